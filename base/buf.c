@@ -1,0 +1,98 @@
+/* buf: a growable byte buffer; see buf.h. Used by every room. */
+#include "base/buf.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+void buf_fini(struct buf *b)
+{
+	free(b->data);
+	*b = (struct buf)BUF_INIT;
+}
+
+void buf_clear(struct buf *b)
+{
+	b->len = 0;
+	if (b->data)
+		b->data[0] = '\0';
+}
+
+void *buf_room(struct buf *b, size_t n)
+{
+	size_t need;
+	if (__builtin_add_overflow(b->len, n, &need) || need == SIZE_MAX)
+		abort();
+	if (need + 1 > b->cap) {
+		size_t cap = b->cap ? b->cap : 64;
+		while (cap < need + 1)
+			cap = cap > SIZE_MAX / 2 ? need + 1 : cap * 2;
+		b->data = mem_resize(b->data, cap, 1);
+		b->cap = cap;
+	}
+	void *room = b->data + b->len;
+	b->len = need;
+	b->data[need] = '\0';
+	return room;
+}
+
+void buf_add(struct buf *b, const void *bytes, size_t n)
+{
+	void *room = buf_room(b, n);
+	if (n)
+		memcpy(room, bytes, n);
+}
+
+void buf_adds(struct buf *b, const char *text)
+{
+	buf_add(b, text, strlen(text));
+}
+
+void buf_addc(struct buf *b, char c)
+{
+	*(char *)buf_room(b, 1) = c;
+}
+
+void buf_addv(struct buf *b, const char *fmt, va_list ap)
+{
+	va_list again;
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	assert(n >= 0);
+	char *room = buf_room(b, (size_t)n);
+	vsnprintf(room, (size_t)n + 1, fmt, ap);
+}
+
+void buf_addf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	buf_addv(b, fmt, ap);
+	va_end(ap);
+}
+
+void buf_drop(struct buf *b, size_t n)
+{
+	assert(n <= b->len);
+	if (n == 0)
+		return;
+	memmove(b->data, b->data + n, b->len - n + 1);
+	b->len -= n;
+}
+
+const char *buf_text(const struct buf *b)
+{
+	return b->data ? b->data : "";
+}
+
+char *buf_steal(struct buf *b)
+{
+	char *text = b->data ? b->data : mem_str("");
+	*b = (struct buf)BUF_INIT;
+	return text;
+}

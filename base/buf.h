@@ -1,0 +1,33 @@
+/* buf: a growable byte buffer, always NUL-terminated behind its length, so that text and bytes share it. */
+#ifndef PEAKD_BASE_BUF_H
+#define PEAKD_BASE_BUF_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct buf {
+	char *data;  /* NULL while nothing was added; else data[len] is NUL */
+	size_t len;  /* bytes used */
+	size_t cap;  /* bytes allocated */
+};
+
+#define BUF_INIT { .data = NULL, .len = 0, .cap = 0 }
+
+void buf_fini(struct buf *b);
+/* Forgets the content, keeps the memory. */
+void buf_clear(struct buf *b);
+void buf_add(struct buf *b, const void *bytes, size_t n);
+void buf_adds(struct buf *b, const char *text);
+void buf_addc(struct buf *b, char c);
+void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void buf_addv(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+/* n bytes of room at the end, to be written by the caller; they count as used. Valid until the next call. */
+void *buf_room(struct buf *b, size_t n);
+/* Drops the first n bytes. */
+void buf_drop(struct buf *b, size_t n);
+/* The text (never NULL), owned by the buffer. */
+const char *buf_text(const struct buf *b);
+/* The text, owned by the caller (free()); the buffer is empty afterwards. Never NULL. */
+char *buf_steal(struct buf *b);
+
+#endif

@@ -1,0 +1,84 @@
+/* err: formatting of the one error struct; see err.h. Used by every room. */
+#include "base/err.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Marks a message that did not fit; the cut never splits a UTF-8 sequence. */
+static void mark_cut(char *text)
+{
+	static const char dots[] = "…";
+	size_t end = ERR_TEXT_MAX - sizeof dots;
+	while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80)
+		end--;
+	memcpy(text + end, dots, sizeof dots);
+}
+
+int err_setv(struct err *e, enum err_code code, const char *fmt, va_list ap)
+{
+	assert(code != ERR_NONE);
+	if (e == NULL)
+		return -(int)code;
+	/* The arguments may point into e->text itself, so the new text is built beside it. */
+	char text[ERR_TEXT_MAX];
+	int n = vsnprintf(text, sizeof text, fmt, ap);
+	if (n >= ERR_TEXT_MAX)
+		mark_cut(text);
+	memcpy(e->text, text, sizeof text);
+	e->code = code;
+	return -(int)code;
+}
+
+int err_set(struct err *e, enum err_code code, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	err_setv(e, code, fmt, ap);
+	va_end(ap);
+	return -(int)code;
+}
+
+int err_wrap(struct err *e, const char *fmt, ...)
+{
+	if (e == NULL)
+		return -(int)ERR_INTERNAL;
+	char prefix[ERR_TEXT_MAX / 4];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(prefix, sizeof prefix, fmt, ap);
+	va_end(ap);
+	return err_set(e, e->code, "%s: %s", prefix, e->text);
+}
+
+int err_sys(struct err *e, int errnum, const char *fmt, ...)
+{
+	char what[ERR_TEXT_MAX / 2], why[128];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof what, fmt, ap);
+	va_end(ap);
+	return err_set(e, ERR_IO, "%s: %s", what, strerror_r(errnum, why, sizeof why));
+}
+
+const char *err_code_name(enum err_code code)
+{
+	switch (code) {
+	case ERR_NONE: return "ok";
+	case ERR_INPUT: return "input";
+	case ERR_NOT_FOUND: return "not-found";
+	case ERR_CONFLICT: return "conflict";
+	case ERR_UNSUPPORTED: return "unsupported";
+	case ERR_COMPILE: return "compile";
+	case ERR_PRUNED: return "pruned";
+	case ERR_WRONG: return "wrong";
+	case ERR_CRASH: return "crash";
+	case ERR_TIMEOUT: return "timeout";
+	case ERR_MODEL: return "model";
+	case ERR_NETWORK: return "network";
+	case ERR_IO: return "io";
+	case ERR_CANCELLED: return "cancelled";
+	case ERR_INTERNAL: return "internal";
+	}
+	return "internal";
+}

@@ -1,0 +1,53 @@
+/* err: one error, carried on the caller's stack from where it is detected to the edge where it is shown.
+ *
+ * Who detects an error writes the whole message: what happened, where, and what to do about it. Callers in between
+ * may put the place in front of it (err_wrap) and otherwise pass it on. Functions that can fail take a `struct err *`
+ * last and return a negative number (`-e->code`); on success the err is untouched. */
+#ifndef PEAKD_BASE_ERR_H
+#define PEAKD_BASE_ERR_H
+
+#include <stdarg.h>
+
+/* What kind of failure it is: the edges choose exit status, JSON-RPC code or job state from it. */
+enum err_code {
+	ERR_NONE = 0,
+	ERR_INPUT,       /* somebody wrote something that cannot be accepted: names field, given, allowed */
+	ERR_NOT_FOUND,   /* a name or id that does not exist */
+	ERR_CONFLICT,    /* exists already, or changed underneath */
+	ERR_UNSUPPORTED, /* this machine, build or device cannot do it */
+	ERR_COMPILE,     /* device code was refused by its compiler */
+	ERR_PRUNED,      /* execution parameters declared invalid by host code or by the device's limits */
+	ERR_WRONG,       /* ran, and the outputs are wrong */
+	ERR_CRASH,       /* a worker died, or the device faulted */
+	ERR_TIMEOUT,     /* a deadline passed */
+	ERR_MODEL,       /* the model refused, was truncated, or answered with nonsense */
+	ERR_NETWORK,     /* a peer could not be reached or spoke nonsense */
+	ERR_IO,          /* files, database, disk full */
+	ERR_CANCELLED,   /* somebody asked for it to end */
+	ERR_INTERNAL,    /* ours */
+};
+
+enum { ERR_TEXT_MAX = 4096 };
+
+struct err {
+	enum err_code code;
+	char text[ERR_TEXT_MAX]; /* UTF-8, NUL-terminated; a longer message is cut and ends in "…" */
+};
+
+/* An empty error to hand down: `struct err e = ERR_INIT;` */
+#define ERR_INIT { .code = ERR_NONE, .text = "" }
+
+/* Sets code and message; returns -code, so that `return err_set(e, …)` is the whole failing path. `e` may be NULL. */
+int err_set(struct err *e, enum err_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int err_setv(struct err *e, enum err_code code, const char *fmt, va_list ap) __attribute__((format(printf, 3, 0)));
+
+/* Puts "PREFIX: " in front of the message and keeps the code; returns -code. */
+int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* As err_set with ": strerror(errnum)" behind the message. */
+int err_sys(struct err *e, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* "input", "timeout", … : stable words for logs, tables and JSON; "ok" for ERR_NONE. Static storage. */
+const char *err_code_name(enum err_code code);
+
+#endif

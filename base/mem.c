@@ -1,0 +1,72 @@
+/* mem: allocation that aborts instead of failing; see mem.h. Used by every room. */
+#include "base/mem.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *must(void *p, size_t bytes)
+{
+	if (p == NULL) {
+		fprintf(stderr, "peakd: out of memory (%zu bytes asked for)\n", bytes);
+		abort();
+	}
+	return p;
+}
+
+static size_t product(size_t n, size_t size)
+{
+	size_t bytes;
+	if (__builtin_mul_overflow(n, size, &bytes))
+		must(NULL, SIZE_MAX);
+	return bytes ? bytes : 1;
+}
+
+void *mem_new(size_t n, size_t size)
+{
+	size_t bytes = product(n, size);
+	return must(calloc(1, bytes), bytes);
+}
+
+void *mem_resize(void *p, size_t n, size_t size)
+{
+	size_t bytes = product(n, size);
+	return must(realloc(p, bytes), bytes);
+}
+
+char *mem_str(const char *s)
+{
+	return s ? mem_strn(s, strlen(s)) : NULL;
+}
+
+char *mem_strn(const char *s, size_t n)
+{
+	char *copy = mem_new(n + 1, 1);
+	memcpy(copy, s, n);
+	return copy;
+}
+
+void *mem_copy(const void *p, size_t bytes)
+{
+	void *copy = mem_new(bytes, 1);
+	if (bytes)
+		memcpy(copy, p, bytes);
+	return copy;
+}
+
+char *mem_fmtv(const char *fmt, va_list ap)
+{
+	char *text = NULL;
+	int n = vasprintf(&text, fmt, ap);
+	return must(n < 0 ? NULL : text, 0);
+}
+
+char *mem_fmt(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	char *text = mem_fmtv(fmt, ap);
+	va_end(ap);
+	return text;
+}
