@@ -1,0 +1,54 @@
+/* backend: the one table through which a worker reaches a vendor's API. backends/{cuda,hip,hlsl}/ each fill one; backends/registry.c
+ * lists them. Everything runs in a worker process, on one thread, and may die: nothing here needs to survive a fault.
+ *
+ * Errors: ERR_UNSUPPORTED (library or device missing: say what to install), ERR_COMPILE (the compiler's own text, first errors
+ * first), ERR_PRUNED (the device cannot launch this configuration: say which limit, asked and allowed), ERR_INPUT (arguments
+ * do not fit the kernel), ERR_CRASH (device fault: the worker ends itself after answering), ERR_INTERNAL. */
+#ifndef PEAKD_BACKENDS_BACKEND_H
+#define PEAKD_BACKENDS_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/facts.h"
+#include "backends/plan.h"
+#include "backends/wire.h"
+#include "base/err.h"
+
+struct backend_device; /* each backend's own */
+struct backend_run;    /* a loaded binary with buffers for one plan on one device */
+
+struct backend {
+	const char *name;
+	/* Devices that can run, then nothing else. A backend whose library is missing fails with ERR_UNSUPPORTED and says which
+	 * package brings it. *ret_facts is an array owned by the caller (free()). */
+	int (*devices)(struct facts **ret_facts, size_t *ret_count, struct err *e);
+	/* Facts of a named architecture ("sm_90a") without any device: limits from the vendor's published tables. */
+	int (*describe)(const char *arch, struct facts *ret_facts, struct err *e);
+	/* JIT in this process; checks what can be checked without a device (SPIR-V validity, resources, numthreads against the
+	 * plan's block). ret_compiled owned by the caller (wire_compiled_fini). */
+	int (*compile)(const struct wire_compile *request, struct wire_compiled *ret_compiled, struct err *e);
+	int (*open)(uint32_t index, struct backend_device **ret_device, struct err *e);
+	void (*close)(struct backend_device *device);
+	/* Loads the binary, allocates every buffer with red zones of backend_red_zone bytes on both sides, encodes tensor maps, checks
+	 * launch geometry, shared memory and arguments against the kernels. Both pointers stay borrowed until release. */
+	int (*prepare)(struct backend_device *device, const void *binary, size_t len, const struct plan *plan,
+	               struct backend_run **ret_run, struct err *e);
+	/* Copies between host memory and the buffer's bytes [offset, offset+bytes); offsets run from -red zone to bytes + red zone. */
+	int (*write)(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e);
+	int (*read)(struct backend_run *run, unsigned buffer, int64_t offset, void *to, size_t bytes, struct err *e);
+	/* Executes the plan's operations `times` times back to back and waits; cold: flushes the last-level cache before each.
+	 * ret_ns: device time per execution (events, timestamps), without the flush. */
+	int (*execute)(struct backend_run *run, uint32_t times, bool cold, uint64_t *ret_ns, struct err *e);
+	void (*release)(struct backend_run *run);
+};
+
+enum { BACKEND_RED_ZONE = 4096 };
+
+/* NULL-terminated: cuda, hip (where built), hlsl. */
+extern const struct backend *const backend_table[];
+/* NULL when there is none of that name. */
+const struct backend *backend_find(const char *name);
+
+#endif

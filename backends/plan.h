@@ -1,0 +1,106 @@
+/* plan: what a context's host code asks for under one set of execution parameters, as data. core/context/host records
+ * it, the wire carries it, backends check it against the compiled kernels and replay it. A plan holds no pointer, stream,
+ * timer or address of a device: what cannot be named cannot be abused. */
+#ifndef PEAKD_BACKENDS_PLAN_H
+#define PEAKD_BACKENDS_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/dtype.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+enum { PLAN_RANK_MAX = 5 };
+
+enum plan_role {
+	PLAN_IN,      /* filled before every execution, must be unchanged after it */
+	PLAN_OUT,     /* poisoned before, compared after */
+	PLAN_INOUT,   /* filled before, compared after */
+	PLAN_SCRATCH, /* poisoned before, ignored after */
+	PLAN_TABLE,   /* constants computed by host code, written once at set-up */
+};
+
+enum plan_fill { PLAN_ZEROS, PLAN_ONES, PLAN_RANDOM /* uniform in [lo,hi) */, PLAN_NORMAL /* mean 0, deviation 1 */, PLAN_IOTA };
+
+struct plan_buffer {
+	char *name;                   /* as in the context; scratch and tables: given by host code or "scratch0", … */
+	enum dtype type;              /* element type */
+	enum plan_role role;
+	unsigned rank;                /* number of dims, ≥ 1 */
+	int64_t dims[PLAN_RANK_MAX];  /* logical extents, outermost first (row-major) */
+	int64_t ld;                   /* elements between rows: ≥ dims[rank-1] (equal when not declared) */
+	uint64_t bytes;               /* allocated size */
+	enum plan_fill fill;          /* PLAN_IN and PLAN_INOUT */
+	double lo, hi;                /* of PLAN_RANDOM */
+	void *table;                  /* PLAN_TABLE: `bytes` bytes; else NULL */
+};
+
+enum plan_arg_kind { PLAN_ARG_BUFFER, PLAN_ARG_SCALAR, PLAN_ARG_MAP };
+
+struct plan_arg {
+	char *name;                   /* the name that bindings by name use (HLSL); "" when it has none */
+	enum plan_arg_kind kind;
+	unsigned index;               /* of the buffer or tensor map */
+	enum dtype type;              /* scalar: its type */
+	int64_t i;                    /* scalar of an integer type */
+	double f;                     /* scalar of a floating type */
+};
+
+struct plan_launch {
+	char *kernel;                 /* entry point in the device code */
+	uint32_t grid[3], block[3];   /* ≥ 1 each; grid in blocks */
+	uint32_t cluster[3];          /* {1,1,1} when not a cluster launch */
+	uint32_t shared;              /* dynamic shared memory, bytes */
+	bool cooperative;
+	struct plan_arg *args;
+	size_t arg_count;
+};
+
+struct plan_memset { unsigned buffer; uint64_t offset, bytes; uint8_t value; };
+struct plan_copy { unsigned dst, src; uint64_t dst_offset, src_offset, bytes; };
+
+enum plan_op_kind { PLAN_OP_LAUNCH, PLAN_OP_MEMSET, PLAN_OP_COPY };
+
+/* One timed operation; they run in order, each after the one before has finished. */
+struct plan_op {
+	enum plan_op_kind kind;
+	union { struct plan_launch launch; struct plan_memset memset; struct plan_copy copy; };
+};
+
+/* A CUDA tensor map (cuTensorMapEncodeTiled's arguments), passed by value as a __grid_constant__ parameter. */
+struct plan_map {
+	unsigned buffer;
+	enum dtype type;
+	unsigned rank;                      /* 1…5 */
+	uint64_t dims[PLAN_RANK_MAX];       /* innermost first, elements */
+	uint64_t strides[PLAN_RANK_MAX];    /* bytes, of dimensions 1…rank-1 (index 0 unused) */
+	uint32_t box[PLAN_RANK_MAX];        /* innermost first, elements */
+	unsigned swizzle;                   /* bytes: 0, 32, 64 or 128 */
+	bool fill_nan;                      /* out-of-bounds elements read as NaN instead of zero */
+};
+
+struct plan {
+	struct plan_buffer *buffers;
+	size_t buffer_count;
+	struct plan_map *maps;
+	size_t map_count;
+	struct plan_op *ops;
+	size_t op_count;
+};
+
+struct plan *plan_new(void);
+void plan_free(struct plan *plan);
+/* Internal consistency, whatever the device: indices in range, sizes non-zero and without overflow, memset and copy inside
+ * their buffers, tensor maps within the hardware's rules (CUDA driver API, cuTensorMapEncodeTiled), at least one launch. */
+int plan_check(const struct plan *plan, struct err *e);
+/* Appends the plan in wire form, and reads it back (checked with plan_check). */
+void plan_encode(const struct plan *plan, struct buf *out);
+struct wire_in;
+int plan_decode(struct wire_in *in, struct plan **ret_plan, struct err *e);
+/* Elements that are logically there (product of dims), and that the allocation holds (bytes / element size). */
+uint64_t plan_buffer_logical(const struct plan_buffer *b);
+uint64_t plan_buffer_elements(const struct plan_buffer *b);
+
+#endif

@@ -1,0 +1,194 @@
+/* wire: the private language between the daemon (core/eval/pool) and its workers (backends/worker): frames on a byte
+ * stream, each a request with one answer. Numbers are little-endian; text and bytes carry their length. Both ends treat the
+ * other's bytes as hostile: every read is bounded, and the first bad one poisons the reader.
+ *
+ * A frame: u32 magic, u32 type, u32 id (of the request; echoed by its answer), u32 zero, u64 body length, body. */
+#ifndef PEAKD_BACKENDS_WIRE_H
+#define PEAKD_BACKENDS_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/dtype.h"
+#include "backends/facts.h"
+#include "backends/plan.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+enum { WIRE_VERSION = 1, WIRE_HEADER = 24 };
+#define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
+#define WIRE_BODY_MAX (UINT64_C(2) << 30)
+
+/* Requests (daemon → worker) and answers (worker → daemon) share the numbers; a failed request is answered WIRE_FAILED. */
+enum wire_type {
+	WIRE_HELLO = 1, /* worker, unasked, first: struct wire_hello */
+	WIRE_FAILED,    /* struct err (code, text); the run or device it concerned may be gone */
+	WIRE_PING,      /* empty ↔ empty */
+	WIRE_DEVICES,   /* backend name ↔ list of struct facts (also named architectures asked for by id) */
+	WIRE_COMPILE,   /* struct wire_compile ↔ struct wire_compiled */
+	WIRE_OPEN,      /* device id text ↔ struct facts; a worker opens one device in its life */
+	WIRE_PREPARE,   /* struct wire_prepare ↔ struct wire_prepared */
+	WIRE_EXECUTE,   /* struct wire_execute ↔ struct wire_executed */
+	WIRE_OUTPUT,    /* run, output number ↔ bytes of the last execution's output */
+	WIRE_COMPARE,   /* struct wire_compare ↔ struct wire_compared */
+	WIRE_MEASURE,   /* struct wire_measure ↔ struct wire_measured */
+	WIRE_RELEASE,   /* run ↔ empty */
+};
+
+/* --- reading and writing bytes ---------------------------------------------------------------------------------------- */
+struct wire_in {
+	const uint8_t *at, *end; /* borrowed */
+	bool bad;                /* something did not fit: all later reads give zeros and empty texts */
+};
+
+void wire_put_u32(struct buf *out, uint32_t v);
+void wire_put_u64(struct buf *out, uint64_t v);
+void wire_put_f64(struct buf *out, double v);
+void wire_put_text(struct buf *out, const char *text);
+void wire_put_bytes(struct buf *out, const void *bytes, size_t n);
+uint32_t wire_get_u32(struct wire_in *in);
+uint64_t wire_get_u64(struct wire_in *in);
+double wire_get_f64(struct wire_in *in);
+/* Fresh memory, never NULL; text has no NUL inside. */
+char *wire_get_text(struct wire_in *in);
+/* Borrowed from the frame. */
+const void *wire_get_bytes(struct wire_in *in, size_t *ret_n);
+/* A count for an array whose elements take at least `element_min` bytes each on the wire: bounded by what is left. */
+size_t wire_get_count(struct wire_in *in, size_t element_min);
+/* -ERR_NETWORK naming `what` when the reader is bad or bytes are left over. */
+int wire_end(const struct wire_in *in, const char *what, struct err *e);
+
+/* --- frames ----------------------------------------------------------------------------------------------------------- */
+struct wire_frame {
+	enum wire_type type;
+	uint32_t id;
+	uint8_t *body; /* owned; free() */
+	size_t len;
+};
+/* Writes one whole frame before the monotonic deadline. The descriptor may be non-blocking. */
+int wire_send(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, int64_t deadline, struct err *e);
+/* Reads one whole frame before the deadline: -ERR_TIMEOUT, -ERR_CRASH at end of file, -ERR_NETWORK for garbage.
+ * `also_fd` ≥ 0 is drained meanwhile into `also` (its last 8 KiB are kept): the worker's stderr. */
+int wire_receive(int fd, struct wire_frame *ret_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e);
+
+/* --- messages --------------------------------------------------------------------------------------------------------- */
+struct wire_hello { uint32_t version; uint32_t pid; };
+
+struct wire_define { char *name, *value; };
+
+struct wire_compile {
+	char *backend;               /* "cuda" */
+	char *arch;                  /* facts.arch */
+	char *macros;                /* the macros region */
+	char *device;                /* the device region; error lines refer to "macros" and "device" by #line */
+	struct wire_define *defines; /* tuning parameters and constants, before everything */
+	size_t define_count;
+	char **options;              /* set by people in the context only */
+	size_t option_count;
+	struct plan *plan;           /* which kernels are launched, and which buffers bindings are made from */
+};
+
+struct wire_kernel {
+	char *name;
+	uint32_t registers;      /* per thread; UINT32_MAX unknown, as below */
+	uint32_t shared;         /* static shared memory, bytes */
+	uint32_t spill;          /* bytes spilled or local memory per thread */
+	uint32_t max_threads;    /* per block that this kernel can be launched with */
+	uint32_t block[3];       /* thread group size fixed in the code (HLSL numthreads, reqntid); {0,0,0} when free */
+};
+
+struct wire_compiled {
+	uint8_t *binary;             /* what PREPARE takes back */
+	size_t binary_len;
+	char *log;                   /* warnings */
+	struct wire_kernel *kernels; /* those that the plan launches */
+	size_t kernel_count;
+	uint64_t compile_ns;
+};
+
+struct wire_prepare { const uint8_t *binary; size_t binary_len; struct plan *plan; };
+struct wire_prepared { uint32_t run; uint64_t prepare_ns; };
+
+struct wire_execute {
+	uint32_t run;
+	uint64_t seed;      /* of the input values: same seed, same values, on every backend */
+	uint32_t poison;    /* byte pattern for outputs and scratch (0xFF makes NaN in every floating type) */
+};
+struct wire_executed {
+	uint64_t device_ns;      /* of this one execution; 0 unknown */
+	uint32_t output_count;   /* outputs are the plan's OUT and INOUT buffers, in order */
+	char (*output_hash)[65]; /* SHA-256 of each output's logical content */
+	uint32_t changed_input;  /* 1 + index of the first PLAN_IN buffer that was written to; 0 none */
+	uint32_t broken_zone;    /* 1 + index of the first buffer whose red zone was written to; 0 none */
+};
+
+struct wire_output { uint32_t run, output; };
+
+/* The worker compares its last execution's output with a reference that it sees only now. */
+struct wire_compare {
+	uint32_t run, output;
+	char reference_hash[65];
+	const uint8_t *reference;  /* logical content in the output's type; NULL: "use the one you kept by that hash" */
+	size_t reference_len;
+	double tolerance;          /* on ‖out−ref‖/‖ref‖; also decides which elements count as mismatches */
+	uint32_t poison;           /* as in the execution: elements that still hold it are counted as untouched */
+};
+
+enum { WIRE_MISMATCHES = 8, WIRE_MAP = 8 };
+struct wire_mismatch { int64_t index; double got, want; }; /* index: row-major over the logical dims */
+
+struct wire_compared {
+	uint32_t need_reference;   /* 1: nothing was compared; ask again with the bytes */
+	double error;              /* ‖out−ref‖₂/‖ref‖₂ over elements where both are finite; ‖out‖ if ‖ref‖ is 0 */
+	double ref_norm;           /* ‖ref‖₂ */
+	double max_abs;            /* largest |out−ref| */
+	uint64_t elements;
+	uint64_t mismatched;       /* elements further off than 16·tolerance·(|want| + rms(ref)), or NaN/inf where ref is not */
+	uint64_t nan;              /* NaN where the reference has none */
+	uint64_t untouched;        /* still hold the poison where the reference does not */
+	uint64_t ref_nan;          /* NaN or inf in the reference itself */
+	uint32_t mismatch_count;   /* of the list below */
+	struct wire_mismatch mismatch[WIRE_MISMATCHES];
+	float map[WIRE_MAP][WIRE_MAP]; /* share of mismatched elements per tile of the last two dims, 0…1 */
+};
+
+struct wire_measure {
+	uint32_t run;
+	uint32_t min_samples;   /* ≥ 1 */
+	uint32_t max_samples;
+	double rse;             /* stop at this relative standard error of the mean, e.g. 0.005 */
+	uint64_t cap_ns;        /* stop after this much time, with what there is */
+	uint64_t hopeless_ns;   /* give up once the first samples are all slower than this; 0 never */
+	uint32_t cold;          /* 1: last-level cache flushed or buffers rotated before each sample */
+};
+struct wire_measured {
+	uint64_t *samples;      /* nanoseconds per execution of the plan's timed operations */
+	size_t sample_count;
+	uint32_t launches;      /* executions inside one sample */
+	uint32_t hopeless;      /* 1: given up early */
+};
+
+/* Each message: append to a buffer; read back (errors -ERR_NETWORK); free what the reader allocated. */
+#define WIRE_MESSAGE(name) \
+	void wire_##name##_encode(const struct wire_##name *m, struct buf *out); \
+	int wire_##name##_decode(struct wire_in *in, struct wire_##name *ret_m, struct err *e); \
+	void wire_##name##_fini(struct wire_##name *m);
+WIRE_MESSAGE(hello)
+WIRE_MESSAGE(compile)
+WIRE_MESSAGE(compiled)
+WIRE_MESSAGE(prepare)
+WIRE_MESSAGE(prepared)
+WIRE_MESSAGE(execute)
+WIRE_MESSAGE(executed)
+WIRE_MESSAGE(output)
+WIRE_MESSAGE(compare)
+WIRE_MESSAGE(compared)
+WIRE_MESSAGE(measure)
+WIRE_MESSAGE(measured)
+#undef WIRE_MESSAGE
+
+void wire_facts_encode(const struct facts *f, struct buf *out);
+void wire_facts_decode(struct wire_in *in, struct facts *ret_f);
+
+#endif
