@@ -8,9 +8,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "core/transform/region.h"
+#include "core/context/context.h"
 
-struct context;
 
 enum judge_result {
 	JUDGE_PASS,    /* holds */

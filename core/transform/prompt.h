@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "core/transform/transformation.h"
 
-struct context;
 
 enum prompt_role { PROMPT_SYSTEM, PROMPT_USER, PROMPT_ASSISTANT };
 
@@ -43,6 +42,8 @@ enum { PROMPT_LONG_REGION = 300 };
  * chosen). `p` must be empty. */
 void prompt_start(struct prompt *p, const struct transformation *t, size_t pass, size_t step, const struct context *ctx,
                   const struct facts *facts);
+/* What stands behind the fence of a region for a backend: "cuda", "lua host", "macros". Static storage or `backend`. */
+const char *prompt_region_fence(enum region region, const char *backend);
 /* Text that comes from outside (comments, logs): control characters but newline and tab dropped, cut in the middle at
  * max bytes with a line that says so. Appends to out. */
 void prompt_quote(struct buf *out, const char *text, size_t max);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/transform/region.h"
+#include "core/context/context.h"
 
 enum reply_outcome {
 	REPLY_OK,

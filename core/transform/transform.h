@@ -21,7 +21,6 @@
 #include "core/transform/prompt.h"
 #include "core/transform/transformation.h"
 
-struct context;
 struct transform;
 
 enum transform_state {

@@ -6,10 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "backends/facts.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "core/transform/region.h"
+#include "core/context/context.h"
 
 /* What must hold after a pass. */
 enum transformation_expect { TRANSFORMATION_NONE, TRANSFORMATION_COMPILES, TRANSFORMATION_VALID };
@@ -50,10 +49,8 @@ struct transformation {
 	size_t backend_count;
 	char **after;    /* names of transformations that must have been applied before */
 	size_t after_count;
-	char **device;   /* conditions on facts: "shared_static >= 16384" */
-	size_t device_count;
-	char **domain;   /* conditions that are added to the context's `requires:`: "n % 8 == 0" */
-	size_t domain_count;
+	char **requires; /* added to the context's `requires:`, on inputs or device.*: "n % 8 == 0", "device.shared_static >= 16384" */
+	size_t requires_count;
 	struct transformation_param *params;
 	size_t param_count;
 	char **where;    /* constraints that are added with the parameters, in the context's own language */
@@ -82,9 +79,9 @@ char *transformation_text_for(const char *text, const char *backend);
 /* "none", "compiles", "valid". Static storage. */
 const char *transformation_expect_name(enum transformation_expect x);
 
-/* Whether it may be applied: backend, device conditions, earlier transformations (names, oldest first). One message that
- * names what is missing and what to do; -ERR_INPUT or -ERR_UNSUPPORTED. `facts` may be NULL: device conditions are not looked at. */
-int transformation_check(const struct transformation *t, const char *backend, const struct facts *facts,
-                         const char *const *applied, size_t applied_count, struct err *e);
+/* Whether it may be applied to a context of this backend that has the named transformations behind it. One message that
+ * names what is missing and what to do; -ERR_INPUT. Conditions on the device are checked in the context (spec_device_ok). */
+int transformation_check(const struct transformation *t, const char *backend, const char *const *applied,
+                         size_t applied_count, struct err *e);
 
 #endif
