@@ -15,11 +15,12 @@ PKGS    := libmicrohttpd jansson libcurl sqlite3 lua5.4 nettle libseccomp libsys
 WARN    := -Wall -Wextra -Wpedantic -Werror
 SAN     ?=
 CPPFLAGS += -D_GNU_SOURCE -DPEAKD_VERSION='"$(VERSION)"' -I. -I$(BUILD)/gen
-CFLAGS  += -std=c17 $(OPT) $(WARN) -fno-strict-aliasing -pthread -fPIC $(SAN) \
-           $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+CFLAGS  += -std=c17 $(OPT) $(WARN) -fno-strict-aliasing -pthread -fPIC $(SAN) $(PKG_CFLAGS)
 CXXFLAGS += -std=c++17 $(OPT) -Wall -Wextra -fPIC $(SAN)
 LDFLAGS += -Wl,--as-needed
-LIBS    := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -ldl -lm -lpthread \
+LIBS    := $(PKG_LIBS) -ldl -lm -lpthread \
            -lglslang -lMachineIndependent -lOSDependent -lHLSL -lOGLCompiler -lGenericCodeGen -lSPIRV \
            -lglslang-default-resource-limits -lSPIRV-Tools-opt -lSPIRV-Tools -lstdc++
 
@@ -111,7 +112,7 @@ $(BUILD)/tests/%: tests/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
 	$(Q)$(LINK_TEST) $(LIB) $(LDFLAGS) $(LIBS)
-$(FUZZERS): SAN += -fsanitize=fuzzer
+$(FUZZERS): override SAN += -fsanitize=fuzzer
 
 -include $(OBJ:.o=.d) $(TESTS:=.d) $(HELPERS:=.d) $(FUZZERS:=.d)
 
@@ -132,7 +133,7 @@ run-check: all $(TESTS) $(HELPERS)
 #: make unit T=core/context   only the C tests whose path below tests/ begins with T
 T ?=
 unit: $(if $(T),$(filter $(BUILD)/tests/$(T)%,$(TESTS)),$(TESTS)) $(HELPERS)
-	@$(PROVE) $(filter $(TESTS),$^)
+	@$(if $(filter $(TESTS),$^),$(PROVE) $(filter $(TESTS),$^),echo "no tests/$(T)*/test_*.c"; exit 1)
 
 # --- the same code, watched ---------------------------------------------------------------------------------------------
 .PHONY: check-source check-asan check-tsan check-clang run-clang fuzz run-fuzz cover
@@ -165,7 +166,8 @@ fuzz: deps
 	$(AGAIN) BUILD=build-fuzz CC=clang CXX=clang++ OPT='-O1 -g' SAN='-fsanitize=fuzzer-no-link,address,undefined \
 		-fno-sanitize-recover=all' run-fuzz
 run-fuzz: $(FUZZERS)
-	@set -e; for f in $(FUZZERS); do \
+	@set -e; $(if $(FUZZERS),,echo "no tests/fuzz/fuzz_*.c";) \
+	 for f in $(FUZZERS); do \
 		name=$${f##*/}; found=$(BUILD)/corpus/$$name; seeds=tests/fuzz/corpus/$${name#fuzz_}; mkdir -p $$found; \
 		[ -d $$seeds ] || seeds=; echo "fuzz: $$name for $(FUZZ_SECONDS) s"; \
 		$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
