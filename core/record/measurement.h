@@ -1,7 +1,7 @@
 /* measurement: how fast a checkpoint ran, one row per attempt to time one configuration, and the tune runs that group
- * them. A row may be evidence of speed only through `validation`, a passed row for the same checkpoint, device and
- * parameters: the database refuses a reference to any other (a composite foreign key), and measurement_best and
- * measurement_top look at evidenced rows only unless told otherwise. Written by eval/tune and eval/measure. */
+ * them. A time is quotable only through `validation`, a passed row for the same checkpoint, device and parameters: a
+ * trigger refuses a reference to any other row, and the queries for the best look only at times whose validation
+ * passed and whose parameters never failed on that device, unless told otherwise. Written by eval/tune. */
 #ifndef PEAKD_CORE_RECORD_MEASUREMENT_H
 #define PEAKD_CORE_RECORD_MEASUREMENT_H
 

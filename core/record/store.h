@@ -28,6 +28,7 @@
 
 #include "base/err.h"
 
+struct bell;
 struct store;
 struct db; /* one connection with its prepared statements; used by one thread at a time */
 
@@ -47,6 +48,9 @@ void store_give(struct db *take_db);
 /* The store that a handle belongs to. */
 struct store *store_of(const struct db *db);
 
+/* The bell of the store's job events, for event.c. */
+struct bell *store_bell(struct store *s);
+
 /* Starts a transaction (BEGIN IMMEDIATE: waits for other writers up to ten seconds, then ERR_TIMEOUT). May be nested:
  * an inner one is a savepoint. Keep it short, and call no model and no worker inside. */
 int store_begin(struct db *db, struct err *e);
@@ -54,7 +58,7 @@ int store_begin(struct db *db, struct err *e);
  * commit, in which case nothing was written. Bells ring after the outermost commit. */
 int store_end(struct db *db, int rc, struct err *e);
 
-/* Makes the calling process the one daemon of the database: an flock on "PATH.lock" (beside the file that a symbolic
+/* Makes the calling process the one daemon of the database: a lock on "PATH.lock" (beside the file that a symbolic
  * link points to), which the kernel releases when the process dies in whatever way. `note` is one line for those who
  * find it taken (the daemon's socket), may be NULL. *ret_fd stays open as long as the claim; close() gives it up.
  * ERR_CONFLICT: another process holds it, the message says which. */

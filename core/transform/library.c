@@ -1,0 +1,254 @@
+/* library: reads the folders anew at every question, so that an edited file counts at once; see library.h. */
+#include "core/transform/library.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+enum { FILE_MAX = 1 << 20, NEAREST = 3 };
+
+struct library {
+	char **folders;
+	size_t count;
+};
+
+struct library *library_new(const char *const *folders, size_t count)
+{
+	struct library *lib = MEM_NEW(struct library);
+	for (size_t i = 0; i < count; i++) {
+		if (folders[i])
+			*MEM_PUSH(lib->folders, lib->count) = mem_str(folders[i]);
+	}
+	return lib;
+}
+
+void library_free(struct library *lib)
+{
+	if (!lib)
+		return;
+	library_names_free(lib->folders, lib->count);
+	free(lib);
+}
+
+void library_names_free(char **names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(names[i]);
+	free(names);
+}
+
+static bool plain_name(const char *name)
+{
+	return *name && *name != '-' && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(name);
+}
+
+/* 1 when read, 0 when there is no such file, negative on errors. */
+static int read_file(const char *path, struct buf *out, struct err *e)
+{
+	FILE *f = fopen(path, "rbe");
+	if (!f)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(e, errno, "%s cannot be read", path);
+	char chunk[4096];
+	size_t n;
+	while ((n = fread(chunk, 1, sizeof chunk, f)) > 0 && out->len <= FILE_MAX)
+		buf_add(out, chunk, n);
+	bool bad = ferror(f);
+	fclose(f);
+	if (bad)
+		return err_set(e, ERR_IO, "%s cannot be read", path);
+	if (out->len > FILE_MAX)
+		return err_set(e, ERR_INPUT, "%s is larger than 1 MiB, which no transformation is", path);
+	if (strlen(buf_text(out)) != out->len)
+		return err_set(e, ERR_INPUT, "%s holds a NUL byte: it is not text", path);
+	return 1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add_name(char ***names, size_t *count, const char *file, const char *ending)
+{
+	size_t n = strlen(file), m = strlen(ending);
+	if (n <= m || strcmp(file + n - m, ending) != 0)
+		return;
+	char *name = mem_strn(file, n - m);
+	bool keep = plain_name(name);
+	for (size_t i = 0; i < *count; i++)
+		keep &= strcmp((*names)[i], name) != 0;
+	if (keep)
+		*MEM_PUSH(*names, *count) = name;
+	else
+		free(name);
+}
+
+static void list_names(const struct library *lib, const char *below, char ***ret_names, size_t *ret_count)
+{
+	char **names = NULL;
+	size_t count = 0;
+	for (size_t i = 0; i < lib->count; i++) {
+		char *path = mem_fmt("%s%s", lib->folders[i], below);
+		DIR *dir = opendir(path);
+		free(path);
+		for (struct dirent *d; dir && (d = readdir(dir));) {
+			add_name(&names, &count, d->d_name, ".md");
+			if (*below)
+				add_name(&names, &count, d->d_name, ".txt");
+		}
+		if (dir)
+			closedir(dir);
+	}
+	if (count)
+		qsort(names, count, sizeof *names, by_name);
+	*ret_names = names;
+	*ret_count = count;
+}
+
+void library_names(const struct library *lib, char ***ret_names, size_t *ret_count)
+{
+	list_names(lib, "", ret_names, ret_count);
+}
+
+void library_sequence_names(const struct library *lib, char ***ret_names, size_t *ret_count)
+{
+	list_names(lib, "/sequences", ret_names, ret_count);
+}
+
+/* Levenshtein's distance, one row at a time; names are at most 63 bytes, longer ones are cut. */
+static unsigned distance(const char *a, const char *b)
+{
+	unsigned row[65];
+	size_t m = strnlen(b, 64);
+	for (size_t j = 0; j <= m; j++)
+		row[j] = (unsigned)j;
+	for (size_t i = 0; i < 64 && a[i]; i++) {
+		unsigned diagonal = row[0];
+		row[0] = (unsigned)i + 1;
+		for (size_t j = 1; j <= m; j++) {
+			unsigned keep = diagonal + (a[i] != b[j - 1]);
+			diagonal = row[j];
+			unsigned step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+			row[j] = keep < step ? keep : step;
+		}
+	}
+	return row[m];
+}
+
+/* "; nearest: a, b" out of the names, or a hint about where files are looked for. */
+static int not_found(const struct library *lib, const char *what, const char *name, char **names, size_t count, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	for (unsigned shown = 0; shown < NEAREST; shown++) {
+		size_t best = count;
+		for (size_t i = 0; i < count; i++) {
+			if (names[i] && (best == count || distance(name, names[i]) < distance(name, names[best])))
+				best = i;
+		}
+		if (best == count)
+			break;
+		buf_addf(&text, "%s%s", shown ? ", " : "nearest names: ", names[best]);
+		free(names[best]);
+		names[best] = NULL;
+	}
+	if (!text.len) {
+		buf_adds(&text, "no files were found in");
+		for (size_t i = 0; i < lib->count; i++)
+			buf_addf(&text, " %s", lib->folders[i]);
+	}
+	int rc = err_set(e, ERR_NOT_FOUND, "there is no %s \"%s\"; %s", what, name, buf_text(&text));
+	buf_fini(&text);
+	library_names_free(names, count);
+	return rc;
+}
+
+int library_find(const struct library *lib, const char *name, struct transformation **ret_t, struct err *e)
+{
+	for (size_t i = 0; i < lib->count && plain_name(name); i++) {
+		char *path = mem_fmt("%s/%s.md", lib->folders[i], name);
+		struct buf text = BUF_INIT;
+		int rc = read_file(path, &text, e);
+		if (rc > 0)
+			rc = transformation_parse(buf_text(&text), path, ret_t, e) < 0 ? -ERR_INPUT : 1;
+		if (rc > 0 && strcmp((*ret_t)->name, name) != 0) {
+			rc = err_set(e, ERR_INPUT, "%s: name: must be the file's own name, \"%s\"", path, name);
+			transformation_free(*ret_t);
+			*ret_t = NULL;
+		}
+		buf_fini(&text);
+		free(path);
+		if (rc != 0)
+			return rc < 0 ? rc : 0;
+	}
+	char **names;
+	size_t count;
+	library_names(lib, &names, &count);
+	return not_found(lib, "transformation", name, names, count, e);
+}
+
+int library_find_or_text(const struct library *lib, const char *name_or_text, struct transformation **ret_t, struct err *e)
+{
+	return plain_name(name_or_text) ? library_find(lib, name_or_text, ret_t, e)
+	                                : transformation_of_text(name_or_text, ret_t, e);
+}
+
+/* Names out of the text: one a line, or `1. name` / `- name`; prose, headings and `#` comments are passed over. */
+static void read_sequence(const char *text, char ***names, size_t *count)
+{
+	for (const char *line = text; *line;) {
+		size_t n = strcspn(line, "\n");
+		char *copy = mem_strn(line, n), *s = copy + strspn(copy, " \t");
+		char *comment = strchr(s, '#');
+		if (comment)
+			*comment = '\0';
+		char *after = s + strspn(s, "0123456789");
+		if (after > s && *after == '.')
+			s = after + 1;
+		else if (*s == '-')
+			s++;
+		s += strspn(s, " \t`");
+		s[strcspn(s, "`\r")] = '\0';
+		size_t len = strlen(s);
+		while (len && strchr(" \t", s[len - 1]))
+			s[--len] = '\0';
+		if (plain_name(s))
+			*MEM_PUSH(*names, *count) = mem_str(s);
+		free(copy);
+		line += n + (line[n] == '\n');
+	}
+}
+
+int library_sequence(const struct library *lib, const char *name, char ***ret_names, size_t *ret_count, struct err *e)
+{
+	static const char *const endings[] = { ".md", ".txt" };
+	for (size_t i = 0; i < lib->count * MEM_COUNT(endings) && plain_name(name); i++) {
+		char *path = mem_fmt("%s/sequences/%s%s", lib->folders[i / MEM_COUNT(endings)], name, endings[i % MEM_COUNT(endings)]);
+		struct buf text = BUF_INIT;
+		char **names = NULL;
+		size_t count = 0;
+		int rc = read_file(path, &text, e);
+		if (rc > 0)
+			read_sequence(buf_text(&text), &names, &count);
+		if (rc > 0 && !count)
+			rc = err_set(e, ERR_INPUT, "%s: no name of a transformation was found; one a line is expected", path);
+		buf_fini(&text);
+		free(path);
+		if (rc < 0)
+			return rc;
+		if (rc > 0) {
+			*ret_names = names;
+			*ret_count = count;
+			return 0;
+		}
+	}
+	char **names;
+	size_t count;
+	library_sequence_names(lib, &names, &count);
+	return not_found(lib, "sequence", name, names, count, e);
+}

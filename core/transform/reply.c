@@ -1,0 +1,296 @@
+/* reply: see reply.h. Formats and their failures: models answer with whole files best, and the ways in which they fail are
+ * few, so each has its own name and its own sentence back to the model. */
+#include "core/transform/reply.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "core/transform/fence.h"
+#include "core/transform/patch.h"
+
+static void fail(struct reply *r, enum reply_outcome outcome, char *take_detail)
+{
+	r->outcome = outcome;
+	r->detail = take_detail;
+}
+
+/* --- which fence holds the region -------------------------------------------------------------------------------------- */
+
+static bool word_in(const char *word, const char *const *list)
+{
+	for (; *list; list++) {
+		if (strcasecmp(word, *list) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* 3: marked as the region; 2: marked as a language that the region may be written in; 1: not marked; 0: something else. */
+static int rank_fence(const struct reply_want *want, const struct fence *f)
+{
+	static const char *const host[] = { "host", NULL };
+	static const char *const c_like[] = { "c", "cpp", "c++", "cu", "cuh", "cuda", "hip", "hlsl", "h", "hpp", NULL };
+	static const char *const macros[] = { "macros", "macro", NULL };
+	char word[32] = "";
+	size_t n = 0;
+	while (n < f->info_len && n < sizeof word - 1 && !isspace((unsigned char)f->info[n]) && f->info[n] != '{')
+		n++;
+	memcpy(word, f->info, n);
+	if (!n)
+		return 1;
+	switch (want->region) {
+	case REGION_DEVICE:
+		return strcasecmp(word, want->backend) == 0 ? 3 : strcasecmp(word, "device") == 0 ? 3 : word_in(word, c_like) ? 2 : 0;
+	case REGION_HOST:
+		return strcasecmp(word, "lua") == 0 || word_in(word, host) ? 3 : 0;
+	case REGION_MACROS:
+		return word_in(word, macros) ? 3 : word_in(word, c_like) ? 2 : 0;
+	case REGION_COUNT:
+		break;
+	}
+	return 0;
+}
+
+/* The last fence of the highest rank. Returns the rank (0: none matches), -1 when there is no fence at all. */
+static int find_fence(const struct reply_want *want, const char *answer, struct fence *ret_fence)
+{
+	int best = -1;
+	struct fence f;
+	for (const char *at = answer; fence_next(&at, &f);) {
+		int rank = rank_fence(want, &f);
+		if (rank >= best || (rank > 0 && !f.closed)) {
+			best = rank;
+			*ret_fence = f;
+		}
+	}
+	return best;
+}
+
+/* --- what is wrong with it -------------------------------------------------------------------------------------------- */
+
+/* True when the words of a comment stand for code that was left out. */
+static bool stands_for_code(const char *line, size_t n)
+{
+	static const char *const words[] = { "rest of", "remain", "unchanged", "existing", "same as", "as before", "omitted",
+		"previous", "other code", "as above", "no change", "your code", "original" };
+	char low[256];
+	if (n >= sizeof low)
+		n = sizeof low - 1;
+	for (size_t i = 0; i < n; i++)
+		low[i] = (char)tolower((unsigned char)line[i]);
+	low[n] = '\0';
+	const char *s = low + strspn(low, " \t"), *dots = strstr(s, "...");
+	if (!dots)
+		dots = strstr(s, "\u2026");
+	if (!dots)
+		return false;
+	size_t len = strlen(s);
+	while (len && isspace((unsigned char)s[len - 1]))
+		len--;
+	if ((len == 3 && strncmp(s, "...", 3) == 0 && dots == s) || (len == strlen("\u2026") && dots == s))
+		return true;
+	if (strncmp(s, "//", 2) != 0 && strncmp(s, "/*", 2) != 0 && strncmp(s, "--", 2) != 0 && *s != '#')
+		return false;
+	for (size_t i = 0; i < MEM_COUNT(words); i++) {
+		if (strstr(s, words[i]))
+			return true;
+	}
+	s += strspn(s, "/*-# \t");
+	return s == dots && strspn(s + (*dots == '.' ? 3 : strlen("\u2026")), "*/ \t\r") ==
+		strlen(s + (*dots == '.' ? 3 : strlen("\u2026")));
+}
+
+/* The first line that elides code and did not stand in the region before; NULL when none. */
+static char *find_elision(const char *text, const char *before)
+{
+	for (const char *line = text; *line;) {
+		size_t n = strcspn(line, "\n");
+		if (stands_for_code(line, n)) {
+			char *copy = mem_strn(line, n);
+			if (!strstr(before, copy))
+				return copy;
+			free(copy);
+		}
+		line += n + (line[n] == '\n');
+	}
+	return NULL;
+}
+
+static bool ident(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* True when the text defines or names `name` as a function: the whole word with '(' behind it. */
+static bool has_function(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+	for (const char *at = text; (at = strstr(at, name)); at++) {
+		if ((at > text && ident(at[-1])) || ident(at[n]))
+			continue;
+		if (at[n + strspn(at + n, " \t\r\n")] == '(')
+			return true;
+	}
+	return false;
+}
+
+/* The first kernel that host code launches, that was there before and is not any more; NULL when none. */
+static char *find_dropped(const char *host, const char *before, const char *after)
+{
+	for (const char *at = host; (at = strstr(at, "launch"));) {
+		at += strlen("launch");
+		const char *s = at + strspn(at, " \t\r\n(");
+		if (*s != '"' && *s != '\'')
+			continue;
+		char *name = mem_strn(s + 1, strcspn(s + 1, "\"'\n"));
+		if (*name && has_function(before, name) && !has_function(after, name))
+			return name;
+		free(name);
+	}
+	return NULL;
+}
+
+/* Equal but for white space at line ends and blank lines at the end. */
+static bool same_code(const char *a, const char *b)
+{
+	while (*a || *b) {
+		size_t n = strcspn(a, "\n"), m = strcspn(b, "\n"), i = n, j = m;
+		while (i && isspace((unsigned char)a[i - 1]))
+			i--;
+		while (j && isspace((unsigned char)b[j - 1]))
+			j--;
+		if (i != j || memcmp(a, b, i) != 0)
+			return false;
+		a += n + (a[n] == '\n');
+		b += m + (b[m] == '\n');
+	}
+	return true;
+}
+
+static bool sounds_like_refusal(const char *answer)
+{
+	static const char *const starts[] = { "i can't", "i cannot", "i can’t", "i'm sorry", "i’m sorry", "sorry", "i am unable",
+		"i'm unable", "i won't", "i'm not able", "i am not able", "unfortunately, i can" };
+	answer += strspn(answer, " \t\r\n");
+	for (size_t i = 0; i < MEM_COUNT(starts); i++) {
+		if (strncasecmp(answer, starts[i], strlen(starts[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* --- the whole -------------------------------------------------------------------------------------------------------- */
+
+static void no_fence(const struct reply_want *want, const char *answer, enum reply_finish finish, struct reply *r)
+{
+	const char *region = context_region_name(want->region);
+	if (finish == REPLY_FINISH_REFUSED || sounds_like_refusal(answer))
+		fail(r, REPLY_REFUSED, mem_fmt("the model refused: %.200s", answer + strspn(answer, " \t\r\n")));
+	else if (finish == REPLY_FINISH_LENGTH)
+		fail(r, REPLY_TRUNCATED, mem_str("the answer was cut at its length limit before any code came"));
+	else
+		fail(r, REPLY_NO_CODE, mem_fmt("the answer holds no fenced block; the whole %s region in one fence is expected", region));
+}
+
+static void check_text(const struct reply_want *want, char *take_text, struct reply *r)
+{
+	char *found;
+	const char *region = context_region_name(want->region);
+	if (!want->may_keep && same_code(take_text, want->before)) {
+		fail(r, REPLY_UNCHANGED, mem_fmt("the %s region came back as it was; the step asks for a change", region));
+	} else if (want->region != REGION_MACROS && take_text[strspn(take_text, " \t\r\n")] == '\0') {
+		fail(r, REPLY_EMPTY, mem_fmt("the %s region is empty", region));
+	} else if ((found = find_elision(take_text, want->before))) {
+		fail(r, REPLY_ELIDED, mem_fmt("code was left out (\"%.120s\"); the region must be complete", found +
+		                              strspn(found, " \t")));
+		free(found);
+	} else if (want->region == REGION_DEVICE && want->host && !want->may_drop_kernels &&
+	           (found = find_dropped(want->host, want->before, take_text))) {
+		fail(r, REPLY_DROPPED_KERNEL, mem_fmt("kernel %s is gone, and host code launches it; keep its name", found));
+		free(found);
+	} else {
+		r->outcome = REPLY_OK;
+		r->text = take_text;
+		return;
+	}
+	free(take_text);
+}
+
+static void apply_patch(const struct reply_want *want, const char *answer, enum reply_finish finish, struct reply *r)
+{
+	char *text, *detail;
+	if (!want->may_patch) {
+		fail(r, REPLY_NO_CODE, mem_fmt("search/replace blocks are not accepted here; the whole %s region in one fence is "
+		                               "expected", context_region_name(want->region)));
+		return;
+	}
+	switch (patch_apply(want->before, answer, &text, &detail)) {
+	case PATCH_OK: check_text(want, text, r); break;
+	case PATCH_NONE:
+	case PATCH_MISSING: fail(r, REPLY_SEARCH_MISSING, detail); break;
+	case PATCH_TWICE: fail(r, REPLY_SEARCH_TWICE, detail); break;
+	case PATCH_BROKEN: fail(r, finish == REPLY_FINISH_LENGTH ? REPLY_TRUNCATED : REPLY_UNTERMINATED, detail); break;
+	}
+}
+
+void reply_parse(const struct reply_want *want, const char *answer, enum reply_finish finish, struct reply *ret_reply)
+{
+	*ret_reply = (struct reply){ .outcome = REPLY_EMPTY };
+	struct fence f;
+	if (answer[strspn(answer, " \t\r\n")] == '\0') {
+		if (finish == REPLY_FINISH_REFUSED)
+			fail(ret_reply, REPLY_REFUSED, mem_str("the provider reports a refusal and sent no text"));
+		else if (finish == REPLY_FINISH_LENGTH)
+			fail(ret_reply, REPLY_TRUNCATED, mem_str("the answer was cut at its length limit before any text came"));
+		else
+			fail(ret_reply, REPLY_EMPTY, mem_str("the answer is empty"));
+		return;
+	}
+	if (patch_present(answer)) {
+		apply_patch(want, answer, finish, ret_reply);
+		return;
+	}
+	int rank = find_fence(want, answer, &f);
+	if (rank < 0) {
+		no_fence(want, answer, finish, ret_reply);
+	} else if (rank == 0) {
+		fail(ret_reply, REPLY_WRONG_REGION, mem_fmt("no fence holds the %s region; mark it as the instructions say",
+		                                            context_region_name(want->region)));
+	} else if (!f.closed) {
+		bool cut = finish == REPLY_FINISH_LENGTH;
+		fail(ret_reply, cut ? REPLY_TRUNCATED : REPLY_UNTERMINATED,
+		     mem_str(cut ? "the answer was cut at its length limit inside the code" : "the fence around the code is not closed"));
+	} else {
+		check_text(want, fence_text(&f), ret_reply);
+	}
+}
+
+void reply_fini(struct reply *r)
+{
+	free(r->text);
+	free(r->detail);
+	*r = (struct reply){ .outcome = REPLY_EMPTY };
+}
+
+const char *reply_outcome_name(enum reply_outcome o)
+{
+	switch (o) {
+	case REPLY_OK: return "ok";
+	case REPLY_EMPTY: return "empty";
+	case REPLY_REFUSED: return "refused";
+	case REPLY_NO_CODE: return "no code";
+	case REPLY_WRONG_REGION: return "wrong region";
+	case REPLY_TRUNCATED: return "truncated";
+	case REPLY_UNTERMINATED: return "unterminated";
+	case REPLY_ELIDED: return "elided";
+	case REPLY_DROPPED_KERNEL: return "dropped kernel";
+	case REPLY_UNCHANGED: return "unchanged";
+	case REPLY_SEARCH_MISSING: return "search block missing";
+	case REPLY_SEARCH_TWICE: return "search block ambiguous";
+	}
+	return "?";
+}
