@@ -106,6 +106,14 @@ static int end_row(struct engine_job *job, const struct job *row, int rc, const 
 	return ended;
 }
 
+static bool is_ending(struct engine *g)
+{
+	lock_take(&g->lock);
+	bool ending = g->ending;
+	lock_release(&g->lock);
+	return ending;
+}
+
 static int run_job(struct engine *g, struct engine_job *job, struct err *e)
 {
 	struct job row;
@@ -118,7 +126,11 @@ static int run_job(struct engine *g, struct engine_job *job, struct err *e)
 	if (rc < 0)
 		return rc;
 	rc = run_kind(g, job, &row, &result, &why);
-	rc = end_row(job, &row, rc, &result, &why, e);
+	/* A job that the daemon's own end cut off stays "running": the next daemon finds it interrupted, and it can be resumed. */
+	if (rc < 0 && is_ending(g))
+		rc = 0;
+	else
+		rc = end_row(job, &row, rc, &result, &why, e);
 	fields_fini(&result);
 	job_fini(&row);
 	return rc;
