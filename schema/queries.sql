@@ -157,9 +157,6 @@ UPDATE checkpoint SET status = ?2, note = coalesce(?3, note) WHERE id = ?1;
 -- name: checkpoint_first_parent
 SELECT parent_id FROM checkpoint_parent WHERE checkpoint_id = ?1 AND ord = 0;
 
--- name: checkpoint_is_parent
-SELECT 1 FROM checkpoint_parent WHERE checkpoint_id = ?1 AND parent_id = ?2;
-
 -- name: checkpoint_root
 WITH RECURSIVE line (id) AS (
 	SELECT ?1
