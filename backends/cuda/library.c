@@ -180,7 +180,8 @@ static void find_includes(const struct places *places, struct cuda_nvrtc *nvrtc)
 	char *end = strrchr(nvrtc->path, '/');
 	bool found = false;
 
-	if (end && end != nvrtc->path) {
+	/* A toolkit that was named is taken as it is. */
+	if (end && end != nvrtc->path && !setting("PEAKD_CUDA_TOOLKIT")) {
 		buf_addf(&folder, "%.*s/../include", (int)(end - nvrtc->path), nvrtc->path);
 		found = is_include(buf_text(&folder));
 	}
