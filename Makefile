@@ -59,7 +59,7 @@ say      = $(if $(V),,@echo "  $1 $(patsubst $(BUILD)/%,%,$2)")
 #: make                       builds build/peakd
 all: $(if $(MAIN),$(PEAKD),$(LIB))
 
-#: make help                  this list
+#: make help                  this list; with any target: V=1 shows commands, JOBS=N, BUILD=FOLDER
 help:
 	@sed -n 's/^#: //p' Makefile
 
@@ -128,11 +128,11 @@ run-demo: all
 check: deps
 	$(AGAIN) run-check
 run-check: all $(TESTS) $(HELPERS)
-	@$(PROVE) $(TESTS) $(BLACKBOX)
+	@$(PROVE) $(BLACKBOX) $(TESTS)
 
 #: make unit T=core/context   only the C tests whose path below tests/ begins with T
 T ?=
-unit: $(if $(T),$(filter $(BUILD)/tests/$(T)%,$(TESTS)),$(TESTS)) $(HELPERS)
+unit: all $(if $(T),$(filter $(BUILD)/tests/$(T)%,$(TESTS)),$(TESTS)) $(HELPERS)
 	@$(if $(filter $(TESTS),$^),$(PROVE) $(filter $(TESTS),$^),echo "no tests/$(T)*/test_*.c"; exit 1)
 
 # --- the same code, watched ---------------------------------------------------------------------------------------------

@@ -107,11 +107,18 @@ refused 'docs/x.md:2: ' 'no paths of one machine'
 plant core/record/f.c 'static const char *q = "SELECT 1";'
 refused 'core/record/f.c:2: SQL lives in schema/' 'no SQL outside schema'
 
+plant tests/x.t
+refused 'tests/x.t:1: a test that cannot be run' 'tests are executable'
+
 # What objects define: compiled here, since names and sections are the compiler's.
+echo | ${CC:-gcc} -x c -c - -o "$top/empty.o"
 compiled() # path lines…
 {
 	plant "$@"
-	mkdir -p "$top/objects/$(dirname "$1")"
+	for other in $(cd "$top/tree" && find . -name '*.c'); do
+		mkdir -p "$top/objects/$(dirname "$other")"
+		cp "$top/empty.o" "$top/objects/$other.o"
+	done
 	${CC:-gcc} -O2 -fPIC -c "$top/tree/$1" -o "$top/objects/$1.o" || echo "# $1 does not compile"
 	check --objects "$top/objects"
 	status=$?
@@ -140,5 +147,9 @@ check --objects "$top/objects"
 report $? 'the listed global and a prefixed function pass'
 compiled backends/cuda/d.c 'const int backend_cuda = 1; int cuda_d(void) { return 1; }'
 report "$status" "a vendor's room may use the vendor's prefix"
+rm "$top/objects/core/engine.c.o"
+check --objects "$top/objects"
+status=$?
+fails 'core/engine.c:1: is not compiled' 'a file that the Makefile does not compile'
 
 echo "1..$count"
