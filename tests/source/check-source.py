@@ -170,7 +170,8 @@ def symbols_of(obj):
 
 
 def may_export(path, name):
-    own = stems_of(path)
+    # A type and a list of it share a file: reference.c exports reference_* and references_*.
+    own = [s for stem in stems_of(path) for s in (stem, stem + "s", stem.removesuffix("s"))]
     further = tuple(p.format(stem=stem) for p in PREFIXES.get(room_of(path), ()) for stem in own)
     return (path, name) in EXPORTS or name in own or name.startswith(tuple(p + "_" for p in own) + further)
 
