@@ -160,6 +160,11 @@ check-clang: deps
 	$(AGAIN) BUILD=build-clang CC=clang CXX=clang++ OPT=-O1 run-clang
 run-clang: all $(TESTS) $(HELPERS)
 
+#: make check-fresh           demo and check on a minimal Debian 12 in a chroot (root, debootstrap, network, minutes)
+.PHONY: check-fresh
+check-fresh:
+	sh tests/install/fresh-debian.sh demo check
+
 #: make fuzz FUZZ_SECONDS=30  every tests/fuzz/fuzz_*.c for so many seconds, from tests/fuzz/corpus/NAME
 FUZZ_SECONDS ?= 30
 fuzz: deps
