@@ -170,12 +170,16 @@ def symbols_of(obj):
 
 
 def may_export(path, name):
-    own = stems_of(path)
+    # A type and a list of it share a file: reference.c exports reference_* and references_*.
+    own = [s for stem in stems_of(path) for s in (stem, stem + "s", stem.removesuffix("s"))]
     further = tuple(p.format(stem=stem) for p in PREFIXES.get(room_of(path), ()) for stem in own)
     return (path, name) in EXPORTS or name in own or name.startswith(tuple(p + "_" for p in own) + further)
 
 
 def check_object(path, obj):
+    if not os.path.exists(obj):
+        yield 1, "is not compiled: name its folder in the Makefile's ROOMS"
+        return
     for name, section, exported in symbols_of(obj):
         plain = re.sub(r"\.\d+$", "", name)  # statics of functions carry a number
         if exported and not may_export(path, name):
@@ -204,9 +208,10 @@ def findings(root, objects):
             checks.append(check_lengths(path, lines))
             if in_layers(path):
                 checks += [check_includes(path, lines), check_shape(path, lines, set(names))]
-        obj = objects and os.path.join(objects, path + ".o")
-        if obj and in_layers(path) and os.path.exists(obj):
-            checks.append(check_object(path, obj))
+        if path.startswith("tests/") and path.endswith(".t") and not os.access(os.path.join(root, path), os.X_OK):
+            checks.append([(1, "a test that cannot be run: chmod +x")])
+        if objects and in_layers(path) and path.endswith((".c", ".cc")):
+            checks.append(check_object(path, os.path.join(objects, path + ".o")))
         for check in checks:
             for number, what in check:
                 yield path, number, what

@@ -107,11 +107,18 @@ refused 'docs/x.md:2: ' 'no paths of one machine'
 plant core/record/f.c 'static const char *q = "SELECT 1";'
 refused 'core/record/f.c:2: SQL lives in schema/' 'no SQL outside schema'
 
+plant tests/x.t
+refused 'tests/x.t:1: a test that cannot be run' 'tests are executable'
+
 # What objects define: compiled here, since names and sections are the compiler's.
+echo | ${CC:-gcc} -x c -c - -o "$top/empty.o"
 compiled() # path lines…
 {
 	plant "$@"
-	mkdir -p "$top/objects/$(dirname "$1")"
+	for other in $(cd "$top/tree" && find . -name '*.c'); do
+		mkdir -p "$top/objects/$(dirname "$other")"
+		cp "$top/empty.o" "$top/objects/$other.o"
+	done
 	${CC:-gcc} -O2 -fPIC -c "$top/tree/$1" -o "$top/objects/$1.o" || echo "# $1 does not compile"
 	check --objects "$top/objects"
 	status=$?
@@ -130,7 +137,7 @@ fails 'f is a mutable global' 'an exported variable is refused, constant tables 
 if grep -q 'names\|k is' "$top/out"; then report 1 'constant tables pass'; else report 0 'constant tables pass'; fi
 compiled core/record/f.c 'int helper(void) { return 1; }'
 fails 'exports helper: call it f_' 'a function without its file as prefix'
-compiled core/record/f.c 'int f_next(void) { static int count; return ++count; }'
+compiled core/record/f.c 'int fs_all(void) { return 1; } int f_next(void) { static int count; return ++count; }'
 fails 'count is a mutable global' 'a static variable in a function'
 compiled core/record/f.c '_Thread_local int f_mine;'
 fails 'f_mine is a mutable global' 'a thread-local one'
@@ -140,5 +147,9 @@ check --objects "$top/objects"
 report $? 'the listed global and a prefixed function pass'
 compiled backends/cuda/d.c 'const int backend_cuda = 1; int cuda_d(void) { return 1; }'
 report "$status" "a vendor's room may use the vendor's prefix"
+rm "$top/objects/core/engine.c.o"
+check --objects "$top/objects"
+status=$?
+fails 'core/engine.c:1: is not compiled' 'a file that the Makefile does not compile'
 
 echo "1..$count"
