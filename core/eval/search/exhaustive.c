@@ -29,6 +29,6 @@ static void tell(void *state, size_t point, double ns)
 	(void)ns;
 }
 
-const struct search_strategy exhaustive_strategy = {
+const struct search_strategy search_exhaustive = {
 	.name = "exhaustive", .summary = "every valid configuration", .start = start, .ask = ask, .tell = tell, .end = free,
 };

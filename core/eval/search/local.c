@@ -27,7 +27,7 @@ static void *start(const struct search_space *space, size_t budget, uint64_t see
 {
 	struct state *s = MEM_NEW(struct state);
 	s->space = space;
-	shuffle_init(&s->random, space->count, seed);
+	search_shuffle_init(&s->random, space->count, seed);
 	s->taken = MEM_NEW_N(unsigned char, space->count + 1);
 	s->explore = budget / 3 > 4 ? budget / 3 : 4;
 	return s;
@@ -36,7 +36,7 @@ static void *start(const struct search_space *space, size_t budget, uint64_t see
 static void end(void *state)
 {
 	struct state *s = state;
-	shuffle_fini(&s->random);
+	search_shuffle_fini(&s->random);
 	free(s->taken);
 	free(s);
 }
@@ -45,7 +45,7 @@ static size_t draw(struct state *s)
 {
 	size_t point;
 	do
-		point = shuffle_draw(&s->random);
+		point = search_shuffle_draw(&s->random);
 	while (point != SEARCH_NONE && s->taken[point]);
 	return point;
 }
@@ -115,6 +115,6 @@ static void tell(void *state, size_t point, double ns)
 	s->best_ns[at] = ns;
 }
 
-const struct search_strategy local_strategy = {
+const struct search_strategy search_local = {
 	.name = "local", .summary = "random points, then neighbours of the best", .start = start, .ask = ask, .tell = tell, .end = end,
 };

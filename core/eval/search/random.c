@@ -9,14 +9,14 @@
 static void *start(const struct search_space *space, size_t budget, uint64_t seed)
 {
 	struct shuffle *s = MEM_NEW(struct shuffle);
-	shuffle_init(s, space->count, seed);
+	search_shuffle_init(s, space->count, seed);
 	(void)budget;
 	return s;
 }
 
 static size_t ask(void *state)
 {
-	return shuffle_draw(state);
+	return search_shuffle_draw(state);
 }
 
 static void tell(void *state, size_t point, double ns)
@@ -28,10 +28,10 @@ static void tell(void *state, size_t point, double ns)
 
 static void end(void *state)
 {
-	shuffle_fini(state);
+	search_shuffle_fini(state);
 	free(state);
 }
 
-const struct search_strategy random_strategy = {
+const struct search_strategy search_random = {
 	.name = "random", .summary = "uniform, without replacement", .start = start, .ask = ask, .tell = tell, .end = end,
 };

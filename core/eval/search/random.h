@@ -4,6 +4,6 @@
 
 #include "core/eval/search/search.h"
 
-extern const struct search_strategy random_strategy;
+extern const struct search_strategy search_random;
 
 #endif

@@ -11,7 +11,7 @@
 #include "core/eval/search/local.h"
 #include "core/eval/search/random.h"
 
-static const struct search_strategy *const strategies[] = { &exhaustive_strategy, &random_strategy, &local_strategy };
+static const struct search_strategy *const strategies[] = { &search_exhaustive, &search_random, &search_local };
 
 struct search {
 	const struct search_strategy *strategy;

@@ -14,30 +14,30 @@ static uint64_t draw_bits(struct shuffle *s)
 	return z ^ (z >> 31);
 }
 
-void shuffle_init(struct shuffle *s, size_t count, uint64_t seed)
+void search_shuffle_init(struct shuffle *s, size_t count, uint64_t seed)
 {
 	*s = (struct shuffle){ .order = MEM_NEW_N(size_t, count + 1), .count = count, .state = seed };
 	for (size_t i = 0; i < count; i++)
 		s->order[i] = i;
 }
 
-void shuffle_fini(struct shuffle *s)
+void search_shuffle_fini(struct shuffle *s)
 {
 	free(s->order);
 	s->order = NULL;
 }
 
-size_t shuffle_below(struct shuffle *s, size_t n)
+size_t search_shuffle_below(struct shuffle *s, size_t n)
 {
 	/* Multiply-shift; its bias of n/2^64 is nothing here. */
 	return (size_t)(((__uint128_t)draw_bits(s) * n) >> 64);
 }
 
-size_t shuffle_draw(struct shuffle *s)
+size_t search_shuffle_draw(struct shuffle *s)
 {
 	if (s->next >= s->count)
 		return SIZE_MAX;
-	size_t j = s->next + shuffle_below(s, s->count - s->next), point = s->order[j];
+	size_t j = s->next + search_shuffle_below(s, s->count - s->next), point = s->order[j];
 	s->order[j] = s->order[s->next];
 	s->order[s->next++] = point;
 	return point;

@@ -11,11 +11,11 @@ struct shuffle {
 	uint64_t state;   /* of the generator */
 };
 
-void shuffle_init(struct shuffle *s, size_t count, uint64_t seed);
-void shuffle_fini(struct shuffle *s);
+void search_shuffle_init(struct shuffle *s, size_t count, uint64_t seed);
+void search_shuffle_fini(struct shuffle *s);
 /* The next one; SIZE_MAX when all were drawn. */
-size_t shuffle_draw(struct shuffle *s);
+size_t search_shuffle_draw(struct shuffle *s);
 /* A number below n (n ≥ 1), from the same generator. */
-size_t shuffle_below(struct shuffle *s, size_t n);
+size_t search_shuffle_below(struct shuffle *s, size_t n);
 
 #endif
