@@ -151,7 +151,7 @@ check-asan: deps
 		SAN='-fsanitize=address,undefined -fno-sanitize-recover=all' unit T='$(T)'
 
 #: make check-tsan            C tests under ThreadSanitizer (without address randomisation, which it cannot stand)
-check-tsan: export TSAN_OPTIONS := halt_on_error=1 second_deadlock_stack=1
+check-tsan: export TSAN_OPTIONS := suppressions=$(CURDIR)/tests/source/tsan.supp:halt_on_error=1 second_deadlock_stack=1
 check-tsan: deps
 	+@setarch -R $(MAKE) --no-print-directory -j$(JOBS) BUILD=build-tsan OPT='-O1 -g' SAN='-fsanitize=thread' unit T='$(T)'
 
