@@ -43,6 +43,20 @@ static int feed(struct engine_job *job, struct transform *x, enum reply_outcome 
 	return rc;
 }
 
+/* What to answer next: a whole prompt at the beginning of a step, else only what was added to it. */
+static void show_prompt(const struct transform *x, struct fields *result)
+{
+	const struct prompt *p = transform_prompt(x);
+	struct buf text = BUF_INIT;
+	if (p->count > 2)
+		buf_adds(&text, p->turns[p->count - 1].text);
+	else
+		prompt_render(p, &text);
+	fields_set(result, "prompt", buf_text(&text));
+	fields_set(result, "region", context_region_name(transform_region(x)));
+	buf_fini(&text);
+}
+
 static int conclude(struct engine_job *job, const struct lineage *l, struct work_judge *judge, const struct pending *row,
                     struct transform *x, struct fields *result, struct err *e)
 {
@@ -51,6 +65,8 @@ static int conclude(struct engine_job *job, const struct lineage *l, struct work
 	int rc;
 	switch (transform_state(x)) {
 	case TRANSFORM_ASK:
+		show_prompt(x, result);
+		/* fall through */
 	case TRANSFORM_JUDGE:
 		fields_set(result, "state", "waiting");
 		return work_pending_keep(job->db, row->id, l->id, row->workflow, job->id, x, PENDING_WAITING, NULL, e);

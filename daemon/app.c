@@ -115,6 +115,7 @@ void app_free(struct app *app)
 	engine_free(app->engine);
 	notify_free(app->notify);
 	mcp_server_free(app->mcp);
+	free(app->tools);
 	models_free(app->work.models);
 	library_free(app->work.library);
 	references_free(app->work.references);

@@ -11,6 +11,7 @@ struct app {
 	struct engine *engine;
 	struct notify *notify;
 	struct mcp_server *mcp;
+	struct mcp_tool *tools;      /* the server's table, made from daemon/tools */
 	char *share;                 /* folder with transforms/ and examples/ */
 	char *own_transforms;        /* the user's own transformations; may not exist */
 	int64_t started_ms;          /* wall clock */

@@ -508,9 +508,20 @@ int pool_devices(struct pool *pool, struct facts **ret_facts, size_t *ret_count,
 	lock_take(&pool->lock);
 	*ret_facts = mem_copy(pool->known, pool->known_count * sizeof *pool->known);
 	*ret_count = pool->known_count;
-	*ret_notes = mem_str(pool->known_notes);
+	*ret_notes = mem_str(pool->known_notes ? pool->known_notes : "");
 	lock_release(&pool->lock);
 	return 0;
+}
+
+void pool_forget_devices(struct pool *pool)
+{
+	lock_take(&pool->lock);
+	free(pool->known);
+	free(pool->known_notes);
+	pool->known = NULL;
+	pool->known_count = 0;
+	pool->known_notes = NULL;
+	lock_release(&pool->lock);
 }
 
 static int unknown_device(const char *id, const struct facts *all, size_t count, const char *notes, struct err *e)

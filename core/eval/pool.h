@@ -34,6 +34,8 @@ unsigned pool_compile_width(const struct pool *pool);
 /* Facts of every device of every backend (or of one: backend may be NULL for all), asked of a compile worker and kept until
  * pool_forget_devices. ret_facts: free(). A backend that is not there is one line in *ret_notes ("cuda: libcuda.so.1 …"), free(). */
 int pool_devices(struct pool *pool, struct facts **ret_facts, size_t *ret_count, char **ret_notes, struct err *e);
+/* The next pool_devices looks again. */
+void pool_forget_devices(struct pool *pool);
 /* Facts by device id: "hlsl:0", "cuda:0", "cuda:sm_90a" (compile only). "hlsl" alone means its device 0. Errors name what there is. */
 int pool_device(struct pool *pool, const char *id, struct facts *ret_facts, struct err *e);
 

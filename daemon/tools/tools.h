@@ -39,6 +39,8 @@ const struct mcp_done *tools_refuse(struct mcp_call *call, const struct err *e);
 int tools_at(const struct mcp_call *call, struct db *db, int64_t *ret_checkpoint, char **ret_workflow, struct err *e);
 /* Copies arguments that were given into job fields: text, integers and booleans. Ends with NULL. */
 void tools_copy(const struct mcp_call *call, struct fields *f, const char *key, ...) __attribute__((sentinel));
+/* Runs a handler with a database handle. */
+const struct mcp_done *tools_with_db(struct mcp_call *call, const struct mcp_done *(*handler)(struct mcp_call *, struct db *));
 /* Starts a job and answers with it: as a task where the client has tasks, else when it ends or after wait_s. */
 const struct mcp_done *tools_start(struct mcp_call *call, struct db *db, const char *kind, const struct fields *request);
 /* Waits for a job that exists, as tools_start does. */
@@ -50,7 +52,7 @@ const struct mcp_done *tools_wait(struct mcp_call *call, const char *job, int fr
 json_t *tools_show_job(struct app *app, struct db *db, const struct job *job, char **ret_text);
 /* Checkpoints of a log, newest first, with best times, speed-ups over the root and over the parent. New reference. */
 struct checkpoint_list;
-json_t *tools_show_log(struct db *db, const struct checkpoint_list *log, struct err *e);
+json_t *tools_show_log(struct db *db, const struct checkpoint_list *log);
 /* "0.2714 ms", "13.2 us". */
 char *tools_show_ns(double ns, char text[32]);
 
