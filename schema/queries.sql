@@ -244,6 +244,14 @@ UPDATE measurement_run SET ended_ms = ?2 WHERE id = ?1;
 SELECT id, checkpoint_id, device, strategy, settings, planned, job_id, created_ms, ended_ms
 FROM measurement_run WHERE id = ?1;
 
+-- name: measurement_run_of_job
+SELECT id, checkpoint_id, device, strategy, settings, planned, job_id, created_ms, ended_ms
+FROM measurement_run WHERE job_id = ?1 AND checkpoint_id = ?2 ORDER BY id DESC LIMIT 1;
+
+-- name: measurement_runs
+SELECT id, checkpoint_id, device, strategy, settings, planned, job_id, created_ms, ended_ms
+FROM measurement_run WHERE checkpoint_id = ?1 ORDER BY id DESC;
+
 -- name: metric_add
 INSERT INTO metric (checkpoint_id, device, params, name, value, unit, source, job_id, created_ms)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);

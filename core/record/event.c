@@ -119,5 +119,5 @@ void event_unwatch(struct store *s, int take_fd)
 
 void event_wake(struct store *s)
 {
-	bell_ring(store_bell(s));
+	bell_close(store_bell(s));
 }

@@ -214,6 +214,14 @@ static void test_waking(void)
 	pthread_join(thread, NULL);
 	is_int(s.rc, 1, "a waiting thread is woken");
 	ok(s.waited >= 60 * CLOCK_MS && s.waited < 4 * CLOCK_S, "by its own job's event (%d ms)", (int)(s.waited / CLOCK_MS));
+
+	pthread_create(&thread, NULL, wait_for_event, &(struct sleeper){ .store = f.store, .job = id, .after = 99 });
+	clock_sleep(20 * CLOCK_MS);
+	start = clock_now();
+	event_wake(f.store);
+	pthread_join(thread, NULL);
+	ok(clock_now() - start < 4 * CLOCK_S, "shutting down wakes who waits");
+	is_int(event_wait(f.db, id, 99, CLOCK_NEVER, &e), 0, "and nobody waits after that");
 	event_unwatch(f.store, fd);
 	free(id);
 	free(other);

@@ -148,7 +148,7 @@ static void test_bulk(void)
 	fixture_init(&f);
 	int64_t c = fixture_checkpoint(&f, "a", 0);
 	struct measurement_run run = { .checkpoint = c, .device = "gpu-1", .strategy = "all", .settings = "seed=1",
-	                               .planned = BULK };
+	                               .planned = BULK, .job = "j1" };
 	is_int(measurement_run_begin(f.db, &run, &e), 0, "a tune run begins");
 	int64_t start = clock_now();
 	int rc = store_begin(f.db, &e);
@@ -186,6 +186,14 @@ static void test_bulk(void)
 	is_int(list.count, BULK, "all rows of the run");
 	ok(isnan(list.at[0].median_ns) && strcmp(list.at[0].message, "too many threads") == 0, "pruned ones too");
 	measurement_list_fini(&list);
+	is_int(measurement_run_of_job(f.db, "j1", c, &got, &e), 0, "a resumed job finds its run");
+	is_int(got.id, run.id, "the same one");
+	measurement_run_fini(&got);
+	struct measurement_run_list runs = { .count = 0 };
+	measurement_runs(f.db, c, &runs, &e);
+	is_int(runs.count, 1, "the runs of a checkpoint");
+	measurement_run_list_fini(&runs);
+	is_int(measurement_run_of_job(f.db, "j2", c, &got, &e), -ERR_NOT_FOUND, "a job without a run");
 	is_int(measurement_run_get(f.db, 77, &got, &e), -ERR_NOT_FOUND, "an unknown run");
 	fixture_fini(&f);
 }

@@ -1,7 +1,9 @@
 /* core/record/store, query, blob: opening good and bad files, transactions, full disks, threads, the daemon's lock. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sqlite3.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -16,8 +18,8 @@
 static void write_file(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "w");
-	fputs(text, f);
-	fclose(f);
+	if (f == NULL || fputs(text, f) < 0 || fclose(f) != 0)
+		printf("# %s cannot be written\n", path);
 }
 
 /* Runs SQL from outside, as another program would. */
@@ -162,6 +164,60 @@ static void test_full_disk(void)
 	is_int(blob_put(f.db, much, n, &big, &e), 0, "with space it works again");
 	is_int(store_check(f.db, &e), 0, "and the database is sound");
 	free(much);
+	fixture_fini(&f);
+}
+
+/* On a file system of one megabyte: what a full disk really does. Exit status 0 good, 1 bad, 2 not possible here. */
+static int fill_small_disk(const char *folder)
+{
+	char users[64], groups[64];
+	snprintf(users, sizeof users, "0 %d 1", (int)geteuid());
+	snprintf(groups, sizeof groups, "0 %d 1", (int)getegid());
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+		return 2;
+	write_file("/proc/self/uid_map", users);
+	write_file("/proc/self/setgroups", "deny");
+	write_file("/proc/self/gid_map", groups);
+	if (mount("none", folder, "tmpfs", 0, "size=1m") != 0)
+		return 2;
+	struct fixture f = { .store = NULL };
+	struct err e = ERR_INIT;
+	snprintf(f.path, sizeof f.path, "%s/peakd.db", folder);
+	fixture_open(&f);
+	char part[20000];
+	struct hash first, hash;
+	int rc = 0, stored = 0;
+	memset(part, 'x', sizeof part);
+	for (; rc == 0 && stored < 1000; stored++) {
+		memcpy(part, &stored, sizeof stored);
+		rc = blob_put(f.db, part, sizeof part, stored ? &hash : &first, &e);
+	}
+	printf("# after %d: %s\n", stored, e.text);
+	bool good = rc == -ERR_IO && strstr(e.text, "disk is full") && blob_has(f.db, first.hex, &e) == 1;
+	good = good && blob_has(f.db, hash.hex, &e) == 1 && stored > 10;
+	good = good && mount("none", folder, "tmpfs", MS_REMOUNT, "size=8m") == 0;
+	good = good && blob_put(f.db, part, sizeof part, &hash, &e) == 0 && store_check(f.db, &e) == 0;
+	fixture_close(&f);
+	return !good;
+}
+
+static void test_small_disk(void)
+{
+	struct fixture f;
+	int status = 0;
+	fixture_folder(&f);
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		int rc = fill_small_disk(f.folder);
+		fflush(stdout);
+		_exit(rc);
+	}
+	waitpid(child, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+		SKIP(1, "a small file system cannot be mounted here");
+	else
+		is_int(status, 0, "a disk that is really full: a clear error, nothing lost, and on when there is space");
 	fixture_fini(&f);
 }
 
@@ -315,6 +371,7 @@ int main(void)
 	test_read_only();
 	test_transactions();
 	test_full_disk();
+	test_small_disk();
 	test_blobs();
 	test_threads();
 	test_race_to_create();
