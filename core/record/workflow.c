@@ -184,18 +184,6 @@ static int check_name(struct db *db, const char *name, struct err *e)
 	return rc;
 }
 
-/* The first of a checkpoint's first parents: where its line begins. */
-static int find_root(struct db *db, int64_t checkpoint, int64_t *ret_root, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, "checkpoint_root");
-	query_put_int(&q, checkpoint);
-	int rc = query_run(&q, ret_root, e);
-	if (rc == 0)
-		return err_set(e, ERR_NOT_FOUND, "there is no checkpoint %lld in this database", (long long)checkpoint);
-	return rc < 0 ? rc : 0;
-}
-
 static int add_move(struct db *db, int64_t workflow, const char *action, int64_t from, int64_t to, struct err *e)
 {
 	struct query q;
@@ -213,7 +201,7 @@ static int create(struct db *db, const char *name, int64_t checkpoint, struct er
 	int64_t root = 0, id = 0;
 	int rc = check_name(db, name, e);
 	if (rc == 0)
-		rc = find_root(db, checkpoint, &root, e);
+		rc = checkpoint_root(db, checkpoint, &root, e);
 	if (rc < 0)
 		return rc;
 	struct query q;
@@ -289,7 +277,7 @@ int workflow_restore(struct db *db, const char *name, int64_t checkpoint, struct
 		return rc;
 	rc = workflow_get(db, name, &w, e);
 	if (rc == 0)
-		rc = find_root(db, checkpoint, &root, e);
+		rc = checkpoint_root(db, checkpoint, &root, e);
 	if (rc == 0 && root != w.root)
 		rc = err_set(e, ERR_CONFLICT, "checkpoint %lld does not begin where workflow %s does (%lld, not %lld): branch "
 		             "a new workflow from it instead", (long long)checkpoint, name, (long long)root,
@@ -307,7 +295,7 @@ static int add_tag(struct db *db, const char *name, int64_t checkpoint, struct e
 	int64_t root = 0;
 	int rc = check_name(db, name, e);
 	if (rc == 0)
-		rc = find_root(db, checkpoint, &root, e);
+		rc = checkpoint_root(db, checkpoint, &root, e);
 	if (rc < 0)
 		return rc;
 	struct query q;

@@ -45,6 +45,8 @@ static void test_add(void)
 	is_int(checkpoint_context(f.db, id, &context, &e), 0, "its context is read");
 	is_str(context, "tiled", "as it was");
 	free(context);
+	made.by = "two\nlines";
+	is_int(checkpoint_add(f.db, &made, "tiled", &again, &e), -ERR_INPUT, "a name of two lines is refused");
 	made.by = "edit";
 	checkpoint_add(f.db, &made, "tiled", &again, &e);
 	ok(again != id, "another transformation to the same context is another checkpoint");
@@ -84,6 +86,10 @@ static void test_parents(void)
 	checkpoint_get(f.db, one, &got, &e);
 	ok(got.parent_count == 2 && got.parents[0] == c && got.parents[1] == b, "but it is kept");
 	checkpoint_fini(&got);
+	int64_t root = 0;
+	is_int(checkpoint_root(f.db, one, &root, &e), 0, "where its line begins");
+	is_int(root, a, "is the root");
+	is_int(checkpoint_root(f.db, 99, &root, &e), -ERR_NOT_FOUND, "nothing begins nowhere");
 	struct checkpoint_list list = { .count = 0 };
 	checkpoint_log(f.db, one, 0, &list, &e);
 	ok(list.count == 4 && list.at[0].id == one && list.at[3].id == a, "all ancestors once, newest first");

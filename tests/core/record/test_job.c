@@ -1,4 +1,5 @@
 /* core/record/job, event, bell: states, numbers, waking, and what a new daemon finds. */
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -157,6 +158,7 @@ static void test_numbers(void)
 	event_since(f.db, id, 10, 5, &list, &e);
 	ok(list.count == 5 && list.at[0].seq == 11, "or only the next few");
 	event_list_fini(&list);
+	is_int(event_append(f.db, id, "x", NAN, NAN, NULL, NULL, &e), 0, "a share of nothing is accepted");
 	is_int(event_append(f.db, "jnone", "x", 0, 0, NULL, NULL, &e), -ERR_NOT_FOUND, "no event without its job");
 	free(id);
 	fixture_fini(&f);
