@@ -261,7 +261,8 @@ static int add_or_find(struct db *db, const struct checkpoint *c, const char *ca
 	if (rc == 0 && c->text) {
 		rc = blob_has(db, c->text, e);
 		if (rc == 0)
-			rc = err_set(e, ERR_NOT_FOUND, "the text of transformation %s (%s) is not stored", c->by, c->text);
+			rc = err_set(e, ERR_NOT_FOUND, "the text of transformation %s (%s) is not stored", c->by,
+			             c->text);
 	}
 	if (rc >= 0)
 		rc = identify(db, c, &context, &hash, e);

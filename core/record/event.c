@@ -35,7 +35,8 @@ static int last_seq(struct db *db, const char *job, int64_t *ret_seq, struct err
 	query_put_text(&q, job);
 	int rc = query_run(&q, ret_seq, e);
 	if (rc == 0)
-		return err_set(e, ERR_NOT_FOUND, "there is no job %s in this database: list the jobs to see their ids", job);
+		return err_set(e, ERR_NOT_FOUND, "there is no job %s in this database: list the jobs to see their ids",
+		               job);
 	return rc < 0 ? rc : 0;
 }
 

@@ -291,7 +291,8 @@ int measurement_run_of_job(struct db *db, const char *job, int64_t checkpoint, s
 		read_run(&q, ret_run);
 	query_fini(&q);
 	if (rc == 0)
-		return err_set(e, ERR_NOT_FOUND, "job %s has no tune run on checkpoint %lld", job, (long long)checkpoint);
+		return err_set(e, ERR_NOT_FOUND, "job %s has no tune run on checkpoint %lld", job,
+		               (long long)checkpoint);
 	return rc < 0 ? rc : 0;
 }
 

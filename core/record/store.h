@@ -42,8 +42,8 @@ void store_close(struct store *take_store);
 /* The path as opened; owned by the store. */
 const char *store_path(const struct store *s);
 
-/* Taking and giving handles needs LOCK_STORE, the outermost store_end after an event LOCK_LEAF: hold neither then. */
-/* A handle for the calling thread; several may be out at once. Opens a new connection when the pool is empty. */
+/* Taking and giving handles needs LOCK_STORE, the outermost store_end after an event LOCK_LEAF: hold neither then.
+ * A handle for the calling thread; several may be out at once. Opens a new connection when the pool is empty. */
 int store_take(struct store *s, struct db **ret_db, struct err *e);
 /* Gives a handle back to its store. No transaction may be open. NULL is fine. */
 void store_give(struct db *take_db);

@@ -34,8 +34,8 @@ static void test_add(void)
 	char *canonical = mem_fmt("peakd checkpoint 1\ncontext %s\nby root\n", hash_text("naive").hex);
 	is_str(r.hash.hex, hash_text(canonical).hex, "a root's hash is what checkpoint.h says");
 	free(canonical);
-	canonical = mem_fmt("peakd checkpoint 1\ncontext %s\nparent %s\nby tb-tiling\ntext %s\n", c.context.hex, r.hash.hex,
-	                    text.hex);
+	canonical = mem_fmt("peakd checkpoint 1\ncontext %s\nparent %s\nby tb-tiling\ntext %s\n", c.context.hex,
+	                    r.hash.hex, text.hex);
 	is_str(c.hash.hex, hash_text(canonical).hex, "and a child's");
 	free(canonical);
 	checkpoint_fini(&r);
@@ -76,7 +76,8 @@ static void test_parents(void)
 	struct fixture f;
 	struct err e = ERR_INIT;
 	fixture_init(&f);
-	int64_t a = fixture_checkpoint(&f, "a", 0), b = fixture_checkpoint(&f, "b", a), c = fixture_checkpoint(&f, "c", a);
+	int64_t a = fixture_checkpoint(&f, "a", 0), b = fixture_checkpoint(&f, "b", a);
+	int64_t c = fixture_checkpoint(&f, "c", a);
 	int64_t bc[] = { b, c }, cb[] = { c, b }, one = 0, two = 0;
 	struct checkpoint merge = { .kernel = "k", .backend = "hlsl", .parents = cb, .parent_count = 2, .by = "cross" };
 	checkpoint_add(f.db, &merge, "d", &one, &e);
