@@ -144,7 +144,7 @@ static int read_moves(struct db *db, int64_t workflow, struct workflow_move_list
 
 int workflow_reflog(struct db *db, const char *name, struct workflow_move_list *ret_list, struct err *e)
 {
-	struct workflow w;
+	struct workflow w = { .name = NULL };
 	int rc = workflow_get(db, name, &w, e);
 	if (rc < 0)
 		return rc;
@@ -170,7 +170,7 @@ static int check_name(struct db *db, const char *name, struct err *e)
 	if (!plain || !isalnum((unsigned char)name[0]) || strspn(name, "0123456789") == n)
 		return err_set(e, ERR_INPUT, "\"%.120s\" cannot be a name: want letters, digits and ._/- (at most %d, "
 		               "not digits alone), beginning with a letter or digit", name, WORKFLOW_NAME_MAX);
-	struct workflow w;
+	struct workflow w = { .name = NULL };
 	int64_t tagged;
 	int rc = look_up(db, name, &w, e);
 	if (rc > 0) {
@@ -380,7 +380,7 @@ static int look_up_hash(struct db *db, const char *prefix, int64_t *ret_checkpoi
 /* A name without suffixes. */
 static int resolve_base(struct db *db, const char *base, int64_t *ret_checkpoint, struct err *e)
 {
-	struct workflow w;
+	struct workflow w = { .name = NULL };
 	size_t n = strlen(base);
 	int rc = look_up(db, base, &w, e);
 	if (rc > 0) {
@@ -402,7 +402,7 @@ static int resolve_base(struct db *db, const char *base, int64_t *ret_checkpoint
 /* NAME@{root} or NAME@{N}; `what` is what stands in the braces. */
 static int resolve_moved(struct db *db, const char *base, const char *what, int64_t *ret_checkpoint, struct err *e)
 {
-	struct workflow w;
+	struct workflow w = { .name = NULL };
 	struct workflow_move_list moves = { .count = 0 };
 	int rc = workflow_get(db, base, &w, e);
 	if (rc < 0)

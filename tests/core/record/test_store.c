@@ -86,6 +86,36 @@ static void test_bad_files(void)
 	fixture_fini(&f);
 }
 
+/* Pages of noise in the middle of the file. */
+static void test_damage(void)
+{
+	struct fixture f;
+	struct err e = ERR_INIT;
+	char noise[4096];
+	fixture_init(&f);
+	for (int i = 0; i < 200; i++) {
+		struct hash hash;
+		memset(noise, i, sizeof noise);
+		blob_put(f.db, noise, sizeof noise, &hash, &e);
+	}
+	fixture_close(&f);
+	int fd = open(f.path, O_WRONLY);
+	memset(noise, 0xa5, sizeof noise);
+	int written = 0;
+	for (int page = 3; page < 200; page += 2)
+		written += pwrite(fd, noise, sizeof noise, page * 4096L) == sizeof noise;
+	close(fd);
+	ok(written > 90, "pages are overwritten");
+	int rc = store_open(f.path, &f.store, &e);
+	if (rc == 0)
+		rc = store_take(f.store, &f.db, &e);
+	if (rc == 0)
+		rc = store_check(f.db, &e);
+	is_int(rc, -ERR_IO, "a damaged database is found out");
+	has_str(e.text, "damaged", "and called so");
+	fixture_fini(&f);
+}
+
 /* A database that may be read but not written; root, who may write everywhere, becomes nobody for it. */
 static void test_read_only(void)
 {
@@ -374,6 +404,7 @@ int main(void)
 {
 	test_open();
 	test_bad_files();
+	test_damage();
 	test_read_only();
 	test_transactions();
 	test_full_disk();
