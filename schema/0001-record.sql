@@ -100,6 +100,8 @@ CREATE TABLE measurement_run (
 	created_ms INTEGER NOT NULL,
 	ended_ms INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+CREATE INDEX measurement_run_by_checkpoint ON measurement_run (checkpoint_id);
+CREATE INDEX measurement_run_by_job ON measurement_run (job_id);
 
 CREATE TABLE measurement (
 	id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,6 +1,6 @@
 -- Every statement that peakd runs, by name: core/record/query.c finds a statement by the line "-- name: X" above it.
--- Statements bind ?1, ?2, ... in the order in which the C code puts values, and the C code reads columns in the order of
--- the select list, so that a change here is a change there. LIMIT -1 is no limit.
+-- Statements bind ?1, ?2, ... in the order in which the C code puts values, and the C code reads columns in the order
+-- of the select list, so that a change here is a change there. LIMIT -1 is no limit.
 
 -- name: store_open
 PRAGMA foreign_keys = ON;
@@ -221,9 +221,10 @@ FROM (
 	FROM (
 		SELECT m.*, row_number() OVER (PARTITION BY m.device, m.params ORDER BY m.id DESC) AS age
 		FROM measurement m
-		WHERE m.checkpoint_id = ?1 AND m.status = 'ok' AND m.median_ns IS NOT NULL AND (?2 IS NULL OR m.run_id = ?2)
-		      AND (?3 IS NULL OR m.device = ?3) AND m.cold = ?4
-		      AND (?5 OR (EXISTS (SELECT 1 FROM validation v WHERE v.id = m.validation_id AND v.verdict = 'passed')
+		WHERE m.checkpoint_id = ?1 AND m.status = 'ok' AND m.median_ns IS NOT NULL
+		      AND (?2 IS NULL OR m.run_id = ?2) AND (?3 IS NULL OR m.device = ?3) AND m.cold = ?4
+		      AND (?5 OR (EXISTS (SELECT 1 FROM validation v
+		                          WHERE v.id = m.validation_id AND v.verdict = 'passed')
 		                  AND NOT EXISTS (SELECT 1 FROM validation f WHERE f.checkpoint_id = m.checkpoint_id
 		                                  AND f.device = m.device AND f.params = m.params
 		                                  AND f.verdict = 'failed'))))
@@ -243,6 +244,14 @@ UPDATE measurement_run SET ended_ms = ?2 WHERE id = ?1;
 -- name: measurement_run_get
 SELECT id, checkpoint_id, device, strategy, settings, planned, job_id, created_ms, ended_ms
 FROM measurement_run WHERE id = ?1;
+
+-- name: measurement_run_of_job
+SELECT id, checkpoint_id, device, strategy, settings, planned, job_id, created_ms, ended_ms
+FROM measurement_run WHERE job_id = ?1 AND checkpoint_id = ?2 ORDER BY id DESC LIMIT 1;
+
+-- name: measurement_runs
+SELECT id, checkpoint_id, device, strategy, settings, planned, job_id, created_ms, ended_ms
+FROM measurement_run WHERE checkpoint_id = ?1 ORDER BY id DESC;
 
 -- name: metric_add
 INSERT INTO metric (checkpoint_id, device, params, name, value, unit, source, job_id, created_ms)

@@ -24,9 +24,8 @@ void bell_fini(struct bell *b)
 	free(b->fds);
 }
 
-void bell_ring(struct bell *b)
+static void ring_locked(struct bell *b)
 {
-	lock_take(&b->lock);
 	b->rung++;
 	for (size_t i = 0; i < b->fd_count; i++) {
 		/* Cannot block; a full counter is readable already. */
@@ -34,6 +33,20 @@ void bell_ring(struct bell *b)
 		(void)n;
 	}
 	lock_bell_ring(&b->cond);
+}
+
+void bell_ring(struct bell *b)
+{
+	lock_take(&b->lock);
+	ring_locked(b);
+	lock_release(&b->lock);
+}
+
+void bell_close(struct bell *b)
+{
+	lock_take(&b->lock);
+	b->closed = true;
+	ring_locked(b);
 	lock_release(&b->lock);
 }
 
@@ -48,9 +61,9 @@ uint64_t bell_count(struct bell *b)
 int bell_wait(struct bell *b, uint64_t seen, int64_t deadline)
 {
 	lock_take(&b->lock);
-	while (b->rung == seen && lock_bell_wait(&b->cond, &b->lock, deadline) == 0)
+	while (b->rung == seen && !b->closed && lock_bell_wait(&b->cond, &b->lock, deadline) == 0)
 		;
-	int rung = b->rung != seen;
+	int rung = b->rung != seen && !b->closed;
 	lock_release(&b->lock);
 	return rung;
 }

@@ -172,6 +172,15 @@ int checkpoint_log(struct db *db, int64_t head, int limit, struct checkpoint_lis
 	return read_list(&q, ret_list, e);
 }
 
+int checkpoint_root(struct db *db, int64_t id, int64_t *ret_root, struct err *e)
+{
+	struct query q;
+	query_init(&q, db, "checkpoint_root");
+	query_put_int(&q, id);
+	int rc = query_run(&q, ret_root, e);
+	return rc < 0 ? rc : rc == 0 ? not_found(id, e) : 0;
+}
+
 /* --- adding ------------------------------------------------------------------------------------------------------ */
 
 static int read_hash(struct db *db, int64_t id, struct hash *ret_hash, struct err *e)
@@ -246,11 +255,14 @@ static int add_row(struct db *db, const struct checkpoint *c, const struct hash 
 static int add_or_find(struct db *db, const struct checkpoint *c, const char *canonical, int64_t *ret_id, struct err *e)
 {
 	struct hash context, hash;
+	if (strchr(c->by, '\n'))
+		return err_set(e, ERR_INPUT, "the name of a transformation is one line, not \"%.100s\"", c->by);
 	int rc = blob_put_text(db, canonical, &context, e);
 	if (rc == 0 && c->text) {
 		rc = blob_has(db, c->text, e);
 		if (rc == 0)
-			rc = err_set(e, ERR_NOT_FOUND, "the text of transformation %s (%s) is not stored", c->by, c->text);
+			rc = err_set(e, ERR_NOT_FOUND, "the text of transformation %s (%s) is not stored", c->by,
+			             c->text);
 	}
 	if (rc >= 0)
 		rc = identify(db, c, &context, &hash, e);

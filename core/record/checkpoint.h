@@ -59,6 +59,8 @@ int checkpoint_context(struct db *db, int64_t id, char **ret_canonical, struct e
 /* draft → accepted or failed, failed → draft or accepted, accepted → failed; else ERR_CONFLICT. The same state again is
  * fine. `note` replaces the old one unless NULL. */
 int checkpoint_set_status(struct db *db, int64_t id, enum checkpoint_status to, const char *note, struct err *e);
+/* Where its line begins, the context that its outputs are judged by: the first parent's first parent and so on. */
+int checkpoint_root(struct db *db, int64_t id, int64_t *ret_root, struct err *e);
 /* The direct children, oldest first. */
 int checkpoint_children(struct db *db, int64_t id, struct checkpoint_list *ret_list, struct err *e);
 /* All that stand for a context with this hash, oldest first. */

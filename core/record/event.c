@@ -2,6 +2,7 @@
 #include "core/record/event.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -18,8 +19,9 @@ static int add_row(struct db *db, const char *job, const char *kind, double prog
 	query_put_text(&q, job);
 	query_put_int(&q, clock_wall_ms());
 	query_put_text(&q, kind);
-	query_put_real(&q, progress);
-	query_put_real(&q, total);
+	/* NAN would be NULL: a share of nothing is no progress. */
+	query_put_real(&q, isnan(progress) ? 0 : progress);
+	query_put_real(&q, isnan(total) ? 0 : total);
 	query_put_text(&q, message ? message : "");
 	int rc = query_run(&q, ret_seq, e);
 	return rc < 0 ? rc : 0;
@@ -33,7 +35,8 @@ static int last_seq(struct db *db, const char *job, int64_t *ret_seq, struct err
 	query_put_text(&q, job);
 	int rc = query_run(&q, ret_seq, e);
 	if (rc == 0)
-		return err_set(e, ERR_NOT_FOUND, "there is no job %s in this database: list the jobs to see their ids", job);
+		return err_set(e, ERR_NOT_FOUND, "there is no job %s in this database: list the jobs to see their ids",
+		               job);
 	return rc < 0 ? rc : 0;
 }
 
@@ -119,5 +122,5 @@ void event_unwatch(struct store *s, int take_fd)
 
 void event_wake(struct store *s)
 {
-	bell_ring(store_bell(s));
+	bell_close(store_bell(s));
 }

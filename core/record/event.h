@@ -34,14 +34,14 @@ int event_append(struct db *db, const char *job, const char *kind, double progre
 int event_since(struct db *db, const char *job, int64_t after, int limit, struct event_list *ret_list, struct err *e);
 void event_list_fini(struct event_list *l);
 /* Blocks until the job has an event newer than `after`: 1; 0 when the monotonic deadline (clock_now's nanoseconds)
- * passed first. Returns at once when there is one already. Not inside a transaction. */
+ * passed first, or event_wake was called. Returns at once when there is one already. Not inside a transaction. */
 int event_wait(struct db *db, const char *job, int64_t after, int64_t deadline, struct err *e);
 
 /* For poll loops: a non-blocking eventfd that becomes readable after any job's new event was committed in this process
  * (read 8 bytes, then event_since). Close it with event_unwatch. */
 int event_watch(struct store *s, struct err *e);
 void event_unwatch(struct store *s, int take_fd);
-/* Wakes all waiters and watchers without an event: for shutting down. */
+/* For shutting down: wakes all waiters and watchers, and from now on event_wait returns 0 where it would wait. */
 void event_wake(struct store *s);
 
 #endif

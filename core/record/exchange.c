@@ -138,9 +138,9 @@ static int not_found(struct db *db, const struct exchange_key *key, struct err *
 	                : of_context == 0 ? "the transformation is recorded for other contexts only"
 	                : of_step == 0 ? "this context is recorded for other passes and steps only"
 	                : "this step is recorded for other attempts only";
-	return err_set(e, ERR_NOT_FOUND, "no recorded reply for transformation %s, context %.12s…, pass %d, step %s, attempt "
-	               "%d: %s; ask a model instead, or import the recording", key->transformation, key->context, key->pass,
-	               key->step, key->attempt, why);
+	return err_set(e, ERR_NOT_FOUND, "no recorded reply for transformation %s, context %.12s…, pass %d, step %s, "
+	               "attempt %d: %s; ask a model instead, or import the recording", key->transformation,
+	               key->context, key->pass, key->step, key->attempt, why);
 }
 
 int exchange_find(struct db *db, const struct exchange_key *key, struct exchange *ret_exchange, struct err *e)

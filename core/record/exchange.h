@@ -24,12 +24,12 @@ struct exchange {
 	int64_t id;                  /* set by exchange_add */
 	struct exchange_key key;
 	const char *text_hash;       /* SHA-256 of the transformation's text; NULL when not known */
-	const char *model;           /* name as the provider reports it; the agent's or person's name for their own work */
+	const char *model;           /* name as the provider reports it; the agent's or person's own for their work */
 	const char *provider;        /* "openai", "anthropic", "replay", "agent", "person", … */
 	const char *prompt;          /* the whole prompt as text */
 	const char *reply;           /* the whole reply as text; NULL when none came */
 	const char *finish;          /* finish reason as the provider words it; NULL */
-	const char *outcome;         /* what peakd made of it: "accepted", "truncated", "compile", …; NULL until judged */
+	const char *outcome;         /* what peakd made of it: "accepted", "truncated", …; NULL until judged */
 	int64_t tokens_in;           /* -1 when not known, as the next four */
 	int64_t tokens_out;
 	int64_t tokens_cached;

@@ -250,7 +250,10 @@ static int set_cancel(struct db *db, const char *id, struct err *e)
 
 int job_cancel(struct db *db, const char *id, struct err *e)
 {
-	static const struct outcome early = { .error_code = "cancelled", .error_text = "cancelled while it was not running" };
+	static const struct outcome early = {
+		.error_code = "cancelled",
+		.error_text = "cancelled while it was not running",
+	};
 	enum job_state state = JOB_QUEUED;
 	bool asked = false;
 	int rc = store_begin(db, e);
@@ -258,7 +261,8 @@ int job_cancel(struct db *db, const char *id, struct err *e)
 		return rc;
 	rc = read_state(db, id, &state, &asked, e);
 	if (rc == 0 && job_state_ended(state))
-		rc = err_set(e, ERR_CONFLICT, "job %s has ended (%s), there is nothing to cancel", id, job_state_name(state));
+		rc = err_set(e, ERR_CONFLICT, "job %s has ended (%s), there is nothing to cancel", id,
+		             job_state_name(state));
 	else if (rc == 0 && state == JOB_RUNNING)
 		rc = asked ? 0 : set_cancel(db, id, e);
 	else if (rc == 0)
@@ -282,7 +286,7 @@ int job_recover(struct db *db, struct job_list *ret_list, struct err *e)
 	};
 	static const struct outcome cancelled = {
 		.error_code = "cancelled",
-		.error_text = "the daemon ended before the job could react to its cancelling: what it committed is kept",
+		.error_text = "the daemon ended before the job saw that it was cancelled: what it committed is kept",
 	};
 	struct job_list running = { .count = 0 };
 	int rc = store_begin(db, e);

@@ -1,5 +1,6 @@
 /* job: work that outlives the call that asked for it. A row says what was asked, how far it is and what came of it;
- * its events (event.h) tell the rest. The engine creates, starts and ends jobs; tools and verbs list, wait and cancel. */
+ * its events (event.h) tell the rest. The engine creates, starts and ends jobs; tools and verbs list, wait for and
+ * cancel them. */
 #ifndef PEAKD_CORE_RECORD_JOB_H
 #define PEAKD_CORE_RECORD_JOB_H
 

@@ -252,27 +252,73 @@ int measurement_run_end(struct db *db, int64_t run, struct err *e)
 	return query_run(&q, NULL, e);
 }
 
+static void read_run(struct query *q, struct measurement_run *r)
+{
+	r->id = query_get_int(q);
+	r->checkpoint = query_get_int(q);
+	r->device = query_get_text(q);
+	r->strategy = query_get_text(q);
+	r->settings = query_get_text(q);
+	r->planned = query_get_count(q);
+	r->job = query_get_text(q);
+	r->created_ms = query_get_int(q);
+	r->ended_ms = query_get_int(q);
+}
+
 int measurement_run_get(struct db *db, int64_t run, struct measurement_run *ret_run, struct err *e)
 {
 	struct query q;
 	query_init(&q, db, "measurement_run_get");
 	query_put_int(&q, run);
 	int rc = query_next(&q, e);
-	if (rc > 0) {
-		ret_run->id = query_get_int(&q);
-		ret_run->checkpoint = query_get_int(&q);
-		ret_run->device = query_get_text(&q);
-		ret_run->strategy = query_get_text(&q);
-		ret_run->settings = query_get_text(&q);
-		ret_run->planned = query_get_count(&q);
-		ret_run->job = query_get_text(&q);
-		ret_run->created_ms = query_get_int(&q);
-		ret_run->ended_ms = query_get_int(&q);
-	}
+	if (rc > 0)
+		read_run(&q, ret_run);
 	query_fini(&q);
 	if (rc == 0)
 		return err_set(e, ERR_NOT_FOUND, "there is no tune run %lld in this database", (long long)run);
 	return rc < 0 ? rc : 0;
+}
+
+int measurement_run_of_job(struct db *db, const char *job, int64_t checkpoint, struct measurement_run *ret_run,
+                           struct err *e)
+{
+	struct query q;
+	query_init(&q, db, "measurement_run_of_job");
+	query_put_text(&q, job);
+	query_put_int(&q, checkpoint);
+	int rc = query_next(&q, e);
+	if (rc > 0)
+		read_run(&q, ret_run);
+	query_fini(&q);
+	if (rc == 0)
+		return err_set(e, ERR_NOT_FOUND, "job %s has no tune run on checkpoint %lld", job,
+		               (long long)checkpoint);
+	return rc < 0 ? rc : 0;
+}
+
+int measurement_runs(struct db *db, int64_t checkpoint, struct measurement_run_list *ret_list, struct err *e)
+{
+	struct measurement_run_list list = { .count = 0 };
+	struct query q;
+	query_init(&q, db, "measurement_runs");
+	query_put_int(&q, checkpoint);
+	int rc;
+	while ((rc = query_next(&q, e)) > 0)
+		read_run(&q, MEM_PUSH(list.at, list.count));
+	query_fini(&q);
+	if (rc < 0)
+		measurement_run_list_fini(&list);
+	else
+		*ret_list = list;
+	return rc;
+}
+
+void measurement_run_list_fini(struct measurement_run_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		measurement_run_fini(&l->at[i]);
+	free(l->at);
+	*l = (struct measurement_run_list){ .count = 0 };
 }
 
 void measurement_run_fini(struct measurement_run *r)

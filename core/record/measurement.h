@@ -75,6 +75,11 @@ struct measurement_run {
 	int64_t ended_ms;     /* 0 while it runs or when it was killed */
 };
 
+struct measurement_run_list {
+	struct measurement_run *at;
+	size_t count;
+};
+
 /* Selects and bounds rows; zeroed means all rows of a checkpoint. */
 struct measurement_query {
 	int64_t checkpoint;
@@ -114,6 +119,13 @@ int measurement_run_begin(struct db *db, struct measurement_run *r, struct err *
 int measurement_run_end(struct db *db, int64_t run, struct err *e);
 /* Reads one; measurement_run_fini it. */
 int measurement_run_get(struct db *db, int64_t run, struct measurement_run *ret_run, struct err *e);
+/* The newest run of a job on a checkpoint, to go on with it: its rows (measurement_list) say what is done.
+ * ERR_NOT_FOUND. */
+int measurement_run_of_job(struct db *db, const char *job, int64_t checkpoint, struct measurement_run *ret_run,
+                           struct err *e);
+/* The runs of a checkpoint, newest first. */
+int measurement_runs(struct db *db, int64_t checkpoint, struct measurement_run_list *ret_list, struct err *e);
+void measurement_run_list_fini(struct measurement_run_list *l);
 void measurement_run_fini(struct measurement_run *r);
 
 #endif

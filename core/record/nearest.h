@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /* How many letters must be put in, taken out or changed to make b of a (Levenshtein, "Binary codes capable of
- * correcting deletions, insertions, and reversals", 1966). Names of more than 127 bytes are compared by their first 127. */
+ * correcting deletions, insertions, and reversals", 1966). Of longer names the first 127 bytes are compared. */
 size_t nearest_distance(const char *a, const char *b);
 
 /* Keeps the best of several candidates. */

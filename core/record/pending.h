@@ -46,8 +46,9 @@ const char *pending_state_name(enum pending_state state);
 
 /* Adds a row in the state open or waiting; id, checkpoint and times of *p are not read. *ret_id is the caller's. */
 int pending_add(struct db *db, const struct pending *p, char **ret_id, struct err *e);
-/* Writes pass, step, attempt, context, state, verdict, data, job and checkpoint of *p to the row p->id. ERR_CONFLICT when
- * the state does not allow the move; nothing is written then. */
+/* After pending_get: copy the struct, change the copy, save it, and pending_fini the original.
+ * Writes pass, step, attempt, context, state, verdict, data, job and checkpoint of *p to the row p->id. ERR_CONFLICT
+ * when the state does not allow the move; nothing is written then. */
 int pending_save(struct db *db, const struct pending *p, struct err *e);
 /* Reads one; pending_fini it. ERR_NOT_FOUND. */
 int pending_get(struct db *db, const char *id, struct pending *ret_pending, struct err *e);

@@ -129,8 +129,8 @@ static int absolute_path(const char *path, char **ret_path, struct err *e)
 	int rc = 0;
 	if (real == NULL && errno == ENOENT) {
 		if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-			rc = err_sys(e, errno, "%s: the folder %s of the database cannot be made: make it, or name another "
-			             "file with --db", path, folder);
+			rc = err_sys(e, errno, "%s: the folder %s of the database cannot be made: make it, or name "
+			             "another file with --db", path, folder);
 		char *real_folder = rc == 0 ? realpath(folder, NULL) : NULL;
 		if (real_folder)
 			real = mem_fmt("%s/%s", strcmp(real_folder, "/") == 0 ? "" : real_folder, file);
@@ -139,7 +139,8 @@ static int absolute_path(const char *path, char **ret_path, struct err *e)
 	if (real)
 		*ret_path = real;
 	else if (rc == 0)
-		rc = err_sys(e, errno, "%s: this path of the database cannot be followed: name another file with --db", path);
+		rc = err_sys(e, errno, "%s: this path of the database cannot be followed: name another file with --db",
+		             path);
 	free(copies[0]);
 	free(copies[1]);
 	return rc;
@@ -161,12 +162,12 @@ static int check_owner(struct db *db, int *ret_version, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (application != STORE_APPLICATION && (version != 0 || application != 0 || tables != 0))
-		return err_set(e, ERR_INPUT, "%s: this is a database of another program: name another file with --db, it "
-		               "was not changed", path);
+		return err_set(e, ERR_INPUT, "%s: this is a database of another program: name another file with --db, "
+		               "it was not changed", path);
 	if (version > schema_version())
-		return err_set(e, ERR_UNSUPPORTED, "%s: written by a newer peakd (database version %d, this peakd knows "
-		               "up to %d): install that peakd, or name another file with --db; it was not changed",
-		               path, (int)version, schema_version());
+		return err_set(e, ERR_UNSUPPORTED, "%s: written by a newer peakd (database version %d, this peakd "
+		               "knows up to %d): install that peakd, or name another file with --db; it was not "
+		               "changed", path, (int)version, schema_version());
 	*ret_version = (int)version;
 	return 0;
 }
@@ -258,8 +259,9 @@ static int check_with(struct db *db, const char *name, const char *good, struct 
 		char *finding = query_get_text(&q);
 		rc = 0;
 		if (good == NULL || finding == NULL || strcmp(finding, good) != 0)
-			rc = err_set(e, ERR_IO, "%s: the database is damaged (%s: %s): keep a copy and repair it with sqlite3's "
-			             ".recover, or restore a backup", db->store->path, name, finding ? finding : "?");
+			rc = err_set(e, ERR_IO, "%s: the database is damaged (%s: %s): keep a copy and repair it with "
+			             "sqlite3's .recover, or restore a backup", db->store->path, name,
+			             finding ? finding : "?");
 		free(finding);
 	}
 	query_fini(&q);
@@ -334,8 +336,8 @@ static int open_lock_file(const char *path, int flags, int *ret_fd, struct err *
 	char *name = mem_fmt("%s.lock", absolute);
 	*ret_fd = open(name, flags | O_CLOEXEC, 0600);
 	if (*ret_fd < 0 && (errno != ENOENT || (flags & O_CREAT)))
-		rc = err_sys(e, errno, "%s: the lock file beside the database cannot be opened: make its folder writable, "
-		             "or name another file with --db", name);
+		rc = err_sys(e, errno, "%s: the lock file beside the database cannot be opened: make its folder "
+		             "writable, or name another file with --db", name);
 	free(name);
 	free(absolute);
 	return rc;
@@ -384,11 +386,12 @@ int store_lock(const char *path, const char *note, int *ret_fd, struct err *e)
 		int pid = 0;
 		char *other = NULL;
 		read_holder(fd, &pid, &other);
-		rc = err_set(e, ERR_CONFLICT, "%s: another peakd (process %d%s%s) serves this database: use that one, end "
-		             "it, or name another file with --db", path, pid, *other ? ", " : "", other);
+		rc = err_set(e, ERR_CONFLICT, "%s: another peakd (process %d%s%s) serves this database: use that one, "
+		             "end it, or name another file with --db", path, pid, *other ? ", " : "", other);
 		free(other);
 	} else {
-		rc = err_sys(e, errno, "%s.lock: cannot be locked: the database must be on a file system with locks", path);
+		rc = err_sys(e, errno, "%s.lock: cannot be locked: the database must be on a file system with locks",
+		             path);
 	}
 	if (rc < 0)
 		close(fd);

@@ -6,6 +6,7 @@
  * Durability. The database is in WAL mode with synchronous=FULL: each commit is on the disk before it is reported, so
  * neither a SIGKILL nor a power cut loses a committed checkpoint. NORMAL would be faster per commit and survives a kill
  * as well, but a power cut could take the last commits back, and an exchange with a model costs money and minutes.
+ * (Measured on a virtual disk: 1.5 ms a commit with FULL, 0.03 ms with NORMAL: beside a compilation both are nothing.)
  * Whoever writes much (tune) puts its rows into one transaction instead, which costs one sync for all of them.
  *
  * Identity. Contexts, texts and binaries are blobs named by their SHA-256, and a checkpoint's hash is made of hashes
@@ -41,7 +42,8 @@ void store_close(struct store *take_store);
 /* The path as opened; owned by the store. */
 const char *store_path(const struct store *s);
 
-/* A handle for the calling thread; several may be out at once. Opens a new connection when the pool is empty. */
+/* Taking and giving handles needs LOCK_STORE, the outermost store_end after an event LOCK_LEAF: hold neither then.
+ * A handle for the calling thread; several may be out at once. Opens a new connection when the pool is empty. */
 int store_take(struct store *s, struct db **ret_db, struct err *e);
 /* Gives a handle back to its store. No transaction may be open. NULL is fine. */
 void store_give(struct db *take_db);

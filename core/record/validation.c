@@ -134,8 +134,8 @@ int validation_of(struct db *db, int64_t checkpoint, const char *device, const c
 		read_row(&q, ret_validation);
 	query_fini(&q);
 	if (rc == 0)
-		return err_set(e, ERR_NOT_FOUND, "checkpoint %lld was never validated on device %s with %s: validate it",
-		               (long long)checkpoint, device, params);
+		return err_set(e, ERR_NOT_FOUND, "checkpoint %lld was never validated on device %s with %s: validate "
+		               "it", (long long)checkpoint, device, params);
 	return rc < 0 ? rc : 0;
 }
 

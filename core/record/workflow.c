@@ -88,8 +88,8 @@ static int not_found(struct db *db, const char *what, const char *name, struct e
 	if (near.best[0])
 		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: did you mean %s?", what, name, near.best);
 	if (count == 0)
-		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: this database has no workflow yet, create a context "
-		               "first", what, name);
+		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: this database has no workflow yet, create a "
+		               "context first", what, name);
 	return err_set(e, ERR_NOT_FOUND, "there is no %s %s: list the workflows to see their names", what, name);
 }
 
@@ -144,7 +144,7 @@ static int read_moves(struct db *db, int64_t workflow, struct workflow_move_list
 
 int workflow_reflog(struct db *db, const char *name, struct workflow_move_list *ret_list, struct err *e)
 {
-	struct workflow w;
+	struct workflow w = { .name = NULL };
 	int rc = workflow_get(db, name, &w, e);
 	if (rc < 0)
 		return rc;
@@ -168,9 +168,9 @@ static int check_name(struct db *db, const char *name, struct err *e)
 	size_t n = strlen(name);
 	bool plain = n > 0 && n <= WORKFLOW_NAME_MAX && strspn(name, name_characters) == n;
 	if (!plain || !isalnum((unsigned char)name[0]) || strspn(name, "0123456789") == n)
-		return err_set(e, ERR_INPUT, "\"%.120s\" cannot be a name: want letters, digits and ._/- (at most %d, not "
-		               "digits alone), beginning with a letter or digit", name, WORKFLOW_NAME_MAX);
-	struct workflow w;
+		return err_set(e, ERR_INPUT, "\"%.120s\" cannot be a name: want letters, digits and ._/- (at most %d, "
+		               "not digits alone), beginning with a letter or digit", name, WORKFLOW_NAME_MAX);
+	struct workflow w = { .name = NULL };
 	int64_t tagged;
 	int rc = look_up(db, name, &w, e);
 	if (rc > 0) {
@@ -182,18 +182,6 @@ static int check_name(struct db *db, const char *name, struct err *e)
 	if (rc > 0)
 		return err_set(e, ERR_CONFLICT, "there is a tag %s already: choose another name", name);
 	return rc;
-}
-
-/* The first of a checkpoint's first parents: where its line begins. */
-static int find_root(struct db *db, int64_t checkpoint, int64_t *ret_root, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, "checkpoint_root");
-	query_put_int(&q, checkpoint);
-	int rc = query_run(&q, ret_root, e);
-	if (rc == 0)
-		return err_set(e, ERR_NOT_FOUND, "there is no checkpoint %lld in this database", (long long)checkpoint);
-	return rc < 0 ? rc : 0;
 }
 
 static int add_move(struct db *db, int64_t workflow, const char *action, int64_t from, int64_t to, struct err *e)
@@ -213,7 +201,7 @@ static int create(struct db *db, const char *name, int64_t checkpoint, struct er
 	int64_t root = 0, id = 0;
 	int rc = check_name(db, name, e);
 	if (rc == 0)
-		rc = find_root(db, checkpoint, &root, e);
+		rc = checkpoint_root(db, checkpoint, &root, e);
 	if (rc < 0)
 		return rc;
 	struct query q;
@@ -255,12 +243,12 @@ static int check_append(struct db *db, const struct workflow *w, int64_t checkpo
 		follows = follows || c.parents[i] == w->head;
 	checkpoint_fini(&c);
 	if (failed)
-		return err_set(e, ERR_CONFLICT, "checkpoint %lld failed its validation, it cannot become the head of workflow "
-		               "%s: repair it first", (long long)checkpoint, w->name);
+		return err_set(e, ERR_CONFLICT, "checkpoint %lld failed its validation, it cannot become the head of "
+		               "workflow %s: repair it first", (long long)checkpoint, w->name);
 	if (!follows)
-		return err_set(e, ERR_CONFLICT, "checkpoint %lld was not made from %lld, the head of workflow %s (somebody "
-		               "moved it): repeat the step from the head, or branch a new workflow from the checkpoint",
-		               (long long)checkpoint, (long long)w->head, w->name);
+		return err_set(e, ERR_CONFLICT, "checkpoint %lld was not made from %lld, the head of workflow %s "
+		               "(somebody moved it): repeat the step from the head, or branch a new workflow from the "
+		               "checkpoint", (long long)checkpoint, (long long)w->head, w->name);
 	return 0;
 }
 
@@ -289,10 +277,10 @@ int workflow_restore(struct db *db, const char *name, int64_t checkpoint, struct
 		return rc;
 	rc = workflow_get(db, name, &w, e);
 	if (rc == 0)
-		rc = find_root(db, checkpoint, &root, e);
+		rc = checkpoint_root(db, checkpoint, &root, e);
 	if (rc == 0 && root != w.root)
-		rc = err_set(e, ERR_CONFLICT, "checkpoint %lld does not begin where workflow %s does (%lld, not %lld): branch "
-		             "a new workflow from it instead", (long long)checkpoint, name, (long long)root,
+		rc = err_set(e, ERR_CONFLICT, "checkpoint %lld does not begin where workflow %s does (%lld, not %lld): "
+		             "branch a new workflow from it instead", (long long)checkpoint, name, (long long)root,
 		             (long long)w.root);
 	if (rc == 0 && w.head != checkpoint)
 		rc = set_head(db, &w, "restore", checkpoint, e);
@@ -307,7 +295,7 @@ static int add_tag(struct db *db, const char *name, int64_t checkpoint, struct e
 	int64_t root = 0;
 	int rc = check_name(db, name, e);
 	if (rc == 0)
-		rc = find_root(db, checkpoint, &root, e);
+		rc = checkpoint_root(db, checkpoint, &root, e);
 	if (rc < 0)
 		return rc;
 	struct query q;
@@ -382,8 +370,8 @@ static int look_up_hash(struct db *db, const char *prefix, int64_t *ret_checkpoi
 	if (rc < 0)
 		return rc;
 	if (count > 1)
-		return err_set(e, ERR_INPUT, "%s: several checkpoints' hashes begin so (%lld, %lld, …): write more of it",
-		               prefix, (long long)ids[0], (long long)ids[1]);
+		return err_set(e, ERR_INPUT, "%s: several checkpoints' hashes begin so (%lld, %lld, …): write more of "
+		               "it", prefix, (long long)ids[0], (long long)ids[1]);
 	if (count == 1)
 		*ret_checkpoint = ids[0];
 	return count;
@@ -392,7 +380,7 @@ static int look_up_hash(struct db *db, const char *prefix, int64_t *ret_checkpoi
 /* A name without suffixes. */
 static int resolve_base(struct db *db, const char *base, int64_t *ret_checkpoint, struct err *e)
 {
-	struct workflow w;
+	struct workflow w = { .name = NULL };
 	size_t n = strlen(base);
 	int rc = look_up(db, base, &w, e);
 	if (rc > 0) {
@@ -414,7 +402,7 @@ static int resolve_base(struct db *db, const char *base, int64_t *ret_checkpoint
 /* NAME@{root} or NAME@{N}; `what` is what stands in the braces. */
 static int resolve_moved(struct db *db, const char *base, const char *what, int64_t *ret_checkpoint, struct err *e)
 {
-	struct workflow w;
+	struct workflow w = { .name = NULL };
 	struct workflow_move_list moves = { .count = 0 };
 	int rc = workflow_get(db, base, &w, e);
 	if (rc < 0)
@@ -425,8 +413,8 @@ static int resolve_moved(struct db *db, const char *base, const char *what, int6
 		size_t back = (size_t)strtoull(what, NULL, 10);
 		rc = read_moves(db, w.id, &moves, e);
 		if (rc == 0 && back >= moves.count)
-			rc = err_set(e, ERR_NOT_FOUND, "%s@{%s}: the head of %s was moved %zu times only", base, what, base,
-			             moves.count - 1);
+			rc = err_set(e, ERR_NOT_FOUND, "%s@{%s}: the head of %s was moved %zu times only", base, what,
+			             base, moves.count - 1);
 		if (rc == 0)
 			*ret_checkpoint = moves.at[back].to;
 	} else {
@@ -448,8 +436,8 @@ static int go_back(struct db *db, const char *name, uint64_t steps, int64_t *che
 		if (rc < 0)
 			return rc;
 		if (rc == 0)
-			return err_set(e, ERR_NOT_FOUND, "%s: there are only %llu checkpoints before it, want ~%llu at most", name,
-			               (unsigned long long)i, (unsigned long long)i);
+			return err_set(e, ERR_NOT_FOUND, "%s: there are only %llu checkpoints before it, want ~%llu at "
+			               "most", name, (unsigned long long)i, (unsigned long long)i);
 	}
 	return 0;
 }

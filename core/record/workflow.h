@@ -1,6 +1,6 @@
 /* workflow: named lines of checkpoints, as branches are in git. A workflow is a name, a root and a head; its log is the
- * head and all its ancestors. Moving the head forgets nothing: every move is a row of the reflog. Tags are names that do
- * not move. Called by the tools and verbs, and by transform and edit when a step is done.
+ * head and all its ancestors. Moving the head forgets nothing: every move is a row of the reflog. Tags are names that
+ * do not move. Called by the tools and verbs, and by transform and edit when a step is done.
  *
  * Names of checkpoints, as workflow_resolve reads them:
  *	NAME          the head of the workflow, or the tag

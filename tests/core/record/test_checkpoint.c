@@ -34,8 +34,8 @@ static void test_add(void)
 	char *canonical = mem_fmt("peakd checkpoint 1\ncontext %s\nby root\n", hash_text("naive").hex);
 	is_str(r.hash.hex, hash_text(canonical).hex, "a root's hash is what checkpoint.h says");
 	free(canonical);
-	canonical = mem_fmt("peakd checkpoint 1\ncontext %s\nparent %s\nby tb-tiling\ntext %s\n", c.context.hex, r.hash.hex,
-	                    text.hex);
+	canonical = mem_fmt("peakd checkpoint 1\ncontext %s\nparent %s\nby tb-tiling\ntext %s\n", c.context.hex,
+	                    r.hash.hex, text.hex);
 	is_str(c.hash.hex, hash_text(canonical).hex, "and a child's");
 	free(canonical);
 	checkpoint_fini(&r);
@@ -45,6 +45,8 @@ static void test_add(void)
 	is_int(checkpoint_context(f.db, id, &context, &e), 0, "its context is read");
 	is_str(context, "tiled", "as it was");
 	free(context);
+	made.by = "two\nlines";
+	is_int(checkpoint_add(f.db, &made, "tiled", &again, &e), -ERR_INPUT, "a name of two lines is refused");
 	made.by = "edit";
 	checkpoint_add(f.db, &made, "tiled", &again, &e);
 	ok(again != id, "another transformation to the same context is another checkpoint");
@@ -74,7 +76,8 @@ static void test_parents(void)
 	struct fixture f;
 	struct err e = ERR_INIT;
 	fixture_init(&f);
-	int64_t a = fixture_checkpoint(&f, "a", 0), b = fixture_checkpoint(&f, "b", a), c = fixture_checkpoint(&f, "c", a);
+	int64_t a = fixture_checkpoint(&f, "a", 0), b = fixture_checkpoint(&f, "b", a);
+	int64_t c = fixture_checkpoint(&f, "c", a);
 	int64_t bc[] = { b, c }, cb[] = { c, b }, one = 0, two = 0;
 	struct checkpoint merge = { .kernel = "k", .backend = "hlsl", .parents = cb, .parent_count = 2, .by = "cross" };
 	checkpoint_add(f.db, &merge, "d", &one, &e);
@@ -84,6 +87,10 @@ static void test_parents(void)
 	checkpoint_get(f.db, one, &got, &e);
 	ok(got.parent_count == 2 && got.parents[0] == c && got.parents[1] == b, "but it is kept");
 	checkpoint_fini(&got);
+	int64_t root = 0;
+	is_int(checkpoint_root(f.db, one, &root, &e), 0, "where its line begins");
+	is_int(root, a, "is the root");
+	is_int(checkpoint_root(f.db, 99, &root, &e), -ERR_NOT_FOUND, "nothing begins nowhere");
 	struct checkpoint_list list = { .count = 0 };
 	checkpoint_log(f.db, one, 0, &list, &e);
 	ok(list.count == 4 && list.at[0].id == one && list.at[3].id == a, "all ancestors once, newest first");

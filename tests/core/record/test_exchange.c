@@ -8,7 +8,8 @@
 static struct exchange example(const char *context, int pass, int attempt, const char *reply)
 {
 	return (struct exchange){
-		.key = { .context = context, .transformation = "refactor", .pass = pass, .step = "device", .attempt = attempt },
+		.key = { .context = context, .transformation = "refactor", .pass = pass, .step = "device",
+		         .attempt = attempt },
 		.model = "some-model", .provider = "openai", .prompt = "please", .reply = reply, .finish = "stop",
 		.tokens_in = 100, .tokens_out = 20, .tokens_cached = -1, .tokens_reasoning = -1, .latency_ms = 1500,
 		.job = "j1",
@@ -37,7 +38,8 @@ static void test_exchanges(void)
 	is_str(got.reply, "first", "with its reply");
 	is_str(got.prompt, "please", "its prompt");
 	is_str(got.outcome, "accepted", "its outcome");
-	ok(got.tokens_in == 100 && got.tokens_cached == -1 && got.latency_ms == 1500 && got.created_ms > 0, "its figures");
+	ok(got.tokens_in == 100 && got.tokens_cached == -1 && got.latency_ms == 1500 && got.created_ms > 0,
+	   "its figures");
 	exchange_fini(&got);
 	x = example(context, 1, 1, "first again");
 	exchange_add(f.db, &x, &e);
@@ -74,8 +76,8 @@ static void test_pending(void)
 	struct err e = ERR_INIT;
 	fixture_init(&f);
 	struct pending p = {
-		.parent = fixture_checkpoint(&f, "a", 0), .workflow = "matmul", .transformation = "tb-tiling", .text = "# Tile",
-		.pass = 1, .step = 1, .attempt = 1, .context = "a", .state = PENDING_OPEN,
+		.parent = fixture_checkpoint(&f, "a", 0), .workflow = "matmul", .transformation = "tb-tiling",
+		.text = "# Tile", .pass = 1, .step = 1, .attempt = 1, .context = "a", .state = PENDING_OPEN,
 	};
 	char *id = NULL;
 	is_int(pending_add(f.db, &p, &id, &e), 0, "a transformation begins %s", e.text);

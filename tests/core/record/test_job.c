@@ -1,4 +1,5 @@
 /* core/record/job, event, bell: states, numbers, waking, and what a new daemon finds. */
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -22,7 +23,8 @@ static void test_life(void)
 	job_create(f.db, "tune", "context 1", &second, &e);
 	ok(strcmp(id, second) != 0, "and its own");
 	is_int(job_get(f.db, id, &j, &e), 0, "it is read");
-	ok(j.state == JOB_QUEUED && j.last_event == 1 && j.created_ms > 0 && !j.started_ms, "queued, with its first event");
+	ok(j.state == JOB_QUEUED && j.last_event == 1 && j.created_ms > 0 && !j.started_ms,
+	   "queued, with its first event");
 	is_str(j.request, "context 1", "with what was asked");
 	job_fini(&j);
 	is_int(job_done(f.db, id, NULL, &e), -ERR_CONFLICT, "a queued job cannot be done");
@@ -101,7 +103,8 @@ static void test_cancel_and_recover(void)
 	job_list_fini(&list);
 	is_int(job_resume(f.db, id[2], &e), 0, "it is resumed");
 	is_int(job_start(f.db, id[2], &e), 0, "and runs");
-	is_int(job_fail(f.db, id[2], &(struct err){ .code = ERR_CANCELLED, .text = "asked" }, NULL, &e), 0, "and is ended");
+	is_int(job_fail(f.db, id[2], &(struct err){ .code = ERR_CANCELLED, .text = "asked" }, NULL, &e), 0,
+	       "and is ended");
 	is_int(state_of(&f, id[2]), JOB_CANCELLED, "as cancelled");
 	for (int i = 0; i < 4; i++)
 		free(id[i]);
@@ -157,6 +160,7 @@ static void test_numbers(void)
 	event_since(f.db, id, 10, 5, &list, &e);
 	ok(list.count == 5 && list.at[0].seq == 11, "or only the next few");
 	event_list_fini(&list);
+	is_int(event_append(f.db, id, "x", NAN, NAN, NULL, NULL, &e), 0, "a share of nothing is accepted");
 	is_int(event_append(f.db, "jnone", "x", 0, 0, NULL, NULL, &e), -ERR_NOT_FOUND, "no event without its job");
 	free(id);
 	fixture_fini(&f);
@@ -213,7 +217,16 @@ static void test_waking(void)
 	event_append(f.db, id, "line", 0, 0, "hello", NULL, &e);
 	pthread_join(thread, NULL);
 	is_int(s.rc, 1, "a waiting thread is woken");
-	ok(s.waited >= 60 * CLOCK_MS && s.waited < 4 * CLOCK_S, "by its own job's event (%d ms)", (int)(s.waited / CLOCK_MS));
+	ok(s.waited >= 60 * CLOCK_MS && s.waited < 4 * CLOCK_S, "by its own job's event (%d ms)",
+	   (int)(s.waited / CLOCK_MS));
+
+	pthread_create(&thread, NULL, wait_for_event, &(struct sleeper){ .store = f.store, .job = id, .after = 99 });
+	clock_sleep(20 * CLOCK_MS);
+	start = clock_now();
+	event_wake(f.store);
+	pthread_join(thread, NULL);
+	ok(clock_now() - start < 4 * CLOCK_S, "shutting down wakes who waits");
+	is_int(event_wait(f.db, id, 99, CLOCK_NEVER, &e), 0, "and nobody waits after that");
 	event_unwatch(f.store, fd);
 	free(id);
 	free(other);

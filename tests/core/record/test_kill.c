@@ -25,8 +25,8 @@ static int commit_one(struct db *db, const char *job, int n, int64_t *head, stru
 	                        .status = CHECKPOINT_ACCEPTED };
 	struct validation v = { .validator = "outputs", .device = "gpu", .sizes = "n=1", .params = "n=1",
 	                        .size_kind = "input", .verdict = VALIDATION_PASSED };
-	struct measurement m = { .device = "gpu", .sizes = "n=1", .params = "n=1", .status = MEASUREMENT_OK, .median_ns = 1,
-	                         .cold = true };
+	struct measurement m = { .device = "gpu", .sizes = "n=1", .params = "n=1", .status = MEASUREMENT_OK,
+	                         .median_ns = 1, .cold = true };
 	int64_t id = 0;
 	int rc = store_begin(db, e);
 	if (rc == 0) {

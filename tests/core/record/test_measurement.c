@@ -28,8 +28,8 @@ static struct measurement timing(int64_t checkpoint, const char *sizes, const ch
 {
 	return (struct measurement){
 		.checkpoint = checkpoint, .device = "gpu-1", .driver = "580", .sizes = sizes, .params = params,
-		.status = MEASUREMENT_OK, .median_ns = ns, .min_ns = ns - 1, .rse = 0.01, .cold = true, .compile_ns = -1,
-		.registers = 32, .shared_bytes = 0, .spill_bytes = -1, .validation = evidence,
+		.status = MEASUREMENT_OK, .median_ns = ns, .min_ns = ns - 1, .rse = 0.01, .cold = true,
+		.compile_ns = -1, .registers = 32, .shared_bytes = 0, .spill_bytes = -1, .validation = evidence,
 	};
 }
 
@@ -74,7 +74,8 @@ static void test_evidence(void)
 
 	struct validation v;
 	is_int(validation_of(f.db, c, "gpu-1", "n=64 BX=8", &v, &e), 0, "the newest verdict");
-	ok(v.verdict == VALIDATION_FAILED && v.error == 1e-7 && isnan(v.tolerance) && v.took_ns == 5, "with its figures");
+	ok(v.verdict == VALIDATION_FAILED && v.error == 1e-7 && isnan(v.tolerance) && v.took_ns == 5,
+	   "with its figures");
 	validation_fini(&v);
 	is_int(validation_of(f.db, c, "gpu-9", "n=64 BX=8", &v, &e), -ERR_NOT_FOUND, "none on another device");
 	struct validation_counts counts;
@@ -88,7 +89,8 @@ static void test_evidence(void)
 	fixture_fini(&f);
 }
 
-static int64_t measure(struct fixture *f, int64_t c, const char *device, const char *sizes, const char *params, double ns)
+static int64_t measure(struct fixture *f, int64_t c, const char *device, const char *sizes, const char *params,
+                       double ns)
 {
 	struct err e = ERR_INIT;
 	struct measurement m = timing(c, sizes, params, ns, judge(f, c, device, params, VALIDATION_PASSED));
@@ -148,7 +150,7 @@ static void test_bulk(void)
 	fixture_init(&f);
 	int64_t c = fixture_checkpoint(&f, "a", 0);
 	struct measurement_run run = { .checkpoint = c, .device = "gpu-1", .strategy = "all", .settings = "seed=1",
-	                               .planned = BULK };
+	                               .planned = BULK, .job = "j1" };
 	is_int(measurement_run_begin(f.db, &run, &e), 0, "a tune run begins");
 	int64_t start = clock_now();
 	int rc = store_begin(f.db, &e);
@@ -186,6 +188,14 @@ static void test_bulk(void)
 	is_int(list.count, BULK, "all rows of the run");
 	ok(isnan(list.at[0].median_ns) && strcmp(list.at[0].message, "too many threads") == 0, "pruned ones too");
 	measurement_list_fini(&list);
+	is_int(measurement_run_of_job(f.db, "j1", c, &got, &e), 0, "a resumed job finds its run");
+	is_int(got.id, run.id, "the same one");
+	measurement_run_fini(&got);
+	struct measurement_run_list runs = { .count = 0 };
+	measurement_runs(f.db, c, &runs, &e);
+	is_int(runs.count, 1, "the runs of a checkpoint");
+	measurement_run_list_fini(&runs);
+	is_int(measurement_run_of_job(f.db, "j2", c, &got, &e), -ERR_NOT_FOUND, "a job without a run");
 	is_int(measurement_run_get(f.db, 77, &got, &e), -ERR_NOT_FOUND, "an unknown run");
 	fixture_fini(&f);
 }
@@ -204,7 +214,8 @@ static void test_metrics(void)
 	metric_add(f.db, &m, &e);
 	struct metric_list list = { .count = 0 };
 	is_int(metric_list(f.db, m.checkpoint, NULL, "n=64", &list, &e), 0, "they are read");
-	ok(list.count == 2 && strcmp(list.at[0].name, "a__cycles") == 0 && list.at[1].value == 7, "newest of each, by name");
+	ok(list.count == 2 && strcmp(list.at[0].name, "a__cycles") == 0 && list.at[1].value == 7,
+	   "newest of each, by name");
 	metric_list_fini(&list);
 	m.checkpoint = 99;
 	is_int(metric_add(f.db, &m, &e), -ERR_CONFLICT, "none for a checkpoint that does not exist");

@@ -1,7 +1,9 @@
 /* core/record/store, query, blob: opening good and bad files, transactions, full disks, threads, the daemon's lock. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sqlite3.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -16,8 +18,8 @@
 static void write_file(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "w");
-	fputs(text, f);
-	fclose(f);
+	if (f == NULL || fputs(text, f) < 0 || fclose(f) != 0)
+		printf("# %s cannot be written\n", path);
 }
 
 /* Runs SQL from outside, as another program would. */
@@ -52,8 +54,8 @@ static void test_bad_files(void)
 	struct err e = ERR_INIT;
 	struct store *s = NULL;
 	fixture_folder(&f);
-	write_file(f.path, "this is a letter to my aunt, and long enough to be looked at as a header, which it is not. "
-	                   "this is a letter to my aunt, and long enough to be looked at as a header, which it is not.");
+	write_file(f.path, "this is a letter to my aunt, long enough to be looked at as a header, which it is not; "
+	                   "this is a letter to my aunt, long enough to be looked at as a header, which it is not");
 	is_int(store_open(f.path, &s, &e), -ERR_INPUT, "a text file is refused");
 	has_str(e.text, "not a database", "with a reason");
 	unlink(f.path);
@@ -84,27 +86,61 @@ static void test_bad_files(void)
 	fixture_fini(&f);
 }
 
+/* Pages of noise in the middle of the file. */
+static void test_damage(void)
+{
+	struct fixture f;
+	struct err e = ERR_INIT;
+	char noise[4096];
+	fixture_init(&f);
+	for (int i = 0; i < 200; i++) {
+		struct hash hash;
+		memset(noise, i, sizeof noise);
+		blob_put(f.db, noise, sizeof noise, &hash, &e);
+	}
+	fixture_close(&f);
+	int fd = open(f.path, O_WRONLY);
+	memset(noise, 0xa5, sizeof noise);
+	int written = 0;
+	for (int page = 3; page < 200; page += 2)
+		written += pwrite(fd, noise, sizeof noise, page * 4096L) == sizeof noise;
+	close(fd);
+	ok(written > 90, "pages are overwritten");
+	int rc = store_open(f.path, &f.store, &e);
+	if (rc == 0)
+		rc = store_take(f.store, &f.db, &e);
+	if (rc == 0)
+		rc = store_check(f.db, &e);
+	is_int(rc, -ERR_IO, "a damaged database is found out");
+	has_str(e.text, "damaged", "and called so");
+	fixture_fini(&f);
+}
+
+/* A database that may be read but not written; root, who may write everywhere, becomes nobody for it. */
 static void test_read_only(void)
 {
 	struct fixture f;
 	struct err e = ERR_INIT;
 	struct store *s = NULL;
+	int status = 0;
 	fixture_init(&f);
 	fixture_close(&f);
-	if (geteuid() == 0) {
-		SKIP(1, "root may write everywhere");
-	} else {
-		chmod(f.path, 0400);
-		chmod(f.folder, 0500);
+	chmod(f.path, 0444);
+	chmod(f.folder, 0555);
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		if (geteuid() == 0 && setuid(65534) != 0)
+			_exit(2);
 		int rc = store_open(f.path, &s, &e);
-		struct db *db = NULL;
-		if (rc == 0 && (rc = store_take(s, &db, &e)) == 0)
-			rc = fact_set(db, "gpu", "name", "x", &e);
-		is_int(rc, -ERR_IO, "a read-only database cannot be used: %s", e.text);
-		store_give(db);
+		printf("# %s\n", e.text);
 		store_close(s);
-		chmod(f.folder, 0700);
+		fflush(stdout);
+		_exit(rc != -ERR_IO || strstr(e.text, "writable") == NULL);
 	}
+	waitpid(child, &status, 0);
+	is_int(status, 0, "a database that cannot be written is refused, with what to do");
+	chmod(f.folder, 0700);
 	fixture_fini(&f);
 }
 
@@ -162,6 +198,61 @@ static void test_full_disk(void)
 	is_int(blob_put(f.db, much, n, &big, &e), 0, "with space it works again");
 	is_int(store_check(f.db, &e), 0, "and the database is sound");
 	free(much);
+	fixture_fini(&f);
+}
+
+/* On a file system of one megabyte: what a full disk really does. Exit status 0 good, 1 bad, 2 not possible here. */
+static int fill_small_disk(const char *folder)
+{
+	char users[64], groups[64];
+	snprintf(users, sizeof users, "0 %d 1", (int)geteuid());
+	snprintf(groups, sizeof groups, "0 %d 1", (int)getegid());
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+		return 2;
+	write_file("/proc/self/uid_map", users);
+	write_file("/proc/self/setgroups", "deny");
+	write_file("/proc/self/gid_map", groups);
+	if (mount("none", folder, "tmpfs", 0, "size=1m") != 0)
+		return 2;
+	struct fixture f = { .store = NULL };
+	struct err e = ERR_INIT;
+	snprintf(f.path, sizeof f.path, "%s/peakd.db", folder);
+	fixture_open(&f);
+	char part[20000];
+	struct hash first, hash;
+	int rc = 0, stored = 0;
+	memset(part, 'x', sizeof part);
+	for (; rc == 0 && stored < 1000; stored++) {
+		memcpy(part, &stored, sizeof stored);
+		rc = blob_put(f.db, part, sizeof part, stored ? &hash : &first, &e);
+	}
+	printf("# after %d: %s\n", stored, e.text);
+	bool good = rc == -ERR_IO && strstr(e.text, "disk is full") && blob_has(f.db, first.hex, &e) == 1;
+	good = good && blob_has(f.db, hash.hex, &e) == 1 && stored > 10;
+	good = good && mount("none", folder, "tmpfs", MS_REMOUNT, "size=8m") == 0;
+	good = good && blob_put(f.db, part, sizeof part, &hash, &e) == 0 && store_check(f.db, &e) == 0;
+	fixture_close(&f);
+	return !good;
+}
+
+static void test_small_disk(void)
+{
+	struct fixture f;
+	int status = 0;
+	fixture_folder(&f);
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		int rc = fill_small_disk(f.folder);
+		fflush(stdout);
+		_exit(rc);
+	}
+	waitpid(child, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+		SKIP(1, "a small file system cannot be mounted here");
+	else
+		is_int(status, 0, "a disk that is really full: a clear error, nothing lost, and on when there is "
+		       "space");
 	fixture_fini(&f);
 }
 
@@ -272,7 +363,8 @@ static void test_lock(void)
 	fixture_folder(&f);
 	int pid = 0, fd = -1, ready[2];
 	char *note = NULL;
-	is_int(store_lock_holder(f.path, &pid, &note, &e), 0, "nobody holds the lock of a database that does not exist");
+	is_int(store_lock_holder(f.path, &pid, &note, &e), 0, "nobody holds the lock of a database that does not "
+	       "exist");
 	if (pipe(ready) != 0)
 		abort();
 	pid_t child = fork();
@@ -312,9 +404,11 @@ int main(void)
 {
 	test_open();
 	test_bad_files();
+	test_damage();
 	test_read_only();
 	test_transactions();
 	test_full_disk();
+	test_small_disk();
 	test_blobs();
 	test_threads();
 	test_race_to_create();

@@ -28,7 +28,8 @@ static void test_moves(void)
 	struct fixture f;
 	struct err e = ERR_INIT;
 	fixture_init(&f);
-	int64_t a = fixture_checkpoint(&f, "a", 0), b = fixture_checkpoint(&f, "b", a), c = fixture_checkpoint(&f, "c", b);
+	int64_t a = fixture_checkpoint(&f, "a", 0), b = fixture_checkpoint(&f, "b", a);
+	int64_t c = fixture_checkpoint(&f, "c", b);
 	int64_t b2 = fixture_checkpoint(&f, "b2", a), z = fixture_checkpoint(&f, "z", 0);
 	is_int(workflow_create(f.db, "matmul", a, &e), 0, "a workflow is created");
 	is_int(workflow_create(f.db, "matmul", a, &e), -ERR_CONFLICT, "only once");
@@ -49,7 +50,8 @@ static void test_moves(void)
 	is_int(workflow_reflog(f.db, "matmul", &moves, &e), 0, "the reflog");
 	is_int(moves.count, 6, "has every move");
 	is_str(moves.at[0].action, "restore", "the last one first");
-	ok(moves.at[0].from == b2 && moves.at[0].to == c && moves.at[5].from == 0 && moves.at[5].to == a, "with both ends");
+	ok(moves.at[0].from == b2 && moves.at[0].to == c && moves.at[5].from == 0 && moves.at[5].to == a,
+	   "with both ends");
 	workflow_move_list_fini(&moves);
 
 	struct checkpoint_list log = { .count = 0 };
@@ -75,7 +77,8 @@ static void test_names(void)
 	struct fixture f;
 	struct err e = ERR_INIT;
 	fixture_init(&f);
-	int64_t a = fixture_checkpoint(&f, "a", 0), b = fixture_checkpoint(&f, "b", a), c = fixture_checkpoint(&f, "c", b);
+	int64_t a = fixture_checkpoint(&f, "a", 0), b = fixture_checkpoint(&f, "b", a);
+	int64_t c = fixture_checkpoint(&f, "c", b);
 	int64_t id = 0;
 	is_int(workflow_resolve(f.db, "matmul", &id, &e), -ERR_NOT_FOUND, "an empty database has no names");
 	has_str(e.text, "create a context first", "and says what to do");
@@ -88,7 +91,8 @@ static void test_names(void)
 	is_int(workflow_create(f.db, "best/one", c, &e), -ERR_CONFLICT, "nor the other way round");
 	struct workflow_tag_list tags = { .count = 0 };
 	workflow_tags(f.db, &tags, &e);
-	ok(tags.count == 1 && tags.at[0].checkpoint == b && strcmp(tags.at[0].name, "best/one") == 0, "tags are listed");
+	ok(tags.count == 1 && tags.at[0].checkpoint == b && strcmp(tags.at[0].name, "best/one") == 0,
+	   "tags are listed");
 	workflow_tag_list_fini(&tags);
 
 	is_int(resolve(&f, "matmul"), c, "NAME is the head");
