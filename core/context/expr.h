@@ -11,13 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-
-enum value_kind { VALUE_NONE, VALUE_INT, VALUE_FLOAT, VALUE_BOOL };
-
-struct value {
-	enum value_kind kind; /* VALUE_NONE: a variable that has no value (yet) */
-	union { int64_t i; double f; bool b; };
-};
+#include "core/context/value.h"
 
 /* The names that an expression may use; each has a slot in the array of values that it is evaluated with. */
 struct scope {
@@ -37,27 +31,10 @@ struct expr;
 int expr_parse(const struct scope *scope, const char *text, size_t len, struct expr **ret_expr, struct err *e);
 void expr_free(struct expr *x);
 
-enum expr_status {
-	EXPR_OK,
-	EXPR_DIVZERO,  /* integer division or modulo by zero */
-	EXPR_UNBOUND,  /* a variable without a value */
-	EXPR_TYPE,     /* arithmetic on a truth value, bit operation on a fraction */
-};
 /* Evaluates with one value per slot of the scope. An integral float result becomes an integer (2*n^3). */
-enum expr_status expr_eval(const struct expr *x, const struct value *env, struct value *ret_value);
-/* "division by zero", … for messages. */
-const char *expr_status_text(enum expr_status status);
+enum value_status expr_eval(const struct expr *x, const struct value *env, struct value *ret_value);
 /* The slots that the expression mentions: each once, ascending. Borrowed. */
 const uint16_t *expr_slots(const struct expr *x, size_t *ret_count);
 bool expr_mentions(const struct expr *x, size_t slot);
-
-/* Anything but false is true, as in Lua. */
-bool value_true(struct value v);
-double value_double(struct value v);
-/* An integer, or a float without fraction that fits: sets *ret_i. */
-bool value_int(struct value v, int64_t *ret_i);
-/* Integral floats become integers. */
-struct value value_normal(struct value v);
-bool value_same(struct value a, struct value b);
 
 #endif

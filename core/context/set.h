@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "core/context/expr.h"
 
-enum { SET_VALUES_MAX = 16384 }; /* values in one set */
+enum { SET_VALUES_MAX = 4096 }; /* values in one set */
 
 struct set;
 

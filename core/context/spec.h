@@ -22,6 +22,7 @@ struct spec_var {
 	char *name;
 	bool tuning;       /* else an input */
 	enum dtype type;   /* declared type of a scalar input; I64 for "A.size"; I32 for a tuning parameter */
+	size_t slot;       /* in spec->scope */
 	struct set *set;   /* its values; may depend on variables before it */
 	int line;          /* in the file */
 };
@@ -44,7 +45,7 @@ struct spec_input {
 	size_t index; /* into vars or arrays */
 };
 
-struct spec_const { char *name; struct value value; };
+struct spec_const { char *name; size_t slot; struct value value; };
 
 /* One constraint of where: or requires:. */
 struct spec_rule {
@@ -84,11 +85,16 @@ struct spec {
 	char precision_in[8], precision_acc[8]; /* "f16", "f32"; "" when strict */
 	struct expr *flops, *bytes;  /* NULL when undeclared */
 	char *library;               /* the vendor's equivalent, free text; NULL when undeclared */
-	struct scope *scope;         /* the names that expressions see */
+	struct scope *scope;         /* the names that expressions see: constants, device.*, vars, loop variables */
+	size_t device_slot;          /* of the first of limits_count device.* names */
 };
 
 /* Position of a variable in spec->vars; -1 when there is none. */
 int spec_find(const struct spec *spec, const char *name);
+
+/* Values for spec->scope: constants, the device's limits (without a value when facts is NULL) and `params` (may be NULL).
+ * Owned by the caller. */
+struct value *spec_env(const struct spec *spec, const struct facts *facts, const struct params *params);
 
 /* flops:, bytes: for execution parameters; NaN when undeclared or when a variable that it needs is not in `params`. */
 double spec_flops(const struct spec *spec, const struct params *params);
@@ -100,9 +106,9 @@ double spec_reduction(const struct spec *spec, const struct params *params);
  * also IN and ACC ("tf32" is 2^-11). 0 when everything is an integer. */
 double spec_roundoff(const struct spec *spec);
 
-/* True when every requires: entry that mentions the device (mentions inputs only: the domain) holds; entries of the other
- * kind are left out. On false *ret_why (owned by the caller) names the entry. */
-bool spec_device_ok(const struct spec *spec, const struct facts *facts, char **ret_why);
+/* requires: entries that mention the device (facts NULL: none do), and those about input sizes alone (the domain): true when all
+ * of that kind hold for `params`. On false *ret_why (may be NULL; owned by the caller) names the entry. */
+bool spec_device_ok(const struct spec *spec, const struct facts *facts, const struct params *params, char **ret_why);
 bool spec_domain_ok(const struct spec *spec, const struct params *params, char **ret_why);
 
 /* For context.c: makes the typed form of a parsed front matter. `file` names it in messages. */

@@ -1,0 +1,528 @@
+/* wire_message: every message of wire.h to bytes and back; declared there. Decoders leave a message that its _fini accepts,
+ * whatever the bytes were, and free it themselves when they fail. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/wire.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+/* A number that the protocol bounds: anything above poisons the reader. */
+static uint32_t get_below(struct wire_in *in, uint32_t limit)
+{
+	uint32_t v = wire_get_u32(in);
+	if (v < limit)
+		return v;
+	in->bad = true;
+	return 0;
+}
+
+/* A text into a fixed array. */
+static void get_fixed(struct wire_in *in, char *to, size_t size)
+{
+	char *text = wire_get_text(in);
+	if (strlen(text) < size)
+		memcpy(to, text, strlen(text) + 1);
+	else
+		in->bad = true;
+	free(text);
+}
+
+static void get_hash(struct wire_in *in, char to[65])
+{
+	get_fixed(in, to, 65);
+	if (!in->bad && !hash_valid(to))
+		in->bad = true;
+	if (in->bad)
+		to[0] = '\0';
+}
+
+/* --- hello ------------------------------------------------------------------------------------------------------------ */
+
+void wire_hello_encode(const struct wire_hello *m, struct buf *out)
+{
+	wire_put_u32(out, m->version);
+	wire_put_u32(out, m->pid);
+}
+
+int wire_hello_decode(struct wire_in *in, struct wire_hello *ret_m, struct err *e)
+{
+	struct wire_hello m = { .version = wire_get_u32(in) };
+	m.pid = wire_get_u32(in);
+	if (wire_end(in, "hello", e) < 0)
+		return -ERR_NETWORK;
+	if (m.version != WIRE_VERSION)
+		return err_set(e, ERR_NETWORK, "the worker speaks wire version %u, this daemon %d; install the same peakd on both",
+		               m.version, WIRE_VERSION);
+	*ret_m = m;
+	return 0;
+}
+
+void wire_hello_fini(struct wire_hello *m)
+{
+	*m = (struct wire_hello){ 0 };
+}
+
+/* --- compile ---------------------------------------------------------------------------------------------------------- */
+
+void wire_compile_encode(const struct wire_compile *m, struct buf *out)
+{
+	wire_put_text(out, m->backend);
+	wire_put_text(out, m->arch);
+	wire_put_text(out, m->macros);
+	wire_put_text(out, m->device);
+	wire_put_u64(out, m->define_count);
+	for (size_t i = 0; i < m->define_count; i++) {
+		wire_put_text(out, m->defines[i].name);
+		wire_put_text(out, m->defines[i].value);
+	}
+	wire_put_u64(out, m->option_count);
+	for (size_t i = 0; i < m->option_count; i++)
+		wire_put_text(out, m->options[i]);
+	plan_encode(m->plan, out);
+}
+
+int wire_compile_decode(struct wire_in *in, struct wire_compile *ret_m, struct err *e)
+{
+	struct wire_compile m = { .backend = wire_get_text(in) };
+	m.arch = wire_get_text(in);
+	m.macros = wire_get_text(in);
+	m.device = wire_get_text(in);
+	m.define_count = wire_get_count(in, 16);
+	m.defines = MEM_NEW_N(struct wire_define, m.define_count);
+	for (size_t i = 0; i < m.define_count; i++) {
+		m.defines[i].name = wire_get_text(in);
+		m.defines[i].value = wire_get_text(in);
+	}
+	m.option_count = wire_get_count(in, 8);
+	m.options = MEM_NEW_N(char *, m.option_count);
+	for (size_t i = 0; i < m.option_count; i++)
+		m.options[i] = wire_get_text(in);
+	int r = plan_decode(in, &m.plan, e);
+	if (r == 0)
+		r = wire_end(in, "compile", e);
+	if (r < 0)
+		wire_compile_fini(&m);
+	else
+		*ret_m = m;
+	return r;
+}
+
+void wire_compile_fini(struct wire_compile *m)
+{
+	free(m->backend);
+	free(m->arch);
+	free(m->macros);
+	free(m->device);
+	for (size_t i = 0; i < m->define_count; i++) {
+		free(m->defines[i].name);
+		free(m->defines[i].value);
+	}
+	free(m->defines);
+	for (size_t i = 0; i < m->option_count; i++)
+		free(m->options[i]);
+	free(m->options);
+	plan_free(m->plan);
+	*m = (struct wire_compile){ 0 };
+}
+
+static void kernel_encode(const struct wire_kernel *k, struct buf *out)
+{
+	wire_put_text(out, k->name);
+	wire_put_u32(out, k->registers);
+	wire_put_u32(out, k->shared);
+	wire_put_u32(out, k->spill);
+	wire_put_u32(out, k->max_threads);
+	for (int i = 0; i < 3; i++)
+		wire_put_u32(out, k->block[i]);
+}
+
+static void kernel_decode(struct wire_in *in, struct wire_kernel *k)
+{
+	k->name = wire_get_text(in);
+	k->registers = wire_get_u32(in);
+	k->shared = wire_get_u32(in);
+	k->spill = wire_get_u32(in);
+	k->max_threads = wire_get_u32(in);
+	for (int i = 0; i < 3; i++)
+		k->block[i] = wire_get_u32(in);
+}
+
+void wire_compiled_encode(const struct wire_compiled *m, struct buf *out)
+{
+	wire_put_bytes(out, m->binary, m->binary_len);
+	wire_put_text(out, m->log);
+	wire_put_u64(out, m->kernel_count);
+	for (size_t i = 0; i < m->kernel_count; i++)
+		kernel_encode(&m->kernels[i], out);
+	wire_put_u64(out, m->compile_ns);
+}
+
+int wire_compiled_decode(struct wire_in *in, struct wire_compiled *ret_m, struct err *e)
+{
+	struct wire_compiled m = { 0 };
+	const void *binary = wire_get_bytes(in, &m.binary_len);
+	m.binary = mem_copy(binary, m.binary_len);
+	m.log = wire_get_text(in);
+	m.kernel_count = wire_get_count(in, 8 + 7 * 4);
+	m.kernels = MEM_NEW_N(struct wire_kernel, m.kernel_count);
+	for (size_t i = 0; i < m.kernel_count; i++)
+		kernel_decode(in, &m.kernels[i]);
+	m.compile_ns = wire_get_u64(in);
+	int r = wire_end(in, "compiled", e);
+	if (r < 0)
+		wire_compiled_fini(&m);
+	else
+		*ret_m = m;
+	return r;
+}
+
+void wire_compiled_fini(struct wire_compiled *m)
+{
+	free(m->binary);
+	free(m->log);
+	for (size_t i = 0; i < m->kernel_count; i++)
+		free(m->kernels[i].name);
+	free(m->kernels);
+	*m = (struct wire_compiled){ 0 };
+}
+
+/* --- prepare ---------------------------------------------------------------------------------------------------------- */
+
+void wire_prepare_encode(const struct wire_prepare *m, struct buf *out)
+{
+	wire_put_bytes(out, m->binary, m->binary_len);
+	plan_encode(m->plan, out);
+}
+
+int wire_prepare_decode(struct wire_in *in, struct wire_prepare *ret_m, struct err *e)
+{
+	struct wire_prepare m = { 0 };
+	m.binary = wire_get_bytes(in, &m.binary_len);
+	int r = plan_decode(in, &m.plan, e);
+	if (r == 0)
+		r = wire_end(in, "prepare", e);
+	if (r < 0)
+		wire_prepare_fini(&m);
+	else
+		*ret_m = m;
+	return r;
+}
+
+void wire_prepare_fini(struct wire_prepare *m)
+{
+	plan_free(m->plan);
+	*m = (struct wire_prepare){ 0 };
+}
+
+void wire_prepared_encode(const struct wire_prepared *m, struct buf *out)
+{
+	wire_put_u32(out, m->run);
+	wire_put_u64(out, m->prepare_ns);
+}
+
+int wire_prepared_decode(struct wire_in *in, struct wire_prepared *ret_m, struct err *e)
+{
+	struct wire_prepared m = { .run = wire_get_u32(in) };
+	m.prepare_ns = wire_get_u64(in);
+	if (wire_end(in, "prepared", e) < 0)
+		return -ERR_NETWORK;
+	*ret_m = m;
+	return 0;
+}
+
+void wire_prepared_fini(struct wire_prepared *m)
+{
+	*m = (struct wire_prepared){ 0 };
+}
+
+/* --- execute ---------------------------------------------------------------------------------------------------------- */
+
+void wire_execute_encode(const struct wire_execute *m, struct buf *out)
+{
+	wire_put_u32(out, m->run);
+	wire_put_u64(out, m->seed);
+	wire_put_u32(out, m->poison);
+}
+
+int wire_execute_decode(struct wire_in *in, struct wire_execute *ret_m, struct err *e)
+{
+	struct wire_execute m = { .run = wire_get_u32(in) };
+	m.seed = wire_get_u64(in);
+	m.poison = get_below(in, 256);
+	if (wire_end(in, "execute", e) < 0)
+		return -ERR_NETWORK;
+	*ret_m = m;
+	return 0;
+}
+
+void wire_execute_fini(struct wire_execute *m)
+{
+	*m = (struct wire_execute){ 0 };
+}
+
+void wire_executed_encode(const struct wire_executed *m, struct buf *out)
+{
+	wire_put_u64(out, m->device_ns);
+	wire_put_u64(out, m->output_count);
+	for (uint32_t i = 0; i < m->output_count; i++)
+		wire_put_text(out, m->output_hash[i]);
+	wire_put_u32(out, m->changed_input);
+	wire_put_u32(out, m->broken_zone);
+}
+
+int wire_executed_decode(struct wire_in *in, struct wire_executed *ret_m, struct err *e)
+{
+	struct wire_executed m = { .device_ns = wire_get_u64(in) };
+	m.output_count = (uint32_t)wire_get_count(in, 8 + HASH_HEX);
+	m.output_hash = mem_new(m.output_count, sizeof *m.output_hash);
+	for (uint32_t i = 0; i < m.output_count; i++)
+		get_hash(in, m.output_hash[i]);
+	m.changed_input = wire_get_u32(in);
+	m.broken_zone = wire_get_u32(in);
+	int r = wire_end(in, "executed", e);
+	if (r < 0)
+		wire_executed_fini(&m);
+	else
+		*ret_m = m;
+	return r;
+}
+
+void wire_executed_fini(struct wire_executed *m)
+{
+	free(m->output_hash);
+	*m = (struct wire_executed){ 0 };
+}
+
+void wire_output_encode(const struct wire_output *m, struct buf *out)
+{
+	wire_put_u32(out, m->run);
+	wire_put_u32(out, m->output);
+}
+
+int wire_output_decode(struct wire_in *in, struct wire_output *ret_m, struct err *e)
+{
+	struct wire_output m = { .run = wire_get_u32(in) };
+	m.output = wire_get_u32(in);
+	if (wire_end(in, "output", e) < 0)
+		return -ERR_NETWORK;
+	*ret_m = m;
+	return 0;
+}
+
+void wire_output_fini(struct wire_output *m)
+{
+	*m = (struct wire_output){ 0 };
+}
+
+/* --- compare ---------------------------------------------------------------------------------------------------------- */
+
+void wire_compare_encode(const struct wire_compare *m, struct buf *out)
+{
+	wire_put_u32(out, m->run);
+	wire_put_u32(out, m->output);
+	wire_put_text(out, m->reference_hash);
+	wire_put_u32(out, m->reference != NULL);
+	wire_put_bytes(out, m->reference, m->reference ? m->reference_len : 0);
+	wire_put_f64(out, m->tolerance);
+	wire_put_u32(out, m->poison);
+}
+
+int wire_compare_decode(struct wire_in *in, struct wire_compare *ret_m, struct err *e)
+{
+	struct wire_compare m = { .run = wire_get_u32(in) };
+	m.output = wire_get_u32(in);
+	get_hash(in, m.reference_hash);
+	bool given = get_below(in, 2) == 1;
+	m.reference = wire_get_bytes(in, &m.reference_len);
+	if (!given && m.reference_len > 0)
+		in->bad = true;
+	if (!given)
+		m.reference = NULL;
+	m.tolerance = wire_get_f64(in);
+	if (!isfinite(m.tolerance) || m.tolerance < 0)
+		in->bad = true;
+	m.poison = get_below(in, 256);
+	if (wire_end(in, "compare", e) < 0)
+		return -ERR_NETWORK;
+	*ret_m = m;
+	return 0;
+}
+
+void wire_compare_fini(struct wire_compare *m)
+{
+	*m = (struct wire_compare){ 0 };
+}
+
+void wire_compared_encode(const struct wire_compared *m, struct buf *out)
+{
+	wire_put_u32(out, m->need_reference);
+	wire_put_f64(out, m->error);
+	wire_put_f64(out, m->ref_norm);
+	wire_put_f64(out, m->max_abs);
+	wire_put_u64(out, m->elements);
+	wire_put_u64(out, m->mismatched);
+	wire_put_u64(out, m->nan);
+	wire_put_u64(out, m->untouched);
+	wire_put_u64(out, m->ref_nan);
+	wire_put_u32(out, m->mismatch_count);
+	for (uint32_t i = 0; i < m->mismatch_count; i++) {
+		wire_put_u64(out, (uint64_t)m->mismatch[i].index);
+		wire_put_f64(out, m->mismatch[i].got);
+		wire_put_f64(out, m->mismatch[i].want);
+	}
+	for (int y = 0; y < WIRE_MAP; y++)
+		for (int x = 0; x < WIRE_MAP; x++)
+			wire_put_f64(out, (double)m->map[y][x]);
+}
+
+int wire_compared_decode(struct wire_in *in, struct wire_compared *ret_m, struct err *e)
+{
+	struct wire_compared m = { .need_reference = get_below(in, 2) };
+	m.error = wire_get_f64(in);
+	m.ref_norm = wire_get_f64(in);
+	m.max_abs = wire_get_f64(in);
+	m.elements = wire_get_u64(in);
+	m.mismatched = wire_get_u64(in);
+	m.nan = wire_get_u64(in);
+	m.untouched = wire_get_u64(in);
+	m.ref_nan = wire_get_u64(in);
+	m.mismatch_count = get_below(in, WIRE_MISMATCHES + 1);
+	for (uint32_t i = 0; i < m.mismatch_count; i++) {
+		m.mismatch[i].index = (int64_t)wire_get_u64(in);
+		m.mismatch[i].got = wire_get_f64(in);
+		m.mismatch[i].want = wire_get_f64(in);
+	}
+	for (int y = 0; y < WIRE_MAP; y++)
+		for (int x = 0; x < WIRE_MAP; x++) {
+			double share = wire_get_f64(in);
+			if (!(share >= 0 && share <= 1))
+				in->bad = true;
+			else
+				m.map[y][x] = (float)share;
+		}
+	if (wire_end(in, "compared", e) < 0)
+		return -ERR_NETWORK;
+	*ret_m = m;
+	return 0;
+}
+
+void wire_compared_fini(struct wire_compared *m)
+{
+	*m = (struct wire_compared){ 0 };
+}
+
+/* --- measure ---------------------------------------------------------------------------------------------------------- */
+
+void wire_measure_encode(const struct wire_measure *m, struct buf *out)
+{
+	wire_put_u32(out, m->run);
+	wire_put_u32(out, m->min_samples);
+	wire_put_u32(out, m->max_samples);
+	wire_put_f64(out, m->rse);
+	wire_put_u64(out, m->cap_ns);
+	wire_put_u64(out, m->hopeless_ns);
+	wire_put_u32(out, m->cold);
+}
+
+int wire_measure_decode(struct wire_in *in, struct wire_measure *ret_m, struct err *e)
+{
+	struct wire_measure m = { .run = wire_get_u32(in) };
+	m.min_samples = wire_get_u32(in);
+	m.max_samples = wire_get_u32(in);
+	m.rse = wire_get_f64(in);
+	m.cap_ns = wire_get_u64(in);
+	m.hopeless_ns = wire_get_u64(in);
+	m.cold = get_below(in, 2);
+	if (m.min_samples < 1 || m.max_samples < m.min_samples || !(m.rse >= 0))
+		in->bad = true;
+	if (wire_end(in, "measure", e) < 0)
+		return -ERR_NETWORK;
+	*ret_m = m;
+	return 0;
+}
+
+void wire_measure_fini(struct wire_measure *m)
+{
+	*m = (struct wire_measure){ 0 };
+}
+
+void wire_measured_encode(const struct wire_measured *m, struct buf *out)
+{
+	wire_put_u64(out, m->sample_count);
+	for (size_t i = 0; i < m->sample_count; i++)
+		wire_put_u64(out, m->samples[i]);
+	wire_put_u32(out, m->launches);
+	wire_put_u32(out, m->hopeless);
+}
+
+int wire_measured_decode(struct wire_in *in, struct wire_measured *ret_m, struct err *e)
+{
+	struct wire_measured m = { .sample_count = wire_get_count(in, 8) };
+	m.samples = MEM_NEW_N(uint64_t, m.sample_count);
+	for (size_t i = 0; i < m.sample_count; i++)
+		m.samples[i] = wire_get_u64(in);
+	m.launches = wire_get_u32(in);
+	m.hopeless = get_below(in, 2);
+	int r = wire_end(in, "measured", e);
+	if (r < 0)
+		wire_measured_fini(&m);
+	else
+		*ret_m = m;
+	return r;
+}
+
+void wire_measured_fini(struct wire_measured *m)
+{
+	free(m->samples);
+	*m = (struct wire_measured){ 0 };
+}
+
+/* --- facts ------------------------------------------------------------------------------------------------------------ */
+
+void wire_facts_encode(const struct facts *f, struct buf *out)
+{
+	const char *texts[] = { f->id, f->backend, f->name, f->uuid, f->arch, f->driver };
+	for (size_t i = 0; i < MEM_COUNT(texts); i++)
+		wire_put_text(out, texts[i]);
+	uint32_t numbers[] = {
+		f->runs, f->shares_cpu, f->emulated, f->index, f->warp_size, f->max_threads,
+		f->max_block[0], f->max_block[1], f->max_block[2], f->max_grid[0], f->max_grid[1], f->max_grid[2],
+		f->shared_static, f->shared_optin, f->registers, f->units, f->clock_khz, f->max_cluster,
+	};
+	for (size_t i = 0; i < MEM_COUNT(numbers); i++)
+		wire_put_u32(out, numbers[i]);
+	wire_put_u64(out, f->l2_bytes);
+	wire_put_u64(out, f->memory_bytes);
+	double peaks[] = { f->peak_f32, f->peak_tensor_f16, f->peak_tensor_tf32, f->peak_bytes };
+	for (size_t i = 0; i < MEM_COUNT(peaks); i++)
+		wire_put_f64(out, peaks[i]);
+}
+
+void wire_facts_decode(struct wire_in *in, struct facts *ret_f)
+{
+	struct facts f = { 0 };
+	get_fixed(in, f.id, sizeof f.id);
+	get_fixed(in, f.backend, sizeof f.backend);
+	get_fixed(in, f.name, sizeof f.name);
+	get_fixed(in, f.uuid, sizeof f.uuid);
+	get_fixed(in, f.arch, sizeof f.arch);
+	get_fixed(in, f.driver, sizeof f.driver);
+	f.runs = get_below(in, 2);
+	f.shares_cpu = get_below(in, 2);
+	f.emulated = get_below(in, 2);
+	uint32_t *numbers[] = {
+		&f.index, &f.warp_size, &f.max_threads,
+		&f.max_block[0], &f.max_block[1], &f.max_block[2], &f.max_grid[0], &f.max_grid[1], &f.max_grid[2],
+		&f.shared_static, &f.shared_optin, &f.registers, &f.units, &f.clock_khz, &f.max_cluster,
+	};
+	for (size_t i = 0; i < MEM_COUNT(numbers); i++)
+		*numbers[i] = wire_get_u32(in);
+	f.l2_bytes = wire_get_u64(in);
+	f.memory_bytes = wire_get_u64(in);
+	double *peaks[] = { &f.peak_f32, &f.peak_tensor_f16, &f.peak_tensor_tf32, &f.peak_bytes };
+	for (size_t i = 0; i < MEM_COUNT(peaks); i++)
+		*peaks[i] = wire_get_f64(in);
+	*ret_f = f;
+}
