@@ -1,0 +1,22 @@
+/* feedback: what a model is told after an answer that did not do: one user turn, appended to the prompt. Used by transform.c. */
+#ifndef PEAKD_TRANSFORM_FEEDBACK_H
+#define PEAKD_TRANSFORM_FEEDBACK_H
+
+#include "base/buf.h"
+#include "core/context/context.h"
+#include "core/transform/judge.h"
+#include "core/transform/reply.h"
+
+enum {
+	FEEDBACK_ERRORS = 3,      /* first errors shown */
+	FEEDBACK_AROUND = 3,      /* lines of source shown before and behind each */
+	FEEDBACK_MISMATCHES = 8,
+	FEEDBACK_CONFIGS = 8,     /* failing and passing ones named, each */
+};
+
+/* After an unusable answer: which region is wanted and what was wrong with it. */
+void feedback_reply(const struct reply *reply, enum region region, const char *backend, struct buf *out);
+/* After a verdict other than pass: findings on `ctx`, and what to return (`region`). */
+void feedback_verdict(const struct judge_verdict *v, const struct context *ctx, enum region region, struct buf *out);
+
+#endif
