@@ -186,7 +186,9 @@ static void take_lines(struct mcp_server *server, struct mcp_session *session, s
 		if (nl == NULL)
 			break;
 		size_t end = (size_t)(nl - in->data);
-		if (!*skipping)
+		if (!*skipping && end - start > server->config.max_message)
+			refuse_long(server, io);
+		else if (!*skipping)
 			receive(server, session, io, in->data + start, end - start);
 		*skipping = 0;
 		start = *scanned = end + 1;
