@@ -1,0 +1,330 @@
+/* context: files ↔ kernel contexts, their identity and their edits; see context.h. */
+#include "core/context/context.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/context/document.h"
+
+enum { FILE_MAX = 4 << 20 };
+
+struct context {
+	atomic_uint owners;
+	char *file;
+	struct document *doc;
+	struct spec *spec;
+	char *render;
+	struct hash hash;
+};
+
+static const char *const region_names[REGION_COUNT] = { "device", "host", "macros" };
+static const enum document_part region_parts[REGION_COUNT] = { DOCUMENT_DEVICE, DOCUMENT_HOST, DOCUMENT_MACROS };
+
+const char *context_region_name(enum region region)
+{
+	return region_names[region];
+}
+
+int context_region_parse(const char *name)
+{
+	for (int k = 0; k < REGION_COUNT; k++)
+		if (strcmp(name, region_names[k]) == 0)
+			return k;
+	return -1;
+}
+
+/* --- making ----------------------------------------------------------------------------------------------------------- */
+static int from_document(const char *file, struct document *take_doc, struct context **ret_ctx, struct err *e)
+{
+	struct spec *spec = NULL;
+	int rc = spec_new(file, take_doc->front, &spec, e);
+	if (rc < 0) {
+		document_free(take_doc);
+		return rc;
+	}
+	struct context *ctx = MEM_NEW(struct context);
+	struct buf out = BUF_INIT;
+	atomic_init(&ctx->owners, 1);
+	ctx->file = mem_str(file);
+	ctx->doc = take_doc;
+	ctx->spec = spec;
+	document_render(take_doc, spec->backend, &out);
+	ctx->render = buf_steal(&out);
+	char *canonical = context_canonical(ctx);
+	ctx->hash = hash_text(canonical);
+	free(canonical);
+	*ret_ctx = ctx;
+	return 0;
+}
+
+int context_parse(const char *file_name, const char *text, struct context **ret_ctx, struct err *e)
+{
+	struct document *doc = NULL;
+	int rc = document_parse(file_name, text, &doc, e);
+	return rc < 0 ? rc : from_document(file_name, doc, ret_ctx, e);
+}
+
+static int read_file(const char *path, struct buf *out, struct err *e)
+{
+	FILE *f = fopen(path, "re");
+	if (f == NULL)
+		return errno == ENOENT ? err_set(e, ERR_NOT_FOUND, "%s: there is no such file", path) : err_sys(e, errno, "%s", path);
+	size_t n;
+	do {
+		char *room = buf_room(out, 65536);
+		n = fread(room, 1, 65536, f);
+		out->len -= 65536 - n;
+	} while (n > 0 && out->len <= FILE_MAX);
+	int rc = ferror(f) ? err_sys(e, errno, "%s", path) : 0;
+	fclose(f);
+	buf_addc(out, '\0');
+	if (rc == 0 && strlen(out->data) != out->len - 1)
+		rc = err_set(e, ERR_INPUT, "%s: the file has a NUL byte; expected text", path);
+	return rc;
+}
+
+int context_load(const char *path, struct context **ret_ctx, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	int rc = read_file(path, &text, e);
+	if (rc == 0)
+		rc = context_parse(path, buf_text(&text), ret_ctx, e);
+	buf_fini(&text);
+	return rc;
+}
+
+struct context *context_ref(const struct context *ctx)
+{
+	struct context *shared = (struct context *)ctx;
+	atomic_fetch_add(&shared->owners, 1);
+	return shared;
+}
+
+void context_free(struct context *ctx)
+{
+	if (ctx == NULL || atomic_fetch_sub(&ctx->owners, 1) > 1)
+		return;
+	free(ctx->file);
+	document_free(ctx->doc);
+	spec_free(ctx->spec);
+	free(ctx->render);
+	free(ctx);
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------------- */
+const char *context_render(const struct context *ctx)
+{
+	return ctx->render;
+}
+
+char *context_canonical(const struct context *ctx)
+{
+	struct buf out = BUF_INIT;
+	document_canonical(ctx->doc, ctx->spec->backend, &out);
+	return buf_steal(&out);
+}
+
+const struct hash *context_hash(const struct context *ctx)
+{
+	return &ctx->hash;
+}
+
+const char *context_file(const struct context *ctx)
+{
+	return ctx->file;
+}
+
+const char *context_kernel(const struct context *ctx)
+{
+	return ctx->spec->kernel;
+}
+
+const char *context_backend(const struct context *ctx)
+{
+	return ctx->spec->backend;
+}
+
+const struct spec *context_spec(const struct context *ctx)
+{
+	return ctx->spec;
+}
+
+const char *context_region(const struct context *ctx, enum region region)
+{
+	const struct document_block *b = document_find(ctx->doc, region_parts[region]);
+	return b ? b->text : "";
+}
+
+const char *context_reference(const struct context *ctx)
+{
+	const struct document_block *b = document_find(ctx->doc, DOCUMENT_REFERENCE);
+	return b ? b->text : NULL;
+}
+
+/* --- changed copies --------------------------------------------------------------------------------------------------- */
+int context_with_region(const struct context *ctx, enum region region, const char *text, struct context **ret_ctx,
+                        struct err *e)
+{
+	int rc = document_check(region_parts[region], text, e);
+	if (rc < 0)
+		return err_wrap(e, "%s", ctx->file);
+	struct document *doc = document_copy(ctx->doc);
+	document_set(doc, region_parts[region], text);
+	return from_document(ctx->file, doc, ret_ctx, e);
+}
+
+int context_as_reference(const struct context *ctx, struct context **ret_ctx, struct err *e)
+{
+	const char *text = context_reference(ctx);
+	if (text == NULL)
+		return err_set(e, ERR_NOT_FOUND, "%s: the context has no reference fence", ctx->file);
+	return context_with_region(ctx, REGION_DEVICE, text, ret_ctx, e);
+}
+
+/* Whether an expression mentions a tuning parameter of the context as it is in `front`. The text may be unparsable. */
+static bool mentions(const char *text, const char *name)
+{
+	static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+	size_t n = strlen(name);
+	while (*text) {
+		text += strcspn(text, word);
+		size_t len = strspn(text, word);
+		if (len == n && strncmp(text, name, n) == 0)
+			return true;
+		text += len;
+	}
+	return false;
+}
+
+static bool mentions_tuning(const struct front *f, const char *text)
+{
+	int tune = front_field(f, "tune");
+	for (int k = front_next(f, tune, tune); k >= 0; k = front_next(f, tune, k))
+		if (mentions(text, f->lines[k].key))
+			return true;
+	return false;
+}
+
+/* The line of where: or requires: that reads `text`, -1 for none. */
+static int find_item(const struct front *f, const char *field, const char *text)
+{
+	char *same = front_collapse(text, strlen(text));
+	int at = front_field(f, field), found = -1;
+	if (at >= 0 && strcmp(f->lines[at].value, same) == 0)
+		found = at;
+	for (int k = front_next(f, at, at); found < 0 && k >= 0; k = front_next(f, at, k))
+		if (strcmp(f->lines[k].value, same) == 0)
+			found = k;
+	free(same);
+	return found;
+}
+
+static int drop_tuning(struct front *f, const char *name, struct err *e)
+{
+	int tune = front_field(f, "tune"), at = -1;
+	for (int k = front_next(f, tune, tune); k >= 0; k = front_next(f, tune, k))
+		if (strcmp(f->lines[k].key, name) == 0)
+			at = k;
+	if (at < 0)
+		return err_set(e, ERR_NOT_FOUND, "tune: there is no tuning parameter %s to drop", name);
+	front_drop(f, at);
+	for (;;) {
+		int where = front_field(f, "where"), hit = -1;
+		if (where >= 0 && mentions(f->lines[where].value, name))
+			hit = where;
+		for (int k = front_next(f, where, where); hit < 0 && k >= 0; k = front_next(f, where, k))
+			if (mentions(f->lines[k].value, name))
+				hit = k;
+		if (hit < 0)
+			return 0;
+		front_drop(f, hit);
+	}
+}
+
+static int apply(struct front *f, const struct context_edit *edit, struct err *e)
+{
+	const char *text = edit->text ? edit->text : "";
+	/* A newline or a comment sign would write further lines of front matter. */
+	if (strpbrk(text, "\n\r#") || (edit->name && strpbrk(edit->name, "\n\r#: ")))
+		return err_set(e, ERR_INPUT, "`%s`: expected one line without '#'", text);
+	switch (edit->kind) {
+	case CONTEXT_TUNE_SET:
+		front_set_entry(f, "tune", edit->name, text);
+		return 0;
+	case CONTEXT_TUNE_DROP:
+		return drop_tuning(f, edit->name, e);
+	case CONTEXT_WHERE_ADD:
+		if (!mentions_tuning(f, text))
+			return err_set(e, ERR_INPUT, "where: `%s` mentions no tuning parameter; a condition on input sizes belongs under requires:",
+			               text);
+		if (find_item(f, "where", text) < 0)
+			front_add_item(f, "where", text);
+		return 0;
+	case CONTEXT_WHERE_DROP:
+		if (find_item(f, "where", text) < 0)
+			return err_set(e, ERR_NOT_FOUND, "where: there is no constraint `%s`", text);
+		if (!mentions_tuning(f, text))
+			return err_set(e, ERR_INPUT, "where: `%s` is a condition on input sizes alone, and not the transformation's to drop", text);
+		front_drop(f, find_item(f, "where", text));
+		return 0;
+	case CONTEXT_REQUIRES_ADD:
+		if (find_item(f, "requires", text) < 0)
+			front_add_item(f, "requires", text);
+		return 0;
+	}
+	return 0;
+}
+
+int context_with_tuning(const struct context *ctx, const struct context_edit *edits, size_t count, struct context **ret_ctx,
+                        struct err *e)
+{
+	struct document *doc = document_copy(ctx->doc);
+	for (size_t k = 0; k < count; k++) {
+		int rc = apply(doc->front, &edits[k], e);
+		if (rc < 0) {
+			document_free(doc);
+			return err_wrap(e, "%s", ctx->file);
+		}
+	}
+	return from_document(ctx->file, doc, ret_ctx, e);
+}
+
+/* --- for the compiler ------------------------------------------------------------------------------------------------- */
+static void add_define(struct wire_define **defines, size_t *count, const struct param *p)
+{
+	struct buf value = BUF_INIT;
+	param_value(p, &value);
+	*MEM_PUSH(*defines, *count) = (struct wire_define){ .name = mem_str(p->name), .value = buf_steal(&value) };
+}
+
+struct wire_define *context_defines(const struct context *ctx, const struct params *params, size_t *ret_count)
+{
+	struct wire_define *defines = NULL;
+	*ret_count = 0;
+	for (size_t k = 0; k < ctx->spec->constant_count; k++) {
+		const struct spec_const *c = &ctx->spec->constants[k];
+		struct param p = { .name = c->name, .is_float = c->value.kind == VALUE_FLOAT };
+		if (p.is_float)
+			p.f = c->value.f;
+		else
+			p.i = c->value.i;
+		add_define(&defines, ret_count, &p);
+	}
+	for (size_t k = 0; k < params->count; k++)
+		if (params->at[k].tuning)
+			add_define(&defines, ret_count, &params->at[k]);
+	return defines;
+}
+
+void context_defines_free(struct wire_define *defines, size_t count)
+{
+	for (size_t k = 0; k < count; k++) {
+		free(defines[k].name);
+		free(defines[k].value);
+	}
+	free(defines);
+}

@@ -1,0 +1,42 @@
+/* document: a context file as its parts: front matter, fenced blocks, and the prose around them. It knows the fences that a context
+ * has and nothing of what is in them. Used by core/context/context. */
+#ifndef PEAKD_CORE_CONTEXT_DOCUMENT_H
+#define PEAKD_CORE_CONTEXT_DOCUMENT_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "core/context/front.h"
+
+enum document_part { DOCUMENT_DEVICE, DOCUMENT_MACROS, DOCUMENT_HOST, DOCUMENT_REFERENCE, DOCUMENT_PARTS };
+
+struct document_block {
+	enum document_part part;
+	char *prose;  /* in front of the fence, without blank lines around it; "" when there is none */
+	char *text;   /* between the fences, byte for byte, ending in a newline unless empty */
+	int line;     /* of the first line of text, in the file; 0 when an edit made it */
+};
+
+struct document {
+	struct front *front;
+	struct document_block blocks[DOCUMENT_PARTS];
+	size_t block_count;
+	char *after;  /* prose behind the last fence */
+};
+
+/* -ERR_INPUT names file, line, what was found and what was expected. */
+int document_parse(const char *file, const char *text, struct document **ret_doc, struct err *e);
+void document_free(struct document *doc);
+struct document *document_copy(const struct document *doc);
+/* NULL when the document has no such block. */
+const struct document_block *document_find(const struct document *doc, enum document_part part);
+/* Replaces or adds a block; the text is copied, and gets a newline at its end. */
+void document_set(struct document *doc, enum document_part part, const char *text);
+/* `backend` is the language of the device fences. */
+void document_render(const struct document *doc, const char *backend, struct buf *out);
+void document_canonical(const struct document *doc, const char *backend, struct buf *out);
+/* What is too large or cannot be in a block: -ERR_INPUT without a place. */
+int document_check(enum document_part part, const char *text, struct err *e);
+
+#endif

@@ -1,0 +1,272 @@
+/* input: declarations below `inputs:`; see input.h. Used by core/context/spec. */
+#include "core/context/input.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/context/limits.h"
+
+enum { VARS_MAX = 64, ARRAYS_MAX = 64, NAME_LEN_MAX = 48 };
+
+/* Names that host code or its language has a meaning for. */
+static const char *const reserved[] = {
+	"and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local", "nil", "not", "or",
+	"repeat", "return", "then", "true", "until", "while", "cdiv", "min", "max", "floor", "ceil", "abs", "need", "invalid",
+	"launch", "alloc", "table", "memset", "copy", "tensor_map", "device", "int", "float", "double", "char", "long", "short",
+	"void", "const", "static", "struct", "return", "extern",
+};
+static const char *const fills[] = { "zeros", "ones", "random", "normal", "iota" };
+static const enum plan_fill fill_kinds[] = { PLAN_ZEROS, PLAN_ONES, PLAN_RANDOM, PLAN_NORMAL, PLAN_IOTA };
+#define TYPES "int, i8…i64, u8…u64, f16, bf16, f32, f64, e4m3 or e5m2"
+
+int input_name(const struct spec *spec, const char *name, struct err *e)
+{
+	size_t n = strlen(name), dot = strcspn(name, ".");
+	bool good = n > 0 && n <= NAME_LEN_MAX && !isdigit((unsigned char)name[0]) && name[0] != '_' && dot == n;
+	if (!good)
+		return err_set(e, ERR_INPUT, "%s is no name that works here: letters, digits and underscores, a letter first, at most %d",
+		               name, NAME_LEN_MAX);
+	for (size_t k = 0; k < MEM_COUNT(reserved); k++)
+		if (strcmp(name, reserved[k]) == 0)
+			return err_set(e, ERR_INPUT, "%s is a word of the language or of host code; take another name", name);
+	if (dtype_parse(name) >= 0)
+		return err_set(e, ERR_INPUT, "%s is the name of a type; take another name", name);
+	bool taken = scope_find(spec->scope, name) >= 0;
+	for (size_t k = 0; k < spec->array_count; k++)
+		taken = taken || strcmp(spec->arrays[k].name, name) == 0;
+	return taken ? err_set(e, ERR_INPUT, "%s is declared twice (input, tuning parameter or constant)", name) : 0;
+}
+
+int input_var(struct spec *spec, const char *name, bool tuning, enum dtype type, const char *set, int line, struct err *e)
+{
+	struct spec_var v = { .tuning = tuning, .type = type, .line = line };
+	if (spec->var_count == VARS_MAX)
+		return err_set(e, ERR_INPUT, "more than %d scalar inputs and tuning parameters", VARS_MAX);
+	int rc = set_parse(spec->scope, set, strlen(set), &v.set, e);
+	if (rc < 0)
+		return rc;
+	v.name = mem_str(name);
+	v.slot = scope_add(spec->scope, name);
+	*MEM_PUSH(spec->vars, spec->var_count) = v;
+	spec->input_count += !tuning;
+	return 0;
+}
+
+/* Takes a word from *at when it is the next one; a word ends where letters, digits and underscores end. */
+static bool take_word(const char **at, const char *word)
+{
+	size_t n = strlen(word);
+	while (**at == ' ')
+		++*at;
+	if (strncmp(*at, word, n) != 0 || isalnum((unsigned char)(*at)[n]) || (*at)[n] == '_')
+		return false;
+	*at += n;
+	return true;
+}
+
+static int take_type(const char **at, enum dtype *ret_type, struct err *e)
+{
+	while (**at == ' ')
+		++*at;
+	size_t n = 0;
+	while (isalnum((unsigned char)(*at)[n]) || (*at)[n] == '_')
+		n++;
+	char *word = mem_strn(*at, n);
+	int type = dtype_parse(word), rc = 0;
+	if (type < 0)
+		rc = err_set(e, ERR_INPUT, "expected a type (" TYPES "), found `%s`", n ? word : *at);
+	free(word);
+	*at += n;
+	*ret_type = (enum dtype)type;
+	return rc;
+}
+
+bool input_is_array(const char *value)
+{
+	const char *at = value;
+	if (take_word(&at, "out") || take_word(&at, "inout") || take_word(&at, "in"))
+		return true;
+	const char *equals = strchr(value, '='), *bracket = strchr(value, '[');
+	if (bracket && (equals == NULL || bracket < equals))
+		return true;
+	for (size_t k = 0; equals && k < MEM_COUNT(fills); k++) {
+		at = equals + 1;
+		if (take_word(&at, fills[k]))
+			return true;
+	}
+	return false;
+}
+
+int input_scalar(struct spec *spec, const char *name, const char *value, int line, struct err *e)
+{
+	enum dtype type;
+	const char *at = value;
+	int rc = take_type(&at, &type, e);
+	if (rc < 0)
+		return rc;
+	while (*at == ' ')
+		at++;
+	if (*at != '=')
+		return err_set(e, ERR_INPUT, "expected `= VALUES` behind the type (all values of a scalar are enumerated, as in "
+		               "`%s: int = {1024, 2048}`), found `%s`", name, *at ? at : "the end of the line");
+	rc = input_name(spec, name, e);
+	return rc < 0 ? rc : input_var(spec, name, false, type, at + 1, line, e);
+}
+
+int input_size(struct spec *spec, const char *name, const char *value, int line, struct err *e)
+{
+	return input_var(spec, name, false, DTYPE_I64, value, line, e);
+}
+
+/* --- arrays ----------------------------------------------------------------------------------------------------------- */
+static int array_extent(struct spec *spec, const char *text, size_t len, struct expr **ret_x, struct err *e)
+{
+	struct expr *x = NULL;
+	int rc = expr_parse(spec->scope, text, len, &x, e);
+	for (size_t k = 0; rc == 0 && k < limits_count(); k++)
+		if (expr_mentions(x, spec->device_slot + k))
+			rc = err_set(e, ERR_INPUT, "an extent cannot depend on the device");
+	if (rc < 0)
+		expr_free(x);
+	else
+		*ret_x = x;
+	return rc;
+}
+
+static size_t item_length(const char *text)
+{
+	int depth = 0;
+	size_t n = 0;
+	for (; text[n] && (depth > 0 || !strchr(",;]", text[n])); n++)
+		depth += (text[n] == '(') - (text[n] == ')');
+	return n;
+}
+
+/* `[rows, cols; ld]`, *at on the bracket. */
+static int take_extents(struct spec *spec, struct spec_array *a, const char **at, struct err *e)
+{
+	const char *s = *at + 1;
+	for (;;) {
+		size_t n = item_length(s);
+		if (a->rank == PLAN_RANK_MAX)
+			return err_set(e, ERR_INPUT, "more than %d extents in `%s`", PLAN_RANK_MAX, *at);
+		int rc = array_extent(spec, s, n, &a->dims[a->rank], e);
+		if (rc < 0)
+			return rc;
+		a->rank++;
+		s += n;
+		if (*s != ',')
+			break;
+		s++;
+	}
+	if (*s == ';') {
+		size_t n = item_length(++s);
+		int rc = array_extent(spec, s, n, &a->ld, e);
+		if (rc < 0)
+			return rc;
+		if (a->rank < 2)
+			return err_set(e, ERR_INPUT, "a leading dimension (`; ld`) needs two extents or more");
+		s += n;
+	}
+	if (*s != ']')
+		return err_set(e, ERR_INPUT, "expected ']' behind the extents in `%s`, as in f32[m, k] or f32[m, k; ld]", *at);
+	*at = s + 1;
+	return 0;
+}
+
+/* What plain `random` means: symmetric for signed types, so that sums cancel and errors show. */
+static void default_range(struct spec_array *a)
+{
+	bool floating = dtype_is_float(a->type);
+	a->lo = floating ? -1 : dtype_is_signed(a->type) ? -8 : 0;
+	a->hi = floating ? 1 : dtype_is_signed(a->type) ? 8 : 16;
+}
+
+static int take_fill(struct spec_array *a, const char *text, struct err *e)
+{
+	const char *at = text;
+	size_t k = 0;
+	while (k < MEM_COUNT(fills) && !take_word(&at, fills[k]))
+		k++;
+	if (k == MEM_COUNT(fills))
+		return err_set(e, ERR_INPUT, "expected zeros, ones, random, random(lo, hi), normal or iota behind '=', found `%s`", text);
+	a->fill = fill_kinds[k];
+	while (*at == ' ')
+		at++;
+	if (a->fill == PLAN_RANDOM && *at == '(') {
+		char *end;
+		a->lo = strtod(at + 1, &end);
+		bool good = end > at + 1;
+		while (*end == ' ')
+			end++;
+		good = good && *end == ',';
+		const char *second = end + good;
+		a->hi = strtod(second, &end);
+		good = good && end > second && a->lo < a->hi;
+		while (*end == ' ')
+			end++;
+		if (!good || *end != ')')
+			return err_set(e, ERR_INPUT, "expected random(lo, hi) with two numbers, lo < hi, found `%s`", text);
+		at = end + 1;
+	}
+	return *at == '\0' ? 0 : err_set(e, ERR_INPUT, "expected nothing more behind the fill, found `%s`", at);
+}
+
+static int array_size_var(struct spec *spec, struct spec_array *a, struct err *e)
+{
+	char *size = mem_fmt("%s.size", a->name);
+	int rc = 0;
+	if (a->rank == 0 && scope_find(spec->scope, size) < 0)
+		rc = err_set(e, ERR_INPUT, "expected extents in brackets, as in %s: f32[n, n], or its sizes as `%s: {…}`", a->name, size);
+	else if (a->rank > 0 && scope_find(spec->scope, size) >= 0)
+		rc = err_set(e, ERR_INPUT, "%s has extents in brackets and %s as well; keep one of the two", a->name, size);
+	else if (a->rank == 0) {
+		rc = expr_parse(spec->scope, size, strlen(size), &a->dims[0], e);
+		a->rank = 1;
+	}
+	free(size);
+	return rc;
+}
+
+static int read_array(struct spec *spec, struct spec_array *a, const char *value, struct err *e)
+{
+	const char *at = value;
+	a->role = take_word(&at, "out") ? PLAN_OUT : take_word(&at, "inout") ? PLAN_INOUT : PLAN_IN;
+	(void)(a->role == PLAN_IN && take_word(&at, "in"));
+	int rc = take_type(&at, &a->type, e);
+	if (rc < 0)
+		return rc;
+	default_range(a);
+	a->fill = PLAN_RANDOM;
+	if (*at == '[' && at[1] == ']')
+		at += 2;
+	else if (*at == '[')
+		rc = take_extents(spec, a, &at, e);
+	if (rc == 0)
+		rc = array_size_var(spec, a, e);
+	if (rc < 0)
+		return rc;
+	while (*at == ' ')
+		at++;
+	if (*at == '\0')
+		return 0;
+	if (*at != '=')
+		return err_set(e, ERR_INPUT, "expected `= FILL` or the end of the line, found `%s`", at);
+	if (a->role == PLAN_OUT)
+		return err_set(e, ERR_INPUT, "an output has no fill: it is poisoned before every run; write inout when the kernel reads it");
+	return take_fill(a, at + 1, e);
+}
+
+int input_array(struct spec *spec, const char *name, const char *value, int line, struct err *e)
+{
+	struct spec_array a = { .name = mem_str(name), .line = line };
+	int rc = input_name(spec, name, e);
+	if (rc == 0 && spec->array_count == ARRAYS_MAX)
+		rc = err_set(e, ERR_INPUT, "more than %d arrays", ARRAYS_MAX);
+	if (rc == 0)
+		rc = read_array(spec, &a, value, e);
+	*MEM_PUSH(spec->arrays, spec->array_count) = a; /* the specification frees it, also after a failure */
+	return rc;
+}

@@ -1,0 +1,329 @@
+/* reader: front matter → typed specification; see reader.h. Used by core/context/spec. */
+#include "core/context/reader.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/context/input.h"
+#include "core/context/limits.h"
+
+struct reader {
+	const char *file;
+	const struct front *front;
+	struct spec *spec;
+	struct err *e;
+};
+
+/* Puts "FILE:LINE: FIELD: [NAME: ]" in front of the message. */
+static int place(struct reader *r, int line, const char *field, const char *name)
+{
+	if (line == 0)
+		return err_wrap(r->e, "%s: %s%s%s", r->file, field, name ? ": " : "", name ? name : "");
+	return err_wrap(r->e, "%s:%d: %s%s%s", r->file, line, field, name ? ": " : "", name ? name : "");
+}
+
+static const struct front_line *field_line(struct reader *r, const char *key)
+{
+	int at = front_field(r->front, key);
+	return at < 0 ? NULL : &r->front->lines[at];
+}
+
+typedef int (*entry_reader)(struct reader *r, const struct front_line *l);
+
+/* Calls `fn` for every entry or item of a field; with a one-line list, for that one. */
+static int each(struct reader *r, const char *field, entry_reader fn)
+{
+	int at = front_field(r->front, field), rc = 0;
+	if (at >= 0 && r->front->lines[at].value[0])
+		rc = fn(r, &r->front->lines[at]);
+	if (rc < 0)
+		return place(r, r->front->lines[at].line, field, NULL);
+	for (int k = front_next(r->front, at, at); k >= 0; k = front_next(r->front, at, k)) {
+		const struct front_line *l = &r->front->lines[k];
+		rc = fn(r, l);
+		if (rc < 0)
+			return place(r, l->line, field, l->kind == FRONT_ENTRY ? l->key : NULL);
+	}
+	return 0;
+}
+
+/* --- texts ------------------------------------------------------------------------------------------------------------ */
+static int read_identity(struct reader *r)
+{
+	const struct front_line *kernel = field_line(r, "kernel"), *backend = field_line(r, "backend");
+	if (kernel == NULL || backend == NULL)
+		return err_set(r->e, ERR_INPUT, "%s:1: the front matter has no `%s:` field; expected kernel, backend and inputs at least",
+		               r->file, kernel ? "backend" : "kernel");
+	for (const char *c = kernel->value; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
+			return err_set(r->e, ERR_INPUT, "%s:%d: kernel: `%s`: expected a name of letters, digits, '_', '-' and '.'", r->file,
+			               kernel->line, kernel->value);
+	if (strcmp(backend->value, "cuda") != 0 && strcmp(backend->value, "hip") != 0 && strcmp(backend->value, "hlsl") != 0)
+		return err_set(r->e, ERR_INPUT, "%s:%d: backend: expected cuda, hip or hlsl, found `%s`", r->file, backend->line,
+		               backend->value);
+	r->spec->kernel = mem_str(kernel->value);
+	r->spec->backend = mem_str(backend->value);
+	return 0;
+}
+
+/* `strict` or `tensor:IN/ACC`. */
+static int read_precision(struct reader *r)
+{
+	static const char *const ins[] = { "f16", "bf16", "tf32", "e4m3", "e5m2", "i8", "u8" };
+	static const char *const accs[] = { "f16", "f32", "f64", "i32" };
+	const struct front_line *l = field_line(r, "precision");
+	struct spec *s = r->spec;
+	s->precision_text = mem_str(l ? l->value : "strict");
+	if (strcmp(s->precision_text, "strict") == 0)
+		return 0;
+	for (size_t i = 0; i < MEM_COUNT(ins); i++)
+		for (size_t a = 0; a < MEM_COUNT(accs); a++) {
+			char *form = mem_fmt("tensor:%s/%s", ins[i], accs[a]);
+			bool same = strcmp(form, s->precision_text) == 0;
+			free(form);
+			if (!same)
+				continue;
+			s->precision = SPEC_TENSOR;
+			strcpy(s->precision_in, ins[i]);
+			strcpy(s->precision_acc, accs[a]);
+			return 0;
+		}
+	return err_set(r->e, ERR_INPUT, "%s:%d: precision: expected strict or tensor:IN/ACC with IN one of f16, bf16, tf32, e4m3, e5m2, "
+	               "i8, u8 and ACC one of f16, f32, f64, i32 (tensor:f16/f32), found `%s`", r->file, l->line, l->value);
+}
+
+static int read_options(struct reader *r, const struct front_line *l)
+{
+	for (const char *at = l->value; *at;) {
+		size_t n = strcspn(at, " ");
+		*MEM_PUSH(r->spec->options, r->spec->option_count) = mem_strn(at, n);
+		at += n + (at[n] == ' ');
+	}
+	return 0;
+}
+
+/* --- names ------------------------------------------------------------------------------------------------------------ */
+static int read_constant(struct reader *r, const struct front_line *l)
+{
+	struct spec *s = r->spec;
+	int rc = input_name(s, l->key, r->e);
+	struct expr *x = NULL;
+	if (rc == 0)
+		rc = expr_parse(s->scope, l->value, strlen(l->value), &x, r->e);
+	if (rc < 0)
+		return rc;
+	struct value *env = spec_env(s, NULL, NULL), v;
+	enum value_status st = expr_eval(x, env, &v);
+	if (st != VALUE_OK || v.kind == VALUE_BOOL)
+		rc = err_set(r->e, ERR_INPUT, "`%s`: %s; a constant is a number made of numbers and earlier constants", l->value,
+		             st != VALUE_OK ? value_status_text(st) : "a truth value");
+	else
+		*MEM_PUSH(s->constants, s->constant_count) = (struct spec_const){
+			.name = mem_str(l->key), .slot = scope_add(s->scope, l->key), .value = v };
+	free(env);
+	expr_free(x);
+	return rc;
+}
+
+static bool is_size(const char *name, size_t *ret_len)
+{
+	size_t n = strlen(name);
+	*ret_len = n > 5 ? n - 5 : 0;
+	return n > 5 && strcmp(name + n - 5, ".size") == 0;
+}
+
+/* Whether the front matter has NAME.size for this entry: then NAME is an array without brackets. */
+static bool has_size(struct reader *r, const char *name)
+{
+	int at = front_field(r->front, "inputs");
+	size_t n;
+	for (int k = front_next(r->front, at, at); k >= 0; k = front_next(r->front, at, k))
+		if (is_size(r->front->lines[k].key, &n) && strlen(name) == n && strncmp(r->front->lines[k].key, name, n) == 0)
+			return true;
+	return false;
+}
+
+static bool is_array(struct reader *r, const struct front_line *l)
+{
+	size_t n;
+	return !is_size(l->key, &n) && (input_is_array(l->value) || has_size(r, l->key));
+}
+
+static int read_scalar(struct reader *r, const struct front_line *l)
+{
+	size_t n;
+	if (is_array(r, l))
+		return 0;
+	if (!is_size(l->key, &n))
+		return input_scalar(r->spec, l->key, l->value, l->line, r->e);
+	int at = front_field(r->front, "inputs");
+	for (int k = front_next(r->front, at, at); k >= 0; k = front_next(r->front, at, k))
+		if (strlen(r->front->lines[k].key) == n && strncmp(r->front->lines[k].key, l->key, n) == 0)
+			return input_size(r->spec, l->key, l->value, l->line, r->e);
+	return err_set(r->e, ERR_INPUT, "no array %.*s is declared", (int)n, l->key);
+}
+
+static int read_array(struct reader *r, const struct front_line *l)
+{
+	struct spec *s = r->spec;
+	struct spec_input in = { .is_array = is_array(r, l) };
+	int rc = 0;
+	if (in.is_array) {
+		in.index = s->array_count;
+		rc = input_array(s, l->key, l->value, l->line, r->e);
+	} else {
+		in.index = (size_t)spec_find(s, l->key);
+	}
+	*MEM_PUSH(s->inputs, s->inputs_len) = in;
+	return rc;
+}
+
+static int read_tune(struct reader *r, const struct front_line *l)
+{
+	int rc = input_name(r->spec, l->key, r->e);
+	return rc < 0 ? rc : input_var(r->spec, l->key, true, DTYPE_I32, l->value, l->line, r->e);
+}
+
+static int read_inputs(struct reader *r)
+{
+	bool output = false;
+	int rc = each(r, "inputs", read_scalar);
+	if (rc == 0)
+		rc = each(r, "inputs", read_array);
+	if (rc < 0)
+		return rc;
+	for (size_t k = 0; k < r->spec->array_count; k++)
+		output = output || r->spec->arrays[k].role != PLAN_IN;
+	if (!output)
+		return err_set(r->e, ERR_INPUT, "%s:%d: inputs: no array is declared `out` or `inout`; without an output nothing can be "
+		               "checked (write `C: out f32[n, n]`)", r->file,
+		               field_line(r, "inputs") ? field_line(r, "inputs")->line : 1);
+	return 0;
+}
+
+/* --- rules and expressions -------------------------------------------------------------------------------------------- */
+static int read_rule(struct reader *r, const struct front_line *l, bool requires)
+{
+	struct spec *s = r->spec;
+	struct spec_rule rule = { .line = l->line };
+	int rc = expr_parse(s->scope, l->value, strlen(l->value), &rule.expr, r->e);
+	if (rc < 0)
+		return rc;
+	size_t count;
+	const uint16_t *slots = expr_slots(rule.expr, &count);
+	for (size_t k = 0; k < count; k++) {
+		rule.device = rule.device || (slots[k] >= s->device_slot && slots[k] < s->device_slot + limits_count());
+		for (size_t v = s->input_count; v < s->var_count; v++)
+			rule.tuning = rule.tuning || s->vars[v].slot == slots[k];
+	}
+	rule.text = mem_str(l->value);
+	if (requires && rule.tuning)
+		rc = err_set(r->e, ERR_INPUT, "`%s` mentions a tuning parameter; that is a constraint for where:", l->value);
+	if (requires)
+		*MEM_PUSH(s->requires, s->requires_count) = rule;
+	else
+		*MEM_PUSH(s->where, s->where_count) = rule;
+	return rc;
+}
+
+static int read_where(struct reader *r, const struct front_line *l)
+{
+	return read_rule(r, l, false);
+}
+
+static int read_requires(struct reader *r, const struct front_line *l)
+{
+	return read_rule(r, l, true);
+}
+
+static size_t outside_comma(const char *s)
+{
+	int depth = 0;
+	size_t n = 0;
+	for (; s[n] && (depth > 0 || s[n] != ','); n++)
+		depth += (strchr("({", s[n]) != NULL) - (strchr(")}", s[n]) != NULL);
+	return n;
+}
+
+/* `NAME = SET {, NAME = SET}`. */
+static int read_check(struct reader *r, const struct front_line *l)
+{
+	struct spec *s = r->spec;
+	struct spec_check *c = MEM_PUSH(s->checks, s->check_count);
+	*c = (struct spec_check){ .sets = MEM_NEW_N(struct set *, s->var_count + 1), .line = l->line };
+	for (const char *at = l->value; *at;) {
+		size_t n = outside_comma(at), eq = strcspn(at, "=");
+		char *name = front_collapse(at, eq < n ? eq : n);
+		int var = spec_find(s, name), rc = 0;
+		if (eq >= n)
+			rc = err_set(r->e, ERR_INPUT, "`%s`: expected `NAME = VALUES`, as in n = {67, 257}", l->value);
+		else if (var < 0 || s->vars[var].tuning)
+			rc = err_set(r->e, ERR_INPUT, "%s is no scalar input; check: gives further input sizes", name);
+		else if (c->sets[var])
+			rc = err_set(r->e, ERR_INPUT, "%s stands twice in `%s`", name, l->value);
+		else
+			rc = set_parse(s->scope, at + eq + 1, n - eq - 1, &c->sets[var], r->e);
+		free(name);
+		if (rc < 0)
+			return rc;
+		at += n + (at[n] == ',');
+		while (*at == ' ')
+			at++;
+	}
+	return 0;
+}
+
+/* flops: and bytes: see inputs and constants only, so that they mean the same for every variant. */
+static int read_amount(struct reader *r, const char *field, struct expr **ret_x)
+{
+	const struct front_line *l = field_line(r, field);
+	struct spec *s = r->spec;
+	if (l == NULL)
+		return 0;
+	int rc = expr_parse(s->scope, l->value, strlen(l->value), ret_x, r->e);
+	for (size_t v = s->input_count; rc == 0 && v < s->var_count; v++)
+		if (expr_mentions(*ret_x, s->vars[v].slot))
+			rc = err_set(r->e, ERR_INPUT, "`%s` mentions tuning parameter %s; the work does not depend on tuning", l->value,
+			             s->vars[v].name);
+	for (size_t k = 0; rc == 0 && k < limits_count(); k++)
+		if (expr_mentions(*ret_x, s->device_slot + k))
+			rc = err_set(r->e, ERR_INPUT, "`%s` mentions the device; the work does not depend on it", l->value);
+	return rc < 0 ? place(r, l->line, field, NULL) : 0;
+}
+
+int reader_fill(const char *file, const struct front *front, struct spec *s, struct err *e)
+{
+	struct reader reader = { .file = file, .front = front, .spec = s, .e = e }, *r = &reader;
+	int rc = read_identity(r);
+	if (rc == 0)
+		rc = each(r, "constants", read_constant);
+	s->device_slot = s->scope->count;
+	for (size_t k = 0; k < limits_count(); k++) {
+		char *name = mem_fmt("device.%s", limits_name(k));
+		scope_add(s->scope, name);
+		free(name);
+	}
+	if (rc == 0)
+		rc = read_inputs(r);
+	if (rc == 0)
+		rc = each(r, "tune", read_tune);
+	if (rc == 0)
+		rc = each(r, "where", read_where);
+	if (rc == 0)
+		rc = each(r, "requires", read_requires);
+	if (rc == 0)
+		rc = each(r, "check", read_check);
+	if (rc == 0)
+		rc = each(r, "options", read_options);
+	if (rc == 0)
+		rc = read_precision(r);
+	if (rc == 0)
+		rc = read_amount(r, "flops", &s->flops);
+	if (rc == 0)
+		rc = read_amount(r, "bytes", &s->bytes);
+	if (rc == 0 && field_line(r, "library"))
+		s->library = mem_str(field_line(r, "library")->value);
+	return rc;
+}

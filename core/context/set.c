@@ -1,0 +1,247 @@
+/* set: value sets of front matter; see set.h. Used by core/context/{spec,space}. */
+#include "core/context/set.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { STEPS_MAX = 1 << 20 }; /* of a loop, those that its condition drops included */
+
+struct set {
+	struct expr **items;   /* the elements of {…}, or the one expression of a loop */
+	size_t item_count;
+	bool loop;
+	size_t slot;           /* of the loop variable */
+	struct expr *from, *to, *step, *when; /* step and when may be NULL */
+};
+
+void set_free(struct set *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t k = 0; k < s->item_count; k++)
+		expr_free(s->items[k]);
+	free(s->items);
+	expr_free(s->from);
+	expr_free(s->to);
+	expr_free(s->step);
+	expr_free(s->when);
+	free(s);
+}
+
+/* Offset of `what` (a comma or a word) outside of parentheses, len when it is not there. */
+static size_t find_outside(const char *text, size_t len, const char *what)
+{
+	int depth = 0;
+	size_t n = strlen(what);
+	bool word = isalpha((unsigned char)what[0]);
+	for (size_t k = 0; k < len; k++) {
+		depth += (text[k] == '(' || text[k] == '{') - (text[k] == ')' || text[k] == '}');
+		if (depth || k + n > len || memcmp(text + k, what, n) != 0)
+			continue;
+		bool before = k > 0 && (isalnum((unsigned char)text[k - 1]) || text[k - 1] == '_');
+		bool after = k + n < len && (isalnum((unsigned char)text[k + n]) || text[k + n] == '_');
+		if (!word || (!before && !after))
+			return k;
+	}
+	return len;
+}
+
+static void trim(const char **text, size_t *len)
+{
+	while (*len && isspace((unsigned char)**text))
+		++*text, --*len;
+	while (*len && isspace((unsigned char)(*text)[*len - 1]))
+		--*len;
+}
+
+/* `NAME = FROM, TO [, STEP] [if COND]`, with the loop variable in scope while FROM … COND are not allowed to see it but
+ * COND and the element are. */
+static int parse_loop(struct scope *scope, struct set *s, const char *item, size_t item_len, const char *text, size_t len,
+                      struct err *e)
+{
+	static const char shape[] = "expected `EXPR for NAME = FROM, TO [, STEP] [if CONDITION]`";
+	size_t n = 0, equals = find_outside(text, len, "="), cond = find_outside(text, len, "if");
+	trim(&text, &len);
+	equals = find_outside(text, len, "=");
+	cond = find_outside(text, len, "if");
+	while (n < len && (isalnum((unsigned char)text[n]) || text[n] == '_'))
+		n++;
+	if (n == 0 || equals == len || equals > cond)
+		return err_set(e, ERR_INPUT, "`%.*s`: %s", (int)len, text, shape);
+	char *name = mem_strn(text, n);
+	const char *range = text + equals + 1;
+	size_t range_len = cond - equals - 1, comma = find_outside(range, range_len, ",");
+	struct expr **parts[] = { &s->from, &s->to, &s->step };
+	int rc = 0;
+	if (scope_find(scope, name) >= 0)
+		rc = err_set(e, ERR_INPUT, "the loop variable %s is also the name of an input, parameter or constant; take another", name);
+	else if (comma == range_len)
+		rc = err_set(e, ERR_INPUT, "`%.*s`: %s", (int)len, text, shape);
+	for (size_t k = 0; rc == 0 && k < 3 && range_len > 0; k++) {
+		comma = find_outside(range, range_len, ",");
+		rc = expr_parse(scope, range, k == 2 ? range_len : comma, parts[k], e);
+		size_t used = comma < range_len ? comma + 1 : range_len;
+		range += used;
+		range_len -= used;
+	}
+	if (rc == 0) {
+		s->loop = true;
+		s->slot = scope_add(scope, name);
+		rc = expr_parse(scope, item, item_len, MEM_PUSH(s->items, s->item_count), e);
+		if (rc < 0)
+			s->item_count = 0;
+		if (rc == 0 && cond < len)
+			rc = expr_parse(scope, text + cond + 2, len - cond - 2, &s->when, e);
+		/* No later expression may see the loop variable. */
+		scope->names[s->slot][0] = '(';
+	}
+	free(name);
+	return rc;
+}
+
+static int parse_items(struct scope *scope, struct set *s, const char *text, size_t len, struct err *e)
+{
+	for (;;) {
+		size_t comma = find_outside(text, len, ",");
+		struct expr *x = NULL;
+		int rc = expr_parse(scope, text, comma, &x, e);
+		if (rc < 0)
+			return rc;
+		*MEM_PUSH(s->items, s->item_count) = x;
+		if (comma == len)
+			return 0;
+		text += comma + 1;
+		len -= comma + 1;
+		trim(&text, &len);
+		if (len == 0)
+			return 0; /* a comma behind the last one, as Lua allows */
+	}
+}
+
+int set_parse(struct scope *scope, const char *text, size_t len, struct set **ret_set, struct err *e)
+{
+	struct set *s = MEM_NEW(struct set);
+	bool braces = false;
+	int rc;
+	trim(&text, &len);
+	if (len && text[0] == '{') {
+		if (text[len - 1] != '}') {
+			rc = err_set(e, ERR_INPUT, "`%.*s`: expected '}' at the end", (int)len, text);
+			goto out;
+		}
+		braces = true;
+		text++;
+		len -= 2;
+		trim(&text, &len);
+	}
+	size_t loop = find_outside(text, len, "for");
+	if (len == 0)
+		rc = err_set(e, ERR_INPUT, "expected values, such as {16, 32, 64} or `1<<i for i = 0,10`");
+	else if (loop < len)
+		rc = parse_loop(scope, s, text, loop, text + loop + 3, len - loop - 3, e);
+	else if (!braces && find_outside(text, len, ",") < len)
+		rc = err_set(e, ERR_INPUT, "`%.*s`: several values stand in braces: {%.*s}", (int)len, text, (int)len, text);
+	else
+		rc = parse_items(scope, s, text, len, e);
+out:
+	if (rc < 0)
+		set_free(s);
+	else
+		*ret_set = s;
+	return rc;
+}
+
+static bool mentions(const struct expr *x, size_t slot)
+{
+	return x && expr_mentions(x, slot);
+}
+
+bool set_mentions(const struct set *s, size_t slot)
+{
+	if (s->loop && slot == s->slot)
+		return false;
+	for (size_t k = 0; k < s->item_count; k++)
+		if (expr_mentions(s->items[k], slot))
+			return true;
+	return mentions(s->from, slot) || mentions(s->to, slot) || mentions(s->step, slot) || mentions(s->when, slot);
+}
+
+struct values { struct value *at; size_t count; };
+
+static int add_value(struct values *v, const struct expr *x, const struct value *env, struct err *e)
+{
+	struct value got;
+	enum value_status st = expr_eval(x, env, &got);
+	if (st != VALUE_OK)
+		return err_set(e, ERR_INPUT, "the values cannot be computed: %s", value_status_text(st));
+	if (got.kind == VALUE_BOOL)
+		return err_set(e, ERR_INPUT, "a value is true or false; expected numbers (write 0 and 1)");
+	for (size_t k = 0; k < v->count; k++)
+		if (value_same(v->at[k], got))
+			return 0;
+	if (v->count == SET_VALUES_MAX)
+		return err_set(e, ERR_INPUT, "more than %d values in one set; make the range shorter or its step longer", SET_VALUES_MAX);
+	*MEM_PUSH(v->at, v->count) = got;
+	return 0;
+}
+
+static int bound(const struct expr *x, const struct value *env, const char *what, int64_t *ret_i, struct err *e)
+{
+	struct value got;
+	enum value_status st = expr_eval(x, env, &got);
+	if (st != VALUE_OK)
+		return err_set(e, ERR_INPUT, "the range's %s cannot be computed: %s", what, value_status_text(st));
+	if (!value_int(got, ret_i))
+		return err_set(e, ERR_INPUT, "the range's %s is no integer", what);
+	return 0;
+}
+
+static int loop_values(const struct set *s, struct value *env, struct values *v, struct err *e)
+{
+	int64_t from, to, step = 1, i;
+	int rc = bound(s->from, env, "start", &from, e);
+	if (rc == 0)
+		rc = bound(s->to, env, "end", &to, e);
+	if (rc == 0 && s->step)
+		rc = bound(s->step, env, "step", &step, e);
+	if (rc < 0)
+		return rc;
+	if (step == 0)
+		return err_set(e, ERR_INPUT, "the range's step is 0");
+	i = from;
+	for (size_t steps = 0; rc == 0 && (step > 0 ? i <= to : i >= to); steps++) {
+		if (steps == STEPS_MAX)
+			return err_set(e, ERR_INPUT, "the range has more than %d steps", STEPS_MAX);
+		env[s->slot] = value_of_int(i);
+		struct value keep = value_of_bool(true);
+		/* A condition that divides by zero does not hold, as in where:. */
+		if (s->when && expr_eval(s->when, env, &keep) != VALUE_OK)
+			keep = value_of_bool(false);
+		if (value_true(keep))
+			rc = add_value(v, s->items[0], env, e);
+		if (__builtin_add_overflow(i, step, &i))
+			break;
+	}
+	env[s->slot].kind = VALUE_NONE;
+	return rc;
+}
+
+int set_values(const struct set *s, struct value *env, struct value **ret_values, size_t *ret_count, struct err *e)
+{
+	struct values v = { NULL, 0 };
+	int rc = 0;
+	if (s->loop)
+		rc = loop_values(s, env, &v, e);
+	for (size_t k = 0; rc == 0 && !s->loop && k < s->item_count; k++)
+		rc = add_value(&v, s->items[k], env, e);
+	if (rc < 0) {
+		free(v.at);
+		return rc;
+	}
+	*ret_values = v.at;
+	*ret_count = v.count;
+	return 0;
+}

@@ -1,0 +1,198 @@
+/* spec: the typed specification: making, freeing, and the questions that callers ask of it; see spec.h. */
+#include "core/context/spec.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/context/limits.h"
+#include "core/context/reader.h"
+
+int spec_new(const char *file, const struct front *front, struct spec **ret_spec, struct err *e)
+{
+	struct spec *s = MEM_NEW(struct spec);
+	s->scope = scope_new();
+	int rc = reader_fill(file, front, s, e);
+	if (rc < 0)
+		spec_free(s);
+	else
+		*ret_spec = s;
+	return rc;
+}
+
+static void rules_free(struct spec_rule *rules, size_t count)
+{
+	for (size_t k = 0; k < count; k++) {
+		free(rules[k].text);
+		expr_free(rules[k].expr);
+	}
+	free(rules);
+}
+
+static void checks_free(struct spec *s)
+{
+	for (size_t k = 0; k < s->check_count; k++) {
+		for (size_t v = 0; v < s->var_count; v++)
+			set_free(s->checks[k].sets[v]);
+		free(s->checks[k].sets);
+	}
+	free(s->checks);
+}
+
+static void arrays_free(struct spec *s)
+{
+	for (size_t k = 0; k < s->array_count; k++) {
+		free(s->arrays[k].name);
+		for (size_t d = 0; d < PLAN_RANK_MAX; d++)
+			expr_free(s->arrays[k].dims[d]);
+		expr_free(s->arrays[k].ld);
+	}
+	free(s->arrays);
+}
+
+void spec_free(struct spec *s)
+{
+	if (s == NULL)
+		return;
+	checks_free(s);
+	arrays_free(s);
+	for (size_t k = 0; k < s->var_count; k++) {
+		free(s->vars[k].name);
+		set_free(s->vars[k].set);
+	}
+	for (size_t k = 0; k < s->constant_count; k++)
+		free(s->constants[k].name);
+	for (size_t k = 0; k < s->option_count; k++)
+		free(s->options[k]);
+	rules_free(s->where, s->where_count);
+	rules_free(s->requires, s->requires_count);
+	expr_free(s->flops);
+	expr_free(s->bytes);
+	scope_free(s->scope);
+	free(s->vars);
+	free(s->constants);
+	free(s->options);
+	free(s->inputs);
+	free(s->kernel);
+	free(s->backend);
+	free(s->precision_text);
+	free(s->library);
+	free(s);
+}
+
+int spec_find(const struct spec *s, const char *name)
+{
+	for (size_t k = 0; k < s->var_count; k++)
+		if (strcmp(s->vars[k].name, name) == 0)
+			return (int)k;
+	return -1;
+}
+
+/* --- questions -------------------------------------------------------------------------------------------------------- */
+struct value *spec_env(const struct spec *s, const struct facts *facts, const struct params *params)
+{
+	struct value *env = MEM_NEW_N(struct value, s->scope->count + 1);
+	for (size_t k = 0; k < s->constant_count; k++)
+		env[s->constants[k].slot] = s->constants[k].value;
+	for (size_t k = 0; facts && k < limits_count(); k++)
+		env[s->device_slot + k] = value_of_int(limits_value(facts, k));
+	for (size_t k = 0; params && k < s->var_count; k++) {
+		const struct param *p = params_find(params, s->vars[k].name);
+		if (p)
+			env[s->vars[k].slot] = p->is_float ? value_of_float(p->f) : value_of_int(p->i);
+	}
+	return env;
+}
+
+static double amount(const struct spec *s, const struct expr *x, const struct params *params)
+{
+	struct value v;
+	if (x == NULL)
+		return NAN;
+	struct value *env = spec_env(s, NULL, params);
+	enum value_status st = expr_eval(x, env, &v);
+	free(env);
+	return st == VALUE_OK ? value_double(v) : NAN;
+}
+
+double spec_flops(const struct spec *s, const struct params *params)
+{
+	return amount(s, s->flops, params);
+}
+
+double spec_bytes(const struct spec *s, const struct params *params)
+{
+	return amount(s, s->bytes, params);
+}
+
+/* Elements of an array and its largest extent; NaN when they cannot be computed. */
+static double elements(const struct spec *s, const struct spec_array *a, const struct params *params, double *ret_largest)
+{
+	double n = 1;
+	*ret_largest = 1;
+	for (unsigned d = 0; d < a->rank; d++) {
+		double extent = amount(s, a->dims[d], params);
+		n *= extent;
+		*ret_largest = fmax(*ret_largest, extent);
+	}
+	return n;
+}
+
+double spec_reduction(const struct spec *s, const struct params *params)
+{
+	double flops = spec_flops(s, params), outputs = 0, largest = 1, one;
+	for (size_t k = 0; k < s->array_count; k++) {
+		double n = elements(s, &s->arrays[k], params, &one);
+		if (s->arrays[k].role != PLAN_IN)
+			outputs += n;
+		if (s->arrays[k].role != PLAN_OUT)
+			largest = fmax(largest, one);
+	}
+	double k = isnan(flops) ? largest : flops / outputs;
+	return k >= 1 ? k : 1;
+}
+
+static double roundoff_named(const char *type)
+{
+	int t = dtype_parse(type);
+	return strcmp(type, "tf32") == 0 ? 0x1p-11 : t < 0 ? 0 : dtype_roundoff((enum dtype)t);
+}
+
+double spec_roundoff(const struct spec *s)
+{
+	double u = fmax(roundoff_named(s->precision_in), roundoff_named(s->precision_acc));
+	for (size_t k = 0; k < s->array_count; k++)
+		u = fmax(u, dtype_roundoff(s->arrays[k].type));
+	return u;
+}
+
+static bool rules_hold(const struct spec *s, bool device, const struct value *env, char **ret_why)
+{
+	for (size_t k = 0; k < s->requires_count; k++) {
+		const struct spec_rule *r = &s->requires[k];
+		struct value v = value_of_bool(false);
+		if (r->device != device || (expr_eval(r->expr, env, &v) == VALUE_OK && value_true(v)))
+			continue;
+		if (ret_why)
+			*ret_why = mem_fmt("requires: %s", r->text);
+		return false;
+	}
+	return true;
+}
+
+bool spec_device_ok(const struct spec *s, const struct facts *facts, const struct params *params, char **ret_why)
+{
+	struct value *env = spec_env(s, facts, params);
+	bool good = facts == NULL || rules_hold(s, true, env, ret_why);
+	free(env);
+	return good;
+}
+
+bool spec_domain_ok(const struct spec *s, const struct params *params, char **ret_why)
+{
+	struct value *env = spec_env(s, NULL, params);
+	bool good = rules_hold(s, false, env, ret_why);
+	free(env);
+	return good;
+}
