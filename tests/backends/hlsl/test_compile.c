@@ -46,6 +46,8 @@ static void test_refusals(void)
 	outcome("writing an input", KERNEL "{ A[id.x] = 1; }", -ERR_COMPILE, "device:2:");
 	outcome("an include", "#include \"/etc/passwd\"\n" KERNEL "{ C[0] = 1; }", -ERR_COMPILE, "device:1:");
 	outcome("an atomic on integers", "groupshared uint s;\n" KERNEL "{ InterlockedAdd(s, 1u); C[id.x] = s; }", 0, "");
+	outcome("a signed value in an unsigned atomic", KERNEL "{ C_bytes.InterlockedAdd(4, 1); }", -ERR_COMPILE, "1u");
+	outcome("an unsigned one", KERNEL "{ C_bytes.InterlockedAdd(4, 1u); }", 0, "");
 	outcome("a template", "template<typename T> T f(T x) { return x; }\n" KERNEL "{ C[0] = f(1.0); }", -ERR_COMPILE, "device:1:");
 }
 
