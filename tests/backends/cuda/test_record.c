@@ -235,6 +235,7 @@ static void runs(const struct buf *im)
 	is_int(cuda_run_write(run, 1, 60, zone, sizeof zone, &e), 0, "the red zone behind");
 	is_int(cuda_run_write(run, 1, 61, zone, sizeof zone, &e), -ERR_INPUT, "no byte further");
 	is_int(cuda_run_read(run, 1, INT64_MIN, zone, 1, &e), -ERR_INPUT, "nor anywhere else");
+	is_int(cuda_run_read(run, 1, INT64_MAX, zone, 1, &e), -ERR_INPUT, "at neither end");
 	is_int(cuda_run_read(run, 2, 0, zone, 1, &e), -ERR_INPUT, "nor of a buffer that is not there");
 
 	is_int(cuda_run_execute(run, 3, false, &ns, &e), 0, "three executions");
