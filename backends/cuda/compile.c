@@ -46,7 +46,8 @@ static int source_new(const struct wire_compile *request, struct buf *out, struc
 			return err_set(e, ERR_INPUT, "the parameter \"%.60s\" cannot become a macro: its name or value has a line break or a space", d->name);
 		buf_addf(out, "#define %s %s\n", d->name, d->value);
 	}
-	buf_addf(out, "#line 1 \"macros\"\n%s\n#line 1 \"device\"\n%s\n", request->macros ? request->macros : "",
+	/* The empty line ends a macro whose last line ends in a backslash. */
+	buf_addf(out, "#line 1 \"macros\"\n%s\n\n#line 1 \"device\"\n%s\n", request->macros ? request->macros : "",
 	         request->device ? request->device : "");
 	return 0;
 }

@@ -46,45 +46,72 @@ static bool is_error(struct line l)
 	       line_starts(l, "ptxas fatal") || line_starts(l, "ptxas error");
 }
 
-/* Finds line `number` of the intermediate code, and the last ".loc FILE LINE COLUMN" before it. */
-static bool ptx_line(const char *ptx, unsigned number, struct line *ret, unsigned *ret_source)
-{
-	struct line l;
-	unsigned file, source, column;
+/* Where an instruction of the intermediate code comes from. */
+struct origin { struct line code; unsigned file, line; /* 0: not told */ };
 
-	*ret_source = 0;
+/* Line `number` of the intermediate code, with the last ".loc FILE LINE COLUMN" before it. */
+static bool find_origin(const char *ptx, unsigned number, struct origin *ret)
+{
+	unsigned file, source, column;
+	struct line l;
+
+	*ret = (struct origin){ .file = 0 };
 	for (unsigned i = 1; next_line(&ptx, &l); i++) {
-		char *copy = mem_strn(l.at, l.len < 80 ? l.len : 80);
-		if (sscanf(copy, " .loc %u %u %u", &file, &source, &column) == 3)
-			*ret_source = source;
-		free(copy);
+		while (l.len && isspace((unsigned char)*l.at))
+			l.at++, l.len--;
+		if (line_starts(l, ".loc")) {
+			char *copy = mem_strn(l.at, l.len);
+			if (sscanf(copy, ".loc %u %u %u", &file, &source, &column) == 3)
+				ret->file = file, ret->line = source;
+			free(copy);
+		}
 		if (i == number) {
-			while (l.len && isspace((unsigned char)*l.at))
-				l.at++, l.len--;
-			*ret = l;
+			ret->code = l;
 			return true;
 		}
 	}
 	return false;
 }
 
+/* The name in '.file NUMBER "NAME"', as fresh text: "device", "macros" or a header's path; NULL when it is not told. NVRTC puts
+ * its working directory in front of the regions' names. */
+static char *file_name(const char *ptx, unsigned number)
+{
+	char *want = mem_fmt(".file\t%u \"", number);
+	const char *at = strstr(ptx, want), *end, *last;
+	char *name = NULL;
+
+	if (at) {
+		at += strlen(want);
+		end = strpbrk(at, "\"\n");
+		name = mem_strn(at, end ? (size_t)(end - at) : strlen(at));
+		last = strrchr(name, '/');
+		if (last && (strcmp(last, "/device") == 0 || strcmp(last, "/macros") == 0))
+			memmove(name, last + 1, strlen(last));
+	}
+	free(want);
+	return name;
+}
+
 /* "ptxas application ptx input, line 26; error   : TEXT" becomes "device(3): ptxas error: TEXT in: INSTRUCTION". */
 static void add_ptxas(struct line l, const char *ptx, struct buf *out)
 {
-	char *copy = mem_strn(l.at, l.len);
-	unsigned number, source = 0;
+	char *copy = mem_strn(l.at, l.len), *file = NULL;
+	unsigned number;
 	char word[16];
-	struct line code;
+	struct origin from;
 	int text = 0;
 
 	if (ptx && sscanf(copy, "ptxas application ptx input, line %u; %15s : %n", &number, word, &text) == 2 && text > 0 &&
-	    ptx_line(ptx, number, &code, &source)) {
-		if (source)
-			buf_addf(out, "device(%u): ", source);
-		buf_addf(out, "ptxas %s: %s in: %.*s\n", word, copy + text, (int)code.len, code.at);
+	    find_origin(ptx, number, &from)) {
+		file = file_name(ptx, from.file);
+		if (file)
+			buf_addf(out, "%s(%u): ", file, from.line);
+		buf_addf(out, "ptxas %s: %s in: %.*s\n", word, copy + text, (int)from.code.len, from.code.at);
 	} else {
 		buf_addf(out, "%s\n", copy);
 	}
+	free(file);
 	free(copy);
 }
 

@@ -127,14 +127,14 @@ out:
 /* The address of bytes [offset, offset+bytes) of a buffer with its red zones. */
 static int address(const struct backend_run *run, unsigned buffer, int64_t offset, size_t bytes, CUdeviceptr *ret_at, struct err *e)
 {
-	uint64_t from = (uint64_t)(offset + BACKEND_RED_ZONE), whole;
+	uint64_t from = (uint64_t)offset + BACKEND_RED_ZONE, whole; /* what lies before the red zone wraps to a huge number */
 
 	if (buffer >= run->plan->buffer_count)
 		return err_set(e, ERR_INPUT, "there is no buffer %u: the plan has %zu", buffer, run->plan->buffer_count);
 	whole = run->plan->buffers[buffer].bytes + 2 * BACKEND_RED_ZONE;
-	if (offset < -BACKEND_RED_ZONE || from > whole || bytes > whole - from)
-		return err_set(e, ERR_INPUT, "bytes %lld to %lld are outside of buffer \"%s\" and its red zones", (long long)offset,
-		               (long long)(offset + (int64_t)bytes), run->plan->buffers[buffer].name);
+	if (from > whole || bytes > whole - from)
+		return err_set(e, ERR_INPUT, "%zu bytes at offset %lld are outside of buffer \"%s\" (%llu bytes) and its red zones", bytes,
+		               (long long)offset, run->plan->buffers[buffer].name, (unsigned long long)run->plan->buffers[buffer].bytes);
 	*ret_at = run->buffers[buffer] + (CUdeviceptr)offset;
 	return 0;
 }

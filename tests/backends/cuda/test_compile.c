@@ -42,6 +42,7 @@ static void bad(const char *what, const char *macros, const char *device, struct
 	is_int(compile(ARCH, macros, device, take_plan, &c, &e), -(int)code, "%s: %s", what, err_code_name(code));
 	has_str(e.text, part, "%s: says where or what", what);
 	has_str(e.text, part2, "%s: and why", what);
+	ok(!strstr(e.text, "/device(") && !strstr(e.text, "/macros("), "%s: by the region's name alone", what);
 	wire_compiled_fini(&c);
 	plan_free(take_plan);
 }
@@ -54,6 +55,11 @@ static void errors(void)
 	    ERR_COMPILE, "macros(2): error", "#endif");
 	bad("bad instruction", "", "extern \"C\" __global__ void k(float *C) {\n\n\n\tasm volatile(\"wgmma.nonsense;\");\n}\n",
 	    small_plan("k", 1, 32), ERR_COMPILE, "device(4): ptxas error", "wgmma.nonsense;");
+	bad("bad instruction in a macro", "static __device__ void f() {\n\tasm volatile(\"wgmma.nonsense;\");\n}\n",
+	    "extern \"C\" __global__ void k(float *C) { f(); }\n", small_plan("k", 1, 32), ERR_COMPILE, "macros(2): ptxas error",
+	    "wgmma.nonsense;");
+	bad("a macro that does not end", "#define NEVER 1 \\", "extern \"C\" __global__ void k(float *C) {\nnothing; }\n",
+	    small_plan("k", 1, 32), ERR_COMPILE, "device(2): error", "\"nothing\" is undefined");
 	bad("unknown header", "", "#include <iostream>\nextern \"C\" __global__ void k(float *C) { }\n", small_plan("k", 1, 32),
 	    ERR_COMPILE, "device(1)", "leave <iostream> out");
 	bad("missing kernel", "", "extern \"C\" __global__ void k1(float *C) { }\nextern \"C\" __global__ void k2(float *C) { }\n",
