@@ -242,7 +242,8 @@ char *handle_new_name(lua_State *L, int index, const char *prefix)
 		} while (taken(plan, name));
 		return name;
 	}
-	if (lua_type(L, index) != LUA_TSTRING || !identifier(lua_tostring(L, index)))
+	if (lua_type(L, index) != LUA_TSTRING || !identifier(lua_tostring(L, index))
+	    || strlen(lua_tostring(L, index)) != lua_rawlen(L, index))
 		luaL_error(L, "%s: expected a name of letters, digits and underscores, found %s", prefix, handle_describe(L, index));
 	if (taken(plan, lua_tostring(L, index)))
 		luaL_error(L, "%s: there is a buffer %s already", prefix, lua_tostring(L, index));
