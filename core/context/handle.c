@@ -235,7 +235,7 @@ char *handle_new_name(lua_State *L, int index, const char *prefix)
 	const struct plan *plan = handle_run_of(L)->plan;
 	char *name = NULL;
 	if (lua_isnoneornil(L, index)) {
-		size_t number = 0;
+		size_t number = plan->buffer_count - handle_run_of(L)->spec->array_count; /* rarely taken: no search from 0 */
 		do {
 			free(name);
 			name = mem_fmt("%s%zu", prefix, number++);
