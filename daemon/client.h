@@ -26,7 +26,5 @@ int client_call(struct client *client, const char *tool, json_t *take_arguments,
 /* True after Ctrl-C. */
 int client_interrupted(const struct client *client);
 
-/* A connected descriptor of the database's daemon, started if needed: what client_open and `peakd stdio` are made of. */
-int client_connect(const char *db, int *ret_fd, struct err *e);
 
 #endif
