@@ -14,7 +14,7 @@ enum {
 	SHOWN_MAX = 4,     /* narrowed sizes in the text */
 };
 
-/* Runs host code over the space until one configuration is accepted. */
+/* Runs host code over the space until one configuration is accepted; *ret_why is set when none is. */
 static int try_all(const struct context *ctx, const struct facts *facts, const struct space *space, bool *ret_accepts,
                    char **ret_why, struct err *e)
 {
@@ -35,9 +35,7 @@ static int try_all(const struct context *ctx, const struct facts *facts, const s
 			return 0;
 		}
 	}
-	*ret_accepts = false;
-	if (ret_why)
-		*ret_why = mem_str(last.text);
+	*ret_why = mem_str(last.text);
 	return 0;
 }
 
@@ -46,24 +44,18 @@ int domain_accepts(const struct context *ctx, const struct facts *facts, const s
 {
 	const struct spec *spec = context_spec(ctx);
 	struct space *space = NULL;
-	struct err why = ERR_INIT;
-	char *text = NULL;
+	char *why = NULL;
+	int rc = 0;
 	*ret_accepts = false;
-	if (!spec_domain_ok(spec, size, &text) || !spec_device_ok(spec, facts, size, &text)) {
-		if (ret_why)
-			*ret_why = text;
-		else
-			free(text);
-		return 0;
-	}
-	if (space_new(ctx, facts, size, &space, &why) < 0) {
-		/* An empty space is the answer "no"; one that cannot be enumerated is an error too, and its text says so. */
-		if (ret_why)
-			*ret_why = mem_str(why.text);
-		return 0;
-	}
-	int rc = try_all(ctx, facts, space, ret_accepts, ret_why, e);
+	if (spec_domain_ok(spec, size, &why) && spec_device_ok(spec, facts, size, &why))
+		rc = space_new_maybe(ctx, facts, size, &space, &why, e);
+	if (rc == 0 && space && space_count(space) > 0)
+		rc = try_all(ctx, facts, space, ret_accepts, &why, e);
 	space_free(space);
+	if (rc == 0 && !*ret_accepts && ret_why)
+		*ret_why = why;
+	else
+		free(why);
 	return rc;
 }
 

@@ -180,15 +180,19 @@ static void choose_order(struct search *s)
 }
 
 /* --- search ----------------------------------------------------------------------------------------------------------- */
-/* A constraint that divides by zero does not hold: all constraints are one conjunction, tested in any order, so one cannot rely
- * on another to guard it. */
-static bool holds(struct search *s, struct rule *r, double below)
+/* 1 when the constraint holds, 0 when not. One that divides by zero does not hold: all constraints are one conjunction, tested
+ * in any order, so one cannot rely on another to guard it. */
+static int holds(struct search *s, struct rule *r, double below)
 {
 	struct value v = value_of_bool(false);
-	if (expr_eval(r->from->expr, s->env, &v) == VALUE_OK && value_true(v))
-		return true;
+	enum value_status st = expr_eval(r->from->expr, s->env, &v);
+	if (st != VALUE_OK && st != VALUE_DIVZERO)
+		return err_set(s->e, ERR_INPUT, "line %d: %s: `%s` cannot be computed: %s", r->from->line, r->field, r->from->text,
+		               value_status_text(st));
+	if (st == VALUE_OK && value_true(v))
+		return 1;
 	r->removed += below;
-	return false;
+	return 0;
 }
 
 static int too_large(struct search *s, const char *what, double limit)
@@ -221,9 +225,11 @@ static int bind(struct search *s, size_t depth, struct value value, uint16_t ind
 	if (++s->out->visited > SPACE_VISITS_MAX)
 		return too_large(s, "partial assignments to look at", SPACE_VISITS_MAX);
 	s->env[v->slot] = value;
-	for (size_t t = 0; t < v->test_count; t++)
-		if (!holds(s, v->tests[t], v->below))
-			return 0;
+	for (size_t t = 0; t < v->test_count; t++) {
+		int rc = holds(s, v->tests[t], v->below);
+		if (rc <= 0)
+			return rc;
+	}
 	s->point[k] = index;
 	return descend(s, depth + 1);
 }
@@ -266,7 +272,10 @@ static int test_constant_rules(struct search *s, bool *ret_hold)
 {
 	for (size_t r = 0; r < s->rule_count; r++) {
 		struct rule *rule = &s->rules[r];
-		if (!all_bound(s, rule, 0) || holds(s, rule, s->out->raw))
+		int rc = all_bound(s, rule, 0) ? holds(s, rule, s->out->raw) : 1;
+		if (rc < 0)
+			return rc;
+		if (rc > 0)
 			continue;
 		*ret_hold = false;
 		if (rule->from->device && strcmp(rule->field, "requires") == 0)

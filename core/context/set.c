@@ -87,6 +87,8 @@ static int parse_loop(struct scope *scope, struct set *s, const char *item, size
 		range += used;
 		range_len -= used;
 	}
+	if (rc == 0 && s->to == NULL)
+		rc = err_set(e, ERR_INPUT, "`%.*s`: %s", (int)len, text, shape);
 	if (rc == 0) {
 		s->loop = true;
 		s->slot = scope_add(scope, name);

@@ -99,27 +99,41 @@ static struct space *finish(struct space *s)
 	return s;
 }
 
-int space_new(const struct context *ctx, const struct facts *facts, const struct params *fixed, struct space **ret_space,
-              struct err *e)
+int space_new_maybe(const struct context *ctx, const struct facts *facts, const struct params *fixed, struct space **ret_space,
+                    char **ret_why, struct err *e)
 {
 	struct space *s = space_alloc(ctx);
 	char *why = NULL;
 	int rc = check_fixed(s->spec, fixed, e);
 	if (rc == 0)
 		rc = enumerate_run(s->spec, facts, fixed, NULL, &s->points, &why, e);
-	if (rc == 0 && s->points.count == 0) {
-		char *given = fixed ? params_text(fixed) : mem_str("");
-		rc = err_set(e, ERR_INPUT, "no valid execution parameters%s%s: %s", *given ? " with " : "", given,
-		             why && *why ? why : "every set of values is empty");
-		free(given);
-	}
-	free(why);
 	if (rc < 0) {
 		space_free(s);
 		return err_wrap(e, "%s", context_file(ctx));
 	}
 	*ret_space = finish(s);
+	*ret_why = why;
 	return 0;
+}
+
+int space_new(const struct context *ctx, const struct facts *facts, const struct params *fixed, struct space **ret_space,
+              struct err *e)
+{
+	struct space *s = NULL;
+	char *why = NULL;
+	int rc = space_new_maybe(ctx, facts, fixed, &s, &why, e);
+	if (rc == 0 && s->points.count == 0) {
+		char *given = fixed ? params_text(fixed) : mem_str("");
+		rc = err_set(e, ERR_INPUT, "%s: no valid execution parameters%s%s: %s", context_file(ctx), *given ? " with " : "", given,
+		             why && *why ? why : "every set of values is empty");
+		free(given);
+	}
+	free(why);
+	if (rc < 0)
+		space_free(s);
+	else
+		*ret_space = s;
+	return rc;
 }
 
 int space_new_check(const struct context *ctx, const struct facts *facts, const struct params *fixed,

@@ -26,6 +26,10 @@ enum {
  * tighten); -ERR_UNSUPPORTED when the device does not meet requires:. The context must outlive the space. */
 int space_new(const struct context *ctx, const struct facts *facts, const struct params *fixed, struct space **ret_space,
               struct err *e);
+/* The same, but an empty space is no error: it has count 0, and *ret_why (owned by the caller, else NULL) says what removed
+ * everything. */
+int space_new_maybe(const struct context *ctx, const struct facts *facts, const struct params *fixed, struct space **ret_space,
+                    char **ret_why, struct err *e);
 /* The same with the sizes of check: in place of the declared ones. May be empty (count 0) without being an error: the context
  * has no check:, or it requires what those sizes do not fulfil. */
 int space_new_check(const struct context *ctx, const struct facts *facts, const struct params *fixed,

@@ -204,6 +204,7 @@ static void test_sets(void)
 	values("{1, 2", "expected '}'");
 	values("{}", "expected values, such as {16, 32, 64}");
 	values("i for i = 1", "expected `EXPR for NAME = FROM, TO");
+	values("i for i = 1,", "expected `EXPR for NAME = FROM, TO");
 	values("BX for BX = 1,2", "the loop variable BX is also the name");
 	values("i for i = 1,2,0", "the range's step is 0");
 	values("i for i = 1,10^9", "more than 4096 values");

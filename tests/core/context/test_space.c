@@ -142,6 +142,16 @@ static void test_empty(void)
 	context_free(ctx);
 }
 
+static void test_types(void)
+{
+	struct err e;
+	struct context *ctx = tuned(SAMPLE_TUNE "where: BX + (n == 64) > 3\n");
+	struct space *s = make(ctx, NULL, &e);
+	ok(s == NULL, "a constraint without meaning is an error");
+	has_str(e.text, "line 10: where: `BX + (n == 64) > 3` cannot be computed: arithmetic on a truth value", "with its line");
+	context_free(ctx);
+}
+
 static void test_speed(void)
 {
 	struct err e;
@@ -176,6 +186,7 @@ int main(void)
 	test_sample();
 	test_check();
 	test_empty();
+	test_types();
 	test_speed();
 	return tap_done();
 }
