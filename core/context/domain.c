@@ -10,20 +10,23 @@
 #include "core/context/space.h"
 
 enum {
-	RUNS_MAX = 20000,  /* host code runs per size before giving up */
-	SHOWN_MAX = 4,     /* narrowed sizes in the text */
+	RUNS_MAX = 20000, /* host code runs per size before giving up */
+	SHOWN_MAX = 4,    /* narrowed sizes in the text */
 };
 
-/* Runs host code over the space until one configuration is accepted. */
+/* Runs host code over the space until one configuration is accepted; *ret_why is set when none is. */
 static int try_all(const struct context *ctx, const struct facts *facts, const struct space *space, bool *ret_accepts,
-                   char **ret_why, struct err *e)
+		   char **ret_why, struct err *e)
 {
 	struct err last = ERR_INIT;
 	for (size_t k = 0; k < space_count(space); k++) {
 		struct plan *plan = NULL;
 		if (k == RUNS_MAX)
-			return err_set(e, ERR_INPUT, "%s: host code prunes the first %d of %zu configurations; a condition on tuning parameters "
-			               "belongs under where:, where it costs nothing", context_file(ctx), RUNS_MAX, space_count(space));
+			return err_set(e, ERR_INPUT,
+				       "%s: host code prunes the first %d of %zu configurations; a condition on tuning "
+				       "parameters "
+				       "belongs under where:, where it costs nothing",
+				       context_file(ctx), RUNS_MAX, space_count(space));
 		struct params *p = space_at(space, k);
 		int rc = host_run(ctx, p, facts, &plan, &last);
 		params_free(p);
@@ -35,35 +38,27 @@ static int try_all(const struct context *ctx, const struct facts *facts, const s
 			return 0;
 		}
 	}
-	*ret_accepts = false;
-	if (ret_why)
-		*ret_why = mem_str(last.text);
+	*ret_why = mem_str(last.text);
 	return 0;
 }
 
 int domain_accepts(const struct context *ctx, const struct facts *facts, const struct params *size, bool *ret_accepts,
-                   char **ret_why, struct err *e)
+		   char **ret_why, struct err *e)
 {
 	const struct spec *spec = context_spec(ctx);
 	struct space *space = NULL;
-	struct err why = ERR_INIT;
-	char *text = NULL;
+	char *why = NULL;
+	int rc = 0;
 	*ret_accepts = false;
-	if (!spec_domain_ok(spec, size, &text) || !spec_device_ok(spec, facts, size, &text)) {
-		if (ret_why)
-			*ret_why = text;
-		else
-			free(text);
-		return 0;
-	}
-	if (space_new(ctx, facts, size, &space, &why) < 0) {
-		/* An empty space is the answer "no"; one that cannot be enumerated is an error too, and its text says so. */
-		if (ret_why)
-			*ret_why = mem_str(why.text);
-		return 0;
-	}
-	int rc = try_all(ctx, facts, space, ret_accepts, ret_why, e);
+	if (spec_domain_ok(spec, size, &why) && spec_device_ok(spec, facts, size, &why))
+		rc = space_new_maybe(ctx, facts, size, &space, &why, e);
+	if (rc == 0 && space && space_count(space) > 0)
+		rc = try_all(ctx, facts, space, ret_accepts, &why, e);
 	space_free(space);
+	if (rc == 0 && !*ret_accepts && ret_why)
+		*ret_why = why;
+	else
+		free(why);
 	return rc;
 }
 
@@ -114,10 +109,12 @@ static int compare_sizes(struct comparison *c, const struct space *space)
 }
 
 int domain_compare(const struct context *parent, const struct context *child, const struct facts *facts,
-                   struct domain *ret_domain, struct err *e)
+		   struct domain *ret_domain, struct err *e)
 {
 	struct domain d = { .sizes = 0 };
-	struct comparison c = { .parent = parent, .child = child, .facts = facts, .out = &d, .narrowed = BUF_INIT, .e = e };
+	struct comparison c = {
+		.parent = parent, .child = child, .facts = facts, .out = &d, .narrowed = BUF_INIT, .e = e
+	};
 	struct space *declared = NULL, *check = NULL;
 	int rc = space_new(parent, facts, NULL, &declared, e);
 	if (rc == 0)
@@ -132,7 +129,8 @@ int domain_compare(const struct context *parent, const struct context *child, co
 		if (d.declared)
 			buf_addf(&text, ", %zu excluded by requires:", d.declared);
 		if (d.narrowed)
-			buf_addf(&text, "; narrowed without requires: %s%s", buf_text(&c.narrowed), d.narrowed > SHOWN_MAX ? ", …" : "");
+			buf_addf(&text, "; narrowed without requires: %s%s", buf_text(&c.narrowed),
+				 d.narrowed > SHOWN_MAX ? ", …" : "");
 		d.text = buf_steal(&text);
 		*ret_domain = d;
 	}

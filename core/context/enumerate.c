@@ -1,8 +1,8 @@
 /* enumerate: depth-first enumeration under constraints; see enumerate.h. Used by core/context/space.
  *
  * The order is chosen once, greedily: next comes the constraint whose unbound variables have the smallest product of
- * values, and of these variables the one with the fewest values. Each constraint is tested at the depth at which its last variable
- * is bound. */
+ * values, and of these variables the one with the fewest values. Each constraint is tested at the depth at which its
+ * last variable is bound. */
 #include "core/context/enumerate.h"
 
 #include <stdlib.h>
@@ -15,19 +15,19 @@ enum { UNKNOWN_SIZE = 16 /* values assumed for a set that depends on other varia
 
 struct rule {
 	const struct spec_rule *from;
-	const char *field;     /* "where" or "requires" */
-	double removed;        /* raw combinations below the partial assignments that it refused */
+	const char *field; /* "where" or "requires" */
+	double removed;    /* raw combinations below the partial assignments that it refused */
 };
 
 struct var {
-	struct value *values;  /* NULL for a set that depends on other variables */
-	uint16_t *index;       /* of each value in the domain */
+	struct value *values; /* NULL for a set that depends on other variables */
+	uint16_t *index;      /* of each value in the domain */
 	size_t count;
 	const struct set *set;
 	size_t slot;
-	struct rule **tests;   /* to run once this variable is bound */
+	struct rule **tests; /* to run once this variable is bound */
 	size_t test_count;
-	double below;          /* raw combinations of the variables bound after it */
+	double below; /* raw combinations of the variables bound after it */
 };
 
 struct search {
@@ -36,16 +36,16 @@ struct search {
 	struct enumerate_result *out;
 	struct rule *rules;
 	size_t rule_count;
-	struct var *vars;      /* by variable */
-	uint16_t *order;       /* variables by depth */
-	uint16_t *point;       /* indices bound so far, by variable */
+	struct var *vars; /* by variable */
+	uint16_t *order;  /* variables by depth */
+	uint16_t *point;  /* indices bound so far, by variable */
 	struct value *env;
-	size_t capacity;       /* rows allocated */
-	size_t found;          /* points of this run */
+	size_t capacity; /* rows allocated */
+	size_t found;    /* points of this run */
 	struct err *e;
 };
 
-/* --- values ----------------------------------------------------------------------------------------------------------- */
+/* --- values ------------------------------------------------------------------------------------------------------- */
 static int intern(struct search *s, size_t var, struct value v, uint16_t *ret_index)
 {
 	struct enumerate_domain *d = &s->out->domains[var];
@@ -53,7 +53,8 @@ static int intern(struct search *s, size_t var, struct value v, uint16_t *ret_in
 	while (k < d->count && !value_same(d->values[k], v))
 		k++;
 	if (k == UINT16_MAX)
-		return err_set(s->e, ERR_INPUT, "%s takes more than %d different values", s->spec->vars[var].name, UINT16_MAX);
+		return err_set(s->e, ERR_INPUT, "%s takes more than %d different values", s->spec->vars[var].name,
+			       UINT16_MAX);
 	if (k == d->count)
 		*MEM_PUSH(d->values, d->count) = v;
 	*ret_index = (uint16_t)k;
@@ -99,7 +100,7 @@ static int prepare_var(struct search *s, size_t k, const struct params *fixed, c
 	return 0;
 }
 
-/* --- order ------------------------------------------------------------------------------------------------------------ */
+/* --- order -------------------------------------------------------------------------------------------------------- */
 static bool is_bound(const struct search *s, size_t depth, size_t var)
 {
 	for (size_t d = 0; d < depth; d++)
@@ -179,22 +180,29 @@ static void choose_order(struct search *s)
 	}
 }
 
-/* --- search ----------------------------------------------------------------------------------------------------------- */
-/* A constraint that divides by zero does not hold: all constraints are one conjunction, tested in any order, so one cannot rely
- * on another to guard it. */
-static bool holds(struct search *s, struct rule *r, double below)
+/* --- search ------------------------------------------------------------------------------------------------------- */
+/* 1 when the constraint holds, 0 when not. One that divides by zero does not hold: all constraints are one
+ * conjunction, tested in any order, so one cannot rely on another to guard it. */
+static int holds(struct search *s, struct rule *r, double below)
 {
 	struct value v = value_of_bool(false);
-	if (expr_eval(r->from->expr, s->env, &v) == VALUE_OK && value_true(v))
-		return true;
+	enum value_status st = expr_eval(r->from->expr, s->env, &v);
+	if (st != VALUE_OK && st != VALUE_DIVZERO)
+		return err_set(s->e, ERR_INPUT, "line %d: %s: `%s` cannot be computed: %s", r->from->line, r->field,
+			       r->from->text, value_status_text(st));
+	if (st == VALUE_OK && value_true(v))
+		return 1;
 	r->removed += below;
-	return false;
+	return 0;
 }
 
 static int too_large(struct search *s, const char *what, double limit)
 {
-	return err_set(s->e, ERR_INPUT, "the space of kernel %s has more than %.0f %s (raw product %.3g); tighten where:, shorten the sets "
-	               "under tune:, or fix some parameters", s->spec->kernel, limit, what, s->out->raw);
+	return err_set(
+		s->e, ERR_INPUT,
+		"the space of kernel %s has more than %.0f %s (raw product %.3g); tighten where:, shorten the sets "
+		"under tune:, or fix some parameters",
+		s->spec->kernel, limit, what, s->out->raw);
 }
 
 static int keep_point(struct search *s)
@@ -221,9 +229,11 @@ static int bind(struct search *s, size_t depth, struct value value, uint16_t ind
 	if (++s->out->visited > SPACE_VISITS_MAX)
 		return too_large(s, "partial assignments to look at", SPACE_VISITS_MAX);
 	s->env[v->slot] = value;
-	for (size_t t = 0; t < v->test_count; t++)
-		if (!holds(s, v->tests[t], v->below))
-			return 0;
+	for (size_t t = 0; t < v->test_count; t++) {
+		int rc = holds(s, v->tests[t], v->below);
+		if (rc <= 0)
+			return rc;
+	}
 	s->point[k] = index;
 	return descend(s, depth + 1);
 }
@@ -266,13 +276,18 @@ static int test_constant_rules(struct search *s, bool *ret_hold)
 {
 	for (size_t r = 0; r < s->rule_count; r++) {
 		struct rule *rule = &s->rules[r];
-		if (!all_bound(s, rule, 0) || holds(s, rule, s->out->raw))
+		int rc = all_bound(s, rule, 0) ? holds(s, rule, s->out->raw) : 1;
+		if (rc < 0)
+			return rc;
+		if (rc > 0)
 			continue;
 		*ret_hold = false;
 		if (rule->from->device && strcmp(rule->field, "requires") == 0)
-			return err_set(s->e, ERR_UNSUPPORTED, "kernel %s requires %s, which device %s (%s) does not fulfil; use another device, or "
-			               "the version of the kernel before that requirement", s->spec->kernel, rule->from->text, s->facts->id,
-			               s->facts->name);
+			return err_set(
+				s->e, ERR_UNSUPPORTED,
+				"kernel %s requires %s, which device %s (%s) does not fulfil; use another device, or "
+				"the version of the kernel before that requirement",
+				s->spec->kernel, rule->from->text, s->facts->id, s->facts->name);
 	}
 	return 0;
 }
@@ -282,7 +297,8 @@ static char *explain(struct search *s)
 	struct buf out = BUF_INIT;
 	for (size_t k = 0; k < s->spec->var_count; k++)
 		if (s->vars[k].values && s->vars[k].count == 0)
-			buf_addf(&out, "%s%s has no values (line %d)", out.len ? "; " : "", s->spec->vars[k].name, s->spec->vars[k].line);
+			buf_addf(&out, "%s%s has no values (line %d)", out.len ? "; " : "", s->spec->vars[k].name,
+				 s->spec->vars[k].line);
 	for (int n = 0; n < WHY_RULES; n++) {
 		struct rule *most = NULL;
 		for (size_t k = 0; k < s->rule_count; k++)
@@ -293,8 +309,9 @@ static char *explain(struct search *s)
 		buf_addf(&out, "%s%s: %s", out.len ? "; " : "", most->field, most->from->text);
 		if (most->from->line)
 			buf_addf(&out, " (line %d)", most->from->line);
-		buf_addf(&out, " removed %.0f of %.0f", most->removed, s->vars && s->spec->var_count
-		         ? s->vars[s->order[0]].below * (double)s->vars[s->order[0]].count : 1);
+		buf_addf(&out, " removed %.0f of %.0f", most->removed,
+			 s->vars && s->spec->var_count ? s->vars[s->order[0]].below * (double)s->vars[s->order[0]].count
+						       : 1);
 		most->removed = 0;
 	}
 	return buf_steal(&out);
@@ -321,15 +338,21 @@ static void search_fini(struct search *s)
 	free(s->rules);
 }
 
-int enumerate_run(const struct spec *spec, const struct facts *facts, const struct params *fixed, const struct spec_check *check,
-                  struct enumerate_result *into, char **ret_why, struct err *e)
+int enumerate_run(const struct spec *spec, const struct facts *facts, const struct params *fixed,
+		  const struct spec_check *check, struct enumerate_result *into, char **ret_why, struct err *e)
 {
 	size_t n = spec->var_count;
 	bool hold = true;
 	int rc = 0;
-	struct search s = { .spec = spec, .facts = facts, .out = into, .capacity = into->count, .e = e,
-	                    .vars = MEM_NEW_N(struct var, n + 1), .order = MEM_NEW_N(uint16_t, n + 1),
-	                    .point = MEM_NEW_N(uint16_t, n + 1), .env = spec_env(spec, facts, NULL) };
+	struct search s = { .spec = spec,
+			    .facts = facts,
+			    .out = into,
+			    .capacity = into->count,
+			    .e = e,
+			    .vars = MEM_NEW_N(struct var, n + 1),
+			    .order = MEM_NEW_N(uint16_t, n + 1),
+			    .point = MEM_NEW_N(uint16_t, n + 1),
+			    .env = spec_env(spec, facts, NULL) };
 	if (into->domains == NULL)
 		into->domains = MEM_NEW_N(struct enumerate_domain, n + 1);
 	add_rules(&s, spec->where, spec->where_count, "where");

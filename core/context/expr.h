@@ -1,8 +1,10 @@
-/* expr: the expressions of front matter: Lua 5.4's numeric expressions with Lua's meaning, compiled to a small stack code that
- * is immutable and evaluated without a Lua state, millions of times a second. Used by core/context/{set,spec,space}.
+/* expr: the expressions of front matter: Lua 5.4's numeric expressions with Lua's meaning, compiled to a small stack
+ * code that is immutable and evaluated without a Lua state, millions of times a second. Used by
+ * core/context/{set,spec,space}.
  *
- * Operators, precedences and number rules are those of the Lua 5.4 reference manual, §3.4. There are no strings, tables or
- * assignments; the functions are cdiv, min, max, floor, ceil and abs; names are resolved when the expression is compiled. */
+ * Operators, precedences and number rules are those of the Lua 5.4 reference manual, §3.4. There are no strings,
+ * tables or assignments; the functions are cdiv, min, max, floor, ceil and abs; names are resolved when the
+ * expression is compiled. */
 #ifndef PEAKD_CORE_CONTEXT_EXPR_H
 #define PEAKD_CORE_CONTEXT_EXPR_H
 
@@ -16,7 +18,8 @@
 
 struct expr;
 
-/* Compiles text[0…len). -ERR_INPUT says what was expected and where ("column 7"), and the nearest name for an unknown one. */
+/* Compiles text[0…len). -ERR_INPUT says what was expected and where ("column 7"), and the nearest name for an unknown
+ * one. */
 int expr_parse(const struct scope *scope, const char *text, size_t len, struct expr **ret_expr, struct err *e);
 void expr_free(struct expr *x);
 

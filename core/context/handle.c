@@ -1,4 +1,5 @@
-/* handle: buffers, maps and typed scalars in host code; see handle.h. Used by core/context/{host,launch,memory,tensor}. */
+/* handle: buffers, maps and typed scalars in host code; see handle.h. Used by
+ * core/context/{host,launch,memory,tensor}. */
 #include "core/context/handle.h"
 
 #include <ctype.h>
@@ -22,7 +23,7 @@ struct handle_run *handle_run_of(lua_State *L)
 	return script_owner(L);
 }
 
-/* --- buffers ---------------------------------------------------------------------------------------------------------- */
+/* --- buffers ------------------------------------------------------------------------------------------------------ */
 /* A.size, A.bytes, A.ld, A.rows, A.cols: what is known of a buffer without touching it. */
 static int buffer_index(lua_State *L)
 {
@@ -41,7 +42,8 @@ static int buffer_index(lua_State *L)
 	else if (strcmp(key, "rows") == 0)
 		lua_pushinteger(L, (lua_Integer)(size / (uint64_t)cols));
 	else
-		return luaL_error(L, "buffer %s has no field %s; there are size, bytes, rows, cols and ld", b->name, key);
+		return luaL_error(L, "buffer %s has no field %s; there are size, bytes, rows, cols and ld", b->name,
+				  key);
 	return 1;
 }
 
@@ -92,7 +94,7 @@ unsigned handle_need_buffer(lua_State *L, int index, const char *what)
 	return (unsigned)b;
 }
 
-/* --- scalars ---------------------------------------------------------------------------------------------------------- */
+/* --- scalars ------------------------------------------------------------------------------------------------------ */
 void handle_push_scalar(lua_State *L, struct handle_scalar scalar, const char *name)
 {
 	struct handle_scalar *p = lua_newuserdatauv(L, sizeof *p, 1);
@@ -127,7 +129,7 @@ const char *handle_describe(lua_State *L, int index)
 		return lua_pushfstring(L, "typed scalar %s", name ? name : "");
 	if (lua_type(L, index) == LUA_TNUMBER)
 		return lua_isinteger(L, index) ? lua_pushfstring(L, "number %I", lua_tointeger(L, index))
-		                               : lua_pushfstring(L, "number %f", lua_tonumber(L, index));
+					       : lua_pushfstring(L, "number %f", lua_tonumber(L, index));
 	if (lua_type(L, index) == LUA_TSTRING && lua_rawlen(L, index) < 40)
 		return lua_pushfstring(L, "\"%s\"", lua_tostring(L, index));
 	return lua_pushstring(L, luaL_typename(L, index));
@@ -143,7 +145,7 @@ static struct value number_at(lua_State *L, int index)
 	if (lua_type(L, index) != LUA_TNUMBER)
 		return (struct value){ .kind = VALUE_NONE };
 	return value_normal(lua_isinteger(L, index) ? value_of_int(lua_tointeger(L, index))
-	                                            : value_of_float(lua_tonumber(L, index)));
+						    : value_of_float(lua_tonumber(L, index)));
 }
 
 static bool fits(enum dtype type, int64_t i)
@@ -174,9 +176,11 @@ int64_t handle_int(lua_State *L, int index, const char *what, int64_t low, int64
 	if (v.kind == VALUE_NONE)
 		luaL_error(L, "%s: expected an integer, found %s", what, handle_describe(L, index));
 	if (!value_int(v, &i))
-		luaL_error(L, "%s: expected an integer, found %s (cdiv(a,b) and a//b give integers)", what, handle_describe(L, index));
+		luaL_error(L, "%s: expected an integer, found %s (cdiv(a,b) and a//b give integers)", what,
+			   handle_describe(L, index));
 	if (i < low || i > high)
-		luaL_error(L, "%s: %I is out of range; expected %I to %I", what, (lua_Integer)i, (lua_Integer)low, (lua_Integer)high);
+		luaL_error(L, "%s: %I is out of range; expected %I to %I", what, (lua_Integer)i, (lua_Integer)low,
+			   (lua_Integer)high);
 	return i;
 }
 
@@ -198,7 +202,7 @@ unsigned handle_ints(lua_State *L, int index, const char *what, int64_t low, int
 	return n;
 }
 
-/* --- types and names -------------------------------------------------------------------------------------------------- */
+/* --- types and names ---------------------------------------------------------------------------------------------- */
 /* The constructors are closures over their type, so the type itself can be written as i32 too. */
 enum dtype handle_type(lua_State *L, int index, const char *what)
 {
@@ -235,16 +239,18 @@ char *handle_new_name(lua_State *L, int index, const char *prefix)
 	const struct plan *plan = handle_run_of(L)->plan;
 	char *name = NULL;
 	if (lua_isnoneornil(L, index)) {
-		size_t number = plan->buffer_count - handle_run_of(L)->spec->array_count; /* rarely taken: no search from 0 */
+		size_t number =
+			plan->buffer_count - handle_run_of(L)->spec->array_count; /* rarely taken: no search from 0 */
 		do {
 			free(name);
 			name = mem_fmt("%s%zu", prefix, number++);
 		} while (taken(plan, name));
 		return name;
 	}
-	if (lua_type(L, index) != LUA_TSTRING || !identifier(lua_tostring(L, index))
-	    || strlen(lua_tostring(L, index)) != lua_rawlen(L, index))
-		luaL_error(L, "%s: expected a name of letters, digits and underscores, found %s", prefix, handle_describe(L, index));
+	if (lua_type(L, index) != LUA_TSTRING || !identifier(lua_tostring(L, index)) ||
+	    strlen(lua_tostring(L, index)) != lua_rawlen(L, index))
+		luaL_error(L, "%s: expected a name of letters, digits and underscores, found %s", prefix,
+			   handle_describe(L, index));
 	if (taken(plan, lua_tostring(L, index)))
 		luaL_error(L, "%s: there is a buffer %s already", prefix, lua_tostring(L, index));
 	return mem_str(lua_tostring(L, index));

@@ -1,6 +1,6 @@
-/* handle: the values that host code holds besides numbers: opaque buffers, tensor maps and typed scalars; and how C functions read
- * what host code passes. Everything that raises does so through Lua, with the script's line. Used by core/context/{host,
- * launch,memory,tensor}. */
+/* handle: the values that host code holds besides numbers: opaque buffers, tensor maps and typed scalars; and how C
+ * functions read what host code passes. Everything that raises does so through Lua, with the script's line. Used by
+ * core/context/{host, launch,memory,tensor}. */
 #ifndef PEAKD_CORE_CONTEXT_HANDLE_H
 #define PEAKD_CORE_CONTEXT_HANDLE_H
 
@@ -17,14 +17,18 @@ struct handle_run {
 	const struct context *ctx;
 	const struct spec *spec;
 	const struct params *params;
-	const struct facts *facts;   /* may be NULL */
+	const struct facts *facts; /* may be NULL */
 	struct plan *plan;
-	size_t table_bytes;          /* of all tables so far */
+	size_t table_bytes; /* of all tables so far */
 };
 struct handle_run *handle_run_of(lua_State *L);
 
 /* A scalar with a type, as i32(5) makes it. */
-struct handle_scalar { enum dtype type; int64_t i; double f; };
+struct handle_scalar {
+	enum dtype type;
+	int64_t i;
+	double f;
+};
 
 /* Makes the kinds of handles known to the state; before anything else here. */
 void handle_setup(lua_State *L);
@@ -50,8 +54,8 @@ unsigned handle_need_buffer(lua_State *L, int index, const char *what);
 enum dtype handle_type(lua_State *L, int index, const char *what);
 /* 1 … max integers of the list at `index` into ret; returns how many. Raises otherwise. */
 unsigned handle_ints(lua_State *L, int index, const char *what, int64_t low, int64_t high, unsigned max, int64_t *ret);
-/* Copies an identifier of at most 63 characters that no buffer has yet; NULL argument for none or nil: then "PREFIXn". Owned
- * by the caller. */
+/* Copies an identifier of at most 63 characters that no buffer has yet; NULL argument for none or nil: then
+ * "PREFIXn". Owned by the caller. */
 char *handle_new_name(lua_State *L, int index, const char *prefix);
 /* What a value is, for messages: "a buffer", "number 5", "nil". Pushes a string onto the stack. */
 const char *handle_describe(lua_State *L, int index);

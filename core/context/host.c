@@ -17,13 +17,13 @@
 #define HOST_NAME "host code"
 #define EXTENT_MAX (INT64_C(1) << 42)
 
-/* --- arithmetic, with the meaning that it has in front matter (core/context/value) ------------------------------------ */
+/* --- arithmetic, with the meaning that it has in front matter (core/context/value) -------------------------------- */
 static struct value number(lua_State *L, int index, const char *what)
 {
 	if (lua_type(L, index) != LUA_TNUMBER)
 		luaL_error(L, "%s: expected a number, found %s", what, handle_describe(L, index));
 	return value_normal(lua_isinteger(L, index) ? value_of_int(lua_tointeger(L, index))
-	                                            : value_of_float(lua_tonumber(L, index)));
+						    : value_of_float(lua_tonumber(L, index)));
 }
 
 static int give(lua_State *L, struct value v)
@@ -94,7 +94,7 @@ static int fn_scalar(lua_State *L)
 	return 1;
 }
 
-/* --- "not for these parameters" --------------------------------------------------------------------------------------- */
+/* --- "not for these parameters" ----------------------------------------------------------------------------------- */
 static const char *reason(lua_State *L, int index)
 {
 	return lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : NULL;
@@ -111,15 +111,25 @@ static int fn_invalid(lua_State *L)
 	return script_prune(L, "invalid", reason(L, 1));
 }
 
-/* --- environment ------------------------------------------------------------------------------------------------------ */
-static const struct { const char *name; lua_CFunction fn; } functions[] = {
-	{ "cdiv", fn_cdiv }, { "min", fn_min }, { "max", fn_max }, { "floor", fn_floor }, { "ceil", fn_ceil }, { "abs", fn_abs },
-	{ "need", fn_need }, { "invalid", fn_invalid }, { "launch", launch_record }, { "__arg", launch_arg },
-	{ "alloc", memory_alloc }, { "table", memory_table }, { "memset", memory_set }, { "copy", memory_copy },
-	{ "tensor_map", tensor_record },
+/* --- environment -------------------------------------------------------------------------------------------------- */
+static const struct {
+	const char *name;
+	lua_CFunction fn;
+} functions[] = {
+	{ "cdiv", fn_cdiv },      { "min", fn_min },         { "max", fn_max },
+	{ "floor", fn_floor },    { "ceil", fn_ceil },       { "abs", fn_abs },
+	{ "need", fn_need },      { "invalid", fn_invalid }, { "launch", launch_record },
+	{ "__arg", launch_arg },  { "alloc", memory_alloc }, { "table", memory_table },
+	{ "memset", memory_set }, { "copy", memory_copy },   { "tensor_map", tensor_record },
 };
-static const struct { const char *name; enum dtype type; } constructors[] = {
-	{ "int", DTYPE_I32 }, { "float", DTYPE_F32 }, { "double", DTYPE_F64 }, { "half", DTYPE_F16 },
+static const struct {
+	const char *name;
+	enum dtype type;
+} constructors[] = {
+	{ "int", DTYPE_I32 },
+	{ "float", DTYPE_F32 },
+	{ "double", DTYPE_F64 },
+	{ "half", DTYPE_F16 },
 };
 
 static void set_type(lua_State *L, const char *name, enum dtype type)
@@ -167,21 +177,26 @@ static int fill_environment(lua_State *L)
 	return 0;
 }
 
-/* --- declared arrays -------------------------------------------------------------------------------------------------- */
-static int extent(const struct spec_array *a, const struct expr *x, const struct value *env, int64_t *ret_n, struct err *e)
+/* --- declared arrays ---------------------------------------------------------------------------------------------- */
+static int extent(const struct spec_array *a, const struct expr *x, const struct value *env, int64_t *ret_n,
+		  struct err *e)
 {
 	struct value v;
 	enum value_status st = expr_eval(x, env, &v);
 	if (st != VALUE_OK)
-		return err_set(e, ERR_INPUT, "inputs: %s: an extent cannot be computed: %s", a->name, value_status_text(st));
+		return err_set(e, ERR_INPUT, "inputs: %s: an extent cannot be computed: %s", a->name,
+			       value_status_text(st));
 	if (!value_int(v, ret_n) || *ret_n < 1 || *ret_n > EXTENT_MAX)
-		return err_set(e, ERR_INPUT, "inputs: %s: an extent is %g; expected a positive integer", a->name, value_double(v));
+		return err_set(e, ERR_INPUT, "inputs: %s: an extent is %g; expected a positive integer", a->name,
+			       value_double(v));
 	return 0;
 }
 
 static int declare_array(const struct spec_array *a, const struct value *env, struct plan *plan, struct err *e)
 {
-	struct plan_buffer b = { .type = a->type, .role = a->role, .rank = a->rank, .fill = a->fill, .lo = a->lo, .hi = a->hi };
+	struct plan_buffer b = {
+		.type = a->type, .role = a->role, .rank = a->rank, .fill = a->fill, .lo = a->lo, .hi = a->hi
+	};
 	int64_t elements = 1;
 	int rc = 0;
 	for (unsigned k = 0; rc == 0 && k < a->rank; k++)
@@ -192,8 +207,8 @@ static int declare_array(const struct spec_array *a, const struct value *env, st
 	if (rc < 0)
 		return rc;
 	if (b.ld < b.dims[a->rank - 1])
-		return err_set(e, ERR_INPUT, "inputs: %s: the leading dimension %lld is smaller than a row of %lld", a->name, (long long)b.ld,
-		               (long long)b.dims[a->rank - 1]);
+		return err_set(e, ERR_INPUT, "inputs: %s: the leading dimension %lld is smaller than a row of %lld",
+			       a->name, (long long)b.ld, (long long)b.dims[a->rank - 1]);
 	for (unsigned k = 0; k + 1 < a->rank; k++)
 		if (__builtin_mul_overflow(elements, b.dims[k], &elements) || elements > EXTENT_MAX)
 			return err_set(e, ERR_INPUT, "inputs: %s is larger than any memory", a->name);
@@ -213,7 +228,8 @@ static int check_params(const struct spec *spec, const struct params *params, st
 	return 0;
 }
 
-static int check_requires(const struct spec *spec, const struct facts *facts, const struct params *params, struct err *e)
+static int check_requires(const struct spec *spec, const struct facts *facts, const struct params *params,
+			  struct err *e)
 {
 	char *why = NULL;
 	if (spec_device_ok(spec, facts, params, &why) && spec_domain_ok(spec, params, &why))
@@ -239,7 +255,7 @@ static int run_script(struct handle_run *run, struct err *e)
 }
 
 int host_run(const struct context *ctx, const struct params *params, const struct facts *facts, struct plan **ret_plan,
-             struct err *e)
+	     struct err *e)
 {
 	const struct spec *spec = context_spec(ctx);
 	struct handle_run run = { .ctx = ctx, .spec = spec, .params = params, .facts = facts, .plan = plan_new() };

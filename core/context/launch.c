@@ -1,6 +1,7 @@
 /* launch: recording of kernel launches; see launch.h. Used by core/context/host.
  *
- * Lua raises errors by longjmp: what a half-made launch owns belongs to the plan from the start, so that plan_free finds it. */
+ * Lua raises errors by longjmp: what a half-made launch owns belongs to the plan from the start, so that plan_free
+ * finds it. */
 #include "core/context/launch.h"
 
 #include <lauxlib.h>
@@ -19,7 +20,8 @@ enum { ARGS_MAX = 64, OPS_MAX = 1024, KERNEL_LEN_MAX = 200 };
 static enum dtype default_type(lua_State *L, int index)
 {
 	int64_t i;
-	struct value v = lua_isinteger(L, index) ? value_of_int(lua_tointeger(L, index)) : value_of_float(lua_tonumber(L, index));
+	struct value v = lua_isinteger(L, index) ? value_of_int(lua_tointeger(L, index))
+						 : value_of_float(lua_tonumber(L, index));
 	if (!value_int(v, &i))
 		return DTYPE_F32;
 	return i >= INT32_MIN && i <= INT32_MAX ? DTYPE_I32 : DTYPE_I64;
@@ -31,7 +33,8 @@ int launch_arg(lua_State *L)
 	const struct spec *spec = handle_run_of(L)->spec;
 	int var = spec_find(spec, name);
 	if (lua_isnil(L, 2))
-		return luaL_error(L, "launch: argument %s has no value (no input, parameter or local of that name)", name);
+		return luaL_error(L, "launch: argument %s has no value (no input, parameter or local of that name)",
+				  name);
 	if (lua_type(L, 2) != LUA_TNUMBER) {
 		lua_settop(L, 2);
 		return 1;
@@ -64,7 +67,8 @@ static void add_arg(lua_State *L, const char *key, const char *what)
 		a.index = (unsigned)map;
 	} else {
 		if (typed == NULL && lua_type(L, -1) != LUA_TNUMBER)
-			luaL_error(L, "launch: %s: expected a buffer, a number or a tensor map, found %s", what, handle_describe(L, -1));
+			luaL_error(L, "launch: %s: expected a buffer, a number or a tensor map, found %s", what,
+				   handle_describe(L, -1));
 		struct handle_scalar s = typed ? *typed : handle_convert(L, -1, default_type(L, -1), what);
 		a.type = s.type;
 		a.i = s.i;
@@ -98,7 +102,8 @@ static size_t read_keys(lua_State *L, int index, const char *names[ARGS_MAX], lu
 		} else if (lua_type(L, -1) == LUA_TSTRING) {
 			names[count++] = lua_tostring(L, -1);
 		} else {
-			luaL_error(L, "launch: an argument has the key %s; expected positions and names", handle_describe(L, -1));
+			luaL_error(L, "launch: an argument has the key %s; expected positions and names",
+				   handle_describe(L, -1));
 		}
 	}
 	qsort(names, count, sizeof *names, by_text);
@@ -111,7 +116,8 @@ static void check_names(lua_State *L)
 	for (size_t k = 0; k < l->arg_count; k++) {
 		const struct plan_arg *a = &l->args[k];
 		if (a->kind == PLAN_ARG_SCALAR && a->name[0] == '\0')
-			luaL_error(L, "launch: argument %d has no name; HLSL binds by name: write {…, NAME = VALUE}", (int)k + 1);
+			luaL_error(L, "launch: argument %d has no name; HLSL binds by name: write {…, NAME = VALUE}",
+				   (int)k + 1);
 		for (size_t j = 0; j < k; j++)
 			if (a->kind == PLAN_ARG_SCALAR && strcmp(l->args[j].name, a->name) == 0)
 				luaL_error(L, "launch: two arguments are named %s", a->name);
@@ -162,7 +168,8 @@ static void read_options(lua_State *L, int index)
 	if (lua_isnoneornil(L, index))
 		return;
 	if (lua_type(L, index) != LUA_TTABLE)
-		luaL_error(L, "launch: options: expected {shared=, cluster=, cooperative=}, found %s", handle_describe(L, index));
+		luaL_error(L, "launch: options: expected {shared=, cluster=, cooperative=}, found %s",
+			   handle_describe(L, index));
 	lua_pushnil(L);
 	while (lua_next(L, index)) {
 		script_charge(L, 1);
@@ -176,7 +183,7 @@ static void read_options(lua_State *L, int index)
 			l->cooperative = lua_toboolean(L, -1);
 		else
 			luaL_error(L, "launch: no option %s%s; there are shared, cluster and cooperative", key,
-			           nearest_hint(key, known, MEM_COUNT(known), hint));
+				   nearest_hint(key, known, MEM_COUNT(known), hint));
 		lua_pop(L, 1);
 	}
 }
@@ -186,8 +193,8 @@ int launch_record(lua_State *L)
 	struct plan *plan = handle_run_of(L)->plan;
 	lua_settop(L, 5);
 	script_charge(L, 10);
-	if (lua_type(L, 1) != LUA_TSTRING || lua_rawlen(L, 1) == 0 || lua_rawlen(L, 1) > KERNEL_LEN_MAX
-	    || strlen(lua_tostring(L, 1)) != lua_rawlen(L, 1))
+	if (lua_type(L, 1) != LUA_TSTRING || lua_rawlen(L, 1) == 0 || lua_rawlen(L, 1) > KERNEL_LEN_MAX ||
+	    strlen(lua_tostring(L, 1)) != lua_rawlen(L, 1))
 		return luaL_error(L, "launch: expected the kernel's name first, found %s", handle_describe(L, 1));
 	if (plan->op_count == OPS_MAX)
 		return luaL_error(L, "launch: more than %d operations", OPS_MAX);

@@ -1,5 +1,5 @@
-/* memory: scratch, tables, memset and copy in host code; see memory.h. Used by core/context/host. Ranges are checked once for all
- * by plan_check; here only what has no meaning is refused. */
+/* memory: scratch, tables, memset and copy in host code; see memory.h. Used by core/context/host. Ranges are checked
+ * once for all by plan_check; here only what has no meaning is refused. */
 #include "core/context/memory.h"
 
 #include <lauxlib.h>
@@ -96,7 +96,8 @@ int memory_table(lua_State *L)
 		if (dtype_is_float(type))
 			dtype_store(type, (char *)b->table + k * size, s.f);
 		else
-			memcpy((char *)b->table + k * size, &s.i, size); /* little-endian, as every host and device here is */
+			memcpy((char *)b->table + k * size, &s.i,
+			       size); /* little-endian, as every host and device here is */
 	}
 	handle_push_buffer(L, index);
 	return 1;
@@ -124,8 +125,9 @@ int memory_set(lua_State *L)
 	uint64_t size = handle_run_of(L)->plan->buffers[buffer].bytes, offset = optional(L, 4, "memset: offset", 0, 0);
 	uint64_t bytes = optional(L, 3, "memset: bytes", offset < size ? size - offset : 0, 1);
 	if (bytes == 0 || bytes > size || offset > size - bytes)
-		return luaL_error(L, "memset: bytes %I at offset %I are not inside buffer %s of %I bytes", (lua_Integer)bytes,
-		                  (lua_Integer)offset, handle_run_of(L)->plan->buffers[buffer].name, (lua_Integer)size);
+		return luaL_error(L, "memset: bytes %I at offset %I are not inside buffer %s of %I bytes",
+				  (lua_Integer)bytes, (lua_Integer)offset, handle_run_of(L)->plan->buffers[buffer].name,
+				  (lua_Integer)size);
 	struct plan_op op = { .kind = PLAN_OP_MEMSET };
 	op.memset = (struct plan_memset){ .buffer = buffer, .offset = offset, .bytes = bytes, .value = value };
 	add_op(L, op);
@@ -138,15 +140,19 @@ int memory_copy(lua_State *L)
 	const struct plan_buffer *buffers = handle_run_of(L)->plan->buffers;
 	unsigned dst = handle_need_buffer(L, 1, "copy: to"), src = handle_need_buffer(L, 2, "copy: from");
 	uint64_t to = buffers[dst].bytes, from = buffers[src].bytes;
-	uint64_t to_offset = optional(L, 4, "copy: to_offset", 0, 0), from_offset = optional(L, 5, "copy: from_offset", 0, 0);
+	uint64_t to_offset = optional(L, 4, "copy: to_offset", 0, 0),
+		 from_offset = optional(L, 5, "copy: from_offset", 0, 0);
 	if (to_offset >= to || from_offset >= from)
 		return luaL_error(L, "copy: an offset is behind the end of its buffer");
 	uint64_t room = to - to_offset < from - from_offset ? to - to_offset : from - from_offset;
 	uint64_t bytes = optional(L, 3, "copy: bytes", room, 1);
 	if (bytes > room)
-		return luaL_error(L, "copy: %I bytes, but only %I are inside both buffers", (lua_Integer)bytes, (lua_Integer)room);
+		return luaL_error(L, "copy: %I bytes, but only %I are inside both buffers", (lua_Integer)bytes,
+				  (lua_Integer)room);
 	struct plan_op op = { .kind = PLAN_OP_COPY };
-	op.copy = (struct plan_copy){ .dst = dst, .src = src, .dst_offset = to_offset, .src_offset = from_offset, .bytes = bytes };
+	op.copy = (struct plan_copy){
+		.dst = dst, .src = src, .dst_offset = to_offset, .src_offset = from_offset, .bytes = bytes
+	};
 	add_op(L, op);
 	return 0;
 }

@@ -12,14 +12,14 @@
 struct token {
 	const char *at;
 	size_t len;
-	bool name;   /* an identifier or a keyword */
-	bool wrap;   /* to be rewritten */
+	bool name; /* an identifier or a keyword */
+	bool wrap; /* to be rewritten */
 };
 
 struct tokens {
 	struct token *at;
 	size_t count;
-	size_t steps;  /* taken so far by mark_*: launches nested in launches must not cost their square */
+	size_t steps; /* taken so far by mark_*: launches nested in launches must not cost their square */
 };
 
 enum { STEPS_MAX = 200000 };
@@ -79,7 +79,8 @@ static struct tokens scan(const char *s)
 			n++;
 		if (n == 0)
 			n = 1;
-		*MEM_PUSH(t.at, t.count) = (struct token){ .at = s, .len = n, .name = word && !isdigit((unsigned char)*s) };
+		*MEM_PUSH(t.at, t.count) =
+			(struct token){ .at = s, .len = n, .name = word && !isdigit((unsigned char)*s) };
 		s += n;
 	}
 	return t;
@@ -151,8 +152,8 @@ char *names_rewrite(const char *script)
 	struct tokens t = scan(script);
 	struct buf out = BUF_INIT;
 	for (size_t k = 0; k + 1 < t.count; k++)
-		if (is(&t, k, "launch") && is(&t, k + 1, "(")
-		    && (k == 0 || !(is(&t, k - 1, ".") || is(&t, k - 1, ":") || is(&t, k - 1, "function"))))
+		if (is(&t, k, "launch") && is(&t, k + 1, "(") &&
+		    (k == 0 || !(is(&t, k - 1, ".") || is(&t, k - 1, ":") || is(&t, k - 1, "function"))))
 			mark_launch(&t, k + 1);
 	const char *at = script;
 	for (size_t k = 0; k < t.count; k++) {

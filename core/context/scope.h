@@ -1,5 +1,5 @@
-/* scope: the names that the expressions of one front matter see, each with a slot in the array of values that they are evaluated
- * with. Used by core/context/{expr,set,spec}. */
+/* scope: the names that the expressions of one front matter see, each with a slot in the array of values that they
+ * are evaluated with. Used by core/context/{expr,set,spec}. */
 #ifndef PEAKD_CORE_CONTEXT_SCOPE_H
 #define PEAKD_CORE_CONTEXT_SCOPE_H
 

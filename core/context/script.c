@@ -1,8 +1,9 @@
 /* script: the sandbox around Lua; see script.h. Used by core/context/host.
  *
- * What bounds a hostile script: the parser's own limit on nesting (LUAI_MAXCCALLS), a count hook for instructions and processor time,
- * an allocator that counts live and total bytes, and C functions that charge for their loops. Lua calls nothing of ours
- * in between, so a single instruction is bounded by the largest string or table that fits into SCRIPT_MEMORY_MAX. */
+ * What bounds a hostile script: the parser's own limit on nesting (LUAI_MAXCCALLS), a count hook for instructions and
+ * processor time, an allocator that counts live and total bytes, and C functions that charge for their loops. Lua
+ * calls nothing of ours in between, so a single instruction is bounded by the largest string or table that fits into
+ * SCRIPT_MEMORY_MAX. */
 #include "core/context/script.h"
 
 #include <lauxlib.h>
@@ -24,10 +25,10 @@ struct script {
 	const char *text;      /* for quoting lines; borrowed while it runs */
 	size_t alive, traffic; /* bytes */
 	uint64_t work;
-	int64_t cpu_start;     /* thread's processor time, ns */
-	int64_t checked;       /* monotonic time of the last look at it */
+	int64_t cpu_start; /* thread's processor time, ns */
+	int64_t checked;   /* monotonic time of the last look at it */
 	enum stop stop;
-	char *why;             /* STOP_PRUNED */
+	char *why; /* STOP_PRUNED */
 };
 
 static struct script *script_of(lua_State *L)
@@ -151,7 +152,7 @@ int script_prune(lua_State *L, const char *function, const char *why)
 	char *quote = quote_line(s, line);
 	free(s->why);
 	s->why = why ? mem_fmt("%s: %s (%s, line %d)", function, why, s->name, line)
-	             : mem_fmt("%s, line %d: %s", s->name, line, quote);
+		     : mem_fmt("%s, line %d: %s", s->name, line, quote);
 	free(quote);
 	halt(L, s, STOP_PRUNED);
 	return 0;
@@ -163,12 +164,13 @@ static const char *advice(const struct script *s, const char *message)
 	const char *line_at = strchr(message, ':');
 	int line = line_at ? atoi(line_at + 1) : 0;
 	char *text = quote_line(s, line);
-	const char *found = strstr(text, "!=") ? " (write ~= in place of !=)"
-	                  : strstr(text, "&&") ? " (write and in place of &&)"
-	                  : strstr(text, "||") ? " (write or in place of ||)"
-	                  : strstr(text, "+=") || strstr(text, "-=") || strstr(text, "*=") || strstr(text, "++")
-	                    ? " (Lua has no += or ++: write x = x + 1)"
-	                  : strstr(text, "//") && strstr(message, "unexpected symbol") ? " (comments begin with --)" : "";
+	const char *found = strstr(text, "!=")   ? " (write ~= in place of !=)"
+			    : strstr(text, "&&") ? " (write and in place of &&)"
+			    : strstr(text, "||") ? " (write or in place of ||)"
+			    : strstr(text, "+=") || strstr(text, "-=") || strstr(text, "*=") || strstr(text, "++")
+				    ? " (Lua has no += or ++: write x = x + 1)"
+			    : strstr(text, "//") && strstr(message, "unexpected symbol") ? " (comments begin with --)"
+											 : "";
 	free(text);
 	return found;
 }
@@ -180,7 +182,8 @@ static int translate(struct script *s, const char *message, struct err *e)
 	if (strncmp(message, s->name, n) == 0 && message[n] == ':') {
 		int line = atoi(message + n + 1);
 		const char *rest = strchr(message + n + 1, ':');
-		return err_set(e, ERR_INPUT, "%s, line %d:%s%s", s->name, line, rest ? rest + 1 : "", advice(s, message));
+		return err_set(e, ERR_INPUT, "%s, line %d:%s%s", s->name, line, rest ? rest + 1 : "",
+			       advice(s, message));
 	}
 	return err_set(e, ERR_INPUT, "%s: %s", s->name, message);
 }
@@ -191,19 +194,20 @@ static int finish(struct script *s, int status, struct err *e)
 		return 0;
 	const char *message = lua_type(s->L, -1) == LUA_TSTRING ? lua_tostring(s->L, -1) : "an error that is no text";
 	switch (s->stop) {
-	case STOP_PRUNED:
-		return err_set(e, ERR_PRUNED, "%s", s->why);
+	case STOP_PRUNED: return err_set(e, ERR_PRUNED, "%s", s->why);
 	case STOP_WORK:
-		return err_set(e, ERR_INPUT, "%s: more than %d steps; it only describes launches and must end (an endless loop?)", s->name,
-		               SCRIPT_WORK_MAX);
+		return err_set(e, ERR_INPUT,
+			       "%s: more than %d steps; it only describes launches and must end (an endless loop?)",
+			       s->name, SCRIPT_WORK_MAX);
 	case STOP_TIME:
-		return err_set(e, ERR_INPUT, "%s: more than %d ms of processor time; it only describes launches", s->name, SCRIPT_CPU_MS);
-	case STOP_NONE:
-		break;
+		return err_set(e, ERR_INPUT, "%s: more than %d ms of processor time; it only describes launches",
+			       s->name, SCRIPT_CPU_MS);
+	case STOP_NONE: break;
 	}
 	if (status == LUA_ERRMEM)
-		return err_set(e, ERR_INPUT, "%s: more memory than a host script may use (%d MiB at once, %d MiB in total)", s->name,
-		               SCRIPT_MEMORY_MAX >> 20, SCRIPT_TRAFFIC_MAX >> 20);
+		return err_set(e, ERR_INPUT,
+			       "%s: more memory than a host script may use (%d MiB at once, %d MiB in total)", s->name,
+			       SCRIPT_MEMORY_MAX >> 20, SCRIPT_TRAFFIC_MAX >> 20);
 	return translate(s, message, e);
 }
 

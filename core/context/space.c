@@ -1,4 +1,5 @@
-/* space: valid points, sorted and addressed by number; see space.h. The enumeration itself is core/context/enumerate. */
+/* space: valid points, sorted and addressed by number; see space.h. The enumeration itself is
+ * core/context/enumerate. */
 #include "core/context/space.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ struct space {
 	size_t size_count;
 };
 
-/* --- making ----------------------------------------------------------------------------------------------------------- */
+/* --- making ------------------------------------------------------------------------------------------------------- */
 /* Stable counting sort of the numbers in `from` by one column. */
 static void sort_column(const struct space *s, size_t var, const uint32_t *from, uint32_t *to)
 {
@@ -81,7 +82,8 @@ static int check_fixed(const struct spec *spec, const struct params *fixed, stru
 {
 	for (size_t k = 0; fixed && k < fixed->count; k++)
 		if (spec_find(spec, fixed->at[k].name) < 0)
-			return err_set(e, ERR_INPUT, "kernel %s has no parameter %s to fix", spec->kernel, fixed->at[k].name);
+			return err_set(e, ERR_INPUT, "kernel %s has no parameter %s to fix", spec->kernel,
+				       fixed->at[k].name);
 	return 0;
 }
 
@@ -99,31 +101,45 @@ static struct space *finish(struct space *s)
 	return s;
 }
 
-int space_new(const struct context *ctx, const struct facts *facts, const struct params *fixed, struct space **ret_space,
-              struct err *e)
+int space_new_maybe(const struct context *ctx, const struct facts *facts, const struct params *fixed,
+		    struct space **ret_space, char **ret_why, struct err *e)
 {
 	struct space *s = space_alloc(ctx);
 	char *why = NULL;
 	int rc = check_fixed(s->spec, fixed, e);
 	if (rc == 0)
 		rc = enumerate_run(s->spec, facts, fixed, NULL, &s->points, &why, e);
-	if (rc == 0 && s->points.count == 0) {
-		char *given = fixed ? params_text(fixed) : mem_str("");
-		rc = err_set(e, ERR_INPUT, "no valid execution parameters%s%s: %s", *given ? " with " : "", given,
-		             why && *why ? why : "every set of values is empty");
-		free(given);
-	}
-	free(why);
 	if (rc < 0) {
 		space_free(s);
 		return err_wrap(e, "%s", context_file(ctx));
 	}
 	*ret_space = finish(s);
+	*ret_why = why;
 	return 0;
 }
 
+int space_new(const struct context *ctx, const struct facts *facts, const struct params *fixed,
+	      struct space **ret_space, struct err *e)
+{
+	struct space *s = NULL;
+	char *why = NULL;
+	int rc = space_new_maybe(ctx, facts, fixed, &s, &why, e);
+	if (rc == 0 && s->points.count == 0) {
+		char *given = fixed ? params_text(fixed) : mem_str("");
+		rc = err_set(e, ERR_INPUT, "%s: no valid execution parameters%s%s: %s", context_file(ctx),
+			     *given ? " with " : "", given, why && *why ? why : "every set of values is empty");
+		free(given);
+	}
+	free(why);
+	if (rc < 0)
+		space_free(s);
+	else
+		*ret_space = s;
+	return rc;
+}
+
 int space_new_check(const struct context *ctx, const struct facts *facts, const struct params *fixed,
-                    struct space **ret_space, struct err *e)
+		    struct space **ret_space, struct err *e)
 {
 	struct space *s = space_alloc(ctx);
 	int rc = check_fixed(s->spec, fixed, e);
@@ -154,7 +170,7 @@ void space_free(struct space *s)
 	free(s);
 }
 
-/* --- asking ----------------------------------------------------------------------------------------------------------- */
+/* --- asking ------------------------------------------------------------------------------------------------------- */
 size_t space_count(const struct space *s)
 {
 	return s->points.count;
@@ -243,7 +259,8 @@ static uint64_t random_below(uint64_t *state, uint64_t n)
 	return r % n;
 }
 
-/* Floyd's choice of k of n (Bentley, CACM 30(9), 1987), then a Fisher-Yates shuffle, since Floyd's order is not uniform. */
+/* Floyd's choice of k of n (Bentley, CACM 30(9), 1987), then a Fisher-Yates shuffle, since Floyd's order is not
+ * uniform. */
 size_t space_sample(const struct space *s, uint64_t seed, size_t k, size_t *ret_index)
 {
 	size_t n = s->points.count, taken = 0;

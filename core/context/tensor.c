@@ -1,5 +1,5 @@
-/* tensor: recording of CUDA tensor maps; see tensor.h. Used by core/context/host. The hardware's rules (cuTensorMapEncodeTiled in the
- * CUDA driver API) are checked by plan_check for the whole plan. */
+/* tensor: recording of CUDA tensor maps; see tensor.h. Used by core/context/host. The hardware's rules
+ * (cuTensorMapEncodeTiled in the CUDA driver API) are checked by plan_check for the whole plan. */
 #include "core/context/tensor.h"
 
 #include <lauxlib.h>
@@ -41,8 +41,9 @@ static void read_strides(lua_State *L, struct plan_map *m)
 	int64_t n[PLAN_RANK_MAX + 1];
 	unsigned count = handle_ints(L, lua_gettop(L), "tensor_map: strides", 1, INT64_C(1) << 40, PLAN_RANK_MAX, n);
 	if (count != m->rank - 1)
-		luaL_error(L, "tensor_map: strides: %d given, expected %d (bytes, for every dimension but the innermost)", (int)count,
-		           (int)m->rank - 1);
+		luaL_error(L,
+			   "tensor_map: strides: %d given, expected %d (bytes, for every dimension but the innermost)",
+			   (int)count, (int)m->rank - 1);
 	for (unsigned k = 1; k < m->rank; k++)
 		m->strides[k] = (uint64_t)n[k - 1];
 }
@@ -78,8 +79,9 @@ static void check_keys(lua_State *L)
 		while (k < MEM_COUNT(known) && strcmp(known[k], key) != 0)
 			k++;
 		if (k == MEM_COUNT(known))
-			luaL_error(L, "tensor_map: no field %s%s; there are dims, strides, box, dtype, swizzle and fill", key,
-			           nearest_hint(key, known, MEM_COUNT(known), hint));
+			luaL_error(L,
+				   "tensor_map: no field %s%s; there are dims, strides, box, dtype, swizzle and fill",
+				   key, nearest_hint(key, known, MEM_COUNT(known), hint));
 	}
 }
 
@@ -96,7 +98,8 @@ int tensor_record(lua_State *L)
 	struct handle_run *run = handle_run_of(L);
 	struct plan_map m = { .rank = 0 };
 	if (strcmp(context_backend(run->ctx), "cuda") != 0)
-		return luaL_error(L, "tensor_map: only CUDA has tensor maps; the context is for %s", context_backend(run->ctx));
+		return luaL_error(L, "tensor_map: only CUDA has tensor maps; the context is for %s",
+				  context_backend(run->ctx));
 	if (lua_type(L, 1) != LUA_TTABLE)
 		return luaL_error(L, "tensor_map: expected tensor_map{buffer, box = {…}, …}");
 	script_charge(L, 10);

@@ -1,4 +1,5 @@
-/* Element types: every 8- and 16-bit pattern survives a round trip, rounding is to nearest even, overflow and saturation. */
+/* Element types: every 8- and 16-bit pattern survives a round trip, rounding is to nearest even, overflow and
+ * saturation. */
 #include "backends/dtype.h"
 
 #include <math.h>
@@ -51,8 +52,10 @@ int main(void)
 	ok(stored(DTYPE_BF16, 1e38) > 9.9e37 && stored(DTYPE_BF16, 1.0 + 0x1p-9) == 1.0, "bf16");
 	ok(stored(DTYPE_F16, 0x1p-24) == 0x1p-24 && stored(DTYPE_F16, 0x1p-26) == 0, "subnormals");
 	ok(stored(DTYPE_F32, 0.1) == (double)0.1f && isinf(stored(DTYPE_F32, 1e300)), "f32");
-	ok(stored(DTYPE_I8, 200) == 127 && stored(DTYPE_I8, -200) == -128 && stored(DTYPE_U8, -1) == 0, "integers saturate");
-	ok(stored(DTYPE_U8, 300) == 255 && stored(DTYPE_I16, -3) == -3 && stored(DTYPE_I32, 2.5) == 2, "and round to even");
+	ok(stored(DTYPE_I8, 200) == 127 && stored(DTYPE_I8, -200) == -128 && stored(DTYPE_U8, -1) == 0,
+	   "integers saturate");
+	ok(stored(DTYPE_U8, 300) == 255 && stored(DTYPE_I16, -3) == -3 && stored(DTYPE_I32, 2.5) == 2,
+	   "and round to even");
 	ok(stored(DTYPE_I64, -0x1p63) == -0x1p63 && stored(DTYPE_U64, 1e30) == 0x1p64, "64 bits");
 	is_int(dtype_parse("int"), DTYPE_I32, "int is i32");
 	is_int(dtype_parse("half"), DTYPE_F16, "half is f16");
@@ -61,8 +64,8 @@ int main(void)
 		is_int(dtype_parse(dtype_name((enum dtype)t)), t, "%s by its name", dtype_name((enum dtype)t));
 	for (int t = DTYPE_F16; t < DTYPE_COUNT; t++) {
 		double u = dtype_roundoff((enum dtype)t);
-		ok(stored((enum dtype)t, 1 + 2 * u) == 1 + 2 * u && stored((enum dtype)t, 1 + u) == 1, "%s: u = %g is half the distance",
-		   dtype_name((enum dtype)t), u);
+		ok(stored((enum dtype)t, 1 + 2 * u) == 1 + 2 * u && stored((enum dtype)t, 1 + u) == 1,
+		   "%s: u = %g is half the distance", dtype_name((enum dtype)t), u);
 	}
 	ok(dtype_is_float(DTYPE_E4M3) && !dtype_is_float(DTYPE_U8) && !dtype_is_signed(DTYPE_U64), "kinds");
 	return tap_done();

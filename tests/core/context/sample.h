@@ -15,8 +15,10 @@
 /* A context for `backend` with these further fields (whole lines, or "") and this host code. Owned by the caller. */
 static inline char *sample_text(const char *backend, const char *fields, const char *host)
 {
-	return mem_fmt("---\nkernel: sample\nbackend: %s\ninputs:\n  n: int = {64, 128}\n  A: f32[n] = random\n  C: out f32[n]\n%s---\n"
-	               "```%s\nvoid k() {}\n```\n```lua host\n%s```\n", backend, fields, backend, host);
+	return mem_fmt("---\nkernel: sample\nbackend: %s\ninputs:\n  n: int = {64, 128}\n  A: f32[n] = random\n  C: "
+		       "out f32[n]\n%s---\n"
+		       "```%s\nvoid k() {}\n```\n```lua host\n%s```\n",
+		       backend, fields, backend, host);
 }
 
 /* The parsed context; ends the test program with the message when it does not parse. */
@@ -42,8 +44,16 @@ static inline struct context *sample_context(const char *backend, const char *fi
 /* A device as an H100-class card would describe itself. */
 static inline struct facts sample_facts(void)
 {
-	struct facts f = { .id = "cuda:0", .backend = "cuda", .name = "Sample", .arch = "sm_90a", .warp_size = 32, .max_threads = 1024,
-	                   .shared_static = 49152, .shared_optin = 232448, .max_cluster = 8, .units = 132 };
+	struct facts f = { .id = "cuda:0",
+			   .backend = "cuda",
+			   .name = "Sample",
+			   .arch = "sm_90a",
+			   .warp_size = 32,
+			   .max_threads = 1024,
+			   .shared_static = 49152,
+			   .shared_optin = 232448,
+			   .max_cluster = 8,
+			   .units = 132 };
 	return f;
 }
 

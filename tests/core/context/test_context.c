@@ -1,4 +1,5 @@
-/* Files ↔ contexts: round trips over examples/ and awkward files, identity, edits, and a table of bad files with their messages. */
+/* Files ↔ contexts: round trips over examples/ and awkward files, identity, edits, and a table of bad files with
+ * their messages. */
 #include "core/context/context.h"
 
 #include <dirent.h>
@@ -60,10 +61,13 @@ static void test_examples(void)
 }
 
 static const char awkward[] =
-	"\xEF\xBB\xBF\r\n---\r\n# heading comment\r\nbackend:   cuda   # where\r\n\r\nkernel: odd.name-2\r\noptions: -a   -b\r\n"
+	"\xEF\xBB\xBF\r\n---\r\n# heading comment\r\nbackend:   cuda   # where\r\n\r\nkernel: odd.name-2\r\noptions: "
+	"-a   -b\r\n"
 	"inputs:\r\n  # about n\r\n  A:    f32[ n,  n ; n+1 ] =  random( 0 , 2 )\r\n  n: int = {1,\t2}   # sizes\r\n"
-	"  C: inout f16[n] = zeros\r\ntune:\r\n\tBX: {1}\r\nwhere: BX > 0\r\n# trailing\r\n---\r\n\r\nSome prose\r\nin two lines.\r\n\r\n"
-	"~~~lua host\r\nlaunch('k', 1, 1, {A})   -- a comment\r\n~~~\r\nMore prose.\r\n````cuda\r\n// a fence inside\r\n```\r\nvoid k();"
+	"  C: inout f16[n] = zeros\r\ntune:\r\n\tBX: {1}\r\nwhere: BX > 0\r\n# trailing\r\n---\r\n\r\nSome prose\r\nin "
+	"two lines.\r\n\r\n"
+	"~~~lua host\r\nlaunch('k', 1, 1, {A})   -- a comment\r\n~~~\r\nMore prose.\r\n````cuda\r\n// a fence "
+	"inside\r\n```\r\nvoid k();"
 	"   \r\n````\r\n\r\nThe end.";
 
 static void test_awkward(void)
@@ -71,10 +75,14 @@ static void test_awkward(void)
 	round_trip("awkward", awkward);
 	struct context *ctx = sample_parse(awkward);
 	const char *r = context_render(ctx);
-	has_str(r, "---\n# heading comment\nbackend: cuda  # where\n\nkernel: odd.name-2\n", "comments, blank lines and order are kept");
-	has_str(r, "  # about n\n  A: f32[ n, n ; n+1 ] = random( 0 , 2 )\n  n: int = {1, 2}  # sizes\n", "white space is collapsed");
-	has_str(r, "---\n\nSome prose\nin two lines.\n\n```lua host\nlaunch('k', 1, 1, {A})   -- a comment\n```\n", "prose is kept");
-	has_str(r, "````cuda\n// a fence inside\n```\nvoid k();   \n````\n\nThe end.\n", "regions byte for byte, in a fence that is long enough");
+	has_str(r, "---\n# heading comment\nbackend: cuda  # where\n\nkernel: odd.name-2\n",
+		"comments, blank lines and order are kept");
+	has_str(r, "  # about n\n  A: f32[ n, n ; n+1 ] = random( 0 , 2 )\n  n: int = {1, 2}  # sizes\n",
+		"white space is collapsed");
+	has_str(r, "---\n\nSome prose\nin two lines.\n\n```lua host\nlaunch('k', 1, 1, {A})   -- a comment\n```\n",
+		"prose is kept");
+	has_str(r, "````cuda\n// a fence inside\n```\nvoid k();   \n````\n\nThe end.\n",
+		"regions byte for byte, in a fence that is long enough");
 	is_str(context_region(ctx, REGION_MACROS), "", "no macros");
 	const struct spec *s = context_spec(ctx);
 	ok(s->arrays[0].lo == 0 && s->arrays[0].hi == 2 && s->arrays[0].ld != NULL, "range and leading dimension");
@@ -95,10 +103,12 @@ static void test_identity(void)
 {
 	struct hash h = hash_of(SAMPLE_TUNE "where: BX > 1\n", SAMPLE_HOST);
 	is_str(hash_of("# comment\ntune:\n  BX: {16,  32}  # more\n\nwhere:\n  - BX > 1\n", SAMPLE_HOST).hex,
-	       hash_of("tune:\n  BX: {16, 32}\nwhere: BX > 1\n", SAMPLE_HOST).hex, "comments and shape of lists do not count");
+	       hash_of("tune:\n  BX: {16, 32}\nwhere: BX > 1\n", SAMPLE_HOST).hex,
+	       "comments and shape of lists do not count");
 	is_str(hash_of("where: BX > 1\n" SAMPLE_TUNE, SAMPLE_HOST).hex, h.hex, "nor the order of fields");
 	ok(strcmp(hash_of(SAMPLE_TUNE "where: BX > 2\n", SAMPLE_HOST).hex, h.hex) != 0, "constraints do");
-	ok(strcmp(hash_of(SAMPLE_TUNE "where: BX > 1\n", SAMPLE_HOST "-- x\n").hex, h.hex) != 0, "comments in regions do");
+	ok(strcmp(hash_of(SAMPLE_TUNE "where: BX > 1\n", SAMPLE_HOST "-- x\n").hex, h.hex) != 0,
+	   "comments in regions do");
 }
 
 static void test_regions(void)
@@ -108,12 +118,14 @@ static void test_regions(void)
 	is_int(context_with_region(ctx, REGION_MACROS, "#define X 1", &with, &e), 0, "macros are added");
 	is_str(context_region(with, REGION_MACROS), "#define X 1\n", "with a newline at the end");
 	is_str(context_region(with, REGION_HOST), SAMPLE_HOST, "the rest stays");
-	has_str(context_render(with), "void k() {}\n```\n```macros\n#define X 1\n```\n```lua host\n", "behind the device code");
+	has_str(context_render(with), "void k() {}\n```\n```macros\n#define X 1\n```\n```lua host\n",
+		"behind the device code");
 	ok(strcmp(context_hash(ctx)->hex, context_hash(with)->hex) != 0, "another context");
 	is_int(context_with_region(with, REGION_MACROS, "", &back, &e), 0, "and removed");
 	is_str(context_hash(back)->hex, context_hash(ctx)->hex, "the first one again");
 	context_free(back);
-	is_int(context_with_region(ctx, REGION_DEVICE, " \n", &back, &e), -ERR_INPUT, "an empty device region is refused");
+	is_int(context_with_region(ctx, REGION_DEVICE, " \n", &back, &e), -ERR_INPUT,
+	       "an empty device region is refused");
 	has_str(e.text, "sample.peak.md: device code: the region is empty", "with a message");
 	is_int(context_as_reference(ctx, &back, &e), -ERR_NOT_FOUND, "no reference fence");
 	round_trip("with macros", context_render(with));
@@ -124,8 +136,8 @@ static void test_regions(void)
 	context_free(shared);
 }
 
-static int edit(const struct context *ctx, enum context_edit_kind kind, const char *name, const char *text, struct context **ret,
-                struct err *e)
+static int edit(const struct context *ctx, enum context_edit_kind kind, const char *name, const char *text,
+		struct context **ret, struct err *e)
 {
 	struct context_edit one = { .kind = kind, .name = name, .text = text };
 	return context_with_tuning(ctx, &one, 1, ret, e);
@@ -134,15 +146,19 @@ static int edit(const struct context *ctx, enum context_edit_kind kind, const ch
 static void test_edits(void)
 {
 	struct err e = ERR_INIT;
-	struct context *ctx = sample_context("cuda", SAMPLE_TUNE "# about the constraint\nwhere: BX > 1  # why\nflops: n\n", SAMPLE_HOST);
+	struct context *ctx = sample_context(
+		"cuda", SAMPLE_TUNE "# about the constraint\nwhere: BX > 1  # why\nflops: n\n", SAMPLE_HOST);
 	struct context *next = NULL;
 	const struct context_edit edits[] = {
-		{ CONTEXT_TUNE_SET, "TILE_K", "{8, 16}" }, { CONTEXT_TUNE_SET, "BX", "{64}" }, { CONTEXT_WHERE_ADD, NULL, "TILE_K < BX" },
-		{ CONTEXT_WHERE_ADD, NULL, "TILE_K  < BX" }, { CONTEXT_REQUIRES_ADD, NULL, "n % 8 == 0" },
+		{ CONTEXT_TUNE_SET, "TILE_K", "{8, 16}" },    { CONTEXT_TUNE_SET, "BX", "{64}" },
+		{ CONTEXT_WHERE_ADD, NULL, "TILE_K < BX" },   { CONTEXT_WHERE_ADD, NULL, "TILE_K  < BX" },
+		{ CONTEXT_REQUIRES_ADD, NULL, "n % 8 == 0" },
 	};
 	is_int(context_with_tuning(ctx, edits, 5, &next, &e), 0, "edits apply %s", e.text);
-	has_str(context_render(next), "tune:\n  BX: {64}\n  TILE_K: {8, 16}\n# about the constraint\nwhere:\n  - BX > 1  # why\n"
-	        "  - TILE_K < BX\nrequires:\n  - n % 8 == 0\nflops: n\n---\n", "in their places, with comments kept");
+	has_str(context_render(next),
+		"tune:\n  BX: {64}\n  TILE_K: {8, 16}\n# about the constraint\nwhere:\n  - BX > 1  # why\n"
+		"  - TILE_K < BX\nrequires:\n  - n % 8 == 0\nflops: n\n---\n",
+		"in their places, with comments kept");
 	round_trip("edited", context_render(next));
 	struct context *less = NULL;
 	is_int(edit(next, CONTEXT_TUNE_DROP, "TILE_K", NULL, &less, &e), 0, "a parameter is dropped %s", e.text);
@@ -159,19 +175,23 @@ static void test_edits(void)
 	is_int(edit(ctx, CONTEXT_TUNE_SET, "n", "{1}", &next, &e), -ERR_INPUT, "an input's name");
 	is_int(edit(ctx, CONTEXT_TUNE_SET, "BY", "{1}\nflops: 5", &next, &e), -ERR_INPUT, "a line smuggled in");
 	is_int(edit(ctx, CONTEXT_TUNE_SET, "BY: {1}\noptions", "-x", &next, &e), -ERR_INPUT, "also by the name");
-	is_int(edit(ctx, CONTEXT_REQUIRES_ADD, NULL, "BX > 1", &next, &e), -ERR_INPUT, "requires: on a tuning parameter");
+	is_int(edit(ctx, CONTEXT_REQUIRES_ADD, NULL, "BX > 1", &next, &e), -ERR_INPUT,
+	       "requires: on a tuning parameter");
 	context_free(ctx);
 }
 
 /* Lines 1-7 of these files are the head below; `fields` starts on line 8. */
 #define HEAD "---\nkernel: k\nbackend: cuda\ninputs:\n  n: int = {64}\n  A: f32[n] = random\n  C: out f32[n]\n"
 #define TAIL "---\n```cuda\nvoid k();\n```\n```lua host\nx()\n```\n"
-static const struct bad { const char *text, *message; } bad[] = {
+static const struct bad {
+	const char *text, *message;
+} bad[] = {
 	{ "", "f:1: expected `---` before the front matter, found ``" },
 	{ "# Title\n---\n", "f:1: expected `---` before the front matter, found `# Title`" },
 	{ "---\nkernel: k\n", "f:1: the front matter is never closed" },
 	{ "---\nbackend: cuda\n" TAIL, "f:1: the front matter has no `kernel:` field" },
-	{ "---\nkernel: k\n---\n```cuda\nx\n```\n```lua host\nx\n```\n", "f:1: the front matter has no `backend:` field" },
+	{ "---\nkernel: k\n---\n```cuda\nx\n```\n```lua host\nx\n```\n",
+	  "f:1: the front matter has no `backend:` field" },
 	{ "---\nkernel: k\nbackend: metal\n---\n```macros\n```\n", "f:7: the file has no device code fence" },
 	{ "---\nkernel: k\nbackend: opencl\n" TAIL, "f:3: backend: expected cuda, hip or hlsl, found `opencl`" },
 	{ "---\nkernel: a b\nbackend: cuda\n" TAIL, "f:2: kernel: `a b`: expected a name" },
@@ -200,20 +220,31 @@ static const struct bad { const char *text, *message; } bad[] = {
 	{ HEAD "precision: fast\n" TAIL, "f:8: precision: expected strict or tensor:IN/ACC" },
 	{ HEAD "constants:\n  K: n\n" TAIL, "f:9: constants: K: `n`: no parameter" },
 	{ HEAD "constants:\n  K: 1 < 2\n" TAIL, "f:9: constants: K: `1 < 2`: a truth value" },
-	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: int = {1}\n" TAIL, "f:4: inputs: no array is declared `out` or `inout`" },
-	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: integer = {1}\n" TAIL, "f:5: inputs: n: expected a type (int, i8" },
-	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: int\n" TAIL, "f:5: inputs: n: expected `= VALUES` behind the type" },
-	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32[8] = zeros\n" TAIL, "f:5: inputs: C: an output has no fill" },
-	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32\n" TAIL, "f:5: inputs: C: expected extents in brackets" },
-	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: inout f32[8] = noise\n" TAIL, "C: expected zeros, ones, random" },
-	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: inout f32[8] = random(2,1)\n" TAIL, "C: expected random(lo, hi) with two numbers" },
-	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32[8; 9]\n" TAIL, "C: a leading dimension (`; ld`) needs two extents" },
+	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: int = {1}\n" TAIL,
+	  "f:4: inputs: no array is declared `out` or `inout`" },
+	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: integer = {1}\n" TAIL,
+	  "f:5: inputs: n: expected a type (int, i8" },
+	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: int\n" TAIL,
+	  "f:5: inputs: n: expected `= VALUES` behind the type" },
+	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32[8] = zeros\n" TAIL,
+	  "f:5: inputs: C: an output has no fill" },
+	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32\n" TAIL,
+	  "f:5: inputs: C: expected extents in brackets" },
+	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: inout f32[8] = noise\n" TAIL,
+	  "C: expected zeros, ones, random" },
+	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: inout f32[8] = random(2,1)\n" TAIL,
+	  "C: expected random(lo, hi) with two numbers" },
+	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32[8; 9]\n" TAIL,
+	  "C: a leading dimension (`; ld`) needs two extents" },
 	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32[1,2,3,4,5,6]\n" TAIL, "C: more than 5 extents" },
-	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  B.size: {5}\n  C: out f32[8]\n" TAIL, "f:5: inputs: B.size: no array B is declared" },
-	{ HEAD "---\n```cuda\nvoid k();\n```\n", "f:12: the file has no host code fence; expected one ```lua host block" },
+	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  B.size: {5}\n  C: out f32[8]\n" TAIL,
+	  "f:5: inputs: B.size: no array B is declared" },
+	{ HEAD "---\n```cuda\nvoid k();\n```\n",
+	  "f:12: the file has no host code fence; expected one ```lua host block" },
 	{ HEAD "---\n```hip\nvoid k();\n```\n", "f:9: a ```hip fence in a context for backend cuda; expected ```cuda" },
 	{ HEAD "---\n```python\n```\n", "f:9: unknown fence ```python; expected ```cuda (device code)" },
-	{ HEAD "---\n```cuda\nx\n```\n```cuda\ny\n```\n", "f:12: a second device code fence; the first begins on line 9" },
+	{ HEAD "---\n```cuda\nx\n```\n```cuda\ny\n```\n",
+	  "f:12: a second device code fence; the first begins on line 9" },
 	{ HEAD "---\n```cuda\nx\n", "f:9: the device code fence is never closed" },
 	{ HEAD "---\n```cuda\n```\n", "f:9: device code: the region is empty" },
 };
@@ -235,9 +266,10 @@ static void test_bad(void)
 static void test_size_spelling(void)
 {
 	struct err e = ERR_INIT;
-	struct context *ctx = sample_parse("---\nkernel: k\nbackend: cuda\ninputs:\n  m: int = {4, 8}\n  A: f32 = random\n  A.size: {16, 64, 99}\n"
-	                                   "  C: out f32\n  C.size: {A.size}\nwhere: A.size == m*m\n---\n```cuda\nx\n```\n```lua host\n"
-	                                   "launch('k', A.size, 1, {A, C})\n```\n");
+	struct context *ctx = sample_parse(
+		"---\nkernel: k\nbackend: cuda\ninputs:\n  m: int = {4, 8}\n  A: f32 = random\n  A.size: {16, 64, 99}\n"
+		"  C: out f32\n  C.size: {A.size}\nwhere: A.size == m*m\n---\n```cuda\nx\n```\n```lua host\n"
+		"launch('k', A.size, 1, {A, C})\n```\n");
 	struct space *s = NULL;
 	struct facts facts = sample_facts();
 	is_int(space_new(ctx, &facts, NULL, &s, &e), 0, "PEAK's A.size spelling %s", e.text);

@@ -22,7 +22,8 @@ int main(void)
 	is_str(d.text, "4 of 4 input sizes covered", "the same context covers all");
 	domain_fini(&d);
 	compare(SAMPLE_TUNE, "need(n % BX == 0)\n" SAMPLE_HOST, &d);
-	ok(d.sizes == 4 && d.covered == 2 && d.narrowed == 2 && d.declared == 0, "host code that needs multiples narrows");
+	ok(d.sizes == 4 && d.covered == 2 && d.narrowed == 2 && d.declared == 0,
+	   "host code that needs multiples narrows");
 	has_str(d.text, "2 of 4 input sizes covered; narrowed without requires: n=67 (", "and says which");
 	has_str(d.text, "host code, line 1: need(n % BX == 0))", "and why");
 	domain_fini(&d);

@@ -1,4 +1,5 @@
-/* Expressions against Lua itself: thousands of random ones must give what Lua 5.4 gives; then messages, limits and sets. */
+/* Expressions against Lua itself: thousands of random ones must give what Lua 5.4 gives; then messages, limits and
+ * sets. */
 #include "core/context/expr.h"
 
 #include <lauxlib.h>
@@ -19,9 +20,10 @@ static unsigned roll(unsigned n)
 
 static void generate(struct buf *out, int depth)
 {
-	static const char *const leaves[] = { "a", "b", "c", "d", "0", "1", "2", "3", "7", "0x10", "0.5", "2.0", "1e3", "64" };
-	static const char *const ops[] = { "+", "-", "*", "/", "//", "%", "^", "<<", ">>", "&", "|", "~", "<", "<=", ">", ">=", "==",
-	                                   "~=", "and", "or" };
+	static const char *const leaves[] = { "a", "b", "c",    "d",   "0",   "1",   "2",
+					      "3", "7", "0x10", "0.5", "2.0", "1e3", "64" };
+	static const char *const ops[] = { "+", "-", "*", "/",  "//", "%",  "^",  "<<", ">>",  "&",
+					   "|", "~", "<", "<=", ">",  ">=", "==", "~=", "and", "or" };
 	if (depth == 0 || roll(5) == 0) {
 		buf_adds(out, leaves[roll(sizeof leaves / sizeof leaves[0])]);
 		return;
@@ -49,8 +51,9 @@ static int ask_lua(lua_State *L, const char *text, struct value *ret_v)
 	int rc = luaL_dostring(L, buf_text(&code));
 	buf_fini(&code);
 	if (rc == LUA_OK)
-		*ret_v = lua_isboolean(L, -1) ? value_of_bool(lua_toboolean(L, -1))
-		       : lua_isinteger(L, -1) ? value_of_int(lua_tointeger(L, -1)) : value_of_float(lua_tonumber(L, -1));
+		*ret_v = lua_isboolean(L, -1)   ? value_of_bool(lua_toboolean(L, -1))
+			 : lua_isinteger(L, -1) ? value_of_int(lua_tointeger(L, -1))
+						: value_of_float(lua_tonumber(L, -1));
 	lua_settop(L, 0);
 	return rc == LUA_OK;
 }
@@ -113,7 +116,8 @@ static void gives(const char *text, double want)
 	int rc = expr_parse(s, text, strlen(text), &x, &e);
 	if (rc == 0)
 		rc = (int)expr_eval(x, env, &v);
-	ok(rc == 0 && (v.kind == VALUE_BOOL ? v.b == (want != 0) : value_double(v) == want), "%s = %g %s", text, want, e.text);
+	ok(rc == 0 && (v.kind == VALUE_BOOL ? v.b == (want != 0) : value_double(v) == want), "%s = %g %s", text, want,
+	   e.text);
 	expr_free(x);
 	scope_free(s);
 }
@@ -204,6 +208,7 @@ static void test_sets(void)
 	values("{1, 2", "expected '}'");
 	values("{}", "expected values, such as {16, 32, 64}");
 	values("i for i = 1", "expected `EXPR for NAME = FROM, TO");
+	values("i for i = 1,", "expected `EXPR for NAME = FROM, TO");
 	values("BX for BX = 1,2", "the loop variable BX is also the name");
 	values("i for i = 1,2,0", "the range's step is 0");
 	values("i for i = 1,10^9", "more than 4096 values");

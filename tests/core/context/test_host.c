@@ -1,4 +1,5 @@
-/* What host code records: the plan of the examples, types and names of arguments, scratch, tables, copies, maps, pruning. */
+/* What host code records: the plan of the examples, types and names of arguments, scratch, tables, copies, maps,
+ * pruning. */
 #include "core/context/host.h"
 
 #include "core/context/sample.h"
@@ -53,7 +54,7 @@ static void test_args(void)
 {
 	struct err e;
 	struct plan *p = run_host("hlsl", "constants:\n  HALF: 0.5\n",
-	                          "local m = n*2\nlaunch('k', 1, 1, {A, C, m, z=i64(7), b=HALF, a=f16(2)})\n", &e);
+				  "local m = n*2\nlaunch('k', 1, 1, {A, C, m, z=i64(7), b=HALF, a=f16(2)})\n", &e);
 	ok(p != NULL, "named arguments in HLSL %s", e.text);
 	const struct plan_launch *l = &p->ops[0].launch;
 	is_int(l->arg_count, 6, "six arguments");
@@ -84,7 +85,8 @@ static void test_args(void)
 	p = run_host("cuda", "", "launch('k', 1, 1, {A}, {shard=4})\n", &e);
 	has_str(e.text, "no option shard (did you mean shared?)", "an unknown option");
 	p = run_host("cuda", "", "launch('k', 4, 1, {A}, {shared=4096, cluster=2, cooperative=true})\n", &e);
-	ok(p && p->ops[0].launch.shared == 4096 && p->ops[0].launch.cluster[0] == 2 && p->ops[0].launch.cooperative, "options");
+	ok(p && p->ops[0].launch.shared == 4096 && p->ops[0].launch.cluster[0] == 2 && p->ops[0].launch.cooperative,
+	   "options");
 	plan_free(p);
 	p = run_host("cuda", "", "local x = 1\n", &e);
 	has_str(e.text, "launched no kernel", "host code that launches nothing");
@@ -93,14 +95,18 @@ static void test_args(void)
 static void test_memory(void)
 {
 	struct err e;
-	struct plan *p = run_host("cuda", "", "local t = alloc({f32, n, 4}, 'part')\nlocal u = alloc(100)\nlocal o = {}\n"
-	                          "for i = 1, n do o[i] = i*i end\nlocal w = table(i16, o, 'order')\nmemset(t, 0)\ncopy(u, A, 64)\n"
-	                          "launch('k', 1, 1, {A, C, t, u, w})\n", &e);
+	struct plan *p = run_host(
+		"cuda", "",
+		"local t = alloc({f32, n, 4}, 'part')\nlocal u = alloc(100)\nlocal o = {}\n"
+		"for i = 1, n do o[i] = i*i end\nlocal w = table(i16, o, 'order')\nmemset(t, 0)\ncopy(u, A, 64)\n"
+		"launch('k', 1, 1, {A, C, t, u, w})\n",
+		&e);
 	ok(p != NULL, "scratch, table, memset, copy %s", e.text);
 	is_int(p->buffer_count, 5, "five buffers");
 	is_str(p->buffers[2].name, "part", "one has the name that it was given");
 	is_str(p->buffers[3].name, "scratch1", "one is numbered");
-	ok(p->buffers[2].role == PLAN_SCRATCH && p->buffers[2].bytes == 64 * 4 * 4 && p->buffers[2].rank == 2, "typed scratch");
+	ok(p->buffers[2].role == PLAN_SCRATCH && p->buffers[2].bytes == 64 * 4 * 4 && p->buffers[2].rank == 2,
+	   "typed scratch");
 	ok(p->buffers[4].role == PLAN_TABLE && ((int16_t *)p->buffers[4].table)[63] == 4096, "the table's content");
 	is_int(p->op_count, 3, "three timed operations");
 	is_int(p->ops[0].memset.bytes, 1024, "memset covers the buffer");
@@ -110,15 +116,21 @@ static void test_memory(void)
 	has_str(e.text, "table: entry: number 300 is no i8", "a table's entry that does not fit");
 	p = run_host("cuda", "", "memset(C, 0, 1000)\n", &e);
 	has_str(e.text, "not inside buffer C of 256 bytes", "memset beyond the end");
-	p = run_host("cuda", "", "need(C.size == n and A.bytes == 4*n and A.rows == 1 and A.cols == n and A.ld == n)\n"
-	             "launch('k', device.warp_size, device.sm, {A, C})\n", &e);
-	ok(p && p->ops[0].launch.grid[0] == 32 && p->ops[0].launch.block[0] == 90, "fields of buffers and device %s", e.text);
+	p = run_host("cuda", "",
+		     "need(C.size == n and A.bytes == 4*n and A.rows == 1 and A.cols == n and A.ld == n)\n"
+		     "launch('k', device.warp_size, device.sm, {A, C})\n",
+		     &e);
+	ok(p && p->ops[0].launch.grid[0] == 32 && p->ops[0].launch.block[0] == 90, "fields of buffers and device %s",
+	   e.text);
 	plan_free(p);
-	p = run_host("cuda", "", "local t = alloc({f16, 128, 64})\nlocal m = tensor_map{t, box={64, 32}, swizzle=128, fill='nan'}\n"
-	             "launch('k', 1, 1, {m, C})\n", &e);
+	p = run_host("cuda", "",
+		     "local t = alloc({f16, 128, 64})\nlocal m = tensor_map{t, box={64, 32}, swizzle=128, fill='nan'}\n"
+		     "launch('k', 1, 1, {m, C})\n",
+		     &e);
 	ok(p != NULL, "a tensor map %s", e.text);
-	ok(p && p->maps[0].dims[0] == 64 && p->maps[0].dims[1] == 128 && p->maps[0].strides[1] == 128 && p->maps[0].fill_nan
-	   && p->ops[0].launch.args[0].kind == PLAN_ARG_MAP, "with extents and strides of its buffer");
+	ok(p && p->maps[0].dims[0] == 64 && p->maps[0].dims[1] == 128 && p->maps[0].strides[1] == 128 &&
+		   p->maps[0].fill_nan && p->ops[0].launch.args[0].kind == PLAN_ARG_MAP,
+	   "with extents and strides of its buffer");
 	plan_free(p);
 }
 

@@ -1,4 +1,5 @@
-/* Hostile host code: each ends in a clear error within 100 ms of processor time, and cannot reach what it should not. */
+/* Hostile host code: each ends in a clear error within 100 ms of processor time, and cannot reach what it should
+ * not. */
 #include "core/context/host.h"
 
 #include <time.h>
@@ -42,7 +43,8 @@ static void refuse(const char *what, const char *script, const char *message)
 }
 
 /* `unit` n times between head and tail. */
-static void refuse_long(const char *what, const char *head, const char *unit, int n, const char *tail, const char *message)
+static void refuse_long(const char *what, const char *head, const char *unit, int n, const char *tail,
+			const char *message)
 {
 	struct buf b = BUF_INIT;
 	buf_adds(&b, head);
@@ -60,8 +62,10 @@ static void test_work(void)
 	refuse("goto", "::a:: goto a\n", "more than 1000000 steps");
 	refuse("endless tail calls", "local function f() return f() end f()\n", "more than 1000000 steps");
 	refuse("recursion", "local function f(x) return 1 + f(x+1) end f(1)\n", "host code");
-	refuse("deep closures", "local f = abs\nwhile true do local g = f\n f = function() return g(1) end end\n", "host code");
-	refuse("a loop hidden in a function", "local t = {}\nfor i = 1, 60000 do t[i] = 1 end\nwhile true do table(i8, t) end\n",
+	refuse("deep closures", "local f = abs\nwhile true do local g = f\n f = function() return g(1) end end\n",
+	       "host code");
+	refuse("a loop hidden in a function",
+	       "local t = {}\nfor i = 1, 60000 do t[i] = 1 end\nwhile true do table(i8, t) end\n",
 	       "more than 1000000 steps");
 	refuse("many buffers", "while true do alloc(1) end\n", "more than 256 buffers");
 	refuse("many operations", "while true do memset(C, 0) end\n", "more than 1024 operations");
@@ -74,16 +78,20 @@ static void test_work(void)
 static void test_memory(void)
 {
 	refuse("string doubling", "local s = 'xxxxxxxx'\nwhile true do s = s .. s end\n", "more memory than");
-	refuse("string copying", "local s = 'x'\nfor i = 1, 20 do s = s .. s end\nwhile true do local t = s .. 'y' end\n",
+	refuse("string copying",
+	       "local s = 'x'\nfor i = 1, 20 do s = s .. s end\nwhile true do local t = s .. 'y' end\n",
 	       "more memory than");
-	refuse("string comparing", "local s = 'x'\nfor i = 1, 20 do s = s .. s end\nlocal a, b = s .. 'a', s .. 'b'\n"
-	       "while true do local c = a < b end\n", "host code");
+	refuse("string comparing",
+	       "local s = 'x'\nfor i = 1, 20 do s = s .. s end\nlocal a, b = s .. 'a', s .. 'b'\n"
+	       "while true do local c = a < b end\n",
+	       "host code");
 	refuse("table bomb", "local t = {}\nwhile true do t = {t, {}, {}} end\n", "more memory than");
 	refuse("array bomb", "local t, i = {}, 1\nwhile true do t[i] = i i = i + 1 end\n", "more memory than");
 	refuse("million allocations", "while true do local t = {1, 2, 3} end\n", "host code");
 	refuse("huge scratch", "alloc(2^50)\n", "out of range");
 	refuse("scratch that overflows", "alloc({f64, 2^40, 2^40})\n", "alloc: more than");
-	refuse("many tables", "local t = {}\nfor i = 1, 50000 do t[i] = i end\nwhile true do table(f64, t) end\n", "host code");
+	refuse("many tables", "local t = {}\nfor i = 1, 50000 do t[i] = i end\nwhile true do table(f64, t) end\n",
+	       "host code");
 }
 
 static void test_reach(void)
@@ -116,10 +124,12 @@ static void test_language(void)
 	refuse("cdiv by zero", "local x = cdiv(1, 0)\n", "cdiv: division by zero");
 	refuse("huge number", "launch('k', 1e308, 1, {})\n", "launch: grid: expected an integer");
 	refuse("nan", "launch('k', 0/0, 1, {})\n", "launch: grid: expected an integer");
-	refuse("number to text", "local s = 1e308 .. 1e308\nlaunch(s, 1, 1, {})\nx()\n", "attempt to call a nil value (global 'x')");
+	refuse("number to text", "local s = 1e308 .. 1e308\nlaunch(s, 1, 1, {})\nx()\n",
+	       "attempt to call a nil value (global 'x')");
 	refuse("kernel with a zero byte", "launch('a\\0b', 1, 1, {})\n", "expected the kernel's name");
 	refuse("name with a zero byte", "alloc(4, 'a\\0b')\n", "expected a name");
-	refuse("assignment operator", "local x = 1\nx += 1\n", "line 2: syntax error near '+' (Lua has no += or ++: write x = x + 1)");
+	refuse("assignment operator", "local x = 1\nx += 1\n",
+	       "line 2: syntax error near '+' (Lua has no += or ++: write x = x + 1)");
 	refuse("and", "if n > 1 && n < 3 then end\n", "(write and in place of &&)");
 	refuse_long("nested parentheses", "local x = ", "(", 10000, "1\n", "host code");
 	refuse_long("nested tables", "local x = ", "{", 10000, "1\n", "host code");

@@ -25,7 +25,8 @@ static struct context *tuned(const char *fields)
 static void test_points(void)
 {
 	struct err e;
-	struct context *ctx = tuned("tune:\n  BX: 1<<i for i = 0,10\n  BY: {1, 2, 4, BX}\nwhere:\n  - BX*BY <= 64\n  - n % BX == 0\n");
+	struct context *ctx = tuned(
+		"tune:\n  BX: 1<<i for i = 0,10\n  BY: {1, 2, 4, BX}\nwhere:\n  - BX*BY <= 64\n  - n % BX == 0\n");
 	struct space *s = make(ctx, NULL, &e);
 	size_t want = 0, seen = 0;
 	for (int n = 64; n <= 128; n *= 2)
@@ -133,7 +134,8 @@ static void test_empty(void)
 	context_free(ctx);
 	ctx = tuned("tune:\n  BX: i for i = 1,4096\n  BY: i for i = 1,4096\n");
 	s = make(ctx, NULL, &e);
-	has_str(e.text, "more than 8000000 valid points (raw product 3.36e+07); tighten where:", "a space that is too large");
+	has_str(e.text,
+		"more than 8000000 valid points (raw product 3.36e+07); tighten where:", "a space that is too large");
 	context_free(ctx);
 	ctx = tuned("tune:\n  BX: i for i = 1,4\nwhere: n // (BX-1) > 0\n");
 	s = make(ctx, NULL, &e);
@@ -142,13 +144,25 @@ static void test_empty(void)
 	context_free(ctx);
 }
 
+static void test_types(void)
+{
+	struct err e;
+	struct context *ctx = tuned(SAMPLE_TUNE "where: BX + (n == 64) > 3\n");
+	struct space *s = make(ctx, NULL, &e);
+	ok(s == NULL, "a constraint without meaning is an error");
+	has_str(e.text, "line 10: where: `BX + (n == 64) > 3` cannot be computed: arithmetic on a truth value",
+		"with its line");
+	context_free(ctx);
+}
+
 static void test_speed(void)
 {
 	struct err e;
 	/* 2 × 10^6 raw combinations as a tiled kernel has them. */
-	struct context *ctx = tuned("tune:\n  A1: i for i = 1,10\n  A2: i for i = 1,10\n  A3: i for i = 1,10\n  A4: i for i = 1,10\n"
-	                            "  A5: i for i = 1,10\n  A6: i for i = 1,10\n"
-	                            "where:\n  - A1*A2 <= 40\n  - A3*A4 % 2 == 0\n  - A5 <= A6\n  - (A1+A6)*A3 < 100\n");
+	struct context *ctx =
+		tuned("tune:\n  A1: i for i = 1,10\n  A2: i for i = 1,10\n  A3: i for i = 1,10\n  A4: i for i = 1,10\n"
+		      "  A5: i for i = 1,10\n  A6: i for i = 1,10\n"
+		      "where:\n  - A1*A2 <= 40\n  - A3*A4 % 2 == 0\n  - A5 <= A6\n  - (A1+A6)*A3 < 100\n");
 	int64_t start = clock_now();
 	struct space *s = make(ctx, NULL, &e);
 	double ms = (double)(clock_now() - start) / 1e6;
@@ -158,14 +172,17 @@ static void test_speed(void)
 	space_free(s);
 	context_free(ctx);
 	/* 10^9 raw combinations of which tight constraints leave few: the work follows what is visited. */
-	ctx = tuned("tune:\n  A1: i for i = 1,32\n  A2: i for i = 1,32\n  A3: i for i = 1,32\n  A4: i for i = 1,32\n  A5: i for i = 1,32\n"
-	            "  A6: i for i = 1,32\nwhere:\n  - A1 == A2\n  - A2 == A3\n  - A3 + A4 == 33\n  - A5 == A6\n  - A4*A5 == 32\n");
+	ctx = tuned("tune:\n  A1: i for i = 1,32\n  A2: i for i = 1,32\n  A3: i for i = 1,32\n  A4: i for i = 1,32\n  "
+		    "A5: i for i = 1,32\n"
+		    "  A6: i for i = 1,32\nwhere:\n  - A1 == A2\n  - A2 == A3\n  - A3 + A4 == 33\n  - A5 == A6\n  - "
+		    "A4*A5 == 32\n");
 	start = clock_now();
 	s = make(ctx, "n=64", &e);
 	ms = (double)(clock_now() - start) / 1e6;
 	printf("# %.3g raw, %zu valid, %llu visited: %.2f ms\n", space_raw(s), space_count(s),
 	       (unsigned long long)space_visited(s), ms);
-	ok(space_raw(s) > 1e9 && space_visited(s) < 10000 && space_count(s) == 6, "a thousand million in a few thousand visits");
+	ok(space_raw(s) > 1e9 && space_visited(s) < 10000 && space_count(s) == 6,
+	   "a thousand million in a few thousand visits");
 	space_free(s);
 	context_free(ctx);
 }
@@ -176,6 +193,7 @@ int main(void)
 	test_sample();
 	test_check();
 	test_empty();
+	test_types();
 	test_speed();
 	return tap_done();
 }
