@@ -322,6 +322,50 @@ static void test_crash(void)
 	plan_free(p);
 }
 
+/* Where descriptor `fd` of the worker leads. */
+static void leads_to(const struct sample_worker *w, int fd, char text[256])
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)w->pid, fd);
+	ssize_t n = readlink(path, text, 255);
+	text[n < 0 ? 0 : n] = '\0';
+}
+
+static void test_descriptors(const struct sample_worker *w)
+{
+	char in[256], out[256], err[256];
+	leads_to(w, 0, in);
+	leads_to(w, 1, out);
+	leads_to(w, 2, err);
+	is_str(in, "/dev/null", "nothing of the wire is left on descriptor 0");
+	is_str(out, err, "and 1 is stderr");
+}
+
+/* Minutes of work: the daemon's way out is to kill the process. */
+static void test_hang(void)
+{
+	struct sample_worker w;
+	struct facts f;
+	struct err e = ERR_INIT;
+	struct wire_frame frame;
+	struct plan *p = sample_matmul(64, 8, 8);
+	struct buf body = BUF_INIT;
+	p->ops[0].launch.grid[0] = p->ops[0].launch.grid[1] = 4096;
+	int run = start(&w, &f, &e) ? sample_load(&w, KERNEL "{ float s = 0.0; for (int i = 0; i < 60000; i++) s += A[i & 4095] * s; "
+	                                          "if (id.x < 64) C[id.x] = s; }", NULL, 0, p, &e) : -1;
+	ok(run > 0, "a kernel that never ends: %s", e.text);
+	wire_execute_encode(&(struct wire_execute){ .run = (uint32_t)run }, &body);
+	wire_send(w.fd, WIRE_EXECUTE, 99, body.data, body.len, clock_now() + CLOCK_S, &e);
+	is_int(wire_receive(w.fd, &frame, clock_now() + 300 * CLOCK_MS, -1, NULL, &e), -ERR_TIMEOUT, "the deadline passes");
+	int64_t before = clock_now();
+	kill(w.pid, SIGKILL);
+	int status = sample_worker_stop(&w);
+	ok(WIFSIGNALED(status) && clock_now() - before < 5 * CLOCK_S, "the worker is killed in %lld ms",
+	   (long long)((clock_now() - before) / CLOCK_MS));
+	buf_fini(&body);
+	plan_free(p);
+}
+
 int main(void)
 {
 	struct sample_worker w;
@@ -333,6 +377,7 @@ int main(void)
 		return tap_done();
 	}
 	printf("# %s, %s, %s, %s\n", facts.id, facts.name, facts.driver, facts.uuid);
+	test_descriptors(&w);
 	test_matmul(&w);
 	test_damage(&w);
 	test_changed_input(&w);
@@ -342,5 +387,6 @@ int main(void)
 	is_int(sample_worker_stop(&w), 0, "a worker ends well when its wire is closed");
 	test_garbage();
 	test_crash();
+	test_hang();
 	return tap_done();
 }
