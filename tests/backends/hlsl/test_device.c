@@ -1,5 +1,5 @@
-/* backends/hlsl/device: memory that the host cannot see is reached through a staging buffer. lavapipe shows all of its memory, so
- * the test hides a buffer's address. */
+/* backends/hlsl/device: memory that the host cannot see is reached through a staging buffer. lavapipe shows all of
+ * its memory, so the test hides a buffer's address. */
 #include "backends/hlsl/device.h"
 
 #include "base/mem.h"
