@@ -1,5 +1,6 @@
-/* cache: bytes by hash, the least recently used forgotten first. A device worker keeps generated inputs and reference outputs
- * in two of them, so that a tuning run neither makes nor sends the same megabytes for every configuration. */
+/* cache: bytes by hash, the least recently used forgotten first. A device worker keeps generated inputs and
+ * reference outputs in two of them, so that a tuning run neither makes nor sends the same megabytes for every
+ * configuration. */
 #ifndef PEAKD_BACKENDS_CACHE_H
 #define PEAKD_BACKENDS_CACHE_H
 

@@ -1,5 +1,6 @@
-/* compare: see compare.h. Two passes over blocks that fit the nearest cache: sums first, since the bound for a single element
- * needs the reference's root mean square; then, only if something can be wrong, the elements that are. */
+/* compare: see compare.h. Two passes over blocks that fit the nearest cache: sums first, since the bound for a
+ * single element needs the reference's root mean square; then, only if something can be wrong, the elements that
+ * are. */
 #include "backends/compare.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ struct sums {
 	uint64_t finite_refs;
 };
 
-/* --- elements as doubles ---------------------------------------------------------------------------------------------- */
+/* --- elements as doubles ------------------------------------------------------------------------------------------ */
 
 static void load(enum dtype t, const uint8_t *from, double *to, size_t n)
 {
@@ -44,9 +45,10 @@ static double distance(enum dtype t, const uint8_t *got, const uint8_t *want, do
 	return (double)(less ? y - x : x - y);
 }
 
-/* --- first pass ------------------------------------------------------------------------------------------------------- */
+/* --- first pass --------------------------------------------------------------------------------------------------- */
 
-/* Four chains, so that additions do not wait for each other; v-v is 0 for finite v only, so one test finds a block's oddities. */
+/* Four chains, so that additions do not wait for each other; v-v is 0 for finite v only, so one test finds a block's
+ * oddities. */
 static void add_block(struct sums *s, const double *got, const double *want, size_t n)
 {
 	double diff2[4] = { 0 }, ref2[4] = { 0 }, most[4] = { 0 }, odd = 0;
@@ -111,7 +113,7 @@ static struct sums first_pass(enum dtype t, const uint8_t *got, const uint8_t *w
 	return s;
 }
 
-/* --- second pass ------------------------------------------------------------------------------------------------------ */
+/* --- second pass -------------------------------------------------------------------------------------------------- */
 
 /* What one element is judged by, and where the verdicts are counted. */
 struct judge {
@@ -182,7 +184,8 @@ static void draw_map(const struct judge *j, uint64_t elements)
 }
 
 /* True when no single element can be beyond its bound, nor hold poison: the usual case, and the quick one. */
-static bool all_well(const struct judge *j, const struct sums *s, const uint8_t *got, const uint8_t *want, uint64_t elements)
+static bool all_well(const struct judge *j, const struct sums *s, const uint8_t *got, const uint8_t *want,
+                     uint64_t elements)
 {
 	if (s->odd > 0)
 		return false;

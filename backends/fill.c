@@ -1,6 +1,7 @@
-/* fill: counter-based input values; see fill.h. Element i of a stream is SplitMix64's i-th output (Steele, Lea, Flood, "Fast
- * splittable pseudorandom number generators", OOPSLA 2014; constants of its public-domain reference by S. Vigna), which is a
- * function of a counter alone. Nothing here calls libm, whose last bits differ between machines. */
+/* fill: counter-based input values; see fill.h. Element i of a stream is SplitMix64's i-th output (Steele, Lea,
+ * Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014; constants of its public-domain reference by
+ * S. Vigna), which is a function of a counter alone. Nothing here calls libm, whose last bits differ between
+ * machines. */
 #include "backends/fill.h"
 
 #include <string.h>
@@ -39,7 +40,8 @@ static inline double unit(uint64_t bits)
 	return (double)(int64_t)(bits >> 11) * 0x1p-53;
 }
 
-/* Twelve uniforms of 16 bits, less their mean, over their deviation (Irwin–Hall of order 12): integers until the last step. */
+/* Twelve uniforms of 16 bits, less their mean, over their deviation (Irwin–Hall of order 12): integers until the
+ * last step. */
 static double normal(uint64_t key, uint64_t i)
 {
 	int64_t sum = 0;

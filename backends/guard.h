@@ -1,5 +1,5 @@
-/* guard: what surrounds every buffer of a run, and what an output holds before it is written: patterns that betray a kernel
- * which writes where it must not, reads beyond an end, or leaves elements out. Called by backends/run.c. */
+/* guard: what surrounds every buffer of a run, and what an output holds before it is written: patterns that betray a
+ * kernel which writes where it must not, reads beyond an end, or leaves elements out. Called by backends/run.c. */
 #ifndef PEAKD_BACKENDS_GUARD_H
 #define PEAKD_BACKENDS_GUARD_H
 

@@ -36,7 +36,8 @@ static int sample(const struct backend *b, struct backend_run *run, uint32_t tim
 	uint64_t ns = 0;
 	int r = b->execute(run, times, cold, &ns, e);
 	if (r == 0 && ns == 0)
-		r = err_set(e, ERR_UNSUPPORTED, "the device gives no times (no timestamps, or it is emulated); measure on another one");
+		r = err_set(e, ERR_UNSUPPORTED,
+		            "the device gives no times (no timestamps, or it is emulated); measure on another one");
 	if (r == 0)
 		*ret_ns = ns;
 	return r;
@@ -60,14 +61,16 @@ static bool is_hopeless(const struct wire_measure *m, const struct wire_measured
 	return out->sample_count == want || warm_ns / 4 > m->hopeless_ns;
 }
 
-static bool is_enough(const struct wire_measure *m, const struct wire_measured *out, const struct spread *s, int64_t start)
+static bool is_enough(const struct wire_measure *m, const struct wire_measured *out, const struct spread *s,
+                      int64_t start)
 {
 	if (out->sample_count >= m->max_samples || (uint64_t)(clock_now() - start) >= m->cap_ns)
 		return true;
 	return out->sample_count >= m->min_samples && spread_rse(s) <= m->rse;
 }
 
-/* Executions that nobody counts, until caches, clocks and page tables have seen enough of them. ret_ns: of the first. */
+/* Executions that nobody counts, until caches, clocks and page tables have seen enough of them. ret_ns: of the
+ * first. */
 static int warm_up(const struct backend *b, struct backend_run *run, uint64_t *ret_ns, struct err *e)
 {
 	uint64_t ns = 0, first = 0, total;

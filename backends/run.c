@@ -1,5 +1,5 @@
-/* run: see run.h. The order of an execution is fixed: inputs, poison, red zones, launch, then outputs before anything that
- * could still change them. */
+/* run: see run.h. The order of an execution is fixed: inputs, poison, red zones, launch, then outputs before
+ * anything that could still change them. */
 #include "backends/run.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* wire_message: every message of wire.h to bytes and back; declared there. Decoders leave a message that its _fini accepts,
- * whatever the bytes were, and free it themselves when they fail. */
+/* wire_message: every message of wire.h to bytes and back; declared there. Decoders leave a message that its _fini
+ * accepts, whatever the bytes were, and free it themselves when they fail. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static void get_hash(struct wire_in *in, char to[65])
 		to[0] = '\0';
 }
 
-/* --- hello ------------------------------------------------------------------------------------------------------------ */
+/* --- hello -------------------------------------------------------------------------------------------------------- */
 
 void wire_hello_encode(const struct wire_hello *m, struct buf *out)
 {
@@ -53,7 +53,8 @@ int wire_hello_decode(struct wire_in *in, struct wire_hello *ret_m, struct err *
 	if (wire_end(in, "hello", e) < 0)
 		return -ERR_NETWORK;
 	if (m.version != WIRE_VERSION)
-		return err_set(e, ERR_NETWORK, "the worker speaks wire version %u, this daemon %d; install the same peakd on both",
+		return err_set(e, ERR_NETWORK,
+		               "the worker speaks wire version %u, this daemon %d; install the same peakd on both",
 		               m.version, WIRE_VERSION);
 	*ret_m = m;
 	return 0;
@@ -64,7 +65,7 @@ void wire_hello_fini(struct wire_hello *m)
 	*m = (struct wire_hello){ 0 };
 }
 
-/* --- compile ---------------------------------------------------------------------------------------------------------- */
+/* --- compile ------------------------------------------------------------------------------------------------------ */
 
 void wire_compile_encode(const struct wire_compile *m, struct buf *out)
 {
@@ -188,7 +189,7 @@ void wire_compiled_fini(struct wire_compiled *m)
 	*m = (struct wire_compiled){ 0 };
 }
 
-/* --- prepare ---------------------------------------------------------------------------------------------------------- */
+/* --- prepare ------------------------------------------------------------------------------------------------------ */
 
 void wire_prepare_encode(const struct wire_prepare *m, struct buf *out)
 {
@@ -237,7 +238,7 @@ void wire_prepared_fini(struct wire_prepared *m)
 	*m = (struct wire_prepared){ 0 };
 }
 
-/* --- execute ---------------------------------------------------------------------------------------------------------- */
+/* --- execute ------------------------------------------------------------------------------------------------------ */
 
 void wire_execute_encode(const struct wire_execute *m, struct buf *out)
 {
@@ -316,7 +317,7 @@ void wire_output_fini(struct wire_output *m)
 	*m = (struct wire_output){ 0 };
 }
 
-/* --- compare ---------------------------------------------------------------------------------------------------------- */
+/* --- compare ------------------------------------------------------------------------------------------------------ */
 
 void wire_compare_encode(const struct wire_compare *m, struct buf *out)
 {
@@ -413,7 +414,7 @@ void wire_compared_fini(struct wire_compared *m)
 	*m = (struct wire_compared){ 0 };
 }
 
-/* --- measure ---------------------------------------------------------------------------------------------------------- */
+/* --- measure ------------------------------------------------------------------------------------------------------ */
 
 void wire_measure_encode(const struct wire_measure *m, struct buf *out)
 {

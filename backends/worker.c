@@ -1,5 +1,6 @@
-/* worker: the serving loop of `peakd worker`; see worker.h. One thread, one request at a time, one function per request; what a
- * request may do to this process (crash, hang, print) is the daemon's to expect: it holds the deadline. */
+/* worker: the serving loop of `peakd worker`; see worker.h. One thread, one request at a time, one function per
+ * request; what a request may do to this process (crash, hang, print) is the daemon's to expect: it holds the
+ * deadline. */
 #include "backends/worker.h"
 
 #include <errno.h>
@@ -68,7 +69,7 @@ static bool is_number(const char *text, uint32_t *ret_number)
 	return true;
 }
 
-/* --- devices ---------------------------------------------------------------------------------------------------------- */
+/* --- devices ------------------------------------------------------------------------------------------------------ */
 
 static int serve_ping(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
 {
@@ -125,7 +126,8 @@ static int find_facts(const struct backend *b, uint32_t index, struct facts *ret
 	int r = b->devices(&facts, &count, e);
 	if (r < 0)
 		return r;
-	r = index < count ? 0 : err_set(e, ERR_UNSUPPORTED, "device %s:%u does not exist, there are %zu; see `peakd devices`",
+	r = index < count ? 0 : err_set(e, ERR_UNSUPPORTED,
+	                                "device %s:%u does not exist, there are %zu; see `peakd devices`",
 	                                b->name, index, count);
 	if (r == 0)
 		*ret_facts = facts[index];
@@ -163,7 +165,7 @@ static int serve_open(struct worker *w, struct wire_in *in, struct buf *out, str
 	return r;
 }
 
-/* --- compile ---------------------------------------------------------------------------------------------------------- */
+/* --- compile ------------------------------------------------------------------------------------------------------ */
 
 static int serve_compile(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
 {
@@ -185,7 +187,7 @@ static int serve_compile(struct worker *w, struct wire_in *in, struct buf *out, 
 	return r;
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------------------- */
+/* --- runs --------------------------------------------------------------------------------------------------------- */
 
 static int find_run(struct worker *w, uint32_t number, struct run **ret_run, struct err *e)
 {
@@ -253,7 +255,8 @@ static int serve_output(struct worker *w, struct wire_in *in, struct buf *out, s
 	    run_output(run, request.output, &bytes, &len, &buffer, e) < 0)
 		return -(int)e->code;
 	if (len + 8 > WIRE_BODY_MAX)
-		return err_set(e, ERR_UNSUPPORTED, "output %s has %zu bytes, more than the wire carries at once", buffer->name, len);
+		return err_set(e, ERR_UNSUPPORTED, "output %s has %zu bytes, more than the wire carries at once", buffer->name,
+		               len);
 	wire_put_bytes(out, bytes, len);
 	return 0;
 }
@@ -330,7 +333,7 @@ static int serve_release(struct worker *w, struct wire_in *in, struct buf *out, 
 	return 0;
 }
 
-/* --- the loop --------------------------------------------------------------------------------------------------------- */
+/* --- the loop ----------------------------------------------------------------------------------------------------- */
 
 static const serve_fn serve_table[] = {
 	[WIRE_PING] = serve_ping, [WIRE_DEVICES] = serve_devices, [WIRE_COMPILE] = serve_compile, [WIRE_OPEN] = serve_open,
@@ -351,7 +354,8 @@ static bool answer(struct worker *w, const struct wire_frame *frame)
 		buf_clear(&body);
 		wire_failed_encode(&e, &body);
 	}
-	int sent = wire_send(w->out, r < 0 ? WIRE_FAILED : frame->type, frame->id, buf_text(&body), body.len, CLOCK_NEVER, NULL);
+	int sent = wire_send(w->out, r < 0 ? WIRE_FAILED : frame->type, frame->id, buf_text(&body), body.len, CLOCK_NEVER,
+	                     NULL);
 	buf_fini(&body);
 	return sent == 0 && r != -ERR_CRASH;
 }

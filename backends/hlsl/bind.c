@@ -35,7 +35,8 @@ const char *hlsl_bind_name(const struct plan *plan, const struct plan_arg *arg)
 	return arg->kind == PLAN_ARG_BUFFER ? plan->buffers[arg->index].name : "";
 }
 
-static const struct plan_arg *find_exact(const struct plan *plan, const struct plan_launch *launch, const char *name, size_t n)
+static const struct plan_arg *find_exact(const struct plan *plan, const struct plan_launch *launch, const char *name,
+                                         size_t n)
 {
 	for (size_t i = 0; i < launch->arg_count; i++) {
 		const char *is = hlsl_bind_name(plan, &launch->args[i]);
@@ -57,7 +58,7 @@ const struct plan_arg *hlsl_bind_find(const struct plan *plan, const struct plan
 	return found;
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------------ */
+/* --- names -------------------------------------------------------------------------------------------------------- */
 
 static bool is_identifier(const char *s)
 {
@@ -71,7 +72,8 @@ static bool is_identifier(const char *s)
 static int add_name(struct names *names, struct name n, struct err *e)
 {
 	if (!is_identifier(n.is))
-		return err_set(e, ERR_INPUT, "HLSL binds arguments by name, and \"%s\" is none: pass variables with names of letters, "
+		return err_set(e, ERR_INPUT,
+		               "HLSL binds arguments by name, and \"%s\" is none: pass variables with names of letters, "
 		               "digits and _, not expressions", n.is);
 	for (size_t i = 0; i < names->count; i++) {
 		struct name *old = &names->list[i];
@@ -103,7 +105,7 @@ static int add_launch(const struct plan *plan, const struct plan_launch *l, stru
 	return 0;
 }
 
-/* --- declarations ----------------------------------------------------------------------------------------------------- */
+/* --- declarations ------------------------------------------------------------------------------------------------- */
 
 static bool is_word(char c)
 {

@@ -1,6 +1,6 @@
-/* bind: how HLSL code sees a plan. Every buffer argument becomes a global by its name, every scalar a member of one push-constant
- * block; the text that declares them goes before the macros. Called by compile.c (names in, text out) and kernel.c (names of
- * a module's bindings back to buffers).
+/* bind: how HLSL code sees a plan. Every buffer argument becomes a global by its name, every scalar a member of one
+ * push-constant block; the text that declares them goes before the macros. Called by compile.c (names in, text out)
+ * and kernel.c (names of a module's bindings back to buffers).
  *
  *   f32, f64, i32, u32   NAME is a StructuredBuffer of float, double, int, uint; RWStructuredBuffer when it may be written
  *   f16                  NAME is a StructuredBuffer<half>; `half` and min16float are then true 16-bit types everywhere
@@ -20,10 +20,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Appends the declarations; ret_half: the code needs true 16-bit types. -ERR_INPUT for arguments that cannot be bound by
- * name (no name, no identifier, one name for two types). */
+/* Appends the declarations; ret_half: the code needs true 16-bit types. -ERR_INPUT for arguments that cannot be
+ * bound by name (no name, no identifier, one name for two types). */
 int hlsl_bind_declare(const struct wire_compile *request, struct buf *out, bool *ret_half, struct err *e);
-/* The argument of this launch that the global `name` belongs to (itself or one of its views); NULL when there is none. */
+/* The argument of this launch that the global `name` belongs to (itself or one of its views); NULL when there is
+ * none. */
 const struct plan_arg *hlsl_bind_find(const struct plan *plan, const struct plan_launch *launch, const char *name);
 /* An argument's name: its own, or its buffer's. */
 const char *hlsl_bind_name(const struct plan *plan, const struct plan_arg *arg);

@@ -1,5 +1,5 @@
-/* compile: see compile.h. Every kernel is compiled from the same text with another entry point; glslang then drops what that
- * entry point does not reach, so what is left in its module is what it uses. */
+/* compile: see compile.h. Every kernel is compiled from the same text with another entry point; glslang then drops
+ * what that entry point does not reach, so what is left in its module is what it uses. */
 #include "backends/hlsl/compile.h"
 
 #include <stdlib.h>
@@ -26,14 +26,15 @@ static int assemble(const struct wire_compile *request, struct buf *out, bool *r
 	return 0;
 }
 
-/* --- the front end's text --------------------------------------------------------------------------------------------- */
+/* --- the front end's text ----------------------------------------------------------------------------------------- */
 
 static bool starts(const char *s, const char *with)
 {
 	return strncmp(s, with, strlen(with)) == 0;
 }
 
-/* Lines that tell nothing beyond the others, or what the parser says when it gives up on a line it has already reported. */
+/* Lines that tell nothing beyond the others, or what the parser says when it gives up on a line it has already
+ * reported. */
 static bool is_noise(const char *line)
 {
 	static const char *const noise[] = { "compilation errors", "HLSL parsing failed", "'declaration' : Expected",
@@ -78,10 +79,10 @@ static int refused(const char *kernel, const char *log, struct err *e)
 	return r;
 }
 
-/* --- kernels ---------------------------------------------------------------------------------------------------------- */
+/* --- kernels ------------------------------------------------------------------------------------------------------ */
 
-static int compile_kernel(const char *source, const char *name, bool half, struct module_kernel *ret_kernel, struct buf *log,
-                          struct err *e)
+static int compile_kernel(const char *source, const char *name, bool half, struct module_kernel *ret_kernel,
+                          struct buf *log, struct err *e)
 {
 	struct glslang_output o;
 	bool good = hlsl_glslang(source, name, half, &o);
@@ -104,8 +105,8 @@ static int compile_kernel(const char *source, const char *name, bool half, struc
 }
 
 /* Compiles what is launched and not yet there; checks the launch in any case. */
-static int compile_launch(const struct wire_compile *request, const struct plan_launch *launch, const char *source, bool half,
-                          struct module *module, struct wire_compiled *out, struct buf *log, struct err *e)
+static int compile_launch(const struct wire_compile *request, const struct plan_launch *launch, const char *source,
+                          bool half, struct module *module, struct wire_compiled *out, struct buf *log, struct err *e)
 {
 	const struct module_kernel *k = hlsl_module_find(module, launch->kernel);
 	struct spirv s;

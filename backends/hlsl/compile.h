@@ -5,8 +5,9 @@
 #include "backends/wire.h"
 #include "base/err.h"
 
-/* As struct backend's compile. Defines go first, then the arguments' declarations (bind.h), macros, device code. Checks every
- * launch against its kernel: numthreads, and that all bindings and scalars it uses are passed (-ERR_INPUT). */
+/* As struct backend's compile. Defines go first, then the arguments' declarations (bind.h), macros, device code.
+ * Checks every launch against its kernel: numthreads, and that all bindings and scalars it uses are passed
+ * (-ERR_INPUT). */
 int hlsl_compile(const struct wire_compile *request, struct wire_compiled *ret_compiled, struct err *e);
 
 #endif

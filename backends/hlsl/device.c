@@ -78,7 +78,8 @@ static int make_device(struct backend_device *d, uint32_t family, struct err *e)
 	choose_features(d, &f, small);
 	VkDeviceQueueCreateInfo queue = { .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueFamilyIndex = family,
 	                                  .queueCount = 1, .pQueuePriorities = &priority };
-	VkDeviceCreateInfo info = { .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &f.all, .queueCreateInfoCount = 1,
+	VkDeviceCreateInfo info = { .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &f.all,
+	                            .queueCreateInfoCount = 1,
 	                            .pQueueCreateInfos = &queue, .enabledExtensionCount = small,
 	                            .ppEnabledExtensionNames = &small_types };
 	VkResult result = d->vk.CreateDevice(d->physical, &info, NULL, &d->handle);
@@ -95,7 +96,8 @@ static int make_objects(struct backend_device *d, uint32_t family, uint32_t bits
 	VkResult result = d->vk.CreateCommandPool(d->handle, &pool, NULL, &d->pool);
 	if (result != VK_SUCCESS)
 		return hlsl_library_failed(result, "vkCreateCommandPool", e);
-	VkCommandBufferAllocateInfo commands = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = d->pool,
+	VkCommandBufferAllocateInfo commands = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+	                                         .commandPool = d->pool,
 	                                         .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1 };
 	result = d->vk.AllocateCommandBuffers(d->handle, &commands, &d->commands);
 	if (result != VK_SUCCESS)
@@ -170,13 +172,15 @@ int hlsl_device_begin(struct backend_device *d, struct err *e)
 	return result == VK_SUCCESS ? 0 : hlsl_library_failed(result, "vkBeginCommandBuffer", e);
 }
 
-/* Waits without a limit: the daemon ends this process at its deadline, and a timed-out device could not be closed anyway. */
+/* Waits without a limit: the daemon ends this process at its deadline, and a timed-out device could not be closed
+ * anyway. */
 int hlsl_device_submit(struct backend_device *d, struct err *e)
 {
 	VkResult result = d->vk.EndCommandBuffer(d->commands);
 	if (result != VK_SUCCESS)
 		return hlsl_library_failed(result, "vkEndCommandBuffer", e);
-	VkSubmitInfo info = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &d->commands };
+	VkSubmitInfo info = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1,
+	                      .pCommandBuffers = &d->commands };
 	result = d->vk.QueueSubmit(d->queue, 1, &info, d->fence);
 	if (result != VK_SUCCESS)
 		return hlsl_library_failed(result, "vkQueueSubmit", e);

@@ -1,4 +1,5 @@
-/* device: one opened Vulkan device with its queue and one command buffer, and buffers on it. Used by run.c and kernel.c. */
+/* device: one opened Vulkan device with its queue and one command buffer, and buffers on it. Used by run.c and
+ * kernel.c. */
 #ifndef PEAKD_BACKENDS_HLSL_DEVICE_H
 #define PEAKD_BACKENDS_HLSL_DEVICE_H
 
@@ -45,11 +46,13 @@ int hlsl_device_submit(struct backend_device *d, struct err *e);
 void hlsl_device_barrier(struct backend_device *d);
 
 /* visible: the host must see it. */
-int hlsl_device_buffer_new(struct backend_device *d, uint64_t bytes, bool visible, struct device_buffer **ret_buffer, struct err *e);
+int hlsl_device_buffer_new(struct backend_device *d, uint64_t bytes, bool visible, struct device_buffer **ret_buffer,
+                           struct err *e);
 void hlsl_device_buffer_free(struct backend_device *d, struct device_buffer *b);
-int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_t offset, const void *from, size_t bytes,
-                 struct err *e);
-int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *to, size_t bytes, struct err *e);
+int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_t offset, const void *from,
+                      size_t bytes, struct err *e);
+int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *to, size_t bytes,
+                     struct err *e);
 /* The buffer that empties the caches when it is filled: 64 MiB beside a CPU, 256 MiB on a GPU. */
 int hlsl_device_flush_buffer(struct backend_device *d, struct device_buffer **ret_buffer, struct err *e);
 

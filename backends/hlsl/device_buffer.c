@@ -60,7 +60,8 @@ static int allocate(struct backend_device *d, struct device_buffer *b, bool visi
 	return result == VK_SUCCESS ? 0 : hlsl_library_failed(result, "vkMapMemory", e);
 }
 
-int hlsl_device_buffer_new(struct backend_device *d, uint64_t bytes, bool visible, struct device_buffer **ret_buffer, struct err *e)
+int hlsl_device_buffer_new(struct backend_device *d, uint64_t bytes, bool visible, struct device_buffer **ret_buffer,
+                           struct err *e)
 {
 	struct device_buffer *b = MEM_NEW(struct device_buffer);
 	b->bytes = bytes;
@@ -98,8 +99,8 @@ static int copy(struct backend_device *d, struct device_buffer *to, uint64_t to_
 	return hlsl_device_submit(d, e);
 }
 
-int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_t offset, const void *from, size_t bytes,
-                 struct err *e)
+int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_t offset, const void *from,
+                      size_t bytes, struct err *e)
 {
 	if (b->host) {
 		memcpy(b->host + offset, from, bytes);
@@ -114,7 +115,8 @@ int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_
 	return r;
 }
 
-int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *to, size_t bytes, struct err *e)
+int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *to, size_t bytes,
+                     struct err *e)
 {
 	if (b->host) {
 		memcpy(to, b->host + offset, bytes);

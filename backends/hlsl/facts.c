@@ -47,7 +47,8 @@ static void describe_device(const struct library *lib, VkPhysicalDevice device, 
 	};
 	snprintf(f->id, sizeof f->id, "hlsl:%u", index);
 	snprintf(f->name, sizeof f->name, "%.*s", FACTS_TEXT - 1, p->deviceName);
-	snprintf(f->driver, sizeof f->driver, "%.40s %.40s, %.30s", driver.driverName, driver.driverInfo, hlsl_glslang_name());
+	snprintf(f->driver, sizeof f->driver, "%.40s %.40s, %.30s", driver.driverName, driver.driverInfo,
+	         hlsl_glslang_name());
 	write_uuid(id.deviceUUID, index, f->uuid);
 	memcpy(f->max_block, p->limits.maxComputeWorkGroupSize, sizeof f->max_block);
 	memcpy(f->max_grid, p->limits.maxComputeWorkGroupCount, sizeof f->max_grid);
@@ -76,7 +77,8 @@ int hlsl_facts_devices(struct facts **ret_facts, size_t *ret_count, struct err *
 int hlsl_facts_describe(const char *arch, struct facts *ret_facts, struct err *e)
 {
 	if (strcmp(arch, FACTS_ARCH) != 0)
-		return err_set(e, ERR_UNSUPPORTED, "hlsl:%s is no architecture; hlsl compiles for hlsl:%s and runs on hlsl:0, hlsl:1, …",
+		return err_set(e, ERR_UNSUPPORTED,
+		               "hlsl:%s is no architecture; hlsl compiles for hlsl:%s and runs on hlsl:0, hlsl:1, …",
 		               arch, FACTS_ARCH);
 	*ret_facts = (struct facts){
 		.id = "hlsl:" FACTS_ARCH, .backend = "hlsl", .name = "any Vulkan 1.1 device", .arch = FACTS_ARCH,

@@ -1,5 +1,6 @@
-/* glslang: see glslang.h. The library comes without run-time types, so UBSan builds of this file need -fno-sanitize=vptr. No
- * exception leaves this file: glslang is built without them, and bad_alloc ends the process as everywhere else. */
+/* glslang: see glslang.h. The library comes without run-time types, so UBSan builds of this file need
+ * -fno-sanitize=vptr. No exception leaves this file: glslang is built without them, and bad_alloc ends the process
+ * as everywhere else. */
 #include "backends/hlsl/glslang.h"
 
 #include <cstdio>
@@ -71,7 +72,8 @@ const char *hlsl_glslang_name(void)
 {
 	static const struct text {
 		char is[64];
-		text() { snprintf(is, sizeof is, "glslang %d.%d.%d", GLSLANG_VERSION_MAJOR, GLSLANG_VERSION_MINOR, GLSLANG_VERSION_PATCH); }
+		text() { snprintf(is, sizeof is, "glslang %d.%d.%d", GLSLANG_VERSION_MAJOR, GLSLANG_VERSION_MINOR,
+		                  GLSLANG_VERSION_PATCH); }
 	} name;
 	return name.is;
 }

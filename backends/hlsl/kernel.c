@@ -20,7 +20,7 @@ struct kernel {
 	uint32_t scalar_bytes;
 };
 
-/* --- checks ----------------------------------------------------------------------------------------------------------- */
+/* --- checks ------------------------------------------------------------------------------------------------------- */
 
 static int check_geometry(const struct plan_launch *l, const struct spirv *s, struct err *e)
 {
@@ -29,9 +29,11 @@ static int check_geometry(const struct plan_launch *l, const struct spirv *s, st
 		               "[numthreads(%u, %u, %u)]; make them the same", l->kernel, l->block[0], l->block[1], l->block[2],
 		               s->block[0], s->block[1], s->block[2]);
 	if (l->cluster[0] != 1 || l->cluster[1] != 1 || l->cluster[2] != 1 || l->cooperative)
-		return err_set(e, ERR_INPUT, "launch of %s: HLSL has no cluster and no cooperative launches; leave them out", l->kernel);
+		return err_set(e, ERR_INPUT, "launch of %s: HLSL has no cluster and no cooperative launches; leave them out",
+		               l->kernel);
 	if (l->shared)
-		return err_set(e, ERR_INPUT, "launch of %s: HLSL has no dynamic shared memory (%u bytes asked for); declare groupshared "
+		return err_set(e, ERR_INPUT,
+		               "launch of %s: HLSL has no dynamic shared memory (%u bytes asked for); declare groupshared "
 		               "arrays", l->kernel, l->shared);
 	return 0;
 }
@@ -42,17 +44,20 @@ static int check_bindings(const struct plan *plan, const struct plan_launch *l, 
 		const struct spirv_binding *b = &s->bindings[i];
 		const struct plan_arg *a = hlsl_bind_find(plan, l, b->name);
 		if (!b->storage || b->set != 0)
-			return err_set(e, ERR_INPUT, "kernel %s has a resource %s that is no buffer of the plan; only buffers and scalars "
+			return err_set(e, ERR_INPUT,
+			               "kernel %s has a resource %s that is no buffer of the plan; only buffers and scalars "
 			               "that the launch passes exist", l->kernel, b->name);
 		if (a == NULL || a->kind != PLAN_ARG_BUFFER)
-			return err_set(e, ERR_INPUT, "kernel %s uses the buffer %s, which its launch does not pass; add it to the launch's "
+			return err_set(e, ERR_INPUT,
+			               "kernel %s uses the buffer %s, which its launch does not pass; add it to the launch's "
 			               "arguments", l->kernel, b->name);
 	}
 	for (size_t i = 0; i < s->member_count; i++) {
 		const struct spirv_member *m = &s->members[i];
 		const struct plan_arg *a = hlsl_bind_find(plan, l, m->name);
 		if (m->used && (a == NULL || a->kind != PLAN_ARG_SCALAR || m->bits < 32))
-			return err_set(e, ERR_INPUT, "kernel %s uses the scalar %s, which its launch does not pass; add it to the launch's "
+			return err_set(e, ERR_INPUT,
+			               "kernel %s uses the scalar %s, which its launch does not pass; add it to the launch's "
 			               "arguments", l->kernel, m->name);
 	}
 	return 0;
@@ -66,13 +71,15 @@ int hlsl_kernel_fits(const struct plan *plan, const struct plan_launch *launch, 
 
 static int over(const char *kernel, const char *what, uint64_t asked, uint64_t allowed, struct err *e)
 {
-	return err_set(e, ERR_PRUNED, "launch of %s: %s is %llu, the device allows %llu", kernel, what, (unsigned long long)asked,
-	               (unsigned long long)allowed);
+	return err_set(e, ERR_PRUNED, "launch of %s: %s is %llu, the device allows %llu", kernel, what,
+	               (unsigned long long)asked, (unsigned long long)allowed);
 }
 
-static int check_limits(const struct backend_device *d, const struct plan_launch *l, const struct spirv *s, struct err *e)
+static int check_limits(const struct backend_device *d, const struct plan_launch *l, const struct spirv *s,
+                        struct err *e)
 {
-	static const char *const blocks[] = { "block x", "block y", "block z" }, *const grids[] = { "grid x", "grid y", "grid z" };
+	static const char *const blocks[] = { "block x", "block y", "block z" };
+	static const char *const grids[] = { "grid x", "grid y", "grid z" };
 	const VkPhysicalDeviceLimits *most = &d->limits;
 	uint64_t threads = 1;
 	for (int i = 0; i < 3; i++) {
@@ -87,7 +94,8 @@ static int check_limits(const struct backend_device *d, const struct plan_launch
 	if (s->shared > most->maxComputeSharedMemorySize)
 		return over(l->kernel, "groupshared memory in bytes", s->shared, most->maxComputeSharedMemorySize, e);
 	if (s->binding_count > most->maxPerStageDescriptorStorageBuffers)
-		return over(l->kernel, "the number of buffers and views", s->binding_count, most->maxPerStageDescriptorStorageBuffers, e);
+		return over(l->kernel, "the number of buffers and views", s->binding_count,
+		            most->maxPerStageDescriptorStorageBuffers, e);
 	return 0;
 }
 
@@ -103,11 +111,12 @@ static int check_capabilities(const struct backend_device *d, const char *kernel
 	for (size_t i = 0; i < s->capability_count; i++)
 		for (size_t k = 0; k < MEM_COUNT(optional); k++)
 			if (s->capabilities[i] == optional[k].capability && !optional[k].there)
-				return err_set(e, ERR_PRUNED, "kernel %s needs %s, which the device does not have", kernel, optional[k].what);
+				return err_set(e, ERR_PRUNED, "kernel %s needs %s, which the device does not have", kernel,
+				               optional[k].what);
 	return 0;
 }
 
-/* --- Vulkan objects --------------------------------------------------------------------------------------------------- */
+/* --- Vulkan objects ----------------------------------------------------------------------------------------------- */
 
 static int make_layouts(struct backend_device *d, struct kernel *k, const struct spirv *s, struct err *e)
 {
@@ -147,9 +156,10 @@ static int make_pipeline(struct backend_device *d, struct kernel *k, const struc
 	return result == VK_SUCCESS ? 0 : hlsl_library_failed(result, "vkCreateComputePipelines", e);
 }
 
-/* A binding covers its buffer and the red zone behind it: drivers that check bounds would else hide what the zone is for. */
-static int make_set(struct backend_device *d, struct kernel *k, const struct plan *plan, const struct plan_launch *launch,
-                    struct device_buffer *const *buffers, const struct spirv *s, struct err *e)
+/* A binding covers its buffer and the red zone behind it: drivers that check bounds would else hide what the zone is
+ * for. */
+static int make_set(struct backend_device *d, struct kernel *k, const struct plan *plan,
+                    const struct plan_launch *launch, struct device_buffer *const *buffers, const struct spirv *s, struct err *e)
 {
 	uint32_t count = (uint32_t)s->binding_count;
 	VkDescriptorPoolSize size = { .type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = count ? count : 1 };
@@ -158,7 +168,8 @@ static int make_set(struct backend_device *d, struct kernel *k, const struct pla
 	VkResult result = d->vk.CreateDescriptorPool(d->handle, &pool, NULL, &k->pool);
 	if (result != VK_SUCCESS)
 		return hlsl_library_failed(result, "vkCreateDescriptorPool", e);
-	VkDescriptorSetAllocateInfo info = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = k->pool,
+	VkDescriptorSetAllocateInfo info = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+	                                     .descriptorPool = k->pool,
 	                                     .descriptorSetCount = 1, .pSetLayouts = &k->set_layout };
 	result = d->vk.AllocateDescriptorSets(d->handle, &info, &k->set);
 	if (result != VK_SUCCESS)
@@ -169,7 +180,8 @@ static int make_set(struct backend_device *d, struct kernel *k, const struct pla
 		VkDescriptorBufferInfo where = { .buffer = b->handle, .offset = BACKEND_RED_ZONE,
 		                                 .range = b->bytes - BACKEND_RED_ZONE };
 		if (where.range > d->limits.maxStorageBufferRange)
-			return over(launch->kernel, "the size of a buffer in bytes", where.range, d->limits.maxStorageBufferRange, e);
+			return over(launch->kernel, "the size of a buffer in bytes", where.range, d->limits.maxStorageBufferRange,
+			            e);
 		VkWriteDescriptorSet write = { .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = k->set,
 		                               .dstBinding = s->bindings[i].binding, .descriptorCount = 1,
 		                               .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &where };
@@ -178,7 +190,7 @@ static int make_set(struct backend_device *d, struct kernel *k, const struct pla
 	return 0;
 }
 
-/* --- scalars ---------------------------------------------------------------------------------------------------------- */
+/* --- scalars ------------------------------------------------------------------------------------------------------ */
 
 static void store_scalar(uint8_t *to, const struct spirv_member *m, const struct plan_arg *a)
 {
@@ -202,14 +214,15 @@ static bool fits_32(const struct plan_arg *a)
 	return dtype_is_signed(a->type) ? a->i >= INT32_MIN && a->i <= INT32_MAX : (uint64_t)a->i <= UINT32_MAX;
 }
 
-static int fill_scalars(struct backend_device *d, struct kernel *k, const struct plan *plan, const struct plan_launch *launch,
-                        const struct spirv *s, struct err *e)
+static int fill_scalars(struct backend_device *d, struct kernel *k, const struct plan *plan,
+                        const struct plan_launch *launch, const struct spirv *s, struct err *e)
 {
 	for (size_t i = 0; i < s->member_count; i++) {
 		const struct spirv_member *m = &s->members[i];
 		uint64_t end = (uint64_t)m->offset + m->bits / 8;
 		if (end > d->limits.maxPushConstantsSize)
-			return over(launch->kernel, "the size of all scalar arguments in bytes", end, d->limits.maxPushConstantsSize, e);
+			return over(launch->kernel, "the size of all scalar arguments in bytes", end,
+			            d->limits.maxPushConstantsSize, e);
 		k->scalar_bytes = end > k->scalar_bytes ? (uint32_t)(end + 3) / 4 * 4 : k->scalar_bytes;
 	}
 	k->scalars = mem_new(k->scalar_bytes, 1);
@@ -218,14 +231,15 @@ static int fill_scalars(struct backend_device *d, struct kernel *k, const struct
 		if (!s->members[i].used || a == NULL)
 			continue;
 		if (!fits_32(a))
-			return err_set(e, ERR_INPUT, "launch of %s: scalar %s = %lld does not fit 32 bits, which is what HLSL code sees",
+			return err_set(e, ERR_INPUT,
+			               "launch of %s: scalar %s = %lld does not fit 32 bits, which is what HLSL code sees",
 			               launch->kernel, s->members[i].name, (long long)a->i);
 		store_scalar(k->scalars + s->members[i].offset, &s->members[i], a);
 	}
 	return 0;
 }
 
-/* --- the kernel ------------------------------------------------------------------------------------------------------- */
+/* --- the kernel --------------------------------------------------------------------------------------------------- */
 
 int hlsl_kernel_new(struct backend_device *d, const struct module_kernel *code, const struct plan *plan,
                const struct plan_launch *launch, struct device_buffer *const *buffers, struct kernel **ret_kernel,

@@ -1,5 +1,5 @@
-/* kernel: one entry point on one device: whether a launch fits it, its pipeline, and recording a dispatch. Used by compile.c
- * (the check that needs no device) and run.c. */
+/* kernel: one entry point on one device: whether a launch fits it, its pipeline, and recording a dispatch. Used by
+ * compile.c (the check that needs no device) and run.c. */
 #ifndef PEAKD_BACKENDS_HLSL_KERNEL_H
 #define PEAKD_BACKENDS_HLSL_KERNEL_H
 
@@ -8,8 +8,8 @@
 #include "backends/hlsl/spirv.h"
 #include "backends/plan.h"
 
-/* The launch gives what the kernel expects: block = numthreads, a buffer for every binding, a scalar for every one used; nothing
- * of CUDA's own (clusters, dynamic shared memory, cooperative launches). -ERR_INPUT. */
+/* The launch gives what the kernel expects: block = numthreads, a buffer for every binding, a scalar for every one
+ * used; nothing of CUDA's own (clusters, dynamic shared memory, cooperative launches). -ERR_INPUT. */
 int hlsl_kernel_fits(const struct plan *plan, const struct plan_launch *launch, const struct spirv *s, struct err *e);
 
 /* One launch, ready to be recorded. */

@@ -77,7 +77,8 @@ int hlsl_library_devices(const struct library *lib, VkPhysicalDevice **ret_devic
 int hlsl_library_failed(VkResult result, const char *call, struct err *e)
 {
 	if (result == VK_ERROR_DEVICE_LOST)
-		return err_set(e, ERR_CRASH, "%s: the device was lost, most likely by an access outside of a buffer or a kernel that "
+		return err_set(e, ERR_CRASH,
+		               "%s: the device was lost, most likely by an access outside of a buffer or a kernel that "
 		               "ran too long", call);
 	if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY)
 		return err_set(e, ERR_PRUNED, "%s: out of memory on the device; use smaller inputs", call);

@@ -1,5 +1,5 @@
-/* library: Vulkan's loader, opened at run time, and every function of it that peakd calls, in one list. Used by the other files
- * of backends/hlsl only. */
+/* library: Vulkan's loader, opened at run time, and every function of it that peakd calls, in one list. Used by the
+ * other files of backends/hlsl only. */
 #ifndef PEAKD_BACKENDS_HLSL_LIBRARY_H
 #define PEAKD_BACKENDS_HLSL_LIBRARY_H
 

@@ -1,4 +1,5 @@
-/* module: see module.h. The bytes may come from a database that somebody else wrote, so they are read with wire.h's reader. */
+/* module: see module.h. The bytes may come from a database that somebody else wrote, so they are read with wire.h's
+ * reader. */
 #include "backends/hlsl/module.h"
 
 #include <stdlib.h>

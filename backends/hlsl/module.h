@@ -1,4 +1,5 @@
-/* module: the HLSL backend's binary: one SPIR-V module per entry point, by name. Written by compile.c, read by run.c. */
+/* module: the HLSL backend's binary: one SPIR-V module per entry point, by name. Written by compile.c, read by
+ * run.c. */
 #ifndef PEAKD_BACKENDS_HLSL_MODULE_H
 #define PEAKD_BACKENDS_HLSL_MODULE_H
 

@@ -1,6 +1,7 @@
-/* run: see run.h. Operations are recorded afresh for every execution, with a full barrier between them. cold fills a buffer
- * larger than the caches before each execution, outside of the timestamps. On a CPU device the same cores do the filling, so their
- * own caches are cold afterwards; a last-level cache of hundreds of megabytes, as servers have, is not. */
+/* run: see run.h. Operations are recorded afresh for every execution, with a full barrier between them. cold fills a
+ * buffer larger than the caches before each execution, outside of the timestamps. On a CPU device the same cores do
+ * the filling, so their own caches are cold afterwards; a last-level cache of hundreds of megabytes, as servers
+ * have, is not. */
 #include "backends/hlsl/run.h"
 
 #include <assert.h>
@@ -41,7 +42,8 @@ static int make_kernels(struct backend_run *r, const struct module *m, struct er
 			continue;
 		const struct module_kernel *code = hlsl_module_find(m, op->launch.kernel);
 		if (code == NULL)
-			return err_set(e, ERR_INPUT, "the binary has no kernel %s; it was compiled for another plan", op->launch.kernel);
+			return err_set(e, ERR_INPUT, "the binary has no kernel %s; it was compiled for another plan",
+			               op->launch.kernel);
 		if (hlsl_kernel_new(r->device, code, r->plan, &op->launch, r->buffers, &r->kernels[i], e) < 0)
 			return -(int)e->code;
 	}
@@ -67,7 +69,8 @@ int hlsl_run_prepare(struct backend_device *d, const void *binary, size_t len, c
 	if (check_words(plan, e) < 0 || hlsl_module_decode(binary, len, &module, e) < 0)
 		return -(int)e->code;
 	struct backend_run *r = MEM_NEW(struct backend_run);
-	*r = (struct backend_run){ .device = d, .plan = plan, .buffers = MEM_NEW_N(struct device_buffer *, plan->buffer_count),
+	*r = (struct backend_run){ .device = d, .plan = plan,
+	                           .buffers = MEM_NEW_N(struct device_buffer *, plan->buffer_count),
 	                           .kernels = MEM_NEW_N(struct kernel *, plan->op_count) };
 	int result = make_buffers(r, e);
 	if (result == 0)
@@ -102,7 +105,8 @@ static uint64_t place(const struct backend_run *r, unsigned buffer, int64_t offs
 	return at;
 }
 
-int hlsl_run_write(struct backend_run *r, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e)
+int hlsl_run_write(struct backend_run *r, unsigned buffer, int64_t offset, const void *from, size_t bytes,
+                   struct err *e)
 {
 	return hlsl_device_write(r->device, r->buffers[buffer], place(r, buffer, offset, bytes), from, bytes, e);
 }
@@ -112,19 +116,21 @@ int hlsl_run_read(struct backend_run *r, unsigned buffer, int64_t offset, void *
 	return hlsl_device_read(r->device, r->buffers[buffer], place(r, buffer, offset, bytes), to, bytes, e);
 }
 
-/* --- executing -------------------------------------------------------------------------------------------------------- */
+/* --- executing ---------------------------------------------------------------------------------------------------- */
 
 static void record_memset(struct backend_run *r, const struct plan_memset *m)
 {
-	r->device->vk.CmdFillBuffer(r->device->commands, r->buffers[m->buffer]->handle, BACKEND_RED_ZONE + m->offset, m->bytes,
-	                            m->value * UINT32_C(0x01010101));
+	r->device->vk.CmdFillBuffer(r->device->commands, r->buffers[m->buffer]->handle, BACKEND_RED_ZONE + m->offset,
+	                            m->bytes, m->value * UINT32_C(0x01010101));
 }
 
 static void record_copy(struct backend_run *r, const struct plan_copy *c)
 {
-	VkBufferCopy region = { .srcOffset = BACKEND_RED_ZONE + c->src_offset, .dstOffset = BACKEND_RED_ZONE + c->dst_offset,
+	VkBufferCopy region = { .srcOffset = BACKEND_RED_ZONE + c->src_offset,
+	                        .dstOffset = BACKEND_RED_ZONE + c->dst_offset,
 	                        .size = c->bytes };
-	r->device->vk.CmdCopyBuffer(r->device->commands, r->buffers[c->src]->handle, r->buffers[c->dst]->handle, 1, &region);
+	r->device->vk.CmdCopyBuffer(r->device->commands, r->buffers[c->src]->handle, r->buffers[c->dst]->handle, 1,
+	                            &region);
 }
 
 static void record_ops(struct backend_run *r)
@@ -152,8 +158,8 @@ static int add_times(struct backend_device *d, uint32_t pairs, double *ns, struc
 	uint64_t ticks[DEVICE_QUERIES];
 	if (!d->queries)
 		return 0;
-	VkResult result = d->vk.GetQueryPoolResults(d->handle, d->queries, 0, 2 * pairs, sizeof ticks, ticks, sizeof ticks[0],
-	                                            VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+	VkResult result = d->vk.GetQueryPoolResults(d->handle, d->queries, 0, 2 * pairs, sizeof ticks, ticks,
+	                                            sizeof ticks[0], VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
 	if (result != VK_SUCCESS)
 		return hlsl_library_failed(result, "vkGetQueryPoolResults", e);
 	for (uint32_t i = 0; i < pairs; i++)
@@ -162,7 +168,8 @@ static int add_times(struct backend_device *d, uint32_t pairs, double *ns, struc
 }
 
 /* One submission: `pairs` timed stretches of `times` executions each. */
-static int submit(struct backend_run *r, uint32_t pairs, uint32_t times, struct device_buffer *flush, double *ns, struct err *e)
+static int submit(struct backend_run *r, uint32_t pairs, uint32_t times, struct device_buffer *flush, double *ns,
+                  struct err *e)
 {
 	struct backend_device *d = r->device;
 	if (hlsl_device_begin(d, e) < 0)

@@ -1,4 +1,5 @@
-/* spirv: a reader of just enough SPIR-V; see spirv.h. Numbers are from the SPIR-V specification, version 1.3, section 3. */
+/* spirv: a reader of just enough SPIR-V; see spirv.h. Numbers are from the SPIR-V specification, version 1.3,
+ * section 3. */
 #include "backends/hlsl/spirv.h"
 
 #include <stdlib.h>
@@ -86,7 +87,7 @@ static unsigned result_at(uint16_t code)
 	return 0;
 }
 
-/* --- sizes ------------------------------------------------------------------------------------------------------------ */
+/* --- sizes -------------------------------------------------------------------------------------------------------- */
 
 static uint64_t constant(const struct module *m, uint32_t id)
 {
@@ -134,7 +135,7 @@ static uint32_t pointee(const struct module *m, const struct op *variable)
 	return pointer->code == OP_TYPE_POINTER && pointer->count >= 3 ? pointer->args[2] : 0;
 }
 
-/* --- first pass: names, decorations, types ---------------------------------------------------------------------------- */
+/* --- first pass: names, decorations, types ------------------------------------------------------------------------ */
 
 static void note_decoration(struct module *m, const struct op *op)
 {
@@ -168,7 +169,7 @@ static void note(struct module *m, const struct op *op)
 	}
 }
 
-/* --- second pass: variables and their use ----------------------------------------------------------------------------- */
+/* --- second pass: variables and their use ------------------------------------------------------------------------- */
 
 static void add_members(struct module *m, uint32_t type)
 {
@@ -219,7 +220,8 @@ static void note_member(struct module *m, const struct op *op, uint32_t push_typ
 
 static void note_use(struct module *m, const struct op *op)
 {
-	if ((op->code != OP_ACCESS_CHAIN && op->code != OP_IN_BOUNDS_ACCESS_CHAIN) || op->count < 4 || op->args[2] != m->push)
+	if ((op->code != OP_ACCESS_CHAIN && op->code != OP_IN_BOUNDS_ACCESS_CHAIN) || op->count < 4 ||
+	    op->args[2] != m->push)
 		return;
 	uint64_t i = constant(m, op->args[3]);
 	if (i < m->out->member_count)
@@ -252,7 +254,8 @@ int hlsl_spirv_read(const uint32_t *words, size_t count, struct spirv *ret_spirv
 	struct spirv out = { 0 };
 	if (count < HEADER || words[0] != MAGIC || words[3] < 1 || words[3] > ID_MAX || words[3] > count)
 		return bad(e, "its header");
-	struct module m = { .words = words, .count = count, .bound = words[3], .ids = MEM_NEW_N(struct id, words[3]), .out = &out };
+	struct module m = { .words = words, .count = count, .bound = words[3], .ids = MEM_NEW_N(struct id, words[3]),
+	                    .out = &out };
 	int r = read_module(&m, e);
 	for (uint32_t i = 0; i < m.bound; i++)
 		free(m.ids[i].name);
@@ -282,7 +285,8 @@ int hlsl_spirv_validate(const uint32_t *words, size_t count, struct err *e)
 	spv_diagnostic diagnostic = NULL;
 	int r = 0;
 	if (spvValidateBinary(context, words, count, &diagnostic) != SPV_SUCCESS)
-		r = err_set(e, ERR_COMPILE, "the HLSL front end made invalid SPIR-V from this code, which a driver may do anything "
+		r = err_set(e, ERR_COMPILE,
+		            "the HLSL front end made invalid SPIR-V from this code, which a driver may do anything "
 		            "with: %s. A known case: atomics of byte-address buffers need unsigned values, "
 		            "InterlockedAdd(at, 1u) instead of 1",
 		            diagnostic ? diagnostic->error : "no reason given");

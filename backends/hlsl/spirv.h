@@ -1,6 +1,6 @@
-/* spirv: what a SPIR-V module says of itself. glslang accepts kernels that no device can run (too much groupshared memory, too many
- * threads, bindings that nobody fills), and drivers then crash or corrupt; so these things are read from the module before
- * anything is launched. Called by compile.c and kernel.c. */
+/* spirv: what a SPIR-V module says of itself. glslang accepts kernels that no device can run (too much groupshared
+ * memory, too many threads, bindings that nobody fills), and drivers then crash or corrupt; so these things are read
+ * from the module before anything is launched. Called by compile.c and kernel.c. */
 #ifndef PEAKD_BACKENDS_HLSL_SPIRV_H
 #define PEAKD_BACKENDS_HLSL_SPIRV_H
 

@@ -1,4 +1,5 @@
-/* sample_worker: a worker process for tests, over two socket pairs as the daemon would have it, and one call per request. */
+/* sample_worker: a worker process for tests, over two socket pairs as the daemon would have it, and one call per
+ * request. */
 #ifndef PEAKD_TESTS_BACKENDS_SAMPLE_WORKER_H
 #define PEAKD_TESTS_BACKENDS_SAMPLE_WORKER_H
 
@@ -47,10 +48,11 @@ static int sample_worker_stop(struct sample_worker *w)
 	return status;
 }
 
-/* Sends a request and waits for its answer; a failure comes back as the worker's error. The frame's body is the caller's. */
+/* Sends a request and waits for its answer; a failure comes back as the worker's error. The frame's body is the
+ * caller's. */
 __attribute__((unused))
-static int sample_worker_call(struct sample_worker *w, enum wire_type type, const struct buf *body, struct wire_frame *ret_frame,
-                              struct err *e)
+static int sample_worker_call(struct sample_worker *w, enum wire_type type, const struct buf *body,
+                              struct wire_frame *ret_frame, struct err *e)
 {
 	struct wire_frame f;
 	int64_t deadline = clock_now() + 60 * CLOCK_S;

@@ -24,14 +24,15 @@ static void test_equal(void)
 	float want[4] = { 1, 2, 2, 4 };
 	struct wire_compared c;
 	compare_outputs(&b, want, want, 0, 0xFF, &c);
-	ok(c.error == 0 && c.max_abs == 0 && c.mismatched == 0 && c.elements == 4 && near(c.ref_norm, 5), "equal is equal at tolerance 0");
+	ok(c.error == 0 && c.max_abs == 0 && c.mismatched == 0 && c.elements == 4 && near(c.ref_norm, 5),
+	   "equal is equal at tolerance 0");
 	float got[4] = { 1, 2, 2, 4.5 };
 	compare_outputs(&b, got, want, 1, 0xFF, &c);
 	ok(near(c.error, 0.1) && c.max_abs == 0.5 && c.mismatched == 0, "the error is relative to the norm");
-	compare_outputs(&b, got, want, 1e-3, 0xFF, &c);
-	is_int(c.mismatched, 1, "0.5 off is beyond 16·0.001·(4 + 2.5)");
-	compare_outputs(&b, got, want, 1e-2, 0xFF, &c);
-	is_int(c.mismatched, 0, "and within 16·0.01·(4 + 2.5)");
+	compare_outputs(&b, got, want, 0.0047, 0xFF, &c);
+	is_int(c.mismatched, 1, "0.5 off is beyond 16·0.0047·(4 + 2.5)");
+	compare_outputs(&b, got, want, 0.0049, 0xFF, &c);
+	is_int(c.mismatched, 0, "and within 16·0.0049·(4 + 2.5)");
 	float zero[4] = { 0 };
 	compare_outputs(&b, want, zero, 1, 0xFF, &c);
 	ok(near(c.error, 5) && c.ref_norm == 0 && c.mismatched == 4, "against zeros the error is the output's norm");
@@ -65,7 +66,8 @@ static void test_map(void)
 	for (int x = 21; x < 24; x++)
 		got[14 * 24 + x] = 9;
 	compare_outputs(&b, got, want, 1e-6, 0xFF, &c);
-	ok(c.map[7][7] == 0.5f && c.map[7][6] == 0 && c.map[6][7] == 0 && c.mismatched == 3, "half of the last tile is wrong");
+	ok(c.map[7][7] == 0.5f && c.map[7][6] == 0 && c.map[6][7] == 0 && c.mismatched == 3,
+	   "half of the last tile is wrong");
 	b.rank = 3;
 	b.dims[0] = 2, b.dims[1] = 8, b.dims[2] = 24;
 	compare_outputs(&b, got, want, 1e-6, 0xFF, &c);

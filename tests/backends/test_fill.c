@@ -54,8 +54,8 @@ static void test_normal(void)
 		squares += (double)v[i] * (double)v[i];
 		beyond += fabsf(v[i]) > 1.96f;
 	}
-	ok(fabs(sum / 90000) < 0.015 && fabs(squares / 90000 - 1) < 0.02, "normal has mean 0 and deviation 1 (%g, %g)", sum / 90000,
-	   squares / 90000);
+	ok(fabs(sum / 90000) < 0.015 && fabs(squares / 90000 - 1) < 0.02, "normal has mean 0 and deviation 1 (%g, %g)",
+	   sum / 90000, squares / 90000);
 	ok(beyond > 4000 && beyond < 5000, "and 5 %% beyond 1.96 (%d of 90000)", beyond);
 	free(v);
 }
@@ -69,7 +69,8 @@ static void test_counting(void)
 	ok(bytes[0] == 0 && bytes[255] == 255 && bytes[256] == 0, "iota of a small integer wraps");
 	b = matrix(DTYPE_F16, 1, 3000, 3000, PLAN_IOTA);
 	fill_buffer(&b, 1, halves);
-	ok(at(&b, halves, 2047) == 2047 && at(&b, halves, 2048) == 0, "iota of f16 starts again where it could not count on");
+	ok(at(&b, halves, 2047) == 2047 && at(&b, halves, 2048) == 0,
+	   "iota of f16 starts again where it could not count on");
 	b = matrix(DTYPE_F16, 1, 3000, 3000, PLAN_ONES);
 	fill_buffer(&b, 1, halves);
 	ok(at(&b, halves, 7) == 1, "ones are ones");
@@ -77,7 +78,8 @@ static void test_counting(void)
 
 static void test_layout(void)
 {
-	struct plan_buffer dense = matrix(DTYPE_F32, 5, 7, 7, PLAN_RANDOM), padded = matrix(DTYPE_F32, 5, 7, 9, PLAN_RANDOM);
+	struct plan_buffer dense = matrix(DTYPE_F32, 5, 7, 7, PLAN_RANDOM), padded = matrix(DTYPE_F32, 5, 7, 9,
+	                                                                                    PLAN_RANDOM);
 	float d[35], p[45], other[35];
 	int same = 0, nan = 0;
 	fill_buffer(&dense, 3, d);
@@ -96,7 +98,8 @@ static void test_layout(void)
 	fill_buffer(&dense, 3, other);
 	ok(memcmp(d, other, sizeof d) != 0, "another name, other values");
 	/* Recorded results name these values by seed: they may never change. */
-	is_str(hash_bytes(d, sizeof d).hex, "306e9fa0f57892812851f14f38b2991ea54b634071e9324691376e9556ae1b30", "the values are those that they always were");
+	is_str(hash_bytes(d, sizeof d).hex, "306e9fa0f57892812851f14f38b2991ea54b634071e9324691376e9556ae1b30",
+	       "the values are those that they always were");
 }
 
 static void test_speed(void)

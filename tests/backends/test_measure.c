@@ -37,7 +37,8 @@ static struct wire_measured measured(struct backend_run *r, struct wire_measure 
 	return out;
 }
 
-static const struct wire_measure usual = { .min_samples = 10, .max_samples = 100, .rse = 0.005, .cap_ns = UINT64_C(60000000000) };
+static const struct wire_measure usual = { .min_samples = 10, .max_samples = 100, .rse = 0.005,
+                                           .cap_ns = UINT64_C(60000000000) };
 
 static void test_stops(void)
 {

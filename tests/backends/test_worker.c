@@ -49,7 +49,8 @@ static bool start(struct sample_worker *w, struct facts *facts, struct err *e)
 	if (wire_receive(w->fd, &f, clock_now() + 10 * CLOCK_S, -1, NULL, e) < 0)
 		return false;
 	struct wire_in in = { .at = f.body, .end = f.body + f.len };
-	ok(f.type == WIRE_HELLO && wire_hello_decode(&in, &hello, e) == 0 && hello.pid == (uint32_t)w->pid, "the worker says hello");
+	ok(f.type == WIRE_HELLO && wire_hello_decode(&in, &hello, e) == 0 && hello.pid == (uint32_t)w->pid,
+	   "the worker says hello");
 	free(f.body);
 	if (sample_open(w, "hlsl:0", facts, e) == 0)
 		return true;
@@ -81,7 +82,8 @@ static void test_measure(struct sample_worker *w, uint32_t run)
 	struct wire_measure m = { .run = run, .min_samples = 3, .max_samples = 20, .rse = 0.05, .cap_ns = 500000000 };
 	for (m.cold = 0; m.cold < 2; m.cold++) {
 		is_int(sample_measure(w, &m, &t, &e), 0, "measured %s: %s", m.cold ? "cold" : "warm", e.text);
-		ok(t.sample_count >= 1 && t.samples[0] > 1000 && t.samples[0] < 500000000, "%zu samples of %u launches, the first %llu ns",
+		ok(t.sample_count >= 1 && t.samples[0] > 1000 && t.samples[0] < 500000000,
+		   "%zu samples of %u launches, the first %llu ns",
 		   t.sample_count, t.launches, (unsigned long long)(t.sample_count ? t.samples[0] : 0));
 		wire_measured_fini(&t);
 	}
@@ -112,7 +114,7 @@ static void test_matmul(struct sample_worker *w)
 	plan_free(p);
 }
 
-/* --- what kernels do wrong ---------------------------------------------------------------------------------------------- */
+/* --- what kernels do wrong ---------------------------------------------------------------------------------------- */
 
 /* Loads a kernel for the matmul's plan in blocks of 8×8 and executes it once. */
 static int try(struct sample_worker *w, const char *device, struct plan *p, struct wire_executed *ret_x, struct err *e)
@@ -134,7 +136,8 @@ static void test_damage(struct sample_worker *w)
 	struct err e = ERR_INIT;
 	struct wire_executed x = { 0 };
 	struct plan *p = sample_matmul(64, 8, 8);
-	is_int(try(w, KERNEL "{ C[id.x] = A[0]; if (id.x == 5) C[64 * 64 + 17] = 1; }", p, &x, &e), 0, "writes behind C: %s", e.text);
+	is_int(try(w, KERNEL "{ C[id.x] = A[0]; if (id.x == 5) C[64 * 64 + 17] = 1; }", p, &x, &e), 0,
+	       "writes behind C: %s", e.text);
 	is_int(x.broken_zone, 3, "C's red zone tells");
 	is_int(x.changed_input, 0, "and nothing else");
 	wire_executed_fini(&x);
@@ -174,7 +177,8 @@ static void test_limits(struct sample_worker *w, const struct facts *f)
 	free(code);
 	plan_free(p);
 	p = sample_matmul(64, 64, 64);
-	is_int(try(w, "[numthreads(64, 64, 1)] void matmul(uint3 id : SV_DispatchThreadID) { C[id.x] = A[id.y]; }", p, &x, &e),
+	is_int(try(w, "[numthreads(64, 64, 1)] void matmul(uint3 id : SV_DispatchThreadID) { C[id.x] = A[id.y]; }", p, &x,
+	           &e),
 	       -ERR_PRUNED, "4096 threads a block");
 	has_str(e.text, "threads per block is 4096", "says how many");
 	p->ops[0].launch.block[0] = 8;
@@ -322,6 +326,51 @@ static void test_crash(void)
 	plan_free(p);
 }
 
+/* Where descriptor `fd` of the worker leads. */
+static void leads_to(const struct sample_worker *w, int fd, char text[256])
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)w->pid, fd);
+	ssize_t n = readlink(path, text, 255);
+	text[n < 0 ? 0 : n] = '\0';
+}
+
+static void test_descriptors(const struct sample_worker *w)
+{
+	char in[256], out[256], err[256];
+	leads_to(w, 0, in);
+	leads_to(w, 1, out);
+	leads_to(w, 2, err);
+	is_str(in, "/dev/null", "nothing of the wire is left on descriptor 0");
+	is_str(out, err, "and 1 is stderr");
+}
+
+/* Minutes of work: the daemon's way out is to kill the process. */
+static void test_hang(void)
+{
+	struct sample_worker w;
+	struct facts f;
+	struct err e = ERR_INIT;
+	struct wire_frame frame;
+	struct plan *p = sample_matmul(64, 8, 8);
+	struct buf body = BUF_INIT;
+	p->ops[0].launch.grid[0] = p->ops[0].launch.grid[1] = 4096;
+	int run = start(&w, &f, &e) ? sample_load(&w,
+	                                          KERNEL "{ float s = 0.0; for (int i = 0; i < 60000; i++) s += A[i & 4095] * s; "
+	                                          "if (id.x < 64) C[id.x] = s; }", NULL, 0, p, &e) : -1;
+	ok(run > 0, "a kernel that never ends: %s", e.text);
+	wire_execute_encode(&(struct wire_execute){ .run = (uint32_t)run }, &body);
+	wire_send(w.fd, WIRE_EXECUTE, 99, body.data, body.len, clock_now() + CLOCK_S, &e);
+	is_int(wire_receive(w.fd, &frame, clock_now() + 300 * CLOCK_MS, -1, NULL, &e), -ERR_TIMEOUT, "the deadline passes");
+	int64_t before = clock_now();
+	kill(w.pid, SIGKILL);
+	int status = sample_worker_stop(&w);
+	ok(WIFSIGNALED(status) && clock_now() - before < 5 * CLOCK_S, "the worker is killed in %lld ms",
+	   (long long)((clock_now() - before) / CLOCK_MS));
+	buf_fini(&body);
+	plan_free(p);
+}
+
 int main(void)
 {
 	struct sample_worker w;
@@ -333,6 +382,7 @@ int main(void)
 		return tap_done();
 	}
 	printf("# %s, %s, %s, %s\n", facts.id, facts.name, facts.driver, facts.uuid);
+	test_descriptors(&w);
 	test_matmul(&w);
 	test_damage(&w);
 	test_changed_input(&w);
@@ -342,5 +392,6 @@ int main(void)
 	is_int(sample_worker_stop(&w), 0, "a worker ends well when its wire is closed");
 	test_garbage();
 	test_crash();
+	test_hang();
 	return tap_done();
 }

@@ -10,7 +10,8 @@ static struct wire_define defines[] = { { (char *)"BX", (char *)"8" }, { (char *
 
 static int compile(const char *device, const char *macros, struct plan *plan, struct wire_compiled *ret, struct err *e)
 {
-	struct wire_compile c = { .backend = (char *)"hlsl", .arch = (char *)"spirv1.3", .macros = (char *)(uintptr_t)macros,
+	struct wire_compile c = { .backend = (char *)"hlsl", .arch = (char *)"spirv1.3",
+	                          .macros = (char *)(uintptr_t)macros,
 	                          .device = (char *)(uintptr_t)device, .defines = defines, .define_count = 2, .plan = plan };
 	return hlsl_compile(&c, ret, e);
 }
@@ -38,17 +39,22 @@ static void test_refusals(void)
 	outcome("a syntax error", "float f() { return 1.0; }\n" KERNEL "{\n\tC[0] = A[0] +;\n}", -ERR_COMPILE, "device:4:");
 	outcome("an unknown name", KERNEL "{\n\tC[0] = q;\n}", -ERR_COMPILE, "device:3: 'q' : unknown variable");
 	outcome("no such kernel", "[numthreads(8,8,1)] void other() { C[0] = 1; }", -ERR_COMPILE, "no function matmul");
-	outcome("wrong numthreads", "[numthreads(8,4,1)] void matmul() { C[0] = 1; }", -ERR_INPUT, "8×8×1, the kernel has [numthreads(8, 4, 1)]");
-	outcome("a binding of one's own", "RWStructuredBuffer<float> X : register(u9);\n" KERNEL "{ X[id.x] = 1; }", -ERR_INPUT,
+	outcome("wrong numthreads", "[numthreads(8,4,1)] void matmul() { C[0] = 1; }", -ERR_INPUT,
+	        "8×8×1, the kernel has [numthreads(8, 4, 1)]");
+	outcome("a binding of one's own", "RWStructuredBuffer<float> X : register(u9);\n" KERNEL "{ X[id.x] = 1; }",
+	        -ERR_INPUT,
 	        "uses the buffer X");
-	outcome("a texture", "Texture2D<float> T;\n" KERNEL "{ C[id.x] = T.Load(int3(0, 0, 0)); }", -ERR_INPUT, "resource T");
-	outcome("a constant buffer of one's own", "cbuffer own { int m; };\n" KERNEL "{ C[id.x] = m; }", -ERR_INPUT, "resource");
+	outcome("a texture", "Texture2D<float> T;\n" KERNEL "{ C[id.x] = T.Load(int3(0, 0, 0)); }", -ERR_INPUT,
+	        "resource T");
+	outcome("a constant buffer of one's own", "cbuffer own { int m; };\n" KERNEL "{ C[id.x] = m; }", -ERR_INPUT,
+	        "resource");
 	outcome("writing an input", KERNEL "{ A[id.x] = 1; }", -ERR_COMPILE, "device:2:");
 	outcome("an include", "#include \"/etc/passwd\"\n" KERNEL "{ C[0] = 1; }", -ERR_COMPILE, "device:1:");
 	outcome("an atomic on integers", "groupshared uint s;\n" KERNEL "{ InterlockedAdd(s, 1u); C[id.x] = s; }", 0, "");
 	outcome("a signed value in an unsigned atomic", KERNEL "{ C_bytes.InterlockedAdd(4, 1); }", -ERR_COMPILE, "1u");
 	outcome("an unsigned one", KERNEL "{ C_bytes.InterlockedAdd(4, 1u); }", 0, "");
-	outcome("a template", "template<typename T> T f(T x) { return x; }\n" KERNEL "{ C[0] = f(1.0); }", -ERR_COMPILE, "device:1:");
+	outcome("a template", "template<typename T> T f(T x) { return x; }\n" KERNEL "{ C[0] = f(1.0); }", -ERR_COMPILE,
+	        "device:1:");
 }
 
 static void test_plan_refusals(void)
@@ -58,7 +64,8 @@ static void test_plan_refusals(void)
 	struct plan *p = sample_matmul(64, 8, 8);
 	struct plan_launch *l = &p->ops[0].launch;
 	l->arg_count = 3;
-	is_int(compile(KERNEL "{ C[id.x] = n; }", "", p, &out, &e), -ERR_COMPILE, "a scalar that no launch passes does not exist");
+	is_int(compile(KERNEL "{ C[id.x] = n; }", "", p, &out, &e), -ERR_COMPILE,
+	       "a scalar that no launch passes does not exist");
 	free(l->args[3].name);
 	l->shared = 64;
 	is_int(compile(KERNEL "{ C[id.x] = 1; }", "", p, &out, &e), -ERR_INPUT, "dynamic shared memory is refused");
