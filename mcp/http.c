@@ -78,10 +78,7 @@ static enum MHD_Result receive(struct http_exchange *x, struct mcp_session *sess
 		http_replay_forget(x->channel);
 	if (receipt.status == 202)
 		return http_exchange_empty(x, MHD_HTTP_ACCEPTED);
-	lock_take(&x->lock);
-	int waits = x->phase == HTTP_READING;
-	lock_release(&x->lock);
-	if (waits)
+	if (http_exchange_phase(x) == HTTP_READING)
 		http_watch_add(x);
 	return http_exchange_respond(x);
 }
@@ -194,11 +191,19 @@ static int is(const char *method, const char *name)
 	return strcmp(method, name) == 0;
 }
 
+static int is_stopping(struct mcp_http *http)
+{
+	lock_take(&http->lock);
+	int stopping = http->stopping;
+	lock_release(&http->lock);
+	return stopping;
+}
+
 /* The request is complete. */
 static enum MHD_Result serve(struct http_exchange *x, const char *path, const char *method)
 {
 	enum MHD_Result result;
-	const struct mcp_http *http = x->http;
+	struct mcp_http *http = x->http;
 	const struct mcp_http_plain *plain = plain_page(http, path);
 	int is_get = is(method, MHD_HTTP_METHOD_GET), ours = strcmp(path, http->config.path) == 0;
 	if (!http_guard_admit(x, plain && plain->open, &result))
@@ -208,7 +213,7 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 	if (!ours)
 		return http_exchange_refuse(x, MHD_HTTP_NOT_FOUND, NULL, NULL, "there is nothing here; the MCP endpoint is %s",
 		                            http->config.path);
-	if (http->stopping)
+	if (is_stopping(http))
 		return http_exchange_refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5", "the server is stopping");
 	x->takes_events = accepts(x, "text/event-stream");
 	if (is(method, MHD_HTTP_METHOD_POST))
@@ -240,7 +245,7 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *conn, const c
 		*size = 0;
 		return MHD_YES;
 	}
-	if (x->phase != HTTP_READING) /* resumed */
+	if (http_exchange_phase(x) != HTTP_READING) /* resumed */
 		return http_exchange_respond(x);
 	return serve(x, path, method);
 }
@@ -383,6 +388,7 @@ int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *conf
 	http->config.path = config->path ? config->path : "/mcp";
 	http->config.max_connections = config->max_connections ? config->max_connections : 512;
 	http->config.max_per_client = config->max_per_client ? config->max_per_client : 512;
+	http->config.keep_alive_ms = config->keep_alive_ms ? config->keep_alive_ms : 10000;
 	http->listen_fd = fd;
 	http->port = config->unix_path ? 0 : port_of(fd);
 	lock_init(&http->lock, LOCK_SESSION);
@@ -410,7 +416,7 @@ static size_t end_streams(struct mcp_http *http)
 	lock_take(&http->lock);
 	http->stopping = 1;
 	for (struct http_exchange *x = http->watched; x; x = x->next) {
-		if (x->phase == HTTP_EVENTS)
+		if (http_exchange_phase(x) == HTTP_EVENTS)
 			http_exchange_add_events(x, "", 0, 1);
 		else
 			http_exchange_hang_up(x);

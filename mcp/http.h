@@ -39,6 +39,7 @@ struct mcp_http_config {
 	void *user;                         /* for plain handlers */
 	int max_connections;                /* 0: 512 */
 	int max_per_client;                 /* connections of one address; 0: 512 */
+	int keep_alive_ms;                  /* a stream that is quiet for so long gets a comment, within 1.4 times that; 0: 10 s */
 };
 
 /* Listens and serves on its own threads. ERR_INPUT for a configuration that is not safe, ERR_NETWORK when the address

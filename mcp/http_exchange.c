@@ -8,9 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* Quiet streams get a comment after this long; clients and proxies give up after minutes, so it is not critical. */
-#define KEEP_ALIVE (9 * CLOCK_S)
-enum { BLOCK = 16 * 1024, OUT_MAX = 64 * 1024 * 1024 };
+enum { BLOCK = 64 * 1024, OUT_MAX = 64 * 1024 * 1024 };
 
 static void stream_send(struct mcp_stream *stream, const struct mcp_outgoing *m);
 static void stream_free(struct mcp_stream *stream);
@@ -37,6 +35,14 @@ static void stream_free(struct mcp_stream *stream)
 	buf_fini(&x->out);
 	lock_fini(&x->lock);
 	free(x);
+}
+
+enum http_phase http_exchange_phase(struct http_exchange *x)
+{
+	lock_take(&x->lock);
+	enum http_phase phase = x->phase;
+	lock_release(&x->lock);
+	return phase;
 }
 
 /* Lets libmicrohttpd look again. */
@@ -268,7 +274,7 @@ void http_exchange_hang_up(struct http_exchange *x)
 void http_exchange_keep_alive(struct http_exchange *x, int64_t now)
 {
 	lock_take(&x->lock);
-	int due = x->suspended && !over_locked(x) && now - x->written >= KEEP_ALIVE &&
+	int due = x->suspended && !over_locked(x) && now - x->written >= x->http->config.keep_alive_ms * CLOCK_MS &&
 	          (x->phase == HTTP_EVENTS || (x->phase == HTTP_WAITING && x->takes_events));
 	lock_release(&x->lock);
 	if (due)

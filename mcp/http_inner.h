@@ -69,6 +69,7 @@ struct mcp_http {
 /* --- http_exchange.c --- */
 /* In its first life an exchange has one reference, libmicrohttpd's. */
 struct http_exchange *http_exchange_new(struct mcp_http *http, struct MHD_Connection *conn);
+enum http_phase http_exchange_phase(struct http_exchange *x);
 /* Gives libmicrohttpd the response, or suspends the connection until there is one. Only on its thread. */
 enum MHD_Result http_exchange_respond(struct http_exchange *x);
 /* The answer to a request that is refused before it is a message: {"error": …} in JSON, or plain text. */

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 
-enum { TICK_MS = 3000, EVENTS = 64, QUIET_TICKS = 3 };
+enum { TICKS = 3, EVENTS = 64, QUIET_TICKS = 3 }; /* TICKS: how often a stream is looked at while it is quiet */
 
 static int fd_of(const struct http_exchange *x)
 {
@@ -90,7 +90,7 @@ static void *watch(void *arg)
 		}
 		if (clock_now() >= next) {
 			quiet = tick(http) ? 0 : quiet + 1;
-			next = clock_now() + TICK_MS * CLOCK_MS;
+			next = clock_now() + http->config.keep_alive_ms / TICKS * CLOCK_MS;
 		}
 	}
 	return NULL;

@@ -131,15 +131,17 @@ static const struct mcp_done *start(struct mcp_call *call)
 	const json_t *wanted = json_object_get(call->params, "notifications");
 	json_t *filter = honour(call, wanted);
 	json_t *params = json_pack("{s:O}", "notifications", filter);
-	send_tagged(call, "notifications/subscriptions/acknowledged", params); /* before anything else can be sent */
-	json_decref(params);
 	struct mcp_listener *l = MEM_NEW(struct mcp_listener);
 	l->call = mcp_call_ref(call);
 	l->filter = filter;
 	call->handler = end;
+	/* Under the server's lock nothing can be told to listeners: what happens before the acknowledgement is not told, what
+	 * happens after it is. */
 	lock_take(&call->server->lock);
 	*MEM_PUSH(call->server->listeners, call->server->listener_count) = l;
+	send_tagged(call, "notifications/subscriptions/acknowledged", params);
 	lock_release(&call->server->lock);
+	json_decref(params);
 	mcp_call_on_cancel(call, cancelled, call);
 	return mcp_call_pending(call);
 }

@@ -313,20 +313,16 @@ static int check_keyword(struct compiler *c, const char *keyword, const json_t *
 static void note_places(struct compiler *c, const json_t *schema, const char *base)
 {
 	static const char *const ANCHORS[] = { "$anchor", "$dynamicAnchor" };
-	static const char *const REFS[] = { "$ref", "$dynamicRef" };
 	for (size_t i = 0; i < MEM_COUNT(ANCHORS); i++) {
 		const char *anchor = json_string_value(json_object_get(schema, ANCHORS[i]));
 		if (anchor)
 			add_place(c, mem_fmt("%.*s#%s", (int)strcspn(base, "#"), base, anchor), schema);
 	}
-	for (size_t i = 0; i < MEM_COUNT(REFS); i++) {
-		const char *ref = json_string_value(json_object_get(schema, REFS[i]));
-		if (ref) {
-			struct pending *p = MEM_PUSH(c->pending, c->pending_count);
-			p->at = schema;
-			p->uri = resolve(base, ref);
-			break;
-		}
+	const char *ref = json_string_value(json_object_get(schema, "$ref"));
+	if (ref) {
+		struct pending *p = MEM_PUSH(c->pending, c->pending_count);
+		p->at = schema;
+		p->uri = resolve(base, ref);
 	}
 }
 
@@ -342,6 +338,8 @@ static int visit(struct compiler *c, const json_t *schema, const char *base, con
 	const char *dialect = json_string_value(json_object_get(schema, "$schema"));
 	if (dialect && strncmp(dialect, DIALECT, sizeof DIALECT - 1) != 0)
 		return err_set(c->e, ERR_INPUT, "%s%s: the dialect \"%s\" is not supported, only %s", c->what, where, dialect, DIALECT);
+	if (json_object_get(schema, "$dynamicRef"))
+		return err_set(c->e, ERR_INPUT, "%s%s: $dynamicRef is not supported, use $ref", c->what, where);
 	const char *id = json_string_value(json_object_get(schema, "$id"));
 	char *own = id ? resolve(base, id) : NULL;
 	if (own)

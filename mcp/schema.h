@@ -1,6 +1,6 @@
 /* schema: JSON Schema 2020-12 for arguments and answers of tools, with messages for people and models: which field,
  * what was given, what is allowed, and the nearest name. Remote references are never fetched: a schema with one does
- * not compile. `format` is an annotation; `pattern` is POSIX extended with \d \w \s.
+ * not compile, nor does one with $dynamicRef. `format` is an annotation; `pattern` is POSIX extended with \d \w \s.
  * Source: https://json-schema.org/draft/2020-12 (core and validation). */
 #ifndef PEAKD_MCP_SCHEMA_H
 #define PEAKD_MCP_SCHEMA_H

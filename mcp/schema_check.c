@@ -506,8 +506,7 @@ static int check_combinations(struct check *c, const json_t *s, const json_t *va
 	size_t i;
 	json_t *schema;
 	const json_t *k;
-	if ((json_object_get(s, "$ref") || json_object_get(s, "$dynamicRef")) &&
-	    !branch(c, mcp_schema_ref_target(c->s, s), value, seen, NULL, 0))
+	if (json_object_get(s, "$ref") && !branch(c, mcp_schema_ref_target(c->s, s), value, seen, NULL, 0))
 		return 0;
 	json_array_foreach(json_object_get(s, "allOf"), i, schema) {
 		if (!branch(c, schema, value, seen, NULL, 0))

@@ -217,3 +217,17 @@ void mcp_session_forget(struct mcp_session *s, const struct mcp_call *call)
 		mcp_call_unref(ask.call);
 	}
 }
+
+void mcp_session_cancel_asks(struct mcp_session *s)
+{
+	for (;;) {
+		lock_take(&s->lock);
+		struct mcp_call *call = s->ask_count > 0 ? mcp_call_ref(s->asks[0].call) : NULL;
+		lock_release(&s->lock);
+		if (call == NULL)
+			return;
+		mcp_call_cancel(call);
+		mcp_session_forget(s, call); /* also when it was cancelled before */
+		mcp_call_unref(call);
+	}
+}

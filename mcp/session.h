@@ -55,6 +55,8 @@ const struct mcp_done *mcp_session_ask(struct mcp_session *s, struct mcp_call *c
 void mcp_session_answer(struct mcp_session *s, const struct mcp_jsonrpc *m);
 /* Drops the open questions of a call. */
 void mcp_session_forget(struct mcp_session *s, const struct mcp_call *call);
+/* Cancels the calls that wait for an answer of the client. */
+void mcp_session_cancel_asks(struct mcp_session *s);
 void mcp_session_watch(struct mcp_session *s, const char *uri, int on);
 /* Sends a notification if the session was opened; uri not NULL: only when it is watched. */
 void mcp_session_notify(struct mcp_session *s, const char *uri, const char *text, size_t n);

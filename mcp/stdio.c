@@ -232,9 +232,11 @@ static int read_all(struct mcp_server *server, struct mcp_session *session, stru
 static void wait_for_calls(struct mcp_server *server, struct mcp_session *session)
 {
 	int64_t deadline = clock_now() + GRACE_S * CLOCK_S;
-	mcp_listen_end_session(server, session);
-	while (mcp_server_running(server, session) > 0 && clock_now() < deadline)
+	while (mcp_server_running(server, session) > 0 && clock_now() < deadline) {
+		mcp_listen_end_session(server, session); /* what waits for the client itself waits in vain */
+		mcp_session_cancel_asks(session);
 		clock_sleep(5 * CLOCK_MS);
+	}
 	mcp_server_end_session(server, session);
 	while (mcp_server_running(server, session) > 0)
 		clock_sleep(5 * CLOCK_MS);

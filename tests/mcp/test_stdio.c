@@ -1,6 +1,8 @@
 /* mcp/stdio, legacy era: initialize, list, call, bad input, the end of the input. */
 #include "mcp/stdio.h"
 
+#include <stdatomic.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "peer.h"
@@ -15,7 +17,7 @@ static const struct mcp_done *echo(struct mcp_call *call)
 /* Pending until cancelled, then answered by another thread: here by the test through *held. */
 static const struct mcp_done *hold(struct mcp_call *call)
 {
-	struct mcp_call *volatile *held = mcp_call_user(call);
+	_Atomic(struct mcp_call *) *held = mcp_call_user(call);
 	*held = mcp_call_ref(call);
 	return mcp_call_pending(call);
 }
@@ -108,18 +110,18 @@ static void test_bad_input(struct mcp_server *server)
 
 static void note_end(void *arg, enum mcp_end end)
 {
-	*(int *)arg = (int)end;
+	*(_Atomic int *)arg = (int)end;
 }
 
 static void note_cancel(void *arg)
 {
-	++*(int *)arg;
+	++*(_Atomic int *)arg;
 }
 
-static void test_pending(struct mcp_server *server, struct mcp_call *volatile *held)
+static void test_pending(struct mcp_server *server, _Atomic(struct mcp_call *) *held)
 {
 	struct peer p;
-	int end = -1, cancels = 0;
+	_Atomic int end = -1, cancels = 0;
 	peer_open(&p, server);
 	json_decref(peer_ask(&p, INITIALIZE));
 	peer_send(&p, "{\"jsonrpc\":\"2.0\",\"id\":\"h\",\"method\":\"tools/call\",\"params\":{\"name\":\"hold\","
@@ -179,7 +181,7 @@ static void test_pending(struct mcp_server *server, struct mcp_call *volatile *h
 
 int main(void)
 {
-	struct mcp_call *volatile held = NULL;
+	_Atomic(struct mcp_call *) held = NULL;
 	struct mcp_server_config config = { .name = "test", .version = "1", .tools = TOOLS, .user = (void *)&held,
 	                                    .max_message = 65536, .max_depth = 10 };
 	struct mcp_server *server;
