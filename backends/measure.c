@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-enum { SAMPLE_NS = 50000, LAUNCHES_MAX = 1000, HOPELESS_SAMPLES = 3 };
+enum { SAMPLE_NS = 50000, LAUNCHES_MAX = 1000, HOPELESS_SAMPLES = 3, WARM_UP_NS = 2000000, WARM_UP_MAX = 64 };
 
 /* Mean and variance as samples come (Welford 1962). */
 struct spread {
@@ -67,6 +67,21 @@ static bool is_enough(const struct wire_measure *m, const struct wire_measured *
 	return out->sample_count >= m->min_samples && spread_rse(s) <= m->rse;
 }
 
+/* Executions that nobody counts, until caches, clocks and page tables have seen enough of them. ret_ns: of the first. */
+static int warm_up(const struct backend *b, struct backend_run *run, uint64_t *ret_ns, struct err *e)
+{
+	uint64_t ns = 0, first = 0, total;
+	int r = sample(b, run, 1, false, &first, e);
+	total = first;
+	for (int i = 1; i < WARM_UP_MAX && total < WARM_UP_NS && r == 0; i++) {
+		r = sample(b, run, launches_for(first), false, &ns, e);
+		total += ns * launches_for(first);
+	}
+	if (r == 0)
+		*ret_ns = first;
+	return r;
+}
+
 int measure_samples(const struct backend *b, struct backend_run *run, const struct wire_measure *m,
                     struct wire_measured *ret_measured, struct err *e)
 {
@@ -74,9 +89,7 @@ int measure_samples(const struct backend *b, struct backend_run *run, const stru
 	struct spread spread = { 0 };
 	int64_t start = clock_now();
 	uint64_t ns = 0, warm_ns = 0;
-	int r = b->execute(run, 1, false, &ns, e);
-	if (r == 0)
-		r = sample(b, run, 1, m->cold, &warm_ns, e);
+	int r = warm_up(b, run, &warm_ns, e);
 	if (r == 0)
 		out.launches = launches_for(warm_ns);
 	while (r == 0 && !out.hopeless) {

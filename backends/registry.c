@@ -2,9 +2,11 @@
 #include <string.h>
 
 #include "backends/backend.h"
+#include "backends/cuda/backend.h"
 #include "backends/hlsl/backend.h"
 
 const struct backend *const backend_table[] = {
+	&backend_cuda,
 	&backend_hlsl,
 	NULL,
 };

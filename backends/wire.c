@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -171,8 +172,12 @@ static void advance(struct iovec piece[2], size_t n)
 static ssize_t write_some(int fd, const struct iovec piece[2], bool careful)
 {
 	const struct iovec *first = piece[0].iov_len ? &piece[0] : &piece[1];
-	if (!careful)
-		return writev(fd, piece, 2);
+	if (!careful) {
+		/* A peer that is gone is an error of this call, not a signal for the whole process. */
+		struct msghdr m = { .msg_iov = (struct iovec *)piece, .msg_iovlen = 2 };
+		ssize_t n = sendmsg(fd, &m, MSG_NOSIGNAL);
+		return n < 0 && errno == ENOTSOCK ? writev(fd, piece, 2) : n;
+	}
 	return write(fd, first->iov_base, first->iov_len < PIPE_BUF ? first->iov_len : PIPE_BUF);
 }
 

@@ -133,6 +133,19 @@ static const struct mcp_done *unsupported(struct mcp_call *call, const char *req
 	                             "per-request metadata; earlier ones begin with initialize");
 }
 
+/* Arguments of tools/call that the tool wants to see in headers too. */
+static int check_mirrored(const struct mcp_call *call, const struct mcp_headers *headers, struct err *e)
+{
+	const char *name = json_string_value(json_object_get(call->params, "name"));
+	const struct mcp_tool *tools = call->server->config.tools;
+	const struct mcp_tool *tool = strcmp(call->method, "tools/call") == 0 && name ? mcp_registry_tool(tools, name) : NULL;
+	const struct mcp_tool_schemas *s = tool ? &call->server->tools[tool - tools] : NULL;
+	if (s == NULL || s->header_marks == 0)
+		return 0;
+	return mcp_headers_check_params(headers, json_object_get(s->entry, "inputSchema"),
+	                                json_object_get(call->params, "arguments"), e);
+}
+
 /* _meta as basic/index wants it. NULL when it is in order. */
 static const struct mcp_done *check_meta(struct mcp_call *call, const json_t *meta, const struct mcp_headers *headers)
 {
@@ -148,6 +161,8 @@ static const struct mcp_done *check_meta(struct mcp_call *call, const json_t *me
 	if (!json_is_object(capabilities))
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params._meta needs \"%s\", an object", CAPABILITIES_KEY);
 	if (headers && mcp_headers_check(headers, call->method, call->params, &e) < 0)
+		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
+	if (headers && check_mirrored(call, headers, &e) < 0)
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
 	const json_t *level = json_object_get(meta, LEVEL_KEY);
 	call->log_level = json_is_string(level) ? mcp_server_level_parse(json_string_value(level)) : -1;

@@ -22,6 +22,7 @@ struct mcp_pool;
 /* The compiled schemas of one tool, in the order of the table. */
 struct mcp_tool_schemas {
 	struct mcp_schema *input, *output; /* output may be NULL */
+	int header_marks;                  /* arguments that HTTP clients mirror in headers */
 	json_t *entry;                     /* the tool as tools/list shows it */
 	json_t *legacy_entry;              /* the same without an outputSchema that is no object; may be the same object */
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "mcp/headers.h"
 #include "mcp/nearest.h"
 #include "mcp/schema.h"
 #include "mcp/server_inner.h"
@@ -56,6 +57,10 @@ static int compile_tool(struct mcp_tool_schemas *s, const struct mcp_tool *tool,
 	int rc = compile(tool, "inputSchema", tool->input_schema ? tool->input_schema : nothing, &input, &s->input, e);
 	if (rc == 0 && !is_object_schema(input))
 		rc = err_set(e, ERR_INPUT, "tool \"%s\": the root of its inputSchema must say \"type\": \"object\"", tool->name);
+	if (rc == 0 && (rc = s->header_marks = mcp_headers_count_marks(input, e)) < 0)
+		err_wrap(e, "tool \"%s\": its inputSchema", tool->name);
+	if (rc > 0)
+		rc = 0;
 	if (rc == 0 && tool->output_schema)
 		rc = compile(tool, "outputSchema", tool->output_schema, &output, &s->output, e);
 	if (rc == 0) {

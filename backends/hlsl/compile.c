@@ -34,31 +34,35 @@ static bool starts(const char *s, const char *with)
 }
 
 /* Lines that tell nothing beyond the others, or what the parser says when it gives up on a line it has already reported. */
-static bool is_noise(const char *line, size_t n)
+static bool is_noise(const char *line)
 {
-	return n == 0 || memmem(line, n, "compilation errors", 18) || memmem(line, n, "HLSL parsing failed", 19) ||
-	       memmem(line, n, "'declaration' : Expected", 24) || memmem(line, n, "'expression' : Expected", 23) ||
-	       memmem(line, n, "'assignment expression' : Expected", 34);
+	static const char *const noise[] = { "compilation errors", "HLSL parsing failed", "'declaration' : Expected",
+	                                     "'expression' : Expected", "'assignment expression' : Expected" };
+	for (size_t i = 0; i < MEM_COUNT(noise); i++)
+		if (strstr(line, noise[i]))
+			return true;
+	return line[0] == '\0';
+}
+
+static void add_once(struct buf *out, const char *line)
+{
+	char *whole = mem_fmt("\n%s", line);
+	if (line[0] && strstr(buf_text(out), whole) == NULL && !starts(buf_text(out), line))
+		buf_adds(out, out->len ? whole : line);
+	free(whole);
 }
 
 /* Appends the lines with (or without) "ERROR:", each once, without glslang's prefixes. */
 static void add_lines(struct buf *out, const char *log, bool errors, bool noise)
 {
-	for (const char *line = log; *line;) {
-		size_t n = strcspn(line, "\n");
-		const char *next = line + n + (line[n] == '\n');
-		if (starts(line, "ERROR:") == errors && (noise || !is_noise(line, n))) {
-			const char *from = line;
-			if (starts(from, "ERROR: ") || starts(from, "WARNING: "))
-				from = strchr(from, ' ') + 1;
-			char *text = mem_strn(from, (size_t)(line + n - from));
-			char *whole = mem_fmt("\n%s", text);
-			if (text[0] && strstr(buf_text(out), whole) == NULL && !starts(buf_text(out), text))
-				buf_adds(out, out->len ? whole : text);
-			free(whole);
-			free(text);
-		}
-		line = next;
+	for (const char *at = log; *at;) {
+		size_t n = strcspn(at, "\n");
+		char *line = mem_strn(at, n);
+		bool prefixed = starts(line, "ERROR: ") || starts(line, "WARNING: ");
+		if (starts(line, "ERROR:") == errors && (noise || !is_noise(line)))
+			add_once(out, prefixed ? strchr(line, ' ') + 1 : line);
+		free(line);
+		at += n + (at[n] == '\n');
 	}
 }
 

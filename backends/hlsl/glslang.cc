@@ -1,5 +1,5 @@
-/* glslang: see glslang.h. No exception leaves this file: glslang is built without them, and bad_alloc ends the process as
- * everywhere else. */
+/* glslang: see glslang.h. The library comes without run-time types, so UBSan builds of this file need -fno-sanitize=vptr. No
+ * exception leaves this file: glslang is built without them, and bad_alloc ends the process as everywhere else. */
 #include "backends/hlsl/glslang.h"
 
 #include <cstdio>

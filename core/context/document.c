@@ -77,10 +77,12 @@ static int part_of(const char *info)
 	return -1;
 }
 
+/* "" for a missing or unknown one, which core/context/reader complains about. */
 static const char *backend_of(const struct front *f)
 {
 	int at = front_field(f, "backend");
-	return at < 0 ? "" : f->lines[at].value;
+	const char *value = at < 0 ? "" : f->lines[at].value;
+	return part_of(value) == DOCUMENT_DEVICE ? value : "";
 }
 
 static int check_info(struct reader *r, const char *info, int *ret_part)
@@ -164,7 +166,7 @@ static int read_blocks(struct reader *r)
 	for (int p = 0; rc == 0 && p < DOCUMENT_PARTS; p++)
 		if ((p == DOCUMENT_DEVICE || p == DOCUMENT_HOST) && !document_find(r->doc, (enum document_part)p))
 			rc = err_set(r->e, ERR_INPUT, "%s:%d: the file has no %s fence; expected one ```%s block", r->file, r->line,
-			             part_names[p], p == DOCUMENT_HOST ? "lua host" : backend_of(r->doc->front));
+			             part_names[p], p == DOCUMENT_HOST ? "lua host" : *backend_of(r->doc->front) ? backend_of(r->doc->front) : "cuda");
 	return rc;
 }
 

@@ -6,7 +6,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,36 +57,6 @@ struct parser {
 	struct expr *x;
 	struct err *e;
 };
-
-/* --- scope ------------------------------------------------------------------------------------------------------------ */
-struct scope *scope_new(void)
-{
-	return MEM_NEW(struct scope);
-}
-
-void scope_free(struct scope *s)
-{
-	if (s == NULL)
-		return;
-	for (size_t k = 0; k < s->count; k++)
-		free(s->names[k]);
-	free(s->names);
-	free(s);
-}
-
-size_t scope_add(struct scope *s, const char *name)
-{
-	*MEM_PUSH(s->names, s->count) = mem_str(name);
-	return s->count - 1;
-}
-
-int scope_find(const struct scope *s, const char *name)
-{
-	for (size_t k = 0; k < s->count; k++)
-		if (strcmp(s->names[k], name) == 0)
-			return (int)k;
-	return -1;
-}
 
 /* --- parser ----------------------------------------------------------------------------------------------------------- */
 static void skip_space(struct parser *p)
@@ -394,47 +363,18 @@ bool expr_mentions(const struct expr *x, size_t slot)
 }
 
 /* --- evaluation ------------------------------------------------------------------------------------------------------- */
-static enum value_status call_cdiv(struct value a, struct value b, struct value *ret_v)
-{
-	struct value minus, q;
-	enum value_status st = value_apply(VALUE_NEG, a, a, &minus);
-	if (st == VALUE_OK)
-		st = value_apply(VALUE_IDIV, minus, b, &q); /* ceil(a/b) = -floor(-a/b) */
-	if (st == VALUE_OK)
-		st = value_apply(VALUE_NEG, q, q, ret_v);
-	if (st == VALUE_OK)
-		*ret_v = value_normal(*ret_v);
-	return st;
-}
-
 static enum value_status call_function(enum function fn, const struct value *args, size_t count, struct value *ret_v)
 {
-	for (size_t k = 0; k < count; k++)
-		if (args[k].kind == VALUE_BOOL)
-			return VALUE_TYPE;
-	struct value best = args[0], less;
 	switch (fn) {
-	case FN_CDIV:
-		return call_cdiv(args[0], args[1], ret_v);
-	case FN_FLOOR:
-		*ret_v = best.kind == VALUE_INT ? best : value_normal(value_of_float(floor(best.f)));
-		return VALUE_OK;
-	case FN_CEIL:
-		*ret_v = best.kind == VALUE_INT ? best : value_normal(value_of_float(ceil(best.f)));
-		return VALUE_OK;
-	case FN_ABS:
-		*ret_v = best;
-		return value_double(best) < 0 ? value_apply(VALUE_NEG, best, best, ret_v) : VALUE_OK;
-	case FN_MIN: case FN_MAX: case FN_COUNT:
-		break;
+	case FN_CDIV: return value_cdiv(args[0], args[1], ret_v);
+	case FN_FLOOR: return value_floor(args[0], ret_v);
+	case FN_CEIL: return value_ceil(args[0], ret_v);
+	case FN_ABS: return value_abs(args[0], ret_v);
+	case FN_MIN: return value_best(VALUE_LT, args, count, ret_v);
+	case FN_MAX: return value_best(VALUE_GT, args, count, ret_v);
+	case FN_COUNT: break;
 	}
-	for (size_t k = 1; k < count; k++) {
-		(void)value_apply(fn == FN_MIN ? VALUE_LT : VALUE_GT, args[k], best, &less);
-		if (less.b)
-			best = args[k];
-	}
-	*ret_v = best;
-	return VALUE_OK;
+	return VALUE_TYPE;
 }
 
 /* The common case, without a call: two integers whose result cannot fail. */

@@ -11,19 +11,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "core/context/scope.h"
 #include "core/context/value.h"
-
-/* The names that an expression may use; each has a slot in the array of values that it is evaluated with. */
-struct scope {
-	char **names;
-	size_t count;
-};
-struct scope *scope_new(void);
-void scope_free(struct scope *s);
-/* Adds a name; returns its slot. */
-size_t scope_add(struct scope *s, const char *name);
-/* Slot of a name, -1 when there is none. */
-int scope_find(const struct scope *s, const char *name);
 
 struct expr;
 

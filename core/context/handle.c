@@ -235,14 +235,15 @@ char *handle_new_name(lua_State *L, int index, const char *prefix)
 	const struct plan *plan = handle_run_of(L)->plan;
 	char *name = NULL;
 	if (lua_isnoneornil(L, index)) {
-		size_t number = 0;
+		size_t number = plan->buffer_count - handle_run_of(L)->spec->array_count; /* rarely taken: no search from 0 */
 		do {
 			free(name);
 			name = mem_fmt("%s%zu", prefix, number++);
 		} while (taken(plan, name));
 		return name;
 	}
-	if (lua_type(L, index) != LUA_TSTRING || !identifier(lua_tostring(L, index)))
+	if (lua_type(L, index) != LUA_TSTRING || !identifier(lua_tostring(L, index))
+	    || strlen(lua_tostring(L, index)) != lua_rawlen(L, index))
 		luaL_error(L, "%s: expected a name of letters, digits and underscores, found %s", prefix, handle_describe(L, index));
 	if (taken(plan, lua_tostring(L, index)))
 		luaL_error(L, "%s: there is a buffer %s already", prefix, lua_tostring(L, index));

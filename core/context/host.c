@@ -2,7 +2,6 @@
 #include "core/context/host.h"
 
 #include <lauxlib.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,54 +37,52 @@ static int give(lua_State *L, struct value v)
 
 static int fn_cdiv(lua_State *L)
 {
-	struct value a = number(L, 1, "cdiv"), b = number(L, 2, "cdiv"), v = a;
-	(void)value_apply(VALUE_NEG, a, a, &a);
-	if (value_apply(VALUE_IDIV, a, b, &v) != VALUE_OK)
+	struct value v;
+	if (value_cdiv(number(L, 1, "cdiv"), number(L, 2, "cdiv"), &v) != VALUE_OK)
 		return luaL_error(L, "cdiv: division by zero");
-	(void)value_apply(VALUE_NEG, v, v, &v);
-	return give(L, value_normal(v));
+	return give(L, v);
 }
 
-static int extreme(lua_State *L, const char *what, enum value_op better)
+static int best_of(lua_State *L, const char *what, enum value_op better)
 {
-	struct value best = number(L, 1, what), wins;
+	struct value best[2] = { number(L, 1, what) };
 	int n = lua_gettop(L);
 	script_charge(L, (uint64_t)n);
 	for (int k = 2; k <= n; k++) {
-		struct value v = number(L, k, what);
-		if (value_apply(better, v, best, &wins) == VALUE_OK && value_true(wins))
-			best = v;
+		best[1] = number(L, k, what);
+		(void)value_best(better, best, 2, &best[0]);
 	}
-	return give(L, best);
+	return give(L, best[0]);
 }
 
 static int fn_min(lua_State *L)
 {
-	return extreme(L, "min", VALUE_LT);
+	return best_of(L, "min", VALUE_LT);
 }
 
 static int fn_max(lua_State *L)
 {
-	return extreme(L, "max", VALUE_GT);
+	return best_of(L, "max", VALUE_GT);
 }
 
 static int fn_floor(lua_State *L)
 {
 	struct value v = number(L, 1, "floor");
-	return give(L, v.kind == VALUE_INT ? v : value_normal(value_of_float(floor(v.f))));
+	(void)value_floor(v, &v);
+	return give(L, v);
 }
 
 static int fn_ceil(lua_State *L)
 {
 	struct value v = number(L, 1, "ceil");
-	return give(L, v.kind == VALUE_INT ? v : value_normal(value_of_float(ceil(v.f))));
+	(void)value_ceil(v, &v);
+	return give(L, v);
 }
 
 static int fn_abs(lua_State *L)
 {
 	struct value v = number(L, 1, "abs");
-	if (value_double(v) < 0)
-		(void)value_apply(VALUE_NEG, v, v, &v);
+	(void)value_abs(v, &v);
 	return give(L, v);
 }
 

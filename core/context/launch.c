@@ -186,7 +186,8 @@ int launch_record(lua_State *L)
 	struct plan *plan = handle_run_of(L)->plan;
 	lua_settop(L, 5);
 	script_charge(L, 10);
-	if (lua_type(L, 1) != LUA_TSTRING || lua_rawlen(L, 1) == 0 || lua_rawlen(L, 1) > KERNEL_LEN_MAX)
+	if (lua_type(L, 1) != LUA_TSTRING || lua_rawlen(L, 1) == 0 || lua_rawlen(L, 1) > KERNEL_LEN_MAX
+	    || strlen(lua_tostring(L, 1)) != lua_rawlen(L, 1))
 		return luaL_error(L, "launch: expected the kernel's name first, found %s", handle_describe(L, 1));
 	if (plan->op_count == OPS_MAX)
 		return luaL_error(L, "launch: more than %d operations", OPS_MAX);

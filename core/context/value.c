@@ -2,7 +2,6 @@
 #include "core/context/value.h"
 
 #include <math.h>
-#include <stddef.h>
 
 struct value value_of_int(int64_t i)
 {
@@ -208,4 +207,57 @@ enum value_status value_apply(enum value_op op, struct value a, struct value b, 
 		return VALUE_OK;
 	}
 	return VALUE_TYPE;
+}
+
+/* --- functions -------------------------------------------------------------------------------------------------------- */
+enum value_status value_cdiv(struct value a, struct value b, struct value *ret_v)
+{
+	struct value minus, q;
+	enum value_status st = value_apply(VALUE_NEG, a, a, &minus);
+	if (st == VALUE_OK)
+		st = value_apply(VALUE_IDIV, minus, b, &q); /* ceil(a/b) = -floor(-a/b) */
+	if (st == VALUE_OK)
+		st = value_apply(VALUE_NEG, q, q, ret_v);
+	if (st == VALUE_OK)
+		*ret_v = value_normal(*ret_v);
+	return st;
+}
+
+enum value_status value_floor(struct value a, struct value *ret_v)
+{
+	if (!is_number(a))
+		return VALUE_TYPE;
+	*ret_v = a.kind == VALUE_INT ? a : value_normal(value_of_float(floor(a.f)));
+	return VALUE_OK;
+}
+
+enum value_status value_ceil(struct value a, struct value *ret_v)
+{
+	if (!is_number(a))
+		return VALUE_TYPE;
+	*ret_v = a.kind == VALUE_INT ? a : value_normal(value_of_float(ceil(a.f)));
+	return VALUE_OK;
+}
+
+enum value_status value_abs(struct value a, struct value *ret_v)
+{
+	if (!is_number(a))
+		return VALUE_TYPE;
+	*ret_v = a;
+	return value_double(a) < 0 ? value_apply(VALUE_NEG, a, a, ret_v) : VALUE_OK;
+}
+
+enum value_status value_best(enum value_op better, const struct value *v, size_t count, struct value *ret_v)
+{
+	struct value best = v[0], wins;
+	if (!is_number(best))
+		return VALUE_TYPE;
+	for (size_t k = 1; k < count; k++) {
+		if (value_apply(better, v[k], best, &wins) != VALUE_OK)
+			return VALUE_TYPE;
+		if (wins.b)
+			best = v[k];
+	}
+	*ret_v = best;
+	return VALUE_OK;
 }

@@ -5,6 +5,7 @@
 #define PEAKD_CORE_CONTEXT_VALUE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum value_kind { VALUE_NONE, VALUE_INT, VALUE_FLOAT, VALUE_BOOL };
@@ -33,6 +34,13 @@ struct value value_of_float(double f);
 struct value value_of_bool(bool b);
 
 enum value_status value_apply(enum value_op op, struct value a, struct value b, struct value *ret_v);
+/* The functions of expressions and host code, on numbers (else VALUE_TYPE). Ceiling division: the smallest integer ≥ a/b. */
+enum value_status value_cdiv(struct value a, struct value b, struct value *ret_v);
+enum value_status value_floor(struct value a, struct value *ret_v);
+enum value_status value_ceil(struct value a, struct value *ret_v);
+enum value_status value_abs(struct value a, struct value *ret_v);
+/* The first of count ≥ 1 values that no other is better than: VALUE_LT gives the minimum, VALUE_GT the maximum. */
+enum value_status value_best(enum value_op better, const struct value *v, size_t count, struct value *ret_v);
 /* "division by zero", … for messages. */
 const char *value_status_text(enum value_status status);
 

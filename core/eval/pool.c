@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,14 @@ struct device {
 	struct device *next;
 };
 
+/* A process to be started, handed to the thread that starts them all. */
+struct start {
+	struct process *process;
+	struct err *e;
+	int rc;
+	bool done;
+};
+
 struct pool {
 	struct lock lock;
 	struct lock_bell bell;         /* anything changed */
@@ -64,6 +73,11 @@ struct pool {
 	char *known_notes;
 	unsigned compiling;            /* compile calls under way */
 	unsigned quiet;                /* timings of devices that share the CPU: under way or waiting to begin */
+	/* Workers ask the kernel to be killed when the thread that started them dies, so that a hanging one does not outlive
+	 * the daemon. Job threads come and go; this one stays. */
+	pthread_t starter;
+	struct start *start;           /* the one to be served; NULL */
+	bool ending;
 };
 
 static const char *const backends[] = { "cuda", "hlsl" };
@@ -92,6 +106,42 @@ static char *default_lock_folder(void)
 	return mem_str(tmp && *tmp ? tmp : "/tmp");
 }
 
+static void *starter_thread(void *arg)
+{
+	struct pool *p = arg;
+	lock_take(&p->lock);
+	while (!p->ending) {
+		struct start *s = p->start;
+		if (s == NULL || s->done) {
+			lock_bell_wait(&p->bell, &p->lock, CLOCK_NEVER);
+			continue;
+		}
+		lock_release(&p->lock);
+		s->rc = process_start(s->process, p->binary, (const char *const *)p->launcher, s->e);
+		lock_take(&p->lock);
+		s->done = true;
+		p->start = NULL;
+		lock_bell_ring(&p->bell);
+	}
+	lock_release(&p->lock);
+	return NULL;
+}
+
+/* process_start on the starter's thread. */
+static int start_process(struct pool *p, struct process *process, struct err *e)
+{
+	struct start s = { .process = process, .e = e };
+	lock_take(&p->lock);
+	while (p->start)
+		lock_bell_wait(&p->bell, &p->lock, CLOCK_NEVER);
+	p->start = &s;
+	lock_bell_ring(&p->bell);
+	while (!s.done)
+		lock_bell_wait(&p->bell, &p->lock, CLOCK_NEVER);
+	lock_release(&p->lock);
+	return s.rc;
+}
+
 struct pool *pool_new(const struct pool_config *config)
 {
 	struct pool *p = MEM_NEW(struct pool);
@@ -109,6 +159,9 @@ struct pool *pool_new(const struct pool_config *config)
 	p->compilers = MEM_NEW_N(struct pool_worker, p->width);
 	for (unsigned i = 0; i < p->width; i++)
 		worker_init(&p->compilers[i], p, ROLE_COMPILE, NULL);
+	int rc = pthread_create(&p->starter, NULL, starter_thread, p);
+	assert(rc == 0);
+	(void)rc;
 	return p;
 }
 
@@ -139,6 +192,11 @@ void pool_free(struct pool *p)
 		stop(&d->reference);
 		free(d);
 	}
+	lock_take(&p->lock);
+	p->ending = true;
+	lock_bell_ring(&p->bell);
+	lock_release(&p->lock);
+	pthread_join(p->starter, NULL);
 	for (char **word = p->launcher; *word; word++)
 		free(*word);
 	free(p->launcher);
@@ -177,7 +235,7 @@ static int ensure_started(struct pool_worker *w, struct err *e)
 	if (w->process.pid > 0)
 		return 0;
 	stop(w);
-	int rc = process_start(&w->process, w->pool->binary, (const char *const *)w->pool->launcher, e);
+	int rc = start_process(w->pool, &w->process, e);
 	if (rc < 0)
 		return rc;
 	w->generation++;

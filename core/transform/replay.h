@@ -17,7 +17,7 @@ void replay_free(struct replay *r);
 const struct model *replay_model(struct replay *r);
 size_t replay_count(const struct replay *r);
 
-/* Writes one exchange to FOLDER/NN-TRANSFORMATION-PASS-STEP-ATTEMPT-CONTEXT8.md, replacing one of the same key; makes the folder.
+/* Writes one exchange to FOLDER/TRANSFORMATION-PASS-STEP-ATTEMPT-CONTEXT8.md, replacing one of the same key; makes the folder.
  * Written whole, then renamed. */
 int replay_record(const char *folder, const struct model_request *request, const struct model_answer *answer, struct err *e);
 

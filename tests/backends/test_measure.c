@@ -44,31 +44,32 @@ static void test_stops(void)
 	struct backend_run steady = { .base = 200000, .first = 900000000 };
 	struct wire_measured t = measured(&steady, usual, 0);
 	is_int(t.sample_count, 10, "a steady device needs the least number of samples");
-	is_int(t.samples[0], 200000, "the first dispatch is not among them");
+	is_int(t.samples[0], 200000, "the first is not among them");
 	is_int(t.launches, 1, "a long execution is a sample of its own");
-	is_int(steady.calls, 12, "two executions were thrown away");
+	is_int(steady.calls, 11, "nor any other that was thrown away");
 	wire_measured_fini(&t);
 
-	struct backend_run noisy = { .base = 200000, .noise = 100000 };
+	struct backend_run noisy = { .base = 200000, .noise = 100000, .first = 200000 };
 	t = measured(&noisy, usual, 0);
 	is_int(t.sample_count, 100, "a noisy one gets all");
 	wire_measured_fini(&t);
 
-	struct backend_run mild = { .base = 200000, .noise = 10000 };
+	struct backend_run mild = { .base = 200000, .noise = 10000, .first = 200000 };
 	t = measured(&mild, usual, 0);
 	ok(t.sample_count > 10 && t.sample_count < 60, "a mild one gets what it needs (%zu)", t.sample_count);
+	is_int(mild.calls - (int)t.sample_count, 10, "2 ms of executions were thrown away");
 	wire_measured_fini(&t);
 }
 
 static void test_short(void)
 {
-	struct backend_run quick = { .base = 3000, .first = 5000 };
+	struct backend_run quick = { .base = 3000, .first = 3000 };
 	struct wire_measured t = measured(&quick, usual, 0);
 	is_int(t.launches, 17, "17 executions of 3 µs make a sample of 50 µs");
 	is_int(quick.most_times, 17, "and so many are asked for");
 	is_int(t.samples[0], 3000, "samples are per execution");
 	wire_measured_fini(&t);
-	struct backend_run instant = { .base = 1 };
+	struct backend_run instant = { .base = 1, .first = 1 };
 	t = measured(&instant, usual, 0);
 	is_int(t.launches, 1000, "never more than 1000");
 	wire_measured_fini(&t);
@@ -78,7 +79,7 @@ static void test_caps(void)
 {
 	struct wire_measure m = usual;
 	m.cap_ns = 20 * CLOCK_MS;
-	struct backend_run slow = { .base = 200000, .wall = 5 * CLOCK_MS };
+	struct backend_run slow = { .base = 200000, .first = 3000000, .wall = 5 * CLOCK_MS };
 	struct wire_measured t = measured(&slow, m, 0);
 	ok(t.sample_count >= 1 && t.sample_count <= 3, "the cap ends it with what there is (%zu)", t.sample_count);
 	wire_measured_fini(&t);
@@ -88,9 +89,9 @@ static void test_caps(void)
 	wire_measured_fini(&t);
 	m = usual;
 	m.cold = 1;
-	struct backend_run chilly = { .base = 200000 };
+	struct backend_run chilly = { .base = 200000, .first = 200000 };
 	t = measured(&chilly, m, 0);
-	is_int(chilly.cold_calls, 11, "cold means every sample, not the first execution");
+	is_int(chilly.cold_calls, 10, "cold means every sample, not the warm-up");
 	wire_measured_fini(&t);
 }
 
@@ -98,7 +99,8 @@ static void test_hopeless(void)
 {
 	struct wire_measure m = usual;
 	m.hopeless_ns = 150000;
-	struct backend_run slow = { .base = 200000 }, awful = { .base = 700000 }, border = { .base = 140000, .noise = 20000 };
+	struct backend_run slow = { .base = 200000, .first = 300000 }, awful = { .base = 700000, .first = 700000 },
+	                   border = { .base = 140000, .noise = 20000, .first = 150000 };
 	struct wire_measured t = measured(&slow, m, 0);
 	ok(t.hopeless && t.sample_count == 3, "three samples too slow and it gives up");
 	wire_measured_fini(&t);
@@ -112,9 +114,11 @@ static void test_hopeless(void)
 
 static void test_failures(void)
 {
-	struct backend_run none = { .base = 0 }, dies = { .base = 200000, .fail_at = 7 };
+	struct backend_run none = { .base = 0 }, dies = { .base = 200000, .first = 200000, .fail_at = 7 },
+	                   dies_late = { .base = 200000, .first = 200000, .fail_at = 15 };
 	measured(&none, usual, -ERR_UNSUPPORTED);
 	measured(&dies, usual, -ERR_CRASH);
+	measured(&dies_late, usual, -ERR_CRASH);
 }
 
 int main(void)

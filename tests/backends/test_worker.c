@@ -269,6 +269,12 @@ static void test_requests(struct sample_worker *w)
 	is_int(sample_worker_call(w, WIRE_DEVICES, &body, &frame, &e), 0, "an architecture is described");
 	free(frame.body);
 	buf_clear(&body);
+	wire_put_text(&body, "cuda");
+	int r = sample_worker_call(w, WIRE_DEVICES, &body, &frame, &e);
+	ok(r == 0 || r == -ERR_UNSUPPORTED, "CUDA devices are listed, or it says why not");
+	if (r == 0)
+		free(frame.body);
+	buf_clear(&body);
 	wire_put_text(&body, "metal");
 	is_int(sample_worker_call(w, WIRE_DEVICES, &body, &frame, &e), -ERR_UNSUPPORTED, "an unknown backend is refused");
 	is_int(sample_worker_call(w, WIRE_PREPARE, &body, &frame, &e), -ERR_NETWORK, "so is a message that is none");

@@ -98,8 +98,9 @@ static void test_memory(void)
 	                          "launch('k', 1, 1, {A, C, t, u, w})\n", &e);
 	ok(p != NULL, "scratch, table, memset, copy %s", e.text);
 	is_int(p->buffer_count, 5, "five buffers");
+	is_str(p->buffers[2].name, "part", "one has the name that it was given");
+	is_str(p->buffers[3].name, "scratch1", "one is numbered");
 	ok(p->buffers[2].role == PLAN_SCRATCH && p->buffers[2].bytes == 64 * 4 * 4 && p->buffers[2].rank == 2, "typed scratch");
-	is_str(p->buffers[3].name, "scratch0", "scratch without a name gets one");
 	ok(p->buffers[4].role == PLAN_TABLE && ((int16_t *)p->buffers[4].table)[63] == 4096, "the table's content");
 	is_int(p->op_count, 3, "three timed operations");
 	is_int(p->ops[0].memset.bytes, 1024, "memset covers the buffer");

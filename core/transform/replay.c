@@ -1,0 +1,335 @@
+/* replay: see replay.h. A recording is front matter, the prompt's words for people, and the answer, each in a fence. */
+#include "core/transform/replay.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "core/transform/fence.h"
+#include "core/transform/matter.h"
+
+enum { FILE_MAX = 8 << 20 };
+
+struct recording {
+	struct model_key key;
+	char *file;            /* its name, for messages */
+	char *model, *text;
+	char prompt[HASH_SIZE]; /* hash of the prompt's words when it was recorded */
+	enum reply_finish finish;
+	uint64_t prompt_tokens, cached_tokens, output_tokens, elapsed_ms;
+};
+
+struct replay {
+	struct recording *at;
+	size_t count;
+	char *folder, *name;
+	struct model model;
+};
+
+static const char *const finishes[] = { "stop", "length", "refused", "other" };
+
+/* --- reading ---------------------------------------------------------------------------------------------------------- */
+
+static int read_file(const char *path, struct buf *out, struct err *e)
+{
+	FILE *f = fopen(path, "rbe");
+	if (!f)
+		return err_sys(e, errno, "recording %s cannot be read", path);
+	char chunk[8192];
+	size_t n;
+	while ((n = fread(chunk, 1, sizeof chunk, f)) > 0 && out->len <= FILE_MAX)
+		buf_add(out, chunk, n);
+	bool bad = ferror(f) || out->len > FILE_MAX || strlen(buf_text(out)) != out->len;
+	fclose(f);
+	return bad ? err_set(e, ERR_INPUT, "recording %s is no text of at most 8 MiB", path) : 0;
+}
+
+static void recording_fini(struct recording *r)
+{
+	free(r->file);
+	free(r->model);
+	free(r->text);
+}
+
+static uint64_t number_of(const struct matter *m, const char *key)
+{
+	return strtoull(matter_value(m, key), NULL, 10);
+}
+
+/* The answer is the fence marked "answer"; its text is as the model sent it but for the end of the last line. */
+static char *find_answer(const char *body)
+{
+	struct fence f;
+	for (const char *at = body; fence_next(&at, &f);) {
+		if (f.info_len == 6 && memcmp(f.info, "answer", 6) == 0 && f.closed)
+			return fence_text(&f);
+	}
+	return NULL;
+}
+
+static int read_recording(const char *path, struct recording *ret_r, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	struct matter m = { .body = "" };
+	struct recording r = { .finish = REPLY_FINISH_OTHER };
+	int rc = read_file(path, &text, e);
+	if (rc == 0)
+		rc = matter_parse(buf_text(&text), path, &m, e);
+	if (rc < 0)
+		goto out;
+	snprintf(r.key.context.hex, sizeof r.key.context.hex, "%s", matter_value(&m, "context"));
+	snprintf(r.key.transformation, sizeof r.key.transformation, "%s", matter_value(&m, "transformation"));
+	r.key.pass = (unsigned)number_of(&m, "pass");
+	r.key.step = (unsigned)number_of(&m, "step");
+	r.key.attempt = (unsigned)number_of(&m, "attempt");
+	snprintf(r.prompt, sizeof r.prompt, "%s", matter_value(&m, "prompt"));
+	for (size_t i = 0; i < MEM_COUNT(finishes); i++) {
+		if (strcmp(finishes[i], matter_value(&m, "finish")) == 0)
+			r.finish = (enum reply_finish)i;
+	}
+	r.prompt_tokens = number_of(&m, "prompt-tokens");
+	r.cached_tokens = number_of(&m, "cached-tokens");
+	r.output_tokens = number_of(&m, "output-tokens");
+	r.elapsed_ms = number_of(&m, "elapsed-ms");
+	r.text = find_answer(m.body);
+	if (!hash_valid(r.key.context.hex) || !*r.key.transformation || !r.key.pass || !r.key.step || !r.key.attempt || !r.text) {
+		rc = err_set(e, ERR_INPUT, "recording %s: expected front matter with context (64 hexadecimal digits), transformation, "
+		             "pass, step and attempt, and a closed fence marked `answer`", path);
+		free(r.text);
+		goto out;
+	}
+	r.model = mem_str(matter_value(&m, "model"));
+	r.file = mem_str(path);
+	*ret_r = r;
+out:
+	matter_fini(&m);
+	buf_fini(&text);
+	return rc;
+}
+
+static bool same_key(const struct model_key *a, const struct model_key *b)
+{
+	return strcmp(a->context.hex, b->context.hex) == 0 && strcmp(a->transformation, b->transformation) == 0 &&
+	       a->pass == b->pass && a->step == b->step && a->attempt == b->attempt;
+}
+
+static int add_recording(struct replay *r, const char *path, struct err *e)
+{
+	struct recording next;
+	int rc = read_recording(path, &next, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < r->count; i++) {
+		if (same_key(&r->at[i].key, &next.key)) {
+			rc = err_set(e, ERR_INPUT, "recordings %s and %s answer the same question (context, transformation, pass, step, "
+			             "attempt); remove one", r->at[i].file, path);
+			recording_fini(&next);
+			return rc;
+		}
+	}
+	*MEM_PUSH(r->at, r->count) = next;
+	return 0;
+}
+
+/* --- answering -------------------------------------------------------------------------------------------------------- */
+
+static int not_recorded(const struct replay *r, const struct model_key *key, struct err *e)
+{
+	const struct recording *near = NULL;
+	for (size_t i = 0; i < r->count; i++) {
+		const struct model_key *k = &r->at[i].key;
+		if (strcmp(k->transformation, key->transformation) == 0 && k->pass == key->pass && k->step == key->step &&
+		    (!near || k->attempt == key->attempt))
+			near = &r->at[i];
+	}
+	if (!near)
+		return err_set(e, ERR_NOT_FOUND, "%s holds no answer for transformation %s, pass %u, step %u; record one with a model",
+		               r->folder, key->transformation, key->pass, key->step);
+	if (near->key.attempt != key->attempt)
+		return err_set(e, ERR_NOT_FOUND, "%s holds no answer for attempt %u of transformation %s, pass %u, step %u: the attempt "
+		               "before was accepted when it was recorded, and is not now", r->folder, key->attempt,
+		               key->transformation, key->pass, key->step);
+	return err_set(e, ERR_NOT_FOUND, "%s holds an answer for transformation %s, pass %u, step %u only for context %.12s, and the "
+	               "context here is %.12s: it was edited since; record anew with a model", r->folder, key->transformation,
+	               key->pass, key->step, near->key.context.hex, key->context.hex);
+}
+
+static int ask(void *arg, const struct model_request *request, struct model_answer *ret_answer, struct err *e)
+{
+	const struct replay *r = arg;
+	for (size_t i = 0; i < r->count; i++) {
+		const struct recording *found = &r->at[i];
+		if (!same_key(&found->key, &request->key))
+			continue;
+		struct hash now = prompt_hash(request->prompt);
+		bool same = strcmp(now.hex, found->prompt) == 0;
+		*ret_answer = (struct model_answer){
+			.text = mem_str(found->text), .model = mem_str(found->model), .finish = found->finish,
+			.prompt_tokens = found->prompt_tokens, .cached_tokens = found->cached_tokens,
+			.output_tokens = found->output_tokens, .elapsed_ms = found->elapsed_ms,
+			.note = same ? NULL : mem_fmt("the prompt's words differ from those that %s was recorded with", found->file),
+		};
+		return 0;
+	}
+	return not_recorded(r, &request->key, e);
+}
+
+static int is_recording(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name);
+	return n > 3 && d->d_name[0] != '.' && strcmp(d->d_name + n - 3, ".md") == 0 && strcasecmp(d->d_name, "README.md") != 0;
+}
+
+int replay_new(const char *folder, struct replay **ret_replay, struct err *e)
+{
+	struct dirent **list;
+	int n = scandir(folder, &list, is_recording, alphasort), rc = 0;
+	if (n < 0 && errno == ENOENT)
+		return err_set(e, ERR_NOT_FOUND, "there is no folder of recordings %s; record one with a model first", folder);
+	if (n < 0)
+		return err_sys(e, errno, "recordings cannot be read from %s", folder);
+	struct replay *r = MEM_NEW(struct replay);
+	const char *slash = strrchr(folder, '/');
+	r->folder = mem_str(folder);
+	r->name = mem_fmt("replay:%s", slash && slash[1] ? slash + 1 : folder);
+	r->model = (struct model){ .arg = r, .name = r->name, .ask = ask };
+	for (int i = 0; i < n; i++) {
+		char *path = mem_fmt("%s/%s", folder, list[i]->d_name);
+		if (rc == 0)
+			rc = add_recording(r, path, e);
+		free(path);
+		free(list[i]);
+	}
+	free(list);
+	if (rc == 0 && !r->count)
+		rc = err_set(e, ERR_NOT_FOUND, "%s holds no recordings (*.md)", folder);
+	if (rc < 0)
+		replay_free(r);
+	else
+		*ret_replay = r;
+	return rc;
+}
+
+void replay_free(struct replay *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->count; i++)
+		recording_fini(&r->at[i]);
+	free(r->at);
+	free(r->folder);
+	free(r->name);
+	free(r);
+}
+
+const struct model *replay_model(struct replay *r)
+{
+	return &r->model;
+}
+
+size_t replay_count(const struct replay *r)
+{
+	return r->count;
+}
+
+/* --- recording -------------------------------------------------------------------------------------------------------- */
+
+static void render(const struct model_request *request, const struct model_answer *answer, struct buf *out)
+{
+	const struct model_key *k = &request->key;
+	struct hash words = prompt_hash(request->prompt);
+	buf_addf(out, "---\ntransformation: %s\npass: %u\nstep: %u\nattempt: %u\ncontext: %s\nprompt: %s\n", k->transformation,
+	         k->pass, k->step, k->attempt, k->context.hex, words.hex);
+	buf_addf(out, "model: %s\nfinish: %s\nprompt-tokens: %llu\ncached-tokens: %llu\noutput-tokens: %llu\nelapsed-ms: %llu\n---\n",
+	         answer->model ? answer->model : "", finishes[answer->finish], (unsigned long long)answer->prompt_tokens,
+	         (unsigned long long)answer->cached_tokens, (unsigned long long)answer->output_tokens,
+	         (unsigned long long)answer->elapsed_ms);
+	for (size_t i = 0; i < request->prompt->count; i++) {
+		const struct prompt_turn *turn = &request->prompt->turns[i];
+		buf_addf(out, "\n## %s\n\n", prompt_role_name(turn->role));
+		prompt_fence(out, "prompt", turn->text);
+	}
+	buf_adds(out, "\n## answer\n\n");
+	prompt_fence(out, "answer", answer->text);
+}
+
+static int write_file(const char *path, const struct buf *text, struct err *e)
+{
+	char *temporary = mem_fmt("%s.%ld.tmp", path, (long)getpid());
+	FILE *f = fopen(temporary, "wbe");
+	int rc = f ? 0 : err_sys(e, errno, "recording %s cannot be written", path);
+	if (f) {
+		bool good = fwrite(buf_text(text), 1, text->len, f) == text->len;
+		good = fclose(f) == 0 && good;
+		if (!good || rename(temporary, path) < 0) {
+			rc = err_sys(e, errno, "recording %s cannot be written", path);
+			unlink(temporary);
+		}
+	}
+	free(temporary);
+	return rc;
+}
+
+int replay_record(const char *folder, const struct model_request *request, const struct model_answer *answer, struct err *e)
+{
+	const struct model_key *k = &request->key;
+	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
+		return err_sys(e, errno, "folder %s for recordings cannot be made", folder);
+	struct buf text = BUF_INIT;
+	char *path = mem_fmt("%s/%s-%u-%u-%u-%.8s.md", folder, k->transformation, k->pass, k->step, k->attempt, k->context.hex);
+	render(request, answer, &text);
+	int rc = write_file(path, &text, e);
+	buf_fini(&text);
+	free(path);
+	return rc;
+}
+
+struct replay_recorder {
+	const struct model *inner;
+	char *folder;
+	struct model model;
+};
+
+static int ask_and_record(void *arg, const struct model_request *request, struct model_answer *ret_answer, struct err *e)
+{
+	struct replay_recorder *r = arg;
+	struct model_answer answer = { 0 };
+	int rc = r->inner->ask(r->inner->arg, request, &answer, e);
+	if (rc == 0)
+		rc = replay_record(r->folder, request, &answer, e);
+	if (rc == 0)
+		*ret_answer = answer;
+	else
+		model_answer_fini(&answer);
+	return rc;
+}
+
+struct replay_recorder *replay_recorder_new(const struct model *inner, const char *folder)
+{
+	struct replay_recorder *r = MEM_NEW(struct replay_recorder);
+	r->inner = inner;
+	r->folder = mem_str(folder);
+	r->model = (struct model){ .arg = r, .name = inner->name, .ask = ask_and_record };
+	return r;
+}
+
+void replay_recorder_free(struct replay_recorder *r)
+{
+	if (!r)
+		return;
+	free(r->folder);
+	free(r);
+}
+
+const struct model *replay_recorder_model(struct replay_recorder *r)
+{
+	return &r->model;
+}
