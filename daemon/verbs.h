@@ -18,8 +18,5 @@ int verbs_copy_int(const struct verb_line *line, json_t *arguments, const char *
 /* Connects, calls, prints; *ret_structured may be NULL, is set on success only, and replaces the printing. Returns the exit
  * status. */
 int verbs_call(const struct verb_line *line, const char *tool, json_t *take_arguments, json_t **ret_structured);
-/* Tells the progress of a call on stderr: one line that is redrawn on a terminal, nothing elsewhere. */
-client_progress verbs_progress;
-void verbs_progress_end(void);
 
 #endif
