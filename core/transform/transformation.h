@@ -23,7 +23,7 @@ struct transformation_insert {
 struct transformation_step {
 	enum region region;
 	char *text;                            /* instructions; "" when code is only inserted by hand */
-	struct transformation_insert *inserts; /* put at the end of the region before the model is asked */
+	struct transformation_insert *inserts; /* put into the region before the model is asked: macros last, else first */
 	size_t insert_count;
 };
 

@@ -1,0 +1,166 @@
+/* The library format: every shipped file parses and has PEAK's numbers of passes and calls; every mistake names its line. */
+#include "core/transform/library.h"
+#include "core/transform/transformation.h"
+#include "tap.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static const char good[] =
+	"---\nname: demo  # a comment\nsummary: a demo\nbackends: cuda, hlsl\nafter: refactor\nrequires:\n  - n % 8 == 0\n"
+	"adds:\n  T: {1, 2}\n  U: 1<<i for i = 0,3\nwhere:\n  - T*U <= 8\ndrops: OLD\n---\nIntro.\n\n#### cuda\nonly cuda\n"
+	"## Pass 1: First\nexpect: compiles\nadds: U\n\nAbout.\n\n### macros\n```cuda insert\n#define X 1\n```\n"
+	"### device\nDo it.\n```\n### not a heading\n```\n#### hlsl\nonly hlsl\n\n## Pass 2: Last\nexpect: valid\nkernels: may change\n"
+	"### host\n#### cuda\nonly there\n";
+
+static void test_parts(void)
+{
+	struct err e = ERR_INIT;
+	struct transformation *t = NULL;
+	is_int(transformation_parse(good, "demo.md", &t, &e), 0, "a transformation parses: %s", e.text);
+	if (!t)
+		return;
+	is_str(t->name, "demo", "its name, without the comment");
+	is_int(t->pass_count, 2, "two passes");
+	is_int(t->passes[0].expect, TRANSFORMATION_COMPILES, "expect of the first");
+	is_int(t->passes[0].step_count, 2, "two steps");
+	is_int(t->passes[0].steps[0].region, REGION_MACROS, "steps keep their order");
+	is_str(transformation_insert_for(&t->passes[0].steps[0], "cuda"), "#define X 1\n", "code to insert for cuda");
+	ok(!transformation_insert_for(&t->passes[0].steps[0], "hlsl"), "none for hlsl");
+	has_str(t->passes[0].steps[1].text, "### not a heading", "a fence hides headings");
+	is_int(t->passes[0].add_count, 2, "U is added where it is named, T at the first pass");
+	ok(t->passes[1].may_drop_kernels, "a directive");
+	is_int(transformation_calls(t, "cuda"), 2, "calls on cuda: one step only inserts");
+	is_int(transformation_calls(t, "hlsl"), 1, "calls on hlsl: one step speaks of cuda only");
+	char *text = transformation_text_for(t->intro, "hlsl");
+	is_str(text, "Intro.\n\n", "sections of other backends are left out");
+	free(text);
+	const char *applied[] = { "refactor" };
+	is_int(transformation_check(t, "cuda", applied, 1, &e), 0, "prerequisites are met");
+	ok(transformation_check(t, "cuda", NULL, 0, &e) < 0, "an earlier transformation is missing");
+	has_str(e.text, "apply refactor first", "and the message says what to do");
+	ok(transformation_check(t, "hip", applied, 1, &e) < 0, "a backend that it is not for");
+	has_str(e.text, "cuda, hlsl", "names those that it is for");
+	transformation_free(t);
+}
+
+static void test_mistakes(void)
+{
+	static const struct { const char *text, *part, *what; } table[] = {
+		{ "---\nname: x\nsummary: s\n", "not closed", "open front matter" },
+		{ "---\nname: X!\nsummary: s\n---\n", "lower-case", "a bad name" },
+		{ "---\nname: x\n---\n", "summary", "no summary" },
+		{ "---\nname: x\nsummary: s\ncolour: red\n---\n", "f.md:4: unknown field `colour:`", "an unknown field" },
+		{ "---\nname: x\nsummary: s\nbackends: metal\n---\n", "metal", "an unknown backend" },
+		{ "---\nname: x\nsummary: s\nsummary: s\n---\n", "given twice", "a field twice" },
+		{ "---\nname: x\nsummary: s\nadds: T\n---\n", "NAME: values", "parameters without values" },
+		{ "---\nname: x\nsummary: s\n---\ntext\n", "no `## Pass 1", "no pass" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 2: a\nexpect: valid\n### device\nx\n", "f.md:5", "passes out of order" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n", "has no step", "a pass without steps" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### shader\nx\n", "device, host or macros", "a bad region" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: maybe\n### device\nx\n", "f.md:6: expect:", "a bad expect" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### device\n", "neither instructions", "an empty step" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n### device\ny\n", "two steps", "a region twice" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: compiles\n### device\nx\n", "last pass", "a last pass that is not valid" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nadds: Q\nexpect: valid\n### device\nx\n", "Q has no values", "an unknown parameter" },
+	};
+	for (size_t i = 0; i < MEM_COUNT(table); i++) {
+		struct err e = ERR_INIT;
+		struct transformation *t = NULL;
+		is_int(transformation_parse(table[i].text, "f.md", &t, &e), -ERR_INPUT, "refused: %s", table[i].what);
+		has_str(e.text, table[i].part, "the message tells it");
+		transformation_free(t);
+	}
+}
+
+static void test_text(void)
+{
+	struct err e = ERR_INIT;
+	struct transformation *t = NULL;
+	is_int(transformation_of_text("unroll the inner loop by 4", &t, &e), 0, "free text: %s", e.text);
+	if (t) {
+		is_int(t->pass_count, 1, "one pass");
+		is_int(t->passes[0].steps[0].region, REGION_DEVICE, "of the device region");
+		is_int(t->passes[0].expect, TRANSFORMATION_VALID, "that must be valid");
+		has_str(t->name, "text-", "named by its hash");
+		transformation_free(t);
+	}
+	t = NULL;
+	is_int(transformation_of_text("### macros\nm\n### device\nd\n", &t, &e), 0, "free text with steps: %s", e.text);
+	if (t)
+		is_int(t->passes[0].step_count, 2, "two steps");
+	transformation_free(t);
+	ok(transformation_of_text(" \n", &t, &e) < 0, "empty text is refused");
+}
+
+static void test_shipped(void)
+{
+	static const struct { const char *name; size_t passes, calls; } table[] = {
+		{ "refactor", 2, 3 }, { "tb-tiling", 6, 9 }, { "thread-tiling", 3, 3 }, /* PEAK, table 2 */
+		{ "vectorize", 2, 2 }, { "direct-loads", 3, 3 },
+	};
+	const char *folders[] = { NULL, "transforms" };
+	struct library *lib = library_new(folders, 2);
+	for (size_t i = 0; i < MEM_COUNT(table); i++) {
+		struct err e = ERR_INIT;
+		struct transformation *t = NULL;
+		is_int(library_find(lib, table[i].name, &t, &e), 0, "%s is shipped: %s", table[i].name, e.text);
+		is_int(t ? t->pass_count : 0, table[i].passes, "%s: passes", table[i].name);
+		is_int(t ? transformation_calls(t, "hlsl") : 0, table[i].calls, "%s: calls", table[i].name);
+		transformation_free(t);
+	}
+	struct err e = ERR_INIT;
+	struct transformation *t;
+	is_int(library_find(lib, "tb-tilling", &t, &e), -ERR_NOT_FOUND, "an unknown name");
+	has_str(e.text, "nearest names: tb-tiling", "is answered with the nearest");
+	char **names;
+	size_t count;
+	is_int(library_sequence(lib, "matmul-fp32-hlsl", &names, &count, &e), 0, "a sequence");
+	is_int(count, 5, "has its transformations");
+	is_str(names[1], "tb-tiling", "in order");
+	library_names_free(names, count);
+	library_free(lib);
+}
+
+static void write_text(const char *folder, const char *name, const char *text)
+{
+	char *path = mem_fmt("%s/%s", folder, name);
+	FILE *f = fopen(path, "w");
+	fputs(text, f);
+	fclose(f);
+	free(path);
+}
+
+static void test_own_folder(void)
+{
+	char folder[] = "/tmp/peakd-test-XXXXXX";
+	struct err e = ERR_INIT;
+	struct transformation *t = NULL;
+	ok(mkdtemp(folder) != NULL, "a folder");
+	write_text(folder, "refactor.md", "---\nname: refactor\nsummary: mine\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n");
+	const char *folders[] = { folder, "transforms" };
+	struct library *lib = library_new(folders, 2);
+	is_int(library_find(lib, "refactor", &t, &e), 0, "the user's own file: %s", e.text);
+	is_str(t ? t->summary : "", "mine", "hides the shipped one");
+	transformation_free(t);
+	is_int(library_find(lib, "../refactor", &t, &e), -ERR_NOT_FOUND, "a path is no name");
+	write_text(folder, "refactor.md", "---\nname: other\nsummary: mine\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n");
+	is_int(library_find(lib, "refactor", &t, &e), -ERR_INPUT, "a file under another's name is refused");
+	library_free(lib);
+	char *path = mem_fmt("%s/refactor.md", folder);
+	unlink(path);
+	free(path);
+	rmdir(folder);
+}
+
+int main(void)
+{
+	test_parts();
+	test_mistakes();
+	test_text();
+	test_shipped();
+	test_own_folder();
+	return tap_done();
+}
