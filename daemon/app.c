@@ -58,6 +58,8 @@ static int add_models(struct app *app, const struct app_config *config, struct e
 	char *own = own_folder("recordings"), *shipped = mem_fmt("%s/examples/recordings", app->share);
 	const char *folders[] = { own, shipped }, *env = getenv("PEAKD_MODEL");
 	app->work.models = models_new(folders, MEM_COUNT(folders));
+	if (getenv("PEAKD_RECORD") && *getenv("PEAKD_RECORD"))
+		models_record(app->work.models, getenv("PEAKD_RECORD"));
 	free(own);
 	free(shipped);
 	int rc = env && *env ? models_add(app->work.models, env, e) : 0;

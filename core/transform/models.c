@@ -17,6 +17,7 @@ struct models {
 	size_t folder_count;
 	struct entry *entries;
 	size_t count;
+	char *record;      /* folder for recordings; NULL: none are made */
 };
 
 struct models *models_new(const char *const *folders, size_t count)
@@ -40,7 +41,14 @@ void models_free(struct models *m)
 	}
 	free(m->folders);
 	free(m->entries);
+	free(m->record);
 	free(m);
+}
+
+void models_record(struct models *m, const char *folder)
+{
+	free(m->record);
+	m->record = mem_str(folder);
 }
 
 void models_names(const struct models *m, char ***ret_names, size_t *ret_count)
@@ -179,12 +187,17 @@ int models_open(const struct models *m, const char *name, struct models_open *re
 	rc = begins(spec, "replay:") ? open_replay(m, spec + 7, &open, e) : open_llm(spec, &open, e);
 	if (rc < 0)
 		return err_wrap(e, "model %s", name);
+	if (m->record && open.llm) {
+		open.recorder = replay_recorder_new(open.model, m->record);
+		open.model = replay_recorder_model(open.recorder);
+	}
 	*ret_open = open;
 	return 0;
 }
 
 void models_close(struct models_open *open)
 {
+	replay_recorder_free(open->recorder);
 	llm_free(open->llm);
 	replay_free(open->replay);
 	*open = (struct models_open){ 0 };

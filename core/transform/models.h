@@ -22,6 +22,8 @@ struct models *models_new(const char *const *folders, size_t count);
 void models_free(struct models *m);
 /* Adds "NAME=SPEC", or a bare SPEC under the name "default". -ERR_INPUT says what is wrong with it. */
 int models_add(struct models *m, const char *text, struct err *e);
+/* From now on every answer of a model is also written as a recording below this folder (replayed ones are not). */
+void models_record(struct models *m, const char *folder);
 /* Every name, in the order added; array and names are the caller's. */
 void models_names(const struct models *m, char ***ret_names, size_t *ret_count);
 
@@ -30,6 +32,7 @@ struct models_open {
 	const struct model *model;
 	struct llm *llm;
 	struct replay *replay;
+	struct replay_recorder *recorder;
 };
 /* By name; NULL or "" is "default"; "replay:NAME" works without having been added (names without '/' only).
  * -ERR_NOT_FOUND lists the names and says how to add one. */
