@@ -52,12 +52,55 @@ static double normal(uint64_t key, uint64_t i)
 	return (double)(sum - 6 * 65535) / 65536;
 }
 
-/* The hot path: f32 in steps of 2^-24, so that [0,1) and [-1,1) need no rounding. */
+/* The hot paths: f32 in steps of 2^-24, so that [0,1) and [-1,1) need no rounding; f16 and bf16 are made from the
+ * same. */
+static inline float uniform_at(const struct stream *s, uint64_t i)
+{
+	return (float)(s->lo + (double)(int32_t)(random_at(s->key, i) >> 40) * (s->width * 0x1p-24));
+}
+
+static inline uint32_t float_bits(float f)
+{
+	uint32_t u;
+	memcpy(&u, &f, sizeof u);
+	return u;
+}
+
+/* Round to nearest even; NaN does not come. F. Giesen's float_to_half_fast3_rtne (public domain, 2016). */
+static inline uint16_t f16_bits(float f)
+{
+	const uint32_t overflow = (127 + 16) << 23, smallest_normal = (127 - 14) << 23;
+	const uint32_t magic = ((127 - 15) + (23 - 10) + 1) << 23;
+	uint32_t sign = float_bits(f) & 0x80000000u, u = float_bits(f) ^ sign;
+	if (u >= overflow) {
+		u = 0x7c00;
+	} else if (u < smallest_normal) {
+		u = float_bits(__builtin_fabsf(f) + 0.5f) - magic; /* 0.5f is the float whose bits are `magic` */
+	} else {
+		u = (u - ((127u - 15u) << 23) + 0xfff + (u >> 13 & 1)) >> 13;
+	}
+	return (uint16_t)(u | sign >> 16);
+}
+
+static inline uint16_t bf16_bits(float f)
+{
+	uint32_t u = float_bits(f);
+	return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
 static void uniform_f32(const struct stream *s, uint64_t first, float *to, size_t n)
 {
-	double scale = s->width * 0x1p-24;
 	for (size_t i = 0; i < n; i++)
-		to[i] = (float)(s->lo + (double)(int32_t)(random_at(s->key, first + i) >> 40) * scale);
+		to[i] = uniform_at(s, first + i);
+}
+
+static void uniform_16(const struct stream *s, uint64_t first, uint16_t *to, size_t n)
+{
+	bool brain = s->buffer->type == DTYPE_BF16;
+	for (size_t i = 0; i < n; i++) {
+		float f = uniform_at(s, first + i);
+		to[i] = brain ? bf16_bits(f) : f16_bits(f);
+	}
 }
 
 static double largest_counted(enum dtype t)
@@ -102,6 +145,8 @@ static void fill_row(const struct stream *s, uint64_t first, uint8_t *to, size_t
 		memset(to, 0, n * size);
 	else if (b->fill == PLAN_RANDOM && b->type == DTYPE_F32)
 		uniform_f32(s, first, (float *)(void *)to, n);
+	else if (b->fill == PLAN_RANDOM && (b->type == DTYPE_F16 || b->type == DTYPE_BF16))
+		uniform_16(s, first, (uint16_t *)(void *)to, n);
 	else if (b->fill == PLAN_IOTA && !dtype_is_float(b->type))
 		iota_integer(b->type, first, to, n);
 	else

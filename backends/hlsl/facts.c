@@ -29,6 +29,13 @@ static uint64_t device_memory(const struct library *lib, VkPhysicalDevice device
 	return most;
 }
 
+/* Mesa 22's llvmpipe ends all loops of an invocation after 65535 iterations in total, without a word (seen with
+ * 22.3.6): a correct kernel then gives garbage, and whoever writes one must know. Later versions do not. */
+static bool ends_loops(const VkPhysicalDeviceDriverProperties *driver)
+{
+	return driver->driverID == VK_DRIVER_ID_MESA_LLVMPIPE && strncmp(driver->driverInfo, "Mesa 22.", 8) == 0;
+}
+
 static void describe_device(const struct library *lib, VkPhysicalDevice device, uint32_t index, struct facts *f)
 {
 	VkPhysicalDeviceDriverProperties driver = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES };
@@ -47,8 +54,8 @@ static void describe_device(const struct library *lib, VkPhysicalDevice device, 
 	};
 	snprintf(f->id, sizeof f->id, "hlsl:%u", index);
 	snprintf(f->name, sizeof f->name, "%.*s", FACTS_TEXT - 1, p->deviceName);
-	snprintf(f->driver, sizeof f->driver, "%.40s %.40s, %.30s", driver.driverName, driver.driverInfo,
-	         hlsl_glslang_name());
+	snprintf(f->driver, sizeof f->driver, "%.20s %.30s, %.30s%s", driver.driverName, driver.driverInfo,
+	         hlsl_glslang_name(), ends_loops(&driver) ? "; loops end after 65535 iterations" : "");
 	write_uuid(id.deviceUUID, index, f->uuid);
 	memcpy(f->max_block, p->limits.maxComputeWorkGroupSize, sizeof f->max_block);
 	memcpy(f->max_grid, p->limits.maxComputeWorkGroupCount, sizeof f->max_grid);

@@ -78,8 +78,8 @@ static char *text(const uint32_t *words, uint32_t count)
 static unsigned result_at(uint16_t code)
 {
 	switch (code) {
-	case OP_TYPE_BOOL: case OP_TYPE_INT: case OP_TYPE_FLOAT: case OP_TYPE_VECTOR: case OP_TYPE_MATRIX: case OP_TYPE_ARRAY:
-	case OP_TYPE_STRUCT: case OP_TYPE_POINTER:
+	case OP_TYPE_BOOL: case OP_TYPE_INT: case OP_TYPE_FLOAT: case OP_TYPE_VECTOR: case OP_TYPE_MATRIX:
+	case OP_TYPE_ARRAY: case OP_TYPE_STRUCT: case OP_TYPE_POINTER:
 		return 1;
 	case OP_CONSTANT: case OP_VARIABLE:
 		return 2;

@@ -28,6 +28,7 @@ static struct sample_worker sample_worker_start(void)
 		abort();
 	struct sample_worker w = { .pid = fork(), .fd = fd[0] };
 	if (w.pid == 0) {
+		setenv("MESA_SHADER_CACHE_DISABLE", "true", 1); /* tests leave nothing behind */
 		dup2(fd[1], STDIN_FILENO);
 		dup2(fd[1], STDOUT_FILENO);
 		close(fd[0]);

@@ -42,6 +42,33 @@ static void test_random(void)
 	}
 }
 
+/* The quick conversions give what dtype_store gives. */
+static void test_narrow(void)
+{
+	static const double ranges[][2] = { { -1, 1 }, { -70000, 70000 }, { -1e-4, 1e-4 }, { -1e-7, 1e-7 }, { 0, 3 },
+	                                    { 2048, 4097 } };
+	static const enum dtype types[] = { DTYPE_F16, DTYPE_BF16 };
+	enum { N = 20000 };
+	float *wide = MEM_NEW_N(float, N);
+	uint16_t *narrow = MEM_NEW_N(uint16_t, N), want;
+	for (size_t r = 0; r < MEM_COUNT(ranges); r++)
+		for (size_t t = 0; t < MEM_COUNT(types); t++) {
+			struct plan_buffer b = matrix(DTYPE_F32, 1, N, N, PLAN_RANDOM), c = matrix(types[t], 1, N, N, PLAN_RANDOM);
+			int same = 0;
+			b.lo = c.lo = ranges[r][0];
+			b.hi = c.hi = ranges[r][1];
+			fill_buffer(&b, 8, wide);
+			fill_buffer(&c, 8, narrow);
+			for (int i = 0; i < N; i++) {
+				dtype_store(types[t], &want, (double)wide[i]);
+				same += want == narrow[i];
+			}
+			is_int(same, N, "random(%g,%g) of %s is f32's, rounded", b.lo, b.hi, dtype_name(types[t]));
+		}
+	free(wide);
+	free(narrow);
+}
+
 static void test_normal(void)
 {
 	struct plan_buffer b = matrix(DTYPE_F32, 300, 300, 300, PLAN_NORMAL);
@@ -121,6 +148,7 @@ static void test_speed(void)
 int main(void)
 {
 	test_random();
+	test_narrow();
 	test_normal();
 	test_counting();
 	test_layout();

@@ -11,6 +11,7 @@ int main(void)
 	struct device_buffer *b;
 	struct err e = ERR_INIT;
 	enum { BYTES = (40 << 20) + 12 };
+	setenv("MESA_SHADER_CACHE_DISABLE", "true", 1); /* tests leave nothing behind */
 	if (hlsl_device_open(0, &d, &e) < 0) {
 		SKIP(1, "no Vulkan device: %s", e.text);
 		return tap_done();
