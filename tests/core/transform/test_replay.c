@@ -1,0 +1,107 @@
+/* Recordings: written, read back, matched by key, and clear about what is missing. */
+#include "core/transform/replay.h"
+#include "tap.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static struct model_request request_of(const struct prompt *p, const char *context, unsigned attempt)
+{
+	struct model_request r = { .prompt = p, .key = { .context = hash_text(context), .pass = 2, .step = 1, .attempt = attempt } };
+	strcpy(r.key.transformation, "demo");
+	return r;
+}
+
+static void remove_folder(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	for (struct dirent *d; dir && (d = readdir(dir));) {
+		char *path = mem_fmt("%s/%s", folder, d->d_name);
+		unlink(path);
+		free(path);
+	}
+	if (dir)
+		closedir(dir);
+	rmdir(folder);
+}
+
+static int answer_once(void *arg, const struct model_request *request, struct model_answer *ret_answer, struct err *e)
+{
+	(void)request, (void)e;
+	*ret_answer = (struct model_answer){ .text = mem_str(arg), .model = mem_str("m-1"), .finish = REPLY_FINISH_STOP,
+		.prompt_tokens = 11, .output_tokens = 7 };
+	return 0;
+}
+
+/* An answer with a fence of its own, blanks and an accent. */
+static char answer_text[] = "Voil\u00e0:\n\n```hlsl\nvoid f() {}\n```\n\n  done\n";
+
+static void test_round_trip(const char *folder)
+{
+	struct err e = ERR_INIT;
+	struct prompt p = PROMPT_INIT;
+	prompt_add(&p, PROMPT_SYSTEM, "rules");
+	prompt_add(&p, PROMPT_USER, "do\n```\nx\n```\n");
+	const struct model inner = { answer_text, "fake", answer_once };
+	struct replay_recorder *recorder = replay_recorder_new(&inner, folder);
+	const struct model *m = replay_recorder_model(recorder);
+	struct model_answer a = { 0 };
+	struct model_request q = request_of(&p, "ctx", 1);
+	is_int(m->ask(m->arg, &q, &a, &e), 0, "an exchange is recorded: %s", e.text);
+	is_str(a.text, answer_text, "and its answer passed on");
+	model_answer_fini(&a);
+	is_int(m->ask(m->arg, &q, &a, &e), 0, "the same once more replaces it");
+	model_answer_fini(&a);
+	replay_recorder_free(recorder);
+
+	struct replay *r = NULL;
+	is_int(replay_new(folder, &r, &e), 0, "the folder is read: %s", e.text);
+	is_int(r ? replay_count(r) : 0, 1, "one recording");
+	if (!r)
+		return;
+	m = replay_model(r);
+	is_int(m->ask(m->arg, &q, &a, &e), 0, "it answers: %s", e.text);
+	is_str(a.text, answer_text, "with the same words, byte for byte");
+	is_str(a.model, "m-1", "under the model's name");
+	is_int(a.prompt_tokens, 11, "with its counts");
+	ok(!a.note, "the prompt is the same");
+	model_answer_fini(&a);
+	prompt_add(&p, PROMPT_USER, "another device");
+	is_int(m->ask(m->arg, &q, &a, &e), 0, "other words are no obstacle");
+	has_str(a.note, "differ", "but are told");
+	model_answer_fini(&a);
+	q = request_of(&p, "other", 1);
+	is_int(m->ask(m->arg, &q, &a, &e), -ERR_NOT_FOUND, "another context is one");
+	has_str(e.text, "only for context", "and the message tells it");
+	q = request_of(&p, "ctx", 2);
+	is_int(m->ask(m->arg, &q, &a, &e), -ERR_NOT_FOUND, "so is another attempt");
+	has_str(e.text, "attempt 2", "and the message tells it");
+	replay_free(r);
+	prompt_fini(&p);
+}
+
+static void test_bad(const char *folder)
+{
+	struct err e = ERR_INIT;
+	struct replay *r;
+	char *path = mem_fmt("%s/bad.md", folder);
+	FILE *f = fopen(path, "w");
+	fputs("---\ntransformation: demo\n---\n", f);
+	fclose(f);
+	is_int(replay_new(folder, &r, &e), -ERR_INPUT, "a file that is no recording");
+	has_str(e.text, "bad.md", "is named");
+	free(path);
+	is_int(replay_new("/nonexistent", &r, &e), -ERR_NOT_FOUND, "a folder that is not there");
+}
+
+int main(void)
+{
+	char folder[] = "/tmp/peakd-test-XXXXXX";
+	ok(mkdtemp(folder) != NULL, "a folder");
+	test_round_trip(folder);
+	test_bad(folder);
+	remove_folder(folder);
+	return tap_done();
+}

@@ -1,0 +1,295 @@
+/* The engine with a fake judge and scripted answers: passes, repairs, fresh samples, giving up, hand-over, saving. */
+#include "core/transform/transform.h"
+#include "sample.h"
+
+#include "base/mem.h"
+
+/* --- a judge and a model that follow a script ------------------------------------------------------------------------- */
+
+struct script {
+	const char *verdicts; /* one letter a judgement: p pass, c compile error, w wrong, x cannot judge; the last one repeats */
+	size_t judged, compiled, validated;
+	const char **answers; /* NULL-terminated; the last one repeats */
+	size_t answered;
+	struct model_key keys[32];
+};
+
+static int judge_next(struct script *s, struct judge_verdict *ret_verdict, struct err *e)
+{
+	char c = s->verdicts[s->judged];
+	s->judged += s->verdicts[s->judged + 1] != '\0';
+	*ret_verdict = (struct judge_verdict)JUDGE_VERDICT_INIT;
+	if (c == 'x')
+		return err_set(e, ERR_UNSUPPORTED, "no device");
+	if (c == 'c') {
+		ret_verdict->result = JUDGE_COMPILE;
+		judge_verdict_error(ret_verdict, REGION_DEVICE, 1, "syntax error");
+	} else if (c == 'm') {
+		ret_verdict->result = JUDGE_COMPILE;
+		judge_verdict_error(ret_verdict, REGION_MACROS, 1, "bad macro");
+	} else if (c == 'w') {
+		ret_verdict->result = JUDGE_WRONG;
+	}
+	return 0;
+}
+
+static int fake_compile(void *arg, const struct context *ctx, struct judge_verdict *ret_verdict, struct err *e)
+{
+	(void)ctx;
+	((struct script *)arg)->compiled++;
+	return judge_next(arg, ret_verdict, e);
+}
+
+static int fake_validate(void *arg, const struct context *parent, const struct context *ctx, struct judge_verdict *ret_verdict,
+                         struct err *e)
+{
+	(void)ctx, (void)parent;
+	((struct script *)arg)->validated++;
+	return judge_next(arg, ret_verdict, e);
+}
+
+static int fake_ask(void *arg, const struct model_request *request, struct model_answer *ret_answer, struct err *e)
+{
+	struct script *s = arg;
+	(void)e;
+	if (s->answered < MEM_COUNT(s->keys))
+		s->keys[s->answered] = request->key;
+	size_t i = 0;
+	while (i < s->answered && s->answers[i + 1])
+		i++;
+	s->answered++;
+	*ret_answer = (struct model_answer){ .text = mem_str(s->answers[i]), .finish = REPLY_FINISH_STOP };
+	return 0;
+}
+
+#define DEVICE(x) "```hlsl\n[numthreads(BX, BY, 1)]\nvoid matmul(uint3 id : SV_DispatchThreadID)\n{\n\t" x "\n}\n```\n"
+#define MACROS(x) "```macros\n#define " x "\n```\n"
+
+static const char two_passes[] =
+	"---\nname: two\nsummary: two passes\nadds:\n  T: {1, 2}\nwhere:\n  - T <= BX\n---\n"
+	"## Pass 1: a\nexpect: compiles\n### macros\nmacros, please\n### device\ndevice, please\n"
+	"## Pass 2: b\nexpect: valid\n### device\nmore\n";
+
+static struct transform *begin(const char *text)
+{
+	struct err e = ERR_INIT;
+	struct transformation *t = NULL;
+	struct transform *x = NULL;
+	struct context *ctx = sample_context();
+	if (transformation_parse(text, "t.md", &t, &e) < 0 || transform_new(t, ctx, NULL, NULL, 0, NULL, &x, &e) < 0)
+		printf("# %s\n", e.text);
+	transformation_free(t);
+	context_free(ctx);
+	ok(x != NULL, "a transformation begins");
+	if (!x)
+		exit(1);
+	return x;
+}
+
+static int run(struct transform *x, struct script *s, struct err *e)
+{
+	const struct judge judge = { s, fake_compile, fake_validate };
+	const struct model model = { s, "fake", fake_ask };
+	return transform_run(x, &model, &judge, NULL, NULL, e);
+}
+
+/* --- tests ------------------------------------------------------------------------------------------------------------ */
+
+static void test_straight(void)
+{
+	const char *answers[] = { MACROS("M 1"), DEVICE("C[0] = 1;"), DEVICE("C[0] = 2;"), NULL };
+	struct script s = { .verdicts = "p", .answers = answers };
+	struct err e = ERR_INIT;
+	struct transform *x = begin(two_passes);
+	has_str(context_render(transform_context(x)), "T: {1, 2}", "the parameter is in the context before the first step");
+	has_str(transform_prompt(x)->turns[1].text, "T: {1, 2}", "and in what the model sees");
+	is_int(run(x, &s, &e), 0, "two passes run: %s", e.text);
+	is_int(transform_state(x), TRANSFORM_DONE, "to the end");
+	is_int(s.answered, 3, "three calls");
+	is_int(s.compiled, 1, "the first pass is compiled");
+	is_int(s.validated, 1, "the second is validated");
+	is_str(context_region(transform_context(x), REGION_MACROS), "#define M 1\n", "new macros");
+	has_str(context_region(transform_context(x), REGION_DEVICE), "C[0] = 2;", "new device code");
+	has_str(context_render(transform_context(x)), "T <= BX", "the constraint came with the parameter");
+	is_int(s.keys[1].step, 2, "the key of the second call names its step");
+	is_int(s.keys[2].pass, 2, "the key of the third its pass");
+	ok(strcmp(s.keys[0].context.hex, s.keys[1].context.hex) != 0, "each key names the context that its step starts from");
+	transform_free(x);
+}
+
+static void test_repairs(void)
+{
+	const char *answers[] = { MACROS("M 1"), DEVICE("C[0] = 1;"), DEVICE("C[0] = 2;"), MACROS("M 2"), DEVICE("C[0] = 3;"),
+		"<<<<<<< SEARCH\n\tC[0] = 3;\n=======\n\tC[0] = 4;\n>>>>>>> REPLACE\n", NULL };
+	struct script s = { .verdicts = "cmpwp", .answers = answers };
+	struct err e = ERR_INIT;
+	struct transform *x = begin(two_passes);
+	is_int(run(x, &s, &e), 0, "compile errors and a wrong result are repaired: %s", e.text);
+	is_int(transform_repairs(x), 3, "three repairs");
+	is_int(s.keys[2].step, 2, "an error in the device region goes to its step");
+	is_int(s.keys[2].attempt, 2, "as its second attempt");
+	is_int(s.keys[3].step, 1, "an error in the macros to theirs");
+	is_str(context_region(transform_context(x), REGION_MACROS), "#define M 2\n", "the repaired macros");
+	has_str(context_region(transform_context(x), REGION_DEVICE), "C[0] = 4;", "a repair by search and replace");
+	transform_free(x);
+}
+
+static void test_conversation(void)
+{
+	const char one[] = "---\nname: one\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n";
+	struct err e = ERR_INIT;
+	struct script s = { .verdicts = "w" };
+	const struct judge judge = { &s, fake_compile, fake_validate };
+	struct transform *x = begin(one);
+	enum reply_outcome outcome;
+	ok(transform_judge(x, &judge, &e) == -ERR_CONFLICT, "nothing can be judged before an answer");
+	char *first = mem_str(transform_prompt(x)->turns[1].text);
+	is_int(transform_feed(x, "no idea", REPLY_FINISH_STOP, &outcome, &e), 0, "prose is fed");
+	is_int(outcome, REPLY_NO_CODE, "and found to be none");
+	is_int(transform_state(x), TRANSFORM_ASK, "the model is asked again");
+	is_int(transform_prompt(x)->count, 4, "two more turns");
+	is_str(transform_prompt(x)->turns[1].text, first, "behind those that were there");
+	has_str(transform_feedback(x), "could not be used", "the feedback can be read");
+	is_int(transform_feed(x, DEVICE("C[0] = 1;"), REPLY_FINISH_STOP, &outcome, &e), 0, "code is fed");
+	is_int(transform_state(x), TRANSFORM_JUDGE, "and waits for its verdict");
+	ok(transform_feed(x, "x", REPLY_FINISH_STOP, &outcome, &e) == -ERR_CONFLICT, "no answer is waited for now");
+	is_int(transform_judge(x, &judge, &e), 0, "judged");
+	is_int(transform_prompt(x)->count, 6, "the verdict is one more turn of the same conversation");
+	has_str(transform_last(x), "wrong", "what happened last is told");
+	free(first);
+	transform_free(x);
+}
+
+static void test_stuck(void)
+{
+	const char one[] = "---\nname: one\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n";
+	const char *answers[] = { DEVICE("1;"), DEVICE("2;"), DEVICE("3;"), DEVICE("4;"), DEVICE("5;"), DEVICE("6;"), DEVICE("7;"),
+		DEVICE("8;"), DEVICE("9;"), NULL };
+	struct script s = { .verdicts = "w", .answers = answers };
+	struct err e = ERR_INIT;
+	struct transform *x = begin(one);
+	is_int(run(x, &s, &e), -ERR_MODEL, "wrong for ever ends");
+	is_int(s.answered, 6, "two samples of one try and two repairs each");
+	is_int(s.keys[5].attempt, 6, "attempts count over samples");
+	is_str(s.keys[3].context.hex, s.keys[0].context.hex, "the fresh sample starts from the pass's start");
+	is_int(transform_state(x), TRANSFORM_STUCK, "stuck");
+	has_str(context_region(transform_context(x), REGION_DEVICE), "6;", "with the half-done pass kept");
+	has_str(e.text, "by hand", "and a word about what to do");
+	struct context *mine = NULL;
+	is_int(context_with_region(transform_context(x), REGION_DEVICE, "void matmul() { mine }\n", &mine, &e), 0, "a person edits");
+	is_int(transform_take_over(x, mine, &e), 0, "and hands it over");
+	struct script good = { .verdicts = "p", .answers = answers };
+	is_int(run(x, &good, &e), 0, "and it goes on: %s", e.text);
+	is_int(transform_state(x), TRANSFORM_DONE, "to the end");
+	context_free(mine);
+	transform_free(x);
+
+	struct script c = { .verdicts = "c", .answers = answers };
+	x = begin(one);
+	is_int(run(x, &c, &e), -ERR_MODEL, "compile errors for ever end");
+	is_int(c.answered, 8, "two samples of one try and three repairs each");
+	transform_free(x);
+
+	const char *prose[] = { "no", NULL };
+	struct script n = { .verdicts = "p", .answers = prose };
+	x = begin(one);
+	is_int(run(x, &n, &e), -ERR_MODEL, "nonsense for ever ends");
+	is_int(n.answered, 6, "two samples of three tries each");
+	transform_free(x);
+}
+
+static void test_no_judge(void)
+{
+	const char *answers[] = { MACROS("M 1"), DEVICE("1;"), DEVICE("2;"), NULL };
+	struct script s = { .verdicts = "xp", .answers = answers };
+	struct err e = ERR_INIT;
+	struct transform *x = begin(two_passes);
+	is_int(run(x, &s, &e), -ERR_UNSUPPORTED, "a judge that cannot judge is an error");
+	is_int(transform_state(x), TRANSFORM_JUDGE, "and changes nothing");
+	is_int(run(x, &s, &e), 0, "it can be run again: %s", e.text);
+	transform_free(x);
+}
+
+static void test_insert(void)
+{
+	const char text[] = "---\nname: ins\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### macros\n```hlsl insert\n#define Q 7\n```\n";
+	struct script s = { .verdicts = "p" };
+	struct err e = ERR_INIT;
+	struct transform *x = begin(text);
+	is_int(transform_state(x), TRANSFORM_JUDGE, "code that is inserted by hand needs no model");
+	is_int(run(x, &s, &e), 0, "and is judged: %s", e.text);
+	is_int(s.answered, 0, "nobody was asked");
+	is_str(context_region(transform_context(x), REGION_MACROS), "#define Q 7\n", "it is there");
+	transform_free(x);
+}
+
+/* Everything between two calls may go through text: after every move the machine is saved and loaded. */
+static void test_saved(void)
+{
+	const char *answers[] = { "prose", MACROS("M 1"), DEVICE("1;"), DEVICE("2;"), DEVICE("3;") };
+	struct script s = { .verdicts = "cp" };
+	const struct judge judge = { &s, fake_compile, fake_validate };
+	struct err e = ERR_INIT;
+	struct transform *x = begin(two_passes);
+	size_t next = 0;
+	for (int moves = 0; moves < 12 && transform_state(x) < TRANSFORM_DONE; moves++) {
+		struct buf text = BUF_INIT, prompt = BUF_INIT, again = BUF_INIT;
+		struct transform *y = NULL;
+		struct model_key key = transform_key(x);
+		prompt_render(transform_prompt(x), &prompt);
+		transform_save(x, &text);
+		is_int(transform_load(buf_text(&text), text.len, NULL, &y, &e), 0, "loads after move %d: %s", moves, e.text);
+		if (!y)
+			exit(1);
+		transform_free(x);
+		x = y;
+		prompt_render(transform_prompt(x), &again);
+		is_str(buf_text(&again), buf_text(&prompt), "with the same conversation");
+		ok(memcmp(key.context.hex, transform_key(x).context.hex, HASH_HEX) == 0 && key.attempt == transform_key(x).attempt,
+		   "and the same key");
+		if (transform_state(x) == TRANSFORM_ASK)
+			transform_feed(x, answers[next++], REPLY_FINISH_STOP, NULL, &e);
+		else
+			transform_judge(x, &judge, &e);
+		buf_fini(&text);
+		buf_fini(&prompt);
+		buf_fini(&again);
+	}
+	is_int(transform_state(x), TRANSFORM_DONE, "done");
+	is_int(next, 5, "with five answers");
+	has_str(context_region(transform_context(x), REGION_DEVICE), "3;", "and the right result");
+	transform_free(x);
+	ok(transform_load("pass 1\n", 7, NULL, &x, &e) < 0, "damaged text is refused");
+}
+
+static void test_prerequisites(void)
+{
+	struct err e = ERR_INIT;
+	struct transformation *t = NULL;
+	struct transform *x = NULL;
+	struct context *ctx = sample_context();
+	ok(transformation_parse("---\nname: a\nsummary: s\nafter: refactor\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n", "a.md", &t,
+	                        &e) == 0, "parsed");
+	is_int(transform_new(t, ctx, NULL, NULL, 0, NULL, &x, &e), -ERR_INPUT, "a prerequisite is not met");
+	has_str(e.text, "refactor", "it is named");
+	transformation_free(t);
+	ok(transformation_parse("---\nname: a\nsummary: s\ndrops: NOPE\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n", "a.md", &t,
+	                        &e) == 0, "parsed");
+	ok(transform_new(t, ctx, NULL, NULL, 0, NULL, &x, &e) < 0, "a parameter to drop is not there");
+	has_str(e.text, "NOPE", "it is named");
+	transformation_free(t);
+	context_free(ctx);
+}
+
+int main(void)
+{
+	test_straight();
+	test_repairs();
+	test_conversation();
+	test_stuck();
+	test_no_judge();
+	test_insert();
+	test_saved();
+	test_prerequisites();
+	return tap_done();
+}
