@@ -5,6 +5,7 @@
  * last variable is bound. */
 #include "core/context/enumerate.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,10 +70,20 @@ static bool depends(const struct search *s, const struct set *set)
 	return false;
 }
 
+/* "line 7: ", or nothing for a line that an edit added. */
+static const char *at_line(int line, char text[32])
+{
+	text[0] = '\0';
+	if (line)
+		snprintf(text, 32, "line %d: ", line);
+	return text;
+}
+
 static int bad_set(struct search *s, size_t var)
 {
 	const struct spec_var *v = &s->spec->vars[var];
-	return err_wrap(s->e, "line %d: %s: %s", v->line, v->tuning ? "tune" : "inputs", v->name);
+	char line[32];
+	return err_wrap(s->e, "%s%s: %s", at_line(v->line, line), v->tuning ? "tune" : "inputs", v->name);
 }
 
 static int prepare_var(struct search *s, size_t k, const struct params *fixed, const struct spec_check *check)
@@ -187,8 +198,9 @@ static int holds(struct search *s, struct rule *r, double below)
 {
 	struct value v = value_of_bool(false);
 	enum value_status st = expr_eval(r->from->expr, s->env, &v);
+	char line[32];
 	if (st != VALUE_OK && st != VALUE_DIVZERO)
-		return err_set(s->e, ERR_INPUT, "line %d: %s: `%s` cannot be computed: %s", r->from->line, r->field,
+		return err_set(s->e, ERR_INPUT, "%s%s: `%s` cannot be computed: %s", at_line(r->from->line, line), r->field,
 			       r->from->text, value_status_text(st));
 	if (st == VALUE_OK && value_true(v))
 		return 1;

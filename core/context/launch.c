@@ -29,7 +29,7 @@ static enum dtype default_type(lua_State *L, int index)
 
 int launch_arg(lua_State *L)
 {
-	const char *name = lua_tostring(L, 1);
+	const char *name = luaL_checkstring(L, 1);
 	const struct spec *spec = handle_run_of(L)->spec;
 	int var = spec_find(spec, name);
 	if (lua_isnil(L, 2))
