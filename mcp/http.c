@@ -78,7 +78,7 @@ static enum MHD_Result receive(struct http_exchange *x, struct mcp_session *sess
 		http_replay_forget(x->channel);
 	if (receipt.status == 202)
 		return http_exchange_empty(x, MHD_HTTP_ACCEPTED);
-	if (http_exchange_phase(x) == HTTP_READING)
+	if (http_exchange_phase(x) != HTTP_WHOLE)
 		http_watch_add(x);
 	return http_exchange_respond(x);
 }

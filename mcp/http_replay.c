@@ -323,7 +323,7 @@ void http_replay_detach(struct http_channel *c, struct http_exchange *x, int del
 	int ours = c->carrier == x;
 	if (ours)
 		c->carrier = NULL;
-	int finished = c->done && delivered;
+	int finished = ours && c->done && delivered; /* one that was let go before the answer delivered something else */
 	lock_release(&c->replay->lock);
 	if (ours)
 		mcp_stream_unref(&x->stream);

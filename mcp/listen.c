@@ -104,7 +104,7 @@ static void cancelled(void *arg)
 	struct mcp_call *call = arg;
 	struct mcp_listener *l = take(call->server, call, NULL);
 	if (l)
-		mcp_server_dispatch(call->server, mcp_call_ref(call)); /* answers on another thread: see mcp_call_on_cancel */
+		mcp_server_continue(call->server, mcp_call_ref(call)); /* answers on another thread: see mcp_call_on_cancel */
 	if (l)
 		listener_free(l);
 }

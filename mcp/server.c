@@ -186,6 +186,11 @@ void mcp_server_dispatch(struct mcp_server *server, struct mcp_call *take_call)
 	}
 }
 
+void mcp_server_continue(struct mcp_server *server, struct mcp_call *take_call)
+{
+	mcp_pool_again(server->pool, mcp_call_run, take_call);
+}
+
 /* --- sessions --------------------------------------------------------------------------------------------------- */
 
 void mcp_server_end_session(struct mcp_server *server, struct mcp_session *session)

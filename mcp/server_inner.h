@@ -83,6 +83,8 @@ unsigned long mcp_server_running(struct mcp_server *server, const struct mcp_ses
 
 /* Has call->handler run on the pool, giving it the caller's reference; refuses when the queue is full. */
 void mcp_server_dispatch(struct mcp_server *server, struct mcp_call *take_call);
+/* The same for a call that was accepted before: never refused. */
+void mcp_server_continue(struct mcp_server *server, struct mcp_call *take_call);
 
 void mcp_server_count_error(struct mcp_server *server);
 void mcp_server_count_cancelled(struct mcp_server *server);

@@ -193,7 +193,7 @@ void mcp_session_answer(struct mcp_session *s, const struct mcp_jsonrpc *m)
 	json_t *answer = m->result ? json_incref(MCP_JSON(m->result))
 	                           : json_pack("{s:O}", "error", MCP_JSON(m->error));
 	if (mcp_call_take_input(ask.call, ask.key, answer))
-		mcp_server_dispatch(s->server, ask.call);
+		mcp_server_continue(s->server, ask.call);
 	else
 		mcp_call_unref(ask.call);
 	free(ask.key);
