@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/transform/fields.h"
+#include "core/transform/pieces.h"
 #include "core/transform/machine.h"
 
 static void put_context(struct buf *out, const char *name, const struct context *ctx)
 {
-	fields_put(out, "file", context_file(ctx));
-	fields_put(out, name, context_render(ctx));
+	pieces_put(out, "file", context_file(ctx));
+	pieces_put(out, name, context_render(ctx));
 }
 
 /* The numbers, in one place for both directions. */
@@ -28,31 +28,31 @@ void saved_write(const struct transform *x, struct buf *out)
 {
 	struct transform copy = *x;
 	const struct number numbers[] = NUMBERS(&copy);
-	fields_put(out, "peakd-transform", "1");
-	fields_put_number(out, "state", (unsigned)x->state);
-	fields_put_number(out, "repairing", x->repairing);
+	pieces_put(out, "peakd-transform", "1");
+	pieces_put_number(out, "state", (unsigned)x->state);
+	pieces_put_number(out, "repairing", x->repairing);
 	for (size_t i = 0; i < MEM_COUNT(numbers); i++)
-		fields_put_number(out, numbers[i].name, *numbers[i].at);
-	fields_put(out, "transformation", x->t->source);
+		pieces_put_number(out, numbers[i].name, *numbers[i].at);
+	pieces_put(out, "transformation", x->t->source);
 	put_context(out, "parent", x->parent);
 	put_context(out, "context", x->ctx);
 	put_context(out, "start", x->start);
-	fields_put(out, "last", x->last);
-	fields_put(out, "feedback", x->feedback);
+	pieces_put(out, "last", x->last);
+	pieces_put(out, "feedback", x->feedback);
 	for (unsigned s = 0; s < REGION_COUNT; s++) {
 		for (size_t i = 0; i < x->talks[s].count; i++) {
-			fields_put_number(out, "talk", s);
-			fields_put(out, prompt_role_name(x->talks[s].turns[i].role), x->talks[s].turns[i].text);
+			pieces_put_number(out, "talk", s);
+			pieces_put(out, prompt_role_name(x->talks[s].turns[i].role), x->talks[s].turns[i].text);
 		}
 	}
 }
 
-static int get_context(const struct fields *f, const char *name, struct context **ret_ctx, struct err *e)
+static int get_context(const struct pieces *f, const char *name, struct context **ret_ctx, struct err *e)
 {
-	return context_parse(fields_text(f, "file"), fields_text(f, name), ret_ctx, e);
+	return context_parse(pieces_text(f, "file"), pieces_text(f, name), ret_ctx, e);
 }
 
-static void get_talks(struct transform *x, const struct fields *f)
+static void get_talks(struct transform *x, const struct pieces *f)
 {
 	unsigned talk = 0;
 	for (size_t i = 0; i < f->count; i++) {
@@ -68,24 +68,24 @@ static void get_talks(struct transform *x, const struct fields *f)
 
 int saved_read(const char *text, size_t len, const struct facts *facts, struct transform **ret_x, struct err *e)
 {
-	struct fields f;
+	struct pieces f;
 	struct transformation *t = NULL;
 	struct transform *x = NULL;
-	int rc = fields_read(text, len, &f, e);
+	int rc = pieces_read(text, len, &f, e);
 	if (rc < 0)
 		return rc;
-	if (fields_number(&f, "peakd-transform") != 1)
+	if (pieces_number(&f, "peakd-transform") != 1)
 		rc = err_set(e, ERR_INPUT, "the saved transformation is of another version of peakd; begin it again");
 	if (rc == 0)
-		rc = transformation_parse(fields_text(&f, "transformation"), "saved transformation", &t, e);
+		rc = transformation_parse(pieces_text(&f, "transformation"), "saved transformation", &t, e);
 	if (rc < 0)
 		goto out;
 	x = machine_new(t, facts, NULL);
 	const struct number numbers[] = NUMBERS(x);
 	for (size_t i = 0; i < MEM_COUNT(numbers); i++)
-		*numbers[i].at = fields_number(&f, numbers[i].name);
-	x->state = (enum transform_state)fields_number(&f, "state");
-	x->repairing = fields_number(&f, "repairing");
+		*numbers[i].at = pieces_number(&f, numbers[i].name);
+	x->state = (enum transform_state)pieces_number(&f, "state");
+	x->repairing = pieces_number(&f, "repairing");
 	if (x->state > TRANSFORM_STUCK || x->pass >= t->pass_count || x->step >= machine_pass(x)->step_count)
 		rc = err_set(e, ERR_INPUT, "the saved transformation does not fit itself; begin it again");
 	if (rc == 0)
@@ -96,13 +96,13 @@ int saved_read(const char *text, size_t len, const struct facts *facts, struct t
 		rc = get_context(&f, "start", &x->start, e);
 	if (rc < 0)
 		goto out;
-	machine_set_text(&x->last, mem_str(fields_text(&f, "last")));
-	machine_set_text(&x->feedback, mem_str(fields_text(&f, "feedback")));
+	machine_set_text(&x->last, mem_str(pieces_text(&f, "last")));
+	machine_set_text(&x->feedback, mem_str(pieces_text(&f, "feedback")));
 	get_talks(x, &f);
 	*ret_x = x;
 	x = NULL;
 out:
 	transform_free(x);
-	fields_fini(&f);
+	pieces_fini(&f);
 	return rc;
 }

@@ -1,5 +1,5 @@
-/* fields: see fields.h. */
-#include "core/transform/fields.h"
+/* pieces: see pieces.h. */
+#include "core/transform/pieces.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,22 +8,22 @@
 
 #include "base/mem.h"
 
-void fields_put(struct buf *out, const char *name, const char *text)
+void pieces_put(struct buf *out, const char *name, const char *text)
 {
 	buf_addf(out, "%s %zu\n", name, strlen(text));
 	buf_adds(out, text);
 	buf_addc(out, '\n');
 }
 
-void fields_put_number(struct buf *out, const char *name, unsigned value)
+void pieces_put_number(struct buf *out, const char *name, unsigned value)
 {
 	char text[16];
 	snprintf(text, sizeof text, "%u", value);
-	fields_put(out, name, text);
+	pieces_put(out, name, text);
 }
 
 /* One field from *at; false when it is none. */
-static bool read_one(const char **at, const char *end, struct field *ret_field)
+static bool read_one(const char **at, const char *end, struct piece *ret_piece)
 {
 	const char *blank = memchr(*at, ' ', (size_t)(end - *at)), *nl = memchr(*at, '\n', (size_t)(end - *at));
 	if (!blank || !nl || blank > nl)
@@ -32,37 +32,37 @@ static bool read_one(const char **at, const char *end, struct field *ret_field)
 	unsigned long long n = strtoull(blank + 1, &stop, 10);
 	if (stop != nl || n >= (unsigned long long)(end - nl) - 1 || nl[1 + n] != '\n')
 		return false;
-	*ret_field = (struct field){ mem_strn(*at, (size_t)(blank - *at)), mem_strn(nl + 1, n) };
+	*ret_piece = (struct piece){ mem_strn(*at, (size_t)(blank - *at)), mem_strn(nl + 1, n) };
 	*at = nl + 2 + n;
 	return true;
 }
 
-int fields_read(const char *text, size_t len, struct fields *ret_fields, struct err *e)
+int pieces_read(const char *text, size_t len, struct pieces *ret_pieces, struct err *e)
 {
-	struct fields f = { 0 };
+	struct pieces f = { 0 };
 	for (const char *at = text, *end = text + len; at < end;) {
-		struct field field;
-		if (!read_one(&at, end, &field)) {
-			fields_fini(&f);
+		struct piece piece;
+		if (!read_one(&at, end, &piece)) {
+			pieces_fini(&f);
 			return err_set(e, ERR_INPUT, "the saved transformation is damaged at byte %zu; begin it again", (size_t)(at - text));
 		}
-		*MEM_PUSH(f.at, f.count) = field;
+		*MEM_PUSH(f.at, f.count) = piece;
 	}
-	*ret_fields = f;
+	*ret_pieces = f;
 	return 0;
 }
 
-void fields_fini(struct fields *f)
+void pieces_fini(struct pieces *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		free(f->at[i].name);
 		free(f->at[i].text);
 	}
 	free(f->at);
-	*f = (struct fields){ 0 };
+	*f = (struct pieces){ 0 };
 }
 
-const char *fields_text(const struct fields *f, const char *name)
+const char *pieces_text(const struct pieces *f, const char *name)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		if (strcmp(f->at[i].name, name) == 0)
@@ -71,7 +71,7 @@ const char *fields_text(const struct fields *f, const char *name)
 	return "";
 }
 
-unsigned fields_number(const struct fields *f, const char *name)
+unsigned pieces_number(const struct pieces *f, const char *name)
 {
-	return (unsigned)strtoul(fields_text(f, name), NULL, 10);
+	return (unsigned)strtoul(pieces_text(f, name), NULL, 10);
 }
