@@ -6,7 +6,10 @@
 #include <string.h>
 
 /* A binary floating format: bits of exponent and fraction; the largest finite value; whether it has infinities. */
-struct format { int exponent, fraction, bias; bool infinity; };
+struct format {
+	int exponent, fraction, bias;
+	bool infinity;
+};
 
 static const struct type {
 	const char *name;
@@ -14,12 +17,12 @@ static const struct type {
 	bool floating, is_signed;
 	double roundoff;
 } types[DTYPE_COUNT] = {
-	[DTYPE_I8] = { "i8", 1, false, true, 0 }, [DTYPE_I16] = { "i16", 2, false, true, 0 },
-	[DTYPE_I32] = { "i32", 4, false, true, 0 }, [DTYPE_I64] = { "i64", 8, false, true, 0 },
-	[DTYPE_U8] = { "u8", 1, false, false, 0 }, [DTYPE_U16] = { "u16", 2, false, false, 0 },
-	[DTYPE_U32] = { "u32", 4, false, false, 0 }, [DTYPE_U64] = { "u64", 8, false, false, 0 },
-	[DTYPE_F16] = { "f16", 2, true, true, 0x1p-11 }, [DTYPE_BF16] = { "bf16", 2, true, true, 0x1p-8 },
-	[DTYPE_F32] = { "f32", 4, true, true, 0x1p-24 }, [DTYPE_F64] = { "f64", 8, true, true, 0x1p-53 },
+	[DTYPE_I8] = { "i8", 1, false, true, 0 },         [DTYPE_I16] = { "i16", 2, false, true, 0 },
+	[DTYPE_I32] = { "i32", 4, false, true, 0 },       [DTYPE_I64] = { "i64", 8, false, true, 0 },
+	[DTYPE_U8] = { "u8", 1, false, false, 0 },        [DTYPE_U16] = { "u16", 2, false, false, 0 },
+	[DTYPE_U32] = { "u32", 4, false, false, 0 },      [DTYPE_U64] = { "u64", 8, false, false, 0 },
+	[DTYPE_F16] = { "f16", 2, true, true, 0x1p-11 },  [DTYPE_BF16] = { "bf16", 2, true, true, 0x1p-8 },
+	[DTYPE_F32] = { "f32", 4, true, true, 0x1p-24 },  [DTYPE_F64] = { "f64", 8, true, true, 0x1p-53 },
 	[DTYPE_E4M3] = { "e4m3", 1, true, true, 0x1p-4 }, [DTYPE_E5M2] = { "e5m2", 1, true, true, 0x1p-3 },
 };
 
@@ -50,8 +53,14 @@ double dtype_roundoff(enum dtype t)
 
 int dtype_parse(const char *name)
 {
-	static const struct { const char *name; enum dtype type; } others[] = {
-		{ "int", DTYPE_I32 }, { "float", DTYPE_F32 }, { "double", DTYPE_F64 }, { "half", DTYPE_F16 },
+	static const struct {
+		const char *name;
+		enum dtype type;
+	} others[] = {
+		{ "int", DTYPE_I32 },
+		{ "float", DTYPE_F32 },
+		{ "double", DTYPE_F64 },
+		{ "half", DTYPE_F16 },
 	};
 	for (int t = 0; t < DTYPE_COUNT; t++)
 		if (strcmp(name, types[t].name) == 0)
@@ -62,7 +71,8 @@ int dtype_parse(const char *name)
 	return -1;
 }
 
-/* The narrow formats: IEEE 754 binary16, bfloat16 (8 bits of exponent), and OCP 8-bit floating point (OFP8, revision 1.0). */
+/* The narrow formats: IEEE 754 binary16, bfloat16 (8 bits of exponent), and OCP 8-bit floating point (OFP8, revision
+ * 1.0). */
 static struct format format_of(enum dtype t)
 {
 	switch (t) {
@@ -70,9 +80,17 @@ static struct format format_of(enum dtype t)
 	case DTYPE_BF16: return (struct format){ 8, 7, 127, true };
 	case DTYPE_E4M3: return (struct format){ 4, 3, 7, false };
 	case DTYPE_E5M2: return (struct format){ 5, 2, 15, true };
-	case DTYPE_I8: case DTYPE_I16: case DTYPE_I32: case DTYPE_I64: case DTYPE_U8: case DTYPE_U16: case DTYPE_U32:
-	case DTYPE_U64: case DTYPE_F32: case DTYPE_F64: case DTYPE_COUNT:
-		break;
+	case DTYPE_I8:
+	case DTYPE_I16:
+	case DTYPE_I32:
+	case DTYPE_I64:
+	case DTYPE_U8:
+	case DTYPE_U16:
+	case DTYPE_U32:
+	case DTYPE_U64:
+	case DTYPE_F32:
+	case DTYPE_F64:
+	case DTYPE_COUNT: break;
 	}
 	assert(!"not a narrow format");
 	return (struct format){ 0, 0, 0, false };
@@ -80,7 +98,8 @@ static struct format format_of(enum dtype t)
 
 static double narrow_load(struct format f, uint32_t bits)
 {
-	uint32_t top = (1u << f.exponent) - 1, exponent = bits >> f.fraction & top, fraction = bits & ((1u << f.fraction) - 1);
+	uint32_t top = (1u << f.exponent) - 1, exponent = bits >> f.fraction & top,
+		 fraction = bits & ((1u << f.fraction) - 1);
 	double sign = bits >> (f.exponent + f.fraction) & 1 ? -1.0 : 1.0;
 	if (exponent == top && f.infinity)
 		return fraction ? NAN : sign * INFINITY;

@@ -1,5 +1,6 @@
-/* plan: making, freeing and checking plans; see plan.h. core/context/host makes them, the wire carries them, backends replay
- * them. What is checked here holds for every device, so no backend repeats it. The wire form is in plan_wire.c. */
+/* plan: making, freeing and checking plans; see plan.h. core/context/host makes them, the wire carries them,
+ * backends replay them. What is checked here holds for every device, so no backend repeats it. The wire form is in
+ * plan_wire.c. */
 #include "backends/plan.h"
 
 #include <math.h>
@@ -166,7 +167,8 @@ static int check_range(const struct plan *plan, unsigned buffer, uint64_t offset
 static int check_written(const struct plan_buffer *b, struct err *e)
 {
 	if (b->role == PLAN_IN || b->role == PLAN_TABLE)
-		return err_set(e, ERR_INPUT, "%s is an input and may not be written; declare it inout, or copy to scratch", b->name);
+		return err_set(e, ERR_INPUT, "%s is an input and may not be written; declare it inout, or copy to scratch",
+		               b->name);
 	return 0;
 }
 
@@ -225,7 +227,8 @@ static int check_map(const struct plan *plan, const struct plan_map *m, struct e
 	for (unsigned i = 0; i < m->rank; i++) {
 		uint64_t stride = i ? m->strides[i] : size, part;
 		if (m->dims[i] < 1 || m->dims[i] > UINT64_C(1) << 32)
-			return err_set(e, ERR_INPUT, "dimension %u is %llu, allowed are 1 to 2^32", i, (unsigned long long)m->dims[i]);
+			return err_set(e, ERR_INPUT, "dimension %u is %llu, allowed are 1 to 2^32", i,
+			               (unsigned long long)m->dims[i]);
 		if (i && (stride % 16 || stride == 0 || stride >= UINT64_C(1) << 40))
 			return err_set(e, ERR_INPUT, "stride %u is %llu bytes, must be a multiple of 16 below 2^40",
 			               i, (unsigned long long)stride);
@@ -235,7 +238,8 @@ static int check_map(const struct plan *plan, const struct plan_map *m, struct e
 			               (unsigned long long)plan->buffers[m->buffer].bytes, plan->buffers[m->buffer].name);
 	}
 	if (m->fill_nan && (!dtype_is_float(m->type) || size < 2))
-		return err_set(e, ERR_INPUT, "fill = nan needs a floating type of 16 bits or more, not %s", dtype_name(m->type));
+		return err_set(e, ERR_INPUT, "fill = nan needs a floating type of 16 bits or more, not %s",
+		               dtype_name(m->type));
 	return check_map_box(m, e);
 }
 

@@ -1,5 +1,5 @@
-/* plan_wire: a plan to bytes and back; declared in plan.h. The reader allocates only what the bytes that are there can hold,
- * and hands out no plan that plan_check refuses. */
+/* plan_wire: a plan to bytes and back; declared in plan.h. The reader allocates only what the bytes that are there
+ * can hold, and hands out no plan that plan_check refuses. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* wire: numbers, texts and frames between daemon and workers; see wire.h. The daemon (core/eval/pool) and the worker both
- * call it, and neither believes what the other sends. The messages themselves are in wire_message.c. */
+/* wire: numbers, texts and frames between daemon and workers; see wire.h. The daemon (core/eval/pool) and the worker
+ * both call it, and neither believes what the other sends. The messages themselves are in wire_message.c. */
 #include "backends/wire.h"
 
 #include <assert.h>
@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@
 
 enum { ALSO_KEEP = 8192, FIRST_ROOM = 1 << 20 };
 
-/* --- reading and writing bytes ---------------------------------------------------------------------------------------- */
+/* --- reading and writing bytes ------------------------------------------------------------------------------------ */
 
 static void store(uint8_t *to, uint64_t v, unsigned bytes)
 {
@@ -134,7 +135,7 @@ int wire_end(const struct wire_in *in, const char *what, struct err *e)
 	return 0;
 }
 
-/* --- frames ----------------------------------------------------------------------------------------------------------- */
+/* --- frames ------------------------------------------------------------------------------------------------------- */
 
 static int peer_gone(struct err *e)
 {
@@ -171,8 +172,12 @@ static void advance(struct iovec piece[2], size_t n)
 static ssize_t write_some(int fd, const struct iovec piece[2], bool careful)
 {
 	const struct iovec *first = piece[0].iov_len ? &piece[0] : &piece[1];
-	if (!careful)
-		return writev(fd, piece, 2);
+	if (!careful) {
+		/* A peer that is gone is an error of this call, not a signal for the whole process. */
+		struct msghdr m = { .msg_iov = (struct iovec *)piece, .msg_iovlen = 2 };
+		ssize_t n = sendmsg(fd, &m, MSG_NOSIGNAL);
+		return n < 0 && errno == ENOTSOCK ? writev(fd, piece, 2) : n;
+	}
 	return write(fd, first->iov_base, first->iov_len < PIPE_BUF ? first->iov_len : PIPE_BUF);
 }
 
@@ -259,11 +264,13 @@ static ssize_t read_some(int fd, void *to, size_t n, int64_t deadline, int *also
 
 static int check_header(const uint8_t header[WIRE_HEADER], struct err *e)
 {
-	uint32_t magic = (uint32_t)load(header, 4), type = (uint32_t)load(header + 4, 4), zero = (uint32_t)load(header + 12, 4);
+	uint32_t magic = (uint32_t)load(header, 4), type = (uint32_t)load(header + 4, 4);
+	uint32_t zero = (uint32_t)load(header + 12, 4);
 	uint64_t len = load(header + 16, 8);
 	if (magic == WIRE_MAGIC && type >= WIRE_HELLO && type <= WIRE_RELEASE && zero == 0 && len <= WIRE_BODY_MAX)
 		return 0;
-	return err_set(e, ERR_NETWORK, "garbage on the wire (magic %08x, type %u, %llu bytes): something else writes to the "
+	return err_set(e, ERR_NETWORK,
+	               "garbage on the wire (magic %08x, type %u, %llu bytes): something else writes to the "
 	               "worker's standard output, or it is not a peakd worker; check the launcher prefix",
 	               magic, type, (unsigned long long)len);
 }

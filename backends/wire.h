@@ -188,6 +188,12 @@ WIRE_MESSAGE(measure)
 WIRE_MESSAGE(measured)
 #undef WIRE_MESSAGE
 
+/* WIRE_FAILED: reading gives back the worker's code and text as -e->code. */
+void wire_failed_encode(const struct err *failure, struct buf *out);
+int wire_failed_decode(struct wire_in *in, struct err *e);
+
+/* WIRE_DEVICES: the request is a text, the answer a u64 count and so many facts. WIRE_OPEN: a text, one facts.
+ * WIRE_OUTPUT: answered with wire_put_bytes. WIRE_RELEASE: a u32, nothing. */
 void wire_facts_encode(const struct facts *f, struct buf *out);
 void wire_facts_decode(struct wire_in *in, struct facts *ret_f);
 

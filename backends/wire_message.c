@@ -1,5 +1,5 @@
-/* wire_message: every message of wire.h to bytes and back; declared there. Decoders leave a message that its _fini accepts,
- * whatever the bytes were, and free it themselves when they fail. */
+/* wire_message: every message of wire.h to bytes and back; declared there. Decoders leave a message that its _fini
+ * accepts, whatever the bytes were, and free it themselves when they fail. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static void get_hash(struct wire_in *in, char to[65])
 		to[0] = '\0';
 }
 
-/* --- hello ------------------------------------------------------------------------------------------------------------ */
+/* --- hello -------------------------------------------------------------------------------------------------------- */
 
 void wire_hello_encode(const struct wire_hello *m, struct buf *out)
 {
@@ -53,7 +53,8 @@ int wire_hello_decode(struct wire_in *in, struct wire_hello *ret_m, struct err *
 	if (wire_end(in, "hello", e) < 0)
 		return -ERR_NETWORK;
 	if (m.version != WIRE_VERSION)
-		return err_set(e, ERR_NETWORK, "the worker speaks wire version %u, this daemon %d; install the same peakd on both",
+		return err_set(e, ERR_NETWORK,
+		               "the worker speaks wire version %u, this daemon %d; install the same peakd on both",
 		               m.version, WIRE_VERSION);
 	*ret_m = m;
 	return 0;
@@ -64,7 +65,7 @@ void wire_hello_fini(struct wire_hello *m)
 	*m = (struct wire_hello){ 0 };
 }
 
-/* --- compile ---------------------------------------------------------------------------------------------------------- */
+/* --- compile ------------------------------------------------------------------------------------------------------ */
 
 void wire_compile_encode(const struct wire_compile *m, struct buf *out)
 {
@@ -188,7 +189,7 @@ void wire_compiled_fini(struct wire_compiled *m)
 	*m = (struct wire_compiled){ 0 };
 }
 
-/* --- prepare ---------------------------------------------------------------------------------------------------------- */
+/* --- prepare ------------------------------------------------------------------------------------------------------ */
 
 void wire_prepare_encode(const struct wire_prepare *m, struct buf *out)
 {
@@ -237,7 +238,7 @@ void wire_prepared_fini(struct wire_prepared *m)
 	*m = (struct wire_prepared){ 0 };
 }
 
-/* --- execute ---------------------------------------------------------------------------------------------------------- */
+/* --- execute ------------------------------------------------------------------------------------------------------ */
 
 void wire_execute_encode(const struct wire_execute *m, struct buf *out)
 {
@@ -316,7 +317,7 @@ void wire_output_fini(struct wire_output *m)
 	*m = (struct wire_output){ 0 };
 }
 
-/* --- compare ---------------------------------------------------------------------------------------------------------- */
+/* --- compare ------------------------------------------------------------------------------------------------------ */
 
 void wire_compare_encode(const struct wire_compare *m, struct buf *out)
 {
@@ -413,7 +414,7 @@ void wire_compared_fini(struct wire_compared *m)
 	*m = (struct wire_compared){ 0 };
 }
 
-/* --- measure ---------------------------------------------------------------------------------------------------------- */
+/* --- measure ------------------------------------------------------------------------------------------------------ */
 
 void wire_measure_encode(const struct wire_measure *m, struct buf *out)
 {
@@ -477,52 +478,4 @@ void wire_measured_fini(struct wire_measured *m)
 {
 	free(m->samples);
 	*m = (struct wire_measured){ 0 };
-}
-
-/* --- facts ------------------------------------------------------------------------------------------------------------ */
-
-void wire_facts_encode(const struct facts *f, struct buf *out)
-{
-	const char *texts[] = { f->id, f->backend, f->name, f->uuid, f->arch, f->driver };
-	for (size_t i = 0; i < MEM_COUNT(texts); i++)
-		wire_put_text(out, texts[i]);
-	uint32_t numbers[] = {
-		f->runs, f->shares_cpu, f->emulated, f->index, f->warp_size, f->max_threads,
-		f->max_block[0], f->max_block[1], f->max_block[2], f->max_grid[0], f->max_grid[1], f->max_grid[2],
-		f->shared_static, f->shared_optin, f->registers, f->units, f->clock_khz, f->max_cluster,
-	};
-	for (size_t i = 0; i < MEM_COUNT(numbers); i++)
-		wire_put_u32(out, numbers[i]);
-	wire_put_u64(out, f->l2_bytes);
-	wire_put_u64(out, f->memory_bytes);
-	double peaks[] = { f->peak_f32, f->peak_tensor_f16, f->peak_tensor_tf32, f->peak_bytes };
-	for (size_t i = 0; i < MEM_COUNT(peaks); i++)
-		wire_put_f64(out, peaks[i]);
-}
-
-void wire_facts_decode(struct wire_in *in, struct facts *ret_f)
-{
-	struct facts f = { 0 };
-	get_fixed(in, f.id, sizeof f.id);
-	get_fixed(in, f.backend, sizeof f.backend);
-	get_fixed(in, f.name, sizeof f.name);
-	get_fixed(in, f.uuid, sizeof f.uuid);
-	get_fixed(in, f.arch, sizeof f.arch);
-	get_fixed(in, f.driver, sizeof f.driver);
-	f.runs = get_below(in, 2);
-	f.shares_cpu = get_below(in, 2);
-	f.emulated = get_below(in, 2);
-	uint32_t *numbers[] = {
-		&f.index, &f.warp_size, &f.max_threads,
-		&f.max_block[0], &f.max_block[1], &f.max_block[2], &f.max_grid[0], &f.max_grid[1], &f.max_grid[2],
-		&f.shared_static, &f.shared_optin, &f.registers, &f.units, &f.clock_khz, &f.max_cluster,
-	};
-	for (size_t i = 0; i < MEM_COUNT(numbers); i++)
-		*numbers[i] = wire_get_u32(in);
-	f.l2_bytes = wire_get_u64(in);
-	f.memory_bytes = wire_get_u64(in);
-	double *peaks[] = { &f.peak_f32, &f.peak_tensor_f16, &f.peak_tensor_tf32, &f.peak_bytes };
-	for (size_t i = 0; i < MEM_COUNT(peaks); i++)
-		*peaks[i] = wire_get_f64(in);
-	*ret_f = f;
 }

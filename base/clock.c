@@ -26,9 +26,10 @@ int clock_poll_ms(int64_t deadline)
 {
 	if (deadline == CLOCK_NEVER)
 		return -1;
-	int64_t left = deadline - clock_now();
-	if (left <= 0)
+	int64_t now = clock_now();
+	if (deadline <= now)
 		return 0;
+	int64_t left = deadline - now;
 	int64_t ms = left / CLOCK_MS + (left % CLOCK_MS != 0);
 	return ms > INT_MAX ? INT_MAX : (int)ms;
 }

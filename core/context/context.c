@@ -37,7 +37,7 @@ int context_region_parse(const char *name)
 	return -1;
 }
 
-/* --- making ----------------------------------------------------------------------------------------------------------- */
+/* --- making ------------------------------------------------------------------------------------------------------- */
 static int from_document(const char *file, struct document *take_doc, struct context **ret_ctx, struct err *e)
 {
 	struct spec *spec = NULL;
@@ -72,7 +72,8 @@ static int read_file(const char *path, struct buf *out, struct err *e)
 {
 	FILE *f = fopen(path, "re");
 	if (f == NULL)
-		return errno == ENOENT ? err_set(e, ERR_NOT_FOUND, "%s: there is no such file", path) : err_sys(e, errno, "%s", path);
+		return errno == ENOENT ? err_set(e, ERR_NOT_FOUND, "%s: there is no such file", path)
+				       : err_sys(e, errno, "%s", path);
 	size_t n;
 	do {
 		char *room = buf_room(out, 65536);
@@ -115,7 +116,7 @@ void context_free(struct context *ctx)
 	free(ctx);
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 const char *context_render(const struct context *ctx)
 {
 	return ctx->render;
@@ -165,9 +166,9 @@ const char *context_reference(const struct context *ctx)
 	return b ? b->text : NULL;
 }
 
-/* --- changed copies --------------------------------------------------------------------------------------------------- */
+/* --- changed copies ----------------------------------------------------------------------------------------------- */
 int context_with_region(const struct context *ctx, enum region region, const char *text, struct context **ret_ctx,
-                        struct err *e)
+			struct err *e)
 {
 	int rc = document_check(region_parts[region], text, e);
 	if (rc < 0)
@@ -252,15 +253,14 @@ static int apply(struct front *f, const struct context_edit *edit, struct err *e
 	if (strpbrk(text, "\n\r#") || (edit->name && strpbrk(edit->name, "\n\r#: ")))
 		return err_set(e, ERR_INPUT, "`%s`: expected one line without '#'", text);
 	switch (edit->kind) {
-	case CONTEXT_TUNE_SET:
-		front_set_entry(f, "tune", edit->name, text);
-		return 0;
-	case CONTEXT_TUNE_DROP:
-		return drop_tuning(f, edit->name, e);
+	case CONTEXT_TUNE_SET: front_set_entry(f, "tune", edit->name, text); return 0;
+	case CONTEXT_TUNE_DROP: return drop_tuning(f, edit->name, e);
 	case CONTEXT_WHERE_ADD:
 		if (!mentions_tuning(f, text))
-			return err_set(e, ERR_INPUT, "where: `%s` mentions no tuning parameter; a condition on input sizes belongs under requires:",
-			               text);
+			return err_set(e, ERR_INPUT,
+				       "where: `%s` mentions no tuning parameter; a condition on input sizes belongs "
+				       "under requires:",
+				       text);
 		if (find_item(f, "where", text) < 0)
 			front_add_item(f, "where", text);
 		return 0;
@@ -268,7 +268,10 @@ static int apply(struct front *f, const struct context_edit *edit, struct err *e
 		if (find_item(f, "where", text) < 0)
 			return err_set(e, ERR_NOT_FOUND, "where: there is no constraint `%s`", text);
 		if (!mentions_tuning(f, text))
-			return err_set(e, ERR_INPUT, "where: `%s` is a condition on input sizes alone, and not the transformation's to drop", text);
+			return err_set(
+				e, ERR_INPUT,
+				"where: `%s` is a condition on input sizes alone, and not the transformation's to drop",
+				text);
 		front_drop(f, find_item(f, "where", text));
 		return 0;
 	case CONTEXT_REQUIRES_ADD:
@@ -279,8 +282,8 @@ static int apply(struct front *f, const struct context_edit *edit, struct err *e
 	return 0;
 }
 
-int context_with_tuning(const struct context *ctx, const struct context_edit *edits, size_t count, struct context **ret_ctx,
-                        struct err *e)
+int context_with_tuning(const struct context *ctx, const struct context_edit *edits, size_t count,
+			struct context **ret_ctx, struct err *e)
 {
 	struct document *doc = document_copy(ctx->doc);
 	for (size_t k = 0; k < count; k++) {
@@ -293,7 +296,7 @@ int context_with_tuning(const struct context *ctx, const struct context_edit *ed
 	return from_document(ctx->file, doc, ret_ctx, e);
 }
 
-/* --- for the compiler ------------------------------------------------------------------------------------------------- */
+/* --- for the compiler --------------------------------------------------------------------------------------------- */
 static void add_define(struct wire_define **defines, size_t *count, const struct param *p)
 {
 	struct buf value = BUF_INIT;

@@ -1,6 +1,6 @@
-/* context: a kernel context, the immutable unit that everything else works on: front matter (kernel, backend, inputs, tuning
- * parameters, constraints, …) and the regions of code, read from one Markdown file (docs/context-format.md). Used by
- * core/eval, core/transform, core/record and daemon/tools.
+/* context: a kernel context, the immutable unit that everything else works on: front matter (kernel, backend, inputs,
+ * tuning parameters, constraints, …) and the regions of code, read from one Markdown file (docs/context-format.md).
+ * Used by core/eval, core/transform, core/record and daemon/tools.
  *
  * A context never changes after it was made, so threads share it freely; context_with_* make a new one. */
 #ifndef PEAKD_CORE_CONTEXT_CONTEXT_H
@@ -23,8 +23,9 @@ enum region { REGION_DEVICE, REGION_HOST, REGION_MACROS, REGION_COUNT };
 const char *context_region_name(enum region region);
 int context_region_parse(const char *name);
 
-/* Reads a context. `file_name` stands in front of every message ("matmul.peak.md:7: inputs: …"). -ERR_INPUT with file, line,
- * field, what was found and what was expected. Host code is not run or compiled here: host_check does that. */
+/* Reads a context. `file_name` stands in front of every message ("matmul.peak.md:7: inputs: …"). -ERR_INPUT with
+ * file, line, field, what was found and what was expected. Host code is not run or compiled here: host_check does
+ * that. */
 int context_parse(const char *file_name, const char *text, struct context **ret_ctx, struct err *e);
 /* As context_parse, from a file. -ERR_NOT_FOUND or -ERR_IO when it cannot be read. */
 int context_load(const char *path, struct context **ret_ctx, struct err *e);
@@ -33,11 +34,11 @@ int context_load(const char *path, struct context **ret_ctx, struct err *e);
 struct context *context_ref(const struct context *ctx);
 void context_free(struct context *ctx);
 
-/* The context as a file: fields in their order, comments and prose kept, white space normalised. Parsing it gives a context
- * with the same render and hash. Borrowed. */
+/* The context as a file: fields in their order, comments and prose kept, white space normalised. Parsing it gives a
+ * context with the same render and hash. Borrowed. */
 const char *context_render(const struct context *ctx);
-/* SHA-256 of the canonical text: fields in a fixed order without comments, then the regions byte for byte. Prose outside the
- * fences does not count; comments inside the regions do. Borrowed. */
+/* SHA-256 of the canonical text: fields in a fixed order without comments, then the regions byte for byte. Prose
+ * outside the fences does not count; comments inside the regions do. Borrowed. */
 const struct hash *context_hash(const struct context *ctx);
 /* The canonical text itself; owned by the caller. */
 char *context_canonical(const struct context *ctx);
@@ -47,16 +48,16 @@ const char *context_kernel(const struct context *ctx);  /* kernel: */
 const char *context_backend(const struct context *ctx); /* "cuda", "hip" or "hlsl" */
 /* The region's text, ending in a newline unless empty ("" for a missing macros region). Borrowed. */
 const char *context_region(const struct context *ctx, enum region region);
-/* Device code that stands in for the device region when a reference is computed (always launched by the ROOT context's host
- * code, with its macros); NULL when the context has none. */
+/* Device code that stands in for the device region when a reference is computed (always launched by the ROOT
+ * context's host code, with its macros); NULL when the context has none. */
 const char *context_reference(const struct context *ctx);
 /* Inputs, tuning parameters, constraints, options, precision, … as typed data. Borrowed. */
 const struct spec *context_spec(const struct context *ctx);
 
-/* A context with one region replaced; everything else, the file name included, stays. -ERR_INPUT when the text cannot be a
- * region (a NUL byte, an empty device or host region, or too large). */
+/* A context with one region replaced; everything else, the file name included, stays. -ERR_INPUT when the text cannot
+ * be a region (an empty device or host region, or too large). */
 int context_with_region(const struct context *ctx, enum region region, const char *text, struct context **ret_ctx,
-                        struct err *e);
+			struct err *e);
 /* This context with the device region replaced by its `reference` fence: what computes reference outputs.
  * -ERR_NOT_FOUND when there is none. */
 int context_as_reference(const struct context *ctx, struct context **ret_ctx, struct err *e);
@@ -76,8 +77,8 @@ struct context_edit {
 };
 /* Edits are applied in order, then the whole is checked as by context_parse. Adding what is there already is no error.
  * -ERR_INPUT for a text that does not parse, -ERR_NOT_FOUND for a parameter or constraint that is not there. */
-int context_with_tuning(const struct context *ctx, const struct context_edit *edits, size_t count, struct context **ret_ctx,
-                        struct err *e);
+int context_with_tuning(const struct context *ctx, const struct context_edit *edits, size_t count,
+			struct context **ret_ctx, struct err *e);
 
 /* What the compiler gets as -D: constants, then tuning parameters. An array owned by the caller, as are its strings
  * (context_defines_free). */

@@ -1,4 +1,5 @@
-/* document: context files as parts; see document.h. Fences follow CommonMark 0.30 §4.5. Used by core/context/context. */
+/* document: context files as parts; see document.h. Fences follow CommonMark 0.30 §4.5. Used by
+ * core/context/context. */
 #include "core/context/document.h"
 
 #include <ctype.h>
@@ -65,10 +66,19 @@ int document_check(enum document_part part, const char *text, struct err *e)
 /* What the words behind the fence stand for; -1 for anything else. The first word of a device fence is its language. */
 static int part_of(const char *info)
 {
-	static const struct { const char *info; enum document_part part; } known[] = {
-		{ "cuda", DOCUMENT_DEVICE }, { "hip", DOCUMENT_DEVICE }, { "hlsl", DOCUMENT_DEVICE },
-		{ "macros", DOCUMENT_MACROS }, { "lua host", DOCUMENT_HOST }, { "lua", DOCUMENT_HOST },
-		{ "reference", DOCUMENT_REFERENCE }, { "cuda reference", DOCUMENT_REFERENCE }, { "hip reference", DOCUMENT_REFERENCE },
+	static const struct {
+		const char *info;
+		enum document_part part;
+	} known[] = {
+		{ "cuda", DOCUMENT_DEVICE },
+		{ "hip", DOCUMENT_DEVICE },
+		{ "hlsl", DOCUMENT_DEVICE },
+		{ "macros", DOCUMENT_MACROS },
+		{ "lua host", DOCUMENT_HOST },
+		{ "lua", DOCUMENT_HOST },
+		{ "reference", DOCUMENT_REFERENCE },
+		{ "cuda reference", DOCUMENT_REFERENCE },
+		{ "hip reference", DOCUMENT_REFERENCE },
 		{ "hlsl reference", DOCUMENT_REFERENCE },
 	};
 	for (size_t k = 0; k < MEM_COUNT(known); k++)
@@ -77,10 +87,12 @@ static int part_of(const char *info)
 	return -1;
 }
 
+/* "" for a missing or unknown one, which core/context/reader complains about. */
 static const char *backend_of(const struct front *f)
 {
 	int at = front_field(f, "backend");
-	return at < 0 ? "" : f->lines[at].value;
+	const char *value = at < 0 ? "" : f->lines[at].value;
+	return part_of(value) == DOCUMENT_DEVICE ? value : "";
 }
 
 static int check_info(struct reader *r, const char *info, int *ret_part)
@@ -88,17 +100,19 @@ static int check_info(struct reader *r, const char *info, int *ret_part)
 	const char *backend = backend_of(r->doc->front);
 	*ret_part = part_of(info);
 	if (*ret_part < 0)
-		return err_set(r->e, ERR_INPUT, "%s:%d: unknown fence ```%s; expected ```%s (device code), ```macros, ```lua host or "
-		               "```%s reference", r->file, r->line, info, *backend ? backend : "cuda", *backend ? backend : "cuda");
+		return err_set(r->e, ERR_INPUT,
+			       "%s:%d: unknown fence ```%s; expected ```%s (device code), ```macros, ```lua host or "
+			       "```%s reference",
+			       r->file, r->line, info, *backend ? backend : "cuda", *backend ? backend : "cuda");
 	size_t n = strcspn(info, " ");
 	bool language = *ret_part == DOCUMENT_DEVICE || (*ret_part == DOCUMENT_REFERENCE && info[n]);
 	if (language && *backend && (strlen(backend) != n || strncmp(info, backend, n) != 0))
-		return err_set(r->e, ERR_INPUT, "%s:%d: a ```%.*s fence in a context for backend %s; expected ```%s", r->file, r->line, (int)n,
-		               info, backend, backend);
-	const struct document_block *had = document_find(r->doc, (enum document_part)*ret_part);
+		return err_set(r->e, ERR_INPUT, "%s:%d: a ```%.*s fence in a context for backend %s; expected ```%s",
+			       r->file, r->line, (int)n, info, backend, backend);
+	const struct document_block *had = document_find(r->doc, (enum document_part) * ret_part);
 	if (had)
-		return err_set(r->e, ERR_INPUT, "%s:%d: a second %s fence; the first begins on line %d", r->file, r->line,
-		               part_names[*ret_part], had->line - 1);
+		return err_set(r->e, ERR_INPUT, "%s:%d: a second %s fence; the first begins on line %d", r->file,
+			       r->line, part_names[*ret_part], had->line - 1);
 	return 0;
 }
 
@@ -125,7 +139,8 @@ static int read_block(struct reader *r, char mark, size_t fence, const char *inf
 	}
 	b->text = mem_strn(start, (size_t)(r->at - start));
 	if (*r->at == '\0')
-		return err_set(r->e, ERR_INPUT, "%s:%d: the %s fence is never closed", r->file, opened, part_names[part]);
+		return err_set(r->e, ERR_INPUT, "%s:%d: the %s fence is never closed", r->file, opened,
+			       part_names[part]);
 	next_line(r);
 	rc = document_check(b->part, b->text, r->e);
 	return rc < 0 ? err_wrap(r->e, "%s:%d", r->file, opened) : 0;
@@ -163,8 +178,11 @@ static int read_blocks(struct reader *r)
 	r->doc->after = trim_prose(prose, strlen(prose));
 	for (int p = 0; rc == 0 && p < DOCUMENT_PARTS; p++)
 		if ((p == DOCUMENT_DEVICE || p == DOCUMENT_HOST) && !document_find(r->doc, (enum document_part)p))
-			rc = err_set(r->e, ERR_INPUT, "%s:%d: the file has no %s fence; expected one ```%s block", r->file, r->line,
-			             part_names[p], p == DOCUMENT_HOST ? "lua host" : backend_of(r->doc->front));
+			rc = err_set(r->e, ERR_INPUT, "%s:%d: the file has no %s fence; expected one ```%s block",
+				     r->file, r->line, part_names[p],
+				     p == DOCUMENT_HOST           ? "lua host"
+				     : *backend_of(r->doc->front) ? backend_of(r->doc->front)
+								  : "cuda");
 	return rc;
 }
 
@@ -173,8 +191,8 @@ static int read_document(struct reader *r)
 	while (*r->at && strspn(r->at, " \t") == line_length(r->at))
 		next_line(r);
 	if (!is_dashes(r->at))
-		return err_set(r->e, ERR_INPUT, "%s:%d: expected `---` before the front matter, found `%.*s`", r->file, r->line,
-		               (int)(line_length(r->at) > 40 ? 40 : line_length(r->at)), r->at);
+		return err_set(r->e, ERR_INPUT, "%s:%d: expected `---` before the front matter, found `%.*s`", r->file,
+			       r->line, (int)(line_length(r->at) > 40 ? 40 : line_length(r->at)), r->at);
 	int opened = r->line;
 	next_line(r);
 	const char *start = r->at;
@@ -182,7 +200,8 @@ static int read_document(struct reader *r)
 	while (*r->at && !is_dashes(r->at))
 		next_line(r);
 	if (*r->at == '\0')
-		return err_set(r->e, ERR_INPUT, "%s:%d: the front matter is never closed; expected a second `---`", r->file, opened);
+		return err_set(r->e, ERR_INPUT, "%s:%d: the front matter is never closed; expected a second `---`",
+			       r->file, opened);
 	int rc = front_parse(r->file, start, (size_t)(r->at - start), first, &r->doc->front, r->e);
 	if (rc < 0)
 		return rc;

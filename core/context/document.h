@@ -1,5 +1,5 @@
-/* document: a context file as its parts: front matter, fenced blocks, and the prose around them. It knows the fences that a context
- * has and nothing of what is in them. Used by core/context/context. */
+/* document: a context file as its parts: front matter, fenced blocks, and the prose around them. It knows the fences
+ * that a context has and nothing of what is in them. Used by core/context/context. */
 #ifndef PEAKD_CORE_CONTEXT_DOCUMENT_H
 #define PEAKD_CORE_CONTEXT_DOCUMENT_H
 
@@ -13,16 +13,16 @@ enum document_part { DOCUMENT_DEVICE, DOCUMENT_MACROS, DOCUMENT_HOST, DOCUMENT_R
 
 struct document_block {
 	enum document_part part;
-	char *prose;  /* in front of the fence, without blank lines around it; "" when there is none */
-	char *text;   /* between the fences, byte for byte, ending in a newline unless empty */
-	int line;     /* of the first line of text, in the file; 0 when an edit made it */
+	char *prose; /* in front of the fence, without blank lines around it; "" when there is none */
+	char *text;  /* between the fences, byte for byte, ending in a newline unless empty */
+	int line;    /* of the first line of text, in the file; 0 when an edit made it */
 };
 
 struct document {
 	struct front *front;
 	struct document_block blocks[DOCUMENT_PARTS];
 	size_t block_count;
-	char *after;  /* prose behind the last fence */
+	char *after; /* prose behind the last fence */
 };
 
 /* -ERR_INPUT names file, line, what was found and what was expected. */

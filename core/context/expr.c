@@ -1,12 +1,11 @@
 /* expr: compiler and evaluator of front matter's expressions; see expr.h. Used by core/context/{set,spec,space}.
  *
- * The parser climbs precedences as Lua's own lparser.c does (its priority table is repeated below); the code is for a stack
- * machine whose depth is known when the expression is compiled. */
+ * The parser climbs precedences as Lua's own lparser.c does (its priority table is repeated below); the code is for a
+ * stack machine whose depth is known when the expression is compiled. */
 #include "core/context/expr.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +20,9 @@ enum function { FN_CDIV, FN_MIN, FN_MAX, FN_FLOOR, FN_CEIL, FN_ABS, FN_COUNT };
 static const char *const function_names[FN_COUNT] = { "cdiv", "min", "max", "floor", "ceil", "abs" };
 
 struct ins {
-	uint8_t code;   /* enum code */
-	uint8_t op;     /* enum value_op or enum function */
-	uint16_t arg;   /* constant, slot, jump target or number of arguments */
+	uint8_t code; /* enum code */
+	uint8_t op;   /* enum value_op or enum function */
+	uint16_t arg; /* constant, slot, jump target or number of arguments */
 };
 
 struct expr {
@@ -35,19 +34,25 @@ struct expr {
 	size_t slot_count;
 };
 
-struct binary { const char *text; enum code code; enum value_op op; int left, right; };
+struct binary {
+	const char *text;
+	enum code code;
+	enum value_op op;
+	int left, right;
+};
 static const struct binary binaries[] = {
-	{ "or", CODE_OR, 0, 1, 1 }, { "and", CODE_AND, 0, 2, 2 },
-	{ "<=", CODE_OP, VALUE_LE, 3, 3 }, { ">=", CODE_OP, VALUE_GE, 3, 3 }, { "~=", CODE_OP, VALUE_NE, 3, 3 },
-	{ "==", CODE_OP, VALUE_EQ, 3, 3 }, { "<<", CODE_OP, VALUE_SHL, 7, 7 }, { ">>", CODE_OP, VALUE_SHR, 7, 7 },
-	{ "<", CODE_OP, VALUE_LT, 3, 3 }, { ">", CODE_OP, VALUE_GT, 3, 3 }, { "|", CODE_OP, VALUE_BOR, 4, 4 },
-	{ "~", CODE_OP, VALUE_BXOR, 5, 5 }, { "&", CODE_OP, VALUE_BAND, 6, 6 },
-	{ "+", CODE_OP, VALUE_ADD, 10, 10 }, { "-", CODE_OP, VALUE_SUB, 10, 10 }, { "*", CODE_OP, VALUE_MUL, 11, 11 },
-	{ "//", CODE_OP, VALUE_IDIV, 11, 11 }, { "/", CODE_OP, VALUE_DIV, 11, 11 }, { "%", CODE_OP, VALUE_MOD, 11, 11 },
-	{ "^", CODE_OP, VALUE_POW, 14, 13 },
+	{ "or", CODE_OR, 0, 1, 1 },          { "and", CODE_AND, 0, 2, 2 },          { "<=", CODE_OP, VALUE_LE, 3, 3 },
+	{ ">=", CODE_OP, VALUE_GE, 3, 3 },   { "~=", CODE_OP, VALUE_NE, 3, 3 },     { "==", CODE_OP, VALUE_EQ, 3, 3 },
+	{ "<<", CODE_OP, VALUE_SHL, 7, 7 },  { ">>", CODE_OP, VALUE_SHR, 7, 7 },    { "<", CODE_OP, VALUE_LT, 3, 3 },
+	{ ">", CODE_OP, VALUE_GT, 3, 3 },    { "|", CODE_OP, VALUE_BOR, 4, 4 },     { "~", CODE_OP, VALUE_BXOR, 5, 5 },
+	{ "&", CODE_OP, VALUE_BAND, 6, 6 },  { "+", CODE_OP, VALUE_ADD, 10, 10 },   { "-", CODE_OP, VALUE_SUB, 10, 10 },
+	{ "*", CODE_OP, VALUE_MUL, 11, 11 }, { "//", CODE_OP, VALUE_IDIV, 11, 11 }, { "/", CODE_OP, VALUE_DIV, 11, 11 },
+	{ "%", CODE_OP, VALUE_MOD, 11, 11 }, { "^", CODE_OP, VALUE_POW, 14, 13 },
 };
 /* What other languages write, and what Lua writes. */
-static const struct { const char *text, *lua; } strangers[] = {
+static const struct {
+	const char *text, *lua;
+} strangers[] = {
 	{ "!=", "~=" }, { "&&", "and" }, { "||", "or" }, { "**", "^" }, { "!", "not" }, { "=", "==" },
 };
 
@@ -59,37 +64,7 @@ struct parser {
 	struct err *e;
 };
 
-/* --- scope ------------------------------------------------------------------------------------------------------------ */
-struct scope *scope_new(void)
-{
-	return MEM_NEW(struct scope);
-}
-
-void scope_free(struct scope *s)
-{
-	if (s == NULL)
-		return;
-	for (size_t k = 0; k < s->count; k++)
-		free(s->names[k]);
-	free(s->names);
-	free(s);
-}
-
-size_t scope_add(struct scope *s, const char *name)
-{
-	*MEM_PUSH(s->names, s->count) = mem_str(name);
-	return s->count - 1;
-}
-
-int scope_find(const struct scope *s, const char *name)
-{
-	for (size_t k = 0; k < s->count; k++)
-		if (strcmp(s->names[k], name) == 0)
-			return (int)k;
-	return -1;
-}
-
-/* --- parser ----------------------------------------------------------------------------------------------------------- */
+/* --- parser ------------------------------------------------------------------------------------------------------- */
 static void skip_space(struct parser *p)
 {
 	while (p->at < p->end && isspace((unsigned char)*p->at))
@@ -107,7 +82,7 @@ static int fail(struct parser *p, const char *expected)
 		snprintf(found, sizeof found, "'%.*s'", (int)n, p->at);
 	}
 	return err_set(p->e, ERR_INPUT, "`%.*s`, column %d: expected %s, found %s", (int)(p->end - p->text), p->text,
-	               (int)(p->at - p->text) + 1, expected, found);
+		       (int)(p->at - p->text) + 1, expected, found);
 }
 
 static int check_stranger(struct parser *p)
@@ -115,17 +90,19 @@ static int check_stranger(struct parser *p)
 	skip_space(p);
 	for (size_t k = 0; k < MEM_COUNT(strangers); k++) {
 		size_t n = strlen(strangers[k].text);
-		if ((size_t)(p->end - p->at) >= n && memcmp(p->at, strangers[k].text, n) == 0
-		    && !(n == 1 && p->at + 1 < p->end && p->at[0] == '=' && p->at[1] == '='))
-			return err_set(p->e, ERR_INPUT, "`%.*s`, column %d: write %s in place of %s", (int)(p->end - p->text), p->text,
-			               (int)(p->at - p->text) + 1, strangers[k].lua, strangers[k].text);
+		if ((size_t)(p->end - p->at) >= n && memcmp(p->at, strangers[k].text, n) == 0 &&
+		    !(n == 1 && p->at + 1 < p->end && p->at[0] == '=' && p->at[1] == '='))
+			return err_set(p->e, ERR_INPUT, "`%.*s`, column %d: write %s in place of %s",
+				       (int)(p->end - p->text), p->text, (int)(p->at - p->text) + 1, strangers[k].lua,
+				       strangers[k].text);
 	}
 	return 0;
 }
 
 static void emit(struct parser *p, enum code code, unsigned op, size_t arg, int effect)
 {
-	*MEM_PUSH(p->x->code, p->x->len) = (struct ins){ .code = (uint8_t)code, .op = (uint8_t)op, .arg = (uint16_t)arg };
+	*MEM_PUSH(p->x->code, p->x->len) =
+		(struct ins){ .code = (uint8_t)code, .op = (uint8_t)op, .arg = (uint16_t)arg };
 	p->stack += effect;
 	if (p->stack > p->stack_max)
 		p->stack_max = p->stack;
@@ -213,8 +190,9 @@ static int parse_call(struct parser *p, const char *name)
 	while (fn < FN_COUNT && strcmp(name, function_names[fn]) != 0)
 		fn++;
 	if (fn == FN_COUNT)
-		return err_set(p->e, ERR_INPUT, "`%.*s`: no function %s%s; there are cdiv, min, max, floor, ceil and abs",
-		               (int)(p->end - p->text), p->text, name, nearest_hint(name, function_names, FN_COUNT, hint));
+		return err_set(
+			p->e, ERR_INPUT, "`%.*s`: no function %s%s; there are cdiv, min, max, floor, ceil and abs",
+			(int)(p->end - p->text), p->text, name, nearest_hint(name, function_names, FN_COUNT, hint));
 	p->at++;
 	do {
 		int rc = parse_level(p, 0);
@@ -226,9 +204,12 @@ static int parse_call(struct parser *p, const char *name)
 		return fail(p, "',' or ')'");
 	bool good = fn == FN_CDIV ? count == 2 : fn == FN_MIN || fn == FN_MAX ? count < 100 : count == 1;
 	if (!good)
-		return err_set(p->e, ERR_INPUT, "`%.*s`: %s takes %s, not %d arguments", (int)(p->end - p->text), p->text, name,
-		               fn == FN_CDIV ? "two numbers (dividend, divisor)" : fn == FN_MIN || fn == FN_MAX ? "less than 100 numbers"
-		               : "one number", count);
+		return err_set(p->e, ERR_INPUT, "`%.*s`: %s takes %s, not %d arguments", (int)(p->end - p->text),
+			       p->text, name,
+			       fn == FN_CDIV                  ? "two numbers (dividend, divisor)"
+			       : fn == FN_MIN || fn == FN_MAX ? "less than 100 numbers"
+							      : "one number",
+			       count);
 	emit(p, CODE_CALL, (unsigned)fn, (size_t)count, 1 - count);
 	return 0;
 }
@@ -250,8 +231,9 @@ static int parse_name(struct parser *p)
 		return parse_call(p, name);
 	int slot = scope_find(p->scope, name);
 	if (slot < 0)
-		return err_set(p->e, ERR_INPUT, "`%.*s`: no parameter, input or constant %s is known here%s", (int)(p->end - p->text),
-		               p->text, name, nearest_hint(name, (const char *const *)p->scope->names, p->scope->count, hint));
+		return err_set(p->e, ERR_INPUT, "`%.*s`: no parameter, input or constant %s is known here%s",
+			       (int)(p->end - p->text), p->text, name,
+			       nearest_hint(name, (const char *const *)p->scope->names, p->scope->count, hint));
 	add_slot(p->x, (uint16_t)slot);
 	emit(p, CODE_VAR, 0, (size_t)slot, 1);
 	return 0;
@@ -308,9 +290,10 @@ static const struct binary *next_binary(struct parser *p)
 			continue;
 		bool word = isalpha((unsigned char)b->text[0]);
 		if (!word || p->at + n == p->end || !name_char(p->at[n]))
-			return strcmp(b->text, "*") == 0 && p->at + 1 < p->end && p->at[1] == '*' ? NULL
-			     : strcmp(b->text, "&") == 0 && p->at + 1 < p->end && p->at[1] == '&' ? NULL
-			     : strcmp(b->text, "|") == 0 && p->at + 1 < p->end && p->at[1] == '|' ? NULL : b;
+			return strcmp(b->text, "*") == 0 && p->at + 1 < p->end && p->at[1] == '*'   ? NULL
+			       : strcmp(b->text, "&") == 0 && p->at + 1 < p->end && p->at[1] == '&' ? NULL
+			       : strcmp(b->text, "|") == 0 && p->at + 1 < p->end && p->at[1] == '|' ? NULL
+												    : b;
 	}
 	return NULL;
 }
@@ -335,7 +318,8 @@ static int parse_right(struct parser *p, const struct binary *b)
 static int parse_level(struct parser *p, int limit)
 {
 	if (++p->depth > DEPTH_MAX || p->stack_max > STACK_MAX || p->x->len > UINT16_MAX - 8)
-		return err_set(p->e, ERR_INPUT, "the expression is nested too deep or is too long: at most %d levels", DEPTH_MAX);
+		return err_set(p->e, ERR_INPUT, "the expression is nested too deep or is too long: at most %d levels",
+			       DEPTH_MAX);
 	int rc = parse_unary(p);
 	while (rc == 0) {
 		const struct binary *b = next_binary(p);
@@ -353,7 +337,9 @@ int expr_parse(const struct scope *scope, const char *text, size_t len, struct e
 		len--;
 	while (len && isspace((unsigned char)*text))
 		text++, len--;
-	struct parser p = { .scope = scope, .text = text, .at = text, .end = text + len, .x = MEM_NEW(struct expr), .e = e };
+	struct parser p = {
+		.scope = scope, .text = text, .at = text, .end = text + len, .x = MEM_NEW(struct expr), .e = e
+	};
 	int rc = parse_level(&p, 0);
 	if (rc == 0) {
 		rc = check_stranger(&p);
@@ -393,48 +379,19 @@ bool expr_mentions(const struct expr *x, size_t slot)
 	return false;
 }
 
-/* --- evaluation ------------------------------------------------------------------------------------------------------- */
-static enum value_status call_cdiv(struct value a, struct value b, struct value *ret_v)
-{
-	struct value minus, q;
-	enum value_status st = value_apply(VALUE_NEG, a, a, &minus);
-	if (st == VALUE_OK)
-		st = value_apply(VALUE_IDIV, minus, b, &q); /* ceil(a/b) = -floor(-a/b) */
-	if (st == VALUE_OK)
-		st = value_apply(VALUE_NEG, q, q, ret_v);
-	if (st == VALUE_OK)
-		*ret_v = value_normal(*ret_v);
-	return st;
-}
-
+/* --- evaluation --------------------------------------------------------------------------------------------------- */
 static enum value_status call_function(enum function fn, const struct value *args, size_t count, struct value *ret_v)
 {
-	for (size_t k = 0; k < count; k++)
-		if (args[k].kind == VALUE_BOOL)
-			return VALUE_TYPE;
-	struct value best = args[0], less;
 	switch (fn) {
-	case FN_CDIV:
-		return call_cdiv(args[0], args[1], ret_v);
-	case FN_FLOOR:
-		*ret_v = best.kind == VALUE_INT ? best : value_normal(value_of_float(floor(best.f)));
-		return VALUE_OK;
-	case FN_CEIL:
-		*ret_v = best.kind == VALUE_INT ? best : value_normal(value_of_float(ceil(best.f)));
-		return VALUE_OK;
-	case FN_ABS:
-		*ret_v = best;
-		return value_double(best) < 0 ? value_apply(VALUE_NEG, best, best, ret_v) : VALUE_OK;
-	case FN_MIN: case FN_MAX: case FN_COUNT:
-		break;
+	case FN_CDIV: return value_cdiv(args[0], args[1], ret_v);
+	case FN_FLOOR: return value_floor(args[0], ret_v);
+	case FN_CEIL: return value_ceil(args[0], ret_v);
+	case FN_ABS: return value_abs(args[0], ret_v);
+	case FN_MIN: return value_best(VALUE_LT, args, count, ret_v);
+	case FN_MAX: return value_best(VALUE_GT, args, count, ret_v);
+	case FN_COUNT: break;
 	}
-	for (size_t k = 1; k < count; k++) {
-		(void)value_apply(fn == FN_MIN ? VALUE_LT : VALUE_GT, args[k], best, &less);
-		if (less.b)
-			best = args[k];
-	}
-	*ret_v = best;
-	return VALUE_OK;
+	return VALUE_TYPE;
 }
 
 /* The common case, without a call: two integers whose result cannot fail. */
@@ -468,9 +425,7 @@ enum value_status expr_eval(const struct expr *x, const struct value *env, struc
 	for (size_t pc = 0; pc < x->len && st == VALUE_OK; pc++) {
 		const struct ins in = x->code[pc];
 		switch ((enum code)in.code) {
-		case CODE_CONST:
-			*top++ = x->consts[in.arg];
-			break;
+		case CODE_CONST: *top++ = x->consts[in.arg]; break;
 		case CODE_VAR:
 			*top++ = env[in.arg];
 			st = env[in.arg].kind == VALUE_NONE ? VALUE_UNBOUND : VALUE_OK;
@@ -481,7 +436,8 @@ enum value_status expr_eval(const struct expr *x, const struct value *env, struc
 			else if (top--, !fast_op(in.op, &top[-1], top))
 				st = value_apply(in.op, top[-1], *top, &top[-1]);
 			break;
-		case CODE_AND: case CODE_OR:
+		case CODE_AND:
+		case CODE_OR:
 			if (value_true(top[-1]) == (in.code == CODE_OR))
 				pc = (size_t)in.arg - 1;
 			else

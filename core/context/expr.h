@@ -1,8 +1,10 @@
-/* expr: the expressions of front matter: Lua 5.4's numeric expressions with Lua's meaning, compiled to a small stack code that
- * is immutable and evaluated without a Lua state, millions of times a second. Used by core/context/{set,spec,space}.
+/* expr: the expressions of front matter: Lua 5.4's numeric expressions with Lua's meaning, compiled to a small stack
+ * code that is immutable and evaluated without a Lua state, millions of times a second. Used by
+ * core/context/{set,spec,space}.
  *
- * Operators, precedences and number rules are those of the Lua 5.4 reference manual, §3.4. There are no strings, tables or
- * assignments; the functions are cdiv, min, max, floor, ceil and abs; names are resolved when the expression is compiled. */
+ * Operators, precedences and number rules are those of the Lua 5.4 reference manual, §3.4. There are no strings,
+ * tables or assignments; the functions are cdiv, min, max, floor, ceil and abs; names are resolved when the
+ * expression is compiled. */
 #ifndef PEAKD_CORE_CONTEXT_EXPR_H
 #define PEAKD_CORE_CONTEXT_EXPR_H
 
@@ -11,23 +13,13 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "core/context/scope.h"
 #include "core/context/value.h"
-
-/* The names that an expression may use; each has a slot in the array of values that it is evaluated with. */
-struct scope {
-	char **names;
-	size_t count;
-};
-struct scope *scope_new(void);
-void scope_free(struct scope *s);
-/* Adds a name; returns its slot. */
-size_t scope_add(struct scope *s, const char *name);
-/* Slot of a name, -1 when there is none. */
-int scope_find(const struct scope *s, const char *name);
 
 struct expr;
 
-/* Compiles text[0…len). -ERR_INPUT says what was expected and where ("column 7"), and the nearest name for an unknown one. */
+/* Compiles text[0…len). -ERR_INPUT says what was expected and where ("column 7"), and the nearest name for an unknown
+ * one. */
 int expr_parse(const struct scope *scope, const char *text, size_t len, struct expr **ret_expr, struct err *e);
 void expr_free(struct expr *x);
 

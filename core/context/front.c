@@ -11,10 +11,13 @@
 enum shape { SHAPE_TEXT, SHAPE_MAP, SHAPE_LIST };
 
 /* Every field there is, in canonical order. */
-static const struct field { const char *key; enum shape shape; } fields[] = {
-	{ "kernel", SHAPE_TEXT }, { "backend", SHAPE_TEXT }, { "constants", SHAPE_MAP }, { "inputs", SHAPE_MAP },
-	{ "tune", SHAPE_MAP }, { "where", SHAPE_LIST }, { "requires", SHAPE_LIST }, { "check", SHAPE_LIST },
-	{ "precision", SHAPE_TEXT }, { "flops", SHAPE_TEXT }, { "bytes", SHAPE_TEXT }, { "options", SHAPE_LIST },
+static const struct field {
+	const char *key;
+	enum shape shape;
+} fields[] = {
+	{ "kernel", SHAPE_TEXT },    { "backend", SHAPE_TEXT }, { "constants", SHAPE_MAP }, { "inputs", SHAPE_MAP },
+	{ "tune", SHAPE_MAP },       { "where", SHAPE_LIST },   { "requires", SHAPE_LIST }, { "check", SHAPE_LIST },
+	{ "precision", SHAPE_TEXT }, { "flops", SHAPE_TEXT },   { "bytes", SHAPE_TEXT },    { "options", SHAPE_LIST },
 	{ "library", SHAPE_TEXT },
 };
 
@@ -40,7 +43,7 @@ char *front_collapse(const char *text, size_t len)
 	return buf_steal(&out);
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 struct reader {
 	const char *file;
 	struct front *front;
@@ -59,7 +62,7 @@ static int fail_unknown(struct reader *r, const char *key)
 		buf_addf(&all, "%s%s", k ? ", " : "", fields[k].key);
 	}
 	int rc = err_set(r->e, ERR_INPUT, "%s:%d: unknown field %s%s; expected one of %s", r->file, r->line, key,
-	                 nearest_hint(key, names, MEM_COUNT(fields), hint), buf_text(&all));
+			 nearest_hint(key, names, MEM_COUNT(fields), hint), buf_text(&all));
 	buf_fini(&all);
 	return rc;
 }
@@ -87,35 +90,41 @@ static int check_braces(struct reader *r, const char *value)
 		depth += (strchr("({[", *c) != NULL) - (strchr(")}]", *c) != NULL);
 	if (depth == 0)
 		return 0;
-	return err_set(r->e, ERR_INPUT, "%s:%d: %s: `%s`: brackets do not close; a value ends on the line that it starts on", r->file,
-	               r->line, r->field ? r->field->key : "front matter", value);
+	return err_set(r->e, ERR_INPUT,
+		       "%s:%d: %s: `%s`: brackets do not close; a value ends on the line that it starts on", r->file,
+		       r->line, r->field ? r->field->key : "front matter", value);
 }
 
 static int read_item(struct reader *r, const char *s, size_t len, const char *comment, size_t comment_len)
 {
 	if (r->field == NULL || r->field->shape != SHAPE_LIST)
-		return err_set(r->e, ERR_INPUT, "%s:%d: `%.*s`: a list item stands under where:, requires:, check: or options:, not under "
-		               "%s", r->file, r->line, (int)len, s, r->field ? r->field->key : "nothing");
+		return err_set(
+			r->e, ERR_INPUT,
+			"%s:%d: `%.*s`: a list item stands under where:, requires:, check: or options:, not under "
+			"%s",
+			r->file, r->line, (int)len, s, r->field ? r->field->key : "nothing");
 	struct front_line *l = add_line(r, FRONT_ITEM);
 	l->value = front_collapse(s + 1, len - 1);
 	if (comment)
 		l->comment = front_collapse(comment, comment_len);
 	if (l->value[0] == '\0')
-		return err_set(r->e, ERR_INPUT, "%s:%d: %s: expected a value behind the dash", r->file, r->line, r->field->key);
+		return err_set(r->e, ERR_INPUT, "%s:%d: %s: expected a value behind the dash", r->file, r->line,
+			       r->field->key);
 	return check_braces(r, l->value);
 }
 
 static int read_field(struct reader *r, struct front_line *l)
 {
 	if (front_field(r->front, l->key) != (int)(r->front->count - 1))
-		return err_set(r->e, ERR_INPUT, "%s:%d: field %s stands here a second time; first on line %d", r->file, r->line, l->key,
-		               r->front->lines[front_field(r->front, l->key)].line);
+		return err_set(r->e, ERR_INPUT, "%s:%d: field %s stands here a second time; first on line %d", r->file,
+			       r->line, l->key, r->front->lines[front_field(r->front, l->key)].line);
 	r->field = field_named(l->key);
 	if (r->field == NULL)
 		return fail_unknown(r, l->key);
 	if (r->field->shape == SHAPE_MAP && l->value[0])
-		return err_set(r->e, ERR_INPUT, "%s:%d: %s: expected entries on the next lines (`  NAME: …`), found `%s`", r->file, r->line,
-		               l->key, l->value);
+		return err_set(r->e, ERR_INPUT,
+			       "%s:%d: %s: expected entries on the next lines (`  NAME: …`), found `%s`", r->file,
+			       r->line, l->key, l->value);
 	if (r->field->shape == SHAPE_TEXT && l->value[0] == '\0')
 		return err_set(r->e, ERR_INPUT, "%s:%d: %s: expected a value on this line", r->file, r->line, l->key);
 	return strcmp(l->key, "library") == 0 ? 0 : check_braces(r, l->value);
@@ -125,15 +134,17 @@ static int read_entry(struct reader *r, struct front_line *l)
 {
 	l->kind = FRONT_ENTRY;
 	if (r->field == NULL || r->field->shape != SHAPE_MAP)
-		return err_set(r->e, ERR_INPUT, "%s:%d: `%s:` is indented but %s takes no entries; fields start at the left margin", r->file,
-		               r->line, l->key, r->field ? r->field->key : "the front matter");
+		return err_set(r->e, ERR_INPUT,
+			       "%s:%d: `%s:` is indented but %s takes no entries; fields start at the left margin",
+			       r->file, r->line, l->key, r->field ? r->field->key : "the front matter");
 	if (l->value[0] == '\0')
-		return err_set(r->e, ERR_INPUT, "%s:%d: %s: %s: expected a value on this line", r->file, r->line, r->field->key, l->key);
+		return err_set(r->e, ERR_INPUT, "%s:%d: %s: %s: expected a value on this line", r->file, r->line,
+			       r->field->key, l->key);
 	int field = front_field(r->front, r->field->key), here = (int)r->front->count - 1;
 	for (int k = front_next(r->front, field, field); k >= 0 && k < here; k = front_next(r->front, field, k))
 		if (strcmp(r->front->lines[k].key, l->key) == 0)
-			return err_set(r->e, ERR_INPUT, "%s:%d: %s: %s is declared a second time; first on line %d", r->file, r->line,
-			               r->field->key, l->key, r->front->lines[k].line);
+			return err_set(r->e, ERR_INPUT, "%s:%d: %s: %s is declared a second time; first on line %d",
+				       r->file, r->line, r->field->key, l->key, r->front->lines[k].line);
 	return check_braces(r, l->value);
 }
 
@@ -160,8 +171,8 @@ static int read_line(struct reader *r, const char *s, size_t len)
 	while (n < len && (isalnum((unsigned char)s[n]) || s[n] == '_' || s[n] == '.'))
 		n++;
 	if (n == 0 || n == len || s[n] != ':')
-		return err_set(r->e, ERR_INPUT, "%s:%d: `%.*s`: expected `NAME: VALUE`%s", r->file, r->line, (int)len, s,
-		               r->field && r->field->shape == SHAPE_LIST ? " or `- VALUE`" : "");
+		return err_set(r->e, ERR_INPUT, "%s:%d: `%.*s`: expected `NAME: VALUE`%s", r->file, r->line, (int)len,
+			       s, r->field && r->field->shape == SHAPE_LIST ? " or `- VALUE`" : "");
 	struct front_line *l = add_line(r, FRONT_FIELD);
 	l->key = mem_strn(s, n);
 	l->value = front_collapse(s + n + 1, len - n - 1);
@@ -220,7 +231,7 @@ struct front *front_copy(const struct front *f)
 	return copy;
 }
 
-/* --- looking and writing ---------------------------------------------------------------------------------------------- */
+/* --- looking and writing ------------------------------------------------------------------------------------------ */
 int front_field(const struct front *f, const char *key)
 {
 	for (size_t k = 0; k < f->count; k++)
@@ -242,20 +253,13 @@ int front_next(const struct front *f, int field, int after)
 static void write_line(const struct front_line *l, bool comments, struct buf *out)
 {
 	switch (l->kind) {
-	case FRONT_BLANK:
-		break;
+	case FRONT_BLANK: break;
 	case FRONT_COMMENT:
 		buf_addf(out, "%s#%s%s", l->indented ? "  " : "", l->comment[0] ? " " : "", l->comment);
 		break;
-	case FRONT_FIELD:
-		buf_addf(out, "%s:%s%s", l->key, l->value[0] ? " " : "", l->value);
-		break;
-	case FRONT_ENTRY:
-		buf_addf(out, "  %s: %s", l->key, l->value);
-		break;
-	case FRONT_ITEM:
-		buf_addf(out, "  - %s", l->value);
-		break;
+	case FRONT_FIELD: buf_addf(out, "%s:%s%s", l->key, l->value[0] ? " " : "", l->value); break;
+	case FRONT_ENTRY: buf_addf(out, "  %s: %s", l->key, l->value); break;
+	case FRONT_ITEM: buf_addf(out, "  - %s", l->value); break;
 	}
 	if (comments && l->comment && l->kind != FRONT_COMMENT)
 		buf_addf(out, "  #%s%s", l->comment[0] ? " " : "", l->comment);
@@ -288,7 +292,7 @@ void front_canonical(const struct front *f, struct buf *out)
 	}
 }
 
-/* --- edits ------------------------------------------------------------------------------------------------------------ */
+/* --- edits -------------------------------------------------------------------------------------------------------- */
 static void insert(struct front *f, size_t index, struct front_line line)
 {
 	(void)MEM_PUSH(f->lines, f->count);
@@ -345,8 +349,10 @@ void front_add_item(struct front *f, const char *field, const char *value)
 {
 	size_t at = need_field(f, field);
 	if (f->lines[at].value[0]) { /* a list written on one line becomes items */
-		struct front_line item = { .kind = FRONT_ITEM, .value = f->lines[at].value, .comment = f->lines[at].comment,
-		                           .line = f->lines[at].line };
+		struct front_line item = { .kind = FRONT_ITEM,
+					   .value = f->lines[at].value,
+					   .comment = f->lines[at].comment,
+					   .line = f->lines[at].line };
 		f->lines[at].value = mem_str("");
 		f->lines[at].comment = NULL;
 		insert(f, at + 1, item);

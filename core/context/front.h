@@ -1,5 +1,6 @@
-/* front: the front matter of a context file as lines: fields, entries and items with raw values, and the comments among them.
- * It knows which fields exist and their shape, not what values mean (core/context/spec does). Used by core/context/context. */
+/* front: the front matter of a context file as lines: fields, entries and items with raw values, and the comments
+ * among them. It knows which fields exist and their shape, not what values mean (core/context/spec does). Used by
+ * core/context/context. */
 #ifndef PEAKD_CORE_CONTEXT_FRONT_H
 #define PEAKD_CORE_CONTEXT_FRONT_H
 
@@ -19,11 +20,11 @@ enum front_kind {
 
 struct front_line {
 	enum front_kind kind;
-	bool indented;  /* FRONT_COMMENT: was not at the left margin */
-	char *key;      /* FIELD, ENTRY; else NULL */
-	char *value;    /* FIELD, ENTRY, ITEM: white space collapsed, "" when there is none */
-	char *comment;  /* without the '#'; NULL when there is none */
-	int line;       /* in the file, from 1; 0 for a line that an edit added */
+	bool indented; /* FRONT_COMMENT: was not at the left margin */
+	char *key;     /* FIELD, ENTRY; else NULL */
+	char *value;   /* FIELD, ENTRY, ITEM: white space collapsed, "" when there is none */
+	char *comment; /* without the '#'; NULL when there is none */
+	int line;      /* in the file, from 1; 0 for a line that an edit added */
 };
 
 struct front {
@@ -31,9 +32,10 @@ struct front {
 	size_t count;
 };
 
-/* Reads the lines between the two `---`; `first_line` is the number of the first of them. -ERR_INPUT names file, line, what was
- * found and what was expected. */
-int front_parse(const char *file, const char *text, size_t len, int first_line, struct front **ret_front, struct err *e);
+/* Reads the lines between the two `---`; `first_line` is the number of the first of them. -ERR_INPUT names file,
+ * line, what was found and what was expected. */
+int front_parse(const char *file, const char *text, size_t len, int first_line, struct front **ret_front,
+		struct err *e);
 void front_free(struct front *f);
 struct front *front_copy(const struct front *f);
 /* The lines as text, without the `---`. */
@@ -43,8 +45,8 @@ void front_canonical(const struct front *f, struct buf *out);
 
 /* Index of the field's line; -1 when the field is not there. */
 int front_field(const struct front *f, const char *key);
-/* The next entry or item of the field at `field`, after line index `after` (start with `field`); -1 at the end. A value on the
- * field's own line is not among them. */
+/* The next entry or item of the field at `field`, after line index `after` (start with `field`); -1 at the end. A
+ * value on the field's own line is not among them. */
 int front_next(const struct front *f, int field, int after);
 
 /* Edits; `text` and names are copied. */

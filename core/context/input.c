@@ -12,10 +12,11 @@ enum { VARS_MAX = 64, ARRAYS_MAX = 64, NAME_LEN_MAX = 48 };
 
 /* Names that host code or its language has a meaning for. */
 static const char *const reserved[] = {
-	"and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local", "nil", "not", "or",
-	"repeat", "return", "then", "true", "until", "while", "cdiv", "min", "max", "floor", "ceil", "abs", "need", "invalid",
-	"launch", "alloc", "table", "memset", "copy", "tensor_map", "device", "int", "float", "double", "char", "long", "short",
-	"void", "const", "static", "struct", "return", "extern",
+	"and",    "break", "do",    "else",   "elseif", "end",        "false",  "for",    "function", "goto",
+	"if",     "in",    "local", "nil",    "not",    "or",         "repeat", "return", "then",     "true",
+	"until",  "while", "cdiv",  "min",    "max",    "floor",      "ceil",   "abs",    "need",     "invalid",
+	"launch", "alloc", "table", "memset", "copy",   "tensor_map", "device", "int",    "float",    "double",
+	"char",   "long",  "short", "void",   "const",  "static",     "struct", "return", "extern",
 };
 static const char *const fills[] = { "zeros", "ones", "random", "normal", "iota" };
 static const enum plan_fill fill_kinds[] = { PLAN_ZEROS, PLAN_ONES, PLAN_RANDOM, PLAN_NORMAL, PLAN_IOTA };
@@ -26,11 +27,14 @@ int input_name(const struct spec *spec, const char *name, struct err *e)
 	size_t n = strlen(name), dot = strcspn(name, ".");
 	bool good = n > 0 && n <= NAME_LEN_MAX && !isdigit((unsigned char)name[0]) && name[0] != '_' && dot == n;
 	if (!good)
-		return err_set(e, ERR_INPUT, "%s is no name that works here: letters, digits and underscores, a letter first, at most %d",
-		               name, NAME_LEN_MAX);
+		return err_set(
+			e, ERR_INPUT,
+			"%s is no name that works here: letters, digits and underscores, a letter first, at most %d",
+			name, NAME_LEN_MAX);
 	for (size_t k = 0; k < MEM_COUNT(reserved); k++)
 		if (strcmp(name, reserved[k]) == 0)
-			return err_set(e, ERR_INPUT, "%s is a word of the language or of host code; take another name", name);
+			return err_set(e, ERR_INPUT, "%s is a word of the language or of host code; take another name",
+				       name);
 	if (dtype_parse(name) >= 0)
 		return err_set(e, ERR_INPUT, "%s is the name of a type; take another name", name);
 	bool taken = scope_find(spec->scope, name) >= 0;
@@ -39,7 +43,8 @@ int input_name(const struct spec *spec, const char *name, struct err *e)
 	return taken ? err_set(e, ERR_INPUT, "%s is declared twice (input, tuning parameter or constant)", name) : 0;
 }
 
-int input_var(struct spec *spec, const char *name, bool tuning, enum dtype type, const char *set, int line, struct err *e)
+int input_var(struct spec *spec, const char *name, bool tuning, enum dtype type, const char *set, int line,
+	      struct err *e)
 {
 	struct spec_var v = { .tuning = tuning, .type = type, .line = line };
 	if (spec->var_count == VARS_MAX)
@@ -109,8 +114,10 @@ int input_scalar(struct spec *spec, const char *name, const char *value, int lin
 	while (*at == ' ')
 		at++;
 	if (*at != '=')
-		return err_set(e, ERR_INPUT, "expected `= VALUES` behind the type (all values of a scalar are enumerated, as in "
-		               "`%s: int = {1024, 2048}`), found `%s`", name, *at ? at : "the end of the line");
+		return err_set(e, ERR_INPUT,
+			       "expected `= VALUES` behind the type (all values of a scalar are enumerated, as in "
+			       "`%s: int = {1024, 2048}`), found `%s`",
+			       name, *at ? at : "the end of the line");
 	rc = input_name(spec, name, e);
 	return rc < 0 ? rc : input_var(spec, name, false, type, at + 1, line, e);
 }
@@ -120,7 +127,7 @@ int input_size(struct spec *spec, const char *name, const char *value, int line,
 	return input_var(spec, name, false, DTYPE_I64, value, line, e);
 }
 
-/* --- arrays ----------------------------------------------------------------------------------------------------------- */
+/* --- arrays ------------------------------------------------------------------------------------------------------- */
 static int array_extent(struct spec *spec, const char *text, size_t len, struct expr **ret_x, struct err *e)
 {
 	struct expr *x = NULL;
@@ -171,7 +178,8 @@ static int take_extents(struct spec *spec, struct spec_array *a, const char **at
 		s += n;
 	}
 	if (*s != ']')
-		return err_set(e, ERR_INPUT, "expected ']' behind the extents in `%s`, as in f32[m, k] or f32[m, k; ld]", *at);
+		return err_set(e, ERR_INPUT,
+			       "expected ']' behind the extents in `%s`, as in f32[m, k] or f32[m, k; ld]", *at);
 	*at = s + 1;
 	return 0;
 }
@@ -191,7 +199,9 @@ static int take_fill(struct spec_array *a, const char *text, struct err *e)
 	while (k < MEM_COUNT(fills) && !take_word(&at, fills[k]))
 		k++;
 	if (k == MEM_COUNT(fills))
-		return err_set(e, ERR_INPUT, "expected zeros, ones, random, random(lo, hi), normal or iota behind '=', found `%s`", text);
+		return err_set(e, ERR_INPUT,
+			       "expected zeros, ones, random, random(lo, hi), normal or iota behind '=', found `%s`",
+			       text);
 	a->fill = fill_kinds[k];
 	while (*at == ' ')
 		at++;
@@ -208,7 +218,8 @@ static int take_fill(struct spec_array *a, const char *text, struct err *e)
 		while (*end == ' ')
 			end++;
 		if (!good || *end != ')')
-			return err_set(e, ERR_INPUT, "expected random(lo, hi) with two numbers, lo < hi, found `%s`", text);
+			return err_set(e, ERR_INPUT, "expected random(lo, hi) with two numbers, lo < hi, found `%s`",
+				       text);
 		at = end + 1;
 	}
 	return *at == '\0' ? 0 : err_set(e, ERR_INPUT, "expected nothing more behind the fill, found `%s`", at);
@@ -219,9 +230,12 @@ static int array_size_var(struct spec *spec, struct spec_array *a, struct err *e
 	char *size = mem_fmt("%s.size", a->name);
 	int rc = 0;
 	if (a->rank == 0 && scope_find(spec->scope, size) < 0)
-		rc = err_set(e, ERR_INPUT, "expected extents in brackets, as in %s: f32[n, n], or its sizes as `%s: {…}`", a->name, size);
+		rc = err_set(e, ERR_INPUT,
+			     "expected extents in brackets, as in %s: f32[n, n], or its sizes as `%s: {…}`", a->name,
+			     size);
 	else if (a->rank > 0 && scope_find(spec->scope, size) >= 0)
-		rc = err_set(e, ERR_INPUT, "%s has extents in brackets and %s as well; keep one of the two", a->name, size);
+		rc = err_set(e, ERR_INPUT, "%s has extents in brackets and %s as well; keep one of the two", a->name,
+			     size);
 	else if (a->rank == 0) {
 		rc = expr_parse(spec->scope, size, strlen(size), &a->dims[0], e);
 		a->rank = 1;
@@ -255,7 +269,9 @@ static int read_array(struct spec *spec, struct spec_array *a, const char *value
 	if (*at != '=')
 		return err_set(e, ERR_INPUT, "expected `= FILL` or the end of the line, found `%s`", at);
 	if (a->role == PLAN_OUT)
-		return err_set(e, ERR_INPUT, "an output has no fill: it is poisoned before every run; write inout when the kernel reads it");
+		return err_set(
+			e, ERR_INPUT,
+			"an output has no fill: it is poisoned before every run; write inout when the kernel reads it");
 	return take_fill(a, at + 1, e);
 }
 

@@ -17,8 +17,10 @@ int input_size(struct spec *spec, const char *name, const char *value, int line,
 /* `[out|inout] TYPE[dims; ld] [= FILL]`; without brackets when the scope has NAME.size. */
 int input_array(struct spec *spec, const char *name, const char *value, int line, struct err *e);
 
-/* Adds a variable with a set of values to the specification (a tuning parameter too). Messages name the problem only. */
-int input_var(struct spec *spec, const char *name, bool tuning, enum dtype type, const char *set, int line, struct err *e);
+/* Adds a variable with a set of values to the specification (a tuning parameter too). Messages name the problem
+ * only. */
+int input_var(struct spec *spec, const char *name, bool tuning, enum dtype type, const char *set, int line,
+	      struct err *e);
 /* A name that C, Lua and host code leave free: -ERR_INPUT says what is wrong with it. */
 int input_name(const struct spec *spec, const char *name, struct err *e);
 

@@ -4,16 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 enum limit {
-	LIMIT_WARP, LIMIT_THREADS, LIMIT_BLOCK_X, LIMIT_BLOCK_Y, LIMIT_BLOCK_Z, LIMIT_GRID_X, LIMIT_GRID_Y, LIMIT_GRID_Z,
-	LIMIT_STATIC, LIMIT_OPTIN, LIMIT_REGISTERS, LIMIT_UNITS, LIMIT_CLOCK, LIMIT_CLUSTER, LIMIT_L2, LIMIT_MEMORY, LIMIT_SM,
+	LIMIT_WARP,
+	LIMIT_THREADS,
+	LIMIT_BLOCK_X,
+	LIMIT_BLOCK_Y,
+	LIMIT_BLOCK_Z,
+	LIMIT_GRID_X,
+	LIMIT_GRID_Y,
+	LIMIT_GRID_Z,
+	LIMIT_STATIC,
+	LIMIT_OPTIN,
+	LIMIT_REGISTERS,
+	LIMIT_UNITS,
+	LIMIT_CLOCK,
+	LIMIT_CLUSTER,
+	LIMIT_L2,
+	LIMIT_MEMORY,
+	LIMIT_SM,
 	LIMIT_COUNT
 };
 
 static const char *const names[LIMIT_COUNT] = {
-	"warp_size", "max_threads", "max_block_x", "max_block_y", "max_block_z", "max_grid_x", "max_grid_y", "max_grid_z",
-	"shared_static", "shared_optin", "registers", "units", "clock_khz", "max_cluster", "l2_bytes", "memory_bytes", "sm",
+	"warp_size",  "max_threads", "max_block_x",   "max_block_y",  "max_block_z", "max_grid_x",
+	"max_grid_y", "max_grid_z",  "shared_static", "shared_optin", "registers",   "units",
+	"clock_khz",  "max_cluster", "l2_bytes",      "memory_bytes", "sm",
 };
 
 size_t limits_count(void)
@@ -31,8 +46,12 @@ int64_t limits_value(const struct facts *f, size_t k)
 	switch ((enum limit)k) {
 	case LIMIT_WARP: return f->warp_size;
 	case LIMIT_THREADS: return f->max_threads;
-	case LIMIT_BLOCK_X: case LIMIT_BLOCK_Y: case LIMIT_BLOCK_Z: return f->max_block[k - LIMIT_BLOCK_X];
-	case LIMIT_GRID_X: case LIMIT_GRID_Y: case LIMIT_GRID_Z: return f->max_grid[k - LIMIT_GRID_X];
+	case LIMIT_BLOCK_X:
+	case LIMIT_BLOCK_Y:
+	case LIMIT_BLOCK_Z: return f->max_block[k - LIMIT_BLOCK_X];
+	case LIMIT_GRID_X:
+	case LIMIT_GRID_Y:
+	case LIMIT_GRID_Z: return f->max_grid[k - LIMIT_GRID_X];
 	case LIMIT_STATIC: return f->shared_static;
 	case LIMIT_OPTIN: return f->shared_optin;
 	case LIMIT_REGISTERS: return f->registers;

@@ -1,5 +1,5 @@
-/* limits: the facts of a device that front matter and host code may ask for, as `device.NAME`. Used by core/context/{spec,host}
- * and by the prompts that list them. */
+/* limits: the facts of a device that front matter and host code may ask for, as `device.NAME`. Used by
+ * core/context/{spec,host} and by the prompts that list them. */
 #ifndef PEAKD_CORE_CONTEXT_LIMITS_H
 #define PEAKD_CORE_CONTEXT_LIMITS_H
 

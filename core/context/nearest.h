@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* The nearest of `count` words by edit distance, when it is at most a third of the word's length away (at least 1); else NULL. */
+/* The nearest of `count` words by edit distance, when it is at most a third of the word's length away (at least 1);
+ * else NULL. */
 const char *nearest_word(const char *word, const char *const *known, size_t count);
 /* " (did you mean tune?)" for the nearest, "" for none; into text, which is returned. */
 const char *nearest_hint(const char *word, const char *const *known, size_t count, char text[96]);

@@ -1,6 +1,6 @@
 /* params: execution parameters, one assignment of scalar inputs and tuning parameters, in the context's order (inputs
- * first, then tuning). Made by spaces and by callers that read them from text; read by host code, validators, tuners and the
- * store. A `struct params` owns everything in it and is immutable once made. */
+ * first, then tuning). Made by spaces and by callers that read them from text; read by host code, validators, tuners
+ * and the store. A `struct params` owns everything in it and is immutable once made. */
 #ifndef PEAKD_CORE_CONTEXT_PARAMS_H
 #define PEAKD_CORE_CONTEXT_PARAMS_H
 
@@ -15,9 +15,9 @@
 struct context;
 
 struct param {
-	char *name;      /* "n", "BX", "A.size" */
-	bool is_float;   /* which of the two below holds the value; integral values are always integers */
-	bool tuning;     /* a tuning parameter, not an input */
+	char *name;    /* "n", "BX", "A.size" */
+	bool is_float; /* which of the two below holds the value; integral values are always integers */
+	bool tuning;   /* a tuning parameter, not an input */
 	int64_t i;
 	double f;
 };
@@ -50,8 +50,8 @@ void param_value(const struct param *p, struct buf *out);
 /* SHA-256 of params_text. */
 struct hash params_hash(const struct params *p);
 /* Reads "n=512 BX=16" (separated by spaces or commas, any order) for a context; the result is in the context's order.
- * `complete`: every input and tuning parameter must be there. -ERR_INPUT for a name that the context does not have, a value
- * that is no number, a name that comes twice or is missing. The values need not be in the declared sets. */
+ * `complete`: every input and tuning parameter must be there. -ERR_INPUT for a name that the context does not have, a
+ * value that is no number, a name that comes twice or is missing. The values need not be in the declared sets. */
 int params_parse(const struct context *ctx, const char *text, bool complete, struct params **ret_params, struct err *e);
 
 #endif

@@ -49,20 +49,24 @@ static int each(struct reader *r, const char *field, entry_reader fn)
 	return 0;
 }
 
-/* --- texts ------------------------------------------------------------------------------------------------------------ */
+/* --- texts -------------------------------------------------------------------------------------------------------- */
 static int read_identity(struct reader *r)
 {
 	const struct front_line *kernel = field_line(r, "kernel"), *backend = field_line(r, "backend");
 	if (kernel == NULL || backend == NULL)
-		return err_set(r->e, ERR_INPUT, "%s:1: the front matter has no `%s:` field; expected kernel, backend and inputs at least",
-		               r->file, kernel ? "backend" : "kernel");
+		return err_set(
+			r->e, ERR_INPUT,
+			"%s:1: the front matter has no `%s:` field; expected kernel, backend and inputs at least",
+			r->file, kernel ? "backend" : "kernel");
 	for (const char *c = kernel->value; *c; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
-			return err_set(r->e, ERR_INPUT, "%s:%d: kernel: `%s`: expected a name of letters, digits, '_', '-' and '.'", r->file,
-			               kernel->line, kernel->value);
-	if (strcmp(backend->value, "cuda") != 0 && strcmp(backend->value, "hip") != 0 && strcmp(backend->value, "hlsl") != 0)
-		return err_set(r->e, ERR_INPUT, "%s:%d: backend: expected cuda, hip or hlsl, found `%s`", r->file, backend->line,
-		               backend->value);
+			return err_set(r->e, ERR_INPUT,
+				       "%s:%d: kernel: `%s`: expected a name of letters, digits, '_', '-' and '.'",
+				       r->file, kernel->line, kernel->value);
+	if (strcmp(backend->value, "cuda") != 0 && strcmp(backend->value, "hip") != 0 &&
+	    strcmp(backend->value, "hlsl") != 0)
+		return err_set(r->e, ERR_INPUT, "%s:%d: backend: expected cuda, hip or hlsl, found `%s`", r->file,
+			       backend->line, backend->value);
 	r->spec->kernel = mem_str(kernel->value);
 	r->spec->backend = mem_str(backend->value);
 	return 0;
@@ -90,8 +94,10 @@ static int read_precision(struct reader *r)
 			strcpy(s->precision_acc, accs[a]);
 			return 0;
 		}
-	return err_set(r->e, ERR_INPUT, "%s:%d: precision: expected strict or tensor:IN/ACC with IN one of f16, bf16, tf32, e4m3, e5m2, "
-	               "i8, u8 and ACC one of f16, f32, f64, i32 (tensor:f16/f32), found `%s`", r->file, l->line, l->value);
+	return err_set(r->e, ERR_INPUT,
+		       "%s:%d: precision: expected strict or tensor:IN/ACC with IN one of f16, bf16, tf32, e4m3, e5m2, "
+		       "i8, u8 and ACC one of f16, f32, f64, i32 (tensor:f16/f32), found `%s`",
+		       r->file, l->line, l->value);
 }
 
 static int read_options(struct reader *r, const struct front_line *l)
@@ -104,7 +110,7 @@ static int read_options(struct reader *r, const struct front_line *l)
 	return 0;
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------------ */
+/* --- names -------------------------------------------------------------------------------------------------------- */
 static int read_constant(struct reader *r, const struct front_line *l)
 {
 	struct spec *s = r->spec;
@@ -117,11 +123,11 @@ static int read_constant(struct reader *r, const struct front_line *l)
 	struct value *env = spec_env(s, NULL, NULL), v;
 	enum value_status st = expr_eval(x, env, &v);
 	if (st != VALUE_OK || v.kind == VALUE_BOOL)
-		rc = err_set(r->e, ERR_INPUT, "`%s`: %s; a constant is a number made of numbers and earlier constants", l->value,
-		             st != VALUE_OK ? value_status_text(st) : "a truth value");
+		rc = err_set(r->e, ERR_INPUT, "`%s`: %s; a constant is a number made of numbers and earlier constants",
+			     l->value, st != VALUE_OK ? value_status_text(st) : "a truth value");
 	else
-		*MEM_PUSH(s->constants, s->constant_count) = (struct spec_const){
-			.name = mem_str(l->key), .slot = scope_add(s->scope, l->key), .value = v };
+		*MEM_PUSH(s->constants, s->constant_count) =
+			(struct spec_const){ .name = mem_str(l->key), .slot = scope_add(s->scope, l->key), .value = v };
 	free(env);
 	expr_free(x);
 	return rc;
@@ -140,7 +146,8 @@ static bool has_size(struct reader *r, const char *name)
 	int at = front_field(r->front, "inputs");
 	size_t n;
 	for (int k = front_next(r->front, at, at); k >= 0; k = front_next(r->front, at, k))
-		if (is_size(r->front->lines[k].key, &n) && strlen(name) == n && strncmp(r->front->lines[k].key, name, n) == 0)
+		if (is_size(r->front->lines[k].key, &n) && strlen(name) == n &&
+		    strncmp(r->front->lines[k].key, name, n) == 0)
 			return true;
 	return false;
 }
@@ -197,13 +204,14 @@ static int read_inputs(struct reader *r)
 	for (size_t k = 0; k < r->spec->array_count; k++)
 		output = output || r->spec->arrays[k].role != PLAN_IN;
 	if (!output)
-		return err_set(r->e, ERR_INPUT, "%s:%d: inputs: no array is declared `out` or `inout`; without an output nothing can be "
-		               "checked (write `C: out f32[n, n]`)", r->file,
-		               field_line(r, "inputs") ? field_line(r, "inputs")->line : 1);
+		return err_set(r->e, ERR_INPUT,
+			       "%s:%d: inputs: no array is declared `out` or `inout`; without an output nothing can be "
+			       "checked (write `C: out f32[n, n]`)",
+			       r->file, field_line(r, "inputs") ? field_line(r, "inputs")->line : 1);
 	return 0;
 }
 
-/* --- rules and expressions -------------------------------------------------------------------------------------------- */
+/* --- rules and expressions ---------------------------------------------------------------------------------------- */
 static int read_rule(struct reader *r, const struct front_line *l, bool requires)
 {
 	struct spec *s = r->spec;
@@ -220,7 +228,8 @@ static int read_rule(struct reader *r, const struct front_line *l, bool requires
 	}
 	rule.text = mem_str(l->value);
 	if (requires && rule.tuning)
-		rc = err_set(r->e, ERR_INPUT, "`%s` mentions a tuning parameter; that is a constraint for where:", l->value);
+		rc = err_set(r->e, ERR_INPUT,
+			     "`%s` mentions a tuning parameter; that is a constraint for where:", l->value);
 	if (requires)
 		*MEM_PUSH(s->requires, s->requires_count) = rule;
 	else
@@ -285,11 +294,13 @@ static int read_amount(struct reader *r, const char *field, struct expr **ret_x)
 	int rc = expr_parse(s->scope, l->value, strlen(l->value), ret_x, r->e);
 	for (size_t v = s->input_count; rc == 0 && v < s->var_count; v++)
 		if (expr_mentions(*ret_x, s->vars[v].slot))
-			rc = err_set(r->e, ERR_INPUT, "`%s` mentions tuning parameter %s; the work does not depend on tuning", l->value,
-			             s->vars[v].name);
+			rc = err_set(r->e, ERR_INPUT,
+				     "`%s` mentions tuning parameter %s; the work does not depend on tuning", l->value,
+				     s->vars[v].name);
 	for (size_t k = 0; rc == 0 && k < limits_count(); k++)
 		if (expr_mentions(*ret_x, s->device_slot + k))
-			rc = err_set(r->e, ERR_INPUT, "`%s` mentions the device; the work does not depend on it", l->value);
+			rc = err_set(r->e, ERR_INPUT, "`%s` mentions the device; the work does not depend on it",
+				     l->value);
 	return rc < 0 ? place(r, l->line, field, NULL) : 0;
 }
 

@@ -1,5 +1,5 @@
-/* reader: reads the fields of a front matter into a specification, with messages that name file, line and field. Used by
- * core/context/spec alone. */
+/* reader: reads the fields of a front matter into a specification, with messages that name file, line and field. Used
+ * by core/context/spec alone. */
 #ifndef PEAKD_CORE_CONTEXT_READER_H
 #define PEAKD_CORE_CONTEXT_READER_H
 

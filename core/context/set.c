@@ -10,10 +10,10 @@
 enum { STEPS_MAX = 1 << 20 }; /* of a loop, those that its condition drops included */
 
 struct set {
-	struct expr **items;   /* the elements of {…}, or the one expression of a loop */
+	struct expr **items; /* the elements of {…}, or the one expression of a loop */
 	size_t item_count;
 	bool loop;
-	size_t slot;           /* of the loop variable */
+	size_t slot;                          /* of the loop variable */
 	struct expr *from, *to, *step, *when; /* step and when may be NULL */
 };
 
@@ -59,8 +59,8 @@ static void trim(const char **text, size_t *len)
 
 /* `NAME = FROM, TO [, STEP] [if COND]`, with the loop variable in scope while FROM … COND are not allowed to see it but
  * COND and the element are. */
-static int parse_loop(struct scope *scope, struct set *s, const char *item, size_t item_len, const char *text, size_t len,
-                      struct err *e)
+static int parse_loop(struct scope *scope, struct set *s, const char *item, size_t item_len, const char *text,
+		      size_t len, struct err *e)
 {
 	static const char shape[] = "expected `EXPR for NAME = FROM, TO [, STEP] [if CONDITION]`";
 	size_t n = 0, equals = find_outside(text, len, "="), cond = find_outside(text, len, "if");
@@ -77,7 +77,9 @@ static int parse_loop(struct scope *scope, struct set *s, const char *item, size
 	struct expr **parts[] = { &s->from, &s->to, &s->step };
 	int rc = 0;
 	if (scope_find(scope, name) >= 0)
-		rc = err_set(e, ERR_INPUT, "the loop variable %s is also the name of an input, parameter or constant; take another", name);
+		rc = err_set(e, ERR_INPUT,
+			     "the loop variable %s is also the name of an input, parameter or constant; take another",
+			     name);
 	else if (comma == range_len)
 		rc = err_set(e, ERR_INPUT, "`%.*s`: %s", (int)len, text, shape);
 	for (size_t k = 0; rc == 0 && k < 3 && range_len > 0; k++) {
@@ -87,6 +89,8 @@ static int parse_loop(struct scope *scope, struct set *s, const char *item, size
 		range += used;
 		range_len -= used;
 	}
+	if (rc == 0 && s->to == NULL)
+		rc = err_set(e, ERR_INPUT, "`%.*s`: %s", (int)len, text, shape);
 	if (rc == 0) {
 		s->loop = true;
 		s->slot = scope_add(scope, name);
@@ -143,7 +147,8 @@ int set_parse(struct scope *scope, const char *text, size_t len, struct set **re
 	else if (loop < len)
 		rc = parse_loop(scope, s, text, loop, text + loop + 3, len - loop - 3, e);
 	else if (!braces && find_outside(text, len, ",") < len)
-		rc = err_set(e, ERR_INPUT, "`%.*s`: several values stand in braces: {%.*s}", (int)len, text, (int)len, text);
+		rc = err_set(e, ERR_INPUT, "`%.*s`: several values stand in braces: {%.*s}", (int)len, text, (int)len,
+			     text);
 	else
 		rc = parse_items(scope, s, text, len, e);
 out:
@@ -169,7 +174,10 @@ bool set_mentions(const struct set *s, size_t slot)
 	return mentions(s->from, slot) || mentions(s->to, slot) || mentions(s->step, slot) || mentions(s->when, slot);
 }
 
-struct values { struct value *at; size_t count; };
+struct values {
+	struct value *at;
+	size_t count;
+};
 
 static int add_value(struct values *v, const struct expr *x, const struct value *env, struct err *e)
 {
@@ -183,7 +191,9 @@ static int add_value(struct values *v, const struct expr *x, const struct value 
 		if (value_same(v->at[k], got))
 			return 0;
 	if (v->count == SET_VALUES_MAX)
-		return err_set(e, ERR_INPUT, "more than %d values in one set; make the range shorter or its step longer", SET_VALUES_MAX);
+		return err_set(e, ERR_INPUT,
+			       "more than %d values in one set; make the range shorter or its step longer",
+			       SET_VALUES_MAX);
 	*MEM_PUSH(v->at, v->count) = got;
 	return 0;
 }

@@ -16,9 +16,10 @@ struct set;
 /* Compiles text[0…len); `scope` as in expr_parse, and given a slot for the loop variable while the text is read. */
 int set_parse(struct scope *scope, const char *text, size_t len, struct set **ret_set, struct err *e);
 void set_free(struct set *s);
-/* The values in order, repetitions dropped, for what is bound in env. `env` has one value per slot of the scope that the set was
- * parsed with, and is written to while it runs (the loop variable). *ret_values is owned by the caller. An empty set is
- * no error here. -ERR_INPUT for an expression that fails, a range without end or more than SET_VALUES_MAX values. */
+/* The values in order, repetitions dropped, for what is bound in env. `env` has one value per slot of the scope that
+ * the set was parsed with, and is written to while it runs (the loop variable). *ret_values is owned by the caller.
+ * An empty set is no error here. -ERR_INPUT for an expression that fails, a range without end or more than
+ * SET_VALUES_MAX values. */
 int set_values(const struct set *s, struct value *env, struct value **ret_values, size_t *ret_count, struct err *e);
 /* Mentions this slot (its own loop variable apart). */
 bool set_mentions(const struct set *s, size_t slot);

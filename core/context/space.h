@@ -1,6 +1,6 @@
-/* space: all valid execution parameters of a context, enumerated once and then addressed by number. Constraints are applied
- * as soon as their variables are bound, so the work is bounded by the partial assignments visited and not by the product.
- * Used by validators (samples), tuners (everything) and estimates (counts). */
+/* space: all valid execution parameters of a context, enumerated once and then addressed by number. Constraints are
+ * applied as soon as their variables are bound, so the work is bounded by the partial assignments visited and not by
+ * the product. Used by validators (samples), tuners (everything) and estimates (counts). */
 #ifndef PEAKD_CORE_CONTEXT_SPACE_H
 #define PEAKD_CORE_CONTEXT_SPACE_H
 
@@ -15,21 +15,25 @@
 struct space;
 
 enum {
-	SPACE_POINTS_MAX = 8000000,     /* valid points kept */
-	SPACE_VISITS_MAX = 200000000,   /* partial assignments visited before giving up */
+	SPACE_POINTS_MAX = 8000000,   /* valid points kept */
+	SPACE_VISITS_MAX = 200000000, /* partial assignments visited before giving up */
 };
 
-/* Every valid point over the declared values. `facts`: the device, for constraints that mention it (NULL: those are left
- * out). `fixed`: parameters with one given value each, whether it is in the declared set or not, e.g. one input size (NULL:
- * none). requires: and where: both hold at every point.
- * -ERR_INPUT for an empty space (says which constraints removed how much) or one beyond the limits above (says what to
- * tighten); -ERR_UNSUPPORTED when the device does not meet requires:. The context must outlive the space. */
-int space_new(const struct context *ctx, const struct facts *facts, const struct params *fixed, struct space **ret_space,
-              struct err *e);
-/* The same with the sizes of check: in place of the declared ones. May be empty (count 0) without being an error: the context
- * has no check:, or it requires what those sizes do not fulfil. */
+/* Every valid point over the declared values. `facts`: the device, for constraints that mention it (NULL: those are
+ * left out). `fixed`: parameters with one given value each, whether it is in the declared set or not, e.g. one input
+ * size (NULL: none). requires: and where: both hold at every point. -ERR_INPUT for an empty space (says which
+ * constraints removed how much) or one beyond the limits above (says what to tighten); -ERR_UNSUPPORTED when the
+ * device does not meet requires:. The context must outlive the space. */
+int space_new(const struct context *ctx, const struct facts *facts, const struct params *fixed,
+	      struct space **ret_space, struct err *e);
+/* The same, but an empty space is no error: it has count 0, and *ret_why (owned by the caller, else NULL) says what
+ * removed everything. */
+int space_new_maybe(const struct context *ctx, const struct facts *facts, const struct params *fixed,
+		    struct space **ret_space, char **ret_why, struct err *e);
+/* The same with the sizes of check: in place of the declared ones. May be empty (count 0) without being an error: the
+ * context has no check:, or it requires what those sizes do not fulfil. */
 int space_new_check(const struct context *ctx, const struct facts *facts, const struct params *fixed,
-                    struct space **ret_space, struct err *e);
+		    struct space **ret_space, struct err *e);
 void space_free(struct space *space);
 
 size_t space_count(const struct space *space);
@@ -42,8 +46,8 @@ struct params *space_at(const struct space *space, size_t index);
 /* Number of the point with these values; SIZE_MAX when it is not in the space. */
 size_t space_find(const struct space *space, const struct params *params);
 
-/* k different numbers < count, uniformly, the same for the same seed; min(k, count) of them are written to ret_index and
- * their number returned. */
+/* k different numbers < count, uniformly, the same for the same seed; min(k, count) of them are written to ret_index
+ * and their number returned. */
 size_t space_sample(const struct space *space, uint64_t seed, size_t k, size_t *ret_index);
 
 /* Input sizes: the distinct assignments of the inputs. Points of size number s are first … first+count-1. */

@@ -89,7 +89,7 @@ int spec_find(const struct spec *s, const char *name)
 	return -1;
 }
 
-/* --- questions -------------------------------------------------------------------------------------------------------- */
+/* --- questions ---------------------------------------------------------------------------------------------------- */
 struct value *spec_env(const struct spec *s, const struct facts *facts, const struct params *params)
 {
 	struct value *env = MEM_NEW_N(struct value, s->scope->count + 1);
@@ -127,7 +127,8 @@ double spec_bytes(const struct spec *s, const struct params *params)
 }
 
 /* Elements of an array and its largest extent; NaN when they cannot be computed. */
-static double elements(const struct spec *s, const struct spec_array *a, const struct params *params, double *ret_largest)
+static double elements(const struct spec *s, const struct spec_array *a, const struct params *params,
+		       double *ret_largest)
 {
 	double n = 1;
 	*ret_largest = 1;

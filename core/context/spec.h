@@ -1,5 +1,5 @@
-/* spec: the front matter of a kernel context as typed data. core/context/context.c reads it; spaces, host code, validators
- * and prompts use it through context_spec(). */
+/* spec: the front matter of a kernel context as typed data. core/context/context.c reads it; spaces, host code,
+ * validators and prompts use it through context_spec(). */
 #ifndef PEAKD_CORE_CONTEXT_SPEC_H
 #define PEAKD_CORE_CONTEXT_SPEC_H
 
@@ -20,22 +20,22 @@ struct front;
 /* A scalar input, an "A.size", or a tuning parameter: something that execution parameters give a value to. */
 struct spec_var {
 	char *name;
-	bool tuning;       /* else an input */
-	enum dtype type;   /* declared type of a scalar input; I64 for "A.size"; I32 for a tuning parameter */
-	size_t slot;       /* in spec->scope */
-	struct set *set;   /* its values; may depend on variables before it */
-	int line;          /* in the file */
+	bool tuning;     /* else an input */
+	enum dtype type; /* declared type of a scalar input; I64 for "A.size"; I32 for a tuning parameter */
+	size_t slot;     /* in spec->scope */
+	struct set *set; /* its values; may depend on variables before it */
+	int line;        /* in the file */
 };
 
 struct spec_array {
 	char *name;
 	enum dtype type;
-	enum plan_role role;                 /* PLAN_IN, PLAN_OUT or PLAN_INOUT */
+	enum plan_role role; /* PLAN_IN, PLAN_OUT or PLAN_INOUT */
 	unsigned rank;
-	struct expr *dims[PLAN_RANK_MAX];    /* outermost first; over inputs and constants */
-	struct expr *ld;                     /* NULL: the last dim */
+	struct expr *dims[PLAN_RANK_MAX]; /* outermost first; over inputs and constants */
+	struct expr *ld;                  /* NULL: the last dim */
 	enum plan_fill fill;
-	double lo, hi;                       /* of PLAN_RANDOM */
+	double lo, hi; /* of PLAN_RANDOM */
 	int line;
 };
 
@@ -45,14 +45,18 @@ struct spec_input {
 	size_t index; /* into vars or arrays */
 };
 
-struct spec_const { char *name; size_t slot; struct value value; };
+struct spec_const {
+	char *name;
+	size_t slot;
+	struct value value;
+};
 
 /* One constraint of where: or requires:. */
 struct spec_rule {
-	char *text;         /* as written */
+	char *text; /* as written */
 	struct expr *expr;
-	bool device;        /* mentions device.* */
-	bool tuning;        /* mentions a tuning parameter */
+	bool device; /* mentions device.* */
+	bool tuning; /* mentions a tuning parameter */
 	int line;
 };
 
@@ -66,7 +70,7 @@ enum spec_precision { SPEC_STRICT, SPEC_TENSOR };
 
 struct spec {
 	char *kernel, *backend;
-	struct spec_var *vars;       /* scalar inputs and sizes in order, then tuning parameters in order */
+	struct spec_var *vars;         /* scalar inputs and sizes in order, then tuning parameters in order */
 	size_t var_count, input_count; /* all; those that are inputs */
 	struct spec_array *arrays;
 	size_t array_count;
@@ -78,22 +82,22 @@ struct spec {
 	size_t where_count, requires_count;
 	struct spec_check *checks;
 	size_t check_count;
-	char **options;              /* compiler options, one word each */
+	char **options; /* compiler options, one word each */
 	size_t option_count;
 	enum spec_precision precision;
-	char *precision_text;        /* "strict", "tensor:f16/f32" */
+	char *precision_text;                   /* "strict", "tensor:f16/f32" */
 	char precision_in[8], precision_acc[8]; /* "f16", "f32"; "" when strict */
-	struct expr *flops, *bytes;  /* NULL when undeclared */
-	char *library;               /* the vendor's equivalent, free text; NULL when undeclared */
-	struct scope *scope;         /* the names that expressions see: constants, device.*, vars, loop variables */
-	size_t device_slot;          /* of the first of limits_count device.* names */
+	struct expr *flops, *bytes;             /* NULL when undeclared */
+	char *library;                          /* the vendor's equivalent, free text; NULL when undeclared */
+	struct scope *scope; /* the names that expressions see: constants, device.*, vars, loop variables */
+	size_t device_slot;  /* of the first of limits_count device.* names */
 };
 
 /* Position of a variable in spec->vars; -1 when there is none. */
 int spec_find(const struct spec *spec, const char *name);
 
-/* Values for spec->scope: constants, the device's limits (without a value when facts is NULL) and `params` (may be NULL).
- * Owned by the caller. */
+/* Values for spec->scope: constants, the device's limits (without a value when facts is NULL) and `params` (may be
+ * NULL). Owned by the caller. */
 struct value *spec_env(const struct spec *spec, const struct facts *facts, const struct params *params);
 
 /* flops:, bytes: for execution parameters; NaN when undeclared or when a variable that it needs is not in `params`. */
@@ -102,12 +106,13 @@ double spec_bytes(const struct spec *spec, const struct params *params);
 /* K of the tolerance 4·u·√K: flops per element of all outputs together, at least 1, when flops: is declared; else the
  * largest extent of any input array (an output element that sums over one whole axis), at least 1. */
 double spec_reduction(const struct spec *spec, const struct params *params);
-/* Unit roundoff of the coarsest type that precision: permits: strict: the coarsest floating type among the arrays; tensor:
- * also IN and ACC ("tf32" is 2^-11). 0 when everything is an integer. */
+/* Unit roundoff of the coarsest type that precision: permits: strict: the coarsest floating type among the arrays;
+ * tensor: also IN and ACC ("tf32" is 2^-11). 0 when everything is an integer. */
 double spec_roundoff(const struct spec *spec);
 
-/* requires: entries that mention the device (facts NULL: none do), and those about input sizes alone (the domain): true when all
- * of that kind hold for `params`. On false *ret_why (may be NULL; owned by the caller) names the entry. */
+/* requires: entries that mention the device (facts NULL: none do), and those about input sizes alone (the domain):
+ * true when all of that kind hold for `params`. On false *ret_why (may be NULL; owned by the caller) names the
+ * entry. */
 bool spec_device_ok(const struct spec *spec, const struct facts *facts, const struct params *params, char **ret_why);
 bool spec_domain_ok(const struct spec *spec, const struct params *params, char **ret_why);
 

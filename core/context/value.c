@@ -2,7 +2,6 @@
 #include "core/context/value.h"
 
 #include <math.h>
-#include <stddef.h>
 
 struct value value_of_int(int64_t i)
 {
@@ -113,8 +112,12 @@ static enum value_status relation(enum value_op op, struct value a, struct value
 		c = value_same(a, b) ? 0 : 1;
 	else
 		return VALUE_TYPE;
-	bool r = op == VALUE_EQ ? c == 0 : op == VALUE_NE ? c != 0 : op == VALUE_LT ? c < 0 : op == VALUE_LE ? c <= 0
-	       : op == VALUE_GT ? c > 0 : c >= 0;
+	bool r = op == VALUE_EQ   ? c == 0
+		 : op == VALUE_NE ? c != 0
+		 : op == VALUE_LT ? c < 0
+		 : op == VALUE_LE ? c <= 0
+		 : op == VALUE_GT ? c > 0
+				  : c >= 0;
 	*ret_v = value_of_bool(ordered ? r : op == VALUE_NE);
 	return VALUE_OK;
 }
@@ -173,8 +176,12 @@ static enum value_status integers(enum value_op op, int64_t a, int64_t b, struct
 	uint64_t x = (uint64_t)a, y = (uint64_t)b;
 	if ((op == VALUE_IDIV || op == VALUE_MOD) && b == 0)
 		return VALUE_DIVZERO;
-	int64_t r = op == VALUE_ADD ? (int64_t)(x + y) : op == VALUE_SUB ? (int64_t)(x - y) : op == VALUE_MUL ? (int64_t)(x * y)
-	          : op == VALUE_IDIV ? floor_div(a, b) : op == VALUE_MOD ? floor_mod(a, b) : (int64_t)(0 - x);
+	int64_t r = op == VALUE_ADD    ? (int64_t)(x + y)
+		    : op == VALUE_SUB  ? (int64_t)(x - y)
+		    : op == VALUE_MUL  ? (int64_t)(x * y)
+		    : op == VALUE_IDIV ? floor_div(a, b)
+		    : op == VALUE_MOD  ? floor_mod(a, b)
+				       : (int64_t)(0 - x);
 	*ret_v = value_of_int(r);
 	return VALUE_OK;
 }
@@ -187,8 +194,14 @@ static enum value_status arithmetic(enum value_op op, struct value a, struct val
 	if (whole && op != VALUE_DIV && op != VALUE_POW)
 		return integers(op, a.i, b.i, ret_v);
 	double x = value_double(a), y = value_double(b);
-	double r = op == VALUE_ADD ? x + y : op == VALUE_SUB ? x - y : op == VALUE_MUL ? x * y : op == VALUE_DIV ? x / y
-	         : op == VALUE_IDIV ? floor(x / y) : op == VALUE_MOD ? float_mod(x, y) : op == VALUE_POW ? pow(x, y) : -x;
+	double r = op == VALUE_ADD    ? x + y
+		   : op == VALUE_SUB  ? x - y
+		   : op == VALUE_MUL  ? x * y
+		   : op == VALUE_DIV  ? x / y
+		   : op == VALUE_IDIV ? floor(x / y)
+		   : op == VALUE_MOD  ? float_mod(x, y)
+		   : op == VALUE_POW  ? pow(x, y)
+				      : -x;
 	*ret_v = value_of_float(r);
 	return VALUE_OK;
 }
@@ -196,16 +209,80 @@ static enum value_status arithmetic(enum value_op op, struct value a, struct val
 enum value_status value_apply(enum value_op op, struct value a, struct value b, struct value *ret_v)
 {
 	switch (op) {
-	case VALUE_ADD: case VALUE_SUB: case VALUE_MUL: case VALUE_DIV: case VALUE_IDIV: case VALUE_MOD: case VALUE_POW:
-	case VALUE_NEG:
-		return arithmetic(op, a, b, ret_v);
-	case VALUE_BAND: case VALUE_BOR: case VALUE_BXOR: case VALUE_SHL: case VALUE_SHR: case VALUE_BNOT:
-		return bits(op, a, b, ret_v);
-	case VALUE_EQ: case VALUE_NE: case VALUE_LT: case VALUE_LE: case VALUE_GT: case VALUE_GE:
-		return relation(op, a, b, ret_v);
-	case VALUE_NOT:
-		*ret_v = value_of_bool(!value_true(a));
-		return VALUE_OK;
+	case VALUE_ADD:
+	case VALUE_SUB:
+	case VALUE_MUL:
+	case VALUE_DIV:
+	case VALUE_IDIV:
+	case VALUE_MOD:
+	case VALUE_POW:
+	case VALUE_NEG: return arithmetic(op, a, b, ret_v);
+	case VALUE_BAND:
+	case VALUE_BOR:
+	case VALUE_BXOR:
+	case VALUE_SHL:
+	case VALUE_SHR:
+	case VALUE_BNOT: return bits(op, a, b, ret_v);
+	case VALUE_EQ:
+	case VALUE_NE:
+	case VALUE_LT:
+	case VALUE_LE:
+	case VALUE_GT:
+	case VALUE_GE: return relation(op, a, b, ret_v);
+	case VALUE_NOT: *ret_v = value_of_bool(!value_true(a)); return VALUE_OK;
 	}
 	return VALUE_TYPE;
+}
+
+/* --- functions ---------------------------------------------------------------------------------------------------- */
+enum value_status value_cdiv(struct value a, struct value b, struct value *ret_v)
+{
+	struct value minus, q;
+	enum value_status st = value_apply(VALUE_NEG, a, a, &minus);
+	if (st == VALUE_OK)
+		st = value_apply(VALUE_IDIV, minus, b, &q); /* ceil(a/b) = -floor(-a/b) */
+	if (st == VALUE_OK)
+		st = value_apply(VALUE_NEG, q, q, ret_v);
+	if (st == VALUE_OK)
+		*ret_v = value_normal(*ret_v);
+	return st;
+}
+
+enum value_status value_floor(struct value a, struct value *ret_v)
+{
+	if (!is_number(a))
+		return VALUE_TYPE;
+	*ret_v = a.kind == VALUE_INT ? a : value_normal(value_of_float(floor(a.f)));
+	return VALUE_OK;
+}
+
+enum value_status value_ceil(struct value a, struct value *ret_v)
+{
+	if (!is_number(a))
+		return VALUE_TYPE;
+	*ret_v = a.kind == VALUE_INT ? a : value_normal(value_of_float(ceil(a.f)));
+	return VALUE_OK;
+}
+
+enum value_status value_abs(struct value a, struct value *ret_v)
+{
+	if (!is_number(a))
+		return VALUE_TYPE;
+	*ret_v = a;
+	return value_double(a) < 0 ? value_apply(VALUE_NEG, a, a, ret_v) : VALUE_OK;
+}
+
+enum value_status value_best(enum value_op better, const struct value *v, size_t count, struct value *ret_v)
+{
+	struct value best = v[0], wins;
+	if (!is_number(best))
+		return VALUE_TYPE;
+	for (size_t k = 1; k < count; k++) {
+		if (value_apply(better, v[k], best, &wins) != VALUE_OK)
+			return VALUE_TYPE;
+		if (wins.b)
+			best = v[k];
+	}
+	*ret_v = best;
+	return VALUE_OK;
 }

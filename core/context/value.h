@@ -1,31 +1,53 @@
-/* value: one number or truth value of an expression, and Lua 5.4's arithmetic on it (reference manual §3.4.1-§3.4.5): wrapping
- * 64-bit integers, doubles, floor division and modulo, exact comparison between the two. Used by core/context/expr and by
- * whoever reads the result of an expression. */
+/* value: one number or truth value of an expression, and Lua 5.4's arithmetic on it (reference manual §3.4.1-§3.4.5):
+ * wrapping 64-bit integers, doubles, floor division and modulo, exact comparison between the two. Used by
+ * core/context/expr and by whoever reads the result of an expression. */
 #ifndef PEAKD_CORE_CONTEXT_VALUE_H
 #define PEAKD_CORE_CONTEXT_VALUE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum value_kind { VALUE_NONE, VALUE_INT, VALUE_FLOAT, VALUE_BOOL };
 
 struct value {
 	enum value_kind kind; /* VALUE_NONE: a variable that has no value (yet) */
-	union { int64_t i; double f; bool b; };
+	union {
+		int64_t i;
+		double f;
+		bool b;
+	};
 };
 
 enum value_status {
 	VALUE_OK,
-	VALUE_DIVZERO,  /* integer division or modulo by zero */
-	VALUE_UNBOUND,  /* a variable without a value */
-	VALUE_TYPE,     /* arithmetic on a truth value, bit operation on a fraction */
+	VALUE_DIVZERO, /* integer division or modulo by zero */
+	VALUE_UNBOUND, /* a variable without a value */
+	VALUE_TYPE,    /* arithmetic on a truth value, bit operation on a fraction */
 };
 
 enum value_op {
-	VALUE_ADD, VALUE_SUB, VALUE_MUL, VALUE_DIV, VALUE_IDIV, VALUE_MOD, VALUE_POW,
-	VALUE_BAND, VALUE_BOR, VALUE_BXOR, VALUE_SHL, VALUE_SHR,
-	VALUE_EQ, VALUE_NE, VALUE_LT, VALUE_LE, VALUE_GT, VALUE_GE,
-	VALUE_NEG, VALUE_BNOT, VALUE_NOT, /* unary: the second operand is not looked at */
+	VALUE_ADD,
+	VALUE_SUB,
+	VALUE_MUL,
+	VALUE_DIV,
+	VALUE_IDIV,
+	VALUE_MOD,
+	VALUE_POW,
+	VALUE_BAND,
+	VALUE_BOR,
+	VALUE_BXOR,
+	VALUE_SHL,
+	VALUE_SHR,
+	VALUE_EQ,
+	VALUE_NE,
+	VALUE_LT,
+	VALUE_LE,
+	VALUE_GT,
+	VALUE_GE,
+	VALUE_NEG,
+	VALUE_BNOT,
+	VALUE_NOT, /* unary: the second operand is not looked at */
 };
 
 struct value value_of_int(int64_t i);
@@ -33,6 +55,14 @@ struct value value_of_float(double f);
 struct value value_of_bool(bool b);
 
 enum value_status value_apply(enum value_op op, struct value a, struct value b, struct value *ret_v);
+/* The functions of expressions and host code, on numbers (else VALUE_TYPE). Ceiling division: the smallest integer ≥
+ * a/b. */
+enum value_status value_cdiv(struct value a, struct value b, struct value *ret_v);
+enum value_status value_floor(struct value a, struct value *ret_v);
+enum value_status value_ceil(struct value a, struct value *ret_v);
+enum value_status value_abs(struct value a, struct value *ret_v);
+/* The first of count ≥ 1 values that no other is better than: VALUE_LT gives the minimum, VALUE_GT the maximum. */
+enum value_status value_best(enum value_op better, const struct value *v, size_t count, struct value *ret_v);
 /* "division by zero", … for messages. */
 const char *value_status_text(enum value_status status);
 

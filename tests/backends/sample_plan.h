@@ -1,4 +1,5 @@
-/* sample_plan: plans for the tests of backends/: a matmul C = A·B, and one that uses everything that a plan can hold. */
+/* sample_plan: plans for the tests of backends/: a matmul C = A·B, and one that uses everything that a plan can
+ * hold. */
 #ifndef PEAKD_TESTS_BACKENDS_SAMPLE_PLAN_H
 #define PEAKD_TESTS_BACKENDS_SAMPLE_PLAN_H
 
@@ -8,7 +9,8 @@
 #include "base/mem.h"
 
 __attribute__((unused))
-static struct plan_buffer *sample_matrix(struct plan *p, const char *name, enum plan_role role, int64_t rows, int64_t cols)
+static struct plan_buffer *sample_matrix(struct plan *p, const char *name, enum plan_role role, int64_t rows,
+                                         int64_t cols)
 {
 	struct plan_buffer *b = MEM_PUSH(p->buffers, p->buffer_count);
 	*b = (struct plan_buffer){
@@ -19,7 +21,8 @@ static struct plan_buffer *sample_matrix(struct plan *p, const char *name, enum 
 }
 
 __attribute__((unused))
-static struct plan_launch *sample_launch(struct plan *p, const char *kernel, uint32_t gx, uint32_t gy, uint32_t bx, uint32_t by)
+static struct plan_launch *sample_launch(struct plan *p, const char *kernel, uint32_t gx, uint32_t gy, uint32_t bx,
+                                         uint32_t by)
 {
 	struct plan_op *op = MEM_PUSH(p->ops, p->op_count);
 	*op = (struct plan_op){ .kind = PLAN_OP_LAUNCH, .launch = {
@@ -31,7 +34,8 @@ static struct plan_launch *sample_launch(struct plan *p, const char *kernel, uin
 __attribute__((unused))
 static void sample_arg_buffer(struct plan_launch *l, const char *name, unsigned index)
 {
-	*MEM_PUSH(l->args, l->arg_count) = (struct plan_arg){ .name = mem_str(name), .kind = PLAN_ARG_BUFFER, .index = index };
+	*MEM_PUSH(l->args, l->arg_count) = (struct plan_arg){ .name = mem_str(name), .kind = PLAN_ARG_BUFFER,
+	                                                      .index = index };
 }
 
 __attribute__((unused))
@@ -49,7 +53,8 @@ static struct plan *sample_matmul(int64_t n, uint32_t bx, uint32_t by)
 	sample_matrix(p, "A", PLAN_IN, n, n);
 	sample_matrix(p, "B", PLAN_IN, n, n);
 	sample_matrix(p, "C", PLAN_OUT, n, n);
-	struct plan_launch *l = sample_launch(p, "matmul", (uint32_t)(n + bx - 1) / bx, (uint32_t)(n + by - 1) / by, bx, by);
+	struct plan_launch *l = sample_launch(p, "matmul", (uint32_t)(n + bx - 1) / bx, (uint32_t)(n + by - 1) / by, bx,
+	                                      by);
 	sample_arg_buffer(l, "A", 0);
 	sample_arg_buffer(l, "B", 1);
 	sample_arg_buffer(l, "C", 2);

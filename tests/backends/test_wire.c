@@ -1,4 +1,5 @@
-/* backends/wire: every message there and back; truncated and mutated ones; frames with deadlines, garbage and dead peers. */
+/* backends/wire: every message there and back; truncated and mutated ones; frames with deadlines, garbage and dead
+ * peers. */
 #include "backends/wire.h"
 
 #include <fcntl.h>
@@ -107,7 +108,8 @@ static void put_measured(struct buf *out)
 AGAIN(hello) AGAIN(compile) AGAIN(compiled) AGAIN(prepare) AGAIN(prepared) AGAIN(execute) AGAIN(executed) AGAIN(output)
 AGAIN(compare) AGAIN(compared) AGAIN(measure) AGAIN(measured)
 
-static const struct { const char *name; void (*put)(struct buf *); int (*again)(struct wire_in *, struct buf *, struct err *); }
+static const struct { const char *name; void (*put)(struct buf *); int (*again)(struct wire_in *, struct buf *,
+                                                                                struct err *); }
 messages[] = {
 #define ROW(name) { #name, put_##name, again_##name }
 	ROW(hello), ROW(compile), ROW(compiled), ROW(prepare), ROW(prepared), ROW(execute), ROW(executed), ROW(output),
@@ -166,7 +168,8 @@ static void test_facts(void)
 	struct wire_in in = { .at = (uint8_t *)b.data, .end = (uint8_t *)b.data + b.len };
 	wire_facts_decode(&in, &g);
 	is_int(wire_end(&in, "facts", NULL), 0, "facts are read back");
-	ok(g.runs && g.index == 3 && g.max_grid[2] == 3 && g.peak_bytes == 2.5 && strcmp(g.id, "hlsl:0") == 0, "with their values");
+	ok(g.runs && g.index == 3 && g.max_grid[2] == 3 && g.peak_bytes == 2.5 && strcmp(g.id, "hlsl:0") == 0,
+	   "with their values");
 	for (size_t n = 0; n < b.len; n++) {
 		in = (struct wire_in){ .at = (uint8_t *)b.data, .end = (uint8_t *)b.data + n };
 		wire_facts_decode(&in, &g);
@@ -191,6 +194,14 @@ static void test_reader(void)
 	wire_put_u64(&b, UINT64_MAX);
 	in = (struct wire_in){ .at = (uint8_t *)b.data, .end = (uint8_t *)b.data + b.len };
 	is_int(wire_get_count(&in, 1), 0, "a count beyond what is left is refused");
+	buf_clear(&b);
+	wire_put_u64(&b, 3);
+	wire_put_u64(&b, 0);
+	wire_put_u64(&b, 0);
+	in = (struct wire_in){ .at = (uint8_t *)b.data, .end = (uint8_t *)b.data + b.len };
+	is_int(wire_get_count(&in, 8), 0, "so is one whose elements would not fit");
+	in = (struct wire_in){ .at = (uint8_t *)b.data, .end = (uint8_t *)b.data + b.len };
+	is_int(wire_get_count(&in, 5), 3, "one whose elements fit is not");
 	buf_fini(&b);
 }
 
@@ -210,15 +221,18 @@ static void test_frames(void)
 	is_int(wire_receive(fd[1], &f, clock_now() + CLOCK_S, -1, NULL, &e), 0, "and received");
 	ok(f.type == WIRE_PING && f.id == 77 && f.len == 3 && memcmp(f.body, "abc", 3) == 0, "as it was");
 	free(f.body);
-	is_int(wire_receive(fd[1], &f, clock_now() + 20 * CLOCK_MS, -1, NULL, &e), -ERR_TIMEOUT, "silence ends at the deadline");
+	is_int(wire_receive(fd[1], &f, clock_now() + 20 * CLOCK_MS, -1, NULL, &e), -ERR_TIMEOUT,
+	       "silence ends at the deadline");
 	static char big[4 << 20];
 	int64_t start = clock_now();
 	is_int(wire_send(fd[0], WIRE_PING, 1, big, sizeof big, start + 50 * CLOCK_MS, &e), -ERR_TIMEOUT,
 	       "a peer that does not read ends at the deadline, on a blocking descriptor");
 	ok(clock_now() - start < CLOCK_S, "and not long after it");
 	close(fd[0]);
-	is_int(wire_receive(fd[1], &f, clock_now() + CLOCK_S, -1, NULL, &e), -ERR_CRASH, "half a frame and end of file is a dead peer");
-	is_int(wire_send(fd[1], WIRE_PING, 1, "", 0, clock_now() + CLOCK_S, &e), -ERR_CRASH, "so is one that cannot be written to");
+	is_int(wire_receive(fd[1], &f, clock_now() + CLOCK_S, -1, NULL, &e), -ERR_CRASH,
+	       "half a frame and end of file is a dead peer");
+	is_int(wire_send(fd[1], WIRE_PING, 1, "", 0, clock_now() + CLOCK_S, &e), -ERR_CRASH,
+	       "so is one that cannot be written to");
 	close(fd[1]);
 }
 
@@ -244,7 +258,8 @@ static void test_garbage(void)
 	if (write(fd[0], header, sizeof header) != sizeof header)
 		abort();
 	close(fd[0]);
-	is_int(wire_receive(fd[1], &f, clock_now() + CLOCK_S, -1, NULL, &e), -ERR_CRASH, "a length alone makes nobody allocate 1 GiB");
+	is_int(wire_receive(fd[1], &f, clock_now() + CLOCK_S, -1, NULL, &e), -ERR_CRASH,
+	       "a length alone makes nobody allocate 1 GiB");
 	close(fd[1]);
 }
 
@@ -273,7 +288,8 @@ static void test_large(void)
 	is_int(wire_receive(fd[0], &f, clock_now() + 5 * CLOCK_S, side[0], &also, &e), 0, "8 MiB through a pipe");
 	ok(f.len == LEN && memcmp(f.body, body, LEN) == 0, "arrive whole");
 	free(f.body);
-	is_int(wire_receive(fd[0], &f, clock_now() + 5 * CLOCK_S, side[0], &also, &e), -ERR_CRASH, "then the sender is gone");
+	is_int(wire_receive(fd[0], &f, clock_now() + 5 * CLOCK_S, side[0], &also, &e), -ERR_CRASH,
+	       "then the sender is gone");
 	is_int(also.len, 8192, "of its complaints the last 8 KiB are kept");
 	is_str(buf_text(&also) + also.len - 10, "complaint\n", "up to the last word");
 	buf_fini(&also);

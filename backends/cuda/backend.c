@@ -1,0 +1,21 @@
+/* backend: the CUDA backend's table, listed in backends/backend.c. */
+#include "backends/cuda/backend.h"
+
+#include "backends/cuda/compile.h"
+#include "backends/cuda/device.h"
+#include "backends/cuda/facts.h"
+#include "backends/cuda/run.h"
+
+const struct backend backend_cuda = {
+	.name = "cuda",
+	.devices = cuda_facts_devices,
+	.describe = cuda_facts_describe,
+	.compile = cuda_compile,
+	.open = cuda_device_open,
+	.close = cuda_device_close,
+	.prepare = cuda_run_prepare,
+	.write = cuda_run_write,
+	.read = cuda_run_read,
+	.execute = cuda_run_execute,
+	.release = cuda_run_release,
+};

@@ -1,0 +1,9 @@
+/* backend: the CUDA backend's entry in backends/backend.c. */
+#ifndef PEAKD_BACKENDS_CUDA_BACKEND_H
+#define PEAKD_BACKENDS_CUDA_BACKEND_H
+
+#include "backends/backend.h"
+
+extern const struct backend backend_cuda;
+
+#endif

@@ -1,0 +1,13 @@
+/* compile: CUDA C++ to a binary in this process, through NVRTC. Fills backend.h's compile; needs no driver and no GPU. */
+#ifndef PEAKD_BACKENDS_CUDA_COMPILE_H
+#define PEAKD_BACKENDS_CUDA_COMPILE_H
+
+#include "backends/wire.h"
+#include "base/err.h"
+
+/* backend.h: compile. Besides its errors: -ERR_PRUNED when a kernel cannot be launched as the plan wants on any device of the
+ * architecture, -ERR_INPUT when arguments do not fit or a launched kernel is missing, -ERR_UNSUPPORTED when NVRTC, its
+ * headers or the architecture are missing. */
+int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_compiled, struct err *e);
+
+#endif

@@ -1,0 +1,169 @@
+/* fill: counter-based input values; see fill.h. Element i of a stream is SplitMix64's i-th output (Steele, Lea,
+ * Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014; constants of its public-domain reference by
+ * S. Vigna), which is a function of a counter alone. Nothing here calls libm, whose last bits differ between
+ * machines. */
+#include "backends/fill.h"
+
+#include <string.h>
+
+/* What a row needs; one stream per buffer. */
+struct stream {
+	const struct plan_buffer *buffer;
+	uint64_t key;
+	double lo, width; /* of PLAN_RANDOM */
+};
+
+static inline uint64_t mix(uint64_t z)
+{
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+static inline uint64_t random_at(uint64_t key, uint64_t counter)
+{
+	return mix(key + (counter + 1) * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* FNV-1a (Fowler, Noll, Vo), 64 bits: only keeps buffers of different names apart. */
+static uint64_t name_key(const char *name)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+/* [0,1) in steps of 2^-53. */
+static inline double unit(uint64_t bits)
+{
+	return (double)(int64_t)(bits >> 11) * 0x1p-53;
+}
+
+/* Twelve uniforms of 16 bits, less their mean, over their deviation (Irwin–Hall of order 12): integers until the
+ * last step. */
+static double normal(uint64_t key, uint64_t i)
+{
+	int64_t sum = 0;
+	for (uint64_t k = 0; k < 3; k++) {
+		uint64_t x = random_at(key, 3 * i + k);
+		sum += (int64_t)((x & 0xFFFF) + (x >> 16 & 0xFFFF) + (x >> 32 & 0xFFFF) + (x >> 48));
+	}
+	return (double)(sum - 6 * 65535) / 65536;
+}
+
+/* The hot paths: f32 in steps of 2^-24, so that [0,1) and [-1,1) need no rounding; f16 and bf16 are made from the
+ * same. */
+static inline float uniform_at(const struct stream *s, uint64_t i)
+{
+	return (float)(s->lo + (double)(int32_t)(random_at(s->key, i) >> 40) * (s->width * 0x1p-24));
+}
+
+static inline uint32_t float_bits(float f)
+{
+	uint32_t u;
+	memcpy(&u, &f, sizeof u);
+	return u;
+}
+
+/* Round to nearest even; NaN does not come. F. Giesen's float_to_half_fast3_rtne (public domain, 2016). */
+static inline uint16_t f16_bits(float f)
+{
+	const uint32_t overflow = (127 + 16) << 23, smallest_normal = (127 - 14) << 23;
+	const uint32_t magic = ((127 - 15) + (23 - 10) + 1) << 23;
+	uint32_t sign = float_bits(f) & 0x80000000u, u = float_bits(f) ^ sign;
+	if (u >= overflow) {
+		u = 0x7c00;
+	} else if (u < smallest_normal) {
+		u = float_bits(__builtin_fabsf(f) + 0.5f) - magic; /* 0.5f is the float whose bits are `magic` */
+	} else {
+		u = (u - ((127u - 15u) << 23) + 0xfff + (u >> 13 & 1)) >> 13;
+	}
+	return (uint16_t)(u | sign >> 16);
+}
+
+static inline uint16_t bf16_bits(float f)
+{
+	uint32_t u = float_bits(f);
+	return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+static void uniform_f32(const struct stream *s, uint64_t first, float *to, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = uniform_at(s, first + i);
+}
+
+static void uniform_16(const struct stream *s, uint64_t first, uint16_t *to, size_t n)
+{
+	bool brain = s->buffer->type == DTYPE_BF16;
+	for (size_t i = 0; i < n; i++) {
+		float f = uniform_at(s, first + i);
+		to[i] = brain ? bf16_bits(f) : f16_bits(f);
+	}
+}
+
+static double largest_counted(enum dtype t)
+{
+	return 1 / dtype_roundoff(t);
+}
+
+static double value(const struct stream *s, uint64_t i)
+{
+	const struct plan_buffer *b = s->buffer;
+	switch (b->fill) {
+	case PLAN_ZEROS: return 0;
+	case PLAN_ONES: return 1;
+	case PLAN_RANDOM: {
+		double v = s->lo + unit(random_at(s->key, i)) * s->width;
+		return dtype_is_float(b->type) ? v : __builtin_floor(v);
+	}
+	case PLAN_NORMAL: return normal(s->key, i);
+	case PLAN_IOTA: {
+		double period = largest_counted(b->type);
+		return (double)(i - (uint64_t)((double)i / period) * (uint64_t)period);
+	}
+	}
+	return 0;
+}
+
+/* Integers count in their own width, which doubles cannot. */
+static void iota_integer(enum dtype t, uint64_t first, uint8_t *to, size_t n)
+{
+	size_t size = dtype_size(t);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t v = first + i;
+		memcpy(to + i * size, &v, size); /* little-endian, as every host that peakd runs on */
+	}
+}
+
+static void fill_row(const struct stream *s, uint64_t first, uint8_t *to, size_t n)
+{
+	const struct plan_buffer *b = s->buffer;
+	size_t size = dtype_size(b->type);
+	if (b->fill == PLAN_ZEROS)
+		memset(to, 0, n * size);
+	else if (b->fill == PLAN_RANDOM && b->type == DTYPE_F32)
+		uniform_f32(s, first, (float *)(void *)to, n);
+	else if (b->fill == PLAN_RANDOM && (b->type == DTYPE_F16 || b->type == DTYPE_BF16))
+		uniform_16(s, first, (uint16_t *)(void *)to, n);
+	else if (b->fill == PLAN_IOTA && !dtype_is_float(b->type))
+		iota_integer(b->type, first, to, n);
+	else
+		for (size_t i = 0; i < n; i++)
+			dtype_store(b->type, to + i * size, value(s, first + i));
+}
+
+void fill_buffer(const struct plan_buffer *b, uint64_t seed, void *to)
+{
+	struct stream s = { .buffer = b, .key = mix(seed ^ mix(name_key(b->name))), .lo = b->lo, .width = b->hi - b->lo };
+	size_t size = dtype_size(b->type), columns = (size_t)b->dims[b->rank - 1], used = 0;
+	uint64_t logical = plan_buffer_logical(b);
+	for (uint64_t first = 0, row = 0; first < logical; first += columns, row++) {
+		size_t at = (size_t)(row * (uint64_t)b->ld) * size;
+		memset((uint8_t *)to + used, 0xFF, at - used);
+		fill_row(&s, first, (uint8_t *)to + at, columns);
+		used = at + columns * size;
+	}
+	memset((uint8_t *)to + used, 0xFF, b->bytes - used);
+}

@@ -1,0 +1,232 @@
+/* bind: see bind.h. */
+#include "backends/hlsl/bind.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* A name that launches use, over all launches of the plan. */
+struct name {
+	const char *is;
+	bool scalar;
+	bool written;       /* some buffer under this name may be written */
+	enum dtype type;
+};
+
+struct names {
+	struct name *list;
+	size_t count;
+};
+
+static const struct { const char *suffix, *type; bool half; } views[] = {
+	{ "_float", "float", false }, { "_float2", "float2", false }, { "_float4", "float4", false },
+	{ "_int", "int", false }, { "_int2", "int2", false }, { "_int4", "int4", false },
+	{ "_uint", "uint", false }, { "_uint2", "uint2", false }, { "_uint4", "uint4", false },
+	{ "_half", "half", true }, { "_half2", "half2", true }, { "_half4", "half4", true },
+	{ "_bytes", NULL, false },
+};
+
+const char *hlsl_bind_name(const struct plan *plan, const struct plan_arg *arg)
+{
+	if (arg->name && arg->name[0])
+		return arg->name;
+	return arg->kind == PLAN_ARG_BUFFER ? plan->buffers[arg->index].name : "";
+}
+
+static const struct plan_arg *find_exact(const struct plan *plan, const struct plan_launch *launch, const char *name,
+                                         size_t n)
+{
+	for (size_t i = 0; i < launch->arg_count; i++) {
+		const char *is = hlsl_bind_name(plan, &launch->args[i]);
+		if (strlen(is) == n && memcmp(is, name, n) == 0)
+			return &launch->args[i];
+	}
+	return NULL;
+}
+
+const struct plan_arg *hlsl_bind_find(const struct plan *plan, const struct plan_launch *launch, const char *name)
+{
+	size_t n = strlen(name);
+	const struct plan_arg *found = find_exact(plan, launch, name, n);
+	for (size_t i = 0; i < MEM_COUNT(views) && found == NULL; i++) {
+		size_t tail = strlen(views[i].suffix);
+		if (n > tail && strcmp(name + n - tail, views[i].suffix) == 0)
+			found = find_exact(plan, launch, name, n - tail);
+	}
+	return found;
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static bool is_identifier(const char *s)
+{
+	if (!isalpha((unsigned char)*s) && *s != '_')
+		return false;
+	while (isalnum((unsigned char)*s) || *s == '_')
+		s++;
+	return *s == '\0';
+}
+
+static int add_name(struct names *names, struct name n, struct err *e)
+{
+	if (!is_identifier(n.is))
+		return err_set(e, ERR_INPUT,
+		               "HLSL binds arguments by name, and \"%s\" is none: pass variables with names of letters, "
+		               "digits and _, not expressions", n.is);
+	for (size_t i = 0; i < names->count; i++) {
+		struct name *old = &names->list[i];
+		if (strcmp(old->is, n.is) != 0)
+			continue;
+		if (old->scalar != n.scalar || old->type != n.type)
+			return err_set(e, ERR_INPUT, "argument %s is %s%s in one launch and %s%s in another; use two names", n.is,
+			               old->scalar ? "a scalar " : "a buffer of ", dtype_name(old->type),
+			               n.scalar ? "a scalar " : "a buffer of ", dtype_name(n.type));
+		old->written |= n.written;
+		return 0;
+	}
+	*MEM_PUSH(names->list, names->count) = n;
+	return 0;
+}
+
+static int add_launch(const struct plan *plan, const struct plan_launch *l, struct names *names, struct err *e)
+{
+	for (size_t i = 0; i < l->arg_count; i++) {
+		const struct plan_arg *a = &l->args[i];
+		const struct plan_buffer *b = a->kind == PLAN_ARG_BUFFER ? &plan->buffers[a->index] : NULL;
+		if (a->kind == PLAN_ARG_MAP)
+			return err_set(e, ERR_INPUT, "launch of %s: HLSL has no tensor maps; pass the buffer", l->kernel);
+		struct name n = { .is = hlsl_bind_name(plan, a), .scalar = b == NULL, .type = b ? b->type : a->type,
+		                  .written = b && b->role != PLAN_IN && b->role != PLAN_TABLE };
+		if (add_name(names, n, e) < 0)
+			return err_wrap(e, "launch of %s, argument %zu", l->kernel, i + 1);
+	}
+	return 0;
+}
+
+/* --- declarations ------------------------------------------------------------------------------------------------- */
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool occurs_in(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+	for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
+		if ((at == text || !is_word(at[-1])) && !is_word(at[n]))
+			return true;
+	return false;
+}
+
+/* ## pastes could make a name out of parts that do not hold it; then everything is declared. */
+static bool occurs(const struct wire_compile *request, const char *word)
+{
+	for (size_t i = 0; i < request->define_count; i++)
+		if (occurs_in(request->defines[i].value, word))
+			return true;
+	return occurs_in(request->macros, word) || occurs_in(request->device, word) || strstr(request->macros, "##") ||
+	       strstr(request->device, "##");
+}
+
+/* The element of NAME itself; NULL for a ByteAddressBuffer. */
+static const char *element(enum dtype t)
+{
+	switch (t) {
+	case DTYPE_F32: return "float";
+	case DTYPE_F64: return "double";
+	case DTYPE_F16: return "half";
+	case DTYPE_I32: return "int";
+	case DTYPE_U32: return "uint";
+	case DTYPE_I64: case DTYPE_U64: return "uint2";
+	case DTYPE_I8: case DTYPE_I16: case DTYPE_U8: case DTYPE_U16: case DTYPE_BF16: case DTYPE_E4M3: case DTYPE_E5M2:
+	case DTYPE_COUNT:
+		return NULL;
+	}
+	return NULL;
+}
+
+/* What a scalar argument is in the code: nothing narrower than 32 bits is passed. */
+static const char *scalar_type(enum dtype t)
+{
+	if (t == DTYPE_F64)
+		return "double";
+	if (dtype_is_float(t))
+		return "float";
+	return dtype_is_signed(t) ? "int" : "uint";
+}
+
+static void declare(struct buf *out, const struct name *n, const char *suffix, const char *type, unsigned *binding)
+{
+	buf_adds(out, n->written ? "RW" : "");
+	if (type)
+		buf_addf(out, "StructuredBuffer<%s>", type);
+	else
+		buf_adds(out, "ByteAddressBuffer");
+	buf_addf(out, " %s%s : register(%c%u);\n", n->is, suffix, n->written ? 'u' : 't', (*binding)++);
+}
+
+static bool is_name(const struct names *names, const char *text)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (strcmp(names->list[i].is, text) == 0)
+			return true;
+	return false;
+}
+
+static void declare_buffer(const struct wire_compile *request, const struct names *names, const struct name *n,
+                           struct buf *out, unsigned *binding, bool *half)
+{
+	if (occurs(request, n->is)) {
+		declare(out, n, "", element(n->type), binding);
+		*half |= n->type == DTYPE_F16;
+	}
+	for (size_t i = 0; i < MEM_COUNT(views); i++) {
+		char *identifier = mem_fmt("%s%s", n->is, views[i].suffix);
+		/* With ## anywhere, half views would switch the whole source to 16-bit types: those must be spelled out. */
+		bool wanted = views[i].half ? occurs_in(request->device, identifier) || occurs_in(request->macros, identifier)
+		                            : occurs(request, identifier);
+		if (wanted && !is_name(names, identifier)) {
+			declare(out, n, views[i].suffix, views[i].type, binding);
+			*half |= views[i].half;
+		}
+		free(identifier);
+	}
+}
+
+static void declare_scalars(const struct wire_compile *request, const struct names *names, struct buf *out)
+{
+	bool any = false;
+	for (size_t i = 0; i < names->count; i++) {
+		const struct name *n = &names->list[i];
+		if (!n->scalar || !occurs(request, n->is))
+			continue;
+		buf_adds(out, any ? "" : "[[vk::push_constant]] cbuffer peakd_scalars {\n");
+		buf_addf(out, "%s %s;\n", scalar_type(n->type), n->is);
+		any = true;
+	}
+	buf_adds(out, any ? "};\n" : "");
+}
+
+int hlsl_bind_declare(const struct wire_compile *request, struct buf *out, bool *ret_half, struct err *e)
+{
+	struct names names = { 0 };
+	const struct plan *plan = request->plan;
+	unsigned binding = 0;
+	bool half = false;
+	int r = 0;
+	for (size_t i = 0; i < plan->op_count && r == 0; i++)
+		if (plan->ops[i].kind == PLAN_OP_LAUNCH)
+			r = add_launch(plan, &plan->ops[i].launch, &names, e);
+	for (size_t i = 0; i < names.count && r == 0; i++)
+		if (!names.list[i].scalar)
+			declare_buffer(request, &names, &names.list[i], out, &binding, &half);
+	if (r == 0) {
+		declare_scalars(request, &names, out);
+		*ret_half = half;
+	}
+	free(names.list);
+	return r;
+}

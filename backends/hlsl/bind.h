@@ -1,0 +1,32 @@
+/* bind: how HLSL code sees a plan. Every buffer argument becomes a global by its name, every scalar a member of one
+ * push-constant block; the text that declares them goes before the macros. Called by compile.c (names in, text out)
+ * and kernel.c (names of a module's bindings back to buffers).
+ *
+ *   f32, f64, i32, u32   NAME is a StructuredBuffer of float, double, int, uint; RWStructuredBuffer when it may be written
+ *   f16                  NAME is a StructuredBuffer<half>; `half` and min16float are then true 16-bit types everywhere
+ *   i64, u64             NAME is a StructuredBuffer<uint2>: low word, high word
+ *   other types          NAME is a ByteAddressBuffer
+ *   views of any buffer  NAME_float, _float2, _float4, _int, _int2, _int4, _uint, _uint2, _uint4, _half, _half2, _half4 and
+ *                        NAME_bytes (ByteAddressBuffer): the same memory with other elements
+ *
+ * Only names that occur in the macros or the device code are declared. */
+#ifndef PEAKD_BACKENDS_HLSL_BIND_H
+#define PEAKD_BACKENDS_HLSL_BIND_H
+
+#include <stdbool.h>
+
+#include "backends/plan.h"
+#include "backends/wire.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Appends the declarations; ret_half: the code needs true 16-bit types. -ERR_INPUT for arguments that cannot be
+ * bound by name (no name, no identifier, one name for two types). */
+int hlsl_bind_declare(const struct wire_compile *request, struct buf *out, bool *ret_half, struct err *e);
+/* The argument of this launch that the global `name` belongs to (itself or one of its views); NULL when there is
+ * none. */
+const struct plan_arg *hlsl_bind_find(const struct plan *plan, const struct plan_launch *launch, const char *name);
+/* An argument's name: its own, or its buffer's. */
+const char *hlsl_bind_name(const struct plan *plan, const struct plan_arg *arg);
+
+#endif

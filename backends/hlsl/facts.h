@@ -1,0 +1,17 @@
+/* facts: what Vulkan says of its devices. Used by the table in backend.c and by device.c. */
+#ifndef PEAKD_BACKENDS_HLSL_FACTS_H
+#define PEAKD_BACKENDS_HLSL_FACTS_H
+
+#include <stddef.h>
+
+#include "backends/facts.h"
+#include "base/err.h"
+
+/* Compile target of everything here. */
+#define FACTS_ARCH "spirv1.3"
+
+int hlsl_facts_devices(struct facts **ret_facts, size_t *ret_count, struct err *e);
+/* "spirv1.3": the limits that every Vulkan device keeps. */
+int hlsl_facts_describe(const char *arch, struct facts *ret_facts, struct err *e);
+
+#endif

@@ -1,0 +1,79 @@
+/* glslang: see glslang.h. The library comes without run-time types, so UBSan builds of this file need
+ * -fno-sanitize=vptr. No exception leaves this file: glslang is built without them, and bad_alloc ends the process
+ * as everywhere else. */
+#include "backends/hlsl/glslang.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <glslang/Public/ShaderLang.h>
+#include <glslang/Public/ResourceLimits.h>
+#include <glslang/SPIRV/GlslangToSpv.h>
+#include <glslang/build_info.h>
+
+static char *copy(const std::string &text)
+{
+	char *out = strdup(text.c_str());
+	if (out == nullptr)
+		abort();
+	return out;
+}
+
+/* Parses, links and assigns bindings; the shader must live as long as the program. */
+static bool front_end(glslang::TShader &shader, glslang::TProgram &program, EShMessages messages)
+{
+	if (!shader.parse(GetDefaultResources(), 450, false, messages))
+		return false;
+	program.addShader(&shader);
+	return program.link(messages) && program.mapIO();
+}
+
+bool hlsl_glslang(const char *source, const char *entry, bool half, struct glslang_output *ret_output)
+{
+	static const bool ready = glslang::InitializeProcess();
+	int flags = EShMsgReadHlsl | EShMsgSpvRules | EShMsgVulkanRules | EShMsgHlslLegalization;
+	if (half)
+		flags |= EShMsgHlslEnable16BitTypes;
+	EShMessages messages = static_cast<EShMessages>(flags);
+	glslang::TShader shader(EShLangCompute);
+	glslang::TProgram program;
+	shader.setStrings(&source, 1);
+	shader.setEntryPoint(entry);
+	shader.setSourceEntryPoint(entry);
+	shader.setEnvInput(glslang::EShSourceHlsl, EShLangCompute, glslang::EShClientVulkan, 110);
+	shader.setEnvClient(glslang::EShClientVulkan, glslang::EShTargetVulkan_1_1);
+	shader.setEnvTarget(glslang::EShTargetSpv, glslang::EShTargetSpv_1_3);
+	bool good = ready && front_end(shader, program, messages);
+	std::string log = std::string(shader.getInfoLog()) + program.getInfoLog();
+	std::vector<unsigned> words;
+	if (good) {
+		spv::SpvBuildLogger logger;
+		glslang::SpvOptions options;
+		options.disableOptimizer = false;
+		glslang::GlslangToSpv(*program.getIntermediate(EShLangCompute), words, &logger, &options);
+		log += logger.getAllMessages();
+		good = !words.empty();
+	}
+	*ret_output = glslang_output{ nullptr, 0, copy(log) };
+	if (!good)
+		return false;
+	ret_output->words = static_cast<uint32_t *>(malloc(words.size() * sizeof(uint32_t)));
+	if (ret_output->words == nullptr)
+		abort();
+	memcpy(ret_output->words, words.data(), words.size() * sizeof(uint32_t));
+	ret_output->word_count = words.size();
+	return true;
+}
+
+const char *hlsl_glslang_name(void)
+{
+	static const struct text {
+		char is[64];
+		text() { snprintf(is, sizeof is, "glslang %d.%d.%d", GLSLANG_VERSION_MAJOR, GLSLANG_VERSION_MINOR,
+		                  GLSLANG_VERSION_PATCH); }
+	} name;
+	return name.is;
+}

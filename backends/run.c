@@ -1,0 +1,196 @@
+/* run: see run.h. The order of an execution is fixed: inputs, poison, red zones, launch, then outputs before
+ * anything that could still change them. */
+#include "backends/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/fill.h"
+#include "backends/guard.h"
+#include "backends/measure.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+struct output {
+	unsigned buffer;  /* in the plan */
+	uint8_t *bytes;   /* logical content of the last execution, packed */
+	size_t len;
+};
+
+struct run {
+	const struct backend *backend;
+	struct backend_run *on_device;
+	void *binary;
+	struct plan *plan;
+	struct output *outputs;
+	uint32_t output_count;
+	bool executed;
+};
+
+int run_new(const struct backend *backend, struct backend_device *device, const void *binary, size_t len,
+            struct plan *take_plan, struct run **ret_run, struct err *e)
+{
+	struct run *r = MEM_NEW(struct run);
+	*r = (struct run){ .backend = backend, .binary = mem_copy(binary, len), .plan = take_plan };
+	for (unsigned i = 0; i < take_plan->buffer_count; i++) {
+		const struct plan_buffer *b = &take_plan->buffers[i];
+		if (b->role == PLAN_OUT || b->role == PLAN_INOUT)
+			*MEM_PUSH(r->outputs, r->output_count) =
+				(struct output){ .buffer = i, .len = plan_buffer_logical(b) * dtype_size(b->type) };
+	}
+	int result = backend->prepare(device, r->binary, len, take_plan, &r->on_device, e);
+	if (result < 0)
+		run_free(r);
+	else
+		*ret_run = r;
+	return result;
+}
+
+void run_free(struct run *r)
+{
+	if (r == NULL)
+		return;
+	if (r->on_device)
+		r->backend->release(r->on_device);
+	for (uint32_t i = 0; i < r->output_count; i++)
+		free(r->outputs[i].bytes);
+	free(r->outputs);
+	plan_free(r->plan);
+	free(r->binary);
+	free(r);
+}
+
+/* The buffer's values for this seed, borrowed from the cache. */
+static const void *input_values(const struct plan_buffer *b, uint64_t seed, struct cache *inputs)
+{
+	struct buf text = BUF_INIT;
+	buf_addf(&text, "%llu %u %llu %lld %u %a %a", (unsigned long long)seed, b->type, (unsigned long long)b->bytes,
+	         (long long)b->ld, b->fill, b->lo, b->hi);
+	for (unsigned i = 0; i < b->rank; i++)
+		buf_addf(&text, " %lld", (long long)b->dims[i]);
+	buf_addf(&text, " %s", b->name);
+	struct hash key = hash_text(buf_text(&text));
+	buf_fini(&text);
+	size_t len;
+	const void *there = cache_get(inputs, key.hex, &len);
+	if (there)
+		return there;
+	void *fresh = mem_resize(NULL, b->bytes, 1);
+	fill_buffer(b, seed, fresh);
+	return cache_put(inputs, key.hex, fresh, b->bytes);
+}
+
+static int set_up(struct run *r, const struct wire_execute *m, struct cache *inputs, struct err *e)
+{
+	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
+		const struct plan_buffer *b = &r->plan->buffers[i];
+		int result = 0;
+		switch (b->role) {
+		case PLAN_IN:
+		case PLAN_INOUT:
+			result = r->backend->write(r->on_device, i, 0, input_values(b, m->seed, inputs), b->bytes, e);
+			break;
+		case PLAN_TABLE:
+			result = r->backend->write(r->on_device, i, 0, b->table, b->bytes, e);
+			break;
+		case PLAN_OUT:
+		case PLAN_SCRATCH:
+			result = guard_poison(r->backend, r->on_device, i, b->bytes, (uint8_t)m->poison, e);
+			break;
+		}
+		if (result == 0)
+			result = guard_arm(r->backend, r->on_device, i, b->bytes, e);
+		if (result < 0)
+			return err_wrap(e, "buffer %s", b->name);
+	}
+	return 0;
+}
+
+/* Reads one output and drops the padding between its rows. */
+static int fetch(struct run *r, struct output *out, struct err *e)
+{
+	const struct plan_buffer *b = &r->plan->buffers[out->buffer];
+	size_t size = dtype_size(b->type), row = (size_t)b->dims[b->rank - 1] * size, stride = (size_t)b->ld * size;
+	size_t rows = out->len / row, span = (rows - 1) * stride + row;
+	if (out->bytes == NULL)
+		out->bytes = mem_resize(NULL, out->len, 1);
+	if (stride == row)
+		return r->backend->read(r->on_device, out->buffer, 0, out->bytes, out->len, e);
+	uint8_t *padded = mem_resize(NULL, span, 1);
+	int result = r->backend->read(r->on_device, out->buffer, 0, padded, span, e);
+	for (size_t i = 0; i < rows && result == 0; i++)
+		memcpy(out->bytes + i * row, padded + i * stride, row);
+	free(padded);
+	return result;
+}
+
+static int look_for_damage(struct run *r, uint64_t seed, struct cache *inputs, struct wire_executed *x, struct err *e)
+{
+	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
+		const struct plan_buffer *b = &r->plan->buffers[i];
+		bool broken = false, same = true;
+		int result = guard_check(r->backend, r->on_device, i, b->bytes, &broken, e);
+		if (result == 0 && (b->role == PLAN_IN || b->role == PLAN_TABLE)) {
+			const void *want = b->role == PLAN_TABLE ? b->table : input_values(b, seed, inputs);
+			result = guard_same(r->backend, r->on_device, i, want, b->bytes, &same, e);
+		}
+		if (result < 0)
+			return err_wrap(e, "buffer %s", b->name);
+		if (broken && x->broken_zone == 0)
+			x->broken_zone = 1 + i;
+		if (!same && x->changed_input == 0)
+			x->changed_input = 1 + i;
+	}
+	return 0;
+}
+
+int run_execute(struct run *r, const struct wire_execute *m, struct cache *inputs, struct wire_executed *ret_executed,
+                struct err *e)
+{
+	struct wire_executed x = { .output_count = r->output_count };
+	r->executed = false;
+	x.output_hash = mem_new(r->output_count, sizeof *x.output_hash);
+	int result = set_up(r, m, inputs, e);
+	if (result == 0)
+		result = r->backend->execute(r->on_device, 1, false, &x.device_ns, e);
+	for (uint32_t i = 0; i < r->output_count && result == 0; i++) {
+		result = fetch(r, &r->outputs[i], e);
+		if (result == 0)
+			memcpy(x.output_hash[i], hash_bytes(r->outputs[i].bytes, r->outputs[i].len).hex, HASH_SIZE);
+	}
+	if (result == 0)
+		result = look_for_damage(r, m->seed, inputs, &x, e);
+	r->executed = result == 0;
+	if (result < 0)
+		wire_executed_fini(&x);
+	else
+		*ret_executed = x;
+	return result;
+}
+
+int run_output(const struct run *r, uint32_t output, const void **ret_bytes, size_t *ret_len,
+               const struct plan_buffer **ret_buffer, struct err *e)
+{
+	if (!r->executed)
+		return err_set(e, ERR_INPUT, "the run has no outputs: it was not executed, or its last execution failed");
+	if (output >= r->output_count)
+		return err_set(e, ERR_INPUT, "output %u does not exist, the plan has %u", output, r->output_count);
+	*ret_bytes = r->outputs[output].bytes;
+	*ret_len = r->outputs[output].len;
+	*ret_buffer = &r->plan->buffers[r->outputs[output].buffer];
+	return 0;
+}
+
+int run_measure(struct run *r, const struct wire_measure *m, struct cache *inputs, struct wire_measured *ret_measured,
+                struct err *e)
+{
+	if (!r->executed) {
+		struct wire_execute first = { .poison = 0xFF };
+		struct wire_executed x;
+		int result = run_execute(r, &first, inputs, &x, e);
+		if (result < 0)
+			return result;
+		wire_executed_fini(&x);
+	}
+	return measure_samples(r->backend, r->on_device, m, ret_measured, e);
+}

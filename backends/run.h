@@ -1,0 +1,31 @@
+/* run: one prepared binary with one plan on the worker's device, and the outputs of its last execution. Called by
+ * backends/worker.c; reaches the device only through the backend table. */
+#ifndef PEAKD_BACKENDS_RUN_H
+#define PEAKD_BACKENDS_RUN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/backend.h"
+#include "backends/cache.h"
+#include "backends/plan.h"
+#include "backends/wire.h"
+
+struct run;
+
+/* Loads the binary (copied) and allocates the plan's buffers. */
+int run_new(const struct backend *backend, struct backend_device *device, const void *binary, size_t len,
+            struct plan *take_plan, struct run **ret_run, struct err *e);
+void run_free(struct run *r);
+/* One execution from fresh inputs into poisoned outputs, then reads everything back and looks for damage. Inputs
+ * come from and go to the cache. ret_executed owned by the caller (wire_executed_fini). */
+int run_execute(struct run *r, const struct wire_execute *m, struct cache *inputs, struct wire_executed *ret_executed,
+                struct err *e);
+/* Output number `output` of the last execution, packed: borrowed until the next one. ERR_INPUT when there is none. */
+int run_output(const struct run *r, uint32_t output, const void **ret_bytes, size_t *ret_len,
+               const struct plan_buffer **ret_buffer, struct err *e);
+/* Times the plan (measure.h); executes it once from seed 0 before, when it has never been. */
+int run_measure(struct run *r, const struct wire_measure *m, struct cache *inputs, struct wire_measured *ret_measured,
+                struct err *e);
+
+#endif

@@ -1,0 +1,428 @@
+/* worker: the serving loop of `peakd worker`; see worker.h. One thread, one request at a time, one function per
+ * request; what a request may do to this process (crash, hang, print) is the daemon's to expect: it holds the
+ * deadline. */
+#include "backends/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "backends/backend.h"
+#include "backends/cache.h"
+#include "backends/compare.h"
+#include "backends/run.h"
+#include "backends/wire.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum { RUNS_MAX = 16 };
+#define INPUTS_KEPT ((size_t)2 << 30)
+#define REFERENCES_KEPT ((size_t)1 << 30)
+
+struct worker {
+	int in, out;                      /* the wire, above 2 */
+	const struct backend *backend;    /* of the opened device; NULL before */
+	struct backend_device *device;
+	struct facts facts;               /* of the opened device */
+	struct run *runs[RUNS_MAX];       /* number i + 1 on the wire */
+	struct cache *inputs;
+	struct cache *references;         /* NULL where kernels run in this process and could look */
+};
+
+/* Reads the request, appends the answer's body. */
+typedef int (*serve_fn)(struct worker *w, struct wire_in *in, struct buf *out, struct err *e);
+
+static int need_backend(const char *name, const struct backend **ret_backend, struct err *e)
+{
+	const struct backend *b = backend_find(name);
+	if (b == NULL)
+		return err_set(e, ERR_UNSUPPORTED, "this build of peakd has no backend named \"%s\"", name);
+	*ret_backend = b;
+	return 0;
+}
+
+/* "hlsl:0" is backend "hlsl" and the rest "0"; ret_rest is borrowed from id, NULL without a colon. */
+static int split_id(const char *id, const struct backend **ret_backend, const char **ret_rest, struct err *e)
+{
+	const char *colon = strchr(id, ':');
+	char *name = mem_strn(id, colon ? (size_t)(colon - id) : strlen(id));
+	int r = need_backend(name, ret_backend, e);
+	if (r == 0)
+		*ret_rest = colon ? colon + 1 : NULL;
+	free(name);
+	return r;
+}
+
+static bool is_number(const char *text, uint32_t *ret_number)
+{
+	char *end;
+	errno = 0;
+	unsigned long n = strtoul(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || n > UINT32_MAX)
+		return false;
+	*ret_number = (uint32_t)n;
+	return true;
+}
+
+/* --- devices ------------------------------------------------------------------------------------------------------ */
+
+static int serve_ping(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+{
+	(void)w;
+	(void)out;
+	return wire_end(in, "ping", e);
+}
+
+static int list_devices(const struct backend *b, struct buf *out, struct err *e)
+{
+	struct facts *facts;
+	size_t count;
+	int r = b->devices(&facts, &count, e);
+	if (r < 0)
+		return r;
+	wire_put_u64(out, count);
+	for (size_t i = 0; i < count; i++)
+		wire_facts_encode(&facts[i], out);
+	free(facts);
+	return 0;
+}
+
+static int describe(const struct backend *b, const char *arch, struct buf *out, struct err *e)
+{
+	struct facts facts;
+	int r = b->describe(arch, &facts, e);
+	if (r < 0)
+		return r;
+	wire_put_u64(out, 1);
+	wire_facts_encode(&facts, out);
+	return 0;
+}
+
+static int serve_devices(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+{
+	const struct backend *b = NULL;
+	const char *rest = NULL;
+	char *id = wire_get_text(in);
+	(void)w;
+	int r = wire_end(in, "devices", e);
+	if (r == 0)
+		r = split_id(id, &b, &rest, e);
+	if (r == 0)
+		r = rest ? describe(b, rest, out, e) : list_devices(b, out, e);
+	free(id);
+	return r;
+}
+
+/* The facts of device `index`, as the backend lists it. */
+static int find_facts(const struct backend *b, uint32_t index, struct facts *ret_facts, struct err *e)
+{
+	struct facts *facts;
+	size_t count;
+	int r = b->devices(&facts, &count, e);
+	if (r < 0)
+		return r;
+	r = index < count ? 0 : err_set(e, ERR_UNSUPPORTED,
+	                                "device %s:%u does not exist, there are %zu; see `peakd devices`",
+	                                b->name, index, count);
+	if (r == 0)
+		*ret_facts = facts[index];
+	free(facts);
+	return r;
+}
+
+static int open_device(struct worker *w, const char *id, struct buf *out, struct err *e)
+{
+	const struct backend *b = NULL;
+	const char *rest = NULL;
+	uint32_t index;
+	if (w->device)
+		return err_set(e, ERR_INTERNAL, "this worker has %s open, and opens one device in its life", w->facts.id);
+	if (split_id(id, &b, &rest, e) < 0)
+		return -(int)e->code;
+	if (rest == NULL || !is_number(rest, &index))
+		return err_set(e, ERR_UNSUPPORTED, "%s cannot run anything: write a device's number, as in %s:0", id, b->name);
+	if (find_facts(b, index, &w->facts, e) < 0 || b->open(index, &w->device, e) < 0)
+		return -(int)e->code;
+	w->backend = b;
+	w->inputs = cache_new(INPUTS_KEPT);
+	w->references = w->facts.shares_cpu ? NULL : cache_new(REFERENCES_KEPT);
+	wire_facts_encode(&w->facts, out);
+	return 0;
+}
+
+static int serve_open(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+{
+	char *id = wire_get_text(in);
+	int r = wire_end(in, "open", e);
+	if (r == 0)
+		r = open_device(w, id, out, e);
+	free(id);
+	return r;
+}
+
+/* --- compile ------------------------------------------------------------------------------------------------------ */
+
+static int serve_compile(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+{
+	struct wire_compile request;
+	struct wire_compiled compiled;
+	const struct backend *b = NULL;
+	(void)w;
+	int r = wire_compile_decode(in, &request, e);
+	if (r < 0)
+		return r;
+	r = need_backend(request.backend, &b, e);
+	if (r == 0)
+		r = b->compile(&request, &compiled, e);
+	if (r == 0) {
+		wire_compiled_encode(&compiled, out);
+		wire_compiled_fini(&compiled);
+	}
+	wire_compile_fini(&request);
+	return r;
+}
+
+/* --- runs --------------------------------------------------------------------------------------------------------- */
+
+static int find_run(struct worker *w, uint32_t number, struct run **ret_run, struct err *e)
+{
+	if (number < 1 || number > RUNS_MAX || w->runs[number - 1] == NULL)
+		return err_set(e, ERR_NOT_FOUND, "this worker has no run %u; prepare it first", number);
+	*ret_run = w->runs[number - 1];
+	return 0;
+}
+
+static int free_slot(const struct worker *w, uint32_t *ret_slot, struct err *e)
+{
+	if (w->device == NULL)
+		return err_set(e, ERR_INTERNAL, "nothing can be prepared before a device is open");
+	for (uint32_t i = 0; i < RUNS_MAX; i++)
+		if (w->runs[i] == NULL) {
+			*ret_slot = i;
+			return 0;
+		}
+	return err_set(e, ERR_INTERNAL, "%d runs are prepared, which is the most; release one", RUNS_MAX);
+}
+
+static int serve_prepare(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+{
+	struct wire_prepare request;
+	struct wire_prepared done = { 0 };
+	uint32_t slot = 0;
+	int64_t start = clock_now();
+	int r = wire_prepare_decode(in, &request, e);
+	if (r < 0)
+		return r;
+	r = free_slot(w, &slot, e);
+	if (r == 0) {
+		r = run_new(w->backend, w->device, request.binary, request.binary_len, request.plan, &w->runs[slot], e);
+		request.plan = NULL;
+	}
+	if (r == 0) {
+		done = (struct wire_prepared){ .run = slot + 1, .prepare_ns = (uint64_t)(clock_now() - start) };
+		wire_prepared_encode(&done, out);
+	}
+	wire_prepare_fini(&request);
+	return r;
+}
+
+static int serve_execute(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+{
+	struct wire_execute request;
+	struct wire_executed done;
+	struct run *run = NULL;
+	if (wire_execute_decode(in, &request, e) < 0 || find_run(w, request.run, &run, e) < 0 ||
+	    run_execute(run, &request, w->inputs, &done, e) < 0)
+		return -(int)e->code;
+	wire_executed_encode(&done, out);
+	wire_executed_fini(&done);
+	return 0;
+}
+
+static int serve_output(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+{
+	struct wire_output request;
+	struct run *run = NULL;
+	const struct plan_buffer *buffer;
+	const void *bytes;
+	size_t len;
+	if (wire_output_decode(in, &request, e) < 0 || find_run(w, request.run, &run, e) < 0 ||
+	    run_output(run, request.output, &bytes, &len, &buffer, e) < 0)
+		return -(int)e->code;
+	if (len + 8 > WIRE_BODY_MAX)
+		return err_set(e, ERR_UNSUPPORTED, "output %s has %zu bytes, more than the wire carries at once", buffer->name,
+		               len);
+	wire_put_bytes(out, bytes, len);
+	return 0;
+}
+
+/* The reference that came along, or the one kept by that hash; NULL when it has to be sent. */
+static int find_reference(struct worker *w, const struct wire_compare *m, const void **ret_bytes, size_t *ret_len,
+                          struct err *e)
+{
+	*ret_bytes = m->reference;
+	*ret_len = m->reference_len;
+	if (m->reference == NULL) {
+		*ret_bytes = w->references ? cache_get(w->references, m->reference_hash, ret_len) : NULL;
+		return 0;
+	}
+	if (strcmp(hash_bytes(m->reference, m->reference_len).hex, m->reference_hash) != 0)
+		return err_set(e, ERR_NETWORK, "the reference does not have the hash that it was sent with");
+	if (w->references)
+		*ret_bytes = cache_put(w->references, m->reference_hash, mem_copy(m->reference, m->reference_len),
+		                       m->reference_len);
+	return 0;
+}
+
+static int compare(struct worker *w, const struct wire_compare *m, struct wire_compared *ret_compared, struct err *e)
+{
+	const struct plan_buffer *buffer;
+	const void *got, *want;
+	size_t got_len, want_len;
+	struct run *run = NULL;
+	if (find_run(w, m->run, &run, e) < 0 || run_output(run, m->output, &got, &got_len, &buffer, e) < 0 ||
+	    find_reference(w, m, &want, &want_len, e) < 0)
+		return -(int)e->code;
+	if (want == NULL) {
+		*ret_compared = (struct wire_compared){ .need_reference = 1 };
+		return 0;
+	}
+	if (want_len != got_len)
+		return err_set(e, ERR_INPUT, "the reference has %zu bytes, output %s has %zu", want_len, buffer->name, got_len);
+	compare_outputs(buffer, got, want, m->tolerance, m->poison, ret_compared);
+	return 0;
+}
+
+static int serve_compare(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+{
+	struct wire_compare request;
+	struct wire_compared done;
+	if (wire_compare_decode(in, &request, e) < 0 || compare(w, &request, &done, e) < 0)
+		return -(int)e->code;
+	wire_compared_encode(&done, out);
+	return 0;
+}
+
+static int serve_measure(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+{
+	struct wire_measure request;
+	struct wire_measured done;
+	struct run *run = NULL;
+	if (wire_measure_decode(in, &request, e) < 0 || find_run(w, request.run, &run, e) < 0 ||
+	    run_measure(run, &request, w->inputs, &done, e) < 0)
+		return -(int)e->code;
+	wire_measured_encode(&done, out);
+	wire_measured_fini(&done);
+	return 0;
+}
+
+static int serve_release(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+{
+	uint32_t number = wire_get_u32(in);
+	struct run *run = NULL;
+	(void)out;
+	if (wire_end(in, "release", e) < 0 || find_run(w, number, &run, e) < 0)
+		return -(int)e->code;
+	run_free(run);
+	w->runs[number - 1] = NULL;
+	return 0;
+}
+
+/* --- the loop ----------------------------------------------------------------------------------------------------- */
+
+static const serve_fn serve_table[] = {
+	[WIRE_PING] = serve_ping, [WIRE_DEVICES] = serve_devices, [WIRE_COMPILE] = serve_compile, [WIRE_OPEN] = serve_open,
+	[WIRE_PREPARE] = serve_prepare, [WIRE_EXECUTE] = serve_execute, [WIRE_OUTPUT] = serve_output,
+	[WIRE_COMPARE] = serve_compare, [WIRE_MEASURE] = serve_measure, [WIRE_RELEASE] = serve_release,
+};
+
+/* Answers one request. Returns false when the worker is to end: the daemon is gone, or the device is. */
+static bool answer(struct worker *w, const struct wire_frame *frame)
+{
+	struct buf body = BUF_INIT;
+	struct err e = ERR_INIT;
+	struct wire_in in = { .at = frame->body, .end = frame->body + frame->len };
+	serve_fn serve = frame->type < MEM_COUNT(serve_table) ? serve_table[frame->type] : NULL;
+	int r = serve ? serve(w, &in, &body, &e)
+	              : err_set(&e, ERR_NETWORK, "message type %u is no request", frame->type);
+	if (r < 0) {
+		buf_clear(&body);
+		wire_failed_encode(&e, &body);
+	}
+	int sent = wire_send(w->out, r < 0 ? WIRE_FAILED : frame->type, frame->id, buf_text(&body), body.len, CLOCK_NEVER,
+	                     NULL);
+	buf_fini(&body);
+	return sent == 0 && r != -ERR_CRASH;
+}
+
+/* After garbage there is no next frame to find, so the daemon is told and the worker ends. */
+static int serve(struct worker *w)
+{
+	for (;;) {
+		struct wire_frame frame;
+		struct err e = ERR_INIT;
+		int r = wire_receive(w->in, &frame, CLOCK_NEVER, -1, NULL, &e);
+		if (r == -ERR_CRASH)
+			return 0;
+		if (r < 0) {
+			struct buf body = BUF_INIT;
+			wire_failed_encode(&e, &body);
+			wire_send(w->out, WIRE_FAILED, 0, body.data, body.len, clock_now() + CLOCK_S, NULL);
+			buf_fini(&body);
+			return 1;
+		}
+		bool more = answer(w, &frame);
+		free(frame.body);
+		if (!more)
+			return 1;
+	}
+}
+
+/* The wire leaves 0 and 1 before any library is loaded: device printf and vendors' tools write there. */
+static int move_wire(struct worker *w)
+{
+	w->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	w->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (w->in < 0 || w->out < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+		fprintf(stderr, "peakd worker: standard input, output and error must be open: %s\n", strerror(errno));
+		return -1;
+	}
+	close(null);
+	return 0;
+}
+
+static int say_hello(struct worker *w)
+{
+	struct buf body = BUF_INIT;
+	wire_hello_encode(&(struct wire_hello){ .version = WIRE_VERSION, .pid = (uint32_t)getpid() }, &body);
+	int r = wire_send(w->out, WIRE_HELLO, 0, body.data, body.len, CLOCK_NEVER, NULL);
+	buf_fini(&body);
+	return r;
+}
+
+int worker_main(void)
+{
+	struct worker w = { 0 };
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for the daemon, which then closes the wire */
+	if (move_wire(&w) < 0)
+		return 1;
+	int status = say_hello(&w) < 0 ? 1 : serve(&w);
+	/* A faulted device may hang in its own clean-up: such a worker just ends. */
+	if (status)
+		_exit(status);
+	for (int i = 0; i < RUNS_MAX; i++)
+		run_free(w.runs[i]);
+	if (w.device)
+		w.backend->close(w.device);
+	cache_free(w.inputs);
+	cache_free(w.references);
+	return status;
+}

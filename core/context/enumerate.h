@@ -1,0 +1,34 @@
+/* enumerate: the search behind spaces: binds variables one after the other, in an order in which constraints bite
+ * early, and keeps every point that all constraints accept. Used by core/context/space alone. */
+#ifndef PEAKD_CORE_CONTEXT_ENUMERATE_H
+#define PEAKD_CORE_CONTEXT_ENUMERATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "core/context/spec.h"
+
+/* The values that a variable took; points hold indices into it. */
+struct enumerate_domain {
+	struct value *values;
+	size_t count;
+};
+
+struct enumerate_result {
+	struct enumerate_domain *domains; /* one per variable of the specification */
+	uint16_t *rows;                   /* count × var_count indices */
+	size_t count;
+	double raw;       /* product of the sets, before constraints */
+	uint64_t visited; /* partial assignments */
+};
+
+/* Enumerates one product of sets and appends to `into` (zeroed before the first call; the caller frees what it holds,
+ * also after a failure). `check`: sets in place of the declared ones (NULL: none). *ret_why: when nothing was found,
+ * which constraints removed it, owned by the caller; else NULL. -ERR_UNSUPPORTED for a requires: that the device
+ * alone breaks; -ERR_INPUT for sets that cannot be computed and for more than SPACE_POINTS_MAX points or
+ * SPACE_VISITS_MAX visits. */
+int enumerate_run(const struct spec *spec, const struct facts *facts, const struct params *fixed,
+		  const struct spec_check *check, struct enumerate_result *into, char **ret_why, struct err *e);
+
+#endif

@@ -1,0 +1,291 @@
+/* host: host code → plan; see host.h. The environment that a script sees is assembled here, from nothing. */
+#include "core/context/host.h"
+
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/context/handle.h"
+#include "core/context/launch.h"
+#include "core/context/limits.h"
+#include "core/context/memory.h"
+#include "core/context/names.h"
+#include "core/context/script.h"
+#include "core/context/tensor.h"
+
+#define HOST_NAME "host code"
+#define EXTENT_MAX (INT64_C(1) << 42)
+
+/* --- arithmetic, with the meaning that it has in front matter (core/context/value) -------------------------------- */
+static struct value number(lua_State *L, int index, const char *what)
+{
+	if (lua_type(L, index) != LUA_TNUMBER)
+		luaL_error(L, "%s: expected a number, found %s", what, handle_describe(L, index));
+	return value_normal(lua_isinteger(L, index) ? value_of_int(lua_tointeger(L, index))
+						    : value_of_float(lua_tonumber(L, index)));
+}
+
+static int give(lua_State *L, struct value v)
+{
+	if (v.kind == VALUE_INT)
+		lua_pushinteger(L, v.i);
+	else
+		lua_pushnumber(L, v.f);
+	return 1;
+}
+
+static int fn_cdiv(lua_State *L)
+{
+	struct value v;
+	if (value_cdiv(number(L, 1, "cdiv"), number(L, 2, "cdiv"), &v) != VALUE_OK)
+		return luaL_error(L, "cdiv: division by zero");
+	return give(L, v);
+}
+
+static int best_of(lua_State *L, const char *what, enum value_op better)
+{
+	struct value best[2] = { number(L, 1, what) };
+	int n = lua_gettop(L);
+	script_charge(L, (uint64_t)n);
+	for (int k = 2; k <= n; k++) {
+		best[1] = number(L, k, what);
+		(void)value_best(better, best, 2, &best[0]);
+	}
+	return give(L, best[0]);
+}
+
+static int fn_min(lua_State *L)
+{
+	return best_of(L, "min", VALUE_LT);
+}
+
+static int fn_max(lua_State *L)
+{
+	return best_of(L, "max", VALUE_GT);
+}
+
+static int fn_floor(lua_State *L)
+{
+	struct value v = number(L, 1, "floor");
+	(void)value_floor(v, &v);
+	return give(L, v);
+}
+
+static int fn_ceil(lua_State *L)
+{
+	struct value v = number(L, 1, "ceil");
+	(void)value_ceil(v, &v);
+	return give(L, v);
+}
+
+static int fn_abs(lua_State *L)
+{
+	struct value v = number(L, 1, "abs");
+	(void)value_abs(v, &v);
+	return give(L, v);
+}
+
+/* i32(5): the type is the closure's upvalue. */
+static int fn_scalar(lua_State *L)
+{
+	enum dtype type = (enum dtype)lua_tointeger(L, lua_upvalueindex(1));
+	handle_push_scalar(L, handle_convert(L, 1, type, dtype_name(type)), NULL);
+	return 1;
+}
+
+/* --- "not for these parameters" ----------------------------------------------------------------------------------- */
+static const char *reason(lua_State *L, int index)
+{
+	return lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : NULL;
+}
+
+static int fn_need(lua_State *L)
+{
+	luaL_checkany(L, 1);
+	return lua_toboolean(L, 1) ? 0 : script_prune(L, "need", reason(L, 2));
+}
+
+static int fn_invalid(lua_State *L)
+{
+	return script_prune(L, "invalid", reason(L, 1));
+}
+
+/* --- environment -------------------------------------------------------------------------------------------------- */
+static const struct {
+	const char *name;
+	lua_CFunction fn;
+} functions[] = {
+	{ "cdiv", fn_cdiv },      { "min", fn_min },         { "max", fn_max },
+	{ "floor", fn_floor },    { "ceil", fn_ceil },       { "abs", fn_abs },
+	{ "need", fn_need },      { "invalid", fn_invalid }, { "launch", launch_record },
+	{ "__arg", launch_arg },  { "alloc", memory_alloc }, { "table", memory_table },
+	{ "memset", memory_set }, { "copy", memory_copy },   { "tensor_map", tensor_record },
+};
+static const struct {
+	const char *name;
+	enum dtype type;
+} constructors[] = {
+	{ "int", DTYPE_I32 },
+	{ "float", DTYPE_F32 },
+	{ "double", DTYPE_F64 },
+	{ "half", DTYPE_F16 },
+};
+
+static void set_type(lua_State *L, const char *name, enum dtype type)
+{
+	lua_pushinteger(L, type);
+	lua_pushcclosure(L, fn_scalar, 1);
+	lua_setglobal(L, name);
+}
+
+static void set_number(lua_State *L, const char *name, struct value v)
+{
+	give(L, v);
+	lua_setglobal(L, name);
+}
+
+static int fill_environment(lua_State *L)
+{
+	struct handle_run *run = handle_run_of(L);
+	handle_setup(L);
+	for (size_t k = 0; k < MEM_COUNT(functions); k++) {
+		lua_pushcfunction(L, functions[k].fn);
+		lua_setglobal(L, functions[k].name);
+	}
+	for (int t = 0; t < DTYPE_COUNT; t++)
+		set_type(L, dtype_name((enum dtype)t), (enum dtype)t);
+	for (size_t k = 0; k < MEM_COUNT(constructors); k++)
+		set_type(L, constructors[k].name, constructors[k].type);
+	for (size_t k = 0; k < run->spec->constant_count; k++)
+		set_number(L, run->spec->constants[k].name, run->spec->constants[k].value);
+	for (size_t k = 0; k < run->params->count; k++) {
+		const struct param *p = &run->params->at[k];
+		if (!strchr(p->name, '.')) /* "A.size" is the handle's field */
+			set_number(L, p->name, p->is_float ? value_of_float(p->f) : value_of_int(p->i));
+	}
+	for (size_t k = 0; k < run->spec->array_count; k++) {
+		handle_push_buffer(L, (unsigned)k);
+		lua_setglobal(L, run->spec->arrays[k].name);
+	}
+	lua_newtable(L);
+	for (size_t k = 0; run->facts && k < limits_count(); k++) {
+		lua_pushinteger(L, limits_value(run->facts, k));
+		lua_setfield(L, -2, limits_name(k));
+	}
+	lua_setglobal(L, "device");
+	return 0;
+}
+
+/* --- declared arrays ---------------------------------------------------------------------------------------------- */
+static int extent(const struct spec_array *a, const struct expr *x, const struct value *env, int64_t *ret_n,
+		  struct err *e)
+{
+	struct value v;
+	enum value_status st = expr_eval(x, env, &v);
+	if (st != VALUE_OK)
+		return err_set(e, ERR_INPUT, "inputs: %s: an extent cannot be computed: %s", a->name,
+			       value_status_text(st));
+	if (!value_int(v, ret_n) || *ret_n < 1 || *ret_n > EXTENT_MAX)
+		return err_set(e, ERR_INPUT, "inputs: %s: an extent is %g; expected a positive integer", a->name,
+			       value_double(v));
+	return 0;
+}
+
+static int declare_array(const struct spec_array *a, const struct value *env, struct plan *plan, struct err *e)
+{
+	struct plan_buffer b = {
+		.type = a->type, .role = a->role, .rank = a->rank, .fill = a->fill, .lo = a->lo, .hi = a->hi
+	};
+	int64_t elements = 1;
+	int rc = 0;
+	for (unsigned k = 0; rc == 0 && k < a->rank; k++)
+		rc = extent(a, a->dims[k], env, &b.dims[k], e);
+	b.ld = b.dims[a->rank - 1];
+	if (rc == 0 && a->ld)
+		rc = extent(a, a->ld, env, &b.ld, e);
+	if (rc < 0)
+		return rc;
+	if (b.ld < b.dims[a->rank - 1])
+		return err_set(e, ERR_INPUT, "inputs: %s: the leading dimension %lld is smaller than a row of %lld",
+			       a->name, (long long)b.ld, (long long)b.dims[a->rank - 1]);
+	for (unsigned k = 0; k + 1 < a->rank; k++)
+		if (__builtin_mul_overflow(elements, b.dims[k], &elements) || elements > EXTENT_MAX)
+			return err_set(e, ERR_INPUT, "inputs: %s is larger than any memory", a->name);
+	if (__builtin_mul_overflow(elements, b.ld, &elements) || elements > EXTENT_MAX)
+		return err_set(e, ERR_INPUT, "inputs: %s is larger than any memory", a->name);
+	b.bytes = (uint64_t)elements * dtype_size(a->type);
+	b.name = mem_str(a->name);
+	*MEM_PUSH(plan->buffers, plan->buffer_count) = b;
+	return 0;
+}
+
+static int check_params(const struct spec *spec, const struct params *params, struct err *e)
+{
+	for (size_t k = 0; k < spec->var_count; k++)
+		if (params_find(params, spec->vars[k].name) == NULL)
+			return err_set(e, ERR_INPUT, "execution parameters: %s has no value", spec->vars[k].name);
+	return 0;
+}
+
+static int check_requires(const struct spec *spec, const struct facts *facts, const struct params *params,
+			  struct err *e)
+{
+	char *why = NULL;
+	if (spec_device_ok(spec, facts, params, &why) && spec_domain_ok(spec, params, &why))
+		return 0;
+	int rc = err_set(e, ERR_PRUNED, "%s", why);
+	free(why);
+	return rc;
+}
+
+static int run_script(struct handle_run *run, struct err *e)
+{
+	char *text = names_rewrite(context_region(run->ctx, REGION_HOST));
+	struct script *s = script_new(HOST_NAME, run);
+	script_quote(s, context_region(run->ctx, REGION_HOST));
+	int rc = script_call(s, fill_environment, e);
+	if (rc == 0)
+		rc = script_load(s, text, strlen(text), e);
+	if (rc == 0)
+		rc = script_run(s, e);
+	script_free(s);
+	free(text);
+	return rc;
+}
+
+int host_run(const struct context *ctx, const struct params *params, const struct facts *facts, struct plan **ret_plan,
+	     struct err *e)
+{
+	const struct spec *spec = context_spec(ctx);
+	struct handle_run run = { .ctx = ctx, .spec = spec, .params = params, .facts = facts, .plan = plan_new() };
+	struct value *env = spec_env(spec, facts, params);
+	int rc = check_params(spec, params, e);
+	if (rc == 0)
+		rc = check_requires(spec, facts, params, e);
+	for (size_t k = 0; rc == 0 && k < spec->array_count; k++)
+		rc = declare_array(&spec->arrays[k], env, run.plan, e);
+	if (rc == 0)
+		rc = run_script(&run, e);
+	if (rc == 0) {
+		rc = plan_check(run.plan, e);
+		if (rc < 0)
+			rc = err_wrap(e, HOST_NAME);
+	}
+	free(env);
+	if (rc < 0) {
+		plan_free(run.plan);
+		return err_wrap(e, "%s", context_file(ctx));
+	}
+	*ret_plan = run.plan;
+	return 0;
+}
+
+int host_check(const struct context *ctx, struct err *e)
+{
+	const char *text = context_region(ctx, REGION_HOST);
+	struct script *s = script_new(HOST_NAME, NULL);
+	int rc = script_load(s, text, strlen(text), e);
+	script_free(s);
+	return rc < 0 ? err_wrap(e, "%s", context_file(ctx)) : 0;
+}

@@ -1,0 +1,238 @@
+/* script: the sandbox around Lua; see script.h. Used by core/context/host.
+ *
+ * What bounds a hostile script: the parser's own limit on nesting (LUAI_MAXCCALLS), a count hook for instructions and
+ * processor time, an allocator that counts live and total bytes, and C functions that charge for their loops. Lua
+ * calls nothing of ours in between, so a single instruction is bounded by the largest string or table that fits into
+ * SCRIPT_MEMORY_MAX. */
+#include "core/context/script.h"
+
+#include <lauxlib.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum { HOOK_EVERY = 100, LINE_SHOWN = 100 };
+enum stop { STOP_NONE, STOP_WORK, STOP_TIME, STOP_PRUNED };
+
+struct script {
+	lua_State *L;
+	char *name;
+	void *owner;
+	const char *text;      /* for quoting lines; borrowed while it runs */
+	size_t alive, traffic; /* bytes */
+	uint64_t work;
+	int64_t cpu_start; /* thread's processor time, ns */
+	int64_t checked;   /* monotonic time of the last look at it */
+	enum stop stop;
+	char *why; /* STOP_PRUNED */
+};
+
+static struct script *script_of(lua_State *L)
+{
+	return *(struct script **)lua_getextraspace(L);
+}
+
+void *script_owner(lua_State *L)
+{
+	return script_of(L)->owner;
+}
+
+lua_State *script_state(struct script *s)
+{
+	return s->L;
+}
+
+static int64_t cpu_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * CLOCK_S + t.tv_nsec;
+}
+
+/* Lua requires that shrinking never fails. */
+static void *allocate(void *ud, void *p, size_t old, size_t n)
+{
+	struct script *s = ud;
+	if (p == NULL)
+		old = 0; /* it holds a type tag then */
+	if (n > old && (s->alive - old + n > SCRIPT_MEMORY_MAX || s->traffic + n > SCRIPT_TRAFFIC_MAX))
+		return NULL;
+	s->alive += n - old;
+	s->traffic += n > old ? n : 0;
+	if (n == 0) {
+		free(p);
+		return NULL;
+	}
+	return mem_resize(p, n, 1);
+}
+
+static void halt(lua_State *L, struct script *s, enum stop stop)
+{
+	s->stop = stop;
+	luaL_error(L, "stopped");
+}
+
+void script_charge(lua_State *L, uint64_t units)
+{
+	struct script *s = script_of(L);
+	s->work += units;
+	if (s->work > SCRIPT_WORK_MAX)
+		halt(L, s, STOP_WORK);
+	int64_t now = clock_now();
+	/* The vDSO's clock is cheap and the thread's own is a system call: look at that once in a while only. */
+	if (now - s->checked < CLOCK_MS)
+		return;
+	s->checked = now;
+	if (cpu_now() - s->cpu_start > SCRIPT_CPU_MS * CLOCK_MS)
+		halt(L, s, STOP_TIME);
+}
+
+static void hook(lua_State *L, lua_Debug *ar)
+{
+	(void)ar;
+	script_charge(L, HOOK_EVERY);
+}
+
+struct script *script_new(const char *name, void *owner)
+{
+	struct script *s = MEM_NEW(struct script);
+	s->name = mem_str(name);
+	s->owner = owner;
+	s->L = lua_newstate(allocate, s);
+	if (s->L == NULL)
+		abort(); /* a fresh state is far below the cap: only exhaustion gets here */
+	*(struct script **)lua_getextraspace(s->L) = s;
+	s->cpu_start = cpu_now();
+	s->checked = clock_now();
+	lua_sethook(s->L, hook, LUA_MASKCOUNT, HOOK_EVERY);
+	return s;
+}
+
+void script_free(struct script *s)
+{
+	if (s == NULL)
+		return;
+	lua_close(s->L);
+	free(s->name);
+	free(s->why);
+	free(s);
+}
+
+int script_line(lua_State *L)
+{
+	lua_Debug ar;
+	if (!lua_getstack(L, 1, &ar) || !lua_getinfo(L, "l", &ar) || ar.currentline < 0)
+		return 0;
+	return ar.currentline;
+}
+
+/* The source line, without white space around it, cut to LINE_SHOWN. */
+static char *quote_line(const struct script *s, int line)
+{
+	const char *at = s->text;
+	for (int k = 1; at && k < line; k++) {
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	if (at == NULL || line <= 0)
+		return mem_str("");
+	at += strspn(at, " \t");
+	size_t n = strcspn(at, "\r\n");
+	return mem_strn(at, n < LINE_SHOWN ? n : LINE_SHOWN);
+}
+
+int script_prune(lua_State *L, const char *function, const char *why)
+{
+	struct script *s = script_of(L);
+	int line = script_line(L);
+	char *quote = quote_line(s, line);
+	free(s->why);
+	s->why = why ? mem_fmt("%s: %s (%s, line %d)", function, why, s->name, line)
+		     : mem_fmt("%s, line %d: %s", s->name, line, quote);
+	free(quote);
+	halt(L, s, STOP_PRUNED);
+	return 0;
+}
+
+/* What people and models write from habit, and what Lua writes. */
+static const char *advice(const struct script *s, const char *message)
+{
+	const char *line_at = strchr(message, ':');
+	int line = line_at ? atoi(line_at + 1) : 0;
+	char *text = quote_line(s, line);
+	const char *found = strstr(text, "!=")   ? " (write ~= in place of !=)"
+			    : strstr(text, "&&") ? " (write and in place of &&)"
+			    : strstr(text, "||") ? " (write or in place of ||)"
+			    : strstr(text, "+=") || strstr(text, "-=") || strstr(text, "*=") || strstr(text, "++")
+				    ? " (Lua has no += or ++: write x = x + 1)"
+			    : strstr(text, "//") && strstr(message, "unexpected symbol") ? " (comments begin with --)"
+											 : "";
+	free(text);
+	return found;
+}
+
+/* "NAME:3: what" → "NAME, line 3: what". */
+static int translate(struct script *s, const char *message, struct err *e)
+{
+	size_t n = strlen(s->name);
+	if (strncmp(message, s->name, n) == 0 && message[n] == ':') {
+		int line = atoi(message + n + 1);
+		const char *rest = strchr(message + n + 1, ':');
+		return err_set(e, ERR_INPUT, "%s, line %d:%s%s", s->name, line, rest ? rest + 1 : "",
+			       advice(s, message));
+	}
+	return err_set(e, ERR_INPUT, "%s: %s", s->name, message);
+}
+
+static int finish(struct script *s, int status, struct err *e)
+{
+	if (status == LUA_OK)
+		return 0;
+	const char *message = lua_type(s->L, -1) == LUA_TSTRING ? lua_tostring(s->L, -1) : "an error that is no text";
+	switch (s->stop) {
+	case STOP_PRUNED: return err_set(e, ERR_PRUNED, "%s", s->why);
+	case STOP_WORK:
+		return err_set(e, ERR_INPUT,
+			       "%s: more than %d steps; it only describes launches and must end (an endless loop?)",
+			       s->name, SCRIPT_WORK_MAX);
+	case STOP_TIME:
+		return err_set(e, ERR_INPUT, "%s: more than %d ms of processor time; it only describes launches",
+			       s->name, SCRIPT_CPU_MS);
+	case STOP_NONE: break;
+	}
+	if (status == LUA_ERRMEM)
+		return err_set(e, ERR_INPUT,
+			       "%s: more memory than a host script may use (%d MiB at once, %d MiB in total)", s->name,
+			       SCRIPT_MEMORY_MAX >> 20, SCRIPT_TRAFFIC_MAX >> 20);
+	return translate(s, message, e);
+}
+
+void script_quote(struct script *s, const char *original)
+{
+	s->text = original;
+}
+
+int script_load(struct script *s, const char *text, size_t len, struct err *e)
+{
+	char *chunk = mem_fmt("=%s", s->name);
+	if (s->text == NULL)
+		s->text = text;
+	int status = luaL_loadbufferx(s->L, text, len, chunk, "t");
+	free(chunk);
+	return finish(s, status, e);
+}
+
+int script_run(struct script *s, struct err *e)
+{
+	return finish(s, lua_pcall(s->L, 0, 0, 0), e);
+}
+
+int script_call(struct script *s, lua_CFunction fn, struct err *e)
+{
+	lua_pushcfunction(s->L, fn);
+	return finish(s, lua_pcall(s->L, 0, 0, 0), e);
+}

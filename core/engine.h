@@ -1,0 +1,54 @@
+/* engine: threads that carry out jobs. A job is a row first (core/record/job): it is written before anybody is told its id, its
+ * thread is blocking straight-line code, and what it has to tell are event rows. The daemon makes one engine. */
+#ifndef PEAKD_CORE_ENGINE_H
+#define PEAKD_CORE_ENGINE_H
+
+#include "base/err.h"
+#include "base/fields.h"
+#include "core/eval/cancel.h"
+#include "core/record/store.h"
+
+struct engine;
+struct pool;
+
+/* One job while it runs. */
+struct engine_job {
+	const char *id;
+	const struct fields *request;
+	struct db *db;             /* this thread's handle */
+	struct cancel cancel;
+	void *user;                /* engine_config's */
+};
+
+/* What a kind of job does. Fills `result` (kept also when it fails) and returns 0 or an error; -ERR_CANCELLED when it ended
+ * because of job->cancel. */
+struct engine_kind {
+	const char *name;
+	int (*run)(struct engine_job *job, struct fields *result, struct err *e);
+};
+
+struct engine_config {
+	struct store *store;
+	struct pool *pool;                 /* whose workers are interrupted by cancelling */
+	const struct engine_kind *kinds;   /* ends with a NULL name */
+	void *user;
+	unsigned threads;                  /* jobs at once; 0: 16 */
+};
+
+/* Marks what an earlier daemon left running as interrupted, queues what was queued, and starts the threads. */
+int engine_new(const struct engine_config *config, struct engine **ret_engine, struct err *e);
+/* Cancels everything that runs, waits, frees. */
+void engine_free(struct engine *engine);
+/* Writes the job and queues it. *ret_id is the caller's. */
+int engine_submit(struct engine *engine, struct db *db, const char *kind, const struct fields *request, char **ret_id,
+                  struct err *e);
+/* Asks a job to end; its workers are interrupted at once. */
+int engine_cancel(struct engine *engine, struct db *db, const char *id, struct err *e);
+/* Queues an interrupted job again. */
+int engine_resume(struct engine *engine, struct db *db, const char *id, struct err *e);
+/* Jobs that run or wait now. */
+unsigned engine_busy(struct engine *engine);
+/* Appends a progress event; failures are logged, since no job should die of them. */
+void engine_progress(struct engine_job *job, double done, double total, const char *message);
+
+#endif

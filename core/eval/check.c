@@ -1,0 +1,159 @@
+/* check: one execution against the reference; see check.h. */
+#include "core/eval/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+uint64_t check_seed(void)
+{
+	uint64_t seed;
+	hash_random(&seed, sizeof seed);
+	return seed;
+}
+
+void check_fini(struct check *c)
+{
+	free(c->reason);
+	free(c->output);
+	*c = (struct check){ 0 };
+}
+
+void check_failed(struct check *ret_check, const struct err *why)
+{
+	*ret_check = (struct check){ .code = why->code, .reason = mem_str(why->text), .error = NAN, .tolerance = NAN };
+}
+
+/* Why these figures do not pass; NULL when they do. */
+static char *objection(const struct reference_output *o, const struct wire_compared *c)
+{
+	if (c->nan)
+		return mem_fmt("%s has NaN or infinity in %llu of %llu elements where the reference has none", o->name,
+		               (unsigned long long)c->nan, (unsigned long long)c->elements);
+	if (c->untouched)
+		return mem_fmt("%s was never written in %llu of %llu elements", o->name, (unsigned long long)c->untouched,
+		               (unsigned long long)c->elements);
+	if (c->mismatched)
+		return mem_fmt("%s is wrong in %llu of %llu elements; relative error %.3g, allowed %.3g", o->name,
+		               (unsigned long long)c->mismatched, (unsigned long long)c->elements, c->error, o->tolerance);
+	if (!(c->error <= o->tolerance))
+		return mem_fmt("%s has relative error %.3g, allowed is %.3g", o->name, c->error, o->tolerance);
+	return NULL;
+}
+
+static int compare_output(struct trial *t, uint32_t k, const struct reference_output *o, uint32_t poison, struct check *c,
+                          struct err *e)
+{
+	struct wire_compared figures;
+	const struct plan_buffer *b = variant_output(t->variant, k);
+	if (strcmp(b->name, o->name) != 0)
+		return err_set(e, ERR_INPUT, "output %u is %s, the root's is %s: outputs cannot be changed", k, b->name, o->name);
+	int rc = trial_compare(t, k, o->hash.hex, o->bytes, o->len, o->tolerance, poison, &figures, e);
+	if (rc < 0)
+		return rc;
+	char *why = objection(o, &figures);
+	/* The first output that fails is shown; among those that pass, the one nearest to its limit. */
+	double used = figures.error / o->tolerance, used_before = c->output ? c->error / c->tolerance : -1;
+	if (c->passed && (why || !(used <= used_before))) {
+		free(c->output);
+		c->output = mem_str(o->name);
+		c->error = figures.error;
+		c->tolerance = o->tolerance;
+		c->figures = figures;
+		c->rank = b->rank;
+		memcpy(c->dims, b->dims, sizeof c->dims);
+	}
+	if (why && c->passed) {
+		c->passed = false;
+		c->code = ERR_WRONG;
+		c->reason = why;
+		why = NULL;
+	}
+	free(why);
+	return 0;
+}
+
+/* Much longer than the root itself needed means hung; the first execution may include a driver's own compilation. */
+static int64_t patience(const struct reference *r)
+{
+	int64_t ns = (int64_t)r->execute_ns * 20 + 10 * CLOCK_S;
+	return ns < EVAL_EXECUTE_NS ? ns : EVAL_EXECUTE_NS;
+}
+
+int check_run(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts,
+              uint64_t seed, uint32_t poison, struct check *ret_check, struct err *e)
+{
+	const struct reference *reference = NULL;
+	struct check c = { .passed = true, .error = NAN, .tolerance = NAN };
+	struct err why = ERR_INIT;
+	int rc = reference_get(ev, root, facts, t->worker, t->variant->params, seed, &reference, e);
+	if (rc < 0)
+		return rc;
+	rc = trial_execute(t, seed, poison, patience(reference), &c.device_ns, &why);
+	if (rc == 0 && variant_output_count(t->variant) != reference->output_count)
+		rc = err_set(&why, ERR_INPUT, "the context has %zu outputs, the root %zu: outputs cannot be changed",
+		             variant_output_count(t->variant), reference->output_count);
+	for (uint32_t k = 0; rc == 0 && k < reference->output_count; k++)
+		rc = compare_output(t, k, &reference->outputs[k], poison, &c, &why);
+	reference_release(ev->references, reference);
+	if (rc < 0 && why.code == ERR_CANCELLED) {
+		check_fini(&c);
+		*e = why;
+		return rc;
+	}
+	if (rc < 0) {
+		free(c.reason);
+		c.passed = false;
+		c.code = why.code;
+		c.reason = mem_str(why.text);
+	}
+	*ret_check = c;
+	return 0;
+}
+
+char *check_details(const struct check *c)
+{
+	struct buf out = BUF_INIT;
+	const struct wire_compared *f = &c->figures;
+	if (c->output == NULL)
+		return mem_str(c->reason ? c->reason : "");
+	buf_addf(&out, "%s: relative error %.3g, allowed %.3g; %llu elements, %llu wrong, %llu NaN, %llu never written\n", c->output,
+	         c->error, c->tolerance, (unsigned long long)f->elements, (unsigned long long)f->mismatched,
+	         (unsigned long long)f->nan, (unsigned long long)f->untouched);
+	int64_t columns = c->rank ? c->dims[c->rank - 1] : 1;
+	for (uint32_t i = 0; i < f->mismatch_count && i < WIRE_MISMATCHES; i++)
+		buf_addf(&out, "row %lld column %lld: got %.9g, want %.9g\n", (long long)(f->mismatch[i].index / columns),
+		         (long long)(f->mismatch[i].index % columns), f->mismatch[i].got, f->mismatch[i].want);
+	if (f->mismatched)
+		for (int r = 0; r < WIRE_MAP; r++) {
+			for (int k = 0; k < WIRE_MAP; k++)
+				buf_addf(&out, "%s%3.0f%%", k ? " " : "", 100.0 * (double)f->map[r][k]);
+			buf_addc(&out, '\n');
+		}
+	return buf_steal(&out);
+}
+
+int check_record(struct db *db, int64_t checkpoint, const struct facts *facts, const struct params *params,
+                 const char *size_kind, uint64_t seed, const struct check *c, const char *job, int64_t *ret_row, struct err *e)
+{
+	struct params *inputs = params_part(params, false);
+	char *sizes = params_text(inputs), *text = params_text(params), *details = check_details(c);
+	struct hash seed_hash = hash_bytes(&seed, sizeof seed);
+	struct validation row = {
+		.checkpoint = checkpoint, .validator = "outputs", .device = facts->uuid, .sizes = sizes, .params = text,
+		.size_kind = size_kind, .seed_hash = seed_hash.hex, .verdict = c->passed ? VALIDATION_PASSED : VALIDATION_FAILED,
+		.reason = c->reason, .error = c->error, .tolerance = c->tolerance, .details = c->passed ? NULL : details,
+		.took_ns = c->device_ns ? (int64_t)c->device_ns : -1, .job = job,
+	};
+	int rc = validation_add(db, &row, e);
+	if (rc >= 0 && ret_row)
+		*ret_row = row.id;
+	params_free(inputs);
+	free(sizes);
+	free(text);
+	free(details);
+	return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,32 @@
+/* eval: what every judgement needs: the workers, the reference outputs kept so far, a database handle, and somebody to tell.
+ * One per piece of work (a job); the daemon owns pool and references. */
+#ifndef PEAKD_CORE_EVAL_EVAL_H
+#define PEAKD_CORE_EVAL_EVAL_H
+
+#include <stdint.h>
+
+#include "backends/facts.h"
+#include "core/eval/cancel.h"
+#include "core/eval/pool.h"
+
+struct references;
+
+struct eval {
+	struct pool *pool;
+	struct references *references;
+	struct cancel *cancel;         /* may be NULL */
+	/* Progress for people: done of total (0: unknown) in configurations. May be NULL. */
+	void (*progress)(void *arg, double done, double total, const char *message);
+	void *progress_arg;
+};
+
+void eval_progress(const struct eval *ev, double done, double total, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Deadlines of single requests, nanoseconds. A kernel that needs longer is hung as far as anybody waiting is concerned. */
+#define EVAL_COMPILE_NS (INT64_C(180) * 1000000000)
+#define EVAL_PREPARE_NS (INT64_C(120) * 1000000000)
+#define EVAL_EXECUTE_NS (INT64_C(60) * 1000000000)
+#define EVAL_COMPARE_NS (INT64_C(120) * 1000000000)
+
+#endif

@@ -1,0 +1,214 @@
+/* process: one worker process; see process.h. Spawning uses posix_spawn, since the daemon has many threads. */
+#include "core/eval/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+extern char **environ;
+
+enum { COMPLAINT_MAX = 400 };
+#define START_NS (30 * CLOCK_S) /* libraries of a vendor may be slow to load from a cold disk */
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static char **make_argv(const char *binary, const char *const *launcher)
+{
+	size_t n = 0;
+	while (launcher && launcher[n])
+		n++;
+	char **argv = MEM_NEW_N(char *, n + 3);
+	for (size_t i = 0; i < n; i++)
+		argv[i] = (char *)launcher[i];
+	argv[n] = (char *)binary;
+	argv[n + 1] = "worker";
+	return argv;
+}
+
+static int spawn(struct process *p, char **argv, int wire, int complaints, struct err *e)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none, usual;
+	sigemptyset(&none);
+	sigfillset(&usual);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, wire, STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, wire, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, complaints, STDERR_FILENO);
+	posix_spawnattr_init(&attr);
+	/* A group of its own, so that a launcher and what it started die together; signals as a fresh process expects them. */
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setpgroup(&attr, 0);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &usual);
+	int rc = posix_spawnp(&p->pid, argv[0], &actions, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	if (rc != 0) {
+		p->pid = 0;
+		return err_sys(e, rc, "cannot start worker '%s'", argv[0]);
+	}
+	return 0;
+}
+
+static int expect_hello(struct process *p, struct err *e)
+{
+	struct wire_frame frame;
+	struct wire_hello hello;
+	int rc = wire_receive(p->wire, &frame, clock_now() + START_NS, p->complaints, &p->said, e);
+	if (rc < 0)
+		return err_wrap(e, "worker did not start");
+	struct wire_in in = { .at = frame.body, .end = frame.body + frame.len };
+	rc = frame.type == WIRE_HELLO ? wire_hello_decode(&in, &hello, e)
+	                              : err_set(e, ERR_NETWORK, "worker began with frame type %d, not hello", (int)frame.type);
+	free(frame.body);
+	if (rc == 0 && hello.version != WIRE_VERSION)
+		rc = err_set(e, ERR_NETWORK, "worker speaks wire version %u, this daemon %d: install the same peakd on both ends",
+		             hello.version, WIRE_VERSION);
+	return rc;
+}
+
+int process_start(struct process *p, const char *binary, const char *const *launcher, struct err *e)
+{
+	int wire[2] = { -1, -1 }, complaints[2] = { -1, -1 }, rc;
+	char **argv = make_argv(binary, launcher);
+	*p = (struct process)PROCESS_INIT;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, wire) != 0 || pipe2(complaints, O_CLOEXEC) != 0) {
+		rc = err_sys(e, errno, "cannot make the wire of a worker");
+		goto out;
+	}
+	rc = spawn(p, argv, wire[1], complaints[1], e);
+	if (rc < 0)
+		goto out;
+	fcntl(wire[0], F_SETFL, O_NONBLOCK);
+	fcntl(complaints[0], F_SETFL, O_NONBLOCK);
+	p->wire = wire[0];
+	p->complaints = complaints[0];
+	wire[0] = complaints[0] = -1;
+	/* Our copies of the child's ends must go, or its death would not read as end of file. */
+	close_fd(&wire[1]);
+	close_fd(&complaints[1]);
+	rc = expect_hello(p, e);
+	if (rc < 0)
+		process_end(p);
+out:
+	close_fd(&wire[0]);
+	close_fd(&wire[1]);
+	close_fd(&complaints[0]);
+	close_fd(&complaints[1]);
+	free(argv);
+	return rc;
+}
+
+/* What a dead worker had to say: the end of its stderr, on one line. */
+static void add_last_words(struct process *p, struct err *e)
+{
+	if (p->said.len == 0)
+		return;
+	const char *said = p->said.data + (p->said.len > COMPLAINT_MAX ? p->said.len - COMPLAINT_MAX : 0);
+	char words[COMPLAINT_MAX + 1];
+	size_t n = 0;
+	for (; *said && n < COMPLAINT_MAX; said++)
+		words[n++] = (unsigned char)*said < 0x20 ? ' ' : *said;
+	while (n > 0 && words[n - 1] == ' ')
+		n--;
+	words[n] = '\0';
+	if (n)
+		err_set(e, e->code, "%s; it last said: %s", e->text, words);
+}
+
+static void add_fate(struct process *p, struct err *e)
+{
+	int status = 0;
+	if (p->pid <= 0 || e->code != ERR_CRASH)
+		return;
+	/* End of file arrives a moment before the exit can be reaped. */
+	for (int i = 0; i < 50; i++) {
+		pid_t got = waitpid(p->pid, &status, WNOHANG);
+		if (got == p->pid) {
+			kill(-p->pid, SIGKILL); /* whatever a launcher left behind in its group */
+			p->pid = 0;
+			if (WIFSIGNALED(status))
+				err_set(e, ERR_CRASH, "the worker was ended by signal %d (%s)", WTERMSIG(status),
+				        strsignal(WTERMSIG(status)));
+			else
+				err_set(e, ERR_CRASH, "the worker exited with status %d in the middle of a request",
+				        WEXITSTATUS(status));
+			return;
+		}
+		clock_sleep(2 * CLOCK_MS);
+	}
+}
+
+/* The worker's own error, with a code that is one. */
+static int own_error(const struct wire_frame *frame, struct err *e)
+{
+	struct wire_in in = { .at = frame->body, .end = frame->body + frame->len };
+	uint32_t code = wire_get_u32(&in);
+	char *text = wire_get_text(&in);
+	int rc = in.bad || code == ERR_NONE || code > ERR_INTERNAL
+	         ? err_set(e, ERR_NETWORK, "the worker's error message is garbled")
+	         : err_set(e, (enum err_code)code, "%s", text);
+	free(text);
+	return rc;
+}
+
+int process_call(struct process *p, enum wire_type type, const struct buf *body, int64_t deadline, uint8_t **ret_body,
+                 size_t *ret_len, struct err *e)
+{
+	struct wire_frame frame = { 0 };
+	uint32_t id = ++p->last_id;
+	buf_clear(&p->said);
+	int rc = wire_send(p->wire, type, id, body ? body->data : NULL, body ? body->len : 0, deadline, e);
+	if (rc == 0)
+		rc = wire_receive(p->wire, &frame, deadline, p->complaints, &p->said, e);
+	if (rc == 0 && (frame.id != id || (frame.type != type && frame.type != WIRE_FAILED)))
+		rc = err_set(e, ERR_NETWORK, "the worker answered request %u of type %d with frame %u of type %d", id, (int)type,
+		             frame.id, (int)frame.type);
+	if (rc < 0) {
+		add_fate(p, e);
+		add_last_words(p, e);
+		process_end(p);
+		free(frame.body);
+		return rc;
+	}
+	if (frame.type == WIRE_FAILED) {
+		rc = own_error(&frame, e);
+		if (e->code == ERR_CRASH || e->code == ERR_NETWORK)
+			process_end(p);
+		free(frame.body);
+		return rc;
+	}
+	*ret_body = frame.body;
+	*ret_len = frame.len;
+	return 0;
+}
+
+void process_end(struct process *p)
+{
+	if (p->pid > 0) {
+		kill(-p->pid, SIGKILL);
+		kill(p->pid, SIGKILL);
+		while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	close_fd(&p->wire);
+	close_fd(&p->complaints);
+	buf_fini(&p->said);
+	*p = (struct process)PROCESS_INIT;
+}

@@ -1,0 +1,29 @@
+/* process: one worker process: started, spoken to in frames, killed and reaped. Used by pool.c alone. */
+#ifndef PEAKD_CORE_EVAL_PROCESS_H
+#define PEAKD_CORE_EVAL_PROCESS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "backends/wire.h"
+#include "base/buf.h"
+
+struct process {
+	pid_t pid;         /* 0: none */
+	int wire;          /* our end of the socket pair; -1 */
+	int complaints;    /* read end of its stderr; -1 */
+	uint32_t last_id;  /* of the last request */
+	struct buf said;   /* the last part of what it wrote to stderr, for the error message when it dies */
+};
+
+#define PROCESS_INIT { .pid = 0, .wire = -1, .complaints = -1, .last_id = 0, .said = BUF_INIT }
+
+/* Starts `launcher… binary worker` in a process group of its own and waits for its hello. On failure nothing is left behind. */
+int process_start(struct process *p, const char *binary, const char *const *launcher, struct err *e);
+/* One request, one answer, before the monotonic deadline. Any failure but the worker's own WIRE_FAILED ends the process. */
+int process_call(struct process *p, enum wire_type type, const struct buf *body, int64_t deadline, uint8_t **ret_body,
+                 size_t *ret_len, struct err *e);
+/* Kills the whole group, reaps, closes. Harmless on a process that is not there. */
+void process_end(struct process *p);
+
+#endif

@@ -1,0 +1,322 @@
+/* reference: right outputs, computed once per (root, size, seed, device) and kept; see reference.h. */
+#include "core/eval/reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/lock.h"
+#include "base/mem.h"
+#include "core/context/host.h"
+#include "core/context/space.h"
+#include "core/eval/trial.h"
+
+enum { TRIES = 24, GOOD_BLOCK = 256 };
+static const uint32_t poison = 0xFF;
+
+struct entry {
+	struct reference reference; /* first member: a borrowed reference is its entry */
+	char *key;
+	size_t bytes;
+	unsigned users;
+	uint64_t used;              /* clock of the last use */
+	struct entry *next;
+};
+
+struct references {
+	struct lock lock;
+	struct entry *entries;
+	size_t bytes, max_bytes;
+	uint64_t clock;
+};
+
+struct references *references_new(size_t max_bytes)
+{
+	struct references *r = MEM_NEW(struct references);
+	lock_init(&r->lock, LOCK_LEAF);
+	r->max_bytes = max_bytes;
+	return r;
+}
+
+static void outputs_fini(struct reference *r)
+{
+	for (size_t i = 0; i < r->output_count; i++) {
+		free(r->outputs[i].name);
+		free(r->outputs[i].bytes);
+	}
+	free(r->outputs);
+	*r = (struct reference){ 0 };
+}
+
+static void entry_free(struct entry *x)
+{
+	outputs_fini(&x->reference);
+	free(x->key);
+	free(x);
+}
+
+void references_free(struct references *refs)
+{
+	if (refs == NULL)
+		return;
+	while (refs->entries) {
+		struct entry *x = refs->entries;
+		refs->entries = x->next;
+		entry_free(x);
+	}
+	lock_fini(&refs->lock);
+	free(refs);
+}
+
+static struct entry *find_locked(struct references *refs, const char *key)
+{
+	for (struct entry *x = refs->entries; x; x = x->next)
+		if (strcmp(x->key, key) == 0) {
+			x->users++;
+			x->used = ++refs->clock;
+			return x;
+		}
+	return NULL;
+}
+
+/* Drops the least recently used ones that nobody holds until the rest fits. */
+static void shrink_locked(struct references *refs)
+{
+	while (refs->bytes > refs->max_bytes) {
+		struct entry **oldest = NULL;
+		for (struct entry **x = &refs->entries; *x; x = &(*x)->next)
+			if ((*x)->users == 0 && (oldest == NULL || (*x)->used < (*oldest)->used))
+				oldest = x;
+		if (oldest == NULL)
+			return;
+		struct entry *gone = *oldest;
+		*oldest = gone->next;
+		refs->bytes -= gone->bytes;
+		entry_free(gone);
+	}
+}
+
+static struct entry *keep_locked(struct references *refs, struct entry *take_entry)
+{
+	struct entry *there = find_locked(refs, take_entry->key);
+	if (there) {
+		entry_free(take_entry);
+		return there;
+	}
+	take_entry->users = 1;
+	take_entry->used = ++refs->clock;
+	take_entry->next = refs->entries;
+	refs->entries = take_entry;
+	refs->bytes += take_entry->bytes;
+	shrink_locked(refs);
+	return take_entry;
+}
+
+void reference_release(struct references *refs, const struct reference *reference)
+{
+	struct entry *x = (struct entry *)reference;
+	if (x == NULL)
+		return;
+	lock_take(&refs->lock);
+	x->users--;
+	shrink_locked(refs);
+	lock_release(&refs->lock);
+}
+
+/* --- computing ------------------------------------------------------------------------------------------------------------ */
+
+static double block_size(const struct variant *v)
+{
+	for (size_t i = 0; i < v->plan->op_count; i++)
+		if (v->plan->ops[i].kind == PLAN_OP_LAUNCH) {
+			const uint32_t *b = v->plan->ops[i].launch.block;
+			return (double)b[0] * b[1] * b[2];
+		}
+	return 1;
+}
+
+/* Which of some sampled configurations launches blocks of a size that any GPU likes: a reference may be slow, but not by
+ * running one thread a block. */
+static int choose_params(const struct context *root, const struct facts *facts, const struct params *size,
+                         struct params **ret_params, struct err *e)
+{
+	struct space *space;
+	size_t index[TRIES];
+	double best = INFINITY;
+	struct params *chosen = NULL, *inputs = params_part(size, false);
+	int rc = space_new(root, facts, inputs, &space, e);
+	params_free(inputs);
+	if (rc < 0)
+		return err_wrap(e, "the root context cannot compute a reference");
+	size_t n = space_sample(space, 1, TRIES, index);
+	for (size_t i = 0; i < n; i++) {
+		struct variant v = { .params = space_at(space, index[i]) };
+		struct err why = ERR_INIT;
+		if (host_run(root, v.params, facts, &v.plan, &why) == 0) {
+			double off = fabs(log2(block_size(&v) / GOOD_BLOCK));
+			if (off < best) {
+				best = off;
+				params_free(chosen);
+				chosen = params_copy(v.params);
+			}
+		} else if (e->code == ERR_NONE || why.code != ERR_PRUNED) {
+			*e = why;
+		}
+		variant_fini(&v);
+	}
+	space_free(space);
+	if (chosen == NULL)
+		return err_wrap(e, "the root context accepts none of its configurations here, so there is no reference");
+	*e = (struct err)ERR_INIT;
+	*ret_params = chosen;
+	return 0;
+}
+
+static int fetch_outputs(struct trial *t, struct reference *r, struct err *e)
+{
+	size_t n = variant_output_count(t->variant);
+	r->outputs = MEM_NEW_N(struct reference_output, n + 1);
+	for (size_t k = 0; k < n; k++) {
+		struct reference_output *out = &r->outputs[r->output_count++];
+		out->name = mem_str(variant_output(t->variant, k)->name);
+		out->own_error = NAN;
+		int rc = trial_output(t, (uint32_t)k, &out->bytes, &out->len, e);
+		if (rc < 0)
+			return rc;
+		out->hash = hash_bytes(out->bytes, out->len);
+	}
+	return 0;
+}
+
+/* Runs one context for a reference; fills outputs (first run) or compares with them (the root's own error). */
+static int run_once(const struct eval *ev, const struct context *ctx, const struct facts *facts, struct pool_worker *process,
+                    const struct params *params, uint64_t seed, struct reference *r, bool compare, struct err *e)
+{
+	struct variant v;
+	struct trial t;
+	int rc = variant_build(ev, ctx, params, facts, &v, e);
+	if (rc < 0)
+		return rc;
+	rc = trial_begin(&t, process, &v, e);
+	if (rc < 0)
+		goto out;
+	rc = trial_execute(&t, seed, poison, EVAL_EXECUTE_NS, &r->execute_ns, e);
+	if (rc == 0 && !compare)
+		rc = fetch_outputs(&t, r, e);
+	for (size_t k = 0; rc == 0 && compare && k < r->output_count; k++) {
+		struct wire_compared c;
+		struct reference_output *o = &r->outputs[k];
+		rc = trial_compare(&t, (uint32_t)k, o->hash.hex, o->bytes, o->len, o->tolerance, poison, &c, e);
+		if (rc == 0 && c.nan > 0)
+			rc = err_set(e, ERR_WRONG, "%s has NaN where its reference block has none", o->name);
+		if (rc == 0)
+			o->own_error = c.error;
+	}
+	trial_end(&t);
+out:
+	variant_fini(&v);
+	return rc;
+}
+
+/* A reference that is NaN, infinite or zero throughout proves nothing. */
+static int qualify(const struct reference_output *o, enum dtype type, struct err *e)
+{
+	size_t size = dtype_size(type), n = o->len / size;
+	bool all_zero = true;
+	for (size_t i = 0; i < n; i++) {
+		double x = dtype_load(type, o->bytes + i * size);
+		if (!isfinite(x))
+			return err_set(e, ERR_INTERNAL, "the reference output %s is %g at element %zu: it cannot judge anybody; change "
+			               "the inputs' values or the reference block", o->name, x, i);
+		all_zero = all_zero && x == 0;
+	}
+	if (all_zero)
+		return err_set(e, ERR_INTERNAL, "the reference output %s is zero throughout: a kernel that does nothing would "
+		               "pass; change the inputs' values", o->name);
+	return 0;
+}
+
+/* 4·u·√K, u the unit roundoff of the coarsest type that precision: permits; exactly equal for integers. */
+static double rounding_tolerance(const struct context *root, const struct params *params)
+{
+	const struct spec *spec = context_spec(root);
+	return 4 * spec_roundoff(spec) * sqrt(spec_reduction(spec, params));
+}
+
+static int decide_tolerances(const struct eval *ev, const struct context *root, const struct facts *facts,
+                             struct pool_worker *process, const struct params *params, uint64_t seed, struct reference *r,
+                             struct err *e)
+{
+	double rounding = rounding_tolerance(root, params);
+	for (size_t k = 0; k < r->output_count; k++)
+		r->outputs[k].tolerance = rounding;
+	if (context_reference(root) == NULL)
+		return 0;
+	int rc = run_once(ev, root, facts, process, params, seed, r, true, e);
+	if (rc < 0)
+		return err_wrap(e, "the root context against its reference block");
+	for (size_t k = 0; k < r->output_count; k++) {
+		struct reference_output *o = &r->outputs[k];
+		if (!(o->own_error <= rounding))
+			return err_set(e, ERR_INTERNAL, "the root context differs from its reference block in %s by %.3g (rounding "
+			               "explains %.3g): one of the two is wrong", o->name, o->own_error, rounding);
+		/* A root that happens to be exact still allows the last bit of the coarsest permitted type. */
+		o->tolerance = fmax(4 * o->own_error, spec_roundoff(context_spec(root)));
+	}
+	return 0;
+}
+
+static int compute(const struct eval *ev, const struct context *root, const struct facts *facts, struct pool_worker *process,
+                   const struct params *params, uint64_t seed, struct reference *r, struct err *e)
+{
+	struct context *ctx = NULL;
+	int rc = context_reference(root) ? context_as_reference(root, &ctx, e) : 0;
+	if (rc == 0)
+		rc = run_once(ev, ctx ? ctx : root, facts, process, params, seed, r, false, e);
+	const struct spec *spec = context_spec(root);
+	for (size_t k = 0; rc == 0 && k < r->output_count; k++)
+		for (size_t a = 0; a < spec->array_count; a++)
+			if (strcmp(spec->arrays[a].name, r->outputs[k].name) == 0)
+				rc = qualify(&r->outputs[k], spec->arrays[a].type, e);
+	if (rc == 0)
+		rc = decide_tolerances(ev, root, facts, process, params, seed, r, e);
+	context_free(ctx);
+	return rc < 0 ? err_wrap(e, "reference") : 0;
+}
+
+int reference_get(const struct eval *ev, const struct context *root, const struct facts *facts, struct pool_worker *device,
+                  const struct params *size, uint64_t seed, const struct reference **ret_reference, struct err *e)
+{
+	struct params *inputs = params_part(size, false), *params = NULL;
+	char *size_text = params_text(inputs);
+	char *key = mem_fmt("%s %s %s %llx", context_hash(root)->hex, facts->id, size_text, (unsigned long long)seed);
+	lock_take(&ev->references->lock);
+	struct entry *entry = find_locked(ev->references, key);
+	lock_release(&ev->references->lock);
+	int rc = 0;
+	if (entry == NULL) {
+		struct reference r = { 0 };
+		rc = choose_params(root, facts, inputs, &params, e);
+		if (rc == 0)
+			rc = compute(ev, root, facts, pool_reference(device), params, seed, &r, e);
+		if (rc == 0) {
+			entry = MEM_NEW(struct entry);
+			entry->reference = r;
+			entry->key = mem_str(key);
+			for (size_t k = 0; k < r.output_count; k++)
+				entry->bytes += r.outputs[k].len;
+			lock_take(&ev->references->lock);
+			entry = keep_locked(ev->references, entry);
+			lock_release(&ev->references->lock);
+		} else {
+			outputs_fini(&r);
+		}
+	}
+	if (rc == 0)
+		*ret_reference = &entry->reference;
+	params_free(inputs);
+	params_free(params);
+	free(size_text);
+	free(key);
+	return rc;
+}

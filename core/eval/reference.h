@@ -1,0 +1,37 @@
+/* reference: what the right outputs are. For one root context, input size and secret seed, the outputs of the root (or of
+ * its `reference` block) are computed in a process of their own and kept here, with the error that the root itself has
+ * against its reference block: that decides the tolerance. check.c is the only reader. */
+#ifndef PEAKD_CORE_EVAL_REFERENCE_H
+#define PEAKD_CORE_EVAL_REFERENCE_H
+
+#include "base/hash.h"
+#include "core/context/context.h"
+#include "core/eval/eval.h"
+
+struct reference_output {
+	char *name;           /* of the buffer */
+	uint8_t *bytes;       /* logical content in the declared type */
+	size_t len;
+	struct hash hash;
+	double own_error;     /* ‖root−reference‖/‖reference‖; NAN without a reference block */
+	double tolerance;     /* allowed to candidates, on the same figure */
+};
+
+struct reference {
+	struct reference_output *outputs;
+	size_t output_count;
+	uint64_t execute_ns;  /* the root's own execution, with what the first one costs; bounds how long a candidate may take */
+};
+
+/* Keeps references up to `max_bytes`, least recently used ones go first. Shared by all jobs. */
+struct references *references_new(size_t max_bytes);
+void references_free(struct references *refs);
+
+/* The reference for a size (inputs of `size`, tuning parameters in it are ignored) and seed; computed on `device`'s
+ * reference process when it is not kept. Borrowed until reference_release. Errors: the root does not run, a reference that
+ * is NaN, infinite or zero throughout (ERR_INTERNAL names the harness, since no candidate can be judged by it). */
+int reference_get(const struct eval *ev, const struct context *root, const struct facts *facts, struct pool_worker *device,
+                  const struct params *size, uint64_t seed, const struct reference **ret_reference, struct err *e);
+void reference_release(struct references *refs, const struct reference *reference);
+
+#endif

@@ -1,0 +1,46 @@
+/* search: which configurations a tune tries, and in what order. A strategy is asked for the next point of a space and told what
+ * became of it; several points may be out at once. tune.c is its only caller. One strategy is one file here and one line in
+ * search.c's table. */
+#ifndef PEAKD_CORE_EVAL_SEARCH_H
+#define PEAKD_CORE_EVAL_SEARCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* A finite set of points, each with `dims` coordinates that are value indices (0, 1, 2, …) of its parameters. */
+struct search_space {
+	size_t count;             /* points */
+	size_t dims;
+	const uint16_t *points;   /* count × dims; borrowed for the life of the search */
+};
+
+struct search;
+
+struct search_strategy {
+	const char *name;
+	const char *summary;      /* one line for people */
+	void *(*start)(const struct search_space *space, size_t budget, uint64_t seed);
+	/* The next point (never one asked before); SEARCH_NONE when it has no more to propose now. */
+	size_t (*ask)(void *state);
+	/* What became of a point: nanoseconds, or INFINITY for one that failed in whatever way. */
+	void (*tell)(void *state, size_t point, double ns);
+	void (*end)(void *state);
+};
+
+#define SEARCH_NONE SIZE_MAX
+
+/* Names: "auto" (exhaustive when the budget covers the space, else local), "exhaustive", "random", "local". `budget`: points that
+ * will be tried at most. Unknown names are -ERR_INPUT and list what there is. */
+int search_new(const char *strategy, const struct search_space *space, size_t budget, uint64_t seed,
+               struct search **ret_search, struct err *e);
+void search_free(struct search *s);
+/* Puts a point in front of everything that the strategy proposes: a seed from elsewhere. */
+void search_prefer(struct search *s, size_t point);
+size_t search_ask(struct search *s);
+void search_tell(struct search *s, size_t point, double ns);
+/* The strategy's own name (for "auto": the one that was chosen). Static. */
+const char *search_name(const struct search *s);
+
+#endif

@@ -1,0 +1,53 @@
+/* tune: which tuning parameters are fastest? Compile lanes and the device lane work at the same time; every configuration that
+ * is timed is also checked once; the leaders are timed again and the winner is validated with fresh seeds and the check: sizes
+ * before anything is quoted. Every measurement is kept. Called for the tune tool and by `peakd run`. */
+#ifndef PEAKD_CORE_EVAL_TUNE_H
+#define PEAKD_CORE_EVAL_TUNE_H
+
+#include "core/eval/eval.h"
+#include "core/record/measurement.h"
+
+struct context;
+
+struct tune_request {
+	const struct context *ctx;   /* tuned */
+	const struct context *root;  /* the reference */
+	const struct facts *facts;   /* device; must run */
+	const struct params *size;   /* one assignment of the inputs */
+	size_t budget;               /* configurations to try at most; 0: 128 */
+	const char *strategy;        /* search.h's names; NULL: "auto" */
+	uint64_t seed;               /* of the search */
+	struct params *const *prefer; /* tried first, as far as they are in the space (a parent's winners) */
+	size_t prefer_count;
+	unsigned leaders;            /* re-timed at the end; 0: 3 */
+	bool warm;                   /* time with warm caches */
+};
+
+struct tune_top {
+	struct params *params;
+	double median_ns, min_ns, rse;
+	size_t samples;
+	int64_t registers, shared, spill;  /* -1 unknown */
+	int64_t validation;                /* evidence row; 0 none */
+};
+
+enum { TUNE_TOP = 8, TUNE_WHY = 4 };
+
+struct tune_result {
+	int64_t run;                 /* measurement run in the database */
+	size_t space;                /* valid configurations of this size */
+	size_t tried, timed, pruned, refused, wrong, broken; /* refused: compile; broken: crash, time-out */
+	struct tune_top top[TUNE_TOP]; /* fastest first; [0] is the winner, validated */
+	size_t top_count;
+	char *why[TUNE_WHY];         /* examples of what failed: "BX=32 BY=32: …" */
+	size_t why_count;
+	int64_t elapsed_ns;
+};
+
+/* Host code, compiler, device, all as validated; rows go to `checkpoint`. -ERR_WRONG when nothing valid could be timed (the
+ * message says what happened to the configurations); measurements made until then stay recorded. */
+int tune_run(const struct eval *ev, const struct tune_request *request, struct db *db, int64_t checkpoint, const char *job,
+             struct tune_result *ret_result, struct err *e);
+void tune_result_fini(struct tune_result *r);
+
+#endif

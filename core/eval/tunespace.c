@@ -1,0 +1,145 @@
+/* tunespace: points as value indices; see tunespace.h. */
+#include "core/eval/tunespace.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/context/space.h"
+
+struct tunespace {
+	struct space *space;
+	struct search_space search;
+	uint16_t *points;
+	char **names;           /* of the tuning parameters, in order */
+	double **values;        /* per parameter: the distinct values, ascending */
+	size_t *value_counts;
+};
+
+static double value_of(const struct param *p)
+{
+	return p->is_float ? p->f : (double)p->i;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static size_t index_of(const struct tunespace *t, size_t dim, double value)
+{
+	const double *at = bsearch(&value, t->values[dim], t->value_counts[dim], sizeof value, ascending);
+	return at ? (size_t)(at - t->values[dim]) : 0;
+}
+
+static void name_dims(struct tunespace *t, const struct context *ctx)
+{
+	const struct spec *spec = context_spec(ctx);
+	size_t dims = spec->var_count - spec->input_count;
+	t->search.dims = dims;
+	t->names = MEM_NEW_N(char *, dims + 1);
+	t->values = MEM_NEW_N(double *, dims + 1);
+	t->value_counts = MEM_NEW_N(size_t, dims + 1);
+	for (size_t d = 0; d < dims; d++)
+		t->names[d] = mem_str(spec->vars[spec->input_count + d].name);
+}
+
+static void add_value(struct tunespace *t, size_t dim, double value)
+{
+	for (size_t i = 0; i < t->value_counts[dim]; i++)
+		if (t->values[dim][i] == value)
+			return;
+	*MEM_PUSH(t->values[dim], t->value_counts[dim]) = value;
+}
+
+static void fill(struct tunespace *t)
+{
+	size_t count = space_count(t->space), dims = t->search.dims;
+	double *raw = MEM_NEW_N(double, count * dims + 1);
+	for (size_t i = 0; i < count; i++) {
+		struct params *p = space_at(t->space, i);
+		for (size_t d = 0; d < dims; d++) {
+			raw[i * dims + d] = value_of(params_find(p, t->names[d]));
+			add_value(t, d, raw[i * dims + d]);
+		}
+		params_free(p);
+	}
+	for (size_t d = 0; d < dims; d++)
+		if (t->value_counts[d])
+			qsort(t->values[d], t->value_counts[d], sizeof(double), ascending);
+	t->points = MEM_NEW_N(uint16_t, count * dims + 1);
+	for (size_t i = 0; i < count * dims; i++)
+		t->points[i] = (uint16_t)index_of(t, i % dims, raw[i]);
+	free(raw);
+	t->search.count = count;
+	t->search.points = t->points;
+}
+
+int tunespace_new(const struct context *ctx, const struct facts *facts, const struct params *size, struct tunespace **ret_space,
+                  struct err *e)
+{
+	struct tunespace *t = MEM_NEW(struct tunespace);
+	struct params *inputs = params_part(size, false);
+	int rc = space_new(ctx, facts, inputs, &t->space, e);
+	params_free(inputs);
+	if (rc < 0) {
+		free(t);
+		return rc;
+	}
+	name_dims(t, ctx);
+	fill(t);
+	*ret_space = t;
+	return 0;
+}
+
+void tunespace_free(struct tunespace *t)
+{
+	if (t == NULL)
+		return;
+	for (size_t d = 0; d < t->search.dims; d++) {
+		free(t->names[d]);
+		free(t->values[d]);
+	}
+	free(t->names);
+	free(t->values);
+	free(t->value_counts);
+	free(t->points);
+	space_free(t->space);
+	free(t);
+}
+
+const struct search_space *tunespace_search(const struct tunespace *space)
+{
+	return &space->search;
+}
+
+struct params *tunespace_at(const struct tunespace *space, size_t point)
+{
+	return space_at(space->space, point);
+}
+
+size_t tunespace_nearest(const struct tunespace *t, const struct params *like)
+{
+	size_t found = SEARCH_NONE;
+	double found_cost = INFINITY;
+	bool shared = false;
+	for (size_t d = 0; d < t->search.dims; d++)
+		shared = shared || params_find(like, t->names[d]) != NULL;
+	for (size_t p = 0; shared && p < t->search.count; p++) {
+		double cost = 0;
+		for (size_t d = 0; d < t->search.dims; d++) {
+			const struct param *want = params_find(like, t->names[d]);
+			double have = t->values[d][t->points[p * t->search.dims + d]];
+			/* Tuning parameters are mostly powers of two: distance is in factors. */
+			if (want)
+				cost += fabs(log2((fabs(have) + 1) / (fabs(value_of(want)) + 1)));
+		}
+		if (cost < found_cost) {
+			found_cost = cost;
+			found = p;
+		}
+	}
+	return found;
+}

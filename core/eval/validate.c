@@ -1,0 +1,322 @@
+/* validate: sampled execution parameters against the reference; see validate.h. */
+#include "core/eval/validate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/context/domain.h"
+#include "core/context/host.h"
+#include "core/context/space.h"
+#include "core/eval/lanes.h"
+#include "core/record/store.h"
+
+enum {
+	OVERSAMPLE = 8,   /* points drawn per point wanted, since host code prunes some */
+	CHECK_CONFIGS = 2, /* tuning configurations per check: size */
+	POISON = 0xFF,
+};
+
+/* One configuration on its way: picked, compiled, judged. */
+struct pick {
+	struct validate_finding finding;
+	struct variant variant;
+	struct err why;      /* of the compile; ERR_NONE when it worked */
+};
+
+struct picks {
+	struct pick *at;
+	size_t count;
+	size_t pruned;
+	struct err first_why; /* the first mistake of host code that was no pruning; ERR_NONE */
+};
+
+static void picks_fini(struct picks *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		params_free(p->at[i].finding.params);
+		check_fini(&p->at[i].finding.check);
+		variant_fini(&p->at[i].variant);
+	}
+	free(p->at);
+	*p = (struct picks){ 0 };
+}
+
+static void add_pick(struct picks *p, struct params *take_params, bool checked_size)
+{
+	struct pick *x = MEM_PUSH(p->at, p->count);
+	*x = (struct pick){ .finding = { .params = take_params, .checked_size = checked_size, .seed = check_seed() } };
+}
+
+static size_t common_divisor(size_t a, size_t b)
+{
+	return b ? common_divisor(b, a % b) : a;
+}
+
+/* Up to `want` points of a size that host code accepts; mistakes in host code count as points, since they are findings. */
+static void pick_of_size(const struct context *ctx, const struct facts *facts, const struct space *space, size_t size,
+                         size_t want, uint64_t seed, bool checked_size, struct picks *p)
+{
+	size_t first, count, got = 0;
+	space_size_range(space, size, &first, &count);
+	size_t tries = want * OVERSAMPLE < count ? want * OVERSAMPLE : count;
+	/* A full-period walk through the size's points from a seeded start with a stride that is coprime to their number. */
+	size_t at = count ? (size_t)(seed % count) : 0, stride = count > 2 ? (size_t)((seed >> 20) % (count - 1)) + 1 : 1;
+	while (count > 1 && common_divisor(stride, count) != 1)
+		stride = stride % count + 1;
+	for (size_t i = 0; i < tries && got < want; i++, at = (at + stride) % count) {
+		struct params *params = space_at(space, first + at);
+		struct plan *plan = NULL;
+		struct err why = ERR_INIT;
+		int rc = host_run(ctx, params, facts, &plan, &why);
+		plan_free(plan);
+		if (rc < 0 && why.code == ERR_PRUNED) {
+			p->pruned++;
+			params_free(params);
+			continue;
+		}
+		if (rc < 0 && p->first_why.code == ERR_NONE)
+			p->first_why = why;
+		add_pick(p, params, checked_size);
+		got++;
+	}
+}
+
+static int pick_all(const struct validate_request *q, struct picks *p, struct err *e)
+{
+	struct space *space = NULL;
+	int rc = space_new(q->ctx, q->facts, q->only, &space, e);
+	if (rc < 0)
+		return rc;
+	size_t sizes = space_size_count(space), each = sizes ? (q->samples + sizes - 1) / sizes : 0;
+	for (size_t s = 0; s < sizes; s++)
+		pick_of_size(q->ctx, q->facts, space, s, each, q->seed + s * 7919, false, p);
+	space_free(space);
+	rc = space_new_check(q->ctx, q->facts, q->only, &space, e);
+	if (rc < 0)
+		return rc;
+	for (size_t s = 0; s < space_size_count(space); s++)
+		pick_of_size(q->ctx, q->facts, space, s, q->samples > 4 ? CHECK_CONFIGS : 1, q->seed + s * 104729, true, p);
+	space_free(space);
+	return 0;
+}
+
+struct build { const struct eval *ev; const struct context *ctx; const struct facts *facts; struct picks *picks; };
+
+static void build_one(void *arg, size_t i)
+{
+	struct build *b = arg;
+	struct pick *x = &b->picks->at[i];
+	x->why = (struct err)ERR_INIT;
+	variant_build(b->ev, b->ctx, x->finding.params, b->facts, &x->variant, &x->why);
+}
+
+/* Compiles every pick; those that the compiler refused have their check filled in. -ERR_CANCELLED alone ends it. */
+static int build_all(const struct eval *ev, const struct context *ctx, const struct facts *facts, struct picks *p,
+                     struct err *e)
+{
+	struct build b = { .ev = ev, .ctx = ctx, .facts = facts, .picks = p };
+	lanes_run(pool_compile_width(ev->pool), p->count, build_one, &b);
+	for (size_t i = 0; i < p->count; i++) {
+		struct pick *x = &p->at[i];
+		if (x->why.code == ERR_CANCELLED || x->why.code == ERR_UNSUPPORTED || x->why.code == ERR_INTERNAL) {
+			*e = x->why;
+			return -(int)e->code;
+		}
+		if (x->why.code != ERR_NONE)
+			check_failed(&x->finding.check, &x->why);
+	}
+	return cancel_check(ev->cancel, e);
+}
+
+/* -ERR_CANCELLED and a broken harness end the validation; anything else is the configuration's own failure. */
+static int judge_one(const struct eval *ev, const struct validate_request *q, struct pool_worker *device, struct pick *x,
+                     struct err *e)
+{
+	struct trial t;
+	struct err why = ERR_INIT;
+	int rc = trial_begin(&t, device, &x->variant, &why);
+	if (rc == 0) {
+		rc = check_run(ev, &t, q->root, q->facts, x->finding.seed, POISON, &x->finding.check, e);
+		trial_end(&t);
+		return rc;
+	}
+	if (why.code == ERR_CANCELLED) {
+		*e = why;
+		return rc;
+	}
+	check_failed(&x->finding.check, &why);
+	return 0;
+}
+
+static int judge_all(const struct eval *ev, const struct validate_request *q, struct picks *p, struct err *e)
+{
+	struct pool_worker *device = NULL;
+	int rc = pool_take_device(ev->pool, q->facts, ev->cancel, &device, e);
+	for (size_t i = 0; rc == 0 && i < p->count; i++) {
+		if (p->at[i].why.code == ERR_NONE)
+			rc = judge_one(ev, q, device, &p->at[i], e);
+		if (rc == 0)
+			eval_progress(ev, (double)(i + 1), (double)p->count, "validate %zu/%zu", i + 1, p->count);
+	}
+	pool_give(device);
+	return rc;
+}
+
+static void count_findings(struct picks *p, struct validate_result *r)
+{
+	r->findings = MEM_NEW_N(struct validate_finding, p->count + 1);
+	for (size_t i = 0; i < p->count; i++) {
+		struct validate_finding *f = &p->at[i].finding;
+		if (f->check.code == ERR_PRUNED) {
+			/* The device's own limits refused it: not evidence, in either direction. */
+			r->pruned_count++;
+			continue;
+		}
+		r->findings[r->finding_count++] = *f;
+		*f = (struct validate_finding){ 0 };
+		if (r->findings[r->finding_count - 1].check.passed)
+			r->passed_count++;
+		else
+			r->failed_count++;
+	}
+	r->pruned_count += p->pruned;
+}
+
+static const struct validate_finding *first_failure(const struct validate_result *r)
+{
+	for (size_t i = 0; i < r->finding_count; i++)
+		if (!r->findings[i].check.passed)
+			return &r->findings[i];
+	return NULL;
+}
+
+static void summarise(struct validate_result *r)
+{
+	const struct validate_finding *bad = first_failure(r);
+	r->passed = r->failed_count == 0 && r->passed_count > 0 && !r->narrowed;
+	if (bad) {
+		char *params = params_text(bad->params);
+		r->summary = mem_fmt("%zu of %zu configurations failed; %s: %s", r->failed_count, r->finding_count, params,
+		                     bad->check.reason);
+		free(params);
+	} else if (r->narrowed) {
+		r->summary = mem_fmt("the domain was narrowed without being declared: %s", r->domain);
+	} else if (r->passed_count == 0) {
+		r->summary = mem_fmt("no configuration could be judged: all %zu tried were pruned", r->pruned_count);
+	} else {
+		r->summary = mem_fmt("%zu configurations passed, %zu pruned", r->passed_count, r->pruned_count);
+	}
+}
+
+static int compare_domain(const struct validate_request *q, struct validate_result *r, struct err *e)
+{
+	struct domain d;
+	if (q->parent == NULL)
+		return 0;
+	int rc = domain_compare(q->parent, q->ctx, q->facts, &d, e);
+	if (rc < 0)
+		return rc;
+	r->domain = mem_str(d.text);
+	r->narrowed = d.narrowed > 0;
+	domain_fini(&d);
+	return 0;
+}
+
+int validate_record(struct db *db, int64_t checkpoint, const struct facts *facts, const char *job,
+                    const struct validate_result *r, struct err *e)
+{
+	int rc = store_begin(db, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc == 0 && i < r->finding_count; i++) {
+		const struct validate_finding *f = &r->findings[i];
+		if (f->params->count == 0)
+			continue; /* the context as a whole was refused: no configuration to point at */
+		rc = check_record(db, checkpoint, facts, f->params, f->checked_size ? "check" : "input", f->seed, &f->check, job,
+		                  NULL, e);
+	}
+	return store_end(db, rc, e);
+}
+
+/* A mistake in the context itself (host code, an empty space, front matter) is a verdict, not a failure to judge. */
+static bool is_verdict(enum err_code code)
+{
+	return code == ERR_INPUT || code == ERR_PRUNED || code == ERR_COMPILE;
+}
+
+static void only_reason(struct validate_result *r, const struct err *why)
+{
+	r->passed = false;
+	free(r->summary);
+	r->summary = mem_str(why->text);
+	struct validate_finding f = { .params = params_new() };
+	check_failed(&f.check, why);
+	*MEM_PUSH(r->findings, r->finding_count) = f;
+	r->failed_count++;
+}
+
+static int run(const struct eval *ev, const struct validate_request *q, bool execute, struct validate_result *r,
+               struct err *e)
+{
+	struct picks picks = { 0 };
+	int rc = pick_all(q, &picks, e);
+	if (rc == 0)
+		rc = build_all(ev, q->ctx, q->facts, &picks, e);
+	for (size_t i = 0; rc == 0 && !execute && i < picks.count; i++)
+		picks.at[i].finding.check.passed = picks.at[i].why.code == ERR_NONE;
+	if (rc == 0 && execute)
+		rc = judge_all(ev, q, &picks, e);
+	if (rc == 0 && execute)
+		rc = compare_domain(q, r, e);
+	if (rc == 0) {
+		count_findings(&picks, r);
+		summarise(r);
+	}
+	picks_fini(&picks);
+	if (rc < 0 && is_verdict(e->code)) {
+		only_reason(r, e);
+		*e = (struct err)ERR_INIT;
+		rc = 0;
+	}
+	return rc;
+}
+
+int validate_run(const struct eval *ev, const struct validate_request *request, struct db *db, int64_t checkpoint,
+                 const char *job, struct validate_result *ret_result, struct err *e)
+{
+	struct validate_result r = { 0 };
+	int rc = run(ev, request, true, &r, e);
+	if (rc == 0 && db && checkpoint > 0)
+		rc = validate_record(db, checkpoint, request->facts, job, &r, e);
+	if (rc < 0)
+		validate_result_fini(&r);
+	else
+		*ret_result = r;
+	return rc;
+}
+
+int validate_compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, unsigned samples,
+                     uint64_t seed, struct validate_result *ret_result, struct err *e)
+{
+	struct validate_request q = { .ctx = ctx, .facts = facts, .samples = samples, .seed = seed };
+	struct validate_result r = { 0 };
+	int rc = run(ev, &q, false, &r, e);
+	if (rc < 0)
+		validate_result_fini(&r);
+	else
+		*ret_result = r;
+	return rc;
+}
+
+void validate_result_fini(struct validate_result *r)
+{
+	for (size_t i = 0; i < r->finding_count; i++) {
+		params_free(r->findings[i].params);
+		check_fini(&r->findings[i].check);
+	}
+	free(r->findings);
+	free(r->summary);
+	free(r->domain);
+	*r = (struct validate_result){ 0 };
+}

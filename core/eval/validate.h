@@ -1,0 +1,48 @@
+/* validate: is a context right? Sampled execution parameters over the declared sizes and all check: sizes, each executed with
+ * a secret seed and compared with the root's outputs, and the domain compared with the parent's. Called for the validate tool,
+ * after every transformation (through core/transform's judge) and on winners of a tune. */
+#ifndef PEAKD_CORE_EVAL_VALIDATE_H
+#define PEAKD_CORE_EVAL_VALIDATE_H
+
+#include "core/eval/check.h"
+
+struct validate_request {
+	const struct context *ctx;    /* judged */
+	const struct context *root;   /* the reference */
+	const struct context *parent; /* whose domain must be covered; NULL: not looked at */
+	const struct facts *facts;    /* device; must run */
+	unsigned samples;             /* execution parameters over the declared sizes (PEAK: 16) */
+	uint64_t seed;                /* of the sampling, not of the values */
+	const struct params *only;    /* fixed parameters (one configuration, one size); NULL: none */
+};
+
+struct validate_finding {
+	struct params *params;
+	bool checked_size;   /* of a check: size */
+	struct check check;
+	uint64_t seed;       /* of the values */
+};
+
+struct validate_result {
+	bool passed;
+	char *summary;               /* one line */
+	struct validate_finding *findings;
+	size_t finding_count;
+	size_t passed_count, failed_count, pruned_count;
+	char *domain;                /* domain_compare's line; NULL when not looked at */
+	bool narrowed;               /* sizes of the parent are refused without being declared */
+};
+
+/* 0 with a result whatever the verdict is; negative when nothing could be judged. With `db` and a checkpoint > 0 every finding
+ * is recorded as evidence (job may be NULL). */
+int validate_run(const struct eval *ev, const struct validate_request *request, struct db *db, int64_t checkpoint,
+                 const char *job, struct validate_result *ret_result, struct err *e);
+/* Records the findings of an earlier run as evidence for a checkpoint that was made meanwhile. */
+int validate_record(struct db *db, int64_t checkpoint, const struct facts *facts, const char *job,
+                    const struct validate_result *result, struct err *e);
+/* Host code and compiler only, for a few sampled parameters; the device need not run. Findings have no figures. */
+int validate_compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, unsigned samples,
+                     uint64_t seed, struct validate_result *ret_result, struct err *e);
+void validate_result_fini(struct validate_result *r);
+
+#endif

@@ -1,0 +1,128 @@
+/* variant: context + parameters → plan + binary; see variant.h. Called by reference, validate and tune. */
+#include "core/eval/variant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/context/host.h"
+
+static int decode_compiled(const uint8_t *body, size_t len, struct wire_compiled *ret_compiled, struct err *e)
+{
+	struct wire_in in = { .at = body, .end = body + len };
+	return wire_compiled_decode(&in, ret_compiled, e);
+}
+
+/* A kernel that can never be launched with this block is pruned before any device sees it. */
+static int check_threads(const struct variant *v, struct err *e)
+{
+	for (size_t i = 0; i < v->plan->op_count; i++) {
+		const struct plan_op *op = &v->plan->ops[i];
+		if (op->kind != PLAN_OP_LAUNCH)
+			continue;
+		const struct plan_launch *l = &op->launch;
+		uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+		for (size_t k = 0; k < v->compiled.kernel_count; k++) {
+			const struct wire_kernel *kernel = &v->compiled.kernels[k];
+			if (strcmp(kernel->name, l->kernel) == 0 && kernel->max_threads && kernel->max_threads != UINT32_MAX &&
+			    threads > kernel->max_threads)
+				return err_set(e, ERR_PRUNED, "%s is launched with %llu threads a block, and can have %u", l->kernel,
+				               (unsigned long long)threads, kernel->max_threads);
+		}
+	}
+	return 0;
+}
+
+static int compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, struct variant *v,
+                   struct err *e)
+{
+	const struct spec *spec = context_spec(ctx);
+	struct wire_compile request = {
+		.backend = (char *)context_backend(ctx), .arch = (char *)facts->arch,
+		.macros = (char *)context_region(ctx, REGION_MACROS), .device = (char *)context_region(ctx, REGION_DEVICE),
+		.options = spec->options, .option_count = spec->option_count, .plan = v->plan,
+	};
+	struct buf body = BUF_INIT;
+	struct pool_worker *worker;
+	uint8_t *answer = NULL;
+	size_t len = 0;
+	request.defines = context_defines(ctx, v->params, &request.define_count);
+	wire_compile_encode(&request, &body);
+	context_defines_free(request.defines, request.define_count);
+	int rc = pool_take_compile(ev->pool, ev->cancel, &worker, e);
+	if (rc == 0) {
+		rc = pool_call(worker, WIRE_COMPILE, &body, EVAL_COMPILE_NS, &answer, &len, e);
+		pool_give(worker);
+	}
+	if (rc == 0)
+		rc = decode_compiled(answer, len, &v->compiled, e);
+	free(answer);
+	buf_fini(&body);
+	return rc;
+}
+
+int variant_build(const struct eval *ev, const struct context *ctx, const struct params *params, const struct facts *facts,
+                  struct variant *ret_variant, struct err *e)
+{
+	struct variant v = { .params = params_copy(params) };
+	int rc;
+	if (strcmp(context_backend(ctx), facts->backend) != 0)
+		rc = err_set(e, ERR_INPUT, "%s is a %s context and %s is a %s device: name a device of that backend",
+		             context_kernel(ctx), context_backend(ctx), facts->id, facts->backend);
+	else
+		rc = host_run(ctx, params, facts, &v.plan, e);
+	if (rc == 0)
+		rc = compile(ev, ctx, facts, &v, e);
+	if (rc == 0)
+		rc = check_threads(&v, e);
+	if (rc < 0)
+		variant_fini(&v);
+	else
+		*ret_variant = v;
+	return rc;
+}
+
+void variant_fini(struct variant *v)
+{
+	params_free(v->params);
+	plan_free(v->plan);
+	wire_compiled_fini(&v->compiled);
+	*v = (struct variant){ 0 };
+}
+
+static void raise(int64_t *io_max, uint32_t value)
+{
+	if (value != UINT32_MAX && (int64_t)value > *io_max)
+		*io_max = value;
+}
+
+void variant_resources(const struct variant *v, int64_t *ret_registers, int64_t *ret_shared, int64_t *ret_spill)
+{
+	*ret_registers = *ret_shared = *ret_spill = -1;
+	for (size_t i = 0; i < v->compiled.kernel_count; i++) {
+		raise(ret_registers, v->compiled.kernels[i].registers);
+		raise(ret_shared, v->compiled.kernels[i].shared);
+		raise(ret_spill, v->compiled.kernels[i].spill);
+	}
+}
+
+static bool is_output(const struct plan_buffer *b)
+{
+	return b->role == PLAN_OUT || b->role == PLAN_INOUT;
+}
+
+size_t variant_output_count(const struct variant *v)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < v->plan->buffer_count; i++)
+		n += is_output(&v->plan->buffers[i]);
+	return n;
+}
+
+const struct plan_buffer *variant_output(const struct variant *v, size_t k)
+{
+	for (size_t i = 0; i < v->plan->buffer_count; i++)
+		if (is_output(&v->plan->buffers[i]) && k-- == 0)
+			return &v->plan->buffers[i];
+	return NULL;
+}

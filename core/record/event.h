@@ -1,0 +1,47 @@
+/* event: what a job has to tell, as numbered rows, and the bell that announces them. Core only appends and rings;
+ * whoever wants to know (the MCP side, `peakd run`) waits or watches and reads the rows after the last number it has.
+ * Events survive a restart. Numbers of one job start at 1 and strictly increase, also across threads and processes. */
+#ifndef PEAKD_CORE_RECORD_EVENT_H
+#define PEAKD_CORE_RECORD_EVENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct db;
+struct store;
+
+struct event {
+	int64_t seq;         /* 1, 2, … within its job */
+	int64_t created_ms;  /* wall clock */
+	const char *kind;    /* "queued", "running", "progress", "line", "done", … */
+	double progress;     /* how much is done, in the units of total; 0 when that means nothing */
+	double total;        /* how much there is; 0 when not known */
+	const char *message; /* for people; never NULL once read */
+};
+
+struct event_list {
+	struct event *at;
+	size_t count;
+};
+
+/* Appends one event (message may be NULL) and rings the bell after the commit. Returns 0; *ret_seq (may be NULL) is
+ * its number. ERR_NOT_FOUND when there is no such job. */
+int event_append(struct db *db, const char *job, const char *kind, double progress, double total, const char *message,
+                 int64_t *ret_seq, struct err *e);
+/* The events of a job with a number greater than `after`, oldest first, at most `limit` (0: all). */
+int event_since(struct db *db, const char *job, int64_t after, int limit, struct event_list *ret_list, struct err *e);
+void event_list_fini(struct event_list *l);
+/* Blocks until the job has an event newer than `after`: 1; 0 when the monotonic deadline (clock_now's nanoseconds)
+ * passed first, or event_wake was called. Returns at once when there is one already. Not inside a transaction. */
+int event_wait(struct db *db, const char *job, int64_t after, int64_t deadline, struct err *e);
+
+/* For poll loops: a non-blocking eventfd that becomes readable after any job's new event was committed in this process
+ * (read 8 bytes, then event_since). Close it with event_unwatch. */
+int event_watch(struct store *s, struct err *e);
+void event_unwatch(struct store *s, int take_fd);
+/* For shutting down: wakes all waiters and watchers, and from now on event_wait returns 0 where it would wait. */
+void event_wake(struct store *s);
+
+#endif

@@ -1,0 +1,291 @@
+/* query: named statements, their cache, and what SQLite's errors mean for people; see query.h. */
+#include "core/record/query.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/record/store.h"
+
+static const char query_mark[] = "\n-- name: "; /* at the start of a line only */
+
+static int compare_entries(const void *a, const void *b)
+{
+	return strcmp(((const struct query_entry *)a)->name, ((const struct query_entry *)b)->name);
+}
+
+void query_set_init(struct query_set *set, const char *text)
+{
+	*set = (struct query_set){ .text = mem_str(text) };
+	for (char *mark = strstr(set->text, query_mark); mark;) {
+		char *name = mark + strlen(query_mark);
+		char *sql = strchr(name, '\n');
+		assert(sql);
+		*sql++ = '\0';
+		mark = strstr(sql, query_mark);
+		*MEM_PUSH(set->at, set->count) = (struct query_entry){ .name = name, .sql = sql };
+		if (mark)
+			*mark = '\0';
+	}
+	qsort(set->at, set->count, sizeof *set->at, compare_entries);
+}
+
+void query_set_fini(struct query_set *set)
+{
+	free(set->at);
+	free(set->text);
+	*set = (struct query_set){ .text = NULL };
+}
+
+static size_t find_entry(const struct query_set *set, const char *name)
+{
+	struct query_entry key = { .name = name };
+	struct query_entry *found = bsearch(&key, set->at, set->count, sizeof *set->at, compare_entries);
+	assert(found && "the statement is in schema/queries.sql");
+	return (size_t)(found - set->at);
+}
+
+int query_error(struct db *db, int rc, const char *what, struct err *e)
+{
+	const char *path = store_path(db->store);
+	switch (rc & 0xff) {
+	case SQLITE_FULL:
+		return err_set(e, ERR_IO, "%s: the disk is full (%s): free space there and repeat this step; "
+		               "everything committed before is kept", path, what);
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+		return err_set(e, ERR_IO, "%s: the database cannot be written (%s): make the file and its folder "
+		               "writable, or name another file with --db", path, what);
+	case SQLITE_CANTOPEN:
+		return err_set(e, ERR_IO, "%s: the database cannot be opened or created: the folder must exist and be "
+		               "writable, or name another file with --db", path);
+	case SQLITE_NOTADB:
+		return err_set(e, ERR_INPUT, "%s: this file is not a database: name another file with --db, it was not "
+		               "changed", path);
+	case SQLITE_CORRUPT:
+		return err_set(e, ERR_IO, "%s: the database is damaged (%s: %s): keep a copy and repair it with "
+		               "sqlite3's .recover, or restore a backup", path, what, sqlite3_errmsg(db->sql));
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return err_set(e, ERR_TIMEOUT, "%s: another process kept the database locked for too long (%s): end it "
+		               "or repeat this step", path, what);
+	case SQLITE_CONSTRAINT:
+		return err_set(e, ERR_CONFLICT, "%s: %s: refused by the database: %s", path, what,
+		               sqlite3_errmsg(db->sql));
+	case SQLITE_TOOBIG:
+		return err_set(e, ERR_INPUT, "%s: %s: more than %d bytes in one value cannot be stored", path, what,
+		               sqlite3_limit(db->sql, SQLITE_LIMIT_LENGTH, -1));
+	case SQLITE_IOERR:
+		return err_set(e, ERR_IO, "%s: reading or writing failed (%s: %s): check the disk; everything "
+		               "committed before is kept", path, what, sqlite3_errmsg(db->sql));
+	case SQLITE_PROTOCOL:
+		return err_set(e, ERR_IO, "%s: this file system cannot lock (%s): put the database on a local disk "
+		               "with --db", path, what);
+	case SQLITE_ABORT:
+		return err_set(e, ERR_IO, "%s: %s: the transaction was taken back after an earlier failure: repeat the "
+		               "whole step", path, what);
+	}
+	return err_set(e, ERR_INTERNAL, "%s: %s: %s (SQLite %d)", path, what, sqlite3_errmsg(db->sql), rc);
+}
+
+int query_exec_text(struct db *db, const char *sql, struct err *e)
+{
+	int rc = sqlite3_exec(db->sql, sql, NULL, NULL, NULL);
+	return rc == SQLITE_OK ? 0 : query_error(db, rc, "setting up", e);
+}
+
+int query_exec(struct db *db, const char *name, struct err *e)
+{
+	return query_exec_text(db, db->set->at[find_entry(db->set, name)].sql, e);
+}
+
+int query_check(struct db *db, struct err *e)
+{
+	for (size_t i = 0; i < db->set->count; i++) {
+		sqlite3_stmt *stmt = NULL;
+		int rc = sqlite3_prepare_v2(db->sql, db->set->at[i].sql, -1, &stmt, NULL);
+		bool empty = stmt == NULL;
+		sqlite3_finalize(stmt);
+		if (rc != SQLITE_OK || empty)
+			return query_error(db, rc, db->set->at[i].name, e);
+	}
+	return 0;
+}
+
+void query_init(struct query *q, struct db *db, const char *name)
+{
+	*q = (struct query){ .db = db, .name = name, .rc = SQLITE_OK };
+	/* After some failures SQLite ends the whole transaction by itself; what follows must not be committed alone. */
+	if (db->depth > 0 && sqlite3_get_autocommit(db->sql)) {
+		q->rc = SQLITE_ABORT;
+		return;
+	}
+	size_t i = find_entry(db->set, name);
+	sqlite3_stmt *kept = db->cache[i];
+	q->cached = kept == NULL || !sqlite3_stmt_busy(kept);
+	if (kept && q->cached) {
+		q->stmt = kept;
+		return;
+	}
+	q->rc = sqlite3_prepare_v3(db->sql, db->set->at[i].sql, -1, q->cached ? SQLITE_PREPARE_PERSISTENT : 0, &q->stmt,
+	                           NULL);
+	if (q->cached)
+		db->cache[i] = q->stmt;
+}
+
+/* Whether a next value can be bound; counts it. */
+static bool can_put(struct query *q)
+{
+	q->put++;
+	return q->rc == SQLITE_OK;
+}
+
+void query_put_int(struct query *q, int64_t value)
+{
+	if (can_put(q))
+		q->rc = sqlite3_bind_int64(q->stmt, q->put, value);
+}
+
+static void put_null(struct query *q)
+{
+	if (can_put(q))
+		q->rc = sqlite3_bind_null(q->stmt, q->put);
+}
+
+void query_put_id(struct query *q, int64_t value)
+{
+	if (value == 0)
+		put_null(q);
+	else
+		query_put_int(q, value);
+}
+
+void query_put_count(struct query *q, int64_t value)
+{
+	if (value < 0)
+		put_null(q);
+	else
+		query_put_int(q, value);
+}
+
+void query_put_real(struct query *q, double value)
+{
+	if (isnan(value))
+		put_null(q);
+	else if (can_put(q))
+		q->rc = sqlite3_bind_double(q->stmt, q->put, value);
+}
+
+void query_put_text(struct query *q, const char *text)
+{
+	if (text == NULL)
+		put_null(q);
+	else if (can_put(q))
+		q->rc = sqlite3_bind_text64(q->stmt, q->put, text, strlen(text), SQLITE_STATIC, SQLITE_UTF8);
+}
+
+void query_put_bytes(struct query *q, const void *bytes, size_t n)
+{
+	if (bytes == NULL)
+		put_null(q);
+	else if (can_put(q))
+		q->rc = sqlite3_bind_blob64(q->stmt, q->put, bytes, n, SQLITE_STATIC);
+}
+
+void query_put_limit(struct query *q, int limit)
+{
+	query_put_int(q, limit > 0 ? limit : -1);
+}
+
+int query_next(struct query *q, struct err *e)
+{
+	if (q->rc == SQLITE_OK) {
+		assert(q->put == sqlite3_bind_parameter_count(q->stmt));
+		q->rc = sqlite3_step(q->stmt);
+	}
+	q->got = 0;
+	if (q->rc == SQLITE_ROW) {
+		q->rc = SQLITE_OK;
+		return 1;
+	}
+	if (q->rc == SQLITE_DONE) {
+		q->rc = SQLITE_OK;
+		return 0;
+	}
+	return query_error(q->db, q->rc, q->name, e);
+}
+
+int64_t query_get_int(struct query *q)
+{
+	return sqlite3_column_int64(q->stmt, q->got++);
+}
+
+static bool is_null(const struct query *q)
+{
+	assert(q->got < sqlite3_column_count(q->stmt));
+	return sqlite3_column_type(q->stmt, q->got) == SQLITE_NULL;
+}
+
+int64_t query_get_count(struct query *q)
+{
+	int64_t none = is_null(q) ? -1 : 0;
+	int64_t value = query_get_int(q);
+	return none ? none : value;
+}
+
+double query_get_real(struct query *q)
+{
+	bool none = is_null(q);
+	double value = sqlite3_column_double(q->stmt, q->got++);
+	return none ? (double)NAN : value;
+}
+
+char *query_get_text(struct query *q)
+{
+	bool none = is_null(q);
+	const void *text = sqlite3_column_blob(q->stmt, q->got);
+	size_t n = (size_t)sqlite3_column_bytes(q->stmt, q->got++);
+	return none ? NULL : mem_strn(text ? text : "", n);
+}
+
+struct hash query_get_hash(struct query *q)
+{
+	struct hash hash = { .hex = "" };
+	const void *text = sqlite3_column_blob(q->stmt, q->got);
+	size_t n = (size_t)sqlite3_column_bytes(q->stmt, q->got++);
+	if (n == HASH_HEX)
+		memcpy(hash.hex, text, HASH_HEX);
+	return hash;
+}
+
+void query_get_bytes(struct query *q, struct buf *out)
+{
+	const void *bytes = sqlite3_column_blob(q->stmt, q->got);
+	buf_add(out, bytes, (size_t)sqlite3_column_bytes(q->stmt, q->got++));
+}
+
+void query_fini(struct query *q)
+{
+	if (q->stmt == NULL)
+		return;
+	if (q->cached) {
+		sqlite3_reset(q->stmt);
+		sqlite3_clear_bindings(q->stmt);
+	} else {
+		sqlite3_finalize(q->stmt);
+	}
+	q->stmt = NULL;
+}
+
+int query_run(struct query *q, int64_t *ret_value, struct err *e)
+{
+	int rc = query_next(q, e), row = rc;
+	if (rc > 0 && ret_value)
+		*ret_value = query_get_int(q);
+	while (rc > 0)
+		rc = query_next(q, e);
+	query_fini(q);
+	return rc < 0 ? rc : row;
+}

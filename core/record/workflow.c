@@ -1,0 +1,476 @@
+/* workflow: heads, their moves, tags, and the names of checkpoints; see workflow.h. */
+#include "core/record/workflow.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "core/record/nearest.h"
+#include "core/record/query.h"
+#include "core/record/store.h"
+
+enum {
+	WORKFLOW_NAME_MAX = 100, /* bytes of a name */
+	WORKFLOW_HASH_MIN = 6,   /* characters of a hash that name a checkpoint */
+};
+
+static const char name_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-";
+
+/* --- reading ----------------------------------------------------------------------------------------------------- */
+
+static void read_row(struct query *q, struct workflow *w)
+{
+	w->id = query_get_int(q);
+	w->name = query_get_text(q);
+	w->root = query_get_int(q);
+	w->head = query_get_int(q);
+	w->created_ms = query_get_int(q);
+	w->moved_ms = query_get_int(q);
+}
+
+void workflow_fini(struct workflow *w)
+{
+	free((char *)w->name);
+	*w = (struct workflow){ .id = 0 };
+}
+
+void workflow_list_fini(struct workflow_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		workflow_fini(&l->at[i]);
+	free(l->at);
+	*l = (struct workflow_list){ .count = 0 };
+}
+
+/* 1 and the row when there is such a workflow, 0 when not. */
+static int look_up(struct db *db, const char *name, struct workflow *ret_workflow, struct err *e)
+{
+	struct query q;
+	query_init(&q, db, "workflow_get");
+	query_put_text(&q, name);
+	int rc = query_next(&q, e);
+	if (rc > 0)
+		read_row(&q, ret_workflow);
+	query_fini(&q);
+	return rc;
+}
+
+static int look_up_tag(struct db *db, const char *name, int64_t *ret_checkpoint, struct err *e)
+{
+	struct query q;
+	query_init(&q, db, "workflow_tag_get");
+	query_put_text(&q, name);
+	return query_run(&q, ret_checkpoint, e);
+}
+
+/* ERR_NOT_FOUND with the nearest name that does exist. */
+static int not_found(struct db *db, const char *what, const char *name, struct err *e)
+{
+	struct nearest near;
+	struct query q;
+	size_t count = 0;
+	nearest_init(&near, name);
+	query_init(&q, db, "workflow_names");
+	int rc;
+	while ((rc = query_next(&q, e)) > 0) {
+		char *candidate = query_get_text(&q);
+		nearest_offer(&near, candidate);
+		free(candidate);
+		count++;
+	}
+	query_fini(&q);
+	if (rc < 0)
+		return rc;
+	if (near.best[0])
+		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: did you mean %s?", what, name, near.best);
+	if (count == 0)
+		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: this database has no workflow yet, create a "
+		               "context first", what, name);
+	return err_set(e, ERR_NOT_FOUND, "there is no %s %s: list the workflows to see their names", what, name);
+}
+
+int workflow_get(struct db *db, const char *name, struct workflow *ret_workflow, struct err *e)
+{
+	int rc = look_up(db, name, ret_workflow, e);
+	return rc < 0 ? rc : rc == 0 ? not_found(db, "workflow", name, e) : 0;
+}
+
+int workflow_list(struct db *db, struct workflow_list *ret_list, struct err *e)
+{
+	struct workflow_list list = { .count = 0 };
+	struct query q;
+	query_init(&q, db, "workflow_list");
+	int rc;
+	while ((rc = query_next(&q, e)) > 0)
+		read_row(&q, MEM_PUSH(list.at, list.count));
+	query_fini(&q);
+	if (rc < 0)
+		workflow_list_fini(&list);
+	else
+		*ret_list = list;
+	return rc;
+}
+
+int workflow_log(struct db *db, int64_t head, int limit, struct checkpoint_list *ret_list, struct err *e)
+{
+	return checkpoint_log(db, head, limit, ret_list, e);
+}
+
+static int read_moves(struct db *db, int64_t workflow, struct workflow_move_list *ret_list, struct err *e)
+{
+	struct workflow_move_list list = { .count = 0 };
+	struct query q;
+	query_init(&q, db, "workflow_reflog");
+	query_put_int(&q, workflow);
+	int rc;
+	while ((rc = query_next(&q, e)) > 0) {
+		struct workflow_move *m = MEM_PUSH(list.at, list.count);
+		m->created_ms = query_get_int(&q);
+		m->action = query_get_text(&q);
+		m->from = query_get_int(&q);
+		m->to = query_get_int(&q);
+	}
+	query_fini(&q);
+	if (rc < 0)
+		workflow_move_list_fini(&list);
+	else
+		*ret_list = list;
+	return rc;
+}
+
+int workflow_reflog(struct db *db, const char *name, struct workflow_move_list *ret_list, struct err *e)
+{
+	struct workflow w = { .name = NULL };
+	int rc = workflow_get(db, name, &w, e);
+	if (rc < 0)
+		return rc;
+	rc = read_moves(db, w.id, ret_list, e);
+	workflow_fini(&w);
+	return rc;
+}
+
+void workflow_move_list_fini(struct workflow_move_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free((char *)l->at[i].action);
+	free(l->at);
+	*l = (struct workflow_move_list){ .count = 0 };
+}
+
+/* --- moving ------------------------------------------------------------------------------------------------------ */
+
+static int check_name(struct db *db, const char *name, struct err *e)
+{
+	size_t n = strlen(name);
+	bool plain = n > 0 && n <= WORKFLOW_NAME_MAX && strspn(name, name_characters) == n;
+	if (!plain || !isalnum((unsigned char)name[0]) || strspn(name, "0123456789") == n)
+		return err_set(e, ERR_INPUT, "\"%.120s\" cannot be a name: want letters, digits and ._/- (at most %d, "
+		               "not digits alone), beginning with a letter or digit", name, WORKFLOW_NAME_MAX);
+	struct workflow w = { .name = NULL };
+	int64_t tagged;
+	int rc = look_up(db, name, &w, e);
+	if (rc > 0) {
+		workflow_fini(&w);
+		return err_set(e, ERR_CONFLICT, "there is a workflow %s already: choose another name", name);
+	}
+	if (rc == 0)
+		rc = look_up_tag(db, name, &tagged, e);
+	if (rc > 0)
+		return err_set(e, ERR_CONFLICT, "there is a tag %s already: choose another name", name);
+	return rc;
+}
+
+static int add_move(struct db *db, int64_t workflow, const char *action, int64_t from, int64_t to, struct err *e)
+{
+	struct query q;
+	query_init(&q, db, "workflow_add_move");
+	query_put_int(&q, workflow);
+	query_put_text(&q, action);
+	query_put_id(&q, from);
+	query_put_int(&q, to);
+	query_put_int(&q, clock_wall_ms());
+	return query_run(&q, NULL, e);
+}
+
+static int create(struct db *db, const char *name, int64_t checkpoint, struct err *e)
+{
+	int64_t root = 0, id = 0;
+	int rc = check_name(db, name, e);
+	if (rc == 0)
+		rc = checkpoint_root(db, checkpoint, &root, e);
+	if (rc < 0)
+		return rc;
+	struct query q;
+	query_init(&q, db, "workflow_add");
+	query_put_text(&q, name);
+	query_put_int(&q, root);
+	query_put_int(&q, checkpoint);
+	query_put_int(&q, clock_wall_ms());
+	rc = query_run(&q, &id, e);
+	return rc < 0 ? rc : add_move(db, id, root == checkpoint ? "create" : "branch", 0, checkpoint, e);
+}
+
+int workflow_create(struct db *db, const char *name, int64_t checkpoint, struct err *e)
+{
+	int rc = store_begin(db, e);
+	return rc < 0 ? rc : store_end(db, create(db, name, checkpoint, e), e);
+}
+
+static int set_head(struct db *db, const struct workflow *w, const char *action, int64_t checkpoint, struct err *e)
+{
+	struct query q;
+	query_init(&q, db, "workflow_set_head");
+	query_put_int(&q, w->id);
+	query_put_int(&q, checkpoint);
+	query_put_int(&q, clock_wall_ms());
+	int rc = query_run(&q, NULL, e);
+	return rc < 0 ? rc : add_move(db, w->id, action, w->head, checkpoint, e);
+}
+
+/* Whether the workflow's head may advance to this checkpoint. */
+static int check_append(struct db *db, const struct workflow *w, int64_t checkpoint, struct err *e)
+{
+	struct checkpoint c;
+	int rc = checkpoint_get(db, checkpoint, &c, e);
+	if (rc < 0)
+		return rc;
+	bool follows = false, failed = c.status == CHECKPOINT_FAILED;
+	for (size_t i = 0; i < c.parent_count; i++)
+		follows = follows || c.parents[i] == w->head;
+	checkpoint_fini(&c);
+	if (failed)
+		return err_set(e, ERR_CONFLICT, "checkpoint %lld failed its validation, it cannot become the head of "
+		               "workflow %s: repair it first", (long long)checkpoint, w->name);
+	if (!follows)
+		return err_set(e, ERR_CONFLICT, "checkpoint %lld was not made from %lld, the head of workflow %s "
+		               "(somebody moved it): repeat the step from the head, or branch a new workflow from the "
+		               "checkpoint", (long long)checkpoint, (long long)w->head, w->name);
+	return 0;
+}
+
+int workflow_append(struct db *db, const char *name, int64_t checkpoint, struct err *e)
+{
+	struct workflow w = { .name = NULL };
+	int rc = store_begin(db, e);
+	if (rc < 0)
+		return rc;
+	rc = workflow_get(db, name, &w, e);
+	if (rc == 0 && w.head != checkpoint) {
+		rc = check_append(db, &w, checkpoint, e);
+		if (rc == 0)
+			rc = set_head(db, &w, "append", checkpoint, e);
+	}
+	workflow_fini(&w);
+	return store_end(db, rc, e);
+}
+
+int workflow_restore(struct db *db, const char *name, int64_t checkpoint, struct err *e)
+{
+	struct workflow w = { .name = NULL };
+	int64_t root = 0;
+	int rc = store_begin(db, e);
+	if (rc < 0)
+		return rc;
+	rc = workflow_get(db, name, &w, e);
+	if (rc == 0)
+		rc = checkpoint_root(db, checkpoint, &root, e);
+	if (rc == 0 && root != w.root)
+		rc = err_set(e, ERR_CONFLICT, "checkpoint %lld does not begin where workflow %s does (%lld, not %lld): "
+		             "branch a new workflow from it instead", (long long)checkpoint, name, (long long)root,
+		             (long long)w.root);
+	if (rc == 0 && w.head != checkpoint)
+		rc = set_head(db, &w, "restore", checkpoint, e);
+	workflow_fini(&w);
+	return store_end(db, rc, e);
+}
+
+/* --- tags -------------------------------------------------------------------------------------------------------- */
+
+static int add_tag(struct db *db, const char *name, int64_t checkpoint, struct err *e)
+{
+	int64_t root = 0;
+	int rc = check_name(db, name, e);
+	if (rc == 0)
+		rc = checkpoint_root(db, checkpoint, &root, e);
+	if (rc < 0)
+		return rc;
+	struct query q;
+	query_init(&q, db, "workflow_tag_add");
+	query_put_text(&q, name);
+	query_put_int(&q, checkpoint);
+	query_put_int(&q, clock_wall_ms());
+	return query_run(&q, NULL, e);
+}
+
+int workflow_tag(struct db *db, const char *name, int64_t checkpoint, struct err *e)
+{
+	int rc = store_begin(db, e);
+	return rc < 0 ? rc : store_end(db, add_tag(db, name, checkpoint, e), e);
+}
+
+int workflow_tags(struct db *db, struct workflow_tag_list *ret_list, struct err *e)
+{
+	struct workflow_tag_list list = { .count = 0 };
+	struct query q;
+	query_init(&q, db, "workflow_tags");
+	int rc;
+	while ((rc = query_next(&q, e)) > 0) {
+		struct workflow_tag *t = MEM_PUSH(list.at, list.count);
+		t->name = query_get_text(&q);
+		t->checkpoint = query_get_int(&q);
+		t->created_ms = query_get_int(&q);
+	}
+	query_fini(&q);
+	if (rc < 0)
+		workflow_tag_list_fini(&list);
+	else
+		*ret_list = list;
+	return rc;
+}
+
+void workflow_tag_list_fini(struct workflow_tag_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free((char *)l->at[i].name);
+	free(l->at);
+	*l = (struct workflow_tag_list){ .count = 0 };
+}
+
+/* --- names ------------------------------------------------------------------------------------------------------- */
+
+/* 1 when a checkpoint has this number, 0 when not. */
+static int look_up_number(struct db *db, const char *digits, int64_t *ret_checkpoint, struct err *e)
+{
+	if (strlen(digits) > 18)
+		return 0;
+	int64_t id = strtoll(digits, NULL, 10);
+	struct query q;
+	query_init(&q, db, "checkpoint_hash");
+	query_put_int(&q, id);
+	int rc = query_run(&q, NULL, e);
+	if (rc > 0)
+		*ret_checkpoint = id;
+	return rc;
+}
+
+static int look_up_hash(struct db *db, const char *prefix, int64_t *ret_checkpoint, struct err *e)
+{
+	struct query q;
+	int64_t ids[2];
+	int count = 0, rc;
+	query_init(&q, db, "checkpoint_by_prefix");
+	query_put_text(&q, prefix);
+	while ((rc = query_next(&q, e)) > 0)
+		ids[count++] = query_get_int(&q);
+	query_fini(&q);
+	if (rc < 0)
+		return rc;
+	if (count > 1)
+		return err_set(e, ERR_INPUT, "%s: several checkpoints' hashes begin so (%lld, %lld, …): write more of "
+		               "it", prefix, (long long)ids[0], (long long)ids[1]);
+	if (count == 1)
+		*ret_checkpoint = ids[0];
+	return count;
+}
+
+/* A name without suffixes. */
+static int resolve_base(struct db *db, const char *base, int64_t *ret_checkpoint, struct err *e)
+{
+	struct workflow w = { .name = NULL };
+	size_t n = strlen(base);
+	int rc = look_up(db, base, &w, e);
+	if (rc > 0) {
+		*ret_checkpoint = w.head;
+		workflow_fini(&w);
+		return 0;
+	}
+	if (rc == 0)
+		rc = look_up_tag(db, base, ret_checkpoint, e);
+	if (rc == 0 && n > 0 && strspn(base, "0123456789") == n)
+		rc = look_up_number(db, base, ret_checkpoint, e);
+	if (rc == 0 && n >= WORKFLOW_HASH_MIN && n <= HASH_HEX && strspn(base, "0123456789abcdef") == n)
+		rc = look_up_hash(db, base, ret_checkpoint, e);
+	if (rc == 0)
+		return not_found(db, "workflow, tag or checkpoint", base, e);
+	return rc < 0 ? rc : 0;
+}
+
+/* NAME@{root} or NAME@{N}; `what` is what stands in the braces. */
+static int resolve_moved(struct db *db, const char *base, const char *what, int64_t *ret_checkpoint, struct err *e)
+{
+	struct workflow w = { .name = NULL };
+	struct workflow_move_list moves = { .count = 0 };
+	int rc = workflow_get(db, base, &w, e);
+	if (rc < 0)
+		return rc;
+	if (strcmp(what, "root") == 0) {
+		*ret_checkpoint = w.root;
+	} else if (*what && strspn(what, "0123456789") == strlen(what)) {
+		size_t back = (size_t)strtoull(what, NULL, 10);
+		rc = read_moves(db, w.id, &moves, e);
+		if (rc == 0 && back >= moves.count)
+			rc = err_set(e, ERR_NOT_FOUND, "%s@{%s}: the head of %s was moved %zu times only", base, what,
+			             base, moves.count - 1);
+		if (rc == 0)
+			*ret_checkpoint = moves.at[back].to;
+	} else {
+		rc = err_set(e, ERR_INPUT, "%s@{%s}: want @{root} or @{N}, the head N moves ago", base, what);
+	}
+	workflow_move_list_fini(&moves);
+	workflow_fini(&w);
+	return rc;
+}
+
+/* Follows first parents. */
+static int go_back(struct db *db, const char *name, uint64_t steps, int64_t *checkpoint, struct err *e)
+{
+	for (uint64_t i = 0; i < steps; i++) {
+		struct query q;
+		query_init(&q, db, "checkpoint_first_parent");
+		query_put_int(&q, *checkpoint);
+		int rc = query_run(&q, checkpoint, e);
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			return err_set(e, ERR_NOT_FOUND, "%s: there are only %llu checkpoints before it, want ~%llu at "
+			               "most", name, (unsigned long long)i, (unsigned long long)i);
+	}
+	return 0;
+}
+
+int workflow_resolve(struct db *db, const char *name, int64_t *ret_checkpoint, struct err *e)
+{
+	char *base = mem_str(name);
+	char *tilde = strchr(base, '~'), *at = strstr(base, "@{");
+	uint64_t steps = 0;
+	int64_t checkpoint = 0;
+	int rc = 0;
+	if (tilde) {
+		*tilde++ = '\0';
+		/* "~" alone is "~1", as in git. */
+		steps = *tilde ? strtoull(tilde, NULL, 10) : 1;
+		if (strspn(tilde, "0123456789") != strlen(tilde))
+			rc = err_set(e, ERR_INPUT, "%s: want a number after ~", name);
+	}
+	if (rc == 0 && at && at < base + strlen(base)) {
+		char *end = strchr(at, '}');
+		if (end == NULL || end[1] != '\0') {
+			rc = err_set(e, ERR_INPUT, "%s: want @{root} or @{N} behind the name of a workflow", name);
+		} else {
+			*at = *end = '\0';
+			rc = resolve_moved(db, base, at + 2, &checkpoint, e);
+		}
+	} else if (rc == 0) {
+		rc = resolve_base(db, base, &checkpoint, e);
+	}
+	if (rc == 0)
+		rc = go_back(db, name, steps, &checkpoint, e);
+	if (rc == 0)
+		*ret_checkpoint = checkpoint;
+	free(base);
+	return rc;
+}

@@ -1,0 +1,204 @@
+/* models: names → providers; see models.h. */
+#include "core/transform/models.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "core/transform/llm.h"
+#include "core/transform/replay.h"
+
+struct entry { char *name, *spec; };
+
+struct models {
+	char **folders;
+	size_t folder_count;
+	struct entry *entries;
+	size_t count;
+	char *record;      /* folder for recordings; NULL: none are made */
+};
+
+struct models *models_new(const char *const *folders, size_t count)
+{
+	struct models *m = MEM_NEW(struct models);
+	for (size_t i = 0; i < count; i++)
+		if (folders[i])
+			*MEM_PUSH(m->folders, m->folder_count) = mem_str(folders[i]);
+	return m;
+}
+
+void models_free(struct models *m)
+{
+	if (m == NULL)
+		return;
+	for (size_t i = 0; i < m->folder_count; i++)
+		free(m->folders[i]);
+	for (size_t i = 0; i < m->count; i++) {
+		free(m->entries[i].name);
+		free(m->entries[i].spec);
+	}
+	free(m->folders);
+	free(m->entries);
+	free(m->record);
+	free(m);
+}
+
+void models_record(struct models *m, const char *folder)
+{
+	free(m->record);
+	m->record = mem_str(folder);
+}
+
+void models_names(const struct models *m, char ***ret_names, size_t *ret_count)
+{
+	*ret_names = MEM_NEW_N(char *, m->count + 1);
+	*ret_count = m->count;
+	for (size_t i = 0; i < m->count; i++)
+		(*ret_names)[i] = mem_str(m->entries[i].name);
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static int check_spec(const char *spec, struct err *e)
+{
+	if (begins(spec, "replay:") && spec[7])
+		return 0;
+	if ((begins(spec, "openai:") || begins(spec, "anthropic:")) && strstr(spec, "?model="))
+		return 0;
+	if ((begins(spec, "openai:") || begins(spec, "anthropic:")) && strstr(spec, "&model="))
+		return 0;
+	return err_set(e, ERR_INPUT, "'%s' is no model: write replay:NAME, openai:URL?model=M or anthropic:URL?model=M", spec);
+}
+
+int models_add(struct models *m, const char *text, struct err *e)
+{
+	size_t name = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+	bool named = name > 0 && text[name] == '=';
+	const char *spec = named ? text + name + 1 : text;
+	int rc = check_spec(spec, e);
+	if (rc < 0)
+		return rc;
+	*MEM_PUSH(m->entries, m->count) = (struct entry){ named ? mem_strn(text, name) : mem_str("default"), mem_str(spec) };
+	return 0;
+}
+
+/* The value of `key` among "a=1&b=2"; NULL when there is none; free(). */
+static char *option(const char *options, const char *key)
+{
+	size_t n = strlen(key);
+	while (options && *options) {
+		size_t len = strcspn(options, "&");
+		if (len > n && strncmp(options, key, n) == 0 && options[n] == '=')
+			return mem_strn(options + n + 1, len - n - 1);
+		options += len + (options[len] == '&');
+	}
+	return NULL;
+}
+
+static unsigned number(const char *options, const char *key, unsigned or_else)
+{
+	char *text = option(options, key);
+	unsigned value = text ? (unsigned)strtoul(text, NULL, 10) : or_else;
+	free(text);
+	return value;
+}
+
+static int open_llm(const char *spec, struct models_open *ret_open, struct err *e)
+{
+	const char *colon = strchr(spec, ':'), *query = strchr(spec, '?');
+	char *url = mem_strn(colon + 1, (size_t)(query - colon - 1)), *temperature = option(query + 1, "temperature");
+	struct llm_config c = {
+		.format = begins(spec, "openai:") ? LLM_OPENAI : LLM_ANTHROPIC, .base_url = url,
+		.model = option(query + 1, "model"), .key_env = option(query + 1, "key_env"),
+		.key_credential = option(query + 1, "key_credential"), .reasoning = option(query + 1, "reasoning"),
+		.has_temperature = temperature != NULL, .temperature = temperature ? strtod(temperature, NULL) : 0,
+		.old_max_tokens = number(query + 1, "old_max_tokens", 0) != 0, .max_tokens = number(query + 1, "max_tokens", 0),
+		.retries = number(query + 1, "retries", 0), .stall_ms = number(query + 1, "stall_s", 0) * 1000,
+		.total_ms = number(query + 1, "total_s", 0) * 1000, .connect_ms = number(query + 1, "connect_s", 0) * 1000,
+	};
+	int rc = llm_new(&c, &ret_open->llm, e);
+	if (rc == 0)
+		ret_open->model = llm_model(ret_open->llm);
+	free(url);
+	free(temperature);
+	free((char *)c.model);
+	free((char *)c.key_env);
+	free((char *)c.key_credential);
+	free((char *)c.reasoning);
+	return rc;
+}
+
+static int open_replay(const struct models *m, const char *name, struct models_open *ret_open, struct err *e)
+{
+	int rc = -ERR_NOT_FOUND;
+	if (strchr(name, '/')) {
+		rc = replay_new(name, &ret_open->replay, e);
+	} else {
+		struct buf looked = BUF_INIT;
+		bool found = false;
+		for (size_t i = 0; i < m->folder_count && !found; i++) {
+			char *folder = mem_fmt("%s/%s", m->folders[i], name);
+			found = access(folder, R_OK) == 0;
+			if (found)
+				rc = replay_new(folder, &ret_open->replay, e);
+			buf_addf(&looked, "%s%s", i ? ", " : "", m->folders[i]);
+			free(folder);
+		}
+		if (!found)
+			rc = err_set(e, ERR_NOT_FOUND, "no recordings '%s' in %s", name, buf_text(&looked));
+		buf_fini(&looked);
+	}
+	if (rc == 0)
+		ret_open->model = replay_model(ret_open->replay);
+	return rc;
+}
+
+static int unknown(const struct models *m, const char *name, struct err *e)
+{
+	struct buf names = BUF_INIT;
+	for (size_t i = 0; i < m->count; i++)
+		buf_addf(&names, "%s %s", i ? "," : "", m->entries[i].name);
+	int rc = err_set(e, ERR_NOT_FOUND, "no model '%s'; configured:%s. Start the daemon with --model NAME=SPEC (or PEAKD_MODEL), "
+	                 "or carry the steps out yourself with transform_begin and transform_submit", name,
+	                 m->count ? buf_text(&names) : " none");
+	buf_fini(&names);
+	return rc;
+}
+
+int models_open(const struct models *m, const char *name, struct models_open *ret_open, struct err *e)
+{
+	struct models_open open = { 0 };
+	const char *spec = NULL;
+	int rc;
+	if (name == NULL || *name == '\0')
+		name = "default";
+	for (size_t i = 0; i < m->count; i++)
+		if (strcmp(m->entries[i].name, name) == 0)
+			spec = m->entries[i].spec;
+	if (spec == NULL && begins(name, "replay:") && strchr(name, '/') == NULL)
+		spec = name;
+	if (spec == NULL)
+		return unknown(m, name, e);
+	rc = begins(spec, "replay:") ? open_replay(m, spec + 7, &open, e) : open_llm(spec, &open, e);
+	if (rc < 0)
+		return err_wrap(e, "model %s", name);
+	if (m->record && open.llm) {
+		open.recorder = replay_recorder_new(open.model, m->record);
+		open.model = replay_recorder_model(open.recorder);
+	}
+	*ret_open = open;
+	return 0;
+}
+
+void models_close(struct models_open *open)
+{
+	replay_recorder_free(open->recorder);
+	llm_free(open->llm);
+	replay_free(open->replay);
+	*open = (struct models_open){ 0 };
+}

@@ -1,0 +1,42 @@
+/* models: the models that a daemon may ask, by name. Written once from configuration; read by transform jobs. A specification
+ * is one line of text:
+ *
+ *   replay:NAME                  recordings in a folder of that name (searched in the recording folders), or a path with '/'
+ *   openai:URL?model=M&…         OpenAI-compatible chat completions below URL ("http://127.0.0.1:8080/v1")
+ *   anthropic:URL?model=M&…      Anthropic messages below URL
+ *
+ * Options behind '?': model (required), key_env (environment variable that holds the key), key_credential (systemd credential),
+ * reasoning, temperature, max_tokens, old_max_tokens=1, retries, stall_s, total_s, connect_s. Keys themselves are never part of it. */
+#ifndef PEAKD_TRANSFORM_MODELS_H
+#define PEAKD_TRANSFORM_MODELS_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "core/transform/model.h"
+
+struct models;
+
+/* `folders`: where replay:NAME looks, in order; NULLs are passed over. */
+struct models *models_new(const char *const *folders, size_t count);
+void models_free(struct models *m);
+/* Adds "NAME=SPEC", or a bare SPEC under the name "default". -ERR_INPUT says what is wrong with it. */
+int models_add(struct models *m, const char *text, struct err *e);
+/* From now on every answer of a model is also written as a recording below this folder (replayed ones are not). */
+void models_record(struct models *m, const char *folder);
+/* Every name, in the order added; array and names are the caller's. */
+void models_names(const struct models *m, char ***ret_names, size_t *ret_count);
+
+/* A model opened for one job; closing it frees everything. */
+struct models_open {
+	const struct model *model;
+	struct llm *llm;
+	struct replay *replay;
+	struct replay_recorder *recorder;
+};
+/* By name; NULL or "" is "default"; "replay:NAME" works without having been added (names without '/' only).
+ * -ERR_NOT_FOUND lists the names and says how to add one. */
+int models_open(const struct models *m, const char *name, struct models_open *ret_open, struct err *e);
+void models_close(struct models_open *open);
+
+#endif

@@ -1,0 +1,39 @@
+/* work: the table of job kinds and what they share; see work.h. */
+#include "core/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct engine_kind work_kinds[] = {
+	{ "validate", work_validate },
+	{ "tune", work_tune },
+	{ "transform", work_transform },
+	{ "submit", work_submit },
+	{ "edit", work_edit },
+	{ NULL, NULL },
+};
+
+static void progress(void *arg, double done, double total, const char *message)
+{
+	engine_progress(arg, done, total, message);
+}
+
+struct eval work_eval(struct engine_job *job)
+{
+	struct work *w = job->user;
+	return (struct eval){ .pool = w->pool, .references = w->references, .cancel = &job->cancel, .progress = progress,
+	                      .progress_arg = job };
+}
+
+int work_device(struct engine_job *job, const struct context *ctx, struct facts *ret_facts, struct err *e)
+{
+	struct work *w = job->user;
+	const char *id = fields_text(job->request, "device", "");
+	int rc = pool_device(w->pool, *id ? id : context_backend(ctx), ret_facts, e);
+	if (rc < 0)
+		return rc;
+	if (strcmp(ret_facts->backend, context_backend(ctx)) != 0)
+		return err_set(e, ERR_INPUT, "device %s runs %s code, and this is a %s context", ret_facts->id, ret_facts->backend,
+		               context_backend(ctx));
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* work: what each kind of job does. Requests and results are fields (base/fields.h); the tools in daemon/tools make the requests
+ * and show the results. One kind is one file core/work_*.c and one line in work.c's table. */
+#ifndef PEAKD_CORE_WORK_H
+#define PEAKD_CORE_WORK_H
+
+#include "core/engine.h"
+#include "core/eval/eval.h"
+#include "core/transform/library.h"
+#include "core/transform/models.h"
+
+/* What the jobs of one daemon share; engine_config.user points to it. */
+struct work {
+	struct store *store;
+	struct pool *pool;
+	struct references *references;
+	struct library *library;
+	struct models *models;
+};
+
+/* The table of kinds for engine_new; ends with a NULL name. */
+extern const struct engine_kind work_kinds[];
+
+/* An eval for one job: its pool, cancel and progress. */
+struct eval work_eval(struct engine_job *job);
+/* The device that the request names ("device"), or the first one of the context's backend when it names none. */
+int work_device(struct engine_job *job, const struct context *ctx, struct facts *ret_facts, struct err *e);
+
+/* validate — in: checkpoint, device, samples (16). out: passed, summary, passed_count, failed_count, pruned_count, domain. */
+int work_validate(struct engine_job *job, struct fields *result, struct err *e);
+/* tune — in: checkpoint, device, budget (128), strategy (auto), sizes ("n=2048", empty: every declared size), warm, seed.
+ * out: count, and for each size i: size_i, best_i, median_ns_i, gflops_i, run_i, space_i, tried_i, pruned_i, refused_i, wrong_i,
+ * broken_i, why_i. */
+int work_tune(struct engine_job *job, struct fields *result, struct err *e);
+/* transform — in: checkpoint, workflow (may be empty), transformation (name or text), model, device, samples (16), pending (id of
+ * a half-done one to go on with). out: checkpoint, summary, asked, repairs, tokens_in, tokens_out, pending (when it got stuck). */
+int work_transform(struct engine_job *job, struct fields *result, struct err *e);
+/* submit — one answer to a step of a transformation that the client carries out itself. in: pending, answer, device, samples.
+ * out: pending, state (waiting, accepted, given-up), outcome, summary, checkpoint when accepted. */
+int work_submit(struct engine_job *job, struct fields *result, struct err *e);
+/* edit — in: checkpoint, workflow, device, samples, and region + text, or source (a whole context). out: checkpoint, passed,
+ * summary. */
+int work_edit(struct engine_job *job, struct fields *result, struct err *e);
+
+#endif

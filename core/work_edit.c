@@ -1,0 +1,81 @@
+/* work_edit: a checkpoint made by a person's (or an agent's) own change of one region, or of the whole context; validated like any
+ * other; see work.h. */
+#include "core/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/lineage.h"
+#include "core/work_judge.h"
+
+enum { SAMPLES = 16 };
+
+/* A whole context may differ from its parent in the regions and the tuning part of the front matter; kernel and backend stay. */
+static int parse_source(const struct context *parent, const char *source, struct context **ret_ctx, struct err *e)
+{
+	struct context *ctx;
+	int rc = context_parse("edit", source, &ctx, e);
+	if (rc < 0)
+		return rc;
+	if (strcmp(context_kernel(ctx), context_kernel(parent)) != 0 || strcmp(context_backend(ctx), context_backend(parent)) != 0) {
+		rc = err_set(e, ERR_INPUT, "an edit keeps kernel: and backend: (%s, %s); use context_create for another kernel",
+		             context_kernel(parent), context_backend(parent));
+		context_free(ctx);
+		return rc;
+	}
+	*ret_ctx = ctx;
+	return 0;
+}
+
+static int edited(struct engine_job *job, const struct lineage *l, struct context **ret_ctx, struct err *e)
+{
+	const char *source = fields_get(job->request, "source"), *name = fields_text(job->request, "region", "");
+	if (source)
+		return parse_source(l->ctx, source, ret_ctx, e);
+	int region = context_region_parse(name);
+	if (region < 0)
+		return err_set(e, ERR_INPUT, "region: '%s' is none; device, host or macros is meant", name);
+	return context_with_region(l->ctx, (enum region)region, fields_text(job->request, "text", ""), ret_ctx, e);
+}
+
+static int judge_and_keep(struct engine_job *job, const struct lineage *l, const struct facts *facts, struct context *ctx,
+                          struct fields *result, struct err *e)
+{
+	struct eval ev = work_eval(job);
+	struct work_judge judge;
+	struct judge_verdict verdict;
+	int64_t checkpoint;
+	work_judge_init(&judge, &ev, l->root, facts, (unsigned)fields_int(job->request, "samples", SAMPLES));
+	int rc = judge.judge.validate(judge.judge.arg, l->ctx, ctx, &verdict, e);
+	if (rc == 0) {
+		bool passed = verdict.result == JUDGE_PASS;
+		rc = work_judge_checkpoint(&judge, job->db, ctx, l->id, "edit", NULL,
+		                           passed ? fields_get(job->request, "workflow") : NULL, job->id, &checkpoint, e);
+		fields_set(result, "passed", passed ? "1" : "0");
+		fields_set(result, "summary", verdict.summary);
+		judge_verdict_fini(&verdict);
+	}
+	if (rc == 0)
+		fields_setf(result, "checkpoint", "%lld", (long long)checkpoint);
+	work_judge_fini(&judge);
+	return rc;
+}
+
+int work_edit(struct engine_job *job, struct fields *result, struct err *e)
+{
+	struct lineage l;
+	struct facts facts;
+	struct context *ctx = NULL;
+	int rc = lineage_load(job->db, fields_int(job->request, "checkpoint", 0), &l, e);
+	if (rc < 0)
+		return rc;
+	rc = work_device(job, l.ctx, &facts, e);
+	if (rc == 0)
+		rc = edited(job, &l, &ctx, e);
+	if (rc == 0)
+		rc = judge_and_keep(job, &l, &facts, ctx, result, e);
+	context_free(ctx);
+	lineage_fini(&l);
+	return rc;
+}

@@ -1,0 +1,72 @@
+/* work_validate: the job behind the validate tool; see work.h. */
+#include "core/work.h"
+
+#include <stdlib.h>
+
+#include "core/eval/validate.h"
+#include "core/lineage.h"
+
+enum { SAMPLES = 16 };
+
+static void describe(const struct validate_result *v, struct fields *result)
+{
+	fields_set(result, "passed", v->passed ? "1" : "0");
+	fields_set(result, "summary", v->summary);
+	fields_setf(result, "passed_count", "%zu", v->passed_count);
+	fields_setf(result, "failed_count", "%zu", v->failed_count);
+	fields_setf(result, "pruned_count", "%zu", v->pruned_count);
+	fields_set(result, "domain", v->domain);
+	for (size_t i = 0; i < v->finding_count; i++)
+		if (!v->findings[i].check.passed) {
+			char *params = params_text(v->findings[i].params), *details = check_details(&v->findings[i].check);
+			fields_setf(result, "details", "%s\n%s", params, details);
+			free(params);
+			free(details);
+			break;
+		}
+}
+
+/* A named architecture: what can be said is whether it compiles. Nothing is recorded, since nothing was shown about outputs. */
+static int compile_only(const struct eval *ev, const struct validate_request *q, struct fields *result, struct err *e)
+{
+	struct validate_result v = { 0 };
+	int rc = validate_compile(ev, q->ctx, q->facts, q->samples, q->seed, &v, e);
+	if (rc < 0)
+		return rc;
+	describe(&v, result);
+	fields_set(result, "passed", "0");
+	if (v.passed)
+		fields_setf(result, "summary", "%zu configurations compile for %s; nothing was executed, so nothing is validated",
+		            v.passed_count, q->facts->id);
+	validate_result_fini(&v);
+	return 0;
+}
+
+int work_validate(struct engine_job *job, struct fields *result, struct err *e)
+{
+	struct eval ev = work_eval(job);
+	struct lineage l;
+	struct facts facts;
+	struct validate_result v = { 0 };
+	int rc = lineage_load(job->db, fields_int(job->request, "checkpoint", 0), &l, e);
+	if (rc < 0)
+		return rc;
+	rc = work_device(job, l.ctx, &facts, e);
+	struct validate_request q = { .ctx = l.ctx, .root = l.root, .parent = l.parent, .facts = &facts,
+	                              .samples = (unsigned)fields_int(job->request, "samples", SAMPLES), .seed = check_seed() };
+	if (rc == 0 && !facts.runs) {
+		rc = compile_only(&ev, &q, result, e);
+		lineage_fini(&l);
+		return rc;
+	}
+	if (rc == 0)
+		rc = validate_run(&ev, &q, job->db, l.id, job->id, &v, e);
+	if (rc == 0) {
+		describe(&v, result);
+		rc = checkpoint_set_status(job->db, l.id, v.passed ? CHECKPOINT_ACCEPTED : CHECKPOINT_FAILED,
+		                           v.passed ? NULL : v.summary, e);
+	}
+	validate_result_fini(&v);
+	lineage_fini(&l);
+	return rc < 0 ? rc : 0;
+}

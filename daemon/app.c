@@ -1,0 +1,129 @@
+/* app: wiring; see app.h. The order of the constructor is the order of dependence, and app_free is its reverse. */
+#include "daemon/app.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "core/eval/reference.h"
+#include "daemon/tools/tools.h"
+
+enum { REFERENCE_BYTES = 1 << 30 };
+
+static bool has_transforms(const char *folder)
+{
+	char *path = mem_fmt("%s/transforms", folder);
+	bool has = access(path, R_OK | X_OK) == 0;
+	free(path);
+	return has;
+}
+
+char *app_share(void)
+{
+	static const char *const beside[] = { "/..", "/../share/peakd", "/../../share/peakd" };
+	const char *set = getenv("PEAKD_SHARE");
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+	if (set && *set)
+		return mem_str(set);
+	path[n > 0 ? n : 0] = '\0';
+	char *slash = strrchr(path, '/');
+	if (slash)
+		*slash = '\0';
+	for (size_t i = 0; i < MEM_COUNT(beside); i++) {
+		char *folder = mem_fmt("%s%s", path, beside[i]), *real;
+		if (has_transforms(folder) && (real = realpath(folder, NULL)) != NULL) {
+			free(folder);
+			return real;
+		}
+		free(folder);
+	}
+	return mem_str("/usr/local/share/peakd");
+}
+
+static char *own_folder(const char *leaf)
+{
+	const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+	if (data && *data)
+		return mem_fmt("%s/peakd/%s", data, leaf);
+	return home && *home ? mem_fmt("%s/.local/share/peakd/%s", home, leaf) : NULL;
+}
+
+static int add_models(struct app *app, const struct app_config *config, struct err *e)
+{
+	char *own = own_folder("recordings"), *shipped = mem_fmt("%s/examples/recordings", app->share);
+	const char *folders[] = { own, shipped }, *env = getenv("PEAKD_MODEL");
+	app->work.models = models_new(folders, MEM_COUNT(folders));
+	if (getenv("PEAKD_RECORD") && *getenv("PEAKD_RECORD"))
+		models_record(app->work.models, getenv("PEAKD_RECORD"));
+	free(own);
+	free(shipped);
+	int rc = env && *env ? models_add(app->work.models, env, e) : 0;
+	if (rc < 0)
+		return err_wrap(e, "PEAKD_MODEL");
+	for (size_t i = 0; rc == 0 && config->models && config->models[i]; i++)
+		rc = models_add(app->work.models, config->models[i], e);
+	return rc < 0 ? err_wrap(e, "--model") : 0;
+}
+
+static int fill(struct app *app, const struct app_config *config, struct err *e)
+{
+	struct pool_config pool = { 0 };
+	char *shipped = mem_fmt("%s/transforms", app->share);
+	const char *folders[] = { app->own_transforms, shipped };
+	int rc = store_open(config->db, &app->work.store, e);
+	if (rc < 0)
+		goto out;
+	app->work.pool = pool_new(&pool);
+	app->work.references = references_new(REFERENCE_BYTES);
+	app->work.library = library_new(folders, MEM_COUNT(folders));
+	rc = add_models(app, config, e);
+	if (rc < 0)
+		goto out;
+	struct engine_config engine = { .store = app->work.store, .pool = app->work.pool, .kinds = work_kinds,
+	                                .user = &app->work, .threads = config->jobs };
+	rc = engine_new(&engine, &app->engine, e);
+	if (rc == 0)
+		rc = notify_new(app, &app->notify, e);
+	if (rc == 0)
+		rc = tools_server(app, &app->mcp, e);
+out:
+	free(shipped);
+	return rc;
+}
+
+int app_new(const struct app_config *config, struct app **ret_app, struct err *e)
+{
+	struct app *app = MEM_NEW(struct app);
+	app->share = config->share ? mem_str(config->share) : app_share();
+	app->own_transforms = own_folder("transforms");
+	app->started_ms = clock_wall_ms();
+	int rc = fill(app, config, e);
+	if (rc < 0)
+		app_free(app);
+	else
+		*ret_app = app;
+	return rc;
+}
+
+void app_free(struct app *app)
+{
+	if (app == NULL)
+		return;
+	engine_free(app->engine);
+	notify_free(app->notify);
+	mcp_server_free(app->mcp);
+	free(app->tools);
+	models_free(app->work.models);
+	library_free(app->work.library);
+	references_free(app->work.references);
+	pool_free(app->work.pool);
+	store_close(app->work.store);
+	free(app->share);
+	free(app->own_transforms);
+	free(app);
+}

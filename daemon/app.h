@@ -1,0 +1,34 @@
+/* app: everything that one daemon consists of, wired together once at the start; tools get it as their user pointer. */
+#ifndef PEAKD_DAEMON_APP_H
+#define PEAKD_DAEMON_APP_H
+
+#include "core/work.h"
+#include "daemon/notify.h"
+#include "mcp/server.h"
+
+struct app {
+	struct work work;            /* store, pool, references, library, models */
+	struct engine *engine;
+	struct notify *notify;
+	struct mcp_server *mcp;
+	struct mcp_tool *tools;      /* the server's table, made from daemon/tools */
+	char *share;                 /* folder with transforms/ and examples/ */
+	char *own_transforms;        /* the user's own transformations; may not exist */
+	int64_t started_ms;          /* wall clock */
+};
+
+struct app_config {
+	const char *db;              /* path of the database */
+	const char *share;           /* NULL: found from the binary's place */
+	const char *const *models;   /* NULL-terminated specifications, see core/transform/models.h */
+	unsigned jobs;               /* at once; 0: default */
+};
+
+int app_new(const struct app_config *config, struct app **ret_app, struct err *e);
+/* Cancels what runs, ends the workers, closes the database. NULL is fine. */
+void app_free(struct app *app);
+
+/* Where transforms/ and examples/ are: $PEAKD_SHARE, the folder above the binary's (a source tree), PREFIX/share/peakd. free(). */
+char *app_share(void);
+
+#endif

@@ -1,0 +1,333 @@
+/* client: one connection to the daemon, one call at a time; see client.h. Messages are JSON-RPC, one a line (MCP 2025-11-25). */
+#include "daemon/client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "daemon/start.h"
+
+#define PROTOCOL "2025-11-25"
+#define ANSWER_NS (60 * CLOCK_S)  /* a tool answers within 45 s at the latest, a job's id included */
+#define CANCEL_NS (2 * CLOCK_S)
+
+enum { READ_CHUNK = 64 * 1024, HELLO_TRIES = 5 };
+
+struct client {
+	int fd, signals;         /* signalfd of SIGINT */
+	sigset_t before;         /* the signal mask to go back to */
+	struct buf in;
+	long last_id;
+	bool interrupted;
+	char *job;               /* of the running call, once known */
+	double seen;             /* number of the last progress that was passed on */
+	client_progress *progress;
+	void *arg;
+};
+
+/* --- lines ---------------------------------------------------------------------------------------------------------------- */
+
+static int gone(struct err *e)
+{
+	return err_set(e, ERR_NETWORK, "the daemon ended the connection; what it had committed is kept: run the command again, and "
+	               "`peakd workflow list` shows what there is");
+}
+
+static int send_message(struct client *c, json_t *take_message, struct err *e)
+{
+	char *text = json_dumps(take_message, JSON_COMPACT);
+	json_decref(take_message);
+	if (text == NULL)
+		return err_set(e, ERR_INPUT, "an argument is not valid UTF-8 text");
+	struct buf line = BUF_INIT;
+	buf_addf(&line, "%s\n", text);
+	free(text);
+	size_t at = 0;
+	while (at < line.len) {
+		ssize_t n = send(c->fd, line.data + at, line.len - at, MSG_NOSIGNAL);
+		if (n < 0 && errno != EINTR)
+			break;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	int rc = at < line.len ? gone(e) : 0;
+	buf_fini(&line);
+	return rc;
+}
+
+/* 1 a message, 0 Ctrl-C came in between. */
+static int receive(struct client *c, int64_t deadline, json_t **ret_message, struct err *e)
+{
+	for (;;) {
+		char *end = c->in.len ? memchr(c->in.data, '\n', c->in.len) : NULL;
+		if (end) {
+			json_error_t why;
+			*ret_message = json_loadb(c->in.data, (size_t)(end - c->in.data), JSON_ALLOW_NUL, &why);
+			buf_drop(&c->in, (size_t)(end - c->in.data) + 1);
+			return *ret_message ? 1 : err_set(e, ERR_NETWORK, "the daemon's answer is no JSON: %s", why.text);
+		}
+		struct pollfd fds[] = { { .fd = c->fd, .events = POLLIN }, { .fd = c->interrupted ? -1 : c->signals, .events = POLLIN } };
+		int rc = poll(fds, MEM_COUNT(fds), clock_poll_ms(deadline));
+		if (rc == 0)
+			return err_set(e, ERR_TIMEOUT, "the daemon does not answer; `peakd serve`'s log says what it does");
+		if (rc > 0 && fds[1].revents)
+			return 0;
+		if (rc < 0 || fds[0].revents == 0)
+			continue;
+		char *room = buf_room(&c->in, READ_CHUNK);
+		ssize_t n = read(c->fd, room, READ_CHUNK);
+		c->in.len -= READ_CHUNK - (n > 0 ? (size_t)n : 0);
+		if (n == 0 || (n < 0 && errno != EINTR))
+			return gone(e);
+	}
+}
+
+/* --- requests ------------------------------------------------------------------------------------------------------------- */
+
+static json_t *message(const char *method, json_t *take_params)
+{
+	return json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params", take_params);
+}
+
+static void note_progress(struct client *c, const json_t *params)
+{
+	double number = json_number_value(json_object_get(params, "progress"));
+	const char *text = json_string_value(json_object_get(params, "message"));
+	/* Waiting again for a job tells its whole story again. */
+	if (number <= c->seen)
+		return;
+	c->seen = number;
+	if (c->progress && text && *text)
+		c->progress(c->arg, text);
+}
+
+/* What is no answer: progress, and requests of the server, which this client has nothing to offer for. */
+static int attend(struct client *c, const json_t *m, struct err *e)
+{
+	const char *method = json_string_value(json_object_get(m, "method"));
+	json_t *id = json_object_get(m, "id");
+	if (method && id == NULL && strcmp(method, "notifications/progress") == 0)
+		note_progress(c, json_object_get(m, "params"));
+	if (method == NULL || id == NULL)
+		return 0;
+	if (strcmp(method, "ping") == 0)
+		return send_message(c, json_pack("{s:s, s:O, s:{}}", "jsonrpc", "2.0", "id", id, "result"), e);
+	return send_message(c, json_pack("{s:s, s:O, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id, "error", "code", -32601, "message",
+	                                 "not offered"), e);
+}
+
+static int take_result(const json_t *m, json_t **ret_result, struct err *e)
+{
+	const json_t *error = json_object_get(m, "error");
+	if (error) {
+		const char *text = json_string_value(json_object_get(error, "message"));
+		return err_set(e, ERR_INPUT, "%s", text ? text : "the daemon refused the request");
+	}
+	*ret_result = json_incref(json_object_get(m, "result"));
+	return *ret_result ? 0 : err_set(e, ERR_NETWORK, "the daemon's answer has no result");
+}
+
+static int interrupt(struct client *c, long id, struct err *e);
+
+/* Sends a request and waits for its answer. */
+static int request(struct client *c, const char *method, json_t *take_params, int64_t patience, json_t **ret_result,
+                   struct err *e)
+{
+	int64_t deadline = clock_now() + patience;
+	json_t *m = message(method, take_params);
+	long id = ++c->last_id;
+	json_object_set_new(m, "id", json_integer(id));
+	int rc = send_message(c, m, e);
+	while (rc == 0) {
+		rc = receive(c, deadline, &m, e);
+		if (rc == 0)
+			return interrupt(c, id, e);
+		if (rc < 0)
+			return rc;
+		const json_t *answered = json_object_get(m, "id");
+		bool ours = json_is_integer(answered) && json_integer_value(answered) == id && json_object_get(m, "method") == NULL;
+		rc = ours ? take_result(m, ret_result, e) : attend(c, m, e);
+		json_decref(m);
+		if (ours)
+			break;
+	}
+	return rc;
+}
+
+static json_t *call_params(struct client *c, const char *tool, json_t *take_arguments)
+{
+	return json_pack("{s:s, s:o, s:{s:I}}", "name", tool, "arguments", take_arguments, "_meta", "progressToken",
+	                 (json_int_t)c->last_id + 1);
+}
+
+/* Ctrl-C: the job is cancelled once, by its id when that is known; a second Ctrl-C ends the process at once. */
+static int interrupt(struct client *c, long id, struct err *e)
+{
+	struct signalfd_siginfo info;
+	struct err ignored = ERR_INIT;
+	json_t *answer = NULL;
+	c->interrupted = true;
+	if (read(c->signals, &info, sizeof info) > 0)
+		sigprocmask(SIG_SETMASK, &c->before, NULL);
+	if (c->job) {
+		json_t *arguments = json_pack("{s:s, s:s}", "action", "cancel", "id", c->job);
+		request(c, "tools/call", call_params(c, "job", arguments), CANCEL_NS, &answer, &ignored);
+		json_decref(answer);
+	} else {
+		json_t *params = json_pack("{s:I, s:s}", "requestId", (json_int_t)id, "reason", "interrupted");
+		send_message(c, message("notifications/cancelled", params), &ignored);
+	}
+	return err_set(e, ERR_CANCELLED, "interrupted");
+}
+
+/* --- opening ---------------------------------------------------------------------------------------------------------------- */
+
+static int hello(struct client *c, struct err *e)
+{
+	json_t *result = NULL;
+	json_t *params = json_pack("{s:s, s:{}, s:{s:s, s:s}}", "protocolVersion", PROTOCOL, "capabilities", "clientInfo", "name",
+	                           "peakd", "version", PEAKD_VERSION);
+	int rc = request(c, "initialize", params, ANSWER_NS, &result, e);
+	json_decref(result);
+	return rc < 0 ? rc : send_message(c, message("notifications/initialized", json_object()), e);
+}
+
+int client_open(const char *db, struct client **ret_client, struct err *e)
+{
+	struct client *c = MEM_NEW(struct client);
+	struct err why = ERR_INIT;
+	sigset_t set;
+	int rc = -ERR_NETWORK;
+	*c = (struct client){ .fd = -1, .in = BUF_INIT };
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, &c->before);
+	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* A daemon that is just ending may take the connection and drop it: then a fresh one is started. */
+	for (int i = 0; i < HELLO_TRIES && rc == -ERR_NETWORK; i++) {
+		if (c->fd >= 0)
+			close(c->fd);
+		c->fd = -1;
+		why = (struct err)ERR_INIT;
+		rc = start_connect(db, &c->fd, &why);
+		if (rc == 0)
+			rc = hello(c, &why);
+	}
+	if (rc == 0) {
+		*ret_client = c;
+		return 0;
+	}
+	client_close(c);
+	return err_set(e, why.code, "%s", why.text);
+}
+
+void client_close(struct client *c)
+{
+	if (c == NULL)
+		return;
+	if (c->fd >= 0)
+		close(c->fd);
+	if (c->signals >= 0)
+		close(c->signals);
+	sigprocmask(SIG_SETMASK, &c->before, NULL);
+	buf_fini(&c->in);
+	free(c->job);
+	free(c);
+}
+
+int client_interrupted(const struct client *c)
+{
+	return c->interrupted;
+}
+
+/* --- calls ------------------------------------------------------------------------------------------------------------------ */
+
+/* The text blocks of a tool's result; free(). */
+static char *result_text(const json_t *result)
+{
+	struct buf out = BUF_INIT;
+	const json_t *block;
+	size_t i;
+	json_array_foreach(json_object_get(result, "content"), i, block) {
+		const char *text = json_string_value(json_object_get(block, "text"));
+		if (text && json_object_get(block, "type"))
+			buf_addf(&out, "%s%s", out.len ? "\n" : "", text);
+	}
+	while (out.len && out.data[out.len - 1] == '\n')
+		out.data[--out.len] = '\0';
+	return buf_steal(&out);
+}
+
+static bool runs_still(const json_t *structured)
+{
+	const char *state = json_string_value(json_object_get(structured, "state"));
+	return state && (strcmp(state, "running") == 0 || strcmp(state, "queued") == 0);
+}
+
+/* What an ended job or a refusal is as an error; 0 when it went well. */
+static int verdict(const json_t *result, const char *text, struct err *e)
+{
+	const json_t *structured = json_object_get(result, "structuredContent");
+	const char *state = json_string_value(json_object_get(structured, "state"));
+	const char *error = json_string_value(json_object_get(structured, "error"));
+	if (state && strcmp(state, "failed") == 0)
+		return err_set(e, ERR_WRONG, "%s", error && *error ? error : *text ? text : "the job failed");
+	if (state && (strcmp(state, "cancelled") == 0 || strcmp(state, "interrupted") == 0))
+		return err_set(e, ERR_CANCELLED, "%s", *text ? text : state);
+	if (json_is_true(json_object_get(result, "isError")))
+		return err_set(e, ERR_INPUT, "%s", *text ? text : "refused without a reason");
+	return 0;
+}
+
+/* One tools/call; for an answer that is a running job, its id is kept. */
+static int call_once(struct client *c, const char *tool, json_t *take_arguments, json_t **ret_result, struct err *e)
+{
+	int rc = request(c, "tools/call", call_params(c, tool, take_arguments), ANSWER_NS, ret_result, e);
+	if (rc < 0)
+		return rc;
+	const char *id = json_string_value(json_object_get(json_object_get(*ret_result, "structuredContent"), "job"));
+	if (id && (c->job == NULL || strcmp(c->job, id) != 0)) {
+		free(c->job);
+		c->job = mem_str(id);
+	}
+	return 0;
+}
+
+int client_call(struct client *c, const char *tool, json_t *take_arguments, client_progress *progress, void *arg,
+                json_t **ret_structured, char **ret_text, struct err *e)
+{
+	json_t *result = NULL;
+	c->progress = progress;
+	c->arg = arg;
+	c->seen = -1;
+	int rc = call_once(c, tool, take_arguments, &result, e);
+	while (rc == 0 && strcmp(tool, "job") != 0 && runs_still(json_object_get(result, "structuredContent"))) {
+		json_decref(result);
+		result = NULL;
+		rc = call_once(c, "job", json_pack("{s:s, s:s, s:i}", "action", "wait", "id", c->job, "wait_s", 45), &result, e);
+	}
+	char *text = rc == 0 ? result_text(result) : NULL;
+	if (rc == 0)
+		rc = verdict(result, text, e);
+	if (rc == 0 && ret_structured) {
+		json_t *structured = json_object_get(result, "structuredContent");
+		*ret_structured = structured ? json_incref(structured) : json_object();
+	}
+	if (rc == 0 && ret_text) {
+		*ret_text = text;
+		text = NULL;
+	}
+	free(text);
+	json_decref(result);
+	free(c->job);
+	c->job = NULL;
+	return rc;
+}

@@ -1,0 +1,30 @@
+/* client: how verbs speak to the database's daemon: MCP over its Unix socket. A daemon that is not there is started and ends by
+ * itself some seconds after the last client. */
+#ifndef PEAKD_DAEMON_CLIENT_H
+#define PEAKD_DAEMON_CLIENT_H
+
+#include <jansson.h>
+
+#include "base/err.h"
+
+struct client;
+
+/* Connects to the daemon of the database, or starts one in the background (log beside the database) and waits until it answers,
+ * ten seconds at most. From then on SIGINT is the client's: a call that is interrupted cancels its job. */
+int client_open(const char *db, struct client **ret_client, struct err *e);
+void client_close(struct client *client);
+
+/* Somebody to tell what a running call says of itself; message is one line. */
+typedef void client_progress(void *arg, const char *message);
+
+/* One tool, waited for until it ends, also when the daemon answers with a job's id meanwhile. *ret_structured (may be NULL) is
+ * the structured content (an empty object when there is none), *ret_text (may be NULL; free()) the text for people.
+ * A refusal is an error: ERR_INPUT with the tool's own words. A job that did not end well: ERR_WRONG (failed) or ERR_CANCELLED
+ * (cancelled, interrupted). Ctrl-C: ERR_CANCELLED. The daemon gone: ERR_NETWORK. */
+int client_call(struct client *client, const char *tool, json_t *take_arguments, client_progress *progress, void *arg,
+                json_t **ret_structured, char **ret_text, struct err *e);
+/* True after Ctrl-C. */
+int client_interrupted(const struct client *client);
+
+
+#endif

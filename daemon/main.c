@@ -1,0 +1,93 @@
+/* main: `peakd VERB …`: the table of verbs, and nothing else. A new verb is one line here. */
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/worker.h"
+#include "base/mem.h"
+#include "core/context/nearest.h"
+#include "daemon/relay.h"
+#include "daemon/run.h"
+#include "daemon/serve.h"
+#include "daemon/verbs.h"
+#include "daemon/verbs_workflow.h"
+
+static int worker_run(const struct verb_line *line)
+{
+	(void)line;
+	return worker_main();
+}
+
+static const struct verb worker_verb = {
+	.name = "worker", .words = "", .summary = "a child of the daemon: compiles, or owns one device (not for typing)",
+	.min_words = 0, .max_words = 0, .run = worker_run,
+};
+
+static const struct verb *const verbs[] = {
+	&serve_verb, &relay_verb, &run_verb, &verbs_tune, &verbs_validate, &verbs_transform, &verbs_compare, &verbs_workflow,
+	&verbs_devices, &verbs_jobs, &worker_verb,
+};
+
+static int help(void)
+{
+	printf("peakd %s makes GPU kernels faster, together with a language model.\n\nusage: peakd VERB … [options]\n\n", PEAKD_VERSION);
+	for (size_t i = 0; i < MEM_COUNT(verbs); i++)
+		printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+	printf("  %-10s %s\n  %-10s %s\n\n", "version", "the version", "help", "this text");
+	printf("`peakd VERB --help` says more. Exit status: 0 as asked, 1 it did not come out right, 2 the command line is\n"
+	       "wrong, 3 only compiled (run), 130 interrupted.\n");
+	return VERB_OK;
+}
+
+static int unknown(const char *word)
+{
+	const char *names[MEM_COUNT(verbs) + 2];
+	char hint[96];
+	for (size_t i = 0; i < MEM_COUNT(verbs); i++)
+		names[i] = verbs[i]->name;
+	names[MEM_COUNT(verbs)] = "version";
+	names[MEM_COUNT(verbs) + 1] = "help";
+	fprintf(stderr, "peakd: there is no verb '%s'%s; `peakd help` lists them\n", word,
+	        nearest_hint(word, names, MEM_COUNT(names), hint));
+	return VERB_USAGE;
+}
+
+static int run_verb_line(const struct verb *verb, int argc, char **argv)
+{
+	struct verb_line line;
+	struct err e = ERR_INIT;
+	bool wants_help = false;
+	int status = VERB_OK;
+	if (verb_parse(verb, argc, argv, &line, &wants_help, &e) < 0) {
+		fprintf(stderr, "peakd %s: %s\n", verb->name, e.text);
+		return VERB_USAGE;
+	}
+	if (wants_help)
+		verb_help(verb);
+	else
+		status = verb->run(&line);
+	verb_line_fini(&line);
+	return status;
+}
+
+static const struct verb *find(const char *name)
+{
+	for (size_t i = 0; i < MEM_COUNT(verbs); i++)
+		if (strcmp(verbs[i]->name, name) == 0)
+			return verbs[i];
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "help";
+	char help_option[] = "--help", *asked[] = { help_option };
+	if (strcmp(word, "version") == 0 || strcmp(word, "--version") == 0)
+		return printf("peakd %s\n", PEAKD_VERSION) < 0;
+	bool about = strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+	if (about && argc < 3)
+		return help();
+	const struct verb *verb = find(about ? argv[2] : word);
+	if (verb == NULL)
+		return unknown(about ? argv[2] : word);
+	return about ? run_verb_line(verb, 1, asked) : run_verb_line(verb, argc - 2, argv + 2);
+}

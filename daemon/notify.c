@@ -1,0 +1,290 @@
+/* notify: one thread that turns job events into progress and answers; see notify.h. */
+#include "daemon/notify.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/record/event.h"
+#include "core/record/job.h"
+#include "daemon/app.h"
+
+#define GRACE_NS (10 * CLOCK_S) /* DESIGN: a closed stream's job lives this long, in case somebody attaches */
+
+struct waiter {
+	struct mcp_call *call;
+	char *job;
+	int64_t deadline, seen;   /* seen: number of the last event that was sent on */
+	bool fresh;               /* the job's id has not been given to anybody */
+	notify_answer *answer;
+	struct waiter *next;
+};
+
+/* A job whose only client went away before it learned the id. */
+struct orphan {
+	char *job;
+	int64_t deadline;
+	struct orphan *next;
+};
+
+struct notify {
+	struct app *app;
+	struct lock lock;
+	struct waiter *arrived;   /* handed over to the thread */
+	bool ending;
+	int wake_fd;              /* eventfd: something arrived */
+	int event_fd;             /* the store's bell */
+	pthread_t thread;
+	/* The thread's own: */
+	struct waiter *waiters;
+	struct orphan *orphans;
+};
+
+static void waiter_free(struct waiter *w)
+{
+	mcp_call_unref(w->call);
+	free(w->job);
+	free(w);
+}
+
+static void reset(int fd)
+{
+	uint64_t n;
+	while (read(fd, &n, sizeof n) < 0 && errno == EINTR)
+		;
+}
+
+static void wake(struct notify *n)
+{
+	uint64_t one = 1;
+	while (write(n->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
+		;
+}
+
+static void woken_by_cancel(void *arg)
+{
+	wake(arg);
+}
+
+static void send_progress(struct db *db, struct waiter *w)
+{
+	struct event_list events;
+	struct err e = ERR_INIT;
+	if (event_since(db, w->job, w->seen, 0, &events, &e) < 0) {
+		log_warning("events of job %s: %s", w->job, e.text);
+		return;
+	}
+	for (size_t i = 0; i < events.count; i++) {
+		const struct event *v = &events.at[i];
+		w->seen = v->seq;
+		/* Event numbers increase strictly, which is all that the protocol asks of progress. */
+		mcp_call_progress(w->call, (double)v->seq, 0, v->message && *v->message ? v->message : v->kind);
+	}
+	event_list_fini(&events);
+}
+
+static void cancel_job(struct notify *n, struct db *db, const char *job)
+{
+	struct err e = ERR_INIT;
+	if (engine_cancel(n->app->engine, db, job, &e) < 0 && e.code != ERR_CONFLICT)
+		log_warning("cancelling job %s: %s", job, e.text);
+}
+
+static bool others_wait(const struct notify *n, const char *job)
+{
+	for (const struct waiter *w = n->waiters; w; w = w->next)
+		if (strcmp(w->job, job) == 0 && !mcp_call_cancelled(w->call))
+			return true;
+	return false;
+}
+
+static void client_left(struct notify *n, struct db *db, const struct waiter *w)
+{
+	if (!w->fresh || others_wait(n, w->job))
+		return;
+	if (strcmp(mcp_call_revision(w->call), "2026-07-28") < 0) {
+		cancel_job(n, db, w->job);
+		return;
+	}
+	struct orphan *o = MEM_NEW(struct orphan);
+	o->job = mem_str(w->job);
+	o->deadline = clock_now() + GRACE_NS;
+	o->next = n->orphans;
+	n->orphans = o;
+}
+
+static const struct mcp_done *give_answer(struct notify *n, struct db *db, struct waiter *w, const struct job *job)
+{
+	return w->answer(n->app, db, w->call, job);
+}
+
+/* True when the waiter is done with. */
+static bool attend(struct notify *n, struct db *db, struct waiter *w)
+{
+	struct err e = ERR_INIT;
+	struct job job;
+	if (mcp_call_cancelled(w->call)) {
+		client_left(n, db, w);
+		mcp_call_was_pending(mcp_call_fail(w->call, -32603, "cancelled"));
+		return true;
+	}
+	send_progress(db, w);
+	if (job_get(db, w->job, &job, &e) < 0) {
+		mcp_call_was_pending(mcp_call_refuse(w->call, "%s", e.text));
+		return true;
+	}
+	bool done = job_state_ended(job.state) || job.state == JOB_INTERRUPTED || clock_now() >= w->deadline;
+	if (done)
+		mcp_call_was_pending(give_answer(n, db, w, &job));
+	job_fini(&job);
+	return done;
+}
+
+static void attend_all(struct notify *n, struct db *db)
+{
+	for (struct waiter **link = &n->waiters; *link;) {
+		struct waiter *w = *link;
+		if (attend(n, db, w)) {
+			*link = w->next;
+			waiter_free(w);
+		} else {
+			link = &w->next;
+		}
+	}
+	for (struct orphan **link = &n->orphans; *link;) {
+		struct orphan *o = *link;
+		bool attached = others_wait(n, o->job);
+		if (attached || clock_now() >= o->deadline) {
+			if (!attached)
+				cancel_job(n, db, o->job);
+			*link = o->next;
+			free(o->job);
+			free(o);
+		} else {
+			link = &o->next;
+		}
+	}
+}
+
+static int64_t next_deadline(const struct notify *n)
+{
+	int64_t at = CLOCK_NEVER;
+	for (const struct waiter *w = n->waiters; w; w = w->next)
+		at = w->deadline < at ? w->deadline : at;
+	for (const struct orphan *o = n->orphans; o; o = o->next)
+		at = o->deadline < at ? o->deadline : at;
+	return at;
+}
+
+static bool take_arrived(struct notify *n)
+{
+	lock_take(&n->lock);
+	while (n->arrived) {
+		struct waiter *w = n->arrived;
+		n->arrived = w->next;
+		w->next = n->waiters;
+		n->waiters = w;
+	}
+	bool ending = n->ending;
+	lock_release(&n->lock);
+	return ending;
+}
+
+static void *notify_thread(void *arg)
+{
+	struct notify *n = arg;
+	struct db *db;
+	struct err e = ERR_INIT;
+	if (store_take(n->app->work.store, &db, &e) < 0) {
+		log_error("notifications: %s", e.text);
+		return NULL;
+	}
+	while (!take_arrived(n)) {
+		attend_all(n, db);
+		struct pollfd fds[] = { { .fd = n->wake_fd, .events = POLLIN }, { .fd = n->event_fd, .events = POLLIN } };
+		poll(fds, MEM_COUNT(fds), clock_poll_ms(next_deadline(n)));
+		if (fds[0].revents)
+			reset(n->wake_fd);
+		if (fds[1].revents)
+			reset(n->event_fd);
+	}
+	attend_all(n, db);
+	store_give(db);
+	return NULL;
+}
+
+int notify_new(struct app *app, struct notify **ret_notify, struct err *e)
+{
+	struct notify *n = MEM_NEW(struct notify);
+	n->app = app;
+	lock_init(&n->lock, LOCK_LEAF);
+	n->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	n->event_fd = event_watch(app->work.store, e);
+	int rc = n->event_fd < 0 ? n->event_fd : n->wake_fd < 0 ? err_sys(e, errno, "eventfd") : 0;
+	if (rc == 0 && pthread_create(&n->thread, NULL, notify_thread, n) != 0)
+		rc = err_set(e, ERR_INTERNAL, "cannot start the notification thread");
+	if (rc < 0) {
+		if (n->event_fd >= 0)
+			event_unwatch(app->work.store, n->event_fd);
+		if (n->wake_fd >= 0)
+			close(n->wake_fd);
+		free(n);
+		return rc;
+	}
+	*ret_notify = n;
+	return 0;
+}
+
+void notify_free(struct notify *n)
+{
+	if (n == NULL)
+		return;
+	lock_take(&n->lock);
+	n->ending = true;
+	lock_release(&n->lock);
+	wake(n);
+	pthread_join(n->thread, NULL);
+	while (n->waiters) {
+		struct waiter *w = n->waiters;
+		n->waiters = w->next;
+		waiter_free(w);
+	}
+	while (n->orphans) {
+		struct orphan *o = n->orphans;
+		n->orphans = o->next;
+		free(o->job);
+		free(o);
+	}
+	event_unwatch(n->app->work.store, n->event_fd);
+	close(n->wake_fd);
+	lock_fini(&n->lock);
+	free(n);
+}
+
+const struct mcp_done *notify_wait(struct notify *n, struct mcp_call *call, const char *job, int64_t deadline, int fresh,
+                                   notify_answer *answer)
+{
+	struct waiter *w = MEM_NEW(struct waiter);
+	w->call = mcp_call_ref(call);
+	w->job = mem_str(job);
+	w->deadline = deadline;
+	w->fresh = fresh;
+	w->answer = answer;
+	mcp_call_on_cancel(call, woken_by_cancel, n);
+	const struct mcp_done *done = mcp_call_pending(call);
+	lock_take(&n->lock);
+	w->next = n->arrived;
+	n->arrived = w;
+	lock_release(&n->lock);
+	wake(n);
+	return done;
+}

@@ -1,0 +1,28 @@
+/* notify: from rows back to clients. Core appends events and rings; one thread here reads the new rows, turns them into progress of
+ * the calls that wait for their jobs, and answers a call when its job ends or its patience does. No thread waits per call. */
+#ifndef PEAKD_DAEMON_NOTIFY_H
+#define PEAKD_DAEMON_NOTIFY_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "mcp/call.h"
+
+struct app;
+struct notify;
+struct job;
+struct db;
+
+/* Answers a call with a job's state: ended, or still running when the patience ran out. Given by daemon/tools. */
+typedef const struct mcp_done *notify_answer(struct app *app, struct db *db, struct mcp_call *call, const struct job *job);
+
+int notify_new(struct app *app, struct notify **ret_notify, struct err *e);
+void notify_free(struct notify *notify);
+
+/* The call waits for the job until the monotonic deadline. A call that its client cancels while it waits cancels the job too, if
+ * the job's id never reached anybody (`fresh`): at once in the legacy era, and after ten seconds without another waiter in the
+ * stateless one, where a broken connection looks the same. Returns what a handler returns. */
+const struct mcp_done *notify_wait(struct notify *notify, struct mcp_call *call, const char *job, int64_t deadline, int fresh,
+                                   notify_answer *answer);
+
+#endif

@@ -1,0 +1,280 @@
+/* report: figures of a workflow as tables and JSON; see report.h. Called by run.c. */
+#include "daemon/report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum { NAME = 24, PARAMS = 12 };
+
+void report_fini(struct report *r)
+{
+	for (size_t i = 0; i < r->step_count; i++) {
+		struct report_step *s = &r->steps[i];
+		for (size_t k = 0; k < s->time_count; k++) {
+			free(s->times[k].size);
+			free(s->times[k].params);
+		}
+		free(s->times);
+		free(s->name);
+		free(s->validation);
+	}
+	free(r->steps);
+	free(r->stem);
+	free(r->device);
+	free(r->driver);
+	free(r->command);
+	*r = (struct report){ 0 };
+}
+
+struct report_step *report_add(struct report *r, const char *name)
+{
+	struct report_step *s = MEM_PUSH(r->steps, r->step_count);
+	*s = (struct report_step){ .name = mem_str(name) };
+	return s;
+}
+
+/* --- figures -------------------------------------------------------------------------------------------------------------- */
+
+static const struct report_time *time_at(const struct report_step *s, const char *size)
+{
+	for (size_t i = 0; i < s->time_count; i++)
+		if (strcmp(s->times[i].size, size) == 0)
+			return &s->times[i];
+	return NULL;
+}
+
+static double ns_at(const struct report_step *s, const char *size)
+{
+	const struct report_time *t = time_at(s, size);
+	return t ? t->median_ns : NAN;
+}
+
+/* The time of the last step before `step` that has one. */
+static double previous_ns(const struct report *r, size_t step, const char *size)
+{
+	while (step-- > 0)
+		if (isfinite(ns_at(&r->steps[step], size)))
+			return ns_at(&r->steps[step], size);
+	return NAN;
+}
+
+static double fastest_ns(const struct report *r, const char *size)
+{
+	double best = NAN;
+	for (size_t i = 0; i < r->step_count; i++) {
+		double ns = r->steps[i].validated ? ns_at(&r->steps[i], size) : NAN;
+		if (isfinite(ns) && !(best <= ns))
+			best = ns;
+	}
+	return best;
+}
+
+double report_speedup(const struct report *r, size_t *ret_sizes)
+{
+	double sum = 0;
+	size_t n = 0;
+	for (size_t k = 0; r->step_count && k < r->steps[0].time_count; k++) {
+		const struct report_time *base = &r->steps[0].times[k];
+		double ratio = base->median_ns / fastest_ns(r, base->size);
+		if (isfinite(ratio) && ratio > 0) {
+			sum += log(ratio);
+			n++;
+		}
+	}
+	*ret_sizes = n;
+	return n ? exp(sum / (double)n) : NAN;
+}
+
+bool report_all_validated(const struct report *r)
+{
+	for (size_t i = 0; i < r->step_count; i++)
+		if (!r->steps[i].validated)
+			return false;
+	return r->step_count > 0;
+}
+
+/* --- tables --------------------------------------------------------------------------------------------------------------- */
+
+static char *ratio_text(double ratio, char text[32])
+{
+	if (isfinite(ratio))
+		snprintf(text, 32, "%.2fx", ratio);
+	else
+		snprintf(text, 32, "-");
+	return text;
+}
+
+static char *number_text(double value, char text[32])
+{
+	if (!isfinite(value))
+		snprintf(text, 32, "-");
+	else
+		snprintf(text, 32, value < 100 ? "%.3g" : "%.0f", value);
+	return text;
+}
+
+static char *time_text(double ns, char text[32])
+{
+	if (!isfinite(ns))
+		snprintf(text, 32, "-");
+	else if (ns < 1e6)
+		snprintf(text, 32, "%.4g us", ns / 1e3);
+	else
+		snprintf(text, 32, "%.4g ms", ns / 1e6);
+	return text;
+}
+
+static int name_width(const struct report *r)
+{
+	int width = 4;
+	for (size_t i = 0; i < r->step_count; i++) {
+		int n = (int)strlen(r->steps[i].name);
+		width = n > width ? n : width;
+	}
+	return width < NAME ? width : NAME;
+}
+
+static int params_width(const struct report *r)
+{
+	int width = PARAMS + 1;
+	for (size_t i = 0; i < r->step_count; i++)
+		for (size_t k = 0; k < r->steps[i].time_count; k++) {
+			int n = (int)strlen(r->steps[i].times[k].params);
+			width = n > width ? n : width;
+		}
+	return width;
+}
+
+static void table(const struct report *r, const char *size, FILE *out)
+{
+	char ms[32], gflops[32], base[32], previous[32];
+	int name = name_width(r), params = params_width(r);
+	fprintf(out, "\n%s on %s\n", *size ? size : r->stem, r->device);
+	fprintf(out, "%-*s  %12s  %8s  %9s  %9s  %-*s  %s\n", name, "step", "median", "GFLOP/s", "baseline", "previous", params,
+	        "configuration", "validation");
+	for (size_t i = 0; i < r->step_count; i++) {
+		const struct report_step *s = &r->steps[i];
+		const struct report_time *t = time_at(s, size);
+		double ns = t ? t->median_ns : NAN;
+		fprintf(out, "%-*.*s  %12s  %8s  %9s  %9s  %-*s  %s\n", name, name, s->name, time_text(ns, ms),
+		        number_text(t ? t->gflops : NAN, gflops), ratio_text(ns_at(&r->steps[0], size) / ns, base),
+		        ratio_text(i ? previous_ns(r, i, size) / ns : NAN, previous), params, t ? t->params : "-",
+		        s->validation ? s->validation : "-");
+	}
+}
+
+/* Sizes in the order in which they turn up. */
+static size_t all_sizes(const struct report *r, const char ***ret_sizes)
+{
+	const char **sizes = NULL;
+	size_t count = 0;
+	for (size_t i = 0; i < r->step_count; i++)
+		for (size_t k = 0; k < r->steps[i].time_count; k++) {
+			const char *size = r->steps[i].times[k].size;
+			size_t at = 0;
+			while (at < count && strcmp(sizes[at], size) != 0)
+				at++;
+			if (at == count)
+				*MEM_PUSH(sizes, count) = size;
+		}
+	*ret_sizes = sizes;
+	return count;
+}
+
+void report_tables(const struct report *r, FILE *out)
+{
+	const char **sizes;
+	size_t count = all_sizes(r, &sizes);
+	for (size_t i = 0; i < count; i++)
+		table(r, sizes[i], out);
+	if (count == 0 && r->step_count)
+		table(r, "", out);
+	free(sizes);
+}
+
+void report_closing(const struct report *r, FILE *out)
+{
+	size_t sizes, made = 0, bad = 0;
+	double speedup = report_speedup(r, &sizes);
+	for (size_t i = 0; i < r->step_count; i++) {
+		made += r->steps[i].checkpoint > 0;
+		bad += !r->steps[i].validated;
+	}
+	fprintf(out, "\npeakd: %s: ", r->stem);
+	if (r->compile_only) {
+		fprintf(out, "%zu checkpoint%s for %s, compiled, not run\n", made, made == 1 ? "" : "s", r->device);
+		return;
+	}
+	if (isfinite(speedup))
+		fprintf(out, "%.1f× over baseline, ", speedup);
+	if (sizes > 1)
+		fprintf(out, "geometric mean of %zu sizes, ", sizes);
+	fprintf(out, "%zu checkpoint%s, ", made, made == 1 ? "" : "s");
+	if (bad == 0)
+		fprintf(out, "all validated\n");
+	else
+		fprintf(out, "%zu of %zu steps NOT validated\n", bad, r->step_count);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------------------------------------- */
+
+static void set_number(json_t *row, const char *key, double value)
+{
+	json_object_set_new(row, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+/* "n=512" is a number under its own name, anything else the text. */
+static void set_size(json_t *row, const char *size)
+{
+	char *end;
+	long long n = strncmp(size, "n=", 2) == 0 ? strtoll(size + 2, &end, 10) : -1;
+	if (n >= 0 && *end == '\0')
+		json_object_set_new(row, "n", json_integer(n));
+	else
+		json_object_set_new(row, "sizes", json_string(size));
+}
+
+static json_t *row_json(const struct report *r, const struct report_step *s, const struct report_time *t)
+{
+	json_t *row = json_pack("{s:s, s:s, s:b, s:I}", "context", r->stem, "step", s->name, "validated", s->validated, "checkpoint",
+	                        (json_int_t)s->checkpoint);
+	if (t == NULL)
+		return row;
+	set_size(row, t->size);
+	set_number(row, "median_ms", t->median_ns / 1e6);
+	set_number(row, "gflops", t->gflops);
+	set_number(row, "speedup", ns_at(&r->steps[0], t->size) / t->median_ns);
+	json_object_set_new(row, "params", json_string(t->params));
+	return row;
+}
+
+json_t *report_json(const struct report *r)
+{
+	char date[32];
+	json_t *rows = json_array();
+	for (size_t i = 0; i < r->step_count; i++) {
+		const struct report_step *s = &r->steps[i];
+		for (size_t k = 0; k < s->time_count; k++)
+			json_array_append_new(rows, row_json(r, s, &s->times[k]));
+		if (s->time_count == 0)
+			json_array_append_new(rows, row_json(r, s, NULL));
+	}
+	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:o}", "device", r->device, "driver", r->driver, "date",
+	                 clock_iso(r->started_ms, date), "command", r->command, "ran", !r->compile_only, "rows", rows);
+}
+
+int report_write(const struct report *r, const char *path, struct err *e)
+{
+	json_t *json = report_json(r);
+	FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+	bool good = f && json && json_dumpf(json, f, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0 && fputc('\n', f) != EOF;
+	if (f && f != stdout)
+		good = fclose(f) == 0 && good;
+	json_decref(json);
+	return good ? 0 : err_sys(e, errno, "--json: %s cannot be written", path);
+}

@@ -1,0 +1,9 @@
+/* serve: `peakd serve`, the daemon itself: one per database, on a Unix socket and, unless told otherwise, on HTTP. */
+#ifndef PEAKD_DAEMON_SERVE_H
+#define PEAKD_DAEMON_SERVE_H
+
+#include "daemon/verb.h"
+
+extern const struct verb serve_verb;
+
+#endif

@@ -1,0 +1,164 @@
+/* start: see start.h. The lock of the database tells who serves it and where; the log tells why somebody does not. */
+#include "daemon/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "core/record/store.h"
+#include "daemon/socket.h"
+
+#define WAIT_NS (10 * CLOCK_S)
+#define LOOK_NS (20 * CLOCK_MS)
+
+enum { LOG_MAX = 1 << 20, TAIL = 4096 };
+
+struct start {
+	const char *db;
+	char *socket;    /* where a daemon with this environment listens */
+	char *log;
+	pid_t child;     /* the daemon that was started; 0: none */
+};
+
+/* A log that has grown large starts anew. */
+static int open_log(const struct start *s, struct err *e)
+{
+	struct stat st;
+	int fd = open(s->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_sys(e, errno, "%s: the log of the daemon to start cannot be written: name another database with --db", s->log);
+	if (fstat(fd, &st) == 0 && st.st_size > LOG_MAX && ftruncate(fd, 0) != 0)
+		st.st_size = 0; /* nothing depends on it */
+	return fd;
+}
+
+/* In the child: only calls that are safe after fork. */
+static void become_daemon(int log_fd, const char *const *argv) __attribute__((noreturn));
+static void become_daemon(int log_fd, const char *const *argv)
+{
+	sigset_t none;
+	sigemptyset(&none);
+	int null_fd = open("/dev/null", O_RDWR);
+	setsid();
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGINT, SIG_DFL);
+	dup2(null_fd, 0);
+	dup2(null_fd, 1);
+	dup2(log_fd, 2);
+	closefrom(3);
+	execv("/proc/self/exe", (char *const *)argv);
+	_exit(127);
+}
+
+static int spawn(struct start *s, struct err *e)
+{
+	const char *argv[] = { "peakd", "serve", "--listen", "none", "--idle-exit", "20", "--db", s->db, NULL };
+	int log_fd = open_log(s, e);
+	if (log_fd < 0)
+		return log_fd;
+	s->child = fork();
+	if (s->child == 0)
+		become_daemon(log_fd, argv);
+	int rc = s->child < 0 ? err_sys(e, errno, "a daemon cannot be started: fork") : 0;
+	close(log_fd);
+	return rc;
+}
+
+/* The last line of the log without its time, "" when there is none; free(). */
+static char *last_line(const char *log)
+{
+	char text[TAIL + 1];
+	struct stat st;
+	int fd = open(log, O_RDONLY | O_CLOEXEC);
+	ssize_t n = 0;
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		n = pread(fd, text, TAIL, st.st_size > TAIL ? st.st_size - TAIL : 0);
+	if (fd >= 0)
+		close(fd);
+	while (n > 0 && text[n - 1] == '\n')
+		n--;
+	text[n > 0 ? n : 0] = '\0';
+	const char *line = strrchr(text, '\n');
+	return mem_str(line ? line + 1 : text);
+}
+
+/* The child has ended without anybody serving: true when that is an error. */
+static bool child_failed(struct start *s, struct err *e)
+{
+	int status;
+	if (s->child == 0 || waitpid(s->child, &status, WNOHANG) != s->child)
+		return false;
+	s->child = 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return false; /* it was not needed for long: another one is started */
+	char *line = last_line(s->log);
+	err_set(e, ERR_IO, "the daemon for %s could not start: %s (log: %s)", s->db, *line ? line : "it said nothing", s->log);
+	free(line);
+	return true;
+}
+
+/* 1 connected, 0 not yet. */
+static int try_once(struct start *s, int *ret_fd, struct err *e)
+{
+	int pid = 0;
+	char *note = NULL;
+	struct err why = ERR_INIT;
+	int held = store_lock_holder(s->db, &pid, &note, e);
+	if (held < 0)
+		return held;
+	/* Where it says itself that it listens: its environment may differ from ours. */
+	int rc = held && *note == '/' ? socket_connect(note, ret_fd, &why) : -ERR_NOT_FOUND;
+	free(note);
+	if (rc == 0)
+		return 1;
+	if (rc != -ERR_NOT_FOUND)
+		return err_set(e, why.code, "%s", why.text);
+	if (held)
+		return 0;
+	if (child_failed(s, e))
+		return -(int)e->code;
+	return s->child ? 0 : spawn(s, e);
+}
+
+static int timed_out(const struct start *s, struct err *e)
+{
+	char *line = last_line(s->log);
+	int pid = 0;
+	char *note = NULL;
+	struct err ignored = ERR_INIT;
+	if (store_lock_holder(s->db, &pid, &note, &ignored) > 0)
+		err_set(e, ERR_TIMEOUT, "process %d holds %s but did not answer on its socket %s within %d s; end it, or name another "
+		        "database with --db", pid, s->db, note, (int)(WAIT_NS / CLOCK_S));
+	else
+		err_set(e, ERR_TIMEOUT, "the daemon for %s did not start within %d s; its log %s ends: %s", s->db,
+		        (int)(WAIT_NS / CLOCK_S), s->log, line);
+	free(note);
+	free(line);
+	return -ERR_TIMEOUT;
+}
+
+int start_connect(const char *db, int *ret_fd, struct err *e)
+{
+	struct start s = { .db = db, .log = mem_fmt("%s.log", db) };
+	int64_t deadline = clock_now() + WAIT_NS;
+	int rc = socket_path(db, &s.socket, e);
+	while (rc == 0) {
+		rc = try_once(&s, ret_fd, e);
+		if (rc == 0 && clock_now() > deadline)
+			rc = timed_out(&s, e);
+		if (rc == 0)
+			clock_sleep(LOOK_NS);
+	}
+	free(s.socket);
+	free(s.log);
+	return rc > 0 ? 0 : rc;
+}

@@ -1,0 +1,116 @@
+/* context_create: a first context becomes the root of a workflow. */
+#include "daemon/tools/tools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/context/host.h"
+#include "core/context/space.h"
+#include "core/eval/pool.h"
+#include "core/record/checkpoint.h"
+#include "core/record/workflow.h"
+
+enum { SIZES_SHOWN = 16 };
+
+/* One transaction: the checkpoint and the workflow that begins with it. */
+static int store_root(struct db *db, const struct context *ctx, const char *name, int64_t *ret_checkpoint, bool *ret_existed,
+                      struct err *e)
+{
+	struct checkpoint c = { .kernel = context_kernel(ctx), .backend = context_backend(ctx), .by = "root",
+	                        .status = CHECKPOINT_DRAFT };
+	struct workflow w;
+	struct err ignored = ERR_INIT;
+	char *canonical = context_canonical(ctx);
+	int rc = store_begin(db, e);
+	if (rc == 0) {
+		rc = checkpoint_add(db, &c, canonical, ret_checkpoint, e);
+		*ret_existed = rc == 0 && workflow_get(db, name, &w, &ignored) == 0;
+		if (*ret_existed) {
+			/* The same context under the same name again is no mistake: the workflow is there. */
+			bool same = w.root == *ret_checkpoint;
+			workflow_fini(&w);
+			rc = same ? 0 : workflow_create(db, name, *ret_checkpoint, e);
+		} else if (rc >= 0) {
+			rc = workflow_create(db, name, *ret_checkpoint, e);
+		}
+		rc = store_end(db, rc < 0 ? rc : 0, e);
+	}
+	free(canonical);
+	return rc;
+}
+
+static json_t *sizes_json(const struct space *space)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < space_size_count(space) && i < SIZES_SHOWN; i++) {
+		struct params *size = space_size_at(space, i);
+		char *text = params_text(size);
+		json_array_append_new(list, json_string(text));
+		free(text);
+		params_free(size);
+	}
+	return list;
+}
+
+static json_t *tuning_json(const struct context *ctx)
+{
+	const struct spec *spec = context_spec(ctx);
+	json_t *list = json_array();
+	for (size_t i = spec->input_count; i < spec->var_count; i++)
+		json_array_append_new(list, json_string(spec->vars[i].name));
+	return list;
+}
+
+static const struct mcp_done *create(struct mcp_call *call, struct db *db, const struct context *ctx)
+{
+	struct err e = ERR_INIT;
+	struct space *space;
+	int64_t checkpoint;
+	bool existed = false;
+	const char *name = tools_text(call, "name");
+	if (name == NULL || *name == '\0')
+		name = context_kernel(ctx);
+	if (host_check(ctx, &e) < 0 || space_new(ctx, NULL, NULL, &space, &e) < 0)
+		return tools_refuse(call, &e);
+	if (store_root(db, ctx, name, &checkpoint, &existed, &e) < 0) {
+		space_free(space);
+		return tools_refuse(call, &e);
+	}
+	json_t *shown = json_pack("{s:s, s:I, s:s, s:s, s:s, s:o, s:o, s:I, s:b}", "workflow", name, "checkpoint",
+	                          (json_int_t)checkpoint, "hash", context_hash(ctx)->hex, "kernel", context_kernel(ctx), "backend",
+	                          context_backend(ctx), "sizes", sizes_json(space), "tuning", tuning_json(ctx), "space",
+	                          (json_int_t)space_count(space), "existed", existed);
+	const struct mcp_done *done = mcp_call_reply(call, shown, "workflow %s: checkpoint %lld, %s for %s, %zu valid execution "
+	                                             "parameters over %zu input sizes. Next: validate and tune it.", name,
+	                                             (long long)checkpoint, context_kernel(ctx), context_backend(ctx),
+	                                             space_count(space), space_size_count(space));
+	space_free(space);
+	mcp_server_resources_changed(tools_app(call)->mcp);
+	return done;
+}
+
+static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
+{
+	struct err e = ERR_INIT;
+	struct context *ctx;
+	const char *file = tools_text(call, "file");
+	if (context_parse(file ? file : "context", tools_text(call, "source"), &ctx, &e) < 0)
+		return tools_refuse(call, &e);
+	const struct mcp_done *done = create(call, db, ctx);
+	context_free(ctx);
+	return done;
+}
+
+static const struct mcp_done *handler(struct mcp_call *call)
+{
+	return tools_with_db(call, call_with);
+}
+
+const struct tool tool_context_create = {
+	.name = "context_create", .title = "Create a kernel context",
+	.description = "Start here: give a kernel context (one Markdown text: front matter with kernel, backend, inputs, tune, where; fenced "
+	               "blocks for device code, macros and Lua host code; format: resource peak://docs/context-format). It is checked and "
+	               "becomes the root of a new workflow. Next: validate, tune, transformations.",
+	.flags = MCP_TOOL_IDEMPOTENT, .handler = handler,
+};

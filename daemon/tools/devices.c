@@ -1,0 +1,55 @@
+/* devices: what this machine can run on. */
+#include "daemon/tools/tools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/eval/pool.h"
+
+static json_t *entry(const struct facts *f)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:i, s:i, s:i, s:i, s:I, s:f}", "id", f->id, "backend",
+	                 f->backend, "name", f->name, "uuid", f->uuid, "arch", f->arch, "driver", f->driver, "runs", f->runs,
+	                 "shares_cpu", f->shares_cpu, "emulated", f->emulated, "warp_size", (int)f->warp_size, "max_threads",
+	                 (int)f->max_threads, "shared_bytes", (int)f->shared_optin, "units", (int)f->units, "memory_bytes",
+	                 (json_int_t)f->memory_bytes, "peak_gflops_f32", f->peak_f32 / 1e9);
+}
+
+static const struct mcp_done *handler(struct mcp_call *call)
+{
+	struct pool *pool = tools_app(call)->work.pool;
+	struct facts *facts;
+	size_t count;
+	char *notes;
+	struct err e = ERR_INIT;
+	struct buf text = BUF_INIT;
+	if (tools_flag(call, "refresh"))
+		pool_forget_devices(pool);
+	if (pool_devices(pool, &facts, &count, &notes, &e) < 0)
+		return tools_refuse(call, &e);
+	json_t *list = json_array(), *lines = json_array();
+	for (size_t i = 0; i < count; i++) {
+		json_array_append_new(list, entry(&facts[i]));
+		buf_addf(&text, "%s: %s (%s)%s\n", facts[i].id, facts[i].name, facts[i].driver,
+		         facts[i].shares_cpu ? ", shares the CPU" : "");
+	}
+	for (const char *at = notes; *at;) {
+		size_t n = strcspn(at, "\n");
+		json_array_append_new(lines, json_stringn(at, n));
+		buf_addf(&text, "not available: %.*s\n", (int)n, at);
+		at += n + (at[n] == '\n');
+	}
+	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:o, s:o}", "devices", list, "notes", lines), "%s",
+	                                             buf_text(&text));
+	buf_fini(&text);
+	free(facts);
+	free(notes);
+	return done;
+}
+
+const struct tool tool_devices = {
+	.name = "devices", .title = "List devices",
+	.description = "GPUs (and CPU-backed Vulkan devices) that kernels can run on here, with limits, and why a backend is missing. For a "
+	               "named architecture without a device, pass e.g. cuda:sm_90a to the other tools: it compiles only.",
+	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT, .handler = handler,
+};

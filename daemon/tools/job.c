@@ -1,0 +1,109 @@
+/* job: waiting for, reading and ending work that outlived its call. */
+#include "daemon/tools/tools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/record/event.h"
+
+enum { LIST_MAX = 50, LOG_MAX = 200 };
+
+static const struct mcp_done *list(struct mcp_call *call, struct db *db)
+{
+	struct job_list jobs;
+	struct err e = ERR_INIT;
+	struct buf text = BUF_INIT;
+	if (job_list(db, NULL, false, LIST_MAX, &jobs, &e) < 0)
+		return tools_refuse(call, &e);
+	json_t *rows = json_array();
+	for (size_t i = 0; i < jobs.count; i++) {
+		char *line;
+		json_array_append_new(rows, tools_show_job(tools_app(call), db, &jobs.at[i], &line));
+		buf_addf(&text, "%s %s %s\n", jobs.at[i].id, jobs.at[i].kind, job_state_name(jobs.at[i].state));
+		free(line);
+	}
+	job_list_fini(&jobs);
+	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:o}", "jobs", rows), "%s", buf_text(&text));
+	buf_fini(&text);
+	return done;
+}
+
+static const struct mcp_done *show_log(struct mcp_call *call, struct db *db, const char *id)
+{
+	struct event_list events;
+	struct err e = ERR_INIT;
+	struct buf text = BUF_INIT;
+	if (event_since(db, id, tools_int(call, "after", 0), LOG_MAX, &events, &e) < 0)
+		return tools_refuse(call, &e);
+	json_t *rows = json_array();
+	for (size_t i = 0; i < events.count; i++) {
+		const struct event *v = &events.at[i];
+		json_array_append_new(rows, json_pack("{s:I, s:s, s:s}", "seq", (json_int_t)v->seq, "kind", v->kind, "message",
+		                                      v->message));
+		buf_addf(&text, "%lld %s %s\n", (long long)v->seq, v->kind, v->message);
+	}
+	event_list_fini(&events);
+	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:s, s:o}", "job", id, "events", rows), "%s",
+	                                             buf_text(&text));
+	buf_fini(&text);
+	return done;
+}
+
+static const struct mcp_done *show(struct mcp_call *call, struct db *db, const char *id)
+{
+	struct job job;
+	struct err e = ERR_INIT;
+	char *text;
+	if (job_get(db, id, &job, &e) < 0)
+		return tools_refuse(call, &e);
+	json_t *shown = tools_show_job(tools_app(call), db, &job, &text);
+	const struct mcp_done *done = mcp_call_reply(call, shown, "%s", text);
+	free(text);
+	job_fini(&job);
+	return done;
+}
+
+static const struct mcp_done *wait_for(struct mcp_call *call, struct db *db, const char *id)
+{
+	struct job job;
+	struct err e = ERR_INIT;
+	if (job_get(db, id, &job, &e) < 0)
+		return tools_refuse(call, &e);
+	job_fini(&job);
+	return tools_wait(call, id, 0);
+}
+
+static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
+{
+	struct engine *engine = tools_app(call)->engine;
+	const char *action = tools_text(call, "action"), *id = tools_text(call, "id");
+	struct err e = ERR_INIT;
+	if (action == NULL)
+		action = "get";
+	if (strcmp(action, "list") == 0)
+		return list(call, db);
+	if (id == NULL)
+		return mcp_call_refuse(call, "id: say which job is meant; job with action list shows them");
+	if (strcmp(action, "wait") == 0)
+		return wait_for(call, db, id);
+	if (strcmp(action, "log") == 0)
+		return show_log(call, db, id);
+	if (strcmp(action, "cancel") == 0 && engine_cancel(engine, db, id, &e) < 0)
+		return tools_refuse(call, &e);
+	if (strcmp(action, "resume") == 0 && engine_resume(engine, db, id, &e) < 0)
+		return tools_refuse(call, &e);
+	return show(call, db, id);
+}
+
+static const struct mcp_done *handler(struct mcp_call *call)
+{
+	return tools_with_db(call, call_with);
+}
+
+const struct tool tool_job = {
+	.name = "job", .title = "Follow a job",
+	.description = "A job that another tool named: wait for it (answers when it ends or after wait_s, then wait again), get its state, read "
+	               "its log, cancel it, resume an interrupted one, or list the last ones. result holds what the tool would have "
+	               "answered.",
+	.flags = 0, .handler = handler,
+};

@@ -1,0 +1,174 @@
+/* tools: the table of tools, the server made of it, and what tools share; see tools.h. */
+#include "daemon/tools/tools.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "core/record/workflow.h"
+#include "daemon/tools/resources.h"
+#include "daemon/tools/tasks.h"
+#include "schema_files.h"
+
+/* In the order in which clients show them: the order of the work. */
+static const struct tool *const table[] = {
+	&tool_context_create, &tool_transformations, &tool_transform, &tool_transform_begin, &tool_transform_submit, &tool_edit,
+	&tool_validate, &tool_tune, &tool_workflow, &tool_job, &tool_devices,
+};
+
+static const char instructions[] =
+	"peakd makes GPU kernels faster step by step, and proves each step. Begin with context_create (a kernel with its launch code, "
+	"input sizes and tuning parameters as one Markdown text), then validate and tune it as the baseline. `transformations` lists what "
+	"can be done to it; transform lets a configured model do one, transform_begin and transform_submit let you do it yourself. "
+	"Every accepted step is a checkpoint of a workflow: workflow log shows times and speed-ups. Work that takes longer than a call may "
+	"wait answers with a job id: call job with action wait. No figure is quoted that was not validated.";
+
+enum { WAIT_S = 20, WAIT_MAX_S = 45, TOOLS = MEM_COUNT(table) };
+
+static const char *schema(const char *tool, const char *which)
+{
+	char *path = mem_fmt("schema/%s.%s.json", tool, which);
+	const char *text = NULL;
+	for (const struct schema_file *f = schema_files; f->path; f++)
+		if (strcmp(f->path, path) == 0)
+			text = f->text;
+	free(path);
+	return text;
+}
+
+int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e)
+{
+	/* The server keeps pointers into this for its life, which is the app's. */
+	struct mcp_tool *tools = app->tools = MEM_NEW_N(struct mcp_tool, TOOLS + 1);
+	for (size_t i = 0; i < TOOLS; i++) {
+		const struct tool *t = table[i];
+		tools[i] = (struct mcp_tool){
+			.name = t->name, .title = t->title, .description = t->description, .flags = t->flags,
+			.input_schema = schema(t->name, "input"), .output_schema = schema(t->name, "output"),
+			.handler = t->handler,
+		};
+	}
+	struct mcp_server_config config = {
+		.name = "peakd", .title = "peakd", .version = PEAKD_VERSION, .instructions = instructions, .user = app,
+		.tools = tools, .resources = resources_table, .templates = resources_templates, .list_resources = resources_list,
+		.complete = resources_complete, .tasks = &tasks_hooks, .list_changed = 1, .threads = 8,
+	};
+	return mcp_server_new(&config, ret_server, e);
+}
+
+struct app *tools_app(const struct mcp_call *call)
+{
+	return mcp_call_user(call);
+}
+
+const char *tools_text(const struct mcp_call *call, const char *key)
+{
+	return json_string_value(json_object_get(mcp_call_arguments(call), key));
+}
+
+json_int_t tools_int(const struct mcp_call *call, const char *key, json_int_t or_else)
+{
+	const json_t *value = json_object_get(mcp_call_arguments(call), key);
+	return json_is_number(value) ? (json_int_t)json_number_value(value) : or_else;
+}
+
+int tools_flag(const struct mcp_call *call, const char *key)
+{
+	return json_is_true(json_object_get(mcp_call_arguments(call), key));
+}
+
+const struct mcp_done *tools_refuse(struct mcp_call *call, const struct err *e)
+{
+	return mcp_call_refuse(call, "%s", e->text);
+}
+
+const struct mcp_done *tools_with_db(struct mcp_call *call, const struct mcp_done *(*handler)(struct mcp_call *, struct db *))
+{
+	struct db *db;
+	struct err e = ERR_INIT;
+	if (store_take(tools_app(call)->work.store, &db, &e) < 0)
+		return tools_refuse(call, &e);
+	const struct mcp_done *done = handler(call, db);
+	store_give(db);
+	return done;
+}
+
+int tools_at(const struct mcp_call *call, struct db *db, int64_t *ret_checkpoint, char **ret_workflow, struct err *e)
+{
+	const char *at = tools_text(call, "at");
+	struct workflow w;
+	struct err ignored = ERR_INIT;
+	if (at == NULL)
+		return err_set(e, ERR_INPUT, "at: say which checkpoint is meant: a workflow's name, a tag, a number or a hash");
+	int rc = workflow_resolve(db, at, ret_checkpoint, e);
+	if (rc < 0)
+		return err_wrap(e, "at");
+	if (ret_workflow) {
+		*ret_workflow = NULL;
+		if (workflow_get(db, at, &w, &ignored) == 0) {
+			*ret_workflow = mem_str(w.name);
+			workflow_fini(&w);
+		} else {
+			*ret_workflow = mem_str("");
+		}
+	}
+	return 0;
+}
+
+void tools_copy(const struct mcp_call *call, struct fields *f, const char *key, ...)
+{
+	va_list ap;
+	va_start(ap, key);
+	for (; key; key = va_arg(ap, const char *)) {
+		const json_t *value = json_object_get(mcp_call_arguments(call), key);
+		if (json_is_string(value))
+			fields_set(f, key, json_string_value(value));
+		else if (json_is_boolean(value))
+			fields_set(f, key, json_is_true(value) ? "1" : "0");
+		else if (json_is_number(value))
+			fields_setf(f, key, "%.15g", json_number_value(value));
+	}
+	va_end(ap);
+}
+
+static const struct mcp_done *answer_job(struct app *app, struct db *db, struct mcp_call *call, const struct job *job)
+{
+	char *text = NULL;
+	json_t *shown = tools_show_job(app, db, job, &text);
+	const struct mcp_done *done = job->state == JOB_FAILED ? mcp_call_refuse_with(call, shown, text)
+	                                                       : mcp_call_reply(call, shown, "%s", text);
+	free(text);
+	return done;
+}
+
+static int64_t patience(const struct mcp_call *call)
+{
+	const json_t *value = json_object_get(mcp_call_arguments(call), "wait_s");
+	double seconds = json_is_number(value) ? json_number_value(value) : WAIT_S;
+	if (seconds > WAIT_MAX_S)
+		seconds = WAIT_MAX_S;
+	return clock_now() + (int64_t)(seconds * 1e9);
+}
+
+const struct mcp_done *tools_wait(struct mcp_call *call, const char *job, int fresh)
+{
+	return notify_wait(tools_app(call)->notify, call, job, patience(call), fresh, answer_job);
+}
+
+const struct mcp_done *tools_start(struct mcp_call *call, struct db *db, const char *kind, const struct fields *request)
+{
+	struct app *app = tools_app(call);
+	struct err e = ERR_INIT;
+	char *id = NULL;
+	const struct mcp_done *done;
+	if (engine_submit(app->engine, db, kind, request, &id, &e) < 0)
+		return tools_refuse(call, &e);
+	if (mcp_call_client_has_tasks(call))
+		done = mcp_call_task(call, id);
+	else
+		done = tools_wait(call, id, 1);
+	free(id);
+	return done;
+}

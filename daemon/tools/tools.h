@@ -1,0 +1,59 @@
+/* tools: the MCP tools of peakd, one file each; JSON ends in this folder. A tool parses its (already schema-checked) arguments into
+ * a struct or job fields, calls core, and shows what comes back: structured, with a short text for people and models. */
+#ifndef PEAKD_DAEMON_TOOLS_H
+#define PEAKD_DAEMON_TOOLS_H
+
+#include <jansson.h>
+
+#include "base/fields.h"
+#include "core/record/job.h"
+#include "core/record/store.h"
+#include "daemon/app.h"
+#include "mcp/call.h"
+#include "mcp/registry.h"
+
+/* One entry; its schemas are schema/NAME.input.json and schema/NAME.output.json. */
+struct tool {
+	const char *name, *title, *description;
+	unsigned flags;             /* of enum mcp_tool_flags */
+	mcp_handler *handler;
+};
+
+extern const struct tool tool_context_create, tool_transformations, tool_transform, tool_transform_begin, tool_transform_submit,
+	tool_edit, tool_validate, tool_tune, tool_workflow, tool_job, tool_devices;
+
+/* Makes the server with all tools, resources and task hooks. */
+int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e);
+
+/* --- what tools share ------------------------------------------------------------------------------------------------- */
+
+struct app *tools_app(const struct mcp_call *call);
+/* An argument; NULL (0, false) when it was not given. */
+const char *tools_text(const struct mcp_call *call, const char *key);
+json_int_t tools_int(const struct mcp_call *call, const char *key, json_int_t or_else);
+int tools_flag(const struct mcp_call *call, const char *key);
+/* The error as a result that the model reads. */
+const struct mcp_done *tools_refuse(struct mcp_call *call, const struct err *e);
+/* The checkpoint that argument `at` names; *ret_workflow (may be NULL) is the workflow to advance when `at` is one's plain name,
+ * else "" ; free(). */
+int tools_at(const struct mcp_call *call, struct db *db, int64_t *ret_checkpoint, char **ret_workflow, struct err *e);
+/* Copies arguments that were given into job fields: text, integers and booleans. Ends with NULL. */
+void tools_copy(const struct mcp_call *call, struct fields *f, const char *key, ...) __attribute__((sentinel));
+/* Runs a handler with a database handle. */
+const struct mcp_done *tools_with_db(struct mcp_call *call, const struct mcp_done *(*handler)(struct mcp_call *, struct db *));
+/* Starts a job and answers with it: as a task where the client has tasks, else when it ends or after wait_s. */
+const struct mcp_done *tools_start(struct mcp_call *call, struct db *db, const char *kind, const struct fields *request);
+/* Waits for a job that exists, as tools_start does. */
+const struct mcp_done *tools_wait(struct mcp_call *call, const char *job, int fresh);
+
+/* --- show.c: rows as JSON and words -------------------------------------------------------------------------------------- */
+
+/* A job as the job tools answer it; *ret_text (free()) for people. New reference. */
+json_t *tools_show_job(struct app *app, struct db *db, const struct job *job, char **ret_text);
+/* Checkpoints of a log, newest first, with best times, speed-ups over the root and over the parent. New reference. */
+struct checkpoint_list;
+json_t *tools_show_log(struct db *db, const struct checkpoint_list *log);
+/* "0.2714 ms", "13.2 us". */
+char *tools_show_ns(double ns, char text[32]);
+
+#endif

@@ -1,0 +1,109 @@
+/* transformations: what the library offers; one of them whole; the sequences. */
+#include "daemon/tools/tools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/transform/library.h"
+
+static json_t *texts(char *const *at, size_t count)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, json_string(at[i]));
+	return list;
+}
+
+static bool for_backend(const struct transformation *t, const char *backend)
+{
+	bool any = t->backend_count == 0 || backend == NULL;
+	for (size_t i = 0; i < t->backend_count && !any; i++)
+		any = strcmp(t->backends[i], backend) == 0;
+	return any;
+}
+
+static json_t *entry(const struct transformation *t, const char *backend)
+{
+	json_t *parameters = json_array();
+	for (size_t i = 0; i < t->param_count; i++)
+		json_array_append_new(parameters, json_string(t->params[i].name));
+	return json_pack("{s:s, s:s, s:o, s:i, s:i, s:o, s:o}", "name", t->name, "summary", t->summary, "backends",
+	                 texts(t->backends, t->backend_count), "passes", (int)t->pass_count, "calls",
+	                 (int)transformation_calls(t, backend ? backend : "cuda"), "parameters", parameters, "after",
+	                 texts(t->after, t->after_count));
+}
+
+static const struct mcp_done *list_all(struct mcp_call *call, const struct library *library)
+{
+	const char *backend = tools_text(call, "backend");
+	char **names;
+	size_t count;
+	json_t *list = json_array();
+	struct buf text = BUF_INIT;
+	library_names(library, &names, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct transformation *t;
+		struct err e = ERR_INIT;
+		if (library_find(library, names[i], &t, &e) < 0) {
+			buf_addf(&text, "%s cannot be read: %s\n", names[i], e.text);
+			continue;
+		}
+		if (for_backend(t, backend)) {
+			json_array_append_new(list, entry(t, backend));
+			buf_addf(&text, "%s: %s\n", t->name, t->summary);
+		}
+		transformation_free(t);
+	}
+	library_names_free(names, count);
+	library_sequence_names(library, &names, &count);
+	json_t *shown = json_pack("{s:o, s:o}", "transformations", list, "sequences", texts(names, count));
+	for (size_t i = 0; i < count; i++)
+		buf_addf(&text, "%s%s", i ? ", " : "sequences: ", names[i]);
+	library_names_free(names, count);
+	const struct mcp_done *done = mcp_call_reply(call, shown, "%s", buf_text(&text));
+	buf_fini(&text);
+	return done;
+}
+
+static const struct mcp_done *show_sequence(struct mcp_call *call, const struct library *library, const char *name)
+{
+	char **names;
+	size_t count;
+	struct err e = ERR_INIT;
+	struct buf text = BUF_INIT;
+	if (library_sequence(library, name, &names, &count, &e) < 0)
+		return tools_refuse(call, &e);
+	for (size_t i = 0; i < count; i++)
+		buf_addf(&text, "%s\n", names[i]);
+	library_names_free(names, count);
+	json_t *shown = json_pack("{s:s, s:s}", "name", name, "text", buf_text(&text));
+	const struct mcp_done *done = mcp_call_reply(call, shown, "%s", buf_text(&text));
+	buf_fini(&text);
+	return done;
+}
+
+static const struct mcp_done *handler(struct mcp_call *call)
+{
+	const struct library *library = tools_app(call)->work.library;
+	const char *name = tools_text(call, "name");
+	struct transformation *t;
+	struct err e = ERR_INIT;
+	if (name == NULL)
+		return list_all(call, library);
+	if (strncmp(name, "sequence:", 9) == 0)
+		return show_sequence(call, library, name + 9);
+	if (library_find(library, name, &t, &e) < 0)
+		return tools_refuse(call, &e);
+	json_t *shown = json_pack("{s:s, s:s}", "name", t->name, "text", t->source);
+	const struct mcp_done *done = mcp_call_reply(call, shown, "%s", t->source);
+	transformation_free(t);
+	return done;
+}
+
+const struct tool tool_transformations = {
+	.name = "transformations", .title = "List transformations",
+	.description = "What can be done to a kernel: name, summary, tuning parameters that it adds, what must come before it. With `name` the "
+	               "whole text of one, with name \"sequence:NAME\" the steps of a shipped sequence. Next: transform or transform_begin.",
+	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT, .handler = handler,
+};

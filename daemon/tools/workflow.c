@@ -1,0 +1,273 @@
+/* workflow: lines of checkpoints: list, log, show, diff, compare, restore, tag, branch, export. Nothing here runs long. */
+#include "daemon/tools/tools.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/diff.h"
+#include "base/mem.h"
+#include "core/lineage.h"
+#include "core/record/checkpoint.h"
+#include "core/record/measurement.h"
+#include "core/record/workflow.h"
+#include "daemon/tools/export.h"
+#include "daemon/tools/part.h"
+
+/* One action: its own work with checkpoint `id` (0 when it takes none) and workflow name. */
+typedef const struct mcp_done *action(struct mcp_call *call, struct db *db, int64_t id);
+
+static const struct mcp_done *list(struct mcp_call *call, struct db *db, int64_t id)
+{
+	struct workflow_list all;
+	struct err e = ERR_INIT;
+	struct buf text = BUF_INIT;
+	char moved[32];
+	(void)id;
+	if (workflow_list(db, &all, &e) < 0)
+		return tools_refuse(call, &e);
+	json_t *rows = json_array();
+	for (size_t i = 0; i < all.count; i++) {
+		const struct workflow *w = &all.at[i];
+		json_array_append_new(rows, json_pack("{s:s, s:I, s:I, s:s}", "name", w->name, "head", (json_int_t)w->head, "root",
+		                                      (json_int_t)w->root, "moved", clock_iso(w->moved_ms, moved)));
+		buf_addf(&text, "%s: head %lld, root %lld\n", w->name, (long long)w->head, (long long)w->root);
+	}
+	workflow_list_fini(&all);
+	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:o}", "workflows", rows), "%s",
+	                                             text.len ? buf_text(&text) : "no workflows yet: context_create begins one");
+	buf_fini(&text);
+	return done;
+}
+
+static double number(const json_t *row, const char *key)
+{
+	const json_t *value = json_object_get(row, key);
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static void log_line(const json_t *checkpoint, struct buf *out)
+{
+	size_t i;
+	json_t *best;
+	char time[32];
+	buf_addf(out, "%" JSON_INTEGER_FORMAT " %.12s %s %s", json_integer_value(json_object_get(checkpoint, "id")),
+	         json_string_value(json_object_get(checkpoint, "hash")), json_string_value(json_object_get(checkpoint, "by")),
+	         json_string_value(json_object_get(checkpoint, "status")));
+	json_array_foreach(json_object_get(checkpoint, "best"), i, best) {
+		double gflops = number(best, "gflops"), speedup = number(best, "speedup");
+		buf_addf(out, "; %s: %s", json_string_value(json_object_get(best, "sizes")),
+		         tools_show_ns(number(best, "median_ns"), time));
+		if (isfinite(gflops))
+			buf_addf(out, ", %.4g GFLOP/s", gflops);
+		if (isfinite(speedup))
+			buf_addf(out, ", %.2fx", speedup);
+		buf_addf(out, " (%s)", json_string_value(json_object_get(best, "params")));
+	}
+	buf_addc(out, '\n');
+}
+
+static const struct mcp_done *show_log(struct mcp_call *call, struct db *db, int64_t id)
+{
+	struct checkpoint_list log;
+	struct err e = ERR_INIT;
+	struct buf text = BUF_INIT;
+	size_t i;
+	json_t *row;
+	if (workflow_log(db, id, 0, &log, &e) < 0)
+		return tools_refuse(call, &e);
+	json_t *rows = tools_show_log(db, &log);
+	checkpoint_list_fini(&log);
+	json_array_foreach(rows, i, row)
+		log_line(row, &text);
+	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:I, s:o}", "head", (json_int_t)id, "checkpoints", rows),
+	                                             "%s", buf_text(&text));
+	buf_fini(&text);
+	return done;
+}
+
+static const struct mcp_done *show(struct mcp_call *call, struct db *db, int64_t id)
+{
+	const char *what = tools_text(call, "what");
+	struct err e = ERR_INIT;
+	char *text = NULL;
+	if (what == NULL || strcmp(what, "summary") == 0) {
+		struct checkpoint_list log;
+		if (workflow_log(db, id, 0, &log, &e) < 0)
+			return tools_refuse(call, &e);
+		json_t *rows = tools_show_log(db, &log), *one = json_array();
+		struct buf line = BUF_INIT;
+		json_array_append(one, json_array_get(rows, 0));
+		log_line(json_array_get(rows, 0), &line);
+		checkpoint_list_fini(&log);
+		json_decref(rows);
+		const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:I, s:o}", "checkpoint", (json_int_t)id,
+		                                                             "checkpoints", one), "%s", buf_text(&line));
+		buf_fini(&line);
+		return done;
+	}
+	if (part_text(db, id, what, &text, &e) < 0)
+		return tools_refuse(call, &e);
+	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:I, s:s}", "checkpoint", (json_int_t)id, "text", text),
+	                                             "%s", text);
+	free(text);
+	return done;
+}
+
+/* The other checkpoint: argument `with`, or the parent. */
+static int other(struct mcp_call *call, struct db *db, int64_t id, int64_t *ret_other, struct err *e)
+{
+	const char *with = tools_text(call, "with");
+	struct checkpoint c;
+	if (with)
+		return workflow_resolve(db, with, ret_other, e) < 0 ? err_wrap(e, "with") : 0;
+	int rc = checkpoint_get(db, id, &c, e);
+	if (rc < 0)
+		return rc;
+	rc = c.parent_count ? 0 : err_set(e, ERR_INPUT, "with: checkpoint %lld is a root and has no parent: name the other one",
+	                                  (long long)id);
+	*ret_other = c.parent_count ? c.parents[0] : 0;
+	checkpoint_fini(&c);
+	return rc;
+}
+
+static const struct mcp_done *diff(struct mcp_call *call, struct db *db, int64_t id)
+{
+	struct err e = ERR_INIT;
+	struct buf out = BUF_INIT;
+	int64_t base;
+	char *a = NULL, *b = NULL, name_a[32], name_b[32];
+	const struct mcp_done *done;
+	if (other(call, db, id, &base, &e) < 0 || checkpoint_context(db, base, &a, &e) < 0 ||
+	    checkpoint_context(db, id, &b, &e) < 0) {
+		done = tools_refuse(call, &e);
+	} else {
+		snprintf(name_a, sizeof name_a, "%lld", (long long)base);
+		snprintf(name_b, sizeof name_b, "%lld", (long long)id);
+		diff_unified(&out, name_a, a, name_b, b, 3);
+		done = mcp_call_reply(call, json_pack("{s:I, s:s}", "checkpoint", (json_int_t)id, "text", buf_text(&out)), "%s",
+		                      out.len ? buf_text(&out) : "the same text");
+	}
+	free(a);
+	free(b);
+	buf_fini(&out);
+	return done;
+}
+
+static json_t *compare_row(const struct measurement *a, const struct measurement *b, struct buf *text)
+{
+	char time_a[32], time_b[32];
+	buf_addf(text, "%s: %s against %s: %.3fx\n", b->sizes, tools_show_ns(b->median_ns, time_b),
+	         tools_show_ns(a->median_ns, time_a), a->median_ns / b->median_ns);
+	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:s, s:s}", "device", b->device, "sizes", b->sizes, "a_ns", a->median_ns, "b_ns",
+	                 b->median_ns, "ratio", a->median_ns / b->median_ns, "a_params", a->params, "b_params", b->params);
+}
+
+static const struct mcp_done *compare(struct mcp_call *call, struct db *db, int64_t id)
+{
+	static const char note[] = "best recorded medians of separate runs; ratio is other / at, above 1 means `at` is faster";
+	struct err e = ERR_INIT;
+	struct buf text = BUF_INIT;
+	struct measurement_list best;
+	struct measurement_query q = { .checkpoint = id };
+	int64_t base;
+	if (other(call, db, id, &base, &e) < 0 || measurement_best_each(db, &q, &best, &e) < 0)
+		return tools_refuse(call, &e);
+	json_t *rows = json_array();
+	for (size_t i = 0; i < best.count; i++) {
+		struct measurement a;
+		struct measurement_query qa = { .checkpoint = base, .device = best.at[i].device, .sizes = best.at[i].sizes };
+		struct err missing = ERR_INIT;
+		if (measurement_best(db, &qa, &a, &missing) < 0)
+			continue;
+		json_array_append_new(rows, compare_row(&a, &best.at[i], &text));
+		measurement_fini(&a);
+	}
+	measurement_list_fini(&best);
+	buf_adds(&text, json_array_size(rows) ? note : "nothing to compare: tune both on the same device and sizes first");
+	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:o, s:s}", "compare", rows, "note", note), "%s",
+	                                             buf_text(&text));
+	buf_fini(&text);
+	return done;
+}
+
+static const struct mcp_done *moved(struct mcp_call *call, const char *name, int64_t id, const char *how)
+{
+	mcp_server_resources_changed(tools_app(call)->mcp);
+	return mcp_call_reply(call, json_pack("{s:s, s:I}", "workflow", name, "checkpoint", (json_int_t)id), "%s %s %lld", name, how,
+	                      (long long)id);
+}
+
+static const char *wanted_name(struct mcp_call *call, struct err *e)
+{
+	const char *name = tools_text(call, "name");
+	if (name == NULL)
+		err_set(e, ERR_INPUT, "name: say which workflow or tag is meant");
+	return name;
+}
+
+static const struct mcp_done *restore(struct mcp_call *call, struct db *db, int64_t id)
+{
+	struct err e = ERR_INIT;
+	const char *name = wanted_name(call, &e);
+	if (name == NULL || workflow_restore(db, name, id, &e) < 0)
+		return tools_refuse(call, &e);
+	return moved(call, name, id, "is at checkpoint");
+}
+
+static const struct mcp_done *tag(struct mcp_call *call, struct db *db, int64_t id)
+{
+	struct err e = ERR_INIT;
+	const char *name = wanted_name(call, &e);
+	if (name == NULL || workflow_tag(db, name, id, &e) < 0)
+		return tools_refuse(call, &e);
+	return moved(call, name, id, "names checkpoint");
+}
+
+static const struct mcp_done *branch(struct mcp_call *call, struct db *db, int64_t id)
+{
+	struct err e = ERR_INIT;
+	const char *name = wanted_name(call, &e);
+	if (name == NULL || workflow_create(db, name, id, &e) < 0)
+		return tools_refuse(call, &e);
+	return moved(call, name, id, "branches off at checkpoint");
+}
+
+static const struct { const char *name; action *run; bool needs_at; } actions[] = {
+	{ "list", list, false }, { "log", show_log, true }, { "show", show, true }, { "diff", diff, true },
+	{ "compare", compare, true }, { "restore", restore, true }, { "tag", tag, true }, { "branch", branch, true },
+	{ "export", export_answer, true },
+};
+
+static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
+{
+	const char *name = tools_text(call, "action"), *workflow = tools_text(call, "name");
+	struct err e = ERR_INIT;
+	int64_t id = 0;
+	for (size_t i = 0; i < MEM_COUNT(actions); i++) {
+		if (strcmp(actions[i].name, name) != 0)
+			continue;
+		int rc = 0;
+		if (actions[i].needs_at && tools_text(call, "at") == NULL && workflow && strcmp(name, "log") == 0)
+			rc = workflow_resolve(db, workflow, &id, &e);
+		else if (actions[i].needs_at)
+			rc = tools_at(call, db, &id, NULL, &e);
+		return rc < 0 ? tools_refuse(call, &e) : actions[i].run(call, db, id);
+	}
+	return mcp_call_refuse(call, "action: '%s' is none of this tool's", name);
+}
+
+static const struct mcp_done *handler(struct mcp_call *call)
+{
+	return tools_with_db(call, call_with);
+}
+
+const struct tool tool_workflow = {
+	.name = "workflow", .title = "Read and steer workflows",
+	.description = "Lines of checkpoints, as branches in git. log shows every step's best time, GFLOP/s and speed-up over the root; show "
+	               "prints any part of a checkpoint (source, device, host, macros, measurements, validations, exchanges); diff and compare "
+	               "two; restore, tag, branch; export the winner as source files to build elsewhere.",
+	.flags = 0, .handler = handler,
+};

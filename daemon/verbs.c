@@ -1,0 +1,227 @@
+/* verbs: options in, one tool call, its words out; see verbs.h. */
+#include "daemon/verbs.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "daemon/bar.h"
+
+/* --- options to arguments --------------------------------------------------------------------------------------------------- */
+
+static char *argument_name(const char *option)
+{
+	char *name = mem_str(option);
+	for (char *c = name; *c; c++)
+		if (*c == '-')
+			*c = '_';
+	return name;
+}
+
+void verbs_copy(const struct verb_line *line, json_t *arguments, const char *option, ...)
+{
+	va_list ap;
+	va_start(ap, option);
+	for (; option; option = va_arg(ap, const char *)) {
+		const char *value = verb_get(line, option);
+		char *name = argument_name(option);
+		if (value)
+			json_object_set_new(arguments, name, json_string(value));
+		free(name);
+	}
+	va_end(ap);
+}
+
+int verbs_copy_int(const struct verb_line *line, json_t *arguments, const char *option, long long min, long long max,
+                   struct err *e)
+{
+	long long value;
+	if (verb_get(line, option) == NULL)
+		return 0;
+	int rc = verb_int(line, option, min, max, 0, &value, e);
+	char *name = argument_name(option);
+	if (rc == 0)
+		json_object_set_new(arguments, name, json_integer(value));
+	free(name);
+	return rc;
+}
+
+static int print_json(const json_t *value)
+{
+	int rc = json_dumpf(value, stdout, JSON_INDENT(2));
+	putchar('\n');
+	return rc == 0 && fflush(stdout) == 0 ? VERB_OK : VERB_FAILED;
+}
+
+/* A validation that was carried out and did not pass is no success. */
+static int status_of(const json_t *structured)
+{
+	return json_is_false(json_object_get(json_object_get(structured, "result"), "passed")) ? VERB_FAILED : VERB_OK;
+}
+
+int verbs_call(const struct verb_line *line, const char *tool, json_t *take_arguments, json_t **ret_structured)
+{
+	struct client *client = NULL;
+	struct err e = ERR_INIT;
+	struct bar bar;
+	json_t *structured = NULL;
+	char *text = NULL;
+	int status = VERB_OK;
+	int rc = client_open(line->db, &client, &e);
+	if (rc < 0) {
+		json_decref(take_arguments);
+		return verb_fail(line, &e);
+	}
+	bar_init(&bar, line->verb->name);
+	rc = client_call(client, tool, take_arguments, bar_say, &bar, &structured, &text, &e);
+	bar_clear(&bar);
+	if (rc < 0)
+		status = verb_fail(line, &e);
+	else if (ret_structured)
+		*ret_structured = json_incref(structured);
+	else if (verb_get(line, "json"))
+		status = print_json(structured);
+	else
+		printf("%s\n", text);
+	if (status == VERB_OK)
+		status = status_of(structured);
+	json_decref(structured);
+	free(text);
+	client_close(client);
+	return status;
+}
+
+static int usage(const struct verb_line *line, const struct err *e, json_t *take_arguments)
+{
+	json_decref(take_arguments);
+	verb_fail(line, e);
+	return VERB_USAGE;
+}
+
+/* --- the verbs ---------------------------------------------------------------------------------------------------------------- */
+
+#define DEVICE_OPTION { "device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)" }
+#define JSON_OPTION { "json", NULL, "prints the structured answer" }
+#define SAMPLES_OPTION { "samples", "N", "execution parameters to sample (default 16)" }
+#define AT_WORDS "AT is a checkpoint: a workflow's name (its head), a tag, a number, 6 or more characters of a hash, NAME~2.\n"
+
+static int tune_run(const struct verb_line *line)
+{
+	struct err e = ERR_INIT;
+	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
+	verbs_copy(line, arguments, "device", "strategy", "sizes", NULL);
+	if (verb_get(line, "warm"))
+		json_object_set_new(arguments, "warm", json_true());
+	if (verbs_copy_int(line, arguments, "budget", 1, 1000000, &e) < 0 ||
+	    verbs_copy_int(line, arguments, "seed", 0, (long long)1 << 53, &e) < 0)
+		return usage(line, &e, arguments);
+	return verbs_call(line, "tune", arguments, NULL);
+}
+
+const struct verb verbs_tune = {
+	.name = "tune", .words = "AT", .summary = "finds the fastest tuning parameters of a checkpoint", .details = AT_WORDS,
+	.options = (const struct verb_option[]){
+		DEVICE_OPTION,
+		{ "budget", "N", "configurations to try at most, per input size (default 128)" },
+		{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
+		{ "strategy", "NAME", "auto, exhaustive, random or local" },
+		{ "seed", "N", "of the search" },
+		{ "warm", NULL, "times with warm caches (default: cold)" },
+		JSON_OPTION,
+		{ NULL, NULL, NULL },
+	},
+	.min_words = 1, .max_words = 1, .run = tune_run,
+};
+
+static int validate_run(const struct verb_line *line)
+{
+	struct err e = ERR_INIT;
+	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
+	verbs_copy(line, arguments, "device", NULL);
+	if (verbs_copy_int(line, arguments, "samples", 1, 1024, &e) < 0)
+		return usage(line, &e, arguments);
+	return verbs_call(line, "validate", arguments, NULL);
+}
+
+const struct verb verbs_validate = {
+	.name = "validate", .words = "AT", .summary = "compares a checkpoint's outputs with its root's; exit status 1 if they differ",
+	.details = AT_WORDS, .options = (const struct verb_option[]){ DEVICE_OPTION, SAMPLES_OPTION, JSON_OPTION, { NULL, NULL, NULL } },
+	.min_words = 1, .max_words = 1, .run = validate_run,
+};
+
+static int transform_run(const struct verb_line *line)
+{
+	struct err e = ERR_INIT;
+	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
+	if (line->word_count > 1)
+		json_object_set_new(arguments, "transformation", json_string(line->words[1]));
+	verbs_copy(line, arguments, "model", "device", "pending", NULL);
+	if (line->word_count < 2 && verb_get(line, "pending") == NULL) {
+		err_set(&e, ERR_INPUT, "name a transformation, or the half-done one to go on with (--pending ID)");
+		return usage(line, &e, arguments);
+	}
+	if (verbs_copy_int(line, arguments, "samples", 1, 1024, &e) < 0)
+		return usage(line, &e, arguments);
+	return verbs_call(line, "transform", arguments, NULL);
+}
+
+const struct verb verbs_transform = {
+	.name = "transform", .words = "AT [TRANSFORMATION]",
+	.summary = "has a model carry out a transformation, each pass compiled or validated",
+	.details = AT_WORDS "TRANSFORMATION is a name (tb-tiling) or a sentence (\"unroll the inner loop by 4\").\n",
+	.options = (const struct verb_option[]){
+		{ "model", "NAME", "a configured model, or replay:NAME for recordings" },
+		DEVICE_OPTION, SAMPLES_OPTION,
+		{ "pending", "ID", "goes on with a half-done transformation" },
+		JSON_OPTION,
+		{ NULL, NULL, NULL },
+	},
+	.min_words = 1, .max_words = 2, .run = transform_run,
+};
+
+static int compare_run(const struct verb_line *line)
+{
+	json_t *arguments = json_pack("{s:s, s:s}", "action", "compare", "at", line->words[0]);
+	if (line->word_count > 1)
+		json_object_set_new(arguments, "with", json_string(line->words[1]));
+	verbs_copy(line, arguments, "device", NULL);
+	return verbs_call(line, "workflow", arguments, NULL);
+}
+
+const struct verb verbs_compare = {
+	.name = "compare", .words = "A [B]", .summary = "the best times of two checkpoints (default: a checkpoint and its parent)",
+	.details = "A and B are written as for `peakd tune --help`.\n",
+	.options = (const struct verb_option[]){ DEVICE_OPTION, JSON_OPTION, { NULL, NULL, NULL } },
+	.min_words = 1, .max_words = 2, .run = compare_run,
+};
+
+static int devices_run(const struct verb_line *line)
+{
+	json_t *arguments = json_object();
+	if (verb_get(line, "refresh"))
+		json_object_set_new(arguments, "refresh", json_true());
+	return verbs_call(line, "devices", arguments, NULL);
+}
+
+const struct verb verbs_devices = {
+	.name = "devices", .words = "", .summary = "the devices of this machine", .details = NULL,
+	.options = (const struct verb_option[]){ { "refresh", NULL, "looks again" }, JSON_OPTION, { NULL, NULL, NULL } },
+	.min_words = 0, .max_words = 0, .run = devices_run,
+};
+
+static int jobs_run(const struct verb_line *line)
+{
+	const char *action = line->word_count > 0 ? line->words[0] : "list";
+	json_t *arguments = json_pack("{s:s}", "action", action);
+	if (line->word_count > 1)
+		json_object_set_new(arguments, "id", json_string(line->words[1]));
+	return verbs_call(line, "job", arguments, NULL);
+}
+
+const struct verb verbs_jobs = {
+	.name = "jobs", .words = "[ACTION ID]", .summary = "lists jobs; ACTION is get, wait, cancel, resume or log", .details = NULL,
+	.options = (const struct verb_option[]){ JSON_OPTION, { NULL, NULL, NULL } },
+	.min_words = 0, .max_words = 2, .run = jobs_run,
+};

@@ -1,0 +1,138 @@
+/* verbs_workflow: one action, one call of the workflow tool; see verbs_workflow.h. */
+#include "daemon/verbs_workflow.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "core/context/nearest.h"
+#include "daemon/verbs.h"
+
+/* What the words behind an action are called in the tool's arguments. */
+static const struct action {
+	const char *name, *first, *second;
+	size_t min;
+} actions[] = {
+	{ "list", NULL, NULL, 0 },       { "log", "name", NULL, 1 },        { "show", "at", "what", 1 },
+	{ "diff", "at", "with", 1 },     { "compare", "at", "with", 1 },    { "restore", "name", "at", 2 },
+	{ "tag", "name", "at", 2 },      { "branch", "name", "at", 2 },     { "export", "at", NULL, 1 },
+};
+
+static const struct action *find_action(const char *name, struct err *e)
+{
+	const char *names[MEM_COUNT(actions)];
+	char hint[96];
+	for (size_t i = 0; i < MEM_COUNT(actions); i++) {
+		if (strcmp(actions[i].name, name) == 0)
+			return &actions[i];
+		names[i] = actions[i].name;
+	}
+	err_set(e, ERR_INPUT, "there is no action '%s'%s; there are list, log, show, diff, compare, restore, tag, branch and export",
+	        name, nearest_hint(name, names, MEM_COUNT(actions), hint));
+	return NULL;
+}
+
+/* --- export: the tool returns the files, this writes them -------------------------------------------------------------------- */
+
+static int write_file(const char *folder, const char *name, const char *text, bool force, struct err *e)
+{
+	if (!*name || strchr(name, '/') || strcmp(name, "..") == 0 || strcmp(name, ".") == 0)
+		return err_set(e, ERR_INTERNAL, "the daemon names a file '%s', which is no plain name", name);
+	char *path = mem_fmt("%s/%s", folder, name);
+	FILE *f = fopen(path, force ? "we" : "wxe");
+	bool good = f && fputs(text, f) >= 0;
+	if (f)
+		good = fclose(f) == 0 && good;
+	int rc = 0;
+	if (f == NULL && errno == EEXIST)
+		rc = err_set(e, ERR_CONFLICT, "%s exists and was not touched: name another folder with --out, or add --force", path);
+	else if (!good)
+		rc = err_sys(e, errno, "%s: cannot be written", path);
+	if (good)
+		printf("%s\n", path);
+	free(path);
+	return rc;
+}
+
+static int write_files(const char *folder, const json_t *files, bool force, struct err *e)
+{
+	const json_t *file;
+	size_t i;
+	int rc = mkdir(folder, 0777) == 0 || errno == EEXIST ? 0 : err_sys(e, errno, "%s: the folder cannot be made", folder);
+	json_array_foreach(files, i, file) {
+		const char *name = json_string_value(json_object_get(file, "name"));
+		const char *text = json_string_value(json_object_get(file, "text"));
+		if (rc == 0 && name && text)
+			rc = write_file(folder, name, text, force, e);
+	}
+	return rc;
+}
+
+static int export_files(const struct verb_line *line, json_t *take_arguments)
+{
+	struct err e = ERR_INIT;
+	json_t *structured = NULL;
+	const char *out = verb_get(line, "out"), *note;
+	int status = verbs_call(line, "workflow", take_arguments, &structured);
+	if (status != VERB_OK)
+		return status;
+	if (write_files(out ? out : ".", json_object_get(structured, "files"), verb_get(line, "force") != NULL, &e) < 0)
+		status = verb_fail(line, &e);
+	else if ((note = json_string_value(json_object_get(structured, "note"))) != NULL)
+		printf("%s\n", note);
+	json_decref(structured);
+	return status;
+}
+
+/* --- the verb ---------------------------------------------------------------------------------------------------------------- */
+
+static int workflow_run(const struct verb_line *line)
+{
+	struct err e = ERR_INIT;
+	const struct action *action = find_action(line->words[0], &e);
+	size_t given = line->word_count - 1;
+	if (action && given < action->min)
+		err_set(&e, ERR_INPUT, "%s needs %s%s%s: see `peakd workflow --help`", action->name, action->first,
+		        action->min > 1 ? " and " : "", action->min > 1 ? action->second : "");
+	else if (action && given > (size_t)(action->first != NULL) + (action->second != NULL))
+		err_set(&e, ERR_INPUT, "'%s' is one word too many for %s", line->words[line->word_count - 1], action->name);
+	if (e.code != ERR_NONE) {
+		verb_fail(line, &e);
+		return VERB_USAGE;
+	}
+	json_t *arguments = json_pack("{s:s}", "action", action->name);
+	if (given > 0)
+		json_object_set_new(arguments, action->first, json_string(line->words[1]));
+	if (given > 1)
+		json_object_set_new(arguments, action->second, json_string(line->words[2]));
+	verbs_copy(line, arguments, "device", "sizes", NULL);
+	bool write = strcmp(action->name, "export") == 0 && verb_get(line, "json") == NULL;
+	return write ? export_files(line, arguments) : verbs_call(line, "workflow", arguments, NULL);
+}
+
+const struct verb verbs_workflow = {
+	.name = "workflow", .words = "ACTION …", .summary = "history: list, log, show, diff, compare, restore, tag, branch, export",
+	.details = "  list                  every workflow\n"
+	           "  log NAME              its checkpoints with their best times\n"
+	           "  show AT [PART]        a checkpoint, or its source, device, host, macros, measurements, validations,\n"
+	           "                        exchanges or best\n"
+	           "  diff AT [AT]          two checkpoints' text (default: against the parent)\n"
+	           "  compare AT [AT]       their best times\n"
+	           "  restore NAME AT       moves a workflow's head back to a checkpoint\n"
+	           "  tag NAME AT           names a checkpoint\n"
+	           "  branch NAME AT        begins a new workflow at a checkpoint\n"
+	           "  export AT             writes its fastest configuration as plain source files\n"
+	           "AT is a checkpoint: a workflow's name (its head), a tag, a number, 6 or more characters of a hash, NAME~2.\n",
+	.options = (const struct verb_option[]){
+		{ "out", "DIR", "export: the folder for the files (default: here)" },
+		{ "force", NULL, "export: writes over files that are there" },
+		{ "sizes", "SIZES", "export: the input size to export for, as \"n=2048\"" },
+		{ "device", "D", "compare, export: the device whose times count" },
+		{ "json", NULL, "prints the structured answer" },
+		{ NULL, NULL, NULL },
+	},
+	.min_words = 1, .max_words = 3, .run = workflow_run,
+};

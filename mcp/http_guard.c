@@ -1,0 +1,105 @@
+/* http_guard: Host and Origin against DNS rebinding, the bearer token, and refusing configurations that would let
+ * strangers in. Called by mcp/http.c for every request. */
+#include "mcp/http_guard.h"
+
+#include <arpa/inet.h>
+#include <nettle/memops.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/hash.h"
+
+const char *http_guard_header(struct http_exchange *x, const char *name)
+{
+	return MHD_lookup_connection_value(x->conn, MHD_HEADER_KIND, name);
+}
+
+static int is_loopback_address(const char *address)
+{
+	struct in_addr v4;
+	struct in6_addr v6;
+	if (inet_pton(AF_INET, address, &v4) == 1)
+		return (ntohl(v4.s_addr) >> 24) == 127;
+	return inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+int http_guard_check(const struct mcp_http_config *c, struct err *e)
+{
+	if (c->unix_path || c->address == NULL || is_loopback_address(c->address))
+		return 0;
+	if (c->token == NULL || c->token[0] == '\0')
+		return err_set(e, ERR_INPUT, "listening on %s, which others can reach, needs a bearer token", c->address);
+	if (c->tls_cert == NULL || c->tls_key == NULL)
+		return err_set(e, ERR_INPUT, "listening on %s, which others can reach, needs a TLS certificate and key", c->address);
+	return 0;
+}
+
+/* A host name, n characters, without its port. */
+static int same_name(const char *host, size_t n, const char *name)
+{
+	return strlen(name) == n && strncasecmp(host, name, n) == 0;
+}
+
+static int host_is_allowed(const struct mcp_http_config *c, const char *host, size_t n)
+{
+	static const char *const LOOPBACK[] = { "localhost", "127.0.0.1", "[::1]" };
+	for (size_t i = 0; i < sizeof LOOPBACK / sizeof LOOPBACK[0]; i++)
+		if (same_name(host, n, LOOPBACK[i]))
+			return 1;
+	if (c->address && same_name(host, n, c->address))
+		return 1;
+	for (const char *const *h = c->allowed_hosts; h && *h; h++)
+		if (same_name(host, n, *h))
+			return 1;
+	return 0;
+}
+
+/* Length of the name in "name:port" or "[v6]:port". */
+static size_t name_length(const char *host)
+{
+	if (host[0] == '[') {
+		const char *end = strchr(host, ']');
+		return end ? (size_t)(end + 1 - host) : strlen(host);
+	}
+	return strcspn(host, ":/");
+}
+
+static int origin_is_allowed(const struct mcp_http_config *c, const char *origin)
+{
+	for (const char *const *o = c->allowed_origins; o && *o; o++)
+		if (strcasecmp(origin, *o) == 0)
+			return 1;
+	const char *host = strncasecmp(origin, "http://", 7) == 0 ? origin + 7 :
+	                   strncasecmp(origin, "https://", 8) == 0 ? origin + 8 : NULL;
+	return host && host_is_allowed(c, host, name_length(host));
+}
+
+/* Compared as hashes, in a time that says nothing of how much is right. */
+static int token_is_right(const char *want, const char *header)
+{
+	if (header == NULL || strncasecmp(header, "Bearer ", 7) != 0)
+		return 0;
+	struct hash a = hash_text(want), b = hash_text(header + 7);
+	return memeql_sec(a.hex, b.hex, HASH_HEX);
+}
+
+int http_guard_admit(struct http_exchange *x, int open, enum MHD_Result *ret_result)
+{
+	const struct mcp_http_config *c = &x->http->config;
+	const char *host = http_guard_header(x, "Host"), *origin = http_guard_header(x, "Origin");
+	if (c->unix_path == NULL && (host == NULL || !host_is_allowed(c, host, name_length(host)))) {
+		*ret_result = http_exchange_refuse(x, MHD_HTTP_MISDIRECTED_REQUEST, NULL, NULL, "the Host header names a host that "
+		                                   "this server does not answer for");
+		return 0;
+	}
+	if (origin && !origin_is_allowed(c, origin)) {
+		*ret_result = http_exchange_refuse(x, MHD_HTTP_FORBIDDEN, NULL, NULL, "the Origin header is not an allowed one");
+		return 0;
+	}
+	if (c->token && !open && !token_is_right(c->token, http_guard_header(x, "Authorization"))) {
+		*ret_result = http_exchange_refuse(x, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", "Bearer realm=\"mcp\"",
+		                                   "this server needs its bearer token: send \"Authorization: Bearer TOKEN\"");
+		return 0;
+	}
+	return 1;
+}

@@ -1,0 +1,115 @@
+/* http_inner: what the files of the HTTP transport share. mcp/http.c routes, http_exchange.c answers, http_watch.c looks
+ * after quiet connections, http_guard.c decides who may come in, http_replay.c keeps legacy streams. */
+#ifndef PEAKD_MCP_HTTP_INNER_H
+#define PEAKD_MCP_HTTP_INNER_H
+
+#include <microhttpd.h>
+#include <pthread.h>
+
+#include "base/buf.h"
+#include "base/lock.h"
+#include "mcp/http.h"
+#include "mcp/server_inner.h"
+#include "mcp/session.h"
+#include "mcp/stream.h"
+
+/* Locks, outermost first: http.lock (LOCK_SESSION), a replay's (LOCK_OUTPUT), an exchange's (LOCK_LEAF). libmicrohttpd's
+ * own are taken inside of an exchange's, and it holds none when it calls us. */
+
+struct http_channel;
+
+/* Where an exchange is; moves only downwards. */
+enum http_phase {
+	HTTP_READING, /* the body arrives */
+	HTTP_WAITING, /* nothing was sent yet */
+	HTTP_WHOLE,   /* the answer is one piece with its length */
+	HTTP_EVENTS,  /* the answer is a stream of events */
+	HTTP_CLOSED,  /* the connection is done with this request */
+};
+
+/* One HTTP request and its response. As a stream it is what a call answers to. */
+struct http_exchange {
+	struct mcp_stream stream;         /* first: streams are cast to this */
+	struct mcp_http *http;
+	struct MHD_Connection *conn;      /* valid until HTTP_CLOSED */
+	struct buf body;                  /* of the request */
+	int too_large;
+	int takes_events;                 /* the client accepts text/event-stream */
+	const char *type;                 /* of a whole answer; static storage */
+	char session_id[MCP_SESSION_ID + 1]; /* for the header Mcp-Session-Id of the answer, or "" */
+	struct mcp_call *call;            /* held: to be told when the client goes away; or NULL */
+	struct http_channel *channel;     /* held: the legacy stream that this carries, or NULL */
+	struct http_exchange *prev, *next; /* those that are watched, under http.lock */
+	int watched;
+	struct lock lock;                 /* of all below */
+	enum http_phase phase;
+	int status;                       /* of a whole answer */
+	struct buf out;                   /* what is to be sent */
+	int final;                        /* nothing comes after what is in `out` */
+	int suspended;                    /* libmicrohttpd waits for MHD_resume_connection */
+	int gone;                         /* the client went away */
+	int64_t written;                  /* monotonic time of the last output */
+	struct mcp_call *answered;        /* held: whose answer is in `out` */
+};
+
+struct mcp_http {
+	struct mcp_server *server;
+	struct mcp_http_config config;
+	struct MHD_Daemon *daemon;
+	int listen_fd, port;
+	pthread_t watcher;
+	int epoll_fd, wake_fd;
+	struct lock lock;                 /* LOCK_SESSION, of all below */
+	struct http_exchange *watched;
+	size_t open;                      /* exchanges that are not closed */
+	int watcher_sleeps;               /* it waits without a time limit */
+	int stopping;
+};
+
+/* --- http_exchange.c --- */
+/* In its first life an exchange has one reference, libmicrohttpd's. */
+struct http_exchange *http_exchange_new(struct mcp_http *http, struct MHD_Connection *conn);
+enum http_phase http_exchange_phase(struct http_exchange *x);
+/* Gives libmicrohttpd the response, or suspends the connection until there is one. Only on its thread. */
+enum MHD_Result http_exchange_respond(struct http_exchange *x);
+/* The answer to a request that is refused before it is a message: {"error": …} in JSON, or plain text. */
+enum MHD_Result http_exchange_refuse(struct http_exchange *x, int status, const char *header, const char *value,
+                                     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* An answer without a body. */
+enum MHD_Result http_exchange_empty(struct http_exchange *x, int status);
+/* Begins a stream of events with this text (a comment or events) if nothing was sent yet, or adds to it. Returns -1 when
+ * the exchange is over. */
+int http_exchange_add_events(struct http_exchange *x, const char *text, size_t n, int final);
+/* The connection is done with it; libmicrohttpd's reference is dropped. */
+void http_exchange_closed(struct http_exchange *x, int delivered);
+/* Called by the watcher: the client went away, or nothing was sent for too long. */
+void http_exchange_hang_up(struct http_exchange *x);
+void http_exchange_keep_alive(struct http_exchange *x, int64_t now);
+
+/* --- http_watch.c --- */
+int http_watch_start(struct mcp_http *http, struct err *e);
+void http_watch_stop(struct mcp_http *http);
+/* From now on its connection is looked after until http_watch_remove. */
+void http_watch_add(struct http_exchange *x);
+void http_watch_remove(struct http_exchange *x);
+
+/* --- http_guard.c --- */
+/* Checks that the configuration is safe. */
+int http_guard_check(const struct mcp_http_config *config, struct err *e);
+/* Whether the request may come in: Host, Origin, token. Else the refusal was queued and *ret_result is libmicrohttpd's. */
+int http_guard_admit(struct http_exchange *x, int open, enum MHD_Result *ret_result);
+/* A header of the request, or NULL. */
+const char *http_guard_header(struct http_exchange *x, const char *name);
+
+/* --- http_replay.c --- */
+/* A legacy request's stream: what is sent goes to the exchange, and is kept for a client that comes back. Held by the
+ * caller. */
+struct mcp_stream *http_replay_begin(struct mcp_session *session, struct http_exchange *x);
+/* GET: the session's own stream, or the rest of the one that Last-Event-ID names (NULL: none). -1: there is no such. */
+int http_replay_attach(struct mcp_session *session, struct http_exchange *x, const char *last_event_id);
+/* Nothing will be sent on it after all. */
+void http_replay_forget(struct http_channel *channel);
+/* The exchange is closed; delivered: all of it was written. */
+void http_replay_detach(struct http_channel *channel, struct http_exchange *x, int delivered);
+
+#endif

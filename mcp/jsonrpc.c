@@ -1,0 +1,172 @@
+/* jsonrpc: reading and writing of messages; see jsonrpc.h. Called by mcp/server.c for what arrives and by calls and
+ * notifications for what leaves. */
+#include "mcp/jsonrpc.h"
+
+#include <string.h>
+
+/* Deepest nesting of a text, found without recursion and before the parser recurses. */
+static int depth_of(const char *text, size_t n)
+{
+	int depth = 0, deepest = 0, in_string = 0;
+	for (size_t i = 0; i < n; i++) {
+		char c = text[i];
+		if (in_string) {
+			if (c == '\\')
+				i++;
+			else if (c == '"')
+				in_string = 0;
+		} else if (c == '"') {
+			in_string = 1;
+		} else if (c == '{' || c == '[') {
+			if (++depth > deepest)
+				deepest = depth;
+		} else if (c == '}' || c == ']') {
+			depth--;
+		}
+	}
+	return deepest;
+}
+
+static int fail(struct mcp_jsonrpc *m, int *ret_code, int code, struct err *e, const char *why)
+{
+	m->method = NULL;
+	m->params = NULL;
+	*ret_code = code;
+	return err_set(e, ERR_INPUT, "%s", why);
+}
+
+static int read_response(struct mcp_jsonrpc *m, int *ret_code, struct err *e)
+{
+	m->kind = MCP_RESPONSE;
+	m->result = json_object_get(m->root, "result");
+	m->error = json_object_get(m->root, "error");
+	if ((m->result == NULL) == (m->error == NULL))
+		return fail(m, ret_code, MCP_INVALID_REQUEST, e,
+		            "the message has neither a \"method\" nor exactly one of \"result\" and \"error\"");
+	if (m->id == NULL)
+		return fail(m, ret_code, MCP_INVALID_REQUEST, e, "a response needs the \"id\" of its request");
+	return 0;
+}
+
+static int read_object(struct mcp_jsonrpc *m, int *ret_code, struct err *e)
+{
+	const json_t *id = json_object_get(m->root, "id");
+	if (json_is_string(id) || json_is_integer(id))
+		m->id = id;
+	const char *version = json_string_value(json_object_get(m->root, "jsonrpc"));
+	if (version == NULL || strcmp(version, "2.0") != 0)
+		return fail(m, ret_code, MCP_INVALID_REQUEST, e, "the message needs \"jsonrpc\": \"2.0\"");
+	if (id != NULL && m->id == NULL)
+		return fail(m, ret_code, MCP_INVALID_REQUEST, e, "\"id\" must be a string or an integer, and not null");
+	const json_t *method = json_object_get(m->root, "method");
+	if (method == NULL)
+		return read_response(m, ret_code, e);
+	if (!json_is_string(method))
+		return fail(m, ret_code, MCP_INVALID_REQUEST, e, "\"method\" must be a string");
+	const json_t *params = json_object_get(m->root, "params");
+	if (params != NULL && !json_is_object(params))
+		return fail(m, ret_code, MCP_INVALID_PARAMS, e, "\"params\" must be an object");
+	m->kind = m->id ? MCP_REQUEST : MCP_NOTIFICATION;
+	m->method = json_string_value(method);
+	m->params = params;
+	return 0;
+}
+
+int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_jsonrpc *ret_m, int *ret_code,
+                      struct err *e)
+{
+	memset(ret_m, 0, sizeof *ret_m);
+	if (depth_of(text, n) > max_depth) {
+		*ret_code = MCP_INVALID_REQUEST;
+		return err_set(e, ERR_INPUT, "the message is nested deeper than %d levels", max_depth);
+	}
+	json_error_t why;
+	ret_m->root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
+	if (ret_m->root == NULL) {
+		*ret_code = MCP_PARSE_ERROR;
+		return err_set(e, ERR_INPUT, "the message is not JSON: %s (line %d, column %d)", why.text, why.line,
+		               why.column);
+	}
+	if (json_is_array(ret_m->root))
+		return fail(ret_m, ret_code, MCP_INVALID_REQUEST, e, "batches are not accepted: send one message at a time");
+	return read_object(ret_m, ret_code, e);
+}
+
+void mcp_jsonrpc_fini(struct mcp_jsonrpc *m)
+{
+	json_decref(m->root);
+	memset(m, 0, sizeof *m);
+}
+
+static int add_bytes(const char *bytes, size_t n, void *b)
+{
+	buf_add(b, bytes, n);
+	return 0;
+}
+
+void mcp_jsonrpc_add_json(struct buf *b, const json_t *value)
+{
+	/* 15 digits: what a double keeps of any decimal, so that 0.27 is not written as 0.27000000000000002 */
+	json_dump_callback(value, add_bytes, b, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+}
+
+static void add_head(struct buf *b, const json_t *id)
+{
+	buf_adds(b, "{\"jsonrpc\":\"2.0\"");
+	if (id) {
+		buf_adds(b, ",\"id\":");
+		mcp_jsonrpc_add_json(b, id);
+	}
+}
+
+static void add_string(struct buf *b, const char *text)
+{
+	json_t *s = json_string(text);
+	if (s == NULL) /* not UTF-8: our own bug, but the peer must still get an answer */
+		s = json_string("(text that is not UTF-8)");
+	mcp_jsonrpc_add_json(b, s);
+	json_decref(s);
+}
+
+void mcp_jsonrpc_add_result(struct buf *b, const json_t *id, const json_t *result)
+{
+	add_head(b, id);
+	buf_adds(b, ",\"result\":");
+	mcp_jsonrpc_add_json(b, result);
+	buf_addc(b, '}');
+}
+
+void mcp_jsonrpc_add_error(struct buf *b, const json_t *id, int code, const char *message, const json_t *data)
+{
+	add_head(b, id);
+	buf_addf(b, ",\"error\":{\"code\":%d,\"message\":", code);
+	add_string(b, message);
+	if (data) {
+		buf_adds(b, ",\"data\":");
+		mcp_jsonrpc_add_json(b, data);
+	}
+	buf_adds(b, "}}");
+}
+
+static void add_method(struct buf *b, const char *method, const json_t *params)
+{
+	buf_adds(b, ",\"method\":");
+	add_string(b, method);
+	if (params) {
+		buf_adds(b, ",\"params\":");
+		mcp_jsonrpc_add_json(b, params);
+	}
+	buf_addc(b, '}');
+}
+
+void mcp_jsonrpc_add_notification(struct buf *b, const char *method, const json_t *params)
+{
+	add_head(b, NULL);
+	add_method(b, method, params);
+}
+
+void mcp_jsonrpc_add_request(struct buf *b, const json_t *id, const char *method, const json_t *params)
+{
+	add_head(b, id);
+	add_method(b, method, params);
+}

@@ -1,0 +1,55 @@
+/* jsonrpc: JSON-RPC 2.0 as MCP narrows it: one object a message, ids are strings or integers, params are objects.
+ * Used by the server for what arrives and by everything in mcp/ that writes a message. */
+#ifndef PEAKD_MCP_JSONRPC_H
+#define PEAKD_MCP_JSONRPC_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Error codes: JSON-RPC 2.0 section 5.1, and those that MCP 2026-07-28 (basic/index, "Error Codes") defines. */
+enum mcp_jsonrpc_code {
+	MCP_PARSE_ERROR = -32700,
+	MCP_INVALID_REQUEST = -32600,
+	MCP_METHOD_NOT_FOUND = -32601,
+	MCP_INVALID_PARAMS = -32602,
+	MCP_INTERNAL_ERROR = -32603,
+	MCP_HEADER_MISMATCH = -32020,
+	MCP_MISSING_CAPABILITY = -32021,
+	MCP_UNSUPPORTED_VERSION = -32022,
+	MCP_LEGACY_RESOURCE_NOT_FOUND = -32002, /* 2025-11-25 and earlier only */
+};
+
+/* jansson counts references and iterates through non-const pointers only; the value itself is not changed. */
+#define MCP_JSON(value) ((json_t *)(uintptr_t)(value))
+
+enum mcp_jsonrpc_kind { MCP_REQUEST, MCP_NOTIFICATION, MCP_RESPONSE };
+
+struct mcp_jsonrpc {
+	enum mcp_jsonrpc_kind kind;
+	json_t *root;          /* owns everything below */
+	const json_t *id;      /* of a request or response; also of a broken request when it could be read; else NULL */
+	const char *method;    /* of a request or notification */
+	const json_t *params;  /* an object, or NULL when absent */
+	const json_t *result;  /* of a response: exactly one of these two */
+	const json_t *error;
+};
+
+/* Reads one message. max_depth bounds nested arrays and objects. On failure *ret_code is the JSON-RPC code to answer
+ * with, and ret_m holds at most the id; mcp_jsonrpc_fini it in any case. */
+int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_jsonrpc *ret_m, int *ret_code,
+                      struct err *e);
+void mcp_jsonrpc_fini(struct mcp_jsonrpc *m);
+
+/* Append one message, without a newline; json values are borrowed; id and params and data may be NULL (left out). */
+void mcp_jsonrpc_add_result(struct buf *b, const json_t *id, const json_t *result);
+void mcp_jsonrpc_add_error(struct buf *b, const json_t *id, int code, const char *message, const json_t *data);
+void mcp_jsonrpc_add_notification(struct buf *b, const char *method, const json_t *params);
+void mcp_jsonrpc_add_request(struct buf *b, const json_t *id, const char *method, const json_t *params);
+/* Appends any value as compact JSON. */
+void mcp_jsonrpc_add_json(struct buf *b, const json_t *value);
+
+#endif

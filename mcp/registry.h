@@ -1,0 +1,102 @@
+/* registry: what a server offers, as tables that its owner writes down: tools, resources, templates, prompts.
+ *
+ * The owner (a daemon, a test program) fills these tables with literals; mcp/server.c keeps pointers to them, so they
+ * live as long as the server does. Every table ends with an entry whose first field is NULL. Handlers are explained in
+ * mcp/call.h. Lists are sent in the order of the tables. */
+#ifndef PEAKD_MCP_REGISTRY_H
+#define PEAKD_MCP_REGISTRY_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct mcp_call;
+struct mcp_done;
+
+/* A handler: replies, fails, asks, or declares itself pending; see mcp/call.h. Runs on a thread of the pool. */
+typedef const struct mcp_done *mcp_handler(struct mcp_call *call);
+
+/* Hints about a tool for clients (annotations of the same names); everything unset is sent as false. */
+enum mcp_tool_flags {
+	MCP_TOOL_READ_ONLY = 1 << 0,   /* readOnlyHint: changes nothing */
+	MCP_TOOL_DESTRUCTIVE = 1 << 1, /* destructiveHint: may remove or overwrite */
+	MCP_TOOL_IDEMPOTENT = 1 << 2,  /* idempotentHint: the same call twice is as good as once */
+	MCP_TOOL_OPEN_WORLD = 1 << 3,  /* openWorldHint: talks to the world outside, e.g. to a model */
+	MCP_TOOL_TASK_ONLY = 1 << 4,   /* answers with a task only: clients without the tasks extension get -32021 */
+};
+
+struct mcp_tool {
+	const char *name;          /* 1 to 64 of [A-Za-z0-9_.-] */
+	const char *title;         /* for people; may be NULL */
+	const char *description;   /* when to use it, what comes back, what to do next */
+	const char *input_schema;  /* JSON Schema 2020-12 text, root of type object; NULL: no arguments */
+	const char *output_schema; /* of the structured content, or NULL */
+	unsigned flags;            /* of enum mcp_tool_flags */
+	mcp_handler *handler;      /* called with arguments that conform to input_schema */
+};
+
+struct mcp_resource {
+	const char *uri;
+	const char *name;
+	const char *title;       /* may be NULL, as all below */
+	const char *description;
+	const char *mime_type;
+	mcp_handler *read;       /* answers with mcp_call_reply_text, _blob or _contents */
+};
+
+/* A family of resources: `{name}` stands for one path segment, `{+name}` for any rest (RFC 6570, levels 1 and 2). */
+struct mcp_template {
+	const char *uri_template;
+	const char *name;
+	const char *title;
+	const char *description;
+	const char *mime_type;
+	mcp_handler *read;       /* mcp_call_variable() gives what stood for each name */
+};
+
+struct mcp_prompt_argument {
+	const char *name;
+	const char *description; /* may be NULL */
+	int required;
+};
+
+struct mcp_prompt {
+	const char *name;
+	const char *title;
+	const char *description;
+	const struct mcp_prompt_argument *arguments; /* ends with a NULL name; NULL: none */
+	mcp_handler *get;                            /* answers with mcp_call_reply_messages; arguments are strings */
+};
+
+/* What a completion is asked for. */
+struct mcp_completion {
+	const char *prompt;       /* a prompt's name, or NULL */
+	const char *uri_template; /* a template's (or resource's) URI, or NULL */
+	const char *argument;     /* the argument or variable to complete */
+	const char *value;        /* what was typed so far */
+	const json_t *context;    /* the other arguments so far: object of strings, never NULL */
+};
+
+/* Durable work behind the tasks extension; called on threads of the pool, keyed by unguessable ids that the owner makes. */
+struct mcp_task_hooks {
+	/* A new object with status ("working", "input_required", "completed", "failed", "cancelled"), createdAt,
+	 * lastUpdatedAt (ISO 8601), ttlMs (integer or null), optional statusMessage and pollIntervalMs, and for its status
+	 * inputRequests, result (a CallToolResult, see mcp_call_result) or error {code, message}. taskId is added here.
+	 * Fails with ERR_NOT_FOUND for an unknown id. */
+	int (*get)(void *user, const char *id, json_t **ret_task, struct err *e);
+	/* Answers to the task's inputRequests, by key; unknown and already answered keys are ignored. NULL: none are taken. */
+	int (*update)(void *user, const char *id, const json_t *responses, struct err *e);
+	/* Asks for the end; returning 0 promises nothing about when. */
+	int (*cancel)(void *user, const char *id, struct err *e);
+};
+
+/* Tools by exact name; NULL when there is none. */
+const struct mcp_tool *mcp_registry_tool(const struct mcp_tool *tools, const char *name);
+const struct mcp_prompt *mcp_registry_prompt(const struct mcp_prompt *prompts, const char *name);
+const struct mcp_resource *mcp_registry_resource(const struct mcp_resource *resources, const char *uri);
+/* The first template that matches; *ret_variables is a new object of decoded strings. */
+const struct mcp_template *mcp_registry_template(const struct mcp_template *templates, const char *uri,
+                                                 json_t **ret_variables);
+
+#endif

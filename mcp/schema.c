@@ -1,0 +1,396 @@
+/* schema: compiling: every subschema is visited once, its keywords' types are checked, its patterns compiled and its
+ * references resolved; see schema.h. Called by mcp/tools.c at the server's start, so mistakes show before any client. */
+#include "mcp/schema.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "mcp/jsonrpc.h"
+#include "mcp/schema_inner.h"
+
+enum { DEPTH_MAX = 64, NODES_MAX = 10000 };
+
+static const char DIALECT[] = "https://json-schema.org/draft/2020-12/schema";
+
+/* A place that references can name. */
+struct place {
+	char *uri;            /* absolute when the schema gave one; with "#anchor" for anchors */
+	const json_t *schema;
+};
+
+/* A $ref that waits until all places are known. */
+struct pending {
+	const json_t *at;
+	char *uri;            /* resolved against the base of its place */
+};
+
+struct compiler {
+	struct mcp_schema *s;
+	const char *what;
+	struct place *places;
+	size_t place_count;
+	struct pending *pending;
+	size_t pending_count;
+	int nodes;
+	struct err *e;
+};
+
+/* How a keyword's value is to be read. */
+enum shape { ANY, SCHEMA, SCHEMAS, SCHEMA_MAP, STRING, NUMBER, COUNT, BOOLEAN, STRINGS, STRINGS_MAP, PATTERN, TYPE, ARRAY,
+             PATTERN_MAP };
+
+static const struct { const char *name; enum shape shape; } KEYWORDS[] = {
+	{ "$id", STRING }, { "$schema", STRING }, { "$ref", STRING }, { "$dynamicRef", STRING }, { "$anchor", STRING },
+	{ "$dynamicAnchor", STRING }, { "$defs", SCHEMA_MAP }, { "definitions", SCHEMA_MAP }, { "type", TYPE },
+	{ "enum", ARRAY }, { "multipleOf", NUMBER }, { "maximum", NUMBER }, { "exclusiveMaximum", NUMBER },
+	{ "minimum", NUMBER }, { "exclusiveMinimum", NUMBER }, { "maxLength", COUNT }, { "minLength", COUNT },
+	{ "pattern", PATTERN }, { "items", SCHEMA }, { "prefixItems", SCHEMAS }, { "contains", SCHEMA },
+	{ "maxContains", COUNT }, { "minContains", COUNT }, { "maxItems", COUNT }, { "minItems", COUNT },
+	{ "uniqueItems", BOOLEAN }, { "maxProperties", COUNT }, { "minProperties", COUNT }, { "required", STRINGS },
+	{ "dependentRequired", STRINGS_MAP }, { "properties", SCHEMA_MAP }, { "patternProperties", PATTERN_MAP },
+	{ "additionalProperties", SCHEMA }, { "propertyNames", SCHEMA }, { "dependentSchemas", SCHEMA_MAP },
+	{ "if", SCHEMA }, { "then", SCHEMA }, { "else", SCHEMA }, { "allOf", SCHEMAS }, { "anyOf", SCHEMAS },
+	{ "oneOf", SCHEMAS }, { "not", SCHEMA }, { "unevaluatedProperties", SCHEMA }, { "unevaluatedItems", SCHEMA },
+};
+
+static enum shape shape_of(const char *keyword)
+{
+	for (size_t i = 0; i < MEM_COUNT(KEYWORDS); i++)
+		if (strcmp(KEYWORDS[i].name, keyword) == 0)
+			return KEYWORDS[i].shape;
+	return ANY;
+}
+
+static int bad(struct compiler *c, const char *where, const char *keyword, const char *expected)
+{
+	return err_set(c->e, ERR_INPUT, "%s%s: \"%s\" must be %s", c->what, where, keyword, expected);
+}
+
+/* --- patterns --------------------------------------------------------------------------------------------------- */
+
+/* ECMA-262's classes in POSIX's words; the rest of what tool schemas use is the same in both. */
+static void translate(struct buf *b, const char *p)
+{
+	int in_class = 0;
+	for (; *p; p++) {
+		if (*p == '[')
+			in_class = 1;
+		else if (*p == ']')
+			in_class = 0;
+		if (*p != '\\' || p[1] == '\0') {
+			buf_addc(b, *p);
+			continue;
+		}
+		p++;
+		const char *named = *p == 'd' ? "0-9" : *p == 'w' ? "A-Za-z0-9_" : *p == 's' ? " \t\r\n\f\v" : NULL;
+		if (named)
+			buf_addf(b, in_class ? "%s" : "[%s]", named);
+		else if (*p == 'D' || *p == 'W' || *p == 'S')
+			buf_addf(b, "[^%s]", *p == 'D' ? "0-9" : *p == 'W' ? "A-Za-z0-9_" : " \t\r\n\f\v");
+		else if (in_class)
+			buf_addc(b, *p);
+		else
+			buf_addf(b, "\\%c", *p);
+	}
+}
+
+static int add_pattern(struct compiler *c, const char *where, const char *text)
+{
+	for (size_t i = 0; i < c->s->pattern_count; i++)
+		if (strcmp(c->s->patterns[i].text, text) == 0)
+			return 0;
+	struct buf b = BUF_INIT;
+	translate(&b, text);
+	regex_t regex;
+	int rc = regcomp(&regex, buf_text(&b), REG_EXTENDED | REG_NOSUB);
+	buf_fini(&b);
+	if (rc != 0)
+		return err_set(c->e, ERR_INPUT, "%s%s: the pattern \"%s\" cannot be compiled", c->what, where, text);
+	struct mcp_schema_pattern *p = MEM_PUSH(c->s->patterns, c->s->pattern_count);
+	p->text = text;
+	p->regex = regex;
+	return 0;
+}
+
+int mcp_schema_matches(const struct mcp_schema *s, const char *pattern, const char *text)
+{
+	for (size_t i = 0; i < s->pattern_count; i++)
+		if (strcmp(s->patterns[i].text, pattern) == 0)
+			return regexec(&s->patterns[i].regex, text, 0, NULL, 0) == 0;
+	return 0;
+}
+
+/* --- references ------------------------------------------------------------------------------------------------- */
+
+static void add_place(struct compiler *c, char *take_uri, const json_t *schema)
+{
+	struct place *p = MEM_PUSH(c->places, c->place_count);
+	p->uri = take_uri;
+	p->schema = schema;
+}
+
+/* A reference against its base: RFC 3986 section 5.2 without dot segments, which no one writes in a tool's schema. */
+static char *resolve(const char *base, const char *ref)
+{
+	size_t scheme = strcspn(ref, ":/?#");
+	if (ref[scheme] == ':')
+		return mem_str(ref);
+	size_t no_fragment = strcspn(base, "#");
+	if (ref[0] == '#' || ref[0] == '\0')
+		return mem_fmt("%.*s%s", (int)no_fragment, base, ref);
+	const char *authority = strstr(base, "://");
+	size_t root = authority ? (size_t)(authority + 3 - base) + strcspn(authority + 3, "/#") : 0;
+	if (ref[0] == '/')
+		return mem_fmt("%.*s%s", (int)root, base, ref);
+	size_t dir = no_fragment;
+	while (dir > root && base[dir - 1] != '/')
+		dir--;
+	return mem_fmt("%.*s%s%s", (int)dir, base, dir == root && root > 0 ? "/" : "", ref);
+}
+
+static const json_t *find_place(const struct compiler *c, const char *uri, size_t n)
+{
+	for (size_t i = 0; i < c->place_count; i++)
+		if (strlen(c->places[i].uri) == n && strncmp(c->places[i].uri, uri, n) == 0)
+			return c->places[i].schema;
+	return NULL;
+}
+
+/* One step of a JSON Pointer, RFC 6901, in a URI fragment: ~0 ~1 and %XX are undone. */
+static const json_t *step(const json_t *at, const char *token, size_t n)
+{
+	struct buf b = BUF_INIT;
+	for (size_t i = 0; i < n; i++) {
+		char hex[3] = { 0 };
+		if (token[i] == '%' && i + 2 < n) {
+			memcpy(hex, token + i + 1, 2);
+			buf_addc(&b, (char)strtol(hex, NULL, 16));
+			i += 2;
+		} else if (token[i] == '~' && i + 1 < n) {
+			buf_addc(&b, token[++i] == '0' ? '~' : '/');
+		} else {
+			buf_addc(&b, token[i]);
+		}
+	}
+	const json_t *next = json_is_array(at) ? json_array_get(at, strtoul(buf_text(&b), NULL, 10))
+	                                       : json_object_get(at, buf_text(&b));
+	buf_fini(&b);
+	return next;
+}
+
+static const json_t *find_target(const struct compiler *c, const char *uri)
+{
+	size_t n = strcspn(uri, "#");
+	const char *fragment = uri[n] ? uri + n + 1 : "";
+	if (fragment[0] != '/')
+		return find_place(c, uri, fragment[0] ? strlen(uri) : n);
+	const json_t *at = find_place(c, uri, n);
+	while (at && *fragment == '/') {
+		size_t len = strcspn(fragment + 1, "/");
+		at = step(at, fragment + 1, len);
+		fragment += 1 + len;
+	}
+	return at;
+}
+
+static int resolve_pending(struct compiler *c)
+{
+	for (size_t i = 0; i < c->pending_count; i++) {
+		const json_t *target = find_target(c, c->pending[i].uri);
+		if (!json_is_object(target) && !json_is_boolean(target))
+			return err_set(c->e, ERR_INPUT, "%s: the reference \"%s\" names nothing in this schema; references elsewhere are "
+			               "never fetched", c->what, c->pending[i].uri);
+		struct mcp_schema_ref *r = MEM_PUSH(c->s->refs, c->s->ref_count);
+		r->at = c->pending[i].at;
+		r->target = target;
+	}
+	return 0;
+}
+
+const json_t *mcp_schema_ref_target(const struct mcp_schema *s, const json_t *at)
+{
+	for (size_t i = 0; i < s->ref_count; i++)
+		if (s->refs[i].at == at)
+			return s->refs[i].target;
+	return NULL;
+}
+
+/* --- visiting --------------------------------------------------------------------------------------------------- */
+
+static int visit(struct compiler *c, const json_t *schema, const char *base, const char *where, int depth);
+
+static int visit_each(struct compiler *c, const json_t *values, const char *base, const char *where, int depth)
+{
+	size_t i;
+	const char *key;
+	json_t *value;
+	int rc = 0;
+	json_array_foreach(values, i, value) {
+		rc = rc < 0 ? rc : visit(c, value, base, where, depth + 1);
+	}
+	json_object_foreach(MCP_JSON(values), key, value) {
+		rc = rc < 0 ? rc : visit(c, value, base, where, depth + 1);
+	}
+	return rc;
+}
+
+static int all_strings(const json_t *values)
+{
+	size_t i;
+	json_t *value;
+	json_array_foreach(values, i, value) {
+		if (!json_is_string(value))
+			return 0;
+	}
+	return json_is_array(values);
+}
+
+static int type_is_known(const json_t *type)
+{
+	static const char *const TYPES[] = { "null", "boolean", "object", "array", "number", "string", "integer" };
+	const char *name = json_string_value(type);
+	for (size_t i = 0; name && i < MEM_COUNT(TYPES); i++)
+		if (strcmp(name, TYPES[i]) == 0)
+			return 1;
+	return 0;
+}
+
+static int check_type(struct compiler *c, const char *where, const json_t *value)
+{
+	size_t i;
+	json_t *one;
+	int good = json_is_array(value) ? json_array_size(value) > 0 : type_is_known(value);
+	json_array_foreach(value, i, one) {
+		good = good && type_is_known(one);
+	}
+	return good ? 0 : bad(c, where, "type", "null, boolean, object, array, number, string or integer, or an array of these");
+}
+
+static int check_keyword(struct compiler *c, const char *keyword, const json_t *value, const char *base,
+                         const char *where, int depth)
+{
+	const char *key;
+	json_t *one;
+	switch (shape_of(keyword)) {
+	case ANY: return 0;
+	case SCHEMA: return visit(c, value, base, where, depth + 1);
+	case SCHEMAS:
+		if (!json_is_array(value) || json_array_size(value) == 0)
+			return bad(c, where, keyword, "a non-empty array of schemas");
+		return visit_each(c, value, base, where, depth);
+	case SCHEMA_MAP:
+	case PATTERN_MAP:
+		if (!json_is_object(value))
+			return bad(c, where, keyword, "an object of schemas");
+		json_object_foreach(MCP_JSON(value), key, one) {
+			if (shape_of(keyword) == PATTERN_MAP && add_pattern(c, where, key) < 0)
+				return -ERR_INPUT;
+		}
+		return visit_each(c, value, base, where, depth);
+	case STRING: return json_is_string(value) ? 0 : bad(c, where, keyword, "a string");
+	case NUMBER: return json_is_number(value) ? 0 : bad(c, where, keyword, "a number");
+	case COUNT:
+		return json_is_number(value) && json_number_value(value) >= 0 ? 0 : bad(c, where, keyword, "a count, 0 or more");
+	case BOOLEAN: return json_is_boolean(value) ? 0 : bad(c, where, keyword, "true or false");
+	case STRINGS: return all_strings(value) ? 0 : bad(c, where, keyword, "an array of strings");
+	case STRINGS_MAP:
+		json_object_foreach(MCP_JSON(value), key, one) {
+			if (!all_strings(one))
+				return bad(c, where, keyword, "an object of arrays of strings");
+		}
+		return json_is_object(value) ? 0 : bad(c, where, keyword, "an object of arrays of strings");
+	case PATTERN:
+		return json_is_string(value) ? add_pattern(c, where, json_string_value(value)) : bad(c, where, keyword, "a string");
+	case TYPE: return check_type(c, where, value);
+	case ARRAY: return json_is_array(value) ? 0 : bad(c, where, keyword, "an array");
+	}
+	return 0;
+}
+
+/* Names and references of one schema object; *base becomes its own $id's. */
+static void note_places(struct compiler *c, const json_t *schema, const char *base)
+{
+	static const char *const ANCHORS[] = { "$anchor", "$dynamicAnchor" };
+	for (size_t i = 0; i < MEM_COUNT(ANCHORS); i++) {
+		const char *anchor = json_string_value(json_object_get(schema, ANCHORS[i]));
+		if (anchor)
+			add_place(c, mem_fmt("%.*s#%s", (int)strcspn(base, "#"), base, anchor), schema);
+	}
+	const char *ref = json_string_value(json_object_get(schema, "$ref"));
+	if (ref) {
+		struct pending *p = MEM_PUSH(c->pending, c->pending_count);
+		p->at = schema;
+		p->uri = resolve(base, ref);
+	}
+}
+
+static int visit(struct compiler *c, const json_t *schema, const char *base, const char *where, int depth)
+{
+	if (json_is_boolean(schema))
+		return 0;
+	if (!json_is_object(schema))
+		return err_set(c->e, ERR_INPUT, "%s%s: a schema must be an object, true or false", c->what, where);
+	if (depth > DEPTH_MAX || ++c->nodes > NODES_MAX)
+		return err_set(c->e, ERR_INPUT, "%s%s: too deep or too large (limits: %d levels, %d subschemas)", c->what, where,
+		               DEPTH_MAX, NODES_MAX);
+	const char *dialect = json_string_value(json_object_get(schema, "$schema"));
+	if (dialect && strncmp(dialect, DIALECT, sizeof DIALECT - 1) != 0)
+		return err_set(c->e, ERR_INPUT, "%s%s: the dialect \"%s\" is not supported, only %s", c->what, where, dialect, DIALECT);
+	if (json_object_get(schema, "$dynamicRef"))
+		return err_set(c->e, ERR_INPUT, "%s%s: $dynamicRef is not supported, use $ref", c->what, where);
+	const char *id = json_string_value(json_object_get(schema, "$id"));
+	char *own = id ? resolve(base, id) : NULL;
+	if (own)
+		add_place(c, mem_strn(own, strcspn(own, "#")), schema);
+	note_places(c, schema, own ? own : base);
+	const char *keyword;
+	json_t *value;
+	int rc = 0;
+	json_object_foreach(MCP_JSON(schema), keyword, value) {
+		char *deeper = mem_fmt("%s/%s", where, keyword);
+		if (strncmp(keyword, "unevaluated", 11) == 0)
+			c->s->unevaluated = 1;
+		rc = check_keyword(c, keyword, value, own ? own : base, deeper, depth);
+		free(deeper);
+		if (rc < 0)
+			break;
+	}
+	free(own);
+	return rc;
+}
+
+int mcp_schema_new(const json_t *schema, const char *what, struct mcp_schema **ret_schema, struct err *e)
+{
+	struct mcp_schema *s = MEM_NEW(struct mcp_schema);
+	s->root = json_deep_copy(schema);
+	struct compiler c = { .s = s, .what = what, .e = e };
+	add_place(&c, mem_str(""), s->root);
+	int rc = visit(&c, s->root, "", "", 0);
+	if (rc == 0)
+		rc = resolve_pending(&c);
+	for (size_t i = 0; i < c.place_count; i++)
+		free(c.places[i].uri);
+	for (size_t i = 0; i < c.pending_count; i++)
+		free(c.pending[i].uri);
+	free(c.places);
+	free(c.pending);
+	if (rc < 0)
+		mcp_schema_free(s);
+	else
+		*ret_schema = s;
+	return rc;
+}
+
+void mcp_schema_free(struct mcp_schema *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->pattern_count; i++)
+		regfree(&s->patterns[i].regex);
+	free(s->patterns);
+	free(s->refs);
+	json_decref(s->root);
+	free(s);
+}

@@ -1,0 +1,64 @@
+/* server: one MCP server: what it offers, the threads that handle calls, and who is to be notified.
+ *
+ * The owner makes one with mcp_server_new and gives it to any number of transports (mcp/stdio.h, mcp/http.h) at once.
+ * Both protocol eras are served: requests with 2026-07-28 metadata statelessly, the rest after an `initialize`. */
+#ifndef PEAKD_MCP_SERVER_H
+#define PEAKD_MCP_SERVER_H
+
+#include "base/err.h"
+#include "mcp/call.h"
+#include "mcp/registry.h"
+
+struct mcp_server;
+
+/* Everything may be 0 or NULL except name and version. Strings and tables are borrowed for the server's life. */
+struct mcp_server_config {
+	const char *name;                        /* as the server calls itself */
+	const char *title;                       /* for people */
+	const char *version;
+	const char *instructions;                /* for the model: what this server is for, how to begin */
+	void *user;                              /* handed to handlers and hooks */
+	const struct mcp_tool *tools;            /* NULL-terminated tables; a NULL table: the feature is not offered */
+	const struct mcp_resource *resources;
+	const struct mcp_template *templates;
+	const struct mcp_prompt *prompts;
+	/* Appends resource objects {uri, name, …} that are not in the table, from the offset-th on, at most `limit`. */
+	void (*list_resources)(void *user, size_t offset, size_t limit, json_t *array);
+	/* Appends candidate strings; the library keeps those that contain the value, best first, at most 100. */
+	void (*complete)(void *user, const struct mcp_completion *what, json_t *candidates);
+	const struct mcp_task_hooks *tasks;      /* NULL: the tasks extension is not offered */
+	int logging;                             /* true: handlers use mcp_call_log */
+	int list_changed;                        /* true: tools, prompts or the list of resources may change */
+	int threads;                             /* that run handlers; 0: 8 */
+	int max_queued;                          /* calls that wait for a thread; more are refused; 0: 256 */
+	int max_depth;                           /* of nested JSON; 0: 64 */
+	size_t max_message;                      /* bytes of one message; 0: 8 MiB */
+	size_t page;                             /* entries of one page of a list; 0: 100 */
+	int list_ttl_ms;                         /* how long clients may cache lists; 0: 60 s */
+	int max_sessions;                        /* legacy HTTP sessions; the longest idle is dropped; 0: 256 */
+};
+
+/* Checks the tables (names, schemas) and starts the threads. ERR_INPUT names the wrong entry. */
+int mcp_server_new(const struct mcp_server_config *config, struct mcp_server **ret_server, struct err *e);
+/* Cancels what still runs, waits for the handlers, frees. Transports must have been stopped. NULL is allowed. */
+void mcp_server_free(struct mcp_server *server);
+
+/* Notifications, from any thread; they go to those who subscribed and never block for a slow client. */
+void mcp_server_tools_changed(struct mcp_server *server);
+void mcp_server_prompts_changed(struct mcp_server *server);
+void mcp_server_resources_changed(struct mcp_server *server);
+void mcp_server_resource_updated(struct mcp_server *server, const char *uri);
+/* Sends the task's present state (from the get hook, on the caller's thread) to those who listen for it. */
+void mcp_server_task_updated(struct mcp_server *server, const char *task_id);
+
+/* Figures for /metrics; all since the start but the first two. */
+struct mcp_server_stats {
+	unsigned long running;   /* calls with a handler or pending */
+	unsigned long sessions;  /* legacy HTTP sessions */
+	unsigned long requests;  /* requests received */
+	unsigned long errors;    /* answered with a protocol error */
+	unsigned long cancelled; /* calls cancelled */
+};
+struct mcp_server_stats mcp_server_stats(struct mcp_server *server);
+
+#endif

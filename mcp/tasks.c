@@ -1,0 +1,101 @@
+/* tasks: durable work by its id; see tasks.h. Called through the table of mcp/modern.c, by mcp_call_task, and for
+ * notifications by mcp/listen.c. */
+#include "mcp/tasks.h"
+
+#include "base/mem.h"
+#include "mcp/server_inner.h"
+
+int mcp_tasks_read(struct mcp_server *server, const char *id, json_t **ret_task, struct err *e)
+{
+	json_t *task = NULL;
+	int rc = server->config.tasks->get(server->config.user, id, &task, e);
+	if (rc < 0)
+		return rc;
+	json_object_set_new(task, "taskId", json_string(id));
+	*ret_task = task;
+	return 0;
+}
+
+/* An unknown id is the client's mistake, the rest is ours. */
+static const struct mcp_done *fail(struct mcp_call *call, const struct err *e)
+{
+	int code = e->code == ERR_NOT_FOUND || e->code == ERR_INPUT ? MCP_INVALID_PARAMS : MCP_INTERNAL_ERROR;
+	return mcp_call_fail(call, code, "%s", e->text);
+}
+
+const struct mcp_done *mcp_tasks_answer(struct mcp_call *call, const char *id)
+{
+	struct err e = ERR_INIT;
+	json_t *task;
+	if (!mcp_call_client_has_tasks(call))
+		return mcp_call_need_tasks(call);
+	if (mcp_tasks_read(call->server, id, &task, &e) < 0)
+		return fail(call, &e);
+	/* What answers the call is the bare task; payloads come with tasks/get. */
+	json_object_del(task, "result");
+	json_object_del(task, "error");
+	json_object_del(task, "inputRequests");
+	json_object_set_new(task, "resultType", json_string("task"));
+	return mcp_call_answer(call, task);
+}
+
+static const struct mcp_done *get(struct mcp_call *call)
+{
+	struct err e = ERR_INIT;
+	json_t *task;
+	if (mcp_tasks_read(call->server, call->name, &task, &e) < 0)
+		return fail(call, &e);
+	return mcp_call_answer(call, task);
+}
+
+static const struct mcp_done *update(struct mcp_call *call)
+{
+	struct err e = ERR_INIT;
+	const struct mcp_task_hooks *hooks = call->server->config.tasks;
+	json_t *task, *responses = json_object_get(call->params, "inputResponses");
+	int rc = mcp_tasks_read(call->server, call->name, &task, &e);
+	if (rc < 0)
+		return fail(call, &e);
+	json_decref(task);
+	if (hooks->update)
+		rc = hooks->update(call->server->config.user, call->name, responses, &e);
+	return rc < 0 ? fail(call, &e) : mcp_call_answer(call, json_object());
+}
+
+static const struct mcp_done *cancel(struct mcp_call *call)
+{
+	struct err e = ERR_INIT;
+	if (call->server->config.tasks->cancel(call->server->config.user, call->name, &e) < 0)
+		return fail(call, &e);
+	return mcp_call_answer(call, json_object());
+}
+
+/* What all three methods begin with; the owner's hooks may ask a database, so they run on the pool. */
+static const struct mcp_done *begin(struct mcp_call *call, mcp_handler *handler)
+{
+	const struct mcp_done *done;
+	if (!mcp_call_client_has_tasks(call))
+		return mcp_call_need_tasks(call);
+	const char *id = mcp_methods_string(call, "taskId", &done);
+	if (id == NULL)
+		return done;
+	call->name = mem_str(id);
+	return mcp_methods_run_later(call, handler);
+}
+
+const struct mcp_done *mcp_tasks_get(struct mcp_call *call)
+{
+	return begin(call, get);
+}
+
+const struct mcp_done *mcp_tasks_update(struct mcp_call *call)
+{
+	if (!json_is_object(json_object_get(call->params, "inputResponses")))
+		return mcp_call_fail(call, MCP_INVALID_PARAMS, "tasks/update needs params.inputResponses, an object");
+	return begin(call, update);
+}
+
+const struct mcp_done *mcp_tasks_cancel(struct mcp_call *call)
+{
+	return begin(call, cancel);
+}

@@ -1,0 +1,356 @@
+-- Every statement that peakd runs, by name: core/record/query.c finds a statement by the line "-- name: X" above it.
+-- Statements bind ?1, ?2, ... in the order in which the C code puts values, and the C code reads columns in the order
+-- of the select list, so that a change here is a change there. LIMIT -1 is no limit.
+
+-- name: store_open
+PRAGMA foreign_keys = ON;
+PRAGMA synchronous = FULL;
+PRAGMA journal_size_limit = 67108864;
+PRAGMA temp_store = MEMORY;
+
+-- name: store_wal
+PRAGMA journal_mode = WAL;
+
+-- name: store_version
+SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),
+       (SELECT count(*) FROM sqlite_schema);
+
+-- name: store_begin
+BEGIN IMMEDIATE;
+
+-- name: store_commit
+COMMIT;
+
+-- name: store_rollback
+ROLLBACK;
+
+-- name: store_savepoint
+SAVEPOINT inner;
+
+-- name: store_release
+RELEASE inner;
+
+-- name: store_rollback_inner
+ROLLBACK TO inner;
+
+-- name: store_integrity
+PRAGMA integrity_check(1);
+
+-- name: store_foreign_keys
+PRAGMA foreign_key_check;
+
+-- name: blob_put
+INSERT INTO blob (hash, data) VALUES (?1, ?2) ON CONFLICT (hash) DO NOTHING;
+
+-- name: blob_get
+SELECT data FROM blob WHERE hash = ?1;
+
+-- name: blob_has
+SELECT 1 FROM blob WHERE hash = ?1;
+
+-- name: job_add
+INSERT INTO job (id, kind, request, state, created_ms) VALUES (?1, ?2, ?3, ?4, ?5);
+
+-- name: job_get
+SELECT id, kind, request, state, cancel, created_ms, started_ms, ended_ms,
+       (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id), result, error_code, error_text
+FROM job WHERE id = ?1;
+
+-- name: job_list
+SELECT id, kind, request, state, cancel, created_ms, started_ms, ended_ms,
+       (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id), result, error_code, error_text
+FROM job
+WHERE (?1 IS NULL OR kind = ?1) AND (NOT ?2 OR state IN ('queued', 'running', 'interrupted'))
+ORDER BY created_ms DESC, rowid DESC LIMIT ?3;
+
+-- name: job_in_state
+SELECT id, kind, request, state, cancel, created_ms, started_ms, ended_ms,
+       (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id), result, error_code, error_text
+FROM job WHERE state = ?1 ORDER BY created_ms, rowid;
+
+-- name: job_state
+SELECT state, cancel FROM job WHERE id = ?1;
+
+-- name: job_set_state
+UPDATE job SET state = ?2,
+       started_ms = CASE WHEN ?2 = 'running' THEN ?3 ELSE started_ms END,
+       ended_ms = CASE WHEN ?2 IN ('done', 'failed', 'cancelled', 'interrupted') THEN ?3 ELSE 0 END,
+       result = ?4, error_code = ?5, error_text = ?6
+WHERE id = ?1;
+
+-- name: job_set_cancel
+UPDATE job SET cancel = 1 WHERE id = ?1;
+
+-- name: event_add
+INSERT INTO job_event (job_id, seq, created_ms, kind, progress, total, message)
+VALUES (?1, (SELECT coalesce(max(seq), 0) + 1 FROM job_event WHERE job_id = ?1), ?2, ?3, ?4, ?5, ?6)
+RETURNING seq;
+
+-- name: event_since
+SELECT seq, created_ms, kind, progress, total, message FROM job_event
+WHERE job_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3;
+
+-- name: event_last
+SELECT (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = ?1) FROM job WHERE id = ?1;
+
+-- name: checkpoint_by_hash
+SELECT id FROM checkpoint WHERE hash = ?1;
+
+-- name: checkpoint_hash
+SELECT hash FROM checkpoint WHERE id = ?1;
+
+-- name: checkpoint_add
+INSERT INTO checkpoint (hash, context, kernel, backend, by_name, by_text, domain, status, note, created_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) RETURNING id;
+
+-- name: checkpoint_add_parent
+INSERT INTO checkpoint_parent (checkpoint_id, ord, parent_id) VALUES (?1, ?2, ?3);
+
+-- name: checkpoint_get
+SELECT id, hash, context, kernel, backend,
+       (SELECT group_concat(parent_id, ' ')
+        FROM (SELECT parent_id FROM checkpoint_parent WHERE checkpoint_id = c.id ORDER BY ord)),
+       by_name, by_text, domain, status, note, created_ms
+FROM checkpoint c WHERE id = ?1;
+
+-- name: checkpoint_list
+SELECT id, hash, context, kernel, backend,
+       (SELECT group_concat(parent_id, ' ')
+        FROM (SELECT parent_id FROM checkpoint_parent WHERE checkpoint_id = c.id ORDER BY ord)),
+       by_name, by_text, domain, status, note, created_ms
+FROM checkpoint c ORDER BY id DESC LIMIT ?1;
+
+-- name: checkpoint_children
+SELECT id, hash, context, kernel, backend,
+       (SELECT group_concat(parent_id, ' ')
+        FROM (SELECT parent_id FROM checkpoint_parent WHERE checkpoint_id = c.id ORDER BY ord)),
+       by_name, by_text, domain, status, note, created_ms
+FROM checkpoint c WHERE id IN (SELECT checkpoint_id FROM checkpoint_parent WHERE parent_id = ?1) ORDER BY id;
+
+-- name: checkpoint_of_context
+SELECT id, hash, context, kernel, backend,
+       (SELECT group_concat(parent_id, ' ')
+        FROM (SELECT parent_id FROM checkpoint_parent WHERE checkpoint_id = c.id ORDER BY ord)),
+       by_name, by_text, domain, status, note, created_ms
+FROM checkpoint c WHERE context = ?1 ORDER BY id;
+
+-- name: checkpoint_log
+WITH RECURSIVE line (id) AS (
+	SELECT ?1
+	UNION
+	SELECT p.parent_id FROM checkpoint_parent p JOIN line ON p.checkpoint_id = line.id)
+SELECT id, hash, context, kernel, backend,
+       (SELECT group_concat(parent_id, ' ')
+        FROM (SELECT parent_id FROM checkpoint_parent WHERE checkpoint_id = c.id ORDER BY ord)),
+       by_name, by_text, domain, status, note, created_ms
+FROM checkpoint c WHERE id IN (SELECT id FROM line) ORDER BY id DESC LIMIT ?2;
+
+-- name: checkpoint_context
+SELECT context FROM checkpoint WHERE id = ?1;
+
+-- name: checkpoint_status
+SELECT status FROM checkpoint WHERE id = ?1;
+
+-- name: checkpoint_set_status
+UPDATE checkpoint SET status = ?2, note = coalesce(?3, note) WHERE id = ?1;
+
+-- name: checkpoint_first_parent
+SELECT parent_id FROM checkpoint_parent WHERE checkpoint_id = ?1 AND ord = 0;
+
+-- name: checkpoint_root
+WITH RECURSIVE line (id) AS (
+	SELECT ?1
+	UNION ALL
+	SELECT p.parent_id FROM checkpoint_parent p JOIN line ON p.checkpoint_id = line.id WHERE p.ord = 0)
+SELECT c.id FROM line JOIN checkpoint c ON c.id = line.id ORDER BY c.id LIMIT 1;
+
+-- name: checkpoint_by_prefix
+SELECT id FROM checkpoint WHERE hash >= ?1 AND hash < ?1 || 'g' ORDER BY hash LIMIT 2;
+
+-- name: validation_add
+INSERT INTO validation (checkpoint_id, validator, device, sizes, params, size_kind, seed_hash, verdict, reason, error,
+                        tolerance, details, took_ns, job_id, created_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) RETURNING id;
+
+-- name: validation_list
+SELECT id, checkpoint_id, validator, device, sizes, params, size_kind, seed_hash, verdict, reason, error, tolerance,
+       details, took_ns, job_id, created_ms
+FROM validation WHERE checkpoint_id = ?1 AND (?2 IS NULL OR device = ?2) ORDER BY id DESC LIMIT ?3;
+
+-- name: validation_of
+SELECT id, checkpoint_id, validator, device, sizes, params, size_kind, seed_hash, verdict, reason, error, tolerance,
+       details, took_ns, job_id, created_ms
+FROM validation WHERE checkpoint_id = ?1 AND device = ?2 AND params = ?3 ORDER BY id DESC LIMIT 1;
+
+-- name: validation_count
+SELECT verdict, count(*) FROM validation WHERE checkpoint_id = ?1 GROUP BY verdict;
+
+-- name: measurement_add
+INSERT INTO measurement (checkpoint_id, run_id, device, driver, sizes, params, status, median_ns, min_ns, rse, samples,
+                         cold, compile_ns, registers, shared_bytes, spill_bytes, message, validation_id, job_id,
+                         created_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20) RETURNING id;
+
+-- name: measurement_list
+SELECT id, checkpoint_id, run_id, device, driver, sizes, params, status, median_ns, min_ns, rse, samples, cold,
+       compile_ns, registers, shared_bytes, spill_bytes, message, validation_id, job_id, created_ms
+FROM measurement
+WHERE checkpoint_id = ?1 AND (?2 IS NULL OR run_id = ?2) AND (?3 IS NULL OR device = ?3) AND (?4 IS NULL OR sizes = ?4)
+ORDER BY id LIMIT ?5;
+
+-- The newest timing of each set of parameters, fastest first.
+-- name: measurement_top
+SELECT id, checkpoint_id, run_id, device, driver, sizes, params, status, median_ns, min_ns, rse, samples, cold,
+       compile_ns, registers, shared_bytes, spill_bytes, message, validation_id, job_id, created_ms
+FROM (
+	SELECT m.*, row_number() OVER (PARTITION BY m.device, m.params ORDER BY m.id DESC) AS age
+	FROM measurement m
+	WHERE m.checkpoint_id = ?1 AND m.status = 'ok' AND m.median_ns IS NOT NULL AND (?2 IS NULL OR m.run_id = ?2)
+	      AND (?3 IS NULL OR m.device = ?3) AND (?4 IS NULL OR m.sizes = ?4) AND m.cold = ?5
+	      AND (?6 OR (EXISTS (SELECT 1 FROM validation v WHERE v.id = m.validation_id AND v.verdict = 'passed')
+	                  AND NOT EXISTS (SELECT 1 FROM validation f WHERE f.checkpoint_id = m.checkpoint_id
+	                                  AND f.device = m.device AND f.params = m.params AND f.verdict = 'failed'))))
+WHERE age = 1 ORDER BY median_ns, id LIMIT ?7;
+
+-- The same, and of these the fastest of each device and sizes.
+-- name: measurement_best_each
+SELECT id, checkpoint_id, run_id, device, driver, sizes, params, status, median_ns, min_ns, rse, samples, cold,
+       compile_ns, registers, shared_bytes, spill_bytes, message, validation_id, job_id, created_ms
+FROM (
+	SELECT *, row_number() OVER (PARTITION BY device, sizes ORDER BY median_ns, id) AS place
+	FROM (
+		SELECT m.*, row_number() OVER (PARTITION BY m.device, m.params ORDER BY m.id DESC) AS age
+		FROM measurement m
+		WHERE m.checkpoint_id = ?1 AND m.status = 'ok' AND m.median_ns IS NOT NULL
+		      AND (?2 IS NULL OR m.run_id = ?2) AND (?3 IS NULL OR m.device = ?3) AND m.cold = ?4
+		      AND (?5 OR (EXISTS (SELECT 1 FROM validation v
+		                          WHERE v.id = m.validation_id AND v.verdict = 'passed')
+		                  AND NOT EXISTS (SELECT 1 FROM validation f WHERE f.checkpoint_id = m.checkpoint_id
+		                                  AND f.device = m.device AND f.params = m.params
+		                                  AND f.verdict = 'failed'))))
+	WHERE age = 1)
+WHERE place = 1 ORDER BY device, sizes;
+
+-- name: measurement_count
+SELECT status, count(*) FROM measurement WHERE checkpoint_id = ?1 AND (?2 IS NULL OR run_id = ?2) GROUP BY status;
+
+-- name: measurement_run_begin
+INSERT INTO measurement_run (checkpoint_id, device, strategy, settings, planned, job_id, created_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id;
+
+-- name: measurement_run_end
+UPDATE measurement_run SET ended_ms = ?2 WHERE id = ?1;
+
+-- name: measurement_run_get
+SELECT id, checkpoint_id, device, strategy, settings, planned, job_id, created_ms, ended_ms
+FROM measurement_run WHERE id = ?1;
+
+-- name: measurement_run_of_job
+SELECT id, checkpoint_id, device, strategy, settings, planned, job_id, created_ms, ended_ms
+FROM measurement_run WHERE job_id = ?1 AND checkpoint_id = ?2 ORDER BY id DESC LIMIT 1;
+
+-- name: measurement_runs
+SELECT id, checkpoint_id, device, strategy, settings, planned, job_id, created_ms, ended_ms
+FROM measurement_run WHERE checkpoint_id = ?1 ORDER BY id DESC;
+
+-- name: metric_add
+INSERT INTO metric (checkpoint_id, device, params, name, value, unit, source, job_id, created_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+
+-- name: metric_list
+SELECT checkpoint_id, device, params, name, value, unit, source, job_id, created_ms FROM (
+	SELECT *, row_number() OVER (PARTITION BY device, params, name ORDER BY id DESC) AS age FROM metric
+	WHERE checkpoint_id = ?1 AND (?2 IS NULL OR device = ?2) AND (?3 IS NULL OR params = ?3))
+WHERE age = 1 ORDER BY name, device, params;
+
+-- name: workflow_add
+INSERT INTO workflow (name, root_id, head_id, created_ms, moved_ms) VALUES (?1, ?2, ?3, ?4, ?4) RETURNING id;
+
+-- name: workflow_add_move
+INSERT INTO workflow_move (workflow_id, action, from_id, to_id, created_ms) VALUES (?1, ?2, ?3, ?4, ?5);
+
+-- name: workflow_set_head
+UPDATE workflow SET head_id = ?2, moved_ms = ?3 WHERE id = ?1;
+
+-- name: workflow_get
+SELECT id, name, root_id, head_id, created_ms, moved_ms FROM workflow WHERE name = ?1;
+
+-- name: workflow_list
+SELECT id, name, root_id, head_id, created_ms, moved_ms FROM workflow ORDER BY name;
+
+-- name: workflow_reflog
+SELECT created_ms, action, from_id, to_id FROM workflow_move WHERE workflow_id = ?1 ORDER BY id DESC;
+
+-- name: workflow_tag_add
+INSERT INTO workflow_tag (name, checkpoint_id, created_ms) VALUES (?1, ?2, ?3);
+
+-- name: workflow_tag_get
+SELECT checkpoint_id FROM workflow_tag WHERE name = ?1;
+
+-- name: workflow_tags
+SELECT name, checkpoint_id, created_ms FROM workflow_tag ORDER BY name;
+
+-- name: workflow_names
+SELECT name FROM workflow UNION SELECT name FROM workflow_tag;
+
+-- name: exchange_add
+INSERT INTO exchange (context, transformation, pass, step, attempt, text_hash, model, provider, prompt, reply, finish,
+                      outcome, tokens_in, tokens_out, tokens_cached, tokens_reasoning, latency_ms, job_id, created_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) RETURNING id;
+
+-- name: exchange_set_outcome
+UPDATE exchange SET outcome = ?2 WHERE id = ?1;
+
+-- name: exchange_find
+SELECT x.id, context, transformation, pass, step, attempt, text_hash, model, provider, p.data, r.data, finish, outcome,
+       tokens_in, tokens_out, tokens_cached, tokens_reasoning, latency_ms, job_id, created_ms
+FROM exchange x JOIN blob p ON p.hash = x.prompt JOIN blob r ON r.hash = x.reply
+WHERE context = ?1 AND transformation = ?2 AND pass = ?3 AND step = ?4 AND attempt = ?5
+ORDER BY x.id DESC LIMIT 1;
+
+-- How far a key is known: exchanges of the transformation, of it and the context, of these and the pass and step.
+-- name: exchange_known
+SELECT count(*), coalesce(sum(context = ?1), 0), coalesce(sum(context = ?1 AND pass = ?3 AND step = ?4), 0)
+FROM exchange WHERE transformation = ?2 AND reply IS NOT NULL;
+
+-- name: exchange_list
+SELECT x.id, context, transformation, pass, step, attempt, text_hash, model, provider, p.data, r.data, finish, outcome,
+       tokens_in, tokens_out, tokens_cached, tokens_reasoning, latency_ms, job_id, created_ms
+FROM exchange x JOIN blob p ON p.hash = x.prompt LEFT JOIN blob r ON r.hash = x.reply
+WHERE (?1 IS NULL OR job_id = ?1) AND (?2 IS NULL OR context = ?2)
+ORDER BY x.id LIMIT ?3;
+
+-- name: pending_add
+INSERT INTO pending (id, parent_id, workflow, transformation, text, pass, step, attempt, context, state, verdict, data,
+                     job_id, created_ms, updated_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14);
+
+-- name: pending_state
+SELECT state FROM pending WHERE id = ?1;
+
+-- name: pending_save
+UPDATE pending SET pass = ?2, step = ?3, attempt = ?4, context = ?5, state = ?6, verdict = ?7, data = ?8, job_id = ?9,
+       checkpoint_id = ?10, updated_ms = ?11
+WHERE id = ?1;
+
+-- name: pending_get
+SELECT p.id, parent_id, workflow, transformation, t.data, pass, step, attempt, c.data, state, verdict, p.data, job_id,
+       checkpoint_id, created_ms, updated_ms
+FROM pending p JOIN blob t ON t.hash = p.text JOIN blob c ON c.hash = p.context WHERE p.id = ?1;
+
+-- name: pending_list
+SELECT p.id, parent_id, workflow, transformation, t.data, pass, step, attempt, c.data, state, verdict, p.data, job_id,
+       checkpoint_id, created_ms, updated_ms
+FROM pending p JOIN blob t ON t.hash = p.text JOIN blob c ON c.hash = p.context
+WHERE NOT ?1 OR state IN ('open', 'waiting', 'given-up')
+ORDER BY created_ms DESC, p.rowid DESC;
+
+-- name: fact_set
+INSERT INTO fact (device, key, value, created_ms) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (device, key) DO UPDATE SET value = excluded.value, created_ms = excluded.created_ms;
+
+-- name: fact_get
+SELECT value FROM fact WHERE device = ?1 AND key = ?2;
+
+-- name: fact_list
+SELECT device, key, value, created_ms FROM fact WHERE ?1 IS NULL OR device = ?1 ORDER BY device, key;

@@ -1,0 +1,186 @@
+/* The CUDA compiler library as it is installed here: what comes out of a good kernel, and what is said about a bad one. */
+#include "backends/cuda/plans.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backends/cuda/library.h"
+#include "tap.h"
+
+#define ARCH "sm_90a"
+
+static void good(void)
+{
+	struct plan *p = matmul_plan(256, 16, 16);
+	struct wire_compiled c;
+	struct err e;
+
+	is_int(compile(ARCH, "", naive_matmul, p, &c, &e), 0, "naive matmul compiles for " ARCH " (%s)", e.text);
+	ok(c.binary_len > 1000 && memcmp(c.binary, "\177ELF", 4) == 0, "the binary is an ELF image of %zu bytes", c.binary_len);
+	is_int(c.kernel_count, 1, "one kernel is launched");
+	if (c.kernel_count == 1) {
+		is_str(c.kernels[0].name, "matmul", "by its name");
+		ok(c.kernels[0].registers >= 16 && c.kernels[0].registers <= 64, "%u registers", c.kernels[0].registers);
+		is_int(c.kernels[0].shared, 0, "no shared memory");
+		is_int(c.kernels[0].spill, 0, "no spills");
+		is_int(c.kernels[0].max_threads, 1024, "1024 threads possible");
+		is_int(c.kernels[0].block[0], 0, "the block size is free");
+	}
+	ok(c.compile_ns > 1000000, "took %.1f ms", (double)c.compile_ns / 1e6);
+	wire_compiled_fini(&c);
+	plan_free(p);
+}
+
+/* Expects failure with this code and these two parts of the message. */
+static void bad(const char *what, const char *macros, const char *device, struct plan *take_plan, enum err_code code, const char *part,
+                const char *part2)
+{
+	struct wire_compiled c;
+	struct err e;
+
+	is_int(compile(ARCH, macros, device, take_plan, &c, &e), -(int)code, "%s: %s", what, err_code_name(code));
+	has_str(e.text, part, "%s: says where or what", what);
+	has_str(e.text, part2, "%s: and why", what);
+	ok(!strstr(e.text, "/device(") && !strstr(e.text, "/macros("), "%s: by the region's name alone", what);
+	wire_compiled_fini(&c);
+	plan_free(take_plan);
+}
+
+static void errors(void)
+{
+	bad("undefined name", "", "extern \"C\" __global__ void k(float *C) {\n\tint unused;\n\tC[0] = nothing;\n}\n",
+	    small_plan("k", 1, 32), ERR_COMPILE, "device(3): error", "\"nothing\" is undefined");
+	bad("broken macro region", "#define ONE 1\n#if ONE\n", "extern \"C\" __global__ void k(float *C) { }\n", small_plan("k", 1, 32),
+	    ERR_COMPILE, "macros(2): error", "#endif");
+	bad("bad instruction", "", "extern \"C\" __global__ void k(float *C) {\n\n\n\tasm volatile(\"wgmma.nonsense;\");\n}\n",
+	    small_plan("k", 1, 32), ERR_COMPILE, "device(4): ptxas error", "wgmma.nonsense;");
+	bad("bad instruction in a macro", "static __device__ void f() {\n\tasm volatile(\"wgmma.nonsense;\");\n}\n",
+	    "extern \"C\" __global__ void k(float *C) { f(); }\n", small_plan("k", 1, 32), ERR_COMPILE, "macros(2): ptxas error",
+	    "wgmma.nonsense;");
+	bad("a macro that does not end", "#define NEVER 1 \\", "extern \"C\" __global__ void k(float *C) {\nnothing; }\n",
+	    small_plan("k", 1, 32), ERR_COMPILE, "device(2): error", "\"nothing\" is undefined");
+	bad("unknown header", "", "#include <iostream>\nextern \"C\" __global__ void k(float *C) { }\n", small_plan("k", 1, 32),
+	    ERR_COMPILE, "device(1)", "leave <iostream> out");
+	bad("missing kernel", "", "extern \"C\" __global__ void k1(float *C) { }\nextern \"C\" __global__ void k2(float *C) { }\n",
+	    small_plan("k", 1, 32), ERR_INPUT, "k1", "k2");
+	bad("extern \"C\" forgotten", "", "__global__ void k(float *C) { }\n", small_plan("k", 1, 32), ERR_INPUT, "_Z1kPf",
+	    "declare it extern \"C\"");
+	bad("no kernel at all", "", "__device__ int x;\n", small_plan("k", 1, 32), ERR_INPUT, "\"k\"", "no kernel at all");
+	bad("argument count", "", "extern \"C\" __global__ void k(float *C, int n) { }\n", small_plan("k", 1, 32), ERR_INPUT,
+	    "takes 2 parameters", "gives 1");
+	bad("too many threads", "", "extern \"C\" __global__ void k(float *C) { }\n", small_plan("k", 1, 2000), ERR_PRUNED, "2000", "1024");
+	bad("launch bounds", "", "extern \"C\" __global__ void __launch_bounds__(128) k(float *C) { }\n", small_plan("k", 1, 256), ERR_PRUNED,
+	    "256", "128");
+	bad("too much static shared memory", "", "extern \"C\" __global__ void k(float *C) { __shared__ float t[20000];\n"
+	    "t[threadIdx.x * 4] = C[threadIdx.x]; __syncthreads(); C[threadIdx.x] = t[19999 - threadIdx.x]; }\n", small_plan("k", 1, 32),
+	    ERR_PRUNED, "80000", "49152");
+}
+
+static void more_errors(void)
+{
+	struct plan *p = small_plan("k", 1, 32);
+	struct wire_compiled c;
+	struct err e;
+
+	p->ops[0].launch.shared = 240000;
+	bad("too much dynamic shared memory", "", "extern \"C\" __global__ void k(float *C) { }\n", p, ERR_PRUNED, "240000", "232448");
+	p = small_plan("k", 1, 32);
+	add_int_arg(&p->ops[0].launch, "n", DTYPE_I64, 5);
+	bad("argument type", "", "extern \"C\" __global__ void k(float *C, int n) { }\n", p, ERR_INPUT, "argument 2 (n) is i64 of 8 bytes",
+	    "4 bytes");
+	p = small_plan("k", 3, 32);
+	p->ops[0].launch.cluster[0] = 2;
+	bad("cluster", "", "extern \"C\" __global__ void k(float *C) { }\n", p, ERR_PRUNED, "grid dimension x is 3", "clusters of 2");
+	p = small_plan("k", 1, 1024);
+	bad("registers", "#define STEP(i) float v##i = C[i]; ",
+	    "extern \"C\" __global__ void __launch_bounds__(1024) other(float *C) { }\n"
+	    "extern \"C\" __global__ void k(float *C) {\n\tfloat v[96];\n#pragma unroll\n\tfor (int i = 0; i < 96; i++) v[i] = C[i * 1024 + threadIdx.x];\n"
+	    "\t__syncthreads();\n#pragma unroll\n\tfor (int i = 0; i < 96; i++) C[(i * 7 % 96) * 1024 + threadIdx.x] = v[i] * v[95 - i] + v[(i * 5) % 96];\n}\n",
+	    p, ERR_PRUNED, "1024 threads per block asked", "registers per thread");
+	p = small_plan("k", 1, 32);
+	is_int(compile("sm_20", "", "", p, &c, &e), -ERR_NOT_FOUND, "an architecture of the past");
+	has_str(e.text, "sm_90a", "lists those that are known");
+	is_int(compile("sm_70", "", "", p, &c, &e), -ERR_UNSUPPORTED, "an architecture that CUDA 13 has dropped");
+	has_str(e.text, "sm_75", "lists those of this NVRTC");
+	plan_free(p);
+}
+
+static void shows_resources(void)
+{
+	struct plan *p = small_plan("k", 1, 64);
+	struct wire_compiled c;
+	struct err e;
+
+	p->ops[0].launch.shared = 100000;
+	is_int(compile(ARCH, "#include <stdint.h>\n#include <math.h>\n#include <cuda_runtime.h>\n",
+	               "extern \"C\" __global__ void __launch_bounds__(64, 2) k(float *C) {\n"
+	               "	extern __shared__ float dynamic[]; __shared__ float t[333]; float local[100]; int unused; uint32_t x = threadIdx.x;\n"
+	               "	for (int i = 0; i < 100; i++) local[i] = C[i + x];\n"
+	               "	t[x] = local[(int)C[x]] + INFINITY; dynamic[x] = t[x]; __syncthreads(); C[x] = t[63 - x] * dynamic[x + 1];\n}\n",
+	               p, &c, &e), 0, "shared, local and dynamic memory (%s)", e.text);
+	is_int(c.kernel_count == 1 ? c.kernels[0].shared : 0, 1344, "static shared memory: 1332 bytes in units of 16, without the reserved part");
+	is_int(c.kernel_count == 1 ? c.kernels[0].spill : 0, 400, "an indexed array is local memory");
+	is_int(c.kernel_count == 1 ? c.kernels[0].max_threads : 0, 64, "launch bounds");
+	has_str(c.log, "device(2): warning", "warnings are kept");
+	ok(c.log && !strstr(c.log, "Remark"), "hints about compiler options are not");
+	wire_compiled_fini(&c);
+	plan_free(p);
+}
+
+static void toolkit_headers(void)
+{
+	static const char device[] = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <mma.h>\n#include <stdint.h>\n#include <cuda.h>\n"
+		"extern \"C\" __global__ void k(float *C) { __half h = __float2half(C[0]); __nv_bfloat16 b = __float2bfloat16(C[1]);\n"
+		"	CUtensorMap *m = 0; uint64_t z = sizeof *m;\n"
+		"	C[2] = __half2float(h) + __bfloat162float(b) + z; }\n";
+	struct plan *p = small_plan("k", 1, 32);
+	struct cuda_nvrtc nvrtc;
+	struct wire_compiled c;
+	struct err e;
+	char folder[] = "/tmp/peakd-cuda-XXXXXX", lib[64], link[160], target[PATH_MAX];
+
+	cuda_library_nvrtc(&nvrtc, NULL);
+	if (nvrtc.include_count)
+		is_int(compile(ARCH, "", device, p, &c, &e), 0, "fp16, bf16, mma headers of the toolkit (%s)", e.text);
+	else
+		SKIP(1, "no toolkit headers beside %s", nvrtc.path);
+	if (nvrtc.include_count)
+		wire_compiled_fini(&c);
+
+	/* A toolkit that is only the library: a folder with a link to it, so that no include/ is beside it. */
+	ok(mkdtemp(folder) != NULL, "a folder");
+	snprintf(lib, sizeof lib, "%s/lib64", folder);
+	mkdir(lib, 0700);
+	snprintf(link, sizeof link, "%s/libnvrtc.so.%d", lib, nvrtc.version_major);
+	ok(realpath(nvrtc.path, target) && symlink(target, link) == 0, "links to NVRTC");
+	setenv("PEAKD_CUDA_TOOLKIT", folder, 1);
+	is_int(compile(ARCH, "", device, p, &c, &e), -ERR_UNSUPPORTED, "a toolkit header without a toolkit");
+	has_str(e.text, "<cuda_fp16.h>", "names it");
+	has_str(e.text, "CUDA_HOME", "says what to do");
+	is_int(compile(ARCH, "", "#include <stdint.h>\nextern \"C\" __global__ void k(float *C) { C[0] = sizeof(uint64_t); }", p, &c, &e), 0,
+	       "standard types work without a toolkit (%s)", e.text);
+	wire_compiled_fini(&c);
+	unsetenv("PEAKD_CUDA_TOOLKIT");
+	unlink(link);
+	rmdir(lib);
+	rmdir(folder);
+	plan_free(p);
+}
+
+int main(void)
+{
+	struct cuda_nvrtc nvrtc;
+	struct err e = ERR_INIT;
+
+	if (cuda_library_nvrtc(&nvrtc, &e)) {
+		SKIP(1, "%.200s", e.text);
+		return tap_done();
+	}
+	good();
+	errors();
+	more_errors();
+	shows_resources();
+	toolkit_headers();
+	return tap_done();
+}

@@ -1,0 +1,93 @@
+/* Reading CUDA binaries: one made here by hand, so that no compiler is needed, then the same one cut and changed at every byte. */
+#include "backends/cuda/image.h"
+
+#include "backends/cuda/cubin.h"
+#include "base/mem.h"
+#include "tap.h"
+
+static void good(const struct buf *im)
+{
+	struct cuda_cubin c = { .kernels = NULL };
+	struct err e = ERR_INIT;
+	const struct cuda_kernel *k;
+
+	is_int(cuda_cubin_read(im->data, im->len, &c, &e), 0, "the image is read (%s)", e.text);
+	is_int(c.count, 1, "one kernel: the device function is none");
+	k = cuda_cubin_find(&c, "kern");
+	ok(k != NULL, "found by name");
+	if (!k)
+		return;
+	is_int(k->registers, 168, "registers, of its own symbol");
+	is_int(k->local, 48, "local memory with callees");
+	is_int(k->shared, 500, "static shared memory without the reserved part");
+	is_int(k->bound, 128, "launch bounds");
+	is_int(k->block[0], 0, "no fixed block");
+	ok(k->cluster[0] == 2 && k->cluster[1] == 1, "cluster");
+	is_int(k->param_count, 3, "three parameters");
+	ok(k->params_known, "which are all understood");
+	ok(k->params[0].bytes == 8 && k->params[1].bytes == 4 && k->params[2].bytes == 128, "with their sizes, in order");
+	is_int(k->params[2].offset, 128, "and offsets");
+	is_int(cuda_cubin_missing(&c, "other", &e), -ERR_INPUT, "a missing kernel");
+	has_str(e.text, "it has: kern", "lists those that there are");
+	cuda_cubin_fini(&c);
+}
+
+/* Whatever the bytes are: an error or a result, never a read outside of them. */
+static void broken(const struct buf *im)
+{
+	size_t refused = 0, read = 0;
+	struct cuda_cubin c;
+	struct err e = ERR_INIT;
+
+	for (size_t n = 0; n < im->len; n++) {
+		void *copy = mem_copy(im->data, n ? n : 1);
+		if (cuda_cubin_read(copy, n, &c, &e) == 0)
+			cuda_cubin_fini(&c), read++;
+		else
+			refused++;
+		free(copy);
+	}
+	is_int(refused, im->len, "cut anywhere, it is refused");
+	has_str(e.text, "cut short", "and the reason is given");
+	for (size_t n = 0; n < im->len; n++)
+		for (int bit = 0; bit < 8; bit += 3) {
+			char *copy = mem_copy(im->data, im->len);
+			copy[n] = (char)(copy[n] ^ (1 << bit));
+			if (cuda_cubin_read(copy, im->len, &c, &e) == 0)
+				cuda_cubin_fini(&c), read++;
+			free(copy);
+		}
+	ok(read > im->len / 2, "changed anywhere, nothing worse happens");
+	is_int(cuda_cubin_read("PTX", 3, &c, &e), -ERR_INTERNAL, "not an image");
+	has_str(e.text, "no ELF header", "says so");
+}
+
+static void unknown_params(void)
+{
+	struct buf im = BUF_INIT;
+	struct cuda_cubin c = { .kernels = NULL };
+	uint8_t whole[4] = { 3, 0x19, 0, 1 }; /* 256 bytes of parameters */
+	char *at;
+
+	image(&im);
+	at = memmem(im.data, im.len, whole, sizeof whole);
+	ok(at != NULL, "the record is there");
+	if (at)
+		at[2] = 8;
+	is_int(cuda_cubin_read(im.data, im.len, &c, NULL), 0, "an image whose parameters end elsewhere");
+	ok(c.count == 1 && !c.kernels[0].params_known, "is not believed about its parameters");
+	cuda_cubin_fini(&c);
+	buf_fini(&im);
+}
+
+int main(void)
+{
+	struct buf im = BUF_INIT;
+
+	image(&im);
+	good(&im);
+	broken(&im);
+	unknown_params();
+	buf_fini(&im);
+	return tap_done();
+}

@@ -1,0 +1,374 @@
+/* Running a plan, against a driver that is made here: what is asked of it, in which order, and what becomes of its errors. Shows
+ * without a GPU that nothing leaks, that addresses stay inside allocations, and that every failure has its kind. */
+#include "backends/cuda/image.h"
+#include "backends/cuda/plans.h"
+
+#include "backends/cuda/device.h"
+#include "backends/cuda/run.h"
+#include "tap.h"
+
+/* The driver's state; one test process, one driver. */
+static struct {
+	int blocks, graphs, execs, modules;          /* alive */
+	int capturing, captured, launches, sets, records, replays;
+	int dynamic_shared, shared_calls;
+	CUresult fail_wait, fail_launch, fail_load;  /* what these answer */
+	int clusters, per_unit;                      /* what occupancy answers */
+	CUlaunchConfig config;                       /* of the last launch */
+	CUlaunchAttribute attrs[2];
+	uint64_t arg[3];                             /* first bytes of its arguments */
+	uintptr_t map_address;                       /* of the last argument */
+	uint64_t strides[4];
+	void *map_buffer;
+	int map_type, map_swizzle, map_fill;
+} fake;
+
+static CUresult error_name(CUresult r, const char **name) { (void)r; *name = "FAKE"; return 0; }
+static CUresult context_use(CUcontext c) { (void)c; return 0; }
+static CUresult memory_info(size_t *left, size_t *total) { *left = 1000; *total = 2000; return 0; }
+
+static CUresult memory_alloc(CUdeviceptr *address, size_t bytes)
+{
+	if (bytes > 1u << 30)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*address = (CUdeviceptr)(uintptr_t)malloc(bytes);
+	fake.blocks++;
+	return 0;
+}
+
+static CUresult memory_free(CUdeviceptr address) { free((void *)(uintptr_t)address); fake.blocks--; return 0; }
+
+static CUresult copy_in(CUdeviceptr to, const void *from, size_t n, CUstream s) { (void)s; memcpy((void *)(uintptr_t)to, from, n); return 0; }
+static CUresult copy_out(void *to, CUdeviceptr from, size_t n, CUstream s) { (void)s; memcpy(to, (void *)(uintptr_t)from, n); return 0; }
+
+static CUresult copy_within(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s)
+{
+	(void)s;
+	fake.captured += fake.capturing;
+	memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n);
+	return 0;
+}
+
+static CUresult memory_set(CUdeviceptr to, unsigned char value, size_t n, CUstream s)
+{
+	(void)s;
+	fake.captured += fake.capturing;
+	fake.sets += !fake.capturing;
+	memset((void *)(uintptr_t)to, value, n);
+	return 0;
+}
+
+static CUresult module_load(CUmodule *m, const void *image)
+{
+	(void)image;
+	if (fake.fail_load)
+		return fake.fail_load;
+	*m = (CUmodule)&fake;
+	fake.modules++;
+	return 0;
+}
+
+static CUresult module_unload(CUmodule m) { (void)m; fake.modules--; return 0; }
+static CUresult module_function(CUfunction *f, CUmodule m, const char *name) { (void)m; (void)name; *f = (CUfunction)&fake; return 0; }
+
+static CUresult function_attribute(int *value, int attribute, CUfunction f)
+{
+	(void)f;
+	*value = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? fake.dynamic_shared : 1024;
+	return 0;
+}
+
+static CUresult function_set(CUfunction f, int attribute, int value)
+{
+	(void)f;
+	if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+		fake.dynamic_shared = value;
+		fake.shared_calls++;
+	}
+	return 0;
+}
+
+static CUresult occupancy_blocks(int *blocks, CUfunction f, int threads, size_t shared)
+{
+	(void)f; (void)threads; (void)shared;
+	*blocks = fake.per_unit;
+	return 0;
+}
+
+static CUresult occupancy_clusters(int *clusters, CUfunction f, const CUlaunchConfig *config)
+{
+	(void)f; (void)config;
+	*clusters = fake.clusters;
+	return 0;
+}
+
+static CUresult tensor_map(CUtensorMap *map, int type, uint32_t rank, void *address, const uint64_t *dims, const uint64_t *strides,
+                           const uint32_t *box, const uint32_t *every, int interleave, int swizzle, int promotion, int fill)
+{
+	(void)rank; (void)interleave; (void)promotion;
+	if (box[0] > 256 || every[0] != 1)
+		return CUDA_ERROR_INVALID_VALUE;
+	map->opaque[0] = 0x7e5000 + dims[0];
+	fake.strides[0] = strides[0];
+	fake.map_buffer = address;
+	fake.map_type = type;
+	fake.map_swizzle = swizzle;
+	fake.map_fill = fill;
+	return 0;
+}
+
+static CUresult launch_extended(const CUlaunchConfig *config, CUfunction f, void **args, void **extra)
+{
+	(void)f; (void)extra;
+	if (fake.fail_launch)
+		return fake.fail_launch;
+	fake.captured += fake.capturing;
+	fake.launches++;
+	fake.config = *config;
+	for (unsigned i = 0; i < config->attr_count; i++)
+		fake.attrs[i] = config->attrs[i];
+	memcpy(&fake.arg[0], args[0], 8);
+	memcpy(&fake.arg[1], args[1], 4);
+	memcpy(&fake.arg[2], args[2], 8);
+	fake.map_address = (uintptr_t)args[2];
+	return 0;
+}
+
+static CUresult launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                       CUstream stream, void **args, void **extra)
+{
+	CUlaunchConfig config = { .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared, .stream = stream };
+	return launch_extended(&config, f, args, extra);
+}
+
+static CUresult stream_wait(CUstream s) { (void)s; return fake.fail_wait; }
+static CUresult capture_begin(CUstream s, int mode) { (void)s; (void)mode; fake.capturing = 1; return 0; }
+static CUresult capture_end(CUstream s, CUgraph *g) { (void)s; fake.capturing = 0; *g = (CUgraph)&fake; fake.graphs++; return 0; }
+static CUresult graph_free(CUgraph g) { (void)g; fake.graphs--; return 0; }
+static CUresult graph_instantiate(CUgraphExec *x, CUgraph g, unsigned long long flags) { (void)g; (void)flags; *x = (CUgraphExec)&fake; fake.execs++; return 0; }
+static CUresult graph_exec_free(CUgraphExec x) { (void)x; fake.execs--; return 0; }
+static CUresult graph_launch(CUgraphExec x, CUstream s) { (void)x; (void)s; fake.replays++; return 0; }
+static CUresult event_record(CUevent ev, CUstream s) { (void)ev; (void)s; fake.records++; return 0; }
+static CUresult event_elapsed(float *ms, CUevent a, CUevent b) { (void)a; (void)b; *ms = 3; return 0; }
+
+static struct backend_device new_device(void)
+{
+	struct backend_device d = {
+		.cu = { .error_name = error_name, .error_text = error_name, .context_use = context_use, .memory_info = memory_info,
+		        .memory_alloc = memory_alloc, .memory_free = memory_free, .copy_in = copy_in, .copy_out = copy_out,
+		        .copy_within = copy_within, .memory_set = memory_set, .module_load = module_load, .module_unload = module_unload,
+		        .module_function = module_function, .function_attribute = function_attribute, .function_set = function_set,
+		        .occupancy_blocks = occupancy_blocks, .occupancy_clusters = occupancy_clusters, .tensor_map = tensor_map, .launch = launch,
+		        .launch_extended = launch_extended, .stream_wait = stream_wait, .capture_begin = capture_begin, .capture_end = capture_end,
+		        .graph_free = graph_free, .graph_instantiate = graph_instantiate, .graph_exec_free = graph_exec_free,
+		        .graph_launch = graph_launch, .event_record = event_record, .event_elapsed = event_elapsed },
+		.cooperative = true, .tensor_maps = true, .flush_bytes = 1 << 16,
+	};
+	backend_cuda.describe("sm_90a", &d.facts, NULL);
+	d.facts.units = 10;
+	memset(&fake, 0, sizeof fake);
+	fake.clusters = fake.per_unit = 1;
+	fake.dynamic_shared = 48 * 1024;
+	return d;
+}
+
+/* A table of 1, 2, 3, 4 and an output; copy, memset, two launches of "kern" with {C, -7, map of C}. */
+static struct plan *new_plan(void)
+{
+	struct plan *p = plan_new();
+	float table[4] = { 1, 2, 3, 4 };
+
+	add_buffer(p, "T", PLAN_TABLE, 1, 4);
+	p->buffers[0].table = mem_copy(table, sizeof table);
+	add_buffer(p, "C", PLAN_OUT, 3, 5);
+	*MEM_PUSH(p->maps, p->map_count) = (struct plan_map){
+		.buffer = 1, .type = DTYPE_BF16, .rank = 2, .dims = { 8, 3 }, .strides = { 0, 16 }, .box = { 8, 2 }, .swizzle = 64, .fill_nan = true };
+	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){ .kind = PLAN_OP_MEMSET, .memset = { .buffer = 1, .bytes = 60, .value = 0x11 } };
+	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){
+		.kind = PLAN_OP_COPY, .copy = { .dst = 1, .src = 0, .dst_offset = 8, .src_offset = 4, .bytes = 8 } };
+	for (int i = 0; i < 2; i++) {
+		struct plan_launch *l = add_launch(p, "kern", 4, 3, 64, 2);
+		l->shared = i == 0 ? 60000 : 100;
+		add_buffer_arg(l, "C", 1);
+		add_int_arg(l, "n", DTYPE_I32, -7);
+		add_map_arg(l, 0);
+	}
+	return p;
+}
+
+static void clean(const char *what)
+{
+	ok(fake.blocks == 0 && fake.graphs == 0 && fake.execs == 0 && fake.modules == 0 && !fake.capturing,
+	   "%s: nothing is left (%d blocks, %d graphs, %d execs, %d modules)", what, fake.blocks, fake.graphs, fake.execs, fake.modules);
+}
+
+static void runs(const struct buf *im)
+{
+	struct backend_device d = new_device();
+	struct plan *p = new_plan();
+	struct backend_run *run = NULL;
+	struct err e = ERR_INIT;
+	float got[4];
+	unsigned char c[60], zone[BACKEND_RED_ZONE];
+	uint64_t ns = 0;
+
+	p->ops[2].launch.cooperative = true;
+	fake.per_unit = 2; /* 20 blocks at once, 12 asked */
+	is_int(cuda_run_prepare(&d, im->data, im->len, p, &run, &e), 0, "a plan is prepared (%s)", e.text);
+	if (!run)
+		return;
+	is_int(fake.captured, 4, "all four operations are recorded");
+	is_int(fake.dynamic_shared, 60000, "dynamic shared memory is what the hungriest launch needs");
+	is_int(fake.shared_calls, 1, "asked once");
+	ok(fake.arg[0] % 1024 == 0, "buffers start at multiples of 1024");
+	ok((CUdeviceptr)(uintptr_t)fake.map_buffer == fake.arg[0], "the tensor map is of the buffer");
+	is_int((int32_t)fake.arg[1], -7, "the scalar arrives");
+	is_int(fake.arg[2], 0x7e5008, "the tensor map arrives by value");
+	is_int(fake.map_address % 128, 0, "aligned");
+	ok(fake.strides[0] == 16 && fake.map_type == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 && fake.map_swizzle == CU_TENSOR_MAP_SWIZZLE_64B &&
+	   fake.map_fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA, "with stride, type, swizzle and fill");
+	is_int(cuda_run_read(run, 0, 0, got, sizeof got, &e), 0, "the table is read");
+	ok(got[0] == 1 && got[3] == 4, "and was written");
+	cuda_run_read(run, 1, 0, c, sizeof c, &e);
+	ok(c[0] == 0x11 && c[59] == 0x11 && memcmp(c + 8, &got[1], 8) == 0, "memset and copy hit their bytes");
+	is_int(cuda_run_write(run, 1, -BACKEND_RED_ZONE, zone, sizeof zone, &e), 0, "the red zone before");
+	is_int(cuda_run_write(run, 1, 60, zone, sizeof zone, &e), 0, "the red zone behind");
+	is_int(cuda_run_write(run, 1, 61, zone, sizeof zone, &e), -ERR_INPUT, "no byte further");
+	is_int(cuda_run_read(run, 1, INT64_MIN, zone, 1, &e), -ERR_INPUT, "nor anywhere else");
+	is_int(cuda_run_read(run, 1, INT64_MAX, zone, 1, &e), -ERR_INPUT, "at neither end");
+	is_int(cuda_run_read(run, 2, 0, zone, 1, &e), -ERR_INPUT, "nor of a buffer that is not there");
+
+	is_int(cuda_run_execute(run, 3, false, &ns, &e), 0, "three executions");
+	ok(fake.replays == 3 && fake.records == 2 && fake.sets == 0 && ns == 1000000, "one window around three replays, a third of it each");
+	is_int(cuda_run_execute(run, 3, true, &ns, &e), 0, "three cold ones");
+	ok(fake.replays == 6 && fake.records == 8 && fake.sets == 3 && ns == 3000000, "three windows, the cache flushed before each");
+	is_int(fake.blocks, 3, "two buffers and the flush");
+	cuda_run_release(run);
+	d.cu.memory_free(d.flush);
+	clean("after release");
+	plan_free(p);
+}
+
+static void launch_attributes(const struct buf *im)
+{
+	struct backend_device d = new_device();
+	struct plan *p = new_plan();
+	struct backend_run *run = NULL;
+	struct err e = ERR_INIT;
+
+	p->ops[3].launch.cluster[0] = 2;
+	p->ops[3].launch.cooperative = true;
+	p->ops[3].launch.grid[1] = 2;
+	fake.per_unit = 1; /* 10 blocks at once, 8 asked */
+	is_int(cuda_run_prepare(&d, im->data, im->len, p, &run, &e), 0, "a cooperative launch of clusters (%s)", e.text);
+	is_int(fake.config.attr_count, 2, "two attributes");
+	ok(fake.attrs[0].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && fake.attrs[0].value.cluster.x == 2 && fake.attrs[0].value.cluster.z == 1,
+	   "the cluster");
+	ok(fake.attrs[1].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && fake.attrs[1].value.cooperative == 1, "and cooperation");
+	ok(fake.config.grid[0] == 4 && fake.config.grid[1] == 2 && fake.config.block[0] == 64 && fake.config.shared == 100, "with its geometry");
+	cuda_run_release(run);
+	clean("after release");
+	plan_free(p);
+}
+
+/* Prepares a plan that must fail. */
+static void fails(const char *what, struct backend_device *d, struct plan *take_plan, const struct buf *im, enum err_code want,
+                  const char *part)
+{
+	struct backend_run *run = NULL;
+	struct err e = ERR_INIT;
+
+	is_int(cuda_run_prepare(d, im->data, im->len, take_plan, &run, &e), -(int)want, "%s: %s", what, err_code_name(want));
+	has_str(e.text, part, "%s: is said", what);
+	ok(run == NULL, "%s: no run", what);
+	clean(what);
+	plan_free(take_plan);
+}
+
+static void failures(const struct buf *im)
+{
+	struct backend_device d = new_device();
+	struct buf garbage = { .data = (char *)"garbage", .len = 7 };
+	struct plan *p = new_plan();
+
+	p->buffers[1].bytes = UINT64_C(1) << 40;
+	fails("out of memory", &d, p, im, ERR_PRUNED, "1000 of 2000 bytes are free");
+	fails("not a binary", &d, new_plan(), &garbage, ERR_INTERNAL, "not a CUDA image");
+	d = new_device();
+	fake.fail_load = CUDA_ERROR_NO_BINARY_FOR_GPU;
+	fails("another architecture", &d, new_plan(), im, ERR_INPUT, "another architecture");
+	d = new_device();
+	fake.fail_launch = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	fails("too many resources", &d, new_plan(), im, ERR_PRUNED, "recording operation 3, kernel kern");
+	d = new_device();
+	fake.fail_launch = CUDA_ERROR_INVALID_VALUE;
+	fails("anything else", &d, new_plan(), im, ERR_INTERNAL, "FAKE");
+	d = new_device();
+	fake.fail_wait = CUDA_ERROR_ILLEGAL_ADDRESS; /* of an earlier run */
+	fails("a fault", &d, new_plan(), im, ERR_CRASH, "device fault 700");
+	d = new_device();
+	p = new_plan();
+	p->maps[0].box[0] = 512;
+	fails("a tensor map", &d, p, im, ERR_PRUNED, "box 512×2");
+	d = new_device();
+	d.tensor_maps = false;
+	fails("no tensor maps", &d, new_plan(), im, ERR_UNSUPPORTED, "compute capability 9.0");
+	d = new_device();
+	p = new_plan();
+	p->ops[2].launch.cooperative = true;
+	fails("a cooperative grid", &d, p, im, ERR_PRUNED, "12 blocks asked, the device holds 10");
+	d = new_device();
+	p = new_plan();
+	p->ops[2].launch.cluster[0] = 2;
+	fake.clusters = 0;
+	fails("no room for a cluster", &d, p, im, ERR_PRUNED, "no cluster of 2 blocks");
+	d = new_device();
+	p = new_plan();
+	p->ops[2].launch.grid[0] = 3;
+	fails("a fixed cluster", &d, p, im, ERR_PRUNED, "clusters of 2 do not divide");
+	d = new_device();
+	p = new_plan();
+	p->ops[3].launch.block[0] = 65;
+	fails("launch bounds", &d, p, im, ERR_PRUNED, "130 threads per block asked, its __launch_bounds__ allow 128");
+}
+
+static void faults(const struct buf *im)
+{
+	static const CUresult sticky[] = { 214, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721 };
+	struct backend_device d = new_device();
+	struct plan *p = new_plan();
+	struct backend_run *run = NULL;
+	struct err e = ERR_INIT;
+	uint64_t ns = 77;
+	char byte;
+
+	is_int(cuda_run_prepare(&d, im->data, im->len, p, &run, &e), 0, "prepared (%s)", e.text);
+	for (size_t i = 0; i < MEM_COUNT(sticky); i++) {
+		fake.fail_wait = sticky[i];
+		is_int(cuda_run_execute(run, 1, false, &ns, &e), -ERR_CRASH, "%d is a crash", sticky[i]);
+	}
+	is_int(cuda_run_read(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "reading too");
+	is_int(cuda_run_write(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "and writing");
+	is_int(ns, 77, "no time is given");
+	fake.fail_wait = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	is_int(cuda_run_execute(run, 1, true, &ns, &e), -ERR_PRUNED, "701 is a limit");
+	fake.fail_wait = 999;
+	is_int(cuda_run_execute(run, 1, true, &ns, &e), -ERR_INTERNAL, "999 is neither");
+	cuda_run_release(run);
+	d.cu.memory_free(d.flush);
+	clean("after faults");
+	plan_free(p);
+}
+
+int main(void)
+{
+	struct buf im = BUF_INIT;
+
+	image(&im);
+	runs(&im);
+	launch_attributes(&im);
+	failures(&im);
+	faults(&im);
+	buf_fini(&im);
+	return tap_done();
+}

@@ -1,0 +1,133 @@
+/* backends/measure: when it stops, on a pretended device whose times are made up. */
+#include "backends/measure.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "tap.h"
+
+/* Times that the pretended device gives, and what was asked of it. */
+struct backend_run {
+	uint64_t base, noise;  /* nanoseconds per execution: base, or base + noise every other time */
+	uint64_t first;        /* of the first execution */
+	int64_t wall;          /* real nanoseconds that a call takes */
+	int fail_at;           /* call number that fails; 0 never */
+	int calls, cold_calls;
+	uint32_t most_times;
+};
+
+static int execute(struct backend_run *r, uint32_t times, bool cold, uint64_t *ret_ns, struct err *e)
+{
+	r->calls++;
+	r->cold_calls += cold;
+	r->most_times = times > r->most_times ? times : r->most_times;
+	clock_sleep(r->wall);
+	if (r->calls == r->fail_at)
+		return err_set(e, ERR_CRASH, "the device fell off");
+	*ret_ns = r->calls == 1 ? r->first : r->base + (r->calls % 2 ? r->noise : 0);
+	return 0;
+}
+
+static const struct backend fake = { .name = "fake", .execute = execute };
+
+static struct wire_measured measured(struct backend_run *r, struct wire_measure m, int want)
+{
+	struct wire_measured out = { 0 };
+	struct err e = ERR_INIT;
+	is_int(measure_samples(&fake, r, &m, &out, &e), want, "measured: %s", e.text);
+	return out;
+}
+
+static const struct wire_measure usual = { .min_samples = 10, .max_samples = 100, .rse = 0.005,
+                                           .cap_ns = UINT64_C(60000000000) };
+
+static void test_stops(void)
+{
+	struct backend_run steady = { .base = 200000, .first = 900000000 };
+	struct wire_measured t = measured(&steady, usual, 0);
+	is_int(t.sample_count, 10, "a steady device needs the least number of samples");
+	is_int(t.samples[0], 200000, "the first is not among them");
+	is_int(t.launches, 1, "a long execution is a sample of its own");
+	is_int(steady.calls, 11, "nor any other that was thrown away");
+	wire_measured_fini(&t);
+
+	struct backend_run noisy = { .base = 200000, .noise = 100000, .first = 200000 };
+	t = measured(&noisy, usual, 0);
+	is_int(t.sample_count, 100, "a noisy one gets all");
+	wire_measured_fini(&t);
+
+	struct backend_run mild = { .base = 200000, .noise = 10000, .first = 200000 };
+	t = measured(&mild, usual, 0);
+	ok(t.sample_count > 10 && t.sample_count < 60, "a mild one gets what it needs (%zu)", t.sample_count);
+	is_int(mild.calls - (int)t.sample_count, 10, "2 ms of executions were thrown away");
+	wire_measured_fini(&t);
+}
+
+static void test_short(void)
+{
+	struct backend_run quick = { .base = 3000, .first = 3000 };
+	struct wire_measured t = measured(&quick, usual, 0);
+	is_int(t.launches, 17, "17 executions of 3 µs make a sample of 50 µs");
+	is_int(quick.most_times, 17, "and so many are asked for");
+	is_int(t.samples[0], 3000, "samples are per execution");
+	wire_measured_fini(&t);
+	struct backend_run instant = { .base = 1, .first = 1 };
+	t = measured(&instant, usual, 0);
+	is_int(t.launches, 1000, "never more than 1000");
+	wire_measured_fini(&t);
+}
+
+static void test_caps(void)
+{
+	struct wire_measure m = usual;
+	m.cap_ns = 20 * CLOCK_MS;
+	struct backend_run slow = { .base = 200000, .first = 3000000, .wall = 5 * CLOCK_MS };
+	struct wire_measured t = measured(&slow, m, 0);
+	ok(t.sample_count >= 1 && t.sample_count <= 3, "the cap ends it with what there is (%zu)", t.sample_count);
+	wire_measured_fini(&t);
+	m.cap_ns = 0;
+	t = measured(&slow, m, 0);
+	is_int(t.sample_count, 1, "at least one sample is returned");
+	wire_measured_fini(&t);
+	m = usual;
+	m.cold = 1;
+	struct backend_run chilly = { .base = 200000, .first = 200000 };
+	t = measured(&chilly, m, 0);
+	is_int(chilly.cold_calls, 10, "cold means every sample, not the warm-up");
+	wire_measured_fini(&t);
+}
+
+static void test_hopeless(void)
+{
+	struct wire_measure m = usual;
+	m.hopeless_ns = 150000;
+	struct backend_run slow = { .base = 200000, .first = 300000 }, awful = { .base = 700000, .first = 700000 },
+	                   border = { .base = 140000, .noise = 20000, .first = 150000 };
+	struct wire_measured t = measured(&slow, m, 0);
+	ok(t.hopeless && t.sample_count == 3, "three samples too slow and it gives up");
+	wire_measured_fini(&t);
+	t = measured(&awful, m, 0);
+	ok(t.hopeless && t.sample_count == 1, "one, when it is four times too slow");
+	wire_measured_fini(&t);
+	t = measured(&border, m, 0);
+	ok(!t.hopeless && t.sample_count >= 10, "not when one of them is quick enough");
+	wire_measured_fini(&t);
+}
+
+static void test_failures(void)
+{
+	struct backend_run none = { .base = 0 }, dies = { .base = 200000, .first = 200000, .fail_at = 7 },
+	                   dies_late = { .base = 200000, .first = 200000, .fail_at = 15 };
+	measured(&none, usual, -ERR_UNSUPPORTED);
+	measured(&dies, usual, -ERR_CRASH);
+	measured(&dies_late, usual, -ERR_CRASH);
+}
+
+int main(void)
+{
+	test_stops();
+	test_short();
+	test_caps();
+	test_hopeless();
+	test_failures();
+	return tap_done();
+}

@@ -1,0 +1,55 @@
+/* base/hash: SHA-256 against the vectors of FIPS 180-2 (appendix B) and the empty message of NIST's CAVP. */
+#include "base/hash.h"
+#include "tap.h"
+
+static void vectors(void)
+{
+	is_str(hash_text("").hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "the empty text");
+	is_str(hash_text("abc").hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "one block");
+	is_str(hash_text("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq").hex,
+	       "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1", "two blocks");
+	struct hash_state *s = hash_new();
+	for (int i = 0; i < 1000; i++) {
+		char piece[1000];
+		memset(piece, 'a', sizeof piece);
+		hash_add(s, piece, sizeof piece);
+	}
+	is_str(hash_end(s).hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0", "a million, in pieces");
+}
+
+static void names(void)
+{
+	struct hash h = hash_bytes("a\0b", 3);
+	ok(strcmp(h.hex, hash_text("a").hex) != 0, "a NUL is content");
+	is_int(strlen(h.hex), HASH_HEX, "64 digits");
+	ok(hash_valid(h.hex), "which are a valid name");
+	h.hex[5] = 'G';
+	ok(!hash_valid(h.hex), "other letters are not");
+	h.hex[5] = 'A';
+	ok(!hash_valid(h.hex), "nor capitals");
+	ok(!hash_valid("abc"), "nor less");
+	ok(!hash_valid("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b8550"), "nor more");
+}
+
+static void unguessable(void)
+{
+	unsigned char a[1000] = { 0 }, b[1000] = { 0 };
+	hash_random(a, sizeof a);
+	hash_random(b, sizeof b);
+	ok(memcmp(a, b, sizeof a) != 0, "random bytes differ each time");
+	int zeros = 0;
+	for (size_t i = 0; i < sizeof a; i++)
+		zeros += a[i] == 0;
+	ok(zeros < 50, "and fill the whole buffer");
+	unsigned char kept = b[0];
+	hash_random(b, 0);
+	is_int(b[0], kept, "none asked for, none written");
+}
+
+int main(void)
+{
+	vectors();
+	names();
+	unguessable();
+	return tap_done();
+}

@@ -1,0 +1,199 @@
+/* Enumeration, sampling, sizes, check: sizes, messages of empty spaces, and the speed of a million combinations. */
+#include "core/context/space.h"
+
+#include "base/clock.h"
+#include "core/context/sample.h"
+#include "tap.h"
+
+static struct space *make(const struct context *ctx, const char *fixed, struct err *e)
+{
+	struct space *s = NULL;
+	struct params *p = NULL;
+	struct facts facts = sample_facts();
+	*e = (struct err)ERR_INIT;
+	if (fixed == NULL || params_parse(ctx, fixed, false, &p, e) == 0)
+		(void)space_new(ctx, &facts, p, &s, e);
+	params_free(p);
+	return s;
+}
+
+static struct context *tuned(const char *fields)
+{
+	return sample_context("cuda", fields, SAMPLE_HOST);
+}
+
+static void test_points(void)
+{
+	struct err e;
+	struct context *ctx = tuned(
+		"tune:\n  BX: 1<<i for i = 0,10\n  BY: {1, 2, 4, BX}\nwhere:\n  - BX*BY <= 64\n  - n % BX == 0\n");
+	struct space *s = make(ctx, NULL, &e);
+	size_t want = 0, seen = 0;
+	for (int n = 64; n <= 128; n *= 2)
+		for (int x = 1; x <= 1024; x *= 2)
+			for (int k = 0; k < 4; k++) {
+				int y = k < 3 ? 1 << k : x;
+				bool again = k == 3 && (x == 1 || x == 2 || x == 4);
+				want += !again && x * y <= 64 && n % x == 0;
+			}
+	is_int(space_count(s), want, "as many points as a plain loop counts");
+	for (size_t k = 0; k < space_count(s); k++) {
+		struct params *p = space_at(s, k);
+		seen += space_find(s, p) == k && params_find(p, "BX")->i * params_find(p, "BY")->i <= 64;
+		params_free(p);
+	}
+	is_int(seen, want, "every point fulfils the constraints and is found again");
+	is_int(space_size_count(s), 2, "two input sizes");
+	size_t first, count;
+	space_size_range(s, 1, &first, &count);
+	struct params *size = space_size_at(s, 1), *p = space_at(s, first);
+	char *text = params_text(size);
+	is_str(text, "n=128", "the second size");
+	ok(params_contain(p, size) && first + count == want, "and its points are together");
+	free(text);
+	params_free(p);
+	params_free(size);
+	space_free(s);
+	s = make(ctx, "n=96", &e);
+	ok(s && space_size_count(s) == 1, "a fixed size need not be declared");
+	space_free(s);
+	context_free(ctx);
+}
+
+static void test_sample(void)
+{
+	struct err e;
+	struct context *ctx = tuned("tune:\n  BX: i for i = 1,50\n");
+	struct space *s = make(ctx, "n=64", &e);
+	size_t a[50], b[50], hits[50] = { 0 };
+	is_int(space_sample(s, 7, 10, a), 10, "ten points");
+	space_sample(s, 7, 10, b);
+	ok(memcmp(a, b, 10 * sizeof *a) == 0, "the same for the same seed");
+	space_sample(s, 8, 10, b);
+	ok(memcmp(a, b, 10 * sizeof *a) != 0, "others for another");
+	is_int(space_sample(s, 1, 90, a), 50, "never more than there are");
+	for (int k = 0; k < 50; k++)
+		hits[a[k]]++;
+	size_t once = 0;
+	for (int k = 0; k < 50; k++)
+		once += hits[k] == 1;
+	is_int(once, 50, "each once");
+	memset(hits, 0, sizeof hits);
+	for (uint64_t seed = 0; seed < 5000; seed++) {
+		space_sample(s, seed, 5, a);
+		for (int k = 0; k < 5; k++)
+			hits[a[k]]++;
+	}
+	/* 500 expected each, deviation 21: six of them apart means that something is wrong. */
+	size_t fair = 0;
+	for (int k = 0; k < 50; k++)
+		fair += hits[k] > 370 && hits[k] < 630;
+	is_int(fair, 50, "uniformly");
+	space_free(s);
+	context_free(ctx);
+}
+
+static void test_check(void)
+{
+	struct err e = ERR_INIT;
+	struct facts facts = sample_facts();
+	struct space *s = NULL;
+	struct context *ctx = tuned(SAMPLE_TUNE "check:\n  - n = {67, 257}\n  - n = 67\n");
+	is_int(space_new_check(ctx, &facts, NULL, &s, &e), 0, "check sizes %s", e.text);
+	is_int(space_count(s), 4, "two sizes with two tuning configurations, each once");
+	is_int(space_size_count(s), 2, "two sizes");
+	space_free(s);
+	context_free(ctx);
+	ctx = tuned(SAMPLE_TUNE "requires: n % 8 == 0\ncheck: n = {67, 257}\n");
+	is_int(space_new_check(ctx, &facts, NULL, &s, &e), 0, "check sizes that requires: excludes");
+	is_int(space_count(s), 0, "leave none, which is no error");
+	space_free(s);
+	context_free(ctx);
+	ctx = tuned(SAMPLE_TUNE);
+	is_int(space_new_check(ctx, &facts, NULL, &s, &e), 0, "no check: at all");
+	is_int(space_count(s), 0, "is none too");
+	space_free(s);
+	context_free(ctx);
+}
+
+static void test_empty(void)
+{
+	struct err e;
+	struct context *ctx = tuned(SAMPLE_TUNE "where:\n  - BX > 8\n  - BX*4 < n/8\n  - BX >= 64\n");
+	struct space *s = make(ctx, NULL, &e);
+	ok(s == NULL && e.code == ERR_INPUT, "an empty space is an error");
+	has_str(e.text, "sample.peak.md: no valid execution parameters", "that says so");
+	has_str(e.text, "where: BX >= 64 (line 13) removed 4 of 4", "and which constraint did it");
+	context_free(ctx);
+	ctx = tuned(SAMPLE_TUNE "requires:\n  - device.sm >= 100\n");
+	s = make(ctx, NULL, &e);
+	ok(s == NULL && e.code == ERR_UNSUPPORTED, "a device that does not meet requires:");
+	has_str(e.text, "requires device.sm >= 100, which device cuda:0 (Sample) does not fulfil", "is named");
+	is_int(space_new(ctx, NULL, NULL, &s, &e), 0, "without a device that requirement is left out");
+	space_free(s);
+	context_free(ctx);
+	ctx = tuned("tune:\n  BX: i for i = 1,4096\n  BY: i for i = 1,4096\n");
+	s = make(ctx, NULL, &e);
+	has_str(e.text,
+		"more than 8000000 valid points (raw product 3.36e+07); tighten where:", "a space that is too large");
+	context_free(ctx);
+	ctx = tuned("tune:\n  BX: i for i = 1,4\nwhere: n // (BX-1) > 0\n");
+	s = make(ctx, NULL, &e);
+	is_int(space_count(s), 6, "a constraint that divides by zero does not hold");
+	space_free(s);
+	context_free(ctx);
+}
+
+static void test_types(void)
+{
+	struct err e;
+	struct context *ctx = tuned(SAMPLE_TUNE "where: BX + (n == 64) > 3\n");
+	struct space *s = make(ctx, NULL, &e);
+	ok(s == NULL, "a constraint without meaning is an error");
+	has_str(e.text, "line 10: where: `BX + (n == 64) > 3` cannot be computed: arithmetic on a truth value",
+		"with its line");
+	context_free(ctx);
+}
+
+static void test_speed(void)
+{
+	struct err e;
+	/* 2 × 10^6 raw combinations as a tiled kernel has them. */
+	struct context *ctx =
+		tuned("tune:\n  A1: i for i = 1,10\n  A2: i for i = 1,10\n  A3: i for i = 1,10\n  A4: i for i = 1,10\n"
+		      "  A5: i for i = 1,10\n  A6: i for i = 1,10\n"
+		      "where:\n  - A1*A2 <= 40\n  - A3*A4 % 2 == 0\n  - A5 <= A6\n  - (A1+A6)*A3 < 100\n");
+	int64_t start = clock_now();
+	struct space *s = make(ctx, NULL, &e);
+	double ms = (double)(clock_now() - start) / 1e6;
+	printf("# %.0f raw, %zu valid, %llu visited: %.1f ms\n", space_raw(s), space_count(s),
+	       (unsigned long long)space_visited(s), ms);
+	ok(space_raw(s) == 2e6 && ms < 3000, "two million combinations within three seconds");
+	space_free(s);
+	context_free(ctx);
+	/* 10^9 raw combinations of which tight constraints leave few: the work follows what is visited. */
+	ctx = tuned("tune:\n  A1: i for i = 1,32\n  A2: i for i = 1,32\n  A3: i for i = 1,32\n  A4: i for i = 1,32\n  "
+		    "A5: i for i = 1,32\n"
+		    "  A6: i for i = 1,32\nwhere:\n  - A1 == A2\n  - A2 == A3\n  - A3 + A4 == 33\n  - A5 == A6\n  - "
+		    "A4*A5 == 32\n");
+	start = clock_now();
+	s = make(ctx, "n=64", &e);
+	ms = (double)(clock_now() - start) / 1e6;
+	printf("# %.3g raw, %zu valid, %llu visited: %.2f ms\n", space_raw(s), space_count(s),
+	       (unsigned long long)space_visited(s), ms);
+	ok(space_raw(s) > 1e9 && space_visited(s) < 10000 && space_count(s) == 6,
+	   "a thousand million in a few thousand visits");
+	space_free(s);
+	context_free(ctx);
+}
+
+int main(void)
+{
+	test_points();
+	test_sample();
+	test_check();
+	test_empty();
+	test_types();
+	test_speed();
+	return tap_done();
+}

@@ -1,0 +1,162 @@
+/* core/eval/pool: whatever a worker does wrong is one failed call, and the next call finds a healthy worker. The worker is this
+ * program; the launcher prefix sets FAULT, which says how its first process misbehaves. */
+#include "core/eval/pool.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "sample.h"
+
+/* --- the worker's side ------------------------------------------------------------------------------------------------- */
+
+static void hello(void)
+{
+	struct wire_hello h = { .version = WIRE_VERSION, .pid = (uint32_t)getpid() };
+	struct buf body = BUF_INIT;
+	struct err e = ERR_INIT;
+	wire_hello_encode(&h, &body);
+	wire_send(1, WIRE_HELLO, 0, body.data, body.len, CLOCK_NEVER, &e);
+	buf_fini(&body);
+}
+
+static void misbehave(const char *fault)
+{
+	static char noise[1 << 16];
+	struct wire_frame f;
+	struct err e = ERR_INIT;
+	if (strcmp(fault, "mute") == 0)
+		exit(3);
+	hello();
+	wire_receive(0, &f, CLOCK_NEVER, -1, NULL, &e);
+	if (strcmp(fault, "crash") == 0)
+		abort();
+	if (strcmp(fault, "exit") == 0)
+		_exit(7);
+	if (strcmp(fault, "garbage") == 0) {
+		memset(noise, 'x', sizeof noise);
+		if (write(1, noise, sizeof noise) < 0)
+			_exit(1);
+		sleep(100);
+	}
+	if (strcmp(fault, "flood") == 0) {
+		memset(noise, 'y', sizeof noise);
+		for (int i = 0; i < 200; i++)
+			if (write(2, noise, sizeof noise) < 0)
+				_exit(1);
+		wire_send(1, WIRE_PING, f.id, NULL, 0, CLOCK_NEVER, &e);
+		sleep(100);
+	}
+	if (strcmp(fault, "forge") == 0) {
+		wire_send(1, WIRE_PING, f.id + 1, NULL, 0, CLOCK_NEVER, &e);
+		sleep(100);
+	}
+	sleep(100); /* hang */
+}
+
+/* Only the first process of a test misbehaves: it leaves a mark behind. */
+static void maybe_misbehave(int argc, char **argv)
+{
+	const char *fault = getenv("FAULT"), *mark = getenv("MARK");
+	if (argc > 1 && strcmp(argv[1], "worker") == 0 && fault && mark && access(mark, F_OK) != 0) {
+		close(open(mark, O_CREAT | O_WRONLY, 0600));
+		misbehave(fault);
+	}
+}
+
+/* --- the pool's side ---------------------------------------------------------------------------------------------------- */
+
+static int ping(struct pool_worker *w, int64_t timeout, struct err *e)
+{
+	uint8_t *body = NULL;
+	size_t len;
+	int rc = pool_call(w, WIRE_PING, NULL, timeout, &body, &len, e);
+	free(body);
+	return rc;
+}
+
+static struct pool *pool_with(const char *folder, const char *fault)
+{
+	static char words[2][128];
+	static const char *launcher[] = { "env", words[0], words[1], NULL };
+	snprintf(words[0], sizeof words[0], "FAULT=%s", fault);
+	snprintf(words[1], sizeof words[1], "MARK=%.80s/%s", folder, fault);
+	struct pool_config config = { .compile_workers = 1, .launcher = launcher };
+	return pool_new(&config);
+}
+
+static void one_fault(const char *folder, const char *fault, enum err_code code, const char *words)
+{
+	struct pool *pool = pool_with(folder, fault);
+	struct pool_worker *w;
+	struct err e = ERR_INIT;
+	int64_t began = clock_now();
+	pool_take_compile(pool, NULL, &w, &e);
+	int rc = ping(w, 500 * CLOCK_MS, &e);
+	is_int(rc, -(int)code, "%s: the call fails as it should", fault);
+	has_str(e.text, words, "%s: and says why", fault);
+	ok(clock_now() - began < 3 * CLOCK_S, "%s: in time", fault);
+	e = (struct err)ERR_INIT;
+	rc = ping(w, 5 * CLOCK_S, &e);
+	ok(rc == 0, "%s: the next call finds a healthy worker %s", fault, e.text);
+	pool_give(w);
+	pool_free(pool);
+}
+
+struct canceller { struct pool *pool; struct cancel cancel; };
+
+static void *cancel_soon(void *arg)
+{
+	struct canceller *c = arg;
+	clock_sleep(200 * CLOCK_MS);
+	cancel_ask(&c->cancel);
+	pool_interrupt(c->pool, &c->cancel);
+	return NULL;
+}
+
+static void cancelling(const char *folder)
+{
+	struct canceller c = { .pool = pool_with(folder, "hang2") };
+	struct pool_worker *w;
+	struct err e = ERR_INIT;
+	pthread_t thread;
+	int64_t began = clock_now();
+	pthread_create(&thread, NULL, cancel_soon, &c);
+	pool_take_compile(c.pool, &c.cancel, &w, &e);
+	int rc = ping(w, 60 * CLOCK_S, &e);
+	is_int(rc, -ERR_CANCELLED, "a cancelled call ends as cancelled");
+	ok(clock_now() - began < CLOCK_S, "within a second");
+	pool_give(w);
+	pthread_join(thread, NULL);
+	pool_free(c.pool);
+}
+
+int main(int argc, char **argv)
+{
+	char folder[] = "/tmp/peakd-pool-XXXXXX";
+	maybe_misbehave(argc, argv);
+	sample_worker(argc, argv);
+	if (mkdtemp(folder) == NULL)
+		return 1;
+	one_fault(folder, "crash", ERR_CRASH, "signal 6");
+	one_fault(folder, "exit", ERR_CRASH, "status 7");
+	one_fault(folder, "hang", ERR_TIMEOUT, "time");
+	one_fault(folder, "garbage", ERR_NETWORK, "");
+	one_fault(folder, "forge", ERR_NETWORK, "answered request");
+	one_fault(folder, "mute", ERR_CRASH, "did not start");
+	cancelling(folder);
+
+	struct pool *pool = pool_with(folder, "flood");
+	struct pool_worker *w;
+	struct err e = ERR_INIT;
+	pool_take_compile(pool, NULL, &w, &e);
+	ok(ping(w, 5 * CLOCK_S, &e) == 0, "a flood on stderr neither blocks nor hurts %s", e.text);
+	pool_give(w);
+	pool_free(pool);
+
+	char *command = mem_fmt("rm -rf '%s'", folder);
+	int left = system(command);
+	free(command);
+	return tap_done() | left;
+}

@@ -1,0 +1,55 @@
+/* core/eval/tune: a whole tune on the device of this machine: everything recorded, the winner proven. */
+#include "core/eval/tune.h"
+#include "core/eval/validate.h"
+#include "core/record/measurement.h"
+#include "sample.h"
+
+static void note_progress(void *arg, double done, double total, const char *message)
+{
+	(void)done;
+	(void)total;
+	snprintf(arg, 256, "%s", message);
+}
+
+int main(int argc, char **argv)
+{
+	struct sample s;
+	struct err e = ERR_INIT;
+	char last[256] = "";
+	sample_worker(argc, argv);
+	sample_init(&s);
+	if (!s.ready) {
+		SKIP(8, "no HLSL device");
+		sample_fini(&s);
+		return tap_done();
+	}
+	struct context *ctx = sample_context(SAMPLE_RIGHT);
+	struct params *size = params_new();
+	params_set_int(size, "n", false, 64);
+	int64_t checkpoint = sample_checkpoint(&s, ctx);
+	struct eval ev = { .pool = s.pool, .references = s.references, .progress = note_progress, .progress_arg = last };
+	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &s.facts, .size = size, .budget = 5, .seed = 3, .leaders = 1 };
+	struct tune_result t = { 0 };
+	int rc = tune_run(&ev, &q, s.db, checkpoint, NULL, &t, &e);
+	if (rc < 0)
+		printf("# %s\n", e.text);
+	is_int(rc, 0, "a tune ends well");
+	is_int(t.space, 8, "the space has eight valid configurations");
+	is_int(t.tried, 5, "five were tried");
+	is_int(t.timed, 5, "and timed");
+	ok(t.top_count >= 1 && t.top[0].median_ns > 0 && t.top[0].samples >= 10, "the winner has ten samples or more");
+	ok(last[0] != '\0', "progress was told: %s", last);
+	struct measurement_query mq = { .checkpoint = checkpoint, .device = s.facts.uuid };
+	struct measurement best;
+	rc = measurement_best(s.db, &mq, &best, &e);
+	is_int(rc, 0, "the best row is there");
+	if (rc == 0) {
+		ok(best.validation > 0, "and points at its evidence");
+		measurement_fini(&best);
+	}
+	tune_result_fini(&t);
+	params_free(size);
+	context_free(ctx);
+	sample_fini(&s);
+	return tap_done();
+}

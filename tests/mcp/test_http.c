@@ -1,0 +1,473 @@
+/* mcp/http over real sockets: who may come in, statuses, both eras, streams that are closed, resumed and kept alive. */
+#include "mcp/http.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/un.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "peer.h"
+#include "tap.h"
+
+/* What the tool "hold" shares with the test. */
+struct world {
+	_Atomic(struct mcp_call *) held;
+	_Atomic int cancels, end;
+};
+
+static void note_cancel(void *arg)
+{
+	++((struct world *)arg)->cancels;
+}
+
+static void note_end(void *arg, enum mcp_end end)
+{
+	((struct world *)arg)->end = (int)end;
+}
+
+static const struct mcp_done *hold(struct mcp_call *call)
+{
+	struct world *w = mcp_call_user(call);
+	mcp_call_on_cancel(call, note_cancel, w);
+	mcp_call_on_end(call, note_end, w);
+	w->held = mcp_call_ref(call);
+	return mcp_call_pending(call);
+}
+
+static const struct mcp_done *echo(struct mcp_call *call)
+{
+	return mcp_call_reply(call, NULL, "%s", json_string_value(json_object_get(mcp_call_arguments(call), "text")));
+}
+
+static const struct mcp_done *leave(struct mcp_call *call)
+{
+	mcp_call_close_stream(call, 10);
+	return mcp_call_reply(call, NULL, "after");
+}
+
+static const struct mcp_tool TOOLS[] = {
+	{ .name = "hold", .description = "Waits.", .handler = hold },
+	{ .name = "leave", .description = "Closes its stream.", .handler = leave },
+	{ .name = "echo", .description = "Echoes.", .handler = echo, .input_schema = "{\"type\":\"object\",\"properties\":"
+	  "{\"text\":{\"type\":\"string\",\"x-mcp-header\":\"Text\"}},\"required\":[\"text\"]}" },
+	{ .name = NULL },
+};
+
+/* --- a client --------------------------------------------------------------------------------------------------- */
+
+static int dial(int port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port),
+	                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	if (connect(fd, (struct sockaddr *)&a, sizeof a) < 0)
+		perror("connect");
+	return fd;
+}
+
+/* Sends a request on a new or given connection; headers end in \r\n each. */
+static void request(int fd, const char *method, const char *path, const char *headers, const char *body)
+{
+	char *text = mem_fmt("%s %s HTTP/1.1\r\n%s%s%sContent-Length: %zu\r\n\r\n%s", method, path,
+	                     strstr(headers, "Host:") ? "" : "Host: localhost\r\n",
+	                     strstr(headers, "Content-Type:") || !*body ? "" : "Content-Type: application/json\r\n", headers,
+	                     strlen(body), body);
+	for (size_t at = 0, n = strlen(text); at < n;) {
+		ssize_t w = send(fd, text + at, n - at, MSG_NOSIGNAL);
+		if (w <= 0)
+			break;
+		at += (size_t)w;
+	}
+	free(text);
+}
+
+/* Reads until the text has the part, the connection ends, or ms passed; appends to b. */
+static int read_until(int fd, struct buf *b, const char *part, int ms)
+{
+	char chunk[65536];
+	int64_t deadline = clock_now() + ms * CLOCK_MS;
+	while (part == NULL || strstr(buf_text(b), part) == NULL) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		if (poll(&p, 1, clock_poll_ms(deadline)) <= 0)
+			return -1;
+		ssize_t n = read(fd, chunk, sizeof chunk);
+		if (n <= 0)
+			return part ? -1 : 0;
+		buf_add(b, chunk, (size_t)n);
+	}
+	return 0;
+}
+
+/* One whole answer of known length or without a body. Static storage, two at a time. */
+static const char *ask(int port, const char *method, const char *path, const char *headers, const char *body)
+{
+	static struct buf answers[2];
+	static int turn;
+	struct buf *b = &answers[turn++ % 2];
+	char *with = mem_fmt("%sConnection: close\r\n", headers);
+	int fd = dial(port);
+	buf_clear(b);
+	request(fd, method, path, with, body);
+	read_until(fd, b, NULL, 5000);
+	close(fd);
+	free(with);
+	return buf_text(b);
+}
+
+static int status_of(const char *answer)
+{
+	return strncmp(answer, "HTTP/1.1 ", 9) == 0 ? atoi(answer + 9) : -1;
+}
+
+#define LEGACY_INIT "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\"," \
+	"\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"
+#define MODERN(id, method, params) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":{" params MODERN_META "}}"
+#define MODERN_HEADERS(method) "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: " method "\r\n"
+#define CALL_HEADERS(tool) MODERN_HEADERS("tools/call") "Mcp-Name: " tool "\r\n"
+
+/* "Mcp-Session-Id: …\r\n" of a new session. */
+static char *new_session(int port)
+{
+	const char *answer = ask(port, "POST", "/mcp", "", LEGACY_INIT), *at = strstr(answer, "Mcp-Session-Id: ");
+	return at ? mem_strn(at, (size_t)(strchr(at, '\n') + 1 - at)) : mem_str("Mcp-Session-Id: none\r\n");
+}
+
+/* Waits for the tool's call. */
+static struct mcp_call *held(struct world *w)
+{
+	for (int i = 0; i < 5000 && w->held == NULL; i++)
+		clock_sleep(CLOCK_MS);
+	return w->held;
+}
+
+static void let_go(struct world *w)
+{
+	mcp_call_was_pending(mcp_call_reply(w->held, NULL, "done"));
+	mcp_call_unref(w->held);
+	w->held = NULL;
+}
+
+static int soon(_Atomic int *value, int want)
+{
+	for (int i = 0; i < 3000 && *value != want; i++)
+		clock_sleep(CLOCK_MS);
+	return *value;
+}
+
+/* --- who may come in -------------------------------------------------------------------------------------------- */
+
+static void test_door(int port)
+{
+	static const struct { const char *method, *path, *headers, *body; int status; } DOOR[] = {
+		{ "GET", "/", "", "", 404 },
+		{ "GET", "/healthz", "", "", 200 },
+		{ "HEAD", "/healthz", "", "", 200 },
+		{ "POST", "/healthz", "", "{}", 404 },
+		{ "PUT", "/mcp", "", "{}", 405 },
+		{ "GET", "/mcp", "", "", 405 },
+		{ "DELETE", "/mcp", "", "", 405 },
+		{ "GET", "/mcp", "MCP-Protocol-Version: 2025-06-18\r\n", "", 400 },
+		{ "GET", "/mcp", "MCP-Protocol-Version: 2026-07-28\r\nMcp-Session-Id: x\r\n", "", 405 },
+		{ "POST", "/mcp", "Host: evil.example\r\n", LEGACY_INIT, 421 },
+		{ "POST", "/mcp", "Host: 127.0.0.1:99\r\nOrigin: http://localhost:3000\r\n", LEGACY_INIT, 200 },
+		{ "POST", "/mcp", "Host: [::1]\r\n", LEGACY_INIT, 200 },
+		{ "POST", "/mcp", "Origin: http://evil.example\r\n", LEGACY_INIT, 403 },
+		{ "POST", "/mcp", "Origin: null\r\n", LEGACY_INIT, 403 },
+		{ "POST", "/mcp", "Origin: http://localhost.evil.example\r\n", LEGACY_INIT, 403 },
+		{ "POST", "/mcp", "Content-Type: text/plain\r\n", LEGACY_INIT, 415 },
+		{ "POST", "/mcp", "Content-Type: application/json; charset=utf-8\r\n", LEGACY_INIT, 200 },
+		{ "POST", "/mcp", "Accept: text/html\r\n", LEGACY_INIT, 406 },
+		{ "POST", "/mcp", "", "{", 400 },
+		{ "POST", "/mcp", "", "[]", 400 },
+		{ "POST", "/mcp", "", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", 400 },
+		{ "POST", "/mcp", "Mcp-Session-Id: 123\r\n", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", 404 },
+		{ "POST", "/mcp", "", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 202 },
+	};
+	for (size_t i = 0; i < MEM_COUNT(DOOR); i++)
+		is_int(status_of(ask(port, DOOR[i].method, DOOR[i].path, DOOR[i].headers, DOOR[i].body)), DOOR[i].status,
+		       "%s %s %.30s %.40s", DOOR[i].method, DOOR[i].path, DOOR[i].headers, DOOR[i].body);
+	char *big = mem_new(70001, 1);
+	memset(big, ' ', 70000);
+	is_int(status_of(ask(port, "POST", "/mcp", "", big)), 413, "a message that is too large");
+	free(big);
+	has_str(ask(port, "GET", "/healthz", "", ""), "\r\n\r\nfine", "a page has its text");
+}
+
+/* --- 2026-07-28 ------------------------------------------------------------------------------------------------- */
+
+static void test_modern(int port)
+{
+	static const struct { const char *headers, *body; int status; const char *part; } MODERN_CASES[] = {
+		{ MODERN_HEADERS("tools/list"), MODERN("1", "tools/list", ""), 200, "\"echo\"" },
+		{ MODERN_HEADERS("tools/list") "Mcp-Session-Id: ignored\r\n", MODERN("1", "tools/list", ""), 200, "\"echo\"" },
+		{ MODERN_HEADERS("tools/list"), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", 400, "-32602" },
+		{ "Mcp-Method: tools/list\r\n", MODERN("1", "tools/list", ""), 400, "-32020" },
+		{ "MCP-Protocol-Version: 2025-11-25\r\nMcp-Method: tools/list\r\n", MODERN("1", "tools/list", ""), 400, "-32020" },
+		{ MODERN_HEADERS("tools/call"), MODERN("1", "tools/list", ""), 400, "-32020" },
+		{ "MCP-Protocol-Version: 2026-07-28\r\n", MODERN("1", "tools/list", ""), 400, "-32020" },
+		{ MODERN_HEADERS("nothing"), MODERN("1", "nothing", ""), 404, "-32601" },
+		{ MODERN_HEADERS("initialize"), MODERN("1", "initialize", ""), 404, "-32601" },
+		{ MODERN_HEADERS("tools/call"), MODERN("\"a\"", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"x\"},"), 400,
+		  "\"id\":\"a\"" },
+		{ CALL_HEADERS("echo") "Mcp-Param-Text: hi\r\n",
+		  MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"},"), 200, "\"text\":\"hi\"" },
+		{ CALL_HEADERS("  echo  ") "mcp-param-text: =?base64?aGk=?=\r\n",
+		  MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"},"), 200, "\"resultType\":\"complete\"" },
+		{ CALL_HEADERS("=?base64?ZWNobw==?=") "Mcp-Param-Text: hi\r\n",
+		  MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"},"), 200, "application/json" },
+		{ CALL_HEADERS("echo"), MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"},"), 400, "-32020" },
+		{ CALL_HEADERS("echo") "Mcp-Param-Text: ho\r\n",
+		  MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"},"), 400, "-32020" },
+		{ CALL_HEADERS("ecko"), MODERN("1", "tools/call", "\"name\":\"ecko\","), 200, "-32602" },
+	};
+	for (size_t i = 0; i < MEM_COUNT(MODERN_CASES); i++) {
+		const char *answer = ask(port, "POST", "/mcp", MODERN_CASES[i].headers, MODERN_CASES[i].body);
+		is_int(status_of(answer), MODERN_CASES[i].status, "%.90s", MODERN_CASES[i].headers);
+		has_str(answer, MODERN_CASES[i].part, "and its answer");
+	}
+	ok(strstr(ask(port, "POST", "/mcp", MODERN_HEADERS("tools/list"), MODERN("1", "tools/list", "")), "Mcp-Session-Id") == NULL,
+	   "no session is made");
+}
+
+static void test_modern_stream(int port, struct world *w)
+{
+	struct buf b = BUF_INIT;
+	int fd = dial(port);
+	w->end = -1;
+	request(fd, "POST", "/mcp", CALL_HEADERS("hold"), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+	        "\"name\":\"hold\",\"_meta\":{\"progressToken\":\"p\",\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+	        "\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
+	mcp_call_progress(held(w), 1, 2, "half");
+	is_int(read_until(fd, &b, "\"half\"}}\n\n", 5000), 0, "progress opens a stream of events");
+	has_str(buf_text(&b), "Content-Type: text/event-stream", "of that type");
+	has_str(buf_text(&b), "X-Accel-Buffering: no", "that proxies pass on");
+	ok(strstr(buf_text(&b), "\nid:") == NULL, "without ids");
+	is_int(read_until(fd, &b, "\n: ", 2000), 0, "a quiet stream gets a comment");
+	let_go(w);
+	is_int(read_until(fd, &b, "\"done\"", 5000), 0, "the answer is the last event");
+	is_int(read_until(fd, &b, "\r\n0\r\n", 5000), 0, "and the stream ends");
+	is_int(soon(&w->end, MCP_END_DELIVERED), MCP_END_DELIVERED, "its owner hears that it was delivered");
+	close(fd);
+	buf_fini(&b);
+
+	w->end = -1;
+	w->cancels = 0;
+	fd = dial(port);
+	request(fd, "POST", "/mcp", CALL_HEADERS("hold"), MODERN("1", "tools/call", "\"name\":\"hold\","));
+	held(w);
+	close(fd);
+	is_int(soon(&w->cancels, 1), 1, "a client that goes away cancels its call");
+	let_go(w);
+	is_int(soon(&w->end, MCP_END_GONE), MCP_END_GONE, "whose answer goes nowhere");
+}
+
+static void test_listen(int port, struct mcp_server *server)
+{
+	struct buf b = BUF_INIT;
+	int fd = dial(port);
+	request(fd, "POST", "/mcp", MODERN_HEADERS("subscriptions/listen"),
+	        MODERN("7", "subscriptions/listen", "\"notifications\":{\"toolsListChanged\":true},"));
+	is_int(read_until(fd, &b, "acknowledged", 5000), 0, "a subscription is acknowledged");
+	mcp_server_tools_changed(server);
+	is_int(read_until(fd, &b, "notifications/tools/list_changed", 5000), 0, "and told");
+	close(fd);
+	for (int i = 0; i < 3000 && mcp_server_stats(server).running > 0; i++)
+		clock_sleep(CLOCK_MS);
+	is_int(mcp_server_stats(server).running, 0, "it ends with its connection");
+	buf_fini(&b);
+}
+
+/* --- earlier revisions ------------------------------------------------------------------------------------------ */
+
+static void test_session(int port, struct mcp_server *server)
+{
+	struct buf b = BUF_INIT;
+	char *session = new_session(port);
+	has_str(ask(port, "POST", "/mcp", session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}"), "\"echo\"",
+	        "a session lists tools");
+	char *odd = mem_fmt("%sMCP-Protocol-Version: 1.0\r\n", session);
+	is_int(status_of(ask(port, "POST", "/mcp", odd, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}")), 400,
+	       "an unknown version is refused");
+	free(odd);
+	int fd = dial(port);
+	char *accept = mem_fmt("%sAccept: text/event-stream\r\n", session);
+	request(fd, "GET", "/mcp", accept, "");
+	is_int(read_until(fd, &b, "text/event-stream", 5000), 0, "GET opens the session's stream");
+	mcp_server_tools_changed(server);
+	is_int(read_until(fd, &b, "list_changed", 5000), 0, "which carries notifications");
+	is_int(status_of(ask(port, "DELETE", "/mcp", session, "")), 204, "DELETE ends the session");
+	is_int(read_until(fd, &b, "\r\n0\r\n", 5000), 0, "and its stream");
+	is_int(status_of(ask(port, "POST", "/mcp", session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}")), 404,
+	       "then it is gone");
+	close(fd);
+	free(accept);
+	free(session);
+	buf_fini(&b);
+}
+
+static void test_resume(int port, struct world *w)
+{
+	struct buf b = BUF_INIT;
+	char *session = new_session(port);
+	int fd = dial(port);
+	request(fd, "POST", "/mcp", session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"leave\"}}");
+	is_int(read_until(fd, &b, "\r\n0\r\n", 5000), 0, "a tool lets its connection go");
+	has_str(buf_text(&b), "retry: 10", "and says when to come back");
+	close(fd);
+	const char *id = strstr(buf_text(&b), "id: ");
+	char *headers = mem_fmt("%sAccept: text/event-stream\r\nLast-Event-ID: %.*s\r\n", session,
+	                        id ? (int)strcspn(id + 4, "\n") : 0, id ? id + 4 : "");
+	buf_clear(&b);
+	fd = dial(port);
+	request(fd, "GET", "/mcp", headers, "");
+	is_int(read_until(fd, &b, "\"after\"", 5000), 0, "Last-Event-ID brings the rest");
+	is_int(read_until(fd, &b, "\r\n0\r\n", 5000), 0, "and then its end");
+	close(fd);
+	free(headers);
+	buf_clear(&b);
+
+	w->end = -1;
+	w->cancels = 0;
+	fd = dial(port);
+	request(fd, "POST", "/mcp", session, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"hold\","
+	        "\"_meta\":{\"progressToken\":1}}}");
+	mcp_call_progress(held(w), 1, 0, "seen");
+	is_int(read_until(fd, &b, "\"seen\"", 5000), 0, "a legacy call reports progress");
+	close(fd);
+	clock_sleep(20 * CLOCK_MS);
+	is_int(w->cancels, 0, "a legacy client that goes away cancels nothing");
+	let_go(w);
+	is_int(soon(&w->end, MCP_END_KEPT), MCP_END_KEPT, "the answer is kept");
+	id = strstr(buf_text(&b), "id: ");
+	for (const char *next = id; next; next = strstr(id + 1, "\nid: "))
+		id = next[0] == '\n' ? next + 1 : next, next = id;
+	headers = mem_fmt("%sAccept: text/event-stream\r\nLast-Event-ID: %.*s\r\n", session,
+	                  id ? (int)strcspn(id + 4, "\n") : 0, id ? id + 4 : "");
+	buf_clear(&b);
+	fd = dial(port);
+	request(fd, "GET", "/mcp", headers, "");
+	is_int(read_until(fd, &b, "\"done\"", 5000), 0, "and had by coming back");
+	ok(strstr(buf_text(&b), "seen") == NULL, "without what was seen");
+	close(fd);
+	free(headers);
+	free(session);
+	buf_fini(&b);
+}
+
+static void test_cancel(int port, struct world *w)
+{
+	char *session = new_session(port);
+	int fd = dial(port);
+	w->cancels = 0;
+	request(fd, "POST", "/mcp", session, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"tools/call\",\"params\":{\"name\":\"hold\"}}");
+	held(w);
+	is_int(status_of(ask(port, "POST", "/mcp", session, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+	                     "\"requestId\":\"x\"}}")), 202, "a legacy client cancels by a notification");
+	is_int(soon(&w->cancels, 1), 1, "which is heard");
+	let_go(w);
+	close(fd);
+	free(session);
+}
+
+/* --- the rest --------------------------------------------------------------------------------------------------- */
+
+static void test_token(struct mcp_server *server, const struct mcp_http_plain *plain)
+{
+	struct mcp_http_config config = { .token = "secret", .plain = plain };
+	struct mcp_http *http;
+	struct err e = ERR_INIT;
+	is_int(mcp_http_start(server, &config, &http, &e), 0, "with a token %s", e.text);
+	int port = mcp_http_port(http);
+	const char *answer = ask(port, "POST", "/mcp", "", LEGACY_INIT);
+	is_int(status_of(answer), 401, "nobody comes in without it");
+	has_str(answer, "WWW-Authenticate: Bearer", "and hears what is wanted");
+	is_int(status_of(ask(port, "POST", "/mcp", "Authorization: Bearer secreT\r\n", LEGACY_INIT)), 401, "nor with another");
+	is_int(status_of(ask(port, "POST", "/mcp", "Authorization: Bearer secret\r\n", LEGACY_INIT)), 200, "but with it");
+	is_int(status_of(ask(port, "GET", "/healthz", "", "")), 200, "an open page needs none");
+	mcp_http_stop(http);
+	config = (struct mcp_http_config){ .address = "0.0.0.0" };
+	ok(mcp_http_start(server, &config, &http, &e) < 0, "others' addresses need a token");
+	has_str(e.text, "token", "as the message says");
+	config.token = "secret";
+	ok(mcp_http_start(server, &config, &http, &e) < 0, "and TLS");
+	has_str(e.text, "TLS", "as the message says");
+}
+
+static void test_unix(struct mcp_server *server)
+{
+	char dir[] = "/tmp/mcp-http.XXXXXX";
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct buf b = BUF_INIT;
+	struct mcp_http *http;
+	struct err e = ERR_INIT;
+	if (mkdtemp(dir) == NULL)
+		abort();
+	snprintf(a.sun_path, sizeof a.sun_path, "%s/socket", dir);
+	struct mcp_http_config config = { .unix_path = a.sun_path };
+	is_int(mcp_http_start(server, &config, &http, &e), 0, "a Unix socket %s", e.text);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	is_int(connect(fd, (struct sockaddr *)&a, sizeof a), 0, "is there");
+	request(fd, "POST", "/mcp", "Host: anything\r\n", LEGACY_INIT);
+	is_int(read_until(fd, &b, "protocolVersion", 5000), 0, "and serves");
+	close(fd);
+	mcp_http_stop(http);
+	ok(access(a.sun_path, F_OK) < 0, "and leaves nothing behind");
+	rmdir(dir);
+	buf_fini(&b);
+}
+
+/* Streams that are open when the server stops are ended, not cut. */
+static void test_stop(struct mcp_server *server)
+{
+	struct mcp_http_config config = { .port = 0 };
+	struct mcp_http *http;
+	struct buf b = BUF_INIT;
+	struct err e = ERR_INIT;
+	is_int(mcp_http_start(server, &config, &http, &e), 0, "another one %s", e.text);
+	int fd = dial(mcp_http_port(http));
+	request(fd, "POST", "/mcp", MODERN_HEADERS("subscriptions/listen"), MODERN("7", "subscriptions/listen", "\"notifications\":{},"));
+	read_until(fd, &b, "acknowledged", 5000);
+	int64_t before = clock_now();
+	mcp_http_stop(http);
+	ok(clock_now() - before < CLOCK_S, "stopping is quick");
+	is_int(read_until(fd, &b, "\"id\":7,\"result\"", 1000), 0, "a subscription gets its result");
+	is_int(read_until(fd, &b, "\r\n0\r\n", 1000), 0, "and its end");
+	close(fd);
+	buf_fini(&b);
+}
+
+static void healthz(void *user, struct mcp_http_page *page)
+{
+	(void)user;
+	buf_adds(&page->body, "fine\n");
+}
+
+int main(void)
+{
+	static const struct mcp_http_plain PLAIN[] = { { "/healthz", healthz, 1 }, { .path = NULL } };
+	struct world w = { .end = -1 };
+	struct mcp_server_config config = { .name = "test", .version = "1", .tools = TOOLS, .user = &w, .max_message = 65536,
+	                                    .list_changed = 1 };
+	struct mcp_http_config listen = { .plain = PLAIN, .keep_alive_ms = 60 };
+	struct mcp_server *server;
+	struct mcp_http *http;
+	struct err e = ERR_INIT;
+	is_int(mcp_server_new(&config, &server, &e), 0, "a server starts %s", e.text);
+	is_int(mcp_http_start(server, &listen, &http, &e), 0, "and listens %s", e.text);
+	int port = mcp_http_port(http);
+	test_door(port);
+	test_modern(port);
+	test_modern_stream(port, &w);
+	test_listen(port, server);
+	test_session(port, server);
+	test_resume(port, &w);
+	test_cancel(port, &w);
+	mcp_http_stop(http);
+	test_token(server, PLAIN);
+	test_unix(server);
+	test_stop(server);
+	mcp_server_free(server);
+	return tap_done();
+}

@@ -1,0 +1,195 @@
+/* mcp/stdio, legacy era: initialize, list, call, bad input, the end of the input. */
+#include "mcp/stdio.h"
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "peer.h"
+#include "tap.h"
+
+static const struct mcp_done *echo(struct mcp_call *call)
+{
+	const char *text = json_string_value(json_object_get(mcp_call_arguments(call), "text"));
+	return mcp_call_reply(call, json_pack("{s:s}", "text", text), "%s", text);
+}
+
+/* Pending until cancelled, then answered by another thread: here by the test through *held. */
+static const struct mcp_done *hold(struct mcp_call *call)
+{
+	_Atomic(struct mcp_call *) *held = mcp_call_user(call);
+	*held = mcp_call_ref(call);
+	return mcp_call_pending(call);
+}
+
+static const struct mcp_tool TOOLS[] = {
+	{ .name = "echo", .title = "Echo", .description = "Says it again.", .handler = echo, .flags = MCP_TOOL_READ_ONLY,
+	  .input_schema = "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},\"required\":[\"text\"],"
+	                  "\"additionalProperties\":false}",
+	  .output_schema = "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}" },
+	{ .name = "hold", .description = "Waits.", .handler = hold },
+	{ .name = NULL },
+};
+
+#define INITIALIZE "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":" \
+	"\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"
+
+static void test_talk(struct mcp_server *server)
+{
+	struct peer p;
+	peer_open(&p, server);
+	json_t *m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"tools/list\"}");
+	is_str(at(m, "error.code"), "-32600", "nothing before initialize");
+	json_decref(m);
+	m = peer_ask(&p, INITIALIZE);
+	is_str(at(m, "result.protocolVersion"), "2025-06-18", "initialize agrees to the revision");
+	is_str(at(m, "result.serverInfo.name"), "test", "and says who serves");
+	json_decref(m);
+	peer_send(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":\"two\",\"method\":\"tools/list\"}");
+	is_str(at(m, "id"), "two", "string ids come back as strings");
+	is_str(at(m, "result.tools.0.name"), "echo", "tools are listed in order");
+	is_str(at(m, "result.tools.0.annotations.readOnlyHint"), "true", "with annotations");
+	is_str(at(m, "result.resultType"), "(none)", "and nothing modern");
+	json_decref(m);
+	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
+	             "\"arguments\":{\"text\":\"h\\u00fc\"}}}");
+	is_str(at(m, "result.content.0.text"), "hü", "a call answers with text");
+	is_str(at(m, "result.structuredContent.text"), "hü", "and structured content");
+	json_decref(m);
+	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
+	             "\"arguments\":{\"txt\":\"a\"}}}");
+	is_str(at(m, "result.isError"), "true", "wrong arguments are a tool error");
+	has_str(at(m, "result.content.0.text"), "did you mean \"text\"?", "that names the nearest field");
+	json_decref(m);
+	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",\"params\":{\"name\":\"ecko\"}}");
+	is_str(at(m, "error.code"), "-32602", "an unknown tool is a protocol error");
+	has_str(at(m, "error.message"), "\"echo\"", "that names the nearest tool");
+	json_decref(m);
+	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"ping\"}");
+	is_str(at(m, "result"), "{}", "ping");
+	json_decref(m);
+	peer_close(&p);
+	is_int(p.rc, 0, "the end of the input is a good end");
+}
+
+static void test_bad_input(struct mcp_server *server)
+{
+	static const struct { const char *text, *code, *id; } BAD[] = {
+		{ "{\"jsonrpc\":\"2.0\",\"id\":1", "-32700", "(none)" },
+		{ "[]", "-32600", "(none)" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", "-32600", "(none)" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", "-32600", "(none)" },
+		{ "{\"jsonrpc\":\"1.0\",\"id\":7,\"method\":\"ping\"}", "-32600", "7" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"ping\",\"params\":[]}", "-32602", "8" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"nothing\"}", "-32601", "9" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":10,\"method\":\"tools/call\"}", "-32602", "10" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":11,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}", "-32602", "11" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":12,\"method\":\"ping\",\"params\":{\"a\":[[[[[[[[[[1]]]]]]]]]]}}", "-32600", "(none)" },
+	};
+	struct peer p;
+	peer_open(&p, server);
+	json_decref(peer_ask(&p, INITIALIZE));
+	for (size_t i = 0; i < MEM_COUNT(BAD); i++) {
+		json_t *m = peer_ask(&p, BAD[i].text);
+		is_str(at(m, "error.code"), BAD[i].code, "code for %s", BAD[i].text);
+		is_str(at(m, "id"), BAD[i].id, "id for it");
+		json_decref(m);
+	}
+	char *big = mem_new(70000, 1);
+	memset(big, 'x', 69999);
+	json_t *m = peer_ask(&p, big);
+	has_str(at(m, "error.message"), "longer than", "a line that is too long is refused");
+	json_decref(m);
+	free(big);
+	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
+	is_str(at(m, "id"), "1", "and the next one is served");
+	json_decref(m);
+	peer_close(&p);
+}
+
+static void note_end(void *arg, enum mcp_end end)
+{
+	*(_Atomic int *)arg = (int)end;
+}
+
+static void note_cancel(void *arg)
+{
+	++*(_Atomic int *)arg;
+}
+
+static void test_pending(struct mcp_server *server, _Atomic(struct mcp_call *) *held)
+{
+	struct peer p;
+	_Atomic int end = -1, cancels = 0;
+	peer_open(&p, server);
+	json_decref(peer_ask(&p, INITIALIZE));
+	peer_send(&p, "{\"jsonrpc\":\"2.0\",\"id\":\"h\",\"method\":\"tools/call\",\"params\":{\"name\":\"hold\","
+	          "\"_meta\":{\"progressToken\":7}}}");
+	while (*held == NULL)
+		clock_sleep(CLOCK_MS);
+	mcp_call_on_end(*held, note_end, &end);
+	mcp_call_progress(*held, 1, 3, "one");
+	mcp_call_progress(*held, 1, 3, "again");
+	mcp_call_progress(*held, 2, 0, NULL);
+	json_t *m = peer_read(&p, 5000);
+	is_str(at(m, "params.progressToken"), "7", "progress carries the client's token");
+	is_str(at(m, "params.total"), "3", "and the total");
+	json_decref(m);
+	m = peer_read(&p, 5000);
+	is_str(at(m, "params.progress"), "2", "progress that does not increase is dropped");
+	json_decref(m);
+	mcp_call_was_pending(mcp_call_reply(*held, NULL, "done"));
+	mcp_call_progress(*held, 3, 3, NULL);
+	m = peer_read(&p, 5000);
+	is_str(at(m, "result.content.0.text"), "done", "a pending call is answered later");
+	json_decref(m);
+	while (end < 0)
+		clock_sleep(CLOCK_MS);
+	is_int(end, MCP_END_DELIVERED, "and its owner hears that the answer was delivered");
+	mcp_call_unref(*held);
+	*held = NULL;
+	ok(peer_read(&p, 50) == NULL, "no progress follows an answer");
+
+	end = -1;
+	peer_send(&p, "{\"jsonrpc\":\"2.0\",\"id\":\"c\",\"method\":\"tools/call\",\"params\":{\"name\":\"hold\"}}");
+	while (*held == NULL)
+		clock_sleep(CLOCK_MS);
+	mcp_call_on_cancel(*held, note_cancel, &cancels);
+	mcp_call_on_end(*held, note_end, &end);
+	peer_send(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"c\"}}");
+	while (!mcp_call_cancelled(*held))
+		clock_sleep(CLOCK_MS);
+	clock_sleep(5 * CLOCK_MS);
+	is_int(cancels, 1, "a cancelled call hears of it");
+	mcp_call_was_pending(mcp_call_reply(*held, NULL, "late"));
+	is_int(end, MCP_END_GONE, "its answer goes nowhere");
+	mcp_call_unref(*held);
+	*held = NULL;
+	ok(peer_read(&p, 50) == NULL, "the client sees nothing of it");
+
+	peer_send(&p, "{\"jsonrpc\":\"2.0\",\"id\":\"d\",\"method\":\"tools/call\",\"params\":{\"name\":\"hold\"}}");
+	while (*held == NULL)
+		clock_sleep(CLOCK_MS);
+	mcp_call_unref(*held);
+	*held = NULL;
+	m = peer_read(&p, 5000);
+	is_str(at(m, "error.code"), "-32603", "a call that everybody dropped fails by itself");
+	json_decref(m);
+	peer_close(&p);
+}
+
+int main(void)
+{
+	_Atomic(struct mcp_call *) held = NULL;
+	struct mcp_server_config config = { .name = "test", .version = "1", .tools = TOOLS, .user = (void *)&held,
+	                                    .max_message = 65536, .max_depth = 10 };
+	struct mcp_server *server;
+	struct err e = ERR_INIT;
+	is_int(mcp_server_new(&config, &server, &e), 0, "a server starts %s", e.text);
+	test_talk(server);
+	test_bad_input(server);
+	test_pending(server, &held);
+	mcp_server_free(server);
+	return tap_done();
+}
