@@ -1,4 +1,4 @@
-/* backend: the one table through which a worker reaches a vendor's API. backends/{cuda,hip,hlsl}/ each fill one; backends/registry.c
+/* backend: the one table through which a worker reaches a vendor's API. backends/{cuda,hip,hlsl}/ each fill one; backends/backend.c
  * lists them. Everything runs in a worker process, on one thread, and may die: nothing here needs to survive a fault.
  *
  * Errors: ERR_UNSUPPORTED (library or device missing: say what to install), ERR_COMPILE (the compiler's own text, first errors

@@ -1,4 +1,4 @@
-/* backend: the CUDA backend's entry in backends/registry.c. */
+/* backend: the CUDA backend's entry in backends/backend.c. */
 #ifndef PEAKD_BACKENDS_CUDA_BACKEND_H
 #define PEAKD_BACKENDS_CUDA_BACKEND_H
 

@@ -1,4 +1,4 @@
-/* backend: the HLSL backend's table, for backends/registry.c. HLSL is compiled to SPIR-V in this process and run by
+/* backend: the HLSL backend's table, for backends/backend.c. HLSL is compiled to SPIR-V in this process and run by
  * Vulkan. */
 #ifndef PEAKD_BACKENDS_HLSL_BACKEND_H
 #define PEAKD_BACKENDS_HLSL_BACKEND_H

@@ -23,7 +23,7 @@ void pieces_put_number(struct buf *out, const char *name, unsigned value)
 }
 
 /* One field from *at; false when it is none. */
-static bool read_one(const char **at, const char *end, struct piece *ret_field)
+static bool read_one(const char **at, const char *end, struct piece *ret_piece)
 {
 	const char *blank = memchr(*at, ' ', (size_t)(end - *at)), *nl = memchr(*at, '\n', (size_t)(end - *at));
 	if (!blank || !nl || blank > nl)
@@ -32,7 +32,7 @@ static bool read_one(const char **at, const char *end, struct piece *ret_field)
 	unsigned long long n = strtoull(blank + 1, &stop, 10);
 	if (stop != nl || n >= (unsigned long long)(end - nl) - 1 || nl[1 + n] != '\n')
 		return false;
-	*ret_field = (struct piece){ mem_strn(*at, (size_t)(blank - *at)), mem_strn(nl + 1, n) };
+	*ret_piece = (struct piece){ mem_strn(*at, (size_t)(blank - *at)), mem_strn(nl + 1, n) };
 	*at = nl + 2 + n;
 	return true;
 }
@@ -41,12 +41,12 @@ int pieces_read(const char *text, size_t len, struct pieces *ret_pieces, struct 
 {
 	struct pieces f = { 0 };
 	for (const char *at = text, *end = text + len; at < end;) {
-		struct piece field;
-		if (!read_one(&at, end, &field)) {
+		struct piece piece;
+		if (!read_one(&at, end, &piece)) {
 			pieces_fini(&f);
 			return err_set(e, ERR_INPUT, "the saved transformation is damaged at byte %zu; begin it again", (size_t)(at - text));
 		}
-		*MEM_PUSH(f.at, f.count) = field;
+		*MEM_PUSH(f.at, f.count) = piece;
 	}
 	*ret_pieces = f;
 	return 0;

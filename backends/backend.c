@@ -1,4 +1,4 @@
-/* registry: the backends of this build; see backend.h. A new one is one folder and one line. */
+/* backend: the backends of this build; see backend.h. A new one is one folder and one line. */
 #include <string.h>
 
 #include "backends/backend.h"
