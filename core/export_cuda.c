@@ -58,8 +58,9 @@ static void add_buffer(const struct plan_buffer *b, const char *prefix, size_t i
 	uint64_t rows = 1;
 	for (unsigned k = 0; k + 1 < b->rank; k++)
 		rows *= (uint64_t)b->dims[k];
+	bool filled = b->role == PLAN_IN || b->role == PLAN_INOUT;
 	buf_addf(out, "\t{ \"%s\", peakd::%s, peakd::%s, peakd::%s, %.17g, %.17g, %llu, %lld, %lld, %llu, ", b->name, types[b->type],
-	         role_name(b->role), fill_name(b->fill), b->lo, b->hi, (unsigned long long)rows, (long long)b->dims[b->rank - 1],
+	         role_name(b->role), fill_name(filled ? b->fill : PLAN_ZEROS), filled ? b->lo : 0, filled ? b->hi : 0, (unsigned long long)rows, (long long)b->dims[b->rank - 1],
 	         (long long)b->ld, (unsigned long long)b->bytes);
 	if (b->role == PLAN_TABLE)
 		buf_addf(out, "%s_table%zu },\n", prefix, i);
@@ -260,8 +261,8 @@ static void add_check(const struct export_request *q, struct buf *out)
 	         "\tpeakd::ok(cudaDeviceSynchronize(), \"the reference\");\n"
 	         "\t// 4 u sqrt(K): u the unit roundoff of the coarsest type that is allowed, K the length of the sums.\n"
 	         "\tfor (size_t i = 0; i < %zu; i++)\n"
-	         "\t\tif (kernel_buffers[i].is == peakd::OUT || kernel_buffers[i].is == peakd::INOUT)\n"
-	         "\t\t\tgood = peakd::compare(kernel_buffers[i], device[i], wanted[i], %.9g) && good;\n", spec->array_count, tolerance);
+	         "\t\tif (peakd_kernel_buffers[i].is == peakd::OUT || peakd_kernel_buffers[i].is == peakd::INOUT)\n"
+	         "\t\t\tgood = peakd::compare(peakd_kernel_buffers[i], device[i], wanted[i], %.9g) && good;\n", spec->array_count, tolerance);
 }
 
 int export_cuda_main(const struct export_request *q, const char *stem, struct buf *out, struct err *e)
@@ -272,20 +273,20 @@ int export_cuda_main(const struct export_request *q, const char *stem, struct bu
 	buf_addf(out, "#include \"%s.cu\"\n\n", stem);
 	export_undefines(out, q->ctx, q->params);
 	buf_adds(out, "\n");
-	int rc = add_run(q->plan, "kernel", "", out, e);
+	int rc = add_run(q->plan, "peakd_kernel", "", out, e);
 	if (q->reference)
 		buf_addf(out, "\n// In %s_reference.cu.\nextern const peakd::buffer peakd_reference_buffers[];\n"
 		         "extern const size_t peakd_reference_count;\nvoid peakd_reference_run(void *const *device);\n", stem);
 	buf_adds(out,
 	         "\nint main()\n{\n\tbool good = true;\n\tstd::vector<std::vector<unsigned char>> images;\n"
-	         "\tfor (size_t i = 0; i < kernel_count; i++)\n"
-	         "\t\timages.push_back(kernel_buffers[i].is == peakd::IN || kernel_buffers[i].is == peakd::INOUT\n"
-	         "\t\t                 ? peakd::image(kernel_buffers[i], i + 1) : std::vector<unsigned char>());\n"
-	         "\tstd::vector<void *> device = peakd::place(kernel_buffers, kernel_count, images);\n"
-	         "\tkernel_run(device.data());\n"
+	         "\tfor (size_t i = 0; i < peakd_kernel_count; i++)\n"
+	         "\t\timages.push_back(peakd_kernel_buffers[i].is == peakd::IN || peakd_kernel_buffers[i].is == peakd::INOUT\n"
+	         "\t\t                 ? peakd::image(peakd_kernel_buffers[i], i + 1) : std::vector<unsigned char>());\n"
+	         "\tstd::vector<void *> device = peakd::place(peakd_kernel_buffers, peakd_kernel_count, images);\n"
+	         "\tpeakd_kernel_run(device.data());\n"
 	         "\tpeakd::ok(cudaDeviceSynchronize(), \"the kernel\");\n");
 	add_check(q, out);
-	buf_addf(out, "\tdouble ms = peakd::median_ms(kernel_run, device.data());\n\tprintf(\"%s: median %%.6g ms\", ms);\n", stem);
+	buf_addf(out, "\tdouble ms = peakd::median_ms(peakd_kernel_run, device.data());\n\tprintf(\"%s: median %%.6g ms\", ms);\n", stem);
 	if (isfinite(flops) && flops > 0)
 		buf_addf(out, "\tprintf(\", %%.6g GFLOP/s\", %.17g / ms / 1e6);\n", flops);
 	buf_adds(out, "\tprintf(\"\\n\");\n\treturn good ? 0 : 1;\n}\n");

@@ -1,0 +1,284 @@
+/* run_setup: see run_setup.h. */
+#include "daemon/run_setup.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "daemon/bar.h"
+
+enum { SOURCE_MAX = 1 << 20 };
+
+/* --- talking ---------------------------------------------------------------------------------------------------------------- */
+
+int run_setup_call(struct run *r, const char *label, const char *tool, json_t *take_arguments, json_t **ret_structured,
+                struct err *e)
+{
+	struct bar bar;
+	bar_init(&bar, label);
+	int rc = client_call(r->client, tool, take_arguments, bar_say, &bar, ret_structured, NULL, e);
+	bar_clear(&bar);
+	return rc;
+}
+
+void run_setup_say(const char *step, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	printf("%-16s ", step);
+	vprintf(fmt, ap);
+	printf("\n");
+	fflush(stdout);
+	va_end(ap);
+}
+
+const char *run_setup_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	return text ? text : "";
+}
+
+double run_setup_number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+int64_t run_setup_whole(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+/* --- before the first step -------------------------------------------------------------------------------------------------- */
+
+static int read_source(const char *path, char **ret_text, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	FILE *f = fopen(path, "re");
+	if (f == NULL)
+		return err_sys(e, errno, "%s: this context file cannot be read", path);
+	size_t n = fread(buf_room(&text, SOURCE_MAX + 1), 1, SOURCE_MAX + 1, f);
+	bool bad = ferror(f);
+	int errnum = errno;
+	fclose(f);
+	text.len = n;
+	text.data[n] = '\0';
+	int rc = bad ? err_sys(e, errnum, "%s: this context file cannot be read", path) : 0;
+	if (rc == 0 && n > SOURCE_MAX)
+		rc = err_set(e, ERR_INPUT, "%s: a context file has at most %d bytes", path, SOURCE_MAX);
+	*ret_text = rc == 0 ? buf_steal(&text) : NULL;
+	buf_fini(&text);
+	return rc;
+}
+
+char *run_setup_stem(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	size_t n = strlen(base);
+	static const char *const ends[] = { ".peak.md", ".md" };
+	for (size_t i = 0; i < MEM_COUNT(ends); i++) {
+		size_t tail = strlen(ends[i]);
+		if (n > tail && strcmp(base + n - tail, ends[i]) == 0)
+			return mem_strn(base, n - tail);
+	}
+	return mem_str(base);
+}
+
+char *run_setup_command(void)
+{
+	struct buf out = BUF_INIT, raw = BUF_INIT;
+	FILE *f = fopen("/proc/self/cmdline", "re");
+	size_t n = f ? fread(buf_room(&raw, SOURCE_MAX), 1, SOURCE_MAX, f) : 0;
+	if (f)
+		fclose(f);
+	for (size_t i = 0; i < n; i += strlen(raw.data + i) + 1) {
+		const char *word = raw.data + i;
+		bool quote = *word == '\0' || strpbrk(word, " \t\n\"$&|;<>*?()'") != NULL;
+		buf_addf(&out, "%s%s%s%s", out.len ? " " : "", quote ? "\"" : "", word, quote ? "\"" : "");
+	}
+	buf_fini(&raw);
+	return buf_steal(&out);
+}
+
+static bool is_taken(const json_t *workflows, const char *name)
+{
+	const json_t *w;
+	size_t i;
+	json_array_foreach(workflows, i, w)
+		if (strcmp(run_setup_text(w, "name"), name) == 0)
+			return true;
+	return false;
+}
+
+static const char *wanted_name(const struct run *r)
+{
+	const char *name = verb_get(r->line, "name");
+	return name ? name : r->report.stem;
+}
+
+/* NAME, or NAME-2 and so on when there is a workflow of that name: an earlier run's figures stay what they are. */
+static int choose_name(struct run *r, struct err *e)
+{
+	const char *wanted = wanted_name(r);
+	json_t *list = NULL;
+	int rc = run_setup_call(r, "workflow", "workflow", json_pack("{s:s}", "action", "list"), &list, e);
+	if (rc < 0)
+		return rc;
+	const json_t *workflows = json_object_get(list, "workflows");
+	r->workflow = mem_str(wanted);
+	for (int i = 2; is_taken(workflows, r->workflow); i++) {
+		free(r->workflow);
+		r->workflow = mem_fmt("%s-%d", wanted, i);
+	}
+	json_decref(list);
+	return 0;
+}
+
+int run_setup_workflow(struct run *r, struct err *e)
+{
+	char *source = NULL;
+	json_t *created = NULL;
+	int rc = read_source(r->path, &source, e);
+	if (rc == 0)
+		rc = choose_name(r, e);
+	if (rc == 0)
+		rc = run_setup_call(r, "context", "context_create",
+		          json_pack("{s:s, s:s, s:s}", "source", source, "name", r->workflow, "file", r->path), &created, e);
+	if (rc == 0) {
+		const char *name = run_setup_text(created, "workflow");
+		if (*name && strcmp(name, r->workflow) != 0) {
+			free(r->workflow);
+			r->workflow = mem_str(name);
+		}
+		r->backend = mem_str(run_setup_text(created, "backend"));
+		run_setup_say("workflow", "%s%s", r->workflow, strcmp(r->workflow, wanted_name(r)) ? " (the name itself is taken)" : "");
+		report_add(&r->report, "baseline")->checkpoint = run_setup_whole(created, "checkpoint");
+	}
+	json_decref(created);
+	free(source);
+	return rc;
+}
+
+/* "cuda:sm_90a" names an architecture, "cuda:0" and "cuda" a device. */
+static bool is_architecture(const char *device)
+{
+	const char *colon = strchr(device, ':');
+	return colon && !isdigit((unsigned char)colon[1]);
+}
+
+int run_setup_device(struct run *r, struct err *e)
+{
+	const char *asked = verb_get(r->line, "device");
+	json_t *answer = NULL;
+	const json_t *d;
+	size_t i;
+	if (asked && is_architecture(asked)) {
+		r->report.compile_only = true;
+		r->report.device = mem_str(asked);
+		r->report.driver = mem_str("");
+		return 0;
+	}
+	int rc = run_setup_call(r, "devices", "devices", json_object(), &answer, e);
+	if (rc < 0)
+		return rc;
+	json_array_foreach(json_object_get(answer, "devices"), i, d) {
+		bool fits = asked && strchr(asked, ':') ? strcmp(run_setup_text(d, "id"), asked) == 0
+		                                        : strcmp(run_setup_text(d, "backend"), asked ? asked : r->backend) == 0;
+		if (!fits || r->report.device)
+			continue;
+		r->report.device = mem_fmt("%s (%s)", run_setup_text(d, "name"), run_setup_text(d, "id"));
+		r->report.driver = mem_str(run_setup_text(d, "driver"));
+		r->report.compile_only = json_is_false(json_object_get(d, "runs"));
+	}
+	json_decref(answer);
+	if (r->report.device == NULL)
+		return err_set(e, ERR_NOT_FOUND, "there is no device %s here: `peakd devices` lists what there is, and --device "
+		               "BACKEND:ARCHITECTURE (cuda:sm_90a) compiles without one", asked ? asked : r->backend);
+	return 0;
+}
+
+/* --- which steps ------------------------------------------------------------------------------------------------------------ */
+
+static void add_step(struct run *r, const char *text, size_t n)
+{
+	while (n && isspace((unsigned char)text[n - 1]))
+		n--;
+	while (n && isspace((unsigned char)*text)) {
+		text++;
+		n--;
+	}
+	if (n)
+		*MEM_PUSH(r->steps, r->step_count) = mem_strn(text, n);
+}
+
+static int read_sequence(struct run *r, const char *name, struct err *e)
+{
+	char *asked = mem_fmt("sequence:%s", name);
+	json_t *answer = NULL;
+	int rc = run_setup_call(r, "sequence", "transformations", json_pack("{s:s}", "name", asked), &answer, e);
+	free(asked);
+	if (rc < 0)
+		return rc;
+	for (const char *line = run_setup_text(answer, "text"); *line;) {
+		size_t n = strcspn(line, "\n");
+		add_step(r, line, n);
+		line += n + (line[n] == '\n');
+	}
+	json_decref(answer);
+	return r->step_count ? 0 : err_set(e, ERR_INPUT, "the sequence %s has no steps", name);
+}
+
+static bool is_sequence(const json_t *names, const char *name)
+{
+	const json_t *n;
+	size_t i;
+	json_array_foreach(names, i, n)
+		if (json_string_value(n) && strcmp(json_string_value(n), name) == 0)
+			return true;
+	return false;
+}
+
+/* The sequence that is named as the file, with or without the backend at its end; NULL when there is none. free(). */
+static int default_sequence(struct run *r, char **ret_name, struct err *e)
+{
+	json_t *answer = NULL;
+	int rc = run_setup_call(r, "sequence", "transformations", json_object(), &answer, e);
+	if (rc < 0)
+		return rc;
+	const json_t *names = json_object_get(answer, "sequences");
+	char *name = mem_str(r->report.stem), *end = strrchr(name, '-');
+	if (!is_sequence(names, name) && end && strcmp(end + 1, r->backend) == 0)
+		*end = '\0';
+	if (!is_sequence(names, name)) {
+		free(name);
+		name = NULL;
+	}
+	json_decref(answer);
+	*ret_name = name;
+	return 0;
+}
+
+int run_setup_steps(struct run *r, struct err *e)
+{
+	const char *sequence = verb_get(r->line, "sequence"), *given;
+	char *name = NULL;
+	for (size_t i = 0; (given = verb_get_nth(r->line, "transform", i)) != NULL; i++)
+		add_step(r, given, strlen(given));
+	if (r->step_count)
+		return 0;
+	if (sequence)
+		return read_sequence(r, sequence, e);
+	int rc = default_sequence(r, &name, e);
+	if (rc == 0 && name)
+		rc = read_sequence(r, name, e);
+	else if (rc == 0)
+		run_setup_say("sequence", "none is called %s: only the baseline is tuned (--sequence or --transform name steps)", r->report.stem);
+	free(name);
+	return rc;
+}

@@ -1,0 +1,47 @@
+/* run_setup: what `peakd run` finds out before its first step: the file, a free name, the device, the transformations in order; and
+ * how its two files talk to the daemon and to people. Used by run.c. */
+#ifndef PEAKD_DAEMON_RUN_SETUP_H
+#define PEAKD_DAEMON_RUN_SETUP_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/client.h"
+#include "daemon/report.h"
+#include "daemon/verb.h"
+
+struct run {
+	const struct verb_line *line;
+	struct client *client;
+	const char *path;           /* of the context file */
+	char *workflow, *backend;
+	char **steps;               /* transformations in order */
+	size_t step_count;
+	struct report report;
+	bool broken;                /* a step went wrong */
+};
+
+/* Makes the workflow; the report then has its first step, "baseline". */
+int run_setup_workflow(struct run *r, struct err *e);
+/* The device that will be used, as the daemon would choose it, for the report. */
+int run_setup_device(struct run *r, struct err *e);
+/* --transform, --sequence, or the sequence that is named as the file. */
+int run_setup_steps(struct run *r, struct err *e);
+/* "examples/matmul.peak.md" is "matmul"; free(). */
+char *run_setup_stem(const char *path);
+/* The command line as it could be typed again; free(). */
+char *run_setup_command(void);
+
+/* A tool call with a progress line; *ret_structured may be NULL. */
+int run_setup_call(struct run *r, const char *label, const char *tool, json_t *take_arguments, json_t **ret_structured,
+                   struct err *e);
+/* One line about a step. */
+void run_setup_say(const char *step, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Members of an answer: "", NaN and 0 when there is none. */
+const char *run_setup_text(const json_t *object, const char *key);
+double run_setup_number(const json_t *object, const char *key);
+int64_t run_setup_whole(const json_t *object, const char *key);
+
+#endif
