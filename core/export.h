@@ -16,14 +16,28 @@ struct export_file {
 	char *name, *text;
 };
 
-/* The files for one set of execution parameters: `plan` is what host code recorded for them, `params` is complete.
- * `provenance` (may be NULL) is lines of plain text about where this comes from and how fast it was; they become a comment.
- *   cuda   KERNEL.cu (device code, nothing else needed), KERNEL_main.cu (a driver that fills, launches, times and checks;
- *          `nvcc -o KERNEL KERNEL_main.cu` builds it; the command with architecture and options is in its first lines)
+/* What is exported: one context under one set of execution parameters. All borrowed. */
+struct export_request {
+	const struct context *ctx;
+	const struct params *params;      /* complete */
+	const struct plan *plan;          /* what host code recorded for them */
+	const char *provenance;           /* plain text lines: where this comes from, how fast it was; NULL */
+	/* What the driver checks against: the root context, or context_as_reference of it, for the same input sizes. NULL: the
+	 * driver only times, and says that it checked nothing. */
+	const struct context *reference;
+	const struct params *reference_params;
+	const struct plan *reference_plan;
+};
+
+/* The files of a request:
+ *   cuda   KERNEL.cu (device code, nothing else needed), KERNEL_main.cu with KERNEL_driver.h (fills, launches as the
+ *          plan says, times and checks) and KERNEL_reference.cu; the first lines say how to build: one nvcc command
  *   hip    KERNEL.hip
  *   hlsl   KERNEL.hlsl, with the declarations that peakd generates for it
  * and KERNEL.peak.md for all. The array and its files are the caller's (export_files_free). -ERR_UNSUPPORTED for what cannot
  * be written as source, with the reason. */
+int export_request(const struct export_request *request, struct export_file **ret_files, size_t *ret_count, struct err *e);
+/* The same without a reference. */
 int export_context(const struct context *ctx, const struct params *params, const struct plan *plan, const char *provenance,
                    struct export_file **ret_files, size_t *ret_count, struct err *e);
 void export_files_free(struct export_file *files, size_t count);

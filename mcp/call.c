@@ -16,7 +16,7 @@
 #include "mcp/session.h"
 
 struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *era, const struct mcp_jsonrpc *m,
-                              struct mcp_stream *stream, struct mcp_session *session)
+			      struct mcp_stream *stream, struct mcp_session *session)
 {
 	struct mcp_call *c = MEM_NEW(struct mcp_call);
 	atomic_init(&c->refs, 1);
@@ -89,7 +89,7 @@ void mcp_call_unref(struct mcp_call *call)
 		/* Nobody is left to answer, so the call does it itself, for as long as its stream may need it. */
 		atomic_store(&call->refs, 1);
 		mcp_call_was_pending(mcp_call_answer_error(call, MCP_INTERNAL_ERROR, NULL,
-		                                           "the request was dropped without an answer"));
+							   "the request was dropped without an answer"));
 		if (atomic_fetch_sub(&call->refs, 1) > 1)
 			return;
 	}
@@ -346,8 +346,9 @@ static const struct mcp_done *finish(struct mcp_call *c, struct buf *take_text, 
 	int wanted = !c->cancelled;
 	lock_release(&c->lock);
 	if (wanted) {
-		struct mcp_outgoing m = { .text = buf_text(take_text), .n = take_text->len, .final = 1, .status = status,
-		                          .call = c };
+		struct mcp_outgoing m = {
+			.text = buf_text(take_text), .n = take_text->len, .final = 1, .status = status, .call = c
+		};
 		mcp_stream_send(stream, &m);
 	} else {
 		mcp_call_ended(c, MCP_END_GONE);

@@ -11,6 +11,9 @@
  *             return mcp_call_reply(call, json_pack("{s:s}", "text", text), "%s", text);
  *     }
  *
+ * Handlers share the server's threads (mcp_server_config.threads), so one that has to wait for something should be
+ * pending and not sleep.
+ *
  * Answering later:   job->call = mcp_call_ref(call);  return mcp_call_pending(call);
  * and on any thread: mcp_call_was_pending(mcp_call_reply(job->call, …));  mcp_call_unref(job->call);
  *
@@ -56,8 +59,16 @@ int mcp_call_wants_progress(const struct mcp_call *call);
  * NULL. Nothing is sent after the answer. */
 void mcp_call_progress(struct mcp_call *call, double progress, double total, const char *message);
 
-enum mcp_log_level { MCP_LOG_DEBUG, MCP_LOG_INFO, MCP_LOG_NOTICE, MCP_LOG_WARNING, MCP_LOG_ERROR, MCP_LOG_CRITICAL,
-                     MCP_LOG_ALERT, MCP_LOG_EMERGENCY };
+enum mcp_log_level {
+	MCP_LOG_DEBUG,
+	MCP_LOG_INFO,
+	MCP_LOG_NOTICE,
+	MCP_LOG_WARNING,
+	MCP_LOG_ERROR,
+	MCP_LOG_CRITICAL,
+	MCP_LOG_ALERT,
+	MCP_LOG_EMERGENCY
+};
 /* Sends a log message to the client if it asked for this level. take_data is any JSON value; logger may be NULL. */
 void mcp_call_log(struct mcp_call *call, enum mcp_log_level level, const char *logger, json_t *take_data);
 
@@ -82,7 +93,8 @@ enum mcp_end {
 void mcp_call_on_end(struct mcp_call *call, void (*cb)(void *arg, enum mcp_end end), void *arg);
 
 struct mcp_call *mcp_call_ref(struct mcp_call *call);
-void mcp_call_unref(struct mcp_call *call); /* NULL is allowed; a pending call that nobody holds any more fails itself */
+/* NULL is allowed. A pending call that nobody holds any more answers itself with an error. */
+void mcp_call_unref(struct mcp_call *call);
 
 /* --- answers ---------------------------------------------------------------------------------------------------- */
 
@@ -90,33 +102,34 @@ void mcp_call_unref(struct mcp_call *call); /* NULL is allowed; a pending call t
  * (everything after name may be NULL). Blocks come after the text of the reply. */
 void mcp_call_add_content(struct mcp_call *call, json_t *take_block);
 void mcp_call_add_link(struct mcp_call *call, const char *uri, const char *name, const char *title,
-                       const char *description, const char *mime_type);
+		       const char *description, const char *mime_type);
 
 /* A tool's result: structured content (NULL: none) and text. fmt NULL: the text is the structured content as JSON, or
  * absent when there is none. */
-const struct mcp_done *mcp_call_reply(struct mcp_call *call, json_t *take_structured, const char *fmt, ...)
-	MCP_MUST_RETURN __attribute__((format(printf, 3, 4)));
+const struct mcp_done *mcp_call_reply(struct mcp_call *call, json_t *take_structured, const char *fmt,
+				      ...) MCP_MUST_RETURN __attribute__((format(printf, 3, 4)));
 /* A tool's failure that the model should read and act upon: a result with isError and this text. */
-const struct mcp_done *mcp_call_refuse(struct mcp_call *call, const char *fmt, ...)
-	MCP_MUST_RETURN __attribute__((format(printf, 2, 3)));
+const struct mcp_done *mcp_call_refuse(struct mcp_call *call, const char *fmt, ...) MCP_MUST_RETURN
+	__attribute__((format(printf, 2, 3)));
 /* The same with structured content, e.g. the verdicts that led to it. */
-const struct mcp_done *mcp_call_refuse_with(struct mcp_call *call, json_t *take_structured, const char *text)
-	MCP_MUST_RETURN;
+const struct mcp_done *mcp_call_refuse_with(struct mcp_call *call, json_t *take_structured,
+					    const char *text) MCP_MUST_RETURN;
 /* A resource's content. mime_type NULL: the table's. */
-const struct mcp_done *mcp_call_reply_text(struct mcp_call *call, const char *mime_type, const char *text) MCP_MUST_RETURN;
-const struct mcp_done *mcp_call_reply_blob(struct mcp_call *call, const char *mime_type, const void *bytes, size_t n)
-	MCP_MUST_RETURN;
+const struct mcp_done *mcp_call_reply_text(struct mcp_call *call, const char *mime_type,
+					   const char *text) MCP_MUST_RETURN;
+const struct mcp_done *mcp_call_reply_blob(struct mcp_call *call, const char *mime_type, const void *bytes,
+					   size_t n) MCP_MUST_RETURN;
 /* "There is no such resource", with what to do about it in `hint` (may be NULL). */
 const struct mcp_done *mcp_call_reply_absent(struct mcp_call *call, const char *hint) MCP_MUST_RETURN;
 /* A prompt: array of {role, content}; description may be NULL. */
-const struct mcp_done *mcp_call_reply_messages(struct mcp_call *call, json_t *take_messages, const char *description)
-	MCP_MUST_RETURN;
+const struct mcp_done *mcp_call_reply_messages(struct mcp_call *call, json_t *take_messages,
+					       const char *description) MCP_MUST_RETURN;
 /* A whole result object, for what the others do not cover. */
 const struct mcp_done *mcp_call_reply_object(struct mcp_call *call, json_t *take_result) MCP_MUST_RETURN;
 
 /* A protocol error. Codes are JSON-RPC's (mcp/jsonrpc.h); models do not see these, so prefer mcp_call_refuse. */
-const struct mcp_done *mcp_call_fail(struct mcp_call *call, int code, const char *fmt, ...)
-	MCP_MUST_RETURN __attribute__((format(printf, 3, 4)));
+const struct mcp_done *mcp_call_fail(struct mcp_call *call, int code, const char *fmt, ...) MCP_MUST_RETURN
+	__attribute__((format(printf, 3, 4)));
 /* The client lacks a capability that this needs, by path as in mcp_call_client_has. */
 const struct mcp_done *mcp_call_need(struct mcp_call *call, const char *path) MCP_MUST_RETURN;
 
@@ -143,6 +156,6 @@ void mcp_call_was_pending(const struct mcp_done *done);
 json_t *mcp_call_result(json_t *take_structured, const char *text, int is_error);
 /* A content block {type: "resource_link", …}; everything after name may be NULL. New reference. */
 json_t *mcp_call_link(const char *uri, const char *name, const char *title, const char *description,
-                      const char *mime_type);
+		      const char *mime_type);
 
 #endif

@@ -36,46 +36,46 @@ enum mcp_call_state {
 
 struct mcp_call {
 	atomic_int refs;
-	struct lock lock;               /* of all below the line */
-	struct lock_bell bell;          /* rung when the cancel callback has returned */
+	struct lock lock;      /* of all below the line */
+	struct lock_bell bell; /* rung when the cancel callback has returned */
 	struct mcp_server *server;
 	const struct mcp_era *era;
-	const char *revision;           /* static storage */
-	struct mcp_session *session;    /* held; NULL for modern HTTP */
-	struct mcp_call *prev, *next;   /* the server's list of live calls, under the server's lock */
-	int cancel_seen;                /* cancelled with all others of its session; of the thread that ends it */
-	mcp_handler *handler;           /* what runs on the pool */
-	const struct mcp_tool *tool;    /* of tools/call, else NULL */
+	const char *revision;         /* static storage */
+	struct mcp_session *session;  /* held; NULL for modern HTTP */
+	struct mcp_call *prev, *next; /* the server's list of live calls, under the server's lock */
+	int cancel_seen;              /* cancelled with all others of its session; of the thread that ends it */
+	mcp_handler *handler;         /* what runs on the pool */
+	const struct mcp_tool *tool;  /* of tools/call, else NULL */
 	const struct mcp_prompt *prompt;
-	const char *mime_type;          /* of the resource's table entry, or NULL */
-	json_t *id;                     /* owned, as all json below */
-	json_t *params;                 /* an object */
-	json_t *arguments;              /* an object */
-	json_t *variables;              /* of a template, or NULL */
-	json_t *capabilities;           /* the client's, an object */
-	json_t *token;                  /* progressToken, or NULL */
-	json_t *input_state;            /* what mcp_call_ask was given, or NULL */
+	const char *mime_type; /* of the resource's table entry, or NULL */
+	json_t *id;            /* owned, as all json below */
+	json_t *params;        /* an object */
+	json_t *arguments;     /* an object */
+	json_t *variables;     /* of a template, or NULL */
+	json_t *capabilities;  /* the client's, an object */
+	json_t *token;         /* progressToken, or NULL */
+	json_t *input_state;   /* what mcp_call_ask was given, or NULL */
 	char *method, *name, *client;
-	int log_level;                  /* least enum mcp_log_level that is sent; -1: none */
-	const char *ttl_scope;          /* set by cacheable methods: "public" or "private" */
+	int log_level;         /* least enum mcp_log_level that is sent; -1: none */
+	const char *ttl_scope; /* set by cacheable methods: "public" or "private" */
 	/* ---- under the lock ---- */
 	enum mcp_call_state state;
-	json_t *inputs;                 /* the client's answers by key, an object */
-	int inputs_missing;             /* legacy: answers that have not come */
-	struct mcp_stream *stream;      /* held until the call is over */
-	json_t *extra;                  /* content blocks for the answer, or NULL */
-	double progress;                /* the last sent; negative before the first */
+	json_t *inputs;            /* the client's answers by key, an object */
+	int inputs_missing;        /* legacy: answers that have not come */
+	struct mcp_stream *stream; /* held until the call is over */
+	json_t *extra;             /* content blocks for the answer, or NULL */
+	double progress;           /* the last sent; negative before the first */
 	int cancelled, in_cancel, ended;
 	void (*on_cancel)(void *arg);
 	void *cancel_arg;
 	void (*on_end)(void *arg, enum mcp_end end);
 	void *end_arg;
-	enum mcp_end end;               /* valid when ended */
+	enum mcp_end end; /* valid when ended */
 };
 
 /* A call for a request; takes references of what it needs. It joins the server's live calls. */
 struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *era, const struct mcp_jsonrpc *m,
-                              struct mcp_stream *stream, struct mcp_session *session);
+			      struct mcp_stream *stream, struct mcp_session *session);
 /* Another reference if the call is not being freed already. For lists that hold none. */
 int mcp_call_try_ref(struct mcp_call *call);
 /* Runs call->handler and drops the reference that the pool was given; the argument is the call. */
@@ -88,8 +88,8 @@ void mcp_call_gone(struct mcp_call *call);
 void mcp_call_ended(struct mcp_call *call, enum mcp_end end);
 /* A result or an error, dressed for the era; every answer ends here. */
 const struct mcp_done *mcp_call_answer(struct mcp_call *call, json_t *take_result) MCP_MUST_RETURN;
-const struct mcp_done *mcp_call_answer_error(struct mcp_call *call, int code, json_t *take_data, const char *text)
-	MCP_MUST_RETURN;
+const struct mcp_done *mcp_call_answer_error(struct mcp_call *call, int code, json_t *take_data,
+					     const char *text) MCP_MUST_RETURN;
 /* The call waits for `n` answers of the client; false when it was cancelled meanwhile. The caller keeps its reference
  * for them. Ends with mcp_call_resume (the last answer came) or with the call being cancelled. */
 int mcp_call_wait_inputs(struct mcp_call *call, int n);

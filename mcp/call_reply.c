@@ -14,10 +14,10 @@
 #include "mcp/tasks.h"
 
 json_t *mcp_call_link(const char *uri, const char *name, const char *title, const char *description,
-                      const char *mime_type)
+		      const char *mime_type)
 {
 	return json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:s*}", "type", "resource_link", "uri", uri, "name", name,
-	                 "title", title, "description", description, "mimeType", mime_type);
+			 "title", title, "description", description, "mimeType", mime_type);
 }
 
 void mcp_call_add_content(struct mcp_call *call, json_t *take_block)
@@ -30,7 +30,7 @@ void mcp_call_add_content(struct mcp_call *call, json_t *take_block)
 }
 
 void mcp_call_add_link(struct mcp_call *call, const char *uri, const char *name, const char *title,
-                       const char *description, const char *mime_type)
+		       const char *description, const char *mime_type)
 {
 	mcp_call_add_content(call, mcp_call_link(uri, name, title, description, mime_type));
 }
@@ -76,16 +76,20 @@ static const struct mcp_tool_schemas *schemas_of(const struct mcp_call *call)
 }
 
 /* Structured content that breaks the tool's own outputSchema would be refused by the client without a word. */
-static const struct mcp_done *answer_tool(struct mcp_call *call, json_t *take_structured, const char *text, int is_error)
+static const struct mcp_done *answer_tool(struct mcp_call *call, json_t *take_structured, const char *text,
+					  int is_error)
 {
 	const struct mcp_tool_schemas *schemas = schemas_of(call);
 	if (!is_error && schemas && schemas->output) {
 		struct err e = ERR_INIT;
 		static const char none[] = "there is no structured content, but the tool has an outputSchema";
-		if (take_structured == NULL || mcp_schema_check(schemas->output, take_structured, "structuredContent", &e) < 0) {
-			const struct mcp_done *done = mcp_call_fail(call, MCP_INTERNAL_ERROR, "tool \"%s\" gave an answer that its "
-			                                            "outputSchema does not allow: %s", mcp_call_name(call),
-			                                            take_structured ? e.text : none);
+		if (take_structured == NULL ||
+		    mcp_schema_check(schemas->output, take_structured, "structuredContent", &e) < 0) {
+			const struct mcp_done *done =
+				mcp_call_fail(call, MCP_INTERNAL_ERROR,
+					      "tool \"%s\" gave an answer that its "
+					      "outputSchema does not allow: %s",
+					      mcp_call_name(call), take_structured ? e.text : none);
 			json_decref(take_structured);
 			return done;
 		}
@@ -130,10 +134,10 @@ const struct mcp_done *mcp_call_refuse_with(struct mcp_call *call, json_t *take_
 
 /* resources/read with one entry {uri, mimeType, field: content}. */
 static const struct mcp_done *answer_content(struct mcp_call *call, const char *mime_type, const char *field,
-                                             json_t *take_content)
+					     json_t *take_content)
 {
 	json_t *entry = json_pack("{s:s, s:s*, s:o}", "uri", mcp_call_name(call), "mimeType",
-	                          mime_type ? mime_type : call->mime_type, field, take_content);
+				  mime_type ? mime_type : call->mime_type, field, take_content);
 	return mcp_call_answer(call, json_pack("{s:[o]}", "contents", entry));
 }
 
@@ -154,7 +158,8 @@ const struct mcp_done *mcp_call_reply_blob(struct mcp_call *call, const char *mi
 const struct mcp_done *mcp_call_reply_absent(struct mcp_call *call, const char *hint)
 {
 	json_t *data = json_pack("{s:s}", "uri", mcp_call_name(call));
-	char *text = mem_fmt("there is no resource \"%s\"%s%s", mcp_call_name(call), hint ? ": " : "", hint ? hint : "");
+	char *text =
+		mem_fmt("there is no resource \"%s\"%s%s", mcp_call_name(call), hint ? ": " : "", hint ? hint : "");
 	const struct mcp_done *done = mcp_call_answer_error(call, call->era->absent_code, data, text);
 	free(text);
 	return done;
@@ -231,7 +236,8 @@ const struct mcp_done *mcp_call_ask(struct mcp_call *call, json_t *take_requests
 	json_t *missing = json_object();
 	const char *key;
 	json_t *request;
-	json_object_foreach(take_requests, key, request) {
+	json_object_foreach(take_requests, key, request)
+	{
 		const char *path = needed_by(request);
 		if (path && !mcp_call_client_has(call, path))
 			add_capability(missing, path);

@@ -25,7 +25,8 @@ static char *decode(const char *value)
 	base64_decode_init(&ctx);
 	size_t got = BASE64_DECODE_LENGTH(n);
 	char *text = mem_new(got + 1, 1);
-	if (base64_decode_update(&ctx, &got, (uint8_t *)text, n - head - tail, value + head) && base64_decode_final(&ctx)) {
+	if (base64_decode_update(&ctx, &got, (uint8_t *)text, n - head - tail, value + head) &&
+	    base64_decode_final(&ctx)) {
 		text[got] = '\0';
 		return text;
 	}
@@ -42,15 +43,17 @@ static int same_integer(const char *a, const char *b)
 }
 
 static int compare(const struct mcp_headers *headers, const char *header, const char *body, int as_number,
-                   struct err *e)
+		   struct err *e)
 {
 	const char *value = headers->get(headers->ctx, header);
 	if (value == NULL)
-		return err_set(e, ERR_INPUT, "header mismatch: the header %s is missing; the body says \"%s\"", header, body);
+		return err_set(e, ERR_INPUT, "header mismatch: the header %s is missing; the body says \"%s\"", header,
+			       body);
 	char *text = decode(value);
 	int same = text && (strcmp(text, body) == 0 || (as_number && same_integer(text, body)));
-	int rc = same ? 0 : err_set(e, ERR_INPUT, "header mismatch: %s says \"%s\", the body \"%s\"", header,
-	                            text ? text : value, body);
+	int rc = same ? 0
+		      : err_set(e, ERR_INPUT, "header mismatch: %s says \"%s\", the body \"%s\"", header,
+				text ? text : value, body);
 	free(text);
 	return rc;
 }
@@ -63,9 +66,11 @@ int mcp_headers_check_version(const struct mcp_headers *headers, const char *ver
 /* Which member of params Mcp-Name mirrors; NULL: none. */
 static const char *name_field(const char *method)
 {
-	static const struct { const char *method, *field; } FIELDS[] = {
-		{ "tools/call", "name" },     { "prompts/get", "name" },      { "resources/read", "uri" },
-		{ "tasks/get", "taskId" },    { "tasks/update", "taskId" },   { "tasks/cancel", "taskId" },
+	static const struct {
+		const char *method, *field;
+	} FIELDS[] = {
+		{ "tools/call", "name" },  { "prompts/get", "name" },    { "resources/read", "uri" },
+		{ "tasks/get", "taskId" }, { "tasks/update", "taskId" }, { "tasks/cancel", "taskId" },
 	};
 	for (size_t i = 0; i < MEM_COUNT(FIELDS); i++)
 		if (strcmp(method, FIELDS[i].method) == 0)
@@ -83,7 +88,7 @@ int mcp_headers_check(const struct mcp_headers *headers, const char *method, con
 	return rc;
 }
 
-/* --- Mcp-Param-… -------------------------------------------------------------------------------------------------- */
+/* --- Mcp-Param-… --------------------------------------------------------------------------------------------- */
 
 static const char MARK[] = "x-mcp-header";
 
@@ -111,14 +116,16 @@ static int check_param(const struct mcp_headers *headers, const char *mark, cons
 }
 
 int mcp_headers_check_params(const struct mcp_headers *headers, const json_t *schema, const json_t *arguments,
-                             struct err *e)
+			     struct err *e)
 {
 	const char *name;
 	json_t *property;
-	json_object_foreach(json_object_get(schema, "properties"), name, property) {
+	json_object_foreach(json_object_get(schema, "properties"), name, property)
+	{
 		const char *mark = json_string_value(json_object_get(property, MARK));
 		const json_t *value = json_object_get(arguments, name);
-		int rc = mark ? check_param(headers, mark, value, e) : mcp_headers_check_params(headers, property, value, e);
+		int rc = mark ? check_param(headers, mark, value, e)
+			      : mcp_headers_check_params(headers, property, value, e);
 		if (rc < 0)
 			return rc;
 	}
@@ -132,10 +139,12 @@ static int count_all(const json_t *value)
 	json_t *below;
 	size_t i;
 	int n = json_is_object(value) && json_object_get(value, MARK) != NULL;
-	json_object_foreach(MCP_JSON(value), key, below) {
+	json_object_foreach(MCP_JSON(value), key, below)
+	{
 		n += count_all(below);
 	}
-	json_array_foreach(value, i, below) {
+	json_array_foreach(value, i, below)
+	{
 		n += count_all(below);
 	}
 	return n;
@@ -147,9 +156,12 @@ static int check_mark(const char *name, const json_t *property, const char *mark
 	static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~";
 	const char *type = json_string_value(json_object_get(property, "type"));
 	if (mark == NULL || *mark == '\0' || mark[strspn(mark, token)] != '\0')
-		return err_set(e, ERR_INPUT, "\"%s\": %s must be a header name of letters, digits and !#$%%&'*+-.^_`|~", name, MARK);
-	if (type == NULL || (strcmp(type, "string") != 0 && strcmp(type, "integer") != 0 && strcmp(type, "boolean") != 0))
-		return err_set(e, ERR_INPUT, "\"%s\": %s is for properties of type string, integer or boolean", name, MARK);
+		return err_set(e, ERR_INPUT, "\"%s\": %s must be a header name of letters, digits and !#$%%&'*+-.^_`|~",
+			       name, MARK);
+	if (type == NULL ||
+	    (strcmp(type, "string") != 0 && strcmp(type, "integer") != 0 && strcmp(type, "boolean") != 0))
+		return err_set(e, ERR_INPUT, "\"%s\": %s is for properties of type string, integer or boolean", name,
+			       MARK);
 	char *lower = mem_str(mark);
 	for (char *p = lower; *p; p++)
 		if (*p >= 'A' && *p <= 'Z')
@@ -166,9 +178,11 @@ static int count_reachable(const json_t *schema, json_t *seen, struct err *e)
 	const char *name;
 	json_t *property;
 	int n = 0, rc;
-	json_object_foreach(json_object_get(schema, "properties"), name, property) {
+	json_object_foreach(json_object_get(schema, "properties"), name, property)
+	{
 		const json_t *mark = json_object_get(property, MARK);
-		rc = mark ? check_mark(name, property, json_string_value(mark), seen, e) : count_reachable(property, seen, e);
+		rc = mark ? check_mark(name, property, json_string_value(mark), seen, e)
+			  : count_reachable(property, seen, e);
 		if (rc < 0)
 			return rc;
 		n += mark ? 1 : rc;
@@ -182,7 +196,8 @@ int mcp_headers_count_marks(const json_t *schema, struct err *e)
 	int n = count_reachable(schema, seen, e);
 	json_decref(seen);
 	if (n >= 0 && n != count_all(schema))
-		return err_set(e, ERR_INPUT, "%s may only stand at properties that are reached through \"properties\" from the root",
-		               MARK);
+		return err_set(e, ERR_INPUT,
+			       "%s may only stand at properties that are reached through \"properties\" from the root",
+			       MARK);
 	return n;
 }

@@ -13,7 +13,7 @@ int mcp_headers_check_version(const struct mcp_headers *headers, const char *ver
 int mcp_headers_check(const struct mcp_headers *headers, const char *method, const json_t *params, struct err *e);
 /* Mcp-Param-… headers must equal the arguments that the tool's schema marks with x-mcp-header. */
 int mcp_headers_check_params(const struct mcp_headers *headers, const json_t *schema, const json_t *arguments,
-                             struct err *e);
+			     struct err *e);
 /* How many arguments a tool's schema marks with x-mcp-header; fails when a mark is not allowed where it is. */
 int mcp_headers_count_marks(const json_t *schema, struct err *e);
 

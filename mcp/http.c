@@ -44,7 +44,8 @@ static int is_json(struct http_exchange *x)
 /* The legacy session that the request names, held. *ret_refused: the name is no session's (any more). */
 static struct mcp_session *session_of(struct http_exchange *x, int *ret_refused)
 {
-	const char *id = http_guard_header(x, "Mcp-Session-Id"), *version = http_guard_header(x, "MCP-Protocol-Version");
+	const char *id = http_guard_header(x, "Mcp-Session-Id"),
+		   *version = http_guard_header(x, "MCP-Protocol-Version");
 	*ret_refused = 0;
 	if (id == NULL || (version && strcmp(version, MCP_MODERN_REVISION) == 0)) /* 2026-07-28 ignores sessions */
 		return NULL;
@@ -55,8 +56,9 @@ static struct mcp_session *session_of(struct http_exchange *x, int *ret_refused)
 
 static enum MHD_Result refuse_session(struct http_exchange *x)
 {
-	return http_exchange_refuse(x, MHD_HTTP_NOT_FOUND, NULL, NULL, "this session has ended or never was: send initialize "
-	                            "again without Mcp-Session-Id");
+	return http_exchange_refuse(x, MHD_HTTP_NOT_FOUND, NULL, NULL,
+				    "this session has ended or never was: send initialize "
+				    "again without Mcp-Session-Id");
 }
 
 /* Hands the message to the server; the answer may be there when this returns, or come later. */
@@ -64,8 +66,9 @@ static enum MHD_Result receive(struct http_exchange *x, struct mcp_session *sess
 {
 	struct mcp_headers headers = { .get = header_of, .ctx = x };
 	struct mcp_stream *stream = session ? http_replay_begin(session, x) : mcp_stream_ref(&x->stream);
-	struct mcp_arrival a = { .text = buf_text(&x->body), .n = x->body.len, .stream = stream, .session = session,
-	                         .headers = &headers };
+	struct mcp_arrival a = {
+		.text = buf_text(&x->body), .n = x->body.len, .stream = stream, .session = session, .headers = &headers
+	};
 	struct mcp_receipt receipt;
 	mcp_server_receive(x->http->server, &a, &receipt);
 	mcp_stream_unref(stream);
@@ -87,22 +90,25 @@ static enum MHD_Result post(struct http_exchange *x)
 {
 	const char *version = http_guard_header(x, "MCP-Protocol-Version");
 	if (x->too_large)
-		return http_exchange_refuse(x, MHD_HTTP_CONTENT_TOO_LARGE, NULL, NULL, "a message may have %zu bytes at most",
-		                            x->http->server->config.max_message);
+		return http_exchange_refuse(x, MHD_HTTP_CONTENT_TOO_LARGE, NULL, NULL,
+					    "a message may have %zu bytes at most",
+					    x->http->server->config.max_message);
 	if (!is_json(x))
 		return http_exchange_refuse(x, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL, NULL,
-		                            "send the message with \"Content-Type: application/json\"");
+					    "send the message with \"Content-Type: application/json\"");
 	if (!accepts(x, "application/json"))
 		return http_exchange_refuse(x, MHD_HTTP_NOT_ACCEPTABLE, NULL, NULL,
-		                            "accept both answers: \"Accept: application/json, text/event-stream\"");
+					    "accept both answers: \"Accept: application/json, text/event-stream\"");
 	int refused;
 	struct mcp_session *session = session_of(x, &refused);
 	if (refused)
 		return refuse_session(x);
 	enum MHD_Result result;
 	if (session && version && !mcp_legacy_speaks(version))
-		result = http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL, "MCP-Protocol-Version \"%s\" is none that this "
-		                              "session can speak", version);
+		result = http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL,
+					      "MCP-Protocol-Version \"%s\" is none that this "
+					      "session can speak",
+					      version);
 	else
 		result = receive(x, session);
 	mcp_session_unref(session);
@@ -113,8 +119,9 @@ static enum MHD_Result post(struct http_exchange *x)
 
 static enum MHD_Result not_allowed(struct http_exchange *x)
 {
-	return http_exchange_refuse(x, MHD_HTTP_METHOD_NOT_ALLOWED, "Allow", "POST", "this endpoint takes POST; GET and DELETE "
-	                            "belong to sessions of revisions up to 2025-11-25");
+	return http_exchange_refuse(x, MHD_HTTP_METHOD_NOT_ALLOWED, "Allow", "POST",
+				    "this endpoint takes POST; GET and DELETE "
+				    "belong to sessions of revisions up to 2025-11-25");
 }
 
 /* The session for GET or DELETE; else the refusal was queued. */
@@ -126,7 +133,8 @@ static struct mcp_session *need_session(struct http_exchange *x, enum MHD_Result
 	if (refused)
 		*ret_result = refuse_session(x);
 	else if (session == NULL && version && mcp_legacy_speaks(version))
-		*ret_result = http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL, "the header Mcp-Session-Id is missing");
+		*ret_result = http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL,
+						   "the header Mcp-Session-Id is missing");
 	else if (session == NULL)
 		*ret_result = not_allowed(x);
 	return session;
@@ -139,10 +147,12 @@ static enum MHD_Result get_stream(struct http_exchange *x)
 	if (session == NULL)
 		return result;
 	if (!x->takes_events)
-		result = http_exchange_refuse(x, MHD_HTTP_NOT_ACCEPTABLE, NULL, NULL, "GET opens a stream: \"Accept: "
-		                              "text/event-stream\"");
+		result = http_exchange_refuse(x, MHD_HTTP_NOT_ACCEPTABLE, NULL, NULL,
+					      "GET opens a stream: \"Accept: "
+					      "text/event-stream\"");
 	else if (http_replay_attach(session, x, http_guard_header(x, "Last-Event-ID")) < 0)
-		result = http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL, "Last-Event-ID names nothing that is kept");
+		result = http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL,
+					      "Last-Event-ID names nothing that is kept");
 	else {
 		http_watch_add(x);
 		result = http_exchange_respond(x);
@@ -211,10 +221,11 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 	if (plain && (is_get || is(method, MHD_HTTP_METHOD_HEAD)))
 		return get_page(x, plain);
 	if (!ours)
-		return http_exchange_refuse(x, MHD_HTTP_NOT_FOUND, NULL, NULL, "there is nothing here; the MCP endpoint is %s",
-		                            http->config.path);
+		return http_exchange_refuse(x, MHD_HTTP_NOT_FOUND, NULL, NULL,
+					    "there is nothing here; the MCP endpoint is %s", http->config.path);
 	if (is_stopping(http))
-		return http_exchange_refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5", "the server is stopping");
+		return http_exchange_refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5",
+					    "the server is stopping");
 	x->takes_events = accepts(x, "text/event-stream");
 	if (is(method, MHD_HTTP_METHOD_POST))
 		return post(x);
@@ -226,7 +237,7 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 }
 
 static enum MHD_Result on_access(void *arg, struct MHD_Connection *conn, const char *path, const char *method,
-                                 const char *version, const char *data, size_t *size, void **state)
+				 const char *version, const char *data, size_t *size, void **state)
 {
 	struct mcp_http *http = arg;
 	struct http_exchange *x = *state;
@@ -277,7 +288,7 @@ static int listen_unix(const struct mcp_http_config *c, struct err *e)
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	if (strlen(c->unix_path) >= sizeof a.sun_path)
 		return err_set(e, ERR_INPUT, "%s: the path of a Unix socket may have %zu bytes at most", c->unix_path,
-		               sizeof a.sun_path - 1);
+			       sizeof a.sun_path - 1);
 	strcpy(a.sun_path, c->unix_path);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
@@ -319,8 +330,8 @@ static int listen_tcp(const struct mcp_http_config *c, struct err *e)
 	struct sockaddr_storage a;
 	socklen_t n = read_address(c, &a);
 	if (n == 0 || c->port < 0 || c->port > 65535)
-		return err_set(e, ERR_INPUT, "%s:%d is not an address; write it in numbers, e.g. 127.0.0.1 and 7325", c->address,
-		               c->port);
+		return err_set(e, ERR_INPUT, "%s:%d is not an address; write it in numbers, e.g. 127.0.0.1 and 7325",
+			       c->address, c->port);
 	int on = 1, fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return err_sys(e, errno, "listening on %s", c->address ? c->address : "127.0.0.1");
@@ -329,7 +340,8 @@ static int listen_tcp(const struct mcp_http_config *c, struct err *e)
 		char why[128];
 		const char *text = strerror_r(errno, why, sizeof why);
 		close(fd);
-		return err_set(e, ERR_NETWORK, "listening on %s port %d: %s", c->address ? c->address : "127.0.0.1", c->port, text);
+		return err_set(e, ERR_NETWORK, "listening on %s port %d: %s", c->address ? c->address : "127.0.0.1",
+			       c->port, text);
 	}
 	return fd;
 }
@@ -366,15 +378,15 @@ static int start_daemon(struct mcp_http *http, struct err *e)
 		options[7] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)c->tls_key };
 	}
 	http->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
-	                                MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_ARRAY, options,
-	                                MHD_OPTION_END);
+					MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_ARRAY, options,
+					MHD_OPTION_END);
 	if (http->daemon == NULL)
 		return err_set(e, ERR_NETWORK, "the HTTP server could not start: %s", strerror(errno));
 	return 0;
 }
 
 int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *config, struct mcp_http **ret_http,
-                   struct err *e)
+		   struct err *e)
 {
 	int rc = http_guard_check(config, e);
 	if (rc < 0)

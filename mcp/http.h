@@ -20,32 +20,33 @@ struct mcp_http_page {
 struct mcp_http_plain {
 	const char *path;
 	void (*get)(void *user, struct mcp_http_page *page);
-	int open;                 /* true: served without the bearer token */
+	int open; /* true: served without the bearer token */
 };
 
 /* Everything may be 0 or NULL. Strings and tables are borrowed until mcp_http_stop. */
 struct mcp_http_config {
-	const char *address;                /* numeric; NULL: 127.0.0.1 */
-	int port;                           /* 0: any free one, see mcp_http_port */
-	const char *unix_path;              /* a Unix socket instead of address and port; a stale one is replaced */
-	unsigned unix_mode;                 /* its permissions; 0: 0600 */
-	const char *path;                   /* of the endpoint; NULL: "/mcp" */
-	const char *token;                  /* bearer token; needed when the address is not loopback */
-	const char *tls_cert;               /* PEM text of certificate chain and key; needed when not loopback */
+	const char *address;   /* numeric; NULL: 127.0.0.1 */
+	int port;              /* 0: any free one, see mcp_http_port */
+	const char *unix_path; /* a Unix socket instead of address and port; a stale one is replaced */
+	unsigned unix_mode;    /* its permissions; 0: 0600 */
+	const char *path;      /* of the endpoint; NULL: "/mcp" */
+	const char *token;     /* bearer token; needed when the address is not loopback */
+	const char *tls_cert;  /* PEM text of certificate chain and key; needed when not loopback */
 	const char *tls_key;
-	const char *const *allowed_hosts;   /* further Host names (no port), NULL-terminated; loopback names are allowed */
+	const char *const
+		*allowed_hosts; /* further Host names (no port), NULL-terminated; loopback names are allowed */
 	const char *const *allowed_origins; /* further Origins ("https://ide.example"), NULL-terminated */
 	const struct mcp_http_plain *plain; /* ends with a NULL path */
 	void *user;                         /* for plain handlers */
 	int max_connections;                /* 0: 512 */
 	int max_per_client;                 /* connections of one address; 0: 512 */
-	int keep_alive_ms;                  /* a stream that is quiet for so long gets a comment, within 1.4 times that; 0: 10 s */
+	int keep_alive_ms; /* a stream that is quiet for so long gets a comment, within 1.4 times that; 0: 10 s */
 };
 
 /* Listens and serves on its own threads. ERR_INPUT for a configuration that is not safe, ERR_NETWORK when the address
  * cannot be had. */
 int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *config, struct mcp_http **ret_http,
-                   struct err *e);
+		   struct err *e);
 /* The port that is listened on; 0 for a Unix socket. */
 int mcp_http_port(const struct mcp_http *http);
 /* Ends every stream gracefully, stops listening, waits for the threads. NULL is allowed. */

@@ -209,7 +209,7 @@ enum MHD_Result http_exchange_respond(struct http_exchange *x)
 }
 
 enum MHD_Result http_exchange_refuse(struct http_exchange *x, int status, const char *header, const char *value,
-                                     const char *fmt, ...)
+				     const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -231,7 +231,7 @@ enum MHD_Result http_exchange_refuse(struct http_exchange *x, int status, const 
 
 enum MHD_Result http_exchange_empty(struct http_exchange *x, int status)
 {
-	struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)(uintptr_t)"", MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
 	enum MHD_Result result = MHD_queue_response(x->conn, (unsigned)status, r);
 	MHD_destroy_response(r);
 	return result;
@@ -275,7 +275,7 @@ void http_exchange_keep_alive(struct http_exchange *x, int64_t now)
 {
 	lock_take(&x->lock);
 	int due = x->suspended && !over_locked(x) && now - x->written >= x->http->config.keep_alive_ms * CLOCK_MS &&
-	          (x->phase == HTTP_EVENTS || (x->phase == HTTP_WAITING && x->takes_events));
+		  (x->phase == HTTP_EVENTS || (x->phase == HTTP_WAITING && x->takes_events));
 	lock_release(&x->lock);
 	if (due)
 		http_exchange_add_events(x, ": still here\n\n", 14, 0);

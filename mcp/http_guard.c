@@ -28,9 +28,11 @@ int http_guard_check(const struct mcp_http_config *c, struct err *e)
 	if (c->unix_path || c->address == NULL || is_loopback_address(c->address))
 		return 0;
 	if (c->token == NULL || c->token[0] == '\0')
-		return err_set(e, ERR_INPUT, "listening on %s, which others can reach, needs a bearer token", c->address);
+		return err_set(e, ERR_INPUT, "listening on %s, which others can reach, needs a bearer token",
+			       c->address);
 	if (c->tls_cert == NULL || c->tls_key == NULL)
-		return err_set(e, ERR_INPUT, "listening on %s, which others can reach, needs a TLS certificate and key", c->address);
+		return err_set(e, ERR_INPUT, "listening on %s, which others can reach, needs a TLS certificate and key",
+			       c->address);
 	return 0;
 }
 
@@ -69,8 +71,9 @@ static int origin_is_allowed(const struct mcp_http_config *c, const char *origin
 	for (const char *const *o = c->allowed_origins; o && *o; o++)
 		if (strcasecmp(origin, *o) == 0)
 			return 1;
-	const char *host = strncasecmp(origin, "http://", 7) == 0 ? origin + 7 :
-	                   strncasecmp(origin, "https://", 8) == 0 ? origin + 8 : NULL;
+	const char *host = strncasecmp(origin, "http://", 7) == 0    ? origin + 7
+			   : strncasecmp(origin, "https://", 8) == 0 ? origin + 8
+								     : NULL;
 	return host && host_is_allowed(c, host, name_length(host));
 }
 
@@ -88,17 +91,20 @@ int http_guard_admit(struct http_exchange *x, int open, enum MHD_Result *ret_res
 	const struct mcp_http_config *c = &x->http->config;
 	const char *host = http_guard_header(x, "Host"), *origin = http_guard_header(x, "Origin");
 	if (c->unix_path == NULL && (host == NULL || !host_is_allowed(c, host, name_length(host)))) {
-		*ret_result = http_exchange_refuse(x, MHD_HTTP_MISDIRECTED_REQUEST, NULL, NULL, "the Host header names a host that "
-		                                   "this server does not answer for");
+		*ret_result = http_exchange_refuse(x, MHD_HTTP_MISDIRECTED_REQUEST, NULL, NULL,
+						   "the Host header names a host that "
+						   "this server does not answer for");
 		return 0;
 	}
 	if (origin && !origin_is_allowed(c, origin)) {
-		*ret_result = http_exchange_refuse(x, MHD_HTTP_FORBIDDEN, NULL, NULL, "the Origin header is not an allowed one");
+		*ret_result = http_exchange_refuse(x, MHD_HTTP_FORBIDDEN, NULL, NULL,
+						   "the Origin header is not an allowed one");
 		return 0;
 	}
 	if (c->token && !open && !token_is_right(c->token, http_guard_header(x, "Authorization"))) {
-		*ret_result = http_exchange_refuse(x, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", "Bearer realm=\"mcp\"",
-		                                   "this server needs its bearer token: send \"Authorization: Bearer TOKEN\"");
+		*ret_result = http_exchange_refuse(
+			x, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", "Bearer realm=\"mcp\"",
+			"this server needs its bearer token: send \"Authorization: Bearer TOKEN\"");
 		return 0;
 	}
 	return 1;

@@ -1,5 +1,5 @@
-/* http_inner: what the files of the HTTP transport share. mcp/http.c routes, http_exchange.c answers, http_watch.c looks
- * after quiet connections, http_guard.c decides who may come in, http_replay.c keeps legacy streams. */
+/* http_inner: what the files of the HTTP transport share. mcp/http.c routes, http_exchange.c answers, http_watch.c
+ * looks after quiet connections, http_guard.c decides who may come in, http_replay.c keeps legacy streams. */
 #ifndef PEAKD_MCP_HTTP_INNER_H
 #define PEAKD_MCP_HTTP_INNER_H
 
@@ -13,8 +13,8 @@
 #include "mcp/session.h"
 #include "mcp/stream.h"
 
-/* Locks, outermost first: http.lock (LOCK_SESSION), a replay's (LOCK_OUTPUT), an exchange's (LOCK_LEAF). libmicrohttpd's
- * own are taken inside of an exchange's, and it holds none when it calls us. */
+/* Locks, outermost first: http.lock (LOCK_SESSION), a replay's (LOCK_OUTPUT), an exchange's (LOCK_LEAF).
+ * libmicrohttpd's own are taken inside of an exchange's, and it holds none when it calls us. */
 
 struct http_channel;
 
@@ -29,27 +29,27 @@ enum http_phase {
 
 /* One HTTP request and its response. As a stream it is what a call answers to. */
 struct http_exchange {
-	struct mcp_stream stream;         /* first: streams are cast to this */
+	struct mcp_stream stream; /* first: streams are cast to this */
 	struct mcp_http *http;
-	struct MHD_Connection *conn;      /* valid until HTTP_CLOSED */
-	struct buf body;                  /* of the request */
+	struct MHD_Connection *conn; /* valid until HTTP_CLOSED */
+	struct buf body;             /* of the request */
 	int too_large;
-	int takes_events;                 /* the client accepts text/event-stream */
-	const char *type;                 /* of a whole answer; static storage */
+	int takes_events;                    /* the client accepts text/event-stream */
+	const char *type;                    /* of a whole answer; static storage */
 	char session_id[MCP_SESSION_ID + 1]; /* for the header Mcp-Session-Id of the answer, or "" */
-	struct mcp_call *call;            /* held: to be told when the client goes away; or NULL */
-	struct http_channel *channel;     /* held: the legacy stream that this carries, or NULL */
-	struct http_exchange *prev, *next; /* those that are watched, under http.lock */
+	struct mcp_call *call;               /* held: to be told when the client goes away; or NULL */
+	struct http_channel *channel;        /* held: the legacy stream that this carries, or NULL */
+	struct http_exchange *prev, *next;   /* those that are watched, under http.lock */
 	int watched;
-	struct lock lock;                 /* of all below */
+	struct lock lock; /* of all below */
 	enum http_phase phase;
-	int status;                       /* of a whole answer */
-	struct buf out;                   /* what is to be sent */
-	int final;                        /* nothing comes after what is in `out` */
-	int suspended;                    /* libmicrohttpd waits for MHD_resume_connection */
-	int gone;                         /* the client went away */
-	int64_t written;                  /* monotonic time of the last output */
-	struct mcp_call *answered;        /* held: whose answer is in `out` */
+	int status;                /* of a whole answer */
+	struct buf out;            /* what is to be sent */
+	int final;                 /* nothing comes after what is in `out` */
+	int suspended;             /* libmicrohttpd waits for MHD_resume_connection */
+	int gone;                  /* the client went away */
+	int64_t written;           /* monotonic time of the last output */
+	struct mcp_call *answered; /* held: whose answer is in `out` */
 };
 
 struct mcp_http {
@@ -59,10 +59,10 @@ struct mcp_http {
 	int listen_fd, port;
 	pthread_t watcher;
 	int epoll_fd, wake_fd;
-	struct lock lock;                 /* LOCK_SESSION, of all below */
+	struct lock lock; /* LOCK_SESSION, of all below */
 	struct http_exchange *watched;
-	size_t open;                      /* exchanges that are not closed */
-	int watcher_sleeps;               /* it waits without a time limit */
+	size_t open;        /* exchanges that are not closed */
+	int watcher_sleeps; /* it waits without a time limit */
 	int stopping;
 };
 
@@ -74,11 +74,11 @@ enum http_phase http_exchange_phase(struct http_exchange *x);
 enum MHD_Result http_exchange_respond(struct http_exchange *x);
 /* The answer to a request that is refused before it is a message: {"error": …} in JSON, or plain text. */
 enum MHD_Result http_exchange_refuse(struct http_exchange *x, int status, const char *header, const char *value,
-                                     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+				     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* An answer without a body. */
 enum MHD_Result http_exchange_empty(struct http_exchange *x, int status);
-/* Begins a stream of events with this text (a comment or events) if nothing was sent yet, or adds to it. Returns -1 when
- * the exchange is over. */
+/* Begins a stream of events with this text (a comment or events) if nothing was sent yet, or adds to it. Returns -1
+ * when the exchange is over. */
 int http_exchange_add_events(struct http_exchange *x, const char *text, size_t n, int final);
 /* The connection is done with it; libmicrohttpd's reference is dropped. */
 void http_exchange_closed(struct http_exchange *x, int delivered);
@@ -96,7 +96,8 @@ void http_watch_remove(struct http_exchange *x);
 /* --- http_guard.c --- */
 /* Checks that the configuration is safe. */
 int http_guard_check(const struct mcp_http_config *config, struct err *e);
-/* Whether the request may come in: Host, Origin, token. Else the refusal was queued and *ret_result is libmicrohttpd's. */
+/* Whether the request may come in: Host, Origin, token. Else the refusal was queued and *ret_result is
+ * libmicrohttpd's. */
 int http_guard_admit(struct http_exchange *x, int open, enum MHD_Result *ret_result);
 /* A header of the request, or NULL. */
 const char *http_guard_header(struct http_exchange *x, const char *name);

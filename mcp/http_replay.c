@@ -23,17 +23,17 @@ struct event {
 struct replay;
 
 struct http_channel {
-	struct mcp_stream stream;       /* first: streams are cast to this */
-	struct replay *replay;          /* held */
+	struct mcp_stream stream; /* first: streams are cast to this */
+	struct replay *replay;    /* held */
 	long number;
-	int primes;                     /* the client's revision knows empty events and retry */
+	int primes; /* the client's revision knows empty events and retry */
 	/* ---- under replay.lock ---- */
-	struct http_exchange *carrier;  /* held; NULL while no connection carries it */
-	struct event *events;           /* the last ones, oldest first */
+	struct http_exchange *carrier; /* held; NULL while no connection carries it */
+	struct event *events;          /* the last ones, oldest first */
 	size_t count, bytes;
-	long last;                      /* number of the last event; 0: none */
-	int begun;                      /* the carrier's response is a stream of events */
-	int done;                       /* the answer was sent, or never will be */
+	long last; /* number of the last event; 0: none */
+	int begun; /* the carrier's response is a stream of events */
+	int done;  /* the answer was sent, or never will be */
 };
 
 /* All channels of one session: the session's, each channel's reference. */
@@ -42,7 +42,7 @@ struct replay {
 	struct lock lock;               /* LOCK_OUTPUT */
 	struct http_channel **channels; /* held; number 0 first */
 	size_t count;
-	long last;                      /* number of the last channel */
+	long last; /* number of the last channel */
 };
 
 static void replay_unref(void *arg)
@@ -323,7 +323,8 @@ void http_replay_detach(struct http_channel *c, struct http_exchange *x, int del
 	int ours = c->carrier == x;
 	if (ours)
 		c->carrier = NULL;
-	int finished = ours && c->done && delivered; /* one that was let go before the answer delivered something else */
+	int finished =
+		ours && c->done && delivered; /* one that was let go before the answer delivered something else */
 	lock_release(&c->replay->lock);
 	if (ours)
 		mcp_stream_unref(&x->stream);

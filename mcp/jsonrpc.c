@@ -42,7 +42,7 @@ static int read_response(struct mcp_jsonrpc *m, int *ret_code, struct err *e)
 	m->error = json_object_get(m->root, "error");
 	if ((m->result == NULL) == (m->error == NULL))
 		return fail(m, ret_code, MCP_INVALID_REQUEST, e,
-		            "the message has neither a \"method\" nor exactly one of \"result\" and \"error\"");
+			    "the message has neither a \"method\" nor exactly one of \"result\" and \"error\"");
 	if (m->id == NULL)
 		return fail(m, ret_code, MCP_INVALID_REQUEST, e, "a response needs the \"id\" of its request");
 	return 0;
@@ -73,7 +73,7 @@ static int read_object(struct mcp_jsonrpc *m, int *ret_code, struct err *e)
 }
 
 int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_jsonrpc *ret_m, int *ret_code,
-                      struct err *e)
+		      struct err *e)
 {
 	memset(ret_m, 0, sizeof *ret_m);
 	if (depth_of(text, n) > max_depth) {
@@ -85,10 +85,11 @@ int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_json
 	if (ret_m->root == NULL) {
 		*ret_code = MCP_PARSE_ERROR;
 		return err_set(e, ERR_INPUT, "the message is not JSON: %s (line %d, column %d)", why.text, why.line,
-		               why.column);
+			       why.column);
 	}
 	if (json_is_array(ret_m->root))
-		return fail(ret_m, ret_code, MCP_INVALID_REQUEST, e, "batches are not accepted: send one message at a time");
+		return fail(ret_m, ret_code, MCP_INVALID_REQUEST, e,
+			    "batches are not accepted: send one message at a time");
 	return read_object(ret_m, ret_code, e);
 }
 

@@ -30,18 +30,18 @@ enum mcp_jsonrpc_kind { MCP_REQUEST, MCP_NOTIFICATION, MCP_RESPONSE };
 
 struct mcp_jsonrpc {
 	enum mcp_jsonrpc_kind kind;
-	json_t *root;          /* owns everything below */
-	const json_t *id;      /* of a request or response; also of a broken request when it could be read; else NULL */
-	const char *method;    /* of a request or notification */
-	const json_t *params;  /* an object, or NULL when absent */
-	const json_t *result;  /* of a response: exactly one of these two */
+	json_t *root;         /* owns everything below */
+	const json_t *id;     /* of a request or response; also of a broken request when it could be read; else NULL */
+	const char *method;   /* of a request or notification */
+	const json_t *params; /* an object, or NULL when absent */
+	const json_t *result; /* of a response: exactly one of these two */
 	const json_t *error;
 };
 
 /* Reads one message. max_depth bounds nested arrays and objects. On failure *ret_code is the JSON-RPC code to answer
  * with, and ret_m holds at most the id; mcp_jsonrpc_fini it in any case. */
 int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_jsonrpc *ret_m, int *ret_code,
-                      struct err *e);
+		      struct err *e);
 void mcp_jsonrpc_fini(struct mcp_jsonrpc *m);
 
 /* Append one message, without a newline; json values are borrowed; id and params and data may be NULL (left out). */

@@ -33,7 +33,7 @@ static const struct mcp_done *initialize(struct mcp_call *call)
 	const char *wanted = json_string_value(json_object_get(call->params, "protocolVersion"));
 	if (wanted == NULL)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "initialize needs params.protocolVersion, e.g. \"%s\"",
-		                     REVISIONS[0]);
+				     REVISIONS[0]);
 	const char *revision = revision_of(wanted);
 	call->revision = revision ? revision : REVISIONS[0];
 	const json_t *info = json_object_get(call->params, "clientInfo");
@@ -43,9 +43,9 @@ static const struct mcp_done *initialize(struct mcp_call *call)
 	mcp_session_open(call->session, call->revision, json_object_get(call->params, "capabilities"), client);
 	free(client);
 	const struct mcp_server *s = call->server;
-	return mcp_call_answer(call, json_pack("{s:s, s:o, s:O, s:s*}", "protocolVersion", call->revision, "capabilities",
-	                                       mcp_server_capabilities(s, 0), "serverInfo", s->info, "instructions",
-	                                       s->config.instructions));
+	return mcp_call_answer(call, json_pack("{s:s, s:o, s:O, s:s*}", "protocolVersion", call->revision,
+					       "capabilities", mcp_server_capabilities(s, 0), "serverInfo", s->info,
+					       "instructions", s->config.instructions));
 }
 
 static const struct mcp_done *ping(struct mcp_call *call)
@@ -58,8 +58,9 @@ static const struct mcp_done *set_level(struct mcp_call *call)
 	const char *name = json_string_value(json_object_get(call->params, "level"));
 	int level = name ? mcp_server_level_parse(name) : -1;
 	if (level < 0)
-		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params.level must be one of debug, info, notice, warning, error, "
-		                     "critical, alert, emergency");
+		return mcp_call_fail(call, MCP_INVALID_PARAMS,
+				     "params.level must be one of debug, info, notice, warning, error, "
+				     "critical, alert, emergency");
 	mcp_session_set_level(call->session, level);
 	return mcp_call_answer(call, json_object());
 }
@@ -129,32 +130,37 @@ static int status(int code)
 	return 200;
 }
 
-static const struct mcp_era ERA = { .modern = 0, .dress = dress, .ask = ask, .status = status,
-                                    .absent_code = MCP_LEGACY_RESOURCE_NOT_FOUND };
+static const struct mcp_era ERA = {
+	.modern = 0, .dress = dress, .ask = ask, .status = status, .absent_code = MCP_LEGACY_RESOURCE_NOT_FOUND
+};
 
 static const struct mcp_done *serve(struct mcp_call *call)
 {
 	const struct mcp_method *method = mcp_methods_find(call->server, METHODS, call->method);
 	int opening = strcmp(call->method, "initialize") == 0 || strcmp(call->method, "ping") == 0;
 	if (!opening && mcp_session_revision(call->session) == NULL)
-		return mcp_call_fail(call, MCP_INVALID_REQUEST, "the first request must be initialize; or send "
-		                     "_meta[\"io.modelcontextprotocol/protocolVersion\"] with every request (2026-07-28)");
+		return mcp_call_fail(
+			call, MCP_INVALID_REQUEST,
+			"the first request must be initialize; or send "
+			"_meta[\"io.modelcontextprotocol/protocolVersion\"] with every request (2026-07-28)");
 	if (method == NULL)
-		return mcp_call_fail(call, MCP_METHOD_NOT_FOUND, "there is no method \"%s\", or this server does not offer it",
-		                     call->method);
+		return mcp_call_fail(call, MCP_METHOD_NOT_FOUND,
+				     "there is no method \"%s\", or this server does not offer it", call->method);
 	return method->run(call);
 }
 
 void mcp_legacy_request(struct mcp_server *server, const struct mcp_arrival *a, const struct mcp_jsonrpc *m,
-                        struct mcp_receipt *receipt)
+			struct mcp_receipt *receipt)
 {
 	struct mcp_session *session = a->session;
 	if (session == NULL && strcmp(m->method, "initialize") == 0)
 		session = receipt->session = mcp_session_new(server, NULL, 1);
 	if (session == NULL) {
 		struct buf b = BUF_INIT;
-		mcp_jsonrpc_add_error(&b, m->id, MCP_INVALID_REQUEST, "the header Mcp-Session-Id is missing: send initialize first "
-		                      "(revisions to 2025-11-25), or MCP-Protocol-Version: 2026-07-28 with its _meta", NULL);
+		mcp_jsonrpc_add_error(&b, m->id, MCP_INVALID_REQUEST,
+				      "the header Mcp-Session-Id is missing: send initialize first "
+				      "(revisions to 2025-11-25), or MCP-Protocol-Version: 2026-07-28 with its _meta",
+				      NULL);
 		struct mcp_outgoing o = { .text = buf_text(&b), .n = b.len, .final = 1, .status = 400 };
 		mcp_stream_send(a->stream, &o);
 		buf_fini(&b);

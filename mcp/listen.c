@@ -1,5 +1,5 @@
-/* listen: who is told what; see listen.h. Owners call the mcp_server_…_changed functions of mcp/server.h, which end
- * here: each listener's filter decides, then each legacy session. Messages are sent outside of the server's lock. */
+/* listen: who listens to what; see listen.h. mcp/server_notify.c tells; each listener's filter decides. Messages are
+ * sent outside of the server's lock. */
 #include "mcp/listen.h"
 
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "mcp/server_inner.h"
-#include "mcp/session.h"
 #include "mcp/tasks.h"
 
 /* One subscription: its call stays pending, and the filter is what was acknowledged. */
@@ -30,7 +29,8 @@ static void honour_list(json_t *honoured, const json_t *wanted, const char *key)
 	const json_t *list = json_object_get(wanted, key);
 	json_t *kept = json_array(), *item;
 	size_t i;
-	json_array_foreach(list, i, item) {
+	json_array_foreach(list, i, item)
+	{
 		if (json_is_string(item))
 			json_array_append(kept, item);
 	}
@@ -44,7 +44,8 @@ static void honour_tasks(struct mcp_server *server, json_t *honoured, const json
 {
 	json_t *kept = json_array(), *item;
 	size_t i;
-	json_array_foreach(json_object_get(wanted, "taskIds"), i, item) {
+	json_array_foreach(json_object_get(wanted, "taskIds"), i, item)
+	{
 		struct err e = ERR_INIT;
 		json_t *task;
 		if (json_is_string(item) && mcp_tasks_read(server, json_string_value(item), &task, &e) == 0) {
@@ -83,7 +84,7 @@ static void listener_free(struct mcp_listener *l)
 
 /* Takes out the listener of a call, or any of a session, or any at all; NULL when there is none (any more). */
 static struct mcp_listener *take(struct mcp_server *server, const struct mcp_call *call,
-                                 const struct mcp_session *session)
+				 const struct mcp_session *session)
 {
 	struct mcp_listener *found = NULL;
 	lock_take(&server->lock);
@@ -104,7 +105,8 @@ static void cancelled(void *arg)
 	struct mcp_call *call = arg;
 	struct mcp_listener *l = take(call->server, call, NULL);
 	if (l)
-		mcp_server_continue(call->server, mcp_call_ref(call)); /* answers on another thread: see mcp_call_on_cancel */
+		mcp_server_continue(call->server,
+				    mcp_call_ref(call)); /* answers on another thread: see mcp_call_on_cancel */
 	if (l)
 		listener_free(l);
 }
@@ -112,7 +114,8 @@ static void cancelled(void *arg)
 /* The end of a subscription: a result that carries its id. */
 static const struct mcp_done *end(struct mcp_call *call)
 {
-	return mcp_call_answer(call, json_pack("{s:{s:O}}", "_meta", "io.modelcontextprotocol/subscriptionId", call->id));
+	return mcp_call_answer(call,
+			       json_pack("{s:{s:O}}", "_meta", "io.modelcontextprotocol/subscriptionId", call->id));
 }
 
 static void send_tagged(struct mcp_call *call, const char *method, const json_t *params)
@@ -135,8 +138,8 @@ static const struct mcp_done *start(struct mcp_call *call)
 	l->call = mcp_call_ref(call);
 	l->filter = filter;
 	call->handler = end;
-	/* Under the server's lock nothing can be told to listeners: what happens before the acknowledgement is not told, what
-	 * happens after it is. */
+	/* Under the server's lock nothing can be told to listeners: what happens before the acknowledgement is not
+	 * told, what happens after it is. */
 	lock_take(&call->server->lock);
 	*MEM_PUSH(call->server->listeners, call->server->listener_count) = l;
 	send_tagged(call, "notifications/subscriptions/acknowledged", params);
@@ -150,8 +153,9 @@ const struct mcp_done *mcp_listen_start(struct mcp_call *call)
 {
 	const json_t *wanted = json_object_get(call->params, "notifications");
 	if (!json_is_object(wanted))
-		return mcp_call_fail(call, MCP_INVALID_PARAMS,
-		                     "subscriptions/listen needs params.notifications, an object that says what to send");
+		return mcp_call_fail(
+			call, MCP_INVALID_PARAMS,
+			"subscriptions/listen needs params.notifications, an object that says what to send");
 	if (json_object_get(wanted, "taskIds") && !mcp_call_client_has_tasks(call))
 		return mcp_call_need_tasks(call);
 	return mcp_methods_run_later(call, start);
@@ -186,15 +190,15 @@ static int wants(const json_t *filter, const char *key, const char *value)
 	json_t *item;
 	if (value == NULL)
 		return json_is_true(f);
-	json_array_foreach(f, i, item) {
+	json_array_foreach(f, i, item)
+	{
 		if (strcmp(json_string_value(item), value) == 0)
 			return 1;
 	}
 	return 0;
 }
 
-static void tell_listeners(struct mcp_server *s, const char *key, const char *value, const char *method,
-                           const json_t *params)
+void mcp_listen_tell(struct mcp_server *s, const char *key, const char *value, const char *method, const json_t *params)
 {
 	struct mcp_call **calls = NULL;
 	size_t count = 0;
@@ -208,61 +212,4 @@ static void tell_listeners(struct mcp_server *s, const char *key, const char *va
 		mcp_call_unref(calls[i]);
 	}
 	free(calls);
-}
-
-static void tell_sessions(struct mcp_server *s, const char *uri, const char *method, const json_t *params)
-{
-	struct mcp_session **sessions = NULL;
-	size_t count = 0;
-	lock_take(&s->lock);
-	for (size_t i = 0; i < s->session_count; i++)
-		*MEM_PUSH(sessions, count) = mcp_session_ref(s->sessions[i]);
-	lock_release(&s->lock);
-	struct buf b = BUF_INIT;
-	mcp_jsonrpc_add_notification(&b, method, params);
-	for (size_t i = 0; i < count; i++) {
-		mcp_session_notify(sessions[i], uri, buf_text(&b), b.len);
-		mcp_session_unref(sessions[i]);
-	}
-	buf_fini(&b);
-	free(sessions);
-}
-
-static void changed(struct mcp_server *server, const char *key, const char *method)
-{
-	tell_listeners(server, key, NULL, method, NULL);
-	tell_sessions(server, NULL, method, NULL);
-}
-
-void mcp_server_tools_changed(struct mcp_server *server)
-{
-	changed(server, "toolsListChanged", "notifications/tools/list_changed");
-}
-
-void mcp_server_prompts_changed(struct mcp_server *server)
-{
-	changed(server, "promptsListChanged", "notifications/prompts/list_changed");
-}
-
-void mcp_server_resources_changed(struct mcp_server *server)
-{
-	changed(server, "resourcesListChanged", "notifications/resources/list_changed");
-}
-
-void mcp_server_resource_updated(struct mcp_server *server, const char *uri)
-{
-	json_t *params = json_pack("{s:s}", "uri", uri);
-	tell_listeners(server, "resourceSubscriptions", uri, "notifications/resources/updated", params);
-	tell_sessions(server, uri, "notifications/resources/updated", params);
-	json_decref(params);
-}
-
-void mcp_server_task_updated(struct mcp_server *server, const char *task_id)
-{
-	struct err e = ERR_INIT;
-	json_t *task;
-	if (server->config.tasks && mcp_tasks_read(server, task_id, &task, &e) == 0) {
-		tell_listeners(server, "taskIds", task_id, "notifications/tasks", task);
-		json_decref(task);
-	}
 }

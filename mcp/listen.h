@@ -1,4 +1,4 @@
-/* listen: subscriptions/listen of 2026-07-28, and the fan-out of notifications to both eras. */
+/* listen: subscriptions/listen of 2026-07-28: who wants to hear what. */
 #ifndef PEAKD_MCP_LISTEN_H
 #define PEAKD_MCP_LISTEN_H
 
@@ -12,5 +12,9 @@ void mcp_listen_end_all(struct mcp_server *server);
 
 /* Ends those of one stdio connection, whose client cannot be told any more of it. */
 void mcp_listen_end_session(struct mcp_server *server, const struct mcp_session *session);
+
+/* Sends a notification to those whose filter has the key: true for value NULL, else a list with the value in it. */
+void mcp_listen_tell(struct mcp_server *server, const char *key, const char *value, const char *method,
+		     const json_t *params);
 
 #endif

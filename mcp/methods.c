@@ -24,7 +24,7 @@ int mcp_methods_offered(const struct mcp_server *server, enum mcp_offer what)
 }
 
 const struct mcp_method *mcp_methods_find(const struct mcp_server *server, const struct mcp_method *table,
-                                          const char *name)
+					  const char *name)
 {
 	for (const struct mcp_method *m = table; m->name; m++)
 		if (strcmp(m->name, name) == 0)
@@ -34,7 +34,7 @@ const struct mcp_method *mcp_methods_find(const struct mcp_server *server, const
 
 /* Cursors are "at-N": opaque to clients, stable since tables do not change and dynamic lists only grow. */
 int mcp_methods_page(struct mcp_call *call, size_t count, size_t *ret_from, size_t *ret_to,
-                     const struct mcp_done **ret_done)
+		     const struct mcp_done **ret_done)
 {
 	size_t from = 0;
 	const json_t *cursor = json_object_get(call->params, "cursor");
@@ -44,8 +44,9 @@ int mcp_methods_page(struct mcp_call *call, size_t count, size_t *ret_from, size
 		if (text && strncmp(text, "at-", 3) == 0 && text[3] >= '0' && text[3] <= '9')
 			from = strtoul(text + 3, &end, 10);
 		if (end == NULL || *end != '\0' || from > count) {
-			*ret_done = mcp_call_fail(call, MCP_INVALID_PARAMS,
-			                          "params.cursor is not one that this server gave; list again without a cursor");
+			*ret_done = mcp_call_fail(
+				call, MCP_INVALID_PARAMS,
+				"params.cursor is not one that this server gave; list again without a cursor");
 			return 0;
 		}
 	}

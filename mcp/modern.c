@@ -27,8 +27,8 @@ static const struct mcp_done *discover(struct mcp_call *call)
 	const struct mcp_server_config *config = &call->server->config;
 	call->ttl_scope = "public";
 	return mcp_call_answer(call, json_pack("{s:[s], s:o, s:s*}", "supportedVersions", MCP_MODERN_REVISION,
-	                                       "capabilities", mcp_server_capabilities(call->server, 1), "instructions",
-	                                       config->instructions));
+					       "capabilities", mcp_server_capabilities(call->server, 1), "instructions",
+					       config->instructions));
 }
 
 static const struct mcp_method METHODS[] = {
@@ -103,10 +103,12 @@ static int early_status(int code)
 	return code == MCP_METHOD_NOT_FOUND ? 404 : 400;
 }
 
-static const struct mcp_era ERA = { .modern = 1, .dress = dress, .ask = ask, .status = status,
-                                    .absent_code = MCP_INVALID_PARAMS };
-static const struct mcp_era EARLY = { .modern = 1, .dress = dress, .ask = ask, .status = early_status,
-                                      .absent_code = MCP_INVALID_PARAMS };
+static const struct mcp_era ERA = {
+	.modern = 1, .dress = dress, .ask = ask, .status = status, .absent_code = MCP_INVALID_PARAMS
+};
+static const struct mcp_era EARLY = {
+	.modern = 1, .dress = dress, .ask = ask, .status = early_status, .absent_code = MCP_INVALID_PARAMS
+};
 
 /* --- the request ------------------------------------------------------------------------------------------------ */
 
@@ -129,8 +131,9 @@ int mcp_modern_is(const struct mcp_jsonrpc *m, const struct mcp_headers *headers
 static const struct mcp_done *unsupported(struct mcp_call *call, const char *requested)
 {
 	json_t *data = json_pack("{s:[s], s:s}", "supported", MCP_MODERN_REVISION, "requested", requested);
-	return mcp_call_answer_error(call, MCP_UNSUPPORTED_VERSION, data, "this protocol version is not supported with "
-	                             "per-request metadata; earlier ones begin with initialize");
+	return mcp_call_answer_error(call, MCP_UNSUPPORTED_VERSION, data,
+				     "this protocol version is not supported with "
+				     "per-request metadata; earlier ones begin with initialize");
 }
 
 /* Arguments of tools/call that the tool wants to see in headers too. */
@@ -138,12 +141,13 @@ static int check_mirrored(const struct mcp_call *call, const struct mcp_headers 
 {
 	const char *name = json_string_value(json_object_get(call->params, "name"));
 	const struct mcp_tool *tools = call->server->config.tools;
-	const struct mcp_tool *tool = strcmp(call->method, "tools/call") == 0 && name ? mcp_registry_tool(tools, name) : NULL;
+	const struct mcp_tool *tool =
+		strcmp(call->method, "tools/call") == 0 && name ? mcp_registry_tool(tools, name) : NULL;
 	const struct mcp_tool_schemas *s = tool ? &call->server->tools[tool - tools] : NULL;
 	if (s == NULL || s->header_marks == 0)
 		return 0;
 	return mcp_headers_check_params(headers, json_object_get(s->entry, "inputSchema"),
-	                                json_object_get(call->params, "arguments"), e);
+					json_object_get(call->params, "arguments"), e);
 }
 
 /* _meta as basic/index wants it. NULL when it is in order. */
@@ -159,7 +163,8 @@ static const struct mcp_done *check_meta(struct mcp_call *call, const json_t *me
 	if (strcmp(version, MCP_MODERN_REVISION) != 0)
 		return unsupported(call, version);
 	if (!json_is_object(capabilities))
-		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params._meta needs \"%s\", an object", CAPABILITIES_KEY);
+		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params._meta needs \"%s\", an object",
+				     CAPABILITIES_KEY);
 	if (headers && mcp_headers_check(headers, call->method, call->params, &e) < 0)
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
 	if (headers && check_mirrored(call, headers, &e) < 0)
@@ -167,8 +172,10 @@ static const struct mcp_done *check_meta(struct mcp_call *call, const json_t *me
 	const json_t *level = json_object_get(meta, LEVEL_KEY);
 	call->log_level = json_is_string(level) ? mcp_server_level_parse(json_string_value(level)) : -1;
 	if (level && call->log_level < 0)
-		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params._meta.%s must be one of debug, info, notice, warning, "
-		                     "error, critical, alert, emergency", LEVEL_KEY);
+		return mcp_call_fail(call, MCP_INVALID_PARAMS,
+				     "params._meta.%s must be one of debug, info, notice, warning, "
+				     "error, critical, alert, emergency",
+				     LEVEL_KEY);
 	json_decref(call->capabilities);
 	call->capabilities = json_incref(capabilities);
 	return NULL;
@@ -190,16 +197,17 @@ const struct mcp_done *mcp_modern_retry(struct mcp_call *call)
 	json_t *answers = json_object_get(call->params, "inputResponses");
 	const json_t *state = json_object_get(call->params, "requestState");
 	if (answers && !json_is_object(answers))
-		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params.inputResponses must be an object of answers by key");
+		return mcp_call_fail(call, MCP_INVALID_PARAMS,
+				     "params.inputResponses must be an object of answers by key");
 	if (answers) {
 		json_decref(call->inputs);
 		call->inputs = json_incref(answers);
 	}
 	struct err e = ERR_INIT;
-	if (state && (!json_is_string(state) ||
-	              mcp_seal_open(call, json_string_value(state), &call->input_state, &e) < 0))
+	if (state &&
+	    (!json_is_string(state) || mcp_seal_open(call, json_string_value(state), &call->input_state, &e) < 0))
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params.requestState is not acceptable: %s",
-		                     json_is_string(state) ? e.text : "it must be the string that was given");
+				     json_is_string(state) ? e.text : "it must be the string that was given");
 	return NULL;
 }
 
@@ -211,15 +219,17 @@ static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_head
 		return failed;
 	const struct mcp_method *method = mcp_methods_find(call->server, METHODS, call->method);
 	if (method == NULL)
-		return mcp_call_fail(call, MCP_METHOD_NOT_FOUND, "there is no method \"%s\" in " MCP_MODERN_REVISION
-		                     ", or this server does not offer it", call->method);
+		return mcp_call_fail(call, MCP_METHOD_NOT_FOUND,
+				     "there is no method \"%s\" in " MCP_MODERN_REVISION
+				     ", or this server does not offer it",
+				     call->method);
 	call->era = &ERA;
 	read_client(call, json_object_get(meta, CLIENT_KEY));
 	return method->run(call);
 }
 
 void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, const struct mcp_jsonrpc *m,
-                        struct mcp_receipt *receipt)
+			struct mcp_receipt *receipt)
 {
 	struct mcp_call *call = mcp_call_new(server, &EARLY, m, a->stream, a->headers ? NULL : a->session);
 	call->revision = MCP_MODERN_REVISION;

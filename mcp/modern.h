@@ -11,10 +11,11 @@
 int mcp_modern_is(const struct mcp_jsonrpc *m, const struct mcp_headers *headers);
 /* Handles a modern request: checks, then the method. Answers on the arrival's stream. */
 void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, const struct mcp_jsonrpc *m,
-                        struct mcp_receipt *receipt);
+			struct mcp_receipt *receipt);
 
 /* Reads what a retried request brings back: the client's answers and the sealed state. Returns NULL when that is in
- * order, else proof that the call was failed. Called when call->name and ->arguments are known, since the seal binds. */
+ * order, else proof that the call was failed. Called when call->name and ->arguments are known, since the seal
+ * binds. */
 const struct mcp_done *mcp_modern_retry(struct mcp_call *call);
 
 #endif

@@ -6,8 +6,8 @@
 
 struct mcp_nearest {
 	const char *given;
-	const char *best;    /* borrowed from the caller; NULL while nothing is near */
-	size_t distance;     /* of best */
+	const char *best; /* borrowed from the caller; NULL while nothing is near */
+	size_t distance;  /* of best */
 };
 
 struct mcp_nearest mcp_nearest_init(const char *given);

@@ -15,10 +15,10 @@ static json_t *entry(const struct mcp_prompt *p)
 {
 	json_t *arguments = json_array();
 	for (const struct mcp_prompt_argument *a = p->arguments; a && a->name; a++)
-		json_array_append_new(arguments, json_pack("{s:s, s:s*, s:b}", "name", a->name, "description", a->description,
-		                                           "required", a->required));
+		json_array_append_new(arguments, json_pack("{s:s, s:s*, s:b}", "name", a->name, "description",
+							   a->description, "required", a->required));
 	return json_pack("{s:s, s:s*, s:s*, s:o}", "name", p->name, "title", p->title, "description", p->description,
-	                 "arguments", arguments);
+			 "arguments", arguments);
 }
 
 const struct mcp_done *mcp_prompts_list(struct mcp_call *call)
@@ -43,7 +43,8 @@ static const struct mcp_done *no_such_prompt(struct mcp_call *call, const char *
 		mcp_nearest_offer(&near, p->name);
 	const char *best = mcp_nearest_best(&near);
 	if (best)
-		return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no prompt \"%s\"; did you mean \"%s\"?", name, best);
+		return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no prompt \"%s\"; did you mean \"%s\"?", name,
+				     best);
 	return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no prompt \"%s\"; prompts/list names them all", name);
 }
 
@@ -56,17 +57,20 @@ static int arguments_are_valid(struct mcp_call *call, const json_t *arguments, c
 		*ret_done = mcp_call_fail(call, MCP_INVALID_PARAMS, "params.arguments must be an object of strings");
 		return 0;
 	}
-	json_object_foreach(MCP_JSON(arguments), key, value) {
+	json_object_foreach(MCP_JSON(arguments), key, value)
+	{
 		if (!json_is_string(value)) {
-			*ret_done = mcp_call_fail(call, MCP_INVALID_PARAMS, "params.arguments.%s must be a string", key);
+			*ret_done =
+				mcp_call_fail(call, MCP_INVALID_PARAMS, "params.arguments.%s must be a string", key);
 			return 0;
 		}
 	}
 	for (const struct mcp_prompt_argument *a = call->prompt->arguments; a && a->name; a++) {
 		if (a->required && json_object_get(arguments, a->name) == NULL) {
-			*ret_done = mcp_call_fail(call, MCP_INVALID_PARAMS, "prompt \"%s\" needs the argument \"%s\"%s%s",
-			                          call->prompt->name, a->name, a->description ? ": " : "",
-			                          a->description ? a->description : "");
+			*ret_done =
+				mcp_call_fail(call, MCP_INVALID_PARAMS, "prompt \"%s\" needs the argument \"%s\"%s%s",
+					      call->prompt->name, a->name, a->description ? ": " : "",
+					      a->description ? a->description : "");
 			return 0;
 		}
 	}
@@ -102,7 +106,8 @@ static json_t *best_first(const json_t *candidates, const char *value)
 	size_t i;
 	json_t *c;
 	for (int inside = 0; inside <= 1; inside++) {
-		json_array_foreach(candidates, i, c) {
+		json_array_foreach(candidates, i, c)
+		{
 			const char *text = json_string_value(c);
 			const char *at = text ? strcasestr(text, value) : NULL;
 			if (at && (at != text) == inside)
@@ -133,7 +138,7 @@ static const struct mcp_done *complete(struct mcp_call *call)
 	while (json_array_size(values) > COMPLETIONS_MAX)
 		json_array_remove(values, json_array_size(values) - 1);
 	return mcp_call_answer(call, json_pack("{s:{s:o, s:I, s:b}}", "completion", "values", values, "total",
-	                                       (json_int_t)total, "hasMore", total > COMPLETIONS_MAX));
+					       (json_int_t)total, "hasMore", total > COMPLETIONS_MAX));
 }
 
 /* Whether ref names a prompt, template or resource of this server. */
@@ -156,10 +161,12 @@ const struct mcp_done *mcp_prompts_complete(struct mcp_call *call)
 {
 	const json_t *argument = json_object_get(call->params, "argument");
 	if (!json_is_string(json_object_get(argument, "name")) || !json_is_string(json_object_get(argument, "value")))
-		return mcp_call_fail(call, MCP_INVALID_PARAMS,
-		                     "completion/complete needs params.argument with the strings \"name\" and \"value\"");
+		return mcp_call_fail(
+			call, MCP_INVALID_PARAMS,
+			"completion/complete needs params.argument with the strings \"name\" and \"value\"");
 	if (!ref_is_known(&call->server->config, json_object_get(call->params, "ref")))
-		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params.ref must be {\"type\": \"ref/prompt\", \"name\": …} or "
-		                     "{\"type\": \"ref/resource\", \"uri\": …} of something that this server lists");
+		return mcp_call_fail(call, MCP_INVALID_PARAMS,
+				     "params.ref must be {\"type\": \"ref/prompt\", \"name\": …} or "
+				     "{\"type\": \"ref/resource\", \"uri\": …} of something that this server lists");
 	return mcp_methods_run_later(call, complete);
 }

@@ -39,10 +39,10 @@ struct mcp_tool {
 struct mcp_resource {
 	const char *uri;
 	const char *name;
-	const char *title;       /* may be NULL, as all below */
+	const char *title; /* may be NULL, as all below */
 	const char *description;
 	const char *mime_type;
-	mcp_handler *read;       /* answers with mcp_call_reply_text, _blob or _contents */
+	mcp_handler *read; /* answers with mcp_call_reply_text, _blob or _contents */
 };
 
 /* A family of resources: `{name}` stands for one path segment, `{+name}` for any rest (RFC 6570, levels 1 and 2). */
@@ -52,7 +52,7 @@ struct mcp_template {
 	const char *title;
 	const char *description;
 	const char *mime_type;
-	mcp_handler *read;       /* mcp_call_variable() gives what stood for each name */
+	mcp_handler *read; /* mcp_call_variable() gives what stood for each name */
 };
 
 struct mcp_prompt_argument {
@@ -78,14 +78,16 @@ struct mcp_completion {
 	const json_t *context;    /* the other arguments so far: object of strings, never NULL */
 };
 
-/* Durable work behind the tasks extension; called on threads of the pool, keyed by unguessable ids that the owner makes. */
+/* Durable work behind the tasks extension; called on threads of the pool, keyed by unguessable ids that the owner
+ * makes. */
 struct mcp_task_hooks {
 	/* A new object with status ("working", "input_required", "completed", "failed", "cancelled"), createdAt,
-	 * lastUpdatedAt (ISO 8601), ttlMs (integer or null), optional statusMessage and pollIntervalMs, and for its status
-	 * inputRequests, result (a CallToolResult, see mcp_call_result) or error {code, message}. taskId is added here.
-	 * Fails with ERR_NOT_FOUND for an unknown id. */
+	 * lastUpdatedAt (ISO 8601), ttlMs (integer or null), optional statusMessage and pollIntervalMs, and for its
+	 * status inputRequests, result (a CallToolResult, see mcp_call_result) or error {code, message}. taskId is
+	 * added here. Fails with ERR_NOT_FOUND for an unknown id. */
 	int (*get)(void *user, const char *id, json_t **ret_task, struct err *e);
-	/* Answers to the task's inputRequests, by key; unknown and already answered keys are ignored. NULL: none are taken. */
+	/* Answers to the task's inputRequests, by key; unknown and already answered keys are ignored. NULL: none are
+	 * taken. */
 	int (*update)(void *user, const char *id, const json_t *responses, struct err *e);
 	/* Asks for the end; returning 0 promises nothing about when. */
 	int (*cancel)(void *user, const char *id, struct err *e);
@@ -97,6 +99,6 @@ const struct mcp_prompt *mcp_registry_prompt(const struct mcp_prompt *prompts, c
 const struct mcp_resource *mcp_registry_resource(const struct mcp_resource *resources, const char *uri);
 /* The first template that matches; *ret_variables is a new object of decoded strings. */
 const struct mcp_template *mcp_registry_template(const struct mcp_template *templates, const char *uri,
-                                                 json_t **ret_variables);
+						 json_t **ret_variables);
 
 #endif

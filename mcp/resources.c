@@ -11,7 +11,7 @@ enum { URI_MAX = 8192 }; /* bytes; templates are matched by trying, so their inp
 static json_t *entry(const char *field, const char *uri, const struct mcp_resource *r)
 {
 	return json_pack("{s:s, s:s, s:s*, s:s*, s:s*}", field, uri, "name", r->name, "title", r->title, "description",
-	                 r->description, "mimeType", r->mime_type);
+			 r->description, "mimeType", r->mime_type);
 }
 
 /* The table comes first, then what the owner lists; both are numbered through. */
@@ -54,8 +54,9 @@ const struct mcp_done *mcp_resources_templates(struct mcp_call *call)
 	json_t *entries = json_array();
 	for (size_t i = from; i < to; i++) {
 		const struct mcp_template *t = &table[i];
-		const struct mcp_resource r = { .name = t->name, .title = t->title, .description = t->description,
-		                                .mime_type = t->mime_type };
+		const struct mcp_resource r = {
+			.name = t->name, .title = t->title, .description = t->description, .mime_type = t->mime_type
+		};
 		json_array_append_new(entries, entry("uriTemplate", t->uri_template, &r));
 	}
 	return mcp_methods_list(call, "resourceTemplates", entries, to < count ? to : 0);

@@ -1,5 +1,6 @@
 /* schema: compiling: every subschema is visited once, its keywords' types are checked, its patterns compiled and its
- * references resolved; see schema.h. Called by mcp/tools.c at the server's start, so mistakes show before any client. */
+ * references resolved; see schema.h. Called by mcp/tools.c at the server's start, so mistakes show before any
+ * client. */
 #include "mcp/schema.h"
 
 #include <stdlib.h>
@@ -16,14 +17,14 @@ static const char DIALECT[] = "https://json-schema.org/draft/2020-12/schema";
 
 /* A place that references can name. */
 struct place {
-	char *uri;            /* absolute when the schema gave one; with "#anchor" for anchors */
+	char *uri; /* absolute when the schema gave one; with "#anchor" for anchors */
 	const json_t *schema;
 };
 
 /* A $ref that waits until all places are known. */
 struct pending {
 	const json_t *at;
-	char *uri;            /* resolved against the base of its place */
+	char *uri; /* resolved against the base of its place */
 };
 
 struct compiler {
@@ -38,21 +39,71 @@ struct compiler {
 };
 
 /* How a keyword's value is to be read. */
-enum shape { ANY, SCHEMA, SCHEMAS, SCHEMA_MAP, STRING, NUMBER, COUNT, BOOLEAN, STRINGS, STRINGS_MAP, PATTERN, TYPE, ARRAY,
-             PATTERN_MAP };
+enum shape {
+	ANY,
+	SCHEMA,
+	SCHEMAS,
+	SCHEMA_MAP,
+	STRING,
+	NUMBER,
+	COUNT,
+	BOOLEAN,
+	STRINGS,
+	STRINGS_MAP,
+	PATTERN,
+	TYPE,
+	ARRAY,
+	PATTERN_MAP
+};
 
-static const struct { const char *name; enum shape shape; } KEYWORDS[] = {
-	{ "$id", STRING }, { "$schema", STRING }, { "$ref", STRING }, { "$dynamicRef", STRING }, { "$anchor", STRING },
-	{ "$dynamicAnchor", STRING }, { "$defs", SCHEMA_MAP }, { "definitions", SCHEMA_MAP }, { "type", TYPE },
-	{ "enum", ARRAY }, { "multipleOf", NUMBER }, { "maximum", NUMBER }, { "exclusiveMaximum", NUMBER },
-	{ "minimum", NUMBER }, { "exclusiveMinimum", NUMBER }, { "maxLength", COUNT }, { "minLength", COUNT },
-	{ "pattern", PATTERN }, { "items", SCHEMA }, { "prefixItems", SCHEMAS }, { "contains", SCHEMA },
-	{ "maxContains", COUNT }, { "minContains", COUNT }, { "maxItems", COUNT }, { "minItems", COUNT },
-	{ "uniqueItems", BOOLEAN }, { "maxProperties", COUNT }, { "minProperties", COUNT }, { "required", STRINGS },
-	{ "dependentRequired", STRINGS_MAP }, { "properties", SCHEMA_MAP }, { "patternProperties", PATTERN_MAP },
-	{ "additionalProperties", SCHEMA }, { "propertyNames", SCHEMA }, { "dependentSchemas", SCHEMA_MAP },
-	{ "if", SCHEMA }, { "then", SCHEMA }, { "else", SCHEMA }, { "allOf", SCHEMAS }, { "anyOf", SCHEMAS },
-	{ "oneOf", SCHEMAS }, { "not", SCHEMA }, { "unevaluatedProperties", SCHEMA }, { "unevaluatedItems", SCHEMA },
+static const struct {
+	const char *name;
+	enum shape shape;
+} KEYWORDS[] = {
+	{ "$id", STRING },
+	{ "$schema", STRING },
+	{ "$ref", STRING },
+	{ "$dynamicRef", STRING },
+	{ "$anchor", STRING },
+	{ "$dynamicAnchor", STRING },
+	{ "$defs", SCHEMA_MAP },
+	{ "definitions", SCHEMA_MAP },
+	{ "type", TYPE },
+	{ "enum", ARRAY },
+	{ "multipleOf", NUMBER },
+	{ "maximum", NUMBER },
+	{ "exclusiveMaximum", NUMBER },
+	{ "minimum", NUMBER },
+	{ "exclusiveMinimum", NUMBER },
+	{ "maxLength", COUNT },
+	{ "minLength", COUNT },
+	{ "pattern", PATTERN },
+	{ "items", SCHEMA },
+	{ "prefixItems", SCHEMAS },
+	{ "contains", SCHEMA },
+	{ "maxContains", COUNT },
+	{ "minContains", COUNT },
+	{ "maxItems", COUNT },
+	{ "minItems", COUNT },
+	{ "uniqueItems", BOOLEAN },
+	{ "maxProperties", COUNT },
+	{ "minProperties", COUNT },
+	{ "required", STRINGS },
+	{ "dependentRequired", STRINGS_MAP },
+	{ "properties", SCHEMA_MAP },
+	{ "patternProperties", PATTERN_MAP },
+	{ "additionalProperties", SCHEMA },
+	{ "propertyNames", SCHEMA },
+	{ "dependentSchemas", SCHEMA_MAP },
+	{ "if", SCHEMA },
+	{ "then", SCHEMA },
+	{ "else", SCHEMA },
+	{ "allOf", SCHEMAS },
+	{ "anyOf", SCHEMAS },
+	{ "oneOf", SCHEMAS },
+	{ "not", SCHEMA },
+	{ "unevaluatedProperties", SCHEMA },
+	{ "unevaluatedItems", SCHEMA },
 };
 
 static enum shape shape_of(const char *keyword)
@@ -175,7 +226,7 @@ static const json_t *step(const json_t *at, const char *token, size_t n)
 		}
 	}
 	const json_t *next = json_is_array(at) ? json_array_get(at, strtoul(buf_text(&b), NULL, 10))
-	                                       : json_object_get(at, buf_text(&b));
+					       : json_object_get(at, buf_text(&b));
 	buf_fini(&b);
 	return next;
 }
@@ -200,8 +251,11 @@ static int resolve_pending(struct compiler *c)
 	for (size_t i = 0; i < c->pending_count; i++) {
 		const json_t *target = find_target(c, c->pending[i].uri);
 		if (!json_is_object(target) && !json_is_boolean(target))
-			return err_set(c->e, ERR_INPUT, "%s: the reference \"%s\" names nothing in this schema; references elsewhere are "
-			               "never fetched", c->what, c->pending[i].uri);
+			return err_set(
+				c->e, ERR_INPUT,
+				"%s: the reference \"%s\" names nothing in this schema; references elsewhere are "
+				"never fetched",
+				c->what, c->pending[i].uri);
 		struct mcp_schema_ref *r = MEM_PUSH(c->s->refs, c->s->ref_count);
 		r->at = c->pending[i].at;
 		r->target = target;
@@ -227,10 +281,12 @@ static int visit_each(struct compiler *c, const json_t *values, const char *base
 	const char *key;
 	json_t *value;
 	int rc = 0;
-	json_array_foreach(values, i, value) {
+	json_array_foreach(values, i, value)
+	{
 		rc = rc < 0 ? rc : visit(c, value, base, where, depth + 1);
 	}
-	json_object_foreach(MCP_JSON(values), key, value) {
+	json_object_foreach(MCP_JSON(values), key, value)
+	{
 		rc = rc < 0 ? rc : visit(c, value, base, where, depth + 1);
 	}
 	return rc;
@@ -240,7 +296,8 @@ static int all_strings(const json_t *values)
 {
 	size_t i;
 	json_t *value;
-	json_array_foreach(values, i, value) {
+	json_array_foreach(values, i, value)
+	{
 		if (!json_is_string(value))
 			return 0;
 	}
@@ -262,14 +319,17 @@ static int check_type(struct compiler *c, const char *where, const json_t *value
 	size_t i;
 	json_t *one;
 	int good = json_is_array(value) ? json_array_size(value) > 0 : type_is_known(value);
-	json_array_foreach(value, i, one) {
+	json_array_foreach(value, i, one)
+	{
 		good = good && type_is_known(one);
 	}
-	return good ? 0 : bad(c, where, "type", "null, boolean, object, array, number, string or integer, or an array of these");
+	return good ? 0
+		    : bad(c, where, "type",
+			  "null, boolean, object, array, number, string or integer, or an array of these");
 }
 
 static int check_keyword(struct compiler *c, const char *keyword, const json_t *value, const char *base,
-                         const char *where, int depth)
+			 const char *where, int depth)
 {
 	const char *key;
 	json_t *one;
@@ -284,7 +344,8 @@ static int check_keyword(struct compiler *c, const char *keyword, const json_t *
 	case PATTERN_MAP:
 		if (!json_is_object(value))
 			return bad(c, where, keyword, "an object of schemas");
-		json_object_foreach(MCP_JSON(value), key, one) {
+		json_object_foreach(MCP_JSON(value), key, one)
+		{
 			if (shape_of(keyword) == PATTERN_MAP && add_pattern(c, where, key) < 0)
 				return -ERR_INPUT;
 		}
@@ -292,17 +353,21 @@ static int check_keyword(struct compiler *c, const char *keyword, const json_t *
 	case STRING: return json_is_string(value) ? 0 : bad(c, where, keyword, "a string");
 	case NUMBER: return json_is_number(value) ? 0 : bad(c, where, keyword, "a number");
 	case COUNT:
-		return json_is_number(value) && json_number_value(value) >= 0 ? 0 : bad(c, where, keyword, "a count, 0 or more");
+		return json_is_number(value) && json_number_value(value) >= 0
+			       ? 0
+			       : bad(c, where, keyword, "a count, 0 or more");
 	case BOOLEAN: return json_is_boolean(value) ? 0 : bad(c, where, keyword, "true or false");
 	case STRINGS: return all_strings(value) ? 0 : bad(c, where, keyword, "an array of strings");
 	case STRINGS_MAP:
-		json_object_foreach(MCP_JSON(value), key, one) {
+		json_object_foreach(MCP_JSON(value), key, one)
+		{
 			if (!all_strings(one))
 				return bad(c, where, keyword, "an object of arrays of strings");
 		}
 		return json_is_object(value) ? 0 : bad(c, where, keyword, "an object of arrays of strings");
 	case PATTERN:
-		return json_is_string(value) ? add_pattern(c, where, json_string_value(value)) : bad(c, where, keyword, "a string");
+		return json_is_string(value) ? add_pattern(c, where, json_string_value(value))
+					     : bad(c, where, keyword, "a string");
 	case TYPE: return check_type(c, where, value);
 	case ARRAY: return json_is_array(value) ? 0 : bad(c, where, keyword, "an array");
 	}
@@ -333,11 +398,12 @@ static int visit(struct compiler *c, const json_t *schema, const char *base, con
 	if (!json_is_object(schema))
 		return err_set(c->e, ERR_INPUT, "%s%s: a schema must be an object, true or false", c->what, where);
 	if (depth > DEPTH_MAX || ++c->nodes > NODES_MAX)
-		return err_set(c->e, ERR_INPUT, "%s%s: too deep or too large (limits: %d levels, %d subschemas)", c->what, where,
-		               DEPTH_MAX, NODES_MAX);
+		return err_set(c->e, ERR_INPUT, "%s%s: too deep or too large (limits: %d levels, %d subschemas)",
+			       c->what, where, DEPTH_MAX, NODES_MAX);
 	const char *dialect = json_string_value(json_object_get(schema, "$schema"));
 	if (dialect && strncmp(dialect, DIALECT, sizeof DIALECT - 1) != 0)
-		return err_set(c->e, ERR_INPUT, "%s%s: the dialect \"%s\" is not supported, only %s", c->what, where, dialect, DIALECT);
+		return err_set(c->e, ERR_INPUT, "%s%s: the dialect \"%s\" is not supported, only %s", c->what, where,
+			       dialect, DIALECT);
 	if (json_object_get(schema, "$dynamicRef"))
 		return err_set(c->e, ERR_INPUT, "%s%s: $dynamicRef is not supported, use $ref", c->what, where);
 	const char *id = json_string_value(json_object_get(schema, "$id"));
@@ -348,7 +414,8 @@ static int visit(struct compiler *c, const json_t *schema, const char *base, con
 	const char *keyword;
 	json_t *value;
 	int rc = 0;
-	json_object_foreach(MCP_JSON(schema), keyword, value) {
+	json_object_foreach(MCP_JSON(schema), keyword, value)
+	{
 		char *deeper = mem_fmt("%s/%s", where, keyword);
 		if (strncmp(keyword, "unevaluated", 11) == 0)
 			c->s->unevaluated = 1;

@@ -16,8 +16,8 @@ int mcp_schema_new(const json_t *schema, const char *what, struct mcp_schema **r
 void mcp_schema_free(struct mcp_schema *schema); /* NULL is allowed */
 
 /* 0 when the value conforms. Else ERR_INPUT with a message that begins with the place, `root` for the value itself:
- * "arguments.n: given \"many\" (string), expected integer". Safe on several threads at once. Bounded in depth and steps:
- * what exceeds them does not conform. */
+ * "arguments.n: given \"many\" (string), expected integer". Safe on several threads at once. Bounded in depth and
+ * steps: what exceeds them does not conform. */
 int mcp_schema_check(const struct mcp_schema *schema, const json_t *value, const char *root, struct err *e);
 
 #endif

@@ -2,7 +2,6 @@
  * and by mcp/call_reply.c for structured content. The first violation found is reported, at its place. */
 #include "mcp/schema_check.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,233 +10,18 @@
 #include "mcp/jsonrpc.h"
 #include "mcp/nearest.h"
 #include "mcp/schema_inner.h"
+#include "mcp/schema_value.h"
 
-enum { DEPTH_MAX = 128, STEPS_MAX = 1000000, SHOWN = 60, LISTED = 20, BRANCHES_TOLD = 3 };
+enum { DEPTH_MAX = 128, STEPS_MAX = 1000000, LISTED = 20, BRANCHES_TOLD = 3 };
 
-/* What keywords have looked at, for unevaluatedProperties and unevaluatedItems: sets of names and of indices as text. */
+/* What keywords have looked at, for unevaluatedProperties and unevaluatedItems: sets of names and of indices as
+ * text. */
 struct seen {
 	json_t *names;
 	json_t *items;
 };
 
-struct check {
-	const struct mcp_schema *s;
-	struct buf path;        /* of the value at hand, "arguments.a[3]" */
-	struct err *e;          /* where the first violation goes */
-	int depth;
-	long *steps;            /* left; shared with checks of branches */
-};
-
-static int check(struct check *c, const json_t *schema, const json_t *value, struct seen *seen);
-
-/* --- words ------------------------------------------------------------------------------------------------------ */
-
-/* A value for a message: compact, and short. */
-static void show(struct buf *b, const json_t *value)
-{
-	struct buf text = BUF_INIT;
-	mcp_jsonrpc_add_json(&text, value);
-	size_t n = text.len;
-	if (n > SHOWN) {
-		n = SHOWN;
-		while (n > 0 && ((unsigned char)text.data[n] & 0xC0) == 0x80)
-			n--;
-	}
-	buf_add(b, buf_text(&text), n);
-	if (n < text.len)
-		buf_adds(b, "…");
-	buf_fini(&text);
-}
-
-static int wrong(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int wrong(struct check *c, const char *fmt, ...)
-{
-	struct buf b = BUF_INIT;
-	va_list ap;
-	va_start(ap, fmt);
-	buf_addv(&b, fmt, ap);
-	va_end(ap);
-	err_set(c->e, ERR_INPUT, "%s: %s", buf_text(&c->path), buf_text(&b));
-	buf_fini(&b);
-	return 0;
-}
-
-/* "given VALUE, expected …" */
-static int given(struct check *c, const json_t *value, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static int given(struct check *c, const json_t *value, const char *fmt, ...)
-{
-	struct buf b = BUF_INIT;
-	buf_adds(&b, "given ");
-	show(&b, value);
-	va_list ap;
-	va_start(ap, fmt);
-	buf_addv(&b, fmt, ap);
-	va_end(ap);
-	wrong(c, "%s", buf_text(&b));
-	buf_fini(&b);
-	return 0;
-}
-
-static size_t enter_name(struct check *c, const char *name)
-{
-	size_t before = c->path.len;
-	if (name[0] && name[strcspn(name, ".[]\" ")] == '\0')
-		buf_addf(&c->path, ".%s", name);
-	else
-		buf_addf(&c->path, "[\"%s\"]", name);
-	return before;
-}
-
-static size_t enter_index(struct check *c, size_t i)
-{
-	size_t before = c->path.len;
-	buf_addf(&c->path, "[%zu]", i);
-	return before;
-}
-
-static void leave(struct check *c, size_t before)
-{
-	c->path.len = before;
-	c->path.data[before] = '\0';
-}
-
-/* --- values ----------------------------------------------------------------------------------------------------- */
-
-/* Equality as JSON Schema wants it: 1 and 1.0 are the same. */
-static int equal(const json_t *a, const json_t *b)
-{
-	const char *key;
-	json_t *value;
-	size_t i;
-	if (json_is_number(a) && json_is_number(b))
-		return json_is_integer(a) && json_is_integer(b) ? json_integer_value(a) == json_integer_value(b)
-		                                                : json_number_value(a) == json_number_value(b);
-	if (json_typeof(a) != json_typeof(b) || json_object_size(a) != json_object_size(b) ||
-	    json_array_size(a) != json_array_size(b))
-		return 0;
-	json_object_foreach(MCP_JSON(a), key, value) {
-		const json_t *other = json_object_get(b, key);
-		if (other == NULL || !equal(value, other))
-			return 0;
-	}
-	json_array_foreach(a, i, value) {
-		if (!equal(value, json_array_get(b, i)))
-			return 0;
-	}
-	return json_is_object(a) || json_is_array(a) || json_equal(a, b);
-}
-
-static const char *type_name(const json_t *value)
-{
-	switch (json_typeof(value)) {
-	case JSON_OBJECT: return "object";
-	case JSON_ARRAY: return "array";
-	case JSON_STRING: return "string";
-	case JSON_INTEGER: return "integer";
-	case JSON_REAL: return "number";
-	case JSON_TRUE:
-	case JSON_FALSE: return "boolean";
-	case JSON_NULL: return "null";
-	}
-	return "null";
-}
-
-static int is_type(const json_t *value, const char *type)
-{
-	if (strcmp(type, "number") == 0)
-		return json_is_number(value);
-	if (strcmp(type, "integer") == 0 && json_is_real(value))
-		return floor(json_real_value(value)) == json_real_value(value);
-	return strcmp(type, type_name(value)) == 0;
-}
-
-static int check_type(struct check *c, const json_t *type, const json_t *value)
-{
-	size_t i;
-	json_t *one;
-	struct buf b = BUF_INIT;
-	if (json_is_string(type))
-		return is_type(value, json_string_value(type)) ||
-		       given(c, value, " (%s), expected %s", type_name(value), json_string_value(type));
-	json_array_foreach(type, i, one) {
-		if (is_type(value, json_string_value(one))) {
-			buf_fini(&b);
-			return 1;
-		}
-		buf_addf(&b, "%s%s", i ? " or " : "", json_string_value(one));
-	}
-	given(c, value, " (%s), expected %s", type_name(value), buf_text(&b));
-	buf_fini(&b);
-	return 0;
-}
-
-static int check_enum(struct check *c, const json_t *allowed, const json_t *value)
-{
-	size_t i;
-	json_t *one;
-	struct buf b = BUF_INIT;
-	const char *text = json_string_value(value);
-	struct mcp_nearest near = mcp_nearest_init(text ? text : "");
-	json_array_foreach(allowed, i, one) {
-		if (equal(one, value)) {
-			buf_fini(&b);
-			return 1;
-		}
-		if (text && json_is_string(one))
-			mcp_nearest_offer(&near, json_string_value(one));
-		if (i < LISTED) {
-			buf_adds(&b, i ? ", " : "");
-			show(&b, one);
-		} else if (i == LISTED) {
-			buf_adds(&b, ", …");
-		}
-	}
-	const char *best = text ? mcp_nearest_best(&near) : NULL;
-	given(c, value, ", allowed: %s%s%s%s", buf_text(&b), best ? "; did you mean \"" : "", best ? best : "", best ? "\"?" : "");
-	buf_fini(&b);
-	return 0;
-}
-
-static int check_number(struct check *c, const json_t *s, const json_t *value)
-{
-	double v = json_number_value(value);
-	const json_t *k;
-	if ((k = json_object_get(s, "minimum")) && v < json_number_value(k))
-		return given(c, value, ", must be at least %.15g", json_number_value(k));
-	if ((k = json_object_get(s, "maximum")) && v > json_number_value(k))
-		return given(c, value, ", must be at most %.15g", json_number_value(k));
-	if ((k = json_object_get(s, "exclusiveMinimum")) && v <= json_number_value(k))
-		return given(c, value, ", must be more than %.15g", json_number_value(k));
-	if ((k = json_object_get(s, "exclusiveMaximum")) && v >= json_number_value(k))
-		return given(c, value, ", must be less than %.15g", json_number_value(k));
-	if ((k = json_object_get(s, "multipleOf")) && json_number_value(k) > 0) {
-		double q = v / json_number_value(k);
-		if (!(fabs(q - round(q)) <= 1e-9 * fmax(1, fabs(q)))) /* also catches an infinite quotient */
-			return given(c, value, ", must be a multiple of %.15g", json_number_value(k));
-	}
-	return 1;
-}
-
-static size_t code_points(const char *text)
-{
-	size_t n = 0;
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xC0) != 0x80;
-	return n;
-}
-
-static int check_string(struct check *c, const json_t *s, const json_t *value)
-{
-	const json_t *k;
-	const char *text = json_string_value(value);
-	if ((k = json_object_get(s, "minLength")) && code_points(text) < (size_t)json_number_value(k))
-		return given(c, value, ", must have at least %.0f characters", json_number_value(k));
-	if ((k = json_object_get(s, "maxLength")) && code_points(text) > (size_t)json_number_value(k))
-		return given(c, value, ", must have at most %.0f characters", json_number_value(k));
-	if ((k = json_object_get(s, "pattern")) && !mcp_schema_matches(c->s, json_string_value(k), text))
-		return given(c, value, ", must match the pattern %s", json_string_value(k));
-	return 1;
-}
+static int check(struct mcp_schema_check *c, const json_t *schema, const json_t *value, struct seen *seen);
 
 /* --- arrays ----------------------------------------------------------------------------------------------------- */
 
@@ -250,17 +34,19 @@ static void saw_item(struct seen *seen, size_t i)
 	json_object_set_new(seen->items, text, json_true());
 }
 
-static int check_item(struct check *c, const json_t *schema, const json_t *value, size_t i, struct seen *seen)
+static int check_item(struct mcp_schema_check *c, const json_t *schema, const json_t *value, size_t i,
+		      struct seen *seen)
 {
-	size_t before = enter_index(c, i);
+	size_t before = mcp_schema_value_enter_index(c, i);
 	int good = check(c, schema, json_array_get(value, i), NULL);
-	leave(c, before);
+	mcp_schema_value_leave(c, before);
 	saw_item(seen, i);
 	return good;
 }
 
 /* Tries a schema on a value without leaving a message. */
-static int fits(struct check *c, const json_t *schema, const json_t *value, struct seen *seen, struct err *why)
+static int fits(struct mcp_schema_check *c, const json_t *schema, const json_t *value, struct seen *seen,
+		struct err *why)
 {
 	struct err *e = c->e;
 	c->e = why;
@@ -269,7 +55,7 @@ static int fits(struct check *c, const json_t *schema, const json_t *value, stru
 	return good;
 }
 
-static int check_contains(struct check *c, const json_t *s, const json_t *value, struct seen *seen)
+static int check_contains(struct mcp_schema_check *c, const json_t *s, const json_t *value, struct seen *seen)
 {
 	const json_t *contains = json_object_get(s, "contains");
 	const json_t *min = json_object_get(s, "minContains"), *max = json_object_get(s, "maxContains");
@@ -283,35 +69,38 @@ static int check_contains(struct check *c, const json_t *s, const json_t *value,
 		}
 	}
 	if (found < (min ? (size_t)json_number_value(min) : 1))
-		return wrong(c, "%zu of its items are of the kind that it must contain, expected at least %.0f", found,
-		             min ? json_number_value(min) : 1.0);
+		return mcp_schema_value_wrong(
+			c, "%zu of its items are of the kind that it must contain, expected at least %.0f", found,
+			min ? json_number_value(min) : 1.0);
 	if (max && found > (size_t)json_number_value(max))
-		return wrong(c, "%zu of its items are of the kind that it may contain, expected at most %.0f", found,
-		             json_number_value(max));
+		return mcp_schema_value_wrong(
+			c, "%zu of its items are of the kind that it may contain, expected at most %.0f", found,
+			json_number_value(max));
 	return 1;
 }
 
-static int check_unique(struct check *c, const json_t *value)
+static int check_unique(struct mcp_schema_check *c, const json_t *value)
 {
 	for (size_t i = 0; i < json_array_size(value); i++) {
 		for (size_t j = 0; j < i; j++) {
 			if (--*c->steps < 0)
-				return wrong(c, "too much to check");
-			if (equal(json_array_get(value, i), json_array_get(value, j)))
-				return wrong(c, "items %zu and %zu are the same, all must differ", j, i);
+				return mcp_schema_value_wrong(c, "too much to check");
+			if (mcp_schema_value_equal(json_array_get(value, i), json_array_get(value, j)))
+				return mcp_schema_value_wrong(c, "items %zu and %zu are the same, all must differ", j,
+							      i);
 		}
 	}
 	return 1;
 }
 
-static int check_array(struct check *c, const json_t *s, const json_t *value, struct seen *seen)
+static int check_array(struct mcp_schema_check *c, const json_t *s, const json_t *value, struct seen *seen)
 {
 	const json_t *k, *prefix = json_object_get(s, "prefixItems"), *items = json_object_get(s, "items");
 	size_t n = json_array_size(value), heads = json_array_size(prefix);
 	if ((k = json_object_get(s, "minItems")) && n < (size_t)json_number_value(k))
-		return wrong(c, "has %zu items, must have at least %.0f", n, json_number_value(k));
+		return mcp_schema_value_wrong(c, "has %zu items, must have at least %.0f", n, json_number_value(k));
 	if ((k = json_object_get(s, "maxItems")) && n > (size_t)json_number_value(k))
-		return wrong(c, "has %zu items, must have at most %.0f", n, json_number_value(k));
+		return mcp_schema_value_wrong(c, "has %zu items, must have at most %.0f", n, json_number_value(k));
 	for (size_t i = 0; i < n; i++) {
 		const json_t *schema = i < heads ? json_array_get(prefix, i) : items;
 		if (schema && !check_item(c, schema, value, i, seen))
@@ -324,35 +113,41 @@ static int check_array(struct check *c, const json_t *s, const json_t *value, st
 
 /* --- objects ---------------------------------------------------------------------------------------------------- */
 
-static int missing(struct check *c, const json_t *s, const json_t *value, const char *name, const char *because)
+static int missing(struct mcp_schema_check *c, const json_t *s, const json_t *value, const char *name,
+		   const char *because)
 {
 	const json_t *known = json_object_get(s, "properties");
 	struct mcp_nearest near = mcp_nearest_init(name);
 	const char *key;
 	json_t *one;
-	json_object_foreach(MCP_JSON(value), key, one) {
+	json_object_foreach(MCP_JSON(value), key, one)
+	{
 		if (json_object_get(known, key) == NULL)
 			mcp_nearest_offer(&near, key);
 	}
 	const char *best = mcp_nearest_best(&near);
 	const char *about = json_string_value(json_object_get(json_object_get(known, name), "description"));
-	return wrong(c, "the field \"%s\" is missing%s%s%s%s%s%s", name, because, about ? ": " : "", about ? about : "",
-	             best ? "; was it meant by \"" : "", best ? best : "", best ? "\"?" : "");
+	return mcp_schema_value_wrong(c, "the field \"%s\" is missing%s%s%s%s%s%s", name, because, about ? ": " : "",
+				      about ? about : "", best ? "; was it meant by \"" : "", best ? best : "",
+				      best ? "\"?" : "");
 }
 
-static int check_required(struct check *c, const json_t *s, const json_t *value)
+static int check_required(struct mcp_schema_check *c, const json_t *s, const json_t *value)
 {
 	size_t i;
 	const char *key;
 	json_t *name, *names;
-	json_array_foreach(json_object_get(s, "required"), i, name) {
+	json_array_foreach(json_object_get(s, "required"), i, name)
+	{
 		if (json_object_get(value, json_string_value(name)) == NULL)
 			return missing(c, s, value, json_string_value(name), "");
 	}
-	json_object_foreach(json_object_get(s, "dependentRequired"), key, names) {
+	json_object_foreach(json_object_get(s, "dependentRequired"), key, names)
+	{
 		if (json_object_get(value, key) == NULL)
 			continue;
-		json_array_foreach(names, i, name) {
+		json_array_foreach(names, i, name)
+		{
 			if (json_object_get(value, json_string_value(name)) == NULL) {
 				char *because = mem_fmt(" (needed beside \"%s\")", key);
 				missing(c, s, value, json_string_value(name), because);
@@ -364,7 +159,7 @@ static int check_required(struct check *c, const json_t *s, const json_t *value)
 	return 1;
 }
 
-static int unknown_name(struct check *c, const json_t *s, const char *name)
+static int unknown_name(struct mcp_schema_check *c, const json_t *s, const char *name)
 {
 	const json_t *known = json_object_get(s, "properties");
 	struct mcp_nearest near = mcp_nearest_init(name);
@@ -372,28 +167,31 @@ static int unknown_name(struct check *c, const json_t *s, const char *name)
 	const char *key;
 	json_t *one;
 	size_t n = 0;
-	json_object_foreach(MCP_JSON(known), key, one) {
+	json_object_foreach(MCP_JSON(known), key, one)
+	{
 		mcp_nearest_offer(&near, key);
 		if (n++ < LISTED)
 			buf_addf(&b, "%s%s", n > 1 ? ", " : "", key);
 	}
 	const char *best = mcp_nearest_best(&near);
-	wrong(c, "unknown field \"%s\"; allowed: %s%s%s%s%s", name, n ? buf_text(&b) : "none", n > LISTED ? ", …" : "",
-	      best ? "; did you mean \"" : "", best ? best : "", best ? "\"?" : "");
+	mcp_schema_value_wrong(c, "unknown field \"%s\"; allowed: %s%s%s%s%s", name, n ? buf_text(&b) : "none",
+			       n > LISTED ? ", …" : "", best ? "; did you mean \"" : "", best ? best : "",
+			       best ? "\"?" : "");
 	buf_fini(&b);
 	return 0;
 }
 
-static int check_member(struct check *c, const json_t *schema, const char *name, const json_t *value)
+static int check_member(struct mcp_schema_check *c, const json_t *schema, const char *name, const json_t *value)
 {
-	size_t before = enter_name(c, name);
+	size_t before = mcp_schema_value_enter_name(c, name);
 	int good = check(c, schema, value, NULL);
-	leave(c, before);
+	mcp_schema_value_leave(c, before);
 	return good;
 }
 
 /* One property against properties, patternProperties and, when those know nothing of it, additionalProperties. */
-static int check_property(struct check *c, const json_t *s, const char *name, const json_t *value, struct seen *seen)
+static int check_property(struct mcp_schema_check *c, const json_t *s, const char *name, const json_t *value,
+			  struct seen *seen)
 {
 	const json_t *own = json_object_get(json_object_get(s, "properties"), name);
 	const json_t *rest = json_object_get(s, "additionalProperties");
@@ -402,7 +200,8 @@ static int check_property(struct check *c, const json_t *s, const char *name, co
 	int known = own != NULL;
 	if (own && !check_member(c, own, name, value))
 		return 0;
-	json_object_foreach(json_object_get(s, "patternProperties"), pattern, schema) {
+	json_object_foreach(json_object_get(s, "patternProperties"), pattern, schema)
+	{
 		if (!mcp_schema_matches(c->s, pattern, name))
 			continue;
 		known = 1;
@@ -418,13 +217,14 @@ static int check_property(struct check *c, const json_t *s, const char *name, co
 	return 1;
 }
 
-static int check_object(struct check *c, const json_t *s, const json_t *value, struct seen *seen)
+static int check_object(struct mcp_schema_check *c, const json_t *s, const json_t *value, struct seen *seen)
 {
 	const json_t *k, *names = json_object_get(s, "propertyNames");
 	size_t n = json_object_size(value);
 	const char *name;
 	json_t *member;
-	json_object_foreach(MCP_JSON(value), name, member) {
+	json_object_foreach(MCP_JSON(value), name, member)
+	{
 		if (!check_property(c, s, name, member, seen))
 			return 0;
 		json_t *text = names ? json_string(name) : NULL;
@@ -436,16 +236,17 @@ static int check_object(struct check *c, const json_t *s, const json_t *value, s
 	if (!check_required(c, s, value))
 		return 0;
 	if ((k = json_object_get(s, "minProperties")) && n < (size_t)json_number_value(k))
-		return wrong(c, "has %zu fields, must have at least %.0f", n, json_number_value(k));
+		return mcp_schema_value_wrong(c, "has %zu fields, must have at least %.0f", n, json_number_value(k));
 	if ((k = json_object_get(s, "maxProperties")) && n > (size_t)json_number_value(k))
-		return wrong(c, "has %zu fields, must have at most %.0f", n, json_number_value(k));
+		return mcp_schema_value_wrong(c, "has %zu fields, must have at most %.0f", n, json_number_value(k));
 	return 1;
 }
 
 /* --- combinations ----------------------------------------------------------------------------------------------- */
 
 /* Runs a branch with its own record of what it looked at, which counts only when the branch holds. */
-static int branch(struct check *c, const json_t *schema, const json_t *value, struct seen *seen, struct err *why, int quiet)
+static int branch(struct mcp_schema_check *c, const json_t *schema, const json_t *value, struct seen *seen,
+		  struct err *why, int quiet)
 {
 	if (seen == NULL)
 		return quiet ? fits(c, schema, value, NULL, why) : check(c, schema, value, NULL);
@@ -461,28 +262,32 @@ static int branch(struct check *c, const json_t *schema, const json_t *value, st
 }
 
 /* anyOf and oneOf: how many branches hold, and why the first few do not. */
-static int check_some(struct check *c, const json_t *branches, const json_t *value, struct seen *seen, int just_one)
+static int check_some(struct mcp_schema_check *c, const json_t *branches, const json_t *value, struct seen *seen,
+		      int just_one)
 {
 	size_t i, holds = 0;
 	json_t *schema;
 	struct buf b = BUF_INIT;
 	struct err *why = MEM_NEW(struct err);
-	json_array_foreach(branches, i, schema) {
+	json_array_foreach(branches, i, schema)
+	{
 		int good = branch(c, schema, value, seen, why, 1);
 		holds += (size_t)good;
 		if (!good && i < BRANCHES_TOLD)
 			buf_addf(&b, "%s(%zu) %s", i ? "; " : "", i + 1, why->text);
 	}
 	if (holds == 0)
-		given(c, value, " is none of the %zu allowed forms: %s", json_array_size(branches), buf_text(&b));
+		mcp_schema_value_given(c, value, " is none of the %zu allowed forms: %s", json_array_size(branches),
+				       buf_text(&b));
 	else if (just_one && holds > 1)
-		given(c, value, " is %zu of the %zu allowed forms at once, expected exactly one", holds, json_array_size(branches));
+		mcp_schema_value_given(c, value, " is %zu of the %zu allowed forms at once, expected exactly one",
+				       holds, json_array_size(branches));
 	buf_fini(&b);
 	free(why);
 	return just_one ? holds == 1 : holds > 0;
 }
 
-static int check_conditions(struct check *c, const json_t *s, const json_t *value, struct seen *seen)
+static int check_conditions(struct mcp_schema_check *c, const json_t *s, const json_t *value, struct seen *seen)
 {
 	const json_t *k = json_object_get(s, "if");
 	if (k) {
@@ -492,23 +297,25 @@ static int check_conditions(struct check *c, const json_t *s, const json_t *valu
 	}
 	const char *name;
 	json_t *schema;
-	json_object_foreach(json_object_get(s, "dependentSchemas"), name, schema) {
+	json_object_foreach(json_object_get(s, "dependentSchemas"), name, schema)
+	{
 		if (json_object_get(value, name) && !branch(c, schema, value, seen, NULL, 0))
 			return 0;
 	}
 	if ((k = json_object_get(s, "not")) && branch(c, k, value, NULL, NULL, 1))
-		return given(c, value, " is just what is not allowed here");
+		return mcp_schema_value_given(c, value, " is just what is not allowed here");
 	return 1;
 }
 
-static int check_combinations(struct check *c, const json_t *s, const json_t *value, struct seen *seen)
+static int check_combinations(struct mcp_schema_check *c, const json_t *s, const json_t *value, struct seen *seen)
 {
 	size_t i;
 	json_t *schema;
 	const json_t *k;
 	if (json_object_get(s, "$ref") && !branch(c, mcp_schema_ref_target(c->s, s), value, seen, NULL, 0))
 		return 0;
-	json_array_foreach(json_object_get(s, "allOf"), i, schema) {
+	json_array_foreach(json_object_get(s, "allOf"), i, schema)
+	{
 		if (!branch(c, schema, value, seen, NULL, 0))
 			return 0;
 	}
@@ -520,13 +327,14 @@ static int check_combinations(struct check *c, const json_t *s, const json_t *va
 }
 
 /* What nothing else looked at; runs last. */
-static int check_rest(struct check *c, const json_t *s, const json_t *value, struct seen *seen)
+static int check_rest(struct mcp_schema_check *c, const json_t *s, const json_t *value, struct seen *seen)
 {
 	const json_t *k = json_object_get(s, "unevaluatedProperties");
 	const char *name;
 	json_t *member;
 	if (k && json_is_object(value)) {
-		json_object_foreach(MCP_JSON(value), name, member) {
+		json_object_foreach(MCP_JSON(value), name, member)
+		{
 			if (json_object_get(seen->names, name))
 				continue;
 			if (json_is_false(k) ? !unknown_name(c, s, name) : !check_member(c, k, name, member))
@@ -544,23 +352,23 @@ static int check_rest(struct check *c, const json_t *s, const json_t *value, str
 	return 1;
 }
 
-static int check_keywords(struct check *c, const json_t *s, const json_t *value, struct seen *seen)
+static int check_keywords(struct mcp_schema_check *c, const json_t *s, const json_t *value, struct seen *seen)
 {
 	const json_t *k;
-	if ((k = json_object_get(s, "type")) && !check_type(c, k, value))
+	if ((k = json_object_get(s, "type")) && !mcp_schema_value_type(c, k, value))
 		return 0;
-	if ((k = json_object_get(s, "enum")) && !check_enum(c, k, value))
+	if ((k = json_object_get(s, "enum")) && !mcp_schema_value_enum(c, k, value))
 		return 0;
-	if ((k = json_object_get(s, "const")) && !equal(k, value)) {
+	if ((k = json_object_get(s, "const")) && !mcp_schema_value_equal(k, value)) {
 		struct buf b = BUF_INIT;
-		show(&b, k);
-		given(c, value, ", must be %s", buf_text(&b));
+		mcp_schema_value_show(&b, k);
+		mcp_schema_value_given(c, value, ", must be %s", buf_text(&b));
 		buf_fini(&b);
 		return 0;
 	}
-	if (json_is_number(value) && !check_number(c, s, value))
+	if (json_is_number(value) && !mcp_schema_value_number(c, s, value))
 		return 0;
-	if (json_is_string(value) && !check_string(c, s, value))
+	if (json_is_string(value) && !mcp_schema_value_string(c, s, value))
 		return 0;
 	if (json_is_array(value) && !check_array(c, s, value, seen))
 		return 0;
@@ -569,14 +377,14 @@ static int check_keywords(struct check *c, const json_t *s, const json_t *value,
 	return check_combinations(c, s, value, seen);
 }
 
-static int check(struct check *c, const json_t *schema, const json_t *value, struct seen *seen)
+static int check(struct mcp_schema_check *c, const json_t *schema, const json_t *value, struct seen *seen)
 {
 	if (json_is_true(schema))
 		return 1;
 	if (json_is_false(schema))
-		return given(c, value, ", nothing is allowed here");
+		return mcp_schema_value_given(c, value, ", nothing is allowed here");
 	if (c->depth >= DEPTH_MAX || --*c->steps < 0)
-		return wrong(c, "too deep or too much to check");
+		return mcp_schema_value_wrong(c, "too deep or too much to check");
 	c->depth++;
 	struct seen own = { NULL, NULL };
 	struct seen *use = seen;
@@ -595,7 +403,7 @@ int mcp_schema_check(const struct mcp_schema *schema, const json_t *value, const
 {
 	long steps = STEPS_MAX;
 	struct err *why = MEM_NEW(struct err);
-	struct check c = { .s = schema, .path = BUF_INIT, .e = why, .steps = &steps };
+	struct mcp_schema_check c = { .s = schema, .path = BUF_INIT, .e = why, .steps = &steps };
 	buf_adds(&c.path, root);
 	int good = check(&c, schema->root, value, NULL);
 	if (!good)

@@ -7,22 +7,22 @@
 #include <stddef.h>
 
 struct mcp_schema_ref {
-	const json_t *at;      /* the schema object that has the $ref */
-	const json_t *target;  /* what it means */
+	const json_t *at;     /* the schema object that has the $ref */
+	const json_t *target; /* what it means */
 };
 
 struct mcp_schema_pattern {
-	const char *text;      /* borrowed from the schema */
+	const char *text; /* borrowed from the schema */
 	regex_t regex;
 };
 
 struct mcp_schema {
-	json_t *root;          /* a deep copy of the schema, owns all that is pointed to */
+	json_t *root; /* a deep copy of the schema, owns all that is pointed to */
 	struct mcp_schema_ref *refs;
 	size_t ref_count;
 	struct mcp_schema_pattern *patterns;
 	size_t pattern_count;
-	int unevaluated;       /* some unevaluatedProperties or unevaluatedItems: what was evaluated must be tracked */
+	int unevaluated; /* some unevaluatedProperties or unevaluatedItems: what was evaluated must be tracked */
 };
 
 const json_t *mcp_schema_ref_target(const struct mcp_schema *s, const json_t *at);

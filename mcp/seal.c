@@ -48,7 +48,7 @@ char *mcp_seal_close(const struct mcp_call *call, const json_t *state)
 {
 	struct hash digest = digest_of(call);
 	json_t *envelope = json_pack("{s:s, s:I, s:O*}", "for", digest.hex, "until",
-	                             (json_int_t)(clock_wall_ms() + LIFE_MS), "state", MCP_JSON(state));
+				     (json_int_t)(clock_wall_ms() + LIFE_MS), "state", MCP_JSON(state));
 	struct buf plain = BUF_INIT, text = BUF_INIT;
 	mcp_jsonrpc_add_json(&plain, envelope);
 	uint8_t mac[SHA256_DIGEST_SIZE];
@@ -82,13 +82,15 @@ int mcp_seal_open(const struct mcp_call *call, const char *text, json_t **ret_st
 	uint8_t want[SHA256_DIGEST_SIZE];
 	int rc = -ERR_INPUT;
 	size_t dot = strcspn(text, ".");
-	if (text[dot] != '.' || decode(&mac, text, dot) < 0 || decode(&plain, text + dot + 1, strlen(text + dot + 1)) < 0) {
+	if (text[dot] != '.' || decode(&mac, text, dot) < 0 ||
+	    decode(&plain, text + dot + 1, strlen(text + dot + 1)) < 0) {
 		err_set(e, ERR_INPUT, "it is not a state that this server gave");
 		goto out;
 	}
 	sign(call, buf_text(&plain), plain.len, want);
 	if (mac.len != sizeof want || !memeql_sec(buf_text(&mac), want, sizeof want)) {
-		err_set(e, ERR_INPUT, "it was changed, or given by another server or before a restart; start over without it");
+		err_set(e, ERR_INPUT,
+			"it was changed, or given by another server or before a restart; start over without it");
 		goto out;
 	}
 	envelope = json_loadb(buf_text(&plain), plain.len, 0, NULL);

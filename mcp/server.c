@@ -1,5 +1,5 @@
 /* server: configuration, the way of a message from a transport to its era, and what lives: calls, sessions; see
- * server.h for owners and server_inner.h for mcp/. Notifications are in mcp/listen.c. */
+ * server.h for owners and server_inner.h for mcp/. Notifications are in mcp/server_notify.c. */
 #include "mcp/server.h"
 #include "mcp/server_inner.h"
 
@@ -62,7 +62,8 @@ int mcp_server_new(const struct mcp_server_config *config, struct mcp_server **r
 	set_defaults(&s->config);
 	lock_init(&s->lock, LOCK_REGISTRY);
 	hash_random(s->secret, sizeof s->secret);
-	s->info = json_pack("{s:s, s:s*, s:s}", "name", config->name, "title", config->title, "version", config->version);
+	s->info =
+		json_pack("{s:s, s:s*, s:s}", "name", config->name, "title", config->title, "version", config->version);
 	int rc = mcp_tools_compile(s, e);
 	if (rc == 0)
 		rc = check_prompts(&s->config, e);
@@ -76,13 +77,14 @@ int mcp_server_new(const struct mcp_server_config *config, struct mcp_server **r
 }
 
 /* Some call that is not over, held; NULL when there is none. session NULL: of any. */
-static struct mcp_call *some_call(struct mcp_server *s, const struct mcp_session *session, int (*match)(
-                                  const struct mcp_call *call, const void *arg), const void *arg)
+static struct mcp_call *some_call(struct mcp_server *s, const struct mcp_session *session,
+				  int (*match)(const struct mcp_call *call, const void *arg), const void *arg)
 {
 	struct mcp_call *found = NULL;
 	lock_take(&s->lock);
 	for (struct mcp_call *c = s->calls; c && !found; c = c->next)
-		if ((session == NULL || c->session == session) && (match == NULL || match(c, arg)) && mcp_call_try_ref(c))
+		if ((session == NULL || c->session == session) && (match == NULL || match(c, arg)) &&
+		    mcp_call_try_ref(c))
 			found = c;
 	lock_release(&s->lock);
 	return found;
@@ -265,7 +267,7 @@ static void notification(struct mcp_server *server, const struct mcp_arrival *a,
 
 /* A message that is not acceptable: answered when it has an id, or nothing else could be an answer to it. */
 static void refuse(struct mcp_server *server, const struct mcp_arrival *a, const struct mcp_jsonrpc *m, int code,
-                   const struct err *why)
+		   const struct err *why)
 {
 	mcp_server_count_error(server);
 	struct buf b = BUF_INIT;
@@ -312,8 +314,9 @@ void mcp_server_count_cancelled(struct mcp_server *server)
 
 struct mcp_server_stats mcp_server_stats(struct mcp_server *server)
 {
-	struct mcp_server_stats st = { .requests = atomic_load(&server->requests), .errors = atomic_load(&server->errors),
-	                               .cancelled = atomic_load(&server->cancelled) };
+	struct mcp_server_stats st = { .requests = atomic_load(&server->requests),
+				       .errors = atomic_load(&server->errors),
+				       .cancelled = atomic_load(&server->cancelled) };
 	lock_take(&server->lock);
 	st.running = server->running;
 	for (size_t i = 0; i < server->session_count; i++)
@@ -329,7 +332,8 @@ json_t *mcp_server_capabilities(const struct mcp_server *server, int modern)
 	if (c->tools)
 		json_object_set_new(all, "tools", json_pack("{s:b}", "listChanged", c->list_changed));
 	if (mcp_methods_offered(server, MCP_OFFER_RESOURCES))
-		json_object_set_new(all, "resources", json_pack("{s:b, s:b}", "subscribe", 1, "listChanged", c->list_changed));
+		json_object_set_new(all, "resources",
+				    json_pack("{s:b, s:b}", "subscribe", 1, "listChanged", c->list_changed));
 	if (c->prompts)
 		json_object_set_new(all, "prompts", json_pack("{s:b}", "listChanged", c->list_changed));
 	if (c->complete)

@@ -13,12 +13,12 @@ struct mcp_server;
 
 /* Everything may be 0 or NULL except name and version. Strings and tables are borrowed for the server's life. */
 struct mcp_server_config {
-	const char *name;                        /* as the server calls itself */
-	const char *title;                       /* for people */
+	const char *name;  /* as the server calls itself */
+	const char *title; /* for people */
 	const char *version;
-	const char *instructions;                /* for the model: what this server is for, how to begin */
-	void *user;                              /* handed to handlers and hooks */
-	const struct mcp_tool *tools;            /* NULL-terminated tables; a NULL table: the feature is not offered */
+	const char *instructions;     /* for the model: what this server is for, how to begin */
+	void *user;                   /* handed to handlers and hooks */
+	const struct mcp_tool *tools; /* NULL-terminated tables; a NULL table: the feature is not offered */
 	const struct mcp_resource *resources;
 	const struct mcp_template *templates;
 	const struct mcp_prompt *prompts;
@@ -26,16 +26,16 @@ struct mcp_server_config {
 	void (*list_resources)(void *user, size_t offset, size_t limit, json_t *array);
 	/* Appends candidate strings; the library keeps those that contain the value, best first, at most 100. */
 	void (*complete)(void *user, const struct mcp_completion *what, json_t *candidates);
-	const struct mcp_task_hooks *tasks;      /* NULL: the tasks extension is not offered */
-	int logging;                             /* true: handlers use mcp_call_log */
-	int list_changed;                        /* true: tools, prompts or the list of resources may change */
-	int threads;                             /* that run handlers; 0: 8 */
-	int max_queued;                          /* calls that wait for a thread; more are refused; 0: 256 */
-	int max_depth;                           /* of nested JSON; 0: 64 */
-	size_t max_message;                      /* bytes of one message; 0: 8 MiB */
-	size_t page;                             /* entries of one page of a list; 0: 100 */
-	int list_ttl_ms;                         /* how long clients may cache lists; 0: 60 s */
-	int max_sessions;                        /* legacy HTTP sessions; the longest idle is dropped; 0: 256 */
+	const struct mcp_task_hooks *tasks; /* NULL: the tasks extension is not offered */
+	int logging;                        /* true: handlers use mcp_call_log */
+	int list_changed;                   /* true: tools, prompts or the list of resources may change */
+	int threads;                        /* that run handlers; 0: 8 */
+	int max_queued;                     /* calls that wait for a thread; more are refused; 0: 256 */
+	int max_depth;                      /* of nested JSON; 0: 64 */
+	size_t max_message;                 /* bytes of one message; 0: 8 MiB */
+	size_t page;                        /* entries of one page of a list; 0: 100 */
+	int list_ttl_ms;                    /* how long clients may cache lists; 0: 60 s */
+	int max_sessions;                   /* legacy HTTP sessions; the longest idle is dropped; 0: 256 */
 };
 
 /* Checks the tables (names, schemas) and starts the threads. ERR_INPUT names the wrong entry. */

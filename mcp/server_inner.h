@@ -24,21 +24,21 @@ struct mcp_tool_schemas {
 	struct mcp_schema *input, *output; /* output may be NULL */
 	int header_marks;                  /* arguments that HTTP clients mirror in headers */
 	json_t *entry;                     /* the tool as tools/list shows it */
-	json_t *legacy_entry;              /* the same without an outputSchema that is no object; may be the same object */
+	json_t *legacy_entry; /* the same without an outputSchema that is no object; may be the same object */
 };
 
 struct mcp_server {
-	struct mcp_server_config config;   /* with the defaults filled in */
+	struct mcp_server_config config; /* with the defaults filled in */
 	struct mcp_pool *pool;
-	struct mcp_tool_schemas *tools;    /* one per entry of config.tools */
+	struct mcp_tool_schemas *tools; /* one per entry of config.tools */
 	size_t tool_count;
-	json_t *info;                      /* serverInfo */
-	unsigned char secret[MCP_SECRET];  /* seals requestState */
-	struct lock lock;                  /* LOCK_REGISTRY, of all below */
-	struct mcp_call *calls;            /* live ones; the list holds no reference */
-	struct mcp_session **sessions;     /* those of legacy HTTP clients (held) and of stdio connections */
+	json_t *info;                     /* serverInfo */
+	unsigned char secret[MCP_SECRET]; /* seals requestState */
+	struct lock lock;                 /* LOCK_REGISTRY, of all below */
+	struct mcp_call *calls;           /* live ones; the list holds no reference */
+	struct mcp_session **sessions;    /* those of legacy HTTP clients (held) and of stdio connections */
 	size_t session_count;
-	struct mcp_listener **listeners;   /* modern subscriptions, held */
+	struct mcp_listener **listeners; /* modern subscriptions, held */
 	size_t listener_count;
 	unsigned long running;
 	atomic_ulong requests, errors, cancelled;
@@ -61,11 +61,11 @@ struct mcp_arrival {
 
 /* What the transport has to do about it. */
 struct mcp_receipt {
-	int status;                        /* 0: an answer comes or came on the stream; 202: accepted, nothing comes; 400, 404:
+	int status;            /* 0: an answer comes or came on the stream; 202: accepted, nothing comes; 400, 404:
 	                                      a message without an id that was refused */
-	char why[200];                     /* for 4xx: plain text */
-	struct mcp_call *call;             /* held for the caller, when the answer takes a while; or NULL */
-	struct mcp_session *session;       /* held for the caller: a new legacy session, or NULL */
+	char why[200];         /* for 4xx: plain text */
+	struct mcp_call *call; /* held for the caller, when the answer takes a while; or NULL */
+	struct mcp_session *session; /* held for the caller: a new legacy session, or NULL */
 };
 
 void mcp_server_receive(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_receipt *ret_receipt);

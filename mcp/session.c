@@ -151,11 +151,12 @@ const struct mcp_done *mcp_session_ask(struct mcp_session *s, struct mcp_call *c
 		return mcp_call_fail(call, MCP_INTERNAL_ERROR, "cancelled");
 	}
 	mcp_call_ref(call); /* an answer may end the call while its other questions are still being sent */
-	json_object_foreach(take_requests, key, request) {
+	json_object_foreach(take_requests, key, request)
+	{
 		json_t *id = json_integer(ask_add(s, call, key));
 		struct buf b = BUF_INIT;
 		mcp_jsonrpc_add_request(&b, id, json_string_value(json_object_get(request, "method")),
-		                        json_object_get(request, "params"));
+					json_object_get(request, "params"));
 		mcp_call_send(call, buf_text(&b), b.len);
 		buf_fini(&b);
 		json_decref(id);
@@ -190,8 +191,7 @@ void mcp_session_answer(struct mcp_session *s, const struct mcp_jsonrpc *m)
 	if (ask.call == NULL)
 		return;
 	/* An error is an answer too: the handler sees {"error": …} under the key and decides. */
-	json_t *answer = m->result ? json_incref(MCP_JSON(m->result))
-	                           : json_pack("{s:O}", "error", MCP_JSON(m->error));
+	json_t *answer = m->result ? json_incref(MCP_JSON(m->result)) : json_pack("{s:O}", "error", MCP_JSON(m->error));
 	if (mcp_call_take_input(ask.call, ask.key, answer))
 		mcp_server_continue(s->server, ask.call);
 	else

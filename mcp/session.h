@@ -13,21 +13,21 @@
 
 /* A request to the client whose answer is awaited. */
 struct mcp_session_ask {
-	long number;             /* its JSON-RPC id */
-	struct mcp_call *call;   /* held */
+	long number;           /* its JSON-RPC id */
+	struct mcp_call *call; /* held */
 	char *key;
 };
 
 struct mcp_session {
 	atomic_int refs;
-	struct lock lock;          /* LOCK_SESSION, of all below the line */
+	struct lock lock; /* LOCK_SESSION, of all below the line */
 	struct mcp_server *server;
 	char id[MCP_SESSION_ID + 1]; /* of Mcp-Session-Id; "" on stdio */
 	_Atomic int64_t used;        /* monotonic time of the last message */
 	/* ---- under the lock ---- */
-	const char *revision;      /* static storage; NULL before `initialize` */
-	json_t *capabilities;      /* the client's, an object */
-	char *client;              /* "name version" */
+	const char *revision; /* static storage; NULL before `initialize` */
+	json_t *capabilities; /* the client's, an object */
+	char *client;         /* "name version" */
 	int log_level;
 	json_t *watched;           /* URIs of resources/subscribe: keys of an object */
 	struct mcp_stream *stream; /* for notifications that belong to no request; held; NULL when there is none */
@@ -35,7 +35,7 @@ struct mcp_session {
 	size_t ask_count;
 	long last_number;
 	int ended;
-	void *transport;           /* HTTP: what it keeps per session (mcp/http_replay.h) */
+	void *transport; /* HTTP: what it keeps per session (mcp/http_replay.h) */
 	void (*transport_free)(void *transport);
 };
 

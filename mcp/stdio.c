@@ -26,16 +26,16 @@ struct receipt {
 };
 
 struct stdio {
-	struct mcp_stream stream;  /* first: streams are cast to this */
+	struct mcp_stream stream; /* first: streams are cast to this */
 	int out_fd;
 	pthread_t writer;
-	struct lock lock;          /* LOCK_OUTPUT, of all below */
-	struct lock_bell bell;     /* for the writer: more to write, or the end */
+	struct lock lock;      /* LOCK_OUTPUT, of all below */
+	struct lock_bell bell; /* for the writer: more to write, or the end */
 	struct buf queue;
-	struct receipt *receipts;  /* in the order of the queue */
+	struct receipt *receipts; /* in the order of the queue */
 	size_t receipt_count;
-	size_t queued;             /* bytes ever put into the queue */
-	int broken;                /* the reader is gone or hopelessly behind: everything is dropped */
+	size_t queued; /* bytes ever put into the queue */
+	int broken;    /* the reader is gone or hopelessly behind: everything is dropped */
 	int ending;
 };
 
@@ -153,7 +153,8 @@ static const struct mcp_stream_ops STREAM = { .send = stream_send, .close = NULL
 
 /* --- the reader ------------------------------------------------------------------------------------------------- */
 
-static void receive(struct mcp_server *server, struct mcp_session *session, struct stdio *io, const char *line, size_t n)
+static void receive(struct mcp_server *server, struct mcp_session *session, struct stdio *io, const char *line,
+		    size_t n)
 {
 	if (n > 0 && line[n - 1] == '\r')
 		n--;
@@ -178,7 +179,7 @@ static void refuse_long(struct mcp_server *server, struct stdio *io)
 
 /* Cuts what was read into lines. A line that is too long is skipped up to its end, and said so once. */
 static void take_lines(struct mcp_server *server, struct mcp_session *session, struct stdio *io, struct buf *in,
-                       size_t *scanned, int *skipping)
+		       size_t *scanned, int *skipping)
 {
 	size_t start = 0;
 	for (;;) {

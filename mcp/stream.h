@@ -10,20 +10,20 @@ struct mcp_call;
 
 /* One message on its way out. */
 struct mcp_outgoing {
-	const char *text;       /* JSON without newlines; borrowed */
-	size_t n;               /* bytes of it */
-	int final;              /* the answer: nothing follows on this stream (stdio: for this request) */
-	int status;             /* HTTP status, if this is final and nothing went before */
-	const char *event_id;   /* SSE id, or NULL */
-	int retry_ms;           /* SSE retry field; 0: none */
-	struct mcp_call *call;  /* final: whose end is to be told when it is delivered (mcp_call_ended), or NULL */
+	const char *text;      /* JSON without newlines; borrowed */
+	size_t n;              /* bytes of it */
+	int final;             /* the answer: nothing follows on this stream (stdio: for this request) */
+	int status;            /* HTTP status, if this is final and nothing went before */
+	const char *event_id;  /* SSE id, or NULL */
+	int retry_ms;          /* SSE retry field; 0: none */
+	struct mcp_call *call; /* final: whose end is to be told when it is delivered (mcp_call_ended), or NULL */
 };
 
 struct mcp_stream;
 
 struct mcp_stream_ops {
-	/* Takes a copy of the message; does not block on the peer. Messages after the peer has gone are dropped; the call
-	 * of a final one is told. */
+	/* Takes a copy of the message; does not block on the peer. Messages after the peer has gone are dropped; the
+	 * call of a final one is told. */
 	void (*send)(struct mcp_stream *s, const struct mcp_outgoing *m);
 	/* Ends the stream without an answer: the rest is for a client that comes back (legacy HTTP). May be NULL. */
 	void (*close)(struct mcp_stream *s, int retry_ms);

@@ -1,5 +1,5 @@
 /* tasks: durable work by its id; see tasks.h. Called through the table of mcp/modern.c, by mcp_call_task, and for
- * notifications by mcp/listen.c. */
+ * notifications by mcp/server_notify.c. */
 #include "mcp/tasks.h"
 
 #include "base/mem.h"

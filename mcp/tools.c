@@ -20,19 +20,19 @@ static int name_is_valid(const char *name)
 static json_t *annotations(unsigned flags)
 {
 	return json_pack("{s:b, s:b, s:b, s:b}", "readOnlyHint", !!(flags & MCP_TOOL_READ_ONLY), "destructiveHint",
-	                 !!(flags & MCP_TOOL_DESTRUCTIVE), "idempotentHint", !!(flags & MCP_TOOL_IDEMPOTENT),
-	                 "openWorldHint", !!(flags & MCP_TOOL_OPEN_WORLD));
+			 !!(flags & MCP_TOOL_DESTRUCTIVE), "idempotentHint", !!(flags & MCP_TOOL_IDEMPOTENT),
+			 "openWorldHint", !!(flags & MCP_TOOL_OPEN_WORLD));
 }
 
 /* Parses one schema of a tool and compiles it; the text is the server owner's, so mistakes are named precisely. */
 static int compile(const struct mcp_tool *tool, const char *which, const char *text, json_t **ret_json,
-                   struct mcp_schema **ret_schema, struct err *e)
+		   struct mcp_schema **ret_schema, struct err *e)
 {
 	json_error_t why;
 	json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &why);
 	if (json == NULL)
-		return err_set(e, ERR_INPUT, "tool \"%s\": its %s is not JSON: %s (line %d, column %d)", tool->name, which,
-		               why.text, why.line, why.column);
+		return err_set(e, ERR_INPUT, "tool \"%s\": its %s is not JSON: %s (line %d, column %d)", tool->name,
+			       which, why.text, why.line, why.column);
 	int rc = mcp_schema_new(json, which, ret_schema, e);
 	if (rc < 0) {
 		json_decref(json);
@@ -56,7 +56,8 @@ static int compile_tool(struct mcp_tool_schemas *s, const struct mcp_tool *tool,
 	static const char nothing[] = "{\"type\":\"object\",\"additionalProperties\":false}";
 	int rc = compile(tool, "inputSchema", tool->input_schema ? tool->input_schema : nothing, &input, &s->input, e);
 	if (rc == 0 && !is_object_schema(input))
-		rc = err_set(e, ERR_INPUT, "tool \"%s\": the root of its inputSchema must say \"type\": \"object\"", tool->name);
+		rc = err_set(e, ERR_INPUT, "tool \"%s\": the root of its inputSchema must say \"type\": \"object\"",
+			     tool->name);
 	if (rc == 0 && (rc = s->header_marks = mcp_headers_count_marks(input, e)) < 0)
 		err_wrap(e, "tool \"%s\": its inputSchema", tool->name);
 	if (rc > 0)
@@ -65,8 +66,8 @@ static int compile_tool(struct mcp_tool_schemas *s, const struct mcp_tool *tool,
 		rc = compile(tool, "outputSchema", tool->output_schema, &output, &s->output, e);
 	if (rc == 0) {
 		s->entry = json_pack("{s:s, s:s*, s:s*, s:O, s:O*, s:o}", "name", tool->name, "title", tool->title,
-		                     "description", tool->description, "inputSchema", input, "outputSchema", output,
-		                     "annotations", annotations(tool->flags));
+				     "description", tool->description, "inputSchema", input, "outputSchema", output,
+				     "annotations", annotations(tool->flags));
 		s->legacy_entry = json_incref(s->entry);
 		if (output && !is_object_schema(output)) { /* before 2026-07-28 the root had to be an object */
 			json_decref(s->legacy_entry);
@@ -127,7 +128,8 @@ static const struct mcp_done *no_such_tool(struct mcp_call *call, const char *na
 		mcp_nearest_offer(&near, t->name);
 	best = mcp_nearest_best(&near);
 	if (best)
-		return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no tool \"%s\"; did you mean \"%s\"?", name, best);
+		return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no tool \"%s\"; did you mean \"%s\"?", name,
+				     best);
 	return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no tool \"%s\"; tools/list names them all", name);
 }
 

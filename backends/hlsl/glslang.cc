@@ -33,7 +33,7 @@ static bool front_end(glslang::TShader &shader, glslang::TProgram &program, EShM
 
 bool hlsl_glslang(const char *source, const char *entry, bool half, struct glslang_output *ret_output)
 {
-	static const bool ready = glslang::InitializeProcess();
+	const bool ready = glslang::InitializeProcess(); /* counts its callers: only the first one does anything */
 	int flags = EShMsgReadHlsl | EShMsgSpvRules | EShMsgVulkanRules | EShMsgHlslLegalization;
 	if (half)
 		flags |= EShMsgHlslEnable16BitTypes;
@@ -70,10 +70,8 @@ bool hlsl_glslang(const char *source, const char *entry, bool half, struct glsla
 
 const char *hlsl_glslang_name(void)
 {
-	static const struct text {
-		char is[64];
-		text() { snprintf(is, sizeof is, "glslang %d.%d.%d", GLSLANG_VERSION_MAJOR, GLSLANG_VERSION_MINOR,
-		                  GLSLANG_VERSION_PATCH); }
-	} name;
-	return name.is;
+#define TEXT_OF(x) #x
+#define NUMBER_TEXT(x) TEXT_OF(x)
+	return "glslang " NUMBER_TEXT(GLSLANG_VERSION_MAJOR) "." NUMBER_TEXT(GLSLANG_VERSION_MINOR) "."
+	       NUMBER_TEXT(GLSLANG_VERSION_PATCH);
 }

@@ -15,7 +15,7 @@
 #define SILENCE "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
 
 struct world {
-	struct tasks tasks;         /* first: the hooks are given this */
+	struct tasks tasks; /* first: the hooks are given this */
 	struct mcp_server *server;
 };
 
@@ -67,15 +67,16 @@ static const struct mcp_done *audio(struct mcp_call *call)
 
 static const struct mcp_done *embedded(struct mcp_call *call)
 {
-	return reply_blocks(call, "[{\"type\":\"resource\",\"resource\":{\"uri\":\"test://embedded-resource\",\"mimeType\":"
-	                    "\"text/plain\",\"text\":\"This is an embedded resource content.\"}}]");
+	return reply_blocks(call,
+			    "[{\"type\":\"resource\",\"resource\":{\"uri\":\"test://embedded-resource\",\"mimeType\":"
+			    "\"text/plain\",\"text\":\"This is an embedded resource content.\"}}]");
 }
 
 static const struct mcp_done *mixed(struct mcp_call *call)
 {
 	return reply_blocks(call, "[{\"type\":\"text\",\"text\":\"Multiple content types test:\"}," IMAGE ",{\"type\":"
-	                    "\"resource\",\"resource\":{\"uri\":\"test://mixed-content-resource\",\"mimeType\":"
-	                    "\"application/json\",\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\"}}]");
+				  "\"resource\",\"resource\":{\"uri\":\"test://mixed-content-resource\",\"mimeType\":"
+				  "\"application/json\",\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\"}}]");
 }
 
 static const struct mcp_done *error(struct mcp_call *call)
@@ -85,7 +86,8 @@ static const struct mcp_done *error(struct mcp_call *call)
 
 static const struct mcp_done *with_logging(struct mcp_call *call)
 {
-	static const char *const STEPS[] = { "Tool execution started", "Tool processing data", "Tool execution completed" };
+	static const char *const STEPS[] = { "Tool execution started", "Tool processing data",
+					     "Tool execution completed" };
 	for (size_t i = 0; i < MEM_COUNT(STEPS); i++) {
 		mcp_call_log(call, MCP_LOG_INFO, NULL, json_string(STEPS[i]));
 		clock_sleep(50 * CLOCK_MS);
@@ -143,10 +145,12 @@ static const struct mcp_done *json_schema(struct mcp_call *call)
 
 /* --- tools that ask the client ---------------------------------------------------------------------------------- */
 
-#define ELICIT(message, field, type) "{\"method\":\"elicitation/create\",\"params\":{\"message\":\"" message \
-	"\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"" field "\":{\"type\":\"" type \
+#define ELICIT(message, field, type)                                                                                   \
+	"{\"method\":\"elicitation/create\",\"params\":{\"message\":\"" message                                        \
+	"\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"" field "\":{\"type\":\"" type                  \
 	"\"}},\"required\":[\"" field "\"]}}}"
-#define SAMPLE(question) "{\"method\":\"sampling/createMessage\",\"params\":{\"messages\":[{\"role\":\"user\"," \
+#define SAMPLE(question)                                                                                               \
+	"{\"method\":\"sampling/createMessage\",\"params\":{\"messages\":[{\"role\":\"user\","                         \
 	"\"content\":{\"type\":\"text\",\"text\":\"" question "\"}}],\"maxTokens\":100}}"
 #define ROOTS "{\"method\":\"roots/list\",\"params\":{}}"
 
@@ -191,7 +195,8 @@ static const struct mcp_done *list_roots(struct mcp_call *call)
 static const struct mcp_done *confirm(struct mcp_call *call, const char *text)
 {
 	if (mcp_call_state(call) == NULL || mcp_call_input(call, "confirm") == NULL)
-		return ask(call, "{\"confirm\":" ELICIT("Please confirm", "ok", "boolean") "}", json_pack("{s:s}", "kind", "confirm"));
+		return ask(call, "{\"confirm\":" ELICIT("Please confirm", "ok", "boolean") "}",
+			   json_pack("{s:s}", "kind", "confirm"));
 	return mcp_call_reply(call, NULL, "%s", text);
 }
 
@@ -210,8 +215,10 @@ static const struct mcp_done *multiple_inputs(struct mcp_call *call)
 	const char *name = form_field(call, "user_name", "name");
 	if (mcp_call_state(call) == NULL || name == NULL || mcp_call_input(call, "greeting") == NULL ||
 	    mcp_call_input(call, "client_roots") == NULL)
-		return ask(call, "{\"user_name\":" ELICIT("What is your name?", "name", "string") ",\"greeting\":"
-		           SAMPLE("Generate a greeting") ",\"client_roots\":" ROOTS "}", json_pack("{s:s}", "kind", "multiple"));
+		return ask(call,
+			   "{\"user_name\":" ELICIT("What is your name?", "name", "string") ",\"greeting\":" SAMPLE(
+				   "Generate a greeting") ",\"client_roots\":" ROOTS "}",
+			   json_pack("{s:s}", "kind", "multiple"));
 	return mcp_call_reply(call, NULL, "Name: %s, and all the rest", name);
 }
 
@@ -223,9 +230,9 @@ static const struct mcp_done *multi_round(struct mcp_call *call)
 		return mcp_call_reply(call, NULL, "Multi-round complete for %s who likes %s", name, color);
 	if (mcp_call_state(call) && (given || name))
 		return ask(call, "{\"step2\":" ELICIT("Step 2: What is your favorite color?", "color", "string") "}",
-		           json_pack("{s:i, s:s}", "round", 2, "name", given ? given : name));
+			   json_pack("{s:i, s:s}", "round", 2, "name", given ? given : name));
 	return ask(call, "{\"step1\":" ELICIT("Step 1: What is your name?", "name", "string") "}",
-	           json_pack("{s:i}", "round", 1));
+		   json_pack("{s:i}", "round", 1));
 }
 
 static const struct mcp_done *capabilities(struct mcp_call *call)
@@ -259,8 +266,8 @@ static const struct mcp_done *show_answer(struct mcp_call *call, const char *wha
 	char *text = json_dumps(mcp_call_input(call, "q"), JSON_COMPACT);
 	const char *action = json_string_value(json_object_get(mcp_call_input(call, "q"), "action"));
 	char *content = json_dumps(json_object_get(mcp_call_input(call, "q"), "content"), JSON_COMPACT);
-	const struct mcp_done *done = mcp_call_reply(call, NULL, "%s: action=%s, content=%s", what, action ? action : text,
-	                                             content ? content : "{}");
+	const struct mcp_done *done = mcp_call_reply(call, NULL, "%s: action=%s, content=%s", what,
+						     action ? action : text, content ? content : "{}");
 	free(text);
 	free(content);
 	return done;
@@ -271,9 +278,11 @@ static const struct mcp_done *sampling(struct mcp_call *call)
 	const json_t *answer = mcp_call_input(call, "q");
 	if (answer == NULL) {
 		json_t *message = json_pack("{s:s, s:{s:s, s:s}}", "role", "user", "content", "type", "text", "text",
-		                            argument(call, "prompt"));
-		return mcp_call_ask(call, json_pack("{s:{s:s, s:{s:[o], s:i}}}", "q", "method", "sampling/createMessage",
-		                                    "params", "messages", message, "maxTokens", 100), NULL);
+					    argument(call, "prompt"));
+		return mcp_call_ask(call,
+				    json_pack("{s:{s:s, s:{s:[o], s:i}}}", "q", "method", "sampling/createMessage",
+					      "params", "messages", message, "maxTokens", 100),
+				    NULL);
 	}
 	const char *text = json_string_value(json_object_get(json_object_get(answer, "content"), "text"));
 	return mcp_call_reply(call, NULL, "LLM response: %s", text ? text : "No response");
@@ -285,7 +294,7 @@ static const struct mcp_done *elicitation(struct mcp_call *call)
 		return show_answer(call, "User response");
 	json_t *requests = parse("{\"q\":" ELICIT("", "response", "string") "}");
 	json_object_set_new(json_object_get(json_object_get(requests, "q"), "params"), "message",
-	                    json_string(argument(call, "message")));
+			    json_string(argument(call, "message")));
 	return mcp_call_ask(call, requests, NULL);
 }
 
@@ -293,30 +302,39 @@ static const struct mcp_done *defaults(struct mcp_call *call)
 {
 	if (mcp_call_input(call, "q"))
 		return show_answer(call, "Elicitation completed");
-	return ask(call, "{\"q\":{\"method\":\"elicitation/create\",\"params\":{\"message\":\"Please review the form\","
-	           "\"requestedSchema\":{\"type\":\"object\",\"properties\":{"
-	           "\"name\":{\"type\":\"string\",\"default\":\"John Doe\"},\"age\":{\"type\":\"integer\",\"default\":30},"
-	           "\"score\":{\"type\":\"number\",\"default\":95.5},\"status\":{\"type\":\"string\",\"enum\":[\"active\","
-	           "\"inactive\",\"pending\"],\"default\":\"active\"},\"verified\":{\"type\":\"boolean\",\"default\":true}},"
-	           "\"required\":[]}}}}", NULL);
+	return ask(
+		call,
+		"{\"q\":{\"method\":\"elicitation/create\",\"params\":{\"message\":\"Please review the form\","
+		"\"requestedSchema\":{\"type\":\"object\",\"properties\":{"
+		"\"name\":{\"type\":\"string\",\"default\":\"John Doe\"},\"age\":{\"type\":\"integer\",\"default\":30},"
+		"\"score\":{\"type\":\"number\",\"default\":95.5},\"status\":{\"type\":\"string\",\"enum\":[\"active\","
+		"\"inactive\",\"pending\"],\"default\":\"active\"},\"verified\":{\"type\":\"boolean\",\"default\":true}"
+		"},"
+		"\"required\":[]}}}}",
+		NULL);
 }
 
 static const struct mcp_done *enums(struct mcp_call *call)
 {
 	if (mcp_call_input(call, "q"))
 		return show_answer(call, "Elicitation completed");
-	return ask(call, "{\"q\":{\"method\":\"elicitation/create\",\"params\":{\"message\":\"Please select\","
-	           "\"requestedSchema\":{\"type\":\"object\",\"properties\":{"
-	           "\"untitledSingle\":{\"type\":\"string\",\"enum\":[\"option1\",\"option2\",\"option3\"]},"
-	           "\"titledSingle\":{\"type\":\"string\",\"oneOf\":[{\"const\":\"value1\",\"title\":\"First Option\"},"
-	           "{\"const\":\"value2\",\"title\":\"Second Option\"},{\"const\":\"value3\",\"title\":\"Third Option\"}]},"
-	           "\"legacyEnum\":{\"type\":\"string\",\"enum\":[\"opt1\",\"opt2\",\"opt3\"],\"enumNames\":[\"Option One\","
-	           "\"Option Two\",\"Option Three\"]},"
-	           "\"untitledMulti\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":3,\"items\":{\"type\":\"string\","
-	           "\"enum\":[\"option1\",\"option2\",\"option3\"]}},"
-	           "\"titledMulti\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":3,\"items\":{\"anyOf\":[{\"const\":"
-	           "\"value1\",\"title\":\"First Choice\"},{\"const\":\"value2\",\"title\":\"Second Choice\"},{\"const\":"
-	           "\"value3\",\"title\":\"Third Choice\"}]}}},\"required\":[]}}}}", NULL);
+	return ask(
+		call,
+		"{\"q\":{\"method\":\"elicitation/create\",\"params\":{\"message\":\"Please select\","
+		"\"requestedSchema\":{\"type\":\"object\",\"properties\":{"
+		"\"untitledSingle\":{\"type\":\"string\",\"enum\":[\"option1\",\"option2\",\"option3\"]},"
+		"\"titledSingle\":{\"type\":\"string\",\"oneOf\":[{\"const\":\"value1\",\"title\":\"First Option\"},"
+		"{\"const\":\"value2\",\"title\":\"Second Option\"},{\"const\":\"value3\",\"title\":\"Third "
+		"Option\"}]},"
+		"\"legacyEnum\":{\"type\":\"string\",\"enum\":[\"opt1\",\"opt2\",\"opt3\"],\"enumNames\":[\"Option "
+		"One\","
+		"\"Option Two\",\"Option Three\"]},"
+		"\"untitledMulti\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":3,\"items\":{\"type\":\"string\","
+		"\"enum\":[\"option1\",\"option2\",\"option3\"]}},"
+		"\"titledMulti\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":3,\"items\":{\"anyOf\":[{\"const\":"
+		"\"value1\",\"title\":\"First Choice\"},{\"const\":\"value2\",\"title\":\"Second Choice\"},{\"const\":"
+		"\"value3\",\"title\":\"Third Choice\"}]}}},\"required\":[]}}}}",
+		NULL);
 }
 
 /* --- tools that answer with tasks ------------------------------------------------------------------------------- */
@@ -335,7 +353,8 @@ static const struct mcp_done *slow_compute(struct mcp_call *call)
 {
 	double seconds = json_number_value(json_object_get(mcp_call_arguments(call), "seconds"));
 	if (mcp_call_client_has_tasks(call))
-		return mcp_call_task(call, task_start(&world(call)->tasks, seconds, NULL, text_result("Computed", 0), NULL));
+		return mcp_call_task(call,
+				     task_start(&world(call)->tasks, seconds, NULL, text_result("Computed", 0), NULL));
 	clock_sleep((int64_t)(seconds * 1e9));
 	return mcp_call_reply(call, NULL, "Computed");
 }
@@ -359,8 +378,8 @@ static const struct mcp_done *confirm_delete(struct mcp_call *call)
 
 static const struct mcp_done *multi_input(struct mcp_call *call)
 {
-	json_t *requests = parse("{\"first\":" ELICIT("First?", "value", "string") ",\"second\":"
-	                         ELICIT("Second?", "value", "string") "}");
+	json_t *requests = parse("{\"first\":" ELICIT("First?", "value", "string") ",\"second\":" ELICIT(
+		"Second?", "value", "string") "}");
 	return mcp_call_task(call, task_start(&world(call)->tasks, 0, requests, text_result("Both answered", 0), NULL));
 }
 
@@ -379,16 +398,21 @@ static const struct mcp_done *tool_with_task(struct mcp_call *call)
 #define ANY "{\"type\":\"object\"}"
 
 static const char SCHEMA_2020_12[] =
-	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\",\"$defs\":{\"address\":{\"$anchor\":"
-	"\"addressDef\",\"type\":\"object\",\"properties\":{\"street\":{\"type\":\"string\"},\"city\":{\"type\":\"string\"}}}},"
-	"\"properties\":{\"name\":{\"type\":\"string\"},\"address\":{\"$ref\":\"#/$defs/address\"},\"contactMethod\":{\"type\":"
+	"{\"$schema\":\"https://json-schema.org/draft/2020-12/"
+	"schema\",\"type\":\"object\",\"$defs\":{\"address\":{\"$anchor\":"
+	"\"addressDef\",\"type\":\"object\",\"properties\":{\"street\":{\"type\":\"string\"},\"city\":{\"type\":"
+	"\"string\"}}}},"
+	"\"properties\":{\"name\":{\"type\":\"string\"},\"address\":{\"$ref\":\"#/$defs/"
+	"address\"},\"contactMethod\":{\"type\":"
 	"\"string\",\"enum\":[\"phone\",\"email\"]},\"phone\":{\"type\":\"string\"},\"email\":{\"type\":\"string\"}},"
 	"\"allOf\":[{\"anyOf\":[{\"required\":[\"phone\"]},{\"required\":[\"email\"]}]}],\"if\":{\"properties\":"
-	"{\"contactMethod\":{\"const\":\"phone\"}},\"required\":[\"contactMethod\"]},\"then\":{\"required\":[\"phone\"]},"
+	"{\"contactMethod\":{\"const\":\"phone\"}},\"required\":[\"contactMethod\"]},\"then\":{\"required\":[\"phone\"]"
+	"},"
 	"\"else\":{\"required\":[\"email\"]},\"additionalProperties\":false}";
 
 static const char HEADER_SCHEMA[] =
-	"{\"type\":\"object\",\"properties\":{\"region\":{\"type\":\"string\",\"x-mcp-header\":\"Region\"},\"priority\":{"
+	"{\"type\":\"object\",\"properties\":{\"region\":{\"type\":\"string\",\"x-mcp-header\":\"Region\"},"
+	"\"priority\":{"
 	"\"type\":\"integer\",\"x-mcp-header\":\"Priority\"},\"query\":{\"type\":\"string\"}}}";
 
 static const struct mcp_done *with_headers(struct mcp_call *call)
@@ -396,7 +420,10 @@ static const struct mcp_done *with_headers(struct mcp_call *call)
 	return mcp_call_reply(call, NULL, "Region \"%s\"", argument(call, "region"));
 }
 
-#define TOOL(n, what, schema, function) { .name = n, .description = what, .input_schema = schema, .handler = function }
+#define TOOL(n, what, schema, function)                                                                                \
+	{                                                                                                              \
+		.name = n, .description = what, .input_schema = schema, .handler = function                            \
+	}
 
 static const struct mcp_tool TOOLS[] = {
 	TOOL("test_simple_text", "Text", ANY, simple_text),
@@ -428,8 +455,10 @@ static const struct mcp_tool TOOLS[] = {
 	TOOL("json_schema_2020_12_tool", "A schema with everything", SCHEMA_2020_12, json_schema),
 	TOOL("test_custom_headers", "Arguments that are headers too", HEADER_SCHEMA, with_headers),
 	TOOL("greet", "Greets", STRINGS("name"), greet),
-	TOOL("slow_compute", "Takes its time", "{\"type\":\"object\",\"properties\":{\"seconds\":{\"type\":\"number\"},"
-	     "\"label\":{\"type\":\"string\"}}}", slow_compute),
+	TOOL("slow_compute", "Takes its time",
+	     "{\"type\":\"object\",\"properties\":{\"seconds\":{\"type\":\"number\"},"
+	     "\"label\":{\"type\":\"string\"}}}",
+	     slow_compute),
 	{ .name = "failing_job", .description = "Fails", .handler = failing_job, .flags = MCP_TOOL_TASK_ONLY },
 	TOOL("protocol_error_job", "Breaks", ANY, protocol_error_job),
 	TOOL("confirm_delete", "A task that asks", ANY, confirm_delete),
@@ -447,7 +476,8 @@ static const struct mcp_done *read_text(struct mcp_call *call)
 
 static const struct mcp_done *read_binary(struct mcp_call *call)
 {
-	json_t *entry = json_pack("{s:s, s:s, s:s}", "uri", mcp_call_name(call), "mimeType", "image/png", "blob", PIXEL);
+	json_t *entry =
+		json_pack("{s:s, s:s, s:s}", "uri", mcp_call_name(call), "mimeType", "image/png", "blob", PIXEL);
 	return mcp_call_reply_object(call, json_pack("{s:[o]}", "contents", entry));
 }
 
@@ -463,14 +493,17 @@ static const struct mcp_done *read_template(struct mcp_call *call)
 }
 
 static const struct mcp_resource RESOURCES[] = {
-	{ "test://static-text", "static-text", "Static Text Resource", "Text that does not change", "text/plain", read_text },
+	{ "test://static-text", "static-text", "Static Text Resource", "Text that does not change", "text/plain",
+	  read_text },
 	{ "test://static-binary", "static-binary", "Static Binary Resource", "A pixel", "image/png", read_binary },
-	{ "test://watched-resource", "watched-resource", "Watched Resource", "Can be watched", "text/plain", read_text },
+	{ "test://watched-resource", "watched-resource", "Watched Resource", "Can be watched", "text/plain",
+	  read_text },
 	{ .uri = NULL },
 };
 
 static const struct mcp_template TEMPLATES[] = {
-	{ "test://template/{id}/data", "template", "Resource Template", "One for each id", "application/json", read_template },
+	{ "test://template/{id}/data", "template", "Resource Template", "One for each id", "application/json",
+	  read_template },
 	{ .uri_template = NULL },
 };
 
@@ -491,7 +524,8 @@ static const struct mcp_done *simple_prompt(struct mcp_call *call)
 
 static const struct mcp_done *prompt_with_arguments(struct mcp_call *call)
 {
-	char *text = mem_fmt("Prompt with arguments: arg1='%s', arg2='%s'", argument(call, "arg1"), argument(call, "arg2"));
+	char *text =
+		mem_fmt("Prompt with arguments: arg1='%s', arg2='%s'", argument(call, "arg1"), argument(call, "arg2"));
 	const struct mcp_done *done = reply_prompt(call, text_content(text));
 	free(text);
 	return done;
@@ -500,8 +534,8 @@ static const struct mcp_done *prompt_with_arguments(struct mcp_call *call)
 static const struct mcp_done *prompt_with_resource(struct mcp_call *call)
 {
 	return reply_prompt(call, json_pack("{s:s, s:{s:s, s:s, s:s}}", "type", "resource", "resource", "uri",
-	                                    argument(call, "resourceUri"), "mimeType", "text/plain", "text",
-	                                    "Embedded resource content for testing."));
+					    argument(call, "resourceUri"), "mimeType", "text/plain", "text",
+					    "Embedded resource content for testing."));
 }
 
 static const struct mcp_done *prompt_with_image(struct mcp_call *call)
@@ -513,7 +547,9 @@ static const struct mcp_done *prompt_that_asks(struct mcp_call *call)
 {
 	const char *context = form_field(call, "user_context", "context");
 	if (context == NULL)
-		return ask(call, "{\"user_context\":" ELICIT("What context should the prompt use?", "context", "string") "}", NULL);
+		return ask(call,
+			   "{\"user_context\":" ELICIT("What context should the prompt use?", "context", "string") "}",
+			   NULL);
 	char *text = mem_fmt("Prompt with context: %s", context);
 	const struct mcp_done *done = reply_prompt(call, text_content(text));
 	free(text);
@@ -521,7 +557,9 @@ static const struct mcp_done *prompt_that_asks(struct mcp_call *call)
 }
 
 static const struct mcp_prompt_argument TWO[] = {
-	{ "arg1", "First test argument", 1 }, { "arg2", "Second test argument", 1 }, { NULL, NULL, 0 },
+	{ "arg1", "First test argument", 1 },
+	{ "arg2", "Second test argument", 1 },
+	{ NULL, NULL, 0 },
 };
 static const struct mcp_prompt_argument URI[] = { { "resourceUri", "URI to embed", 1 }, { NULL, NULL, 0 } };
 
@@ -566,9 +604,19 @@ int main(int argc, char **argv)
 	struct world w;
 	struct err e = ERR_INIT;
 	struct mcp_server_config config = {
-		.name = "mcp-conformance", .title = "Conformance", .version = "1.0.0", .instructions = "For tests only.",
-		.user = &w, .tools = TOOLS, .resources = RESOURCES, .templates = TEMPLATES, .prompts = PROMPTS,
-		.complete = complete, .tasks = &TASK_HOOKS, .logging = 1, .list_changed = 1,
+		.name = "mcp-conformance",
+		.title = "Conformance",
+		.version = "1.0.0",
+		.instructions = "For tests only.",
+		.user = &w,
+		.tools = TOOLS,
+		.resources = RESOURCES,
+		.templates = TEMPLATES,
+		.prompts = PROMPTS,
+		.complete = complete,
+		.tasks = &TASK_HOOKS,
+		.logging = 1,
+		.list_changed = 1,
 	};
 	if (argc != 2) {
 		fprintf(stderr, "usage: %s PORT | --stdio\n", argv[0]);
@@ -579,7 +627,8 @@ int main(int argc, char **argv)
 	int rc = mcp_server_new(&config, &w.server, &e);
 	if (rc == 0) {
 		w.tasks.server = w.server;
-		rc = strcmp(argv[1], "--stdio") == 0 ? mcp_stdio_run(w.server, 0, 1, &e) : serve_http(w.server, atoi(argv[1]), &e);
+		rc = strcmp(argv[1], "--stdio") == 0 ? mcp_stdio_run(w.server, 0, 1, &e)
+						     : serve_http(w.server, atoi(argv[1]), &e);
 		tasks_fini(&w.tasks);
 		mcp_server_free(w.server);
 	}

@@ -54,8 +54,7 @@ static void *task_run(void *arg)
 	struct task *t = arg;
 	struct tasks *all = t->all;
 	lock_take(&all->lock);
-	while (!all->ending && !task_is_over(t) &&
-	       (json_object_size(t->requests) > 0 || clock_now() < t->ends))
+	while (!all->ending && !task_is_over(t) && (json_object_size(t->requests) > 0 || clock_now() < t->ends))
 		lock_bell_wait(&all->bell, &all->lock, json_object_size(t->requests) > 0 ? CLOCK_NEVER : t->ends);
 	int done = !all->ending && !task_is_over(t);
 	if (done)
@@ -70,7 +69,7 @@ static void *task_run(void *arg)
 /* Starts a task; requests, result and error may be NULL (result: made of the answers' names). Returns its id, which
  * lives as long as the tasks. */
 static const char *task_start(struct tasks *all, double seconds, json_t *take_requests, json_t *take_result,
-                              json_t *take_error)
+			      json_t *take_error)
 {
 	struct task *t = MEM_NEW(struct task);
 	unsigned char raw[16];
@@ -109,8 +108,8 @@ static int task_get(void *user, const char *id, json_t **ret_task, struct err *e
 	const struct task *t = task_find_locked(all, id, e);
 	if (t) {
 		*ret_task = json_pack("{s:s, s:s, s:s, s:i, s:i}", "status", t->status, "createdAt",
-		                      clock_iso(t->created, created), "lastUpdatedAt", clock_iso(t->updated, updated), "ttlMs",
-		                      TTL_MS, "pollIntervalMs", POLL_MS);
+				      clock_iso(t->created, created), "lastUpdatedAt", clock_iso(t->updated, updated),
+				      "ttlMs", TTL_MS, "pollIntervalMs", POLL_MS);
 		if (strcmp(t->status, "completed") == 0)
 			json_object_set(*ret_task, "result", t->result);
 		if (strcmp(t->status, "failed") == 0)
@@ -130,7 +129,8 @@ static int task_update(void *user, const char *id, const json_t *responses, stru
 	lock_take(&all->lock);
 	struct task *t = task_find_locked(all, id, e);
 	if (t) {
-		json_object_foreach((json_t *)(uintptr_t)responses, key, answer) {
+		json_object_foreach((json_t *)(uintptr_t)responses, key, answer)
+		{
 			json_object_del(t->requests, key);
 		}
 		if (strcmp(t->status, "input_required") == 0 && json_object_size(t->requests) == 0)

@@ -17,11 +17,11 @@
 
 struct peer {
 	struct mcp_server *server;
-	int fd;             /* ours */
-	int served;         /* the server's */
+	int fd;     /* ours */
+	int served; /* the server's */
 	pthread_t thread;
 	struct buf in;
-	int rc;             /* of mcp_stdio_run */
+	int rc; /* of mcp_stdio_run */
 };
 
 static void *peer_serve(void *arg)
@@ -32,8 +32,7 @@ static void *peer_serve(void *arg)
 	return NULL;
 }
 
-__attribute__((unused))
-static void peer_open(struct peer *p, struct mcp_server *server)
+__attribute__((unused)) static void peer_open(struct peer *p, struct mcp_server *server)
 {
 	int pair[2];
 	memset(p, 0, sizeof *p);
@@ -46,8 +45,7 @@ static void peer_open(struct peer *p, struct mcp_server *server)
 }
 
 /* Sends a text and a newline. */
-__attribute__((unused))
-static void peer_send(struct peer *p, const char *text)
+__attribute__((unused)) static void peer_send(struct peer *p, const char *text)
 {
 	struct buf b = BUF_INIT;
 	buf_adds(&b, text);
@@ -62,8 +60,7 @@ static void peer_send(struct peer *p, const char *text)
 }
 
 /* The next message, or NULL when none came within ms milliseconds. New reference. */
-__attribute__((unused))
-static json_t *peer_read(struct peer *p, int ms)
+__attribute__((unused)) static json_t *peer_read(struct peer *p, int ms)
 {
 	for (;;) {
 		char *nl = p->in.len ? memchr(p->in.data, '\n', p->in.len) : NULL;
@@ -85,15 +82,13 @@ static json_t *peer_read(struct peer *p, int ms)
 }
 
 /* Sends and reads one message. */
-__attribute__((unused))
-static json_t *peer_ask(struct peer *p, const char *text)
+__attribute__((unused)) static json_t *peer_ask(struct peer *p, const char *text)
 {
 	peer_send(p, text);
 	return peer_read(p, 5000);
 }
 
-__attribute__((unused))
-static void peer_close(struct peer *p)
+__attribute__((unused)) static void peer_close(struct peer *p)
 {
 	shutdown(p->fd, SHUT_WR);
 	pthread_join(p->thread, NULL);
@@ -104,8 +99,7 @@ static void peer_close(struct peer *p)
 
 /* A string, integer or boolean deep in a message, by path "result.tools.0.name", as text; "(none)" when absent. Static
  * storage, four at a time. */
-__attribute__((unused))
-static const char *at(const json_t *m, const char *path)
+__attribute__((unused)) static const char *at(const json_t *m, const char *path)
 {
 	static char text[4][4096];
 	static int turn;
@@ -132,7 +126,8 @@ static const char *at(const json_t *m, const char *path)
 	return out;
 }
 
-#define MODERN_META "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
+#define MODERN_META                                                                                                    \
+	"\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                                       \
 	"\"io.modelcontextprotocol/clientCapabilities\":{}}"
 
 #endif

@@ -17,11 +17,13 @@ static const struct mcp_done *whoami(struct mcp_call *call)
 
 static const struct mcp_done *ask(struct mcp_call *call)
 {
-	const char *name = json_string_value(json_object_get(json_object_get(mcp_call_input(call, "name"), "content"), "name"));
+	const char *name =
+		json_string_value(json_object_get(json_object_get(mcp_call_input(call, "name"), "content"), "name"));
 	const char *kept = json_string_value(json_object_get(mcp_call_state(call), "kept"));
 	if (name && kept)
 		return mcp_call_reply(call, NULL, "%s %s", name, kept);
-	json_t *requests = json_pack("{s:{s:s, s:{s:s}}}", "name", "method", "elicitation/create", "params", "message", "Who?");
+	json_t *requests =
+		json_pack("{s:{s:s, s:{s:s}}}", "name", "method", "elicitation/create", "params", "message", "Who?");
 	return mcp_call_ask(call, requests, json_pack("{s:s}", "kept", "state"));
 }
 
@@ -36,11 +38,19 @@ static const struct mcp_done *job(struct mcp_call *call)
 }
 
 static const struct mcp_tool TOOLS[] = {
-	{ .name = "whoami", .description = "Says the revision.", .handler = whoami, .output_schema = "{\"type\":\"array\"}" },
+	{ .name = "whoami",
+	  .description = "Says the revision.",
+	  .handler = whoami,
+	  .output_schema = "{\"type\":\"array\"}" },
 	{ .name = "ask", .description = "Asks.", .handler = ask, .input_schema = "{\"type\":\"object\"}" },
-	{ .name = "lie", .description = "Breaks its word.", .handler = lie,
+	{ .name = "lie",
+	  .description = "Breaks its word.",
+	  .handler = lie,
 	  .output_schema = "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}}" },
-	{ .name = "job", .description = "A task.", .handler = job, .flags = MCP_TOOL_TASK_ONLY,
+	{ .name = "job",
+	  .description = "A task.",
+	  .handler = job,
+	  .flags = MCP_TOOL_TASK_ONLY,
 	  .input_schema = "{\"type\":\"object\"}" },
 	{ .name = NULL },
 };
@@ -71,8 +81,9 @@ static int get_task(void *user, const char *id, json_t **ret_task, struct err *e
 	(void)user;
 	if (strcmp(id, "t1") != 0)
 		return err_set(e, ERR_NOT_FOUND, "there is no task \"%s\"", id);
-	*ret_task = json_pack("{s:s, s:s, s:s, s:n, s:{s:[]}}", "status", "completed", "createdAt", "2026-11-20T00:00:00Z",
-	                      "lastUpdatedAt", "2026-11-20T00:00:00Z", "ttlMs", "result", "content");
+	*ret_task =
+		json_pack("{s:s, s:s, s:s, s:n, s:{s:[]}}", "status", "completed", "createdAt", "2026-11-20T00:00:00Z",
+			  "lastUpdatedAt", "2026-11-20T00:00:00Z", "ttlMs", "result", "content");
 	return 0;
 }
 
@@ -91,18 +102,26 @@ static const struct mcp_task_hooks HOOKS = { .get = get_task, .cancel = cancel_t
 static json_t *modern(struct peer *p, const char *method, const char *capabilities, const char *params)
 {
 	char *text = mem_fmt("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{%s%s\"_meta\":{"
-	                     "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-	                     "\"io.modelcontextprotocol/clientCapabilities\":{%s}}}}", method, params, *params ? "," : "",
-	                     capabilities);
+			     "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+			     "\"io.modelcontextprotocol/clientCapabilities\":{%s}}}}",
+			     method, params, *params ? "," : "", capabilities);
 	json_t *m = peer_ask(p, text);
 	free(text);
 	return m;
 }
 
-#define ERRORS(m, want, ...) do { json_t *err_m = (m); is_str(at(err_m, "error.code"), want, __VA_ARGS__); \
-	json_decref(err_m); } while (0)
-#define GIVES(m, path, want, ...) do { json_t *ok_m = (m); is_str(at(ok_m, path), want, __VA_ARGS__); \
-	json_decref(ok_m); } while (0)
+#define ERRORS(m, want, ...)                                                                                           \
+	do {                                                                                                           \
+		json_t *err_m = (m);                                                                                   \
+		is_str(at(err_m, "error.code"), want, __VA_ARGS__);                                                    \
+		json_decref(err_m);                                                                                    \
+	} while (0)
+#define GIVES(m, path, want, ...)                                                                                      \
+	do {                                                                                                           \
+		json_t *ok_m = (m);                                                                                    \
+		is_str(at(ok_m, path), want, __VA_ARGS__);                                                             \
+		json_decref(ok_m);                                                                                     \
+	} while (0)
 
 static void test_modern(struct mcp_server *server)
 {
@@ -116,16 +135,20 @@ static void test_modern(struct mcp_server *server)
 	is_str(at(m, "result._meta.<io.modelcontextprotocol/serverInfo>.name"), "eras", "discover: serverInfo");
 	is_str(at(m, "result.capabilities.extensions.<io.modelcontextprotocol/tasks>"), "{}", "discover: tasks");
 	json_decref(m);
-	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}"), "-32602", "_meta is needed");
+	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}"), "-32602",
+	       "_meta is needed");
 	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
-	                "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}"), "-32602", "and its capabilities");
+			    "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}"),
+	       "-32602", "and its capabilities");
 	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
-	             "\"io.modelcontextprotocol/protocolVersion\":\"2030-01-01\",\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
+			 "\"io.modelcontextprotocol/protocolVersion\":\"2030-01-01\",\"io.modelcontextprotocol/"
+			 "clientCapabilities\":{}}}}");
 	is_str(at(m, "error.code"), "-32022", "another version is refused");
 	is_str(at(m, "error.data.requested"), "2030-01-01", "by its name");
 	is_str(at(m, "error.data.supported.0"), "2026-07-28", "with what there is");
 	json_decref(m);
-	static const char *const GONE[] = { "initialize", "ping", "logging/setLevel", "resources/subscribe", "tasks/list" };
+	static const char *const GONE[] = { "initialize", "ping", "logging/setLevel", "resources/subscribe",
+					    "tasks/list" };
 	for (size_t i = 0; i < MEM_COUNT(GONE); i++)
 		ERRORS(modern(&p, GONE[i], "", ""), "-32601", "%s is gone", GONE[i]);
 	m = modern(&p, "tools/call", "", "\"name\":\"whoami\",\"arguments\":{}");
@@ -133,18 +156,21 @@ static void test_modern(struct mcp_server *server)
 	is_str(at(m, "result.content.0.text"), "[\"2026-07-28\"]", "and is repeated as text");
 	is_str(at(m, "result.content.1.uri"), "test://a", "links follow");
 	json_decref(m);
-	ERRORS(modern(&p, "tools/call", "", "\"name\":\"lie\""), "-32603", "a tool that breaks its outputSchema is our error");
+	ERRORS(modern(&p, "tools/call", "", "\"name\":\"lie\""), "-32603",
+	       "a tool that breaks its outputSchema is our error");
 	ERRORS(modern(&p, "resources/read", "", "\"uri\":\"test://gone\""), "-32602", "an absent resource");
 	ERRORS(modern(&p, "resources/read", "", "\"uri\":\"other://x\""), "-32602", "an unknown URI");
-	GIVES(modern(&p, "resources/read", "", "\"uri\":\"test://x\""), "result.contents.0.blob", "AAEC", "bytes are base64");
+	GIVES(modern(&p, "resources/read", "", "\"uri\":\"test://x\""), "result.contents.0.blob", "AAEC",
+	      "bytes are base64");
 	GIVES(modern(&p, "resources/read", "", "\"uri\":\"test://x/files/a/b%20c\""), "result.contents.0.text", "a/b c",
 	      "variables are decoded");
-	m = modern(&p, "completion/complete", "", "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"test://{id}\"},\"argument\":"
-	           "{\"name\":\"id\",\"value\":\"D-1\"}");
+	m = modern(&p, "completion/complete", "",
+		   "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"test://{id}\"},\"argument\":"
+		   "{\"name\":\"id\",\"value\":\"D-1\"}");
 	is_str(at(m, "result.completion.total"), "111", "completion counts what contains the value");
 	is_str(at(m, "result.completion.hasMore"), "true", "and says that there is more than it lists");
-	is_int(json_array_size(json_object_get(json_object_get(json_object_get(m, "result"), "completion"), "values")), 100,
-	       "at most 100");
+	is_int(json_array_size(json_object_get(json_object_get(json_object_get(m, "result"), "completion"), "values")),
+	       100, "at most 100");
 	json_decref(m);
 	m = modern(&p, "tools/list", "", "");
 	is_str(at(m, "result.nextCursor"), "at-3", "a page has a cursor");
@@ -157,15 +183,20 @@ static void test_log(struct mcp_server *server)
 {
 	struct peer p;
 	peer_open(&p, server);
-	json_t *m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"whoami\",\"_meta\":{"
-	             "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/logLevel\":\"info\","
-	             "\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
+	json_t *m = peer_ask(
+		&p,
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"whoami\",\"_meta\":{"
+		"\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/"
+		"logLevel\":\"info\","
+		"\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
 	is_str(at(m, "params.data"), "told", "a log message when its level is asked for");
 	json_decref(m);
 	GIVES(peer_read(&p, 5000), "id", "1", "then the answer");
 	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
-	             "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/logLevel\":\"loud\","
-	             "\"io.modelcontextprotocol/clientCapabilities\":{}}}}"), "-32602", "an unknown level is refused");
+			    "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/"
+			    "logLevel\":\"loud\","
+			    "\"io.modelcontextprotocol/clientCapabilities\":{}}}}"),
+	       "-32602", "an unknown level is refused");
 	peer_close(&p);
 }
 
@@ -182,12 +213,15 @@ static void test_ask(struct mcp_server *server)
 	is_str(at(m, "result.inputRequests.name.method"), "elicitation/create", "with the request");
 	char *state = mem_str(at(m, "result.requestState"));
 	json_decref(m);
-	char *good = mem_fmt("\"name\":\"ask\",\"inputResponses\":{\"name\":{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}},"
-	                     "\"requestState\":\"%s\"", state);
+	char *good = mem_fmt(
+		"\"name\":\"ask\",\"inputResponses\":{\"name\":{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}},"
+		"\"requestState\":\"%s\"",
+		state);
 	GIVES(modern(&p, "tools/call", "\"elicitation\":{}", good), "result.content.0.text", "Ada state",
 	      "the retry brings answer and state");
 	char *other = mem_fmt("\"name\":\"ask\",\"arguments\":{\"x\":1},\"requestState\":\"%s\"", state);
-	ERRORS(modern(&p, "tools/call", "\"elicitation\":{}", other), "-32602", "a state of another request is refused");
+	ERRORS(modern(&p, "tools/call", "\"elicitation\":{}", other), "-32602",
+	       "a state of another request is refused");
 	state[5] = state[5] == 'A' ? 'B' : 'A';
 	char *bad = mem_fmt("\"name\":\"ask\",\"requestState\":\"%s\"", state);
 	ERRORS(modern(&p, "tools/call", "\"elicitation\":{}", bad), "-32602", "a changed state is refused");
@@ -207,11 +241,13 @@ static void test_listen(struct mcp_server *server)
 	ERRORS(modern(&p, "subscriptions/listen", "", "\"notifications\":{\"taskIds\":[\"t1\"]}"), "-32021",
 	       "task ids need the extension");
 	json_t *m = modern(&p, "subscriptions/listen", "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}",
-	                   "\"notifications\":{\"toolsListChanged\":true,\"promptsListChanged\":true,"
-	                   "\"resourceSubscriptions\":[\"test://x\"],\"taskIds\":[\"t1\",\"t2\"]}");
+			   "\"notifications\":{\"toolsListChanged\":true,\"promptsListChanged\":true,"
+			   "\"resourceSubscriptions\":[\"test://x\"],\"taskIds\":[\"t1\",\"t2\"]}");
 	is_str(at(m, "method"), "notifications/subscriptions/acknowledged", "listen is acknowledged");
-	is_str(at(m, "params.notifications"), "{\"toolsListChanged\":true,\"resourceSubscriptions\":[\"test://x\"],\"taskIds\":"
-	       "[\"t1\"]}", "with what this server can honour");
+	is_str(at(m, "params.notifications"),
+	       "{\"toolsListChanged\":true,\"resourceSubscriptions\":[\"test://x\"],\"taskIds\":"
+	       "[\"t1\"]}",
+	       "with what this server can honour");
 	is_str(at(m, "params._meta.<io.modelcontextprotocol/subscriptionId>"), "1", "tagged with the request's id");
 	json_decref(m);
 	mcp_server_prompts_changed(server);
@@ -262,7 +298,8 @@ static void test_tasks(struct mcp_server *server)
 	peer_close(&p);
 }
 
-#define INITIALIZE(capabilities) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":" \
+#define INITIALIZE(capabilities)                                                                                       \
+	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"                     \
 	"\"1999-01-01\",\"capabilities\":{" capabilities "},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"
 #define CALL(name) "{\"jsonrpc\":\"2.0\",\"id\":\"c\",\"method\":\"tools/call\",\"params\":{\"name\":\"" name "\"}}"
 
@@ -275,8 +312,9 @@ static void test_legacy(struct mcp_server *server)
 	json_t *m = peer_ask(&p, CALL("ask"));
 	is_str(at(m, "method"), "elicitation/create", "the question is a request");
 	is_str(at(m, "params.message"), "Who?", "with its parameters");
-	char *answer = mem_fmt("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}}",
-	                       at(m, "id"));
+	char *answer = mem_fmt(
+		"{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}}",
+		at(m, "id"));
 	json_decref(m);
 	GIVES(peer_ask(&p, answer), "result.content.0.text", "Ada state", "its answer lets the handler run on");
 	peer_send(&p, answer); /* again: nobody waits for it */
@@ -288,14 +326,17 @@ static void test_legacy(struct mcp_server *server)
 	is_str(at(m, "result.structuredContent"), "(none)", "structured content that is no object is left out");
 	is_str(at(m, "result.content.0.text"), "[\"2025-11-25\"]", "its text is not");
 	json_decref(m);
-	GIVES(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"logging/setLevel\",\"params\":{\"level\":\"error\"}}"),
+	GIVES(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"logging/"
+			   "setLevel\",\"params\":{\"level\":\"error\"}}"),
 	      "result", "{}", "the level can be set");
 	GIVES(peer_ask(&p, CALL("whoami")), "id", "c", "then info is not sent");
-	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/read\",\"params\":{\"uri\":\"test://gone\"}}"),
+	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/read\",\"params\":{\"uri\":\"test://"
+			    "gone\"}}"),
 	       "-32002", "an absent resource has its old code");
-	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tasks/get\",\"params\":{\"taskId\":\"t1\"}}"), "-32601",
-	       "there are no tasks");
-	GIVES(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/subscribe\",\"params\":{\"uri\":\"test://x\"}}"),
+	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tasks/get\",\"params\":{\"taskId\":\"t1\"}}"),
+	       "-32601", "there are no tasks");
+	GIVES(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/"
+			   "subscribe\",\"params\":{\"uri\":\"test://x\"}}"),
 	      "result", "{}", "a resource can be watched");
 	mcp_server_resource_updated(server, "test://y");
 	mcp_server_resource_updated(server, "test://x");
@@ -304,7 +345,8 @@ static void test_legacy(struct mcp_server *server)
 	GIVES(peer_read(&p, 5000), "method", "notifications/tools/list_changed", "and those of lists");
 	json_decref(peer_ask(&p, CALL("ask")));
 	peer_send(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"c\"}}");
-	GIVES(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}"), "id", "9", "a question can be cancelled");
+	GIVES(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}"), "id", "9",
+	      "a question can be cancelled");
 	json_decref(peer_ask(&p, CALL("ask")));
 	peer_close(&p); /* and an open one does not hold up the end for ever */
 	ok(1, "the end comes with an open question");
@@ -312,8 +354,15 @@ static void test_legacy(struct mcp_server *server)
 
 int main(void)
 {
-	struct mcp_server_config config = { .name = "eras", .version = "1", .tools = TOOLS, .templates = TEMPLATES,
-	                                    .complete = complete, .tasks = &HOOKS, .logging = 1, .list_changed = 1, .page = 3 };
+	struct mcp_server_config config = { .name = "eras",
+					    .version = "1",
+					    .tools = TOOLS,
+					    .templates = TEMPLATES,
+					    .complete = complete,
+					    .tasks = &HOOKS,
+					    .logging = 1,
+					    .list_changed = 1,
+					    .page = 3 };
 	struct mcp_server *server;
 	struct err e = ERR_INIT;
 	is_int(mcp_server_new(&config, &server, &e), 0, "a server starts %s", e.text);
@@ -324,8 +373,10 @@ int main(void)
 	test_tasks(server);
 	test_legacy(server);
 	struct mcp_server_stats stats = mcp_server_stats(server);
-	ok(stats.running == 0 && stats.requests > 40 && stats.errors > 10 && stats.cancelled >= 2, "the figures add up: "
-	   "%lu %lu %lu %lu", stats.running, stats.requests, stats.errors, stats.cancelled);
+	ok(stats.running == 0 && stats.requests > 40 && stats.errors > 10 && stats.cancelled >= 2,
+	   "the figures add up: "
+	   "%lu %lu %lu %lu",
+	   stats.running, stats.requests, stats.errors, stats.cancelled);
 	mcp_server_free(server);
 	return tap_done();
 }

@@ -5,12 +5,15 @@
 #include "tap.h"
 
 /* Words: a part of the message for a value that does not conform; NULL: it does. */
-static const struct { const char *schema, *value, *words; } CASES[] = {
+static const struct {
+	const char *schema, *value, *words;
+} CASES[] = {
 	{ "{\"type\":\"integer\"}", "3", NULL },
 	{ "{\"type\":\"integer\"}", "3.0", NULL },
 	{ "{\"type\":\"integer\"}", "\"many\"", "v: given \"many\" (string), expected integer" },
 	{ "{\"type\":[\"string\",\"null\"]}", "1", "given 1 (integer), expected string or null" },
-	{ "{\"enum\":[\"cuda\",\"hip\",\"hlsl\"]}", "\"cudaa\"", "allowed: \"cuda\", \"hip\", \"hlsl\"; did you mean \"cuda\"?" },
+	{ "{\"enum\":[\"cuda\",\"hip\",\"hlsl\"]}", "\"cudaa\"",
+	  "allowed: \"cuda\", \"hip\", \"hlsl\"; did you mean \"cuda\"?" },
 	{ "{\"enum\":[1,{\"a\":[1]}]}", "{\"a\":[1.0]}", NULL },
 	{ "{\"const\":5}", "6", "given 6, must be 5" },
 	{ "{\"minimum\":1,\"maximum\":8}", "9", "must be at most 8" },
@@ -20,8 +23,10 @@ static const struct { const char *schema, *value, *words; } CASES[] = {
 	{ "{\"minLength\":2,\"maxLength\":3}", "\"\\u00fc\\u00fc\\u00fc\"", NULL },
 	{ "{\"maxLength\":3}", "\"abcd\"", "at most 3 characters" },
 	{ "{\"pattern\":\"^\\\\d+$\"}", "\"12a\"", "must match the pattern" },
-	{ "{\"items\":{\"type\":\"integer\"},\"minItems\":1}", "[1,\"x\"]", "v[1]: given \"x\" (string), expected integer" },
-	{ "{\"prefixItems\":[{\"type\":\"string\"}],\"items\":false}", "[\"a\",1]", "v[1]: given 1, nothing is allowed here" },
+	{ "{\"items\":{\"type\":\"integer\"},\"minItems\":1}", "[1,\"x\"]",
+	  "v[1]: given \"x\" (string), expected integer" },
+	{ "{\"prefixItems\":[{\"type\":\"string\"}],\"items\":false}", "[\"a\",1]",
+	  "v[1]: given 1, nothing is allowed here" },
 	{ "{\"uniqueItems\":true}", "[1,2,1.0]", "items 0 and 2 are the same" },
 	{ "{\"contains\":{\"const\":1},\"maxContains\":1}", "[1,1]", "expected at most 1" },
 	{ "{\"properties\":{\"n\":{\"type\":\"integer\"}},\"additionalProperties\":false}", "{\"m\":1}",
@@ -40,12 +45,15 @@ static const struct { const char *schema, *value, *words; } CASES[] = {
 	{ "{\"anyOf\":[{\"type\":\"string\"},{\"minimum\":5}]}", "3", "none of the 2 allowed forms: (1) v: given 3" },
 	{ "{\"oneOf\":[{\"minimum\":1},{\"minimum\":2}]}", "3", "2 of the 2 allowed forms at once" },
 	{ "{\"not\":{\"type\":\"string\"}}", "\"a\"", "not allowed here" },
-	{ "{\"if\":{\"required\":[\"a\"]},\"then\":{\"required\":[\"b\"]},\"else\":{\"required\":[\"c\"]}}", "{\"a\":1}",
-	  "\"b\" is missing" },
-	{ "{\"$defs\":{\"t\":{\"properties\":{\"l\":{\"$ref\":\"#/$defs/t\"},\"v\":{\"type\":\"integer\"}}}},\"$ref\":\"#/$defs/t\"}",
+	{ "{\"if\":{\"required\":[\"a\"]},\"then\":{\"required\":[\"b\"]},\"else\":{\"required\":[\"c\"]}}",
+	  "{\"a\":1}", "\"b\" is missing" },
+	{ "{\"$defs\":{\"t\":{\"properties\":{\"l\":{\"$ref\":\"#/$defs/"
+	  "t\"},\"v\":{\"type\":\"integer\"}}}},\"$ref\":\"#/$defs/t\"}",
 	  "{\"l\":{\"l\":{\"v\":\"x\"}}}", "v.l.l.v: given \"x\"" },
-	{ "{\"$defs\":{\"a\":{\"$anchor\":\"here\",\"type\":\"null\"}},\"items\":{\"$ref\":\"#here\"}}", "[1]", "expected null" },
-	{ "{\"allOf\":[{\"properties\":{\"a\":{}}}],\"unevaluatedProperties\":false}", "{\"a\":1,\"b\":2}", "unknown field \"b\"" },
+	{ "{\"$defs\":{\"a\":{\"$anchor\":\"here\",\"type\":\"null\"}},\"items\":{\"$ref\":\"#here\"}}", "[1]",
+	  "expected null" },
+	{ "{\"allOf\":[{\"properties\":{\"a\":{}}}],\"unevaluatedProperties\":false}", "{\"a\":1,\"b\":2}",
+	  "unknown field \"b\"" },
 	{ "{\"anyOf\":[{\"prefixItems\":[true]}],\"unevaluatedItems\":false}", "[1,2]", "v[1]: given 2" },
 	{ "{\"format\":\"email\"}", "\"not one\"", NULL },
 	{ "{\"$ref\":\"#\"}", "1", "too deep" },
@@ -59,7 +67,8 @@ static void test_cases(void)
 		struct mcp_schema *s = NULL;
 		json_t *schema = json_loads(CASES[i].schema, JSON_DECODE_ANY, NULL);
 		json_t *value = json_loads(CASES[i].value, JSON_DECODE_ANY, NULL);
-		ok(schema && value && mcp_schema_new(schema, "schema", &s, &e) == 0, "%s compiles %s", CASES[i].schema, e.text);
+		ok(schema && value && mcp_schema_new(schema, "schema", &s, &e) == 0, "%s compiles %s", CASES[i].schema,
+		   e.text);
 		json_decref(schema); /* the compiled one does not need it */
 		int rc = s ? mcp_schema_check(s, value, "v", &e) : 0;
 		if (CASES[i].words == NULL)
@@ -71,7 +80,9 @@ static void test_cases(void)
 	}
 }
 
-static const struct { const char *schema, *words; } BROKEN[] = {
+static const struct {
+	const char *schema, *words;
+} BROKEN[] = {
 	{ "{\"type\":\"int\"}", "schema/type: \"type\" must be" },
 	{ "{\"properties\":[]}", "must be an object of schemas" },
 	{ "{\"properties\":{\"a\":1}}", "a schema must be an object, true or false" },
@@ -112,8 +123,10 @@ static void test_bounded(void)
 	mcp_schema_free(s);
 	json_decref(schema);
 	s = NULL;
-	schema = json_loads("{\"$defs\":{\"a\":{\"allOf\":[{\"items\":{\"$ref\":\"#/$defs/a\"}},{\"items\":{\"$ref\":\"#/$defs/a\"}}]}},"
-	                    "\"$ref\":\"#/$defs/a\"}", 0, NULL);
+	schema = json_loads("{\"$defs\":{\"a\":{\"allOf\":[{\"items\":{\"$ref\":\"#/$defs/"
+			    "a\"}},{\"items\":{\"$ref\":\"#/$defs/a\"}}]}},"
+			    "\"$ref\":\"#/$defs/a\"}",
+			    0, NULL);
 	is_int(mcp_schema_new(schema, "schema", &s, &e), 0, "a doubling schema compiles %s", e.text);
 	json_t *value = json_integer(1);
 	for (int i = 0; i < 40; i++)

@@ -23,15 +23,21 @@ static const struct mcp_done *hold(struct mcp_call *call)
 }
 
 static const struct mcp_tool TOOLS[] = {
-	{ .name = "echo", .title = "Echo", .description = "Says it again.", .handler = echo, .flags = MCP_TOOL_READ_ONLY,
-	  .input_schema = "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},\"required\":[\"text\"],"
-	                  "\"additionalProperties\":false}",
+	{ .name = "echo",
+	  .title = "Echo",
+	  .description = "Says it again.",
+	  .handler = echo,
+	  .flags = MCP_TOOL_READ_ONLY,
+	  .input_schema =
+		  "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},\"required\":[\"text\"],"
+		  "\"additionalProperties\":false}",
 	  .output_schema = "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}" },
 	{ .name = "hold", .description = "Waits.", .handler = hold },
 	{ .name = NULL },
 };
 
-#define INITIALIZE "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":" \
+#define INITIALIZE                                                                                                     \
+	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"                     \
 	"\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"
 
 static void test_talk(struct mcp_server *server)
@@ -53,12 +59,12 @@ static void test_talk(struct mcp_server *server)
 	is_str(at(m, "result.resultType"), "(none)", "and nothing modern");
 	json_decref(m);
 	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
-	             "\"arguments\":{\"text\":\"h\\u00fc\"}}}");
+			 "\"arguments\":{\"text\":\"h\\u00fc\"}}}");
 	is_str(at(m, "result.content.0.text"), "hü", "a call answers with text");
 	is_str(at(m, "result.structuredContent.text"), "hü", "and structured content");
 	json_decref(m);
 	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
-	             "\"arguments\":{\"txt\":\"a\"}}}");
+			 "\"arguments\":{\"txt\":\"a\"}}}");
 	is_str(at(m, "result.isError"), "true", "wrong arguments are a tool error");
 	has_str(at(m, "result.content.0.text"), "did you mean \"text\"?", "that names the nearest field");
 	json_decref(m);
@@ -75,7 +81,9 @@ static void test_talk(struct mcp_server *server)
 
 static void test_bad_input(struct mcp_server *server)
 {
-	static const struct { const char *text, *code, *id; } BAD[] = {
+	static const struct {
+		const char *text, *code, *id;
+	} BAD[] = {
 		{ "{\"jsonrpc\":\"2.0\",\"id\":1", "-32700", "(none)" },
 		{ "[]", "-32600", "(none)" },
 		{ "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", "-32600", "(none)" },
@@ -84,8 +92,10 @@ static void test_bad_input(struct mcp_server *server)
 		{ "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"ping\",\"params\":[]}", "-32602", "8" },
 		{ "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"nothing\"}", "-32601", "9" },
 		{ "{\"jsonrpc\":\"2.0\",\"id\":10,\"method\":\"tools/call\"}", "-32602", "10" },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":11,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}", "-32602", "11" },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":12,\"method\":\"ping\",\"params\":{\"a\":[[[[[[[[[[1]]]]]]]]]]}}", "-32600", "(none)" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":11,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}", "-32602",
+		  "11" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":12,\"method\":\"ping\",\"params\":{\"a\":[[[[[[[[[[1]]]]]]]]]]}}",
+		  "-32600", "(none)" },
 	};
 	struct peer p;
 	peer_open(&p, server);
@@ -125,7 +135,7 @@ static void test_pending(struct mcp_server *server, _Atomic(struct mcp_call *) *
 	peer_open(&p, server);
 	json_decref(peer_ask(&p, INITIALIZE));
 	peer_send(&p, "{\"jsonrpc\":\"2.0\",\"id\":\"h\",\"method\":\"tools/call\",\"params\":{\"name\":\"hold\","
-	          "\"_meta\":{\"progressToken\":7}}}");
+		      "\"_meta\":{\"progressToken\":7}}}");
 	while (*held == NULL)
 		clock_sleep(CLOCK_MS);
 	mcp_call_on_end(*held, note_end, &end);
@@ -182,8 +192,12 @@ static void test_pending(struct mcp_server *server, _Atomic(struct mcp_call *) *
 int main(void)
 {
 	_Atomic(struct mcp_call *) held = NULL;
-	struct mcp_server_config config = { .name = "test", .version = "1", .tools = TOOLS, .user = (void *)&held,
-	                                    .max_message = 65536, .max_depth = 10 };
+	struct mcp_server_config config = { .name = "test",
+					    .version = "1",
+					    .tools = TOOLS,
+					    .user = (void *)&held,
+					    .max_message = 65536,
+					    .max_depth = 10 };
 	struct mcp_server *server;
 	struct err e = ERR_INIT;
 	is_int(mcp_server_new(&config, &server, &e), 0, "a server starts %s", e.text);
