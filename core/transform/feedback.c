@@ -21,18 +21,22 @@ static void add_quoted(struct buf *out, const char *info, const char *text, size
 static void ask_again(struct buf *out, enum region region, const char *backend)
 {
 	buf_addf(out, "\nReturn the whole corrected %s region in one fenced block that starts with ```%s",
-	         context_region_name(region), prompt_region_fence(region, backend));
-	buf_adds(out, ", or, when only a few lines change, search/replace blocks\n\n<<<<<<< SEARCH\nwhole lines, exactly as they "
-	         "stand, enough to be unique\n=======\nthe lines to put there\n>>>>>>> REPLACE\n\n(every search must match exactly "
-	         "once; all are applied, or none).\n");
+		 context_region_name(region), prompt_region_fence(region, backend));
+	buf_adds(out, ", or, when only a few lines change, search/replace blocks\n\n<<<<<<< SEARCH\nwhole lines, "
+		      "exactly as they "
+		      "stand, enough to be unique\n=======\nthe lines to put there\n>>>>>>> REPLACE\n\n(every search "
+		      "must match exactly "
+		      "once; all are applied, or none).\n");
 }
 
 void feedback_reply(const struct reply *reply, enum region region, const char *backend, struct buf *out)
 {
 	buf_adds(out, "Your answer could not be used: ");
 	prompt_quote(out, reply->detail ? reply->detail : reply_outcome_name(reply->outcome), WHY_MAX);
-	buf_addf(out, ".\n\nReturn the whole %s region, complete, in exactly one closed fenced block that starts with ```%s\n",
-	         context_region_name(region), prompt_region_fence(region, backend));
+	buf_addf(out,
+		 ".\n\nReturn the whole %s region, complete, in exactly one closed fenced block that starts with "
+		 "```%s\n",
+		 context_region_name(region), prompt_region_fence(region, backend));
 }
 
 static const char *line_at(const char *text, unsigned line)
@@ -82,16 +86,20 @@ static void add_errors(struct buf *out, const struct judge_verdict *v, const str
 static void add_counts(struct buf *out, const struct judge_verdict *v)
 {
 	if (v->elements)
-		buf_addf(out, "- %" PRIu64 " of %" PRIu64 " output elements are wrong; %" PRIu64 " are NaN where they should not be; %" PRIu64
-		         " were never written\n", v->mismatched, v->elements, v->nan, v->untouched);
+		buf_addf(out,
+			 "- %" PRIu64 " of %" PRIu64 " output elements are wrong; %" PRIu64
+			 " are NaN where they should not be; %" PRIu64 " were never written\n",
+			 v->mismatched, v->elements, v->nan, v->untouched);
 	if (v->tolerance > 0)
 		buf_addf(out, "- relative error %.3g, allowed %.3g\n", v->error, v->tolerance);
 	if (!v->mismatch_count)
 		return;
-	buf_adds(out, "- first mismatches:\n\n| output | row | column | got | want |\n| --- | --- | --- | --- | --- |\n");
+	buf_adds(out,
+		 "- first mismatches:\n\n| output | row | column | got | want |\n| --- | --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < v->mismatch_count && i < FEEDBACK_MISMATCHES; i++) {
 		const struct judge_mismatch *m = &v->mismatches[i];
-		buf_addf(out, "| %s | %" PRId64 " | %" PRId64 " | %.9g | %.9g |\n", m->output, m->row, m->column, m->got, m->want);
+		buf_addf(out, "| %s | %" PRId64 " | %" PRId64 " | %.9g | %.9g |\n", m->output, m->row, m->column,
+			 m->got, m->want);
 	}
 }
 
@@ -116,7 +124,8 @@ static void add_configs(struct buf *out, const struct judge_verdict *v, bool pas
 		if (c->passed != passed)
 			continue;
 		if (!shown++)
-			buf_adds(out, passed ? "\nConfigurations that passed:\n\n" : "\nConfigurations that failed:\n\n");
+			buf_adds(out,
+				 passed ? "\nConfigurations that passed:\n\n" : "\nConfigurations that failed:\n\n");
 		buf_addf(out, "- %s", c->params);
 		if (c->why) {
 			buf_adds(out, ": ");
@@ -132,10 +141,13 @@ static const char *headline(enum judge_result result)
 	case JUDGE_PASS: return "The context passed.";
 	case JUDGE_COMPILE: return "The context does not compile or launch.";
 	case JUDGE_WRONG: return "The context compiles and runs, but its results are wrong.";
-	case JUDGE_CRASH: return "The context compiles, but running it ended in a fault or a time-out: look for an access outside of "
-		"an array, an endless loop, or a barrier that not all threads reach.";
-	case JUDGE_NARROW: return "The context no longer accepts what it accepted before: no configuration or input size may be "
-		"excluded but for a limit of the device.";
+	case JUDGE_CRASH:
+		return "The context compiles, but running it ended in a fault or a time-out: look for an access "
+		       "outside of "
+		       "an array, an endless loop, or a barrier that not all threads reach.";
+	case JUDGE_NARROW:
+		return "The context no longer accepts what it accepted before: no configuration or input size may be "
+		       "excluded but for a limit of the device.";
 	}
 	return "";
 }

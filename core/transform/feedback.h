@@ -1,4 +1,5 @@
-/* feedback: what a model is told after an answer that did not do: one user turn, appended to the prompt. Used by transform.c. */
+/* feedback: what a model is told after an answer that did not do: one user turn, appended to the prompt. Used by
+ * transform.c. */
 #ifndef PEAKD_TRANSFORM_FEEDBACK_H
 #define PEAKD_TRANSFORM_FEEDBACK_H
 
@@ -8,10 +9,10 @@
 #include "core/transform/reply.h"
 
 enum {
-	FEEDBACK_ERRORS = 3,      /* first errors shown */
-	FEEDBACK_AROUND = 3,      /* lines of source shown before and behind each */
+	FEEDBACK_ERRORS = 3, /* first errors shown */
+	FEEDBACK_AROUND = 3, /* lines of source shown before and behind each */
 	FEEDBACK_MISMATCHES = 8,
-	FEEDBACK_CONFIGS = 8,     /* failing and passing ones named, each */
+	FEEDBACK_CONFIGS = 8, /* failing and passing ones named, each */
 };
 
 /* After an unusable answer: which region is wanted and what was wrong with it. */

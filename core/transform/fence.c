@@ -60,8 +60,11 @@ bool fence_at(const char *line, struct fence *ret_fence)
 	const char *info_end = end;
 	while (info_end > info && blank(info_end[-1]))
 		info_end--;
-	*ret_fence = (struct fence){ .info = info, .info_len = (size_t)(info_end - info), .start = line,
-		.indent = (size_t)(s - line), .body = line_next(line) };
+	*ret_fence = (struct fence){ .info = info,
+				     .info_len = (size_t)(info_end - info),
+				     .start = line,
+				     .indent = (size_t)(s - line),
+				     .body = line_next(line) };
 	const char *at = ret_fence->body;
 	while (*at && !closes(at, c, length))
 		at = line_next(at);

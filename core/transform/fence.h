@@ -1,5 +1,5 @@
-/* fence: the fenced code blocks of a Markdown text, as CommonMark reads them (backticks or tildes of any length ≥ 3), but
- * at any indentation, since models put them into lists. Used by transformation.c and reply.c. */
+/* fence: the fenced code blocks of a Markdown text, as CommonMark reads them (backticks or tildes of any length ≥ 3),
+ * but at any indentation, since models put them into lists. Used by transformation.c and reply.c. */
 #ifndef PEAKD_TRANSFORM_FENCE_H
 #define PEAKD_TRANSFORM_FENCE_H
 
@@ -8,14 +8,14 @@
 
 /* All pointers are borrowed from the text. */
 struct fence {
-	const char *info;   /* what stands behind the opening fence, blanks trimmed */
+	const char *info; /* what stands behind the opening fence, blanks trimmed */
 	size_t info_len;
-	const char *start;  /* of the opening line */
+	const char *start; /* of the opening line */
 	const char *body;
-	size_t body_len;    /* up to the closing line, or the end of the text */
-	size_t indent;      /* blanks before the opening fence; dropped from the body's lines as far as they are there */
+	size_t body_len; /* up to the closing line, or the end of the text */
+	size_t indent;   /* blanks before the opening fence; dropped from the body's lines as far as they are there */
 	bool closed;
-	const char *end;    /* behind the closing line */
+	const char *end; /* behind the closing line */
 };
 
 /* The next block at or behind *at; moves *at behind it. False when there is none. */

@@ -142,7 +142,8 @@ static unsigned distance(const char *a, const char *b)
 }
 
 /* "; nearest: a, b" out of the names, or a hint about where files are looked for. */
-static int not_found(const struct library *lib, const char *what, const char *name, char **names, size_t count, struct err *e)
+static int not_found(const struct library *lib, const char *what, const char *name, char **names, size_t count,
+		     struct err *e)
 {
 	struct buf text = BUF_INIT;
 	for (unsigned shown = 0; shown < NEAREST; shown++) {
@@ -192,10 +193,11 @@ int library_find(const struct library *lib, const char *name, struct transformat
 	return not_found(lib, "transformation", name, names, count, e);
 }
 
-int library_find_or_text(const struct library *lib, const char *name_or_text, struct transformation **ret_t, struct err *e)
+int library_find_or_text(const struct library *lib, const char *name_or_text, struct transformation **ret_t,
+			 struct err *e)
 {
 	return plain_name(name_or_text) ? library_find(lib, name_or_text, ret_t, e)
-	                                : transformation_of_text(name_or_text, ret_t, e);
+					: transformation_of_text(name_or_text, ret_t, e);
 }
 
 /* Names out of the text: one a line, or `1. name` / `- name`; prose, headings and `#` comments are passed over. */
@@ -228,7 +230,8 @@ int library_sequence(const struct library *lib, const char *name, char ***ret_na
 {
 	static const char *const endings[] = { ".md", ".txt" };
 	for (size_t i = 0; i < lib->count * MEM_COUNT(endings) && plain_name(name); i++) {
-		char *path = mem_fmt("%s/sequences/%s%s", lib->folders[i / MEM_COUNT(endings)], name, endings[i % MEM_COUNT(endings)]);
+		char *path = mem_fmt("%s/sequences/%s%s", lib->folders[i / MEM_COUNT(endings)], name,
+				     endings[i % MEM_COUNT(endings)]);
 		struct buf text = BUF_INIT;
 		char **names = NULL;
 		size_t count = 0;
@@ -236,7 +239,8 @@ int library_sequence(const struct library *lib, const char *name, char ***ret_na
 		if (rc > 0)
 			read_sequence(buf_text(&text), &names, &count);
 		if (rc > 0 && !count)
-			rc = err_set(e, ERR_INPUT, "%s: no name of a transformation was found; one a line is expected", path);
+			rc = err_set(e, ERR_INPUT, "%s: no name of a transformation was found; one a line is expected",
+				     path);
 		buf_fini(&text);
 		free(path);
 		if (rc < 0)

@@ -1,5 +1,5 @@
-/* library: where transformations and sequences are found: the user's own folder first, then the shipped one. Used by the
- * tools `transformations`, `transform`, `transform_begin` and by `peakd run`. */
+/* library: where transformations and sequences are found: the user's own folder first, then the shipped one. Used by
+ * the tools `transformations`, `transform`, `transform_begin` and by `peakd run`. */
 #ifndef PEAKD_TRANSFORM_LIBRARY_H
 #define PEAKD_TRANSFORM_LIBRARY_H
 
@@ -14,10 +14,12 @@ struct library;
 struct library *library_new(const char *const *folders, size_t count);
 void library_free(struct library *lib);
 
-/* By name ("tb-tiling"). Unknown: -ERR_NOT_FOUND with the nearest names. The file is read anew each time, so an edit counts. */
+/* By name ("tb-tiling"). Unknown: -ERR_NOT_FOUND with the nearest names. The file is read anew each time, so an edit
+ * counts. */
 int library_find(const struct library *lib, const char *name, struct transformation **ret_t, struct err *e);
 /* A name, or, when the text has a blank or is no known name's shape, free text. */
-int library_find_or_text(const struct library *lib, const char *name_or_text, struct transformation **ret_t, struct err *e);
+int library_find_or_text(const struct library *lib, const char *name_or_text, struct transformation **ret_t,
+			 struct err *e);
 /* Every name, sorted, a user's own hiding a shipped one. Array and names owned by the caller (library_names_free). */
 void library_names(const struct library *lib, char ***ret_names, size_t *ret_count);
 /* sequences/NAME.txt or NAME.md: names of transformations in order. */

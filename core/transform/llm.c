@@ -1,5 +1,6 @@
-/* llm: one call to a provider with its tries, pauses and limits, over libcurl; see llm.h. Which failures are tried again
- * follows the providers' own clients: 408, 409, 429, 5xx and broken connections, unless a header or a spending limit forbids. */
+/* llm: one call to a provider with its tries, pauses and limits, over libcurl; see llm.h. Which failures are tried
+ * again follows the providers' own clients: 408, 409, 429, 5xx and broken connections, unless a header or a spending
+ * limit forbids. */
 #include "core/transform/llm.h"
 
 #include <curl/curl.h>
@@ -19,18 +20,19 @@
 #include "core/transform/llm_wire.h"
 
 enum {
-	BODY_MAX = 16 << 20,       /* bytes of a body that is no stream */
-	TEXT_MAX = 16 << 20,       /* bytes of an answer */
+	BODY_MAX = 16 << 20, /* bytes of a body that is no stream */
+	TEXT_MAX = 16 << 20, /* bytes of an answer */
 	BACKOFF_MAX_MS = 8000,
 	RETRY_AFTER_MAX_MS = 60000, /* a longer retry-after is not waited for: the usual pause is taken */
-	CHARS_PER_TOKEN_MAX = 6,   /* code and English take 3 to 5 characters a token; more means that the prompt was cut */
-	CHECK_CHARS_MIN = 4000,    /* shorter prompts are not judged by that */
+	CHARS_PER_TOKEN_MAX =
+		6, /* code and English take 3 to 5 characters a token; more means that the prompt was cut */
+	CHECK_CHARS_MIN = 4000, /* shorter prompts are not judged by that */
 };
 
 struct llm {
 	struct llm_config config; /* its strings owned */
 	const struct llm_wire *wire;
-	char *url, *key, *name;   /* key NULL: none is sent */
+	char *url, *key, *name; /* key NULL: none is sent */
 	struct model model;
 };
 
@@ -40,17 +42,18 @@ struct call {
 	const struct model_request *request;
 	struct llm_sse sse;
 	struct llm_stream stream;
-	struct buf body;           /* raw, as long as no event was seen */
-	int64_t last_byte;         /* monotonic */
+	struct buf body;   /* raw, as long as no event was seen */
+	int64_t last_byte; /* monotonic */
 	bool cancelled, stalled;
 	long status;
-	char should_retry[16];     /* x-should-retry */
-	int64_t retry_after_ms;    /* -1 none */
+	char should_retry[16];  /* x-should-retry */
+	int64_t retry_after_ms; /* -1 none */
 };
 
 static int ask(void *arg, const struct model_request *request, struct model_answer *ret_answer, struct err *e);
 
-/* --- making ----------------------------------------------------------------------------------------------------------- */
+/* --- making
+ * ----------------------------------------------------------------------------------------------------------- */
 
 /* The first line of a systemd credential; NULL when there is none. */
 static char *read_credential(const char *name)
@@ -76,9 +79,13 @@ static int find_key(const struct llm_config *c, char **ret_key, struct err *e)
 	if (!key && env && *env)
 		key = mem_strn(env, strcspn(env, "\r\n"));
 	if (!key && (c->key_env || c->key_credential))
-		return err_set(e, ERR_INPUT, "the model's key was not found: set the environment variable %s%s%s, or leave the key out "
-		               "for a server that needs none", c->key_env ? c->key_env : "(none named)",
-		               c->key_credential ? " or the systemd credential " : "", c->key_credential ? c->key_credential : "");
+		return err_set(
+			e, ERR_INPUT,
+			"the model's key was not found: set the environment variable %s%s%s, or leave the key out "
+			"for a server that needs none",
+			c->key_env ? c->key_env : "(none named)",
+			c->key_credential ? " or the systemd credential " : "",
+			c->key_credential ? c->key_credential : "");
 	*ret_key = key;
 	return 0;
 }
@@ -86,10 +93,13 @@ static int find_key(const struct llm_config *c, char **ret_key, struct err *e)
 static int check_config(const struct llm_config *c, struct err *e)
 {
 	if (!c->model || !*c->model)
-		return err_set(e, ERR_INPUT, "no model is named: give the provider's name of it, as in its own documentation");
+		return err_set(e, ERR_INPUT,
+			       "no model is named: give the provider's name of it, as in its own documentation");
 	if (!c->base_url || (strncmp(c->base_url, "http://", 7) != 0 && strncmp(c->base_url, "https://", 8) != 0))
-		return err_set(e, ERR_INPUT, "the model's base URL must start with http:// or https://, such as "
-		               "http://127.0.0.1:8080/v1; got \"%s\"", c->base_url ? c->base_url : "");
+		return err_set(e, ERR_INPUT,
+			       "the model's base URL must start with http:// or https://, such as "
+			       "http://127.0.0.1:8080/v1; got \"%s\"",
+			       c->base_url ? c->base_url : "");
 	return 0;
 }
 
@@ -148,7 +158,8 @@ void llm_free(struct llm *llm)
 	curl_global_cleanup();
 }
 
-/* --- one try: what libcurl calls -------------------------------------------------------------------------------------- */
+/* --- one try: what libcurl calls
+ * -------------------------------------------------------------------------------------- */
 
 static int take_event(void *arg, const char *name, const char *data)
 {
@@ -275,7 +286,8 @@ static CURLcode transfer(struct call *call, const char *body, int64_t deadline, 
 	return code;
 }
 
-/* --- judging a try ---------------------------------------------------------------------------------------------------- */
+/* --- judging a try
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* Somebody else's words as part of a message: one line, and never the key. */
 static char *clean_words(const struct llm *llm, const char *words)
@@ -308,9 +320,10 @@ static int http_failure(const struct call *call, struct err *e)
 	else if (call->status == 429)
 		advice = "the provider limits the rate: try again later, or name another model";
 	else if (call->status >= 400 && call->status < 500)
-		advice = "the provider does not accept the request: check model, max_tokens and reasoning in the configuration";
+		advice = "the provider does not accept the request: check model, max_tokens and reasoning in the "
+			 "configuration";
 	int rc = err_set(e, code, "%s at %s answered %ld: %s; %s", llm->name, llm->url, call->status,
-	                 *words ? words : "(no words)", advice);
+			 *words ? words : "(no words)", advice);
 	free(words);
 	return rc;
 }
@@ -321,15 +334,18 @@ static int broken(const struct call *call, CURLcode code, const char *why, struc
 	if (call->cancelled)
 		return err_set(e, ERR_CANCELLED, "the call to %s was cancelled", llm->name);
 	if (call->stalled)
-		return err_set(e, ERR_TIMEOUT, "%s at %s sent nothing for %u s; the call was ended", llm->name, llm->url,
-		               llm->config.stall_ms / 1000);
+		return err_set(e, ERR_TIMEOUT, "%s at %s sent nothing for %u s; the call was ended", llm->name,
+			       llm->url, llm->config.stall_ms / 1000);
 	if (code == CURLE_OPERATION_TIMEDOUT && call->status)
-		return err_set(e, ERR_TIMEOUT, "%s at %s did not finish within %u s", llm->name, llm->url, llm->config.total_ms / 1000);
+		return err_set(e, ERR_TIMEOUT, "%s at %s did not finish within %u s", llm->name, llm->url,
+			       llm->config.total_ms / 1000);
 	if (call->stream.text.len)
 		return err_set(e, ERR_NETWORK, "%s broke off in mid-answer after %zu characters (%s)", llm->name,
-		               call->stream.text.len, why);
-	return err_set(e, code == CURLE_OPERATION_TIMEDOUT ? ERR_TIMEOUT : ERR_NETWORK, "%s cannot be reached at %s: %s; is the "
-	               "server running, and is the base URL right?", llm->name, llm->url, why);
+			       call->stream.text.len, why);
+	return err_set(e, code == CURLE_OPERATION_TIMEDOUT ? ERR_TIMEOUT : ERR_NETWORK,
+		       "%s cannot be reached at %s: %s; is the "
+		       "server running, and is the base URL right?",
+		       llm->name, llm->url, why);
 }
 
 static size_t prompt_chars(const struct prompt *p)
@@ -347,9 +363,10 @@ static int check_prompt_arrived(const struct call *call, struct err *e)
 	uint64_t tokens = call->stream.prompt_tokens;
 	if (!tokens || chars < CHECK_CHARS_MIN || tokens * CHARS_PER_TOKEN_MAX >= chars)
 		return 0;
-	return err_set(e, ERR_MODEL, "%s counted %llu tokens in a prompt of %zu characters: its server seems to have cut the "
-	               "prompt; raise its context length (llama.cpp: -c, Ollama: num_ctx)", call->llm->name,
-	               (unsigned long long)tokens, chars);
+	return err_set(e, ERR_MODEL,
+		       "%s counted %llu tokens in a prompt of %zu characters: its server seems to have cut the "
+		       "prompt; raise its context length (llama.cpp: -c, Ollama: num_ctx)",
+		       call->llm->name, (unsigned long long)tokens, chars);
 }
 
 /* 0: an answer. Negative: a failure, with *ret_retry telling whether another try makes sense. */
@@ -376,9 +393,10 @@ static int judge_call(struct call *call, CURLcode code, const char *why, bool *r
 	if (!s->finished) {
 		*ret_retry = true;
 		char *words = clean_words(call->llm, s->text.len ? "" : buf_text(&call->body));
-		int rc = err_set(e, ERR_NETWORK, "%s at %s ended its answer without a finish marker after %zu characters%s%.200s; an "
-		                 "answer that may be cut is not used", call->llm->name, call->llm->url, s->text.len,
-		                 *words ? ": " : "", words);
+		int rc = err_set(e, ERR_NETWORK,
+				 "%s at %s ended its answer without a finish marker after %zu characters%s%.200s; an "
+				 "answer that may be cut is not used",
+				 call->llm->name, call->llm->url, s->text.len, *words ? ": " : "", words);
 		free(words);
 		return rc;
 	}

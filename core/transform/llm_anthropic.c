@@ -23,8 +23,9 @@ static json_t *text_block(const char *text, bool cache)
 /* Tokens for thinking: a share of what the answer may have. */
 static json_t *thinking(const struct llm_config *config)
 {
-	unsigned budget = strcmp(config->reasoning, "low") == 0 ? config->max_tokens / 8
-	                : strcmp(config->reasoning, "high") == 0 ? config->max_tokens / 2 : config->max_tokens / 4;
+	unsigned budget = strcmp(config->reasoning, "low") == 0    ? config->max_tokens / 8
+			  : strcmp(config->reasoning, "high") == 0 ? config->max_tokens / 2
+								   : config->max_tokens / 4;
 	json_t *value = json_object();
 	json_object_set_new(value, "type", json_string("enabled"));
 	json_object_set_new(value, "budget_tokens", json_integer((json_int_t)(budget < 1024 ? 1024 : budget)));
@@ -73,7 +74,8 @@ static void take_finish(struct llm_stream *s, const char *reason)
 static void take_usage(struct llm_stream *s, const json_t *usage)
 {
 	uint64_t cached = llm_json_count(usage, "cache_read_input_tokens");
-	uint64_t input = llm_json_count(usage, "input_tokens") + llm_json_count(usage, "cache_creation_input_tokens") + cached;
+	uint64_t input =
+		llm_json_count(usage, "input_tokens") + llm_json_count(usage, "cache_creation_input_tokens") + cached;
 	uint64_t output = llm_json_count(usage, "output_tokens");
 	if (input)
 		s->prompt_tokens = input;
@@ -118,7 +120,8 @@ static bool whole(struct llm_stream *s, const char *text)
 	if (root && !known && json_is_array(json_object_get(root, "content"))) {
 		size_t i;
 		json_t *block;
-		json_array_foreach(json_object_get(root, "content"), i, block) {
+		json_array_foreach(json_object_get(root, "content"), i, block)
+		{
 			if (strcmp(llm_json_text(block, "type"), "text") == 0)
 				buf_adds(&s->text, llm_json_text(block, "text"));
 		}
@@ -132,6 +135,10 @@ static bool whole(struct llm_stream *s, const char *text)
 }
 
 const struct llm_wire llm_anthropic_wire = {
-	.path = "/messages", .key_header = "x-api-key: ", .extra_header = "anthropic-version: 2023-06-01",
-	.body = body, .event = event, .whole = whole,
+	.path = "/messages",
+	.key_header = "x-api-key: ",
+	.extra_header = "anthropic-version: 2023-06-01",
+	.body = body,
+	.event = event,
+	.whole = whole,
 };

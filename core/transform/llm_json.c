@@ -32,10 +32,12 @@ static bool any_of(const char *text, const char *const *list)
 
 bool llm_json_error(struct llm_stream *s, const json_t *root)
 {
-	static const char *const passing[] = { "overloaded", "server_error", "api_error", "rate_limit", "timeout", "unavailable",
-		"internal", NULL };
-	static const char *const spending[] = { "insufficient_quota", "billing", "spend limit", "spending limit", "credit balance",
-		"exceeded your current quota", "insufficient credit", NULL };
+	static const char *const passing[] = { "overloaded", "server_error", "api_error", "rate_limit",
+					       "timeout",    "unavailable",  "internal",  NULL };
+	static const char *const spending[] = { "insufficient_quota",  "billing",
+						"spend limit",         "spending limit",
+						"credit balance",      "exceeded your current quota",
+						"insufficient credit", NULL };
 	const json_t *error = json_object_get(root, "error"), *code = json_object_get(error, "code");
 	if (!error || json_is_null(error))
 		return false;
@@ -44,8 +46,8 @@ bool llm_json_error(struct llm_stream *s, const json_t *root)
 	long number = json_is_integer(code) ? (long)json_integer_value(code) : strtol(word, NULL, 10);
 	s->failed = true;
 	s->spent = any_of(message, spending) || any_of(type, spending) || any_of(word, spending);
-	s->may_retry = !s->spent && (number == 408 || number == 409 || number == 429 || number >= 500 || any_of(type, passing) ||
-	                             any_of(word, passing));
+	s->may_retry = !s->spent && (number == 408 || number == 409 || number == 429 || number >= 500 ||
+				     any_of(type, passing) || any_of(word, passing));
 	if (number && !*type)
 		snprintf(s->error, sizeof s->error, "%s (%ld)", message, number);
 	else

@@ -17,7 +17,7 @@ static char *body(const struct llm_config *config, const struct prompt *prompt)
 	json_object_set_new(root, "model", llm_json_string(config->model));
 	json_object_set_new(root, "messages", messages);
 	json_object_set_new(root, config->old_max_tokens ? "max_tokens" : "max_completion_tokens",
-	                    json_integer((json_int_t)config->max_tokens));
+			    json_integer((json_int_t)config->max_tokens));
 	if (config->reasoning)
 		json_object_set_new(root, "reasoning_effort", llm_json_string(config->reasoning));
 	if (config->has_temperature)
@@ -57,7 +57,8 @@ static void take_usage(struct llm_stream *s, const json_t *root)
 /* `part`: "delta" of a stream, "message" of a whole answer. */
 static void take_choice(struct llm_stream *s, const json_t *root, const char *part)
 {
-	const json_t *choice = json_array_get(json_object_get(root, "choices"), 0), *message = json_object_get(choice, part);
+	const json_t *choice = json_array_get(json_object_get(root, "choices"), 0),
+		     *message = json_object_get(choice, part);
 	buf_adds(&s->text, llm_json_text(message, "content"));
 	buf_adds(&s->refusal, llm_json_text(message, "refusal"));
 	take_finish(s, llm_json_text(choice, "finish_reason"));
@@ -92,5 +93,9 @@ static bool whole(struct llm_stream *s, const char *text)
 }
 
 const struct llm_wire llm_openai_wire = {
-	.path = "/chat/completions", .key_header = "Authorization: Bearer ", .body = body, .event = event, .whole = whole,
+	.path = "/chat/completions",
+	.key_header = "Authorization: Bearer ",
+	.body = body,
+	.event = event,
+	.whole = whole,
 };

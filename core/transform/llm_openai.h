@@ -1,5 +1,5 @@
-/* llm_openai: the OpenAI-compatible wire format, /chat/completions (OpenAI API reference; spoken by llama.cpp, vLLM, Ollama
- * and most gateways). Exports llm_openai_wire only. */
+/* llm_openai: the OpenAI-compatible wire format, /chat/completions (OpenAI API reference; spoken by llama.cpp, vLLM,
+ * Ollama and most gateways). Exports llm_openai_wire only. */
 #ifndef PEAKD_TRANSFORM_LLM_OPENAI_H
 #define PEAKD_TRANSFORM_LLM_OPENAI_H
 

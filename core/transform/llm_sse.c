@@ -43,7 +43,7 @@ static void take_line(struct llm_sse *s, const char *line)
 }
 
 int llm_sse_feed(struct llm_sse *s, const char *bytes, size_t n,
-                 int (*event)(void *arg, const char *name, const char *data), void *arg)
+		 int (*event)(void *arg, const char *name, const char *data), void *arg)
 {
 	for (const char *end = bytes + n; bytes < end;) {
 		if (s->cr && *bytes == '\n') {

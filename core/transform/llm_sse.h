@@ -10,18 +10,21 @@
 enum { LLM_SSE_LINE_MAX = 4 << 20 }; /* bytes in one line or event; more is garbage */
 
 struct llm_sse {
-	struct buf line;  /* the line that is not complete yet */
-	struct buf data;  /* data: lines of the event that is not complete yet */
-	char event[64];   /* its event: name, "" when none came */
-	bool cr;          /* the last byte was a CR: a LF that follows belongs to it */
-	bool any;         /* at least one event was dispatched, or a comment seen */
+	struct buf line; /* the line that is not complete yet */
+	struct buf data; /* data: lines of the event that is not complete yet */
+	char event[64];  /* its event: name, "" when none came */
+	bool cr;         /* the last byte was a CR: a LF that follows belongs to it */
+	bool any;        /* at least one event was dispatched, or a comment seen */
 };
 
-#define LLM_SSE_INIT { .line = BUF_INIT, .data = BUF_INIT }
+#define LLM_SSE_INIT                                                                                                   \
+	{                                                                                                              \
+		.line = BUF_INIT, .data = BUF_INIT                                                                     \
+	}
 void llm_sse_fini(struct llm_sse *s);
-/* Calls back once per event with its name ("" when none) and data. A negative return of the callback ends it and is returned;
- * -1 for an over-long line. */
+/* Calls back once per event with its name ("" when none) and data. A negative return of the callback ends it and is
+ * returned; -1 for an over-long line. */
 int llm_sse_feed(struct llm_sse *s, const char *bytes, size_t n,
-                 int (*event)(void *arg, const char *name, const char *data), void *arg);
+		 int (*event)(void *arg, const char *name, const char *data), void *arg);
 
 #endif

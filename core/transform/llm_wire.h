@@ -11,15 +11,15 @@
 /* One answer, as far as it came. */
 struct llm_stream {
 	struct buf text;
-	struct buf refusal;       /* the provider's own words of a refusal */
-	char model[128];          /* as the provider named it */
+	struct buf refusal; /* the provider's own words of a refusal */
+	char model[128];    /* as the provider named it */
 	enum reply_finish finish;
-	bool finished;            /* a finish marker came: without one the answer is a failure */
+	bool finished; /* a finish marker came: without one the answer is a failure */
 	uint64_t prompt_tokens, cached_tokens, output_tokens;
-	bool failed;              /* an error came in place of (or in the middle of) the answer: */
-	bool may_retry;           /* it is of the passing kind */
-	bool spent;               /* a spending limit: never tried again */
-	char error[1024];         /* its words */
+	bool failed;      /* an error came in place of (or in the middle of) the answer: */
+	bool may_retry;   /* it is of the passing kind */
+	bool spent;       /* a spending limit: never tried again */
+	char error[1024]; /* its words */
 };
 
 struct llm_wire {

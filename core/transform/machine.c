@@ -32,8 +32,10 @@ const struct transformation_step *machine_step(const struct transform *x)
 void machine_set_state(struct transform *x, enum transform_state to)
 {
 	static const unsigned allowed[] = {
-		[TRANSFORM_ASK] = 1u << TRANSFORM_ASK | 1u << TRANSFORM_JUDGE | 1u << TRANSFORM_STUCK | 1u << TRANSFORM_DONE,
-		[TRANSFORM_JUDGE] = 1u << TRANSFORM_ASK | 1u << TRANSFORM_JUDGE | 1u << TRANSFORM_STUCK | 1u << TRANSFORM_DONE,
+		[TRANSFORM_ASK] =
+			1u << TRANSFORM_ASK | 1u << TRANSFORM_JUDGE | 1u << TRANSFORM_STUCK | 1u << TRANSFORM_DONE,
+		[TRANSFORM_JUDGE] =
+			1u << TRANSFORM_ASK | 1u << TRANSFORM_JUDGE | 1u << TRANSFORM_STUCK | 1u << TRANSFORM_DONE,
 		[TRANSFORM_DONE] = 0,
 		[TRANSFORM_STUCK] = 1u << TRANSFORM_JUDGE,
 	};
@@ -55,7 +57,6 @@ void machine_clear_talks(struct transform *x)
 	for (int i = 0; i < REGION_COUNT; i++)
 		prompt_fini(&x->talks[i]);
 }
-
 
 /* Code that is inserted by hand: macros behind those that are there, everything else in front. Once only. */
 static int insert_code(struct transform *x, struct err *e)
@@ -100,7 +101,8 @@ int machine_go_on(struct transform *x, struct err *e)
 			return rc;
 		if (machine_needs_model(x, x->step)) {
 			prompt_fini(&x->talks[x->step]);
-			prompt_start(&x->talks[x->step], x->t, x->pass, x->step, x->ctx, x->has_facts ? &x->facts : NULL);
+			prompt_start(&x->talks[x->step], x->t, x->pass, x->step, x->ctx,
+				     x->has_facts ? &x->facts : NULL);
 			machine_set_state(x, TRANSFORM_ASK);
 			return 0;
 		}
@@ -142,7 +144,7 @@ static int apply_parameters(struct transform *x, struct err *e)
 		*MEM_PUSH(edits, count) = (struct context_edit){ CONTEXT_TUNE_DROP, t->drops[i], NULL };
 	for (size_t i = 0; i < machine_pass(x)->add_count; i++)
 		*MEM_PUSH(edits, count) = (struct context_edit){ CONTEXT_TUNE_SET, machine_pass(x)->adds[i],
-			values_of(t, machine_pass(x)->adds[i]) };
+								 values_of(t, machine_pass(x)->adds[i]) };
 	for (size_t i = 0; brings_where(x) && i < t->where_count; i++)
 		*MEM_PUSH(edits, count) = (struct context_edit){ CONTEXT_WHERE_ADD, NULL, t->where[i] };
 	for (size_t i = 0; x->pass == 0 && i < t->requires_count; i++)
@@ -182,8 +184,9 @@ int machine_begin_pass(struct transform *x, struct err *e)
 int machine_give_up(struct transform *x, struct err *e)
 {
 	if (x->sample >= x->limits.samples) {
-		char *text = mem_fmt("%s\npass %u (%s) was given up after %u samples; finish the half-done pass by hand and go on from it",
-		                     x->last, x->pass + 1, machine_pass(x)->title, x->sample);
+		char *text = mem_fmt("%s\npass %u (%s) was given up after %u samples; finish the half-done pass by "
+				     "hand and go on from it",
+				     x->last, x->pass + 1, machine_pass(x)->title, x->sample);
 		machine_set_text(&x->last, text);
 		machine_set_state(x, TRANSFORM_STUCK);
 		return 0;
@@ -199,7 +202,8 @@ static void default_limit(unsigned *value, unsigned other)
 		*value = other;
 }
 
-struct transform *machine_new(struct transformation *take_t, const struct facts *facts, const struct transform_limits *limits)
+struct transform *machine_new(struct transformation *take_t, const struct facts *facts,
+			      const struct transform_limits *limits)
 {
 	struct transform *x = MEM_NEW(struct transform);
 	x->t = take_t;

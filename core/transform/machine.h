@@ -1,5 +1,5 @@
-/* machine: the inside of transform.c: the state of one transformation, and how it moves from step to step and from pass to
- * pass. Only transform.c and saved.c look in here. */
+/* machine: the inside of transform.c: the state of one transformation, and how it moves from step to step and from
+ * pass to pass. Only transform.c and saved.c look in here. */
 #ifndef PEAKD_TRANSFORM_MACHINE_H
 #define PEAKD_TRANSFORM_MACHINE_H
 
@@ -8,23 +8,25 @@
 struct transform {
 	struct transformation *t;
 	struct context *parent, *ctx;
-	struct context *start;      /* what the pass started from, its new parameters included: fresh samples go back to it */
+	struct context
+		*start; /* what the pass started from, its new parameters included: fresh samples go back to it */
 	struct facts facts;
 	bool has_facts;
 	struct transform_limits limits;
 	enum transform_state state;
-	unsigned pass, step;        /* from 0 */
-	unsigned sample;            /* of this pass, from 1 */
+	unsigned pass, step;                                /* from 0 */
+	unsigned sample;                                    /* of this pass, from 1 */
 	unsigned compile_repairs, wrong_repairs, malformed; /* of this sample */
-	bool repairing;             /* the answer that is waited for mends a judged pass */
-	unsigned attempts[REGION_COUNT]; /* of each step of this pass, over all samples */
-	struct prompt talks[REGION_COUNT]; /* the conversation of each step of this pass */
-	unsigned asked, repairs;    /* over the whole run */
+	bool repairing;                                     /* the answer that is waited for mends a judged pass */
+	unsigned attempts[REGION_COUNT];                    /* of each step of this pass, over all samples */
+	struct prompt talks[REGION_COUNT];                  /* the conversation of each step of this pass */
+	unsigned asked, repairs;                            /* over the whole run */
 	char *last, *feedback;
 };
 
 /* Without contexts and state; limits of zero become the defaults. transform_free frees it. */
-struct transform *machine_new(struct transformation *take_t, const struct facts *facts, const struct transform_limits *limits);
+struct transform *machine_new(struct transformation *take_t, const struct facts *facts,
+			      const struct transform_limits *limits);
 void machine_set_text(char **to, char *take_text);
 void machine_set_context(struct context **to, struct context *take_ctx);
 void machine_clear_talks(struct transform *x);

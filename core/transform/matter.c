@@ -40,7 +40,8 @@ static char *piece(const char *start, const char *end)
 static int add_item(struct reading *r, const char *start, const char *end, struct err *e)
 {
 	if (!r->m->count || *r->m->entries[r->m->count - 1].value)
-		return err_set(e, ERR_INPUT, "%s:%u: an indented line must follow a `key:` without a value", r->where, r->line);
+		return err_set(e, ERR_INPUT, "%s:%u: an indented line must follow a `key:` without a value", r->where,
+			       r->line);
 	struct matter_entry *entry = &r->m->entries[r->m->count - 1];
 	struct matter_item item = { .line = r->line };
 	const char *colon = memchr(start, ':', (size_t)(end - start));
@@ -52,7 +53,7 @@ static int add_item(struct reading *r, const char *start, const char *end, struc
 		item.value = piece(colon + 1, end);
 	} else {
 		return err_set(e, ERR_INPUT, "%s:%u: expected `- item` or `name: value` below `%s:`", r->where, r->line,
-		               entry->key);
+			       entry->key);
 	}
 	*MEM_PUSH(entry->items, entry->item_count) = item;
 	return 0;

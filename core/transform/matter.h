@@ -9,14 +9,14 @@
 #include "base/err.h"
 
 struct matter_item {
-	char *name;  /* "" of a `- item` */
+	char *name; /* "" of a `- item` */
 	char *value;
 	unsigned line;
 };
 
 struct matter_entry {
 	char *key;
-	char *value;  /* "" when items follow */
+	char *value; /* "" when items follow */
 	unsigned line;
 	struct matter_item *items;
 	size_t item_count;

@@ -12,8 +12,8 @@ struct reading {
 	struct transformation *t;
 	const char *where;
 	unsigned line;
-	struct buf text;      /* of the section that is open: intro, pass or step */
-	bool directives;      /* directly below a pass's heading */
+	struct buf text; /* of the section that is open: intro, pass or step */
+	bool directives; /* directly below a pass's heading */
 };
 
 static struct transformation_pass *pass_of(struct reading *r)
@@ -55,12 +55,15 @@ static int close_pass(struct reading *r, struct err *e)
 	if (!p)
 		return 0;
 	if (!p->step_count)
-		return err_set(e, ERR_INPUT, "%s:%u: pass %zu has no step: at least one of `### device`, `### host`, `### macros` is "
-		               "expected", r->where, r->line, r->t->pass_count);
+		return err_set(e, ERR_INPUT,
+			       "%s:%u: pass %zu has no step: at least one of `### device`, `### host`, `### macros` is "
+			       "expected",
+			       r->where, r->line, r->t->pass_count);
 	for (size_t i = 0; i < p->step_count; i++) {
 		if (!*p->steps[i].text && !p->steps[i].insert_count)
-			return err_set(e, ERR_INPUT, "%s:%u: pass %zu, step %s has neither instructions nor code to insert", r->where,
-			               r->line, r->t->pass_count, context_region_name(p->steps[i].region));
+			return err_set(e, ERR_INPUT,
+				       "%s:%u: pass %zu, step %s has neither instructions nor code to insert", r->where,
+				       r->line, r->t->pass_count, context_region_name(p->steps[i].region));
 	}
 	return 0;
 }
@@ -73,10 +76,12 @@ static int open_pass(struct reading *r, const char *title, struct err *e)
 	char *end;
 	unsigned long number = strtoul(title, &end, 10);
 	if (end == title || number != r->t->pass_count + 1)
-		return err_set(e, ERR_INPUT, "%s:%u: expected `## Pass %zu: title`", r->where, r->line, r->t->pass_count + 1);
+		return err_set(e, ERR_INPUT, "%s:%u: expected `## Pass %zu: title`", r->where, r->line,
+			       r->t->pass_count + 1);
 	end += strspn(end, ": \t");
 	*MEM_PUSH(r->t->passes, r->t->pass_count) = (struct transformation_pass){
-		.title = mem_strn(end, strcspn(end, "\r\n")), .text = mem_str(""), .expect = TRANSFORMATION_NONE };
+		.title = mem_strn(end, strcspn(end, "\r\n")), .text = mem_str(""), .expect = TRANSFORMATION_NONE
+	};
 	r->directives = true;
 	return 0;
 }
@@ -88,14 +93,16 @@ static int open_step(struct reading *r, const char *title, struct err *e)
 	int region = context_region_parse(name);
 	free(name);
 	if (!p)
-		return err_set(e, ERR_INPUT, "%s:%u: a step stands before the first `## Pass 1: title`", r->where, r->line);
+		return err_set(e, ERR_INPUT, "%s:%u: a step stands before the first `## Pass 1: title`", r->where,
+			       r->line);
 	if (region < 0)
-		return err_set(e, ERR_INPUT, "%s:%u: a heading `### …` inside a pass names a region: device, host or macros", r->where,
-		               r->line);
+		return err_set(e, ERR_INPUT,
+			       "%s:%u: a heading `### …` inside a pass names a region: device, host or macros",
+			       r->where, r->line);
 	for (size_t i = 0; i < p->step_count; i++) {
 		if (p->steps[i].region == (enum region)region)
-			return err_set(e, ERR_INPUT, "%s:%u: pass %zu has two steps for %s; start a new pass", r->where, r->line,
-			               r->t->pass_count, context_region_name((enum region)region));
+			return err_set(e, ERR_INPUT, "%s:%u: pass %zu has two steps for %s; start a new pass", r->where,
+				       r->line, r->t->pass_count, context_region_name((enum region)region));
 	}
 	close_section(r);
 	p->steps[p->step_count++] = (struct transformation_step){ .region = (enum region)region, .text = mem_str("") };
@@ -113,7 +120,8 @@ static int read_adds(struct reading *r, const char *value, struct err *e)
 		while (i < r->t->param_count && strcmp(r->t->params[i].name, name) != 0)
 			i++;
 		if (i == r->t->param_count)
-			return err_set(e, ERR_INPUT, "%s:%u: adds: %s has no values in the front matter's `adds:`", r->where, r->line, name);
+			return err_set(e, ERR_INPUT, "%s:%u: adds: %s has no values in the front matter's `adds:`",
+				       r->where, r->line, name);
 		value += n;
 	}
 	return 0;
@@ -134,10 +142,12 @@ static int read_directive(struct reading *r, const char *line, struct err *e)
 	int rc = 0;
 	if (key == 6 && memcmp(line, "expect", 6) == 0) {
 		int x = TRANSFORMATION_NONE;
-		while (x <= TRANSFORMATION_VALID && strcmp(transformation_expect_name((enum transformation_expect)x), value) != 0)
+		while (x <= TRANSFORMATION_VALID &&
+		       strcmp(transformation_expect_name((enum transformation_expect)x), value) != 0)
 			x++;
 		if (x > TRANSFORMATION_VALID)
-			rc = err_set(e, ERR_INPUT, "%s:%u: expect: none, compiles or valid, not \"%s\"", r->where, r->line, value);
+			rc = err_set(e, ERR_INPUT, "%s:%u: expect: none, compiles or valid, not \"%s\"", r->where,
+				     r->line, value);
 		else
 			p->expect = (enum transformation_expect)x;
 	} else if (key == 7 && memcmp(line, "kernels", 7) == 0 && strcmp(value, "may change") == 0) {
@@ -163,14 +173,16 @@ static int read_insert(struct reading *r, const struct fence *f, struct err *e)
 		goto out;
 	struct transformation_step *step = step_of(r);
 	if (!step || !f->closed) {
-		rc = err_set(e, ERR_INPUT, "%s:%u: code to insert must be a closed fence inside a step", r->where, r->line);
+		rc = err_set(e, ERR_INPUT, "%s:%u: code to insert must be a closed fence inside a step", r->where,
+			     r->line);
 		goto out;
 	}
 	info[strcspn(info, " ")] = '\0';
 	bool any = strcmp(info, "macros") == 0 || strcmp(info, "lua") == 0;
 	if (!any && strcmp(info, "cuda") != 0 && strcmp(info, "hip") != 0 && strcmp(info, "hlsl") != 0) {
-		rc = err_set(e, ERR_INPUT, "%s:%u: code to insert is marked by a backend, `lua` or `macros`, not \"%s\"", r->where,
-		             r->line, info);
+		rc = err_set(e, ERR_INPUT,
+			     "%s:%u: code to insert is marked by a backend, `lua` or `macros`, not \"%s\"", r->where,
+			     r->line, info);
 		goto out;
 	}
 	*MEM_PUSH(step->inserts, step->insert_count) =

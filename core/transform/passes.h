@@ -1,12 +1,12 @@
-/* passes: the body of a transformation's file: `## Pass N: title`, directives, `### region` steps, code to insert. The
- * second half of transformation.c, which alone calls it. */
+/* passes: the body of a transformation's file: `## Pass N: title`, directives, `### region` steps, code to insert.
+ * The second half of transformation.c, which alone calls it. */
 #ifndef PEAKD_TRANSFORM_PASSES_H
 #define PEAKD_TRANSFORM_PASSES_H
 
 #include "core/transform/transformation.h"
 
-/* Fills intro and passes of `t` (whose params are read already). -ERR_INPUT with `where` and line. On failure what was
- * read so far stays in `t`, to be freed with it. */
+/* Fills intro and passes of `t` (whose params are read already). -ERR_INPUT with `where` and line. On failure what
+ * was read so far stays in `t`, to be freed with it. */
 int passes_parse(struct transformation *t, const char *body, unsigned line, const char *where, struct err *e);
 void passes_fini(struct transformation *t);
 

@@ -44,7 +44,8 @@ int pieces_read(const char *text, size_t len, struct pieces *ret_pieces, struct 
 		struct piece piece;
 		if (!read_one(&at, end, &piece)) {
 			pieces_fini(&f);
-			return err_set(e, ERR_INPUT, "the saved transformation is damaged at byte %zu; begin it again", (size_t)(at - text));
+			return err_set(e, ERR_INPUT, "the saved transformation is damaged at byte %zu; begin it again",
+				       (size_t)(at - text));
 		}
 		*MEM_PUSH(f.at, f.count) = piece;
 	}

@@ -1,5 +1,5 @@
-/* pieces: named pieces of text in a row, each `name length` on a line and then its bytes: how transform.c keeps its state
- * between two calls, in a form that people can still read. */
+/* pieces: named pieces of text in a row, each `name length` on a line and then its bytes: how transform.c keeps its
+ * state between two calls, in a form that people can still read. */
 #ifndef PEAKD_TRANSFORM_PIECES_H
 #define PEAKD_TRANSFORM_PIECES_H
 
@@ -11,11 +11,12 @@
 void pieces_put(struct buf *out, const char *name, const char *text);
 void pieces_put_number(struct buf *out, const char *name, unsigned value);
 
-struct piece { char *name, *text; };
+struct piece {
+	char *name, *text;
+};
 struct pieces {
 	struct piece *at;
 	size_t count;
-
 };
 /* -ERR_INPUT for text that pieces_put did not write. */
 int pieces_read(const char *text, size_t len, struct pieces *ret_pieces, struct err *e);

@@ -121,11 +121,14 @@ static void add_fact(struct buf *out, const char *what, uint64_t value, const ch
 static void add_facts(struct buf *out, const struct facts *f)
 {
 	buf_addf(out, "\n# Device\n\n- %s, target %s%s\n", f->name, f->arch,
-	         f->shares_cpu ? "; it runs on the CPU: threads of a block become SIMD lanes along x, shared memory is ordinary "
-	                         "memory and saves nothing, barriers are expensive" : "");
+		 f->shares_cpu ? "; it runs on the CPU: threads of a block become SIMD lanes along x, shared memory is "
+				 "ordinary "
+				 "memory and saves nothing, barriers are expensive"
+			       : "");
 	add_fact(out, "threads per block (max_threads)", f->max_threads, "");
 	if (f->max_block[0])
-		buf_addf(out, "- block dimensions: at most %u x %u x %u\n", f->max_block[0], f->max_block[1], f->max_block[2]);
+		buf_addf(out, "- block dimensions: at most %u x %u x %u\n", f->max_block[0], f->max_block[1],
+			 f->max_block[2]);
 	add_fact(out, "threads in lock-step (warp_size)", f->warp_size, "");
 	add_fact(out, "shared memory that a block may declare (shared_static)", f->shared_static, " bytes");
 	if (f->shared_optin > f->shared_static)
@@ -194,8 +197,11 @@ static void add_context(struct buf *out, const struct context *ctx, enum region 
 	for (size_t i = 0; i < MEM_COUNT(order); i++) {
 		struct buf clean = BUF_INIT;
 		prompt_quote(&clean, context_region(ctx, order[i]), REGION_MAX);
-		buf_addf(out, "\n## %s region%s%s\n\n", order[i] == REGION_MACROS ? "Macros" : order[i] == REGION_DEVICE ? "Device" : "Host",
-		         order[i] == asked ? " (you rewrite this one)" : "", clean.len ? "" : " (empty)");
+		buf_addf(out, "\n## %s region%s%s\n\n",
+			 order[i] == REGION_MACROS   ? "Macros"
+			 : order[i] == REGION_DEVICE ? "Device"
+						     : "Host",
+			 order[i] == asked ? " (you rewrite this one)" : "", clean.len ? "" : " (empty)");
 		prompt_fence(out, prompt_region_fence(order[i], context_backend(ctx)), buf_text(&clean));
 		buf_fini(&clean);
 	}
@@ -209,23 +215,29 @@ static size_t count_lines(const char *text)
 	return n;
 }
 
-static void add_ask(struct buf *out, const struct transformation_pass *pass, enum region region, const struct context *ctx)
+static void add_ask(struct buf *out, const struct transformation_pass *pass, enum region region,
+		    const struct context *ctx)
 {
 	const char *name = context_region_name(region), *info = prompt_region_fence(region, context_backend(ctx));
-	buf_addf(out, "\n# Return now\n\nThe whole new %s region, in one fenced block that starts with ```%s\n", name, info);
+	buf_addf(out, "\n# Return now\n\nThe whole new %s region, in one fenced block that starts with ```%s\n", name,
+		 info);
 	if (count_lines(context_region(ctx, region)) > PROMPT_LONG_REGION)
-		buf_adds(out, "\nThis region is long: in place of the whole you may return search/replace blocks, each\n\n"
-		         "<<<<<<< SEARCH\nwhole lines, exactly as they stand, enough to be unique\n=======\nthe lines to put there\n"
-		         ">>>>>>> REPLACE\n\nEvery search must match exactly once; all blocks are applied, or none.\n");
+		buf_adds(out,
+			 "\nThis region is long: in place of the whole you may return search/replace blocks, each\n\n"
+			 "<<<<<<< SEARCH\nwhole lines, exactly as they stand, enough to be unique\n=======\nthe lines "
+			 "to put there\n"
+			 ">>>>>>> REPLACE\n\nEvery search must match exactly once; all blocks are applied, or none.\n");
 	switch (pass->expect) {
 	case TRANSFORMATION_NONE:
 		buf_adds(out, "\nAfter this pass nothing is compiled yet; the next passes complete it.\n");
 		break;
 	case TRANSFORMATION_COMPILES:
-		buf_adds(out, "\nAfter the last step of this pass the context must compile and launch; its results are not looked at yet.\n");
+		buf_adds(out, "\nAfter the last step of this pass the context must compile and launch; its results are "
+			      "not looked at yet.\n");
 		break;
 	case TRANSFORMATION_VALID:
-		buf_adds(out, "\nAfter the last step of this pass the context must compile, launch and give right results.\n");
+		buf_adds(out, "\nAfter the last step of this pass the context must compile, launch and give right "
+			      "results.\n");
 		break;
 	}
 }
@@ -235,17 +247,18 @@ static void add_step(struct buf *out, const struct transformation *t, size_t pas
 	const struct transformation_pass *p = &t->passes[pass];
 	buf_addf(out, "\n# Now: pass %zu of %zu, %s\n", pass + 1, t->pass_count, p->title);
 	add_text_for(out, p->text, backend);
-	buf_addf(out, "\n## Step %zu of %zu: the %s region\n", step + 1, p->step_count, context_region_name(p->steps[step].region));
+	buf_addf(out, "\n## Step %zu of %zu: the %s region\n", step + 1, p->step_count,
+		 context_region_name(p->steps[step].region));
 	add_text_for(out, p->steps[step].text, backend);
 	for (size_t i = step + 1; i < p->step_count; i++) {
 		buf_addf(out, "\nNot now, but next in this pass, the %s region will be changed like this:\n",
-		         context_region_name(p->steps[i].region));
+			 context_region_name(p->steps[i].region));
 		add_text_for(out, p->steps[i].text, backend);
 	}
 }
 
 void prompt_start(struct prompt *p, const struct transformation *t, size_t pass, size_t step, const struct context *ctx,
-                  const struct facts *facts)
+		  const struct facts *facts)
 {
 	const char *backend = context_backend(ctx);
 	const struct transformation_pass *here = &t->passes[pass];

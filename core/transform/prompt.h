@@ -1,6 +1,6 @@
-/* prompt: exactly what a model sees. A prompt is a list of turns: one system turn (rules, backend, device), one user turn
- * (transformation, context, what to return), then replies and feedback alternating; it only ever grows at the end, so that
- * providers' prompt caches work. Built by transform.c, sent by llm.c, shown by the tool transform_begin. */
+/* prompt: exactly what a model sees. A prompt is a list of turns: one system turn (rules, backend, device), one user
+ * turn (transformation, context, what to return), then replies and feedback alternating; it only ever grows at the
+ * end, so that providers' prompt caches work. Built by transform.c, sent by llm.c, shown by the tool transform_begin. */
 #ifndef PEAKD_TRANSFORM_PROMPT_H
 #define PEAKD_TRANSFORM_PROMPT_H
 
@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "core/transform/transformation.h"
-
 
 enum prompt_role { PROMPT_SYSTEM, PROMPT_USER, PROMPT_ASSISTANT };
 
@@ -24,7 +23,10 @@ struct prompt {
 	size_t count;
 };
 
-#define PROMPT_INIT { .turns = NULL, .count = 0 }
+#define PROMPT_INIT                                                                                                    \
+	{                                                                                                              \
+		.turns = NULL, .count = 0                                                                              \
+	}
 void prompt_fini(struct prompt *p);
 void prompt_add(struct prompt *p, enum prompt_role role, const char *text);
 void prompt_copy(struct prompt *to, const struct prompt *from);
@@ -38,10 +40,10 @@ struct hash prompt_hash(const struct prompt *p);
 /* Region of more than this many lines may be answered with search/replace blocks at the first try. */
 enum { PROMPT_LONG_REGION = 300 };
 
-/* The first two turns for step `step` of pass `pass` (0-based) on the context as it is now. `facts` may be NULL (no device
- * chosen). `p` must be empty. */
+/* The first two turns for step `step` of pass `pass` (0-based) on the context as it is now. `facts` may be NULL (no
+ * device chosen). `p` must be empty. */
 void prompt_start(struct prompt *p, const struct transformation *t, size_t pass, size_t step, const struct context *ctx,
-                  const struct facts *facts);
+		  const struct facts *facts);
 /* What stands behind the fence of a region for a backend: "cuda", "lua host", "macros". Static storage or `backend`. */
 const char *prompt_region_fence(enum region region, const char *backend);
 /* Text that comes from outside (comments, logs): control characters but newline and tab dropped, cut in the middle at

@@ -20,7 +20,7 @@ enum { FILE_MAX = 8 << 20 };
 
 struct recording {
 	struct model_key key;
-	char *file;            /* its name, for messages */
+	char *file; /* its name, for messages */
 	char *model, *text;
 	char prompt[HASH_SIZE]; /* hash of the prompt's words when it was recorded */
 	enum reply_finish finish;
@@ -36,7 +36,8 @@ struct replay {
 
 static const char *const finishes[] = { "stop", "length", "refused", "other" };
 
-/* --- reading ---------------------------------------------------------------------------------------------------------- */
+/* --- reading
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static int read_file(const char *path, struct buf *out, struct err *e)
 {
@@ -100,9 +101,13 @@ static int read_recording(const char *path, struct recording *ret_r, struct err 
 	r.output_tokens = number_of(&m, "output-tokens");
 	r.elapsed_ms = number_of(&m, "elapsed-ms");
 	r.text = find_answer(m.body);
-	if (!hash_valid(r.key.context.hex) || !*r.key.transformation || !r.key.pass || !r.key.step || !r.key.attempt || !r.text) {
-		rc = err_set(e, ERR_INPUT, "recording %s: expected front matter with context (64 hexadecimal digits), transformation, "
-		             "pass, step and attempt, and a closed fence marked `answer`", path);
+	if (!hash_valid(r.key.context.hex) || !*r.key.transformation || !r.key.pass || !r.key.step || !r.key.attempt ||
+	    !r.text) {
+		rc = err_set(
+			e, ERR_INPUT,
+			"recording %s: expected front matter with context (64 hexadecimal digits), transformation, "
+			"pass, step and attempt, and a closed fence marked `answer`",
+			path);
 		free(r.text);
 		goto out;
 	}
@@ -129,8 +134,11 @@ static int add_recording(struct replay *r, const char *path, struct err *e)
 		return rc;
 	for (size_t i = 0; i < r->count; i++) {
 		if (same_key(&r->at[i].key, &next.key)) {
-			rc = err_set(e, ERR_INPUT, "recordings %s and %s answer the same question (context, transformation, pass, step, "
-			             "attempt); remove one", r->at[i].file, path);
+			rc = err_set(
+				e, ERR_INPUT,
+				"recordings %s and %s answer the same question (context, transformation, pass, step, "
+				"attempt); remove one",
+				r->at[i].file, path);
 			recording_fini(&next);
 			return rc;
 		}
@@ -139,27 +147,31 @@ static int add_recording(struct replay *r, const char *path, struct err *e)
 	return 0;
 }
 
-/* --- answering -------------------------------------------------------------------------------------------------------- */
+/* --- answering
+ * -------------------------------------------------------------------------------------------------------- */
 
 static int not_recorded(const struct replay *r, const struct model_key *key, struct err *e)
 {
 	const struct recording *near = NULL;
 	for (size_t i = 0; i < r->count; i++) {
 		const struct model_key *k = &r->at[i].key;
-		if (strcmp(k->transformation, key->transformation) == 0 && k->pass == key->pass && k->step == key->step &&
-		    (!near || k->attempt == key->attempt))
+		if (strcmp(k->transformation, key->transformation) == 0 && k->pass == key->pass &&
+		    k->step == key->step && (!near || k->attempt == key->attempt))
 			near = &r->at[i];
 	}
 	if (!near)
-		return err_set(e, ERR_NOT_FOUND, "%s holds no answer for transformation %s, pass %u, step %u; record one with a model",
-		               r->folder, key->transformation, key->pass, key->step);
+		return err_set(e, ERR_NOT_FOUND,
+			       "%s holds no answer for transformation %s, pass %u, step %u; record one with a model",
+			       r->folder, key->transformation, key->pass, key->step);
 	if (near->key.attempt != key->attempt)
-		return err_set(e, ERR_NOT_FOUND, "%s holds no answer for attempt %u of transformation %s, pass %u, step %u: the attempt "
-		               "before was accepted when it was recorded, and is not now", r->folder, key->attempt,
-		               key->transformation, key->pass, key->step);
-	return err_set(e, ERR_NOT_FOUND, "%s holds an answer for transformation %s, pass %u, step %u only for context %.12s, and the "
-	               "context here is %.12s: it was edited since; record anew with a model", r->folder, key->transformation,
-	               key->pass, key->step, near->key.context.hex, key->context.hex);
+		return err_set(e, ERR_NOT_FOUND,
+			       "%s holds no answer for attempt %u of transformation %s, pass %u, step %u: the attempt "
+			       "before was accepted when it was recorded, and is not now",
+			       r->folder, key->attempt, key->transformation, key->pass, key->step);
+	return err_set(e, ERR_NOT_FOUND,
+		       "%s holds an answer for transformation %s, pass %u, step %u only for context %.12s, and the "
+		       "context here is %.12s: it was edited since; record anew with a model",
+		       r->folder, key->transformation, key->pass, key->step, near->key.context.hex, key->context.hex);
 }
 
 static int ask(void *arg, const struct model_request *request, struct model_answer *ret_answer, struct err *e)
@@ -172,10 +184,16 @@ static int ask(void *arg, const struct model_request *request, struct model_answ
 		struct hash now = prompt_hash(request->prompt);
 		bool same = strcmp(now.hex, found->prompt) == 0;
 		*ret_answer = (struct model_answer){
-			.text = mem_str(found->text), .model = mem_str(found->model), .finish = found->finish,
-			.prompt_tokens = found->prompt_tokens, .cached_tokens = found->cached_tokens,
-			.output_tokens = found->output_tokens, .elapsed_ms = found->elapsed_ms,
-			.note = same ? NULL : mem_fmt("the prompt's words differ from those that %s was recorded with", found->file),
+			.text = mem_str(found->text),
+			.model = mem_str(found->model),
+			.finish = found->finish,
+			.prompt_tokens = found->prompt_tokens,
+			.cached_tokens = found->cached_tokens,
+			.output_tokens = found->output_tokens,
+			.elapsed_ms = found->elapsed_ms,
+			.note = same ? NULL
+				     : mem_fmt("the prompt's words differ from those that %s was recorded with",
+					       found->file),
 		};
 		return 0;
 	}
@@ -185,7 +203,8 @@ static int ask(void *arg, const struct model_request *request, struct model_answ
 static int is_recording(const struct dirent *d)
 {
 	size_t n = strlen(d->d_name);
-	return n > 3 && d->d_name[0] != '.' && strcmp(d->d_name + n - 3, ".md") == 0 && strcasecmp(d->d_name, "README.md") != 0;
+	return n > 3 && d->d_name[0] != '.' && strcmp(d->d_name + n - 3, ".md") == 0 &&
+	       strcasecmp(d->d_name, "README.md") != 0;
 }
 
 int replay_new(const char *folder, struct replay **ret_replay, struct err *e)
@@ -193,7 +212,8 @@ int replay_new(const char *folder, struct replay **ret_replay, struct err *e)
 	struct dirent **list;
 	int n = scandir(folder, &list, is_recording, alphasort), rc = 0;
 	if (n < 0 && errno == ENOENT)
-		return err_set(e, ERR_NOT_FOUND, "there is no folder of recordings %s; record one with a model first", folder);
+		return err_set(e, ERR_NOT_FOUND, "there is no folder of recordings %s; record one with a model first",
+			       folder);
 	if (n < 0)
 		return err_sys(e, errno, "recordings cannot be read from %s", folder);
 	struct replay *r = MEM_NEW(struct replay);
@@ -240,18 +260,21 @@ size_t replay_count(const struct replay *r)
 	return r->count;
 }
 
-/* --- recording -------------------------------------------------------------------------------------------------------- */
+/* --- recording
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void render(const struct model_request *request, const struct model_answer *answer, struct buf *out)
 {
 	const struct model_key *k = &request->key;
 	struct hash words = prompt_hash(request->prompt);
-	buf_addf(out, "---\ntransformation: %s\npass: %u\nstep: %u\nattempt: %u\ncontext: %s\nprompt: %s\n", k->transformation,
-	         k->pass, k->step, k->attempt, k->context.hex, words.hex);
-	buf_addf(out, "model: %s\nfinish: %s\nprompt-tokens: %llu\ncached-tokens: %llu\noutput-tokens: %llu\nelapsed-ms: %llu\n---\n",
-	         answer->model ? answer->model : "", finishes[answer->finish], (unsigned long long)answer->prompt_tokens,
-	         (unsigned long long)answer->cached_tokens, (unsigned long long)answer->output_tokens,
-	         (unsigned long long)answer->elapsed_ms);
+	buf_addf(out, "---\ntransformation: %s\npass: %u\nstep: %u\nattempt: %u\ncontext: %s\nprompt: %s\n",
+		 k->transformation, k->pass, k->step, k->attempt, k->context.hex, words.hex);
+	buf_addf(out,
+		 "model: %s\nfinish: %s\nprompt-tokens: %llu\ncached-tokens: %llu\noutput-tokens: %llu\nelapsed-ms: "
+		 "%llu\n---\n",
+		 answer->model ? answer->model : "", finishes[answer->finish],
+		 (unsigned long long)answer->prompt_tokens, (unsigned long long)answer->cached_tokens,
+		 (unsigned long long)answer->output_tokens, (unsigned long long)answer->elapsed_ms);
 	for (size_t i = 0; i < request->prompt->count; i++) {
 		const struct prompt_turn *turn = &request->prompt->turns[i];
 		buf_addf(out, "\n## %s\n\n", prompt_role_name(turn->role));
@@ -278,13 +301,15 @@ static int write_file(const char *path, const struct buf *text, struct err *e)
 	return rc;
 }
 
-int replay_record(const char *folder, const struct model_request *request, const struct model_answer *answer, struct err *e)
+int replay_record(const char *folder, const struct model_request *request, const struct model_answer *answer,
+		  struct err *e)
 {
 	const struct model_key *k = &request->key;
 	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
 		return err_sys(e, errno, "folder %s for recordings cannot be made", folder);
 	struct buf text = BUF_INIT;
-	char *path = mem_fmt("%s/%s-%u-%u-%u-%.8s.md", folder, k->transformation, k->pass, k->step, k->attempt, k->context.hex);
+	char *path = mem_fmt("%s/%s-%u-%u-%u-%.8s.md", folder, k->transformation, k->pass, k->step, k->attempt,
+			     k->context.hex);
 	render(request, answer, &text);
 	int rc = write_file(path, &text, e);
 	buf_fini(&text);
@@ -298,7 +323,8 @@ struct replay_recorder {
 	struct model model;
 };
 
-static int ask_and_record(void *arg, const struct model_request *request, struct model_answer *ret_answer, struct err *e)
+static int ask_and_record(void *arg, const struct model_request *request, struct model_answer *ret_answer,
+			  struct err *e)
 {
 	struct replay_recorder *r = arg;
 	struct model_answer answer = { 0 };

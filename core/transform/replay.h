@@ -1,6 +1,6 @@
-/* replay: a model whose answers are read from a folder of recordings, and the writing of such folders. One exchange is one
- * Markdown file that people can read and diff (format: docs/transformations.md). Matched by model_key; that the prompt's
- * words differ is said in the answer's note, never refused. */
+/* replay: a model whose answers are read from a folder of recordings, and the writing of such folders. One exchange
+ * is one Markdown file that people can read and diff (format: docs/transformations.md). Matched by model_key; that
+ * the prompt's words differ is said in the answer's note, never refused. */
 #ifndef PEAKD_TRANSFORM_REPLAY_H
 #define PEAKD_TRANSFORM_REPLAY_H
 
@@ -10,16 +10,18 @@
 #include "core/transform/model.h"
 
 struct replay;
-/* Reads every *.md of a folder. -ERR_NOT_FOUND when there is none, -ERR_INPUT naming the file for a bad or double one. */
+/* Reads every *.md of a folder. -ERR_NOT_FOUND when there is none, -ERR_INPUT naming the file for a bad or double
+ * one. */
 int replay_new(const char *folder, struct replay **ret_replay, struct err *e);
 void replay_free(struct replay *r);
 /* Asking for what was not recorded fails with ERR_NOT_FOUND, saying which of context, pass, step, attempt differs. */
 const struct model *replay_model(struct replay *r);
 size_t replay_count(const struct replay *r);
 
-/* Writes one exchange to FOLDER/TRANSFORMATION-PASS-STEP-ATTEMPT-CONTEXT8.md, replacing one of the same key; makes the folder.
- * Written whole, then renamed. */
-int replay_record(const char *folder, const struct model_request *request, const struct model_answer *answer, struct err *e);
+/* Writes one exchange to FOLDER/TRANSFORMATION-PASS-STEP-ATTEMPT-CONTEXT8.md, replacing one of the same key; makes
+ * the folder. Written whole, then renamed. */
+int replay_record(const char *folder, const struct model_request *request, const struct model_answer *answer,
+		  struct err *e);
 
 /* A model that asks `inner` and records every answer below the folder. `inner` is borrowed. */
 struct replay_recorder;

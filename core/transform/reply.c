@@ -1,5 +1,5 @@
-/* reply: see reply.h. Formats and their failures: models answer with whole files best, and the ways in which they fail are
- * few, so each has its own name and its own sentence back to the model. */
+/* reply: see reply.h. Formats and their failures: models answer with whole files best, and the ways in which they
+ * fail are few, so each has its own name and its own sentence back to the model. */
 #include "core/transform/reply.h"
 
 #include <ctype.h>
@@ -18,7 +18,8 @@ static void fail(struct reply *r, enum reply_outcome outcome, char *take_detail)
 	r->detail = take_detail;
 }
 
-/* --- which fence holds the region -------------------------------------------------------------------------------------- */
+/* --- which fence holds the region
+ * -------------------------------------------------------------------------------------- */
 
 static bool word_in(const char *word, const char *const *list)
 {
@@ -29,7 +30,8 @@ static bool word_in(const char *word, const char *const *list)
 	return false;
 }
 
-/* 3: marked as the region; 2: marked as a language that the region may be written in; 1: not marked; 0: something else. */
+/* 3: marked as the region; 2: marked as a language that the region may be written in; 1: not marked; 0: something
+ * else. */
 static int rank_fence(const struct reply_want *want, const struct fence *f)
 {
 	static const char *const host[] = { "host", NULL };
@@ -44,13 +46,13 @@ static int rank_fence(const struct reply_want *want, const struct fence *f)
 		return 1;
 	switch (want->region) {
 	case REGION_DEVICE:
-		return strcasecmp(word, want->backend) == 0 ? 3 : strcasecmp(word, "device") == 0 ? 3 : word_in(word, c_like) ? 2 : 0;
-	case REGION_HOST:
-		return strcasecmp(word, "lua") == 0 || word_in(word, host) ? 3 : 0;
-	case REGION_MACROS:
-		return word_in(word, macros) ? 3 : word_in(word, c_like) ? 2 : 0;
-	case REGION_COUNT:
-		break;
+		return strcasecmp(word, want->backend) == 0 ? 3
+		       : strcasecmp(word, "device") == 0    ? 3
+		       : word_in(word, c_like)              ? 2
+							    : 0;
+	case REGION_HOST: return strcasecmp(word, "lua") == 0 || word_in(word, host) ? 3 : 0;
+	case REGION_MACROS: return word_in(word, macros) ? 3 : word_in(word, c_like) ? 2 : 0;
+	case REGION_COUNT: break;
 	}
 	return 0;
 }
@@ -70,13 +72,15 @@ static int find_fence(const struct reply_want *want, const char *answer, struct 
 	return best;
 }
 
-/* --- what is wrong with it -------------------------------------------------------------------------------------------- */
+/* --- what is wrong with it
+ * -------------------------------------------------------------------------------------------- */
 
 /* True when the words of a comment stand for code that was left out. */
 static bool stands_for_code(const char *line, size_t n)
 {
-	static const char *const words[] = { "rest of", "remain", "unchanged", "existing", "same as", "as before", "omitted",
-		"previous", "other code", "as above", "no change", "your code", "original" };
+	static const char *const words[] = { "rest of",   "remain",    "unchanged", "existing",   "same as",
+					     "as before", "omitted",   "previous",  "other code", "as above",
+					     "no change", "your code", "original" };
 	char low[256];
 	if (n >= sizeof low)
 		n = sizeof low - 1;
@@ -101,7 +105,7 @@ static bool stands_for_code(const char *line, size_t n)
 	}
 	s += strspn(s, "/*-# \t");
 	return s == dots && strspn(s + (*dots == '.' ? 3 : strlen("\u2026")), "*/ \t\r") ==
-		strlen(s + (*dots == '.' ? 3 : strlen("\u2026")));
+				    strlen(s + (*dots == '.' ? 3 : strlen("\u2026")));
 }
 
 /* The first line that elides code and did not stand in the region before; NULL when none. */
@@ -173,8 +177,9 @@ static bool same_code(const char *a, const char *b)
 
 static bool sounds_like_refusal(const char *answer)
 {
-	static const char *const starts[] = { "i can't", "i cannot", "i can’t", "i'm sorry", "i’m sorry", "sorry", "i am unable",
-		"i'm unable", "i won't", "i'm not able", "i am not able", "unfortunately, i can" };
+	static const char *const starts[] = { "i can't",   "i cannot",     "i can’t",       "i'm sorry",
+					      "i’m sorry", "sorry",        "i am unable",   "i'm unable",
+					      "i won't",   "i'm not able", "i am not able", "unfortunately, i can" };
 	answer += strspn(answer, " \t\r\n");
 	for (size_t i = 0; i < MEM_COUNT(starts); i++) {
 		if (strncasecmp(answer, starts[i], strlen(starts[i])) == 0)
@@ -183,7 +188,8 @@ static bool sounds_like_refusal(const char *answer)
 	return false;
 }
 
-/* --- the whole -------------------------------------------------------------------------------------------------------- */
+/* --- the whole
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void no_fence(const struct reply_want *want, const char *answer, enum reply_finish finish, struct reply *r)
 {
@@ -193,7 +199,8 @@ static void no_fence(const struct reply_want *want, const char *answer, enum rep
 	else if (finish == REPLY_FINISH_LENGTH)
 		fail(r, REPLY_TRUNCATED, mem_str("the answer was cut at its length limit before any code came"));
 	else
-		fail(r, REPLY_NO_CODE, mem_fmt("the answer holds no fenced block; the whole %s region in one fence is expected", region));
+		fail(r, REPLY_NO_CODE,
+		     mem_fmt("the answer holds no fenced block; the whole %s region in one fence is expected", region));
 }
 
 static void check_text(const struct reply_want *want, char *take_text, struct reply *r)
@@ -201,16 +208,19 @@ static void check_text(const struct reply_want *want, char *take_text, struct re
 	char *found;
 	const char *region = context_region_name(want->region);
 	if (!want->may_keep && same_code(take_text, want->before)) {
-		fail(r, REPLY_UNCHANGED, mem_fmt("the %s region came back as it was; the step asks for a change", region));
+		fail(r, REPLY_UNCHANGED,
+		     mem_fmt("the %s region came back as it was; the step asks for a change", region));
 	} else if (want->region != REGION_MACROS && take_text[strspn(take_text, " \t\r\n")] == '\0') {
 		fail(r, REPLY_EMPTY, mem_fmt("the %s region is empty", region));
 	} else if ((found = find_elision(take_text, want->before))) {
-		fail(r, REPLY_ELIDED, mem_fmt("code was left out (\"%.120s\"); the region must be complete", found +
-		                              strspn(found, " \t")));
+		fail(r, REPLY_ELIDED,
+		     mem_fmt("code was left out (\"%.120s\"); the region must be complete",
+			     found + strspn(found, " \t")));
 		free(found);
 	} else if (want->region == REGION_DEVICE && want->host && !want->may_drop_kernels &&
-	           (found = find_dropped(want->host, want->before, take_text))) {
-		fail(r, REPLY_DROPPED_KERNEL, mem_fmt("kernel %s is gone, and host code launches it; keep its name", found));
+		   (found = find_dropped(want->host, want->before, take_text))) {
+		fail(r, REPLY_DROPPED_KERNEL,
+		     mem_fmt("kernel %s is gone, and host code launches it; keep its name", found));
 		free(found);
 	} else {
 		r->outcome = REPLY_OK;
@@ -224,8 +234,10 @@ static void apply_patch(const struct reply_want *want, const char *answer, enum 
 {
 	char *text, *detail;
 	if (!want->may_patch) {
-		fail(r, REPLY_NO_CODE, mem_fmt("search/replace blocks are not accepted here; the whole %s region in one fence is "
-		                               "expected", context_region_name(want->region)));
+		fail(r, REPLY_NO_CODE,
+		     mem_fmt("search/replace blocks are not accepted here; the whole %s region in one fence is "
+			     "expected",
+			     context_region_name(want->region)));
 		return;
 	}
 	switch (patch_apply(want->before, answer, &text, &detail)) {
@@ -245,7 +257,8 @@ void reply_parse(const struct reply_want *want, const char *answer, enum reply_f
 		if (finish == REPLY_FINISH_REFUSED)
 			fail(ret_reply, REPLY_REFUSED, mem_str("the provider reports a refusal and sent no text"));
 		else if (finish == REPLY_FINISH_LENGTH)
-			fail(ret_reply, REPLY_TRUNCATED, mem_str("the answer was cut at its length limit before any text came"));
+			fail(ret_reply, REPLY_TRUNCATED,
+			     mem_str("the answer was cut at its length limit before any text came"));
 		else
 			fail(ret_reply, REPLY_EMPTY, mem_str("the answer is empty"));
 		return;
@@ -258,12 +271,14 @@ void reply_parse(const struct reply_want *want, const char *answer, enum reply_f
 	if (rank < 0) {
 		no_fence(want, answer, finish, ret_reply);
 	} else if (rank == 0) {
-		fail(ret_reply, REPLY_WRONG_REGION, mem_fmt("no fence holds the %s region; mark it as the instructions say",
-		                                            context_region_name(want->region)));
+		fail(ret_reply, REPLY_WRONG_REGION,
+		     mem_fmt("no fence holds the %s region; mark it as the instructions say",
+			     context_region_name(want->region)));
 	} else if (!f.closed) {
 		bool cut = finish == REPLY_FINISH_LENGTH;
 		fail(ret_reply, cut ? REPLY_TRUNCATED : REPLY_UNTERMINATED,
-		     mem_str(cut ? "the answer was cut at its length limit inside the code" : "the fence around the code is not closed"));
+		     mem_str(cut ? "the answer was cut at its length limit inside the code"
+				 : "the fence around the code is not closed"));
 	} else {
 		check_text(want, fence_text(&f), ret_reply);
 	}

@@ -1,5 +1,5 @@
-/* reply: the region that a model's answer holds, or exactly what is wrong with the answer. Whole regions in one fence;
- * search/replace blocks where the prompt allowed them. Used by transform.c. */
+/* reply: the region that a model's answer holds, or exactly what is wrong with the answer. Whole regions in one
+ * fence; search/replace blocks where the prompt allowed them. Used by transform.c. */
 #ifndef PEAKD_TRANSFORM_REPLY_H
 #define PEAKD_TRANSFORM_REPLY_H
 
@@ -10,17 +10,17 @@
 
 enum reply_outcome {
 	REPLY_OK,
-	REPLY_EMPTY,           /* nothing but blanks */
-	REPLY_REFUSED,         /* the provider or the words say so, and there is no code */
-	REPLY_NO_CODE,         /* prose without a fence */
-	REPLY_WRONG_REGION,    /* fences, but all of other regions */
-	REPLY_TRUNCATED,       /* the provider stopped at its length limit */
-	REPLY_UNTERMINATED,    /* the fence is never closed */
-	REPLY_ELIDED,          /* "… rest unchanged" instead of code */
-	REPLY_DROPPED_KERNEL,  /* a kernel that is launched is gone */
-	REPLY_UNCHANGED,       /* the region as it was */
-	REPLY_SEARCH_MISSING,  /* a search block that is not in the region */
-	REPLY_SEARCH_TWICE,    /* a search block that is there more than once */
+	REPLY_EMPTY,          /* nothing but blanks */
+	REPLY_REFUSED,        /* the provider or the words say so, and there is no code */
+	REPLY_NO_CODE,        /* prose without a fence */
+	REPLY_WRONG_REGION,   /* fences, but all of other regions */
+	REPLY_TRUNCATED,      /* the provider stopped at its length limit */
+	REPLY_UNTERMINATED,   /* the fence is never closed */
+	REPLY_ELIDED,         /* "… rest unchanged" instead of code */
+	REPLY_DROPPED_KERNEL, /* a kernel that is launched is gone */
+	REPLY_UNCHANGED,      /* the region as it was */
+	REPLY_SEARCH_MISSING, /* a search block that is not in the region */
+	REPLY_SEARCH_TWICE,   /* a search block that is there more than once */
 };
 
 /* How the provider said that the answer ended. */
@@ -28,12 +28,12 @@ enum reply_finish { REPLY_FINISH_STOP, REPLY_FINISH_LENGTH, REPLY_FINISH_REFUSED
 
 struct reply_want {
 	enum region region;
-	const char *backend;        /* "cuda", "hlsl", … */
-	const char *before;         /* the region as it is */
-	const char *host;           /* host code: its launches name the kernels that must stay; NULL: not looked at */
+	const char *backend; /* "cuda", "hlsl", … */
+	const char *before;  /* the region as it is */
+	const char *host;    /* host code: its launches name the kernels that must stay; NULL: not looked at */
 	bool may_drop_kernels;
 	bool may_keep;
-	bool may_patch;             /* search/replace blocks are accepted as well */
+	bool may_patch; /* search/replace blocks are accepted as well */
 };
 
 struct reply {

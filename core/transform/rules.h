@@ -1,5 +1,5 @@
-/* rules: the words that every prompt starts with: what a context is, what an answer looks like, what each backend's language
- * and the host code allow. Words only; prompt.c puts them together. */
+/* rules: the words that every prompt starts with: what a context is, what an answer looks like, what each backend's
+ * language and the host code allow. Words only; prompt.c puts them together. */
 #ifndef PEAKD_TRANSFORM_RULES_H
 #define PEAKD_TRANSFORM_RULES_H
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/transform/pieces.h"
 #include "core/transform/machine.h"
+#include "core/transform/pieces.h"
 
 static void put_context(struct buf *out, const char *name, const struct context *ctx)
 {
@@ -15,14 +15,23 @@ static void put_context(struct buf *out, const char *name, const struct context 
 }
 
 /* The numbers, in one place for both directions. */
-struct number { const char *name; unsigned *at; };
-#define NUMBERS(x) { \
-	{ "pass", &(x)->pass }, { "step", &(x)->step }, { "sample", &(x)->sample }, { "asked", &(x)->asked }, \
-	{ "compile-repairs", &(x)->compile_repairs }, { "wrong-repairs", &(x)->wrong_repairs }, { "malformed", &(x)->malformed }, \
-	{ "repairs", &(x)->repairs }, { "limit-compile", &(x)->limits.compile_repairs }, \
-	{ "limit-wrong", &(x)->limits.wrong_repairs }, { "limit-malformed", &(x)->limits.malformed }, \
-	{ "limit-samples", &(x)->limits.samples }, { "attempts-1", &(x)->attempts[0] }, { "attempts-2", &(x)->attempts[1] }, \
-	{ "attempts-3", &(x)->attempts[2] } }
+struct number {
+	const char *name;
+	unsigned *at;
+};
+#define NUMBERS(x)                                                                                                     \
+	{                                                                                                              \
+		{ "pass", &(x)->pass }, { "step", &(x)->step }, { "sample", &(x)->sample }, { "asked", &(x)->asked },  \
+			{ "compile-repairs", &(x)->compile_repairs }, { "wrong-repairs", &(x)->wrong_repairs },        \
+			{ "malformed", &(x)->malformed }, { "repairs", &(x)->repairs },                                \
+			{ "limit-compile", &(x)->limits.compile_repairs },                                             \
+			{ "limit-wrong", &(x)->limits.wrong_repairs }, { "limit-malformed", &(x)->limits.malformed },  \
+			{ "limit-samples", &(x)->limits.samples }, { "attempts-1", &(x)->attempts[0] },                \
+			{ "attempts-2", &(x)->attempts[1] },                                                           \
+		{                                                                                                      \
+			"attempts-3", &(x)->attempts[2]                                                                \
+		}                                                                                                      \
+	}
 
 void saved_write(const struct transform *x, struct buf *out)
 {

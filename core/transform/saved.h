@@ -1,4 +1,5 @@
-/* saved: a transformation under way as text, and back: transform_save and transform_load. Called by transform.c alone. */
+/* saved: a transformation under way as text, and back: transform_save and transform_load. Called by transform.c
+ * alone. */
 #ifndef PEAKD_TRANSFORM_SAVED_H
 #define PEAKD_TRANSFORM_SAVED_H
 

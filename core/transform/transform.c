@@ -1,5 +1,5 @@
-/* transform: see transform.h. A pass goes through its steps, each a conversation of its own; then it is judged, and what
- * is wrong goes back into the conversation of the step that can mend it. machine.c moves, saved.c keeps. */
+/* transform: see transform.h. A pass goes through its steps, each a conversation of its own; then it is judged, and
+ * what is wrong goes back into the conversation of the step that can mend it. machine.c moves, saved.c keeps. */
 #include "core/transform/transform.h"
 
 #include <stdlib.h>
@@ -10,11 +10,12 @@
 #include "core/transform/machine.h"
 #include "core/transform/saved.h"
 
-/* --- making and ending ------------------------------------------------------------------------------------------------ */
+/* --- making and ending
+ * ------------------------------------------------------------------------------------------------ */
 
 int transform_new(const struct transformation *t, const struct context *parent, const struct facts *facts,
-                  const char *const *applied, size_t applied_count, const struct transform_limits *limits,
-                  struct transform **ret_x, struct err *e)
+		  const char *const *applied, size_t applied_count, const struct transform_limits *limits,
+		  struct transform **ret_x, struct err *e)
 {
 	struct transformation *copy;
 	int rc = transformation_check(t, context_backend(parent), applied, applied_count, e);
@@ -48,7 +49,8 @@ void transform_free(struct transform *x)
 	free(x);
 }
 
-/* --- questions -------------------------------------------------------------------------------------------------------- */
+/* --- questions
+ * -------------------------------------------------------------------------------------------------------- */
 
 enum transform_state transform_state(const struct transform *x)
 {
@@ -62,8 +64,10 @@ const struct prompt *transform_prompt(const struct transform *x)
 
 struct model_key transform_key(const struct transform *x)
 {
-	struct model_key key = { .context = *context_hash(x->ctx), .pass = x->pass + 1, .step = x->step + 1,
-		.attempt = x->attempts[x->step] + 1 };
+	struct model_key key = { .context = *context_hash(x->ctx),
+				 .pass = x->pass + 1,
+				 .step = x->step + 1,
+				 .attempt = x->attempts[x->step] + 1 };
 	strncpy(key.transformation, x->t->name, sizeof key.transformation - 1);
 	return key;
 }
@@ -118,7 +122,8 @@ const char *transform_feedback(const struct transform *x)
 	return x->feedback;
 }
 
-/* --- answers ---------------------------------------------------------------------------------------------------------- */
+/* --- answers
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static void say(struct transform *x, struct buf *text)
 {
@@ -136,9 +141,9 @@ static bool may_patch(const struct transform *x)
 
 static int refuse_answer(struct transform *x, const struct reply *reply, struct err *e)
 {
-	machine_set_text(&x->last, mem_fmt("pass %u of %zu, %s: the answer is of no use (%s): %s", x->pass + 1, x->t->pass_count,
-	                           context_region_name(transform_region(x)), reply_outcome_name(reply->outcome),
-	                           reply->detail ? reply->detail : ""));
+	machine_set_text(&x->last, mem_fmt("pass %u of %zu, %s: the answer is of no use (%s): %s", x->pass + 1,
+					   x->t->pass_count, context_region_name(transform_region(x)),
+					   reply_outcome_name(reply->outcome), reply->detail ? reply->detail : ""));
 	if (++x->malformed > x->limits.malformed)
 		return machine_give_up(x, e);
 	struct buf text = BUF_INIT;
@@ -153,7 +158,7 @@ static int take_region(struct transform *x, struct context *take_ctx, struct err
 {
 	machine_set_context(&x->ctx, take_ctx);
 	machine_set_text(&x->last, mem_fmt("pass %u of %zu, %s: a new region", x->pass + 1, x->t->pass_count,
-	                           context_region_name(transform_region(x))));
+					   context_region_name(transform_region(x))));
 	machine_set_text(&x->feedback, mem_str(""));
 	if (x->repairing) {
 		x->repairing = false;
@@ -165,15 +170,21 @@ static int take_region(struct transform *x, struct context *take_ctx, struct err
 }
 
 int transform_feed(struct transform *x, const char *answer, enum reply_finish finish, enum reply_outcome *ret_outcome,
-                   struct err *e)
+		   struct err *e)
 {
 	if (x->state != TRANSFORM_ASK)
-		return err_set(e, ERR_CONFLICT, "no answer is waited for: the pass is %s", x->state == TRANSFORM_JUDGE ?
-		               "complete and waits to be judged" : x->state == TRANSFORM_DONE ? "done" : "given up; finish it by hand");
+		return err_set(e, ERR_CONFLICT, "no answer is waited for: the pass is %s",
+			       x->state == TRANSFORM_JUDGE  ? "complete and waits to be judged"
+			       : x->state == TRANSFORM_DONE ? "done"
+							    : "given up; finish it by hand");
 	struct reply reply;
-	const struct reply_want want = { .region = transform_region(x), .backend = context_backend(x->ctx),
-		.before = context_region(x->ctx, transform_region(x)), .host = context_region(x->ctx, REGION_HOST),
-		.may_drop_kernels = machine_pass(x)->may_drop_kernels, .may_keep = machine_pass(x)->may_keep, .may_patch = may_patch(x) };
+	const struct reply_want want = { .region = transform_region(x),
+					 .backend = context_backend(x->ctx),
+					 .before = context_region(x->ctx, transform_region(x)),
+					 .host = context_region(x->ctx, REGION_HOST),
+					 .may_drop_kernels = machine_pass(x)->may_drop_kernels,
+					 .may_keep = machine_pass(x)->may_keep,
+					 .may_patch = may_patch(x) };
 	reply_parse(&want, answer, finish, &reply);
 	prompt_add(&x->talks[x->step], PROMPT_ASSISTANT, answer);
 	x->asked++;
@@ -191,10 +202,11 @@ int transform_feed(struct transform *x, const char *answer, enum reply_finish fi
 	return rc;
 }
 
-/* --- verdicts --------------------------------------------------------------------------------------------------------- */
+/* --- verdicts
+ * --------------------------------------------------------------------------------------------------------- */
 
-/* The step that can mend it: the one whose region the first error is in, else the device step, else the last that has a
- * model. -1 when the pass has none. */
+/* The step that can mend it: the one whose region the first error is in, else the device step, else the last that has
+ * a model. -1 when the pass has none. */
 static int step_to_mend(const struct transform *x, const struct judge_verdict *v)
 {
 	int last = -1, device = -1, named = -1;
@@ -218,7 +230,8 @@ static void add_other_regions(const struct transform *x, struct buf *out)
 		enum region region = machine_pass(x)->steps[s].region;
 		if (s == x->step)
 			continue;
-		buf_addf(out, "\nFor your information, the %s region of this pass is now:\n\n", context_region_name(region));
+		buf_addf(out, "\nFor your information, the %s region of this pass is now:\n\n",
+			 context_region_name(region));
 		prompt_fence(out, prompt_region_fence(region, context_backend(x->ctx)), context_region(x->ctx, region));
 	}
 }
@@ -245,8 +258,9 @@ static int repair(struct transform *x, const struct judge_verdict *v, struct err
 static void note_verdict(struct transform *x, const struct judge_verdict *v)
 {
 	const char *detail = v->summary ? v->summary : v->error_count ? v->errors[0].text : "";
-	machine_set_text(&x->last, mem_fmt("pass %u of %zu (%s): %s%s%.*s", x->pass + 1, x->t->pass_count, machine_pass(x)->title,
-	                           judge_result_name(v->result), *detail ? ": " : "", (int)strcspn(detail, "\n"), detail));
+	machine_set_text(&x->last, mem_fmt("pass %u of %zu (%s): %s%s%.*s", x->pass + 1, x->t->pass_count,
+					   machine_pass(x)->title, judge_result_name(v->result), *detail ? ": " : "",
+					   (int)strcspn(detail, "\n"), detail));
 }
 
 int transform_judge(struct transform *x, const struct judge *judge, struct err *e)
@@ -273,8 +287,8 @@ int transform_take_over(struct transform *x, const struct context *ctx, struct e
 	if (x->state == TRANSFORM_DONE)
 		return err_set(e, ERR_CONFLICT, "transformation %s is done; edit its checkpoint instead", x->t->name);
 	if (strcmp(context_backend(ctx), context_backend(x->parent)) != 0)
-		return err_set(e, ERR_INPUT, "the context is for %s, and the transformation runs on %s", context_backend(ctx),
-		               context_backend(x->parent));
+		return err_set(e, ERR_INPUT, "the context is for %s, and the transformation runs on %s",
+			       context_backend(ctx), context_backend(x->parent));
 	machine_set_context(&x->ctx, context_ref(ctx));
 	x->repairing = false;
 	x->step = (unsigned)machine_pass(x)->step_count - 1;
@@ -287,7 +301,8 @@ int transform_take_over(struct transform *x, const struct context *ctx, struct e
 	return 0;
 }
 
-/* --- keeping ---------------------------------------------------------------------------------------------------------- */
+/* --- keeping
+ * ---------------------------------------------------------------------------------------------------------- */
 
 void transform_save(const struct transform *x, struct buf *out)
 {
@@ -299,10 +314,11 @@ int transform_load(const char *text, size_t len, const struct facts *facts, stru
 	return saved_read(text, len, facts, ret_x, e);
 }
 
-/* --- the loop --------------------------------------------------------------------------------------------------------- */
+/* --- the loop
+ * --------------------------------------------------------------------------------------------------------- */
 
-static int ask(struct transform *x, const struct model *model, const struct transform_watch *watch, const atomic_bool *cancel,
-               struct err *e)
+static int ask(struct transform *x, const struct model *model, const struct transform_watch *watch,
+	       const atomic_bool *cancel, struct err *e)
 {
 	struct prompt prompt; /* what was asked, for the watch: feeding changes the conversation */
 	prompt_copy(&prompt, transform_prompt(x));
@@ -322,25 +338,22 @@ static int ask(struct transform *x, const struct model *model, const struct tran
 }
 
 int transform_run(struct transform *x, const struct model *model, const struct judge *judge,
-                  const struct transform_watch *watch, const atomic_bool *cancel, struct err *e)
+		  const struct transform_watch *watch, const atomic_bool *cancel, struct err *e)
 {
 	for (;;) {
 		int rc = 0;
 		if (cancel && atomic_load(cancel) && x->state != TRANSFORM_DONE)
-			return err_set(e, ERR_CANCELLED, "transformation %s was cancelled in pass %u", x->t->name, x->pass + 1);
+			return err_set(e, ERR_CANCELLED, "transformation %s was cancelled in pass %u", x->t->name,
+				       x->pass + 1);
 		switch (x->state) {
-		case TRANSFORM_ASK:
-			rc = ask(x, model, watch, cancel, e);
-			break;
+		case TRANSFORM_ASK: rc = ask(x, model, watch, cancel, e); break;
 		case TRANSFORM_JUDGE:
 			rc = transform_judge(x, judge, e);
 			if (rc == 0 && watch && watch->judged)
 				rc = watch->judged(watch->arg, x, e);
 			break;
-		case TRANSFORM_DONE:
-			return 0;
-		case TRANSFORM_STUCK:
-			return err_set(e, ERR_MODEL, "transformation %s: %s", x->t->name, x->last);
+		case TRANSFORM_DONE: return 0;
+		case TRANSFORM_STUCK: return err_set(e, ERR_MODEL, "transformation %s: %s", x->t->name, x->last);
 		}
 		if (rc < 0)
 			return rc;

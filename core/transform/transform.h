@@ -1,6 +1,7 @@
-/* transform: one transformation carried out on one context, as a state machine that can be stopped, saved and continued
- * between any two calls. The same machine serves a model that the daemon calls, replayed recordings, and an agent that is
- * the model itself (transform_begin / transform_submit): ask for the prompt, feed the reply, judge the pass, and so on.
+/* transform: one transformation carried out on one context, as a state machine that can be stopped, saved and
+ * continued between any two calls. The same machine serves a model that the daemon calls, replayed recordings, and an
+ * agent that is the model itself (transform_begin / transform_submit): ask for the prompt, feed the reply, judge the
+ * pass, and so on.
  *
  *   while ((s = transform_state(x)) is not final)
  *       TRANSFORM_ASK:   transform_prompt → somebody answers → transform_feed
@@ -24,10 +25,10 @@
 struct transform;
 
 enum transform_state {
-	TRANSFORM_ASK,    /* the prompt waits for a reply */
-	TRANSFORM_JUDGE,  /* all steps of the pass are in; the pass waits for its verdict */
-	TRANSFORM_DONE,   /* every pass holds */
-	TRANSFORM_STUCK,  /* repairs and fresh samples are used up; the half-done pass can be finished by hand */
+	TRANSFORM_ASK,   /* the prompt waits for a reply */
+	TRANSFORM_JUDGE, /* all steps of the pass are in; the pass waits for its verdict */
+	TRANSFORM_DONE,  /* every pass holds */
+	TRANSFORM_STUCK, /* repairs and fresh samples are used up; the half-done pass can be finished by hand */
 };
 
 /* Zeros take the defaults that are named. */
@@ -41,8 +42,8 @@ struct transform_limits {
 /* Checks prerequisites (transformation_check), applies drops, and the parameters of the first pass. Texts are copied;
  * `facts` may be NULL. `applied`: transformations that the context has behind it, oldest first. */
 int transform_new(const struct transformation *t, const struct context *parent, const struct facts *facts,
-                  const char *const *applied, size_t applied_count, const struct transform_limits *limits,
-                  struct transform **ret_x, struct err *e);
+		  const char *const *applied, size_t applied_count, const struct transform_limits *limits,
+		  struct transform **ret_x, struct err *e);
 void transform_free(struct transform *x);
 
 enum transform_state transform_state(const struct transform *x);
@@ -51,12 +52,12 @@ const struct prompt *transform_prompt(const struct transform *x);
 struct model_key transform_key(const struct transform *x);
 /* The region that the prompt asks for, and its text now. */
 enum region transform_region(const struct transform *x);
-/* Feeds one answer. 0 also when the answer is unusable: then the state is TRANSFORM_ASK again with feedback (or STUCK), and
- * *ret_outcome (may be NULL) and transform_last say why. -ERR_CONFLICT in another state. */
+/* Feeds one answer. 0 also when the answer is unusable: then the state is TRANSFORM_ASK again with feedback (or
+ * STUCK), and *ret_outcome (may be NULL) and transform_last say why. -ERR_CONFLICT in another state. */
 int transform_feed(struct transform *x, const char *answer, enum reply_finish finish, enum reply_outcome *ret_outcome,
-                   struct err *e);
-/* In TRANSFORM_JUDGE: judges the pass as its `expect:` says and moves on: next pass, repair, fresh sample, done or stuck.
- * Negative only when nothing could be judged; the state is then unchanged and it can be called again. */
+		   struct err *e);
+/* In TRANSFORM_JUDGE: judges the pass as its `expect:` says and moves on: next pass, repair, fresh sample, done or
+ * stuck. Negative only when nothing could be judged; the state is then unchanged and it can be called again. */
 int transform_judge(struct transform *x, const struct judge *judge, struct err *e);
 
 /* The context now: after DONE the result; in STUCK the half-done one, for hand-over. Borrowed until the next change. */
@@ -85,14 +86,14 @@ struct transform_watch {
 	void *arg;
 	/* After every answer. */
 	int (*answered)(void *arg, const struct transform *x, const struct model_request *request,
-	                const struct model_answer *answer, enum reply_outcome outcome, struct err *e);
+			const struct model_answer *answer, enum reply_outcome outcome, struct err *e);
 	/* After every verdict; `x` has already moved on. */
 	int (*judged)(void *arg, const struct transform *x, struct err *e);
 };
 
-/* Runs until DONE (0). -ERR_MODEL when stuck (transform_context has the half-done pass), or whatever model or judge failed
- * with; the machine then stands where it stood and can be run again. `watch` and `cancel` may be NULL. */
+/* Runs until DONE (0). -ERR_MODEL when stuck (transform_context has the half-done pass), or whatever model or judge
+ * failed with; the machine then stands where it stood and can be run again. `watch` and `cancel` may be NULL. */
 int transform_run(struct transform *x, const struct model *model, const struct judge *judge,
-                  const struct transform_watch *watch, const atomic_bool *cancel, struct err *e);
+		  const struct transform_watch *watch, const atomic_bool *cancel, struct err *e);
 
 #endif

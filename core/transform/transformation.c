@@ -70,8 +70,11 @@ static int check_keys(const struct matter *m, const char *where, struct err *e)
 		while (k < MEM_COUNT(keys) && strcmp(keys[k], m->entries[i].key) != 0)
 			k++;
 		if (k == MEM_COUNT(keys))
-			return err_set(e, ERR_INPUT, "%s:%u: unknown field `%s:`; a transformation has name, summary, backends, after, "
-			               "requires, adds, where, drops", where, m->entries[i].line, m->entries[i].key);
+			return err_set(
+				e, ERR_INPUT,
+				"%s:%u: unknown field `%s:`; a transformation has name, summary, backends, after, "
+				"requires, adds, where, drops",
+				where, m->entries[i].line, m->entries[i].key);
 	}
 	return 0;
 }
@@ -80,12 +83,14 @@ static int read_params(struct transformation *t, const struct matter *m, const c
 {
 	const struct matter_entry *adds = matter_find(m, "adds");
 	if (adds && *adds->value)
-		return err_set(e, ERR_INPUT, "%s:%u: adds: one `NAME: values` a line is expected below it", where, adds->line);
+		return err_set(e, ERR_INPUT, "%s:%u: adds: one `NAME: values` a line is expected below it", where,
+			       adds->line);
 	for (size_t i = 0; adds && i < adds->item_count; i++) {
 		const struct matter_item *item = &adds->items[i];
 		if (!is_identifier(item->name) || !*item->value)
-			return err_set(e, ERR_INPUT, "%s:%u: adds: expected `NAME: values`, such as `TILE_K_SIZE: {8, 16}`", where,
-			               item->line);
+			return err_set(e, ERR_INPUT,
+				       "%s:%u: adds: expected `NAME: values`, such as `TILE_K_SIZE: {8, 16}`", where,
+				       item->line);
 		*MEM_PUSH(t->params, t->param_count) =
 			(struct transformation_param){ .name = mem_str(item->name), .values = mem_str(item->value) };
 	}
@@ -100,15 +105,17 @@ static int read_matter(struct transformation *t, const struct matter *m, const c
 	t->name = mem_str(matter_value(m, "name"));
 	t->summary = mem_str(matter_value(m, "summary"));
 	if (!is_name(t->name))
-		return err_set(e, ERR_INPUT, "%s:1: name: expected lower-case letters, digits and '-' (at most 63), got \"%s\"", where,
-		               t->name);
+		return err_set(e, ERR_INPUT,
+			       "%s:1: name: expected lower-case letters, digits and '-' (at most 63), got \"%s\"",
+			       where, t->name);
 	if (!*t->summary)
-		return err_set(e, ERR_INPUT, "%s:1: summary: one line about what the transformation does is expected", where);
+		return err_set(e, ERR_INPUT, "%s:1: summary: one line about what the transformation does is expected",
+			       where);
 	read_list(m, "backends", &t->backends, &t->backend_count);
 	for (size_t i = 0; i < t->backend_count; i++) {
 		if (!is_backend(t->backends[i]))
 			return err_set(e, ERR_INPUT, "%s:%u: backends: \"%s\" is none of cuda, hip, hlsl", where,
-			               matter_find(m, "backends")->line, t->backends[i]);
+				       matter_find(m, "backends")->line, t->backends[i]);
 	}
 	read_list(m, "after", &t->after, &t->after_count);
 	read_list(m, "drops", &t->drops, &t->drop_count);
@@ -175,11 +182,12 @@ static char *first_line(const char *text)
 int transformation_of_text(const char *text, struct transformation **ret_t, struct err *e)
 {
 	if (text[strspn(text, " \t\r\n")] == '\0')
-		return err_set(e, ERR_INPUT, "the text of the transformation is empty: say what is to be done, such as "
-		               "\"unroll the inner loop by 4\"");
+		return err_set(e, ERR_INPUT,
+			       "the text of the transformation is empty: say what is to be done, such as "
+			       "\"unroll the inner loop by 4\"");
 	if (strlen(text) > TEXT_MAX)
-		return err_set(e, ERR_INPUT, "the text of the transformation has %zu bytes, at most %d are accepted", strlen(text),
-		               TEXT_MAX);
+		return err_set(e, ERR_INPUT, "the text of the transformation has %zu bytes, at most %d are accepted",
+			       strlen(text), TEXT_MAX);
 	if (strncmp(text, "---\n", 4) == 0 || strncmp(text, "---\r\n", 5) == 0)
 		return transformation_parse(text, "transformation text", ret_t, e);
 	struct hash h = hash_text(text);
@@ -288,7 +296,7 @@ const char *transformation_expect_name(enum transformation_expect x)
 }
 
 int transformation_check(const struct transformation *t, const char *backend, const char *const *applied,
-                         size_t applied_count, struct err *e)
+			 size_t applied_count, struct err *e)
 {
 	bool ours = t->backend_count == 0;
 	for (size_t i = 0; i < t->backend_count; i++)
@@ -298,7 +306,7 @@ int transformation_check(const struct transformation *t, const char *backend, co
 		for (size_t i = 0; i < t->backend_count; i++)
 			buf_addf(&list, "%s%s", i ? ", " : "", t->backends[i]);
 		int rc = err_set(e, ERR_INPUT, "transformation %s is for %s, and the context's backend is %s", t->name,
-		                 buf_text(&list), backend);
+				 buf_text(&list), backend);
 		buf_fini(&list);
 		return rc;
 	}
@@ -307,8 +315,10 @@ int transformation_check(const struct transformation *t, const char *backend, co
 		for (size_t j = 0; j < applied_count; j++)
 			done |= strcmp(t->after[i], applied[j]) == 0;
 		if (!done)
-			return err_set(e, ERR_INPUT, "transformation %s builds on %s, which this context has not behind it: apply %s first",
-			               t->name, t->after[i], t->after[i]);
+			return err_set(
+				e, ERR_INPUT,
+				"transformation %s builds on %s, which this context has not behind it: apply %s first",
+				t->name, t->after[i], t->after[i]);
 	}
 	return 0;
 }

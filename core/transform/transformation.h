@@ -1,5 +1,6 @@
-/* transformation: a natural transformation as data, parsed from its Markdown file (format: docs/transformations.md) or
- * made of a sentence. People write these files; library.h finds them, transform.h carries them out. Immutable once parsed. */
+/* transformation: a natural transformation as data, parsed from its Markdown file (format: docs/transformations.md)
+ * or made of a sentence. People write these files; library.h finds them, transform.h carries them out. Immutable once
+ * parsed. */
 #ifndef PEAKD_TRANSFORM_TRANSFORMATION_H
 #define PEAKD_TRANSFORM_TRANSFORMATION_H
 
@@ -22,49 +23,53 @@ struct transformation_insert {
 /* One region of one pass: at most one model call. */
 struct transformation_step {
 	enum region region;
-	char *text;                            /* instructions; "" when code is only inserted by hand */
-	struct transformation_insert *inserts; /* put into the region before the model is asked: macros last, else first */
+	char *text; /* instructions; "" when code is only inserted by hand */
+	struct transformation_insert
+		*inserts; /* put into the region before the model is asked: macros last, else first */
 	size_t insert_count;
 };
 
 struct transformation_pass {
 	char *title;
-	char *text;                        /* said before every step of the pass; may be "" */
+	char *text; /* said before every step of the pass; may be "" */
 	enum transformation_expect expect;
-	bool may_drop_kernels;             /* `kernels: may change` */
-	bool may_keep;                     /* `unchanged: allowed`: an answer equal to the region is fine */
-	char **adds;                       /* names of parameters that enter the context before this pass's first step */
+	bool may_drop_kernels; /* `kernels: may change` */
+	bool may_keep;         /* `unchanged: allowed`: an answer equal to the region is fine */
+	char **adds;           /* names of parameters that enter the context before this pass's first step */
 	size_t add_count;
 	struct transformation_step steps[REGION_COUNT];
-	size_t step_count;                 /* 1…3 */
+	size_t step_count; /* 1…3 */
 };
 
 /* A tuning parameter that the transformation adds, with its values in the context's own language. */
-struct transformation_param { char *name, *values; };
+struct transformation_param {
+	char *name, *values;
+};
 
 struct transformation {
 	char *name;      /* [a-z0-9-]+; of free text: "text-" and 12 digits of its hash */
 	char *summary;   /* one line */
 	char **backends; /* empty: every backend */
 	size_t backend_count;
-	char **after;    /* names of transformations that must have been applied before */
+	char **after; /* names of transformations that must have been applied before */
 	size_t after_count;
-	char **requires; /* added to the context's `requires:`, on inputs or device.*: "n % 8 == 0", "device.shared_static >= 16384" */
+	char **requires; /* for the context's `requires:`, on inputs or device.*: "n % 8 == 0" */
 	size_t requires_count;
 	struct transformation_param *params;
 	size_t param_count;
-	char **where;    /* constraints that are added with the parameters, in the context's own language */
+	char **where; /* constraints that are added with the parameters, in the context's own language */
 	size_t where_count;
-	char **drops;    /* tuning parameters that are removed before pass 1 */
+	char **drops; /* tuning parameters that are removed before pass 1 */
 	size_t drop_count;
-	char *intro;     /* text before the first pass: said with every step */
+	char *intro; /* text before the first pass: said with every step */
 	struct transformation_pass *passes;
 	size_t pass_count;
-	char *source;    /* the file's text */
+	char *source;     /* the file's text */
 	struct hash hash; /* of source */
 };
 
-/* Reads a file's text; `where` names it in errors ("transforms/refactor.md"). Errors are ERR_INPUT with a line number. */
+/* Reads a file's text; `where` names it in errors ("transforms/refactor.md"). Errors are ERR_INPUT with a line
+ * number. */
 int transformation_parse(const char *text, const char *where, struct transformation **ret_t, struct err *e);
 /* One pass of one device step, expect valid, around a sentence. -ERR_INPUT when the text is empty or over 16 KiB. */
 int transformation_of_text(const char *text, struct transformation **ret_t, struct err *e);
@@ -79,9 +84,10 @@ char *transformation_text_for(const char *text, const char *backend);
 /* "none", "compiles", "valid". Static storage. */
 const char *transformation_expect_name(enum transformation_expect x);
 
-/* Whether it may be applied to a context of this backend that has the named transformations behind it. One message that
- * names what is missing and what to do; -ERR_INPUT. Conditions on the device are checked in the context (spec_device_ok). */
+/* Whether it may be applied to a context of this backend that has the named transformations behind it. One message
+ * that names what is missing and what to do; -ERR_INPUT. Conditions on the device are checked in the context
+ * (spec_device_ok). */
 int transformation_check(const struct transformation *t, const char *backend, const char *const *applied,
-                         size_t applied_count, struct err *e);
+			 size_t applied_count, struct err *e);
 
 #endif

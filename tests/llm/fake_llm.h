@@ -1,5 +1,5 @@
-/* fake_llm: a model server for tests, inside the test's own process: one thread that answers each connection with the next
- * step of a script, and keeps what was asked. HTTP/1.1, one request a connection. */
+/* fake_llm: a model server for tests, inside the test's own process: one thread that answers each connection with the
+ * next step of a script, and keeps what was asked. HTTP/1.1, one request a connection. */
 #ifndef PEAKD_TESTS_FAKE_LLM_H
 #define PEAKD_TESTS_FAKE_LLM_H
 
@@ -18,12 +18,12 @@
 
 /* What one connection gets. */
 struct fake_step {
-	int status;           /* 200, 429, …; 0: closed without a byte */
-	const char *headers;  /* further header lines, each ending in \r\n; NULL none */
-	const char *type;     /* content type; NULL: text/event-stream */
-	const char *body;     /* sent as it stands; the connection is closed behind it */
-	unsigned drip_ms;     /* pause after every 16 bytes */
-	unsigned hang_ms;     /* pause before the body */
+	int status;          /* 200, 429, …; 0: closed without a byte */
+	const char *headers; /* further header lines, each ending in \r\n; NULL none */
+	const char *type;    /* content type; NULL: text/event-stream */
+	const char *body;    /* sent as it stands; the connection is closed behind it */
+	unsigned drip_ms;    /* pause after every 16 bytes */
+	unsigned hang_ms;    /* pause before the body */
 };
 
 struct fake_llm {
@@ -51,7 +51,8 @@ static void fake_send(struct fake_llm *f, int fd, const char *text, unsigned dri
 static void fake_receive(int fd, struct buf *out)
 {
 	for (;;) {
-		const char *head = strstr(buf_text(out), "\r\n\r\n"), *length = strcasestr(buf_text(out), "content-length:");
+		const char *head = strstr(buf_text(out), "\r\n\r\n"),
+			   *length = strcasestr(buf_text(out), "content-length:");
 		if (head && (!length || out->len >= (size_t)(head + 4 - out->data) + strtoul(length + 15, NULL, 10)))
 			return;
 		char chunk[4096];
@@ -71,8 +72,8 @@ static void fake_serve(struct fake_llm *f, int fd)
 	atomic_fetch_add(&f->served, 1);
 	if (s->status) {
 		char head[512];
-		snprintf(head, sizeof head, "HTTP/1.1 %d X\r\nContent-Type: %s\r\nConnection: close\r\n%s\r\n", s->status,
-		         s->type ? s->type : "text/event-stream", s->headers ? s->headers : "");
+		snprintf(head, sizeof head, "HTTP/1.1 %d X\r\nContent-Type: %s\r\nConnection: close\r\n%s\r\n",
+			 s->status, s->type ? s->type : "text/event-stream", s->headers ? s->headers : "");
 		fake_send(f, fd, head, 0);
 		for (unsigned ms = 0; ms < s->hang_ms && !atomic_load(&f->stop); ms += 10)
 			usleep(10000);
@@ -95,8 +96,7 @@ static void *fake_main(void *arg)
 	return NULL;
 }
 
-__attribute__((unused))
-static void fake_llm_start(struct fake_llm *f, const struct fake_step *steps, size_t count)
+__attribute__((unused)) static void fake_llm_start(struct fake_llm *f, const struct fake_step *steps, size_t count)
 {
 	memset(f, 0, sizeof *f);
 	f->steps = steps;
@@ -111,8 +111,7 @@ static void fake_llm_start(struct fake_llm *f, const struct fake_step *steps, si
 	pthread_create(&f->thread, NULL, fake_main, f);
 }
 
-__attribute__((unused))
-static void fake_llm_stop(struct fake_llm *f)
+__attribute__((unused)) static void fake_llm_stop(struct fake_llm *f)
 {
 	atomic_store(&f->stop, true);
 	pthread_join(f->thread, NULL);

@@ -33,20 +33,46 @@ static void test_first_turns(void)
 {
 	struct context *ctx = sample_context();
 	struct transformation *t = find("refactor");
-	struct facts facts = { .backend = "hlsl", .name = "llvmpipe", .arch = "spirv1.3", .max_threads = 1024, .shared_static = 32768,
-		.shares_cpu = true };
+	struct facts facts = { .backend = "hlsl",
+			       .name = "llvmpipe",
+			       .arch = "spirv1.3",
+			       .max_threads = 1024,
+			       .shared_static = 32768,
+			       .shares_cpu = true };
 	struct prompt p = PROMPT_INIT;
 	prompt_start(&p, t, 0, 1, ctx, &facts);
 	is_int(p.count, 2, "two turns");
 	is_int(p.turns[0].role, PROMPT_SYSTEM, "the first is the system's");
-	const char *system[] = { "# The kernel context", "# Your answer", "# What must be right", "# Host code", "# Backend: HLSL",
-		"NAME_float4", "# Device", "llvmpipe", "shared_static): 32768 bytes" };
+	const char *system[] = { "# The kernel context",
+				 "# Your answer",
+				 "# What must be right",
+				 "# Host code",
+				 "# Backend: HLSL",
+				 "NAME_float4",
+				 "# Device",
+				 "llvmpipe",
+				 "shared_static): 32768 bytes" };
 	in_order(p.turns[0].text, system, MEM_COUNT(system));
 	ok(!strstr(p.turns[0].text, "CUDA C++"), "nothing about other backends");
-	const char *user[] = { "# Transformation: refactor", "THREAD_X", "SV_GroupThreadID", "Its passes:", "# Now: pass 1 of 2",
-		"## Step 2 of 2: the device region", "# The kernel context now", "```yaml", "BX*BY <= 256", "## Macros region", "```macros",
-		"## Device region (you rewrite this one)", "```hlsl", "// a\n", "## Host region", "```lua host", "# Return now",
-		"starts with ```hlsl", "give right results" };
+	const char *user[] = { "# Transformation: refactor",
+			       "THREAD_X",
+			       "SV_GroupThreadID",
+			       "Its passes:",
+			       "# Now: pass 1 of 2",
+			       "## Step 2 of 2: the device region",
+			       "# The kernel context now",
+			       "```yaml",
+			       "BX*BY <= 256",
+			       "## Macros region",
+			       "```macros",
+			       "## Device region (you rewrite this one)",
+			       "```hlsl",
+			       "// a\n",
+			       "## Host region",
+			       "```lua host",
+			       "# Return now",
+			       "starts with ```hlsl",
+			       "give right results" };
 	in_order(p.turns[1].text, user, MEM_COUNT(user));
 	ok(!strstr(p.turns[1].text, "threadIdx"), "no section of another backend");
 	struct prompt again = PROMPT_INIT;
@@ -80,8 +106,10 @@ static void test_compile_feedback(void)
 		judge_verdict_error(&v, REGION_DEVICE, 4, i ? "another" : "'id' : undeclared\033");
 	struct buf out = BUF_INIT;
 	feedback_verdict(&v, ctx, REGION_DEVICE, &out);
-	const char *parts[] = { "does not compile", "Error 1, in the device region", "'id' : undeclared\n", ">> \tC[id.y", "Error 3",
-		"and 2 more", "corrected device region", "<<<<<<< SEARCH" };
+	const char *parts[] = {
+		"does not compile", "Error 1, in the device region", "'id' : undeclared\n", ">> \tC[id.y", "Error 3",
+		"and 2 more",       "corrected device region",       "<<<<<<< SEARCH"
+	};
 	in_order(buf_text(&out), parts, MEM_COUNT(parts));
 	ok(!strstr(buf_text(&out), "Error 4"), "only the first three errors");
 	buf_fini(&out);
@@ -92,8 +120,16 @@ static void test_compile_feedback(void)
 static void test_wrong_feedback(void)
 {
 	struct context *ctx = sample_context();
-	struct judge_verdict v = { .result = JUDGE_WRONG, .summary = mem_str("wrong at n=67"), .params = mem_str("n=67 BX=8 BY=8"),
-		.elements = 4489, .mismatched = 201, .nan = 7, .untouched = 3, .error = 0.5, .tolerance = 1e-6, .has_map = true };
+	struct judge_verdict v = { .result = JUDGE_WRONG,
+				   .summary = mem_str("wrong at n=67"),
+				   .params = mem_str("n=67 BX=8 BY=8"),
+				   .elements = 4489,
+				   .mismatched = 201,
+				   .nan = 7,
+				   .untouched = 3,
+				   .error = 0.5,
+				   .tolerance = 1e-6,
+				   .has_map = true };
 	v.map[7][7] = 1;
 	for (int i = 0; i < 12; i++)
 		judge_verdict_mismatch(&v, "C", 60 + i, 66, i, -i);
@@ -102,9 +138,21 @@ static void test_wrong_feedback(void)
 	judge_verdict_hint(&v, "only the last column is wrong");
 	struct buf out = BUF_INIT;
 	feedback_verdict(&v, ctx, REGION_DEVICE, &out);
-	const char *parts[] = { "results are wrong", "n=67 BX=8 BY=8", "201 of 4489", "7 are NaN", "3 were never written", "allowed 1e-06",
-		"| C | 60 | 66 | 0 |", "| C | 67 |", "   0   0   0   0   0   0   0 100\n", "that failed", "n=67", "that passed", "n=64",
-		"Hints", "last column" };
+	const char *parts[] = { "results are wrong",
+				"n=67 BX=8 BY=8",
+				"201 of 4489",
+				"7 are NaN",
+				"3 were never written",
+				"allowed 1e-06",
+				"| C | 60 | 66 | 0 |",
+				"| C | 67 |",
+				"   0   0   0   0   0   0   0 100\n",
+				"that failed",
+				"n=67",
+				"that passed",
+				"n=64",
+				"Hints",
+				"last column" };
 	in_order(buf_text(&out), parts, MEM_COUNT(parts));
 	ok(!strstr(buf_text(&out), "| C | 68 |"), "eight mismatches, no more");
 	buf_fini(&out);

@@ -9,7 +9,8 @@
 
 static struct model_request request_of(const struct prompt *p, const char *context, unsigned attempt)
 {
-	struct model_request r = { .prompt = p, .key = { .context = hash_text(context), .pass = 2, .step = 1, .attempt = attempt } };
+	struct model_request r = { .prompt = p,
+				   .key = { .context = hash_text(context), .pass = 2, .step = 1, .attempt = attempt } };
 	strcpy(r.key.transformation, "demo");
 	return r;
 }
@@ -30,8 +31,11 @@ static void remove_folder(const char *folder)
 static int answer_once(void *arg, const struct model_request *request, struct model_answer *ret_answer, struct err *e)
 {
 	(void)request, (void)e;
-	*ret_answer = (struct model_answer){ .text = mem_str(arg), .model = mem_str("m-1"), .finish = REPLY_FINISH_STOP,
-		.prompt_tokens = 11, .output_tokens = 7 };
+	*ret_answer = (struct model_answer){ .text = mem_str(arg),
+					     .model = mem_str("m-1"),
+					     .finish = REPLY_FINISH_STOP,
+					     .prompt_tokens = 11,
+					     .output_tokens = 7 };
 	return 0;
 }
 

@@ -18,13 +18,18 @@ static const struct {
 	{ "five ticks around three", "`````hlsl\n" AFTER "`````\n", REPLY_FINISH_STOP, REPLY_OK, AFTER },
 	{ "no info string", "```\n" AFTER "```\n", REPLY_FINISH_STOP, REPLY_OK, AFTER },
 	{ "another word for the language", "```cpp\n" AFTER "```\n", REPLY_FINISH_STOP, REPLY_OK, AFTER },
-	{ "indented in a list", "1. so\n\n   ```hlsl\n   void matmul() {}\n   ```\n", REPLY_FINISH_STOP, REPLY_OK, "void matmul() {}\n" },
-	{ "the last of two", "```hlsl\nold\n```\nbetter:\n```hlsl\n" AFTER "```\n", REPLY_FINISH_STOP, REPLY_OK, AFTER },
-	{ "marked beats unmarked", "```hlsl\n" AFTER "```\nrun it:\n```\nmake\n```\n", REPLY_FINISH_STOP, REPLY_OK, AFTER },
+	{ "indented in a list", "1. so\n\n   ```hlsl\n   void matmul() {}\n   ```\n", REPLY_FINISH_STOP, REPLY_OK,
+	  "void matmul() {}\n" },
+	{ "the last of two", "```hlsl\nold\n```\nbetter:\n```hlsl\n" AFTER "```\n", REPLY_FINISH_STOP, REPLY_OK,
+	  AFTER },
+	{ "marked beats unmarked", "```hlsl\n" AFTER "```\nrun it:\n```\nmake\n```\n", REPLY_FINISH_STOP, REPLY_OK,
+	  AFTER },
 	{ "complete, then cut in prose", "```hlsl\n" AFTER "```\nand now", REPLY_FINISH_LENGTH, REPLY_OK, AFTER },
-	{ "carriage returns", "```hlsl\r\nvoid matmul() {}\r\n```\r\n", REPLY_FINISH_STOP, REPLY_OK, "void matmul() {}\n" },
-	{ "a search and replace block", "```hlsl\n<<<<<<< SEARCH\n\tC[id.x] = 0;\n=======\n\tC[id.x] = 1;\n>>>>>>> REPLACE\n```\n",
-	  REPLY_FINISH_STOP, REPLY_OK, AFTER },
+	{ "carriage returns", "```hlsl\r\nvoid matmul() {}\r\n```\r\n", REPLY_FINISH_STOP, REPLY_OK,
+	  "void matmul() {}\n" },
+	{ "a search and replace block",
+	  "```hlsl\n<<<<<<< SEARCH\n\tC[id.x] = 0;\n=======\n\tC[id.x] = 1;\n>>>>>>> REPLACE\n```\n", REPLY_FINISH_STOP,
+	  REPLY_OK, AFTER },
 	{ "nothing", " \n", REPLY_FINISH_STOP, REPLY_EMPTY, "empty" },
 	{ "nothing, refused by the provider", "", REPLY_FINISH_REFUSED, REPLY_REFUSED, "refusal" },
 	{ "nothing, all spent on thinking", "", REPLY_FINISH_LENGTH, REPLY_TRUNCATED, "length limit" },
@@ -33,31 +38,38 @@ static const struct {
 	{ "another region", "```lua\nlaunch()\n```\n", REPLY_FINISH_STOP, REPLY_WRONG_REGION, "device" },
 	{ "cut by the limit", "```hlsl\nvoid matmul() {\n", REPLY_FINISH_LENGTH, REPLY_TRUNCATED, "length limit" },
 	{ "never closed", "```hlsl\nvoid matmul() {}\n", REPLY_FINISH_STOP, REPLY_UNTERMINATED, "not closed" },
-	{ "second fence never closed", "```hlsl\n" AFTER "```\n```hlsl\nvoid", REPLY_FINISH_STOP, REPLY_UNTERMINATED, "not closed" },
-	{ "elided", "```hlsl\nvoid matmul() {\n\t// ... rest unchanged\n}\n```\n", REPLY_FINISH_STOP, REPLY_ELIDED, "rest unchanged" },
-	{ "elided by a real ellipsis", "```hlsl\nvoid matmul() {\n\t/* \u2026 existing code \u2026 */\n}\n```\n", REPLY_FINISH_STOP,
-	  REPLY_ELIDED, "existing" },
+	{ "second fence never closed", "```hlsl\n" AFTER "```\n```hlsl\nvoid", REPLY_FINISH_STOP, REPLY_UNTERMINATED,
+	  "not closed" },
+	{ "elided", "```hlsl\nvoid matmul() {\n\t// ... rest unchanged\n}\n```\n", REPLY_FINISH_STOP, REPLY_ELIDED,
+	  "rest unchanged" },
+	{ "elided by a real ellipsis", "```hlsl\nvoid matmul() {\n\t/* \u2026 existing code \u2026 */\n}\n```\n",
+	  REPLY_FINISH_STOP, REPLY_ELIDED, "existing" },
 	{ "elided by dots", "```hlsl\nvoid matmul() {\n\t...\n}\n```\n", REPLY_FINISH_STOP, REPLY_ELIDED, "..." },
-	{ "dots in a comment that says something", "```hlsl\nvoid matmul() { // rows 0 ... 7\n}\n```\n", REPLY_FINISH_STOP, REPLY_OK,
-	  "void matmul() { // rows 0 ... 7\n}\n" },
-	{ "the kernel is gone", "```hlsl\nvoid matmul_fast() {}\n```\n", REPLY_FINISH_STOP, REPLY_DROPPED_KERNEL, "kernel matmul " },
+	{ "dots in a comment that says something", "```hlsl\nvoid matmul() { // rows 0 ... 7\n}\n```\n",
+	  REPLY_FINISH_STOP, REPLY_OK, "void matmul() { // rows 0 ... 7\n}\n" },
+	{ "the kernel is gone", "```hlsl\nvoid matmul_fast() {}\n```\n", REPLY_FINISH_STOP, REPLY_DROPPED_KERNEL,
+	  "kernel matmul " },
 	{ "as it was", "```hlsl\n" BEFORE "\n```\n", REPLY_FINISH_STOP, REPLY_UNCHANGED, "as it was" },
 	{ "an empty fence", "```hlsl\n```\n", REPLY_FINISH_STOP, REPLY_EMPTY, "empty" },
-	{ "a search that is not there", "<<<<<<< SEARCH\nD = 0;\n=======\n>>>>>>> REPLACE\n", REPLY_FINISH_STOP, REPLY_SEARCH_MISSING,
-	  "D = 0;" },
-	{ "half a line is no match", "<<<<<<< SEARCH\nC[id.x] = 0;\n=======\n>>>>>>> REPLACE\n", REPLY_FINISH_STOP, REPLY_SEARCH_MISSING,
-	  "whole lines" },
+	{ "a search that is not there", "<<<<<<< SEARCH\nD = 0;\n=======\n>>>>>>> REPLACE\n", REPLY_FINISH_STOP,
+	  REPLY_SEARCH_MISSING, "D = 0;" },
+	{ "half a line is no match", "<<<<<<< SEARCH\nC[id.x] = 0;\n=======\n>>>>>>> REPLACE\n", REPLY_FINISH_STOP,
+	  REPLY_SEARCH_MISSING, "whole lines" },
 	{ "one good, one bad: none is applied",
-	  "<<<<<<< SEARCH\n{\n=======\n{ //\n>>>>>>> REPLACE\n<<<<<<< SEARCH\nno\n=======\n>>>>>>> REPLACE\n", REPLY_FINISH_STOP,
-	  REPLY_SEARCH_MISSING, "no" },
-	{ "a block that is not closed", "<<<<<<< SEARCH\n{\n=======\n", REPLY_FINISH_STOP, REPLY_UNTERMINATED, "not closed" },
+	  "<<<<<<< SEARCH\n{\n=======\n{ //\n>>>>>>> REPLACE\n<<<<<<< SEARCH\nno\n=======\n>>>>>>> REPLACE\n",
+	  REPLY_FINISH_STOP, REPLY_SEARCH_MISSING, "no" },
+	{ "a block that is not closed", "<<<<<<< SEARCH\n{\n=======\n", REPLY_FINISH_STOP, REPLY_UNTERMINATED,
+	  "not closed" },
 };
 
 static void test_table(void)
 {
 	for (size_t i = 0; i < MEM_COUNT(table); i++) {
-		const struct reply_want want = { .region = REGION_DEVICE, .backend = "hlsl", .before = BEFORE,
-			.host = "launch(\"matmul\", {1}, {1}, {C})", .may_patch = true };
+		const struct reply_want want = { .region = REGION_DEVICE,
+						 .backend = "hlsl",
+						 .before = BEFORE,
+						 .host = "launch(\"matmul\", {1}, {1}, {C})",
+						 .may_patch = true };
 		struct reply r;
 		reply_parse(&want, table[i].answer, table[i].finish, &r);
 		is_str(reply_outcome_name(r.outcome), reply_outcome_name(table[i].outcome), "%s", table[i].what);
@@ -71,8 +83,11 @@ static void test_table(void)
 
 static void test_permissions(void)
 {
-	struct reply_want want = { .region = REGION_DEVICE, .backend = "hlsl", .before = BEFORE, .host = "launch('matmul')",
-		.may_keep = true };
+	struct reply_want want = { .region = REGION_DEVICE,
+				   .backend = "hlsl",
+				   .before = BEFORE,
+				   .host = "launch('matmul')",
+				   .may_keep = true };
 	struct reply r;
 	reply_parse(&want, "```hlsl\n" BEFORE "```\n", REPLY_FINISH_STOP, &r);
 	is_int(r.outcome, REPLY_OK, "unchanged where that is allowed");

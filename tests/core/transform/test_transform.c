@@ -4,10 +4,12 @@
 
 #include "base/mem.h"
 
-/* --- a judge and a model that follow a script ------------------------------------------------------------------------- */
+/* --- a judge and a model that follow a script
+ * ------------------------------------------------------------------------- */
 
 struct script {
-	const char *verdicts; /* one letter a judgement: p pass, c compile error, w wrong, x cannot judge; the last one repeats */
+	const char *
+		verdicts; /* a letter each: pass, compile error, macro error, wrong, x cannot judge; the last repeats */
 	size_t judged, compiled, validated;
 	const char **answers; /* NULL-terminated; the last one repeats */
 	size_t answered;
@@ -40,8 +42,8 @@ static int fake_compile(void *arg, const struct context *ctx, struct judge_verdi
 	return judge_next(arg, ret_verdict, e);
 }
 
-static int fake_validate(void *arg, const struct context *parent, const struct context *ctx, struct judge_verdict *ret_verdict,
-                         struct err *e)
+static int fake_validate(void *arg, const struct context *parent, const struct context *ctx,
+			 struct judge_verdict *ret_verdict, struct err *e)
 {
 	(void)ctx, (void)parent;
 	((struct script *)arg)->validated++;
@@ -93,7 +95,8 @@ static int run(struct transform *x, struct script *s, struct err *e)
 	return transform_run(x, &model, &judge, NULL, NULL, e);
 }
 
-/* --- tests ------------------------------------------------------------------------------------------------------------ */
+/* --- tests
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static void test_straight(void)
 {
@@ -101,7 +104,8 @@ static void test_straight(void)
 	struct script s = { .verdicts = "p", .answers = answers };
 	struct err e = ERR_INIT;
 	struct transform *x = begin(two_passes);
-	has_str(context_render(transform_context(x)), "T: {1, 2}", "the parameter is in the context before the first step");
+	has_str(context_render(transform_context(x)), "T: {1, 2}",
+		"the parameter is in the context before the first step");
 	has_str(transform_prompt(x)->turns[1].text, "T: {1, 2}", "and in what the model sees");
 	is_int(run(x, &s, &e), 0, "two passes run: %s", e.text);
 	is_int(transform_state(x), TRANSFORM_DONE, "to the end");
@@ -113,14 +117,20 @@ static void test_straight(void)
 	has_str(context_render(transform_context(x)), "T <= BX", "the constraint came with the parameter");
 	is_int(s.keys[1].step, 2, "the key of the second call names its step");
 	is_int(s.keys[2].pass, 2, "the key of the third its pass");
-	ok(strcmp(s.keys[0].context.hex, s.keys[1].context.hex) != 0, "each key names the context that its step starts from");
+	ok(strcmp(s.keys[0].context.hex, s.keys[1].context.hex) != 0,
+	   "each key names the context that its step starts from");
 	transform_free(x);
 }
 
 static void test_repairs(void)
 {
-	const char *answers[] = { MACROS("M 1"), DEVICE("C[0] = 1;"), DEVICE("C[0] = 2;"), MACROS("M 2"), DEVICE("C[0] = 3;"),
-		"<<<<<<< SEARCH\n\tC[0] = 3;\n=======\n\tC[0] = 4;\n>>>>>>> REPLACE\n", NULL };
+	const char *answers[] = { MACROS("M 1"),
+				  DEVICE("C[0] = 1;"),
+				  DEVICE("C[0] = 2;"),
+				  MACROS("M 2"),
+				  DEVICE("C[0] = 3;"),
+				  "<<<<<<< SEARCH\n\tC[0] = 3;\n=======\n\tC[0] = 4;\n>>>>>>> REPLACE\n",
+				  NULL };
 	struct script s = { .verdicts = "cmpwp", .answers = answers };
 	struct err e = ERR_INIT;
 	struct transform *x = begin(two_passes);
@@ -163,8 +173,8 @@ static void test_conversation(void)
 static void test_stuck(void)
 {
 	const char one[] = "---\nname: one\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n";
-	const char *answers[] = { DEVICE("1;"), DEVICE("2;"), DEVICE("3;"), DEVICE("4;"), DEVICE("5;"), DEVICE("6;"), DEVICE("7;"),
-		DEVICE("8;"), DEVICE("9;"), NULL };
+	const char *answers[] = { DEVICE("1;"), DEVICE("2;"), DEVICE("3;"), DEVICE("4;"), DEVICE("5;"),
+				  DEVICE("6;"), DEVICE("7;"), DEVICE("8;"), DEVICE("9;"), NULL };
 	struct script s = { .verdicts = "w", .answers = answers };
 	struct err e = ERR_INIT;
 	struct transform *x = begin(one);
@@ -176,7 +186,8 @@ static void test_stuck(void)
 	has_str(context_region(transform_context(x), REGION_DEVICE), "6;", "with the half-done pass kept");
 	has_str(e.text, "by hand", "and a word about what to do");
 	struct context *mine = NULL;
-	is_int(context_with_region(transform_context(x), REGION_DEVICE, "void matmul() { mine }\n", &mine, &e), 0, "a person edits");
+	is_int(context_with_region(transform_context(x), REGION_DEVICE, "void matmul() { mine }\n", &mine, &e), 0,
+	       "a person edits");
 	is_int(transform_take_over(x, mine, &e), 0, "and hands it over");
 	struct script good = { .verdicts = "p", .answers = answers };
 	is_int(run(x, &good, &e), 0, "and it goes on: %s", e.text);
@@ -212,7 +223,8 @@ static void test_no_judge(void)
 
 static void test_insert(void)
 {
-	const char text[] = "---\nname: ins\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### macros\n```hlsl insert\n#define Q 7\n```\n";
+	const char text[] = "---\nname: ins\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### macros\n```hlsl "
+			    "insert\n#define Q 7\n```\n";
 	struct script s = { .verdicts = "p" };
 	struct err e = ERR_INIT;
 	struct transform *x = begin(text);
@@ -238,14 +250,16 @@ static void test_saved(void)
 		struct model_key key = transform_key(x);
 		prompt_render(transform_prompt(x), &prompt);
 		transform_save(x, &text);
-		is_int(transform_load(buf_text(&text), text.len, NULL, &y, &e), 0, "loads after move %d: %s", moves, e.text);
+		is_int(transform_load(buf_text(&text), text.len, NULL, &y, &e), 0, "loads after move %d: %s", moves,
+		       e.text);
 		if (!y)
 			exit(1);
 		transform_free(x);
 		x = y;
 		prompt_render(transform_prompt(x), &again);
 		is_str(buf_text(&again), buf_text(&prompt), "with the same conversation");
-		ok(memcmp(key.context.hex, transform_key(x).context.hex, HASH_HEX) == 0 && key.attempt == transform_key(x).attempt,
+		ok(memcmp(key.context.hex, transform_key(x).context.hex, HASH_HEX) == 0 &&
+			   key.attempt == transform_key(x).attempt,
 		   "and the same key");
 		if (transform_state(x) == TRANSFORM_ASK)
 			transform_feed(x, answers[next++], REPLY_FINISH_STOP, NULL, &e);
@@ -268,13 +282,17 @@ static void test_prerequisites(void)
 	struct transformation *t = NULL;
 	struct transform *x = NULL;
 	struct context *ctx = sample_context();
-	ok(transformation_parse("---\nname: a\nsummary: s\nafter: refactor\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n", "a.md", &t,
-	                        &e) == 0, "parsed");
+	ok(transformation_parse(
+		   "---\nname: a\nsummary: s\nafter: refactor\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n",
+		   "a.md", &t, &e) == 0,
+	   "parsed");
 	is_int(transform_new(t, ctx, NULL, NULL, 0, NULL, &x, &e), -ERR_INPUT, "a prerequisite is not met");
 	has_str(e.text, "refactor", "it is named");
 	transformation_free(t);
-	ok(transformation_parse("---\nname: a\nsummary: s\ndrops: NOPE\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n", "a.md", &t,
-	                        &e) == 0, "parsed");
+	ok(transformation_parse(
+		   "---\nname: a\nsummary: s\ndrops: NOPE\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n", "a.md",
+		   &t, &e) == 0,
+	   "parsed");
 	ok(transform_new(t, ctx, NULL, NULL, 0, NULL, &x, &e) < 0, "a parameter to drop is not there");
 	has_str(e.text, "NOPE", "it is named");
 	transformation_free(t);

@@ -1,4 +1,5 @@
-/* The library format: every shipped file parses and has PEAK's numbers of passes and calls; every mistake names its line. */
+/* The library format: every shipped file parses and has PEAK's numbers of passes and calls; every mistake names its
+ * line. */
 #include "core/transform/library.h"
 #include "core/transform/transformation.h"
 #include "tap.h"
@@ -9,10 +10,13 @@
 #include "base/mem.h"
 
 static const char good[] =
-	"---\nname: demo  # a comment\nsummary: a demo\nbackends: cuda, hlsl\nafter: refactor\nrequires:\n  - n % 8 == 0\n"
-	"adds:\n  T: {1, 2}\n  U: 1<<i for i = 0,3\nwhere:\n  - T*U <= 8\ndrops: OLD\n---\nIntro.\n\n#### cuda\nonly cuda\n"
+	"---\nname: demo  # a comment\nsummary: a demo\nbackends: cuda, hlsl\nafter: refactor\nrequires:\n  - n % 8 == "
+	"0\n"
+	"adds:\n  T: {1, 2}\n  U: 1<<i for i = 0,3\nwhere:\n  - T*U <= 8\ndrops: OLD\n---\nIntro.\n\n#### cuda\nonly "
+	"cuda\n"
 	"## Pass 1: First\nexpect: compiles\nadds: U\n\nAbout.\n\n### macros\n```cuda insert\n#define X 1\n```\n"
-	"### device\nDo it.\n```\n### not a heading\n```\n#### hlsl\nonly hlsl\n\n## Pass 2: Last\nexpect: valid\nkernels: may change\n"
+	"### device\nDo it.\n```\n### not a heading\n```\n#### hlsl\nonly hlsl\n\n## Pass 2: Last\nexpect: "
+	"valid\nkernels: may change\n"
 	"### host\n#### cuda\nonly there\n";
 
 static void test_parts(void)
@@ -48,23 +52,34 @@ static void test_parts(void)
 
 static void test_mistakes(void)
 {
-	static const struct { const char *text, *part, *what; } table[] = {
+	static const struct {
+		const char *text, *part, *what;
+	} table[] = {
 		{ "---\nname: x\nsummary: s\n", "not closed", "open front matter" },
 		{ "---\nname: X!\nsummary: s\n---\n", "lower-case", "a bad name" },
 		{ "---\nname: x\n---\n", "summary", "no summary" },
-		{ "---\nname: x\nsummary: s\ncolour: red\n---\n", "f.md:4: unknown field `colour:`", "an unknown field" },
+		{ "---\nname: x\nsummary: s\ncolour: red\n---\n", "f.md:4: unknown field `colour:`",
+		  "an unknown field" },
 		{ "---\nname: x\nsummary: s\nbackends: metal\n---\n", "metal", "an unknown backend" },
 		{ "---\nname: x\nsummary: s\nsummary: s\n---\n", "given twice", "a field twice" },
 		{ "---\nname: x\nsummary: s\nadds: T\n---\n", "NAME: values", "parameters without values" },
 		{ "---\nname: x\nsummary: s\n---\ntext\n", "no `## Pass 1", "no pass" },
-		{ "---\nname: x\nsummary: s\n---\n## Pass 2: a\nexpect: valid\n### device\nx\n", "f.md:5", "passes out of order" },
-		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n", "has no step", "a pass without steps" },
-		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### shader\nx\n", "device, host or macros", "a bad region" },
-		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: maybe\n### device\nx\n", "f.md:6: expect:", "a bad expect" },
-		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### device\n", "neither instructions", "an empty step" },
-		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n### device\ny\n", "two steps", "a region twice" },
-		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: compiles\n### device\nx\n", "last pass", "a last pass that is not valid" },
-		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nadds: Q\nexpect: valid\n### device\nx\n", "Q has no values", "an unknown parameter" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 2: a\nexpect: valid\n### device\nx\n", "f.md:5",
+		  "passes out of order" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n", "has no step",
+		  "a pass without steps" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### shader\nx\n",
+		  "device, host or macros", "a bad region" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: maybe\n### device\nx\n",
+		  "f.md:6: expect:", "a bad expect" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### device\n", "neither instructions",
+		  "an empty step" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n### device\ny\n",
+		  "two steps", "a region twice" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nexpect: compiles\n### device\nx\n", "last pass",
+		  "a last pass that is not valid" },
+		{ "---\nname: x\nsummary: s\n---\n## Pass 1: a\nadds: Q\nexpect: valid\n### device\nx\n",
+		  "Q has no values", "an unknown parameter" },
 	};
 	for (size_t i = 0; i < MEM_COUNT(table); i++) {
 		struct err e = ERR_INIT;
@@ -97,8 +112,11 @@ static void test_text(void)
 
 static void test_shipped(void)
 {
-	static const struct { const char *name; size_t passes, calls; } table[] = {
-		{ "refactor", 2, 3 }, { "tb-tiling", 6, 9 }, { "thread-tiling", 3, 3 }, /* PEAK, table 2 */
+	static const struct {
+		const char *name;
+		size_t passes, calls;
+	} table[] = {
+		{ "refactor", 2, 3 },  { "tb-tiling", 6, 9 },    { "thread-tiling", 3, 3 }, /* PEAK, table 2 */
 		{ "vectorize", 2, 2 }, { "direct-loads", 3, 3 },
 	};
 	const char *folders[] = { NULL, "transforms" };
@@ -139,14 +157,16 @@ static void test_own_folder(void)
 	struct err e = ERR_INIT;
 	struct transformation *t = NULL;
 	ok(mkdtemp(folder) != NULL, "a folder");
-	write_text(folder, "refactor.md", "---\nname: refactor\nsummary: mine\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n");
+	write_text(folder, "refactor.md",
+		   "---\nname: refactor\nsummary: mine\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n");
 	const char *folders[] = { folder, "transforms" };
 	struct library *lib = library_new(folders, 2);
 	is_int(library_find(lib, "refactor", &t, &e), 0, "the user's own file: %s", e.text);
 	is_str(t ? t->summary : "", "mine", "hides the shipped one");
 	transformation_free(t);
 	is_int(library_find(lib, "../refactor", &t, &e), -ERR_NOT_FOUND, "a path is no name");
-	write_text(folder, "refactor.md", "---\nname: other\nsummary: mine\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n");
+	write_text(folder, "refactor.md",
+		   "---\nname: other\nsummary: mine\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n");
 	is_int(library_find(lib, "refactor", &t, &e), -ERR_INPUT, "a file under another's name is refused");
 	library_free(lib);
 	char *path = mem_fmt("%s/refactor.md", folder);
