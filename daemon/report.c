@@ -90,12 +90,17 @@ double report_speedup(const struct report *r, size_t *ret_sizes)
 	return n ? exp(sum / (double)n) : NAN;
 }
 
+static size_t validated_count(const struct report *r)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < r->step_count; i++)
+		n += r->steps[i].validated;
+	return n;
+}
+
 bool report_all_validated(const struct report *r)
 {
-	for (size_t i = 0; i < r->step_count; i++)
-		if (!r->steps[i].validated)
-			return false;
-	return r->step_count > 0;
+	return r->step_count > 0 && r->step_count >= r->planned && validated_count(r) == r->step_count;
 }
 
 /* --- tables --------------------------------------------------------------------------------------------------------------- */
@@ -199,26 +204,27 @@ void report_tables(const struct report *r, FILE *out)
 
 void report_closing(const struct report *r, FILE *out)
 {
-	size_t sizes, made = 0, bad = 0;
+	size_t sizes, made = 0, failed = 0, all = r->planned > r->step_count ? r->planned : r->step_count;
 	double speedup = report_speedup(r, &sizes);
 	for (size_t i = 0; i < r->step_count; i++) {
 		made += r->steps[i].checkpoint > 0;
-		bad += !r->steps[i].validated;
+		failed += r->steps[i].failed;
 	}
 	fprintf(out, "\npeakd: %s: ", r->stem);
-	if (r->compile_only) {
-		fprintf(out, "%zu checkpoint%s for %s, compiled, not run\n", made, made == 1 ? "" : "s", r->device);
-		return;
-	}
-	if (isfinite(speedup))
+	if (!r->compile_only && isfinite(speedup))
 		fprintf(out, "%.1f× over baseline, ", speedup);
-	if (sizes > 1)
+	if (!r->compile_only && sizes > 1)
 		fprintf(out, "geometric mean of %zu sizes, ", sizes);
-	fprintf(out, "%zu checkpoint%s, ", made, made == 1 ? "" : "s");
-	if (bad == 0)
-		fprintf(out, "all validated\n");
+	fprintf(out, "%zu checkpoint%s", made, made == 1 ? "" : "s");
+	if (r->compile_only)
+		fprintf(out, " for %s, compiled, not run", r->device);
+	else if (report_all_validated(r))
+		fprintf(out, ", all validated");
 	else
-		fprintf(out, "%zu of %zu steps NOT validated\n", bad, r->step_count);
+		fprintf(out, ", %zu of %zu steps NOT validated", all - validated_count(r), all);
+	if (r->compile_only && failed)
+		fprintf(out, ", %zu of %zu steps FAILED", failed, all);
+	fprintf(out, "\n");
 }
 
 /* --- JSON ------------------------------------------------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@ struct report_time {
 struct report_step {
 	char *name;          /* "baseline", a transformation's name, or a sentence */
 	int64_t checkpoint;  /* 0: none was made */
+	bool failed;         /* it went wrong: nothing of it counts */
 	bool validated;      /* its outputs were right, by the record */
 	char *validation;    /* "16/16", "failed", "compiled, not run": one word or two */
 	struct report_time *times;
@@ -35,6 +36,7 @@ struct report {
 	bool compile_only;   /* the device runs nothing */
 	struct report_step *steps;
 	size_t step_count;
+	size_t planned;      /* steps that were asked for, the baseline included */
 };
 
 void report_fini(struct report *r);
@@ -46,7 +48,7 @@ void report_closing(const struct report *r, FILE *out);
 /* The fastest validated step's speed-up over the baseline (its own best configuration), the geometric mean over the sizes that
  * both were timed at; NaN when there is none. *ret_sizes: how many sizes. */
 double report_speedup(const struct report *r, size_t *ret_sizes);
-/* Every step was made and validated. */
+/* Every step that was asked for was made and validated. */
 bool report_all_validated(const struct report *r);
 /* {device, driver, date, command, rows: [{context, n or sizes, step, median_ms, gflops, speedup, validated, params}]} */
 json_t *report_json(const struct report *r);

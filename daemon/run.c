@@ -137,25 +137,26 @@ static bool is_taken(const json_t *workflows, const char *name)
 	return false;
 }
 
+static const char *wanted_name(const struct run *r)
+{
+	const char *name = verb_get(r->line, "name");
+	return name ? name : r->report.stem;
+}
+
 /* NAME, or NAME-2 and so on when there is a workflow of that name: an earlier run's figures stay what they are. */
 static int choose_name(struct run *r, struct err *e)
 {
-	const char *wanted = verb_get(r->line, "name");
+	const char *wanted = wanted_name(r);
 	json_t *list = NULL;
 	int rc = call(r, "workflow", "workflow", json_pack("{s:s}", "action", "list"), &list, e);
 	if (rc < 0)
 		return rc;
 	const json_t *workflows = json_object_get(list, "workflows");
-	wanted = wanted ? wanted : r->report.stem;
 	r->workflow = mem_str(wanted);
 	for (int i = 2; is_taken(workflows, r->workflow); i++) {
 		free(r->workflow);
 		r->workflow = mem_fmt("%s-%d", wanted, i);
 	}
-	if (strcmp(r->workflow, wanted) != 0)
-		say("workflow", "%s (there is a %s already)", r->workflow, wanted);
-	else
-		say("workflow", "%s", r->workflow);
 	json_decref(list);
 	return 0;
 }
@@ -177,6 +178,7 @@ static int create(struct run *r, struct err *e)
 			r->workflow = mem_str(name);
 		}
 		r->backend = mem_str(text_of(created, "backend"));
+		say("workflow", "%s%s", r->workflow, strcmp(r->workflow, wanted_name(r)) ? " (the name itself is taken)" : "");
 		report_add(&r->report, "baseline")->checkpoint = whole_of(created, "checkpoint");
 	}
 	json_decref(created);
@@ -375,8 +377,10 @@ static int baseline(struct run *r, struct err *e)
 	const json_t *result = json_object_get(answer, "result");
 	if (rc == 0)
 		say(step->name, "%s", text_of(result, "summary"));
-	/* A device that runs nothing cannot pass; that is no fault of the context. */
-	if (rc == 0 && json_is_false(json_object_get(result, "passed")) && !r->report.compile_only)
+	/* A device that runs nothing cannot pass; what does not compile for it is wrong all the same. */
+	bool refused = r->report.compile_only ? whole_of(result, "failed_count") > 0 || whole_of(result, "passed_count") == 0
+	                                      : !json_is_true(json_object_get(result, "passed"));
+	if (rc == 0 && refused)
 		rc = err_set(e, ERR_WRONG, "the context itself is not valid: %s\n%s", text_of(result, "summary"),
 		             text_of(result, "details"));
 	json_decref(answer);
@@ -412,7 +416,9 @@ static void take_record(struct report_step *step, const json_t *checkpoint, bool
 	const json_t *counts = json_object_get(checkpoint, "validation");
 	const char *status = text_of(checkpoint, "status");
 	long long passed = whole_of(counts, "passed"), failed = whole_of(counts, "failed");
-	step->validated = !compile_only && strcmp(status, "accepted") == 0 && passed > 0 && step->time_count > 0;
+	step->validated = !step->failed && !compile_only && strcmp(status, "accepted") == 0 && passed > 0 && step->time_count > 0;
+	if (step->failed && compile_only)
+		return;
 	free(step->validation);
 	step->validation = compile_only ? mem_str("compiled, not run")
 	                                : mem_fmt("%s, %lld passed, %lld failed", status, passed, failed);
@@ -437,11 +443,15 @@ static int read_record(struct run *r, struct err *e)
 	return 0;
 }
 
-static void complain(struct run *r, const char *step, struct err *e)
+/* The last step went wrong. */
+static void complain(struct run *r, struct err *e)
 {
-	r->broken = true;
+	struct report_step *step = &r->report.steps[r->report.step_count - 1];
+	r->broken = step->failed = true;
+	free(step->validation);
+	step->validation = mem_str(e->code == ERR_CANCELLED ? "cancelled" : "failed");
 	fflush(stdout);
-	fprintf(stderr, "peakd run: %s: %s\n", step, e->text);
+	fprintf(stderr, "peakd run: %s: %s\n", step->name, e->text);
 	*e = (struct err)ERR_INIT;
 }
 
@@ -459,12 +469,13 @@ static int run_steps(struct run *r, struct err *e)
 		rc = choose_steps(r, e);
 	if (rc < 0)
 		return rc;
+	r->report.planned = r->step_count + 1;
 	if (baseline(r, e) < 0)
-		complain(r, "baseline", e);
+		complain(r, e);
 	/* Without a baseline there is nothing to compare with, whatever was asked for. */
 	for (size_t i = 0; i < r->step_count && go_on(r) && (i > 0 || !r->broken); i++)
 		if (transform(r, r->steps[i], e) < 0)
-			complain(r, r->steps[i], e);
+			complain(r, e);
 	return client_interrupted(r->client) ? 0 : read_record(r, e);
 }
 
@@ -472,7 +483,7 @@ static int finish(struct run *r)
 {
 	const char *json = verb_get(r->line, "json");
 	struct err e = ERR_INIT;
-	bool all = report_all_validated(&r->report) && r->report.step_count == r->step_count + 1;
+	bool all = report_all_validated(&r->report);
 	report_tables(&r->report, stdout);
 	report_closing(&r->report, stdout);
 	fflush(stdout);

@@ -73,7 +73,7 @@ static int spawn(struct start *s, struct err *e)
 	return rc;
 }
 
-/* The last line of the log without its time, "" when there is none; free(). */
+/* The last line of the log without time and level, "" when there is none; free(). */
 static char *last_line(const char *log)
 {
 	char text[TAIL + 1];
@@ -88,7 +88,9 @@ static char *last_line(const char *log)
 		n--;
 	text[n > 0 ? n : 0] = '\0';
 	const char *line = strrchr(text, '\n');
-	return mem_str(line ? line + 1 : text);
+	line = line ? line + 1 : text;
+	const char *said = strstr(line, "error: ");
+	return mem_str(said ? said + strlen("error: ") : line);
 }
 
 /* The child has ended without anybody serving: true when that is an error. */

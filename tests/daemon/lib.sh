@@ -1,0 +1,120 @@
+# lib: what the black-box tests of the daemon share; they source it. Each test has a folder of its own for database, socket and
+# recordings; daemons that a test leaves behind are ended at its end, by their id.
+set -u
+T=$(mktemp -d "${TMPDIR:-/tmp}/peakd-t.XXXXXX")
+root=$(cd "$(dirname "$0")/../.." && pwd)
+peakd=${PEAKD:-$root/build/peakd}
+export XDG_RUNTIME_DIR="$T/run" XDG_DATA_HOME="$T/data" XDG_CACHE_HOME="$T/cache" PEAKD_SHARE="$root"
+unset PEAKD_DB PEAKD_MODEL
+mkdir -m 700 "$T/run" "$T/data" "$T/cache"
+count=0
+
+# The daemon that holds a database: its process id, empty when there is none.
+holder()
+{
+	pid=$(sed -n 's/^\([0-9][0-9]*\) .*/\1/p' "$1.lock" 2>/dev/null)
+	[ -n "$pid" ] && kill -0 "$pid" 2>/dev/null && tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q ' serve ' && echo "$pid"
+}
+
+# Waits up to SECONDS until a command succeeds.
+wait_for()
+{
+	tries=$(($1 * 50))
+	shift
+	while ! "$@" >/dev/null 2>&1; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		sleep 0.02
+	done
+}
+
+gone()
+{
+	! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null
+}
+
+finish()
+{
+	for lock in "$T"/*.lock "$T"/*/*.lock "$T"/*/*/*.lock; do
+		[ -f "$lock" ] || continue
+		pid=$(holder "${lock%.lock}")
+		[ -n "$pid" ] && kill "$pid" && wait_for 10 gone "$pid"
+	done
+	rm -rf "$T"
+}
+trap finish EXIT
+trap 'exit 1' INT TERM
+
+ok() # ok STATUS NAME
+{
+	count=$((count + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $count - $2"
+	else
+		echo "not ok $count - $2"
+		shift 2
+		for line in "$@"; do
+			printf '%s\n' "$line" | sed 's/^/#   /'
+		done
+	fi
+}
+
+is() # is GOT WANT NAME
+{
+	[ "$1" = "$2" ]
+	ok $? "$3" "got: $1" "want: $2"
+}
+
+has() # has TEXT PART NAME
+{
+	case $1 in
+	*"$2"*) ok 0 "$3" ;;
+	*) ok 1 "$3" "got: $1" "part: $2" ;;
+	esac
+}
+
+skip() # skip COUNT WHY
+{
+	for _ in $(seq "$1"); do
+		count=$((count + 1))
+		echo "ok $count # SKIP $2"
+	done
+}
+
+done_testing()
+{
+	echo "1..$count"
+}
+
+HELLO='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
+
+# A small kernel on whatever runs HLSL here.
+small_context()
+{
+	cat <<'CONTEXT'
+---
+kernel: scale
+backend: hlsl
+inputs:
+  n: int = {4096}
+  A: f32[n] = random
+  C: out f32[n]
+tune:
+  BX: {32, 64}
+flops: n
+---
+```hlsl
+[numthreads(BX, 1, 1)]
+void scale(uint3 id : SV_DispatchThreadID)
+{
+	if (id.x < uint(n))
+		C[id.x] = 2.0 * A[id.x];
+}
+```
+```macros
+```
+```lua host
+launch("scale", {cdiv(n, BX)}, {BX}, {A, C, n})
+```
+CONTEXT
+}

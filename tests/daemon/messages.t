@@ -1,0 +1,48 @@
+#!/bin/sh
+# Wrong command lines and wrong surroundings: one clear message on stderr, the right exit status, nothing on standard output.
+. "$(dirname "$0")/lib.sh"
+db=$T/a.db
+
+wrong() # wrong STATUS PART ARGUMENTS…
+{
+	status=$1 part=$2
+	shift 2
+	timeout 30 "$peakd" "$@" >"$T/out" 2>"$T/err" </dev/null
+	is $? "$status" "peakd $*: exit status $status"
+	has "$(cat "$T/err")" "$part" "… and says: $part"
+	is "$(cat "$T/out")" "" "… on stderr alone"
+}
+
+wrong 2 "did you mean serve?" serv
+wrong 2 "did you mean device?" tune mm --devcie hlsl:0 --db "$db"
+wrong 2 "--budget needs a value" tune mm --budget
+wrong 2 "no whole number" tune mm --budget many --db "$db"
+wrong 2 "one word too many" devices all --db "$db"
+wrong 2 "something is missing" run --db "$db"
+wrong 2 "did you mean export?" workflow exprot --db "$db"
+wrong 2 "restore needs name and at" workflow restore mm --db "$db"
+wrong 2 "error, warning, info, debug" devices --log-level loud --db "$db"
+wrong 2 "--listen" serve --listen nowhere --db "$db"
+wrong 1 "cannot be read" run "$T/none.peak.md" --db "$db"
+wrong 1 "none" workflow log none --db "$db"
+small_context | sed 's/^tune:/tuen:/' >"$T/bad.peak.md"
+wrong 1 "bad.peak.md:8" run "$T/bad.peak.md" --db "$db"
+small_context >"$T/scale.peak.md"
+timeout 30 "$peakd" run "$T/scale.peak.md" --device hlsl:7 --db "$db" >"$T/out" 2>"$T/err"
+is $? 1 "a device that does not exist: exit status 1"
+has "$(cat "$T/err")" "peakd devices" "… and where to look"
+printf 'no database at all, but long enough to be read as one: %0200d' 0 >"$T/text.db"
+wrong 1 "text.db" devices --db "$T/text.db"
+sqlite3 "$T/new.db" "PRAGMA user_version=9999; PRAGMA application_id=1346715979; CREATE TABLE t(x);" 2>"$T/sqlite.err"
+wrong 1 "newer peakd" devices --db "$T/new.db"
+wrong 1 "--db" devices --db "$T/no/such/folder/a.db"
+wrong 2 "--token-file" serve --token-file "$T/none" --listen none --db "$db.2"
+
+is "$("$peakd" help | grep -c '^  serve ')" 1 "peakd help lists the verbs"
+has "$("$peakd" run --help)" "--sequence NAME" "peakd VERB --help lists its options"
+has "$("$peakd" help tune)" "--budget N" "peakd help VERB does the same"
+has "$("$peakd" version)" "peakd 0." "peakd version"
+has "$(PEAKD_DB=$T/env.db timeout 20 "$peakd" workflow list; ls "$T")" "env.db" "\$PEAKD_DB names the database"
+timeout 20 "$peakd" workflow list >/dev/null
+is "$(ls "$T/data/peakd/peakd.db")" "$T/data/peakd/peakd.db" "without it, the database is in \$XDG_DATA_HOME"
+done_testing

@@ -1,0 +1,60 @@
+#!/bin/sh
+# The daemon costs nothing while nobody needs it, answers its plain pages, and ends quickly and completely when told to.
+. "$(dirname "$0")/lib.sh"
+db=$T/a.db
+
+"$peakd" serve --listen 127.0.0.1:0 --db "$db" 2>"$T/log" &
+daemon=$!
+wait_for 10 grep -q 'serving' "$T/log"
+is $? 0 "the daemon says where it serves"
+url=$(sed -n 's,.*\(http://127.0.0.1:[0-9]*\)/mcp.*,\1,p' "$T/log")
+is "$(curl -fsS --max-time 5 "$url/healthz")" ok "/healthz answers"
+has "$(curl -fsS --max-time 5 "$url/metrics")" "peakd_jobs 0" "/metrics counts jobs"
+has "$(curl -fsS --max-time 5 "$url/")" "/mcp" "/ tells people where MCP is"
+has "$(curl -fsS --max-time 5 -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+	-d "$HELLO" "$url/mcp")" '"serverInfo"' "/mcp answers"
+
+timeout 30 "$peakd" devices --db "$db" >/dev/null
+ticks() # of processor time, 100 a second
+{
+	for pid in "$daemon" $(pgrep -P "$daemon"); do
+		sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null
+	done | awk '{ n += $12 + $13 } END { print n }'
+}
+before=$(ticks)
+sleep 1.5
+used=$(($(ticks) - before))
+[ "$used" -le 2 ]
+ok $? "an idle daemon and its workers use no processor time ($used ticks in 1.5 s)"
+
+small_context | sed 's/{4096}/{4096, 8192, 16384, 32768}/; s/{32, 64}/{16, 32, 64, 128, 256}/' |
+	jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"context_create",arguments:{source:.,name:"scale"}}}' >"$T/create"
+(printf '%s\n' "$HELLO"; cat "$T/create"; sleep 0.5) | timeout 10 "$peakd" stdio --db "$db" >/dev/null
+timeout 30 "$peakd" tune scale --db "$db" >/dev/null 2>&1 &
+client=$!
+wait_for 10 sh -c "timeout 10 '$peakd' jobs --db '$db' | grep -q 'tune running'"
+workers=$(pgrep -P "$daemon")
+begin=$(date +%s%N)
+kill -TERM "$daemon"
+wait "$daemon"
+is $? 0 "SIGTERM in the middle of a job: exit status 0"
+took=$((($(date +%s%N) - begin) / 1000000))
+[ $took -lt 5000 ]
+ok $? "within five seconds ($took ms)"
+left=
+for worker in $workers; do
+	gone "$worker" || left="$left $worker"
+done
+is "$left" "" "no worker is left"
+is "$(ls "$T/run/peakd")" "" "nor its socket"
+wait $client
+[ $? -ne 0 ]
+ok $? "the client that waited fails"
+
+"$peakd" serve --listen none --db "$T/b.db" 2>/dev/null &
+daemon=$!
+wait_for 10 test -S "$T"/run/peakd/*.sock
+kill -INT "$daemon"
+wait "$daemon"
+is $? 0 "SIGINT ends it too"
+done_testing
