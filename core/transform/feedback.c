@@ -2,6 +2,7 @@
 #include "core/transform/feedback.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,23 @@ static void add_quoted(struct buf *out, const char *info, const char *text, size
 	buf_fini(&clean);
 }
 
-static void ask_again(struct buf *out, enum region region, const char *backend)
+/* Summaries and reasons may carry a whole log behind their first line; the log is shown elsewhere. */
+static void add_first_line(struct buf *out, const char *text, size_t max)
+{
+	char *line = mem_strn(text, strcspn(text, "\n"));
+	prompt_quote(out, line, max);
+	free(line);
+}
+
+static void add_number(struct buf *out, double value)
+{
+	if (isnan(value))
+		buf_adds(out, "NaN");
+	else
+		buf_addf(out, "%.9g", value);
+}
+
+void feedback_ask(enum region region, const char *backend, struct buf *out)
 {
 	buf_addf(out, "\nReturn the whole corrected %s region in one fenced block that starts with ```%s",
 		 context_region_name(region), prompt_region_fence(region, backend));
@@ -90,7 +107,7 @@ static void add_counts(struct buf *out, const struct judge_verdict *v)
 			 "- %" PRIu64 " of %" PRIu64 " output elements are wrong; %" PRIu64
 			 " are NaN where they should not be; %" PRIu64 " were never written\n",
 			 v->mismatched, v->elements, v->nan, v->untouched);
-	if (v->tolerance > 0)
+	if (v->tolerance > 0 && v->error > v->tolerance)
 		buf_addf(out, "- relative error %.3g, allowed %.3g\n", v->error, v->tolerance);
 	if (!v->mismatch_count)
 		return;
@@ -98,8 +115,11 @@ static void add_counts(struct buf *out, const struct judge_verdict *v)
 		 "- first mismatches:\n\n| output | row | column | got | want |\n| --- | --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < v->mismatch_count && i < FEEDBACK_MISMATCHES; i++) {
 		const struct judge_mismatch *m = &v->mismatches[i];
-		buf_addf(out, "| %s | %" PRId64 " | %" PRId64 " | %.9g | %.9g |\n", m->output, m->row, m->column,
-			 m->got, m->want);
+		buf_addf(out, "| %s | %" PRId64 " | %" PRId64 " | ", m->output, m->row, m->column);
+		add_number(out, m->got);
+		buf_adds(out, " | ");
+		add_number(out, m->want);
+		buf_adds(out, " |\n");
 	}
 }
 
@@ -127,9 +147,9 @@ static void add_configs(struct buf *out, const struct judge_verdict *v, bool pas
 			buf_adds(out,
 				 passed ? "\nConfigurations that passed:\n\n" : "\nConfigurations that failed:\n\n");
 		buf_addf(out, "- %s", c->params);
-		if (c->why) {
+		if (c->why && v->result != JUDGE_COMPILE) { /* compilers say the same for all */
 			buf_adds(out, ": ");
-			prompt_quote(out, c->why, WHY_MAX);
+			add_first_line(out, c->why, WHY_MAX);
 		}
 		buf_addc(out, '\n');
 	}
@@ -152,12 +172,12 @@ static const char *headline(enum judge_result result)
 	return "";
 }
 
-void feedback_verdict(const struct judge_verdict *v, const struct context *ctx, enum region region, struct buf *out)
+void feedback_verdict(const struct judge_verdict *v, const struct context *ctx, struct buf *out)
 {
 	buf_addf(out, "%s\n", headline(v->result));
 	if (v->summary) {
 		buf_addc(out, '\n');
-		prompt_quote(out, v->summary, MESSAGE_MAX);
+		add_first_line(out, v->summary, v->error_count ? WHY_MAX : MESSAGE_MAX);
 		buf_addc(out, '\n');
 	}
 	if (v->params)
@@ -176,5 +196,4 @@ void feedback_verdict(const struct judge_verdict *v, const struct context *ctx, 
 		prompt_quote(out, v->hints[i], WHY_MAX);
 		buf_addc(out, '\n');
 	}
-	ask_again(out, region, context_backend(ctx));
 }

@@ -17,7 +17,9 @@ enum {
 
 /* After an unusable answer: which region is wanted and what was wrong with it. */
 void feedback_reply(const struct reply *reply, enum region region, const char *backend, struct buf *out);
-/* After a verdict other than pass: findings on `ctx`, and what to return (`region`). */
-void feedback_verdict(const struct judge_verdict *v, const struct context *ctx, enum region region, struct buf *out);
+/* After a verdict other than pass: the findings on `ctx`. */
+void feedback_verdict(const struct judge_verdict *v, const struct context *ctx, struct buf *out);
+/* What ends the turn: return the corrected region, whole or as search/replace blocks. */
+void feedback_ask(enum region region, const char *backend, struct buf *out);
 
 #endif

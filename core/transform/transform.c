@@ -248,8 +248,9 @@ static int repair(struct transform *x, const struct judge_verdict *v, struct err
 	x->step = (unsigned)step;
 	x->repairing = true;
 	struct buf text = BUF_INIT;
-	feedback_verdict(v, x->ctx, transform_region(x), &text);
+	feedback_verdict(v, x->ctx, &text);
 	add_other_regions(x, &text);
+	feedback_ask(transform_region(x), context_backend(x->ctx), &text);
 	say(x, &text);
 	machine_set_state(x, TRANSFORM_ASK);
 	return 0;

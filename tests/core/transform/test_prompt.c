@@ -4,6 +4,8 @@
 #include "core/transform/prompt.h"
 #include "sample.h"
 
+#include <math.h>
+
 #include "base/mem.h"
 
 /* The parts stand in the text in this order. */
@@ -105,7 +107,8 @@ static void test_compile_feedback(void)
 	for (int i = 0; i < 5; i++)
 		judge_verdict_error(&v, REGION_DEVICE, 4, i ? "another" : "'id' : undeclared\033");
 	struct buf out = BUF_INIT;
-	feedback_verdict(&v, ctx, REGION_DEVICE, &out);
+	feedback_verdict(&v, ctx, &out);
+	feedback_ask(REGION_DEVICE, "hlsl", &out);
 	const char *parts[] = {
 		"does not compile", "Error 1, in the device region", "'id' : undeclared\n", ">> \tC[id.y", "Error 3",
 		"and 2 more",       "corrected device region",       "<<<<<<< SEARCH"
@@ -132,12 +135,13 @@ static void test_wrong_feedback(void)
 				   .has_map = true };
 	v.map[7][7] = 1;
 	for (int i = 0; i < 12; i++)
-		judge_verdict_mismatch(&v, "C", 60 + i, 66, i, -i);
+		judge_verdict_mismatch(&v, "C", 60 + i, 66, i == 7 ? -(double)NAN : i, -i);
 	judge_verdict_config(&v, "n=64 BX=8 BY=8", true, NULL);
-	judge_verdict_config(&v, "n=67 BX=8 BY=8", false, "wrong");
+	judge_verdict_config(&v, "n=67 BX=8 BY=8", false, "wrong\nlog");
 	judge_verdict_hint(&v, "only the last column is wrong");
 	struct buf out = BUF_INIT;
-	feedback_verdict(&v, ctx, REGION_DEVICE, &out);
+	feedback_verdict(&v, ctx, &out);
+	feedback_ask(REGION_DEVICE, "hlsl", &out);
 	const char *parts[] = { "results are wrong",
 				"n=67 BX=8 BY=8",
 				"201 of 4489",
@@ -155,6 +159,8 @@ static void test_wrong_feedback(void)
 				"last column" };
 	in_order(buf_text(&out), parts, MEM_COUNT(parts));
 	ok(!strstr(buf_text(&out), "| C | 68 |"), "eight mismatches, no more");
+	ok(!strstr(buf_text(&out), "log"), "a reason is one line");
+	has_str(buf_text(&out), "| 67 | 66 | NaN |", "NaN is spelt in one way");
 	buf_fini(&out);
 	judge_verdict_fini(&v);
 	context_free(ctx);
