@@ -78,8 +78,26 @@ static void test_write(void)
 	buf_fini(&b);
 }
 
+/* What is written reads back the same. */
+static void test_values(void)
+{
+	static const char *const VALUES[] = {
+		"{\"a\":[1,-2,true,false,null,\"\"],\"b\":{}}", "\"q\\\"b\\\\n\\nt\\tu\\u0001\"", "\"h\xc3\xbc\xe2\x80\xa6\"",
+		"1.0", "0.5", "1e+100", "-9223372036854775808", "[]", "[[],{}]",
+	};
+	for (size_t i = 0; i < MEM_COUNT(VALUES); i++) {
+		struct buf b = BUF_INIT;
+		json_t *value = json_loads(VALUES[i], JSON_DECODE_ANY, NULL);
+		mcp_jsonrpc_add_json(&b, value);
+		is_str(buf_text(&b), VALUES[i], "%s", VALUES[i]);
+		json_decref(value);
+		buf_fini(&b);
+	}
+}
+
 int main(void)
 {
+	test_values();
 	test_parse();
 	test_write();
 	return tap_done();
