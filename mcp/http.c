@@ -20,7 +20,7 @@
 #include "mcp/listen.h"
 #include "mcp/modern.h"
 
-enum { IDLE_S = 60, HEADERS_MAX = 64 * 1024, BACKLOG = 1024, STOP_S = 3 };
+enum { IDLE_S = 60, HEADERS_MAX = 64 * 1024, BACKLOG = 1024, STOP_S = 3, ENDLESS = 8 };
 
 /* --- POST ------------------------------------------------------------------------------------------------------- */
 
@@ -236,6 +236,20 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 	return not_allowed(x);
 }
 
+/* A piece of the body. What is too much is read on for a while, so that the sender sees the refusal, and not for ever. */
+static enum MHD_Result take_body(struct http_exchange *x, const char *data, size_t *size)
+{
+	size_t most = x->http->server->config.max_message;
+	x->received += *size;
+	x->too_large |= x->received > most;
+	if (x->welcome && !x->too_large)
+		buf_add(&x->body, data, *size);
+	else
+		buf_fini(&x->body);
+	*size = 0;
+	return x->received > ENDLESS * most ? MHD_NO : MHD_YES;
+}
+
 static enum MHD_Result on_access(void *arg, struct MHD_Connection *conn, const char *path, const char *method,
 				 const char *version, const char *data, size_t *size, void **state)
 {
@@ -243,19 +257,13 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *conn, const c
 	struct http_exchange *x = *state;
 	(void)version;
 	if (x == NULL) { /* the headers are there */
-		*state = http_exchange_new(http, conn);
+		const struct mcp_http_plain *plain = plain_page(http, path);
+		*state = x = http_exchange_new(http, conn);
+		x->welcome = http_guard_welcome(x, plain && plain->open);
 		return MHD_YES;
 	}
-	if (*size > 0) {
-		size_t most = http->server->config.max_message;
-		x->too_large |= x->body.len + *size > most;
-		if (!x->too_large)
-			buf_add(&x->body, data, *size);
-		else
-			buf_fini(&x->body);
-		*size = 0;
-		return MHD_YES;
-	}
+	if (*size > 0)
+		return take_body(x, data, size);
 	if (http_exchange_phase(x) != HTTP_READING) /* resumed */
 		return http_exchange_respond(x);
 	return serve(x, path, method);

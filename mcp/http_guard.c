@@ -86,26 +86,44 @@ static int token_is_right(const char *want, const char *header)
 	return memeql_sec(a.hex, b.hex, HASH_HEX);
 }
 
-int http_guard_admit(struct http_exchange *x, int open, enum MHD_Result *ret_result)
+/* Why a request is not let in. */
+enum refusal { WELCOME, BAD_HOST, BAD_ORIGIN, BAD_TOKEN };
+
+static enum refusal judge(struct http_exchange *x, int open)
 {
 	const struct mcp_http_config *c = &x->http->config;
 	const char *host = http_guard_header(x, "Host"), *origin = http_guard_header(x, "Origin");
-	if (c->unix_path == NULL && (host == NULL || !host_is_allowed(c, host, name_length(host)))) {
+	if (c->unix_path == NULL && (host == NULL || !host_is_allowed(c, host, name_length(host))))
+		return BAD_HOST;
+	if (origin && !origin_is_allowed(c, origin))
+		return BAD_ORIGIN;
+	if (c->token && !open && !token_is_right(c->token, http_guard_header(x, "Authorization")))
+		return BAD_TOKEN;
+	return WELCOME;
+}
+
+int http_guard_welcome(struct http_exchange *x, int open)
+{
+	return judge(x, open) == WELCOME;
+}
+
+int http_guard_admit(struct http_exchange *x, int open, enum MHD_Result *ret_result)
+{
+	switch (judge(x, open)) {
+	case WELCOME: return 1;
+	case BAD_HOST:
 		*ret_result = http_exchange_refuse(x, MHD_HTTP_MISDIRECTED_REQUEST, NULL, NULL,
-						   "the Host header names a host that "
-						   "this server does not answer for");
+						   "the Host header names a host that this server does not answer for");
 		return 0;
-	}
-	if (origin && !origin_is_allowed(c, origin)) {
+	case BAD_ORIGIN:
 		*ret_result = http_exchange_refuse(x, MHD_HTTP_FORBIDDEN, NULL, NULL,
 						   "the Origin header is not an allowed one");
 		return 0;
-	}
-	if (c->token && !open && !token_is_right(c->token, http_guard_header(x, "Authorization"))) {
+	case BAD_TOKEN:
 		*ret_result = http_exchange_refuse(
 			x, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", "Bearer realm=\"mcp\"",
 			"this server needs its bearer token: send \"Authorization: Bearer TOKEN\"");
 		return 0;
 	}
-	return 1;
+	return 0;
 }

@@ -33,6 +33,8 @@ struct http_exchange {
 	struct mcp_http *http;
 	struct MHD_Connection *conn; /* valid until HTTP_CLOSED */
 	struct buf body;             /* of the request */
+	size_t received;             /* bytes of it so far */
+	int welcome;                 /* the sender may come in, so the body is worth keeping */
 	int too_large;
 	int takes_events;                    /* the client accepts text/event-stream */
 	const char *type;                    /* of a whole answer; static storage */
@@ -96,6 +98,8 @@ void http_watch_remove(struct http_exchange *x);
 /* --- http_guard.c --- */
 /* Checks that the configuration is safe. */
 int http_guard_check(const struct mcp_http_config *config, struct err *e);
+/* Whether the request will be let in, as its headers say; what strangers send is not kept. */
+int http_guard_welcome(struct http_exchange *x, int open);
 /* Whether the request may come in: Host, Origin, token. Else the refusal was queued and *ret_result is
  * libmicrohttpd's. */
 int http_guard_admit(struct http_exchange *x, int open, enum MHD_Result *ret_result);

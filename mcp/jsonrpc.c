@@ -2,6 +2,7 @@
  * notifications for what leaves. */
 #include "mcp/jsonrpc.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Deepest nesting of a text, found without recursion and before the parser recurses. */
@@ -99,16 +100,83 @@ void mcp_jsonrpc_fini(struct mcp_jsonrpc *m)
 	memset(m, 0, sizeof *m);
 }
 
-static int add_bytes(const char *bytes, size_t n, void *b)
+/* Text between quotes: runs of what needs no escape are copied whole (RFC 8259 section 7 says what does). */
+static void add_quoted(struct buf *b, const char *text, size_t n)
 {
-	buf_add(b, bytes, n);
-	return 0;
+	size_t from = 0;
+	buf_addc(b, '"');
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)text[i];
+		if (c >= 0x20 && c != '"' && c != '\\')
+			continue;
+		buf_add(b, text + from, i - from);
+		from = i + 1;
+		if (c == '"' || c == '\\')
+			buf_addf(b, "\\%c", c);
+		else if (c == '\n')
+			buf_adds(b, "\\n");
+		else if (c == '\t')
+			buf_adds(b, "\\t");
+		else
+			buf_addf(b, "\\u%04x", c);
+	}
+	buf_add(b, text + from, n - from);
+	buf_addc(b, '"');
 }
 
+/* 15 digits: what a double keeps of any decimal, so that 0.27 is not written as 0.27000000000000002. */
+static void add_real(struct buf *b, double value)
+{
+	char text[40];
+	snprintf(text, sizeof text, "%.15g", value);
+	text[strcspn(text, ",")] = text[strcspn(text, ",")] ? '.' : '\0'; /* a locale's comma */
+	buf_adds(b, text);
+	if (text[strcspn(text, ".e")] == '\0')
+		buf_adds(b, ".0");
+}
+
+static void add_members(struct buf *b, const json_t *object)
+{
+	const char *key;
+	json_t *value;
+	int more = 0;
+	buf_addc(b, '{');
+	json_object_foreach(MCP_JSON(object), key, value) {
+		if (more++)
+			buf_addc(b, ',');
+		add_quoted(b, key, strlen(key));
+		buf_addc(b, ':');
+		mcp_jsonrpc_add_json(b, value);
+	}
+	buf_addc(b, '}');
+}
+
+static void add_items(struct buf *b, const json_t *array)
+{
+	size_t i;
+	json_t *value;
+	buf_addc(b, '[');
+	json_array_foreach(array, i, value) {
+		if (i > 0)
+			buf_addc(b, ',');
+		mcp_jsonrpc_add_json(b, value);
+	}
+	buf_addc(b, ']');
+}
+
+/* jansson's own writer looks at each character of a string several times; long texts are most of what is sent here. */
 void mcp_jsonrpc_add_json(struct buf *b, const json_t *value)
 {
-	/* 15 digits: what a double keeps of any decimal, so that 0.27 is not written as 0.27000000000000002 */
-	json_dump_callback(value, add_bytes, b, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+	switch (json_typeof(value)) {
+	case JSON_OBJECT: add_members(b, value); break;
+	case JSON_ARRAY: add_items(b, value); break;
+	case JSON_STRING: add_quoted(b, json_string_value(value), json_string_length(value)); break;
+	case JSON_INTEGER: buf_addf(b, "%" JSON_INTEGER_FORMAT, json_integer_value(value)); break;
+	case JSON_REAL: add_real(b, json_real_value(value)); break;
+	case JSON_TRUE: buf_adds(b, "true"); break;
+	case JSON_FALSE: buf_adds(b, "false"); break;
+	case JSON_NULL: buf_adds(b, "null"); break;
+	}
 }
 
 static void add_head(struct buf *b, const json_t *id)

@@ -146,6 +146,8 @@ static const struct mcp_done *serve(struct mcp_call *call)
 	if (method == NULL)
 		return mcp_call_fail(call, MCP_METHOD_NOT_FOUND,
 				     "there is no method \"%s\", or this server does not offer it", call->method);
+	if (mcp_server_is_full(call->server))
+		return mcp_server_refuse_full(call);
 	return method->run(call);
 }
 

@@ -224,6 +224,8 @@ static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_head
 				     ", or this server does not offer it",
 				     call->method);
 	call->era = &ERA;
+	if (mcp_server_is_full(call->server))
+		return mcp_server_refuse_full(call);
 	read_client(call, json_object_get(meta, CLIENT_KEY));
 	return method->run(call);
 }

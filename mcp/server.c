@@ -31,6 +31,7 @@ static void set_defaults(struct mcp_server_config *c)
 {
 	set_default(&c->threads, 8);
 	set_default(&c->max_queued, 256);
+	set_default(&c->max_calls, 1024);
 	set_default(&c->max_depth, 64);
 	set_default(&c->list_ttl_ms, 60 * 1000);
 	set_default(&c->max_sessions, 256);
@@ -175,15 +176,23 @@ unsigned long mcp_server_running(struct mcp_server *server, const struct mcp_ses
 	return n;
 }
 
-static const struct mcp_done *refuse_full(struct mcp_call *call)
+const struct mcp_done *mcp_server_refuse_full(struct mcp_call *call)
 {
-	return mcp_call_answer_full(call, "the server is busy: too many calls wait already; try again in a second");
+	return mcp_call_answer_full(call, "the server is busy: too many requests at once; try again in a second");
+}
+
+int mcp_server_is_full(struct mcp_server *server)
+{
+	lock_take(&server->lock);
+	int full = server->running > (unsigned long)server->config.max_calls;
+	lock_release(&server->lock);
+	return full;
 }
 
 void mcp_server_dispatch(struct mcp_server *server, struct mcp_call *take_call)
 {
 	if (mcp_pool_add(server->pool, mcp_call_run, take_call) < 0) {
-		mcp_call_was_pending(refuse_full(take_call));
+		mcp_call_was_pending(mcp_server_refuse_full(take_call));
 		mcp_call_unref(take_call);
 	}
 }

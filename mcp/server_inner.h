@@ -83,6 +83,9 @@ unsigned long mcp_server_running(struct mcp_server *server, const struct mcp_ses
 
 /* Has call->handler run on the pool, giving it the caller's reference; refuses when the queue is full. */
 void mcp_server_dispatch(struct mcp_server *server, struct mcp_call *take_call);
+/* Whether there are more calls than the configuration allows, the newest included; and the answer to that one. */
+int mcp_server_is_full(struct mcp_server *server);
+const struct mcp_done *mcp_server_refuse_full(struct mcp_call *call) MCP_MUST_RETURN;
 /* The same for a call that was accepted before: never refused. */
 void mcp_server_continue(struct mcp_server *server, struct mcp_call *take_call);
 

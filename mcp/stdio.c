@@ -38,10 +38,10 @@ struct stdio {
 	struct buf queue;
 	struct receipt *receipts; /* in the order of the queue */
 	size_t receipt_count;
-	size_t queued; /* bytes ever put into the queue */
-	int broken;    /* the reader is gone or hopelessly behind: everything is dropped */
-	int input_ended;           /* the client sends nothing any more */
-	int ending;                /* nothing will be sent any more */
+	size_t queued;   /* bytes ever put into the queue */
+	int broken;      /* the reader is gone or hopelessly behind: everything is dropped */
+	int input_ended; /* the client sends nothing any more */
+	int ending;      /* nothing will be sent any more */
 };
 
 /* --- the writer ------------------------------------------------------------------------------------------------- */

@@ -352,6 +352,19 @@ static void test_legacy(struct mcp_server *server)
 	ok(1, "the end comes with an open question");
 }
 
+/* Subscriptions are requests too: there is an end to them. */
+static void test_full(struct mcp_server *server)
+{
+	struct peer p;
+	peer_open(&p, server);
+	for (int i = 0; i < 20; i++)
+		json_decref(modern(&p, "subscriptions/listen", "", "\"notifications\":{}"));
+	json_t *m = modern(&p, "subscriptions/listen", "", "\"notifications\":{}");
+	has_str(at(m, "error.message"), "too many requests", "too many subscriptions are refused");
+	json_decref(m);
+	peer_close(&p);
+}
+
 int main(void)
 {
 	struct mcp_server_config config = { .name = "eras",
@@ -362,7 +375,8 @@ int main(void)
 					    .tasks = &HOOKS,
 					    .logging = 1,
 					    .list_changed = 1,
-					    .page = 3 };
+					    .page = 3,
+					    .max_calls = 20 };
 	struct mcp_server *server;
 	struct err e = ERR_INIT;
 	is_int(mcp_server_new(&config, &server, &e), 0, "a server starts %s", e.text);
@@ -372,6 +386,7 @@ int main(void)
 	test_listen(server);
 	test_tasks(server);
 	test_legacy(server);
+	test_full(server);
 	struct mcp_server_stats stats = mcp_server_stats(server);
 	ok(stats.running == 0 && stats.requests > 40 && stats.errors > 10 && stats.cancelled >= 2,
 	   "the figures add up: "

@@ -196,7 +196,8 @@ static void test_deaf(struct mcp_server *server)
 	struct buf b = BUF_INIT;
 	peer_open(&p, server);
 	peer_open(&other, server);
-	buf_adds(&b, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"");
+	buf_adds(&b, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/"
+		     "call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"");
 	for (int i = 0; i < 60000; i++)
 		buf_addc(&b, 'x');
 	buf_adds(&b, "\"}}}");

@@ -1,0 +1,104 @@
+/* mcp/jsonrpc: what is a message and what is not; how messages are written. */
+#include "mcp/jsonrpc.h"
+
+#include "base/mem.h"
+#include "tap.h"
+
+enum { DEPTH = 8 };
+
+static const struct {
+	const char *text;
+	int kind, code; /* enum mcp_jsonrpc_kind, or -1 and the code */
+	const char *id; /* as JSON; NULL: none */
+} MESSAGES[] = {
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}", MCP_REQUEST, 0, "1" },
+	{ " {\"method\":\"a\",\"id\":\"x\",\"jsonrpc\":\"2.0\",\"params\":{}} ", MCP_REQUEST, 0, "\"x\"" },
+	{ "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}", MCP_NOTIFICATION, 0, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", MCP_RESPONSE, 0, "1" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":1,\"message\":\"\"}}", MCP_RESPONSE, 0, "1" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}", -1, MCP_INVALID_REQUEST, "1" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1}", -1, MCP_INVALID_REQUEST, "1" },
+	{ "{\"jsonrpc\":\"2.0\",\"result\":{}}", -1, MCP_INVALID_REQUEST, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"a\"}", -1, MCP_INVALID_REQUEST, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"a\"}", -1, MCP_INVALID_REQUEST, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1.0,\"method\":\"a\"}", -1, MCP_INVALID_REQUEST, NULL },
+	{ "{\"id\":1,\"method\":\"a\"}", -1, MCP_INVALID_REQUEST, "1" },
+	{ "{\"jsonrpc\":2.0,\"id\":1,\"method\":\"a\"}", -1, MCP_INVALID_REQUEST, "1" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", -1, MCP_INVALID_REQUEST, "1" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":[1]}", -1, MCP_INVALID_PARAMS, "1" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":null}", -1, MCP_INVALID_PARAMS, "1" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"a\"}", -1, MCP_PARSE_ERROR, NULL },
+	{ "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}]", -1, MCP_INVALID_REQUEST, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":99999999999999999999,\"method\":\"a\"}", -1, MCP_PARSE_ERROR, NULL },
+	{ "\"text\"", -1, MCP_PARSE_ERROR, NULL },
+	{ "", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"x\":[[[[[[]]]]]]}}", MCP_REQUEST, 0, "1" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"x\":[[[[[[[]]]]]]]}}", -1, MCP_INVALID_REQUEST, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"[[[[[[[[[\\\"[[[[\"}", MCP_REQUEST, 0, "1" },
+};
+
+static void test_parse(void)
+{
+	for (size_t i = 0; i < MEM_COUNT(MESSAGES); i++) {
+		struct mcp_jsonrpc m;
+		struct err e = ERR_INIT;
+		int code = 0;
+		int rc = mcp_jsonrpc_parse(MESSAGES[i].text, strlen(MESSAGES[i].text), DEPTH, &m, &code, &e);
+		is_int(rc < 0 ? -1 : (int)m.kind, MESSAGES[i].kind, "%.70s", MESSAGES[i].text);
+		is_int(code, MESSAGES[i].code, "its code %s", e.text);
+		char *id = m.id ? json_dumps(m.id, JSON_ENCODE_ANY) : mem_str("none");
+		is_str(id, MESSAGES[i].id ? MESSAGES[i].id : "none", "its id");
+		free(id);
+		mcp_jsonrpc_fini(&m);
+	}
+}
+
+static void test_write(void)
+{
+	struct buf b = BUF_INIT;
+	json_t *id = json_string("a\"b"), *value = json_pack("{s:f, s:[i, n]}", "x", 0.27, "y", 1);
+	mcp_jsonrpc_add_result(&b, id, value);
+	is_str(buf_text(&b), "{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"b\",\"result\":{\"x\":0.27,\"y\":[1,null]}}",
+	       "a result, on one line, with numbers as people write them");
+	buf_clear(&b);
+	mcp_jsonrpc_add_error(&b, NULL, MCP_PARSE_ERROR, "two\nlines", value);
+	is_str(buf_text(&b),
+	       "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"two\\nlines\",\"data\":{\"x\":0.27,\"y\":[1,null]}}}",
+	       "an error without an id");
+	buf_clear(&b);
+	mcp_jsonrpc_add_error(&b, id, 1, "\xff", NULL);
+	has_str(buf_text(&b), "not UTF-8", "a message that is not text does not break the answer");
+	buf_clear(&b);
+	mcp_jsonrpc_add_notification(&b, "n", NULL);
+	is_str(buf_text(&b), "{\"jsonrpc\":\"2.0\",\"method\":\"n\"}", "a notification");
+	json_decref(id);
+	json_decref(value);
+	buf_fini(&b);
+}
+
+/* What is written reads back the same. */
+static void test_values(void)
+{
+	static const char *const VALUES[] = {
+		"{\"a\":[1,-2,true,false,null,\"\"],\"b\":{}}", "\"q\\\"b\\\\n\\nt\\tu\\u0001\"", "\"h\xc3\xbc\xe2\x80\xa6\"",
+		"1.0", "0.5", "1e+100", "-9223372036854775808", "[]", "[[],{}]",
+	};
+	for (size_t i = 0; i < MEM_COUNT(VALUES); i++) {
+		struct buf b = BUF_INIT;
+		json_t *value = json_loads(VALUES[i], JSON_DECODE_ANY, NULL);
+		mcp_jsonrpc_add_json(&b, value);
+		is_str(buf_text(&b), VALUES[i], "%s", VALUES[i]);
+		json_decref(value);
+		buf_fini(&b);
+	}
+}
+
+int main(void)
+{
+	test_values();
+	test_parse();
+	test_write();
+	return tap_done();
+}
