@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-enum { BLOCK = 64 * 1024, OUT_MAX = 64 * 1024 * 1024 };
+enum { BLOCK = 64 * 1024, OUT_MAX = 16 * 1024 * 1024 };
 
 static void stream_send(struct mcp_stream *stream, const struct mcp_outgoing *m);
 static void stream_free(struct mcp_stream *stream);

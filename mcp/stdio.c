@@ -2,10 +2,14 @@
 #include "mcp/stdio.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -17,7 +21,7 @@
 #include "mcp/session.h"
 #include "mcp/stream.h"
 
-enum { READ_CHUNK = 64 * 1024, QUEUE_MAX = 64 * 1024 * 1024, GRACE_S = 2 };
+enum { READ_CHUNK = 64 * 1024, QUEUE_MAX = 16 * 1024 * 1024, GRACE_S = 2 };
 
 /* A call whose answer is in the queue, and where in the bytes sent so far it ends. */
 struct receipt {
@@ -27,7 +31,7 @@ struct receipt {
 
 struct stdio {
 	struct mcp_stream stream; /* first: streams are cast to this */
-	int out_fd;
+	int out_fd, is_socket;
 	pthread_t writer;
 	struct lock lock;      /* LOCK_OUTPUT, of all below */
 	struct lock_bell bell; /* for the writer: more to write, or the end */
@@ -36,21 +40,45 @@ struct stdio {
 	size_t receipt_count;
 	size_t queued; /* bytes ever put into the queue */
 	int broken;    /* the reader is gone or hopelessly behind: everything is dropped */
-	int ending;
+	int input_ended;           /* the client sends nothing any more */
+	int ending;                /* nothing will be sent any more */
 };
 
 /* --- the writer ------------------------------------------------------------------------------------------------- */
 
-static int write_all(int fd, const char *bytes, size_t n)
+/* One write that does not block for longer than it takes to copy; -1 with EAGAIN when there is no room. */
+static ssize_t write_some(const struct stdio *io, const char *bytes, size_t n)
 {
+	if (io->is_socket)
+		return send(io->out_fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return write(io->out_fd, bytes, n < PIPE_BUF ? n : PIPE_BUF); /* a pipe that polls writable has room for that */
+}
+
+/* Whether the client has closed its end and took nothing for too long. */
+static int hopeless(struct stdio *io, int64_t since)
+{
+	lock_take(&io->lock);
+	int ended = io->input_ended;
+	lock_release(&io->lock);
+	return ended && clock_now() - since > GRACE_S * CLOCK_S;
+}
+
+static int write_all(struct stdio *io, const char *bytes, size_t n)
+{
+	int64_t since = clock_now();
 	while (n > 0) {
-		ssize_t w = write(fd, bytes, n);
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w < 0)
+		struct pollfd p = { .fd = io->out_fd, .events = POLLOUT };
+		int ready = poll(&p, 1, 500);
+		ssize_t w = ready > 0 ? write_some(io, bytes, n) : -1;
+		if (w > 0) {
+			bytes += w;
+			n -= (size_t)w;
+			since = clock_now();
+		} else if (ready < 0 ? errno != EINTR : ready > 0 && errno != EINTR && errno != EAGAIN) {
 			return -1;
-		bytes += w;
-		n -= (size_t)w;
+		} else if (hopeless(io, since)) {
+			return -1;
+		}
 	}
 	return 0;
 }
@@ -104,7 +132,7 @@ static void *run_writer(void *arg)
 		int gone = io->broken;
 		lock_release(&io->lock);
 		if (!gone)
-			gone = write_all(io->out_fd, buf_text(&bytes), bytes.len) < 0;
+			gone = write_all(io, buf_text(&bytes), bytes.len) < 0;
 		lock_take(&io->lock);
 		io->broken |= gone;
 		lock_release(&io->lock);
@@ -247,7 +275,9 @@ int mcp_stdio_run(struct mcp_server *server, int in_fd, int out_fd, struct err *
 {
 	struct stdio *io = MEM_NEW(struct stdio);
 	mcp_stream_init(&io->stream, &STREAM);
+	struct stat st;
 	io->out_fd = out_fd;
+	io->is_socket = fstat(out_fd, &st) == 0 && S_ISSOCK(st.st_mode);
 	lock_init(&io->lock, LOCK_OUTPUT);
 	lock_bell_init(&io->bell);
 	int rc = pthread_create(&io->writer, NULL, run_writer, io);
@@ -257,6 +287,9 @@ int mcp_stdio_run(struct mcp_server *server, int in_fd, int out_fd, struct err *
 	}
 	struct mcp_session *session = mcp_session_new(server, &io->stream, 0);
 	rc = read_all(server, session, io, in_fd, e);
+	lock_take(&io->lock);
+	io->input_ended = 1;
+	lock_release(&io->lock);
 	wait_for_calls(server, session);
 	mcp_session_unref(session);
 	lock_take(&io->lock);

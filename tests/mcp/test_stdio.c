@@ -189,6 +189,30 @@ static void test_pending(struct mcp_server *server, _Atomic(struct mcp_call *) *
 	peer_close(&p);
 }
 
+/* A reader that never reads: the end comes all the same, and nobody else is held up. */
+static void test_deaf(struct mcp_server *server)
+{
+	struct peer p, other;
+	struct buf b = BUF_INIT;
+	peer_open(&p, server);
+	peer_open(&other, server);
+	buf_adds(&b, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"");
+	for (int i = 0; i < 60000; i++)
+		buf_addc(&b, 'x');
+	buf_adds(&b, "\"}}}");
+	peer_send(&p, INITIALIZE);
+	for (int i = 0; i < 50; i++)
+		peer_send(&p, buf_text(&b));
+	json_t *m = peer_ask(&other, INITIALIZE);
+	is_str(at(m, "id"), "1", "another client is served");
+	json_decref(m);
+	peer_close(&other);
+	int64_t before = clock_now();
+	peer_close(&p);
+	ok(clock_now() - before < 6 * CLOCK_S, "a client that never reads does not hold up the end");
+	buf_fini(&b);
+}
+
 int main(void)
 {
 	_Atomic(struct mcp_call *) held = NULL;
@@ -204,6 +228,7 @@ int main(void)
 	test_talk(server);
 	test_bad_input(server);
 	test_pending(server, &held);
+	test_deaf(server);
 	mcp_server_free(server);
 	return tap_done();
 }
