@@ -11,7 +11,8 @@
 #include "base/mem.h"
 #include "daemon/start.h"
 
-enum { CHUNK = 64 * 1024 };
+/* What a pipe or socket that poll calls writable takes without blocking: PIPE_BUF of pipe(7). */
+enum { CHUNK = 64 * 1024, BITE = 4096 };
 
 /* One direction: reads only when all that was read before is written, so a slow reader slows the writer down. */
 struct way {
@@ -33,7 +34,9 @@ static bool pump_in(struct way *w)
 
 static bool pump_out(struct way *w)
 {
-	ssize_t n = write(w->to, w->bytes + w->at, w->len - w->at);
+	/* A blocked write would stop the other direction too: an IDE that writes before it reads must not hang. */
+	size_t left = w->len - w->at;
+	ssize_t n = write(w->to, w->bytes + w->at, left < BITE ? left : BITE);
 	if (n < 0)
 		return errno == EINTR || errno == EAGAIN;
 	w->at += (size_t)n;

@@ -173,6 +173,38 @@ static void test_cuda(void)
 	made_fini(&root);
 }
 
+static void test_reference(void)
+{
+	static const char text[] = "---\nkernel: k\nbackend: cuda\ninputs:\n  n: int = {64, 128}\n  C: out f32[n]\ntune:\n  BX: {7, 32, 64}\n---\n"
+	                           "```cuda\nextern \"C\" __global__ void k(float *C) {}\n```\n```lua host\nneed(n %% BX == 0)\n"
+	                           "launch('k', n / BX, BX, {C})\n```\n%s";
+	char *plain = mem_fmt(text, ""), *precise = mem_fmt(text, "```cuda reference\n// slow\nextern \"C\" __global__ void k(float *C) {}\n```\n");
+	struct made m = make(plain, "n=128 BX=64"), better = make(precise, "n=128 BX=64");
+	struct facts facts = sample_facts();
+	struct context *reference = NULL;
+	struct params *params = NULL;
+	struct plan *plan = NULL;
+	struct err e = ERR_INIT;
+	is_int(export_reference(m.ctx, m.params, &facts, &reference, &params, &plan, &e), 0, "a root without a reference block %s", e.text);
+	char *chosen = params ? params_text(params) : NULL;
+	is_str(chosen, "n=128 BX=32", "same input, the first configuration that host code accepts");
+	ok(plan && plan->ops[0].launch.block[0] == 32, "and its plan");
+	ok(reference && context_region(reference, REGION_DEVICE)[0] == 'e', "the root's own code");
+	free(chosen);
+	plan_free(plan);
+	params_free(params);
+	context_free(reference);
+	is_int(export_reference(better.ctx, m.params, &facts, &reference, &params, &plan, &e), 0, "with one %s", e.text);
+	has_str(context_region(reference, REGION_DEVICE), "// slow", "it is used");
+	plan_free(plan);
+	params_free(params);
+	context_free(reference);
+	made_fini(&m);
+	made_fini(&better);
+	free(plain);
+	free(precise);
+}
+
 static void test_refusals(void)
 {
 	struct made m = make("---\nkernel: big\nbackend: cuda\ninputs:\n  C: out f32[4]\n---\n```cuda\nextern \"C\" __global__ void k(float *C, int *t) {}\n"
@@ -191,6 +223,7 @@ int main(void)
 {
 	test_hlsl();
 	test_cuda();
+	test_reference();
 	test_refusals();
 	return tap_done();
 }

@@ -51,10 +51,25 @@ wait $client
 [ $? -ne 0 ]
 ok $? "the client that waited fails"
 
-"$peakd" serve --listen none --db "$T/b.db" 2>/dev/null &
+# What systemd hears (sd_notify(3)).
+python3 - "$T/notify" >"$T/heard" <<'PYTHON' &
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.settimeout(20)
+s.bind(sys.argv[1])
+said = ""
+while "STOPPING=1" not in said:
+    said += s.recv(4096).decode() + "\n"
+print(said)
+PYTHON
+listener=$!
+wait_for 10 test -S "$T/notify"
+NOTIFY_SOCKET=$T/notify "$peakd" serve --listen none --db "$T/b.db" 2>/dev/null &
 daemon=$!
 wait_for 10 sh -c "ls '$T/run/peakd' | grep -q sock"
 kill -INT "$daemon"
 wait "$daemon"
 is $? 0 "SIGINT ends it too"
+wait $listener
+has "$(tr '\n' ' ' <"$T/heard")" "READY=1 STATUS=Serving $T/b.db, no HTTP STOPPING=1" "systemd is told of the start and the end"
 done_testing

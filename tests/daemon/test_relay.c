@@ -81,6 +81,64 @@ static void test_echo(void)
 	close(pair[0]);
 }
 
+/* Counts what comes until the end. */
+static void *count_thread(void *arg)
+{
+	int fd = *(int *)arg;
+	char bytes[10000];
+	size_t got = 0;
+	ssize_t n;
+	while ((n = read(fd, bytes, sizeof bytes)) > 0)
+		got += (size_t)n;
+	return (void *)got;
+}
+
+static void *flood_thread(void *arg)
+{
+	int fd = dup(*(int *)arg);
+	/* Something small first: a pipe that is neither empty nor full is where a large write blocks. */
+	if (write(fd, "small", 5) == 5)
+		usleep(50000);
+	write_thread(&fd);
+	return NULL;
+}
+
+/* The client writes everything before it reads anything, and the daemon has much to say meanwhile. */
+static void test_writes_first(void)
+{
+	int in[2], out[2], pair[2], input;
+	pthread_t relay, flood, count;
+	struct relay r = { .e = ERR_INIT };
+	void *arrived;
+	size_t got = 0;
+	char bytes[5000];
+	ssize_t n;
+	if (pipe(in) || pipe(out) || socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+		abort();
+	r.in = in[0];
+	r.out = out[1];
+	r.peer = pair[0];
+	input = in[1];
+	alarm(20);
+	pthread_create(&relay, NULL, relay_thread, &r);
+	pthread_create(&flood, NULL, flood_thread, &pair[1]);
+	pthread_create(&count, NULL, count_thread, &pair[1]);
+	write_thread(&input);
+	pthread_join(count, &arrived);
+	is_int((size_t)arrived, MANY, "what is written arrives although nobody reads the answers");
+	while (got < MANY + 5 && (n = read(out[0], bytes, sizeof bytes)) > 0)
+		got += (size_t)n;
+	is_int(got, MANY + 5, "and they are all there afterwards");
+	pthread_join(flood, NULL);
+	shutdown(pair[1], SHUT_RDWR);
+	pthread_join(relay, NULL);
+	alarm(0);
+	close(in[0]);
+	close(out[0]);
+	close(pair[0]);
+	close(pair[1]);
+}
+
 static void test_daemon_gone(void)
 {
 	int in[2], out[2], pair[2];
@@ -99,6 +157,7 @@ static void test_daemon_gone(void)
 int main(void)
 {
 	test_echo();
+	test_writes_first();
 	test_daemon_gone();
 	return tap_done();
 }
