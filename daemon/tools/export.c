@@ -36,47 +36,69 @@ static int find_winner(struct mcp_call *call, struct db *db, const struct lineag
 	return rc;
 }
 
-/* The plan that host code records on the device that is asked for, or on the context's own backend's first one. */
-static int make_plan(struct mcp_call *call, const struct context *ctx, const struct params *params, struct plan **ret_plan,
-                     struct err *e)
+/* Everything that a request points to. */
+struct parts {
+	struct params *params, *reference_params;
+	struct plan *plan, *reference_plan;
+	struct context *reference;
+	char *provenance;
+};
+
+static void parts_fini(struct parts *p)
+{
+	params_free(p->params);
+	params_free(p->reference_params);
+	plan_free(p->plan);
+	plan_free(p->reference_plan);
+	context_free(p->reference);
+	free(p->provenance);
+}
+
+/* Host code runs for the device that is asked for, or for the first one of the context's backend. */
+static int gather(struct mcp_call *call, struct db *db, const struct lineage *l, struct parts *p, struct err *e)
 {
 	const char *device = tools_text(call, "device");
 	struct facts facts;
-	int rc = pool_device(tools_app(call)->work.pool, device ? device : context_backend(ctx), &facts, e);
-	return rc < 0 ? rc : host_run(ctx, params, &facts, ret_plan, e);
+	int rc = find_winner(call, db, l, &p->params, &p->provenance, e);
+	if (rc == 0)
+		rc = pool_device(tools_app(call)->work.pool, device ? device : context_backend(l->ctx), &facts, e);
+	if (rc == 0)
+		rc = host_run(l->ctx, p->params, &facts, &p->plan, e);
+	if (rc == 0)
+		rc = export_reference(l->root, p->params, &facts, &p->reference, &p->reference_params, &p->reference_plan, e);
+	return rc;
+}
+
+static const struct mcp_done *show_files(struct mcp_call *call, int64_t checkpoint, const struct export_file *files,
+                                         size_t count)
+{
+	struct buf text = BUF_INIT;
+	json_t *list = json_array();
+	for (size_t i = 0; i < count; i++) {
+		json_array_append_new(list, json_pack("{s:s, s:s}", "name", files[i].name, "text", files[i].text));
+		buf_addf(&text, "%s (%zu bytes)\n", files[i].name, strlen(files[i].text));
+	}
+	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:I, s:o}", "checkpoint", (json_int_t)checkpoint, "files",
+	                                                             list), "%s", buf_text(&text));
+	buf_fini(&text);
+	return done;
 }
 
 static const struct mcp_done *answer(struct mcp_call *call, struct db *db, const struct lineage *l)
 {
-	struct params *params = NULL;
-	struct plan *plan = NULL;
+	struct parts p = { 0 };
 	struct export_file *files = NULL;
-	char *provenance = NULL;
 	size_t count = 0;
 	struct err e = ERR_INIT;
-	struct buf text = BUF_INIT;
-	const struct mcp_done *done;
-	int rc = find_winner(call, db, l, &params, &provenance, &e);
+	int rc = gather(call, db, l, &p, &e);
+	struct export_request request = { .ctx = l->ctx, .params = p.params, .plan = p.plan, .provenance = p.provenance,
+	                                  .reference = p.reference, .reference_params = p.reference_params,
+	                                  .reference_plan = p.reference_plan };
 	if (rc == 0)
-		rc = make_plan(call, l->ctx, params, &plan, &e);
-	if (rc == 0)
-		rc = export_context(l->ctx, params, plan, provenance, &files, &count, &e);
-	if (rc < 0) {
-		done = tools_refuse(call, &e);
-	} else {
-		json_t *list = json_array();
-		for (size_t i = 0; i < count; i++) {
-			json_array_append_new(list, json_pack("{s:s, s:s}", "name", files[i].name, "text", files[i].text));
-			buf_addf(&text, "%s (%zu bytes)\n", files[i].name, strlen(files[i].text));
-		}
-		done = mcp_call_reply(call, json_pack("{s:I, s:o}", "checkpoint", (json_int_t)l->id, "files", list), "%s",
-		                      buf_text(&text));
-	}
+		rc = export_request(&request, &files, &count, &e);
+	const struct mcp_done *done = rc < 0 ? tools_refuse(call, &e) : show_files(call, l->id, files, count);
 	export_files_free(files, count);
-	buf_fini(&text);
-	params_free(params);
-	plan_free(plan);
-	free(provenance);
+	parts_fini(&p);
 	return done;
 }
 
