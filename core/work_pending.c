@@ -21,10 +21,12 @@ int work_pending_keep(struct db *db, const char *id, int64_t parent, const char 
 		.verdict = transform_last(x), .data = buf_text(&data), .job = job,
 	};
 	char *added = NULL;
-	int rc = id && *id ? pending_save(db, &row, e) : pending_add(db, &row, &added, e);
 	/* A new row begins open or waiting; given up is a move. */
-	if (rc >= 0 && added && state != PENDING_OPEN && state != PENDING_WAITING) {
+	row.state = id && *id ? state : state == PENDING_WAITING ? PENDING_WAITING : PENDING_OPEN;
+	int rc = id && *id ? pending_save(db, &row, e) : pending_add(db, &row, &added, e);
+	if (rc >= 0 && added && row.state != state) {
 		row.id = added;
+		row.state = state;
 		rc = pending_save(db, &row, e);
 	}
 	buf_fini(&data);
