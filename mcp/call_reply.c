@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "mcp/call_inner.h"
+#include "mcp/parse.h"
 #include "mcp/schema.h"
 #include "mcp/server_inner.h"
 #include "mcp/tasks.h"
@@ -35,26 +36,11 @@ void mcp_call_add_link(struct mcp_call *call, const char *uri, const char *name,
 	mcp_call_add_content(call, mcp_call_link(uri, name, title, description, mime_type));
 }
 
-/* Text that came from elsewhere may not be UTF-8; the answer must be, so bad bytes become '?'. */
-static json_t *safe_string(const char *text)
-{
-	json_t *s = json_string(text);
-	if (s)
-		return s;
-	char *copy = mem_str(text);
-	for (char *p = copy; *p; p++)
-		if ((unsigned char)*p >= 0x80)
-			*p = '?';
-	s = json_string(copy);
-	free(copy);
-	return s;
-}
-
 json_t *mcp_call_result(json_t *take_structured, const char *text, int is_error)
 {
 	json_t *content = json_array();
 	if (text) {
-		json_array_append_new(content, json_pack("{s:s, s:o}", "type", "text", "text", safe_string(text)));
+		json_array_append_new(content, json_pack("{s:s, s:o}", "type", "text", "text", mcp_parse_string(text)));
 	} else if (take_structured) { /* tools.mdx: structured content SHOULD be repeated as text */
 		struct buf b = BUF_INIT;
 		mcp_jsonrpc_add_json(&b, take_structured);
@@ -143,7 +129,7 @@ static const struct mcp_done *answer_content(struct mcp_call *call, const char *
 
 const struct mcp_done *mcp_call_reply_text(struct mcp_call *call, const char *mime_type, const char *text)
 {
-	return answer_content(call, mime_type, "text", safe_string(text));
+	return answer_content(call, mime_type, "text", mcp_parse_string(text));
 }
 
 const struct mcp_done *mcp_call_reply_blob(struct mcp_call *call, const char *mime_type, const void *bytes, size_t n)

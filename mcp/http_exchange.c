@@ -119,13 +119,15 @@ static int send_event(struct http_exchange *x, const struct mcp_outgoing *m)
 	return rc;
 }
 
+int http_exchange_send(struct http_exchange *x, const struct mcp_outgoing *m)
+{
+	int rc = m->final ? send_whole(x, m) : 1;
+	return rc == 1 ? send_event(x, m) : rc;
+}
+
 static void stream_send(struct mcp_stream *stream, const struct mcp_outgoing *m)
 {
-	struct http_exchange *x = (struct http_exchange *)stream;
-	int rc = m->final ? send_whole(x, m) : 1;
-	if (rc == 1)
-		rc = send_event(x, m);
-	if (rc < 0 && m->final && m->call)
+	if (http_exchange_send((struct http_exchange *)stream, m) < 0 && m->call)
 		mcp_call_ended(m->call, MCP_END_GONE);
 }
 

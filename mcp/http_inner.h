@@ -82,6 +82,8 @@ enum MHD_Result http_exchange_empty(struct http_exchange *x, int status);
 /* Begins a stream of events with this text (a comment or events) if nothing was sent yet, or adds to it. Returns -1
  * when the exchange is over. */
 int http_exchange_add_events(struct http_exchange *x, const char *text, size_t n, int final);
+/* Sends a message of a stream; -1 when the exchange is over, then nobody is told. Takes no lock but the exchange's. */
+int http_exchange_send(struct http_exchange *x, const struct mcp_outgoing *m);
 /* The connection is done with it; libmicrohttpd's reference is dropped. */
 void http_exchange_closed(struct http_exchange *x, int delivered);
 /* Called by the watcher: the client went away, or nothing was sent for too long. */

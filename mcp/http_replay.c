@@ -123,14 +123,14 @@ static void prime_locked(struct http_channel *c)
 	http_exchange_add_events(c->carrier, text, (size_t)n, 0);
 }
 
-/* Through the carrier; the answer tells its call what became of it. */
-static void carry_locked(struct http_channel *c, const struct mcp_outgoing *m, long number)
+/* Through the carrier, which will tell an answer's call what became of it; -1 when it is over. */
+static int carry_locked(struct http_channel *c, const struct mcp_outgoing *m, long number)
 {
 	char id[ID_MAX];
 	struct mcp_outgoing numbered = *m;
 	snprintf(id, sizeof id, "%ld-%ld", c->number, number);
 	numbered.event_id = c->primes || c->number == 0 ? id : NULL;
-	mcp_stream_send(&c->carrier->stream, &numbered);
+	return http_exchange_send(c->carrier, &numbered);
 }
 
 static void channel_send(struct mcp_stream *stream, const struct mcp_outgoing *m)
@@ -141,9 +141,7 @@ static void channel_send(struct mcp_stream *stream, const struct mcp_outgoing *m
 	keep_locked(c, m);
 	if (c->carrier && !m->final && !c->begun)
 		prime_locked(c);
-	if (c->carrier)
-		carry_locked(c, m, c->last);
-	else
+	if (c->carrier == NULL || carry_locked(c, m, c->last) < 0)
 		kept = m->call;
 	lock_release(&c->replay->lock);
 	if (kept)

@@ -5,28 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Deepest nesting of a text, found without recursion and before the parser recurses. */
-static int depth_of(const char *text, size_t n)
-{
-	int depth = 0, deepest = 0, in_string = 0;
-	for (size_t i = 0; i < n; i++) {
-		char c = text[i];
-		if (in_string) {
-			if (c == '\\')
-				i++;
-			else if (c == '"')
-				in_string = 0;
-		} else if (c == '"') {
-			in_string = 1;
-		} else if (c == '{' || c == '[') {
-			if (++depth > deepest)
-				deepest = depth;
-		} else if (c == '}' || c == ']') {
-			depth--;
-		}
-	}
-	return deepest;
-}
+#include "mcp/parse.h"
 
 static int fail(struct mcp_jsonrpc *m, int *ret_code, int code, struct err *e, const char *why)
 {
@@ -77,17 +56,18 @@ int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_json
 		      struct err *e)
 {
 	memset(ret_m, 0, sizeof *ret_m);
-	if (depth_of(text, n) > max_depth) {
+	struct err why = ERR_INIT;
+	int rc = mcp_parse(text, n, max_depth, &ret_m->root, &why);
+	if (rc == -ERR_UNSUPPORTED) {
 		*ret_code = MCP_INVALID_REQUEST;
 		return err_set(e, ERR_INPUT, "the message is nested deeper than %d levels", max_depth);
 	}
-	json_error_t why;
-	ret_m->root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
-	if (ret_m->root == NULL) {
+	if (rc < 0) {
 		*ret_code = MCP_PARSE_ERROR;
-		return err_set(e, ERR_INPUT, "the message is not JSON: %s (line %d, column %d)", why.text, why.line,
-			       why.column);
+		return err_set(e, ERR_INPUT, "the message is not JSON: %s", why.text);
 	}
+	if (!json_is_object(ret_m->root) && !json_is_array(ret_m->root))
+		return fail(ret_m, ret_code, MCP_INVALID_REQUEST, e, "the message must be an object");
 	if (json_is_array(ret_m->root))
 		return fail(ret_m, ret_code, MCP_INVALID_REQUEST, e,
 			    "batches are not accepted: send one message at a time");
@@ -141,7 +121,8 @@ static void add_members(struct buf *b, const json_t *object)
 	json_t *value;
 	int more = 0;
 	buf_addc(b, '{');
-	json_object_foreach(MCP_JSON(object), key, value) {
+	json_object_foreach(MCP_JSON(object), key, value)
+	{
 		if (more++)
 			buf_addc(b, ',');
 		add_quoted(b, key, strlen(key));
@@ -156,7 +137,8 @@ static void add_items(struct buf *b, const json_t *array)
 	size_t i;
 	json_t *value;
 	buf_addc(b, '[');
-	json_array_foreach(array, i, value) {
+	json_array_foreach(array, i, value)
+	{
 		if (i > 0)
 			buf_addc(b, ',');
 		mcp_jsonrpc_add_json(b, value);

@@ -413,6 +413,33 @@ static void test_cancel(int port, struct world *w)
 	free(session);
 }
 
+/* Clients that leave at the very moment of the answer, in both eras: every call ends exactly once. */
+static void test_races(int port, struct world *w)
+{
+	char *session = new_session(port);
+	int odd = 0;
+	for (int i = 0; i < 300; i++) {
+		int fd = dial(port);
+		w->end = -1;
+		if (i % 2)
+			request(fd, "POST", "/mcp", CALL_HEADERS("hold"), MODERN("1", "tools/call", "\"name\":\"hold\","));
+		else
+			request(fd, "POST", "/mcp", session,
+				"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"hold\"}}");
+		held(w);
+		close(fd);
+		for (volatile int spin = 0; spin < i * 200; spin++)
+			;
+		let_go(w);
+		for (int ms = 0; ms < 3000 && w->end < 0; ms++)
+			clock_sleep(CLOCK_MS / 10);
+		odd += w->end < 0 || (i % 2 && w->end == MCP_END_KEPT);
+	}
+	is_int(odd, 0, "calls whose clients leave as they are answered end all the same");
+	is_int(status_of(ask(port, "DELETE", "/mcp", session, "")), 204, "and so does their session");
+	free(session);
+}
+
 /* --- the rest --------------------------------------------------------------------------------------------------- */
 
 static void test_token(struct mcp_server *server, const struct mcp_http_plain *plain)
@@ -510,6 +537,7 @@ int main(void)
 	test_session(port, server);
 	test_resume(port, &w);
 	test_cancel(port, &w);
+	test_races(port, &w);
 	mcp_http_stop(http);
 	test_token(server, PLAIN);
 	test_unix(server);

@@ -32,10 +32,21 @@ static const struct {
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"", -1, MCP_PARSE_ERROR, NULL },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", -1, MCP_PARSE_ERROR, NULL },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":99999999999999999999,\"method\":\"a\"}", -1, MCP_PARSE_ERROR, NULL },
-	{ "\"text\"", -1, MCP_PARSE_ERROR, NULL },
+	{ "\"text\"", -1, MCP_INVALID_REQUEST, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"} x", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":01,\"method\":\"a\"}", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":\"\\u0041\\ud83d\\ude00\\n\",\"method\":\"a\"}", MCP_REQUEST, 0,
+	  "\"A\xf0\x9f\x98\x80\\n\"" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":\"\\ud83d\",\"method\":\"a\"}", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":\"\\u0000\",\"method\":\"a\"}", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":\"\n\",\"method\":\"a\"}", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":\"\xed\xa0\x80\",\"method\":\"a\"}", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",}", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"\\u0069d\":2,\"method\":\"a\"}", -1, MCP_PARSE_ERROR, NULL },
 	{ "", -1, MCP_PARSE_ERROR, NULL },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"x\":[[[[[[]]]]]]}}", MCP_REQUEST, 0, "1" },
-	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"x\":[[[[[[[]]]]]]]}}", -1, MCP_INVALID_REQUEST, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"x\":[[[[[[[]]]]]]]}}", -1, MCP_INVALID_REQUEST,
+	  NULL },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"[[[[[[[[[\\\"[[[[\"}", MCP_REQUEST, 0, "1" },
 };
 
@@ -65,7 +76,8 @@ static void test_write(void)
 	buf_clear(&b);
 	mcp_jsonrpc_add_error(&b, NULL, MCP_PARSE_ERROR, "two\nlines", value);
 	is_str(buf_text(&b),
-	       "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"two\\nlines\",\"data\":{\"x\":0.27,\"y\":[1,null]}}}",
+	       "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"two\\nlines\",\"data\":{\"x\":0.27,\"y\":"
+	       "[1,null]}}}",
 	       "an error without an id");
 	buf_clear(&b);
 	mcp_jsonrpc_add_error(&b, id, 1, "\xff", NULL);
@@ -82,8 +94,15 @@ static void test_write(void)
 static void test_values(void)
 {
 	static const char *const VALUES[] = {
-		"{\"a\":[1,-2,true,false,null,\"\"],\"b\":{}}", "\"q\\\"b\\\\n\\nt\\tu\\u0001\"", "\"h\xc3\xbc\xe2\x80\xa6\"",
-		"1.0", "0.5", "1e+100", "-9223372036854775808", "[]", "[[],{}]",
+		"{\"a\":[1,-2,true,false,null,\"\"],\"b\":{}}",
+		"\"q\\\"b\\\\n\\nt\\tu\\u0001\"",
+		"\"h\xc3\xbc\xe2\x80\xa6\"",
+		"1.0",
+		"0.5",
+		"1e+100",
+		"-9223372036854775808",
+		"[]",
+		"[[],{}]",
 	};
 	for (size_t i = 0; i < MEM_COUNT(VALUES); i++) {
 		struct buf b = BUF_INIT;
