@@ -1,13 +1,14 @@
 #!/bin/bash
 # clients: real MCP clients against tests/mcp/conformance_server, TAP on standard output:
 #     tests/mcp/clients.sh [SERVER]        (default: build/tests/mcp/conformance_server)
-# The Inspector's command line in each era over HTTP and stdio, with its schema check, and both TypeScript SDK clients.
+# The Inspector's command line in each era over HTTP and stdio, with its schema check, both TypeScript SDK clients, mcporter
+# and mcp-remote.
 set -u
 cd "$(dirname "$0")/../.."
 . tests/mcp/npm.sh
 SERVER=${1:-${BUILD:-build}/tests/mcp/conformance_server}
 npm_need clients node@22 @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/sdk@1.32.2 \
-	@modelcontextprotocol/client@2.4.0 || exit 1
+	@modelcontextprotocol/client@2.4.0 mcp-remote@0.15.1 mcporter@0.9.0 || exit 1
 HOME=$(mktemp -d "${TMPDIR:-/tmp}/mcp-clients.XXXXXX") # the Inspector keeps a file at home
 export HOME
 trap 'rm -rf "$HOME"' EXIT
@@ -42,6 +43,24 @@ for era in modern legacy auto; do
 			--method prompts/list
 	done
 done
+check "mcporter: lists tools" '35 tools' mcporter list --http-url "$SERVER_URL" --allow-http --name conformance
+check "mcporter: calls a tool" 'Hello, World!' mcporter call --http-url "$SERVER_URL" --allow-http --name conformance \
+	greet name=World
+# mcp-remote is a bridge: what is written to it goes to the server over HTTP. It ends with its input.
+bridge() {
+	local me='{"name":"clients.sh","version":"1"}'
+	{
+		echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},' \
+			"\"clientInfo\":$me}}"
+		echo '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+		sleep 2 # it connects by itself, and drops what comes before
+		echo '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"greet","arguments":{"name":"Remote"}}}'
+		sleep 2
+	} | mcp-remote "$SERVER_URL" --allow-http
+}
+export -f bridge
+export SERVER_URL
+check "mcp-remote: calls a tool" 'Hello, Remote!' bash -c bridge
 sdk=$(timeout 120 node tests/mcp/sdk_clients.mjs "$NPM_DIR" "$SERVER_URL" "$SERVER") || status=1
 while read -r line; do
 	case $line in
