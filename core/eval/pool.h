@@ -58,8 +58,9 @@ int pool_call(struct pool_worker *worker, enum wire_type type, const struct buf 
 /* Counts the processes that this lease has gone through: changes when prepared runs are lost. */
 unsigned pool_generation(const struct pool_worker *worker);
 
-/* For a device that shares the CPU: between begin and end no compile worker is busy. Others: nothing happens. */
-void pool_quiet_begin(struct pool_worker *worker);
+/* For a device that shares the CPU: between begin and end no compile worker is busy. Others: nothing happens. begin waits for the
+ * compilers that are; -ERR_CANCELLED when the lease's holder is cancelled meanwhile, and then no end is due. */
+int pool_quiet_begin(struct pool_worker *worker, struct err *e);
 void pool_quiet_end(struct pool_worker *worker);
 
 /* Kills the workers that are now busy for this cancel. Called after cancel_ask. */

@@ -171,8 +171,12 @@ int trial_measure(struct trial *t, const struct trial_timing *timing, struct tri
 	uint8_t *answer;
 	size_t len;
 	wire_measure_encode(&request, &body);
-	pool_quiet_begin(t->worker);
-	int rc = call(t, WIRE_MEASURE, &body, timing->cap_ns + MEASURE_SLACK_NS, &answer, &len, e);
+	int rc = pool_quiet_begin(t->worker, e);
+	if (rc < 0) {
+		buf_fini(&body);
+		return rc;
+	}
+	rc = call(t, WIRE_MEASURE, &body, timing->cap_ns + MEASURE_SLACK_NS, &answer, &len, e);
 	pool_quiet_end(t->worker);
 	if (rc < 0)
 		return rc;

@@ -1,0 +1,147 @@
+/* pool: which devices there are, asked of compile workers; see pool.h. */
+#include "core/eval/pool_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define DEVICES_NS (60 * CLOCK_S) /* a first driver start on a cold machine */
+
+static const char *const backends[] = { "cuda", "hlsl" };
+
+/* Asks one worker for the devices of a backend ("hlsl") or for one named architecture ("cuda:sm_90a"). */
+static int ask_devices(struct pool *pool, const char *what, struct facts **io_facts, size_t *io_count, struct err *e)
+{
+	struct pool_worker *w;
+	struct buf body = BUF_INIT;
+	uint8_t *answer = NULL;
+	size_t len = 0;
+	int rc = pool_take_compile(pool, NULL, &w, e);
+	if (rc < 0)
+		return rc;
+	wire_put_text(&body, what);
+	rc = pool_call(w, WIRE_DEVICES, &body, DEVICES_NS, &answer, &len, e);
+	pool_give(w);
+	buf_fini(&body);
+	if (rc < 0)
+		return rc;
+	struct wire_in in = { .at = answer, .end = answer + len };
+	size_t n = wire_get_count(&in, 8);
+	for (size_t i = 0; i < n && !in.bad; i++) {
+		struct facts f;
+		wire_facts_decode(&in, &f);
+		if (!in.bad)
+			*MEM_PUSH(*io_facts, *io_count) = f;
+	}
+	rc = wire_end(&in, "devices", e);
+	free(answer);
+	return rc;
+}
+
+static void learn_devices(struct pool *pool)
+{
+	struct facts *facts = NULL;
+	size_t count = 0;
+	struct buf notes = BUF_INIT;
+	for (size_t i = 0; i < MEM_COUNT(backends); i++) {
+		struct err e = ERR_INIT;
+		if (ask_devices(pool, backends[i], &facts, &count, &e) < 0)
+			buf_addf(&notes, "%s: %s\n", backends[i], e.text);
+	}
+	lock_take(&pool->lock);
+	if (pool->known_notes == NULL) {
+		pool->known = facts;
+		pool->known_count = count;
+		pool->known_notes = buf_steal(&notes);
+		facts = NULL;
+	}
+	lock_release(&pool->lock);
+	free(facts);
+	buf_fini(&notes);
+}
+
+int pool_devices(struct pool *pool, struct facts **ret_facts, size_t *ret_count, char **ret_notes, struct err *e)
+{
+	(void)e;
+	lock_take(&pool->lock);
+	bool known = pool->known_notes != NULL;
+	lock_release(&pool->lock);
+	if (!known)
+		learn_devices(pool);
+	lock_take(&pool->lock);
+	*ret_facts = mem_copy(pool->known, pool->known_count * sizeof *pool->known);
+	*ret_count = pool->known_count;
+	*ret_notes = mem_str(pool->known_notes ? pool->known_notes : "");
+	lock_release(&pool->lock);
+	return 0;
+}
+
+void pool_forget_devices(struct pool *pool)
+{
+	lock_take(&pool->lock);
+	free(pool->known);
+	free(pool->known_notes);
+	pool->known = NULL;
+	pool->known_count = 0;
+	pool->known_notes = NULL;
+	lock_release(&pool->lock);
+}
+
+static int unknown_device(const char *id, const struct facts *all, size_t count, const char *notes, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	buf_addf(&text, "no device '%s'; this machine has", id);
+	for (size_t i = 0; i < count; i++)
+		buf_addf(&text, "%s %s (%s)", i ? "," : "", all[i].id, all[i].name);
+	if (count == 0)
+		buf_adds(&text, " none");
+	buf_adds(&text, "; for compiling alone, name an architecture as in cuda:sm_90a");
+	if (*notes)
+		buf_addf(&text, "; not available: %s", notes);
+	int rc = err_set(e, ERR_NOT_FOUND, "%s", buf_text(&text));
+	buf_fini(&text);
+	return rc;
+}
+
+/* "cuda:sm_90a": something after the colon that is not a number. */
+static bool names_architecture(const char *id)
+{
+	const char *colon = strchr(id, ':');
+	return colon && colon[1] && strspn(colon + 1, "0123456789") != strlen(colon + 1);
+}
+
+int pool_device(struct pool *pool, const char *id, struct facts *ret_facts, struct err *e)
+{
+	struct facts *all = NULL;
+	size_t count = 0;
+	char *notes = NULL;
+	int rc;
+	if (names_architecture(id)) {
+		rc = ask_devices(pool, id, &all, &count, e);
+		if (rc == 0 && count != 1)
+			rc = err_set(e, ERR_NOT_FOUND, "no architecture '%s'", id);
+		if (rc == 0)
+			*ret_facts = all[0];
+		free(all);
+		return rc;
+	}
+	rc = pool_devices(pool, &all, &count, &notes, e);
+	if (rc < 0)
+		return rc;
+	char *full = strchr(id, ':') ? mem_str(id) : mem_fmt("%s:0", id);
+	rc = -1;
+	for (size_t i = 0; i < count && rc < 0; i++)
+		if (strcmp(all[i].id, full) == 0) {
+			*ret_facts = all[i];
+			rc = 0;
+		}
+	if (rc < 0)
+		rc = unknown_device(id, all, count, notes, e);
+	free(full);
+	free(all);
+	free(notes);
+	return rc;
+}

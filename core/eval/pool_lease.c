@@ -1,0 +1,168 @@
+/* pool: leases: who may use which worker, and for how long others wait; see pool.h. */
+#include "core/eval/pool_inside.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define FLOCK_RETRY_NS (50 * CLOCK_MS)
+
+int pool_take_compile(struct pool *pool, struct cancel *cancel, struct pool_worker **ret_worker, struct err *e)
+{
+	struct pool_worker *found = NULL;
+	int rc = 0;
+	lock_take(&pool->lock);
+	while (found == NULL && (rc = cancel_check(cancel, e)) == 0) {
+		/* A warm one first: it has its libraries loaded. */
+		for (unsigned i = 0; i < pool->width; i++) {
+			struct pool_worker *w = &pool->compilers[i];
+			if (!w->leased && (found == NULL || w->process.pid > 0))
+				found = w;
+		}
+		if (found == NULL)
+			lock_bell_wait(&pool->bell, &pool->lock, clock_now() + POOL_LOOK_NS);
+	}
+	if (found) {
+		found->leased = true;
+		found->cancel = cancel;
+	}
+	lock_release(&pool->lock);
+	if (found)
+		*ret_worker = found;
+	return rc;
+}
+
+/* The lock must be held. */
+static struct device *device_locked(struct pool *pool, const struct facts *facts)
+{
+	for (struct device *d = pool->devices; d; d = d->next)
+		if (strcmp(d->facts.id, facts->id) == 0)
+			return d;
+	struct device *d = MEM_NEW(struct device);
+	d->facts = *facts;
+	d->lock_fd = -1;
+	pool_worker_init(&d->candidate, pool, ROLE_DEVICE, d);
+	pool_worker_init(&d->reference, pool, ROLE_REFERENCE, d);
+	d->next = pool->devices;
+	pool->devices = d;
+	return d;
+}
+
+static void release_device_locked(struct device *d)
+{
+	d->leased = false;
+	lock_bell_ring(&d->candidate.pool->bell);
+}
+
+static void leave_line_locked(struct device *d, const struct waiter *me)
+{
+	struct waiter **link = &d->waiters;
+	while (*link != me)
+		link = &(*link)->next;
+	*link = me->next;
+}
+
+/* Waits for this daemon's other leases on the device, in the order of asking. */
+static int wait_turn(struct pool *pool, struct device *d, struct cancel *cancel, struct err *e)
+{
+	struct waiter me = { .next = NULL }, **last = &d->waiters;
+	int rc;
+	lock_take(&pool->lock);
+	while (*last)
+		last = &(*last)->next;
+	*last = &me;
+	while ((rc = cancel_check(cancel, e)) == 0 && (d->leased || d->waiters != &me))
+		lock_bell_wait(&pool->bell, &pool->lock, clock_now() + POOL_LOOK_NS);
+	leave_line_locked(d, &me);
+	if (rc == 0) {
+		d->leased = true;
+		d->candidate.cancel = d->reference.cancel = cancel;
+	}
+	lock_bell_ring(&pool->bell);
+	lock_release(&pool->lock);
+	return rc;
+}
+
+/* One process at a time on the whole machine: an flock per physical device. */
+static int lock_device(struct pool *pool, struct device *d, struct cancel *cancel, struct err *e)
+{
+	char *path = mem_fmt("%s/peakd-device-%s.lock", pool->lock_folder, d->facts.uuid[0] ? d->facts.uuid : d->facts.id);
+	int rc = 0, fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (fd < 0) {
+		rc = err_sys(e, errno, "cannot open the device lock %s", path);
+		goto out;
+	}
+	while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR) {
+			rc = err_sys(e, errno, "cannot lock %s", path);
+			break;
+		}
+		if ((rc = cancel_check(cancel, e)) < 0)
+			break;
+		clock_sleep(FLOCK_RETRY_NS);
+	}
+out:
+	if (rc < 0 && fd >= 0)
+		close(fd);
+	else
+		d->lock_fd = fd;
+	free(path);
+	return rc;
+}
+
+int pool_take_device(struct pool *pool, const struct facts *facts, struct cancel *cancel,
+                     struct pool_worker **ret_worker, struct err *e)
+{
+	if (!facts->runs)
+		return err_set(e, ERR_UNSUPPORTED, "%s can only be compiled for: nothing runs or is timed on it; name a device "
+		               "of this machine (see `peakd devices`)", facts->id);
+	lock_take(&pool->lock);
+	struct device *d = device_locked(pool, facts);
+	lock_release(&pool->lock);
+	int rc = wait_turn(pool, d, cancel, e);
+	if (rc < 0)
+		return rc;
+	rc = lock_device(pool, d, cancel, e);
+	if (rc == 0)
+		rc = pool_ensure_started(&d->candidate, e);
+	if (rc < 0) {
+		pool_give(&d->candidate);
+		return rc;
+	}
+	*ret_worker = &d->candidate;
+	return 0;
+}
+
+struct pool_worker *pool_reference(struct pool_worker *worker)
+{
+	assert(worker->role == ROLE_DEVICE);
+	return &worker->device->reference;
+}
+
+void pool_give(struct pool_worker *w)
+{
+	if (w == NULL)
+		return;
+	struct pool *pool = w->pool;
+	lock_take(&pool->lock);
+	w->cancel = NULL;
+	if (w->role == ROLE_COMPILE) {
+		w->leased = false;
+		lock_bell_ring(&pool->bell);
+	} else {
+		assert(w->role == ROLE_DEVICE && w->device->leased);
+		w->device->reference.cancel = NULL;
+		if (w->device->lock_fd >= 0)
+			close(w->device->lock_fd);
+		w->device->lock_fd = -1;
+		release_device_locked(w->device);
+	}
+	lock_release(&pool->lock);
+}

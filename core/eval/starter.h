@@ -1,0 +1,17 @@
+/* starter: the one thread that starts worker processes. Workers ask the kernel to be killed when the thread that started them
+ * dies, so that a hanging one does not outlive the daemon; job threads come and go, this one stays. Used by pool alone. */
+#ifndef PEAKD_CORE_EVAL_STARTER_H
+#define PEAKD_CORE_EVAL_STARTER_H
+
+#include "core/eval/process.h"
+
+struct starter;
+
+/* binary: NULL is this process's own. launcher: NULL-terminated words in front of it, or NULL. Both are copied. */
+struct starter *starter_new(const char *binary, const char *const *launcher);
+/* Ends the thread; the processes that it started die with it. NULL is fine. */
+void starter_free(struct starter *starter);
+/* process_start on the starter's thread, one at a time, in no particular order. */
+int starter_start(struct starter *starter, struct process *process, struct err *e);
+
+#endif
