@@ -1,10 +1,9 @@
 #!/bin/sh
 # Keeps the promise of the README: on a fresh Debian 12 that has only make, the named targets of this commit work.
 # Usage: fresh-debian.sh [TARGET…] (demo check), from the checkout, as root, with debootstrap and a network; minutes.
-# MIRROR names another Debian mirror, KEEP=yes leaves the folder. Called by `make check-fresh`.
+# MIRROR names a Debian mirror other than debootstrap's own, KEEP=yes leaves the folder. Called by `make check-fresh`.
 set -eu
 targets=${*:-demo check}
-mirror=${MIRROR:-http://deb.debian.org/debian}
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
 	echo "fresh-debian.sh: needs root and debootstrap: sudo apt-get install debootstrap" >&2
 	exit 1
@@ -20,7 +19,7 @@ trap leave EXIT
 trap 'exit 1' INT TERM
 
 echo "fresh-debian: a minimal Debian 12 with make in $top"
-debootstrap --variant=minbase --include=make bookworm "$top" "$mirror" >"$top.log" 2>&1 || { tail "$top.log" >&2; exit 1; }
+debootstrap --variant=minbase --include=make bookworm "$top" ${MIRROR:+"$MIRROR"} >"$top.log" 2>&1 || { tail "$top.log" >&2; exit 1; }
 rm -f "$top.log"
 cp /etc/resolv.conf "$top/etc/resolv.conf"
 mount -t proc proc "$top/proc"
