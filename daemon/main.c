@@ -4,7 +4,7 @@
 
 #include "backends/worker.h"
 #include "base/mem.h"
-#include "core/context/nearest.h"
+#include "base/nearest.h"
 #include "daemon/relay.h"
 #include "daemon/run.h"
 #include "daemon/serve.h"

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/context/nearest.h"
+#include "base/nearest.h"
 
 static const struct verb_option common[] = {
 	{ "db", "FILE", "the database (default: $PEAKD_DB, else peakd/peakd.db in $XDG_DATA_HOME)" },

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "core/context/nearest.h"
+#include "base/nearest.h"
 #include "daemon/verbs.h"
 
 /* What the words behind an action are called in the tool's arguments. */

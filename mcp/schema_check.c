@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "mcp/jsonrpc.h"
-#include "mcp/nearest.h"
 #include "mcp/schema_inner.h"
 #include "mcp/schema_value.h"
 
@@ -117,15 +117,16 @@ static int missing(struct mcp_schema_check *c, const json_t *s, const json_t *va
 		   const char *because)
 {
 	const json_t *known = json_object_get(s, "properties");
-	struct mcp_nearest near = mcp_nearest_init(name);
+	struct nearest near;
+	nearest_init(&near, name);
 	const char *key;
 	json_t *one;
 	json_object_foreach(MCP_JSON(value), key, one)
 	{
 		if (json_object_get(known, key) == NULL)
-			mcp_nearest_offer(&near, key);
+			nearest_offer(&near, key);
 	}
-	const char *best = mcp_nearest_best(&near);
+	const char *best = nearest_best(&near);
 	const char *about = json_string_value(json_object_get(json_object_get(known, name), "description"));
 	return mcp_schema_value_wrong(c, "the field \"%s\" is missing%s%s%s%s%s%s", name, because, about ? ": " : "",
 				      about ? about : "", best ? "; was it meant by \"" : "", best ? best : "",
@@ -162,18 +163,19 @@ static int check_required(struct mcp_schema_check *c, const json_t *s, const jso
 static int unknown_name(struct mcp_schema_check *c, const json_t *s, const char *name)
 {
 	const json_t *known = json_object_get(s, "properties");
-	struct mcp_nearest near = mcp_nearest_init(name);
+	struct nearest near;
+	nearest_init(&near, name);
 	struct buf b = BUF_INIT;
 	const char *key;
 	json_t *one;
 	size_t n = 0;
 	json_object_foreach(MCP_JSON(known), key, one)
 	{
-		mcp_nearest_offer(&near, key);
+		nearest_offer(&near, key);
 		if (n++ < LISTED)
 			buf_addf(&b, "%s%s", n > 1 ? ", " : "", key);
 	}
-	const char *best = mcp_nearest_best(&near);
+	const char *best = nearest_best(&near);
 	mcp_schema_value_wrong(c, "unknown field \"%s\"; allowed: %s%s%s%s%s", name, n ? buf_text(&b) : "none",
 			       n > LISTED ? ", …" : "", best ? "; did you mean \"" : "", best ? best : "",
 			       best ? "\"?" : "");

@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "mcp/jsonrpc.h"
-#include "mcp/nearest.h"
 
 enum { SHOWN = 60, LISTED = 20 }; /* bytes of a value, and values of a list, in a message */
 
@@ -159,7 +159,8 @@ int mcp_schema_value_enum(struct mcp_schema_check *c, const json_t *allowed, con
 	json_t *one;
 	struct buf b = BUF_INIT;
 	const char *text = json_string_value(value);
-	struct mcp_nearest near = mcp_nearest_init(text ? text : "");
+	struct nearest near;
+	nearest_init(&near, text ? text : "");
 	json_array_foreach(allowed, i, one)
 	{
 		if (mcp_schema_value_equal(one, value)) {
@@ -167,7 +168,7 @@ int mcp_schema_value_enum(struct mcp_schema_check *c, const json_t *allowed, con
 			return 1;
 		}
 		if (text && json_is_string(one))
-			mcp_nearest_offer(&near, json_string_value(one));
+			nearest_offer(&near, json_string_value(one));
 		if (i < LISTED) {
 			buf_adds(&b, i ? ", " : "");
 			mcp_schema_value_show(&b, one);
@@ -175,7 +176,7 @@ int mcp_schema_value_enum(struct mcp_schema_check *c, const json_t *allowed, con
 			buf_adds(&b, ", …");
 		}
 	}
-	const char *best = text ? mcp_nearest_best(&near) : NULL;
+	const char *best = text ? nearest_best(&near) : NULL;
 	mcp_schema_value_given(c, value, ", allowed: %s%s%s%s", buf_text(&b), best ? "; did you mean \"" : "",
 			       best ? best : "", best ? "\"?" : "");
 	buf_fini(&b);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "mcp/headers.h"
-#include "mcp/nearest.h"
 #include "mcp/schema.h"
 #include "mcp/server_inner.h"
 
@@ -123,10 +123,11 @@ const struct mcp_done *mcp_tools_list(struct mcp_call *call)
 static const struct mcp_done *no_such_tool(struct mcp_call *call, const char *name)
 {
 	const char *best = NULL;
-	struct mcp_nearest near = mcp_nearest_init(name);
+	struct nearest near;
+	nearest_init(&near, name);
 	for (const struct mcp_tool *t = call->server->config.tools; t && t->name; t++)
-		mcp_nearest_offer(&near, t->name);
-	best = mcp_nearest_best(&near);
+		nearest_offer(&near, t->name);
+	best = nearest_best(&near);
 	if (best)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no tool \"%s\"; did you mean \"%s\"?", name,
 				     best);

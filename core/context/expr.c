@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/context/nearest.h"
+#include "base/nearest.h"
 
 enum { DEPTH_MAX = 60, STACK_MAX = 120, NAME_MAX_LEN = 63, UNARY_PRIORITY = 12 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/context/nearest.h"
+#include "base/nearest.h"
 
 enum shape { SHAPE_TEXT, SHAPE_MAP, SHAPE_LIST };
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "core/context/handle.h"
-#include "core/context/nearest.h"
 #include "core/context/script.h"
 
 enum { ARGS_MAX = 64, OPS_MAX = 1024, KERNEL_LEN_MAX = 200 };

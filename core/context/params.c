@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "core/context/context.h"
-#include "core/context/nearest.h"
 
 struct params *params_new(void)
 {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "core/context/handle.h"
-#include "core/context/nearest.h"
 #include "core/context/script.h"
 
 enum { MAPS_MAX = 64 };

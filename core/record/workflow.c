@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "core/record/nearest.h"
+#include "base/nearest.h"
 #include "core/record/query.h"
 #include "core/record/store.h"
 

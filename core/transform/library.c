@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 
 enum { FILE_MAX = 1 << 20, NEAREST = 3 };
 
@@ -121,26 +122,6 @@ void library_sequence_names(const struct library *lib, char ***ret_names, size_t
 	list_names(lib, "/sequences", ret_names, ret_count);
 }
 
-/* Levenshtein's distance, one row at a time; names are at most 63 bytes, longer ones are cut. */
-static unsigned distance(const char *a, const char *b)
-{
-	unsigned row[65];
-	size_t m = strnlen(b, 64);
-	for (size_t j = 0; j <= m; j++)
-		row[j] = (unsigned)j;
-	for (size_t i = 0; i < 64 && a[i]; i++) {
-		unsigned diagonal = row[0];
-		row[0] = (unsigned)i + 1;
-		for (size_t j = 1; j <= m; j++) {
-			unsigned keep = diagonal + (a[i] != b[j - 1]);
-			diagonal = row[j];
-			unsigned step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-			row[j] = keep < step ? keep : step;
-		}
-	}
-	return row[m];
-}
-
 /* "; nearest: a, b" out of the names, or a hint about where files are looked for. */
 static int not_found(const struct library *lib, const char *what, const char *name, char **names, size_t count,
 		     struct err *e)
@@ -149,7 +130,7 @@ static int not_found(const struct library *lib, const char *what, const char *na
 	for (unsigned shown = 0; shown < NEAREST; shown++) {
 		size_t best = count;
 		for (size_t i = 0; i < count; i++) {
-			if (names[i] && (best == count || distance(name, names[i]) < distance(name, names[best])))
+			if (names[i] && (best == count || nearest_distance(name, names[i]) < nearest_distance(name, names[best])))
 				best = i;
 		}
 		if (best == count)

@@ -1,6 +1,6 @@
 /* core/record/workflow, nearest: heads, moves, tags and names. */
-#include "core/record/nearest.h"
 #include "core/record/workflow.h"
+#include "base/nearest.h"
 #include "fixture.h"
 #include "tap.h"
 
