@@ -5,15 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Marks a message that did not fit; the cut never splits a UTF-8 sequence. */
-static void mark_cut(char *text)
-{
-	static const char dots[] = "…";
-	size_t end = ERR_TEXT_MAX - sizeof dots;
-	while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80)
-		end--;
-	memcpy(text + end, dots, sizeof dots);
-}
+#include "base/utf8.h"
 
 int err_setv(struct err *e, enum err_code code, const char *fmt, va_list ap)
 {
@@ -21,11 +13,12 @@ int err_setv(struct err *e, enum err_code code, const char *fmt, va_list ap)
 	if (e == NULL)
 		return -(int)code;
 	/* The arguments may point into e->text itself, so the new text is built beside it. */
-	char text[ERR_TEXT_MAX];
-	int n = vsnprintf(text, sizeof text, fmt, ap);
-	if (n >= ERR_TEXT_MAX)
-		mark_cut(text);
-	memcpy(e->text, text, sizeof text);
+	char text[ERR_TEXT_MAX + 1];
+	vsnprintf(text, sizeof text, fmt, ap);
+	utf8_cut(text, ERR_TEXT_MAX - 1);
+	/* Messages quote scripts, compilers and servers, and end in JSON. */
+	utf8_clean(text);
+	memcpy(e->text, text, ERR_TEXT_MAX);
 	e->code = code;
 	return -(int)code;
 }
