@@ -40,8 +40,10 @@ static int prove(struct tuner *u, const struct leader *l, bool *ret_good, struct
 	int rc = validate_run(u->ev, &q, u->db, u->checkpoint, u->job, &v, e);
 	if (rc == 0) {
 		*ret_good = v.passed;
-		if (!v.passed)
+		if (v.failed_count)
 			rc = refute(u, l, v.summary, e);
+		else if (!v.passed)
+			tune_record_why(u, l->params, v.summary);
 		validate_result_fini(&v);
 	}
 	if (rc == 0)
