@@ -5,6 +5,9 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
+
+enum { WHY_MAX = 400 };
 
 enum measurement_status tune_status(enum err_code code)
 {
@@ -74,7 +77,7 @@ void tune_record_why(struct tuner *u, const struct params *params, const char *m
 	if (r->why_count == TUNE_WHY)
 		return;
 	char *text = params_text(params);
-	r->why[r->why_count++] = mem_fmt("%s: %.400s", text, message);
+	r->why[r->why_count++] = mem_fmt("%s: %.*s", text, (int)utf8_cut(message, WHY_MAX), message);
 	free(text);
 }
 
