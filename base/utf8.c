@@ -34,21 +34,28 @@ const char *utf8_bad(const char *text)
 	return NULL;
 }
 
-void utf8_clean(char *text)
+char *utf8_clean(char *text)
 {
 	for (char *bad = (char *)utf8_bad(text); bad; bad = (char *)utf8_bad(bad))
 		*bad++ = '?';
+	return text;
+}
+
+size_t utf8_fit(const char *text, size_t max)
+{
+	size_t len = strlen(text);
+	if (len <= max)
+		return len;
+	while (max > 0 && ((unsigned char)text[max] & 0xC0) == 0x80)
+		max--;
+	return max;
 }
 
 void utf8_cut(char *text, size_t max)
 {
 	static const char dots[] = "…";
-	if (strlen(text) <= max)
-		return;
-	size_t end = max - (sizeof dots - 1);
-	while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80)
-		end--;
-	memcpy(text + end, dots, sizeof dots);
+	if (strlen(text) > max)
+		memcpy(text + utf8_fit(text, max - (sizeof dots - 1)), dots, sizeof dots);
 }
 
 int utf8_line(const char *text, const char *place)

@@ -8,8 +8,10 @@
 /* The first byte that belongs to no valid sequence (RFC 3629: no overlong forms, no surrogates, up to U+10FFFF); NULL when
  * the whole text is UTF-8. */
 const char *utf8_bad(const char *text);
-/* Every such byte becomes '?', in place; the length stays what it was. */
-void utf8_clean(char *text);
+/* Every such byte becomes '?', in place; the length stays what it was. Returns the text. */
+char *utf8_clean(char *text);
+/* How much of a text fits into `max` bytes without splitting a character. */
+size_t utf8_fit(const char *text, size_t max);
 /* Shortens the text to at most `max` bytes, between characters; a text that was cut ends in "…". max is at least 3. */
 void utf8_cut(char *text, size_t max);
 /* The line, from 1, on which a place in the text is. */

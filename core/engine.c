@@ -223,7 +223,7 @@ int engine_new(const struct engine_config *config, struct engine **ret_engine, s
 	return rc;
 }
 
-void engine_free(struct engine *g)
+void engine_stop(struct engine *g)
 {
 	if (g == NULL)
 		return;
@@ -236,8 +236,15 @@ void engine_free(struct engine *g)
 		}
 	lock_bell_ring(&g->bell);
 	lock_release(&g->lock);
-	for (unsigned i = 0; i < g->thread_count; i++)
-		pthread_join(g->threads[i], NULL);
+	while (g->thread_count > 0)
+		pthread_join(g->threads[--g->thread_count], NULL);
+}
+
+void engine_free(struct engine *g)
+{
+	if (g == NULL)
+		return;
+	engine_stop(g);
 	while (g->tickets)
 		drop_ticket(g, g->tickets);
 	free(g->threads);

@@ -37,7 +37,9 @@ struct engine_config {
 
 /* Marks what an earlier daemon left running as interrupted, queues what was queued, and starts the threads. */
 int engine_new(const struct engine_config *config, struct engine **ret_engine, struct err *e);
-/* Cancels everything that runs, waits, frees. */
+/* Cancels everything that runs and waits for it; what is submitted from now on is kept for the next daemon. NULL is fine. */
+void engine_stop(struct engine *engine);
+/* engine_stop, and frees. Nobody may be in any of these functions any more. */
 void engine_free(struct engine *engine);
 /* Writes the job and queues it. *ret_id is the caller's. */
 int engine_submit(struct engine *engine, struct db *db, const char *kind, const struct fields *request, char **ret_id,

@@ -52,7 +52,8 @@ static int judge_and_keep(struct engine_job *job, const struct lineage *l, const
 		bool passed = verdict.result == JUDGE_PASS;
 		rc = work_judge_checkpoint(&judge, job->db, ctx, l->id, "edit", NULL,
 		                           passed ? fields_get(job->request, "workflow") : NULL, job->id, &checkpoint, e);
-		fields_set(result, "passed", passed ? "1" : "0");
+		/* What only compiled has passed nothing. */
+		fields_set(result, "passed", passed && facts->runs ? "1" : "0");
 		fields_set(result, "summary", verdict.summary);
 		judge_verdict_fini(&verdict);
 	}

@@ -107,7 +107,7 @@ static void to_verdict(const struct validate_result *r, struct judge_verdict *v)
 		char *params = params_text(f->params);
 		judge_verdict_config(v, params, f->check.passed, f->check.passed ? NULL : f->check.reason);
 		free(params);
-		if (!f->check.passed && bad == NULL)
+		if (!f->check.passed && (bad == NULL || (check_skipped(&bad->check) && !check_skipped(&f->check))))
 			bad = f;
 	}
 	if (bad) {

@@ -103,6 +103,7 @@ static void describe(const struct context *ctx, const struct tune_result *t, con
 	set_count(result, "wrong", i, (double)t->wrong);
 	set_count(result, "broken", i, (double)t->broken);
 	set_count(result, "seconds", i, (double)t->elapsed_ns / 1e9);
+	set_count(result, "estimated_seconds", i, t->estimate_s);
 	for (size_t k = 0; k < t->why_count; k++)
 		buf_addf(&why, "%s\n", t->why[k]);
 	set_size(result, "why", i, buf_text(&why));

@@ -15,6 +15,8 @@ static void describe(const struct validate_result *v, struct fields *result)
 	fields_setf(result, "passed_count", "%zu", v->passed_count);
 	fields_setf(result, "failed_count", "%zu", v->failed_count);
 	fields_setf(result, "pruned_count", "%zu", v->pruned_count);
+	if (v->skipped_count)
+		fields_setf(result, "skipped_count", "%zu", v->skipped_count);
 	fields_set(result, "domain", v->domain);
 	for (size_t i = 0; i < v->finding_count; i++)
 		if (!v->findings[i].check.passed) {
@@ -35,9 +37,6 @@ static int compile_only(const struct eval *ev, const struct validate_request *q,
 		return rc;
 	describe(&v, result);
 	fields_set(result, "passed", "0");
-	if (v.passed)
-		fields_setf(result, "summary", "%zu configurations compile for %s; nothing was executed, so nothing is validated",
-		            v.passed_count, q->facts->id);
 	validate_result_fini(&v);
 	return 0;
 }
@@ -63,8 +62,10 @@ int work_validate(struct engine_job *job, struct fields *result, struct err *e)
 		rc = validate_run(&ev, &q, job->db, l.id, job->id, &v, e);
 	if (rc == 0) {
 		describe(&v, result);
-		rc = checkpoint_set_status(job->db, l.id, v.passed ? CHECKPOINT_ACCEPTED : CHECKPOINT_FAILED,
-		                           v.passed ? NULL : v.summary, e);
+		/* What could not be judged changes nothing about what was known. */
+		if (v.passed || v.failed_count || !v.skipped_count)
+			rc = checkpoint_set_status(job->db, l.id, v.passed ? CHECKPOINT_ACCEPTED : CHECKPOINT_FAILED,
+			                           v.passed ? NULL : v.summary, e);
 	}
 	validate_result_fini(&v);
 	lineage_fini(&l);

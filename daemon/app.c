@@ -14,6 +14,8 @@
 
 enum { REFERENCE_BYTES = 1 << 30 };
 
+#define LAST_CALLS_NS (10 * CLOCK_S) /* handlers that still run at the end may take so long */
+
 static bool has_transforms(const char *folder)
 {
 	char *path = mem_fmt("%s/transforms", folder);
@@ -110,13 +112,25 @@ int app_new(const struct app_config *config, struct app **ret_app, struct err *e
 	return rc;
 }
 
+/* Jobs end first, so that the calls which wait for them can be answered; then, since the transports are gone and no new call comes,
+ * the calls; only then what calls use. */
+static void end_calls(struct app *app)
+{
+	int64_t deadline = clock_now() + LAST_CALLS_NS;
+	engine_stop(app->engine);
+	notify_hurry(app->notify);
+	while (app->mcp && mcp_server_stats(app->mcp).running > 0 && clock_now() < deadline)
+		clock_sleep(5 * CLOCK_MS);
+}
+
 void app_free(struct app *app)
 {
 	if (app == NULL)
 		return;
-	engine_free(app->engine);
+	end_calls(app);
 	notify_free(app->notify);
 	mcp_server_free(app->mcp);
+	engine_free(app->engine);
 	free(app->tools);
 	models_free(app->work.models);
 	library_free(app->work.library);

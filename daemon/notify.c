@@ -40,7 +40,7 @@ struct notify {
 	struct app *app;
 	struct lock lock;
 	struct waiter *arrived;   /* handed over to the thread */
-	bool ending;
+	bool hurry, ending;
 	int wake_fd;              /* eventfd: something arrived */
 	int event_fd;             /* the store's bell */
 	pthread_t thread;
@@ -128,12 +128,14 @@ static const struct mcp_done *give_answer(struct notify *n, struct db *db, struc
 }
 
 /* True when the waiter is done with. */
-static bool attend(struct notify *n, struct db *db, struct waiter *w)
+static bool attend(struct notify *n, struct db *db, struct waiter *w, bool hurry)
 {
 	struct err e = ERR_INIT;
 	struct job job;
 	if (mcp_call_cancelled(w->call)) {
-		client_left(n, db, w);
+		/* At the end of the daemon nobody left: what runs is interrupted and can be resumed. */
+		if (!hurry)
+			client_left(n, db, w);
 		mcp_call_was_pending(mcp_call_fail(w->call, -32603, "cancelled"));
 		return true;
 	}
@@ -142,18 +144,18 @@ static bool attend(struct notify *n, struct db *db, struct waiter *w)
 		mcp_call_was_pending(mcp_call_refuse(w->call, "%s", e.text));
 		return true;
 	}
-	bool done = job_state_ended(job.state) || job.state == JOB_INTERRUPTED || clock_now() >= w->deadline;
+	bool done = hurry || job_state_ended(job.state) || job.state == JOB_INTERRUPTED || clock_now() >= w->deadline;
 	if (done)
 		mcp_call_was_pending(give_answer(n, db, w, &job));
 	job_fini(&job);
 	return done;
 }
 
-static void attend_all(struct notify *n, struct db *db)
+static void attend_all(struct notify *n, struct db *db, bool hurry)
 {
 	for (struct waiter **link = &n->waiters; *link;) {
 		struct waiter *w = *link;
-		if (attend(n, db, w)) {
+		if (attend(n, db, w, hurry)) {
 			*link = w->next;
 			waiter_free(w);
 		} else {
@@ -185,7 +187,8 @@ static int64_t next_deadline(const struct notify *n)
 	return at;
 }
 
-static bool take_arrived(struct notify *n)
+/* False when the thread is to end. */
+static bool take_arrived(struct notify *n, bool *ret_hurry)
 {
 	lock_take(&n->lock);
 	while (n->arrived) {
@@ -195,8 +198,9 @@ static bool take_arrived(struct notify *n)
 		n->waiters = w;
 	}
 	bool ending = n->ending;
+	*ret_hurry = n->hurry || ending;
 	lock_release(&n->lock);
-	return ending;
+	return !ending;
 }
 
 static void *notify_thread(void *arg)
@@ -208,8 +212,9 @@ static void *notify_thread(void *arg)
 		log_error("notifications: %s", e.text);
 		return NULL;
 	}
-	while (!take_arrived(n)) {
-		attend_all(n, db);
+	bool hurry;
+	while (take_arrived(n, &hurry)) {
+		attend_all(n, db, hurry);
 		struct pollfd fds[] = { { .fd = n->wake_fd, .events = POLLIN }, { .fd = n->event_fd, .events = POLLIN } };
 		poll(fds, MEM_COUNT(fds), clock_poll_ms(next_deadline(n)));
 		if (fds[0].revents)
@@ -217,7 +222,7 @@ static void *notify_thread(void *arg)
 		if (fds[1].revents)
 			reset(n->event_fd);
 	}
-	attend_all(n, db);
+	attend_all(n, db, true);
 	store_give(db);
 	return NULL;
 }
@@ -242,6 +247,16 @@ int notify_new(struct app *app, struct notify **ret_notify, struct err *e)
 	}
 	*ret_notify = n;
 	return 0;
+}
+
+void notify_hurry(struct notify *n)
+{
+	if (n == NULL)
+		return;
+	lock_take(&n->lock);
+	n->hurry = true;
+	lock_release(&n->lock);
+	wake(n);
 }
 
 void notify_free(struct notify *n)

@@ -17,6 +17,9 @@ struct db;
 typedef const struct mcp_done *notify_answer(struct app *app, struct db *db, struct mcp_call *call, const struct job *job);
 
 int notify_new(struct app *app, struct notify **ret_notify, struct err *e);
+/* From now on every call that waits is answered with its job's state as it is: nothing would come any more. NULL is fine. */
+void notify_hurry(struct notify *notify);
+/* No call may wait any more, or begin to. */
 void notify_free(struct notify *notify);
 
 /* The call waits for the job until the monotonic deadline. A call that its client cancels while it waits cancels the job too, if

@@ -139,7 +139,7 @@ static int read_record(struct run *r, struct err *e)
 	json_t *log = NULL;
 	const json_t *c;
 	size_t k;
-	int rc = run_setup_call(r, "log", "workflow", json_pack("{s:s, s:s}", "action", "log", "name", r->workflow), &log, e);
+	int rc = run_setup_call(r, "log", "workflow", json_pack("{s:s, s:s, s:i}", "action", "log", "name", r->workflow, "limit", 1000), &log, e);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < r->report.step_count; i++) {

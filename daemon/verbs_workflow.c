@@ -103,7 +103,8 @@ static int workflow_run(const struct verb_line *line)
 		verb_fail(line, &e);
 		return VERB_USAGE;
 	}
-	json_t *arguments = json_pack("{s:s}", "action", action->name);
+	/* A terminal shows everything. */
+	json_t *arguments = json_pack("{s:s, s:i}", "action", action->name, "limit", 100000000);
 	if (given > 0)
 		json_object_set_new(arguments, action->first, json_string(line->words[1]));
 	if (given > 1)

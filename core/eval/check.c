@@ -27,6 +27,28 @@ void check_failed(struct check *ret_check, const struct err *why)
 	*ret_check = (struct check){ .code = why->code, .reason = mem_str(why->text), .error = NAN, .tolerance = NAN };
 }
 
+bool check_skipped(const struct check *c)
+{
+	switch (c->code) {
+	case ERR_UNSUPPORTED:
+	case ERR_CONFLICT:
+	case ERR_IO:
+	case ERR_INTERNAL: return true;
+	case ERR_NONE:
+	case ERR_INPUT:
+	case ERR_NOT_FOUND:
+	case ERR_COMPILE:
+	case ERR_PRUNED:
+	case ERR_WRONG:
+	case ERR_CRASH:
+	case ERR_TIMEOUT:
+	case ERR_MODEL:
+	case ERR_NETWORK: /* a worker that speaks nonsense was made to by what ran in it */
+	case ERR_CANCELLED: return false;
+	}
+	return false;
+}
+
 /* Why these figures do not pass; NULL when they do. */
 static char *objection(const struct reference_output *o, const struct wire_compared *c)
 {
@@ -144,7 +166,7 @@ int check_record(struct db *db, int64_t checkpoint, const struct facts *facts, c
 	struct hash seed_hash = hash_bytes(&seed, sizeof seed);
 	struct validation row = {
 		.checkpoint = checkpoint, .validator = "outputs", .device = facts->uuid, .sizes = sizes, .params = text,
-		.size_kind = size_kind, .seed_hash = seed_hash.hex, .verdict = c->passed ? VALIDATION_PASSED : VALIDATION_FAILED,
+		.size_kind = size_kind, .seed_hash = seed_hash.hex, .verdict = c->passed ? VALIDATION_PASSED : check_skipped(c) ? VALIDATION_SKIPPED : VALIDATION_FAILED,
 		.reason = c->reason, .error = c->error, .tolerance = c->tolerance, .details = c->passed ? NULL : details,
 		.took_ns = c->device_ns ? (int64_t)c->device_ns : -1, .job = job,
 	};

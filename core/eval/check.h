@@ -26,6 +26,8 @@ uint64_t check_seed(void);
 int check_run(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts,
               uint64_t seed, uint32_t poison, struct check *ret_check, struct err *e);
 void check_fini(struct check *c);
+/* True when it says nothing about the kernel: the harness (files, this machine, peakd itself) was in the way. Recorded as skipped. */
+bool check_skipped(const struct check *c);
 /* A check that failed before it could run: compile errors, pruned, crashed at set-up. */
 void check_failed(struct check *ret_check, const struct err *why);
 /* The figures in words, several lines: counts, first mismatches as row, column, got, want, the 8×8 map. free(). */

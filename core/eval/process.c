@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 extern char **environ;
 
@@ -129,7 +130,7 @@ static void add_last_words(struct process *p, struct err *e)
 		n--;
 	words[n] = '\0';
 	if (n)
-		err_set(e, e->code, "%s; it last said: %s", e->text, words);
+		err_set(e, e->code, "%s; it last said: %s", e->text, utf8_clean(words));
 }
 
 static void add_fate(struct process *p, struct err *e)
@@ -163,7 +164,7 @@ static int own_error(const struct wire_frame *frame, struct err *e)
 	char *text = wire_get_text(&in);
 	int rc = in.bad || code == ERR_NONE || code > ERR_INTERNAL
 	         ? err_set(e, ERR_NETWORK, "the worker's error message is garbled")
-	         : err_set(e, (enum err_code)code, "%s", text);
+	         : err_set(e, (enum err_code)code, "%s", utf8_clean(text));
 	free(text);
 	return rc;
 }

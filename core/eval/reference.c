@@ -281,7 +281,12 @@ static int compute(const struct eval *ev, const struct context *root, const stru
 	if (rc == 0)
 		rc = decide_tolerances(ev, root, facts, process, params, seed, r, e);
 	context_free(ctx);
-	return rc < 0 ? err_wrap(e, "reference") : 0;
+	if (rc == 0)
+		return 0;
+	/* What is wrong with the root is no verdict about the candidate that is judged by it. */
+	if (e->code == ERR_INPUT || e->code == ERR_COMPILE || e->code == ERR_PRUNED)
+		e->code = ERR_INTERNAL;
+	return err_wrap(e, "reference");
 }
 
 int reference_get(const struct eval *ev, const struct context *root, const struct facts *facts, struct pool_worker *device,

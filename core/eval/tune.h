@@ -41,7 +41,8 @@ struct tune_result {
 	size_t top_count;
 	char *why[TUNE_WHY];         /* examples of what failed: "BX=32 BY=32: …" */
 	size_t why_count;
-	int64_t elapsed_ns;
+	double estimate_s;           /* what it was thought to take before it began, seconds */
+	int64_t elapsed_ns;          /* what it took, without waiting for the device */
 };
 
 /* Host code, compiler, device, all as validated; rows go to `checkpoint`. -ERR_WRONG when nothing valid could be timed (the

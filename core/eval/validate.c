@@ -89,7 +89,9 @@ static int pick_all(const struct validate_request *q, struct picks *p, struct er
 	if (rc < 0)
 		return rc;
 	size_t sizes = space_size_count(space), each = sizes ? (q->samples + sizes - 1) / sizes : 0;
-	for (size_t s = 0; s < sizes; s++)
+	/* More sizes than samples: as many of them as there are samples, evenly apart. */
+	size_t step = q->samples && sizes > q->samples ? sizes / q->samples : 1;
+	for (size_t s = step > 1 ? q->seed % step : 0; s < sizes; s += step)
 		pick_of_size(q->ctx, q->facts, space, s, each, q->seed + s * 7919, false, p);
 	space_free(space);
 	rc = space_new_check(q->ctx, q->facts, q->only, &space, e);
@@ -137,9 +139,18 @@ static int judge_one(const struct eval *ev, const struct validate_request *q, st
 	struct err why = ERR_INIT;
 	int rc = trial_begin(&t, device, &x->variant, &why);
 	if (rc == 0) {
-		rc = check_run(ev, &t, q->root, q->facts, x->finding.seed, POISON, &x->finding.check, e);
+		rc = check_run(ev, &t, q->root, q->facts, x->finding.seed, POISON, &x->finding.check, &why);
 		trial_end(&t);
-		return rc;
+		if (rc == 0)
+			return 0;
+		if (why.code != ERR_PRUNED) {
+			*e = why;
+			return rc;
+		}
+		/* The root does not accept this size: there is nothing to compare with. */
+		why.code = ERR_UNSUPPORTED;
+		check_failed(&x->finding.check, &why);
+		return 0;
 	}
 	if (why.code == ERR_CANCELLED) {
 		*e = why;
@@ -177,33 +188,48 @@ static void count_findings(struct picks *p, struct validate_result *r)
 		*f = (struct validate_finding){ 0 };
 		if (r->findings[r->finding_count - 1].check.passed)
 			r->passed_count++;
+		else if (check_skipped(&r->findings[r->finding_count - 1].check))
+			r->skipped_count++;
 		else
 			r->failed_count++;
 	}
 	r->pruned_count += p->pruned;
 }
 
+/* The first that did not pass: a failure, or one that could not be judged when there is no failure. */
 static const struct validate_finding *first_failure(const struct validate_result *r)
 {
-	for (size_t i = 0; i < r->finding_count; i++)
-		if (!r->findings[i].check.passed)
-			return &r->findings[i];
-	return NULL;
+	const struct validate_finding *skipped = NULL;
+	for (size_t i = 0; i < r->finding_count; i++) {
+		const struct validate_finding *f = &r->findings[i];
+		if (!f->check.passed && !check_skipped(&f->check))
+			return f;
+		if (!f->check.passed && skipped == NULL)
+			skipped = f;
+	}
+	return skipped;
 }
 
-static void summarise(struct validate_result *r)
+static void summarise(struct validate_result *r, bool executed)
 {
 	const struct validate_finding *bad = first_failure(r);
-	r->passed = r->failed_count == 0 && r->passed_count > 0 && !r->narrowed;
+	r->passed = r->failed_count == 0 && r->skipped_count == 0 && r->passed_count > 0 && !r->narrowed;
 	if (bad) {
 		char *params = params_text(bad->params);
-		r->summary = mem_fmt("%zu of %zu configurations failed; %s: %s", r->failed_count, r->finding_count, params,
-		                     bad->check.reason);
+		if (r->failed_count)
+			r->summary = mem_fmt("%zu of %zu configurations %s; %s: %s", r->failed_count, r->finding_count,
+			                     executed ? "failed" : "do not compile", params, bad->check.reason);
+		else
+			r->summary = mem_fmt("%zu of %zu configurations could not be judged; %s: %s", r->skipped_count,
+			                     r->finding_count, params, bad->check.reason);
 		free(params);
 	} else if (r->narrowed) {
 		r->summary = mem_fmt("the domain was narrowed without being declared: %s", r->domain);
 	} else if (r->passed_count == 0) {
 		r->summary = mem_fmt("no configuration could be judged: all %zu tried were pruned", r->pruned_count);
+	} else if (!executed) {
+		r->summary = mem_fmt("%zu configurations compile, %zu pruned; nothing was executed, so nothing is validated",
+		                     r->passed_count, r->pruned_count);
 	} else {
 		r->summary = mem_fmt("%zu configurations passed, %zu pruned", r->passed_count, r->pruned_count);
 	}
@@ -271,7 +297,7 @@ static int run(const struct eval *ev, const struct validate_request *q, bool exe
 		rc = compare_domain(q, r, e);
 	if (rc == 0) {
 		count_findings(&picks, r);
-		summarise(r);
+		summarise(r, execute);
 	}
 	picks_fini(&picks);
 	if (rc < 0 && is_verdict(e->code)) {

@@ -29,6 +29,7 @@ struct validate_result {
 	struct validate_finding *findings;
 	size_t finding_count;
 	size_t passed_count, failed_count, pruned_count;
+	size_t skipped_count;        /* could not be judged: the harness was in the way. Never counts as passed */
 	char *domain;                /* domain_compare's line; NULL when not looked at */
 	bool narrowed;               /* sizes of the parent are refused without being declared */
 };
@@ -40,7 +41,8 @@ int validate_run(const struct eval *ev, const struct validate_request *request, 
 /* Records the findings of an earlier run as evidence for a checkpoint that was made meanwhile. */
 int validate_record(struct db *db, int64_t checkpoint, const struct facts *facts, const char *job,
                     const struct validate_result *result, struct err *e);
-/* Host code and compiler only, for a few sampled parameters; the device need not run. Findings have no figures. */
+/* Host code and compiler only, for a few sampled parameters; the device need not run. Findings have no figures; `passed` means that
+ * all compile, and the summary says so. */
 int validate_compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, unsigned samples,
                      uint64_t seed, struct validate_result *ret_result, struct err *e);
 void validate_result_fini(struct validate_result *r);

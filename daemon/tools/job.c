@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "core/record/event.h"
 
-enum { LIST_MAX = 50, LOG_MAX = 200 };
+enum { LIST_MAX = 30, LOG_MAX = 40 };
 
 static const struct mcp_done *list(struct mcp_call *call, struct db *db)
 {
@@ -17,11 +18,11 @@ static const struct mcp_done *list(struct mcp_call *call, struct db *db)
 		return tools_refuse(call, &e);
 	json_t *rows = json_array();
 	for (size_t i = 0; i < jobs.count; i++) {
-		char *line;
-		json_array_append_new(rows, tools_show_job(tools_app(call), db, &jobs.at[i], &line));
+		json_array_append_new(rows, tools_show_job_line(db, &jobs.at[i]));
 		buf_addf(&text, "%s %s %s\n", jobs.at[i].id, jobs.at[i].kind, job_state_name(jobs.at[i].state));
-		free(line);
 	}
+	if (jobs.count == LIST_MAX)
+		buf_addf(&text, "(the newest %d)\n", LIST_MAX);
 	job_list_fini(&jobs);
 	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:o}", "jobs", rows), "%s", buf_text(&text));
 	buf_fini(&text);
@@ -42,9 +43,15 @@ static const struct mcp_done *show_log(struct mcp_call *call, struct db *db, con
 		                                      v->message));
 		buf_addf(&text, "%lld %s %s\n", (long long)v->seq, v->kind, v->message);
 	}
+	json_t *shown = json_pack("{s:s, s:o}", "job", id, "events", rows);
+	if (events.count == LOG_MAX) {
+		char *next = mem_fmt("job {action: log, after: %lld}", (long long)events.at[LOG_MAX - 1].seq);
+		json_object_set_new(shown, "next", json_string(next));
+		buf_addf(&text, "(more: %s)\n", next);
+		free(next);
+	}
 	event_list_fini(&events);
-	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:s, s:o}", "job", id, "events", rows), "%s",
-	                                             buf_text(&text));
+	const struct mcp_done *done = mcp_call_reply(call, shown, "%s", buf_text(&text));
 	buf_fini(&text);
 	return done;
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "core/context/context.h"
 #include "core/record/checkpoint.h"
 #include "core/record/event.h"
@@ -14,7 +15,7 @@
 #include "core/record/workflow.h"
 #include "daemon/tools/tools.h"
 
-enum { MESSAGE_MAX = 1500 };
+enum { MESSAGE_MAX = 1500, LINE_MAX_BYTES = 200, SIZES_MAX = 8 };
 
 char *tools_show_ns(double ns, char text[32])
 {
@@ -58,7 +59,13 @@ static bool always_text(const char *name)
 static json_t *result_json(const struct fields *f)
 {
 	json_t *result = json_object(), *sizes = NULL;
-	int64_t count = fields_int(f, "count", -1);
+	int64_t all = fields_int(f, "count", -1), count = all > SIZES_MAX ? SIZES_MAX : all;
+	if (all > count) {
+		char *note = mem_fmt("the first %lld of %lld input sizes; workflow log shows the others", (long long)count,
+		                     (long long)all);
+		json_object_set_new(result, "note", json_string(note));
+		free(note);
+	}
 	if (count >= 0 && (sizes = json_array()) != NULL) {
 		json_object_set_new(result, "sizes", sizes);
 		for (int64_t i = 0; i < count; i++)
@@ -68,11 +75,13 @@ static json_t *result_json(const struct fields *f)
 		const char *name = f->at[i].name, *last = strrchr(name, '_');
 		json_t *into = result;
 		char *key = mem_str(name);
-		if (sizes && last && last[1] >= '0' && last[1] <= '9' && strtoll(last + 1, NULL, 10) < count) {
+		if (sizes && last && last[1] >= '0' && last[1] <= '9') {
+			/* NULL beyond those that are shown: nothing is set then. */
 			into = json_array_get(sizes, (size_t)strtoll(last + 1, NULL, 10));
 			key[last - name] = '\0';
 		}
-		json_object_set_new(into, key, always_text(key) ? json_string(f->at[i].value) : typed(key, f->at[i].value));
+		if (into)
+			json_object_set_new(into, key, always_text(key) ? json_string(f->at[i].value) : typed(key, f->at[i].value));
 		free(key);
 	}
 	return result;
@@ -93,7 +102,7 @@ static char *last_message(struct db *db, const struct job *job)
 
 static void tune_text(const struct fields *f, struct buf *out)
 {
-	for (int64_t i = 0; i < fields_int(f, "count", 0); i++) {
+	for (int64_t i = 0; i < fields_int(f, "count", 0) && i < SIZES_MAX; i++) {
 		char key[48], time[32];
 #define AT(name) (snprintf(key, sizeof key, name "_%lld", (long long)i), fields_text(f, key, "0"))
 		buf_addf(out, "%s: best %s", AT("size"), tools_show_ns(strtod(AT("median_ns"), NULL), time));
@@ -157,8 +166,7 @@ json_t *tools_show_job(struct app *app, struct db *db, const struct job *job, ch
 	if (job->result && fields_parse(job->result, &f, &e) < 0)
 		f = (struct fields)FIELDS_INIT;
 	char *message = last_message(db, job);
-	if (strlen(message) > MESSAGE_MAX)
-		message[MESSAGE_MAX] = '\0';
+	message[utf8_fit(message, MESSAGE_MAX)] = '\0';
 	json_t *shown = json_pack("{s:s, s:s, s:s, s:s?}", "job", job->id, "kind", job->kind, "state", job_state_name(job->state),
 	                          "error", job->error_text);
 	if (job->error_text == NULL)
@@ -173,6 +181,17 @@ json_t *tools_show_job(struct app *app, struct db *db, const struct job *job, ch
 	*ret_text = job_text(job, &f, message);
 	free(message);
 	fields_fini(&f);
+	return shown;
+}
+
+json_t *tools_show_job_line(struct db *db, const struct job *job)
+{
+	char *message = last_message(db, job);
+	message[utf8_fit(message, LINE_MAX_BYTES)] = '\0';
+	json_t *shown = json_pack("{s:s, s:s, s:s}", "job", job->id, "kind", job->kind, "state", job_state_name(job->state));
+	if (*message)
+		json_object_set_new(shown, "message", json_string(message));
+	free(message);
 	return shown;
 }
 
@@ -281,14 +300,14 @@ static json_t *checkpoint_json(struct db *db, const struct checkpoint *c, int64_
 	return row;
 }
 
-json_t *tools_show_log(struct db *db, const struct checkpoint_list *log)
+json_t *tools_show_log(struct db *db, const struct checkpoint_list *log, size_t limit)
 {
 	json_t *list = json_array();
 	int64_t root = log->count ? log->at[log->count - 1].id : 0;
 	for (size_t i = 0; i < log->count; i++)
 		if (log->at[i].parent_count == 0)
 			root = log->at[i].id;
-	for (size_t i = 0; i < log->count; i++)
+	for (size_t i = 0; i < log->count && i < limit; i++)
 		json_array_append_new(list, checkpoint_json(db, &log->at[i], root));
 	return list;
 }

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "core/record/workflow.h"
 #include "daemon/tools/resources.h"
 #include "daemon/tools/tasks.h"
@@ -131,6 +132,20 @@ void tools_copy(const struct mcp_call *call, struct fields *f, const char *key, 
 			fields_setf(f, key, "%.15g", json_number_value(value));
 	}
 	va_end(ap);
+}
+
+char *tools_page(const struct mcp_call *call, const char *text)
+{
+	size_t len = strlen(text), from = (size_t)tools_int(call, "from", 0), max = (size_t)tools_int(call, "limit", TOOLS_TEXT_MAX);
+	from = utf8_fit(text, from);
+	size_t n = utf8_fit(text + from, max);
+	if (from + n == len)
+		return mem_str(text + from);
+	const char *line = memrchr(text + from, '\n', n);
+	if (line)
+		n = (size_t)(line + 1 - (text + from));
+	return mem_fmt("%.*s\n[bytes %zu to %zu of %zu; go on with from=%zu, or ask for more with limit]\n", (int)n, text + from, from,
+	               from + n, len, from + n);
 }
 
 static const struct mcp_done *answer_job(struct app *app, struct db *db, struct mcp_call *call, const struct job *job)

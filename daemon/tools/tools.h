@@ -12,6 +12,9 @@
 #include "mcp/call.h"
 #include "mcp/registry.h"
 
+/* Answers stay below about 2,000 tokens unless the client asks for more: bytes of one text. */
+enum { TOOLS_TEXT_MAX = 6000 };
+
 /* One entry; its schemas are schema/NAME.input.json and schema/NAME.output.json. */
 struct tool {
 	const char *name, *title, *description;
@@ -43,6 +46,9 @@ void tools_copy(const struct mcp_call *call, struct fields *f, const char *key, 
 const struct mcp_done *tools_with_db(struct mcp_call *call, const struct mcp_done *(*handler)(struct mcp_call *, struct db *));
 /* Starts a job and answers with it: as a task where the client has tasks, else when it ends or after wait_s. */
 const struct mcp_done *tools_start(struct mcp_call *call, struct db *db, const char *kind, const struct fields *request);
+/* A page of a long text: from character offset `from` (argument, default 0), at most `limit` bytes (argument, default
+ * TOOLS_TEXT_MAX), ending at a line's end where there is one, with a note behind it when more follows. free(). */
+char *tools_page(const struct mcp_call *call, const char *text);
 /* Waits for a job that exists, as tools_start does. */
 const struct mcp_done *tools_wait(struct mcp_call *call, const char *job, int fresh);
 
@@ -50,9 +56,11 @@ const struct mcp_done *tools_wait(struct mcp_call *call, const char *job, int fr
 
 /* A job as the job tools answer it; *ret_text (free()) for people. New reference. */
 json_t *tools_show_job(struct app *app, struct db *db, const struct job *job, char **ret_text);
-/* Checkpoints of a log, newest first, with best times, speed-ups over the root and over the parent. New reference. */
+/* One line of a list of jobs: without its result, the message cut. New reference. */
+json_t *tools_show_job_line(struct db *db, const struct job *job);
+/* The first `limit` checkpoints of a log, newest first, with best times, speed-ups over the root and over the parent. New reference. */
 struct checkpoint_list;
-json_t *tools_show_log(struct db *db, const struct checkpoint_list *log);
+json_t *tools_show_log(struct db *db, const struct checkpoint_list *log, size_t limit);
 /* "0.2714 ms", "13.2 us". */
 char *tools_show_ns(double ns, char text[32]);
 

@@ -16,6 +16,8 @@
 #include "daemon/tools/export.h"
 #include "daemon/tools/part.h"
 
+enum { LOG_ROWS = 10 };
+
 /* One action: its own work with checkpoint `id` (0 when it takes none) and workflow name. */
 typedef const struct mcp_done *action(struct mcp_call *call, struct db *db, int64_t id);
 
@@ -69,6 +71,14 @@ static void log_line(const json_t *checkpoint, struct buf *out)
 	buf_addc(out, '\n');
 }
 
+/* Unless the client said how many it wants: as many of the newest as make a short answer. */
+static void shorten(const struct mcp_call *call, json_t *rows)
+{
+	while (tools_int(call, "limit", 0) == 0 && json_array_size(rows) > 1 &&
+	       json_dumpb(rows, NULL, 0, JSON_COMPACT) > TOOLS_TEXT_MAX)
+		json_array_remove(rows, json_array_size(rows) - 1);
+}
+
 static const struct mcp_done *show_log(struct mcp_call *call, struct db *db, int64_t id)
 {
 	struct checkpoint_list log;
@@ -78,12 +88,20 @@ static const struct mcp_done *show_log(struct mcp_call *call, struct db *db, int
 	json_t *row;
 	if (workflow_log(db, id, 0, &log, &e) < 0)
 		return tools_refuse(call, &e);
-	json_t *rows = tools_show_log(db, &log);
+	size_t all = log.count;
+	json_t *rows = tools_show_log(db, &log, (size_t)tools_int(call, "limit", LOG_ROWS));
 	checkpoint_list_fini(&log);
+	shorten(call, rows);
 	json_array_foreach(rows, i, row)
 		log_line(row, &text);
-	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:I, s:o}", "head", (json_int_t)id, "checkpoints", rows),
-	                                             "%s", buf_text(&text));
+	json_t *shown = json_pack("{s:I, s:o}", "head", (json_int_t)id, "checkpoints", rows);
+	if (json_array_size(rows) < all) {
+		char *note = mem_fmt("the newest %zu of %zu checkpoints; limit says how many", json_array_size(rows), all);
+		json_object_set_new(shown, "note", json_string(note));
+		buf_addf(&text, "(%s)\n", note);
+		free(note);
+	}
+	const struct mcp_done *done = mcp_call_reply(call, shown, "%s", buf_text(&text));
 	buf_fini(&text);
 	return done;
 }
@@ -97,7 +115,7 @@ static const struct mcp_done *show(struct mcp_call *call, struct db *db, int64_t
 		struct checkpoint_list log;
 		if (workflow_log(db, id, 0, &log, &e) < 0)
 			return tools_refuse(call, &e);
-		json_t *rows = tools_show_log(db, &log), *one = json_array();
+		json_t *rows = tools_show_log(db, &log, 1), *one = json_array();
 		struct buf line = BUF_INIT;
 		json_array_append(one, json_array_get(rows, 0));
 		log_line(json_array_get(rows, 0), &line);
@@ -110,8 +128,10 @@ static const struct mcp_done *show(struct mcp_call *call, struct db *db, int64_t
 	}
 	if (part_text(db, id, what, &text, &e) < 0)
 		return tools_refuse(call, &e);
-	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:I, s:s}", "checkpoint", (json_int_t)id, "text", text),
-	                                             "%s", text);
+	char *page = tools_page(call, text);
+	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:I, s:s}", "checkpoint", (json_int_t)id, "text", page),
+	                                             "%s", page);
+	free(page);
 	free(text);
 	return done;
 }
@@ -147,8 +167,10 @@ static const struct mcp_done *diff(struct mcp_call *call, struct db *db, int64_t
 		snprintf(name_a, sizeof name_a, "%lld", (long long)base);
 		snprintf(name_b, sizeof name_b, "%lld", (long long)id);
 		diff_unified(&out, name_a, a, name_b, b, 3);
-		done = mcp_call_reply(call, json_pack("{s:I, s:s}", "checkpoint", (json_int_t)id, "text", buf_text(&out)), "%s",
-		                      out.len ? buf_text(&out) : "the same text");
+		char *page = tools_page(call, buf_text(&out));
+		done = mcp_call_reply(call, json_pack("{s:I, s:s}", "checkpoint", (json_int_t)id, "text", page), "%s",
+		                      *page ? page : "the same text");
+		free(page);
 	}
 	free(a);
 	free(b);

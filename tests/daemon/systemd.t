@@ -1,0 +1,37 @@
+#!/bin/sh
+# systemd/peakd.service: its own command line, run as systemd runs it: told where its state is, asked to say when it is ready, ended
+# by SIGTERM. (A real systemd is not there in a container; `systemd-analyze verify` is in tests/install.)
+. "$(dirname "$0")/lib.sh"
+mkdir -m 700 "$T/state"
+line=$(sed -n 's/^ExecStart=//p' "$root/systemd/peakd.service")
+is "${line%% *}" /usr/local/bin/peakd "the unit runs the installed binary"
+port=$((40000 + $$ % 20000))
+command=$(printf '%s' "$line" | sed "s|/usr/local/bin/peakd|$peakd|; s|127.0.0.1:[0-9]*|127.0.0.1:$port|")
+case $command in *--listen*) ;; *) command="$command --listen 127.0.0.1:$port" ;; esac
+cat >"$T/listen.py" <<'PY'
+import socket, sys, time
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+s.settimeout(20)
+while True:
+    words = s.recv(4096).decode()
+    print(words.replace("\n", " "), flush=True)
+    if "STOPPING=1" in words:
+        break
+PY
+python3 "$T/listen.py" "$T/notify" >"$T/said" &
+listener=$!
+wait_for 5 test -S "$T/notify"
+STATE_DIRECTORY="$T/state" NOTIFY_SOCKET="$T/notify" JOURNAL_STREAM=1:1 sh -c "exec $command" 2>"$T/err" &
+daemon=$!
+wait_for 10 grep -q READY=1 "$T/said"
+ok $? "it says READY=1" "$(cat "$T/err")"
+ok "$(ls "$T/state" | grep -q . ; echo $?)" "its database is in the state folder"
+has "$(curl -s "http://127.0.0.1:$port/healthz")" "ok" "and it answers"
+kill -TERM $daemon
+wait $daemon
+is $? 0 "SIGTERM: it ends with status 0" "$(cat "$T/err")"
+wait $listener
+has "$(cat "$T/said")" "STOPPING=1" "and says STOPPING=1"
+is "$(grep -vc '^<[3-7]>' "$T/err")" 0 "its log lines carry the journal's priorities"
+done_testing
