@@ -1,0 +1,34 @@
+/* A JSON schema and a value that is held against it, both hostile: two JSON texts, one behind the other. Checking twice
+ * gives the same, and what does not conform is told why. */
+#include "fuzz/fuzz.h"
+#include "mcp/schema.h"
+
+enum { SIZE_LIMIT = 16 << 10 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size > SIZE_LIMIT)
+		return -1;
+	json_error_t where;
+	const char *text = (const char *)data;
+	const size_t flags = JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK;
+	json_t *schema = json_loadb(text, size, flags, &where);
+	if (!schema)
+		return -1;
+	size_t used = (size_t)where.position;
+	json_t *value = json_loadb(text + used, size - used, flags, &where);
+	struct mcp_schema *s = NULL;
+	struct err e = ERR_INIT;
+	if (mcp_schema_new(schema, "fuzz", &s, &e) < 0) {
+		assert(e.text[0]);
+	} else if (value) {
+		struct err again = ERR_INIT;
+		int rc = mcp_schema_check(s, value, "arguments", &e);
+		assert(rc == 0 || (rc == -ERR_INPUT && strncmp(e.text, "arguments", 9) == 0));
+		assert(mcp_schema_check(s, value, "arguments", &again) == rc && strcmp(e.text, again.text) == 0);
+	}
+	mcp_schema_free(s);
+	json_decref(value);
+	json_decref(schema);
+	return 0;
+}

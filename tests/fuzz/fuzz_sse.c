@@ -1,0 +1,39 @@
+/* Server-sent events of a provider: the same bytes give the same events in whatever pieces they arrive. */
+#include "base/buf.h"
+#include "core/transform/llm_sse.h"
+#include "fuzz/fuzz.h"
+
+static int note(void *arg, const char *name, const char *data)
+{
+	buf_addf(arg, "[%s|%s]", name, data);
+	return strcmp(name, "stop") == 0 ? -2 : 0;
+}
+
+/* Feeds pieces of `piece` bytes; what came is appended to out. */
+static void feed(const uint8_t *data, size_t size, size_t piece, struct buf *out)
+{
+	struct llm_sse s = LLM_SSE_INIT;
+	int rc = 0;
+	for (size_t at = 0; at < size && rc == 0; at += piece) {
+		size_t n = size - at < piece ? size - at : piece;
+		uint8_t *bytes = fuzz_bytes(data + at, n);
+		rc = llm_sse_feed(&s, (const char *)bytes, n, note, out);
+		free(bytes);
+	}
+	buf_addf(out, "%d", rc);
+	llm_sse_fini(&s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct buf whole = BUF_INIT;
+	feed(data, size, size ? size : 1, &whole);
+	for (size_t piece = 1; piece <= 7; piece += 6) {
+		struct buf pieces = BUF_INIT;
+		feed(data, size, piece, &pieces);
+		assert(strcmp(buf_text(&whole), buf_text(&pieces)) == 0);
+		buf_fini(&pieces);
+	}
+	buf_fini(&whole);
+	return 0;
+}

@@ -1,0 +1,115 @@
+/* seeds FOLDER: writes the binary seeds of tests/fuzz/corpus (wire, module, cubin, spirv) below FOLDER. Run by hand when
+ * one of those formats changes: build/tests/fuzz/seeds tests/fuzz/corpus (docs/fuzzing.md). */
+#include <stdio.h>
+
+#include "backends/cuda/image.h"
+#include "backends/hlsl/glslang.h"
+#include "backends/hlsl/module.h"
+#include "backends/sample_plan.h"
+#include "backends/wire.h"
+#include "fuzz/fuzz.h"
+
+static const char shader[] = "RWStructuredBuffer<float> C;\ncbuffer P { int n; };\ngroupshared float t[8];\n"
+			     "[numthreads(8, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID)\n{\n"
+			     "\tt[id.x & 7] = 1;\n\tif (id.x < n)\n\t\tC[id.x] = t[0];\n}\n";
+static const char hash[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+/* Writes the bytes to FOLDER/name and empties them. */
+static void put(const char *folder, const char *name, struct buf *bytes)
+{
+	char *path = mem_fmt("%s/%s", folder, name);
+	FILE *f = fopen(path, "wbe");
+	if (!f || fwrite(bytes->data, 1, bytes->len, f) != bytes->len || fclose(f) != 0) {
+		perror(path);
+		exit(1);
+	}
+	free(path);
+	buf_fini(bytes);
+	*bytes = (struct buf)BUF_INIT;
+}
+
+/* The numbers are those of fuzz_wire.c's table. */
+static void daemon_messages(const char *folder)
+{
+	struct buf b = BUF_INIT;
+	struct plan *plan = sample_matmul(32, 8, 8), *all = sample_everything();
+	struct wire_define defines[] = { { "BX", "16" } };
+	char *options[] = { "-O3" };
+	struct wire_compile compile = { .backend = "hlsl", .arch = "spirv1.3", .macros = "#define X 1\n",
+					.device = "void f() {}\n", .defines = defines, .define_count = 1,
+					.options = options, .option_count = 1, .plan = plan };
+	struct wire_compare compare = { .run = 1, .reference = (const uint8_t *)"12345678", .reference_len = 8,
+					.tolerance = 1e-5, .poison = 0xFF };
+	memcpy(compare.reference_hash, hash, sizeof compare.reference_hash);
+	buf_addc(&b, 1), wire_compile_encode(&compile, &b), put(folder, "wire/compile", &b);
+	buf_addc(&b, 3);
+	wire_prepare_encode(&(struct wire_prepare){ .binary = (const uint8_t *)"bin", .binary_len = 3, .plan = plan }, &b);
+	put(folder, "wire/prepare", &b);
+	buf_addc(&b, 5);
+	wire_execute_encode(&(struct wire_execute){ .run = 1, .seed = 42, .poison = 0xFF }, &b);
+	put(folder, "wire/execute", &b);
+	buf_addc(&b, 8), wire_compare_encode(&compare, &b), put(folder, "wire/compare", &b);
+	buf_addc(&b, 10);
+	wire_measure_encode(&(struct wire_measure){ .run = 1, .min_samples = 10, .max_samples = 50, .rse = 0.01 }, &b);
+	put(folder, "wire/measure", &b);
+	buf_addc(&b, 12), plan_encode(all, &b), put(folder, "wire/plan", &b);
+	plan_free(plan);
+	plan_free(all);
+}
+
+static void worker_messages(const char *folder)
+{
+	struct buf b = BUF_INIT;
+	struct wire_kernel kernels[] = { { .name = "f", .registers = 32, .block = { 16, 8, 1 } } };
+	char hashes[1][65];
+	uint64_t samples[] = { 5, 6, 7 };
+	memcpy(hashes[0], hash, sizeof hash);
+	buf_addc(&b, 2);
+	wire_compiled_encode(&(struct wire_compiled){ .binary = (uint8_t *)"bin", .binary_len = 3, .log = "warning",
+						      .kernels = kernels, .kernel_count = 1 }, &b);
+	put(folder, "wire/compiled", &b);
+	buf_addc(&b, 6);
+	wire_executed_encode(&(struct wire_executed){ .device_ns = 3, .output_count = 1, .output_hash = hashes }, &b);
+	put(folder, "wire/executed", &b);
+	buf_addc(&b, 9);
+	wire_compared_encode(&(struct wire_compared){ .error = 0.25, .elements = 9, .mismatched = 1, .mismatch_count = 1,
+						      .mismatch = { { .index = 3, .got = 1, .want = 2 } } }, &b);
+	put(folder, "wire/compared", &b);
+	buf_addc(&b, 11);
+	wire_measured_encode(&(struct wire_measured){ .samples = samples, .sample_count = 3, .launches = 2 }, &b);
+	put(folder, "wire/measured", &b);
+	buf_addc(&b, 13), wire_facts_encode(&(struct facts){ .id = "cuda:0", .backend = "cuda" }, &b);
+	put(folder, "wire/facts", &b);
+	buf_addc(&b, 14), wire_failed_encode(&(struct err){ .code = ERR_CRASH, .text = "gone" }, &b);
+	put(folder, "wire/failed", &b);
+}
+
+static void binaries(const char *folder)
+{
+	struct buf b = BUF_INIT;
+	struct glslang_output spirv;
+	image(&b), put(folder, "cubin/kern", &b);
+	if (!hlsl_glslang(shader, "k", false, &spirv)) {
+		fputs(spirv.log, stderr);
+		exit(1);
+	}
+	buf_add(&b, spirv.words, spirv.word_count * sizeof *spirv.words), put(folder, "spirv/kernel", &b);
+	uint32_t words[] = { 0x07230203, 0x00010300 };
+	struct module_kernel kernels[] = { { "f", words, 2 }, { "g", words, 1 } };
+	hlsl_module_encode(&(struct module){ .kernels = kernels, .count = 2 }, &b), put(folder, "module/two", &b);
+	hlsl_module_encode(&(struct module){ 0 }, &b), put(folder, "module/none", &b);
+	free(spirv.words);
+	free(spirv.log);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fputs("usage: seeds FOLDER\n", stderr);
+		return 2;
+	}
+	daemon_messages(argv[1]);
+	worker_messages(argv[1]);
+	binaries(argv[1]);
+	return 0;
+}
