@@ -1,0 +1,148 @@
+#!/bin/sh
+# Every tool called over MCP: each structured answer conforms to its tool's outputSchema (by a checker that is not peakd's), errors are
+# results with words, and no answer is longer than a conversation can bear, however large the context or long the workflow.
+. "$(dirname "$0")/lib.sh"
+ready=no
+timeout 30 "$peakd" devices --db "$T/a.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null && ready=yes
+{
+	small_context | sed -n '1,/^\[numthreads/p' | sed '$d'
+	# A region of 40 kB, some of it in characters of three bytes.
+	i=0
+	while [ $i -lt 700 ]; do
+		echo "// ‖out−ref‖/‖ref‖ ≤ 4·u·√K, line $i of a long explanation"
+		i=$((i + 1))
+	done
+	small_context | sed -n '/^\[numthreads/,$p'
+} >"$T/big.peak.md"
+small_context >"$T/small.peak.md"
+cat >"$T/client.py" <<'PYTHON'
+import json, subprocess, sys
+
+peakd, folder, ready = sys.argv[1], sys.argv[2], sys.argv[3] == "yes"
+count, number, schemas, called = 0, 0, {}, set()
+server = subprocess.Popen([peakd, "stdio", "--db", folder + "/a.db"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+def ok(good, name, *notes):
+    global count
+    count += 1
+    print(("" if good else "not ") + "ok %d - %s" % (count, name))
+    for note in notes if not good else ():
+        print("#   " + str(note)[:600].replace("\n", " "))
+
+def request(method, params):
+    global number
+    number += 1
+    server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n")
+    server.stdin.flush()
+    while True:
+        answer = json.loads(server.stdout.readline())
+        if answer.get("id") == number:
+            return answer
+
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool}
+
+def wrong(schema, value, where):
+    """What does not conform: the part of JSON Schema that the tools' schemas use."""
+    kind = schema.get("type")
+    if kind == "integer" and (isinstance(value, bool) or not isinstance(value, int)):
+        return where + " is no integer"
+    if kind == "number" and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        return where + " is no number"
+    if kind in TYPES and not isinstance(value, TYPES[kind]):
+        return where + " is no " + kind
+    if "enum" in schema and value not in schema["enum"]:
+        return where + " is none of the enumeration"
+    for name in schema.get("required", []):
+        if name not in value:
+            return where + " lacks " + name
+    for name, part in schema.get("properties", {}).items():
+        if isinstance(value, dict) and name in value:
+            found = wrong(part, value[name], where + "." + name)
+            if found:
+                return found
+    for i, item in enumerate(value if "items" in schema else []):
+        found = wrong(schema["items"], item, "%s[%d]" % (where, i))
+        if found:
+            return found
+    return None
+
+def call(tool, title, limit=8000, **arguments):
+    """A call that must succeed, conform and be short (limit: characters of text and of structured content)."""
+    called.add(tool)
+    answer = request("tools/call", {"name": tool, "arguments": arguments})
+    result = answer.get("result", {})
+    shown = result.get("structuredContent", {})
+    text = "".join(c.get("text", "") for c in result.get("content", []))
+    problem = answer.get("error") or (result.get("isError") and text) or wrong(schemas[tool], shown, tool)
+    size = max(len(text), len(json.dumps(shown, ensure_ascii=False)))
+    ok(not problem and size <= limit, "%s: %s (%d characters)" % (tool, title, size), problem, text)
+    return shown
+
+def refused(tool, part, title, **arguments):
+    result = request("tools/call", {"name": tool, "arguments": arguments}).get("result", {})
+    text = "".join(c.get("text", "") for c in result.get("content", []))
+    ok(result.get("isError") is True and part in text, "%s: %s" % (tool, title), text or result)
+
+request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
+for tool in request("tools/list", {})["result"]["tools"]:
+    schemas[tool["name"]] = tool["outputSchema"]
+big, small = open(folder + "/big.peak.md").read(), open(folder + "/small.peak.md").read()
+call("devices", "what there is")
+call("context_create", "a large context", source=big, name="big")
+call("context_create", "a small one", source=small, name="small")
+call("transformations", "all", backend="hlsl")
+call("transformations", "one", name="refactor", limit=20000)
+call("workflow", "list", action="list")
+page = call("workflow", "show the source of a large context", action="show", at="big", what="source")["text"]
+ok("from=" in page, "which says how to go on", page[-200:])
+whole, at = "", 0
+while True:
+    page = request("tools/call", {"name": "workflow", "arguments": {"action": "show", "at": "big", "what": "device", "from": at}})
+    page = page["result"]["structuredContent"]["text"]
+    body, mark, rest = page.partition("\n[bytes ")
+    whole += body
+    if not mark:
+        break
+    at = int(rest.split("from=")[1].split(",")[0])
+ok(whole == big.split("```hlsl\n")[1].split("```\n")[0], "the pages together are the whole region", len(whole))
+call("transform_begin", "a first prompt", at="small", transformation="refactor", limit=60000)
+refused("context_create", "backend", "a context without a backend", source=small.replace("backend: hlsl\n", ""))
+refused("validate", "did you mean", "a workflow that is misspelt", at="smal")
+refused("tune", "strategy", "a strategy that is none", at="small", strategy="clever", wait_s=45) if ready else None
+refused("job", "id", "no job named", action="wait")
+if ready:
+    call("validate", "a root", at="small", samples=2, wait_s=45)
+    call("tune", "a root", at="small", budget=2, wait_s=45)
+    pending = request("tools/call", {"name": "transform_begin", "arguments": {"at": "small", "transformation": "Say what it does."}})
+    pending = pending["result"]["structuredContent"]["pending"]
+    region = small.split("```hlsl\n")[1].split("```\n")[0]
+    call("transform_submit", "an answer", pending=pending, answer="```hlsl\n// doubles\n" + region + "```\n", samples=2, wait_s=45, limit=60000)
+    for i in range(14):
+        request("tools/call", {"name": "edit", "arguments": {"at": "small", "region": "device", "text": "// step %d\n" % i + region,
+                                                             "samples": 1, "wait_s": 45}})
+    edit = call("edit", "a step", at="small", region="device", text="// last\n" + region, samples=1, wait_s=45)
+    ok(edit.get("result", {}).get("passed") is True, "which passes", edit)
+    log = call("workflow", "log of a long workflow", action="log", name="small")
+    ok("note" in log and len(log["checkpoints"]) < 16, "which says that there is more", log.get("note"))
+    log = request("tools/call", {"name": "workflow", "arguments": {"action": "log", "name": "small", "limit": 100}})["result"]
+    ok(len(log["structuredContent"]["checkpoints"]) == 17, "and gives it", len(log["structuredContent"]["checkpoints"]))
+    call("workflow", "compare", action="compare", at="small", **{"with": "1"})
+    for what in ("summary", "host", "macros", "measurements", "validations", "exchanges", "best"):
+        call("workflow", "show " + what, action="show", at="small", what=what)
+    call("workflow", "diff", action="diff", at="small")
+    call("workflow", "tag", action="tag", name="good", at="small")
+    call("workflow", "branch", action="branch", name="other", at="small")
+    call("workflow", "restore", action="restore", name="other", at="good")
+    call("workflow", "export", action="export", at="2", limit=40000)
+    jobs = call("job", "list", action="list")["jobs"]
+    ok(len(jobs) >= 17, "of all jobs", len(jobs))
+    call("job", "log", action="log", id=jobs[-1]["job"])
+    call("job", "get", action="get", id=jobs[0]["job"])
+    refused("transform", "model", "without a model", at="small", transformation="refactor", wait_s=45)
+    called.add("transform")
+    ok(called == set(schemas), "no tool was left out", set(schemas) - called)
+server.stdin.close()
+server.wait(10)
+print("1..%d" % count)
+PYTHON
+timeout 120 python3 "$T/client.py" "$peakd" "$T" "$ready"
