@@ -136,6 +136,16 @@ T ?=
 unit: all $(if $(T),$(filter $(BUILD)/tests/$(T)%,$(TESTS)),$(TESTS)) $(HELPERS)
 	@$(if $(filter $(TESTS),$^),$(PROVE) $(filter $(TESTS),$^),echo "no tests/$(T)*/test_*.c"; exit 1)
 
+#: make conformance           the official MCP conformance suite, on mcp/ alone and on peakd itself (npm, network once)
+#: make clients               real MCP clients: on mcp/ alone, then through a whole workflow with peakd (npm, network once)
+.PHONY: conformance clients
+conformance clients: $(BUILD)/tests/mcp/conformance_server $(PEAKD)
+conformance:
+	@BUILD='$(BUILD)' tests/mcp/conformance.sh
+clients:
+	@BUILD='$(BUILD)' tests/mcp/clients.sh
+	@BUILD='$(BUILD)' tests/daemon/clients.sh
+
 # --- the same code, watched ---------------------------------------------------------------------------------------------
 .PHONY: check-source check-asan check-tsan check-clang run-clang fuzz run-fuzz cover
 #: make check-source          house rules: layers, prefixes, globals, lengths (tests/source/check-source.py)

@@ -216,8 +216,11 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 	struct mcp_http *http = x->http;
 	const struct mcp_http_plain *plain = plain_page(http, path);
 	int is_get = is(method, MHD_HTTP_METHOD_GET), ours = strcmp(path, http->config.path) == 0;
-	if (!http_guard_admit(x, plain && plain->open, &result))
+	int about = is_get && http_metadata_is(http, path);
+	if (!http_guard_admit(x, about || (plain && plain->open), &result))
 		return result;
+	if (about)
+		return http_metadata_get(x);
 	if (plain && (is_get || is(method, MHD_HTTP_METHOD_HEAD)))
 		return get_page(x, plain);
 	if (!ours)

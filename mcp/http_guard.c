@@ -4,10 +4,12 @@
 
 #include <arpa/inet.h>
 #include <nettle/memops.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/hash.h"
+#include "mcp/http_metadata.h"
 
 const char *http_guard_header(struct http_exchange *x, const char *name)
 {
@@ -109,6 +111,7 @@ int http_guard_welcome(struct http_exchange *x, int open)
 
 int http_guard_admit(struct http_exchange *x, int open, enum MHD_Result *ret_result)
 {
+	char *challenge;
 	switch (judge(x, open)) {
 	case WELCOME: return 1;
 	case BAD_HOST:
@@ -120,9 +123,11 @@ int http_guard_admit(struct http_exchange *x, int open, enum MHD_Result *ret_res
 						   "the Origin header is not an allowed one");
 		return 0;
 	case BAD_TOKEN:
+		challenge = http_metadata_challenge(x, http_guard_header(x, "Authorization") != NULL);
 		*ret_result = http_exchange_refuse(
-			x, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", "Bearer realm=\"mcp\"",
+			x, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", challenge,
 			"this server needs its bearer token: send \"Authorization: Bearer TOKEN\"");
+		free(challenge);
 		return 0;
 	}
 	return 0;

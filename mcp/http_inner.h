@@ -108,6 +108,14 @@ int http_guard_admit(struct http_exchange *x, int open, enum MHD_Result *ret_res
 /* A header of the request, or NULL. */
 const char *http_guard_header(struct http_exchange *x, const char *name);
 
+/* --- http_metadata.c --- */
+/* Whether a path is that of the metadata, which only a server with a token has. */
+int http_metadata_is(const struct mcp_http *http, const char *path);
+/* The metadata, as JSON; served without the token. */
+enum MHD_Result http_metadata_get(struct http_exchange *x);
+/* The value of WWW-Authenticate (RFC 6750); wrong: a token came and is not the right one. free(). */
+char *http_metadata_challenge(struct http_exchange *x, int wrong);
+
 /* --- http_replay.c --- */
 /* A legacy request's stream: what is sent goes to the exchange, and is kept for a client that comes back. Held by the
  * caller. */

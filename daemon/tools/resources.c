@@ -5,9 +5,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/record/event.h"
+#include "core/record/job.h"
 #include "core/record/workflow.h"
 #include "daemon/tools/part.h"
 #include "daemon/tools/tools.h"
+
+enum { JOBS_MAX = 200 }; /* newest ones that completion looks through */
 
 static const char *const part_names[] = { "source", "device", "host", "macros", "best", "measurements", "validations",
                                           "exchanges" };
@@ -62,6 +66,53 @@ static const struct mcp_done *read_transformation(struct mcp_call *call)
 	return done;
 }
 
+static const struct mcp_done *job_state(struct mcp_call *call, struct db *db)
+{
+	struct job job;
+	struct err e = ERR_INIT;
+	char *text;
+	if (job_get(db, mcp_call_variable(call, "id"), &job, &e) < 0)
+		return mcp_call_reply_absent(call, e.text);
+	json_t *shown = tools_show_job(tools_app(call), db, &job, &text);
+	free(text);
+	job_fini(&job);
+	text = json_dumps(shown, JSON_INDENT(1));
+	json_decref(shown);
+	const struct mcp_done *done = mcp_call_reply_text(call, "application/json", text);
+	free(text);
+	return done;
+}
+
+static const struct mcp_done *read_job(struct mcp_call *call)
+{
+	return tools_with_db(call, job_state);
+}
+
+static const struct mcp_done *job_log(struct mcp_call *call, struct db *db)
+{
+	const char *id = mcp_call_variable(call, "id");
+	struct job job;
+	struct event_list events;
+	struct err e = ERR_INIT;
+	struct buf text = BUF_INIT;
+	if (job_get(db, id, &job, &e) < 0)
+		return mcp_call_reply_absent(call, e.text);
+	job_fini(&job);
+	if (event_since(db, id, 0, 0, &events, &e) < 0)
+		return mcp_call_reply_absent(call, e.text);
+	for (size_t i = 0; i < events.count; i++)
+		buf_addf(&text, "%lld %s %s\n", (long long)events.at[i].seq, events.at[i].kind, events.at[i].message);
+	event_list_fini(&events);
+	const struct mcp_done *done = mcp_call_reply_text(call, "text/plain", buf_text(&text));
+	buf_fini(&text);
+	return done;
+}
+
+static const struct mcp_done *read_job_log(struct mcp_call *call)
+{
+	return tools_with_db(call, job_log);
+}
+
 const struct mcp_resource resources_table[] = {
 	{ "peak://docs/context-format", "context-format", "The context format", "How a kernel context is written", "text/markdown",
 	  read_document },
@@ -74,6 +125,8 @@ const struct mcp_template resources_templates[] = {
 	{ "peak://checkpoint/{at}/{part}", "checkpoint", "A part of a checkpoint",
 	  "part: source, device, host, macros, best, measurements, validations or exchanges", NULL, read_checkpoint },
 	{ "peak://transformation/{name}", "transformation", "A transformation's text", NULL, "text/markdown", read_transformation },
+	{ "peak://job/{id}", "job", "A job", "Its state and result, as the job tool shows it", "application/json", read_job },
+	{ "peak://job/{id}/log", "job-log", "A job's log", "All of its events, one a line", "text/plain", read_job_log },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };
 
@@ -117,20 +170,46 @@ static void add_name(void *arg, size_t i, const char *name)
 	json_array_append_new(arg, json_string(name));
 }
 
+static void add_transformations(struct app *app, json_t *candidates)
+{
+	char **names;
+	size_t count;
+	library_names(app->work.library, &names, &count);
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(candidates, json_string(names[i]));
+	library_names_free(names, count);
+}
+
+static void add_jobs(struct app *app, json_t *candidates)
+{
+	struct db *db;
+	struct job_list all;
+	struct err e = ERR_INIT;
+	if (store_take(app->work.store, &db, &e) < 0)
+		return;
+	if (job_list(db, NULL, false, JOBS_MAX, &all, &e) >= 0) {
+		for (size_t i = 0; i < all.count; i++)
+			json_array_append_new(candidates, json_string(all.at[i].id));
+		job_list_fini(&all);
+	}
+	store_give(db);
+}
+
+/* Arguments of prompts and variables of templates share their names: the same word is the same thing everywhere. */
 void resources_complete(void *user, const struct mcp_completion *what, json_t *candidates)
 {
-	struct app *app = user;
-	if (strcmp(what->argument, "part") == 0)
+	static const char *const backends[] = { "cuda", "hip", "hlsl" };
+	const char *argument = what->argument;
+	if (strcmp(argument, "part") == 0)
 		for (size_t i = 0; i < MEM_COUNT(part_names); i++)
 			json_array_append_new(candidates, json_string(part_names[i]));
-	else if (strcmp(what->argument, "at") == 0)
-		each_workflow(app, add_name, candidates);
-	else if (strcmp(what->argument, "name") == 0) {
-		char **names;
-		size_t count;
-		library_names(app->work.library, &names, &count);
-		for (size_t i = 0; i < count; i++)
-			json_array_append_new(candidates, json_string(names[i]));
-		library_names_free(names, count);
-	}
+	else if (strcmp(argument, "backend") == 0)
+		for (size_t i = 0; i < MEM_COUNT(backends); i++)
+			json_array_append_new(candidates, json_string(backends[i]));
+	else if (strcmp(argument, "at") == 0 || strcmp(argument, "workflow") == 0)
+		each_workflow(user, add_name, candidates);
+	else if (strcmp(argument, "name") == 0 || strcmp(argument, "transformation") == 0)
+		add_transformations(user, candidates);
+	else if (strcmp(argument, "id") == 0)
+		add_jobs(user, candidates);
 }

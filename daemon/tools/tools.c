@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/record/workflow.h"
+#include "daemon/tools/prompts.h"
 #include "daemon/tools/resources.h"
 #include "daemon/tools/tasks.h"
 #include "schema_files.h"
@@ -54,6 +55,7 @@ int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e)
 	struct mcp_server_config config = {
 		.name = "peakd", .title = "peakd", .version = PEAKD_VERSION, .instructions = instructions, .user = app,
 		.tools = tools, .resources = resources_table, .templates = resources_templates, .list_resources = resources_list,
+		.prompts = prompts_table,
 		.complete = resources_complete, .tasks = &tasks_hooks, .list_changed = 1, .threads = 8,
 	};
 	return mcp_server_new(&config, ret_server, e);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # conformance: runs the official MCP conformance suite against tests/mcp/conformance_server, one line per revision:
 #     tests/mcp/conformance.sh [SERVER]        (default: build/tests/mcp/conformance_server)
+# Then peakd itself, through every scenario that needs none of the suite's own tools, resources and prompts.
 # Exit status 0 only when every scenario passed, also the unscored ones that the suite does not skip itself.
 # Details stay in ${BUILD:-build}/conformance/.
 set -u
@@ -27,4 +28,47 @@ for revision in 2025-11-25 2026-07-28; do
 		}' || { status=1; grep -A2 '^=== Failed\|^  - ' "$out" | head -40; }
 done
 server_stop || status=1
+
+# --- peakd itself ---------------------------------------------------------------------------------------------------------
+# What the other scenarios ask for (test_simple_text, test://static-text, …) belongs to a test server. server-stateless
+# needs three such tools for four of its checks, which say "Not testable"; all others of its checks must pass.
+PEAKD=${PEAKD:-$BUILD/peakd}
+declare -A itself=(
+	[2025-11-25]="server-initialize ping tools-list server-sse-multiple-streams resources-list resources-subscribe
+		resources-unsubscribe prompts-list dns-rebinding-protection server-session-lifecycle"
+	[2026-07-28]="tools-list server-sse-multiple-streams resources-list sep-2164-resource-not-found prompts-list
+		dns-rebinding-protection caching input-required-result-unsupported-methods http-header-validation"
+)
+home=$(mktemp -d "${TMPDIR:-/tmp}/mcp-peakd.XXXXXX")
+mkdir -m 700 "$home/run"
+XDG_RUNTIME_DIR=$home/run PEAKD_SHARE=$PWD "$PEAKD" serve --listen 127.0.0.1:0 --db "$home/t.db" 2>"$home/log" &
+daemon=$!
+for _ in $(seq 100); do
+	url=$(sed -n 's,.*\(http://127.0.0.1:[0-9]*/mcp\).*,\1,p' "$home/log")
+	[ -n "$url" ] && break
+	sleep 0.1
+done
+total=0 good=0 failed=
+count() { # count STATUS NAME
+	total=$((total + 1))
+	if [ "$1" = 0 ]; then good=$((good + 1)); else failed="$failed $2"; fi
+}
+for revision in 2025-11-25 2026-07-28; do
+	out=$BUILD/conformance/peakd-$revision.txt
+	timeout 300 conformance server --url "$url" --requirements $revision >"$out" 2>&1
+	for name in ${itself[$revision]}; do # a scenario that checked nothing has not passed
+		grep -qE "^ *✓ $name: [1-9][0-9]* passed" "$out"
+		count $? "$revision/$name"
+	done
+done
+out=$BUILD/conformance/peakd-stateless.txt
+timeout 60 conformance server --url "$url" --scenario server-stateless --spec-version 2026-07-28 2>&1 |
+	sed 's/\x1b\[[0-9;]*m//g' >"$out"
+grep -q '^Passed: 24/28, 4 failed' "$out" && [ "$(grep -c 'Error: Not testable: server does not list' "$out")" = 4 ]
+count $? 2026-07-28/server-stateless
+kill "$daemon"
+wait "$daemon" || count 1 "its end"
+rm -rf "$home"
+echo "peakd itself: $good/$total scenarios that need no fixture passed${failed:+; failed:$failed}"
+[ "$good" = "$total" ] || status=1
 exit $status

@@ -1,0 +1,83 @@
+#!/bin/sh
+# Who may come in: Host, Origin, token, TLS and RFC 9728's metadata, on the real daemon.
+. "$(dirname "$0")/lib.sh"
+
+status() # status CURL-ARGUMENTS…: the HTTP status of one initialize
+{
+	curl -s -o "$T/body" -D "$T/head" -w '%{http_code}' --max-time 5 -H 'Content-Type: application/json' \
+		-H 'Accept: application/json, text/event-stream' -d "$HELLO" "$@"
+}
+
+serve() # serve NAME ARGUMENTS…: a daemon of its own; sets url and daemon
+{
+	name=$1
+	shift
+	"$peakd" serve --db "$T/$name.db" "$@" 2>"$T/$name.log" &
+	daemon=$!
+	wait_for 10 grep -q serving "$T/$name.log"
+	url=$(sed -n 's,.*\(https*://[][0-9.:]*\)/mcp.*,\1,p' "$T/$name.log")
+}
+
+serve open --listen 127.0.0.1:0
+is "$(status "$url/mcp")" 200 "on loopback nobody needs a token"
+is "$(status -H 'Host: evil.example' "$url/mcp")" 421 "a foreign Host is refused"
+is "$(status -H 'Origin: http://evil.example' "$url/mcp")" 403 "a foreign Origin is refused"
+is "$(status -H 'Origin: null' "$url/mcp")" 403 "so is a page without one to name"
+is "$(status -H "Origin: http://localhost:1234" "$url/mcp")" 200 "a page of this machine is not"
+is "$(status -H "Origin: http://localhost.evil.example" "$url/mcp")" 403 "a name that begins like it is"
+is "$(curl -s -o /dev/null -w '%{http_code}' --max-time 5 "$url/.well-known/oauth-protected-resource")" 404 \
+	"without a token there is nothing to describe"
+kill "$daemon"
+wait "$daemon"
+
+# A token, on loopback.
+echo 'correct horse' >"$T/token"
+serve token --listen 127.0.0.1:0 --token-file "$T/token" --allow-host peakd.example --allow-origin https://ide.example
+is "$(status "$url/mcp")" 401 "with a token nobody comes in without it"
+challenge=$(tr -d '\r' <"$T/head" | sed -n 's/^WWW-Authenticate: //Ip')
+is "$challenge" "Bearer realm=\"mcp\", resource_metadata=\"$url/.well-known/oauth-protected-resource/mcp\"" \
+	"and hears where the metadata are"
+is "$(status -H 'Authorization: Bearer wrong' "$url/mcp")" 401 "nor with another"
+has "$(cat "$T/head")" 'error="invalid_token"' "which it is told"
+is "$(status -H 'Authorization: Bearer correct horse' "$url/mcp")" 200 "but with it"
+meta=$(curl -s --max-time 5 "$url/.well-known/oauth-protected-resource/mcp")
+is "$(echo "$meta" | jq -r .resource)" "$url/mcp" "the metadata name the endpoint as the client does (RFC 9728 3.3)"
+is "$(echo "$meta" | jq -c .bearer_methods_supported)" '["header"]' "and where the token goes"
+is "$(curl -s --max-time 5 "$url/.well-known/oauth-protected-resource" | jq -r .resource)" "$url/mcp" "at the root too"
+is "$(curl -s -o /dev/null -w '%{http_code}' --max-time 5 -H 'Host: evil.example' "$url/.well-known/oauth-protected-resource")" 421 \
+	"not for a foreign Host"
+is "$(status -H 'Host: peakd.example' -H 'Authorization: Bearer correct horse' "$url/mcp")" 200 "--allow-host lets a name in"
+is "$(status -H 'Origin: https://ide.example' -H 'Authorization: Bearer correct horse' "$url/mcp")" 200 \
+	"--allow-origin lets pages in"
+is "$(curl -s --max-time 5 "$url/healthz")" ok "/healthz is open"
+is "$(curl -s -o /dev/null -w '%{http_code}' --max-time 5 "$url/metrics")" 401 "/metrics is not"
+kill "$daemon"
+wait "$daemon"
+
+# Beyond loopback: token and TLS, or nothing.
+timeout 10 "$peakd" serve --listen 0.0.0.0:0 --db "$T/no.db" 2>"$T/no"
+is $? 1 "beyond loopback a daemon without a token does not start"
+has "$(cat "$T/no")" "token" "and says so"
+timeout 10 "$peakd" serve --listen 0.0.0.0:0 --token-file "$T/token" --db "$T/no.db" 2>"$T/no"
+is $? 1 "nor without TLS"
+has "$(cat "$T/no")" "TLS" "and says so"
+if command -v openssl >/dev/null; then
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost \
+		-addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' -keyout "$T/key.pem" -out "$T/cert.pem" 2>"$T/openssl" ||
+		cat "$T/openssl"
+	serve tls --listen 0.0.0.0:0 --token-file "$T/token" --tls-cert "$T/cert.pem" --tls-key "$T/key.pem"
+	url=https://127.0.0.1:${url##*:}
+	is "$(status --cacert "$T/cert.pem" "$url/mcp")" 401 "over TLS nobody comes in without the token"
+	has "$(cat "$T/head")" "resource_metadata=\"$url/" "and the metadata are behind https"
+	is "$(status --cacert "$T/cert.pem" -H 'Authorization: Bearer correct horse' "$url/mcp")" 200 "but with it"
+	has "$(cat "$T/body")" serverInfo "and is answered"
+	is "$(status "$url/mcp")" 000 "a client that does not know the certificate goes away"
+	is "$(status "http://127.0.0.1:${url##*:}/mcp")" 000 "and plain HTTP is not spoken there"
+	kill "$daemon"
+	wait "$daemon"
+	is $? 0 "it ends well"
+else
+	skip 7 "openssl is not installed"
+fi
+is "$(cat "$T"/*.log | grep -c ' error: ')" 0 "no daemon complained"
+done_testing
