@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "daemon/bar.h"
+#include "daemon/verbs_simulate.h"
 
 /* --- options to arguments --------------------------------------------------------------------------------------------------- */
 
@@ -110,6 +111,12 @@ static int usage(const struct verb_line *line, const struct err *e, json_t *take
 static int tune_run(const struct verb_line *line)
 {
 	struct err e = ERR_INIT;
+	if (verb_get(line, "simulate") && line->word_count == 0)
+		return verbs_simulate(line);
+	if (line->word_count == 0 || verb_get(line, "simulate")) {
+		err_set(&e, ERR_INPUT, "name either a checkpoint to tune or a space to replay: peakd tune AT, or peakd tune --simulate FILE");
+		return usage(line, &e, NULL);
+	}
 	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
 	verbs_copy(line, arguments, "device", "strategy", "sizes", NULL);
 	if (verb_get(line, "warm"))
@@ -121,18 +128,21 @@ static int tune_run(const struct verb_line *line)
 }
 
 const struct verb verbs_tune = {
-	.name = "tune", .words = "AT", .summary = "finds the fastest tuning parameters of a checkpoint", .details = AT_WORDS,
+	.name = "tune", .words = "[AT]", .summary = "finds the fastest tuning parameters of a checkpoint", .details = AT_WORDS
+	"With --simulate no AT: a brute-forced space is replayed; --json prints each seed's times in order, null for a failure.\n",
 	.options = (const struct verb_option[]){
 		DEVICE_OPTION,
 		{ "budget", "N", "configurations to try at most, per input size (default 128)" },
 		{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
-		{ "strategy", "NAME", "auto, exhaustive, random or local" },
-		{ "seed", "N", "of the search" },
+		{ "strategy", "NAME", "auto (default) or one of docs/search.md's" },
+		{ "seed", "N", "of the search; with --simulate: the first one (default 0)" },
+		{ "simulate", "FILE", "replays Kernel Tuner's cache file of a brute-forced space (JSON, plain or gzipped)" },
+		{ "seeds", "N", "with --simulate: how many searches, each from a fresh state (default 100)" },
 		{ "warm", NULL, "times with warm caches (default: cold)" },
 		JSON_OPTION,
 		{ NULL, NULL, NULL },
 	},
-	.min_words = 1, .max_words = 1, .run = tune_run,
+	.min_words = 0, .max_words = 1, .run = tune_run,
 };
 
 static int validate_run(const struct verb_line *line)

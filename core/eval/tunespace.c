@@ -75,6 +75,8 @@ static void fill(struct tunespace *t)
 	free(raw);
 	t->search.count = count;
 	t->search.points = t->points;
+	t->search.values = (const double *const *)t->values;
+	t->search.value_counts = t->value_counts;
 }
 
 int tunespace_new(const struct context *ctx, const struct facts *facts, const struct params *size, struct tunespace **ret_space,

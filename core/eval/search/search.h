@@ -14,6 +14,9 @@ struct search_space {
 	size_t count;             /* points */
 	size_t dims;
 	const uint16_t *points;   /* count × dims; borrowed for the life of the search */
+	/* Per dimension, what the value indices stand for, value_counts[d] numbers; NULL where it is not known. Borrowed as well. */
+	const double *const *values;
+	const size_t *value_counts;
 };
 
 struct search;
