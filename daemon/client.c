@@ -305,11 +305,14 @@ int client_call(struct client *c, const char *tool, json_t *take_arguments, clie
                 json_t **ret_structured, char **ret_text, struct err *e)
 {
 	json_t *result = NULL;
+	const char *action = json_string_value(json_object_get(take_arguments, "action"));
+	/* A job is followed to its end, unless somebody only asked how it is. */
+	bool follow = strcmp(tool, "job") != 0 || (action && strcmp(action, "wait") == 0);
 	c->progress = progress;
 	c->arg = arg;
 	c->seen = -1;
 	int rc = call_once(c, tool, take_arguments, &result, e);
-	while (rc == 0 && strcmp(tool, "job") != 0 && runs_still(json_object_get(result, "structuredContent"))) {
+	while (rc == 0 && follow && runs_still(json_object_get(result, "structuredContent"))) {
 		json_decref(result);
 		result = NULL;
 		rc = call_once(c, "job", json_pack("{s:s, s:s, s:i}", "action", "wait", "id", c->job, "wait_s", 45), &result, e);
