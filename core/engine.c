@@ -10,11 +10,12 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "core/eval/pool.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
 
-enum { THREADS = 16 };
+enum { THREADS = 16, PROGRESS_MAX = 500 /* bytes of a progress message: a line for people; a compiler's whole log is none */ };
 
 /* A job that waits for a thread or has one. */
 struct ticket {
@@ -96,6 +97,7 @@ static int end_row(struct engine_job *job, const struct job *row, int rc, const 
 {
 	char *text = fields_render(result);
 	int ended;
+	utf8_clean(text); /* results quote compilers and host code, and end in JSON */
 	if (rc < 0 && cancel_asked(&job->cancel))
 		why->code = ERR_CANCELLED;
 	if (rc < 0)
@@ -296,6 +298,12 @@ unsigned engine_busy(struct engine *g)
 void engine_progress(struct engine_job *job, double done, double total, const char *message)
 {
 	struct err e = ERR_INIT;
-	if (event_append(job->db, job->id, "progress", done, total, message, NULL, &e) < 0)
+	char *text = mem_str(message);
+	if (text) {
+		utf8_clean(text);
+		utf8_cut(text, PROGRESS_MAX);
+	}
+	if (event_append(job->db, job->id, "progress", done, total, text, NULL, &e) < 0)
 		log_warning("progress of job %s: %s", job->id, e.text);
+	free(text);
 }

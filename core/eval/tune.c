@@ -56,6 +56,7 @@ struct leader {
 };
 
 struct tuner {
+	char pruned_why[400];         /* of the first configuration that was pruned */
 	struct lanes_shared shared;
 	const struct eval *ev;
 	const struct tune_request *q;
@@ -213,6 +214,8 @@ static int count_out(struct tuner *u, const struct built *b, enum measurement_st
 	case MEASUREMENT_CANCELLED:
 	case MEASUREMENT_ERROR: r->broken++; break;
 	}
+	if (status == MEASUREMENT_PRUNED && r->pruned == 1)
+		snprintf(u->pruned_why, sizeof u->pruned_why, "%s", message);
 	if (status != MEASUREMENT_PRUNED && r->why_count < TUNE_WHY) {
 		char *params = params_text(b->params);
 		r->why[r->why_count++] = mem_fmt("%s: %.400s", params, message);
@@ -472,7 +475,7 @@ static int finish(struct tuner *u, struct err *e)
 		const struct tune_result *r = &u->result;
 		rc = err_set(e, ERR_WRONG, "none of %zu configurations is valid and could be timed: %zu pruned, %zu refused by the "
 		             "compiler, %zu wrong, %zu crashed or timed out%s%s", r->tried, r->pruned, r->refused, r->wrong,
-		             r->broken, r->why_count ? "; " : "", r->why_count ? r->why[0] : "");
+		             r->broken, r->why_count || *u->pruned_why ? "; " : "", r->why_count ? r->why[0] : u->pruned_why);
 	}
 	return rc;
 }
