@@ -105,14 +105,16 @@ static int finish(struct engine_job *job, struct work_judge *judge, const struct
 {
 	const struct transformation *t = transform_transformation(x);
 	const char *pending = fields_text(job->request, "pending", "");
-	int64_t checkpoint;
+	int64_t checkpoint = 0;
 	int rc = work_judge_checkpoint(judge, job->db, transform_context(x), l->id, t->name, t->source,
 	                               fields_get(job->request, "workflow"), job->id, &checkpoint, e);
-	if (rc < 0)
+	if (checkpoint == 0)
 		return rc;
 	fields_setf(result, "checkpoint", "%lld", (long long)checkpoint);
 	fields_set(result, "summary", judge->have_last ? judge->last.summary : transform_last(x));
-	return *pending ? work_pending_accept(job->db, pending, checkpoint, e) : 0;
+	struct err why = ERR_INIT;
+	int accepted = *pending ? work_pending_accept(job->db, pending, checkpoint, rc < 0 ? &why : e) : 0;
+	return rc < 0 ? rc : accepted;
 }
 
 /* Keeps what there is, so that a person or an agent can finish it. */

@@ -10,7 +10,7 @@ model=$!
 trap 'kill $model; finish' EXIT
 wait_for 10 test -s "$T/port"
 models=
-for kind in limited down breaks truncates nonsense bytes flood; do
+for kind in limited down breaks truncates nonsense bytes flood adds dawdles; do
 	models="$models --model $kind=openai:http://127.0.0.1:$(cat "$T/port")/$kind/v1?model=m&retries=1"
 done
 # Port 9 (discard) is not served; a refusal there is immediate.
@@ -144,6 +144,24 @@ refuses tune '{"at":"pruned"}' "2 pruned" "the same, tuned"
 has "$text" "never ? so" "… says why as well"
 call job '{"action":"list"}' >/dev/null
 is "$(jq -r '.result.structuredContent.jobs | length > 10' "$T/answer")" true "all jobs can be listed"
+
+# --- a workflow that is moved while a model thinks ------------------------------------------------------------------------
+create moved <"$T/s.peak.md" >/dev/null
+call transform '{"at":"moved","transformation":"Add the element to itself","model":"adds","samples":1,"wait_s":45}' >/dev/null
+second=$(jq -r .result.structuredContent.result.checkpoint "$T/answer")
+timeout 60 "$peakd" transform moved "Multiply the element by two" --model dawdles --samples 1 --db "$db" >"$T/out" 2>"$T/err" &
+client=$!
+wait_for 20 sh -c "timeout 10 '$peakd' jobs --db '$db' | grep -q 'transform running'"
+call workflow '{"action":"restore","name":"moved","at":"moved@{root}"}' >/dev/null
+wait $client
+is $? 1 "a workflow that was moved meanwhile: exit status 1"
+has "$(cat "$T/err")" "branch a new workflow from the checkpoint" "… says what to do"
+made=$(sed -n 's/.*checkpoint \([0-9]*\) was not made.*/\1/p' "$T/err")
+[ "$made" -gt "$second" ]
+ok $? "… about the checkpoint that was made ($made after $second)"
+has "$(call workflow "{\"action\":\"show\",\"at\":\"$made\",\"what\":\"device\"}")" "A[id.x] * 2.0" "… which is kept"
+call workflow "{\"action\":\"branch\",\"name\":\"branched\",\"at\":\"$made\"}" >/dev/null
+is "$(call workflow '{"action":"log","at":"branched"}' | grep -c accepted)" 2 "… with its validation, and can be branched from"
 
 # --- nothing was lost, and the daemon still works -------------------------------------------------------------------------
 has "$(call workflow '{"action":"log","at":"good"}')" "1 " "the first checkpoint is there"
