@@ -197,6 +197,19 @@ ok $? "a full disk is met ($created contexts fitted)" "$(cut -c 1-400 "$T/answer
 has "$(jq -r '.result.content[0].text' "$T/answer")" "everything committed before is kept" "a full disk: says so"
 has "$(jq -r '.result.content[0].text' "$T/answer")" "space" "a full disk: names what to do"
 is "$(call workflow '{"action":"list"}' | grep -c '^w[0-9]*:')" "$created" "what was committed before is there"
+# Jobs need less room than contexts: they are tried until one can no longer be written down.
+started=$(date +%s)
+tries=0
+while [ $tries -lt 200 ]; do
+	text=$(call tune '{"at":"w0","device":"hlsl:77","wait_s":20}')
+	case $text in
+	*space*) break ;;
+	esac
+	tries=$((tries + 1))
+done
+has "$text" "space" "a job on a full disk says so (after $tries)"
+[ $(($(date +%s) - started)) -lt 15 ]
+ok $? "… at once"
 pid=$(holder "$T/full.db")
 kill "$pid"
 wait_for 10 gone "$pid"
