@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 /* The one mutable global that house rule 6 allows here. */
 static atomic_int level_now = LOG_LEVEL_WARNING;
@@ -52,6 +53,7 @@ void log_message(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	char *text = mem_fmtv(fmt, ap);
 	va_end(ap);
+	utf8_clean(text);
 	one_line(text);
 	char line_start[48];
 	if (getenv("JOURNAL_STREAM")) {

@@ -10,11 +10,13 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "core/eval/pool.h"
+#include "core/record/bell.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
 
-enum { THREADS = 16 };
+enum { THREADS = 16, PROGRESS_MAX = 500 /* bytes of a progress message: a line for people; a compiler's whole log is none */ };
 
 /* A job that waits for a thread or has one. */
 struct ticket {
@@ -23,11 +25,18 @@ struct ticket {
 	struct ticket *next;
 };
 
+/* A job that ended, which could not be written down (a full disk): its row still says otherwise. */
+struct lost {
+	char *id, *why;
+	struct lost *next;
+};
+
 struct engine {
 	struct lock lock;
 	struct lock_bell bell;
 	struct engine_config config;
 	struct ticket *tickets;     /* oldest first */
+	struct lost *lost;
 	pthread_t *threads;
 	unsigned thread_count;
 	bool ending;
@@ -96,6 +105,7 @@ static int end_row(struct engine_job *job, const struct job *row, int rc, const 
 {
 	char *text = fields_render(result);
 	int ended;
+	utf8_clean(text); /* results quote compilers and host code, and end in JSON */
 	if (rc < 0 && cancel_asked(&job->cancel))
 		why->code = ERR_CANCELLED;
 	if (rc < 0)
@@ -136,6 +146,31 @@ static int run_job(struct engine *g, struct engine_job *job, struct err *e)
 	return rc;
 }
 
+/* Those who wait for the job are told all the same. */
+static void add_lost(struct engine *g, const char *id, const char *why)
+{
+	struct lost *l = MEM_NEW(struct lost);
+	l->id = mem_str(id);
+	l->why = mem_fmt("job %s ended without a record: %s. Then restart the daemon: it runs the job again, or shows it as "
+	                 "interrupted, for job with action resume", id, why);
+	lock_take(&g->lock);
+	l->next = g->lost;
+	g->lost = l;
+	lock_release(&g->lock);
+	bell_ring(store_bell(g->config.store));
+}
+
+char *engine_lost(struct engine *g, const char *id)
+{
+	char *why = NULL;
+	lock_take(&g->lock);
+	for (const struct lost *l = g->lost; l && why == NULL; l = l->next)
+		if (strcmp(l->id, id) == 0)
+			why = mem_str(l->why);
+	lock_release(&g->lock);
+	return why;
+}
+
 static void serve(struct engine *g, struct ticket *t)
 {
 	struct err e = ERR_INIT;
@@ -143,8 +178,10 @@ static void serve(struct engine *g, struct ticket *t)
 	int rc = store_take(g->config.store, &job->db, &e);
 	if (rc == 0)
 		rc = run_job(g, job, &e);
-	if (rc < 0)
+	if (rc < 0) {
 		log_error("job %s: %s", job->id, e.text);
+		add_lost(g, job->id, e.text);
+	}
 	store_give(job->db);
 	drop_ticket(g, t);
 	free(job);
@@ -247,6 +284,13 @@ void engine_free(struct engine *g)
 	engine_stop(g);
 	while (g->tickets)
 		drop_ticket(g, g->tickets);
+	while (g->lost) {
+		struct lost *l = g->lost;
+		g->lost = l->next;
+		free(l->id);
+		free(l->why);
+		free(l);
+	}
 	free(g->threads);
 	lock_bell_fini(&g->bell);
 	lock_fini(&g->lock);
@@ -303,6 +347,12 @@ unsigned engine_busy(struct engine *g)
 void engine_progress(struct engine_job *job, double done, double total, const char *message)
 {
 	struct err e = ERR_INIT;
-	if (event_append(job->db, job->id, "progress", done, total, message, NULL, &e) < 0)
+	char *text = mem_str(message);
+	if (text) {
+		utf8_clean(text);
+		utf8_cut(text, PROGRESS_MAX);
+	}
+	if (event_append(job->db, job->id, "progress", done, total, text, NULL, &e) < 0)
 		log_warning("progress of job %s: %s", job->id, e.text);
+	free(text);
 }

@@ -46,6 +46,9 @@ int engine_submit(struct engine *engine, struct db *db, const char *kind, const 
                   struct err *e);
 /* Asks a job to end; its workers are interrupted at once. */
 int engine_cancel(struct engine *engine, struct db *db, const char *id, struct err *e);
+/* Why a job ended whose end could not be written down (a full disk), while its row says that it runs or waits; NULL for all
+ * others. free() */
+char *engine_lost(struct engine *engine, const char *id);
 /* Queues an interrupted job again. */
 int engine_resume(struct engine *engine, struct db *db, const char *id, struct err *e);
 /* Jobs that run or wait now. */

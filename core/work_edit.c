@@ -45,7 +45,7 @@ static int judge_and_keep(struct engine_job *job, const struct lineage *l, const
 	struct eval ev = work_eval(job);
 	struct work_judge judge;
 	struct judge_verdict verdict;
-	int64_t checkpoint;
+	int64_t checkpoint = 0;
 	work_judge_init(&judge, &ev, l->root, facts, (unsigned)fields_int(job->request, "samples", SAMPLES));
 	int rc = judge.judge.validate(judge.judge.arg, l->ctx, ctx, &verdict, e);
 	if (rc == 0) {
@@ -57,7 +57,7 @@ static int judge_and_keep(struct engine_job *job, const struct lineage *l, const
 		fields_set(result, "summary", verdict.summary);
 		judge_verdict_fini(&verdict);
 	}
-	if (rc == 0)
+	if (checkpoint)
 		fields_setf(result, "checkpoint", "%lld", (long long)checkpoint);
 	work_judge_fini(&judge);
 	return rc;

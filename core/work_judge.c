@@ -186,7 +186,8 @@ static int record_skipped(struct work_judge *j, struct db *db, int64_t checkpoin
 }
 
 static int add_all(struct work_judge *j, struct db *db, const struct context *ctx, int64_t parent, const char *by,
-                   const char *text, const char *workflow, const char *job, int64_t *ret_checkpoint, struct err *e)
+                   const char *text, const char *workflow, const char *job, int64_t *ret_checkpoint, struct err *moved,
+                   struct err *e)
 {
 	bool judged = j->have_last && j->facts->runs;
 	struct hash text_hash;
@@ -208,18 +209,29 @@ static int add_all(struct work_judge *j, struct db *db, const struct context *ct
 		rc = validate_record(db, *ret_checkpoint, j->facts, job, &j->last, e);
 	else if (rc >= 0)
 		rc = record_skipped(j, db, *ret_checkpoint, job, e);
-	if (rc >= 0 && workflow && *workflow && c.status != CHECKPOINT_FAILED)
-		rc = workflow_append(db, workflow, *ret_checkpoint, e);
+	/* A workflow that was moved meanwhile does not take the work away that was done: the checkpoint stays, beside it. */
+	if (rc >= 0 && workflow && *workflow && c.status != CHECKPOINT_FAILED && workflow_append(db, workflow, *ret_checkpoint, moved) < 0
+	    && moved->code != ERR_CONFLICT) {
+		*e = *moved;
+		rc = -(int)e->code;
+	}
 	return rc;
 }
 
 int work_judge_checkpoint(struct work_judge *j, struct db *db, const struct context *ctx, int64_t parent, const char *by,
                           const char *text, const char *workflow, const char *job, int64_t *ret_checkpoint, struct err *e)
 {
+	struct err moved = ERR_INIT;
+	int64_t checkpoint = 0;
 	int rc = store_begin(db, e);
 	if (rc < 0)
 		return rc;
-	rc = add_all(j, db, ctx, parent, by, text, workflow, job, ret_checkpoint, e);
+	rc = add_all(j, db, ctx, parent, by, text, workflow, job, &checkpoint, &moved, e);
 	rc = store_end(db, rc, e);
-	return rc < 0 ? rc : 0;
+	if (rc < 0)
+		return rc;
+	*ret_checkpoint = checkpoint;
+	if (moved.code != ERR_NONE)
+		*e = moved;
+	return -(int)moved.code;
 }

@@ -22,7 +22,8 @@ void work_judge_init(struct work_judge *j, const struct eval *ev, const struct c
 void work_judge_fini(struct work_judge *j);
 
 /* Makes the checkpoint of a context that was judged: the row, its evidence, its status and, unless NULL or "", the workflow's new head,
- * in one transaction. `text` is the transformation's text (NULL: none). *ret_checkpoint is its number. */
+ * in one transaction. `text` is the transformation's text (NULL: none). *ret_checkpoint is its number; it is also set on
+ * -ERR_CONFLICT: the checkpoint was made, and the workflow, which somebody moved meanwhile, was left as it is. */
 int work_judge_checkpoint(struct work_judge *j, struct db *db, const struct context *ctx, int64_t parent, const char *by,
                           const char *text, const char *workflow, const char *job, int64_t *ret_checkpoint, struct err *e);
 

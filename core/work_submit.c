@@ -61,8 +61,9 @@ static int conclude(struct engine_job *job, const struct lineage *l, struct work
                     struct transform *x, struct fields *result, struct err *e)
 {
 	const struct transformation *t = transform_transformation(x);
-	int64_t checkpoint;
-	int rc;
+	int64_t checkpoint = 0;
+	int rc, accepted;
+	struct err why = ERR_INIT;
 	switch (transform_state(x)) {
 	case TRANSFORM_ASK:
 		show_prompt(x, result);
@@ -76,11 +77,12 @@ static int conclude(struct engine_job *job, const struct lineage *l, struct work
 	case TRANSFORM_DONE:
 		rc = work_judge_checkpoint(judge, job->db, transform_context(x), l->id, t->name, t->source, row->workflow, job->id,
 		                           &checkpoint, e);
-		if (rc < 0)
+		if (checkpoint == 0)
 			return rc;
 		fields_set(result, "state", "accepted");
 		fields_setf(result, "checkpoint", "%lld", (long long)checkpoint);
-		return work_pending_accept(job->db, row->id, checkpoint, e);
+		accepted = work_pending_accept(job->db, row->id, checkpoint, rc < 0 ? &why : e);
+		return rc < 0 ? rc : accepted;
 	}
 	return 0;
 }

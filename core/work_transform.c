@@ -7,13 +7,14 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "core/lineage.h"
 #include "core/record/exchange.h"
 #include "core/transform/transform.h"
 #include "core/work_judge.h"
 #include "core/work_pending.h"
 
-enum { SAMPLES = 16 };
+enum { SAMPLES = 16, WHY_MAX = ERR_TEXT_MAX - 512 };
 
 /* What the watch callbacks need. */
 struct watch {
@@ -104,14 +105,16 @@ static int finish(struct engine_job *job, struct work_judge *judge, const struct
 {
 	const struct transformation *t = transform_transformation(x);
 	const char *pending = fields_text(job->request, "pending", "");
-	int64_t checkpoint;
+	int64_t checkpoint = 0;
 	int rc = work_judge_checkpoint(judge, job->db, transform_context(x), l->id, t->name, t->source,
 	                               fields_get(job->request, "workflow"), job->id, &checkpoint, e);
-	if (rc < 0)
+	if (checkpoint == 0)
 		return rc;
 	fields_setf(result, "checkpoint", "%lld", (long long)checkpoint);
 	fields_set(result, "summary", judge->have_last ? judge->last.summary : transform_last(x));
-	return *pending ? work_pending_accept(job->db, pending, checkpoint, e) : 0;
+	struct err why = ERR_INIT;
+	int accepted = *pending ? work_pending_accept(job->db, pending, checkpoint, rc < 0 ? &why : e) : 0;
+	return rc < 0 ? rc : accepted;
 }
 
 /* Keeps what there is, so that a person or an agent can finish it. */
@@ -126,6 +129,7 @@ static int hand_over(struct engine_job *job, const struct lineage *l, const stru
 		return -(int)why->code;
 	}
 	fields_set(result, "pending", id);
+	utf8_cut(why->text, WHY_MAX); /* a compiler's long log does not push out how to go on */
 	err_set(why, why->code, "%s; the half-done pass is kept as %s: finish it with edit or transform_submit, or run "
 	        "transform with pending=%s to let a model go on", why->text, id, id);
 	free(id);
@@ -170,6 +174,13 @@ int work_transform(struct engine_job *job, struct fields *result, struct err *e)
 	if (rc < 0)
 		return rc;
 	rc = work_device(job, l.ctx, &facts, e);
+	/* A mistake in the transformation's name is said before the model is looked for. */
+	struct transformation *t = NULL;
+	if (rc == 0 && *fields_text(job->request, "pending", "") == '\0')
+		rc = library_find_or_text(w->library, fields_text(job->request, "transformation", ""), &t, e);
+	if (rc == 0 && t)
+		rc = transformation_check(t, context_backend(l.ctx), (const char *const *)l.applied, l.applied_count, e);
+	transformation_free(t);
 	if (rc == 0)
 		rc = models_open(w->models, fields_text(job->request, "model", ""), &open, e);
 	if (rc == 0)

@@ -20,12 +20,26 @@ static void describe(const struct validate_result *v, struct fields *result)
 	fields_set(result, "domain", v->domain);
 	for (size_t i = 0; i < v->finding_count; i++)
 		if (!v->findings[i].check.passed) {
+			if (v->findings[i].check.output == NULL)
+				break; /* the summary has its reason */
 			char *params = params_text(v->findings[i].params), *details = check_details(&v->findings[i].check);
 			fields_setf(result, "details", "%s\n%s", params, details);
 			free(params);
 			free(details);
 			break;
 		}
+}
+
+/* Where no configuration got as far as running there is no verdict: what was handed in is refused, and that is an error. */
+static int refuse_unjudged(const struct validate_result *v, struct err *e)
+{
+	enum err_code code = ERR_PRUNED;
+	for (size_t i = 0; i < v->finding_count; i++) {
+		code = v->findings[i].check.code;
+		if (code != ERR_COMPILE && code != ERR_INPUT)
+			return 0;
+	}
+	return v->passed_count ? 0 : err_set(e, code, "%s", v->summary);
 }
 
 /* A named architecture: what can be said is whether it compiles. Nothing is recorded, since nothing was shown about outputs. */
@@ -37,8 +51,9 @@ static int compile_only(const struct eval *ev, const struct validate_request *q,
 		return rc;
 	describe(&v, result);
 	fields_set(result, "passed", "0");
+	rc = refuse_unjudged(&v, e);
 	validate_result_fini(&v);
-	return 0;
+	return rc;
 }
 
 int work_validate(struct engine_job *job, struct fields *result, struct err *e)
@@ -66,6 +81,8 @@ int work_validate(struct engine_job *job, struct fields *result, struct err *e)
 		if (v.passed || v.failed_count || !v.skipped_count)
 			rc = checkpoint_set_status(job->db, l.id, v.passed ? CHECKPOINT_ACCEPTED : CHECKPOINT_FAILED,
 			                           v.passed ? NULL : v.summary, e);
+		if (rc >= 0)
+			rc = refuse_unjudged(&v, e);
 	}
 	validate_result_fini(&v);
 	lineage_fini(&l);

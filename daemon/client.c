@@ -47,7 +47,7 @@ static int send_message(struct client *c, json_t *take_message, struct err *e)
 	char *text = json_dumps(take_message, JSON_COMPACT);
 	json_decref(take_message);
 	if (text == NULL)
-		return err_set(e, ERR_INPUT, "an argument is not valid UTF-8 text");
+		return err_set(e, ERR_INPUT, "an argument is not UTF-8 text: write it in UTF-8");
 	struct buf line = BUF_INIT;
 	buf_addf(&line, "%s\n", text);
 	free(text);

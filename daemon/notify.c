@@ -144,6 +144,12 @@ static bool attend(struct notify *n, struct db *db, struct waiter *w, bool hurry
 		mcp_call_was_pending(mcp_call_refuse(w->call, "%s", e.text));
 		return true;
 	}
+	char *lost = job_state_ended(job.state) ? NULL : engine_lost(n->app->engine, w->job);
+	if (lost) {
+		free((char *)job.error_text);
+		job.error_text = lost;
+		job.state = JOB_FAILED;
+	}
 	bool done = hurry || job_state_ended(job.state) || job.state == JOB_INTERRUPTED || clock_now() >= w->deadline;
 	if (done)
 		mcp_call_was_pending(give_answer(n, db, w, &job));

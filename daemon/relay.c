@@ -70,7 +70,8 @@ int relay_run(int in_fd, int out_fd, int peer_fd, struct err *e)
 			shutdown(peer_fd, SHUT_WR);
 	}
 	if (!up->ended)
-		rc = err_set(e, ERR_NETWORK, "the daemon ended the connection, or standard output was closed");
+		rc = err_set(e, ERR_NETWORK, "the daemon ended the connection, or standard output was closed; what was committed is "
+		             "kept: connect again, which starts a daemon when there is none");
 	free(up);
 	free(down);
 	return rc;

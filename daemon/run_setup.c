@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "daemon/bar.h"
 
 enum { SOURCE_MAX = 1 << 20 };
@@ -72,6 +73,11 @@ static int read_source(const char *path, char **ret_text, struct err *e)
 	int rc = bad ? err_sys(e, errnum, "%s: this context file cannot be read", path) : 0;
 	if (rc == 0 && n > SOURCE_MAX)
 		rc = err_set(e, ERR_INPUT, "%s: a context file has at most %d bytes", path, SOURCE_MAX);
+	if (rc == 0 && n == 0)
+		rc = err_set(e, ERR_INPUT, "%s: this file is empty; a context file is expected", path);
+	const char *odd = utf8_bad(text.data);
+	if (rc == 0 && odd)
+		rc = err_set(e, ERR_INPUT, "%s:%d: this line is not UTF-8: save the file as UTF-8", path, utf8_line(text.data, odd));
 	*ret_text = rc == 0 ? buf_steal(&text) : NULL;
 	buf_fini(&text);
 	return rc;

@@ -130,6 +130,7 @@ static int take_signals(struct serve *s, struct err *e)
 	sigaddset(&set, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a failed write, as on a full disk, not the end of the daemon */
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return s->signals < 0 ? err_sys(e, errno, "signalfd") : 0;
 }

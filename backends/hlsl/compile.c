@@ -74,6 +74,8 @@ static int refused(const char *kernel, const char *log, struct err *e)
 	if (text.len == 0) /* nothing but what is usually noise */
 		add_lines(&text, log, true, true);
 	add_lines(&text, log, false, false);
+	if (strstr(log, "unknown variable"))
+		add_once(&text, "a kernel sees, by their names, the buffers and scalars that host code passes to its launch");
 	int r = err_set(e, ERR_COMPILE, "kernel %s:\n%s", kernel, buf_text(&text));
 	buf_fini(&text);
 	return r;
@@ -88,7 +90,8 @@ static int compile_kernel(const char *source, const char *name, bool half, struc
 	bool good = hlsl_glslang(source, name, half, &o);
 	int r = 0;
 	if (strstr(o.log, "Entry point not found"))
-		r = err_set(e, ERR_COMPILE, "the device code has no function %s, which host code launches", name);
+		r = err_set(e, ERR_COMPILE, "the device code has no function %s, which host code launches: name one of its functions in "
+		            "launch, or write it", name);
 	else if (!good)
 		r = refused(name, o.log, e);
 	else if ((r = hlsl_spirv_validate(o.words, o.word_count, e)) < 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 enum { FILE_MAX = 4 << 20, DEVICE_MAX = 1 << 20, HOST_MAX = 32 << 10 };
 
@@ -58,6 +59,10 @@ int document_check(enum document_part part, const char *text, struct err *e)
 	size_t max = part == DOCUMENT_HOST ? HOST_MAX : DEVICE_MAX, n = strlen(text);
 	if (n > max)
 		return err_set(e, ERR_INPUT, "%s: %zu bytes; at most %zu are accepted", part_names[part], n, max);
+	const char *bad = utf8_bad(text);
+	if (bad)
+		return err_set(e, ERR_INPUT, "%s: line %d of the region is not UTF-8: write it in UTF-8", part_names[part],
+			       utf8_line(text, bad));
 	if (part != DOCUMENT_MACROS && strspn(text, " \t\n") == n)
 		return err_set(e, ERR_INPUT, "%s: the region is empty", part_names[part]);
 	return 0;
@@ -213,6 +218,10 @@ int document_parse(const char *file, const char *text, struct document **ret_doc
 {
 	if (strlen(text) > FILE_MAX)
 		return err_set(e, ERR_INPUT, "%s: larger than %d MiB", file, FILE_MAX >> 20);
+	const char *bad = utf8_bad(text);
+	if (bad)
+		return err_set(e, ERR_INPUT, "%s:%d: this line is not UTF-8: save the file as UTF-8", file,
+			       utf8_line(text, bad));
 	struct buf clean = BUF_INIT; /* without carriage returns at line ends */
 	if (strncmp(text, "\xEF\xBB\xBF", 3) == 0)
 		text += 3;

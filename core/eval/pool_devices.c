@@ -90,6 +90,19 @@ void pool_forget_devices(struct pool *pool)
 	lock_release(&pool->lock);
 }
 
+/* The note of one backend ("cuda: …"), a line; NULL when there is none. free() */
+static char *note_of(const char *notes, const char *backend)
+{
+	size_t n = strlen(backend);
+	for (const char *line = notes; *line;) {
+		size_t len = strcspn(line, "\n");
+		if (len > n && strncmp(line, backend, n) == 0 && line[n] == ':')
+			return mem_strn(line, len);
+		line += len + (line[len] == '\n');
+	}
+	return NULL;
+}
+
 static int unknown_device(const char *id, const struct facts *all, size_t count, const char *notes, struct err *e)
 {
 	struct buf text = BUF_INIT;
@@ -99,9 +112,12 @@ static int unknown_device(const char *id, const struct facts *all, size_t count,
 	if (count == 0)
 		buf_adds(&text, " none");
 	buf_adds(&text, "; for compiling alone, name an architecture as in cuda:sm_90a");
-	if (*notes)
-		buf_addf(&text, "; not available: %s", notes);
+	char *backend = mem_strn(id, strcspn(id, ":")), *note = note_of(notes, backend);
+	if (note)
+		buf_addf(&text, "; not available: %s", note);
 	int rc = err_set(e, ERR_NOT_FOUND, "%s", buf_text(&text));
+	free(backend);
+	free(note);
 	buf_fini(&text);
 	return rc;
 }

@@ -85,7 +85,8 @@ int tune_record_out(struct tuner *u, const struct params *params, const struct v
                     const char *message, struct err *e)
 {
 	count_out(&u->result, status);
-	if (status != MEASUREMENT_PRUNED)
+	/* One pruning is enough as an example: there may be hundreds. */
+	if (status != MEASUREMENT_PRUNED || u->result.pruned == 1)
 		tune_record_why(u, params, message);
 	return tune_record(u, params, variant, status, NULL, 0, message, e);
 }

@@ -28,6 +28,7 @@ struct picks {
 	struct pick *at;
 	size_t count;
 	size_t pruned;
+	struct err pruned_why; /* the first pruning; ERR_NONE */
 	struct err first_why; /* the first mistake of host code that was no pruning; ERR_NONE */
 };
 
@@ -71,7 +72,8 @@ static void pick_of_size(const struct context *ctx, const struct facts *facts, c
 		int rc = host_run(ctx, params, facts, &plan, &why);
 		plan_free(plan);
 		if (rc < 0 && why.code == ERR_PRUNED) {
-			p->pruned++;
+			if (p->pruned++ == 0)
+				p->pruned_why = why;
 			params_free(params);
 			continue;
 		}
@@ -210,7 +212,7 @@ static const struct validate_finding *first_failure(const struct validate_result
 	return skipped;
 }
 
-static void summarise(struct validate_result *r, bool executed)
+static void summarise(struct validate_result *r, bool executed, const char *pruned_why)
 {
 	const struct validate_finding *bad = first_failure(r);
 	r->passed = r->failed_count == 0 && r->skipped_count == 0 && r->passed_count > 0 && !r->narrowed;
@@ -226,7 +228,8 @@ static void summarise(struct validate_result *r, bool executed)
 	} else if (r->narrowed) {
 		r->summary = mem_fmt("the domain was narrowed without being declared: %s", r->domain);
 	} else if (r->passed_count == 0) {
-		r->summary = mem_fmt("no configuration could be judged: all %zu tried were pruned", r->pruned_count);
+		r->summary = mem_fmt("no configuration could be judged: all %zu tried were pruned%s%s", r->pruned_count,
+		                     *pruned_why ? ", the first because of: " : "", pruned_why);
 	} else if (!executed) {
 		r->summary = mem_fmt("%zu configurations compile, %zu pruned; nothing was executed, so nothing is validated",
 		                     r->passed_count, r->pruned_count);
@@ -297,7 +300,7 @@ static int run(const struct eval *ev, const struct validate_request *q, bool exe
 		rc = compare_domain(q, r, e);
 	if (rc == 0) {
 		count_findings(&picks, r);
-		summarise(r, execute);
+		summarise(r, execute, picks.pruned_why.text);
 	}
 	picks_fini(&picks);
 	if (rc < 0 && is_verdict(e->code)) {

@@ -78,8 +78,8 @@ int query_error(struct db *db, int rc, const char *what, struct err *e)
 		return err_set(e, ERR_INPUT, "%s: %s: more than %d bytes in one value cannot be stored", path, what,
 		               sqlite3_limit(db->sql, SQLITE_LIMIT_LENGTH, -1));
 	case SQLITE_IOERR:
-		return err_set(e, ERR_IO, "%s: reading or writing failed (%s: %s): check the disk; everything "
-		               "committed before is kept", path, what, sqlite3_errmsg(db->sql));
+		return err_set(e, ERR_IO, "%s: reading or writing failed (%s: %s): check the disk and the space left on "
+		               "it; everything committed before is kept", path, what, sqlite3_errmsg(db->sql));
 	case SQLITE_PROTOCOL:
 		return err_set(e, ERR_IO, "%s: this file system cannot lock (%s): put the database on a local disk "
 		               "with --db", path, what);

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "base/utf8.h"
 
 enum { FILE_MAX = 1 << 20, NEAREST = 3 };
 
@@ -67,6 +68,10 @@ static int read_file(const char *path, struct buf *out, struct err *e)
 		return err_set(e, ERR_INPUT, "%s is larger than 1 MiB, which no transformation is", path);
 	if (strlen(buf_text(out)) != out->len)
 		return err_set(e, ERR_INPUT, "%s holds a NUL byte: it is not text", path);
+	const char *odd = utf8_bad(buf_text(out));
+	if (odd)
+		return err_set(e, ERR_INPUT, "%s:%d: this line is not UTF-8: save the file as UTF-8", path,
+		               utf8_line(buf_text(out), odd));
 	return 1;
 }
 

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "core/transform/llm_anthropic.h"
 #include "core/transform/llm_openai.h"
 #include "core/transform/llm_sse.h"
@@ -45,6 +46,7 @@ struct call {
 	struct buf body;   /* raw, as long as no event was seen */
 	int64_t last_byte; /* monotonic */
 	bool cancelled, stalled;
+	bool connected;    /* the server took the connection */
 	long status;
 	char should_retry[16];  /* x-should-retry */
 	int64_t retry_after_ms; /* -1 none */
@@ -278,7 +280,10 @@ static CURLcode transfer(struct call *call, const char *body, int64_t deadline, 
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
 	curl_easy_setopt(curl, CURLOPT_USERAGENT, "peakd");
 	CURLcode code = curl_easy_perform(curl);
+	curl_off_t connected = 0;
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &call->status);
+	curl_easy_getinfo(curl, CURLINFO_CONNECT_TIME_T, &connected);
+	call->connected = connected > 0;
 	if (!why[0])
 		snprintf(why, CURL_ERROR_SIZE, "%s", curl_easy_strerror(code));
 	curl_slist_free_all(headers);
@@ -334,14 +339,19 @@ static int broken(const struct call *call, CURLcode code, const char *why, struc
 	if (call->cancelled)
 		return err_set(e, ERR_CANCELLED, "the call to %s was cancelled", llm->name);
 	if (call->stalled)
-		return err_set(e, ERR_TIMEOUT, "%s at %s sent nothing for %u s; the call was ended", llm->name,
+		return err_set(e, ERR_TIMEOUT, "%s at %s sent nothing for %u s; the call was ended: try again, or raise stall_s of "
+			       "the model", llm->name,
 			       llm->url, llm->config.stall_ms / 1000);
-	if (code == CURLE_OPERATION_TIMEDOUT && call->status)
-		return err_set(e, ERR_TIMEOUT, "%s at %s did not finish within %u s", llm->name, llm->url,
-			       llm->config.total_ms / 1000);
-	if (call->stream.text.len)
-		return err_set(e, ERR_NETWORK, "%s broke off in mid-answer after %zu characters (%s)", llm->name,
-			       call->stream.text.len, why);
+	if (code == CURLE_OPERATION_TIMEDOUT && call->connected)
+		return err_set(e, ERR_TIMEOUT, "%s at %s did not finish within %u s: raise total_s of the model, or name "
+			       "another one", llm->name, llm->url, llm->config.total_ms / 1000);
+	if (call->stream.text.len || call->body.len)
+		return err_set(e, ERR_NETWORK, "%s broke off in mid-answer after %zu characters (%s): try again, or name "
+			       "another model", llm->name,
+			       call->stream.text.len ? call->stream.text.len : call->body.len, why);
+	if (call->connected)
+		return err_set(e, ERR_NETWORK, "%s at %s ended the connection without an answer (%s): look at the server's "
+			       "log, or try again", llm->name, llm->url, why);
 	return err_set(e, code == CURLE_OPERATION_TIMEDOUT ? ERR_TIMEOUT : ERR_NETWORK,
 		       "%s cannot be reached at %s: %s; is the "
 		       "server running, and is the base URL right?",
@@ -393,9 +403,12 @@ static int judge_call(struct call *call, CURLcode code, const char *why, bool *r
 	if (!s->finished) {
 		*ret_retry = true;
 		char *words = clean_words(call->llm, s->text.len ? "" : buf_text(&call->body));
+		utf8_cut(words, 200);
 		int rc = err_set(e, ERR_NETWORK,
-				 "%s at %s ended its answer without a finish marker after %zu characters%s%.200s; an "
-				 "answer that may be cut is not used",
+				 s->text.len ? "%s at %s ended its answer without a finish marker after %zu characters%s%s; "
+					       "an answer that may be cut is not used: try again, or name another model"
+					     : "%s at %s gave no answer that can be read (%zu characters of text)%s%s; check that "
+					       "the base URL is that of the API and that openai or anthropic is its format",
 				 call->llm->name, call->llm->url, s->text.len, *words ? ": " : "", words);
 		free(words);
 		return rc;
@@ -453,6 +466,8 @@ static int ask(void *arg, const struct model_request *request, struct model_answ
 			rc = err_set(e, ERR_CANCELLED, "the call to %s was cancelled", llm->name);
 			again = false;
 		}
+		/* A try without time left would only hide what went wrong. */
+		again = again && clock_now() < deadline;
 		call_fini(&call);
 		if (!again) {
 			if (rc < 0 && try > 0)

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "core/lineage.h"
 #include "core/record/checkpoint.h"
 #include "core/record/exchange.h"
@@ -163,9 +164,11 @@ int part_text(struct db *db, int64_t checkpoint, const char *what, char **ret_te
 		}
 	if (!known)
 		rc = err_set(e, ERR_INPUT, "what: '%s' is no part of a checkpoint", what);
-	if (rc < 0)
+	if (rc < 0) {
 		buf_fini(&out);
-	else
+	} else {
 		*ret_text = buf_steal(&out);
+		utf8_clean(*ret_text); /* reasons quote host code and compilers, and the text ends in JSON */
+	}
 	return rc < 0 ? rc : 0;
 }

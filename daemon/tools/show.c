@@ -166,13 +166,13 @@ json_t *tools_show_job(struct app *app, struct db *db, const struct job *job, ch
 	if (job->result && fields_parse(job->result, &f, &e) < 0)
 		f = (struct fields)FIELDS_INIT;
 	char *message = last_message(db, job);
-	message[utf8_fit(message, MESSAGE_MAX)] = '\0';
+	utf8_cut(message, MESSAGE_MAX);
 	json_t *shown = json_pack("{s:s, s:s, s:s, s:s?}", "job", job->id, "kind", job->kind, "state", job_state_name(job->state),
 	                          "error", job->error_text);
 	if (job->error_text == NULL)
 		json_object_del(shown, "error");
 	if (*message)
-		json_object_set_new(shown, "message", json_string_nocheck(message));
+		json_object_set_new(shown, "message", json_string(message));
 	if (job->result)
 		json_object_set_new(shown, "result", result_json(&f));
 	if (!job_state_ended(job->state))

@@ -164,7 +164,7 @@ static const struct {
 	  "It works!",
 	  0,
 	  3 },
-	{ "nothing at all", LLM_OPENAI, { { 0 } }, 1, -ERR_NETWORK, "cannot be reached", 0, 3 },
+	{ "nothing at all", LLM_OPENAI, { { 0 } }, 1, -ERR_NETWORK, "ended the connection without an answer", 0, 3 },
 	{ "silence", LLM_OPENAI, { { 200, .body = O_GOOD, .hang_ms = 4000 } }, 1, -ERR_TIMEOUT, "sent nothing", 0, 1 },
 	{ "a stream",
 	  LLM_ANTHROPIC,
