@@ -112,13 +112,20 @@ int app_new(const struct app_config *config, struct app **ret_app, struct err *e
 	return rc;
 }
 
+void app_end(struct app *app)
+{
+	if (app == NULL)
+		return;
+	engine_stop(app->engine);
+	notify_hurry(app->notify);
+}
+
 /* Jobs end first, so that the calls which wait for them can be answered; then, since the transports are gone and no new call comes,
  * the calls; only then what calls use. */
 static void end_calls(struct app *app)
 {
 	int64_t deadline = clock_now() + LAST_CALLS_NS;
-	engine_stop(app->engine);
-	notify_hurry(app->notify);
+	app_end(app);
 	while (app->mcp && mcp_server_stats(app->mcp).running > 0 && clock_now() < deadline)
 		clock_sleep(5 * CLOCK_MS);
 }

@@ -25,7 +25,10 @@ struct app_config {
 };
 
 int app_new(const struct app_config *config, struct app **ret_app, struct err *e);
-/* Cancels what runs, ends the workers, closes the database. NULL is fine. */
+/* Before the transports end: cuts off the jobs, which the next daemon finds interrupted, and answers the calls that wait for them.
+ * NULL is fine. */
+void app_end(struct app *app);
+/* After the transports ended: app_end, ends the workers, closes the database. NULL is fine. */
 void app_free(struct app *app);
 
 /* Where transforms/ and examples/ are: $PEAKD_SHARE, the folder above the binary's (a source tree), PREFIX/share/peakd. free(). */

@@ -107,9 +107,19 @@ static bool others_wait(const struct notify *n, const char *job)
 	return false;
 }
 
+/* Asked when it matters: the transports go after notify_hurry, so that their end is never taken for a client's wish. */
+static bool hurrying(struct notify *n)
+{
+	lock_take(&n->lock);
+	bool hurry = n->hurry || n->ending;
+	lock_release(&n->lock);
+	return hurry;
+}
+
 static void client_left(struct notify *n, struct db *db, const struct waiter *w)
 {
-	if (!w->fresh || others_wait(n, w->job))
+	/* At the end of the daemon nobody left: what ran is interrupted and can be resumed. */
+	if (!w->fresh || hurrying(n) || others_wait(n, w->job))
 		return;
 	if (strcmp(mcp_call_revision(w->call), "2026-07-28") < 0) {
 		cancel_job(n, db, w->job);
@@ -133,9 +143,7 @@ static bool attend(struct notify *n, struct db *db, struct waiter *w, bool hurry
 	struct err e = ERR_INIT;
 	struct job job;
 	if (mcp_call_cancelled(w->call)) {
-		/* At the end of the daemon nobody left: what runs is interrupted and can be resumed. */
-		if (!hurry)
-			client_left(n, db, w);
+		client_left(n, db, w);
 		mcp_call_was_pending(mcp_call_fail(w->call, -32603, "cancelled"));
 		return true;
 	}

@@ -219,6 +219,7 @@ static void serve_until_told(struct serve *s)
 static void stop(struct serve *s)
 {
 	sd_notify(0, "STOPPING=1");
+	app_end(s->app);
 	mcp_http_stop(s->http);
 	sockets_stop(s->sockets);
 	app_free(s->app);

@@ -46,12 +46,19 @@ static void name_dims(struct tunespace *t, const struct context *ctx)
 		t->names[d] = mem_str(spec->vars[spec->input_count + d].name);
 }
 
-static void add_value(struct tunespace *t, size_t dim, double value)
+/* The distinct values of a column, ascending. */
+static void learn_values(struct tunespace *t, size_t dim, const double *raw, size_t count)
 {
-	for (size_t i = 0; i < t->value_counts[dim]; i++)
-		if (t->values[dim][i] == value)
-			return;
-	*MEM_PUSH(t->values[dim], t->value_counts[dim]) = value;
+	double *column = MEM_NEW_N(double, count + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < count; i++)
+		column[i] = raw[i * t->search.dims + dim];
+	qsort(column, count, sizeof *column, ascending);
+	for (size_t i = 0; i < count; i++)
+		if (n == 0 || column[i] != column[n - 1])
+			column[n++] = column[i];
+	t->values[dim] = column;
+	t->value_counts[dim] = n;
 }
 
 static void fill(struct tunespace *t)
@@ -60,18 +67,17 @@ static void fill(struct tunespace *t)
 	double *raw = MEM_NEW_N(double, count * dims + 1);
 	for (size_t i = 0; i < count; i++) {
 		struct params *p = space_at(t->space, i);
-		for (size_t d = 0; d < dims; d++) {
+		for (size_t d = 0; d < dims; d++)
 			raw[i * dims + d] = value_of(params_find(p, t->names[d]));
-			add_value(t, d, raw[i * dims + d]);
-		}
 		params_free(p);
 	}
 	for (size_t d = 0; d < dims; d++)
-		if (t->value_counts[d])
-			qsort(t->values[d], t->value_counts[d], sizeof(double), ascending);
+		learn_values(t, d, raw, count);
 	t->points = MEM_NEW_N(uint16_t, count * dims + 1);
-	for (size_t i = 0; i < count * dims; i++)
-		t->points[i] = (uint16_t)index_of(t, i % dims, raw[i]);
+	for (size_t i = 0; i < count * dims; i++) {
+		size_t index = index_of(t, i % dims, raw[i]);
+		t->points[i] = index < UINT16_MAX ? (uint16_t)index : UINT16_MAX; /* so far out, all are neighbours */
+	}
 	free(raw);
 	t->search.count = count;
 	t->search.points = t->points;

@@ -2,6 +2,7 @@
 #include "daemon/tools/tools.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/eval/pool.h"
 #include "core/lineage.h"
@@ -10,7 +11,11 @@
 static int facts_of(struct mcp_call *call, const struct context *ctx, struct facts *ret_facts, struct err *e)
 {
 	const char *device = tools_text(call, "device");
-	return pool_device(tools_app(call)->work.pool, device ? device : context_backend(ctx), ret_facts, e);
+	int rc = pool_device(tools_app(call)->work.pool, device ? device : context_backend(ctx), ret_facts, e);
+	if (rc == 0 && strcmp(ret_facts->backend, context_backend(ctx)) != 0)
+		rc = err_set(e, ERR_INPUT, "device %s runs %s code, and this is a %s context", ret_facts->id, ret_facts->backend,
+		             context_backend(ctx));
+	return rc;
 }
 
 static int begin(struct mcp_call *call, struct db *db, const struct lineage *l, const char *workflow, char **ret_id,

@@ -72,4 +72,6 @@ wait "$daemon"
 is $? 0 "SIGINT ends it too"
 wait $listener
 has "$(tr '\n' ' ' <"$T/heard")" "READY=1 STATUS=Serving $T/b.db, no HTTP STOPPING=1" "systemd is told of the start and the end"
+# The next command starts a daemon of its own.
+has "$(timeout 30 "$peakd" jobs --db "$db")" "tune interrupted" "the job of the client that waited was interrupted, not cancelled, and can be resumed"
 done_testing

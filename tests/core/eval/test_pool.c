@@ -132,6 +132,39 @@ static void cancelling(const char *folder)
 	pool_free(c.pool);
 }
 
+/* While a device that shares the CPU is timed nothing compiles; who waits for that can be cancelled, and so can who waits for the
+ * compilers to be done. */
+static void quiet(void)
+{
+	struct pool_config config = { .compile_workers = 1 };
+	struct canceller c = { .pool = pool_new(&config) };
+	struct facts facts;
+	struct pool_worker *device, *compiler;
+	struct err e = ERR_INIT;
+	pthread_t thread;
+	uint8_t *body = NULL;
+	size_t len;
+	if (pool_device(c.pool, "hlsl:0", &facts, &e) < 0 || !facts.shares_cpu) {
+		SKIP(4, "no device that shares the CPU");
+		pool_free(c.pool);
+		return;
+	}
+	is_int(pool_take_device(c.pool, &facts, NULL, &device, &e), 0, "a device is leased %s", e.text);
+	is_int(pool_quiet_begin(device, &e), 0, "it is quiet");
+	pool_take_compile(c.pool, &c.cancel, &compiler, &e);
+	pthread_create(&thread, NULL, cancel_soon, &c);
+	int64_t began = clock_now();
+	is_int(pool_call(compiler, WIRE_COMPILE, NULL, 60 * CLOCK_S, &body, &len, &e), -ERR_CANCELLED,
+	       "a compilation that waits for the end of it is cancelled");
+	ok(clock_now() - began < CLOCK_S, "within a second");
+	pthread_join(thread, NULL);
+	pool_quiet_end(device);
+	is_int(ping(device, 5 * CLOCK_S, &e), 0, "the device's worker lives on");
+	pool_give(compiler);
+	pool_give(device);
+	pool_free(c.pool);
+}
+
 int main(int argc, char **argv)
 {
 	char folder[] = "/tmp/peakd-pool-XXXXXX";
@@ -146,6 +179,7 @@ int main(int argc, char **argv)
 	one_fault(folder, "forge", ERR_NETWORK, "answered request");
 	one_fault(folder, "mute", ERR_CRASH, "did not start");
 	cancelling(folder);
+	quiet();
 
 	struct pool *pool = pool_with(folder, "flood");
 	struct pool_worker *w;
