@@ -33,6 +33,6 @@ const struct tool tool_edit = {
 	.name = "edit", .title = "Edit by hand",
 	.description = "Replace one region (or the whole context) of a checkpoint with your own text. It is validated like any step and "
 	               "becomes a new checkpoint; one that fails is kept as failed and moves no workflow. Answers passed, summary and the "
-	               "checkpoint, or a job id.",
+	               "checkpoint, or a job id. Next: tune.",
 	.flags = 0, .handler = handler,
 };

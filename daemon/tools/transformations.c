@@ -103,7 +103,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 
 const struct tool tool_transformations = {
 	.name = "transformations", .title = "List transformations",
-	.description = "What can be done to a kernel: name, summary, tuning parameters that it adds, what must come before it. With `name` the "
+	.description = "What can be done to a kernel. Answers with name, summary, tuning parameters that it adds, what must come before it. With `name` the "
 	               "whole text of one, with name \"sequence:NAME\" the steps of a shipped sequence. Next: transform or transform_begin.",
 	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT, .handler = handler,
 };
