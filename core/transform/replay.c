@@ -71,7 +71,7 @@ static char *find_answer(const char *body)
 	struct fence f;
 	for (const char *at = body; fence_next(&at, &f);) {
 		if (f.info_len == 6 && memcmp(f.info, "answer", 6) == 0 && f.closed)
-			return fence_text(&f);
+			return mem_strn(f.body, f.body_len);
 	}
 	return NULL;
 }
@@ -263,18 +263,31 @@ size_t replay_count(const struct replay *r)
 /* --- recording
  * -------------------------------------------------------------------------------------------------------- */
 
+/* The name is the provider's own word, and stands on one line of the front matter. */
+static char *one_line(const char *name)
+{
+	char *line = mem_str(name ? name : "");
+	for (char *c = line; *c; c++) {
+		if ((unsigned char)*c < ' ')
+			*c = ' ';
+	}
+	return line;
+}
+
 static void render(const struct model_request *request, const struct model_answer *answer, struct buf *out)
 {
 	const struct model_key *k = &request->key;
 	struct hash words = prompt_hash(request->prompt);
+	char *model = one_line(answer->model);
 	buf_addf(out, "---\ntransformation: %s\npass: %u\nstep: %u\nattempt: %u\ncontext: %s\nprompt: %s\n",
 		 k->transformation, k->pass, k->step, k->attempt, k->context.hex, words.hex);
 	buf_addf(out,
 		 "model: %s\nfinish: %s\nprompt-tokens: %llu\ncached-tokens: %llu\noutput-tokens: %llu\nelapsed-ms: "
 		 "%llu\n---\n",
-		 answer->model ? answer->model : "", finishes[answer->finish],
+		 model, finishes[answer->finish],
 		 (unsigned long long)answer->prompt_tokens, (unsigned long long)answer->cached_tokens,
 		 (unsigned long long)answer->output_tokens, (unsigned long long)answer->elapsed_ms);
+	free(model);
 	for (size_t i = 0; i < request->prompt->count; i++) {
 		const struct prompt_turn *turn = &request->prompt->turns[i];
 		buf_addf(out, "\n## %s\n\n", prompt_role_name(turn->role));

@@ -38,7 +38,7 @@ struct reply_want {
 
 struct reply {
 	enum reply_outcome outcome;
-	char *text;   /* REPLY_OK: the whole new region, ends in a newline; owned */
+	char *text;   /* REPLY_OK: the whole new region, ends in a newline (macros: or ""); owned */
 	char *detail; /* else: one sentence for the model and for people; owned */
 };
 

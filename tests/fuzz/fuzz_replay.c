@@ -37,7 +37,7 @@ static void record(const char *folder, char *text)
 	const struct model_request request = { .prompt = &prompt,
 					       .key = { .context = hash_text("x"), .transformation = "tiling",
 							.pass = 1, .step = 1, .attempt = 1 } };
-	const struct model_answer answer = { .text = text, .model = "fuzz" };
+	const struct model_answer answer = { .text = text, .model = text };
 	struct model_answer got;
 	struct replay *r = NULL;
 	struct err e = ERR_INIT;

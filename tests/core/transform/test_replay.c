@@ -86,6 +86,30 @@ static void test_round_trip(const char *folder)
 	prompt_fini(&p);
 }
 
+/* An answer with carriage returns from a model whose name is two lines: both come from outside. */
+static void test_hostile(void)
+{
+	char folder[] = "/tmp/peakd-test-XXXXXX";
+	char text[] = "```cuda\r\nvoid k() {}\r\n```\r\n\r\n", name[] = "m\nattempt: 7\t\x01!";
+	struct err e = ERR_INIT;
+	struct prompt p = PROMPT_INIT;
+	struct replay *r = NULL;
+	struct model_answer got = { 0 };
+	prompt_add(&p, PROMPT_USER, "do\r\n");
+	ok(mkdtemp(folder) != NULL, "a folder");
+	struct model_request q = request_of(&p, "ctx", 1);
+	is_int(replay_record(folder, &q, &(struct model_answer){ .text = text, .model = name }, &e), 0, "recorded");
+	is_int(replay_new(folder, &r, &e), 0, "a model's name of two lines does not spoil the folder: %s", e.text);
+	const struct model *m = r ? replay_model(r) : NULL;
+	is_int(m ? m->ask(m->arg, &q, &got, &e) : -1, 0, "it answers: %s", e.text);
+	is_str(got.text ? got.text : "", text, "carriage returns are kept");
+	is_str(got.model ? got.model : "", "m attempt: 7  !", "the name is one line");
+	model_answer_fini(&got);
+	replay_free(r);
+	prompt_fini(&p);
+	remove_folder(folder);
+}
+
 static void test_bad(const char *folder)
 {
 	struct err e = ERR_INIT;
@@ -105,6 +129,7 @@ int main(void)
 	char folder[] = "/tmp/peakd-test-XXXXXX";
 	ok(mkdtemp(folder) != NULL, "a folder");
 	test_round_trip(folder);
+	test_hostile();
 	test_bad(folder);
 	remove_folder(folder);
 	return tap_done();
