@@ -154,6 +154,12 @@ static int validate(void *arg, const struct context *parent, const struct contex
 	                        : validate_compile(j->ev, ctx, j->facts, j->samples, check_seed(), &r, e);
 	if (rc < 0)
 		return rc;
+	if (r.failed_count == 0 && r.skipped_count > 0) {
+		/* No verdict: a model must not be asked to repair what the harness did. */
+		rc = err_set(e, ERR_INTERNAL, "%s", r.summary);
+		validate_result_fini(&r);
+		return rc;
+	}
 	to_verdict(&r, ret_verdict);
 	keep(j, &r);
 	return 0;
@@ -189,12 +195,13 @@ static int add_all(struct work_judge *j, struct db *db, const struct context *ct
                    const char *text, const char *workflow, const char *job, int64_t *ret_checkpoint, struct err *moved,
                    struct err *e)
 {
-	bool judged = j->have_last && j->facts->runs;
+	/* Compiling alone cannot accept, but it can refuse. */
+	bool judged = j->have_last && j->facts->runs, failed = j->have_last && !j->last.passed;
 	struct hash text_hash;
 	struct checkpoint c = {
 		.kernel = context_kernel(ctx), .backend = context_backend(ctx), .parents = &parent, .parent_count = 1, .by = by,
-		.status = !judged ? CHECKPOINT_DRAFT : j->last.passed ? CHECKPOINT_ACCEPTED : CHECKPOINT_FAILED,
-		.note = judged && !j->last.passed ? j->last.summary : NULL,
+		.status = failed ? CHECKPOINT_FAILED : judged ? CHECKPOINT_ACCEPTED : CHECKPOINT_DRAFT,
+		.note = failed ? j->last.summary : NULL,
 	};
 	int rc = text ? blob_put_text(db, text, &text_hash, e) : 0;
 	if (rc < 0)
@@ -203,7 +210,7 @@ static int add_all(struct work_judge *j, struct db *db, const struct context *ct
 	char *canonical = context_canonical(ctx);
 	rc = checkpoint_add(db, &c, canonical, ret_checkpoint, e);
 	free(canonical);
-	if (rc == 0 && judged)
+	if (rc == 0 && (judged || failed))
 		rc = checkpoint_set_status(db, *ret_checkpoint, c.status, c.note, e); /* the same step, judged once more */
 	if (rc >= 0 && judged)
 		rc = validate_record(db, *ret_checkpoint, j->facts, job, &j->last, e);

@@ -11,6 +11,42 @@ static void note_progress(void *arg, double done, double total, const char *mess
 	snprintf(arg, 256, "%s", message);
 }
 
+/* Right at the size that is tuned, wrong at the check: size for some configurations: these are never quoted, however fast. */
+static void refuted(struct sample *s, const struct context *root, const struct params *size)
+{
+	struct context *ctx = sample_context("acc += A[row*n+k]*B[k*n+col]*(BX == 16 && n == 17 ? 1.5 : 1.0);");
+	struct eval ev = { .pool = s->pool, .references = s->references };
+	struct params *prefer[3];
+	struct tune_request q = { .ctx = ctx, .root = root, .facts = &s->facts, .size = size, .budget = 3, .seed = 3,
+	                          .prefer = prefer, .prefer_count = MEM_COUNT(prefer) };
+	struct tune_result t = { 0 };
+	struct err e = ERR_INIT;
+	for (int i = 0; i < 3; i++) {
+		prefer[i] = params_copy(size);
+		params_set_int(prefer[i], "BX", true, i < 2 ? 16 : 8);
+		params_set_int(prefer[i], "BY", true, i < 1 ? 8 : 4);
+	}
+	struct measurement_list list;
+	int64_t checkpoint = sample_checkpoint(s, ctx);
+	size_t quoted = 0, wrong = 0;
+	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), 0, "a tune with leaders that are wrong elsewhere ends %s", e.text);
+	is_int((long long)t.timed, 3, "all were right and timed at this size");
+	is_int((long long)t.top_count, 1, "those with BX=16 are refuted by the check: size");
+	is_int((long long)t.wrong, 2, "and counted as wrong");
+	struct measurement_query mq = { .checkpoint = checkpoint, .device = s->facts.uuid };
+	measurement_top(s->db, &mq, &list, &e);
+	for (size_t i = 0; i < list.count; i++) {
+		quoted++;
+		wrong += strstr(list.at[i].params, "BX=16") != NULL;
+	}
+	ok(quoted == 1 && wrong == 0, "their times are not quoted (%zu are, %zu of them wrong)", quoted, wrong);
+	measurement_list_fini(&list);
+	tune_result_fini(&t);
+	for (int i = 0; i < 3; i++)
+		params_free(prefer[i]);
+	context_free(ctx);
+}
+
 int main(int argc, char **argv)
 {
 	struct sample s;
@@ -48,6 +84,7 @@ int main(int argc, char **argv)
 		measurement_fini(&best);
 	}
 	tune_result_fini(&t);
+	refuted(&s, ctx, size);
 	params_free(size);
 	context_free(ctx);
 	sample_fini(&s);
