@@ -3,10 +3,12 @@
 
 #include "backends/backend.h"
 #include "backends/cuda/backend.h"
+#include "backends/hip/backend.h"
 #include "backends/hlsl/backend.h"
 
 const struct backend *const backend_table[] = {
 	&backend_cuda,
+	&backend_hip,
 	&backend_hlsl,
 	NULL,
 };

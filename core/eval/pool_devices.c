@@ -10,7 +10,7 @@
 
 #define DEVICES_NS (60 * CLOCK_S) /* a first driver start on a cold machine */
 
-static const char *const backends[] = { "cuda", "hlsl" };
+static const char *const backends[] = { "cuda", "hip", "hlsl" };
 
 /* Asks one worker for the devices of a backend ("hlsl") or for one named architecture ("cuda:sm_90a"). */
 static int ask_devices(struct pool *pool, const char *what, struct facts **io_facts, size_t *io_count, struct err *e)

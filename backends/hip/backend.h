@@ -1,0 +1,9 @@
+/* backend: the HIP backend's entry in backends/backend.c. */
+#ifndef PEAKD_BACKENDS_HIP_BACKEND_H
+#define PEAKD_BACKENDS_HIP_BACKEND_H
+
+#include "backends/backend.h"
+
+extern const struct backend backend_hip;
+
+#endif

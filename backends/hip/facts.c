@@ -1,0 +1,237 @@
+/* facts: see facts.h. */
+#include "backends/hip/facts.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Registers, waves and SIMDs: LLVM's AMDGPUBaseInfo (getTotalNumVGPRs, getVGPRAllocGranule, getMaxWavesPerEU, getEUsPerCU) and the
+ * "Memory Model"/"Work-group" chapters of its AMDGPU user guide; gfx10 and newer as compiled by default (wave32, work-group processor
+ * mode). Rates: AMD's CDNA, CDNA 2 and CDNA 3 white papers: MI100 46.1 (fp32 matrix) and 184.6 TFLOP/s f16 = 120 units × 1502 MHz;
+ * MI250X 95.7 and 383 = 220 × 1700 MHz; MI300X 163.4, 653.7 tf32 and 1307.4 f16 = 304 × 2100 MHz. */
+static const struct hip_arch archs[] = {
+	{ "gfx900", 64, 4, 10, 256, 4, false, 64, 64, 64, 0, 0 },
+	{ "gfx906", 64, 4, 10, 256, 4, false, 64, 64, 64, 0, 0 },
+	{ "gfx908", 64, 4, 10, 256, 4, false, 64, 64, 128, 512, 0 },
+	{ "gfx90a", 64, 4, 8, 512, 8, true, 64, 64, 128, 512, 0 },
+	{ "gfx942", 64, 4, 8, 512, 8, true, 64, 64, 128, 1024, 512 },
+	{ "gfx950", 64, 4, 8, 512, 8, true, 160, 160, 0, 0, 0 },
+	{ "gfx101*", 32, 4, 20, 1024, 8, false, 128, 64, 0, 0, 0 },
+	{ "gfx103*", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },
+	{ "gfx1100", 32, 4, 16, 1536, 24, false, 128, 64, 0, 0, 0 },
+	{ "gfx1101", 32, 4, 16, 1536, 24, false, 128, 64, 0, 0, 0 },
+	{ "gfx1102", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },
+	{ "gfx1103", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },
+	{ "gfx1151", 32, 4, 16, 1536, 24, false, 128, 64, 0, 0, 0 },
+	{ "gfx115*", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },
+	{ "gfx120*", 32, 4, 16, 1536, 24, false, 128, 64, 0, 0, 0 },
+};
+
+const struct hip_arch *hip_facts_arch(const char *arch)
+{
+	for (size_t i = 0; i < MEM_COUNT(archs); i++) {
+		const char *star = strchr(archs[i].name, '*');
+		if (star ? strncmp(archs[i].name, arch, (size_t)(star - archs[i].name)) == 0 : strcmp(archs[i].name, arch) == 0)
+			return &archs[i];
+	}
+	return NULL;
+}
+
+static struct facts common(void)
+{
+	/* HIP programming manual: at most 1024 threads per block in any shape; grids of up to 2^32 - 1 threads a dimension. */
+	return (struct facts){
+		.backend = "hip", .warp_size = 64, .max_threads = 1024, .max_block = { 1024, 1024, 1024 },
+		.max_grid = { 2147483647, 65535, 65535 }, .shared_static = 64 * 1024, .shared_optin = 64 * 1024, .max_cluster = 1,
+	};
+}
+
+static bool is_arch_name(const char *arch)
+{
+	size_t n = strlen(arch);
+	if (n < 6 || n > 16 || strncmp(arch, "gfx", 3) != 0)
+		return false;
+	for (size_t i = 3; i < n; i++)
+		if (!isdigit((unsigned char)arch[i]) && !(arch[i] >= 'a' && arch[i] <= 'f'))
+			return false;
+	return true;
+}
+
+static void describe_arch(const struct hip_arch *a, struct facts *f)
+{
+	f->warp_size = a->wave;
+	f->registers = a->vgprs * a->simds * a->wave;
+	f->shared_static = f->shared_optin = a->lds_block * 1024;
+}
+
+static int unknown(const char *arch, const struct buf *known, struct err *e)
+{
+	struct buf list = BUF_INIT;
+	int rc;
+
+	for (size_t i = 0; i < MEM_COUNT(archs); i++)
+		buf_addf(&list, " %s", archs[i].name);
+	rc = err_set(e, ERR_NOT_FOUND, "unknown AMD architecture \"%.40s\": expected one of%s%s%s", arch, buf_text(&list),
+	             known->len ? "; this compiler knows " : "", buf_text(known));
+	buf_fini(&list);
+	return rc;
+}
+
+int hip_facts_describe(const char *arch, struct facts *ret_facts, struct err *e)
+{
+	const struct hip_arch *a = is_arch_name(arch) ? hip_facts_arch(arch) : NULL;
+	struct facts f = common();
+	struct buf known = BUF_INIT;
+	struct hip_rtc rtc;
+
+	if (!a) {
+		int rc;
+		if (hip_library_rtc(&rtc, NULL) == 0)
+			hip_library_knows(&rtc, arch, &known);
+		rc = unknown(arch, &known, e);
+		buf_fini(&known);
+		return rc;
+	}
+	describe_arch(a, &f);
+	snprintf(f.arch, sizeof f.arch, "%s", arch);
+	snprintf(f.id, sizeof f.id, "hip:%s", arch);
+	snprintf(f.name, sizeof f.name, "AMD %s (compile only)", arch);
+	if (hip_library_rtc(&rtc, NULL) == 0)
+		snprintf(f.driver, sizeof f.driver, "hiprtc %d.%d", rtc.version_major, rtc.version_minor);
+	else
+		snprintf(f.driver, sizeof f.driver, "no hiprtc found");
+	*ret_facts = f;
+	return 0;
+}
+
+/* --- a device --------------------------------------------------------------------------------------------------------- */
+/* 0 when the runtime does not know the attribute. */
+static uint32_t ask(const struct hip_runtime *rt, int device, int attribute)
+{
+	int value = 0;
+	return rt->device_attribute(&value, attribute, device) == hipSuccess && value > 0 ? (uint32_t)value : 0;
+}
+
+/* "gfx90a:sramecc+:xnack-" → "gfx90a": code compiled without features runs with any of them (AMDGPU user guide, "Target ID"). */
+static bool ask_arch(const struct hip_runtime *rt, int device, char arch[32])
+{
+	/* Larger than any version's structure: a runtime that writes more than it should not harms nobody. */
+	_Alignas(16) char properties[4 * HIP_PROPERTIES_R0600];
+	const char *name = NULL;
+
+	memset(properties, 0, sizeof properties);
+	if (rt->properties_r0600 && rt->properties_r0600(properties, device) == hipSuccess)
+		name = properties + HIP_PROPERTIES_R0600_ARCH;
+	else if (!rt->properties_r0600 && rt->properties_old && rt->properties_old(properties, device) == hipSuccess)
+		name = properties + HIP_PROPERTIES_OLD_ARCH;
+	if (!name || strncmp(name, "gfx", 3) != 0)
+		return false;
+	snprintf(arch, 32, "%.*s", (int)strcspn(name, ":"), name);
+	return is_arch_name(arch);
+}
+
+/* Without hipDeviceGetUuid the place on the bus names the physical device. */
+static void ask_uuid(const struct hip_runtime *rt, int device, struct facts *f)
+{
+	char bus[32] = "";
+	hipUUID u;
+
+	if (rt->device_uuid && rt->device_uuid(&u, device) == hipSuccess) {
+		int n = snprintf(f->uuid, sizeof f->uuid, "GPU-");
+		for (int i = 0; i < 16; i++)
+			n += snprintf(f->uuid + n, sizeof f->uuid - (size_t)n, "%02x", u.bytes[i]);
+	} else if (rt->device_bus(bus, sizeof bus, device) == hipSuccess) {
+		snprintf(f->uuid, sizeof f->uuid, "PCI-%.31s", bus);
+	}
+}
+
+static void ask_limits(const struct hip_runtime *rt, int device, struct facts *f)
+{
+	size_t bytes = 0;
+	uint32_t value;
+
+	f->warp_size = ask(rt, device, hipDeviceAttributeWarpSize);
+	f->max_threads = ask(rt, device, hipDeviceAttributeMaxThreadsPerBlock);
+	for (int i = 0; i < 3; i++) {
+		f->max_block[i] = ask(rt, device, hipDeviceAttributeMaxBlockDimX + i);
+		value = ask(rt, device, hipDeviceAttributeMaxGridDimX + i);
+		f->max_grid[i] = value ? value : f->max_grid[i];
+	}
+	value = ask(rt, device, hipDeviceAttributeMaxSharedMemoryPerBlock);
+	if (value)
+		f->shared_static = f->shared_optin = value;
+	f->registers = ask(rt, device, hipDeviceAttributeMaxRegistersPerBlock);
+	f->units = ask(rt, device, hipDeviceAttributeMultiprocessorCount);
+	f->clock_khz = ask(rt, device, hipDeviceAttributeClockRate);
+	f->l2_bytes = ask(rt, device, hipDeviceAttributeL2CacheSize);
+	if (rt->device_memory(&bytes, device) == hipSuccess)
+		f->memory_bytes = bytes;
+}
+
+/* Peaks: units × multiply-adds per clock × 2 × maximum clock; memory: two transfers a clock × bus width. */
+static void ask_peaks(const struct hip_runtime *rt, int device, struct facts *f)
+{
+	const struct hip_arch *a = hip_facts_arch(f->arch);
+	double cycles = (double)f->units * f->clock_khz * 1e3;
+
+	f->peak_bytes = 2e3 * ask(rt, device, hipDeviceAttributeMemoryClockRate) * ask(rt, device, hipDeviceAttributeMemoryBusWidth) / 8;
+	if (!a)
+		return;
+	f->peak_f32 = cycles * a->lanes_f32 * 2;
+	f->peak_tensor_f16 = cycles * a->fma_f16 * 2;
+	f->peak_tensor_tf32 = cycles * a->fma_tf32 * 2;
+}
+
+int hip_facts_device(const struct hip_runtime *rt, uint32_t index, struct facts *ret_facts, struct err *e)
+{
+	struct facts f = common();
+	struct hip_rtc rtc;
+	int count = 0, version = 0, n;
+
+	rt->device_count(&count);
+	if (index >= (uint32_t)count)
+		return err_set(e, ERR_NOT_FOUND, "there is no device hip:%u: the runtime sees %d (hip:0 to hip:%d)", index, count, count - 1);
+	f.runs = true;
+	f.index = index;
+	snprintf(f.id, sizeof f.id, "hip:%u", index);
+	if (!ask_arch(rt, (int)index, f.arch))
+		return err_set(e, ERR_UNSUPPORTED, "hip:%u: the HIP runtime (%s) does not tell the device's architecture; see rocminfo", index, rt->path);
+	if (rt->device_name(f.name, sizeof f.name, (hipDevice_t)index) != hipSuccess || !f.name[0])
+		snprintf(f.name, sizeof f.name, "AMD %s", f.arch);
+	f.name[sizeof f.name - 1] = 0;
+	ask_limits(rt, (int)index, &f);
+	ask_uuid(rt, (int)index, &f);
+	ask_peaks(rt, (int)index, &f);
+	rt->runtime_version(&version);
+	/* HIP_VERSION = major·10^7 + minor·10^5 + patch (HIP's hip_version.h). */
+	n = snprintf(f.driver, sizeof f.driver, "HIP %d.%d.%d", version / 10000000, version / 100000 % 100, version % 100000);
+	if (hip_library_rtc(&rtc, NULL) == 0)
+		snprintf(f.driver + n, sizeof f.driver - (size_t)n, ", hiprtc %d.%d", rtc.version_major, rtc.version_minor);
+	*ret_facts = f;
+	return 0;
+}
+
+int hip_facts_devices(struct facts **ret_facts, size_t *ret_count, struct err *e)
+{
+	struct hip_runtime rt;
+	struct facts *list = NULL;
+	int count = 0, rc = hip_library_runtime(&rt, e);
+
+	if (rc)
+		return rc;
+	rt.device_count(&count);
+	list = MEM_NEW_N(struct facts, count > 0 ? (size_t)count : 1);
+	for (uint32_t i = 0; i < (uint32_t)count; i++) {
+		rc = hip_facts_device(&rt, i, &list[i], e);
+		if (rc) {
+			free(list);
+			return rc;
+		}
+	}
+	*ret_facts = list;
+	*ret_count = (size_t)count;
+	return 0;
+}

@@ -1,0 +1,296 @@
+/* Running a plan, against a runtime that is made here: what is asked of it, in which order, and what becomes of its errors. Shows
+ * without a GPU that nothing leaks, that addresses stay inside allocations, and that every failure has its kind. */
+#include "backends/hip/image.h"
+#include "backends/hip/plans.h"
+
+#include "backends/hip/device.h"
+#include "backends/hip/run.h"
+#include "tap.h"
+
+/* The runtime's state; one test process, one runtime. */
+static struct {
+	int blocks, graphs, execs, modules;            /* alive */
+	int capturing, captured, submitted, sets, records, replays, cooperative;
+	hipError_t fail_wait, fail_launch, fail_load;  /* what these answer */
+	int per_unit;                                  /* what occupancy answers */
+	unsigned grid[3], block[3], shared;            /* of the last launch */
+	uint64_t arg[2];                               /* first bytes of its arguments */
+} fake;
+
+static const char *error_name(hipError_t r) { (void)r; return "FAKE"; }
+static hipError_t memory_info(size_t *left, size_t *total) { *left = 1000; *total = 2000; return 0; }
+
+static hipError_t memory_alloc(void **address, size_t bytes)
+{
+	if (bytes > 1u << 30)
+		return hipErrorOutOfMemory;
+	*address = malloc(bytes);
+	fake.blocks++;
+	return 0;
+}
+
+static hipError_t memory_free(void *address) { free(address); fake.blocks--; return 0; }
+static hipError_t copy_in(hipDeviceptr_t to, void *from, size_t n, hipStream_t s) { (void)s; memcpy(to, from, n); return 0; }
+static hipError_t copy_out(void *to, hipDeviceptr_t from, size_t n, hipStream_t s) { (void)s; memcpy(to, from, n); return 0; }
+
+static void count(void) { *(fake.capturing ? &fake.captured : &fake.submitted) += 1; }
+
+static hipError_t copy_within(hipDeviceptr_t to, hipDeviceptr_t from, size_t n, hipStream_t s)
+{
+	(void)s;
+	count();
+	memcpy(to, from, n);
+	return 0;
+}
+
+static hipError_t memory_set(hipDeviceptr_t to, unsigned char value, size_t n, hipStream_t s)
+{
+	(void)s;
+	if (n == 1 << 16)
+		fake.sets++; /* the flush */
+	else
+		count();
+	memset(to, value, n);
+	return 0;
+}
+
+static hipError_t module_load(hipModule_t *m, const void *image)
+{
+	(void)image;
+	if (fake.fail_load)
+		return fake.fail_load;
+	*m = (hipModule_t)&fake;
+	fake.modules++;
+	return 0;
+}
+
+static hipError_t module_unload(hipModule_t m) { (void)m; fake.modules--; return 0; }
+static hipError_t module_function(hipFunction_t *f, hipModule_t m, const char *name) { (void)m; (void)name; *f = (hipFunction_t)&fake; return 0; }
+
+static hipError_t occupancy_blocks(int *blocks, hipFunction_t f, int threads, size_t shared)
+{
+	(void)f; (void)threads; (void)shared;
+	*blocks = fake.per_unit;
+	return 0;
+}
+
+static hipError_t launch(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                         hipStream_t stream, void **args, void **extra)
+{
+	(void)f; (void)stream; (void)extra;
+	if (fake.fail_launch)
+		return fake.fail_launch;
+	count();
+	memcpy(fake.grid, (unsigned[]){ gx, gy, gz }, sizeof fake.grid);
+	memcpy(fake.block, (unsigned[]){ bx, by, bz }, sizeof fake.block);
+	fake.shared = shared;
+	memcpy(&fake.arg[0], args[0], 8);
+	memcpy(&fake.arg[1], args[1], 4);
+	return 0;
+}
+
+static hipError_t launch_cooperative(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                                     unsigned shared, hipStream_t stream, void **args)
+{
+	fake.cooperative++;
+	return launch(f, gx, gy, gz, bx, by, bz, shared, stream, args, NULL);
+}
+
+static hipError_t stream_wait(hipStream_t s) { (void)s; return fake.fail_wait; }
+static hipError_t capture_begin(hipStream_t s, int mode) { (void)s; (void)mode; fake.capturing = 1; return 0; }
+static hipError_t capture_end(hipStream_t s, hipGraph_t *g) { (void)s; fake.capturing = 0; *g = (hipGraph_t)&fake; fake.graphs++; return 0; }
+static hipError_t graph_free(hipGraph_t g) { (void)g; fake.graphs--; return 0; }
+static hipError_t graph_instantiate(hipGraphExec_t *x, hipGraph_t g, unsigned long long flags) { (void)g; (void)flags; *x = (hipGraphExec_t)&fake; fake.execs++; return 0; }
+static hipError_t graph_exec_free(hipGraphExec_t x) { (void)x; fake.execs--; return 0; }
+static hipError_t graph_launch(hipGraphExec_t x, hipStream_t s) { (void)x; (void)s; fake.replays++; return 0; }
+static hipError_t event_record(hipEvent_t ev, hipStream_t s) { (void)ev; (void)s; fake.records++; return 0; }
+static hipError_t event_elapsed(float *ms, hipEvent_t a, hipEvent_t b) { (void)a; (void)b; *ms = 3; return 0; }
+
+static struct backend_device new_device(bool graphs)
+{
+	struct backend_device d = {
+		.hip = { .error_name = error_name, .error_text = error_name, .memory_info = memory_info, .memory_alloc = memory_alloc,
+		         .memory_free = memory_free, .copy_in = copy_in, .copy_out = copy_out, .copy_within = copy_within,
+		         .memory_set = memory_set, .module_load = module_load, .module_unload = module_unload,
+		         .module_function = module_function, .occupancy_blocks = occupancy_blocks, .launch = launch,
+		         .launch_cooperative = launch_cooperative, .stream_wait = stream_wait, .capture_begin = capture_begin,
+		         .capture_end = capture_end, .graph_free = graph_free, .graph_instantiate = graph_instantiate,
+		         .graph_exec_free = graph_exec_free, .graph_launch = graph_launch, .event_record = event_record,
+		         .event_elapsed = event_elapsed },
+		.cooperative = true, .graphs = graphs, .flush_bytes = 1 << 16,
+	};
+	backend_hip.describe("gfx90a", &d.facts, NULL);
+	d.facts.units = 10;
+	memset(&fake, 0, sizeof fake);
+	fake.per_unit = 1;
+	return d;
+}
+
+/* A table of 1, 2, 3, 4 and an output; memset, copy, two launches of "kern" with {C, -7}. */
+static struct plan *new_plan(void)
+{
+	struct plan *p = plan_new();
+	float table[4] = { 1, 2, 3, 4 };
+
+	add_buffer(p, "T", PLAN_TABLE, 1, 4);
+	p->buffers[0].table = mem_copy(table, sizeof table);
+	add_buffer(p, "C", PLAN_OUT, 3, 5);
+	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){ .kind = PLAN_OP_MEMSET, .memset = { .buffer = 1, .bytes = 60, .value = 0x11 } };
+	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){
+		.kind = PLAN_OP_COPY, .copy = { .dst = 1, .src = 0, .dst_offset = 8, .src_offset = 4, .bytes = 8 } };
+	for (int i = 0; i < 2; i++) {
+		struct plan_launch *l = add_launch(p, "kern", 4, 3, 64, 2);
+		l->shared = i == 0 ? 60000 : 100;
+		add_buffer_arg(l, "C", 1);
+		add_int_arg(l, "n", DTYPE_I32, -7);
+	}
+	return p;
+}
+
+static void clean(const char *what)
+{
+	ok(fake.blocks == 0 && fake.graphs == 0 && fake.execs == 0 && fake.modules == 0 && !fake.capturing,
+	   "%s: nothing is left (%d blocks, %d graphs, %d execs, %d modules)", what, fake.blocks, fake.graphs, fake.execs, fake.modules);
+}
+
+static void reads_and_writes(struct backend_run *run)
+{
+	struct err e = ERR_INIT;
+	float got[4];
+	unsigned char c[60], zone[BACKEND_RED_ZONE] = { 0 };
+
+	is_int(backend_hip.read(run, 0, 0, got, sizeof got, &e), 0, "the table is read");
+	ok(got[0] == 1 && got[3] == 4, "and was written");
+	backend_hip.read(run, 1, 0, c, sizeof c, &e);
+	ok(c[0] == 0x11 && c[59] == 0x11 && memcmp(c + 8, &got[1], 8) == 0, "memset and copy hit their bytes");
+	is_int(backend_hip.write(run, 1, -BACKEND_RED_ZONE, zone, sizeof zone, &e), 0, "the red zone before");
+	is_int(backend_hip.write(run, 1, 60, zone, sizeof zone, &e), 0, "the red zone behind");
+	is_int(backend_hip.write(run, 1, 61, zone, sizeof zone, &e), -ERR_INPUT, "no byte further");
+	is_int(backend_hip.read(run, 1, INT64_MIN, zone, 1, &e), -ERR_INPUT, "nor anywhere else");
+	is_int(backend_hip.read(run, 1, INT64_MAX, zone, 1, &e), -ERR_INPUT, "at neither end");
+	is_int(backend_hip.read(run, 2, 0, zone, 1, &e), -ERR_INPUT, "nor of a buffer that is not there");
+}
+
+/* The same plan, recorded into a graph (ROCm 6 and newer) or submitted each time. */
+static void runs(const struct buf *im, bool graphs)
+{
+	struct backend_device d = new_device(graphs);
+	struct plan *p = new_plan();
+	struct backend_run *run = NULL;
+	struct err e = ERR_INIT;
+	uint64_t ns = 0;
+
+	p->ops[2].launch.cooperative = true;
+	fake.per_unit = 2; /* 20 blocks at once, 12 asked */
+	is_int(backend_hip.prepare(&d, im->data, im->len, p, &run, &e), 0, "a plan is prepared, %s (%s)", graphs ? "graph" : "stream", e.text);
+	if (!run)
+		return;
+	is_int(fake.captured, graphs ? 4 : 0, "operations recorded");
+	is_int(backend_hip.execute(run, 3, false, &ns, &e), 0, "three executions");
+	ok(fake.replays == (graphs ? 3 : 0) && fake.submitted == (graphs ? 0 : 12), "%d replays, %d submitted", fake.replays, fake.submitted);
+	ok(fake.records == 2 && fake.sets == 0 && ns == 1000000, "one window around them, a third of it each");
+	is_int(fake.cooperative, graphs ? 1 : 3, "the first launch is cooperative");
+	ok(fake.grid[0] == 4 && fake.grid[1] == 3 && fake.block[0] == 64 && fake.block[1] == 2 && fake.shared == 100, "geometry");
+	ok(fake.arg[0] % 1024 == 0, "buffers start at multiples of 1024");
+	is_int((int32_t)fake.arg[1], -7, "the scalar arrives");
+	reads_and_writes(run);
+	is_int(backend_hip.execute(run, 3, true, &ns, &e), 0, "three cold ones");
+	ok(fake.records == 8 && fake.sets == 3 && ns == 3000000, "three windows, the cache flushed before each");
+	is_int(backend_hip.execute(run, 0, false, &ns, &e), -ERR_INPUT, "none at all is an error");
+	is_int(fake.blocks, 3, "two buffers and the flush");
+	backend_hip.release(run);
+	memory_free(d.flush);
+	clean("after release");
+	plan_free(p);
+}
+
+/* Prepares a plan that must fail. */
+static void fails(const char *what, struct backend_device d, struct plan *take_plan, const struct buf *im, enum err_code want,
+                  const char *part)
+{
+	struct backend_run *run = NULL;
+	struct err e = ERR_INIT;
+
+	is_int(backend_hip.prepare(&d, im->data, im->len, take_plan, &run, &e), -(int)want, "%s: %s", what, err_code_name(want));
+	has_str(e.text, part, "%s: is said", what);
+	ok(run == NULL, "%s: no run", what);
+	clean(what);
+	plan_free(take_plan);
+}
+
+static void failures(const struct buf *im)
+{
+	struct backend_device d = new_device(true);
+	struct buf garbage = { .data = (char *)"garbage", .len = 7 };
+	struct plan *p = new_plan();
+
+	p->buffers[1].bytes = UINT64_C(1) << 40;
+	fails("out of memory", d, p, im, ERR_PRUNED, "1000 of 2000 bytes are free");
+	fails("not a binary", d, new_plan(), &garbage, ERR_INTERNAL, "not an AMD code object");
+	fake.fail_load = hipErrorNoBinaryForGpu;
+	fails("another architecture", d, new_plan(), im, ERR_INPUT, "another architecture");
+	d = new_device(true);
+	fake.fail_launch = hipErrorLaunchOutOfResources;
+	fails("too many resources", d, new_plan(), im, ERR_PRUNED, "operation 3, kernel kern");
+	fake.fail_launch = hipErrorInvalidValue;
+	fails("anything else", d, new_plan(), im, ERR_INTERNAL, "FAKE");
+	d = new_device(true);
+	fake.fail_wait = hipErrorIllegalAddress; /* of an earlier run */
+	fails("a fault", d, new_plan(), im, ERR_CRASH, "device fault 700");
+	d = new_device(true);
+	p = new_plan();
+	p->ops[2].launch.cooperative = true;
+	fails("a cooperative grid", d, p, im, ERR_PRUNED, "12 blocks asked, the device holds 10");
+	d.cooperative = false;
+	p = new_plan();
+	p->ops[2].launch.cooperative = true;
+	fails("no cooperative launches", d, p, im, ERR_UNSUPPORTED, "no cooperative launches");
+	p = new_plan();
+	p->ops[3].launch.block[0] = 65;
+	fails("launch bounds", d, p, im, ERR_PRUNED, "130 threads per block asked, its __launch_bounds__ allow 128");
+	p = new_plan();
+	free(p->ops[3].launch.kernel);
+	p->ops[3].launch.kernel = mem_str("other");
+	fails("a missing kernel", d, p, im, ERR_INPUT, "it has: kern");
+}
+
+static void faults(const struct buf *im)
+{
+	static const hipError_t sticky[] = { 214, 700, 702, 710, 719, 1052, 1053 };
+	struct backend_device d = new_device(false);
+	struct plan *p = new_plan();
+	struct backend_run *run = NULL;
+	struct err e = ERR_INIT;
+	uint64_t ns = 77;
+	char byte = 0;
+
+	is_int(backend_hip.prepare(&d, im->data, im->len, p, &run, &e), 0, "prepared (%s)", e.text);
+	for (size_t i = 0; i < MEM_COUNT(sticky); i++) {
+		fake.fail_wait = sticky[i];
+		is_int(backend_hip.execute(run, 1, false, &ns, &e), -ERR_CRASH, "%d is a crash", sticky[i]);
+	}
+	is_int(backend_hip.read(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "reading too");
+	is_int(backend_hip.write(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "and writing");
+	fake.fail_wait = hipErrorLaunchOutOfResources;
+	is_int(backend_hip.execute(run, 1, true, &ns, &e), -ERR_PRUNED, "701 is a limit");
+	fake.fail_wait = 999;
+	is_int(backend_hip.execute(run, 1, true, &ns, &e), -ERR_INTERNAL, "999 is neither");
+	is_int(ns, 77, "no time is given");
+	backend_hip.release(run);
+	memory_free(d.flush);
+	clean("after faults");
+	plan_free(p);
+}
+
+int main(void)
+{
+	struct buf im = BUF_INIT;
+
+	image(&im);
+	runs(&im, true);
+	runs(&im, false);
+	failures(&im);
+	faults(&im);
+	buf_fini(&im);
+	return tap_done();
+}
