@@ -12,6 +12,7 @@
 #include "mcp/schema_inner.h"
 
 enum { DEPTH_MAX = 64, NODES_MAX = 10000 };
+#define PATTERN_COPIES_MAX 65536.0
 
 static const char DIALECT[] = "https://json-schema.org/draft/2020-12/schema";
 
@@ -147,11 +148,35 @@ static void translate(struct buf *b, const char *p)
 	}
 }
 
+/* regcomp copies what a quantifier repeats: a+ becomes aa*, a{9} nine a's, and what is nested multiplies. Taking all of a
+ * pattern's quantifiers for nested ones, an upper bound of the copies; enough to keep small schemas from eating memory. */
+static int too_expensive(const char *text)
+{
+	double copies = 1;
+	for (const char *at = text; *at; at++) {
+		if (*at == '\\' && at[1]) {
+			at++;
+		} else if (*at == '+') {
+			copies *= 2;
+		} else if (*at == '{') {
+			char *end;
+			double least = strtod(at + 1, &end), most = *end == ',' ? strtod(end + 1, NULL) : least;
+			copies *= 1 + (most > least ? most : least);
+		}
+		if (copies > PATTERN_COPIES_MAX)
+			return 1;
+	}
+	return 0;
+}
+
 static int add_pattern(struct compiler *c, const char *where, const char *text)
 {
 	for (size_t i = 0; i < c->s->pattern_count; i++)
 		if (strcmp(c->s->patterns[i].text, text) == 0)
 			return 0;
+	if (too_expensive(text))
+		return err_set(c->e, ERR_INPUT, "%s%s: the pattern \"%s\" repeats too much: use fewer or smaller quantifiers", c->what,
+			       where, text);
 	struct buf b = BUF_INIT;
 	translate(&b, text);
 	regex_t regex;

@@ -88,6 +88,8 @@ static const struct {
 	{ "{\"properties\":{\"a\":1}}", "a schema must be an object, true or false" },
 	{ "{\"required\":[1]}", "must be an array of strings" },
 	{ "{\"pattern\":\"(\"}", "cannot be compiled" },
+	{ "{\"pattern\":\"a++++++++++++++++++++\"}", "repeats too much" },
+	{ "{\"pattern\":\"((a{99}){99}){99}\"}", "repeats too much" },
 	{ "{\"minLength\":-1}", "must be a count" },
 	{ "{\"$ref\":\"http://example.com/other.json\"}", "never fetched" },
 	{ "{\"$ref\":\"#/$defs/none\"}", "names nothing" },
