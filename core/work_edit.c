@@ -5,27 +5,55 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/diff.h"
 #include "base/mem.h"
 #include "core/lineage.h"
 #include "core/work_judge.h"
 
 enum { SAMPLES = 16 };
 
-/* A whole context may differ from its parent in the regions and the tuning part of the front matter; kernel and backend stay. */
+/* The part of a context that no step may change, since a verdict would mean something else: its canonical front matter without the
+ * tuning parameters, their constraints and requires:. free() */
+static char *contract(const struct context *ctx)
+{
+	char *canonical = context_canonical(ctx);
+	struct buf out = BUF_INIT;
+	bool keep = true;
+	for (const char *line = canonical + strcspn(canonical, "\n") + 1; strncmp(line, "---", 3) != 0 && *line;) {
+		size_t n = strcspn(line, "\n");
+		/* A field begins at the margin; what is indented below it belongs to it. */
+		if (*line != ' ')
+			keep = strncmp(line, "tune:", 5) != 0 && strncmp(line, "where:", 6) != 0 && strncmp(line, "requires:", 9) != 0;
+		if (keep)
+			buf_addf(&out, "%.*s\n", (int)n, line);
+		line += n + (line[n] == '\n');
+	}
+	free(canonical);
+	return buf_steal(&out);
+}
+
+/* A whole context may differ from its parent in the regions and in the tuning part of the front matter. */
 static int parse_source(const struct context *parent, const char *source, struct context **ret_ctx, struct err *e)
 {
 	struct context *ctx;
 	int rc = context_parse("edit", source, &ctx, e);
 	if (rc < 0)
 		return rc;
-	if (strcmp(context_kernel(ctx), context_kernel(parent)) != 0 || strcmp(context_backend(ctx), context_backend(parent)) != 0) {
-		rc = err_set(e, ERR_INPUT, "an edit keeps kernel: and backend: (%s, %s); use context_create for another kernel",
-		             context_kernel(parent), context_backend(parent));
+	char *was = contract(parent), *is = contract(ctx);
+	if (strcmp(was, is) != 0) {
+		struct buf diff = BUF_INIT;
+		diff_unified(&diff, "parent", was, "edit", is, 0);
+		rc = err_set(e, ERR_INPUT, "an edit changes regions, tune:, where: and requires: only, or its results could not be compared "
+		             "with the root's; for another contract use context_create:\n%s", buf_text(&diff));
+		buf_fini(&diff);
 		context_free(ctx);
-		return rc;
+	} else {
+		*ret_ctx = ctx;
 	}
-	*ret_ctx = ctx;
-	return 0;
+	free(was);
+	free(is);
+	return rc;
 }
 
 static int edited(struct engine_job *job, const struct lineage *l, struct context **ret_ctx, struct err *e)

@@ -122,6 +122,9 @@ if ready:
                                                              "samples": 1, "wait_s": 45}})
     edit = call("edit", "a step", at="small", region="device", text="// last\n" + region, samples=1, wait_s=45)
     ok(edit.get("result", {}).get("passed") is True, "which passes", edit)
+    narrower = small.replace("n: int = {", "n: int = {32, ", 1)
+    ok(narrower != small, "the small context has sizes to change")
+    refused("edit", "context_create", "a source with other sizes", at="small", source=narrower, samples=1, wait_s=45)
     log = call("workflow", "log of a long workflow", action="log", name="small")
     ok("note" in log and len(log["checkpoints"]) < 16, "which says that there is more", log.get("note"))
     log = request("tools/call", {"name": "workflow", "arguments": {"action": "log", "name": "small", "limit": 100}})["result"]
