@@ -1,7 +1,6 @@
 /* tools: the table of tools, the server made of it, and what tools share; see tools.h. */
 #include "daemon/tools/tools.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,20 +119,32 @@ int tools_at(const struct mcp_call *call, struct db *db, int64_t *ret_checkpoint
 	return 0;
 }
 
-void tools_copy(const struct mcp_call *call, struct fields *f, const char *key, ...)
+/* Every argument but those that concern the call itself becomes a job field; `at` becomes a checkpoint and the workflow to advance. */
+static int request_of(const struct mcp_call *call, struct db *db, struct fields *request, struct err *e)
 {
-	va_list ap;
-	va_start(ap, key);
-	for (; key; key = va_arg(ap, const char *)) {
-		const json_t *value = json_object_get(mcp_call_arguments(call), key);
+	const char *key;
+	json_t *value;
+	json_object_foreach((json_t *)mcp_call_arguments(call), key, value) {
+		if (strcmp(key, "at") == 0 || strcmp(key, "wait_s") == 0)
+			continue;
 		if (json_is_string(value))
-			fields_set(f, key, json_string_value(value));
+			fields_set(request, key, json_string_value(value));
 		else if (json_is_boolean(value))
-			fields_set(f, key, json_is_true(value) ? "1" : "0");
+			fields_set(request, key, json_is_true(value) ? "1" : "0");
 		else if (json_is_number(value))
-			fields_setf(f, key, "%.15g", json_number_value(value));
+			fields_setf(request, key, "%.15g", json_number_value(value));
 	}
-	va_end(ap);
+	if (tools_text(call, "at") == NULL)
+		return 0;
+	int64_t checkpoint;
+	char *workflow;
+	int rc = tools_at(call, db, &checkpoint, &workflow, e);
+	if (rc < 0)
+		return rc;
+	fields_setf(request, "checkpoint", "%lld", (long long)checkpoint);
+	fields_set(request, "workflow", workflow);
+	free(workflow);
+	return 0;
 }
 
 char *tools_page(const struct mcp_call *call, const char *text)
@@ -174,7 +185,7 @@ const struct mcp_done *tools_wait(struct mcp_call *call, const char *job, int fr
 	return notify_wait(tools_app(call)->notify, call, job, patience(call), fresh, answer_job);
 }
 
-const struct mcp_done *tools_start(struct mcp_call *call, struct db *db, const char *kind, const struct fields *request)
+static const struct mcp_done *start(struct mcp_call *call, struct db *db, const char *kind, const struct fields *request)
 {
 	struct app *app = tools_app(call);
 	struct err e = ERR_INIT;
@@ -187,5 +198,19 @@ const struct mcp_done *tools_start(struct mcp_call *call, struct db *db, const c
 	else
 		done = tools_wait(call, id, 1);
 	free(id);
+	return done;
+}
+
+const struct mcp_done *tools_start(struct mcp_call *call, const char *kind)
+{
+	struct db *db;
+	struct fields request = FIELDS_INIT;
+	struct err e = ERR_INIT;
+	if (store_take(tools_app(call)->work.store, &db, &e) < 0)
+		return tools_refuse(call, &e);
+	const struct mcp_done *done = request_of(call, db, &request, &e) < 0 ? tools_refuse(call, &e)
+	                                                                      : start(call, db, kind, &request);
+	fields_fini(&request);
+	store_give(db);
 	return done;
 }

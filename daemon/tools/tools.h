@@ -40,12 +40,11 @@ const struct mcp_done *tools_refuse(struct mcp_call *call, const struct err *e);
 /* The checkpoint that argument `at` names; *ret_workflow (may be NULL) is the workflow to advance when `at` is one's plain name,
  * else "" ; free(). */
 int tools_at(const struct mcp_call *call, struct db *db, int64_t *ret_checkpoint, char **ret_workflow, struct err *e);
-/* Copies arguments that were given into job fields: text, integers and booleans. Ends with NULL. */
-void tools_copy(const struct mcp_call *call, struct fields *f, const char *key, ...) __attribute__((sentinel));
 /* Runs a handler with a database handle. */
 const struct mcp_done *tools_with_db(struct mcp_call *call, const struct mcp_done *(*handler)(struct mcp_call *, struct db *));
-/* Starts a job and answers with it: as a task where the client has tasks, else when it ends or after wait_s. */
-const struct mcp_done *tools_start(struct mcp_call *call, struct db *db, const char *kind, const struct fields *request);
+/* Starts a job of this kind and answers with it: as a task where the client has tasks, else when it ends or after wait_s. Its request
+ * is the call's arguments, `at` resolved into "checkpoint" and "workflow" ("" when `at` is no workflow's plain name). */
+const struct mcp_done *tools_start(struct mcp_call *call, const char *kind);
 /* A page of a long text: from character offset `from` (argument, default 0), at most `limit` bytes (argument, default
  * TOOLS_TEXT_MAX), ending at a line's end where there is one, with a note behind it when more follows. free(). */
 char *tools_page(const struct mcp_call *call, const char *text);

@@ -1,20 +1,9 @@
 /* transform_submit: the tool; the work is core/work_submit. The answer to a step that waits is followed by the next prompt. */
 #include "daemon/tools/tools.h"
 
-#include <stdlib.h>
-
-static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
-{
-	struct fields request = FIELDS_INIT;
-	tools_copy(call, &request, "pending", "answer", "model", "device", "samples", NULL);
-	const struct mcp_done *done = tools_start(call, db, "submit", &request);
-	fields_fini(&request);
-	return done;
-}
-
 static const struct mcp_done *handler(struct mcp_call *call)
 {
-	return tools_with_db(call, call_with);
+	return tools_start(call, "submit");
 }
 
 const struct tool tool_transform_submit = {

@@ -1,24 +1,9 @@
 /* validate: the tool; the work is core/work_validate. */
 #include "daemon/tools/tools.h"
 
-static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
-{
-	struct fields request = FIELDS_INIT;
-	struct err e = ERR_INIT;
-	int64_t checkpoint;
-	const struct mcp_done *done;
-	if (tools_at(call, db, &checkpoint, NULL, &e) < 0)
-		return tools_refuse(call, &e);
-	fields_setf(&request, "checkpoint", "%lld", (long long)checkpoint);
-	tools_copy(call, &request, "device", "samples", NULL);
-	done = tools_start(call, db, "validate", &request);
-	fields_fini(&request);
-	return done;
-}
-
 static const struct mcp_done *handler(struct mcp_call *call)
 {
-	return tools_with_db(call, call_with);
+	return tools_start(call, "validate");
 }
 
 const struct tool tool_validate = {
