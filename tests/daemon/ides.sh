@@ -28,7 +28,7 @@ has "$said" "$url (HTTP) - ✔ Connected" "and over HTTP"
 
 jq -n --arg peakd "$peakd" --arg db "$db" --arg url "$url" \
 	'{mcpServers: {peakd: {command: $peakd, args: ["stdio", "--db", $db]}, "peakd-http": {httpUrl: $url}}}' >"$T/.gemini/settings.json"
-said=$(run gemini mcp list </dev/null 2>&1)
+said=$(run sh -c 'gemini mcp list 2>&1' </dev/null)
 has "$said" "(stdio) - Connected" "Gemini CLI connects over stdio"
 has "$said" "(http) - Connected" "and over HTTP"
 
