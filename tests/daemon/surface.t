@@ -99,6 +99,12 @@ is "$(complete "$prompt" transformation ref)" '["refactor"]' "and its transforma
 is "$(complete '{"type":"ref/resource","uri":"peak://checkpoint/{at}/{part}"}' part mea)" '["measurements"]' "a template's part"
 is "$(complete '{"type":"ref/prompt","name":"start-from-kernel"}' backend '')" '["cuda","hip","hlsl"]' "and a backend"
 
+# --- what the MCP registry is told (limits: its schema of 2025-12-11)
+is "$(jq -r .version "$root/server.json")" "$(jq -r '.result._meta["io.modelcontextprotocol/serverInfo"].version' "$T/discover")" \
+	"server.json has peakd's version"
+is "$(jq -c '[(.name | test("^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$")), (.description | length <= 100), (.title | length <= 100)]' \
+	"$root/server.json")" '[true,true,true]' "its name, description and title are within the registry's limits"
+
 # --- long work is a task for clients that know tasks
 if [ "$(call devices '{}' | jq -c '[.result.structuredContent.devices[] | select(.id == "hlsl:0")] | length')" = 1 ]; then
 	small_context >"$T/scale.peak.md"
