@@ -7,11 +7,12 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "core/eval/search/bayes.h"
 #include "core/eval/search/exhaustive.h"
 #include "core/eval/search/local.h"
 #include "core/eval/search/random.h"
 
-static const struct search_strategy *const strategies[] = { &search_exhaustive, &search_random, &search_local };
+static const struct search_strategy *const strategies[] = { &search_exhaustive, &search_random, &search_local, &search_bayes };
 
 struct search {
 	const struct search_strategy *strategy;
@@ -44,7 +45,7 @@ int search_new(const char *name, const struct search_space *space, size_t budget
                struct err *e)
 {
 	if (strcmp(name, "auto") == 0)
-		name = budget >= space->count ? "exhaustive" : "local";
+		name = budget >= space->count ? "exhaustive" : "bayes";
 	const struct search_strategy *strategy = find(name);
 	if (strategy == NULL)
 		return unknown(name, e);
