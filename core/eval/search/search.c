@@ -7,11 +7,20 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "core/eval/search/annealing.h"
+#include "core/eval/search/bandit.h"
+#include "core/eval/search/bayes.h"
+#include "core/eval/search/differential.h"
 #include "core/eval/search/exhaustive.h"
+#include "core/eval/search/genetic.h"
 #include "core/eval/search/local.h"
 #include "core/eval/search/random.h"
+#include "core/eval/search/tabu.h"
 
-static const struct search_strategy *const strategies[] = { &search_exhaustive, &search_random, &search_local };
+static const struct search_strategy *const strategies[] = {
+	&search_bayes, &search_exhaustive, &search_random, &search_local, &search_annealing, &search_genetic, &search_differential,
+	&search_tabu, &search_bandit,
+};
 
 struct search {
 	const struct search_strategy *strategy;
@@ -44,7 +53,7 @@ int search_new(const char *name, const struct search_space *space, size_t budget
                struct err *e)
 {
 	if (strcmp(name, "auto") == 0)
-		name = budget >= space->count ? "exhaustive" : "local";
+		name = budget >= space->count ? "exhaustive" : "bayes";
 	const struct search_strategy *strategy = find(name);
 	if (strategy == NULL)
 		return unknown(name, e);
