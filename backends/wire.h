@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 1, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 2, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -73,7 +73,12 @@ int wire_send(int fd, enum wire_type type, uint32_t id, const void *body, size_t
 int wire_receive(int fd, struct wire_frame *ret_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e);
 
 /* --- messages --------------------------------------------------------------------------------------------------------- */
-struct wire_hello { uint32_t version; uint32_t pid; };
+enum { WIRE_LACKS = 512 };
+struct wire_hello {
+	uint32_t version;
+	uint32_t pid;
+	char lacks[WIRE_LACKS]; /* what the worker's cage has to do without (cage_lacks); "" nothing */
+};
 
 struct wire_define { char *name, *value; };
 

@@ -1,6 +1,7 @@
 /* wire_message: every message of wire.h to bytes and back; declared there. Decoders leave a message that its _fini
  * accepts, whatever the bytes were, and free it themselves when they fail. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,14 +45,22 @@ void wire_hello_encode(const struct wire_hello *m, struct buf *out)
 {
 	wire_put_u32(out, m->version);
 	wire_put_u32(out, m->pid);
+	wire_put_text(out, m->lacks);
 }
 
 int wire_hello_decode(struct wire_in *in, struct wire_hello *ret_m, struct err *e)
 {
 	struct wire_hello m = { .version = wire_get_u32(in) };
 	m.pid = wire_get_u32(in);
-	if (wire_end(in, "hello", e) < 0)
-		return -ERR_NETWORK;
+	if (!in->bad && m.version == WIRE_VERSION) {
+		char *lacks = wire_get_text(in);
+		snprintf(m.lacks, sizeof m.lacks, "%s", lacks);
+		free(lacks);
+		if (wire_end(in, "hello", e) < 0)
+			return -ERR_NETWORK;
+	}
+	if (in->bad)
+		return wire_end(in, "hello", e);
 	if (m.version != WIRE_VERSION)
 		return err_set(e, ERR_NETWORK,
 		               "the worker speaks wire version %u, this daemon %d; install the same peakd on both",

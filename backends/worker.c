@@ -14,6 +14,7 @@
 
 #include "backends/backend.h"
 #include "backends/cache.h"
+#include "backends/cage.h"
 #include "backends/compare.h"
 #include "backends/run.h"
 #include "backends/wire.h"
@@ -32,6 +33,9 @@ struct worker {
 	struct run *runs[RUNS_MAX];       /* number i + 1 on the wire */
 	struct cache *inputs;
 	struct cache *references;         /* NULL where kernels run in this process and could look */
+	struct cage_kernel kernel;        /* what the cage is made of */
+	bool entered, closed;             /* cage_enter and cage_close were called */
+	enum cage_role role;              /* of the cage, once entered */
 };
 
 /* Reads the request, appends the answer's body. */
@@ -69,6 +73,33 @@ static bool is_number(const char *text, uint32_t *ret_number)
 	return true;
 }
 
+/* --- the cage ----------------------------------------------------------------------------------------------------- */
+
+static int enter(struct worker *w, enum cage_role role, struct err *e)
+{
+	if (w->entered)
+		return 0;
+	int r = cage_enter(&w->kernel, role, e);
+	w->entered = r == 0;
+	w->role = role;
+	return r;
+}
+
+static int close_cage(struct worker *w, struct err *e)
+{
+	int r = w->closed ? 0 : cage_close(&w->kernel, e);
+	w->closed = r == 0;
+	return r;
+}
+
+/* Drivers cannot be loaded from a compiler's cage; the daemon answers this failure with a fresh worker. */
+static int need_drivers(const struct worker *w, struct err *e)
+{
+	if (!w->entered || w->role == CAGE_DEVICE || w->kernel.off)
+		return 0;
+	return err_set(e, ERR_CRASH, "this worker has compiled, and is now kept from all drivers; ask a fresh one");
+}
+
 /* --- devices ------------------------------------------------------------------------------------------------------ */
 
 static int serve_ping(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
@@ -78,11 +109,13 @@ static int serve_ping(struct worker *w, struct wire_in *in, struct buf *out, str
 	return wire_end(in, "ping", e);
 }
 
-static int list_devices(const struct backend *b, struct buf *out, struct err *e)
+static int list_devices(const struct worker *w, const struct backend *b, struct buf *out, struct err *e)
 {
 	struct facts *facts;
 	size_t count;
-	int r = b->devices(&facts, &count, e);
+	int r = need_drivers(w, e);
+	if (r == 0)
+		r = b->devices(&facts, &count, e);
 	if (r < 0)
 		return r;
 	wire_put_u64(out, count);
@@ -108,12 +141,11 @@ static int serve_devices(struct worker *w, struct wire_in *in, struct buf *out, 
 	const struct backend *b = NULL;
 	const char *rest = NULL;
 	char *id = wire_get_text(in);
-	(void)w;
 	int r = wire_end(in, "devices", e);
 	if (r == 0)
 		r = split_id(id, &b, &rest, e);
 	if (r == 0)
-		r = rest ? describe(b, rest, out, e) : list_devices(b, out, e);
+		r = rest ? describe(b, rest, out, e) : list_devices(w, b, out, e);
 	free(id);
 	return r;
 }
@@ -146,9 +178,12 @@ static int open_device(struct worker *w, const char *id, struct buf *out, struct
 		return -(int)e->code;
 	if (rest == NULL || !is_number(rest, &index))
 		return err_set(e, ERR_UNSUPPORTED, "%s cannot run anything: write a device's number, as in %s:0", id, b->name);
-	if (find_facts(b, index, &w->facts, e) < 0 || b->open(index, &w->device, e) < 0)
+	if (need_drivers(w, e) < 0 || enter(w, CAGE_DEVICE, e) < 0 || find_facts(b, index, &w->facts, e) < 0 ||
+	    b->open(index, &w->device, e) < 0)
 		return -(int)e->code;
 	w->backend = b;
+	if (close_cage(w, e) < 0)
+		return -(int)e->code;
 	w->inputs = cache_new(INPUTS_KEPT);
 	w->references = w->facts.shares_cpu ? NULL : cache_new(REFERENCES_KEPT);
 	wire_facts_encode(&w->facts, out);
@@ -172,8 +207,11 @@ static int serve_compile(struct worker *w, struct wire_in *in, struct buf *out, 
 	struct wire_compile request;
 	struct wire_compiled compiled;
 	const struct backend *b = NULL;
-	(void)w;
-	int r = wire_compile_decode(in, &request, e);
+	int r = enter(w, CAGE_COMPILE, e);
+	if (r == 0)
+		r = close_cage(w, e);
+	if (r == 0)
+		r = wire_compile_decode(in, &request, e);
 	if (r < 0)
 		return r;
 	r = need_backend(request.backend, &b, e);
@@ -199,7 +237,7 @@ static int find_run(struct worker *w, uint32_t number, struct run **ret_run, str
 
 static int free_slot(const struct worker *w, uint32_t *ret_slot, struct err *e)
 {
-	if (w->device == NULL)
+	if (w->device == NULL || !w->closed)
 		return err_set(e, ERR_INTERNAL, "nothing can be prepared before a device is open");
 	for (uint32_t i = 0; i < RUNS_MAX; i++)
 		if (w->runs[i] == NULL) {
@@ -400,7 +438,12 @@ static int move_wire(struct worker *w)
 static int say_hello(struct worker *w)
 {
 	struct buf body = BUF_INIT;
-	wire_hello_encode(&(struct wire_hello){ .version = WIRE_VERSION, .pid = (uint32_t)getpid() }, &body);
+	struct wire_hello hello = { .version = WIRE_VERSION, .pid = (uint32_t)getpid() };
+	struct buf lacks = BUF_INIT;
+	cage_lacks(&w->kernel, &lacks);
+	snprintf(hello.lacks, sizeof hello.lacks, "%s", buf_text(&lacks));
+	buf_fini(&lacks);
+	wire_hello_encode(&hello, &body);
 	int r = wire_send(w->out, WIRE_HELLO, 0, body.data, body.len, CLOCK_NEVER, NULL);
 	buf_fini(&body);
 	return r;
@@ -408,7 +451,8 @@ static int say_hello(struct worker *w)
 
 int worker_main(void)
 {
-	struct worker w = { 0 };
+	struct worker w = { .kernel = cage_probe() };
+	cage_start();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for the daemon, which then closes the wire */

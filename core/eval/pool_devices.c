@@ -6,14 +6,27 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 #define DEVICES_NS (60 * CLOCK_S) /* a first driver start on a cold machine */
 
 static const char *const backends[] = { "cuda", "hip", "hlsl" };
 
-/* Asks one worker for the devices of a backend ("hlsl") or for one named architecture ("cuda:sm_90a"). */
-static int ask_devices(struct pool *pool, const char *what, struct facts **io_facts, size_t *io_count, struct err *e)
+static void warn_once(struct pool *pool, const char *lacks)
+{
+	lock_take(&pool->lock);
+	bool first = lacks[0] && !pool->warned;
+	pool->warned |= first;
+	lock_release(&pool->lock);
+	if (first)
+		log_warning("the workers' cage: %s", lacks);
+}
+
+/* Asks one worker for the devices of a backend ("hlsl") or for one named architecture ("cuda:sm_90a"). lacks: set to what the
+ * worker's cage does without, if one answered. */
+static int ask_devices(struct pool *pool, const char *what, struct facts **io_facts, size_t *io_count, char lacks[WIRE_LACKS],
+                       struct err *e)
 {
 	struct pool_worker *w;
 	struct buf body = BUF_INIT;
@@ -24,6 +37,12 @@ static int ask_devices(struct pool *pool, const char *what, struct facts **io_fa
 		return rc;
 	wire_put_text(&body, what);
 	rc = pool_call(w, WIRE_DEVICES, &body, DEVICES_NS, &answer, &len, e);
+	/* One that has compiled can load no driver any more, and ends; the next is fresh. */
+	if (rc == -ERR_CRASH)
+		rc = pool_call(w, WIRE_DEVICES, &body, DEVICES_NS, &answer, &len, e);
+	if (w->process.pid > 0)
+		memcpy(lacks, w->process.lacks, WIRE_LACKS);
+	warn_once(pool, lacks);
 	pool_give(w);
 	buf_fini(&body);
 	if (rc < 0)
@@ -46,11 +65,14 @@ static void learn_devices(struct pool *pool)
 	struct facts *facts = NULL;
 	size_t count = 0;
 	struct buf notes = BUF_INIT;
+	char lacks[WIRE_LACKS] = "";
 	for (size_t i = 0; i < MEM_COUNT(backends); i++) {
 		struct err e = ERR_INIT;
-		if (ask_devices(pool, backends[i], &facts, &count, &e) < 0)
+		if (ask_devices(pool, backends[i], &facts, &count, lacks, &e) < 0)
 			buf_addf(&notes, "%s: %s\n", backends[i], e.text);
 	}
+	if (lacks[0])
+		buf_addf(&notes, "cage: %s\n", lacks);
 	lock_take(&pool->lock);
 	if (pool->known_notes == NULL) {
 		pool->known = facts;
@@ -133,10 +155,10 @@ int pool_device(struct pool *pool, const char *id, struct facts *ret_facts, stru
 {
 	struct facts *all = NULL;
 	size_t count = 0;
-	char *notes = NULL;
+	char *notes = NULL, lacks[WIRE_LACKS] = "";
 	int rc;
 	if (names_architecture(id)) {
-		rc = ask_devices(pool, id, &all, &count, e);
+		rc = ask_devices(pool, id, &all, &count, lacks, e);
 		if (rc == 0 && count != 1)
 			rc = err_set(e, ERR_NOT_FOUND, "no architecture '%s'", id);
 		if (rc == 0)

@@ -48,6 +48,7 @@ struct pool {
 	char *known_notes;             /* NULL: not asked yet */
 	unsigned compiling;            /* compile calls under way */
 	unsigned quiet;                /* timings of devices that share the CPU: under way or waiting to begin */
+	bool warned;                   /* that the workers' cage lacks something */
 	struct starter *starter;
 };
 

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/eval/environment.h"
 
 extern char **environ;
 
@@ -57,7 +58,9 @@ static int spawn(struct process *p, char **argv, int wire, int complaints, struc
 	posix_spawnattr_setpgroup(&attr, 0);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &usual);
-	int rc = posix_spawnp(&p->pid, argv[0], &actions, &attr, argv, environ);
+	char **environment = environment_new(environ);
+	int rc = posix_spawnp(&p->pid, argv[0], &actions, &attr, argv, environment);
+	free(environment);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
 	if (rc != 0) {
@@ -81,6 +84,8 @@ static int expect_hello(struct process *p, struct err *e)
 	if (rc == 0 && hello.version != WIRE_VERSION)
 		rc = err_set(e, ERR_NETWORK, "worker speaks wire version %u, this daemon %d: install the same peakd on both ends",
 		             hello.version, WIRE_VERSION);
+	if (rc == 0)
+		memcpy(p->lacks, hello.lacks, sizeof p->lacks);
 	return rc;
 }
 

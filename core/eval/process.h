@@ -13,10 +13,11 @@ struct process {
 	int wire;          /* our end of the socket pair; -1 */
 	int complaints;    /* read end of its stderr; -1 */
 	uint32_t last_id;  /* of the last request */
+	char lacks[WIRE_LACKS]; /* of its hello: what its cage does without; "" nothing */
 	struct buf said;   /* the last part of what it wrote to stderr, for the error message when it dies */
 };
 
-#define PROCESS_INIT { .pid = 0, .wire = -1, .complaints = -1, .last_id = 0, .said = BUF_INIT }
+#define PROCESS_INIT { .pid = 0, .wire = -1, .complaints = -1, .last_id = 0, .lacks = "", .said = BUF_INIT }
 
 /* Starts `launcher… binary worker` in a process group of its own and waits for its hello. On failure nothing is left behind. */
 int process_start(struct process *p, const char *binary, const char *const *launcher, struct err *e);

@@ -36,7 +36,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 	for (const char *at = notes; *at;) {
 		size_t n = strcspn(at, "\n");
 		json_array_append_new(lines, json_stringn(at, n));
-		buf_addf(&text, "not available: %.*s\n", (int)n, at);
+		buf_addf(&text, "%s%.*s\n", strncmp(at, "cage: ", 6) == 0 ? "" : "not available: ", (int)n, at);
 		at += n + (at[n] == '\n');
 	}
 	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:o, s:o}", "devices", list, "notes", lines), "%s",

@@ -1,0 +1,97 @@
+/* cage: see cage.h. The order within a device worker: environment and limits, files, then the driver is opened, then system calls.
+ * A driver's start may run a helper (nvidia-modprobe) and connect to its daemons; no kernel's text is there before. */
+#include "backends/cage.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "backends/cage_calls.h"
+#include "backends/cage_files.h"
+#include "backends/cage_places.h"
+
+struct cage_kernel cage_probe(void)
+{
+	const char *set = getenv("PEAKD_CAGE");
+	return (struct cage_kernel){
+		.landlock = cage_files_abi(), .seccomp = cage_calls_offered(), .off = set && strcmp(set, "off") == 0,
+	};
+}
+
+void cage_lacks(const struct cage_kernel *k, struct buf *out)
+{
+	if (k->off) {
+		buf_adds(out, "OFF by PEAKD_CAGE=off: kernels and compilers can read and write all that this user can; unset it");
+		return;
+	}
+	if (k->landlock == 0)
+		buf_adds(out, "no Landlock in this kernel: compiled code can include any file that this user can read; boot Linux 5.13 "
+		              "or newer with landlock in lsm=, or run peakd as a user of its own");
+	if (!k->seccomp)
+		buf_addf(out, "%sno seccomp in this kernel: workers keep network and processes; run peakd where there is no network",
+		         k->landlock == 0 ? "; " : "");
+}
+
+void cage_start(void)
+{
+	/* No core file: inputs and references would be in it. */
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+	/* Mesa's and NVIDIA's caches live in the user's home, and would hand one kernel's code to the next worker. */
+	setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
+	setenv("CUDA_CACHE_DISABLE", "1", 1);
+	setenv("__GL_SHADER_DISK_CACHE", "0", 1);
+}
+
+static int enter_files(int abi, enum cage_role role, struct err *e)
+{
+	struct cage_files f;
+	int rc = cage_files_init(&f, abi, e);
+	if (rc < 0)
+		return rc;
+	switch (role) {
+	case CAGE_COMPILE:
+		cage_places_compile(&f);
+		break;
+	case CAGE_DEVICE:
+		cage_places_device(&f);
+		break;
+	}
+	rc = cage_files_close(&f, e);
+	cage_files_fini(&f);
+	return rc;
+}
+
+static int refuse(const struct err *why, struct err *e)
+{
+	return err_set(e, ERR_UNSUPPORTED, "the worker's cage cannot be closed: %s. Something above peakd forbids it (a container's own "
+	               "filter?); PEAKD_CAGE=off in the daemon's environment runs workers without", why->text);
+}
+
+int cage_enter(const struct cage_kernel *k, enum cage_role role, struct err *e)
+{
+	struct err why = ERR_INIT;
+	int rc = 0;
+	if (k->off)
+		return 0;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		rc = err_sys(&why, errno, "no_new_privs");
+	if (rc == 0 && k->landlock > 0)
+		rc = enter_files(k->landlock, role, &why);
+	if (rc < 0)
+		return refuse(&why, e);
+	/* Drivers grow their anonymous shared memory as files, so only the compile role writes none. */
+	if (role == CAGE_COMPILE) {
+		signal(SIGXFSZ, SIG_IGN);
+		setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 0, 0 });
+	}
+	return 0;
+}
+
+int cage_close(const struct cage_kernel *k, struct err *e)
+{
+	struct err why = ERR_INIT;
+	return k->off || !k->seccomp || cage_calls_close(&why) == 0 ? 0 : refuse(&why, e);
+}

@@ -1,0 +1,40 @@
+/* cage: what a worker may still do once it has a kernel's text in its hands: no new files, no network, no other processes. Called
+ * by worker.c: cage_start before anything else, cage_enter before the first compilation or the opening of a device, cage_close
+ * once libraries and driver are there. What the kernel lacks is said in words (cage_lacks), which the daemon shows; an offered
+ * lock that cannot be closed is an error, never silently left open. docs/trust.md tells what each part is for. */
+#ifndef PEAKD_BACKENDS_CAGE_H
+#define PEAKD_BACKENDS_CAGE_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum cage_role {
+	CAGE_COMPILE, /* reads the CUDA toolkit, and nothing else of the machine; writes nothing */
+	CAGE_DEVICE,  /* reads distribution and driver files, uses the GPU's device files; writes no file */
+};
+
+/* What this kernel offers, and what the user wants. */
+struct cage_kernel {
+	int landlock;  /* its ABI; 0: none */
+	bool seccomp;
+	bool off;      /* PEAKD_CAGE=off */
+};
+
+/* Asks the kernel, by system calls that change nothing. */
+struct cage_kernel cage_probe(void);
+/* Appends one line without its end on what is missing and what follows from it; nothing when all is there. */
+void cage_lacks(const struct cage_kernel *kernel, struct buf *out);
+
+/* Environment and limits, in the first moments of a worker: no caches in the user's home, no core files. */
+void cage_start(void);
+/* Landlock, for this thread and all that it will start; then the role's limits. Before threads of a driver exist, since Landlock
+ * binds threads, not processes. Libraries that the compile role needs are opened by this call. Once in a process's life.
+ * -ERR_UNSUPPORTED: offered by the kernel, but refused; says how to go on without. */
+int cage_enter(const struct cage_kernel *kernel, enum cage_role role, struct err *e);
+/* seccomp, for all threads: no sockets, programs, processes, tracing, mounts, kernel interfaces. After the driver is open,
+ * whose start may need some of these. Errors as above. */
+int cage_close(const struct cage_kernel *kernel, struct err *e);
+
+#endif
