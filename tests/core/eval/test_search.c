@@ -148,7 +148,7 @@ int main(void)
 	is_str(search_name(s), "exhaustive", "auto: exhaustive when the budget covers the space");
 	search_free(s);
 	search_new("auto", &space, 10, 1, &s, &e);
-	is_str(search_name(s), "local", "auto: local otherwise");
+	is_str(search_name(s), "bayes", "auto: bayes otherwise");
 	search_free(s);
 	is_int(search_new("clever", &space, 10, 1, &s, &e), -ERR_INPUT, "an unknown strategy is refused");
 	has_str(e.text, "local", "and the message lists those that there are");
