@@ -38,6 +38,8 @@ static int compile_only(const struct eval *ev, const struct validate_request *q,
 	if (v.passed)
 		fields_setf(result, "summary", "%zu configurations compile for %s; nothing was executed, so nothing is validated",
 		            v.passed_count, q->facts->id);
+	if (v.passed && v.log)
+		fields_set(result, "details", v.log);
 	validate_result_fini(&v);
 	return 0;
 }
