@@ -51,6 +51,8 @@ static int compile_only(const struct eval *ev, const struct validate_request *q,
 		return rc;
 	describe(&v, result);
 	fields_set(result, "passed", "0");
+	if (v.passed && v.log)
+		fields_set(result, "details", v.log);
 	rc = refuse_unjudged(&v, e);
 	validate_result_fini(&v);
 	return rc;

@@ -86,6 +86,8 @@ static int baseline(struct run *r, struct err *e)
 	const json_t *result = json_object_get(answer, "result");
 	if (rc == 0)
 		run_setup_say(step->name, "%s", run_setup_text(result, "summary"));
+	if (rc == 0 && r->report.compile_only && json_is_string(json_object_get(result, "details")))
+		run_setup_say("", "%s", run_setup_text(result, "details"));
 	/* A device that runs nothing cannot pass; what does not compile for it is wrong all the same. */
 	bool refused = r->report.compile_only ? run_setup_whole(result, "failed_count") > 0 || run_setup_whole(result, "passed_count") == 0
 	                                      : !json_is_true(json_object_get(result, "passed"));

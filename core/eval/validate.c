@@ -285,6 +285,18 @@ static void only_reason(struct validate_result *r, const struct err *why)
 	r->failed_count++;
 }
 
+/* Nothing will run: what the compiler says of registers and memory is all that is learned. */
+static void keep_log(const struct picks *p, struct validate_result *r)
+{
+	for (size_t i = 0; i < p->count && !r->log; i++) {
+		const char *log = p->at[i].why.code == ERR_NONE ? p->at[i].variant.compiled.log : NULL;
+		char *params = params_text(p->at[i].finding.params);
+		if (log && *log)
+			r->log = mem_fmt("%s\n%.*s", params, (int)(strlen(log) - (log[strlen(log) - 1] == '\n')), log);
+		free(params);
+	}
+}
+
 static int run(const struct eval *ev, const struct validate_request *q, bool execute, struct validate_result *r,
                struct err *e)
 {
@@ -294,6 +306,8 @@ static int run(const struct eval *ev, const struct validate_request *q, bool exe
 		rc = build_all(ev, q->ctx, q->facts, &picks, e);
 	for (size_t i = 0; rc == 0 && !execute && i < picks.count; i++)
 		picks.at[i].finding.check.passed = picks.at[i].why.code == ERR_NONE;
+	if (rc == 0 && !execute)
+		keep_log(&picks, r);
 	if (rc == 0 && execute)
 		rc = judge_all(ev, q, &picks, e);
 	if (rc == 0 && execute)
@@ -347,5 +361,6 @@ void validate_result_fini(struct validate_result *r)
 	free(r->findings);
 	free(r->summary);
 	free(r->domain);
+	free(r->log);
 	*r = (struct validate_result){ 0 };
 }

@@ -32,6 +32,8 @@ struct validate_result {
 	size_t skipped_count;        /* could not be judged: the harness was in the way. Never counts as passed */
 	char *domain;                /* domain_compare's line; NULL when not looked at */
 	bool narrowed;               /* sizes of the parent are refused without being declared */
+	char *log;                   /* validate_compile: parameters and what the compiler said of the first that it accepted (warnings,
+	                              * resources); NULL when it said nothing */
 };
 
 /* 0 with a result whatever the verdict is; negative when nothing could be judged. With `db` and a checkpoint > 0 every finding

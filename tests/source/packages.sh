@@ -1,6 +1,6 @@
 #!/bin/sh
 # The Debian 12 packages that peakd needs, in one place, and the step that installs what is missing. The Makefile calls it.
-#   packages.sh list [GROUP…]           prints the packages (groups: build run tests; all when none is named)
+#   packages.sh list [GROUP…]           prints the packages (groups: build run tests; all of these when none is named)
 #   packages.sh install LOG GROUP…      installs what is missing, says so in one line; apt-get's own words go to LOG
 # An entry COMMAND=PACKAGE is needed only where no such command is there yet (a machine may have its own Node).
 # shellcheck disable=SC2086,SC2068,SC2046 # the lists are split into words on purpose
@@ -11,6 +11,10 @@ build='gcc g++ make pkg-config libmicrohttpd-dev libjansson-dev libcurl4-openssl
 run='libvulkan1 mesa-vulkan-drivers ca-certificates'
 tests='perl python3 sqlite3 curl jq openssl procps clang clang-format clang-tidy libclang-rt-14-dev node=nodejs npm=npm'
 
+# Optional, installed only when it is named: AMD's compiler and runtime, and a newer clang that knows newer architectures; tests of the
+# HIP backend that need them are skipped without.
+hip='libamdhip64-5 libamd-comgr2 clang-19 lld-19'
+
 entries()
 {
 	for group in ${@:-build run tests}; do
@@ -18,7 +22,8 @@ entries()
 		build) echo $build ;;
 		run) echo $run ;;
 		tests) echo $tests ;;
-		*) echo "packages.sh: no group '$group'; groups are build, run and tests" >&2; exit 2 ;;
+		hip) echo $hip ;;
+		*) echo "packages.sh: no group '$group'; groups are build, run, tests and hip" >&2; exit 2 ;;
 		esac
 	done
 }

@@ -69,7 +69,8 @@ static void nests(void)
 
 	image(&im);
 	at = im.len - 1 - strlen("amdgcn-amd-amdhsa--gfx90a"); /* the last value */
-	memset(im.data + at, 0x91, im.len - at);
+	memset(im.data + at, 0x91, im.len - at - 1);
+	im.data[im.len - 1] = 0;
 	is_int(hip_object_read(im.data, im.len, &o, &e), -ERR_INTERNAL, "an array in an array in an array …");
 	has_str(e.text, "cannot be read", "is refused");
 	buf_fini(&im);
