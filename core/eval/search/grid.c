@@ -61,7 +61,8 @@ static void add_oddness(struct search_grid *g, size_t d, const double *values)
 	double most = 0;
 	for (size_t i = 0; values && i < g->sizes[d]; i++)
 		most = fmax(most, oddness(values[i]));
-	if (most == 0 || g->sizes[d] < 3)
+	/* From 0 on they are numbers of methods rather than sizes. */
+	if (most == 0 || g->sizes[d] < 3 || values[0] == 0)
 		return;
 	float *feature = add_feature(g, d);
 	for (size_t i = 0; i < g->sizes[d]; i++)
