@@ -3,6 +3,7 @@
 #include "core/eval/search/bayes.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,10 @@
 
 /* How much is left of what a time has over the median (log): the model is to tell the fast ones apart. */
 #define SLOW 0.1
+/* Deviations by which every so many-th proposal is too hopeful, so that a model that is sure of itself and wrong is corrected. */
+#define BOLD 3
 
-enum { DIVERSE = 8, DIVERSE_OF = 64, LEARN_FROM = 160, CANDIDATES = 1000, LEADERS = 5 };
+enum { DIVERSE = 8, DIVERSE_OF = 64, LEARN_FROM = 160, CANDIDATES = 1000, LEADERS = 5, BOLD_EVERY = 4 };
 
 struct seen { size_t point; double y; /* log time; INFINITY: failed; NAN: still out */ };
 
@@ -155,7 +158,8 @@ static double improvement(double best, double mean, double deviation)
 static size_t most_promising(struct state *s, double best)
 {
 	size_t *points = NULL, count = candidates(s, &points), found = SEARCH_NONE;
-	double found_gain = -1;
+	double found_gain = -INFINITY;
+	bool bold = s->seen_count % BOLD_EVERY == 0;
 	float (*x)[GAUSS_LANES] = mem_new(s->grid.features + 1, sizeof *x), mean[GAUSS_LANES], deviation[GAUSS_LANES];
 	for (size_t at = 0; at < count; at += GAUSS_LANES) {
 		for (size_t l = 0; l < GAUSS_LANES; l++)
@@ -163,7 +167,7 @@ static size_t most_promising(struct state *s, double best)
 				x[d][l] = search_grid_feature(&s->grid, points[at + l < count ? at + l : at], d);
 		search_gauss_predict(&s->gauss, x, mean, deviation);
 		for (size_t l = 0; l < GAUSS_LANES && at + l < count; l++) {
-			double gain = improvement(best, mean[l], deviation[l]);
+			double gain = bold ? BOLD * deviation[l] - mean[l] : improvement(best, mean[l], deviation[l]);
 			if (gain > found_gain) {
 				found_gain = gain;
 				found = points[at + l];
