@@ -3,6 +3,7 @@
 #include "core/eval/search/bayes.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,12 @@
 #include "core/eval/search/gauss.h"
 #include "core/eval/search/grid.h"
 
-enum { DIVERSE = 8, DIVERSE_OF = 64, LEARN_FROM = 160, CANDIDATES = 1000, LEADERS = 5 };
+/* How much is left of what a time has over the median (log): the model is to tell the fast ones apart. */
+#define SLOW 0.1
+/* Deviations by which every so many-th proposal is too hopeful, so that a model that is sure of itself and wrong is corrected. */
+#define BOLD 3
+
+enum { DIVERSE = 8, DIVERSE_OF = 64, LEARN_FROM = 160, CANDIDATES = 1000, LEADERS = 5, BOLD_EVERY = 4 };
 
 struct seen { size_t point; double y; /* log time; INFINITY: failed; NAN: still out */ };
 
@@ -30,7 +36,7 @@ static void *start(const struct search_space *space, size_t budget, uint64_t see
 	struct state *s = MEM_NEW(struct state);
 	search_grid_init(&s->grid, space);
 	search_shuffle_init(&s->random, space->count, seed);
-	search_gauss_init(&s->gauss, s->grid.dims, LEARN_FROM);
+	search_gauss_init(&s->gauss, s->grid.features, LEARN_FROM);
 	s->taken = MEM_NEW_N(unsigned char, space->count + 1);
 	s->marked = MEM_NEW_N(unsigned, space->count + 1);
 	(void)budget;
@@ -49,11 +55,6 @@ static void end(void *state)
 	free(s);
 }
 
-static float coordinate(const struct state *s, size_t point, size_t d)
-{
-	return s->grid.coordinate[d][search_grid_index(&s->grid, point, d)];
-}
-
 /* The one of some random points that is farthest from all that was proposed. */
 static size_t diverse(struct state *s)
 {
@@ -64,8 +65,8 @@ static size_t diverse(struct state *s)
 		float nearest = INFINITY;
 		for (size_t k = 0; k < s->seen_count; k++) {
 			float distance = 0;
-			for (size_t d = 0; d < s->grid.dims; d++)
-				distance += fabsf(coordinate(s, p, d) - coordinate(s, s->seen[k].point, d));
+			for (size_t d = 0; d < s->grid.features; d++)
+				distance += fabsf(search_grid_feature(&s->grid, p, d) - search_grid_feature(&s->grid, s->seen[k].point, d));
 			nearest = fminf(nearest, distance);
 		}
 		if (!s->taken[p] && (nearest > best_distance || s->seen_count == 0)) {
@@ -89,26 +90,29 @@ static int faster_first(const void *a, const void *b)
 
 static void learn(struct state *s, double *ret_best)
 {
-	size_t n = s->seen_count < LEARN_FROM ? s->seen_count : LEARN_FROM, good = 0, dims = s->grid.dims;
+	size_t n = s->seen_count < LEARN_FROM ? s->seen_count : LEARN_FROM, good = 0, dims = s->grid.features;
 	float *x = MEM_NEW_N(float, n * dims + 1);
-	double y[n], worst = -INFINITY, mean = 0, spread = 0;
+	double y[n], worst = -INFINITY, mean, cap, spread = 0;
 	/* seen is sorted: the slowest are forgotten first when there are too many. */
 	for (size_t i = 0; i < n; i++) {
 		y[i] = s->seen[i].y;
 		if (isfinite(y[i])) {
 			worst = fmax(worst, y[i]);
-			mean += y[i];
 			good++;
 		}
 		for (size_t d = 0; d < dims; d++)
-			x[i * dims + d] = coordinate(s, s->seen[i].point, d);
+			x[i * dims + d] = search_grid_feature(&s->grid, s->seen[i].point, d);
 	}
-	mean = good ? mean / (double)good : 0;
+	mean = 0;
 	worst = good ? worst : 1;
+	cap = good ? y[good / 2] : 1;
 	for (size_t i = 0; i < n; i++) {
-		y[i] = isfinite(y[i]) ? y[i] : isnan(y[i]) ? mean : worst;
-		spread += (y[i] - mean) * (y[i] - mean);
+		y[i] = isfinite(y[i]) ? y[i] : isnan(y[i]) ? cap : worst;
+		y[i] = y[i] > cap ? cap + (y[i] - cap) * SLOW : y[i];
+		mean += y[i] / (double)n;
 	}
+	for (size_t i = 0; i < n; i++)
+		spread += (y[i] - mean) * (y[i] - mean);
 	spread = sqrt(spread / (double)n) + 1e-12;
 	for (size_t i = 0; i < n; i++)
 		y[i] = (y[i] - mean) / spread;
@@ -154,15 +158,16 @@ static double improvement(double best, double mean, double deviation)
 static size_t most_promising(struct state *s, double best)
 {
 	size_t *points = NULL, count = candidates(s, &points), found = SEARCH_NONE;
-	double found_gain = -1;
-	float (*x)[GAUSS_LANES] = mem_new(s->grid.dims + 1, sizeof *x), mean[GAUSS_LANES], deviation[GAUSS_LANES];
+	double found_gain = -INFINITY;
+	bool bold = s->seen_count % BOLD_EVERY == 0;
+	float (*x)[GAUSS_LANES] = mem_new(s->grid.features + 1, sizeof *x), mean[GAUSS_LANES], deviation[GAUSS_LANES];
 	for (size_t at = 0; at < count; at += GAUSS_LANES) {
 		for (size_t l = 0; l < GAUSS_LANES; l++)
-			for (size_t d = 0; d < s->grid.dims; d++)
-				x[d][l] = coordinate(s, points[at + l < count ? at + l : at], d);
+			for (size_t d = 0; d < s->grid.features; d++)
+				x[d][l] = search_grid_feature(&s->grid, points[at + l < count ? at + l : at], d);
 		search_gauss_predict(&s->gauss, x, mean, deviation);
 		for (size_t l = 0; l < GAUSS_LANES && at + l < count; l++) {
-			double gain = improvement(best, mean[l], deviation[l]);
+			double gain = bold ? BOLD * deviation[l] - mean[l] : improvement(best, mean[l], deviation[l]);
 			if (gain > found_gain) {
 				found_gain = gain;
 				found = points[at + l];

@@ -9,7 +9,7 @@
 
 /* Priors of the settings, natural logarithms: a length of half the range, a noise of a thousandth, both loose. */
 #define WEIGHT_MEAN 1.0
-#define WEIGHT_DEVIATION 2.0
+#define WEIGHT_DEVIATION 1.0
 #define NOISE_MEAN (-7.0)
 #define NOISE_DEVIATION 1.5
 

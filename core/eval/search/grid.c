@@ -23,19 +23,50 @@ static void indices_of(const struct search_grid *g, size_t point, uint16_t *indi
 		indices[d] = search_grid_index(g, point, d);
 }
 
-/* Steps of a parameter are even in rank, its effects often in factors: half of each. */
-static void place_values(struct search_grid *g, size_t d)
+static float *add_feature(struct search_grid *g, size_t d)
 {
-	const struct search_space *space = g->space;
-	const double *values = space->values ? space->values[g->dim[d]] : NULL;
+	g->feature_dim[g->features] = d;
+	return g->feature[g->features++] = MEM_NEW_N(float, g->sizes[d]);
+}
+
+/* Steps of a parameter are even in rank, its effects often in factors: half of each. */
+static void add_place(struct search_grid *g, size_t d, const double *values)
+{
 	size_t n = g->sizes[d];
-	g->coordinate[d] = MEM_NEW_N(float, n);
+	float *feature = add_feature(g, d);
 	for (size_t i = 0; i < n; i++) {
 		double rank = n > 1 ? (double)i / (double)(n - 1) : 0, factor = rank;
 		if (values && values[0] > 0 && values[n - 1] > values[0])
 			factor = log(values[i] / values[0]) / log(values[n - 1] / values[0]);
-		g->coordinate[d][i] = (float)(0.5 * rank + 0.5 * factor);
+		feature[i] = (float)(0.5 * rank + 0.5 * factor);
 	}
+}
+
+/* 1 - 1/odd part: 0 for powers of two, 2/3 for 3, 6, 12, … */
+static double oddness(double value)
+{
+	double whole;
+	if (modf(value, &whole) != 0 || value <= 0 || value > 1e15)
+		return 0;
+	unsigned long long n = (unsigned long long)value;
+	while (n % 2 == 0)
+		n /= 2;
+	return 1 - 1 / (double)n;
+}
+
+/* Hardware is built in powers of two: 128 and 112 are near and yet unlike. Where a parameter has both kinds of values, how far
+ * each is from a power of two becomes a feature of its own. */
+static void add_oddness(struct search_grid *g, size_t d, const double *values)
+{
+	double most = 0;
+	for (size_t i = 0; values && i < g->sizes[d]; i++)
+		most = fmax(most, oddness(values[i]));
+	/* From 0 on they are numbers of methods rather than sizes. */
+	if (most == 0 || g->sizes[d] < 3 || values[0] == 0)
+		return;
+	float *feature = add_feature(g, d);
+	for (size_t i = 0; i < g->sizes[d]; i++)
+		feature[i] = (float)oddness(values[i]);
 }
 
 static void find_dims(struct search_grid *g)
@@ -43,7 +74,8 @@ static void find_dims(struct search_grid *g)
 	const struct search_space *space = g->space;
 	g->dim = MEM_NEW_N(size_t, space->dims + 1);
 	g->sizes = MEM_NEW_N(size_t, space->dims + 1);
-	g->coordinate = MEM_NEW_N(float *, space->dims + 1);
+	g->feature_dim = MEM_NEW_N(size_t, 2 * space->dims + 1);
+	g->feature = MEM_NEW_N(float *, 2 * space->dims + 1);
 	for (size_t d = 0; d < space->dims; d++) {
 		uint16_t low = UINT16_MAX, high = 0;
 		for (size_t p = 0; p < space->count; p++) {
@@ -55,7 +87,9 @@ static void find_dims(struct search_grid *g)
 			continue;
 		g->dim[g->dims] = d;
 		g->sizes[g->dims] = space->value_counts ? space->value_counts[d] : (size_t)high + 1;
-		place_values(g, g->dims++);
+		const double *values = space->values ? space->values[d] : NULL;
+		add_place(g, g->dims, values);
+		add_oddness(g, g->dims++, values);
 	}
 }
 
@@ -81,9 +115,10 @@ void search_grid_init(struct search_grid *g, const struct search_space *space)
 
 void search_grid_fini(struct search_grid *g)
 {
-	for (size_t d = 0; d < g->dims; d++)
-		free(g->coordinate[d]);
-	free(g->coordinate);
+	for (size_t f = 0; f < g->features; f++)
+		free(g->feature[f]);
+	free(g->feature);
+	free(g->feature_dim);
 	free(g->dim);
 	free(g->sizes);
 	free(g->slots);

@@ -11,7 +11,9 @@ struct search_grid {
 	size_t dims;              /* that vary: the others say nothing */
 	size_t *dim;              /* per varying dimension: its number in the space */
 	size_t *sizes;            /* per varying dimension: value indices, used or not */
-	float **coordinate;       /* per varying dimension and value index: 0 … 1, between its rank and its logarithm */
+	size_t features;          /* what models see of a point: numbers from 0 to 1, one or two per varying dimension */
+	size_t *feature_dim;      /* per feature: the varying dimension that it comes from */
+	float **feature;          /* per feature and value index */
 	size_t *slots;            /* hash table: point + 1, or 0 */
 	size_t slot_mask;
 };
@@ -22,6 +24,10 @@ void search_grid_fini(struct search_grid *g);
 static inline uint16_t search_grid_index(const struct search_grid *g, size_t point, size_t d)
 {
 	return g->space->points[point * g->space->dims + g->dim[d]];
+}
+static inline float search_grid_feature(const struct search_grid *g, size_t point, size_t f)
+{
+	return g->feature[f][search_grid_index(g, point, g->feature_dim[f])];
 }
 /* The point with these value indices (one per varying dimension); SEARCH_NONE when it is not in the space. */
 size_t search_grid_find(const struct search_grid *g, const uint16_t *indices);
