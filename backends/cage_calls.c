@@ -69,13 +69,13 @@ static int deny_by_argument(scmp_filter_ctx filter)
 	const scmp_datum_t self = (scmp_datum_t)getpid();
 	int rc = 0;
 	if (rc == 0)
-		rc = seccomp_rule_add(filter, no, SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+		rc = seccomp_rule_add(filter, no, SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX, 0));
 	if (rc == 0)
-		rc = seccomp_rule_add(filter, no, SCMP_SYS(kill), 1, SCMP_A0(SCMP_CMP_NE, self));
+		rc = seccomp_rule_add(filter, no, SCMP_SYS(kill), 1, SCMP_A0(SCMP_CMP_NE, self, 0));
 	if (rc == 0)
-		rc = seccomp_rule_add(filter, no, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_NE, self));
+		rc = seccomp_rule_add(filter, no, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_NE, self, 0));
 	if (rc == 0)
-		rc = seccomp_rule_add(filter, no, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0));
+		rc = seccomp_rule_add(filter, no, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0, 0));
 	if (rc == 0 && !SANITIZED)
 		rc = seccomp_rule_add(filter, no, SCMP_SYS(ptrace), 0);
 	/* Threads yes, processes no. clone3 hides its flags in memory, so it does not exist here: libraries then use clone. */
@@ -97,7 +97,10 @@ int cage_calls_close(struct err *e)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
 	/* A search tree: the calls that drivers make all the time meet a handful of comparisons, not a hundred. */
 	if (rc == 0)
-		seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	/* Else kernels before 5.16 slow the whole process down, against attacks from within it that are no concern here. */
+	if (rc == 0)
+		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
 	for (size_t i = 0; i < MEM_COUNT(denied) && rc == 0; i++)
 		rc = deny(filter, denied[i]);
 	if (rc == 0)

@@ -129,6 +129,23 @@ static void test_option(struct sample_worker *w)
 	free(option);
 }
 
+/* Whether `path` exists, as the code sees it. */
+static bool is_seen(struct sample_worker *w, const char *path)
+{
+	char *code = mem_fmt("#if __has_include(\"%s\")\n#error FOUND_IT\n#endif\n" CUDA_KERNEL, path);
+	struct outcome o = compile(w, "cuda", code, NULL);
+	bool seen = holds(&o, "FOUND_IT");
+	outcome_fini(&o);
+	free(code);
+	return seen;
+}
+
+static void test_existence(struct sample_worker *w)
+{
+	ok(!is_seen(w, absent), "cuda: a file that is not there does not exist");
+	ok(!is_seen(w, secret), "cuda: nor, for the code, one that is");
+}
+
 /* The toolkit's headers are read, from the folder that the cage leaves. */
 static void test_headers(struct sample_worker *w, const struct cuda_nvrtc *nvrtc)
 {
@@ -190,6 +207,7 @@ static void test_caged(const struct cuda_nvrtc *nvrtc)
 	if (nvrtc) {
 		test_rows(&w, "cuda", cuda, MEM_COUNT(cuda));
 		test_option(&w);
+		test_existence(&w);
 		test_headers(&w, nvrtc);
 		test_harmless(&w);
 	} else {
@@ -206,6 +224,7 @@ static void test_off(void)
 	struct sample_worker w = start();
 	ok(leaks(&w, "cuda", &cuda[0]), "with the cage off the message quotes the file");
 	ok(leaks(&w, "cuda", &cuda[4]), "by a digraph too");
+	ok(is_seen(&w, secret) && !is_seen(&w, absent), "and code can tell whether a file exists");
 	sample_worker_stop(&w);
 	unsetenv("PEAKD_CAGE");
 }
@@ -232,7 +251,7 @@ int main(void)
 	if (has_nvrtc)
 		test_off();
 	else
-		SKIP(2, "no NVRTC on this machine");
+		SKIP(3, "no NVRTC on this machine");
 	unlink(secret);
 	rmdir(folder);
 	return tap_done();
