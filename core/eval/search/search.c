@@ -12,6 +12,7 @@
 #include "core/eval/search/bayes.h"
 #include "core/eval/search/differential.h"
 #include "core/eval/search/exhaustive.h"
+#include "core/eval/search/forest.h"
 #include "core/eval/search/genetic.h"
 #include "core/eval/search/local.h"
 #include "core/eval/search/random.h"
@@ -19,7 +20,7 @@
 
 static const struct search_strategy *const strategies[] = {
 	&search_bayes, &search_exhaustive, &search_random, &search_local, &search_annealing, &search_genetic, &search_differential,
-	&search_tabu, &search_bandit,
+	&search_tabu, &search_bandit, &search_forest,
 };
 
 struct search {

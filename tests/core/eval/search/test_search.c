@@ -10,7 +10,7 @@
 enum { SIZE = 8, DIMS = 4, POINTS = SIZE * SIZE * SIZE * SIZE / 2, BUDGET = 100, SEEDS = 5 };
 
 static const char *const names[] = { "exhaustive", "random", "auto", "bayes", "local", "annealing", "genetic", "differential",
-	                             "tabu", "bandit" };
+	                             "tabu", "bandit", "forest" };
 static uint16_t points[POINTS * DIMS];
 static double times[POINTS];
 
@@ -109,7 +109,7 @@ int main(void)
 	}
 	ok(mean_best("auto", &space) == 1, "auto finds the best with a twentieth of the space");
 	for (size_t i = 0; i < MEM_COUNT(names); i++)
-		if (strcmp(names[i], "bayes") && strcmp(names[i], "auto")) {
+		if (strcmp(names[i], "bayes") && strcmp(names[i], "forest") && strcmp(names[i], "auto")) {
 			ok(run(names[i], &space, POINTS, 1, told, &n) == 1 && n == POINTS, "%s: all of the space when there is budget", names[i]);
 		}
 	ok(search_new("auto", &space, POINTS, 1, &s, &e) == 0, "auto with budget for all");
