@@ -1,5 +1,6 @@
 /* bayes: see bayes.h. Expected improvement (Jones, Schonlau, Welch 1998) over candidates: the neighbourhoods of the best points
- * and random ones. Failures count as the slowest time seen; points that are out count as what was predicted for them. */
+ * and random ones. Failures count as the slowest time seen; points that are out count as the median
+ * of what is known (a constant liar: Ginsbourger, Le Riche, Carraro 2010). */
 #include "core/eval/search/bayes.h"
 
 #include <math.h>
