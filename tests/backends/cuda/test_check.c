@@ -1,5 +1,7 @@
 /* Limits of a launch: threads by registers as NVIDIA's occupancy calculator has them, and each refusal with asked and allowed. */
-#include "backends/cuda/plans.h"
+#include "backends/cuda/backend.h"
+#define PLANS_BACKEND backend_cuda
+#include "backends/plans.h"
 
 #include "backends/cuda/check.h"
 #include "tap.h"

@@ -1,5 +1,7 @@
 /* The CUDA compiler library as it is installed here: what comes out of a good kernel, and what is said about a bad one. */
-#include "backends/cuda/plans.h"
+#include "backends/cuda/backend.h"
+#define PLANS_BACKEND backend_cuda
+#include "backends/plans.h"
 
 #include <limits.h>
 #include <sys/stat.h>

@@ -1,7 +1,9 @@
 /* Running a plan, against a driver that is made here: what is asked of it, in which order, and what becomes of its errors. Shows
  * without a GPU that nothing leaks, that addresses stay inside allocations, and that every failure has its kind. */
 #include "backends/cuda/image.h"
-#include "backends/cuda/plans.h"
+#include "backends/cuda/backend.h"
+#define PLANS_BACKEND backend_cuda
+#include "backends/plans.h"
 
 #include "backends/cuda/device.h"
 #include "backends/cuda/run.h"

@@ -1,6 +1,8 @@
 /* The CUDA backend on a real device: results, times, limits, clusters, tensor maps and faults. Needs an NVIDIA GPU; the tests
  * are skipped, with the reason, where there is none. */
-#include "backends/cuda/plans.h"
+#include "backends/cuda/backend.h"
+#define PLANS_BACKEND backend_cuda
+#include "backends/plans.h"
 
 #include <math.h>
 #include <sys/wait.h>

@@ -1,6 +1,8 @@
 /* Launches against limits, and computed occupancy against values worked out by hand. */
 #include "backends/hip/check.h"
-#include "backends/hip/plans.h"
+#include "backends/hip/backend.h"
+#define PLANS_BACKEND backend_hip
+#include "backends/plans.h"
 #include "tap.h"
 
 static struct hip_param params[] = { { 0, 8 }, { 8, 4 } };

@@ -1,5 +1,7 @@
 /* The HIP compiler library as it is installed here: what comes out of a good kernel, and what is said about a bad one. */
-#include "backends/hip/plans.h"
+#include "backends/hip/backend.h"
+#define PLANS_BACKEND backend_hip
+#include "backends/plans.h"
 
 #include "backends/hip/library.h"
 #include "tap.h"

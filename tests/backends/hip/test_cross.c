@@ -7,7 +7,9 @@
 
 #include "backends/hip/check.h"
 #include "backends/hip/headers.h"
-#include "backends/hip/plans.h"
+#include "backends/hip/backend.h"
+#define PLANS_BACKEND backend_hip
+#include "backends/plans.h"
 #include "tap.h"
 
 #define PRELUDE "tests/backends/hip/prelude.h"

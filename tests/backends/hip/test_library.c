@@ -6,7 +6,9 @@
 
 #include "backends/hip/image.h"
 #include "backends/hip/library.h"
-#include "backends/hip/plans.h"
+#include "backends/hip/backend.h"
+#define PLANS_BACKEND backend_hip
+#include "backends/plans.h"
 #include "tap.h"
 
 static char folder[64];

@@ -1,7 +1,9 @@
 /* Running a plan, against a runtime that is made here: what is asked of it, in which order, and what becomes of its errors. Shows
  * without a GPU that nothing leaks, that addresses stay inside allocations, and that every failure has its kind. */
 #include "backends/hip/image.h"
-#include "backends/hip/plans.h"
+#include "backends/hip/backend.h"
+#define PLANS_BACKEND backend_hip
+#include "backends/plans.h"
 
 #include "backends/hip/device.h"
 #include "backends/hip/run.h"

@@ -1,11 +1,12 @@
-/* plans: small plans and compile requests for the tests of the CUDA backend. */
-#ifndef PEAKD_TESTS_BACKENDS_CUDA_PLANS_H
-#define PEAKD_TESTS_BACKENDS_CUDA_PLANS_H
+/* plans: small plans and compile requests for the tests of the CUDA and HIP backends. Whoever includes it defines PLANS_BACKEND
+ * (backend_cuda or backend_hip) first. */
+#ifndef PEAKD_TESTS_BACKENDS_PLANS_H
+#define PEAKD_TESTS_BACKENDS_PLANS_H
 
 #include <stdarg.h>
 #include <string.h>
 
-#include "backends/cuda/backend.h"
+#include "backends/backend.h"
 #include "base/mem.h"
 
 static const char naive_matmul[] =
@@ -88,12 +89,12 @@ static int compile(const char *arch, const char *macros, const char *device, str
 {
 	struct wire_define defines[] = { { (char *)"BX", (char *)"16" }, { (char *)"BY", (char *)"16" } };
 	struct wire_compile request = {
-		.backend = (char *)"cuda", .arch = (char *)arch, .macros = (char *)macros, .device = (char *)device,
+		.backend = (char *)PLANS_BACKEND.name, .arch = (char *)arch, .macros = (char *)macros, .device = (char *)device,
 		.defines = defines, .define_count = MEM_COUNT(defines), .plan = plan,
 	};
 	*e = (struct err)ERR_INIT;
 	*ret = (struct wire_compiled){ .binary = NULL };
-	return backend_cuda.compile(&request, ret, e);
+	return PLANS_BACKEND.compile(&request, ret, e);
 }
 
 #endif
