@@ -112,6 +112,7 @@ static int finish(struct engine_job *job, struct work_judge *judge, const struct
 		return rc;
 	fields_setf(result, "checkpoint", "%lld", (long long)checkpoint);
 	fields_set(result, "summary", judge->have_last ? judge->last.summary : transform_last(x));
+	fields_set(result, "details", judge->have_last ? judge->last.log : NULL);
 	struct err why = ERR_INIT;
 	int accepted = *pending ? work_pending_accept(job->db, pending, checkpoint, rc < 0 ? &why : e) : 0;
 	return rc < 0 ? rc : accepted;

@@ -73,6 +73,13 @@ static int tune(struct run *r, struct report_step *step, struct err *e)
 	return rc;
 }
 
+/* Where nothing runs, what a step was compiled to is all there is to see. */
+static void say_details(struct run *r, const json_t *result)
+{
+	if (r->report.compile_only && json_is_string(json_object_get(result, "details")))
+		run_setup_say("", "%s", run_setup_text(result, "details"));
+}
+
 static int baseline(struct run *r, struct err *e)
 {
 	struct report_step *step = &r->report.steps[0];
@@ -86,8 +93,8 @@ static int baseline(struct run *r, struct err *e)
 	const json_t *result = json_object_get(answer, "result");
 	if (rc == 0)
 		run_setup_say(step->name, "%s", run_setup_text(result, "summary"));
-	if (rc == 0 && r->report.compile_only && json_is_string(json_object_get(result, "details")))
-		run_setup_say("", "%s", run_setup_text(result, "details"));
+	if (rc == 0)
+		say_details(r, result);
 	/* A device that runs nothing cannot pass; what does not compile for it is wrong all the same. */
 	bool refused = r->report.compile_only ? run_setup_whole(result, "failed_count") > 0 || run_setup_whole(result, "passed_count") == 0
 	                                      : !json_is_true(json_object_get(result, "passed"));
@@ -114,8 +121,10 @@ static int transform(struct run *r, const char *name, struct err *e)
 	if (rc == 0 && step->checkpoint == 0)
 		rc = err_set(e, ERR_MODEL, "%s%s%s", run_setup_text(result, "summary"),
 		             *run_setup_text(result, "pending") ? "; half done, see `peakd transform --pending " : "", run_setup_text(result, "pending"));
-	if (rc == 0)
+	if (rc == 0) {
 		run_setup_say(name, "%s", run_setup_text(result, "summary"));
+		say_details(r, result);
+	}
 	json_decref(answer);
 	return rc < 0 ? rc : tune(r, step, e);
 }

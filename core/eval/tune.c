@@ -18,7 +18,7 @@ enum { BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3 };
 
 /* Searching needs an order, not a figure: few samples. */
 static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S };
-#define HOPELESS 1.6 /* times the best so far */
+#define GIVE_UP 1.6 /* times the best so far */
 
 /* What a configuration is taken to cost before anything is known: seconds. Guesses, corrected by the first few. */
 #define GUESS_CPU_S 1.0 /* devices that share the CPU: compiling and timing take turns */
@@ -67,7 +67,7 @@ static int try_trial(struct tuner *u, struct tune_built *b, struct trial *t, dou
 		goto out;
 	timing.warm = u->q->warm;
 	if (isfinite(best_ns(u)))
-		timing.hopeless_ns = best_ns(u) * HOPELESS;
+		timing.hopeless_ns = best_ns(u) * (u->q->give_up > 0 ? u->q->give_up : GIVE_UP);
 	struct err why = ERR_INIT;
 	if (trial_measure(t, &timing, &times, &why) < 0) {
 		rc = why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED)

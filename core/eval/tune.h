@@ -21,6 +21,8 @@ struct tune_request {
 	size_t prefer_count;
 	unsigned leaders;            /* re-timed at the end; 0: 3 */
 	bool warm;                   /* time with warm caches */
+	double give_up;              /* a configuration whose first samples are this many times slower than the best is timed no further;
+	                              * 0: 1.6 */
 };
 
 struct tune_top {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "core/context/domain.h"
 #include "core/context/host.h"
@@ -285,16 +286,43 @@ static void only_reason(struct validate_result *r, const struct err *why)
 	r->failed_count++;
 }
 
+static void add_unit(struct buf *out, uint32_t value, const char *unit)
+{
+	if (value != UINT32_MAX)
+		buf_addf(out, ", %u %s", value, unit);
+}
+
+/* What one configuration was compiled to: its parameters, each kernel's resources, the compiler's own words. */
+static char *describe_variant(const struct variant *v)
+{
+	struct buf out = BUF_INIT;
+	char *params = params_text(v->params);
+	const char *log = v->compiled.log ? v->compiled.log : "";
+	buf_adds(&out, params);
+	for (size_t i = 0; i < v->compiled.kernel_count; i++) {
+		const struct wire_kernel *k = &v->compiled.kernels[i];
+		size_t n = strlen(k->name);
+		if (strncmp(log, k->name, n) == 0 && log[n] == ':')
+			break; /* a backend that knows more has said it in its log */
+		buf_addf(&out, "\n%s: %u threads a block at most", k->name, k->max_threads);
+		add_unit(&out, k->registers, "registers a thread");
+		add_unit(&out, k->shared, "bytes of static shared memory");
+		add_unit(&out, k->spill, "bytes spilled a thread");
+	}
+	for (size_t n; *log; log += n + (log[n] == '\n')) {
+		n = strcspn(log, "\n");
+		buf_addf(&out, "\n%.*s", (int)n, log);
+	}
+	free(params);
+	return buf_steal(&out);
+}
+
 /* Nothing will run: what the compiler says of registers and memory is all that is learned. */
 static void keep_log(const struct picks *p, struct validate_result *r)
 {
-	for (size_t i = 0; i < p->count && !r->log; i++) {
-		const char *log = p->at[i].why.code == ERR_NONE ? p->at[i].variant.compiled.log : NULL;
-		char *params = params_text(p->at[i].finding.params);
-		if (log && *log)
-			r->log = mem_fmt("%s\n%.*s", params, (int)(strlen(log) - (log[strlen(log) - 1] == '\n')), log);
-		free(params);
-	}
+	for (size_t i = 0; i < p->count && !r->log; i++)
+		if (p->at[i].why.code == ERR_NONE)
+			r->log = describe_variant(&p->at[i].variant);
 }
 
 static int run(const struct eval *ev, const struct validate_request *q, bool execute, struct validate_result *r,

@@ -18,7 +18,7 @@ static void refuted(struct sample *s, const struct context *root, const struct p
 	struct eval ev = { .pool = s->pool, .references = s->references };
 	struct params *prefer[3];
 	struct tune_request q = { .ctx = ctx, .root = root, .facts = &s->facts, .size = size, .budget = 3, .seed = 3,
-	                          .prefer = prefer, .prefer_count = MEM_COUNT(prefer) };
+	                          .prefer = prefer, .prefer_count = MEM_COUNT(prefer), .give_up = 1e9 };
 	struct tune_result t = { 0 };
 	struct err e = ERR_INIT;
 	for (int i = 0; i < 3; i++) {
