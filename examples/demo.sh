@@ -18,5 +18,5 @@ if [ -n "$holder" ] && grep -qzx serve "/proc/$holder/cmdline" 2>/dev/null; then
 fi
 rm -f "$db" "$db-wal" "$db-shm" "$db.lock" "$db.log"
 
-"$peakd" run "$here/matmul-fp32-hlsl.peak.md" --db "$db" --model replay:matmul-fp32-hlsl ${DEMO_OPTIONS:---budget 40 --samples 6}
+"$peakd" run "$here/matmul-fp32-hlsl.peak.md" --db "$db" --model replay:matmul-fp32-hlsl ${DEMO_OPTIONS:---budget 28 --samples 4}
 echo "the history: $peakd workflow log matmul-fp32-hlsl --db $db"
