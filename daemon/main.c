@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "daemon/relay.h"
 #include "daemon/run.h"
+#include "daemon/selftest.h"
 #include "daemon/serve.h"
 #include "daemon/study.h"
 #include "daemon/verbs.h"
@@ -25,7 +26,7 @@ static const struct verb worker_verb = {
 
 static const struct verb *const verbs[] = {
 	&serve_verb, &relay_verb, &run_verb, &study_verb, &verbs_tune, &verbs_validate, &verbs_transform, &verbs_compare, &verbs_workflow,
-	&verbs_devices, &verbs_jobs, &worker_verb,
+	&verbs_devices, &verbs_jobs, &selftest_verb, &worker_verb,
 };
 
 static int help(void)
