@@ -15,6 +15,7 @@
 #include "backends/backend.h"
 #include "backends/cache.h"
 #include "backends/cage.h"
+#include "backends/cage_scratch.h"
 #include "backends/compare.h"
 #include "backends/run.h"
 #include "backends/wire.h"
@@ -468,5 +469,6 @@ int worker_main(void)
 		w.backend->close(w.device);
 	cache_free(w.inputs);
 	cache_free(w.references);
+	cage_scratch_remove();
 	return status;
 }
