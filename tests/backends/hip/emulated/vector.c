@@ -6,6 +6,9 @@
 /* The IEEE mode's minimum and maximum: of a number and not-a-number the number; -0 is less than 0. */
 static inline float least(float a, float b) { return a != a ? b : b != b ? a : a < b || (a == b && signbit(a)) ? a : b; }
 static inline float greatest(float a, float b) { return a != a ? b : b != b ? a : a > b || (a == b && !signbit(a)) ? a : b; }
+/* The instructions that are not fused know no subnormal numbers. */
+static inline float flushed(float x) { return __builtin_fabsf(x) < 0x1p-126f ? copysignf(0, x) : x; }
+static inline float mad(float a, float b, float c) { return flushed(flushed(flushed(a) * flushed(b)) + flushed(c)); }
 static inline int32_t middle_i(int32_t a, int32_t b, int32_t c)
 {
 	return a < b ? (b < c ? b : a < c ? c : a) : a < c ? a : b < c ? c : b;
@@ -133,7 +136,8 @@ static inline uint32_t frexp_exp(float x) { int e = 0; if (isfinite(x)) frexpf(x
 #define LIST(X) \
 	X(v_add_f32, F_2, a + b) X(v_sub_f32, F_2, a - b) X(v_subrev_f32, F_2, b - a) X(v_mul_f32, F_2, a * b) \
 	X(v_mul_legacy_f32, F_2, a == 0 || b == 0 ? 0 : a * b) X(v_min_f32, F_2, least(a, b)) X(v_max_f32, F_2, greatest(a, b)) \
-	X(v_fma_f32, F_3, __builtin_fmaf(a, b, c)) X(v_fmac_f32, F_ACC, __builtin_fmaf(a, b, c)) X(v_mad_f32, F_3, a * b + c) \
+	X(v_fma_f32, F_3, __builtin_fmaf(a, b, c)) X(v_fmac_f32, F_ACC, __builtin_fmaf(a, b, c)) X(v_mad_f32, F_3, mad(a, b, c)) X(v_mac_f32, F_ACC, mad(a, b, c)) \
+	X(v_madmk_f32, F_3, mad(a, b, c)) X(v_madak_f32, F_3, mad(a, b, c)) \
 	X(v_fmamk_f32, F_3, __builtin_fmaf(a, b, c)) X(v_fmaak_f32, F_3, __builtin_fmaf(a, b, c)) \
 	X(v_min3_f32, F_3, least(least(a, b), c)) X(v_max3_f32, F_3, greatest(greatest(a, b), c)) X(v_med3_f32, F_3, middle_f(a, b, c)) \
 	X(v_rcp_f32, F_1, 1 / a) X(v_rcp_iflag_f32, F_1, 1 / a) X(v_rsq_f32, F_1, 1 / sqrtf(a)) X(v_sqrt_f32, F_1, sqrtf(a)) \
