@@ -70,6 +70,7 @@ bool cage_scratch_make(struct cage_files *f)
 		made = mkdir(own, 0700) == 0 || errno == EEXIST;
 	}
 	if (made) {
+		/* So that the own one can be removed at the end. */
 		cage_files_allow(f, users, CAGE_FILES_EMPTY);
 		cage_files_allow(f, own, CAGE_FILES_SCRATCH);
 		setenv("TMPDIR", own, 1);

@@ -460,6 +460,7 @@ int worker_main(void)
 	if (move_wire(&w) < 0)
 		return 1;
 	int status = say_hello(&w) < 0 ? 1 : serve(&w);
+	cage_scratch_remove();
 	/* A faulted device may hang in its own clean-up: such a worker just ends. */
 	if (status)
 		_exit(status);
@@ -469,6 +470,5 @@ int worker_main(void)
 		w.backend->close(w.device);
 	cache_free(w.inputs);
 	cache_free(w.references);
-	cage_scratch_remove();
 	return status;
 }
