@@ -108,6 +108,10 @@ $(BUILD)/tests/mcp/%: tests/mcp/%.c $(LIB_MCP)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
 	$(Q)$(LINK_TEST) $(LIB_MCP) $(LDFLAGS) $(LIBS)
+$(BUILD)/bench/mcp/%: bench/mcp/%.c $(LIB_MCP)
+	@mkdir -p $(@D)
+	$(call say,BENCH,$@)
+	$(Q)$(LINK_TEST) $(LIB_MCP) $(LDFLAGS) $(LIBS)
 $(BUILD)/tests/%: tests/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
@@ -115,7 +119,7 @@ $(BUILD)/tests/%: tests/%.c $(LIB)
 # private: the archive that they need is built without.
 $(FUZZERS): private override SAN += -fsanitize=fuzzer
 
--include $(OBJ:.o=.d) $(TESTS:=.d) $(HELPERS:=.d) $(FUZZERS:=.d)
+-include $(OBJ:.o=.d) $(TESTS:=.d) $(HELPERS:=.d) $(FUZZERS:=.d) $(wildcard $(BUILD)/bench/mcp/*.d)
 
 # --- the two commands of the README -------------------------------------------------------------------------------------
 .PHONY: demo run-demo check run-check unit
@@ -145,6 +149,11 @@ conformance:
 clients:
 	@BUILD='$(BUILD)' tests/mcp/clients.sh
 	@BUILD='$(BUILD)' tests/daemon/clients.sh
+
+#: make bench-mcp             mcp/ beside the TypeScript SDK's server: calls/s, latency, memory, start (npm, wrk, minutes)
+.PHONY: bench-mcp
+bench-mcp: $(BUILD)/bench/mcp/server $(BUILD)/bench/mcp/stdio_load $(PEAKD)
+	@BUILD='$(BUILD)' bench/mcp/run.sh
 
 # --- the same code, watched ---------------------------------------------------------------------------------------------
 .PHONY: check-source check-asan check-tsan check-clang run-clang fuzz run-fuzz cover
