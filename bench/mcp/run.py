@@ -6,7 +6,7 @@
 Both serve one tool, echo (bench/mcp/server.c, bench/mcp/sdk_server.mjs), in revision 2026-07-28 over keep-alive connections on
 loopback, and are asked by the same load generator with the same bytes: wrk for HTTP, bench/mcp/stdio_load.c for stdio. Rounds
 alternate between the servers, so that what else happens on the machine meets both; each figure is the median over the rounds, each
-ratio the median of the rounds' ratios. peakd itself is measured for memory, start and idle CPU.
+ratio the median of the rounds' ratios. The server's CPU time per call says the same where other work disturbs the times. peakd itself is measured for memory, start and idle CPU.
 """
 import datetime
 import http.client
@@ -97,12 +97,13 @@ class Server:
 
 def wrk(server, connections, text_bytes=32):
     env = dict(os.environ, TEXT_BYTES=str(text_bytes))
+    before = cpu_ns(server.process.pid)
     done = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{SECONDS:g}s", "--timeout", "10s", "-s", os.path.join(here, "call.lua"),
                            f"http://127.0.0.1:{server.port}/mcp"], env=env, capture_output=True, text=True, check=True)
     figures = json.loads(next(line for line in done.stderr.splitlines() if line.startswith("{")))
     if figures["not_2xx"]:
         raise RuntimeError(f"{figures['not_2xx']} answers were no success")
-    return figures
+    return figures | {"server_cpu_us_per_call": (cpu_ns(server.process.pid) - before) / 1e3 / figures["requests"]}
 
 
 def median(rounds):
@@ -118,7 +119,11 @@ def side_by_side(names, measure):
             rounds[name].append(measure(name))
     result = {name: median(rounds[name]) for name in names}
     for name in names[1:]:
-        result[f"times_{name}"] = round(statistics.median(a["per_s"] / b["per_s"] for a, b in zip(rounds[names[0]], rounds[name])), 2)
+        pairs = list(zip(rounds[names[0]], rounds[name]))
+        result[f"throughput_times_{name}"] = round(statistics.median(a["per_s"] / b["per_s"] for a, b in pairs), 2)
+        if "server_cpu_us_per_call" in rounds[name][0]:
+            ratios = (b["server_cpu_us_per_call"] / a["server_cpu_us_per_call"] for a, b in pairs)
+            result[f"cpu_per_call_{name}_times_ours"] = round(statistics.median(ratios), 2)
     print(json.dumps(result), file=sys.stderr)
     return result
 
