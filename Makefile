@@ -128,7 +128,7 @@ run-demo: all
 #: make check                 installs, builds, and runs every test: C tests, then *.t scripts against the binary
 check: deps
 	$(AGAIN) run-check
-run-check: all $(TESTS) $(HELPERS)
+run-check: all $(TESTS) $(HELPERS) bundle
 	@$(PROVE) $(BLACKBOX) $(TESTS)
 
 #: make unit T=core/context   only the C tests whose path below tests/ begins with T
@@ -237,6 +237,16 @@ install: all
 	sed 's|/usr/local|$(PREFIX)|g' systemd/peakd.service >$(UNIT) && chmod 644 $(UNIT)
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/peakd $(SHARE) $(DESTDIR)$(PREFIX)/share/doc/peakd $(UNIT)
+
+#: make bundle                build/bundle: one relocatable folder for a machine without root or packages (a GPU node)
+.PHONY: bundle
+# The C++ library goes into the program: a copy beside it would come before the one that the machine's drivers were built for.
+BUNDLE_LINK := -static-libgcc -Wl,-Bsymbolic -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/../lib'
+bundle: all $(BUILD)/peakd-bundle
+	@sh tests/source/bundle.sh $(BUILD)/peakd-bundle $(BUILD)/bundle
+$(BUILD)/peakd-bundle: $(MAIN) $(LIB)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $(MAIN) $(LIB) $(LDFLAGS) $(BUNDLE_LINK) $(LIBS:-lstdc++=-Wl,-Bstatic -lstdc++ -Wl,-Bdynamic)
 
 #: make clean                 removes every build folder
 clean:
