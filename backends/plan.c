@@ -285,3 +285,9 @@ int plan_check(const struct plan *plan, struct err *e)
 		return err_set(e, ERR_INPUT, "plan: host code launched no kernel; call launch(kernel, grid, block, args)");
 	return 0;
 }
+
+const char *plan_values_name(enum plan_values values)
+{
+	static const char *const names[] = { "declared", "exact", "exact-small", "spikes", "offset" };
+	return values < PLAN_VALUES ? names[values] : "?";
+}

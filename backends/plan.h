@@ -24,6 +24,17 @@ enum plan_role {
 
 enum plan_fill { PLAN_ZEROS, PLAN_ONES, PLAN_RANDOM /* uniform in [lo,hi) */, PLAN_NORMAL /* mean 0, deviation 1 */, PLAN_IOTA };
 
+/* Which values an execution fills its random floating inputs with; everything else stays as declared. One kernel sees them all, so a
+ * check that needs special values costs no other binary (docs/trust.md says what each catches). */
+enum plan_values {
+	PLAN_DECLARED,    /* as the context says */
+	PLAN_EXACT,       /* integers 0…15: sums of products have no rounding error */
+	PLAN_EXACT_SMALL, /* integers 0…3, where the sums of the former do not fit the output's type */
+	PLAN_SPIKES,      /* one element of eight is many powers of two larger */
+	PLAN_OFFSET,      /* the values lie far from zero, compared with their spread */
+	PLAN_VALUES,      /* how many there are */
+};
+
 struct plan_buffer {
 	char *name;                   /* as in the context; scratch and tables: given by host code or "scratch0", … */
 	enum dtype type;              /* element type */
@@ -102,5 +113,7 @@ int plan_decode(struct wire_in *in, struct plan **ret_plan, struct err *e);
 /* Elements that are logically there (product of dims), and that the allocation holds (bytes / element size). */
 uint64_t plan_buffer_logical(const struct plan_buffer *b);
 uint64_t plan_buffer_elements(const struct plan_buffer *b);
+/* "declared", "exact", …: for messages. Static storage. */
+const char *plan_values_name(enum plan_values values);
 
 #endif

@@ -119,7 +119,10 @@ struct wire_execute {
 	uint32_t run;
 	uint64_t seed;      /* of the input values: same seed, same values, on every backend */
 	uint32_t poison;    /* byte pattern for outputs and scratch (0xFF makes NaN in every floating type) */
+	uint32_t values;    /* enum plan_values */
+	uint32_t keep;      /* WIRE_KEEP_…: what stays as the last execution left it */
 };
+enum { WIRE_KEEP_SCRATCH = 1, WIRE_KEEP_OUTPUTS = 2 };
 struct wire_executed {
 	uint64_t device_ns;      /* of this one execution; 0 unknown */
 	uint32_t output_count;   /* outputs are the plan's OUT and INOUT buffers, in order */

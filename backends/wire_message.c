@@ -254,6 +254,8 @@ void wire_execute_encode(const struct wire_execute *m, struct buf *out)
 	wire_put_u32(out, m->run);
 	wire_put_u64(out, m->seed);
 	wire_put_u32(out, m->poison);
+	wire_put_u32(out, m->values);
+	wire_put_u32(out, m->keep);
 }
 
 int wire_execute_decode(struct wire_in *in, struct wire_execute *ret_m, struct err *e)
@@ -261,6 +263,8 @@ int wire_execute_decode(struct wire_in *in, struct wire_execute *ret_m, struct e
 	struct wire_execute m = { .run = wire_get_u32(in) };
 	m.seed = wire_get_u64(in);
 	m.poison = get_below(in, 256);
+	m.values = get_below(in, PLAN_VALUES);
+	m.keep = get_below(in, WIRE_KEEP_SCRATCH + WIRE_KEEP_OUTPUTS + 1);
 	if (wire_end(in, "execute", e) < 0)
 		return -ERR_NETWORK;
 	*ret_m = m;

@@ -66,9 +66,10 @@ static const char *buffer_name(const struct trial *t, uint32_t number)
 	return number <= t->variant->plan->buffer_count ? t->variant->plan->buffers[number - 1].name : "?";
 }
 
-int trial_execute(struct trial *t, uint64_t seed, uint32_t poison, int64_t timeout_ns, uint64_t *ret_device_ns, struct err *e)
+int trial_execute(struct trial *t, const struct trial_input *input, int64_t timeout_ns, uint64_t *ret_device_ns, struct err *e)
 {
-	struct wire_execute request = { .run = t->run, .seed = seed, .poison = poison };
+	struct wire_execute request = { .run = t->run, .seed = input->seed, .poison = input->poison, .values = input->values,
+	                                .keep = input->keep };
 	struct wire_executed executed;
 	struct buf body = BUF_INIT;
 	uint8_t *answer;

@@ -17,8 +17,15 @@ struct trial {
 int trial_begin(struct trial *t, struct pool_worker *worker, const struct variant *variant, struct err *e);
 /* Releases it in the worker if that still lives. */
 void trial_end(struct trial *t);
+/* What one execution starts from; see struct wire_execute. */
+struct trial_input {
+	uint64_t seed;
+	uint32_t poison;
+	enum plan_values values;
+	uint32_t keep;       /* WIRE_KEEP_… */
+};
 /* Fills inputs from the seed, poisons the rest, runs once. -ERR_WRONG when inputs were changed or a red zone was written to. */
-int trial_execute(struct trial *t, uint64_t seed, uint32_t poison, int64_t timeout_ns, uint64_t *ret_device_ns, struct err *e);
+int trial_execute(struct trial *t, const struct trial_input *input, int64_t timeout_ns, uint64_t *ret_device_ns, struct err *e);
 /* The logical content of output k of the last execution; free(). */
 int trial_output(struct trial *t, uint32_t k, uint8_t **ret_bytes, size_t *ret_len, struct err *e);
 /* Compares output k of the last execution with reference bytes of that hash. */
