@@ -265,7 +265,7 @@ static int tune_with(struct tuner *u, const struct tunespace *space, struct sear
 	struct tune_lanes_config config = { .ev = u->ev, .ctx = u->q->ctx, .facts = u->q->facts, .space = space, .search = search };
 	struct tune_lanes *lanes = NULL;
 	announce(u, search_name(search));
-	int rc = pool_take_device(u->ev->pool, u->q->facts, u->ev->cancel, &u->device, e);
+	int rc = eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
 	if (rc < 0)
 		return rc;
 	/* Waiting for the device is no work: what a configuration costs is counted from here. */

@@ -48,7 +48,7 @@ static int prove(struct tuner *u, const struct leader *l, bool *ret_good, struct
 		validate_result_fini(&v);
 	}
 	if (rc == 0)
-		rc = pool_take_device(u->ev->pool, u->q->facts, u->ev->cancel, &u->device, e);
+		rc = eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
 	params_free(tuning);
 	return rc;
 }
