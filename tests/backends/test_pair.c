@@ -96,7 +96,7 @@ static void drifts(void)
 
 static void ends(void)
 {
-	struct backend_run base = { .ns = 1e6, .noise = 0.3 }, dies = { .ns = 1e6, .fail_at = 30 }, quick = { .ns = 2000, .noise = 0.004 };
+	struct backend_run base = { .ns = 1e6, .noise = 0.3 }, dies = { .ns = 1e6, .fail_at = 30 }, quick = { .ns = 2000 };
 	struct wire_pair m = usual;
 	m.cap_ns = 20 * CLOCK_MS;
 	device.wall = CLOCK_MS;
