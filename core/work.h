@@ -32,7 +32,9 @@ int work_validate(struct engine_job *job, struct fields *result, struct err *e);
  * broken_i, why_i. */
 int work_tune(struct engine_job *job, struct fields *result, struct err *e);
 /* transform — in: checkpoint, workflow (may be empty), transformation (name or text), model, device, samples (16), pending (id of
- * a half-done one to go on with). out: checkpoint, summary, asked, repairs, tokens_in, tokens_out, pending (when it got stuck). */
+ * a half-done one to go on with), try (1; the how manyth independent try this is, for recordings). out: checkpoint, summary,
+ * asked, repairs, tokens_in, tokens_out, tokens_cached, first_try ("right", or the first trouble: "malformed", "compile", "wrong",
+ * "crash", "narrow"), pending (when it got stuck). */
 int work_transform(struct engine_job *job, struct fields *result, struct err *e);
 /* submit — one answer to a step of a transformation that the client carries out itself. in: pending, answer, device, samples.
  * out: pending, state (waiting, accepted, given-up), outcome, summary, checkpoint when accepted. */

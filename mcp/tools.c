@@ -17,11 +17,18 @@ static int name_is_valid(const char *name)
 	return n >= 1 && n <= 64 && strspn(name, allowed) == n;
 }
 
+/* What is not said has the specification's default: destructive, not idempotent, open world. The first two mean
+ * nothing for a tool that only reads. */
 static json_t *annotations(unsigned flags)
 {
-	return json_pack("{s:b, s:b, s:b, s:b}", "readOnlyHint", !!(flags & MCP_TOOL_READ_ONLY), "destructiveHint",
-			 !!(flags & MCP_TOOL_DESTRUCTIVE), "idempotentHint", !!(flags & MCP_TOOL_IDEMPOTENT),
-			 "openWorldHint", !!(flags & MCP_TOOL_OPEN_WORLD));
+	json_t *said = json_pack("{s:b}", "readOnlyHint", !!(flags & MCP_TOOL_READ_ONLY));
+	if (!(flags & (MCP_TOOL_READ_ONLY | MCP_TOOL_DESTRUCTIVE)))
+		json_object_set_new(said, "destructiveHint", json_false());
+	if ((flags & MCP_TOOL_IDEMPOTENT) && !(flags & MCP_TOOL_READ_ONLY))
+		json_object_set_new(said, "idempotentHint", json_true());
+	if (!(flags & MCP_TOOL_OPEN_WORLD))
+		json_object_set_new(said, "openWorldHint", json_false());
+	return said;
 }
 
 /* Parses one schema of a tool and compiles it; the text is the server owner's, so mistakes are named precisely. */
