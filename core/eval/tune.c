@@ -17,7 +17,8 @@
 enum { BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3 };
 
 /* Searching needs an order, not a figure: few samples. */
-static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S };
+static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S,
+                                              .warm_up_ns = 10 * CLOCK_MS };
 #define GIVE_UP 1.6 /* times the best so far */
 
 /* What a configuration is taken to cost before anything is known: seconds. Guesses, corrected by the first few. */
