@@ -154,6 +154,46 @@ static void fill_row(const struct stream *s, uint64_t first, uint8_t *to, size_t
 			dtype_store(b->type, to + i * size, value(s, first + i));
 }
 
+/* --- special values --------------------------------------------------------------------------------------------------- */
+
+/* How far spikes rise (a power of two) and how far values are shifted: far enough to hurt, near enough that sums of thousands of
+ * products still fit the type. */
+static void distances(enum dtype t, double *ret_spike, double *ret_offset)
+{
+	bool narrow = t == DTYPE_E4M3 || t == DTYPE_E5M2;
+	*ret_spike = t == DTYPE_F16 ? 0x1p5 : narrow ? 0x1p3 : 0x1p20;
+	*ret_offset = t == DTYPE_F16 ? 4 : t == DTYPE_BF16 ? 8 : narrow ? 2 : 64;
+}
+
+static double special(const struct stream *s, uint64_t i, enum plan_values values)
+{
+	uint64_t bits = mix(random_at(s->key, i));
+	double spike, offset;
+	distances(s->buffer->type, &spike, &offset);
+	switch (values) {
+	case PLAN_EXACT: return (double)(bits >> 60);
+	case PLAN_EXACT_SMALL: return (double)(bits >> 62);
+	case PLAN_SPIKES: return value(s, i) * (bits >> 61 ? 1 : spike);
+	case PLAN_OFFSET: return value(s, i) + offset;
+	case PLAN_DECLARED:
+	case PLAN_VALUES: break;
+	}
+	return value(s, i);
+}
+
+void fill_special(const struct plan_buffer *b, uint64_t seed, enum plan_values values, void *to)
+{
+	struct stream s = { .buffer = b, .key = mix(seed ^ mix(name_key(b->name))), .lo = b->lo, .width = b->hi - b->lo };
+	uint64_t columns = (uint64_t)b->dims[b->rank - 1], logical = plan_buffer_logical(b);
+	fill_buffer(b, seed, to);
+	if (values == PLAN_DECLARED || !dtype_is_float(b->type) || (b->fill != PLAN_RANDOM && b->fill != PLAN_NORMAL))
+		return;
+	for (uint64_t i = 0; i < logical; i++) {
+		uint64_t at = i / columns * (uint64_t)b->ld + i % columns;
+		dtype_store(b->type, (uint8_t *)to + at * dtype_size(b->type), special(&s, i, values));
+	}
+}
+
 void fill_buffer(const struct plan_buffer *b, uint64_t seed, void *to)
 {
 	struct stream s = { .buffer = b, .key = mix(seed ^ mix(name_key(b->name))), .lo = b->lo, .width = b->hi - b->lo };

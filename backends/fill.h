@@ -14,5 +14,8 @@
  * normal: mean 0, deviation 1, within ±6.
  * iota: the logical index; floats start again at 1/roundoff, behind which they cannot count; integers wrap. */
 void fill_buffer(const struct plan_buffer *b, uint64_t seed, void *to);
+/* The same with special values for floating types that are filled with random or normal numbers; other buffers get what fill_buffer
+ * gives. */
+void fill_special(const struct plan_buffer *b, uint64_t seed, enum plan_values values, void *to);
 
 #endif

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/energy.h"
 #include "backends/fill.h"
 #include "backends/guard.h"
 #include "backends/measure.h"
+#include "backends/pair.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -61,10 +63,10 @@ void run_free(struct run *r)
 }
 
 /* The buffer's values for this seed, borrowed from the cache. */
-static const void *input_values(const struct plan_buffer *b, uint64_t seed, struct cache *inputs)
+static const void *input_values(const struct plan_buffer *b, uint64_t seed, enum plan_values values, struct cache *inputs)
 {
 	struct buf text = BUF_INIT;
-	buf_addf(&text, "%llu %u %llu %lld %u %a %a", (unsigned long long)seed, b->type, (unsigned long long)b->bytes,
+	buf_addf(&text, "%llu %u %u %llu %lld %u %a %a", (unsigned long long)seed, values, b->type, (unsigned long long)b->bytes,
 	         (long long)b->ld, b->fill, b->lo, b->hi);
 	for (unsigned i = 0; i < b->rank; i++)
 		buf_addf(&text, " %lld", (long long)b->dims[i]);
@@ -76,7 +78,7 @@ static const void *input_values(const struct plan_buffer *b, uint64_t seed, stru
 	if (there)
 		return there;
 	void *fresh = mem_resize(NULL, b->bytes, 1);
-	fill_buffer(b, seed, fresh);
+	fill_special(b, seed, values, fresh);
 	return cache_put(inputs, key.hex, fresh, b->bytes);
 }
 
@@ -88,13 +90,15 @@ static int set_up(struct run *r, const struct wire_execute *m, struct cache *inp
 		switch (b->role) {
 		case PLAN_IN:
 		case PLAN_INOUT:
-			result = r->backend->write(r->on_device, i, 0, input_values(b, m->seed, inputs), b->bytes, e);
+			result = r->backend->write(r->on_device, i, 0, input_values(b, m->seed, m->values, inputs), b->bytes, e);
 			break;
 		case PLAN_TABLE:
 			result = r->backend->write(r->on_device, i, 0, b->table, b->bytes, e);
 			break;
 		case PLAN_OUT:
 		case PLAN_SCRATCH:
+			if (r->executed && m->keep & (b->role == PLAN_OUT ? WIRE_KEEP_OUTPUTS : WIRE_KEEP_SCRATCH))
+				break;
 			result = guard_poison(r->backend, r->on_device, i, b->bytes, (uint8_t)m->poison, e);
 			break;
 		}
@@ -124,14 +128,14 @@ static int fetch(struct run *r, struct output *out, struct err *e)
 	return result;
 }
 
-static int look_for_damage(struct run *r, uint64_t seed, struct cache *inputs, struct wire_executed *x, struct err *e)
+static int look_for_damage(struct run *r, const struct wire_execute *m, struct cache *inputs, struct wire_executed *x, struct err *e)
 {
 	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &r->plan->buffers[i];
 		bool broken = false, same = true;
 		int result = guard_check(r->backend, r->on_device, i, b->bytes, &broken, e);
 		if (result == 0 && (b->role == PLAN_IN || b->role == PLAN_TABLE)) {
-			const void *want = b->role == PLAN_TABLE ? b->table : input_values(b, seed, inputs);
+			const void *want = b->role == PLAN_TABLE ? b->table : input_values(b, m->seed, m->values, inputs);
 			result = guard_same(r->backend, r->on_device, i, want, b->bytes, &same, e);
 		}
 		if (result < 0)
@@ -148,9 +152,9 @@ int run_execute(struct run *r, const struct wire_execute *m, struct cache *input
                 struct err *e)
 {
 	struct wire_executed x = { .output_count = r->output_count };
-	r->executed = false;
 	x.output_hash = mem_new(r->output_count, sizeof *x.output_hash);
 	int result = set_up(r, m, inputs, e);
+	r->executed = false;
 	if (result == 0)
 		result = r->backend->execute(r->on_device, 1, false, &x.device_ns, e);
 	for (uint32_t i = 0; i < r->output_count && result == 0; i++) {
@@ -159,7 +163,7 @@ int run_execute(struct run *r, const struct wire_execute *m, struct cache *input
 			memcpy(x.output_hash[i], hash_bytes(r->outputs[i].bytes, r->outputs[i].len).hex, HASH_SIZE);
 	}
 	if (result == 0)
-		result = look_for_damage(r, m->seed, inputs, &x, e);
+		result = look_for_damage(r, m, inputs, &x, e);
 	r->executed = result == 0;
 	if (result < 0)
 		wire_executed_fini(&x);
@@ -181,16 +185,36 @@ int run_output(const struct run *r, uint32_t output, const void **ret_bytes, siz
 	return 0;
 }
 
-int run_measure(struct run *r, const struct wire_measure *m, struct cache *inputs, struct wire_measured *ret_measured,
-                struct err *e)
+static int need_executed(struct run *r, struct cache *inputs, struct err *e)
 {
-	if (!r->executed) {
-		struct wire_execute first = { .poison = 0xFF };
-		struct wire_executed x;
-		int result = run_execute(r, &first, inputs, &x, e);
-		if (result < 0)
-			return result;
+	struct wire_execute first = { .poison = 0xFF };
+	struct wire_executed x;
+	if (r->executed)
+		return 0;
+	int result = run_execute(r, &first, inputs, &x, e);
+	if (result == 0)
 		wire_executed_fini(&x);
-	}
-	return measure_samples(r->backend, r->on_device, m, ret_measured, e);
+	return result;
+}
+
+int run_measure(struct run *r, const struct wire_measure *m, struct cache *inputs, struct watch *watch,
+                struct wire_measured *ret_measured, struct err *e)
+{
+	int result = need_executed(r, inputs, e);
+	return result < 0 ? result : measure_samples(r->backend, r->on_device, watch, m, ret_measured, e);
+}
+
+int run_pair(struct run *a, struct run *b, const struct wire_pair *m, struct cache *inputs, struct watch *watch,
+             struct wire_paired *ret_paired, struct err *e)
+{
+	if (need_executed(a, inputs, e) < 0 || need_executed(b, inputs, e) < 0)
+		return -(int)e->code;
+	return pair_samples(a->backend, a->on_device, b->on_device, watch, m, ret_paired, e);
+}
+
+int run_energy(struct run *r, const struct wire_energy *m, struct cache *inputs, struct watch *watch,
+               struct wire_energised *ret_energised, struct err *e)
+{
+	int result = need_executed(r, inputs, e);
+	return result < 0 ? result : energy_measure(r->backend, r->on_device, watch, m, ret_energised, e);
 }

@@ -25,14 +25,16 @@ struct eval work_eval(struct engine_job *job);
 /* The device that the request names ("device"), or the first one of the context's backend when it names none. */
 int work_device(struct engine_job *job, const struct context *ctx, struct facts *ret_facts, struct err *e);
 
-/* validate — in: checkpoint, device, samples (16). out: passed, summary, passed_count, failed_count, pruned_count, domain. */
+/* validate — in: checkpoint, device, samples (16), sanitizer (a tool of compute-sanitizer, instead of comparing outputs). out: passed, summary, passed_count, failed_count, pruned_count, domain. */
 int work_validate(struct engine_job *job, struct fields *result, struct err *e);
 /* tune — in: checkpoint, device, budget (128), strategy (auto), sizes ("n=2048", empty: every declared size), warm, seed.
  * out: count, and for each size i: size_i, best_i, median_ns_i, gflops_i, run_i, space_i, tried_i, pruned_i, refused_i, wrong_i,
  * broken_i, why_i. */
 int work_tune(struct engine_job *job, struct fields *result, struct err *e);
 /* transform — in: checkpoint, workflow (may be empty), transformation (name or text), model, device, samples (16), pending (id of
- * a half-done one to go on with). out: checkpoint, summary, asked, repairs, tokens_in, tokens_out, pending (when it got stuck). */
+ * a half-done one to go on with), try (1; the how manyth independent try this is, for recordings). out: checkpoint, summary,
+ * asked, repairs, tokens_in, tokens_out, tokens_cached, first_try ("right", or the first trouble: "malformed", "compile", "wrong",
+ * "crash", "narrow"), pending (when it got stuck). */
 int work_transform(struct engine_job *job, struct fields *result, struct err *e);
 /* submit — one answer to a step of a transformation that the client carries out itself. in: pending, answer, device, samples.
  * out: pending, state (waiting, accepted, given-up), outcome, summary, checkpoint when accepted. */

@@ -21,7 +21,8 @@ struct watch {
 	struct engine_job *job;
 	const char *model;            /* provider's name */
 	int64_t exchange;             /* of the last answer */
-	uint64_t tokens_in, tokens_out;
+	uint64_t tokens_in, tokens_out, tokens_cached;
+	const char *trouble;          /* the first thing that was not right: "malformed", or a verdict's name; NULL: nothing */
 	double calls_total;
 };
 
@@ -68,6 +69,9 @@ static int answered(void *arg, const struct transform *x, const struct model_req
 	w->exchange = row.id;
 	w->tokens_in += answer->prompt_tokens;
 	w->tokens_out += answer->output_tokens;
+	w->tokens_cached += answer->cached_tokens;
+	if (outcome != REPLY_OK && w->trouble == NULL)
+		w->trouble = "malformed";
 	if (answer->note)
 		log_info("job %s: %s", w->job->id, answer->note);
 	progress(w, x, outcome == REPLY_OK ? "answered" : transform_last(x));
@@ -79,6 +83,8 @@ static int judged(void *arg, const struct transform *x, struct err *e)
 {
 	struct watch *w = arg;
 	(void)e;
+	if (transform_verdict(x) != JUDGE_PASS && w->trouble == NULL)
+		w->trouble = judge_result_name(transform_verdict(x));
 	progress(w, x, transform_last(x));
 	return 0;
 }
@@ -156,6 +162,9 @@ static int carry_out(struct engine_job *job, const struct lineage *l, const stru
 	fields_setf(result, "repairs", "%u", transform_repairs(x));
 	fields_setf(result, "tokens_in", "%llu", (unsigned long long)w.tokens_in);
 	fields_setf(result, "tokens_out", "%llu", (unsigned long long)w.tokens_out);
+	fields_setf(result, "tokens_cached", "%llu", (unsigned long long)w.tokens_cached);
+	if (w.trouble || rc == 0)
+		fields_set(result, "first_try", w.trouble ? w.trouble : "right");
 	if (rc == 0)
 		rc = finish(job, &judge, l, x, result, e);
 	else if (transform_asked(x) > 0 && !cancel_asked(&job->cancel))
@@ -183,7 +192,8 @@ int work_transform(struct engine_job *job, struct fields *result, struct err *e)
 		rc = transformation_check(t, context_backend(l.ctx), (const char *const *)l.applied, l.applied_count, e);
 	transformation_free(t);
 	if (rc == 0)
-		rc = models_open(w->models, fields_text(job->request, "model", ""), &open, e);
+		rc = models_open(w->models, fields_text(job->request, "model", ""), (unsigned)fields_int(job->request, "try", 1), &open,
+		                 e);
 	if (rc == 0)
 		rc = carry_out(job, &l, &facts, open.model, result, e);
 	models_close(&open);

@@ -301,22 +301,79 @@ static int call_once(struct client *c, const char *tool, json_t *take_arguments,
 	return 0;
 }
 
+static json_t *wait_arguments(const char *id)
+{
+	return json_pack("{s:s, s:s, s:i}", "action", "wait", "id", id, "wait_s", 45);
+}
+
+/* A call, and when it answers with a running job, that job's end. */
+static int follow(struct client *c, const char *tool, json_t *take_arguments, client_progress *progress, void *arg,
+                  json_t **ret_result, struct err *e)
+{
+	const char *action = json_string_value(json_object_get(take_arguments, "action"));
+	/* A job is followed to its end, unless somebody only asked how it is, or it waits for another machine. */
+	bool to_end = (strcmp(tool, "job") != 0 || (action && strcmp(action, "wait") == 0)) &&
+	              !json_is_true(json_object_get(take_arguments, "later"));
+	c->progress = progress;
+	c->arg = arg;
+	c->seen = -1;
+	int rc = call_once(c, tool, take_arguments, ret_result, e);
+	while (rc == 0 && to_end && runs_still(json_object_get(*ret_result, "structuredContent"))) {
+		json_decref(*ret_result);
+		*ret_result = NULL;
+		rc = call_once(c, "job", wait_arguments(c->job), ret_result, e);
+	}
+	return rc;
+}
+
+static void forget_job(struct client *c)
+{
+	free(c->job);
+	c->job = NULL;
+}
+
+int client_start(struct client *c, const char *tool, json_t *take_arguments, char **ret_id, struct err *e)
+{
+	json_t *result = NULL;
+	json_object_set_new(take_arguments, "wait_s", json_integer(0));
+	int rc = call_once(c, tool, take_arguments, &result, e);
+	if (rc == 0 && c->job) {
+		*ret_id = mem_str(c->job);
+	} else if (rc == 0) {
+		char *text = result_text(result);
+		rc = verdict(result, text, e);
+		if (rc == 0)
+			rc = err_set(e, ERR_INTERNAL, "%s started no job", tool);
+		free(text);
+	}
+	json_decref(result);
+	forget_job(c);
+	return rc;
+}
+
+int client_wait(struct client *c, const char *id, client_progress *progress, void *arg, json_t **ret_structured,
+                struct err *e)
+{
+	json_t *result = NULL;
+	c->job = mem_str(id);
+	int rc = follow(c, "job", wait_arguments(id), progress, arg, &result, e);
+	json_t *structured = json_object_get(result, "structuredContent");
+	char *text = rc == 0 ? result_text(result) : NULL;
+	if (rc == 0 && json_object_get(structured, "state") == NULL)
+		rc = verdict(result, text, e);
+	if (rc == 0)
+		*ret_structured = structured ? json_incref(structured) : json_object();
+	free(text);
+	json_decref(result);
+	forget_job(c);
+	return rc;
+}
+
 int client_call(struct client *c, const char *tool, json_t *take_arguments, client_progress *progress, void *arg,
                 json_t **ret_structured, char **ret_text, struct err *e)
 {
 	json_t *result = NULL;
-	const char *action = json_string_value(json_object_get(take_arguments, "action"));
-	/* A job is followed to its end, unless somebody only asked how it is. */
-	bool follow = strcmp(tool, "job") != 0 || (action && strcmp(action, "wait") == 0);
-	c->progress = progress;
-	c->arg = arg;
-	c->seen = -1;
-	int rc = call_once(c, tool, take_arguments, &result, e);
-	while (rc == 0 && follow && runs_still(json_object_get(result, "structuredContent"))) {
-		json_decref(result);
-		result = NULL;
-		rc = call_once(c, "job", json_pack("{s:s, s:s, s:i}", "action", "wait", "id", c->job, "wait_s", 45), &result, e);
-	}
+	int rc = follow(c, tool, take_arguments, progress, arg, &result, e);
 	char *text = rc == 0 ? result_text(result) : NULL;
 	if (rc == 0)
 		rc = verdict(result, text, e);
@@ -330,7 +387,6 @@ int client_call(struct client *c, const char *tool, json_t *take_arguments, clie
 	}
 	free(text);
 	json_decref(result);
-	free(c->job);
-	c->job = NULL;
+	forget_job(c);
 	return rc;
 }

@@ -5,9 +5,11 @@
 #include "backends/worker.h"
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "daemon/drain.h"
 #include "daemon/relay.h"
 #include "daemon/run.h"
 #include "daemon/serve.h"
+#include "daemon/study.h"
 #include "daemon/verbs.h"
 #include "daemon/verbs_workflow.h"
 
@@ -23,8 +25,8 @@ static const struct verb worker_verb = {
 };
 
 static const struct verb *const verbs[] = {
-	&serve_verb, &relay_verb, &run_verb, &verbs_tune, &verbs_validate, &verbs_transform, &verbs_compare, &verbs_workflow,
-	&verbs_devices, &verbs_jobs, &worker_verb,
+	&serve_verb, &relay_verb, &run_verb, &study_verb, &verbs_tune, &verbs_validate, &verbs_transform, &verbs_compare, &verbs_workflow,
+	&verbs_devices, &verbs_jobs, &drain_verb, &worker_verb,
 };
 
 static int help(void)

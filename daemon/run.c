@@ -217,17 +217,6 @@ static int finish(struct run *r)
 	return all && !r->broken ? VERB_OK : VERB_FAILED;
 }
 
-static void run_fini(struct run *r)
-{
-	client_close(r->client);
-	for (size_t i = 0; i < r->step_count; i++)
-		free(r->steps[i]);
-	free(r->steps);
-	free(r->workflow);
-	free(r->backend);
-	report_fini(&r->report);
-}
-
 static int run_run(const struct verb_line *line)
 {
 	struct run r = { .line = line, .path = line->words[0] };
@@ -245,7 +234,7 @@ static int run_run(const struct verb_line *line)
 	if (rc == 0)
 		rc = run_steps(&r, &e);
 	int status = rc < 0 ? verb_fail(line, &e) : finish(&r);
-	run_fini(&r);
+	run_setup_fini(&r);
 	return status;
 }
 

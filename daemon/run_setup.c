@@ -56,6 +56,17 @@ int64_t run_setup_whole(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
+void run_setup_fini(struct run *r)
+{
+	client_close(r->client);
+	for (size_t i = 0; i < r->step_count; i++)
+		free(r->steps[i]);
+	free(r->steps);
+	free(r->workflow);
+	free(r->backend);
+	report_fini(&r->report);
+}
+
 /* --- before the first step -------------------------------------------------------------------------------------------------- */
 
 static int read_source(const char *path, char **ret_text, struct err *e)

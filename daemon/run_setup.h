@@ -1,5 +1,5 @@
 /* run_setup: what `peakd run` finds out before its first step: the file, a free name, the device, the transformations in order; and
- * how its two files talk to the daemon and to people. Used by run.c. */
+ * how its files talk to the daemon and to people. Used by run.c and study.c. */
 #ifndef PEAKD_DAEMON_RUN_SETUP_H
 #define PEAKD_DAEMON_RUN_SETUP_H
 
@@ -23,6 +23,8 @@ struct run {
 	bool broken;                /* a step went wrong */
 };
 
+/* Closes the connection and frees what the functions below filled in. */
+void run_setup_fini(struct run *r);
 /* Makes the workflow; the report then has its first step, "baseline". */
 int run_setup_workflow(struct run *r, struct err *e);
 /* The device that will be used, as the daemon would choose it, for the report. */

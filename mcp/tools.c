@@ -17,11 +17,18 @@ static int name_is_valid(const char *name)
 	return n >= 1 && n <= 64 && strspn(name, allowed) == n;
 }
 
+/* What is not said has the specification's default: destructive, not idempotent, open world. The first two mean
+ * nothing for a tool that only reads. */
 static json_t *annotations(unsigned flags)
 {
-	return json_pack("{s:b, s:b, s:b, s:b}", "readOnlyHint", !!(flags & MCP_TOOL_READ_ONLY), "destructiveHint",
-			 !!(flags & MCP_TOOL_DESTRUCTIVE), "idempotentHint", !!(flags & MCP_TOOL_IDEMPOTENT),
-			 "openWorldHint", !!(flags & MCP_TOOL_OPEN_WORLD));
+	json_t *said = json_pack("{s:b}", "readOnlyHint", !!(flags & MCP_TOOL_READ_ONLY));
+	if (!(flags & (MCP_TOOL_READ_ONLY | MCP_TOOL_DESTRUCTIVE)))
+		json_object_set_new(said, "destructiveHint", json_false());
+	if ((flags & MCP_TOOL_IDEMPOTENT) && !(flags & MCP_TOOL_READ_ONLY))
+		json_object_set_new(said, "idempotentHint", json_true());
+	if (!(flags & MCP_TOOL_OPEN_WORLD))
+		json_object_set_new(said, "openWorldHint", json_false());
+	return said;
 }
 
 /* Parses one schema of a tool and compiles it; the text is the server owner's, so mistakes are named precisely. */
@@ -153,7 +160,8 @@ const struct mcp_done *mcp_tools_call(struct mcp_call *call)
 	}
 	if ((call->tool->flags & MCP_TOOL_TASK_ONLY) && !mcp_call_client_has_tasks(call))
 		return mcp_call_need_tasks(call);
-	struct err e = ERR_INIT;
+	struct err e;
+	err_init(&e);
 	const struct mcp_schema *schema = call->server->tools[call->tool - call->server->config.tools].input;
 	if (mcp_schema_check(schema, call->arguments, "arguments", &e) < 0)
 		return mcp_call_refuse(call, "%s", e.text); /* the model that wrote them can correct them */

@@ -168,6 +168,20 @@ double spec_roundoff(const struct spec *s)
 	return u;
 }
 
+double spec_roundoff_sums(const struct spec *s)
+{
+	return s->precision == SPEC_STRICT ? spec_roundoff(s) : roundoff_named(s->precision_acc);
+}
+
+double spec_roundoff_inputs(const struct spec *s)
+{
+	double u = s->precision == SPEC_STRICT ? 0 : roundoff_named(s->precision_in);
+	bool finer = false;
+	for (size_t k = 0; k < s->array_count; k++)
+		finer |= s->arrays[k].role != PLAN_OUT && dtype_is_float(s->arrays[k].type) && dtype_roundoff(s->arrays[k].type) < u;
+	return finer ? u : 0;
+}
+
 static bool rules_hold(const struct spec *s, bool device, const struct value *env, char **ret_why)
 {
 	for (size_t k = 0; k < s->requires_count; k++) {

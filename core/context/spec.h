@@ -109,6 +109,10 @@ double spec_reduction(const struct spec *spec, const struct params *params);
 /* Unit roundoff of the coarsest type that precision: permits: strict: the coarsest floating type among the arrays;
  * tensor: also IN and ACC ("tf32" is 2^-11). 0 when everything is an integer. */
 double spec_roundoff(const struct spec *spec);
+/* Unit roundoff of the sums that precision: permits (strict: spec_roundoff; tensor: that of ACC), and of what inputs may be rounded
+ * to beyond their own types (tensor: IN, when an input array is finer; else 0). */
+double spec_roundoff_sums(const struct spec *spec);
+double spec_roundoff_inputs(const struct spec *spec);
 
 /* requires: entries that mention the device (facts NULL: none do), and those about input sizes alone (the domain):
  * true when all of that kind hold for `params`. On false *ret_why (may be NULL; owned by the caller) names the

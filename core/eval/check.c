@@ -19,6 +19,7 @@ void check_fini(struct check *c)
 {
 	free(c->reason);
 	free(c->output);
+	free(c->rounds);
 	*c = (struct check){ 0 };
 }
 
@@ -105,21 +106,34 @@ static int64_t patience(const struct reference *r)
 	return ns < EVAL_EXECUTE_NS ? ns : EVAL_EXECUTE_NS;
 }
 
-int check_run(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts,
-              uint64_t seed, uint32_t poison, struct check *ret_check, struct err *e)
+/* Executes and compares; a failure in `why` is the kernel's own. */
+static int judge(struct trial *t, const struct reference *reference, const struct trial_input *input, struct check *c,
+                 struct err *why)
+{
+	int rc = trial_execute(t, input, patience(reference), &c->device_ns, why);
+	if (rc == 0 && variant_output_count(t->variant) != reference->output_count)
+		rc = err_set(why, ERR_INPUT, "the context has %zu outputs, the root %zu: outputs cannot be changed",
+		             variant_output_count(t->variant), reference->output_count);
+	for (uint32_t k = 0; rc == 0 && k < reference->output_count; k++)
+		rc = compare_output(t, k, &reference->outputs[k], input->poison, c, why);
+	return rc;
+}
+
+int check_execution(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts,
+                    const struct trial_input *input, struct check *ret_check, char **ret_unfit, struct err *e)
 {
 	const struct reference *reference = NULL;
 	struct check c = { .passed = true, .error = NAN, .tolerance = NAN };
 	struct err why = ERR_INIT;
-	int rc = reference_get(ev, root, facts, t->worker, t->variant->params, seed, &reference, e);
+	int rc = reference_get(ev, root, facts, t->worker, t->variant->params, input->seed, input->values, &reference, e);
 	if (rc < 0)
 		return rc;
-	rc = trial_execute(t, seed, poison, patience(reference), &c.device_ns, &why);
-	if (rc == 0 && variant_output_count(t->variant) != reference->output_count)
-		rc = err_set(&why, ERR_INPUT, "the context has %zu outputs, the root %zu: outputs cannot be changed",
-		             variant_output_count(t->variant), reference->output_count);
-	for (uint32_t k = 0; rc == 0 && k < reference->output_count; k++)
-		rc = compare_output(t, k, &reference->outputs[k], poison, &c, &why);
+	if (ret_unfit)
+		*ret_unfit = mem_str(reference->unfit);
+	if (reference->unfit)
+		c.passed = false;
+	else
+		rc = judge(t, reference, input, &c, &why);
 	reference_release(ev->references, reference);
 	if (rc < 0 && why.code == ERR_CANCELLED) {
 		check_fini(&c);
@@ -134,6 +148,13 @@ int check_run(const struct eval *ev, struct trial *t, const struct context *root
 	}
 	*ret_check = c;
 	return 0;
+}
+
+int check_run(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts,
+              uint64_t seed, uint32_t poison, struct check *ret_check, struct err *e)
+{
+	struct trial_input input = { .seed = seed, .poison = poison };
+	return check_execution(ev, t, root, facts, &input, ret_check, NULL, e);
 }
 
 char *check_details(const struct check *c)
@@ -167,7 +188,7 @@ int check_record(struct db *db, int64_t checkpoint, const struct facts *facts, c
 	struct validation row = {
 		.checkpoint = checkpoint, .validator = "outputs", .device = facts->uuid, .sizes = sizes, .params = text,
 		.size_kind = size_kind, .seed_hash = seed_hash.hex, .verdict = c->passed ? VALIDATION_PASSED : check_skipped(c) ? VALIDATION_SKIPPED : VALIDATION_FAILED,
-		.reason = c->reason, .error = c->error, .tolerance = c->tolerance, .details = c->passed ? NULL : details,
+		.reason = c->reason, .error = c->error, .tolerance = c->tolerance, .details = c->passed ? c->rounds : details,
 		.took_ns = c->device_ns ? (int64_t)c->device_ns : -1, .job = job,
 	};
 	int rc = validation_add(db, &row, e);

@@ -17,6 +17,7 @@ struct check {
 	int64_t dims[PLAN_RANK_MAX];  /* extents of that output, outermost first */
 	unsigned rank;
 	uint64_t device_ns;           /* of this execution */
+	char *rounds;                 /* which rounds it passed (rounds.h); NULL when it was one execution */
 };
 
 /* A secret seed: unguessable, so that no kernel can know the values. */
@@ -25,6 +26,10 @@ uint64_t check_seed(void);
  * a kernel that crashes or hangs is a check that did not pass. */
 int check_run(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts,
               uint64_t seed, uint32_t poison, struct check *ret_check, struct err *e);
+/* The same with a chosen start. *ret_unfit (may be NULL; free()): why such values judge nobody here, and then nothing was executed;
+ * NULL when they do. */
+int check_execution(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts,
+                    const struct trial_input *input, struct check *ret_check, char **ret_unfit, struct err *e);
 void check_fini(struct check *c);
 /* True when it says nothing about the kernel: the harness (files, this machine, peakd itself) was in the way. Recorded as skipped. */
 bool check_skipped(const struct check *c);

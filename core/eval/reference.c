@@ -9,10 +9,10 @@
 #include "base/mem.h"
 #include "core/context/host.h"
 #include "core/context/space.h"
+#include "core/eval/fitness.h"
 #include "core/eval/trial.h"
 
-enum { TRIES = 24, GOOD_BLOCK = 256 };
-static const uint32_t poison = 0xFF;
+enum { TRIES = 24, GOOD_BLOCK = 256, POISON = 0xFF };
 
 struct entry {
 	struct reference reference; /* first member: a borrowed reference is its entry */
@@ -45,6 +45,7 @@ static void outputs_fini(struct reference *r)
 		free(r->outputs[i].bytes);
 	}
 	free(r->outputs);
+	free(r->unfit);
 	*r = (struct reference){ 0 };
 }
 
@@ -178,7 +179,11 @@ static int fetch_outputs(struct trial *t, struct reference *r, struct err *e)
 	r->outputs = MEM_NEW_N(struct reference_output, n + 1);
 	for (size_t k = 0; k < n; k++) {
 		struct reference_output *out = &r->outputs[r->output_count++];
-		out->name = mem_str(variant_output(t->variant, k)->name);
+		const struct plan_buffer *b = variant_output(t->variant, k);
+		out->name = mem_str(b->name);
+		out->type = b->type;
+		out->rank = b->rank;
+		memcpy(out->dims, b->dims, sizeof out->dims);
 		out->own_error = NAN;
 		int rc = trial_output(t, (uint32_t)k, &out->bytes, &out->len, e);
 		if (rc < 0)
@@ -188,25 +193,34 @@ static int fetch_outputs(struct trial *t, struct reference *r, struct err *e)
 	return 0;
 }
 
+/* What one reference is made from. */
+struct making {
+	const struct eval *ev;
+	const struct context *root;
+	const struct facts *facts;
+	struct pool_worker *process;
+	const struct params *params;
+	struct trial_input input;
+};
+
 /* Runs one context for a reference; fills outputs (first run) or compares with them (the root's own error). */
-static int run_once(const struct eval *ev, const struct context *ctx, const struct facts *facts, struct pool_worker *process,
-                    const struct params *params, uint64_t seed, struct reference *r, bool compare, struct err *e)
+static int run_once(const struct making *m, const struct context *ctx, struct reference *r, bool compare, struct err *e)
 {
 	struct variant v;
 	struct trial t;
-	int rc = variant_build(ev, ctx, params, facts, &v, e);
+	int rc = variant_build(m->ev, ctx, m->params, m->facts, &v, e);
 	if (rc < 0)
 		return rc;
-	rc = trial_begin(&t, process, &v, e);
+	rc = trial_begin(&t, m->process, &v, e);
 	if (rc < 0)
 		goto out;
-	rc = trial_execute(&t, seed, poison, EVAL_EXECUTE_NS, &r->execute_ns, e);
+	rc = trial_execute(&t, &m->input, EVAL_EXECUTE_NS, &r->execute_ns, e);
 	if (rc == 0 && !compare)
 		rc = fetch_outputs(&t, r, e);
 	for (size_t k = 0; rc == 0 && compare && k < r->output_count; k++) {
 		struct wire_compared c;
 		struct reference_output *o = &r->outputs[k];
-		rc = trial_compare(&t, (uint32_t)k, o->hash.hex, o->bytes, o->len, o->tolerance, poison, &c, e);
+		rc = trial_compare(&t, (uint32_t)k, o->hash.hex, o->bytes, o->len, o->tolerance, POISON, &c, e);
 		if (rc == 0 && c.nan > 0)
 			rc = err_set(e, ERR_WRONG, "%s has NaN where its reference block has none", o->name);
 		if (rc == 0)
@@ -218,83 +232,72 @@ out:
 	return rc;
 }
 
-/* A reference that is NaN, infinite or zero throughout proves nothing. */
-static int qualify(const struct reference_output *o, enum dtype type, struct err *e)
+/* Against its reference block, the root's own error is known; it must be one that rounding explains. */
+static int measure_root(const struct making *m, struct reference *r, struct err *e)
 {
-	size_t size = dtype_size(type), n = o->len / size;
-	bool all_zero = true;
-	for (size_t i = 0; i < n; i++) {
-		double x = dtype_load(type, o->bytes + i * size);
-		if (!isfinite(x))
-			return err_set(e, ERR_INTERNAL, "the reference output %s is %g at element %zu: it cannot judge anybody; change "
-			               "the inputs' values or the reference block", o->name, x, i);
-		all_zero = all_zero && x == 0;
-	}
-	if (all_zero)
-		return err_set(e, ERR_INTERNAL, "the reference output %s is zero throughout: a kernel that does nothing would "
-		               "pass; change the inputs' values", o->name);
-	return 0;
-}
-
-/* 4·u·√K, u the unit roundoff of the coarsest type that precision: permits; exactly equal for integers. */
-static double rounding_tolerance(const struct context *root, const struct params *params)
-{
-	const struct spec *spec = context_spec(root);
-	return 4 * spec_roundoff(spec) * sqrt(spec_reduction(spec, params));
-}
-
-static int decide_tolerances(const struct eval *ev, const struct context *root, const struct facts *facts,
-                             struct pool_worker *process, const struct params *params, uint64_t seed, struct reference *r,
-                             struct err *e)
-{
-	double rounding = rounding_tolerance(root, params);
+	const struct spec *spec = context_spec(m->root);
+	double limit = 4 * spec_roundoff(spec) * sqrt(spec_reduction(spec, m->params));
 	for (size_t k = 0; k < r->output_count; k++)
-		r->outputs[k].tolerance = rounding;
-	if (context_reference(root) == NULL)
-		return 0;
-	int rc = run_once(ev, root, facts, process, params, seed, r, true, e);
+		r->outputs[k].tolerance = limit;
+	int rc = run_once(m, m->root, r, true, e);
 	if (rc < 0)
 		return err_wrap(e, "the root context against its reference block");
-	for (size_t k = 0; k < r->output_count; k++) {
-		struct reference_output *o = &r->outputs[k];
-		if (!(o->own_error <= rounding))
+	for (size_t k = 0; k < r->output_count; k++)
+		if (!(r->outputs[k].own_error <= limit))
 			return err_set(e, ERR_INTERNAL, "the root context differs from its reference block in %s by %.3g (rounding "
-			               "explains %.3g): one of the two is wrong", o->name, o->own_error, rounding);
-		/* A root that happens to be exact still allows the last bit of the coarsest permitted type. */
-		o->tolerance = fmax(4 * o->own_error, spec_roundoff(context_spec(root)));
-	}
+			               "explains %.3g): one of the two is wrong", r->outputs[k].name, r->outputs[k].own_error, limit);
 	return 0;
 }
 
-static int compute(const struct eval *ev, const struct context *root, const struct facts *facts, struct pool_worker *process,
-                   const struct params *params, uint64_t seed, struct reference *r, struct err *e)
+/* Special values need not suit every context; what they cannot judge is said and left out. Declared values must. */
+static int unfit(const struct making *m, struct reference *r, struct err *e)
+{
+	if (m->input.values == PLAN_DECLARED || (e->code != ERR_INTERNAL && e->code != ERR_WRONG))
+		return -(int)e->code;
+	r->unfit = mem_str(e->text);
+	*e = (struct err)ERR_INIT;
+	return 0;
+}
+
+static int compute_and_qualify(const struct making *m, const struct context *ctx, struct reference *r, struct err *e)
+{
+	bool has_block = context_reference(m->root) != NULL;
+	int rc = run_once(m, ctx ? ctx : m->root, r, false, e);
+	if (rc < 0)
+		return rc;
+	if (!has_block && (m->input.values == PLAN_SPIKES || m->input.values == PLAN_OFFSET))
+		rc = err_set(e, ERR_INTERNAL, "without a reference block nobody knows the root's own error on such values");
+	for (size_t k = 0; rc == 0 && k < r->output_count; k++)
+		rc = fitness_check(&r->outputs[k], e);
+	if (rc == 0 && has_block)
+		rc = measure_root(m, r, e);
+	if (rc == 0)
+		rc = fitness_tolerances(context_spec(m->root), m->params, m->input.values, r, e);
+	return rc < 0 ? unfit(m, r, e) : 0;
+}
+
+static int compute(const struct making *m, struct reference *r, struct err *e)
 {
 	struct context *ctx = NULL;
-	int rc = context_reference(root) ? context_as_reference(root, &ctx, e) : 0;
+	int rc = context_reference(m->root) ? context_as_reference(m->root, &ctx, e) : 0;
 	if (rc == 0)
-		rc = run_once(ev, ctx ? ctx : root, facts, process, params, seed, r, false, e);
-	const struct spec *spec = context_spec(root);
-	for (size_t k = 0; rc == 0 && k < r->output_count; k++)
-		for (size_t a = 0; a < spec->array_count; a++)
-			if (strcmp(spec->arrays[a].name, r->outputs[k].name) == 0)
-				rc = qualify(&r->outputs[k], spec->arrays[a].type, e);
-	if (rc == 0)
-		rc = decide_tolerances(ev, root, facts, process, params, seed, r, e);
+		rc = compute_and_qualify(m, ctx, r, e);
 	context_free(ctx);
 	if (rc == 0)
 		return 0;
 	/* What is wrong with the root is no verdict about the candidate that is judged by it. */
-	if (e->code == ERR_INPUT || e->code == ERR_COMPILE || e->code == ERR_PRUNED)
+	if (e->code == ERR_INPUT || e->code == ERR_COMPILE || e->code == ERR_PRUNED || e->code == ERR_WRONG)
 		e->code = ERR_INTERNAL;
 	return err_wrap(e, "reference");
 }
 
 int reference_get(const struct eval *ev, const struct context *root, const struct facts *facts, struct pool_worker *device,
-                  const struct params *size, uint64_t seed, const struct reference **ret_reference, struct err *e)
+                  const struct params *size, uint64_t seed, enum plan_values values, const struct reference **ret_reference,
+                  struct err *e)
 {
 	struct params *inputs = params_part(size, false), *params = NULL;
 	char *size_text = params_text(inputs);
-	char *key = mem_fmt("%s %s %s %llx", context_hash(root)->hex, facts->id, size_text, (unsigned long long)seed);
+	char *key = mem_fmt("%s %s %s %llx %d", context_hash(root)->hex, facts->id, size_text, (unsigned long long)seed, values);
 	lock_take(&ev->references->lock);
 	struct entry *entry = find_locked(ev->references, key);
 	lock_release(&ev->references->lock);
@@ -302,8 +305,10 @@ int reference_get(const struct eval *ev, const struct context *root, const struc
 	if (entry == NULL) {
 		struct reference r = { 0 };
 		rc = choose_params(root, facts, inputs, &params, e);
+		struct making m = { .ev = ev, .root = root, .facts = facts, .process = pool_reference(device), .params = params,
+		                    .input = { .seed = seed, .poison = POISON, .values = values } };
 		if (rc == 0)
-			rc = compute(ev, root, facts, pool_reference(device), params, seed, &r, e);
+			rc = compute(&m, &r, e);
 		if (rc == 0) {
 			entry = MEM_NEW(struct entry);
 			entry->reference = r;

@@ -12,6 +12,9 @@ struct reference_output {
 	char *name;           /* of the buffer */
 	uint8_t *bytes;       /* logical content in the declared type */
 	size_t len;
+	enum dtype type;
+	unsigned rank;
+	int64_t dims[PLAN_RANK_MAX];
 	struct hash hash;
 	double own_error;     /* ‖root−reference‖/‖reference‖; NAN without a reference block */
 	double tolerance;     /* allowed to candidates, on the same figure */
@@ -20,6 +23,8 @@ struct reference_output {
 struct reference {
 	struct reference_output *outputs;
 	size_t output_count;
+	char *unfit;          /* why these values can judge nobody (special ones only: declared values that cannot are an error);
+	                       * NULL: they can */
 	uint64_t execute_ns;  /* the root's own execution, with what the first one costs; bounds how long a candidate may take */
 };
 
@@ -27,11 +32,12 @@ struct reference {
 struct references *references_new(size_t max_bytes);
 void references_free(struct references *refs);
 
-/* The reference for a size (inputs of `size`, tuning parameters in it are ignored) and seed; computed on `device`'s
- * reference process when it is not kept. Borrowed until reference_release. Errors: the root does not run, a reference that
- * is NaN, infinite or zero throughout (ERR_INTERNAL names the harness, since no candidate can be judged by it). */
+/* The reference for a size (inputs of `size`, tuning parameters in it are ignored), seed and kind of values; computed on `device`'s
+ * reference process when it is not kept. Borrowed until reference_release. Errors: the root does not run; with declared values also
+ * a reference that proves nothing (fitness.h; ERR_INTERNAL names the harness, since no candidate can be judged by it). */
 int reference_get(const struct eval *ev, const struct context *root, const struct facts *facts, struct pool_worker *device,
-                  const struct params *size, uint64_t seed, const struct reference **ret_reference, struct err *e);
+                  const struct params *size, uint64_t seed, enum plan_values values, const struct reference **ret_reference,
+                  struct err *e);
 void reference_release(struct references *refs, const struct reference *reference);
 
 #endif

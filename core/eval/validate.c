@@ -10,12 +10,12 @@
 #include "core/context/host.h"
 #include "core/context/space.h"
 #include "core/eval/lanes.h"
+#include "core/eval/rounds.h"
 #include "core/record/store.h"
 
 enum {
 	OVERSAMPLE = 8,   /* points drawn per point wanted, since host code prunes some */
 	CHECK_CONFIGS = 2, /* tuning configurations per check: size */
-	POISON = 0xFF,
 };
 
 /* One configuration on its way: picked, compiled, judged. */
@@ -23,6 +23,8 @@ struct pick {
 	struct validate_finding finding;
 	struct variant variant;
 	struct err why;      /* of the compile; ERR_NONE when it worked */
+	uint64_t other_seed; /* of the values; finding.seed is the first */
+	bool full;           /* the first of its size gets all rounds (rounds.h) */
 };
 
 struct picks {
@@ -44,10 +46,14 @@ static void picks_fini(struct picks *p)
 	*p = (struct picks){ 0 };
 }
 
-static void add_pick(struct picks *p, struct params *take_params, bool checked_size)
+/* All picks of a size share their secret values, so that its references are computed once. */
+static void add_pick(struct picks *p, struct params *take_params, bool checked_size, bool first)
 {
 	struct pick *x = MEM_PUSH(p->at, p->count);
-	*x = (struct pick){ .finding = { .params = take_params, .checked_size = checked_size, .seed = check_seed() } };
+	const struct pick *before = first ? NULL : x - 1;
+	*x = (struct pick){ .finding = { .params = take_params, .checked_size = checked_size,
+	                                 .seed = before ? before->finding.seed : check_seed() },
+	                    .other_seed = before ? before->other_seed : check_seed(), .full = first };
 }
 
 static size_t common_divisor(size_t a, size_t b)
@@ -80,8 +86,7 @@ static void pick_of_size(const struct context *ctx, const struct facts *facts, c
 		}
 		if (rc < 0 && p->first_why.code == ERR_NONE)
 			p->first_why = why;
-		add_pick(p, params, checked_size);
-		got++;
+		add_pick(p, params, checked_size, got++ == 0);
 	}
 }
 
@@ -138,27 +143,18 @@ static int build_all(const struct eval *ev, const struct context *ctx, const str
 static int judge_one(const struct eval *ev, const struct validate_request *q, struct pool_worker *device, struct pick *x,
                      struct err *e)
 {
-	struct trial t;
+	struct rounds_request rounds = { .root = q->root, .facts = q->facts, .seed = x->finding.seed, .other_seed = x->other_seed,
+	                                 .full = x->full };
 	struct err why = ERR_INIT;
-	int rc = trial_begin(&t, device, &x->variant, &why);
-	if (rc == 0) {
-		rc = check_run(ev, &t, q->root, q->facts, x->finding.seed, POISON, &x->finding.check, &why);
-		trial_end(&t);
-		if (rc == 0)
-			return 0;
-		if (why.code != ERR_PRUNED) {
-			*e = why;
-			return rc;
-		}
-		/* The root does not accept this size: there is nothing to compare with. */
-		why.code = ERR_UNSUPPORTED;
-		check_failed(&x->finding.check, &why);
+	int rc = rounds_run(ev, device, &x->variant, &rounds, &x->finding.check, &why);
+	if (rc == 0)
 		return 0;
-	}
-	if (why.code == ERR_CANCELLED) {
+	if (why.code != ERR_PRUNED) {
 		*e = why;
 		return rc;
 	}
+	/* The root does not accept this size: there is nothing to compare with. */
+	why.code = ERR_UNSUPPORTED;
 	check_failed(&x->finding.check, &why);
 	return 0;
 }
@@ -166,7 +162,7 @@ static int judge_one(const struct eval *ev, const struct validate_request *q, st
 static int judge_all(const struct eval *ev, const struct validate_request *q, struct picks *p, struct err *e)
 {
 	struct pool_worker *device = NULL;
-	int rc = pool_take_device(ev->pool, q->facts, ev->cancel, &device, e);
+	int rc = eval_take_device(ev, q->facts, NULL, &device, e);
 	for (size_t i = 0; rc == 0 && i < p->count; i++) {
 		if (p->at[i].why.code == ERR_NONE)
 			rc = judge_one(ev, q, device, &p->at[i], e);

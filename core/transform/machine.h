@@ -21,6 +21,7 @@ struct transform {
 	unsigned attempts[REGION_COUNT];                    /* of each step of this pass, over all samples */
 	struct prompt talks[REGION_COUNT];                  /* the conversation of each step of this pass */
 	unsigned asked, repairs;                            /* over the whole run */
+	enum judge_result verdict; /* the last one; JUDGE_PASS before any */
 	char *last, *feedback;
 };
 

@@ -133,11 +133,25 @@ static int open_llm(const char *spec, struct models_open *ret_open, struct err *
 	return rc;
 }
 
-static int open_replay(const struct models *m, const char *name, struct models_open *ret_open, struct err *e)
+/* Where the recordings of one try are; free(). */
+static char *try_folder(const char *folder, unsigned attempt)
+{
+	return attempt > 1 ? mem_fmt("%s/try-%u", folder, attempt) : mem_str(folder);
+}
+
+static int open_recordings(const char *folder, unsigned attempt, struct replay **ret_replay, struct err *e)
+{
+	char *path = try_folder(folder, attempt);
+	int rc = replay_new(path, ret_replay, e);
+	free(path);
+	return rc;
+}
+
+static int open_replay(const struct models *m, const char *name, unsigned attempt, struct models_open *ret_open, struct err *e)
 {
 	int rc = -ERR_NOT_FOUND;
 	if (strchr(name, '/')) {
-		rc = replay_new(name, &ret_open->replay, e);
+		rc = open_recordings(name, attempt, &ret_open->replay, e);
 	} else {
 		struct buf looked = BUF_INIT;
 		bool found = false;
@@ -145,7 +159,7 @@ static int open_replay(const struct models *m, const char *name, struct models_o
 			char *folder = mem_fmt("%s/%s", m->folders[i], name);
 			found = access(folder, R_OK) == 0;
 			if (found)
-				rc = replay_new(folder, &ret_open->replay, e);
+				rc = open_recordings(folder, attempt, &ret_open->replay, e);
 			buf_addf(&looked, "%s%s", i ? ", " : "", m->folders[i]);
 			free(folder);
 		}
@@ -170,7 +184,7 @@ static int unknown(const struct models *m, const char *name, struct err *e)
 	return rc;
 }
 
-int models_open(const struct models *m, const char *name, struct models_open *ret_open, struct err *e)
+int models_open(const struct models *m, const char *name, unsigned attempt, struct models_open *ret_open, struct err *e)
 {
 	struct models_open open = { 0 };
 	const char *spec = NULL;
@@ -184,11 +198,13 @@ int models_open(const struct models *m, const char *name, struct models_open *re
 		spec = name;
 	if (spec == NULL)
 		return unknown(m, name, e);
-	rc = begins(spec, "replay:") ? open_replay(m, spec + 7, &open, e) : open_llm(spec, &open, e);
+	rc = begins(spec, "replay:") ? open_replay(m, spec + 7, attempt, &open, e) : open_llm(spec, &open, e);
 	if (rc < 0)
 		return err_wrap(e, "model %s", name);
 	if (m->record && open.llm) {
-		open.recorder = replay_recorder_new(open.model, m->record);
+		char *folder = try_folder(m->record, attempt);
+		open.recorder = replay_recorder_new(open.model, folder);
+		free(folder);
 		open.model = replay_recorder_model(open.recorder);
 	}
 	*ret_open = open;

@@ -34,9 +34,10 @@ struct models_open {
 	struct replay *replay;
 	struct replay_recorder *recorder;
 };
-/* By name; NULL or "" is "default"; "replay:NAME" works without having been added (names without '/' only).
- * -ERR_NOT_FOUND lists the names and says how to add one. */
-int models_open(const struct models *m, const char *name, struct models_open *ret_open, struct err *e);
+/* By name; NULL or "" is "default"; "replay:NAME" works without having been added (names without '/' only). `attempt` counts
+ * independent tries of the same transformation on the same checkpoint, from 1: recordings of the second and later ones are in
+ * the folder `try-N` below the first one's. -ERR_NOT_FOUND lists the names and says how to add one. */
+int models_open(const struct models *m, const char *name, unsigned attempt, struct models_open *ret_open, struct err *e);
 void models_close(struct models_open *open);
 
 #endif

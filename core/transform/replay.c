@@ -314,17 +314,38 @@ static int write_file(const char *path, const struct buf *text, struct err *e)
 	return rc;
 }
 
+/* The folder and those above it. */
+static int make_folder(const char *folder, struct err *e)
+{
+	char *path = mem_str(folder);
+	int rc = 0;
+	for (char *c = path + 1; rc == 0; c++) {
+		char was = *c;
+		if (was != '/' && was != '\0')
+			continue;
+		*c = '\0';
+		if (mkdir(path, 0777) < 0 && errno != EEXIST)
+			rc = err_sys(e, errno, "folder %s for recordings cannot be made", path);
+		*c = was;
+		if (was == '\0')
+			break;
+	}
+	free(path);
+	return rc;
+}
+
 int replay_record(const char *folder, const struct model_request *request, const struct model_answer *answer,
 		  struct err *e)
 {
 	const struct model_key *k = &request->key;
-	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
-		return err_sys(e, errno, "folder %s for recordings cannot be made", folder);
+	int rc = make_folder(folder, e);
+	if (rc < 0)
+		return rc;
 	struct buf text = BUF_INIT;
 	char *path = mem_fmt("%s/%s-%u-%u-%u-%.8s.md", folder, k->transformation, k->pass, k->step, k->attempt,
 			     k->context.hex);
 	render(request, answer, &text);
-	int rc = write_file(path, &text, e);
+	rc = write_file(path, &text, e);
 	buf_fini(&text);
 	free(path);
 	return rc;

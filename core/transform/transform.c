@@ -256,8 +256,14 @@ static int repair(struct transform *x, const struct judge_verdict *v, struct err
 	return 0;
 }
 
+enum judge_result transform_verdict(const struct transform *x)
+{
+	return x->verdict;
+}
+
 static void note_verdict(struct transform *x, const struct judge_verdict *v)
 {
+	x->verdict = v->result;
 	const char *detail = v->summary ? v->summary : v->error_count ? v->errors[0].text : "";
 	machine_set_text(&x->last, mem_fmt("pass %u of %zu (%s): %s%s%.*s", x->pass + 1, x->t->pass_count,
 					   machine_pass(x)->title, judge_result_name(v->result), *detail ? ": " : "",

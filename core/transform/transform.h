@@ -69,6 +69,8 @@ unsigned transform_pass(const struct transform *x);
 unsigned transform_step(const struct transform *x);
 unsigned transform_asked(const struct transform *x);   /* replies fed */
 unsigned transform_repairs(const struct transform *x); /* of those, repairs of any kind */
+/* The last verdict on a pass; JUDGE_PASS before the first. Not saved. */
+enum judge_result transform_verdict(const struct transform *x);
 /* What happened last, one or two lines for people ("pass 2: does not compile: …"); never NULL. Borrowed. */
 const char *transform_last(const struct transform *x);
 /* The last verdict's feedback as the model was told it; "" when there was none. Borrowed. */

@@ -49,8 +49,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 
 const struct tool tool_devices = {
 	.name = "devices", .title = "List devices",
-	.description = "GPUs (and CPU-backed Vulkan devices) that kernels can run on here, with limits, and why a backend is missing: answers with the ids that "
-	               "the other tools take as `device`. For a named architecture without a device pass e.g. cuda:sm_90a: it compiles only. "
-	               "Next: validate, tune.",
+	.description = "Where kernels can run here, with limits, and why a backend is missing: answers with the ids that other "
+	               "tools take as `device`. Next: validate, tune.",
 	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT, .handler = handler,
 };

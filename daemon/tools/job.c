@@ -109,8 +109,8 @@ static const struct mcp_done *handler(struct mcp_call *call)
 
 const struct tool tool_job = {
 	.name = "job", .title = "Follow a job",
-	.description = "Work that another tool answered with a job id for: wait for it (answers when it ends or after wait_s, then wait again), get its state, read "
-	               "its log, cancel it, resume an interrupted one, or list the last ones. result holds what the tool would have "
-	               "answered. Next: as that tool says.",
+	.description = "Work that a tool answered with a job id for: wait for it (then wait again), get its state, read its log, "
+	               "cancel it, resume an interrupted one, or list the last ones. result is what the tool would have answered. "
+	               "Next: as that tool says.",
 	.flags = 0, .handler = handler,
 };

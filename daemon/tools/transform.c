@@ -10,9 +10,8 @@ static const struct mcp_done *handler(struct mcp_call *call)
 
 const struct tool tool_transform = {
 	.name = "transform", .title = "Transform a checkpoint",
-	.description = "Let the configured model carry out a natural transformation (a name from `transformations`, or your own sentence) "
-	               "on a checkpoint, pass by pass, with repair; the result is compiled, validated and becomes a new checkpoint. Name a "
-	               "workflow in `at` to advance it. Answers with the checkpoint or a job id (then: job wait). Next: tune it. Without a "
-	               "model: transform_begin.",
+	.description = "Let the configured model carry out a transformation (a name, or your own sentence) on a checkpoint, pass by "
+	               "pass, with repair; the result is validated and becomes a new checkpoint. A workflow in `at` is advanced. "
+	               "Answers with the checkpoint or a job id (then: job wait). Next: tune. Without a model: transform_begin.",
 	.flags = MCP_TOOL_OPEN_WORLD, .handler = handler,
 };

@@ -89,7 +89,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 
 const struct tool tool_transform_begin = {
 	.name = "transform_begin", .title = "Carry a transformation out yourself",
-	.description = "Begin a transformation in which you are the model: answers with the first prompt (rules, transformation, region) and "
-	               "an id. Next: write the new region and call transform_submit.",
+	.description = "Begin a transformation in which you are the model: answers with the first prompt (rules, transformation, "
+	               "region) and an id. Next: write the new region, call transform_submit.",
 	.flags = 0, .handler = handler,
 };

@@ -103,7 +103,8 @@ static const struct mcp_done *handler(struct mcp_call *call)
 
 const struct tool tool_transformations = {
 	.name = "transformations", .title = "List transformations",
-	.description = "What can be done to a kernel. Answers with name, summary, tuning parameters that it adds, what must come before it. With `name` the "
-	               "whole text of one, with name \"sequence:NAME\" the steps of a shipped sequence. Next: transform or transform_begin.",
+	.description = "What can be done to a kernel: answers with name, summary, tuning parameters added, what must come before. "
+	               "`name` gives one whole text, \"sequence:NAME\" the steps of a shipped sequence. Next: transform or "
+	               "transform_begin.",
 	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT, .handler = handler,
 };

@@ -8,8 +8,8 @@ static const struct mcp_done *handler(struct mcp_call *call)
 
 const struct tool tool_validate = {
 	.name = "validate", .title = "Validate a checkpoint",
-	.description = "Check that a checkpoint computes what its root does: sampled execution parameters over all declared and check: "
-	               "sizes, secret input values, poisoned outputs. Answers passed or failed with the first mismatches, or with a job "
-	               "id (then: job wait). A checkpoint that fails is marked failed. Next: tune, or edit what is wrong.",
+	.description = "Check that a checkpoint computes what its root does, over declared and check: sizes with secret inputs and "
+	               "poisoned outputs. Answers passed, or failed with the first mismatches, or a job id (then: job wait). "
+	               "Failing marks it failed. Next: tune, or edit what is wrong.",
 	.flags = MCP_TOOL_IDEMPOTENT, .handler = handler,
 };

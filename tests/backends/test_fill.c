@@ -145,8 +145,42 @@ static void test_speed(void)
 	free(v);
 }
 
+static void test_special(void)
+{
+	struct plan_buffer b = matrix(DTYPE_F16, 40, 25, 28, PLAN_RANDOM), table = matrix(DTYPE_I32, 40, 25, 28, PLAN_RANDOM);
+	uint16_t *v = mem_new(b.bytes, 1), *declared = mem_new(b.bytes, 1);
+	int large = 0, integers = 0, far = 0, padding = 0;
+	fill_buffer(&b, 4, declared);
+	fill_special(&b, 4, PLAN_DECLARED, v);
+	ok(memcmp(v, declared, b.bytes) == 0, "declared values are fill_buffer's");
+	fill_special(&b, 4, PLAN_EXACT, v);
+	for (int i = 0; i < 40 * 28; i++) {
+		double x = at(&b, v, i);
+		integers += x >= 0 && x <= 15 && x == floor(x);
+		padding += v[i] == 0xFFFF;
+	}
+	ok(integers == 1000 && padding == 120, "exact values are integers 0…15, the padding stays");
+	fill_special(&b, 4, PLAN_SPIKES, v);
+	for (int i = 0; i < 40 * 28; i++)
+		large += fabs(at(&b, v, i)) > 1;
+	ok(large > 80 && large < 160, "about one value of eight is a spike (%d)", large);
+	fill_special(&b, 4, PLAN_OFFSET, v);
+	for (int i = 0; i < 40 * 28; i++)
+		far += at(&b, v, i) >= 3 && at(&b, v, i) <= 5;
+	is_int(far, 1000, "offset values lie far from zero");
+	int32_t *whole = mem_new(table.bytes, 1), *same = mem_new(table.bytes, 1);
+	fill_buffer(&table, 4, whole);
+	fill_special(&table, 4, PLAN_SPIKES, same);
+	ok(memcmp(whole, same, table.bytes) == 0, "integers stay as declared: they may be indices");
+	free(v);
+	free(declared);
+	free(whole);
+	free(same);
+}
+
 int main(void)
 {
+	test_special();
 	test_random();
 	test_narrow();
 	test_normal();

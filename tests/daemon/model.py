@@ -1,13 +1,23 @@
-"""A model for model.t: answers every request on the OpenAI wire with the device region that the file beside it holds."""
+"""A model for model.t and study.t: answers every request on the OpenAI wire with what the file named FILE holds; where FILE.bad
+exists, every second new conversation begins with that one."""
 import http.server
 import json
+import os
 import sys
+
+conversations = 0
 
 
 class Model(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
-        asked = len(self.rfile.read(int(self.headers["Content-Length"])))
-        with open(sys.argv[1], encoding="utf-8") as file:
+        global conversations
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        asked, path = len(body), sys.argv[1]
+        if all(m["role"] != "assistant" for m in json.loads(body)["messages"]):
+            conversations += 1
+            if conversations % 2 == 0 and os.path.exists(path + ".bad"):
+                path += ".bad"
+        with open(path, encoding="utf-8") as file:
             content = file.read()
         body = json.dumps({"id": "1", "object": "chat.completion", "model": "fake", "choices": [
             {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}],

@@ -1,0 +1,187 @@
+/* rounds: see rounds.h. */
+#include "core/eval/rounds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+enum { NAN_POISON = 0xFF, NUMBER_POISON = 0x5A /* 203 in f16, 1.5e16 in f32: a number, so that max() and selects cannot hide it */ };
+enum { CONFIRMATIONS = 3 };
+#define SUSPICIOUS 4.0      /* times faster with the last execution's scratch */
+#define WORTH_TIMING_NS 100000
+
+struct round {
+	const char *name;    /* completes "wrong …" */
+	bool full;           /* only in a full programme */
+	bool other_seed;
+	bool fresh_place;    /* prepared again, at other addresses */
+	uint32_t poison;
+	enum plan_values values;
+	uint32_t keep;
+	bool unless_exact;   /* only if the exact round before judged nobody */
+};
+
+static const struct round programme[] = {
+	{ .name = "with secret values", .poison = NAN_POISON },
+	{ .name = "with other values, scratch and outputs left as they were", .other_seed = true, .poison = NAN_POISON,
+	  .keep = WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS },
+	{ .name = "with the same values again, scratch left, outputs poisoned", .full = true, .other_seed = true,
+	  .poison = NUMBER_POISON, .keep = WIRE_KEEP_SCRATCH },
+	{ .name = "with another poison", .full = true, .poison = NUMBER_POISON },
+	{ .name = "on exact integers", .full = true, .poison = NAN_POISON, .values = PLAN_EXACT },
+	{ .name = "on small exact integers", .full = true, .poison = NAN_POISON, .values = PLAN_EXACT_SMALL, .unless_exact = true },
+	{ .name = "on values with spikes", .full = true, .poison = NAN_POISON, .values = PLAN_SPIKES },
+	{ .name = "on values far from zero", .full = true, .poison = NAN_POISON, .values = PLAN_OFFSET },
+	{ .name = "at other addresses", .full = true, .fresh_place = true, .poison = NAN_POISON },
+};
+
+/* One programme while it runs. */
+struct running {
+	const struct eval *ev;
+	const struct rounds_request *q;
+	struct trial trial;
+	struct check check;     /* of the last round */
+	struct buf log;
+	uint64_t fresh_ns, kept_ns; /* device time with poisoned scratch, and with the last execution's */
+};
+
+/* Other addresses: the new place is made before the old one is given up, where there is room for both. */
+static int move(struct running *r, struct err *e)
+{
+	struct trial next, *t = &r->trial;
+	const struct variant *variant = t->variant;
+	struct pool_worker *worker = t->worker;
+	int rc = trial_begin(&next, worker, variant, e);
+	bool no_room = rc < 0 && e->code == ERR_PRUNED;
+	if (rc == 0 || no_room)
+		trial_end(t);
+	if (no_room) {
+		*e = (struct err)ERR_INIT;
+		rc = trial_begin(&next, worker, variant, e);
+	}
+	if (rc == 0)
+		*t = next;
+	return rc;
+}
+
+static void note(struct running *r, const char *name, const char *unfit)
+{
+	buf_addf(&r->log, unfit ? "not judged %s: %s\n" : "passed %s\n", name, unfit);
+}
+
+static int one_round(struct running *r, const struct round *x, bool *ret_unfit, struct err *e)
+{
+	struct trial_input input = { .seed = x->other_seed ? r->q->other_seed : r->q->seed, .poison = x->poison, .values = x->values,
+	                             .keep = x->keep };
+	char *unfit = NULL;
+	check_fini(&r->check);
+	if (x->fresh_place && move(r, e) < 0) {
+		check_failed(&r->check, e);
+		return e->code == ERR_CANCELLED ? -ERR_CANCELLED : 0;
+	}
+	int rc = check_execution(r->ev, &r->trial, r->q->root, r->q->facts, &input, &r->check, &unfit, e);
+	if (rc < 0)
+		return rc;
+	*ret_unfit = unfit != NULL;
+	if (unfit)
+		r->check.passed = true;
+	if (r->check.passed)
+		note(r, x->name, unfit);
+	if (x->keep == WIRE_KEEP_SCRATCH)
+		r->kept_ns = r->check.device_ns;
+	else if (x->poison == NUMBER_POISON)
+		r->fresh_ns = r->check.device_ns;
+	free(unfit);
+	return 0;
+}
+
+static bool has_scratch(const struct variant *v)
+{
+	for (size_t i = 0; i < v->plan->buffer_count; i++)
+		if (v->plan->buffers[i].role == PLAN_SCRATCH)
+			return true;
+	return false;
+}
+
+/* A result kept in scratch under a key made of the inputs is right every time; only its speed betrays it. Timed loops replay one
+ * set of inputs, so such a kernel would time as a copy. */
+static int compare_speed(struct running *r, struct err *e)
+{
+	uint64_t fresh = r->fresh_ns, kept = r->kept_ns, ns = 0;
+	struct trial_input input = { .seed = r->q->seed, .poison = NUMBER_POISON };
+	if (!has_scratch(r->trial.variant) || fresh < WORTH_TIMING_NS || (double)kept * SUSPICIOUS > (double)fresh)
+		return 0;
+	for (int i = 0; i < 2 * CONFIRMATIONS; i++) {
+		input.keep = i % 2 ? WIRE_KEEP_SCRATCH : 0;
+		int rc = trial_execute(&r->trial, &input, EVAL_EXECUTE_NS, &ns, e);
+		if (rc < 0)
+			return rc;
+		if (i % 2)
+			kept = ns > kept ? ns : kept;
+		else
+			fresh = ns < fresh ? ns : fresh;
+	}
+	if ((double)kept * SUSPICIOUS > (double)fresh)
+		return 0;
+	return err_set(e, ERR_WRONG, "it keeps results from one execution to the next: with scratch as the last execution left it, it takes "
+	               "%.3g ms in place of %.3g ms", (double)kept / 1e6, (double)fresh / 1e6);
+}
+
+static bool is_due(const struct running *r, const struct round *x, bool exact_unfit)
+{
+	return (r->q->full || !x->full) && (!x->unless_exact || exact_unfit);
+}
+
+static int run_all(struct running *r, struct err *e)
+{
+	bool unfit = false;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && r->check.passed && i < MEM_COUNT(programme); i++) {
+		const struct round *x = &programme[i];
+		if (!is_due(r, x, unfit))
+			continue;
+		rc = one_round(r, x, &unfit, e);
+		if (rc == 0 && !r->check.passed && i > 0) {
+			char *reason = mem_fmt("%s (%s)", r->check.reason, x->name);
+			free(r->check.reason);
+			r->check.reason = reason;
+		}
+	}
+	return rc;
+}
+
+int rounds_run(const struct eval *ev, struct pool_worker *device, const struct variant *variant,
+               const struct rounds_request *request, struct check *ret_check, struct err *e)
+{
+	struct running r = { .ev = ev, .q = request, .check = { .passed = true }, .log = BUF_INIT };
+	int rc = trial_begin(&r.trial, device, variant, e);
+	if (rc < 0) {
+		if (e->code == ERR_CANCELLED)
+			return rc;
+		check_failed(ret_check, e);
+		*e = (struct err)ERR_INIT;
+		return 0;
+	}
+	rc = run_all(&r, e);
+	if (rc == 0 && r.check.passed && request->full) {
+		struct err why = ERR_INIT;
+		if (compare_speed(&r, &why) < 0 && why.code == ERR_CANCELLED) {
+			*e = why;
+			rc = -ERR_CANCELLED;
+		} else if (why.code != ERR_NONE) {
+			check_fini(&r.check);
+			check_failed(&r.check, &why);
+		}
+	}
+	trial_end(&r.trial);
+	if (rc < 0)
+		check_fini(&r.check);
+	else
+		*ret_check = r.check;
+	if (rc == 0)
+		ret_check->rounds = buf_steal(&r.log);
+	buf_fini(&r.log);
+	return rc;
+}

@@ -1,0 +1,103 @@
+/* core/eval/fitness: outputs that judge nobody are named, and tolerances follow the arithmetic. */
+#include "core/eval/fitness.h"
+
+#include "sample.h"
+
+enum { N = 64 };
+
+static struct reference_output output(enum dtype t, void *bytes)
+{
+	return (struct reference_output){ .name = (char *)"C", .type = t, .rank = 2, .dims = { 8, 8 }, .bytes = bytes,
+	                                  .len = N * dtype_size(t), .own_error = NAN };
+}
+
+static void refused(float *v, const char *reason)
+{
+	struct err e = ERR_INIT;
+	struct reference_output o = output(DTYPE_F32, (uint8_t *)v);
+	ok(fitness_check(&o, &e) == -ERR_INTERNAL, "refused: %s", reason);
+	has_str(e.text, reason, "because it is: %s", reason);
+}
+
+static void test_check(void)
+{
+	struct err e = ERR_INIT;
+	float v[N];
+	for (int i = 0; i < N; i++)
+		v[i] = (float)(i % 8 + 3 * (i / 8));
+	struct reference_output o = output(DTYPE_F32, (uint8_t *)v);
+	ok(fitness_check(&o, &e) == 0, "a matrix that varies along both axes can judge");
+	v[5] = NAN;
+	refused(v, "not finite at element 5");
+	for (int i = 0; i < N; i++)
+		v[i] = 0;
+	refused(v, "zero throughout");
+	for (int i = 0; i < N; i++)
+		v[i] = (float)i * 1e-41f;
+	refused(v, "denormal");
+	for (int i = 0; i < N; i++)
+		v[i] = 3 + (float)(i % 3) * 2e-7f;
+	refused(v, "constant");
+	for (int i = 0; i < N; i++)
+		v[i] = (float)(i % 8);
+	refused(v, "along axis 0");
+	for (int i = 0; i < N; i++)
+		v[i] = (float)(i / 8);
+	refused(v, "along axis 1");
+}
+
+static struct context *gemm(const char *type, const char *precision)
+{
+	struct context *ctx = NULL;
+	struct err e = ERR_INIT;
+	char *text = mem_fmt("---\nkernel: g\nbackend: hlsl\ninputs:\n  n: int = {2048}\n  A: %s[n, n] = random\n  B: %s[n, n] = random\n"
+	                     "  C: out %s[n, n]\nprecision: %s\nflops: 2*n^3\n---\n```hlsl\nx\n```\n```lua host\nlaunch(\"g\", 1, 1, {A,B,C})\n"
+	                     "```\n", type, type, type, precision);
+	if (context_parse("g", text, &ctx, &e) < 0)
+		printf("# %s\n", e.text);
+	free(text);
+	return ctx;
+}
+
+static double tolerance(const char *type, const char *precision, double own_error, enum plan_values values)
+{
+	static float v[N];
+	for (int i = 0; i < N; i++)
+		v[i] = (float)(i * 3);
+	struct err e = ERR_INIT;
+	struct context *ctx = gemm(type, precision);
+	struct params *p = params_new();
+	params_set_int(p, "n", false, 2048);
+	struct reference_output o = output(DTYPE_F32, (uint8_t *)v);
+	o.type = (enum dtype)dtype_parse(type);
+	o.len = N * 4 / dtype_size(o.type) * dtype_size(o.type);
+	o.own_error = own_error;
+	struct reference r = { .outputs = &o, .output_count = 1 };
+	int rc = fitness_tolerances(context_spec(ctx), p, values, &r, &e);
+	params_free(p);
+	context_free(ctx);
+	return rc < 0 ? NAN : o.tolerance;
+}
+
+/* Relative errors of 2048-term products of uniform numbers in [-1,1), measured against f64 sums on a CPU: f32 sums in order 8.1e-7, tf32
+ * inputs 2.6e-4, bf16 inputs 2.1e-3, f16 sums 6.8e-3, an output rounded to f16 2.0e-4. */
+static void test_tolerances(void)
+{
+	double f32 = tolerance("f32", "strict", NAN, PLAN_DECLARED), f16 = tolerance("f16", "tensor:f16/f32", NAN, PLAN_DECLARED);
+	ok(f32 > 2e-6 && f32 < 5e-5, "strict f32: any order passes, tf32 does not (%.3g)", f32);
+	ok(f16 > 2.5e-4 && f16 < 1e-3, "f16 with f32 sums: its output's rounding passes, f16 sums do not (%.3g)", f16);
+	double tf32 = tolerance("f32", "tensor:tf32/f32", NAN, PLAN_DECLARED);
+	ok(tf32 > 4e-4 && tf32 < 2e-3, "tf32 passes where it is allowed, bf16 does not (%.3g)", tf32);
+	ok(tolerance("f32", "strict", 1e-4, PLAN_DECLARED) == 4e-4, "a root with an error of its own allows four times that");
+	ok(tolerance("f32", "strict", 1e-8, PLAN_DECLARED) == f32, "a root that happens to be exact allows every order still");
+	ok(tolerance("f32", "strict", NAN, PLAN_SPIKES) == 4 * f32, "spikes cost conditioning");
+	ok(tolerance("f32", "strict", 0, PLAN_EXACT) < 1e-6, "integers leave nothing to rounding");
+	ok(isnan(tolerance("f32", "strict", 1e-9, PLAN_EXACT)), "unless the root is not exact on them itself");
+}
+
+int main(void)
+{
+	test_check();
+	test_tolerances();
+	return tap_done();
+}

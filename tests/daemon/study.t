@@ -1,0 +1,69 @@
+#!/bin/sh
+# peakd study: independent tries from one checkpoint, what the table counts, recordings of each try, and their replay.
+. "$(dirname "$0")/lib.sh"
+db=$T/a.db
+
+if ! timeout 30 "$peakd" devices --db "$T/d.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
+	skip 17 "no device runs HLSL here"
+	done_testing
+	exit 0
+fi
+mkdir -p "$T/data/peakd/transforms/sequences"
+printf '1. add-up\n2. add-again\n' >"$T/data/peakd/transforms/sequences/scale.md"
+text() # NAME
+{
+	printf -- '---\nname: %s\nsummary: A sum.\n---\n## Pass 1: The sum\nexpect: valid\nunchanged: allowed\n\n### device\nAdd the element to itself.\n' "$1"
+}
+text add-up >"$T/data/peakd/transforms/add-up.md"
+text add-again >"$T/data/peakd/transforms/add-again.md"
+answer() # of the model: the device code with this expression
+{
+	printf '```hlsl\n[numthreads(BX, 1, 1)]\nvoid scale(uint3 id : SV_DispatchThreadID)\n{\n\tif (id.x < uint(n))\n\t\tC[id.x] = %s;\n}\n```\n' "$1"
+}
+answer 'A[id.x] + A[id.x]' >"$T/answer"
+python3 "$root/tests/daemon/model.py" "$T/answer" >"$T/port" &
+model=$!
+trap 'kill $model; finish' EXIT
+wait_for 10 test -s "$T/port"
+export PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/port")/v1?model=fake&retries=0" PEAKD_RECORD="$T/recordings/scale"
+small_context >"$T/scale.peak.md"
+
+timeout 100 "$peakd" study "$T/scale.peak.md" --db "$db" --samples 2 --tries 3 --json "$T/rows.json" >"$T/out" 2>"$T/err"
+ok $? "all tries right: exit status 0" "$(cat "$T/err")"
+is "$(jq -c '[.rows[] | [.transformation, .tries, .right, .given_up, .asked]]' "$T/rows.json")" \
+	'[["add-up",3,3,0,3],["add-again",3,3,0,3]]' "three tries of each transformation, one answer each"
+is "$(jq -c '.pooled | [.tries, .right, .high, .tokens_out]' "$T/rows.json")" '[6,6,1,120]' "the pool"
+has "$(tail -n 1 "$T/out")" "right at the first try: 6 of 6, 100.0 % (95 % interval 61.0 to 100.0 %)" "and its interval"
+is "$(jq -r '[.rows[].parent] | unique | length' "$T/rows.json")" 2 "the second starts from what the first made"
+has "$(timeout 20 "$peakd" workflow log scale --db "$db")" "add-again" "the workflow stands at the last accepted checkpoint"
+is "$(cd "$T/recordings/scale" && find . -name '*.md' | sort | tr '\n' ' ' | sed 's/-[0-9a-f]*\.md//g')" \
+	"./add-again-1-1-1 ./add-up-1-1-1 ./try-2/add-again-1-1-1 ./try-2/add-up-1-1-1 ./try-3/add-again-1-1-1 ./try-3/add-up-1-1-1 " \
+	"every try has recordings of its own"
+
+cp -r "$T/recordings/scale" "$T/right"
+
+# Every second conversation begins with a wrong answer, and is repaired.
+answer 'A[id.x] + 1.0' >"$T/answer.bad"
+timeout 100 "$peakd" study "$T/scale.peak.md" --db "$db" --samples 2 --tries 4 --parallel 1 --transform add-up --json "$T/rows.json" >"$T/out" 2>"$T/err"
+ok $? "repaired tries are accepted: exit status 0" "$(cat "$T/err")"
+is "$(jq -c '.rows[0] | [.tries, .right, .wrong, .repaired, .given_up, .repairs]' "$T/rows.json")" '[4,2,2,2,0,2]' \
+	"but they were not right at the first try"
+cp "$T/answer.bad" "$T/answer"
+timeout 100 "$peakd" study "$T/scale.peak.md" --db "$db" --samples 2 --tries 2 --json "$T/rows.json" >"$T/out" 2>"$T/err"
+is $? 1 "nothing accepted: exit status 1"
+is "$(jq -c '[.rows[] | [.transformation, .tries, .right, .wrong, .given_up]]' "$T/rows.json")" '[["add-up",2,0,2,2]]' \
+	"given up, and what follows is not tried"
+has "$(cat "$T/err")" "no try of add-up was accepted" "and said"
+
+# Without the model, from the recordings of the tries.
+unset PEAKD_RECORD
+export PEAKD_MODEL="replay:$T/right"
+timeout 100 "$peakd" study "$T/scale.peak.md" --db "$T/b.db" --samples 2 --tries 3 --json "$T/rows.json" >"$T/out" 2>"$T/err"
+ok $? "the recordings replay" "$(cat "$T/out" "$T/err")"
+is "$(jq -c '[.rows[] | [.transformation, .tries, .right]]' "$T/rows.json")" '[["add-up",3,3],["add-again",3,3]]' "as they were"
+timeout 100 "$peakd" study "$T/scale.peak.md" --db "$T/b.db" --samples 2 --first 3 --tries 2 --transform add-up --json "$T/rows.json" \
+	>"$T/out" 2>"$T/err"
+is $? 1 "a try that was never recorded is not judged: exit status 1"
+is "$(jq -c '.rows[0] | [.tries, .right, .unjudged]' "$T/rows.json")" '[1,1,1]' "and does not count as one"
+has "$(cat "$T/out")" "try 4: not judged" "said"
+done_testing
