@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/drain.h"
 #include "core/eval/pool.h"
 #include "core/record/bell.h"
 #include "core/record/event.h"
@@ -219,8 +220,10 @@ static int recover(struct engine *g, struct err *e)
 	if (rc < 0)
 		return rc;
 	rc = job_recover(db, &jobs, e);
+	for (size_t i = 0; g->config.later && rc >= 0 && i < jobs.count; i++)
+		rc = job_resume(db, jobs.at[i].id, e);
 	if (rc >= 0) {
-		if (jobs.count)
+		if (jobs.count && !g->config.later)
 			log_warning("%zu jobs were interrupted when the last daemon ended; `job` with action resume runs one again",
 			            jobs.count);
 		job_list_fini(&jobs);
@@ -228,7 +231,7 @@ static int recover(struct engine *g, struct err *e)
 	}
 	/* Listed newest first; they start in the order in which they were asked for. */
 	for (size_t i = rc >= 0 ? jobs.count : 0; i > 0; i--)
-		if (jobs.at[i - 1].state == JOB_QUEUED)
+		if (jobs.at[i - 1].state == JOB_QUEUED && (g->config.later || !drain_is_later(&jobs.at[i - 1])))
 			enqueue(g, jobs.at[i - 1].id);
 	if (rc >= 0)
 		job_list_fini(&jobs);
@@ -306,7 +309,8 @@ int engine_submit(struct engine *g, struct db *db, const char *kind, const struc
 	free(text);
 	if (rc < 0)
 		return rc;
-	enqueue(g, id);
+	if (!fields_flag(request, "later"))
+		enqueue(g, id);
 	*ret_id = id;
 	return 0;
 }

@@ -33,6 +33,7 @@ struct engine_config {
 	const struct engine_kind *kinds;   /* ends with a NULL name */
 	void *user;
 	unsigned threads;                  /* jobs at once; 0: 16 */
+	bool later;                        /* of a bundle (drain.h): runs what is kept for another machine, goes on with what was cut off */
 };
 
 /* Marks what an earlier daemon left running as interrupted, queues what was queued, and starts the threads. */
@@ -41,7 +42,7 @@ int engine_new(const struct engine_config *config, struct engine **ret_engine, s
 void engine_stop(struct engine *engine);
 /* engine_stop, and frees. Nobody may be in any of these functions any more. */
 void engine_free(struct engine *engine);
-/* Writes the job and queues it. *ret_id is the caller's. */
+/* Writes the job and queues it; with the field `later` it is only written, for another machine (drain.h). *ret_id is the caller's. */
 int engine_submit(struct engine *engine, struct db *db, const char *kind, const struct fields *request, char **ret_id,
                   struct err *e);
 /* Asks a job to end; its workers are interrupted at once. */

@@ -87,7 +87,7 @@ static int fill(struct app *app, const struct app_config *config, struct err *e)
 	if (rc < 0)
 		goto out;
 	struct engine_config engine = { .store = app->work.store, .pool = app->work.pool, .kinds = work_kinds,
-	                                .user = &app->work, .threads = config->jobs };
+	                                .user = &app->work, .threads = config->jobs, .later = config->later };
 	rc = engine_new(&engine, &app->engine, e);
 	if (rc == 0)
 		rc = notify_new(app, &app->notify, e);

@@ -22,6 +22,7 @@ struct app_config {
 	const char *share;           /* NULL: found from the binary's place */
 	const char *const *models;   /* NULL-terminated specifications, see core/transform/models.h */
 	unsigned jobs;               /* at once; 0: default */
+	bool later;                  /* the database is a bundle's: see core/drain.h */
 };
 
 int app_new(const struct app_config *config, struct app **ret_app, struct err *e);

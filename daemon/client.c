@@ -311,8 +311,9 @@ static int follow(struct client *c, const char *tool, json_t *take_arguments, cl
                   json_t **ret_result, struct err *e)
 {
 	const char *action = json_string_value(json_object_get(take_arguments, "action"));
-	/* A job is followed to its end, unless somebody only asked how it is. */
-	bool to_end = strcmp(tool, "job") != 0 || (action && strcmp(action, "wait") == 0);
+	/* A job is followed to its end, unless somebody only asked how it is, or it waits for another machine. */
+	bool to_end = (strcmp(tool, "job") != 0 || (action && strcmp(action, "wait") == 0)) &&
+	              !json_is_true(json_object_get(take_arguments, "later"));
 	c->progress = progress;
 	c->arg = arg;
 	c->seen = -1;

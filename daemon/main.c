@@ -5,6 +5,7 @@
 #include "backends/worker.h"
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "daemon/drain.h"
 #include "daemon/relay.h"
 #include "daemon/run.h"
 #include "daemon/selftest.h"
@@ -26,7 +27,7 @@ static const struct verb worker_verb = {
 
 static const struct verb *const verbs[] = {
 	&serve_verb, &relay_verb, &run_verb, &study_verb, &verbs_tune, &verbs_validate, &verbs_transform, &verbs_compare, &verbs_workflow,
-	&verbs_devices, &verbs_jobs, &selftest_verb, &worker_verb,
+	&verbs_devices, &verbs_jobs, &drain_verb, &selftest_verb, &worker_verb,
 };
 
 static int help(void)

@@ -104,9 +104,19 @@ static int usage(const struct verb_line *line, const struct err *e, json_t *take
 /* --- the verbs ---------------------------------------------------------------------------------------------------------------- */
 
 #define DEVICE_OPTION { "device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)" }
+#define SANITIZER_OPTION { "sanitizer", "TOOL", "runs under compute-sanitizer instead: memcheck, racecheck, initcheck or synccheck" }
+#define LATER_OPTION { "later", NULL, "keeps it for a machine that has the device: see `peakd drain --help`" }
 #define JSON_OPTION { "json", NULL, "prints the structured answer" }
 #define SAMPLES_OPTION { "samples", "N", "execution parameters to sample (default 16)" }
 #define AT_WORDS "AT is a checkpoint: a workflow's name (its head), a tag, a number, 6 or more characters of a hash, NAME~2.\n"
+
+static void copy_flags(const struct verb_line *line, json_t *arguments)
+{
+	static const char *const flags[] = { "warm", "later" };
+	for (size_t i = 0; i < MEM_COUNT(flags); i++)
+		if (verb_get(line, flags[i]))
+			json_object_set_new(arguments, flags[i], json_true());
+}
 
 static int tune_run(const struct verb_line *line)
 {
@@ -119,8 +129,7 @@ static int tune_run(const struct verb_line *line)
 	}
 	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
 	verbs_copy(line, arguments, "device", "strategy", "sizes", NULL);
-	if (verb_get(line, "warm"))
-		json_object_set_new(arguments, "warm", json_true());
+	copy_flags(line, arguments);
 	if (verbs_copy_int(line, arguments, "budget", 1, 1000000, &e) < 0 ||
 	    verbs_copy_int(line, arguments, "seed", 0, (long long)1 << 53, &e) < 0)
 		return usage(line, &e, arguments);
@@ -139,6 +148,7 @@ const struct verb verbs_tune = {
 		{ "simulate", "FILE", "replays Kernel Tuner's cache file of a brute-forced space (JSON, plain or gzipped)" },
 		{ "seeds", "N", "with --simulate: how many searches, each from a fresh state (default 100)" },
 		{ "warm", NULL, "times with warm caches (default: cold)" },
+		LATER_OPTION,
 		JSON_OPTION,
 		{ NULL, NULL, NULL },
 	},
@@ -149,7 +159,8 @@ static int validate_run(const struct verb_line *line)
 {
 	struct err e = ERR_INIT;
 	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
-	verbs_copy(line, arguments, "device", NULL);
+	verbs_copy(line, arguments, "device", "sanitizer", NULL);
+	copy_flags(line, arguments);
 	if (verbs_copy_int(line, arguments, "samples", 1, 1024, &e) < 0)
 		return usage(line, &e, arguments);
 	return verbs_call(line, "validate", arguments, NULL);
@@ -157,7 +168,7 @@ static int validate_run(const struct verb_line *line)
 
 const struct verb verbs_validate = {
 	.name = "validate", .words = "AT", .summary = "compares a checkpoint's outputs with its root's; exit status 1 if they differ",
-	.details = AT_WORDS, .options = (const struct verb_option[]){ DEVICE_OPTION, SAMPLES_OPTION, JSON_OPTION, { NULL, NULL, NULL } },
+	.details = AT_WORDS, .options = (const struct verb_option[]){ DEVICE_OPTION, SAMPLES_OPTION, SANITIZER_OPTION, LATER_OPTION, JSON_OPTION, { NULL, NULL, NULL } },
 	.min_words = 1, .max_words = 1, .run = validate_run,
 };
 

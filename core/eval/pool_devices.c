@@ -133,7 +133,8 @@ static int unknown_device(const char *id, const struct facts *all, size_t count,
 		buf_addf(&text, "%s %s (%s)", i ? "," : "", all[i].id, all[i].name);
 	if (count == 0)
 		buf_adds(&text, " none");
-	buf_adds(&text, "; for compiling alone, name an architecture as in cuda:sm_90a");
+	buf_adds(&text, "; for compiling alone, name an architecture as in cuda:sm_90a; for a machine that has it, queue the job "
+	              "with --later (peakd drain)");
 	char *backend = mem_strn(id, strcspn(id, ":")), *note = note_of(notes, backend);
 	if (note)
 		buf_addf(&text, "; not available: %s", note);

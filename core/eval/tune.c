@@ -17,7 +17,8 @@
 enum { BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3 };
 
 /* Searching needs an order, not a figure: few samples. */
-static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S };
+static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S,
+                                              .warm_up_ns = 10 * CLOCK_MS };
 #define GIVE_UP 1.6 /* times the best so far */
 
 /* What a configuration is taken to cost before anything is known: seconds. Guesses, corrected by the first few. */
@@ -264,7 +265,7 @@ static int tune_with(struct tuner *u, const struct tunespace *space, struct sear
 	struct tune_lanes_config config = { .ev = u->ev, .ctx = u->q->ctx, .facts = u->q->facts, .space = space, .search = search };
 	struct tune_lanes *lanes = NULL;
 	announce(u, search_name(search));
-	int rc = pool_take_device(u->ev->pool, u->q->facts, u->ev->cancel, &u->device, e);
+	int rc = eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
 	if (rc < 0)
 		return rc;
 	/* Waiting for the device is no work: what a configuration costs is counted from here. */
@@ -292,6 +293,9 @@ int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db,
 	struct tunespace *space;
 	struct search *search = NULL;
 	size_t budget = q->budget ? q->budget : BUDGET;
+	if (q->facts->emulated)
+		return err_set(e, ERR_UNSUPPORTED, "no times from an emulated device: %s (%s) executes kernels, and validates, but tells nothing about "
+		               "speed; tune on a real one", q->facts->id, q->facts->name);
 	int rc = tunespace_new(q->ctx, q->facts, q->size, &space, e);
 	if (rc < 0)
 		return rc;

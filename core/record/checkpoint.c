@@ -124,6 +124,17 @@ int checkpoint_get(struct db *db, int64_t id, struct checkpoint *ret_checkpoint,
 	return rc < 0 ? rc : rc == 0 ? not_found(id, e) : 0;
 }
 
+int checkpoint_find(struct db *db, const char *hash, int64_t *ret_id, struct err *e)
+{
+	struct query q;
+	query_init(&q, db, "checkpoint_by_hash");
+	query_put_text(&q, hash);
+	int rc = query_run(&q, ret_id, e);
+	if (rc == 0)
+		return err_set(e, ERR_NOT_FOUND, "there is no checkpoint with the hash %s in this database", hash);
+	return rc < 0 ? rc : 0;
+}
+
 int checkpoint_context(struct db *db, int64_t id, char **ret_canonical, struct err *e)
 {
 	struct query q;

@@ -54,6 +54,8 @@ const char *checkpoint_status_name(enum checkpoint_status status);
 int checkpoint_add(struct db *db, const struct checkpoint *c, const char *canonical, int64_t *ret_id, struct err *e);
 /* Reads one; checkpoint_fini it. ERR_NOT_FOUND. Names are resolved by workflow_resolve. */
 int checkpoint_get(struct db *db, int64_t id, struct checkpoint *ret_checkpoint, struct err *e);
+/* The number of the checkpoint with this hash (its identity); ERR_NOT_FOUND. */
+int checkpoint_find(struct db *db, const char *hash, int64_t *ret_id, struct err *e);
 /* The canonical text of its context; free() it. */
 int checkpoint_context(struct db *db, int64_t id, char **ret_canonical, struct err *e);
 /* draft → accepted or failed, failed → draft or accepted, accepted → failed; else ERR_CONFLICT. The same state again is

@@ -152,20 +152,37 @@ static int add_row(struct db *db, const char *id, const char *kind, const char *
 	return query_run(&q, NULL, e);
 }
 
-int job_create(struct db *db, const char *kind, const char *request, char **ret_id, struct err *e)
+static int create(struct db *db, const char *id, const char *kind, const char *request, struct err *e)
 {
-	char id[TOKEN_SIZE];
-	token_make('j', id);
 	int rc = store_begin(db, e);
 	if (rc < 0)
 		return rc;
 	rc = add_row(db, id, kind, request, e);
 	if (rc >= 0)
 		rc = event_append(db, id, job_state_name(JOB_QUEUED), 0, 0, kind, NULL, e);
-	rc = store_end(db, rc, e);
+	return store_end(db, rc, e);
+}
+
+int job_create(struct db *db, const char *kind, const char *request, char **ret_id, struct err *e)
+{
+	char id[TOKEN_SIZE];
+	token_make('j', id);
+	int rc = create(db, id, kind, request, e);
 	if (rc == 0)
 		*ret_id = mem_str(id);
 	return rc;
+}
+
+int job_adopt(struct db *db, const char *id, const char *kind, const char *request, struct err *e)
+{
+	int64_t last;
+	struct query q;
+	query_init(&q, db, "event_last");
+	query_put_text(&q, id);
+	int rc = query_run(&q, &last, e);
+	if (rc > 0)
+		return err_set(e, ERR_CONFLICT, "there is a job %s already", id);
+	return rc < 0 ? rc : create(db, id, kind, request, e);
 }
 
 static int read_state(struct db *db, const char *id, enum job_state *ret_state, bool *ret_cancel, struct err *e)

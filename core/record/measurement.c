@@ -44,7 +44,7 @@ static enum measurement_status read_status(struct query *q)
 int measurement_add(struct db *db, struct measurement *m, struct err *e)
 {
 	struct query q;
-	int64_t id = 0, now = clock_wall_ms();
+	int64_t id = 0, now = m->created_ms ? m->created_ms : clock_wall_ms();
 	assert((m->status != MEASUREMENT_OK || m->median_ns > 0) && "what was timed took time");
 	query_init(&q, db, "measurement_add");
 	query_put_int(&q, m->checkpoint);
@@ -226,7 +226,7 @@ int measurement_count(struct db *db, int64_t checkpoint, int64_t run, struct mea
 int measurement_run_begin(struct db *db, struct measurement_run *r, struct err *e)
 {
 	struct query q;
-	int64_t id = 0, now = clock_wall_ms();
+	int64_t id = 0, now = r->created_ms ? r->created_ms : clock_wall_ms();
 	query_init(&q, db, "measurement_run_begin");
 	query_put_int(&q, r->checkpoint);
 	query_put_text(&q, r->device);
@@ -243,13 +243,18 @@ int measurement_run_begin(struct db *db, struct measurement_run *r, struct err *
 	return 0;
 }
 
-int measurement_run_end(struct db *db, int64_t run, struct err *e)
+int measurement_run_end_at(struct db *db, int64_t run, int64_t wall_ms, struct err *e)
 {
 	struct query q;
 	query_init(&q, db, "measurement_run_end");
 	query_put_int(&q, run);
-	query_put_int(&q, clock_wall_ms());
+	query_put_int(&q, wall_ms);
 	return query_run(&q, NULL, e);
+}
+
+int measurement_run_end(struct db *db, int64_t run, struct err *e)
+{
+	return measurement_run_end_at(db, run, clock_wall_ms(), e);
 }
 
 static void read_run(struct query *q, struct measurement_run *r)

@@ -51,7 +51,7 @@ struct measurement {
 	const char *message;     /* why it is not ok; NULL */
 	int64_t validation;      /* evidence, 0 when none */
 	const char *job;         /* job id, NULL */
-	int64_t created_ms;      /* set by measurement_add */
+	int64_t created_ms;      /* 0: set by measurement_add */
 };
 
 struct measurement_list {
@@ -71,7 +71,7 @@ struct measurement_run {
 	const char *settings; /* canonical text: seed, limits, sizes */
 	int64_t planned;      /* configurations that it means to try; -1 when open */
 	const char *job;      /* job id, NULL */
-	int64_t created_ms;   /* set by measurement_run_begin */
+	int64_t created_ms;   /* 0: set by measurement_run_begin */
 	int64_t ended_ms;     /* 0 while it runs or when it was killed */
 };
 
@@ -117,6 +117,8 @@ void measurement_list_fini(struct measurement_list *l);
 /* Adds a run and sets r->id and r->created_ms. */
 int measurement_run_begin(struct db *db, struct measurement_run *r, struct err *e);
 int measurement_run_end(struct db *db, int64_t run, struct err *e);
+/* The same for a run that ended elsewhere and earlier. */
+int measurement_run_end_at(struct db *db, int64_t run, int64_t wall_ms, struct err *e);
 /* Reads one; measurement_run_fini it. */
 int measurement_run_get(struct db *db, int64_t run, struct measurement_run *ret_run, struct err *e);
 /* The newest run of a job on a checkpoint, to go on with it: its rows (measurement_list) say what is done.

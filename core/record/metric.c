@@ -10,7 +10,7 @@
 int metric_add(struct db *db, struct metric *m, struct err *e)
 {
 	struct query q;
-	int64_t now = clock_wall_ms();
+	int64_t now = m->created_ms ? m->created_ms : clock_wall_ms();
 	query_init(&q, db, "metric_add");
 	query_put_int(&q, m->checkpoint);
 	query_put_text(&q, m->device);

@@ -19,7 +19,7 @@ struct metric {
 	const char *unit;    /* "byte/s", "%", … ; "" when it is a number */
 	const char *source;  /* who measured: "ncu", "driver", "compiler" */
 	const char *job;     /* job id, NULL */
-	int64_t created_ms;  /* set by metric_add */
+	int64_t created_ms;  /* 0: set by metric_add */
 };
 
 struct metric_list {

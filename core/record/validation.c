@@ -34,7 +34,7 @@ static enum validation_verdict read_verdict(struct query *q)
 int validation_add(struct db *db, struct validation *v, struct err *e)
 {
 	struct query q;
-	int64_t id = 0, now = clock_wall_ms();
+	int64_t id = 0, now = v->created_ms ? v->created_ms : clock_wall_ms();
 	query_init(&q, db, "validation_add");
 	query_put_int(&q, v->checkpoint);
 	query_put_text(&q, v->validator);

@@ -29,7 +29,7 @@ struct validation {
 	const char *details;   /* mismatches and so on, for people and models; NULL */
 	int64_t took_ns;       /* -1 when not known */
 	const char *job;       /* job id, NULL */
-	int64_t created_ms;    /* set by validation_add */
+	int64_t created_ms;    /* 0: set by validation_add */
 };
 
 struct validation_list {

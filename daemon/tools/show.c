@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/context/context.h"
+#include "core/drain.h"
 #include "core/record/checkpoint.h"
 #include "core/record/event.h"
 #include "core/record/measurement.h"
@@ -137,6 +138,11 @@ static char *job_text(const struct job *job, const struct fields *f, const char 
 	struct buf out = BUF_INIT;
 	switch (job->state) {
 	case JOB_QUEUED:
+		if (drain_is_later(job)) {
+			buf_addf(&out, "job %s (%s) is kept for a machine that has its device: `peakd drain export FOLDER` takes it there", job->id,
+			         job->kind);
+			break;
+		} /* fall through */
 	case JOB_RUNNING:
 		buf_addf(&out, "job %s (%s) is %s%s%s. Call job with action \"wait\" and this id.", job->id, job->kind,
 		         job_state_name(job->state), *message ? ": " : "", message);
@@ -158,6 +164,12 @@ static char *job_text(const struct job *job, const struct fields *f, const char 
 	return buf_steal(&out);
 }
 
+static const char *next_step(const struct job *job)
+{
+	return job->state == JOB_INTERRUPTED ? "job {action: resume}" : drain_is_later(job) ? "peakd drain export FOLDER"
+	                                                                                    : "job {action: wait}";
+}
+
 json_t *tools_show_job(struct app *app, struct db *db, const struct job *job, char **ret_text)
 {
 	struct fields f = FIELDS_INIT;
@@ -176,8 +188,7 @@ json_t *tools_show_job(struct app *app, struct db *db, const struct job *job, ch
 	if (job->result)
 		json_object_set_new(shown, "result", result_json(&f));
 	if (!job_state_ended(job->state))
-		json_object_set_new(shown, "next", json_string(job->state == JOB_INTERRUPTED ? "job {action: resume}"
-		                                                                             : "job {action: wait}"));
+		json_object_set_new(shown, "next", json_string(next_step(job)));
 	*ret_text = job_text(job, &f, message);
 	free(message);
 	fields_fini(&f);

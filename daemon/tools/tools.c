@@ -185,6 +185,17 @@ const struct mcp_done *tools_wait(struct mcp_call *call, const char *job, int fr
 	return notify_wait(tools_app(call)->notify, call, job, patience(call), fresh, answer_job);
 }
 
+static const struct mcp_done *answer_now(struct mcp_call *call, struct db *db, const char *id)
+{
+	struct job job;
+	struct err e = ERR_INIT;
+	if (job_get(db, id, &job, &e) < 0)
+		return tools_refuse(call, &e);
+	const struct mcp_done *done = answer_job(tools_app(call), db, call, &job);
+	job_fini(&job);
+	return done;
+}
+
 static const struct mcp_done *start(struct mcp_call *call, struct db *db, const char *kind, const struct fields *request)
 {
 	struct app *app = tools_app(call);
@@ -193,7 +204,9 @@ static const struct mcp_done *start(struct mcp_call *call, struct db *db, const 
 	const struct mcp_done *done;
 	if (engine_submit(app->engine, db, kind, request, &id, &e) < 0)
 		return tools_refuse(call, &e);
-	if (mcp_call_client_has_tasks(call))
+	if (fields_flag(request, "later"))
+		done = answer_now(call, db, id);
+	else if (mcp_call_client_has_tasks(call))
 		done = mcp_call_task(call, id);
 	else
 		done = tools_wait(call, id, 1);

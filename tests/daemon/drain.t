@@ -1,0 +1,151 @@
+#!/bin/sh
+# Jobs for a device that this machine lacks: queued here, carried out there from a folder, merged back. Two databases that never see
+# each other; "there" is the bundle's own. Every way in which a bundle can be wrong is refused with its reason.
+. "$(dirname "$0")/lib.sh"
+db=$T/home.db
+bundle=$T/bundle
+job_of() # job_of TEXT: the id in an answer
+{
+	printf '%s\n' "$1" | sed -n 's/^job \(j[a-z2-7]*\) .*/\1/p' | head -1
+}
+state_of() # state_of ID [DB]
+{
+	sqlite3 "${2:-$db}" "SELECT state FROM job WHERE id = '$1'"
+}
+small_context >"$T/scale.peak.md"
+printf '%s\n' "$HELLO" "$(jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"context_create",arguments:{source:.,name:"s"}}}' <"$T/scale.peak.md")" |
+	timeout 20 "$peakd" stdio --db "$db" >"$T/out"
+has "$(cat "$T/out")" '"workflow":"s"' "a context is created at home"
+
+# --- queueing
+"$peakd" drain export "$bundle" --db "$db" >"$T/none" 2>&1
+is $? 1 "nothing to export is no success"
+has "$(cat "$T/none")" "--later" "and says how a job is queued"
+[ ! -e "$bundle" ]
+ok $? "and no folder is made"
+said=$(timeout 20 "$peakd" validate s --device hlsl:0 --samples 2 --later --db "$db")
+validate=$(job_of "$said")
+has "$said" "drain export" "validate --later answers at once with the next step"
+said=$(timeout 20 "$peakd" tune s --device hlsl:0 --budget 2 --later --db "$db")
+tune=$(job_of "$said")
+has "$said" "$tune" "tune --later too"
+gone_job=$(job_of "$(timeout 20 "$peakd" tune s --device hlsl:0 --budget 1 --later --db "$db")")
+sleep 0.3
+is "$(state_of "$validate") $(state_of "$tune")" "queued queued" "the daemon leaves them queued"
+kill "$(holder "$db")"
+wait_for 10 test -z "$(holder "$db")"
+timeout 20 "$peakd" workflow list --db "$db" >/dev/null
+sleep 0.3
+is "$(state_of "$tune")" queued "also the next daemon"
+
+# --- export
+"$peakd" drain export "$bundle" --db "$db" >"$T/export"
+is $? 0 "they are exported"
+has "$(tail -1 "$T/export")" "3 jobs" "all three"
+"$peakd" drain export "$bundle" --db "$db" 2>"$T/again"
+is $? 1 "an export into a folder that holds something is refused"
+has "$(cat "$T/again")" "not empty" "and says so"
+"$peakd" drain merge "$bundle" --db "$db" 2>"$T/early"
+is $? 1 "a bundle that has not run is not merged"
+has "$(cat "$T/early")" "has not run" "and is told from others"
+cp -r "$bundle" "$T/cut"
+size=$(stat -c %s "$T/cut/jobs.peakdb")
+truncate -s $((size - 4096)) "$T/cut/jobs.peakdb"
+"$peakd" drain run "$T/cut" 2>"$T/cut.err"
+is $? 1 "a copy that was cut off does not run"
+has "$(cat "$T/cut.err")" "cut off" "and is called so"
+"$peakd" drain run "$T/run" 2>"$T/nobundle"
+has "$(cat "$T/nobundle")" "no bundle" "another folder is none"
+cp -r "$bundle" "$T/nodevice"
+sqlite3 "$T/nodevice/jobs.peakdb" "UPDATE job SET request = replace(request, 'hlsl:0', 'hlsl:7')"
+rm -f "$T/nodevice"/jobs.peakdb-*
+printf 'format: peakd drain 1\nstate: exported\nsha256: %s\n' "$(sha256sum "$T/nodevice/jobs.peakdb" | cut -d' ' -f1)" >"$T/nodevice/seal"
+timeout 60 "$peakd" drain run "$T/nodevice" >"$T/nodevice.out" 2>&1
+is $? 1 "a machine without the device refuses to run"
+has "$(cat "$T/nodevice.out")" "hlsl:7" "and names the device"
+is "$(state_of "$tune" "$T/nodevice/jobs.peakdb")" queued "and fails no job for it"
+
+if ! "$peakd" devices --db "$db" 2>/dev/null | grep -q hlsl:0; then
+	skip 1 "no device runs HLSL here: the rest needs one"
+	done_testing
+	exit 0
+fi
+
+# --- run, elsewhere: another folder, no daemon, no home
+mkdir "$T/node"
+cp -r "$bundle" "$T/node/b"
+cp -r "$bundle" "$T/killed"
+(cd "$T/node" && env -i PATH="$PATH" TMPDIR="$T" HOME="$T/node" timeout 120 "$peakd" drain run b >"$T/run.out" 2>&1)
+is $? 0 "the bundle runs" "$(cat "$T/run.out")"
+has "$(cat "$T/run.out")" "$tune done" "and tells what its jobs do"
+"$peakd" drain show "$T/node/b" >"$T/show"
+has "$(cat "$T/show")" "ran, 3 jobs" "show says how it is"
+(cd "$T/node" && timeout 60 "$peakd" drain run b >"$T/rerun.out" 2>&1)
+is $? 0 "running it again does nothing"
+has "$(cat "$T/rerun.out")" "has run" "and says so"
+
+# --- a batch job that is killed, and goes on
+timeout 60 "$peakd" drain run "$T/killed" >"$T/killed.out" 2>&1 &
+pid=$!
+wait_for 30 grep -q "running" "$T/killed.out"
+worker=$(pgrep -P "$pid" -f 'drain run' | head -1)
+kill -KILL "${worker:-$pid}"
+wait "$pid" 2>/dev/null
+"$peakd" drain merge "$T/killed" --db "$db" 2>"$T/half"
+is $? 1 "a bundle that was cut off is not merged"
+has "$(cat "$T/half")" "finishes it" "and the message says what to do"
+timeout 120 "$peakd" drain run "$T/killed" >"$T/killed.out" 2>&1
+is $? 0 "the same command finishes it" "$(cat "$T/killed.out")"
+
+# --- merge
+timeout 20 "$peakd" jobs cancel "$gone_job" --db "$db" >/dev/null
+before=$(sha256sum "$T/node/b/jobs.peakdb")
+"$peakd" drain merge "$T/node/b" --db "$db" >"$T/merge" 2>&1
+is $? 0 "the results are merged" "$(cat "$T/merge")"
+has "$(tail -1 "$T/merge")" "2 merged, 0 known before, 1 cancelled" "but not those of a job that was cancelled meanwhile"
+is "$(sha256sum "$T/node/b/jobs.peakdb")" "$before" "the bundle is only read"
+is "$(state_of "$validate") $(state_of "$tune") $(state_of "$gone_job")" "done done cancelled" "the jobs have ended"
+has "$(timeout 20 "$peakd" jobs get "$tune" --db "$db")" "best" "with their results"
+has "$(timeout 20 "$peakd" workflow log s --db "$db")" "n=4096" "and the log has the time"
+# shellcheck disable=SC2016
+same='SELECT device, sizes, params, status, median_ns, min_ns, rse, hex(samples), cold, compile_ns, registers, shared_bytes, spill_bytes,
+	message, driver, created_ms, (SELECT verdict || params || seed_hash || error || tolerance || v.created_ms || size_kind FROM validation v
+	WHERE v.id = validation_id) FROM measurement m WHERE job_id = '
+is "$(sqlite3 "$db" "$same '$tune'")" "$(sqlite3 "$T/node/b/jobs.peakdb" "$same '$tune'")" "every measurement came with its evidence"
+[ -n "$(sqlite3 "$db" "$same '$tune'")" ]
+ok $? "and there are some"
+is "$(sqlite3 "$db" "SELECT count(*) FROM validation WHERE job_id = '$validate'")" \
+	"$(sqlite3 "$T/node/b/jobs.peakdb" "SELECT count(*) FROM validation WHERE job_id = '$validate'")" "so did every verdict"
+is "$(sqlite3 "$db" "SELECT status FROM checkpoint")" accepted "and the checkpoint's status"
+is "$(sqlite3 "$db" "SELECT count(*) FROM measurement WHERE run_id NOT IN (SELECT id FROM measurement_run)")" 0 "runs are linked"
+rows() # all evidence
+{
+	sqlite3 "$db" "SELECT (SELECT count(*) FROM validation), (SELECT count(*) FROM measurement), (SELECT count(*) FROM measurement_run)"
+}
+was=$(rows)
+"$peakd" drain merge "$T/node/b" --db "$db" >"$T/merge2" 2>&1
+is $? 0 "a second merge is harmless"
+has "$(tail -1 "$T/merge2")" "0 merged, 2 known before" "and says that nothing is new"
+is "$(rows)" "$was" "nothing was added"
+
+# --- what does not belong here
+"$peakd" drain merge "$T/killed" --db "$db" 2>"$T/twice"
+is $? 1 "results of the same jobs from a second run are refused"
+has "$(cat "$T/twice")" "another outcome" "as a contradiction"
+is "$(rows)" "$was" "and nothing of them is taken"
+"$peakd" drain merge "$T/node/b" --db "$T/other.db" 2>"$T/foreign"
+is $? 1 "a bundle of another database is refused"
+has "$(cat "$T/foreign")" "not of this database" "and called so"
+cp -r "$T/node/b" "$T/bad"
+printf 'x' | dd of="$T/bad/jobs.peakdb" bs=1 seek=9000 conv=notrunc 2>/dev/null
+"$peakd" drain merge "$T/bad" --db "$db" 2>"$T/bad.err"
+is $? 1 "a bundle that was changed is refused"
+has "$(cat "$T/bad.err")" "seal" "by its seal"
+cp -r "$T/node/b" "$T/forged"
+sqlite3 "$T/forged/jobs.peakdb" "UPDATE job SET request = replace(request, 'budget: 2', 'budget: 9')"
+rm -f "$T/forged"/jobs.peakdb-*
+printf 'format: peakd drain 1\nstate: ran\nsha256: %s\n' "$(sha256sum "$T/forged/jobs.peakdb" | cut -d' ' -f1)" >"$T/forged/seal"
+"$peakd" drain merge "$T/forged" --db "$db" 2>"$T/forged.err"
+is $? 1 "a job that is not what was asked is refused even under a good seal"
+has "$(cat "$T/forged.err")" "not what was asked" "and called so"
+done_testing
