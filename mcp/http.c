@@ -278,7 +278,11 @@ static enum MHD_Result take_body(struct http_exchange *x, const char *data, size
 	else
 		buf_fini(&x->body);
 	http_exchange_hold_body(x);
-	x->no_room |= http_exchange_crowded(x);
+	if (http_exchange_crowded(x)) { /* who comes last goes first */
+		x->no_room = 1;
+		buf_fini(&x->body);
+		http_exchange_hold_body(x);
+	}
 	*size = 0;
 	return x->received > ENDLESS * most ? MHD_NO : MHD_YES;
 }
