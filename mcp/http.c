@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -361,8 +362,12 @@ static int start_daemon(struct mcp_http *http, struct err *e)
 
 static void set_defaults(struct mcp_http_config *c)
 {
+	struct rlimit files = { RLIM_INFINITY, RLIM_INFINITY };
 	c->path = c->path ? c->path : "/mcp";
 	c->max_connections = c->max_connections ? c->max_connections : 512;
+	/* Half of the process's descriptors are for what else it does. */
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 2 < (rlim_t)c->max_connections)
+		c->max_connections = files.rlim_cur < 4 ? 1 : (int)(files.rlim_cur / 2);
 	c->max_per_client = c->max_per_client ? c->max_per_client : c->max_connections;
 	c->max_streams = c->max_streams ? c->max_streams : 128;
 	c->keep_alive_ms = c->keep_alive_ms ? c->keep_alive_ms : 10000;

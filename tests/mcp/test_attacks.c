@@ -56,8 +56,11 @@ static const struct mcp_done *flood(struct mcp_call *call)
 }
 
 static const struct mcp_tool TOOLS[] = {
-	{ .name = "echo", .description = "Echoes.", .handler = echo,
-	  .input_schema = "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},\"required\":[\"text\"]}" },
+	{ .name = "echo",
+	  .description = "Echoes.",
+	  .handler = echo,
+	  .input_schema =
+		  "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},\"required\":[\"text\"]}" },
 	{ .name = "hold", .description = "Never answers.", .handler = hold },
 	{ .name = "flood", .description = "Never ends.", .handler = flood },
 	{ .name = NULL },
@@ -86,7 +89,8 @@ static void honest(const struct world *w, const char *during)
 	for (int i = 0; i < 10; i++) {
 		int64_t before = clock_now();
 		good += strstr(ask(w->port, "POST", "/mcp", CALL_HEADERS("echo"),
-				   MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"still here\"},")),
+				   MODERN("1", "tools/call",
+					  "\"name\":\"echo\",\"arguments\":{\"text\":\"still here\"},")),
 			       "still here") != NULL;
 		int64_t took = clock_now() - before;
 		longest = took > longest ? took : longest;
@@ -197,7 +201,8 @@ static void test_never_reads(struct world *w)
 	for (int i = 0; i < 4; i++) {
 		fds[i] = dial(w->port);
 		request(fds[i], "POST", "/mcp", CALL_HEADERS("flood"),
-			"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"flood\",\"_meta\":{"
+			"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+			"call\",\"params\":{\"name\":\"flood\",\"_meta\":{"
 			"\"progressToken\":\"p\",\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
 			"\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
 	}
@@ -343,12 +348,18 @@ static void test_bodies(const struct world *w)
 int main(void)
 {
 	struct world w = { .port = 0 };
-	struct mcp_server_config config = {
-		.name = "test", .version = "1", .tools = TOOLS, .user = &w, .max_message = 65536, .list_changed = 1, .max_calls = CALLS
-	};
-	struct mcp_http_config listen = {
-		.keep_alive_ms = 60, .max_connections = MOST, .max_streams = STREAMS, .idle_ms = IDLE_MS, .max_per_client = PER_CLIENT
-	};
+	struct mcp_server_config config = { .name = "test",
+					    .version = "1",
+					    .tools = TOOLS,
+					    .user = &w,
+					    .max_message = 65536,
+					    .list_changed = 1,
+					    .max_calls = CALLS };
+	struct mcp_http_config listen = { .keep_alive_ms = 60,
+					  .max_connections = MOST,
+					  .max_streams = STREAMS,
+					  .idle_ms = IDLE_MS,
+					  .max_per_client = PER_CLIENT };
 	struct mcp_http *http;
 	struct err e = ERR_INIT;
 	is_int(mcp_server_new(&config, &w.server, &e), 0, "a server starts %s", e.text);
