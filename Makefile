@@ -115,7 +115,14 @@ $(BUILD)/tests/%: tests/%.c $(LIB)
 # private: the archive that they need is built without.
 $(FUZZERS): private override SAN += -fsanitize=fuzzer
 
--include $(OBJ:.o=.d) $(TESTS:=.d) $(HELPERS:=.d) $(FUZZERS:=.d)
+# What measures peakd itself: programs that write JSON. bench/results/ keeps what they said.
+BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard bench/*.c))
+$(BUILD)/bench/%: bench/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(LINK_TEST) $(LIB) $(LDFLAGS) $(LIBS)
+
+-include $(BENCHES:=.d) $(OBJ:.o=.d) $(TESTS:=.d) $(HELPERS:=.d) $(FUZZERS:=.d)
 
 # --- the two commands of the README -------------------------------------------------------------------------------------
 .PHONY: demo run-demo check run-check unit
@@ -128,13 +135,17 @@ run-demo: all
 #: make check                 installs, builds, and runs every test: C tests, then *.t scripts against the binary
 check: deps
 	$(AGAIN) run-check
-run-check: all $(TESTS) $(HELPERS) bundle
+run-check: all $(TESTS) $(HELPERS) $(BENCHES) bundle
 	@$(PROVE) $(BLACKBOX) $(TESTS)
 
 #: make unit T=core/context   only the C tests whose path below tests/ begins with T
 T ?=
 unit: all $(if $(T),$(filter $(BUILD)/tests/$(T)%,$(TESTS)),$(TESTS)) $(HELPERS)
 	@$(if $(filter $(TESTS),$^),$(PROVE) $(filter $(TESTS),$^),echo "no tests/$(T)*/test_*.c"; exit 1)
+
+#: make bench                 the programs of bench/, built
+.PHONY: bench
+bench: all $(BENCHES)
 
 #: make conformance           the official MCP conformance suite, on mcp/ alone and on peakd itself (npm, network once)
 #: make clients               real MCP clients: on mcp/ alone, then through a whole workflow with peakd (npm, network once)

@@ -1,15 +1,11 @@
 /* http: listening, and the way of a request: admitted, read, handed to the server, answered; see http.h.
- * libmicrohttpd runs everything here on its own thread; handlers of calls run on the server's pool. */
+ * Everything here runs on one thread, that of mcp/http_loop.c; handlers of calls run on the server's pool. */
 #include "mcp/http.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,7 +16,7 @@
 #include "mcp/listen.h"
 #include "mcp/modern.h"
 
-enum { IDLE_S = 60, HEADERS_MAX = 64 * 1024, BACKLOG = 1024, STOP_S = 3, ENDLESS = 8 };
+enum { IDLE_S = 60, HEADERS_MAX = 32 * 1024, STOP_S = 3, ENDLESS = 8 };
 
 /* --- POST ------------------------------------------------------------------------------------------------------- */
 
@@ -73,6 +69,7 @@ static enum MHD_Result receive(struct http_exchange *x, struct mcp_session *sess
 	mcp_server_receive(x->http->server, &a, &receipt);
 	mcp_stream_unref(stream);
 	buf_fini(&x->body);
+	http_exchange_hold_body(x);
 	if (receipt.session)
 		memcpy(x->session_id, receipt.session->id, sizeof x->session_id);
 	mcp_session_unref(receipt.session);
@@ -86,9 +83,26 @@ static enum MHD_Result receive(struct http_exchange *x, struct mcp_session *sess
 	return http_exchange_respond(x);
 }
 
+static enum MHD_Result refuse_stream(struct http_exchange *x)
+{
+	return http_exchange_refuse(x, MHD_HTTP_TOO_MANY_REQUESTS, "Retry-After", "1",
+				    "%d streams of one client are open, which is the limit; close one",
+				    x->http->config.max_streams);
+}
+
+/* The header must say what the body says, so it can be believed before that is read. */
+static int opens_stream(struct http_exchange *x)
+{
+	const char *method = http_guard_header(x, "Mcp-Method");
+	return method && strcmp(method, "subscriptions/listen") == 0;
+}
+
 static enum MHD_Result post(struct http_exchange *x)
 {
 	const char *version = http_guard_header(x, "MCP-Protocol-Version");
+	if (x->no_room)
+		return http_exchange_refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "1",
+					    "the server is busy: others hold all of its memory for messages");
 	if (x->too_large)
 		return http_exchange_refuse(x, MHD_HTTP_CONTENT_TOO_LARGE, NULL, NULL,
 					    "a message may have %zu bytes at most",
@@ -99,6 +113,8 @@ static enum MHD_Result post(struct http_exchange *x)
 	if (!accepts(x, "application/json"))
 		return http_exchange_refuse(x, MHD_HTTP_NOT_ACCEPTABLE, NULL, NULL,
 					    "accept both answers: \"Accept: application/json, text/event-stream\"");
+	if (version && opens_stream(x) && !http_peers_stream(x, 1))
+		return refuse_stream(x);
 	int refused;
 	struct mcp_session *session = session_of(x, &refused);
 	if (refused)
@@ -150,6 +166,8 @@ static enum MHD_Result get_stream(struct http_exchange *x)
 		result = http_exchange_refuse(x, MHD_HTTP_NOT_ACCEPTABLE, NULL, NULL,
 					      "GET opens a stream: \"Accept: "
 					      "text/event-stream\"");
+	else if (!http_peers_stream(x, 1))
+		result = refuse_stream(x);
 	else if (http_replay_attach(session, x, http_guard_header(x, "Last-Event-ID")) < 0)
 		result = http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL,
 					      "Last-Event-ID names nothing that is kept");
@@ -215,6 +233,7 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 	enum MHD_Result result;
 	struct mcp_http *http = x->http;
 	const struct mcp_http_plain *plain = plain_page(http, path);
+	http_peers_busy(x);
 	int is_get = is(method, MHD_HTTP_METHOD_GET), ours = strcmp(path, http->config.path) == 0;
 	int about = is_get && http_metadata_is(http, path);
 	if (!http_guard_admit(x, about || (plain && plain->open), &result))
@@ -245,10 +264,12 @@ static enum MHD_Result take_body(struct http_exchange *x, const char *data, size
 	size_t most = x->http->server->config.max_message;
 	x->received += *size;
 	x->too_large |= x->received > most;
-	if (x->welcome && !x->too_large)
+	if (x->welcome && !x->too_large && !x->no_room)
 		buf_add(&x->body, data, *size);
 	else
 		buf_fini(&x->body);
+	http_exchange_hold_body(x);
+	x->no_room |= http_exchange_crowded(x);
 	*size = 0;
 	return x->received > ENDLESS * most ? MHD_NO : MHD_YES;
 }
@@ -262,6 +283,7 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *conn, const c
 	if (x == NULL) { /* the headers are there */
 		const struct mcp_http_plain *plain = plain_page(http, path);
 		*state = x = http_exchange_new(http, conn);
+		http_peers_begin(x);
 		x->welcome = http_guard_welcome(x, plain && plain->open);
 		return MHD_YES;
 	}
@@ -292,90 +314,16 @@ static void on_log(void *arg, const char *fmt, va_list ap)
 	free(text);
 }
 
-/* --- listening -------------------------------------------------------------------------------------------------- */
+/* --- the daemon ------------------------------------------------------------------------------------------------- */
 
-static int listen_unix(const struct mcp_http_config *c, struct err *e)
-{
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	if (strlen(c->unix_path) >= sizeof a.sun_path)
-		return err_set(e, ERR_INPUT, "%s: the path of a Unix socket may have %zu bytes at most", c->unix_path,
-			       sizeof a.sun_path - 1);
-	strcpy(a.sun_path, c->unix_path);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return err_sys(e, errno, "%s", c->unix_path);
-	unlink(c->unix_path);
-	mode_t before = umask(0777 & ~(c->unix_mode ? c->unix_mode : 0600));
-	int rc = bind(fd, (struct sockaddr *)&a, sizeof a);
-	int why = errno;
-	umask(before);
-	if (rc < 0 || listen(fd, BACKLOG) < 0) {
-		err_sys(e, rc < 0 ? why : errno, "listening on %s", c->unix_path);
-		close(fd);
-		return -ERR_NETWORK;
-	}
-	return fd;
-}
-
-/* The address as the kernel wants it; returns its length, or 0 for one that is not numeric. */
-static socklen_t read_address(const struct mcp_http_config *c, struct sockaddr_storage *ret_a)
-{
-	struct sockaddr_in *v4 = (struct sockaddr_in *)ret_a;
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret_a;
-	const char *address = c->address ? c->address : "127.0.0.1";
-	memset(ret_a, 0, sizeof *ret_a);
-	if (inet_pton(AF_INET, address, &v4->sin_addr) == 1) {
-		v4->sin_family = AF_INET;
-		v4->sin_port = htons((uint16_t)c->port);
-		return sizeof *v4;
-	}
-	if (inet_pton(AF_INET6, address, &v6->sin6_addr) != 1)
-		return 0;
-	v6->sin6_family = AF_INET6;
-	v6->sin6_port = htons((uint16_t)c->port);
-	return sizeof *v6;
-}
-
-static int listen_tcp(const struct mcp_http_config *c, struct err *e)
-{
-	struct sockaddr_storage a;
-	socklen_t n = read_address(c, &a);
-	if (n == 0 || c->port < 0 || c->port > 65535)
-		return err_set(e, ERR_INPUT, "%s:%d is not an address; write it in numbers, e.g. 127.0.0.1 and 7325",
-			       c->address, c->port);
-	int on = 1, fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return err_sys(e, errno, "listening on %s", c->address ? c->address : "127.0.0.1");
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	if (bind(fd, (struct sockaddr *)&a, n) < 0 || listen(fd, BACKLOG) < 0) {
-		char why[128];
-		const char *text = strerror_r(errno, why, sizeof why);
-		close(fd);
-		return err_set(e, ERR_NETWORK, "listening on %s port %d: %s", c->address ? c->address : "127.0.0.1",
-			       c->port, text);
-	}
-	return fd;
-}
-
-static int port_of(int fd)
-{
-	struct sockaddr_storage a;
-	socklen_t n = sizeof a;
-	if (getsockname(fd, (struct sockaddr *)&a, &n) < 0)
-		return 0;
-	if (a.ss_family == AF_INET)
-		return ntohs(((struct sockaddr_in *)&a)->sin_port);
-	return a.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&a)->sin6_port) : 0;
-}
-
+/* libmicrohttpd accepts nothing and has no thread of its own: mcp/http_loop.c does both. Its limit on connections is
+ * never met, because http_peers.c's is lower. */
 static int start_daemon(struct mcp_http *http, struct err *e)
 {
 	const struct mcp_http_config *c = &http->config;
-	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_NO_LISTEN_SOCKET;
 	struct MHD_OptionItem options[] = {
-		{ MHD_OPTION_LISTEN_SOCKET, http->listen_fd, NULL },
-		{ MHD_OPTION_CONNECTION_LIMIT, c->max_connections, NULL },
-		{ MHD_OPTION_PER_IP_CONNECTION_LIMIT, c->unix_path ? 0 : c->max_per_client, NULL },
+		{ MHD_OPTION_CONNECTION_LIMIT, 2 * c->max_connections + 64, NULL },
 		{ MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, NULL },
 		{ MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, NULL },
 		{ MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL },
@@ -385,15 +333,35 @@ static int start_daemon(struct mcp_http *http, struct err *e)
 	};
 	if (c->tls_cert && c->tls_key) {
 		flags |= MHD_USE_TLS;
-		options[6] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)c->tls_cert };
-		options[7] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)c->tls_key };
+		options[4] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)c->tls_cert };
+		options[5] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)c->tls_key };
 	}
 	http->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
-					MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_ARRAY, options,
-					MHD_OPTION_END);
+					MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION,
+					http_peers_notify, http, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 	if (http->daemon == NULL)
 		return err_set(e, ERR_NETWORK, "the HTTP server could not start: %s", strerror(errno));
 	return 0;
+}
+
+static void set_defaults(struct mcp_http_config *c)
+{
+	c->path = c->path ? c->path : "/mcp";
+	c->max_connections = c->max_connections ? c->max_connections : 512;
+	c->max_per_client = c->max_per_client ? c->max_per_client : c->max_connections;
+	c->max_streams = c->max_streams ? c->max_streams : 128;
+	c->keep_alive_ms = c->keep_alive_ms ? c->keep_alive_ms : 10000;
+	c->idle_ms = c->idle_ms ? c->idle_ms : IDLE_S * 1000;
+}
+
+static void close_all(struct mcp_http *http)
+{
+	if (http->daemon)
+		MHD_stop_daemon(http->daemon);
+	http_peers_fini(http);
+	close(http->listen_fd);
+	lock_fini(&http->lock);
+	free(http);
 }
 
 int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *config, struct mcp_http **ret_http,
@@ -402,26 +370,23 @@ int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *conf
 	int rc = http_guard_check(config, e);
 	if (rc < 0)
 		return rc;
-	int fd = config->unix_path ? listen_unix(config, e) : listen_tcp(config, e);
+	int fd = http_listen_open(config, e);
 	if (fd < 0)
 		return fd;
 	struct mcp_http *http = MEM_NEW(struct mcp_http);
 	http->server = server;
 	http->config = *config;
-	http->config.path = config->path ? config->path : "/mcp";
-	http->config.max_connections = config->max_connections ? config->max_connections : 512;
-	http->config.max_per_client = config->max_per_client ? config->max_per_client : 512;
-	http->config.keep_alive_ms = config->keep_alive_ms ? config->keep_alive_ms : 10000;
+	set_defaults(&http->config);
 	http->listen_fd = fd;
-	http->port = config->unix_path ? 0 : port_of(fd);
+	http->port = config->unix_path ? 0 : http_listen_port(fd);
 	lock_init(&http->lock, LOCK_SESSION);
-	rc = http_watch_start(http, e);
-	if (rc == 0 && (rc = start_daemon(http, e)) < 0)
+	rc = start_daemon(http, e);
+	if (rc == 0)
+		rc = http_watch_start(http, e);
+	if (rc == 0 && (rc = http_loop_start(http, e)) < 0)
 		http_watch_stop(http);
 	if (rc < 0) {
-		close(fd);
-		lock_fini(&http->lock);
-		free(http);
+		close_all(http);
 		return rc;
 	}
 	*ret_http = http;
@@ -453,17 +418,15 @@ void mcp_http_stop(struct mcp_http *http)
 {
 	if (http == NULL)
 		return;
-	MHD_socket fd = MHD_quiesce_daemon(http->daemon);
+	atomic_store(&http->deaf, 1);
+	http_loop_wake(http);
 	mcp_listen_end_all(http->server);
 	int64_t deadline = clock_now() + STOP_S * CLOCK_S;
 	while (end_streams(http) > 0 && clock_now() < deadline)
 		clock_sleep(5 * CLOCK_MS);
-	MHD_stop_daemon(http->daemon);
+	http_loop_stop(http);
 	http_watch_stop(http);
-	if (fd != MHD_INVALID_SOCKET)
-		close(fd);
 	if (http->config.unix_path)
 		unlink(http->config.unix_path);
-	lock_fini(&http->lock);
-	free(http);
+	close_all(http);
 }

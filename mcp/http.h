@@ -38,8 +38,10 @@ struct mcp_http_config {
 	const char *const *allowed_origins; /* further Origins ("https://ide.example"), NULL-terminated */
 	const struct mcp_http_plain *plain; /* ends with a NULL path */
 	void *user;                         /* for plain handlers */
-	int max_connections;                /* 0: 512 */
-	int max_per_client;                 /* connections of one address; 0: 512 */
+	int max_connections; /* beyond it the longest idle one is closed, or the new one gets 503; 0: 512 */
+	int max_per_client;  /* connections of one address, then 429; 0: as many as there may be */
+	int max_streams;     /* GET and subscriptions/listen streams of one address, then 429; 0: 128 */
+	int idle_ms;         /* a connection ends after so long without a whole request; 0: 60 s */
 	int keep_alive_ms; /* a stream that is quiet for so long gets a comment, within 1.4 times that; 0: 10 s */
 };
 

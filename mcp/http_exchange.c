@@ -8,7 +8,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-enum { BLOCK = 64 * 1024, OUT_MAX = 16 * 1024 * 1024 };
+/* HELD_MAX: bodies and answers of all connections together, in messages of the greatest length. */
+enum { BLOCK = 64 * 1024, OUT_MAX = 16 * 1024 * 1024, HELD_MAX = 16 };
 
 static void stream_send(struct mcp_stream *stream, const struct mcp_outgoing *m);
 static void stream_free(struct mcp_stream *stream);
@@ -51,7 +52,27 @@ static void resume_locked(struct http_exchange *x)
 	if (x->suspended) {
 		x->suspended = 0;
 		MHD_resume_connection(x->conn);
+		http_loop_wake(x->http);
 	}
+}
+
+static void hold(struct mcp_http *http, size_t *held, size_t n)
+{
+	if (n > *held)
+		atomic_fetch_add(&http->held, n - *held);
+	else
+		atomic_fetch_sub(&http->held, *held - n);
+	*held = n;
+}
+
+void http_exchange_hold_body(struct http_exchange *x)
+{
+	hold(x->http, &x->held_body, x->body.len);
+}
+
+int http_exchange_crowded(const struct http_exchange *x)
+{
+	return atomic_load(&x->http->held) > HELD_MAX * x->http->server->config.max_message;
 }
 
 static int over_locked(const struct http_exchange *x)
@@ -65,13 +86,14 @@ int http_exchange_add_events(struct http_exchange *x, const char *text, size_t n
 {
 	lock_take(&x->lock);
 	int over = over_locked(x) || x->phase == HTTP_WHOLE;
-	if (!over && x->out.len > OUT_MAX) { /* the client does not read */
+	if (!over && x->out.len > (http_exchange_crowded(x) ? BLOCK : OUT_MAX)) { /* the client does not read */
 		x->gone = over = 1;
 		resume_locked(x);
 	}
 	if (!over) {
 		x->phase = HTTP_EVENTS;
 		buf_add(&x->out, text, n);
+		hold(x->http, &x->held_out, x->out.len);
 		x->final = final;
 		x->written = clock_now();
 		resume_locked(x);
@@ -89,6 +111,7 @@ static int send_whole(struct http_exchange *x, const struct mcp_outgoing *m)
 		x->phase = HTTP_WHOLE;
 		x->status = m->status ? m->status : 200;
 		buf_add(&x->out, m->text, m->n);
+		hold(x->http, &x->held_out, x->out.len);
 		x->final = 1;
 		if (m->call)
 			x->answered = mcp_call_ref(m->call);
@@ -145,6 +168,7 @@ static ssize_t read_events(void *arg, uint64_t pos, char *out, size_t max)
 		n = (ssize_t)(x->out.len < max ? x->out.len : max);
 		memcpy(out, x->out.data, (size_t)n);
 		buf_drop(&x->out, (size_t)n);
+		hold(x->http, &x->held_out, x->out.len);
 	} else if (x->final) {
 		n = MHD_CONTENT_READER_END_OF_STREAM;
 	} else {
@@ -196,6 +220,7 @@ enum MHD_Result http_exchange_respond(struct http_exchange *x)
 		status = x->status;
 		r = whole_response(x);
 	} else if (x->phase == HTTP_EVENTS) {
+		http_peers_stream(x, 0);
 		r = event_response(x);
 	} else {
 		x->phase = HTTP_WAITING;
@@ -249,7 +274,9 @@ void http_exchange_closed(struct http_exchange *x, int delivered)
 	x->phase = HTTP_CLOSED;
 	struct mcp_call *answered = x->answered;
 	x->answered = NULL;
+	hold(x->http, &x->held_out, 0);
 	lock_release(&x->lock);
+	hold(x->http, &x->held_body, 0);
 	if (x->channel)
 		http_replay_detach(x->channel, x, whole);
 	if (answered)
@@ -259,6 +286,7 @@ void http_exchange_closed(struct http_exchange *x, int delivered)
 	mcp_call_unref(answered);
 	mcp_call_unref(x->call);
 	x->call = NULL;
+	http_peers_done(x);
 	lock_take(&x->http->lock);
 	x->http->open--;
 	lock_release(&x->http->lock);

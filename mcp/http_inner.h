@@ -1,10 +1,13 @@
-/* http_inner: what the files of the HTTP transport share. mcp/http.c routes, http_exchange.c answers, http_watch.c
- * looks after quiet connections, http_guard.c decides who may come in, http_replay.c keeps legacy streams. */
+/* http_inner: what the files of the HTTP transport share. mcp/http.c routes, http_loop.c is the network thread,
+ * http_peers.c counts connections, http_exchange.c answers, http_watch.c looks after quiet connections, http_guard.c
+ * decides who may come in, http_replay.c keeps legacy streams. */
 #ifndef PEAKD_MCP_HTTP_INNER_H
 #define PEAKD_MCP_HTTP_INNER_H
 
 #include <microhttpd.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
 
 #include "base/buf.h"
 #include "base/lock.h"
@@ -17,6 +20,8 @@
  * libmicrohttpd's own are taken inside of an exchange's, and it holds none when it calls us. */
 
 struct http_channel;
+struct http_client;
+struct http_peer;
 
 /* Where an exchange is; moves only downwards. */
 enum http_phase {
@@ -36,6 +41,9 @@ struct http_exchange {
 	size_t received;             /* bytes of it so far */
 	int welcome;                 /* the sender may come in, so the body is worth keeping */
 	int too_large;
+	int no_room;                         /* others hold too much memory for this one's body */
+	size_t held_body;                    /* bytes of it that count in http->held */
+	int counted;                         /* as one of its client's streams */
 	int takes_events;                    /* the client accepts text/event-stream */
 	const char *type;                    /* of a whole answer; static storage */
 	char session_id[MCP_SESSION_ID + 1]; /* for the header Mcp-Session-Id of the answer, or "" */
@@ -47,6 +55,7 @@ struct http_exchange {
 	enum http_phase phase;
 	int status;                /* of a whole answer */
 	struct buf out;            /* what is to be sent */
+	size_t held_out;           /* bytes of it that count in http->held */
 	int final;                 /* nothing comes after what is in `out` */
 	int suspended;             /* libmicrohttpd waits for MHD_resume_connection */
 	int gone;                  /* the client went away */
@@ -59,6 +68,17 @@ struct mcp_http {
 	struct mcp_http_config config;
 	struct MHD_Daemon *daemon;
 	int listen_fd, port;
+	/* ---- of the network thread ---- */
+	pthread_t loop;
+	int mhd_fd, loop_fd;                      /* libmicrohttpd's epoll descriptor; wakes the thread */
+	int64_t paused_until;                     /* nothing is accepted before: there were no descriptors */
+	struct http_client *clients;              /* addresses with connections */
+	struct http_peer *idle_first, *idle_last; /* connections without a whole request, longest idle first */
+	struct http_peer *arriving;               /* the one that libmicrohttpd is given just now */
+	int connections, doomed;                  /* all, and those of them that were told to end */
+	/* ---- of any thread ---- */
+	atomic_int deaf, ended; /* nothing more is accepted; the thread ends */
+	atomic_size_t held;     /* bytes of request bodies and of answers that nobody read so far */
 	pthread_t watcher;
 	int epoll_fd, wake_fd;
 	struct lock lock; /* LOCK_SESSION, of all below */
@@ -67,6 +87,36 @@ struct mcp_http {
 	int watcher_sleeps; /* it waits without a time limit */
 	int stopping;
 };
+
+/* --- http_listen.c --- */
+/* A descriptor that listens, non-blocking; and its port, 0 for a Unix socket. */
+int http_listen_open(const struct mcp_http_config *config, struct err *e);
+int http_listen_port(int fd);
+
+/* --- http_loop.c --- */
+int http_loop_start(struct mcp_http *http, struct err *e);
+void http_loop_stop(struct mcp_http *http);
+/* Has libmicrohttpd look again; from any thread, needed after MHD_resume_connection. */
+void http_loop_wake(struct mcp_http *http);
+
+/* --- http_peers.c; all on the network thread --- */
+/* Serves a new connection, or turns it away. */
+void http_peers_add(struct mcp_http *http, int take_fd, const struct sockaddr_storage *a, socklen_t n);
+/* libmicrohttpd's notice of connections that begin and end. */
+void http_peers_notify(void *http, struct MHD_Connection *conn, void **context,
+		       enum MHD_ConnectionNotificationCode code);
+/* Ends the longest idle connection; false when all are busy. */
+int http_peers_evict(struct mcp_http *http);
+/* When the next idle connection has to end (CLOCK_NEVER: there is none), and ending those whose time has come. */
+int64_t http_peers_next(const struct mcp_http *http);
+void http_peers_expire(struct mcp_http *http);
+void http_peers_fini(struct mcp_http *http);
+/* A request's headers are there, all of it is there, it is answered. */
+void http_peers_begin(struct http_exchange *x);
+void http_peers_busy(struct http_exchange *x);
+void http_peers_done(struct http_exchange *x);
+/* Its answer is a stream; false when its client has too many and it may be refused. */
+int http_peers_stream(struct http_exchange *x, int may_refuse);
 
 /* --- http_exchange.c --- */
 /* In its first life an exchange has one reference, libmicrohttpd's. */
@@ -84,6 +134,9 @@ enum MHD_Result http_exchange_empty(struct http_exchange *x, int status);
 int http_exchange_add_events(struct http_exchange *x, const char *text, size_t n, int final);
 /* Sends a message of a stream; -1 when the exchange is over, then nobody is told. Takes no lock but the exchange's. */
 int http_exchange_send(struct http_exchange *x, const struct mcp_outgoing *m);
+/* Counts the body, as it is now, in http->held; and whether too much is held in all. */
+void http_exchange_hold_body(struct http_exchange *x);
+int http_exchange_crowded(const struct http_exchange *x);
 /* The connection is done with it; libmicrohttpd's reference is dropped. */
 void http_exchange_closed(struct http_exchange *x, int delivered);
 /* Called by the watcher: the client went away, or nothing was sent for too long. */

@@ -85,6 +85,8 @@ const struct mcp_done *mcp_methods_run_later(struct mcp_call *call, mcp_handler 
 			return failed;
 	}
 	call->handler = handler;
+	if (call->tool && (call->tool->flags & MCP_TOOL_QUICK))
+		return handler(call);
 	mcp_server_dispatch(call->server, mcp_call_ref(call));
 	return mcp_call_pending(call);
 }

@@ -14,16 +14,19 @@
 struct mcp_call;
 struct mcp_done;
 
-/* A handler: replies, fails, asks, or declares itself pending; see mcp/call.h. Runs on a thread of the pool. */
+/* A handler: replies, fails, asks, or declares itself pending; see mcp/call.h. Runs on a thread of the pool, a
+ * MCP_TOOL_QUICK one on the thread that read the request. */
 typedef const struct mcp_done *mcp_handler(struct mcp_call *call);
 
-/* Hints about a tool for clients (annotations of the same names); everything unset is sent as false. */
+/* The first four are hints for clients (annotations of the same names, whose defaults are not sent). */
 enum mcp_tool_flags {
 	MCP_TOOL_READ_ONLY = 1 << 0,   /* readOnlyHint: changes nothing */
 	MCP_TOOL_DESTRUCTIVE = 1 << 1, /* destructiveHint: may remove or overwrite */
 	MCP_TOOL_IDEMPOTENT = 1 << 2,  /* idempotentHint: the same call twice is as good as once */
 	MCP_TOOL_OPEN_WORLD = 1 << 3,  /* openWorldHint: talks to the world outside, e.g. to a model */
 	MCP_TOOL_TASK_ONLY = 1 << 4,   /* answers with a task only: clients without the tasks extension get -32021 */
+	MCP_TOOL_QUICK = 1 << 5,       /* the handler computes for microseconds and waits for nothing: it runs on the
+	                                  transport's own thread, which saves two changes of threads */
 };
 
 struct mcp_tool {

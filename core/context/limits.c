@@ -25,6 +25,10 @@ enum limit {
 	LIMIT_COUNT
 };
 
+/* What host code sees as the number of multiprocessors of a device that only compiles: an architecture has none, and a grid
+ * made of 0 could not be looked at. It decides nothing else. */
+enum { UNITS_STAND_IN = 64 };
+
 static const char *const names[LIMIT_COUNT] = {
 	"warp_size",  "max_threads", "max_block_x",   "max_block_y",  "max_block_z", "max_grid_x",
 	"max_grid_y", "max_grid_z",  "shared_static", "shared_optin", "registers",   "units",
@@ -55,7 +59,7 @@ int64_t limits_value(const struct facts *f, size_t k)
 	case LIMIT_STATIC: return f->shared_static;
 	case LIMIT_OPTIN: return f->shared_optin;
 	case LIMIT_REGISTERS: return f->registers;
-	case LIMIT_UNITS: return f->units;
+	case LIMIT_UNITS: return f->units || f->runs ? f->units : UNITS_STAND_IN;
 	case LIMIT_CLOCK: return f->clock_khz;
 	case LIMIT_CLUSTER: return f->max_cluster;
 	case LIMIT_L2: return (int64_t)f->l2_bytes;

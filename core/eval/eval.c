@@ -17,3 +17,15 @@ void eval_progress(const struct eval *ev, double done, double total, const char 
 	ev->progress(ev->progress_arg, done, total, text);
 	free(text);
 }
+
+static void say_waiting(void *arg, const char *line)
+{
+	eval_progress(arg, 0, 0, "%s", line);
+}
+
+int eval_take_device(const struct eval *ev, const struct facts *facts, const char *const *launcher, struct pool_worker **ret_worker,
+                     struct err *e)
+{
+	struct pool_wish wish = { .cancel = ev->cancel, .waiting = say_waiting, .arg = (void *)ev, .launcher = launcher };
+	return pool_take_device(ev->pool, facts, &wish, ret_worker, e);
+}

@@ -45,15 +45,26 @@ struct pool *pool_new(const struct pool_config *config)
 	return p;
 }
 
-/* Ends the process and takes its interrupt descriptor out of pool_interrupt's reach first. */
-static void stop(struct pool_worker *w)
+/* Takes the interrupt descriptor out of pool_interrupt's reach. */
+static void drop_interrupt(struct pool_worker *w)
 {
 	lock_take(&w->pool->lock);
 	if (w->interrupt_fd >= 0)
 		close(w->interrupt_fd);
 	w->interrupt_fd = -1;
 	lock_release(&w->pool->lock);
+}
+
+void pool_worker_stop(struct pool_worker *w)
+{
+	drop_interrupt(w);
 	process_end(&w->process);
+}
+
+void pool_worker_retire(struct pool_worker *w)
+{
+	drop_interrupt(w);
+	process_retire(&w->process, clock_now() + PROCESS_RETIRE_NS);
 }
 
 void pool_free(struct pool *p)
@@ -62,14 +73,14 @@ void pool_free(struct pool *p)
 		return;
 	for (unsigned i = 0; i < p->width; i++) {
 		assert(!p->compilers[i].leased);
-		stop(&p->compilers[i]);
+		pool_worker_stop(&p->compilers[i]);
 	}
 	while (p->devices) {
 		struct device *d = p->devices;
 		p->devices = d->next;
 		assert(!d->leased);
-		stop(&d->candidate);
-		stop(&d->reference);
+		pool_worker_stop(&d->candidate);
+		pool_worker_stop(&d->reference);
 		free(d);
 	}
 	starter_free(p->starter);
@@ -117,7 +128,18 @@ static int call(struct pool_worker *w, enum wire_type type, const struct buf *bo
 	rc = process_call(&w->process, type, body, clock_now() + timeout_ns, ret_body, ret_len, e);
 	end_call(w);
 	if (w->process.pid == 0)
-		stop(w);
+		pool_worker_stop(w);
+	return rc < 0 && cancel_asked(w->cancel) ? err_set(e, ERR_CANCELLED, "cancelled") : rc;
+}
+
+/* As a call that was made by starting it: it can be interrupted. */
+static int greet(struct pool_worker *w, struct err *e)
+{
+	int rc = begin_call(w, e);
+	if (rc < 0)
+		return rc;
+	rc = process_greet(&w->process, e);
+	end_call(w);
 	return rc < 0 && cancel_asked(w->cancel) ? err_set(e, ERR_CANCELLED, "cancelled") : rc;
 }
 
@@ -130,24 +152,28 @@ static int open_device(struct pool_worker *w, struct err *e)
 	int rc = call(w, WIRE_OPEN, &body, OPEN_NS, &answer, &len, e);
 	buf_fini(&body);
 	free(answer);
-	return rc < 0 ? err_wrap(e, "opening %s", w->device->facts.id) : 0;
+	return rc < 0 && e->code != ERR_CANCELLED ? err_wrap(e, "opening %s", w->device->facts.id) : rc;
 }
 
 int pool_ensure_started(struct pool_worker *w, struct err *e)
 {
 	if (w->process.pid > 0)
 		return 0;
-	stop(w);
-	int rc = starter_start(w->pool->starter, &w->process, e);
+	pool_worker_stop(w);
+	int rc = starter_start(w->pool->starter, w->launcher, &w->process, e);
 	if (rc < 0)
 		return rc;
+	w->process.patient = w->launcher != NULL;
 	w->generation++;
 	int second = fcntl(w->process.wire, F_DUPFD_CLOEXEC, 3);
 	lock_take(&w->pool->lock);
 	w->interrupt_fd = second;
 	lock_release(&w->pool->lock);
-	if (w->device && (rc = open_device(w, e)) < 0)
-		stop(w);
+	rc = greet(w, e);
+	if (rc == 0 && w->device)
+		rc = open_device(w, e);
+	if (rc < 0)
+		pool_worker_stop(w);
 	return rc;
 }
 

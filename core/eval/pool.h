@@ -42,8 +42,17 @@ int pool_device(struct pool *pool, const char *id, struct facts *ret_facts, stru
 /* Waits for a free compile worker. */
 int pool_take_compile(struct pool *pool, struct cancel *cancel, struct pool_worker **ret_worker, struct err *e);
 
+/* What a lease of a device may want beyond the usual; zeroed: nothing. */
+struct pool_wish {
+	struct cancel *cancel;         /* of who waits and works; NULL */
+	/* Told once, when the device is not free at once: "waiting for cuda:0: process 4711 uses it". NULL: nobody. */
+	void (*waiting)(void *arg, const char *line);
+	void *arg;
+	const char *const *launcher;   /* words in front of the device's worker, as a sanitizer is; outlive the lease. NULL: the pool's */
+};
+
 /* Waits until the device is free, here and on this machine; the worker has the device open. */
-int pool_take_device(struct pool *pool, const struct facts *device, struct cancel *cancel,
+int pool_take_device(struct pool *pool, const struct facts *device, const struct pool_wish *wish,
                      struct pool_worker **ret_worker, struct err *e);
 /* The process beside a device worker in which references are computed: candidates and references never share one. Part of
  * the same lease (do not give it), started on first use. */

@@ -24,6 +24,7 @@ struct pool_worker {
 	bool busy;                     /* in a call now */
 	int interrupt_fd;              /* a second descriptor of the wire, for pool_interrupt; -1 without process */
 	unsigned generation;
+	const char *const *launcher;   /* of the lease, in front of its processes; NULL: the pool's own */
 };
 
 /* One device that was ever leased: its lock and its two processes. */
@@ -57,6 +58,10 @@ struct pool {
 
 /* A worker without a process. */
 void pool_worker_init(struct pool_worker *w, struct pool *pool, enum role role, struct device *device);
+/* Ends its process; harmless without one. */
+void pool_worker_stop(struct pool_worker *w);
+/* The same for an idle one, which may end by itself first. */
+void pool_worker_retire(struct pool_worker *w);
 /* Starts the worker's process, and opens its device, unless both are there. */
 int pool_ensure_started(struct pool_worker *w, struct err *e);
 

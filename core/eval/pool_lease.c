@@ -4,12 +4,14 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 #define FLOCK_RETRY_NS (50 * CLOCK_MS)
@@ -69,8 +71,21 @@ static void leave_line_locked(struct device *d, const struct waiter *me)
 	*link = me->next;
 }
 
+static void say_waiting(const struct pool_wish *wish, const struct device *d, const char *who)
+{
+	char *line = mem_fmt("waiting for %s: %s uses it", d->facts.id, who);
+	if (wish->waiting)
+		wish->waiting(wish->arg, line);
+	free(line);
+}
+
+static bool is_free_locked(const struct device *d, const struct waiter *me)
+{
+	return !d->leased && d->waiters == me;
+}
+
 /* Waits for this daemon's other leases on the device, in the order of asking. */
-static int wait_turn(struct pool *pool, struct device *d, struct cancel *cancel, struct err *e)
+static int wait_turn(struct pool *pool, struct device *d, const struct pool_wish *wish, struct err *e)
 {
 	struct waiter me = { .next = NULL }, **last = &d->waiters;
 	int rc;
@@ -78,37 +93,71 @@ static int wait_turn(struct pool *pool, struct device *d, struct cancel *cancel,
 	while (*last)
 		last = &(*last)->next;
 	*last = &me;
-	while ((rc = cancel_check(cancel, e)) == 0 && (d->leased || d->waiters != &me))
+	if (!is_free_locked(d, &me)) {
+		lock_release(&pool->lock);
+		say_waiting(wish, d, "another job");
+		lock_take(&pool->lock);
+	}
+	while ((rc = cancel_check(wish->cancel, e)) == 0 && !is_free_locked(d, &me))
 		lock_bell_wait(&pool->bell, &pool->lock, clock_now() + POOL_LOOK_NS);
 	leave_line_locked(d, &me);
 	if (rc == 0) {
 		d->leased = true;
-		d->candidate.cancel = d->reference.cancel = cancel;
+		d->candidate.cancel = d->reference.cancel = wish->cancel;
 	}
 	lock_bell_ring(&pool->bell);
 	lock_release(&pool->lock);
 	return rc;
 }
 
-/* One process at a time on the whole machine: an flock per physical device. */
-static int lock_device(struct pool *pool, struct device *d, struct cancel *cancel, struct err *e)
+/* The lock file's text: the process that locked it last, for those who find it locked. */
+static void read_holder(int fd, char who[64])
 {
-	char *path = mem_fmt("%s/peakd-device-%s.lock", pool->lock_folder, d->facts.uuid[0] ? d->facts.uuid : d->facts.id);
-	int rc = 0, fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-	if (fd < 0) {
-		rc = err_sys(e, errno, "cannot open the device lock %s", path);
-		goto out;
-	}
+	char text[32] = "";
+	ssize_t n = pread(fd, text, sizeof text - 1, 0);
+	long pid = n > 0 ? strtol(text, NULL, 10) : 0;
+	if (pid > 0)
+		snprintf(who, 64, "process %ld", pid);
+	else
+		snprintf(who, 64, "another process");
+}
+
+static void write_holder(int fd)
+{
+	char text[32];
+	int n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+	/* A word for people: nothing depends on it. */
+	if (ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)n, 0) != n)
+		log_debug("the device lock has no holder's number");
+}
+
+static int wait_flock(int fd, const char *path, const struct device *d, const struct pool_wish *wish, struct err *e)
+{
+	bool said = false;
+	char who[64];
+	int rc;
 	while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-		if (errno != EWOULDBLOCK && errno != EINTR) {
-			rc = err_sys(e, errno, "cannot lock %s", path);
-			break;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return err_sys(e, errno, "cannot lock %s", path);
+		if ((rc = cancel_check(wish->cancel, e)) < 0)
+			return rc;
+		if (!said) {
+			read_holder(fd, who);
+			say_waiting(wish, d, who);
 		}
-		if ((rc = cancel_check(cancel, e)) < 0)
-			break;
+		said = true;
 		clock_sleep(FLOCK_RETRY_NS);
 	}
-out:
+	write_holder(fd);
+	return 0;
+}
+
+/* One process at a time on the whole machine: an flock per physical device. */
+static int lock_device(struct pool *pool, struct device *d, const struct pool_wish *wish, struct err *e)
+{
+	char *path = mem_fmt("%s/peakd-device-%s.lock", pool->lock_folder, d->facts.uuid[0] ? d->facts.uuid : d->facts.id);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	int rc = fd < 0 ? err_sys(e, errno, "cannot open the device lock %s", path) : wait_flock(fd, path, d, wish, e);
 	if (rc < 0 && fd >= 0)
 		close(fd);
 	else
@@ -117,21 +166,34 @@ out:
 	return rc;
 }
 
-int pool_take_device(struct pool *pool, const struct facts *facts, struct cancel *cancel,
+/* A worker behind another launcher than its lease asks for is none that it can use. */
+static void set_launcher(struct pool_worker *w, const char *const *launcher)
+{
+	if (w->launcher != launcher)
+		pool_worker_retire(w);
+	w->launcher = launcher;
+}
+
+int pool_take_device(struct pool *pool, const struct facts *facts, const struct pool_wish *wish,
                      struct pool_worker **ret_worker, struct err *e)
 {
+	static const struct pool_wish nothing = { .cancel = NULL };
+	if (wish == NULL)
+		wish = &nothing;
 	if (!facts->runs)
 		return err_set(e, ERR_UNSUPPORTED, "%s can only be compiled for: nothing runs or is timed on it; name a device "
 		               "of this machine (see `peakd devices`)", facts->id);
 	lock_take(&pool->lock);
 	struct device *d = device_locked(pool, facts);
 	lock_release(&pool->lock);
-	int rc = wait_turn(pool, d, cancel, e);
+	int rc = wait_turn(pool, d, wish, e);
 	if (rc < 0)
 		return rc;
-	rc = lock_device(pool, d, cancel, e);
-	if (rc == 0)
+	rc = lock_device(pool, d, wish, e);
+	if (rc == 0) {
+		set_launcher(&d->candidate, wish->launcher);
 		rc = pool_ensure_started(&d->candidate, e);
+	}
 	if (rc < 0) {
 		pool_give(&d->candidate);
 		return rc;
@@ -151,6 +213,8 @@ void pool_give(struct pool_worker *w)
 	if (w == NULL)
 		return;
 	struct pool *pool = w->pool;
+	if (w->launcher)
+		set_launcher(w, NULL); /* it ends: a sanitizer writes its log then */
 	lock_take(&pool->lock);
 	w->cancel = NULL;
 	if (w->role == ROLE_COMPILE) {

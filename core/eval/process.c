@@ -109,15 +109,20 @@ int process_start(struct process *p, const char *binary, const char *const *laun
 	/* Our copies of the child's ends must go, or its death would not read as end of file. */
 	close_fd(&wire[1]);
 	close_fd(&complaints[1]);
-	rc = expect_hello(p, e);
-	if (rc < 0)
-		process_end(p);
 out:
 	close_fd(&wire[0]);
 	close_fd(&wire[1]);
 	close_fd(&complaints[0]);
 	close_fd(&complaints[1]);
 	free(argv);
+	return rc;
+}
+
+int process_greet(struct process *p, struct err *e)
+{
+	int rc = expect_hello(p, e);
+	if (rc < 0)
+		process_end(p);
 	return rc;
 }
 
@@ -195,7 +200,10 @@ int process_call(struct process *p, enum wire_type type, const struct buf *body,
 	}
 	if (frame.type == WIRE_FAILED) {
 		rc = own_error(&frame, e);
-		if (e->code == ERR_CRASH || e->code == ERR_NETWORK)
+		/* Such a worker ends by itself. */
+		if (e->code == ERR_CRASH && p->patient)
+			process_retire(p, clock_now() + PROCESS_RETIRE_NS);
+		else if (e->code == ERR_CRASH || e->code == ERR_NETWORK)
 			process_end(p);
 		free(frame.body);
 		return rc;
@@ -203,6 +211,23 @@ int process_call(struct process *p, enum wire_type type, const struct buf *body,
 	*ret_body = frame.body;
 	*ret_len = frame.len;
 	return 0;
+}
+
+void process_retire(struct process *p, int64_t deadline)
+{
+	close_fd(&p->wire);
+	while (p->pid > 0 && clock_now() < deadline) {
+		char rest[256];
+		while (read(p->complaints, rest, sizeof rest) > 0)
+			; /* a full pipe would keep it from ending */
+		if (waitpid(p->pid, NULL, WNOHANG) == p->pid) {
+			kill(-p->pid, SIGKILL);
+			p->pid = 0;
+		} else {
+			clock_sleep(5 * CLOCK_MS);
+		}
+	}
+	process_end(p);
 }
 
 void process_end(struct process *p)

@@ -14,6 +14,7 @@
 /* A process to be started; on the stack of the thread that waits for it. */
 struct start {
 	struct process *process;
+	const char *const *launcher;
 	struct err *e;
 	int rc;
 	bool done;
@@ -47,7 +48,7 @@ static void *starter_thread(void *arg)
 			continue;
 		}
 		lock_release(&t->lock);
-		s->rc = process_start(s->process, t->binary, (const char *const *)t->launcher, s->e);
+		s->rc = process_start(s->process, t->binary, s->launcher, s->e);
 		lock_take(&t->lock);
 		s->done = true;
 		t->start = NULL;
@@ -93,9 +94,9 @@ void starter_free(struct starter *t)
 	free(t);
 }
 
-int starter_start(struct starter *t, struct process *process, struct err *e)
+int starter_start(struct starter *t, const char *const *launcher, struct process *process, struct err *e)
 {
-	struct start s = { .process = process, .e = e };
+	struct start s = { .process = process, .launcher = launcher ? launcher : (const char *const *)t->launcher, .e = e };
 	lock_take(&t->lock);
 	while (t->start)
 		lock_bell_wait(&t->bell, &t->lock, CLOCK_NEVER);

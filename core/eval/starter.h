@@ -11,7 +11,9 @@ struct starter;
 struct starter *starter_new(const char *binary, const char *const *launcher);
 /* Ends the thread; the processes that it started die with it. NULL is fine. */
 void starter_free(struct starter *starter);
-/* process_start on the starter's thread, one at a time, in no particular order. */
-int starter_start(struct starter *starter, struct process *process, struct err *e);
+/* process_start on the starter's thread, which takes a millisecond; the process's hello, which may take seconds behind a launcher,
+ * is waited for by the caller (process_greet), so that many start side by side. launcher: NULL-terminated words to put in front
+ * instead of the starter's own; NULL: those. */
+int starter_start(struct starter *starter, const char *const *launcher, struct process *process, struct err *e);
 
 #endif

@@ -17,7 +17,8 @@
 enum { BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3 };
 
 /* Searching needs an order, not a figure: few samples. */
-static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S };
+static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S,
+                                              .warm_up_ns = 10 * CLOCK_MS };
 #define GIVE_UP 1.6 /* times the best so far */
 
 /* What a configuration is taken to cost before anything is known: seconds. Guesses, corrected by the first few. */
@@ -264,7 +265,7 @@ static int tune_with(struct tuner *u, const struct tunespace *space, struct sear
 	struct tune_lanes_config config = { .ev = u->ev, .ctx = u->q->ctx, .facts = u->q->facts, .space = space, .search = search };
 	struct tune_lanes *lanes = NULL;
 	announce(u, search_name(search));
-	int rc = pool_take_device(u->ev->pool, u->q->facts, u->ev->cancel, &u->device, e);
+	int rc = eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
 	if (rc < 0)
 		return rc;
 	/* Waiting for the device is no work: what a configuration costs is counted from here. */

@@ -162,7 +162,7 @@ static int judge_one(const struct eval *ev, const struct validate_request *q, st
 static int judge_all(const struct eval *ev, const struct validate_request *q, struct picks *p, struct err *e)
 {
 	struct pool_worker *device = NULL;
-	int rc = pool_take_device(ev->pool, q->facts, ev->cancel, &device, e);
+	int rc = eval_take_device(ev, q->facts, NULL, &device, e);
 	for (size_t i = 0; rc == 0 && i < p->count; i++) {
 		if (p->at[i].why.code == ERR_NONE)
 			rc = judge_one(ev, q, device, &p->at[i], e);

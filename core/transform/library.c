@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
+#include "core/transform/fence.h"
 
 enum { FILE_MAX = 1 << 20, NEAREST = 3 };
 
@@ -155,6 +156,84 @@ static int not_found(const struct library *lib, const char *what, const char *na
 	return rc;
 }
 
+static bool plain_file(const char *name)
+{
+	return *name && *name != '-' && *name != '.' && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == strlen(name);
+}
+
+/* The code of an imported file: the first of that name in the folders' library/. */
+static int import_file(const struct library *lib, const char *name, const char *path, struct buf *out, struct err *e)
+{
+	if (!plain_file(name))
+		return err_set(e, ERR_INPUT, "%s: import: expected the name of one file of library/, such as hopper.cuh, not \"%s\"",
+			       path, name);
+	for (size_t i = 0; i < lib->count; i++) {
+		char *at = mem_fmt("%s/library/%s", lib->folders[i], name);
+		int rc = read_file(at, out, e);
+		free(at);
+		if (rc != 0)
+			return rc < 0 ? rc : 0;
+	}
+	return err_set(e, ERR_NOT_FOUND, "%s: import: there is no file library/%s beside it, nor in your own folder", path, name);
+}
+
+/* A fence ```BACKEND import holds a file's name; it becomes the fence ```BACKEND insert with that file's text. */
+static int expand_imports(const struct library *lib, const char *text, const char *path, struct buf *out, struct err *e)
+{
+	static const char word[] = " import", rule[] = "````````````````";
+	for (const char *line = text; *line;) {
+		struct fence f;
+		const char *end = line + strcspn(line, "\n");
+		end += *end == '\n';
+		if (!fence_at(line, &f)) {
+			buf_add(out, line, (size_t)(end - line));
+			line = end;
+			continue;
+		}
+		size_t n = f.info_len, w = sizeof word - 1;
+		if (n <= w || strncmp(f.info + n - w, word, w) != 0) {
+			buf_add(out, f.start, (size_t)(f.end - f.start));
+			line = f.end;
+			continue;
+		}
+		struct buf code = BUF_INIT;
+		char *name = fence_text(&f), *newline = strchr(name, '\n');
+		if (newline && !newline[1])
+			*newline = '\0';
+		int rc = import_file(lib, name, path, &code, e);
+		if (rc == 0)
+			buf_addf(out, "%s%.*s insert\n%s%s%s\n", rule, (int)(n - w), f.info, buf_text(&code),
+				 code.len && buf_text(&code)[code.len - 1] == '\n' ? "" : "\n", rule);
+		free(name);
+		buf_fini(&code);
+		if (rc < 0)
+			return rc;
+		line = f.end;
+	}
+	return 0;
+}
+
+/* The file as it stands is parsed first, so that errors name its own lines; what counts is the text with its imports. */
+static int parse_file(const struct library *lib, const char *text, const char *path, struct transformation **ret_t, struct err *e)
+{
+	struct transformation *plain = NULL;
+	struct buf whole = BUF_INIT;
+	int rc = transformation_parse(text, path, &plain, e);
+	if (rc == 0)
+		rc = expand_imports(lib, text, path, &whole, e);
+	if (rc == 0 && whole.len && strcmp(text, buf_text(&whole)) != 0) {
+		transformation_free(plain);
+		plain = NULL;
+		rc = transformation_parse(buf_text(&whole), path, &plain, e);
+	}
+	buf_fini(&whole);
+	if (rc < 0)
+		transformation_free(plain);
+	else
+		*ret_t = plain;
+	return rc;
+}
+
 int library_find(const struct library *lib, const char *name, struct transformation **ret_t, struct err *e)
 {
 	for (size_t i = 0; i < lib->count && plain_name(name); i++) {
@@ -162,7 +241,7 @@ int library_find(const struct library *lib, const char *name, struct transformat
 		struct buf text = BUF_INIT;
 		int rc = read_file(path, &text, e);
 		if (rc > 0)
-			rc = transformation_parse(buf_text(&text), path, ret_t, e) < 0 ? -ERR_INPUT : 1;
+			rc = parse_file(lib, buf_text(&text), path, ret_t, e) < 0 ? -ERR_INPUT : 1;
 		if (rc > 0 && strcmp((*ret_t)->name, name) != 0) {
 			rc = err_set(e, ERR_INPUT, "%s: name: must be the file's own name, \"%s\"", path, name);
 			transformation_free(*ret_t);

@@ -48,12 +48,12 @@ static const char common[] =
 	"\n"
 	"- Results must be right for EVERY value of the tuning parameters that `tune:` and `where:` allow, also when "
 	"block width and "
-	"height differ, and for every input size: odd, prime, smaller than a tile, not a multiple of anything. Guard "
-	"every load "
+	"height differ, and for every input size that `requires:` admits: odd, prime, smaller than a tile, not a multiple of anything. "
+	"Guard every load "
 	"and store whose index can leave its array. Contents outside of the arrays are poison (NaN).\n"
-	"- Barriers must be reached by all threads of a block: no barrier inside a branch that depends on the thread, "
+	"- Barriers of a block must be reached by all its threads: no such barrier inside a branch that depends on the thread, "
 	"and no early "
-	"return before a barrier.\n"
+	"return before one.\n"
 	"- Between writing shared memory and reading what other threads wrote, and between reading it and overwriting "
 	"it, there "
 	"must be a barrier.\n"
@@ -99,7 +99,10 @@ static const char cuda[] =
 	"dimension (columns).\n"
 	"- Unroll with `#pragma unroll` in front of loops whose bounds are compile-time constants, so that small local "
 	"arrays stay "
-	"in registers. float4 loads need 16-byte aligned addresses: `*reinterpret_cast<const float4 *>(p)`.\n";
+	"in registers. float4 loads need 16-byte aligned addresses: `*reinterpret_cast<const float4 *>(p)`.\n"
+	"- On Hopper and later the host region may also make tensor maps, `tensor_map{array, box = {columns, rows}, swizzle = 128}`, which "
+	"are passed as arguments "
+	"and are `const __grid_constant__` parameters of the kernel; and the last table of a launch may have `cluster = {blocks}`.\n";
 
 static const char hip[] = "# Backend: HIP C++, compiled by hiprtc\n"
 			  "\n"

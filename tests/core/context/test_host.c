@@ -1,6 +1,7 @@
 /* What host code records: the plan of the examples, types and names of arguments, scratch, tables, copies, maps,
  * pruning. */
 #include "core/context/host.h"
+#include "core/context/limits.h"
 
 #include "core/context/sample.h"
 #include "core/context/space.h"
@@ -134,6 +135,20 @@ static void test_memory(void)
 	plan_free(p);
 }
 
+/* The grid of a persistent kernel can be looked at without a device. */
+static void test_units(void)
+{
+	struct facts f = sample_facts();
+	size_t k = 0;
+	while (strcmp(limits_name(k), "units") != 0)
+		k++;
+	is_int(limits_value(&f, k), 132, "a device's own number of multiprocessors");
+	f.units = 0;
+	is_int(limits_value(&f, k), 64, "a stand-in where an architecture has none");
+	f.runs = true;
+	is_int(limits_value(&f, k), 0, "a device that does not tell it stays unknown");
+}
+
 static void test_prune(void)
 {
 	struct err e;
@@ -158,6 +173,7 @@ int main(void)
 	test_example();
 	test_args();
 	test_memory();
+	test_units();
 	test_prune();
 	return tap_done();
 }

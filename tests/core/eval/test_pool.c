@@ -26,6 +26,8 @@ static void misbehave(const char *fault)
 	static char noise[1 << 16];
 	struct wire_frame f;
 	struct err e = ERR_INIT;
+	if (strcmp(fault, "dumb") == 0)
+		sleep(100);
 	if (strcmp(fault, "mute") == 0)
 		exit(3);
 	hello();
@@ -132,6 +134,100 @@ static void cancelling(const char *folder)
 	pool_free(c.pool);
 }
 
+/* A worker that never says hello keeps nobody longer than he wants to wait. */
+static void cancelling_start(const char *folder)
+{
+	struct canceller c = { .pool = pool_with(folder, "dumb") };
+	struct pool_worker *w;
+	struct err e = ERR_INIT;
+	pthread_t thread;
+	int64_t began = clock_now();
+	pthread_create(&thread, NULL, cancel_soon, &c);
+	pool_take_compile(c.pool, &c.cancel, &w, &e);
+	is_int(ping(w, 60 * CLOCK_S, &e), -ERR_CANCELLED, "waiting for a worker's hello can be cancelled");
+	ok(clock_now() - began < CLOCK_S, "within a second");
+	pool_give(w);
+	pthread_join(thread, NULL);
+	pool_free(c.pool);
+}
+
+/* --- many at once --------------------------------------------------------------------------------------------------------- */
+
+enum { SLOW = 4 };
+
+struct slow { struct pool *pool; int rc; };
+
+static void *start_slow(void *arg)
+{
+	struct slow *s = arg;
+	struct pool_worker *w;
+	struct err e = ERR_INIT;
+	s->rc = pool_take_compile(s->pool, NULL, &w, &e);
+	if (s->rc == 0)
+		s->rc = ping(w, 10 * CLOCK_S, &e);
+	pool_give(w);
+	return NULL;
+}
+
+/* Launchers take their time (a queue, a network): four of half a second start side by side. */
+static void parallel_starts(void)
+{
+	static const char *const launcher[] = { "sh", "-c", "sleep 0.5; exec \"$0\" \"$@\"", NULL };
+	struct pool_config config = { .compile_workers = SLOW, .launcher = launcher };
+	struct pool *pool = pool_new(&config);
+	struct slow s[SLOW];
+	pthread_t threads[SLOW];
+	int64_t began = clock_now();
+	int bad = 0;
+	for (int i = 0; i < SLOW; i++) {
+		s[i] = (struct slow){ .pool = pool };
+		pthread_create(&threads[i], NULL, start_slow, &s[i]);
+	}
+	for (int i = 0; i < SLOW; i++) {
+		pthread_join(threads[i], NULL);
+		bad |= s[i].rc;
+	}
+	int64_t took = clock_now() - began;
+	ok(bad == 0 && took < 1500 * CLOCK_MS, "four slow workers start in the time of one (%lld ms)", (long long)(took / CLOCK_MS));
+	pool_free(pool);
+}
+
+/* --- two daemons, one device ------------------------------------------------------------------------------------------------ */
+
+struct waits { char line[200]; int count; struct pool_worker *holder; };
+
+static void note_waiting(void *arg, const char *line)
+{
+	struct waits *w = arg;
+	snprintf(w->line, sizeof w->line, "%s", line);
+	w->count++;
+	pool_give(w->holder); /* whoever holds it is done now */
+}
+
+static void one_device(const char *folder)
+{
+	struct pool_config config = { .compile_workers = 1, .lock_folder = folder };
+	struct pool *one = pool_new(&config), *two = pool_new(&config);
+	struct facts facts;
+	struct waits waits = { .line = "" };
+	struct pool_wish wish = { .waiting = note_waiting, .arg = &waits };
+	struct pool_worker *w;
+	struct err e = ERR_INIT;
+	if (pool_device(one, "hlsl:0", &facts, &e) < 0) {
+		SKIP(3, "no device");
+	} else {
+		char who[64];
+		snprintf(who, sizeof who, "waiting for hlsl:0: process %d uses it", (int)getpid());
+		pool_take_device(one, &facts, NULL, &waits.holder, &e);
+		is_int(pool_take_device(two, &facts, &wish, &w, &e), 0, "a device that another peakd holds is waited for %s", e.text);
+		is_str(waits.line, who, "and the wait is told");
+		is_int(waits.count, 1, "once");
+		pool_give(w);
+	}
+	pool_free(one);
+	pool_free(two);
+}
+
 /* While a device that shares the CPU is timed nothing compiles; who waits for that can be cancelled, and so can who waits for the
  * compilers to be done. */
 static void quiet(void)
@@ -179,6 +275,9 @@ int main(int argc, char **argv)
 	one_fault(folder, "forge", ERR_NETWORK, "answered request");
 	one_fault(folder, "mute", ERR_CRASH, "did not start");
 	cancelling(folder);
+	cancelling_start(folder);
+	parallel_starts();
+	one_device(folder);
 	quiet();
 
 	struct pool *pool = pool_with(folder, "flood");

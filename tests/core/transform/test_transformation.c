@@ -9,6 +9,8 @@
 
 #include "base/mem.h"
 
+enum { HOPPER_CALLS = 19 }; /* of the sequence h200-fp16 */
+
 static const char good[] =
 	"---\nname: demo  # a comment\nsummary: a demo\nbackends: cuda, hlsl\nafter: refactor\nrequires:\n  - n % 8 == "
 	"0\n"
@@ -110,6 +112,30 @@ static void test_text(void)
 	ok(transformation_of_text(" \n", &t, &e) < 0, "empty text is refused");
 }
 
+/* The sequence for Hopper: every file is there, and each builds on what is applied before it. */
+static void test_hopper(struct library *lib)
+{
+	struct err e = ERR_INIT;
+	char **names = NULL;
+	size_t count = 0, calls = 0;
+	is_int(library_sequence(lib, "h200-fp16", &names, &count, &e), 0, "the sequence for Hopper: %s", e.text);
+	for (size_t i = 0; i < count; i++) {
+		struct transformation *t = NULL;
+		is_int(library_find(lib, names[i], &t, &e), 0, "%s is shipped: %s", names[i], e.text);
+		if (!t)
+			continue;
+		calls += transformation_calls(t, "cuda");
+		is_int(transformation_check(t, "cuda", (const char *const *)names, i, &e), 0, "and builds on those before it: %s", e.text);
+		if (i == 0) {
+			const char *code = transformation_insert_for(&t->passes[0].steps[0], "cuda");
+			has_str(code ? code : "", "wgmma.mma_async", "the first imports the library");
+		}
+		transformation_free(t);
+	}
+	is_int(calls, HOPPER_CALLS, "questions to a model in all");
+	library_names_free(names, count);
+}
+
 static void test_shipped(void)
 {
 	static const struct {
@@ -129,6 +155,7 @@ static void test_shipped(void)
 		is_int(t ? transformation_calls(t, "hlsl") : 0, table[i].calls, "%s: calls", table[i].name);
 		transformation_free(t);
 	}
+	test_hopper(lib);
 	struct err e = ERR_INIT;
 	struct transformation *t;
 	is_int(library_find(lib, "tb-tilling", &t, &e), -ERR_NOT_FOUND, "an unknown name");
@@ -175,8 +202,62 @@ static void test_own_folder(void)
 	rmdir(folder);
 }
 
+static const char importing[] = "---\nname: uses\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### macros\n```cuda import\n%s\n```\n"
+				"### device\nx\n";
+
+static void import_is(struct library *lib, const char *folder, const char *file, int want, const char *part, const char *what)
+{
+	struct err e = ERR_INIT;
+	struct transformation *t = NULL;
+	char *text = mem_fmt(importing, file);
+	write_text(folder, "uses.md", text);
+	is_int(library_find(lib, "uses", &t, &e), want, "%s: %s", what, e.text);
+	if (t) {
+		const char *code = transformation_insert_for(&t->passes[0].steps[0], "cuda");
+		is_str(code ? code : "", part, "its text is what is inserted");
+		is_int(transformation_calls(t, "cuda"), 1, "and no call is made for it");
+		ok(!transformation_insert_for(&t->passes[0].steps[0], "hip"), "on that backend only");
+		has_str(t->source, part, "the text belongs to the transformation's source, so that a saved one is whole");
+	} else {
+		has_str(e.text, part, "the message tells it");
+	}
+	transformation_free(t);
+	free(text);
+}
+
+static void test_imports(void)
+{
+	char own[] = "/tmp/peakd-test-XXXXXX", shipped[] = "/tmp/peakd-test-XXXXXX";
+	ok(mkdtemp(own) && mkdtemp(shipped), "two folders");
+	const char *folders[] = { own, shipped };
+	struct library *lib = library_new(folders, 2);
+	char *made[] = { mem_fmt("%s/library", own), mem_fmt("%s/library", shipped) };
+	mkdir(made[0], 0700);
+	mkdir(made[1], 0700);
+	write_text(shipped, "library/some.cuh", "#define SHIPPED `1` /* ``` */");
+	import_is(lib, shipped, "some.cuh", 0, "#define SHIPPED `1` /* ``` */\n", "a file of the library");
+	write_text(own, "library/some.cuh", "#define OWN 1\n");
+	import_is(lib, shipped, "some.cuh", 0, "#define OWN 1\n", "the user's own hides it");
+	import_is(lib, shipped, "none.cuh", -ERR_INPUT, "library/none.cuh", "a file that is missing");
+	import_is(lib, shipped, "../uses.md", -ERR_INPUT, "name of one file", "a path");
+	import_is(lib, shipped, "some.cuh\nother.cuh", -ERR_INPUT, "name of one file", "two files in one fence");
+	library_free(lib);
+	char *files[] = { mem_fmt("%s/some.cuh", made[0]), mem_fmt("%s/some.cuh", made[1]), mem_fmt("%s/uses.md", shipped) };
+	for (size_t i = 0; i < MEM_COUNT(files); i++) {
+		unlink(files[i]);
+		free(files[i]);
+	}
+	rmdir(made[0]);
+	rmdir(made[1]);
+	free(made[0]);
+	free(made[1]);
+	rmdir(own);
+	rmdir(shipped);
+}
+
 int main(void)
 {
+	test_imports();
 	test_parts();
 	test_mistakes();
 	test_text();

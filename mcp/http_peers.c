@@ -1,0 +1,257 @@
+/* http_peers: connections: how many there may be, in all and of one address, and which has to go when there are too many
+ * or when it asks for nothing for too long. Everything here runs on the thread of mcp/http_loop.c.
+ *
+ * A connection is idle until a whole request of it has arrived; then it is busy until that is answered. Idle ones wait
+ * in a queue, longest first. A connection beyond the limit takes the place of the longest idle one, so that somebody
+ * who opens thousands, or sends a header byte a minute, keeps nobody out; when all are busy it gets 503, and one too
+ * many of one address 429. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "mcp/http_inner.h"
+
+enum { ADDRESS = 16 };
+
+/* One address from which there are connections. */
+struct http_client {
+	struct http_client *next;
+	unsigned char address[ADDRESS]; /* IPv6, or IPv4 mapped into it; zero for a Unix socket */
+	int connections, streams;
+};
+
+struct http_peer {
+	struct http_peer *prev, *next; /* in the queue of idle ones */
+	struct http_client *client;
+	int fd;
+	int idle, doomed; /* in the queue; told to end, which takes until libmicrohttpd sees it */
+	int64_t since;    /* monotonic time of becoming idle */
+};
+
+static void key_of(const struct sockaddr_storage *a, unsigned char key[ADDRESS])
+{
+	memset(key, 0, ADDRESS);
+	if (a->ss_family == AF_INET) {
+		key[10] = key[11] = 0xFF;
+		memcpy(key + 12, &((const struct sockaddr_in *)a)->sin_addr, 4);
+	} else if (a->ss_family == AF_INET6) {
+		memcpy(key, &((const struct sockaddr_in6 *)a)->sin6_addr, ADDRESS);
+	}
+}
+
+static struct http_client *client_of(struct mcp_http *http, const struct sockaddr_storage *a)
+{
+	unsigned char key[ADDRESS];
+	key_of(a, key);
+	for (struct http_client *c = http->clients; c; c = c->next)
+		if (memcmp(c->address, key, ADDRESS) == 0)
+			return c;
+	struct http_client *c = MEM_NEW(struct http_client);
+	memcpy(c->address, key, ADDRESS);
+	c->next = http->clients;
+	http->clients = c;
+	return c;
+}
+
+static void client_drop(struct mcp_http *http, struct http_client *client)
+{
+	struct http_client **at = &http->clients;
+	if (client->connections > 0 || client->streams > 0)
+		return;
+	while (*at != client)
+		at = &(*at)->next;
+	*at = client->next;
+	free(client);
+}
+
+/* --- the queue -------------------------------------------------------------------------------------------------- */
+
+static void enqueue(struct mcp_http *http, struct http_peer *p)
+{
+	p->idle = 1;
+	p->since = clock_now();
+	p->prev = http->idle_last;
+	p->next = NULL;
+	if (p->prev)
+		p->prev->next = p;
+	else
+		http->idle_first = p;
+	http->idle_last = p;
+}
+
+static void dequeue(struct mcp_http *http, struct http_peer *p)
+{
+	if (!p->idle)
+		return;
+	if (p->prev)
+		p->prev->next = p->next;
+	else
+		http->idle_first = p->next;
+	if (p->next)
+		p->next->prev = p->prev;
+	else
+		http->idle_last = p->prev;
+	p->idle = 0;
+}
+
+/* libmicrohttpd has no call for this; it sees the end of the connection in its next run. */
+static void doom(struct mcp_http *http, struct http_peer *p)
+{
+	dequeue(http, p);
+	p->doomed = 1;
+	http->doomed++;
+	shutdown(p->fd, SHUT_RDWR);
+}
+
+int http_peers_evict(struct mcp_http *http)
+{
+	if (http->idle_first == NULL)
+		return 0;
+	doom(http, http->idle_first);
+	return 1;
+}
+
+int64_t http_peers_next(const struct mcp_http *http)
+{
+	return http->idle_first ? http->idle_first->since + http->config.idle_ms * CLOCK_MS : CLOCK_NEVER;
+}
+
+void http_peers_expire(struct mcp_http *http)
+{
+	if (http->idle_first == NULL)
+		return;
+	int64_t now = clock_now();
+	while (http->idle_first && http_peers_next(http) <= now)
+		doom(http, http->idle_first);
+}
+
+/* --- coming and going ------------------------------------------------------------------------------------------- */
+
+/* An answer before anything was asked; over TLS nobody could read it. */
+static void turn_away(const struct mcp_http *http, int fd, const char *status, const char *why)
+{
+	char text[512], ignored[4096];
+	if (http->config.tls_cert == NULL) {
+		char body[256];
+		int n = snprintf(body, sizeof body,
+				 "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"%s\"}}\n", why);
+		int all = snprintf(text, sizeof text,
+				   "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
+				   "Retry-After: 1\r\nConnection: close\r\n\r\n%s",
+				   status, n, body);
+		/* What was sent already is read, or closing would discard the answer. */
+		while (recv(fd, ignored, sizeof ignored, MSG_DONTWAIT) > 0)
+			;
+		if (send(fd, text, (size_t)all, MSG_DONTWAIT | MSG_NOSIGNAL) == all)
+			shutdown(fd, SHUT_WR);
+	}
+	close(fd);
+}
+
+void http_peers_add(struct mcp_http *http, int take_fd, const struct sockaddr_storage *a, socklen_t n)
+{
+	const struct mcp_http_config *c = &http->config;
+	struct http_client *client = client_of(http, a);
+	if (c->unix_path == NULL && client->connections >= c->max_per_client && c->max_per_client < c->max_connections) {
+		turn_away(http, take_fd, "429 Too Many Requests", "too many connections of one client; close some");
+	} else if (http->connections - http->doomed >= c->max_connections && !http_peers_evict(http)) {
+		turn_away(http, take_fd, "503 Service Unavailable", "the server is busy: too many connections at once");
+	} else {
+		struct http_peer *p = MEM_NEW(struct http_peer);
+		p->fd = take_fd;
+		p->client = client;
+		http->arriving = p;
+		enum MHD_Result added = MHD_add_connection(http->daemon, take_fd, (const struct sockaddr *)a, n);
+		if (added != MHD_YES && http->arriving)
+			log_debug("http: a connection could not be taken: %s", strerror(errno));
+		if (http->arriving) /* it was not begun */
+			free(http->arriving);
+		http->arriving = NULL;
+	}
+	client_drop(http, client);
+}
+
+void http_peers_notify(void *arg, struct MHD_Connection *conn, void **context, enum MHD_ConnectionNotificationCode code)
+{
+	struct mcp_http *http = arg;
+	struct http_peer *p;
+	(void)conn;
+	switch (code) {
+	case MHD_CONNECTION_NOTIFY_STARTED:
+		*context = p = http->arriving;
+		http->arriving = NULL;
+		http->connections++;
+		p->client->connections++;
+		enqueue(http, p);
+		break;
+	case MHD_CONNECTION_NOTIFY_CLOSED:
+		p = *context;
+		*context = NULL;
+		dequeue(http, p);
+		http->connections--;
+		http->doomed -= p->doomed;
+		p->client->connections--;
+		client_drop(http, p->client);
+		free(p);
+		break;
+	}
+}
+
+void http_peers_fini(struct mcp_http *http)
+{
+	while (http->clients) {
+		struct http_client *c = http->clients;
+		http->clients = c->next;
+		free(c);
+	}
+}
+
+/* --- requests --------------------------------------------------------------------------------------------------- */
+
+static struct http_peer *peer_of(const struct http_exchange *x)
+{
+	return MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+void http_peers_begin(struct http_exchange *x)
+{
+	struct http_peer *p = peer_of(x);
+	if (p->idle) { /* the headers are complete: the rest of the request gets as long again */
+		dequeue(x->http, p);
+		enqueue(x->http, p);
+	}
+}
+
+void http_peers_busy(struct http_exchange *x)
+{
+	dequeue(x->http, peer_of(x));
+}
+
+void http_peers_done(struct http_exchange *x)
+{
+	struct http_peer *p = peer_of(x);
+	if (x->counted)
+		p->client->streams--;
+	x->counted = 0;
+	if (!p->idle && !p->doomed)
+		enqueue(x->http, p);
+}
+
+int http_peers_stream(struct http_exchange *x, int may_refuse)
+{
+	struct http_client *client = peer_of(x)->client;
+	if (x->counted)
+		return 1;
+	if (may_refuse && client->streams >= x->http->config.max_streams)
+		return 0;
+	client->streams++;
+	x->counted = 1;
+	return 1;
+}

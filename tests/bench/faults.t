@@ -1,0 +1,30 @@
+#!/bin/sh
+# bench/faults at a small count: what its report says of this machine's HLSL device, that it goes on where it was cut off, and that its
+# CUDA contexts compile where NVRTC is.
+. "$(dirname "$0")/../daemon/lib.sh"
+faults=${BUILD:-$root/build}/bench/faults
+if timeout 60 "$faults" --device cuda:sm_90a >"$T/cuda" 2>"$T/cuda.err"; then
+	is "$(jq -r '[to_entries[] | select(.value == "compiled") | .key] | sort | join(" ")' "$T/cuda")" \
+		"endless-loop far-out-of-range illegal-address killed-mid-launch misaligned-address out-of-memory refused-by-device stack-overflow trap" \
+		"CUDA: the compiler lets them through, so that the device meets them" "$(cat "$T/cuda")"
+	has "$(jq -r '."too-much-shared"' "$T/cuda")" "shared memory" "and too much shared memory is refused before that"
+else
+	skip 2 "no NVRTC: $(head -c 100 "$T/cuda.err")"
+fi
+timeout 120 "$faults" --device hlsl:0 --count 9 --lanes 2 --seconds 0 --state "$T/state" >"$T/first" 2>"$T/err"
+status=$?
+if grep -q "no device" "$T/err"; then
+	skip 6 "no device runs HLSL here"
+	done_testing
+	exit 0
+fi
+is $status 0 "every kind is met once" "$(cat "$T/err" "$T/first")"
+is "$(jq -c '[.soaked, .total, .unexpected, .leaks]' "$T/first")" '[0,0,0,false]' "no time for a soak: none is counted"
+timeout 120 "$faults" --device hlsl:0 --count 9 --lanes 2 --state "$T/state" >"$T/second" 2>"$T/err"
+is $? 0 "the soak" "$(cat "$T/err" "$T/second")"
+is "$(jq -c '[.soaked, .total, .unexpected, .leaks]' "$T/second")" '[9,9,0,false]' "nine faults in a row: each one failed configuration, nothing left behind"
+is "$(jq -c '[.kinds[].recovery_ms_max | select(. > 1000)]' "$T/second")" '[]' "a good kernel runs again within a second"
+is "$(jq -c '[.after.descriptors - .before.descriptors, .after.children]' "$T/second")" '[0,0]' "no descriptor and no process is left"
+timeout 120 "$faults" --device hlsl:0 --count 9 --lanes 2 --state "$T/state" >"$T/third"
+is "$(jq -c '[.soaked, .total]' "$T/third")" '[0,9]' "a call on a finished soak adds nothing"
+done_testing
