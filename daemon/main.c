@@ -25,7 +25,7 @@ static const struct verb worker_verb = {
 };
 
 static const struct verb *const verbs[] = {
-	&serve_verb, &relay_verb, &run_verb, &study_verb, &verbs_tune, &verbs_validate, &verbs_transform, &verbs_compare, &verbs_workflow,
+	&serve_verb, &relay_verb, &run_verb, &study_verb, &verbs_tune, &verbs_validate, &verbs_transform, &verbs_compare, &verbs_profile, &verbs_workflow,
 	&verbs_devices, &verbs_jobs, &drain_verb, &worker_verb,
 };
 
