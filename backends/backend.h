@@ -13,14 +13,19 @@
 
 #include "backends/facts.h"
 #include "backends/plan.h"
+#include "backends/watch.h"
 #include "backends/wire.h"
 #include "base/err.h"
 
 struct backend_device; /* each backend's own */
 struct backend_run;    /* a loaded binary with buffers for one plan on one device */
 
+struct ceilings_kernel;
+
 struct backend {
 	const char *name;
+	const struct watch_source *watch;         /* NULL: no monitoring library */
+	const struct ceilings_kernel *ceilings;   /* kernels that keep one pipe busy (ceilings.h); ends with a NULL name; NULL: none */
 	/* Devices that can run, then nothing else. A backend whose library is missing fails with ERR_UNSUPPORTED and says which
 	 * package brings it. *ret_facts is an array owned by the caller (free()). */
 	int (*devices)(struct facts **ret_facts, size_t *ret_count, struct err *e);
@@ -31,15 +36,17 @@ struct backend {
 	int (*compile)(const struct wire_compile *request, struct wire_compiled *ret_compiled, struct err *e);
 	int (*open)(uint32_t index, struct backend_device **ret_device, struct err *e);
 	void (*close)(struct backend_device *device);
-	/* Loads the binary, allocates every buffer with red zones of backend_red_zone bytes on both sides, encodes tensor maps, checks
+	/* A plan that is the vendor library's alone (plan_is_library) has no binary; -ERR_UNSUPPORTED where there is no such library.
+	 * Loads the binary, allocates every buffer with red zones of backend_red_zone bytes on both sides, encodes tensor maps, checks
 	 * launch geometry, shared memory and arguments against the kernels. Both pointers stay borrowed until release. */
 	int (*prepare)(struct backend_device *device, const void *binary, size_t len, const struct plan *plan,
 	               struct backend_run **ret_run, struct err *e);
 	/* Copies between host memory and the buffer's bytes [offset, offset+bytes); offsets run from -red zone to bytes + red zone. */
 	int (*write)(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e);
 	int (*read)(struct backend_run *run, unsigned buffer, int64_t offset, void *to, size_t bytes, struct err *e);
-	/* Executes the plan's operations `times` times back to back and waits; cold: flushes the last-level cache before each.
-	 * ret_ns: device time per execution (events, timestamps), without the flush. */
+	/* Executes the plan's operations `times` times back to back and waits; cold: flushes the last-level cache before each, or takes
+	 * turns with copies of all buffers that are large enough together. ret_ns: device time per execution (events, timestamps), without
+	 * the flush. Outputs are those of the buffers that read and write mean. */
 	int (*execute)(struct backend_run *run, uint32_t times, bool cold, uint64_t *ret_ns, struct err *e);
 	void (*release)(struct backend_run *run);
 };

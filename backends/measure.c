@@ -4,10 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "backends/sample.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
-enum { SAMPLE_NS = 50000, LAUNCHES_MAX = 1000, HOPELESS_SAMPLES = 3, WARM_UP_NS = 2000000, WARM_UP_MAX = 64 };
+enum { HOPELESS_SAMPLES = 3 };
 
 /* Mean and variance as samples come (Welford 1962). */
 struct spread {
@@ -30,25 +31,6 @@ static double spread_rse(const struct spread *s)
 	return sqrt(s->squares / (s->count - 1) / s->count) / s->mean;
 }
 
-static int sample(const struct backend *b, struct backend_run *run, uint32_t times, bool cold, uint64_t *ret_ns,
-                  struct err *e)
-{
-	uint64_t ns = 0;
-	int r = b->execute(run, times, cold, &ns, e);
-	if (r == 0 && ns == 0)
-		r = err_set(e, ERR_UNSUPPORTED,
-		            "the device gives no times (no timestamps, or it is emulated); measure on another one");
-	if (r == 0)
-		*ret_ns = ns;
-	return r;
-}
-
-static uint32_t launches_for(uint64_t ns)
-{
-	uint64_t n = (SAMPLE_NS + ns - 1) / ns;
-	return n < 1 ? 1 : n > LAUNCHES_MAX ? LAUNCHES_MAX : (uint32_t)n;
-}
-
 /* True once every one of the first samples was slower than what would still be of interest. */
 static bool is_hopeless(const struct wire_measure *m, const struct wire_measured *out, uint64_t warm_ns)
 {
@@ -61,53 +43,73 @@ static bool is_hopeless(const struct wire_measure *m, const struct wire_measured
 	return out->sample_count == want || warm_ns / 4 > m->hopeless_ns;
 }
 
-static bool is_enough(const struct wire_measure *m, const struct wire_measured *out, const struct spread *s,
-                      int64_t start)
+/* Of `all` taken, those that count are in `spread`. */
+static bool is_enough(const struct wire_measure *m, const struct wire_measured *all, const struct spread *s, int64_t start)
 {
-	if (out->sample_count >= m->max_samples || (uint64_t)(clock_now() - start) >= m->cap_ns)
+	if (all->sample_count >= 4 * (size_t)m->max_samples || s->count >= m->max_samples ||
+	    (uint64_t)(clock_now() - start) >= m->cap_ns)
 		return true;
-	return out->sample_count >= m->min_samples && spread_rse(s) <= m->rse;
+	return s->count >= m->min_samples && spread_rse(s) <= m->rse;
 }
 
-/* Executions that nobody counts, until caches, clocks and page tables have seen enough of them. ret_ns: of the
- * first. */
-static int warm_up(const struct backend *b, struct backend_run *run, uint64_t *ret_ns, struct err *e)
+/* Leaves the undisturbed samples, unless they are too few. */
+static void sift(const struct wire_measure *m, const struct spread *s, struct wire_measured *out)
 {
-	uint64_t ns = 0, first = 0, total;
-	int r = sample(b, run, 1, false, &first, e);
-	total = first;
-	for (int i = 1; i < WARM_UP_MAX && total < WARM_UP_NS && r == 0; i++) {
-		r = sample(b, run, launches_for(first), false, &ns, e);
-		total += ns * launches_for(first);
+	size_t good = (size_t)s->count, n = 0;
+	out->discarded = (uint32_t)(out->sample_count - good);
+	if (out->discarded == 0)
+		return;
+	if (good < m->min_samples) {
+		out->disturbed = 1;
+		out->discarded = 0;
+		return;
 	}
-	if (r == 0)
-		*ret_ns = first;
-	return r;
+	for (size_t i = 0; i < out->sample_count; i++)
+		if (!out->conditions[i].disturbed) {
+			out->samples[n] = out->samples[i];
+			out->conditions[n++] = out->conditions[i];
+		}
+	out->sample_count = n;
 }
 
-int measure_samples(const struct backend *b, struct backend_run *run, const struct wire_measure *m,
+static int take_all(const struct backend *b, struct backend_run *run, struct watch *watch, const struct wire_measure *m,
+                    uint64_t warm_ns, int64_t start, struct wire_measured *out, struct spread *spread, struct err *e)
+{
+	size_t conditions = 0;
+	do {
+		uint64_t ns;
+		int r = sample_take(b, run, out->launches, m->cold, &ns, e);
+		if (r < 0)
+			return r;
+		struct wire_condition c = watch_look(watch);
+		*MEM_PUSH(out->samples, out->sample_count) = ns;
+		*MEM_PUSH(out->conditions, conditions) = c;
+		if (!c.disturbed)
+			spread_add(spread, (double)ns);
+		out->hopeless = is_hopeless(m, out, warm_ns);
+	} while (!out->hopeless && !is_enough(m, out, spread, start));
+	return 0;
+}
+
+int measure_samples(const struct backend *b, struct backend_run *run, struct watch *watch, const struct wire_measure *m,
                     struct wire_measured *ret_measured, struct err *e)
 {
 	struct wire_measured out = { 0 };
 	struct spread spread = { 0 };
+	uint64_t first_ns = 0, ns = 0;
 	int64_t start = clock_now();
-	uint64_t ns = 0, warm_ns = 0;
-	int r = warm_up(b, run, &warm_ns, e);
-	if (r == 0)
-		out.launches = launches_for(warm_ns);
-	while (r == 0 && !out.hopeless) {
-		r = sample(b, run, out.launches, m->cold, &ns, e);
-		if (r < 0)
-			break;
-		*MEM_PUSH(out.samples, out.sample_count) = ns;
-		spread_add(&spread, (double)ns);
-		out.hopeless = is_hopeless(m, &out, warm_ns);
-		if (is_enough(m, &out, &spread, start))
-			break;
+	watch_begin(watch);
+	int r = sample_warm_up(b, run, m->warm_up_ns, &first_ns, &ns, e);
+	if (r == 0) {
+		out.launches = sample_launches(ns);
+		r = take_all(b, run, watch, m, first_ns, start, &out, &spread, e);
 	}
-	if (r < 0)
-		wire_measured_fini(&out);
-	else
+	if (r == 0) {
+		sift(m, &spread, &out);
+		out.note = mem_str(watch_note(watch));
 		*ret_measured = out;
+	} else {
+		wire_measured_fini(&out);
+	}
 	return r;
 }

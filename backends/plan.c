@@ -189,12 +189,52 @@ static int check_copy(const struct plan *plan, const struct plan_copy *c, struct
 	return 0;
 }
 
+bool plan_is_library(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->op_count; i++)
+		if (plan->ops[i].kind != PLAN_OP_GEMM)
+			return false;
+	return plan->op_count > 0;
+}
+
+void plan_gemm_extents(const struct plan *plan, const struct plan_gemm *g, int64_t ret_mnk[3])
+{
+	const int64_t *a = plan->buffers[g->a].dims, *c = plan->buffers[g->c].dims;
+	ret_mnk[0] = c[0];
+	ret_mnk[1] = c[1];
+	ret_mnk[2] = g->a_transposed ? a[0] : a[1];
+}
+
+static int check_gemm(const struct plan *plan, const struct plan_gemm *g, struct err *e)
+{
+	const unsigned operands[] = { g->a, g->b, g->c };
+	for (size_t i = 0; i < MEM_COUNT(operands); i++) {
+		if (operands[i] >= plan->buffer_count)
+			return err_set(e, ERR_INPUT, "gemm: buffer %u does not exist, there are %zu", operands[i], plan->buffer_count);
+		const struct plan_buffer *b = &plan->buffers[operands[i]];
+		if (b->rank != 2 || !dtype_is_float(b->type) || dtype_size(b->type) < 2)
+			return err_set(e, ERR_INPUT, "gemm: %s is no matrix of f16, bf16, f32 or f64", b->name);
+	}
+	const struct plan_buffer *a = &plan->buffers[g->a], *b = &plan->buffers[g->b], *c = &plan->buffers[g->c];
+	if (check_written(c, e) < 0)
+		return err_wrap(e, "gemm");
+	if (a->type != b->type || g->c == g->a || g->c == g->b)
+		return err_set(e, ERR_INPUT, "gemm: %s and %s need one type, and %s a place of its own", a->name, b->name, c->name);
+	int64_t m = a->dims[g->a_transposed], k = a->dims[!g->a_transposed];
+	int64_t k2 = b->dims[g->b_transposed], n = b->dims[!g->b_transposed];
+	if (c->dims[0] != m || c->dims[1] != n || k != k2)
+		return err_set(e, ERR_INPUT, "gemm: %lld×%lld times %lld×%lld does not give %s, which is %lld×%lld", (long long)m,
+		               (long long)k, (long long)k2, (long long)n, c->name, (long long)c->dims[0], (long long)c->dims[1]);
+	return 0;
+}
+
 static int check_op(const struct plan *plan, const struct plan_op *op, struct err *e)
 {
 	switch (op->kind) {
 	case PLAN_OP_LAUNCH: return check_launch(plan, &op->launch, e);
 	case PLAN_OP_MEMSET: return check_memset(plan, &op->memset, e);
 	case PLAN_OP_COPY: return check_copy(plan, &op->copy, e);
+	case PLAN_OP_GEMM: return check_gemm(plan, &op->gemm, e);
 	}
 	return err_set(e, ERR_INPUT, "kind %u does not exist", op->kind);
 }
@@ -279,7 +319,7 @@ int plan_check(const struct plan *plan, struct err *e)
 	for (size_t i = 0; i < plan->op_count; i++) {
 		if (check_op(plan, &plan->ops[i], e) < 0)
 			return err_wrap(e, "plan, operation %zu", i + 1);
-		launches += plan->ops[i].kind == PLAN_OP_LAUNCH;
+		launches += plan->ops[i].kind == PLAN_OP_LAUNCH || plan->ops[i].kind == PLAN_OP_GEMM;
 	}
 	if (launches == 0)
 		return err_set(e, ERR_INPUT, "plan: host code launched no kernel; call launch(kernel, grid, block, args)");

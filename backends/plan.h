@@ -72,12 +72,20 @@ struct plan_launch {
 struct plan_memset { unsigned buffer; uint64_t offset, bytes; uint8_t value; };
 struct plan_copy { unsigned dst, src; uint64_t dst_offset, src_offset, bytes; };
 
-enum plan_op_kind { PLAN_OP_LAUNCH, PLAN_OP_MEMSET, PLAN_OP_COPY };
+/* The vendor's matrix product c = a·b of row-major matrices (the library baseline of a context; host code cannot ask for it).
+ * c is m × n; a is m × k, or k × m when a_transposed; b is k × n, or n × k when b_transposed. Leading dimensions are the buffers'. */
+struct plan_gemm {
+	unsigned a, b, c;             /* buffers of rank 2; a and b of one type */
+	bool a_transposed, b_transposed;
+	bool tf32;                    /* f32 operands may be rounded to TF32; else no narrower arithmetic than the types */
+};
+
+enum plan_op_kind { PLAN_OP_LAUNCH, PLAN_OP_MEMSET, PLAN_OP_COPY, PLAN_OP_GEMM };
 
 /* One timed operation; they run in order, each after the one before has finished. */
 struct plan_op {
 	enum plan_op_kind kind;
-	union { struct plan_launch launch; struct plan_memset memset; struct plan_copy copy; };
+	union { struct plan_launch launch; struct plan_memset memset; struct plan_copy copy; struct plan_gemm gemm; };
 };
 
 /* A CUDA tensor map (cuTensorMapEncodeTiled's arguments), passed by value as a __grid_constant__ parameter. */
@@ -104,12 +112,16 @@ struct plan {
 struct plan *plan_new(void);
 void plan_free(struct plan *plan);
 /* Internal consistency, whatever the device: indices in range, sizes non-zero and without overflow, memset and copy inside
- * their buffers, tensor maps within the hardware's rules (CUDA driver API, cuTensorMapEncodeTiled), at least one launch. */
+ * their buffers, tensor maps within the hardware's rules (CUDA driver API, cuTensorMapEncodeTiled), at least one launch or gemm. */
 int plan_check(const struct plan *plan, struct err *e);
 /* Appends the plan in wire form, and reads it back (checked with plan_check). */
 void plan_encode(const struct plan *plan, struct buf *out);
 struct wire_in;
 int plan_decode(struct wire_in *in, struct plan **ret_plan, struct err *e);
+/* True for a plan whose operations are the vendor library's alone: it has no binary. */
+bool plan_is_library(const struct plan *plan);
+/* m, n and k of a gemm of a checked plan. */
+void plan_gemm_extents(const struct plan *plan, const struct plan_gemm *g, int64_t ret_mnk[3]);
 /* Elements that are logically there (product of dims), and that the allocation holds (bytes / element size). */
 uint64_t plan_buffer_logical(const struct plan_buffer *b);
 uint64_t plan_buffer_elements(const struct plan_buffer *b);

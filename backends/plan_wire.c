@@ -148,6 +148,14 @@ static void op_encode(const struct plan_op *op, struct buf *out)
 		wire_put_u64(out, op->copy.src_offset);
 		wire_put_u64(out, op->copy.bytes);
 		return;
+	case PLAN_OP_GEMM:
+		wire_put_u32(out, op->gemm.a);
+		wire_put_u32(out, op->gemm.b);
+		wire_put_u32(out, op->gemm.c);
+		wire_put_u32(out, op->gemm.a_transposed);
+		wire_put_u32(out, op->gemm.b_transposed);
+		wire_put_u32(out, op->gemm.tf32);
+		return;
 	}
 }
 
@@ -171,6 +179,14 @@ static void op_decode(struct wire_in *in, struct plan_op *op)
 		op->copy.src_offset = wire_get_u64(in);
 		op->copy.bytes = wire_get_u64(in);
 		return;
+	case PLAN_OP_GEMM:
+		op->gemm.a = wire_get_u32(in);
+		op->gemm.b = wire_get_u32(in);
+		op->gemm.c = wire_get_u32(in);
+		op->gemm.a_transposed = wire_get_u32(in) != 0;
+		op->gemm.b_transposed = wire_get_u32(in) != 0;
+		op->gemm.tf32 = wire_get_u32(in) != 0;
+		return;
 	}
 	in->bad = true;
 }
@@ -191,7 +207,7 @@ void plan_encode(const struct plan *plan, struct buf *out)
 enum {
 	BUFFER_MIN = 8 + 3 * 4 + PLAN_RANK_MAX * 8 + 2 * 8 + 4 + 2 * 8 + 8,
 	MAP_MIN = 3 * 4 + PLAN_RANK_MAX * 20 + 2 * 4,
-	OP_MIN = 4 + 4 + 8 + 8 + 4,
+	OP_MIN = 4 + 6 * 4,
 };
 
 int plan_decode(struct wire_in *in, struct plan **ret_plan, struct err *e)

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/energy.h"
 #include "backends/fill.h"
 #include "backends/guard.h"
 #include "backends/measure.h"
+#include "backends/pair.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -183,16 +185,36 @@ int run_output(const struct run *r, uint32_t output, const void **ret_bytes, siz
 	return 0;
 }
 
-int run_measure(struct run *r, const struct wire_measure *m, struct cache *inputs, struct wire_measured *ret_measured,
-                struct err *e)
+static int need_executed(struct run *r, struct cache *inputs, struct err *e)
 {
-	if (!r->executed) {
-		struct wire_execute first = { .poison = 0xFF };
-		struct wire_executed x;
-		int result = run_execute(r, &first, inputs, &x, e);
-		if (result < 0)
-			return result;
+	struct wire_execute first = { .poison = 0xFF };
+	struct wire_executed x;
+	if (r->executed)
+		return 0;
+	int result = run_execute(r, &first, inputs, &x, e);
+	if (result == 0)
 		wire_executed_fini(&x);
-	}
-	return measure_samples(r->backend, r->on_device, m, ret_measured, e);
+	return result;
+}
+
+int run_measure(struct run *r, const struct wire_measure *m, struct cache *inputs, struct watch *watch,
+                struct wire_measured *ret_measured, struct err *e)
+{
+	int result = need_executed(r, inputs, e);
+	return result < 0 ? result : measure_samples(r->backend, r->on_device, watch, m, ret_measured, e);
+}
+
+int run_pair(struct run *a, struct run *b, const struct wire_pair *m, struct cache *inputs, struct watch *watch,
+             struct wire_paired *ret_paired, struct err *e)
+{
+	if (need_executed(a, inputs, e) < 0 || need_executed(b, inputs, e) < 0)
+		return -(int)e->code;
+	return pair_samples(a->backend, a->on_device, b->on_device, watch, m, ret_paired, e);
+}
+
+int run_energy(struct run *r, const struct wire_energy *m, struct cache *inputs, struct watch *watch,
+               struct wire_energised *ret_energised, struct err *e)
+{
+	int result = need_executed(r, inputs, e);
+	return result < 0 ? result : energy_measure(r->backend, r->on_device, watch, m, ret_energised, e);
 }

@@ -9,6 +9,7 @@
 #include "backends/backend.h"
 #include "backends/cache.h"
 #include "backends/plan.h"
+#include "backends/watch.h"
 #include "backends/wire.h"
 
 struct run;
@@ -24,8 +25,13 @@ int run_execute(struct run *r, const struct wire_execute *m, struct cache *input
 /* Output number `output` of the last execution, packed: borrowed until the next one. ERR_INPUT when there is none. */
 int run_output(const struct run *r, uint32_t output, const void **ret_bytes, size_t *ret_len,
                const struct plan_buffer **ret_buffer, struct err *e);
-/* Times the plan (measure.h); executes it once from seed 0 before, when it has never been. */
-int run_measure(struct run *r, const struct wire_measure *m, struct cache *inputs, struct wire_measured *ret_measured,
-                struct err *e);
+/* Times the plan (measure.h), compares two (pair.h), weighs one (energy.h); each executes from seed 0 before what has never been
+ * executed. */
+int run_measure(struct run *r, const struct wire_measure *m, struct cache *inputs, struct watch *watch,
+                struct wire_measured *ret_measured, struct err *e);
+int run_pair(struct run *a, struct run *b, const struct wire_pair *m, struct cache *inputs, struct watch *watch,
+             struct wire_paired *ret_paired, struct err *e);
+int run_energy(struct run *r, const struct wire_energy *m, struct cache *inputs, struct watch *watch,
+               struct wire_energised *ret_energised, struct err *e);
 
 #endif

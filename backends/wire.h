@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 2, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 3, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -34,6 +34,9 @@ enum wire_type {
 	WIRE_COMPARE,   /* struct wire_compare ↔ struct wire_compared */
 	WIRE_MEASURE,   /* struct wire_measure ↔ struct wire_measured */
 	WIRE_RELEASE,   /* run ↔ empty */
+	WIRE_PAIR,      /* struct wire_pair ↔ struct wire_paired */
+	WIRE_ENERGY,    /* struct wire_energy ↔ struct wire_energised */
+	WIRE_CEILINGS,  /* backend name, architecture, multiprocessors ↔ struct wire_ceilings */
 };
 
 /* --- reading and writing bytes ---------------------------------------------------------------------------------------- */
@@ -161,6 +164,21 @@ struct wire_compared {
 	float map[WIRE_MAP][WIRE_MAP]; /* share of mismatched elements per tile of the last two dims, 0…1 */
 };
 
+/* The device beside one sample, as its monitoring library tells it (CUDA: NVML). Zero: not known. */
+struct wire_condition {
+	uint32_t core_mhz, memory_mhz; /* clocks */
+	uint32_t milliwatts;
+	uint32_t celsius;
+	uint32_t throttle;             /* enum wire_throttle, or'ed: why clocks are lower than they could be */
+	uint32_t foreign;              /* percent of the device that other processes use; WIRE_UNKNOWN */
+	uint32_t disturbed;            /* 1: the sample says more about the device than about the kernel */
+};
+enum wire_throttle {
+	WIRE_THROTTLE_IDLE = 1, WIRE_THROTTLE_SETTING = 2, WIRE_THROTTLE_POWER_CAP = 4, WIRE_THROTTLE_HARDWARE = 8,
+	WIRE_THROTTLE_SYNC = 16, WIRE_THROTTLE_HEAT = 32, WIRE_THROTTLE_HARDWARE_HEAT = 64, WIRE_THROTTLE_POWER_BRAKE = 128,
+};
+#define WIRE_UNKNOWN UINT32_MAX
+
 struct wire_measure {
 	uint32_t run;
 	uint32_t min_samples;   /* ≥ 1 */
@@ -168,14 +186,62 @@ struct wire_measure {
 	double rse;             /* stop at this relative standard error of the mean, e.g. 0.005 */
 	uint64_t cap_ns;        /* stop after this much time, with what there is */
 	uint64_t hopeless_ns;   /* give up once the first samples are all slower than this; 0 never */
+	uint64_t warm_up_ns;    /* the warm-up may take this long to become stable; at least 2 ms are used */
 	uint32_t cold;          /* 1: last-level cache flushed or buffers rotated before each sample */
 };
 struct wire_measured {
-	uint64_t *samples;      /* nanoseconds per execution of the plan's timed operations */
-	size_t sample_count;
+	uint64_t *samples;      /* nanoseconds per execution of the plan's timed operations; undisturbed ones unless `disturbed` */
+	struct wire_condition *conditions; /* beside each sample */
+	size_t sample_count;    /* of both */
 	uint32_t launches;      /* executions inside one sample */
 	uint32_t hopeless;      /* 1: given up early */
+	uint32_t discarded;     /* disturbed samples that were thrown away */
+	uint32_t disturbed;     /* 1: too few were undisturbed; these are what there was, and nothing to quote */
+	char *note;             /* what could not be watched, and why; "" */
 };
+
+/* Two prepared runs, A and B, timed alternately. */
+struct wire_pair {
+	uint32_t a, b;          /* runs */
+	uint32_t min_pairs, max_pairs;
+	double margin;          /* "same" means within this factor: 0.01 is 1 % either way */
+	double confidence;      /* of the interval, e.g. 0.95 */
+	double width;           /* go on until the interval is no wider than this on either side, e.g. 0.01 */
+	uint64_t cap_ns;        /* stop after this much time */
+	uint64_t warm_up_ns;    /* as above, for each */
+	uint32_t cold;
+};
+enum wire_verdict { WIRE_FASTER, WIRE_SLOWER, WIRE_SAME, WIRE_UNCLEAR }; /* B relative to A */
+struct wire_paired {
+	uint64_t *a_ns, *b_ns;  /* nanoseconds per execution, pair by pair */
+	struct wire_condition *conditions; /* beside each pair */
+	size_t pair_count;      /* of all three */
+	uint32_t launches_a, launches_b; /* executions inside one sample */
+	uint32_t discarded;     /* disturbed pairs that were thrown away */
+	uint32_t disturbed;     /* as in wire_measured */
+	enum wire_verdict verdict;
+	double ratio, low, high; /* time of B / time of A, and its interval */
+	char *note;
+};
+
+struct wire_energy { uint32_t run; uint64_t min_ns; /* of continuous execution, warm */ };
+struct wire_energised {
+	uint64_t executions;
+	double seconds;         /* between the first and the last reading of the counter */
+	double joules;          /* between them; 0: no counter, and `note` says why */
+	struct wire_condition condition; /* at the end */
+	char *note;
+};
+
+/* A kernel that does nothing but keep one pipe busy. */
+struct wire_ceiling {
+	char *name;             /* "f32", "tensor.f16", "copy" */
+	char *unit;             /* "flop" or "byte" */
+	double work;            /* units per execution */
+	char *device;           /* source */
+	struct plan *plan;
+};
+struct wire_ceilings { struct wire_ceiling *at; size_t count; };
 
 /* Each message: append to a buffer; read back (errors -ERR_NETWORK); free what the reader allocated. */
 #define WIRE_MESSAGE(name) \
@@ -194,6 +260,11 @@ WIRE_MESSAGE(compare)
 WIRE_MESSAGE(compared)
 WIRE_MESSAGE(measure)
 WIRE_MESSAGE(measured)
+WIRE_MESSAGE(pair)
+WIRE_MESSAGE(paired)
+WIRE_MESSAGE(energy)
+WIRE_MESSAGE(energised)
+WIRE_MESSAGE(ceilings)
 #undef WIRE_MESSAGE
 
 /* WIRE_FAILED: reading gives back the worker's code and text as -e->code. */

@@ -1,4 +1,4 @@
-/* wire_message: every message of wire.h to bytes and back; declared there. Decoders leave a message that its _fini
+/* wire_message: the messages of wire.h to bytes and back, but for those that time (wire_measure.c); declared there. Decoders leave a message that its _fini
  * accepts, whatever the bytes were, and free it themselves when they fail. */
 #include <math.h>
 #include <stdio.h>
@@ -425,70 +425,4 @@ int wire_compared_decode(struct wire_in *in, struct wire_compared *ret_m, struct
 void wire_compared_fini(struct wire_compared *m)
 {
 	*m = (struct wire_compared){ 0 };
-}
-
-/* --- measure ------------------------------------------------------------------------------------------------------ */
-
-void wire_measure_encode(const struct wire_measure *m, struct buf *out)
-{
-	wire_put_u32(out, m->run);
-	wire_put_u32(out, m->min_samples);
-	wire_put_u32(out, m->max_samples);
-	wire_put_f64(out, m->rse);
-	wire_put_u64(out, m->cap_ns);
-	wire_put_u64(out, m->hopeless_ns);
-	wire_put_u32(out, m->cold);
-}
-
-int wire_measure_decode(struct wire_in *in, struct wire_measure *ret_m, struct err *e)
-{
-	struct wire_measure m = { .run = wire_get_u32(in) };
-	m.min_samples = wire_get_u32(in);
-	m.max_samples = wire_get_u32(in);
-	m.rse = wire_get_f64(in);
-	m.cap_ns = wire_get_u64(in);
-	m.hopeless_ns = wire_get_u64(in);
-	m.cold = get_below(in, 2);
-	if (m.min_samples < 1 || m.max_samples < m.min_samples || !(m.rse >= 0))
-		in->bad = true;
-	if (wire_end(in, "measure", e) < 0)
-		return -ERR_NETWORK;
-	*ret_m = m;
-	return 0;
-}
-
-void wire_measure_fini(struct wire_measure *m)
-{
-	*m = (struct wire_measure){ 0 };
-}
-
-void wire_measured_encode(const struct wire_measured *m, struct buf *out)
-{
-	wire_put_u64(out, m->sample_count);
-	for (size_t i = 0; i < m->sample_count; i++)
-		wire_put_u64(out, m->samples[i]);
-	wire_put_u32(out, m->launches);
-	wire_put_u32(out, m->hopeless);
-}
-
-int wire_measured_decode(struct wire_in *in, struct wire_measured *ret_m, struct err *e)
-{
-	struct wire_measured m = { .sample_count = wire_get_count(in, 8) };
-	m.samples = MEM_NEW_N(uint64_t, m.sample_count);
-	for (size_t i = 0; i < m.sample_count; i++)
-		m.samples[i] = wire_get_u64(in);
-	m.launches = wire_get_u32(in);
-	m.hopeless = get_below(in, 2);
-	int r = wire_end(in, "measured", e);
-	if (r < 0)
-		wire_measured_fini(&m);
-	else
-		*ret_m = m;
-	return r;
-}
-
-void wire_measured_fini(struct wire_measured *m)
-{
-	free(m->samples);
-	*m = (struct wire_measured){ 0 };
 }

@@ -15,8 +15,11 @@
 #include "backends/backend.h"
 #include "backends/cache.h"
 #include "backends/cage.h"
+#include "backends/cage_scratch.h"
+#include "backends/ceilings.h"
 #include "backends/compare.h"
 #include "backends/run.h"
+#include "backends/watch.h"
 #include "backends/wire.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -30,6 +33,7 @@ struct worker {
 	const struct backend *backend;    /* of the opened device; NULL before */
 	struct backend_device *device;
 	struct facts facts;               /* of the opened device */
+	struct watch *watch;              /* of the opened device */
 	struct run *runs[RUNS_MAX];       /* number i + 1 on the wire */
 	struct cache *inputs;
 	struct cache *references;         /* NULL where kernels run in this process and could look */
@@ -182,6 +186,7 @@ static int open_device(struct worker *w, const char *id, struct buf *out, struct
 	    b->open(index, &w->device, e) < 0)
 		return -(int)e->code;
 	w->backend = b;
+	w->watch = watch_new(b->watch, b->name, w->facts.uuid); /* may load a library: before the cage closes */
 	if (close_cage(w, e) < 0)
 		return -(int)e->code;
 	w->inputs = cache_new(INPUTS_KEPT);
@@ -352,11 +357,57 @@ static int serve_measure(struct worker *w, struct wire_in *in, struct buf *out, 
 	struct wire_measured done;
 	struct run *run = NULL;
 	if (wire_measure_decode(in, &request, e) < 0 || find_run(w, request.run, &run, e) < 0 ||
-	    run_measure(run, &request, w->inputs, &done, e) < 0)
+	    run_measure(run, &request, w->inputs, w->watch, &done, e) < 0)
 		return -(int)e->code;
 	wire_measured_encode(&done, out);
 	wire_measured_fini(&done);
 	return 0;
+}
+
+static int serve_pair(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+{
+	struct wire_pair request;
+	struct wire_paired done;
+	struct run *a = NULL, *b = NULL;
+	if (wire_pair_decode(in, &request, e) < 0 || find_run(w, request.a, &a, e) < 0 || find_run(w, request.b, &b, e) < 0 ||
+	    run_pair(a, b, &request, w->inputs, w->watch, &done, e) < 0)
+		return -(int)e->code;
+	wire_paired_encode(&done, out);
+	wire_paired_fini(&done);
+	return 0;
+}
+
+static int serve_energy(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+{
+	struct wire_energy request;
+	struct wire_energised done;
+	struct run *run = NULL;
+	if (wire_energy_decode(in, &request, e) < 0 || find_run(w, request.run, &run, e) < 0 ||
+	    run_energy(run, &request, w->inputs, w->watch, &done, e) < 0)
+		return -(int)e->code;
+	wire_energised_encode(&done, out);
+	wire_energised_fini(&done);
+	return 0;
+}
+
+static int serve_ceilings(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+{
+	struct wire_ceilings list = { 0 };
+	const struct backend *b = NULL;
+	char *name = wire_get_text(in), *arch = wire_get_text(in);
+	uint32_t units = wire_get_u32(in);
+	(void)w;
+	int r = wire_end(in, "ceilings", e);
+	if (r == 0)
+		r = need_backend(name, &b, e);
+	if (r == 0) {
+		ceilings_list(b->ceilings, arch, units, &list);
+		wire_ceilings_encode(&list, out);
+		wire_ceilings_fini(&list);
+	}
+	free(name);
+	free(arch);
+	return r;
 }
 
 static int serve_release(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
@@ -377,6 +428,7 @@ static const serve_fn serve_table[] = {
 	[WIRE_PING] = serve_ping, [WIRE_DEVICES] = serve_devices, [WIRE_COMPILE] = serve_compile, [WIRE_OPEN] = serve_open,
 	[WIRE_PREPARE] = serve_prepare, [WIRE_EXECUTE] = serve_execute, [WIRE_OUTPUT] = serve_output,
 	[WIRE_COMPARE] = serve_compare, [WIRE_MEASURE] = serve_measure, [WIRE_RELEASE] = serve_release,
+	[WIRE_PAIR] = serve_pair, [WIRE_ENERGY] = serve_energy, [WIRE_CEILINGS] = serve_ceilings,
 };
 
 /* Answers one request. Returns false when the worker is to end: the daemon is gone, or the device is. */
@@ -459,11 +511,13 @@ int worker_main(void)
 	if (move_wire(&w) < 0)
 		return 1;
 	int status = say_hello(&w) < 0 ? 1 : serve(&w);
+	cage_scratch_remove();
 	/* A faulted device may hang in its own clean-up: such a worker just ends. */
 	if (status)
 		_exit(status);
 	for (int i = 0; i < RUNS_MAX; i++)
 		run_free(w.runs[i]);
+	watch_free(w.watch);
 	if (w.device)
 		w.backend->close(w.device);
 	cache_free(w.inputs);

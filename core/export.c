@@ -105,6 +105,7 @@ static void describe_plan(const struct plan *plan, struct buf *out)
 			buf_addf(out, "//   copy %llu bytes from %s to %s\n", (unsigned long long)op->copy.bytes,
 			         plan->buffers[op->copy.src].name, plan->buffers[op->copy.dst].name);
 			break;
+		case PLAN_OP_GEMM: break; /* never of a context */
 		}
 	}
 }

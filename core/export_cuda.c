@@ -206,6 +206,7 @@ static void add_op(const struct plan_op *op, const char *suffix, struct buf *out
 		         "\"copy\");\n", op->copy.dst, (unsigned long long)op->copy.dst_offset, op->copy.src,
 		         (unsigned long long)op->copy.src_offset, (unsigned long long)op->copy.bytes);
 		break;
+	case PLAN_OP_GEMM: break; /* never of a context */
 	}
 }
 

@@ -25,7 +25,7 @@ struct eval work_eval(struct engine_job *job);
 /* The device that the request names ("device"), or the first one of the context's backend when it names none. */
 int work_device(struct engine_job *job, const struct context *ctx, struct facts *ret_facts, struct err *e);
 
-/* validate — in: checkpoint, device, samples (16). out: passed, summary, passed_count, failed_count, pruned_count, domain. */
+/* validate — in: checkpoint, device, samples (16), sanitizer (a tool of compute-sanitizer, instead of comparing outputs). out: passed, summary, passed_count, failed_count, pruned_count, domain. */
 int work_validate(struct engine_job *job, struct fields *result, struct err *e);
 /* tune — in: checkpoint, device, budget (128), strategy (auto), sizes ("n=2048", empty: every declared size), warm, seed.
  * out: count, and for each size i: size_i, best_i, median_ns_i, gflops_i, run_i, space_i, tried_i, pruned_i, refused_i, wrong_i,

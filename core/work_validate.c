@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "core/eval/sanitize.h"
 #include "core/eval/validate.h"
 #include "core/lineage.h"
 
@@ -58,6 +59,30 @@ static int compile_only(const struct eval *ev, const struct validate_request *q,
 	return rc;
 }
 
+/* What the tool found refutes; that it found nothing proves no output right, so the status stays. */
+static int sanitize(struct engine_job *job, const struct eval *ev, const struct lineage *l, const struct facts *facts, const char *tool,
+                    struct fields *result, struct err *e)
+{
+	struct sanitize_request q = { .ctx = l->ctx, .facts = facts, .tool = tool,
+	                              .samples = (unsigned)fields_int(job->request, "samples", 0), .seed = check_seed() };
+	struct sanitize_result r = { 0 };
+	if (!sanitize_known(tool))
+		return err_set(e, ERR_INPUT, "there is no sanitizer '%s'; there are memcheck, racecheck, initcheck and synccheck", tool);
+	if (!facts->runs)
+		return err_set(e, ERR_UNSUPPORTED, "%s can only be compiled for: a sanitizer needs a device that runs", facts->id);
+	int rc = sanitize_run(ev, &q, job->db, l->id, job->id, &r, e);
+	if (rc < 0)
+		return rc;
+	fields_set(result, "passed", r.passed ? "1" : "0");
+	fields_set(result, "summary", r.summary);
+	if (r.details)
+		fields_set(result, "details", r.details);
+	if (!r.passed && !r.skipped && r.details)
+		rc = checkpoint_set_status(job->db, l->id, CHECKPOINT_FAILED, r.summary, e);
+	sanitize_result_fini(&r);
+	return rc < 0 ? rc : 0;
+}
+
 int work_validate(struct engine_job *job, struct fields *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
@@ -68,6 +93,13 @@ int work_validate(struct engine_job *job, struct fields *result, struct err *e)
 	if (rc < 0)
 		return rc;
 	rc = work_device(job, l.ctx, &facts, e);
+	const char *tool = fields_text(job->request, "sanitizer", "");
+	if (rc == 0 && *tool)
+		rc = sanitize(job, &ev, &l, &facts, tool, result, e);
+	if (rc < 0 || *tool) {
+		lineage_fini(&l);
+		return rc;
+	}
 	struct validate_request q = { .ctx = l.ctx, .root = l.root, .parent = l.parent, .facts = &facts,
 	                              .samples = (unsigned)fields_int(job->request, "samples", SAMPLES), .seed = check_seed() };
 	if (rc == 0 && !facts.runs) {

@@ -104,6 +104,7 @@ static int usage(const struct verb_line *line, const struct err *e, json_t *take
 /* --- the verbs ---------------------------------------------------------------------------------------------------------------- */
 
 #define DEVICE_OPTION { "device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)" }
+#define SANITIZER_OPTION { "sanitizer", "TOOL", "runs under compute-sanitizer instead: memcheck, racecheck, initcheck or synccheck" }
 #define LATER_OPTION { "later", NULL, "keeps it for a machine that has the device: see `peakd drain --help`" }
 #define JSON_OPTION { "json", NULL, "prints the structured answer" }
 #define SAMPLES_OPTION { "samples", "N", "execution parameters to sample (default 16)" }
@@ -158,7 +159,7 @@ static int validate_run(const struct verb_line *line)
 {
 	struct err e = ERR_INIT;
 	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
-	verbs_copy(line, arguments, "device", NULL);
+	verbs_copy(line, arguments, "device", "sanitizer", NULL);
 	copy_flags(line, arguments);
 	if (verbs_copy_int(line, arguments, "samples", 1, 1024, &e) < 0)
 		return usage(line, &e, arguments);
@@ -167,7 +168,7 @@ static int validate_run(const struct verb_line *line)
 
 const struct verb verbs_validate = {
 	.name = "validate", .words = "AT", .summary = "compares a checkpoint's outputs with its root's; exit status 1 if they differ",
-	.details = AT_WORDS, .options = (const struct verb_option[]){ DEVICE_OPTION, SAMPLES_OPTION, LATER_OPTION, JSON_OPTION, { NULL, NULL, NULL } },
+	.details = AT_WORDS, .options = (const struct verb_option[]){ DEVICE_OPTION, SAMPLES_OPTION, SANITIZER_OPTION, LATER_OPTION, JSON_OPTION, { NULL, NULL, NULL } },
 	.min_words = 1, .max_words = 1, .run = validate_run,
 };
 

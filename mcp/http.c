@@ -236,7 +236,7 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 	http_peers_busy(x);
 	int is_get = is(method, MHD_HTTP_METHOD_GET), ours = strcmp(path, http->config.path) == 0;
 	int about = is_get && http_metadata_is(http, path);
-	if (!http_guard_admit(x, about || (plain && plain->open), &result))
+	if (!http_guard_admit(x, &result))
 		return result;
 	if (about)
 		return http_metadata_get(x);
@@ -258,13 +258,22 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 	return not_allowed(x);
 }
 
+/* Room for the body at once, as long as it is said to be. */
+static void expect_body(struct http_exchange *x)
+{
+	const char *said = http_guard_header(x, "Content-Length");
+	size_t n = said ? strtoul(said, NULL, 10) : 0;
+	if (http_guard_welcome(x) && n > 0 && n <= x->http->server->config.max_message)
+		buf_reserve(&x->body, n);
+}
+
 /* A piece of the body. What is too much is read on for a while, so that the sender sees the refusal, and not for ever. */
 static enum MHD_Result take_body(struct http_exchange *x, const char *data, size_t *size)
 {
 	size_t most = x->http->server->config.max_message;
 	x->received += *size;
 	x->too_large |= x->received > most;
-	if (x->welcome && !x->too_large && !x->no_room)
+	if (http_guard_welcome(x) && !x->too_large && !x->no_room)
 		buf_add(&x->body, data, *size);
 	else
 		buf_fini(&x->body);
@@ -284,7 +293,9 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *conn, const c
 		const struct mcp_http_plain *plain = plain_page(http, path);
 		*state = x = http_exchange_new(http, conn);
 		http_peers_begin(x);
-		x->welcome = http_guard_welcome(x, plain && plain->open);
+		int about = is(method, MHD_HTTP_METHOD_GET) && http_metadata_is(http, path);
+		http_guard_judge(x, about || (plain && plain->open));
+		expect_body(x);
 		return MHD_YES;
 	}
 	if (*size > 0)

@@ -51,6 +51,11 @@ int cuda_device_fail(const struct backend_device *device, CUresult result, const
 	return err_set(e, ERR_INTERNAL, "the CUDA driver fails while %s: %d %s (%s)", doing, result, name, text);
 }
 
+CUresult cuda_device_flush(struct backend_device *device)
+{
+	return device->flush ? CUDA_SUCCESS : device->cu.memory_alloc(&device->flush, device->flush_bytes);
+}
+
 void cuda_device_close(struct backend_device *device)
 {
 	if (!device)

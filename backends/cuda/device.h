@@ -24,6 +24,8 @@ struct backend_device {
 int cuda_device_open(uint32_t index, struct backend_device **ret_device, struct err *e);
 /* backend.h: close. Also of a device that has faulted, and of NULL. */
 void cuda_device_close(struct backend_device *device);
+/* Makes sure that there is scratch to flush the L2 with. */
+CUresult cuda_device_flush(struct backend_device *device);
 /* The error for a driver call that did not answer CUDA_SUCCESS: -ERR_CRASH after a fault (the process cannot use the device any
  * more), -ERR_PRUNED for limits, else -ERR_INTERNAL. `doing` reads as in "while DOING". */
 int cuda_device_fail(const struct backend_device *device, CUresult result, const char *doing, struct err *e);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/blas.h"
 #include "base/mem.h"
 
 /* One compute capability. Limits: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". fp32 lanes and
@@ -98,7 +99,7 @@ static void describe_driver(const struct cuda_driver *driver, struct facts *f)
 {
 	struct cuda_nvrtc nvrtc;
 	struct buf text = BUF_INIT;
-	char module[32];
+	char module[32], blas[32];
 	int version = 0;
 
 	driver->driver_version(&version);
@@ -108,6 +109,9 @@ static void describe_driver(const struct cuda_driver *driver, struct facts *f)
 	buf_addf(&text, "CUDA %d.%d", version / 1000, version % 1000 / 10);
 	if (cuda_library_nvrtc(&nvrtc, NULL) == 0)
 		buf_addf(&text, ", NVRTC %d.%d", nvrtc.version_major, nvrtc.version_minor);
+	cuda_blas_version(blas);
+	if (blas[0])
+		buf_addf(&text, ", cuBLASLt %s", blas);
 	snprintf(f->driver, sizeof f->driver, "%s", buf_text(&text));
 	buf_fini(&text);
 }

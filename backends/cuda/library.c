@@ -147,22 +147,48 @@ out:
 }
 
 /* --- NVRTC ------------------------------------------------------------------------------------------------------------ */
-static void *open_nvrtc(const struct places *places, struct buf *tried)
+/* The next readable file of one of the names, from *io_at on; false when there is none left. */
+static bool next_file(const struct places *places, const char *const *names, size_t count, size_t *io_at, char file[PATH_MAX])
+{
+	for (size_t all = places->count * MEM_COUNT(toolkit_folders) * count; *io_at < all;) {
+		size_t at = (*io_at)++, n = at % count, f = at / count % MEM_COUNT(toolkit_folders), p = at / count / MEM_COUNT(toolkit_folders);
+		snprintf(file, PATH_MAX, "%s/%s/%s", places->list[p], toolkit_folders[f], names[n]);
+		if (access(file, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void *open_toolkit(const struct places *places, const char *const *names, size_t count, struct buf *tried)
 {
 	char file[PATH_MAX];
 	void *handle = NULL;
+	size_t at = 0;
 
-	for (size_t p = 0; p < places->count; p++)
-		for (size_t f = 0; f < MEM_COUNT(toolkit_folders); f++)
-			for (size_t n = 0; n < MEM_COUNT(nvrtc_names); n++) {
-				snprintf(file, sizeof file, "%s/%s/%s", places->list[p], toolkit_folders[f], nvrtc_names[n]);
-				if (access(file, R_OK) == 0 && (handle = open_file(file, tried)))
-					return handle;
-			}
-	for (size_t n = 0; !setting("PEAKD_CUDA_TOOLKIT") && n < MEM_COUNT(nvrtc_names); n++)
-		if ((handle = open_file(nvrtc_names[n], tried)))
+	while (next_file(places, names, count, &at, file))
+		if ((handle = open_file(file, tried)))
+			return handle;
+	for (size_t n = 0; !setting("PEAKD_CUDA_TOOLKIT") && n < count; n++)
+		if ((handle = open_file(names[n], tried)))
 			return handle;
 	return NULL;
+}
+
+void *cuda_library_open(const char *const *names, size_t count, struct buf *tried)
+{
+	struct places places = places_new();
+	void *handle = open_toolkit(&places, names, count, tried);
+	places_fini(&places);
+	return handle;
+}
+
+bool cuda_library_find(const char *const *names, size_t count, char *to)
+{
+	struct places places = places_new();
+	size_t at = 0;
+	bool found = next_file(&places, names, count, &at, to);
+	places_fini(&places);
+	return found;
 }
 
 /* cuda_fp16.h is in every toolkit, and in nothing else. */
@@ -214,7 +240,7 @@ int cuda_library_nvrtc(struct cuda_nvrtc *ret_nvrtc, struct err *e)
 	struct cuda_nvrtc nvrtc = { .include_count = 0 };
 	struct places places = places_new();
 	struct buf tried = BUF_INIT;
-	void *handle = open_nvrtc(&places, &tried);
+	void *handle = open_toolkit(&places, nvrtc_names, MEM_COUNT(nvrtc_names), &tried);
 	const char *missing;
 	Dl_info where;
 	int rc;

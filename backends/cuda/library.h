@@ -7,6 +7,8 @@
 #ifndef PEAKD_BACKENDS_CUDA_LIBRARY_H
 #define PEAKD_BACKENDS_CUDA_LIBRARY_H
 
+#include <stdbool.h>
+
 #include "backends/cuda/api.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -32,6 +34,11 @@ struct cuda_nvrtc {
 int cuda_library_driver(struct cuda_driver *ret_driver, struct err *e);
 /* Opens the newest NVRTC that is found. -ERR_UNSUPPORTED: none; says which package brings it and where was looked. */
 int cuda_library_nvrtc(struct cuda_nvrtc *ret_nvrtc, struct err *e);
+/* Another library of the toolkit: the first of the names that is found in the places where NVRTC is sought too, as a dlopen handle;
+ * NULL when there is none (`tried` gets what went wrong). */
+void *cuda_library_open(const char *const *names, size_t count, struct buf *tried);
+/* The same without opening it: whether a file is there; to has room for PATH_MAX. What only ld.so would find does not count. */
+bool cuda_library_find(const char *const *names, size_t count, char *to);
 /* Where the headers were looked for, one line, for messages. */
 void cuda_library_include_places(struct buf *out);
 

@@ -205,6 +205,8 @@ static CUresult add_op(const struct cuda_record *r, const struct plan_op *op, CU
 	case PLAN_OP_COPY:
 		return cu->copy_within(r->buffers[op->copy.dst] + op->copy.dst_offset, r->buffers[op->copy.src] + op->copy.src_offset,
 		                       op->copy.bytes, r->device->stream);
+	case PLAN_OP_GEMM:
+		return r->gemm && cuda_gemm_issue(r->gemm, r->buffers) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 	}
 	return CUDA_ERROR_INVALID_VALUE;
 }
@@ -224,7 +226,7 @@ static int capture(const struct cuda_record *r, CUfunction *functions, CUgraphEx
 		result = add_op(r, op, functions[i]);
 		if (result != CUDA_SUCCESS)
 			doing = mem_fmt("recording operation %zu%s%s", i + 1, op->kind == PLAN_OP_LAUNCH ? ", kernel " : "",
-			                op->kind == PLAN_OP_LAUNCH ? op->launch.kernel : "");
+			                op->kind == PLAN_OP_LAUNCH ? op->launch.kernel : op->kind == PLAN_OP_GEMM ? ", cuBLASLt" : "");
 	}
 	/* Ended in any case: a stream left in capture could never be used again. */
 	ended = d->cu.capture_end(d->stream, &graph);

@@ -5,6 +5,7 @@
 #include "backends/cuda/api.h"
 #include "backends/cuda/cubin.h"
 #include "backends/cuda/device.h"
+#include "backends/cuda/gemm.h"
 #include "backends/plan.h"
 #include "base/err.h"
 
@@ -15,6 +16,7 @@ struct cuda_record {
 	const CUdeviceptr *buffers; /* first element of each of the plan's buffers */
 	CUtensorMap *maps;          /* filled here */
 	CUmodule module;
+	struct cuda_gemm *gemm;     /* of a plan with one; else NULL */
 };
 
 /* A launch against its kernel in the binary and the device: as cuda_check_launch, and what only a device can be asked. */

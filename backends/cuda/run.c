@@ -6,19 +6,24 @@
 
 #include "backends/cuda/cubin.h"
 #include "backends/cuda/device.h"
+#include "backends/cuda/gemm.h"
 #include "backends/cuda/record.h"
+#include "backends/cuda/set.h"
 #include "base/mem.h"
 
-enum { ALIGN = 1024 }; /* bytes, of every buffer's first element: what 128-byte swizzled tiles want, and more than cuMemAlloc gives */
+/* Written before a timed window of rotated sets: hides the time that the CPU takes to submit, and is no more than a part of the L2. */
+enum { HIDE_BYTES = 32 << 20 };
 
 struct backend_run {
 	struct backend_device *device; /* borrowed */
 	const struct plan *plan;       /* borrowed */
 	CUmodule module;
-	CUdeviceptr *blocks;           /* per buffer: what was allocated, red zones included */
-	CUdeviceptr *buffers;          /* per buffer: its first element */
-	CUtensorMap *maps;             /* per tensor map of the plan */
-	CUgraphExec graph;             /* one execution of all operations */
+	struct cuda_gemm *gemm;        /* of a library plan; else NULL */
+	struct cuda_set sets[CUDA_SET_MAX]; /* the first is written and read; the others take turns with it in cold timing */
+	unsigned set_count;            /* that are there */
+	unsigned wanted;               /* sets for cold timing; 1: the cache is flushed; 0: not yet decided */
+	unsigned turn;                 /* set of the last cold execution */
+	bool stale;                    /* the first set was written after the others were copied from it */
 };
 
 void cuda_run_release(struct backend_run *run)
@@ -29,43 +34,29 @@ void cuda_run_release(struct backend_run *run)
 		return;
 	cu = &run->device->cu;
 	cu->context_use(run->device->context);
-	if (run->graph)
-		cu->graph_exec_free(run->graph);
+	for (unsigned i = 0; i < MEM_COUNT(run->sets); i++)
+		cuda_set_fini(&run->sets[i], run->device, run->plan);
 	if (run->module)
 		cu->module_unload(run->module);
-	for (size_t i = 0; run->blocks && i < run->plan->buffer_count; i++)
-		if (run->blocks[i])
-			cu->memory_free(run->blocks[i]);
-	free(run->blocks);
-	free(run->buffers);
-	free(run->maps);
+	cuda_gemm_free(run->gemm);
 	free(run);
 }
 
-static int allocate(struct backend_run *run, struct err *e)
+static int write_tables(struct backend_run *run, struct err *e)
 {
-	const struct cuda_driver *cu = &run->device->cu;
+	int rc = 0;
 
-	for (size_t i = 0; i < run->plan->buffer_count; i++) {
-		const struct plan_buffer *b = &run->plan->buffers[i];
-		/* Plain allocations only: managed memory would move pages while a kernel is timed. */
-		CUresult result = cu->memory_alloc(&run->blocks[i], b->bytes + 2 * BACKEND_RED_ZONE + ALIGN);
-		if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-			size_t left = 0, total = 0;
-			cu->memory_info(&left, &total);
-			return err_set(e, ERR_PRUNED, "buffer \"%s\" of %llu bytes does not fit into the memory of %s: %zu of %zu bytes are free",
-			               b->name, (unsigned long long)b->bytes, run->device->facts.id, left, total);
-		}
-		if (result != CUDA_SUCCESS)
-			return cuda_device_fail(run->device, result, "allocating buffers", e);
-		run->buffers[i] = (run->blocks[i] + ALIGN - 1) / ALIGN * ALIGN + BACKEND_RED_ZONE;
-		if (b->role == PLAN_TABLE) {
-			int rc = cuda_run_write(run, (unsigned)i, 0, b->table, b->bytes, e);
-			if (rc)
-				return rc;
-		}
-	}
-	return 0;
+	for (size_t i = 0; i < run->plan->buffer_count && !rc; i++)
+		if (run->plan->buffers[i].role == PLAN_TABLE)
+			rc = cuda_run_write(run, (unsigned)i, 0, run->plan->buffers[i].table, run->plan->buffers[i].bytes, e);
+	return rc;
+}
+
+static int record(struct backend_run *run, struct cuda_set *set, struct err *e)
+{
+	struct cuda_record r = { .device = run->device, .plan = run->plan, .buffers = set->buffers, .maps = set->maps,
+	                         .module = run->module, .gemm = run->gemm };
+	return set->graph ? 0 : cuda_record_graph(&r, &set->graph, e);
 }
 
 static int load(struct backend_run *run, const void *binary, const struct cuda_cubin *cubin, struct err *e)
@@ -89,38 +80,42 @@ static int load(struct backend_run *run, const void *binary, const struct cuda_c
 	return 0;
 }
 
+static int ready_library(struct backend_run *run, struct err *e)
+{
+	int rc = cuda_gemm_new(run->device, run->plan, &run->gemm, e);
+	return rc ? rc : cuda_set_init(&run->sets[0], run->device, run->plan, e);
+}
+
+static int ready_kernels(struct backend_run *run, const void *binary, size_t len, struct err *e)
+{
+	struct cuda_cubin cubin = { .kernels = NULL };
+	int rc = cuda_cubin_read(binary, len, &cubin, e);
+
+	if (!rc)
+		rc = load(run, binary, &cubin, e);
+	if (!rc)
+		rc = cuda_set_init(&run->sets[0], run->device, run->plan, e);
+	if (!rc)
+		rc = write_tables(run, e);
+	if (!rc)
+		rc = record(run, &run->sets[0], e);
+	cuda_cubin_fini(&cubin);
+	return rc;
+}
+
 int cuda_run_prepare(struct backend_device *device, const void *binary, size_t len, const struct plan *plan,
                      struct backend_run **ret_run, struct err *e)
 {
 	struct backend_run *run = MEM_NEW(struct backend_run);
-	struct cuda_cubin cubin = { .kernels = NULL };
-	struct cuda_record record;
-	int rc = cuda_cubin_read(binary, len, &cubin, e);
+	int rc;
 
-	run->device = device;
-	run->plan = plan;
-	run->blocks = MEM_NEW_N(CUdeviceptr, plan->buffer_count + 1);
-	run->buffers = MEM_NEW_N(CUdeviceptr, plan->buffer_count + 1);
-	/* Not mem_new: the driver wants maps aligned. */
-	run->maps = aligned_alloc(_Alignof(CUtensorMap), (plan->map_count + 1) * sizeof *run->maps);
-	if (!run->maps)
-		abort();
-	memset(run->maps, 0, (plan->map_count + 1) * sizeof *run->maps);
-	if (rc)
-		goto out;
+	*run = (struct backend_run){ .device = device, .plan = plan, .set_count = 1 };
 	device->cu.context_use(device->context);
-	record = (struct cuda_record){ .device = device, .plan = plan, .buffers = run->buffers, .maps = run->maps };
-	if ((rc = load(run, binary, &cubin, e)) || (rc = allocate(run, e)))
-		goto out;
-	record.module = run->module;
-	rc = cuda_record_graph(&record, &run->graph, e);
+	rc = plan_is_library(plan) ? ready_library(run, e) : ready_kernels(run, binary, len, e);
 	if (rc)
-		goto out;
-	*ret_run = run;
-	run = NULL;
-out:
-	cuda_run_release(run);
-	cuda_cubin_fini(&cubin);
+		cuda_run_release(run);
+	else
+		*ret_run = run;
 	return rc;
 }
 
@@ -135,7 +130,7 @@ static int address(const struct backend_run *run, unsigned buffer, int64_t offse
 	if (from > whole || bytes > whole - from)
 		return err_set(e, ERR_INPUT, "%zu bytes at offset %lld are outside of buffer \"%s\" (%llu bytes) and its red zones", bytes,
 		               (long long)offset, run->plan->buffers[buffer].name, (unsigned long long)run->plan->buffers[buffer].bytes);
-	*ret_at = run->buffers[buffer] + (CUdeviceptr)offset;
+	*ret_at = run->sets[0].buffers[buffer] + (CUdeviceptr)offset;
 	return 0;
 }
 
@@ -148,6 +143,7 @@ int cuda_run_write(struct backend_run *run, unsigned buffer, int64_t offset, con
 
 	if (rc || !bytes)
 		return rc;
+	run->stale = true;
 	d->cu.context_use(d->context);
 	result = d->cu.copy_in(at, from, bytes, d->stream);
 	if (result == CUDA_SUCCESS)
@@ -172,14 +168,14 @@ int cuda_run_read(struct backend_run *run, unsigned buffer, int64_t offset, void
 }
 
 /* One timed window around `times` replays; waits for its end. */
-static CUresult window(struct backend_run *run, uint32_t times, double *ret_ns)
+static CUresult window(struct backend_run *run, const struct cuda_set *set, uint32_t times, double *ret_ns)
 {
 	const struct backend_device *d = run->device;
 	CUresult result = d->cu.event_record(d->start, d->stream);
 	float ms = 0;
 
 	for (uint32_t i = 0; i < times && result == CUDA_SUCCESS; i++)
-		result = d->cu.graph_launch(run->graph, d->stream);
+		result = d->cu.graph_launch(set->graph, d->stream);
 	if (result == CUDA_SUCCESS)
 		result = d->cu.event_record(d->end, d->stream);
 	if (result == CUDA_SUCCESS)
@@ -190,27 +186,75 @@ static CUresult window(struct backend_run *run, uint32_t times, double *ret_ns)
 	return result;
 }
 
+/* The further sets, each with the first one's contents. What cannot be had is done without: then the cache is flushed. */
+static int ready_cold(struct backend_run *run, struct err *e)
+{
+	struct backend_device *d = run->device;
+	CUresult result = cuda_device_flush(d);
+	int rc = 0;
+
+	if (result != CUDA_SUCCESS)
+		return cuda_device_fail(d, result, "allocating the scratch that flushes the L2 cache", e);
+	if (!run->wanted)
+		run->wanted = cuda_set_wanted(d, run->plan);
+	for (; run->set_count < run->wanted && !rc; run->set_count++) {
+		struct err short_of = ERR_INIT;
+		rc = cuda_set_init(&run->sets[run->set_count], d, run->plan, &short_of);
+		if (rc == -ERR_PRUNED) {
+			for (unsigned i = 1; i <= run->set_count; i++)
+				cuda_set_fini(&run->sets[i], d, run->plan);
+			run->set_count = run->wanted = 1;
+			return 0;
+		}
+		if (rc)
+			return err_set(e, short_of.code, "%s", short_of.text);
+		rc = record(run, &run->sets[run->set_count], e);
+		run->stale = true;
+	}
+	for (unsigned i = 1; run->stale && i < run->set_count && result == CUDA_SUCCESS; i++)
+		result = cuda_set_copy(d, run->plan, &run->sets[0], &run->sets[i]);
+	if (!rc && result == CUDA_SUCCESS && run->stale)
+		result = d->cu.stream_wait(d->stream);
+	run->stale = false;
+	return rc ? rc : result == CUDA_SUCCESS ? 0 : cuda_device_fail(d, result, "copying buffers for cold timing", e);
+}
+
+/* Each in a window of its own, after what makes it cold. */
+static CUresult windows_cold(struct backend_run *run, uint32_t times, double *ret_sum)
+{
+	struct backend_device *d = run->device;
+	bool rotated = run->set_count > 1;
+	CUresult result = CUDA_SUCCESS;
+
+	for (uint32_t i = 0; i < times && result == CUDA_SUCCESS; i++) {
+		double ns = 0;
+		run->turn = (run->turn + 1) % run->set_count;
+		result = d->cu.memory_set(d->flush, 0, rotated && d->flush_bytes > HIDE_BYTES ? HIDE_BYTES : d->flush_bytes, d->stream);
+		if (result == CUDA_SUCCESS)
+			result = window(run, &run->sets[run->turn], 1, &ns);
+		*ret_sum += ns;
+	}
+	return result;
+}
+
 int cuda_run_execute(struct backend_run *run, uint32_t times, bool cold, uint64_t *ret_ns, struct err *e)
 {
 	struct backend_device *d = run->device;
 	CUresult result = d->cu.context_use(d->context);
 	double sum = 0;
+	int rc = 0;
 
 	if (!times)
 		return err_set(e, ERR_INPUT, "execute: 0 times asked, 1 or more expected");
-	if (cold && !d->flush) {
-		result = d->cu.memory_alloc(&d->flush, d->flush_bytes);
-		if (result != CUDA_SUCCESS)
-			return cuda_device_fail(d, result, "allocating the scratch that flushes the L2 cache", e);
-	}
-	for (uint32_t i = 0; i < (cold ? times : 1) && result == CUDA_SUCCESS; i++) {
-		double ns = 0;
-		if (cold)
-			result = d->cu.memory_set(d->flush, 0, d->flush_bytes, d->stream);
-		if (result == CUDA_SUCCESS)
-			result = window(run, cold ? 1 : times, &ns);
-		sum += ns;
-	}
+	/* A library's algorithm is sought when the inputs are there. */
+	if (run->gemm && !run->sets[0].graph && !(rc = cuda_gemm_search(run->gemm, run->sets[0].buffers, e)))
+		rc = record(run, &run->sets[0], e);
+	if (!rc && cold)
+		rc = ready_cold(run, e);
+	if (rc)
+		return rc;
+	if (result == CUDA_SUCCESS)
+		result = cold ? windows_cold(run, times, &sum) : window(run, &run->sets[0], times, &sum);
 	if (result != CUDA_SUCCESS)
 		return cuda_device_fail(d, result, "executing the plan", e);
 	*ret_ns = (uint64_t)(sum / times + 0.5);

@@ -99,6 +99,8 @@ static hipError_t issue(const struct hip_record *r, const struct plan_op *op, hi
 	case PLAN_OP_COPY:
 		return hip->copy_within(r->buffers[op->copy.dst] + op->copy.dst_offset, r->buffers[op->copy.src] + op->copy.src_offset,
 		                        op->copy.bytes, r->device->stream);
+	case PLAN_OP_GEMM:
+		return hipErrorInvalidValue; /* refused by hip_run_prepare */
 	}
 	return hipErrorInvalidValue;
 }

@@ -100,6 +100,10 @@ int hip_run_prepare(struct backend_device *device, const void *binary, size_t le
 
 	run->device = device;
 	run->plan = plan;
+	if (plan_is_library(plan)) {
+		rc = err_set(e, ERR_UNSUPPORTED, "a library baseline on AMD devices is not measured: peakd does not speak to hipBLAS");
+		goto out;
+	}
 	run->functions = MEM_NEW_N(hipFunction_t, plan->op_count + 1);
 	run->blocks = MEM_NEW_N(void *, plan->buffer_count + 1);
 	run->buffers = MEM_NEW_N(char *, plan->buffer_count + 1);

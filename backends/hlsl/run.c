@@ -66,6 +66,8 @@ int hlsl_run_prepare(struct backend_device *d, const void *binary, size_t len, c
                      struct backend_run **ret_run, struct err *e)
 {
 	struct module module;
+	if (plan_is_library(plan))
+		return err_set(e, ERR_UNSUPPORTED, "Vulkan devices have no vendor library to compare with");
 	if (check_words(plan, e) < 0 || hlsl_module_decode(binary, len, &module, e) < 0)
 		return -(int)e->code;
 	struct backend_run *r = MEM_NEW(struct backend_run);
@@ -141,6 +143,7 @@ static void record_ops(struct backend_run *r)
 		case PLAN_OP_LAUNCH: hlsl_kernel_record(r->device, r->kernels[i]); break;
 		case PLAN_OP_MEMSET: record_memset(r, &op->memset); break;
 		case PLAN_OP_COPY: record_copy(r, &op->copy); break;
+		case PLAN_OP_GEMM: break; /* refused by hlsl_run_prepare */
 		}
 		hlsl_device_barrier(r->device);
 	}

@@ -18,6 +18,7 @@ struct eval {
 	/* Progress for people: done of total (0: unknown) in configurations. May be NULL. */
 	void (*progress)(void *arg, double done, double total, const char *message);
 	void *progress_arg;
+	bool line_info;                /* device code is compiled with line numbers, for tools that tell places */
 };
 
 /* A device for this work: pool_take_device with the work's cancel; waiting is told as progress. launcher: see struct pool_wish. */

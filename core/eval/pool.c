@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define RETIRE_NS (10 * CLOCK_S) /* what a tool around a worker may take to write down what it found */
 #define OPEN_NS (60 * CLOCK_S) /* a first driver start on a cold machine */
 
 static unsigned cpu_count(void)
@@ -65,7 +64,7 @@ void pool_worker_stop(struct pool_worker *w)
 void pool_worker_retire(struct pool_worker *w)
 {
 	drop_interrupt(w);
-	process_retire(&w->process, clock_now() + RETIRE_NS);
+	process_retire(&w->process, clock_now() + PROCESS_RETIRE_NS);
 }
 
 void pool_free(struct pool *p)
@@ -164,6 +163,7 @@ int pool_ensure_started(struct pool_worker *w, struct err *e)
 	int rc = starter_start(w->pool->starter, w->launcher, &w->process, e);
 	if (rc < 0)
 		return rc;
+	w->process.patient = w->launcher != NULL;
 	w->generation++;
 	int second = fcntl(w->process.wire, F_DUPFD_CLOEXEC, 3);
 	lock_take(&w->pool->lock);

@@ -200,7 +200,10 @@ int process_call(struct process *p, enum wire_type type, const struct buf *body,
 	}
 	if (frame.type == WIRE_FAILED) {
 		rc = own_error(&frame, e);
-		if (e->code == ERR_CRASH || e->code == ERR_NETWORK)
+		/* Such a worker ends by itself. */
+		if (e->code == ERR_CRASH && p->patient)
+			process_retire(p, clock_now() + PROCESS_RETIRE_NS);
+		else if (e->code == ERR_CRASH || e->code == ERR_NETWORK)
 			process_end(p);
 		free(frame.body);
 		return rc;

@@ -2,11 +2,13 @@
 #ifndef PEAKD_CORE_EVAL_PROCESS_H
 #define PEAKD_CORE_EVAL_PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "backends/wire.h"
 #include "base/buf.h"
+#include "base/clock.h"
 
 struct process {
 	pid_t pid;         /* 0: none */
@@ -14,8 +16,11 @@ struct process {
 	int complaints;    /* read end of its stderr; -1 */
 	uint32_t last_id;  /* of the last request */
 	char lacks[WIRE_LACKS]; /* of its hello: what its cage does without; "" nothing */
+	bool patient;      /* a tool around it has something to write down: it is let end by itself after a fault */
 	struct buf said;   /* the last part of what it wrote to stderr, for the error message when it dies */
 };
+
+#define PROCESS_RETIRE_NS (10 * CLOCK_S) /* what a tool around a worker may take to write down what it found */
 
 #define PROCESS_INIT { .pid = 0, .wire = -1, .complaints = -1, .last_id = 0, .lacks = "", .said = BUF_INIT }
 

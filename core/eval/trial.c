@@ -9,19 +9,15 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* What MEASURE may take beyond its own cap: warm-up, one slow sample, the flushes between. */
-#define MEASURE_SLACK_NS (60 * CLOCK_S)
-
-/* Sends `body` (consumed) and hands the answer to the caller. */
-static int call(struct trial *t, enum wire_type type, struct buf *body, int64_t timeout_ns, uint8_t **ret_body, size_t *ret_len,
-                struct err *e)
+int trial_call(struct trial *t, enum wire_type type, struct buf *take_body, int64_t timeout_ns, uint8_t **ret_body,
+               size_t *ret_len, struct err *e)
 {
 	int rc = 0;
 	if (t->generation != pool_generation(t->worker))
 		rc = err_set(e, ERR_CRASH, "the worker that held this configuration is gone");
 	else
-		rc = pool_call(t->worker, type, body, timeout_ns, ret_body, ret_len, e);
-	buf_fini(body);
+		rc = pool_call(t->worker, type, take_body, timeout_ns, ret_body, ret_len, e);
+	buf_fini(take_body);
 	return rc;
 }
 
@@ -56,7 +52,7 @@ void trial_end(struct trial *t)
 	if (t->worker == NULL || t->generation != pool_generation(t->worker))
 		return;
 	wire_put_u32(&body, t->run);
-	call(t, WIRE_RELEASE, &body, EVAL_PREPARE_NS, &answer, &len, &ignored);
+	trial_call(t, WIRE_RELEASE, &body, EVAL_PREPARE_NS, &answer, &len, &ignored);
 	free(answer);
 	t->worker = NULL;
 }
@@ -75,7 +71,7 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 	uint8_t *answer;
 	size_t len;
 	wire_execute_encode(&request, &body);
-	int rc = call(t, WIRE_EXECUTE, &body, timeout_ns, &answer, &len, e);
+	int rc = trial_call(t, WIRE_EXECUTE, &body, timeout_ns, &answer, &len, e);
 	if (rc < 0)
 		return rc;
 	struct wire_in in = { .at = answer, .end = answer + len };
@@ -101,7 +97,7 @@ int trial_output(struct trial *t, uint32_t k, uint8_t **ret_bytes, size_t *ret_l
 	wire_output_encode(&request, &body);
 	uint8_t *answer;
 	size_t len, n;
-	int rc = call(t, WIRE_OUTPUT, &body, EVAL_COMPARE_NS, &answer, &len, e);
+	int rc = trial_call(t, WIRE_OUTPUT, &body, EVAL_COMPARE_NS, &answer, &len, e);
 	if (rc < 0)
 		return rc;
 	struct wire_in in = { .at = answer, .end = answer + len };
@@ -129,7 +125,7 @@ int trial_compare(struct trial *t, uint32_t k, const char *hash, const uint8_t *
 			request.reference_len = len;
 		}
 		wire_compare_encode(&request, &body);
-		int rc = call(t, WIRE_COMPARE, &body, EVAL_COMPARE_NS, &answer, &answer_len, e);
+		int rc = trial_call(t, WIRE_COMPARE, &body, EVAL_COMPARE_NS, &answer, &answer_len, e);
 		if (rc < 0)
 			return rc;
 		struct wire_in in = { .at = answer, .end = answer + answer_len };
@@ -139,69 +135,4 @@ int trial_compare(struct trial *t, uint32_t k, const char *hash, const uint8_t *
 			return rc;
 	}
 	return err_set(e, ERR_NETWORK, "the worker asks for a reference that it was just given");
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static void summarise(struct trial_times *times)
-{
-	double *sorted = mem_copy(times->samples, times->count * sizeof *sorted), sum = 0, square = 0;
-	size_t n = times->count;
-	qsort(sorted, n, sizeof *sorted, ascending);
-	times->min = sorted[0];
-	times->median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-	for (size_t i = 0; i < n; i++)
-		sum += sorted[i];
-	for (size_t i = 0; i < n; i++)
-		square += (sorted[i] - sum / (double)n) * (sorted[i] - sum / (double)n);
-	times->rse = n > 1 && sum > 0 ? sqrt(square / (double)(n - 1) / (double)n) / (sum / (double)n) : NAN;
-	free(sorted);
-}
-
-int trial_measure(struct trial *t, const struct trial_timing *timing, struct trial_times *ret_times, struct err *e)
-{
-	struct wire_measure request = { .run = t->run, .min_samples = timing->min_samples, .max_samples = timing->max_samples,
-	                                .rse = timing->rse, .cap_ns = (uint64_t)timing->cap_ns,
-	                                .hopeless_ns = (uint64_t)timing->hopeless_ns, .cold = !timing->warm };
-	struct wire_measured measured;
-	struct buf body = BUF_INIT;
-	uint8_t *answer;
-	size_t len;
-	wire_measure_encode(&request, &body);
-	int rc = pool_quiet_begin(t->worker, e);
-	if (rc < 0) {
-		buf_fini(&body);
-		return rc;
-	}
-	rc = call(t, WIRE_MEASURE, &body, timing->cap_ns + MEASURE_SLACK_NS, &answer, &len, e);
-	pool_quiet_end(t->worker);
-	if (rc < 0)
-		return rc;
-	struct wire_in in = { .at = answer, .end = answer + len };
-	rc = wire_measured_decode(&in, &measured, e);
-	free(answer);
-	if (rc < 0)
-		return rc;
-	if (measured.sample_count == 0) {
-		rc = err_set(e, ERR_NETWORK, "the worker timed nothing");
-	} else {
-		struct trial_times times = { .count = measured.sample_count, .hopeless = measured.hopeless };
-		times.samples = MEM_NEW_N(double, times.count);
-		for (size_t i = 0; i < times.count; i++)
-			times.samples[i] = (double)measured.samples[i];
-		summarise(&times);
-		*ret_times = times;
-	}
-	wire_measured_fini(&measured);
-	return rc;
-}
-
-void trial_times_fini(struct trial_times *times)
-{
-	free(times->samples);
-	*times = (struct trial_times){ 0 };
 }

@@ -17,6 +17,9 @@ struct trial {
 int trial_begin(struct trial *t, struct pool_worker *worker, const struct variant *variant, struct err *e);
 /* Releases it in the worker if that still lives. */
 void trial_end(struct trial *t);
+/* One request to the worker that holds the trial. -ERR_CRASH when that process is gone. ret_body: free(). */
+int trial_call(struct trial *t, enum wire_type type, struct buf *take_body, int64_t timeout_ns, uint8_t **ret_body,
+               size_t *ret_len, struct err *e);
 /* What one execution starts from; see struct wire_execute. */
 struct trial_input {
 	uint64_t seed;
@@ -38,6 +41,7 @@ struct trial_timing {
 	double rse;
 	int64_t cap_ns;
 	double hopeless_ns; /* 0: never */
+	int64_t warm_up_ns; /* of executions at most, until the times are steady */
 	bool warm;
 };
 struct trial_times {
@@ -46,8 +50,45 @@ struct trial_times {
 	double median, min; /* nanoseconds */
 	double rse;         /* relative standard error of the mean */
 	bool hopeless;      /* given up early */
+	bool disturbed;     /* throttled, or somebody else was busy on the device: not to be quoted */
+	size_t discarded;   /* disturbed samples that were taken again */
+	char *conditions;   /* clocks, power, heat, throttling beside each sample, a line each; why not, when they are not known; owned */
 };
 int trial_measure(struct trial *t, const struct trial_timing *timing, struct trial_times *ret_times, struct err *e);
 void trial_times_fini(struct trial_times *times);
+
+/* How to compare; see struct wire_pair. */
+struct trial_pairing {
+	uint32_t min_pairs, max_pairs;
+	double margin, confidence, width;
+	int64_t cap_ns, warm_up_ns;
+	bool warm;
+};
+struct trial_paired {
+	double *a, *b;           /* nanoseconds per execution, pair by pair; owned */
+	size_t count;
+	double a_ns, b_ns;       /* medians */
+	double ratio, low, high; /* time of b / time of a, with its interval */
+	enum wire_verdict verdict; /* b relative to a */
+	bool disturbed;
+	size_t discarded;
+	char *conditions;        /* as above */
+};
+/* Times two trials of the same worker alternately. */
+int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pairing, struct trial_paired *ret_paired,
+               struct err *e);
+void trial_paired_fini(struct trial_paired *p);
+/* "faster", "slower", "same", "unclear". Static storage. */
+const char *trial_verdict_name(enum wire_verdict verdict);
+
+struct trial_weighed {
+	double joules;           /* per execution; NAN: not known */
+	double watts, seconds;   /* NAN and 0 then */
+	uint64_t executions;
+	uint32_t core_mhz, celsius; /* at the end; 0 not known */
+	char *note;              /* why it is not known; "" */
+};
+/* Energy of continuous warm execution for at least min_ns. */
+int trial_energy(struct trial *t, int64_t min_ns, struct trial_weighed *ret_weighed, struct err *e);
 
 #endif

@@ -17,7 +17,8 @@
 enum { BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3 };
 
 /* Searching needs an order, not a figure: few samples. */
-static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S };
+static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S,
+                                              .warm_up_ns = 10 * CLOCK_MS };
 #define GIVE_UP 1.6 /* times the best so far */
 
 /* What a configuration is taken to cost before anything is known: seconds. Guesses, corrected by the first few. */
@@ -292,6 +293,9 @@ int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db,
 	struct tunespace *space;
 	struct search *search = NULL;
 	size_t budget = q->budget ? q->budget : BUDGET;
+	if (q->facts->emulated)
+		return err_set(e, ERR_UNSUPPORTED, "no times from an emulated device: %s (%s) executes kernels, and validates, but tells nothing about "
+		               "speed; tune on a real one", q->facts->id, q->facts->name);
 	int rc = tunespace_new(q->ctx, q->facts, q->size, &space, e);
 	if (rc < 0)
 		return rc;

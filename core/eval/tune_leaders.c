@@ -11,7 +11,8 @@
 enum { LEADERS = 3, WINNER_SAMPLES = 4 };
 
 /* What is quoted has at least ten samples and stops when it is sure. */
-static const struct trial_timing quoting = { .min_samples = 10, .max_samples = 60, .rse = 0.004, .cap_ns = 4 * CLOCK_S };
+static const struct trial_timing quoting = { .min_samples = 10, .max_samples = 60, .rse = 0.004, .cap_ns = 4 * CLOCK_S,
+                                            .warm_up_ns = 250 * CLOCK_MS };
 
 /* Evidence against a configuration that is wrong elsewhere (another size, another seed): its time at this size, which passed its
  * own check, is not quoted any more. */
@@ -79,6 +80,9 @@ static int time_trial(struct tuner *u, const struct leader *l, struct trial *t, 
 	else if (rc == 0 && trial_measure(t, &timing, &times, &why) < 0)
 		rc = why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED)
 		                               : tune_record_out(u, l->params, &l->variant, tune_status(why.code), why.text, e);
+	else if (rc == 0 && times.disturbed)
+		rc = tune_record_out(u, l->params, &l->variant, MEASUREMENT_DISTURBED, "the device was throttled by heat or hardware, or used by "
+		                     "others, while this was timed: nothing is quoted; tune again", e);
 	else if (rc == 0 && times.median < u->floor_ns)
 		rc = tune_record_out(u, l->params, &l->variant, MEASUREMENT_IMPOSSIBLE,
 		                     "faster than the hardware can be: work is missing", e);

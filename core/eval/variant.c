@@ -37,10 +37,15 @@ static int compile(const struct eval *ev, const struct context *ctx, const struc
                    struct err *e)
 {
 	const struct spec *spec = context_spec(ctx);
+	bool lines = ev->line_info && strcmp(context_backend(ctx), "cuda") == 0;
+	char **options = MEM_NEW_N(char *, spec->option_count + 1);
+	if (spec->option_count)
+		memcpy(options, spec->options, spec->option_count * sizeof *options);
+	options[spec->option_count] = (char *)"--generate-line-info";
 	struct wire_compile request = {
 		.backend = (char *)context_backend(ctx), .arch = (char *)facts->arch,
 		.macros = (char *)context_region(ctx, REGION_MACROS), .device = (char *)context_region(ctx, REGION_DEVICE),
-		.options = spec->options, .option_count = spec->option_count, .plan = v->plan,
+		.options = options, .option_count = spec->option_count + lines, .plan = v->plan,
 	};
 	struct buf body = BUF_INIT;
 	struct pool_worker *worker;
@@ -48,6 +53,7 @@ static int compile(const struct eval *ev, const struct context *ctx, const struc
 	size_t len = 0;
 	request.defines = context_defines(ctx, v->params, &request.define_count);
 	wire_compile_encode(&request, &body);
+	free(options);
 	context_defines_free(request.defines, request.define_count);
 	int rc = pool_take_compile(ev->pool, ev->cancel, &worker, e);
 	if (rc == 0) {

@@ -9,6 +9,7 @@
 struct backend_run {
 	uint64_t base, noise;  /* nanoseconds per execution: base, or base + noise every other time */
 	uint64_t first;        /* of the first execution */
+	uint64_t fall, floor;  /* when set: first, less `fall` a call, but not below floor */
 	int64_t wall;          /* real nanoseconds that a call takes */
 	int fail_at;           /* call number that fails; 0 never */
 	int calls, cold_calls;
@@ -23,18 +24,30 @@ static int execute(struct backend_run *r, uint32_t times, bool cold, uint64_t *r
 	clock_sleep(r->wall);
 	if (r->calls == r->fail_at)
 		return err_set(e, ERR_CRASH, "the device fell off");
+	if (r->fall) {
+		uint64_t less = r->fall * (uint64_t)r->calls;
+		*ret_ns = less < r->first - r->floor ? r->first - less : r->floor;
+		return 0;
+	}
 	*ret_ns = r->calls == 1 ? r->first : r->base + (r->calls % 2 ? r->noise : 0);
 	return 0;
 }
 
 static const struct backend fake = { .name = "fake", .execute = execute };
 
-static struct wire_measured measured(struct backend_run *r, struct wire_measure m, int want)
+static struct wire_measured watched(struct backend_run *r, const struct watch_source *source, struct wire_measure m, int want)
 {
 	struct wire_measured out = { 0 };
 	struct err e = ERR_INIT;
-	is_int(measure_samples(&fake, r, &m, &out, &e), want, "measured: %s", e.text);
+	struct watch *w = watch_new(source, "fake", "uuid");
+	is_int(measure_samples(&fake, r, w, &m, &out, &e), want, "measured: %s", e.text);
+	watch_free(w);
 	return out;
+}
+
+static struct wire_measured measured(struct backend_run *r, struct wire_measure m, int want)
+{
+	return watched(r, NULL, m, want);
 }
 
 static const struct wire_measure usual = { .min_samples = 10, .max_samples = 100, .rse = 0.005,
@@ -122,8 +135,98 @@ static void test_failures(void)
 	measured(&dies_late, usual, -ERR_CRASH);
 }
 
+/* --- what disturbs ------------------------------------------------------------------------------------------------ */
+
+/* A device that is throttled by heat in its first looks. */
+static int looks;
+static int open_fake(const char *uuid, void **ret_state, struct err *e)
+{
+	(void)e;
+	*ret_state = (void *)(uintptr_t)uuid;
+	looks = 0;
+	return 0;
+}
+static void read_hot(void *state, struct wire_condition *c, uint32_t *ret_max)
+{
+	(void)state;
+	*c = (struct wire_condition){ .core_mhz = 1900, .memory_mhz = 2600, .milliwatts = 400000, .celsius = 70,
+	                              .throttle = ++looks <= 5 ? WIRE_THROTTLE_HARDWARE_HEAT : WIRE_THROTTLE_POWER_CAP };
+	*ret_max = 1980;
+}
+static void read_always_hot(void *state, struct wire_condition *c, uint32_t *ret_max)
+{
+	read_hot(state, c, ret_max);
+	c->throttle |= WIRE_THROTTLE_HEAT;
+}
+static void read_slow(void *state, struct wire_condition *c, uint32_t *ret_max)
+{
+	read_hot(state, c, ret_max);
+	c->throttle = looks <= 5 ? 0 : WIRE_THROTTLE_SETTING;
+	c->core_mhz = 1000;
+}
+static void read_fine(void *state, struct wire_condition *c, uint32_t *ret_max)
+{
+	read_hot(state, c, ret_max);
+	c->throttle = 0;
+}
+static uint32_t nobody(void *state, uint64_t since) { (void)state; (void)since; return 0; }
+static uint32_t somebody(void *state, uint64_t since) { (void)state; (void)since; return 30; }
+static bool no_energy(void *state, uint64_t *ret) { (void)state; (void)ret; return false; }
+static void close_fake(void *state) { (void)state; }
+
+static void test_disturbed(void)
+{
+	struct watch_source hot = { open_fake, read_hot, nobody, no_energy, close_fake }, always = hot, shared = hot, slow = hot;
+	struct backend_run r = { .base = 200000, .first = 200000, .wall = 2500000 };
+	struct wire_measured t = watched(&r, &hot, usual, 0);
+	ok(t.discarded == 5 && t.sample_count == 10 && !t.disturbed, "five hot samples are taken again (%u, %zu)", t.discarded,
+	   t.sample_count);
+	is_int(t.conditions[9].milliwatts, 400000, "what is seen stands beside each sample");
+	is_int(t.conditions[9].throttle, WIRE_THROTTLE_POWER_CAP, "a power cap is noted and no disturbance");
+	wire_measured_fini(&t);
+	always.read = read_always_hot;
+	struct wire_measure m = usual;
+	m.max_samples = 12;
+	t = watched(&r, &always, m, 0);
+	ok(t.disturbed && t.sample_count == 48, "a device that stays hot gives no figure to quote (%zu samples)", t.sample_count);
+	wire_measured_fini(&t);
+	shared.read = read_fine;
+	shared.foreign = somebody;
+	t = watched(&r, &shared, m, 0);
+	ok(t.disturbed && t.conditions[0].foreign == 30, "nor does one that others use");
+	wire_measured_fini(&t);
+	slow.read = read_slow;
+	t = watched(&r, &slow, usual, 0);
+	is_int(t.discarded, 5, "clocks that are not up disturb; clocks that somebody has set do not");
+	is_str(t.note, "", "nothing is missing");
+	wire_measured_fini(&t);
+	t = measured(&r, usual, 0);
+	has_str(t.note, "not available for fake", "a backend that cannot watch says so");
+	is_int(t.conditions[0].core_mhz, 0, "and invents nothing");
+	wire_measured_fini(&t);
+}
+
+/* A device whose clock rises: slow at first. */
+static void test_warm_up(void)
+{
+	struct wire_measure m = usual;
+	struct backend_run rising = { .base = 200000, .first = 800000, .fall = 8000, .floor = 200000 };
+	m.warm_up_ns = UINT64_C(1000000000);
+	struct wire_measured t = measured(&rising, m, 0);
+	ok(t.samples[0] < 225000, "the warm-up lasts until the times are steady (%llu ns, %d calls)", (unsigned long long)t.samples[0],
+	   rising.calls);
+	wire_measured_fini(&t);
+	m.warm_up_ns = 0;
+	rising.calls = 0;
+	t = measured(&rising, m, 0);
+	ok(t.samples[0] > 225000, "or as long as is allowed (%llu ns)", (unsigned long long)t.samples[0]);
+	wire_measured_fini(&t);
+}
+
 int main(void)
 {
+	test_disturbed();
+	test_warm_up();
 	test_stops();
 	test_short();
 	test_caps();

@@ -90,7 +90,47 @@ static void put_measure(struct buf *out)
 static void put_measured(struct buf *out)
 {
 	uint64_t samples[] = { 5, 6, 7 };
-	wire_measured_encode(&(struct wire_measured){ .samples = samples, .sample_count = 3, .launches = 2 }, out);
+	struct wire_condition conditions[3] = { { .core_mhz = 1980, .throttle = WIRE_THROTTLE_POWER_CAP }, { .disturbed = 1 } };
+	wire_measured_encode(&(struct wire_measured){ .samples = samples, .conditions = conditions, .sample_count = 3, .launches = 2,
+		.discarded = 1, .note = "half blind" }, out);
+}
+
+static void put_pair(struct buf *out)
+{
+	wire_pair_encode(&(struct wire_pair){ .a = 1, .b = 2, .min_pairs = 10, .max_pairs = 100, .margin = 0.01, .confidence = 0.95,
+		.width = 0.01, .cap_ns = 1000, .warm_up_ns = 5, .cold = 1 }, out);
+}
+
+static void put_paired(struct buf *out)
+{
+	uint64_t a[] = { 5, 6 }, b[] = { 7, 8 };
+	struct wire_condition conditions[2] = { { .milliwatts = 400000, .foreign = WIRE_UNKNOWN } };
+	wire_paired_encode(&(struct wire_paired){ .a_ns = a, .b_ns = b, .conditions = conditions, .pair_count = 2, .launches_a = 3,
+		.launches_b = 4, .verdict = WIRE_UNCLEAR, .ratio = 1.1, .low = 1, .high = 1.2, .note = "" }, out);
+}
+
+static void put_energy(struct buf *out)
+{
+	wire_energy_encode(&(struct wire_energy){ .run = 3, .min_ns = 1000000000 }, out);
+}
+
+static void put_energised(struct buf *out)
+{
+	wire_energised_encode(&(struct wire_energised){ .executions = 1000, .seconds = 1.5, .joules = 600, .note = "x" }, out);
+}
+
+static void put_ceilings(struct buf *out)
+{
+	struct plan *plan = plan_new();
+	struct wire_ceiling c = { .name = "f32", .unit = "flop", .work = 1e9, .device = "void k() {}", .plan = plan };
+	*MEM_PUSH(plan->buffers, plan->buffer_count) = (struct plan_buffer){ .name = mem_str("C"), .type = DTYPE_F32, .role = PLAN_OUT,
+		.rank = 2, .dims = { 4, 4 }, .ld = 4, .bytes = 64 };
+	*MEM_PUSH(plan->buffers, plan->buffer_count) = (struct plan_buffer){ .name = mem_str("A"), .type = DTYPE_F16, .role = PLAN_IN,
+		.rank = 2, .dims = { 2, 4 }, .ld = 4, .bytes = 16 };
+	*MEM_PUSH(plan->ops, plan->op_count) = (struct plan_op){ .kind = PLAN_OP_GEMM,
+		.gemm = { .a = 1, .b = 1, .c = 0, .a_transposed = true, .tf32 = true } };
+	wire_ceilings_encode(&(struct wire_ceilings){ .at = &c, .count = 1 }, out);
+	plan_free(plan);
 }
 
 /* Reads a message and writes it again: 0 and the bytes, or the decoder's error. */
@@ -106,14 +146,16 @@ static void put_measured(struct buf *out)
 		return 0; \
 	}
 AGAIN(hello) AGAIN(compile) AGAIN(compiled) AGAIN(prepare) AGAIN(prepared) AGAIN(execute) AGAIN(executed) AGAIN(output)
-AGAIN(compare) AGAIN(compared) AGAIN(measure) AGAIN(measured)
+AGAIN(compare) AGAIN(compared) AGAIN(measure) AGAIN(measured) AGAIN(pair) AGAIN(paired) AGAIN(energy) AGAIN(energised)
+AGAIN(ceilings)
 
 static const struct { const char *name; void (*put)(struct buf *); int (*again)(struct wire_in *, struct buf *,
                                                                                 struct err *); }
 messages[] = {
 #define ROW(name) { #name, put_##name, again_##name }
 	ROW(hello), ROW(compile), ROW(compiled), ROW(prepare), ROW(prepared), ROW(execute), ROW(executed), ROW(output),
-	ROW(compare), ROW(compared), ROW(measure), ROW(measured),
+	ROW(compare), ROW(compared), ROW(measure), ROW(measured), ROW(pair), ROW(paired), ROW(energy), ROW(energised),
+	ROW(ceilings),
 };
 
 /* Decodes exactly n bytes from fresh memory, so that ASan sees one read too many. */

@@ -29,6 +29,10 @@ AGAIN(compare)
 AGAIN(compared)
 AGAIN(measure)
 AGAIN(measured)
+AGAIN(pair)
+AGAIN(paired)
+AGAIN(energised)
+AGAIN(ceilings)
 
 static int again_plan(struct wire_in *in, struct buf *out)
 {
@@ -66,6 +70,7 @@ static int again_failed(struct wire_in *in, struct buf *out)
 static again_fn *const again[] = {
 	again_hello,	again_compile, again_compiled, again_prepare, again_prepared, again_execute, again_executed, again_output,
 	again_compare, again_compared, again_measure, again_measured, again_plan, again_facts, again_failed,
+	again_pair, again_paired, again_energised, again_ceilings,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

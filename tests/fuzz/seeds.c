@@ -76,8 +76,14 @@ static void worker_messages(const char *folder)
 						      .mismatch = { { .index = 3, .got = 1, .want = 2 } } }, &b);
 	put(folder, "wire/compared", &b);
 	buf_addc(&b, 11);
-	wire_measured_encode(&(struct wire_measured){ .samples = samples, .sample_count = 3, .launches = 2 }, &b);
+	struct wire_condition conditions[3] = { { .core_mhz = 1980 } };
+	wire_measured_encode(&(struct wire_measured){ .samples = samples, .conditions = conditions, .sample_count = 3, .launches = 2 }, &b);
 	put(folder, "wire/measured", &b);
+	buf_addc(&b, 16);
+	wire_paired_encode(&(struct wire_paired){ .a_ns = samples, .b_ns = samples, .conditions = conditions, .pair_count = 3 }, &b);
+	put(folder, "wire/paired", &b);
+	buf_addc(&b, 17), wire_energised_encode(&(struct wire_energised){ .executions = 9, .seconds = 1, .joules = 300 }, &b);
+	put(folder, "wire/energised", &b);
 	buf_addc(&b, 13), wire_facts_encode(&(struct facts){ .id = "cuda:0", .backend = "cuda" }, &b);
 	put(folder, "wire/facts", &b);
 	buf_addc(&b, 14), wire_failed_encode(&(struct err){ .code = ERR_CRASH, .text = "gone" }, &b);

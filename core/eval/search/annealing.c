@@ -44,7 +44,7 @@ static void tell(void *state, size_t point, double ns)
 	s->told++;
 	if (!isfinite(ns))
 		return;
-	if (ns <= s->current_ns || search_past_uniform(&s->past) < exp(-log(ns / s->current_ns) / temperature)) {
+	if (ns <= s->current_ns || search_shuffle_uniform(&s->past.random) < exp(-log(ns / s->current_ns) / temperature)) {
 		s->current = point;
 		s->current_ns = ns;
 	}

@@ -1,6 +1,7 @@
 /* bayes: see bayes.h. Expected improvement (Jones, Schonlau, Welch 1998) over candidates: the neighbourhoods of the best points
- * and random ones. Failures count as the slowest time seen; points that are out count as the median
- * of what is known (a constant liar: Ginsbourger, Le Riche, Carraro 2010). */
+ * and random ones. Failures count as the slowest time seen, and trees learn what fails: the improvement is weighted with the chance
+ * that there will be a time at all (as BaCO does: Hellsten et al., ASPLOS 2023). Points that are out count as the median of what is
+ * known (a constant liar: Ginsbourger, Le Riche, Carraro 2010). */
 #include "core/eval/search/bayes.h"
 
 #include <math.h>
@@ -11,13 +12,19 @@
 #include "base/mem.h"
 #include "core/eval/search/gauss.h"
 #include "core/eval/search/grid.h"
+#include "core/eval/search/trees.h"
 
 /* How much is left of what a time has over the median (log): the model is to tell the fast ones apart. */
 #define SLOW 0.1
 /* Deviations by which every so many-th proposal is too hopeful, so that a model that is sure of itself and wrong is corrected. */
 #define BOLD 3
+/* Deviations that a certain failure costs a bold proposal; what is left of its improvement otherwise: the best often stand at the very
+ * edge of what fails, and trees with few failures to learn from blame too much. */
+#define FAILS 1
+#define HOPE 0.3
 
-enum { DIVERSE = 8, DIVERSE_OF = 64, LEARN_FROM = 160, CANDIDATES = 1000, LEADERS = 5, BOLD_EVERY = 4 };
+enum { DIVERSE = 8, DIVERSE_OF = 64, LEARN_FROM = 128, CANDIDATES = 1000, LEADERS = 5, BOLD_EVERY = 4, FAIL_TREES = 16,
+       FAIL_FROM = 256 };
 
 struct seen { size_t point; double y; /* log time; INFINITY: failed; NAN: still out */ };
 
@@ -25,6 +32,9 @@ struct state {
 	struct search_grid grid;
 	struct shuffle random;
 	struct search_gauss gauss;
+	struct search_trees fails; /* 1 where a point failed, 0 where it was timed */
+	float *fails_x;          /* FAIL_FROM + 1 points' features: what it learned from, and one to ask about */
+	bool failing;            /* something failed: the trees have learned */
 	unsigned char *taken;    /* per point: proposed already */
 	unsigned *marked;        /* per point: the round in which it became a candidate */
 	unsigned round;
@@ -38,6 +48,8 @@ static void *start(const struct search_space *space, size_t budget, uint64_t see
 	search_grid_init(&s->grid, space);
 	search_shuffle_init(&s->random, space->count, seed);
 	search_gauss_init(&s->gauss, s->grid.features, LEARN_FROM);
+	search_trees_init(&s->fails, s->grid.features, FAIL_FROM, FAIL_TREES);
+	s->fails_x = MEM_NEW_N(float, (FAIL_FROM + 1) * s->grid.features + 1);
 	s->taken = MEM_NEW_N(unsigned char, space->count + 1);
 	s->marked = MEM_NEW_N(unsigned, space->count + 1);
 	(void)budget;
@@ -50,6 +62,8 @@ static void end(void *state)
 	search_grid_fini(&s->grid);
 	search_shuffle_fini(&s->random);
 	search_gauss_fini(&s->gauss);
+	search_trees_fini(&s->fails);
+	free(s->fails_x);
 	free(s->taken);
 	free(s->marked);
 	free(s->seen);
@@ -117,10 +131,38 @@ static void learn(struct state *s, double *ret_best)
 	spread = sqrt(spread / (double)n) + 1e-12;
 	for (size_t i = 0; i < n; i++)
 		y[i] = (y[i] - mean) / spread;
-	size_t work = n * n * n / 6 + n * n * dims, steps = 3000000 / (work + 1);
+	size_t work = n * n * n / 6 + n * n * dims, steps = 2000000 / (work + 1);
 	search_gauss_fit(&s->gauss, x, y, n, steps < 2 ? 2 : steps > 40 ? 40 : steps, &s->random);
 	*ret_best = y[0];
 	free(x);
+}
+
+/* What fails, from as many timed and failed points as there is room for, the fastest and the failed ones at the end first. */
+static void learn_failures(struct state *s)
+{
+	size_t n = 0, failed = 0, features = s->grid.features;
+	double y[FAIL_FROM];
+	for (size_t i = 0; i < s->seen_count; i++) {
+		/* Sorted: timed, then failed, then out (NaN is sorted as failed). */
+		size_t at = i % 2 ? s->seen_count - 1 - i / 2 : i / 2;
+		if (isnan(s->seen[at].y) || n == FAIL_FROM)
+			continue;
+		y[n] = isinf(s->seen[at].y);
+		failed += isinf(s->seen[at].y);
+		search_grid_features(&s->grid, s->seen[at].point, s->fails_x + n++ * features);
+	}
+	s->failing = failed > 0;
+	if (s->failing)
+		search_trees_fit(&s->fails, s->fails_x, y, n, 1, &s->random);
+}
+
+static double chance_of_failure(struct state *s, size_t point)
+{
+	float *x = s->fails_x + FAIL_FROM * s->grid.features;
+	if (!s->failing)
+		return 0;
+	search_grid_features(&s->grid, point, x);
+	return search_trees_predict(&s->fails, x, NULL);
 }
 
 /* --- candidates ---------------------------------------------------------------------------------------------------------- */
@@ -168,7 +210,9 @@ static size_t most_promising(struct state *s, double best)
 				x[d][l] = search_grid_feature(&s->grid, points[at + l < count ? at + l : at], d);
 		search_gauss_predict(&s->gauss, x, mean, deviation);
 		for (size_t l = 0; l < GAUSS_LANES && at + l < count; l++) {
-			double gain = bold ? BOLD * deviation[l] - mean[l] : improvement(best, mean[l], deviation[l]);
+			double fails = chance_of_failure(s, points[at + l]);
+			double gain = bold ? BOLD * deviation[l] - mean[l] - FAILS * fails
+			                   : improvement(best, mean[l], deviation[l]) * fmax(1 - fails, HOPE);
 			if (gain > found_gain) {
 				found_gain = gain;
 				found = points[at + l];
@@ -194,6 +238,7 @@ static size_t ask(void *state)
 	} else {
 		qsort(s->seen, s->seen_count, sizeof *s->seen, faster_first);
 		learn(s, &best);
+		learn_failures(s);
 		point = most_promising(s, best);
 	}
 	while (point == SEARCH_NONE || s->taken[point]) {

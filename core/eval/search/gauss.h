@@ -11,14 +11,15 @@ enum { GAUSS_LANES = 16 };    /* points predicted at once */
 
 struct search_gauss {
 	size_t dims, count, room;
-	float *x;                 /* count × dims: the measured points */
+	float *x;                 /* dims × stride: the measured points, a row per dimension */
 	double *y;                /* count: their values, about mean 0 and deviation 1 */
+	size_t stride;            /* of rows of points: room, rounded up to lanes */
 	double *weights;          /* dims: 1/length², learned */
 	double noise;             /* variance of a measurement over that of the process, learned */
 	double scale;             /* the process's variance */
 	double mean;
-	double *chol, *alpha, *scratch; /* count × count, lower; count; count */
-	float *chol32, *inverse32, *alpha32;
+	double *chol, *alpha, *scratch; /* count × stride: the factor's columns as rows; stride; stride */
+	float *chol32, *inverse32, *alpha32; /* count × count, lower; count; count */
 	double score;             /* log likelihood of the present settings, priors included */
 };
 

@@ -125,6 +125,12 @@ void search_grid_fini(struct search_grid *g)
 	*g = (struct search_grid){ 0 };
 }
 
+void search_grid_features(const struct search_grid *g, size_t point, float *ret_features)
+{
+	for (size_t f = 0; f < g->features; f++)
+		ret_features[f] = search_grid_feature(g, point, f);
+}
+
 size_t search_grid_find(const struct search_grid *g, const uint16_t *indices)
 {
 	for (size_t at = hash_indices(indices, g->dims) & g->slot_mask; g->slots[at]; at = (at + 1) & g->slot_mask) {

@@ -29,6 +29,8 @@ static inline float search_grid_feature(const struct search_grid *g, size_t poin
 {
 	return g->feature[f][search_grid_index(g, point, g->feature_dim[f])];
 }
+/* All features of a point: g->features numbers. */
+void search_grid_features(const struct search_grid *g, size_t point, float *ret_features);
 /* The point with these value indices (one per varying dimension); SEARCH_NONE when it is not in the space. */
 size_t search_grid_find(const struct search_grid *g, const uint16_t *indices);
 /* How many varying dimensions two points differ in. */

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-enum { NEAR_TRIES = 16 };
+enum { NEAR_TRIES = 16, BREED_TRIES = 16, PARENTS = 4 };
 
 void search_past_init(struct search_past *p, const struct search_space *space, uint64_t seed)
 {
@@ -66,7 +66,35 @@ size_t search_past_pick(struct search_past *p, size_t best)
 	return p->told[a < b ? a : b].point;
 }
 
-double search_past_uniform(struct search_past *p)
+size_t search_past_breed(struct search_past *p, size_t starts, size_t population, size_t (*breed)(struct search_past *p, uint16_t *indices))
 {
-	return (double)search_shuffle_below(&p->random, (size_t)1 << 52) / (double)((size_t)1 << 52);
+	size_t found = SEARCH_NONE;
+	if (p->bred++ < starts || p->told_count < PARENTS)
+		return search_past_take(p, SEARCH_NONE);
+	uint16_t *indices = MEM_NEW_N(uint16_t, p->grid.dims + 1);
+	for (int i = 0; i < BREED_TRIES && (found == SEARCH_NONE || p->taken[found]); i++)
+		found = breed(p, indices);
+	free(indices);
+	if (found == SEARCH_NONE || p->taken[found])
+		return search_past_take_near(p, search_past_pick(p, population), 2);
+	return search_past_take(p, found);
+}
+
+void *search_past_start(const struct search_space *space, size_t budget, uint64_t seed)
+{
+	struct search_past *p = MEM_NEW(struct search_past);
+	search_past_init(p, space, seed);
+	(void)budget;
+	return p;
+}
+
+void search_past_told(void *past, size_t point, double ns)
+{
+	search_past_tell(past, point, ns);
+}
+
+void search_past_end(void *past)
+{
+	search_past_fini(past);
+	free(past);
 }

@@ -10,6 +10,7 @@ struct search_past {
 	unsigned char *taken;     /* per point: proposed by this strategy, or told to it */
 	struct search_told { size_t point; double ns; } *told; /* fastest first; failures, INFINITY, at the end */
 	size_t told_count;
+	size_t bred;              /* times that search_past_breed was asked */
 };
 
 void search_past_init(struct search_past *p, const struct search_space *space, uint64_t seed);
@@ -21,7 +22,12 @@ size_t search_past_take_near(struct search_past *p, size_t point, size_t places)
 void search_past_tell(struct search_past *p, size_t point, double ns);
 /* One of the `best` fastest, the better of two draws; SEARCH_NONE before anything was told. */
 size_t search_past_pick(struct search_past *p, size_t best);
-/* 0 ≤ number < 1. */
-double search_past_uniform(struct search_past *p);
+/* What the strategies that breed share: random points until `starts` were asked for and a few told, then what `breed` makes (one
+ * value index per dimension of the grid; the point with them, or SEARCH_NONE), then something near one of the `population` best. */
+size_t search_past_breed(struct search_past *p, size_t starts, size_t population, size_t (*breed)(struct search_past *p, uint16_t *indices));
+/* The functions of a strategy whose whole state is its past. */
+void *search_past_start(const struct search_space *space, size_t budget, uint64_t seed);
+void search_past_told(void *past, size_t point, double ns);
+void search_past_end(void *past);
 
 #endif

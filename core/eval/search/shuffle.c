@@ -33,6 +33,11 @@ size_t search_shuffle_below(struct shuffle *s, size_t n)
 	return (size_t)(((__uint128_t)draw_bits(s) * n) >> 64);
 }
 
+double search_shuffle_uniform(struct shuffle *s)
+{
+	return (double)search_shuffle_below(s, (size_t)1 << 52) / (double)((size_t)1 << 52);
+}
+
 size_t search_shuffle_draw(struct shuffle *s)
 {
 	if (s->next >= s->count)

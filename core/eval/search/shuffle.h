@@ -17,5 +17,7 @@ void search_shuffle_fini(struct shuffle *s);
 size_t search_shuffle_draw(struct shuffle *s);
 /* A number below n (n ≥ 1), from the same generator. */
 size_t search_shuffle_below(struct shuffle *s, size_t n);
+/* 0 ≤ number < 1, from the same generator. */
+double search_shuffle_uniform(struct shuffle *s);
 
 #endif

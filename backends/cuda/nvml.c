@@ -1,0 +1,140 @@
+/* nvml: see nvml.h. */
+#include "backends/cuda/nvml.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { PROCESSES = 64, SAMPLES = 256, REASONS = 0xff };
+
+#define MEMBER(need, member, symbol, parameters) nvmlReturn_t (*member) parameters;
+#define RESOLVE(need, member, symbol, parameters) \
+	*(void **)&n->member = dlsym(handle, #symbol); \
+	if ((need) && !n->member && !missing) \
+		missing = #symbol;
+
+struct nvml {
+	CUDA_NVML_LIST(MEMBER)
+	nvmlDevice_t device;
+	uint32_t max_mhz;
+};
+
+static const char *const files[] = { "libnvidia-ml.so.1", "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1",
+                                     "/usr/local/nvidia/lib64/libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1" };
+
+static const char *resolve(void *handle, struct nvml *n)
+{
+	const char *missing = NULL;
+	CUDA_NVML_LIST(RESOLVE)
+	return missing;
+}
+
+static int fail(const struct nvml *n, nvmlReturn_t result, const char *doing, struct err *e)
+{
+	/* Declared as all the others, it really answers a text. */
+	const char *(*text)(nvmlReturn_t) = NULL;
+	*(void **)&text = *(void *const *)&n->error_text;
+	return err_set(e, ERR_UNSUPPORTED, "clocks, power and other load are not watched: NVML answers \"%s\" to %s; see nvidia-smi",
+	               text(result), doing);
+}
+
+static int open_device(const char *uuid, void **ret_state, struct err *e)
+{
+	const char *named = getenv("PEAKD_CUDA_NVML"), *missing;
+	void *handle = named && *named ? dlopen(named, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
+	struct nvml *n;
+	nvmlReturn_t result;
+	unsigned mhz = 0;
+	int rc = 0;
+
+	for (size_t i = 0; !(named && *named) && !handle && i < MEM_COUNT(files); i++)
+		handle = dlopen(files[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	if (!handle)
+		return err_set(e, ERR_UNSUPPORTED, "clocks, power and other load are not watched: libnvidia-ml.so.1 cannot be loaded; it comes "
+		               "with NVIDIA's driver (Debian: libnvidia-ml1)");
+	n = MEM_NEW(struct nvml);
+	missing = resolve(handle, n);
+	if (missing)
+		rc = err_set(e, ERR_UNSUPPORTED, "clocks, power and other load are not watched: libnvidia-ml has no %s", missing);
+	else if ((result = n->init()) != NVML_SUCCESS)
+		rc = fail(n, result, "nvmlInit", e);
+	else if ((result = n->device_by_uuid(uuid, &n->device)) != NVML_SUCCESS)
+		rc = fail(n, result, "the device's UUID", e);
+	if (rc) {
+		free(n);
+		return rc;
+	}
+	if (n->clock_max && n->clock_max(n->device, NVML_CLOCK_SM, &mhz) == NVML_SUCCESS)
+		n->max_mhz = mhz;
+	*ret_state = n;
+	return 0;
+}
+
+static void read_device(void *state, struct wire_condition *c, uint32_t *ret_max_mhz)
+{
+	struct nvml *n = state;
+	unsigned long long reasons = 0;
+
+	n->clock(n->device, NVML_CLOCK_SM, &c->core_mhz);
+	n->clock(n->device, NVML_CLOCK_MEM, &c->memory_mhz);
+	n->power(n->device, &c->milliwatts);
+	n->temperature(n->device, NVML_TEMPERATURE_GPU, &c->celsius);
+	/* The bits of nvmlClocksEventReason… are those of enum wire_throttle. */
+	if (n->throttle)
+		n->throttle(n->device, &reasons);
+	else if (n->throttle_old)
+		n->throttle_old(n->device, &reasons);
+	c->throttle = (uint32_t)(reasons & REASONS);
+	*ret_max_mhz = n->max_mhz;
+}
+
+/* In a container the list has the host's numbers, and this process is not to be found among them. */
+static bool is_listed(struct nvml *n, unsigned pid)
+{
+	nvmlProcessInfo_t list[PROCESSES];
+	unsigned count = PROCESSES;
+
+	if (!n->processes || n->processes(n->device, &count, list) != NVML_SUCCESS)
+		return false;
+	for (unsigned i = 0; i < count && i < PROCESSES; i++)
+		if (list[i].pid == pid)
+			return true;
+	return false;
+}
+
+static uint32_t foreign(void *state, uint64_t since)
+{
+	struct nvml *n = state;
+	nvmlProcessUtilizationSample_t list[SAMPLES];
+	unsigned count = SAMPLES, own = (unsigned)getpid(), most = 0;
+	nvmlReturn_t result;
+
+	if (!n->load || !is_listed(n, own))
+		return WIRE_UNKNOWN;
+	result = n->load(n->device, list, &count, since);
+	if (result == NVML_ERROR_NOT_FOUND)
+		return 0; /* nobody has used the device since then, as far as its samples go */
+	if (result != NVML_SUCCESS)
+		return WIRE_UNKNOWN;
+	for (unsigned i = 0; i < count && i < SAMPLES; i++)
+		if (list[i].pid != own && list[i].pid != 0 && list[i].time > since && list[i].core > most)
+			most = list[i].core;
+	return most > 100 ? 100 : most;
+}
+
+static bool energy(void *state, uint64_t *ret_millijoules)
+{
+	struct nvml *n = state;
+	unsigned long long value = 0;
+
+	if (!n->energy || n->energy(n->device, &value) != NVML_SUCCESS)
+		return false;
+	*ret_millijoules = value;
+	return true;
+}
+
+const struct watch_source cuda_nvml_watch = {
+	.open = open_device, .read = read_device, .foreign = foreign, .energy = energy, .close = free,
+};

@@ -1,0 +1,134 @@
+/* pair: see pair.h. */
+#include "backends/pair.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "backends/sample.h"
+#include "backends/verdict.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+/* Both runs with what is known of them. */
+struct pair {
+	const struct backend *b;
+	struct backend_run *run[2];  /* A, B */
+	uint32_t launches[2];
+	struct watch *watch;
+	const struct wire_pair *m;
+	double *logs;                /* of the undisturbed pairs: log(B / A) */
+	size_t good, all;
+	size_t next_look;            /* number of good pairs */
+	struct verdict_interval interval;
+	bool decided;
+};
+
+static int take_one(struct pair *p, struct wire_paired *out, struct err *e)
+{
+	uint64_t ns[2] = { 0, 0 };
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned which = (i + (unsigned)p->all) % 2;
+		int r = sample_take(p->b, p->run[which], p->launches[which], p->m->cold, &ns[which], e);
+		if (r < 0)
+			return r;
+	}
+	size_t n[3] = { out->pair_count, out->pair_count, out->pair_count };
+	struct wire_condition c = watch_look(p->watch);
+	*MEM_PUSH(out->a_ns, n[0]) = ns[0];
+	*MEM_PUSH(out->b_ns, n[1]) = ns[1];
+	*MEM_PUSH(out->conditions, n[2]) = c;
+	out->pair_count = n[0];
+	p->all++;
+	if (!c.disturbed)
+		*MEM_PUSH(p->logs, p->good) = log((double)ns[1] / (double)ns[0]);
+	return 0;
+}
+
+/* Only now and then: every look is another chance to be wrong. */
+static void look(struct pair *p, bool last)
+{
+	const struct wire_pair *m = p->m;
+	if (p->good < m->min_pairs || (p->good < p->next_look && !last))
+		return;
+	p->next_look = p->good + p->good / 2;
+	p->interval = verdict_interval(p->logs, p->good, m->confidence);
+	double width = fmax(p->interval.high / p->interval.ratio, p->interval.ratio / p->interval.low) - 1;
+	p->decided = verdict_of(&p->interval, m->margin) != WIRE_UNCLEAR && width <= m->width;
+}
+
+static int take_all(struct pair *p, int64_t start, struct wire_paired *out, struct err *e)
+{
+	bool last = false;
+	while (!p->decided && !last) {
+		int r = take_one(p, out, e);
+		if (r < 0)
+			return r;
+		last = p->good >= p->m->max_pairs || p->all >= 4 * (size_t)p->m->max_pairs ||
+		       (uint64_t)(clock_now() - start) >= p->m->cap_ns;
+		look(p, last);
+	}
+	return 0;
+}
+
+static void conclude(const struct pair *p, struct wire_paired *out)
+{
+	size_t n = 0;
+	if (p->good < p->m->min_pairs) {
+		/* Too few to say anything: what was seen is told, as the disturbed figures that they are. */
+		out->disturbed = p->good < p->all;
+		out->verdict = WIRE_UNCLEAR;
+		out->ratio = out->low = out->high = 1;
+		double *logs = MEM_NEW_N(double, p->all);
+		for (size_t i = 0; i < p->all; i++)
+			logs[i] = log((double)out->b_ns[i] / (double)out->a_ns[i]);
+		if (p->all >= 2) {
+			struct verdict_interval v = verdict_interval(logs, p->all, p->m->confidence);
+			out->ratio = v.ratio;
+			out->low = v.low;
+			out->high = v.high;
+		}
+		free(logs);
+		return;
+	}
+	for (size_t i = 0; i < out->pair_count; i++)
+		if (!out->conditions[i].disturbed) {
+			out->a_ns[n] = out->a_ns[i];
+			out->b_ns[n] = out->b_ns[i];
+			out->conditions[n++] = out->conditions[i];
+		}
+	out->discarded = (uint32_t)(out->pair_count - n);
+	out->pair_count = n;
+	out->verdict = verdict_of(&p->interval, p->m->margin);
+	out->ratio = p->interval.ratio;
+	out->low = p->interval.low;
+	out->high = p->interval.high;
+}
+
+int pair_samples(const struct backend *b, struct backend_run *run_a, struct backend_run *run_b, struct watch *watch,
+                 const struct wire_pair *m, struct wire_paired *ret_paired, struct err *e)
+{
+	struct pair p = { .b = b, .run = { run_a, run_b }, .watch = watch, .m = m };
+	struct wire_paired out = { 0 };
+	int64_t start = clock_now();
+	int r = 0;
+	watch_begin(watch);
+	for (int i = 0; i < 2 && r == 0; i++) {
+		uint64_t first, ns;
+		r = sample_warm_up(b, p.run[i], m->warm_up_ns, &first, &ns, e);
+		if (r == 0)
+			p.launches[i] = sample_launches(ns);
+	}
+	if (r == 0)
+		r = take_all(&p, start, &out, e);
+	if (r == 0) {
+		conclude(&p, &out);
+		out.launches_a = p.launches[0];
+		out.launches_b = p.launches[1];
+		out.note = mem_str(watch_note(watch));
+		*ret_paired = out;
+	} else {
+		wire_paired_fini(&out);
+	}
+	free(p.logs);
+	return r;
+}

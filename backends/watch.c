@@ -1,0 +1,95 @@
+/* watch: see watch.h. */
+#include "backends/watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define LOOK_NS (2 * CLOCK_MS)
+#define FOREIGN_NS (100 * CLOCK_MS)
+enum {
+	FOREIGN_MAX = 2,     /* percent: a desktop's own drawing */
+	SLOW_PERCENT = 75,   /* of the highest clock, as nvbench: below, clocks are not up (power caps and settings apart) */
+	SLOWED = WIRE_THROTTLE_HARDWARE | WIRE_THROTTLE_HEAT | WIRE_THROTTLE_HARDWARE_HEAT | WIRE_THROTTLE_POWER_BRAKE,
+	EXPECTED = WIRE_THROTTLE_SETTING | WIRE_THROTTLE_POWER_CAP,
+};
+
+struct watch {
+	const struct watch_source *source; /* NULL: nothing is seen */
+	void *state;
+	struct wire_condition last;
+	int64_t looked, looked_foreign;    /* monotonic, when */
+	uint64_t since;                    /* wall clock, microseconds: of watch_begin */
+	char note[256];
+};
+
+struct watch *watch_new(const struct watch_source *source, const char *name, const char *uuid)
+{
+	struct watch *w = MEM_NEW(struct watch);
+	struct err why = ERR_INIT;
+	if (source == NULL)
+		snprintf(w->note, sizeof w->note, "clocks, power, heat and other load are not available for %s devices", name);
+	else if (source->open(uuid, &w->state, &why) < 0)
+		snprintf(w->note, sizeof w->note, "%.*s", (int)sizeof w->note - 1, why.text);
+	else
+		w->source = source;
+	watch_begin(w);
+	return w;
+}
+
+void watch_free(struct watch *w)
+{
+	if (w == NULL)
+		return;
+	if (w->source)
+		w->source->close(w->state);
+	free(w);
+}
+
+void watch_begin(struct watch *w)
+{
+	w->last = (struct wire_condition){ .foreign = WIRE_UNKNOWN };
+	w->looked = w->looked_foreign = 0;
+	w->since = (uint64_t)clock_wall_ms() * 1000;
+}
+
+static bool is_disturbed(const struct wire_condition *c, uint32_t max_mhz)
+{
+	if (c->throttle & SLOWED)
+		return true;
+	if (c->foreign != WIRE_UNKNOWN && c->foreign > FOREIGN_MAX)
+		return true;
+	return c->core_mhz && max_mhz && !(c->throttle & EXPECTED) &&
+	       (uint64_t)c->core_mhz * 100 < (uint64_t)max_mhz * SLOW_PERCENT;
+}
+
+struct wire_condition watch_look(struct watch *w)
+{
+	int64_t now = clock_now();
+	uint32_t max_mhz = 0, foreign = w->last.foreign;
+	if (w->source == NULL || (w->looked && now - w->looked < LOOK_NS))
+		return w->last;
+	struct wire_condition c = { 0 };
+	w->source->read(w->state, &c, &max_mhz);
+	if (w->looked_foreign == 0 || now - w->looked_foreign >= FOREIGN_NS) {
+		foreign = w->source->foreign(w->state, w->since);
+		w->looked_foreign = clock_now();
+	}
+	c.foreign = foreign;
+	c.disturbed = is_disturbed(&c, max_mhz);
+	w->last = c;
+	w->looked = clock_now();
+	return c;
+}
+
+bool watch_energy(struct watch *w, uint64_t *ret_millijoules)
+{
+	return w->source && w->source->energy(w->state, ret_millijoules);
+}
+
+const char *watch_note(const struct watch *w)
+{
+	return w->note;
+}

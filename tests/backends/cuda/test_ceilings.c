@@ -1,0 +1,45 @@
+/* The kernels behind the ceilings compile for what they are meant for, and their plans hold. */
+#include "backends/ceilings.h"
+
+#include "backends/cuda/backend.h"
+#define PLANS_BACKEND backend_cuda
+#include "backends/plans.h"
+#include "backends/cuda/ceilings.h"
+#include "backends/cuda/library.h"
+#include "tap.h"
+
+static void all_for(const char *arch, size_t want)
+{
+	struct wire_ceilings list;
+	ceilings_list(cuda_ceilings, arch, 132, &list);
+	is_int((long long)list.count, (long long)want, "%s has %zu ceilings", arch, want);
+	for (size_t i = 0; i < list.count; i++) {
+		struct wire_ceiling *c = &list.at[i];
+		struct wire_compiled out = { 0 };
+		struct err e = ERR_INIT;
+		is_int(plan_check(c->plan, &e), 0, "%s %s: the plan holds %s", arch, c->name, e.text);
+		is_int(compile(arch, "", c->device, c->plan, &out, &e), 0, "it compiles %s", e.text);
+		if (out.kernel_count)
+			ok(out.kernels[0].spill == 0, "nothing is spilled, which would not be the pipe's speed (%u registers)", out.kernels[0].registers);
+		ok(c->work > 1e6, "%g %s an execution", c->work, c->unit);
+		wire_compiled_fini(&out);
+	}
+	wire_ceilings_fini(&list);
+}
+
+int main(void)
+{
+	struct cuda_nvrtc nvrtc;
+	struct err e = ERR_INIT;
+	if (cuda_library_nvrtc(&nvrtc, &e) < 0) {
+		SKIP(1, "no NVRTC");
+		return tap_done();
+	}
+	all_for("sm_90a", 6);
+	all_for("sm_80", 6);
+	struct wire_ceilings none;
+	ceilings_list(NULL, "spirv1.3", 0, &none);
+	is_int((long long)none.count, 0, "a backend without such kernels has none");
+	wire_ceilings_fini(&none);
+	return tap_done();
+}
