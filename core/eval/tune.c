@@ -298,6 +298,9 @@ int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db,
 	struct tunespace *space;
 	struct search *search = NULL;
 	size_t budget = q->budget ? q->budget : BUDGET;
+	if (q->facts->emulated)
+		return err_set(e, ERR_UNSUPPORTED, "no times from an emulated device: %s (%s) executes kernels, and validates, but tells nothing about "
+		               "speed; tune on a real one", q->facts->id, q->facts->name);
 	int rc = tunespace_new(q->ctx, q->facts, q->size, &space, e);
 	if (rc < 0)
 		return rc;
