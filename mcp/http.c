@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -278,7 +279,11 @@ static enum MHD_Result take_body(struct http_exchange *x, const char *data, size
 	else
 		buf_fini(&x->body);
 	http_exchange_hold_body(x);
-	x->no_room |= http_exchange_crowded(x);
+	if (http_exchange_crowded(x)) { /* who comes last goes first */
+		x->no_room = 1;
+		buf_fini(&x->body);
+		http_exchange_hold_body(x);
+	}
 	*size = 0;
 	return x->received > ENDLESS * most ? MHD_NO : MHD_YES;
 }
@@ -357,8 +362,12 @@ static int start_daemon(struct mcp_http *http, struct err *e)
 
 static void set_defaults(struct mcp_http_config *c)
 {
+	struct rlimit files = { RLIM_INFINITY, RLIM_INFINITY };
 	c->path = c->path ? c->path : "/mcp";
 	c->max_connections = c->max_connections ? c->max_connections : 512;
+	/* Half of the process's descriptors are for what else it does. */
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 2 < (rlim_t)c->max_connections)
+		c->max_connections = files.rlim_cur < 4 ? 1 : (int)(files.rlim_cur / 2);
 	c->max_per_client = c->max_per_client ? c->max_per_client : c->max_connections;
 	c->max_streams = c->max_streams ? c->max_streams : 128;
 	c->keep_alive_ms = c->keep_alive_ms ? c->keep_alive_ms : 10000;

@@ -76,7 +76,8 @@ size_t mcp_parse_plain(const char *text, size_t n)
 		if (found)
 			return i + (size_t)__builtin_ctzll(found) / 8;
 	}
-	while (i < n && (unsigned char)text[i] < 0x80 && (unsigned char)text[i] >= 0x20 && text[i] != '"' && text[i] != '\\')
+	while (i < n && (unsigned char)text[i] < 0x80 && (unsigned char)text[i] >= 0x20 && text[i] != '"' &&
+	       text[i] != '\\')
 		i++;
 	return i;
 }

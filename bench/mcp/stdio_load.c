@@ -59,12 +59,13 @@ static void start(struct load *l, char **command)
 
 static void put(struct load *l)
 {
-	buf_addf(&l->out,
-		 "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
-		 "\"arguments\":{\"text\":\"%s\"},\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-		 "\"io.modelcontextprotocol/clientCapabilities\":{},\"io.modelcontextprotocol/clientInfo\":"
-		 "{\"name\":\"stdio_load\",\"version\":\"1\"}}}}\n",
-		 l->next, l->text);
+	buf_addf(
+		&l->out,
+		"{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
+		"\"arguments\":{\"text\":\"%s\"},\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+		"\"io.modelcontextprotocol/clientCapabilities\":{},\"io.modelcontextprotocol/clientInfo\":"
+		"{\"name\":\"stdio_load\",\"version\":\"1\"}}}}\n",
+		l->next, l->text);
 	l->sent[l->next++ % l->window] = clock_now();
 }
 
@@ -141,7 +142,8 @@ int main(int argc, char **argv)
 	kill(l.pid, SIGTERM);
 	waitpid(l.pid, NULL, 0);
 	qsort(l.latencies, l.count, sizeof *l.latencies, compare);
-	printf("{\"requests\":%zu,\"seconds\":%.3f,\"per_s\":%.1f,\"p50_us\":%.0f,\"p99_us\":%.0f,\"first_answer_ms\":%.1f}\n",
+	printf("{\"requests\":%zu,\"seconds\":%.3f,\"per_s\":%.1f,\"p50_us\":%.0f,\"p99_us\":%.0f,\"first_answer_ms\":%"
+	       ".1f}\n",
 	       l.count, seconds, (double)l.count / seconds, (double)l.latencies[l.count / 2] / 1e3,
 	       (double)l.latencies[l.count * 99 / 100] / 1e3, (double)(first - launched) / 1e6);
 	return 0;
