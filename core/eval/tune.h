@@ -12,7 +12,8 @@ struct context;
 struct tune_request {
 	const struct context *ctx;   /* tuned */
 	const struct context *root;  /* the reference */
-	const struct facts *facts;   /* device; must run */
+	const struct facts *facts;   /* devices; must run. Leaders are proved and timed again on the first */
+	size_t device_count;         /* of them, all of one kind; 0: 1 */
 	const struct params *size;   /* one assignment of the inputs */
 	size_t budget;               /* configurations to try at most; 0: 128 */
 	const char *strategy;        /* search.h's names; NULL: "auto" */
@@ -52,6 +53,9 @@ struct tune_result {
 	char *why[TUNE_WHY];         /* examples of what failed: "BX=32 BY=32: …" */
 	size_t why_count;
 	double estimate_s;           /* what it was thought to take before it began, seconds */
+	int64_t device_ns;           /* device threads of the search: working, */
+	int64_t starving_ns;         /* waiting for something compiled, */
+	int64_t device_lasted_ns;    /* and altogether */
 	int64_t elapsed_ns;          /* what it took, without waiting for the device */
 };
 
