@@ -11,7 +11,8 @@
 #include "tap.h"
 
 #define MODERN(id, tool)                                                                                               \
-	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" tool "\"," MODERN_META "}}"
+	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" tool "\"," MODERN_META  \
+	"}}"
 #define HEADERS(tool) "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: " tool "\r\n"
 
 static const struct mcp_done *quick(struct mcp_call *call)
@@ -82,7 +83,9 @@ static void test_ready_at_once(int port, int n)
 int main(void)
 {
 	_Atomic int go = 0;
-	struct mcp_server_config config = { .name = "test", .version = "1", .tools = TOOLS, .threads = 1, .user = (void *)&go };
+	struct mcp_server_config config = {
+		.name = "test", .version = "1", .tools = TOOLS, .threads = 1, .user = (void *)&go
+	};
 	struct mcp_http_config listen = { .port = 0 };
 	struct mcp_server *server;
 	struct mcp_http *http;
