@@ -255,7 +255,7 @@ tidy: compile_commands.json
 .PHONY: install uninstall clean
 SHARE  = $(DESTDIR)$(PREFIX)/share/peakd
 UNIT   = $(DESTDIR)$(PREFIX)/lib/systemd/system/peakd.service
-DATA   = $(shell find transforms examples -type f 2>/dev/null)
+DATA   = $(shell find transforms examples tests/adversary -type f 2>/dev/null)
 DOCS   = $(wildcard README.md docs/*.md)
 #: make install               binary, transforms, examples, docs and systemd unit below DESTDIR and PREFIX; uninstall too
 install: all

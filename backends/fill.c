@@ -179,7 +179,7 @@ static void distances(enum dtype t, double *ret_spike, double *ret_offset)
 {
 	bool narrow = t == DTYPE_E4M3 || t == DTYPE_E5M2;
 	*ret_spike = t == DTYPE_F16 ? 0x1p5 : narrow ? 0x1p3 : 0x1p20;
-	*ret_offset = t == DTYPE_F16 ? 4 : t == DTYPE_BF16 ? 8 : narrow ? 2 : 64;
+	*ret_offset = t == DTYPE_F16 ? 4 : t == DTYPE_BF16 ? 8 : narrow ? 2 : 1024;
 }
 
 static double special(const struct stream *s, uint64_t i, enum plan_values values)
