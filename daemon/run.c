@@ -3,6 +3,7 @@
 #include "daemon/run.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,18 +47,22 @@ static void keep_times(struct report_step *step, const json_t *sizes)
 	json_array_foreach(sizes, i, size) {
 		struct report_time *t = MEM_PUSH(step->times, step->time_count);
 		*t = (struct report_time){ .size = mem_str(run_setup_text(size, "size")), .median_ns = run_setup_number(size, "median_ns"),
-		                           .gflops = run_setup_number(size, "gflops") };
+		                           .gflops = run_setup_number(size, "gflops"), .library = run_setup_number(size, "library_ratio"),
+		                           .library_low = run_setup_number(size, "library_low"),
+		                           .library_high = run_setup_number(size, "library_high") };
 		t->params = tuning_part(run_setup_text(size, "best"), t->size);
 		run_setup_say(step->name, "%s: %.4g ms with %s, %lld of %lld configurations tried", *t->size ? t->size : "tuned",
 		    t->median_ns / 1e6, *t->params ? t->params : "no parameters", (long long)run_setup_whole(size, "tried"),
 		    (long long)run_setup_whole(size, "space"));
+		if (*run_setup_text(size, "library") && !isfinite(t->library))
+			run_setup_say(step->name, "library: %s", run_setup_text(size, "library"));
 	}
 }
 
 static int tune(struct run *r, struct report_step *step, struct err *e)
 {
 	json_t *arguments = json_pack("{s:s}", "at", r->workflow), *answer = NULL;
-	if (r->report.compile_only) {
+	if (r->report.compile_only || r->report.emulated) {
 		json_decref(arguments);
 		return 0;
 	}
@@ -131,17 +136,18 @@ static int transform(struct run *r, const char *name, struct err *e)
 
 /* --- the end ------------------------------------------------------------------------------------------------------------------ */
 
-static void take_record(struct report_step *step, const json_t *checkpoint, bool compile_only)
+static void take_record(struct report_step *step, const json_t *checkpoint, bool compile_only, bool emulated)
 {
 	const json_t *counts = json_object_get(checkpoint, "validation");
 	const char *status = run_setup_text(checkpoint, "status");
 	long long passed = run_setup_whole(counts, "passed"), failed = run_setup_whole(counts, "failed");
-	step->validated = !step->failed && !compile_only && strcmp(status, "accepted") == 0 && passed > 0 && step->time_count > 0;
+	step->validated = !step->failed && !compile_only && strcmp(status, "accepted") == 0 && passed > 0 &&
+	                  (step->time_count > 0 || emulated);
 	if (step->failed && compile_only)
 		return;
 	free(step->validation);
 	step->validation = compile_only ? mem_str("compiled, not run")
-	                                : mem_fmt("%s, %lld passed, %lld failed", status, passed, failed);
+	                                : mem_fmt("%s, %lld passed, %lld failed%s", status, passed, failed, emulated ? ", no times: emulated" : "");
 }
 
 /* Whether a step is validated is read from the record, where everybody can look it up. */
@@ -157,7 +163,7 @@ static int read_record(struct run *r, struct err *e)
 		struct report_step *step = &r->report.steps[i];
 		json_array_foreach(json_object_get(log, "checkpoints"), k, c)
 			if (step->checkpoint > 0 && run_setup_whole(c, "id") == step->checkpoint)
-				take_record(step, c, r->report.compile_only);
+				take_record(step, c, r->report.compile_only, r->report.emulated);
 	}
 	json_decref(log);
 	return 0;
@@ -253,7 +259,8 @@ static const struct verb_option options[] = {
 
 const struct verb run_verb = {
 	.name = "run", .words = "FILE.peak.md", .summary = "a whole workflow: baseline, transformations, a table at the end",
-	.details = "Every step is validated and tuned. Each run is a workflow of its own: when the name is taken, NAME-2 is used.\n"
+	.details = "Every step is validated and tuned; an emulated device gives no times, so there it is only validated. Each run is a\n"
+	           "workflow of its own: when the name is taken, NAME-2 is used.\n"
 	           "Exit status 0: every step validated; 1: not; 3: the device only compiles, nothing ran.\n",
 	.options = options, .min_words = 1, .max_words = 1, .run = run_run,
 };

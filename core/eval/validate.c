@@ -143,7 +143,7 @@ static int build_all(const struct eval *ev, const struct context *ctx, const str
 static int judge_one(const struct eval *ev, const struct validate_request *q, struct pool_worker *device, struct pick *x,
                      struct err *e)
 {
-	struct rounds_request rounds = { .root = q->root, .facts = q->facts, .seed = x->finding.seed, .other_seed = x->other_seed,
+	struct rounds_request rounds = { .ctx = q->ctx, .root = q->root, .facts = q->facts, .seed = x->finding.seed, .other_seed = x->other_seed,
 	                                 .full = x->full };
 	struct err why = ERR_INIT;
 	int rc = rounds_run(ev, device, &x->variant, &rounds, &x->finding.check, &why);
@@ -181,6 +181,9 @@ static void count_findings(struct picks *p, struct validate_result *r)
 		if (f->check.code == ERR_PRUNED) {
 			/* The device's own limits refused it: not evidence, in either direction. */
 			r->pruned_count++;
+			if (p->pruned_why.code == ERR_NONE)
+				err_set(&p->pruned_why, ERR_PRUNED, "%s", f->check.reason);
+			check_fini(&f->check);
 			continue;
 		}
 		r->findings[r->finding_count++] = *f;

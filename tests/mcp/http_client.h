@@ -74,13 +74,13 @@ static const char *ask(int port, const char *method, const char *path, const cha
 	return buf_text(b);
 }
 
-static int status_of(const char *answer)
+__attribute__((unused)) static int status_of(const char *answer)
 {
 	return strncmp(answer, "HTTP/1.1 ", 9) == 0 ? atoi(answer + 9) : -1;
 }
 
 /* Headers as a test's name. Static storage. */
-static const char *one_line(const char *headers)
+__attribute__((unused)) static const char *one_line(const char *headers)
 {
 	static char text[80];
 	snprintf(text, sizeof text, "%s", headers);

@@ -49,6 +49,7 @@ static const struct mcp_done *leave(struct mcp_call *call)
 
 static const struct mcp_tool TOOLS[] = {
 	{ .name = "hold", .description = "Waits.", .handler = hold },
+	{ .name = "task", .description = "Is a task.", .handler = hold, .flags = MCP_TOOL_TASK_ONLY },
 	{ .name = "leave", .description = "Closes its stream.", .handler = leave },
 	{ .name = "echo",
 	  .description = "Echoes.",
@@ -158,6 +159,14 @@ static void test_modern(int port)
 		  "-32020" },
 		{ MODERN_HEADERS("tools/call"), MODERN("1", "tools/list", ""), 400, "-32020" },
 		{ "MCP-Protocol-Version: 2026-07-28\r\n", MODERN("1", "tools/list", ""), 400, "-32020" },
+		{ "MCP-Protocol-Version: 2030-01-01\r\nMcp-Method: tools/list\r\n",
+		  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+		  "\"io.modelcontextprotocol/protocolVersion\":\"2030-01-01\","
+		  "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+		  400, "-32022" },
+		{ CALL_HEADERS("task"), MODERN("1", "tools/call", "\"name\":\"task\","), 400,
+		  "\"requiredCapabilities\":{\"extensions\"" },
+		{ MODERN_HEADERS("ping"), MODERN("1", "ping", ""), 404, "-32601" },
 		{ MODERN_HEADERS("nothing"), MODERN("1", "nothing", ""), 404, "-32601" },
 		{ MODERN_HEADERS("initialize"), MODERN("1", "initialize", ""), 404, "-32601" },
 		{ MODERN_HEADERS("tools/call"),
@@ -375,11 +384,13 @@ static void test_token(struct mcp_server *server, const struct mcp_http_plain *p
 	int port = mcp_http_port(http);
 	const char *answer = ask(port, "POST", "/mcp", "", LEGACY_INIT);
 	is_int(status_of(answer), 401, "nobody comes in without it");
-	has_str(answer, "WWW-Authenticate: Bearer realm=\"mcp\", resource_metadata=\"http://", "and hears what is wanted");
+	has_str(answer, "WWW-Authenticate: Bearer realm=\"mcp\", resource_metadata=\"http://",
+		"and hears what is wanted");
 	answer = ask(port, "GET", "/.well-known/oauth-protected-resource/mcp", "", "");
 	is_int(status_of(answer), 200, "the metadata that it names are there");
 	has_str(answer, "\"bearer_methods_supported\":[\"header\"]", "and say where the token goes (RFC 9728)");
-	is_int(status_of(ask(port, "GET", "/.well-known/oauth-protected-resource/other", "", "")), 401, "of no other path");
+	is_int(status_of(ask(port, "GET", "/.well-known/oauth-protected-resource/other", "", "")), 401,
+	       "of no other path");
 	is_int(status_of(ask(port, "POST", "/mcp", "Authorization: Bearer secreT\r\n", LEGACY_INIT)), 401,
 	       "nor with another");
 	is_int(status_of(ask(port, "POST", "/mcp", "Authorization: Bearer secret\r\n", LEGACY_INIT)), 200,
