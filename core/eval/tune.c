@@ -13,8 +13,9 @@
 #include "core/eval/tune_devices.h"
 #include "core/eval/tune_inside.h"
 #include "core/record/checkpoint.h"
+#include "core/record/store.h"
 
-enum { BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3 };
+enum { BATCH_MAX = 64, BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3 };
 
 /* Searching needs an order, not a figure: few samples. */
 static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S,
@@ -75,10 +76,6 @@ static int conclude(struct tuner *u, struct tune_tried *t, double *ret_ns, struc
 	struct tune_built *b = t->built;
 	int rc = 0;
 	*ret_ns = INFINITY;
-	if (t->broken.code != ERR_NONE) {
-		*e = t->broken;
-		return -(int)e->code;
-	}
 	if (t->checked)
 		rc = check_record(u->db, u->checkpoint, t->facts, b->params, "input", u->seed, &t->check, u->job, NULL, e);
 	if (rc < 0)
@@ -127,21 +124,52 @@ static void report(const struct tuner *u)
 	              r->tried, u->planned, best, r->pruned, r->refused + r->wrong + r->broken, left);
 }
 
+/* One point: recorded, told to the search. */
+static int take_one(struct tuner *u, struct tune_lanes *lanes, struct tune_devices *devices, struct tune_tried *take_tried, struct err *e)
+{
+	double ns;
+	size_t point = take_tried->built->point;
+	int rc = conclude(u, take_tried, &ns, e);
+	u->result.tried++;
+	tune_devices_best(devices, best_ns(u));
+	tune_lanes_tell(lanes, point, ns);
+	tune_tried_free(take_tried);
+	return rc;
+}
+
+/* A commit waits for the disk, so what came meanwhile goes into the next one together. A tune that ends early keeps what came before. */
+static int take_batch(struct tuner *u, struct tune_lanes *lanes, struct tune_devices *devices, struct tune_tried *take_first, struct err *e)
+{
+	struct err broken = ERR_INIT;
+	struct tune_tried *t = take_first;
+	int rc = store_begin(u->db, e);
+	bool begun = rc == 0;
+	for (size_t n = 1; t; t = rc == 0 && broken.code == ERR_NONE && n++ < BATCH_MAX ? tune_devices_take(devices, false) : NULL) {
+		broken = t->broken;
+		if (rc == 0 && broken.code == ERR_NONE)
+			rc = take_one(u, lanes, devices, t, e);
+		else
+			tune_tried_free(t);
+	}
+	if (!begun)
+		return rc;
+	if (rc == 0)
+		report(u);
+	rc = store_end(u->db, rc, e);
+	if (rc == 0 && broken.code != ERR_NONE) {
+		*e = broken;
+		rc = -(int)broken.code;
+	}
+	return rc;
+}
+
 /* Runs until the search has nothing more. */
 static int record_lane(struct tuner *u, struct tune_lanes *lanes, struct tune_devices *devices, struct err *e)
 {
 	struct tune_tried *t;
 	int rc = 0;
-	while (rc == 0 && (t = tune_devices_take(devices)) != NULL) {
-		double ns;
-		size_t point = t->built->point;
-		rc = conclude(u, t, &ns, e);
-		u->result.tried++;
-		tune_devices_best(devices, best_ns(u));
-		tune_lanes_tell(lanes, point, ns);
-		tune_tried_free(t);
-		if (rc == 0)
-			report(u);
+	while (rc == 0 && (t = tune_devices_take(devices, true)) != NULL) {
+		rc = take_batch(u, lanes, devices, t, e);
 		if (rc == 0)
 			rc = cancel_check(u->ev->cancel, e);
 	}
