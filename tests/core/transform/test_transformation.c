@@ -155,6 +155,8 @@ static void test_shipped(void)
 	sequence_is(lib, "h200-fp16", "cuda", 19, "wgmma.mma_async");
 	sequence_is(lib, "matmul-fp16-cuda", "cuda", 7, "mma.sync");
 	sequence_is(lib, "matmul-fp16-hip", "hip", 7, "mfma");
+	sequence_is(lib, "mi200-fp32", "hip", 21, ""); /* PEAK, table 4 */
+	sequence_is(lib, "mi200-fp16", "hip", 28, "");
 	struct err e = ERR_INIT;
 	struct transformation *t;
 	is_int(library_find(lib, "tb-tilling", &t, &e), -ERR_NOT_FOUND, "an unknown name");
