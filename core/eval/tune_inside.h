@@ -43,5 +43,8 @@ void tune_record_why(struct tuner *u, const struct params *params, const char *m
 
 /* Proves and re-times leaders until enough of them stand; result.top is theirs, fastest first. */
 int tune_leaders_finish(struct tuner *u, struct err *e);
+/* Then, for a context that names a library: the winner against it; fills result.library. What goes wrong there is told in it and
+ * fails nothing. */
+int tune_vendor_finish(struct tuner *u, struct err *e);
 
 #endif
