@@ -14,111 +14,55 @@
 #include "core/eval/tune_lanes.h"
 #include "core/record/checkpoint.h"
 
-enum { BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3 };
-
-/* Searching needs an order, not a figure: few samples. */
-static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S,
-                                              .warm_up_ns = 10 * CLOCK_MS };
-#define GIVE_UP 1.6 /* times the best so far */
+enum { BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3, PREFER_ALWAYS = 8 };
 
 /* What a configuration is taken to cost before anything is known: seconds. Guesses, corrected by the first few. */
 #define GUESS_CPU_S 1.0 /* devices that share the CPU: compiling and timing take turns */
 #define GUESS_GPU_S 0.4
 
+/* After so long, whoever waits for the device gets it. */
+#define TURN_NS CLOCK_S
+
 /* --- the device lane ------------------------------------------------------------------------------------------------------ */
 
-/* Keeps the variant when it is among the fastest so far. */
-static void offer_leader(struct tuner *u, struct tune_built *b, double median)
+/* Waiting for the device is no work: what a configuration costs is counted without. */
+static int take_device(struct tuner *u, struct err *e)
 {
-	size_t at = u->leader_count;
-	while (at > 0 && median < u->leaders[at - 1].median_ns)
-		at--;
-	if (at >= TUNE_TOP)
-		return;
-	if (u->leader_count == TUNE_TOP) {
-		params_free(u->leaders[TUNE_TOP - 1].params);
-		variant_fini(&u->leaders[TUNE_TOP - 1].variant);
-		u->leader_count--;
-	}
-	memmove(&u->leaders[at + 1], &u->leaders[at], (u->leader_count - at) * sizeof u->leaders[0]);
-	u->leaders[at] = (struct leader){ .params = b->params, .variant = b->variant, .median_ns = median };
-	u->leader_count++;
-	b->params = NULL;
-	b->variant = (struct variant){ 0 };
-}
-
-static double best_ns(const struct tuner *u)
-{
-	return u->leader_count ? u->leaders[0].median_ns : INFINITY;
-}
-
-/* Checks and times one prepared configuration. *ret_ns is INFINITY when it is out. */
-static int try_trial(struct tuner *u, struct tune_built *b, struct trial *t, double *ret_ns, struct err *e)
-{
-	struct check c;
-	struct trial_times times = { 0 };
-	struct trial_timing timing = searching;
-	int rc = check_run(u->ev, t, u->q->root, u->q->facts, u->seed, TUNE_POISON, &c, e);
-	if (rc < 0)
-		return rc;
-	rc = check_record(u->db, u->checkpoint, u->q->facts, b->params, "input", u->seed, &c, u->job, NULL, e);
-	if (rc == 0 && !c.passed)
-		rc = tune_record_out(u, b->params, &b->variant, tune_status(c.code), c.reason, e);
-	if (rc < 0 || !c.passed)
-		goto out;
-	timing.warm = u->q->warm;
-	if (isfinite(best_ns(u)))
-		timing.hopeless_ns = best_ns(u) * (u->q->give_up > 0 ? u->q->give_up : GIVE_UP);
-	struct err why = ERR_INIT;
-	if (trial_measure(t, &timing, &times, &why) < 0) {
-		rc = why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED)
-		                               : tune_record_out(u, b->params, &b->variant, tune_status(why.code), why.text, e);
-		goto out;
-	}
-	if (times.median < u->floor_ns) {
-		rc = tune_record_out(u, b->params, &b->variant, MEASUREMENT_IMPOSSIBLE,
-		                     "faster than the hardware can be: work is missing", e);
-		goto out;
-	}
-	/* Without evidence, so that nobody quotes it: it is an order to search by, of few samples. Leaders get figures. */
-	rc = tune_record(u, b->params, &b->variant, MEASUREMENT_OK, &times, 0, times.hopeless ? "search, given up early" : "search", e);
-	u->result.timed++;
-	*ret_ns = times.median;
-	if (!times.hopeless)
-		offer_leader(u, b, times.median);
-out:
-	trial_times_fini(&times);
-	check_fini(&c);
+	int64_t start = clock_now();
+	int rc = eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
+	u->turn = clock_now();
+	u->waited_ns += u->turn - start;
 	return rc;
 }
 
-static int try_built(struct tuner *u, struct tune_built *b, double *ret_ns, struct err *e)
+/* Others stand in line (pool_take_device serves in order), and get their turn between two configurations. */
+static int let_others(struct tuner *u, struct err *e)
 {
-	struct trial t;
-	struct err why = ERR_INIT;
-	*ret_ns = INFINITY;
-	if (b->why.code == ERR_CANCELLED || b->why.code == ERR_UNSUPPORTED) {
-		*e = b->why;
-		return -(int)e->code;
-	}
-	if (b->why.code != ERR_NONE)
-		return tune_record_out(u, b->params, &b->variant, tune_status(b->why.code), b->why.text, e);
-	if (trial_begin(&t, u->device, &b->variant, &why) < 0) {
-		if (why.code == ERR_CANCELLED) {
-			*e = why;
-			return -ERR_CANCELLED;
-		}
-		return tune_record_out(u, b->params, &b->variant, tune_status(why.code), why.text, e);
-	}
-	int rc = try_trial(u, b, &t, ret_ns, e);
-	trial_end(&t);
-	return rc;
+	if (clock_now() - u->turn < TURN_NS)
+		return 0;
+	pool_give(u->device);
+	u->device = NULL;
+	return take_device(u, e);
 }
 
-static void show_time(double ns, char text[32])
+static double spent_s(const struct tuner *u)
 {
+	return (double)(clock_now() - u->started - u->waited_ns) / 1e9;
+}
+
+static bool out_of_time(const struct tuner *u)
+{
+	return (u->q->seconds > 0 && spent_s(u) >= u->q->seconds) ||
+	       (u->q->device_seconds > 0 && u->result.device_s >= u->q->device_seconds);
+}
+
+static void show_best(const struct tuner *u, char text[32])
+{
+	double ns = u->leader_count ? u->leaders[0].value : INFINITY;
 	if (!isfinite(ns))
 		snprintf(text, 32, "none yet");
+	else if (strcmp(objective_unit(u->objective), "ns") != 0)
+		snprintf(text, 32, "%.4g %s", ns, objective_unit(u->objective));
 	else if (ns < 1e6)
 		snprintf(text, 32, "%.3g us", ns / 1e3);
 	else
@@ -137,7 +81,7 @@ static void show_duration(double seconds, char text[32])
  * few of them. */
 static double remaining(const struct tuner *u, size_t more)
 {
-	double spent = (double)(clock_now() - u->started) / 1e9, tried = (double)u->result.tried;
+	double spent = spent_s(u), tried = (double)(u->result.tried - u->result.resumed);
 	double prior = u->planned ? u->result.estimate_s / (double)u->planned : 0;
 	return (spent + prior * PRIOR_WEIGHT) / (tried + PRIOR_WEIGHT) * (double)more;
 }
@@ -146,7 +90,7 @@ static void report(const struct tuner *u)
 {
 	const struct tune_result *r = &u->result;
 	char best[32], left[32];
-	show_time(best_ns(u), best);
+	show_best(u, best);
 	show_duration(remaining(u, u->planned > r->tried ? u->planned - r->tried : 0), left);
 	eval_progress(u->ev, (double)r->tried, (double)u->planned, "tune %zu/%zu, best %s, %zu pruned, %zu failed, %s left",
 	              r->tried, u->planned, best, r->pruned, r->refused + r->wrong + r->broken, left);
@@ -157,16 +101,20 @@ static int device_lane(struct tuner *u, struct tune_lanes *lanes, struct err *e)
 {
 	struct tune_built *b;
 	int rc = 0;
-	while (rc == 0 && (b = tune_lanes_take(lanes)) != NULL) {
-		double ns;
-		rc = try_built(u, b, &ns, e);
+	while (rc == 0 && !out_of_time(u) && (b = tune_lanes_take(lanes)) != NULL) {
+		double value;
+		int64_t start = clock_now();
+		rc = tune_try(u, b, &value, e);
+		u->result.device_s += (double)(clock_now() - start) / 1e9;
 		u->result.tried++;
-		tune_lanes_tell(lanes, b->point, ns);
+		tune_lanes_tell(lanes, b->point, value);
 		tune_built_free(b);
 		if (rc == 0)
 			report(u);
 		if (rc == 0)
 			rc = cancel_check(u->ev->cancel, e);
+		if (rc == 0)
+			rc = let_others(u, e);
 	}
 	/* Lanes that were cancelled end as if the search were over. */
 	return rc < 0 ? rc : cancel_check(u->ev->cancel, e);
@@ -188,25 +136,51 @@ static double floor_of(const struct tune_request *q)
 	return peak > 0 && isfinite(flops) ? flops / peak * 1e9 : 0;
 }
 
-static int begin_run(struct tuner *u, const char *strategy, struct err *e)
+/* What a run was asked for, in words: a resumed job finds its run by them. */
+static char *settings_of(const struct tuner *u)
 {
-	char *size = params_text(u->q->size);
-	char *settings = mem_fmt("sizes: %s; budget: %zu; seed: %llu; %s", size, u->planned, (unsigned long long)u->q->seed,
-	                         u->q->warm ? "warm" : "cold");
-	struct measurement_run run = { .checkpoint = u->checkpoint, .device = u->q->facts->uuid,
-	                               .strategy = strategy, .settings = settings,
-	                               .planned = (int64_t)u->planned, .job = u->job };
-	int rc = measurement_run_begin(u->db, &run, e);
-	u->result.run = run.id;
-	free(size);
+	const struct tune_request *q = u->q;
+	struct buf out = BUF_INIT;
+	for (size_t i = 0; i < u->size_count; i++) {
+		char *size = params_text(i ? q->also[i - 1] : q->size);
+		buf_addf(&out, "%s%s", i ? ", " : "sizes: ", size);
+		free(size);
+	}
+	if (u->size_count > 1)
+		buf_addf(&out, "; %s", q->worst ? "worst ratio" : "geometric mean");
+	buf_addf(&out, "; budget: %zu", u->planned);
+	if (q->seconds > 0)
+		buf_addf(&out, ", %g s", q->seconds);
+	if (q->device_seconds > 0)
+		buf_addf(&out, ", %g device-s", q->device_seconds);
+	buf_addf(&out, "; seed: %llu; %s", (unsigned long long)q->seed, q->warm ? "warm" : "cold");
+	if (!objective_is_time(u->objective))
+		buf_addf(&out, "; objective: %s", objective_text(u->objective));
+	return buf_steal(&out);
+}
+
+/* Goes on with the run of this job that was cut off, or begins one. */
+static int begin_run(struct tuner *u, struct search *search, struct err *e)
+{
+	char *settings = settings_of(u);
+	int rc = tune_resume(u, settings, search, e);
+	if (rc == 0 && u->result.run == 0) {
+		struct measurement_run run = { .checkpoint = u->checkpoint, .device = u->q->facts->uuid, .strategy = search_name(search),
+		                               .settings = settings, .planned = (int64_t)u->planned, .job = u->job };
+		rc = measurement_run_begin(u->db, &run, e);
+		u->result.run = run.id;
+	}
 	free(settings);
 	return rc < 0 ? rc : 0;
 }
 
-static void prefer_all(struct search *search, const struct tunespace *space, const struct tune_request *q)
+/* The parent's best, projected; no more than half of the budget (but for the first few), for they are
+ * yesterday's. */
+static void prefer_all(const struct tuner *u, struct search *search)
 {
-	for (size_t i = 0; i < q->prefer_count; i++) {
-		size_t point = tunespace_nearest(space, q->prefer[i]);
+	size_t most = u->planned / 2 > PREFER_ALWAYS ? u->planned / 2 : PREFER_ALWAYS;
+	for (size_t i = 0; i < u->q->prefer_count && i < most; i++) {
+		size_t point = tunespace_nearest(u->spaces[0], u->q->prefer[i], i);
 		if (point != SEARCH_NONE)
 			search_prefer(search, point);
 	}
@@ -260,17 +234,28 @@ static void announce(struct tuner *u, const char *strategy)
 	free(size);
 }
 
-static int tune_with(struct tuner *u, const struct tunespace *space, struct search *search, struct err *e)
+/* What a tune that is cut off has: the fastest as the search saw them, without evidence. */
+static void show_what_there_is(struct tuner *u)
 {
-	struct tune_lanes_config config = { .ev = u->ev, .ctx = u->q->ctx, .facts = u->q->facts, .space = space, .search = search };
+	struct tune_result *r = &u->result;
+	for (size_t i = 0; r->top_count == 0 && i < u->leader_count; i++) {
+		struct tune_top *top = &r->top[i];
+		*top = (struct tune_top){ .params = params_copy(u->leaders[i].params), .value = u->leaders[i].value,
+		                          .median_ns = u->leaders[i].median_ns, .min_ns = NAN, .rse = NAN, .registers = -1, .shared = -1,
+		                          .spill = -1 };
+	}
+	r->top_count = r->top_count ? r->top_count : u->leader_count;
+}
+
+static int search_and_finish(struct tuner *u, struct search *search, struct err *e)
+{
+	struct tune_lanes_config config = { .ev = u->ev, .ctx = u->q->ctx, .facts = u->q->facts, .space = u->spaces[0],
+	                                    .search = search };
 	struct tune_lanes *lanes = NULL;
+	int rc = begin_run(u, search, e);
 	announce(u, search_name(search));
-	int rc = eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
-	if (rc < 0)
-		return rc;
-	/* Waiting for the device is no work: what a configuration costs is counted from here. */
-	u->started = clock_now();
-	rc = begin_run(u, search_name(search), e);
+	if (rc == 0)
+		rc = take_device(u, e);
 	if (rc == 0)
 		rc = tune_lanes_new(&config, &lanes, e);
 	if (rc == 0)
@@ -280,9 +265,43 @@ static int tune_with(struct tuner *u, const struct tunespace *space, struct sear
 		rc = tune_leaders_finish(u, e);
 	pool_give(u->device);
 	u->device = NULL;
-	u->result.elapsed_ns = clock_now() - u->started;
+	u->result.elapsed_ns = clock_now() - u->started - u->waited_ns;
+	if (rc == -ERR_CANCELLED)
+		show_what_there_is(u);
 	/* A run that was cut off has no end: nobody estimates by it. */
 	return rc < 0 ? rc : measurement_run_end(u->db, u->result.run, e);
+}
+
+/* The spaces of all sizes, and how many configurations are planned. */
+static int make_spaces(struct tuner *u, struct err *e)
+{
+	const struct tune_request *q = u->q;
+	bool timed = q->seconds > 0 || q->device_seconds > 0;
+	int rc = 0;
+	if (q->also_count >= TUNE_SIZES)
+		return err_set(e, ERR_INPUT, "%zu input sizes at once; at most %d: name fewer (sizes), or tune them one by one",
+		               q->also_count + 1, TUNE_SIZES);
+	for (; rc == 0 && u->size_count < q->also_count + 1; u->size_count += rc == 0) {
+		u->fastest_ns[u->size_count] = INFINITY;
+		rc = tunespace_new(q->ctx, q->facts, u->size_count ? q->also[u->size_count - 1] : q->size, &u->spaces[u->size_count], e);
+	}
+	if (rc < 0)
+		return rc;
+	u->result.space = tunespace_search(u->spaces[0])->count;
+	u->planned = q->budget ? q->budget : timed ? u->result.space : BUDGET;
+	u->planned = u->planned < u->result.space ? u->planned : u->result.space;
+	return 0;
+}
+
+static void tuner_fini(struct tuner *u)
+{
+	for (size_t i = 0; i < u->leader_count; i++) {
+		params_free(u->leaders[i].params);
+		variant_fini(&u->leaders[i].variant);
+	}
+	for (size_t i = 0; i < TUNE_SIZES; i++)
+		tunespace_free(u->spaces[i]);
+	objective_free(u->objective);
 }
 
 int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db, int64_t checkpoint, const char *job,
@@ -290,29 +309,26 @@ int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db,
 {
 	struct tuner u = { .ev = ev, .q = q, .db = db, .checkpoint = checkpoint, .job = job, .seed = check_seed(),
 	                   .floor_ns = floor_of(q), .started = clock_now() };
-	struct tunespace *space;
 	struct search *search = NULL;
-	size_t budget = q->budget ? q->budget : BUDGET;
-	int rc = tunespace_new(q->ctx, q->facts, q->size, &space, e);
-	if (rc < 0)
-		return rc;
-	u.result.space = tunespace_search(space)->count;
-	u.planned = budget < u.result.space ? budget : u.result.space;
-	rc = search_new(q->strategy ? q->strategy : "auto", tunespace_search(space), budget, q->seed, &search, e);
+	const char *strategy = q->strategy ? q->strategy : "auto";
+	int rc = objective_new(q->objective, q->ctx, q->facts, &u.objective, e);
+	if (rc == 0)
+		rc = make_spaces(&u, e);
+	/* With a budget of time alone nobody knows that all will be tried: no strategy may count on it. */
+	if (rc == 0 && q->budget == 0 && u.planned > BUDGET && strcmp(strategy, "auto") == 0)
+		strategy = "bayes";
+	if (rc == 0)
+		rc = search_new(strategy, tunespace_search(u.spaces[0]), u.planned, q->seed, &search, e);
 	if (rc == 0) {
-		prefer_all(search, space, q);
-		rc = tune_with(&u, space, search, e);
-	}
-	for (size_t i = 0; i < u.leader_count; i++) {
-		params_free(u.leaders[i].params);
-		variant_fini(&u.leaders[i].variant);
+		prefer_all(&u, search);
+		rc = search_and_finish(&u, search, e);
 	}
 	search_free(search);
-	tunespace_free(space);
-	if (rc < 0)
-		tune_result_fini(&u.result);
-	else
+	tuner_fini(&u);
+	if (rc == 0 || rc == -ERR_CANCELLED)
 		*ret_result = u.result;
+	else
+		tune_result_fini(&u.result);
 	return rc < 0 ? rc : 0;
 }
 

@@ -54,7 +54,7 @@ int tune_record(struct tuner *u, const struct params *params, const struct varia
 	return rc < 0 ? rc : 0;
 }
 
-static void count_out(struct tune_result *r, enum measurement_status status)
+void tune_record_count(struct tune_result *r, enum measurement_status status)
 {
 	switch (status) {
 	case MEASUREMENT_PRUNED: r->pruned++; break;
@@ -84,7 +84,7 @@ void tune_record_why(struct tuner *u, const struct params *params, const char *m
 int tune_record_out(struct tuner *u, const struct params *params, const struct variant *variant, enum measurement_status status,
                     const char *message, struct err *e)
 {
-	count_out(&u->result, status);
+	tune_record_count(&u->result, status);
 	/* One pruning is enough as an example: there may be hundreds. */
 	if (status != MEASUREMENT_PRUNED || u->result.pruned == 1)
 		tune_record_why(u, params, message);
