@@ -43,6 +43,9 @@ HELP_SRC := $(filter-out $(FUZZ_SRC) $(UNIT_SRC),$(if $(TEST_C),$(shell grep -l 
 TESTS    := $(UNIT_SRC:%.c=$(BUILD)/%)
 HELPERS  := $(HELP_SRC:%.c=$(BUILD)/%)
 FUZZERS  := $(FUZZ_SRC:%.c=$(BUILD)/%)
+# The stand-in for AMD's runtime: a library that tests name in PEAKD_HIP_RUNTIME.
+EMULATED_SRC := $(wildcard tests/backends/hip/emulated/*.c)
+EMULATED := $(BUILD)/tests/backends/hip/emulated.so
 BLACKBOX := $(sort $(shell find tests -name '*.t' 2>/dev/null))
 
 # A test that hangs is killed and fails. Tests find what they need in the environment.
@@ -108,10 +111,20 @@ $(BUILD)/tests/mcp/%: tests/mcp/%.c $(LIB_MCP)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
 	$(Q)$(LINK_TEST) $(LIB_MCP) $(LDFLAGS) $(LIBS)
+$(BUILD)/bench/mcp/%: bench/mcp/%.c $(LIB_MCP)
+	@mkdir -p $(@D)
+	$(call say,BENCH,$@)
+	$(Q)$(LINK_TEST) $(LIB_MCP) $(LDFLAGS) $(LIBS)
 $(BUILD)/tests/%: tests/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
 	$(Q)$(LINK_TEST) $(LIB) $(LDFLAGS) $(LIBS)
+# Exports what is marked and nothing of the archive; the interpreter's loops want the optimiser.
+$(EMULATED): $(EMULATED_SRC) tests/backends/hip/emulated/emulated.h $(LIB)
+	@mkdir -p $(@D)
+	$(call say,TEST,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(SAN),,-O3) -fno-math-errno -fvisibility=hidden -shared -o $@ $(EMULATED_SRC) $(LIB) \
+		-Wl,--exclude-libs,ALL -Wl,-Bsymbolic $(LDFLAGS) -lnettle -ldl -lm
 # private: the archive that they need is built without.
 $(FUZZERS): private override SAN += -fsanitize=fuzzer
 
@@ -122,7 +135,7 @@ $(BUILD)/bench/%: bench/%.c $(LIB)
 	$(call say,LINK,$@)
 	$(Q)$(LINK_TEST) $(LIB) $(LDFLAGS) $(LIBS)
 
--include $(BENCHES:=.d) $(OBJ:.o=.d) $(TESTS:=.d) $(HELPERS:=.d) $(FUZZERS:=.d)
+-include $(BENCHES:=.d) $(OBJ:.o=.d) $(TESTS:=.d) $(HELPERS:=.d) $(FUZZERS:=.d) $(wildcard $(BUILD)/bench/mcp/*.d)
 
 # --- the two commands of the README -------------------------------------------------------------------------------------
 .PHONY: demo run-demo check run-check unit
@@ -135,12 +148,12 @@ run-demo: all
 #: make check                 installs, builds, and runs every test: C tests, then *.t scripts against the binary
 check: deps
 	$(AGAIN) run-check
-run-check: all $(TESTS) $(HELPERS) $(BENCHES) bundle
+run-check: all $(TESTS) $(HELPERS) $(EMULATED) $(BENCHES) bundle
 	@$(PROVE) $(BLACKBOX) $(TESTS)
 
 #: make unit T=core/context   only the C tests whose path below tests/ begins with T
 T ?=
-unit: all $(if $(T),$(filter $(BUILD)/tests/$(T)%,$(TESTS)),$(TESTS)) $(HELPERS)
+unit: all $(if $(T),$(filter $(BUILD)/tests/$(T)%,$(TESTS)),$(TESTS)) $(HELPERS) $(EMULATED)
 	@$(if $(filter $(TESTS),$^),$(PROVE) $(filter $(TESTS),$^),echo "no tests/$(T)*/test_*.c"; exit 1)
 
 #: make bench                 the programs of bench/, built
@@ -156,6 +169,11 @@ conformance:
 clients:
 	@BUILD='$(BUILD)' tests/mcp/clients.sh
 	@BUILD='$(BUILD)' tests/daemon/clients.sh
+
+#: make bench-mcp             mcp/ beside the TypeScript SDK's server: calls/s, latency, memory, start (npm, wrk, minutes)
+.PHONY: bench-mcp
+bench-mcp: $(BUILD)/bench/mcp/server $(BUILD)/bench/mcp/stdio_load $(PEAKD)
+	@BUILD='$(BUILD)' bench/mcp/run.sh
 
 # --- the same code, watched ---------------------------------------------------------------------------------------------
 .PHONY: check-source check-asan check-tsan check-clang run-clang fuzz run-fuzz cover
@@ -180,7 +198,7 @@ check-tsan: deps
 #: make check-clang           builds all, tests too, with clang and the same warnings
 check-clang: deps
 	$(AGAIN) BUILD=build-clang CC=clang CXX=clang++ OPT=-O1 run-clang
-run-clang: all $(TESTS) $(HELPERS)
+run-clang: all $(TESTS) $(HELPERS) $(EMULATED)
 
 #: make check-fresh           demo and check on a minimal Debian 12 in a chroot (root, debootstrap, network, minutes)
 .PHONY: check-fresh
@@ -237,7 +255,7 @@ tidy: compile_commands.json
 .PHONY: install uninstall clean
 SHARE  = $(DESTDIR)$(PREFIX)/share/peakd
 UNIT   = $(DESTDIR)$(PREFIX)/lib/systemd/system/peakd.service
-DATA   = $(shell find transforms examples -type f 2>/dev/null)
+DATA   = $(shell find transforms examples tests/adversary -type f 2>/dev/null)
 DOCS   = $(wildcard README.md docs/*.md)
 #: make install               binary, transforms, examples, docs and systemd unit below DESTDIR and PREFIX; uninstall too
 install: all

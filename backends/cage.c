@@ -13,6 +13,8 @@
 #include "backends/cage_files.h"
 #include "backends/cage_places.h"
 
+enum { SCRATCH_FILE_MAX = 256 << 20 }; /* bytes */
+
 struct cage_kernel cage_probe(void)
 {
 	const char *set = getenv("PEAKD_CAGE");
@@ -45,7 +47,7 @@ void cage_start(void)
 	setenv("__GL_SHADER_DISK_CACHE", "0", 1);
 }
 
-static int enter_files(int abi, enum cage_role role, struct err *e)
+static int enter_files(int abi, enum cage_role role, bool *ret_writes, struct err *e)
 {
 	struct cage_files f;
 	int rc = cage_files_init(&f, abi, e);
@@ -53,7 +55,7 @@ static int enter_files(int abi, enum cage_role role, struct err *e)
 		return rc;
 	switch (role) {
 	case CAGE_COMPILE:
-		cage_places_compile(&f);
+		*ret_writes = cage_places_compile(&f);
 		break;
 	case CAGE_DEVICE:
 		cage_places_device(&f);
@@ -73,19 +75,21 @@ static int refuse(const struct err *why, struct err *e)
 int cage_enter(const struct cage_kernel *k, enum cage_role role, struct err *e)
 {
 	struct err why = ERR_INIT;
+	bool writes = k->landlock == 0;
 	int rc = 0;
 	if (k->off)
 		return 0;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		rc = err_sys(&why, errno, "no_new_privs");
 	if (rc == 0 && k->landlock > 0)
-		rc = enter_files(k->landlock, role, &why);
+		rc = enter_files(k->landlock, role, &writes, &why);
 	if (rc < 0)
 		return refuse(&why, e);
-	/* Drivers grow their anonymous shared memory as files, so only the compile role writes none. */
+	/* Drivers grow their anonymous shared memory as files, so only the compile role writes none, or small ones in its scratch folder. */
 	if (role == CAGE_COMPILE) {
+		rlim_t most = writes ? SCRATCH_FILE_MAX : 0;
 		signal(SIGXFSZ, SIG_IGN);
-		setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 0, 0 });
+		setrlimit(RLIMIT_FSIZE, &(struct rlimit){ most, most });
 	}
 	return 0;
 }

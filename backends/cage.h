@@ -11,7 +11,7 @@
 #include "base/err.h"
 
 enum cage_role {
-	CAGE_COMPILE, /* reads the CUDA toolkit, and nothing else of the machine; writes nothing */
+	CAGE_COMPILE, /* reads the CUDA toolkit, and nothing else of the machine; writes nothing, with hiprtc a scratch folder */
 	CAGE_DEVICE,  /* reads distribution and driver files, uses the GPU's device files; writes no file */
 };
 

@@ -17,8 +17,11 @@ enum {
 #define WRITE_FILE RIGHT(1)
 #define READ_FILE RIGHT(2)
 #define READ_DIR RIGHT(3)
+#define REMOVE_FOLDER RIGHT(4)
 #define REMOVE_FILE RIGHT(5)
+#define MAKE_FOLDER RIGHT(7)
 #define MAKE_REGULAR RIGHT(8)
+#define REFER RIGHT(13)
 #define TRUNCATE RIGHT(14)
 #define IOCTL_DEVICE RIGHT(15)
 /* Rights that a rule on something other than a folder may name: execute, write, read, truncate, ioctl. */
@@ -56,6 +59,9 @@ void cage_files_allow(struct cage_files *f, const char *path, enum cage_files_us
 	static const uint64_t rights[] = {
 		[CAGE_FILES_READ] = READ_FILE | READ_DIR,
 		[CAGE_FILES_DEVICE] = READ_FILE | READ_DIR | WRITE_FILE | TRUNCATE | IOCTL_DEVICE,
+		[CAGE_FILES_SCRATCH] = READ_FILE | READ_DIR | WRITE_FILE | TRUNCATE | MAKE_REGULAR | REMOVE_FILE | MAKE_FOLDER |
+		                       REMOVE_FOLDER | REFER,
+		[CAGE_FILES_EMPTY] = READ_DIR | REMOVE_FOLDER,
 		[CAGE_FILES_SHARE] = READ_FILE | READ_DIR | WRITE_FILE | TRUNCATE | MAKE_REGULAR | REMOVE_FILE,
 	};
 	struct stat st;

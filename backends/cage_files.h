@@ -8,7 +8,9 @@
 enum cage_files_use {
 	CAGE_FILES_READ,   /* read files and list folders */
 	CAGE_FILES_DEVICE, /* read, write, ioctl; nothing is created */
-	CAGE_FILES_SHARE,  /* as above, and files may be created and removed: shared memory */
+	CAGE_FILES_SCRATCH, /* all that files and folders are for, but to execute them */
+	CAGE_FILES_EMPTY,  /* remove empty folders, and list */
+	CAGE_FILES_SHARE,  /* as DEVICE, and files may be created and removed: shared memory */
 };
 
 /* A Landlock rule set under construction. */

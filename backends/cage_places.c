@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cage_scratch.h"
 #include "backends/cuda/library.h"
+#include "backends/hip/library.h"
 #include "base/mem.h"
 
 /* The folder that a file is in, as it is written and as it really is: libraries are often links into a versioned folder. */
@@ -41,7 +43,7 @@ static void open_builtins(const struct cuda_nvrtc *nvrtc)
 }
 
 /* Headers are opened whenever code includes them. */
-void cage_places_compile(struct cage_files *f)
+static void allow_nvrtc(struct cage_files *f)
 {
 	struct cuda_nvrtc nvrtc;
 	if (cuda_library_nvrtc(&nvrtc, NULL) < 0)
@@ -50,6 +52,14 @@ void cage_places_compile(struct cage_files *f)
 	allow_folder_of(f, nvrtc.path);
 	for (unsigned i = 0; i < nvrtc.include_count; i++)
 		cage_files_allow(f, nvrtc.include[i], CAGE_FILES_READ);
+}
+
+/* hiprtc and comgr are opened here, and read no file of the machine after that. */
+bool cage_places_compile(struct cage_files *f)
+{
+	struct hip_rtc rtc;
+	allow_nvrtc(f);
+	return hip_library_rtc(&rtc, NULL) == 0 && cage_scratch_make(f);
 }
 
 /* Folders (or, with files, folders of files) in a variable that ld.so or a loader reads, separated by colons. */
@@ -92,5 +102,6 @@ void cage_places_device(struct cage_files *f)
 	allow_listed(f, "VK_ICD_FILENAMES", true);
 	allow_listed(f, "VK_LAYER_PATH", false);
 	allow_listed(f, "PEAKD_CUDA_DRIVER", true);
-	cage_places_compile(f); /* facts name NVRTC's version */
+	allow_listed(f, "PEAKD_HIP_RUNTIME", true);
+	allow_nvrtc(f); /* facts name NVRTC's version */
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backends/spread.h"
 
 enum { BLOCK = 1024 };
 
@@ -15,23 +16,6 @@ struct sums {
 	uint64_t odd;           /* elements where got or want is not finite */
 	uint64_t finite_refs;
 };
-
-/* --- elements as doubles ------------------------------------------------------------------------------------------ */
-
-static void load(enum dtype t, const uint8_t *from, double *to, size_t n)
-{
-	size_t size = dtype_size(t);
-	if (t == DTYPE_F32) {
-		const float *f = (const float *)(const void *)from;
-		for (size_t i = 0; i < n; i++)
-			to[i] = (double)f[i];
-	} else if (t == DTYPE_F64) {
-		memcpy(to, from, n * sizeof *to);
-	} else {
-		for (size_t i = 0; i < n; i++)
-			to[i] = dtype_load(t, from + i * size);
-	}
-}
 
 /* |a−b| of one pair: 64-bit integers are subtracted as such, or neighbours above 2^53 would look equal. */
 static double distance(enum dtype t, const uint8_t *got, const uint8_t *want, double g, double w)
@@ -95,22 +79,46 @@ static void add_block_wide(struct sums *s, enum dtype t, const uint8_t *got, con
 	s->finite_refs += n;
 }
 
-static struct sums first_pass(enum dtype t, const uint8_t *got, const uint8_t *want, uint64_t elements)
+struct sweep {
+	enum dtype type;
+	const uint8_t *got, *want;
+	struct sums parts[SPREAD_PARTS]; /* one a cut, so that the total does not depend on who did it */
+};
+
+static void sweep_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 {
-	struct sums s = { 0 };
+	struct sweep *sweep = arg;
+	struct sums *s = &sweep->parts[k];
+	enum dtype t = sweep->type;
 	double g[BLOCK], w[BLOCK];
 	size_t size = dtype_size(t);
-	for (uint64_t at = 0; at < elements; at += BLOCK) {
-		size_t n = elements - at < BLOCK ? (size_t)(elements - at) : BLOCK;
+	for (uint64_t at = from; at < to; at += BLOCK) {
+		size_t n = to - at < BLOCK ? (size_t)(to - at) : BLOCK;
+		const uint8_t *got = sweep->got + at * size, *want = sweep->want + at * size;
 		if (t == DTYPE_I64 || t == DTYPE_U64) {
-			add_block_wide(&s, t, got + at * size, want + at * size, n);
+			add_block_wide(s, t, got, want, n);
 			continue;
 		}
-		load(t, got + at * size, g, n);
-		load(t, want + at * size, w, n);
-		add_block(&s, g, w, n);
+		dtype_load_all(t, got, g, n);
+		dtype_load_all(t, want, w, n);
+		add_block(s, g, w, n);
 	}
-	return s;
+}
+
+static struct sums first_pass(enum dtype t, const uint8_t *got, const uint8_t *want, uint64_t elements)
+{
+	struct sweep sweep = { .type = t, .got = got, .want = want };
+	struct sums all = { 0 };
+	spread(elements, sweep_part, &sweep);
+	for (unsigned k = 0; k < SPREAD_PARTS; k++) {
+		const struct sums *s = &sweep.parts[k];
+		all.diff2 += s->diff2;
+		all.ref2 += s->ref2;
+		all.max_abs = s->max_abs > all.max_abs ? s->max_abs : all.max_abs;
+		all.odd += s->odd;
+		all.finite_refs += s->finite_refs;
+	}
+	return all;
 }
 
 /* --- second pass -------------------------------------------------------------------------------------------------- */
@@ -159,8 +167,8 @@ static void second_pass(struct judge *j, const uint8_t *got, const uint8_t *want
 	double g[BLOCK], w[BLOCK];
 	for (uint64_t at = 0; at < elements; at += BLOCK) {
 		size_t n = elements - at < BLOCK ? (size_t)(elements - at) : BLOCK;
-		load(t, got + at * size, g, n);
-		load(t, want + at * size, w, n);
+		dtype_load_all(t, got + at * size, g, n);
+		dtype_load_all(t, want + at * size, w, n);
 		for (size_t i = 0; i < n; i++)
 			judge_element(j, at + i, got + (at + i) * size, want + (at + i) * size, g[i], w[i]);
 	}

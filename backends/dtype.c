@@ -175,6 +175,47 @@ double dtype_load(enum dtype t, const void *element)
 	return narrow_load(format_of(t), bits);
 }
 
+/* Sign, exponent and fraction keep their places relative to each other, so a narrow number that is read as a float is too small by a
+ * power of two, subnormal or not: one multiplication puts that right. Infinities and NaN have the largest exponent in both. */
+static inline double f16_load(uint16_t bits)
+{
+	uint32_t u = (uint32_t)(bits & 0x7fff) << 13, sign = (uint32_t)(bits & 0x8000) << 16;
+	float f;
+	memcpy(&f, &u, sizeof f);
+	f *= 0x1p112f;
+	memcpy(&u, &f, sizeof u);
+	u |= (bits & 0x7c00) == 0x7c00 ? 0x7f800000 : 0;
+	u |= sign;
+	memcpy(&f, &u, sizeof f);
+	return (double)f;
+}
+
+void dtype_load_all(enum dtype t, const void *elements, double *to, size_t n)
+{
+	const uint8_t *from = elements;
+	uint16_t half;
+	uint32_t u;
+	float f;
+	for (size_t i = 0; i < n; i++) {
+		if (t == DTYPE_F32) {
+			memcpy(&f, from + 4 * i, 4);
+			to[i] = (double)f;
+		} else if (t == DTYPE_F64) {
+			memcpy(&to[i], from + 8 * i, 8);
+		} else if (t == DTYPE_F16) {
+			memcpy(&half, from + 2 * i, 2);
+			to[i] = f16_load(half);
+		} else if (t == DTYPE_BF16) {
+			memcpy(&half, from + 2 * i, 2);
+			u = (uint32_t)half << 16;
+			memcpy(&f, &u, 4);
+			to[i] = (double)f;
+		} else {
+			to[i] = dtype_load(t, from + i * types[t].size);
+		}
+	}
+}
+
 void dtype_store(enum dtype t, void *element, double value)
 {
 	float f = (float)value;

@@ -25,6 +25,8 @@ double dtype_roundoff(enum dtype t);
 /* One element from and to double. Floats round to nearest even and overflow to infinity (e4m3: to NaN, it has no infinity);
  * integers saturate. 64-bit integers above 2^53 lose bits: compare those as bytes. */
 double dtype_load(enum dtype t, const void *element);
+/* n neighbouring elements as dtype_load gives them, quickly. */
+void dtype_load_all(enum dtype t, const void *elements, double *to, size_t n);
 void dtype_store(enum dtype t, void *element, double value);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "backends/spread.h"
+
 /* What a row needs; one stream per buffer. */
 struct stream {
 	const struct plan_buffer *buffer;
@@ -88,6 +90,21 @@ static inline uint16_t bf16_bits(float f)
 	return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
+/* Rounded to float first where that is narrower, which changes no value that is made of at most 24 bits. */
+static inline void store(enum dtype t, uint8_t *to, double v)
+{
+	float f = (float)v;
+	uint16_t half;
+	if (t == DTYPE_F16 || t == DTYPE_BF16) {
+		half = t == DTYPE_F16 ? f16_bits(f) : bf16_bits(f);
+		memcpy(to, &half, sizeof half);
+	} else if (t == DTYPE_F32) {
+		memcpy(to, &f, sizeof f);
+	} else {
+		dtype_store(t, to, v);
+	}
+}
+
 static void uniform_f32(const struct stream *s, uint64_t first, float *to, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -151,7 +168,7 @@ static void fill_row(const struct stream *s, uint64_t first, uint8_t *to, size_t
 		iota_integer(b->type, first, to, n);
 	else
 		for (size_t i = 0; i < n; i++)
-			dtype_store(b->type, to + i * size, value(s, first + i));
+			store(b->type, to + i * size, value(s, first + i));
 }
 
 /* --- special values --------------------------------------------------------------------------------------------------- */
@@ -162,7 +179,7 @@ static void distances(enum dtype t, double *ret_spike, double *ret_offset)
 {
 	bool narrow = t == DTYPE_E4M3 || t == DTYPE_E5M2;
 	*ret_spike = t == DTYPE_F16 ? 0x1p5 : narrow ? 0x1p3 : 0x1p20;
-	*ret_offset = t == DTYPE_F16 ? 4 : t == DTYPE_BF16 ? 8 : narrow ? 2 : 64;
+	*ret_offset = t == DTYPE_F16 ? 4 : t == DTYPE_BF16 ? 8 : narrow ? 2 : 1024;
 }
 
 static double special(const struct stream *s, uint64_t i, enum plan_values values)
@@ -181,29 +198,60 @@ static double special(const struct stream *s, uint64_t i, enum plan_values value
 	return value(s, i);
 }
 
+/* --- whole buffers ------------------------------------------------------------------------------------------------------ */
+
+struct filling {
+	struct stream stream;
+	enum plan_values values;
+	bool special;      /* not as declared */
+	uint8_t *to;
+};
+
+/* Elements from … to-1 of the logical content, where they are in memory. */
+static void fill_part(void *arg, unsigned k, uint64_t from, uint64_t to)
+{
+	const struct filling *f = arg;
+	const struct plan_buffer *b = f->stream.buffer;
+	uint64_t columns = (uint64_t)b->dims[b->rank - 1];
+	size_t size = dtype_size(b->type);
+	(void)k;
+	while (from < to) {
+		uint64_t row = from / columns, column = from % columns, n = columns - column < to - from ? columns - column : to - from;
+		uint8_t *at = f->to + (row * (uint64_t)b->ld + column) * size;
+		if (f->special)
+			for (uint64_t i = 0; i < n; i++)
+				store(b->type, at + i * size, special(&f->stream, from + i, f->values));
+		else
+			fill_row(&f->stream, from, at, n);
+		from += n;
+	}
+}
+
+/* What is no element: the ends of padded rows, and what is behind the last one. */
+static void fill_padding(const struct plan_buffer *b, uint8_t *to)
+{
+	size_t size = dtype_size(b->type), row = (size_t)b->dims[b->rank - 1] * size, stride = (size_t)b->ld * size, used = 0;
+	uint64_t rows = plan_buffer_logical(b) / (uint64_t)b->dims[b->rank - 1];
+	for (uint64_t r = 0; r < rows; r++) {
+		if (stride * r > used)
+			memset(to + used, 0xFF, stride * r - used);
+		used = stride * r + row;
+	}
+	memset(to + used, 0xFF, b->bytes - used);
+}
+
 void fill_special(const struct plan_buffer *b, uint64_t seed, enum plan_values values, void *to)
 {
-	struct stream s = { .buffer = b, .key = mix(seed ^ mix(name_key(b->name))), .lo = b->lo, .width = b->hi - b->lo };
-	uint64_t columns = (uint64_t)b->dims[b->rank - 1], logical = plan_buffer_logical(b);
-	fill_buffer(b, seed, to);
-	if (values == PLAN_DECLARED || !dtype_is_float(b->type) || (b->fill != PLAN_RANDOM && b->fill != PLAN_NORMAL))
-		return;
-	for (uint64_t i = 0; i < logical; i++) {
-		uint64_t at = i / columns * (uint64_t)b->ld + i % columns;
-		dtype_store(b->type, (uint8_t *)to + at * dtype_size(b->type), special(&s, i, values));
-	}
+	struct filling f = {
+		.stream = { .buffer = b, .key = mix(seed ^ mix(name_key(b->name))), .lo = b->lo, .width = b->hi - b->lo },
+		.values = values, .to = to,
+		.special = values != PLAN_DECLARED && dtype_is_float(b->type) && (b->fill == PLAN_RANDOM || b->fill == PLAN_NORMAL),
+	};
+	fill_padding(b, to);
+	spread(plan_buffer_logical(b), fill_part, &f);
 }
 
 void fill_buffer(const struct plan_buffer *b, uint64_t seed, void *to)
 {
-	struct stream s = { .buffer = b, .key = mix(seed ^ mix(name_key(b->name))), .lo = b->lo, .width = b->hi - b->lo };
-	size_t size = dtype_size(b->type), columns = (size_t)b->dims[b->rank - 1], used = 0;
-	uint64_t logical = plan_buffer_logical(b);
-	for (uint64_t first = 0, row = 0; first < logical; first += columns, row++) {
-		size_t at = (size_t)(row * (uint64_t)b->ld) * size;
-		memset((uint8_t *)to + used, 0xFF, at - used);
-		fill_row(&s, first, (uint8_t *)to + at, columns);
-		used = at + columns * size;
-	}
-	memset((uint8_t *)to + used, 0xFF, b->bytes - used);
+	fill_special(b, seed, PLAN_DECLARED, to);
 }

@@ -15,6 +15,7 @@
 #include "backends/backend.h"
 #include "backends/cache.h"
 #include "backends/cage.h"
+#include "backends/cage_scratch.h"
 #include "backends/ceilings.h"
 #include "backends/compare.h"
 #include "backends/run.h"
@@ -510,6 +511,7 @@ int worker_main(void)
 	if (move_wire(&w) < 0)
 		return 1;
 	int status = say_hello(&w) < 0 ? 1 : serve(&w);
+	cage_scratch_remove();
 	/* A faulted device may hang in its own clean-up: such a worker just ends. */
 	if (status)
 		_exit(status);

@@ -36,6 +36,12 @@ struct err {
 
 /* An empty error to hand down: `struct err e = ERR_INIT;` */
 #define ERR_INIT { .code = ERR_NONE, .text = "" }
+/* The same without clearing all of the text: for what runs a hundred thousand times a second. */
+static inline void err_init(struct err *e)
+{
+	e->code = ERR_NONE;
+	e->text[0] = '\0';
+}
 
 /* Sets code and message; returns -code, so that `return err_set(e, …)` is the whole failing path. `e` may be NULL. */
 int err_set(struct err *e, enum err_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

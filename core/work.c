@@ -25,15 +25,34 @@ struct eval work_eval(struct engine_job *job)
 	                      .progress_arg = job };
 }
 
-int work_device(struct engine_job *job, const struct context *ctx, struct facts *ret_facts, struct err *e)
+int work_devices(struct engine_job *job, const struct context *ctx, struct facts **ret_facts, size_t *ret_count, struct err *e)
 {
 	struct work *w = job->user;
 	const char *id = fields_text(job->request, "device", "");
-	int rc = pool_device(w->pool, *id ? id : context_backend(ctx), ret_facts, e);
+	struct facts *list;
+	size_t count;
+	int rc = pool_device_set(w->pool, *id ? id : context_backend(ctx), &list, &count, e);
 	if (rc < 0)
 		return rc;
-	if (strcmp(ret_facts->backend, context_backend(ctx)) != 0)
-		return err_set(e, ERR_INPUT, "device %s runs %s code, and this is a %s context", ret_facts->id, ret_facts->backend,
-		               context_backend(ctx));
+	if (strcmp(list[0].backend, context_backend(ctx)) != 0) {
+		rc = err_set(e, ERR_INPUT, "device %s runs %s code, and this is a %s context", list[0].id, list[0].backend,
+		             context_backend(ctx));
+		free(list);
+		return rc;
+	}
+	*ret_facts = list;
+	*ret_count = count;
+	return 0;
+}
+
+int work_device(struct engine_job *job, const struct context *ctx, struct facts *ret_facts, struct err *e)
+{
+	struct facts *list;
+	size_t count;
+	int rc = work_devices(job, ctx, &list, &count, e);
+	if (rc < 0)
+		return rc;
+	*ret_facts = list[0];
+	free(list);
 	return 0;
 }

@@ -24,6 +24,8 @@ extern const struct engine_kind work_kinds[];
 struct eval work_eval(struct engine_job *job);
 /* The device that the request names ("device"), or the first one of the context's backend when it names none. */
 int work_device(struct engine_job *job, const struct context *ctx, struct facts *ret_facts, struct err *e);
+/* The same where several may work together ("cuda:all", "cuda:0,1"). ret_facts: free(). */
+int work_devices(struct engine_job *job, const struct context *ctx, struct facts **ret_facts, size_t *ret_count, struct err *e);
 
 /* validate — in: checkpoint, device, samples (16), sanitizer (a tool of compute-sanitizer, instead of comparing outputs). out: passed, summary, passed_count, failed_count, pruned_count, domain. */
 int work_validate(struct engine_job *job, struct fields *result, struct err *e);

@@ -150,8 +150,8 @@ static void describe(const struct context *ctx, const struct tune_result *t, con
 }
 
 /* One tune: of size number `first`, and, when they count together, of all sizes behind it. */
-static int tune_sizes(struct engine_job *job, const struct lineage *l, const struct facts *facts, const struct sizes *sizes,
-                      size_t first, bool together, struct fields *result, struct err *e)
+static int tune_sizes(struct engine_job *job, const struct lineage *l, const struct facts *facts, size_t devices,
+                      const struct sizes *sizes, size_t first, bool together, struct fields *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
 	struct seeds seeds = { .count = 0 };
@@ -161,7 +161,8 @@ static int tune_sizes(struct engine_job *job, const struct lineage *l, const str
 	char *shown = together && sizes->count > 1 ? mem_fmt("%s and %zu more together", size, sizes->count - 1) : mem_str(size);
 	find_preferred(job, l, facts, size, &seeds);
 	struct tune_request q = {
-		.ctx = l->ctx, .root = l->root, .facts = facts, .size = sizes->at[first], .also = sizes->at + 1,
+		.ctx = l->ctx, .root = l->root, .facts = facts, .device_count = devices, .size = sizes->at[first],
+		.also = sizes->at + 1,
 		.also_count = together ? sizes->count - 1 : 0, .worst = strcmp(fields_text(job->request, "over", ""), "worst") == 0,
 		.objective = objective, .budget = (size_t)fields_int(job->request, "budget", 0),
 		.seconds = fields_number(job->request, "seconds", 0), .device_seconds = fields_number(job->request, "device_seconds", 0),
@@ -185,7 +186,8 @@ static int tune_sizes(struct engine_job *job, const struct lineage *l, const str
 int work_tune(struct engine_job *job, struct fields *result, struct err *e)
 {
 	struct lineage l;
-	struct facts facts;
+	struct facts *facts = NULL;
+	size_t devices = 0;
 	struct sizes sizes = { 0 };
 	const char *over = fields_text(job->request, "over", "each");
 	bool together = strcmp(over, "mean") == 0 || strcmp(over, "worst") == 0;
@@ -194,11 +196,12 @@ int work_tune(struct engine_job *job, struct fields *result, struct err *e)
 	int rc = lineage_load(job->db, fields_int(job->request, "checkpoint", 0), &l, e);
 	if (rc < 0)
 		return rc;
-	rc = work_device(job, l.ctx, &facts, e);
+	rc = work_devices(job, l.ctx, &facts, &devices, e);
 	if (rc == 0)
-		rc = find_sizes(job->request, l.ctx, &facts, &sizes, e);
+		rc = find_sizes(job->request, l.ctx, facts, &sizes, e);
 	for (size_t i = 0; rc == 0 && i < (together ? 1 : sizes.count); i++)
-		rc = tune_sizes(job, &l, &facts, &sizes, i, together, result, e);
+		rc = tune_sizes(job, &l, facts, devices, &sizes, i, together, result, e);
+	free(facts);
 	sizes_fini(&sizes);
 	lineage_fini(&l);
 	return rc;

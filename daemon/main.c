@@ -8,6 +8,7 @@
 #include "daemon/drain.h"
 #include "daemon/relay.h"
 #include "daemon/run.h"
+#include "daemon/selftest.h"
 #include "daemon/serve.h"
 #include "daemon/study.h"
 #include "daemon/verbs.h"
@@ -26,7 +27,7 @@ static const struct verb worker_verb = {
 
 static const struct verb *const verbs[] = {
 	&serve_verb, &relay_verb, &run_verb, &study_verb, &verbs_tune, &verbs_validate, &verbs_transform, &verbs_compare, &verbs_workflow,
-	&verbs_devices, &verbs_jobs, &drain_verb, &worker_verb,
+	&verbs_devices, &verbs_jobs, &drain_verb, &selftest_verb, &worker_verb,
 };
 
 static int help(void)

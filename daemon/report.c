@@ -222,6 +222,8 @@ void report_closing(const struct report *r, FILE *out)
 		fprintf(out, ", all validated");
 	else
 		fprintf(out, ", %zu of %zu steps NOT validated", all - validated_count(r), all);
+	if (r->emulated)
+		fprintf(out, ", no times: %s", r->device);
 	if (r->compile_only && failed)
 		fprintf(out, ", %zu of %zu steps FAILED", failed, all);
 	fprintf(out, "\n");
@@ -270,8 +272,8 @@ json_t *report_json(const struct report *r)
 		if (s->time_count == 0)
 			json_array_append_new(rows, row_json(r, s, NULL));
 	}
-	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:o}", "device", r->device, "driver", r->driver, "date",
-	                 clock_iso(r->started_ms, date), "command", r->command, "ran", !r->compile_only, "rows", rows);
+	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:o}", "device", r->device, "driver", r->driver, "date",
+	                 clock_iso(r->started_ms, date), "command", r->command, "ran", !r->compile_only, "emulated", r->emulated, "rows", rows);
 }
 
 int report_write(const struct report *r, const char *path, struct err *e)

@@ -34,6 +34,7 @@ struct report {
 	char *command;       /* as typed */
 	int64_t started_ms;
 	bool compile_only;   /* the device runs nothing */
+	bool emulated;       /* it runs, but gives no times */
 	struct report_step *steps;
 	size_t step_count;
 	size_t planned;      /* steps that were asked for, the baseline included */
@@ -50,7 +51,7 @@ void report_closing(const struct report *r, FILE *out);
 double report_speedup(const struct report *r, size_t *ret_sizes);
 /* Every step that was asked for was made and validated. */
 bool report_all_validated(const struct report *r);
-/* {device, driver, date, command, rows: [{context, n or sizes, step, median_ms, gflops, speedup, validated, params}]} */
+/* {device, driver, date, command, ran, emulated, rows: [{context, n or sizes, step, median_ms, gflops, speedup, validated, params}]} */
 json_t *report_json(const struct report *r);
 int report_write(const struct report *r, const char *path, struct err *e);
 

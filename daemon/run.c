@@ -57,7 +57,7 @@ static void keep_times(struct report_step *step, const json_t *sizes)
 static int tune(struct run *r, struct report_step *step, struct err *e)
 {
 	json_t *arguments = json_pack("{s:s}", "at", r->workflow), *answer = NULL;
-	if (r->report.compile_only) {
+	if (r->report.compile_only || r->report.emulated) {
 		json_decref(arguments);
 		return 0;
 	}
@@ -131,17 +131,18 @@ static int transform(struct run *r, const char *name, struct err *e)
 
 /* --- the end ------------------------------------------------------------------------------------------------------------------ */
 
-static void take_record(struct report_step *step, const json_t *checkpoint, bool compile_only)
+static void take_record(struct report_step *step, const json_t *checkpoint, bool compile_only, bool emulated)
 {
 	const json_t *counts = json_object_get(checkpoint, "validation");
 	const char *status = run_setup_text(checkpoint, "status");
 	long long passed = run_setup_whole(counts, "passed"), failed = run_setup_whole(counts, "failed");
-	step->validated = !step->failed && !compile_only && strcmp(status, "accepted") == 0 && passed > 0 && step->time_count > 0;
+	step->validated = !step->failed && !compile_only && strcmp(status, "accepted") == 0 && passed > 0 &&
+	                  (step->time_count > 0 || emulated);
 	if (step->failed && compile_only)
 		return;
 	free(step->validation);
 	step->validation = compile_only ? mem_str("compiled, not run")
-	                                : mem_fmt("%s, %lld passed, %lld failed", status, passed, failed);
+	                                : mem_fmt("%s, %lld passed, %lld failed%s", status, passed, failed, emulated ? ", no times: emulated" : "");
 }
 
 /* Whether a step is validated is read from the record, where everybody can look it up. */
@@ -157,7 +158,7 @@ static int read_record(struct run *r, struct err *e)
 		struct report_step *step = &r->report.steps[i];
 		json_array_foreach(json_object_get(log, "checkpoints"), k, c)
 			if (step->checkpoint > 0 && run_setup_whole(c, "id") == step->checkpoint)
-				take_record(step, c, r->report.compile_only);
+				take_record(step, c, r->report.compile_only, r->report.emulated);
 	}
 	json_decref(log);
 	return 0;
@@ -253,7 +254,8 @@ static const struct verb_option options[] = {
 
 const struct verb run_verb = {
 	.name = "run", .words = "FILE.peak.md", .summary = "a whole workflow: baseline, transformations, a table at the end",
-	.details = "Every step is validated and tuned. Each run is a workflow of its own: when the name is taken, NAME-2 is used.\n"
+	.details = "Every step is validated and tuned; an emulated device gives no times, so there it is only validated. Each run is a\n"
+	           "workflow of its own: when the name is taken, NAME-2 is used.\n"
 	           "Exit status 0: every step validated; 1: not; 3: the device only compiles, nothing ran.\n",
 	.options = options, .min_words = 1, .max_words = 1, .run = run_run,
 };

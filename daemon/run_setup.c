@@ -212,6 +212,7 @@ int run_setup_device(struct run *r, struct err *e)
 		r->report.device = mem_fmt("%s (%s)", run_setup_text(d, "name"), run_setup_text(d, "id"));
 		r->report.driver = mem_str(run_setup_text(d, "driver"));
 		r->report.compile_only = json_is_false(json_object_get(d, "runs"));
+		r->report.emulated = json_is_true(json_object_get(d, "emulated"));
 	}
 	json_decref(answer);
 	if (r->report.device == NULL)

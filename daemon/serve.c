@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@
 #include "daemon/socket.h"
 #include "mcp/http.h"
 
-enum { FILE_MAX = 1 << 20, PORT = 7325 };
+enum { FILE_MAX = 1 << 20, PORT = 7325, FILES = 8192 };
 
 struct serve {
 	const struct verb_line *line;
@@ -65,14 +66,11 @@ static int parse_listen(struct serve *s, struct err *e)
 	return 0;
 }
 
-/* A file's text without the white space at its end; NULL when the option was not given. */
-static int read_option(const struct verb_line *line, const char *option, char **ret_text, struct err *e)
+/* A file's text without the white space at its end; `what` asked for it. */
+static int read_text(const char *what, const char *path, char **ret_text, struct err *e)
 {
-	const char *path = verb_get(line, option);
 	struct buf text = BUF_INIT;
 	*ret_text = NULL;
-	if (path == NULL)
-		return 0;
 	FILE *f = fopen(path, "re");
 	size_t n = f ? fread(buf_room(&text, FILE_MAX), 1, FILE_MAX, f) : 0;
 	bool bad = f == NULL || ferror(f);
@@ -85,8 +83,21 @@ static int read_option(const struct verb_line *line, const char *option, char **
 		*ret_text = mem_strn(text.data, n);
 	buf_fini(&text);
 	if (bad)
-		return err_sys(e, errnum, "--%s: %s cannot be read", option, path);
-	return *ret_text ? 0 : err_set(e, ERR_INPUT, "--%s: %s is empty", option, path);
+		return err_sys(e, errnum, "%s: %s cannot be read", what, path);
+	return *ret_text ? 0 : err_set(e, ERR_INPUT, "%s: %s is empty", what, path);
+}
+
+/* The text of the file that an option names; NULL when it was not given. */
+static int read_option(const struct verb_line *line, const char *option, char **ret_text, struct err *e)
+{
+	const char *path = verb_get(line, option);
+	*ret_text = NULL;
+	if (path == NULL)
+		return 0;
+	char *what = mem_fmt("--%s", option);
+	int rc = read_text(what, path, ret_text, e);
+	free(what);
+	return rc;
 }
 
 static char **all_of(const struct verb_line *line, const char *option)
@@ -99,6 +110,18 @@ static char **all_of(const struct verb_line *line, const char *option)
 	return list;
 }
 
+/* Without --token-file: the systemd credential "token", if the unit was given one (systemd.exec(5), LoadCredential=). */
+static int read_credential(struct serve *s, struct err *e)
+{
+	const char *folder = getenv("CREDENTIALS_DIRECTORY");
+	char *path = folder ? mem_fmt("%s/token", folder) : NULL;
+	int rc = 0;
+	if (s->token == NULL && path && access(path, F_OK) == 0)
+		rc = read_text("the credential \"token\"", path, &s->token, e);
+	free(path);
+	return rc;
+}
+
 static int read_options(struct serve *s, struct err *e)
 {
 	long long idle;
@@ -109,6 +132,8 @@ static int read_options(struct serve *s, struct err *e)
 		s->idle_ns = idle * CLOCK_S;
 	if (rc == 0)
 		rc = read_option(s->line, "token-file", &s->token, e);
+	if (rc == 0)
+		rc = read_credential(s, e);
 	if (rc == 0)
 		rc = read_option(s->line, "tls-cert", &s->cert, e);
 	if (rc == 0)
@@ -135,6 +160,18 @@ static int take_signals(struct serve *s, struct err *e)
 	return s->signals < 0 ? err_sys(e, errno, "signalfd") : 0;
 }
 
+/* Each connection, worker and database handle needs a descriptor; the usual soft limit of 1024 is for programs that use
+ * select(2), which this one does not. */
+static void raise_files(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= FILES)
+		return;
+	limit.rlim_cur = limit.rlim_max < FILES ? limit.rlim_max : FILES;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		log_debug("the limit of open files cannot be raised: %s", strerror(errno));
+}
+
 static int start_http(struct serve *s, struct err *e)
 {
 	static const struct mcp_http_plain pages[] = {
@@ -156,6 +193,7 @@ static int start(struct serve *s, struct err *e)
 	char **models = all_of(s->line, "model");
 	struct app_config config = { .db = s->line->db, .models = (const char *const *)models };
 	int rc = take_signals(s, e);
+	raise_files();
 	if (rc == 0)
 		rc = socket_path(s->line->db, &s->socket, e);
 	if (rc == 0)
@@ -260,7 +298,7 @@ static int serve_run(const struct verb_line *line)
 static const struct verb_option options[] = {
 	{ "listen", "ADDR:PORT", "MCP over HTTP there (default 127.0.0.1:7325; port 0: any free one; none: socket only)" },
 	{ "model", "NAME=SPEC", "a model to ask: replay:NAME, openai:URL?model=M or anthropic:URL?model=M; may be repeated" },
-	{ "token-file", "FILE", "bearer token that HTTP clients must send" },
+	{ "token-file", "FILE", "bearer token that HTTP clients must send; default: the systemd credential \"token\"" },
 	{ "tls-cert", "FILE", "PEM certificate chain; needed to listen on anything but loopback" },
 	{ "tls-key", "FILE", "its key" },
 	{ "allow-host", "NAME", "a further Host that clients may name; may be repeated" },

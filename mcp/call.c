@@ -15,6 +15,8 @@
 #include "mcp/server_inner.h"
 #include "mcp/session.h"
 
+enum { ANSWER = 512 }; /* bytes that most answers need */
+
 struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *era, const struct mcp_jsonrpc *m,
 			      struct mcp_stream *stream, struct mcp_session *session)
 {
@@ -28,11 +30,9 @@ struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *e
 	c->session = session ? mcp_session_ref(session) : NULL;
 	c->id = json_incref(MCP_JSON(m->id));
 	c->params = m->params ? json_incref(MCP_JSON(m->params)) : json_object();
-	c->arguments = json_object();
-	c->capabilities = json_object();
-	c->inputs = json_object();
+	c->arguments = json_incref(server->nothing);
+	c->capabilities = json_incref(server->nothing);
 	c->method = mem_str(m->method);
-	c->client = mem_str("");
 	c->log_level = -1;
 	c->progress = -1;
 	const json_t *token = json_object_get(json_object_get(c->params, "_meta"), "progressToken");
@@ -160,7 +160,7 @@ int mcp_call_client_has_tasks(const struct mcp_call *call)
 
 const char *mcp_call_client_name(const struct mcp_call *call)
 {
-	return call->client;
+	return call->client ? call->client : "";
 }
 
 const char *mcp_call_revision(const struct mcp_call *call)
@@ -363,6 +363,7 @@ const struct mcp_done *mcp_call_answer(struct mcp_call *call, json_t *take_resul
 	assert(json_is_object(take_result));
 	call->era->dress(call, take_result);
 	struct buf b = BUF_INIT;
+	buf_reserve(&b, ANSWER);
 	mcp_jsonrpc_add_result(&b, call->id, take_result);
 	json_decref(take_result);
 	return finish(call, &b, 200);
@@ -400,7 +401,8 @@ int mcp_call_wait_inputs(struct mcp_call *call, int n)
 {
 	lock_take(&call->lock);
 	assert(call->state == MCP_CALL_RUNNING);
-	json_object_clear(call->inputs);
+	json_decref(call->inputs);
+	call->inputs = json_object();
 	int go = !call->cancelled;
 	if (go) {
 		call->state = MCP_CALL_ASKING;

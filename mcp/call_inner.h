@@ -60,7 +60,7 @@ struct mcp_call {
 	const char *ttl_scope; /* set by cacheable methods: "public" or "private" */
 	/* ---- under the lock ---- */
 	enum mcp_call_state state;
-	json_t *inputs;            /* the client's answers by key, an object */
+	json_t *inputs;            /* the client's answers by key, an object; NULL: none were asked for */
 	int inputs_missing;        /* legacy: answers that have not come */
 	struct mcp_stream *stream; /* held until the call is over */
 	json_t *extra;             /* content blocks for the answer, or NULL */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -236,7 +237,7 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 	http_peers_busy(x);
 	int is_get = is(method, MHD_HTTP_METHOD_GET), ours = strcmp(path, http->config.path) == 0;
 	int about = is_get && http_metadata_is(http, path);
-	if (!http_guard_admit(x, about || (plain && plain->open), &result))
+	if (!http_guard_admit(x, &result))
 		return result;
 	if (about)
 		return http_metadata_get(x);
@@ -258,18 +259,31 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 	return not_allowed(x);
 }
 
+/* Room for the body at once, as long as it is said to be. */
+static void expect_body(struct http_exchange *x)
+{
+	const char *said = http_guard_header(x, "Content-Length");
+	size_t n = said ? strtoul(said, NULL, 10) : 0;
+	if (http_guard_welcome(x) && n > 0 && n <= x->http->server->config.max_message)
+		buf_reserve(&x->body, n);
+}
+
 /* A piece of the body. What is too much is read on for a while, so that the sender sees the refusal, and not for ever. */
 static enum MHD_Result take_body(struct http_exchange *x, const char *data, size_t *size)
 {
 	size_t most = x->http->server->config.max_message;
 	x->received += *size;
 	x->too_large |= x->received > most;
-	if (x->welcome && !x->too_large && !x->no_room)
+	if (http_guard_welcome(x) && !x->too_large && !x->no_room)
 		buf_add(&x->body, data, *size);
 	else
 		buf_fini(&x->body);
 	http_exchange_hold_body(x);
-	x->no_room |= http_exchange_crowded(x);
+	if (http_exchange_crowded(x)) { /* who comes last goes first */
+		x->no_room = 1;
+		buf_fini(&x->body);
+		http_exchange_hold_body(x);
+	}
 	*size = 0;
 	return x->received > ENDLESS * most ? MHD_NO : MHD_YES;
 }
@@ -284,7 +298,9 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *conn, const c
 		const struct mcp_http_plain *plain = plain_page(http, path);
 		*state = x = http_exchange_new(http, conn);
 		http_peers_begin(x);
-		x->welcome = http_guard_welcome(x, plain && plain->open);
+		int about = is(method, MHD_HTTP_METHOD_GET) && http_metadata_is(http, path);
+		http_guard_judge(x, about || (plain && plain->open));
+		expect_body(x);
 		return MHD_YES;
 	}
 	if (*size > 0)
@@ -346,8 +362,12 @@ static int start_daemon(struct mcp_http *http, struct err *e)
 
 static void set_defaults(struct mcp_http_config *c)
 {
+	struct rlimit files = { RLIM_INFINITY, RLIM_INFINITY };
 	c->path = c->path ? c->path : "/mcp";
 	c->max_connections = c->max_connections ? c->max_connections : 512;
+	/* Half of the process's descriptors are for what else it does. */
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 2 < (rlim_t)c->max_connections)
+		c->max_connections = files.rlim_cur < 4 ? 1 : (int)(files.rlim_cur / 2);
 	c->max_per_client = c->max_per_client ? c->max_per_client : c->max_connections;
 	c->max_streams = c->max_streams ? c->max_streams : 128;
 	c->keep_alive_ms = c->keep_alive_ms ? c->keep_alive_ms : 10000;

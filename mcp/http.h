@@ -42,7 +42,7 @@ struct mcp_http_config {
 	int max_per_client;  /* connections of one address, then 429; 0: as many as there may be */
 	int max_streams;     /* GET and subscriptions/listen streams of one address, then 429; 0: 128 */
 	int idle_ms;         /* a connection ends after so long without a whole request; 0: 60 s */
-	int keep_alive_ms; /* a stream that is quiet for so long gets a comment, within 1.4 times that; 0: 10 s */
+	int keep_alive_ms;   /* a stream that is quiet for so long gets a comment, within 1.4 times that; 0: 10 s */
 };
 
 /* Listens and serves on its own threads. ERR_INPUT for a configuration that is not safe, ERR_NETWORK when the address

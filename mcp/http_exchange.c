@@ -89,6 +89,8 @@ int http_exchange_add_events(struct http_exchange *x, const char *text, size_t n
 	if (!over && x->out.len > (http_exchange_crowded(x) ? BLOCK : OUT_MAX)) { /* the client does not read */
 		x->gone = over = 1;
 		resume_locked(x);
+		/* Where libmicrohttpd waits for room in the socket, it must hear of it too. */
+		shutdown(MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd, SHUT_RDWR);
 	}
 	if (!over) {
 		x->phase = HTTP_EVENTS;

@@ -104,15 +104,20 @@ static enum refusal judge(struct http_exchange *x, int open)
 	return WELCOME;
 }
 
-int http_guard_welcome(struct http_exchange *x, int open)
+void http_guard_judge(struct http_exchange *x, int open)
 {
-	return judge(x, open) == WELCOME;
+	x->verdict = (int)judge(x, open);
 }
 
-int http_guard_admit(struct http_exchange *x, int open, enum MHD_Result *ret_result)
+int http_guard_welcome(const struct http_exchange *x)
+{
+	return x->verdict == WELCOME;
+}
+
+int http_guard_admit(struct http_exchange *x, enum MHD_Result *ret_result)
 {
 	char *challenge;
-	switch (judge(x, open)) {
+	switch ((enum refusal)x->verdict) {
 	case WELCOME: return 1;
 	case BAD_HOST:
 		*ret_result = http_exchange_refuse(x, MHD_HTTP_MISDIRECTED_REQUEST, NULL, NULL,

@@ -39,7 +39,7 @@ struct http_exchange {
 	struct MHD_Connection *conn; /* valid until HTTP_CLOSED */
 	struct buf body;             /* of the request */
 	size_t received;             /* bytes of it so far */
-	int welcome;                 /* the sender may come in, so the body is worth keeping */
+	int verdict;                 /* http_guard.c's: whether the sender may come in */
 	int too_large;
 	int no_room;                         /* others hold too much memory for this one's body */
 	size_t held_body;                    /* bytes of it that count in http->held */
@@ -153,11 +153,12 @@ void http_watch_remove(struct http_exchange *x);
 /* --- http_guard.c --- */
 /* Checks that the configuration is safe. */
 int http_guard_check(const struct mcp_http_config *config, struct err *e);
-/* Whether the request will be let in, as its headers say; what strangers send is not kept. */
-int http_guard_welcome(struct http_exchange *x, int open);
-/* Whether the request may come in: Host, Origin, token. Else the refusal was queued and *ret_result is
- * libmicrohttpd's. */
-int http_guard_admit(struct http_exchange *x, int open, enum MHD_Result *ret_result);
+/* Whether the request may come in, as its headers say: Host, Origin, token (open: needs none). */
+void http_guard_judge(struct http_exchange *x, int open);
+/* What strangers send is not kept. */
+int http_guard_welcome(const struct http_exchange *x);
+/* False after queueing the refusal; *ret_result is libmicrohttpd's then. */
+int http_guard_admit(struct http_exchange *x, enum MHD_Result *ret_result);
 /* A header of the request, or NULL. */
 const char *http_guard_header(struct http_exchange *x, const char *name);
 

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "mcp/http_inner.h"
 
-enum { ACCEPTS = 64, WAIT_MAX_MS = 60 * 1000, PAUSE_MS = 100 };
+enum { ACCEPTS = 64, WAIT_MAX_MS = 60 * 1000, PAUSE_MS = 100, EVICTED = 8 };
 
 void http_loop_wake(struct mcp_http *http)
 {
@@ -33,9 +33,12 @@ static int accept_one(struct mcp_http *http)
 		return 1;
 	}
 	if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-		log_warning("http: no descriptors or memory for another connection; the longest idle one is closed");
-		http_peers_evict(http);
-		http->paused_until = clock_now() + PAUSE_MS * CLOCK_MS;
+		log_warning("http: no descriptors or memory for another connection; idle ones are closed");
+		int evicted = 0;
+		while (evicted < EVICTED && http_peers_evict(http))
+			evicted++;
+		if (evicted == 0) /* else there will be room after this turn */
+			http->paused_until = clock_now() + PAUSE_MS * CLOCK_MS;
 	}
 	return errno == EINTR || errno == ECONNABORTED;
 }

@@ -48,8 +48,7 @@ enum MHD_Result http_metadata_get(struct http_exchange *x)
 {
 	char *origin = origin_of(x);
 	json_t *about = json_pack("{s:s+, s:[s], s:s}", "resource", origin, x->http->config.path,
-				  "bearer_methods_supported", "header", "resource_name",
-				  x->http->server->config.name);
+				  "bearer_methods_supported", "header", "resource_name", x->http->server->config.name);
 	char *text = json_dumps(about, JSON_COMPACT);
 	struct MHD_Response *r = MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE);
 	MHD_add_response_header(r, "Content-Type", "application/json");

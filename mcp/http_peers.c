@@ -159,7 +159,8 @@ void http_peers_add(struct mcp_http *http, int take_fd, const struct sockaddr_st
 {
 	const struct mcp_http_config *c = &http->config;
 	struct http_client *client = client_of(http, a);
-	if (c->unix_path == NULL && client->connections >= c->max_per_client && c->max_per_client < c->max_connections) {
+	if (c->unix_path == NULL && client->connections >= c->max_per_client &&
+	    c->max_per_client < c->max_connections) {
 		turn_away(http, take_fd, "429 Too Many Requests", "too many connections of one client; close some");
 	} else if (http->connections - http->doomed >= c->max_connections && !http_peers_evict(http)) {
 		turn_away(http, take_fd, "503 Service Unavailable", "the server is busy: too many connections at once");

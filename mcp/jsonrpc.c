@@ -56,7 +56,8 @@ int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_json
 		      struct err *e)
 {
 	memset(ret_m, 0, sizeof *ret_m);
-	struct err why = ERR_INIT;
+	struct err why;
+	err_init(&why);
 	int rc = mcp_parse(text, n, max_depth, &ret_m->root, &why);
 	if (rc == -ERR_UNSUPPORTED) {
 		*ret_code = MCP_INVALID_REQUEST;
@@ -86,6 +87,8 @@ static void add_quoted(struct buf *b, const char *text, size_t n)
 	size_t from = 0;
 	buf_addc(b, '"');
 	for (size_t i = 0; i < n; i++) {
+		if ((i += mcp_parse_plain(text + i, n - i)) >= n)
+			break;
 		unsigned char c = (unsigned char)text[i];
 		if (c >= 0x20 && c != '"' && c != '\\')
 			continue;

@@ -157,7 +157,8 @@ static const struct mcp_done *check_meta(struct mcp_call *call, const json_t *me
 	json_t *capabilities = json_object_get(meta, CAPABILITIES_KEY);
 	if (version == NULL)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params._meta needs \"%s\", a string", VERSION_KEY);
-	struct err e = ERR_INIT;
+	struct err e;
+	err_init(&e);
 	if (headers && mcp_headers_check_version(headers, version, &e) < 0)
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
 	if (strcmp(version, MCP_MODERN_REVISION) != 0)
@@ -203,7 +204,8 @@ const struct mcp_done *mcp_modern_retry(struct mcp_call *call)
 		json_decref(call->inputs);
 		call->inputs = json_incref(answers);
 	}
-	struct err e = ERR_INIT;
+	struct err e;
+	err_init(&e);
 	if (state &&
 	    (!json_is_string(state) || mcp_seal_open(call, json_string_value(state), &call->input_state, &e) < 0))
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params.requestState is not acceptable: %s",

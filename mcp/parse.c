@@ -2,7 +2,9 @@
  * mcp/call_reply.c. */
 #include "mcp/parse.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,12 +61,36 @@ static size_t sequence(const unsigned char *s, size_t n)
 	return 0;
 }
 
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Eight at a time. A byte x below 0x80 sets its highest bit in (x - 1) when it is zero and in (x - 0x20) when it is a
+ * control character; a borrow can only come from a byte that is found itself, so the first that is found is one. */
+size_t mcp_parse_plain(const char *text, size_t n)
+{
+	size_t i = 0;
+	for (uint64_t v; n - i >= sizeof v; i += sizeof v) {
+		memcpy(&v, text + i, sizeof v);
+		v = le64toh(v);
+		uint64_t quote = v ^ EACH('"'), backslash = v ^ EACH('\\');
+		uint64_t found = (v | (v - EACH(0x20)) | (quote - EACH(1)) | (backslash - EACH(1))) & EACH(0x80);
+		if (found)
+			return i + (size_t)__builtin_ctzll(found) / 8;
+	}
+	while (i < n && (unsigned char)text[i] < 0x80 && (unsigned char)text[i] >= 0x20 && text[i] != '"' &&
+	       text[i] != '\\')
+		i++;
+	return i;
+}
+
 /* Moves over characters that stand for themselves: up to a quote, a backslash, or something that may not be there. */
 static void skip_plain(struct parser *p)
 {
 	const unsigned char *s = (const unsigned char *)p->text;
 	size_t i = p->at;
 	while (i < p->n) {
+		i += mcp_parse_plain(p->text + i, p->n - i);
+		if (i >= p->n)
+			break;
 		if (s[i] >= 0x80) {
 			size_t len = sequence(s + i, p->n - i);
 			if (len == 0)
@@ -179,6 +205,8 @@ json_t *mcp_parse_string(const char *text)
 	const unsigned char *s = (const unsigned char *)text;
 	struct buf b = BUF_INIT;
 	for (size_t i = 0; i < n;) {
+		if ((i += mcp_parse_plain(text + i, n - i)) >= n)
+			break;
 		size_t len = s[i] < 0x80 ? 1 : sequence(s + i, n - i);
 		if (len == 0) {
 			buf_add(&b, text + from, i - from);
@@ -354,7 +382,8 @@ static json_t *value(struct parser *p)
 
 int mcp_parse(const char *text, size_t n, int max_depth, json_t **ret_value, struct err *e)
 {
-	struct err own = ERR_INIT;
+	struct err own;
+	err_init(&own);
 	struct parser p = { .text = text, .n = n, .depth = max_depth, .scratch = BUF_INIT, .e = e ? e : &own };
 	json_t *v = value(&p);
 	skip_space(&p);

@@ -11,6 +11,9 @@
 /* One value and nothing after it but white space. ERR_INPUT says what is wrong at which byte; ERR_UNSUPPORTED that it is
  * nested deeper than max_depth arrays and objects. *ret_value is a new reference. */
 int mcp_parse(const char *text, size_t n, int max_depth, json_t **ret_value, struct err *e);
+/* How many characters at the beginning stand for themselves in JSON text and are ASCII: no quote, no backslash, no
+ * control character. */
+size_t mcp_parse_plain(const char *text, size_t n);
 /* The text as a JSON string; bytes that are not UTF-8 become '?'. New reference. */
 json_t *mcp_parse_string(const char *text);
 

@@ -175,7 +175,8 @@ static int add_pattern(struct compiler *c, const char *where, const char *text)
 		if (strcmp(c->s->patterns[i].text, text) == 0)
 			return 0;
 	if (too_expensive(text))
-		return err_set(c->e, ERR_INPUT, "%s%s: the pattern \"%s\" repeats too much: use fewer or smaller quantifiers", c->what,
+		return err_set(c->e, ERR_INPUT,
+			       "%s%s: the pattern \"%s\" repeats too much: use fewer or smaller quantifiers", c->what,
 			       where, text);
 	struct buf b = BUF_INIT;
 	translate(&b, text);

@@ -404,13 +404,13 @@ static int check(struct mcp_schema_check *c, const json_t *schema, const json_t 
 int mcp_schema_check(const struct mcp_schema *schema, const json_t *value, const char *root, struct err *e)
 {
 	long steps = STEPS_MAX;
-	struct err *why = MEM_NEW(struct err);
-	struct mcp_schema_check c = { .s = schema, .path = BUF_INIT, .e = why, .steps = &steps };
+	struct err why;
+	err_init(&why);
+	struct mcp_schema_check c = { .s = schema, .path = BUF_INIT, .e = &why, .steps = &steps };
 	buf_adds(&c.path, root);
 	int good = check(&c, schema->root, value, NULL);
 	if (!good)
-		err_set(e, ERR_INPUT, "%s", why->text);
+		err_set(e, ERR_INPUT, "%s", why.text);
 	buf_fini(&c.path);
-	free(why);
 	return good ? 0 : -ERR_INPUT;
 }

@@ -65,6 +65,7 @@ int mcp_server_new(const struct mcp_server_config *config, struct mcp_server **r
 	hash_random(s->secret, sizeof s->secret);
 	s->info =
 		json_pack("{s:s, s:s*, s:s}", "name", config->name, "title", config->title, "version", config->version);
+	s->nothing = json_object();
 	int rc = mcp_tools_compile(s, e);
 	if (rc == 0)
 		rc = check_prompts(&s->config, e);
@@ -120,6 +121,7 @@ void mcp_server_free(struct mcp_server *server)
 	assert(server->calls == NULL); /* pending calls must be answered by their owner before */
 	mcp_tools_free(server);
 	json_decref(server->info);
+	json_decref(server->nothing);
 	free(server->sessions);
 	free(server->listeners);
 	lock_fini(&server->lock);
@@ -289,7 +291,8 @@ static void refuse(struct mcp_server *server, const struct mcp_arrival *a, const
 void mcp_server_receive(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_receipt *ret_receipt)
 {
 	struct mcp_jsonrpc m;
-	struct err e = ERR_INIT;
+	struct err e;
+	err_init(&e);
 	int code;
 	memset(ret_receipt, 0, sizeof *ret_receipt);
 	if (mcp_jsonrpc_parse(a->text, a->n, server->config.max_depth, &m, &code, &e) < 0) {

@@ -160,7 +160,8 @@ const struct mcp_done *mcp_tools_call(struct mcp_call *call)
 	}
 	if ((call->tool->flags & MCP_TOOL_TASK_ONLY) && !mcp_call_client_has_tasks(call))
 		return mcp_call_need_tasks(call);
-	struct err e = ERR_INIT;
+	struct err e;
+	err_init(&e);
 	const struct mcp_schema *schema = call->server->tools[call->tool - call->server->config.tools].input;
 	if (mcp_schema_check(schema, call->arguments, "arguments", &e) < 0)
 		return mcp_call_refuse(call, "%s", e.text); /* the model that wrote them can correct them */

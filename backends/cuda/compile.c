@@ -262,7 +262,7 @@ int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_c
 		goto out;
 	}
 	if ((rc = take_binary(&nvrtc, a.program, &to, e)) || (rc = cuda_cubin_read(to.binary, to.binary_len, &cubin, e)) ||
-	    (rc = check_plan(request->plan, &cubin, &limits, &to, e)))
+	    (rc = check_plan(request->plan, &cubin, &limits, &to, e)) || (rc = cuda_cubin_stateless(&cubin, e)))
 		goto out;
 	cuda_diagnostic_clean(a.log, NULL, false, &log);
 	to.log = buf_steal(&log);

@@ -23,6 +23,7 @@ enum { FORM_SIZED = 4 };          /* the head's u16 is the length of what follow
 enum { STO_CUDA_ENTRY = 0x10 };   /* symbol's st_other: a kernel, not a device function */
 enum { SHARED_RESERVED = 1024 };  /* bytes at the front of shared memory that the system keeps from compute capability 9.0 on */
 enum { PARAMS_MAX = 4096 };
+enum { TABLES_MAX = 64 << 10 }; /* bytes of initialised module memory: printf's texts and tables of constants */
 
 struct image {
 	const uint8_t *bytes;
@@ -195,6 +196,10 @@ int cuda_cubin_read(const void *bytes, size_t len, struct cuda_cubin *ret_cubin,
 		return rc;
 	for (size_t i = 0; i < im.section_count; i++) {
 		const Elf64_Shdr *table = &sections[i];
+		if (strcmp(section_name(&im, i), ".nv.global") == 0)
+			cubin.state += table->sh_size;
+		if (strcmp(section_name(&im, i), ".nv.global.init") == 0)
+			cubin.tables += table->sh_size;
 		if (table->sh_type != SHT_SYMTAB)
 			continue;
 		for (uint32_t n = 0; n < table->sh_size / sizeof(Elf64_Sym); n++) {
@@ -226,6 +231,15 @@ void cuda_cubin_fini(struct cuda_cubin *cubin)
 	}
 	free(cubin->kernels);
 	*cubin = (struct cuda_cubin){ .kernels = NULL, .count = 0 };
+}
+
+int cuda_cubin_stateless(const struct cuda_cubin *cubin, struct err *e)
+{
+	if (cubin->state == 0 && cubin->tables <= TABLES_MAX)
+		return 0;
+	return err_set(e, ERR_INPUT, "the device code has %llu bytes of __device__ or static variables, which outlive an execution; take scratch "
+	               "from alloc() in host code, and constants from __constant__ or table()",
+	               (unsigned long long)(cubin->state ? cubin->state : cubin->tables));
 }
 
 const struct cuda_kernel *cuda_cubin_find(const struct cuda_cubin *cubin, const char *name)

@@ -25,11 +25,18 @@ struct cuda_kernel {
 	bool params_known;           /* false: the binary describes them in a form that is not known here */
 };
 
-struct cuda_cubin { struct cuda_kernel *kernels; size_t count; };
+struct cuda_cubin {
+	struct cuda_kernel *kernels;
+	size_t count;
+	uint64_t state, tables;      /* bytes of module memory that begins as zeros, and of what begins with content (constants too) */
+};
 
 /* -ERR_INTERNAL when the bytes are not a CUDA ELF image or contradict themselves. The result is freed by cuda_cubin_fini. */
 int cuda_cubin_read(const void *bytes, size_t len, struct cuda_cubin *ret_cubin, struct err *e);
 void cuda_cubin_fini(struct cuda_cubin *cubin);
+/* -ERR_INPUT when the module has memory that outlives a launch, other than tables of at most 64 KiB: it could keep results from one
+ * execution to the next, which nothing poisons. (A __device__ const table cannot be told from a variable with an initial value.) */
+int cuda_cubin_stateless(const struct cuda_cubin *cubin, struct err *e);
 /* NULL when there is none of that name. */
 const struct cuda_kernel *cuda_cubin_find(const struct cuda_cubin *cubin, const char *name);
 /* -ERR_INPUT that lists the kernels that there are, and says when extern "C" was forgotten. */

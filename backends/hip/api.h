@@ -39,6 +39,7 @@ enum {
 	hipErrorAssert = 710,
 	hipErrorLaunchFailure = 719,
 	hipErrorCooperativeLaunchTooLarge = 720,
+	hipErrorNotSupported = 801,
 	hipErrorRuntimeMemory = 1052,
 	hipErrorRuntimeOther = 1053,
 };
@@ -65,8 +66,9 @@ enum { hipEventDefault = 0, hipStreamNonBlocking = 1, hipStreamCaptureModeThread
 enum { HIP_PROPERTIES_OLD = 792, HIP_PROPERTIES_OLD_ARCH = 396, HIP_PROPERTIES_R0600 = 1472, HIP_PROPERTIES_R0600_ARCH = 1160,
        HIP_PROPERTIES_ARCH = 256 };
 
-/* Give static text instead of a result. */
+/* Give static text instead of a result. peakd_emulated: only of a stand-in that emulates a device (tests/backends/hip/emulated/). */
 #define HIP_TEXT_LIST(X) \
+	X(0, emulated, peakd_emulated, (void)) \
 	X(1, error_name, hipGetErrorName, (hipError_t result)) \
 	X(1, error_text, hipGetErrorString, (hipError_t result))
 

@@ -34,6 +34,8 @@ int hip_device_fail(const struct backend_device *device, hipError_t result, cons
 	if (is_fault(result))
 		return err_set(e, ERR_CRASH, "device fault %d while %s: %s (%s). The kernel reads or writes where it must not, or stops itself; "
 		               "the worker process has to be replaced", result, doing, name, text);
+	if (result == hipErrorNotSupported)
+		return err_set(e, ERR_UNSUPPORTED, "%s cannot do this, while %s: %s (%s)", device->facts.id, doing, name, text);
 	if (is_limit(result))
 		return err_set(e, ERR_PRUNED, "%s refuses this configuration while %s: %d %s (%s)", device->facts.id, doing, result, name, text);
 	return err_set(e, ERR_INTERNAL, "the HIP runtime fails while %s: %d %s (%s)", doing, result, name, text);

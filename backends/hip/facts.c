@@ -195,6 +195,7 @@ int hip_facts_device(const struct hip_runtime *rt, uint32_t index, struct facts 
 	if (index >= (uint32_t)count)
 		return err_set(e, ERR_NOT_FOUND, "there is no device hip:%u: the runtime sees %d (hip:0 to hip:%d)", index, count, count - 1);
 	f.runs = true;
+	f.emulated = rt->emulated != NULL;
 	f.index = index;
 	snprintf(f.id, sizeof f.id, "hip:%u", index);
 	if (!ask_arch(rt, (int)index, f.arch))

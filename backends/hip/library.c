@@ -82,6 +82,10 @@ static void *open_library(const struct places *places, const char *name, int num
 static void *open_runtime(const struct places *places, int *ret_major, struct buf *tried)
 {
 	void *handle = NULL;
+
+	*ret_major = 0;
+	if (setting("PEAKD_HIP_RUNTIME"))
+		return open_file(setting("PEAKD_HIP_RUNTIME"), tried);
 	for (*ret_major = MAJOR_NEWEST; *ret_major >= MAJOR_OLDEST && !handle; --*ret_major)
 		handle = open_library(places, "libamdhip64", *ret_major, tried);
 	++*ret_major;

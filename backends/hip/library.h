@@ -2,7 +2,8 @@
  * ROCm 5, in both in ROCm 6) and comgr, the compiler below it. Called by the other files of backends/hip/.
  *
  * The newest that is found wins: ROCm 7, 6, 5; in ROCM_PATH, in the vendor's install folders, then wherever ld.so looks. The
- * environment variable PEAKD_ROCM names an install folder (with lib/) that replaces the search. Libraries stay loaded for the life of
+ * environment variable PEAKD_ROCM names an install folder (with lib/) that replaces the search; PEAKD_HIP_RUNTIME names the runtime's
+ * file alone (tests name an emulated device there). Libraries stay loaded for the life of
  * the process, so opening again is cheap and needs no global. */
 #ifndef PEAKD_BACKENDS_HIP_LIBRARY_H
 #define PEAKD_BACKENDS_HIP_LIBRARY_H

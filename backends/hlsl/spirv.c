@@ -10,7 +10,7 @@
 #include "base/mem.h"
 
 enum {
-	MAGIC = 0x07230203, HEADER = 5, ID_MAX = 1 << 22, DEPTH_MAX = 16,
+	MAGIC = 0x07230203, HEADER = 5, ID_MAX = 1 << 20, DEPTH_MAX = 16,
 	OP_NAME = 5, OP_MEMBER_NAME = 6, OP_EXECUTION_MODE = 16, OP_CAPABILITY = 17, OP_TYPE_BOOL = 20, OP_TYPE_INT = 21,
 	OP_TYPE_FLOAT = 22, OP_TYPE_VECTOR = 23, OP_TYPE_MATRIX = 24, OP_TYPE_ARRAY = 28, OP_TYPE_STRUCT = 30,
 	OP_TYPE_POINTER = 32, OP_CONSTANT = 43, OP_VARIABLE = 59, OP_ACCESS_CHAIN = 65, OP_IN_BOUNDS_ACCESS_CHAIN = 66,
@@ -252,7 +252,7 @@ static int read_module(struct module *m, struct err *e)
 int hlsl_spirv_read(const uint32_t *words, size_t count, struct spirv *ret_spirv, struct err *e)
 {
 	struct spirv out = { 0 };
-	if (count < HEADER || words[0] != MAGIC || words[3] < 1 || words[3] > ID_MAX || words[3] > count)
+	if (count < HEADER || words[0] != MAGIC || words[3] < 1 || words[3] > ID_MAX)
 		return bad(e, "its header");
 	struct module m = { .words = words, .count = count, .bound = words[3], .ids = MEM_NEW_N(struct id, words[3]),
 	                    .out = &out };

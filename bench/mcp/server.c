@@ -16,12 +16,14 @@ static const char ECHO_SCHEMA[] = "{\"type\":\"object\",\"properties\":{\"text\"
 
 static const struct mcp_done *echo(struct mcp_call *call)
 {
-	return mcp_call_reply(call, NULL, "%s",
-			      json_string_value(json_object_get(mcp_call_arguments(call), "text")));
+	return mcp_call_reply(call, NULL, "%s", json_string_value(json_object_get(mcp_call_arguments(call), "text")));
 }
 
 static const struct mcp_tool TOOLS[] = {
-	{ .name = "echo", .description = "Says what it is told", .input_schema = ECHO_SCHEMA, .handler = echo,
+	{ .name = "echo",
+	  .description = "Says what it is told",
+	  .input_schema = ECHO_SCHEMA,
+	  .handler = echo,
 	  .flags = MCP_TOOL_QUICK },
 	{ .name = NULL },
 };

@@ -53,12 +53,13 @@ bool check_skipped(const struct check *c)
 /* Why these figures do not pass; NULL when they do. */
 static char *objection(const struct reference_output *o, const struct wire_compared *c)
 {
-	if (c->nan)
-		return mem_fmt("%s has NaN or infinity in %llu of %llu elements where the reference has none", o->name,
-		               (unsigned long long)c->nan, (unsigned long long)c->elements);
+	/* Poison is NaN: what nobody wrote counts as both. */
 	if (c->untouched)
 		return mem_fmt("%s was never written in %llu of %llu elements", o->name, (unsigned long long)c->untouched,
 		               (unsigned long long)c->elements);
+	if (c->nan)
+		return mem_fmt("%s has NaN or infinity in %llu of %llu elements where the reference has none", o->name,
+		               (unsigned long long)c->nan, (unsigned long long)c->elements);
 	if (c->mismatched)
 		return mem_fmt("%s is wrong in %llu of %llu elements; relative error %.3g, allowed %.3g", o->name,
 		               (unsigned long long)c->mismatched, (unsigned long long)c->elements, c->error, o->tolerance);

@@ -88,6 +88,16 @@ int fitness_check(const struct reference_output *o, struct err *e)
 
 /* --- how exactly -------------------------------------------------------------------------------------------------------- */
 
+int fitness_permits(const struct spec *spec, bool has_reference, struct err *e)
+{
+	int in = dtype_parse(spec->precision_in);
+	if (!has_reference)
+		return err_set(e, ERR_INTERNAL, "without a reference block nobody knows the root's own error on such values");
+	if (spec_roundoff_inputs(spec) > 0 && (in == DTYPE_F16 || in == DTYPE_E4M3 || in == DTYPE_E5M2))
+		return err_set(e, ERR_INTERNAL, "precision: permits inputs in %s, which does not hold such values", spec->precision_in);
+	return 0;
+}
+
 /* Integers that every permitted sum holds exactly. */
 static bool is_exact(const struct reference_output *o, double sums)
 {
@@ -118,9 +128,9 @@ int fitness_tolerances(const struct spec *spec, const struct params *params, enu
 		struct reference_output *o = &r->outputs[k];
 		bool known = !isnan(o->own_error);
 		double floor_ = dtype_roundoff(o->type) + 2 * inputs + (known ? fmin(sums, F32_ROUNDOFF) : sums) * terms;
-		o->tolerance = known ? fmax(floor_, 4 * o->own_error) : floor_;
 		if (values == PLAN_SPIKES || values == PLAN_OFFSET)
-			o->tolerance *= 4;
+			floor_ *= 4;
+		o->tolerance = known ? fmax(floor_, 4 * o->own_error) : floor_;
 		if (exact && exact_tolerance(o, sums, e) < 0)
 			return -(int)e->code;
 	}

@@ -1,5 +1,5 @@
-/* tune: the search of one tune; see tune.h. Lanes build points (tune_lanes.h); the calling thread, which holds the device, checks and
- * times what is ready; tune_leaders.c ends it. */
+/* tune: the search of one tune; see tune.h. Lanes build points (tune_lanes.h), device threads check and time them
+ * (tune_devices.h), the calling thread records; tune_leaders.c ends it. */
 #include "core/eval/tune.h"
 
 #include <math.h>
@@ -10,11 +10,17 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/eval/check.h"
+#include "core/eval/tune_devices.h"
 #include "core/eval/tune_inside.h"
-#include "core/eval/tune_lanes.h"
 #include "core/record/checkpoint.h"
 
 enum { BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3, PREFER_ALWAYS = 8 };
+
+/* Searching needs an order, not a figure: few samples. */
+static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S,
+                                              .warm_up_ns = 10 * CLOCK_MS };
+#define GIVE_UP 1.6      /* times the best so far */
+#define GIVE_UP_OTHER 4  /* where time at one size is not all that counts */
 
 /* What a configuration is taken to cost before anything is known: seconds. Guesses, corrected by the first few. */
 #define GUESS_CPU_S 1.0 /* devices that share the CPU: compiling and timing take turns */
@@ -23,26 +29,15 @@ enum { BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3, PREFER_ALWAYS = 8 };
 /* After so long, whoever waits for the device gets it. */
 #define TURN_NS CLOCK_S
 
-/* --- the device lane ------------------------------------------------------------------------------------------------------ */
+/* --- what devices say ------------------------------------------------------------------------------------------------------ */
 
 /* Waiting for the device is no work: what a configuration costs is counted without. */
 static int take_device(struct tuner *u, struct err *e)
 {
 	int64_t start = clock_now();
 	int rc = eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
-	u->turn = clock_now();
-	u->waited_ns += u->turn - start;
+	u->waited_ns += clock_now() - start;
 	return rc;
-}
-
-/* Others stand in line (pool_take_device serves in order), and get their turn between two configurations. */
-static int let_others(struct tuner *u, struct err *e)
-{
-	if (clock_now() - u->turn < TURN_NS)
-		return 0;
-	pool_give(u->device);
-	u->device = NULL;
-	return take_device(u, e);
 }
 
 static double spent_s(const struct tuner *u)
@@ -96,28 +91,71 @@ static void report(const struct tuner *u)
 	              r->tried, u->planned, best, r->pruned, r->refused + r->wrong + r->broken, left);
 }
 
-/* Runs until the search has nothing more. */
-static int device_lane(struct tuner *u, struct tune_lanes *lanes, struct err *e)
+/* Runs until the search has nothing more, or time is over. */
+static int record_lane(struct tuner *u, struct tune_lanes *lanes, struct tune_devices *devices, struct err *e)
 {
-	struct tune_built *b;
+	struct tune_tried *t;
 	int rc = 0;
-	while (rc == 0 && !out_of_time(u) && (b = tune_lanes_take(lanes)) != NULL) {
+	int64_t waited = u->waited_ns;
+	tune_devices_best(devices, u->fastest_ns);
+	while (rc == 0 && !out_of_time(u) && (t = tune_devices_take(devices)) != NULL) {
 		double value;
-		int64_t start = clock_now();
-		rc = tune_try(u, b, &value, e);
-		u->result.device_s += (double)(clock_now() - start) / 1e9;
+		size_t point = t->built->point;
+		rc = tune_conclude(u, t, &value, e);
 		u->result.tried++;
-		tune_lanes_tell(lanes, b->point, value);
-		tune_built_free(b);
+		u->result.device_s += (double)t->took_ns / 1e9;
+		u->waited_ns = waited + (u->q->device_count > 1 ? 0 : tune_devices_time(devices).waiting);
+		tune_devices_best(devices, u->fastest_ns);
+		tune_lanes_tell(lanes, point, value);
+		tune_tried_free(t);
 		if (rc == 0)
 			report(u);
 		if (rc == 0)
 			rc = cancel_check(u->ev->cancel, e);
-		if (rc == 0)
-			rc = let_others(u, e);
 	}
 	/* Lanes that were cancelled end as if the search were over. */
 	return rc < 0 ? rc : cancel_check(u->ev->cancel, e);
+}
+
+static void note_devices(struct tuner *u, struct tune_devices *devices)
+{
+	struct tune_devices_time time = tune_devices_time(devices);
+	u->result.device_ns = time.working;
+	u->result.starving_ns = time.starving;
+	u->result.device_lasted_ns = time.lasted;
+	if (*tune_devices_lost(devices))
+		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "lost on the way: %s", tune_devices_lost(devices));
+}
+
+/* Compile lanes, device lanes and this thread, which records. */
+static int search_all(struct tuner *u, struct search *search, struct err *e)
+{
+	const struct tune_request *q = u->q;
+	struct tune_lanes *lanes = NULL;
+	struct tune_devices *devices = NULL;
+	struct tune_lanes_config lanes_config = { .ev = u->ev, .ctx = q->ctx, .facts = q->facts, .space = u->spaces[0], .search = search };
+	struct tune_devices_config config = {
+		.try = { .ev = u->ev, .q = q, .spaces = (const struct tunespace *const *)u->spaces, .size_count = u->size_count,
+		         .timing = searching, .give_up = q->give_up > 0 ? q->give_up : tune_plain(u) ? GIVE_UP : GIVE_UP_OTHER,
+		         .weigh = objective_weighs(u->objective), .seed = u->seed, .poison = TUNE_POISON },
+		.facts = q->facts, .count = q->device_count ? q->device_count : 1, .first = &u->device, .turn_ns = TURN_NS,
+	};
+	config.try.timing.warm = q->warm;
+	int rc = tune_lanes_new(&lanes_config, &lanes, e);
+	config.lanes = lanes;
+	if (rc == 0)
+		rc = tune_devices_new(&config, &devices, e);
+	if (rc == 0)
+		rc = record_lane(u, lanes, devices, e);
+	if (lanes)
+		tune_lanes_stop(lanes);
+	if (devices)
+		note_devices(u, devices);
+	tune_devices_free(devices);
+	tune_lanes_free(lanes);
+	if (rc == 0 && u->device == NULL)
+		rc = take_device(u, e);
+	return rc;
 }
 
 /* --- before ----------------------------------------------------------------------------------------------------------------- */
@@ -249,18 +287,12 @@ static void show_what_there_is(struct tuner *u)
 
 static int search_and_finish(struct tuner *u, struct search *search, struct err *e)
 {
-	struct tune_lanes_config config = { .ev = u->ev, .ctx = u->q->ctx, .facts = u->q->facts, .space = u->spaces[0],
-	                                    .search = search };
-	struct tune_lanes *lanes = NULL;
 	int rc = begin_run(u, search, e);
 	announce(u, search_name(search));
 	if (rc == 0)
 		rc = take_device(u, e);
 	if (rc == 0)
-		rc = tune_lanes_new(&config, &lanes, e);
-	if (rc == 0)
-		rc = device_lane(u, lanes, e);
-	tune_lanes_free(lanes);
+		rc = search_all(u, search, e);
 	if (rc == 0)
 		rc = tune_leaders_finish(u, e);
 	pool_give(u->device);
@@ -311,6 +343,9 @@ int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db,
 	                   .floor_ns = floor_of(q), .started = clock_now() };
 	struct search *search = NULL;
 	const char *strategy = q->strategy ? q->strategy : "auto";
+	if (q->facts->emulated)
+		return err_set(e, ERR_UNSUPPORTED, "no times from an emulated device: %s (%s) executes kernels, and validates, but tells nothing about "
+		               "speed; tune on a real one", q->facts->id, q->facts->name);
 	int rc = objective_new(q->objective, q->ctx, q->facts, &u.objective, e);
 	if (rc == 0)
 		rc = make_spaces(&u, e);

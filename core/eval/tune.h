@@ -12,7 +12,8 @@ struct context;
 struct tune_request {
 	const struct context *ctx;   /* tuned */
 	const struct context *root;  /* the reference */
-	const struct facts *facts;   /* device; must run */
+	const struct facts *facts;   /* devices; must run. Leaders are proved and timed again on the first */
+	size_t device_count;         /* of them, all of one kind; 0: 1 */
 	const struct params *size;   /* one assignment of the inputs */
 	struct params *const *also;  /* further ones: a configuration is judged at all of them together */
 	size_t also_count;           /* at most TUNE_SIZES - 1 */
@@ -53,6 +54,9 @@ struct tune_result {
 	size_t why_count;
 	double device_s;             /* checking and timing, seconds, of this run of the job */
 	double estimate_s;           /* what it was thought to take before it began, seconds */
+	int64_t device_ns;           /* device threads of the search: working, */
+	int64_t starving_ns;         /* waiting for something compiled, */
+	int64_t device_lasted_ns;    /* and altogether */
 	int64_t elapsed_ns;          /* what it took, without waiting for the device */
 };
 

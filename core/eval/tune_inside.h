@@ -1,4 +1,4 @@
-/* tune_inside: one tune while it runs: what tune.c (the search), tune_try.c (one configuration), tune_record.c (rows), tune_resume.c
+/* tune_inside: one tune while it runs: what tune.c (the search), tune_conclude.c (one configuration), tune_record.c (rows), tune_resume.c
  * (going on after an interruption) and tune_leaders.c (the end) share. */
 #ifndef PEAKD_CORE_EVAL_TUNE_INSIDE_H
 #define PEAKD_CORE_EVAL_TUNE_INSIDE_H
@@ -6,7 +6,7 @@
 #include "core/eval/objective.h"
 #include "core/eval/trial.h"
 #include "core/eval/tune.h"
-#include "core/eval/tune_lanes.h"
+#include "core/eval/tune_try.h"
 
 enum { TUNE_POISON = 0xFF };
 
@@ -38,17 +38,16 @@ struct tuner {
 	uint64_t seed;          /* of the values, secret */
 	int64_t started;        /* monotonic */
 	int64_t waited_ns;      /* of the time since: for the device */
-	int64_t turn;           /* since when it holds the device; monotonic */
 };
 
 /* The status of a configuration that ended with this code. */
 enum measurement_status tune_status(enum err_code code);
-/* Writes one measurement row. variant, times and message may be NULL; validation 0: no evidence. */
-int tune_record(struct tuner *u, const struct params *params, const struct variant *variant, enum measurement_status status,
-                const struct trial_times *times, int64_t validation, const char *message, struct err *e);
+/* Writes one measurement row of a device. variant, times and message may be NULL; validation 0: no evidence. */
+int tune_record(struct tuner *u, const struct facts *facts, const struct params *params, const struct variant *variant,
+                enum measurement_status status, const struct trial_times *times, int64_t validation, const char *message, struct err *e);
 /* A configuration that is out: counted, kept as an example of what failed, recorded. */
-int tune_record_out(struct tuner *u, const struct params *params, const struct variant *variant, enum measurement_status status,
-                    const char *message, struct err *e);
+int tune_record_out(struct tuner *u, const struct facts *facts, const struct params *params, const struct variant *variant,
+                    enum measurement_status status, const char *message, struct err *e);
 void tune_record_count(struct tune_result *r, enum measurement_status status);
 /* Adds an example of what failed, while there is room. */
 void tune_record_why(struct tuner *u, const struct params *params, const char *message);
@@ -56,13 +55,14 @@ void tune_record_why(struct tuner *u, const struct params *params, const char *m
 /* What all sizes together make of a configuration: values[] of the objective, size_count of them. The first call fixes the reference
  * that ratios are taken to. */
 double tune_over_sizes(struct tuner *u, const double *values);
-/* The execution parameters at another of the sizes; params_free them. */
-struct params *tune_at_size(const struct tuner *u, const struct params *params, size_t size);
-/* Checks and times what a lane has built, at all sizes. *ret_value is INFINITY when it is out, which is counted and recorded; negative
- * only when the tune cannot go on. Leaders are kept. */
-int tune_try(struct tuner *u, struct tune_built *b, double *ret_value, struct err *e);
-/* Energy of a prepared trial where the objective wants it, recorded as a metric; else NAN. -ERR_UNSUPPORTED when it is not known. */
-int tune_weigh(struct tuner *u, struct trial *t, const struct params *params, int64_t min_ns, double *ret_joules, struct err *e);
+/* Records what a device said. *ret_value is INFINITY when the configuration is out; negative only when the tune cannot go on. Leaders are
+ * kept, which takes them out of t->built. */
+int tune_conclude(struct tuner *u, struct tune_tried *t, double *ret_value, struct err *e);
+/* The value is the median at the one size. */
+bool tune_plain(const struct tuner *u);
+/* A metric's row; nothing for NAN. */
+int tune_record_metric(struct tuner *u, const struct facts *facts, const struct params *params, const char *name, double value,
+                       const char *unit, struct err *e);
 /* The objective at one size. */
 int tune_value(const struct tuner *u, const struct params *params, const struct variant *variant, const struct trial_times *times,
                double joules, double *ret_value, struct err *e);

@@ -73,7 +73,22 @@ struct again {
 
 static int refuse(struct tuner *u, const struct variant *v, enum measurement_status status, const char *why, struct err *e)
 {
-	return tune_record_out(u, v->params, v, status, why, e);
+	return tune_record_out(u, u->q->facts, v->params, v, status, why, e);
+}
+
+/* Energy of a prepared trial where the objective wants it, recorded; else NAN. */
+static int weigh(struct tuner *u, struct trial *t, const struct params *params, double *ret_joules, struct err *e)
+{
+	struct trial_weighed weighed;
+	*ret_joules = NAN;
+	if (!objective_weighs(u->objective))
+		return 0;
+	int rc = trial_energy(t, WEIGH_NS, &weighed, e);
+	if (rc < 0)
+		return rc;
+	*ret_joules = weighed.joules;
+	free(weighed.note);
+	return tune_record_metric(u, u->q->facts, params, "energy", *ret_joules, "J", e);
 }
 
 /* Checks a prepared leader once more, with a seed that nobody has seen, and times it. */
@@ -100,9 +115,9 @@ static int time_trial(struct tuner *u, const struct variant *v, struct trial *t,
 	else if (rc == 0 && size == 0 && times->median < u->floor_ns)
 		rc = refuse(u, v, MEASUREMENT_IMPOSSIBLE, "faster than the hardware can be: work is missing", e);
 	else if (rc == 0)
-		again->good = (rc = tune_weigh(u, t, v->params, WEIGH_NS, &joules, e)) == 0 &&
+		again->good = (rc = weigh(u, t, v->params, &joules, e)) == 0 &&
 		              (rc = tune_value(u, v->params, v, times, joules, &again->value, e)) == 0 &&
-		              (rc = tune_record(u, v->params, v, MEASUREMENT_OK, times, again->evidence, "leader, timed again", e)) == 0;
+		              (rc = tune_record(u, u->q->facts, v->params, v, MEASUREMENT_OK, times, again->evidence, "leader, timed again", e)) == 0;
 	check_fini(&c);
 	return rc;
 }
@@ -140,7 +155,7 @@ static int time_again(struct tuner *u, struct leader *l, struct err *e)
 	size_t n = 0;
 	int rc = time_variant(u, &l->variant, 0, &all[0], e);
 	for (n = 1; rc == 0 && all[n - 1].good && n < u->size_count; n++) {
-		struct params *whole = tune_at_size(u, l->params, n);
+		struct params *whole = tune_try_params(u->q, l->params, n);
 		struct variant v = { 0 };
 		rc = variant_build(u->ev, u->q->ctx, whole, u->q->facts, &v, e);
 		if (rc == 0)
@@ -214,7 +229,7 @@ static int race(struct tuner *u, struct err *e)
 {
 	struct tune_top *top = u->result.top;
 	int rc = 0;
-	if (!objective_is_time(u->objective) || u->size_count > 1)
+	if (!tune_plain(u))
 		return 0;
 	for (size_t i = 1; rc == 0 && i < u->result.top_count && top[i].value < top[0].value * CLOSE; i++) {
 		struct leader *winner = leader_of(u, &top[0]), *other = leader_of(u, &top[i]);

@@ -30,7 +30,7 @@ static double known_value(const struct tuner *u, const struct measurement *m, co
 {
 	switch (m->status) {
 	case MEASUREMENT_OK:
-		if (objective_is_time(u->objective) && u->size_count == 1)
+		if (tune_plain(u))
 			return m->median_ns;
 		for (size_t i = 0; i < values->count; i++)
 			if (strcmp(values->at[i].name, "objective") == 0 && strcmp(values->at[i].params, m->params) == 0 &&
@@ -120,7 +120,7 @@ bool tune_resume_top(struct tuner *u, const struct leader *l, struct tune_top *r
 	struct err ignored = ERR_INIT;
 	bool found = false;
 	/* A value over sizes or of energy is not in the row of one time. */
-	if (u->result.resumed == 0 || !objective_is_time(u->objective) || u->size_count > 1 ||
+	if (u->result.resumed == 0 || !tune_plain(u) ||
 	    measurement_top(u->db, &q, &rows, &ignored) < 0)
 		return false;
 	char *text = params_text(l->params);

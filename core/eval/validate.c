@@ -181,6 +181,9 @@ static void count_findings(struct picks *p, struct validate_result *r)
 		if (f->check.code == ERR_PRUNED) {
 			/* The device's own limits refused it: not evidence, in either direction. */
 			r->pruned_count++;
+			if (p->pruned_why.code == ERR_NONE)
+				err_set(&p->pruned_why, ERR_PRUNED, "%s", f->check.reason);
+			check_fini(&f->check);
 			continue;
 		}
 		r->findings[r->finding_count++] = *f;

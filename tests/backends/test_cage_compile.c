@@ -1,11 +1,13 @@
 /* backends/cage with compilers: whatever code names a file of the machine, neither a message nor a binary has a word of it, and the
  * compilers still do their work there. With the cage off the same code does leak, so that the test can fail. */
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <fcntl.h>
 
 #include "backends/cage.h"
 #include "backends/cuda/library.h"
+#include "backends/hip/library.h"
 #include "sample_plan.h"
 #include "sample_worker.h"
 #include "tap.h"
@@ -74,7 +76,7 @@ struct outcome { int rc; struct err e; struct wire_compiled binary; };
 static struct outcome compile(struct sample_worker *w, const char *backend, const char *device, char *option)
 {
 	struct outcome o = { .e = ERR_INIT };
-	char *name = mem_str(backend), *arch = mem_str(strcmp(backend, "cuda") == 0 ? "sm_90a" : "spirv1.3"), *macros = mem_str("");
+	char *name = mem_str(backend), *arch = mem_str(strcmp(backend, "cuda") == 0 ? "sm_90a" : strcmp(backend, "hip") == 0 ? "gfx90a" : "spirv1.3"), *macros = mem_str("");
 	struct plan *plan = sample_matmul(64, 8, 8);
 	struct wire_compile c = { .backend = name, .arch = arch, .macros = macros, .device = (char *)(uintptr_t)device, .plan = plan,
 	                          .options = &option, .option_count = option ? 1 : 0 };
@@ -104,7 +106,7 @@ static void outcome_fini(struct outcome *o)
 static bool leaks(struct sample_worker *w, const char *backend, const struct row *row)
 {
 	char *code = fill_in(row->code, secret);
-	char *whole = mem_fmt("%s%s", code, strcmp(backend, "cuda") == 0 ? CUDA_KERNEL : HLSL_KERNEL);
+	char *whole = mem_fmt("%s%s", code, strcmp(backend, "hlsl") == 0 ? HLSL_KERNEL : CUDA_KERNEL);
 	struct outcome o = compile(w, backend, whole, NULL);
 	bool found = holds(&o, SECRET) || holds(&o, "PEAKD_TEST_VARIABLE");
 	outcome_fini(&o);
@@ -197,9 +199,25 @@ static void test_roles(struct sample_worker *w)
 	buf_fini(&body);
 }
 
+/* Below hiprtc is a whole clang that works in files: they are in a folder of the worker's own. */
+static void test_hip(struct sample_worker *w)
+{
+	struct hip_rtc rtc;
+	struct err e = ERR_INIT;
+	if (hip_library_rtc(&rtc, &e) < 0) {
+		SKIP(1, "%.200s", e.text);
+		return;
+	}
+	struct outcome o = compile(w, "hip", CUDA_KERNEL, NULL);
+	is_int(o.rc, 0, "hip: a kernel compiles: %s", o.e.text);
+	outcome_fini(&o);
+	test_rows(w, "hip", cuda, MEM_COUNT(cuda));
+}
+
 static void test_caged(const struct cuda_nvrtc *nvrtc)
 {
 	struct sample_worker w = start();
+	char *scratch = mem_fmt("%s/peakd-%u/%ld", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (unsigned)geteuid(), (long)w.pid);
 	test_rows(&w, "hlsl", hlsl, MEM_COUNT(hlsl));
 	struct outcome o = compile(&w, "hlsl", HLSL_KERNEL, NULL);
 	is_int(o.rc, 0, "hlsl: a kernel compiles: %s", o.e.text);
@@ -213,8 +231,11 @@ static void test_caged(const struct cuda_nvrtc *nvrtc)
 	} else {
 		SKIP(1, "no NVRTC on this machine");
 	}
+	test_hip(&w);
 	test_roles(&w);
 	sample_worker_stop(&w);
+	ok(access(scratch, F_OK) != 0 && errno == ENOENT, "the scratch folder goes with its worker");
+	free(scratch);
 }
 
 /* The measure of the rows above. */

@@ -54,6 +54,23 @@ is "$(curl -s -o /dev/null -w '%{http_code}' --max-time 5 "$url/metrics")" 401 "
 kill "$daemon"
 wait "$daemon"
 
+# The same from systemd's credentials, which are files in a folder.
+mkdir -m 700 "$T/credentials"
+echo 'battery staple' >"$T/credentials/token"
+CREDENTIALS_DIRECTORY="$T/credentials" serve credential --listen 127.0.0.1:0
+is "$(status "$url/mcp")" 401 "a token from a systemd credential: nobody comes in without it"
+is "$(status -H 'Authorization: Bearer battery staple' "$url/mcp")" 200 "and who has it does"
+kill "$daemon"
+wait "$daemon"
+CREDENTIALS_DIRECTORY="$T/credentials" serve both --listen 127.0.0.1:0 --token-file "$T/token"
+is "$(status -H 'Authorization: Bearer correct horse' "$url/mcp")" 200 "--token-file goes before it"
+kill "$daemon"
+wait "$daemon"
+: >"$T/credentials/token"
+CREDENTIALS_DIRECTORY="$T/credentials" timeout 10 "$peakd" serve --listen 127.0.0.1:0 --db "$T/empty.db" 2>"$T/no"
+is $? 2 "an empty credential is no token, and no open door"
+has "$(cat "$T/no")" "empty" "and says so"
+
 # Beyond loopback: token and TLS, or nothing.
 timeout 10 "$peakd" serve --listen 0.0.0.0:0 --db "$T/no.db" 2>"$T/no"
 is $? 1 "beyond loopback a daemon without a token does not start"

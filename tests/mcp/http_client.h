@@ -80,7 +80,7 @@ static int status_of(const char *answer)
 }
 
 /* Headers as a test's name. Static storage. */
-static const char *one_line(const char *headers)
+__attribute__((unused)) static const char *one_line(const char *headers)
 {
 	static char text[80];
 	snprintf(text, sizeof text, "%s", headers);

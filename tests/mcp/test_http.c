@@ -375,11 +375,13 @@ static void test_token(struct mcp_server *server, const struct mcp_http_plain *p
 	int port = mcp_http_port(http);
 	const char *answer = ask(port, "POST", "/mcp", "", LEGACY_INIT);
 	is_int(status_of(answer), 401, "nobody comes in without it");
-	has_str(answer, "WWW-Authenticate: Bearer realm=\"mcp\", resource_metadata=\"http://", "and hears what is wanted");
+	has_str(answer, "WWW-Authenticate: Bearer realm=\"mcp\", resource_metadata=\"http://",
+		"and hears what is wanted");
 	answer = ask(port, "GET", "/.well-known/oauth-protected-resource/mcp", "", "");
 	is_int(status_of(answer), 200, "the metadata that it names are there");
 	has_str(answer, "\"bearer_methods_supported\":[\"header\"]", "and say where the token goes (RFC 9728)");
-	is_int(status_of(ask(port, "GET", "/.well-known/oauth-protected-resource/other", "", "")), 401, "of no other path");
+	is_int(status_of(ask(port, "GET", "/.well-known/oauth-protected-resource/other", "", "")), 401,
+	       "of no other path");
 	is_int(status_of(ask(port, "POST", "/mcp", "Authorization: Bearer secreT\r\n", LEGACY_INIT)), 401,
 	       "nor with another");
 	is_int(status_of(ask(port, "POST", "/mcp", "Authorization: Bearer secret\r\n", LEGACY_INIT)), 200,

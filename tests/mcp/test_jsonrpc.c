@@ -2,6 +2,7 @@
 #include "mcp/jsonrpc.h"
 
 #include "base/mem.h"
+#include "mcp/parse.h"
 #include "tap.h"
 
 enum { DEPTH = 8 };
@@ -114,8 +115,24 @@ static void test_values(void)
 	}
 }
 
+/* Every byte at every place of a text: what a plain character is, said the slow way. */
+static void test_plain(void)
+{
+	int wrong = 0;
+	for (int c = 0; c < 256; c++) {
+		for (size_t at = 0; at < 20; at++) {
+			char text[21] = "abcdefghijklmnopqrst";
+			text[at] = (char)c;
+			size_t want = c < 0x20 || c >= 0x80 || c == '"' || c == '\\' ? at : 20;
+			wrong += mcp_parse_plain(text, 20) != want;
+		}
+	}
+	is_int(wrong, 0, "plain characters are told from others, at every place");
+}
+
 int main(void)
 {
+	test_plain();
 	test_values();
 	test_parse();
 	test_write();

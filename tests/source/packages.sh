@@ -15,6 +15,9 @@ tests='perl python3 sqlite3 curl jq openssl procps clang clang-format clang-tidy
 # HIP backend that need them are skipped without.
 hip='libamdhip64-5 libamd-comgr2 clang-19 lld-19'
 
+# Optional: the load generator of make bench-mcp.
+bench='wrk=wrk'
+
 entries()
 {
 	for group in ${@:-build run tests}; do
@@ -23,7 +26,8 @@ entries()
 		run) echo $run ;;
 		tests) echo $tests ;;
 		hip) echo $hip ;;
-		*) echo "packages.sh: no group '$group'; groups are build, run, tests and hip" >&2; exit 2 ;;
+		bench) echo $bench ;;
+		*) echo "packages.sh: no group '$group'; groups are build, run, tests, hip and bench" >&2; exit 2 ;;
 		esac
 	done
 }

@@ -53,6 +53,11 @@ static void test_refusals(void)
 	outcome("an atomic on integers", "groupshared uint s;\n" KERNEL "{ InterlockedAdd(s, 1u); C[id.x] = s; }", 0, "");
 	outcome("a signed value in an unsigned atomic", KERNEL "{ C_bytes.InterlockedAdd(4, 1); }", -ERR_COMPILE, "1u");
 	outcome("an unsigned one", KERNEL "{ C_bytes.InterlockedAdd(4, 1u); }", 0, "");
+	/* Its module numbers more identifiers than it has words: those of what the compiler left out. */
+	outcome("a small kernel below large unused code",
+	        "float big(float x) { for (int i = 0; i < 9; i++) { x = x * x + i; if (x > 3) x = sqrt(x) - sin(x) * cos(x); x = max(x, exp(x)); "
+	        "x += A[uint(x)] * B[uint(x) + 1] + A[uint(x) + 2] / B[3] + pow(x, 3.0) + A[uint(x) * 5] * B[uint(x) + 7]; } return x; }\n"
+	        KERNEL "{ }", 0, "");
 	outcome("a template", "template<typename T> T f(T x) { return x; }\n" KERNEL "{ C[0] = f(1.0); }", -ERR_COMPILE,
 	        "device:1:");
 }

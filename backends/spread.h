@@ -1,0 +1,13 @@
+/* spread: one loop over many elements, done by several threads at once. For the worker's own work on large arrays between two
+ * kernels (inputs, comparisons), while the device waits. What is computed must not depend on how the range was cut. */
+#ifndef PEAKD_BACKENDS_SPREAD_H
+#define PEAKD_BACKENDS_SPREAD_H
+
+#include <stdint.h>
+
+/* Calls part(arg, k, from, to) for cuts k = 0 … SPREAD_PARTS-1 that together are [0, count), at the same time where the process may use several
+ * processors, and returns when all are done. The cuts depend on count alone. Small counts are one cut (k = 0), done by the caller. */
+enum { SPREAD_PARTS = 16 };
+void spread(uint64_t count, void (*part)(void *arg, unsigned k, uint64_t from, uint64_t to), void *arg);
+
+#endif

@@ -1,0 +1,123 @@
+#!/bin/sh
+# Attacks on the real daemon: dribbled headers and bodies, streams that nobody reads, thousands of connections, too few descriptors.
+# While each runs, an honest client is answered soon, and the daemon's memory stays bounded.
+. "$(dirname "$0")/lib.sh"
+cat >"$T/attack.py" <<'PY'
+import json, resource, socket, sys, time, urllib.request
+port, pid, kinds = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+
+def request(method, params, name=None):
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": META}})
+    head = ("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+            f"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n" + (f"Mcp-Name: {name}\r\n" if name else ""))
+    return f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode()
+
+def dial():
+    s = socket.create_connection(("127.0.0.1", port), timeout=10)
+    return s
+
+def rss():
+    return next(int(l.split()[1]) for l in open(f"/proc/{pid}/status") if l.startswith("VmRSS"))
+
+def honest():
+    longest = 0
+    for _ in range(5):
+        begin = time.monotonic()
+        s = dial()
+        s.sendall(request("tools/call", {"name": "job", "arguments": {"action": "list"}}, "job"))
+        answer = b""
+        while b'"jobs"' not in answer:
+            piece = s.recv(65536)
+            assert piece, answer
+            answer += piece
+        s.close()
+        longest = max(longest, time.monotonic() - begin)
+    return longest
+
+def headers():
+    s = dial()
+    s.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+    return s
+
+def body():
+    s = dial()
+    s.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 8000000\r\n\r\n" + b" " * 100000)
+    return s
+
+def stream():
+    s = dial()
+    s.sendall(request("subscriptions/listen", {"notifications": {"toolsListChanged": True}}))
+    return s
+
+def silent():
+    return dial()
+
+COUNT = {"headers": 600, "body": 300, "stream": 300, "silent": min(10000, hard - 100)}
+for kind in kinds:
+    before, open_, slow = rss(), [], 0
+    for i in range(COUNT[kind]):
+        try:
+            open_.append(globals()[kind]())
+        except OSError:  # refused cleanly
+            pass
+        if i % max(1, COUNT[kind] // 3) == COUNT[kind] // 4:
+            slow = max(slow, honest())
+    for s in open_[-100:]:
+        try:
+            s.send(b" ")
+        except OSError:
+            pass
+    slow = max(slow, honest())
+    statuses = {}
+    if kind == "stream":
+        for s in open_:
+            s.settimeout(0.01)
+            try:
+                status = s.recv(64)[9:12].decode()
+            except OSError:
+                status = "gone"
+            statuses[status] = statuses.get(status, 0) + 1
+    print(kind, "count", len(open_), "longest_ms", round(slow * 1000), "grew_kb", rss() - before, json.dumps(statuses), flush=True)
+    for s in open_:
+        s.close()
+PY
+"$peakd" serve --listen 127.0.0.1:0 --db "$T/a.db" 2>"$T/log" &
+daemon=$!
+wait_for 10 grep -q serving "$T/log"
+port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/log")
+timeout 60 python3 "$T/attack.py" "$port" "$daemon" headers body stream silent >"$T/said" 2>"$T/err"
+is $? 0 "an honest client is answered during all attacks" "$(tail -3 "$T/err")"
+figure() # figure KIND WHAT
+{
+	sed -n "s/^$1 .*$2 \([0-9-]*\).*/\1/p" "$T/said"
+}
+for kind in headers body stream silent; do
+	[ "$(figure $kind longest_ms)" -lt 2000 ]
+	ok $? "$kind: within two seconds ($(figure $kind longest_ms) ms at most, $(figure $kind count) connections)"
+	[ "$(figure $kind grew_kb)" -lt 131072 ]
+	ok $? "$kind: within memory ($(figure $kind grew_kb) KB more)"
+done
+has "$(grep ^stream "$T/said")" '"429": 172' "128 streams of one client, then 429"
+is "$(curl -s --max-time 5 "http://127.0.0.1:$port/healthz")" "ok" "it is well afterwards"
+kill "$daemon"
+wait "$daemon"
+is $? 0 "and ends well"
+is "$(grep -c ' error: ' "$T/log")" 0 "without a complaint"
+
+# With few descriptors, the longest idle connections make room.
+(ulimit -n 100 && exec "$peakd" serve --listen 127.0.0.1:0 --db "$T/few.db") 2>"$T/few" &
+daemon=$!
+wait_for 10 grep -q serving "$T/few"
+port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/few")
+sed -i 's/"silent": .*}/"silent": 300}/' "$T/attack.py"
+timeout 60 python3 "$T/attack.py" "$port" "$daemon" silent >"$T/said" 2>"$T/err"
+is $? 0 "with 100 descriptors and 300 connections an honest client is answered" "$(tail -3 "$T/err")"
+[ "$(figure silent longest_ms)" -lt 2000 ]
+ok $? "in bounded time ($(figure silent longest_ms) ms at most)"
+kill "$daemon"
+wait "$daemon"
+is $? 0 "and the daemon ends well" "$(tail -3 "$T/few")"
+done_testing

@@ -1,0 +1,36 @@
+#!/bin/sh
+# The adversarial suite through the verb: every specimen for HLSL is told apart, CUDA's compile, and a suite that is wrong says so.
+. "$(dirname "$0")/lib.sh"
+
+"$peakd" selftest >"$T/out" 2>"$T/err"
+status=$?
+sed -n 's/^WRONG/# WRONG/p' "$T/out"
+if grep -q '^hlsl:' "$T/out"; then
+	is "$status" 0 "every verdict is the one that the suite names"
+	[ "$(grep -c '^refused' "$T/out")" -ge 30 ]
+	ok $? "at least thirty cheats are refused"
+	[ "$(grep -c '^passed' "$T/out")" -ge 30 ]
+	ok $? "at least thirty honest ones pass"
+else
+	skip 3 "no HLSL device"
+fi
+tail -1 "$T/out" | grep -q '^[0-9]* refused, [0-9]* honest passed, [0-9]* skipped$'
+ok $? "it ends in the counts" "$(tail -1 "$T/out")"
+
+# A suite whose honest specimen cheats, and whose cheat is honest.
+mkdir "$T/suite"
+cp "$root/tests/adversary/gemm-hlsl.root.peak.md" "$T/suite"
+cp "$root/tests/adversary/25-zeros.bad.peak.md" "$T/suite/x.good.peak.md"
+cp "$root/tests/adversary/25-zeros.good.peak.md" "$T/suite/y.bad.peak.md"
+"$peakd" selftest --suite "$T/suite" >"$T/out" 2>"$T/err"
+status=$?
+if grep -q '^hlsl:' "$T/out"; then
+	is "$status" 1 "wrong verdicts are exit status 1"
+	is "$(grep -c '^WRONG' "$T/out")" 2 "both are named"
+else
+	skip 2 "no HLSL device"
+fi
+"$peakd" selftest --suite "$T/nowhere" >"$T/out" 2>"$T/err"
+is $? 1 "a suite that is not there is exit status 1"
+has "$(cat "$T/err")" "cannot be read" "… and said"
+done_testing
