@@ -7,6 +7,8 @@
 const struct engine_kind work_kinds[] = {
 	{ "validate", work_validate },
 	{ "tune", work_tune },
+	{ "compare", work_compare },
+	{ "profile", work_profile },
 	{ "transform", work_transform },
 	{ "submit", work_submit },
 	{ "edit", work_edit },

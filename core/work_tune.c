@@ -142,6 +142,13 @@ static void describe(const struct context *ctx, const struct tune_result *t, con
 	set_count(result, "device_seconds", i, t->device_s);
 	set_count(result, "seconds", i, (double)t->elapsed_ns / 1e9);
 	set_count(result, "estimated_seconds", i, t->estimate_s);
+	if (t->library.name)
+		set_size(result, "library", i, t->library.why ? t->library.why : t->library.name);
+	if (isfinite(t->library.ratio) && t->library.name) {
+		set_count(result, "library_ratio", i, t->library.ratio);
+		set_count(result, "library_low", i, t->library.low);
+		set_count(result, "library_high", i, t->library.high);
+	}
 	for (size_t k = 0; k < t->why_count; k++)
 		buf_addf(&why, "%s\n", t->why[k]);
 	set_size(result, "why", i, buf_text(&why));

@@ -295,6 +295,8 @@ static int search_and_finish(struct tuner *u, struct search *search, struct err 
 		rc = search_all(u, search, e);
 	if (rc == 0)
 		rc = tune_leaders_finish(u, e);
+	if (rc == 0)
+		rc = tune_vendor_finish(u, e);
 	pool_give(u->device);
 	u->device = NULL;
 	u->result.elapsed_ns = clock_now() - u->started - u->waited_ns;
@@ -373,5 +375,6 @@ void tune_result_fini(struct tune_result *r)
 		params_free(r->top[i].params);
 	for (size_t i = 0; i < r->why_count; i++)
 		free(r->why[i]);
+	free(r->library.why);
 	*r = (struct tune_result){ 0 };
 }

@@ -43,6 +43,13 @@ struct tune_top {
 
 enum { TUNE_TOP = 8, TUNE_WHY = 4, TUNE_SIZES = 16 };
 
+/* The winner against the vendor's library, timed alternately. */
+struct tune_rival {
+	const char *name;            /* static; NULL: the context names no library */
+	double ratio, low, high;     /* library time / ours, with its interval; NAN without a figure */
+	char *why;                   /* why there is none; NULL */
+};
+
 struct tune_result {
 	int64_t run;                 /* measurement run in the database */
 	size_t space;                /* valid configurations of this size */
@@ -50,6 +57,7 @@ struct tune_result {
 	size_t tried, timed, pruned, refused, wrong, broken; /* refused: compile; broken: crash, time-out */
 	struct tune_top top[TUNE_TOP]; /* fastest first; [0] is the winner, validated */
 	size_t top_count;
+	struct tune_rival library;
 	char *why[TUNE_WHY];         /* examples of what failed: "BX=32 BY=32: …" */
 	size_t why_count;
 	double device_s;             /* checking and timing, seconds, of this run of the job */

@@ -77,5 +77,8 @@ bool tune_resume_top(struct tuner *u, const struct leader *l, struct tune_top *r
 
 /* Proves and re-times leaders until enough of them stand; result.top is theirs, fastest first. */
 int tune_leaders_finish(struct tuner *u, struct err *e);
+/* Then, for a context that names a library: the winner against it; fills result.library. What goes wrong there is told in it and
+ * fails nothing. */
+int tune_vendor_finish(struct tuner *u, struct err *e);
 
 #endif

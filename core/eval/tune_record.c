@@ -48,6 +48,8 @@ int tune_record(struct tuner *u, const struct facts *facts, const struct params 
 		variant_resources(variant, &m.registers, &m.shared_bytes, &m.spill_bytes);
 	}
 	int rc = measurement_add(u->db, &m, e);
+	if (rc >= 0 && validation && times && times->conditions)
+		rc = measurement_conditions_add(u->db, m.id, times->conditions, e);
 	params_free(inputs);
 	free(sizes);
 	free(text);
