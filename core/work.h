@@ -13,6 +13,7 @@ struct work {
 	struct store *store;
 	struct pool *pool;
 	struct references *references;
+	struct binaries *binaries;   /* NULL: none are kept */
 	struct library *library;
 	struct models *models;
 };
