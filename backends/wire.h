@@ -37,6 +37,7 @@ enum wire_type {
 	WIRE_PAIR,      /* struct wire_pair ↔ struct wire_paired */
 	WIRE_ENERGY,    /* struct wire_energy ↔ struct wire_energised */
 	WIRE_CEILINGS,  /* backend name, architecture, multiprocessors ↔ struct wire_ceilings */
+	WIRE_LAST = WIRE_CEILINGS,
 };
 
 /* --- reading and writing bytes ---------------------------------------------------------------------------------------- */

@@ -7,6 +7,8 @@
 const struct engine_kind work_kinds[] = {
 	{ "validate", work_validate },
 	{ "tune", work_tune },
+	{ "compare", work_compare },
+	{ "profile", work_profile },
 	{ "transform", work_transform },
 	{ "submit", work_submit },
 	{ "edit", work_edit },
@@ -21,7 +23,7 @@ static void progress(void *arg, double done, double total, const char *message)
 struct eval work_eval(struct engine_job *job)
 {
 	struct work *w = job->user;
-	return (struct eval){ .pool = w->pool, .references = w->references, .cancel = &job->cancel, .progress = progress,
+	return (struct eval){ .pool = w->pool, .references = w->references, .binaries = w->binaries, .cancel = &job->cancel, .progress = progress,
 	                      .progress_arg = job };
 }
 
