@@ -152,7 +152,7 @@ static void test_shipped(void)
 		is_int(t ? transformation_calls(t, "hlsl") : 0, table[i].calls, "%s: calls", table[i].name);
 		transformation_free(t);
 	}
-	sequence_is(lib, "h200-fp16", "cuda", 19, "wgmma.mma_async");
+	sequence_is(lib, "h200-fp16", "cuda", 18, "wgmma.mma_async");
 	sequence_is(lib, "matmul-fp16-cuda", "cuda", 7, "mma.sync");
 	sequence_is(lib, "matmul-fp16-hip", "hip", 7, "mfma");
 	sequence_is(lib, "mi200-fp32", "hip", 21, ""); /* PEAK, table 4 */
