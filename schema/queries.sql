@@ -68,6 +68,9 @@ SELECT id, kind, request, state, cancel, created_ms, started_ms, ended_ms,
        (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id), result, error_code, error_text
 FROM job WHERE state = ?1 ORDER BY created_ms, rowid;
 
+-- name: job_ended
+SELECT count(*) FROM job WHERE ended_ms > 0;
+
 -- name: job_state
 SELECT state, cancel FROM job WHERE id = ?1;
 

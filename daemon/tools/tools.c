@@ -39,6 +39,12 @@ static const char *schema(const char *tool, const char *which)
 	return text;
 }
 
+static void listened(void *user)
+{
+	struct app *app = user;
+	notify_listened(app->notify, app->mcp);
+}
+
 int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e)
 {
 	/* The server keeps pointers into this for its life, which is the app's. */
@@ -55,7 +61,7 @@ int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e)
 		.name = "peakd", .title = "peakd", .version = PEAKD_VERSION, .instructions = instructions, .user = app,
 		.tools = tools, .resources = resources_table, .templates = resources_templates, .list_resources = resources_list,
 		.prompts = prompts_table,
-		.complete = resources_complete, .tasks = &tasks_hooks, .list_changed = 1, .threads = 8,
+		.complete = resources_complete, .tasks = &tasks_hooks, .listened = listened, .list_changed = 1, .threads = 8,
 	};
 	return mcp_server_new(&config, ret_server, e);
 }
