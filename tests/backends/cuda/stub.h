@@ -1,4 +1,4 @@
-/* stub: builds one of stub_vendor.h's libraries with the machine's compiler. */
+/* Builds one of the libraries of stub_vendor.h with the machine's compiler, for test_gemm.c and test_nvml.c. */
 #ifndef PEAKD_TESTS_BACKENDS_CUDA_STUB_H
 #define PEAKD_TESTS_BACKENDS_CUDA_STUB_H
 
