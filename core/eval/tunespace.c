@@ -125,6 +125,11 @@ const struct search_space *tunespace_search(const struct tunespace *space)
 	return &space->search;
 }
 
+const char *tunespace_name(const struct tunespace *space, size_t dim)
+{
+	return space->names[dim];
+}
+
 struct params *tunespace_at(const struct tunespace *space, size_t point)
 {
 	return space_at(space->space, point);

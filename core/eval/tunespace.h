@@ -15,6 +15,8 @@ int tunespace_new(const struct context *ctx, const struct facts *facts, const st
                   struct err *e);
 void tunespace_free(struct tunespace *space);
 const struct search_space *tunespace_search(const struct tunespace *space);
+/* Name of a dimension's tuning parameter. Borrowed. */
+const char *tunespace_name(const struct tunespace *space, size_t dim);
 /* Full execution parameters of a point; params_free them. */
 struct params *tunespace_at(const struct tunespace *space, size_t point);
 /* The point with exactly these parameters, sizes included; SEARCH_NONE when there is none. */

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "core/eval/insight.h"
 #include "core/eval/tune.h"
 #include "core/record/measurement.h"
 #include "sample.h"
@@ -175,6 +176,15 @@ static void killed(struct sample *s, const char *self)
 	is_int((long long)p.result.resumed, BUDGET, "finds everything done");
 	ok(p.result.top_count == 2 && p.result.top[0].validation > 0, "and says the same, proven");
 	is_int((long long)search_rows(s->db, checkpoint, &twice), BUDGET, "without measuring");
+	struct context *ctx = many();
+	struct buf out = BUF_INIT;
+	struct err e = ERR_INIT;
+	is_int(insight_text(s->db, checkpoint, ctx, &out, &e), 0, "what it says %s", e.text);
+	has_str(buf_text(&out), "seen: 14 of 87 valid configurations", "how much was seen");
+	has_str(buf_text(&out), "what matters", "which parameters matter");
+	has_str(buf_text(&out), "more budget:", "and whether more is likely to pay");
+	buf_fini(&out);
+	context_free(ctx);
 	tune_result_fini(&p.result);
 	free(path);
 }
