@@ -259,11 +259,13 @@ static bool compile_here(const struct bench *b, size_t i)
 static double independent(const struct bench *b, unsigned width, size_t first, size_t count)
 {
 	int ready[2], go[2];
+	pid_t *pids = MEM_NEW_N(pid_t, width);
 	char c;
 	if (pipe(ready) != 0 || pipe(go) != 0)
 		abort();
 	for (unsigned w = 0; w < width; w++) {
-		if (fork() != 0)
+		pids[w] = fork();
+		if (pids[w] != 0)
 			continue;
 		bool good = compile_here(b, first + count + w);
 		if (write(ready[1], "r", 1) != 1 || read(go[0], &c, 1) != 1)
@@ -280,13 +282,15 @@ static double independent(const struct bench *b, unsigned width, size_t first, s
 		if (write(go[1], "g", 1) != 1)
 			abort();
 	int status, bad = 0;
-	while (wait(&status) > 0)
-		bad += status != 0;
+	/* By their numbers: the pool's workers are children, too. */
+	for (unsigned w = 0; w < width; w++)
+		bad += waitpid(pids[w], &status, 0) != pids[w] || status != 0;
 	int64_t took = clock_now() - began;
 	for (int i = 0; i < 2; i++) {
 		close(ready[i]);
 		close(go[i]);
 	}
+	free(pids);
 	if (bad)
 		fprintf(stderr, "tune: %d independent processes failed\n", bad);
 	return (double)took / 1e9;
