@@ -16,7 +16,7 @@ enum {
 	STORAGE_PUSH = 9, PUSH_MAX = 256, POISON = 0xFF,
 	BUILTIN_GROUPS = 24, BUILTIN_GROUP = 26, BUILTIN_LOCAL = 27, BUILTIN_GLOBAL = 28, BUILTIN_INDEX = 29,
 };
-#define BUDGET UINT64_C(20000000)       /* instructions of a launch */
+#define BUDGET UINT64_C(4000000)        /* instructions of a launch */
 #define MEMORY_MAX ((uint64_t)1 << 29)  /* bytes of all lanes, and of all buffers */
 
 /* One launch while it is interpreted. */
@@ -216,6 +216,10 @@ static int run_launch(const struct plan *plan, const struct plan_launch *l, cons
 	if (hlsl_spirv_read(k->words, k->count, &x.s, e) < 0)
 		return -(int)e->code;
 	int rc = hlsl_race_module_read(k->words, k->count, &x.m, e);
+	if (rc == 0 && x.m.group_slots == 0) { /* nothing is shared */
+		launch_fini(&x);
+		return 0;
+	}
 	if (rc == 0)
 		rc = make_lanes(&x, e);
 	if (rc == 0)

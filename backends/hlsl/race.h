@@ -9,7 +9,7 @@
 #include "backends/plan.h"
 #include "base/err.h"
 
-/* For the table in backend.c. Runs as many groups of each launch as some ten million instructions allow, on inputs made from `seed`.
+/* For the table in backend.c. Runs as many groups of each launch with shared memory as four million instructions allow, on inputs made from `seed`.
  * *ret_finding (free()): the first race in words, NULL when there was none. -ERR_UNSUPPORTED for what the interpreter does not know
  * (wave operations, images). Host memory only: no device is touched. */
 int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, uint64_t seed, char **ret_finding, struct err *e);
