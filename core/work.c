@@ -23,7 +23,7 @@ static void progress(void *arg, double done, double total, const char *message)
 struct eval work_eval(struct engine_job *job)
 {
 	struct work *w = job->user;
-	return (struct eval){ .pool = w->pool, .references = w->references, .cancel = &job->cancel, .progress = progress,
+	return (struct eval){ .pool = w->pool, .references = w->references, .binaries = w->binaries, .cancel = &job->cancel, .progress = progress,
 	                      .progress_arg = job };
 }
 
