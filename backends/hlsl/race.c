@@ -216,7 +216,7 @@ static int run_launch(const struct plan *plan, const struct plan_launch *l, cons
 	if (hlsl_spirv_read(k->words, k->count, &x.s, e) < 0)
 		return -(int)e->code;
 	int rc = hlsl_race_module_read(k->words, k->count, &x.m, e);
-	if (rc == 0 && x.m.group_slots == 0) { /* nothing is shared */
+	if (rc == 0 && x.m.group_slots == 0 && !x.m.has_barrier) { /* nothing is shared, nobody waits */
 		launch_fini(&x);
 		return 0;
 	}

@@ -10,7 +10,7 @@ enum {
 	OP_NAME = 5, OP_EXT_IMPORT = 11, OP_ENTRY_POINT = 15, OP_TYPE_VOID = 19, OP_TYPE_BOOL = 20, OP_TYPE_INT = 21, OP_TYPE_FLOAT = 22,
 	OP_TYPE_VECTOR = 23, OP_TYPE_ARRAY = 28, OP_TYPE_RUNTIME_ARRAY = 29, OP_TYPE_STRUCT = 30, OP_TYPE_POINTER = 32,
 	OP_TYPE_FUNCTION = 33, OP_CONSTANT_TRUE = 41, OP_CONSTANT_FALSE = 42, OP_CONSTANT = 43, OP_CONSTANT_COMPOSITE = 44,
-	OP_CONSTANT_NULL = 46, OP_UNDEF = 1, OP_FUNCTION = 54, OP_VARIABLE = 59, OP_DECORATE = 71, OP_MEMBER_DECORATE = 72, OP_LABEL = 248,
+	OP_CONSTANT_NULL = 46, OP_UNDEF = 1, OP_FUNCTION = 54, OP_VARIABLE = 59, OP_DECORATE = 71, OP_MEMBER_DECORATE = 72, OP_LABEL = 248, OP_CONTROL_BARRIER = 224,
 	DECORATION_ARRAY_STRIDE = 6, DECORATION_BUILTIN = 11, DECORATION_BINDING = 33, DECORATION_OFFSET = 35,
 	STORAGE_WORKGROUP = 4, STORAGE_PRIVATE = 6, STORAGE_FUNCTION = 7, STORAGE_INPUT = 1,
 	MEMBERS_MAX = 4096, SLOTS_MAX = 1 << 20, POINTER_SLOTS = 2,
@@ -143,8 +143,6 @@ static int add_variable(struct race_module *m, const uint32_t *w, uint32_t n, st
 	if (w[3] == STORAGE_WORKGROUP) {
 		x->place = m->group_slots;
 		m->group_slots += t->slots;
-		if (m->group_name == NULL)
-			m->group_name = mem_str(x->name);
 	} else if (w[3] == STORAGE_PRIVATE || w[3] == STORAGE_FUNCTION || w[3] == STORAGE_INPUT) {
 		x->place = m->lane_slots;
 		m->lane_slots += t->slots;
@@ -176,6 +174,7 @@ static int add_result(struct race_module *m, uint32_t op, const uint32_t *w, str
 static int read_one(struct race_module *m, size_t at, uint32_t op, uint32_t n, struct err *e)
 {
 	const uint32_t *w = m->words + at;
+	m->has_barrier |= op == OP_CONTROL_BARRIER;
 	uint32_t result = op == OP_NAME || op == OP_DECORATE || op == OP_MEMBER_DECORATE || (op >= OP_TYPE_VOID && op <= OP_TYPE_FUNCTION) ||
 	                  op == OP_LABEL || op == OP_EXT_IMPORT ? 1 : 2;
 	if (n > result && w[result] >= m->bound && (has_result(op) || result == 1 || op == OP_FUNCTION || op == OP_VARIABLE))
@@ -245,6 +244,5 @@ void hlsl_race_module_fini(struct race_module *m)
 	}
 	free(m->ids);
 	free(m->constants);
-	free(m->group_name);
 	*m = (struct race_module){ 0 };
 }

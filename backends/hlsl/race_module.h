@@ -47,7 +47,7 @@ struct race_module {
 	uint32_t ext;           /* GLSL.std.450 */
 	uint32_t lane_slots, group_slots, constant_slots;
 	uint64_t *constants;
-	char *group_name;       /* of the first shared variable */
+	bool has_barrier;
 };
 
 /* -ERR_UNSUPPORTED names what the interpreter does not know. */

@@ -94,7 +94,7 @@ int main(void)
 	race("two different barriers", KERNEL("groupshared float s[BX * BY];\n",
 	     "if (me > 5) { s[me] = 1; " BARRIER " } else { s[me] = 2; " BARRIER " s[me] += 3; } C[me] = s[me];"), "barrier");
 	race("an index that leaves the array", KERNEL("groupshared float s[8];\n", "s[me + 1] = A[me]; " BARRIER " C[me] = s[0];"), "outside");
-	race("wave operations are said to be unknown", KERNEL("", "C[me] = WaveActiveSum(A[me]);"), "error:");
+	race("wave operations are said to be unknown", KERNEL("groupshared float s[BX * BY];\n", "s[me] = WaveActiveSum(A[me]); " BARRIER " C[me] = s[0];"), "error:");
 
 	none("functions, vectors, loops, switches, local arrays",
 	     KERNEL("groupshared float4 s[BX * BY];\n"
