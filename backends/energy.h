@@ -6,8 +6,8 @@
 #include "backends/watch.h"
 #include "backends/wire.h"
 
-/* Executes warm and without pause for at least min_ns between two steps of the counter (it moves every 20 to 100 ms). Without a
- * counter nothing is executed, and the note says why. ret_energised owned by the caller. */
+/* Executes warm and without pause, for at least min_ns between two steps of the counter (it moves every 20 to 100 ms), and counts
+ * executions by their rate. Without a counter nothing is executed, and the note says why. ret_energised owned by the caller. */
 int energy_measure(const struct backend *b, struct backend_run *run, struct watch *watch, const struct wire_energy *m,
                    struct wire_energised *ret_energised, struct err *e);
 

@@ -97,7 +97,7 @@ static int set_up(struct run *r, const struct wire_execute *m, struct cache *inp
 			break;
 		case PLAN_OUT:
 		case PLAN_SCRATCH:
-			if (r->executed && m->keep & (b->role == PLAN_OUT ? WIRE_KEEP_OUTPUTS : WIRE_KEEP_SCRATCH))
+			if ((r->executed || m->keep & WIRE_KEEP_RAW) && m->keep & (b->role == PLAN_OUT ? WIRE_KEEP_OUTPUTS : WIRE_KEEP_SCRATCH))
 				break;
 			result = guard_poison(r->backend, r->on_device, i, b->bytes, (uint8_t)m->poison, e);
 			break;

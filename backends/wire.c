@@ -267,7 +267,7 @@ static int check_header(const uint8_t header[WIRE_HEADER], struct err *e)
 	uint32_t magic = (uint32_t)load(header, 4), type = (uint32_t)load(header + 4, 4);
 	uint32_t zero = (uint32_t)load(header + 12, 4);
 	uint64_t len = load(header + 16, 8);
-	if (magic == WIRE_MAGIC && type >= WIRE_HELLO && type <= WIRE_RELEASE && zero == 0 && len <= WIRE_BODY_MAX)
+	if (magic == WIRE_MAGIC && type >= WIRE_HELLO && type <= WIRE_LAST && zero == 0 && len <= WIRE_BODY_MAX)
 		return 0;
 	return err_set(e, ERR_NETWORK,
 	               "garbage on the wire (magic %08x, type %u, %llu bytes): something else writes to the "

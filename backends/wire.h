@@ -37,6 +37,7 @@ enum wire_type {
 	WIRE_PAIR,      /* struct wire_pair ↔ struct wire_paired */
 	WIRE_ENERGY,    /* struct wire_energy ↔ struct wire_energised */
 	WIRE_CEILINGS,  /* backend name, architecture, multiprocessors ↔ struct wire_ceilings */
+	WIRE_LAST = WIRE_CEILINGS,
 };
 
 /* --- reading and writing bytes ---------------------------------------------------------------------------------------- */
@@ -125,7 +126,8 @@ struct wire_execute {
 	uint32_t values;    /* enum plan_values */
 	uint32_t keep;      /* WIRE_KEEP_…: what stays as the last execution left it */
 };
-enum { WIRE_KEEP_SCRATCH = 1, WIRE_KEEP_OUTPUTS = 2 };
+/* WIRE_KEEP_RAW: also the first execution finds what the driver gave, so that a tool sees what was never written. */
+enum { WIRE_KEEP_SCRATCH = 1, WIRE_KEEP_OUTPUTS = 2, WIRE_KEEP_RAW = 4 };
 struct wire_executed {
 	uint64_t device_ns;      /* of this one execution; 0 unknown */
 	uint32_t output_count;   /* outputs are the plan's OUT and INOUT buffers, in order */

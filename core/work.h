@@ -13,6 +13,7 @@ struct work {
 	struct store *store;
 	struct pool *pool;
 	struct references *references;
+	struct binaries *binaries;   /* NULL: none are kept */
 	struct library *library;
 	struct models *models;
 };
@@ -24,13 +25,22 @@ extern const struct engine_kind work_kinds[];
 struct eval work_eval(struct engine_job *job);
 /* The device that the request names ("device"), or the first one of the context's backend when it names none. */
 int work_device(struct engine_job *job, const struct context *ctx, struct facts *ret_facts, struct err *e);
+/* The same where several may work together ("cuda:all", "cuda:0,1"). ret_facts: free(). */
+int work_devices(struct engine_job *job, const struct context *ctx, struct facts **ret_facts, size_t *ret_count, struct err *e);
 
 /* validate — in: checkpoint, device, samples (16), sanitizer (a tool of compute-sanitizer, instead of comparing outputs). out: passed, summary, passed_count, failed_count, pruned_count, domain. */
 int work_validate(struct engine_job *job, struct fields *result, struct err *e);
 /* tune — in: checkpoint, device, budget (128), strategy (auto), sizes ("n=2048", empty: every declared size), warm, seed.
  * out: count, and for each size i: size_i, best_i, median_ns_i, gflops_i, run_i, space_i, tried_i, pruned_i, refused_i, wrong_i,
- * broken_i, why_i. */
+ * broken_i, why_i, and where the context names a library: library_i, library_ratio_i (library time / ours), library_low_i,
+ * library_high_i. */
 int work_tune(struct engine_job *job, struct fields *result, struct err *e);
+/* compare — in: a, b (checkpoints; without b: a against its parent), device, sizes, warm. out: a, b, count, and for each size i:
+ * size_i, verdict_i (of B relative to A), ratio_i (B's time / A's), low_i, high_i, a_ns_i, b_ns_i, a_params_i, b_params_i, pairs_i. */
+int work_compare(struct engine_job *job, struct fields *result, struct err *e);
+/* profile — in: checkpoint, device, sizes. out: count, and for each size i: cold_ns_i, warm_ns_i, gflops_i, joules_i, watts_i,
+ * conditions_i, pipe_i, pipe_percent_i, copy_percent_i, library_ratio_i with low and high, registers_i, shared_bytes_i. */
+int work_profile(struct engine_job *job, struct fields *result, struct err *e);
 /* transform — in: checkpoint, workflow (may be empty), transformation (name or text), model, device, samples (16), pending (id of
  * a half-done one to go on with), try (1; the how manyth independent try this is, for recordings). out: checkpoint, summary,
  * asked, repairs, tokens_in, tokens_out, tokens_cached, first_try ("right", or the first trouble: "malformed", "compile", "wrong",

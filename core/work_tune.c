@@ -104,6 +104,13 @@ static void describe(const struct context *ctx, const struct tune_result *t, con
 	set_count(result, "broken", i, (double)t->broken);
 	set_count(result, "seconds", i, (double)t->elapsed_ns / 1e9);
 	set_count(result, "estimated_seconds", i, t->estimate_s);
+	if (t->library.name)
+		set_size(result, "library", i, t->library.why ? t->library.why : t->library.name);
+	if (isfinite(t->library.ratio) && t->library.name) {
+		set_count(result, "library_ratio", i, t->library.ratio);
+		set_count(result, "library_low", i, t->library.low);
+		set_count(result, "library_high", i, t->library.high);
+	}
 	for (size_t k = 0; k < t->why_count; k++)
 		buf_addf(&why, "%s\n", t->why[k]);
 	set_size(result, "why", i, buf_text(&why));
@@ -111,8 +118,8 @@ static void describe(const struct context *ctx, const struct tune_result *t, con
 	free(params);
 }
 
-static int tune_size(struct engine_job *job, const struct lineage *l, const struct facts *facts, const struct params *size,
-                     size_t i, struct fields *result, struct err *e)
+static int tune_size(struct engine_job *job, const struct lineage *l, const struct facts *facts, size_t devices,
+                     const struct params *size, size_t i, struct fields *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
 	struct params *prefer[2 * PREFER];
@@ -120,7 +127,7 @@ static int tune_size(struct engine_job *job, const struct lineage *l, const stru
 	char *size_text = params_text(size);
 	size_t preferred = find_preferred(job, l, facts, size_text, prefer);
 	struct tune_request q = {
-		.ctx = l->ctx, .root = l->root, .facts = facts, .size = size,
+		.ctx = l->ctx, .root = l->root, .facts = facts, .device_count = devices, .size = size,
 		.budget = (size_t)fields_int(job->request, "budget", 0), .strategy = fields_get(job->request, "strategy"),
 		.seed = (uint64_t)fields_int(job->request, "seed", 1), .prefer = prefer, .prefer_count = preferred,
 		.warm = fields_flag(job->request, "warm"),
@@ -141,19 +148,21 @@ static int tune_size(struct engine_job *job, const struct lineage *l, const stru
 int work_tune(struct engine_job *job, struct fields *result, struct err *e)
 {
 	struct lineage l;
-	struct facts facts;
+	struct facts *facts = NULL;
+	size_t devices = 0;
 	struct sizes sizes = { 0 };
 	int rc = lineage_load(job->db, fields_int(job->request, "checkpoint", 0), &l, e);
 	if (rc < 0)
 		return rc;
-	rc = work_device(job, l.ctx, &facts, e);
+	rc = work_devices(job, l.ctx, &facts, &devices, e);
 	if (rc == 0)
-		rc = find_sizes(job->request, l.ctx, &facts, &sizes, e);
+		rc = find_sizes(job->request, l.ctx, facts, &sizes, e);
 	for (size_t i = 0; rc == 0 && i < sizes.count; i++) {
-		rc = tune_size(job, &l, &facts, sizes.at[i], i, result, e);
+		rc = tune_size(job, &l, facts, devices, sizes.at[i], i, result, e);
 		if (rc == 0)
 			fields_setf(result, "count", "%zu", i + 1);
 	}
+	free(facts);
 	sizes_fini(&sizes);
 	lineage_fini(&l);
 	return rc;

@@ -9,10 +9,11 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/eval/binaries.h"
 #include "core/eval/reference.h"
 #include "daemon/tools/tools.h"
 
-enum { REFERENCE_BYTES = 1 << 30 };
+enum { REFERENCE_BYTES = 1 << 30, BINARIES_MIB = 1024 };
 
 #define LAST_CALLS_NS (10 * CLOCK_S) /* handlers that still run at the end may take so long */
 
@@ -55,6 +56,17 @@ static char *own_folder(const char *leaf)
 	return home && *home ? mem_fmt("%s/.local/share/peakd/%s", home, leaf) : NULL;
 }
 
+/* What was compiled, in the user's cache folder. PEAKD_BINARIES_MB bounds it; 0: nothing is kept. */
+static struct binaries *open_binaries(void)
+{
+	const char *set = getenv("PEAKD_BINARIES_MB"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	uint64_t mib = set && *set ? strtoull(set, NULL, 10) : BINARIES_MIB;
+	char *folder = cache && *cache ? mem_fmt("%s/peakd/binaries", cache) : home && *home ? mem_fmt("%s/.cache/peakd/binaries", home) : NULL;
+	struct binaries *b = folder ? binaries_new(folder, mib << 20) : NULL;
+	free(folder);
+	return b;
+}
+
 static int add_models(struct app *app, const struct app_config *config, struct err *e)
 {
 	char *own = own_folder("recordings"), *shipped = mem_fmt("%s/examples/recordings", app->share);
@@ -82,6 +94,7 @@ static int fill(struct app *app, const struct app_config *config, struct err *e)
 		goto out;
 	app->work.pool = pool_new(&pool);
 	app->work.references = references_new(REFERENCE_BYTES);
+	app->work.binaries = open_binaries();
 	app->work.library = library_new(folders, MEM_COUNT(folders));
 	rc = add_models(app, config, e);
 	if (rc < 0)
@@ -142,6 +155,7 @@ void app_free(struct app *app)
 	models_free(app->work.models);
 	library_free(app->work.library);
 	references_free(app->work.references);
+	binaries_free(app->work.binaries);
 	pool_free(app->work.pool);
 	store_close(app->work.store);
 	free(app->share);

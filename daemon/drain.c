@@ -125,13 +125,15 @@ static int check_devices(const struct job_list *jobs, struct err *e)
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < jobs->count; i++) {
 		struct fields request = FIELDS_INIT;
-		struct facts facts;
+		struct facts *facts = NULL;
+		size_t count;
 		if (job_state_ended(jobs->at[i].state))
 			continue;
 		rc = fields_parse(jobs->at[i].request, &request, e);
 		const char *device = rc == 0 ? fields_text(&request, "device", "") : "";
-		if (*device && (rc = pool_device(pool, device, &facts, e)) < 0)
+		if (*device && (rc = pool_device_set(pool, device, &facts, &count, e)) < 0)
 			err_wrap(e, "job %s", jobs->at[i].id);
+		free(facts);
 		fields_fini(&request);
 	}
 	pool_free(pool);

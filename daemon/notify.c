@@ -17,6 +17,7 @@
 #include "core/record/event.h"
 #include "core/record/job.h"
 #include "daemon/app.h"
+#include "daemon/feed.h"
 
 #define GRACE_NS (10 * CLOCK_S) /* DESIGN: a closed stream's job lives this long, in case somebody attaches */
 
@@ -40,13 +41,16 @@ struct notify {
 	struct app *app;
 	struct lock lock;
 	struct waiter *arrived;   /* handed over to the thread */
-	bool hurry, ending;
+	bool hurry, ending, newcomer; /* newcomer: somebody subscribed */
+	struct mcp_server *listened; /* the server that has subscribers, or NULL */
 	int wake_fd;              /* eventfd: something arrived */
 	int event_fd;             /* the store's bell */
 	pthread_t thread;
 	/* The thread's own: */
 	struct waiter *waiters;
 	struct orphan *orphans;
+	struct feed *feed;
+	struct mcp_server *server; /* what is told to subscribers goes through it; NULL until there is one */
 };
 
 static void waiter_free(struct waiter *w)
@@ -202,7 +206,7 @@ static int64_t next_deadline(const struct notify *n)
 }
 
 /* False when the thread is to end. */
-static bool take_arrived(struct notify *n, bool *ret_hurry)
+static bool take_arrived(struct notify *n, bool *ret_hurry, bool *ret_newcomer)
 {
 	lock_take(&n->lock);
 	while (n->arrived) {
@@ -213,6 +217,9 @@ static bool take_arrived(struct notify *n, bool *ret_hurry)
 	}
 	bool ending = n->ending;
 	*ret_hurry = n->hurry || ending;
+	n->server = n->listened;
+	*ret_newcomer = n->newcomer;
+	n->newcomer = false;
 	lock_release(&n->lock);
 	return !ending;
 }
@@ -226,9 +233,11 @@ static void *notify_thread(void *arg)
 		log_error("notifications: %s", e.text);
 		return NULL;
 	}
-	bool hurry;
-	while (take_arrived(n, &hurry)) {
+	bool hurry, newcomer;
+	while (take_arrived(n, &hurry, &newcomer)) {
 		attend_all(n, db, hurry);
+		if (n->server)
+			feed_look(n->feed, n->server, db, newcomer);
 		struct pollfd fds[] = { { .fd = n->wake_fd, .events = POLLIN }, { .fd = n->event_fd, .events = POLLIN } };
 		poll(fds, MEM_COUNT(fds), clock_poll_ms(next_deadline(n)));
 		if (fds[0].revents)
@@ -245,6 +254,7 @@ int notify_new(struct app *app, struct notify **ret_notify, struct err *e)
 {
 	struct notify *n = MEM_NEW(struct notify);
 	n->app = app;
+	n->feed = feed_new();
 	lock_init(&n->lock, LOCK_LEAF);
 	n->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	n->event_fd = event_watch(app->work.store, e);
@@ -256,6 +266,7 @@ int notify_new(struct app *app, struct notify **ret_notify, struct err *e)
 			event_unwatch(app->work.store, n->event_fd);
 		if (n->wake_fd >= 0)
 			close(n->wake_fd);
+		feed_free(n->feed);
 		free(n);
 		return rc;
 	}
@@ -295,8 +306,20 @@ void notify_free(struct notify *n)
 	}
 	event_unwatch(n->app->work.store, n->event_fd);
 	close(n->wake_fd);
+	feed_free(n->feed);
 	lock_fini(&n->lock);
 	free(n);
+}
+
+void notify_listened(struct notify *n, struct mcp_server *server)
+{
+	if (n == NULL)
+		return;
+	lock_take(&n->lock);
+	n->listened = server;
+	n->newcomer = true;
+	lock_release(&n->lock);
+	wake(n);
 }
 
 const struct mcp_done *notify_wait(struct notify *n, struct mcp_call *call, const char *job, int64_t deadline, int fresh,

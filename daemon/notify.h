@@ -12,6 +12,7 @@ struct app;
 struct notify;
 struct job;
 struct db;
+struct mcp_server;
 
 /* Answers a call with a job's state: ended, or still running when the patience ran out. Given by daemon/tools. */
 typedef const struct mcp_done *notify_answer(struct app *app, struct db *db, struct mcp_call *call, const struct job *job);
@@ -19,6 +20,8 @@ typedef const struct mcp_done *notify_answer(struct app *app, struct db *db, str
 int notify_new(struct app *app, struct notify **ret_notify, struct err *e);
 /* From now on every call that waits is answered with its job's state as it is: nothing would come any more. NULL is fine. */
 void notify_hurry(struct notify *notify);
+/* Somebody subscribed to something: it is told as it is. NULL is fine. */
+void notify_listened(struct notify *notify, struct mcp_server *server);
 /* No call may wait any more, or begin to. */
 void notify_free(struct notify *notify);
 

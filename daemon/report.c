@@ -134,6 +134,26 @@ static char *time_text(double ns, char text[32])
 	return text;
 }
 
+/* Whether any step was compared with a library. */
+static bool has_library(const struct report *r)
+{
+	for (size_t i = 0; i < r->step_count; i++)
+		for (size_t k = 0; k < r->steps[i].time_count; k++)
+			if (r->steps[i].times[k].library > 0)
+				return true;
+	return false;
+}
+
+/* "97.2 (96.9-97.5)": percent of the library's speed. */
+static char *library_text(const struct report_time *t, char text[40])
+{
+	if (t && t->library > 0)
+		snprintf(text, 40, "%.1f (%.1f-%.1f)", 100 * t->library, 100 * t->library_low, 100 * t->library_high);
+	else
+		snprintf(text, 40, "-");
+	return text;
+}
+
 static int name_width(const struct report *r)
 {
 	int width = 4;
@@ -157,19 +177,20 @@ static int params_width(const struct report *r)
 
 static void table(const struct report *r, const char *size, FILE *out)
 {
-	char ms[32], gflops[32], base[32], previous[32];
-	int name = name_width(r), params = params_width(r);
+	char ms[32], gflops[32], base[32], previous[32], library[40];
+	int name = name_width(r), params = params_width(r), wide = has_library(r) ? 20 : 0;
 	fprintf(out, "\n%s on %s\n", *size ? size : r->stem, r->device);
-	fprintf(out, "%-*s  %12s  %8s  %9s  %9s  %-*s  %s\n", name, "step", "median", "GFLOP/s", "baseline", "previous", params,
-	        "configuration", "validation");
+	fprintf(out, "%-*s  %12s  %8s  %9s  %9s  %*s%-*s  %s\n", name, "step", "median", "GFLOP/s", "baseline", "previous", wide ? wide : 0,
+	        wide ? "% of library  " : "", params, "configuration", "validation");
 	for (size_t i = 0; i < r->step_count; i++) {
 		const struct report_step *s = &r->steps[i];
 		const struct report_time *t = time_at(s, size);
 		double ns = t ? t->median_ns : NAN;
-		fprintf(out, "%-*.*s  %12s  %8s  %9s  %9s  %-*s  %s\n", name, name, s->name, time_text(ns, ms),
-		        number_text(t ? t->gflops : NAN, gflops), ratio_text(ns_at(&r->steps[0], size) / ns, base),
-		        ratio_text(i ? previous_ns(r, i, size) / ns : NAN, previous), params, t ? t->params : "-",
-		        s->validation ? s->validation : "-");
+		fprintf(out, "%-*.*s  %12s  %8s  %9s  %9s  ", name, name, s->name, time_text(ns, ms), number_text(t ? t->gflops : NAN, gflops),
+		        ratio_text(ns_at(&r->steps[0], size) / ns, base), ratio_text(i ? previous_ns(r, i, size) / ns : NAN, previous));
+		if (wide)
+			fprintf(out, "%*s  ", wide - 2, library_text(t, library));
+		fprintf(out, "%-*s  %s\n", params, t ? t->params : "-", s->validation ? s->validation : "-");
 	}
 }
 
@@ -257,6 +278,11 @@ static json_t *row_json(const struct report *r, const struct report_step *s, con
 	set_number(row, "median_ms", t->median_ns / 1e6);
 	set_number(row, "gflops", t->gflops);
 	set_number(row, "speedup", ns_at(&r->steps[0], t->size) / t->median_ns);
+	if (t->library > 0) {
+		set_number(row, "library_ratio", t->library);
+		set_number(row, "library_low", t->library_low);
+		set_number(row, "library_high", t->library_high);
+	}
 	json_object_set_new(row, "params", json_string(t->params));
 	return row;
 }

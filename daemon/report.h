@@ -16,6 +16,7 @@ struct report_time {
 	char *params;        /* tuning parameters only: "BX=16 BY=8" */
 	double median_ns;
 	double gflops;       /* NaN when the context declares no flops: */
+	double library, library_low, library_high; /* library time / ours, interleaved, with its interval; NaN or 0: none */
 };
 
 struct report_step {
@@ -42,7 +43,8 @@ struct report {
 
 void report_fini(struct report *r);
 struct report_step *report_add(struct report *r, const char *name);
-/* One table a size: step, median time, GFLOP/s, speed-up over baseline and previous, configuration, validation. */
+/* One table a size: step, median time, GFLOP/s, speed-up over baseline and previous, % of the vendor's library where the context names
+ * one, configuration, validation. */
 void report_tables(const struct report *r, FILE *out);
 /* "peakd: STEM: N.N× over baseline, N checkpoints, all validated"; of several sizes the geometric mean, said so. */
 void report_closing(const struct report *r, FILE *out);
@@ -51,7 +53,8 @@ void report_closing(const struct report *r, FILE *out);
 double report_speedup(const struct report *r, size_t *ret_sizes);
 /* Every step that was asked for was made and validated. */
 bool report_all_validated(const struct report *r);
-/* {device, driver, date, command, ran, emulated, rows: [{context, n or sizes, step, median_ms, gflops, speedup, validated, params}]} */
+/* {device, driver, date, command, ran, emulated, rows: [{context, n or sizes, step, median_ms, gflops, speedup, library_ratio,
+ * library_low, library_high, validated, params}]} */
 json_t *report_json(const struct report *r);
 int report_write(const struct report *r, const char *path, struct err *e);
 

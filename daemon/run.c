@@ -3,6 +3,7 @@
 #include "daemon/run.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,11 +47,15 @@ static void keep_times(struct report_step *step, const json_t *sizes)
 	json_array_foreach(sizes, i, size) {
 		struct report_time *t = MEM_PUSH(step->times, step->time_count);
 		*t = (struct report_time){ .size = mem_str(run_setup_text(size, "size")), .median_ns = run_setup_number(size, "median_ns"),
-		                           .gflops = run_setup_number(size, "gflops") };
+		                           .gflops = run_setup_number(size, "gflops"), .library = run_setup_number(size, "library_ratio"),
+		                           .library_low = run_setup_number(size, "library_low"),
+		                           .library_high = run_setup_number(size, "library_high") };
 		t->params = tuning_part(run_setup_text(size, "best"), t->size);
 		run_setup_say(step->name, "%s: %.4g ms with %s, %lld of %lld configurations tried", *t->size ? t->size : "tuned",
 		    t->median_ns / 1e6, *t->params ? t->params : "no parameters", (long long)run_setup_whole(size, "tried"),
 		    (long long)run_setup_whole(size, "space"));
+		if (*run_setup_text(size, "library") && !isfinite(t->library))
+			run_setup_say(step->name, "library: %s", run_setup_text(size, "library"));
 	}
 }
 

@@ -204,18 +204,44 @@ const struct verb verbs_transform = {
 
 static int compare_run(const struct verb_line *line)
 {
-	json_t *arguments = json_pack("{s:s, s:s}", "action", "compare", "at", line->words[0]);
+	json_t *arguments = json_pack("{s:s}", "a", line->words[0]);
 	if (line->word_count > 1)
-		json_object_set_new(arguments, "with", json_string(line->words[1]));
-	verbs_copy(line, arguments, "device", NULL);
-	return verbs_call(line, "workflow", arguments, NULL);
+		json_object_set_new(arguments, "b", json_string(line->words[1]));
+	verbs_copy(line, arguments, "device", "sizes", NULL);
+	if (verb_get(line, "warm"))
+		json_object_set_new(arguments, "warm", json_true());
+	return verbs_call(line, "compare", arguments, NULL);
 }
 
 const struct verb verbs_compare = {
-	.name = "compare", .words = "A [B]", .summary = "the best times of two checkpoints (default: a checkpoint and its parent)",
-	.details = "A and B are written as for `peakd tune --help`.\n",
-	.options = (const struct verb_option[]){ DEVICE_OPTION, JSON_OPTION, { NULL, NULL, NULL } },
+	.name = "compare", .words = "A [B]", .summary = "times two checkpoints alternately: is B faster, slower, the same?",
+	.details = "A and B are written as for `peakd tune --help`; without B, A is compared with its parent.\n"
+	           "Each takes part with its best proven configuration. The verdict is on B: same means within 1 %, unclear that the\n"
+	           "interval of the ratio is too wide to say. `peakd workflow compare` shows recorded times instead.\n",
+	.options = (const struct verb_option[]){
+		DEVICE_OPTION,
+		{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
+		{ "warm", NULL, "with warm caches (default: cold)" },
+		JSON_OPTION,
+		{ NULL, NULL, NULL },
+	},
 	.min_words = 1, .max_words = 2, .run = compare_run,
+};
+
+static int profile_run(const struct verb_line *line)
+{
+	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
+	verbs_copy(line, arguments, "device", "sizes", NULL);
+	return verbs_call(line, "profile", arguments, NULL);
+}
+
+const struct verb verbs_profile = {
+	.name = "profile", .words = "AT", .summary = "cold and warm time, energy, percent of the device's ceilings and of the library",
+	.details = AT_WORDS,
+	.options = (const struct verb_option[]){
+		DEVICE_OPTION, { "sizes", "SIZES", "only these input sizes, as \"n=2048\"" }, JSON_OPTION, { NULL, NULL, NULL },
+	},
+	.min_words = 1, .max_words = 1, .run = profile_run,
 };
 
 static int devices_run(const struct verb_line *line)

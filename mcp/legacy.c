@@ -72,6 +72,8 @@ static const struct mcp_done *watch(struct mcp_call *call, int on)
 	if (uri == NULL)
 		return done;
 	mcp_session_watch(call->session, uri, on);
+	if (on && call->server->config.listened)
+		call->server->config.listened(call->server->config.user);
 	return mcp_call_answer(call, json_object());
 }
 

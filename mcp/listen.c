@@ -146,6 +146,8 @@ static const struct mcp_done *start(struct mcp_call *call)
 	lock_release(&call->server->lock);
 	json_decref(params);
 	mcp_call_on_cancel(call, cancelled, call);
+	if (call->server->config.listened)
+		call->server->config.listened(call->server->config.user);
 	return mcp_call_pending(call);
 }
 
@@ -196,6 +198,14 @@ static int wants(const json_t *filter, const char *key, const char *value)
 			return 1;
 	}
 	return 0;
+}
+
+void mcp_listen_collect(struct mcp_server *server, const char *key, json_t *array)
+{
+	lock_take(&server->lock);
+	for (size_t i = 0; i < server->listener_count; i++)
+		json_array_extend(array, json_object_get(server->listeners[i]->filter, key));
+	lock_release(&server->lock);
 }
 
 void mcp_listen_tell(struct mcp_server *s, const char *key, const char *value, const char *method, const json_t *params)

@@ -17,4 +17,7 @@ void mcp_listen_end_session(struct mcp_server *server, const struct mcp_session 
 void mcp_listen_tell(struct mcp_server *server, const char *key, const char *value, const char *method,
 		     const json_t *params);
 
+/* Appends what the filters of all listeners have under that key, an array of strings. */
+void mcp_listen_collect(struct mcp_server *server, const char *key, json_t *array);
+
 #endif

@@ -28,9 +28,12 @@ struct mcp_server_config {
 	void (*complete)(void *user, const struct mcp_completion *what, json_t *candidates);
 	const struct mcp_task_hooks *tasks; /* NULL: the tasks extension is not offered */
 	int logging;                        /* true: handlers use mcp_call_log */
-	int list_changed;                   /* true: tools, prompts or the list of resources may change */
-	int threads;                        /* that run handlers; 0: 8 */
-	int max_queued;                     /* calls that wait for a thread; more are refused; 0: 256 */
+	/* Somebody began to listen to tasks or resources (mcp_server_watched): the owner tells what they are now, since
+	 * they may have changed before. NULL: nobody is told. Must be quick. */
+	void (*listened)(void *user);
+	int list_changed;   /* true: tools, prompts or the list of resources may change */
+	int threads;        /* that run handlers; 0: 8 */
+	int max_queued;     /* calls that wait for a thread; more are refused; 0: 256 */
 	int max_calls;      /* requests at once, pending ones and subscriptions too; more are refused; 0: 1024 */
 	int max_depth;      /* of nested JSON; 0: 64 */
 	size_t max_message; /* bytes of one message; 0: 8 MiB */
@@ -51,6 +54,11 @@ void mcp_server_resources_changed(struct mcp_server *server);
 void mcp_server_resource_updated(struct mcp_server *server, const char *uri);
 /* Sends the task's present state (from the get hook, on the caller's thread) to those who listen for it. */
 void mcp_server_task_updated(struct mcp_server *server, const char *task_id);
+
+/* What anybody listens to just now: each(arg, task_id, NULL) for tasks, each(arg, NULL, uri) for resources, on this
+ * thread, out of any lock; the same one maybe more than once. */
+void mcp_server_watched(struct mcp_server *server, void (*each)(void *arg, const char *task_id, const char *uri),
+			void *arg);
 
 /* Figures for /metrics; all since the start but the first two. */
 struct mcp_server_stats {

@@ -11,7 +11,8 @@
 #include "mcp/session.h"
 #include "mcp/tasks.h"
 
-static void tell_sessions(struct mcp_server *s, const char *uri, const char *method, const json_t *params)
+/* All sessions, held; the array is the caller's. */
+static struct mcp_session **hold_sessions(struct mcp_server *s, size_t *ret_count)
 {
 	struct mcp_session **sessions = NULL;
 	size_t count = 0;
@@ -19,6 +20,14 @@ static void tell_sessions(struct mcp_server *s, const char *uri, const char *met
 	for (size_t i = 0; i < s->session_count; i++)
 		*MEM_PUSH(sessions, count) = mcp_session_ref(s->sessions[i]);
 	lock_release(&s->lock);
+	*ret_count = count;
+	return sessions;
+}
+
+static void tell_sessions(struct mcp_server *s, const char *uri, const char *method, const json_t *params)
+{
+	size_t count;
+	struct mcp_session **sessions = hold_sessions(s, &count);
 	struct buf b = BUF_INIT;
 	mcp_jsonrpc_add_notification(&b, method, params);
 	for (size_t i = 0; i < count; i++) {
@@ -66,4 +75,29 @@ void mcp_server_task_updated(struct mcp_server *server, const char *task_id)
 		mcp_listen_tell(server, "taskIds", task_id, "notifications/tasks", task);
 		json_decref(task);
 	}
+}
+
+void mcp_server_watched(struct mcp_server *server, void (*each)(void *arg, const char *task_id, const char *uri),
+			void *arg)
+{
+	json_t *tasks = json_array(), *uris = json_array(), *item;
+	size_t i, count;
+	mcp_listen_collect(server, "taskIds", tasks);
+	mcp_listen_collect(server, "resourceSubscriptions", uris);
+	struct mcp_session **sessions = hold_sessions(server, &count);
+	for (i = 0; i < count; i++) {
+		mcp_session_watched(sessions[i], uris);
+		mcp_session_unref(sessions[i]);
+	}
+	free(sessions);
+	json_array_foreach(tasks, i, item)
+	{
+		each(arg, json_string_value(item), NULL);
+	}
+	json_array_foreach(uris, i, item)
+	{
+		each(arg, NULL, json_string_value(item));
+	}
+	json_decref(tasks);
+	json_decref(uris);
 }

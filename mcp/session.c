@@ -115,6 +115,18 @@ void mcp_session_set_stream(struct mcp_session *s, struct mcp_stream *stream)
 	mcp_stream_unref(old);
 }
 
+void mcp_session_watched(struct mcp_session *s, json_t *array)
+{
+	const char *uri;
+	json_t *value;
+	lock_take(&s->lock);
+	json_object_foreach(s->watched, uri, value)
+	{
+		json_array_append_new(array, json_string(uri));
+	}
+	lock_release(&s->lock);
+}
+
 void mcp_session_notify(struct mcp_session *s, const char *uri, const char *text, size_t n)
 {
 	lock_take(&s->lock);

@@ -58,6 +58,8 @@ void mcp_session_forget(struct mcp_session *s, const struct mcp_call *call);
 /* Cancels the calls that wait for an answer of the client. */
 void mcp_session_cancel_asks(struct mcp_session *s);
 void mcp_session_watch(struct mcp_session *s, const char *uri, int on);
+/* Appends the URIs that it watches. */
+void mcp_session_watched(struct mcp_session *s, json_t *array);
 /* Sends a notification if the session was opened; uri not NULL: only when it is watched. */
 void mcp_session_notify(struct mcp_session *s, const char *uri, const char *text, size_t n);
 void mcp_session_set_stream(struct mcp_session *s, struct mcp_stream *stream);

@@ -68,6 +68,9 @@ SELECT id, kind, request, state, cancel, created_ms, started_ms, ended_ms,
        (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id), result, error_code, error_text
 FROM job WHERE state = ?1 ORDER BY created_ms, rowid;
 
+-- name: job_ended
+SELECT count(*) FROM job WHERE ended_ms > 0;
+
 -- name: job_state
 SELECT state, cancel FROM job WHERE id = ?1;
 
@@ -354,3 +357,21 @@ SELECT value FROM fact WHERE device = ?1 AND key = ?2;
 
 -- name: fact_list
 SELECT device, key, value, created_ms FROM fact WHERE ?1 IS NULL OR device = ?1 ORDER BY device, key;
+
+-- name: comparison_add
+INSERT INTO comparison (a_id, b_id, library, device, driver, sizes, a_params, b_params, verdict, a_ns, b_ns, ratio, low, high,
+                        confidence, margin, samples, discarded, disturbed, cold, conditions, a_validation, b_validation, job_id,
+                        created_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)
+RETURNING id;
+
+-- name: comparison_library
+SELECT id, a_id, coalesce(b_id, 0), library, device, sizes, a_params, verdict, a_ns, b_ns, ratio, low, high, disturbed, created_ms
+FROM comparison WHERE a_id = ?1 AND device = ?2 AND a_params = ?3 AND b_id IS NULL AND cold = ?4 AND disturbed = 0
+ORDER BY id DESC LIMIT 1;
+
+-- name: measurement_condition_add
+INSERT INTO measurement_condition (measurement_id, conditions) VALUES (?1, ?2);
+
+-- name: measurement_condition_get
+SELECT conditions FROM measurement_condition WHERE measurement_id = ?1;

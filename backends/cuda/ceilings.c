@@ -80,11 +80,16 @@
 	"	out[at] = sum;\n" \
 	"}\n"
 
+/* Four independent loads a thread, so that enough of them are under way. */
 #define COPY \
 	"extern \"C\" __global__ void ceiling(const float4 *in, float4 *out, int n)\n" \
 	"{\n" \
-	"	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n / 4; i += gridDim.x * blockDim.x)\n" \
-	"		out[i] = in[i];\n" \
+	"	int step = gridDim.x * blockDim.x, i = blockIdx.x * blockDim.x + threadIdx.x;\n" \
+	"	for (; i + 3 * step < n / 4; i += 4 * step) {\n" \
+	"		float4 a = in[i], b = in[i + step], c = in[i + 2 * step], d = in[i + 3 * step];\n" \
+	"		out[i] = a, out[i + step] = b, out[i + 2 * step] = c, out[i + 3 * step] = d;\n" \
+	"	}\n" \
+	"	for (; i < n / 4; i += step) out[i] = in[i];\n" \
 	"}\n"
 
 enum { THREADS = 256, COPY_ELEMENTS = 64 << 20 };

@@ -93,9 +93,9 @@ static int image_open(const void *bytes, size_t len, struct image *im, Elf64_Shd
 /* Steps through the records of an .nv.info section; false at its end. */
 static bool info_next(const struct image *im, const Elf64_Shdr *s, size_t *at, struct info *ret)
 {
-	const uint8_t *p = im->bytes + s->sh_offset;
 	if (s->sh_type == SHT_NOBITS || s->sh_size < 4 || *at > s->sh_size - 4)
 		return false;
+	const uint8_t *p = im->bytes + s->sh_offset; /* of a section with bytes, which image_open found inside of the image */
 	*ret = (struct info){ .form = p[*at], .attribute = p[*at + 1], .value = u16_at(p + *at + 2), .data = p + *at + 4 };
 	*at += 4;
 	if (ret->form == FORM_SIZED) {

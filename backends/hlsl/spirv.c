@@ -10,7 +10,7 @@
 #include "base/mem.h"
 
 enum {
-	MAGIC = 0x07230203, HEADER = 5, ID_MAX = 1 << 20, DEPTH_MAX = 16,
+	MAGIC = 0x07230203, HEADER = 5, ID_MAX = 1 << 20, DEPTH_MAX = 16, STEPS_MAX = 100000,
 	OP_NAME = 5, OP_MEMBER_NAME = 6, OP_EXECUTION_MODE = 16, OP_CAPABILITY = 17, OP_TYPE_BOOL = 20, OP_TYPE_INT = 21,
 	OP_TYPE_FLOAT = 22, OP_TYPE_VECTOR = 23, OP_TYPE_MATRIX = 24, OP_TYPE_ARRAY = 28, OP_TYPE_STRUCT = 30,
 	OP_TYPE_POINTER = 32, OP_CONSTANT = 43, OP_VARIABLE = 59, OP_ACCESS_CHAIN = 65, OP_IN_BOUNDS_ACCESS_CHAIN = 66,
@@ -95,13 +95,16 @@ static uint64_t constant(const struct module *m, uint32_t id)
 	return op->code == OP_CONSTANT && op->count >= 3 ? op->args[2] : 0;
 }
 
-/* Bytes of a type, and its alignment: natural, as Mesa lays out workgroup memory. Saturates instead of overflowing. */
-static uint64_t size_of(const struct module *m, uint32_t type, uint32_t *ret_align, int depth)
+/* Bytes of a type, and its alignment: natural, as Mesa lays out workgroup memory. Saturates instead of overflowing. A type of more
+ * than `steps` parts, all counted, has no size that a device could have. */
+static uint64_t size_of(const struct module *m, uint32_t type, uint32_t *ret_align, int depth, int *steps)
 {
 	const struct op *op = &find(m, type)->made;
 	uint32_t align = 4;
 	uint64_t n, size = 0;
 	*ret_align = 4;
+	if (--*steps < 0)
+		return UINT32_MAX;
 	if (depth > DEPTH_MAX || op->count < 2)
 		return op->code == OP_TYPE_BOOL ? 4 : 0;
 	switch (op->code) {
@@ -115,11 +118,11 @@ static uint64_t size_of(const struct module *m, uint32_t type, uint32_t *ret_ali
 		if (op->count < 3)
 			return 0;
 		n = op->code == OP_TYPE_ARRAY ? constant(m, op->args[2]) : op->args[2];
-		size = size_of(m, op->args[1], ret_align, depth + 1);
+		size = size_of(m, op->args[1], ret_align, depth + 1, steps);
 		return size && n > UINT32_MAX / size ? UINT32_MAX : size * n;
 	case OP_TYPE_STRUCT:
 		for (uint32_t i = 1; i < op->count && size < UINT32_MAX; i++) {
-			n = size_of(m, op->args[i], &align, depth + 1);
+			n = size_of(m, op->args[i], &align, depth + 1, steps);
 			size = (size + align - 1) / align * align + n;
 			*ret_align = align > *ret_align ? align : *ret_align;
 		}
@@ -191,7 +194,8 @@ static void add_variable(struct module *m, const struct op *op)
 	uint32_t storage = op->args[2], type = pointee(m, op), align;
 	const struct id *id = find(m, op->args[1]);
 	if (storage == STORAGE_WORKGROUP) {
-		uint64_t total = (uint64_t)m->out->shared + size_of(m, type, &align, 0);
+		int steps = STEPS_MAX;
+		uint64_t total = (uint64_t)m->out->shared + size_of(m, type, &align, 0, &steps);
 		m->out->shared = total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
 	} else if (storage == STORAGE_PUSH_CONSTANT) {
 		m->push = op->args[1];

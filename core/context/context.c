@@ -37,6 +37,17 @@ int context_region_parse(const char *name)
 	return -1;
 }
 
+/* Takes the field `library:` out of a canonical text: what a context is compared with changes nothing that it computes, so naming
+ * it later makes no other context of it. */
+static void drop_library(char *canonical)
+{
+	char *end = strstr(canonical, "\n---\n"), *line = strstr(canonical, "\nlibrary:");
+	if (line == NULL || end == NULL || line > end)
+		return;
+	char *next = strchr(line + 1, '\n');
+	memmove(line, next, strlen(next) + 1);
+}
+
 /* --- making ------------------------------------------------------------------------------------------------------- */
 static int from_document(const char *file, struct document *take_doc, struct context **ret_ctx, struct err *e)
 {
@@ -55,6 +66,7 @@ static int from_document(const char *file, struct document *take_doc, struct con
 	document_render(take_doc, spec->backend, &out);
 	ctx->render = buf_steal(&out);
 	char *canonical = context_canonical(ctx);
+	drop_library(canonical);
 	ctx->hash = hash_text(canonical);
 	free(canonical);
 	*ret_ctx = ctx;

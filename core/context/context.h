@@ -37,8 +37,8 @@ void context_free(struct context *ctx);
 /* The context as a file: fields in their order, comments and prose kept, white space normalised. Parsing it gives a
  * context with the same render and hash. Borrowed. */
 const char *context_render(const struct context *ctx);
-/* SHA-256 of the canonical text: fields in a fixed order without comments, then the regions byte for byte. Prose
- * outside the fences does not count; comments inside the regions do. Borrowed. */
+/* SHA-256 of the canonical text without its `library:`: fields in a fixed order without comments, then the regions byte for
+ * byte. Prose outside the fences does not count; comments inside the regions do. Borrowed. */
 const struct hash *context_hash(const struct context *ctx);
 /* The canonical text itself; owned by the caller. */
 char *context_canonical(const struct context *ctx);

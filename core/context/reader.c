@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "core/context/input.h"
+#include "core/context/gemm.h"
 #include "core/context/limits.h"
 
 struct reader {
@@ -304,6 +305,13 @@ static int read_amount(struct reader *r, const char *field, struct expr **ret_x)
 	return rc < 0 ? place(r, l->line, field, NULL) : 0;
 }
 
+static int read_library(struct reader *r)
+{
+	const struct front_line *l = field_line(r, "library");
+	int rc = l ? gemm_parse(r->spec, l->value, &r->spec->gemm, r->e) : 0;
+	return rc < 0 ? place(r, l->line, "library", NULL) : 0;
+}
+
 int reader_fill(const char *file, const struct front *front, struct spec *s, struct err *e)
 {
 	struct reader reader = { .file = file, .front = front, .spec = s, .e = e }, *r = &reader;
@@ -334,7 +342,7 @@ int reader_fill(const char *file, const struct front *front, struct spec *s, str
 		rc = read_amount(r, "flops", &s->flops);
 	if (rc == 0)
 		rc = read_amount(r, "bytes", &s->bytes);
-	if (rc == 0 && field_line(r, "library"))
-		s->library = mem_str(field_line(r, "library")->value);
+	if (rc == 0)
+		rc = read_library(r);
 	return rc;
 }

@@ -77,7 +77,7 @@ void spec_free(struct spec *s)
 	free(s->kernel);
 	free(s->backend);
 	free(s->precision_text);
-	free(s->library);
+	free(s->gemm);
 	free(s);
 }
 

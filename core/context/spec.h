@@ -66,6 +66,12 @@ struct spec_check {
 	int line;
 };
 
+/* library: gemm C = A * B: positions in spec->arrays; ^T behind an operand says that it is stored transposed. */
+struct spec_gemm {
+	size_t a, b, c;
+	bool a_transposed, b_transposed;
+};
+
 enum spec_precision { SPEC_STRICT, SPEC_TENSOR };
 
 struct spec {
@@ -88,7 +94,7 @@ struct spec {
 	char *precision_text;                   /* "strict", "tensor:f16/f32" */
 	char precision_in[8], precision_acc[8]; /* "f16", "f32"; "" when strict */
 	struct expr *flops, *bytes;             /* NULL when undeclared */
-	char *library;                          /* the vendor's equivalent, free text; NULL when undeclared */
+	struct spec_gemm *gemm;                 /* library: the vendor's equivalent; NULL when undeclared */
 	struct scope *scope; /* the names that expressions see: constants, device.*, vars, loop variables */
 	size_t device_slot;  /* of the first of limits_count device.* names */
 };

@@ -9,6 +9,7 @@
 #include "core/eval/cancel.h"
 #include "core/eval/pool.h"
 
+struct binaries;
 struct references;
 
 struct eval {
@@ -18,6 +19,7 @@ struct eval {
 	/* Progress for people: done of total (0: unknown) in configurations. May be NULL. */
 	void (*progress)(void *arg, double done, double total, const char *message);
 	void *progress_arg;
+	struct binaries *binaries;     /* what was compiled before; NULL: all is compiled */
 	bool line_info;                /* device code is compiled with line numbers, for tools that tell places */
 };
 

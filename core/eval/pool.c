@@ -246,6 +246,11 @@ int pool_call(struct pool_worker *w, enum wire_type type, const struct buf *body
 	return rc;
 }
 
+bool pool_is_alive(const struct pool_worker *worker)
+{
+	return worker->process.pid > 0;
+}
+
 unsigned pool_generation(const struct pool_worker *worker)
 {
 	return worker->generation;

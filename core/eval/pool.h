@@ -39,6 +39,9 @@ void pool_forget_devices(struct pool *pool);
 /* Facts by device id: "hlsl:0", "cuda:0", "cuda:sm_90a" (compile only). "hlsl" alone means its device 0. Errors name what there is. */
 int pool_device(struct pool *pool, const char *id, struct facts *ret_facts, struct err *e);
 
+/* One device or several of one kind: also "cuda:all" and "cuda:0,1". ret_facts: free(). -ERR_INPUT when they differ. */
+int pool_device_set(struct pool *pool, const char *id, struct facts **ret_facts, size_t *ret_count, struct err *e);
+
 /* Waits for a free compile worker. */
 int pool_take_compile(struct pool *pool, struct cancel *cancel, struct pool_worker **ret_worker, struct err *e);
 
@@ -64,6 +67,8 @@ void pool_give(struct pool_worker *take_worker);
  * error. ret_body: free(). After any failure other than the worker's own answer the worker is gone, with everything prepared in it. */
 int pool_call(struct pool_worker *worker, enum wire_type type, const struct buf *body, int64_t timeout_ns,
               uint8_t **ret_body, size_t *ret_len, struct err *e);
+/* The lease has a process; without one the next call starts one. */
+bool pool_is_alive(const struct pool_worker *worker);
 /* Counts the processes that this lease has gone through: changes when prepared runs are lost. */
 unsigned pool_generation(const struct pool_worker *worker);
 

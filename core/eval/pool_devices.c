@@ -184,3 +184,79 @@ int pool_device(struct pool *pool, const char *id, struct facts *ret_facts, stru
 	free(notes);
 	return rc;
 }
+
+/* All devices of the backend that `id` begins with. */
+static int all_of(struct pool *pool, const char *id, struct facts **ret_facts, size_t *ret_count, struct err *e)
+{
+	char *notes = NULL;
+	size_t count = 0, kept = 0, n = strcspn(id, ":") + 1;
+	struct facts *all = NULL;
+	int rc = pool_devices(pool, &all, &count, &notes, e);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		if (strncmp(all[i].id, id, n) == 0)
+			all[kept++] = all[i];
+	if (rc == 0 && kept == 0)
+		rc = unknown_device(id, all, count, notes, e);
+	free(notes);
+	if (rc < 0) {
+		free(all);
+		return rc;
+	}
+	*ret_facts = all;
+	*ret_count = kept;
+	return 0;
+}
+
+/* "cuda:0,2": the numbers one by one. */
+static int listed(struct pool *pool, const char *id, struct facts **ret_facts, size_t *ret_count, struct err *e)
+{
+	struct facts *list = NULL;
+	size_t count = 0, n = strcspn(id, ":") + 1;
+	int rc = 0;
+	for (const char *at = id + n; rc == 0 && *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+		char *one = mem_fmt("%.*s%.*s", (int)n, id, (int)strcspn(at, ","), at);
+		struct facts f;
+		rc = pool_device(pool, one, &f, e);
+		for (size_t i = 0; rc == 0 && i < count; i++)
+			if (strcmp(list[i].id, f.id) == 0)
+				rc = err_set(e, ERR_INPUT, "%s stands twice in '%s'", f.id, id);
+		if (rc == 0)
+			*MEM_PUSH(list, count) = f;
+		free(one);
+	}
+	if (rc < 0) {
+		free(list);
+		return rc;
+	}
+	*ret_facts = list;
+	*ret_count = count;
+	return 0;
+}
+
+int pool_device_set(struct pool *pool, const char *id, struct facts **ret_facts, size_t *ret_count, struct err *e)
+{
+	const char *colon = strchr(id, ':');
+	struct facts *list = NULL, one;
+	size_t count = 1;
+	int rc;
+	if (colon && strcmp(colon, ":all") == 0) {
+		rc = all_of(pool, id, &list, &count, e);
+	} else if (colon && strchr(colon, ',')) {
+		rc = listed(pool, id, &list, &count, e);
+	} else {
+		rc = pool_device(pool, id, &one, e);
+		if (rc == 0)
+			list = mem_copy(&one, sizeof one);
+	}
+	for (size_t i = 1; rc == 0 && i < count; i++)
+		if (strcmp(list[i].name, list[0].name) != 0 || strcmp(list[i].arch, list[0].arch) != 0 || !list[i].runs)
+			rc = err_set(e, ERR_INPUT, "%s is a %s and %s a %s: only devices of one kind share a tune, since their times must compare",
+			             list[0].id, list[0].name, list[i].id, list[i].name);
+	if (rc < 0) {
+		free(list);
+		return rc;
+	}
+	*ret_facts = list;
+	*ret_count = count;
+	return 0;
+}

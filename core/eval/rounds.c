@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/eval/perturb.h"
 
 enum { NAN_POISON = 0xFF, NUMBER_POISON = 0x5A /* 203 in f16, 1.5e16 in f32: a number, so that max() and selects cannot hide it */ };
 enum { PAIRS = 4 };
@@ -67,6 +68,15 @@ static int move(struct running *r, struct err *e)
 	if (rc == 0)
 		*t = next;
 	return rc;
+}
+
+static void name_round(struct check *c, const char *name)
+{
+	if (c->reason == NULL)
+		return;
+	char *reason = mem_fmt("%s (%s)", c->reason, name);
+	free(c->reason);
+	c->reason = reason;
 }
 
 /* What counts calls shows itself; the figures are nobody's. */
@@ -135,6 +145,40 @@ static int compare_speed(struct running *r, struct err *e)
 	               "%.3g ms in place of %.3g ms", (double)kept / 1e6, (double)fresh / 1e6);
 }
 
+/* What follows the programme: kept results, and lucky races. */
+static int afterwards(struct running *r, struct err *e)
+{
+	static const char name[] = "with random delays at its barriers";
+	char *unfit = NULL;
+	struct check c = { .passed = true };
+	struct err why = ERR_INIT;
+	if (has_scratch(r->trial.variant) && compare_speed(r, &why) < 0) {
+		check_failed(&c, &why);
+	} else {
+		int rc = perturb_run(r->ev, r->trial.worker, r->trial.variant->params, r->q, &c, &unfit, &why);
+		if (rc < 0 && why.code != ERR_CANCELLED) {
+			*e = why;
+			return rc;
+		}
+		name_round(&c, name);
+	}
+	if (why.code == ERR_CANCELLED) {
+		*e = why;
+		check_fini(&c);
+		return -ERR_CANCELLED;
+	}
+	if (unfit || c.passed)
+		note(r, name, unfit);
+	free(unfit);
+	if (c.code == ERR_NONE) {
+		check_fini(&c); /* the figures of the programme stay */
+		return 0;
+	}
+	check_fini(&r->check);
+	r->check = c;
+	return 0;
+}
+
 static bool is_due(const struct running *r, const struct round *x, bool exact_unfit)
 {
 	return (r->q->full || !x->full) && (!x->unless_exact || exact_unfit);
@@ -149,11 +193,8 @@ static int run_all(struct running *r, struct err *e)
 		if (!is_due(r, x, unfit))
 			continue;
 		rc = one_round(r, x, &unfit, e);
-		if (rc == 0 && !r->check.passed && i > 0) {
-			char *reason = mem_fmt("%s (%s)", r->check.reason, x->name);
-			free(r->check.reason);
-			r->check.reason = reason;
-		}
+		if (rc == 0 && i > 0)
+			name_round(&r->check, x->name);
 	}
 	return rc;
 }
@@ -171,16 +212,8 @@ int rounds_run(const struct eval *ev, struct pool_worker *device, const struct v
 		return 0;
 	}
 	rc = run_all(&r, e);
-	if (rc == 0 && r.check.passed && request->full && has_scratch(variant)) {
-		struct err why = ERR_INIT;
-		if (compare_speed(&r, &why) < 0 && why.code == ERR_CANCELLED) {
-			*e = why;
-			rc = -ERR_CANCELLED;
-		} else if (why.code != ERR_NONE) {
-			check_fini(&r.check);
-			check_failed(&r.check, &why);
-		}
-	}
+	if (rc == 0 && r.check.passed && request->full)
+		rc = afterwards(&r, e);
 	trial_end(&r.trial);
 	if (rc < 0)
 		check_fini(&r.check);

@@ -7,6 +7,7 @@
 #include "core/eval/check.h"
 
 struct rounds_request {
+	const struct context *ctx;  /* whose variant it is */
 	const struct context *root;
 	const struct facts *facts;
 	uint64_t seed, other_seed; /* secret; shared by all variants of a size, so that references are computed once */

@@ -167,7 +167,7 @@ static int execute(const struct eval *ev, const struct sanitize_request *q, cons
 	struct trial t;
 	/* Poisoned buffers are initialised ones: for initcheck what no input fills stays as the driver gave it. */
 	bool raw = strcmp(q->tool, "initcheck") == 0;
-	struct trial_input input = { .seed = q->seed, .poison = POISON, .keep = raw ? WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS : 0 };
+	struct trial_input input = { .seed = q->seed, .poison = POISON, .keep = raw ? WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS | WIRE_KEEP_RAW : 0 };
 	int rc = eval_take_device(ev, q->facts, launcher, &worker, why);
 	if (rc < 0)
 		return rc;

@@ -135,7 +135,7 @@ static void continue_report(struct report *r, const char *text)
 		r->what = what;
 		add_detail(r, text);
 		read_hazards(r, text);
-	} else if (strncmp(text, "by thread", 9) == 0 || strncmp(text, "Address ", 8) == 0 || strncmp(text, "and is ", 7) == 0 ||
+	} else if (strncmp(text, "by thread", 9) == 0 || strncmp(text, "Address ", 8) == 0 || strncmp(text, "Access to ", 10) == 0 || strncmp(text, "and is ", 7) == 0 ||
 	           strncmp(text, "Access at ", 10) == 0) {
 		add_detail(r, text);
 	}

@@ -13,7 +13,7 @@ int trial_call(struct trial *t, enum wire_type type, struct buf *take_body, int6
                size_t *ret_len, struct err *e)
 {
 	int rc = 0;
-	if (t->generation != pool_generation(t->worker))
+	if (t->generation != pool_generation(t->worker) || !pool_is_alive(t->worker))
 		rc = err_set(e, ERR_CRASH, "the worker that held this configuration is gone");
 	else
 		rc = pool_call(t->worker, type, take_body, timeout_ns, ret_body, ret_len, e);
@@ -49,7 +49,8 @@ void trial_end(struct trial *t)
 	struct err ignored = ERR_INIT;
 	uint8_t *answer = NULL;
 	size_t len;
-	if (t->worker == NULL || t->generation != pool_generation(t->worker))
+	/* Where the process has gone, so has the run: none is started to be told. */
+	if (t->worker == NULL || t->generation != pool_generation(t->worker) || !pool_is_alive(t->worker))
 		return;
 	wire_put_u32(&body, t->run);
 	trial_call(t, WIRE_RELEASE, &body, EVAL_PREPARE_NS, &answer, &len, &ignored);

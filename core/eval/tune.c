@@ -1,5 +1,5 @@
-/* tune: the search of one tune; see tune.h. Lanes build points (tune_lanes.h); the calling thread, which holds the device, checks and
- * times what is ready; tune_leaders.c ends it. */
+/* tune: the search of one tune; see tune.h. Lanes build points (tune_lanes.h), device threads check and time them
+ * (tune_devices.h), the calling thread records; tune_leaders.c ends it. */
 #include "core/eval/tune.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/eval/check.h"
+#include "core/eval/tune_devices.h"
 #include "core/eval/tune_inside.h"
-#include "core/eval/tune_lanes.h"
 #include "core/record/checkpoint.h"
 
 enum { BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3 };
@@ -25,7 +25,7 @@ static const struct trial_timing searching = { .min_samples = 3, .max_samples = 
 #define GUESS_CPU_S 1.0 /* devices that share the CPU: compiling and timing take turns */
 #define GUESS_GPU_S 0.4
 
-/* --- the device lane ------------------------------------------------------------------------------------------------------ */
+/* --- what devices say ------------------------------------------------------------------------------------------------------ */
 
 /* Keeps the variant when it is among the fastest so far. */
 static void offer_leader(struct tuner *u, struct tune_built *b, double median)
@@ -52,67 +52,42 @@ static double best_ns(const struct tuner *u)
 	return u->leader_count ? u->leaders[0].median_ns : INFINITY;
 }
 
-/* Checks and times one prepared configuration. *ret_ns is INFINITY when it is out. */
-static int try_trial(struct tuner *u, struct tune_built *b, struct trial *t, double *ret_ns, struct err *e)
+/* A point that passed its check and was timed. Without evidence, so that nobody quotes it: it is an order to search by, of few samples.
+ * Leaders get figures. */
+static int keep_timed(struct tuner *u, struct tune_tried *t, double *ret_ns, struct err *e)
 {
-	struct check c;
-	struct trial_times times = { 0 };
-	struct trial_timing timing = searching;
-	int rc = check_run(u->ev, t, u->q->root, u->q->facts, u->seed, TUNE_POISON, &c, e);
-	if (rc < 0)
-		return rc;
-	rc = check_record(u->db, u->checkpoint, u->q->facts, b->params, "input", u->seed, &c, u->job, NULL, e);
-	if (rc == 0 && !c.passed)
-		rc = tune_record_out(u, b->params, &b->variant, tune_status(c.code), c.reason, e);
-	if (rc < 0 || !c.passed)
-		goto out;
-	timing.warm = u->q->warm;
-	if (isfinite(best_ns(u)))
-		timing.hopeless_ns = best_ns(u) * (u->q->give_up > 0 ? u->q->give_up : GIVE_UP);
-	struct err why = ERR_INIT;
-	if (trial_measure(t, &timing, &times, &why) < 0) {
-		rc = why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED)
-		                               : tune_record_out(u, b->params, &b->variant, tune_status(why.code), why.text, e);
-		goto out;
-	}
-	if (times.median < u->floor_ns) {
-		rc = tune_record_out(u, b->params, &b->variant, MEASUREMENT_IMPOSSIBLE,
-		                     "faster than the hardware can be: work is missing", e);
-		goto out;
-	}
-	/* Without evidence, so that nobody quotes it: it is an order to search by, of few samples. Leaders get figures. */
-	rc = tune_record(u, b->params, &b->variant, MEASUREMENT_OK, &times, 0, times.hopeless ? "search, given up early" : "search", e);
+	struct tune_built *b = t->built;
+	if (t->times.median < u->floor_ns)
+		return tune_record_out(u, t->facts, b->params, &b->variant, MEASUREMENT_IMPOSSIBLE,
+		                       "faster than the hardware can be: work is missing", e);
+	int rc = tune_record(u, t->facts, b->params, &b->variant, MEASUREMENT_OK, &t->times, 0,
+	                     t->times.hopeless ? "search, given up early" : "search", e);
 	u->result.timed++;
-	*ret_ns = times.median;
-	if (!times.hopeless)
-		offer_leader(u, b, times.median);
-out:
-	trial_times_fini(&times);
-	check_fini(&c);
+	*ret_ns = t->times.median;
+	if (!t->times.hopeless)
+		offer_leader(u, b, t->times.median);
 	return rc;
 }
 
-static int try_built(struct tuner *u, struct tune_built *b, double *ret_ns, struct err *e)
+/* Records what a device said. *ret_ns is INFINITY when the point is out. */
+static int conclude(struct tuner *u, struct tune_tried *t, double *ret_ns, struct err *e)
 {
-	struct trial t;
-	struct err why = ERR_INIT;
+	struct tune_built *b = t->built;
+	int rc = 0;
 	*ret_ns = INFINITY;
-	if (b->why.code == ERR_CANCELLED || b->why.code == ERR_UNSUPPORTED) {
-		*e = b->why;
+	if (t->broken.code != ERR_NONE) {
+		*e = t->broken;
 		return -(int)e->code;
 	}
-	if (b->why.code != ERR_NONE)
-		return tune_record_out(u, b->params, &b->variant, tune_status(b->why.code), b->why.text, e);
-	if (trial_begin(&t, u->device, &b->variant, &why) < 0) {
-		if (why.code == ERR_CANCELLED) {
-			*e = why;
-			return -ERR_CANCELLED;
-		}
-		return tune_record_out(u, b->params, &b->variant, tune_status(why.code), why.text, e);
-	}
-	int rc = try_trial(u, b, &t, ret_ns, e);
-	trial_end(&t);
-	return rc;
+	if (t->checked)
+		rc = check_record(u->db, u->checkpoint, t->facts, b->params, "input", u->seed, &t->check, u->job, NULL, e);
+	if (rc < 0)
+		return rc;
+	if (t->checked && !t->check.passed)
+		return tune_record_out(u, t->facts, b->params, &b->variant, tune_status(t->check.code), t->check.reason, e);
+	if (t->why.code != ERR_NONE)
+		return tune_record_out(u, t->facts, b->params, &b->variant, tune_status(t->why.code), t->why.text, e);
+	return keep_timed(u, t, ret_ns, e);
 }
 
 static void show_time(double ns, char text[32])
@@ -153,16 +128,18 @@ static void report(const struct tuner *u)
 }
 
 /* Runs until the search has nothing more. */
-static int device_lane(struct tuner *u, struct tune_lanes *lanes, struct err *e)
+static int record_lane(struct tuner *u, struct tune_lanes *lanes, struct tune_devices *devices, struct err *e)
 {
-	struct tune_built *b;
+	struct tune_tried *t;
 	int rc = 0;
-	while (rc == 0 && (b = tune_lanes_take(lanes)) != NULL) {
+	while (rc == 0 && (t = tune_devices_take(devices)) != NULL) {
 		double ns;
-		rc = try_built(u, b, &ns, e);
+		size_t point = t->built->point;
+		rc = conclude(u, t, &ns, e);
 		u->result.tried++;
-		tune_lanes_tell(lanes, b->point, ns);
-		tune_built_free(b);
+		tune_devices_best(devices, best_ns(u));
+		tune_lanes_tell(lanes, point, ns);
+		tune_tried_free(t);
 		if (rc == 0)
 			report(u);
 		if (rc == 0)
@@ -170,6 +147,38 @@ static int device_lane(struct tuner *u, struct tune_lanes *lanes, struct err *e)
 	}
 	/* Lanes that were cancelled end as if the search were over. */
 	return rc < 0 ? rc : cancel_check(u->ev->cancel, e);
+}
+
+/* Compile lanes, device lanes and this thread, which records. */
+static int search_all(struct tuner *u, const struct tune_lanes_config *lanes_config, struct err *e)
+{
+	const struct tune_request *q = u->q;
+	struct tune_lanes *lanes = NULL;
+	struct tune_devices *devices = NULL;
+	struct tune_devices_config config = {
+		.ev = u->ev, .root = q->root, .facts = q->facts, .count = q->device_count ? q->device_count : 1, .first = u->device,
+		.timing = searching, .give_up = q->give_up > 0 ? q->give_up : GIVE_UP, .seed = u->seed, .poison = TUNE_POISON,
+	};
+	config.timing.warm = q->warm;
+	int rc = tune_lanes_new(lanes_config, &lanes, e);
+	config.lanes = lanes;
+	if (rc == 0)
+		rc = tune_devices_new(&config, &devices, e);
+	if (rc == 0)
+		rc = record_lane(u, lanes, devices, e);
+	if (lanes)
+		tune_lanes_stop(lanes);
+	if (devices) {
+		struct tune_devices_time time = tune_devices_time(devices);
+		u->result.device_ns = time.working;
+		u->result.starving_ns = time.starving;
+		u->result.device_lasted_ns = time.lasted;
+		if (*tune_devices_lost(devices))
+			eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "lost on the way: %s", tune_devices_lost(devices));
+	}
+	tune_devices_free(devices);
+	tune_lanes_free(lanes);
+	return rc;
 }
 
 /* --- before ----------------------------------------------------------------------------------------------------------------- */
@@ -263,7 +272,6 @@ static void announce(struct tuner *u, const char *strategy)
 static int tune_with(struct tuner *u, const struct tunespace *space, struct search *search, struct err *e)
 {
 	struct tune_lanes_config config = { .ev = u->ev, .ctx = u->q->ctx, .facts = u->q->facts, .space = space, .search = search };
-	struct tune_lanes *lanes = NULL;
 	announce(u, search_name(search));
 	int rc = eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
 	if (rc < 0)
@@ -272,12 +280,11 @@ static int tune_with(struct tuner *u, const struct tunespace *space, struct sear
 	u->started = clock_now();
 	rc = begin_run(u, search_name(search), e);
 	if (rc == 0)
-		rc = tune_lanes_new(&config, &lanes, e);
-	if (rc == 0)
-		rc = device_lane(u, lanes, e);
-	tune_lanes_free(lanes);
+		rc = search_all(u, &config, e);
 	if (rc == 0)
 		rc = tune_leaders_finish(u, e);
+	if (rc == 0)
+		rc = tune_vendor_finish(u, e);
 	pool_give(u->device);
 	u->device = NULL;
 	u->result.elapsed_ns = clock_now() - u->started;
@@ -325,5 +332,6 @@ void tune_result_fini(struct tune_result *r)
 		params_free(r->top[i].params);
 	for (size_t i = 0; i < r->why_count; i++)
 		free(r->why[i]);
+	free(r->library.why);
 	*r = (struct tune_result){ 0 };
 }

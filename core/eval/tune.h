@@ -12,7 +12,8 @@ struct context;
 struct tune_request {
 	const struct context *ctx;   /* tuned */
 	const struct context *root;  /* the reference */
-	const struct facts *facts;   /* device; must run */
+	const struct facts *facts;   /* devices; must run. Leaders are proved and timed again on the first */
+	size_t device_count;         /* of them, all of one kind; 0: 1 */
 	const struct params *size;   /* one assignment of the inputs */
 	size_t budget;               /* configurations to try at most; 0: 128 */
 	const char *strategy;        /* search.h's names; NULL: "auto" */
@@ -35,15 +36,26 @@ struct tune_top {
 
 enum { TUNE_TOP = 8, TUNE_WHY = 4 };
 
+/* The winner against the vendor's library, timed alternately. */
+struct tune_rival {
+	const char *name;            /* static; NULL: the context names no library */
+	double ratio, low, high;     /* library time / ours, with its interval; NAN without a figure */
+	char *why;                   /* why there is none; NULL */
+};
+
 struct tune_result {
 	int64_t run;                 /* measurement run in the database */
 	size_t space;                /* valid configurations of this size */
 	size_t tried, timed, pruned, refused, wrong, broken; /* refused: compile; broken: crash, time-out */
 	struct tune_top top[TUNE_TOP]; /* fastest first; [0] is the winner, validated */
 	size_t top_count;
+	struct tune_rival library;
 	char *why[TUNE_WHY];         /* examples of what failed: "BX=32 BY=32: …" */
 	size_t why_count;
 	double estimate_s;           /* what it was thought to take before it began, seconds */
+	int64_t device_ns;           /* device threads of the search: working, */
+	int64_t starving_ns;         /* waiting for something compiled, */
+	int64_t device_lasted_ns;    /* and altogether */
 	int64_t elapsed_ns;          /* what it took, without waiting for the device */
 };
 

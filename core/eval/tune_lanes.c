@@ -94,9 +94,9 @@ int tune_lanes_new(const struct tune_lanes_config *config, struct tune_lanes **r
 struct tune_built *tune_lanes_take(struct tune_lanes *l)
 {
 	lock_take(&l->lock);
-	while (l->ready == NULL && l->alive > 0)
+	while (l->ready == NULL && l->alive > 0 && !l->stop)
 		lock_bell_wait(&l->bell, &l->lock, CLOCK_NEVER);
-	struct tune_built *b = l->ready;
+	struct tune_built *b = l->stop ? NULL : l->ready;
 	if (b) {
 		l->ready = b->next;
 		if (l->ready == NULL)
@@ -106,6 +106,26 @@ struct tune_built *tune_lanes_take(struct tune_lanes *l)
 	}
 	lock_release(&l->lock);
 	return b;
+}
+
+void tune_lanes_put_back(struct tune_lanes *l, struct tune_built *b)
+{
+	lock_take(&l->lock);
+	b->next = l->ready;
+	l->ready = b;
+	if (b->next == NULL)
+		l->ready_tail = &b->next;
+	l->ready_count++;
+	lock_bell_ring(&l->bell);
+	lock_release(&l->lock);
+}
+
+void tune_lanes_stop(struct tune_lanes *l)
+{
+	lock_take(&l->lock);
+	l->stop = true;
+	lock_bell_ring(&l->bell);
+	lock_release(&l->lock);
 }
 
 void tune_lanes_tell(struct tune_lanes *l, size_t point, double ns)
@@ -121,10 +141,7 @@ void tune_lanes_free(struct tune_lanes *l)
 {
 	if (l == NULL)
 		return;
-	lock_take(&l->lock);
-	l->stop = true;
-	lock_bell_ring(&l->bell);
-	lock_release(&l->lock);
+	tune_lanes_stop(l);
 	while (l->started > 0)
 		pthread_join(l->threads[--l->started], NULL);
 	while (l->ready) {

@@ -1,5 +1,5 @@
 /* tune_lanes: the compile side of a tune. Lanes ask the search for points and build them; what is built waits in a bounded queue
- * for the thread that holds the device, so that neither side runs far ahead. Used by tune.c alone. */
+ * for the threads that hold devices (tune_devices.h), so that neither side runs far ahead. Used by tune.c and tune_devices.c. */
 #ifndef PEAKD_CORE_EVAL_TUNE_LANES_H
 #define PEAKD_CORE_EVAL_TUNE_LANES_H
 
@@ -30,6 +30,10 @@ struct tune_lanes_config {
 int tune_lanes_new(const struct tune_lanes_config *config, struct tune_lanes **ret_lanes, struct err *e);
 /* The next built point, waited for; NULL when the search is over or was cancelled. Every one must be told. */
 struct tune_built *tune_lanes_take(struct tune_lanes *lanes);
+/* One that was taken and could not be tried: it goes to the next who takes. */
+void tune_lanes_put_back(struct tune_lanes *lanes, struct tune_built *take_built);
+/* No new points: whoever takes gets NULL from now on. */
+void tune_lanes_stop(struct tune_lanes *lanes);
 /* What became of a point that was taken: nanoseconds, INFINITY for one that is out. */
 void tune_lanes_tell(struct tune_lanes *lanes, size_t point, double ns);
 /* Lets lanes finish what they build and drops what was not taken. NULL is fine. */

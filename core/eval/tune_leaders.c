@@ -76,18 +76,18 @@ static int time_trial(struct tuner *u, const struct leader *l, struct trial *t, 
 		return rc;
 	rc = check_record(u->db, u->checkpoint, u->q->facts, l->params, "input", seed, &c, u->job, &evidence, e);
 	if (rc == 0 && !c.passed)
-		rc = tune_record_out(u, l->params, &l->variant, tune_status(c.code), c.reason, e);
+		rc = tune_record_out(u, u->q->facts, l->params, &l->variant, tune_status(c.code), c.reason, e);
 	else if (rc == 0 && trial_measure(t, &timing, &times, &why) < 0)
 		rc = why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED)
-		                               : tune_record_out(u, l->params, &l->variant, tune_status(why.code), why.text, e);
+		                               : tune_record_out(u, u->q->facts, l->params, &l->variant, tune_status(why.code), why.text, e);
 	else if (rc == 0 && times.disturbed)
-		rc = tune_record_out(u, l->params, &l->variant, MEASUREMENT_DISTURBED, "the device was throttled by heat or hardware, or used by "
+		rc = tune_record_out(u, u->q->facts, l->params, &l->variant, MEASUREMENT_DISTURBED, "the device was throttled by heat or hardware, or used by "
 		                     "others, while this was timed: nothing is quoted; tune again", e);
 	else if (rc == 0 && times.median < u->floor_ns)
-		rc = tune_record_out(u, l->params, &l->variant, MEASUREMENT_IMPOSSIBLE,
+		rc = tune_record_out(u, u->q->facts, l->params, &l->variant, MEASUREMENT_IMPOSSIBLE,
 		                     "faster than the hardware can be: work is missing", e);
 	else if (rc == 0) {
-		rc = tune_record(u, l->params, &l->variant, MEASUREMENT_OK, &times, evidence, "leader, timed again", e);
+		rc = tune_record(u, u->q->facts, l->params, &l->variant, MEASUREMENT_OK, &times, evidence, "leader, timed again", e);
 		if (rc == 0)
 			add_top(u, l, &times, evidence);
 	}
@@ -103,7 +103,7 @@ static int time_again(struct tuner *u, const struct leader *l, struct err *e)
 	struct err why = ERR_INIT;
 	if (trial_begin(&t, u->device, &l->variant, &why) < 0) {
 		if (why.code != ERR_CANCELLED)
-			return tune_record_out(u, l->params, &l->variant, tune_status(why.code), why.text, e);
+			return tune_record_out(u, u->q->facts, l->params, &l->variant, tune_status(why.code), why.text, e);
 		*e = why;
 		return -ERR_CANCELLED;
 	}

@@ -31,13 +31,13 @@ enum measurement_status tune_status(enum err_code code)
 	return MEASUREMENT_ERROR;
 }
 
-int tune_record(struct tuner *u, const struct params *params, const struct variant *variant, enum measurement_status status,
+int tune_record(struct tuner *u, const struct facts *facts, const struct params *params, const struct variant *variant, enum measurement_status status,
                 const struct trial_times *times, int64_t validation, const char *message, struct err *e)
 {
 	struct params *inputs = params_part(params, false);
 	char *sizes = params_text(inputs), *text = params_text(params);
 	struct measurement m = {
-		.checkpoint = u->checkpoint, .run = u->result.run, .device = u->q->facts->uuid, .driver = u->q->facts->driver,
+		.checkpoint = u->checkpoint, .run = u->result.run, .device = facts->uuid, .driver = facts->driver,
 		.sizes = sizes, .params = text, .status = status, .median_ns = times ? times->median : NAN,
 		.min_ns = times ? times->min : NAN, .rse = times ? times->rse : NAN, .samples = times ? times->samples : NULL,
 		.sample_count = times ? times->count : 0, .cold = !u->q->warm, .compile_ns = -1, .registers = -1,
@@ -48,6 +48,8 @@ int tune_record(struct tuner *u, const struct params *params, const struct varia
 		variant_resources(variant, &m.registers, &m.shared_bytes, &m.spill_bytes);
 	}
 	int rc = measurement_add(u->db, &m, e);
+	if (rc >= 0 && validation && times && times->conditions)
+		rc = measurement_conditions_add(u->db, m.id, times->conditions, e);
 	params_free(inputs);
 	free(sizes);
 	free(text);
@@ -81,12 +83,12 @@ void tune_record_why(struct tuner *u, const struct params *params, const char *m
 	free(text);
 }
 
-int tune_record_out(struct tuner *u, const struct params *params, const struct variant *variant, enum measurement_status status,
-                    const char *message, struct err *e)
+int tune_record_out(struct tuner *u, const struct facts *facts, const struct params *params, const struct variant *variant,
+                    enum measurement_status status, const char *message, struct err *e)
 {
 	count_out(&u->result, status);
 	/* One pruning is enough as an example: there may be hundreds. */
 	if (status != MEASUREMENT_PRUNED || u->result.pruned == 1)
 		tune_record_why(u, params, message);
-	return tune_record(u, params, variant, status, NULL, 0, message, e);
+	return tune_record(u, facts, params, variant, status, NULL, 0, message, e);
 }

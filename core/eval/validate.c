@@ -143,7 +143,7 @@ static int build_all(const struct eval *ev, const struct context *ctx, const str
 static int judge_one(const struct eval *ev, const struct validate_request *q, struct pool_worker *device, struct pick *x,
                      struct err *e)
 {
-	struct rounds_request rounds = { .root = q->root, .facts = q->facts, .seed = x->finding.seed, .other_seed = x->other_seed,
+	struct rounds_request rounds = { .ctx = q->ctx, .root = q->root, .facts = q->facts, .seed = x->finding.seed, .other_seed = x->other_seed,
 	                                 .full = x->full };
 	struct err why = ERR_INIT;
 	int rc = rounds_run(ev, device, &x->variant, &rounds, &x->finding.check, &why);

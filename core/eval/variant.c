@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "core/context/host.h"
+#include "core/eval/binaries.h"
 
 static int decode_compiled(const uint8_t *body, size_t len, struct wire_compiled *ret_compiled, struct err *e)
 {
@@ -33,6 +35,69 @@ static int check_threads(const struct variant *v, struct err *e)
 	return 0;
 }
 
+/* --- compiling, or remembering ----------------------------------------------------------------------------------------------- */
+
+/* What is kept is a compiler's answer or its refusal. */
+enum { KEPT_COMPILED = 1, KEPT_FAILED = 2 };
+
+/* The request says all but who compiles. */
+static struct hash key_of(const struct buf *request, const struct facts *facts)
+{
+	struct hash_state *s = hash_new();
+	char *who = mem_fmt("peakd %s wire %d, %s\n", PEAKD_VERSION, WIRE_VERSION, facts->driver);
+	hash_add(s, who, strlen(who));
+	hash_add(s, request->data, request->len);
+	free(who);
+	return hash_end(s);
+}
+
+static int take_kept(const struct buf *kept, struct wire_compiled *ret_compiled, struct err *e)
+{
+	struct wire_in in = { .at = (const uint8_t *)kept->data, .end = (const uint8_t *)kept->data + kept->len };
+	uint32_t kind = wire_get_u32(&in);
+	if (kind == KEPT_COMPILED)
+		return wire_compiled_decode(&in, ret_compiled, e);
+	return wire_failed_decode(&in, e);
+}
+
+static void keep(struct binaries *binaries, const struct hash *key, uint32_t kind, const void *bytes, size_t n)
+{
+	struct buf out = BUF_INIT;
+	wire_put_u32(&out, kind);
+	buf_add(&out, bytes, n);
+	binaries_put(binaries, key, out.data, out.len);
+	buf_fini(&out);
+}
+
+static void keep_failure(struct binaries *binaries, const struct hash *key, const struct err *why)
+{
+	struct buf out = BUF_INIT;
+	wire_failed_encode(why, &out);
+	keep(binaries, key, KEPT_FAILED, out.data, out.len);
+	buf_fini(&out);
+}
+
+static int compile_now(const struct eval *ev, const struct buf *body, const struct hash *key, struct wire_compiled *ret_compiled,
+                       struct err *e)
+{
+	struct pool_worker *worker;
+	uint8_t *answer = NULL;
+	size_t len = 0;
+	int rc = pool_take_compile(ev->pool, ev->cancel, &worker, e);
+	if (rc < 0)
+		return rc;
+	rc = pool_call(worker, WIRE_COMPILE, body, EVAL_COMPILE_NS, &answer, &len, e);
+	pool_give(worker);
+	if (rc == 0)
+		rc = decode_compiled(answer, len, ret_compiled, e);
+	if (rc == 0)
+		keep(ev->binaries, key, KEPT_COMPILED, answer, len);
+	else if (e->code == ERR_COMPILE || e->code == ERR_PRUNED)
+		keep_failure(ev->binaries, key, e);
+	free(answer);
+	return rc;
+}
+
 static int compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, struct variant *v,
                    struct err *e)
 {
@@ -47,22 +112,18 @@ static int compile(const struct eval *ev, const struct context *ctx, const struc
 		.macros = (char *)context_region(ctx, REGION_MACROS), .device = (char *)context_region(ctx, REGION_DEVICE),
 		.options = options, .option_count = spec->option_count + lines, .plan = v->plan,
 	};
-	struct buf body = BUF_INIT;
-	struct pool_worker *worker;
-	uint8_t *answer = NULL;
-	size_t len = 0;
+	struct buf body = BUF_INIT, kept = BUF_INIT;
 	request.defines = context_defines(ctx, v->params, &request.define_count);
 	wire_compile_encode(&request, &body);
 	free(options);
 	context_defines_free(request.defines, request.define_count);
-	int rc = pool_take_compile(ev->pool, ev->cancel, &worker, e);
-	if (rc == 0) {
-		rc = pool_call(worker, WIRE_COMPILE, &body, EVAL_COMPILE_NS, &answer, &len, e);
-		pool_give(worker);
-	}
-	if (rc == 0)
-		rc = decode_compiled(answer, len, &v->compiled, e);
-	free(answer);
+	struct hash key = key_of(&body, facts);
+	int rc;
+	if (binaries_get(ev->binaries, &key, &kept))
+		rc = take_kept(&kept, &v->compiled, e);
+	else
+		rc = compile_now(ev, &body, &key, &v->compiled, e);
+	buf_fini(&kept);
 	buf_fini(&body);
 	return rc;
 }

@@ -287,6 +287,14 @@ int job_cancel(struct db *db, const char *id, struct err *e)
 	return store_end(db, rc, e);
 }
 
+int job_ended(struct db *db, int64_t *ret_count, struct err *e)
+{
+	struct query q;
+	query_init(&q, db, "job_ended");
+	int rc = query_run(&q, ret_count, e);
+	return rc < 0 ? rc : 0;
+}
+
 int job_cancelled(struct db *db, const char *id, struct err *e)
 {
 	enum job_state state = JOB_QUEUED;

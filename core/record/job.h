@@ -55,6 +55,8 @@ void job_list_fini(struct job_list *l);
 
 /* Every move appends an event whose kind is the new state's name, in the same transaction, and rings the bell.
  * A move that is not allowed is ERR_CONFLICT and changes nothing. */
+/* How many jobs have ended, in whatever way: a number that changes when one does. */
+int job_ended(struct db *db, int64_t *ret_count, struct err *e);
 /* queued → running. ERR_CANCELLED when cancelling was asked for meanwhile (the job is then cancelled). */
 int job_start(struct db *db, const char *id, struct err *e);
 /* running → done, with its result (may be NULL). */

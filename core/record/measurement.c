@@ -75,6 +75,28 @@ int measurement_add(struct db *db, struct measurement *m, struct err *e)
 	return 0;
 }
 
+int measurement_conditions_add(struct db *db, int64_t measurement, const char *conditions, struct err *e)
+{
+	struct query q;
+	query_init(&q, db, "measurement_condition_add");
+	query_put_int(&q, measurement);
+	query_put_text(&q, conditions);
+	int rc = query_run(&q, NULL, e);
+	return rc < 0 ? rc : 0;
+}
+
+int measurement_conditions(struct db *db, int64_t measurement, char **ret_conditions, struct err *e)
+{
+	struct query q;
+	query_init(&q, db, "measurement_condition_get");
+	query_put_int(&q, measurement);
+	int rc = query_next(&q, e);
+	if (rc >= 0)
+		*ret_conditions = rc > 0 ? query_get_text(&q) : NULL;
+	query_fini(&q);
+	return rc < 0 ? rc : 0;
+}
+
 static void read_samples(struct query *q, struct measurement *m)
 {
 	struct buf bytes = BUF_INIT;

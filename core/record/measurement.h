@@ -111,6 +111,10 @@ int measurement_list(struct db *db, const struct measurement_query *q, struct me
 /* By status, of a checkpoint (run 0) or of one of its runs. */
 int measurement_count(struct db *db, int64_t checkpoint, int64_t run, struct measurement_counts *ret_counts,
                       struct err *e);
+/* What the device was like beside each sample (trial.h's conditions); at most once for a row. */
+int measurement_conditions_add(struct db *db, int64_t measurement, const char *conditions, struct err *e);
+/* NULL when none were kept; free(). */
+int measurement_conditions(struct db *db, int64_t measurement, char **ret_conditions, struct err *e);
 void measurement_fini(struct measurement *m);
 void measurement_list_fini(struct measurement_list *l);
 

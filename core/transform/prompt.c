@@ -175,13 +175,30 @@ static void add_transformation(struct buf *out, const struct transformation *t, 
 		buf_addf(out, "%zu. %s\n", i + 1, t->passes[i].title);
 }
 
-/* The front matter as the file has it, without the lines around it. */
+/* Takes out the line that begins so. */
+static void drop_line(char *text, const char *beginning)
+{
+	for (char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+		char *next = strchr(line, '\n');
+		if (strncmp(line, beginning, strlen(beginning)) != 0)
+			continue;
+		if (next)
+			memmove(line, next + 1, strlen(next + 1) + 1);
+		else
+			*line = '\0';
+		return;
+	}
+}
+
+/* The front matter as the file has it, without the lines around it, and without what the context is compared with: that is no part
+ * of what it is. */
 static void add_front(struct buf *out, const struct context *ctx)
 {
 	const char *file = context_render(ctx), *start = strstr(file, "---\n");
 	const char *end = start ? strstr(start + 4, "\n---") : NULL;
 	char *front = end ? mem_strn(start + 4, (size_t)(end + 1 - start - 4)) : context_canonical(ctx);
 	struct buf clean = BUF_INIT;
+	drop_line(front, "library:");
 	prompt_quote(&clean, front, FRONT_MAX);
 	buf_adds(out, "\n## Front matter\n\n");
 	prompt_fence(out, "yaml", buf_text(&clean));

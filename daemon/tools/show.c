@@ -10,6 +10,7 @@
 #include "core/context/context.h"
 #include "core/drain.h"
 #include "core/record/checkpoint.h"
+#include "core/record/comparison.h"
 #include "core/record/event.h"
 #include "core/record/measurement.h"
 #include "core/record/validation.h"
@@ -49,7 +50,8 @@ static json_t *typed(const char *name, const char *value)
 static bool always_text(const char *name)
 {
 	static const char *const names[] = { "summary", "details", "domain", "why", "size", "best", "pending", "state", "outcome",
-	                                     "prompt", "region" };
+	                                     "prompt", "region", "verdict", "params", "a_params", "b_params", "library", "energy",
+	                                     "conditions", "pipe", "note" };
 	for (size_t i = 0; i < MEM_COUNT(names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
@@ -101,6 +103,72 @@ static char *last_message(struct db *db, const struct job *job)
 	return message ? message : mem_str("");
 }
 
+/* A field of size number i; NULL when it is not there. */
+static const char *at(const struct fields *f, const char *name, int64_t i)
+{
+	char key[48];
+	snprintf(key, sizeof key, "%s_%lld", name, (long long)i);
+	return fields_get(f, key);
+}
+
+static const char *text_at(const struct fields *f, const char *name, int64_t i)
+{
+	return at(f, name, i) ? at(f, name, i) : "";
+}
+
+static double number_at(const struct fields *f, const char *name, int64_t i)
+{
+	return at(f, name, i) ? strtod(at(f, name, i), NULL) : NAN;
+}
+
+/* "; 97.2 % of cuBLASLt (96.9 to 97.5)". */
+static void show_library(const struct fields *f, int64_t i, struct buf *out)
+{
+	double ratio = number_at(f, "library_ratio", i);
+	if (isfinite(ratio))
+		buf_addf(out, "; %.1f %% of %s (%.1f to %.1f)", 100 * ratio, text_at(f, "library", i), 100 * number_at(f, "library_low", i),
+		         100 * number_at(f, "library_high", i));
+	else if (at(f, "library", i))
+		buf_addf(out, "; library: %s", text_at(f, "library", i));
+}
+
+static void compare_text(const struct fields *f, struct buf *out)
+{
+	for (int64_t i = 0; i < fields_int(f, "count", 0) && i < SIZES_MAX; i++) {
+		char a[32], b[32];
+		buf_addf(out, "%s: %s: checkpoint %s takes %.4f of %s's time (%.4f to %.4f): %s against %s, %.0f pairs%s%s\n",
+		         text_at(f, "size", i), text_at(f, "verdict", i), fields_text(f, "b", ""), number_at(f, "ratio", i),
+		         fields_text(f, "a", ""), number_at(f, "low", i), number_at(f, "high", i), tools_show_ns(number_at(f, "b_ns", i), b),
+		         tools_show_ns(number_at(f, "a_ns", i), a), number_at(f, "pairs", i), at(f, "note", i) ? "; " : "",
+		         text_at(f, "note", i));
+	}
+}
+
+static void profile_text(const struct fields *f, struct buf *out)
+{
+	for (int64_t i = 0; i < fields_int(f, "count", 0) && i < SIZES_MAX; i++) {
+		char cold[32], warm[32];
+		double gflops = number_at(f, "gflops", i), joules = number_at(f, "joules", i);
+		buf_addf(out, "%s: cold %s, warm %s", text_at(f, "size", i), tools_show_ns(number_at(f, "cold_ns", i), cold),
+		         tools_show_ns(number_at(f, "warm_ns", i), warm));
+		if (isfinite(gflops))
+			buf_addf(out, ", %.4g GFLOP/s", gflops);
+		if (at(f, "pipe_percent", i))
+			buf_addf(out, ", %.1f %% of the %s ceiling", number_at(f, "pipe_percent", i), text_at(f, "pipe", i));
+		if (at(f, "copy_percent", i))
+			buf_addf(out, ", %.1f %% of the copy ceiling", number_at(f, "copy_percent", i));
+		if (isfinite(joules))
+			buf_addf(out, "; %.4g J an execution at %.0f W", joules, number_at(f, "watts", i));
+		else
+			buf_addf(out, "; energy: %s", text_at(f, "energy", i));
+		show_library(f, i, out);
+		if (at(f, "registers", i))
+			buf_addf(out, "; %s registers, %s bytes of shared memory, %s spilled", text_at(f, "registers", i),
+			         text_at(f, "shared_bytes", i), text_at(f, "spill_bytes", i));
+		buf_addf(out, "; %s\n", text_at(f, "params", i));
+	}
+}
+
 static void tune_text(const struct fields *f, struct buf *out)
 {
 	for (int64_t i = 0; i < fields_int(f, "count", 0) && i < SIZES_MAX; i++) {
@@ -114,7 +182,9 @@ static void tune_text(const struct fields *f, struct buf *out)
 		buf_addf(out, " %s pruned,", AT("pruned"));
 		buf_addf(out, " %s refused by the compiler,", AT("refused"));
 		buf_addf(out, " %s wrong,", AT("wrong"));
-		buf_addf(out, " %s broken\n", AT("broken"));
+		buf_addf(out, " %s broken", AT("broken"));
+		show_library(f, i, out);
+		buf_addc(out, '\n');
 #undef AT
 	}
 }
@@ -123,6 +193,10 @@ static void ended_text(const struct job *job, const struct fields *f, struct buf
 {
 	if (strcmp(job->kind, "tune") == 0)
 		tune_text(f, out);
+	else if (strcmp(job->kind, "compare") == 0)
+		compare_text(f, out);
+	else if (strcmp(job->kind, "profile") == 0)
+		profile_text(f, out);
 	else if (fields_get(f, "summary"))
 		buf_addf(out, "%s\n", fields_get(f, "summary"));
 	if (fields_get(f, "checkpoint"))
@@ -238,6 +312,20 @@ static void set_number(json_t *object, const char *key, double value)
 		json_object_set_new(object, key, json_real(value));
 }
 
+/* The newest comparison of exactly this configuration with the vendor's library. */
+static void set_library(struct db *db, int64_t checkpoint, const struct measurement *m, json_t *row)
+{
+	struct comparison c;
+	struct err ignored = ERR_INIT;
+	if (comparison_library(db, checkpoint, m->device, m->params, m->cold, &c, &ignored) < 0)
+		return;
+	set_number(row, "library_ratio", c.ratio);
+	set_number(row, "library_low", c.low);
+	set_number(row, "library_high", c.high);
+	json_object_set_new(row, "library", json_string(c.library));
+	comparison_fini(&c);
+}
+
 static json_t *best_json(struct db *db, const struct checkpoint *c, int64_t root, const struct context *ctx)
 {
 	json_t *list = json_array();
@@ -253,6 +341,7 @@ static json_t *best_json(struct db *db, const struct checkpoint *c, int64_t root
 		                        (json_int_t)m->validation);
 		set_number(row, "gflops", flops_of(ctx, m->params) / m->median_ns);
 		set_number(row, "rse", m->rse);
+		set_library(db, c->id, m, row);
 		set_number(row, "speedup", best_at(db, root, m) / m->median_ns);
 		set_number(row, "step_speedup", best_at(db, c->parent_count ? c->parents[0] : 0, m) / m->median_ns);
 		json_array_append_new(list, row);

@@ -16,7 +16,7 @@
 /* In the order in which clients show them: the order of the work. */
 static const struct tool *const table[] = {
 	&tool_context_create, &tool_transformations, &tool_transform, &tool_transform_begin, &tool_transform_submit, &tool_edit,
-	&tool_validate, &tool_tune, &tool_workflow, &tool_job, &tool_devices,
+	&tool_validate, &tool_tune, &tool_compare, &tool_profile, &tool_workflow, &tool_job, &tool_devices,
 };
 
 static const char instructions[] =
@@ -39,6 +39,12 @@ static const char *schema(const char *tool, const char *which)
 	return text;
 }
 
+static void listened(void *user)
+{
+	struct app *app = user;
+	notify_listened(app->notify, app->mcp);
+}
+
 int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e)
 {
 	/* The server keeps pointers into this for its life, which is the app's. */
@@ -55,7 +61,7 @@ int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e)
 		.name = "peakd", .title = "peakd", .version = PEAKD_VERSION, .instructions = instructions, .user = app,
 		.tools = tools, .resources = resources_table, .templates = resources_templates, .list_resources = resources_list,
 		.prompts = prompts_table,
-		.complete = resources_complete, .tasks = &tasks_hooks, .list_changed = 1, .threads = 8,
+		.complete = resources_complete, .tasks = &tasks_hooks, .listened = listened, .list_changed = 1, .threads = 8,
 	};
 	return mcp_server_new(&config, ret_server, e);
 }
@@ -119,6 +125,18 @@ int tools_at(const struct mcp_call *call, struct db *db, int64_t *ret_checkpoint
 	return 0;
 }
 
+/* Arguments that name a checkpoint become its number. */
+static int resolve(const struct mcp_call *call, struct db *db, const char *name, struct fields *request, struct err *e)
+{
+	int64_t checkpoint;
+	if (tools_text(call, name) == NULL)
+		return 0;
+	if (workflow_resolve(db, tools_text(call, name), &checkpoint, e) < 0)
+		return err_wrap(e, "%s", name);
+	fields_setf(request, name, "%lld", (long long)checkpoint);
+	return 0;
+}
+
 /* Every argument but those that concern the call itself becomes a job field; `at` becomes a checkpoint and the workflow to advance. */
 static int request_of(const struct mcp_call *call, struct db *db, struct fields *request, struct err *e)
 {
@@ -134,11 +152,14 @@ static int request_of(const struct mcp_call *call, struct db *db, struct fields 
 		else if (json_is_number(value))
 			fields_setf(request, key, "%.15g", json_number_value(value));
 	}
-	if (tools_text(call, "at") == NULL)
-		return 0;
+	int rc = resolve(call, db, "a", request, e);
+	if (rc == 0)
+		rc = resolve(call, db, "b", request, e);
+	if (rc < 0 || tools_text(call, "at") == NULL)
+		return rc;
 	int64_t checkpoint;
 	char *workflow;
-	int rc = tools_at(call, db, &checkpoint, &workflow, e);
+	rc = tools_at(call, db, &checkpoint, &workflow, e);
 	if (rc < 0)
 		return rc;
 	fields_setf(request, "checkpoint", "%lld", (long long)checkpoint);

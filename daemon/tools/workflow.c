@@ -66,6 +66,8 @@ static void log_line(const json_t *checkpoint, struct buf *out)
 			buf_addf(out, ", %.4g GFLOP/s", gflops);
 		if (isfinite(speedup))
 			buf_addf(out, ", %.2fx", speedup);
+		if (isfinite(number(best, "library_ratio")))
+			buf_addf(out, ", %.1f %% of %s", 100 * number(best, "library_ratio"), json_string_value(json_object_get(best, "library")));
 		buf_addf(out, " (%s)", json_string_value(json_object_get(best, "params")));
 	}
 	buf_addc(out, '\n');

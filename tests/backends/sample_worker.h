@@ -96,6 +96,8 @@ SAMPLE_CALL(prepare, WIRE_PREPARE, prepare, prepared)
 SAMPLE_CALL(execute, WIRE_EXECUTE, execute, executed)
 SAMPLE_CALL(compare, WIRE_COMPARE, compare, compared)
 SAMPLE_CALL(measure, WIRE_MEASURE, measure, measured)
+SAMPLE_CALL(pair, WIRE_PAIR, pair, paired)
+SAMPLE_CALL(energy, WIRE_ENERGY, energy, energised)
 #undef SAMPLE_CALL
 
 __attribute__((unused))

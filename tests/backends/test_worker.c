@@ -89,6 +89,30 @@ static void test_measure(struct sample_worker *w, uint32_t run)
 	}
 }
 
+/* Two runs of one worker, alternately; and energy, which this backend cannot tell. */
+static void test_pair(struct sample_worker *w, uint32_t run)
+{
+	struct wire_pair m = { .a = run, .b = run, .min_pairs = 10, .max_pairs = 20, .margin = 0.01, .confidence = 0.95, .width = 1,
+	                       .cap_ns = UINT64_C(5000000000), .cold = 1 };
+	struct wire_energy weigh = { .run = run, .min_ns = 1000000 };
+	struct wire_paired p;
+	struct wire_energised x;
+	struct err e = ERR_INIT;
+	is_int(sample_pair(w, &m, &p, &e), 0, "compared with itself: %s", e.text);
+	ok(p.pair_count >= 10 && p.pair_count <= 20 && p.a_ns[0] > 0 && p.b_ns[0] > 0, "%zu pairs", p.pair_count);
+	ok(p.low <= p.ratio && p.ratio <= p.high && p.high > 0, "an interval around the ratio (%.3f %.3f %.3f)", p.low, p.ratio, p.high);
+	has_str(p.note, "not available for hlsl", "clocks and other load are not known, which is said");
+	wire_paired_fini(&p);
+	m.b = 77;
+	is_int(sample_pair(w, &m, &p, &e), -ERR_NOT_FOUND, "a run that is not there");
+	m.b = run;
+	m.min_pairs = 0;
+	is_int(sample_pair(w, &m, &p, &e), -ERR_NETWORK, "numbers that cannot be");
+	is_int(sample_energy(w, &weigh, &x, &e), 0, "weighed");
+	ok(x.joules == 0 && x.note[0], "nothing is known, and why: %s", x.note);
+	wire_energised_fini(&x);
+}
+
 static void test_matmul(struct sample_worker *w)
 {
 	struct err e = ERR_INIT;
@@ -106,6 +130,7 @@ static void test_matmul(struct sample_worker *w)
 	is_int(sample_execute(w, &m, &again, &e), 0, "it runs again");
 	is_str(again.output_hash[0], x.output_hash[0], "same seed, same output");
 	test_measure(w, (uint32_t)run);
+	test_pair(w, (uint32_t)run);
 	is_int(sample_release(w, (uint32_t)run, &e), 0, "the run is released");
 	is_int(sample_execute(w, &m, &again, &e), -ERR_NOT_FOUND, "and gone");
 	wire_executed_fini(&x);

@@ -74,7 +74,7 @@ static const char *ask(int port, const char *method, const char *path, const cha
 	return buf_text(b);
 }
 
-static int status_of(const char *answer)
+__attribute__((unused)) static int status_of(const char *answer)
 {
 	return strncmp(answer, "HTTP/1.1 ", 9) == 0 ? atoi(answer + 9) : -1;
 }

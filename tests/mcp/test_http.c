@@ -49,6 +49,7 @@ static const struct mcp_done *leave(struct mcp_call *call)
 
 static const struct mcp_tool TOOLS[] = {
 	{ .name = "hold", .description = "Waits.", .handler = hold },
+	{ .name = "task", .description = "Is a task.", .handler = hold, .flags = MCP_TOOL_TASK_ONLY },
 	{ .name = "leave", .description = "Closes its stream.", .handler = leave },
 	{ .name = "echo",
 	  .description = "Echoes.",
@@ -158,6 +159,14 @@ static void test_modern(int port)
 		  "-32020" },
 		{ MODERN_HEADERS("tools/call"), MODERN("1", "tools/list", ""), 400, "-32020" },
 		{ "MCP-Protocol-Version: 2026-07-28\r\n", MODERN("1", "tools/list", ""), 400, "-32020" },
+		{ "MCP-Protocol-Version: 2030-01-01\r\nMcp-Method: tools/list\r\n",
+		  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
+		  "\"io.modelcontextprotocol/protocolVersion\":\"2030-01-01\","
+		  "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+		  400, "-32022" },
+		{ CALL_HEADERS("task"), MODERN("1", "tools/call", "\"name\":\"task\","), 400,
+		  "\"requiredCapabilities\":{\"extensions\"" },
+		{ MODERN_HEADERS("ping"), MODERN("1", "ping", ""), 404, "-32601" },
 		{ MODERN_HEADERS("nothing"), MODERN("1", "nothing", ""), 404, "-32601" },
 		{ MODERN_HEADERS("initialize"), MODERN("1", "initialize", ""), 404, "-32601" },
 		{ MODERN_HEADERS("tools/call"),

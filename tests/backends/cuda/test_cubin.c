@@ -80,6 +80,27 @@ static void unknown_params(void)
 	buf_fini(&im);
 }
 
+/* A section without bytes in the file may claim any offset: it is not even computed. */
+static void nowhere(void)
+{
+	struct buf im = BUF_INIT;
+	struct cuda_cubin c = { .kernels = NULL };
+	Elf64_Ehdr head;
+	Elf64_Shdr h;
+	image(&im);
+	memcpy(&head, im.data, sizeof head);
+	for (int i = 3; i <= 4; i++) { /* .nv.info and .nv.info.kern */
+		char *at = im.data + head.e_shoff + (size_t)i * sizeof h;
+		memcpy(&h, at, sizeof h);
+		h.sh_type = SHT_NOBITS;
+		h.sh_offset = UINT64_MAX - 15;
+		memcpy(at, &h, sizeof h);
+	}
+	is_int(cuda_cubin_read(im.data, im.len, &c, NULL), 0, "information that is nowhere is no information");
+	cuda_cubin_fini(&c);
+	buf_fini(&im);
+}
+
 int main(void)
 {
 	struct buf im = BUF_INIT;
@@ -88,6 +109,7 @@ int main(void)
 	good(&im);
 	broken(&im);
 	unknown_params();
+	nowhere();
 	buf_fini(&im);
 	return tap_done();
 }

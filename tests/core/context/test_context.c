@@ -304,8 +304,58 @@ static void test_defines(void)
 	context_free(ctx);
 }
 
+#define MATRICES "  n: int = {64}\n  A: f16[n, n] = random\n  B: f16[n, n; n] = random\n  C: out f32[n, n]\n  v: f32[n] = ones\n"
+
+static char *gemm_text(const char *library)
+{
+	return mem_fmt("---\nkernel: g\nbackend: cuda\ninputs:\n" MATRICES "flops: 2*n^3\n%s---\n```cuda\nvoid k() {}\n```\n"
+		       "```lua host\nlaunch(\"k\", {n}, {32}, {A, B, C})\n```\n", library);
+}
+
+static void refuse_gemm(const char *value, const char *want)
+{
+	char *line = mem_fmt("library: %s\n", value), *text = gemm_text(line);
+	struct context *ctx = NULL;
+	struct err e = ERR_INIT;
+	is_int(context_parse("g", text, &ctx, &e), -ERR_INPUT, "refused: library: %s", value);
+	has_str(e.text, want, "it says why");
+	has_str(e.text, "library", "and where");
+	free(line);
+	free(text);
+}
+
+/* library: names what the context is compared with, and is no part of what it is. */
+static void test_library(void)
+{
+	char *with = gemm_text("library: gemm C = A*B^T\n"), *without = gemm_text("");
+	struct context *a = sample_parse(with), *b = sample_parse(without);
+	const struct spec_gemm *g = context_spec(a)->gemm;
+	ok(g && g->a == 0 && g->b == 1 && g->c == 2 && !g->a_transposed && g->b_transposed, "a product is read");
+	ok(context_spec(b)->gemm == NULL, "or not there");
+	is_str(context_hash(a)->hex, context_hash(b)->hex, "the name is the same with it and without");
+	char *canonical = context_canonical(a);
+	has_str(canonical, "\nlibrary: gemm C = A*B^T\n---\n", "what is stored has it");
+	struct context *again = sample_parse(canonical);
+	ok(context_spec(again)->gemm != NULL, "and gives it back");
+	is_str(context_hash(again)->hex, context_hash(a)->hex, "with the same name");
+	free(canonical);
+	context_free(again);
+	context_free(a);
+	context_free(b);
+	free(with);
+	free(without);
+	refuse_gemm("cublas", "gemm C = A * B");
+	refuse_gemm("gemm C = A + B", "gemm C = A * B");
+	refuse_gemm("gemm C = A * B^", "left over");
+	refuse_gemm("gemm D = A * B", "no array `D`");
+	refuse_gemm("gemm A = C * B", "is an input");
+	refuse_gemm("gemm C = C * B", "inputs of one type");
+	refuse_gemm("gemm C = v * B", "no matrix");
+}
+
 int main(void)
 {
+	test_library();
 	test_examples();
 	test_awkward();
 	test_identity();

@@ -38,6 +38,20 @@ static const char older[] =
 	"=========     Address 0x400001 is misaligned\n"
 	"========= ERROR SUMMARY: 1 error\n";
 
+/* As version 2025.3.1 wrote it on an H200. */
+static const char newest[] =
+	"========= COMPUTE-SANITIZER\n"
+	"========= Invalid __global__ read of size 4 bytes\n"
+	"=========     at k+0xe0 in device:5\n"
+	"=========     by thread (7,0,0) in block (0,0,0)\n"
+	"=========     Access to 0x7f6017a0101c is out of bounds\n"
+	"=========     and is 16,754,717 bytes after the nearest allocation at 0x7f6016a03400 of size 13,312 bytes\n"
+	"========= \n"
+	"========= Program hit CUDA_ERROR_LAUNCH_FAILED (error 719) due to \"unspecified launch failure\" on CUDA API call to cuStreamSynchronize.\n"
+	"========= \n"
+	"========= Target application returned an error\n"
+	"========= ERROR SUMMARY: 2 errors\n";
+
 static const char racecheck[] =
 	"========= COMPUTE-SANITIZER\n"
 	"========= Error: Race reported between Write access at k(const float *, float *, int)+0x250 in device:3\n"
@@ -124,6 +138,7 @@ int main(void)
 	is_int(context_parse("k", cuda_context, &ctx, &e), 0, "context %s", e.text);
 	one_form("memcheck", memcheck, "Invalid __global__ write of size 4 bytes", "device", 3, 2, "by thread (0,0,0) in block (0,0,0)");
 	one_form("older", older, "Invalid __shared__ read of size 8 bytes", "device", 4, 1, "misaligned");
+	one_form("newest", newest, "Invalid __global__ read of size 4 bytes", "device", 5, 1, "Access to 0x7f6017a0101c is out of bounds");
 	one_form("racecheck", racecheck, "Error: Race reported between Write access and Read access", "device", 3, 508, "in device:4");
 	one_form("initcheck", initcheck, "Uninitialized __global__ memory read of size 4 bytes", "device", 2, 1, "thread (65,0,0)");
 	one_form("synccheck", synccheck, "Barrier error detected. Divergent thread(s) in block.", "macros", 1, 1, "thread (32,0,0)");

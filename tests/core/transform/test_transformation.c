@@ -9,8 +9,6 @@
 
 #include "base/mem.h"
 
-enum { HOPPER_CALLS = 19 }; /* of the sequence h200-fp16 */
-
 static const char good[] =
 	"---\nname: demo  # a comment\nsummary: a demo\nbackends: cuda, hlsl\nafter: refactor\nrequires:\n  - n % 8 == "
 	"0\n"
@@ -112,27 +110,26 @@ static void test_text(void)
 	ok(transformation_of_text(" \n", &t, &e) < 0, "empty text is refused");
 }
 
-/* The sequence for Hopper: every file is there, and each builds on what is applied before it. */
-static void test_hopper(struct library *lib)
+/* Sequences: every file is there, and each builds on what is applied before it. */
+static void sequence_is(struct library *lib, const char *sequence, const char *backend, size_t want, const char *first)
 {
 	struct err e = ERR_INIT;
 	char **names = NULL;
 	size_t count = 0, calls = 0;
-	is_int(library_sequence(lib, "h200-fp16", &names, &count, &e), 0, "the sequence for Hopper: %s", e.text);
+	is_int(library_sequence(lib, sequence, &names, &count, &e), 0, "the sequence %s: %s", sequence, e.text);
 	for (size_t i = 0; i < count; i++) {
 		struct transformation *t = NULL;
 		is_int(library_find(lib, names[i], &t, &e), 0, "%s is shipped: %s", names[i], e.text);
 		if (!t)
 			continue;
-		calls += transformation_calls(t, "cuda");
-		is_int(transformation_check(t, "cuda", (const char *const *)names, i, &e), 0, "and builds on those before it: %s", e.text);
-		if (i == 0) {
-			const char *code = transformation_insert_for(&t->passes[0].steps[0], "cuda");
-			has_str(code ? code : "", "wgmma.mma_async", "the first imports the library");
-		}
+		calls += transformation_calls(t, backend);
+		is_int(transformation_check(t, backend, (const char *const *)names, i, &e), 0, "and builds on those before it: %s", e.text);
+		const char *code = transformation_insert_for(&t->passes[0].steps[0], backend);
+		if (i == 0)
+			has_str(code ? code : "", first, "the first brings what the others use");
 		transformation_free(t);
 	}
-	is_int(calls, HOPPER_CALLS, "questions to a model in all");
+	is_int(calls, want, "%s: questions to a model in all", sequence);
 	library_names_free(names, count);
 }
 
@@ -155,7 +152,9 @@ static void test_shipped(void)
 		is_int(t ? transformation_calls(t, "hlsl") : 0, table[i].calls, "%s: calls", table[i].name);
 		transformation_free(t);
 	}
-	test_hopper(lib);
+	sequence_is(lib, "h200-fp16", "cuda", 19, "wgmma.mma_async");
+	sequence_is(lib, "matmul-fp16-cuda", "cuda", 7, "mma.sync");
+	sequence_is(lib, "matmul-fp16-hip", "hip", 7, "mfma");
 	struct err e = ERR_INIT;
 	struct transformation *t;
 	is_int(library_find(lib, "tb-tilling", &t, &e), -ERR_NOT_FOUND, "an unknown name");

@@ -1,0 +1,31 @@
+/* binaries: what compilers answered, kept in a folder by the hash of what they were asked, so that a repeated tune compiles nothing. The
+ * key holds everything that the answer depends on: source, parameters, options, architecture, plan, compiler and peakd's version; also
+ * refusals are kept. Bounded in size: what was not used for longest goes first. Used by variant.c; the daemon makes one.
+ *
+ * A file is its own hash in front of its content, written beside and renamed, so that one that was cut off or damaged is not taken, and
+ * several daemons may share a folder. Workers cannot write there (cage.h). */
+#ifndef PEAKD_CORE_EVAL_BINARIES_H
+#define PEAKD_CORE_EVAL_BINARIES_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/hash.h"
+
+struct binaries;
+
+struct binaries_stats {
+	uint64_t hits, misses;     /* of binaries_get since binaries_new */
+	uint64_t bytes, files;     /* in the folder, as far as this process knows */
+};
+
+/* The folder is made when missing, for its owner alone. NULL when it cannot be used (read-only home, full disk): then nothing is kept. */
+struct binaries *binaries_new(const char *folder, uint64_t max_bytes);
+void binaries_free(struct binaries *take_binaries);
+/* 1 with the bytes appended to out, 0 when there is nothing whole under that key. `b` may be NULL. */
+int binaries_get(struct binaries *b, const struct hash *key, struct buf *out);
+/* Keeps bytes; trouble (a full disk) means that they are not kept. `b` may be NULL. */
+void binaries_put(struct binaries *b, const struct hash *key, const void *bytes, size_t n);
+struct binaries_stats binaries_stats(struct binaries *b);
+
+#endif

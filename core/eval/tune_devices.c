@@ -1,0 +1,267 @@
+/* tune_devices: taking, checking, timing, handing on; see tune_devices.h. */
+#include "core/eval/tune_devices.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/mem.h"
+
+enum { DEVICES_MAX = 64, QUEUE_PER_DEVICE = 4 };
+#define PING_NS (60 * CLOCK_S) /* a worker's whole start is in it */
+
+struct lane {
+	struct tune_devices *devices;
+	const struct facts *facts;
+	struct pool_worker *worker;
+	pthread_t thread;
+};
+
+struct tune_devices {
+	struct lock lock;
+	struct lock_bell bell;
+	struct tune_devices_config config;
+	struct tune_tried *ready, **tail;
+	size_t ready_count, ready_max;
+	unsigned alive;
+	bool stop;
+	double best_ns;
+	struct buf lost;
+	struct tune_devices_time time;
+	struct lane lanes[DEVICES_MAX];
+	size_t started;
+};
+
+static double best_of(struct tune_devices *d)
+{
+	lock_take(&d->lock);
+	double best = d->best_ns;
+	lock_release(&d->lock);
+	return best;
+}
+
+static void check_and_time(struct lane *l, struct trial *trial, struct tune_tried *t)
+{
+	struct tune_devices *d = l->devices;
+	const struct tune_devices_config *c = &d->config;
+	struct trial_timing timing = c->timing;
+	if (check_run(c->ev, trial, c->root, l->facts, c->seed, c->poison, &t->check, &t->broken) < 0)
+		return;
+	t->checked = true;
+	if (!t->check.passed)
+		return;
+	double best = best_of(d);
+	if (isfinite(best))
+		timing.hopeless_ns = best * c->give_up;
+	if (trial_measure(trial, &timing, &t->times, &t->why) < 0 && t->why.code == ERR_CANCELLED)
+		t->broken = t->why;
+}
+
+static void try_on(struct lane *l, struct tune_tried *t)
+{
+	struct trial trial;
+	t->why = t->built->why;
+	if (t->why.code == ERR_CANCELLED || t->why.code == ERR_UNSUPPORTED)
+		t->broken = t->why;
+	if (t->why.code != ERR_NONE)
+		return;
+	if (trial_begin(&trial, l->worker, &t->built->variant, &t->why) < 0) {
+		if (t->why.code == ERR_CANCELLED)
+			t->broken = t->why;
+		return;
+	}
+	check_and_time(l, &trial, t);
+	trial_end(&trial);
+}
+
+/* A configuration that broke its worker is one thing, a device on which none can be started another: that one is left, when there are
+ * others, and its point goes to them. */
+static bool is_lost(struct lane *l, struct tune_tried *t)
+{
+	struct tune_devices *d = l->devices;
+	struct err why = ERR_INIT;
+	uint8_t *body = NULL;
+	size_t len;
+	if (d->config.count < 2 || t->why.code == ERR_NONE || t->built->why.code != ERR_NONE || t->broken.code != ERR_NONE)
+		return false;
+	int rc = pool_call(l->worker, WIRE_PING, NULL, PING_NS, &body, &len, &why);
+	free(body);
+	if (rc == 0 || why.code == ERR_CANCELLED)
+		return false;
+	lock_take(&d->lock);
+	bool last = d->alive < 2;
+	if (!last)
+		buf_addf(&d->lost, "%s: %s\n", l->facts->id, why.text);
+	lock_release(&d->lock);
+	return !last;
+}
+
+/* Waits while the thread that records is behind. */
+static void hand_on(struct tune_devices *d, struct tune_tried *t)
+{
+	lock_take(&d->lock);
+	while (d->ready_count >= d->ready_max && !d->stop)
+		lock_bell_wait(&d->bell, &d->lock, CLOCK_NEVER);
+	*d->tail = t;
+	d->tail = &t->next;
+	d->ready_count++;
+	lock_bell_ring(&d->bell);
+	lock_release(&d->lock);
+}
+
+static void add_time(struct tune_devices *d, struct tune_devices_time more)
+{
+	lock_take(&d->lock);
+	d->time.working += more.working;
+	d->time.starving += more.starving;
+	d->time.lasted += more.lasted;
+	lock_release(&d->lock);
+}
+
+/* Runs until the lanes have nothing more. */
+static void serve(struct lane *l)
+{
+	struct tune_devices *d = l->devices;
+	struct tune_devices_time time = { 0 };
+	int64_t began = clock_now(), at = began, now;
+	struct tune_built *b;
+	while ((b = tune_lanes_take(d->config.lanes)) != NULL) {
+		struct tune_tried *t = MEM_NEW(struct tune_tried);
+		*t = (struct tune_tried){ .built = b, .facts = l->facts };
+		now = clock_now();
+		time.starving += now - at;
+		try_on(l, t);
+		at = clock_now();
+		time.working += at - now;
+		if (is_lost(l, t)) {
+			t->built = NULL;
+			tune_tried_free(t);
+			tune_lanes_put_back(d->config.lanes, b);
+			break;
+		}
+		hand_on(d, t);
+		at = clock_now();
+	}
+	time.lasted = clock_now() - began;
+	add_time(d, time);
+}
+
+static void *lane(void *arg)
+{
+	struct lane *l = arg;
+	struct tune_devices *d = l->devices;
+	struct err why = ERR_INIT;
+	bool own = l->worker == NULL;
+	if (!own || eval_take_device(d->config.ev, l->facts, NULL, &l->worker, &why) == 0)
+		serve(l);
+	if (own)
+		pool_give(l->worker);
+	lock_take(&d->lock);
+	if (why.code != ERR_NONE && why.code != ERR_CANCELLED)
+		buf_addf(&d->lost, "%s: %s\n", l->facts->id, why.text);
+	d->alive--;
+	lock_bell_ring(&d->bell);
+	lock_release(&d->lock);
+	return NULL;
+}
+
+int tune_devices_new(const struct tune_devices_config *config, struct tune_devices **ret_devices, struct err *e)
+{
+	struct tune_devices *d = MEM_NEW(struct tune_devices);
+	lock_init(&d->lock, LOCK_LEAF);
+	lock_bell_init(&d->bell);
+	d->config = *config;
+	d->tail = &d->ready;
+	d->ready_max = config->count * QUEUE_PER_DEVICE;
+	d->best_ns = INFINITY;
+	lock_take(&d->lock);
+	while (d->started < config->count && d->started < DEVICES_MAX) {
+		struct lane *l = &d->lanes[d->started];
+		*l = (struct lane){ .devices = d, .facts = &config->facts[d->started], .worker = d->started ? NULL : config->first };
+		if (pthread_create(&l->thread, NULL, lane, l) != 0)
+			break;
+		d->started++;
+	}
+	d->alive = (unsigned)d->started;
+	lock_release(&d->lock);
+	if (d->started == 0) {
+		tune_devices_free(d);
+		return err_set(e, ERR_INTERNAL, "cannot start a thread for a device");
+	}
+	*ret_devices = d;
+	return 0;
+}
+
+struct tune_tried *tune_devices_take(struct tune_devices *d)
+{
+	lock_take(&d->lock);
+	while (d->ready == NULL && d->alive > 0)
+		lock_bell_wait(&d->bell, &d->lock, CLOCK_NEVER);
+	struct tune_tried *t = d->ready;
+	if (t) {
+		d->ready = t->next;
+		if (d->ready == NULL)
+			d->tail = &d->ready;
+		d->ready_count--;
+		lock_bell_ring(&d->bell);
+	}
+	lock_release(&d->lock);
+	return t;
+}
+
+void tune_devices_best(struct tune_devices *d, double ns)
+{
+	lock_take(&d->lock);
+	d->best_ns = ns;
+	lock_release(&d->lock);
+}
+
+const char *tune_devices_lost(struct tune_devices *d)
+{
+	lock_take(&d->lock);
+	const char *text = buf_text(&d->lost);
+	lock_release(&d->lock);
+	return text;
+}
+
+struct tune_devices_time tune_devices_time(struct tune_devices *d)
+{
+	lock_take(&d->lock);
+	struct tune_devices_time time = d->time;
+	lock_release(&d->lock);
+	return time;
+}
+
+void tune_devices_free(struct tune_devices *d)
+{
+	if (d == NULL)
+		return;
+	lock_take(&d->lock);
+	d->stop = true;
+	lock_bell_ring(&d->bell);
+	lock_release(&d->lock);
+	while (d->started > 0)
+		pthread_join(d->lanes[--d->started].thread, NULL);
+	while (d->ready) {
+		struct tune_tried *t = d->ready;
+		d->ready = t->next;
+		tune_tried_free(t);
+	}
+	buf_fini(&d->lost);
+	lock_bell_fini(&d->bell);
+	lock_fini(&d->lock);
+	free(d);
+}
+
+void tune_tried_free(struct tune_tried *t)
+{
+	if (t->built)
+		tune_built_free(t->built);
+	if (t->checked)
+		check_fini(&t->check);
+	trial_times_fini(&t->times);
+	free(t);
+}
