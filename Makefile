@@ -176,7 +176,7 @@ bench-mcp: $(BUILD)/bench/mcp/server $(BUILD)/bench/mcp/stdio_load $(PEAKD)
 	@BUILD='$(BUILD)' bench/mcp/run.sh
 
 # --- the same code, watched ---------------------------------------------------------------------------------------------
-.PHONY: check-source check-asan check-tsan check-clang run-clang fuzz run-fuzz cover
+.PHONY: check-source check-asan check-tsan check-clang run-clang fuzz fuzz-brief run-fuzz cover
 #: make check-source          house rules: layers, prefixes, globals, lengths (tests/source/check-source.py)
 check-source: deps
 	$(AGAIN) all
@@ -210,12 +210,15 @@ FUZZ_SECONDS ?= 30
 fuzz: deps
 	$(AGAIN) BUILD=build-fuzz CC=clang CXX=clang++ OPT='-O1 -g' SAN='-fsanitize=fuzzer-no-link,address,undefined \
 		-fno-sanitize=vptr -fno-sanitize-recover=all' run-fuzz
+#: make fuzz-brief            the same for 4 seconds each: what CI does on every push
+fuzz-brief:
+	+@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=4
 run-fuzz: $(FUZZERS)
 	@set -e; $(if $(FUZZERS),,echo "no tests/fuzz/fuzz_*.c";) \
 	 for f in $(FUZZERS); do \
 		name=$${f##*/}; found=$(BUILD)/corpus/$$name; seeds=tests/fuzz/corpus/$${name#fuzz_}; mkdir -p $$found; \
 		[ -d $$seeds ] || seeds=; echo "fuzz: $$name for $(FUZZ_SECONDS) s"; \
-		$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
+		$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -verbosity=0 -print_final_stats=1 \
 			-artifact_prefix=$(BUILD)/$$name- $$found $$seeds; \
 	done
 

@@ -30,10 +30,11 @@ int work_devices(struct engine_job *job, const struct context *ctx, struct facts
 
 /* validate — in: checkpoint, device, samples (16), sanitizer (a tool of compute-sanitizer, instead of comparing outputs). out: passed, summary, passed_count, failed_count, pruned_count, domain. */
 int work_validate(struct engine_job *job, struct fields *result, struct err *e);
-/* tune — in: checkpoint, device, budget (128), strategy (auto), sizes ("n=2048", empty: every declared size), warm, seed.
- * out: count, and for each size i: size_i, best_i, median_ns_i, gflops_i, run_i, space_i, tried_i, pruned_i, refused_i, wrong_i,
- * broken_i, why_i, and where the context names a library: library_i, library_ratio_i (library time / ours), library_low_i,
- * library_high_i. */
+/* tune — in: checkpoint, device, budget (128; any number when seconds or device_seconds are given), seconds, device_seconds, strategy
+ * (auto), sizes ("n=2048", empty: every declared size), over (each: a winner per size; mean, worst: one for all), objective (time),
+ * warm, seed. out: count, and for each size i: size_i, best_i, median_ns_i, value_i (of an objective), gflops_i, run_i, space_i,
+ * tried_i, resumed_i, pruned_i, refused_i, wrong_i, broken_i, why_i, and where the context names a library: library_i, library_ratio_i
+ * (library time / ours), library_low_i, library_high_i; also when it was cancelled: what it has, with unproven_i. */
 int work_tune(struct engine_job *job, struct fields *result, struct err *e);
 /* compare — in: a, b (checkpoints; without b: a against its parent), device, sizes, warm. out: a, b, count, and for each size i:
  * size_i, verdict_i (of B relative to A), ratio_i (B's time / A's), low_i, high_i, a_ns_i, b_ns_i, a_params_i, b_params_i, pairs_i. */

@@ -11,7 +11,8 @@
 #include "core/eval/tune.h"
 #include "core/lineage.h"
 
-enum { PREFER = 8 };
+/* As many of a parent's best as PEAK takes over; of them so many before what is known of other sizes and devices. */
+enum { PREFER = 128, PREFER_FIRST = 8 };
 
 struct sizes {
 	struct params **at;
@@ -46,25 +47,52 @@ static int find_sizes(const struct fields *request, const struct context *ctx, c
 	return 0;
 }
 
-/* Winners of this checkpoint and of its parent at the same size: tried first. Missing ones are no error. */
-static size_t find_preferred(struct engine_job *job, const struct lineage *l, const struct facts *facts, const char *sizes,
-                             struct params *ret_prefer[2 * PREFER])
+struct seeds {
+	struct params **at;
+	size_t count;
+};
+
+static void seeds_fini(struct seeds *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		params_free(s->at[i]);
+	free(s->at);
+}
+
+static void add_seeds(struct seeds *s, const struct context *ctx, const struct measurement_list *list, size_t from, size_t to)
+{
+	struct err ignored = ERR_INIT;
+	struct params *params;
+	for (size_t i = from; i < list->count && i < to; i++)
+		if (params_parse(ctx, list->at[i].params, false, &params, &ignored) == 0)
+			*MEM_PUSH(s->at, s->count) = params;
+}
+
+/* What was fast before, to be tried first: this checkpoint's and its parent's best at this size on this device, then their best at other
+ * sizes and on other devices (which are worth a try and no more), then the rest of the first. Proven or not: they are measured anew.
+ * Missing ones are no error. */
+static void find_preferred(struct engine_job *job, const struct lineage *l, const struct facts *facts, const char *sizes,
+                           struct seeds *seeds)
 {
 	const int64_t ids[] = { l->id, l->parent_id };
 	struct context *const ctxs[] = { l->ctx, l->parent };
-	size_t n = 0;
-	for (size_t k = 0; k < MEM_COUNT(ids) && ids[k]; k++) {
-		struct err ignored = ERR_INIT;
-		struct measurement_list list;
-		struct measurement_query q = { .checkpoint = ids[k], .device = facts->uuid, .sizes = sizes, .limit = PREFER };
-		if (measurement_top(job->db, &q, &list, &ignored) < 0)
-			continue;
-		for (size_t i = 0; i < list.count; i++)
-			if (params_parse(ctxs[k], list.at[i].params, false, &ret_prefer[n], &ignored) == 0)
-				n++;
-		measurement_list_fini(&list);
+	struct measurement_list here[2] = { { .count = 0 } }, elsewhere = { .count = 0 };
+	struct err ignored = ERR_INIT;
+	for (size_t k = 0; k < 2 && ids[k]; k++) {
+		struct measurement_query q = { .checkpoint = ids[k], .device = facts->uuid, .sizes = sizes, .limit = PREFER, .unproven = true };
+		if (measurement_top(job->db, &q, &here[k], &ignored) == 0)
+			add_seeds(seeds, ctxs[k], &here[k], 0, PREFER_FIRST);
 	}
-	return n;
+	for (size_t k = 0; k < 2 && ids[k]; k++) {
+		struct measurement_query q = { .checkpoint = ids[k], .unproven = true };
+		if (measurement_best_each(job->db, &q, &elsewhere, &ignored) == 0)
+			add_seeds(seeds, ctxs[k], &elsewhere, 0, PREFER_FIRST);
+		measurement_list_fini(&elsewhere);
+	}
+	for (size_t k = 0; k < 2 && ids[k]; k++)
+		add_seeds(seeds, ctxs[k], &here[k], PREFER_FIRST, PREFER);
+	for (size_t k = 0; k < 2; k++)
+		measurement_list_fini(&here[k]);
 }
 
 static void set_size(struct fields *result, const char *name, size_t i, const char *value)
@@ -81,7 +109,8 @@ static void set_count(struct fields *result, const char *name, size_t i, double 
 	set_size(result, name, i, text);
 }
 
-static void describe(const struct context *ctx, const struct tune_result *t, const char *size, size_t i, struct fields *result)
+static void describe(const struct context *ctx, const struct tune_result *t, const char *size, const char *objective, size_t i,
+                     struct fields *result)
 {
 	const struct tune_top *best = &t->top[0];
 	double flops = spec_flops(context_spec(ctx), best->params);
@@ -90,8 +119,16 @@ static void describe(const struct context *ctx, const struct tune_result *t, con
 	set_size(result, "size", i, size);
 	set_size(result, "best", i, params);
 	set_count(result, "median_ns", i, best->median_ns);
-	set_count(result, "rse", i, best->rse);
-	set_count(result, "samples", i, (double)best->samples);
+	if (best->validation) {
+		set_count(result, "rse", i, best->rse);
+		set_count(result, "samples", i, (double)best->samples);
+	} else {
+		set_size(result, "unproven", i, "a figure of the search: it was cut off before anything was proven");
+	}
+	if (objective && *objective)
+		set_count(result, "value", i, best->value);
+	if (t->resumed)
+		set_count(result, "resumed", i, (double)t->resumed);
 	if (isfinite(flops))
 		set_count(result, "gflops", i, flops / best->median_ns);
 	set_count(result, "run", i, (double)t->run);
@@ -102,6 +139,7 @@ static void describe(const struct context *ctx, const struct tune_result *t, con
 	set_count(result, "refused", i, (double)t->refused);
 	set_count(result, "wrong", i, (double)t->wrong);
 	set_count(result, "broken", i, (double)t->broken);
+	set_count(result, "device_seconds", i, t->device_s);
 	set_count(result, "seconds", i, (double)t->elapsed_ns / 1e9);
 	set_count(result, "estimated_seconds", i, t->estimate_s);
 	if (t->library.name)
@@ -118,30 +156,37 @@ static void describe(const struct context *ctx, const struct tune_result *t, con
 	free(params);
 }
 
-static int tune_size(struct engine_job *job, const struct lineage *l, const struct facts *facts, size_t devices,
-                     const struct params *size, size_t i, struct fields *result, struct err *e)
+/* One tune: of size number `first`, and, when they count together, of all sizes behind it. */
+static int tune_sizes(struct engine_job *job, const struct lineage *l, const struct facts *facts, size_t devices,
+                      const struct sizes *sizes, size_t first, bool together, struct fields *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
-	struct params *prefer[2 * PREFER];
-	struct tune_result t;
-	char *size_text = params_text(size);
-	size_t preferred = find_preferred(job, l, facts, size_text, prefer);
+	struct seeds seeds = { .count = 0 };
+	struct tune_result t = { 0 };
+	const char *objective = fields_get(job->request, "objective");
+	char *size = params_text(sizes->at[first]);
+	char *shown = together && sizes->count > 1 ? mem_fmt("%s and %zu more together", size, sizes->count - 1) : mem_str(size);
+	find_preferred(job, l, facts, size, &seeds);
 	struct tune_request q = {
-		.ctx = l->ctx, .root = l->root, .facts = facts, .device_count = devices, .size = size,
-		.budget = (size_t)fields_int(job->request, "budget", 0), .strategy = fields_get(job->request, "strategy"),
-		.seed = (uint64_t)fields_int(job->request, "seed", 1), .prefer = prefer, .prefer_count = preferred,
-		.warm = fields_flag(job->request, "warm"),
+		.ctx = l->ctx, .root = l->root, .facts = facts, .device_count = devices, .size = sizes->at[first],
+		.also = sizes->at + 1,
+		.also_count = together ? sizes->count - 1 : 0, .worst = strcmp(fields_text(job->request, "over", ""), "worst") == 0,
+		.objective = objective, .budget = (size_t)fields_int(job->request, "budget", 0),
+		.seconds = fields_number(job->request, "seconds", 0), .device_seconds = fields_number(job->request, "device_seconds", 0),
+		.strategy = fields_get(job->request, "strategy"), .seed = (uint64_t)fields_int(job->request, "seed", 1),
+		.prefer = seeds.at, .prefer_count = seeds.count, .warm = fields_flag(job->request, "warm"),
 	};
 	int rc = tune_run(&ev, &q, job->db, l->id, job->id, &t, e);
-	if (rc == 0) {
-		describe(l->ctx, &t, size_text, i, result);
-		tune_result_fini(&t);
-	} else {
-		err_wrap(e, "%s", size_text);
+	if (t.top_count) {
+		describe(l->ctx, &t, shown, objective, first, result);
+		fields_setf(result, "count", "%zu", first + 1);
 	}
-	while (preferred > 0)
-		params_free(prefer[--preferred]);
-	free(size_text);
+	if (rc < 0)
+		err_wrap(e, "%s", shown);
+	tune_result_fini(&t);
+	seeds_fini(&seeds);
+	free(shown);
+	free(size);
 	return rc;
 }
 
@@ -151,17 +196,18 @@ int work_tune(struct engine_job *job, struct fields *result, struct err *e)
 	struct facts *facts = NULL;
 	size_t devices = 0;
 	struct sizes sizes = { 0 };
+	const char *over = fields_text(job->request, "over", "each");
+	bool together = strcmp(over, "mean") == 0 || strcmp(over, "worst") == 0;
+	if (!together && *over && strcmp(over, "each") != 0)
+		return err_set(e, ERR_INPUT, "over: '%s'; expected each (a winner per input size), mean (geometric) or worst", over);
 	int rc = lineage_load(job->db, fields_int(job->request, "checkpoint", 0), &l, e);
 	if (rc < 0)
 		return rc;
 	rc = work_devices(job, l.ctx, &facts, &devices, e);
 	if (rc == 0)
 		rc = find_sizes(job->request, l.ctx, facts, &sizes, e);
-	for (size_t i = 0; rc == 0 && i < sizes.count; i++) {
-		rc = tune_size(job, &l, facts, devices, sizes.at[i], i, result, e);
-		if (rc == 0)
-			fields_setf(result, "count", "%zu", i + 1);
-	}
+	for (size_t i = 0; rc == 0 && i < (together ? 1 : sizes.count); i++)
+		rc = tune_sizes(job, &l, facts, devices, &sizes, i, together, result, e);
 	free(facts);
 	sizes_fini(&sizes);
 	lineage_fini(&l);

@@ -128,9 +128,10 @@ static int tune_run(const struct verb_line *line)
 		return usage(line, &e, NULL);
 	}
 	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
-	verbs_copy(line, arguments, "device", "strategy", "sizes", NULL);
+	verbs_copy(line, arguments, "device", "strategy", "sizes", "objective", "over", NULL);
 	copy_flags(line, arguments);
-	if (verbs_copy_int(line, arguments, "budget", 1, 1000000, &e) < 0 ||
+	if (verbs_copy_int(line, arguments, "budget", 1, 1000000, &e) < 0 || verbs_copy_int(line, arguments, "seconds", 1, 1000000, &e) < 0 ||
+	    verbs_copy_int(line, arguments, "device-seconds", 1, 1000000, &e) < 0 ||
 	    verbs_copy_int(line, arguments, "seed", 0, (long long)1 << 53, &e) < 0)
 		return usage(line, &e, arguments);
 	return verbs_call(line, "tune", arguments, NULL);
@@ -142,7 +143,11 @@ const struct verb verbs_tune = {
 	.options = (const struct verb_option[]){
 		DEVICE_OPTION,
 		{ "budget", "N", "configurations to try at most, per input size (default 128)" },
+		{ "seconds", "S", "seconds at most, waiting for the device not counted" },
+		{ "device-seconds", "S", "seconds of checking and timing at most" },
 		{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
+		{ "over", "HOW", "several sizes: each (a winner for each, the default), mean (geometric) or worst: one for all" },
+		{ "objective", "WHAT", "time (default), energy, edp, or an expression such as \"time * registers\"" },
 		{ "strategy", "NAME", "auto (default) or one of docs/search.md's" },
 		{ "seed", "N", "of the search; with --simulate: the first one (default 0)" },
 		{ "simulate", "FILE", "replays Kernel Tuner's cache file of a brute-forced space (JSON, plain or gzipped)" },

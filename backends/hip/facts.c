@@ -8,9 +8,11 @@
 
 #include "base/mem.h"
 
-/* Registers, waves and SIMDs: LLVM's AMDGPUBaseInfo (getTotalNumVGPRs, getVGPRAllocGranule, getMaxWavesPerEU, getEUsPerCU) and the
- * "Memory Model"/"Work-group" chapters of its AMDGPU user guide; gfx10 and newer as compiled by default (wave32, work-group processor
- * mode). Rates: AMD's CDNA, CDNA 2 and CDNA 3 white papers: MI100 46.1 (fp32 matrix) and 184.6 TFLOP/s f16 = 120 units × 1502 MHz;
+/* Registers, waves and SIMDs: LLVM, llvm/lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp (getTotalNumVGPRs: 256 before gfx90a, 512 with its
+ * instructions, 1024 from gfx10 on, 1536 with Feature1_5xVGPRs: gfx1100, gfx1101, gfx1151, gfx120x; getVGPRAllocGranule: 4, 8, 8, 16 from
+ * gfx10.3 on, 24; getMaxWavesPerEU: 10, 8, 20, 16; getEUsPerCU: 4 in work-group processor mode); gfx10 and newer as compiled by default
+ * (wave32, work-group processor mode). LDS: "AMD GPU specifications", rocm.docs.amd.com/en/latest/reference/gpu-specs.html (64 KiB a
+ * compute unit, 160 on gfx950). Rates: AMD's CDNA, CDNA 2 and CDNA 3 white papers: MI100 46.1 (fp32 matrix) and 184.6 TFLOP/s f16 = 120 units × 1502 MHz;
  * MI250X 95.7 and 383 = 220 × 1700 MHz; MI300X 163.4, 653.7 tf32 and 1307.4 f16 = 304 × 2100 MHz. */
 static const struct hip_arch archs[] = {
 	{ "gfx900", 64, 4, 10, 256, 4, false, 64, 64, 64, 0, 0 },

@@ -50,7 +50,7 @@ done
 
 # --- the summary
 summary=${out%.jsonl}-summary.json
-awk -v device="$name ($device)" -v driver="$driver" '
+awk -v device="$name" -v driver="$driver" '
 	function value(key,   at) {
 		if (!match($0, "\"" key "\": \"?[^\",}]*")) return ""
 		at = substr($0, RSTART, RLENGTH); sub(".*: \"?", "", at); return at

@@ -220,13 +220,9 @@ static bool index_of(const struct space *s, size_t var, const struct params *par
 	return false;
 }
 
-size_t space_find(const struct space *s, const struct params *params)
+static size_t find_row(const struct space *s, const uint16_t *row)
 {
 	size_t n = s->spec->var_count, low = 0, high = s->points.count;
-	uint16_t row[UINT8_MAX];
-	for (size_t k = 0; k < n; k++)
-		if (!index_of(s, k, params, &row[k]))
-			return SIZE_MAX;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		int c = compare_rows(s->points.rows + middle * n, row, n);
@@ -238,6 +234,32 @@ size_t space_find(const struct space *s, const struct params *params)
 			high = middle;
 	}
 	return SIZE_MAX;
+}
+
+size_t space_find(const struct space *s, const struct params *params)
+{
+	uint16_t row[UINT8_MAX];
+	for (size_t k = 0; k < s->spec->var_count; k++)
+		if (!index_of(s, k, params, &row[k]))
+			return SIZE_MAX;
+	return find_row(s, row);
+}
+
+void space_neighbours(const struct space *s, size_t index, size_t **points, size_t *count)
+{
+	size_t n = s->spec->var_count;
+	uint16_t row[UINT8_MAX];
+	memcpy(row, s->points.rows + index * n, n * sizeof row[0]);
+	for (size_t k = s->spec->input_count; k < n; k++) {
+		uint16_t own = row[k];
+		for (size_t v = 0; v < s->points.domains[k].count; v++) {
+			row[k] = (uint16_t)v;
+			size_t found = v == own ? SIZE_MAX : find_row(s, row);
+			if (found != SIZE_MAX)
+				*MEM_PUSH(*points, *count) = found;
+		}
+		row[k] = own;
+	}
 }
 
 /* SplitMix64 (Steele, Lea and Flood 2014), the constants of its reference implementation. */
@@ -257,6 +279,11 @@ static uint64_t random_below(uint64_t *state, uint64_t n)
 		r = next_random(state);
 	while (r >= limit);
 	return r % n;
+}
+
+size_t space_random(const struct space *s, uint64_t *state)
+{
+	return (size_t)random_below(state, s->points.count);
 }
 
 /* Floyd's choice of k of n (Bentley, CACM 30(9), 1987), then a Fisher-Yates shuffle, since Floyd's order is not

@@ -14,86 +14,50 @@
 #include "core/eval/tune_inside.h"
 #include "core/record/checkpoint.h"
 
-enum { BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3 };
+enum { BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3, PREFER_ALWAYS = 8 };
 
 /* Searching needs an order, not a figure: few samples. */
 static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S,
                                               .warm_up_ns = 10 * CLOCK_MS };
-#define GIVE_UP 1.6 /* times the best so far */
+#define GIVE_UP 1.6      /* times the best so far */
+#define GIVE_UP_OTHER 4  /* where time at one size is not all that counts */
 
 /* What a configuration is taken to cost before anything is known: seconds. Guesses, corrected by the first few. */
 #define GUESS_CPU_S 1.0 /* devices that share the CPU: compiling and timing take turns */
 #define GUESS_GPU_S 0.4
 
+/* After so long, whoever waits for the device gets it. */
+#define TURN_NS CLOCK_S
+
 /* --- what devices say ------------------------------------------------------------------------------------------------------ */
 
-/* Keeps the variant when it is among the fastest so far. */
-static void offer_leader(struct tuner *u, struct tune_built *b, double median)
+/* Waiting for the device is no work: what a configuration costs is counted without. */
+static int take_device(struct tuner *u, struct err *e)
 {
-	size_t at = u->leader_count;
-	while (at > 0 && median < u->leaders[at - 1].median_ns)
-		at--;
-	if (at >= TUNE_TOP)
-		return;
-	if (u->leader_count == TUNE_TOP) {
-		params_free(u->leaders[TUNE_TOP - 1].params);
-		variant_fini(&u->leaders[TUNE_TOP - 1].variant);
-		u->leader_count--;
-	}
-	memmove(&u->leaders[at + 1], &u->leaders[at], (u->leader_count - at) * sizeof u->leaders[0]);
-	u->leaders[at] = (struct leader){ .params = b->params, .variant = b->variant, .median_ns = median };
-	u->leader_count++;
-	b->params = NULL;
-	b->variant = (struct variant){ 0 };
-}
-
-static double best_ns(const struct tuner *u)
-{
-	return u->leader_count ? u->leaders[0].median_ns : INFINITY;
-}
-
-/* A point that passed its check and was timed. Without evidence, so that nobody quotes it: it is an order to search by, of few samples.
- * Leaders get figures. */
-static int keep_timed(struct tuner *u, struct tune_tried *t, double *ret_ns, struct err *e)
-{
-	struct tune_built *b = t->built;
-	if (t->times.median < u->floor_ns)
-		return tune_record_out(u, t->facts, b->params, &b->variant, MEASUREMENT_IMPOSSIBLE,
-		                       "faster than the hardware can be: work is missing", e);
-	int rc = tune_record(u, t->facts, b->params, &b->variant, MEASUREMENT_OK, &t->times, 0,
-	                     t->times.hopeless ? "search, given up early" : "search", e);
-	u->result.timed++;
-	*ret_ns = t->times.median;
-	if (!t->times.hopeless)
-		offer_leader(u, b, t->times.median);
+	int64_t start = clock_now();
+	int rc = eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
+	u->waited_ns += clock_now() - start;
 	return rc;
 }
 
-/* Records what a device said. *ret_ns is INFINITY when the point is out. */
-static int conclude(struct tuner *u, struct tune_tried *t, double *ret_ns, struct err *e)
+static double spent_s(const struct tuner *u)
 {
-	struct tune_built *b = t->built;
-	int rc = 0;
-	*ret_ns = INFINITY;
-	if (t->broken.code != ERR_NONE) {
-		*e = t->broken;
-		return -(int)e->code;
-	}
-	if (t->checked)
-		rc = check_record(u->db, u->checkpoint, t->facts, b->params, "input", u->seed, &t->check, u->job, NULL, e);
-	if (rc < 0)
-		return rc;
-	if (t->checked && !t->check.passed)
-		return tune_record_out(u, t->facts, b->params, &b->variant, tune_status(t->check.code), t->check.reason, e);
-	if (t->why.code != ERR_NONE)
-		return tune_record_out(u, t->facts, b->params, &b->variant, tune_status(t->why.code), t->why.text, e);
-	return keep_timed(u, t, ret_ns, e);
+	return (double)(clock_now() - u->started - u->waited_ns) / 1e9;
 }
 
-static void show_time(double ns, char text[32])
+static bool out_of_time(const struct tuner *u)
 {
+	return (u->q->seconds > 0 && spent_s(u) >= u->q->seconds) ||
+	       (u->q->device_seconds > 0 && u->result.device_s >= u->q->device_seconds);
+}
+
+static void show_best(const struct tuner *u, char text[32])
+{
+	double ns = u->leader_count ? u->leaders[0].value : INFINITY;
 	if (!isfinite(ns))
 		snprintf(text, 32, "none yet");
+	else if (strcmp(objective_unit(u->objective), "ns") != 0)
+		snprintf(text, 32, "%.4g %s", ns, objective_unit(u->objective));
 	else if (ns < 1e6)
 		snprintf(text, 32, "%.3g us", ns / 1e3);
 	else
@@ -112,7 +76,7 @@ static void show_duration(double seconds, char text[32])
  * few of them. */
 static double remaining(const struct tuner *u, size_t more)
 {
-	double spent = (double)(clock_now() - u->started) / 1e9, tried = (double)u->result.tried;
+	double spent = spent_s(u), tried = (double)(u->result.tried - u->result.resumed);
 	double prior = u->planned ? u->result.estimate_s / (double)u->planned : 0;
 	return (spent + prior * PRIOR_WEIGHT) / (tried + PRIOR_WEIGHT) * (double)more;
 }
@@ -121,24 +85,28 @@ static void report(const struct tuner *u)
 {
 	const struct tune_result *r = &u->result;
 	char best[32], left[32];
-	show_time(best_ns(u), best);
+	show_best(u, best);
 	show_duration(remaining(u, u->planned > r->tried ? u->planned - r->tried : 0), left);
 	eval_progress(u->ev, (double)r->tried, (double)u->planned, "tune %zu/%zu, best %s, %zu pruned, %zu failed, %s left",
 	              r->tried, u->planned, best, r->pruned, r->refused + r->wrong + r->broken, left);
 }
 
-/* Runs until the search has nothing more. */
+/* Runs until the search has nothing more, or time is over. */
 static int record_lane(struct tuner *u, struct tune_lanes *lanes, struct tune_devices *devices, struct err *e)
 {
 	struct tune_tried *t;
 	int rc = 0;
-	while (rc == 0 && (t = tune_devices_take(devices)) != NULL) {
-		double ns;
+	int64_t waited = u->waited_ns;
+	tune_devices_best(devices, u->fastest_ns);
+	while (rc == 0 && !out_of_time(u) && (t = tune_devices_take(devices)) != NULL) {
+		double value;
 		size_t point = t->built->point;
-		rc = conclude(u, t, &ns, e);
+		rc = tune_conclude(u, t, &value, e);
 		u->result.tried++;
-		tune_devices_best(devices, best_ns(u));
-		tune_lanes_tell(lanes, point, ns);
+		u->result.device_s += (double)t->took_ns / 1e9;
+		u->waited_ns = waited + (u->q->device_count > 1 ? 0 : tune_devices_time(devices).waiting);
+		tune_devices_best(devices, u->fastest_ns);
+		tune_lanes_tell(lanes, point, value);
 		tune_tried_free(t);
 		if (rc == 0)
 			report(u);
@@ -149,18 +117,31 @@ static int record_lane(struct tuner *u, struct tune_lanes *lanes, struct tune_de
 	return rc < 0 ? rc : cancel_check(u->ev->cancel, e);
 }
 
+static void note_devices(struct tuner *u, struct tune_devices *devices)
+{
+	struct tune_devices_time time = tune_devices_time(devices);
+	u->result.device_ns = time.working;
+	u->result.starving_ns = time.starving;
+	u->result.device_lasted_ns = time.lasted;
+	if (*tune_devices_lost(devices))
+		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "lost on the way: %s", tune_devices_lost(devices));
+}
+
 /* Compile lanes, device lanes and this thread, which records. */
-static int search_all(struct tuner *u, const struct tune_lanes_config *lanes_config, struct err *e)
+static int search_all(struct tuner *u, struct search *search, struct err *e)
 {
 	const struct tune_request *q = u->q;
 	struct tune_lanes *lanes = NULL;
 	struct tune_devices *devices = NULL;
+	struct tune_lanes_config lanes_config = { .ev = u->ev, .ctx = q->ctx, .facts = q->facts, .space = u->spaces[0], .search = search };
 	struct tune_devices_config config = {
-		.ev = u->ev, .root = q->root, .facts = q->facts, .count = q->device_count ? q->device_count : 1, .first = u->device,
-		.timing = searching, .give_up = q->give_up > 0 ? q->give_up : GIVE_UP, .seed = u->seed, .poison = TUNE_POISON,
+		.try = { .ev = u->ev, .q = q, .spaces = (const struct tunespace *const *)u->spaces, .size_count = u->size_count,
+		         .timing = searching, .give_up = q->give_up > 0 ? q->give_up : tune_plain(u) ? GIVE_UP : GIVE_UP_OTHER,
+		         .weigh = objective_weighs(u->objective), .seed = u->seed, .poison = TUNE_POISON },
+		.facts = q->facts, .count = q->device_count ? q->device_count : 1, .first = &u->device, .turn_ns = TURN_NS,
 	};
-	config.timing.warm = q->warm;
-	int rc = tune_lanes_new(lanes_config, &lanes, e);
+	config.try.timing.warm = q->warm;
+	int rc = tune_lanes_new(&lanes_config, &lanes, e);
 	config.lanes = lanes;
 	if (rc == 0)
 		rc = tune_devices_new(&config, &devices, e);
@@ -168,16 +149,12 @@ static int search_all(struct tuner *u, const struct tune_lanes_config *lanes_con
 		rc = record_lane(u, lanes, devices, e);
 	if (lanes)
 		tune_lanes_stop(lanes);
-	if (devices) {
-		struct tune_devices_time time = tune_devices_time(devices);
-		u->result.device_ns = time.working;
-		u->result.starving_ns = time.starving;
-		u->result.device_lasted_ns = time.lasted;
-		if (*tune_devices_lost(devices))
-			eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "lost on the way: %s", tune_devices_lost(devices));
-	}
+	if (devices)
+		note_devices(u, devices);
 	tune_devices_free(devices);
 	tune_lanes_free(lanes);
+	if (rc == 0 && u->device == NULL)
+		rc = take_device(u, e);
 	return rc;
 }
 
@@ -197,25 +174,51 @@ static double floor_of(const struct tune_request *q)
 	return peak > 0 && isfinite(flops) ? flops / peak * 1e9 : 0;
 }
 
-static int begin_run(struct tuner *u, const char *strategy, struct err *e)
+/* What a run was asked for, in words: a resumed job finds its run by them. */
+static char *settings_of(const struct tuner *u)
 {
-	char *size = params_text(u->q->size);
-	char *settings = mem_fmt("sizes: %s; budget: %zu; seed: %llu; %s", size, u->planned, (unsigned long long)u->q->seed,
-	                         u->q->warm ? "warm" : "cold");
-	struct measurement_run run = { .checkpoint = u->checkpoint, .device = u->q->facts->uuid,
-	                               .strategy = strategy, .settings = settings,
-	                               .planned = (int64_t)u->planned, .job = u->job };
-	int rc = measurement_run_begin(u->db, &run, e);
-	u->result.run = run.id;
-	free(size);
+	const struct tune_request *q = u->q;
+	struct buf out = BUF_INIT;
+	for (size_t i = 0; i < u->size_count; i++) {
+		char *size = params_text(i ? q->also[i - 1] : q->size);
+		buf_addf(&out, "%s%s", i ? ", " : "sizes: ", size);
+		free(size);
+	}
+	if (u->size_count > 1)
+		buf_addf(&out, "; %s", q->worst ? "worst ratio" : "geometric mean");
+	buf_addf(&out, "; budget: %zu", u->planned);
+	if (q->seconds > 0)
+		buf_addf(&out, ", %g s", q->seconds);
+	if (q->device_seconds > 0)
+		buf_addf(&out, ", %g device-s", q->device_seconds);
+	buf_addf(&out, "; seed: %llu; %s", (unsigned long long)q->seed, q->warm ? "warm" : "cold");
+	if (!objective_is_time(u->objective))
+		buf_addf(&out, "; objective: %s", objective_text(u->objective));
+	return buf_steal(&out);
+}
+
+/* Goes on with the run of this job that was cut off, or begins one. */
+static int begin_run(struct tuner *u, struct search *search, struct err *e)
+{
+	char *settings = settings_of(u);
+	int rc = tune_resume(u, settings, search, e);
+	if (rc == 0 && u->result.run == 0) {
+		struct measurement_run run = { .checkpoint = u->checkpoint, .device = u->q->facts->uuid, .strategy = search_name(search),
+		                               .settings = settings, .planned = (int64_t)u->planned, .job = u->job };
+		rc = measurement_run_begin(u->db, &run, e);
+		u->result.run = run.id;
+	}
 	free(settings);
 	return rc < 0 ? rc : 0;
 }
 
-static void prefer_all(struct search *search, const struct tunespace *space, const struct tune_request *q)
+/* The parent's best, projected; no more than half of the budget (but for the first few), for they are
+ * yesterday's. */
+static void prefer_all(const struct tuner *u, struct search *search)
 {
-	for (size_t i = 0; i < q->prefer_count; i++) {
-		size_t point = tunespace_nearest(space, q->prefer[i]);
+	size_t most = u->planned / 2 > PREFER_ALWAYS ? u->planned / 2 : PREFER_ALWAYS;
+	for (size_t i = 0; i < u->q->prefer_count && i < most; i++) {
+		size_t point = tunespace_nearest(u->spaces[0], u->q->prefer[i], i);
 		if (point != SEARCH_NONE)
 			search_prefer(search, point);
 	}
@@ -269,27 +272,70 @@ static void announce(struct tuner *u, const char *strategy)
 	free(size);
 }
 
-static int tune_with(struct tuner *u, const struct tunespace *space, struct search *search, struct err *e)
+/* What a tune that is cut off has: the fastest as the search saw them, without evidence. */
+static void show_what_there_is(struct tuner *u)
 {
-	struct tune_lanes_config config = { .ev = u->ev, .ctx = u->q->ctx, .facts = u->q->facts, .space = space, .search = search };
+	struct tune_result *r = &u->result;
+	for (size_t i = 0; r->top_count == 0 && i < u->leader_count; i++) {
+		struct tune_top *top = &r->top[i];
+		*top = (struct tune_top){ .params = params_copy(u->leaders[i].params), .value = u->leaders[i].value,
+		                          .median_ns = u->leaders[i].median_ns, .min_ns = NAN, .rse = NAN, .registers = -1, .shared = -1,
+		                          .spill = -1 };
+	}
+	r->top_count = r->top_count ? r->top_count : u->leader_count;
+}
+
+static int search_and_finish(struct tuner *u, struct search *search, struct err *e)
+{
+	int rc = begin_run(u, search, e);
 	announce(u, search_name(search));
-	int rc = eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
-	if (rc < 0)
-		return rc;
-	/* Waiting for the device is no work: what a configuration costs is counted from here. */
-	u->started = clock_now();
-	rc = begin_run(u, search_name(search), e);
 	if (rc == 0)
-		rc = search_all(u, &config, e);
+		rc = take_device(u, e);
+	if (rc == 0)
+		rc = search_all(u, search, e);
 	if (rc == 0)
 		rc = tune_leaders_finish(u, e);
 	if (rc == 0)
 		rc = tune_vendor_finish(u, e);
 	pool_give(u->device);
 	u->device = NULL;
-	u->result.elapsed_ns = clock_now() - u->started;
+	u->result.elapsed_ns = clock_now() - u->started - u->waited_ns;
+	if (rc == -ERR_CANCELLED)
+		show_what_there_is(u);
 	/* A run that was cut off has no end: nobody estimates by it. */
 	return rc < 0 ? rc : measurement_run_end(u->db, u->result.run, e);
+}
+
+/* The spaces of all sizes, and how many configurations are planned. */
+static int make_spaces(struct tuner *u, struct err *e)
+{
+	const struct tune_request *q = u->q;
+	bool timed = q->seconds > 0 || q->device_seconds > 0;
+	int rc = 0;
+	if (q->also_count >= TUNE_SIZES)
+		return err_set(e, ERR_INPUT, "%zu input sizes at once; at most %d: name fewer (sizes), or tune them one by one",
+		               q->also_count + 1, TUNE_SIZES);
+	for (; rc == 0 && u->size_count < q->also_count + 1; u->size_count += rc == 0) {
+		u->fastest_ns[u->size_count] = INFINITY;
+		rc = tunespace_new(q->ctx, q->facts, u->size_count ? q->also[u->size_count - 1] : q->size, &u->spaces[u->size_count], e);
+	}
+	if (rc < 0)
+		return rc;
+	u->result.space = tunespace_search(u->spaces[0])->count;
+	u->planned = q->budget ? q->budget : timed ? u->result.space : BUDGET;
+	u->planned = u->planned < u->result.space ? u->planned : u->result.space;
+	return 0;
+}
+
+static void tuner_fini(struct tuner *u)
+{
+	for (size_t i = 0; i < u->leader_count; i++) {
+		params_free(u->leaders[i].params);
+		variant_fini(&u->leaders[i].variant);
+	}
+	for (size_t i = 0; i < TUNE_SIZES; i++)
+		tunespace_free(u->spaces[i]);
+	objective_free(u->objective);
 }
 
 int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db, int64_t checkpoint, const char *job,
@@ -297,32 +343,29 @@ int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db,
 {
 	struct tuner u = { .ev = ev, .q = q, .db = db, .checkpoint = checkpoint, .job = job, .seed = check_seed(),
 	                   .floor_ns = floor_of(q), .started = clock_now() };
-	struct tunespace *space;
 	struct search *search = NULL;
-	size_t budget = q->budget ? q->budget : BUDGET;
+	const char *strategy = q->strategy ? q->strategy : "auto";
 	if (q->facts->emulated)
 		return err_set(e, ERR_UNSUPPORTED, "no times from an emulated device: %s (%s) executes kernels, and validates, but tells nothing about "
 		               "speed; tune on a real one", q->facts->id, q->facts->name);
-	int rc = tunespace_new(q->ctx, q->facts, q->size, &space, e);
-	if (rc < 0)
-		return rc;
-	u.result.space = tunespace_search(space)->count;
-	u.planned = budget < u.result.space ? budget : u.result.space;
-	rc = search_new(q->strategy ? q->strategy : "auto", tunespace_search(space), budget, q->seed, &search, e);
+	int rc = objective_new(q->objective, q->ctx, q->facts, &u.objective, e);
+	if (rc == 0)
+		rc = make_spaces(&u, e);
+	/* With a budget of time alone nobody knows that all will be tried: no strategy may count on it. */
+	if (rc == 0 && q->budget == 0 && u.planned > BUDGET && strcmp(strategy, "auto") == 0)
+		strategy = "bayes";
+	if (rc == 0)
+		rc = search_new(strategy, tunespace_search(u.spaces[0]), u.planned, q->seed, &search, e);
 	if (rc == 0) {
-		prefer_all(search, space, q);
-		rc = tune_with(&u, space, search, e);
-	}
-	for (size_t i = 0; i < u.leader_count; i++) {
-		params_free(u.leaders[i].params);
-		variant_fini(&u.leaders[i].variant);
+		prefer_all(&u, search);
+		rc = search_and_finish(&u, search, e);
 	}
 	search_free(search);
-	tunespace_free(space);
-	if (rc < 0)
-		tune_result_fini(&u.result);
-	else
+	tuner_fini(&u);
+	if (rc == 0 || rc == -ERR_CANCELLED)
 		*ret_result = u.result;
+	else
+		tune_result_fini(&u.result);
 	return rc < 0 ? rc : 0;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -17,6 +18,7 @@ struct lane {
 	struct tune_devices *devices;
 	const struct facts *facts;
 	struct pool_worker *worker;
+	struct pool_worker **first; /* the tune's own lease; NULL: this lane's own */
 	pthread_t thread;
 };
 
@@ -28,53 +30,21 @@ struct tune_devices {
 	size_t ready_count, ready_max;
 	unsigned alive;
 	bool stop;
-	double best_ns;
+	double best_ns[TUNE_SIZES];
 	struct buf lost;
 	struct tune_devices_time time;
 	struct lane lanes[DEVICES_MAX];
 	size_t started;
 };
 
-static double best_of(struct tune_devices *d)
-{
-	lock_take(&d->lock);
-	double best = d->best_ns;
-	lock_release(&d->lock);
-	return best;
-}
-
-static void check_and_time(struct lane *l, struct trial *trial, struct tune_tried *t)
-{
-	struct tune_devices *d = l->devices;
-	const struct tune_devices_config *c = &d->config;
-	struct trial_timing timing = c->timing;
-	if (check_run(c->ev, trial, c->root, l->facts, c->seed, c->poison, &t->check, &t->broken) < 0)
-		return;
-	t->checked = true;
-	if (!t->check.passed)
-		return;
-	double best = best_of(d);
-	if (isfinite(best))
-		timing.hopeless_ns = best * c->give_up;
-	if (trial_measure(trial, &timing, &t->times, &t->why) < 0 && t->why.code == ERR_CANCELLED)
-		t->broken = t->why;
-}
-
 static void try_on(struct lane *l, struct tune_tried *t)
 {
-	struct trial trial;
-	t->why = t->built->why;
-	if (t->why.code == ERR_CANCELLED || t->why.code == ERR_UNSUPPORTED)
-		t->broken = t->why;
-	if (t->why.code != ERR_NONE)
-		return;
-	if (trial_begin(&trial, l->worker, &t->built->variant, &t->why) < 0) {
-		if (t->why.code == ERR_CANCELLED)
-			t->broken = t->why;
-		return;
-	}
-	check_and_time(l, &trial, t);
-	trial_end(&trial);
+	struct tune_devices *d = l->devices;
+	double best_ns[TUNE_SIZES];
+	lock_take(&d->lock);
+	memcpy(best_ns, d->best_ns, sizeof best_ns);
+	lock_release(&d->lock);
+	tune_try_on(&d->config.try, l->worker, best_ns, t);
 }
 
 /* A configuration that broke its worker is one thing, a device on which none can be started another: that one is left, when there are
@@ -85,7 +55,8 @@ static bool is_lost(struct lane *l, struct tune_tried *t)
 	struct err why = ERR_INIT;
 	uint8_t *body = NULL;
 	size_t len;
-	if (d->config.count < 2 || t->why.code == ERR_NONE || t->built->why.code != ERR_NONE || t->broken.code != ERR_NONE)
+	if (d->config.count < 2 || t->count == 0 || t->at[t->count - 1].why.code == ERR_NONE || t->built->why.code != ERR_NONE ||
+	    t->broken.code != ERR_NONE)
 		return false;
 	int rc = pool_call(l->worker, WIRE_PING, NULL, PING_NS, &body, &len, &why);
 	free(body);
@@ -117,22 +88,37 @@ static void add_time(struct tune_devices *d, struct tune_devices_time more)
 	lock_take(&d->lock);
 	d->time.working += more.working;
 	d->time.starving += more.starving;
+	d->time.waiting += more.waiting;
 	d->time.lasted += more.lasted;
 	lock_release(&d->lock);
 }
 
-/* Runs until the lanes have nothing more. */
-static void serve(struct lane *l)
+/* Others stand in line (pool_take_device serves in order), and get their turn between two configurations. */
+static bool let_others(struct lane *l, int64_t *turn, struct err *e)
+{
+	int64_t start = clock_now();
+	if (start - *turn < l->devices->config.turn_ns)
+		return true;
+	pool_give(l->worker);
+	l->worker = NULL;
+	int rc = eval_take_device(l->devices->config.try.ev, l->facts, NULL, &l->worker, e);
+	*turn = clock_now();
+	add_time(l->devices, (struct tune_devices_time){ .waiting = *turn - start });
+	return rc == 0;
+}
+
+/* Runs until the lanes have nothing more; without a worker when it could not be had again. */
+static void serve(struct lane *l, struct err *e)
 {
 	struct tune_devices *d = l->devices;
 	struct tune_devices_time time = { 0 };
-	int64_t began = clock_now(), at = began, now;
+	int64_t began = clock_now(), at = began, now, turn = began;
 	struct tune_built *b;
-	while ((b = tune_lanes_take(d->config.lanes)) != NULL) {
+	while (let_others(l, &turn, e) && (b = tune_lanes_take(d->config.lanes)) != NULL) {
 		struct tune_tried *t = MEM_NEW(struct tune_tried);
 		*t = (struct tune_tried){ .built = b, .facts = l->facts };
 		now = clock_now();
-		time.starving += now - at;
+		time.starving += now - (turn > at ? turn : at);
 		try_on(l, t);
 		at = clock_now();
 		time.working += at - now;
@@ -154,10 +140,13 @@ static void *lane(void *arg)
 	struct lane *l = arg;
 	struct tune_devices *d = l->devices;
 	struct err why = ERR_INIT;
-	bool own = l->worker == NULL;
-	if (!own || eval_take_device(d->config.ev, l->facts, NULL, &l->worker, &why) == 0)
-		serve(l);
-	if (own)
+	if (l->first)
+		l->worker = *l->first;
+	if (l->first || eval_take_device(d->config.try.ev, l->facts, NULL, &l->worker, &why) == 0)
+		serve(l, &why);
+	if (l->first)
+		*l->first = l->worker;
+	else
 		pool_give(l->worker);
 	lock_take(&d->lock);
 	if (why.code != ERR_NONE && why.code != ERR_CANCELLED)
@@ -176,11 +165,12 @@ int tune_devices_new(const struct tune_devices_config *config, struct tune_devic
 	d->config = *config;
 	d->tail = &d->ready;
 	d->ready_max = config->count * QUEUE_PER_DEVICE;
-	d->best_ns = INFINITY;
+	for (size_t i = 0; i < TUNE_SIZES; i++)
+		d->best_ns[i] = INFINITY;
 	lock_take(&d->lock);
 	while (d->started < config->count && d->started < DEVICES_MAX) {
 		struct lane *l = &d->lanes[d->started];
-		*l = (struct lane){ .devices = d, .facts = &config->facts[d->started], .worker = d->started ? NULL : config->first };
+		*l = (struct lane){ .devices = d, .facts = &config->facts[d->started], .first = d->started ? NULL : config->first };
 		if (pthread_create(&l->thread, NULL, lane, l) != 0)
 			break;
 		d->started++;
@@ -212,10 +202,10 @@ struct tune_tried *tune_devices_take(struct tune_devices *d)
 	return t;
 }
 
-void tune_devices_best(struct tune_devices *d, double ns)
+void tune_devices_best(struct tune_devices *d, const double ns[TUNE_SIZES])
 {
 	lock_take(&d->lock);
-	d->best_ns = ns;
+	memcpy(d->best_ns, ns, sizeof d->best_ns);
 	lock_release(&d->lock);
 }
 
@@ -254,14 +244,4 @@ void tune_devices_free(struct tune_devices *d)
 	lock_bell_fini(&d->bell);
 	lock_fini(&d->lock);
 	free(d);
-}
-
-void tune_tried_free(struct tune_tried *t)
-{
-	if (t->built)
-		tune_built_free(t->built);
-	if (t->checked)
-		check_fini(&t->check);
-	trial_times_fini(&t->times);
-	free(t);
 }

@@ -4,40 +4,26 @@
 #ifndef PEAKD_CORE_EVAL_TUNE_DEVICES_H
 #define PEAKD_CORE_EVAL_TUNE_DEVICES_H
 
-#include "core/eval/check.h"
 #include "core/eval/tune_lanes.h"
-
-/* What became of one point on a device. */
-struct tune_tried {
-	struct tune_built *built;
-	const struct facts *facts;  /* of the device; borrowed */
-	struct err why;             /* of building, preparing or timing; ERR_NONE: no trouble */
-	bool checked;               /* `check` holds something */
-	struct check check;
-	struct trial_times times;   /* empty unless it passed and was timed */
-	struct err broken;          /* the harness itself, or cancelled: the tune ends; ERR_NONE */
-	struct tune_tried *next;
-};
+#include "core/eval/tune_try.h"
 
 struct tune_devices;
 
 struct tune_devices_config {
-	const struct eval *ev;
-	const struct context *root;
+	struct tune_try try;            /* how one configuration is tried */
 	struct tune_lanes *lanes;
 	const struct facts *facts;      /* the devices, at least one; of one kind, since what is built is built once */
 	size_t count;
-	struct pool_worker *first;      /* the lease of the first; the others are leased here */
-	struct trial_timing timing;     /* without hopeless_ns */
-	double give_up;                 /* times the best so far */
-	uint64_t seed;
-	uint32_t poison;
+	struct pool_worker **first;     /* the lease of the first (the others are leased here): given back and taken again between turns, so
+	                                 * that it is NULL at the end when that was cut short */
+	int64_t turn_ns;                /* after so long, whoever waits for a device gets it */
 };
 
 /* Where the device threads spent their time, summed over them, nanoseconds. */
 struct tune_devices_time {
 	int64_t working;    /* preparing, checking, timing */
 	int64_t starving;   /* nothing was compiled yet */
+	int64_t waiting;    /* others had the device */
 	int64_t lasted;     /* from their start to their end */
 };
 
@@ -45,14 +31,12 @@ struct tune_devices_time {
 int tune_devices_new(const struct tune_devices_config *config, struct tune_devices **ret_devices, struct err *e);
 /* The next tried point, waited for; NULL when there is nothing more. */
 struct tune_tried *tune_devices_take(struct tune_devices *devices);
-/* The best so far, by which hopeless ones are given up. */
-void tune_devices_best(struct tune_devices *devices, double ns);
+/* The best so far at each size, by which hopeless ones are given up. */
+void tune_devices_best(struct tune_devices *devices, const double ns[TUNE_SIZES]);
 /* Devices that were lost on the way, a line each ("cuda:1: …"); "" none. Borrowed until the next call. */
 const char *tune_devices_lost(struct tune_devices *devices);
 struct tune_devices_time tune_devices_time(struct tune_devices *devices);
 /* The lanes must have been stopped, or have ended. Waits for what the devices do now. NULL is fine. */
 void tune_devices_free(struct tune_devices *devices);
-
-void tune_tried_free(struct tune_tried *t);
 
 #endif

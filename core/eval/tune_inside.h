@@ -1,17 +1,21 @@
-/* tune_inside: one tune while it runs: what tune.c (the search), tune_record.c (rows) and tune_leaders.c (the end) share. */
+/* tune_inside: one tune while it runs: what tune.c (the search), tune_conclude.c (one configuration), tune_record.c (rows), tune_resume.c
+ * (going on after an interruption) and tune_leaders.c (the end) share. */
 #ifndef PEAKD_CORE_EVAL_TUNE_INSIDE_H
 #define PEAKD_CORE_EVAL_TUNE_INSIDE_H
 
+#include "core/eval/objective.h"
 #include "core/eval/trial.h"
 #include "core/eval/tune.h"
+#include "core/eval/tune_try.h"
 
 enum { TUNE_POISON = 0xFF };
 
 /* A leader while the tune runs. */
 struct leader {
-	struct params *params;
-	struct variant variant;
-	double median_ns;       /* of the search */
+	struct params *params;  /* at the first size */
+	struct variant variant; /* empty when the configuration was taken over from an interrupted run: built when it is needed */
+	double value;           /* of the objective, as the search saw it */
+	double median_ns;       /* of the search, at the first size */
 };
 
 struct tuner {
@@ -24,22 +28,52 @@ struct tuner {
 	struct tune_result result;
 	struct leader leaders[TUNE_TOP];   /* fastest first */
 	size_t leader_count;
+	struct objective *objective;
+	struct tunespace *spaces[TUNE_SIZES]; /* of each size, the first being the one that is searched */
+	size_t size_count;
+	double reference[TUNE_SIZES];      /* the objective of the first configuration that was timed at all sizes; 0: none yet */
+	double fastest_ns[TUNE_SIZES];     /* of the best configuration so far; INFINITY: none */
 	double floor_ns;        /* faster than this is impossible; 0 unknown */
 	size_t planned;         /* configurations */
 	uint64_t seed;          /* of the values, secret */
 	int64_t started;        /* monotonic */
+	int64_t waited_ns;      /* of the time since: for the device */
 };
 
 /* The status of a configuration that ended with this code. */
 enum measurement_status tune_status(enum err_code code);
 /* Writes one measurement row of a device. variant, times and message may be NULL; validation 0: no evidence. */
-int tune_record(struct tuner *u, const struct facts *facts, const struct params *params, const struct variant *variant, enum measurement_status status,
-                const struct trial_times *times, int64_t validation, const char *message, struct err *e);
+int tune_record(struct tuner *u, const struct facts *facts, const struct params *params, const struct variant *variant,
+                enum measurement_status status, const struct trial_times *times, int64_t validation, const char *message, struct err *e);
 /* A configuration that is out: counted, kept as an example of what failed, recorded. */
 int tune_record_out(struct tuner *u, const struct facts *facts, const struct params *params, const struct variant *variant,
                     enum measurement_status status, const char *message, struct err *e);
+void tune_record_count(struct tune_result *r, enum measurement_status status);
 /* Adds an example of what failed, while there is room. */
 void tune_record_why(struct tuner *u, const struct params *params, const char *message);
+
+/* What all sizes together make of a configuration: values[] of the objective, size_count of them. The first call fixes the reference
+ * that ratios are taken to. */
+double tune_over_sizes(struct tuner *u, const double *values);
+/* Records what a device said. *ret_value is INFINITY when the configuration is out; negative only when the tune cannot go on. Leaders are
+ * kept, which takes them out of t->built. */
+int tune_conclude(struct tuner *u, struct tune_tried *t, double *ret_value, struct err *e);
+/* The value is the median at the one size. */
+bool tune_plain(const struct tuner *u);
+/* A metric's row; nothing for NAN. */
+int tune_record_metric(struct tuner *u, const struct facts *facts, const struct params *params, const char *name, double value,
+                       const char *unit, struct err *e);
+/* The objective at one size. */
+int tune_value(const struct tuner *u, const struct params *params, const struct variant *variant, const struct trial_times *times,
+               double joules, double *ret_value, struct err *e);
+/* Keeps a configuration when it is among the best so far: takes params and variant, and leaves them empty. */
+void tune_offer_leader(struct tuner *u, struct params **params, struct variant *variant, double value, double median_ns);
+
+/* Goes on with an interrupted run of the same job and settings: u->result.run is its number then, the search knows what it had measured,
+ * and results and leaders are as they were. 0 when there is none. */
+int tune_resume(struct tuner *u, const char *settings, struct search *search, struct err *e);
+/* A leader's row of that run that needs no second measurement; false when there is none. */
+bool tune_resume_top(struct tuner *u, const struct leader *l, struct tune_top *ret_top);
 
 /* Proves and re-times leaders until enough of them stand; result.top is theirs, fastest first. */
 int tune_leaders_finish(struct tuner *u, struct err *e);

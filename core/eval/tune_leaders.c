@@ -2,7 +2,9 @@
  * is timed; see tune_inside.h. */
 #include "core/eval/tune_inside.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -13,6 +15,12 @@ enum { LEADERS = 3, WINNER_SAMPLES = 4 };
 /* What is quoted has at least ten samples and stops when it is sure. */
 static const struct trial_timing quoting = { .min_samples = 10, .max_samples = 60, .rse = 0.004, .cap_ns = 4 * CLOCK_S,
                                             .warm_up_ns = 250 * CLOCK_MS };
+
+/* The leaders that stand within this factor of the first are timed against it, pair by pair. */
+#define CLOSE 1.03
+static const struct trial_pairing racing = { .min_pairs = 10, .max_pairs = 60, .margin = 0.002, .confidence = 0.95, .width = 0.004,
+                                            .cap_ns = 3 * CLOCK_S, .warm_up_ns = 100 * CLOCK_MS };
+#define WEIGH_NS CLOCK_S
 
 /* Evidence against a configuration that is wrong elsewhere (another size, another seed): its time at this size, which passed its
  * own check, is not quoted any more. */
@@ -53,69 +61,190 @@ static int prove(struct tuner *u, const struct leader *l, bool *ret_good, struct
 	return rc;
 }
 
-static void add_top(struct tuner *u, const struct leader *l, const struct trial_times *times, int64_t evidence)
+/* --- times ---------------------------------------------------------------------------------------------------------------- */
+
+/* What becomes of a leader that is timed again: not good after all (recorded), or an outcome for one size. */
+struct again {
+	struct trial_times times;
+	int64_t evidence;
+	double value;
+	bool good;
+};
+
+static int refuse(struct tuner *u, const struct variant *v, enum measurement_status status, const char *why, struct err *e)
 {
-	struct tune_top *top = &u->result.top[u->result.top_count++];
-	*top = (struct tune_top){ .params = params_copy(l->params), .median_ns = times->median, .min_ns = times->min,
-	                          .rse = times->rse, .samples = times->count, .validation = evidence };
-	variant_resources(&l->variant, &top->registers, &top->shared, &top->spill);
+	return tune_record_out(u, u->q->facts, v->params, v, status, why, e);
+}
+
+/* Energy of a prepared trial where the objective wants it, recorded; else NAN. */
+static int weigh(struct tuner *u, struct trial *t, const struct params *params, double *ret_joules, struct err *e)
+{
+	struct trial_weighed weighed;
+	*ret_joules = NAN;
+	if (!objective_weighs(u->objective))
+		return 0;
+	int rc = trial_energy(t, WEIGH_NS, &weighed, e);
+	if (rc < 0)
+		return rc;
+	*ret_joules = weighed.joules;
+	free(weighed.note);
+	return tune_record_metric(u, u->q->facts, params, "energy", *ret_joules, "J", e);
 }
 
 /* Checks a prepared leader once more, with a seed that nobody has seen, and times it. */
-static int time_trial(struct tuner *u, const struct leader *l, struct trial *t, struct err *e)
+static int time_trial(struct tuner *u, const struct variant *v, struct trial *t, size_t size, struct again *again, struct err *e)
 {
-	struct trial_times times = { 0 };
+	struct trial_times *times = &again->times;
 	struct trial_timing timing = quoting;
 	struct err why = ERR_INIT;
 	struct check c;
-	int64_t evidence = 0;
 	uint64_t seed = check_seed();
+	double joules = NAN;
 	timing.warm = u->q->warm;
 	int rc = check_run(u->ev, t, u->q->root, u->q->facts, seed, TUNE_POISON, &c, e);
 	if (rc < 0)
 		return rc;
-	rc = check_record(u->db, u->checkpoint, u->q->facts, l->params, "input", seed, &c, u->job, &evidence, e);
+	rc = check_record(u->db, u->checkpoint, u->q->facts, v->params, "input", seed, &c, u->job, &again->evidence, e);
 	if (rc == 0 && !c.passed)
-		rc = tune_record_out(u, u->q->facts, l->params, &l->variant, tune_status(c.code), c.reason, e);
-	else if (rc == 0 && trial_measure(t, &timing, &times, &why) < 0)
-		rc = why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED)
-		                               : tune_record_out(u, u->q->facts, l->params, &l->variant, tune_status(why.code), why.text, e);
-	else if (rc == 0 && times.disturbed)
-		rc = tune_record_out(u, u->q->facts, l->params, &l->variant, MEASUREMENT_DISTURBED, "the device was throttled by heat or hardware, or used by "
-		                     "others, while this was timed: nothing is quoted; tune again", e);
-	else if (rc == 0 && times.median < u->floor_ns)
-		rc = tune_record_out(u, u->q->facts, l->params, &l->variant, MEASUREMENT_IMPOSSIBLE,
-		                     "faster than the hardware can be: work is missing", e);
-	else if (rc == 0) {
-		rc = tune_record(u, u->q->facts, l->params, &l->variant, MEASUREMENT_OK, &times, evidence, "leader, timed again", e);
-		if (rc == 0)
-			add_top(u, l, &times, evidence);
-	}
-	trial_times_fini(&times);
+		rc = refuse(u, v, tune_status(c.code), c.reason, e);
+	else if (rc == 0 && trial_measure(t, &timing, times, &why) < 0)
+		rc = why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED) : refuse(u, v, tune_status(why.code), why.text, e);
+	else if (rc == 0 && times->disturbed)
+		rc = refuse(u, v, MEASUREMENT_DISTURBED, "the device was throttled by heat or hardware, or used by others, while this was "
+		            "timed: nothing is quoted; tune again", e);
+	else if (rc == 0 && size == 0 && times->median < u->floor_ns)
+		rc = refuse(u, v, MEASUREMENT_IMPOSSIBLE, "faster than the hardware can be: work is missing", e);
+	else if (rc == 0)
+		again->good = (rc = weigh(u, t, v->params, &joules, e)) == 0 &&
+		              (rc = tune_value(u, v->params, v, times, joules, &again->value, e)) == 0 &&
+		              (rc = tune_record(u, u->q->facts, v->params, v, MEASUREMENT_OK, times, again->evidence, "leader, timed again", e)) == 0;
 	check_fini(&c);
 	return rc;
 }
 
-/* Times a leader again, as a quoted figure is timed. */
-static int time_again(struct tuner *u, const struct leader *l, struct err *e)
+static int time_variant(struct tuner *u, const struct variant *v, size_t size, struct again *again, struct err *e)
 {
 	struct trial t;
 	struct err why = ERR_INIT;
-	if (trial_begin(&t, u->device, &l->variant, &why) < 0) {
+	*again = (struct again){ .good = false };
+	if (trial_begin(&t, u->device, v, &why) < 0) {
 		if (why.code != ERR_CANCELLED)
-			return tune_record_out(u, u->q->facts, l->params, &l->variant, tune_status(why.code), why.text, e);
+			return refuse(u, v, tune_status(why.code), why.text, e);
 		*e = why;
 		return -ERR_CANCELLED;
 	}
-	int rc = time_trial(u, l, &t, e);
+	int rc = time_trial(u, v, &t, size, again, e);
 	trial_end(&t);
 	return rc;
 }
 
-static int faster(const void *a, const void *b)
+static void add_top(struct tuner *u, const struct leader *l, const struct again *first, double value)
 {
-	double x = ((const struct tune_top *)a)->median_ns, y = ((const struct tune_top *)b)->median_ns;
+	struct tune_top *top = &u->result.top[u->result.top_count++];
+	*top = (struct tune_top){ .params = params_copy(l->params), .value = value, .median_ns = first->times.median,
+	                          .min_ns = first->times.min, .rse = first->times.rse, .samples = first->times.count,
+	                          .validation = first->evidence };
+	variant_resources(&l->variant, &top->registers, &top->shared, &top->spill);
+}
+
+/* Times a leader again, at every size, as a quoted figure is timed. */
+static int time_again(struct tuner *u, struct leader *l, struct err *e)
+{
+	struct again all[TUNE_SIZES] = { 0 };
+	double values[TUNE_SIZES];
+	size_t n = 0;
+	int rc = time_variant(u, &l->variant, 0, &all[0], e);
+	for (n = 1; rc == 0 && all[n - 1].good && n < u->size_count; n++) {
+		struct params *whole = tune_try_params(u->q, l->params, n);
+		struct variant v = { 0 };
+		rc = variant_build(u->ev, u->q->ctx, whole, u->q->facts, &v, e);
+		if (rc == 0)
+			rc = time_variant(u, &v, n, &all[n], e);
+		variant_fini(&v);
+		params_free(whole);
+	}
+	for (size_t i = 0; i < n; i++)
+		values[i] = all[i].value;
+	if (rc == 0 && all[n - 1].good)
+		add_top(u, l, &all[0], tune_over_sizes(u, values));
+	for (size_t i = 0; i < n; i++)
+		trial_times_fini(&all[i].times);
+	return rc;
+}
+
+static int finish_leader(struct tuner *u, struct leader *l, struct err *e)
+{
+	bool good = false;
+	if (tune_resume_top(u, l, &u->result.top[u->result.top_count])) {
+		u->result.top_count++;
+		return 0;
+	}
+	int rc = l->variant.plan ? 0 : variant_build(u->ev, u->q->ctx, l->params, u->q->facts, &l->variant, e);
+	if (rc == 0)
+		rc = prove(u, l, &good, e);
+	return rc == 0 && good ? time_again(u, l, e) : rc;
+}
+
+static int better(const void *a, const void *b)
+{
+	double x = ((const struct tune_top *)a)->value, y = ((const struct tune_top *)b)->value;
 	return (x > y) - (x < y);
+}
+
+/* --- the race ------------------------------------------------------------------------------------------------------------- */
+
+static struct leader *leader_of(struct tuner *u, const struct tune_top *top)
+{
+	for (size_t i = 0; i < u->leader_count; i++)
+		if (params_equal(u->leaders[i].params, top->params))
+			return &u->leaders[i];
+	return NULL;
+}
+
+/* Times the winner and a challenger alternately; true when the challenger is the faster one beyond doubt. What cannot be told apart stays
+ * in its order. */
+static int challenge(struct tuner *u, const struct leader *winner, const struct leader *other, bool *ret_faster, struct err *e)
+{
+	struct trial a, b;
+	struct trial_paired p;
+	struct trial_pairing pairing = racing;
+	struct err ignored = ERR_INIT;
+	pairing.warm = u->q->warm;
+	*ret_faster = false;
+	if (trial_begin(&a, u->device, &winner->variant, &ignored) < 0)
+		return cancel_check(u->ev->cancel, e);
+	if (trial_begin(&b, u->device, &other->variant, &ignored) == 0) {
+		if (trial_pair(&a, &b, &pairing, &p, &ignored) == 0) {
+			*ret_faster = p.verdict == WIRE_FASTER && !p.disturbed;
+			trial_paired_fini(&p);
+		}
+		trial_end(&b);
+	}
+	trial_end(&a);
+	return cancel_check(u->ev->cancel, e);
+}
+
+/* Figures that were taken one after the other decide between those that are clearly apart; the rest race. Time at one size only. */
+static int race(struct tuner *u, struct err *e)
+{
+	struct tune_top *top = u->result.top;
+	int rc = 0;
+	if (!tune_plain(u))
+		return 0;
+	for (size_t i = 1; rc == 0 && i < u->result.top_count && top[i].value < top[0].value * CLOSE; i++) {
+		struct leader *winner = leader_of(u, &top[0]), *other = leader_of(u, &top[i]);
+		bool faster;
+		if (winner == NULL || other == NULL || winner->variant.plan == NULL || other->variant.plan == NULL)
+			continue;
+		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "racing leader %zu against the first", i + 1);
+		rc = challenge(u, winner, other, &faster, e);
+		if (rc == 0 && faster) {
+			struct tune_top first = top[i];
+			memmove(&top[1], &top[0], i * sizeof top[0]);
+			top[0] = first;
+		}
+	}
+	return rc;
 }
 
 int tune_leaders_finish(struct tuner *u, struct err *e)
@@ -123,13 +252,12 @@ int tune_leaders_finish(struct tuner *u, struct err *e)
 	size_t wanted = u->q->leaders ? u->q->leaders : LEADERS;
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < u->leader_count && u->result.top_count < wanted; i++) {
-		bool good = false;
 		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "proving and re-timing leader %zu", i + 1);
-		rc = prove(u, &u->leaders[i], &good, e);
-		if (rc == 0 && good)
-			rc = time_again(u, &u->leaders[i], e);
+		rc = finish_leader(u, &u->leaders[i], e);
 	}
-	qsort(u->result.top, u->result.top_count, sizeof u->result.top[0], faster);
+	qsort(u->result.top, u->result.top_count, sizeof u->result.top[0], better);
+	if (rc == 0)
+		rc = race(u, e);
 	if (rc == 0 && u->result.top_count == 0) {
 		const struct tune_result *r = &u->result;
 		rc = err_set(e, ERR_WRONG, "none of %zu configurations is valid and could be timed: %zu pruned, %zu refused by the "

@@ -31,8 +31,8 @@ enum measurement_status tune_status(enum err_code code)
 	return MEASUREMENT_ERROR;
 }
 
-int tune_record(struct tuner *u, const struct facts *facts, const struct params *params, const struct variant *variant, enum measurement_status status,
-                const struct trial_times *times, int64_t validation, const char *message, struct err *e)
+int tune_record(struct tuner *u, const struct facts *facts, const struct params *params, const struct variant *variant,
+                enum measurement_status status, const struct trial_times *times, int64_t validation, const char *message, struct err *e)
 {
 	struct params *inputs = params_part(params, false);
 	char *sizes = params_text(inputs), *text = params_text(params);
@@ -56,7 +56,7 @@ int tune_record(struct tuner *u, const struct facts *facts, const struct params 
 	return rc < 0 ? rc : 0;
 }
 
-static void count_out(struct tune_result *r, enum measurement_status status)
+void tune_record_count(struct tune_result *r, enum measurement_status status)
 {
 	switch (status) {
 	case MEASUREMENT_PRUNED: r->pruned++; break;
@@ -86,7 +86,7 @@ void tune_record_why(struct tuner *u, const struct params *params, const char *m
 int tune_record_out(struct tuner *u, const struct facts *facts, const struct params *params, const struct variant *variant,
                     enum measurement_status status, const char *message, struct err *e)
 {
-	count_out(&u->result, status);
+	tune_record_count(&u->result, status);
 	/* One pruning is enough as an example: there may be hundreds. */
 	if (status != MEASUREMENT_PRUNED || u->result.pruned == 1)
 		tune_record_why(u, params, message);

@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "core/context/space.h"
 
+enum { SPREAD = 7919 /* a prime: turns that follow each other land far apart */ };
+
 struct tunespace {
 	struct space *space;
 	struct search_space search;
@@ -123,31 +125,55 @@ const struct search_space *tunespace_search(const struct tunespace *space)
 	return &space->search;
 }
 
+const char *tunespace_name(const struct tunespace *space, size_t dim)
+{
+	return space->names[dim];
+}
+
 struct params *tunespace_at(const struct tunespace *space, size_t point)
 {
 	return space_at(space->space, point);
 }
 
-size_t tunespace_nearest(const struct tunespace *t, const struct params *like)
+size_t tunespace_point(const struct tunespace *t, const struct params *params)
 {
-	size_t found = SEARCH_NONE;
-	double found_cost = INFINITY;
-	bool shared = false;
+	size_t point = space_find(t->space, params);
+	return point == SIZE_MAX ? SEARCH_NONE : point;
+}
+
+bool tunespace_has(const struct tunespace *t, const struct params *params)
+{
+	return space_find(t->space, params) != SIZE_MAX;
+}
+
+/* How far a point's parameters are from those that both have. Tuning parameters are mostly powers of two: distance is in factors. */
+static double distance(const struct tunespace *t, size_t point, const struct param *const *wanted)
+{
+	double cost = 0;
 	for (size_t d = 0; d < t->search.dims; d++)
-		shared = shared || params_find(like, t->names[d]) != NULL;
-	for (size_t p = 0; shared && p < t->search.count; p++) {
-		double cost = 0;
-		for (size_t d = 0; d < t->search.dims; d++) {
-			const struct param *want = params_find(like, t->names[d]);
-			double have = t->values[d][t->points[p * t->search.dims + d]];
-			/* Tuning parameters are mostly powers of two: distance is in factors. */
-			if (want)
-				cost += fabs(log2((fabs(have) + 1) / (fabs(value_of(want)) + 1)));
-		}
-		if (cost < found_cost) {
-			found_cost = cost;
-			found = p;
-		}
+		if (wanted[d])
+			cost += fabs(log2((fabs(t->values[d][t->points[point * t->search.dims + d]]) + 1) / (fabs(value_of(wanted[d])) + 1)));
+	return cost;
+}
+
+size_t tunespace_nearest(const struct tunespace *t, const struct params *like, size_t turn)
+{
+	const struct param **wanted = MEM_NEW_N(const struct param *, t->search.dims + 1);
+	size_t found = SEARCH_NONE, equal = 0;
+	double least = INFINITY;
+	bool shared = false;
+	for (size_t d = 0; d < t->search.dims; d++) {
+		wanted[d] = params_find(like, t->names[d]);
+		shared = shared || wanted[d];
 	}
+	for (size_t p = 0; shared && p < t->search.count; p++) {
+		double cost = distance(t, p, wanted);
+		equal = cost < least ? 1 : equal + (cost == least);
+		least = fmin(least, cost);
+	}
+	for (size_t p = 0, seen = 0; shared && p < t->search.count && found == SEARCH_NONE; p++)
+		if (distance(t, p, wanted) == least && seen++ == turn * SPREAD % equal)
+			found = p;
+	free(wanted);
 	return found;
 }

@@ -3,6 +3,8 @@
 #ifndef PEAKD_CORE_EVAL_TUNESPACE_H
 #define PEAKD_CORE_EVAL_TUNESPACE_H
 
+#include <stdbool.h>
+
 #include "core/context/context.h"
 #include "core/eval/search/search.h"
 
@@ -13,10 +15,17 @@ int tunespace_new(const struct context *ctx, const struct facts *facts, const st
                   struct err *e);
 void tunespace_free(struct tunespace *space);
 const struct search_space *tunespace_search(const struct tunespace *space);
+/* Name of a dimension's tuning parameter. Borrowed. */
+const char *tunespace_name(const struct tunespace *space, size_t dim);
 /* Full execution parameters of a point; params_free them. */
 struct params *tunespace_at(const struct tunespace *space, size_t point);
+/* The point with exactly these parameters, sizes included; SEARCH_NONE when there is none. */
+size_t tunespace_point(const struct tunespace *space, const struct params *params);
+/* It is one of the points. */
+bool tunespace_has(const struct tunespace *space, const struct params *params);
 /* The point whose tuning parameters agree with most of `like` (those that both have; nearest values for the rest), so that the
- * winners of a parent seed a child with other parameters. SEARCH_NONE when nothing is shared. */
-size_t tunespace_nearest(const struct tunespace *space, const struct params *like);
+ * winners of a parent seed a child with other parameters. Where parameters appeared, many points agree equally well: `turn` takes
+ * them one after the other, so that many winners spread over what is new. SEARCH_NONE when nothing is shared. */
+size_t tunespace_nearest(const struct tunespace *space, const struct params *like, size_t turn);
 
 #endif

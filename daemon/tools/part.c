@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/eval/insight.h"
 #include "core/lineage.h"
 #include "core/record/checkpoint.h"
 #include "core/record/exchange.h"
@@ -123,6 +124,18 @@ static int best(struct db *db, int64_t id, struct buf *out, struct err *e)
 	return 0;
 }
 
+/* What the newest tune says beyond its winner. */
+static int tuning(struct db *db, int64_t id, struct buf *out, struct err *e)
+{
+	struct lineage l;
+	int rc = lineage_load(db, id, &l, e);
+	if (rc < 0)
+		return rc;
+	rc = insight_text(db, id, l.ctx, out, e);
+	lineage_fini(&l);
+	return rc;
+}
+
 static int region(struct db *db, int64_t id, enum region which, struct buf *out, struct err *e)
 {
 	struct lineage l;
@@ -147,7 +160,7 @@ static int source(struct db *db, int64_t id, struct buf *out, struct err *e)
 
 static const struct { const char *name; int (*make)(struct db *db, int64_t id, struct buf *out, struct err *e); } parts[] = {
 	{ "source", source }, { "measurements", measurements }, { "validations", validations }, { "exchanges", exchanges },
-	{ "best", best },
+	{ "best", best }, { "tuning", tuning },
 };
 
 int part_text(struct db *db, int64_t checkpoint, const char *what, char **ret_text, struct err *e)

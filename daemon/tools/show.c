@@ -50,8 +50,8 @@ static json_t *typed(const char *name, const char *value)
 static bool always_text(const char *name)
 {
 	static const char *const names[] = { "summary", "details", "domain", "why", "size", "best", "pending", "state", "outcome",
-	                                     "prompt", "region", "verdict", "params", "a_params", "b_params", "library", "energy",
-	                                     "conditions", "pipe", "note" };
+	                                     "prompt", "region", "unproven", "verdict", "params", "a_params", "b_params", "library",
+	                                     "energy", "conditions", "pipe", "note" };
 	for (size_t i = 0; i < MEM_COUNT(names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
@@ -177,6 +177,10 @@ static void tune_text(const struct fields *f, struct buf *out)
 		buf_addf(out, "%s: best %s", AT("size"), tools_show_ns(strtod(AT("median_ns"), NULL), time));
 		buf_addf(out, " (%.4g GFLOP/s)", strtod(AT("gflops"), NULL));
 		buf_addf(out, " with %s;", AT("best"));
+		if (*fields_text(f, (snprintf(key, sizeof key, "value_%lld", (long long)i), key), ""))
+			buf_addf(out, " objective %s;", AT("value"));
+		if (*fields_text(f, (snprintf(key, sizeof key, "unproven_%lld", (long long)i), key), ""))
+			buf_addf(out, " not proven;");
 		buf_addf(out, " %s tried", AT("tried"));
 		buf_addf(out, " of %s valid,", AT("space"));
 		buf_addf(out, " %s pruned,", AT("pruned"));
@@ -228,7 +232,9 @@ static char *job_text(const struct job *job, const struct fields *f, const char 
 		buf_addf(&out, "%s", job->error_text ? job->error_text : "failed");
 		break;
 	case JOB_CANCELLED:
-		buf_addf(&out, "job %s (%s) was cancelled; what it had measured until then is kept", job->id, job->kind);
+		buf_addf(&out, "job %s (%s) was cancelled; what it had measured until then is kept\n", job->id, job->kind);
+		if (strcmp(job->kind, "tune") == 0)
+			tune_text(f, &out);
 		break;
 	case JOB_INTERRUPTED:
 		buf_addf(&out, "job %s (%s) was interrupted when the daemon ended; job with action \"resume\" runs it again", job->id,

@@ -6,7 +6,8 @@ for type in fp32 fp16; do
 	sed 's/{2048, 4096}/{64}/' "$root/examples/matmul-$type-hip.peak.md" >"$T/$type.peak.md"
 	timeout 100 "$peakd" run "$T/$type.peak.md" --db "$db" --device hip:gfx90a --samples 2 --json "$T/rows.json" >"$T/out" 2>"$T/err"
 	status=$?
-	if grep -q 'no HIP compiler library' "$T/err"; then
+	# Where the library is installed, a worker that cannot load it is an error.
+	if grep -q 'no HIP compiler library' "$T/err" && ! /sbin/ldconfig -p | grep -q libamdhip64; then
 		skip 4 "no HIP compiler here: $(head -c 200 "$T/err" | tr '\n' ' ')"
 		done_testing
 		exit 0

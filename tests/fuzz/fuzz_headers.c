@@ -94,8 +94,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	mcp_server_receive(server, &a, &receipt);
 	mcp_call_unref(receipt.call);
 	mcp_session_unref(receipt.session);
-	mcp_server_free(server); /* ends subscriptions, with their answer */
-	assert(receipt.status == 202 ? sink.answers == 0 : sink.answers == 1);
+	mcp_server_free(server); /* ends subscriptions: with an answer, or, before they began, without */
+	int listens = memmem(data, size, "listen", 6) != NULL;
+	assert(sink.answers == (receipt.status == 202 ? 0 : 1) || (listens && sink.answers == 0));
 	json_decref(sink.last);
 	free(body);
 	free(head);

@@ -77,6 +77,10 @@ __device__ __forceinline__ void prefetch_map(const tensor_map *map) { asm volati
 __device__ __forceinline__ int warpgroup() { return __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0); }
 /* A barrier of one warpgroup; `id` is 1 to 15. */
 __device__ __forceinline__ void warpgroup_sync(int id) { asm volatile("bar.sync %0, 128;" :: "r"(id) : "memory"); }
+/* __syncthreads() in two halves, for a block of `threads`: warps that call block_arrive go on at once, those that call block_wait see what
+ * the others wrote before. */
+__device__ __forceinline__ void block_arrive(int threads) { asm volatile("bar.arrive 0, %0;" :: "r"(threads) : "memory"); }
+__device__ __forceinline__ void block_wait(int threads) { asm volatile("bar.sync 0, %0;" :: "r"(threads) : "memory"); }
 template <int N> __device__ __forceinline__ void registers_down() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(N)); }
 template <int N> __device__ __forceinline__ void registers_up() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(N)); }
 

@@ -84,6 +84,17 @@ void search_prefer(struct search *s, size_t point)
 	*MEM_PUSH(s->preferred, s->preferred_count) = point;
 }
 
+bool search_know(struct search *s, size_t point, double ns)
+{
+	assert(point < s->points);
+	if (s->asked[point] || s->left == 0)
+		return false;
+	s->asked[point] = 1;
+	s->left--;
+	s->strategy->tell(s->state, point, ns);
+	return true;
+}
+
 size_t search_ask(struct search *s)
 {
 	size_t point = SEARCH_NONE;

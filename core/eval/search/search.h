@@ -4,6 +4,7 @@
 #ifndef PEAKD_CORE_EVAL_SEARCH_H
 #define PEAKD_CORE_EVAL_SEARCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,13 +35,16 @@ struct search_strategy {
 
 #define SEARCH_NONE SIZE_MAX
 
-/* Names: "auto" (exhaustive when the budget covers the space, else local), "exhaustive", "random", "local". `budget`: points that
+/* Names: "auto" (exhaustive when the budget covers the space, else bayes) and those of search.c's table. `budget`: points that
  * will be tried at most. Unknown names are -ERR_INPUT and list what there is. */
 int search_new(const char *strategy, const struct search_space *space, size_t budget, uint64_t seed,
                struct search **ret_search, struct err *e);
 void search_free(struct search *s);
 /* Puts a point in front of everything that the strategy proposes: a seed from elsewhere. */
 void search_prefer(struct search *s, size_t point);
+/* What became of a point is known from before: it counts as asked and told. False, and nothing happens, when it was asked already or the
+ * budget is spent. */
+bool search_know(struct search *s, size_t point, double ns);
 size_t search_ask(struct search *s);
 void search_tell(struct search *s, size_t point, double ns);
 /* The strategy's own name (for "auto": the one that was chosen). Static. */

@@ -177,6 +177,7 @@ static void architectures(void)
 
 int main(void)
 {
+	unsetenv("PEAKD_HIP_RUNTIME");
 	snprintf(folder, sizeof folder, "/tmp/peakd-hip-XXXXXX");
 	if (!mkdtemp(folder))
 		return 1;

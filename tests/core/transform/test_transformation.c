@@ -152,9 +152,11 @@ static void test_shipped(void)
 		is_int(t ? transformation_calls(t, "hlsl") : 0, table[i].calls, "%s: calls", table[i].name);
 		transformation_free(t);
 	}
-	sequence_is(lib, "h200-fp16", "cuda", 19, "wgmma.mma_async");
+	sequence_is(lib, "h200-fp16", "cuda", 18, "wgmma.mma_async");
 	sequence_is(lib, "matmul-fp16-cuda", "cuda", 7, "mma.sync");
 	sequence_is(lib, "matmul-fp16-hip", "hip", 7, "mfma");
+	sequence_is(lib, "mi200-fp32", "hip", 21, ""); /* PEAK, table 4 */
+	sequence_is(lib, "mi200-fp16", "hip", 28, "");
 	struct err e = ERR_INIT;
 	struct transformation *t;
 	is_int(library_find(lib, "tb-tilling", &t, &e), -ERR_NOT_FOUND, "an unknown name");

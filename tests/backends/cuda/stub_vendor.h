@@ -1,0 +1,126 @@
+/* Stand-ins for cuBLASLt (LIB_BLAS) and NVML (LIB_NVML), built by test_gemm.c and test_nvml.c with the published names and layouts. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef LIB_BLAS
+struct desc { int compute, scale, transposed[2]; };
+struct layout { int type; uint64_t rows, columns; int64_t ld; };
+struct result { uint64_t algo[8]; size_t workspace; int state; float waves; int reserved[4]; };
+/* What was asked for last; the test looks here. */
+int stub_last, stub_compute, stub_alive, stub_calls[8];
+size_t stub_workspace;
+
+int cublasLtCreate(void **h) { *h = malloc(1); stub_alive++; return 0; }
+int cublasLtDestroy(void *h) { free(h); stub_alive--; return 0; }
+int cublasLtMatmulDescCreate(struct desc **d, int compute, int scale)
+{
+	*d = calloc(1, sizeof **d);
+	(*d)->compute = stub_compute = compute;
+	(*d)->scale = scale;
+	stub_alive++;
+	return 0;
+}
+int cublasLtMatmulDescDestroy(struct desc *d) { free(d); stub_alive--; return 0; }
+int cublasLtMatmulDescSetAttribute(struct desc *d, int a, const void *v, size_t n)
+{
+	if (a < 3 || a > 4 || n != 4)
+		return 7;
+	memcpy(&d->transposed[a - 3], v, 4);
+	return 0;
+}
+int cublasLtMatrixLayoutCreate(struct layout **l, int type, uint64_t rows, uint64_t columns, int64_t ld)
+{
+	*l = malloc(sizeof **l);
+	**l = (struct layout){ type, rows, columns, ld };
+	stub_alive++;
+	return 0;
+}
+int cublasLtMatrixLayoutDestroy(struct layout *l) { free(l); stub_alive--; return 0; }
+int cublasLtMatmulPreferenceCreate(void **p) { *p = malloc(1); stub_alive++; return 0; }
+int cublasLtMatmulPreferenceDestroy(void *p) { free(p); stub_alive--; return 0; }
+int cublasLtMatmulPreferenceSetAttribute(void *p, int a, const void *v, size_t n)
+{
+	(void)p;
+	if (a != 1 || n != sizeof(size_t))
+		return 7;
+	memcpy(&stub_workspace, v, n);
+	return 0;
+}
+/* Five algorithms: the second is marked unusable, the fourth refuses when it is called. */
+int cublasLtMatmulAlgoGetHeuristic(void *h, struct desc *d, struct layout *a, struct layout *b, struct layout *c, struct layout *o,
+                                   void *p, int wanted, struct result *list, int *count)
+{
+	(void)h; (void)d; (void)a; (void)b; (void)c; (void)o; (void)p;
+	*count = wanted < 5 ? wanted : 5;
+	for (int i = 0; i < *count; i++) {
+		memset(&list[i], 0, sizeof list[i]);
+		list[i].algo[0] = (uint64_t)i;
+		list[i].state = i == 1 ? 15 : 0;
+	}
+	return 0;
+}
+/* In columns, floats or doubles. */
+static double get(const struct layout *l, const void *m, uint64_t row, uint64_t column, int transposed)
+{
+	size_t at = transposed ? (size_t)(column + row * (uint64_t)l->ld) : (size_t)(row + column * (uint64_t)l->ld);
+	return l->type == 1 ? ((const double *)m)[at] : (double)((const float *)m)[at];
+}
+int cublasLtMatmul(void *h, struct desc *d, const void *alpha, const void *a, struct layout *la, const void *b, struct layout *lb,
+                   const void *beta, const void *c, struct layout *lc, void *o, struct layout *lo, const uint64_t *algo, void *w,
+                   size_t n, void *stream)
+{
+	(void)h; (void)alpha; (void)beta; (void)c; (void)lc; (void)w; (void)n; (void)stream;
+	stub_last = (int)algo[0];
+	stub_calls[algo[0]]++;
+	if (algo[0] == 3)
+		return 15;
+	uint64_t k = d->transposed[0] ? la->rows : la->columns;
+	for (uint64_t row = 0; row < lo->rows; row++)
+		for (uint64_t column = 0; column < lo->columns; column++) {
+			double sum = 0;
+			for (uint64_t i = 0; i < k; i++)
+				sum += get(la, a, row, i, d->transposed[0]) * get(lb, b, i, column, d->transposed[1]);
+			if (lo->type == 1)
+				((double *)o)[row + column * (uint64_t)lo->ld] = sum;
+			else
+				((float *)o)[row + column * (uint64_t)lo->ld] = (float)sum;
+		}
+	return 0;
+}
+#endif
+
+#ifdef LIB_NVML
+struct sample { unsigned pid; unsigned long long time; unsigned core, memory, encoder, decoder; };
+struct process { unsigned pid; unsigned long long memory; unsigned instance, compute_instance; };
+int stub_known = 1, stub_listed = 1; /* whether the UUID is known; whether this process is in the list */
+unsigned stub_load;                  /* of somebody else */
+
+int nvmlInit_v2(void) { return 0; }
+const char *nvmlErrorString(int r) { return r == 6 ? "Not Found" : "?"; }
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **d) { (void)uuid; *d = &stub_known; return stub_known ? 0 : 6; }
+int nvmlDeviceGetClockInfo(void *d, int type, unsigned *mhz) { (void)d; *mhz = type == 1 ? 1755 : 2619; return 0; }
+int nvmlDeviceGetMaxClockInfo(void *d, int type, unsigned *mhz) { (void)d; (void)type; *mhz = 1980; return 0; }
+int nvmlDeviceGetPowerUsage(void *d, unsigned *mw) { (void)d; *mw = 412345; return 0; }
+int nvmlDeviceGetTemperature(void *d, int sensor, unsigned *c) { (void)d; (void)sensor; *c = 61; return 0; }
+int nvmlDeviceGetCurrentClocksThrottleReasons(void *d, unsigned long long *r) { (void)d; *r = 4; return 0; }
+int nvmlDeviceGetTotalEnergyConsumption(void *d, unsigned long long *mj) { (void)d; *mj = 123456; return 0; }
+int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *n, struct process *list)
+{
+	(void)d;
+	*n = 1;
+	list[0] = (struct process){ .pid = stub_listed ? (unsigned)getpid() : 4242 };
+	return 0;
+}
+int nvmlDeviceGetProcessUtilization(void *d, struct sample *list, unsigned *n, unsigned long long since)
+{
+	(void)d;
+	*n = 3;
+	list[0] = (struct sample){ .pid = (unsigned)getpid(), .time = since + 1, .core = 99 };
+	list[1] = (struct sample){ .pid = 77, .time = since + 1, .core = stub_load };
+	list[2] = (struct sample){ .pid = 78, .time = since - 1, .core = 100 };
+	return 0;
+}
+#endif

@@ -1,0 +1,52 @@
+/* NVML as a watch, against a library that is made here: what is read, and what is not known is not invented. */
+#include "backends/cuda/nvml.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "stub.h"
+#include "tap.h"
+
+int main(void)
+{
+	char folder[] = "/tmp/peakd-nvml-XXXXXX";
+	ok(mkdtemp(folder) != NULL, "a folder");
+	char *file = mem_fmt("%s/libnvidia-ml.so.1", folder);
+	setenv("PEAKD_CUDA_NVML", file, 1);
+	struct watch *w = watch_new(&cuda_nvml_watch, "cuda", "GPU-1");
+	has_str(watch_note(w), "libnvidia-ml1", "without the library it says which package brings it");
+	ok(watch_look(w).core_mhz == 0 && !watch_look(w).disturbed, "and knows nothing");
+	watch_free(w);
+	if (!stub_build("LIB_NVML", file)) {
+		SKIP(1, "no C compiler");
+		return tap_done();
+	}
+	void *stub = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	int *known = dlsym(stub, "stub_known"), *listed = dlsym(stub, "stub_listed");
+	unsigned *load = dlsym(stub, "stub_load");
+	w = watch_new(&cuda_nvml_watch, "cuda", "GPU-1");
+	is_str(watch_note(w), "", "with it nothing is missing");
+	struct wire_condition c = watch_look(w);
+	ok(c.core_mhz == 1755 && c.memory_mhz == 2619 && c.milliwatts == 412345 && c.celsius == 61, "clocks, power, temperature");
+	is_int(c.throttle, WIRE_THROTTLE_POWER_CAP, "throttle reasons, by the name that older drivers have");
+	ok(c.foreign == 0 && !c.disturbed, "nobody else uses the device: own load and what was before do not count");
+	*load = 40;
+	watch_begin(w);
+	c = watch_look(w);
+	ok(c.foreign == 40 && c.disturbed, "somebody else does");
+	*listed = 0;
+	watch_begin(w);
+	c = watch_look(w);
+	ok(c.foreign == WIRE_UNKNOWN && !c.disturbed, "a process that does not find itself in the list cannot tell others from itself");
+	uint64_t mj = 0;
+	ok(watch_energy(w, &mj) && mj == 123456, "the energy counter");
+	watch_free(w);
+	*known = 0;
+	w = watch_new(&cuda_nvml_watch, "cuda", "GPU-1");
+	has_str(watch_note(w), "Not Found", "a device that NVML does not know is said");
+	watch_free(w);
+	unlink(file);
+	rmdir(folder);
+	free(file);
+	return tap_done();
+}

@@ -1,0 +1,327 @@
+/* core/eval/tune when it is disturbed: killed at random moments it goes on and measures nothing twice; cancelled it answers within a
+ * second with what it has; two tunes on one device take turns. Also several sizes at once and other objectives. */
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "core/eval/insight.h"
+#include "core/eval/tune.h"
+#include "core/record/measurement.h"
+#include "sample.h"
+
+enum { BUDGET = 14, KILLS = 4, LOTS = 40 };
+
+extern char **environ;
+
+static struct context *many(void)
+{
+	static const char text[] =
+		"---\nkernel: matmul\nbackend: hlsl\ninputs:\n  n: int = {64, 96}\n  A: f32[n, n] = random\n  B: f32[n, n] = random\n"
+		"  C: out f32[n, n]\ntune:\n  BX: {1, 2, 4, 8, 16, 32}\n  BY: {1, 2, 4, 8, 16}\n  U: {1, 2, 4}\nwhere:\n  - BX*BY <= 256\n"
+		"flops: 2*n^3\n---\n```hlsl\n[numthreads(BX, BY, 1)]\nvoid matmul(uint3 id : SV_DispatchThreadID) {\n"
+		"  int row = id.y, col = id.x;\n  if (row >= n || col >= n) return;\n  float acc = 0;\n"
+		"  for (int k = 0; k < n; k += U)\n    for (int u = 0; u < U; u++)\n      acc += A[row*n+k+u]*B[(k+u)*n+col];\n"
+		"  C[row*n + col] = acc;\n}\n```\n```lua host\nlaunch(\"matmul\", {cdiv(n,BX), cdiv(n,BY)}, {BX,BY}, {A,B,C,n})\n```\n";
+	struct err e = ERR_INIT;
+	struct context *ctx = NULL;
+	if (context_parse("many", text, &ctx, &e) < 0)
+		printf("# %s\n", e.text);
+	return ctx;
+}
+
+/* A checkpoint of its own for each test: the same context, made by something else. */
+static int64_t checkpoint_by(struct sample *s, const char *by)
+{
+	struct context *ctx = many();
+	struct err e = ERR_INIT;
+	struct checkpoint c = { .kernel = "matmul", .backend = "hlsl", .by = by, .status = CHECKPOINT_DRAFT };
+	char *canonical = context_canonical(ctx);
+	int64_t id = 0;
+	if (checkpoint_add(s->db, &c, canonical, &id, &e) < 0)
+		printf("# %s\n", e.text);
+	free(canonical);
+	context_free(ctx);
+	return id;
+}
+
+static struct params *size_of(int n)
+{
+	struct params *size = params_new();
+	params_set_int(size, "n", false, n);
+	return size;
+}
+
+struct piece {
+	struct sample *s;
+	struct db *db;
+	int64_t checkpoint;
+	const char *job;
+	size_t budget;
+	struct cancel *cancel;
+	struct tune_result result;
+	struct err e;
+	int rc;
+	int64_t ended;
+};
+
+static void run_piece(struct piece *p)
+{
+	struct context *ctx = many();
+	struct params *size = size_of(64);
+	struct eval ev = { .pool = p->s->pool, .references = p->s->references, .cancel = p->cancel };
+	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &p->s->facts, .size = size, .budget = p->budget, .seed = 5,
+	                          .leaders = 2 };
+	p->e = (struct err)ERR_INIT;
+	p->rc = tune_run(&ev, &q, p->db, p->checkpoint, p->job, &p->result, &p->e);
+	p->ended = clock_now();
+	if (p->rc < 0 && p->rc != -ERR_CANCELLED)
+		printf("# %s\n", p->e.text);
+	params_free(size);
+	context_free(ctx);
+}
+
+static void *run_thread(void *piece)
+{
+	run_piece(piece);
+	return NULL;
+}
+
+/* --- killed --------------------------------------------------------------------------------------------------------------- */
+
+/* `test_tune_resume tune DB CHECKPOINT`: what gets killed. */
+static int child(const char *path, const char *checkpoint)
+{
+	struct sample s;
+	struct err e = ERR_INIT;
+	struct store *store;
+	struct piece p = { .s = &s, .checkpoint = atoll(checkpoint), .job = "killed", .budget = BUDGET };
+	sample_init(&s);
+	if (store_open(path, &store, &e) < 0 || store_take(store, &p.db, &e) < 0)
+		return 1;
+	run_piece(&p);
+	tune_result_fini(&p.result);
+	store_give(p.db);
+	store_close(store);
+	sample_fini(&s);
+	return p.rc < 0;
+}
+
+static size_t search_rows(struct db *db, int64_t checkpoint, size_t *ret_twice);
+
+/* Runs it, to its end or until, some random time after it has measured something new, it is killed. */
+static int run_child(struct sample *s, const char *self, const char *path, int64_t checkpoint, int to_end, int *ret_status)
+{
+	size_t twice, before = search_rows(s->db, checkpoint, &twice);
+	char number[32];
+	pid_t pid;
+	snprintf(number, sizeof number, "%lld", (long long)checkpoint);
+	char *const argv[] = { (char *)self, "tune", (char *)path, number, NULL };
+	if (posix_spawn(&pid, self, NULL, NULL, argv, environ) != 0)
+		return -1;
+	for (int i = 0; !to_end && i < 600 && search_rows(s->db, checkpoint, &twice) == before; i++)
+		clock_sleep(50 * CLOCK_MS);
+	if (!to_end) {
+		clock_sleep(rand() % 300 * CLOCK_MS);
+		kill(pid, SIGKILL);
+	}
+	return waitpid(pid, ret_status, 0) == pid ? 0 : -1;
+}
+
+/* Rows of the search, and how many of them repeat an earlier one. */
+static size_t search_rows(struct db *db, int64_t checkpoint, size_t *ret_twice)
+{
+	struct measurement_query q = { .checkpoint = checkpoint };
+	struct measurement_list rows;
+	struct err e = ERR_INIT;
+	size_t n = 0;
+	*ret_twice = 0;
+	measurement_list(db, &q, &rows, &e);
+	for (size_t i = 0; i < rows.count; i++) {
+		if (rows.at[i].message == NULL || strncmp(rows.at[i].message, "search", 6) != 0)
+			continue;
+		n++;
+		for (size_t k = 0; k < i; k++)
+			*ret_twice += rows.at[k].message && strncmp(rows.at[k].message, "search", 6) == 0 &&
+			              strcmp(rows.at[k].params, rows.at[i].params) == 0;
+	}
+	measurement_list_fini(&rows);
+	return n;
+}
+
+static void killed(struct sample *s, const char *self)
+{
+	int64_t checkpoint = checkpoint_by(s, "killed");
+	char *path = mem_fmt("%s/t.db", s->folder);
+	size_t twice, before = 0, rows = 0;
+	int status = 1, grew = 0;
+	srand((unsigned)getpid());
+	for (int i = 0; i < KILLS; i++) {
+		run_child(s, self, path, checkpoint, 0, &status);
+		rows = search_rows(s->db, checkpoint, &twice);
+		printf("# killed: %zu configurations are measured\n", rows);
+		grew += rows > before;
+		before = rows;
+	}
+	ok(grew == KILLS && rows < BUDGET, "killed %d times, it has measured %zu configurations", KILLS, rows);
+	run_child(s, self, path, checkpoint, 1, &status);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "left alone it ends well");
+	rows = search_rows(s->db, checkpoint, &twice);
+	is_int((long long)rows, BUDGET, "all of the budget and no more was measured");
+	is_int((long long)twice, 0, "nothing twice");
+	struct piece p = { .s = s, .db = s->db, .checkpoint = checkpoint, .job = "killed", .budget = BUDGET };
+	run_piece(&p);
+	is_int(p.rc, 0, "once more");
+	is_int((long long)p.result.resumed, BUDGET, "finds everything done");
+	ok(p.result.top_count == 2 && p.result.top[0].validation > 0, "and says the same, proven");
+	is_int((long long)search_rows(s->db, checkpoint, &twice), BUDGET, "without measuring");
+	struct context *ctx = many();
+	struct buf out = BUF_INIT;
+	struct err e = ERR_INIT;
+	is_int(insight_text(s->db, checkpoint, ctx, &out, &e), 0, "what it says %s", e.text);
+	has_str(buf_text(&out), "seen: 14 of 87 valid configurations", "how much was seen");
+	has_str(buf_text(&out), "what matters", "which parameters matter");
+	has_str(buf_text(&out), "more budget:", "and whether more is likely to pay");
+	buf_fini(&out);
+	context_free(ctx);
+	tune_result_fini(&p.result);
+	free(path);
+}
+
+/* --- cancelled ------------------------------------------------------------------------------------------------------------ */
+
+static void cancelled(struct sample *s)
+{
+	struct cancel cancel = { 0 };
+	struct err e = ERR_INIT;
+	size_t twice;
+	pthread_t thread;
+	struct piece p = { .s = s, .job = "cancelled", .budget = LOTS, .cancel = &cancel };
+	p.checkpoint = checkpoint_by(s, "cancelled");
+	store_take(s->store, &p.db, &e);
+	pthread_create(&thread, NULL, run_thread, &p);
+	for (int i = 0; i < 200 && search_rows(s->db, p.checkpoint, &twice) < 3; i++)
+		clock_sleep(100 * CLOCK_MS);
+	int64_t start = clock_now();
+	cancel_ask(&cancel);
+	pool_interrupt(s->pool, &cancel);
+	pthread_join(thread, NULL);
+	double seconds = (double)(p.ended - start) / 1e9;
+	is_int(p.rc, -ERR_CANCELLED, "a tune is cancelled");
+	ok(seconds < 1, "it answers within a second (%.2f s)", seconds);
+	ok(p.result.top_count >= 1 && p.result.top[0].validation == 0 && p.result.tried >= 3,
+	   "with what it has: %zu tried, the fastest %.0f ns, without evidence", p.result.tried,
+	   p.result.top_count ? p.result.top[0].median_ns : 0);
+	tune_result_fini(&p.result);
+	store_give(p.db);
+}
+
+/* --- two at once ---------------------------------------------------------------------------------------------------------- */
+
+static void turns(struct sample *s)
+{
+	struct err e = ERR_INIT;
+	struct piece p[2];
+	pthread_t threads[2];
+	size_t changes = 0;
+	int64_t last = 0;
+	for (int i = 0; i < 2; i++) {
+		const char *name = i ? "second" : "first";
+		p[i] = (struct piece){ .s = s, .job = name, .budget = BUDGET, .checkpoint = checkpoint_by(s, name) };
+		store_take(s->store, &p[i].db, &e);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, run_thread, &p[i]);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	/* Numbers of measurements are the order in which they were made. */
+	struct measurement_list rows[2];
+	for (int i = 0; i < 2; i++) {
+		struct measurement_query q = { .checkpoint = p[i].checkpoint };
+		measurement_list(s->db, &q, &rows[i], &e);
+	}
+	for (size_t a = 0, b = 0; a < rows[0].count && b < rows[1].count;) {
+		int64_t whose = rows[0].at[a].id < rows[1].at[b].id ? 1 : 2;
+		changes += last && whose != last;
+		last = whose;
+		*(whose == 1 ? &a : &b) += 1;
+	}
+	ok(p[0].rc == 0 && p[1].rc == 0, "two tunes on one device end well");
+	ok(changes >= 2, "they took turns (%zu changes)", changes);
+	for (int i = 0; i < 2; i++) {
+		measurement_list_fini(&rows[i]);
+		tune_result_fini(&p[i].result);
+		store_give(p[i].db);
+	}
+}
+
+/* --- what is wanted ------------------------------------------------------------------------------------------------------- */
+
+static void objectives(struct sample *s)
+{
+	struct context *ctx = many();
+	struct err e = ERR_INIT;
+	struct params *size = size_of(64), *also[] = { size_of(96) };
+	int64_t checkpoint = checkpoint_by(s, "objectives");
+	struct eval ev = { .pool = s->pool, .references = s->references };
+	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &s->facts, .size = size, .also = also, .also_count = 1, .budget = 4,
+	                          .seed = 1, .leaders = 1 };
+	struct tune_result t = { 0 };
+	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), 0, "two sizes at once %s", e.text);
+	struct measurement_query mq = { .checkpoint = checkpoint, .device = s->facts.uuid, .run = t.run };
+	struct measurement_list best = { 0 };
+	measurement_best_each(s->db, &mq, &best, &e);
+	is_int((long long)best.count, 2, "the winner has a proven time at both");
+	if (best.count == 2) {
+		double mean = sqrt(best.at[0].median_ns * best.at[1].median_ns);
+		ok(fabs(t.top[0].value / mean - 1) < 1e-9, "its value is their geometric mean");
+	}
+	measurement_list_fini(&best);
+	tune_result_fini(&t);
+	q.worst = true;
+	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), 0, "the worst ratio of two sizes %s", e.text);
+	tune_result_fini(&t);
+	q.also_count = 0;
+	q.objective = "time * 1e6 * (1 + BX / 1000)";
+	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), 0, "an expression %s", e.text);
+	if (t.top_count) {
+		double want = t.top[0].median_ns / 1e3 * (1 + (double)params_find(t.top[0].params, "BX")->i / 1000);
+		ok(fabs(t.top[0].value / want - 1) < 1e-9, "is what it says (%g)", t.top[0].value);
+	}
+	tune_result_fini(&t);
+	q.objective = "edp";
+	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), -ERR_UNSUPPORTED, "energy where there is none");
+	has_str(e.text, "no energy counter", "is refused before anything runs");
+	q.objective = "speed / 2";
+	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), -ERR_INPUT, "an unknown metric is refused");
+	has_str(e.text, "registers", "and those that there are named");
+	q.objective = NULL;
+	q.budget = 0;
+	q.device_seconds = 0.5;
+	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), 0, "a budget of device-seconds %s", e.text);
+	ok(t.tried >= 1 && t.tried < t.space, "ends the search (%zu of %zu)", t.tried, t.space);
+	tune_result_fini(&t);
+	params_free(size);
+	params_free(also[0]);
+	context_free(ctx);
+}
+
+int main(int argc, char **argv)
+{
+	struct sample s;
+	sample_worker(argc, argv);
+	if (argc == 4 && strcmp(argv[1], "tune") == 0)
+		return child(argv[2], argv[3]);
+	sample_init(&s);
+	if (!s.ready) {
+		SKIP(8, "no HLSL device");
+	} else {
+		objectives(&s);
+		killed(&s, argv[0]);
+		cancelled(&s);
+		turns(&s);
+	}
+	sample_fini(&s);
+	return tap_done();
+}

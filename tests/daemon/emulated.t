@@ -1,0 +1,36 @@
+#!/bin/sh
+# A device that executes AMD's machine code here, and gives no times: contexts are validated on it through the whole daemon, caged workers and
+# all, everything says that it is emulated, and nothing says how fast it was.
+. "$(dirname "$0")/lib.sh"
+db=$T/a.db
+export PEAKD_HIP_RUNTIME="${BUILD:-$root/build}/tests/backends/hip/emulated.so"
+
+if ! /sbin/ldconfig -p | grep -q libamdhip64; then
+	skip 9 "no HIP compiler here (Debian: libamdhip64-5, libamd-comgr2)"
+	done_testing
+	exit 0
+fi
+timeout 30 "$peakd" devices --db "$db" >"$T/out" 2>"$T/err"
+has "$(cat "$T/out")" "hip:0: emulated gfx90a" "the device is listed as what it is"
+
+sed 's/{64, 96}/{40}/; s/{8, 16, 32}/{16}/; s/{8, 16}/{8}/; s/{33, 67}/{17}/' "$root/examples/matmul-fp32-gfx90a.peak.md" >"$T/mm.peak.md"
+timeout 200 "$peakd" run "$T/mm.peak.md" --db "$db" --device hip:0 --transform refactor --model replay:none --json "$T/rows.json" --keep-going \
+	>"$T/out" 2>"$T/err"
+has "$(cat "$T/out")" "accepted, 2 passed, 0 failed, no times: emulated" "the baseline is validated" "$(cat "$T/err")"
+has "$(cat "$T/out")" "mm on emulated gfx90a (hip:0)" "the table says where"
+has "$(tail -n 1 "$T/out")" "no times: emulated gfx90a (hip:0)" "and so does the closing line"
+is "$(jq -c '[.emulated, .rows[0].validated, .rows[0].median_ms]' "$T/rows.json")" '[true,true,null]' "and the JSON, without a time"
+
+timeout 60 "$peakd" tune mm --db "$db" --device hip:0 >"$T/out" 2>"$T/err"
+is $? 1 "tune refuses"
+has "$(cat "$T/err")" "no times from an emulated device: hip:0 (emulated gfx90a)" "and says why"
+
+sed 's/acc += A\[row \* n + k\]/acc += A[row * n + k + (k == 7)]/' "$T/mm.peak.md" >"$T/own.peak.md"
+printf '%s\n' '```hip reference' 'extern "C" __global__ void matmul(const float *A, const float *B, float *C, int n)' '{' \
+	'	int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;' '	if (row >= n || col >= n) return;' \
+	'	double acc = 0;' '	for (int k = 0; k < n; k++)' '		acc += (double)A[row * n + k] * B[k * n + col];' '	C[row * n + col] = (float)acc;' '}' '```' \
+	>>"$T/own.peak.md"
+timeout 200 "$peakd" run "$T/own.peak.md" --db "$db" --device hip:0 >"$T/out" 2>"$T/err"
+is $? 1 "a kernel that reads the wrong element is found"
+has "$(cat "$T/err")" "the root context differs from its reference block in C" "and the error says where"
+done_testing
