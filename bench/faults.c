@@ -119,6 +119,7 @@ struct bench {
 	struct err why[KINDS_MAX];          /* of a variant that was refused before any device saw it */
 	struct tally tally[KINDS_MAX];
 	atomic_uint left;                   /* of the soak */
+	const char *state;                  /* file; NULL */
 	unsigned goal, before, lanes;
 	int64_t alone_ns, soak_ns;          /* how long either part took */
 	int64_t deadline;
@@ -246,6 +247,26 @@ static void lane_close(struct lane *l)
 	pool_free(l->pool);
 }
 
+static unsigned read_state(const char *path)
+{
+	unsigned done = 0;
+	FILE *f = path ? fopen(path, "re") : NULL;
+	if (f && fscanf(f, "%u", &done) != 1)
+		done = 0;
+	if (f)
+		fclose(f);
+	return done;
+}
+
+static void write_state(const char *path, unsigned done)
+{
+	FILE *f = path ? fopen(path, "we") : NULL;
+	if (f) {
+		fprintf(f, "%u\n", done);
+		fclose(f);
+	}
+}
+
 static void *soak(void *arg)
 {
 	struct lane *l = arg;
@@ -260,6 +281,8 @@ static void *soak(void *arg)
 		if (left == 0)
 			break;
 		meet_and_recover(l, kind % MEM_COUNT(kinds), false);
+		/* Whoever is killed in the middle has counted what was done. */
+		write_state(b->state, b->goal - atomic_load(&b->left));
 	}
 	return NULL;
 }
@@ -419,8 +442,10 @@ static unsigned meet_each(struct bench *b, struct lane *l, struct err *e)
 	if (run_good(l, &b->median_ns, e) < 0)
 		return 1;
 	for (size_t i = 0; i < MEM_COUNT(kinds); i++) {
-		if (is_there(b, &kinds[i]))
-			meet_and_recover(l, i, true);
+		if (!is_there(b, &kinds[i]))
+			continue;
+		meet_and_recover(l, i, true);
+		fprintf(stderr, "faults: %s: %.0f ms, %s\n", kinds[i].name, (double)b->tally[i].alone / 1e6, b->tally[i].said);
 	}
 	return 0;
 }
@@ -443,26 +468,6 @@ static int run_soak(struct bench *b, const char *locks, struct err *e)
 		lane_close(&lanes[i]);
 	}
 	return rc;
-}
-
-static unsigned read_state(const char *path)
-{
-	unsigned done = 0;
-	FILE *f = path ? fopen(path, "re") : NULL;
-	if (f && fscanf(f, "%u", &done) != 1)
-		done = 0;
-	if (f)
-		fclose(f);
-	return done;
-}
-
-static void write_state(const char *path, unsigned done)
-{
-	FILE *f = path ? fopen(path, "we") : NULL;
-	if (f) {
-		fprintf(f, "%u\n", done);
-		fclose(f);
-	}
 }
 
 static int find_device(struct bench *b, const char *id, struct err *e)
@@ -560,7 +565,7 @@ int main(int argc, char **argv)
 	char locks[] = "/tmp/peakd-faults-XXXXXX";
 	if (argc > 1 && strcmp(argv[1], "worker") == 0)
 		return worker_main();
-	const char *state = option(argc, argv, "--state", NULL);
+	const char *state = b.state = option(argc, argv, "--state", NULL);
 	b.goal = (unsigned)atoi(option(argc, argv, "--count", "0"));
 	b.before = read_state(state);
 	if (b.before > b.goal)

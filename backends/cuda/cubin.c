@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/names.h"
 #include "base/mem.h"
 
 enum {
@@ -252,27 +253,12 @@ const struct cuda_kernel *cuda_cubin_find(const struct cuda_cubin *cubin, const 
 
 int cuda_cubin_missing(const struct cuda_cubin *cubin, const char *name, struct err *e)
 {
-	struct buf list = BUF_INIT;
-	char *mangled = mem_fmt("%zu%s", strlen(name), name); /* Itanium C++ ABI: a name is written behind its length */
-	bool forgotten = false;
+	const char **names = MEM_NEW_N(const char *, cubin->count + 1);
 	int rc;
 
-	for (size_t i = 0; i < cubin->count; i++) {
-		const char *k = cubin->kernels[i].name;
-		buf_addf(&list, "%s%s", i ? ", " : "", k);
-		if (strncmp(k, "_Z", 2) == 0 && strstr(k, mangled))
-			forgotten = true;
-	}
-	if (forgotten)
-		rc = err_set(e, ERR_INPUT, "the device code's kernel \"%s\" has a C++ name (%s): declare it extern \"C\" __global__",
-		             name, buf_text(&list));
-	else if (cubin->count)
-		rc = err_set(e, ERR_INPUT, "the host code launches kernel \"%s\", which the device code does not have; it has: %s",
-		             name, buf_text(&list));
-	else
-		rc = err_set(e, ERR_INPUT, "the host code launches kernel \"%s\", but the device code has no kernel at all: write "
-		             "extern \"C\" __global__ void %s(…)", name, name);
-	free(mangled);
-	buf_fini(&list);
+	for (size_t i = 0; i < cubin->count; i++)
+		names[i] = cubin->kernels[i].name;
+	rc = names_missing(names, cubin->count, name, e);
+	free(names);
 	return rc;
 }

@@ -253,7 +253,7 @@ int hip_compile(const struct wire_compile *request, struct wire_compiled *ret_co
 		goto out;
 	}
 	if ((rc = take_binary(&rtc, a.program, &to, e)) || (rc = hip_object_read(to.binary, to.binary_len, &object, e)) ||
-	    (rc = check_plan(request, &object, &limits, &to, &log, e)))
+	    (rc = check_plan(request, &object, &limits, &to, &log, e)) || (rc = hip_object_stateless(&object, e)))
 		goto out;
 	hip_diagnostic_clean(a.log, false, &log);
 	to.log = buf_steal(&log);

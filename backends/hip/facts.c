@@ -197,6 +197,7 @@ int hip_facts_device(const struct hip_runtime *rt, uint32_t index, struct facts 
 	if (index >= (uint32_t)count)
 		return err_set(e, ERR_NOT_FOUND, "there is no device hip:%u: the runtime sees %d (hip:0 to hip:%d)", index, count, count - 1);
 	f.runs = true;
+	/* shares_cpu stays false: what prompts and timing make of it is about devices whose speed is the CPU's. */
 	f.emulated = rt->emulated != NULL;
 	f.index = index;
 	snprintf(f.id, sizeof f.id, "hip:%u", index);
@@ -210,7 +211,8 @@ int hip_facts_device(const struct hip_runtime *rt, uint32_t index, struct facts 
 	ask_peaks(rt, (int)index, &f);
 	rt->runtime_version(&version);
 	/* HIP_VERSION = major·10^7 + minor·10^5 + patch (HIP's hip_version.h). */
-	n = snprintf(f.driver, sizeof f.driver, "HIP %d.%d.%d", version / 10000000, version / 100000 % 100, version % 100000);
+	n = f.emulated ? snprintf(f.driver, sizeof f.driver, "no driver")
+	               : snprintf(f.driver, sizeof f.driver, "HIP %d.%d.%d", version / 10000000, version / 100000 % 100, version % 100000);
 	if (hip_library_rtc(&rtc, NULL) == 0)
 		snprintf(f.driver + n, sizeof f.driver - (size_t)n, ", hiprtc %d.%d", rtc.version_major, rtc.version_minor);
 	*ret_facts = f;

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "backends/names.h"
 #include "base/mem.h"
 
-enum { NT_AMDGPU_METADATA = 32, DEPTH_MAX = 16 };
+enum { NT_AMDGPU_METADATA = 32, DEPTH_MAX = 16, TABLES_MAX = 64 << 10 };
 
 /* --- MessagePack (its specification, "Formats") ----------------------------------------------------------------------------- */
 struct in { const uint8_t *at, *end; bool bad; };
@@ -238,6 +238,33 @@ static bool find_metadata(const uint8_t *bytes, size_t len, struct in *ret)
 	return false;
 }
 
+/* The variables of the module. Newer linkers make a section .relro_padding, which holds none. */
+static void count_variables(const uint8_t *bytes, size_t len, struct hip_object *object)
+{
+	Elf64_Ehdr head;
+	Elf64_Shdr names, s;
+
+	memcpy(&head, bytes, sizeof head);
+	if (head.e_shentsize != sizeof s || head.e_shoff > len || head.e_shnum > (len - head.e_shoff) / sizeof s || head.e_shstrndx >= head.e_shnum)
+		return;
+	memcpy(&names, bytes + head.e_shoff + head.e_shstrndx * sizeof s, sizeof names);
+	if (names.sh_offset > len || names.sh_size > len - names.sh_offset)
+		return;
+	for (unsigned i = 0; i < head.e_shnum; i++) {
+		static const char padding[] = ".relro_padding";
+		memcpy(&s, bytes + head.e_shoff + i * sizeof s, sizeof s);
+		if ((s.sh_flags & (SHF_WRITE | SHF_ALLOC)) != (SHF_WRITE | SHF_ALLOC))
+			continue;
+		if (s.sh_name < names.sh_size && names.sh_size - s.sh_name >= sizeof padding &&
+		    memcmp(bytes + names.sh_offset + s.sh_name, padding, sizeof padding) == 0)
+			continue;
+		if (s.sh_type == SHT_NOBITS)
+			object->state += s.sh_size;
+		else if (s.sh_type == SHT_PROGBITS)
+			object->tables += s.sh_size;
+	}
+}
+
 int hip_object_read(const void *bytes, size_t len, struct hip_object *ret_object, struct err *e)
 {
 	struct hip_object object = { .kernels = NULL };
@@ -247,6 +274,7 @@ int hip_object_read(const void *bytes, size_t len, struct hip_object *ret_object
 		return err_set(e, ERR_INTERNAL, "the %zu bytes are not an AMD code object with kernel metadata (version 3 or newer): compile "
 		               "the context again", len);
 	read_metadata(&in, &object);
+	count_variables(bytes, len, &object);
 	if (in.bad) {
 		hip_object_fini(&object);
 		return err_set(e, ERR_INTERNAL, "the code object's kernel metadata cannot be read: compile the context again");
@@ -273,29 +301,23 @@ const struct hip_kernel *hip_object_find(const struct hip_object *object, const 
 	return NULL;
 }
 
+int hip_object_stateless(const struct hip_object *object, struct err *e)
+{
+	if (object->state == 0 && object->tables <= TABLES_MAX)
+		return 0;
+	return err_set(e, ERR_INPUT, "the device code has %llu bytes of __device__ or static variables, which outlive an execution; take scratch "
+	               "from alloc() in host code, and constants from __constant__ or table()",
+	               (unsigned long long)(object->state ? object->state : object->tables));
+}
+
 int hip_object_missing(const struct hip_object *object, const char *name, struct err *e)
 {
-	struct buf list = BUF_INIT;
-	char *mangled = mem_fmt("%zu%s", strlen(name), name); /* Itanium C++ ABI: a name is written behind its length */
-	bool forgotten = false;
+	const char **names = MEM_NEW_N(const char *, object->count + 1);
 	int rc;
 
-	for (size_t i = 0; i < object->count; i++) {
-		const char *k = object->kernels[i].name;
-		buf_addf(&list, "%s%s", i ? ", " : "", k);
-		if (strncmp(k, "_Z", 2) == 0 && strstr(k, mangled))
-			forgotten = true;
-	}
-	if (forgotten)
-		rc = err_set(e, ERR_INPUT, "the device code's kernel \"%s\" has a C++ name (%s): declare it extern \"C\" __global__",
-		             name, buf_text(&list));
-	else if (object->count)
-		rc = err_set(e, ERR_INPUT, "the host code launches kernel \"%s\", which the device code does not have; it has: %s",
-		             name, buf_text(&list));
-	else
-		rc = err_set(e, ERR_INPUT, "the host code launches kernel \"%s\", but the device code has no kernel at all: write "
-		             "extern \"C\" __global__ void %s(…)", name, name);
-	free(mangled);
-	buf_fini(&list);
+	for (size_t i = 0; i < object->count; i++)
+		names[i] = object->kernels[i].name;
+	rc = names_missing(names, object->count, name, e);
+	free(names);
 	return rc;
 }

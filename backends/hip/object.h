@@ -28,11 +28,18 @@ struct hip_kernel {
 	size_t param_count;
 };
 
-struct hip_object { struct hip_kernel *kernels; size_t count; };
+struct hip_object {
+	struct hip_kernel *kernels;
+	size_t count;
+	uint64_t state;              /* bytes of variables that begin as zero and can be written: .bss */
+	uint64_t tables;             /* bytes of initialised ones, and of __constant__: .data */
+};
 
 /* -ERR_INTERNAL when the bytes are not an AMD code object with kernel metadata. The result is freed by hip_object_fini. */
 int hip_object_read(const void *bytes, size_t len, struct hip_object *ret_object, struct err *e);
 void hip_object_fini(struct hip_object *object);
+/* -ERR_INPUT when the module has memory that outlives an execution: results could be kept there. */
+int hip_object_stateless(const struct hip_object *object, struct err *e);
 /* NULL when there is none of that name. */
 const struct hip_kernel *hip_object_find(const struct hip_object *object, const char *name);
 /* -ERR_INPUT that lists the kernels that there are, and says when extern "C" was forgotten. */

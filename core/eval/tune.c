@@ -13,8 +13,9 @@
 #include "core/eval/tune_devices.h"
 #include "core/eval/tune_inside.h"
 #include "core/record/checkpoint.h"
+#include "core/record/store.h"
 
-enum { BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3, PREFER_ALWAYS = 8 };
+enum { BATCH_MAX = 64, BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3, PREFER_ALWAYS = 8 };
 
 /* Searching needs an order, not a figure: few samples. */
 static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S,
@@ -91,6 +92,46 @@ static void report(const struct tuner *u)
 	              r->tried, u->planned, best, r->pruned, r->refused + r->wrong + r->broken, left);
 }
 
+/* One point: recorded, told to the search. */
+static int take_one(struct tuner *u, struct tune_lanes *lanes, struct tune_devices *devices, struct tune_tried *take_tried, struct err *e)
+{
+	double value;
+	size_t point = take_tried->built->point;
+	int rc = tune_conclude(u, take_tried, &value, e);
+	u->result.tried++;
+	u->result.device_s += (double)take_tried->took_ns / 1e9;
+	tune_devices_best(devices, u->fastest_ns);
+	tune_lanes_tell(lanes, point, value);
+	tune_tried_free(take_tried);
+	return rc;
+}
+
+/* A commit waits for the disk, so what came meanwhile goes into the next one together. A tune that ends early keeps what came before. */
+static int take_batch(struct tuner *u, struct tune_lanes *lanes, struct tune_devices *devices, struct tune_tried *take_first, struct err *e)
+{
+	struct err broken = ERR_INIT;
+	struct tune_tried *t = take_first;
+	int rc = store_begin(u->db, e);
+	bool begun = rc == 0;
+	for (size_t n = 1; t; t = rc == 0 && broken.code == ERR_NONE && n++ < BATCH_MAX ? tune_devices_take(devices, false) : NULL) {
+		broken = t->broken;
+		if (rc == 0 && broken.code == ERR_NONE)
+			rc = take_one(u, lanes, devices, t, e);
+		else
+			tune_tried_free(t);
+	}
+	if (!begun)
+		return rc;
+	rc = store_end(u->db, rc, e);
+	if (rc == 0)
+		report(u); /* outside of the transaction: whoever is told may write, too */
+	if (rc == 0 && broken.code != ERR_NONE) {
+		*e = broken;
+		rc = -(int)broken.code;
+	}
+	return rc;
+}
+
 /* Runs until the search has nothing more, or time is over. */
 static int record_lane(struct tuner *u, struct tune_lanes *lanes, struct tune_devices *devices, struct err *e)
 {
@@ -98,18 +139,9 @@ static int record_lane(struct tuner *u, struct tune_lanes *lanes, struct tune_de
 	int rc = 0;
 	int64_t waited = u->waited_ns;
 	tune_devices_best(devices, u->fastest_ns);
-	while (rc == 0 && !out_of_time(u) && (t = tune_devices_take(devices)) != NULL) {
-		double value;
-		size_t point = t->built->point;
-		rc = tune_conclude(u, t, &value, e);
-		u->result.tried++;
-		u->result.device_s += (double)t->took_ns / 1e9;
+	while (rc == 0 && !out_of_time(u) && (t = tune_devices_take(devices, true)) != NULL) {
+		rc = take_batch(u, lanes, devices, t, e);
 		u->waited_ns = waited + (u->q->device_count > 1 ? 0 : tune_devices_time(devices).waiting);
-		tune_devices_best(devices, u->fastest_ns);
-		tune_lanes_tell(lanes, point, value);
-		tune_tried_free(t);
-		if (rc == 0)
-			report(u);
 		if (rc == 0)
 			rc = cancel_check(u->ev->cancel, e);
 	}

@@ -185,10 +185,10 @@ int tune_devices_new(const struct tune_devices_config *config, struct tune_devic
 	return 0;
 }
 
-struct tune_tried *tune_devices_take(struct tune_devices *d)
+struct tune_tried *tune_devices_take(struct tune_devices *d, bool wait)
 {
 	lock_take(&d->lock);
-	while (d->ready == NULL && d->alive > 0)
+	while (wait && d->ready == NULL && d->alive > 0)
 		lock_bell_wait(&d->bell, &d->lock, CLOCK_NEVER);
 	struct tune_tried *t = d->ready;
 	if (t) {

@@ -29,8 +29,8 @@ struct tune_devices_time {
 
 /* All that config points to is borrowed until tune_devices_free. */
 int tune_devices_new(const struct tune_devices_config *config, struct tune_devices **ret_devices, struct err *e);
-/* The next tried point, waited for; NULL when there is nothing more. */
-struct tune_tried *tune_devices_take(struct tune_devices *devices);
+/* The next tried point; NULL when there is nothing more. wait false: NULL also when there is none now. */
+struct tune_tried *tune_devices_take(struct tune_devices *devices, bool wait);
 /* The best so far at each size, by which hopeless ones are given up. */
 void tune_devices_best(struct tune_devices *devices, const double ns[TUNE_SIZES]);
 /* Devices that were lost on the way, a line each ("cuda:1: …"); "" none. Borrowed until the next call. */

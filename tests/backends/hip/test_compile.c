@@ -48,6 +48,9 @@ static void spellings(void)
 	is_int(compile(ARCH, "", device, p, &c, &e), 0, "both spellings of the indices, headers, plain helpers, shuffles (%s)", e.text);
 	is_int(c.kernel_count == 1 ? c.kernels[0].max_threads : 0, 64, "launch bounds");
 	wire_compiled_fini(&c);
+	is_int(compile(ARCH, "__constant__ float table[4] = { 1, 2, 3, 4 };\n", KERNEL "k(float *C) { C[threadIdx.x] = table[threadIdx.x & 3]; }\n", p, &c, &e),
+	       0, "a table of constants (%s)", e.text);
+	wire_compiled_fini(&c);
 	is_int(compile(ARCH, "typedef float v4 __attribute__((ext_vector_type(4)));\n",
 	               KERNEL "k(float *C) { v4 acc = { 0, 0, 0, 0 };\n"
 	               "for (int i = 0; i < 64; i++) acc = __builtin_amdgcn_mfma_f32_16x16x4f32(C[i], C[threadIdx.x], acc, 0, 0, 0);\n"
@@ -85,6 +88,10 @@ static void errors(void)
 	bad("missing kernel", "", KERNEL "k1(float *C) { }\n" KERNEL "k2(float *C) { }\n", small_plan("k", 1, 32), ERR_INPUT, "k1", "k2");
 	bad("extern \"C\" forgotten", "", "__global__ void k(float *C) { }\n", small_plan("k", 1, 32), ERR_INPUT, "_Z1kPf",
 	    "declare it extern \"C\"");
+	bad("a variable that outlives an execution", "", "__device__ float kept[100];\n" KERNEL "k(float *C) { kept[threadIdx.x] += C[0]; C[0] = kept[1]; }\n",
+	    small_plan("k", 1, 32), ERR_INPUT, "400 bytes", "outlive an execution");
+	bad("a static one", "", KERNEL "k(float *C) { static __device__ int calls; calls++; C[0] = calls; }\n", small_plan("k", 1, 32), ERR_INPUT,
+	    "4 bytes", "alloc()");
 	bad("no kernel at all", "", "__device__ int x;\n", small_plan("k", 1, 32), ERR_INPUT, "\"k\"", "no kernel at all");
 	bad("argument count", "", KERNEL "k(float *C, int n) { }\n", small_plan("k", 1, 32), ERR_INPUT, "takes 2 parameters", "gives 1");
 	bad("too many threads", "", KERNEL "k(float *C) { }\n", small_plan("k", 1, 2000), ERR_PRUNED, "2000", "1024");

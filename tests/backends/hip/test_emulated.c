@@ -336,6 +336,7 @@ static void identity(void)
 	is_int(hip_library_runtime(&rt, &e), 0, "the runtime opens (%s)", e.text);
 	is_int(hip_facts_device(&rt, 0, &f, &e), 0, "and has a device");
 	is_str(f.name, "emulated gfx90a", "its name");
+	has_str(f.driver, "no driver", "no driver's version");
 	ok(f.emulated && f.runs && f.warp_size == 64 && f.clock_khz == 0 && f.peak_f32 == 0 && f.units == 0, "emulated, wave of 64, no product's figures");
 }
 

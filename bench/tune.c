@@ -1,0 +1,378 @@
+/* tune: what a tune costs beyond compilers and kernels: `build/bench/tune MODE`.
+ *
+ *	own [--count N]            a fake backend that answers at once: CPU and wall time per configuration that are peakd's own, and its
+ *	                           memory at a tenth and at the end
+ *	overlap [--count N]        a fake backend with given times (compiling 20 ms, device 5 ms): how idle the device is while compiled work
+ *	                           waits, and what a second device brings
+ *	compile [--count N]        NVRTC for --device (default cuda:sm_90a; needs no GPU): configurations a second through peakd's compile
+ *	                           lanes, and through as many independent processes that have everything loaded
+ *	devices --device A         a real tune of a small product on one device or several ("cuda:0,1"): configurations a second in the search
+ *
+ * JSON on stdout. The workers are this very program. Caches are off: each configuration is other text, and binaries are not kept. */
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "backends/cuda/compile.h"
+#include "backends/worker.h"
+#include "bench/fake_worker.h"
+#include "core/context/context.h"
+#include "core/context/host.h"
+#include "core/eval/lanes.h"
+#include "core/eval/reference.h"
+#include "core/eval/tune.h"
+#include "core/eval/variant.h"
+#include "core/record/checkpoint.h"
+#include "core/record/event.h"
+#include "core/record/job.h"
+#include "core/record/store.h"
+
+static const char fake_context[] =
+	"---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {64}\n  A: f32[n] = random\n  C: out f32[n]\n"
+	"tune:\n  X: i for i = 1,400\n  Y: i for i = 1,400\n---\n```hlsl\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID) { C[id.x] = X * Y; }\n```\n"
+	"```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n";
+
+/* The notes' "small kernel": a tiled product with some unrolling, each configuration other text by SALT. */
+static const char cuda_context[] =
+	"---\nkernel: mm\nbackend: cuda\ninputs:\n  n: int = {1024}\n  A: f32[n, n] = random\n  B: f32[n, n] = random\n  C: out f32[n, n]\n"
+	"tune:\n  T: {8, 16, 32}\n  U: {1, 2, 4, 8}\n  SALT: i for i = 1,4000\nflops: 2*n^3\noptions:\n  - --no-cache\n---\n"
+	"```cuda\nextern \"C\" __global__ void mm(const float *A, const float *B, float *C, int n)\n{\n"
+	"\t__shared__ float a[T][T], b[T][T];\n\tint row = blockIdx.y * T + threadIdx.y, col = blockIdx.x * T + threadIdx.x;\n\tfloat acc = 0;\n"
+	"\tfor (int k = 0; k < n; k += T) {\n\t\ta[threadIdx.y][threadIdx.x] = A[row * n + k + threadIdx.x];\n"
+	"\t\tb[threadIdx.y][threadIdx.x] = B[(k + threadIdx.y) * n + col];\n\t\t__syncthreads();\n#pragma unroll U\n"
+	"\t\tfor (int i = 0; i < T; i++)\n\t\t\tacc += a[threadIdx.y][i] * b[i][threadIdx.x];\n\t\t__syncthreads();\n\t}\n"
+	"\tC[row * n + col] = acc + 0 * SALT;\n}\n```\n```lua host\nlaunch(\"mm\", {cdiv(n, T), cdiv(n, T)}, {T, T}, {A, B, C, n})\n```\n";
+
+struct bench {
+	struct pool *pool;
+	struct references *references;
+	struct store *store;
+	struct db *db;
+	struct context *ctx;
+	struct facts *facts;
+	size_t device_count;
+	struct params *size;
+	int64_t checkpoint;
+	char *job;
+	char folder[64];
+	size_t told;                     /* progress events */
+	size_t count;                    /* configurations of the tune */
+	long rss_tenth_kib;
+};
+
+static long resident_kib(void)
+{
+	long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+	if (f && fscanf(f, "%*s %ld", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static double cpu_seconds(void)
+{
+	struct rusage u;
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+/* As the daemon does: an event row each time. */
+static void progress(void *arg, double done, double total, const char *message)
+{
+	struct bench *b = arg;
+	struct err e = ERR_INIT;
+	if (event_append(b->db, b->job, "progress", done, total, message, NULL, &e) < 0)
+		fprintf(stderr, "tune: %s\n", e.text);
+	if (++b->told == b->count / 10)
+		b->rss_tenth_kib = resident_kib();
+}
+
+static int open_bench(struct bench *b, const char *text, const char *device, unsigned width, struct err *e)
+{
+	struct pool_config config = { .compile_workers = width, .lock_folder = b->folder };
+	struct checkpoint c = { .by = "root", .status = CHECKPOINT_ACCEPTED };
+	*b = (struct bench){ .folder = "/tmp/peakd-bench-XXXXXX" };
+	if (mkdtemp(b->folder) == NULL)
+		return err_set(e, ERR_IO, "no folder");
+	char *path = mem_fmt("%s/t.db", b->folder), *canonical;
+	b->pool = pool_new(&config);
+	b->references = references_new(256 << 20);
+	int rc = store_open(path, &b->store, e);
+	free(path);
+	if (rc == 0)
+		rc = store_take(b->store, &b->db, e);
+	if (rc == 0)
+		rc = context_parse("bench", text, &b->ctx, e);
+	if (rc == 0)
+		rc = pool_device_set(b->pool, device, &b->facts, &b->device_count, e);
+	if (rc < 0)
+		return rc;
+	c.kernel = context_kernel(b->ctx);
+	c.backend = context_backend(b->ctx);
+	canonical = context_canonical(b->ctx);
+	rc = checkpoint_add(b->db, &c, canonical, &b->checkpoint, e);
+	free(canonical);
+	if (rc >= 0)
+		rc = job_create(b->db, "tune", "", &b->job, e);
+	if (rc >= 0)
+		rc = params_parse(b->ctx, strcmp(c.backend, "cuda") == 0 ? "n=1024" : "n=64", false, &b->size, e);
+	return rc < 0 ? rc : 0;
+}
+
+static void close_bench(struct bench *b)
+{
+	char *command = mem_fmt("rm -rf '%s'", b->folder);
+	params_free(b->size);
+	free(b->facts);
+	free(b->job);
+	context_free(b->ctx);
+	store_give(b->db);
+	store_close(b->store);
+	references_free(b->references);
+	pool_free(b->pool);
+	if (b->folder[0] && system(command) != 0)
+		fprintf(stderr, "tune: %s is left\n", b->folder);
+	free(command);
+}
+
+static int tune(struct bench *b, size_t count, size_t devices, bool tell, struct tune_result *ret_result, struct err *e)
+{
+	struct eval ev = { .pool = b->pool, .references = b->references, .progress = tell ? progress : NULL, .progress_arg = b };
+	struct tune_request q = { .ctx = b->ctx, .root = b->ctx, .facts = b->facts, .device_count = devices, .size = b->size, .budget = count,
+	                          .strategy = "random", .seed = 1, .leaders = 1 };
+	b->count = count;
+	b->told = 0;
+	return tune_run(&ev, &q, b->db, b->checkpoint, b->job, ret_result, e);
+}
+
+/* --- own and overlap ------------------------------------------------------------------------------------------------------------ */
+
+static int run_own(size_t count, struct err *e)
+{
+	struct bench b;
+	struct tune_result r;
+	setenv("PEAKD_BENCH_FAKE", "0 0 1", 1);
+	int rc = open_bench(&b, fake_context, "hlsl:0", 2, e);
+	if (rc == 0)
+		rc = tune(&b, 200, 1, false, &r, e); /* warm */
+	if (rc == 0) {
+		tune_result_fini(&r);
+		double cpu = cpu_seconds();
+		int64_t began = clock_now();
+		rc = tune(&b, count, 1, true, &r, e);
+		if (rc == 0) {
+			printf("{\"mode\": \"own\", \"configurations\": %zu, \"cpu_ms_each\": %.4f, \"wall_ms_each\": %.4f, \"rss_kib_tenth\": %ld, "
+			       "\"rss_kib_end\": %ld}\n", r.tried, (cpu_seconds() - cpu) * 1e3 / (double)r.tried,
+			       (double)(clock_now() - began) / 1e6 / (double)r.tried, b.rss_tenth_kib, resident_kib());
+			tune_result_fini(&r);
+		}
+	}
+	close_bench(&b);
+	return rc;
+}
+
+static int overlap_on(size_t count, size_t devices, double *ret_rate, struct err *e)
+{
+	struct bench b;
+	struct tune_result r;
+	int rc = open_bench(&b, fake_context, "hlsl:all", 12, e);
+	if (rc == 0)
+		rc = tune(&b, count, devices, true, &r, e);
+	if (rc == 0) {
+		double lasted = (double)r.device_lasted_ns, idle = (lasted - (double)r.device_ns - (double)r.starving_ns) / lasted;
+		*ret_rate = (double)r.tried / (lasted / (double)devices / 1e9);
+		printf("{\"mode\": \"overlap\", \"devices\": %zu, \"configurations\": %zu, \"per_second\": %.1f, \"idle_while_work_waits\": %.4f, "
+		       "\"starving\": %.4f}\n", devices, r.tried, *ret_rate, idle, (double)r.starving_ns / lasted);
+		tune_result_fini(&r);
+	}
+	close_bench(&b);
+	return rc;
+}
+
+static int run_overlap(size_t count, struct err *e)
+{
+	double one = 0, two = 0;
+	setenv("PEAKD_BENCH_FAKE", "20000 5000 2", 1);
+	int rc = overlap_on(count, 1, &one, e);
+	if (rc == 0)
+		rc = overlap_on(count, 2, &two, e);
+	if (rc == 0)
+		printf("{\"mode\": \"overlap\", \"second_device\": %.3f}\n", two / one);
+	return rc;
+}
+
+/* --- compile ---------------------------------------------------------------------------------------------------------------------- */
+
+struct batch { struct eval ev; struct bench *b; size_t first; atomic_uint bad; };
+
+static struct params *nth_params(const struct bench *b, size_t i)
+{
+	static const int tiles[] = { 8, 16, 32 }, unrolls[] = { 1, 2, 4, 8 };
+	struct params *params = NULL;
+	struct err e = ERR_INIT;
+	char *text = mem_fmt("n=1024 T=%d U=%d SALT=%zu", tiles[i % 3], unrolls[i / 3 % 4], i + 1);
+	if (params_parse(b->ctx, text, true, &params, &e) < 0)
+		fprintf(stderr, "tune: %s\n", e.text);
+	free(text);
+	return params;
+}
+
+static void build_one(void *arg, size_t i)
+{
+	struct batch *batch = arg;
+	struct variant v = { 0 };
+	struct err e = ERR_INIT;
+	struct params *params = nth_params(batch->b, batch->first + i);
+	if (variant_build(&batch->ev, batch->b->ctx, params, batch->b->facts, &v, &e) < 0 && atomic_fetch_add(&batch->bad, 1) == 0)
+		fprintf(stderr, "tune: %s\n", e.text);
+	variant_fini(&v);
+	params_free(params);
+}
+
+/* What a lane's worker does, with nothing around it. */
+static bool compile_here(const struct bench *b, size_t i)
+{
+	struct params *params = nth_params(b, i);
+	struct plan *plan = NULL;
+	struct wire_compiled compiled = { .binary = NULL };
+	struct err e = ERR_INIT;
+	const struct spec *spec = context_spec(b->ctx);
+	struct wire_compile request = { .backend = (char *)"cuda", .arch = (char *)b->facts->arch,
+	                                .macros = (char *)context_region(b->ctx, REGION_MACROS),
+	                                .device = (char *)context_region(b->ctx, REGION_DEVICE), .options = spec->options,
+	                                .option_count = spec->option_count };
+	int rc = host_run(b->ctx, params, b->facts, &plan, &e);
+	request.plan = plan;
+	request.defines = context_defines(b->ctx, params, &request.define_count);
+	if (rc == 0)
+		rc = cuda_compile(&request, &compiled, &e);
+	context_defines_free(request.defines, request.define_count);
+	wire_compiled_fini(&compiled);
+	plan_free(plan);
+	params_free(params);
+	return rc == 0;
+}
+
+/* `width` processes, each loaded by one compilation before the clock starts; seconds that `count` compilations take. */
+static double independent(const struct bench *b, unsigned width, size_t first, size_t count)
+{
+	int ready[2], go[2];
+	char c;
+	if (pipe(ready) != 0 || pipe(go) != 0)
+		abort();
+	for (unsigned w = 0; w < width; w++) {
+		if (fork() != 0)
+			continue;
+		bool good = compile_here(b, first + count + w);
+		if (write(ready[1], "r", 1) != 1 || read(go[0], &c, 1) != 1)
+			_exit(1);
+		for (size_t i = w; i < count; i += width)
+			good = compile_here(b, first + i) && good;
+		_exit(!good);
+	}
+	for (unsigned w = 0; w < width; w++)
+		if (read(ready[0], &c, 1) != 1)
+			abort();
+	int64_t began = clock_now();
+	for (unsigned w = 0; w < width; w++)
+		if (write(go[1], "g", 1) != 1)
+			abort();
+	int status, bad = 0;
+	while (wait(&status) > 0)
+		bad += status != 0;
+	int64_t took = clock_now() - began;
+	for (int i = 0; i < 2; i++) {
+		close(ready[i]);
+		close(go[i]);
+	}
+	if (bad)
+		fprintf(stderr, "tune: %d independent processes failed\n", bad);
+	return (double)took / 1e9;
+}
+
+static double through_lanes(struct bench *b, unsigned width, size_t first, size_t count)
+{
+	struct batch batch = { .ev = { .pool = b->pool }, .b = b, .first = first };
+	int64_t began = clock_now();
+	lanes_run(width, count, build_one, &batch);
+	return (double)(clock_now() - began) / 1e9;
+}
+
+enum { ROUNDS = 3 };
+
+/* Alternately, since other work on the machine comes and goes; a bench's own workers sleep while the independent ones run. */
+static int run_compile(const char *device, unsigned width, size_t count, struct err *e)
+{
+	struct bench b;
+	double lanes = 1e9, alone = 1e9;
+	int rc = open_bench(&b, cuda_context, device, width, e);
+	if (rc == 0) {
+		through_lanes(&b, width, 3000, 4 * width); /* loads */
+		for (int i = 0; i < ROUNDS; i++) {
+			double a = independent(&b, width, (size_t)i * 2 * count, count), l = through_lanes(&b, width, ((size_t)i * 2 + 1) * count, count);
+			alone = a < alone ? a : alone;
+			lanes = l < lanes ? l : lanes;
+		}
+		printf("{\"mode\": \"compile\", \"arch\": \"%s\", \"width\": %u, \"configurations\": %zu, \"lanes_per_second\": %.1f, "
+		       "\"independent_per_second\": %.1f, \"ratio\": %.3f}\n", b.facts->arch, width, count, (double)count / lanes,
+		       (double)count / alone, alone / lanes);
+	}
+	close_bench(&b);
+	return rc;
+}
+
+/* --- devices ----------------------------------------------------------------------------------------------------------------------- */
+
+static int run_devices(const char *device, unsigned width, size_t count, struct err *e)
+{
+	struct bench b;
+	struct tune_result r;
+	int rc = open_bench(&b, cuda_context, device, width, e);
+	if (rc == 0)
+		rc = tune(&b, count, b.device_count, true, &r, e);
+	if (rc == 0) {
+		double lasted = (double)r.device_lasted_ns, each = lasted / (double)b.device_count / 1e9;
+		printf("{\"mode\": \"devices\", \"device\": \"%s\", \"name\": \"%s\", \"width\": %u, \"tried\": %zu, \"timed\": %zu, \"seconds\": %.3f, "
+		       "\"per_second\": %.2f, \"idle_while_work_waits\": %.4f, \"starving\": %.4f}\n", device, b.facts->name, width, r.tried, r.timed,
+		       each, (double)r.tried / each, (lasted - (double)r.device_ns - (double)r.starving_ns) / lasted, (double)r.starving_ns / lasted);
+		tune_result_fini(&r);
+	}
+	close_bench(&b);
+	return rc;
+}
+
+static const char *option(int argc, char **argv, const char *name, const char *or_else)
+{
+	for (int i = 2; i + 1 < argc; i++)
+		if (strcmp(argv[i], name) == 0)
+			return argv[i + 1];
+	return or_else;
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+	struct err e = ERR_INIT;
+	if (strcmp(mode, "worker") == 0)
+		return getenv("PEAKD_BENCH_FAKE") ? fake_worker_main() : worker_main();
+	size_t count = (size_t)atoll(option(argc, argv, "--count", "0"));
+	unsigned width = (unsigned)atoi(option(argc, argv, "--width", "0"));
+	int rc;
+	if (width == 0)
+		width = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+	if (strcmp(mode, "own") == 0)
+		rc = run_own(count ? count : 100000, &e);
+	else if (strcmp(mode, "overlap") == 0)
+		rc = run_overlap(count ? count : 1000, &e);
+	else if (strcmp(mode, "compile") == 0)
+		rc = run_compile(option(argc, argv, "--device", "cuda:sm_90a"), width, count ? count : 100, &e);
+	else if (strcmp(mode, "devices") == 0)
+		rc = run_devices(option(argc, argv, "--device", "cuda:0"), width, count ? count : 200, &e);
+	else
+		rc = err_set(&e, ERR_INPUT, "usage: tune own|overlap|compile|devices [--count N] [--width N] [--device D]");
+	if (rc < 0)
+		fprintf(stderr, "tune: %s\n", e.text);
+	return rc < 0;
+}
