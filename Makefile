@@ -25,7 +25,7 @@ LIBS    := $(PKG_LIBS) -ldl -lm -lpthread \
            -lglslang-default-resource-limits -lSPIRV-Tools-opt -lSPIRV-Tools -lstdc++
 
 ROOMS   := base backends backends/cuda backends/hip backends/hlsl \
-           core core/context core/record core/eval core/eval/search core/eval/advice core/transform core/optimize \
+           core core/context core/record core/eval core/eval/search core/eval/advice core/transform core/optimize core/draft \
            mcp daemon daemon/tools
 SRC     := $(foreach r,$(ROOMS),$(wildcard $(r)/*.c $(r)/*.cc))
 OBJ     := $(patsubst %,$(BUILD)/%.o,$(SRC))

@@ -49,6 +49,9 @@ struct backend {
 	 * the flush. Outputs are those of the buffers that read and write mean. */
 	int (*execute)(struct backend_run *run, uint32_t times, bool cold, uint64_t *ret_ns, struct err *e);
 	void (*release)(struct backend_run *run);
+	/* Interprets the plan on the host and looks for races between the threads of a block; NULL where there is no interpreter.
+	 * *ret_finding (free()): the first one in words, NULL none. -ERR_UNSUPPORTED when it cannot judge this code. */
+	int (*races)(const void *binary, size_t len, const struct plan *plan, uint64_t seed, char **ret_finding, struct err *e);
 };
 
 enum { BACKEND_RED_ZONE = 4096 };

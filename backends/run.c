@@ -23,6 +23,7 @@ struct run {
 	const struct backend *backend;
 	struct backend_run *on_device;
 	void *binary;
+	size_t binary_len;
 	struct plan *plan;
 	struct output *outputs;
 	uint32_t output_count;
@@ -33,7 +34,7 @@ int run_new(const struct backend *backend, struct backend_device *device, const 
             struct plan *take_plan, struct run **ret_run, struct err *e)
 {
 	struct run *r = MEM_NEW(struct run);
-	*r = (struct run){ .backend = backend, .binary = mem_copy(binary, len), .plan = take_plan };
+	*r = (struct run){ .backend = backend, .binary = mem_copy(binary, len), .binary_len = len, .plan = take_plan };
 	for (unsigned i = 0; i < take_plan->buffer_count; i++) {
 		const struct plan_buffer *b = &take_plan->buffers[i];
 		if (b->role == PLAN_OUT || b->role == PLAN_INOUT)
@@ -170,6 +171,13 @@ int run_execute(struct run *r, const struct wire_execute *m, struct cache *input
 	else
 		*ret_executed = x;
 	return result;
+}
+
+int run_races(const struct run *r, uint64_t seed, char **ret_finding, struct err *e)
+{
+	if (r->backend->races == NULL)
+		return err_set(e, ERR_UNSUPPORTED, "%s kernels cannot be interpreted", r->backend->name);
+	return r->backend->races(r->binary, r->binary_len, r->plan, seed, ret_finding, e);
 }
 
 int run_output(const struct run *r, uint32_t output, const void **ret_bytes, size_t *ret_len,

@@ -22,6 +22,8 @@ void run_free(struct run *r);
  * come from and go to the cache. ret_executed owned by the caller (wire_executed_fini). */
 int run_execute(struct run *r, const struct wire_execute *m, struct cache *inputs, struct wire_executed *ret_executed,
                 struct err *e);
+/* The backend's `races` on this binary and plan; -ERR_UNSUPPORTED where it has none. */
+int run_races(const struct run *r, uint64_t seed, char **ret_finding, struct err *e);
 /* Output number `output` of the last execution, packed: borrowed until the next one. ERR_INPUT when there is none. */
 int run_output(const struct run *r, uint32_t output, const void **ret_bytes, size_t *ret_len,
                const struct plan_buffer **ret_buffer, struct err *e);

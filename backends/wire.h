@@ -37,7 +37,8 @@ enum wire_type {
 	WIRE_PAIR,      /* struct wire_pair ↔ struct wire_paired */
 	WIRE_ENERGY,    /* struct wire_energy ↔ struct wire_energised */
 	WIRE_CEILINGS,  /* backend name, architecture, multiprocessors ↔ struct wire_ceilings */
-	WIRE_LAST = WIRE_CEILINGS,
+	WIRE_RACES,     /* u32 run, u64 seed ↔ text: the first race that an interpreter finds, "" none */
+	WIRE_LAST = WIRE_RACES,
 };
 
 /* --- reading and writing bytes ---------------------------------------------------------------------------------------- */

@@ -287,6 +287,19 @@ static int serve_execute(struct worker *w, struct wire_in *in, struct buf *out, 
 	return 0;
 }
 
+static int serve_races(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+{
+	uint32_t number = wire_get_u32(in);
+	uint64_t seed = wire_get_u64(in);
+	struct run *run = NULL;
+	char *finding = NULL;
+	if (wire_end(in, "races", e) < 0 || find_run(w, number, &run, e) < 0 || run_races(run, seed, &finding, e) < 0)
+		return -(int)e->code;
+	wire_put_text(out, finding ? finding : "");
+	free(finding);
+	return 0;
+}
+
 static int serve_output(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
 {
 	struct wire_output request;
@@ -426,7 +439,7 @@ static int serve_release(struct worker *w, struct wire_in *in, struct buf *out, 
 
 static const serve_fn serve_table[] = {
 	[WIRE_PING] = serve_ping, [WIRE_DEVICES] = serve_devices, [WIRE_COMPILE] = serve_compile, [WIRE_OPEN] = serve_open,
-	[WIRE_PREPARE] = serve_prepare, [WIRE_EXECUTE] = serve_execute, [WIRE_OUTPUT] = serve_output,
+	[WIRE_PREPARE] = serve_prepare, [WIRE_RACES] = serve_races, [WIRE_EXECUTE] = serve_execute, [WIRE_OUTPUT] = serve_output,
 	[WIRE_COMPARE] = serve_compare, [WIRE_MEASURE] = serve_measure, [WIRE_RELEASE] = serve_release,
 	[WIRE_PAIR] = serve_pair, [WIRE_ENERGY] = serve_energy, [WIRE_CEILINGS] = serve_ceilings,
 };

@@ -69,23 +69,23 @@ void run_setup_fini(struct run *r)
 
 /* --- before the first step -------------------------------------------------------------------------------------------------- */
 
-static int read_source(const char *path, char **ret_text, struct err *e)
+int run_setup_read(const char *path, char **ret_text, struct err *e)
 {
 	struct buf text = BUF_INIT;
 	FILE *f = fopen(path, "re");
 	if (f == NULL)
-		return err_sys(e, errno, "%s: this context file cannot be read", path);
+		return err_sys(e, errno, "%s: this file cannot be read", path);
 	size_t n = fread(buf_room(&text, SOURCE_MAX + 1), 1, SOURCE_MAX + 1, f);
 	bool bad = ferror(f);
 	int errnum = errno;
 	fclose(f);
 	text.len = n;
 	text.data[n] = '\0';
-	int rc = bad ? err_sys(e, errnum, "%s: this context file cannot be read", path) : 0;
+	int rc = bad ? err_sys(e, errnum, "%s: this file cannot be read", path) : 0;
 	if (rc == 0 && n > SOURCE_MAX)
-		rc = err_set(e, ERR_INPUT, "%s: a context file has at most %d bytes", path, SOURCE_MAX);
+		rc = err_set(e, ERR_INPUT, "%s: such a file has at most %d bytes", path, SOURCE_MAX);
 	if (rc == 0 && n == 0)
-		rc = err_set(e, ERR_INPUT, "%s: this file is empty; a context file is expected", path);
+		rc = err_set(e, ERR_INPUT, "%s: this file is empty", path);
 	const char *odd = utf8_bad(text.data);
 	if (rc == 0 && odd)
 		rc = err_set(e, ERR_INPUT, "%s:%d: this line is not UTF-8: save the file as UTF-8", path, utf8_line(text.data, odd));
@@ -161,7 +161,7 @@ int run_setup_workflow(struct run *r, struct err *e)
 {
 	char *source = NULL;
 	json_t *created = NULL;
-	int rc = read_source(r->path, &source, e);
+	int rc = run_setup_read(r->path, &source, e);
 	if (rc == 0)
 		rc = choose_name(r, e);
 	if (rc == 0)

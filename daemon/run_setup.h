@@ -23,6 +23,8 @@ struct run {
 	bool broken;                /* a step went wrong */
 };
 
+/* The text of a context or kernel file: UTF-8, at most 1 MiB, not empty; free(). */
+int run_setup_read(const char *path, char **ret_text, struct err *e);
 /* Closes the connection and frees what the functions below filled in. */
 void run_setup_fini(struct run *r);
 /* Makes the workflow; the report then has its first step, "baseline". */

@@ -4,6 +4,7 @@
 #include "backends/hlsl/compile.h"
 #include "backends/hlsl/device.h"
 #include "backends/hlsl/facts.h"
+#include "backends/hlsl/race.h"
 #include "backends/hlsl/run.h"
 
 const struct backend backend_hlsl = {
@@ -18,4 +19,5 @@ const struct backend backend_hlsl = {
 	.read = hlsl_run_read,
 	.execute = hlsl_run_execute,
 	.release = hlsl_run_release,
+	.races = hlsl_race_check,
 };

@@ -153,38 +153,87 @@ static int compare_speed(struct running *r, struct err *e)
 	               "%.3g ms in place of %.3g ms", (double)kept / 1e6, (double)fresh / 1e6);
 }
 
-/* What follows the programme: kept results, and lucky races. */
-static int afterwards(struct running *r, struct err *e)
+static int check_kept(struct running *r, struct check *c, char **ret_unfit, struct err *e)
 {
-	static const char name[] = "with random delays at its barriers";
+	(void)c;
+	if (has_scratch(r->trial.variant) && !r->q->facts->emulated)
+		return compare_speed(r, e);
+	*ret_unfit = mem_str(r->q->facts->emulated ? "the device gives no times" : "there is no scratch");
+	return 0;
+}
+
+static int check_races(struct running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	char *finding = NULL;
+	(void)c;
+	int rc = trial_races(&r->trial, r->q->seed, &finding, e);
+	if (rc < 0 && e->code == ERR_UNSUPPORTED) {
+		*ret_unfit = mem_str(e->text);
+		*e = (struct err)ERR_INIT;
+		return 0;
+	}
+	if (finding)
+		rc = err_set(e, ERR_WRONG, "%s", finding);
+	free(finding);
+	return rc;
+}
+
+static int check_delays(struct running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	return perturb_run(r->ev, r->trial.worker, r->trial.variant->params, r->q, c, ret_unfit, e);
+}
+
+/* What follows the programme. An error is the kernel's own failure. */
+static const struct { const char *name; int (*run)(struct running *r, struct check *c, char **ret_unfit, struct err *e); } extras[] = {
+	{ "on kept results", check_kept },
+	{ "interpreted, looking for races", check_races },
+	{ "with random delays at its barriers", check_delays },
+};
+
+static int one_extra(struct running *r, size_t i, struct err *e)
+{
 	char *unfit = NULL;
 	struct check c = { .passed = true };
 	struct err why = ERR_INIT;
-	if (has_scratch(r->trial.variant) && !r->q->facts->emulated && compare_speed(r, &why) < 0) {
-		check_failed(&c, &why);
-	} else {
-		int rc = perturb_run(r->ev, r->trial.worker, r->trial.variant->params, r->q, &c, &unfit, &why);
-		if (rc < 0 && why.code != ERR_CANCELLED) {
-			*e = why;
-			return rc;
-		}
-		name_round(&c, name);
-	}
-	if (why.code == ERR_CANCELLED) {
+	int rc = extras[i].run(r, &c, &unfit, &why);
+	if (rc < 0 && why.code == ERR_CANCELLED) {
 		*e = why;
-		check_fini(&c);
-		return -ERR_CANCELLED;
+		return rc;
 	}
-	if (unfit || c.passed)
-		note(r, name, unfit);
+	if (rc < 0)
+		check_failed(&c, &why);
+	name_round(&c, extras[i].name);
+	if (c.passed)
+		note(r, extras[i].name, unfit);
 	free(unfit);
-	if (c.code == ERR_NONE) {
+	if (c.passed) {
 		check_fini(&c); /* the figures of the programme stay */
 		return 0;
 	}
 	check_fini(&r->check);
 	r->check = c;
 	return 0;
+}
+
+static int afterwards(struct running *r, struct err *e)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && r->check.passed && i < MEM_COUNT(extras); i++)
+		rc = one_extra(r, i, e);
+	return rc;
+}
+
+/* Wrong outputs may come of a race: then the interpreter can name it, which says more than any figure. */
+static void explain(struct running *r)
+{
+	char *finding = NULL;
+	struct err ignored = ERR_INIT; /* the outputs are wrong, whatever this finds */
+	if (trial_races(&r->trial, r->q->seed, &finding, &ignored) < 0 || finding == NULL)
+		return;
+	char *reason = mem_fmt("%s; %s", r->check.reason, finding);
+	free(r->check.reason);
+	r->check.reason = reason;
+	free(finding);
 }
 
 static bool is_due(const struct running *r, const struct round *x, bool exact_unfit)
@@ -222,6 +271,8 @@ int rounds_run(const struct eval *ev, struct pool_worker *device, const struct v
 	rc = run_all(&r, e);
 	if (rc == 0 && r.check.passed && request->full)
 		rc = afterwards(&r, e);
+	else if (rc == 0 && r.check.code == ERR_WRONG && request->full)
+		explain(&r);
 	trial_end(&r.trial);
 	if (rc < 0)
 		check_fini(&r.check);

@@ -91,6 +91,26 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 	return rc;
 }
 
+int trial_races(struct trial *t, uint64_t seed, char **ret_finding, struct err *e)
+{
+	struct buf body = BUF_INIT;
+	uint8_t *answer;
+	size_t len;
+	wire_put_u32(&body, t->run);
+	wire_put_u64(&body, seed);
+	int rc = trial_call(t, WIRE_RACES, &body, EVAL_COMPARE_NS, &answer, &len, e);
+	if (rc < 0)
+		return rc;
+	struct wire_in in = { .at = answer, .end = answer + len };
+	char *text = wire_get_text(&in);
+	rc = wire_end(&in, "races", e);
+	if (rc == 0 && *text)
+		*ret_finding = mem_str(text);
+	free(text);
+	free(answer);
+	return rc;
+}
+
 int trial_output(struct trial *t, uint32_t k, uint8_t **ret_bytes, size_t *ret_len, struct err *e)
 {
 	struct buf body = BUF_INIT;

@@ -29,6 +29,9 @@ struct trial_input {
 };
 /* Fills inputs from the seed, poisons the rest, runs once. -ERR_WRONG when inputs were changed or a red zone was written to. */
 int trial_execute(struct trial *t, const struct trial_input *input, int64_t timeout_ns, uint64_t *ret_device_ns, struct err *e);
+/* The first race between threads of a block that the backend's interpreter finds on inputs from `seed`; *ret_finding (free()) is NULL
+ * when there is none. -ERR_UNSUPPORTED where it cannot judge. */
+int trial_races(struct trial *t, uint64_t seed, char **ret_finding, struct err *e);
 /* The logical content of output k of the last execution; free(). */
 int trial_output(struct trial *t, uint32_t k, uint8_t **ret_bytes, size_t *ret_len, struct err *e);
 /* Compares output k of the last execution with reference bytes of that hash. */

@@ -15,7 +15,7 @@
 
 /* In the order in which clients show them: the order of the work. */
 static const struct tool *const table[] = {
-	&tool_context_create, &tool_transformations, &tool_transform, &tool_transform_begin, &tool_transform_submit, &tool_edit,
+	&tool_context_create, &tool_draft, &tool_transformations, &tool_transform, &tool_transform_begin, &tool_transform_submit, &tool_edit,
 	&tool_validate, &tool_tune, &tool_compare, &tool_profile, &tool_workflow, &tool_job, &tool_devices,
 };
 

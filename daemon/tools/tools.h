@@ -24,7 +24,7 @@ struct tool {
 
 extern const struct tool tool_context_create, tool_transformations, tool_transform, tool_transform_begin, tool_transform_submit,
 	tool_edit, tool_validate, tool_tune, tool_compare, tool_profile,
-	tool_workflow, tool_job, tool_devices;
+	tool_workflow, tool_job, tool_devices, tool_draft;
 
 /* Makes the server with all tools, resources and task hooks. */
 int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e);

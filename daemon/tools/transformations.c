@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "core/transform/library.h"
 
 static json_t *texts(char *const *at, size_t count)
@@ -23,15 +24,32 @@ static bool for_backend(const struct transformation *t, const char *backend)
 	return any;
 }
 
+/* A list must stay small: the first clause of the summary, at most this many bytes; the whole of it is in the text. */
+enum { SUMMARY_MAX = 72 };
+
+static char *short_summary(const char *summary)
+{
+	size_t n = strcspn(summary, ";");
+	if (n <= SUMMARY_MAX && summary[n] == '\0')
+		return mem_str(summary);
+	if (n > SUMMARY_MAX) {
+		n = utf8_fit(summary, SUMMARY_MAX);
+		while (n > 0 && summary[n] != ' ')
+			n--;
+	}
+	return mem_fmt("%.*s …", (int)n, summary);
+}
+
 static json_t *entry(const struct transformation *t, const char *backend)
 {
-	json_t *parameters = json_array();
-	for (size_t i = 0; i < t->param_count; i++)
-		json_array_append_new(parameters, json_string(t->params[i].name));
-	return json_pack("{s:s, s:s, s:o, s:i, s:i, s:o, s:o}", "name", t->name, "summary", t->summary, "backends",
-	                 texts(t->backends, t->backend_count), "passes", (int)t->pass_count, "calls",
-	                 (int)transformation_calls(t, backend ? backend : "cuda"), "parameters", parameters, "after",
-	                 texts(t->after, t->after_count));
+	char *summary = short_summary(t->summary);
+	json_t *o = json_pack("{s:s, s:s}", "name", t->name, "summary", summary);
+	free(summary);
+	if (t->after_count)
+		json_object_set_new(o, "after", texts(t->after, t->after_count));
+	if (t->backend_count && backend == NULL)
+		json_object_set_new(o, "backends", texts(t->backends, t->backend_count));
+	return o;
 }
 
 static const struct mcp_done *list_all(struct mcp_call *call, const struct library *library)
@@ -51,7 +69,7 @@ static const struct mcp_done *list_all(struct mcp_call *call, const struct libra
 		}
 		if (for_backend(t, backend)) {
 			json_array_append_new(list, entry(t, backend));
-			buf_addf(&text, "%s: %s\n", t->name, t->summary);
+			buf_addf(&text, "%s%s", json_array_size(list) > 1 ? ", " : "", t->name);
 		}
 		transformation_free(t);
 	}
@@ -59,7 +77,7 @@ static const struct mcp_done *list_all(struct mcp_call *call, const struct libra
 	library_sequence_names(library, &names, &count);
 	json_t *shown = json_pack("{s:o, s:o}", "transformations", list, "sequences", texts(names, count));
 	for (size_t i = 0; i < count; i++)
-		buf_addf(&text, "%s%s", i ? ", " : "sequences: ", names[i]);
+		buf_addf(&text, "%s%s", i ? ", " : "\nsequences: ", names[i]);
 	library_names_free(names, count);
 	const struct mcp_done *done = mcp_call_reply(call, shown, "%s", buf_text(&text));
 	buf_fini(&text);
@@ -103,7 +121,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 
 const struct tool tool_transformations = {
 	.name = "transformations", .title = "List transformations",
-	.description = "What can be done to a kernel: answers with name, summary, tuning parameters added, what must come before. "
+	.description = "What can be done to a kernel: answers with names, what each does, what must come before. "
 	               "`name` gives one whole text, \"sequence:NAME\" the steps of a shipped sequence. Next: transform or "
 	               "transform_begin.",
 	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT, .handler = handler,

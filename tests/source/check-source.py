@@ -20,7 +20,7 @@ LAYERS = {
     "daemon": ("base/", "core/", "mcp/", "backends/worker.h"),
 }
 # core's rooms, top to bottom: each includes itself and those below. Sub-rooms count as their parent.
-CORE_ORDER = ("core", "core/optimize", "core/transform", "core/eval", "core/record", "core/context")
+CORE_ORDER = ("core", "core/optimize", "core/draft", "core/transform", "core/eval", "core/record", "core/context")
 VENDORS = ("cuda", "hip", "hlsl")  # backends/VENDOR never includes another vendor
 GENERATED = {"schema_files.h": ("core/record/", "daemon/")}
 # Which files may include a library's headers, by the start of their path.

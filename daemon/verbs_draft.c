@@ -1,0 +1,86 @@
+/* verbs_draft: see verbs_draft.h. The tool does the work; this reads the file and writes the context. */
+#include "daemon/verbs_draft.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "daemon/run_setup.h"
+#include "daemon/verbs.h"
+
+static void print_list(const char *what, const json_t *list)
+{
+	const json_t *x;
+	size_t i;
+	json_array_foreach(list, i, x)
+		fprintf(stderr, "%s: %s\n", what, json_string_value(x));
+}
+
+static int write_context(const struct verb_line *line, const char *text)
+{
+	const char *path = verb_get(line, "out");
+	struct err e = ERR_INIT;
+	FILE *f = path ? fopen(path, verb_get(line, "force") ? "we" : "wxe") : stdout;
+	bool good = f && fputs(text, f) >= 0 && fflush(f) == 0;
+	if (f && path)
+		good = fclose(f) == 0 && good;
+	if (good)
+		return VERB_OK;
+	if (errno == EEXIST)
+		err_set(&e, ERR_CONFLICT, "%s exists and was not touched: add --force, or name another file", path);
+	else
+		err_sys(&e, errno, "%s: cannot be written", path ? path : "standard output");
+	return verb_fail(line, &e);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+	return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static int draft_run(const struct verb_line *line)
+{
+	const char *path = line->words[0], *backend = verb_get(line, "backend"), *declared;
+	struct err e = ERR_INIT;
+	char *source;
+	json_t *answer = NULL, *lines = json_array();
+	if (run_setup_read(path, &source, &e) < 0) {
+		json_decref(lines);
+		return verb_fail(line, &e);
+	}
+	for (size_t i = 0; (declared = verb_get_nth(line, "declare", i)) != NULL; i++)
+		json_array_append_new(lines, json_string(declared));
+	if (backend == NULL)
+		backend = ends_with(path, ".hip") ? "hip" : "cuda";
+	int status = verbs_call(line, "draft", json_pack("{s:s, s:s, s:o}", "source", source, "backend", backend, "declared", lines), &answer);
+	free(source);
+	if (status != VERB_OK)
+		return status;
+	print_list("note", json_object_get(answer, "notes"));
+	print_list("question", json_object_get(answer, "questions"));
+	if (json_is_true(json_object_get(answer, "complete")))
+		status = write_context(line, run_setup_text(answer, "context"));
+	else
+		status = VERB_FAILED;
+	json_decref(answer);
+	return status;
+}
+
+static const struct verb_option options[] = {
+	{ "declare", "LINE", "what the file does not say, as below inputs: \"n: int = {1024, 2048}\"; may be repeated" },
+	{ "backend", "NAME", "cuda or hip (default: hip for *.hip, else cuda)" },
+	{ "out", "FILE", "where the context goes (default: standard output)" },
+	{ "force", NULL, "FILE may exist" },
+	{ NULL, NULL, NULL },
+};
+
+const struct verb verbs_draft = {
+	.name = "draft", .words = "FILE.cu", .summary = "a first context from an existing kernel and its launch",
+	.details = "Reads kernels, launches, allocations and constants by their form; asks for what the file does not say.\n"
+	           "Exit status 0: the context is complete; 1: questions are open.\n",
+	.options = options, .min_words = 1, .max_words = 1, .run = draft_run,
+};

@@ -1,0 +1,106 @@
+/* backends/hlsl/race: the tiled matmul that the tb-tiling transformation makes is free of races, and is not without either barrier;
+ * other kernels show what counts as a race and what does not. Needs no device. */
+#include "backends/hlsl/race.h"
+
+#include "backends/hlsl/compile.h"
+#include "backends/sample_plan.h"
+#include "tap.h"
+
+static struct wire_define defines[] = { { (char *)"BX", (char *)"8" }, { (char *)"BY", (char *)"4" }, { (char *)"TILE_K_SIZE", (char *)"8" } };
+
+/* n is odd, so that tiles hang over every edge. */
+enum { N = 19 };
+
+/* The verdict of one kernel: "" none, else the finding or the error. free(). */
+static char *judge(const char *device)
+{
+	struct err e = ERR_INIT;
+	struct wire_compiled out;
+	struct plan *p = sample_matmul(N, 8, 4);
+	struct wire_compile c = { .backend = (char *)"hlsl", .arch = (char *)"spirv1.3", .macros = (char *)"", .device = (char *)(uintptr_t)device,
+	                          .defines = defines, .define_count = MEM_COUNT(defines), .plan = p };
+	char *finding = NULL;
+	int rc = hlsl_compile(&c, &out, &e);
+	if (rc == 0) {
+		rc = hlsl_race_check(out.binary, out.binary_len, p, 7, &finding, &e);
+		wire_compiled_fini(&out);
+	}
+	plan_free(p);
+	if (rc < 0)
+		return mem_fmt("error: %s", e.text);
+	char *text = mem_fmt("%s", finding ? finding : "");
+	free(finding);
+	return text;
+}
+
+static void none(const char *name, const char *device)
+{
+	char *got = judge(device);
+	ok(*got == 0, "%s: no race %s", name, got);
+	free(got);
+}
+
+static void race(const char *name, const char *device, const char *part)
+{
+	char *got = judge(device);
+	has_str(got ? got : "", part, "%s", name);
+	free(got);
+}
+
+#define TILED(one, two) \
+	"#define A_OR_ZERO(row, col) (((row) < n && (col) < n) ? A[min((row), n - 1) * n + min((col), n - 1)] : 0.0f)\n" \
+	"#define B_OR_ZERO(row, col) (((row) < n && (col) < n) ? B[min((row), n - 1) * n + min((col), n - 1)] : 0.0f)\n" \
+	"groupshared float a_tile[BY][TILE_K_SIZE];\n" \
+	"groupshared float b_tile[TILE_K_SIZE][BX];\n" \
+	"[numthreads(BX, BY, 1)]\n" \
+	"void matmul(uint3 group : SV_GroupID, uint3 thread : SV_GroupThreadID)\n" \
+	"{\n" \
+	"	int row = int(group.y) * BY + int(thread.y), col = int(group.x) * BX + int(thread.x), me = int(thread.y) * BX + int(thread.x);\n" \
+	"	float acc = 0.0;\n" \
+	"	for (int k0 = 0; k0 < n; k0 += TILE_K_SIZE) {\n" \
+	"		for (int ea = me; ea < BY * TILE_K_SIZE; ea += BX * BY)\n" \
+	"			a_tile[ea / TILE_K_SIZE][ea % TILE_K_SIZE] = A_OR_ZERO(int(group.y) * BY + ea / TILE_K_SIZE, k0 + ea % TILE_K_SIZE);\n" \
+	"		for (int eb = me; eb < TILE_K_SIZE * BX; eb += BX * BY)\n" \
+	"			b_tile[eb / BX][eb % BX] = B_OR_ZERO(k0 + eb / BX, int(group.x) * BX + eb % BX);\n" \
+	"		" one "\n" \
+	"		for (int kk = 0; kk < TILE_K_SIZE; kk++)\n" \
+	"			acc += a_tile[int(thread.y)][kk] * b_tile[kk][int(thread.x)];\n" \
+	"		" two "\n" \
+	"	}\n" \
+	"	if (row < n && col < n)\n" \
+	"		C[row * n + col] = acc;\n" \
+	"}\n"
+#define BARRIER "GroupMemoryBarrierWithGroupSync();"
+#define KERNEL(declarations, body) \
+	declarations "[numthreads(BX, BY, 1)] void matmul(uint3 id : SV_DispatchThreadID, uint me : SV_GroupIndex) { " body " }\n"
+
+int main(void)
+{
+	none("both barriers", TILED(BARRIER, BARRIER));
+	race("without the first", TILED("", BARRIER), "race in groupshared a_tile");
+	race("without the second", TILED(BARRIER, ""), "race in groupshared a_tile");
+	race("without any", TILED("", ""), "race in groupshared");
+	race("a memory barrier alone waits for nobody", TILED("GroupMemoryBarrier();", BARRIER), "race in groupshared");
+
+	none("own elements need no barrier", KERNEL("groupshared float s[BX * BY];\n", "s[me] = A[me]; C[me] = s[me] * 2;"));
+	race("a neighbour's does", KERNEL("groupshared float s[BX * BY];\n", "s[me] = A[me]; C[me] = s[me ^ 1];"), "element");
+	none("behind a barrier it does not", KERNEL("groupshared float s[BX * BY];\n", "s[me] = A[me]; " BARRIER " C[me] = s[me ^ 1];"));
+	none("a flag that all set alike", KERNEL("groupshared int f;\n", "f = 3; " BARRIER " C[me] = f;"));
+	race("a word that each sets otherwise", KERNEL("groupshared int f;\n", "f = int(me); " BARRIER " C[me] = f;"), "overwrites");
+	none("atomics", KERNEL("groupshared uint f;\n", "if (me == 0) f = 0; " BARRIER " uint old; InterlockedAdd(f, 1u, old); " BARRIER " C[me] = f;"));
+	race("atomics before it is zero", KERNEL("groupshared uint f;\n", "if (me == 0) f = 0; uint old; InterlockedAdd(f, 1u, old); C[me] = old;"),
+	     "race in groupshared f");
+	race("a barrier for some", KERNEL("groupshared float s[BX * BY];\n", "if (me > 5) " BARRIER " C[me] = 1;"), "does not reach the barrier");
+	race("two different barriers", KERNEL("groupshared float s[BX * BY];\n",
+	     "if (me > 5) { s[me] = 1; " BARRIER " } else { s[me] = 2; " BARRIER " s[me] += 3; } C[me] = s[me];"), "barrier");
+	race("an index that leaves the array", KERNEL("groupshared float s[8];\n", "s[me + 1] = A[me]; " BARRIER " C[me] = s[0];"), "outside");
+	race("wave operations are said to be unknown", KERNEL("groupshared float s[BX * BY];\n", "s[me] = WaveActiveSum(A[me]); " BARRIER " C[me] = s[0];"), "error:");
+
+	none("functions, vectors, loops, switches, local arrays",
+	     KERNEL("groupshared float4 s[BX * BY];\n"
+	            "float4 f(float4 x, int k) { for (int i = 0; i < k; i++) { if (i == 3) continue; x = x.wxyz + sqrt(abs(x)) * i; } return x; }\n",
+	            "float t[4]; for (int i = 0; i < 4; i++) t[i] = A[me + i]; s[me] = f(float4(t[0], t[1], t[2], t[3]), int(me % 5)); " BARRIER
+	            " float r = 0; switch (me % 3) { case 0: r = dot(s[me], s[0]); break; case 1: r = s[BX * BY - 1 - me].y; break; default: "
+	            "r = max(s[0].x, 1.0); } C[me] = r + (any(s[0] > 0) ? 1 : 0);"));
+	return tap_done();
+}
