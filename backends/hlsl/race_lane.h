@@ -4,7 +4,8 @@
 
 #include "backends/hlsl/race_module.h"
 
-enum { RACE_DEPTH = 16, RACE_SEVERAL = UINT32_MAX /* more than one lane */ };
+enum { RACE_DEPTH = 16 };
+#define RACE_SEVERAL UINT32_MAX /* more than one lane */
 
 /* Who touched one scalar of shared memory last, and between which barriers. */
 struct race_shadow { uint32_t write_epoch, writer, read_epoch, reader, atomic_epoch, updater; };

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 
-enum { RACE_UNSET = UINT32_MAX };
+#define RACE_UNSET UINT32_MAX
 
 struct race_type {
 	uint32_t op;          /* OpType… */

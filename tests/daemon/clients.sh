@@ -82,7 +82,7 @@ done
 client=mcporter
 drive "mcporter, http" mcporter 1
 
-PEAKD_URL=$url PEAKD_DB=$db timeout 280 node tests/daemon/sdk_drive.mjs "$NPM_DIR" "$peakd" "$T" >"$T/sdk" 2>"$T/sdk.err"
+PEAKD_URL=$url PEAKD_DB=$db timeout 420 node tests/daemon/sdk_drive.mjs "$NPM_DIR" "$peakd" "$T" >"$T/sdk" 2>"$T/sdk.err"
 sdk=$?
 while read -r line; do
 	case $line in
