@@ -205,7 +205,7 @@ void plan_gemm_extents(const struct plan *plan, const struct plan_gemm *g, int64
 	ret_mnk[2] = g->a_transposed ? a[0] : a[1];
 }
 
-static int check_gemm(const struct plan *plan, const struct plan_gemm *g, struct err *e)
+int plan_check_gemm(const struct plan *plan, const struct plan_gemm *g, struct err *e)
 {
 	const unsigned operands[] = { g->a, g->b, g->c };
 	for (size_t i = 0; i < MEM_COUNT(operands); i++) {
@@ -234,7 +234,7 @@ static int check_op(const struct plan *plan, const struct plan_op *op, struct er
 	case PLAN_OP_LAUNCH: return check_launch(plan, &op->launch, e);
 	case PLAN_OP_MEMSET: return check_memset(plan, &op->memset, e);
 	case PLAN_OP_COPY: return check_copy(plan, &op->copy, e);
-	case PLAN_OP_GEMM: return check_gemm(plan, &op->gemm, e);
+	case PLAN_OP_GEMM: return plan_check_gemm(plan, &op->gemm, e);
 	}
 	return err_set(e, ERR_INPUT, "kind %u does not exist", op->kind);
 }

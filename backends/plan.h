@@ -120,6 +120,8 @@ struct wire_in;
 int plan_decode(struct wire_in *in, struct plan **ret_plan, struct err *e);
 /* True for a plan whose operations are the vendor library's alone: it has no binary. */
 bool plan_is_library(const struct plan *plan);
+/* Buffers that exist, their roles, types and extents; plan_check does it for those that are operations. -ERR_INPUT. */
+int plan_check_gemm(const struct plan *plan, const struct plan_gemm *g, struct err *e);
 /* m, n and k of a gemm of a checked plan. */
 void plan_gemm_extents(const struct plan *plan, const struct plan_gemm *g, int64_t ret_mnk[3]);
 /* Elements that are logically there (product of dims), and that the allocation holds (bytes / element size). */

@@ -28,6 +28,8 @@ struct run {
 	struct output *outputs;
 	uint32_t output_count;
 	bool executed;
+	uint64_t seed;            /* of the last execution, and its values */
+	enum plan_values values;
 };
 
 int run_new(const struct backend *backend, struct backend_device *device, const void *binary, size_t len,
@@ -166,6 +168,8 @@ int run_execute(struct run *r, const struct wire_execute *m, struct cache *input
 	if (result == 0)
 		result = look_for_damage(r, m, inputs, &x, e);
 	r->executed = result == 0;
+	r->seed = m->seed;
+	r->values = m->values;
 	if (result < 0)
 		wire_executed_fini(&x);
 	else
@@ -178,6 +182,32 @@ int run_races(const struct run *r, uint64_t seed, char **ret_finding, struct err
 	if (r->backend->races == NULL)
 		return err_set(e, ERR_UNSUPPORTED, "%s kernels cannot be interpreted", r->backend->name);
 	return r->backend->races(r->binary, r->binary_len, r->plan, seed, ret_finding, e);
+}
+
+int run_product(const struct run *r, const struct plan_gemm *g, double tolerance, uint64_t secret, struct product_found *ret_found,
+                struct err *e)
+{
+	const struct plan_buffer *b = r->plan->buffers;
+	const void *bytes = NULL;
+	if (!r->executed)
+		return err_set(e, ERR_INPUT, "the run was not executed, or its last execution failed");
+	if (plan_check_gemm(r->plan, g, e) < 0)
+		return -(int)e->code;
+	for (uint32_t i = 0; i < r->output_count; i++)
+		if (r->outputs[i].buffer == g->c)
+			bytes = r->outputs[i].bytes;
+	if (b[g->a].role != PLAN_IN || b[g->b].role != PLAN_IN || bytes == NULL)
+		return err_set(e, ERR_INPUT, "%s = %s * %s is no product of two inputs", b[g->c].name, b[g->a].name, b[g->b].name);
+	/* Made afresh: what the caches lend is lent for one at a time. */
+	void *from_a = mem_resize(NULL, b[g->a].bytes, 1), *from_b = mem_resize(NULL, b[g->b].bytes, 1);
+	fill_special(&b[g->a], r->seed, r->values, from_a);
+	fill_special(&b[g->b], r->seed, r->values, from_b);
+	struct product p = { .a = &b[g->a], .b = &b[g->b], .c = &b[g->c], .a_transposed = g->a_transposed, .b_transposed = g->b_transposed,
+	                     .a_bytes = from_a, .b_bytes = from_b, .c_bytes = bytes };
+	product_check(&p, tolerance, secret, ret_found);
+	free(from_a);
+	free(from_b);
+	return 0;
 }
 
 int run_output(const struct run *r, uint32_t output, const void **ret_bytes, size_t *ret_len,

@@ -9,6 +9,7 @@
 #include "backends/backend.h"
 #include "backends/cache.h"
 #include "backends/plan.h"
+#include "backends/product.h"
 #include "backends/watch.h"
 #include "backends/wire.h"
 
@@ -24,6 +25,10 @@ int run_execute(struct run *r, const struct wire_execute *m, struct cache *input
                 struct err *e);
 /* The backend's `races` on this binary and plan; -ERR_UNSUPPORTED where it has none. */
 int run_races(const struct run *r, uint64_t seed, char **ret_finding, struct err *e);
+/* Is c of the last execution a·b of its inputs (product.h)? The gemm is a claim about the plan's buffers, no operation of it. -ERR_INPUT when
+ * there is no last execution or the buffers are no matrices of a product. */
+int run_product(const struct run *r, const struct plan_gemm *g, double tolerance, uint64_t secret, struct product_found *ret_found,
+                struct err *e);
 /* Output number `output` of the last execution, packed: borrowed until the next one. ERR_INPUT when there is none. */
 int run_output(const struct run *r, uint32_t output, const void **ret_bytes, size_t *ret_len,
                const struct plan_buffer **ret_buffer, struct err *e);

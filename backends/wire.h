@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 3, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 4, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -38,7 +38,9 @@ enum wire_type {
 	WIRE_ENERGY,    /* struct wire_energy ↔ struct wire_energised */
 	WIRE_CEILINGS,  /* backend name, architecture, multiprocessors ↔ struct wire_ceilings */
 	WIRE_RACES,     /* u32 run, u64 seed ↔ text: the first race that an interpreter finds, "" none */
-	WIRE_LAST = WIRE_RACES,
+	WIRE_PRODUCT,   /* u32 run, its buffers a, b, c, u32 transposed (1: a, 2: b), f64 tolerance, u64 secret ↔ u64 rows that are off, u64 the
+	                 * first, f64 by how much, f64 allowed (product.h): is the last execution's c = a·b? */
+	WIRE_LAST = WIRE_PRODUCT,
 };
 
 /* --- reading and writing bytes ---------------------------------------------------------------------------------------- */

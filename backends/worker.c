@@ -300,6 +300,29 @@ static int serve_races(struct worker *w, struct wire_in *in, struct buf *out, st
 	return 0;
 }
 
+static int serve_product(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+{
+	struct plan_gemm g = { .a = 0 };
+	struct product_found found;
+	struct run *run = NULL;
+	uint32_t number = wire_get_u32(in);
+	g.a = wire_get_u32(in);
+	g.b = wire_get_u32(in);
+	g.c = wire_get_u32(in);
+	uint32_t transposed = wire_get_u32(in);
+	g.a_transposed = transposed & 1;
+	g.b_transposed = transposed & 2;
+	double tolerance = wire_get_f64(in);
+	uint64_t secret = wire_get_u64(in);
+	if (wire_end(in, "product", e) < 0 || find_run(w, number, &run, e) < 0 || run_product(run, &g, tolerance, secret, &found, e) < 0)
+		return -(int)e->code;
+	wire_put_u64(out, found.rows);
+	wire_put_u64(out, found.row);
+	wire_put_f64(out, found.off);
+	wire_put_f64(out, found.allowed);
+	return 0;
+}
+
 static int serve_output(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
 {
 	struct wire_output request;
@@ -439,7 +462,7 @@ static int serve_release(struct worker *w, struct wire_in *in, struct buf *out, 
 
 static const serve_fn serve_table[] = {
 	[WIRE_PING] = serve_ping, [WIRE_DEVICES] = serve_devices, [WIRE_COMPILE] = serve_compile, [WIRE_OPEN] = serve_open,
-	[WIRE_PREPARE] = serve_prepare, [WIRE_RACES] = serve_races, [WIRE_EXECUTE] = serve_execute, [WIRE_OUTPUT] = serve_output,
+	[WIRE_PREPARE] = serve_prepare, [WIRE_RACES] = serve_races, [WIRE_PRODUCT] = serve_product, [WIRE_EXECUTE] = serve_execute, [WIRE_OUTPUT] = serve_output,
 	[WIRE_COMPARE] = serve_compare, [WIRE_MEASURE] = serve_measure, [WIRE_RELEASE] = serve_release,
 	[WIRE_PAIR] = serve_pair, [WIRE_ENERGY] = serve_energy, [WIRE_CEILINGS] = serve_ceilings,
 };

@@ -5,6 +5,7 @@
 
 #include "core/engine.h"
 #include "core/eval/eval.h"
+#include "core/eval/external.h"
 #include "core/transform/library.h"
 #include "core/transform/models.h"
 
@@ -16,6 +17,7 @@ struct work {
 	struct binaries *binaries;   /* NULL: none are kept */
 	struct library *library;
 	struct models *models;
+	struct external_config external; /* the user's validators and evaluators */
 };
 
 /* The table of kinds for engine_new; ends with a NULL name. */

@@ -113,6 +113,9 @@ static void to_verdict(const struct validate_result *r, struct judge_verdict *v)
 	if (bad) {
 		v->result = result_of(&bad->check);
 		v->params = params_text(bad->params);
+		v->right = bad->validator != NULL;
+		if (bad->details)
+			judge_verdict_hint(v, bad->details);
 		if (v->result == JUDGE_COMPILE)
 			add_errors(v, bad->check.reason);
 		else if (bad->check.output)

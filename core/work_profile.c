@@ -28,6 +28,18 @@ static void describe_library(const struct vendor_rival *l, size_t i, struct fiel
 	work_size_number(result, "library_high", i, l->paired.high);
 }
 
+static void describe_more(const struct external_metrics *m, size_t i, struct fields *result)
+{
+	struct buf text = BUF_INIT;
+	for (size_t k = 0; k < m->count; k++)
+		buf_addf(&text, "%s%s %.6g%s%s", k ? "; " : "", m->at[k].name, m->at[k].value, *m->at[k].unit ? " " : "", m->at[k].unit);
+	for (size_t k = 0; k < m->skipped_count; k++)
+		buf_addf(&text, "%s%s", text.len ? "; " : "", m->skipped[k]);
+	if (text.len)
+		work_size_text(result, "metrics", i, buf_text(&text));
+	buf_fini(&text);
+}
+
 static void describe(const struct profile_result *r, const char *size, const struct params *params, size_t i, struct fields *result)
 {
 	struct params *tuning = params_part(params, true);
@@ -56,6 +68,7 @@ static void describe(const struct profile_result *r, const char *size, const str
 		work_size_number(result, "shared_bytes", i, (double)r->shared);
 	if (r->spill >= 0)
 		work_size_number(result, "spill_bytes", i, (double)r->spill);
+	describe_more(&r->more, i, result);
 	work_size_number(result, "evidence", i, (double)r->evidence);
 	params_free(tuning);
 	free(text);

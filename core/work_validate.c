@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "core/eval/sanitize.h"
 #include "core/eval/validate.h"
 #include "core/lineage.h"
@@ -21,9 +22,10 @@ static void describe(const struct validate_result *v, struct fields *result)
 	fields_set(result, "domain", v->domain);
 	for (size_t i = 0; i < v->finding_count; i++)
 		if (!v->findings[i].check.passed) {
-			if (v->findings[i].check.output == NULL)
+			const struct validate_finding *f = &v->findings[i];
+			if (f->check.output == NULL && f->details == NULL)
 				break; /* the summary has its reason */
-			char *params = params_text(v->findings[i].params), *details = check_details(&v->findings[i].check);
+			char *params = params_text(f->params), *details = f->details ? mem_str(f->details) : check_details(&f->check);
 			fields_setf(result, "details", "%s\n%s", params, details);
 			free(params);
 			free(details);

@@ -67,6 +67,14 @@ static struct binaries *open_binaries(void)
 	return b;
 }
 
+/* How long one of the user's validators or evaluators may take; 0: the default. */
+static int64_t external_seconds(void)
+{
+	const char *set = getenv("PEAKD_VALIDATOR_SECONDS");
+	long long seconds = set ? strtoll(set, NULL, 10) : 0;
+	return seconds > 0 && seconds <= 86400 ? seconds : 0;
+}
+
 static int add_models(struct app *app, const struct app_config *config, struct err *e)
 {
 	char *own = own_folder("recordings"), *shipped = mem_fmt("%s/examples/recordings", app->share);
@@ -96,6 +104,8 @@ static int fill(struct app *app, const struct app_config *config, struct err *e)
 	app->work.references = references_new(REFERENCE_BYTES);
 	app->work.binaries = open_binaries();
 	app->work.library = library_new(folders, MEM_COUNT(folders));
+	app->work.external = (struct external_config){ .validators = getenv("PEAKD_VALIDATORS"), .evaluators = getenv("PEAKD_EVALUATORS"),
+	                                               .deadline_ns = external_seconds() * CLOCK_S };
 	rc = add_models(app, config, e);
 	if (rc < 0)
 		goto out;

@@ -10,6 +10,7 @@
 #include "core/eval/pool.h"
 
 struct binaries;
+struct external_config;
 struct references;
 
 struct eval {
@@ -20,6 +21,7 @@ struct eval {
 	void (*progress)(void *arg, double done, double total, const char *message);
 	void *progress_arg;
 	struct binaries *binaries;     /* what was compiled before; NULL: all is compiled */
+	const struct external_config *external; /* the user's validators and evaluators; NULL: none */
 	bool line_info;                /* device code is compiled with line numbers, for tools that tell places */
 };
 

@@ -55,8 +55,20 @@ static int keep(struct db *db, const struct profile_request *q, int64_t checkpoi
 		if (isfinite(rows[i].value))
 			rc = metric_add(db, &m, e);
 	}
+	for (size_t i = 0; rc >= 0 && i < r->more.count; i++) {
+		const struct external_metric *x = &r->more.at[i];
+		struct metric m = { .checkpoint = checkpoint, .device = q->facts->uuid, .params = params, .name = x->name, .value = x->value,
+		                    .unit = x->unit, .source = "evaluator", .job = job };
+		rc = metric_add(db, &m, e);
+	}
 	free(params);
 	return rc < 0 ? rc : 0;
+}
+
+static int ask_evaluators(const struct eval *ev, const struct profile_request *q, struct profile_result *r, struct err *e)
+{
+	struct external_subject subject = { .ctx = q->ctx, .params = q->params, .facts = q->facts, .median_ns = r->cold.median };
+	return external_evaluate(ev, &subject, &r->more, e);
 }
 
 static int prove(const struct eval *ev, const struct profile_request *q, struct trial *t, struct db *db, int64_t checkpoint,
@@ -128,6 +140,8 @@ int profile_run(const struct eval *ev, const struct profile_request *q, struct d
 	if (rc == 0)
 		add_shares(q, &list, &r);
 	if (rc == 0)
+		rc = ask_evaluators(ev, q, &r, e);
+	if (rc == 0)
 		rc = keep(db, q, checkpoint, job, &r, e);
 	if (rc == 0 && r.library.name)
 		rc = vendor_record(db, checkpoint, q->facts, q->params, &r.library, false, r.evidence, job, e);
@@ -146,4 +160,5 @@ void profile_result_fini(struct profile_result *r)
 	trial_times_fini(&r->warm);
 	free(r->energy.note);
 	vendor_fini(&r->library);
+	external_metrics_fini(&r->more);
 }

@@ -4,6 +4,7 @@
 #define PEAKD_CORE_EVAL_PROFILE_H
 
 #include "core/context/context.h"
+#include "core/eval/external.h"
 #include "core/eval/trial.h"
 #include "core/eval/vendor.h"
 
@@ -23,6 +24,7 @@ struct profile_result {
 	const char *pipe;            /* the ceiling that precision permits: "f32", "tensor.f16", …; static; NULL: none is measured */
 	double pipe_share, copy_share; /* of the ceilings, by the cold time, 0…1; NAN not known */
 	int64_t registers, shared, spill; /* -1 unknown */
+	struct external_metrics more; /* of the user's evaluators */
 	int64_t evidence;            /* validation row */
 };
 

@@ -183,8 +183,60 @@ static int check_delays(struct running *r, struct check *c, char **ret_unfit, st
 	return perturb_run(r->ev, r->trial.worker, r->trial.variant->params, r->q, c, ret_unfit, e);
 }
 
+/* The tolerance that the reference gives to this output with declared values; it is kept from the first round. */
+static int tolerance_of(struct running *r, const char *name, double *ret_tolerance, struct err *e)
+{
+	const struct reference *reference = NULL;
+	int rc = reference_get(r->ev, r->q->root, r->q->facts, r->trial.worker, r->trial.variant->params, r->q->seed, PLAN_DECLARED, &reference, e);
+	if (rc < 0)
+		return rc;
+	*ret_tolerance = 0;
+	for (size_t i = 0; i < reference->output_count; i++)
+		if (strcmp(reference->outputs[i].name, name) == 0)
+			*ret_tolerance = reference->outputs[i].tolerance;
+	reference_release(r->ev->references, reference);
+	return 0;
+}
+
+static unsigned buffer_of(const struct plan *plan, const char *name)
+{
+	unsigned i = 0;
+	while (i < plan->buffer_count && strcmp(plan->buffers[i].name, name) != 0)
+		i++;
+	return i; /* one that does not exist is refused */
+}
+
+/* Where the root says that it is a matrix product, that is checked without it. */
+static int check_product(struct running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	const struct spec *spec = context_spec(r->q->root);
+	struct trial_input input = { .seed = r->q->seed, .poison = NAN_POISON };
+	char *finding = NULL;
+	double tolerance = 0;
+	(void)c;
+	if (spec->gemm == NULL || spec->arrays[spec->gemm->c].type == DTYPE_F64) {
+		*ret_unfit = mem_str(spec->gemm ? "sums of f64 are as exact as the check's own" : "`library:` names no matrix product");
+		return 0;
+	}
+	const struct plan *plan = r->trial.variant->plan;
+	const char *c_name = spec->arrays[spec->gemm->c].name;
+	struct plan_gemm gemm = { .a = buffer_of(plan, spec->arrays[spec->gemm->a].name), .b = buffer_of(plan, spec->arrays[spec->gemm->b].name),
+	                          .c = buffer_of(plan, c_name), .a_transposed = spec->gemm->a_transposed,
+	                          .b_transposed = spec->gemm->b_transposed };
+	int rc = tolerance_of(r, c_name, &tolerance, e);
+	if (rc == 0)
+		rc = trial_execute(&r->trial, &input, EVAL_EXECUTE_NS, NULL, e);
+	if (rc == 0)
+		rc = trial_product(&r->trial, &gemm, tolerance, check_seed(), &finding, e);
+	if (finding)
+		rc = err_set(e, ERR_WRONG, "%s", finding);
+	free(finding);
+	return rc;
+}
+
 /* What follows the programme. An error is the kernel's own failure. */
 static const struct { const char *name; int (*run)(struct running *r, struct check *c, char **ret_unfit, struct err *e); } extras[] = {
+	{ "against A·(B·x)", check_product },
 	{ "on kept results", check_kept },
 	{ "interpreted, looking for races", check_races },
 	{ "with random delays at its barriers", check_delays },

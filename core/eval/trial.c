@@ -111,6 +111,33 @@ int trial_races(struct trial *t, uint64_t seed, char **ret_finding, struct err *
 	return rc;
 }
 
+int trial_product(struct trial *t, const struct plan_gemm *gemm, double tolerance, uint64_t secret, char **ret_finding, struct err *e)
+{
+	const uint32_t words[] = { t->run, gemm->a, gemm->b, gemm->c, (gemm->a_transposed ? 1 : 0) | (gemm->b_transposed ? 2 : 0) };
+	struct buf body = BUF_INIT;
+	uint8_t *answer;
+	size_t len;
+	for (size_t i = 0; i < MEM_COUNT(words); i++)
+		wire_put_u32(&body, words[i]);
+	wire_put_f64(&body, tolerance);
+	wire_put_u64(&body, secret);
+	int rc = trial_call(t, WIRE_PRODUCT, &body, EVAL_COMPARE_NS, &answer, &len, e);
+	if (rc < 0)
+		return rc;
+	struct wire_in in = { .at = answer, .end = answer + len };
+	uint64_t rows = wire_get_u64(&in), row = wire_get_u64(&in);
+	double off = wire_get_f64(&in), allowed = wire_get_f64(&in);
+	rc = wire_end(&in, "product", e);
+	if (rc == 0 && rows) {
+		const struct plan_buffer *b = t->variant->plan->buffers;
+		*ret_finding = mem_fmt("%s is not %s·%s in %llu rows, the first %llu: %s·x differs from %s·(%s·x) by %.3g, allowed %.3g",
+		                       b[gemm->c].name, b[gemm->a].name, b[gemm->b].name, (unsigned long long)rows, (unsigned long long)row,
+		                       b[gemm->c].name, b[gemm->a].name, b[gemm->b].name, off, allowed);
+	}
+	free(answer);
+	return rc;
+}
+
 int trial_output(struct trial *t, uint32_t k, uint8_t **ret_bytes, size_t *ret_len, struct err *e)
 {
 	struct buf body = BUF_INIT;

@@ -32,6 +32,9 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 /* The first race between threads of a block that the backend's interpreter finds on inputs from `seed`; *ret_finding (free()) is NULL
  * when there is none. -ERR_UNSUPPORTED where it cannot judge. */
 int trial_races(struct trial *t, uint64_t seed, char **ret_finding, struct err *e);
+/* Whether output c of the last execution is the product of inputs a and b, by Freivalds' check with vectors from `secret`; positions are of
+ * the plan's buffers. *ret_finding (free()) is NULL when it is. tolerance: relative, of the output. */
+int trial_product(struct trial *t, const struct plan_gemm *gemm, double tolerance, uint64_t secret, char **ret_finding, struct err *e);
 /* The logical content of output k of the last execution; free(). */
 int trial_output(struct trial *t, uint32_t k, uint8_t **ret_bytes, size_t *ret_len, struct err *e);
 /* Compares output k of the last execution with reference bytes of that hash. */

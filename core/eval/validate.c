@@ -1,6 +1,7 @@
 /* validate: sampled execution parameters against the reference; see validate.h. */
 #include "core/eval/validate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "core/context/domain.h"
 #include "core/context/host.h"
 #include "core/context/space.h"
+#include "core/eval/external.h"
 #include "core/eval/lanes.h"
 #include "core/eval/rounds.h"
 #include "core/record/store.h"
@@ -35,11 +37,19 @@ struct picks {
 	struct err first_why; /* the first mistake of host code that was no pruning; ERR_NONE */
 };
 
+static void finding_fini(struct validate_finding *f)
+{
+	params_free(f->params);
+	check_fini(&f->check);
+	free(f->validator);
+	free(f->excuse);
+	free(f->details);
+}
+
 static void picks_fini(struct picks *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
-		params_free(p->at[i].finding.params);
-		check_fini(&p->at[i].finding.check);
+		finding_fini(&p->at[i].finding);
 		variant_fini(&p->at[i].variant);
 	}
 	free(p->at);
@@ -173,6 +183,44 @@ static int judge_all(const struct eval *ev, const struct validate_request *q, st
 	return rc;
 }
 
+static void take_answer(struct picks *p, const struct validate_finding *about, struct external_answer *a)
+{
+	struct validate_finding f = { .params = params_copy(about->params), .checked_size = about->checked_size, .seed = about->seed,
+	                              .validator = a->name, .details = a->details };
+	struct err why = ERR_INIT;
+	if (a->verdict == VALIDATION_PASSED || (a->verdict == VALIDATION_SKIPPED && !a->broken)) {
+		f.check = (struct check){ .passed = true, .error = NAN, .tolerance = NAN };
+		f.excuse = a->reason;
+		a->reason = NULL;
+	} else {
+		err_set(&why, a->broken ? ERR_INTERNAL : ERR_WRONG, "%s: %s", a->name, a->reason);
+		check_failed(&f.check, &why);
+	}
+	f.check.device_ns = (uint64_t)a->took_ns;
+	a->name = a->details = NULL;
+	*MEM_PUSH(p->at, p->count) = (struct pick){ .finding = f };
+}
+
+/* The user's validators look at the first configuration of each size, once its outputs are right. */
+static int ask_external(const struct eval *ev, const struct validate_request *q, struct picks *p, struct err *e)
+{
+	size_t count = p->count;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && ev->external && i < count; i++) {
+		struct validate_finding about = p->at[i].finding;
+		struct external_subject subject = { .ctx = q->ctx, .params = about.params, .facts = q->facts, .median_ns = NAN };
+		struct external_answers answers = { .count = 0 };
+		if (!p->at[i].full || !about.check.passed)
+			continue;
+		eval_progress(ev, (double)i, (double)count, "asking the configured validators");
+		rc = external_validate(ev, &subject, &answers, e);
+		for (size_t k = 0; rc == 0 && k < answers.count; k++)
+			take_answer(p, &about, &answers.at[k]);
+		external_answers_fini(&answers);
+	}
+	return rc;
+}
+
 static void count_findings(struct picks *p, struct validate_result *r)
 {
 	r->findings = MEM_NEW_N(struct validate_finding, p->count + 1);
@@ -189,7 +237,7 @@ static void count_findings(struct picks *p, struct validate_result *r)
 		r->findings[r->finding_count++] = *f;
 		*f = (struct validate_finding){ 0 };
 		if (r->findings[r->finding_count - 1].check.passed)
-			r->passed_count++;
+			r->passed_count += r->findings[r->finding_count - 1].validator == NULL;
 		else if (check_skipped(&r->findings[r->finding_count - 1].check))
 			r->skipped_count++;
 		else
@@ -212,18 +260,36 @@ static const struct validate_finding *first_failure(const struct validate_result
 	return skipped;
 }
 
+/* What each of the user's validators said, and why where one said nothing. */
+static void add_external(const struct validate_result *r, struct buf *out)
+{
+	for (size_t i = 0; i < r->finding_count; i++) {
+		const struct validate_finding *f = &r->findings[i];
+		bool told = false;
+		for (size_t k = 0; f->validator && !told && k < i; k++)
+			told = r->findings[k].validator && strcmp(r->findings[k].validator, f->validator) == 0 && !r->findings[k].excuse == !f->excuse;
+		if (f->validator && !told)
+			buf_addf(out, "; %s %s%s", f->validator, f->excuse ? "skipped: " : "passed", f->excuse ? f->excuse : "");
+	}
+}
+
 static void summarise(struct validate_result *r, bool executed, const char *pruned_why)
 {
 	const struct validate_finding *bad = first_failure(r);
+	size_t configurations = 0;
+	for (size_t i = 0; i < r->finding_count; i++)
+		configurations += r->findings[i].validator == NULL;
 	r->passed = r->failed_count == 0 && r->skipped_count == 0 && r->passed_count > 0 && !r->narrowed;
 	if (bad) {
 		char *params = params_text(bad->params);
-		if (r->failed_count)
-			r->summary = mem_fmt("%zu of %zu configurations %s; %s: %s", r->failed_count, r->finding_count,
+		if (bad->validator)
+			r->summary = mem_fmt("%zu configurations have the right outputs, but %s: %s", r->passed_count, params, bad->check.reason);
+		else if (r->failed_count)
+			r->summary = mem_fmt("%zu of %zu configurations %s; %s: %s", r->failed_count, configurations,
 			                     executed ? "failed" : "do not compile", params, bad->check.reason);
 		else
 			r->summary = mem_fmt("%zu of %zu configurations could not be judged; %s: %s", r->skipped_count,
-			                     r->finding_count, params, bad->check.reason);
+			                     configurations, params, bad->check.reason);
 		free(params);
 	} else if (r->narrowed) {
 		r->summary = mem_fmt("the domain was narrowed without being declared: %s", r->domain);
@@ -234,7 +300,10 @@ static void summarise(struct validate_result *r, bool executed, const char *prun
 		r->summary = mem_fmt("%zu configurations compile, %zu pruned; nothing was executed, so nothing is validated",
 		                     r->passed_count, r->pruned_count);
 	} else {
-		r->summary = mem_fmt("%zu configurations passed, %zu pruned", r->passed_count, r->pruned_count);
+		struct buf text = BUF_INIT;
+		buf_addf(&text, "%zu configurations passed, %zu pruned", r->passed_count, r->pruned_count);
+		add_external(r, &text);
+		r->summary = buf_steal(&text);
 	}
 }
 
@@ -252,6 +321,26 @@ static int compare_domain(const struct validate_request *q, struct validate_resu
 	return 0;
 }
 
+static int record_external(struct db *db, int64_t checkpoint, const struct facts *facts, const char *job, const struct validate_finding *f,
+                           struct err *e)
+{
+	struct params *inputs = params_part(f->params, false);
+	char *sizes = params_text(inputs), *text = params_text(f->params);
+	bool skipped = f->excuse || check_skipped(&f->check);
+	struct validation row = {
+		.checkpoint = checkpoint, .validator = f->validator, .device = facts->uuid, .sizes = sizes, .params = text,
+		.size_kind = f->checked_size ? "check" : "input",
+		.verdict = skipped ? VALIDATION_SKIPPED : f->check.passed ? VALIDATION_PASSED : VALIDATION_FAILED,
+		.reason = f->excuse ? f->excuse : f->check.reason, .error = NAN, .tolerance = NAN, .details = f->details,
+		.took_ns = (int64_t)f->check.device_ns, .job = job,
+	};
+	int rc = validation_add(db, &row, e);
+	params_free(inputs);
+	free(sizes);
+	free(text);
+	return rc < 0 ? rc : 0;
+}
+
 int validate_record(struct db *db, int64_t checkpoint, const struct facts *facts, const char *job,
                     const struct validate_result *r, struct err *e)
 {
@@ -262,8 +351,9 @@ int validate_record(struct db *db, int64_t checkpoint, const struct facts *facts
 		const struct validate_finding *f = &r->findings[i];
 		if (f->params->count == 0)
 			continue; /* the context as a whole was refused: no configuration to point at */
-		rc = check_record(db, checkpoint, facts, f->params, f->checked_size ? "check" : "input", f->seed, &f->check, job,
-		                  NULL, e);
+		rc = f->validator ? record_external(db, checkpoint, facts, job, f, e)
+		                  : check_record(db, checkpoint, facts, f->params, f->checked_size ? "check" : "input", f->seed, &f->check, job,
+		                                 NULL, e);
 	}
 	return store_end(db, rc, e);
 }
@@ -338,6 +428,8 @@ static int run(const struct eval *ev, const struct validate_request *q, bool exe
 	if (rc == 0 && execute)
 		rc = judge_all(ev, q, &picks, e);
 	if (rc == 0 && execute)
+		rc = ask_external(ev, q, &picks, e);
+	if (rc == 0 && execute)
 		rc = compare_domain(q, r, e);
 	if (rc == 0) {
 		count_findings(&picks, r);
@@ -381,10 +473,8 @@ int validate_compile(const struct eval *ev, const struct context *ctx, const str
 
 void validate_result_fini(struct validate_result *r)
 {
-	for (size_t i = 0; i < r->finding_count; i++) {
-		params_free(r->findings[i].params);
-		check_fini(&r->findings[i].check);
-	}
+	for (size_t i = 0; i < r->finding_count; i++)
+		finding_fini(&r->findings[i]);
 	free(r->findings);
 	free(r->summary);
 	free(r->domain);

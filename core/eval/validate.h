@@ -1,6 +1,7 @@
 /* validate: is a context right? Sampled execution parameters over the declared sizes and all check: sizes, each executed with
- * a secret seed and compared with the root's outputs, and the domain compared with the parent's. Called for the validate tool,
- * after every transformation (through core/transform's judge) and on winners of a tune. */
+ * a secret seed and compared with the root's outputs, and the domain compared with the parent's; then what the user's own
+ * validators say of the first configuration of each size (external.h). Called for the validate tool, after every transformation (through
+ * core/transform's judge) and on winners of a tune. */
 #ifndef PEAKD_CORE_EVAL_VALIDATE_H
 #define PEAKD_CORE_EVAL_VALIDATE_H
 
@@ -21,6 +22,9 @@ struct validate_finding {
 	bool checked_size;   /* of a check: size */
 	struct check check;
 	uint64_t seed;       /* of the values */
+	char *validator;     /* one of the user's, whose verdict the check holds, without figures; NULL: outputs were compared */
+	char *excuse;        /* why that validator says nothing here, in its own words (then the check passes, but counts nowhere); NULL */
+	char *details;       /* what that validator found; NULL */
 };
 
 struct validate_result {
@@ -28,7 +32,7 @@ struct validate_result {
 	char *summary;               /* one line */
 	struct validate_finding *findings;
 	size_t finding_count;
-	size_t passed_count, failed_count, pruned_count;
+	size_t passed_count, failed_count, pruned_count; /* failed: verdicts of the user's validators count too */
 	size_t skipped_count;        /* could not be judged: the harness was in the way. Never counts as passed */
 	char *domain;                /* domain_compare's line; NULL when not looked at */
 	bool narrowed;               /* sizes of the parent are refused without being declared */

@@ -55,6 +55,7 @@ struct judge_verdict {
 	float map[JUDGE_MAP][JUDGE_MAP]; /* share of wrong elements per tile of the output, 0…1, row-major */
 	struct judge_config *configs;    /* what was tried, in order; owned */
 	size_t config_count;
+	bool right;   /* JUDGE_WRONG, but the outputs are right: one of the user's validators refused it; the summary says why */
 	char **hints; /* sentences from the validator ("rows ≥ n were written"); owned */
 	size_t hint_count;
 };

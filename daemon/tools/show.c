@@ -165,6 +165,8 @@ static void profile_text(const struct fields *f, struct buf *out)
 		if (at(f, "registers", i))
 			buf_addf(out, "; %s registers, %s bytes of shared memory, %s spilled", text_at(f, "registers", i),
 			         text_at(f, "shared_bytes", i), text_at(f, "spill_bytes", i));
+		if (at(f, "metrics", i))
+			buf_addf(out, "; %s", text_at(f, "metrics", i));
 		buf_addf(out, "; %s\n", text_at(f, "params", i));
 	}
 }

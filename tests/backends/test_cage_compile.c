@@ -155,12 +155,15 @@ static void test_headers(struct sample_worker *w, const struct cuda_nvrtc *nvrtc
 	is_int(o.rc, 0, "cuda: a kernel compiles: %s", o.e.text);
 	outcome_fini(&o);
 	if (nvrtc->include_count == 0) {
-		SKIP(1, "no CUDA headers on this machine");
+		SKIP(2, "no CUDA headers on this machine");
 		return;
 	}
-	o = compile(w, "cuda", "#include <cuda_fp16.h>\n#include <mma.h>\n#include <cooperative_groups.h>\n#include <stdint.h>\n" CUDA_KERNEL,
-	            NULL);
+	o = compile(w, "cuda", "#include <cuda_fp16.h>\n#include <mma.h>\n#include <stdint.h>\n" CUDA_KERNEL, NULL);
 	is_int(o.rc, 0, "cuda: so do the toolkit's headers: %s", o.e.text);
+	outcome_fini(&o);
+	/* This one puts its constants where kernels can write, and so remember. */
+	o = compile(w, "cuda", "#include <cooperative_groups.h>\n" CUDA_KERNEL, NULL);
+	ok(o.rc < 0 && strstr(o.e.text, "outlive an execution"), "cuda: cooperative_groups.h is read, and refused for what it defines: %s", o.e.text);
 	outcome_fini(&o);
 }
 

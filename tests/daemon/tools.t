@@ -91,6 +91,10 @@ call("devices", "what there is")
 call("context_create", "a large context", source=big, name="big")
 call("context_create", "a small one", source=small, name="small")
 call("transformations", "all", backend="hlsl")
+drafted = call("draft", "a kernel file", source="__global__ void f(const float *x, float *y, int n) { y[threadIdx.x] = x[threadIdx.x]; }\n"
+               "void run() { int n = 64; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4); f<<<1, 64>>>(a, b, n); }\n")
+ok(drafted["complete"] is True and drafted["questions"] == [], "which says all", drafted)
+refused("draft", "no kernel", "a file without a kernel", source="int main() { return 0; }")
 call("transformations", "one", name="refactor", limit=20000)
 call("workflow", "list", action="list")
 page = call("workflow", "show the source of a large context", action="show", at="big", what="source")["text"]
@@ -130,6 +134,10 @@ if ready:
     log = request("tools/call", {"name": "workflow", "arguments": {"action": "log", "name": "small", "limit": 100}})["result"]
     ok(len(log["structuredContent"]["checkpoints"]) == 17, "and gives it", len(log["structuredContent"]["checkpoints"]))
     call("workflow", "compare", action="compare", at="small", **{"with": "1"})
+    for at in ("1", "small"):
+        call("tune", "what is compared", at=at, budget=2, wait_s=45)
+    call("compare", "the head against the root", a="1", b="small", wait_s=45)
+    call("profile", "the head", at="small", wait_s=45)
     for what in ("summary", "host", "macros", "measurements", "validations", "exchanges", "best"):
         call("workflow", "show " + what, action="show", at="small", what=what)
     call("workflow", "diff", action="diff", at="small")
