@@ -13,7 +13,7 @@
 #include "base/mem.h"
 
 enum {
-	STORAGE_PUSH = 9, PUSH_MAX = 256, POISON = 0xFF,
+	STORAGE_PUSH = 9, PUSH_MAX = 256, POISON = 0xFF, LANES_MAX = 4096,
 	BUILTIN_GROUPS = 24, BUILTIN_GROUP = 26, BUILTIN_LOCAL = 27, BUILTIN_GLOBAL = 28, BUILTIN_INDEX = 29,
 };
 #define BUDGET UINT64_C(4000000)        /* instructions of a launch */
@@ -180,8 +180,10 @@ static int run_group(struct launch *x, const uint32_t group[3], struct err *e)
 
 static int make_lanes(struct launch *x, struct err *e)
 {
-	x->lane_count = x->s.block[0] * x->s.block[1] * x->s.block[2];
-	if ((uint64_t)x->lane_count * x->m.lane_slots * 8 > MEMORY_MAX)
+	const uint32_t *b = x->s.block;
+	bool many = b[0] > LANES_MAX || b[1] > LANES_MAX || b[2] > LANES_MAX || (uint64_t)b[0] * b[1] * b[2] > LANES_MAX;
+	x->lane_count = many ? 0 : b[0] * b[1] * b[2];
+	if (many || (uint64_t)x->lane_count * x->m.lane_slots * 8 > MEMORY_MAX)
 		return err_set(e, ERR_UNSUPPORTED, "the kernel is too large for the race check");
 	x->lanes = MEM_NEW_N(struct race_lane, x->lane_count + 1);
 	for (uint32_t i = 0; i < x->lane_count; i++)
@@ -213,6 +215,9 @@ static int run_launch(const struct plan *plan, const struct plan_launch *l, cons
 	struct launch x = { .plan = plan, .l = l };
 	if (k == NULL)
 		return err_set(e, ERR_INPUT, "the binary has no kernel %s", l->kernel);
+	struct err why = ERR_INIT;
+	if (hlsl_spirv_validate(k->words, k->count, &why) < 0) /* the interpreter believes what a validator has seen */
+		return err_set(e, ERR_INPUT, "the race check reads valid SPIR-V only, and the binary's kernel %s is not: compile it again", l->kernel);
 	if (hlsl_spirv_read(k->words, k->count, &x.s, e) < 0)
 		return -(int)e->code;
 	int rc = hlsl_race_module_read(k->words, k->count, &x.m, e);

@@ -64,7 +64,7 @@ static int add_struct(struct race_module *m, struct race_type *t, const uint32_t
 	t->offsets = MEM_NEW_N(uint32_t, t->count + 1);
 	for (uint32_t i = 0; i < t->count; i++) {
 		const struct race_type *member = type_at(m, w[2 + i]);
-		if (member == NULL)
+		if (member == NULL || member->slots > SLOTS_MAX - t->slots)
 			return strange(OP_TYPE_STRUCT, e);
 		t->members[i] = w[2 + i];
 		t->offsets[i] = i < x->offset_count ? x->offsets[i] : 0;
@@ -108,7 +108,7 @@ static int add_constant(struct race_module *m, uint32_t op, const uint32_t *w, u
 	struct race_id *x = &m->ids[w[2]];
 	x->type = w[1];
 	const struct race_type *t = type_at(m, w[1]);
-	if (t == NULL || t->slots == 0 || t->slots > SLOTS_MAX)
+	if (t == NULL || t->slots == 0 || m->constant_slots > SLOTS_MAX || t->slots > SLOTS_MAX - m->constant_slots)
 		return strange(op, e);
 	x->constant = true;
 	x->slot = m->constant_slots;

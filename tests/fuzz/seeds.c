@@ -1,4 +1,4 @@
-/* seeds FOLDER: writes the binary seeds of tests/fuzz/corpus (wire, module, cubin, spirv) below FOLDER. Run by hand when
+/* seeds FOLDER: writes the binary seeds of tests/fuzz/corpus (wire, module, cubin, spirv, race) below FOLDER. Run by hand when
  * one of those formats changes: build/tests/fuzz/seeds tests/fuzz/corpus (docs/fuzzing.md). */
 #include <stdio.h>
 
@@ -12,6 +12,17 @@
 static const char shader[] = "RWStructuredBuffer<float> C;\ncbuffer P { int n; };\ngroupshared float t[8];\n"
 			     "[numthreads(8, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID)\n{\n"
 			     "\tt[id.x & 7] = 1;\n\tif (id.x < n)\n\t\tC[id.x] = t[0];\n}\n";
+/* Shared memory, barriers, a loop, a function and an atomic: what race.c interprets. */
+static const char tiled[] = "StructuredBuffer<float> A, B;\nRWStructuredBuffer<float> C;\ncbuffer P { int n; };\n"
+			    "groupshared float t[2][4];\ngroupshared uint f;\n"
+			    "float at(int r, int c) { return r < n && c < n ? A[r * n + c] : 0; }\n"
+			    "[numthreads(4, 2, 1)]\nvoid matmul(uint3 g : SV_GroupID, uint3 l : SV_GroupThreadID, uint me : SV_GroupIndex)\n{\n"
+			    "\tint r = int(g.y * 2 + l.y), c = int(g.x * 4 + l.x);\n\tfloat4 s = 0;\n\tif (me == 0)\n\t\tf = 0;\n"
+			    "\tfor (int k = 0; k < n; k += 4) {\n\t\tt[l.y][l.x] = at(r, k + int(l.x));\n"
+			    "\t\tGroupMemoryBarrierWithGroupSync();\n\t\tfor (int i = 0; i < 4 && k + i < n && c < n; i++)\n"
+			    "\t\t\ts[i] += t[l.y][i] * B[(k + i) * n + c];\n\t\tuint old;\n\t\tInterlockedAdd(f, 1u, old);\n"
+			    "\t\tGroupMemoryBarrierWithGroupSync();\n\t}\n\tif (r < n && c < n)\n"
+			    "\t\tC[r * n + c] = dot(s, float4(1, 1, 1, 1)) + sqrt(abs(s.y)) * min(int(f), 0);\n}\n";
 static const char hash[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 /* Writes the bytes to FOLDER/name and empties them. */
@@ -90,22 +101,29 @@ static void worker_messages(const char *folder)
 	put(folder, "wire/failed", &b);
 }
 
-static void binaries(const char *folder)
+static void words_of(const char *folder, const char *name, const char *source, const char *entry)
 {
 	struct buf b = BUF_INIT;
 	struct glslang_output spirv;
-	image(&b), put(folder, "cubin/kern", &b);
-	if (!hlsl_glslang(shader, "k", false, &spirv)) {
+	if (!hlsl_glslang(source, entry, false, &spirv)) {
 		fputs(spirv.log, stderr);
 		exit(1);
 	}
-	buf_add(&b, spirv.words, spirv.word_count * sizeof *spirv.words), put(folder, "spirv/kernel", &b);
+	buf_add(&b, spirv.words, spirv.word_count * sizeof *spirv.words), put(folder, name, &b);
+	free(spirv.words);
+	free(spirv.log);
+}
+
+static void binaries(const char *folder)
+{
+	struct buf b = BUF_INIT;
+	image(&b), put(folder, "cubin/kern", &b);
+	words_of(folder, "race/tiled", tiled, "matmul");
+	words_of(folder, "spirv/kernel", shader, "k");
 	uint32_t words[] = { 0x07230203, 0x00010300 };
 	struct module_kernel kernels[] = { { "f", words, 2 }, { "g", words, 1 } };
 	hlsl_module_encode(&(struct module){ .kernels = kernels, .count = 2 }, &b), put(folder, "module/two", &b);
 	hlsl_module_encode(&(struct module){ 0 }, &b), put(folder, "module/none", &b);
-	free(spirv.words);
-	free(spirv.log);
 }
 
 int main(int argc, char **argv)

@@ -3,6 +3,8 @@
 #include "backends/hlsl/race.h"
 
 #include "backends/hlsl/compile.h"
+#include "backends/hlsl/glslang.h"
+#include "backends/hlsl/module.h"
 #include "backends/sample_plan.h"
 #include "tap.h"
 
@@ -74,8 +76,40 @@ static void race(const char *name, const char *device, const char *part)
 #define KERNEL(declarations, body) \
 	declarations "[numthreads(BX, BY, 1)] void matmul(uint3 id : SV_DispatchThreadID, uint me : SV_GroupIndex) { " body " }\n"
 
+/* A binary as somebody else's database may hold it: refused, with this in the reason. */
+static void refused(const char *name, uint32_t *words, size_t count, const char *part)
+{
+	struct module_kernel kernel = { (char *)"matmul", words, count };
+	struct plan *p = sample_matmul(N, 8, 4);
+	struct buf binary = BUF_INIT;
+	struct err e = ERR_INIT;
+	char *finding = NULL;
+	hlsl_module_encode(&(struct module){ .kernels = &kernel, .count = 1 }, &binary);
+	ok(hlsl_race_check(binary.data, binary.len, p, 7, &finding, &e) < 0 && finding == NULL, "%s are refused", name);
+	has_str(e.text, part, "with the reason");
+	buf_fini(&binary);
+	plan_free(p);
+}
+
+static void test_strange_words(void)
+{
+	/* The type of an integer ends before its width. */
+	uint32_t words[] = { 0x07230203, 0x00010300, 0, 9, 0, 6u << 16 | 16, 1, 17, 8, 4, 1, 2u << 16 | 21, 2 };
+	refused("words that no compiler makes", words, MEM_COUNT(words), "valid SPIR-V only");
+	/* 65536 · 65536 begins again at 0. */
+	struct glslang_output big;
+	if (!hlsl_glslang("groupshared float s[4]; RWStructuredBuffer<float> C; [numthreads(65536, 65536, 1)]\n"
+	                  "void matmul(uint me : SV_GroupIndex) { s[me & 3] = 1; GroupMemoryBarrierWithGroupSync(); C[0] = s[0]; }",
+	                  "matmul", false, &big))
+		ok(0, "%s", big.log);
+	refused("2^32 threads in a group", big.words, big.word_count, "too large");
+	free(big.words);
+	free(big.log);
+}
+
 int main(void)
 {
+	test_strange_words();
 	none("both barriers", TILED(BARRIER, BARRIER));
 	race("without the first", TILED("", BARRIER), "race in groupshared a_tile");
 	race("without the second", TILED(BARRIER, ""), "race in groupshared a_tile");
@@ -95,6 +129,14 @@ int main(void)
 	     "if (me > 5) { s[me] = 1; " BARRIER " } else { s[me] = 2; " BARRIER " s[me] += 3; } C[me] = s[me];"), "barrier");
 	race("an index that leaves the array", KERNEL("groupshared float s[8];\n", "s[me + 1] = A[me]; " BARRIER " C[me] = s[0];"), "outside");
 	race("wave operations are said to be unknown", KERNEL("groupshared float s[BX * BY];\n", "s[me] = WaveActiveSum(A[me]); " BARRIER " C[me] = s[0];"), "error:");
+
+	/* 2^32 scalars: a count that begins again at 0 must not pass for a small one. Structs so wide stay whole in the optimiser. */
+	race("a local variable of 2^32 words",
+	     KERNEL("#define M8(T, n) T n##0; T n##1; T n##2; T n##3; T n##4; T n##5; T n##6; T n##7;\n"
+	            "#define M64(T, n) M8(T, n##0) M8(T, n##1) M8(T, n##2) M8(T, n##3) M8(T, n##4) M8(T, n##5) M8(T, n##6) M8(T, n##7)\n"
+	            "struct S0 { float a[262144]; };\nstruct S1 { M64(S0, a) M64(S0, b) };\nstruct S2 { M64(S1, a) M64(S1, b) };\n"
+	            "groupshared float s[BX * BY];\n",
+	            "S2 x; x.a00.b77.a[me] = A[me]; s[me] = x.a00.b77.a[7]; " BARRIER " C[me] = s[me ^ 1];"), "error:");
 
 	none("functions, vectors, loops, switches, local arrays",
 	     KERNEL("groupshared float4 s[BX * BY];\n"
