@@ -42,7 +42,8 @@ int work_tune(struct engine_job *job, struct fields *result, struct err *e);
  * size_i, verdict_i (of B relative to A), ratio_i (B's time / A's), low_i, high_i, a_ns_i, b_ns_i, a_params_i, b_params_i, pairs_i. */
 int work_compare(struct engine_job *job, struct fields *result, struct err *e);
 /* profile — in: checkpoint, device, sizes. out: count, and for each size i: cold_ns_i, warm_ns_i, gflops_i, joules_i, watts_i,
- * conditions_i, pipe_i, pipe_percent_i, copy_percent_i, library_ratio_i with low and high, registers_i, shared_bytes_i. */
+ * conditions_i, pipe_i, pipe_percent_i, copy_percent_i, library_ratio_i with low and high, registers_i, shared_bytes_i, metrics_i (a text: what
+ * the user's evaluators gave). */
 int work_profile(struct engine_job *job, struct fields *result, struct err *e);
 /* transform — in: checkpoint, workflow (may be empty), transformation (name or text), model, device, samples (16), pending (id of
  * a half-done one to go on with), try (1; the how manyth independent try this is, for recordings). out: checkpoint, summary,

@@ -87,6 +87,14 @@ has "$(cat "$T/said")" "C[id.x] = 2.0 * s[at.x];" "and shows the line"
 is "$(rows "$T/c.db")" "barriers failed,outputs passed," "both are evidence"
 is "$(sqlite3 "$T/c.db" "SELECT status FROM checkpoint")" failed "and the checkpoint is refuted"
 
+
+# The same through an edit: what a transformation's answer goes through.
+load "$T/g.db" "$T/scale.peak.md" s
+sed -n '/^```hlsl$/,/^```$/p' "$T/own.peak.md" | sed '1d;$d' >"$T/region"
+printf '%s\n' "$HELLO" "$(jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"edit",arguments:{at:"s",region:"device",text:.,samples:1,wait_s:45}}}' <"$T/region")" |
+	timeout 60 "$peakd" stdio --db "$T/g.db" >"$T/out"
+has "$(cat "$T/out")" "barriers: 1 finding; device:6: s is read here" "an edit is refused by it too"
+is "$(sqlite3 "$T/g.db" "SELECT status FROM checkpoint ORDER BY id DESC LIMIT 1")" failed "and kept as failed"
 rm "$T/validators/barriers.py"
 say cuda-only "echo '{\"verdict\": \"skipped\", \"reason\": \"only for CUDA\"}'"
 load "$T/d.db" "$T/scale.peak.md" s

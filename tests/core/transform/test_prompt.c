@@ -161,6 +161,11 @@ static void test_wrong_feedback(void)
 	ok(!strstr(buf_text(&out), "| C | 68 |"), "eight mismatches, no more");
 	ok(!strstr(buf_text(&out), "log"), "a reason is one line");
 	has_str(buf_text(&out), "| 67 | 66 | NaN |", "NaN is spelt in one way");
+	buf_clear(&out);
+	v.right = true;
+	feedback_verdict(&v, ctx, &out);
+	ok(!strstr(buf_text(&out), "results are wrong") && strstr(buf_text(&out), "a further check refused it"),
+	   "what a validator of the user refuses has no wrong results");
 	buf_fini(&out);
 	judge_verdict_fini(&v);
 	context_free(ctx);
