@@ -251,6 +251,8 @@ static void serve_until_told(struct serve *s)
 			log_info("ending: nobody needed this daemon for %lld s", (long long)(s->idle_ns / CLOCK_S));
 			return;
 		}
+		if (s->idle_ns && clock_now() - needed >= s->idle_ns)
+			needed = clock_now(); /* it could not retire: not before the same time again */
 	}
 }
 

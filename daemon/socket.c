@@ -305,6 +305,7 @@ bool sockets_retire(struct sockets *s)
 	char *aside = mem_fmt("%s.old", s->path);
 	struct pollfd fd = { .fd = s->listen_fd, .events = POLLIN };
 	bool retired = rename(s->path, aside) == 0;
+	bool gone = !retired && errno == ENOENT; /* somebody removed it: nobody new finds it, and nothing is to be given back */
 	lock_take(&s->lock);
 	bool wanted = poll(&fd, 1, 0) > 0 || s->clients > 0;
 	lock_release(&s->lock);
@@ -316,7 +317,7 @@ bool sockets_retire(struct sockets *s)
 	if (retired)
 		unlink(aside);
 	free(aside);
-	return retired;
+	return retired || (gone && !wanted);
 }
 
 static void shut_all_locked(struct sockets *s, int how)

@@ -74,4 +74,13 @@ wait $listener
 has "$(tr '\n' ' ' <"$T/heard")" "READY=1 STATUS=Serving $T/b.db, no HTTP STOPPING=1" "systemd is told of the start and the end"
 # The next command starts a daemon of its own.
 has "$(timeout 30 "$peakd" jobs --db "$db")" "tune interrupted" "the job of the client that waited was interrupted, not cancelled, and can be resumed"
+# A daemon that is to end when nobody needs it ends also when somebody took its socket's name away.
+"$peakd" serve --listen none --idle-exit 1 --db "$T/gone.db" 2>"$T/gone.log" &
+lonely=$!
+wait_for 10 grep -q 'serving' "$T/gone.log"
+rm -f "$T"/run/peakd*/*.sock "$T"/run/peakd/*.sock $(sed -n 's/.*socket \([^ ]*\.sock\).*/\1/p' "$T/gone.log")
+wait_for 8 gone "$lonely"
+ok $? "a daemon whose socket is gone ends as well" "$(cat "$T/gone.log")"
+kill "$lonely" 2>/dev/null
+
 done_testing

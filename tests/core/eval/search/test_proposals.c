@@ -48,12 +48,19 @@ static void drive(const struct made *m, size_t ahead, uint64_t seed, size_t *ord
 int main(void)
 {
 	static size_t order[ASKS], again[ASKS];
-	static double ms[ASKS];
+	static double ms[ASKS], more[ASKS];
 	struct made m;
 	made_init(&m, &made_shapes[MADE_NEEDLE]);
 	m.space.count = m.space.count < POINTS ? m.space.count : POINTS;
 	is_int(m.space.count, POINTS, "20,000 valid configurations");
+	/* The same proposals three times: what the machine does beside them can only add, so the quickest of each counts. */
 	drive(&m, 1, 1, order, ms);
+	for (int k = 0; k < 2; k++) {
+		drive(&m, 1, 1, again, more);
+		for (size_t i = 0; i < ASKS; i++)
+			ms[i] = more[i] < ms[i] ? more[i] : ms[i];
+	}
+	ok(memcmp(order, again, sizeof order) == 0, "the same seed and answers, the same proposals");
 	qsort(ms, ASKS, sizeof *ms, ascending);
 	printf("# %d proposals: median %.2f ms, 99th percentile %.2f ms, slowest %.2f ms\n", ASKS, ms[ASKS / 2], ms[ASKS * 99 / 100],
 	       ms[ASKS - 1]);
