@@ -121,9 +121,9 @@ static int run_child(struct sample *s, const char *self, const char *path, int64
 	if (posix_spawn(&pid, self, NULL, NULL, argv, environ) != 0)
 		return -1;
 	for (int i = 0; !to_end && i < 600 && search_rows(s->db, checkpoint, &twice) == before; i++)
-		clock_sleep(50 * CLOCK_MS);
+		clock_sleep(5 * CLOCK_MS);
 	if (!to_end) {
-		clock_sleep(rand() % 300 * CLOCK_MS);
+		clock_sleep(rand() % 60 * CLOCK_MS); /* a configuration takes about that: all kills must fit into the budget */
 		kill(pid, SIGKILL);
 	}
 	return waitpid(pid, ret_status, 0) == pid ? 0 : -1;
