@@ -2,7 +2,9 @@
 #include "backends/hlsl/library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -46,8 +48,39 @@ int hlsl_library_init(struct library *lib, struct err *e)
 	return r;
 }
 
+struct drivers {
+	char **paths;
+	size_t count;
+};
+
+static int note_driver(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct drivers *d = arg;
+	(void)size;
+	if (info->dlpi_name && strstr(info->dlpi_name, "/libvulkan_"))
+		*MEM_PUSH(d->paths, d->count) = mem_str(info->dlpi_name);
+	return 0;
+}
+
+/* The loader unloads drivers with the instance, and Mesa's forget there what they allocated once (on AMD processors the sharing of caches,
+ * util/u_cpu_detect.c): a driver that was loaded stays, so that the next instance finds all that again. */
+static void keep_drivers(void)
+{
+	struct drivers d = { 0 };
+	dl_iterate_phdr(note_driver, &d);
+	for (size_t i = 0; i < d.count; i++) {
+		void *handle = dlopen(d.paths[i], RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+		if (handle)
+			dlclose(handle);
+		free(d.paths[i]);
+	}
+	free(d.paths);
+}
+
 void hlsl_library_fini(struct library *lib)
 {
+	if (lib->instance)
+		keep_drivers();
 	if (lib->instance && lib->DestroyInstance)
 		lib->DestroyInstance(lib->instance, NULL);
 	if (lib->handle)
