@@ -225,9 +225,16 @@ int document_parse(const char *file, const char *text, struct document **ret_doc
 	struct buf clean = BUF_INIT; /* without carriage returns at line ends */
 	if (strncmp(text, "\xEF\xBB\xBF", 3) == 0)
 		text += 3;
-	for (const char *c = text; *c; c++)
-		if (!(c[0] == '\r' && c[1] == '\n'))
-			buf_addc(&clean, *c);
+	for (const char *c = text; *c; c++) {
+		size_t run = strspn(c, "\r"); /* all of them: what is rendered must read the same again */
+		if (run && c[run] != '\n') {
+			buf_add(&clean, c, run);
+			c += run - 1;
+			continue;
+		}
+		c += run;
+		buf_addc(&clean, *c);
+	}
 	struct reader r = { .file = file, .at = buf_text(&clean), .line = 1, .doc = MEM_NEW(struct document), .e = e };
 	int rc = read_document(&r);
 	buf_fini(&clean);

@@ -354,8 +354,16 @@ static void test_library(void)
 	refuse_gemm("gemm C = v * B", "no matrix");
 }
 
+/* Line ends of files that were converted more than once. */
+static void test_returns(void)
+{
+	round_trip("many returns", "---\r\nkernel: k\r\r\nbackend: hlsl\ninputs:\n  n: int = 4\n  C: out f32[n]\n---\r\r\r\nprose\r\r\r\n"
+	           "```hlsl\n[numthreads(1, 1, 1)] void k() { }\r\r\n```\n```lua host\nlaunch(\"k\", {1}, {1}, {C, n})\n```\n");
+}
+
 int main(void)
 {
+	test_returns();
 	test_library();
 	test_examples();
 	test_awkward();
