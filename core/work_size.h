@@ -1,5 +1,6 @@
 /* work_size: what jobs that go through input sizes share: which sizes, which configuration at each, and fields that carry the size's
- * number behind their name ("median_ns_0"). Used by work_compare.c and work_profile.c. */
+ * number behind their name ("median_ns_0"). Used by work_compare.c, work_profile.c and
+ * work_tune.c. */
 #ifndef PEAKD_CORE_WORK_SIZE_H
 #define PEAKD_CORE_WORK_SIZE_H
 

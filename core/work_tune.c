@@ -10,42 +10,10 @@
 #include "core/context/space.h"
 #include "core/eval/tune.h"
 #include "core/lineage.h"
+#include "core/work_size.h"
 
 /* As many of a parent's best as PEAK takes over; of them so many before what is known of other sizes and devices. */
 enum { PREFER = 128, PREFER_FIRST = 8 };
-
-struct sizes {
-	struct params **at;
-	size_t count;
-};
-
-static void sizes_fini(struct sizes *s)
-{
-	for (size_t i = 0; i < s->count; i++)
-		params_free(s->at[i]);
-	free(s->at);
-}
-
-/* The sizes that the request names (one assignment, partial is fine), or all that the context declares. */
-static int find_sizes(const struct fields *request, const struct context *ctx, const struct facts *facts, struct sizes *ret_sizes,
-                      struct err *e)
-{
-	struct params *fixed = NULL;
-	struct space *space;
-	const char *text = fields_text(request, "sizes", "");
-	int rc = *text ? params_parse(ctx, text, false, &fixed, e) : 0;
-	if (rc == 0)
-		rc = space_new(ctx, facts, fixed, &space, e);
-	params_free(fixed);
-	if (rc < 0)
-		return rc;
-	struct sizes s = { 0 };
-	for (size_t i = 0; i < space_size_count(space); i++)
-		*MEM_PUSH(s.at, s.count) = space_size_at(space, i);
-	space_free(space);
-	*ret_sizes = s;
-	return 0;
-}
 
 struct seeds {
 	struct params **at;
@@ -158,7 +126,7 @@ static void describe(const struct context *ctx, const struct tune_result *t, con
 
 /* One tune: of size number `first`, and, when they count together, of all sizes behind it. */
 static int tune_sizes(struct engine_job *job, const struct lineage *l, const struct facts *facts, size_t devices,
-                      const struct sizes *sizes, size_t first, bool together, struct fields *result, struct err *e)
+                      const struct work_sizes *sizes, size_t first, bool together, struct fields *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
 	struct seeds seeds = { .count = 0 };
@@ -195,7 +163,7 @@ int work_tune(struct engine_job *job, struct fields *result, struct err *e)
 	struct lineage l;
 	struct facts *facts = NULL;
 	size_t devices = 0;
-	struct sizes sizes = { 0 };
+	struct work_sizes sizes = { 0 };
 	const char *over = fields_text(job->request, "over", "each");
 	bool together = strcmp(over, "mean") == 0 || strcmp(over, "worst") == 0;
 	if (!together && *over && strcmp(over, "each") != 0)
@@ -205,11 +173,11 @@ int work_tune(struct engine_job *job, struct fields *result, struct err *e)
 		return rc;
 	rc = work_devices(job, l.ctx, &facts, &devices, e);
 	if (rc == 0)
-		rc = find_sizes(job->request, l.ctx, facts, &sizes, e);
+		rc = work_size_list(job->request, l.ctx, facts, &sizes, e);
 	for (size_t i = 0; rc == 0 && i < (together ? 1 : sizes.count); i++)
 		rc = tune_sizes(job, &l, facts, devices, &sizes, i, together, result, e);
 	free(facts);
-	sizes_fini(&sizes);
+	work_sizes_fini(&sizes);
 	lineage_fini(&l);
 	return rc;
 }

@@ -2,15 +2,12 @@
  * never from here. */
 #include "daemon/run.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/run_setup.h"
 #include "daemon/verbs.h"
@@ -231,11 +228,7 @@ static int run_run(const struct verb_line *line)
 		verb_fail(line, &e);
 		return VERB_USAGE;
 	}
-	r.report.stem = run_setup_stem(r.path);
-	r.report.command = run_setup_command();
-	r.report.started_ms = clock_wall_ms();
-	int rc = access(r.path, R_OK) == 0 ? client_open(line->db, &r.client, &e)
-	                                   : err_sys(&e, errno, "%s: this context file cannot be read", r.path);
+	int rc = run_setup_open(&r, &e);
 	if (rc == 0)
 		rc = run_steps(&r, &e);
 	int status = rc < 0 ? verb_fail(line, &e) : finish(&r);

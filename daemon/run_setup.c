@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "daemon/bar.h"
@@ -54,6 +56,15 @@ double run_setup_number(const json_t *object, const char *key)
 int64_t run_setup_whole(const json_t *object, const char *key)
 {
 	return json_integer_value(json_object_get(object, key));
+}
+
+int run_setup_open(struct run *r, struct err *e)
+{
+	r->report.stem = run_setup_stem(r->path);
+	r->report.command = run_setup_command();
+	r->report.started_ms = clock_wall_ms();
+	return access(r->path, R_OK) == 0 ? client_open(r->line->db, &r->client, e)
+	                                  : err_sys(e, errno, "%s: this context file cannot be read", r->path);
 }
 
 void run_setup_fini(struct run *r)

@@ -25,6 +25,8 @@ struct run {
 
 /* The text of a context or kernel file: UTF-8, at most 1 MiB, not empty; free(). */
 int run_setup_read(const char *path, char **ret_text, struct err *e);
+/* Connects, once the file is there, and notes what the report says of this call; run_setup_fini is owed whatever comes of it. */
+int run_setup_open(struct run *r, struct err *e);
 /* Closes the connection and frees what the functions below filled in. */
 void run_setup_fini(struct run *r);
 /* Makes the workflow; the report then has its first step, "baseline". */

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -205,15 +204,8 @@ static int study_run(const struct verb_line *line)
 		verb_fail(line, &e);
 		return VERB_USAGE;
 	}
-	s.run.report.stem = run_setup_stem(s.run.path);
-	s.run.report.command = run_setup_command();
-	s.run.report.started_ms = clock_wall_ms();
-	int status, rc = access(s.run.path, R_OK) == 0 ? client_open(line->db, &s.run.client, &e)
-	                                               : err_sys(&e, errno, "%s: this context file cannot be read", s.run.path);
-	if (rc < 0)
-		status = verb_fail(line, &e);
-	else
-		status = finish(&s, run_all(&s, &e), &e);
+	int rc = run_setup_open(&s.run, &e);
+	int status = rc < 0 ? verb_fail(line, &e) : finish(&s, run_all(&s, &e), &e);
 	study_fini(&s);
 	return status;
 }
