@@ -5,7 +5,7 @@
  * Whatever goes wrong with a call (death, hang past its deadline, garbage) is an ordinary error of that call: the worker is
  * killed and reaped, and the next call on the same lease starts a fresh one. Leases are exclusive: a compile worker serves one
  * caller at a time, a device worker too, and while a device worker is leased no other peakd on this machine may use
- * that device (flock on a file named after its UUID). */
+ * that device (flock on a file named after its UUID; whoever waits for it is next, see pool_lease.c). */
 #ifndef PEAKD_CORE_EVAL_POOL_H
 #define PEAKD_CORE_EVAL_POOL_H
 

@@ -131,38 +131,59 @@ static void write_holder(int fd)
 		log_debug("the device lock has no holder's number");
 }
 
-static int wait_flock(int fd, const char *path, const struct device *d, const struct pool_wish *wish, struct err *e)
+static int open_lock(const struct device *d, const char *ending, struct err *e)
 {
-	bool said = false;
-	char who[64];
-	int rc;
-	while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return err_sys(e, errno, "cannot lock %s", path);
-		if ((rc = cancel_check(wish->cancel, e)) < 0)
-			return rc;
-		if (!said) {
-			read_holder(fd, who);
-			say_waiting(wish, d, who);
-		}
-		said = true;
-		clock_sleep(FLOCK_RETRY_NS);
-	}
-	write_holder(fd);
-	return 0;
+	const char *name = d->facts.uuid[0] ? d->facts.uuid : d->facts.id;
+	char *path = mem_fmt("%s/peakd-device-%s.%s", d->candidate.pool->lock_folder, name, ending);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (fd < 0)
+		err_sys(e, errno, "cannot open the device lock %s", path);
+	free(path);
+	return fd;
 }
 
-/* One process at a time on the whole machine: an flock per physical device. */
-static int lock_device(struct pool *pool, struct device *d, const struct pool_wish *wish, struct err *e)
+static int wait_flock(int fd, const struct pool_wish *wish, struct err *e)
 {
-	char *path = mem_fmt("%s/peakd-device-%s.lock", pool->lock_folder, d->facts.uuid[0] ? d->facts.uuid : d->facts.id);
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-	int rc = fd < 0 ? err_sys(e, errno, "cannot open the device lock %s", path) : wait_flock(fd, path, d, wish, e);
-	if (rc < 0 && fd >= 0)
+	int rc = 0;
+	while (rc == 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return err_sys(e, errno, "cannot lock a device");
+		rc = cancel_check(wish->cancel, e);
+		if (rc == 0)
+			clock_sleep(FLOCK_RETRY_NS);
+	}
+	return rc;
+}
+
+static int wait_in_line(const struct device *d, int next, int fd, const struct pool_wish *wish, struct err *e)
+{
+	int rc;
+	if (flock(next, LOCK_EX | LOCK_NB) != 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		char who[64];
+		read_holder(fd, who);
+		say_waiting(wish, d, who);
+	}
+	if ((rc = wait_flock(next, wish, e)) == 0)
+		rc = wait_flock(fd, wish, e);
+	return rc;
+}
+
+/* One process at a time on the whole machine: an flock per physical device. Whoever wants it takes the `next` lock first and
+ * keeps it until the device is its own: a holder that gives the device back and asks again at once stands behind who waited.
+ * Without it, who looks only every FLOCK_RETRY_NS would lose against such a holder again and again. */
+static int lock_device(struct device *d, const struct pool_wish *wish, struct err *e)
+{
+	int fd, rc, next = open_lock(d, "next", e);
+	if (next < 0)
+		return next;
+	fd = rc = open_lock(d, "lock", e);
+	if (fd >= 0 && (rc = wait_in_line(d, next, fd, wish, e)) < 0)
 		close(fd);
-	else
+	close(next);
+	if (rc == 0) {
+		write_holder(fd);
 		d->lock_fd = fd;
-	free(path);
+	}
 	return rc;
 }
 
@@ -189,7 +210,7 @@ int pool_take_device(struct pool *pool, const struct facts *facts, const struct 
 	int rc = wait_turn(pool, d, wish, e);
 	if (rc < 0)
 		return rc;
-	rc = lock_device(pool, d, wish, e);
+	rc = lock_device(d, wish, e);
 	if (rc == 0) {
 		set_launcher(&d->candidate, wish->launcher);
 		rc = pool_ensure_started(&d->candidate, e);

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
@@ -228,6 +229,52 @@ static void one_device(const char *folder)
 	pool_free(two);
 }
 
+/* Takes the device again as soon as it has given it back, as a tune of many short leases does. */
+struct greedy { struct pool *pool; struct facts facts; atomic_bool asked, stop; atomic_int turns; };
+
+static void *take_and_give(void *arg)
+{
+	struct greedy *g = arg;
+	while (!g->stop && g->turns < 30) {
+		struct pool_worker *w;
+		struct err e = ERR_INIT;
+		if (pool_take_device(g->pool, &g->facts, NULL, &w, &e) < 0)
+			break;
+		clock_sleep(70 * CLOCK_MS);
+		if (g->asked)
+			g->turns++;
+		pool_give(w);
+	}
+	return NULL;
+}
+
+static void fair(const char *folder)
+{
+	struct pool_config config = { .compile_workers = 1, .lock_folder = folder };
+	struct greedy g = { .pool = pool_new(&config) };
+	struct pool *other = pool_new(&config);
+	struct err e = ERR_INIT;
+	if (pool_device(g.pool, "hlsl:0", &g.facts, &e) < 0) {
+		SKIP(4, "no device");
+	} else {
+		struct pool_worker *w = NULL;
+		pthread_t thread;
+		pthread_create(&thread, NULL, take_and_give, &g);
+		clock_sleep(100 * CLOCK_MS);
+		for (int i = 0; i < 3; i++) {
+			g.asked = true;
+			is_int(pool_take_device(other, &g.facts, NULL, &w, &e), 0, "the device is had %s", e.text);
+			g.asked = false;
+			pool_give(w);
+		}
+		ok(g.turns <= 9, "a peakd that takes the device again and again lets another in (after %d turns of its own)", (int)g.turns);
+		g.stop = true;
+		pthread_join(thread, NULL);
+	}
+	pool_free(g.pool);
+	pool_free(other);
+}
+
 /* While a device that shares the CPU is timed nothing compiles; who waits for that can be cancelled, and so can who waits for the
  * compilers to be done. */
 static void quiet(void)
@@ -278,6 +325,7 @@ int main(int argc, char **argv)
 	cancelling_start(folder);
 	parallel_starts();
 	one_device(folder);
+	fair(folder);
 	quiet();
 
 	struct pool *pool = pool_with(folder, "flood");
