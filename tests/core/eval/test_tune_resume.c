@@ -125,7 +125,7 @@ static int run_child(struct sample *s, const char *self, const char *path, int64
 	char *const argv[] = { (char *)self, "tune", (char *)path, number, NULL };
 	if (posix_spawn(&pid, self, NULL, NULL, argv, environ) != 0)
 		return -1;
-	for (int i = 0; !to_end && i < 600 && search_rows(s->db, checkpoint, &twice) == before; i++)
+	for (int i = 0; !to_end && i < 12000 && search_rows(s->db, checkpoint, &twice) == before; i++) /* a minute: it may start slowly */
 		clock_sleep(5 * CLOCK_MS);
 	if (!to_end) {
 		clock_sleep(rand() % 60 * CLOCK_MS); /* a configuration takes about that: all kills must fit into the budget */
