@@ -70,11 +70,13 @@ void buf_addv(struct buf *b, const char *fmt, va_list ap)
 {
 	va_list again;
 	va_copy(again, ap);
-	int n = vsnprintf(NULL, 0, fmt, again);
+	size_t left = b->cap - b->len;
+	int n = vsnprintf(left ? b->data + b->len : NULL, left, fmt, again);
 	va_end(again);
 	assert(n >= 0);
 	char *room = buf_room(b, (size_t)n);
-	vsnprintf(room, (size_t)n + 1, fmt, ap);
+	if ((size_t)n >= left) /* it was cut off */
+		vsnprintf(room, (size_t)n + 1, fmt, ap);
 }
 
 void buf_addf(struct buf *b, const char *fmt, ...)

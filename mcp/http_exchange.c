@@ -112,7 +112,12 @@ static int send_whole(struct http_exchange *x, const struct mcp_outgoing *m)
 	if (!over && !events) {
 		x->phase = HTTP_WHOLE;
 		x->status = m->status ? m->status : 200;
-		buf_add(&x->out, m->text, m->n);
+		if (m->own && x->out.data == NULL) {
+			x->out = *m->own;
+			*m->own = (struct buf)BUF_INIT;
+		} else {
+			buf_add(&x->out, m->text, m->n);
+		}
 		hold(x->http, &x->held_out, x->out.len);
 		x->final = 1;
 		if (m->call)

@@ -95,7 +95,7 @@ static void add_quoted(struct buf *b, const char *text, size_t n)
 		buf_add(b, text + from, i - from);
 		from = i + 1;
 		if (c == '"' || c == '\\')
-			buf_addf(b, "\\%c", c);
+			buf_add(b, (const char[]){ '\\', (char)c }, 2);
 		else if (c == '\n')
 			buf_adds(b, "\\n");
 		else if (c == '\t')
@@ -118,12 +118,22 @@ static void add_real(struct buf *b, double value)
 		buf_adds(b, ".0");
 }
 
-static void add_members(struct buf *b, const json_t *object)
+void mcp_jsonrpc_add_text(struct buf *b, const char *text, size_t n)
+{
+	if (mcp_parse_utf8(text, n) == n) {
+		add_quoted(b, text, n);
+		return;
+	}
+	json_t *clean = mcp_parse_string(text);
+	add_quoted(b, json_string_value(clean), json_string_length(clean));
+	json_decref(clean);
+}
+
+void mcp_jsonrpc_add_members(struct buf *b, const json_t *object)
 {
 	const char *key;
 	json_t *value;
 	int more = 0;
-	buf_addc(b, '{');
 	json_object_foreach(MCP_JSON(object), key, value)
 	{
 		if (more++)
@@ -132,7 +142,26 @@ static void add_members(struct buf *b, const json_t *object)
 		buf_addc(b, ':');
 		mcp_jsonrpc_add_json(b, value);
 	}
+}
+
+static void add_object(struct buf *b, const json_t *object)
+{
+	buf_addc(b, '{');
+	mcp_jsonrpc_add_members(b, object);
 	buf_addc(b, '}');
+}
+
+static void add_integer(struct buf *b, json_int_t value)
+{
+	char text[24], *at = text + sizeof text;
+	unsigned long long rest = value < 0 ? 0 - (unsigned long long)value : (unsigned long long)value;
+	do {
+		*--at = (char)('0' + rest % 10);
+		rest /= 10;
+	} while (rest > 0);
+	if (value < 0)
+		*--at = '-';
+	buf_add(b, at, (size_t)(text + sizeof text - at));
 }
 
 static void add_items(struct buf *b, const json_t *array)
@@ -153,10 +182,10 @@ static void add_items(struct buf *b, const json_t *array)
 void mcp_jsonrpc_add_json(struct buf *b, const json_t *value)
 {
 	switch (json_typeof(value)) {
-	case JSON_OBJECT: add_members(b, value); break;
+	case JSON_OBJECT: add_object(b, value); break;
 	case JSON_ARRAY: add_items(b, value); break;
 	case JSON_STRING: add_quoted(b, json_string_value(value), json_string_length(value)); break;
-	case JSON_INTEGER: buf_addf(b, "%" JSON_INTEGER_FORMAT, json_integer_value(value)); break;
+	case JSON_INTEGER: add_integer(b, json_integer_value(value)); break;
 	case JSON_REAL: add_real(b, json_real_value(value)); break;
 	case JSON_TRUE: buf_adds(b, "true"); break;
 	case JSON_FALSE: buf_adds(b, "false"); break;
@@ -182,10 +211,15 @@ static void add_string(struct buf *b, const char *text)
 	json_decref(s);
 }
 
-void mcp_jsonrpc_add_result(struct buf *b, const json_t *id, const json_t *result)
+void mcp_jsonrpc_add_result_head(struct buf *b, const json_t *id)
 {
 	add_head(b, id);
 	buf_adds(b, ",\"result\":");
+}
+
+void mcp_jsonrpc_add_result(struct buf *b, const json_t *id, const json_t *result)
+{
+	mcp_jsonrpc_add_result_head(b, id);
 	mcp_jsonrpc_add_json(b, result);
 	buf_addc(b, '}');
 }

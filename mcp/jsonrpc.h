@@ -49,6 +49,12 @@ void mcp_jsonrpc_add_result(struct buf *b, const json_t *id, const json_t *resul
 void mcp_jsonrpc_add_error(struct buf *b, const json_t *id, int code, const char *message, const json_t *data);
 void mcp_jsonrpc_add_notification(struct buf *b, const char *method, const json_t *params);
 void mcp_jsonrpc_add_request(struct buf *b, const json_t *id, const char *method, const json_t *params);
+/* The same in two parts, for a result that is written by hand: what comes before it, and then a brace closes. */
+void mcp_jsonrpc_add_result_head(struct buf *b, const json_t *id);
+/* Appends text as a JSON string; bytes that are no UTF-8 become question marks. */
+void mcp_jsonrpc_add_text(struct buf *b, const char *text, size_t n);
+/* Appends the members of an object without its braces. */
+void mcp_jsonrpc_add_members(struct buf *b, const json_t *object);
 /* Appends any value as compact JSON. */
 void mcp_jsonrpc_add_json(struct buf *b, const json_t *value);
 

@@ -132,9 +132,18 @@ static int status(int code)
 	return 200;
 }
 
-static const struct mcp_era ERA = {
-	.modern = 0, .dress = dress, .ask = ask, .status = status, .absent_code = MCP_LEGACY_RESOURCE_NOT_FOUND
-};
+static const char *manners(const struct mcp_call *call)
+{
+	(void)call;
+	return "";
+}
+
+static const struct mcp_era ERA = { .modern = 0,
+				    .dress = dress,
+				    .manners = manners,
+				    .ask = ask,
+				    .status = status,
+				    .absent_code = MCP_LEGACY_RESOURCE_NOT_FOUND };
 
 static const struct mcp_done *serve(struct mcp_call *call)
 {

@@ -67,6 +67,21 @@ static void dress(struct mcp_call *call, json_t *result)
 	json_object_set(meta, META "serverInfo", call->server->info);
 }
 
+char *mcp_modern_manners(const struct mcp_server *server)
+{
+	struct buf b = BUF_INIT;
+	json_t *all = json_pack("{s:s, s:{s:O}}", "resultType", "complete", "_meta", META "serverInfo", server->info);
+	buf_addc(&b, ',');
+	mcp_jsonrpc_add_members(&b, all);
+	json_decref(all);
+	return buf_steal(&b);
+}
+
+static const char *manners(const struct mcp_call *call)
+{
+	return call->server->manners;
+}
+
 /* The question goes back as the result; what the handler must remember travels sealed through the client. */
 static const struct mcp_done *ask(struct mcp_call *call, json_t *take_requests, json_t *take_state)
 {
@@ -104,11 +119,14 @@ static int early_status(int code)
 }
 
 static const struct mcp_era ERA = {
-	.modern = 1, .dress = dress, .ask = ask, .status = status, .absent_code = MCP_INVALID_PARAMS
+	.modern = 1, .dress = dress, .manners = manners, .ask = ask, .status = status, .absent_code = MCP_INVALID_PARAMS
 };
-static const struct mcp_era EARLY = {
-	.modern = 1, .dress = dress, .ask = ask, .status = early_status, .absent_code = MCP_INVALID_PARAMS
-};
+static const struct mcp_era EARLY = { .modern = 1,
+				      .dress = dress,
+				      .manners = manners,
+				      .ask = ask,
+				      .status = early_status,
+				      .absent_code = MCP_INVALID_PARAMS };
 
 /* --- the request ------------------------------------------------------------------------------------------------ */
 
@@ -186,10 +204,14 @@ static void read_client(struct mcp_call *call, const json_t *info)
 {
 	const char *name = json_string_value(json_object_get(info, "name"));
 	const char *version = json_string_value(json_object_get(info, "version"));
-	if (name) {
-		free(call->client);
-		call->client = mem_fmt("%s %s", name, version ? version : "");
-	}
+	struct buf b = BUF_INIT;
+	if (name == NULL)
+		return;
+	buf_adds(&b, name);
+	buf_addc(&b, ' ');
+	buf_adds(&b, version ? version : "");
+	free(call->client);
+	call->client = buf_steal(&b);
 }
 
 /* What a retry brings back: answers and state (its seal binds it to the request). Empty when it is the first try. */

@@ -13,6 +13,9 @@ int mcp_modern_is(const struct mcp_jsonrpc *m, const struct mcp_headers *headers
 void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, const struct mcp_jsonrpc *m,
 			struct mcp_receipt *receipt);
 
+/* The members that every complete result of this era has besides its own, as text that begins with a comma; free(). */
+char *mcp_modern_manners(const struct mcp_server *server);
+
 /* Reads what a retried request brings back: the client's answers and the sealed state. Returns NULL when that is in
  * order, else proof that the call was failed. Called when call->name and ->arguments are known, since the seal
  * binds. */

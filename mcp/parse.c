@@ -82,6 +82,27 @@ size_t mcp_parse_plain(const char *text, size_t n)
 	return i;
 }
 
+size_t mcp_parse_utf8(const char *text, size_t n)
+{
+	size_t i = 0;
+	while (i < n) {
+		uint64_t v = 0;
+		size_t step = n - i < sizeof v ? n - i : sizeof v;
+		memcpy(&v, text + i, step);
+		if ((v & EACH(0x80)) == 0) {
+			i += step;
+			continue;
+		}
+		while ((unsigned char)text[i] < 0x80)
+			i++;
+		size_t len = sequence((const unsigned char *)text + i, n - i);
+		if (len == 0)
+			break;
+		i += len;
+	}
+	return i;
+}
+
 /* Moves over characters that stand for themselves: up to a quote, a backslash, or something that may not be there. */
 static void skip_plain(struct parser *p)
 {

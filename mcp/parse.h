@@ -14,6 +14,8 @@ int mcp_parse(const char *text, size_t n, int max_depth, json_t **ret_value, str
 /* How many characters at the beginning stand for themselves in JSON text and are ASCII: no quote, no backslash, no
  * control character. */
 size_t mcp_parse_plain(const char *text, size_t n);
+/* How many bytes at the beginning are well-formed UTF-8. */
+size_t mcp_parse_utf8(const char *text, size_t n);
 /* The text as a JSON string; bytes that are not UTF-8 become '?'. New reference. */
 json_t *mcp_parse_string(const char *text);
 

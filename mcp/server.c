@@ -66,6 +66,7 @@ int mcp_server_new(const struct mcp_server_config *config, struct mcp_server **r
 	s->info =
 		json_pack("{s:s, s:s*, s:s}", "name", config->name, "title", config->title, "version", config->version);
 	s->nothing = json_object();
+	s->manners = mcp_modern_manners(s);
 	int rc = mcp_tools_compile(s, e);
 	if (rc == 0)
 		rc = check_prompts(&s->config, e);
@@ -121,6 +122,7 @@ void mcp_server_free(struct mcp_server *server)
 	assert(server->calls == NULL); /* pending calls must be answered by their owner before */
 	mcp_tools_free(server);
 	json_decref(server->info);
+	free(server->manners);
 	json_decref(server->nothing);
 	free(server->sessions);
 	free(server->listeners);

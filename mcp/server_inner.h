@@ -33,6 +33,7 @@ struct mcp_server {
 	struct mcp_tool_schemas *tools; /* one per entry of config.tools */
 	size_t tool_count;
 	json_t *info;                     /* serverInfo */
+	char *manners;                    /* mcp_modern_manners */
 	json_t *nothing;                  /* {}; shared by calls, which never change it */
 	unsigned char secret[MCP_SECRET]; /* seals requestState */
 	struct lock lock;                 /* LOCK_REGISTRY, of all below */
