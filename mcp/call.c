@@ -28,7 +28,7 @@ struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *e
 	c->era = era;
 	c->stream = mcp_stream_ref(stream);
 	c->session = session ? mcp_session_ref(session) : NULL;
-	c->root = json_incref(m->root);
+	c->method_name = json_incref(m->members[MCP_METHOD]);
 	c->id = json_incref(MCP_JSON(m->id));
 	c->params = m->params ? json_incref(MCP_JSON(m->params)) : json_object();
 	c->arguments = json_incref(server->nothing);
@@ -48,7 +48,7 @@ static void call_free(struct mcp_call *c)
 	mcp_server_remove_call(c->server, c);
 	mcp_stream_unref(c->stream);
 	mcp_session_unref(c->session);
-	json_decref(c->root);
+	json_decref(c->method_name);
 	json_decref(c->id);
 	json_decref(c->params);
 	json_decref(c->arguments);

@@ -51,15 +51,16 @@ struct mcp_call {
 	const struct mcp_tool *tool;  /* of tools/call, else NULL */
 	const struct mcp_prompt *prompt;
 	const char *mime_type; /* of the resource's table entry, or NULL */
-	json_t *root;          /* the message; owned, as all json below */
+	json_t *method_name;   /* owned, as all json below */
 	json_t *id;
-	json_t *params;            /* an object */
-	json_t *arguments;         /* an object */
-	json_t *variables;         /* of a template, or NULL */
-	json_t *capabilities;      /* the client's, an object */
-	json_t *token;             /* progressToken, or NULL */
-	json_t *input_state;       /* what mcp_call_ask was given, or NULL */
-	const char *method, *name; /* of `root`; name may be NULL */
+	json_t *params;       /* an object */
+	json_t *arguments;    /* an object */
+	json_t *variables;    /* of a template, or NULL */
+	json_t *capabilities; /* the client's, an object */
+	json_t *token;        /* progressToken, or NULL */
+	json_t *input_state;  /* what mcp_call_ask was given, or NULL */
+	const char *method;   /* the text of `method_name` */
+	const char *name;     /* in `params`; may be NULL */
 	char *client;
 	int log_level;         /* least enum mcp_log_level that is sent; -1: none */
 	const char *ttl_scope; /* set by cacheable methods: "public" or "private" */

@@ -29,6 +29,8 @@ static const char *header_of(void *x, const char *name)
 static int accepts(struct http_exchange *x, const char *type)
 {
 	const char *accept = http_guard_header(x, "Accept");
+	if (accept && strcmp(accept, "application/json, text/event-stream") == 0) /* as the specification writes it */
+		return 1;
 	return accept == NULL || strcasestr(accept, type) || strstr(accept, "*/*");
 }
 
@@ -297,6 +299,7 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *conn, const c
 	if (x == NULL) { /* the headers are there */
 		const struct mcp_http_plain *plain = plain_page(http, path);
 		*state = x = http_exchange_new(http, conn);
+		http_guard_note_headers(x);
 		http_peers_begin(x);
 		int about = is(method, MHD_HTTP_METHOD_GET) && http_metadata_is(http, path);
 		http_guard_judge(x, about || (plain && plain->open));

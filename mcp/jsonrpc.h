@@ -28,9 +28,12 @@ enum mcp_jsonrpc_code {
 
 enum mcp_jsonrpc_kind { MCP_REQUEST, MCP_NOTIFICATION, MCP_RESPONSE };
 
+/* What a message can consist of. */
+enum mcp_jsonrpc_member { MCP_JSONRPC, MCP_ID, MCP_METHOD, MCP_PARAMS, MCP_RESULT, MCP_ERROR, MCP_MEMBERS };
+
 struct mcp_jsonrpc {
 	enum mcp_jsonrpc_kind kind;
-	json_t *root;         /* owns everything below */
+	json_t *members[MCP_MEMBERS]; /* of the message, by enum mcp_jsonrpc_member; they own everything below */
 	const json_t *id;     /* of a request or response; also of a broken request when it could be read; else NULL */
 	const char *method;   /* of a request or notification */
 	const json_t *params; /* an object, or NULL when absent */

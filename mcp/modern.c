@@ -130,15 +130,36 @@ static const struct mcp_era EARLY = { .modern = 1,
 
 /* --- the request ------------------------------------------------------------------------------------------------ */
 
-static const json_t *meta_of(const struct mcp_jsonrpc *m)
+/* What _meta says, found in one walk; NULL: nothing. */
+struct meta {
+	const json_t *version, *capabilities, *client, *level;
+};
+
+static struct meta read_meta(const json_t *params)
 {
-	return json_object_get(m->params, "_meta");
+	struct meta meta = { NULL, NULL, NULL, NULL };
+	const char *key;
+	json_t *value;
+	json_object_foreach(json_object_get(params, "_meta"), key, value)
+	{
+		if (strncmp(key, META, sizeof META - 1) != 0)
+			continue;
+		if (strcmp(key, VERSION_KEY) == 0)
+			meta.version = value;
+		else if (strcmp(key, CAPABILITIES_KEY) == 0)
+			meta.capabilities = value;
+		else if (strcmp(key, CLIENT_KEY) == 0)
+			meta.client = value;
+		else if (strcmp(key, LEVEL_KEY) == 0)
+			meta.level = value;
+	}
+	return meta;
 }
 
 int mcp_modern_is(const struct mcp_jsonrpc *m, const struct mcp_headers *headers)
 {
-	const json_t *meta = meta_of(m);
-	if (json_object_get(meta, VERSION_KEY) || json_object_get(meta, CAPABILITIES_KEY))
+	struct meta meta = read_meta(m->params);
+	if (meta.version || meta.capabilities)
 		return 1;
 	if (m->method && (strcmp(m->method, "server/discover") == 0 || strcmp(m->method, "subscriptions/listen") == 0))
 		return 1;
@@ -169,10 +190,10 @@ static int check_mirrored(const struct mcp_call *call, const struct mcp_headers 
 }
 
 /* _meta as basic/index wants it. NULL when it is in order. */
-static const struct mcp_done *check_meta(struct mcp_call *call, const json_t *meta, const struct mcp_headers *headers)
+static const struct mcp_done *check_meta(struct mcp_call *call, const struct meta *meta,
+					 const struct mcp_headers *headers)
 {
-	const char *version = json_string_value(json_object_get(meta, VERSION_KEY));
-	json_t *capabilities = json_object_get(meta, CAPABILITIES_KEY);
+	const char *version = json_string_value(meta->version);
 	if (version == NULL)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params._meta needs \"%s\", a string", VERSION_KEY);
 	struct err e;
@@ -181,14 +202,14 @@ static const struct mcp_done *check_meta(struct mcp_call *call, const json_t *me
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
 	if (strcmp(version, MCP_MODERN_REVISION) != 0)
 		return unsupported(call, version);
-	if (!json_is_object(capabilities))
+	if (!json_is_object(meta->capabilities))
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params._meta needs \"%s\", an object",
 				     CAPABILITIES_KEY);
 	if (headers && mcp_headers_check(headers, call->method, call->params, &e) < 0)
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
 	if (headers && check_mirrored(call, headers, &e) < 0)
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
-	const json_t *level = json_object_get(meta, LEVEL_KEY);
+	const json_t *level = meta->level;
 	call->log_level = json_is_string(level) ? mcp_server_level_parse(json_string_value(level)) : -1;
 	if (level && call->log_level < 0)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS,
@@ -196,7 +217,7 @@ static const struct mcp_done *check_meta(struct mcp_call *call, const json_t *me
 				     "error, critical, alert, emergency",
 				     LEVEL_KEY);
 	json_decref(call->capabilities);
-	call->capabilities = json_incref(capabilities);
+	call->capabilities = json_incref(MCP_JSON(meta->capabilities));
 	return NULL;
 }
 
@@ -237,8 +258,8 @@ const struct mcp_done *mcp_modern_retry(struct mcp_call *call)
 
 static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_headers *headers)
 {
-	const json_t *meta = json_object_get(call->params, "_meta");
-	const struct mcp_done *failed = check_meta(call, meta, headers);
+	const struct meta meta = read_meta(call->params);
+	const struct mcp_done *failed = check_meta(call, &meta, headers);
 	if (failed)
 		return failed;
 	const struct mcp_method *method = mcp_methods_find(call->server, METHODS, call->method);
@@ -250,7 +271,7 @@ static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_head
 	call->era = &ERA;
 	if (mcp_server_is_full(call->server))
 		return mcp_server_refuse_full(call);
-	read_client(call, json_object_get(meta, CLIENT_KEY));
+	read_client(call, meta.client);
 	return method->run(call);
 }
 
