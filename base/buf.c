@@ -56,16 +56,6 @@ void buf_add(struct buf *b, const void *bytes, size_t n)
 		memcpy(room, bytes, n);
 }
 
-void buf_adds(struct buf *b, const char *text)
-{
-	buf_add(b, text, strlen(text));
-}
-
-void buf_addc(struct buf *b, char c)
-{
-	*(char *)buf_room(b, 1) = c;
-}
-
 void buf_addv(struct buf *b, const char *fmt, va_list ap)
 {
 	va_list again;

@@ -18,7 +18,7 @@
 enum { ANSWER = 512 }; /* bytes that most answers need */
 
 struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *era, const struct mcp_jsonrpc *m,
-			      struct mcp_stream *stream, struct mcp_session *session)
+			      const struct mcp_meta *meta, struct mcp_stream *stream, struct mcp_session *session)
 {
 	struct mcp_call *c = MEM_NEW(struct mcp_call);
 	atomic_init(&c->refs, 1);
@@ -36,9 +36,8 @@ struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *e
 	c->method = m->method;
 	c->log_level = -1;
 	c->progress = -1;
-	const json_t *token = json_object_get(json_object_get(c->params, "_meta"), "progressToken");
-	if (json_is_string(token) || json_is_integer(token))
-		c->token = json_incref(MCP_JSON(token));
+	if (json_is_string(meta->token) || json_is_integer(meta->token))
+		c->token = json_incref(MCP_JSON(meta->token));
 	mcp_server_add_call(server, c);
 	return c;
 }

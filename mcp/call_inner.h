@@ -79,9 +79,14 @@ struct mcp_call {
 	enum mcp_end end; /* valid when ended */
 };
 
+/* What a request's _meta says, found in one walk; NULL: nothing. */
+struct mcp_meta {
+	const json_t *token, *version, *capabilities, *client, *level;
+};
+
 /* A call for a request; takes references of what it needs. It joins the server's live calls. */
 struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *era, const struct mcp_jsonrpc *m,
-			      struct mcp_stream *stream, struct mcp_session *session);
+			      const struct mcp_meta *meta, struct mcp_stream *stream, struct mcp_session *session);
 /* Another reference if the call is not being freed already. For lists that hold none. */
 int mcp_call_try_ref(struct mcp_call *call);
 /* Runs call->handler and drops the reference that the pool was given; the argument is the call. */

@@ -23,9 +23,7 @@ struct http_exchange *http_exchange_new(struct mcp_http *http, struct MHD_Connec
 	x->http = http;
 	x->conn = conn;
 	x->type = "application/json";
-	lock_take(&http->lock);
-	http->open++;
-	lock_release(&http->lock);
+	atomic_fetch_add(&http->open, 1);
 	return x;
 }
 
@@ -294,9 +292,7 @@ void http_exchange_closed(struct http_exchange *x, int delivered)
 	mcp_call_unref(x->call);
 	x->call = NULL;
 	http_peers_done(x);
-	lock_take(&x->http->lock);
-	x->http->open--;
-	lock_release(&x->http->lock);
+	atomic_fetch_sub(&x->http->open, 1);
 	mcp_stream_unref(&x->stream);
 }
 

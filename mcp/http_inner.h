@@ -91,11 +91,11 @@ struct mcp_http {
 	atomic_size_t held;     /* bytes of request bodies and of answers that nobody read so far */
 	pthread_t watcher;
 	int epoll_fd, wake_fd;
-	struct lock lock; /* LOCK_SESSION, of all below */
+	atomic_size_t open;  /* exchanges that are not closed */
+	atomic_int stopping; /* 1: what runs may finish; 2: the watcher ends */
+	struct lock lock;    /* LOCK_SESSION, of all below */
 	struct http_exchange *watched;
-	size_t open;        /* exchanges that are not closed */
 	int watcher_sleeps; /* it waits without a time limit */
-	int stopping;
 };
 
 /* --- http_listen.c --- */

@@ -130,21 +130,18 @@ static const struct mcp_era EARLY = { .modern = 1,
 
 /* --- the request ------------------------------------------------------------------------------------------------ */
 
-/* What _meta says, found in one walk; NULL: nothing. */
-struct meta {
-	const json_t *version, *capabilities, *client, *level;
-};
-
-static struct meta read_meta(const json_t *params)
+struct mcp_meta mcp_modern_meta(const json_t *params)
 {
-	struct meta meta = { NULL, NULL, NULL, NULL };
+	struct mcp_meta meta = { NULL, NULL, NULL, NULL, NULL };
 	const char *key;
 	json_t *value;
 	json_object_foreach(json_object_get(params, "_meta"), key, value)
 	{
-		if (strncmp(key, META, sizeof META - 1) != 0)
+		if (strcmp(key, "progressToken") == 0)
+			meta.token = value;
+		else if (strncmp(key, META, sizeof META - 1) != 0)
 			continue;
-		if (strcmp(key, VERSION_KEY) == 0)
+		else if (strcmp(key, VERSION_KEY) == 0)
 			meta.version = value;
 		else if (strcmp(key, CAPABILITIES_KEY) == 0)
 			meta.capabilities = value;
@@ -156,10 +153,9 @@ static struct meta read_meta(const json_t *params)
 	return meta;
 }
 
-int mcp_modern_is(const struct mcp_jsonrpc *m, const struct mcp_headers *headers)
+int mcp_modern_is(const struct mcp_jsonrpc *m, const struct mcp_meta *meta, const struct mcp_headers *headers)
 {
-	struct meta meta = read_meta(m->params);
-	if (meta.version || meta.capabilities)
+	if (meta->version || meta->capabilities)
 		return 1;
 	if (m->method && (strcmp(m->method, "server/discover") == 0 || strcmp(m->method, "subscriptions/listen") == 0))
 		return 1;
@@ -190,7 +186,7 @@ static int check_mirrored(const struct mcp_call *call, const struct mcp_headers 
 }
 
 /* _meta as basic/index wants it. NULL when it is in order. */
-static const struct mcp_done *check_meta(struct mcp_call *call, const struct meta *meta,
+static const struct mcp_done *check_meta(struct mcp_call *call, const struct mcp_meta *meta,
 					 const struct mcp_headers *headers)
 {
 	const char *version = json_string_value(meta->version);
@@ -207,7 +203,7 @@ static const struct mcp_done *check_meta(struct mcp_call *call, const struct met
 				     CAPABILITIES_KEY);
 	if (headers && mcp_headers_check(headers, call->method, call->params, &e) < 0)
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
-	if (headers && check_mirrored(call, headers, &e) < 0)
+	if (headers && call->server->header_marks > 0 && check_mirrored(call, headers, &e) < 0)
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
 	const json_t *level = meta->level;
 	call->log_level = json_is_string(level) ? mcp_server_level_parse(json_string_value(level)) : -1;
@@ -256,10 +252,10 @@ const struct mcp_done *mcp_modern_retry(struct mcp_call *call)
 	return NULL;
 }
 
-static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_headers *headers)
+static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_meta *meta,
+				    const struct mcp_headers *headers)
 {
-	const struct meta meta = read_meta(call->params);
-	const struct mcp_done *failed = check_meta(call, &meta, headers);
+	const struct mcp_done *failed = check_meta(call, meta, headers);
 	if (failed)
 		return failed;
 	const struct mcp_method *method = mcp_methods_find(call->server, METHODS, call->method);
@@ -271,15 +267,15 @@ static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_head
 	call->era = &ERA;
 	if (mcp_server_is_full(call->server))
 		return mcp_server_refuse_full(call);
-	read_client(call, meta.client);
+	read_client(call, meta->client);
 	return method->run(call);
 }
 
 void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, const struct mcp_jsonrpc *m,
-			struct mcp_receipt *receipt)
+			const struct mcp_meta *meta, struct mcp_receipt *receipt)
 {
-	struct mcp_call *call = mcp_call_new(server, &EARLY, m, a->stream, a->headers ? NULL : a->session);
+	struct mcp_call *call = mcp_call_new(server, &EARLY, m, meta, a->stream, a->headers ? NULL : a->session);
 	call->revision = MCP_MODERN_REVISION;
-	mcp_call_was_pending(serve(call, a->headers));
+	mcp_call_was_pending(serve(call, meta, a->headers));
 	receipt->call = call;
 }

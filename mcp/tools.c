@@ -98,6 +98,7 @@ int mcp_tools_compile(struct mcp_server *server, struct err *e)
 		int rc = compile_tool(s, &tools[i], e);
 		if (rc < 0)
 			return rc;
+		server->header_marks += s->header_marks;
 	}
 	return 0;
 }
