@@ -2,6 +2,7 @@
  * are resumed. The kinds are made up; the pool is real but has nothing to do. */
 #include "core/engine.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "base/mem.h"
 #include "core/eval/pool.h"
 #include "core/record/event.h"
+#include "core/record/fact.h"
 #include "core/record/job.h"
 #include "tap.h"
 
@@ -41,8 +43,41 @@ static int run_wait(struct engine_job *job, struct fields *result, struct err *e
 	return 0;
 }
 
+enum { CROWD_THREADS = 2, CROWD_ROUNDS = 100 };
+
+static void *tell_often(void *arg)
+{
+	for (int i = 0; i < CROWD_ROUNDS; i++)
+		engine_progress(arg, i, CROWD_ROUNDS, "waiting for a device");
+	return NULL;
+}
+
+/* What a tune does: one thread records in transactions, those that wait for devices tell that they do. */
+static int run_crowd(struct engine_job *job, struct fields *result, struct err *e)
+{
+	pthread_t threads[CROWD_THREADS];
+	char key[16];
+	int rc = 0;
+	for (int i = 0; i < CROWD_THREADS; i++)
+		if (pthread_create(&threads[i], NULL, tell_often, job) != 0)
+			abort();
+	for (int i = 0; rc == 0 && i < CROWD_ROUNDS; i++) {
+		if ((rc = store_begin(job->db, e)) < 0)
+			break;
+		for (int k = 0; rc == 0 && k < 8; k++) {
+			snprintf(key, sizeof key, "%d/%d", i, k);
+			rc = fact_set(job->db, "crowd", key, "1", e);
+		}
+		rc = store_end(job->db, rc, e);
+	}
+	for (int i = 0; i < CROWD_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	fields_set(result, "recorded", "1");
+	return rc;
+}
+
 static const struct engine_kind kinds[] = {
-	{ "add", run_add }, { "refuse", run_refuse }, { "wait", run_wait }, { NULL, NULL },
+	{ "add", run_add }, { "refuse", run_refuse }, { "wait", run_wait }, { "crowd", run_crowd }, { NULL, NULL },
 };
 
 struct bench {
@@ -84,11 +119,11 @@ static enum job_state state_of(struct bench *b, const char *id)
 	return state;
 }
 
-/* Until the job has this state, five seconds at most. Returns milliseconds. */
+/* Until the job has this state, a minute at most. Returns milliseconds. */
 static long long wait_for(struct bench *b, const char *id, enum job_state state)
 {
 	int64_t began = clock_now();
-	while (state_of(b, id) != state && clock_now() - began < 5 * CLOCK_S)
+	while (state_of(b, id) != state && clock_now() - began < 60 * CLOCK_S)
 		clock_sleep(5 * CLOCK_MS);
 	return (clock_now() - began) / CLOCK_MS;
 }
@@ -167,6 +202,28 @@ static void interrupted(struct bench *b)
 	free(late);
 }
 
+/* Once progress of other threads went through the job's own handle: SQLite's connections are of one thread, transactions of the one
+ * ended in the middle of the other's. */
+static void crowded(struct bench *b)
+{
+	char *id = submit(b, "crowd");
+	struct job job;
+	struct err e = ERR_INIT;
+	struct event_list events;
+	struct fact_list facts;
+	wait_for(b, id, JOB_DONE);
+	job_get(b->db, id, &job, &e);
+	is_int(job.state, JOB_DONE, "a job whose threads tell progress while it records is done %s", job.error_text ? job.error_text : "");
+	job_fini(&job);
+	event_since(b->db, id, 0, 0, &events, &e);
+	is_int((long long)events.count, CROWD_THREADS * CROWD_ROUNDS + 3, "all that they told is there");
+	event_list_fini(&events);
+	fact_list(b->db, "crowd", &facts, &e);
+	is_int((long long)facts.count, CROWD_ROUNDS * 8, "and all that it recorded");
+	fact_list_fini(&facts);
+	free(id);
+}
+
 int main(void)
 {
 	struct bench b = { .folder = "/tmp/peakd-engine-XXXXXX" };
@@ -180,6 +237,7 @@ int main(void)
 		printf("# %s\n", e.text);
 	start(&b, 1);
 	ends(&b);
+	crowded(&b);
 	cancelled(&b);
 	interrupted(&b);
 	engine_free(b.engine);
