@@ -13,7 +13,7 @@
 #include "core/work_size.h"
 
 /* As many of a parent's best as PEAK takes over; of them so many before what is known of other sizes and devices. */
-enum { PREFER = 128, PREFER_FIRST = 8 };
+enum { PREFER = 128, PREFER_FIRST = 8, IMPORTS = 4 };
 
 struct seeds {
 	struct params **at;
@@ -36,8 +36,27 @@ static void add_seeds(struct seeds *s, const struct context *ctx, const struct m
 			*MEM_PUSH(s->at, s->count) = params;
 }
 
+/* The fastest of what was imported for a checkpoint: newest import first. */
+static void add_imported(struct engine_job *job, struct seeds *seeds, const struct context *ctx, int64_t checkpoint)
+{
+	struct measurement_run_list runs;
+	struct measurement_list list;
+	struct err ignored = ERR_INIT;
+	if (measurement_runs(job->db, checkpoint, &runs, &ignored) < 0)
+		return;
+	for (size_t i = 0, n = 0; i < runs.count && n < IMPORTS; i++) {
+		struct measurement_query q = { .checkpoint = checkpoint, .run = runs.at[i].id, .unproven = true, .warm = true, .limit = PREFER_FIRST };
+		if (strcmp(runs.at[i].strategy, "import") != 0 || measurement_top(job->db, &q, &list, &ignored) < 0)
+			continue;
+		add_seeds(seeds, ctx, &list, 0, PREFER_FIRST);
+		measurement_list_fini(&list);
+		n++;
+	}
+	measurement_run_list_fini(&runs);
+}
+
 /* What was fast before, to be tried first: this checkpoint's and its parent's best at this size on this device, then their best at other
- * sizes and on other devices (which are worth a try and no more), then the rest of the first. Proven or not: they are measured anew.
+ * sizes and on other devices and of imported files (which are worth a try and no more), then the rest of the first. Proven or not: they are measured anew.
  * Missing ones are no error. */
 static void find_preferred(struct engine_job *job, const struct lineage *l, const struct facts *facts, const char *sizes,
                            struct seeds *seeds)
@@ -56,6 +75,7 @@ static void find_preferred(struct engine_job *job, const struct lineage *l, cons
 		if (measurement_best_each(job->db, &q, &elsewhere, &ignored) == 0)
 			add_seeds(seeds, ctxs[k], &elsewhere, 0, PREFER_FIRST);
 		measurement_list_fini(&elsewhere);
+		add_imported(job, seeds, ctxs[k], ids[k]);
 	}
 	for (size_t k = 0; k < 2 && ids[k]; k++)
 		add_seeds(seeds, ctxs[k], &here[k], PREFER_FIRST, PREFER);
