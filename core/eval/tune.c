@@ -88,7 +88,7 @@ static void report(const struct tuner *u)
 	char best[32], left[32];
 	show_best(u, best);
 	show_duration(remaining(u, u->planned > r->tried ? u->planned - r->tried : 0), left);
-	eval_progress(u->ev, (double)r->tried, (double)u->planned, "tune %zu/%zu, best %s, %zu pruned, %zu failed, %s left",
+	eval_progress(u->ev, (double)r->tried, (double)u->planned, "tune %zu/%zu, best %s (not proven yet), %zu pruned, %zu failed, %s left",
 	              r->tried, u->planned, best, r->pruned, r->refused + r->wrong + r->broken, left);
 }
 

@@ -7,6 +7,7 @@
 #include "bench/fake_worker.h"
 #include "core/engine.h"
 #include "core/eval/sample.h"
+#include "core/import.h"
 #include "core/record/job.h"
 #include "core/record/measurement.h"
 
@@ -158,6 +159,27 @@ static void elsewhere(struct bench *b, int64_t checkpoint)
 	ok(far == 1 && tried[BEST_X] == 1, "and the winner of the first device is tried (%zu far away)", far);
 }
 
+/* What another tool measured somewhere else is tried first, the eight fastest of it. */
+static void imported(struct bench *b)
+{
+	int64_t checkpoint = checkpoint_of(b, "W", 0);
+	struct import_summary sum = { 0 };
+	struct err e = ERR_INIT;
+	struct buf text = BUF_INIT;
+	size_t tried[SIDE + 1], all;
+	buf_adds(&text, "{\"device_name\": \"G\", \"tune_params_keys\": [\"X\", \"W\"], \"tune_params\": {}, \"cache\": {");
+	for (int x = 20; x <= SIDE; x++)
+		buf_addf(&text, "\"%d,3\": {\"X\": %d, \"W\": 3, \"time\": %d}, ", x, x, x);
+	is_int(import_take(b->s.db, checkpoint, buf_text(&text), "n=64", "g.json", &sum, &e), 0, "a cache file is imported %s", e.text);
+	tuned(b, checkpoint, "hlsl:0", "n=64", "exhaustive", 32);
+	size_t far = tried_far(b, checkpoint, b->s.facts.uuid, "n=64", tried, &all), expected = 0;
+	for (int x = 20; x < 28; x++)
+		expected += tried[x];
+	ok(far == 8 && expected == 8, "its eight fastest are tried (%zu, %zu others)", expected, far - expected);
+	free(sum.text);
+	buf_fini(&text);
+}
+
 int main(int argc, char **argv)
 {
 	struct bench b;
@@ -175,6 +197,7 @@ int main(int argc, char **argv)
 	tuned(&b, parent, "hlsl:0", "n=64", "exhaustive", SIDE * SIDE);
 	parents(&b, parent);
 	elsewhere(&b, parent);
+	imported(&b);
 	engine_free(b.engine);
 	sample_fini(&b.s);
 	return tap_done();

@@ -52,7 +52,7 @@ static void test_overtakes(struct mcp_server *server, _Atomic int *go)
 	is_str(at(m, "result.content.0.text"), "quick", "as any tool does");
 	json_decref(m);
 	*go = 1;
-	m = peer_read(&p, 5000);
+	m = peer_read(&p, 60000);
 	is_str(at(m, "id"), "1", "the other one later");
 	json_decref(m);
 	peer_close(&p);
@@ -161,7 +161,7 @@ static void test_ready_at_once(int port, int n)
 	for (int i = 0; i < n; i++) {
 		struct buf b = BUF_INIT;
 		if (answered == i)
-			answered += read_until(fds[i], &b, "}}", 3000) == 0;
+			answered += read_until(fds[i], &b, "}}", 60000) == 0;
 		buf_fini(&b);
 		close(fds[i]);
 	}
