@@ -56,25 +56,17 @@ void buf_add(struct buf *b, const void *bytes, size_t n)
 		memcpy(room, bytes, n);
 }
 
-void buf_adds(struct buf *b, const char *text)
-{
-	buf_add(b, text, strlen(text));
-}
-
-void buf_addc(struct buf *b, char c)
-{
-	*(char *)buf_room(b, 1) = c;
-}
-
 void buf_addv(struct buf *b, const char *fmt, va_list ap)
 {
 	va_list again;
 	va_copy(again, ap);
-	int n = vsnprintf(NULL, 0, fmt, again);
+	size_t left = b->cap - b->len;
+	int n = vsnprintf(left ? b->data + b->len : NULL, left, fmt, again);
 	va_end(again);
 	assert(n >= 0);
 	char *room = buf_room(b, (size_t)n);
-	vsnprintf(room, (size_t)n + 1, fmt, ap);
+	if ((size_t)n >= left) /* it was cut off */
+		vsnprintf(room, (size_t)n + 1, fmt, ap);
 }
 
 void buf_addf(struct buf *b, const char *fmt, ...)

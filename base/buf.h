@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 struct buf {
 	char *data;  /* NULL while nothing was added; else data[len] is NUL */
@@ -17,8 +18,20 @@ void buf_fini(struct buf *b);
 /* Forgets the content, keeps the memory. */
 void buf_clear(struct buf *b);
 void buf_add(struct buf *b, const void *bytes, size_t n);
-void buf_adds(struct buf *b, const char *text);
-void buf_addc(struct buf *b, char c);
+/* Here, so that the length of a literal is known and a byte is stored without a call. */
+static inline void buf_adds(struct buf *b, const char *text)
+{
+	buf_add(b, text, strlen(text));
+}
+static inline void buf_addc(struct buf *b, char c)
+{
+	if (b->len + 1 < b->cap) {
+		b->data[b->len++] = c;
+		b->data[b->len] = '\0';
+	} else {
+		buf_add(b, &c, 1);
+	}
+}
 void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_addv(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 /* n bytes of room at the end, to be written by the caller; they count as used. Valid until the next call. */

@@ -1,5 +1,6 @@
 /* fake_worker: a worker without compiler and device, for measuring what is peakd's own: it answers every request at once, or after the
- * times that $PEAKD_BENCH_FAKE names ("COMPILE_US DEVICE_US DEVICES"). Its device is of the hlsl backend, its kernels write the same few numbers. */
+ * times that $PEAKD_BENCH_FAKE names ("COMPILE_US DEVICE_US DEVICES"). Its devices are of the hlsl backend, its kernels write the same few numbers.
+ * Tests of tunes set fake_time, so that a configuration has a time of its own, alone and in a pair. */
 #ifndef PEAKD_BENCH_FAKE_WORKER_H
 #define PEAKD_BENCH_FAKE_WORKER_H
 
@@ -14,11 +15,14 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-enum { FAKE_N = 64, FAKE_SAMPLES = 3 }; /* elements of the one output */
+enum { FAKE_N = 64 /* elements of the one output */, FAKE_SAMPLES = 3, FAKE_QUOTED = 10, FAKE_RUNS = 64 };
 
 static int64_t fake_compile_ns, fake_device_ns;
 static unsigned fake_devices;
 static float fake_values[FAKE_N];
+/* Nanoseconds of a configuration, by the defines that it was compiled with ("X=1 Y=2 "); in a pair they may be others. */
+static uint64_t (*fake_time)(const char *defines, bool paired);
+static char *fake_runs[FAKE_RUNS]; /* the defines of each run that is prepared, from 1 on */
 
 static void fake_facts(unsigned index, struct buf *out)
 {
@@ -30,13 +34,68 @@ static void fake_facts(unsigned index, struct buf *out)
 	wire_facts_encode(&f, out);
 }
 
-static void fake_compiled(struct buf *out)
+static void fake_compiled(struct wire_in *in, struct buf *out)
 {
 	struct wire_kernel kernel = { .name = (char *)"k", .registers = 16, .shared = 0, .spill = 0, .max_threads = 1024 };
 	struct wire_compiled c = { .binary = (uint8_t *)fake_values, .binary_len = 64, .log = (char *)"", .kernels = &kernel, .kernel_count = 1,
 	                           .compile_ns = 1 };
+	struct wire_compile request = { .backend = NULL };
+	struct buf defines = BUF_INIT;
+	if (fake_time && wire_compile_decode(in, &request, NULL) == 0) {
+		for (size_t i = 0; i < request.define_count; i++)
+			buf_addf(&defines, "%s=%s ", request.defines[i].name, request.defines[i].value);
+		c.binary = (uint8_t *)buf_text(&defines);
+		c.binary_len = defines.len + 1;
+		wire_compile_fini(&request);
+	}
 	clock_sleep(fake_compile_ns);
 	wire_compiled_encode(&c, out);
+	buf_fini(&defines);
+}
+
+static void fake_prepared(struct wire_in *in, struct buf *out)
+{
+	struct wire_prepared prepared = { .run = 1, .prepare_ns = 1 };
+	struct wire_prepare request = { .binary = NULL };
+	if (fake_time && wire_prepare_decode(in, &request, NULL) == 0) {
+		while (prepared.run + 1 < FAKE_RUNS && fake_runs[prepared.run])
+			prepared.run++;
+		free(fake_runs[prepared.run]);
+		fake_runs[prepared.run] = mem_strn((const char *)request.binary, request.binary_len);
+		wire_prepare_fini(&request);
+	}
+	wire_prepared_encode(&prepared, out);
+}
+
+static void fake_released(struct wire_in *in)
+{
+	uint32_t run = wire_get_u32(in) % FAKE_RUNS;
+	free(fake_runs[run]);
+	fake_runs[run] = NULL;
+}
+
+static uint64_t fake_time_of(uint32_t run, bool paired)
+{
+	const char *defines = run < FAKE_RUNS ? fake_runs[run] : NULL;
+	return fake_time(defines ? defines : "", paired);
+}
+
+static void fake_paired(struct wire_in *in, struct buf *out)
+{
+	struct wire_pair request;
+	uint64_t a[FAKE_QUOTED], b[FAKE_QUOTED];
+	struct wire_condition conditions[FAKE_QUOTED] = { { 0 } };
+	struct wire_paired p = { .a_ns = a, .b_ns = b, .conditions = conditions, .pair_count = FAKE_QUOTED, .launches_a = 1, .launches_b = 1,
+	                         .note = (char *)"" };
+	if (wire_pair_decode(in, &request, NULL) < 0)
+		return;
+	for (int i = 0; i < FAKE_QUOTED; i++) {
+		a[i] = fake_time_of(request.a, true);
+		b[i] = fake_time_of(request.b, true);
+	}
+	p.ratio = p.low = p.high = (double)b[0] / (double)a[0];
+	p.verdict = p.ratio < 1 ? WIRE_FASTER : p.ratio > 1 ? WIRE_SLOWER : WIRE_SAME;
+	wire_paired_encode(&p, out);
 }
 
 static void fake_executed(struct buf *out)
@@ -47,13 +106,19 @@ static void fake_executed(struct buf *out)
 	wire_executed_encode(&x, out);
 }
 
-static void fake_measured(uint32_t number, struct buf *out)
+static void fake_measured(struct wire_in *in, uint32_t number, struct buf *out)
 {
-	uint64_t samples[FAKE_SAMPLES];
-	struct wire_condition conditions[FAKE_SAMPLES] = { { 0 } };
+	uint64_t samples[FAKE_QUOTED], ns = 1000000 + number * 7919 % 1000003;
+	struct wire_condition conditions[FAKE_QUOTED] = { { 0 } };
 	struct wire_measured m = { .samples = samples, .conditions = conditions, .sample_count = FAKE_SAMPLES, .launches = 1, .note = (char *)"" };
-	for (int i = 0; i < FAKE_SAMPLES; i++)
-		samples[i] = 1000000 + number * 7919 % 1000003;
+	struct wire_measure request;
+	if (fake_time && wire_measure_decode(in, &request, NULL) == 0) {
+		ns = fake_time_of(request.run, false);
+		m.hopeless = request.hopeless_ns > 0 && ns > request.hopeless_ns;
+		m.sample_count = m.hopeless ? FAKE_SAMPLES : FAKE_QUOTED;
+	}
+	for (size_t i = 0; i < m.sample_count; i++)
+		samples[i] = ns;
 	clock_sleep(fake_device_ns);
 	wire_measured_encode(&m, out);
 }
@@ -61,7 +126,6 @@ static void fake_measured(uint32_t number, struct buf *out)
 /* False for a request that this worker refuses. */
 static bool fake_answer(const struct wire_frame *f, uint32_t number, struct buf *out)
 {
-	struct wire_prepared prepared = { .run = 1, .prepare_ns = 1 };
 	struct wire_compared compared = { .ref_norm = 8, .elements = FAKE_N };
 	struct wire_in in = { .at = f->body, .end = f->body + f->len };
 	switch (f->type) {
@@ -74,15 +138,21 @@ static bool fake_answer(const struct wire_frame *f, uint32_t number, struct buf 
 			fake_facts(i, out);
 		return ours;
 	}
-	case WIRE_OPEN: fake_facts(0, out); break;
-	case WIRE_COMPILE: fake_compiled(out); break;
-	case WIRE_PREPARE: wire_prepared_encode(&prepared, out); break;
+	case WIRE_OPEN: {
+		char *id = wire_get_text(&in);
+		fake_facts(strcmp(id, "hlsl:1") == 0, out);
+		free(id);
+		break;
+	}
+	case WIRE_COMPILE: fake_compiled(&in, out); break;
+	case WIRE_PREPARE: fake_prepared(&in, out); break;
 	case WIRE_EXECUTE: fake_executed(out); break;
 	case WIRE_OUTPUT: wire_put_bytes(out, fake_values, sizeof fake_values); break;
 	case WIRE_COMPARE: wire_compared_encode(&compared, out); break;
-	case WIRE_MEASURE: fake_measured(number, out); break;
-	case WIRE_PING:
-	case WIRE_RELEASE: break;
+	case WIRE_MEASURE: fake_measured(&in, number, out); break;
+	case WIRE_PAIR: fake_paired(&in, out); break;
+	case WIRE_RELEASE: fake_released(&in); break;
+	case WIRE_PING: break;
 	default: return false;
 	}
 	return true;

@@ -351,12 +351,17 @@ unsigned engine_busy(struct engine *g)
 void engine_progress(struct engine_job *job, double done, double total, const char *message)
 {
 	struct err e = ERR_INIT;
+	struct db *own = NULL; /* the job's handle is its thread's; a lane that waits for a device is another */
 	char *text = mem_str(message);
 	if (text) {
 		utf8_clean(text);
 		utf8_cut(text, PROGRESS_MAX);
 	}
-	if (event_append(job->db, job->id, "progress", done, total, text, NULL, &e) < 0)
+	int rc = store_mine(job->db) ? 0 : store_take(store_of(job->db), &own, &e);
+	if (rc == 0)
+		rc = event_append(own ? own : job->db, job->id, "progress", done, total, text, NULL, &e);
+	if (rc < 0)
 		log_warning("progress of job %s: %s", job->id, e.text);
+	store_give(own);
 	free(text);
 }

@@ -54,7 +54,7 @@ char *engine_lost(struct engine *engine, const char *id);
 int engine_resume(struct engine *engine, struct db *db, const char *id, struct err *e);
 /* Jobs that run or wait now. */
 unsigned engine_busy(struct engine *engine);
-/* Appends a progress event; failures are logged, since no job should die of them. */
+/* Appends a progress event, from any thread; failures are logged, since no job should die of them. */
 void engine_progress(struct engine_job *job, double done, double total, const char *message);
 
 #endif

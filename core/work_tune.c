@@ -13,7 +13,7 @@
 #include "core/work_size.h"
 
 /* As many of a parent's best as PEAK takes over; of them so many before what is known of other sizes and devices. */
-enum { PREFER = 128, PREFER_FIRST = 8 };
+enum { PREFER = 128, PREFER_FIRST = 8, IMPORTS = 4 };
 
 struct seeds {
 	struct params **at;
@@ -36,8 +36,27 @@ static void add_seeds(struct seeds *s, const struct context *ctx, const struct m
 			*MEM_PUSH(s->at, s->count) = params;
 }
 
+/* The fastest of what was imported for a checkpoint: newest import first. */
+static void add_imported(struct engine_job *job, struct seeds *seeds, const struct context *ctx, int64_t checkpoint)
+{
+	struct measurement_run_list runs;
+	struct measurement_list list;
+	struct err ignored = ERR_INIT;
+	if (measurement_runs(job->db, checkpoint, &runs, &ignored) < 0)
+		return;
+	for (size_t i = 0, n = 0; i < runs.count && n < IMPORTS; i++) {
+		struct measurement_query q = { .checkpoint = checkpoint, .run = runs.at[i].id, .unproven = true, .warm = true, .limit = PREFER_FIRST };
+		if (strcmp(runs.at[i].strategy, "import") != 0 || measurement_top(job->db, &q, &list, &ignored) < 0)
+			continue;
+		add_seeds(seeds, ctx, &list, 0, PREFER_FIRST);
+		measurement_list_fini(&list);
+		n++;
+	}
+	measurement_run_list_fini(&runs);
+}
+
 /* What was fast before, to be tried first: this checkpoint's and its parent's best at this size on this device, then their best at other
- * sizes and on other devices (which are worth a try and no more), then the rest of the first. Proven or not: they are measured anew.
+ * sizes and on other devices and of imported files (which are worth a try and no more), then the rest of the first. Proven or not: they are measured anew.
  * Missing ones are no error. */
 static void find_preferred(struct engine_job *job, const struct lineage *l, const struct facts *facts, const char *sizes,
                            struct seeds *seeds)
@@ -56,6 +75,7 @@ static void find_preferred(struct engine_job *job, const struct lineage *l, cons
 		if (measurement_best_each(job->db, &q, &elsewhere, &ignored) == 0)
 			add_seeds(seeds, ctxs[k], &elsewhere, 0, PREFER_FIRST);
 		measurement_list_fini(&elsewhere);
+		add_imported(job, seeds, ctxs[k], ids[k]);
 	}
 	for (size_t k = 0; k < 2 && ids[k]; k++)
 		add_seeds(seeds, ctxs[k], &here[k], PREFER_FIRST, PREFER);
@@ -77,8 +97,22 @@ static void set_count(struct fields *result, const char *name, size_t i, double 
 	set_size(result, name, i, text);
 }
 
-static void describe(const struct context *ctx, const struct tune_result *t, const char *size, const char *objective, size_t i,
-                     struct fields *result)
+/* Why nothing that a tune of this checkpoint finds may be quoted: it was refuted. NULL when it stands; free(). */
+static char *why_refuted(struct db *db, int64_t checkpoint)
+{
+	struct checkpoint c;
+	struct err ignored = ERR_INIT;
+	char *why = NULL;
+	if (checkpoint_get(db, checkpoint, &c, &ignored) < 0)
+		return NULL;
+	if (c.status == CHECKPOINT_FAILED)
+		why = mem_fmt("checkpoint %lld was refuted: %s", (long long)checkpoint, c.note ? c.note : "see its validations");
+	checkpoint_fini(&c);
+	return why;
+}
+
+static void describe(const struct context *ctx, const struct tune_result *t, const char *size, const char *objective, const char *refuted,
+                     size_t i, struct fields *result)
 {
 	const struct tune_top *best = &t->top[0];
 	double flops = spec_flops(context_spec(ctx), best->params);
@@ -90,9 +124,12 @@ static void describe(const struct context *ctx, const struct tune_result *t, con
 	if (best->validation) {
 		set_count(result, "rse", i, best->rse);
 		set_count(result, "samples", i, (double)best->samples);
+		set_count(result, "evidence", i, (double)best->validation);
 	} else {
 		set_size(result, "unproven", i, "a figure of the search: it was cut off before anything was proven");
 	}
+	if (refuted)
+		set_size(result, "unproven", i, refuted);
 	if (objective && *objective)
 		set_count(result, "value", i, best->value);
 	if (t->resumed)
@@ -146,7 +183,9 @@ static int tune_sizes(struct engine_job *job, const struct lineage *l, const str
 	};
 	int rc = tune_run(&ev, &q, job->db, l->id, job->id, &t, e);
 	if (t.top_count) {
-		describe(l->ctx, &t, shown, objective, first, result);
+		char *refuted = why_refuted(job->db, l->id);
+		describe(l->ctx, &t, shown, objective, refuted, first, result);
+		free(refuted);
 		fields_setf(result, "count", "%zu", first + 1);
 	}
 	if (rc < 0)

@@ -9,7 +9,12 @@
 
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "core/eval/import_file.h"
+#include "core/eval/import_results.h"
 #include "daemon/verbs.h"
+
+/* A message has 8 MiB, and more than these are no use as seeds. */
+enum { IMPORT_MAX = 10000 };
 
 /* What the words behind an action are called in the tool's arguments. */
 static const struct action {
@@ -19,6 +24,7 @@ static const struct action {
 	{ "list", NULL, NULL, 0 },       { "log", "name", NULL, 1 },        { "show", "at", "what", 1 },
 	{ "diff", "at", "with", 1 },     { "compare", "at", "with", 1 },    { "restore", "name", "at", 2 },
 	{ "tag", "name", "at", 2 },      { "branch", "name", "at", 2 },     { "export", "at", NULL, 1 },
+	{ "import", "at", "name", 2 },
 };
 
 static const struct action *find_action(const char *name, struct err *e)
@@ -30,7 +36,7 @@ static const struct action *find_action(const char *name, struct err *e)
 			return &actions[i];
 		names[i] = actions[i].name;
 	}
-	err_set(e, ERR_INPUT, "there is no action '%s'%s; there are list, log, show, diff, compare, restore, tag, branch and export",
+	err_set(e, ERR_INPUT, "there is no action '%s'%s; there are list, log, show, diff, compare, restore, tag, branch, export and import",
 	        name, nearest_hint(name, names, MEM_COUNT(actions), hint));
 	return NULL;
 }
@@ -87,6 +93,36 @@ static int export_files(const struct verb_line *line, json_t *take_arguments)
 	return status;
 }
 
+/* --- import: this reads the file, which may be large, and sends what matters of it ------------------------------------------- */
+
+static int import_file(const struct verb_line *line, json_t *take_arguments)
+{
+	const char *path = line->words[2], *name = strrchr(path, '/');
+	struct import_results results = { 0 };
+	struct buf text = BUF_INIT;
+	struct err e = ERR_INIT;
+	int rc = import_file_read(path, &text, &e);
+	if (rc == 0 && (rc = import_results_read(buf_text(&text), text.len, &results, &e)) < 0)
+		err_wrap(&e, "%s", path);
+	buf_clear(&text);
+	if (rc == 0) {
+		if (results.count > IMPORT_MAX)
+			printf("of %zu configurations the fastest %d are sent\n", results.count, IMPORT_MAX);
+		import_results_shorten(&results, IMPORT_MAX);
+		for (size_t i = 0; i < results.count; i++)
+			results.at[i].run_count = 0;
+		import_results_write(&results, &text);
+		json_object_set_new(take_arguments, "text", json_string(buf_text(&text)));
+		json_object_set_new(take_arguments, "name", json_sprintf("%.60s (%s)", name ? name + 1 : path, results.format));
+	}
+	import_results_fini(&results);
+	buf_fini(&text);
+	if (rc == 0)
+		return verbs_call(line, "workflow", take_arguments, NULL);
+	json_decref(take_arguments);
+	return verb_fail(line, &e);
+}
+
 /* --- the verb ---------------------------------------------------------------------------------------------------------------- */
 
 static int workflow_run(const struct verb_line *line)
@@ -110,27 +146,31 @@ static int workflow_run(const struct verb_line *line)
 	if (given > 1)
 		json_object_set_new(arguments, action->second, json_string(line->words[2]));
 	verbs_copy(line, arguments, "device", "sizes", NULL);
+	if (strcmp(action->name, "import") == 0)
+		return import_file(line, arguments);
 	bool write = strcmp(action->name, "export") == 0 && verb_get(line, "json") == NULL;
 	return write ? export_files(line, arguments) : verbs_call(line, "workflow", arguments, NULL);
 }
 
 const struct verb verbs_workflow = {
-	.name = "workflow", .words = "ACTION …", .summary = "history: list, log, show, diff, compare, restore, tag, branch, export",
+	.name = "workflow", .words = "ACTION …", .summary = "history: list, log, show, diff, compare, restore, tag, branch, export, import",
 	.details = "  list                  every workflow\n"
 	           "  log NAME              its checkpoints with their best times\n"
-	           "  show AT [PART]        a checkpoint, or its source, device, host, macros, measurements, validations,\n"
-	           "                        exchanges or best\n"
+	           "  show AT [PART]        a checkpoint, or its source, device, host, macros, measurements (CSV), t4 (the same as JSON),\n"
+	           "                        validations, exchanges, best (the winner's macros) or tuning\n"
 	           "  diff AT [AT]          two checkpoints' text (default: against the parent)\n"
 	           "  compare AT [AT]       their best times\n"
 	           "  restore NAME AT       moves a workflow's head back to a checkpoint\n"
 	           "  tag NAME AT           names a checkpoint\n"
 	           "  branch NAME AT        begins a new workflow at a checkpoint\n"
 	           "  export AT             writes its fastest configuration as plain source files\n"
+	           "  import AT FILE        keeps what another tool measured (Kernel Tuner's cache or T4 results, JSON, plain or gzipped):\n"
+	           "                        never quoted, and the seeds of tunes\n"
 	           "AT is a checkpoint: a workflow's name (its head), a tag, a number, 6 or more characters of a hash, NAME~2.\n",
 	.options = (const struct verb_option[]){
 		{ "out", "DIR", "export: the folder for the files (default: here)" },
 		{ "force", NULL, "export: writes over files that are there" },
-		{ "sizes", "SIZES", "export: the input size to export for, as \"n=2048\"" },
+		{ "sizes", "SIZES", "export, import: the input size that is meant, as \"n=2048\"" },
 		{ "device", "D", "compare, export: the device whose times count" },
 		{ "json", NULL, "prints the structured answer" },
 		{ NULL, NULL, NULL },

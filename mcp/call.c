@@ -17,8 +17,8 @@
 
 enum { ANSWER = 512 }; /* bytes that most answers need */
 
-struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *era, const struct mcp_jsonrpc *m,
-			      struct mcp_stream *stream, struct mcp_session *session)
+struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *era, struct mcp_jsonrpc *m,
+			      const struct mcp_meta *meta, struct mcp_stream *stream, struct mcp_session *session)
 {
 	struct mcp_call *c = MEM_NEW(struct mcp_call);
 	atomic_init(&c->refs, 1);
@@ -28,16 +28,17 @@ struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *e
 	c->era = era;
 	c->stream = mcp_stream_ref(stream);
 	c->session = session ? mcp_session_ref(session) : NULL;
-	c->id = json_incref(MCP_JSON(m->id));
-	c->params = m->params ? json_incref(MCP_JSON(m->params)) : json_object();
+	c->method_name = m->members[MCP_METHOD];
+	c->id = m->members[MCP_ID];
+	c->params = m->params ? m->members[MCP_PARAMS] : json_object();
+	m->members[MCP_METHOD] = m->members[MCP_ID] = m->members[MCP_PARAMS] = NULL;
 	c->arguments = json_incref(server->nothing);
 	c->capabilities = json_incref(server->nothing);
-	c->method = mem_str(m->method);
+	c->method = m->method;
 	c->log_level = -1;
 	c->progress = -1;
-	const json_t *token = json_object_get(json_object_get(c->params, "_meta"), "progressToken");
-	if (json_is_string(token) || json_is_integer(token))
-		c->token = json_incref(MCP_JSON(token));
+	if (json_is_string(meta->token) || json_is_integer(meta->token))
+		c->token = json_incref(MCP_JSON(meta->token));
 	mcp_server_add_call(server, c);
 	return c;
 }
@@ -47,6 +48,7 @@ static void call_free(struct mcp_call *c)
 	mcp_server_remove_call(c->server, c);
 	mcp_stream_unref(c->stream);
 	mcp_session_unref(c->session);
+	json_decref(c->method_name);
 	json_decref(c->id);
 	json_decref(c->params);
 	json_decref(c->arguments);
@@ -56,8 +58,6 @@ static void call_free(struct mcp_call *c)
 	json_decref(c->input_state);
 	json_decref(c->inputs);
 	json_decref(c->extra);
-	free(c->method);
-	free(c->name);
 	free(c->client);
 	lock_bell_fini(&c->bell);
 	lock_fini(&c->lock);
@@ -346,9 +346,12 @@ static const struct mcp_done *finish(struct mcp_call *c, struct buf *take_text, 
 	int wanted = !c->cancelled;
 	lock_release(&c->lock);
 	if (wanted) {
-		struct mcp_outgoing m = {
-			.text = buf_text(take_text), .n = take_text->len, .final = 1, .status = status, .call = c
-		};
+		struct mcp_outgoing m = { .text = buf_text(take_text),
+					  .n = take_text->len,
+					  .own = take_text,
+					  .final = 1,
+					  .status = status,
+					  .call = c };
 		mcp_stream_send(stream, &m);
 	} else {
 		mcp_call_ended(c, MCP_END_GONE);
@@ -367,6 +370,11 @@ const struct mcp_done *mcp_call_answer(struct mcp_call *call, json_t *take_resul
 	mcp_jsonrpc_add_result(&b, call->id, take_result);
 	json_decref(take_result);
 	return finish(call, &b, 200);
+}
+
+const struct mcp_done *mcp_call_answer_text(struct mcp_call *call, struct buf *take_text)
+{
+	return finish(call, take_text, 200);
 }
 
 const struct mcp_done *mcp_call_answer_error(struct mcp_call *call, int code, json_t *take_data, const char *text)

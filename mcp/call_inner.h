@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdatomic.h>
 
+#include "base/buf.h"
 #include "base/lock.h"
 #include "mcp/call.h"
 #include "mcp/jsonrpc.h"
@@ -20,6 +21,8 @@ struct mcp_era {
 	int modern;
 	/* Completes a result object before it is sent: resultType, serverInfo. */
 	void (*dress)(struct mcp_call *call, json_t *result);
+	/* The same for a complete result that is written by hand: the text of the members that follow its own. */
+	const char *(*manners)(const struct mcp_call *call);
 	/* mcp_call_ask, after the client's capabilities were checked. */
 	const struct mcp_done *(*ask)(struct mcp_call *call, json_t *take_requests, json_t *take_state);
 	/* HTTP status of a protocol error that comes before anything else. */
@@ -48,14 +51,17 @@ struct mcp_call {
 	const struct mcp_tool *tool;  /* of tools/call, else NULL */
 	const struct mcp_prompt *prompt;
 	const char *mime_type; /* of the resource's table entry, or NULL */
-	json_t *id;            /* owned, as all json below */
-	json_t *params;        /* an object */
-	json_t *arguments;     /* an object */
-	json_t *variables;     /* of a template, or NULL */
-	json_t *capabilities;  /* the client's, an object */
-	json_t *token;         /* progressToken, or NULL */
-	json_t *input_state;   /* what mcp_call_ask was given, or NULL */
-	char *method, *name, *client;
+	json_t *method_name;   /* owned, as all json below */
+	json_t *id;
+	json_t *params;       /* an object */
+	json_t *arguments;    /* an object */
+	json_t *variables;    /* of a template, or NULL */
+	json_t *capabilities; /* the client's, an object */
+	json_t *token;        /* progressToken, or NULL */
+	json_t *input_state;  /* what mcp_call_ask was given, or NULL */
+	const char *method;   /* the text of `method_name` */
+	const char *name;     /* in `params`; may be NULL */
+	char *client;
 	int log_level;         /* least enum mcp_log_level that is sent; -1: none */
 	const char *ttl_scope; /* set by cacheable methods: "public" or "private" */
 	/* ---- under the lock ---- */
@@ -73,9 +79,15 @@ struct mcp_call {
 	enum mcp_end end; /* valid when ended */
 };
 
-/* A call for a request; takes references of what it needs. It joins the server's live calls. */
-struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *era, const struct mcp_jsonrpc *m,
-			      struct mcp_stream *stream, struct mcp_session *session);
+/* What a request's _meta says, found in one walk; NULL: nothing. */
+struct mcp_meta {
+	const json_t *token, *version, *capabilities, *client, *level;
+};
+
+/* A call for a request, which takes id, method and params out of the message: they live as long as it does, and are not
+ * shared, since it may end on another thread. It joins the server's live calls. */
+struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *era, struct mcp_jsonrpc *m,
+			      const struct mcp_meta *meta, struct mcp_stream *stream, struct mcp_session *session);
 /* Another reference if the call is not being freed already. For lists that hold none. */
 int mcp_call_try_ref(struct mcp_call *call);
 /* Runs call->handler and drops the reference that the pool was given; the argument is the call. */
@@ -88,6 +100,8 @@ void mcp_call_gone(struct mcp_call *call);
 void mcp_call_ended(struct mcp_call *call, enum mcp_end end);
 /* A result or an error, dressed for the era; every answer ends here. */
 const struct mcp_done *mcp_call_answer(struct mcp_call *call, json_t *take_result) MCP_MUST_RETURN;
+/* The same for a whole message that was written by hand, manners included. */
+const struct mcp_done *mcp_call_answer_text(struct mcp_call *call, struct buf *take_text) MCP_MUST_RETURN;
 const struct mcp_done *mcp_call_answer_error(struct mcp_call *call, int code, json_t *take_data,
 					     const char *text) MCP_MUST_RETURN;
 /* The call waits for `n` answers of the client; false when it was cancelled meanwhile. The caller keeps its reference

@@ -14,6 +14,8 @@
 #include "mcp/server_inner.h"
 #include "mcp/tasks.h"
 
+enum { ANSWER = 512 }; /* bytes that an answer has besides its text, mostly */
+
 json_t *mcp_call_link(const char *uri, const char *name, const char *title, const char *description,
 		      const char *mime_type)
 {
@@ -61,6 +63,48 @@ static const struct mcp_tool_schemas *schemas_of(const struct mcp_call *call)
 	return call->tool ? &call->server->tools[call->tool - call->server->config.tools] : NULL;
 }
 
+static void add_text_block(struct buf *b, const char *text, size_t n)
+{
+	buf_adds(b, "{\"type\":\"text\",\"text\":");
+	mcp_jsonrpc_add_text(b, text, n);
+	buf_addc(b, '}');
+}
+
+/* What mcp_call_result makes, dressed, as text: nearly every answer is one of these. */
+static void add_tool_result(struct buf *b, struct mcp_call *call, const json_t *structured, const char *text,
+			    int is_error)
+{
+	int more = text || structured;
+	buf_adds(b, "{\"content\":[");
+	if (text) {
+		add_text_block(b, text, strlen(text));
+	} else if (structured) {
+		struct buf again = BUF_INIT;
+		mcp_jsonrpc_add_json(&again, structured);
+		add_text_block(b, buf_text(&again), again.len);
+		buf_fini(&again);
+	}
+	size_t i;
+	json_t *block;
+	lock_take(&call->lock);
+	json_array_foreach(call->extra, i, block)
+	{
+		if (more++)
+			buf_addc(b, ',');
+		mcp_jsonrpc_add_json(b, block);
+	}
+	lock_release(&call->lock);
+	buf_addc(b, ']');
+	if (structured && (call->era->modern || json_is_object(structured))) { /* sessions take objects only */
+		buf_adds(b, ",\"structuredContent\":");
+		mcp_jsonrpc_add_json(b, structured);
+	}
+	if (is_error)
+		buf_adds(b, ",\"isError\":true");
+	buf_adds(b, call->era->manners(call));
+	buf_addc(b, '}');
+}
+
 /* Structured content that breaks the tool's own outputSchema would be refused by the client without a word. */
 static const struct mcp_done *answer_tool(struct mcp_call *call, json_t *take_structured, const char *text,
 					  int is_error)
@@ -80,25 +124,28 @@ static const struct mcp_done *answer_tool(struct mcp_call *call, json_t *take_st
 			return done;
 		}
 	}
-	json_t *result = mcp_call_result(take_structured, text, is_error);
-	lock_take(&call->lock);
-	if (call->extra)
-		json_array_extend(json_object_get(result, "content"), call->extra);
-	lock_release(&call->lock);
-	return mcp_call_answer(call, result);
+	struct buf b = BUF_INIT;
+	buf_reserve(&b, ANSWER + (text ? strlen(text) : 0));
+	mcp_jsonrpc_add_result_head(&b, call->id);
+	add_tool_result(&b, call, take_structured, text, is_error);
+	buf_addc(&b, '}');
+	json_decref(take_structured);
+	return mcp_call_answer_text(call, &b);
 }
 
 const struct mcp_done *mcp_call_reply(struct mcp_call *call, json_t *take_structured, const char *fmt, ...)
 {
-	char *text = NULL;
-	if (fmt) {
-		va_list ap;
-		va_start(ap, fmt);
-		text = mem_fmtv(fmt, ap);
-		va_end(ap);
-	}
+	char *made = NULL;
+	const char *text = NULL;
+	va_list ap;
+	va_start(ap, fmt);
+	if (fmt && strcmp(fmt, "%s") == 0)
+		text = va_arg(ap, const char *); /* a long one need not be copied */
+	else if (fmt)
+		text = made = mem_fmtv(fmt, ap);
+	va_end(ap);
 	const struct mcp_done *done = answer_tool(call, take_structured, text, 0);
-	free(text);
+	free(made);
 	return done;
 }
 

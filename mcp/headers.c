@@ -11,14 +11,28 @@
 
 static const char PREFIX[] = "=?base64?", SUFFIX[] = "?=";
 
-/* The text that a header value stands for; NULL when its Base64 is broken. White space around it does not count
- * (RFC 9110 section 5.5). The caller frees. */
-static char *decode(const char *value)
+static int is_blank(char c)
 {
-	value += strspn(value, " \t");
-	size_t n = strlen(value), head = sizeof PREFIX - 1, tail = sizeof SUFFIX - 1;
-	while (n > 0 && (value[n - 1] == ' ' || value[n - 1] == '\t'))
+	return c == ' ' || c == '\t';
+}
+
+/* A header value without the white space around it, which does not count (RFC 9110 section 5.5). */
+static const char *trimmed(const char *value, size_t *ret_n)
+{
+	while (is_blank(*value))
+		value++;
+	size_t n = strlen(value);
+	while (n > 0 && is_blank(value[n - 1]))
 		n--;
+	*ret_n = n;
+	return value;
+}
+
+/* The text that a header value stands for; NULL when its Base64 is broken. The caller frees. */
+static char *decode(const char *given)
+{
+	size_t n, head = sizeof PREFIX - 1, tail = sizeof SUFFIX - 1;
+	const char *value = trimmed(given, &n);
 	if (n < head + tail || strncmp(value, PREFIX, head) != 0 || strncmp(value + n - tail, SUFFIX, tail) != 0)
 		return mem_strn(value, n);
 	struct base64_decode_ctx ctx;
@@ -49,6 +63,10 @@ static int compare(const struct mcp_headers *headers, const char *header, const 
 	if (value == NULL)
 		return err_set(e, ERR_INPUT, "header mismatch: the header %s is missing; the body says \"%s\"", header,
 			       body);
+	size_t n;
+	const char *bare = trimmed(value, &n);
+	if (strlen(body) == n && memcmp(bare, body, n) == 0 && strncmp(bare, PREFIX, sizeof PREFIX - 1) != 0)
+		return 0; /* nearly always */
 	char *text = decode(value);
 	int same = text && (strcmp(text, body) == 0 || (as_number && same_integer(text, body)));
 	int rc = same ? 0

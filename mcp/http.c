@@ -29,6 +29,8 @@ static const char *header_of(void *x, const char *name)
 static int accepts(struct http_exchange *x, const char *type)
 {
 	const char *accept = http_guard_header(x, "Accept");
+	if (accept && strcmp(accept, "application/json, text/event-stream") == 0) /* as the specification writes it */
+		return 1;
 	return accept == NULL || strcasestr(accept, type) || strstr(accept, "*/*");
 }
 
@@ -220,14 +222,6 @@ static int is(const char *method, const char *name)
 	return strcmp(method, name) == 0;
 }
 
-static int is_stopping(struct mcp_http *http)
-{
-	lock_take(&http->lock);
-	int stopping = http->stopping;
-	lock_release(&http->lock);
-	return stopping;
-}
-
 /* The request is complete. */
 static enum MHD_Result serve(struct http_exchange *x, const char *path, const char *method)
 {
@@ -246,7 +240,7 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 	if (!ours)
 		return http_exchange_refuse(x, MHD_HTTP_NOT_FOUND, NULL, NULL,
 					    "there is nothing here; the MCP endpoint is %s", http->config.path);
-	if (is_stopping(http))
+	if (atomic_load(&http->stopping))
 		return http_exchange_refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5",
 					    "the server is stopping");
 	x->takes_events = accepts(x, "text/event-stream");
@@ -297,6 +291,7 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *conn, const c
 	if (x == NULL) { /* the headers are there */
 		const struct mcp_http_plain *plain = plain_page(http, path);
 		*state = x = http_exchange_new(http, conn);
+		http_guard_note_headers(x);
 		http_peers_begin(x);
 		int about = is(method, MHD_HTTP_METHOD_GET) && http_metadata_is(http, path);
 		http_guard_judge(x, about || (plain && plain->open));
@@ -421,17 +416,16 @@ int mcp_http_port(const struct mcp_http *http)
 /* Streams are ended, the rest is let go; returns how many exchanges are still open. */
 static size_t end_streams(struct mcp_http *http)
 {
+	atomic_store(&http->stopping, 1);
 	lock_take(&http->lock);
-	http->stopping = 1;
 	for (struct http_exchange *x = http->watched; x; x = x->next) {
 		if (http_exchange_phase(x) == HTTP_EVENTS)
 			http_exchange_add_events(x, "", 0, 1);
 		else
 			http_exchange_hang_up(x);
 	}
-	size_t open = http->open;
 	lock_release(&http->lock);
-	return open;
+	return atomic_load(&http->open);
 }
 
 void mcp_http_stop(struct mcp_http *http)

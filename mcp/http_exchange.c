@@ -23,9 +23,7 @@ struct http_exchange *http_exchange_new(struct mcp_http *http, struct MHD_Connec
 	x->http = http;
 	x->conn = conn;
 	x->type = "application/json";
-	lock_take(&http->lock);
-	http->open++;
-	lock_release(&http->lock);
+	atomic_fetch_add(&http->open, 1);
 	return x;
 }
 
@@ -112,7 +110,12 @@ static int send_whole(struct http_exchange *x, const struct mcp_outgoing *m)
 	if (!over && !events) {
 		x->phase = HTTP_WHOLE;
 		x->status = m->status ? m->status : 200;
-		buf_add(&x->out, m->text, m->n);
+		if (m->own && x->out.data == NULL) {
+			x->out = *m->own;
+			*m->own = (struct buf)BUF_INIT;
+		} else {
+			buf_add(&x->out, m->text, m->n);
+		}
 		hold(x->http, &x->held_out, x->out.len);
 		x->final = 1;
 		if (m->call)
@@ -289,9 +292,7 @@ void http_exchange_closed(struct http_exchange *x, int delivered)
 	mcp_call_unref(x->call);
 	x->call = NULL;
 	http_peers_done(x);
-	lock_take(&x->http->lock);
-	x->http->open--;
-	lock_release(&x->http->lock);
+	atomic_fetch_sub(&x->http->open, 1);
 	mcp_stream_unref(&x->stream);
 }
 

@@ -11,8 +11,31 @@
 #include "base/hash.h"
 #include "mcp/http_metadata.h"
 
+static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct http_exchange *x = arg;
+	(void)kind;
+	if (x->header_count < HTTP_HEADERS)
+		x->headers[x->header_count] = (struct http_header){ name, value, strlen(name) };
+	x->header_count++;
+	return MHD_YES;
+}
+
+void http_guard_note_headers(struct http_exchange *x)
+{
+	MHD_get_connection_values(x->conn, MHD_HEADER_KIND, note_header, x);
+}
+
 const char *http_guard_header(struct http_exchange *x, const char *name)
 {
+	size_t n = strlen(name);
+	for (int i = 0; x->header_count <= HTTP_HEADERS && i < x->header_count; i++) {
+		const struct http_header *h = &x->headers[i];
+		if (h->n == n && (memcmp(h->name, name, n) == 0 || strncasecmp(h->name, name, n) == 0))
+			return h->value;
+	}
+	if (x->header_count <= HTTP_HEADERS)
+		return NULL;
 	return MHD_lookup_connection_value(x->conn, MHD_HEADER_KIND, name);
 }
 

@@ -32,14 +32,23 @@ enum http_phase {
 	HTTP_CLOSED,  /* the connection is done with this request */
 };
 
+/* A header of a request; both belong to libmicrohttpd and live as long as the request. */
+struct http_header {
+	const char *name, *value;
+	size_t n; /* length of the name */
+};
+enum { HTTP_HEADERS = 24 }; /* that are noted; of more, libmicrohttpd is asked */
+
 /* One HTTP request and its response. As a stream it is what a call answers to. */
 struct http_exchange {
 	struct mcp_stream stream; /* first: streams are cast to this */
 	struct mcp_http *http;
-	struct MHD_Connection *conn; /* valid until HTTP_CLOSED */
-	struct buf body;             /* of the request */
-	size_t received;             /* bytes of it so far */
-	int verdict;                 /* http_guard.c's: whether the sender may come in */
+	struct MHD_Connection *conn;              /* valid until HTTP_CLOSED */
+	struct http_header headers[HTTP_HEADERS]; /* of the request, in its order */
+	int header_count;                         /* all there are, even if more than that */
+	struct buf body;                          /* of the request */
+	size_t received;                          /* bytes of it so far */
+	int verdict;                              /* http_guard.c's: whether the sender may come in */
 	int too_large;
 	int no_room;                         /* others hold too much memory for this one's body */
 	size_t held_body;                    /* bytes of it that count in http->held */
@@ -71,6 +80,7 @@ struct mcp_http {
 	/* ---- of the network thread ---- */
 	pthread_t loop;
 	int mhd_fd, loop_fd;                      /* libmicrohttpd's epoll descriptor; wakes the thread */
+	int64_t now;                              /* monotonic time when this turn of the thread began */
 	int64_t paused_until;                     /* nothing is accepted before: there were no descriptors */
 	struct http_client *clients;              /* addresses with connections */
 	struct http_peer *idle_first, *idle_last; /* connections without a whole request, longest idle first */
@@ -81,11 +91,11 @@ struct mcp_http {
 	atomic_size_t held;     /* bytes of request bodies and of answers that nobody read so far */
 	pthread_t watcher;
 	int epoll_fd, wake_fd;
-	struct lock lock; /* LOCK_SESSION, of all below */
+	atomic_size_t open;  /* exchanges that are not closed */
+	atomic_int stopping; /* 1: what runs may finish; 2: the watcher ends */
+	struct lock lock;    /* LOCK_SESSION, of all below */
 	struct http_exchange *watched;
-	size_t open;        /* exchanges that are not closed */
 	int watcher_sleeps; /* it waits without a time limit */
-	int stopping;
 };
 
 /* --- http_listen.c --- */
@@ -159,6 +169,8 @@ void http_guard_judge(struct http_exchange *x, int open);
 int http_guard_welcome(const struct http_exchange *x);
 /* False after queueing the refusal; *ret_result is libmicrohttpd's then. */
 int http_guard_admit(struct http_exchange *x, enum MHD_Result *ret_result);
+/* Notes the headers, so that each is found without going through libmicrohttpd. */
+void http_guard_note_headers(struct http_exchange *x);
 /* A header of the request, or NULL. */
 const char *http_guard_header(struct http_exchange *x, const char *name);
 

@@ -63,16 +63,17 @@ static void *run(void *arg)
 {
 	struct mcp_http *http = arg;
 	uint64_t count;
+	http->now = clock_now();
 	while (!atomic_load(&http->ended)) {
-		int64_t now = clock_now();
-		int listens = !atomic_load(&http->deaf) && http->paused_until <= now;
+		int listens = !atomic_load(&http->deaf) && http->paused_until <= http->now;
 		struct pollfd p[] = {
 			{ .fd = http->mhd_fd, .events = POLLIN },
 			{ .fd = http->loop_fd, .events = POLLIN },
 			{ .fd = listens ? http->listen_fd : -1, .events = POLLIN },
 		};
-		if (poll(p, sizeof p / sizeof p[0], patience(http, now)) < 0 && errno != EINTR)
+		if (poll(p, sizeof p / sizeof p[0], patience(http, http->now)) < 0 && errno != EINTR)
 			clock_sleep(CLOCK_MS);
+		http->now = clock_now();
 		if (p[1].revents && read(http->loop_fd, &count, sizeof count) < 0 && errno != EAGAIN)
 			log_warning("http: the wake-up of the network thread cannot be read");
 		for (int i = 0; p[2].revents && i < ACCEPTS && accept_one(http); i++)

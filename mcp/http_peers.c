@@ -76,7 +76,7 @@ static void client_drop(struct mcp_http *http, struct http_client *client)
 static void enqueue(struct mcp_http *http, struct http_peer *p)
 {
 	p->idle = 1;
-	p->since = clock_now();
+	p->since = http->now;
 	p->prev = http->idle_last;
 	p->next = NULL;
 	if (p->prev)
@@ -125,10 +125,7 @@ int64_t http_peers_next(const struct mcp_http *http)
 
 void http_peers_expire(struct mcp_http *http)
 {
-	if (http->idle_first == NULL)
-		return;
-	int64_t now = clock_now();
-	while (http->idle_first && http_peers_next(http) <= now)
+	while (http->idle_first && http_peers_next(http) <= http->now)
 		doom(http, http->idle_first);
 }
 

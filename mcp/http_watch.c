@@ -58,18 +58,10 @@ static int tick(struct mcp_http *http)
 static int may_sleep(struct mcp_http *http, int quiet)
 {
 	lock_take(&http->lock);
-	http->watcher_sleeps = quiet >= QUIET_TICKS && http->watched == NULL && !http->stopping;
+	http->watcher_sleeps = quiet >= QUIET_TICKS && http->watched == NULL && !atomic_load(&http->stopping);
 	int sleeps = http->watcher_sleeps;
 	lock_release(&http->lock);
 	return sleeps;
-}
-
-static int stopping(struct mcp_http *http)
-{
-	lock_take(&http->lock);
-	int yes = http->stopping == 2;
-	lock_release(&http->lock);
-	return yes;
 }
 
 static void *watch(void *arg)
@@ -78,7 +70,7 @@ static void *watch(void *arg)
 	struct epoll_event events[EVENTS];
 	int quiet = QUIET_TICKS;
 	int64_t next = clock_now();
-	while (!stopping(http)) {
+	while (atomic_load(&http->stopping) != 2) {
 		int wait = may_sleep(http, quiet) ? -1 : clock_poll_ms(next);
 		int n = epoll_wait(http->epoll_fd, events, EVENTS, wait);
 		for (int i = 0; i < n; i++) {
@@ -116,9 +108,7 @@ static void wake(struct mcp_http *http)
 
 void http_watch_stop(struct mcp_http *http)
 {
-	lock_take(&http->lock);
-	http->stopping = 2;
-	lock_release(&http->lock);
+	atomic_store(&http->stopping, 2);
 	wake(http);
 	pthread_join(http->watcher, NULL);
 	close(http->epoll_fd);

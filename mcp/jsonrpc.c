@@ -18,8 +18,8 @@ static int fail(struct mcp_jsonrpc *m, int *ret_code, int code, struct err *e, c
 static int read_response(struct mcp_jsonrpc *m, int *ret_code, struct err *e)
 {
 	m->kind = MCP_RESPONSE;
-	m->result = json_object_get(m->root, "result");
-	m->error = json_object_get(m->root, "error");
+	m->result = m->members[MCP_RESULT];
+	m->error = m->members[MCP_ERROR];
 	if ((m->result == NULL) == (m->error == NULL))
 		return fail(m, ret_code, MCP_INVALID_REQUEST, e,
 			    "the message has neither a \"method\" nor exactly one of \"result\" and \"error\"");
@@ -30,20 +30,20 @@ static int read_response(struct mcp_jsonrpc *m, int *ret_code, struct err *e)
 
 static int read_object(struct mcp_jsonrpc *m, int *ret_code, struct err *e)
 {
-	const json_t *id = json_object_get(m->root, "id");
+	const json_t *id = m->members[MCP_ID];
 	if (json_is_string(id) || json_is_integer(id))
 		m->id = id;
-	const char *version = json_string_value(json_object_get(m->root, "jsonrpc"));
+	const char *version = json_string_value(m->members[MCP_JSONRPC]);
 	if (version == NULL || strcmp(version, "2.0") != 0)
 		return fail(m, ret_code, MCP_INVALID_REQUEST, e, "the message needs \"jsonrpc\": \"2.0\"");
 	if (id != NULL && m->id == NULL)
 		return fail(m, ret_code, MCP_INVALID_REQUEST, e, "\"id\" must be a string or an integer, and not null");
-	const json_t *method = json_object_get(m->root, "method");
+	const json_t *method = m->members[MCP_METHOD];
 	if (method == NULL)
 		return read_response(m, ret_code, e);
 	if (!json_is_string(method))
 		return fail(m, ret_code, MCP_INVALID_REQUEST, e, "\"method\" must be a string");
-	const json_t *params = json_object_get(m->root, "params");
+	const json_t *params = m->members[MCP_PARAMS];
 	if (params != NULL && !json_is_object(params))
 		return fail(m, ret_code, MCP_INVALID_PARAMS, e, "\"params\" must be an object");
 	m->kind = m->id ? MCP_REQUEST : MCP_NOTIFICATION;
@@ -58,7 +58,15 @@ int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_json
 	memset(ret_m, 0, sizeof *ret_m);
 	struct err why;
 	err_init(&why);
-	int rc = mcp_parse(text, n, max_depth, &ret_m->root, &why);
+	struct mcp_parse_slot slots[MCP_MEMBERS] = {
+		[MCP_JSONRPC] = { "jsonrpc", NULL }, [MCP_ID] = { "id", NULL },
+		[MCP_METHOD] = { "method", NULL },   [MCP_PARAMS] = { "params", NULL },
+		[MCP_RESULT] = { "result", NULL },   [MCP_ERROR] = { "error", NULL },
+	};
+	json_t *other;
+	int rc = mcp_parse_object(text, n, max_depth, slots, MCP_MEMBERS, &other, &why);
+	for (int i = 0; i < MCP_MEMBERS; i++)
+		ret_m->members[i] = slots[i].value;
 	if (rc == -ERR_UNSUPPORTED) {
 		*ret_code = MCP_INVALID_REQUEST;
 		return err_set(e, ERR_INPUT, "the message is nested deeper than %d levels", max_depth);
@@ -67,17 +75,20 @@ int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_json
 		*ret_code = MCP_PARSE_ERROR;
 		return err_set(e, ERR_INPUT, "the message is not JSON: %s", why.text);
 	}
-	if (!json_is_object(ret_m->root) && !json_is_array(ret_m->root))
-		return fail(ret_m, ret_code, MCP_INVALID_REQUEST, e, "the message must be an object");
-	if (json_is_array(ret_m->root))
+	int is_array = json_is_array(other);
+	json_decref(other);
+	if (is_array)
 		return fail(ret_m, ret_code, MCP_INVALID_REQUEST, e,
 			    "batches are not accepted: send one message at a time");
+	if (other)
+		return fail(ret_m, ret_code, MCP_INVALID_REQUEST, e, "the message must be an object");
 	return read_object(ret_m, ret_code, e);
 }
 
 void mcp_jsonrpc_fini(struct mcp_jsonrpc *m)
 {
-	json_decref(m->root);
+	for (int i = 0; i < MCP_MEMBERS; i++)
+		json_decref(m->members[i]);
 	memset(m, 0, sizeof *m);
 }
 
@@ -95,7 +106,7 @@ static void add_quoted(struct buf *b, const char *text, size_t n)
 		buf_add(b, text + from, i - from);
 		from = i + 1;
 		if (c == '"' || c == '\\')
-			buf_addf(b, "\\%c", c);
+			buf_add(b, (const char[]){ '\\', (char)c }, 2);
 		else if (c == '\n')
 			buf_adds(b, "\\n");
 		else if (c == '\t')
@@ -118,12 +129,22 @@ static void add_real(struct buf *b, double value)
 		buf_adds(b, ".0");
 }
 
-static void add_members(struct buf *b, const json_t *object)
+void mcp_jsonrpc_add_text(struct buf *b, const char *text, size_t n)
+{
+	if (mcp_parse_utf8(text, n) == n) {
+		add_quoted(b, text, n);
+		return;
+	}
+	json_t *clean = mcp_parse_string(text);
+	add_quoted(b, json_string_value(clean), json_string_length(clean));
+	json_decref(clean);
+}
+
+void mcp_jsonrpc_add_members(struct buf *b, const json_t *object)
 {
 	const char *key;
 	json_t *value;
 	int more = 0;
-	buf_addc(b, '{');
 	json_object_foreach(MCP_JSON(object), key, value)
 	{
 		if (more++)
@@ -132,7 +153,26 @@ static void add_members(struct buf *b, const json_t *object)
 		buf_addc(b, ':');
 		mcp_jsonrpc_add_json(b, value);
 	}
+}
+
+static void add_object(struct buf *b, const json_t *object)
+{
+	buf_addc(b, '{');
+	mcp_jsonrpc_add_members(b, object);
 	buf_addc(b, '}');
+}
+
+static void add_integer(struct buf *b, json_int_t value)
+{
+	char text[24], *at = text + sizeof text;
+	unsigned long long rest = value < 0 ? 0 - (unsigned long long)value : (unsigned long long)value;
+	do {
+		*--at = (char)('0' + rest % 10);
+		rest /= 10;
+	} while (rest > 0);
+	if (value < 0)
+		*--at = '-';
+	buf_add(b, at, (size_t)(text + sizeof text - at));
 }
 
 static void add_items(struct buf *b, const json_t *array)
@@ -153,10 +193,10 @@ static void add_items(struct buf *b, const json_t *array)
 void mcp_jsonrpc_add_json(struct buf *b, const json_t *value)
 {
 	switch (json_typeof(value)) {
-	case JSON_OBJECT: add_members(b, value); break;
+	case JSON_OBJECT: add_object(b, value); break;
 	case JSON_ARRAY: add_items(b, value); break;
 	case JSON_STRING: add_quoted(b, json_string_value(value), json_string_length(value)); break;
-	case JSON_INTEGER: buf_addf(b, "%" JSON_INTEGER_FORMAT, json_integer_value(value)); break;
+	case JSON_INTEGER: add_integer(b, json_integer_value(value)); break;
 	case JSON_REAL: add_real(b, json_real_value(value)); break;
 	case JSON_TRUE: buf_adds(b, "true"); break;
 	case JSON_FALSE: buf_adds(b, "false"); break;
@@ -182,10 +222,15 @@ static void add_string(struct buf *b, const char *text)
 	json_decref(s);
 }
 
-void mcp_jsonrpc_add_result(struct buf *b, const json_t *id, const json_t *result)
+void mcp_jsonrpc_add_result_head(struct buf *b, const json_t *id)
 {
 	add_head(b, id);
 	buf_adds(b, ",\"result\":");
+}
+
+void mcp_jsonrpc_add_result(struct buf *b, const json_t *id, const json_t *result)
+{
+	mcp_jsonrpc_add_result_head(b, id);
 	mcp_jsonrpc_add_json(b, result);
 	buf_addc(b, '}');
 }

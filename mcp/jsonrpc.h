@@ -28,9 +28,12 @@ enum mcp_jsonrpc_code {
 
 enum mcp_jsonrpc_kind { MCP_REQUEST, MCP_NOTIFICATION, MCP_RESPONSE };
 
+/* What a message can consist of. */
+enum mcp_jsonrpc_member { MCP_JSONRPC, MCP_ID, MCP_METHOD, MCP_PARAMS, MCP_RESULT, MCP_ERROR, MCP_MEMBERS };
+
 struct mcp_jsonrpc {
 	enum mcp_jsonrpc_kind kind;
-	json_t *root;         /* owns everything below */
+	json_t *members[MCP_MEMBERS]; /* of the message, by enum mcp_jsonrpc_member; they own everything below */
 	const json_t *id;     /* of a request or response; also of a broken request when it could be read; else NULL */
 	const char *method;   /* of a request or notification */
 	const json_t *params; /* an object, or NULL when absent */
@@ -49,6 +52,12 @@ void mcp_jsonrpc_add_result(struct buf *b, const json_t *id, const json_t *resul
 void mcp_jsonrpc_add_error(struct buf *b, const json_t *id, int code, const char *message, const json_t *data);
 void mcp_jsonrpc_add_notification(struct buf *b, const char *method, const json_t *params);
 void mcp_jsonrpc_add_request(struct buf *b, const json_t *id, const char *method, const json_t *params);
+/* The same in two parts, for a result that is written by hand: what comes before it, and then a brace closes. */
+void mcp_jsonrpc_add_result_head(struct buf *b, const json_t *id);
+/* Appends text as a JSON string; bytes that are no UTF-8 become question marks. */
+void mcp_jsonrpc_add_text(struct buf *b, const char *text, size_t n);
+/* Appends the members of an object without its braces. */
+void mcp_jsonrpc_add_members(struct buf *b, const json_t *object);
 /* Appends any value as compact JSON. */
 void mcp_jsonrpc_add_json(struct buf *b, const json_t *value);
 

@@ -132,9 +132,18 @@ static int status(int code)
 	return 200;
 }
 
-static const struct mcp_era ERA = {
-	.modern = 0, .dress = dress, .ask = ask, .status = status, .absent_code = MCP_LEGACY_RESOURCE_NOT_FOUND
-};
+static const char *manners(const struct mcp_call *call)
+{
+	(void)call;
+	return "";
+}
+
+static const struct mcp_era ERA = { .modern = 0,
+				    .dress = dress,
+				    .manners = manners,
+				    .ask = ask,
+				    .status = status,
+				    .absent_code = MCP_LEGACY_RESOURCE_NOT_FOUND };
 
 static const struct mcp_done *serve(struct mcp_call *call)
 {
@@ -153,8 +162,8 @@ static const struct mcp_done *serve(struct mcp_call *call)
 	return method->run(call);
 }
 
-void mcp_legacy_request(struct mcp_server *server, const struct mcp_arrival *a, const struct mcp_jsonrpc *m,
-			struct mcp_receipt *receipt)
+void mcp_legacy_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m,
+			const struct mcp_meta *meta, struct mcp_receipt *receipt)
 {
 	struct mcp_session *session = a->session;
 	if (session == NULL && strcmp(m->method, "initialize") == 0)
@@ -170,7 +179,7 @@ void mcp_legacy_request(struct mcp_server *server, const struct mcp_arrival *a, 
 		buf_fini(&b);
 		return;
 	}
-	struct mcp_call *call = mcp_call_new(server, &ERA, m, a->stream, session);
+	struct mcp_call *call = mcp_call_new(server, &ERA, m, meta, a->stream, session);
 	mcp_session_describe(session, call);
 	mcp_call_was_pending(serve(call));
 	receipt->call = call;

@@ -67,6 +67,21 @@ static void dress(struct mcp_call *call, json_t *result)
 	json_object_set(meta, META "serverInfo", call->server->info);
 }
 
+char *mcp_modern_manners(const struct mcp_server *server)
+{
+	struct buf b = BUF_INIT;
+	json_t *all = json_pack("{s:s, s:{s:O}}", "resultType", "complete", "_meta", META "serverInfo", server->info);
+	buf_addc(&b, ',');
+	mcp_jsonrpc_add_members(&b, all);
+	json_decref(all);
+	return buf_steal(&b);
+}
+
+static const char *manners(const struct mcp_call *call)
+{
+	return call->server->manners;
+}
+
 /* The question goes back as the result; what the handler must remember travels sealed through the client. */
 static const struct mcp_done *ask(struct mcp_call *call, json_t *take_requests, json_t *take_state)
 {
@@ -104,23 +119,43 @@ static int early_status(int code)
 }
 
 static const struct mcp_era ERA = {
-	.modern = 1, .dress = dress, .ask = ask, .status = status, .absent_code = MCP_INVALID_PARAMS
+	.modern = 1, .dress = dress, .manners = manners, .ask = ask, .status = status, .absent_code = MCP_INVALID_PARAMS
 };
-static const struct mcp_era EARLY = {
-	.modern = 1, .dress = dress, .ask = ask, .status = early_status, .absent_code = MCP_INVALID_PARAMS
-};
+static const struct mcp_era EARLY = { .modern = 1,
+				      .dress = dress,
+				      .manners = manners,
+				      .ask = ask,
+				      .status = early_status,
+				      .absent_code = MCP_INVALID_PARAMS };
 
 /* --- the request ------------------------------------------------------------------------------------------------ */
 
-static const json_t *meta_of(const struct mcp_jsonrpc *m)
+struct mcp_meta mcp_modern_meta(const json_t *params)
 {
-	return json_object_get(m->params, "_meta");
+	struct mcp_meta meta = { NULL, NULL, NULL, NULL, NULL };
+	const char *key;
+	json_t *value;
+	json_object_foreach(json_object_get(params, "_meta"), key, value)
+	{
+		if (strcmp(key, "progressToken") == 0)
+			meta.token = value;
+		else if (strncmp(key, META, sizeof META - 1) != 0)
+			continue;
+		else if (strcmp(key, VERSION_KEY) == 0)
+			meta.version = value;
+		else if (strcmp(key, CAPABILITIES_KEY) == 0)
+			meta.capabilities = value;
+		else if (strcmp(key, CLIENT_KEY) == 0)
+			meta.client = value;
+		else if (strcmp(key, LEVEL_KEY) == 0)
+			meta.level = value;
+	}
+	return meta;
 }
 
-int mcp_modern_is(const struct mcp_jsonrpc *m, const struct mcp_headers *headers)
+int mcp_modern_is(const struct mcp_jsonrpc *m, const struct mcp_meta *meta, const struct mcp_headers *headers)
 {
-	const json_t *meta = meta_of(m);
-	if (json_object_get(meta, VERSION_KEY) || json_object_get(meta, CAPABILITIES_KEY))
+	if (meta->version || meta->capabilities)
 		return 1;
 	if (m->method && (strcmp(m->method, "server/discover") == 0 || strcmp(m->method, "subscriptions/listen") == 0))
 		return 1;
@@ -151,10 +186,10 @@ static int check_mirrored(const struct mcp_call *call, const struct mcp_headers 
 }
 
 /* _meta as basic/index wants it. NULL when it is in order. */
-static const struct mcp_done *check_meta(struct mcp_call *call, const json_t *meta, const struct mcp_headers *headers)
+static const struct mcp_done *check_meta(struct mcp_call *call, const struct mcp_meta *meta,
+					 const struct mcp_headers *headers)
 {
-	const char *version = json_string_value(json_object_get(meta, VERSION_KEY));
-	json_t *capabilities = json_object_get(meta, CAPABILITIES_KEY);
+	const char *version = json_string_value(meta->version);
 	if (version == NULL)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params._meta needs \"%s\", a string", VERSION_KEY);
 	struct err e;
@@ -163,14 +198,14 @@ static const struct mcp_done *check_meta(struct mcp_call *call, const json_t *me
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
 	if (strcmp(version, MCP_MODERN_REVISION) != 0)
 		return unsupported(call, version);
-	if (!json_is_object(capabilities))
+	if (!json_is_object(meta->capabilities))
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params._meta needs \"%s\", an object",
 				     CAPABILITIES_KEY);
 	if (headers && mcp_headers_check(headers, call->method, call->params, &e) < 0)
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
-	if (headers && check_mirrored(call, headers, &e) < 0)
+	if (headers && call->server->header_marks > 0 && check_mirrored(call, headers, &e) < 0)
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
-	const json_t *level = json_object_get(meta, LEVEL_KEY);
+	const json_t *level = meta->level;
 	call->log_level = json_is_string(level) ? mcp_server_level_parse(json_string_value(level)) : -1;
 	if (level && call->log_level < 0)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS,
@@ -178,7 +213,7 @@ static const struct mcp_done *check_meta(struct mcp_call *call, const json_t *me
 				     "error, critical, alert, emergency",
 				     LEVEL_KEY);
 	json_decref(call->capabilities);
-	call->capabilities = json_incref(capabilities);
+	call->capabilities = json_incref(MCP_JSON(meta->capabilities));
 	return NULL;
 }
 
@@ -186,10 +221,14 @@ static void read_client(struct mcp_call *call, const json_t *info)
 {
 	const char *name = json_string_value(json_object_get(info, "name"));
 	const char *version = json_string_value(json_object_get(info, "version"));
-	if (name) {
-		free(call->client);
-		call->client = mem_fmt("%s %s", name, version ? version : "");
-	}
+	struct buf b = BUF_INIT;
+	if (name == NULL)
+		return;
+	buf_adds(&b, name);
+	buf_addc(&b, ' ');
+	buf_adds(&b, version ? version : "");
+	free(call->client);
+	call->client = buf_steal(&b);
 }
 
 /* What a retry brings back: answers and state (its seal binds it to the request). Empty when it is the first try. */
@@ -213,9 +252,9 @@ const struct mcp_done *mcp_modern_retry(struct mcp_call *call)
 	return NULL;
 }
 
-static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_headers *headers)
+static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_meta *meta,
+				    const struct mcp_headers *headers)
 {
-	const json_t *meta = json_object_get(call->params, "_meta");
 	const struct mcp_done *failed = check_meta(call, meta, headers);
 	if (failed)
 		return failed;
@@ -228,15 +267,15 @@ static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_head
 	call->era = &ERA;
 	if (mcp_server_is_full(call->server))
 		return mcp_server_refuse_full(call);
-	read_client(call, json_object_get(meta, CLIENT_KEY));
+	read_client(call, meta->client);
 	return method->run(call);
 }
 
-void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, const struct mcp_jsonrpc *m,
-			struct mcp_receipt *receipt)
+void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m,
+			const struct mcp_meta *meta, struct mcp_receipt *receipt)
 {
-	struct mcp_call *call = mcp_call_new(server, &EARLY, m, a->stream, a->headers ? NULL : a->session);
+	struct mcp_call *call = mcp_call_new(server, &EARLY, m, meta, a->stream, a->headers ? NULL : a->session);
 	call->revision = MCP_MODERN_REVISION;
-	mcp_call_was_pending(serve(call, a->headers));
+	mcp_call_was_pending(serve(call, meta, a->headers));
 	receipt->call = call;
 }

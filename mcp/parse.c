@@ -16,8 +16,11 @@ enum { NUMBER_MAX = 64 }; /* characters of a number */
 struct parser {
 	const char *text;
 	size_t at, n;
-	int depth;          /* levels that may still be opened */
-	struct buf scratch; /* of a string with escapes */
+	int depth;                    /* levels that may still be opened */
+	struct buf scratch;           /* of a string with escapes */
+	struct mcp_parse_slot *slots; /* of the outermost object's members, slot_count of them; or NULL */
+	size_t slot_count;
+	json_t *rest; /* names of its other members, an object; NULL: there are none */
 	struct err *e;
 };
 
@@ -79,6 +82,27 @@ size_t mcp_parse_plain(const char *text, size_t n)
 	while (i < n && (unsigned char)text[i] < 0x80 && (unsigned char)text[i] >= 0x20 && text[i] != '"' &&
 	       text[i] != '\\')
 		i++;
+	return i;
+}
+
+size_t mcp_parse_utf8(const char *text, size_t n)
+{
+	size_t i = 0;
+	while (i < n) {
+		uint64_t v = 0;
+		size_t step = n - i < sizeof v ? n - i : sizeof v;
+		memcpy(&v, text + i, step);
+		if ((v & EACH(0x80)) == 0) {
+			i += step;
+			continue;
+		}
+		while ((unsigned char)text[i] < 0x80)
+			i++;
+		size_t len = sequence((const unsigned char *)text + i, n - i);
+		if (len == 0)
+			break;
+		i += len;
+	}
 	return i;
 }
 
@@ -295,30 +319,66 @@ static json_t *word(struct parser *p, const char *text, json_t *take_v)
 
 /* --- arrays and objects ----------------------------------------------------------------------------------------- */
 
+/* A member's name, valid until the next string; NULL after saying what is wrong. */
+static const char *name_of(struct parser *p, size_t *ret_n)
+{
+	skip_space(p);
+	if (peek(p) == '"')
+		return string(p, ret_n);
+	wrong(p, "a member's name is missing");
+	return NULL;
+}
+
+/* A member's value, behind its colon. */
+static json_t *value_of(struct parser *p)
+{
+	skip_space(p);
+	if (peek(p) != ':')
+		return wrong(p, "a colon is missing");
+	p->at++;
+	return value(p);
+}
+
+static int twice(struct parser *p, size_t at)
+{
+	p->at = at;
+	return wrong(p, "a name for the second time") != NULL;
+}
+
 /* One member; false after saying what is wrong. */
 static int member(struct parser *p, json_t *object)
 {
-	size_t n;
-	skip_space(p);
-	if (peek(p) != '"')
-		return wrong(p, "a member's name is missing") != NULL;
-	const char *name = string(p, &n);
+	size_t n, count = json_object_size(object);
+	const char *name = name_of(p, &n);
 	if (name == NULL)
 		return 0;
-	if (json_object_getn(object, name, n))
-		return wrong(p, "a name for the second time") != NULL;
+	size_t at = p->at;
 	char *copy = name == p->scratch.data ? mem_strn(name, n) : NULL; /* the value needs the scratch */
-	json_t *v = NULL;
-	skip_space(p);
-	if (peek(p) == ':') {
-		p->at++;
-		v = value(p);
-	} else {
-		wrong(p, "a colon is missing");
-	}
+	json_t *v = value_of(p);
 	int good = v && json_object_setn_new_nocheck(object, copy ? copy : name, n, v) == 0;
 	free(copy);
-	return good;
+	return good && json_object_size(object) == count ? twice(p, at) : good; /* a new name makes it larger */
+}
+
+/* One member of the outermost object, into its slot; false after saying what is wrong. */
+static int slot(struct parser *p, json_t *unused)
+{
+	size_t n, i = 0;
+	(void)unused;
+	const char *name = name_of(p, &n);
+	if (name == NULL)
+		return 0;
+	while (i < p->slot_count && (strlen(p->slots[i].name) != n || memcmp(p->slots[i].name, name, n) != 0))
+		i++;
+	if (i < p->slot_count)
+		return p->slots[i].value ? twice(p, p->at) : (p->slots[i].value = value_of(p)) != NULL;
+	if (json_object_getn(p->rest, name, n))
+		return twice(p, p->at);
+	p->rest = p->rest ? p->rest : json_object();
+	json_object_setn_new_nocheck(p->rest, name, n, json_null());
+	json_t *v = value_of(p);
+	json_decref(v);
+	return v != NULL;
 }
 
 /* One item; false after saying what is wrong. */
@@ -380,20 +440,47 @@ static json_t *value(struct parser *p)
 	}
 }
 
+/* What was read, unless something follows it. */
+static int finish(struct parser *p, json_t *take_value, json_t **ret_value)
+{
+	json_t *v = take_value;
+	skip_space(p);
+	if (v && p->at < p->n) {
+		json_decref(v);
+		v = wrong(p, "something follows the value");
+	}
+	buf_fini(&p->scratch);
+	json_decref(p->rest);
+	if (v == NULL)
+		return -(int)p->e->code;
+	*ret_value = v;
+	return 0;
+}
+
 int mcp_parse(const char *text, size_t n, int max_depth, json_t **ret_value, struct err *e)
 {
 	struct err own;
 	err_init(&own);
 	struct parser p = { .text = text, .n = n, .depth = max_depth, .scratch = BUF_INIT, .e = e ? e : &own };
-	json_t *v = value(&p);
+	return finish(&p, value(&p), ret_value);
+}
+
+int mcp_parse_object(const char *text, size_t n, int max_depth, struct mcp_parse_slot *slots, size_t count,
+		     json_t **ret_other, struct err *e)
+{
+	struct err own;
+	err_init(&own);
+	struct parser p = { .text = text,
+			    .n = n,
+			    .depth = max_depth,
+			    .scratch = BUF_INIT,
+			    .slots = slots,
+			    .slot_count = count,
+			    .e = e ? e : &own };
+	*ret_other = NULL;
 	skip_space(&p);
-	if (v && p.at < n) {
-		json_decref(v);
-		v = wrong(&p, "something follows the value");
-	}
-	buf_fini(&p.scratch);
-	if (v == NULL)
-		return -(int)p.e->code;
-	*ret_value = v;
-	return 0;
+	if (peek(&p) != '{')
+		return finish(&p, value(&p), ret_other);
+	json_t *done; /* a stand-in for the object that is not made */
+	return finish(&p, list(&p, json_true(), '}', slot), &done);
 }

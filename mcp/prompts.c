@@ -84,7 +84,7 @@ const struct mcp_done *mcp_prompts_get(struct mcp_call *call)
 	const char *name = mcp_methods_string(call, "name", &done);
 	if (name == NULL)
 		return done;
-	call->name = mem_str(name);
+	call->name = name;
 	call->prompt = mcp_registry_prompt(call->server->config.prompts, name);
 	if (call->prompt == NULL)
 		return no_such_prompt(call, name);

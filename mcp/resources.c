@@ -70,7 +70,7 @@ const struct mcp_done *mcp_resources_read(struct mcp_call *call)
 		return done;
 	if (strlen(uri) > URI_MAX)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params.uri is longer than %d bytes", URI_MAX);
-	call->name = mem_str(uri);
+	call->name = uri;
 	call->ttl_scope = "private";
 	const struct mcp_resource *r = mcp_registry_resource(call->server->config.resources, uri);
 	if (r) {

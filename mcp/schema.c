@@ -60,51 +60,53 @@ enum shape {
 static const struct {
 	const char *name;
 	enum shape shape;
+	unsigned says; /* of enum mcp_schema_says */
 } KEYWORDS[] = {
-	{ "$id", STRING },
-	{ "$schema", STRING },
-	{ "$ref", STRING },
-	{ "$dynamicRef", STRING },
-	{ "$anchor", STRING },
-	{ "$dynamicAnchor", STRING },
-	{ "$defs", SCHEMA_MAP },
-	{ "definitions", SCHEMA_MAP },
-	{ "type", TYPE },
-	{ "enum", ARRAY },
-	{ "multipleOf", NUMBER },
-	{ "maximum", NUMBER },
-	{ "exclusiveMaximum", NUMBER },
-	{ "minimum", NUMBER },
-	{ "exclusiveMinimum", NUMBER },
-	{ "maxLength", COUNT },
-	{ "minLength", COUNT },
-	{ "pattern", PATTERN },
-	{ "items", SCHEMA },
-	{ "prefixItems", SCHEMAS },
-	{ "contains", SCHEMA },
-	{ "maxContains", COUNT },
-	{ "minContains", COUNT },
-	{ "maxItems", COUNT },
-	{ "minItems", COUNT },
-	{ "uniqueItems", BOOLEAN },
-	{ "maxProperties", COUNT },
-	{ "minProperties", COUNT },
-	{ "required", STRINGS },
-	{ "dependentRequired", STRINGS_MAP },
-	{ "properties", SCHEMA_MAP },
-	{ "patternProperties", PATTERN_MAP },
-	{ "additionalProperties", SCHEMA },
-	{ "propertyNames", SCHEMA },
-	{ "dependentSchemas", SCHEMA_MAP },
-	{ "if", SCHEMA },
-	{ "then", SCHEMA },
-	{ "else", SCHEMA },
-	{ "allOf", SCHEMAS },
-	{ "anyOf", SCHEMAS },
-	{ "oneOf", SCHEMAS },
-	{ "not", SCHEMA },
-	{ "unevaluatedProperties", SCHEMA },
-	{ "unevaluatedItems", SCHEMA },
+	{ "$id", STRING, 0 },
+	{ "$schema", STRING, 0 },
+	{ "$ref", STRING, MCP_SAYS_MORE },
+	{ "$dynamicRef", STRING, 0 },
+	{ "$anchor", STRING, 0 },
+	{ "$dynamicAnchor", STRING, 0 },
+	{ "$defs", SCHEMA_MAP, 0 },
+	{ "definitions", SCHEMA_MAP, 0 },
+	{ "type", TYPE, MCP_SAYS_TYPE },
+	{ "enum", ARRAY, MCP_SAYS_VALUE },
+	{ "const", ANY, MCP_SAYS_VALUE },
+	{ "multipleOf", NUMBER, MCP_SAYS_NUMBER },
+	{ "maximum", NUMBER, MCP_SAYS_NUMBER },
+	{ "exclusiveMaximum", NUMBER, MCP_SAYS_NUMBER },
+	{ "minimum", NUMBER, MCP_SAYS_NUMBER },
+	{ "exclusiveMinimum", NUMBER, MCP_SAYS_NUMBER },
+	{ "maxLength", COUNT, MCP_SAYS_STRING },
+	{ "minLength", COUNT, MCP_SAYS_STRING },
+	{ "pattern", PATTERN, MCP_SAYS_STRING },
+	{ "items", SCHEMA, MCP_SAYS_ARRAY },
+	{ "prefixItems", SCHEMAS, MCP_SAYS_ARRAY },
+	{ "contains", SCHEMA, MCP_SAYS_ARRAY },
+	{ "maxContains", COUNT, MCP_SAYS_ARRAY },
+	{ "minContains", COUNT, MCP_SAYS_ARRAY },
+	{ "maxItems", COUNT, MCP_SAYS_ARRAY },
+	{ "minItems", COUNT, MCP_SAYS_ARRAY },
+	{ "uniqueItems", BOOLEAN, MCP_SAYS_ARRAY },
+	{ "maxProperties", COUNT, MCP_SAYS_OBJECT },
+	{ "minProperties", COUNT, MCP_SAYS_OBJECT },
+	{ "required", STRINGS, MCP_SAYS_OBJECT },
+	{ "dependentRequired", STRINGS_MAP, MCP_SAYS_OBJECT },
+	{ "properties", SCHEMA_MAP, MCP_SAYS_MEMBERS },
+	{ "patternProperties", PATTERN_MAP, MCP_SAYS_MEMBERS },
+	{ "additionalProperties", SCHEMA, MCP_SAYS_MEMBERS },
+	{ "propertyNames", SCHEMA, MCP_SAYS_MEMBERS },
+	{ "dependentSchemas", SCHEMA_MAP, MCP_SAYS_MORE },
+	{ "if", SCHEMA, MCP_SAYS_MORE },
+	{ "then", SCHEMA, MCP_SAYS_MORE },
+	{ "else", SCHEMA, MCP_SAYS_MORE },
+	{ "allOf", SCHEMAS, MCP_SAYS_MORE },
+	{ "anyOf", SCHEMAS, MCP_SAYS_MORE },
+	{ "oneOf", SCHEMAS, MCP_SAYS_MORE },
+	{ "not", SCHEMA, MCP_SAYS_MORE },
+	{ "unevaluatedProperties", SCHEMA, 0 },
+	{ "unevaluatedItems", SCHEMA, 0 },
 };
 
 static enum shape shape_of(const char *keyword)
@@ -113,6 +115,15 @@ static enum shape shape_of(const char *keyword)
 		if (strcmp(KEYWORDS[i].name, keyword) == 0)
 			return KEYWORDS[i].shape;
 	return ANY;
+}
+
+static unsigned says_of(const json_t *schema)
+{
+	unsigned says = 0;
+	for (size_t i = 0; i < MEM_COUNT(KEYWORDS); i++)
+		if (KEYWORDS[i].says && json_object_get(schema, KEYWORDS[i].name))
+			says |= KEYWORDS[i].says;
+	return says;
 }
 
 static int bad(struct compiler *c, const char *where, const char *keyword, const char *expected)
@@ -426,6 +437,7 @@ static int visit(struct compiler *c, const json_t *schema, const char *base, con
 	if (depth > DEPTH_MAX || ++c->nodes > NODES_MAX)
 		return err_set(c->e, ERR_INPUT, "%s%s: too deep or too large (limits: %d levels, %d subschemas)",
 			       c->what, where, DEPTH_MAX, NODES_MAX);
+	mcp_schema_add_node(c->s, schema, says_of(schema));
 	const char *dialect = json_string_value(json_object_get(schema, "$schema"));
 	if (dialect && strncmp(dialect, DIALECT, sizeof DIALECT - 1) != 0)
 		return err_set(c->e, ERR_INPUT, "%s%s: the dialect \"%s\" is not supported, only %s", c->what, where,
@@ -484,6 +496,7 @@ void mcp_schema_free(struct mcp_schema *s)
 		regfree(&s->patterns[i].regex);
 	free(s->patterns);
 	free(s->refs);
+	free(s->nodes);
 	json_decref(s->root);
 	free(s);
 }

@@ -37,9 +37,10 @@ static void saw_item(struct seen *seen, size_t i)
 static int check_item(struct mcp_schema_check *c, const json_t *schema, const json_t *value, size_t i,
 		      struct seen *seen)
 {
-	size_t before = mcp_schema_value_enter_index(c, i);
+	struct mcp_schema_step step = { .up = c->at, .index = i };
+	c->at = &step;
 	int good = check(c, schema, json_array_get(value, i), NULL);
-	mcp_schema_value_leave(c, before);
+	c->at = step.up;
 	saw_item(seen, i);
 	return good;
 }
@@ -185,24 +186,24 @@ static int unknown_name(struct mcp_schema_check *c, const json_t *s, const char 
 
 static int check_member(struct mcp_schema_check *c, const json_t *schema, const char *name, const json_t *value)
 {
-	size_t before = mcp_schema_value_enter_name(c, name);
+	struct mcp_schema_step step = { .up = c->at, .name = name };
+	c->at = &step;
 	int good = check(c, schema, value, NULL);
-	mcp_schema_value_leave(c, before);
+	c->at = step.up;
 	return good;
 }
 
 /* One property against properties, patternProperties and, when those know nothing of it, additionalProperties. */
-static int check_property(struct mcp_schema_check *c, const json_t *s, const char *name, const json_t *value,
-			  struct seen *seen)
+static int check_property(struct mcp_schema_check *c, const struct mcp_schema_node *s, const char *name,
+			  const json_t *value, struct seen *seen)
 {
-	const json_t *own = json_object_get(json_object_get(s, "properties"), name);
-	const json_t *rest = json_object_get(s, "additionalProperties");
+	const json_t *own = json_object_get(s->properties, name), *rest = s->additional;
 	const char *pattern;
 	json_t *schema;
 	int known = own != NULL;
 	if (own && !check_member(c, own, name, value))
 		return 0;
-	json_object_foreach(json_object_get(s, "patternProperties"), pattern, schema)
+	json_object_foreach(MCP_JSON(s->patterns), pattern, schema)
 	{
 		if (!mcp_schema_matches(c->s, pattern, name))
 			continue;
@@ -211,7 +212,7 @@ static int check_property(struct mcp_schema_check *c, const json_t *s, const cha
 			return 0;
 	}
 	if (!known && json_is_false(rest))
-		return unknown_name(c, s, name);
+		return unknown_name(c, s->at, name);
 	if (!known && rest && !check_member(c, rest, name, value))
 		return 0;
 	if (seen && (known || rest))
@@ -219,22 +220,28 @@ static int check_property(struct mcp_schema_check *c, const json_t *s, const cha
 	return 1;
 }
 
-static int check_object(struct mcp_schema_check *c, const json_t *s, const json_t *value, struct seen *seen)
+static int check_members(struct mcp_schema_check *c, const struct mcp_schema_node *s, const json_t *value,
+			 struct seen *seen)
 {
-	const json_t *k, *names = json_object_get(s, "propertyNames");
-	size_t n = json_object_size(value);
 	const char *name;
 	json_t *member;
 	json_object_foreach(MCP_JSON(value), name, member)
 	{
 		if (!check_property(c, s, name, member, seen))
 			return 0;
-		json_t *text = names ? json_string(name) : NULL;
-		int good = names == NULL || check_member(c, names, name, text);
+		json_t *text = s->names ? json_string(name) : NULL;
+		int good = s->names == NULL || check_member(c, s->names, name, text);
 		json_decref(text);
 		if (!good)
 			return 0;
 	}
+	return 1;
+}
+
+static int check_object(struct mcp_schema_check *c, const json_t *s, const json_t *value)
+{
+	const json_t *k;
+	size_t n = json_object_size(value);
 	if (!check_required(c, s, value))
 		return 0;
 	if ((k = json_object_get(s, "minProperties")) && n < (size_t)json_number_value(k))
@@ -354,29 +361,39 @@ static int check_rest(struct mcp_schema_check *c, const json_t *s, const json_t 
 	return 1;
 }
 
-static int check_keywords(struct mcp_schema_check *c, const json_t *s, const json_t *value, struct seen *seen)
+static int check_const(struct mcp_schema_check *c, const json_t *only, const json_t *value)
+{
+	if (mcp_schema_value_equal(only, value))
+		return 1;
+	struct buf b = BUF_INIT;
+	mcp_schema_value_show(&b, only);
+	mcp_schema_value_given(c, value, ", must be %s", buf_text(&b));
+	buf_fini(&b);
+	return 0;
+}
+
+static int check_keywords(struct mcp_schema_check *c, const json_t *schema, const json_t *value, struct seen *seen)
 {
 	const json_t *k;
-	if ((k = json_object_get(s, "type")) && !mcp_schema_value_type(c, k, value))
+	const struct mcp_schema_node s = mcp_schema_node(c->s, schema);
+	if ((s.says & MCP_SAYS_TYPE) && !(s.types >> json_typeof(value) & 1) && (k = json_object_get(schema, "type")) &&
+	    !mcp_schema_value_type(c, k, value))
 		return 0;
-	if ((k = json_object_get(s, "enum")) && !mcp_schema_value_enum(c, k, value))
+	if ((s.says & MCP_SAYS_VALUE) && (k = json_object_get(schema, "enum")) && !mcp_schema_value_enum(c, k, value))
 		return 0;
-	if ((k = json_object_get(s, "const")) && !mcp_schema_value_equal(k, value)) {
-		struct buf b = BUF_INIT;
-		mcp_schema_value_show(&b, k);
-		mcp_schema_value_given(c, value, ", must be %s", buf_text(&b));
-		buf_fini(&b);
+	if ((s.says & MCP_SAYS_VALUE) && (k = json_object_get(schema, "const")) && !check_const(c, k, value))
 		return 0;
-	}
-	if (json_is_number(value) && !mcp_schema_value_number(c, s, value))
+	if ((s.says & MCP_SAYS_NUMBER) && json_is_number(value) && !mcp_schema_value_number(c, schema, value))
 		return 0;
-	if (json_is_string(value) && !mcp_schema_value_string(c, s, value))
+	if ((s.says & MCP_SAYS_STRING) && json_is_string(value) && !mcp_schema_value_string(c, schema, value))
 		return 0;
-	if (json_is_array(value) && !check_array(c, s, value, seen))
+	if ((s.says & MCP_SAYS_ARRAY) && json_is_array(value) && !check_array(c, schema, value, seen))
 		return 0;
-	if (json_is_object(value) && !check_object(c, s, value, seen))
+	if ((s.says & MCP_SAYS_MEMBERS) && json_is_object(value) && !check_members(c, &s, value, seen))
 		return 0;
-	return check_combinations(c, s, value, seen);
+	if ((s.says & MCP_SAYS_OBJECT) && json_is_object(value) && !check_object(c, schema, value))
+		return 0;
+	return !(s.says & MCP_SAYS_MORE) || check_combinations(c, schema, value, seen);
 }
 
 static int check(struct mcp_schema_check *c, const json_t *schema, const json_t *value, struct seen *seen)
@@ -406,11 +423,9 @@ int mcp_schema_check(const struct mcp_schema *schema, const json_t *value, const
 	long steps = STEPS_MAX;
 	struct err why;
 	err_init(&why);
-	struct mcp_schema_check c = { .s = schema, .path = BUF_INIT, .e = &why, .steps = &steps };
-	buf_adds(&c.path, root);
+	struct mcp_schema_check c = { .s = schema, .root = root, .e = &why, .steps = &steps };
 	int good = check(&c, schema->root, value, NULL);
 	if (!good)
 		err_set(e, ERR_INPUT, "%s", why.text);
-	buf_fini(&c.path);
 	return good ? 0 : -ERR_INPUT;
 }

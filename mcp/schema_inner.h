@@ -1,4 +1,4 @@
-/* schema_inner: a compiled schema as mcp/schema.c leaves it and mcp/schema_check.c reads it. */
+/* schema_inner: a compiled schema as mcp/schema.c and schema_node.c leave it and mcp/schema_check.c reads it. */
 #ifndef PEAKD_MCP_SCHEMA_INNER_H
 #define PEAKD_MCP_SCHEMA_INNER_H
 
@@ -16,14 +16,40 @@ struct mcp_schema_pattern {
 	regex_t regex;
 };
 
+/* What kinds of keywords a schema object has. */
+enum mcp_schema_says {
+	MCP_SAYS_TYPE = 1 << 0,
+	MCP_SAYS_VALUE = 1 << 1, /* enum, const */
+	MCP_SAYS_NUMBER = 1 << 2,
+	MCP_SAYS_STRING = 1 << 3,
+	MCP_SAYS_ARRAY = 1 << 4,
+	MCP_SAYS_MEMBERS = 1 << 5, /* of objects: what each has to be */
+	MCP_SAYS_OBJECT = 1 << 6,  /* of objects: which and how many there have to be */
+	MCP_SAYS_MORE = 1 << 7,    /* $ref, allOf, if and their like */
+};
+
+struct mcp_schema_node {
+	const json_t *at; /* the schema object */
+	unsigned says;    /* of enum mcp_schema_says */
+	unsigned types;   /* a bit for each enum json_type that `type` certainly allows */
+	const json_t *properties, *patterns, *additional, *names; /* the keywords' values, or NULL */
+};
+
 struct mcp_schema {
 	json_t *root; /* a deep copy of the schema, owns all that is pointed to */
 	struct mcp_schema_ref *refs;
 	size_t ref_count;
 	struct mcp_schema_pattern *patterns;
 	size_t pattern_count;
+	struct mcp_schema_node *nodes; /* a hash table by `at` */
+	size_t node_count, node_slots;
 	int unevaluated; /* some unevaluatedProperties or unevaluatedItems: what was evaluated must be tracked */
 };
+
+/* --- schema_node.c --- */
+void mcp_schema_add_node(struct mcp_schema *s, const json_t *at, unsigned says);
+/* Of a schema object; one that was never added may say anything. */
+struct mcp_schema_node mcp_schema_node(const struct mcp_schema *s, const json_t *at);
 
 const json_t *mcp_schema_ref_target(const struct mcp_schema *s, const json_t *at);
 /* Whether the text has a match; the pattern is one of the schema's. */

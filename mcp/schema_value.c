@@ -29,14 +29,34 @@ void mcp_schema_value_show(struct buf *b, const json_t *value)
 	buf_fini(&text);
 }
 
+/* "arguments.a[3]" */
+static void add_path(struct buf *b, const struct mcp_schema_check *c, const struct mcp_schema_step *at)
+{
+	if (at == NULL) {
+		buf_adds(b, c->root);
+		return;
+	}
+	add_path(b, c, at->up);
+	if (at->name == NULL)
+		buf_addf(b, "[%zu]", at->index);
+	else if (at->name[0] && at->name[strcspn(at->name, ".[]\" ")] == '\0')
+		buf_addf(b, ".%s", at->name);
+	else
+		buf_addf(b, "[\"%s\"]", at->name);
+}
+
 int mcp_schema_value_wrong(struct mcp_schema_check *c, const char *fmt, ...)
 {
+	if (c->e == NULL)
+		return 0;
 	struct buf b = BUF_INIT;
+	add_path(&b, c, c->at);
+	buf_adds(&b, ": ");
 	va_list ap;
 	va_start(ap, fmt);
 	buf_addv(&b, fmt, ap);
 	va_end(ap);
-	err_set(c->e, ERR_INPUT, "%s: %s", buf_text(&c->path), buf_text(&b));
+	err_set(c->e, ERR_INPUT, "%s", buf_text(&b));
 	buf_fini(&b);
 	return 0;
 }
@@ -44,6 +64,8 @@ int mcp_schema_value_wrong(struct mcp_schema_check *c, const char *fmt, ...)
 /* "given VALUE, expected …" */
 int mcp_schema_value_given(struct mcp_schema_check *c, const json_t *value, const char *fmt, ...)
 {
+	if (c->e == NULL)
+		return 0;
 	struct buf b = BUF_INIT;
 	buf_adds(&b, "given ");
 	mcp_schema_value_show(&b, value);
@@ -54,29 +76,6 @@ int mcp_schema_value_given(struct mcp_schema_check *c, const json_t *value, cons
 	mcp_schema_value_wrong(c, "%s", buf_text(&b));
 	buf_fini(&b);
 	return 0;
-}
-
-size_t mcp_schema_value_enter_name(struct mcp_schema_check *c, const char *name)
-{
-	size_t before = c->path.len;
-	if (name[0] && name[strcspn(name, ".[]\" ")] == '\0')
-		buf_addf(&c->path, ".%s", name);
-	else
-		buf_addf(&c->path, "[\"%s\"]", name);
-	return before;
-}
-
-size_t mcp_schema_value_enter_index(struct mcp_schema_check *c, size_t i)
-{
-	size_t before = c->path.len;
-	buf_addf(&c->path, "[%zu]", i);
-	return before;
-}
-
-void mcp_schema_value_leave(struct mcp_schema_check *c, size_t before)
-{
-	c->path.len = before;
-	c->path.data[before] = '\0';
 }
 
 /* --- values ----------------------------------------------------------------------------------------------------- */

@@ -9,11 +9,19 @@
 #include "base/err.h"
 #include "mcp/schema_inner.h"
 
+/* A step down to the value at hand, in the memory of who goes there: put into words only when something is wrong. */
+struct mcp_schema_step {
+	const struct mcp_schema_step *up;
+	const char *name; /* of a member; NULL: an item */
+	size_t index;
+};
+
 /* One check of a value against a schema, while it runs. */
 struct mcp_schema_check {
 	const struct mcp_schema *s;
-	struct buf path; /* of the value at hand, "arguments.a[3]" */
-	struct err *e;   /* where the first violation goes; NULL: nowhere */
+	const char *root;                 /* what the whole value is called, "arguments" */
+	const struct mcp_schema_step *at; /* the way to the value at hand; NULL: it is the whole */
+	struct err *e;                    /* where the first violation goes; NULL: nowhere */
 	int depth;
 	long *steps; /* left; shared with checks of branches */
 };
@@ -25,11 +33,6 @@ int mcp_schema_value_given(struct mcp_schema_check *c, const json_t *value, cons
 	__attribute__((format(printf, 3, 4)));
 /* Appends a value for a message: compact, and short. */
 void mcp_schema_value_show(struct buf *b, const json_t *value);
-
-/* Go one step down in the path; what they return is given to leave. */
-size_t mcp_schema_value_enter_name(struct mcp_schema_check *c, const char *name);
-size_t mcp_schema_value_enter_index(struct mcp_schema_check *c, size_t i);
-void mcp_schema_value_leave(struct mcp_schema_check *c, size_t before);
 
 /* Equality as JSON Schema wants it: 1 and 1.0 are the same. */
 int mcp_schema_value_equal(const json_t *a, const json_t *b);

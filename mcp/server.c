@@ -66,6 +66,7 @@ int mcp_server_new(const struct mcp_server_config *config, struct mcp_server **r
 	s->info =
 		json_pack("{s:s, s:s*, s:s}", "name", config->name, "title", config->title, "version", config->version);
 	s->nothing = json_object();
+	s->manners = mcp_modern_manners(s);
 	int rc = mcp_tools_compile(s, e);
 	if (rc == 0)
 		rc = check_prompts(&s->config, e);
@@ -121,6 +122,7 @@ void mcp_server_free(struct mcp_server *server)
 	assert(server->calls == NULL); /* pending calls must be answered by their owner before */
 	mcp_tools_free(server);
 	json_decref(server->info);
+	free(server->manners);
 	json_decref(server->nothing);
 	free(server->sessions);
 	free(server->listeners);
@@ -138,7 +140,7 @@ void mcp_server_add_call(struct mcp_server *server, struct mcp_call *call)
 	if (call->next)
 		call->next->prev = call;
 	server->calls = call;
-	server->running++;
+	atomic_fetch_add(&server->running, 1);
 	lock_release(&server->lock);
 }
 
@@ -151,7 +153,7 @@ void mcp_server_remove_call(struct mcp_server *server, struct mcp_call *call)
 		server->calls = call->next;
 	if (call->next)
 		call->next->prev = call->prev;
-	server->running--;
+	atomic_fetch_sub(&server->running, 1);
 	lock_release(&server->lock);
 }
 
@@ -185,10 +187,7 @@ const struct mcp_done *mcp_server_refuse_full(struct mcp_call *call)
 
 int mcp_server_is_full(struct mcp_server *server)
 {
-	lock_take(&server->lock);
-	int full = server->running > (unsigned long)server->config.max_calls;
-	lock_release(&server->lock);
-	return full;
+	return atomic_load(&server->running) > (unsigned long)server->config.max_calls;
 }
 
 void mcp_server_dispatch(struct mcp_server *server, struct mcp_call *take_call)
@@ -304,10 +303,12 @@ void mcp_server_receive(struct mcp_server *server, const struct mcp_arrival *a, 
 		ret_receipt->status = 202;
 		if (a->session)
 			mcp_session_answer(a->session, &m);
-	} else if (mcp_modern_is(&m, a->headers)) {
-		mcp_modern_request(server, a, &m, ret_receipt);
 	} else {
-		mcp_legacy_request(server, a, &m, ret_receipt);
+		const struct mcp_meta meta = mcp_modern_meta(m.params);
+		if (mcp_modern_is(&m, &meta, a->headers))
+			mcp_modern_request(server, a, &m, &meta, ret_receipt);
+		else
+			mcp_legacy_request(server, a, &m, &meta, ret_receipt);
 	}
 	mcp_jsonrpc_fini(&m);
 }
@@ -330,7 +331,7 @@ struct mcp_server_stats mcp_server_stats(struct mcp_server *server)
 				       .errors = atomic_load(&server->errors),
 				       .cancelled = atomic_load(&server->cancelled) };
 	lock_take(&server->lock);
-	st.running = server->running;
+	st.running = atomic_load(&server->running);
 	for (size_t i = 0; i < server->session_count; i++)
 		st.sessions += server->sessions[i]->id[0] != '\0';
 	lock_release(&server->lock);

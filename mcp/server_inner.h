@@ -32,7 +32,9 @@ struct mcp_server {
 	struct mcp_pool *pool;
 	struct mcp_tool_schemas *tools; /* one per entry of config.tools */
 	size_t tool_count;
+	int header_marks;                 /* of all tools together */
 	json_t *info;                     /* serverInfo */
+	char *manners;                    /* mcp_modern_manners */
 	json_t *nothing;                  /* {}; shared by calls, which never change it */
 	unsigned char secret[MCP_SECRET]; /* seals requestState */
 	struct lock lock;                 /* LOCK_REGISTRY, of all below */
@@ -41,8 +43,7 @@ struct mcp_server {
 	size_t session_count;
 	struct mcp_listener **listeners; /* modern subscriptions, held */
 	size_t listener_count;
-	unsigned long running;
-	atomic_ulong requests, errors, cancelled;
+	atomic_ulong running, requests, errors, cancelled; /* not of the lock */
 };
 
 /* HTTP headers of a request, by name without regard to case; NULL when absent. */

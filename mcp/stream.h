@@ -6,12 +6,14 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+struct buf;
 struct mcp_call;
 
 /* One message on its way out. */
 struct mcp_outgoing {
 	const char *text;      /* JSON without newlines; borrowed */
 	size_t n;              /* bytes of it */
+	struct buf *own;       /* what holds the text, to be taken instead of copied by whoever likes; or NULL */
 	int final;             /* the answer: nothing follows on this stream (stdio: for this request) */
 	int status;            /* HTTP status, if this is final and nothing went before */
 	const char *event_id;  /* SSE id, or NULL */

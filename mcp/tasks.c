@@ -79,7 +79,7 @@ static const struct mcp_done *begin(struct mcp_call *call, mcp_handler *handler)
 	const char *id = mcp_methods_string(call, "taskId", &done);
 	if (id == NULL)
 		return done;
-	call->name = mem_str(id);
+	call->name = id;
 	return mcp_methods_run_later(call, handler);
 }
 

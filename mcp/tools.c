@@ -98,6 +98,7 @@ int mcp_tools_compile(struct mcp_server *server, struct err *e)
 		int rc = compile_tool(s, &tools[i], e);
 		if (rc < 0)
 			return rc;
+		server->header_marks += s->header_marks;
 	}
 	return 0;
 }
@@ -147,7 +148,7 @@ const struct mcp_done *mcp_tools_call(struct mcp_call *call)
 	const char *name = mcp_methods_string(call, "name", &done);
 	if (name == NULL)
 		return done;
-	call->name = mem_str(name);
+	call->name = name;
 	call->tool = mcp_registry_tool(call->server->config.tools, name);
 	if (call->tool == NULL)
 		return no_such_tool(call, name);

@@ -205,6 +205,17 @@ struct params *space_at(const struct space *s, size_t index)
 	return first_vars(s, index, s->spec->var_count);
 }
 
+const struct value *space_domain(const struct space *s, size_t var, size_t *ret_count)
+{
+	*ret_count = s->points.domains[var].count;
+	return s->points.domains[var].values;
+}
+
+uint16_t space_domain_index(const struct space *s, size_t index, size_t var)
+{
+	return s->points.rows[index * s->spec->var_count + var];
+}
+
 static bool index_of(const struct space *s, size_t var, const struct params *params, uint16_t *ret_index)
 {
 	const struct param *p = params_find(params, s->spec->vars[var].name);

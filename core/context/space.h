@@ -46,6 +46,11 @@ struct params *space_at(const struct space *space, size_t index);
 /* Number of the point with these values; SIZE_MAX when it is not in the space. */
 size_t space_find(const struct space *space, const struct params *params);
 
+/* The values that variable number `var` of the specification (inputs first, then tuning parameters) may take, in no order, some perhaps at
+ * no valid point: borrowed, *ret_count of them; and which of them point `index` has. For those who look at all points. */
+const struct value *space_domain(const struct space *space, size_t var, size_t *ret_count);
+uint16_t space_domain_index(const struct space *space, size_t index, size_t var);
+
 /* k different numbers < count, uniformly, the same for the same seed; min(k, count) of them are written to ret_index
  * and their number returned. */
 size_t space_sample(const struct space *space, uint64_t seed, size_t k, size_t *ret_index);

@@ -17,7 +17,8 @@ struct eval {
 	struct pool *pool;
 	struct references *references;
 	struct cancel *cancel;         /* may be NULL */
-	/* Progress for people: done of total (0: unknown) in configurations. May be NULL. */
+	/* Progress for people: done of total (0: unknown) in configurations. May be NULL. Called from whatever thread
+	 * has something to tell (those that wait for a device do), also while another one records: it must not use that one's handle. */
 	void (*progress)(void *arg, double done, double total, const char *message);
 	void *progress_arg;
 	struct binaries *binaries;     /* what was compiled before; NULL: all is compiled */

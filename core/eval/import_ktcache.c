@@ -3,39 +3,17 @@
  * joined by commas and whose entries hold a time in milliseconds, or a word for what failed. */
 #include "core/eval/import_ktcache.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
-#include <zlib.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "core/eval/import_file.h"
 
-enum { CHUNK = 1 << 16, BYTES_MAX = 1 << 30, VALUES_MAX = UINT16_MAX };
-
-/* gzread passes plain files through as they are. */
-static int read_all(const char *path, struct buf *text, struct err *e)
-{
-	gzFile f = gzopen(path, "rbe");
-	int got, problem;
-	if (f == NULL)
-		return err_sys(e, errno ? errno : ENOMEM, "%s: cannot be opened", path);
-	do {
-		char *room = buf_room(text, CHUNK);
-		got = gzread(f, room, CHUNK);
-		text->len -= (size_t)(CHUNK - (got > 0 ? got : 0));
-	} while (got > 0 && text->len < BYTES_MAX);
-	gzerror(f, &problem);
-	gzclose(f);
-	if (got > 0)
-		return err_set(e, ERR_INPUT, "%s: more than %d bytes of JSON; expected one brute-forced space", path, BYTES_MAX);
-	if (got < 0)
-		return err_set(e, ERR_IO, "%s: cannot be read or unpacked (zlib's error %d): is the file complete?", path, problem);
-	return 0;
-}
+enum { VALUES_MAX = UINT16_MAX };
 
 /* --- parameters ---------------------------------------------------------------------------------------------------------- */
 
@@ -142,7 +120,7 @@ int import_ktcache(const char *path, struct import_ktcache *ret_cache, struct er
 	struct buf text = BUF_INIT;
 	json_error_t bad;
 	json_t *root = NULL;
-	int rc = read_all(path, &text, e);
+	int rc = import_file_read(path, &text, e);
 	if (rc < 0)
 		goto out;
 	root = json_loadb(buf_text(&text), text.len, 0, &bad);

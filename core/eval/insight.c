@@ -50,7 +50,7 @@ static void leaders(const struct measurement_list *rows, struct buf *out)
 	buf_adds(out, "fastest (median, least, relative standard error, samples):\n");
 	for (size_t i = 0; i < n && shown < TOP; i++, shown++)
 		buf_addf(out, "  %.6g ms  %.6g ms  %.2f %%  %zu  %s%s\n", at[i]->median_ns / 1e6, at[i]->min_ns / 1e6, 100 * at[i]->rse,
-		         at[i]->sample_count, at[i]->params, at[i]->validation ? "" : "  (of the search, not proven)");
+		         at[i]->sample_count, at[i]->params, at[i]->proven ? "" : at[i]->validation ? "  (refuted since)" : "  (of the search, not proven)");
 	free(at);
 }
 
@@ -291,13 +291,17 @@ int insight_text(struct db *db, int64_t checkpoint, const struct context *ctx, s
 	int rc = measurement_runs(db, checkpoint, &runs, e);
 	if (rc < 0)
 		return rc;
+	/* The newest tune; what was imported only where there is none. */
+	size_t k = 0;
+	while (k + 1 < runs.count && strcmp(runs.at[k].strategy, "import") == 0)
+		k++;
 	if (runs.count == 0) {
 		rc = err_set(e, ERR_NOT_FOUND, "checkpoint %lld was never tuned: tune it first", (long long)checkpoint);
 	} else {
-		struct measurement_query q = { .checkpoint = checkpoint, .run = runs.at[0].id };
+		struct measurement_query q = { .checkpoint = checkpoint, .run = runs.at[k].id };
 		rc = measurement_list(db, &q, &rows, e);
 		if (rc == 0) {
-			rc = report(&runs.at[0], &rows, ctx, out, e);
+			rc = report(&runs.at[k], &rows, ctx, out, e);
 			measurement_list_fini(&rows);
 		}
 	}

@@ -15,7 +15,7 @@
 #include "core/record/checkpoint.h"
 #include "core/record/store.h"
 
-enum { BATCH_MAX = 64, BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3, PREFER_ALWAYS = 8 };
+enum { BATCH_MAX = 64, BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3, PREFER_ALWAYS = 8, PREFER_TURNS = 8 };
 
 /* Searching needs an order, not a figure: few samples. */
 static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S,
@@ -88,7 +88,7 @@ static void report(const struct tuner *u)
 	char best[32], left[32];
 	show_best(u, best);
 	show_duration(remaining(u, u->planned > r->tried ? u->planned - r->tried : 0), left);
-	eval_progress(u->ev, (double)r->tried, (double)u->planned, "tune %zu/%zu, best %s, %zu pruned, %zu failed, %s left",
+	eval_progress(u->ev, (double)r->tried, (double)u->planned, "tune %zu/%zu, best %s (not proven yet), %zu pruned, %zu failed, %s left",
 	              r->tried, u->planned, best, r->pruned, r->refused + r->wrong + r->broken, left);
 }
 
@@ -245,15 +245,22 @@ static int begin_run(struct tuner *u, struct search *search, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
-/* The parent's best, projected; no more than half of the budget (but for the first few), for they are
- * yesterday's. */
+/* The parent's best, projected; no more than half of the budget (but for the first few), for they are yesterday's. Where parameters
+ * appeared, one whose point is a seed already takes another of the points that are as near. */
 static void prefer_all(const struct tuner *u, struct search *search)
 {
-	size_t most = u->planned / 2 > PREFER_ALWAYS ? u->planned / 2 : PREFER_ALWAYS;
-	for (size_t i = 0; i < u->q->prefer_count && i < most; i++) {
-		size_t point = tunespace_nearest(u->spaces[0], u->q->prefer[i], i);
-		if (point != SEARCH_NONE)
-			search_prefer(search, point);
+	size_t most = u->planned / 2 > PREFER_ALWAYS ? u->planned / 2 : PREFER_ALWAYS, taken = 0;
+	for (size_t i = 0; i < u->q->prefer_count && taken < most; i++) {
+		size_t point = SEARCH_NONE, before;
+		bool new = false;
+		for (size_t k = 0; k < PREFER_TURNS && !new; k++) {
+			before = point;
+			point = tunespace_nearest(u->spaces[0], u->q->prefer[i], i + k);
+			if (point == before)
+				break; /* none shared, or no other */
+			new = search_prefer(search, point);
+		}
+		taken += new;
 	}
 }
 

@@ -30,12 +30,6 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static size_t index_of(const struct tunespace *t, size_t dim, double value)
-{
-	const double *at = bsearch(&value, t->values[dim], t->value_counts[dim], sizeof value, ascending);
-	return at ? (size_t)(at - t->values[dim]) : 0;
-}
-
 static void name_dims(struct tunespace *t, const struct context *ctx)
 {
 	const struct spec *spec = context_spec(ctx);
@@ -48,40 +42,45 @@ static void name_dims(struct tunespace *t, const struct context *ctx)
 		t->names[d] = mem_str(spec->vars[spec->input_count + d].name);
 }
 
-/* The distinct values of a column, ascending. */
-static void learn_values(struct tunespace *t, size_t dim, const double *raw, size_t count)
+static double number(struct value v)
 {
-	double *column = MEM_NEW_N(double, count + 1);
-	size_t n = 0;
-	for (size_t i = 0; i < count; i++)
-		column[i] = raw[i * t->search.dims + dim];
-	qsort(column, count, sizeof *column, ascending);
-	for (size_t i = 0; i < count; i++)
-		if (n == 0 || column[i] != column[n - 1])
-			column[n++] = column[i];
-	t->values[dim] = column;
-	t->value_counts[dim] = n;
+	return v.kind == VALUE_FLOAT ? v.f : (double)v.i;
 }
 
-static void fill(struct tunespace *t)
+/* The distinct values of a parameter over all points, ascending, and every point's place among them. */
+static void fill_dim(struct tunespace *t, size_t dim, size_t var)
+{
+	size_t domain_count, n = 0, dims = t->search.dims, count = t->search.count;
+	const struct value *domain = space_domain(t->space, var, &domain_count);
+	bool *used = MEM_NEW_N(bool, domain_count + 1);
+	uint16_t *rank = MEM_NEW_N(uint16_t, domain_count + 1);
+	double *values = MEM_NEW_N(double, domain_count + 1);
+	for (size_t p = 0; p < count; p++)
+		used[space_domain_index(t->space, p, var)] = true;
+	for (size_t i = 0; i < domain_count; i++)
+		if (used[i])
+			values[n++] = number(domain[i]);
+	qsort(values, n, sizeof *values, ascending);
+	for (size_t i = 0; i < domain_count; i++) {
+		double value = number(domain[i]);
+		const double *at = used[i] ? bsearch(&value, values, n, sizeof value, ascending) : NULL;
+		rank[i] = at ? (uint16_t)(at - values) : 0;
+	}
+	for (size_t p = 0; p < count; p++)
+		t->points[p * dims + dim] = rank[space_domain_index(t->space, p, var)];
+	t->values[dim] = values;
+	t->value_counts[dim] = n;
+	free(used);
+	free(rank);
+}
+
+static void fill(struct tunespace *t, const struct spec *spec)
 {
 	size_t count = space_count(t->space), dims = t->search.dims;
-	double *raw = MEM_NEW_N(double, count * dims + 1);
-	for (size_t i = 0; i < count; i++) {
-		struct params *p = space_at(t->space, i);
-		for (size_t d = 0; d < dims; d++)
-			raw[i * dims + d] = value_of(params_find(p, t->names[d]));
-		params_free(p);
-	}
-	for (size_t d = 0; d < dims; d++)
-		learn_values(t, d, raw, count);
-	t->points = MEM_NEW_N(uint16_t, count * dims + 1);
-	for (size_t i = 0; i < count * dims; i++) {
-		size_t index = index_of(t, i % dims, raw[i]);
-		t->points[i] = index < UINT16_MAX ? (uint16_t)index : UINT16_MAX; /* so far out, all are neighbours */
-	}
-	free(raw);
 	t->search.count = count;
+	t->points = MEM_NEW_N(uint16_t, count * dims + 1);
+	for (size_t d = 0; d < dims; d++)
+		fill_dim(t, d, spec->input_count + d);
 	t->search.points = t->points;
 	t->search.values = (const double *const *)t->values;
 	t->search.value_counts = t->value_counts;
@@ -99,7 +98,7 @@ int tunespace_new(const struct context *ctx, const struct facts *facts, const st
 		return rc;
 	}
 	name_dims(t, ctx);
-	fill(t);
+	fill(t, context_spec(ctx));
 	*ret_space = t;
 	return 0;
 }
@@ -146,34 +145,47 @@ bool tunespace_has(const struct tunespace *t, const struct params *params)
 	return space_find(t->space, params) != SIZE_MAX;
 }
 
-/* How far a point's parameters are from those that both have. Tuning parameters are mostly powers of two: distance is in factors. */
-static double distance(const struct tunespace *t, size_t point, const struct param *const *wanted)
+/* Per parameter that both have and per value: how far it is from the wanted one; NULL for the others. Tuning parameters are mostly powers
+ * of two: distance is in factors. False when nothing is shared. */
+static bool price(const struct tunespace *t, const struct params *like, double **prices)
+{
+	bool shared = false;
+	for (size_t d = 0; d < t->search.dims; d++) {
+		const struct param *wanted = params_find(like, t->names[d]);
+		if (wanted == NULL)
+			continue;
+		shared = true;
+		prices[d] = MEM_NEW_N(double, t->value_counts[d] + 1);
+		for (size_t i = 0; i < t->value_counts[d]; i++)
+			prices[d][i] = fabs(log2((fabs(t->values[d][i]) + 1) / (fabs(value_of(wanted)) + 1)));
+	}
+	return shared;
+}
+
+static double distance(const struct tunespace *t, size_t point, double *const *prices)
 {
 	double cost = 0;
 	for (size_t d = 0; d < t->search.dims; d++)
-		if (wanted[d])
-			cost += fabs(log2((fabs(t->values[d][t->points[point * t->search.dims + d]]) + 1) / (fabs(value_of(wanted[d])) + 1)));
+		if (prices[d])
+			cost += prices[d][t->points[point * t->search.dims + d]];
 	return cost;
 }
 
 size_t tunespace_nearest(const struct tunespace *t, const struct params *like, size_t turn)
 {
-	const struct param **wanted = MEM_NEW_N(const struct param *, t->search.dims + 1);
+	double **prices = MEM_NEW_N(double *, t->search.dims + 1), least = INFINITY;
 	size_t found = SEARCH_NONE, equal = 0;
-	double least = INFINITY;
-	bool shared = false;
-	for (size_t d = 0; d < t->search.dims; d++) {
-		wanted[d] = params_find(like, t->names[d]);
-		shared = shared || wanted[d];
-	}
+	bool shared = price(t, like, prices);
 	for (size_t p = 0; shared && p < t->search.count; p++) {
-		double cost = distance(t, p, wanted);
+		double cost = distance(t, p, prices);
 		equal = cost < least ? 1 : equal + (cost == least);
 		least = fmin(least, cost);
 	}
 	for (size_t p = 0, seen = 0; shared && p < t->search.count && found == SEARCH_NONE; p++)
-		if (distance(t, p, wanted) == least && seen++ == turn * SPREAD % equal)
+		if (distance(t, p, prices) == least && seen++ == turn * SPREAD % equal)
 			found = p;
-	free(wanted);
+	for (size_t d = 0; d < t->search.dims; d++)
+		free(prices[d]);
+	free(prices);
 	return found;
 }

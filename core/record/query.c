@@ -84,8 +84,8 @@ int query_error(struct db *db, int rc, const char *what, struct err *e)
 		return err_set(e, ERR_IO, "%s: this file system cannot lock (%s): put the database on a local disk "
 		               "with --db", path, what);
 	case SQLITE_ABORT:
-		return err_set(e, ERR_IO, "%s: %s: the transaction was taken back after an earlier failure: repeat the "
-		               "whole step", path, what);
+		return err_set(e, ERR_IO, "%s: %s: the transaction was taken back after an earlier failure (%s): repeat the "
+		               "whole step", path, what, db->lost ? db->lost : "unknown");
 	}
 	return err_set(e, ERR_INTERNAL, "%s: %s: %s (SQLite %d)", path, what, sqlite3_errmsg(db->sql), rc);
 }
@@ -117,7 +117,9 @@ int query_check(struct db *db, struct err *e)
 void query_init(struct query *q, struct db *db, const char *name)
 {
 	*q = (struct query){ .db = db, .name = name, .rc = SQLITE_OK };
-	/* After some failures SQLite ends the whole transaction by itself; what follows must not be committed alone. */
+	/* Two threads would share a connection that SQLite does not lock, and each other's transactions. */
+	assert(store_mine(db) && "a handle is used by the thread that took it");
+	/* What follows in a transaction that SQLite has ended (keep_loss) must not be committed alone. */
 	if (db->depth > 0 && sqlite3_get_autocommit(db->sql)) {
 		q->rc = SQLITE_ABORT;
 		return;
@@ -199,6 +201,14 @@ void query_put_limit(struct query *q, int limit)
 	query_put_int(q, limit > 0 ? limit : -1);
 }
 
+/* After some failures (a full disk, an error of reading) SQLite ends the whole transaction by itself. What comes next in it is refused
+ * (query_init), and says why, even where whoever met the failure itself went on. */
+static void keep_loss(struct db *db, const struct err *why)
+{
+	if (db->depth > 0 && db->lost == NULL && sqlite3_get_autocommit(db->sql))
+		db->lost = mem_str(why->text);
+}
+
 int query_next(struct query *q, struct err *e)
 {
 	if (q->rc == SQLITE_OK) {
@@ -214,7 +224,12 @@ int query_next(struct query *q, struct err *e)
 		q->rc = SQLITE_OK;
 		return 0;
 	}
-	return query_error(q->db, q->rc, q->name, e);
+	struct err why = ERR_INIT;
+	int rc = query_error(q->db, q->rc, q->name, &why);
+	keep_loss(q->db, &why);
+	if (e)
+		*e = why;
+	return rc;
 }
 
 int64_t query_get_int(struct query *q)

@@ -14,6 +14,7 @@
 #ifndef PEAKD_CORE_RECORD_QUERY_H
 #define PEAKD_CORE_RECORD_QUERY_H
 
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,14 +38,16 @@ struct query_entry {
 	const char *sql;
 };
 
-/* A handle: one connection, used by one thread at a time. */
+/* A handle: one connection, used by the thread that took it. */
 struct db {
 	struct store *store;
 	sqlite3 *sql;
+	pthread_t owner;             /* who took it last */
 	const struct query_set *set; /* the store's */
 	sqlite3_stmt **cache;        /* prepared statements, as in set; NULL until first used */
 	int depth;                   /* open transactions, the inner ones savepoints */
 	bool ring;                   /* an event was appended in the open transaction */
+	char *lost;                  /* why SQLite ended the open transaction by itself; NULL: it has not */
 };
 
 struct query {

@@ -43,6 +43,7 @@ static void close_handle(struct db *take_db)
 	for (size_t i = 0; take_db->cache && i < take_db->set->count; i++)
 		sqlite3_finalize(take_db->cache[i]);
 	free(take_db->cache);
+	free(take_db->lost);
 	sqlite3_close(take_db->sql);
 	free(take_db);
 }
@@ -50,7 +51,8 @@ static void close_handle(struct db *take_db)
 static int open_handle(struct store *s, struct db **ret_db, struct err *e)
 {
 	struct db *db = MEM_NEW(struct db);
-	*db = (struct db){ .store = s, .set = &s->set, .cache = MEM_NEW_N(sqlite3_stmt *, s->set.count) };
+	*db = (struct db){ .store = s, .set = &s->set, .cache = MEM_NEW_N(sqlite3_stmt *, s->set.count),
+	                    .owner = pthread_self() };
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
 	int rc = sqlite3_open_v2(s->path, &db->sql, flags, NULL);
 	if (rc != SQLITE_OK) {
@@ -75,6 +77,7 @@ int store_take(struct store *s, struct db **ret_db, struct err *e)
 		db = s->idle[--s->idle_count];
 	lock_release(&s->lock);
 	if (db) {
+		db->owner = pthread_self();
 		*ret_db = db;
 		return 0;
 	}
@@ -101,6 +104,11 @@ void store_give(struct db *take_db)
 	lock_release(&s->lock);
 	if (!keep)
 		close_handle(take_db);
+}
+
+bool store_mine(const struct db *db)
+{
+	return pthread_equal(db->owner, pthread_self());
 }
 
 struct store *store_of(const struct db *db)
@@ -318,6 +326,8 @@ int store_end(struct db *db, int rc, struct err *e)
 	if (db->depth == 0) {
 		bool ring = db->ring && rc >= 0;
 		db->ring = false;
+		free(db->lost);
+		db->lost = NULL;
 		if (ring)
 			bell_ring(&db->store->bell);
 	}

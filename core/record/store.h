@@ -27,11 +27,13 @@
 #ifndef PEAKD_CORE_RECORD_STORE_H
 #define PEAKD_CORE_RECORD_STORE_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 struct bell;
 struct store;
-struct db; /* one connection with its prepared statements; used by one thread at a time */
+struct db; /* one connection with its prepared statements; used by the thread that took it, and no other */
 
 /* Opens the database, creates it when missing (with its last folder), and brings an older one up to date.
  * ERR_UNSUPPORTED: written by a newer peakd, nothing was changed. ERR_INPUT: not a database, or not peakd's.
@@ -47,6 +49,8 @@ const char *store_path(const struct store *s);
 int store_take(struct store *s, struct db **ret_db, struct err *e);
 /* Gives a handle back to its store. No transaction may be open. NULL is fine. */
 void store_give(struct db *take_db);
+/* Whether the calling thread is the one that took the handle; another one takes one of its own. */
+bool store_mine(const struct db *db);
 /* The store that a handle belongs to. */
 struct store *store_of(const struct db *db);
 

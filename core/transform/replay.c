@@ -174,6 +174,21 @@ static int not_recorded(const struct replay *r, const struct model_key *key, str
 		       r->folder, key->transformation, key->pass, key->step, near->key.context.hex, key->context.hex);
 }
 
+/* What was recorded, as an answer; note: why it may not fit, free()'d with it, or NULL. */
+static struct model_answer answer_of(const struct recording *r, char *note)
+{
+	return (struct model_answer){
+		.text = mem_str(r->text),
+		.model = mem_str(r->model),
+		.finish = r->finish,
+		.prompt_tokens = r->prompt_tokens,
+		.cached_tokens = r->cached_tokens,
+		.output_tokens = r->output_tokens,
+		.elapsed_ms = r->elapsed_ms,
+		.note = note,
+	};
+}
+
 static int ask(void *arg, const struct model_request *request, struct model_answer *ret_answer, struct err *e)
 {
 	const struct replay *r = arg;
@@ -183,18 +198,10 @@ static int ask(void *arg, const struct model_request *request, struct model_answ
 			continue;
 		struct hash now = prompt_hash(request->prompt);
 		bool same = strcmp(now.hex, found->prompt) == 0;
-		*ret_answer = (struct model_answer){
-			.text = mem_str(found->text),
-			.model = mem_str(found->model),
-			.finish = found->finish,
-			.prompt_tokens = found->prompt_tokens,
-			.cached_tokens = found->cached_tokens,
-			.output_tokens = found->output_tokens,
-			.elapsed_ms = found->elapsed_ms,
-			.note = same ? NULL
-				     : mem_fmt("the prompt's words differ from those that %s was recorded with",
-					       found->file),
-		};
+		*ret_answer = answer_of(
+			found,
+			same ? NULL
+			     : mem_fmt("the prompt's words differ from those that %s was recorded with", found->file));
 		return 0;
 	}
 	return not_recorded(r, &request->key, e);
@@ -334,16 +341,19 @@ static int make_folder(const char *folder, struct err *e)
 	return rc;
 }
 
+static char *recording_path(const char *folder, const struct model_key *k)
+{
+	return mem_fmt("%s/%s-%u-%u-%u-%.8s.md", folder, k->transformation, k->pass, k->step, k->attempt, k->context.hex);
+}
+
 int replay_record(const char *folder, const struct model_request *request, const struct model_answer *answer,
 		  struct err *e)
 {
-	const struct model_key *k = &request->key;
 	int rc = make_folder(folder, e);
 	if (rc < 0)
 		return rc;
 	struct buf text = BUF_INIT;
-	char *path = mem_fmt("%s/%s-%u-%u-%u-%.8s.md", folder, k->transformation, k->pass, k->step, k->attempt,
-			     k->context.hex);
+	char *path = recording_path(folder, &request->key);
 	render(request, answer, &text);
 	rc = write_file(path, &text, e);
 	buf_fini(&text);
@@ -357,11 +367,30 @@ struct replay_recorder {
 	struct model model;
 };
 
+/* A question that was answered before in the same words: a study that was interrupted goes on without paying twice. */
+static bool recorded_before(const char *folder, const struct model_request *request, struct model_answer *ret_answer)
+{
+	char *path = recording_path(folder, &request->key);
+	struct recording r = { 0 };
+	struct err ignored = ERR_INIT;
+	bool found = access(path, R_OK) == 0 && read_recording(path, &r, &ignored) == 0;
+	if (found) {
+		found = same_key(&r.key, &request->key) && strcmp(r.prompt, prompt_hash(request->prompt).hex) == 0;
+		if (found)
+			*ret_answer = answer_of(&r, NULL);
+		recording_fini(&r);
+	}
+	free(path);
+	return found;
+}
+
 static int ask_and_record(void *arg, const struct model_request *request, struct model_answer *ret_answer,
 			  struct err *e)
 {
 	struct replay_recorder *r = arg;
 	struct model_answer answer = { 0 };
+	if (recorded_before(r->folder, request, ret_answer))
+		return 0;
 	int rc = r->inner->ask(r->inner->arg, request, &answer, e);
 	if (rc == 0)
 		rc = replay_record(r->folder, request, &answer, e);

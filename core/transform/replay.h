@@ -23,7 +23,8 @@ size_t replay_count(const struct replay *r);
 int replay_record(const char *folder, const struct model_request *request, const struct model_answer *answer,
 		  struct err *e);
 
-/* A model that asks `inner` and records every answer below the folder. `inner` is borrowed. */
+/* A model that asks `inner` and records every answer in the folder; a question that is recorded there in the same words is
+ * answered from it, so that what was interrupted goes on where it ended. `inner` is borrowed. */
 struct replay_recorder;
 struct replay_recorder *replay_recorder_new(const struct model *inner, const char *folder);
 void replay_recorder_free(struct replay_recorder *r);

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/eval/import_results.h"
 #include "core/eval/insight.h"
 #include "core/lineage.h"
 #include "core/record/checkpoint.h"
@@ -43,7 +44,7 @@ static int measurements(struct db *db, int64_t id, struct buf *out, struct err *
 	if (rc < 0)
 		return rc;
 	buf_adds(out, "device,params,status,median_ns,min_ns,rse,samples,cold,compile_ns,registers,shared_bytes,spill_bytes,evidence,"
-	              "message\n");
+	              "standing,message\n");
 	for (size_t i = 0; i < list.count; i++) {
 		const struct measurement *m = &list.at[i];
 		field(out, m->device, ',');
@@ -52,8 +53,9 @@ static int measurements(struct db *db, int64_t id, struct buf *out, struct err *
 		real(out, m->median_ns, ',');
 		real(out, m->min_ns, ',');
 		real(out, m->rse, ',');
-		buf_addf(out, "%zu,%d,%lld,%lld,%lld,%lld,%lld,", m->sample_count, m->cold, (long long)m->compile_ns,
-		         (long long)m->registers, (long long)m->shared_bytes, (long long)m->spill_bytes, (long long)m->validation);
+		buf_addf(out, "%zu,%d,%lld,%lld,%lld,%lld,%lld,%s,", m->sample_count, m->cold, (long long)m->compile_ns,
+		         (long long)m->registers, (long long)m->shared_bytes, (long long)m->spill_bytes, (long long)m->validation,
+		         isfinite(m->median_ns) ? measurement_standing(m) : "");
 		field(out, m->message, '\n');
 	}
 	measurement_list_fini(&list);
@@ -103,6 +105,33 @@ static int exchanges(struct db *db, int64_t id, struct buf *out, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
+/* All that was measured, in the words of the auto-tuning community. Parameters follow the sizes in a row's text. */
+static int t4(struct db *db, int64_t id, struct buf *out, struct err *e)
+{
+	struct measurement_list list;
+	struct measurement_query q = { .checkpoint = id };
+	struct import_results results = { .count = 0 };
+	int rc = measurement_list(db, &q, &list, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < list.count; i++) {
+		const struct measurement *m = &list.at[i];
+		size_t inputs = strlen(m->sizes);
+		const char *tuning = strncmp(m->params, m->sizes, inputs) == 0 ? m->params + inputs : m->params;
+		struct import_result *r = MEM_PUSH(results.at, results.count);
+		*r = (struct import_result){ .params = mem_str(tuning + (*tuning == ' ')), .device = mem_str(m->device), .sizes = mem_str(m->sizes),
+		                             .status = m->status, .ms = m->median_ns / 1e6, .run_count = m->sample_count,
+		                             .runs_ms = MEM_NEW_N(double, m->sample_count + 1), .proven = m->validation != 0,
+		                             .compile_ms = m->compile_ns < 0 ? NAN : (double)m->compile_ns / 1e6, .created_ms = m->created_ms };
+		for (size_t k = 0; k < m->sample_count; k++)
+			r->runs_ms[k] = m->samples[k] / 1e6;
+	}
+	import_results_write(&results, out);
+	import_results_fini(&results);
+	measurement_list_fini(&list);
+	return 0;
+}
+
 /* The winner's parameters per size, to paste into a build. */
 static int best(struct db *db, int64_t id, struct buf *out, struct err *e)
 {
@@ -112,7 +141,8 @@ static int best(struct db *db, int64_t id, struct buf *out, struct err *e)
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < list.count; i++) {
-		buf_addf(out, "/* %s, %s: %.6g ms */\n", list.at[i].device, list.at[i].sizes, list.at[i].median_ns / 1e6);
+		buf_addf(out, "/* %s, %s: %.6g ms, evidence %lld */\n", list.at[i].device, list.at[i].sizes, list.at[i].median_ns / 1e6,
+		         (long long)list.at[i].validation);
 		for (const char *at = list.at[i].params; *at;) {
 			size_t n = strcspn(at, " "), name = strcspn(at, "=");
 			if (name < n)
@@ -160,7 +190,7 @@ static int source(struct db *db, int64_t id, struct buf *out, struct err *e)
 
 static const struct { const char *name; int (*make)(struct db *db, int64_t id, struct buf *out, struct err *e); } parts[] = {
 	{ "source", source }, { "measurements", measurements }, { "validations", validations }, { "exchanges", exchanges },
-	{ "best", best }, { "tuning", tuning },
+	{ "best", best }, { "tuning", tuning }, { "t4", t4 },
 };
 
 int part_text(struct db *db, int64_t checkpoint, const char *what, char **ret_text, struct err *e)

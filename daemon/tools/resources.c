@@ -13,8 +13,8 @@
 
 enum { JOBS_MAX = 200 }; /* newest ones that completion looks through */
 
-static const char *const part_names[] = { "source", "device", "host", "macros", "best", "measurements", "validations",
-                                          "exchanges" };
+static const char *const part_names[] = { "source", "device", "host", "macros", "best", "tuning", "measurements", "t4",
+                                          "validations", "exchanges" };
 
 static const struct mcp_done *read_document(struct mcp_call *call)
 {
@@ -45,7 +45,7 @@ static const struct mcp_done *checkpoint_part(struct mcp_call *call, struct db *
 	if (workflow_resolve(db, at, &id, &e) < 0 || part_text(db, id, part, &text, &e) < 0)
 		return mcp_call_reply_absent(call, e.text);
 	bool csv = strcmp(part, "measurements") == 0 || strcmp(part, "validations") == 0;
-	const struct mcp_done *done = mcp_call_reply_text(call, csv ? "text/csv" : "text/plain", text);
+	const struct mcp_done *done = mcp_call_reply_text(call, csv ? "text/csv" : strcmp(part, "t4") == 0 ? "application/json" : "text/plain", text);
 	free(text);
 	return done;
 }
@@ -123,7 +123,7 @@ const struct mcp_resource resources_table[] = {
 
 const struct mcp_template resources_templates[] = {
 	{ "peak://checkpoint/{at}/{part}", "checkpoint", "A part of a checkpoint",
-	  "part: source, device, host, macros, best, measurements, validations or exchanges", NULL, read_checkpoint },
+	  "part: source, device, host, macros, best, tuning, measurements, t4, validations or exchanges", NULL, read_checkpoint },
 	{ "peak://transformation/{name}", "transformation", "A transformation's text", NULL, "text/markdown", read_transformation },
 	{ "peak://job/{id}", "job", "A job", "Its state and result, as the job tool shows it", "application/json", read_job },
 	{ "peak://job/{id}/log", "job-log", "A job's log", "All of its events, one a line", "text/plain", read_job_log },

@@ -1,4 +1,4 @@
-/* workflow: lines of checkpoints: list, log, show, diff, compare, restore, tag, branch, export. Nothing here runs long. */
+/* workflow: lines of checkpoints: list, log, show, diff, compare, restore, tag, branch, export, import. Nothing here runs long. */
 #include "daemon/tools/tools.h"
 
 #include <math.h>
@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/diff.h"
 #include "base/mem.h"
+#include "core/import.h"
 #include "core/lineage.h"
 #include "core/record/checkpoint.h"
 #include "core/record/measurement.h"
@@ -185,8 +186,9 @@ static json_t *compare_row(const struct measurement *a, const struct measurement
 	char time_a[32], time_b[32];
 	buf_addf(text, "%s: %s against %s: %.3fx\n", b->sizes, tools_show_ns(b->median_ns, time_b),
 	         tools_show_ns(a->median_ns, time_a), a->median_ns / b->median_ns);
-	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:s, s:s}", "device", b->device, "sizes", b->sizes, "a_ns", a->median_ns, "b_ns",
-	                 b->median_ns, "ratio", a->median_ns / b->median_ns, "a_params", a->params, "b_params", b->params);
+	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:s, s:s, s:I, s:I}", "device", b->device, "sizes", b->sizes, "a_ns", a->median_ns, "b_ns",
+	                 b->median_ns, "ratio", a->median_ns / b->median_ns, "a_params", a->params, "b_params", b->params, "a_evidence",
+	                 (json_int_t)a->validation, "b_evidence", (json_int_t)b->validation);
 }
 
 static const struct mcp_done *compare(struct mcp_call *call, struct db *db, int64_t id)
@@ -259,10 +261,24 @@ static const struct mcp_done *branch(struct mcp_call *call, struct db *db, int64
 	return moved(call, name, id, "branches off at checkpoint");
 }
 
+static const struct mcp_done *import(struct mcp_call *call, struct db *db, int64_t id)
+{
+	const char *text = tools_text(call, "text"), *origin = tools_text(call, "name");
+	struct import_summary sum;
+	struct err e = ERR_INIT;
+	if (text == NULL)
+		err_set(&e, ERR_INPUT, "text: the results to import are missing");
+	if (text == NULL || import_take(db, id, text, tools_text(call, "sizes"), origin ? origin : "text", &sum, &e) < 0)
+		return tools_refuse(call, &e);
+	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:I, s:s}", "checkpoint", (json_int_t)id, "text", sum.text), "%s", sum.text);
+	free(sum.text);
+	return done;
+}
+
 static const struct { const char *name; action *run; bool needs_at; } actions[] = {
 	{ "list", list, false }, { "log", show_log, true }, { "show", show, true }, { "diff", diff, true },
 	{ "compare", compare, true }, { "restore", restore, true }, { "tag", tag, true }, { "branch", branch, true },
-	{ "export", export_answer, true },
+	{ "export", export_answer, true }, { "import", import, true },
 };
 
 static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)

@@ -52,6 +52,9 @@ static const struct {
 	  "{\"l\":{\"l\":{\"v\":\"x\"}}}", "v.l.l.v: given \"x\"" },
 	{ "{\"$defs\":{\"a\":{\"$anchor\":\"here\",\"type\":\"null\"}},\"items\":{\"$ref\":\"#here\"}}", "[1]",
 	  "expected null" },
+	{ "{\"x-places\":{\"t\":{\"type\":\"object\",\"required\":[\"b\"]}},\"$ref\":\"#/x-places/t\"}", "{}",
+	  "v: the field \"b\" is missing" }, /* no keyword leads there */
+	{ "{\"x-places\":{\"t\":{\"type\":\"integer\"}},\"$ref\":\"#/x-places/t\"}", "3", NULL },
 	{ "{\"allOf\":[{\"properties\":{\"a\":{}}}],\"unevaluatedProperties\":false}", "{\"a\":1,\"b\":2}",
 	  "unknown field \"b\"" },
 	{ "{\"anyOf\":[{\"prefixItems\":[true]}],\"unevaluatedItems\":false}", "[1,2]", "v[1]: given 2" },

@@ -78,10 +78,15 @@ void search_free(struct search *s)
 	free(s);
 }
 
-void search_prefer(struct search *s, size_t point)
+bool search_prefer(struct search *s, size_t point)
 {
 	assert(point < s->points);
-	*MEM_PUSH(s->preferred, s->preferred_count) = point;
+	bool known = s->asked[point];
+	for (size_t i = 0; i < s->preferred_count && !known; i++)
+		known = s->preferred[i] == point;
+	if (!known)
+		*MEM_PUSH(s->preferred, s->preferred_count) = point;
+	return !known;
 }
 
 bool search_know(struct search *s, size_t point, double ns)

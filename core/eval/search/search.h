@@ -40,8 +40,8 @@ struct search_strategy {
 int search_new(const char *strategy, const struct search_space *space, size_t budget, uint64_t seed,
                struct search **ret_search, struct err *e);
 void search_free(struct search *s);
-/* Puts a point in front of everything that the strategy proposes: a seed from elsewhere. */
-void search_prefer(struct search *s, size_t point);
+/* Puts a point in front of everything that the strategy proposes: a seed from elsewhere. False when it is one already, or was asked. */
+bool search_prefer(struct search *s, size_t point);
 /* What became of a point is known from before: it counts as asked and told. False, and nothing happens, when it was asked already or the
  * budget is spent. */
 bool search_know(struct search *s, size_t point, double ns);

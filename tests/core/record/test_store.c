@@ -175,6 +175,62 @@ static void test_transactions(void)
 	fixture_fini(&f);
 }
 
+/* SQLite ends a transaction by itself, and whoever met that goes on all the same: what comes next is refused with the first reason. */
+static void test_first_failure(void)
+{
+	struct fixture f;
+	struct err e = ERR_INIT;
+	fixture_init(&f);
+	sqlite3_exec(f.db->sql, "CREATE TEMP TRIGGER broken BEFORE INSERT ON fact WHEN NEW.key = 'bad' "
+	             "BEGIN SELECT RAISE(ROLLBACK, 'broken on purpose'); END", NULL, NULL, NULL);
+	store_begin(f.db, &e);
+	fact_set(f.db, "gpu", "a", "1", &e);
+	ok(fact_set(f.db, "gpu", "bad", "1", NULL) < 0 && sqlite3_get_autocommit(f.db->sql),
+	   "a statement fails in a way that ends the transaction, and nobody asks why");
+	is_int(store_begin(f.db, &e), -ERR_IO, "no other begins within it");
+	is_int(fact_set(f.db, "gpu", "b", "1", &e), -ERR_IO, "and no statement follows");
+	has_str(e.text, "taken back", "since the transaction is gone");
+	has_str(e.text, "broken on purpose", "with what had failed first");
+	struct err last = ERR_INIT;
+	ok(store_end(f.db, 0, &last) < 0, "nor can it be committed");
+	has_str(last.text, "broken on purpose", "for the same reason");
+	is_int(count_facts(&f), 0, "nothing of it is there");
+	store_begin(f.db, &e);
+	fact_set(f.db, "gpu", "c", "1", &e);
+	is_int(store_end(f.db, 0, &e), 0, "the next transaction knows nothing of it");
+	is_int(count_facts(&f), 1, "and is committed");
+	fixture_fini(&f);
+}
+
+static void *take_and_give(void *arg)
+{
+	struct fixture *f = arg;
+	struct err e = ERR_INIT;
+	struct db *own = NULL;
+	bool right = !store_mine(f->db) && store_take(f->store, &own, &e) == 0 && store_mine(own);
+	store_give(own);
+	return right ? f : NULL;
+}
+
+/* A handle that another thread uses is a bug that shows only under load: it ends the process, at once and always. */
+static void test_owner(void)
+{
+	struct fixture f;
+	struct err e = ERR_INIT;
+	struct db *again = NULL;
+	pthread_t thread;
+	void *right = NULL;
+	fixture_init(&f);
+	ok(store_mine(f.db), "a handle is the thread's that took it");
+	pthread_create(&thread, NULL, take_and_give, &f);
+	pthread_join(thread, &right);
+	ok(right != NULL, "and nobody else's, who takes one of his own");
+	ok(store_take(f.store, &again, &e) == 0 && store_mine(again) && fact_set(again, "gpu", "a", "1", &e) == 0,
+	   "which is the next one's when it was given back");
+	store_give(again);
+	fixture_fini(&f);
+}
+
 static void test_full_disk(void)
 {
 	struct fixture f;
@@ -409,6 +465,8 @@ int main(void)
 	test_damage();
 	test_read_only();
 	test_transactions();
+	test_first_failure();
+	test_owner();
 	test_full_disk();
 	test_small_disk();
 	test_blobs();

@@ -56,7 +56,26 @@ static void test_round_trip(const char *folder)
 	is_int(m->ask(m->arg, &q, &a, &e), 0, "an exchange is recorded: %s", e.text);
 	is_str(a.text, answer_text, "and its answer passed on");
 	model_answer_fini(&a);
-	is_int(m->ask(m->arg, &q, &a, &e), 0, "the same once more replaces it");
+	replay_recorder_free(recorder);
+
+	const struct model other = { (char[]){ "another answer" }, "fake", answer_once };
+	recorder = replay_recorder_new(&other, folder);
+	m = replay_recorder_model(recorder);
+	is_int(m->ask(m->arg, &q, &a, &e), 0, "the same question once more");
+	is_str(a.text, answer_text, "is not asked again");
+	is_int(a.prompt_tokens, 11, "and counts as it did");
+	model_answer_fini(&a);
+	struct prompt changed = PROMPT_INIT;
+	prompt_add(&changed, PROMPT_SYSTEM, "other rules");
+	struct model_request again = request_of(&changed, "ctx", 1);
+	is_int(m->ask(m->arg, &again, &a, &e), 0, "in other words");
+	is_str(a.text, "another answer", "it is");
+	model_answer_fini(&a);
+	prompt_fini(&changed);
+	replay_recorder_free(recorder);
+	recorder = replay_recorder_new(&inner, folder);
+	m = replay_recorder_model(recorder);
+	is_int(m->ask(m->arg, &q, &a, &e), 0, "and its answer replaces the one that was there");
 	model_answer_fini(&a);
 	replay_recorder_free(recorder);
 

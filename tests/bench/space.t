@@ -1,0 +1,15 @@
+#!/bin/sh
+# bench/space: large products of tuning parameters. Counts and messages are held here, times are kept in bench/results/space.json.
+. "$(dirname "$0")/../daemon/lib.sh"
+bench=${BUILD:-$root/build}/bench/space
+timeout 250 "$bench" >"$T/out" 2>"$T/err"
+is $? 0 "runs" "$(cat "$T/err")"
+case_of() { jq -c "select(.case == \"$1\") | $2" "$T/out"; }
+is "$(case_of product '[.combinations, .valid, .valid == .valid_of_plain_c, .visited < 500000]')" '[5040000,101791,true,true]' \
+	"five million combinations, 2 % of them valid, as plain loops count them: a tenth is visited"
+is "$(case_of tight '[.combinations, .valid, .visited < 10000]')" '[1073741824,6,true]' "10^9 combinations in a few thousand visits"
+has "$(case_of refused .says)" "more than 8000000 valid points" "too many valid points are refused"
+has "$(case_of refused .says)" "more than 200000000 partial assignments" "and a search without end"
+is "$(case_of refused '.says | contains("tighten where:")' | uniq)" true "… and what to do is said"
+is "$(case_of uniform '(.random_deviations | fabs) < 6 and .sample_deviations < 6')" true "every valid point is drawn equally often"
+done_testing

@@ -1,0 +1,241 @@
+/* Spaces beside brute force: a few hundred random ones, with dependent sets, constraints in any order of parameters and some that divide
+ * by zero. Every combination is looked at twice, here by plain loops: it is in the space exactly when all constraints hold. And draws:
+ * every valid point equally often. */
+#include <math.h>
+
+#include "base/buf.h"
+#include "core/context/sample.h"
+#include "core/context/space.h"
+#include "tap.h"
+
+enum { ROUNDS = 300, VARS = 4, VALUES = 6, RULES = 4, KINDS = 9, POINTS_MAX = 2 * VALUES * VALUES * VALUES * VALUES };
+
+struct rule { int kind, a, b, c, k; };
+
+struct made {
+	int vars, rules;
+	int count[VARS], value[VARS][VALUES]; /* count 0: {1, 2, P0*2}, which depends on P0 */
+	struct rule rule[RULES];
+};
+
+static uint64_t state = 20261121;
+
+static int below(int n)
+{
+	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (int)((state >> 33) % (uint64_t)n);
+}
+
+static void make(struct made *m)
+{
+	*m = (struct made){ .vars = 2 + below(VARS - 1), .rules = below(RULES + 1) };
+	for (int v = 0; v < m->vars; v++) {
+		m->count[v] = v > 0 && below(5) == 0 ? 0 : 1 + below(VALUES);
+		for (int i = 0, value = 0; i < m->count[v]; i++)
+			m->value[v][i] = value += 1 + below(4);
+	}
+	for (int r = 0; r < m->rules; r++)
+		m->rule[r] = (struct rule){ below(KINDS), below(m->vars), below(m->vars), below(m->vars), 1 + below(40) };
+}
+
+static void write_rule(const struct rule *r, struct buf *out)
+{
+	int a = r->a, b = r->b, c = r->c, k = r->k;
+	buf_adds(out, "  - ");
+	switch (r->kind) {
+	case 0: buf_addf(out, "P%d*P%d <= %d", a, b, k); break;
+	case 1: buf_addf(out, "P%d %% P%d == 0", a, b); break;
+	case 2: buf_addf(out, "P%d + P%d >= %d", a, b, k / 3); break;
+	case 3: buf_addf(out, "P%d %% (P%d - 1) == 0", a, b); break;
+	case 4: buf_addf(out, "P%d ~= P%d", a, b); break;
+	case 5: buf_addf(out, "(P%d + P%d) * P%d < %d", a, c, b, 3 * k); break;
+	case 6: buf_addf(out, "n %% P%d == 0", a); break;
+	case 7: buf_addf(out, "P%d >= %d or P%d <= P%d", a, k / 4, b, c); break;
+	case 8: buf_addf(out, "P%d // P%d == %d", a, b, k % 3); break;
+	}
+	buf_addc(out, '\n');
+}
+
+static bool holds(const struct rule *r, int n, const int p[VARS])
+{
+	int a = p[r->a], b = p[r->b], c = p[r->c], k = r->k;
+	switch (r->kind) {
+	case 0: return a * b <= k;
+	case 1: return a % b == 0;
+	case 2: return a + b >= k / 3;
+	case 3: return b > 1 && a % (b - 1) == 0; /* what cannot be computed does not hold */
+	case 4: return a != b;
+	case 5: return (a + c) * b < 3 * k;
+	case 6: return n % a == 0;
+	case 7: return a >= k / 4 || b <= c;
+	case 8: return a / b == k % 3;
+	}
+	return false;
+}
+
+static struct context *context_of(const struct made *m)
+{
+	struct buf fields = BUF_INIT;
+	buf_adds(&fields, "tune:\n");
+	for (int v = 0; v < m->vars; v++) {
+		buf_addf(&fields, "  P%d: {", v);
+		for (int i = 0; i < m->count[v]; i++)
+			buf_addf(&fields, "%s%d", i ? ", " : "", m->value[v][i]);
+		buf_adds(&fields, m->count[v] ? "}\n" : "1, 2, P0*2}\n");
+	}
+	buf_adds(&fields, m->rules ? "where:\n" : "");
+	for (int r = 0; r < m->rules; r++)
+		write_rule(&m->rule[r], &fields);
+	struct context *ctx = sample_context("cuda", buf_text(&fields), "launch(\"k\", {1}, {1}, {A, C, n})\n");
+	buf_fini(&fields);
+	return ctx;
+}
+
+static struct params *params_of(const struct made *m, int n, const int p[VARS])
+{
+	struct params *params = params_new();
+	char name[16];
+	params_set_int(params, "n", false, n);
+	for (int v = 0; v < m->vars; v++) {
+		snprintf(name, sizeof name, "P%d", v);
+		params_set_int(params, name, true, p[v]);
+	}
+	return params;
+}
+
+struct seen { size_t valid, wrong; struct { int n, p[VARS]; size_t point; } at[POINTS_MAX]; };
+
+/* Binds parameter v and all behind it. */
+static void look(const struct made *m, const struct space *s, int n, int p[VARS], int v, struct seen *seen)
+{
+	const int dependent[3] = { 1, 2, 2 * p[0] };
+	for (int i = 0; v < m->vars && i < (m->count[v] ? m->count[v] : p[0] == 1 ? 2 : 3); i++) {
+		p[v] = m->count[v] ? m->value[v][i] : dependent[i];
+		look(m, s, n, p, v + 1, seen);
+	}
+	if (v < m->vars)
+		return;
+	bool valid = true;
+	for (int r = 0; r < m->rules; r++)
+		valid = valid && holds(&m->rule[r], n, p);
+	struct params *params = params_of(m, n, p);
+	size_t point = space_find(s, params);
+	seen->wrong += valid != (point != SIZE_MAX);
+	if (valid && point != SIZE_MAX) {
+		struct params *back = space_at(s, point);
+		seen->wrong += !params_equal(params, back);
+		params_free(back);
+		seen->at[seen->valid].n = n;
+		memcpy(seen->at[seen->valid].p, p, sizeof seen->at[0].p);
+		seen->at[seen->valid].point = point;
+	}
+	seen->valid += valid;
+	params_free(params);
+}
+
+/* Neighbours of some valid point: wrong ones and missing ones. */
+static size_t wrong_neighbours(const struct made *m, const struct space *s, const struct seen *seen, size_t of)
+{
+	size_t *near = NULL, count = 0, wrong = 0, want = 0;
+	space_neighbours(s, seen->at[of].point, &near, &count);
+	for (size_t i = 0; i < seen->valid; i++) {
+		int differ = 0;
+		bool found = false;
+		for (int v = 0; v < m->vars; v++)
+			differ += seen->at[i].p[v] != seen->at[of].p[v];
+		for (size_t k = 0; k < count; k++)
+			found = found || near[k] == seen->at[i].point;
+		bool is = differ == 1 && seen->at[i].n == seen->at[of].n;
+		want += is;
+		wrong += found != is;
+	}
+	free(near);
+	return wrong + (want != count);
+}
+
+static void beside_brute_force(void)
+{
+	static struct seen seen;
+	size_t wrong = 0, empty = 0, points = 0, counts = 0, near = 0, asked = 0;
+	for (int round = 0; round < ROUNDS; round++) {
+		struct made m;
+		struct err e = ERR_INIT;
+		struct space *s = NULL;
+		char *why = NULL;
+		int p[VARS] = { 0 };
+		make(&m);
+		struct context *ctx = context_of(&m);
+		if (space_new_maybe(ctx, NULL, NULL, &s, &why, &e) < 0) {
+			ok(0, "space %d: %s", round, e.text);
+			context_free(ctx);
+			continue;
+		}
+		seen.valid = seen.wrong = 0;
+		look(&m, s, 64, p, 0, &seen);
+		look(&m, s, 128, p, 0, &seen);
+		wrong += seen.wrong;
+		counts += seen.valid != space_count(s) || (seen.valid == 0) != (why != NULL);
+		for (size_t i = 0; seen.wrong == 0 && i < seen.valid; i += 1 + seen.valid / 5, asked++)
+			near += wrong_neighbours(&m, s, &seen, i) > 0;
+		empty += seen.valid == 0;
+		points += seen.valid;
+		free(why);
+		space_free(s);
+		context_free(ctx);
+	}
+	printf("# %d spaces, %zu of them empty, %zu valid points\n", ROUNDS, empty, points);
+	ok(empty > 10 && points > 10000, "%d random spaces, some of them empty", ROUNDS);
+	is_int(wrong, 0, "a point is in the space exactly when all constraints hold, and is found where it is");
+	is_int(counts, 0, "there are as many as brute force counts; an empty space says why");
+	ok(near == 0 && asked > 500, "the neighbours of %zu points are those that brute force finds", asked);
+}
+
+/* Pearson's chi square as standard deviations from its mean. Seeds are fixed: 6 is far beyond any accident. */
+static double deviations(const unsigned *hits, size_t points, double draws)
+{
+	double expected = draws / (double)points, sum = 0;
+	for (size_t i = 0; i < points; i++)
+		sum += (hits[i] - expected) * (hits[i] - expected) / expected;
+	return (sum - (double)(points - 1)) / sqrt(2.0 * (double)(points - 1));
+}
+
+static void uniform(void)
+{
+	struct context *ctx = sample_context("cuda", "tune:\n  X: i for i = 1,64\n  Y: i for i = 1,64\n  Z: {1, 2, X}\n"
+	                                     "where:\n  - X*Y <= 500\n  - X % Z == 0\n  - Y % 2 == X % 2\n", "launch(\"k\", {1}, {1}, {A, C, n})\n");
+	struct space *s = NULL;
+	struct err e = ERR_INIT;
+	uint64_t draw = 1;
+	size_t sample[256]; /* many of them: where they stand before they are shuffled is far from uniform */
+	if (space_new(ctx, NULL, NULL, &s, &e) < 0) {
+		ok(0, "%s", e.text);
+		return;
+	}
+	size_t n = space_count(s), draws = 100 * n;
+	unsigned *hits = MEM_NEW_N(unsigned, n), *first = MEM_NEW_N(unsigned, n);
+	for (size_t i = 0; i < draws; i++)
+		hits[space_random(s, &draw)]++;
+	double random = deviations(hits, n, (double)draws);
+	ok(n > 1000 && fabs(random) < 6, "random points: each of %zu equally often (%.1f deviations)", n, random);
+	memset(hits, 0, n * sizeof *hits);
+	for (size_t seed = 0; seed < draws / 8; seed++) {
+		space_sample(s, seed, MEM_COUNT(sample), sample);
+		first[sample[0]]++;
+		for (size_t k = 0; k < MEM_COUNT(sample); k++)
+			hits[sample[k]]++;
+	}
+	double all = deviations(hits, n, (double)(draws / 8 * MEM_COUNT(sample))), one = deviations(first, n, (double)(draws / 8));
+	ok(all < 6, "samples: each equally often (%.1f; evener than chance, for no point is twice in one)", all);
+	ok(fabs(one) < 6, "and in the first place of a sample (%.1f)", one);
+	free(hits);
+	free(first);
+	space_free(s);
+	context_free(ctx);
+}
+
+int main(void)
+{
+	beside_brute_force();
+	uniform();
+	return tap_done();
+}

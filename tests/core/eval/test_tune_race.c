@@ -1,0 +1,147 @@
+/* core/eval/tune where times are given, by a worker without compiler and device: what is far slower than the best is given up after its
+ * first samples and never leads; leaders that stand close together race in pairs, and a pair decides, not the figure before. */
+#include "core/eval/tune.h"
+
+#include "bench/fake_worker.h"
+#include "core/eval/sample.h"
+#include "core/record/measurement.h"
+
+enum { POINTS = 40, SLOW_FROM = 20 };
+
+/* What the worker's pairs say, by $PEAKD_TEST_RACE. */
+enum { SECOND_WINS, THIRD_WOULD_WIN, NOBODY_WINS };
+
+static int x_of(const char *defines)
+{
+	const char *at = strstr(defines, "X=");
+	return at ? atoi(at + 2) : 0;
+}
+
+/* Alone: 1 is fastest, 2 is 1 % slower, 3 10 %, the others 30 %, and from SLOW_FROM on three times. */
+static uint64_t time_of(const char *defines, bool paired)
+{
+	int x = x_of(defines), race = atoi(getenv("PEAKD_TEST_RACE"));
+	if (paired && ((race == SECOND_WINS && x == 2) || (race == THIRD_WOULD_WIN && x == 3)))
+		return 900000;
+	return x == 1 ? 1000000 : x == 2 ? 1010000 : x == 3 ? 1100000 : x < SLOW_FROM ? 1300000 : 3000000;
+}
+
+static struct context *context_of(void)
+{
+	struct err e = ERR_INIT;
+	struct context *ctx = NULL;
+	if (context_parse("race", "---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {64, 128}\n  A: f32[64] = random\n  C: out f32[64]\n"
+	                  "tune:\n  X: i for i = 1,40\n---\n```hlsl\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID) { C[id.x] = X; }\n"
+	                  "```\n```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n", &ctx, &e) < 0)
+		printf("# %s\n", e.text);
+	return ctx;
+}
+
+/* A whole tune by a daemon of its own, so that its workers see the race. */
+static void tuned(int race, size_t sizes, double give_up, struct measurement_list *ret_rows, struct tune_result *ret_result)
+{
+	struct sample s;
+	char text[8];
+	struct err e = ERR_INIT;
+	snprintf(text, sizeof text, "%d", race);
+	setenv("PEAKD_TEST_RACE", text, 1);
+	sample_init(&s);
+	struct context *ctx = context_of();
+	int64_t checkpoint = sample_checkpoint(&s, ctx);
+	struct params *size = params_new(), *also = params_new();
+	params_set_int(size, "n", false, 64);
+	params_set_int(also, "n", false, 128);
+	struct eval ev = { .pool = s.pool, .references = s.references };
+	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &s.facts, .size = size, .also = &also, .also_count = sizes - 1,
+	                          .budget = POINTS, .strategy = "exhaustive", .seed = 1, .give_up = give_up };
+	struct measurement_query mq = { .checkpoint = checkpoint };
+	*ret_rows = (struct measurement_list){ 0 };
+	is_int(tune_run(&ev, &q, s.db, checkpoint, NULL, ret_result, &e), 0, "a tune with given times ends %s", e.text);
+	measurement_list(s.db, &mq, ret_rows, &e);
+	params_free(size);
+	params_free(also);
+	context_free(ctx);
+	sample_fini(&s);
+}
+
+struct given_up { size_t count, early, samples, full; };
+
+/* Rows of the search that were given up; `early` of them were not that much slower than the best that any row before had. */
+static struct given_up given_up(const struct measurement_list *rows, double factor)
+{
+	struct given_up g = { 0 };
+	double best = INFINITY;
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct measurement *m = &rows->at[i];
+		if (m->message && strcmp(m->message, "search, given up early") == 0) {
+			g.count++;
+			g.early += !(m->median_ns > factor * best);
+			g.samples += m->sample_count;
+		} else {
+			g.full += m->message && strcmp(m->message, "search") == 0 && m->median_ns > factor * best;
+			best = m->median_ns < best ? m->median_ns : best;
+		}
+	}
+	return g;
+}
+
+static long long winner(const struct tune_result *t)
+{
+	return t->top_count ? params_find(t->top[0].params, "X")->i : 0;
+}
+
+static void hopeless(void)
+{
+	struct measurement_list rows;
+	struct tune_result t = { 0 };
+	tuned(NOBODY_WINS, 1, 0, &rows, &t);
+	struct given_up g = given_up(&rows, 1.6);
+	/* The device may be handed one more before it hears of the first times. */
+	ok(g.count >= 10 && g.count <= POINTS - SLOW_FROM + 1, "of %d three times slower than the best %zu are given up", POINTS - SLOW_FROM + 1,
+	   g.count);
+	is_int(g.early, 0, "and nothing that is near it");
+	is_int(g.samples, FAKE_SAMPLES * g.count, "after the first samples");
+	ok(t.tried == POINTS && t.timed == POINTS, "all count as tried and timed");
+	measurement_list_fini(&rows);
+	tune_result_fini(&t);
+	tuned(NOBODY_WINS, 1, 4, &rows, &t);
+	g = given_up(&rows, 4);
+	is_int(g.count, 0, "a tune that gives up at four times the best gives up none of them");
+	measurement_list_fini(&rows);
+	tune_result_fini(&t);
+	tuned(NOBODY_WINS, 2, 0, &rows, &t);
+	g = given_up(&rows, 4);
+	is_int(g.count, 0, "nor does one where two sizes count together");
+	measurement_list_fini(&rows);
+	tune_result_fini(&t);
+}
+
+static void races(void)
+{
+	static const struct { int race; long long winner; const char *why; } cases[] = {
+		{ NOBODY_WINS, 1, "the fastest wins, where the race says the same" },
+		{ SECOND_WINS, 2, "one that is 1 % slower alone and faster in pairs wins" },
+		{ THIRD_WOULD_WIN, 1, "one that is 10 % slower does not race" },
+	};
+	for (size_t i = 0; i < MEM_COUNT(cases); i++) {
+		struct measurement_list rows;
+		struct tune_result t = { 0 };
+		tuned(cases[i].race, 1, 0, &rows, &t);
+		is_int(winner(&t), cases[i].winner, "%s", cases[i].why);
+		ok(t.top_count == 3 && t.top[0].validation > 0 && t.top[0].samples >= 10, "proven, with a quoted figure's samples");
+		measurement_list_fini(&rows);
+		tune_result_fini(&t);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "worker") == 0) {
+		fake_time = time_of;
+		return fake_worker_main();
+	}
+	setenv("PEAKD_BENCH_FAKE", "0 0 1", 1);
+	hopeless();
+	races();
+	return tap_done();
+}

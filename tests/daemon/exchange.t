@@ -1,0 +1,49 @@
+#!/bin/sh
+# Results in the words of other tuners: what was tuned here as T4, CSV and macros; Kernel Tuner's cache and T4 taken in, shown with where they
+# are from and never quoted.
+. "$(dirname "$0")/lib.sh"
+db=$T/a.db
+small_context | sed 's/^  n: int.*/  n: int = {4096, 8192}/' >"$T/scale.peak.md"
+cat >"$T/kt.json" <<'JSON'
+{"device_name": "Some GPU", "kernel_name": "scale", "tune_params_keys": ["BX", "OLD"], "tune_params": {"BX": [32, 64], "OLD": [1]},
+"cache": {
+"32,1": {"BX": 32, "OLD": 1, "time": 0.000001},
+"64,1": {"BX": 64, "OLD": 1, "time": "CompilationFailedConfig"},
+JSON
+gzip -k "$T/kt.json"
+
+if ! timeout 30 "$peakd" devices --db "$db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
+	skip 17 "no device runs HLSL here"
+	done_testing
+	exit 0
+fi
+timeout 60 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 >"$T/out" 2>&1
+is $? 0 "a context is tuned" "$(cat "$T/out")"
+show() { timeout 20 "$peakd" workflow show scale "$1" --db "$db"; }
+
+show t4 >"$T/t4.json"
+is "$(jq -c '[.schema_version, ([.results[] | select(has("configuration") and has("times") and has("invalidity") and has("correctness"))] | length) ==
+	(.results | length), ([.results[].configuration.BX] | unique)]' "$T/t4.json")" '["1.0.0",true,[32,64]]' "t4: every result has what its schema requires"
+is "$(jq -c '[.results[] | select(.invalidity == "correct") | .measurements[] | select(.name == "time") | .value > 0 and .unit == "ms"] | unique' \
+	"$T/t4.json")" '[true]' "… and a time"
+is "$(jq -r '[.results[].measurements[] | select(.name == "sizes").value] | unique | join(" ")' "$T/t4.json")" "n=4096 n=8192" "… and a size"
+has "$(show measurements | head -n 1)" "device,params,status,median_ns" "measurements are CSV"
+has "$(show best)" "#define BX " "best is the winner's macros"
+before=$(timeout 20 "$peakd" workflow log scale --db "$db")
+
+timeout 20 "$peakd" workflow import scale "$T/kt.json.gz" --db "$db" >"$T/out" 2>"$T/err"
+is $? 1 "a file that does not say which of two sizes was measured is refused"
+has "$(cat "$T/err")" "name one (sizes, --sizes)" "… with what to do"
+timeout 20 "$peakd" workflow import scale "$T/kt.json.gz" --sizes n=8192 --db "$db" >"$T/out" 2>"$T/err"
+is $? 0 "Kernel Tuner's cache is taken in" "$(cat "$T/err")"
+has "$(cat "$T/out")" "2 of 2 configurations of kt.json.gz (Kernel Tuner's cache) are kept" "… which says what was kept"
+has "$(cat "$T/out")" "Not parameters of this kernel: OLD" "… and what was not"
+has "$(show measurements)" '"imported: Some GPU","n=8192 BX=32",ok,' "the rows name their device as imported"
+is "$(timeout 20 "$peakd" workflow log scale --db "$db")" "$before" "the impossibly fast one is quoted nowhere"
+is "$(show best | grep -c imported)" 0 "and is no winner"
+has "$(show tuning)" "strategy " "the newest tune is still what tuning shows"
+is "$(show tuning | grep -c 'strategy import')" 0 "not the import"
+
+timeout 20 "$peakd" workflow import scale "$T/t4.json" --db "$db" >"$T/out" 2>"$T/err"
+is $? 0 "T4 results are taken in, sizes and devices as they say" "$(cat "$T/err")"
+done_testing
