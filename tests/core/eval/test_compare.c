@@ -89,7 +89,7 @@ static struct context *counting(const char *body)
 {
 	struct context *ctx = NULL;
 	struct err e = ERR_INIT;
-	char *text = mem_fmt("%s```hlsl\n[numthreads(BX, BY, 1)]\nvoid matmul(uint3 id : SV_DispatchThreadID) {\n"
+	char *text = mem_fmt("%s---\n```hlsl\n[numthreads(BX, BY, 1)]\nvoid matmul(uint3 id : SV_DispatchThreadID) {\n"
 	                     "  int row = id.y, col = id.x;\n  if (row >= n || col >= n) return;\n"
 	                     "  uint calls = S[0] + 1, before = asuint(C[row*n+col]);\n  bool late = calls > 6 && calls < 1000000;\n"
 	                     "  bool watched = before == 0xffffffffu || before == 0x5a5a5a5au;\n  float acc = 0;\n"
