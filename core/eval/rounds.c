@@ -107,6 +107,15 @@ static void note(struct running *r, const char *name, const char *unfit)
 	buf_addf(&r->log, unfit ? "not judged %s: %s\n" : "passed %s\n", name, unfit);
 }
 
+/* How exact the output nearest to its limit was, so that the precision of two checkpoints can be compared, the root's own included. */
+static void note_errors(struct running *r)
+{
+	const struct wire_compared *f = &r->check.figures;
+	double rms = f->ref_norm / sqrt((double)f->elements);
+	if (r->check.output && rms > 0)
+		buf_addf(&r->log, "\t%s: relative error %.2e, the largest %.2e of its root mean square\n", r->check.output, f->error, f->max_abs / rms);
+}
+
 static int one_round(struct running *r, const struct round *x, bool *ret_unfit, struct err *e)
 {
 	struct trial_input input = { .seed = x->other_seed ? r->q->other_seed : r->q->seed, .poison = x->poison, .values = x->values,
@@ -131,6 +140,8 @@ static int one_round(struct running *r, const struct round *x, bool *ret_unfit, 
 		r->check.passed = true;
 	if (r->check.passed)
 		note(r, x->name, unfit);
+	if (r->check.passed && !unfit)
+		note_errors(r);
 	free(unfit);
 	return 0;
 }
