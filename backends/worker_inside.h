@@ -1,0 +1,45 @@
+/* worker_inside: one worker process and what it serves: worker.c (the loop, devices, compilation) and worker_runs.c (what is prepared on
+ * a device) share it. */
+#ifndef PEAKD_BACKENDS_WORKER_INSIDE_H
+#define PEAKD_BACKENDS_WORKER_INSIDE_H
+
+#include <stdbool.h>
+
+#include "backends/backend.h"
+#include "backends/cache.h"
+#include "backends/cage.h"
+#include "backends/run.h"
+#include "backends/watch.h"
+#include "backends/wire.h"
+
+enum { WORKER_RUNS_MAX = 16 };
+
+struct worker {
+	int in, out;                      /* the wire, above 2 */
+	const struct backend *backend;    /* of the opened device; NULL before */
+	struct backend_device *device;
+	struct facts facts;               /* of the opened device */
+	struct watch *watch;              /* of the opened device */
+	struct run *runs[WORKER_RUNS_MAX];       /* number i + 1 on the wire */
+	struct cache *inputs;
+	struct cache *references;         /* NULL where kernels run in this process and could look */
+	struct cage_kernel kernel;        /* what the cage is made of */
+	bool entered, closed;             /* cage_enter and cage_close were called */
+	enum cage_role role;              /* of the cage, once entered */
+};
+
+/* One function per request: it reads the request and appends the answer's body. */
+typedef int (*worker_serve_fn)(struct worker *w, struct wire_in *in, struct buf *out, struct err *e);
+
+int worker_runs_prepare(struct worker *w, struct wire_in *in, struct buf *out, struct err *e);
+int worker_runs_execute(struct worker *w, struct wire_in *in, struct buf *out, struct err *e);
+int worker_runs_races(struct worker *w, struct wire_in *in, struct buf *out, struct err *e);
+int worker_runs_product(struct worker *w, struct wire_in *in, struct buf *out, struct err *e);
+int worker_runs_output(struct worker *w, struct wire_in *in, struct buf *out, struct err *e);
+int worker_runs_compare(struct worker *w, struct wire_in *in, struct buf *out, struct err *e);
+int worker_runs_measure(struct worker *w, struct wire_in *in, struct buf *out, struct err *e);
+int worker_runs_pair(struct worker *w, struct wire_in *in, struct buf *out, struct err *e);
+int worker_runs_energy(struct worker *w, struct wire_in *in, struct buf *out, struct err *e);
+int worker_runs_release(struct worker *w, struct wire_in *in, struct buf *out, struct err *e);
+
+#endif
