@@ -107,15 +107,21 @@ static int begin_call(struct pool_worker *w, struct err *e)
 	lock_take(&w->pool->lock);
 	int rc = cancel_check(w->cancel, e);
 	w->busy = rc == 0;
+	w->interrupted = false;
 	lock_release(&w->pool->lock);
 	return rc;
 }
 
-static void end_call(struct pool_worker *w)
+/* False when the call was interrupted, be it as late as when its answer was there: such a worker hears nothing more. */
+static bool end_call(struct pool_worker *w)
 {
 	lock_take(&w->pool->lock);
 	w->busy = false;
+	bool whole = !w->interrupted;
 	lock_release(&w->pool->lock);
+	if (!whole)
+		process_end(&w->process);
+	return whole;
 }
 
 /* One call on a process that is there; the worker is gone when the process is. */
@@ -126,7 +132,11 @@ static int call(struct pool_worker *w, enum wire_type type, const struct buf *bo
 	if (rc < 0)
 		return rc;
 	rc = process_call(&w->process, type, body, clock_now() + timeout_ns, ret_body, ret_len, e);
-	end_call(w);
+	if (!end_call(w) && rc == 0) {
+		free(*ret_body);
+		*ret_body = NULL;
+		rc = -ERR_CANCELLED;
+	}
 	if (w->process.pid == 0)
 		pool_worker_stop(w);
 	return rc < 0 && cancel_asked(w->cancel) ? err_set(e, ERR_CANCELLED, "cancelled") : rc;
@@ -139,7 +149,8 @@ static int greet(struct pool_worker *w, struct err *e)
 	if (rc < 0)
 		return rc;
 	rc = process_greet(&w->process, e);
-	end_call(w);
+	if (!end_call(w) && rc == 0)
+		rc = -ERR_CANCELLED;
 	return rc < 0 && cancel_asked(w->cancel) ? err_set(e, ERR_CANCELLED, "cancelled") : rc;
 }
 
@@ -258,8 +269,10 @@ unsigned pool_generation(const struct pool_worker *worker)
 
 static void interrupt_locked(struct pool_worker *w, const struct cancel *cancel)
 {
-	if (w->busy && w->cancel == cancel && w->interrupt_fd >= 0)
+	if (w->busy && w->cancel == cancel && w->interrupt_fd >= 0) {
 		shutdown(w->interrupt_fd, SHUT_RDWR);
+		w->interrupted = true;
+	}
 }
 
 void pool_interrupt(struct pool *pool, const struct cancel *cancel)

@@ -22,6 +22,7 @@ struct pool_worker {
 	struct cancel *cancel;         /* of the lease's holder; NULL */
 	bool leased;
 	bool busy;                     /* in a call now */
+	bool interrupted;              /* in the last call: its wire is shut, whatever that call was answered */
 	int interrupt_fd;              /* a second descriptor of the wire, for pool_interrupt; -1 without process */
 	unsigned generation;
 	const char *const *launcher;   /* of the lease, in front of its processes; NULL: the pool's own */

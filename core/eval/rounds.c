@@ -11,7 +11,7 @@
 #include "core/eval/perturb.h"
 
 enum { NAN_POISON = 0xFF, NUMBER_POISON = CHECK_POISON };
-enum { PAIRS = 4 };
+enum { PAIRS = 4, SURE = 5 };
 #define SUSPICIOUS 3.0      /* times faster with the last execution's scratch */
 #define WORTH_TIMING_NS 100000
 
@@ -164,19 +164,23 @@ static int compare_speed(struct running *r, struct err *e)
 	};
 	uint64_t least[MEM_COUNT(ways)] = { UINT64_MAX, UINT64_MAX, UINT64_MAX }, ns = 0;
 	struct trial_input input = { .seed = r->q->seed, .poison = NUMBER_POISON };
-	for (size_t i = 0; i < PAIRS * MEM_COUNT(ways); i++) {
+	size_t suspect = 1;
+	/* On a busy machine all of a few may have been disturbed: who is suspected is timed on, until it is sure. */
+	for (size_t i = 0; i < PAIRS * MEM_COUNT(ways) || (suspect && i < SURE * PAIRS * MEM_COUNT(ways)); i++) {
 		size_t way = i % MEM_COUNT(ways);
 		input.keep = ways[way].keep;
 		int rc = trial_execute(&r->trial, &input, EVAL_EXECUTE_NS, &ns, e);
 		if (rc < 0)
 			return rc;
 		least[way] = ns < least[way] ? ns : least[way];
+		suspect = 0;
+		for (size_t k = 1; k < MEM_COUNT(ways) && suspect == 0 && least[0] >= WORTH_TIMING_NS; k++)
+			suspect = (double)least[k] * SUSPICIOUS <= (double)least[0] ? k : 0;
 	}
-	for (size_t way = 1; way < MEM_COUNT(ways) && least[0] >= WORTH_TIMING_NS; way++)
-		if ((double)least[way] * SUSPICIOUS <= (double)least[0])
-			return err_set(e, ERR_WRONG, "it keeps results from one execution to the next: with %s as the last execution left it, it takes "
-			               "%.3g ms in place of %.3g ms", ways[way].what, (double)least[way] / 1e6, (double)least[0] / 1e6);
-	return 0;
+	if (suspect == 0)
+		return 0;
+	return err_set(e, ERR_WRONG, "it keeps results from one execution to the next: with %s as the last execution left it, it takes "
+	               "%.3g ms in place of %.3g ms", ways[suspect].what, (double)least[suspect] / 1e6, (double)least[0] / 1e6);
 }
 
 static int check_kept(struct running *r, struct check *c, char **ret_unfit, struct err *e)

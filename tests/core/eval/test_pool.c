@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 
@@ -154,6 +155,62 @@ static void cancelling_start(const char *folder)
 	pool_give(w);
 	pthread_join(thread, NULL);
 	pool_free(c.pool);
+}
+
+/* Interrupts when it is told to. */
+struct late { struct pool *pool; struct cancel *cancel; atomic_int turn; };
+
+static void *interrupt_late(void *arg)
+{
+	struct late *l = arg;
+	int done = 0;
+	for (int turn; (turn = l->turn) >= 0;) {
+		if (turn == done) {
+			sched_yield();
+			continue;
+		}
+		for (volatile int spin = turn * 7919 % 20000; spin > 0; spin--)
+			;
+		cancel_ask(l->cancel);
+		pool_interrupt(l->pool, l->cancel);
+		l->turn = done = turn + 1;
+	}
+	return NULL;
+}
+
+/* An interruption that comes when the call has just been answered leaves a worker that hears nothing more: it must not be left to the
+ * next one. */
+static void interrupted_late(void)
+{
+	enum { TURNS = 400 };
+	struct pool_config config = { .compile_workers = 1 };
+	struct late l = { .pool = pool_new(&config) };
+	struct err e = ERR_INIT, first = ERR_INIT;
+	int bad = 0;
+	pthread_t thread;
+	pthread_create(&thread, NULL, interrupt_late, &l);
+	for (int i = 0; i < TURNS; i++) {
+		struct cancel cancel = { 0 };
+		struct pool_worker *w;
+		pool_take_compile(l.pool, NULL, &w, &e);
+		if (ping(w, 30 * CLOCK_S, &e) < 0) {
+			first = first.code == ERR_NONE ? e : first;
+			bad++;
+		}
+		pool_give(w);
+		pool_take_compile(l.pool, &cancel, &w, &e);
+		l.cancel = &cancel;
+		l.turn = 2 * i + 1;
+		while (ping(w, 30 * CLOCK_S, &e) == 0)
+			;
+		while (l.turn == 2 * i + 1)
+			sched_yield();
+		pool_give(w);
+	}
+	l.turn = -1;
+	pthread_join(thread, NULL);
+	is_int(bad, 0, "after %d interruptions at any moment every next call finds a healthy worker %s", TURNS, first.text);
+	pool_free(l.pool);
 }
 
 /* --- many at once --------------------------------------------------------------------------------------------------------- */
@@ -327,6 +384,7 @@ int main(int argc, char **argv)
 	one_fault(folder, "mute", ERR_CRASH, "did not start");
 	cancelling(folder);
 	cancelling_start(folder);
+	interrupted_late();
 	parallel_starts();
 	one_device(folder);
 	fair(folder);
