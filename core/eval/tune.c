@@ -199,7 +199,8 @@ static double floor_of(const struct tune_request *q)
 	const struct facts *f = q->facts;
 	double peak = f->peak_f32, flops = spec_flops(spec, q->size);
 	if (spec->precision == SPEC_TENSOR)
-		peak = fmax(peak, strcmp(spec->precision_in, "f16") == 0 || strcmp(spec->precision_in, "bf16") == 0
+		peak = fmax(peak, strcmp(spec->precision_in, "f16") == 0 || strcmp(spec->precision_in, "bf16") == 0 ||
+		                  strcmp(spec->precision_in, "f32") == 0 /* made of products of any type */
 		                  ? f->peak_tensor_f16 : f->peak_tensor_tf32);
 	else if (spec_roundoff(spec) > dtype_roundoff(DTYPE_F32))
 		peak *= 4; /* packed half arithmetic, at most twice per lane and per clock of fp32 on any part known to us */

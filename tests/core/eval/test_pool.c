@@ -102,8 +102,11 @@ static void one_fault(const char *folder, const char *fault, enum err_code code,
 	has_str(e.text, words, "%s: and says why", fault);
 	ok(pace_within(&pace, 3 * CLOCK_S), "%s: in time (%s)", fault, pace_text(&pace));
 	e = (struct err)ERR_INIT;
+	pace = pace_begin();
 	rc = ping(w, 30 * CLOCK_S, &e);
+	bool soon = pace_within(&pace, CLOCK_S);
 	ok(rc == 0, "%s: the next call finds a healthy worker %s", fault, e.text);
+	ok(soon, "%s: within a second of the fault (%s)", fault, pace_text(&pace));
 	pool_give(w);
 	pool_free(pool);
 }
