@@ -151,15 +151,26 @@ static int look_for_damage(struct run *r, const struct wire_execute *m, struct c
 	return 0;
 }
 
+/* From fresh inputs, once; or, to look, not at all. */
+static int launch(struct run *r, const struct wire_execute *m, struct cache *inputs, uint64_t *ret_ns, struct err *e)
+{
+	bool there = r->executed;
+	if (m->keep & WIRE_LOOK) {
+		if (!there || m->seed != r->seed || m->values != r->values)
+			return err_set(e, ERR_INPUT, "there is nothing to look at: the run was not executed with this seed");
+		return 0;
+	}
+	int result = set_up(r, m, inputs, e);
+	r->executed = false;
+	return result < 0 ? result : r->backend->execute(r->on_device, 1, false, ret_ns, e);
+}
+
 int run_execute(struct run *r, const struct wire_execute *m, struct cache *inputs, struct wire_executed *ret_executed,
                 struct err *e)
 {
 	struct wire_executed x = { .output_count = r->output_count };
 	x.output_hash = mem_new(r->output_count, sizeof *x.output_hash);
-	int result = set_up(r, m, inputs, e);
-	r->executed = false;
-	if (result == 0)
-		result = r->backend->execute(r->on_device, 1, false, &x.device_ns, e);
+	int result = launch(r, m, inputs, &x.device_ns, e);
 	for (uint32_t i = 0; i < r->output_count && result == 0; i++) {
 		result = fetch(r, &r->outputs[i], e);
 		if (result == 0)

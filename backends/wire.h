@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 4, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 5, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -129,8 +129,10 @@ struct wire_execute {
 	uint32_t values;    /* enum plan_values */
 	uint32_t keep;      /* WIRE_KEEP_…: what stays as the last execution left it */
 };
-/* WIRE_KEEP_RAW: also the first execution finds what the driver gave, so that a tool sees what was never written. */
-enum { WIRE_KEEP_SCRATCH = 1, WIRE_KEEP_OUTPUTS = 2, WIRE_KEEP_RAW = 4 };
+/* WIRE_KEEP_RAW: also the first execution finds what the driver gave, so that a tool sees what was never written. WIRE_LOOK: nothing is
+ * written and nothing executed: the outputs, inputs and red zones are looked at as the last executions, timed ones among them, left them;
+ * seed and values are those of the last one that was asked for. */
+enum { WIRE_KEEP_SCRATCH = 1, WIRE_KEEP_OUTPUTS = 2, WIRE_KEEP_RAW = 4, WIRE_LOOK = 8 };
 struct wire_executed {
 	uint64_t device_ns;      /* of this one execution; 0 unknown */
 	uint32_t output_count;   /* outputs are the plan's OUT and INOUT buffers, in order */

@@ -264,7 +264,7 @@ int wire_execute_decode(struct wire_in *in, struct wire_execute *ret_m, struct e
 	m.seed = wire_get_u64(in);
 	m.poison = get_below(in, 256);
 	m.values = get_below(in, PLAN_VALUES);
-	m.keep = get_below(in, WIRE_KEEP_SCRATCH + WIRE_KEEP_OUTPUTS + WIRE_KEEP_RAW + 1);
+	m.keep = get_below(in, WIRE_KEEP_SCRATCH + WIRE_KEEP_OUTPUTS + WIRE_KEEP_RAW + WIRE_LOOK + 1);
 	if (wire_end(in, "execute", e) < 0)
 		return -ERR_NETWORK;
 	*ret_m = m;

@@ -185,7 +185,7 @@ static int was_merged(struct merge *m, const struct job *home, struct err *e)
 	return known;
 }
 
-/* The result quotes row numbers of tune runs ("run_0: 3"), which are others here. */
+/* The result quotes row numbers of tune runs and of evidence ("run_0: 3", "evidence_0: 17"), which are others here. */
 static char *translate_result(const struct merge *m, const char *result)
 {
 	struct fields f = FIELDS_INIT;
@@ -194,9 +194,10 @@ static char *translate_result(const struct merge *m, const char *result)
 		return mem_str(result);
 	for (size_t i = 0; i < f.count; i++) {
 		char name[64];
-		int64_t here = pairs_find(&m->runs, strtoll(f.at[i].value, NULL, 10));
+		bool run = strncmp(f.at[i].name, "run_", 4) == 0, evidence = strncmp(f.at[i].name, "evidence_", 9) == 0;
+		int64_t here = run || evidence ? pairs_find(run ? &m->runs : &m->validations, strtoll(f.at[i].value, NULL, 10)) : 0;
 		snprintf(name, sizeof name, "%s", f.at[i].name);
-		if (strncmp(name, "run_", 4) == 0 && here)
+		if (here)
 			fields_setf(&f, name, "%lld", (long long)here);
 	}
 	char *text = fields_render(&f);

@@ -28,6 +28,8 @@ static void describe(const struct compare_request *q, const char *size, const st
 	work_size_number(result, "b_ns", i, p->b_ns);
 	work_size_text(result, "a_params", i, a_text);
 	work_size_text(result, "b_params", i, b_text);
+	work_size_number(result, "a_evidence", i, (double)q->a.evidence);
+	work_size_number(result, "b_evidence", i, (double)q->b.evidence);
 	work_size_number(result, "pairs", i, (double)p->count);
 	work_size_number(result, "discarded", i, (double)p->discarded);
 	if (p->disturbed)

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "core/context/space.h"
+#include "core/record/checkpoint.h"
 #include "core/record/measurement.h"
 
 void work_sizes_fini(struct work_sizes *s)
@@ -53,14 +54,31 @@ static int only_one(const struct lineage *l, const struct facts *facts, const st
 	return one ? 0 : -1;
 }
 
+/* A checkpoint that was refuted has no speed, whatever was measured before or would be now. */
+static int check_stands(struct db *db, int64_t checkpoint, struct err *e)
+{
+	struct checkpoint c;
+	int rc = checkpoint_get(db, checkpoint, &c, e);
+	if (rc < 0)
+		return rc;
+	if (c.status == CHECKPOINT_FAILED)
+		rc = err_set(e, ERR_WRONG, "checkpoint %lld was refuted, so nothing is said of its speed: %s", (long long)checkpoint,
+		             c.note ? c.note : "see its validations");
+	checkpoint_fini(&c);
+	return rc < 0 ? rc : 0;
+}
+
 int work_size_best(struct db *db, const struct lineage *l, const struct facts *facts, const struct params *size, bool warm,
                    struct params **ret_params, struct err *e)
 {
 	struct measurement m;
+	int rc = check_stands(db, l->id, e);
+	if (rc < 0)
+		return rc;
 	char *text = params_text(size);
 	struct err none = ERR_INIT;
 	struct measurement_query q = { .checkpoint = l->id, .device = facts->uuid, .sizes = text, .warm = warm };
-	int rc = measurement_best(db, &q, &m, &none);
+	rc = measurement_best(db, &q, &m, &none);
 	if (rc < 0 && warm) {
 		q.warm = false;
 		rc = measurement_best(db, &q, &m, &none);

@@ -97,8 +97,22 @@ static void set_count(struct fields *result, const char *name, size_t i, double 
 	set_size(result, name, i, text);
 }
 
-static void describe(const struct context *ctx, const struct tune_result *t, const char *size, const char *objective, size_t i,
-                     struct fields *result)
+/* Why nothing that a tune of this checkpoint finds may be quoted: it was refuted. NULL when it stands; free(). */
+static char *why_refuted(struct db *db, int64_t checkpoint)
+{
+	struct checkpoint c;
+	struct err ignored = ERR_INIT;
+	char *why = NULL;
+	if (checkpoint_get(db, checkpoint, &c, &ignored) < 0)
+		return NULL;
+	if (c.status == CHECKPOINT_FAILED)
+		why = mem_fmt("checkpoint %lld was refuted: %s", (long long)checkpoint, c.note ? c.note : "see its validations");
+	checkpoint_fini(&c);
+	return why;
+}
+
+static void describe(const struct context *ctx, const struct tune_result *t, const char *size, const char *objective, const char *refuted,
+                     size_t i, struct fields *result)
 {
 	const struct tune_top *best = &t->top[0];
 	double flops = spec_flops(context_spec(ctx), best->params);
@@ -110,9 +124,12 @@ static void describe(const struct context *ctx, const struct tune_result *t, con
 	if (best->validation) {
 		set_count(result, "rse", i, best->rse);
 		set_count(result, "samples", i, (double)best->samples);
+		set_count(result, "evidence", i, (double)best->validation);
 	} else {
 		set_size(result, "unproven", i, "a figure of the search: it was cut off before anything was proven");
 	}
+	if (refuted)
+		set_size(result, "unproven", i, refuted);
 	if (objective && *objective)
 		set_count(result, "value", i, best->value);
 	if (t->resumed)
@@ -166,7 +183,9 @@ static int tune_sizes(struct engine_job *job, const struct lineage *l, const str
 	};
 	int rc = tune_run(&ev, &q, job->db, l->id, job->id, &t, e);
 	if (t.top_count) {
-		describe(l->ctx, &t, shown, objective, first, result);
+		char *refuted = why_refuted(job->db, l->id);
+		describe(l->ctx, &t, shown, objective, refuted, first, result);
+		free(refuted);
 		fields_setf(result, "count", "%zu", first + 1);
 	}
 	if (rc < 0)

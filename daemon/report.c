@@ -54,12 +54,18 @@ static double ns_at(const struct report_step *s, const char *size)
 	return t ? t->median_ns : NAN;
 }
 
-/* The time of the last step before `step` that has one. */
+/* The same where it may stand in a ratio: what is not validated is neither faster nor slower than anything. */
+static double valid_ns(const struct report_step *s, const char *size)
+{
+	return s->validated ? ns_at(s, size) : NAN;
+}
+
+/* The time of the last validated step before `step` that has one. */
 static double previous_ns(const struct report *r, size_t step, const char *size)
 {
 	while (step-- > 0)
-		if (isfinite(ns_at(&r->steps[step], size)))
-			return ns_at(&r->steps[step], size);
+		if (isfinite(valid_ns(&r->steps[step], size)))
+			return valid_ns(&r->steps[step], size);
 	return NAN;
 }
 
@@ -67,7 +73,7 @@ static double fastest_ns(const struct report *r, const char *size)
 {
 	double best = NAN;
 	for (size_t i = 0; i < r->step_count; i++) {
-		double ns = r->steps[i].validated ? ns_at(&r->steps[i], size) : NAN;
+		double ns = valid_ns(&r->steps[i], size);
 		if (isfinite(ns) && !(best <= ns))
 			best = ns;
 	}
@@ -80,7 +86,7 @@ double report_speedup(const struct report *r, size_t *ret_sizes)
 	size_t n = 0;
 	for (size_t k = 0; r->step_count && k < r->steps[0].time_count; k++) {
 		const struct report_time *base = &r->steps[0].times[k];
-		double ratio = base->median_ns / fastest_ns(r, base->size);
+		double ratio = valid_ns(&r->steps[0], base->size) / fastest_ns(r, base->size);
 		if (isfinite(ratio) && ratio > 0) {
 			sum += log(ratio);
 			n++;
@@ -185,9 +191,9 @@ static void table(const struct report *r, const char *size, FILE *out)
 	for (size_t i = 0; i < r->step_count; i++) {
 		const struct report_step *s = &r->steps[i];
 		const struct report_time *t = time_at(s, size);
-		double ns = t ? t->median_ns : NAN;
+		double ns = t ? t->median_ns : NAN, valid = valid_ns(s, size);
 		fprintf(out, "%-*.*s  %12s  %8s  %9s  %9s  ", name, name, s->name, time_text(ns, ms), number_text(t ? t->gflops : NAN, gflops),
-		        ratio_text(ns_at(&r->steps[0], size) / ns, base), ratio_text(i ? previous_ns(r, i, size) / ns : NAN, previous));
+		        ratio_text(valid_ns(&r->steps[0], size) / valid, base), ratio_text(i ? previous_ns(r, i, size) / valid : NAN, previous));
 		if (wide)
 			fprintf(out, "%*s  ", wide - 2, library_text(t, library));
 		fprintf(out, "%-*s  %s\n", params, t ? t->params : "-", s->validation ? s->validation : "-");
@@ -277,7 +283,9 @@ static json_t *row_json(const struct report *r, const struct report_step *s, con
 	set_size(row, t->size);
 	set_number(row, "median_ms", t->median_ns / 1e6);
 	set_number(row, "gflops", t->gflops);
-	set_number(row, "speedup", ns_at(&r->steps[0], t->size) / t->median_ns);
+	set_number(row, "speedup", valid_ns(&r->steps[0], t->size) / valid_ns(s, t->size));
+	if (t->evidence)
+		json_object_set_new(row, "evidence", json_integer((json_int_t)t->evidence));
 	if (t->library > 0) {
 		set_number(row, "library_ratio", t->library);
 		set_number(row, "library_low", t->library_low);

@@ -17,6 +17,7 @@ struct report_time {
 	double median_ns;
 	double gflops;       /* NaN when the context declares no flops: */
 	double library, library_low, library_high; /* library time / ours, interleaved, with its interval; NaN or 0: none */
+	int64_t evidence;    /* the validation that the time points at; 0: none */
 };
 
 struct report_step {
@@ -54,7 +55,7 @@ double report_speedup(const struct report *r, size_t *ret_sizes);
 /* Every step that was asked for was made and validated. */
 bool report_all_validated(const struct report *r);
 /* {device, driver, date, command, ran, emulated, rows: [{context, n or sizes, step, median_ms, gflops, speedup, library_ratio,
- * library_low, library_high, validated, params}]} */
+ * library_low, library_high, evidence, validated, params}]}. A speed-up is of two validated steps, or null. */
 json_t *report_json(const struct report *r);
 int report_write(const struct report *r, const char *path, struct err *e);
 

@@ -42,11 +42,16 @@ static void keep_times(struct report_step *step, const json_t *sizes)
 	const json_t *size;
 	size_t i;
 	json_array_foreach(sizes, i, size) {
+		if (*run_setup_text(size, "unproven")) {
+			run_setup_say(step->name, "%s: not quoted, %s", run_setup_text(size, "size"), run_setup_text(size, "unproven"));
+			continue;
+		}
 		struct report_time *t = MEM_PUSH(step->times, step->time_count);
 		*t = (struct report_time){ .size = mem_str(run_setup_text(size, "size")), .median_ns = run_setup_number(size, "median_ns"),
 		                           .gflops = run_setup_number(size, "gflops"), .library = run_setup_number(size, "library_ratio"),
 		                           .library_low = run_setup_number(size, "library_low"),
-		                           .library_high = run_setup_number(size, "library_high") };
+		                           .library_high = run_setup_number(size, "library_high"),
+		                           .evidence = run_setup_whole(size, "evidence") };
 		t->params = tuning_part(run_setup_text(size, "best"), t->size);
 		run_setup_say(step->name, "%s: %.4g ms with %s, %lld of %lld configurations tried", *t->size ? t->size : "tuned",
 		    t->median_ns / 1e6, *t->params ? t->params : "no parameters", (long long)run_setup_whole(size, "tried"),

@@ -17,7 +17,7 @@
 
 enum { ANSWER = 512 }; /* bytes that most answers need */
 
-struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *era, const struct mcp_jsonrpc *m,
+struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *era, struct mcp_jsonrpc *m,
 			      const struct mcp_meta *meta, struct mcp_stream *stream, struct mcp_session *session)
 {
 	struct mcp_call *c = MEM_NEW(struct mcp_call);
@@ -28,9 +28,10 @@ struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *e
 	c->era = era;
 	c->stream = mcp_stream_ref(stream);
 	c->session = session ? mcp_session_ref(session) : NULL;
-	c->method_name = json_incref(m->members[MCP_METHOD]);
-	c->id = json_incref(MCP_JSON(m->id));
-	c->params = m->params ? json_incref(MCP_JSON(m->params)) : json_object();
+	c->method_name = m->members[MCP_METHOD];
+	c->id = m->members[MCP_ID];
+	c->params = m->params ? m->members[MCP_PARAMS] : json_object();
+	m->members[MCP_METHOD] = m->members[MCP_ID] = m->members[MCP_PARAMS] = NULL;
 	c->arguments = json_incref(server->nothing);
 	c->capabilities = json_incref(server->nothing);
 	c->method = m->method;

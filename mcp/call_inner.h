@@ -84,8 +84,9 @@ struct mcp_meta {
 	const json_t *token, *version, *capabilities, *client, *level;
 };
 
-/* A call for a request; takes references of what it needs. It joins the server's live calls. */
-struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *era, const struct mcp_jsonrpc *m,
+/* A call for a request, which takes id, method and params out of the message: they live as long as it does, and are not
+ * shared, since it may end on another thread. It joins the server's live calls. */
+struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *era, struct mcp_jsonrpc *m,
 			      const struct mcp_meta *meta, struct mcp_stream *stream, struct mcp_session *session);
 /* Another reference if the call is not being freed already. For lists that hold none. */
 int mcp_call_try_ref(struct mcp_call *call);

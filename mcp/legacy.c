@@ -162,7 +162,7 @@ static const struct mcp_done *serve(struct mcp_call *call)
 	return method->run(call);
 }
 
-void mcp_legacy_request(struct mcp_server *server, const struct mcp_arrival *a, const struct mcp_jsonrpc *m,
+void mcp_legacy_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m,
 			const struct mcp_meta *meta, struct mcp_receipt *receipt)
 {
 	struct mcp_session *session = a->session;

@@ -271,7 +271,7 @@ static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_meta
 	return method->run(call);
 }
 
-void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, const struct mcp_jsonrpc *m,
+void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m,
 			const struct mcp_meta *meta, struct mcp_receipt *receipt)
 {
 	struct mcp_call *call = mcp_call_new(server, &EARLY, m, meta, a->stream, a->headers ? NULL : a->session);

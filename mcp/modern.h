@@ -12,7 +12,7 @@ int mcp_modern_is(const struct mcp_jsonrpc *m, const struct mcp_meta *meta, cons
 /* Reads _meta, of either era. */
 struct mcp_meta mcp_modern_meta(const json_t *params);
 /* Handles a modern request: checks, then the method. Answers on the arrival's stream. */
-void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, const struct mcp_jsonrpc *m,
+void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m,
 			const struct mcp_meta *meta, struct mcp_receipt *receipt);
 
 /* The members that every complete result of this era has besides its own, as text that begins with a comma; free(). */

@@ -195,15 +195,17 @@ static struct mcp_session_ask ask_take(struct mcp_session *s, json_int_t number)
 	return found;
 }
 
-void mcp_session_answer(struct mcp_session *s, const struct mcp_jsonrpc *m)
+void mcp_session_answer(struct mcp_session *s, struct mcp_jsonrpc *m)
 {
 	if (!json_is_integer(m->id))
 		return;
 	struct mcp_session_ask ask = ask_take(s, json_integer_value(m->id));
 	if (ask.call == NULL)
 		return;
-	/* An error is an answer too: the handler sees {"error": …} under the key and decides. */
-	json_t *answer = m->result ? json_incref(MCP_JSON(m->result)) : json_pack("{s:O}", "error", MCP_JSON(m->error));
+	/* An error is an answer too: the handler sees {"error": …} under the key and decides. Taken out of the message,
+	 * because the handler is on another thread. */
+	json_t *answer = m->result ? m->members[MCP_RESULT] : json_pack("{s:o}", "error", m->members[MCP_ERROR]);
+	m->members[MCP_RESULT] = m->members[MCP_ERROR] = NULL;
 	if (mcp_call_take_input(ask.call, ask.key, answer))
 		mcp_server_continue(s->server, ask.call);
 	else

@@ -52,7 +52,7 @@ void mcp_session_describe(struct mcp_session *s, struct mcp_call *call);
 /* Sends requests to the client on the call's stream; the handler runs again when all answers are there. */
 const struct mcp_done *mcp_session_ask(struct mcp_session *s, struct mcp_call *call, json_t *take_requests);
 /* An answer of the client; unknown ids are ignored. */
-void mcp_session_answer(struct mcp_session *s, const struct mcp_jsonrpc *m);
+void mcp_session_answer(struct mcp_session *s, struct mcp_jsonrpc *m);
 /* Drops the open questions of a call. */
 void mcp_session_forget(struct mcp_session *s, const struct mcp_call *call);
 /* Cancels the calls that wait for an answer of the client. */

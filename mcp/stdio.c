@@ -1,4 +1,6 @@
-/* stdio: lines in, lines out; see stdio.h. A thread of its own writes, so that no handler waits for a slow reader. */
+/* stdio: lines in, lines out; see stdio.h. The thread that reads also writes the answers that quick tools gave to what it
+ * has just read, all of them at once, as far as that does not block. A thread of its own writes the rest, so that no handler
+ * waits for a slow reader. */
 #include "mcp/stdio.h"
 
 #include <errno.h>
@@ -10,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -21,7 +24,7 @@
 #include "mcp/session.h"
 #include "mcp/stream.h"
 
-enum { READ_CHUNK = 64 * 1024, QUEUE_MAX = 16 * 1024 * 1024, GRACE_S = 2 };
+enum { READ_CHUNK = 64 * 1024, BATCH_MAX = 64 * 1024, QUEUE_MAX = 16 * 1024 * 1024, GRACE_S = 2 };
 
 /* A call whose answer is in the queue, and where in the bytes sent so far it ends. */
 struct receipt {
@@ -32,26 +35,42 @@ struct receipt {
 struct stdio {
 	struct mcp_stream stream; /* first: streams are cast to this */
 	int out_fd, is_socket;
-	pthread_t writer;
-	struct lock lock;      /* LOCK_OUTPUT, of all below */
-	struct lock_bell bell; /* for the writer: more to write, or the end */
-	struct buf queue;
-	struct receipt *receipts; /* in the order of the queue */
-	size_t receipt_count;
-	size_t queued;   /* bytes ever put into the queue */
-	int broken;      /* the reader is gone or hopelessly behind: everything is dropped */
-	int input_ended; /* the client sends nothing any more */
-	int ending;      /* nothing will be sent any more */
+	pthread_t reader, writer;
+	int batching; /* of the reader: it will write what it queues now */
+	/* ---- of the thread that has `writing` ---- */
+	struct buf out; /* what is being written, from `sent` on */
+	size_t sent;
+	int no_nowait; /* the descriptor does not take RWF_NOWAIT */
+	/* ---- under the lock ---- */
+	struct lock lock;         /* LOCK_OUTPUT */
+	struct lock_bell bell;    /* for the writer: more to write, or the end */
+	int writing;              /* a thread has `out`; only it writes */
+	struct buf queue;         /* comes after what is in `out` */
+	struct receipt *receipts; /* in the order of the queue, from the first that is not told on */
+	size_t receipt_first, receipt_count;
+	size_t queued, written; /* bytes ever put into the queue, and written (or dropped) of them */
+	int broken;             /* the reader is gone or hopelessly behind: everything is dropped */
+	int input_ended;        /* the client sends nothing any more */
+	int ending;             /* nothing will be sent any more */
 };
 
-/* --- the writer ------------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------------------------- */
 
-/* One write that does not block for longer than it takes to copy; -1 with EAGAIN when there is no room. */
-static ssize_t write_some(const struct stdio *io, const char *bytes, size_t n)
+/* One write that does not block for longer than it takes to copy; -1 with EAGAIN when there is no room. polled: the
+ * descriptor has just said that there is. */
+static ssize_t write_some(struct stdio *io, const char *bytes, size_t n, int polled)
 {
+	struct iovec v = { .iov_base = (void *)(uintptr_t)bytes, .iov_len = n };
 	if (io->is_socket)
 		return send(io->out_fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL);
-	return write(io->out_fd, bytes, n < PIPE_BUF ? n : PIPE_BUF); /* a pipe that polls writable has room for that */
+	ssize_t w = io->no_nowait ? -1 : pwritev2(io->out_fd, &v, 1, -1, RWF_NOWAIT);
+	if (io->no_nowait || (w < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || (errno == EAGAIN && polled)))) {
+		io->no_nowait = 1;
+		errno = EAGAIN;
+		return polled ? write(io->out_fd, bytes, n < PIPE_BUF ? n : PIPE_BUF)
+			      : -1; /* a pipe has room for that */
+	}
+	return w;
 }
 
 /* Whether the client has closed its end and took nothing for too long. */
@@ -63,82 +82,119 @@ static int hopeless(struct stdio *io, int64_t since)
 	return ended && clock_now() - since > GRACE_S * CLOCK_S;
 }
 
-static int write_all(struct stdio *io, const char *bytes, size_t n)
+/* Writes what is in `out`: all of it, or what can be had without waiting. -1 when the client is gone. */
+static int push(struct stdio *io, int wait)
 {
-	int64_t since = clock_now();
-	while (n > 0) {
-		struct pollfd p = { .fd = io->out_fd, .events = POLLOUT };
-		int ready = poll(&p, 1, 500);
-		ssize_t w = ready > 0 ? write_some(io, bytes, n) : -1;
+	int64_t since = wait ? clock_now() : 0;
+	int polled = 0;
+	while (io->sent < io->out.len) {
+		ssize_t w = write_some(io, io->out.data + io->sent, io->out.len - io->sent, polled);
+		int full = w < 0 && (errno == EAGAIN || errno == EINTR);
+		polled = 0;
 		if (w > 0) {
-			bytes += w;
-			n -= (size_t)w;
-			since = clock_now();
-		} else if (ready < 0 ? errno != EINTR : ready > 0 && errno != EINTR && errno != EAGAIN) {
+			io->sent += (size_t)w;
+			since = wait ? clock_now() : 0;
+		} else if (!full) {
 			return -1;
-		} else if (hopeless(io, since)) {
-			return -1;
+		} else if (!wait) {
+			return 0;
+		} else {
+			struct pollfd p = { .fd = io->out_fd, .events = POLLOUT };
+			polled = poll(&p, 1, 500) > 0;
+			if (!polled && hopeless(io, since))
+				return -1;
 		}
 	}
 	return 0;
 }
 
-/* Tells the calls of answers before the byte `written` what became of them. */
-static void tell(struct stdio *io, size_t written, enum mcp_end end)
+/* Whether the calling thread is to write now: then it has `out`. */
+static int begin_locked(struct stdio *io)
 {
-	for (;;) {
-		struct mcp_call *call = NULL;
-		lock_take(&io->lock);
-		if (io->receipt_count > 0 && io->receipts[0].at <= written) {
-			call = io->receipts[0].call;
-			io->receipt_count--;
-			memmove(io->receipts, io->receipts + 1, io->receipt_count * sizeof *io->receipts);
-		}
-		lock_release(&io->lock);
-		if (call == NULL)
-			return;
-		mcp_call_ended(call, end);
-		mcp_call_unref(call);
+	if (io->writing)
+		return 0;
+	if (io->sent == io->out.len) { /* the two buffers change places, so that nothing is copied */
+		struct buf empty = io->out;
+		buf_clear(&empty);
+		io->out = io->queue;
+		io->queue = empty;
+		io->sent = 0;
 	}
+	io->writing = io->out.len > 0;
+	return io->writing;
 }
 
-/* What is to be written next; false at the end. */
-static int take(struct stdio *io, struct buf *ret_bytes, size_t *ret_written)
+/* The calls whose answers are written; *ret_count of them, to be told. free(). */
+static struct receipt *due_locked(struct stdio *io, size_t *ret_count)
+{
+	size_t n = 0, first = io->receipt_first;
+	while (first + n < io->receipt_count && io->receipts[first + n].at <= io->written)
+		n++;
+	struct receipt *due = n > 0 ? mem_copy(io->receipts + first, n * sizeof *due) : NULL;
+	io->receipt_first += n;
+	if (n > 0 && 2 * io->receipt_first >= io->receipt_count) { /* the array begins anew */
+		io->receipt_count -= io->receipt_first;
+		memmove(io->receipts, io->receipts + io->receipt_first, io->receipt_count * sizeof *io->receipts);
+		io->receipt_first = 0;
+	}
+	*ret_count = n;
+	return due;
+}
+
+/* Lets go of `out`, and tells the calls what became of their answers. */
+static void settle(struct stdio *io, size_t before, int gone)
+{
+	size_t count;
+	lock_take(&io->lock);
+	io->broken |= gone;
+	if (io->broken)
+		io->sent = io->out.len;
+	io->written += io->sent - before;
+	io->writing = 0;
+	struct receipt *due = due_locked(io, &count);
+	if (io->sent < io->out.len || io->queue.len > 0 || io->ending)
+		lock_bell_ring(&io->bell);
+	lock_release(&io->lock);
+	for (size_t i = 0; i < count; i++) {
+		mcp_call_ended(due[i].call, gone ? MCP_END_GONE : MCP_END_DELIVERED);
+		mcp_call_unref(due[i].call);
+	}
+	free(due);
+}
+
+/* The reader writes its answers. */
+static void flush(struct stdio *io)
 {
 	lock_take(&io->lock);
-	while (io->queue.len == 0 && !io->ending)
-		lock_bell_wait(&io->bell, &io->lock, CLOCK_NEVER);
-	int more = io->queue.len > 0;
-	struct buf empty = *ret_bytes;
-	*ret_bytes = io->queue;
-	buf_clear(&empty);
-	io->queue = empty; /* the two buffers change places, so that nothing is copied */
-	*ret_written = io->queued;
+	int go = begin_locked(io);
+	int gone = io->broken;
 	lock_release(&io->lock);
-	return more;
+	if (!go)
+		return;
+	size_t before = io->sent;
+	settle(io, before, gone || push(io, 0) < 0);
+}
+
+/* Waits until there is something for the writer to do; false at the end. */
+static int take(struct stdio *io, int *ret_gone)
+{
+	lock_take(&io->lock);
+	int go;
+	while (!(go = begin_locked(io)) && (io->writing || !io->ending))
+		lock_bell_wait(&io->bell, &io->lock, CLOCK_NEVER);
+	*ret_gone = io->broken;
+	lock_release(&io->lock);
+	return go;
 }
 
 static void *run_writer(void *arg)
 {
 	struct stdio *io = arg;
-	struct buf bytes = BUF_INIT;
-	size_t written;
-	sigset_t pipe_signal; /* a write to a closed pipe must be an error of this thread, not the end of the process */
-	sigemptyset(&pipe_signal);
-	sigaddset(&pipe_signal, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &pipe_signal, NULL);
-	while (take(io, &bytes, &written)) {
-		lock_take(&io->lock);
-		int gone = io->broken;
-		lock_release(&io->lock);
-		if (!gone)
-			gone = write_all(io, buf_text(&bytes), bytes.len) < 0;
-		lock_take(&io->lock);
-		io->broken |= gone;
-		lock_release(&io->lock);
-		tell(io, written, gone ? MCP_END_GONE : MCP_END_DELIVERED);
+	int gone;
+	while (take(io, &gone)) {
+		size_t before = io->sent;
+		settle(io, before, gone || push(io, 1) < 0);
 	}
-	buf_fini(&bytes);
 	return NULL;
 }
 
@@ -147,6 +203,7 @@ static void *run_writer(void *arg)
 static void stream_send(struct mcp_stream *stream, const struct mcp_outgoing *m)
 {
 	struct stdio *io = (struct stdio *)stream;
+	int ours = pthread_equal(pthread_self(), io->reader) && io->batching;
 	lock_take(&io->lock);
 	if (io->queue.len > QUEUE_MAX)
 		io->broken = 1; /* the reader does not read: memory is worth more than its answers */
@@ -161,7 +218,8 @@ static void stream_send(struct mcp_stream *stream, const struct mcp_outgoing *m)
 		r->call = mcp_call_ref(m->call);
 		r->at = io->queued;
 	}
-	lock_bell_ring(&io->bell);
+	if (!ours || io->queue.len > BATCH_MAX)
+		lock_bell_ring(&io->bell);
 	lock_release(&io->lock);
 	if (m->call && lost)
 		mcp_call_ended(m->call, MCP_END_GONE);
@@ -170,6 +228,7 @@ static void stream_send(struct mcp_stream *stream, const struct mcp_outgoing *m)
 static void stream_free(struct mcp_stream *stream)
 {
 	struct stdio *io = (struct stdio *)stream;
+	buf_fini(&io->out);
 	buf_fini(&io->queue);
 	free(io->receipts);
 	lock_bell_fini(&io->bell);
@@ -238,21 +297,26 @@ static int read_all(struct mcp_server *server, struct mcp_session *session, stru
 	struct buf in = BUF_INIT;
 	size_t scanned = 0;
 	int skipping = 0, rc = 0;
-	char *chunk = mem_new(READ_CHUNK, 1);
 	for (;;) {
-		ssize_t n = read(in_fd, chunk, READ_CHUNK);
-		if (n < 0 && errno == EINTR)
+		size_t before = in.len;
+		char *room = buf_room(&in, READ_CHUNK);
+		ssize_t n = read(in_fd, room, READ_CHUNK);
+		int why = errno;
+		in.len = before + (n > 0 ? (size_t)n : 0);
+		in.data[in.len] = '\0';
+		if (n < 0 && why == EINTR)
 			continue;
 		if (n < 0)
-			rc = err_sys(e, errno, "standard input of the MCP client");
+			rc = err_sys(e, why, "standard input of the MCP client");
 		if (n <= 0)
 			break;
-		buf_add(&in, chunk, (size_t)n);
+		io->batching = 1;
 		take_lines(server, session, io, &in, &scanned, &skipping);
+		io->batching = 0;
+		flush(io);
 	}
 	if (in.len > 0 && !skipping) /* a last line without its newline is a message all the same */
 		receive(server, session, io, in.data, in.len);
-	free(chunk);
 	buf_fini(&in);
 	return rc;
 }
@@ -271,22 +335,34 @@ static void wait_for_calls(struct mcp_server *server, struct mcp_session *sessio
 		clock_sleep(5 * CLOCK_MS);
 }
 
-int mcp_stdio_run(struct mcp_server *server, int in_fd, int out_fd, struct err *e)
+/* A write to a closed pipe must be an error of the thread that writes, not the end of the process. */
+static void hold_sigpipe(sigset_t *ret_before)
 {
-	struct stdio *io = MEM_NEW(struct stdio);
-	mcp_stream_init(&io->stream, &STREAM);
-	struct stat st;
-	io->out_fd = out_fd;
-	io->is_socket = fstat(out_fd, &st) == 0 && S_ISSOCK(st.st_mode);
-	lock_init(&io->lock, LOCK_OUTPUT);
-	lock_bell_init(&io->bell);
-	int rc = pthread_create(&io->writer, NULL, run_writer, io);
-	if (rc != 0) {
-		mcp_stream_unref(&io->stream);
-		return err_sys(e, rc, "starting the thread that writes to the MCP client");
-	}
+	sigset_t one;
+	sigemptyset(&one);
+	sigaddset(&one, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &one, ret_before);
+}
+
+/* Undoes that; a signal that came meanwhile is taken back. */
+static void release_sigpipe(const sigset_t *before)
+{
+	sigset_t one;
+	const struct timespec at_once = { 0, 0 };
+	sigemptyset(&one);
+	sigaddset(&one, SIGPIPE);
+	if (sigismember(before, SIGPIPE))
+		return;
+	while (sigtimedwait(&one, NULL, &at_once) < 0 && errno == EINTR)
+		;
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* Reads to the end, lets the calls finish, and has everything written. */
+static int serve(struct mcp_server *server, struct stdio *io, int in_fd, struct err *e)
+{
 	struct mcp_session *session = mcp_session_new(server, &io->stream, 0);
-	rc = read_all(server, session, io, in_fd, e);
+	int rc = read_all(server, session, io, in_fd, e);
 	lock_take(&io->lock);
 	io->input_ended = 1;
 	lock_release(&io->lock);
@@ -297,6 +373,25 @@ int mcp_stdio_run(struct mcp_server *server, int in_fd, int out_fd, struct err *
 	lock_bell_ring(&io->bell);
 	lock_release(&io->lock);
 	pthread_join(io->writer, NULL);
+	return rc;
+}
+
+int mcp_stdio_run(struct mcp_server *server, int in_fd, int out_fd, struct err *e)
+{
+	struct stdio *io = MEM_NEW(struct stdio);
+	sigset_t before;
+	mcp_stream_init(&io->stream, &STREAM);
+	struct stat st;
+	io->out_fd = out_fd;
+	io->is_socket = fstat(out_fd, &st) == 0 && S_ISSOCK(st.st_mode);
+	io->reader = pthread_self();
+	lock_init(&io->lock, LOCK_OUTPUT);
+	lock_bell_init(&io->bell);
+	hold_sigpipe(&before);
+	int rc = pthread_create(&io->writer, NULL, run_writer, io); /* inherits the mask */
+	rc = rc == 0 ? serve(server, io, in_fd, e)
+		     : err_sys(e, rc, "starting the thread that writes to the MCP client");
+	release_sigpipe(&before);
 	mcp_stream_unref(&io->stream);
 	return rc;
 }

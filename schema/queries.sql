@@ -196,29 +196,30 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?
 
 -- name: measurement_list
 SELECT id, checkpoint_id, run_id, device, driver, sizes, params, status, median_ns, min_ns, rse, samples, cold,
-       compile_ns, registers, shared_bytes, spill_bytes, message, validation_id, job_id, created_ms
-FROM measurement
+       compile_ns, registers, shared_bytes, spill_bytes, message, validation_id, job_id, created_ms,
+       EXISTS (SELECT 1 FROM measurement_proven p WHERE p.id = m.id)
+FROM measurement m
 WHERE checkpoint_id = ?1 AND (?2 IS NULL OR run_id = ?2) AND (?3 IS NULL OR device = ?3) AND (?4 IS NULL OR sizes = ?4)
 ORDER BY id LIMIT ?5;
 
 -- The newest timing of each set of parameters, fastest first.
 -- name: measurement_top
 SELECT id, checkpoint_id, run_id, device, driver, sizes, params, status, median_ns, min_ns, rse, samples, cold,
-       compile_ns, registers, shared_bytes, spill_bytes, message, validation_id, job_id, created_ms
+       compile_ns, registers, shared_bytes, spill_bytes, message, validation_id, job_id, created_ms,
+       EXISTS (SELECT 1 FROM measurement_proven p WHERE p.id = t.id)
 FROM (
 	SELECT m.*, row_number() OVER (PARTITION BY m.device, m.params ORDER BY m.id DESC) AS age
 	FROM measurement m
 	WHERE m.checkpoint_id = ?1 AND m.status = 'ok' AND m.median_ns IS NOT NULL AND (?2 IS NULL OR m.run_id = ?2)
 	      AND (?3 IS NULL OR m.device = ?3) AND (?4 IS NULL OR m.sizes = ?4) AND m.cold = ?5
-	      AND (?6 OR (EXISTS (SELECT 1 FROM validation v WHERE v.id = m.validation_id AND v.verdict = 'passed')
-	                  AND NOT EXISTS (SELECT 1 FROM validation f WHERE f.checkpoint_id = m.checkpoint_id
-	                                  AND f.device = m.device AND f.params = m.params AND f.verdict = 'failed'))))
+	      AND (?6 OR EXISTS (SELECT 1 FROM measurement_proven p WHERE p.id = m.id))) t
 WHERE age = 1 ORDER BY median_ns, id LIMIT ?7;
 
 -- The same, and of these the fastest of each device and sizes.
 -- name: measurement_best_each
 SELECT id, checkpoint_id, run_id, device, driver, sizes, params, status, median_ns, min_ns, rse, samples, cold,
-       compile_ns, registers, shared_bytes, spill_bytes, message, validation_id, job_id, created_ms
+       compile_ns, registers, shared_bytes, spill_bytes, message, validation_id, job_id, created_ms,
+       EXISTS (SELECT 1 FROM measurement_proven p WHERE p.id = t.id)
 FROM (
 	SELECT *, row_number() OVER (PARTITION BY device, sizes ORDER BY median_ns, id) AS place
 	FROM (
@@ -226,12 +227,8 @@ FROM (
 		FROM measurement m
 		WHERE m.checkpoint_id = ?1 AND m.status = 'ok' AND m.median_ns IS NOT NULL
 		      AND (?2 IS NULL OR m.run_id = ?2) AND (?3 IS NULL OR m.device = ?3) AND m.cold = ?4
-		      AND (?5 OR (EXISTS (SELECT 1 FROM validation v
-		                          WHERE v.id = m.validation_id AND v.verdict = 'passed')
-		                  AND NOT EXISTS (SELECT 1 FROM validation f WHERE f.checkpoint_id = m.checkpoint_id
-		                                  AND f.device = m.device AND f.params = m.params
-		                                  AND f.verdict = 'failed'))))
-	WHERE age = 1)
+		      AND (?5 OR EXISTS (SELECT 1 FROM measurement_proven p WHERE p.id = m.id)))
+	WHERE age = 1) t
 WHERE place = 1 ORDER BY device, sizes;
 
 -- name: measurement_count
@@ -368,6 +365,7 @@ RETURNING id;
 -- name: comparison_library
 SELECT id, a_id, coalesce(b_id, 0), library, device, sizes, a_params, verdict, a_ns, b_ns, ratio, low, high, disturbed, created_ms
 FROM comparison WHERE a_id = ?1 AND device = ?2 AND a_params = ?3 AND b_id IS NULL AND cold = ?4 AND disturbed = 0
+      AND EXISTS (SELECT 1 FROM validation v WHERE v.id = a_validation AND v.verdict = 'passed')
 ORDER BY id DESC LIMIT 1;
 
 -- name: measurement_condition_add

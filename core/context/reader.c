@@ -76,7 +76,7 @@ static int read_identity(struct reader *r)
 /* `strict` or `tensor:IN/ACC`. */
 static int read_precision(struct reader *r)
 {
-	static const char *const ins[] = { "f16", "bf16", "tf32", "e4m3", "e5m2", "i8", "u8" };
+	static const char *const ins[] = { "f32", "f16", "bf16", "tf32", "e4m3", "e5m2", "i8", "u8" };
 	static const char *const accs[] = { "f16", "f32", "f64", "i32" };
 	const struct front_line *l = field_line(r, "precision");
 	struct spec *s = r->spec;
@@ -96,8 +96,8 @@ static int read_precision(struct reader *r)
 			return 0;
 		}
 	return err_set(r->e, ERR_INPUT,
-		       "%s:%d: precision: expected strict or tensor:IN/ACC with IN one of f16, bf16, tf32, e4m3, e5m2, "
-		       "i8, u8 and ACC one of f16, f32, f64, i32 (tensor:f16/f32), found `%s`",
+		       "%s:%d: precision: expected strict or tensor:IN/ACC with IN one of f32, f16, bf16, tf32, "
+		       "e4m3, e5m2, i8, u8 and ACC one of f16, f32, f64, i32 (tensor:f16/f32), found `%s`",
 		       r->file, l->line, l->value);
 }
 

@@ -158,6 +158,53 @@ int check_run(const struct eval *ev, struct trial *t, const struct context *root
 	return check_execution(ev, t, root, facts, &input, ret_check, NULL, e);
 }
 
+bool check_can_look(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		if (plan->buffers[i].role == PLAN_INOUT)
+			return false;
+	return true;
+}
+
+static void name_check(struct check *c, const char *when)
+{
+	char *reason = mem_fmt("%s (%s)", c->reason, when);
+	free(c->reason);
+	c->reason = reason;
+}
+
+int check_after(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts, uint64_t seed,
+                struct check *io_check, struct err *e)
+{
+	const struct { const char *when; bool possible; struct trial_input input; } looks[] = {
+		{ CHECK_AS_LEFT, check_can_look(t->variant->plan), { .seed = seed, .poison = CHECK_POISON, .keep = WIRE_LOOK } },
+		{ CHECK_AFTER, true, { .seed = seed, .poison = CHECK_POISON, .keep = WIRE_KEEP_SCRATCH } },
+	};
+	struct buf log = BUF_INIT;
+	buf_adds(&log, io_check->rounds ? io_check->rounds : "passed with secret values\n");
+	for (size_t i = 0; i < MEM_COUNT(looks); i++) {
+		struct check c;
+		int rc = looks[i].possible ? check_execution(ev, t, root, facts, &looks[i].input, &c, NULL, e) : 0;
+		if (rc < 0) {
+			buf_fini(&log);
+			return rc;
+		}
+		if (looks[i].possible && !c.passed) {
+			name_check(&c, looks[i].when);
+			check_fini(io_check);
+			*io_check = c;
+			buf_fini(&log);
+			return 0;
+		}
+		if (looks[i].possible)
+			check_fini(&c);
+		buf_addf(&log, looks[i].possible ? "passed %s\n" : "not judged %s: it changes its inputs\n", looks[i].when);
+	}
+	free(io_check->rounds);
+	io_check->rounds = buf_steal(&log);
+	return 0;
+}
+
 char *check_details(const struct check *c)
 {
 	struct buf out = BUF_INIT;

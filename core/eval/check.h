@@ -20,6 +20,8 @@ struct check {
 	char *rounds;                 /* which rounds it passed (rounds.h); NULL when it was one execution */
 };
 
+enum { CHECK_POISON = 0x5A }; /* of outputs after timing: 203 in f16, 1.5e16 in f32: a number, so that max() and selects cannot hide it */
+
 /* A secret seed: unguessable, so that no kernel can know the values. */
 uint64_t check_seed(void);
 /* Executes the prepared trial and compares every output. Negative only when nothing could be judged (cancelled, harness broken);
@@ -30,6 +32,15 @@ int check_run(const struct eval *ev, struct trial *t, const struct context *root
  * NULL when they do. */
 int check_execution(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts,
                     const struct trial_input *input, struct check *ret_check, char **ret_unfit, struct err *e);
+/* After the trial was timed, behind an execution with this seed: what the timed executions left must be right, and so must one more
+ * execution with the scratch that they left and poisoned outputs; else *io_check, which had passed, has not. Notes of what was looked at go to
+ * io_check->rounds. Negative as above. Nobody is quoted without it. */
+int check_after(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts, uint64_t seed,
+                struct check *io_check, struct err *e);
+/* Whether what timed executions leave can be judged: not where each starts from what the one before made of its inputs. */
+bool check_can_look(const struct plan *plan);
+#define CHECK_AS_LEFT "after timing, as the timed executions left it"
+#define CHECK_AFTER "after timing, scratch left, outputs poisoned"
 void check_fini(struct check *c);
 /* True when it says nothing about the kernel: the harness (files, this machine, peakd itself) was in the way. Recorded as skipped. */
 bool check_skipped(const struct check *c);

@@ -14,18 +14,14 @@ static const struct trial_pairing pairing = { .min_pairs = 12, .max_pairs = 200,
                                               .confidence = COMPARE_CONFIDENCE, .width = 0.01, .cap_ns = 3 * CLOCK_S,
                                               .warm_up_ns = 100 * CLOCK_MS };
 
-static int prove(const struct eval *ev, struct compare_side *side, struct trial *t, const struct facts *facts, uint64_t seed,
-                 struct db *db, const char *job, struct err *e)
+/* What was found of one side becomes its evidence. */
+static int conclude(struct compare_side *side, const struct facts *facts, uint64_t seed, const struct check *c, struct db *db, const char *job,
+                    struct err *e)
 {
-	struct check c;
-	int rc = check_run(ev, t, side->root, facts, seed, POISON, &c, e);
-	if (rc < 0)
-		return rc;
-	rc = check_record(db, side->checkpoint, facts, side->params, "input", seed, &c, job, &side->evidence, e);
-	if (rc == 0 && !c.passed)
+	int rc = check_record(db, side->checkpoint, facts, side->params, "input", seed, c, job, &side->evidence, e);
+	if (rc == 0 && !c->passed)
 		rc = err_set(e, ERR_WRONG, "checkpoint %lld is not right, so there is no verdict on its speed: %s",
-		             (long long)side->checkpoint, c.reason);
-	check_fini(&c);
+		             (long long)side->checkpoint, c->reason);
 	return rc;
 }
 
@@ -60,18 +56,29 @@ static int pair(const struct eval *ev, struct compare_request *q, struct trial t
                 struct trial_paired *ret_paired, struct err *e)
 {
 	struct trial_pairing p = pairing;
+	struct trial_paired paired = { .count = 0 };
+	struct check c[2] = { { .passed = false }, { .passed = false } };
+	struct compare_side *side[2] = { &q->a, &q->b };
 	uint64_t seed = check_seed();
+	int rc = 0;
 	p.warm = q->warm;
-	int rc = prove(ev, &q->a, &t[0], q->facts, seed, db, job, e);
+	for (int k = 0; k < 2 && rc == 0; k++)
+		rc = check_run(ev, &t[k], side[k]->root, q->facts, seed, POISON, &c[k], e);
+	bool right = c[0].passed && c[1].passed;
+	if (rc == 0 && right)
+		rc = trial_pair(&t[0], &t[1], &p, &paired, e);
+	for (int k = 0; k < 2 && rc == 0 && right; k++)
+		rc = check_after(ev, &t[k], side[k]->root, q->facts, seed, &c[k], e);
+	for (int k = 0; k < 2 && rc == 0; k++)
+		rc = conclude(side[k], q->facts, seed, &c[k], db, job, e);
 	if (rc == 0)
-		rc = prove(ev, &q->b, &t[1], q->facts, seed, db, job, e);
-	if (rc == 0)
-		rc = trial_pair(&t[0], &t[1], &p, ret_paired, e);
+		rc = compare_record(db, q->facts, &q->a, &q->b, NULL, &paired, q->warm, job, e);
+	for (int k = 0; k < 2; k++)
+		check_fini(&c[k]);
 	if (rc < 0)
-		return rc;
-	rc = compare_record(db, q->facts, &q->a, &q->b, NULL, ret_paired, q->warm, job, e);
-	if (rc < 0)
-		trial_paired_fini(ret_paired);
+		trial_paired_fini(&paired);
+	else
+		*ret_paired = paired;
 	return rc;
 }
 

@@ -1,12 +1,10 @@
-/* external_run: see external_run.h. Its input is a file in memory, so nobody can wait for anybody; spawning uses posix_spawn, since the
- * daemon has many threads. */
+/* external_run: see external_run.h. Its input is a file in memory, so nobody can wait for anybody. */
 #include "core/eval/external_run.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,12 +13,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/utf8.h"
-#include "core/eval/environment.h"
+#include "core/eval/child.h"
 
-extern char **environ;
-
-enum { COMPLAINT_MAX = 400, SLICE_MS = 20 };
+enum { SLICE_MS = 20 };
 
 struct running {
 	pid_t pid;
@@ -54,48 +49,21 @@ static int input_file(const char *input, size_t len)
 	return fd;
 }
 
-static int spawn(struct running *r, const char *path, int in, int out, int complaints, struct err *e)
-{
-	char *argv[] = { (char *)path, NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none, usual;
-	sigemptyset(&none);
-	sigfillset(&usual);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, complaints, STDERR_FILENO);
-#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
-	/* Ours all close themselves; a library's need not. */
-	posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-#endif
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setpgroup(&attr, 0);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &usual);
-	char **environment = environment_new(environ);
-	int rc = posix_spawn(&r->pid, path, &actions, &attr, argv, environment);
-	free(environment);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&actions);
-	if (rc == 0)
-		return 0;
-	r->pid = 0;
-	return err_set(e, ERR_NOT_FOUND, "%s cannot be started: %s", path, strerror(rc));
-}
-
 static int start(struct running *r, const char *path, const char *input, size_t len, struct err *e)
 {
 	int out[2] = { -1, -1 }, complaints[2] = { -1, -1 }, in = input_file(input, len), rc;
+	/* It is named by its path; $PATH is not asked. */
+	char *file = mem_fmt("%s%s", strchr(path, '/') ? "" : "./", path);
 	if (in < 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(complaints, O_CLOEXEC) != 0) {
 		rc = err_sys(e, errno, "cannot make the pipes of %s", path);
 		goto out;
 	}
-	rc = spawn(r, path, in, out[1], complaints[1], e);
-	if (rc < 0)
+	rc = child_start((char *const[]){ file, NULL }, in, out[1], complaints[1], &r->pid);
+	if (rc != 0) {
+		r->pid = 0;
+		rc = err_set(e, ERR_NOT_FOUND, "%s cannot be started: %s", path, strerror(rc));
 		goto out;
+	}
 	fcntl(out[0], F_SETFL, O_NONBLOCK);
 	fcntl(complaints[0], F_SETFL, O_NONBLOCK);
 	r->out = out[0];
@@ -107,6 +75,7 @@ out:
 	close_fd(&out[1]);
 	close_fd(&complaints[0]);
 	close_fd(&complaints[1]);
+	free(file);
 	return rc;
 }
 
@@ -140,8 +109,8 @@ static void drain_complaints(struct running *r)
 		if (n <= 0)
 			return;
 		buf_add(&r->said, chunk, (size_t)n);
-		if (r->said.len > COMPLAINT_MAX)
-			buf_drop(&r->said, r->said.len - COMPLAINT_MAX);
+		if (r->said.len > CHILD_WORDS_MAX)
+			buf_drop(&r->said, r->said.len - CHILD_WORDS_MAX);
 	}
 }
 
@@ -172,22 +141,6 @@ static int follow(struct running *r, int64_t deadline, const struct cancel *canc
 	}
 }
 
-/* Its last words on one line, as a clause; "" without any. free() */
-static char *last_words(const struct running *r)
-{
-	const char *said = buf_text(&r->said);
-	size_t len = strlen(said);
-	while (len > 0 && (unsigned char)said[len - 1] <= ' ')
-		len--;
-	if (len == 0)
-		return mem_str("");
-	char *text = mem_fmt("; it last said: %.*s", (int)len, said);
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ')
-			*c = ' ';
-	return utf8_clean(text);
-}
-
 /* Everything in its group ends with it: it is not reaped before, so that the group's number is still its own. */
 static int end(struct running *r, int rc, struct err *e)
 {
@@ -197,7 +150,7 @@ static int end(struct running *r, int rc, struct err *e)
 	while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (rc == 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
-		char *words = last_words(r);
+		char *words = child_last_words(&r->said);
 		if (WIFSIGNALED(status))
 			rc = err_set(e, ERR_CRASH, "it was ended by signal %d (%s)%s", WTERMSIG(status), strsignal(WTERMSIG(status)), words);
 		else

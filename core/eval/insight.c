@@ -50,7 +50,7 @@ static void leaders(const struct measurement_list *rows, struct buf *out)
 	buf_adds(out, "fastest (median, least, relative standard error, samples):\n");
 	for (size_t i = 0; i < n && shown < TOP; i++, shown++)
 		buf_addf(out, "  %.6g ms  %.6g ms  %.2f %%  %zu  %s%s\n", at[i]->median_ns / 1e6, at[i]->min_ns / 1e6, 100 * at[i]->rse,
-		         at[i]->sample_count, at[i]->params, at[i]->validation ? "" : "  (of the search, not proven)");
+		         at[i]->sample_count, at[i]->params, at[i]->proven ? "" : at[i]->validation ? "  (refuted since)" : "  (of the search, not proven)");
 	free(at);
 }
 

@@ -1,10 +1,9 @@
-/* process: one worker process; see process.h. Spawning uses posix_spawn, since the daemon has many threads. */
+/* process: one worker process; see process.h. */
 #include "core/eval/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,11 +13,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "core/eval/environment.h"
+#include "core/eval/child.h"
 
-extern char **environ;
-
-enum { COMPLAINT_MAX = 400 };
 #define START_NS (30 * CLOCK_S) /* libraries of a vendor may be slow to load from a cold disk */
 
 static void close_fd(int *fd)
@@ -39,35 +35,6 @@ static char **make_argv(const char *binary, const char *const *launcher)
 	argv[n] = (char *)binary;
 	argv[n + 1] = "worker";
 	return argv;
-}
-
-static int spawn(struct process *p, char **argv, int wire, int complaints, struct err *e)
-{
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none, usual;
-	sigemptyset(&none);
-	sigfillset(&usual);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, wire, STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, wire, STDOUT_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, complaints, STDERR_FILENO);
-	posix_spawnattr_init(&attr);
-	/* A group of its own, so that a launcher and what it started die together; signals as a fresh process expects them. */
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setpgroup(&attr, 0);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &usual);
-	char **environment = environment_new(environ);
-	int rc = posix_spawnp(&p->pid, argv[0], &actions, &attr, argv, environment);
-	free(environment);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&actions);
-	if (rc != 0) {
-		p->pid = 0;
-		return err_sys(e, rc, "cannot start worker '%s'", argv[0]);
-	}
-	return 0;
 }
 
 static int expect_hello(struct process *p, struct err *e)
@@ -98,9 +65,12 @@ int process_start(struct process *p, const char *binary, const char *const *laun
 		rc = err_sys(e, errno, "cannot make the wire of a worker");
 		goto out;
 	}
-	rc = spawn(p, argv, wire[1], complaints[1], e);
-	if (rc < 0)
+	rc = child_start(argv, wire[1], wire[1], complaints[1], &p->pid);
+	if (rc != 0) {
+		p->pid = 0;
+		rc = err_sys(e, rc, "cannot start worker '%s'", argv[0]);
 		goto out;
+	}
 	fcntl(wire[0], F_SETFL, O_NONBLOCK);
 	fcntl(complaints[0], F_SETFL, O_NONBLOCK);
 	p->wire = wire[0];
@@ -126,21 +96,13 @@ int process_greet(struct process *p, struct err *e)
 	return rc;
 }
 
-/* What a dead worker had to say: the end of its stderr, on one line. */
+/* What a dead worker had to say. */
 static void add_last_words(struct process *p, struct err *e)
 {
-	if (p->said.len == 0)
-		return;
-	const char *said = p->said.data + (p->said.len > COMPLAINT_MAX ? p->said.len - COMPLAINT_MAX : 0);
-	char words[COMPLAINT_MAX + 1];
-	size_t n = 0;
-	for (; *said && n < COMPLAINT_MAX; said++)
-		words[n++] = (unsigned char)*said < 0x20 ? ' ' : *said;
-	while (n > 0 && words[n - 1] == ' ')
-		n--;
-	words[n] = '\0';
-	if (n)
-		err_set(e, e->code, "%s; it last said: %s", e->text, utf8_clean(words));
+	char *words = child_last_words(&p->said);
+	if (*words)
+		err_set(e, e->code, "%s%s", e->text, words);
+	free(words);
 }
 
 static void add_fate(struct process *p, struct err *e)

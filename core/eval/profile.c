@@ -71,21 +71,6 @@ static int ask_evaluators(const struct eval *ev, const struct profile_request *q
 	return external_evaluate(ev, &subject, &r->more, e);
 }
 
-static int prove(const struct eval *ev, const struct profile_request *q, struct trial *t, struct db *db, int64_t checkpoint,
-                 const char *job, struct profile_result *r, struct err *e)
-{
-	struct check c;
-	uint64_t seed = check_seed();
-	int rc = check_run(ev, t, q->root, q->facts, seed, POISON, &c, e);
-	if (rc < 0)
-		return rc;
-	rc = check_record(db, checkpoint, q->facts, q->params, "input", seed, &c, job, &r->evidence, e);
-	if (rc == 0 && !c.passed)
-		rc = err_set(e, ERR_WRONG, "it is not right, so nothing is said of its speed: %s", c.reason);
-	check_fini(&c);
-	return rc;
-}
-
 static int refuse_disturbed(const struct trial_times *times, struct err *e)
 {
 	return times->disturbed ? err_set(e, ERR_UNSUPPORTED, "the device was throttled by heat or hardware, or used by others, all the "
@@ -113,6 +98,25 @@ static int measure(const struct eval *ev, const struct profile_request *q, struc
 	return rc;
 }
 
+/* Checked before it is timed, and after. */
+static int prove_and_measure(const struct eval *ev, const struct profile_request *q, struct trial *t, struct db *db, int64_t checkpoint,
+                             const char *job, struct profile_result *r, struct err *e)
+{
+	struct check c = { .passed = false };
+	uint64_t seed = check_seed();
+	int rc = check_run(ev, t, q->root, q->facts, seed, POISON, &c, e);
+	if (rc == 0 && c.passed)
+		rc = measure(ev, q, t, r, e);
+	if (rc == 0 && c.passed)
+		rc = check_after(ev, t, q->root, q->facts, seed, &c, e);
+	if (rc == 0)
+		rc = check_record(db, checkpoint, q->facts, q->params, "input", seed, &c, job, &r->evidence, e);
+	if (rc == 0 && !c.passed)
+		rc = err_set(e, ERR_WRONG, "it is not right, so nothing is said of its speed: %s", c.reason);
+	check_fini(&c);
+	return rc;
+}
+
 int profile_run(const struct eval *ev, const struct profile_request *q, struct db *db, int64_t checkpoint, const char *job,
                 struct profile_result *ret_result, struct err *e)
 {
@@ -131,9 +135,7 @@ int profile_run(const struct eval *ev, const struct profile_request *q, struct d
 	if (rc == 0)
 		rc = trial_begin(&t, device, &v, e);
 	if (rc == 0) {
-		rc = prove(ev, q, &t, db, checkpoint, job, &r, e);
-		if (rc == 0)
-			rc = measure(ev, q, &t, &r, e);
+		rc = prove_and_measure(ev, q, &t, db, checkpoint, job, &r, e);
 		trial_end(&t);
 	}
 	pool_give(device);

@@ -88,7 +88,7 @@ static void report(const struct tuner *u)
 	char best[32], left[32];
 	show_best(u, best);
 	show_duration(remaining(u, u->planned > r->tried ? u->planned - r->tried : 0), left);
-	eval_progress(u->ev, (double)r->tried, (double)u->planned, "tune %zu/%zu, best %s, %zu pruned, %zu failed, %s left",
+	eval_progress(u->ev, (double)r->tried, (double)u->planned, "tune %zu/%zu, best %s (not proven yet), %zu pruned, %zu failed, %s left",
 	              r->tried, u->planned, best, r->pruned, r->refused + r->wrong + r->broken, left);
 }
 
@@ -199,7 +199,8 @@ static double floor_of(const struct tune_request *q)
 	const struct facts *f = q->facts;
 	double peak = f->peak_f32, flops = spec_flops(spec, q->size);
 	if (spec->precision == SPEC_TENSOR)
-		peak = fmax(peak, strcmp(spec->precision_in, "f16") == 0 || strcmp(spec->precision_in, "bf16") == 0
+		peak = fmax(peak, strcmp(spec->precision_in, "f16") == 0 || strcmp(spec->precision_in, "bf16") == 0 ||
+		                  strcmp(spec->precision_in, "f32") == 0 /* made of products of any type */
 		                  ? f->peak_tensor_f16 : f->peak_tensor_tf32);
 	else if (spec_roundoff(spec) > dtype_roundoff(DTYPE_F32))
 		peak *= 4; /* packed half arithmetic, at most twice per lane and per clock of fp32 on any part known to us */

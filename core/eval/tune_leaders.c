@@ -91,23 +91,35 @@ static int weigh(struct tuner *u, struct trial *t, const struct params *params, 
 	return tune_record_metric(u, u->q->facts, params, "energy", *ret_joules, "J", e);
 }
 
+/* Before, timed, after; *ret_check is negative evidence as soon as one is. What kept it from being timed is in `why`. */
+static int check_and_time(struct tuner *u, struct trial *t, uint64_t seed, struct trial_times *times, struct check *ret_check, struct err *why,
+                          struct err *e)
+{
+	struct trial_timing timing = quoting;
+	timing.warm = u->q->warm;
+	int rc = check_run(u->ev, t, u->q->root, u->q->facts, seed, TUNE_POISON, ret_check, e);
+	if (rc == 0 && ret_check->passed && trial_measure(t, &timing, times, why) == 0)
+		rc = check_after(u->ev, t, u->q->root, u->q->facts, seed, ret_check, e);
+	return rc;
+}
+
 /* Checks a prepared leader once more, with a seed that nobody has seen, and times it. */
 static int time_trial(struct tuner *u, const struct variant *v, struct trial *t, size_t size, struct again *again, struct err *e)
 {
 	struct trial_times *times = &again->times;
-	struct trial_timing timing = quoting;
 	struct err why = ERR_INIT;
-	struct check c;
+	struct check c = { .passed = false };
 	uint64_t seed = check_seed();
 	double joules = NAN;
-	timing.warm = u->q->warm;
-	int rc = check_run(u->ev, t, u->q->root, u->q->facts, seed, TUNE_POISON, &c, e);
-	if (rc < 0)
+	int rc = check_and_time(u, t, seed, times, &c, &why, e);
+	if (rc < 0) {
+		check_fini(&c);
 		return rc;
+	}
 	rc = check_record(u->db, u->checkpoint, u->q->facts, v->params, "input", seed, &c, u->job, &again->evidence, e);
 	if (rc == 0 && !c.passed)
 		rc = refuse(u, v, tune_status(c.code), c.reason, e);
-	else if (rc == 0 && trial_measure(t, &timing, times, &why) < 0)
+	else if (rc == 0 && why.code != ERR_NONE)
 		rc = why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED) : refuse(u, v, tune_status(why.code), why.text, e);
 	else if (rc == 0 && times->disturbed)
 		rc = refuse(u, v, MEASUREMENT_DISTURBED, "the device was throttled by heat or hardware, or used by others, while this was "

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "core/eval/vendor.h"
@@ -15,19 +16,42 @@ static const struct leader *winner(const struct tuner *u)
 	return NULL;
 }
 
+/* Ours is checked before it is timed, and after. */
+static int check_and_compare(struct tuner *u, struct trial *t, const struct leader *l, struct vendor_rival *r, int64_t *ret_evidence,
+                             struct err *e)
+{
+	struct check c = { .passed = false };
+	uint64_t seed = check_seed();
+	int rc = check_run(u->ev, t, u->q->root, u->q->facts, seed, TUNE_POISON, &c, e);
+	if (rc == 0 && c.passed)
+		rc = vendor_compare(u->ev, t, u->q->ctx, u->q->root, u->q->facts, u->q->warm, r, e);
+	if (rc == 0 && c.passed)
+		rc = check_after(u->ev, t, u->q->root, u->q->facts, seed, &c, e);
+	if (rc == 0)
+		rc = check_record(u->db, u->checkpoint, u->q->facts, l->params, "input", seed, &c, u->job, ret_evidence, e);
+	if (rc == 0 && !c.passed)
+		rc = err_set(e, ERR_WRONG, "the winner is not right: %s", c.reason);
+	check_fini(&c);
+	return rc;
+}
+
 static int compare(struct tuner *u, const struct leader *l, struct tune_rival *to, struct err *e)
 {
-	struct vendor_rival r;
+	struct vendor_rival r = { .name = NULL };
 	struct trial t;
+	int64_t evidence = 0;
 	int rc = trial_begin(&t, u->device, &l->variant, e);
 	if (rc < 0)
 		return rc;
-	rc = vendor_compare(u->ev, &t, u->q->ctx, u->q->root, u->q->facts, u->q->warm, &r, e);
+	rc = check_and_compare(u, &t, l, &r, &evidence, e);
 	trial_end(&t);
-	if (rc < 0)
+	if (rc == 0)
+		rc = vendor_record(u->db, u->checkpoint, u->q->facts, l->params, &r, u->q->warm, evidence, u->job, e);
+	if (rc < 0) {
+		vendor_fini(&r);
 		return rc;
-	rc = vendor_record(u->db, u->checkpoint, u->q->facts, l->params, &r, u->q->warm, u->result.top[0].validation, u->job, e);
-	if (rc == 0 && r.why == NULL) {
+	}
+	if (r.why == NULL) {
 		to->ratio = r.paired.ratio;
 		to->low = r.paired.low;
 		to->high = r.paired.high;
@@ -37,6 +61,20 @@ static int compare(struct tuner *u, const struct leader *l, struct tune_rival *t
 	r.why = NULL;
 	vendor_fini(&r);
 	return rc;
+}
+
+/* Found out by its last check: the next one is the winner, and nothing is said of a library. */
+static int dismiss_winner(struct tuner *u, const struct err *why, struct err *e)
+{
+	struct tune_result *r = &u->result;
+	tune_record_why(u, r->top[0].params, why->text);
+	r->wrong++;
+	params_free(r->top[0].params);
+	memmove(&r->top[0], &r->top[1], --r->top_count * sizeof r->top[0]);
+	if (r->top_count)
+		return 0;
+	*e = *why;
+	return -(int)e->code;
 }
 
 int tune_vendor_finish(struct tuner *u, struct err *e)
@@ -54,6 +92,8 @@ int tune_vendor_finish(struct tuner *u, struct err *e)
 		*e = why;
 		return -ERR_CANCELLED;
 	}
+	if (why.code == ERR_WRONG)
+		return dismiss_winner(u, &why, e);
 	to->name = "the vendor's library";
 	to->why = mem_str(why.text);
 	return 0;

@@ -28,6 +28,11 @@ const char *measurement_status_name(enum measurement_status status)
 	return status_names[status];
 }
 
+const char *measurement_standing(const struct measurement *m)
+{
+	return m->proven ? "proven" : m->validation ? "refuted" : "unvalidated";
+}
+
 /* A word that this peakd does not know counts as an error: the schema leaves the list open for later ones. */
 static enum measurement_status read_status(struct query *q)
 {
@@ -129,6 +134,7 @@ static void read_row(struct query *q, struct measurement *m)
 	m->validation = query_get_int(q);
 	m->job = query_get_text(q);
 	m->created_ms = query_get_int(q);
+	m->proven = query_get_int(q) != 0;
 }
 
 void measurement_fini(struct measurement *m)

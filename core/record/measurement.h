@@ -1,7 +1,8 @@
 /* measurement: how fast a checkpoint ran, one row per attempt to time one configuration, and the tune runs that group
  * them. A time is quotable only through `validation`, a passed row for the same checkpoint, device and parameters: a
  * trigger refuses a reference to any other row, and the queries for the best look only at times whose validation
- * passed and whose parameters never failed on that device, unless told otherwise. Written by eval/tune. */
+ * passed, whose checkpoint was not refuted and whose tuning parameters never failed on that device, at whatever size
+ * (measurement_proven in schema/0003-proven.sql), unless told otherwise. Written by eval/tune. */
 #ifndef PEAKD_CORE_RECORD_MEASUREMENT_H
 #define PEAKD_CORE_RECORD_MEASUREMENT_H
 
@@ -52,6 +53,7 @@ struct measurement {
 	int64_t validation;      /* evidence, 0 when none */
 	const char *job;         /* job id, NULL */
 	int64_t created_ms;      /* 0: set by measurement_add */
+	bool proven;             /* of what was read: may be quoted now */
 };
 
 struct measurement_list {
@@ -93,6 +95,8 @@ struct measurement_query {
 
 /* "ok", "pruned", … Static storage. */
 const char *measurement_status_name(enum measurement_status status);
+/* Whether a time that was read may be quoted: "proven", "refuted" (its evidence was overtaken by a failure), "unvalidated". Static storage. */
+const char *measurement_standing(const struct measurement *m);
 
 /* Adds one row and sets m->id and m->created_ms; texts and samples stay the caller's. For many rows: store_begin first.
  * ERR_CONFLICT when `validation` is of another checkpoint, device or parameters. */

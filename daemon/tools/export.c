@@ -28,10 +28,11 @@ static int find_winner(struct mcp_call *call, struct db *db, const struct lineag
 		               sizes ? " for " : "", sizes ? sizes : "");
 	rc = params_parse(l->ctx, m.params, true, ret_params, e);
 	if (rc == 0)
-		*ret_provenance = mem_fmt("checkpoint %lld, context %s\n%s\n%.6g ms (median of %zu samples, %s caches) on %s, %s, %s\n",
+		*ret_provenance = mem_fmt("checkpoint %lld, context %s\n%s\n%.6g ms (median of %zu samples, %s caches) on %s, %s, %s; evidence: "
+		                          "validation %lld\n",
 		                          (long long)l->id, context_hash(l->ctx)->hex, m.params, m.median_ns / 1e6, m.sample_count,
 		                          m.cold ? "cold" : "warm", m.device, m.driver ? m.driver : "unknown driver",
-		                          clock_iso(m.created_ms, created));
+		                          clock_iso(m.created_ms, created), (long long)m.validation);
 	measurement_fini(&m);
 	return rc;
 }

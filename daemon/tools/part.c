@@ -44,7 +44,7 @@ static int measurements(struct db *db, int64_t id, struct buf *out, struct err *
 	if (rc < 0)
 		return rc;
 	buf_adds(out, "device,params,status,median_ns,min_ns,rse,samples,cold,compile_ns,registers,shared_bytes,spill_bytes,evidence,"
-	              "message\n");
+	              "standing,message\n");
 	for (size_t i = 0; i < list.count; i++) {
 		const struct measurement *m = &list.at[i];
 		field(out, m->device, ',');
@@ -53,8 +53,9 @@ static int measurements(struct db *db, int64_t id, struct buf *out, struct err *
 		real(out, m->median_ns, ',');
 		real(out, m->min_ns, ',');
 		real(out, m->rse, ',');
-		buf_addf(out, "%zu,%d,%lld,%lld,%lld,%lld,%lld,", m->sample_count, m->cold, (long long)m->compile_ns,
-		         (long long)m->registers, (long long)m->shared_bytes, (long long)m->spill_bytes, (long long)m->validation);
+		buf_addf(out, "%zu,%d,%lld,%lld,%lld,%lld,%lld,%s,", m->sample_count, m->cold, (long long)m->compile_ns,
+		         (long long)m->registers, (long long)m->shared_bytes, (long long)m->spill_bytes, (long long)m->validation,
+		         isfinite(m->median_ns) ? measurement_standing(m) : "");
 		field(out, m->message, '\n');
 	}
 	measurement_list_fini(&list);
@@ -140,7 +141,8 @@ static int best(struct db *db, int64_t id, struct buf *out, struct err *e)
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < list.count; i++) {
-		buf_addf(out, "/* %s, %s: %.6g ms */\n", list.at[i].device, list.at[i].sizes, list.at[i].median_ns / 1e6);
+		buf_addf(out, "/* %s, %s: %.6g ms, evidence %lld */\n", list.at[i].device, list.at[i].sizes, list.at[i].median_ns / 1e6,
+		         (long long)list.at[i].validation);
 		for (const char *at = list.at[i].params; *at;) {
 			size_t n = strcspn(at, " "), name = strcspn(at, "=");
 			if (name < n)

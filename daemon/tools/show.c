@@ -51,7 +51,7 @@ static bool always_text(const char *name)
 {
 	static const char *const names[] = { "summary", "details", "domain", "why", "size", "best", "pending", "state", "outcome",
 	                                     "prompt", "region", "unproven", "verdict", "params", "a_params", "b_params", "library",
-	                                     "energy", "conditions", "pipe", "note" };
+	                                     "energy", "conditions", "pipe", "note", "refuted" };
 	for (size_t i = 0; i < MEM_COUNT(names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
@@ -136,11 +136,12 @@ static void compare_text(const struct fields *f, struct buf *out)
 {
 	for (int64_t i = 0; i < fields_int(f, "count", 0) && i < SIZES_MAX; i++) {
 		char a[32], b[32];
-		buf_addf(out, "%s: %s: checkpoint %s takes %.4f of %s's time (%.4f to %.4f): %s against %s, %.0f pairs%s%s\n",
+		buf_addf(out, "%s: %s: checkpoint %s takes %.4f of %s's time (%.4f to %.4f): %s against %s, %.0f pairs%s%s",
 		         text_at(f, "size", i), text_at(f, "verdict", i), fields_text(f, "b", ""), number_at(f, "ratio", i),
 		         fields_text(f, "a", ""), number_at(f, "low", i), number_at(f, "high", i), tools_show_ns(number_at(f, "b_ns", i), b),
 		         tools_show_ns(number_at(f, "a_ns", i), a), number_at(f, "pairs", i), at(f, "note", i) ? "; " : "",
 		         text_at(f, "note", i));
+		buf_addf(out, "; evidence %s and %s\n", text_at(f, "b_evidence", i), text_at(f, "a_evidence", i));
 	}
 }
 
@@ -167,7 +168,7 @@ static void profile_text(const struct fields *f, struct buf *out)
 			         text_at(f, "shared_bytes", i), text_at(f, "spill_bytes", i));
 		if (at(f, "metrics", i))
 			buf_addf(out, "; %s", text_at(f, "metrics", i));
-		buf_addf(out, "; %s\n", text_at(f, "params", i));
+		buf_addf(out, "; %s; evidence %s\n", text_at(f, "params", i), text_at(f, "evidence", i));
 	}
 }
 
@@ -182,7 +183,9 @@ static void tune_text(const struct fields *f, struct buf *out)
 		if (*fields_text(f, (snprintf(key, sizeof key, "value_%lld", (long long)i), key), ""))
 			buf_addf(out, " objective %s;", AT("value"));
 		if (*fields_text(f, (snprintf(key, sizeof key, "unproven_%lld", (long long)i), key), ""))
-			buf_addf(out, " not proven;");
+			buf_addf(out, " NOT PROVEN (%s);", AT("unproven"));
+		else
+			buf_addf(out, " evidence %s;", AT("evidence"));
 		buf_addf(out, " %s tried", AT("tried"));
 		buf_addf(out, " of %s valid,", AT("space"));
 		buf_addf(out, " %s pruned,", AT("pruned"));
@@ -195,6 +198,31 @@ static void tune_text(const struct fields *f, struct buf *out)
 	}
 }
 
+/* What a job found stays in its row; what refuted it afterwards is said beside it. The checkpoints that were timed and have failed since;
+ * NULL when all stand; free(). */
+static char *refuted_since(struct db *db, const struct job *job, const struct fields *f)
+{
+	struct fields request = FIELDS_INIT;
+	struct err ignored = ERR_INIT;
+	struct buf out = BUF_INIT;
+	if (strcmp(job->kind, "tune") != 0 && strcmp(job->kind, "compare") != 0 && strcmp(job->kind, "profile") != 0)
+		return NULL;
+	if (fields_parse(job->request, &request, &ignored) < 0)
+		request = (struct fields)FIELDS_INIT;
+	const int64_t ids[] = { fields_int(&request, "checkpoint", 0), fields_int(f, "a", 0), fields_int(f, "b", 0) };
+	for (size_t i = 0; i < MEM_COUNT(ids); i++) {
+		struct checkpoint c;
+		if (ids[i] <= 0 || checkpoint_get(db, ids[i], &c, &ignored) < 0)
+			continue;
+		if (c.status == CHECKPOINT_FAILED)
+			buf_addf(&out, "%scheckpoint %lld was refuted, so none of its figures may be quoted: %s", out.len ? "; " : "",
+			         (long long)ids[i], c.note ? c.note : "see its validations");
+		checkpoint_fini(&c);
+	}
+	fields_fini(&request);
+	return out.len ? buf_steal(&out) : NULL;
+}
+
 static void ended_text(const struct job *job, const struct fields *f, struct buf *out)
 {
 	if (strcmp(job->kind, "tune") == 0)
@@ -205,6 +233,8 @@ static void ended_text(const struct job *job, const struct fields *f, struct buf
 		profile_text(f, out);
 	else if (fields_get(f, "summary"))
 		buf_addf(out, "%s\n", fields_get(f, "summary"));
+	if (fields_get(f, "refuted"))
+		buf_addf(out, "REFUTED: %s\n", fields_get(f, "refuted"));
 	if (fields_get(f, "checkpoint"))
 		buf_addf(out, "checkpoint %s\n", fields_get(f, "checkpoint"));
 	if (fields_get(f, "details"))
@@ -259,8 +289,10 @@ json_t *tools_show_job(struct app *app, struct db *db, const struct job *job, ch
 	(void)app;
 	if (job->result && fields_parse(job->result, &f, &e) < 0)
 		f = (struct fields)FIELDS_INIT;
-	char *message = last_message(db, job);
+	char *message = last_message(db, job), *refuted = job_state_ended(job->state) ? refuted_since(db, job, &f) : NULL;
 	utf8_cut(message, MESSAGE_MAX);
+	if (refuted)
+		fields_set(&f, "refuted", refuted);
 	json_t *shown = json_pack("{s:s, s:s, s:s, s:s?}", "job", job->id, "kind", job->kind, "state", job_state_name(job->state),
 	                          "error", job->error_text);
 	if (job->error_text == NULL)
@@ -273,6 +305,7 @@ json_t *tools_show_job(struct app *app, struct db *db, const struct job *job, ch
 		json_object_set_new(shown, "next", json_string(next_step(job)));
 	*ret_text = job_text(job, &f, message);
 	free(message);
+	free(refuted);
 	fields_fini(&f);
 	return shown;
 }

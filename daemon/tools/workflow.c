@@ -186,8 +186,9 @@ static json_t *compare_row(const struct measurement *a, const struct measurement
 	char time_a[32], time_b[32];
 	buf_addf(text, "%s: %s against %s: %.3fx\n", b->sizes, tools_show_ns(b->median_ns, time_b),
 	         tools_show_ns(a->median_ns, time_a), a->median_ns / b->median_ns);
-	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:s, s:s}", "device", b->device, "sizes", b->sizes, "a_ns", a->median_ns, "b_ns",
-	                 b->median_ns, "ratio", a->median_ns / b->median_ns, "a_params", a->params, "b_params", b->params);
+	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:s, s:s, s:I, s:I}", "device", b->device, "sizes", b->sizes, "a_ns", a->median_ns, "b_ns",
+	                 b->median_ns, "ratio", a->median_ns / b->median_ns, "a_params", a->params, "b_params", b->params, "a_evidence",
+	                 (json_int_t)a->validation, "b_evidence", (json_int_t)b->validation);
 }
 
 static const struct mcp_done *compare(struct mcp_call *call, struct db *db, int64_t id)

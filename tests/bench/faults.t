@@ -3,7 +3,7 @@
 # CUDA contexts compile where NVRTC is.
 . "$(dirname "$0")/../daemon/lib.sh"
 faults=${BUILD:-$root/build}/bench/faults
-if timeout 60 "$faults" --device cuda:sm_90a >"$T/cuda" 2>"$T/cuda.err"; then
+if timeout 120 "$faults" --device cuda:sm_90a >"$T/cuda" 2>"$T/cuda.err"; then
 	is "$(jq -r '[to_entries[] | select(.value == "compiled") | .key] | sort | join(" ")' "$T/cuda")" \
 		"endless-loop far-out-of-range illegal-address killed-mid-launch misaligned-address out-of-memory refused-by-device stack-overflow trap" \
 		"CUDA: the compiler lets them through, so that the device meets them" "$(cat "$T/cuda")"
@@ -23,7 +23,9 @@ is "$(jq -c '[.soaked, .total, .unexpected, .leaks]' "$T/first")" '[0,0,0,false]
 timeout 120 "$faults" --device hlsl:0 --count 9 --lanes 2 --state "$T/state" >"$T/second" 2>"$T/err"
 is $? 0 "the soak" "$(cat "$T/err" "$T/second")"
 is "$(jq -c '[.soaked, .total, .unexpected, .leaks]' "$T/second")" '[9,9,0,false]' "nine faults in a row: each one failed configuration, nothing left behind"
-is "$(jq -c '[.kinds[].recovery_ms | select(. > 1000)]' "$T/second")" '[]' "a good kernel runs again within a second"
+longest=$(jq '[.kinds[].recovery_ms] | max | ceil' "$T/second")
+soon "$longest" 1000
+ok $? "a good kernel runs again within a second ($longest ms at most)"
 is "$(jq -c '[.after.descriptors - .before.descriptors, .after.children]' "$T/second")" '[0,0]' "no descriptor and no process is left"
 timeout 120 "$faults" --device hlsl:0 --count 9 --lanes 2 --state "$T/state" >"$T/third"
 is "$(jq -c '[.soaked, .total]' "$T/third")" '[0,9]' "a call on a finished soak adds nothing"

@@ -16,7 +16,7 @@ def request(method, params, name=None):
     return f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode()
 
 def dial():
-    s = socket.create_connection(("127.0.0.1", port), timeout=10)
+    s = socket.create_connection(("127.0.0.1", port), timeout=60)
     return s
 
 def rss():
@@ -74,7 +74,7 @@ for kind in kinds:
     statuses = {}
     if kind == "stream":
         for s in open_:
-            s.settimeout(0.01)
+            s.settimeout(10)
             try:
                 status = s.recv(64)[9:12].decode()
             except OSError:
@@ -86,22 +86,22 @@ for kind in kinds:
 PY
 "$peakd" serve --listen 127.0.0.1:0 --db "$T/a.db" 2>"$T/log" &
 daemon=$!
-wait_for 10 grep -q serving "$T/log"
+wait_for 60 grep -q serving "$T/log"
 port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/log")
-timeout 60 python3 "$T/attack.py" "$port" "$daemon" headers body stream silent >"$T/said" 2>"$T/err"
+timeout 120 python3 "$T/attack.py" "$port" "$daemon" headers body stream silent >"$T/said" 2>"$T/err"
 is $? 0 "an honest client is answered during all attacks" "$(tail -3 "$T/err")"
 figure() # figure KIND WHAT
 {
 	sed -n "s/^$1 .*$2 \([0-9-]*\).*/\1/p" "$T/said"
 }
 for kind in headers body stream silent; do
-	[ "$(figure $kind longest_ms)" -lt 2000 ]
+	soon "$(figure $kind longest_ms)" 2000
 	ok $? "$kind: within two seconds ($(figure $kind longest_ms) ms at most, $(figure $kind count) connections)"
 	[ "$(figure $kind grew_kb)" -lt 131072 ]
 	ok $? "$kind: within memory ($(figure $kind grew_kb) KB more)"
 done
 has "$(grep ^stream "$T/said")" '"429": 172' "128 streams of one client, then 429"
-is "$(curl -s --max-time 5 "http://127.0.0.1:$port/healthz")" "ok" "it is well afterwards"
+is "$(curl -s --max-time 60 "http://127.0.0.1:$port/healthz")" "ok" "it is well afterwards"
 kill "$daemon"
 wait "$daemon"
 is $? 0 "and ends well"
@@ -110,12 +110,12 @@ is "$(grep -c ' error: ' "$T/log")" 0 "without a complaint"
 # With few descriptors, the longest idle connections make room.
 (ulimit -n 100 && exec "$peakd" serve --listen 127.0.0.1:0 --db "$T/few.db") 2>"$T/few" &
 daemon=$!
-wait_for 10 grep -q serving "$T/few"
+wait_for 60 grep -q serving "$T/few"
 port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/few")
 sed -i 's/"silent": .*}/"silent": 300}/' "$T/attack.py"
-timeout 60 python3 "$T/attack.py" "$port" "$daemon" silent >"$T/said" 2>"$T/err"
+timeout 120 python3 "$T/attack.py" "$port" "$daemon" silent >"$T/said" 2>"$T/err"
 is $? 0 "with 100 descriptors and 300 connections an honest client is answered" "$(tail -3 "$T/err")"
-[ "$(figure silent longest_ms)" -lt 2000 ]
+soon "$(figure silent longest_ms)" 2000
 ok $? "in bounded time ($(figure silent longest_ms) ms at most)"
 kill "$daemon"
 wait "$daemon"

@@ -5,19 +5,19 @@
 unset PEAKD_CAGE
 export TEST_API_KEY=secret-one HIDDEN=secret-two PEAKD_MODEL='openai:http://127.0.0.1:9/v1?model=m&key_env=HIDDEN' KEPT=kept
 
-out=$(PEAKD_CAGE=off timeout 60 "$peakd" devices --db "$T/off.db")
+out=$(PEAKD_CAGE=off timeout 120 "$peakd" devices --db "$T/off.db")
 is $? 0 "devices are listed without a cage"
 has "$out" "cage: OFF by PEAKD_CAGE=off" "which is said"
 case $out in *"not available: cage"*) false ;; *) true ;; esac
 ok $? "as a line of its own"
 
-out=$(timeout 60 "$peakd" devices --db "$T/a.db")
+out=$(timeout 120 "$peakd" devices --db "$T/a.db")
 is $? 0 "devices are listed"
 case $out in *OFF*) false ;; *) true ;; esac
 ok $? "nothing is off" "$out"
 
 daemon=$(holder "$T/a.db")
-wait_for 10 pgrep -P "$daemon"
+wait_for 60 pgrep -P "$daemon"
 worker=$(pgrep -P "$daemon" | head -n 1)
 tr '\0' '\n' <"/proc/$worker/environ" >"$T/environ"
 has "$(cat "$T/environ")" KEPT=kept "a worker inherits the environment"
@@ -26,14 +26,14 @@ is "$(cat "$T/secrets")" 0 "without secrets"
 has "$(tr '\0' '\n' <"/proc/$daemon/environ")" secret-two "which the daemon has"
 is "$(awk '/^Max core file size/ { print $5 $6 }' "/proc/$worker/limits")" 00 "and leaves no core file"
 
-if ! timeout 30 "$peakd" devices --db "$T/a.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
+if ! timeout 120 "$peakd" devices --db "$T/a.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
 	skip 3 "no device runs HLSL here"
 	done_testing
 	exit 0
 fi
 small_context >"$T/scale.peak.md"
 unset PEAKD_MODEL
-timeout 60 "$peakd" run "$T/scale.peak.md" --db "$T/b.db" --budget 2 --samples 2 --sizes n=4096 >"$T/run.out" 2>&1
+timeout 120 "$peakd" run "$T/scale.peak.md" --db "$T/b.db" --budget 2 --samples 2 --sizes n=4096 >"$T/run.out" 2>&1
 is $? 0 "a kernel is compiled, validated and tuned in the cage" "$(tail -n 5 "$T/run.out")"
 daemon=$(holder "$T/b.db")
 caged=0
@@ -42,6 +42,6 @@ for worker in $(pgrep -P "$daemon"); do
 done
 [ $caged -ge 2 ]
 ok $? "compilers and device workers are closed" "closed: $caged"
-devices=$(timeout 60 "$peakd" devices --db "$T/b.db" --refresh 2>&1)
+devices=$(timeout 120 "$peakd" devices --db "$T/b.db" --refresh 2>&1)
 has "$devices" "hlsl:0" "devices are found again after compiling"
 done_testing

@@ -3,12 +3,12 @@
 . "$(dirname "$0")/lib.sh"
 root=$PWD
 
-if ! timeout 30 "$peakd" devices --db "$T/d.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
+if ! timeout 120 "$peakd" devices --db "$T/d.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
 	skip 1 "no device runs HLSL here"
 	done_testing
 	exit 0
 fi
-port=$((20000 + $$ % 20000))
+port=$(free_port)
 # The page's own words, but for the port, the binary and the database, which must not collide with somebody else's.
 awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' docs/curl.md |
 	sed "s|7325|$port|; s|build/peakd|$peakd|; s|curl-demo.peakdb|$T/curl.db|" >"$T/page.sh"

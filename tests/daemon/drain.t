@@ -14,7 +14,7 @@ state_of() # state_of ID [DB]
 }
 small_context >"$T/scale.peak.md"
 printf '%s\n' "$HELLO" "$(jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"context_create",arguments:{source:.,name:"s"}}}' <"$T/scale.peak.md")" |
-	timeout 20 "$peakd" stdio --db "$db" >"$T/out"
+	timeout 120 "$peakd" stdio --db "$db" >"$T/out"
 has "$(cat "$T/out")" '"workflow":"s"' "a context is created at home"
 
 # --- queueing
@@ -23,18 +23,19 @@ is $? 1 "nothing to export is no success"
 has "$(cat "$T/none")" "--later" "and says how a job is queued"
 [ ! -e "$bundle" ]
 ok $? "and no folder is made"
-said=$(timeout 20 "$peakd" validate s --device hlsl:0 --samples 2 --later --db "$db")
+said=$(timeout 120 "$peakd" validate s --device hlsl:0 --samples 2 --later --db "$db")
 validate=$(job_of "$said")
 has "$said" "drain export" "validate --later answers at once with the next step"
-said=$(timeout 20 "$peakd" tune s --device hlsl:0 --budget 2 --later --db "$db")
+said=$(timeout 120 "$peakd" tune s --device hlsl:0 --budget 2 --later --db "$db")
 tune=$(job_of "$said")
 has "$said" "$tune" "tune --later too"
-gone_job=$(job_of "$(timeout 20 "$peakd" tune s --device hlsl:0 --budget 1 --later --db "$db")")
+gone_job=$(job_of "$(timeout 120 "$peakd" tune s --device hlsl:0 --budget 1 --later --db "$db")")
 sleep 0.3
 is "$(state_of "$validate") $(state_of "$tune")" "queued queued" "the daemon leaves them queued"
-kill "$(holder "$db")"
-wait_for 10 test -z "$(holder "$db")"
-timeout 20 "$peakd" workflow list --db "$db" >/dev/null
+pid=$(holder "$db")
+kill "$pid"
+wait_for 60 gone "$pid"
+timeout 120 "$peakd" workflow list --db "$db" >/dev/null
 sleep 0.3
 is "$(state_of "$tune")" queued "also the next daemon"
 
@@ -60,7 +61,7 @@ cp -r "$bundle" "$T/nodevice"
 sqlite3 "$T/nodevice/jobs.peakdb" "UPDATE job SET request = replace(request, 'hlsl:0', 'hlsl:7')"
 rm -f "$T/nodevice"/jobs.peakdb-*
 printf 'format: peakd drain 1\nstate: exported\nsha256: %s\n' "$(sha256sum "$T/nodevice/jobs.peakdb" | cut -d' ' -f1)" >"$T/nodevice/seal"
-timeout 60 "$peakd" drain run "$T/nodevice" >"$T/nodevice.out" 2>&1
+timeout 120 "$peakd" drain run "$T/nodevice" >"$T/nodevice.out" 2>&1
 is $? 1 "a machine without the device refuses to run"
 has "$(cat "$T/nodevice.out")" "hlsl:7" "and names the device"
 is "$(state_of "$tune" "$T/nodevice/jobs.peakdb")" queued "and fails no job for it"
@@ -80,12 +81,12 @@ is $? 0 "the bundle runs" "$(cat "$T/run.out")"
 has "$(cat "$T/run.out")" "$tune done" "and tells what its jobs do"
 "$peakd" drain show "$T/node/b" >"$T/show"
 has "$(cat "$T/show")" "ran, 3 jobs" "show says how it is"
-(cd "$T/node" && timeout 60 "$peakd" drain run b >"$T/rerun.out" 2>&1)
+(cd "$T/node" && timeout 120 "$peakd" drain run b >"$T/rerun.out" 2>&1)
 is $? 0 "running it again does nothing"
 has "$(cat "$T/rerun.out")" "has run" "and says so"
 
 # --- a batch job that is killed, and goes on
-timeout 60 "$peakd" drain run "$T/killed" >"$T/killed.out" 2>&1 &
+timeout 120 "$peakd" drain run "$T/killed" >"$T/killed.out" 2>&1 &
 pid=$!
 wait_for 30 grep -q "running" "$T/killed.out"
 worker=$(pgrep -P "$pid" -f 'drain run' | head -1)
@@ -98,15 +99,19 @@ timeout 120 "$peakd" drain run "$T/killed" >"$T/killed.out" 2>&1
 is $? 0 "the same command finishes it" "$(cat "$T/killed.out")"
 
 # --- merge
-timeout 20 "$peakd" jobs cancel "$gone_job" --db "$db" >/dev/null
+timeout 120 "$peakd" jobs cancel "$gone_job" --db "$db" >/dev/null
+# Rows have other numbers here than there.
+sqlite3 -cmd '.timeout 20000' "$db" "INSERT INTO validation (checkpoint_id, validator, device, sizes, params, size_kind, verdict, created_ms)
+	VALUES (1, 'outputs', 'another', 'n=1', 'n=1', 'input', 'passed', 0), (1, 'outputs', 'another', 'n=2', 'n=2', 'input', 'passed', 0)"
+sqlite3 "$db" ".backup '$T/early.db'"
 before=$(sha256sum "$T/node/b/jobs.peakdb")
 "$peakd" drain merge "$T/node/b" --db "$db" >"$T/merge" 2>&1
 is $? 0 "the results are merged" "$(cat "$T/merge")"
 has "$(tail -1 "$T/merge")" "2 merged, 0 known before, 1 cancelled" "but not those of a job that was cancelled meanwhile"
 is "$(sha256sum "$T/node/b/jobs.peakdb")" "$before" "the bundle is only read"
 is "$(state_of "$validate") $(state_of "$tune") $(state_of "$gone_job")" "done done cancelled" "the jobs have ended"
-has "$(timeout 20 "$peakd" jobs get "$tune" --db "$db")" "best" "with their results"
-has "$(timeout 20 "$peakd" workflow log s --db "$db")" "n=4096" "and the log has the time"
+has "$(timeout 120 "$peakd" jobs get "$tune" --db "$db")" "best" "with their results"
+has "$(timeout 120 "$peakd" workflow log s --db "$db")" "n=4096" "and the log has the time"
 # shellcheck disable=SC2016
 same='SELECT device, sizes, params, status, median_ns, min_ns, rse, hex(samples), cold, compile_ns, registers, shared_bytes, spill_bytes,
 	message, driver, created_ms, (SELECT verdict || params || seed_hash || error || tolerance || v.created_ms || size_kind FROM validation v
@@ -114,6 +119,8 @@ same='SELECT device, sizes, params, status, median_ns, min_ns, rse, hex(samples)
 is "$(sqlite3 "$db" "$same '$tune'")" "$(sqlite3 "$T/node/b/jobs.peakdb" "$same '$tune'")" "every measurement came with its evidence"
 [ -n "$(sqlite3 "$db" "$same '$tune'")" ]
 ok $? "and there are some"
+row=$(timeout 120 "$peakd" jobs get "$tune" --db "$db" --json | jq '.result.sizes[0].evidence')
+is "$(sqlite3 "$db" "SELECT verdict || ' ' || job_id FROM validation WHERE id = ${row:-0}")" "passed $tune" "the result names the evidence by its number here"
 is "$(sqlite3 "$db" "SELECT count(*) FROM validation WHERE job_id = '$validate'")" \
 	"$(sqlite3 "$T/node/b/jobs.peakdb" "SELECT count(*) FROM validation WHERE job_id = '$validate'")" "so did every verdict"
 is "$(sqlite3 "$db" "SELECT status FROM checkpoint")" accepted "and the checkpoint's status"
@@ -141,6 +148,28 @@ printf 'x' | dd of="$T/bad/jobs.peakdb" bs=1 seek=9000 conv=notrunc 2>/dev/null
 "$peakd" drain merge "$T/bad" --db "$db" 2>"$T/bad.err"
 is $? 1 "a bundle that was changed is refused"
 has "$(cat "$T/bad.err")" "seal" "by its seal"
+forge() # forge NAME SQL: a copy of the bundle that was changed, under a good seal
+{
+	cp -r "$T/node/b" "$T/$1"
+	sqlite3 "$T/$1/jobs.peakdb" "$2"
+	rm -f "$T/$1"/jobs.peakdb-*
+	printf 'format: peakd drain 1\nstate: ran\nsha256: %s\n' "$(sha256sum "$T/$1/jobs.peakdb" | cut -d' ' -f1)" >"$T/$1/seal"
+}
+# Times whose evidence is missing, of another job, or was never there: the first two are no bundle, the last is nothing to quote.
+forge bare "PRAGMA foreign_keys = OFF; DELETE FROM validation"
+"$peakd" drain merge "$T/bare" --db "$T/early.db" 2>"$T/bare.err"
+is $? 1 "times without their evidence are refused" "$(cat "$T/bare.err")"
+forge lent "INSERT INTO validation (checkpoint_id, validator, device, sizes, params, size_kind, verdict, job_id, created_ms)
+	SELECT checkpoint_id, 'outputs', device, sizes, params, 'input', 'passed', 'of another job', 0 FROM measurement WHERE validation_id IS NOT NULL;
+	UPDATE measurement SET validation_id = (SELECT max(id) FROM validation v WHERE v.params = measurement.params) WHERE validation_id IS NOT NULL"
+"$peakd" drain merge "$T/lent" --db "$T/early.db" 2>"$T/lent.err"
+is $? 1 "times with the evidence of a job that is not in the bundle are refused"
+has "$(cat "$T/lent.err")" "evidence that is not in the bundle" "and the message says so"
+forge unproven "UPDATE measurement SET validation_id = NULL"
+"$peakd" drain merge "$T/unproven" --db "$T/early.db" >"$T/unproven.out" 2>&1
+is $? 0 "times that claim none are taken" "$(cat "$T/unproven.out")"
+is "$(sqlite3 "$T/early.db" "SELECT count(*) > 0, (SELECT count(*) FROM measurement_proven) FROM measurement WHERE job_id = '$tune'")" "1|0" "and are never quoted"
+is "$(timeout 120 "$peakd" workflow log s --db "$T/early.db" --json | jq -c '.checkpoints[0].best')" '[]' "not by the log"
 cp -r "$T/node/b" "$T/forged"
 sqlite3 "$T/forged/jobs.peakdb" "UPDATE job SET request = replace(request, 'budget: 2', 'budget: 9')"
 rm -f "$T/forged"/jobs.peakdb-*

@@ -28,6 +28,31 @@ wait_for()
 	done
 }
 
+# Milliseconds that something took which was to last at most so many where nothing else runs: longer by as much as this machine is
+# slower than itself at the moment, which is measured: the time of some work by the wall over its processor time.
+soon() # soon TOOK LIMIT
+{
+	limit=$(python3 -c 'import sys, time
+wall, used = time.perf_counter(), time.process_time()
+while time.process_time() - used < 0.1: pass
+print(int(float(sys.argv[1]) * max(1, (time.perf_counter() - wall) / (time.process_time() - used))))' "$2")
+	[ "$1" -lt "$limit" ]
+}
+
+# A port that nobody listens on now.
+free_port()
+{
+	python3 -c 'import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])'
+}
+
+now_ms()
+{
+	echo $(($(date +%s%N) / 1000000))
+}
+
 gone()
 {
 	! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null
@@ -38,7 +63,7 @@ finish()
 	for lock in "$T"/*.lock "$T"/*/*.lock "$T"/*/*/*.lock; do
 		[ -f "$lock" ] || continue
 		pid=$(holder "${lock%.lock}")
-		[ -n "$pid" ] && kill "$pid" && wait_for 10 gone "$pid"
+		[ -n "$pid" ] && kill "$pid" && wait_for 60 gone "$pid"
 	done
 	rm -rf "$T"
 }

@@ -63,11 +63,11 @@ print("legacy", events(stream, lambda m: True)[-1]["params"]["uri"] == measured)
 PY
 "$peakd" serve --listen 127.0.0.1:0 --db "$T/a.db" 2>"$T/log" &
 daemon=$!
-wait_for 10 grep -q serving "$T/log"
+wait_for 60 grep -q serving "$T/log"
 port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/log")
-if timeout 30 "$peakd" devices --db "$T/a.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
+if timeout 120 "$peakd" devices --db "$T/a.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
 	small_context >"$T/scale.peak.md"
-	timeout 90 python3 "$T/listen.py" "$port" "$T/scale.peak.md" >"$T/said" 2>"$T/err"
+	timeout 180 python3 "$T/listen.py" "$port" "$T/scale.peak.md" >"$T/said" 2>"$T/err"
 	is $? 0 "everything that was waited for came" "$(tail -3 "$T/err")"
 	said() # said WHAT
 	{

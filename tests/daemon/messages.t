@@ -7,7 +7,7 @@ wrong() # wrong STATUS PART ARGUMENTS…
 {
 	status=$1 part=$2
 	shift 2
-	timeout 30 "$peakd" "$@" >"$T/out" 2>"$T/err" </dev/null
+	timeout 120 "$peakd" "$@" >"$T/out" 2>"$T/err" </dev/null
 	is $? "$status" "peakd $*: exit status $status"
 	has "$(cat "$T/err")" "$part" "… and says: $part"
 	is "$(cat "$T/out")" "" "… on stderr alone"
@@ -28,7 +28,7 @@ wrong 1 "none" workflow log none --db "$db"
 small_context | sed 's/^tune:/tuen:/' >"$T/bad.peak.md"
 wrong 1 "bad.peak.md:8" run "$T/bad.peak.md" --db "$db"
 small_context >"$T/scale.peak.md"
-timeout 30 "$peakd" run "$T/scale.peak.md" --device hlsl:7 --db "$db" >"$T/out" 2>"$T/err"
+timeout 120 "$peakd" run "$T/scale.peak.md" --device hlsl:7 --db "$db" >"$T/out" 2>"$T/err"
 is $? 1 "a device that does not exist: exit status 1"
 has "$(cat "$T/err")" "peakd devices" "… and where to look"
 printf 'no database at all, but long enough to be read as one: %0200d' 0 >"$T/text.db"
@@ -42,7 +42,7 @@ is "$("$peakd" help | grep -c '^  serve ')" 1 "peakd help lists the verbs"
 has "$("$peakd" run --help)" "--sequence NAME" "peakd VERB --help lists its options"
 has "$("$peakd" help tune)" "--budget N" "peakd help VERB does the same"
 has "$("$peakd" version)" "peakd 0." "peakd version"
-has "$(PEAKD_DB=$T/env.db timeout 20 "$peakd" workflow list; ls "$T")" "env.db" "\$PEAKD_DB names the database"
-timeout 20 "$peakd" workflow list >/dev/null
+has "$(PEAKD_DB=$T/env.db timeout 120 "$peakd" workflow list; ls "$T")" "env.db" "\$PEAKD_DB names the database"
+timeout 120 "$peakd" workflow list >/dev/null
 is "$(ls "$T/data/peakd/peakd.db")" "$T/data/peakd/peakd.db" "without it, the database is in \$XDG_DATA_HOME"
 done_testing

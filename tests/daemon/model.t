@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
-if ! timeout 30 "$peakd" devices --db "$T/d.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
+if ! timeout 120 "$peakd" devices --db "$T/d.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
 	skip 13 "no device runs HLSL here"
 	done_testing
 	exit 0
@@ -30,32 +30,38 @@ answer 'A[id.x] + A[id.x]' >"$T/answer"
 python3 "$root/tests/daemon/model.py" "$T/answer" >"$T/port" &
 model=$!
 trap 'kill $model; finish' EXIT
-wait_for 10 test -s "$T/port"
+wait_for 60 test -s "$T/port"
 export PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/port")/v1?model=fake&retries=0"
 
 small_context >"$T/scale.peak.md"
-timeout 60 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --json "$T/rows.json" >"$T/out" 2>"$T/err"
+timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --json "$T/rows.json" >"$T/out" 2>"$T/err"
 ok $? "the sequence named as the file is carried out: exit status 0" "$(cat "$T/err")"
 has "$(tail -n 1 "$T/out")" "× over baseline, 2 checkpoints, all validated" "the closing line counts both checkpoints"
 is "$(jq -c '[.rows[] | [.step, .validated, .checkpoint]]' "$T/rows.json")" '[["baseline",true,1],["add-up",true,2]]' "a row for each"
-has "$(timeout 20 "$peakd" workflow show scale device --db "$db")" 'A[id.x] + A[id.x]' "the head is what the model wrote"
-has "$(timeout 20 "$peakd" workflow diff scale --db "$db")" '+		C[id.x] = A[id.x] + A[id.x];' "and diff shows it"
-has "$(timeout 20 "$peakd" compare scale --db "$db")" "n=4096" "and compare compares with the parent"
+has "$(timeout 120 "$peakd" workflow show scale device --db "$db")" 'A[id.x] + A[id.x]' "the head is what the model wrote"
+has "$(timeout 120 "$peakd" workflow diff scale --db "$db")" '+		C[id.x] = A[id.x] + A[id.x];' "and diff shows it"
+has "$(timeout 120 "$peakd" compare scale --db "$db")" "n=4096" "and compare compares with the parent"
 
 answer 'A[id.x] + 1.0' >"$T/answer"
-timeout 60 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --name wrong >"$T/out" 2>"$T/err"
+timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --name wrong >"$T/out" 2>"$T/err"
 is $? 1 "a model whose code computes something else: exit status 1"
 has "$(tail -n 1 "$T/out")" "1 of 2 steps NOT validated" "the closing line says so"
 has "$(cat "$T/err")" "add-up" "the message names the step"
-is "$(timeout 20 "$peakd" workflow log wrong --db "$db" | grep -c accepted)" 1 "the workflow's head is still the baseline"
+is "$(timeout 120 "$peakd" workflow log wrong --db "$db" | grep -c accepted)" 1 "the workflow's head is still the baseline"
 
 # Ctrl-C: the job is cancelled, once, and the command ends with 130.
 sed 's/{4096}/{4096, 8192, 16384, 32768}/; s/{32, 64}/{16, 32, 64, 128, 256}/' "$T/scale.peak.md" >"$T/long.peak.md"
-timeout --preserve-status -s INT 2 "$peakd" run "$T/long.peak.md" --db "$db" --samples 100 >"$T/out" 2>"$T/err"
+python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL) # which a shell ignores for what runs beside it
+os.execvp(sys.argv[1], sys.argv[1:])' "$peakd" run "$T/long.peak.md" --db "$db" --samples 100 --name long >"$T/out" 2>"$T/err" &
+client=$!
+wait_for 60 sh -c "timeout 60 '$peakd' jobs --db '$db' | head -1 | grep -q running"
+kill -INT $client
+wait $client
 is $? 130 "Ctrl-C: exit status 130"
 has "$(cat "$T/err")" "interrupted" "says that it was interrupted"
-job=$(timeout 20 "$peakd" jobs --db "$db" --json | jq -r '.jobs[0].job')
-timeout 30 "$peakd" jobs wait "$job" --db "$db" >/dev/null 2>&1
-is "$(timeout 20 "$peakd" jobs get "$job" --db "$db" --json 2>/dev/null | jq -r .state; timeout 20 "$peakd" jobs --db "$db" | head -1 | cut -d' ' -f3)" \
+job=$(timeout 120 "$peakd" jobs --db "$db" --json | jq -r '.jobs[0].job')
+timeout 120 "$peakd" jobs wait "$job" --db "$db" >/dev/null 2>&1
+is "$(timeout 120 "$peakd" jobs get "$job" --db "$db" --json 2>/dev/null | jq -r .state; timeout 120 "$peakd" jobs --db "$db" | head -1 | cut -d' ' -f3)" \
 	cancelled "and its job is cancelled"
 done_testing

@@ -4,12 +4,12 @@
 db=$T/a.db
 small_context >"$T/scale.peak.md"
 
-if ! timeout 30 "$peakd" devices --db "$db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
+if ! timeout 120 "$peakd" devices --db "$db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
 	skip 17 "no device runs HLSL here"
 	done_testing
 	exit 0
 fi
-timeout 60 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --json "$T/rows.json" >"$T/out" 2>"$T/err"
+timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --json "$T/rows.json" >"$T/out" 2>"$T/err"
 is $? 0 "a context whose every step validates: exit status 0"
 is "$(tail -n 1 "$T/out")" "peakd: scale: 1.0× over baseline, 1 checkpoint, all validated" "the closing line"
 has "$(cat "$T/out")" "n=4096 on " "a table for the size"
@@ -20,24 +20,24 @@ is "$(jq -c '[.rows[0].median_ms > 0, (.device | length) > 0, (.driver | length)
 	'[true,true,true,20,true]' "with time, device, driver and date"
 has "$(jq -r .command "$T/rows.json")" "run $T/scale.peak.md" "and the command"
 
-timeout 60 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --transform "no such model will do this" --model replay:none \
+timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --transform "no such model will do this" --model replay:none \
 	>"$T/out" 2>"$T/err"
 is $? 1 "a transformation that fails: exit status 1"
 has "$(cat "$T/err")" "no recordings 'none'" "with the reason"
 has "$(cat "$T/out")" "scale-2" "a second run is a workflow of its own"
 has "$(tail -n 1 "$T/out")" "1 of 2 steps NOT validated" "and the closing line does not hide it"
-has "$(timeout 20 "$peakd" workflow log scale --db "$db")" "accepted" "the workflow is in the database"
+has "$(timeout 120 "$peakd" workflow log scale --db "$db")" "accepted" "the workflow is in the database"
 
-timeout 20 "$peakd" workflow export scale --db "$db" --out "$T/files" >"$T/out"
+timeout 120 "$peakd" workflow export scale --db "$db" --out "$T/files" >"$T/out"
 is $? 0 "its winner can be exported"
 is "$(cat "$T/files/scale.peak.md" | grep -c '^kernel: scale')" 1 "with the context file"
-timeout 20 "$peakd" workflow export scale --db "$db" --out "$T/files" 2>"$T/err"
+timeout 120 "$peakd" workflow export scale --db "$db" --out "$T/files" 2>"$T/err"
 is $? 1 "files that are there are not written over"
 has "$(cat "$T/err")" "--force" "and the message says how to"
 
 # On a terminal the progress is one line that is redrawn.
 if command -v script >/dev/null; then
-	timeout 60 script -qec "$peakd run $T/scale.peak.md --db $db --samples 2 --name tty" /dev/null >"$T/tty" 2>&1 </dev/null
+	timeout 120 script -qec "$peakd run $T/scale.peak.md --db $db --samples 2 --name tty" /dev/null >"$T/tty" 2>&1 </dev/null
 	has "$(tr '\r' '\n' <"$T/tty" | tail -n 2)" "all validated" "the same on a terminal"
 	is "$(grep -c "$(printf '\033\\[K')" "$T/tty" | sed 's/[1-9][0-9]*/some/')" some "with a line that is redrawn"
 else

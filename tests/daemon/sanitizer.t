@@ -24,18 +24,18 @@ db=$T/a.db
 make_context()
 {
 	printf '%s\n' "$HELLO" "$(jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"context_create",arguments:{source:.,name:"s"}}}' <"$T/scale.peak.md")" |
-		timeout 20 "$peakd" stdio --db "$1" >"$T/out"
+		timeout 120 "$peakd" stdio --db "$1" >"$T/out"
 }
 PEAKD_SANITIZER="$T/compute-sanitizer"
 export PEAKD_SANITIZER
 make_context "$db"
-if ! timeout 20 "$peakd" devices --db "$db" | grep -q hlsl:0; then
+if ! timeout 120 "$peakd" devices --db "$db" | grep -q hlsl:0; then
 	skip 1 "no device runs HLSL here"
 	done_testing
 	exit 0
 fi
 printf '%s\n' "$clean" >"$T/compute-sanitizer.log"
-timeout 60 "$peakd" validate s --device hlsl:0 --sanitizer memcheck --db "$db" >"$T/said" 2>&1
+timeout 120 "$peakd" validate s --device hlsl:0 --sanitizer memcheck --db "$db" >"$T/said" 2>&1
 is $? 0 "a clean log passes" "$(cat "$T/said")"
 has "$(cat "$T/said")" "memcheck: nothing found in 2 configurations" "and says on how much"
 has "$(cat "$T/compute-sanitizer.args")" "--tool memcheck --log-file" "the tool was asked for"
@@ -48,23 +48,23 @@ cat >"$T/compute-sanitizer.log" <<'LOG'
 =========
 ========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
 LOG
-timeout 60 "$peakd" validate s --device hlsl:0 --sanitizer racecheck --db "$db" >"$T/said" 2>&1
+timeout 120 "$peakd" validate s --device hlsl:0 --sanitizer racecheck --db "$db" >"$T/said" 2>&1
 is $? 1 "findings are a failure"
 has "$(cat "$T/said")" "racecheck: 1 finding in 2 of 2 configurations" "the same place is one finding"
 has "$(cat "$T/said")" "told 1016 times" "counted"
 has "$(cat "$T/said")" "5 | C[id.x] = 2.0 * A[id.x];" "with the line of the source"
 is "$(sqlite3 "$db" "SELECT status FROM checkpoint")" failed "and the checkpoint is refuted"
 echo "========= Internal Sanitizer Error: The Sanitizer encountered an error when initializing" >"$T/compute-sanitizer.log"
-timeout 60 "$peakd" validate s --device hlsl:0 --sanitizer initcheck --db "$db" >"$T/said" 2>&1
+timeout 120 "$peakd" validate s --device hlsl:0 --sanitizer initcheck --db "$db" >"$T/said" 2>&1
 is $? 1 "a tool that cannot run is no pass"
 has "$(cat "$T/said")" "initcheck: skipped: Internal Sanitizer Error" "but skipped, with its words"
 is "$(find "$T" /tmp -maxdepth 1 -name 'peakd-sanitizer-*' -newer "$T/scale.peak.md" | head -1)" "" "no log is left behind"
-timeout 60 "$peakd" validate s --device hlsl:0 --sanitizer valgrind --db "$db" >"$T/said" 2>&1
+timeout 120 "$peakd" validate s --device hlsl:0 --sanitizer valgrind --db "$db" >"$T/said" 2>&1
 has "$(cat "$T/said")" "memcheck" "another name is answered with those that there are"
 
 unset PEAKD_SANITIZER
 make_context "$T/b.db"
-timeout 60 "$peakd" validate s --device hlsl:0 --sanitizer memcheck --db "$T/b.db" >"$T/said" 2>&1
+timeout 120 "$peakd" validate s --device hlsl:0 --sanitizer memcheck --db "$T/b.db" >"$T/said" 2>&1
 is $? 1 "without the stand-in"
 has "$(cat "$T/said")" "skipped: compute-sanitizer is for CUDA" "HLSL is skipped with the reason"
 done_testing

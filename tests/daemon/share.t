@@ -6,7 +6,7 @@ db=$T/a.db
 # Five clients at once, no daemon: one of them starts it and all get an answer.
 pids=
 for i in 1 2 3 4 5; do
-	(printf '%s\n' "$HELLO"; sleep 0.3) | timeout 20 "$peakd" stdio --db "$db" >"$T/out$i" 2>"$T/err$i" &
+	(printf '%s\n' "$HELLO"; wait_for 60 grep -q serverInfo "$T/out$i") | timeout 120 "$peakd" stdio --db "$db" >"$T/out$i" 2>"$T/err$i" &
 	pids="$pids $!"
 done
 for pid in $pids; do
@@ -19,17 +19,17 @@ is "$(cat "$T"/err?)" "" "and say nothing on stderr"
 
 # Two IDE windows: what one makes, the other sees.
 mkfifo "$T/one" "$T/two"
-timeout 30 "$peakd" stdio --db "$db" <"$T/one" >"$T/one.out" &
+timeout 120 "$peakd" stdio --db "$db" <"$T/one" >"$T/one.out" &
 one=$!
-timeout 30 "$peakd" stdio --db "$db" <"$T/two" >"$T/two.out" &
+timeout 120 "$peakd" stdio --db "$db" <"$T/two" >"$T/two.out" &
 two=$!
 exec 3>"$T/one" 4>"$T/two"
 printf '%s\n' "$HELLO" '{"jsonrpc":"2.0","method":"notifications/initialized"}' >&3
 printf '%s\n' "$HELLO" '{"jsonrpc":"2.0","method":"notifications/initialized"}' >&4
 small_context | jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"context_create",arguments:{source:.,name:"shared"}}}' >&3
-wait_for 10 grep -q '"id":2' "$T/one.out"
+wait_for 60 grep -q '"id":2' "$T/one.out"
 printf '%s\n' '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"workflow","arguments":{"action":"list"}}}' >&4
-wait_for 10 grep -q '"id":3' "$T/two.out"
+wait_for 60 grep -q '"id":3' "$T/two.out"
 has "$(grep '"id":3' "$T/two.out")" '"shared"' "a workflow of one window is seen in the other"
 is "$(holder "$db")" "$first" "both windows use the first daemon"
 is "$(jq -c 'has("jsonrpc")' "$T/one.out" "$T/two.out" | sort -u)" true "nothing but messages is on standard output"
@@ -38,30 +38,30 @@ wait $one
 is $? 0 "closing standard input ends the relay with status 0"
 wait $two
 
-timeout 10 "$peakd" serve --listen none --db "$db" 2>"$T/second"
+timeout 120 "$peakd" serve --listen none --db "$db" 2>"$T/second"
 is $? 1 "a second daemon on the same database is refused"
 has "$(cat "$T/second")" "process $first" "and is told who holds it"
 ln -s "$db" "$T/link.db"
-timeout 10 "$peakd" serve --listen none --db "$T/link.db" 2>"$T/second"
+timeout 120 "$peakd" serve --listen none --db "$T/link.db" 2>"$T/second"
 is $? 1 "also under another name of the database"
 
 # The end of the daemon, with a client still there, and a new one.
 kill "$first"
-wait_for 5 gone "$first"
+wait_for 60 gone "$first"
 is $? 0 "SIGTERM ends the daemon"
-has "$(timeout 20 "$peakd" workflow list --db "$db")" shared "a new daemon knows the workflows of the old one"
+has "$(timeout 120 "$peakd" workflow list --db "$db")" shared "a new daemon knows the workflows of the old one"
 
-timeout 20 "$peakd" serve --listen none --idle-exit 1 --db "$T/b.db" 2>"$T/idle"
+timeout 120 "$peakd" serve --listen none --idle-exit 1 --db "$T/b.db" 2>"$T/idle"
 is $? 0 "--idle-exit ends a daemon that nobody needs"
 has "$(cat "$T/idle")" "nobody needed" "and it says so"
 
 # A socket that a killed daemon left behind is no obstacle.
 second=$(holder "$db")
 kill -KILL "$second"
-wait_for 5 gone "$second"
-has "$(timeout 20 "$peakd" workflow list --db "$db")" shared "after SIGKILL a new daemon takes over"
+wait_for 60 gone "$second"
+has "$(timeout 120 "$peakd" workflow list --db "$db")" shared "after SIGKILL a new daemon takes over"
 chmod 755 "$T/run/peakd"
-timeout 10 "$peakd" workflow list --db "$T/c.db" 2>"$T/open"
+timeout 120 "$peakd" workflow list --db "$T/c.db" 2>"$T/open"
 is $? 1 "a socket folder that is open to others is refused"
 has "$(cat "$T/open")" "0700" "and the message says what it must be"
 chmod 700 "$T/run/peakd"

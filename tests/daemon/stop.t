@@ -5,41 +5,45 @@ db=$T/a.db
 
 "$peakd" serve --listen 127.0.0.1:0 --db "$db" 2>"$T/log" &
 daemon=$!
-wait_for 10 grep -q 'serving' "$T/log"
+wait_for 60 grep -q 'serving' "$T/log"
 is $? 0 "the daemon says where it serves"
 url=$(sed -n 's,.*\(http://127.0.0.1:[0-9]*\)/mcp.*,\1,p' "$T/log")
-is "$(curl -fsS --max-time 5 "$url/healthz")" ok "/healthz answers"
-has "$(curl -fsS --max-time 5 "$url/metrics")" "peakd_jobs 0" "/metrics counts jobs"
-has "$(curl -fsS --max-time 5 "$url/")" "/mcp" "/ tells people where MCP is"
-has "$(curl -fsS --max-time 5 -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+is "$(curl -fsS --max-time 60 "$url/healthz")" ok "/healthz answers"
+has "$(curl -fsS --max-time 60 "$url/metrics")" "peakd_jobs 0" "/metrics counts jobs"
+has "$(curl -fsS --max-time 60 "$url/")" "/mcp" "/ tells people where MCP is"
+has "$(curl -fsS --max-time 60 -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
 	-d "$HELLO" "$url/mcp")" '"serverInfo"' "/mcp answers"
 
-timeout 30 "$peakd" devices --db "$db" >/dev/null
+timeout 120 "$peakd" devices --db "$db" >/dev/null
 ticks() # of processor time, 100 a second
 {
 	for pid in "$daemon" $(pgrep -P "$daemon"); do
 		sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null
 	done | awk '{ n += $12 + $13 } END { print n }'
 }
-before=$(ticks)
-sleep 1.5
-used=$(($(ticks) - before))
+# What started them may go on for a while on a loaded machine: it must come to rest, not be at rest at once.
+for _ in $(seq 20); do
+	before=$(ticks)
+	sleep 1.5
+	used=$(($(ticks) - before))
+	[ "$used" -gt 2 ] || break
+done
 [ "$used" -le 2 ]
 ok $? "an idle daemon and its workers use no processor time ($used ticks in 1.5 s)"
 
 small_context | sed 's/{4096}/{4096, 8192, 16384, 32768}/; s/{32, 64}/{16, 32, 64, 128, 256}/' |
 	jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"context_create",arguments:{source:.,name:"scale"}}}' >"$T/create"
-(printf '%s\n' "$HELLO"; cat "$T/create"; sleep 0.5) | timeout 10 "$peakd" stdio --db "$db" >/dev/null
-timeout 30 "$peakd" tune scale --db "$db" >/dev/null 2>&1 &
+(printf '%s\n' "$HELLO"; cat "$T/create"; wait_for 60 grep -q '"id":2' "$T/created") | timeout 120 "$peakd" stdio --db "$db" >"$T/created"
+timeout 120 "$peakd" tune scale --db "$db" >/dev/null 2>&1 &
 client=$!
-wait_for 10 sh -c "timeout 10 '$peakd' jobs --db '$db' | grep -q 'tune running'"
+wait_for 60 sh -c "timeout 120 '$peakd' jobs --db '$db' | grep -q 'tune running'"
 workers=$(pgrep -P "$daemon")
-begin=$(date +%s%N)
+begin=$(now_ms)
 kill -TERM "$daemon"
 wait "$daemon"
 is $? 0 "SIGTERM in the middle of a job: exit status 0"
-took=$((($(date +%s%N) - begin) / 1000000))
-[ $took -lt 5000 ]
+took=$(($(now_ms) - begin))
+soon $took 5000
 ok $? "within five seconds ($took ms)"
 left=
 for worker in $workers; do
@@ -55,7 +59,7 @@ ok $? "the client that waited fails"
 python3 - "$T/notify" >"$T/heard" <<'PYTHON' &
 import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-s.settimeout(20)
+s.settimeout(60)
 s.bind(sys.argv[1])
 said = ""
 while "STOPPING=1" not in said:
@@ -63,23 +67,23 @@ while "STOPPING=1" not in said:
 print(said)
 PYTHON
 listener=$!
-wait_for 10 test -S "$T/notify"
+wait_for 60 test -S "$T/notify"
 NOTIFY_SOCKET=$T/notify "$peakd" serve --listen none --db "$T/b.db" 2>/dev/null &
 daemon=$!
-wait_for 10 sh -c "ls '$T/run/peakd' | grep -q sock"
+wait_for 60 sh -c "ls '$T/run/peakd' | grep -q sock"
 kill -INT "$daemon"
 wait "$daemon"
 is $? 0 "SIGINT ends it too"
 wait $listener
 has "$(tr '\n' ' ' <"$T/heard")" "READY=1 STATUS=Serving $T/b.db, no HTTP STOPPING=1" "systemd is told of the start and the end"
 # The next command starts a daemon of its own.
-has "$(timeout 30 "$peakd" jobs --db "$db")" "tune interrupted" "the job of the client that waited was interrupted, not cancelled, and can be resumed"
+has "$(timeout 120 "$peakd" jobs --db "$db")" "tune interrupted" "the job of the client that waited was interrupted, not cancelled, and can be resumed"
 # A daemon that is to end when nobody needs it ends also when somebody took its socket's name away.
 "$peakd" serve --listen none --idle-exit 1 --db "$T/gone.db" 2>"$T/gone.log" &
 lonely=$!
-wait_for 10 grep -q 'serving' "$T/gone.log"
+wait_for 60 grep -q 'serving' "$T/gone.log"
 rm -f "$T"/run/peakd*/*.sock "$T"/run/peakd/*.sock $(sed -n 's/.*socket \([^ ]*\.sock\).*/\1/p' "$T/gone.log")
-wait_for 8 gone "$lonely"
+wait_for 60 gone "$lonely"
 ok $? "a daemon whose socket is gone ends as well" "$(cat "$T/gone.log")"
 kill "$lonely" 2>/dev/null
 

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
-if ! timeout 30 "$peakd" devices --db "$T/d.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
+if ! timeout 120 "$peakd" devices --db "$T/d.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
 	skip 17 "no device runs HLSL here"
 	done_testing
 	exit 0
@@ -24,7 +24,7 @@ answer 'A[id.x] + A[id.x]' >"$T/answer"
 python3 "$root/tests/daemon/model.py" "$T/answer" >"$T/port" &
 model=$!
 trap 'kill $model; finish' EXIT
-wait_for 10 test -s "$T/port"
+wait_for 60 test -s "$T/port"
 export PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/port")/v1?model=fake&retries=0" PEAKD_RECORD="$T/recordings/scale"
 small_context >"$T/scale.peak.md"
 
@@ -35,7 +35,7 @@ is "$(jq -c '[.rows[] | [.transformation, .tries, .right, .given_up, .asked]]' "
 is "$(jq -c '.pooled | [.tries, .right, .high, .tokens_out]' "$T/rows.json")" '[6,6,1,120]' "the pool"
 has "$(tail -n 1 "$T/out")" "right at the first try: 6 of 6, 100.0 % (95 % interval 61.0 to 100.0 %)" "and its interval"
 is "$(jq -r '[.rows[].parent] | unique | length' "$T/rows.json")" 2 "the second starts from what the first made"
-has "$(timeout 20 "$peakd" workflow log scale --db "$db")" "add-again" "the workflow stands at the last accepted checkpoint"
+has "$(timeout 120 "$peakd" workflow log scale --db "$db")" "add-again" "the workflow stands at the last accepted checkpoint"
 is "$(cd "$T/recordings/scale" && find . -name '*.md' | sort | tr '\n' ' ' | sed 's/-[0-9a-f]*\.md//g')" \
 	"./add-again-1-1-1 ./add-up-1-1-1 ./try-2/add-again-1-1-1 ./try-2/add-up-1-1-1 ./try-3/add-again-1-1-1 ./try-3/add-up-1-1-1 " \
 	"every try has recordings of its own"

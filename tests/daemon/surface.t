@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 "$peakd" serve --listen 127.0.0.1:0 --db "$T/a.db" 2>"$T/log" &
 daemon=$!
-wait_for 10 grep -q serving "$T/log"
+wait_for 60 grep -q serving "$T/log"
 url=$(sed -n 's,.*\(http://127.0.0.1:[0-9]*/mcp\).*,\1,p' "$T/log")
 
 caps='{}'

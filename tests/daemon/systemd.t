@@ -5,14 +5,14 @@
 mkdir -m 700 "$T/state"
 line=$(sed -n 's/^ExecStart=//p' "$root/systemd/peakd.service")
 is "${line%% *}" /usr/local/bin/peakd "the unit runs the installed binary"
-port=$((40000 + $$ % 20000))
+port=$(free_port)
 command=$(printf '%s' "$line" | sed "s|/usr/local/bin/peakd|$peakd|; s|127.0.0.1:[0-9]*|127.0.0.1:$port|")
 case $command in *--listen*) ;; *) command="$command --listen 127.0.0.1:$port" ;; esac
 cat >"$T/listen.py" <<'PY'
 import socket, sys, time
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 s.bind(sys.argv[1])
-s.settimeout(20)
+s.settimeout(60)
 while True:
     words = s.recv(4096).decode()
     print(words.replace("\n", " "), flush=True)
@@ -21,10 +21,10 @@ while True:
 PY
 python3 "$T/listen.py" "$T/notify" >"$T/said" &
 listener=$!
-wait_for 5 test -S "$T/notify"
+wait_for 60 test -S "$T/notify"
 STATE_DIRECTORY="$T/state" NOTIFY_SOCKET="$T/notify" JOURNAL_STREAM=1:1 sh -c "exec $command" 2>"$T/err" &
 daemon=$!
-wait_for 10 grep -q READY=1 "$T/said"
+wait_for 60 grep -q READY=1 "$T/said"
 ok $? "it says READY=1" "$(cat "$T/err")"
 ok "$(ls "$T/state" | grep -q . ; echo $?)" "its database is in the state folder"
 has "$(curl -s "http://127.0.0.1:$port/healthz")" "ok" "and it answers"

@@ -71,6 +71,12 @@ static void test_not_validated(void)
 	add_time(s, "n=64", 1, "BX=8");
 	size_t sizes;
 	ok(fabs(report_speedup(&r, &sizes) - 4) < 1e-9 && sizes == 2, "what is not validated is not quoted");
+	r.steps[0].validated = false;
+	ok(isnan(report_speedup(&r, &sizes)) && sizes == 0, "nor is anything compared with it");
+	json_t *rows = report_json(&r);
+	ok(json_is_null(json_object_get(json_array_get(json_object_get(rows, "rows"), 2), "speedup")), "not even in a row that is validated itself");
+	json_decref(rows);
+	r.steps[0].validated = true;
 	ok(!report_all_validated(&r), "and not all is validated");
 	char *text = printed(&r, report_closing);
 	has_str(text, "1 of 3 steps NOT validated", "the closing line says so");

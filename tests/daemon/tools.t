@@ -3,7 +3,7 @@
 # results with words, and no answer is longer than a conversation can bear, however large the context or long the workflow.
 . "$(dirname "$0")/lib.sh"
 ready=no
-timeout 30 "$peakd" devices --db "$T/a.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null && ready=yes
+timeout 120 "$peakd" devices --db "$T/a.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null && ready=yes
 {
 	small_context | sed -n '1,/^\[numthreads/p' | sed '$d'
 	# A region of 40 kB, some of it in characters of three bytes.

@@ -15,7 +15,7 @@ export PEAKD_VALIDATORS PEAKD_EVALUATORS
 load() # load DATABASE FILE NAME
 {
 	printf '%s\n' "$HELLO" "$(jq -Rsc --arg name "$3" '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"context_create",arguments:{source:.,name:$name}}}' <"$2")" |
-		timeout 20 "$peakd" stdio --db "$1" >"$T/out"
+		timeout 120 "$peakd" stdio --db "$1" >"$T/out"
 }
 say() # say NAME ANSWER
 {
@@ -34,7 +34,7 @@ rows()
 db=$T/a.db
 small_context >"$T/scale.peak.md"
 load "$db" "$T/scale.peak.md" s
-if ! timeout 20 "$peakd" devices --db "$db" | grep -q hlsl:0; then
+if ! timeout 120 "$peakd" devices --db "$db" | grep -q hlsl:0; then
 	skip 1 "no device runs HLSL here"
 	done_testing
 	exit 0
@@ -92,7 +92,7 @@ is "$(sqlite3 "$T/c.db" "SELECT status FROM checkpoint")" failed "and the checkp
 load "$T/g.db" "$T/scale.peak.md" s
 sed -n '/^```hlsl$/,/^```$/p' "$T/own.peak.md" | sed '1d;$d' >"$T/region"
 printf '%s\n' "$HELLO" "$(jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"edit",arguments:{at:"s",region:"device",text:.,samples:1,wait_s:45}}}' <"$T/region")" |
-	timeout 60 "$peakd" stdio --db "$T/g.db" >"$T/out"
+	timeout 120 "$peakd" stdio --db "$T/g.db" >"$T/out"
 has "$(cat "$T/out")" "barriers: 1 finding; device:6: s is read here" "an edit is refused by it too"
 is "$(sqlite3 "$T/g.db" "SELECT status FROM checkpoint ORDER BY id DESC LIMIT 1")" failed "and kept as failed"
 rm "$T/validators/barriers.py"

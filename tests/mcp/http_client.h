@@ -68,7 +68,7 @@ static const char *ask(int port, const char *method, const char *path, const cha
 	int fd = dial(port);
 	buf_clear(b);
 	request(fd, method, path, with, body);
-	read_until(fd, b, NULL, 5000);
+	read_until(fd, b, NULL, 60000);
 	close(fd);
 	free(with);
 	return buf_text(b);

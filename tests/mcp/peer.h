@@ -85,7 +85,7 @@ __attribute__((unused)) static json_t *peer_read(struct peer *p, int ms)
 __attribute__((unused)) static json_t *peer_ask(struct peer *p, const char *text)
 {
 	peer_send(p, text);
-	return peer_read(p, 5000);
+	return peer_read(p, 60000);
 }
 
 __attribute__((unused)) static void peer_close(struct peer *p)

@@ -1,6 +1,7 @@
 /* Quick tools, which run on the thread that read the request: they overtake what waits for the pool, and when a hundred and
  * more connections become ready while one of them runs, all are answered (libmicrohttpd 0.9.75 by itself waits for ever
  * when they are exactly 128). */
+#include <signal.h>
 #include <stdatomic.h>
 
 #include "base/clock.h"
@@ -51,10 +52,99 @@ static void test_overtakes(struct mcp_server *server, _Atomic int *go)
 	is_str(at(m, "result.content.0.text"), "quick", "as any tool does");
 	json_decref(m);
 	*go = 1;
-	m = peer_read(&p, 5000);
+	m = peer_read(&p, 60000);
 	is_str(at(m, "id"), "1", "the other one later");
 	json_decref(m);
 	peer_close(&p);
+}
+
+/* --- over pipes, where the thread that reads also writes what quick tools answer ----------------------------------- */
+
+struct piped {
+	struct mcp_server *server;
+	int in[2], out[2];
+	pthread_t thread;
+	int rc, raised; /* of mcp_stdio_run; whether SIGPIPE is pending or blocked behind it */
+};
+
+static void *piped_serve(void *arg)
+{
+	struct piped *p = arg;
+	struct err e = ERR_INIT;
+	sigset_t pending, blocked;
+	p->rc = mcp_stdio_run(p->server, p->in[0], p->out[1], &e);
+	sigpending(&pending);
+	pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+	p->raised = sigismember(&pending, SIGPIPE) || sigismember(&blocked, SIGPIPE);
+	return NULL;
+}
+
+static void piped_open(struct piped *p, struct mcp_server *server)
+{
+	p->server = server;
+	if (pipe(p->in) < 0 || pipe(p->out) < 0)
+		abort();
+	pthread_create(&p->thread, NULL, piped_serve, p);
+}
+
+static void piped_close(struct piped *p)
+{
+	close(p->in[1]);
+	pthread_join(p->thread, NULL);
+	close(p->in[0]);
+	close(p->out[1]);
+}
+
+static void piped_ask(struct piped *p, int id, const char *tool)
+{
+	struct buf b = BUF_INIT;
+	buf_addf(&b, MODERN("%d", "%s") "\n", id, tool);
+	if (write(p->in[1], b.data, b.len) != (ssize_t)b.len)
+		abort();
+	buf_fini(&b);
+}
+
+/* More answers than a pipe holds to a client that reads none before it has asked for all; every 50th comes from the
+ * pool. */
+static void test_piped(struct mcp_server *server)
+{
+	enum { ASKED = 3000 };
+	struct piped p;
+	struct peer in = { .fd = -1 };
+	int seen[ASKED] = { 0 }, last = -1, out_of_order = 0, once = 0;
+	piped_open(&p, server);
+	for (int i = 0; i < ASKED; i++)
+		piped_ask(&p, i, i % 50 == 0 ? "stuck" : "quick");
+	in.fd = p.out[0];
+	for (int i = 0; i < ASKED; i++) {
+		json_t *m = peer_read(&in, 5000);
+		int id = m ? (int)json_integer_value(json_object_get(m, "id")) : -1;
+		json_decref(m);
+		if (id < 0 || id >= ASKED)
+			break;
+		once += seen[id]++ == 0;
+		if (id % 50 != 0) {
+			out_of_order += id < last;
+			last = id;
+		}
+	}
+	is_int(once, ASKED, "every call is answered once though the client is slow to read");
+	is_int(out_of_order, 0, "what the reading thread answers stays in order");
+	piped_close(&p);
+	is_int(p.rc, 0, "the end of the input is no error");
+	close(p.out[0]);
+	buf_fini(&in.in);
+}
+
+static void test_broken_pipe(struct mcp_server *server)
+{
+	struct piped p;
+	piped_open(&p, server);
+	close(p.out[0]);
+	piped_ask(&p, 1, "quick");
+	piped_close(&p);
+	is_int(p.rc, 0, "a client that closed its end is no error, and no signal ends the process");
+	is_int(p.raised, 0, "nor is one left behind");
 }
 
 /* n connections that ask something while the network thread is busy. */
@@ -71,7 +161,7 @@ static void test_ready_at_once(int port, int n)
 	for (int i = 0; i < n; i++) {
 		struct buf b = BUF_INIT;
 		if (answered == i)
-			answered += read_until(fds[i], &b, "}}", 3000) == 0;
+			answered += read_until(fds[i], &b, "}}", 60000) == 0;
 		buf_fini(&b);
 		close(fds[i]);
 	}
@@ -93,6 +183,8 @@ int main(void)
 	is_int(mcp_server_new(&config, &server, &e), 0, "a server starts %s", e.text);
 	is_int(mcp_http_start(server, &listen, &http, &e), 0, "and listens %s", e.text);
 	test_overtakes(server, &go);
+	test_piped(server);
+	test_broken_pipe(server);
 	test_ready_at_once(mcp_http_port(http), 127);
 	test_ready_at_once(mcp_http_port(http), 128);
 	test_ready_at_once(mcp_http_port(http), 256);

@@ -16,6 +16,8 @@ static struct {
 	int dynamic_shared, shared_calls;
 	CUresult fail_wait, fail_launch, fail_load;  /* what these answer */
 	int clusters, per_unit;                      /* what occupancy answers */
+	size_t left;                                 /* bytes of memory */
+	bool marks;                                  /* a replay leaves its number in the first byte of the output */
 	CUlaunchConfig config;                       /* of the last launch */
 	CUlaunchAttribute attrs[2];
 	uint64_t arg[3];                             /* first bytes of its arguments */
@@ -27,7 +29,7 @@ static struct {
 
 static CUresult error_name(CUresult r, const char **name) { (void)r; *name = "FAKE"; return 0; }
 static CUresult context_use(CUcontext c) { (void)c; return 0; }
-static CUresult memory_info(size_t *left, size_t *total) { *left = 1000; *total = 2000; return 0; }
+static CUresult memory_info(size_t *left, size_t *total) { *left = fake.left; *total = 2000; return 0; }
 
 static CUresult memory_alloc(CUdeviceptr *address, size_t bytes)
 {
@@ -147,9 +149,18 @@ static CUresult stream_wait(CUstream s) { (void)s; return fake.fail_wait; }
 static CUresult capture_begin(CUstream s, int mode) { (void)s; (void)mode; fake.capturing = 1; return 0; }
 static CUresult capture_end(CUstream s, CUgraph *g) { (void)s; fake.capturing = 0; *g = (CUgraph)&fake; fake.graphs++; return 0; }
 static CUresult graph_free(CUgraph g) { (void)g; fake.graphs--; return 0; }
-static CUresult graph_instantiate(CUgraphExec *x, CUgraph g, unsigned long long flags) { (void)g; (void)flags; *x = (CUgraphExec)&fake; fake.execs++; return 0; }
+static CUresult graph_instantiate(CUgraphExec *x, CUgraph g, unsigned long long flags) { (void)g; (void)flags; *x = (CUgraphExec)(uintptr_t)fake.arg[0]; fake.execs++; return 0; }
 static CUresult graph_exec_free(CUgraphExec x) { (void)x; fake.execs--; return 0; }
-static CUresult graph_launch(CUgraphExec x, CUstream s) { (void)x; (void)s; fake.replays++; return 0; }
+
+static CUresult graph_launch(CUgraphExec x, CUstream s)
+{
+	(void)s;
+	fake.replays++;
+	if (fake.marks)
+		*(unsigned char *)x = (unsigned char)fake.replays;
+	return 0;
+}
+
 static CUresult event_record(CUevent ev, CUstream s) { (void)ev; (void)s; fake.records++; return 0; }
 static CUresult event_elapsed(float *ms, CUevent a, CUevent b) { (void)a; (void)b; *ms = 3; return 0; }
 
@@ -170,6 +181,7 @@ static struct backend_device new_device(void)
 	d.facts.units = 10;
 	memset(&fake, 0, sizeof fake);
 	fake.clusters = fake.per_unit = 1;
+	fake.left = 1000;
 	fake.dynamic_shared = 48 * 1024;
 	return d;
 }
@@ -245,6 +257,50 @@ static void runs(const struct buf *im)
 	is_int(cuda_run_execute(run, 3, true, &ns, &e), 0, "three cold ones");
 	ok(fake.replays == 6 && fake.records == 8 && fake.sets == 3 && ns == 3000000, "three windows, the cache flushed before each");
 	is_int(fake.blocks, 3, "two buffers and the flush");
+	cuda_run_release(run);
+	d.cu.memory_free(d.flush);
+	clean("after release");
+	plan_free(p);
+}
+
+static int first_byte(struct backend_run *run)
+{
+	struct err e = ERR_INIT;
+	unsigned char byte = 0;
+	return cuda_run_read(run, 1, 0, &byte, 1, &e) < 0 ? -1 : byte;
+}
+
+/* Cold timing takes turns with copies of all buffers: what is looked at afterwards must be one that only took turns. */
+static void rotates(const struct buf *im)
+{
+	struct backend_device d = new_device();
+	struct plan *p = new_plan();
+	struct backend_run *run = NULL;
+	struct err e = ERR_INIT;
+	unsigned char nine = 9;
+	uint64_t ns;
+
+	d.facts.l2_bytes = 16384; /* of which three times as much makes three sets */
+	fake.left = 1 << 30;
+	is_int(cuda_run_prepare(&d, im->data, im->len, p, &run, &e), 0, "a plan is prepared (%s)", e.text);
+	fake.marks = true;
+	cuda_run_write(run, 1, 0, &nine, 1, &e);
+	cuda_run_execute(run, 1, false, &ns, &e);
+	is_int(first_byte(run), 1, "a warm execution is of the buffers that were written");
+	cuda_run_execute(run, 1, true, &ns, &e);
+	is_int(fake.blocks, 7, "three sets of two buffers, and the flush");
+	is_int(first_byte(run), 2, "after a cold one those that it was made in are looked at");
+	cuda_run_execute(run, 1, true, &ns, &e);
+	is_int(first_byte(run), 3, "after the next one the next");
+	cuda_run_execute(run, 1, true, &ns, &e);
+	is_int(first_byte(run), 3, "but never those that were written, when it is their turn");
+	cuda_run_execute(run, 5, true, &ns, &e);
+	is_int(first_byte(run), 9, "also of several at once");
+	cuda_run_write(run, 1, 0, &nine, 1, &e);
+	cuda_run_execute(run, 1, false, &ns, &e);
+	is_int(first_byte(run), 10, "what is written then is executed there");
+	cuda_run_execute(run, 2, true, &ns, &e);
+	is_int(first_byte(run), 12, "and the others take turns again");
 	cuda_run_release(run);
 	d.cu.memory_free(d.flush);
 	clean("after release");
@@ -368,6 +424,7 @@ int main(void)
 
 	image(&im);
 	runs(&im);
+	rotates(&im);
 	launch_attributes(&im);
 	failures(&im);
 	faults(&im);

@@ -32,20 +32,19 @@ static const char sample_front[] =
 	"where:\n"
 	"  - BX*BY <= 128\n"
 	"check: n = {17}\n"
-	"flops: 2*n^3\n"
-	"---\n";
+	"flops: 2*n^3\n";
 static const char sample_host[] =
 	"```lua host\n"
 	"launch(\"matmul\", {cdiv(n,BX), cdiv(n,BY)}, {BX,BY}, {A,B,C,n})\n"
 	"```\n";
 
-/* A context whose kernel sums with `body` ("acc += A[row*n+k]*B[k*n+col];"). */
+/* A context whose kernel sums with `body` ("acc += A[row*n+k]*B[k*n+col];"); `more` are further lines of its front matter. */
 __attribute__((unused))
-static struct context *sample_context(const char *body)
+static struct context *sample_context_with(const char *more, const char *body)
 {
 	struct err e = ERR_INIT;
 	struct context *ctx = NULL;
-	char *text = mem_fmt("%s```hlsl\n"
+	char *text = mem_fmt("%s%s---\n```hlsl\n"
 	                     "[numthreads(BX, BY, 1)]\n"
 	                     "void matmul(uint3 id : SV_DispatchThreadID) {\n"
 	                     "  int row = id.y, col = id.x;\n"
@@ -53,11 +52,17 @@ static struct context *sample_context(const char *body)
 	                     "  float acc = 0;\n"
 	                     "  for (int k = 0; k < n; k++) { %s }\n"
 	                     "  C[row*n + col] = acc;\n"
-	                     "}\n```\n%s", sample_front, body, sample_host);
+	                     "}\n```\n%s", sample_front, more, body, sample_host);
 	if (context_parse("sample", text, &ctx, &e) < 0)
 		printf("# %s\n", e.text);
 	free(text);
 	return ctx;
+}
+
+__attribute__((unused))
+static struct context *sample_context(const char *body)
+{
+	return sample_context_with("", body);
 }
 #define SAMPLE_RIGHT "acc += A[row*n+k]*B[k*n+col];"
 

@@ -44,7 +44,7 @@ static void verdicts(struct sample *s, struct eval *ev, const struct context *ro
 /* A context that names a library, where there is none. */
 static void library(struct sample *s, const struct params *params)
 {
-	char *text = mem_fmt("%.*slibrary: gemm C = A * B\n---\n```hlsl\nvoid k() {}\n```\n%s", (int)(strlen(sample_front) - 4), sample_front,
+	char *text = mem_fmt("%slibrary: gemm C = A * B\n---\n```hlsl\nvoid k() {}\n```\n%s", sample_front,
 	                     sample_host);
 	struct context *ctx = NULL;
 	struct variant v;
@@ -83,6 +83,68 @@ static void profile(struct sample *s, struct eval *ev, const struct context *roo
 	profile_result_fini(&r);
 }
 
+/* A matmul whose call number, counted in scratch that begins as poison, decides what it writes: `body` makes of acc what is written, knowing
+ * `late` (later than the first few calls) and `watched` (it finds poison in the output). */
+static struct context *counting(const char *body)
+{
+	struct context *ctx = NULL;
+	struct err e = ERR_INIT;
+	char *text = mem_fmt("%s---\n```hlsl\n[numthreads(BX, BY, 1)]\nvoid matmul(uint3 id : SV_DispatchThreadID) {\n"
+	                     "  int row = id.y, col = id.x;\n  if (row >= n || col >= n) return;\n"
+	                     "  uint calls = S[0] + 1, before = asuint(C[row*n+col]);\n  bool late = calls > 6 && calls < 1000000;\n"
+	                     "  bool watched = before == 0xffffffffu || before == 0x5a5a5a5au;\n  float acc = 0;\n"
+	                     "  for (int k = 0; k < n; k++) acc += A[row*n+k]*B[k*n+col];\n  %s\n  C[row*n+col] = acc;\n}\n"
+	                     "[numthreads(1, 1, 1)]\nvoid mark(uint3 id : SV_DispatchThreadID) { S[0] = S[0] + 1; }\n```\n```lua host\n"
+	                     "local S = alloc({\"u32\", 4}, \"S\")\n"
+	                     "launch(\"matmul\", {cdiv(n,BX), cdiv(n,BY)}, {BX,BY}, {A,B,C,S,n})\nlaunch(\"mark\", 1, {1,1}, {S,n})\n```\n",
+	                     sample_front, body);
+	if (context_parse("counting", text, &ctx, &e) < 0)
+		printf("# %s\n", e.text);
+	free(text);
+	return ctx;
+}
+
+/* Right at the first look, and wrong in what was timed: nobody is told how fast that is. */
+static void after_timing(struct sample *s, struct eval *ev, const struct context *root, const struct params *params)
+{
+	static const struct { const char *body, *words, *name; bool right; } kernels[] = {
+		{ "if (late && watched) acc += 0.0;", "", "one that counts and changes nothing", true },
+		{ "if (late) acc *= 1.001;", "after timing, as the timed executions left it", "one that drifts", false },
+		{ "if (late && !watched) acc *= 1.001;", "after timing, as the timed executions left it", "one that drifts where nobody looks", false },
+		{ "if (late) return;", "never written", "one that rests", false },
+	};
+	for (size_t i = 0; i < MEM_COUNT(kernels); i++) {
+		struct context *ctx = counting(kernels[i].body);
+		int64_t checkpoint = sample_checkpoint(s, ctx);
+		struct profile_request q = { .ctx = ctx, .root = root, .params = params, .facts = &s->facts };
+		struct compare_request pair = { .a = { sample_checkpoint(s, root), root, root, params, 0 },
+		                                .b = { checkpoint, ctx, root, params, 0 }, .facts = &s->facts };
+		struct profile_result r;
+		struct trial_paired p;
+		struct validation v;
+		struct err e = ERR_INIT;
+		char *text = params_text(params);
+		int rc = profile_run(ev, &q, s->db, checkpoint, NULL, &r, &e);
+		is_int(rc, kernels[i].right ? 0 : -ERR_WRONG, "%s: profiled", kernels[i].name);
+		has_str(e.text, kernels[i].words, "%s: and why not", kernels[i].name);
+		if (rc == 0)
+			profile_result_fini(&r);
+		validation_of(s->db, checkpoint, s->facts.uuid, text, &v, &e);
+		is_int(v.verdict, kernels[i].right ? VALIDATION_PASSED : VALIDATION_FAILED, "%s: is evidence", kernels[i].name);
+		if (kernels[i].right)
+			has_str(v.details, "passed after timing, as the timed executions left it", "that says what was looked at");
+		validation_fini(&v);
+		e = (struct err)ERR_INIT;
+		rc = compare_run(ev, &pair, s->db, NULL, &p, &e);
+		is_int(rc, kernels[i].right ? 0 : -ERR_WRONG, "%s: compared", kernels[i].name);
+		has_str(e.text, kernels[i].words, "%s: and why not", kernels[i].name);
+		if (rc == 0)
+			trial_paired_fini(&p);
+		free(text);
+		context_free(ctx);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct sample s;
@@ -97,6 +159,7 @@ int main(int argc, char **argv)
 	struct params *params = at_64();
 	struct eval ev = { .pool = s.pool, .references = s.references };
 	verdicts(&s, &ev, root, params);
+	after_timing(&s, &ev, root, params);
 	library(&s, params);
 	profile(&s, &ev, root, params);
 	params_free(params);

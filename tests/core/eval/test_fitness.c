@@ -88,6 +88,9 @@ static void test_tolerances(void)
 	ok(f16 > 2.5e-4 && f16 < 1e-3, "f16 with f32 sums: its output's rounding passes, f16 sums do not (%.3g)", f16);
 	double tf32 = tolerance("f32", "tensor:tf32/f32", NAN, PLAN_DECLARED);
 	ok(tf32 > 4e-4 && tf32 < 2e-3, "tf32 passes where it is allowed, bf16 does not (%.3g)", tf32);
+	ok(tolerance("f32", "tensor:f32/f32", NAN, PLAN_DECLARED) == f32, "f32 made of narrower products is judged as f32");
+	ok(tolerance("f32", "tensor:f32/f32", 0, PLAN_SPIKES) == 4 * f32 && tolerance("f32", "tensor:f32/f32", 0, PLAN_EXACT) < 1e-6,
+	   "also on spikes and on integers");
 	ok(tolerance("f32", "strict", 1e-4, PLAN_DECLARED) == 4e-4, "a root with an error of its own allows four times that");
 	ok(tolerance("f32", "strict", 1e-8, PLAN_DECLARED) == f32, "a root that happens to be exact allows every order still");
 	ok(tolerance("f32", "strict", NAN, PLAN_SPIKES) == 4 * f32, "spikes cost conditioning");

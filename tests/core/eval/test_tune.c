@@ -47,6 +47,33 @@ static void refuted(struct sample *s, const struct context *root, const struct p
 	context_free(ctx);
 }
 
+/* Does a tune under this precision end well on a device whose plain and TF32 pipes are said to be slower than any? */
+static bool possible(struct sample *s, const char *precision, const struct params *size)
+{
+	struct context *ctx = sample_context_with(precision, SAMPLE_RIGHT);
+	struct facts facts = s->facts;
+	facts.peak_f32 = facts.peak_tensor_tf32 = 1000;
+	facts.peak_tensor_f16 = 1e18;
+	struct eval ev = { .pool = s->pool, .references = s->references };
+	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &facts, .size = size, .budget = 2, .seed = 3, .leaders = 1 };
+	struct tune_result t = { 0 };
+	struct err e = ERR_INIT;
+	int64_t checkpoint = sample_checkpoint(s, ctx);
+	int rc = tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e);
+	if (rc < 0)
+		has_str(e.text, "faster than the hardware can be", "a time below the floor is refused as such");
+	tune_result_fini(&t);
+	context_free(ctx);
+	return rc == 0;
+}
+
+static void floors(struct sample *s, const struct params *size)
+{
+	ok(!possible(s, "", size), "strict: the plain pipe is the floor");
+	ok(!possible(s, "precision: tensor:tf32/f32\n", size), "TF32: its pipe is");
+	ok(possible(s, "precision: tensor:f32/f32\n", size), "f32 made of narrower products may use the fastest pipe");
+}
+
 int main(int argc, char **argv)
 {
 	struct sample s;
@@ -85,6 +112,7 @@ int main(int argc, char **argv)
 	}
 	tune_result_fini(&t);
 	refuted(&s, ctx, size);
+	floors(&s, size);
 	params_free(size);
 	context_free(ctx);
 	sample_fini(&s);

@@ -1,6 +1,9 @@
 /* core/eval: right kernels pass, wrong ones fail for the right reason, and no worker survives what kills it for long. */
 #include "core/eval/validate.h"
+#include "core/record/validation.h"
 #include "sample.h"
+
+static int64_t judged; /* the checkpoint that judge() made last */
 
 static struct validate_result judge(struct sample *s, const struct context *root, const struct context *ctx)
 {
@@ -8,7 +11,8 @@ static struct validate_result judge(struct sample *s, const struct context *root
 	struct validate_request q = { .ctx = ctx, .root = root, .parent = root, .facts = &s->facts, .samples = 3, .seed = 5 };
 	struct validate_result r = { 0 };
 	struct err e = ERR_INIT;
-	if (validate_run(&ev, &q, s->db, sample_checkpoint(s, ctx), NULL, &r, &e) < 0) {
+	judged = sample_checkpoint(s, ctx);
+	if (validate_run(&ev, &q, s->db, judged, NULL, &r, &e) < 0) {
 		printf("# %s\n", e.text);
 		r.summary = mem_str(e.text);
 	}
@@ -26,13 +30,33 @@ static void refused(struct sample *s, const struct context *root, const char *bo
 	context_free(ctx);
 }
 
+/* The evidence says of each round how far the output was off, the worst element too. */
+static void errors_told(struct sample *s, const struct context *root)
+{
+	struct context *backwards = sample_context("acc += A[row*n+n-1-k]*B[(n-1-k)*n+col];");
+	struct validate_result r = judge(s, root, backwards);
+	struct validation_list list = { 0 };
+	struct err e = ERR_INIT;
+	double error = 0, largest = 0;
+	(void)validation_list(s->db, judged, NULL, 0, &list, &e);
+	for (size_t i = 0; i < list.count; i++) {
+		const char *at = list.at[i].details ? strstr(list.at[i].details, "C: relative error ") : NULL;
+		if (at && sscanf(at, "C: relative error %lf, the largest %lf", &error, &largest) == 2 && error > 0)
+			break;
+	}
+	ok(error > 0 && error < 1e-6 && largest >= error && largest < 1e-5, "errors are told: %.2e, the largest %.2e", error, largest);
+	validation_list_fini(&list);
+	validate_result_fini(&r);
+	context_free(backwards);
+}
+
 int main(int argc, char **argv)
 {
 	struct sample s;
 	sample_worker(argc, argv);
 	sample_init(&s);
 	if (!s.ready) {
-		SKIP(9, "no HLSL device");
+		SKIP(10, "no HLSL device");
 		sample_fini(&s);
 		return tap_done();
 	}
@@ -43,6 +67,7 @@ int main(int argc, char **argv)
 	validate_result_fini(&r);
 	r = judge(&s, root, other);
 	ok(r.passed, "another order of rounding passes");
+	errors_told(&s, root);
 	validate_result_fini(&r);
 	refused(&s, root, "acc += A[row*n+k]*B[k*n+col]*1.01;", "C is wrong in");
 	refused(&s, root, "if (col != 3) acc += A[row*n+k]*B[k*n+col];", "C is wrong in");

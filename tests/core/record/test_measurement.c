@@ -2,11 +2,13 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "core/record/comparison.h"
 #include "core/record/measurement.h"
 #include "core/record/metric.h"
 #include "core/record/query.h"
 #include "core/record/validation.h"
 #include "fixture.h"
+#include "pace.h"
 #include "tap.h"
 
 /* One verdict; returns its row. */
@@ -143,6 +145,103 @@ static void test_best(void)
 
 enum { BULK = 5000 };
 
+/* One verdict on "n=N BX=8", with its sizes. */
+static void judge_size(struct fixture *f, int64_t checkpoint, const char *device, const char *sizes, const char *params)
+{
+	struct err e = ERR_INIT;
+	struct validation v = { .checkpoint = checkpoint, .validator = "outputs", .device = device, .sizes = sizes, .params = params,
+	                        .size_kind = "check", .verdict = VALIDATION_FAILED, .reason = "planted", .error = NAN, .tolerance = NAN,
+	                        .took_ns = -1 };
+	if (validation_add(f->db, &v, &e) < 0)
+		printf("# %s\n", e.text);
+}
+
+static const char *standing_of(struct fixture *f, int64_t checkpoint, int64_t id)
+{
+	struct measurement_query q = { .checkpoint = checkpoint };
+	struct measurement_list list = { .count = 0 };
+	struct err e = ERR_INIT;
+	const char *standing = "none";
+	measurement_list(f->db, &q, &list, &e);
+	for (size_t i = 0; i < list.count; i++)
+		if (list.at[i].id == id)
+			standing = measurement_standing(&list.at[i]);
+	measurement_list_fini(&list);
+	return standing;
+}
+
+/* What refutes comes after what was quoted, and need not be about the same size. */
+static void test_refuted(void)
+{
+	struct fixture f;
+	struct err e = ERR_INIT;
+	fixture_init(&f);
+	int64_t c = fixture_checkpoint(&f, "a", 0);
+	int64_t eight = measure(&f, c, "gpu-1", "n=64", "n=64 BX=8", 10), sixteen = measure(&f, c, "gpu-1", "n=64", "n=64 BX=16", 20);
+	struct measurement m = timing(c, "n=64", "n=64 BX=4", 2, 0);
+	measurement_add(f.db, &m, &e);
+	is_str(standing_of(&f, c, m.id), "unvalidated", "a time without evidence");
+	is_str(standing_of(&f, c, eight), "proven", "and one with it");
+	judge_size(&f, c, "gpu-2", "n=17", "n=17 BX=8");
+	judge_size(&f, c, "gpu-1", "n=17", "n=17 BX=80");
+	is_str(standing_of(&f, c, eight), "proven", "failures on another device and of other tuning parameters say nothing of it");
+	struct measurement_query q = { .checkpoint = c };
+	judge_size(&f, c, "gpu-1", "n=17", "n=17 BX=8");
+	is_str(standing_of(&f, c, eight), "refuted", "a failure of the same tuning parameters at another size does");
+	is_int(measurement_best(f.db, &q, &m, &e), 0, "then the next one");
+	is_int(m.id, sixteen, "is the best");
+	ok(m.proven, "and proven");
+	measurement_fini(&m);
+	struct measurement_list list = { .count = 0 };
+	measurement_best_each(f.db, &q, &list, &e);
+	ok(list.count == 1 && list.at[0].id == sixteen && list.at[0].proven, "of its size, too");
+	measurement_list_fini(&list);
+	is_int(checkpoint_set_status(f.db, c, CHECKPOINT_FAILED, "planted", &e), 0, "the checkpoint is refuted as a whole");
+	is_str(standing_of(&f, c, sixteen), "refuted", "and with it all of its times");
+	is_int(measurement_best(f.db, &q, &m, &e), -ERR_NOT_FOUND, "none of which is quoted");
+	checkpoint_set_status(f.db, c, CHECKPOINT_ACCEPTED, NULL, &e);
+	is_str(standing_of(&f, c, sixteen), "proven", "one that is validated anew has them again");
+	is_str(standing_of(&f, c, eight), "refuted", "but for what failed");
+	fixture_fini(&f);
+}
+
+static struct comparison compared(int64_t a, int64_t b, int64_t a_evidence, int64_t b_evidence)
+{
+	static const double samples[2] = { 1, 1 };
+	return (struct comparison){ .a = a, .b = b, .library = b ? NULL : "lib", .device = "gpu-1", .sizes = "n=64", .a_params = "n=64 BX=8",
+	                            .b_params = b ? "n=64 BX=8" : NULL, .verdict = "same", .a_ns = 1, .b_ns = 1, .ratio = 1, .low = 1, .high = 1,
+	                            .confidence = 0.95, .margin = 0.01, .samples = samples, .pairs = 1, .cold = true,
+	                            .a_validation = a_evidence, .b_validation = b_evidence };
+}
+
+static void test_comparisons(void)
+{
+	struct fixture f;
+	struct err e = ERR_INIT;
+	fixture_init(&f);
+	int64_t a = fixture_checkpoint(&f, "a", 0), b = fixture_checkpoint(&f, "b", a);
+	int64_t of_a = judge(&f, a, "gpu-1", "n=64 BX=8", VALIDATION_PASSED), of_b = judge(&f, b, "gpu-1", "n=64 BX=8", VALIDATION_PASSED);
+	int64_t elsewhere = judge(&f, b, "gpu-2", "n=64 BX=8", VALIDATION_PASSED), bad = judge(&f, a, "gpu-1", "n=64 BX=8", VALIDATION_FAILED);
+	struct comparison c = compared(a, b, of_a, of_b);
+	is_int(comparison_add(f.db, &c, &e), 0, "a comparison with the evidence of both sides %s", e.text);
+	c = compared(a, b, of_b, of_a);
+	is_int(comparison_add(f.db, &c, &e), -ERR_CONFLICT, "not with that of other checkpoints");
+	c = compared(a, b, of_a, elsewhere);
+	is_int(comparison_add(f.db, &c, &e), -ERR_CONFLICT, "nor with that of another device");
+	struct comparison got;
+	c = compared(a, 0, bad, 0);
+	comparison_add(f.db, &c, &e);
+	c = compared(a, 0, 0, 0);
+	comparison_add(f.db, &c, &e);
+	is_int(comparison_library(f.db, a, "gpu-1", "n=64 BX=8", true, &got, &e), -ERR_NOT_FOUND,
+	       "a comparison with the library is quoted neither on evidence that failed nor on none");
+	c = compared(a, 0, of_a, 0);
+	comparison_add(f.db, &c, &e);
+	is_int(comparison_library(f.db, a, "gpu-1", "n=64 BX=8", true, &got, &e), 0, "but on evidence that passed");
+	comparison_fini(&got);
+	fixture_fini(&f);
+}
+
 static void test_bulk(void)
 {
 	struct fixture f;
@@ -152,7 +251,7 @@ static void test_bulk(void)
 	struct measurement_run run = { .checkpoint = c, .device = "gpu-1", .strategy = "all", .settings = "seed=1",
 	                               .planned = BULK, .job = "j1" };
 	is_int(measurement_run_begin(f.db, &run, &e), 0, "a tune run begins");
-	int64_t start = clock_now();
+	struct pace pace = pace_begin();
 	int rc = store_begin(f.db, &e);
 	for (int i = 0; rc == 0 && i < BULK; i++) {
 		char params[64];
@@ -166,8 +265,7 @@ static void test_bulk(void)
 		rc = measurement_add(f.db, &m, &e);
 	}
 	is_int(store_end(f.db, rc, &e), 0, "%d rows in one transaction", BULK);
-	int64_t took = clock_now() - start;
-	ok(took < 4 * CLOCK_S, "fast (%d ms)", (int)(took / CLOCK_MS));
+	ok(pace_within(&pace, 4 * CLOCK_S), "fast (%s)", pace_text(&pace));
 	is_int(measurement_run_end(f.db, run.id, &e), 0, "the run ends");
 	struct measurement_run got;
 	measurement_run_get(f.db, run.id, &got, &e);
@@ -178,6 +276,15 @@ static void test_bulk(void)
 	ok(counts.of[MEASUREMENT_OK] == BULK / 5 * 4 && counts.of[MEASUREMENT_PRUNED] == BULK / 5, "counted by status");
 	struct measurement_query q = { .checkpoint = c, .run = run.id, .limit = 3 };
 	struct measurement_list list = { .count = 0 };
+	int64_t start = clock_now();
+	/* Every fifth of what is timed has failed at another size. */
+	store_begin(f.db, &e);
+	for (int i = 4; i < BULK; i += 5) {
+		char params[64];
+		snprintf(params, sizeof params, "n=17 BX=%d", i);
+		judge_size(&f, c, "gpu-1", "n=17", params);
+	}
+	store_end(f.db, 0, &e);
 	start = clock_now();
 	measurement_top(f.db, &q, &list, &e);
 	printf("# top of %d: %d ms\n", BULK, (int)((clock_now() - start) / CLOCK_MS));
@@ -226,6 +333,8 @@ int main(void)
 {
 	test_evidence();
 	test_best();
+	test_refuted();
+	test_comparisons();
 	test_bulk();
 	test_metrics();
 	return tap_done();
