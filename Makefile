@@ -172,7 +172,7 @@ clients:
 
 #: make bench-mcp             mcp/ beside the TypeScript SDK's server: calls/s, latency, memory, start (npm, wrk, minutes)
 .PHONY: bench-mcp
-bench-mcp: $(BUILD)/bench/mcp/server $(BUILD)/bench/mcp/stdio_load $(PEAKD)
+bench-mcp: $(BUILD)/bench/mcp/server $(BUILD)/bench/mcp/floor $(BUILD)/bench/mcp/stdio_load $(PEAKD)
 	@BUILD='$(BUILD)' bench/mcp/run.sh
 
 # --- the same code, watched ---------------------------------------------------------------------------------------------

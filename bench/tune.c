@@ -255,7 +255,9 @@ static bool compile_here(const struct bench *b, size_t i)
 	return rc == 0;
 }
 
-/* `width` processes, each loaded by one compilation before the clock starts; seconds that `count` compilations take. */
+enum { ROUNDS = 3, WARM = 4 };
+
+/* `width` processes, each loaded by a few compilations before the clock starts; seconds that `count` compilations take. */
 static double independent(const struct bench *b, unsigned width, size_t first, size_t count)
 {
 	int ready[2], go[2];
@@ -267,7 +269,9 @@ static double independent(const struct bench *b, unsigned width, size_t first, s
 		pids[w] = fork();
 		if (pids[w] != 0)
 			continue;
-		bool good = compile_here(b, first + count + w);
+		bool good = true;
+		for (size_t i = 0; i < WARM; i++)
+			good = compile_here(b, 3000 + w * WARM + i) && good;
 		if (write(ready[1], "r", 1) != 1 || read(go[0], &c, 1) != 1)
 			_exit(1);
 		for (size_t i = w; i < count; i += width)
@@ -304,8 +308,6 @@ static double through_lanes(struct bench *b, unsigned width, size_t first, size_
 	return (double)(clock_now() - began) / 1e9;
 }
 
-enum { ROUNDS = 3 };
-
 /* Alternately, since other work on the machine comes and goes; a bench's own workers sleep while the independent ones run. */
 static int run_compile(const char *device, unsigned width, size_t count, struct err *e)
 {
@@ -313,7 +315,7 @@ static int run_compile(const char *device, unsigned width, size_t count, struct 
 	double lanes = 1e9, alone = 1e9;
 	int rc = open_bench(&b, cuda_context, device, width, e);
 	if (rc == 0) {
-		through_lanes(&b, width, 3000, 4 * width); /* loads */
+		through_lanes(&b, width, 3000, WARM * width); /* loads */
 		for (int i = 0; i < ROUNDS; i++) {
 			double a = independent(&b, width, (size_t)i * 2 * count, count), l = through_lanes(&b, width, ((size_t)i * 2 + 1) * count, count);
 			alone = a < alone ? a : alone;

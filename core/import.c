@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "core/eval/import_results.h"
 #include "core/lineage.h"
 #include "core/record/store.h"
 #include "core/work_size.h"
 
-enum { LEFT_OUT_SHOWN = 8 };
+/* A file may say anything: what is kept of its words with every row. */
+enum { LEFT_OUT_SHOWN = 8, DEVICE_BYTES = 80, NAME_BYTES = 40 };
 
 /* A result in the context's own words. */
 struct row { char *device, *sizes, *params; const struct import_result *result; };
@@ -67,6 +69,8 @@ static int find_size(struct importing *x, struct err *e)
 
 static void leave_out(struct importing *x, const char *name, size_t len)
 {
+	if (x->left_out_count > LEFT_OUT_SHOWN)
+		return;
 	for (size_t i = 0; i < x->left_out_count; i++)
 		if (strlen(x->left_out[i]) == len && strncmp(x->left_out[i], name, len) == 0)
 			return;
@@ -98,14 +102,15 @@ static int add_row(struct importing *x, const struct import_result *r, struct er
 	struct params *tuning = NULL, *size = NULL, *whole;
 	struct err ignored = ERR_INIT;
 	char *shared = shared_params(x, r->params);
-	const char *device = r->device ? r->device : x->results.device;
+	const char *device = r->device ? r->device : x->results.device ? x->results.device : "unknown device";
 	int rc = 0;
 	if (*shared && params_parse(x->l.ctx, shared, false, &tuning, &ignored) == 0) {
 		if (r->sizes == NULL || params_parse(x->l.ctx, r->sizes, false, &size, &ignored) < 0)
 			rc = find_size(x, e);
 		if (rc == 0) {
 			whole = params_merge(size ? size : x->size, tuning);
-			*MEM_PUSH(x->rows, x->count) = (struct row){ .device = mem_fmt("imported: %s", device ? device : "unknown device"),
+			*MEM_PUSH(x->rows, x->count) = (struct row){ .device = mem_fmt("imported: %.*s", (int)utf8_fit(device, DEVICE_BYTES),
+			                                                               device),
 			                                             .sizes = params_text(size ? size : x->size), .params = params_text(whole),
 			                                             .result = r };
 			params_free(whole);
@@ -191,7 +196,7 @@ static char *describe(const struct importing *x, const struct import_summary *su
 	if (isfinite(time_of(best)))
 		buf_addf(&out, " Fastest there: %.6g ms with %s.", best->result->ms, best->params);
 	for (size_t i = 0; i < x->left_out_count && i < LEFT_OUT_SHOWN; i++)
-		buf_addf(&out, "%s%s", i ? ", " : " Not parameters of this kernel: ", x->left_out[i]);
+		buf_addf(&out, "%s%.*s", i ? ", " : " Not parameters of this kernel: ", NAME_BYTES, x->left_out[i]);
 	if (x->left_out_count)
 		buf_addf(&out, "%s.", x->left_out_count > LEFT_OUT_SHOWN ? ", …" : "");
 	return buf_steal(&out);

@@ -243,6 +243,7 @@ enum MHD_Result http_exchange_respond(struct http_exchange *x)
 enum MHD_Result http_exchange_refuse(struct http_exchange *x, int status, const char *header, const char *value,
 				     const char *fmt, ...)
 {
+	const char *why;
 	va_list ap;
 	va_start(ap, fmt);
 	char *text = mem_fmtv(fmt, ap);
@@ -256,6 +257,8 @@ enum MHD_Result http_exchange_refuse(struct http_exchange *x, int status, const 
 	MHD_add_response_header(r, "Content-Type", "application/json");
 	if (header)
 		MHD_add_response_header(r, header, value);
+	if (http_peers_refused(x, &why))
+		MHD_add_response_header(r, "Connection", "close");
 	enum MHD_Result result = MHD_queue_response(x->conn, (unsigned)status, r);
 	MHD_destroy_response(r);
 	return result;

@@ -112,11 +112,14 @@ static int token_is_right(const char *want, const char *header)
 }
 
 /* Why a request is not let in. */
-enum refusal { WELCOME, BAD_HOST, BAD_ORIGIN, BAD_TOKEN };
+enum refusal { WELCOME, TOO_MANY, BAD_HOST, BAD_ORIGIN, BAD_TOKEN };
 
 static enum refusal judge(struct http_exchange *x, int open)
 {
 	const struct mcp_http_config *c = &x->http->config;
+	const char *why;
+	if (http_peers_refused(x, &why))
+		return TOO_MANY;
 	const char *host = http_guard_header(x, "Host"), *origin = http_guard_header(x, "Origin");
 	if (c->unix_path == NULL && (host == NULL || !host_is_allowed(c, host, name_length(host))))
 		return BAD_HOST;
@@ -140,8 +143,14 @@ int http_guard_welcome(const struct http_exchange *x)
 int http_guard_admit(struct http_exchange *x, enum MHD_Result *ret_result)
 {
 	char *challenge;
+	const char *why;
+	int status;
 	switch ((enum refusal)x->verdict) {
 	case WELCOME: return 1;
+	case TOO_MANY:
+		status = http_peers_refused(x, &why);
+		*ret_result = http_exchange_refuse(x, status, "Retry-After", "1", "%s", why);
+		return 0;
 	case BAD_HOST:
 		*ret_result = http_exchange_refuse(x, MHD_HTTP_MISDIRECTED_REQUEST, NULL, NULL,
 						   "the Host header names a host that this server does not answer for");

@@ -85,7 +85,8 @@ struct mcp_http {
 	struct http_client *clients;              /* addresses with connections */
 	struct http_peer *idle_first, *idle_last; /* connections without a whole request, longest idle first */
 	struct http_peer *arriving;               /* the one that libmicrohttpd is given just now */
-	int connections, doomed;                  /* all, and those of them that were told to end */
+	int connections, doomed;                  /* all that are served, and those of them that were told to end */
+	int refusing;                             /* connections beyond the limit that will hear so */
 	/* ---- of any thread ---- */
 	atomic_int deaf, ended; /* nothing more is accepted; the thread ends */
 	atomic_size_t held;     /* bytes of request bodies and of answers that nobody read so far */
@@ -121,6 +122,8 @@ int http_peers_evict(struct mcp_http *http);
 int64_t http_peers_next(const struct mcp_http *http);
 void http_peers_expire(struct mcp_http *http);
 void http_peers_fini(struct mcp_http *http);
+/* The status that a connection beyond the limit gets for its request, and why; 0: it is served. */
+int http_peers_refused(struct http_exchange *x, const char **ret_why);
 /* A request's headers are there, all of it is there, it is answered. */
 void http_peers_begin(struct http_exchange *x);
 void http_peers_busy(struct http_exchange *x);

@@ -4,7 +4,7 @@
  * A connection is idle until a whole request of it has arrived; then it is busy until that is answered. Idle ones wait
  * in a queue, longest first. A connection beyond the limit takes the place of the longest idle one, so that somebody
  * who opens thousands, or sends a header byte a minute, keeps nobody out; when all are busy it gets 503, and one too
- * many of one address 429. */
+ * many of one address 429. Over TLS that can only be said after the handshake: a few of them at a time get so far. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "mcp/http_inner.h"
 
-enum { ADDRESS = 16 };
+enum { ADDRESS = 16, REFUSING_MAX = 16 };
 
 /* One address from which there are connections. */
 struct http_client {
@@ -29,8 +29,9 @@ struct http_client {
 
 struct http_peer {
 	struct http_peer *prev, *next; /* in the queue of idle ones */
-	struct http_client *client;
+	struct http_client *client;    /* NULL when it is refused */
 	int fd;
+	int refused;      /* status of the answer to its request: there are too many connections; 0: it is served */
 	int idle, doomed; /* in the queue; told to end, which takes until libmicrohttpd sees it */
 	int64_t since;    /* monotonic time of becoming idle */
 };
@@ -106,16 +107,18 @@ static void doom(struct mcp_http *http, struct http_peer *p)
 {
 	dequeue(http, p);
 	p->doomed = 1;
-	http->doomed++;
+	http->doomed += !p->refused;
 	shutdown(p->fd, SHUT_RDWR);
 }
 
 int http_peers_evict(struct mcp_http *http)
 {
-	if (http->idle_first == NULL)
-		return 0;
-	doom(http, http->idle_first);
-	return 1;
+	struct http_peer *p = http->idle_first;
+	while (p && p->refused) /* it takes nobody's place */
+		p = p->next;
+	if (p)
+		doom(http, p);
+	return p != NULL;
 }
 
 int64_t http_peers_next(const struct mcp_http *http)
@@ -131,18 +134,25 @@ void http_peers_expire(struct mcp_http *http)
 
 /* --- coming and going ------------------------------------------------------------------------------------------- */
 
+static const char *reason(int status)
+{
+	return status == MHD_HTTP_TOO_MANY_REQUESTS ? "too many connections of one client; close some"
+						    : "the server is busy: too many connections at once";
+}
+
 /* An answer before anything was asked; over TLS nobody could read it. */
-static void turn_away(const struct mcp_http *http, int fd, const char *status, const char *why)
+static void turn_away(const struct mcp_http *http, int fd, int status)
 {
 	char text[512], ignored[4096];
 	if (http->config.tls_cert == NULL) {
 		char body[256];
 		int n = snprintf(body, sizeof body,
-				 "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"%s\"}}\n", why);
+				 "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"%s\"}}\n",
+				 reason(status));
 		int all = snprintf(text, sizeof text,
-				   "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
+				   "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
 				   "Retry-After: 1\r\nConnection: close\r\n\r\n%s",
-				   status, n, body);
+				   status, MHD_get_reason_phrase_for((unsigned)status), n, body);
 		/* What was sent already is read, or closing would discard the answer. */
 		while (recv(fd, ignored, sizeof ignored, MSG_DONTWAIT) > 0)
 			;
@@ -152,19 +162,28 @@ static void turn_away(const struct mcp_http *http, int fd, const char *status, c
 	close(fd);
 }
 
-void http_peers_add(struct mcp_http *http, int take_fd, const struct sockaddr_storage *a, socklen_t n)
+/* Why a new connection is not served; 0: it is, maybe in the place of an idle one. */
+static int status_for(struct mcp_http *http, const struct http_client *client)
 {
 	const struct mcp_http_config *c = &http->config;
+	if (c->unix_path == NULL && client->connections >= c->max_per_client && c->max_per_client < c->max_connections)
+		return MHD_HTTP_TOO_MANY_REQUESTS;
+	if (http->connections - http->doomed >= c->max_connections && !http_peers_evict(http))
+		return MHD_HTTP_SERVICE_UNAVAILABLE;
+	return 0;
+}
+
+void http_peers_add(struct mcp_http *http, int take_fd, const struct sockaddr_storage *a, socklen_t n)
+{
 	struct http_client *client = client_of(http, a);
-	if (c->unix_path == NULL && client->connections >= c->max_per_client &&
-	    c->max_per_client < c->max_connections) {
-		turn_away(http, take_fd, "429 Too Many Requests", "too many connections of one client; close some");
-	} else if (http->connections - http->doomed >= c->max_connections && !http_peers_evict(http)) {
-		turn_away(http, take_fd, "503 Service Unavailable", "the server is busy: too many connections at once");
+	int refused = status_for(http, client);
+	if (refused && (http->config.tls_cert == NULL || http->refusing >= REFUSING_MAX)) {
+		turn_away(http, take_fd, refused);
 	} else {
 		struct http_peer *p = MEM_NEW(struct http_peer);
 		p->fd = take_fd;
-		p->client = client;
+		p->client = refused ? NULL : client;
+		p->refused = refused;
 		http->arriving = p;
 		enum MHD_Result added = MHD_add_connection(http->daemon, take_fd, (const struct sockaddr *)a, n);
 		if (added != MHD_YES && http->arriving)
@@ -176,6 +195,17 @@ void http_peers_add(struct mcp_http *http, int take_fd, const struct sockaddr_st
 	client_drop(http, client);
 }
 
+/* Counts a connection, or that it has ended. */
+static void count(struct mcp_http *http, const struct http_peer *p, int n)
+{
+	if (p->refused) {
+		http->refusing += n;
+	} else {
+		http->connections += n;
+		p->client->connections += n;
+	}
+}
+
 void http_peers_notify(void *arg, struct MHD_Connection *conn, void **context, enum MHD_ConnectionNotificationCode code)
 {
 	struct mcp_http *http = arg;
@@ -185,18 +215,17 @@ void http_peers_notify(void *arg, struct MHD_Connection *conn, void **context, e
 	case MHD_CONNECTION_NOTIFY_STARTED:
 		*context = p = http->arriving;
 		http->arriving = NULL;
-		http->connections++;
-		p->client->connections++;
+		count(http, p, 1);
 		enqueue(http, p);
 		break;
 	case MHD_CONNECTION_NOTIFY_CLOSED:
 		p = *context;
 		*context = NULL;
 		dequeue(http, p);
-		http->connections--;
-		http->doomed -= p->doomed;
-		p->client->connections--;
-		client_drop(http, p->client);
+		count(http, p, -1);
+		http->doomed -= p->doomed && !p->refused;
+		if (p->client)
+			client_drop(http, p->client);
 		free(p);
 		break;
 	}
@@ -216,6 +245,13 @@ void http_peers_fini(struct mcp_http *http)
 static struct http_peer *peer_of(const struct http_exchange *x)
 {
 	return MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+int http_peers_refused(struct http_exchange *x, const char **ret_why)
+{
+	int status = peer_of(x)->refused;
+	*ret_why = reason(status);
+	return status;
 }
 
 void http_peers_begin(struct http_exchange *x)

@@ -35,6 +35,7 @@ commands = {
 MEANS = {
     "peakd": "peakd's mcp library, bench/mcp/server.c, -O2; arguments checked against the tool's schema",
     "sdk_low": "@modelcontextprotocol/server, its Server with bare handlers: arguments unchecked; the SDK's fastest way",
+    "floor": "a server on libmicrohttpd that gives the same answer to everything, bench/mcp/floor.c",
     "sdk_high": "@modelcontextprotocol/server, its McpServer with a zod schema: the SDK's documented way",
 }
 
@@ -139,9 +140,12 @@ def over_http():
             asked += wrk(s, 16)["requests"]
             if asked > WARM:
                 break
+    port = free_port()
+    floor = Server([os.path.join(build, "bench/mcp/floor"), str(port)], port, check=False)
     for connections in (1, 16, 256):
-        names = list(commands) if connections == 16 else ["peakd", "sdk_low"]
-        result[f"connections_{connections}"] = side_by_side(names, lambda name, n=connections: wrk(servers[name], n))
+        names = list(commands) + ["floor"] if connections == 16 else ["peakd", "sdk_low"]
+        result[f"connections_{connections}"] = side_by_side(names, lambda name, n=connections: wrk(servers.get(name, floor), n))
+    floor.stop()
     result["body_1MB_connections_4"] = side_by_side(["peakd", "sdk_low"], lambda name: wrk(servers[name], 4, 1000000))
     for name, s in servers.items():
         idle[name]["rss_after_load_kb"] = memory_kb(s.process.pid, "VmRSS")

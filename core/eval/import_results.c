@@ -13,6 +13,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+#define MS_MAX 1e12 /* thirty years: no time of a kernel */
+
 /* What T4 calls an outcome. The first word of a status is written, and each word is read as the first status that it stands for. */
 static const struct { const char *word; enum measurement_status status; } outcomes[] = {
 	{ "correct", MEASUREMENT_OK },          { "constraints", MEASUREMENT_PRUNED },      { "compile", MEASUREMENT_COMPILE },
@@ -53,7 +55,7 @@ static void read_runs(const json_t *list, struct import_result *r)
 	const json_t *v;
 	size_t i;
 	json_array_foreach(list, i, v)
-		if (json_is_number(v) && json_number_value(v) > 0)
+		if (json_is_number(v) && json_number_value(v) > 0 && json_number_value(v) < MS_MAX)
 			*MEM_PUSH(r->runs_ms, r->run_count) = json_number_value(v);
 }
 
@@ -69,7 +71,7 @@ static double mean(const double *values, size_t count)
 static void settle(struct import_result *r, enum measurement_status status)
 {
 	double ms = isnan(r->ms) ? mean(r->runs_ms, r->run_count) : r->ms;
-	r->ms = status == MEASUREMENT_OK && isfinite(ms) && ms > 0 ? ms : NAN;
+	r->ms = status == MEASUREMENT_OK && ms > 0 && ms < MS_MAX ? ms : NAN;
 	r->status = status == MEASUREMENT_OK && isnan(r->ms) ? MEASUREMENT_ERROR : status;
 }
 

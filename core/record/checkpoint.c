@@ -98,19 +98,7 @@ void checkpoint_list_fini(struct checkpoint_list *l)
 	*l = (struct checkpoint_list){ .count = 0 };
 }
 
-static int read_list(struct query *q, struct checkpoint_list *ret_list, struct err *e)
-{
-	struct checkpoint_list list = { .count = 0 };
-	int rc;
-	while ((rc = query_next(q, e)) > 0)
-		read_row(q, MEM_PUSH(list.at, list.count));
-	query_fini(q);
-	if (rc < 0)
-		checkpoint_list_fini(&list);
-	else
-		*ret_list = list;
-	return rc;
-}
+QUERY_LIST_READER(read_list, checkpoint, read_row)
 
 int checkpoint_get(struct db *db, int64_t id, struct checkpoint *ret_checkpoint, struct err *e)
 {

@@ -57,30 +57,26 @@ int event_append(struct db *db, const char *job, const char *kind, double progre
 	return rc;
 }
 
+static void read_row(struct query *q, struct event *v)
+{
+	v->seq = query_get_int(q);
+	v->created_ms = query_get_int(q);
+	v->kind = query_get_text(q);
+	v->progress = query_get_real(q);
+	v->total = query_get_real(q);
+	v->message = query_get_text(q);
+}
+
+QUERY_LIST_READER(read_list, event, read_row)
+
 int event_since(struct db *db, const char *job, int64_t after, int limit, struct event_list *ret_list, struct err *e)
 {
-	struct event_list list = { .count = 0 };
 	struct query q;
 	query_init(&q, db, "event_since");
 	query_put_text(&q, job);
 	query_put_int(&q, after);
 	query_put_limit(&q, limit);
-	int rc;
-	while ((rc = query_next(&q, e)) > 0) {
-		struct event *v = MEM_PUSH(list.at, list.count);
-		v->seq = query_get_int(&q);
-		v->created_ms = query_get_int(&q);
-		v->kind = query_get_text(&q);
-		v->progress = query_get_real(&q);
-		v->total = query_get_real(&q);
-		v->message = query_get_text(&q);
-	}
-	query_fini(&q);
-	if (rc < 0)
-		event_list_fini(&list);
-	else
-		*ret_list = list;
-	return rc;
+	return read_list(&q, ret_list, e);
 }
 
 void event_list_fini(struct event_list *l)

@@ -156,22 +156,15 @@ int exchange_find(struct db *db, const struct exchange_key *key, struct exchange
 	return rc < 0 ? rc : rc == 0 ? not_found(db, key, e) : 0;
 }
 
+QUERY_LIST_READER(read_list, exchange, read_row)
+
 int exchange_list(struct db *db, const char *job, const char *context, int limit, struct exchange_list *ret_list,
                   struct err *e)
 {
-	struct exchange_list list = { .count = 0 };
 	struct query q;
 	query_init(&q, db, "exchange_list");
 	query_put_text(&q, job);
 	query_put_text(&q, context);
 	query_put_limit(&q, limit);
-	int rc;
-	while ((rc = query_next(&q, e)) > 0)
-		read_row(&q, MEM_PUSH(list.at, list.count));
-	query_fini(&q);
-	if (rc < 0)
-		exchange_list_fini(&list);
-	else
-		*ret_list = list;
-	return rc;
+	return read_list(&q, ret_list, e);
 }

@@ -33,26 +33,22 @@ int fact_get(struct db *db, const char *device, const char *key, char **ret_valu
 	return rc < 0 ? rc : 0;
 }
 
+static void read_row(struct query *q, struct fact *f)
+{
+	f->device = query_get_text(q);
+	f->key = query_get_text(q);
+	f->value = query_get_text(q);
+	f->created_ms = query_get_int(q);
+}
+
+QUERY_LIST_READER(read_list, fact, read_row)
+
 int fact_list(struct db *db, const char *device, struct fact_list *ret_list, struct err *e)
 {
-	struct fact_list list = { .count = 0 };
 	struct query q;
 	query_init(&q, db, "fact_list");
 	query_put_text(&q, device);
-	int rc;
-	while ((rc = query_next(&q, e)) > 0) {
-		struct fact *f = MEM_PUSH(list.at, list.count);
-		f->device = query_get_text(&q);
-		f->key = query_get_text(&q);
-		f->value = query_get_text(&q);
-		f->created_ms = query_get_int(&q);
-	}
-	query_fini(&q);
-	if (rc < 0)
-		fact_list_fini(&list);
-	else
-		*ret_list = list;
-	return rc;
+	return read_list(&q, ret_list, e);
 }
 
 void fact_list_fini(struct fact_list *l)

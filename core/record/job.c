@@ -91,19 +91,7 @@ void job_list_fini(struct job_list *l)
 	*l = (struct job_list){ .count = 0 };
 }
 
-static int read_list(struct query *q, struct job_list *ret_list, struct err *e)
-{
-	struct job_list list = { .count = 0 };
-	int rc;
-	while ((rc = query_next(q, e)) > 0)
-		read_row(q, MEM_PUSH(list.at, list.count));
-	query_fini(q);
-	if (rc < 0)
-		job_list_fini(&list);
-	else
-		*ret_list = list;
-	return rc;
-}
+QUERY_LIST_READER(read_list, job, read_row)
 
 static int not_found(const char *id, struct err *e)
 {

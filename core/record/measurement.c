@@ -157,19 +157,7 @@ void measurement_list_fini(struct measurement_list *l)
 	*l = (struct measurement_list){ .count = 0 };
 }
 
-static int read_list(struct query *q, struct measurement_list *ret_list, struct err *e)
-{
-	struct measurement_list list = { .count = 0 };
-	int rc;
-	while ((rc = query_next(q, e)) > 0)
-		read_row(q, MEM_PUSH(list.at, list.count));
-	query_fini(q);
-	if (rc < 0)
-		measurement_list_fini(&list);
-	else
-		*ret_list = list;
-	return rc;
-}
+QUERY_LIST_READER(read_list, measurement, read_row)
 
 int measurement_list(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list,
                      struct err *e)

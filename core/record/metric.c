@@ -27,34 +27,30 @@ int metric_add(struct db *db, struct metric *m, struct err *e)
 	return rc;
 }
 
+static void read_row(struct query *q, struct metric *m)
+{
+	m->checkpoint = query_get_int(q);
+	m->device = query_get_text(q);
+	m->params = query_get_text(q);
+	m->name = query_get_text(q);
+	m->value = query_get_real(q);
+	m->unit = query_get_text(q);
+	m->source = query_get_text(q);
+	m->job = query_get_text(q);
+	m->created_ms = query_get_int(q);
+}
+
+QUERY_LIST_READER(read_list, metric, read_row)
+
 int metric_list(struct db *db, int64_t checkpoint, const char *device, const char *params, struct metric_list *ret_list,
                 struct err *e)
 {
-	struct metric_list list = { .count = 0 };
 	struct query q;
 	query_init(&q, db, "metric_list");
 	query_put_int(&q, checkpoint);
 	query_put_text(&q, device);
 	query_put_text(&q, params);
-	int rc;
-	while ((rc = query_next(&q, e)) > 0) {
-		struct metric *m = MEM_PUSH(list.at, list.count);
-		m->checkpoint = query_get_int(&q);
-		m->device = query_get_text(&q);
-		m->params = query_get_text(&q);
-		m->name = query_get_text(&q);
-		m->value = query_get_real(&q);
-		m->unit = query_get_text(&q);
-		m->source = query_get_text(&q);
-		m->job = query_get_text(&q);
-		m->created_ms = query_get_int(&q);
-	}
-	query_fini(&q);
-	if (rc < 0)
-		metric_list_fini(&list);
-	else
-		*ret_list = list;
-	return rc;
+	return read_list(&q, ret_list, e);
 }
 
 void metric_list_fini(struct metric_list *l)

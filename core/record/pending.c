@@ -192,19 +192,12 @@ int pending_get(struct db *db, const char *id, struct pending *ret_pending, stru
 	return rc < 0 ? rc : rc == 0 ? not_found(id, e) : 0;
 }
 
+QUERY_LIST_READER(read_list, pending, read_row)
+
 int pending_list(struct db *db, bool live, struct pending_list *ret_list, struct err *e)
 {
-	struct pending_list list = { .count = 0 };
 	struct query q;
 	query_init(&q, db, "pending_list");
 	query_put_int(&q, live);
-	int rc;
-	while ((rc = query_next(&q, e)) > 0)
-		read_row(&q, MEM_PUSH(list.at, list.count));
-	query_fini(&q);
-	if (rc < 0)
-		pending_list_fini(&list);
-	else
-		*ret_list = list;
-	return rc;
+	return read_list(&q, ret_list, e);
 }

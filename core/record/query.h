@@ -23,6 +23,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/mem.h"
 
 struct store;
 
@@ -92,6 +93,23 @@ void query_fini(struct query *q);
 /* For statements that give no rows, or one integer at most: runs it to its end and query_fini. *ret_value (may be
  * NULL) is the first column of the first row. Returns 1 when there was a row, 0 when not, negative on failure. */
 int query_run(struct query *q, int64_t *ret_value, struct err *e);
+
+/* Defines a static function: all rows of a statement whose values were put, by `read_row`, into a list (an array `at` and a `count`), set only on
+ * success; then query_fini. Returns 0, or negative. Stands behind the declarations of read_row and TYPE_list_fini. */
+#define QUERY_LIST_READER(name, type, read_row) \
+	static int name(struct query *q, struct type##_list *ret_list, struct err *e) \
+	{ \
+		struct type##_list list = { .count = 0 }; \
+		int rc; \
+		while ((rc = query_next(q, e)) > 0) \
+			read_row(q, MEM_PUSH(list.at, list.count)); \
+		query_fini(q); \
+		if (rc < 0) \
+			type##_list_fini(&list); \
+		else \
+			*ret_list = list; \
+		return rc; \
+	}
 
 /* A message for an SQLite error on this handle: says what to do; returns negative. */
 int query_error(struct db *db, int rc, const char *what, struct err *e);

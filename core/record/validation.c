@@ -101,24 +101,17 @@ void validation_list_fini(struct validation_list *l)
 	*l = (struct validation_list){ .count = 0 };
 }
 
+QUERY_LIST_READER(read_list, validation, read_row)
+
 int validation_list(struct db *db, int64_t checkpoint, const char *device, int limit, struct validation_list *ret_list,
                     struct err *e)
 {
-	struct validation_list list = { .count = 0 };
 	struct query q;
 	query_init(&q, db, "validation_list");
 	query_put_int(&q, checkpoint);
 	query_put_text(&q, device);
 	query_put_limit(&q, limit);
-	int rc;
-	while ((rc = query_next(&q, e)) > 0)
-		read_row(&q, MEM_PUSH(list.at, list.count));
-	query_fini(&q);
-	if (rc < 0)
-		validation_list_fini(&list);
-	else
-		*ret_list = list;
-	return rc;
+	return read_list(&q, ret_list, e);
 }
 
 int validation_of(struct db *db, int64_t checkpoint, const char *device, const char *params,

@@ -99,20 +99,13 @@ int workflow_get(struct db *db, const char *name, struct workflow *ret_workflow,
 	return rc < 0 ? rc : rc == 0 ? not_found(db, "workflow", name, e) : 0;
 }
 
+QUERY_LIST_READER(read_list, workflow, read_row)
+
 int workflow_list(struct db *db, struct workflow_list *ret_list, struct err *e)
 {
-	struct workflow_list list = { .count = 0 };
 	struct query q;
 	query_init(&q, db, "workflow_list");
-	int rc;
-	while ((rc = query_next(&q, e)) > 0)
-		read_row(&q, MEM_PUSH(list.at, list.count));
-	query_fini(&q);
-	if (rc < 0)
-		workflow_list_fini(&list);
-	else
-		*ret_list = list;
-	return rc;
+	return read_list(&q, ret_list, e);
 }
 
 int workflow_log(struct db *db, int64_t head, int limit, struct checkpoint_list *ret_list, struct err *e)
@@ -120,26 +113,22 @@ int workflow_log(struct db *db, int64_t head, int limit, struct checkpoint_list 
 	return checkpoint_log(db, head, limit, ret_list, e);
 }
 
+static void read_move(struct query *q, struct workflow_move *m)
+{
+	m->created_ms = query_get_int(q);
+	m->action = query_get_text(q);
+	m->from = query_get_int(q);
+	m->to = query_get_int(q);
+}
+
+QUERY_LIST_READER(read_moves_list, workflow_move, read_move)
+
 static int read_moves(struct db *db, int64_t workflow, struct workflow_move_list *ret_list, struct err *e)
 {
-	struct workflow_move_list list = { .count = 0 };
 	struct query q;
 	query_init(&q, db, "workflow_reflog");
 	query_put_int(&q, workflow);
-	int rc;
-	while ((rc = query_next(&q, e)) > 0) {
-		struct workflow_move *m = MEM_PUSH(list.at, list.count);
-		m->created_ms = query_get_int(&q);
-		m->action = query_get_text(&q);
-		m->from = query_get_int(&q);
-		m->to = query_get_int(&q);
-	}
-	query_fini(&q);
-	if (rc < 0)
-		workflow_move_list_fini(&list);
-	else
-		*ret_list = list;
-	return rc;
+	return read_moves_list(&q, ret_list, e);
 }
 
 int workflow_reflog(struct db *db, const char *name, struct workflow_move_list *ret_list, struct err *e)
@@ -312,24 +301,20 @@ int workflow_tag(struct db *db, const char *name, int64_t checkpoint, struct err
 	return rc < 0 ? rc : store_end(db, add_tag(db, name, checkpoint, e), e);
 }
 
+static void read_tag(struct query *q, struct workflow_tag *t)
+{
+	t->name = query_get_text(q);
+	t->checkpoint = query_get_int(q);
+	t->created_ms = query_get_int(q);
+}
+
+QUERY_LIST_READER(read_tags, workflow_tag, read_tag)
+
 int workflow_tags(struct db *db, struct workflow_tag_list *ret_list, struct err *e)
 {
-	struct workflow_tag_list list = { .count = 0 };
 	struct query q;
 	query_init(&q, db, "workflow_tags");
-	int rc;
-	while ((rc = query_next(&q, e)) > 0) {
-		struct workflow_tag *t = MEM_PUSH(list.at, list.count);
-		t->name = query_get_text(&q);
-		t->checkpoint = query_get_int(&q);
-		t->created_ms = query_get_int(&q);
-	}
-	query_fini(&q);
-	if (rc < 0)
-		workflow_tag_list_fini(&list);
-	else
-		*ret_list = list;
-	return rc;
+	return read_tags(&q, ret_list, e);
 }
 
 void workflow_tag_list_fini(struct workflow_tag_list *l)

@@ -24,32 +24,80 @@ static bool for_backend(const struct transformation *t, const char *backend)
 	return any;
 }
 
-/* A list must stay small: the first clause of the summary, at most this many bytes; the whole of it is in the text. */
-enum { SUMMARY_MAX = 72 };
+/* An answer must stay small however many transformations there are: the list says as much of each as keeps it below LIST_MAX bytes.
+ * The whole is in the text. */
+enum { LIST_MAX = 6400 };
 
-static char *short_summary(const char *summary)
+static const struct detail {
+	size_t summary; /* the first clause of the summary, at most this many bytes */
+	bool relations; /* what must come before, and the backends */
+} details[] = { { 72, true }, { 48, true }, { 56, false }, { 40, false }, { 0, false } };
+
+static char *short_summary(const char *summary, size_t most)
 {
+	enum { CLAUSE_MIN = 12 }; /* less says nothing: "Hopper; …" */
 	size_t n = strcspn(summary, ";");
-	if (n <= SUMMARY_MAX && summary[n] == '\0')
+	if (n < CLAUSE_MIN)
+		n = strlen(summary);
+	if (n <= most && summary[n] == '\0')
 		return mem_str(summary);
-	if (n > SUMMARY_MAX) {
-		n = utf8_fit(summary, SUMMARY_MAX);
+	if (n > most) {
+		n = utf8_fit(summary, most);
 		while (n > 0 && summary[n] != ' ')
 			n--;
 	}
 	return mem_fmt("%.*s …", (int)n, summary);
 }
 
-static json_t *entry(const struct transformation *t, const char *backend)
+static json_t *entry(const struct transformation *t, const char *backend, const struct detail *detail)
 {
-	char *summary = short_summary(t->summary);
-	json_t *o = json_pack("{s:s, s:s}", "name", t->name, "summary", summary);
-	free(summary);
-	if (t->after_count)
+	json_t *o = json_pack("{s:s}", "name", t->name);
+	if (detail->summary > 0) {
+		char *summary = short_summary(t->summary, detail->summary);
+		json_object_set_new(o, "summary", json_string(summary));
+		free(summary);
+	}
+	if (detail->relations && t->after_count)
 		json_object_set_new(o, "after", texts(t->after, t->after_count));
-	if (t->backend_count && backend == NULL)
+	if (detail->relations && t->backend_count && backend == NULL)
 		json_object_set_new(o, "backends", texts(t->backends, t->backend_count));
 	return o;
+}
+
+/* The transformations for a backend (NULL: all of them); what cannot be read is told in `text`. */
+static struct transformation **read_all(const struct library *library, const char *backend, size_t *ret_count, struct buf *text)
+{
+	struct transformation **all = NULL;
+	char **names;
+	size_t count;
+	library_names(library, &names, &count);
+	*ret_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct transformation *t;
+		struct err e = ERR_INIT;
+		if (library_find(library, names[i], &t, &e) < 0)
+			buf_addf(text, "%s cannot be read: %s\n", names[i], e.text);
+		else if (for_backend(t, backend))
+			*MEM_PUSH(all, *ret_count) = t;
+		else
+			transformation_free(t);
+	}
+	library_names_free(names, count);
+	return all;
+}
+
+static json_t *entries(struct transformation *const *all, size_t count, const char *backend)
+{
+	json_t *list = NULL;
+	for (size_t k = 0; k < MEM_COUNT(details); k++) {
+		json_decref(list);
+		list = json_array();
+		for (size_t i = 0; i < count; i++)
+			json_array_append_new(list, entry(all[i], backend, &details[k]));
+		if (json_dumpb(list, NULL, 0, JSON_COMPACT) <= LIST_MAX)
+			break;
+	}
+	return list;
 }
 
 static const struct mcp_done *list_all(struct mcp_call *call, const struct library *library)
@@ -57,23 +105,14 @@ static const struct mcp_done *list_all(struct mcp_call *call, const struct libra
 	const char *backend = tools_text(call, "backend");
 	char **names;
 	size_t count;
-	json_t *list = json_array();
 	struct buf text = BUF_INIT;
-	library_names(library, &names, &count);
+	struct transformation **all = read_all(library, backend, &count, &text);
+	json_t *list = entries(all, count, backend);
 	for (size_t i = 0; i < count; i++) {
-		struct transformation *t;
-		struct err e = ERR_INIT;
-		if (library_find(library, names[i], &t, &e) < 0) {
-			buf_addf(&text, "%s cannot be read: %s\n", names[i], e.text);
-			continue;
-		}
-		if (for_backend(t, backend)) {
-			json_array_append_new(list, entry(t, backend));
-			buf_addf(&text, "%s%s", json_array_size(list) > 1 ? ", " : "", t->name);
-		}
-		transformation_free(t);
+		buf_addf(&text, "%s%s", i ? ", " : "", all[i]->name);
+		transformation_free(all[i]);
 	}
-	library_names_free(names, count);
+	free(all);
 	library_sequence_names(library, &names, &count);
 	json_t *shown = json_pack("{s:o, s:o}", "transformations", list, "sequences", texts(names, count));
 	for (size_t i = 0; i < count; i++)
@@ -121,8 +160,8 @@ static const struct mcp_done *handler(struct mcp_call *call)
 
 const struct tool tool_transformations = {
 	.name = "transformations", .title = "List transformations",
-	.description = "What can be done to a kernel: answers with names, what each does, what must come before. "
-	               "`name` gives one whole text, \"sequence:NAME\" the steps of a shipped sequence. Next: transform or "
+	.description = "What can be done to a kernel: answers with names and what each does (`backend` tells more of fewer). "
+	               "`name` gives one whole text with what must come before, \"sequence:NAME\" the steps of a shipped sequence. Next: transform or "
 	               "transform_begin.",
 	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT, .handler = handler,
 };

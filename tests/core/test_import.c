@@ -116,6 +116,16 @@ static void recording(struct sample *s)
 	is_int(import_take(s->db, checkpoint, whole, "n=96", "mm.json", &sum, &e), 0, "a size of its own %s", e.text);
 	has_str(sum.text, "with n=96 BX=8 BY=8", "is taken");
 	free(sum.text);
+	char *strange = mem_fmt("{\"device_name\": \"%0300d\", \"tune_params_keys\": [\"BX\", \"BY\"], \"cache\": {\"a\": {\"BX\": 16, \"BY\": 4, "
+	                        "\"time\": 1e300}, \"b\": {\"BX\": 1e300, \"BY\": true, \"time\": 1, \"times\": [1e308, -1, \"x\"]}}}", 7);
+	is_int(import_take(s->db, checkpoint, strange, NULL, "strange.json", &sum, &e), 0, "strange values are borne %s", e.text);
+	struct measurement_query of_run = { .checkpoint = checkpoint, .run = sum.run };
+	measurement_list(s->db, &of_run, &rows, &e);
+	for (size_t i = 0; i < rows.count; i++)
+		ok(strlen(rows.at[i].device) < 100 && (isnan(rows.at[i].median_ns) || rows.at[i].median_ns == 1e6), "%s", rows.at[i].params);
+	measurement_list_fini(&rows);
+	free(strange);
+	free(sum.text);
 	free(whole);
 	context_free(ctx);
 }

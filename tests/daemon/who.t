@@ -71,6 +71,35 @@ CREDENTIALS_DIRECTORY="$T/credentials" timeout 120 "$peakd" serve --listen 127.0
 is $? 2 "an empty credential is no token, and no open door"
 has "$(cat "$T/no")" "empty" "and says so"
 
+cat >"$T/crowd.py" <<'PY'
+# As many streams as the daemon has room for, each busy; then what those hear that come afterwards, one after the other.
+import json, resource, socket, ssl, sys
+port, room = int(sys.argv[1]), int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+context = ssl.create_default_context()
+context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": {
+    "notifications": {"toolsListChanged": True},
+    "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}})
+request = (f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer correct horse\r\nContent-Type: application/json\r\n"
+           f"Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n"
+           f"Content-Length: {len(body)}\r\n\r\n{body}").encode()
+
+def ask():
+    s = context.wrap_socket(socket.create_connection(("127.0.0.1", port), timeout=60))
+    s.sendall(request)
+    return s, s.recv(65536).decode()
+
+streams = [ask() for _ in range(room)]
+assert all("text/event-stream" in head for _, head in streams), streams[-1]
+refused = 0
+for _ in range(40):
+    s, head = ask()
+    refused += head.startswith("HTTP/1.1 503 ") and "\r\nRetry-After: 1\r\n" in head and "\r\nConnection: close\r\n" in head
+    s.close()
+print(len(streams), "streams, then 503 and Retry-After 1,", refused, "times")
+PY
+
 # Beyond loopback: token and TLS, or nothing.
 timeout 120 "$peakd" serve --listen 0.0.0.0:0 --db "$T/no.db" 2>"$T/no"
 is $? 1 "beyond loopback a daemon without a token does not start"
@@ -82,6 +111,7 @@ if command -v openssl >/dev/null; then
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost \
 		-addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' -keyout "$T/key.pem" -out "$T/cert.pem" 2>"$T/openssl" ||
 		cat "$T/openssl"
+	ulimit -n 120 # half of them for connections
 	serve tls --listen 0.0.0.0:0 --token-file "$T/token" --tls-cert "$T/cert.pem" --tls-key "$T/key.pem"
 	url=https://127.0.0.1:${url##*:}
 	is "$(status --cacert "$T/cert.pem" "$url/mcp")" 401 "over TLS nobody comes in without the token"
@@ -89,12 +119,15 @@ if command -v openssl >/dev/null; then
 	is "$(status --cacert "$T/cert.pem" -H 'Authorization: Bearer correct horse' "$url/mcp")" 200 "but with it"
 	has "$(cat "$T/body")" serverInfo "and is answered"
 	is "$(status "$url/mcp")" 000 "a client that does not know the certificate goes away"
+	port=${url##*:}
+	is "$(timeout 120 python3 "$T/crowd.py" "$port" 60)" "60 streams, then 503 and Retry-After 1, 40 times" \
+		"a connection beyond the limit hears so over TLS too"
 	is "$(status "http://127.0.0.1:${url##*:}/mcp")" 000 "and plain HTTP is not spoken there"
 	kill "$daemon"
 	wait "$daemon"
 	is $? 0 "it ends well"
 else
-	skip 7 "openssl is not installed"
+	skip 8 "openssl is not installed"
 fi
 is "$(cat "$T"/*.log | grep -c ' error: ')" 0 "no daemon complained"
 done_testing

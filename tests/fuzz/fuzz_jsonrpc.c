@@ -20,6 +20,19 @@ static void compare_readers(const char *text, size_t n)
 	json_decref(ours);
 }
 
+/* The message's members are those of the object that jansson reads, and no name came twice. */
+static void compare_members(const char *text, size_t n, const struct mcp_jsonrpc *m)
+{
+	static const char *const NAMES[MCP_MEMBERS] = { "jsonrpc", "id", "method", "params", "result", "error" };
+	json_t *theirs = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
+	assert(json_is_object(theirs));
+	for (int i = 0; i < MCP_MEMBERS; i++) {
+		json_t *own = json_object_get(theirs, NAMES[i]);
+		assert(own ? json_equal(own, m->members[i]) : m->members[i] == NULL);
+	}
+	json_decref(theirs);
+}
+
 static void write_again(const struct mcp_jsonrpc *m, struct buf *b)
 {
 	switch (m->kind) {
@@ -42,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int code = 0;
 	compare_readers(text, size);
 	if (mcp_jsonrpc_parse(text, size, DEPTH, &m, &code, &e) == 0) {
+		compare_members(text, size, &m);
 		struct buf b = BUF_INIT;
 		write_again(&m, &b);
 		assert(mcp_jsonrpc_parse(b.data, b.len, DEPTH + 2, &again, &code, &e) == 0 && again.kind == m.kind);
