@@ -20,7 +20,7 @@ struct import_result {
 	double *runs_ms;         /* each execution that was timed; NULL: not said */
 	size_t run_count;
 	double compile_ms;       /* NAN: not known */
-	bool proven;             /* written only: its outputs were validated for what is quoted */
+	bool proven;             /* written only: it may be quoted now */
 	int64_t created_ms;      /* written only; 0: not known */
 };
 

@@ -121,7 +121,7 @@ static int t4(struct db *db, int64_t id, struct buf *out, struct err *e)
 		struct import_result *r = MEM_PUSH(results.at, results.count);
 		*r = (struct import_result){ .params = mem_str(tuning + (*tuning == ' ')), .device = mem_str(m->device), .sizes = mem_str(m->sizes),
 		                             .status = m->status, .ms = m->median_ns / 1e6, .run_count = m->sample_count,
-		                             .runs_ms = MEM_NEW_N(double, m->sample_count + 1), .proven = m->validation != 0,
+		                             .runs_ms = MEM_NEW_N(double, m->sample_count + 1), .proven = m->proven,
 		                             .compile_ms = m->compile_ns < 0 ? NAN : (double)m->compile_ns / 1e6, .created_ms = m->created_ms };
 		for (size_t k = 0; k < m->sample_count; k++)
 			r->runs_ms[k] = m->samples[k] / 1e6;

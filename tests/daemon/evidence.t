@@ -5,7 +5,7 @@
 db=$T/a.db
 
 if ! timeout 120 "$peakd" devices --db "$db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
-	skip 32 "no device runs HLSL here"
+	skip 34 "no device runs HLSL here"
 	done_testing
 	exit 0
 fi
@@ -34,6 +34,11 @@ for row in $(printf '%s' "$log" | jq '.checkpoints[].best[].evidence'); do
 	is "$(stands "$row" 1)" 1 "a best of workflow log names evidence that passed ($row)"
 done
 peak workflow show scale measurements >"$T/csv"
+t4_proven() # t4_proven CHECKPOINT: how many results its t4 calls proven
+{
+	peak workflow show "$1" t4 | jq '[.results[] | select(any(.measurements[]; .name == "proven"))] | length'
+}
+is "$(t4_proven scale)" "$(sql "SELECT count(*) FROM measurement_proven")" "t4 calls proven what may be quoted"
 is "$(head -1 "$T/csv" | cut -d, -f13-15)" "evidence,standing,message" "measurements say how they stand"
 is "$(sql "SELECT count(*) FROM measurement WHERE validation_id IS NOT NULL AND id IN (SELECT id FROM measurement_proven)")" \
 	"$(grep -c ',proven,"leader' "$T/csv")" "leaders are proven"
@@ -85,6 +90,7 @@ is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 1)
 is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)][0].best[0] | has("speedup")')" false "nor is a speed-up over it"
 peak workflow show scale@{root} measurements >"$T/csv"
 is "$(grep -c ',proven,' "$T/csv")" 0 "no measurement is proven"
+is "$(t4_proven scale@{root})" 0 "nor in t4"
 [ "$(grep -c ',refuted,"leader' "$T/csv")" -gt 0 ]
 ok $? "leaders are called refuted" "$(cat "$T/csv")"
 has "$(peak workflow show scale@{root} tuning)" "(refuted since)" "also among the fastest of the tune"
