@@ -97,14 +97,14 @@ static void set_count(struct fields *result, const char *name, size_t i, double 
 	set_size(result, name, i, text);
 }
 
-/* Why nothing that a tune of this checkpoint finds may be quoted: it was refuted. NULL when it stands; free(). */
+/* Why nothing that a tune of this checkpoint finds may be quoted: it was refuted, or nobody knows. NULL when it stands; free(). */
 static char *why_refuted(struct db *db, int64_t checkpoint)
 {
 	struct checkpoint c;
-	struct err ignored = ERR_INIT;
+	struct err unknown = ERR_INIT;
 	char *why = NULL;
-	if (checkpoint_get(db, checkpoint, &c, &ignored) < 0)
-		return NULL;
+	if (checkpoint_get(db, checkpoint, &c, &unknown) < 0)
+		return mem_fmt("whether checkpoint %lld stands is not known: %s", (long long)checkpoint, unknown.text);
 	if (c.status == CHECKPOINT_FAILED)
 		why = mem_fmt("checkpoint %lld was refuted: %s", (long long)checkpoint, c.note ? c.note : "see its validations");
 	checkpoint_fini(&c);
