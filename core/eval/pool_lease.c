@@ -137,7 +137,7 @@ static int open_lock(const struct device *d, const char *ending, struct err *e)
 	char *path = mem_fmt("%s/peakd-device-%s.%s", d->candidate.pool->lock_folder, name, ending);
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
-		err_sys(e, errno, "cannot open the device lock %s", path);
+		fd = err_sys(e, errno, "cannot open the device lock %s", path);
 	free(path);
 	return fd;
 }

@@ -290,6 +290,24 @@ static void one_device(const char *folder)
 	pool_free(two);
 }
 
+static void no_lock_folder(const char *folder)
+{
+	char *nowhere = mem_fmt("%s/nowhere", folder);
+	struct pool_config config = { .compile_workers = 1, .lock_folder = nowhere };
+	struct pool *pool = pool_new(&config);
+	struct facts facts;
+	struct pool_worker *w;
+	struct err e = ERR_INIT;
+	if (pool_device(pool, "hlsl:0", &facts, &e) < 0) {
+		SKIP(2, "no device");
+	} else {
+		is_int(pool_take_device(pool, &facts, NULL, &w, &e), -ERR_IO, "a device that cannot be locked is not had");
+		has_str(e.text, "cannot open the device lock", "and why is said");
+	}
+	pool_free(pool);
+	free(nowhere);
+}
+
 /* Takes the device again as soon as it has given it back, as a tune of many short leases does. */
 struct greedy { struct pool *pool; struct facts facts; atomic_bool asked, stop; atomic_int turns; };
 
@@ -388,6 +406,7 @@ int main(int argc, char **argv)
 	parallel_starts();
 	one_device(folder);
 	fair(folder);
+	no_lock_folder(folder);
 	quiet();
 
 	struct pool *pool = pool_with(folder, "flood");
