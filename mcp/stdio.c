@@ -146,6 +146,8 @@ static void settle(struct stdio *io, size_t before, int gone)
 {
 	size_t count;
 	lock_take(&io->lock);
+	/* Another thread may have given up meanwhile: then what is left of `out` goes nowhere. */
+	size_t delivered = gone ? 0 : io->written + io->sent - before;
 	io->broken |= gone;
 	if (io->broken)
 		io->sent = io->out.len;
@@ -156,7 +158,7 @@ static void settle(struct stdio *io, size_t before, int gone)
 		lock_bell_ring(&io->bell);
 	lock_release(&io->lock);
 	for (size_t i = 0; i < count; i++) {
-		mcp_call_ended(due[i].call, gone ? MCP_END_GONE : MCP_END_DELIVERED);
+		mcp_call_ended(due[i].call, due[i].at <= delivered ? MCP_END_DELIVERED : MCP_END_GONE);
 		mcp_call_unref(due[i].call);
 	}
 	free(due);
