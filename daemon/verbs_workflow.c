@@ -9,12 +9,13 @@
 
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "base/utf8.h"
 #include "core/eval/import_file.h"
 #include "core/eval/import_results.h"
 #include "daemon/verbs.h"
 
 /* A message has 8 MiB, and more than these are no use as seeds. */
-enum { IMPORT_MAX = 10000 };
+enum { IMPORT_MAX = 10000, NAME_BYTES = 60 };
 
 /* What the words behind an action are called in the tool's arguments. */
 static const struct action {
@@ -97,7 +98,7 @@ static int export_files(const struct verb_line *line, json_t *take_arguments)
 
 static int import_file(const struct verb_line *line, json_t *take_arguments)
 {
-	const char *path = line->words[2], *name = strrchr(path, '/');
+	const char *path = line->words[2], *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	struct import_results results = { 0 };
 	struct buf text = BUF_INIT;
 	struct err e = ERR_INIT;
@@ -113,7 +114,7 @@ static int import_file(const struct verb_line *line, json_t *take_arguments)
 			results.at[i].run_count = 0;
 		import_results_write(&results, &text);
 		json_object_set_new(take_arguments, "text", json_string(buf_text(&text)));
-		json_object_set_new(take_arguments, "name", json_sprintf("%.60s (%s)", name ? name + 1 : path, results.format));
+		json_object_set_new(take_arguments, "name", json_sprintf("%.*s (%s)", (int)utf8_fit(name, NAME_BYTES), name, results.format));
 	}
 	import_results_fini(&results);
 	buf_fini(&text);

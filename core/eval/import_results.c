@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define MS_MAX 1e12 /* thirty years: no time of a kernel */
+#define MS_MAX 1e12 /* thirty years: no time of a kernel, nor of its compiler */
 
 /* What T4 calls an outcome. The first word of a status is written, and each word is read as the first status that it stands for. */
 static const struct { const char *word; enum measurement_status status; } outcomes[] = {
@@ -119,6 +119,8 @@ static void read_t4(const json_t *entry, struct import_result *r)
 	*r = (struct import_result){ .params = buf_steal(&params), .ms = NAN, .compile_ms = number(times, "compilation_time") };
 	if (isnan(r->compile_ms))
 		r->compile_ms = number(times, "compilation");
+	if (!(r->compile_ms >= 0 && r->compile_ms < MS_MAX))
+		r->compile_ms = NAN;
 	json_array_foreach(json_object_get(entry, "measurements"), i, m) {
 		name = json_string_value(json_object_get(m, "name"));
 		value = json_object_get(m, "value");
@@ -142,9 +144,11 @@ static json_t *load(const char *text, size_t len, json_error_t *ret_bad)
 		len--;
 	if (root || len == 0)
 		return root;
-	char *closed = mem_fmt("%.*s}}", (int)len, text);
-	root = json_loadb(closed, len + 2, 0, &ignored);
-	free(closed);
+	struct buf closed = BUF_INIT;
+	buf_add(&closed, text, len);
+	buf_adds(&closed, "}}");
+	root = json_loadb(closed.data, closed.len, 0, &ignored);
+	buf_fini(&closed);
 	return root;
 }
 

@@ -24,6 +24,11 @@ static const char t4[] =
 	"{\"configuration\": {\"BX\": 4, \"BY\": 8}, \"times\": {}, \"invalidity\": \"timeout\", \"correctness\": 1},\n"
 	"{\"configuration\": {\"BX\": 4, \"BY\": 16}, \"times\": {}, \"invalidity\": \"constraints\", \"correctness\": 1}]}";
 
+/* More nanoseconds than there are numbers for. */
+static const char odd[] =
+	"{\"results\": [{\"configuration\": {\"BX\": 16}, \"times\": {\"compilation_time\": 1e300}, \"invalidity\": \"compile\"},\n"
+	"{\"configuration\": {\"BX\": 8}, \"times\": {\"compilation\": -3}, \"invalidity\": \"compile\"}]}";
+
 static const struct import_result *find(const struct import_results *r, const char *params)
 {
 	for (size_t i = 0; i < r->count; i++)
@@ -53,6 +58,9 @@ static void reading(void)
 	ok(b && fabs(b->ms - 0.9) < 1e-12 && b->compile_ms == 41 && b->device && strcmp(b->device, "D1") == 0, "a time in its own unit, a device");
 	ok(r.count == 5 && find(&r, "BX=4 BY=4")->status == MEASUREMENT_WRONG && find(&r, "BX=4 BY=8")->status == MEASUREMENT_TIMEOUT &&
 	   find(&r, "BX=4 BY=16")->status == MEASUREMENT_PRUNED, "what its words for failures mean");
+	import_results_fini(&r);
+	is_int(import_results_read(odd, strlen(odd), &r, &e), 0, "compilations that took for ever, or less than no time %s", e.text);
+	ok(r.count == 2 && isnan(r.at[0].compile_ms) && isnan(r.at[1].compile_ms), "are not known");
 	import_results_fini(&r);
 	is_int(import_results_read("[1]", 3, &r, &e), -ERR_INPUT, "something else is refused");
 	has_str(e.text, "expected a cache file of Kernel Tuner or T4 results", "with what was expected");

@@ -12,14 +12,14 @@ cat >"$T/kt.json" <<'JSON'
 JSON
 gzip -k "$T/kt.json"
 
-if ! timeout 30 "$peakd" devices --db "$db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
-	skip 17 "no device runs HLSL here"
+if ! timeout 120 "$peakd" devices --db "$db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
+	skip 18 "no device runs HLSL here"
 	done_testing
 	exit 0
 fi
-timeout 60 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 >"$T/out" 2>&1
+timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 >"$T/out" 2>&1
 is $? 0 "a context is tuned" "$(cat "$T/out")"
-show() { timeout 20 "$peakd" workflow show scale "$1" --db "$db"; }
+show() { timeout 120 "$peakd" workflow show scale "$1" --db "$db"; }
 
 show t4 >"$T/t4.json"
 is "$(jq -c '[.schema_version, ([.results[] | select(has("configuration") and has("times") and has("invalidity") and has("correctness"))] | length) ==
@@ -29,21 +29,27 @@ is "$(jq -c '[.results[] | select(.invalidity == "correct") | .measurements[] | 
 is "$(jq -r '[.results[].measurements[] | select(.name == "sizes").value] | unique | join(" ")' "$T/t4.json")" "n=4096 n=8192" "… and a size"
 has "$(show measurements | head -n 1)" "device,params,status,median_ns" "measurements are CSV"
 has "$(show best)" "#define BX " "best is the winner's macros"
-before=$(timeout 20 "$peakd" workflow log scale --db "$db")
+before=$(timeout 120 "$peakd" workflow log scale --db "$db")
 
-timeout 20 "$peakd" workflow import scale "$T/kt.json.gz" --db "$db" >"$T/out" 2>"$T/err"
+timeout 120 "$peakd" workflow import scale "$T/kt.json.gz" --db "$db" >"$T/out" 2>"$T/err"
 is $? 1 "a file that does not say which of two sizes was measured is refused"
 has "$(cat "$T/err")" "name one (sizes, --sizes)" "… with what to do"
-timeout 20 "$peakd" workflow import scale "$T/kt.json.gz" --sizes n=8192 --db "$db" >"$T/out" 2>"$T/err"
+timeout 120 "$peakd" workflow import scale "$T/kt.json.gz" --sizes n=8192 --db "$db" >"$T/out" 2>"$T/err"
 is $? 0 "Kernel Tuner's cache is taken in" "$(cat "$T/err")"
 has "$(cat "$T/out")" "2 of 2 configurations of kt.json.gz (Kernel Tuner's cache) are kept" "… which says what was kept"
 has "$(cat "$T/out")" "Not parameters of this kernel: OLD" "… and what was not"
 has "$(show measurements)" '"imported: Some GPU","n=8192 BX=32",ok,' "the rows name their device as imported"
-is "$(timeout 20 "$peakd" workflow log scale --db "$db")" "$before" "the impossibly fast one is quoted nowhere"
+is "$(timeout 120 "$peakd" workflow log scale --db "$db")" "$before" "the impossibly fast one is quoted nowhere"
 is "$(show best | grep -c imported)" 0 "and is no winner"
 has "$(show tuning)" "strategy " "the newest tune is still what tuning shows"
 is "$(show tuning | grep -c 'strategy import')" 0 "not the import"
 
-timeout 20 "$peakd" workflow import scale "$T/t4.json" --db "$db" >"$T/out" 2>"$T/err"
+# A name that is cut is cut between characters.
+long=$(printf '%059d' 0)
+cp "$T/kt.json" "$T/${long}é.json"
+timeout 120 "$peakd" workflow import scale "$T/${long}é.json" --sizes n=8192 --db "$db" >"$T/out" 2>&1
+has "$(cat "$T/out")" "configurations of $long (Kernel Tuner's cache)" "a file's long name is cut short"
+
+timeout 120 "$peakd" workflow import scale "$T/t4.json" --db "$db" >"$T/out" 2>"$T/err"
 is $? 0 "T4 results are taken in, sizes and devices as they say" "$(cat "$T/err")"
 done_testing
