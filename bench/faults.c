@@ -6,8 +6,6 @@
  * behind: processes, descriptors, device memory. A soak may be spread over several calls: --state FILE keeps its count.
  *
  * The report is JSON on stdout; exit status 1 when anything is not as it should be. The workers are this very program. */
-#include <dirent.h>
-#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,74 +20,18 @@
 #include "base/clock.h"
 #include "base/fields.h"
 #include "base/mem.h"
+#include "bench/faults_kinds.h"
+#include "bench/faults_left.h"
 #include "core/context/context.h"
 #include "core/eval/eval.h"
 #include "core/eval/pool_inside.h"
 #include "core/eval/trial.h"
 
-enum { LANES_MAX = 32, N = 4096, KINDS_MAX = 16, SAMPLES = 30 };
+enum { LANES_MAX = 32, KINDS_MAX = 16, SAMPLES = 30 };
 #define EXECUTE_NS (20 * CLOCK_S)
 #define HANG_NS (200 * CLOCK_MS)  /* the deadline of a kernel that does not end */
 #define KILL_NS (100 * CLOCK_MS)  /* after which a worker in mid-launch is killed */
 #define SAME 0.05                 /* how far a repeated median may be from the first one on a device of its own */
-
-/* --- the faults --------------------------------------------------------------------------------------------------------------- */
-
-enum how { HOW_RUN, HOW_HANG, HOW_KILL, HOW_REFUSE };
-
-struct kind {
-	const char *name;
-	enum how how;
-	bool cuda, hlsl;        /* which backends can have it */
-	enum err_code codes[4]; /* what it may be told as */
-	const char *device_cuda, *device_hlsl; /* statements in front of the work; NULL: nothing */
-	const char *host;       /* Lua in front of the launch; NULL: nothing */
-	const char *arch;       /* compiled for another architecture; NULL */
-};
-
-static const struct trial_input input = { .seed = 1, .poison = 0xFF };
-static const struct kind good = { .name = "good", .cuda = true, .hlsl = true };
-
-static const struct kind kinds[] = {
-	{ "illegal-address", HOW_RUN, true, false, { ERR_CRASH }, "((volatile float *)(size_t)(8 + n))[i] = 1.0f;", NULL, NULL, NULL },
-	{ "far-out-of-range", HOW_RUN, true, false, { ERR_CRASH }, "C[(1ll << 40) + i] = 1.0f;", NULL, NULL, NULL },
-	{ "misaligned-address", HOW_RUN, true, false, { ERR_CRASH }, "*(volatile float *)((char *)C + 1 + 4 * i) = 1.0f;", NULL, NULL, NULL },
-	{ "trap", HOW_RUN, true, false, { ERR_CRASH }, "if (i == 77) __trap();", NULL, NULL, NULL },
-	{ "stack-overflow", HOW_RUN, true, false, { ERR_CRASH, ERR_PRUNED }, "C[i] = sink(A, n + 100000000, i);", NULL, NULL, NULL },
-	{ "endless-loop", HOW_HANG, true, true, { ERR_TIMEOUT }, "while (A[i] < 2.0f) ((volatile float *)C)[i] += 1.0f;",
-	  "while (A[i] < 2.0) { C[i] += 1.0; }", NULL, NULL },
-	{ "killed-mid-launch", HOW_KILL, true, true, { ERR_CRASH, ERR_NETWORK }, "while (A[i] < 2.0f) ((volatile float *)C)[i] += 1.0f;",
-	  "while (A[i] < 2.0) { C[i] += 1.0; }", NULL, NULL },
-	{ "out-of-memory", HOW_RUN, true, true, { ERR_PRUNED, ERR_UNSUPPORTED }, NULL, NULL, "local big = alloc(1 << 41)", NULL },
-	{ "too-much-shared", HOW_RUN, true, false, { ERR_PRUNED }, NULL, NULL, "shared = 400000", NULL },
-	{ "refused-by-device", HOW_REFUSE, true, false, { ERR_INPUT }, NULL, NULL, NULL, "sm_75" },
-};
-
-static struct context *make_context(const struct kind *k, bool cuda)
-{
-	struct context *ctx = NULL;
-	struct err e = ERR_INIT;
-	char *device = cuda
-		? mem_fmt("__device__ __noinline__ float sink(const float *A, int n, int i) {\n"
-		          "\tvolatile float big[2000];\n\tbig[i %% 2000] = A[i];\n"
-		          "\treturn n > 0 ? sink(A, n - 1, i) + big[(i + n) %% 2000] : 0;\n}\n"
-		          "extern \"C\" __global__ void probe(const float *A, float *C, int n) {\n"
-		          "\textern __shared__ float room[];\n"
-		          "\tlong long i = blockIdx.x * blockDim.x + threadIdx.x;\n\tif (i >= n) return;\n\t%s\n"
-		          "\tfloat x = A[i];\n\tfor (int k = 0; k < 20000; k++) x = x * 0.999f + 0.001f;\n\tC[i] = x;\n}\n",
-		          k->device_cuda ? k->device_cuda : "")
-		: mem_fmt("[numthreads(64, 1, 1)]\nvoid probe(uint3 id : SV_DispatchThreadID) {\n\tuint i = id.x;\n\tif (i >= uint(n)) return;\n"
-		          "\t%s\n\tfloat x = A[i];\n\tfor (int k = 0; k < 2000; k++) x = x * 0.999 + 0.001;\n\tC[i] = x;\n}\n",
-		          k->device_hlsl ? k->device_hlsl : "");
-	char *text = mem_fmt("---\nkernel: probe\nbackend: %s\ninputs:\n  n: int = {%d}\n  A: f32[n] = random\n  C: out f32[n]\n"
-	                     "tune:\n  B: {64}\n---\n```%s\n%s```\n```lua host\nlocal shared = 0\n%s\nlaunch(\"probe\", {cdiv(n,B)}, {B}, {A,C,n}%s)\n```\n",
-	                     cuda ? "cuda" : "hlsl", N, cuda ? "cuda" : "hlsl", device, k->host ? k->host : "", cuda ? ", {shared = shared}" : "");
-	if (context_parse(k->name, text, &ctx, &e) < 0)
-		fprintf(stderr, "faults: %s: %s\n", k->name, e.text);
-	free(device);
-	free(text);
-	return ctx;
-}
 
 /* --- one meeting with a fault --------------------------------------------------------------------------------------------------- */
 
@@ -287,84 +229,6 @@ static void *soak(void *arg)
 	return NULL;
 }
 
-/* --- what is left behind ------------------------------------------------------------------------------------------------------------ */
-
-struct left { long descriptors, children, rss_kib; double device_mib; int device_processes; };
-
-static long count_entries(const char *folder)
-{
-	long n = 0;
-	DIR *d = opendir(folder);
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n - 3; /* itself, . and .. */
-}
-
-static long count_children(void)
-{
-	long n = 0;
-	DIR *d = opendir("/proc/self/task");
-	for (struct dirent *t; d && (t = readdir(d));) {
-		char path[64], word[32];
-		snprintf(path, sizeof path, "/proc/self/task/%.20s/children", t->d_name);
-		FILE *f = t->d_name[0] == '.' ? NULL : fopen(path, "re");
-		while (f && fscanf(f, "%31s", word) == 1)
-			n++;
-		if (f)
-			fclose(f);
-	}
-	if (d)
-		closedir(d);
-	return n;
-}
-
-static long resident_kib(void)
-{
-	long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
-	if (f && fscanf(f, "%*s %ld", &pages) != 1)
-		pages = 0;
-	if (f)
-		fclose(f);
-	return pages * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
-/* From NVML, which needs no context of its own on the device; -1 without. */
-static void look_at_device(const struct bench *b, struct left *l)
-{
-	struct { unsigned long long total, free, used; } memory = { 0 };
-	struct { unsigned pid; unsigned long long used; unsigned gpu, compute; } processes[64];
-	unsigned count = MEM_COUNT(processes);
-	void *device = NULL, *lib = b->cuda ? dlopen("libnvidia-ml.so.1", RTLD_NOW) : NULL;
-	l->device_mib = -1;
-	l->device_processes = -1;
-	if (lib == NULL)
-		return;
-	int (*init)(void), (*by_index)(unsigned, void **), (*get_memory)(void *, void *), (*get_processes)(void *, unsigned *, void *);
-	*(void **)&init = dlsym(lib, "nvmlInit_v2");
-	*(void **)&by_index = dlsym(lib, "nvmlDeviceGetHandleByIndex_v2");
-	*(void **)&get_memory = dlsym(lib, "nvmlDeviceGetMemoryInfo");
-	*(void **)&get_processes = dlsym(lib, "nvmlDeviceGetComputeRunningProcesses_v3");
-	if (!init || !by_index || init() != 0 || by_index(b->facts.index, &device) != 0)
-		return;
-	if (get_memory && get_memory(device, &memory) == 0)
-		l->device_mib = (double)memory.used / (1 << 20);
-	if (get_processes && get_processes(device, &count, processes) == 0)
-		l->device_processes = (int)count;
-}
-
-static struct left look(const struct bench *b)
-{
-	struct left l = { 0 };
-	look_at_device(b, &l); /* first: it opens descriptors of its own once */
-	l.descriptors = count_entries("/proc/self/fd");
-	l.children = count_children();
-	l.rss_kib = resident_kib();
-	return l;
-}
-
 /* --- the report ----------------------------------------------------------------------------------------------------------------------- */
 
 static void print_text(const char *text)
@@ -510,7 +374,7 @@ static int course(struct bench *b, const char *state, const char *locks, struct 
 {
 	struct lane l;
 	int64_t began = clock_now();
-	struct left first = look(b);
+	struct left first = look(&b->facts);
 	int rc = lane_open(&l, b, locks, 0, e);
 	if (rc == 0)
 		rc = build_all(b, &l, e);
@@ -528,7 +392,7 @@ static int course(struct bench *b, const char *state, const char *locks, struct 
 	lane_close(&l);
 	if (rc < 0)
 		return rc;
-	struct left last = look(b);
+	struct left last = look(&b->facts);
 	unsigned soaked = b->goal - b->before - atomic_load(&b->left), total = b->before + soaked;
 	write_state(state, total);
 	printf("{\n \"device\": ");
