@@ -117,7 +117,7 @@ static void test_piped(struct mcp_server *server)
 		piped_ask(&p, i, i % 50 == 0 ? "stuck" : "quick");
 	in.fd = p.out[0];
 	for (int i = 0; i < ASKED; i++) {
-		json_t *m = peer_read(&in, 5000);
+		json_t *m = peer_read(&in, 60000);
 		int id = m ? (int)json_integer_value(json_object_get(m, "id")) : -1;
 		json_decref(m);
 		if (id < 0 || id >= ASKED)
