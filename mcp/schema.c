@@ -12,7 +12,6 @@
 #include "mcp/schema_inner.h"
 
 enum { DEPTH_MAX = 64, NODES_MAX = 10000 };
-#define PATTERN_COPIES_MAX 65536.0
 
 static const char DIALECT[] = "https://json-schema.org/draft/2020-12/schema";
 
@@ -131,83 +130,12 @@ static int bad(struct compiler *c, const char *where, const char *keyword, const
 	return err_set(c->e, ERR_INPUT, "%s%s: \"%s\" must be %s", c->what, where, keyword, expected);
 }
 
-/* --- patterns --------------------------------------------------------------------------------------------------- */
-
-/* ECMA-262's classes in POSIX's words; the rest of what tool schemas use is the same in both. */
-static void translate(struct buf *b, const char *p)
-{
-	int in_class = 0;
-	for (; *p; p++) {
-		if (*p == '[')
-			in_class = 1;
-		else if (*p == ']')
-			in_class = 0;
-		if (*p != '\\' || p[1] == '\0') {
-			buf_addc(b, *p);
-			continue;
-		}
-		p++;
-		const char *named = *p == 'd' ? "0-9" : *p == 'w' ? "A-Za-z0-9_" : *p == 's' ? " \t\r\n\f\v" : NULL;
-		if (named)
-			buf_addf(b, in_class ? "%s" : "[%s]", named);
-		else if (*p == 'D' || *p == 'W' || *p == 'S')
-			buf_addf(b, "[^%s]", *p == 'D' ? "0-9" : *p == 'W' ? "A-Za-z0-9_" : " \t\r\n\f\v");
-		else if (in_class)
-			buf_addc(b, *p);
-		else
-			buf_addf(b, "\\%c", *p);
-	}
-}
-
-/* regcomp copies what a quantifier repeats: a+ becomes aa*, a{9} nine a's, and what is nested multiplies. Taking all of a
- * pattern's quantifiers for nested ones, an upper bound of the copies; enough to keep small schemas from eating memory. */
-static int too_expensive(const char *text)
-{
-	double copies = 1;
-	for (const char *at = text; *at; at++) {
-		if (*at == '\\' && at[1]) {
-			at++;
-		} else if (*at == '+') {
-			copies *= 2;
-		} else if (*at == '{') {
-			char *end;
-			double least = strtod(at + 1, &end), most = *end == ',' ? strtod(end + 1, NULL) : least;
-			copies *= 1 + (most > least ? most : least);
-		}
-		if (copies > PATTERN_COPIES_MAX)
-			return 1;
-	}
-	return 0;
-}
-
 static int add_pattern(struct compiler *c, const char *where, const char *text)
 {
-	for (size_t i = 0; i < c->s->pattern_count; i++)
-		if (strcmp(c->s->patterns[i].text, text) == 0)
-			return 0;
-	if (too_expensive(text))
-		return err_set(c->e, ERR_INPUT,
-			       "%s%s: the pattern \"%s\" repeats too much: use fewer or smaller quantifiers", c->what,
-			       where, text);
-	struct buf b = BUF_INIT;
-	translate(&b, text);
-	regex_t regex;
-	int rc = regcomp(&regex, buf_text(&b), REG_EXTENDED | REG_NOSUB);
-	buf_fini(&b);
-	if (rc != 0)
-		return err_set(c->e, ERR_INPUT, "%s%s: the pattern \"%s\" cannot be compiled", c->what, where, text);
-	struct mcp_schema_pattern *p = MEM_PUSH(c->s->patterns, c->s->pattern_count);
-	p->text = text;
-	p->regex = regex;
-	return 0;
-}
-
-int mcp_schema_matches(const struct mcp_schema *s, const char *pattern, const char *text)
-{
-	for (size_t i = 0; i < s->pattern_count; i++)
-		if (strcmp(s->patterns[i].text, pattern) == 0)
-			return regexec(&s->patterns[i].regex, text, 0, NULL, 0) == 0;
-	return 0;
+	const char *why;
+	return mcp_schema_add_pattern(c->s, text, &why) < 0
+		       ? err_set(c->e, ERR_INPUT, "%s%s: the pattern \"%s\" %s", c->what, where, text, why)
+		       : 0;
 }
 
 /* --- references ------------------------------------------------------------------------------------------------- */
@@ -283,23 +211,6 @@ static const json_t *find_target(const struct compiler *c, const char *uri)
 	return at;
 }
 
-static int resolve_pending(struct compiler *c)
-{
-	for (size_t i = 0; i < c->pending_count; i++) {
-		const json_t *target = find_target(c, c->pending[i].uri);
-		if (!json_is_object(target) && !json_is_boolean(target))
-			return err_set(
-				c->e, ERR_INPUT,
-				"%s: the reference \"%s\" names nothing in this schema; references elsewhere are "
-				"never fetched",
-				c->what, c->pending[i].uri);
-		struct mcp_schema_ref *r = MEM_PUSH(c->s->refs, c->s->ref_count);
-		r->at = c->pending[i].at;
-		r->target = target;
-	}
-	return 0;
-}
-
 const json_t *mcp_schema_ref_target(const struct mcp_schema *s, const json_t *at)
 {
 	for (size_t i = 0; i < s->ref_count; i++)
@@ -341,24 +252,14 @@ static int all_strings(const json_t *values)
 	return json_is_array(values);
 }
 
-static int type_is_known(const json_t *type)
-{
-	static const char *const TYPES[] = { "null", "boolean", "object", "array", "number", "string", "integer" };
-	const char *name = json_string_value(type);
-	for (size_t i = 0; name && i < MEM_COUNT(TYPES); i++)
-		if (strcmp(name, TYPES[i]) == 0)
-			return 1;
-	return 0;
-}
-
 static int check_type(struct compiler *c, const char *where, const json_t *value)
 {
 	size_t i;
 	json_t *one;
-	int good = json_is_array(value) ? json_array_size(value) > 0 : type_is_known(value);
+	int good = json_is_array(value) ? json_array_size(value) > 0 : mcp_schema_type_bits(value) != 0;
 	json_array_foreach(value, i, one)
 	{
-		good = good && type_is_known(one);
+		good = good && mcp_schema_type_bits(one) != 0;
 	}
 	return good ? 0
 		    : bad(c, where, "type",
@@ -466,6 +367,31 @@ static int visit(struct compiler *c, const json_t *schema, const char *base, con
 	return rc;
 }
 
+/* A reference may name a place that no keyword leads to: that is a schema only now, and may have references of its own. */
+static int resolve_pending(struct compiler *c)
+{
+	for (size_t i = 0; i < c->pending_count; i++) {
+		const char *uri = c->pending[i].uri;
+		const json_t *at = c->pending[i].at, *target = find_target(c, uri);
+		if (!json_is_object(target) && !json_is_boolean(target))
+			return err_set(
+				c->e, ERR_INPUT,
+				"%s: the reference \"%s\" names nothing in this schema; references elsewhere are "
+				"never fetched",
+				c->what, uri);
+		struct mcp_schema_ref *r = MEM_PUSH(c->s->refs, c->s->ref_count);
+		*r = (struct mcp_schema_ref){ .at = at, .target = target };
+		if (json_is_boolean(target) || mcp_schema_has_node(c->s, target))
+			continue;
+		char *base = mem_strn(uri, strcspn(uri, "#"));
+		int rc = visit(c, target, base, uri + strlen(base), 0);
+		free(base);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
 int mcp_schema_new(const json_t *schema, const char *what, struct mcp_schema **ret_schema, struct err *e)
 {
 	struct mcp_schema *s = MEM_NEW(struct mcp_schema);
@@ -492,9 +418,7 @@ void mcp_schema_free(struct mcp_schema *s)
 {
 	if (s == NULL)
 		return;
-	for (size_t i = 0; i < s->pattern_count; i++)
-		regfree(&s->patterns[i].regex);
-	free(s->patterns);
+	mcp_schema_free_patterns(s);
 	free(s->refs);
 	free(s->nodes);
 	json_decref(s->root);

@@ -375,25 +375,25 @@ static int check_const(struct mcp_schema_check *c, const json_t *only, const jso
 static int check_keywords(struct mcp_schema_check *c, const json_t *schema, const json_t *value, struct seen *seen)
 {
 	const json_t *k;
-	const struct mcp_schema_node s = mcp_schema_node(c->s, schema);
-	if ((s.says & MCP_SAYS_TYPE) && !(s.types >> json_typeof(value) & 1) && (k = json_object_get(schema, "type")) &&
+	const struct mcp_schema_node *s = mcp_schema_node(c->s, schema);
+	if ((s->says & MCP_SAYS_TYPE) && !(s->types >> json_typeof(value) & 1) && (k = json_object_get(schema, "type")) &&
 	    !mcp_schema_value_type(c, k, value))
 		return 0;
-	if ((s.says & MCP_SAYS_VALUE) && (k = json_object_get(schema, "enum")) && !mcp_schema_value_enum(c, k, value))
+	if ((s->says & MCP_SAYS_VALUE) && (k = json_object_get(schema, "enum")) && !mcp_schema_value_enum(c, k, value))
 		return 0;
-	if ((s.says & MCP_SAYS_VALUE) && (k = json_object_get(schema, "const")) && !check_const(c, k, value))
+	if ((s->says & MCP_SAYS_VALUE) && (k = json_object_get(schema, "const")) && !check_const(c, k, value))
 		return 0;
-	if ((s.says & MCP_SAYS_NUMBER) && json_is_number(value) && !mcp_schema_value_number(c, schema, value))
+	if ((s->says & MCP_SAYS_NUMBER) && json_is_number(value) && !mcp_schema_value_number(c, schema, value))
 		return 0;
-	if ((s.says & MCP_SAYS_STRING) && json_is_string(value) && !mcp_schema_value_string(c, schema, value))
+	if ((s->says & MCP_SAYS_STRING) && json_is_string(value) && !mcp_schema_value_string(c, schema, value))
 		return 0;
-	if ((s.says & MCP_SAYS_ARRAY) && json_is_array(value) && !check_array(c, schema, value, seen))
+	if ((s->says & MCP_SAYS_ARRAY) && json_is_array(value) && !check_array(c, schema, value, seen))
 		return 0;
-	if ((s.says & MCP_SAYS_MEMBERS) && json_is_object(value) && !check_members(c, &s, value, seen))
+	if ((s->says & MCP_SAYS_MEMBERS) && json_is_object(value) && !check_members(c, s, value, seen))
 		return 0;
-	if ((s.says & MCP_SAYS_OBJECT) && json_is_object(value) && !check_object(c, schema, value))
+	if ((s->says & MCP_SAYS_OBJECT) && json_is_object(value) && !check_object(c, schema, value))
 		return 0;
-	return !(s.says & MCP_SAYS_MORE) || check_combinations(c, schema, value, seen);
+	return !(s->says & MCP_SAYS_MORE) || check_combinations(c, schema, value, seen);
 }
 
 static int check(struct mcp_schema_check *c, const json_t *schema, const json_t *value, struct seen *seen)

@@ -1,4 +1,4 @@
-/* schema_inner: a compiled schema as mcp/schema.c and schema_node.c leave it and mcp/schema_check.c reads it. */
+/* schema_inner: a compiled schema as mcp/schema.c, schema_node.c and schema_pattern.c leave it and mcp/schema_check.c reads it. */
 #ifndef PEAKD_MCP_SCHEMA_INNER_H
 #define PEAKD_MCP_SCHEMA_INNER_H
 
@@ -48,11 +48,20 @@ struct mcp_schema {
 
 /* --- schema_node.c --- */
 void mcp_schema_add_node(struct mcp_schema *s, const json_t *at, unsigned says);
-/* Of a schema object; one that was never added may say anything. */
-struct mcp_schema_node mcp_schema_node(const struct mcp_schema *s, const json_t *at);
+int mcp_schema_has_node(const struct mcp_schema *s, const json_t *at);
+/* Of a schema object that was added, as all are that a check can come to. Borrowed. */
+const struct mcp_schema_node *mcp_schema_node(const struct mcp_schema *s, const json_t *at);
+/* A bit for each enum json_type that a type of JSON Schema certainly allows; 0 for a value that is no such type's name. */
+unsigned mcp_schema_type_bits(const json_t *type);
 
+/* --- schema.c --- */
 const json_t *mcp_schema_ref_target(const struct mcp_schema *s, const json_t *at);
+
+/* --- schema_pattern.c --- */
+/* The text is borrowed for as long as the schema lives. -ERR_INPUT for one that cannot be had: *ret_why says what it does. */
+int mcp_schema_add_pattern(struct mcp_schema *s, const char *text, const char **ret_why);
 /* Whether the text has a match; the pattern is one of the schema's. */
 int mcp_schema_matches(const struct mcp_schema *s, const char *pattern, const char *text);
+void mcp_schema_free_patterns(struct mcp_schema *s);
 
 #endif

@@ -1,5 +1,6 @@
 /* schema_node: which keywords each schema object has, noted once when it is compiled (mcp/schema.c), so that checking
  * (mcp/schema_check.c) never looks for those that are not there. */
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,9 @@ static struct mcp_schema_node *slot_of(struct mcp_schema_node *nodes, size_t slo
 	return &nodes[i];
 }
 
-static unsigned type_bit(const char *type)
+unsigned mcp_schema_type_bits(const json_t *type)
 {
+	const char *word = json_string_value(type);
 	static const struct {
 		const char *name;
 		unsigned bits;
@@ -36,8 +38,8 @@ static unsigned type_bit(const char *type)
 		{ "string", 1u << JSON_STRING },   { "number", 1u << JSON_INTEGER | 1u << JSON_REAL },
 		{ "integer", 1u << JSON_INTEGER }, /* 1.0 too: mcp_schema_value_type sees to that */
 	};
-	for (size_t i = 0; i < MEM_COUNT(TYPES); i++)
-		if (strcmp(TYPES[i].name, type) == 0)
+	for (size_t i = 0; word && i < MEM_COUNT(TYPES); i++)
+		if (strcmp(TYPES[i].name, word) == 0)
 			return TYPES[i].bits;
 	return 0;
 }
@@ -46,10 +48,10 @@ static unsigned types_of(const json_t *type)
 {
 	size_t i;
 	json_t *one;
-	unsigned bits = json_is_string(type) ? type_bit(json_string_value(type)) : 0;
+	unsigned bits = mcp_schema_type_bits(type);
 	json_array_foreach(type, i, one)
 	{
-		bits |= type_bit(json_string_value(one));
+		bits |= mcp_schema_type_bits(one);
 	}
 	return bits;
 }
@@ -77,18 +79,14 @@ void mcp_schema_add_node(struct mcp_schema *s, const json_t *at, unsigned says)
 	n->names = json_object_get(at, "propertyNames");
 }
 
-struct mcp_schema_node mcp_schema_node(const struct mcp_schema *s, const json_t *at)
+int mcp_schema_has_node(const struct mcp_schema *s, const json_t *at)
 {
-	const struct mcp_schema_node *n = s->node_slots ? slot_of(s->nodes, s->node_slots, at) : NULL;
-	if (n && n->at)
-		return *n;
-	/* A reference can name a place that no keyword leads to: that may say anything. */
-	return (struct mcp_schema_node){
-		.at = at,
-		.says = ~0u,
-		.properties = json_object_get(at, "properties"),
-		.patterns = json_object_get(at, "patternProperties"),
-		.additional = json_object_get(at, "additionalProperties"),
-		.names = json_object_get(at, "propertyNames"),
-	};
+	return s->node_slots && slot_of(s->nodes, s->node_slots, at)->at;
+}
+
+const struct mcp_schema_node *mcp_schema_node(const struct mcp_schema *s, const json_t *at)
+{
+	const struct mcp_schema_node *n = slot_of(s->nodes, s->node_slots, at);
+	assert(n->at);
+	return n;
 }

@@ -55,6 +55,9 @@ static const struct {
 	{ "{\"x-places\":{\"t\":{\"type\":\"object\",\"required\":[\"b\"]}},\"$ref\":\"#/x-places/t\"}", "{}",
 	  "v: the field \"b\" is missing" }, /* no keyword leads there */
 	{ "{\"x-places\":{\"t\":{\"type\":\"integer\"}},\"$ref\":\"#/x-places/t\"}", "3", NULL },
+	{ "{\"x-places\":{\"t\":{\"pattern\":\"^a+$\"}},\"$ref\":\"#/x-places/t\"}", "\"aa\"", NULL },
+	{ "{\"x-places\":{\"t\":{\"items\":{\"$ref\":\"#/x-places/u\"}},\"u\":{\"type\":\"null\"}},\"$ref\":\"#/x-places/t\"}", "[null, 1]",
+	  "v[1]: given 1 (integer), expected null" },
 	{ "{\"allOf\":[{\"properties\":{\"a\":{}}}],\"unevaluatedProperties\":false}", "{\"a\":1,\"b\":2}",
 	  "unknown field \"b\"" },
 	{ "{\"anyOf\":[{\"prefixItems\":[true]}],\"unevaluatedItems\":false}", "[1,2]", "v[1]: given 2" },
@@ -87,6 +90,10 @@ static const struct {
 	const char *schema, *words;
 } BROKEN[] = {
 	{ "{\"type\":\"int\"}", "schema/type: \"type\" must be" },
+	{ "{\"type\":[\"string\",7]}", "schema/type: \"type\" must be" },
+	{ "{\"x-places\":{\"t\":{\"type\":[7]}},\"$ref\":\"#/x-places/t\"}", "schema#/x-places/t/type: \"type\" must be" },
+	{ "{\"x-places\":{\"t\":{\"properties\":{\"a\":{\"required\":3}}}},\"$ref\":\"#/x-places/t\"}",
+	  "must be an array of strings" },
 	{ "{\"properties\":[]}", "must be an object of schemas" },
 	{ "{\"properties\":{\"a\":1}}", "a schema must be an object, true or false" },
 	{ "{\"required\":[1]}", "must be an array of strings" },
