@@ -210,15 +210,16 @@ FUZZ_SECONDS ?= 30
 fuzz: deps
 	$(AGAIN) BUILD=build-fuzz CC=clang CXX=clang++ OPT='-O1 -g' SAN='-fsanitize=fuzzer-no-link,address,undefined \
 		-fno-sanitize=vptr -fno-sanitize-recover=all' run-fuzz
-#: make fuzz-brief            the same for 4 seconds each: what CI does on every push
+#: make fuzz-brief            the same for 4 seconds each, from a fixed seed: what CI does on every push
+FUZZ_SEED ?= 0
 fuzz-brief:
-	+@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=4
+	+@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=4 FUZZ_SEED=1
 run-fuzz: $(FUZZERS)
 	@set -e; $(if $(FUZZERS),,echo "no tests/fuzz/fuzz_*.c";) \
 	 for f in $(FUZZERS); do \
 		name=$${f##*/}; found=$(BUILD)/corpus/$$name; seeds=tests/fuzz/corpus/$${name#fuzz_}; mkdir -p $$found; \
 		[ -d $$seeds ] || seeds=; echo "fuzz: $$name for $(FUZZ_SECONDS) s"; \
-		$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -verbosity=0 -print_final_stats=1 \
+		$$f -seed=$(FUZZ_SEED) -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -verbosity=0 -print_final_stats=1 \
 			-artifact_prefix=$(BUILD)/$$name- $$found $$seeds; \
 	done
 
