@@ -17,7 +17,7 @@
 #include "mcp/listen.h"
 #include "mcp/modern.h"
 
-enum { IDLE_S = 60, HEADERS_MAX = 32 * 1024, STOP_S = 3, ENDLESS = 8 };
+enum { IDLE_S = 60, HEADERS_MAX = 16 * 1024, STOP_S = 3, ENDLESS = 8 };
 
 /* --- POST ------------------------------------------------------------------------------------------------------- */
 
