@@ -10,6 +10,7 @@
 
 #include "backends/facts.h"
 #include "base/mem.h"
+#include "bench/memory.h"
 
 struct left { long descriptors, children, rss_kib; double device_mib; int device_processes; };
 
@@ -40,17 +41,6 @@ static long count_children(void)
 	if (d)
 		closedir(d);
 	return n;
-}
-
-static long resident_kib(void)
-{
-	long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
-	if (f && fscanf(f, "%*s %ld", &pages) != 1)
-		pages = 0;
-	if (f)
-		fclose(f);
-	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 /* From NVML, which needs no context of its own on the device; -1 without. */

@@ -16,6 +16,7 @@
 #include "backends/cuda/compile.h"
 #include "backends/worker.h"
 #include "bench/fake_worker.h"
+#include "bench/memory.h"
 #include "core/context/context.h"
 #include "core/context/host.h"
 #include "core/eval/lanes.h"
@@ -59,17 +60,6 @@ struct bench {
 	size_t count;                    /* configurations of the tune */
 	long rss_tenth_kib;
 };
-
-static long resident_kib(void)
-{
-	long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
-	if (f && fscanf(f, "%*s %ld", &pages) != 1)
-		pages = 0;
-	if (f)
-		fclose(f);
-	return pages * (sysconf(_SC_PAGESIZE) / 1024);
-}
 
 static double cpu_seconds(void)
 {

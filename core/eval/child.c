@@ -42,6 +42,13 @@ int child_start(char *const *argv, int in, int out, int complaints, pid_t *ret_p
 	return rc;
 }
 
+void child_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 char *child_last_words(const struct buf *said)
 {
 	const char *words = buf_text(said);

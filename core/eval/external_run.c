@@ -23,13 +23,6 @@ struct running {
 	struct buf said;       /* the end of its stderr */
 };
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 /* A file of its own in memory, at its beginning; -1 with errno. */
 static int input_file(const char *input, size_t len)
 {
@@ -70,11 +63,11 @@ static int start(struct running *r, const char *path, const char *input, size_t 
 	r->complaints = complaints[0];
 	out[0] = complaints[0] = -1;
 out:
-	close_fd(&in);
-	close_fd(&out[0]);
-	close_fd(&out[1]);
-	close_fd(&complaints[0]);
-	close_fd(&complaints[1]);
+	child_close(&in);
+	child_close(&out[0]);
+	child_close(&out[1]);
+	child_close(&complaints[0]);
+	child_close(&complaints[1]);
 	free(file);
 	return rc;
 }
@@ -88,7 +81,7 @@ static bool drain(int *fd, struct buf *to, size_t max)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n == 0 || (n < 0 && errno != EAGAIN))
-			close_fd(fd);
+			child_close(fd);
 		if (n <= 0)
 			return true;
 		if (to->len + (size_t)n > max)
@@ -105,7 +98,7 @@ static void drain_complaints(struct running *r)
 	for (int i = 0; r->complaints >= 0 && i < 16; i++) {
 		ssize_t n = read(r->complaints, chunk, sizeof chunk);
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-			close_fd(&r->complaints);
+			child_close(&r->complaints);
 		if (n <= 0)
 			return;
 		buf_add(&r->said, chunk, (size_t)n);
@@ -169,8 +162,8 @@ int external_run(const char *path, const char *input, size_t len, int64_t deadli
 		rc = follow(&r, deadline, cancel, out, e);
 		rc = end(&r, rc, e);
 	}
-	close_fd(&r.out);
-	close_fd(&r.complaints);
+	child_close(&r.out);
+	child_close(&r.complaints);
 	buf_fini(&r.said);
 	return rc;
 }

@@ -17,13 +17,6 @@
 
 #define START_NS (30 * CLOCK_S) /* libraries of a vendor may be slow to load from a cold disk */
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 static char **make_argv(const char *binary, const char *const *launcher)
 {
 	size_t n = 0;
@@ -77,13 +70,13 @@ int process_start(struct process *p, const char *binary, const char *const *laun
 	p->complaints = complaints[0];
 	wire[0] = complaints[0] = -1;
 	/* Our copies of the child's ends must go, or its death would not read as end of file. */
-	close_fd(&wire[1]);
-	close_fd(&complaints[1]);
+	child_close(&wire[1]);
+	child_close(&complaints[1]);
 out:
-	close_fd(&wire[0]);
-	close_fd(&wire[1]);
-	close_fd(&complaints[0]);
-	close_fd(&complaints[1]);
+	child_close(&wire[0]);
+	child_close(&wire[1]);
+	child_close(&complaints[0]);
+	child_close(&complaints[1]);
 	free(argv);
 	return rc;
 }
@@ -177,7 +170,7 @@ int process_call(struct process *p, enum wire_type type, const struct buf *body,
 
 void process_retire(struct process *p, int64_t deadline)
 {
-	close_fd(&p->wire);
+	child_close(&p->wire);
 	while (p->pid > 0 && clock_now() < deadline) {
 		char rest[256];
 		while (read(p->complaints, rest, sizeof rest) > 0)
@@ -200,8 +193,8 @@ void process_end(struct process *p)
 		while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
-	close_fd(&p->wire);
-	close_fd(&p->complaints);
+	child_close(&p->wire);
+	child_close(&p->complaints);
 	buf_fini(&p->said);
 	*p = (struct process)PROCESS_INIT;
 }

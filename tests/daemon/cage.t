@@ -26,11 +26,7 @@ is "$(cat "$T/secrets")" 0 "without secrets"
 has "$(tr '\0' '\n' <"/proc/$daemon/environ")" secret-two "which the daemon has"
 is "$(awk '/^Max core file size/ { print $5 $6 }' "/proc/$worker/limits")" 00 "and leaves no core file"
 
-if ! timeout 120 "$peakd" devices --db "$T/a.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
-	skip 3 "no device runs HLSL here"
-	done_testing
-	exit 0
-fi
+need_hlsl 3 "$T/a.db"
 small_context >"$T/scale.peak.md"
 unset PEAKD_MODEL
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$T/b.db" --budget 2 --samples 2 --sizes n=4096 >"$T/run.out" 2>&1

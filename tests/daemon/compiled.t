@@ -5,11 +5,7 @@ db=$T/a.db
 sed 's/{2048, 4096}/{64}/' "$root/examples/matmul-fp32-cuda.peak.md" >"$T/mm.peak.md"
 timeout 100 "$peakd" run "$T/mm.peak.md" --db "$db" --device cuda:sm_90a --samples 2 --json "$T/rows.json" >"$T/out" 2>"$T/err"
 status=$?
-if grep -qi 'no CUDA compiler\|nvrtc' "$T/err"; then
-	skip 4 "no CUDA compiler here: $(head -c 200 "$T/err" | tr '\n' ' ')"
-	done_testing
-	exit 0
-fi
+need_cuda_compiler 4 "$T/err"
 is $status 3 "exit status 3" "$(cat "$T/err")"
 has "$(tail -n 1 "$T/out")" "mm: 1 checkpoint for cuda:sm_90a, compiled, not run" "the closing line"
 is "$(jq -c '[.ran, .rows[0].validated]' "$T/rows.json")" '[false,false]' "nothing counts as run or validated"

@@ -3,11 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 root=$PWD
 
-if ! timeout 120 "$peakd" devices --db "$T/d.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
-	skip 1 "no device runs HLSL here"
-	done_testing
-	exit 0
-fi
+need_hlsl 1 "$T/d.db"
 port=$(free_port)
 # The page's own words, but for the port, the binary and the database, which must not collide with somebody else's.
 awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' docs/curl.md |

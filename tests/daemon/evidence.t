@@ -4,11 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
-if ! timeout 120 "$peakd" devices --db "$db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
-	skip 34 "no device runs HLSL here"
-	done_testing
-	exit 0
-fi
+need_hlsl 34 "$db"
 small_context | sed 's/^flops: n/check: n = {1000}\nflops: n/; s/{4096}/{4096, 8192}/' >"$T/scale.peak.md"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --budget 2 --samples 4 --device hlsl:0 --json "$T/rows.json" >"$T/out" 2>"$T/err"
 is $? 0 "a baseline is validated and tuned" "$(cat "$T/err")"

@@ -12,11 +12,7 @@ cat >"$T/kt.json" <<'JSON'
 JSON
 gzip -k "$T/kt.json"
 
-if ! timeout 120 "$peakd" devices --db "$db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
-	skip 18 "no device runs HLSL here"
-	done_testing
-	exit 0
-fi
+need_hlsl 18 "$db"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 >"$T/out" 2>&1
 is $? 0 "a context is tuned" "$(cat "$T/out")"
 show() { timeout 120 "$peakd" workflow show scale "$1" --db "$db"; }

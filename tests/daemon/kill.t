@@ -4,11 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
-if ! timeout 120 "$peakd" devices --db "$db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
-	skip 9 "no device runs HLSL here"
-	done_testing
-	exit 0
-fi
+need_hlsl 9 "$db"
 small_context | sed 's/{4096}/{4096, 8192, 16384, 32768}/; s/{32, 64}/{16, 32, 64, 128, 256}/' >"$T/scale.peak.md"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --budget 2 --samples 2 --sizes n=4096 >"$T/run.out" 2>&1
 is $? 0 "a small run validates its baseline"

@@ -111,6 +111,26 @@ done_testing()
 	echo "1..$count"
 }
 
+# What follows needs something that this machine lacks: so many tests are skipped, and the script ends.
+skip_rest() # skip_rest COUNT WHY
+{
+	skip "$1" "$2"
+	done_testing
+	exit 0
+}
+
+need_hlsl() # need_hlsl COUNT DATABASE
+{
+	timeout 120 "$peakd" devices --db "$2" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null ||
+		skip_rest "$1" "no device runs HLSL here"
+}
+
+# What a run said on stderr tells whether there is a compiler.
+need_cuda_compiler() # need_cuda_compiler COUNT STDERR
+{
+	! grep -qi 'no CUDA compiler\|nvrtc' "$2" || skip_rest "$1" "no CUDA compiler here: $(head -c 200 "$2" | tr '\n' ' ')"
+}
+
 HELLO='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
 
 # A small kernel on whatever runs HLSL here.

@@ -6,9 +6,7 @@ sequence=$(basename "$0" .t)
 export PEAKD_HIP_RUNTIME="${BUILD:-$root/build}/tests/backends/hip/emulated.so"
 
 if [ ! -d "$root/examples/recordings/$sequence" ] || ! /sbin/ldconfig -p | grep -q libamdhip64; then
-	skip 3 "$sequence needs its recordings in examples/recordings/, and libamdhip64-5 with libamd-comgr2"
-	done_testing
-	exit 0
+	skip_rest 3 "$sequence needs its recordings in examples/recordings/, and libamdhip64-5 with libamd-comgr2"
 fi
 timeout 290 "$peakd" run "$root/examples/matmul-${sequence#mi200-}-gfx90a.peak.md" --db "$T/a.db" --device hip:0 --sequence "$sequence" \
 	--model "replay:$sequence" --samples 2 --json "$T/rows.json" >"$T/out" 2>"$T/err"

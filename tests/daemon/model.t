@@ -4,11 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
-if ! timeout 120 "$peakd" devices --db "$T/d.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
-	skip 13 "no device runs HLSL here"
-	done_testing
-	exit 0
-fi
+need_hlsl 13 "$T/d.db"
 mkdir -p "$T/data/peakd/transforms/sequences"
 printf '1. add-up\n' >"$T/data/peakd/transforms/sequences/scale.md"
 cat >"$T/data/peakd/transforms/add-up.md" <<'TRANSFORMATION'

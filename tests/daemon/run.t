@@ -4,11 +4,7 @@
 db=$T/a.db
 small_context >"$T/scale.peak.md"
 
-if ! timeout 120 "$peakd" devices --db "$db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
-	skip 17 "no device runs HLSL here"
-	done_testing
-	exit 0
-fi
+need_hlsl 17 "$db"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --json "$T/rows.json" >"$T/out" 2>"$T/err"
 is $? 0 "a context whose every step validates: exit status 0"
 is "$(tail -n 1 "$T/out")" "peakd: scale: 1.0× over baseline, 1 checkpoint, all validated" "the closing line"

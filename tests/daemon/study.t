@@ -3,11 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
-if ! timeout 120 "$peakd" devices --db "$T/d.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
-	skip 17 "no device runs HLSL here"
-	done_testing
-	exit 0
-fi
+need_hlsl 17 "$T/d.db"
 mkdir -p "$T/data/peakd/transforms/sequences"
 printf '1. add-up\n2. add-again\n' >"$T/data/peakd/transforms/sequences/scale.md"
 text() # NAME

@@ -3,9 +3,7 @@
 # that breaks, and what is recorded.
 . "$(dirname "$0")/lib.sh"
 if ! command -v python3 >/dev/null; then
-	skip 1 "no python3"
-	done_testing
-	exit 0
+	skip_rest 1 "no python3"
 fi
 mkdir "$T/validators" "$T/evaluators"
 PEAKD_VALIDATORS="$T/validators" PEAKD_EVALUATORS="$T/evaluators"
@@ -34,11 +32,7 @@ rows()
 db=$T/a.db
 small_context >"$T/scale.peak.md"
 load "$db" "$T/scale.peak.md" s
-if ! timeout 120 "$peakd" devices --db "$db" | grep -q hlsl:0; then
-	skip 1 "no device runs HLSL here"
-	done_testing
-	exit 0
-fi
+need_hlsl 1 "$db"
 cp "$root/examples/validators/barriers.py" "$T/validators/"
 chmod +x "$T/validators/barriers.py"
 judge "$db" s
