@@ -18,7 +18,7 @@
 enum { ANSWER = 512 }; /* bytes that most answers need */
 
 struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *era, struct mcp_jsonrpc *m,
-			      const struct mcp_meta *meta, struct mcp_stream *stream, struct mcp_session *session)
+			      struct mcp_stream *stream, struct mcp_session *session)
 {
 	struct mcp_call *c = MEM_NEW(struct mcp_call);
 	atomic_init(&c->refs, 1);
@@ -28,17 +28,16 @@ struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *e
 	c->era = era;
 	c->stream = mcp_stream_ref(stream);
 	c->session = session ? mcp_session_ref(session) : NULL;
-	c->method_name = m->members[MCP_METHOD];
-	c->id = m->members[MCP_ID];
-	c->params = m->params ? m->members[MCP_PARAMS] : json_object();
-	m->members[MCP_METHOD] = m->members[MCP_ID] = m->members[MCP_PARAMS] = NULL;
+	memcpy(c->members, m->members, sizeof c->members);
+	memset(m->members, 0, sizeof m->members);
+	c->id = c->members[MCP_ID];
 	c->arguments = json_incref(server->nothing);
 	c->capabilities = json_incref(server->nothing);
 	c->method = m->method;
 	c->log_level = -1;
 	c->progress = -1;
-	if (json_is_string(meta->token) || json_is_integer(meta->token))
-		c->token = json_incref(MCP_JSON(meta->token));
+	json_t *token = c->members[MCP_META_TOKEN];
+	c->token = json_is_string(token) || json_is_integer(token) ? token : NULL;
 	mcp_server_add_call(server, c);
 	return c;
 }
@@ -48,13 +47,11 @@ static void call_free(struct mcp_call *c)
 	mcp_server_remove_call(c->server, c);
 	mcp_stream_unref(c->stream);
 	mcp_session_unref(c->session);
-	json_decref(c->method_name);
-	json_decref(c->id);
-	json_decref(c->params);
+	for (int i = 0; i < MCP_MEMBERS; i++)
+		mcp_parse_drop(c->members[i]);
 	json_decref(c->arguments);
 	json_decref(c->variables);
-	json_decref(c->capabilities);
-	json_decref(c->token);
+	mcp_parse_drop(c->capabilities);
 	json_decref(c->input_state);
 	json_decref(c->inputs);
 	json_decref(c->extra);
@@ -158,9 +155,18 @@ int mcp_call_client_has_tasks(const struct mcp_call *call)
 	       json_is_object(json_object_get(ext, MCP_TASKS_EXTENSION));
 }
 
+/* Written when it is first asked for, which few calls are. */
 const char *mcp_call_client_name(const struct mcp_call *call)
 {
-	return call->client ? call->client : "";
+	struct mcp_call *c = (struct mcp_call *)(uintptr_t)call;
+	const json_t *info = call->members[MCP_META_CLIENT];
+	const char *name = json_string_value(json_object_get(info, "name"));
+	const char *version = json_string_value(json_object_get(info, "version"));
+	lock_take(&c->lock);
+	if (c->client == NULL)
+		c->client = name ? mem_fmt("%s %s", name, version ? version : "") : mem_str("");
+	lock_release(&c->lock);
+	return c->client;
 }
 
 const char *mcp_call_revision(const struct mcp_call *call)

@@ -50,18 +50,17 @@ struct mcp_call {
 	mcp_handler *handler;         /* what runs on the pool */
 	const struct mcp_tool *tool;  /* of tools/call, else NULL */
 	const struct mcp_prompt *prompt;
-	const char *mime_type; /* of the resource's table entry, or NULL */
-	json_t *method_name;   /* owned, as all json below */
-	json_t *id;
-	json_t *params;       /* an object */
-	json_t *arguments;    /* an object */
-	json_t *variables;    /* of a template, or NULL */
-	json_t *capabilities; /* the client's, an object */
-	json_t *token;        /* progressToken, or NULL */
-	json_t *input_state;  /* what mcp_call_ask was given, or NULL */
-	const char *method;   /* the text of `method_name` */
-	const char *name;     /* in `params`; may be NULL */
-	char *client;
+	const char *mime_type;        /* of the resource's table entry, or NULL */
+	json_t *members[MCP_MEMBERS]; /* of the request, by enum mcp_jsonrpc_member; owned, as all json below */
+	json_t *arguments;            /* an object */
+	json_t *variables;            /* of a template, or NULL */
+	json_t *capabilities;         /* the client's, an object */
+	json_t *input_state;          /* what mcp_call_ask was given, or NULL */
+	json_t *id;                   /* these four are in `members`, borrowed */
+	json_t *token;                /* progressToken, or NULL */
+	const char *method;
+	const char *name;      /* or uri or taskId; may be NULL */
+	char *client;          /* what mcp_call_client_name says; of a modern request under the lock, NULL until then */
 	int log_level;         /* least enum mcp_log_level that is sent; -1: none */
 	const char *ttl_scope; /* set by cacheable methods: "public" or "private" */
 	/* ---- under the lock ---- */
@@ -79,15 +78,10 @@ struct mcp_call {
 	enum mcp_end end; /* valid when ended */
 };
 
-/* What a request's _meta says, found in one walk; NULL: nothing. */
-struct mcp_meta {
-	const json_t *token, *version, *capabilities, *client, *level;
-};
-
-/* A call for a request, which takes id, method and params out of the message: they live as long as it does, and are not
- * shared, since it may end on another thread. It joins the server's live calls. */
+/* A call for a request, which takes the members out of the message: they live as long as it does, and but for the common
+ * ones are not shared, since it may end on another thread. It joins the server's live calls. */
 struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *era, struct mcp_jsonrpc *m,
-			      const struct mcp_meta *meta, struct mcp_stream *stream, struct mcp_session *session);
+			      struct mcp_stream *stream, struct mcp_session *session);
 /* Another reference if the call is not being freed already. For lists that hold none. */
 int mcp_call_try_ref(struct mcp_call *call);
 /* Runs call->handler and drops the reference that the pool was given; the argument is the call. */

@@ -56,10 +56,9 @@ static int same_integer(const char *a, const char *b)
 	return end_a != a && end_b != b && *end_a == '\0' && *end_b == '\0' && x == y;
 }
 
-static int compare(const struct mcp_headers *headers, const char *header, const char *body, int as_number,
-		   struct err *e)
+/* Whether a header says what the body says; value: the header's, or NULL. */
+static int compare(const char *header, const char *value, const char *body, int as_number, struct err *e)
 {
-	const char *value = headers->get(headers->ctx, header);
 	if (value == NULL)
 		return err_set(e, ERR_INPUT, "header mismatch: the header %s is missing; the body says \"%s\"", header,
 			       body);
@@ -78,31 +77,32 @@ static int compare(const struct mcp_headers *headers, const char *header, const 
 
 int mcp_headers_check_version(const struct mcp_headers *headers, const char *version, struct err *e)
 {
-	return compare(headers, "MCP-Protocol-Version", version, 0, e);
+	return compare("MCP-Protocol-Version", headers->version, version, 0, e);
 }
 
-/* Which member of params Mcp-Name mirrors; NULL: none. */
-static const char *name_field(const char *method)
+/* What Mcp-Name mirrors; NULL: nothing. */
+static const char *mirrored_name(const char *method, json_t *const *members)
 {
 	static const struct {
-		const char *method, *field;
+		const char *method;
+		enum mcp_jsonrpc_member member;
 	} FIELDS[] = {
-		{ "tools/call", "name" },  { "prompts/get", "name" },    { "resources/read", "uri" },
-		{ "tasks/get", "taskId" }, { "tasks/update", "taskId" }, { "tasks/cancel", "taskId" },
+		{ "tools/call", MCP_PARAM_NAME },      { "prompts/get", MCP_PARAM_NAME },
+		{ "resources/read", MCP_PARAM_URI },   { "tasks/get", MCP_PARAM_TASK_ID },
+		{ "tasks/update", MCP_PARAM_TASK_ID }, { "tasks/cancel", MCP_PARAM_TASK_ID },
 	};
 	for (size_t i = 0; i < MEM_COUNT(FIELDS); i++)
 		if (strcmp(method, FIELDS[i].method) == 0)
-			return FIELDS[i].field;
+			return json_string_value(members[FIELDS[i].member]);
 	return NULL;
 }
 
-int mcp_headers_check(const struct mcp_headers *headers, const char *method, const json_t *params, struct err *e)
+int mcp_headers_check(const struct mcp_headers *headers, const char *method, json_t *const *members, struct err *e)
 {
-	int rc = compare(headers, "Mcp-Method", method, 0, e);
-	const char *field = name_field(method);
-	const char *name = field ? json_string_value(json_object_get(params, field)) : NULL;
+	int rc = compare("Mcp-Method", headers->method, method, 0, e);
+	const char *name = mirrored_name(method, members);
 	if (rc == 0 && name)
-		rc = compare(headers, "Mcp-Name", name, 0, e);
+		rc = compare("Mcp-Name", headers->name, name, 0, e);
 	return rc;
 }
 
@@ -125,8 +125,9 @@ static char *as_text(const json_t *value)
 static int check_param(const struct mcp_headers *headers, const char *mark, const json_t *value, struct err *e)
 {
 	char *header = mem_fmt("Mcp-Param-%s", mark), *text = as_text(value);
-	int rc = text ? compare(headers, header, text, json_is_number(value), e) : 0;
-	if (text == NULL && headers->get(headers->ctx, header))
+	const char *said = headers->get(headers->ctx, header);
+	int rc = text ? compare(header, said, text, json_is_number(value), e) : 0;
+	if (text == NULL && said)
 		rc = err_set(e, ERR_INPUT, "header mismatch: %s is there, but the body has no such argument", header);
 	free(header);
 	free(text);

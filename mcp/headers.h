@@ -9,8 +9,9 @@
 
 /* MCP-Protocol-Version must be there and equal the version of _meta. */
 int mcp_headers_check_version(const struct mcp_headers *headers, const char *version, struct err *e);
-/* Mcp-Method must equal the method, Mcp-Name the name, URI or task id of those methods that have one. */
-int mcp_headers_check(const struct mcp_headers *headers, const char *method, const json_t *params, struct err *e);
+/* Mcp-Method must equal the method, Mcp-Name the name, URI or task id of those methods that have one; members: of the
+ * message, by enum mcp_jsonrpc_member. */
+int mcp_headers_check(const struct mcp_headers *headers, const char *method, json_t *const *members, struct err *e);
 /* Mcp-Param-… headers must equal the arguments that the tool's schema marks with x-mcp-header. */
 int mcp_headers_check_params(const struct mcp_headers *headers, const json_t *schema, const json_t *arguments,
 			     struct err *e);

@@ -21,14 +21,15 @@ enum { IDLE_S = 60, HEADERS_MAX = 16 * 1024, STOP_S = 3, ENDLESS = 8 };
 
 /* --- POST ------------------------------------------------------------------------------------------------------- */
 
-static const char *header_of(void *x, const char *name)
+static const char *header_of(void *arg, const char *name)
 {
-	return http_guard_header(x, name);
+	struct http_exchange *x = arg;
+	return MHD_lookup_connection_value(x->conn, MHD_HEADER_KIND, name);
 }
 
 static int accepts(struct http_exchange *x, const char *type)
 {
-	const char *accept = http_guard_header(x, "Accept");
+	const char *accept = x->headers[HTTP_ACCEPT];
 	if (accept && strcmp(accept, "application/json, text/event-stream") == 0) /* as the specification writes it */
 		return 1;
 	return accept == NULL || strcasestr(accept, type) || strstr(accept, "*/*");
@@ -36,15 +37,14 @@ static int accepts(struct http_exchange *x, const char *type)
 
 static int is_json(struct http_exchange *x)
 {
-	const char *type = http_guard_header(x, "Content-Type");
+	const char *type = x->headers[HTTP_CONTENT_TYPE];
 	return type && strncasecmp(type, "application/json", 16) == 0 && (type[16] == '\0' || strchr("; \t", type[16]));
 }
 
 /* The legacy session that the request names, held. *ret_refused: the name is no session's (any more). */
 static struct mcp_session *session_of(struct http_exchange *x, int *ret_refused)
 {
-	const char *id = http_guard_header(x, "Mcp-Session-Id"),
-		   *version = http_guard_header(x, "MCP-Protocol-Version");
+	const char *id = x->headers[HTTP_MCP_SESSION_ID], *version = x->headers[HTTP_MCP_PROTOCOL_VERSION];
 	*ret_refused = 0;
 	if (id == NULL || (version && strcmp(version, MCP_MODERN_REVISION) == 0)) /* 2026-07-28 ignores sessions */
 		return NULL;
@@ -63,11 +63,18 @@ static enum MHD_Result refuse_session(struct http_exchange *x)
 /* Hands the message to the server; the answer may be there when this returns, or come later. */
 static enum MHD_Result receive(struct http_exchange *x, struct mcp_session *session)
 {
-	struct mcp_headers headers = { .get = header_of, .ctx = x };
+	struct mcp_headers headers = { .version = x->headers[HTTP_MCP_PROTOCOL_VERSION],
+				       .method = x->headers[HTTP_MCP_METHOD],
+				       .name = x->headers[HTTP_MCP_NAME],
+				       .get = header_of,
+				       .ctx = x };
 	struct mcp_stream *stream = session ? http_replay_begin(session, x) : mcp_stream_ref(&x->stream);
-	struct mcp_arrival a = {
-		.text = buf_text(&x->body), .n = x->body.len, .stream = stream, .session = session, .headers = &headers
-	};
+	struct mcp_arrival a = { .text = buf_text(&x->body),
+				 .n = x->body.len,
+				 .stream = stream,
+				 .session = session,
+				 .headers = &headers,
+				 .memory = http_peers_memory(x) };
 	struct mcp_receipt receipt;
 	mcp_server_receive(x->http->server, &a, &receipt);
 	mcp_stream_unref(stream);
@@ -96,13 +103,13 @@ static enum MHD_Result refuse_stream(struct http_exchange *x)
 /* The header must say what the body says, so it can be believed before that is read. */
 static int opens_stream(struct http_exchange *x)
 {
-	const char *method = http_guard_header(x, "Mcp-Method");
+	const char *method = x->headers[HTTP_MCP_METHOD];
 	return method && strcmp(method, "subscriptions/listen") == 0;
 }
 
 static enum MHD_Result post(struct http_exchange *x)
 {
-	const char *version = http_guard_header(x, "MCP-Protocol-Version");
+	const char *version = x->headers[HTTP_MCP_PROTOCOL_VERSION];
 	if (x->no_room)
 		return http_exchange_refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "1",
 					    "the server is busy: others hold all of its memory for messages");
@@ -148,7 +155,7 @@ static struct mcp_session *need_session(struct http_exchange *x, enum MHD_Result
 {
 	int refused;
 	struct mcp_session *session = session_of(x, &refused);
-	const char *version = http_guard_header(x, "MCP-Protocol-Version");
+	const char *version = x->headers[HTTP_MCP_PROTOCOL_VERSION];
 	if (refused)
 		*ret_result = refuse_session(x);
 	else if (session == NULL && version && mcp_legacy_speaks(version))
@@ -171,7 +178,7 @@ static enum MHD_Result get_stream(struct http_exchange *x)
 					      "text/event-stream\"");
 	else if (!http_peers_stream(x, 1))
 		result = refuse_stream(x);
-	else if (http_replay_attach(session, x, http_guard_header(x, "Last-Event-ID")) < 0)
+	else if (http_replay_attach(session, x, x->headers[HTTP_LAST_EVENT_ID]) < 0)
 		result = http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL,
 					      "Last-Event-ID names nothing that is kept");
 	else {
@@ -256,7 +263,7 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 /* Room for the body at once, as long as it is said to be. */
 static void expect_body(struct http_exchange *x)
 {
-	const char *said = http_guard_header(x, "Content-Length");
+	const char *said = x->headers[HTTP_CONTENT_LENGTH];
 	size_t n = said ? strtoul(said, NULL, 10) : 0;
 	if (http_guard_welcome(x) && n > 0 && n <= x->http->server->config.max_message)
 		buf_reserve(&x->body, n);

@@ -22,6 +22,7 @@ struct http_exchange *http_exchange_new(struct mcp_http *http, struct MHD_Connec
 	lock_init(&x->lock, LOCK_LEAF);
 	x->http = http;
 	x->conn = conn;
+	x->peer = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 	x->type = "application/json";
 	atomic_fetch_add(&http->open, 1);
 	return x;
@@ -58,7 +59,7 @@ static void hold(struct mcp_http *http, size_t *held, size_t n)
 {
 	if (n > *held)
 		atomic_fetch_add(&http->held, n - *held);
-	else
+	else if (n < *held)
 		atomic_fetch_sub(&http->held, *held - n);
 	*held = n;
 }

@@ -11,32 +11,45 @@
 #include "base/hash.h"
 #include "mcp/http_metadata.h"
 
+static const struct {
+	const char *name;
+	size_t n;
+} HEADERS[HTTP_HEADERS] = {
+#define HEADER(name)                                                                                                   \
+	{                                                                                                              \
+		name, sizeof name - 1                                                                                  \
+	}
+	[HTTP_HOST] = HEADER("Host"),
+	[HTTP_ORIGIN] = HEADER("Origin"),
+	[HTTP_ACCEPT] = HEADER("Accept"),
+	[HTTP_CONTENT_TYPE] = HEADER("Content-Type"),
+	[HTTP_CONTENT_LENGTH] = HEADER("Content-Length"),
+	[HTTP_AUTHORIZATION] = HEADER("Authorization"),
+	[HTTP_MCP_PROTOCOL_VERSION] = HEADER("MCP-Protocol-Version"),
+	[HTTP_MCP_METHOD] = HEADER("Mcp-Method"),
+	[HTTP_MCP_NAME] = HEADER("Mcp-Name"),
+	[HTTP_MCP_SESSION_ID] = HEADER("Mcp-Session-Id"),
+	[HTTP_LAST_EVENT_ID] = HEADER("Last-Event-ID"),
+#undef HEADER
+};
+
 static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
 {
 	struct http_exchange *x = arg;
+	size_t n = strlen(name);
 	(void)kind;
-	if (x->header_count < HTTP_HEADERS)
-		x->headers[x->header_count] = (struct http_header){ name, value, strlen(name) };
-	x->header_count++;
+	int i = 0;
+	while (i < HTTP_HEADERS &&
+	       (HEADERS[i].n != n || (memcmp(HEADERS[i].name, name, n) != 0 && strcasecmp(HEADERS[i].name, name) != 0)))
+		i++;
+	if (i < HTTP_HEADERS && x->headers[i] == NULL)
+		x->headers[i] = value;
 	return MHD_YES;
 }
 
 void http_guard_note_headers(struct http_exchange *x)
 {
 	MHD_get_connection_values(x->conn, MHD_HEADER_KIND, note_header, x);
-}
-
-const char *http_guard_header(struct http_exchange *x, const char *name)
-{
-	size_t n = strlen(name);
-	for (int i = 0; x->header_count <= HTTP_HEADERS && i < x->header_count; i++) {
-		const struct http_header *h = &x->headers[i];
-		if (h->n == n && (memcmp(h->name, name, n) == 0 || strncasecmp(h->name, name, n) == 0))
-			return h->value;
-	}
-	if (x->header_count <= HTTP_HEADERS)
-		return NULL;
-	return MHD_lookup_connection_value(x->conn, MHD_HEADER_KIND, name);
 }
 
 static int is_loopback_address(const char *address)
@@ -120,12 +133,12 @@ static enum refusal judge(struct http_exchange *x, int open)
 	const char *why;
 	if (http_peers_refused(x, &why))
 		return TOO_MANY;
-	const char *host = http_guard_header(x, "Host"), *origin = http_guard_header(x, "Origin");
+	const char *host = x->headers[HTTP_HOST], *origin = x->headers[HTTP_ORIGIN];
 	if (c->unix_path == NULL && (host == NULL || !host_is_allowed(c, host, name_length(host))))
 		return BAD_HOST;
 	if (origin && !origin_is_allowed(c, origin))
 		return BAD_ORIGIN;
-	if (c->token && !open && !token_is_right(c->token, http_guard_header(x, "Authorization")))
+	if (c->token && !open && !token_is_right(c->token, x->headers[HTTP_AUTHORIZATION]))
 		return BAD_TOKEN;
 	return WELCOME;
 }
@@ -160,7 +173,7 @@ int http_guard_admit(struct http_exchange *x, enum MHD_Result *ret_result)
 						   "the Origin header is not an allowed one");
 		return 0;
 	case BAD_TOKEN:
-		challenge = http_metadata_challenge(x, http_guard_header(x, "Authorization") != NULL);
+		challenge = http_metadata_challenge(x, x->headers[HTTP_AUTHORIZATION] != NULL);
 		*ret_result = http_exchange_refuse(
 			x, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", challenge,
 			"this server needs its bearer token: send \"Authorization: Bearer TOKEN\"");

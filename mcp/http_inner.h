@@ -32,23 +32,33 @@ enum http_phase {
 	HTTP_CLOSED,  /* the connection is done with this request */
 };
 
-/* A header of a request; both belong to libmicrohttpd and live as long as the request. */
-struct http_header {
-	const char *name, *value;
-	size_t n; /* length of the name */
+/* The headers of a request that are looked at, but for Mcp-Param-…. */
+enum http_header {
+	HTTP_HOST,
+	HTTP_ORIGIN,
+	HTTP_ACCEPT,
+	HTTP_CONTENT_TYPE,
+	HTTP_CONTENT_LENGTH,
+	HTTP_AUTHORIZATION,
+	HTTP_MCP_PROTOCOL_VERSION,
+	HTTP_MCP_METHOD,
+	HTTP_MCP_NAME,
+	HTTP_MCP_SESSION_ID,
+	HTTP_LAST_EVENT_ID,
+	HTTP_HEADERS
 };
-enum { HTTP_HEADERS = 24 }; /* that are noted; of more, libmicrohttpd is asked */
 
 /* One HTTP request and its response. As a stream it is what a call answers to. */
 struct http_exchange {
 	struct mcp_stream stream; /* first: streams are cast to this */
 	struct mcp_http *http;
-	struct MHD_Connection *conn;              /* valid until HTTP_CLOSED */
-	struct http_header headers[HTTP_HEADERS]; /* of the request, in its order */
-	int header_count;                         /* all there are, even if more than that */
-	struct buf body;                          /* of the request */
-	size_t received;                          /* bytes of it so far */
-	int verdict;                              /* http_guard.c's: whether the sender may come in */
+	struct MHD_Connection *conn; /* valid until HTTP_CLOSED */
+	struct http_peer *peer;      /* the connection's; the same */
+	const char
+		*headers[HTTP_HEADERS]; /* the first of each name, or NULL; libmicrohttpd's, as long as the request */
+	struct buf body;                /* of the request */
+	size_t received;                /* bytes of it so far */
+	int verdict;                    /* http_guard.c's: whether the sender may come in */
 	int too_large;
 	int no_room;                         /* others hold too much memory for this one's body */
 	size_t held_body;                    /* bytes of it that count in http->held */
@@ -128,6 +138,8 @@ int http_peers_refused(struct http_exchange *x, const char **ret_why);
 void http_peers_begin(struct http_exchange *x);
 void http_peers_busy(struct http_exchange *x);
 void http_peers_done(struct http_exchange *x);
+/* What its connection's messages have in common. */
+struct mcp_parse_memory *http_peers_memory(struct http_exchange *x);
 /* Its answer is a stream; false when its client has too many and it may be refused. */
 int http_peers_stream(struct http_exchange *x, int may_refuse);
 
@@ -172,10 +184,8 @@ void http_guard_judge(struct http_exchange *x, int open);
 int http_guard_welcome(const struct http_exchange *x);
 /* False after queueing the refusal; *ret_result is libmicrohttpd's then. */
 int http_guard_admit(struct http_exchange *x, enum MHD_Result *ret_result);
-/* Notes the headers, so that each is found without going through libmicrohttpd. */
+/* Notes x->headers, so that each is found without going through libmicrohttpd. */
 void http_guard_note_headers(struct http_exchange *x);
-/* A header of the request, or NULL. */
-const char *http_guard_header(struct http_exchange *x, const char *name);
 
 /* --- http_metadata.c --- */
 /* Whether a path is that of the metadata, which only a server with a token has. */

@@ -24,7 +24,7 @@ int http_metadata_is(const struct mcp_http *http, const char *path)
 /* "https://name:port" as the client names this server. The name was checked; of the rest only a port is repeated. */
 static char *origin_of(struct http_exchange *x)
 {
-	const char *host = http_guard_header(x, "Host");
+	const char *host = x->headers[HTTP_HOST];
 	const char *scheme = x->http->config.tls_cert ? "https" : "http";
 	if (host == NULL) /* a Unix socket's client need not name one */
 		host = "localhost";

@@ -34,7 +34,14 @@ struct http_peer {
 	int refused;      /* status of the answer to its request: there are too many connections; 0: it is served */
 	int idle, doomed; /* in the queue; told to end, which takes until libmicrohttpd sees it */
 	int64_t since;    /* monotonic time of becoming idle */
+	struct mcp_parse_memory memory;
 };
+
+static void peer_free(struct http_peer *p)
+{
+	mcp_parse_memory_fini(&p->memory);
+	free(p);
+}
 
 static void key_of(const struct sockaddr_storage *a, unsigned char key[ADDRESS])
 {
@@ -184,12 +191,13 @@ void http_peers_add(struct mcp_http *http, int take_fd, const struct sockaddr_st
 		p->fd = take_fd;
 		p->client = refused ? NULL : client;
 		p->refused = refused;
+		mcp_parse_memory_init(&p->memory, MCP_COMMON);
 		http->arriving = p;
 		enum MHD_Result added = MHD_add_connection(http->daemon, take_fd, (const struct sockaddr *)a, n);
 		if (added != MHD_YES && http->arriving)
 			log_debug("http: a connection could not be taken: %s", strerror(errno));
 		if (http->arriving) /* it was not begun */
-			free(http->arriving);
+			peer_free(http->arriving);
 		http->arriving = NULL;
 	}
 	client_drop(http, client);
@@ -226,7 +234,7 @@ void http_peers_notify(void *arg, struct MHD_Connection *conn, void **context, e
 		http->doomed -= p->doomed && !p->refused;
 		if (p->client)
 			client_drop(http, p->client);
-		free(p);
+		peer_free(p);
 		break;
 	}
 }
@@ -242,21 +250,16 @@ void http_peers_fini(struct mcp_http *http)
 
 /* --- requests --------------------------------------------------------------------------------------------------- */
 
-static struct http_peer *peer_of(const struct http_exchange *x)
-{
-	return MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-}
-
 int http_peers_refused(struct http_exchange *x, const char **ret_why)
 {
-	int status = peer_of(x)->refused;
+	int status = x->peer->refused;
 	*ret_why = reason(status);
 	return status;
 }
 
 void http_peers_begin(struct http_exchange *x)
 {
-	struct http_peer *p = peer_of(x);
+	struct http_peer *p = x->peer;
 	if (p->idle) { /* the headers are complete: the rest of the request gets as long again */
 		dequeue(x->http, p);
 		enqueue(x->http, p);
@@ -265,12 +268,12 @@ void http_peers_begin(struct http_exchange *x)
 
 void http_peers_busy(struct http_exchange *x)
 {
-	dequeue(x->http, peer_of(x));
+	dequeue(x->http, x->peer);
 }
 
 void http_peers_done(struct http_exchange *x)
 {
-	struct http_peer *p = peer_of(x);
+	struct http_peer *p = x->peer;
 	if (x->counted)
 		p->client->streams--;
 	x->counted = 0;
@@ -278,9 +281,14 @@ void http_peers_done(struct http_exchange *x)
 		enqueue(x->http, p);
 }
 
+struct mcp_parse_memory *http_peers_memory(struct http_exchange *x)
+{
+	return &x->peer->memory;
+}
+
 int http_peers_stream(struct http_exchange *x, int may_refuse)
 {
-	struct http_client *client = peer_of(x)->client;
+	struct http_client *client = x->peer->client;
 	if (x->counted)
 		return 1;
 	if (may_refuse && client->streams >= x->http->config.max_streams)

@@ -2,15 +2,77 @@
  * notifications for what leaves. */
 #include "mcp/jsonrpc.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "mcp/parse.h"
+#include "base/mem.h"
+
+#define MEMBER(name, index, below)                                                                                     \
+	{                                                                                                              \
+		name, sizeof name - 1, index, below                                                                    \
+	}
+#define SHAPE(members)                                                                                                 \
+	{                                                                                                              \
+		members, MEM_COUNT(members)                                                                            \
+	}
+
+static const struct mcp_parse_member META_MEMBERS[] = {
+	MEMBER("progressToken", MCP_META_TOKEN, NULL),
+	MEMBER("io.modelcontextprotocol/protocolVersion", MCP_META_VERSION, NULL),
+	MEMBER("io.modelcontextprotocol/clientCapabilities", MCP_META_CAPABILITIES, NULL),
+	MEMBER("io.modelcontextprotocol/clientInfo", MCP_META_CLIENT, NULL),
+	MEMBER("io.modelcontextprotocol/logLevel", MCP_META_LEVEL, NULL),
+};
+static const struct mcp_parse_shape META = SHAPE(META_MEMBERS);
+
+static const struct mcp_parse_member PARAMS_MEMBERS[] = {
+	MEMBER("name", MCP_PARAM_NAME, NULL),
+	MEMBER("arguments", MCP_PARAM_ARGUMENTS, NULL),
+	MEMBER("_meta", MCP_PARAM_META, &META),
+	MEMBER("uri", MCP_PARAM_URI, NULL),
+	MEMBER("cursor", MCP_PARAM_CURSOR, NULL),
+	MEMBER("inputResponses", MCP_PARAM_INPUT_RESPONSES, NULL),
+	MEMBER("requestState", MCP_PARAM_REQUEST_STATE, NULL),
+	MEMBER("taskId", MCP_PARAM_TASK_ID, NULL),
+	MEMBER("notifications", MCP_PARAM_NOTIFICATIONS, NULL),
+	MEMBER("protocolVersion", MCP_PARAM_PROTOCOL_VERSION, NULL),
+	MEMBER("clientInfo", MCP_PARAM_CLIENT_INFO, NULL),
+	MEMBER("capabilities", MCP_PARAM_CAPABILITIES, NULL),
+	MEMBER("level", MCP_PARAM_LEVEL, NULL),
+	MEMBER("ref", MCP_PARAM_REF, NULL),
+	MEMBER("argument", MCP_PARAM_ARGUMENT, NULL),
+	MEMBER("context", MCP_PARAM_CONTEXT, NULL),
+	MEMBER("requestId", MCP_PARAM_REQUEST_ID, NULL),
+};
+static const struct mcp_parse_shape PARAMS = SHAPE(PARAMS_MEMBERS);
+
+static const struct mcp_parse_member MESSAGE_MEMBERS[] = {
+	MEMBER("jsonrpc", MCP_JSONRPC, NULL),  MEMBER("id", MCP_ID, NULL),         MEMBER("method", MCP_METHOD, NULL),
+	MEMBER("params", MCP_PARAMS, &PARAMS), MEMBER("result", MCP_RESULT, NULL), MEMBER("error", MCP_ERROR, NULL),
+};
+static const struct mcp_parse_shape MESSAGE = SHAPE(MESSAGE_MEMBERS);
+
+static const char *name_in(const struct mcp_parse_shape *shape, enum mcp_jsonrpc_member member)
+{
+	const char *name = NULL;
+	for (size_t i = 0; name == NULL && i < shape->count; i++) {
+		const struct mcp_parse_member *m = &shape->members[i];
+		name = m->index == (int)member ? m->name : m->below ? name_in(m->below, member) : NULL;
+	}
+	return name;
+}
+
+const char *mcp_jsonrpc_name(enum mcp_jsonrpc_member member)
+{
+	const char *name = name_in(&MESSAGE, member);
+	assert(name);
+	return name;
+}
 
 static int fail(struct mcp_jsonrpc *m, int *ret_code, int code, struct err *e, const char *why)
 {
 	m->method = NULL;
-	m->params = NULL;
 	*ret_code = code;
 	return err_set(e, ERR_INPUT, "%s", why);
 }
@@ -43,30 +105,21 @@ static int read_object(struct mcp_jsonrpc *m, int *ret_code, struct err *e)
 		return read_response(m, ret_code, e);
 	if (!json_is_string(method))
 		return fail(m, ret_code, MCP_INVALID_REQUEST, e, "\"method\" must be a string");
-	const json_t *params = m->members[MCP_PARAMS];
-	if (params != NULL && !json_is_object(params))
+	if (m->members[MCP_PARAMS] != NULL && !json_is_true(m->members[MCP_PARAMS]))
 		return fail(m, ret_code, MCP_INVALID_PARAMS, e, "\"params\" must be an object");
 	m->kind = m->id ? MCP_REQUEST : MCP_NOTIFICATION;
 	m->method = json_string_value(method);
-	m->params = params;
 	return 0;
 }
 
-int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_jsonrpc *ret_m, int *ret_code,
-		      struct err *e)
+int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_parse_memory *memory,
+		      struct mcp_jsonrpc *ret_m, int *ret_code, struct err *e)
 {
 	memset(ret_m, 0, sizeof *ret_m);
 	struct err why;
 	err_init(&why);
-	struct mcp_parse_slot slots[MCP_MEMBERS] = {
-		[MCP_JSONRPC] = { "jsonrpc", NULL }, [MCP_ID] = { "id", NULL },
-		[MCP_METHOD] = { "method", NULL },   [MCP_PARAMS] = { "params", NULL },
-		[MCP_RESULT] = { "result", NULL },   [MCP_ERROR] = { "error", NULL },
-	};
 	json_t *other;
-	int rc = mcp_parse_object(text, n, max_depth, slots, MCP_MEMBERS, &other, &why);
-	for (int i = 0; i < MCP_MEMBERS; i++)
-		ret_m->members[i] = slots[i].value;
+	int rc = mcp_parse_object(text, n, max_depth, &MESSAGE, memory, ret_m->members, &other, &why);
 	if (rc == -ERR_UNSUPPORTED) {
 		*ret_code = MCP_INVALID_REQUEST;
 		return err_set(e, ERR_INPUT, "the message is nested deeper than %d levels", max_depth);
@@ -88,7 +141,7 @@ int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_json
 void mcp_jsonrpc_fini(struct mcp_jsonrpc *m)
 {
 	for (int i = 0; i < MCP_MEMBERS; i++)
-		json_decref(m->members[i]);
+		mcp_parse_drop(m->members[i]);
 	memset(m, 0, sizeof *m);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "mcp/parse.h"
 
 /* Error codes: JSON-RPC 2.0 section 5.1, and those that MCP 2026-07-28 (basic/index, "Error Codes") defines. */
 enum mcp_jsonrpc_code {
@@ -28,24 +29,62 @@ enum mcp_jsonrpc_code {
 
 enum mcp_jsonrpc_kind { MCP_REQUEST, MCP_NOTIFICATION, MCP_RESPONSE };
 
-/* What a message can consist of. */
-enum mcp_jsonrpc_member { MCP_JSONRPC, MCP_ID, MCP_METHOD, MCP_PARAMS, MCP_RESULT, MCP_ERROR, MCP_MEMBERS };
+/* What a message is read for; all else in it is dropped. */
+enum mcp_jsonrpc_member {
+	/* what most messages of one client have in common */
+	MCP_JSONRPC,
+	MCP_METHOD,
+	MCP_PARAM_NAME,
+	MCP_META_VERSION,
+	MCP_META_CAPABILITIES,
+	MCP_META_CLIENT,
+	MCP_COMMON,
+	/* of the message; MCP_PARAMS is true when there are params, which have to be an object */
+	MCP_ID = MCP_COMMON,
+	MCP_PARAMS,
+	MCP_RESULT,
+	MCP_ERROR,
+	/* of its params */
+	MCP_PARAM_ARGUMENTS,
+	MCP_PARAM_META,
+	MCP_PARAM_URI,
+	MCP_PARAM_CURSOR,
+	MCP_PARAM_INPUT_RESPONSES,
+	MCP_PARAM_REQUEST_STATE,
+	MCP_PARAM_TASK_ID,
+	MCP_PARAM_NOTIFICATIONS,
+	MCP_PARAM_PROTOCOL_VERSION,
+	MCP_PARAM_CLIENT_INFO,
+	MCP_PARAM_CAPABILITIES,
+	MCP_PARAM_LEVEL,
+	MCP_PARAM_REF,
+	MCP_PARAM_ARGUMENT,
+	MCP_PARAM_CONTEXT,
+	MCP_PARAM_REQUEST_ID,
+	/* of their _meta, when that is an object */
+	MCP_META_TOKEN,
+	MCP_META_LEVEL,
+	MCP_MEMBERS
+};
 
 struct mcp_jsonrpc {
 	enum mcp_jsonrpc_kind kind;
-	json_t *members[MCP_MEMBERS]; /* of the message, by enum mcp_jsonrpc_member; they own everything below */
+	json_t *members[MCP_MEMBERS]; /* by enum mcp_jsonrpc_member; they own everything below. The common ones may be
+	                                 shared with other messages: mcp_parse_drop them */
 	const json_t *id;     /* of a request or response; also of a broken request when it could be read; else NULL */
 	const char *method;   /* of a request or notification */
-	const json_t *params; /* an object, or NULL when absent */
 	const json_t *result; /* of a response: exactly one of these two */
 	const json_t *error;
 };
 
-/* Reads one message. max_depth bounds nested arrays and objects. On failure *ret_code is the JSON-RPC code to answer
- * with, and ret_m holds at most the id; mcp_jsonrpc_fini it in any case. */
-int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_jsonrpc *ret_m, int *ret_code,
-		      struct err *e);
+/* Reads one message. max_depth bounds nested arrays and objects. memory, of MCP_COMMON members: what this sender's
+ * messages have in common, or NULL. On failure *ret_code is the JSON-RPC code to answer with, and ret_m holds at most
+ * the id; mcp_jsonrpc_fini it in any case. */
+int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_parse_memory *memory,
+		      struct mcp_jsonrpc *ret_m, int *ret_code, struct err *e);
 void mcp_jsonrpc_fini(struct mcp_jsonrpc *m);
+/* What a member is called. */
+const char *mcp_jsonrpc_name(enum mcp_jsonrpc_member member);
 
 /* Append one message, without a newline; json values are borrowed; id and params and data may be NULL (left out). */
 void mcp_jsonrpc_add_result(struct buf *b, const json_t *id, const json_t *result);

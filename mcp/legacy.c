@@ -30,17 +30,17 @@ int mcp_legacy_speaks(const char *revision)
 
 static const struct mcp_done *initialize(struct mcp_call *call)
 {
-	const char *wanted = json_string_value(json_object_get(call->params, "protocolVersion"));
+	const char *wanted = json_string_value(call->members[MCP_PARAM_PROTOCOL_VERSION]);
 	if (wanted == NULL)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "initialize needs params.protocolVersion, e.g. \"%s\"",
 				     REVISIONS[0]);
 	const char *revision = revision_of(wanted);
 	call->revision = revision ? revision : REVISIONS[0];
-	const json_t *info = json_object_get(call->params, "clientInfo");
+	const json_t *info = call->members[MCP_PARAM_CLIENT_INFO];
 	const char *name = json_string_value(json_object_get(info, "name"));
 	const char *version = json_string_value(json_object_get(info, "version"));
 	char *client = mem_fmt("%s%s%s", name ? name : "", version ? " " : "", version ? version : "");
-	mcp_session_open(call->session, call->revision, json_object_get(call->params, "capabilities"), client);
+	mcp_session_open(call->session, call->revision, call->members[MCP_PARAM_CAPABILITIES], client);
 	free(client);
 	const struct mcp_server *s = call->server;
 	return mcp_call_answer(call, json_pack("{s:s, s:o, s:O, s:s*}", "protocolVersion", call->revision,
@@ -55,7 +55,7 @@ static const struct mcp_done *ping(struct mcp_call *call)
 
 static const struct mcp_done *set_level(struct mcp_call *call)
 {
-	const char *name = json_string_value(json_object_get(call->params, "level"));
+	const char *name = json_string_value(call->members[MCP_PARAM_LEVEL]);
 	int level = name ? mcp_server_level_parse(name) : -1;
 	if (level < 0)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS,
@@ -68,7 +68,7 @@ static const struct mcp_done *set_level(struct mcp_call *call)
 static const struct mcp_done *watch(struct mcp_call *call, int on)
 {
 	const struct mcp_done *done;
-	const char *uri = mcp_methods_string(call, "uri", &done);
+	const char *uri = mcp_methods_string(call, MCP_PARAM_URI, &done);
 	if (uri == NULL)
 		return done;
 	mcp_session_watch(call->session, uri, on);
@@ -163,7 +163,7 @@ static const struct mcp_done *serve(struct mcp_call *call)
 }
 
 void mcp_legacy_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m,
-			const struct mcp_meta *meta, struct mcp_receipt *receipt)
+			struct mcp_receipt *receipt)
 {
 	struct mcp_session *session = a->session;
 	if (session == NULL && strcmp(m->method, "initialize") == 0)
@@ -179,7 +179,7 @@ void mcp_legacy_request(struct mcp_server *server, const struct mcp_arrival *a, 
 		buf_fini(&b);
 		return;
 	}
-	struct mcp_call *call = mcp_call_new(server, &ERA, m, meta, a->stream, session);
+	struct mcp_call *call = mcp_call_new(server, &ERA, m, a->stream, session);
 	mcp_session_describe(session, call);
 	mcp_call_was_pending(serve(call));
 	receipt->call = call;

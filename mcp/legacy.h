@@ -9,6 +9,6 @@
 int mcp_legacy_speaks(const char *revision);
 /* Handles a legacy request; `initialize` over HTTP puts the new session into the receipt. */
 void mcp_legacy_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m,
-			const struct mcp_meta *meta, struct mcp_receipt *receipt);
+			struct mcp_receipt *receipt);
 
 #endif

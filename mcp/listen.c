@@ -131,7 +131,7 @@ static void send_tagged(struct mcp_call *call, const char *method, const json_t 
 
 static const struct mcp_done *start(struct mcp_call *call)
 {
-	const json_t *wanted = json_object_get(call->params, "notifications");
+	const json_t *wanted = call->members[MCP_PARAM_NOTIFICATIONS];
 	json_t *filter = honour(call, wanted);
 	json_t *params = json_pack("{s:O}", "notifications", filter);
 	struct mcp_listener *l = MEM_NEW(struct mcp_listener);
@@ -153,7 +153,7 @@ static const struct mcp_done *start(struct mcp_call *call)
 
 const struct mcp_done *mcp_listen_start(struct mcp_call *call)
 {
-	const json_t *wanted = json_object_get(call->params, "notifications");
+	const json_t *wanted = call->members[MCP_PARAM_NOTIFICATIONS];
 	if (!json_is_object(wanted))
 		return mcp_call_fail(
 			call, MCP_INVALID_PARAMS,

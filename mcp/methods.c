@@ -37,7 +37,7 @@ int mcp_methods_page(struct mcp_call *call, size_t count, size_t *ret_from, size
 		     const struct mcp_done **ret_done)
 {
 	size_t from = 0;
-	const json_t *cursor = json_object_get(call->params, "cursor");
+	const json_t *cursor = call->members[MCP_PARAM_CURSOR];
 	if (cursor) {
 		char *end = NULL;
 		const char *text = json_string_value(cursor);
@@ -68,12 +68,13 @@ const struct mcp_done *mcp_methods_list(struct mcp_call *call, const char *field
 	return mcp_call_answer(call, result);
 }
 
-const char *mcp_methods_string(struct mcp_call *call, const char *field, const struct mcp_done **ret_done)
+const char *mcp_methods_string(struct mcp_call *call, enum mcp_jsonrpc_member field, const struct mcp_done **ret_done)
 {
-	const char *value = json_string_value(json_object_get(call->params, field));
+	const char *value = json_string_value(call->members[field]);
 	if (value && *value)
 		return value;
-	*ret_done = mcp_call_fail(call, MCP_INVALID_PARAMS, "%s needs params.%s, a string", call->method, field);
+	*ret_done = mcp_call_fail(call, MCP_INVALID_PARAMS, "%s needs params.%s, a string", call->method,
+				  mcp_jsonrpc_name(field));
 	return NULL;
 }
 

@@ -36,7 +36,7 @@ int mcp_methods_page(struct mcp_call *call, size_t count, size_t *ret_from, size
 /* Answers with {field: entries} and the cursor of what follows. */
 const struct mcp_done *mcp_methods_list(struct mcp_call *call, const char *field, json_t *take_entries, size_t next);
 /* A member of params that must be a non-empty string; NULL after failing the call. */
-const char *mcp_methods_string(struct mcp_call *call, const char *field, const struct mcp_done **ret_done);
+const char *mcp_methods_string(struct mcp_call *call, enum mcp_jsonrpc_member field, const struct mcp_done **ret_done);
 /* Has the call's handler run on the pool. */
 const struct mcp_done *mcp_methods_run_later(struct mcp_call *call, mcp_handler *handler);
 

@@ -17,10 +17,6 @@
 #include "mcp/tools.h"
 
 #define META "io.modelcontextprotocol/"
-static const char VERSION_KEY[] = META "protocolVersion";
-static const char CAPABILITIES_KEY[] = META "clientCapabilities";
-static const char CLIENT_KEY[] = META "clientInfo";
-static const char LEVEL_KEY[] = META "logLevel";
 
 static const struct mcp_done *discover(struct mcp_call *call)
 {
@@ -130,37 +126,13 @@ static const struct mcp_era EARLY = { .modern = 1,
 
 /* --- the request ------------------------------------------------------------------------------------------------ */
 
-struct mcp_meta mcp_modern_meta(const json_t *params)
+int mcp_modern_is(const struct mcp_jsonrpc *m, const struct mcp_headers *headers)
 {
-	struct mcp_meta meta = { NULL, NULL, NULL, NULL, NULL };
-	const char *key;
-	json_t *value;
-	json_object_foreach(json_object_get(params, "_meta"), key, value)
-	{
-		if (strcmp(key, "progressToken") == 0)
-			meta.token = value;
-		else if (strncmp(key, META, sizeof META - 1) != 0)
-			continue;
-		else if (strcmp(key, VERSION_KEY) == 0)
-			meta.version = value;
-		else if (strcmp(key, CAPABILITIES_KEY) == 0)
-			meta.capabilities = value;
-		else if (strcmp(key, CLIENT_KEY) == 0)
-			meta.client = value;
-		else if (strcmp(key, LEVEL_KEY) == 0)
-			meta.level = value;
-	}
-	return meta;
-}
-
-int mcp_modern_is(const struct mcp_jsonrpc *m, const struct mcp_meta *meta, const struct mcp_headers *headers)
-{
-	if (meta->version || meta->capabilities)
+	if (m->members[MCP_META_VERSION] || m->members[MCP_META_CAPABILITIES])
 		return 1;
 	if (m->method && (strcmp(m->method, "server/discover") == 0 || strcmp(m->method, "subscriptions/listen") == 0))
 		return 1;
-	const char *version = headers ? headers->get(headers->ctx, "MCP-Protocol-Version") : NULL;
-	return version && strcmp(version, MCP_MODERN_REVISION) == 0;
+	return headers && headers->version && strcmp(headers->version, MCP_MODERN_REVISION) == 0;
 }
 
 static const struct mcp_done *unsupported(struct mcp_call *call, const char *requested)
@@ -174,7 +146,7 @@ static const struct mcp_done *unsupported(struct mcp_call *call, const char *req
 /* Arguments of tools/call that the tool wants to see in headers too. */
 static int check_mirrored(const struct mcp_call *call, const struct mcp_headers *headers, struct err *e)
 {
-	const char *name = json_string_value(json_object_get(call->params, "name"));
+	const char *name = json_string_value(call->members[MCP_PARAM_NAME]);
 	const struct mcp_tool *tools = call->server->config.tools;
 	const struct mcp_tool *tool =
 		strcmp(call->method, "tools/call") == 0 && name ? mcp_registry_tool(tools, name) : NULL;
@@ -182,60 +154,47 @@ static int check_mirrored(const struct mcp_call *call, const struct mcp_headers 
 	if (s == NULL || s->header_marks == 0)
 		return 0;
 	return mcp_headers_check_params(headers, json_object_get(s->entry, "inputSchema"),
-					json_object_get(call->params, "arguments"), e);
+					call->members[MCP_PARAM_ARGUMENTS], e);
 }
 
 /* _meta as basic/index wants it. NULL when it is in order. */
-static const struct mcp_done *check_meta(struct mcp_call *call, const struct mcp_meta *meta,
-					 const struct mcp_headers *headers)
+static const struct mcp_done *check_meta(struct mcp_call *call, const struct mcp_headers *headers)
 {
-	const char *version = json_string_value(meta->version);
+	const char *version = json_string_value(call->members[MCP_META_VERSION]);
+	json_t *capabilities = call->members[MCP_META_CAPABILITIES];
 	if (version == NULL)
-		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params._meta needs \"%s\", a string", VERSION_KEY);
+		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params._meta needs \"%s\", a string",
+				     mcp_jsonrpc_name(MCP_META_VERSION));
 	struct err e;
 	err_init(&e);
 	if (headers && mcp_headers_check_version(headers, version, &e) < 0)
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
 	if (strcmp(version, MCP_MODERN_REVISION) != 0)
 		return unsupported(call, version);
-	if (!json_is_object(meta->capabilities))
+	if (!json_is_object(capabilities))
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params._meta needs \"%s\", an object",
-				     CAPABILITIES_KEY);
-	if (headers && mcp_headers_check(headers, call->method, call->params, &e) < 0)
+				     mcp_jsonrpc_name(MCP_META_CAPABILITIES));
+	if (headers && mcp_headers_check(headers, call->method, call->members, &e) < 0)
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
 	if (headers && call->server->header_marks > 0 && check_mirrored(call, headers, &e) < 0)
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
-	const json_t *level = meta->level;
+	const json_t *level = call->members[MCP_META_LEVEL];
 	call->log_level = json_is_string(level) ? mcp_server_level_parse(json_string_value(level)) : -1;
 	if (level && call->log_level < 0)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS,
 				     "params._meta.%s must be one of debug, info, notice, warning, "
 				     "error, critical, alert, emergency",
-				     LEVEL_KEY);
+				     mcp_jsonrpc_name(MCP_META_LEVEL));
 	json_decref(call->capabilities);
-	call->capabilities = json_incref(MCP_JSON(meta->capabilities));
+	call->capabilities = json_incref(capabilities);
 	return NULL;
-}
-
-static void read_client(struct mcp_call *call, const json_t *info)
-{
-	const char *name = json_string_value(json_object_get(info, "name"));
-	const char *version = json_string_value(json_object_get(info, "version"));
-	struct buf b = BUF_INIT;
-	if (name == NULL)
-		return;
-	buf_adds(&b, name);
-	buf_addc(&b, ' ');
-	buf_adds(&b, version ? version : "");
-	free(call->client);
-	call->client = buf_steal(&b);
 }
 
 /* What a retry brings back: answers and state (its seal binds it to the request). Empty when it is the first try. */
 const struct mcp_done *mcp_modern_retry(struct mcp_call *call)
 {
-	json_t *answers = json_object_get(call->params, "inputResponses");
-	const json_t *state = json_object_get(call->params, "requestState");
+	json_t *answers = call->members[MCP_PARAM_INPUT_RESPONSES];
+	const json_t *state = call->members[MCP_PARAM_REQUEST_STATE];
 	if (answers && !json_is_object(answers))
 		return mcp_call_fail(call, MCP_INVALID_PARAMS,
 				     "params.inputResponses must be an object of answers by key");
@@ -252,10 +211,9 @@ const struct mcp_done *mcp_modern_retry(struct mcp_call *call)
 	return NULL;
 }
 
-static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_meta *meta,
-				    const struct mcp_headers *headers)
+static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_headers *headers)
 {
-	const struct mcp_done *failed = check_meta(call, meta, headers);
+	const struct mcp_done *failed = check_meta(call, headers);
 	if (failed)
 		return failed;
 	const struct mcp_method *method = mcp_methods_find(call->server, METHODS, call->method);
@@ -267,15 +225,14 @@ static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_meta
 	call->era = &ERA;
 	if (mcp_server_is_full(call->server))
 		return mcp_server_refuse_full(call);
-	read_client(call, meta->client);
 	return method->run(call);
 }
 
 void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m,
-			const struct mcp_meta *meta, struct mcp_receipt *receipt)
+			struct mcp_receipt *receipt)
 {
-	struct mcp_call *call = mcp_call_new(server, &EARLY, m, meta, a->stream, a->headers ? NULL : a->session);
+	struct mcp_call *call = mcp_call_new(server, &EARLY, m, a->stream, a->headers ? NULL : a->session);
 	call->revision = MCP_MODERN_REVISION;
-	mcp_call_was_pending(serve(call, meta, a->headers));
+	mcp_call_was_pending(serve(call, a->headers));
 	receipt->call = call;
 }

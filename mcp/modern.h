@@ -8,12 +8,10 @@
 #define MCP_MODERN_REVISION "2026-07-28"
 
 /* Whether a message is of the modern era: by its _meta, its method, or its MCP-Protocol-Version header. */
-int mcp_modern_is(const struct mcp_jsonrpc *m, const struct mcp_meta *meta, const struct mcp_headers *headers);
-/* Reads _meta, of either era. */
-struct mcp_meta mcp_modern_meta(const json_t *params);
+int mcp_modern_is(const struct mcp_jsonrpc *m, const struct mcp_headers *headers);
 /* Handles a modern request: checks, then the method. Answers on the arrival's stream. */
 void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m,
-			const struct mcp_meta *meta, struct mcp_receipt *receipt);
+			struct mcp_receipt *receipt);
 
 /* The members that every complete result of this era has besides its own, as text that begins with a comma; free(). */
 char *mcp_modern_manners(const struct mcp_server *server);

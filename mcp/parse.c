@@ -1,30 +1,28 @@
-/* parse: a recursive reader of RFC 8259; see parse.h. Called by mcp/jsonrpc.c and, for text that leaves, by
- * mcp/call_reply.c. */
+/* parse: a recursive reader of RFC 8259; see parse.h. Called by mcp/jsonrpc.c. */
 #include "mcp/parse.h"
 
-#include <endian.h>
-#include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
 
-enum { NUMBER_MAX = 64 }; /* characters of a number */
+enum { MEMO_MAX = 1024 }; /* bytes of a value that is remembered */
 
 struct parser {
 	const char *text;
 	size_t at, n;
-	int depth;                    /* levels that may still be opened */
-	struct buf scratch;           /* of a string with escapes */
-	struct mcp_parse_slot *slots; /* of the outermost object's members, slot_count of them; or NULL */
-	size_t slot_count;
-	json_t *rest; /* names of its other members, an object; NULL: there are none */
+	int depth;                           /* levels that may still be opened */
+	struct buf scratch;                  /* of a string with escapes */
+	const struct mcp_parse_shape *shape; /* of the object that is being read without making it */
+	json_t *rest;                        /* names of its other members, an object; NULL: there are none */
+	json_t **values;                     /* of the members that are looked for */
+	struct mcp_parse_memory *memory;     /* NULL: none */
 	struct err *e;
 };
 
 static json_t *value(struct parser *p);
+static json_t *below(struct parser *p, const struct mcp_parse_shape *shape);
 
 static json_t *wrong(struct parser *p, const char *what)
 {
@@ -37,74 +35,16 @@ static int peek(const struct parser *p)
 	return p->at < p->n ? (unsigned char)p->text[p->at] : -1;
 }
 
-static void skip_space(struct parser *p)
+static inline void skip_space(struct parser *p)
 {
 	for (; p->at < p->n; p->at++) {
 		char c = p->text[p->at];
-		if (c != ' ' && c != '\t' && c != '\r' && c != '\n')
+		if (c > ' ' || (c != ' ' && c != '\t' && c != '\r' && c != '\n'))
 			return;
 	}
 }
 
 /* --- strings ---------------------------------------------------------------------------------------------------- */
-
-/* Length of the well-formed UTF-8 sequence at s (Unicode 15, table 3-7); 0 when it is none. */
-static size_t sequence(const unsigned char *s, size_t n)
-{
-	if (n >= 2 && s[0] >= 0xC2 && s[0] <= 0xDF)
-		return (s[1] & 0xC0) == 0x80 ? 2 : 0;
-	if (n >= 3 && (s[0] & 0xF0) == 0xE0) {
-		int low = s[0] == 0xE0 ? 0xA0 : 0x80, high = s[0] == 0xED ? 0x9F : 0xBF;
-		return s[1] >= low && s[1] <= high && (s[2] & 0xC0) == 0x80 ? 3 : 0;
-	}
-	if (n >= 4 && s[0] >= 0xF0 && s[0] <= 0xF4) {
-		int low = s[0] == 0xF0 ? 0x90 : 0x80, high = s[0] == 0xF4 ? 0x8F : 0xBF;
-		return s[1] >= low && s[1] <= high && (s[2] & 0xC0) == 0x80 && (s[3] & 0xC0) == 0x80 ? 4 : 0;
-	}
-	return 0;
-}
-
-#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
-
-/* Eight at a time. A byte x below 0x80 sets its highest bit in (x - 1) when it is zero and in (x - 0x20) when it is a
- * control character; a borrow can only come from a byte that is found itself, so the first that is found is one. */
-size_t mcp_parse_plain(const char *text, size_t n)
-{
-	size_t i = 0;
-	for (uint64_t v; n - i >= sizeof v; i += sizeof v) {
-		memcpy(&v, text + i, sizeof v);
-		v = le64toh(v);
-		uint64_t quote = v ^ EACH('"'), backslash = v ^ EACH('\\');
-		uint64_t found = (v | (v - EACH(0x20)) | (quote - EACH(1)) | (backslash - EACH(1))) & EACH(0x80);
-		if (found)
-			return i + (size_t)__builtin_ctzll(found) / 8;
-	}
-	while (i < n && (unsigned char)text[i] < 0x80 && (unsigned char)text[i] >= 0x20 && text[i] != '"' &&
-	       text[i] != '\\')
-		i++;
-	return i;
-}
-
-size_t mcp_parse_utf8(const char *text, size_t n)
-{
-	size_t i = 0;
-	while (i < n) {
-		uint64_t v = 0;
-		size_t step = n - i < sizeof v ? n - i : sizeof v;
-		memcpy(&v, text + i, step);
-		if ((v & EACH(0x80)) == 0) {
-			i += step;
-			continue;
-		}
-		while ((unsigned char)text[i] < 0x80)
-			i++;
-		size_t len = sequence((const unsigned char *)text + i, n - i);
-		if (len == 0)
-			break;
-		i += len;
-	}
-	return i;
-}
 
 /* Moves over characters that stand for themselves: up to a quote, a backslash, or something that may not be there. */
 static void skip_plain(struct parser *p)
@@ -116,7 +56,7 @@ static void skip_plain(struct parser *p)
 		if (i >= p->n)
 			break;
 		if (s[i] >= 0x80) {
-			size_t len = sequence(s + i, p->n - i);
+			size_t len = mcp_parse_sequence(s + i, p->n - i);
 			if (len == 0)
 				break;
 			i += len;
@@ -223,85 +163,15 @@ static const char *string(struct parser *p, size_t *ret_n)
 	}
 }
 
-json_t *mcp_parse_string(const char *text)
-{
-	size_t n = strlen(text), from = 0;
-	const unsigned char *s = (const unsigned char *)text;
-	struct buf b = BUF_INIT;
-	for (size_t i = 0; i < n;) {
-		if ((i += mcp_parse_plain(text + i, n - i)) >= n)
-			break;
-		size_t len = s[i] < 0x80 ? 1 : sequence(s + i, n - i);
-		if (len == 0) {
-			buf_add(&b, text + from, i - from);
-			buf_addc(&b, '?');
-			from = i + 1;
-		}
-		i += len ? len : 1;
-	}
-	if (from == 0)
-		return json_stringn_nocheck(text, n);
-	buf_add(&b, text + from, n - from);
-	json_t *string = json_stringn_nocheck(buf_text(&b), b.len);
-	buf_fini(&b);
-	return string;
-}
-
 /* --- numbers and words ------------------------------------------------------------------------------------------ */
-
-static size_t digits(const char *s)
-{
-	return strspn(s, "0123456789");
-}
-
-/* Length of the number at s by RFC 8259's grammar; 0 when there is none. *ret_real: it has a fraction or exponent. */
-static size_t number_length(const char *s, int *ret_real)
-{
-	size_t i = s[0] == '-', whole = digits(s + i);
-	if (whole == 0 || (whole > 1 && s[i] == '0'))
-		return 0;
-	i += whole;
-	*ret_real = 0;
-	if (s[i] == '.') {
-		size_t more = digits(s + i + 1);
-		if (more == 0)
-			return 0;
-		i += 1 + more;
-		*ret_real = 1;
-	}
-	if (s[i] == 'e' || s[i] == 'E') {
-		size_t sign = s[i + 1] == '+' || s[i + 1] == '-', more = digits(s + i + 1 + sign);
-		if (more == 0)
-			return 0;
-		i += 1 + sign + more;
-		*ret_real = 1;
-	}
-	return i;
-}
 
 static json_t *number(struct parser *p)
 {
-	char text[NUMBER_MAX + 1];
-	size_t n = p->n - p->at < NUMBER_MAX ? p->n - p->at : NUMBER_MAX;
-	int real = 0;
-	memcpy(text, p->text + p->at, n);
-	text[n] = '\0';
-	if (strspn(text, "+-.eE0123456789") == NUMBER_MAX)
-		return wrong(p, "a number with too many digits");
-	size_t length = number_length(text, &real);
-	if (length == 0)
-		return wrong(p, "not a number");
-	text[length] = '\0';
-	errno = 0;
-	json_t *v = NULL;
-	if (real)
-		v = json_real(strtod(text, NULL)); /* NULL for infinity */
-	else {
-		long long whole = strtoll(text, NULL, 10);
-		v = errno == ERANGE ? NULL : json_integer(whole);
-	}
+	const char *why;
+	size_t length;
+	json_t *v = mcp_parse_number(p->text + p->at, p->n - p->at, &length, &why);
 	if (v == NULL)
-		return wrong(p, "a number that is too large");
+		return wrong(p, why);
 	p->at += length;
 	return v;
 }
@@ -329,14 +199,21 @@ static const char *name_of(struct parser *p, size_t *ret_n)
 	return NULL;
 }
 
-/* A member's value, behind its colon. */
-static json_t *value_of(struct parser *p)
+/* Moves from a member's name to its value; false after saying what is wrong. */
+static int colon(struct parser *p)
 {
 	skip_space(p);
 	if (peek(p) != ':')
-		return wrong(p, "a colon is missing");
+		return wrong(p, "a colon is missing") != NULL;
 	p->at++;
-	return value(p);
+	skip_space(p);
+	return 1;
+}
+
+/* A member's value, behind its name. */
+static json_t *value_of(struct parser *p)
+{
+	return colon(p) ? value(p) : NULL;
 }
 
 static int twice(struct parser *p, size_t at)
@@ -358,27 +235,6 @@ static int member(struct parser *p, json_t *object)
 	int good = v && json_object_setn_new_nocheck(object, copy ? copy : name, n, v) == 0;
 	free(copy);
 	return good && json_object_size(object) == count ? twice(p, at) : good; /* a new name makes it larger */
-}
-
-/* One member of the outermost object, into its slot; false after saying what is wrong. */
-static int slot(struct parser *p, json_t *unused)
-{
-	size_t n, i = 0;
-	(void)unused;
-	const char *name = name_of(p, &n);
-	if (name == NULL)
-		return 0;
-	while (i < p->slot_count && (strlen(p->slots[i].name) != n || memcmp(p->slots[i].name, name, n) != 0))
-		i++;
-	if (i < p->slot_count)
-		return p->slots[i].value ? twice(p, p->at) : (p->slots[i].value = value_of(p)) != NULL;
-	if (json_object_getn(p->rest, name, n))
-		return twice(p, p->at);
-	p->rest = p->rest ? p->rest : json_object();
-	json_object_setn_new_nocheck(p->rest, name, n, json_null());
-	json_t *v = value_of(p);
-	json_decref(v);
-	return v != NULL;
 }
 
 /* One item; false after saying what is wrong. */
@@ -423,6 +279,129 @@ fail:
 	return NULL;
 }
 
+/* --- objects of a known shape ----------------------------------------------------------------------------------- */
+
+void mcp_parse_memory_init(struct mcp_parse_memory *memory, size_t count)
+{
+	memory->memos = MEM_NEW_N(struct mcp_parse_memo, count);
+	memory->count = count;
+}
+
+void mcp_parse_memory_fini(struct mcp_parse_memory *memory)
+{
+	for (size_t i = 0; i < memory->count; i++) {
+		free(memory->memos[i].text);
+		mcp_parse_drop(memory->memos[i].value);
+	}
+	free(memory->memos);
+}
+
+/* The value of a member that is mostly the same as before. Only of a string or an object is it certain where it ends
+ * whatever follows: a number could go on. */
+static json_t *remembered(struct parser *p, struct mcp_parse_memo *memo)
+{
+	const char *from = p->text + p->at;
+	size_t left = p->n - p->at;
+	if (memo->value && left >= memo->n && memcmp(from, memo->text, memo->n) == 0) {
+		p->at += memo->n;
+		return json_incref(memo->value);
+	}
+	json_t *v = value(p);
+	size_t n = left - (p->n - p->at);
+	if (v && n <= MEMO_MAX && (*from == '"' || *from == '{')) {
+		mcp_parse_drop(memo->value);
+		memo->value = json_incref(v);
+		memo->text = mem_resize(memo->text, n, 1);
+		memo->n = n;
+		memcpy(memo->text, from, n);
+	}
+	return v;
+}
+
+/* The value of a member that is looked for, behind its name. */
+static json_t *wanted(struct parser *p, const struct mcp_parse_member *m)
+{
+	if (m->below)
+		return below(p, m->below);
+	if (p->memory == NULL || (size_t)m->index >= p->memory->count)
+		return value_of(p);
+	return colon(p) ? remembered(p, &p->memory->memos[m->index]) : NULL;
+}
+
+/* The member whose name stands here as it is, without escapes; the parser moves behind it. NULL: none, or another. */
+static const struct mcp_parse_member *plain_member(struct parser *p)
+{
+	const char *quote = p->text + p->at;
+	size_t left = p->n - p->at;
+	for (size_t i = 0; i < p->shape->count; i++) {
+		const struct mcp_parse_member *m = &p->shape->members[i];
+		if (m->n + 2 <= left && quote[m->n + 1] == '"' && quote[0] == '"' &&
+		    memcmp(quote + 1, m->name, m->n) == 0) {
+			p->at += m->n + 2;
+			return m;
+		}
+	}
+	return NULL;
+}
+
+static const struct mcp_parse_member *find_member(const struct mcp_parse_shape *shape, const char *name, size_t n)
+{
+	for (size_t i = 0; i < shape->count; i++)
+		if (shape->members[i].n == n && memcmp(shape->members[i].name, name, n) == 0)
+			return &shape->members[i];
+	return NULL;
+}
+
+/* One member of an object of the shape p->shape; false after saying what is wrong. */
+static int shaped(struct parser *p, json_t *unused)
+{
+	size_t n;
+	(void)unused;
+	skip_space(p);
+	const struct mcp_parse_member *m = plain_member(p);
+	const char *name = m ? m->name : name_of(p, &n);
+	if (name == NULL)
+		return 0;
+	m = m ? m : find_member(p->shape, name, n);
+	if (m) {
+		json_t **v = &p->values[m->index];
+		return *v ? twice(p, p->at) : (*v = wanted(p, m)) != NULL;
+	}
+	if (json_object_getn(p->rest, name, n))
+		return twice(p, p->at);
+	p->rest = p->rest ? p->rest : json_object();
+	json_object_setn_new_nocheck(p->rest, name, n, json_null());
+	json_t *v = value_of(p);
+	json_decref(v);
+	return v != NULL;
+}
+
+/* The members of the object at the brace; true stands for it, as it is not made. */
+static json_t *members(struct parser *p, const struct mcp_parse_shape *shape)
+{
+	const struct mcp_parse_shape *outer = p->shape;
+	json_t *rest = p->rest;
+	p->shape = shape;
+	p->rest = NULL;
+	json_t *done = list(p, json_true(), '}', shaped);
+	json_decref(p->rest);
+	p->rest = rest;
+	p->shape = outer;
+	return done;
+}
+
+/* The same for a member's value, behind its colon; false stands for anything else. */
+static json_t *below(struct parser *p, const struct mcp_parse_shape *shape)
+{
+	if (!colon(p))
+		return NULL;
+	if (peek(p) == '{')
+		return members(p, shape);
+	json_t *v = value(p);
+	json_decref(v);
+	return v ? json_false() : NULL;
+}
+
 static json_t *value(struct parser *p)
 {
 	size_t n;
@@ -450,7 +429,6 @@ static int finish(struct parser *p, json_t *take_value, json_t **ret_value)
 		v = wrong(p, "something follows the value");
 	}
 	buf_fini(&p->scratch);
-	json_decref(p->rest);
 	if (v == NULL)
 		return -(int)p->e->code;
 	*ret_value = v;
@@ -465,8 +443,8 @@ int mcp_parse(const char *text, size_t n, int max_depth, json_t **ret_value, str
 	return finish(&p, value(&p), ret_value);
 }
 
-int mcp_parse_object(const char *text, size_t n, int max_depth, struct mcp_parse_slot *slots, size_t count,
-		     json_t **ret_other, struct err *e)
+int mcp_parse_object(const char *text, size_t n, int max_depth, const struct mcp_parse_shape *shape,
+		     struct mcp_parse_memory *memory, json_t **values, json_t **ret_other, struct err *e)
 {
 	struct err own;
 	err_init(&own);
@@ -474,13 +452,13 @@ int mcp_parse_object(const char *text, size_t n, int max_depth, struct mcp_parse
 			    .n = n,
 			    .depth = max_depth,
 			    .scratch = BUF_INIT,
-			    .slots = slots,
-			    .slot_count = count,
+			    .values = values,
+			    .memory = memory,
 			    .e = e ? e : &own };
 	*ret_other = NULL;
 	skip_space(&p);
 	if (peek(&p) != '{')
 		return finish(&p, value(&p), ret_other);
-	json_t *done; /* a stand-in for the object that is not made */
-	return finish(&p, list(&p, json_true(), '}', slot), &done);
+	json_t *done;
+	return finish(&p, members(&p, shape), &done);
 }

@@ -81,14 +81,14 @@ static int arguments_are_valid(struct mcp_call *call, const json_t *arguments, c
 const struct mcp_done *mcp_prompts_get(struct mcp_call *call)
 {
 	const struct mcp_done *done;
-	const char *name = mcp_methods_string(call, "name", &done);
+	const char *name = mcp_methods_string(call, MCP_PARAM_NAME, &done);
 	if (name == NULL)
 		return done;
 	call->name = name;
 	call->prompt = mcp_registry_prompt(call->server->config.prompts, name);
 	if (call->prompt == NULL)
 		return no_such_prompt(call, name);
-	json_t *arguments = json_object_get(call->params, "arguments");
+	json_t *arguments = call->members[MCP_PARAM_ARGUMENTS];
 	if (!arguments_are_valid(call, arguments, &done))
 		return done;
 	if (arguments) {
@@ -120,9 +120,9 @@ static json_t *best_first(const json_t *candidates, const char *value)
 
 static const struct mcp_done *complete(struct mcp_call *call)
 {
-	const json_t *ref = json_object_get(call->params, "ref"), *argument = json_object_get(call->params, "argument");
+	const json_t *ref = call->members[MCP_PARAM_REF], *argument = call->members[MCP_PARAM_ARGUMENT];
 	json_t *none = json_object();
-	json_t *context = json_object_get(json_object_get(call->params, "context"), "arguments");
+	json_t *context = json_object_get(call->members[MCP_PARAM_CONTEXT], "arguments");
 	struct mcp_completion what = {
 		.prompt = json_string_value(json_object_get(ref, "name")),
 		.uri_template = json_string_value(json_object_get(ref, "uri")),
@@ -160,12 +160,12 @@ static int ref_is_known(const struct mcp_server_config *config, const json_t *re
 
 const struct mcp_done *mcp_prompts_complete(struct mcp_call *call)
 {
-	const json_t *argument = json_object_get(call->params, "argument");
+	const json_t *argument = call->members[MCP_PARAM_ARGUMENT];
 	if (!json_is_string(json_object_get(argument, "name")) || !json_is_string(json_object_get(argument, "value")))
 		return mcp_call_fail(
 			call, MCP_INVALID_PARAMS,
 			"completion/complete needs params.argument with the strings \"name\" and \"value\"");
-	if (!ref_is_known(&call->server->config, json_object_get(call->params, "ref")))
+	if (!ref_is_known(&call->server->config, call->members[MCP_PARAM_REF]))
 		return mcp_call_fail(call, MCP_INVALID_PARAMS,
 				     "params.ref must be {\"type\": \"ref/prompt\", \"name\": …} or "
 				     "{\"type\": \"ref/resource\", \"uri\": …} of something that this server lists");

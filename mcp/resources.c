@@ -65,7 +65,7 @@ const struct mcp_done *mcp_resources_templates(struct mcp_call *call)
 const struct mcp_done *mcp_resources_read(struct mcp_call *call)
 {
 	const struct mcp_done *done;
-	const char *uri = mcp_methods_string(call, "uri", &done);
+	const char *uri = mcp_methods_string(call, MCP_PARAM_URI, &done);
 	if (uri == NULL)
 		return done;
 	if (strlen(uri) > URI_MAX)

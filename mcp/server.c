@@ -268,7 +268,7 @@ struct mcp_session *mcp_server_session(struct mcp_server *server, const char *id
 static void notification(struct mcp_server *server, const struct mcp_arrival *a, const struct mcp_jsonrpc *m)
 {
 	if (a->session && strcmp(m->method, "notifications/cancelled") == 0) {
-		const json_t *id = json_object_get(m->params, "requestId");
+		const json_t *id = m->members[MCP_PARAM_REQUEST_ID];
 		if (id)
 			mcp_server_cancel_id(server, a->session, id);
 	}
@@ -294,7 +294,7 @@ void mcp_server_receive(struct mcp_server *server, const struct mcp_arrival *a, 
 	err_init(&e);
 	int code;
 	memset(ret_receipt, 0, sizeof *ret_receipt);
-	if (mcp_jsonrpc_parse(a->text, a->n, server->config.max_depth, &m, &code, &e) < 0) {
+	if (mcp_jsonrpc_parse(a->text, a->n, server->config.max_depth, a->memory, &m, &code, &e) < 0) {
 		refuse(server, a, &m, code, &e);
 	} else if (m.kind == MCP_NOTIFICATION) {
 		ret_receipt->status = 202;
@@ -303,12 +303,10 @@ void mcp_server_receive(struct mcp_server *server, const struct mcp_arrival *a, 
 		ret_receipt->status = 202;
 		if (a->session)
 			mcp_session_answer(a->session, &m);
+	} else if (mcp_modern_is(&m, a->headers)) {
+		mcp_modern_request(server, a, &m, ret_receipt);
 	} else {
-		const struct mcp_meta meta = mcp_modern_meta(m.params);
-		if (mcp_modern_is(&m, &meta, a->headers))
-			mcp_modern_request(server, a, &m, &meta, ret_receipt);
-		else
-			mcp_legacy_request(server, a, &m, &meta, ret_receipt);
+		mcp_legacy_request(server, a, &m, ret_receipt);
 	}
 	mcp_jsonrpc_fini(&m);
 }

@@ -46,8 +46,10 @@ struct mcp_server {
 	atomic_ulong running, requests, errors, cancelled; /* not of the lock */
 };
 
-/* HTTP headers of a request, by name without regard to case; NULL when absent. */
+/* HTTP headers of a request; NULL when absent. */
 struct mcp_headers {
+	const char *version, *method, *name; /* MCP-Protocol-Version, Mcp-Method, Mcp-Name */
+	/* Any other, by name without regard to case. */
 	const char *(*get)(void *ctx, const char *name);
 	void *ctx;
 };
@@ -59,6 +61,7 @@ struct mcp_arrival {
 	struct mcp_stream *stream;         /* where the answer goes; borrowed */
 	struct mcp_session *session;       /* stdio: the connection's; HTTP: that of Mcp-Session-Id, or NULL */
 	const struct mcp_headers *headers; /* HTTP: the request's; stdio: NULL */
+	struct mcp_parse_memory *memory;   /* of the connection, for MCP_COMMON members; or NULL */
 };
 
 /* What the transport has to do about it. */

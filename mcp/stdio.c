@@ -36,7 +36,8 @@ struct stdio {
 	struct mcp_stream stream; /* first: streams are cast to this */
 	int out_fd, is_socket;
 	pthread_t reader, writer;
-	int batching; /* of the reader: it will write what it queues now */
+	int batching;                   /* of the reader: it will write what it queues now */
+	struct mcp_parse_memory memory; /* of the reader */
 	/* ---- of the thread that has `writing` ---- */
 	struct buf out; /* what is being written, from `sent` on */
 	size_t sent;
@@ -233,6 +234,7 @@ static void stream_free(struct mcp_stream *stream)
 	buf_fini(&io->out);
 	buf_fini(&io->queue);
 	free(io->receipts);
+	mcp_parse_memory_fini(&io->memory);
 	lock_bell_fini(&io->bell);
 	lock_fini(&io->lock);
 	free(io);
@@ -249,7 +251,9 @@ static void receive(struct mcp_server *server, struct mcp_session *session, stru
 		n--;
 	if (n == 0)
 		return;
-	struct mcp_arrival a = { .text = line, .n = n, .stream = &io->stream, .session = session };
+	struct mcp_arrival a = {
+		.text = line, .n = n, .stream = &io->stream, .session = session, .memory = &io->memory
+	};
 	struct mcp_receipt receipt;
 	mcp_server_receive(server, &a, &receipt);
 	mcp_call_unref(receipt.call);
@@ -387,6 +391,7 @@ int mcp_stdio_run(struct mcp_server *server, int in_fd, int out_fd, struct err *
 	io->out_fd = out_fd;
 	io->is_socket = fstat(out_fd, &st) == 0 && S_ISSOCK(st.st_mode);
 	io->reader = pthread_self();
+	mcp_parse_memory_init(&io->memory, MCP_COMMON);
 	lock_init(&io->lock, LOCK_OUTPUT);
 	lock_bell_init(&io->bell);
 	hold_sigpipe(&before);

@@ -52,7 +52,7 @@ static const struct mcp_done *update(struct mcp_call *call)
 {
 	struct err e = ERR_INIT;
 	const struct mcp_task_hooks *hooks = call->server->config.tasks;
-	json_t *task, *responses = json_object_get(call->params, "inputResponses");
+	json_t *task, *responses = call->members[MCP_PARAM_INPUT_RESPONSES];
 	int rc = mcp_tasks_read(call->server, call->name, &task, &e);
 	if (rc < 0)
 		return fail(call, &e);
@@ -76,7 +76,7 @@ static const struct mcp_done *begin(struct mcp_call *call, mcp_handler *handler)
 	const struct mcp_done *done;
 	if (!mcp_call_client_has_tasks(call))
 		return mcp_call_need_tasks(call);
-	const char *id = mcp_methods_string(call, "taskId", &done);
+	const char *id = mcp_methods_string(call, MCP_PARAM_TASK_ID, &done);
 	if (id == NULL)
 		return done;
 	call->name = id;
@@ -90,7 +90,7 @@ const struct mcp_done *mcp_tasks_get(struct mcp_call *call)
 
 const struct mcp_done *mcp_tasks_update(struct mcp_call *call)
 {
-	if (!json_is_object(json_object_get(call->params, "inputResponses")))
+	if (!json_is_object(call->members[MCP_PARAM_INPUT_RESPONSES]))
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "tasks/update needs params.inputResponses, an object");
 	return begin(call, update);
 }

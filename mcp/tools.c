@@ -145,14 +145,14 @@ static const struct mcp_done *no_such_tool(struct mcp_call *call, const char *na
 const struct mcp_done *mcp_tools_call(struct mcp_call *call)
 {
 	const struct mcp_done *done;
-	const char *name = mcp_methods_string(call, "name", &done);
+	const char *name = mcp_methods_string(call, MCP_PARAM_NAME, &done);
 	if (name == NULL)
 		return done;
 	call->name = name;
 	call->tool = mcp_registry_tool(call->server->config.tools, name);
 	if (call->tool == NULL)
 		return no_such_tool(call, name);
-	json_t *arguments = json_object_get(call->params, "arguments");
+	json_t *arguments = call->members[MCP_PARAM_ARGUMENTS];
 	if (arguments && !json_is_object(arguments))
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params.arguments must be an object");
 	if (arguments) {

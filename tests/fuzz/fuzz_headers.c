@@ -1,5 +1,6 @@
 /* The headers and the body of a POST, as a transport hands them to the server: lines "Name: value" up to an empty one, then the
- * message. Whatever comes, a request gets exactly one answer, which is JSON with its id, and nothing else gets one with an id. */
+ * message. Whatever comes, a request gets exactly one answer, which is JSON with its id, and nothing else gets one with an id; and the
+ * same again on the same connection gets the same. */
 #include <strings.h>
 
 #include "fuzz/fuzz.h"
@@ -87,15 +88,37 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t from = split(head, size);
 	uint8_t *body = fuzz_bytes(data + from, size - from);
 	struct sink sink = { .answers = 0 };
-	struct mcp_headers headers = { .get = header, .ctx = head };
+	struct mcp_parse_memory memory;
+	struct mcp_headers headers = { .version = header(head, "MCP-Protocol-Version"),
+				       .method = header(head, "Mcp-Method"),
+				       .name = header(head, "Mcp-Name"),
+				       .get = header,
+				       .ctx = head };
 	struct mcp_receipt receipt;
 	mcp_stream_init(&sink.stream, &SINK);
-	struct mcp_arrival a = { .text = (const char *)body, .n = size - from, .stream = &sink.stream, .headers = &headers };
+	mcp_parse_memory_init(&memory, MCP_COMMON);
+	struct mcp_arrival a = { .text = (const char *)body,
+				 .n = size - from,
+				 .stream = &sink.stream,
+				 .headers = &headers,
+				 .memory = &memory };
+	int listens = memmem(data, size, "listen", 6) != NULL;
 	mcp_server_receive(server, &a, &receipt);
 	mcp_call_unref(receipt.call);
 	mcp_session_unref(receipt.session);
+	if (!listens) {
+		json_t *first = sink.last;
+		int answers = sink.answers;
+		sink.last = NULL;
+		mcp_server_receive(server, &a, &receipt);
+		mcp_call_unref(receipt.call);
+		mcp_session_unref(receipt.session);
+		assert(sink.answers == 2 * answers && (first ? json_equal(first, sink.last) : sink.last == NULL));
+		sink.answers = answers;
+		json_decref(first);
+	}
+	mcp_parse_memory_fini(&memory);
 	mcp_server_free(server); /* ends subscriptions: with an answer, or, before they began, without */
-	int listens = memmem(data, size, "listen", 6) != NULL;
 	assert(sink.answers == (receipt.status == 202 ? 0 : 1) || (listens && sink.answers == 0));
 	json_decref(sink.last);
 	free(body);

@@ -13,7 +13,7 @@ static const struct mcp_done *whoami(struct mcp_call *call)
 {
 	mcp_call_log(call, MCP_LOG_INFO, NULL, json_string("told"));
 	mcp_call_add_link(call, "test://a", "a", NULL, "a link", NULL);
-	return mcp_call_reply(call, json_pack("[s]", mcp_call_revision(call)), NULL);
+	return mcp_call_reply(call, json_pack("[s, s]", mcp_call_revision(call), mcp_call_client_name(call)), NULL);
 }
 
 static const struct mcp_done *ask(struct mcp_call *call)
@@ -154,7 +154,7 @@ static void test_modern(struct mcp_server *server)
 		ERRORS(modern(&p, GONE[i], "", ""), "-32601", "%s is gone", GONE[i]);
 	m = modern(&p, "tools/call", "", "\"name\":\"whoami\",\"arguments\":{}");
 	is_str(at(m, "result.structuredContent.0"), "2026-07-28", "structured content may be an array");
-	is_str(at(m, "result.content.0.text"), "[\"2026-07-28\"]", "and is repeated as text");
+	is_str(at(m, "result.content.0.text"), "[\"2026-07-28\",\"\"]", "and is repeated as text");
 	is_str(at(m, "result.content.1.uri"), "test://a", "links follow");
 	json_decref(m);
 	ERRORS(modern(&p, "tools/call", "", "\"name\":\"lie\""), "-32603",
@@ -178,6 +178,35 @@ static void test_modern(struct mcp_server *server)
 	json_decref(m);
 	GIVES(modern(&p, "tools/list", "", "\"cursor\":\"at-3\""), "result.tools.0.name", "job", "that leads on");
 	peer_close(&p);
+}
+
+/* What one connection's requests have in common is kept, and what another one says is its own. */
+static void test_client(struct mcp_server *server)
+{
+	struct peer p, q;
+	static const struct {
+		const char *info, *name;
+		int other;
+	} CLIENTS[] = {
+		{ "{\"name\":\"a\",\"version\":\"1\"}", "a 1", 0 },  { "{\"name\":\"a\",\"version\":\"1\"}", "a 1", 0 },
+		{ "{\"name\":\"b\",\"version\":\"1\"}", "b 1", 1 },  { "{\"name\":\"a\",\"version\":\"1\"}", "a 1", 0 },
+		{ "{\"name\":\"a\",\"version\":\"10\"}", "a 10", 0 }, { "{\"name\":\"a\"}", "a ", 0 },
+		{ "{\"version\":\"1\"}", "", 0 },                   { "\"a\"", "", 0 },
+	};
+	peer_open(&p, server);
+	peer_open(&q, server);
+	for (size_t i = 0; i < MEM_COUNT(CLIENTS); i++) {
+		char *text = mem_fmt("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"whoami\","
+				     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+				     "\"io.modelcontextprotocol/clientCapabilities\":{},"
+				     "\"io.modelcontextprotocol/clientInfo\":%s}}}",
+				     CLIENTS[i].info);
+		GIVES(peer_ask(CLIENTS[i].other ? &q : &p, text), "result.structuredContent.1", CLIENTS[i].name,
+		      "the client %s calls itself \"%s\"", CLIENTS[i].info, CLIENTS[i].name);
+		free(text);
+	}
+	peer_close(&p);
+	peer_close(&q);
 }
 
 static void test_log(struct mcp_server *server)
@@ -325,7 +354,7 @@ static void test_legacy(struct mcp_server *server)
 	json_decref(m);
 	m = peer_read(&p, 60000);
 	is_str(at(m, "result.structuredContent"), "(none)", "structured content that is no object is left out");
-	is_str(at(m, "result.content.0.text"), "[\"2025-11-25\"]", "its text is not");
+	is_str(at(m, "result.content.0.text"), "[\"2025-11-25\",\"t 1\"]", "its text is not");
 	json_decref(m);
 	GIVES(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"logging/"
 			   "setLevel\",\"params\":{\"level\":\"error\"}}"),
@@ -382,6 +411,7 @@ int main(void)
 	struct err e = ERR_INIT;
 	is_int(mcp_server_new(&config, &server, &e), 0, "a server starts %s", e.text);
 	test_modern(server);
+	test_client(server);
 	test_log(server);
 	test_ask(server);
 	test_listen(server);

@@ -48,6 +48,27 @@ static const struct {
 	{ "{\"jsonrpc\":\"2.0\",\"x\":1,\"id\":1,\"method\":\"a\",\"x\":1}", -1, MCP_PARSE_ERROR, NULL },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"x\":{\"b\":1,\"c\":2,\"b\":3}}}", -1,
 	  MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":true}", -1, MCP_INVALID_PARAMS, "1" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"name\":1,\"x\":2,\"n\\u0061me\":3}}", -1,
+	  MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{},\"params\":{}}", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"x\":1,\"y\":2,\"x\":3}}", -1, MCP_PARSE_ERROR,
+	  NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"_meta\":{\"x\":1,\"x\":2}}}", -1,
+	  MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"_meta\":{\"progressToken\":1,"
+	  "\"progressToken\":1}}}",
+	  -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"_meta\":7,\"progressToken\":1,\"x\":{}}}",
+	  MCP_REQUEST, 0, "1" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"_meta\":{\"x\":1}", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\" {}}", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":123456789012345678,\"method\":\"a\"}", MCP_REQUEST, 0, "123456789012345678" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1234567890123456789,\"method\":\"a\"}", MCP_REQUEST, 0, "1234567890123456789" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"a\"}", MCP_REQUEST, 0, "0" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":-1 ,\"method\":\"a\"}", MCP_REQUEST, 0, "-1" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1a,\"method\":\"a\"}", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"id\":1", -1, MCP_PARSE_ERROR, NULL },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"metho\":\"a\",\"methods\":\"a\"}", -1, MCP_INVALID_REQUEST, "1" },
 	{ "", -1, MCP_PARSE_ERROR, NULL },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"x\":[[[[[[]]]]]]}}", MCP_REQUEST, 0, "1" },
@@ -62,7 +83,7 @@ static void test_parse(void)
 		struct mcp_jsonrpc m;
 		struct err e = ERR_INIT;
 		int code = 0;
-		int rc = mcp_jsonrpc_parse(MESSAGES[i].text, strlen(MESSAGES[i].text), DEPTH, &m, &code, &e);
+		int rc = mcp_jsonrpc_parse(MESSAGES[i].text, strlen(MESSAGES[i].text), DEPTH, NULL, &m, &code, &e);
 		is_int(rc < 0 ? -1 : (int)m.kind, MESSAGES[i].kind, "%.70s", MESSAGES[i].text);
 		is_int(code, MESSAGES[i].code, "its code %s", e.text);
 		char *id = m.id ? json_dumps(m.id, JSON_ENCODE_ANY) : mem_str("none");
@@ -70,6 +91,59 @@ static void test_parse(void)
 		free(id);
 		mcp_jsonrpc_fini(&m);
 	}
+}
+
+/* One message after another on the same connection: what their members are, and whether those are the same values. */
+static void test_memory(void)
+{
+#define HEAD "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+#define CLIENT ",\"_meta\":{\"io.modelcontextprotocol/clientInfo\":"
+	static const struct {
+		const char *text;
+		const char *name, *client; /* as JSON; NULL: there is none */
+		int same_name, same_client;
+	} STEPS[] = {
+		{ HEAD "\"a\"" CLIENT "{\"name\":\"x\"}}}}", "\"a\"", "{\"name\":\"x\"}", 0, 0 },
+		{ HEAD "\"a\"" CLIENT "{\"name\":\"x\"}}}}", "\"a\"", "{\"name\":\"x\"}", 1, 1 },
+		{ HEAD " \"a\" " CLIENT " {\"name\":\"x\"} }}}", "\"a\"", "{\"name\":\"x\"}", 1, 1 },
+		{ HEAD "\"ab\"" CLIENT "{\"name\":\"x\",\"v\":1}}}}", "\"ab\"", "{\"name\":\"x\",\"v\":1}", 0, 0 },
+		{ HEAD "\"a\"" CLIENT "{\"name\": \"x\"}}}}", "\"a\"", "{\"name\":\"x\"}", 0, 0 },
+		{ HEAD "1}}", "1", NULL, 0, 0 },
+		{ HEAD "12}}", "12", NULL, 0, 0 },
+		{ HEAD "1" CLIENT "{\"name\": \"x\"}}}}", "1", "{\"name\":\"x\"}", 0, 1 },
+		{ HEAD "\"a\\\"\"}}", "\"a\\\"\"", NULL, 0, 0 },
+		{ HEAD "\"a\"}}", "\"a\"", NULL, 0, 0 },
+		{ HEAD "true" CLIENT "[]}}}", "true", "[]", 0, 0 },
+	};
+	struct mcp_parse_memory memory;
+	const json_t *name = NULL, *client = NULL;
+	struct mcp_jsonrpc all[MEM_COUNT(STEPS)]; /* kept, so that no address is used twice */
+	mcp_parse_memory_init(&memory, MCP_COMMON);
+	for (size_t i = 0; i < MEM_COUNT(STEPS); i++) {
+		struct err e = ERR_INIT;
+		int code;
+		struct mcp_jsonrpc *m = &all[i];
+		int rc = mcp_jsonrpc_parse(STEPS[i].text, strlen(STEPS[i].text), DEPTH, &memory, m, &code, &e);
+		is_int(rc, 0, "%s %s", STEPS[i].text, e.text);
+		json_t *got[] = { m->members[MCP_PARAM_NAME], m->members[MCP_META_CLIENT] };
+		const char *want[] = { STEPS[i].name, STEPS[i].client };
+		for (int k = 0; k < 2; k++) {
+			char *text = got[k] ? json_dumps(got[k], JSON_ENCODE_ANY | JSON_COMPACT) : mem_str("none");
+			is_str(text, want[k] ? want[k] : "none", "its %s", k ? "clientInfo" : "name");
+			free(text);
+		}
+		is_int(got[0] == name, STEPS[i].same_name, "the name before is %s",
+		       STEPS[i].same_name ? "used" : "not used");
+		is_int(got[1] && got[1] == client, STEPS[i].same_client, "the clientInfo before is %s",
+		       STEPS[i].same_client ? "used" : "not used");
+		name = got[0];
+		client = got[1] ? got[1] : client;
+	}
+	mcp_parse_memory_fini(&memory);
+	for (size_t i = 0; i < MEM_COUNT(STEPS); i++)
+		mcp_jsonrpc_fini(&all[i]);
+#undef HEAD
+#undef CLIENT
 }
 
 static void test_write(void)
@@ -140,6 +214,7 @@ int main(void)
 	test_plain();
 	test_values();
 	test_parse();
+	test_memory();
 	test_write();
 	return tap_done();
 }
