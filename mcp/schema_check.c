@@ -134,17 +134,17 @@ static int missing(struct mcp_schema_check *c, const json_t *s, const json_t *va
 				      best ? "\"?" : "");
 }
 
-static int check_required(struct mcp_schema_check *c, const json_t *s, const json_t *value)
+static int check_required(struct mcp_schema_check *c, const struct mcp_schema_node *s, const json_t *value)
 {
 	size_t i;
 	const char *key;
 	json_t *name, *names;
-	json_array_foreach(json_object_get(s, "required"), i, name)
+	json_array_foreach(s->required, i, name)
 	{
 		if (json_object_get(value, json_string_value(name)) == NULL)
-			return missing(c, s, value, json_string_value(name), "");
+			return missing(c, s->at, value, json_string_value(name), "");
 	}
-	json_object_foreach(json_object_get(s, "dependentRequired"), key, names)
+	json_object_foreach(MCP_JSON(s->dependent), key, names)
 	{
 		if (json_object_get(value, key) == NULL)
 			continue;
@@ -152,7 +152,7 @@ static int check_required(struct mcp_schema_check *c, const json_t *s, const jso
 		{
 			if (json_object_get(value, json_string_value(name)) == NULL) {
 				char *because = mem_fmt(" (needed beside \"%s\")", key);
-				missing(c, s, value, json_string_value(name), because);
+				missing(c, s->at, value, json_string_value(name), because);
 				free(because);
 				return 0;
 			}
@@ -238,16 +238,17 @@ static int check_members(struct mcp_schema_check *c, const struct mcp_schema_nod
 	return 1;
 }
 
-static int check_object(struct mcp_schema_check *c, const json_t *s, const json_t *value)
+static int check_object(struct mcp_schema_check *c, const struct mcp_schema_node *s, const json_t *value)
 {
-	const json_t *k;
 	size_t n = json_object_size(value);
 	if (!check_required(c, s, value))
 		return 0;
-	if ((k = json_object_get(s, "minProperties")) && n < (size_t)json_number_value(k))
-		return mcp_schema_value_wrong(c, "has %zu fields, must have at least %.0f", n, json_number_value(k));
-	if ((k = json_object_get(s, "maxProperties")) && n > (size_t)json_number_value(k))
-		return mcp_schema_value_wrong(c, "has %zu fields, must have at most %.0f", n, json_number_value(k));
+	if (s->fewest && n < (size_t)json_number_value(s->fewest))
+		return mcp_schema_value_wrong(c, "has %zu fields, must have at least %.0f", n,
+					      json_number_value(s->fewest));
+	if (s->most && n > (size_t)json_number_value(s->most))
+		return mcp_schema_value_wrong(c, "has %zu fields, must have at most %.0f", n,
+					      json_number_value(s->most));
 	return 1;
 }
 
@@ -391,7 +392,7 @@ static int check_keywords(struct mcp_schema_check *c, const json_t *schema, cons
 		return 0;
 	if ((s->says & MCP_SAYS_MEMBERS) && json_is_object(value) && !check_members(c, s, value, seen))
 		return 0;
-	if ((s->says & MCP_SAYS_OBJECT) && json_is_object(value) && !check_object(c, schema, value))
+	if ((s->says & MCP_SAYS_OBJECT) && json_is_object(value) && !check_object(c, s, value))
 		return 0;
 	return !(s->says & MCP_SAYS_MORE) || check_combinations(c, schema, value, seen);
 }

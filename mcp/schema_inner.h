@@ -33,6 +33,7 @@ struct mcp_schema_node {
 	unsigned says;    /* of enum mcp_schema_says */
 	unsigned types;   /* a bit for each enum json_type that `type` certainly allows */
 	const json_t *properties, *patterns, *additional, *names; /* the keywords' values, or NULL */
+	const json_t *required, *dependent, *fewest, *most;       /* dependentRequired, minProperties, maxProperties */
 };
 
 struct mcp_schema {

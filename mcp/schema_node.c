@@ -77,6 +77,10 @@ void mcp_schema_add_node(struct mcp_schema *s, const json_t *at, unsigned says)
 	n->patterns = json_object_get(at, "patternProperties");
 	n->additional = json_object_get(at, "additionalProperties");
 	n->names = json_object_get(at, "propertyNames");
+	n->required = json_object_get(at, "required");
+	n->dependent = json_object_get(at, "dependentRequired");
+	n->fewest = json_object_get(at, "minProperties");
+	n->most = json_object_get(at, "maxProperties");
 }
 
 int mcp_schema_has_node(const struct mcp_schema *s, const json_t *at)
