@@ -236,6 +236,7 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 	struct mcp_http *http = x->http;
 	const struct mcp_http_plain *plain = plain_page(http, path);
 	http_peers_busy(x);
+	http->served++;
 	int is_get = is(method, MHD_HTTP_METHOD_GET), ours = strcmp(path, http->config.path) == 0;
 	int about = is_get && http_metadata_is(http, path);
 	if (!http_guard_admit(x, &result))

@@ -97,6 +97,7 @@ struct mcp_http {
 	struct http_peer *arriving;               /* the one that libmicrohttpd is given just now */
 	int connections, doomed;                  /* all that are served, and those of them that were told to end */
 	int refusing;                             /* connections beyond the limit that will hear so */
+	int served;                               /* requests that were complete in this turn */
 	/* ---- of any thread ---- */
 	atomic_int deaf, ended; /* nothing more is accepted; the thread ends */
 	atomic_size_t held;     /* bytes of request bodies and of answers that nobody read so far */

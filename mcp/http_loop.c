@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "mcp/http_inner.h"
 
-enum { ACCEPTS = 64, WAIT_MAX_MS = 60 * 1000, PAUSE_MS = 100, EVICTED = 8 };
+enum { ACCEPTS = 64, WAIT_MAX_MS = 60 * 1000, PAUSE_MS = 100, EVICTED = 8, MANY = 4, TURNS = 16 };
 
 void http_loop_wake(struct mcp_http *http)
 {
@@ -59,27 +59,40 @@ static int patience(struct mcp_http *http, int64_t now)
 	return (int)wait;
 }
 
+/* Waits until there is something to do, and accepts. */
+static void wait_for_work(struct mcp_http *http)
+{
+	uint64_t count;
+	int listens = !atomic_load(&http->deaf) && http->paused_until <= http->now;
+	struct pollfd p[] = {
+		{ .fd = http->mhd_fd, .events = POLLIN },
+		{ .fd = http->loop_fd, .events = POLLIN },
+		{ .fd = listens ? http->listen_fd : -1, .events = POLLIN },
+	};
+	if (poll(p, sizeof p / sizeof p[0], patience(http, http->now)) < 0 && errno != EINTR)
+		clock_sleep(CLOCK_MS);
+	http->now = clock_now();
+	if (p[1].revents && read(http->loop_fd, &count, sizeof count) < 0 && errno != EAGAIN)
+		log_warning("http: the wake-up of the network thread cannot be read");
+	for (int i = 0; p[2].revents && i < ACCEPTS && accept_one(http); i++)
+		;
+	http_peers_expire(http);
+}
+
 static void *run(void *arg)
 {
 	struct mcp_http *http = arg;
-	uint64_t count;
+	int more = 0;
 	http->now = clock_now();
 	while (!atomic_load(&http->ended)) {
-		int listens = !atomic_load(&http->deaf) && http->paused_until <= http->now;
-		struct pollfd p[] = {
-			{ .fd = http->mhd_fd, .events = POLLIN },
-			{ .fd = http->loop_fd, .events = POLLIN },
-			{ .fd = listens ? http->listen_fd : -1, .events = POLLIN },
-		};
-		if (poll(p, sizeof p / sizeof p[0], patience(http, http->now)) < 0 && errno != EINTR)
-			clock_sleep(CLOCK_MS);
-		http->now = clock_now();
-		if (p[1].revents && read(http->loop_fd, &count, sizeof count) < 0 && errno != EAGAIN)
-			log_warning("http: the wake-up of the network thread cannot be read");
-		for (int i = 0; p[2].revents && i < ACCEPTS && accept_one(http); i++)
-			;
-		http_peers_expire(http);
+		if (more == 0)
+			wait_for_work(http);
+		else
+			http->now = clock_now();
+		http->served = 0;
 		MHD_run(http->daemon);
+		/* After several requests there are mostly more by now. */
+		more = http->served < MANY ? 0 : more > 0 ? more - 1 : TURNS;
 	}
 	return NULL;
 }
