@@ -29,7 +29,7 @@ struct mcp_call *mcp_call_new(struct mcp_server *server, const struct mcp_era *e
 	c->stream = mcp_stream_ref(stream);
 	c->session = session ? mcp_session_ref(session) : NULL;
 	memcpy(c->members, m->members, sizeof c->members);
-	memset(m->members, 0, sizeof m->members);
+	m->given = 1;
 	c->id = c->members[MCP_ID];
 	c->arguments = json_incref(server->nothing);
 	c->capabilities = json_incref(server->nothing);

@@ -237,6 +237,7 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 	const struct mcp_http_plain *plain = plain_page(http, path);
 	http_peers_busy(x);
 	http->served++;
+	x->served = 1;
 	int is_get = is(method, MHD_HTTP_METHOD_GET), ours = strcmp(path, http->config.path) == 0;
 	int about = is_get && http_metadata_is(http, path);
 	if (!http_guard_admit(x, &result))
@@ -308,7 +309,7 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *conn, const c
 	}
 	if (*size > 0)
 		return take_body(x, data, size);
-	if (http_exchange_phase(x) != HTTP_READING) /* resumed */
+	if (x->served) /* resumed */
 		return http_exchange_respond(x);
 	return serve(x, path, method);
 }

@@ -33,11 +33,11 @@ static const struct {
 #undef HEADER
 };
 
-static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const char *name, size_t n, const char *value,
+				   size_t value_n)
 {
 	struct http_exchange *x = arg;
-	size_t n = strlen(name);
-	(void)kind;
+	(void)kind, (void)value_n;
 	int i = 0;
 	while (i < HTTP_HEADERS &&
 	       (HEADERS[i].n != n || (memcmp(HEADERS[i].name, name, n) != 0 && strcasecmp(HEADERS[i].name, name) != 0)))
@@ -49,7 +49,7 @@ static enum MHD_Result note_header(void *arg, enum MHD_ValueKind kind, const cha
 
 void http_guard_note_headers(struct http_exchange *x)
 {
-	MHD_get_connection_values(x->conn, MHD_HEADER_KIND, note_header, x);
+	MHD_get_connection_values_n(x->conn, MHD_HEADER_KIND, note_header, x);
 }
 
 static int is_loopback_address(const char *address)

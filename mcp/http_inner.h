@@ -52,13 +52,13 @@ enum http_header {
 struct http_exchange {
 	struct mcp_stream stream; /* first: streams are cast to this */
 	struct mcp_http *http;
-	struct MHD_Connection *conn; /* valid until HTTP_CLOSED */
-	struct http_peer *peer;      /* the connection's; the same */
-	const char
-		*headers[HTTP_HEADERS]; /* the first of each name, or NULL; libmicrohttpd's, as long as the request */
-	struct buf body;                /* of the request */
-	size_t received;                /* bytes of it so far */
-	int verdict;                    /* http_guard.c's: whether the sender may come in */
+	struct MHD_Connection *conn;       /* valid until HTTP_CLOSED */
+	struct http_peer *peer;            /* the connection's; the same */
+	const char *headers[HTTP_HEADERS]; /* the first of each name, or NULL; libmicrohttpd's */
+	struct buf body;                   /* of the request */
+	size_t received;                   /* bytes of it so far */
+	int verdict;                       /* http_guard.c's: whether the sender may come in */
+	int served;                        /* it was complete, and somebody answers */
 	int too_large;
 	int no_room;                         /* others hold too much memory for this one's body */
 	size_t held_body;                    /* bytes of it that count in http->held */

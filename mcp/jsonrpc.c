@@ -140,7 +140,7 @@ int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_pars
 
 void mcp_jsonrpc_fini(struct mcp_jsonrpc *m)
 {
-	for (int i = 0; i < MCP_MEMBERS; i++)
+	for (int i = 0; i < MCP_MEMBERS && !m->given; i++)
 		mcp_parse_drop(m->members[i]);
 	memset(m, 0, sizeof *m);
 }

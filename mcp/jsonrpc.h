@@ -75,6 +75,7 @@ struct mcp_jsonrpc {
 	const char *method;   /* of a request or notification */
 	const json_t *result; /* of a response: exactly one of these two */
 	const json_t *error;
+	int given; /* the members have another owner */
 };
 
 /* Reads one message. max_depth bounds nested arrays and objects. memory, of MCP_COMMON members: what this sender's

@@ -88,11 +88,11 @@ static const struct mcp_done *unsubscribe(struct mcp_call *call)
 }
 
 static const struct mcp_method METHODS[] = {
+	{ "tools/call", mcp_tools_call, MCP_OFFER_TOOLS },
 	{ "initialize", initialize, MCP_OFFER_ALWAYS },
 	{ "ping", ping, MCP_OFFER_ALWAYS },
 	{ "logging/setLevel", set_level, MCP_OFFER_LOGGING },
 	{ "tools/list", mcp_tools_list, MCP_OFFER_TOOLS },
-	{ "tools/call", mcp_tools_call, MCP_OFFER_TOOLS },
 	{ "resources/list", mcp_resources_list, MCP_OFFER_RESOURCES },
 	{ "resources/templates/list", mcp_resources_templates, MCP_OFFER_RESOURCES },
 	{ "resources/read", mcp_resources_read, MCP_OFFER_RESOURCES },

@@ -28,9 +28,9 @@ static const struct mcp_done *discover(struct mcp_call *call)
 }
 
 static const struct mcp_method METHODS[] = {
+	{ "tools/call", mcp_tools_call, MCP_OFFER_TOOLS },
 	{ "server/discover", discover, MCP_OFFER_ALWAYS },
 	{ "tools/list", mcp_tools_list, MCP_OFFER_TOOLS },
-	{ "tools/call", mcp_tools_call, MCP_OFFER_TOOLS },
 	{ "resources/list", mcp_resources_list, MCP_OFFER_RESOURCES },
 	{ "resources/templates/list", mcp_resources_templates, MCP_OFFER_RESOURCES },
 	{ "resources/read", mcp_resources_read, MCP_OFFER_RESOURCES },
