@@ -88,8 +88,6 @@ static enum MHD_Result receive(struct http_exchange *x, struct mcp_session *sess
 		http_replay_forget(x->channel);
 	if (receipt.status == 202)
 		return http_exchange_empty(x, MHD_HTTP_ACCEPTED);
-	if (http_exchange_phase(x) != HTTP_WHOLE)
-		http_watch_add(x);
 	return http_exchange_respond(x);
 }
 
@@ -181,10 +179,8 @@ static enum MHD_Result get_stream(struct http_exchange *x)
 	else if (http_replay_attach(session, x, x->headers[HTTP_LAST_EVENT_ID]) < 0)
 		result = http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL,
 					      "Last-Event-ID names nothing that is kept");
-	else {
-		http_watch_add(x);
+	else
 		result = http_exchange_respond(x);
-	}
 	mcp_session_unref(session);
 	return result;
 }

@@ -202,12 +202,13 @@ static struct MHD_Response *event_response(struct http_exchange *x)
 	return r;
 }
 
+/* The answer to a POST, which nobody may keep and use for another request without being told that he may (RFC 9110
+ * section 9.3.3): it needs no Cache-Control. */
 static struct MHD_Response *whole_response(struct http_exchange *x)
 {
 	size_t n = x->out.len;
 	struct MHD_Response *r = MHD_create_response_from_buffer(n, buf_steal(&x->out), MHD_RESPMEM_MUST_FREE);
 	MHD_add_response_header(r, "Content-Type", x->type);
-	MHD_add_response_header(r, "Cache-Control", "no-store");
 	if (x->status == 503)
 		MHD_add_response_header(r, "Retry-After", "1");
 	add_session(x, r);
@@ -218,7 +219,7 @@ enum MHD_Result http_exchange_respond(struct http_exchange *x)
 {
 	struct MHD_Response *r = NULL;
 	enum MHD_Result result = MHD_YES;
-	int status = 200;
+	int status = 200, open = 0;
 	lock_take(&x->lock);
 	if (x->gone) {
 		result = MHD_NO;
@@ -228,12 +229,17 @@ enum MHD_Result http_exchange_respond(struct http_exchange *x)
 	} else if (x->phase == HTTP_EVENTS) {
 		http_peers_stream(x, 0);
 		r = event_response(x);
+		open = 1;
 	} else {
 		x->phase = HTTP_WAITING;
 		x->suspended = 1;
+		x->written = clock_now();
 		MHD_suspend_connection(x->conn);
+		open = 1;
 	}
 	lock_release(&x->lock);
+	if (open)
+		http_watch_add(x);
 	if (r) {
 		result = MHD_queue_response(x->conn, (unsigned)status, r);
 		MHD_destroy_response(r);

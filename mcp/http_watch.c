@@ -122,7 +122,6 @@ void http_watch_add(struct http_exchange *x)
 		return;
 	struct epoll_event ev = { .events = EPOLLRDHUP | EPOLLONESHOT, .data.fd = fd_of(x) };
 	x->watched = 1;
-	x->written = clock_now();
 	lock_take(&http->lock);
 	x->next = http->watched;
 	if (x->next)

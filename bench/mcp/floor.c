@@ -27,7 +27,6 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *conn, const c
 	struct MHD_Response *r =
 		MHD_create_response_from_buffer(sizeof ANSWER - 1, (void *)(uintptr_t)ANSWER, MHD_RESPMEM_PERSISTENT);
 	MHD_add_response_header(r, "Content-Type", "application/json");
-	MHD_add_response_header(r, "Cache-Control", "no-store");
 	enum MHD_Result result = MHD_queue_response(conn, MHD_HTTP_OK, r);
 	MHD_destroy_response(r);
 	return result;
