@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "backends/spread.h"
+#include "base/spread.h"
 
 /* What a row needs; one stream per buffer. */
 struct stream {
