@@ -381,7 +381,7 @@ static void tuner_fini(struct tuner *u)
 int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db, int64_t checkpoint, const char *job,
              struct tune_result *ret_result, struct err *e)
 {
-	struct tuner u = { .ev = ev, .q = q, .db = db, .checkpoint = checkpoint, .job = job, .seed = check_seed(),
+	struct tuner u = { .ev = ev, .q = q, .db = db, .checkpoint = checkpoint, .job = job, .seed = check_seed(), .proof_seed = check_seed(),
 	                   .floor_ns = floor_of(q), .started = clock_now() };
 	struct search *search = NULL;
 	const char *strategy = q->strategy ? q->strategy : "auto";

@@ -36,6 +36,7 @@ struct tuner {
 	double floor_ns;        /* faster than this is impossible; 0 unknown */
 	size_t planned;         /* configurations */
 	uint64_t seed;          /* of the values, secret */
+	uint64_t proof_seed;    /* of the values that leaders are proved with, secret too */
 	int64_t started;        /* monotonic */
 	int64_t waited_ns;      /* of the time since: for the device */
 };

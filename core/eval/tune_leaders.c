@@ -37,12 +37,16 @@ static int refute(struct tuner *u, const struct leader *l, const char *summary, 
 	return rc;
 }
 
-/* Fresh seeds, the check: sizes with the winner's tuning parameters, the domain left alone. */
+/* Seeds that the search has not used, the check: sizes with the leader's tuning parameters, the domain left alone. The leaders share their
+ * values, so that references are computed once; the sizes that are tuned get all rounds. */
 static int prove(struct tuner *u, const struct leader *l, bool *ret_good, struct err *e)
 {
+	const struct params *deep[TUNE_SIZES] = { u->q->size };
 	struct params *tuning = params_part(l->params, true);
+	for (size_t i = 1; i < u->size_count; i++)
+		deep[i] = u->q->also[i - 1];
 	struct validate_request q = { .ctx = u->q->ctx, .root = u->q->root, .facts = u->q->facts, .samples = WINNER_SAMPLES,
-	                              .seed = u->seed, .only = tuning };
+	                              .seed = u->seed, .only = tuning, .deep = deep, .deep_count = u->size_count, .secret = u->proof_seed };
 	struct validate_result v;
 	pool_give(u->device); /* validation leases the device itself */
 	u->device = NULL;

@@ -1,7 +1,9 @@
 /* validate: sampled execution parameters against the reference; see validate.h. */
 #include "core/eval/validate.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +28,8 @@ struct pick {
 	struct variant variant;
 	struct err why;      /* of the compile; ERR_NONE when it worked */
 	uint64_t other_seed; /* of the values; finding.seed is the first */
-	bool full;           /* the first of its size gets all rounds (rounds.h) */
+	bool first;          /* of its size: the user's validators look at it */
+	bool full;           /* all rounds (rounds.h): the first of a deep size */
 };
 
 struct picks {
@@ -56,14 +59,47 @@ static void picks_fini(struct picks *p)
 	*p = (struct picks){ 0 };
 }
 
-/* All picks of a size share their secret values, so that its references are computed once. */
-static void add_pick(struct picks *p, struct params *take_params, bool checked_size, bool first)
+/* What all picks of one size have in common. */
+struct size_picks {
+	uint64_t seed, other_seed;
+	bool checked_size;   /* of a check: size */
+	bool deep;           /* its first pick gets all rounds */
+};
+
+static uint64_t size_seed(uint64_t secret, const char *size, char which)
 {
-	struct pick *x = MEM_PUSH(p->at, p->count);
-	const struct pick *before = first ? NULL : x - 1;
-	*x = (struct pick){ .finding = { .params = take_params, .checked_size = checked_size,
-	                                 .seed = before ? before->finding.seed : check_seed() },
-	                    .other_seed = before ? before->other_seed : check_seed(), .full = first };
+	uint64_t seed;
+	char *text = mem_fmt("%llx %s %c", (unsigned long long)secret, size, which);
+	struct hash hash = hash_text(text);
+	free(text);
+	sscanf(hash.hex, "%16" SCNx64, &seed);
+	return seed;
+}
+
+static bool is_deep(const struct validate_request *q, const struct params *size)
+{
+	bool deep = q->deep_count == 0;
+	for (size_t i = 0; i < q->deep_count && !deep; i++) {
+		struct params *inputs = params_part(q->deep[i], false);
+		deep = params_equal(inputs, size);
+		params_free(inputs);
+	}
+	return deep;
+}
+
+/* All picks of a size share their secret values, so that its references are computed once. */
+static struct size_picks of_size(const struct validate_request *q, const struct space *space, size_t size, bool checked_size)
+{
+	struct size_picks all = { .checked_size = checked_size };
+	struct params *at = space_size_at(space, size), *inputs = params_part(at, false);
+	char *text = params_text(inputs);
+	all.seed = q->secret ? size_seed(q->secret, text, 'a') : check_seed();
+	all.other_seed = q->secret ? size_seed(q->secret, text, 'b') : check_seed();
+	all.deep = checked_size || is_deep(q, inputs);
+	free(text);
+	params_free(inputs);
+	params_free(at);
+	return all;
 }
 
 static size_t common_divisor(size_t a, size_t b)
@@ -72,9 +108,10 @@ static size_t common_divisor(size_t a, size_t b)
 }
 
 /* Up to `want` points of a size that host code accepts; mistakes in host code count as points, since they are findings. */
-static void pick_of_size(const struct context *ctx, const struct facts *facts, const struct space *space, size_t size,
-                         size_t want, uint64_t seed, bool checked_size, struct picks *p)
+static void pick_of_size(const struct validate_request *q, const struct space *space, size_t size, size_t want, uint64_t seed,
+                         bool checked_size, struct picks *p)
 {
+	struct size_picks all = of_size(q, space, size, checked_size);
 	size_t first, count, got = 0;
 	space_size_range(space, size, &first, &count);
 	size_t tries = want * OVERSAMPLE < count ? want * OVERSAMPLE : count;
@@ -86,7 +123,7 @@ static void pick_of_size(const struct context *ctx, const struct facts *facts, c
 		struct params *params = space_at(space, first + at);
 		struct plan *plan = NULL;
 		struct err why = ERR_INIT;
-		int rc = host_run(ctx, params, facts, &plan, &why);
+		int rc = host_run(q->ctx, params, q->facts, &plan, &why);
 		plan_free(plan);
 		if (rc < 0 && why.code == ERR_PRUNED) {
 			if (p->pruned++ == 0)
@@ -96,7 +133,11 @@ static void pick_of_size(const struct context *ctx, const struct facts *facts, c
 		}
 		if (rc < 0 && p->first_why.code == ERR_NONE)
 			p->first_why = why;
-		add_pick(p, params, checked_size, got++ == 0);
+		*MEM_PUSH(p->at, p->count) = (struct pick){
+			.finding = { .params = params, .checked_size = all.checked_size, .seed = all.seed },
+			.other_seed = all.other_seed, .first = got == 0, .full = got == 0 && all.deep,
+		};
+		got++;
 	}
 }
 
@@ -110,13 +151,13 @@ static int pick_all(const struct validate_request *q, struct picks *p, struct er
 	/* More sizes than samples: as many of them as there are samples, evenly apart. */
 	size_t step = q->samples && sizes > q->samples ? sizes / q->samples : 1;
 	for (size_t s = step > 1 ? q->seed % step : 0; s < sizes; s += step)
-		pick_of_size(q->ctx, q->facts, space, s, each, q->seed + s * 7919, false, p);
+		pick_of_size(q, space, s, each, q->seed + s * 7919, false, p);
 	space_free(space);
 	rc = space_new_check(q->ctx, q->facts, q->only, &space, e);
 	if (rc < 0)
 		return rc;
 	for (size_t s = 0; s < space_size_count(space); s++)
-		pick_of_size(q->ctx, q->facts, space, s, q->samples > 4 ? CHECK_CONFIGS : 1, q->seed + s * 104729, true, p);
+		pick_of_size(q, space, s, q->samples > 4 ? CHECK_CONFIGS : 1, q->seed + s * 104729, true, p);
 	space_free(space);
 	return 0;
 }
@@ -210,7 +251,7 @@ static int ask_external(const struct eval *ev, const struct validate_request *q,
 		struct validate_finding about = p->at[i].finding;
 		struct external_subject subject = { .ctx = q->ctx, .params = about.params, .facts = q->facts, .median_ns = NAN };
 		struct external_answers answers = { .count = 0 };
-		if (!p->at[i].full || !about.check.passed)
+		if (!p->at[i].first || !about.check.passed)
 			continue;
 		eval_progress(ev, (double)i, (double)count, "asking the configured validators");
 		rc = external_validate(ev, &subject, &answers, e);

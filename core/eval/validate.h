@@ -15,6 +15,9 @@ struct validate_request {
 	unsigned samples;             /* execution parameters over the declared sizes (PEAK: 16) */
 	uint64_t seed;                /* of the sampling, not of the values */
 	const struct params *only;    /* fixed parameters (one configuration, one size); NULL: none */
+	const struct params *const *deep; /* the declared sizes that get all rounds (rounds.h), others the cheap ones */
+	size_t deep_count;            /* 0: all sizes do */
+	uint64_t secret;              /* of the values: requests with the same one share values, and so references; 0: values of its own */
 };
 
 struct validate_finding {

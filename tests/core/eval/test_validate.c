@@ -50,6 +50,54 @@ static void errors_told(struct sample *s, const struct context *root)
 	context_free(backwards);
 }
 
+static const char *rounds_of(const struct validate_result *r, const char *size)
+{
+	for (size_t i = 0; i < r->finding_count; i++) {
+		char *params = params_text(r->findings[i].params);
+		bool there = strncmp(params, size, strlen(size)) == 0 && params[strlen(size)] == ' ';
+		free(params);
+		if (there)
+			return r->findings[i].check.rounds ? r->findings[i].check.rounds : "";
+	}
+	return "";
+}
+
+/* Requests that share a secret share their values, and so their references, size by size; without one, each has values of its own.
+ * What is not deep gets the cheap rounds. */
+static void shared_values(struct sample *s, const struct context *root)
+{
+	struct eval ev = { .pool = s->pool, .references = s->references };
+	struct params *size = params_new(), *other = params_new();
+	struct validate_result r[4] = { 0 };
+	struct err e = ERR_INIT;
+	params_set_int(size, "n", false, 64);
+	params_set_int(other, "n", false, 65);
+	const struct params *deep[] = { size, other };
+	struct validate_request q = { .ctx = root, .root = root, .facts = &s->facts, .samples = 1, .seed = 5 };
+	for (size_t i = 0; i < MEM_COUNT(r); i++) {
+		q.secret = i < 2 ? 77 : 0;
+		q.deep = i == 1 ? &deep[1] : &deep[0];
+		q.deep_count = i == 1 || i == 2;
+		if (validate_run(&ev, &q, NULL, 0, NULL, &r[i], &e) < 0)
+			printf("# %s\n", e.text);
+	}
+	ok(r[0].finding_count > 1 && r[0].finding_count == r[1].finding_count && r[0].passed && r[1].passed, "the same configurations, and they pass");
+	for (size_t i = 0; i < r[0].finding_count && i < r[1].finding_count; i++) {
+		ok(r[0].findings[i].seed == r[1].findings[i].seed, "one secret, one seed");
+		ok(r[2].findings[i].seed != r[3].findings[i].seed && r[2].findings[i].seed != r[0].findings[i].seed, "no secret, seeds of their own");
+		ok(i == 0 || r[0].findings[i].seed != r[0].findings[0].seed, "each size has another seed");
+	}
+	has_str(rounds_of(&r[0], "n=64"), "with another poison", "by itself every size gets all rounds");
+	has_str(rounds_of(&r[2], "n=64"), "with another poison", "a deep size gets all rounds");
+	has_str(rounds_of(&r[1], "n=64"), "with other values", "another size gets the cheap ones");
+	ok(strstr(rounds_of(&r[1], "n=64"), "with another poison") == NULL, "and no more");
+	has_str(rounds_of(&r[1], "n=17"), "with another poison", "a check: size gets all rounds");
+	for (size_t i = 0; i < MEM_COUNT(r); i++)
+		validate_result_fini(&r[i]);
+	params_free(other);
+	params_free(size);
+}
+
 int main(int argc, char **argv)
 {
 	struct sample s;
@@ -69,6 +117,7 @@ int main(int argc, char **argv)
 	ok(r.passed, "another order of rounding passes");
 	errors_told(&s, root);
 	validate_result_fini(&r);
+	shared_values(&s, root);
 	refused(&s, root, "acc += A[row*n+k]*B[k*n+col]*1.01;", "C is wrong in");
 	refused(&s, root, "if (col != 3) acc += A[row*n+k]*B[k*n+col];", "C is wrong in");
 	refused(&s, root, "acc += A[row*n+k]*B[k*n+col]; if (k == 5) acc = sqrt(-1.0-k);", "NaN");
