@@ -328,6 +328,8 @@ static void show_what_there_is(struct tuner *u)
 static int search_and_finish(struct tuner *u, struct search *search, struct err *e)
 {
 	int rc = begin_run(u, search, e);
+	if (rc < 0 || u->result.known)
+		return rc;
 	announce(u, search_name(search));
 	if (rc == 0)
 		rc = take_device(u, e);
@@ -415,6 +417,7 @@ void tune_result_fini(struct tune_result *r)
 		params_free(r->top[i].params);
 	for (size_t i = 0; i < r->why_count; i++)
 		free(r->why[i]);
+	free(r->library.name);
 	free(r->library.why);
 	*r = (struct tune_result){ 0 };
 }

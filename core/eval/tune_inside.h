@@ -70,8 +70,9 @@ int tune_value(const struct tuner *u, const struct params *params, const struct 
 /* Keeps a configuration when it is among the best so far: takes params and variant, and leaves them empty. */
 void tune_offer_leader(struct tuner *u, struct params **params, struct variant *variant, double value, double median_ns);
 
-/* Goes on with an interrupted run of the same job and settings: u->result.run is its number then, the search knows what it had measured,
- * and results and leaders are as they were. 0 when there is none. */
+/* Goes on with an interrupted run of the same job and settings (with q->resume: of any job): u->result.run is its number then, the search
+ * knows what it had measured, and results and leaders are as they were. One that had ended is the answer: u->result.known. 0 also when
+ * there is none. */
 int tune_resume(struct tuner *u, const char *settings, struct search *search, struct err *e);
 /* A leader's row of that run that needs no second measurement; false when there is none. */
 bool tune_resume_top(struct tuner *u, const struct leader *l, struct tune_top *ret_top);

@@ -56,7 +56,7 @@ static int compare(struct tuner *u, const struct leader *l, struct tune_rival *t
 		to->low = r.paired.low;
 		to->high = r.paired.high;
 	}
-	to->name = r.name;
+	to->name = mem_str(r.name);
 	to->why = r.why;
 	r.why = NULL;
 	vendor_fini(&r);
@@ -94,7 +94,7 @@ int tune_vendor_finish(struct tuner *u, struct err *e)
 	}
 	if (why.code == ERR_WRONG)
 		return dismiss_winner(u, &why, e);
-	to->name = "the vendor's library";
+	to->name = mem_str("the vendor's library");
 	to->why = mem_str(why.text);
 	return 0;
 }
