@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 5, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 6, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -135,13 +135,11 @@ struct wire_execute {
 enum { WIRE_KEEP_SCRATCH = 1, WIRE_KEEP_OUTPUTS = 2, WIRE_KEEP_RAW = 4, WIRE_LOOK = 8 };
 struct wire_executed {
 	uint64_t device_ns;      /* of this one execution; 0 unknown */
-	uint32_t output_count;   /* outputs are the plan's OUT and INOUT buffers, in order */
-	char (*output_hash)[65]; /* SHA-256 of each output's logical content */
 	uint32_t changed_input;  /* 1 + index of the first PLAN_IN buffer that was written to; 0 none */
 	uint32_t broken_zone;    /* 1 + index of the first buffer whose red zone was written to; 0 none */
 };
 
-struct wire_output { uint32_t run, output; };
+struct wire_output { uint32_t run, output; }; /* outputs are the plan's OUT and INOUT buffers, in order */
 
 /* The worker compares its last execution's output with a reference that it sees only now. */
 struct wire_compare {

@@ -279,9 +279,6 @@ void wire_execute_fini(struct wire_execute *m)
 void wire_executed_encode(const struct wire_executed *m, struct buf *out)
 {
 	wire_put_u64(out, m->device_ns);
-	wire_put_u64(out, m->output_count);
-	for (uint32_t i = 0; i < m->output_count; i++)
-		wire_put_text(out, m->output_hash[i]);
 	wire_put_u32(out, m->changed_input);
 	wire_put_u32(out, m->broken_zone);
 }
@@ -289,23 +286,16 @@ void wire_executed_encode(const struct wire_executed *m, struct buf *out)
 int wire_executed_decode(struct wire_in *in, struct wire_executed *ret_m, struct err *e)
 {
 	struct wire_executed m = { .device_ns = wire_get_u64(in) };
-	m.output_count = (uint32_t)wire_get_count(in, 8 + HASH_HEX);
-	m.output_hash = mem_new(m.output_count, sizeof *m.output_hash);
-	for (uint32_t i = 0; i < m.output_count; i++)
-		get_hash(in, m.output_hash[i]);
 	m.changed_input = wire_get_u32(in);
 	m.broken_zone = wire_get_u32(in);
 	int r = wire_end(in, "executed", e);
-	if (r < 0)
-		wire_executed_fini(&m);
-	else
+	if (r == 0)
 		*ret_m = m;
 	return r;
 }
 
 void wire_executed_fini(struct wire_executed *m)
 {
-	free(m->output_hash);
 	*m = (struct wire_executed){ 0 };
 }
 

@@ -188,7 +188,7 @@ static int fetch_outputs(struct trial *t, struct reference *r, struct err *e)
 		int rc = trial_output(t, (uint32_t)k, &out->bytes, &out->len, e);
 		if (rc < 0)
 			return rc;
-		out->hash = hash_bytes(out->bytes, out->len);
+		out->hash = hash_array(out->bytes, out->len);
 	}
 	return 0;
 }

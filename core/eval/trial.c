@@ -87,7 +87,6 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 		             buffer_name(t, executed.broken_zone));
 	if (ret_device_ns)
 		*ret_device_ns = executed.device_ns;
-	wire_executed_fini(&executed);
 	return rc;
 }
 
