@@ -322,15 +322,21 @@ void wire_output_fini(struct wire_output *m)
 
 /* --- compare ------------------------------------------------------------------------------------------------------ */
 
-void wire_compare_encode(const struct wire_compare *m, struct buf *out)
+void wire_compare_begin(const struct wire_compare *m, struct buf *out)
 {
 	wire_put_u32(out, m->run);
 	wire_put_u32(out, m->output);
 	wire_put_text(out, m->reference_hash);
-	wire_put_u32(out, m->reference != NULL);
-	wire_put_bytes(out, m->reference, m->reference ? m->reference_len : 0);
 	wire_put_f64(out, m->tolerance);
 	wire_put_u32(out, m->poison);
+	wire_put_u32(out, m->reference != NULL);
+	wire_put_u64(out, m->reference ? m->reference_len : 0);
+}
+
+void wire_compare_encode(const struct wire_compare *m, struct buf *out)
+{
+	wire_compare_begin(m, out);
+	buf_add(out, m->reference, m->reference ? m->reference_len : 0);
 }
 
 int wire_compare_decode(struct wire_in *in, struct wire_compare *ret_m, struct err *e)
@@ -338,16 +344,16 @@ int wire_compare_decode(struct wire_in *in, struct wire_compare *ret_m, struct e
 	struct wire_compare m = { .run = wire_get_u32(in) };
 	m.output = wire_get_u32(in);
 	get_hash(in, m.reference_hash);
+	m.tolerance = wire_get_f64(in);
+	if (!isfinite(m.tolerance) || m.tolerance < 0)
+		in->bad = true;
+	m.poison = get_below(in, 256);
 	bool given = get_below(in, 2) == 1;
 	m.reference = wire_get_bytes(in, &m.reference_len);
 	if (!given && m.reference_len > 0)
 		in->bad = true;
 	if (!given)
 		m.reference = NULL;
-	m.tolerance = wire_get_f64(in);
-	if (!isfinite(m.tolerance) || m.tolerance < 0)
-		in->bad = true;
-	m.poison = get_below(in, 256);
 	if (wire_end(in, "compare", e) < 0)
 		return -ERR_NETWORK;
 	*ret_m = m;

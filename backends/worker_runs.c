@@ -111,7 +111,8 @@ int worker_runs_output(struct worker *w, struct wire_in *in, struct buf *out, st
 	if (len + 8 > WIRE_BODY_MAX)
 		return err_set(e, ERR_UNSUPPORTED, "output %s has %zu bytes, more than the wire carries at once", buffer->name,
 		               len);
-	wire_put_bytes(out, bytes, len);
+	wire_put_u64(out, len);
+	w->tail = (struct wire_tail){ .bytes = bytes, .len = len };
 	return 0;
 }
 
