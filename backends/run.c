@@ -168,22 +168,16 @@ static int launch(struct run *r, const struct wire_execute *m, struct cache *inp
 int run_execute(struct run *r, const struct wire_execute *m, struct cache *inputs, struct wire_executed *ret_executed,
                 struct err *e)
 {
-	struct wire_executed x = { .output_count = r->output_count };
-	x.output_hash = mem_new(r->output_count, sizeof *x.output_hash);
+	struct wire_executed x = { .device_ns = 0 };
 	int result = launch(r, m, inputs, &x.device_ns, e);
-	for (uint32_t i = 0; i < r->output_count && result == 0; i++) {
+	for (uint32_t i = 0; i < r->output_count && result == 0; i++)
 		result = fetch(r, &r->outputs[i], e);
-		if (result == 0)
-			memcpy(x.output_hash[i], hash_bytes(r->outputs[i].bytes, r->outputs[i].len).hex, HASH_SIZE);
-	}
 	if (result == 0)
 		result = look_for_damage(r, m, inputs, &x, e);
 	r->executed = result == 0;
 	r->seed = m->seed;
 	r->values = m->values;
-	if (result < 0)
-		wire_executed_fini(&x);
-	else
+	if (result == 0)
 		*ret_executed = x;
 	return result;
 }
@@ -240,10 +234,7 @@ static int need_executed(struct run *r, struct cache *inputs, struct err *e)
 	struct wire_executed x;
 	if (r->executed)
 		return 0;
-	int result = run_execute(r, &first, inputs, &x, e);
-	if (result == 0)
-		wire_executed_fini(&x);
-	return result;
+	return run_execute(r, &first, inputs, &x, e);
 }
 
 int run_measure(struct run *r, const struct wire_measure *m, struct cache *inputs, struct watch *watch,

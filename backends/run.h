@@ -20,7 +20,7 @@ int run_new(const struct backend *backend, struct backend_device *device, const 
             struct plan *take_plan, struct run **ret_run, struct err *e);
 void run_free(struct run *r);
 /* One execution from fresh inputs into poisoned outputs (none with WIRE_LOOK), then reads everything back and looks for damage. Inputs
- * come from and go to the cache. ret_executed owned by the caller (wire_executed_fini). */
+ * come from and go to the cache. */
 int run_execute(struct run *r, const struct wire_execute *m, struct cache *inputs, struct wire_executed *ret_executed,
                 struct err *e);
 /* The backend's `races` on this binary and plan; -ERR_UNSUPPORTED where it has none. */

@@ -249,8 +249,9 @@ static bool answer(struct worker *w, const struct wire_frame *frame)
 		buf_clear(&body);
 		wire_failed_encode(&e, &body);
 	}
-	int sent = wire_send(w->out, r < 0 ? WIRE_FAILED : frame->type, frame->id, buf_text(&body), body.len, CLOCK_NEVER,
-	                     NULL);
+	int sent = wire_send_tail(w->out, r < 0 ? WIRE_FAILED : frame->type, frame->id, buf_text(&body), body.len, r < 0 ? NULL : &w->tail,
+	                          CLOCK_NEVER, NULL);
+	w->tail = (struct wire_tail){ .len = 0 };
 	buf_fini(&body);
 	return sent == 0 && r != -ERR_CRASH;
 }

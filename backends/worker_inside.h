@@ -21,6 +21,7 @@ struct worker {
 	struct facts facts;               /* of the opened device */
 	struct watch *watch;              /* of the opened device */
 	struct run *runs[WORKER_RUNS_MAX];       /* number i + 1 on the wire */
+	struct wire_tail tail;            /* of the answer that is being made; borrowed from a run */
 	struct cache *inputs;
 	struct cache *references;         /* NULL where kernels run in this process and could look */
 	struct cage_kernel kernel;        /* what the cage is made of */
