@@ -9,6 +9,7 @@
 #ifndef PEAKD_CORE_EVAL_POOL_H
 #define PEAKD_CORE_EVAL_POOL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,6 +53,7 @@ struct pool_wish {
 	void (*waiting)(void *arg, const char *line);
 	void *arg;
 	const char *const *launcher;   /* words in front of the device's worker, as a sanitizer is; outlive the lease. NULL: the pool's */
+	_Atomic int64_t *leased_ns;    /* the lease's end adds how long it lasted, the waiting before it left out; outlives the lease. NULL: nobody asks */
 };
 
 /* Waits until the device is free, here and on this machine; the worker has the device open. */
