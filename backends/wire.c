@@ -285,31 +285,41 @@ static int check_header(const uint8_t header[WIRE_HEADER], struct err *e)
 	               magic, type, (unsigned long long)len);
 }
 
-int wire_receive(int fd, struct wire_frame *ret_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e)
+int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e)
 {
-	uint8_t header[WIRE_HEADER], *body = NULL;
+	struct wire_frame *f = io_frame;
+	uint8_t header[WIRE_HEADER];
 	ssize_t n;
 	for (size_t got = 0; got < sizeof header; got += (size_t)n)
 		if ((n = read_some(fd, header + got, sizeof header - got, deadline, &also_fd, also, e)) < 0)
 			return (int)n;
 	if (check_header(header, e) < 0)
 		return -(int)e->code;
-	size_t len = (size_t)load(header + 16, 8), room = 0;
+	size_t len = (size_t)load(header + 16, 8);
 	/* The room grows with what arrives: a length alone must not make us allocate. */
-	for (size_t got = 0; got < len; got += (size_t)n) {
-		if (got == room) {
-			room = room ? 2 * room : FIRST_ROOM;
-			room = room < len ? room : len;
-			body = mem_resize(body, room, 1);
+	for (size_t got = 0; got < len || f->room == 0; got += (size_t)n) {
+		if (got == f->room) {
+			f->room = f->room ? 2 * f->room : FIRST_ROOM;
+			f->room = f->room < len ? f->room : len ? len : 1;
+			f->body = mem_resize(f->body, f->room, 1);
 		}
-		if ((n = read_some(fd, body + got, room - got, deadline, &also_fd, also, e)) < 0) {
-			free(body);
+		size_t want = (f->room < len ? f->room : len) - got;
+		if ((n = want ? read_some(fd, f->body + got, want, deadline, &also_fd, also, e) : 0) < 0)
 			return (int)n;
-		}
 	}
-	*ret_frame = (struct wire_frame){
-		.type = (enum wire_type)load(header + 4, 4), .id = (uint32_t)load(header + 8, 4),
-		.body = body ? body : mem_new(1, 1), .len = len,
-	};
+	f->type = (enum wire_type)load(header + 4, 4);
+	f->id = (uint32_t)load(header + 8, 4);
+	f->len = len;
 	return 0;
+}
+
+int wire_receive(int fd, struct wire_frame *ret_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e)
+{
+	struct wire_frame f = { .body = NULL };
+	int rc = wire_receive_again(fd, &f, deadline, also_fd, also, e);
+	if (rc < 0)
+		free(f.body);
+	else
+		*ret_frame = f;
+	return rc;
 }

@@ -71,6 +71,7 @@ struct wire_frame {
 	enum wire_type type;
 	uint32_t id;
 	uint8_t *body; /* owned; free() */
+	size_t room;   /* bytes that body has room for */
 	size_t len;
 };
 /* Writes one whole frame before the monotonic deadline. The descriptor may be non-blocking. */
@@ -82,6 +83,8 @@ int wire_send_tail(int fd, enum wire_type type, uint32_t id, const void *body, s
 /* Reads one whole frame before the deadline: -ERR_TIMEOUT, -ERR_CRASH at end of file, -ERR_NETWORK for garbage.
  * `also_fd` ≥ 0 is drained meanwhile into `also` (its last 8 KiB are kept): the worker's stderr. */
 int wire_receive(int fd, struct wire_frame *ret_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e);
+/* The same into the memory of an earlier frame ({ 0 } for none), which stays the caller's also on failure. */
+int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e);
 
 /* --- messages --------------------------------------------------------------------------------------------------------- */
 enum { WIRE_LACKS = 512 };

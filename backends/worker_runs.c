@@ -39,7 +39,7 @@ int worker_runs_prepare(struct worker *w, struct wire_in *in, struct buf *out, s
 		return r;
 	r = free_slot(w, &slot, e);
 	if (r == 0) {
-		r = run_new(w->backend, w->device, request.binary, request.binary_len, request.plan, &w->runs[slot], e);
+		r = run_new(w->backend, w->device, w->room, request.binary, request.binary_len, request.plan, &w->runs[slot], e);
 		request.plan = NULL;
 	}
 	if (r == 0) {
@@ -128,9 +128,11 @@ static int find_reference(struct worker *w, const struct wire_compare *m, const 
 	}
 	if (strcmp(hash_array(m->reference, m->reference_len).hex, m->reference_hash) != 0)
 		return err_set(e, ERR_NETWORK, "the reference does not have the hash that it was sent with");
-	if (w->references)
-		*ret_bytes = cache_put(w->references, m->reference_hash, mem_copy(m->reference, m->reference_len),
-		                       m->reference_len);
+	if (w->references) {
+		void *kept = room_take(w->room, m->reference_len);
+		memcpy(kept, m->reference, m->reference_len);
+		*ret_bytes = cache_put(w->references, m->reference_hash, kept, m->reference_len);
+	}
 	return 0;
 }
 
