@@ -30,6 +30,9 @@ int work_device(struct engine_job *job, const struct context *ctx, struct facts 
 /* The same where several may work together ("cuda:all", "cuda:0,1"). ret_facts: free(). */
 int work_devices(struct engine_job *job, const struct context *ctx, struct facts **ret_facts, size_t *ret_count, struct err *e);
 
+/* Every kind's result also tells what the job spent (struct eval_spent), each left out where it is nothing: leased_seconds,
+ * validation_seconds, validation_leased_seconds. */
+
 /* validate — in: checkpoint, device, samples (16), sanitizer (a tool of compute-sanitizer, instead of comparing outputs). out: passed, summary, passed_count, failed_count, pruned_count, domain. */
 int work_validate(struct engine_job *job, struct fields *result, struct err *e);
 /* tune — in: checkpoint, device, budget (128; any number when seconds or device_seconds are given), seconds, device_seconds, strategy

@@ -42,7 +42,7 @@ static void outputs_fini(struct reference *r)
 {
 	for (size_t i = 0; i < r->output_count; i++) {
 		free(r->outputs[i].name);
-		free(r->outputs[i].bytes);
+		free(r->outputs[i].answer);
 	}
 	free(r->outputs);
 	free(r->unfit);
@@ -185,10 +185,10 @@ static int fetch_outputs(struct trial *t, struct reference *r, struct err *e)
 		out->rank = b->rank;
 		memcpy(out->dims, b->dims, sizeof out->dims);
 		out->own_error = NAN;
-		int rc = trial_output(t, (uint32_t)k, &out->bytes, &out->len, e);
+		int rc = trial_output(t, (uint32_t)k, &out->answer, &out->bytes, &out->len, e);
 		if (rc < 0)
 			return rc;
-		out->hash = hash_bytes(out->bytes, out->len);
+		out->hash = hash_array(out->bytes, out->len);
 	}
 	return 0;
 }

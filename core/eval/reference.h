@@ -10,7 +10,8 @@
 
 struct reference_output {
 	char *name;           /* of the buffer */
-	uint8_t *bytes;       /* logical content in the declared type */
+	uint8_t *answer;      /* what the bytes are in; owned */
+	const uint8_t *bytes; /* logical content in the declared type */
 	size_t len;
 	enum dtype type;
 	unsigned rank;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "core/context/domain.h"
 #include "core/context/host.h"
@@ -485,11 +486,26 @@ static int run(const struct eval *ev, const struct validate_request *q, bool exe
 	return rc;
 }
 
+static int64_t leased_so_far(const struct eval *ev)
+{
+	return ev->spent ? atomic_load(&ev->spent->leased_ns) : 0;
+}
+
+static void spend(const struct eval *ev, int64_t since, int64_t leased_before)
+{
+	if (ev->spent == NULL)
+		return;
+	atomic_fetch_add(&ev->spent->validation_ns, clock_now() - since);
+	atomic_fetch_add(&ev->spent->validation_leased_ns, leased_so_far(ev) - leased_before);
+}
+
 int validate_run(const struct eval *ev, const struct validate_request *request, struct db *db, int64_t checkpoint,
                  const char *job, struct validate_result *ret_result, struct err *e)
 {
 	struct validate_result r = { 0 };
+	int64_t since = clock_now(), leased_before = leased_so_far(ev);
 	int rc = run(ev, request, true, &r, e);
+	spend(ev, since, leased_before);
 	if (rc == 0 && db && checkpoint > 0)
 		rc = validate_record(db, checkpoint, request->facts, job, &r, e);
 	if (rc < 0)

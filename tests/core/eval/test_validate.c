@@ -1,5 +1,7 @@
 /* core/eval: right kernels pass, wrong ones fail for the right reason, and no worker survives what kills it for long. */
 #include "core/eval/validate.h"
+
+#include "base/clock.h"
 #include "core/record/validation.h"
 #include "sample.h"
 
@@ -62,6 +64,22 @@ static const char *rounds_of(const struct validate_result *r, const char *size)
 	return "";
 }
 
+/* What a validation took is told, and of it what the device was leased for. */
+static void time_told(struct sample *s, const struct context *root)
+{
+	struct eval_spent spent = { .leased_ns = 7 };
+	struct eval ev = { .pool = s->pool, .references = s->references, .spent = &spent };
+	struct validate_request q = { .ctx = root, .root = root, .facts = &s->facts, .samples = 1, .seed = 5 };
+	struct validate_result r = { 0 };
+	struct err e = ERR_INIT;
+	int64_t began = clock_now();
+	is_int(validate_run(&ev, &q, NULL, 0, NULL, &r, &e), 0, "validated %s", e.text);
+	int64_t took = clock_now() - began, all = atomic_load(&spent.validation_ns), leased = atomic_load(&spent.validation_leased_ns);
+	ok(leased > 0 && leased <= all && all <= took, "leased %lld ns of %lld ns, in %lld ns", (long long)leased, (long long)all, (long long)took);
+	is_int(atomic_load(&spent.leased_ns) - 7, leased, "nothing but this was leased for");
+	validate_result_fini(&r);
+}
+
 /* Requests that share a secret share their values, and so their references, size by size; without one, each has values of its own.
  * What is not deep gets the cheap rounds. */
 static void shared_values(struct sample *s, const struct context *root)
@@ -116,6 +134,7 @@ int main(int argc, char **argv)
 	r = judge(&s, root, other);
 	ok(r.passed, "another order of rounding passes");
 	errors_told(&s, root);
+	time_told(&s, root);
 	validate_result_fini(&r);
 	shared_values(&s, root);
 	refused(&s, root, "acc += A[row*n+k]*B[k*n+col]*1.01;", "C is wrong in");
