@@ -66,6 +66,33 @@ print(len(root.findall(svg + "polyline")), "curves,", sum(c.get("stroke-dasharra
 PYTHON
 is "$(cat "$T/svg")" "2 curves, 2 dashed, 8 bars" "the picture is XML: a curve and the library's line for each size, a bar per step; no text on another"
 
+# Beside PEAK's figures (bench/ladder/replication.py): rows of ours are written, others stay.
+beside() # beside RESULTS DOCUMENT
+{
+	python3 "$root/bench/ladder/replication.py" --results "$1" "$2" >"$T/out" 2>"$T/err"
+}
+mkdir "$T/results" && cp "$T/l.json" "$T/results/matmul-fp16-cuda-h200.json"
+for kind in final steps time; do
+	printf '%s\n' "<!-- h200 ladders: from bench/results/x.json: $kind -->" "| | $kind |" '| --- | --- |' '| PEAK | theirs |' '| peakd | stale |' '<!-- end -->' ''
+done >"$T/beside.md"
+printf '| peakd | elsewhere |\n' >>"$T/beside.md"
+beside "$T/results" "$T/beside.md"
+is "$? $(cat "$T/out")" "0 4 rows" "a ladder stands beside PEAK's" "$(cat "$T/err")"
+is "$(grep -c -e '^| PEAK | theirs |$' -e '^| peakd | elsewhere |$' "$T/beside.md") $(grep -c stale "$T/beside.md")" "4 0" "only the rows of ours between the marks go"
+row="| peakd | H200, CUDA | fp16 | 2048 / 4096 | 78.05× / 82.92× | 419 TFLOP/s, 43.8 % of 957 / 686.5 TFLOP/s, 71.7 % of 957"
+has "$(cat "$T/beside.md")" "$row | 91.0 % (75.0 to 93.0) / 99.0 % (97.0 to 102.0) | 5 fresh processes | 4 / 4 |" "the last step with its interval"
+has "$(cat "$T/beside.md")" "| peakd | H200 fp16, n = 2048 | tma-load 3.20, wgmma 20.00, tma-pipelining 1.39, warp-specialize 0.90 |" "each step by the tuning run's figures, also a loss"
+has "$(cat "$T/beside.md")" "| peakd | H200 fp16, budget 24; jobs cut off: 1, see \`time.notes\` |" "the time with its budget, and what was cut off"
+cp "$T/beside.md" "$T/again.md" && beside "$T/results" "$T/again.md"
+is "$(cmp "$T/beside.md" "$T/again.md" && echo same)" same "once more changes nothing"
+mkdir "$T/none" && beside "$T/none" "$T/again.md"
+is "$(grep -c '^| peakd |' "$T/again.md")" 1 "without a ladder there are no rows of ours"
+cp "$root/docs/peak-replication.md" "$T/page.md" && beside "$root/bench/results" "$T/page.md"
+is $? 0 "the page has its three places" "$(cat "$T/err")"
+is "$(grep -c '^<!-- h200 ladders: .*: \(final\|steps\|time\) -->$' "$T/page.md")" 3 "each of a kind that is known"
+printf 'no mark\n' >"$T/plain.md" && beside "$T/results" "$T/plain.md"
+is "$? $(cat "$T/plain.md")" "1 no mark" "a document without a place is refused and left alone"
+
 # What would quote something else, or nothing.
 cp -r "$T/folder" "$T/wrong"
 jq '.rows |= map(if .checkpoint == 5 then .validated = false else . end)' "$T/folder/run.json" >"$T/wrong/run.json"
