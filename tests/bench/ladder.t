@@ -82,7 +82,7 @@ is "$(grep -c -e '^| PEAK | theirs |$' -e '^| peakd | elsewhere |$' "$T/beside.m
 row="| peakd | H200, CUDA | fp16 | 2048 / 4096 | 78.05× / 82.92× | 419 TFLOP/s, 43.8 % of 957 / 686.5 TFLOP/s, 71.7 % of 957"
 has "$(cat "$T/beside.md")" "$row | 91.0 % (75.0 to 93.0) / 99.0 % (97.0 to 102.0) | 5 fresh processes | 4 / 4 |" "the last step with its interval"
 has "$(cat "$T/beside.md")" "| peakd | H200 fp16, n = 2048 | tma-load 3.20, wgmma 20.00, tma-pipelining 1.39, warp-specialize 0.90 |" "each step by the tuning run's figures, also a loss"
-has "$(cat "$T/beside.md")" "| peakd | H200 fp16, budget 24; jobs cut off: 1, see \`time.notes\` |" "the time with its budget, and what was cut off"
+has "$(cat "$T/beside.md")" "| peakd | H200 fp16, budget 24; jobs cut off: 1, see \`time.notes\` | 59 s (29.87 %) | 14 s (7.09 %) | 85 s (43.04 %) | 39.5 s (20.00 %) | 197.5 s |" "the time with its budget, and what was cut off"
 cp "$T/beside.md" "$T/again.md" && beside "$T/results" "$T/again.md"
 is "$(cmp "$T/beside.md" "$T/again.md" && echo same)" same "once more changes nothing"
 mkdir "$T/none" && beside "$T/none" "$T/again.md"
