@@ -1,6 +1,7 @@
 /* binaries: what compilers answered, kept in a folder by the hash of what they were asked, so that a repeated tune compiles nothing. The
- * key holds everything that the answer depends on: source, parameters, options, architecture, plan, compiler and peakd's version; also
- * refusals are kept. Bounded in size: what was not used for longest goes first. Used by variant.c; the daemon makes one.
+ * key holds everything that the answer depends on: source, parameters, options, architecture, the plan's form (plan_form), compiler and
+ * peakd's version; also refusals are kept. Bounded in size: what was not used for longest goes first. Used by variant.c; the daemon makes
+ * one.
  *
  * A file is its own hash in front of its content, written beside and renamed, so that one that was cut off or damaged is not taken, and
  * several daemons may share a folder. Workers cannot write there (cage.h). */

@@ -88,9 +88,10 @@ static void variants(struct sample *s, const char *base)
 	struct eval ev = { .pool = s->pool, .references = s->references, .binaries = b };
 	struct context *good = sample_context(SAMPLE_RIGHT), *bad = sample_context("this is no HLSL");
 	struct variant first, second;
-	struct params *params = NULL;
+	struct params *params = NULL, *larger = NULL;
 	struct err e = ERR_INIT, again = ERR_INIT;
 	params_parse(good, "n=64 BX=8 BY=8", true, &params, &e);
+	params_parse(good, "n=128 BX=8 BY=8", false, &larger, &e);
 	is_int(variant_build(&ev, good, params, &s->facts, &first, &e), 0, "it compiles %s", e.text);
 	is_int((int)binaries_stats(b).misses, 1, "by a compiler");
 	is_int(variant_build(&ev, good, params, &s->facts, &second, &e), 0, "and again %s", e.text);
@@ -100,6 +101,11 @@ static void variants(struct sample *s, const char *base)
 	   first.compiled.kernel_count == second.compiled.kernel_count, "with the same binary");
 	variant_fini(&first);
 	variant_fini(&second);
+	is_int(variant_build(&ev, good, larger, &s->facts, &second, &e), 0, "and at another size %s", e.text);
+	is_int((int)binaries_stats(b).misses, 1, "without one");
+	is_int((int)second.plan->ops[0].launch.grid[0], 16, "with its own plan");
+	variant_fini(&second);
+	params_free(larger);
 	struct facts other = s->facts;
 	snprintf(other.driver, sizeof other.driver, "another compiler");
 	is_int(variant_build(&ev, good, params, &other, &first, &e), 0, "for another compiler %s", e.text);
@@ -108,7 +114,7 @@ static void variants(struct sample *s, const char *base)
 	is_int(variant_build(&ev, bad, params, &s->facts, &first, &e), -ERR_COMPILE, "what is refused");
 	is_int(variant_build(&ev, bad, params, &s->facts, &first, &again), -ERR_COMPILE, "is refused again");
 	is_str(again.text, e.text, "with the same words");
-	is_int((int)binaries_stats(b).hits, 2, "without a compiler");
+	is_int((int)binaries_stats(b).hits, 3, "without a compiler");
 	params_free(params);
 	context_free(good);
 	context_free(bad);
@@ -125,7 +131,7 @@ int main(int argc, char **argv)
 	if (s.ready)
 		variants(&s, s.folder);
 	else
-		SKIP(12, "no HLSL device");
+		SKIP(15, "no HLSL device");
 	sample_fini(&s);
 	return tap_done();
 }
