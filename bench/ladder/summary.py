@@ -203,6 +203,7 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--into", default=os.path.join(here, "..", "results"), help="where NAME.json and NAME.svg go (bench/results)")
+    parser.add_argument("--note", action="append", default=[], help="one more of the notes: what the folder itself does not tell")
     parser.add_argument("folder")
     parser.add_argument("name")
     arguments = parser.parse_args()
@@ -210,6 +211,7 @@ def main():
         result = summary(arguments.folder)
     except Bad as e:
         sys.exit(f"summary.py: {e}")
+    result["notes"] += arguments.note
     with open(os.path.join(arguments.into, arguments.name + ".json"), "w", encoding="utf-8") as f:
         json.dump(result, f, indent=1, ensure_ascii=False)
         f.write("\n")
