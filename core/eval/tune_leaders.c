@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/eval/lanes.h"
+#include "core/eval/perturb.h"
 #include "core/eval/validate.h"
 
 enum { LEADERS = 3, WINNER_SAMPLES = 4 };
@@ -188,7 +190,31 @@ static int time_again(struct tuner *u, struct leader *l, struct err *e)
 	return rc;
 }
 
-static int finish_leader(struct tuner *u, struct leader *l, struct err *e)
+/* What the proofs need of the compiler and the search did not: compiled for all leaders at once, beside the first one's executions. */
+struct ahead {
+	const struct tuner *u;
+	const struct params *at[TUNE_TOP];
+	size_t count;
+	struct lanes *lanes;
+};
+
+static void compile_ahead(void *arg, size_t i)
+{
+	const struct ahead *a = arg;
+	perturb_ahead(a->u->ev, a->u->q->ctx, a->at[i], a->u->q->facts);
+}
+
+/* Those of an interrupted run may be proved already. */
+static void ahead_init(struct ahead *a, const struct tuner *u, size_t wanted)
+{
+	*a = (struct ahead){ .u = u };
+	for (size_t i = 0; i < u->leader_count && a->count < wanted; i++)
+		if (u->leaders[i].variant.plan)
+			a->at[a->count++] = u->leaders[i].params;
+	a->lanes = lanes_new(pool_compile_width(u->ev->pool), a->count, compile_ahead, a);
+}
+
+static int finish_leader(struct tuner *u, struct leader *l, const struct ahead *a, struct err *e)
 {
 	bool good = false, known = tune_resume_top(u, l, &u->result.top[u->result.top_count]);
 	u->result.top_count += known;
@@ -197,6 +223,8 @@ static int finish_leader(struct tuner *u, struct leader *l, struct err *e)
 	if (rc < 0 || known)
 		return rc;
 	rc = prove(u, l, &good, e);
+	if (rc == 0 && good)
+		lanes_wait(a->lanes, a->count); /* nothing compiles while a figure is taken that will be quoted */
 	return rc == 0 && good ? time_again(u, l, e) : rc;
 }
 
@@ -265,11 +293,14 @@ static int race(struct tuner *u, struct err *e)
 int tune_leaders_finish(struct tuner *u, struct err *e)
 {
 	size_t wanted = u->q->leaders ? u->q->leaders : LEADERS;
+	struct ahead ahead;
 	int rc = 0;
+	ahead_init(&ahead, u, wanted);
 	for (size_t i = 0; rc == 0 && i < u->leader_count && u->result.top_count < wanted; i++) {
 		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "proving and re-timing leader %zu", i + 1);
-		rc = finish_leader(u, &u->leaders[i], e);
+		rc = finish_leader(u, &u->leaders[i], &ahead, e);
 	}
+	lanes_free(ahead.lanes);
 	qsort(u->result.top, u->result.top_count, sizeof u->result.top[0], better);
 	if (rc == 0)
 		rc = race(u, e);

@@ -15,6 +15,7 @@
 #include "core/context/space.h"
 #include "core/eval/external.h"
 #include "core/eval/lanes.h"
+#include "core/eval/perturb.h"
 #include "core/eval/rounds.h"
 #include "core/record/store.h"
 
@@ -163,22 +164,25 @@ static int pick_all(const struct validate_request *q, struct picks *p, struct er
 	return 0;
 }
 
-struct build { const struct eval *ev; const struct context *ctx; const struct facts *facts; struct picks *picks; };
+struct build { const struct eval *ev; const struct validate_request *q; struct picks *picks; };
 
+/* Every pick; then, while the device is busy with those, what the last check of full ones needs. */
 static void build_one(void *arg, size_t i)
 {
 	struct build *b = arg;
-	struct pick *x = &b->picks->at[i];
-	x->why = (struct err)ERR_INIT;
-	variant_build(b->ev, b->ctx, x->finding.params, b->facts, &x->variant, &x->why);
+	struct pick *x = &b->picks->at[i % b->picks->count];
+	if (i < b->picks->count) {
+		x->why = (struct err)ERR_INIT;
+		variant_build(b->ev, b->q->ctx, x->finding.params, b->q->facts, &x->variant, &x->why);
+	} else if (x->full) {
+		perturb_ahead(b->ev, b->q->ctx, x->finding.params, b->q->facts);
+	}
 }
 
-/* Compiles every pick; those that the compiler refused have their check filled in. -ERR_CANCELLED alone ends it. */
-static int build_all(const struct eval *ev, const struct context *ctx, const struct facts *facts, struct picks *p,
-                     struct err *e)
+/* Waits until every pick is compiled; those that the compiler refused have their check filled in. -ERR_CANCELLED alone ends it. */
+static int finish_builds(const struct eval *ev, struct lanes *lanes, struct picks *p, struct err *e)
 {
-	struct build b = { .ev = ev, .ctx = ctx, .facts = facts, .picks = p };
-	lanes_run(pool_compile_width(ev->pool), p->count, build_one, &b);
+	lanes_wait(lanes, p->count);
 	for (size_t i = 0; i < p->count; i++) {
 		struct pick *x = &p->at[i];
 		if (x->why.code == ERR_CANCELLED || x->why.code == ERR_UNSUPPORTED || x->why.code == ERR_INTERNAL) {
@@ -460,15 +464,20 @@ static int run(const struct eval *ev, const struct validate_request *q, bool exe
                struct err *e)
 {
 	struct picks picks = { 0 };
+	struct build build = { .ev = ev, .q = q, .picks = &picks };
+	struct lanes *lanes = NULL;
 	int rc = pick_all(q, &picks, e);
-	if (rc == 0)
-		rc = build_all(ev, q->ctx, q->facts, &picks, e);
+	if (rc == 0) {
+		lanes = lanes_new(pool_compile_width(ev->pool), execute ? 2 * picks.count : picks.count, build_one, &build);
+		rc = finish_builds(ev, lanes, &picks, e);
+	}
 	for (size_t i = 0; rc == 0 && !execute && i < picks.count; i++)
 		picks.at[i].finding.check.passed = picks.at[i].why.code == ERR_NONE;
 	if (rc == 0 && !execute)
 		keep_log(&picks, r);
 	if (rc == 0 && execute)
 		rc = judge_all(ev, q, &picks, e);
+	lanes_free(lanes);
 	if (rc == 0 && execute)
 		rc = ask_external(ev, q, &picks, e);
 	if (rc == 0 && execute)

@@ -128,11 +128,13 @@ static int compile(const struct eval *ev, const struct context *ctx, const struc
 	free(options);
 	context_defines_free(request.defines, request.define_count);
 	struct hash key = key_of(&body, facts);
-	int rc;
-	if (binaries_get(ev->binaries, &key, &kept))
+	int rc = binaries_claim(ev->binaries, &key, ev->cancel, &kept, e);
+	if (rc > 0) {
 		rc = take_kept(&kept, &v->compiled, e);
-	else
+	} else if (rc == 0) {
 		rc = compile_now(ev, &body, &key, &v->compiled, e);
+		binaries_leave(ev->binaries, &key);
+	}
 	buf_fini(&kept);
 	buf_fini(&body);
 	return rc;
