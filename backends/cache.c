@@ -16,12 +16,14 @@ struct entry {
 struct cache {
 	struct entry *newest;
 	size_t used, limit; /* bytes of content */
+	struct room *room;
 };
 
-struct cache *cache_new(size_t limit)
+struct cache *cache_new(size_t limit, struct room *room)
 {
 	struct cache *c = MEM_NEW(struct cache);
 	c->limit = limit;
+	c->room = room;
 	return c;
 }
 
@@ -31,7 +33,7 @@ static void free_from(struct cache *c, struct entry **at)
 		struct entry *gone = *at;
 		*at = gone->next;
 		c->used -= gone->len;
-		free(gone->bytes);
+		room_give(c->room, gone->bytes, gone->len);
 		free(gone);
 	}
 }
@@ -64,7 +66,7 @@ const void *cache_put(struct cache *c, const char *hex, void *take_bytes, size_t
 	size_t have;
 	const void *there = cache_get(c, hex, &have);
 	if (there) {
-		free(take_bytes);
+		room_give(c->room, take_bytes, len);
 		return there;
 	}
 	struct entry *new = MEM_NEW(struct entry);

@@ -7,12 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backends/room.h"
 #include "base/hash.h"
 
 struct cache;
 
-/* limit: bytes of content kept; the newest entry stays even when it alone is larger. */
-struct cache *cache_new(size_t limit);
+/* limit: bytes of content kept; the newest entry stays even when it alone is larger. Content is taken from and given back to the room
+ * (borrowed). */
+struct cache *cache_new(size_t limit, struct room *room);
 void cache_free(struct cache *c);
 /* Borrowed until the next cache_put; NULL when it is not there. */
 const void *cache_get(struct cache *c, const char *hex, size_t *ret_len);

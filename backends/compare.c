@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backends/spread.h"
+#include "base/spread.h"
 
 enum { BLOCK = 1024 };
 

@@ -177,43 +177,67 @@ double dtype_load(enum dtype t, const void *element)
 
 /* Sign, exponent and fraction keep their places relative to each other, so a narrow number that is read as a float is too small by a
  * power of two, subnormal or not: one multiplication puts that right. Infinities and NaN have the largest exponent in both. */
-static inline double f16_load(uint16_t bits)
+static inline float f16_load(uint16_t bits)
 {
 	uint32_t u = (uint32_t)(bits & 0x7fff) << 13, sign = (uint32_t)(bits & 0x8000) << 16;
+	uint32_t special = -(uint32_t)((bits & 0x7c00) == 0x7c00) & 0x7f800000;
 	float f;
 	memcpy(&f, &u, sizeof f);
 	f *= 0x1p112f;
 	memcpy(&u, &f, sizeof u);
-	u |= (bits & 0x7c00) == 0x7c00 ? 0x7f800000 : 0;
-	u |= sign;
+	u |= special | sign;
 	memcpy(&f, &u, sizeof f);
-	return (double)f;
+	return f;
+}
+
+/* A number of elements that compilers know, from and to places that cannot overlap: they make vectors of it. */
+enum { MANY = 16 };
+
+static void load_f16(const uint8_t *from, double *to)
+{
+	uint16_t half[MANY];
+	float f[MANY];
+	memcpy(half, from, sizeof half);
+	for (size_t i = 0; i < MANY; i++)
+		f[i] = f16_load(half[i]);
+	for (size_t i = 0; i < MANY; i++)
+		to[i] = (double)f[i];
+}
+
+static void load_bf16(const uint8_t *from, double *to)
+{
+	uint16_t half[MANY];
+	uint32_t u[MANY];
+	float f[MANY];
+	memcpy(half, from, sizeof half);
+	for (size_t i = 0; i < MANY; i++)
+		u[i] = (uint32_t)half[i] << 16;
+	memcpy(f, u, sizeof f);
+	for (size_t i = 0; i < MANY; i++)
+		to[i] = (double)f[i];
+}
+
+static void load_f32(const uint8_t *from, double *to)
+{
+	float f[MANY];
+	memcpy(f, from, sizeof f);
+	for (size_t i = 0; i < MANY; i++)
+		to[i] = (double)f[i];
 }
 
 void dtype_load_all(enum dtype t, const void *elements, double *to, size_t n)
 {
+	void (*many)(const uint8_t *from, double *to) = t == DTYPE_F16 ? load_f16 : t == DTYPE_BF16 ? load_bf16 : t == DTYPE_F32 ? load_f32 : NULL;
 	const uint8_t *from = elements;
-	uint16_t half;
-	uint32_t u;
-	float f;
-	for (size_t i = 0; i < n; i++) {
-		if (t == DTYPE_F32) {
-			memcpy(&f, from + 4 * i, 4);
-			to[i] = (double)f;
-		} else if (t == DTYPE_F64) {
-			memcpy(&to[i], from + 8 * i, 8);
-		} else if (t == DTYPE_F16) {
-			memcpy(&half, from + 2 * i, 2);
-			to[i] = f16_load(half);
-		} else if (t == DTYPE_BF16) {
-			memcpy(&half, from + 2 * i, 2);
-			u = (uint32_t)half << 16;
-			memcpy(&f, &u, 4);
-			to[i] = (double)f;
-		} else {
-			to[i] = dtype_load(t, from + i * types[t].size);
-		}
+	size_t size = types[t].size, i = 0;
+	if (t == DTYPE_F64) {
+		memcpy(to, from, n * size);
+		return;
 	}
+	for (; many && i + MANY <= n; i += MANY)
+		many(from + i * size, to + i);
+	for (; i < n; i++)
+		to[i] = dtype_load(t, from + i * size);
 }
 
 void dtype_store(enum dtype t, void *element, double value)

@@ -6,7 +6,9 @@
 
 #include <string.h>
 
-#include "backends/spread.h"
+#include "base/spread.h"
+
+enum { BLOCK = 512 };
 
 /* What a row needs; one stream per buffer. */
 struct stream {
@@ -91,18 +93,29 @@ static inline uint16_t bf16_bits(float f)
 }
 
 /* Rounded to float first where that is narrower, which changes no value that is made of at most 24 bits. */
-static inline void store(enum dtype t, uint8_t *to, double v)
+static void store_all(enum dtype t, const double *v, uint8_t *to, size_t n)
 {
-	float f = (float)v;
+	size_t size = dtype_size(t);
 	uint16_t half;
-	if (t == DTYPE_F16 || t == DTYPE_BF16) {
-		half = t == DTYPE_F16 ? f16_bits(f) : bf16_bits(f);
-		memcpy(to, &half, sizeof half);
-	} else if (t == DTYPE_F32) {
-		memcpy(to, &f, sizeof f);
-	} else {
-		dtype_store(t, to, v);
-	}
+	float f;
+	if (t == DTYPE_F16)
+		for (size_t i = 0; i < n; i++) {
+			half = f16_bits((float)v[i]);
+			memcpy(to + i * sizeof half, &half, sizeof half);
+		}
+	else if (t == DTYPE_BF16)
+		for (size_t i = 0; i < n; i++) {
+			half = bf16_bits((float)v[i]);
+			memcpy(to + i * sizeof half, &half, sizeof half);
+		}
+	else if (t == DTYPE_F32)
+		for (size_t i = 0; i < n; i++) {
+			f = (float)v[i];
+			memcpy(to + i * sizeof f, &f, sizeof f);
+		}
+	else
+		for (size_t i = 0; i < n; i++)
+			dtype_store(t, to + i * size, v[i]);
 }
 
 static void uniform_f32(const struct stream *s, uint64_t first, float *to, size_t n)
@@ -125,23 +138,34 @@ static double largest_counted(enum dtype t)
 	return 1 / dtype_roundoff(t);
 }
 
-static double value(const struct stream *s, uint64_t i)
+/* Elements first … of the stream, as doubles; not the hot paths' narrower ones. */
+static void values_of(const struct stream *s, uint64_t first, double *to, size_t n)
 {
 	const struct plan_buffer *b = s->buffer;
+	bool whole = !dtype_is_float(b->type);
 	switch (b->fill) {
-	case PLAN_ZEROS: return 0;
-	case PLAN_ONES: return 1;
-	case PLAN_RANDOM: {
-		double v = s->lo + unit(random_at(s->key, i)) * s->width;
-		return dtype_is_float(b->type) ? v : __builtin_floor(v);
-	}
-	case PLAN_NORMAL: return normal(s->key, i);
+	case PLAN_ZEROS:
+	case PLAN_ONES:
+		for (size_t i = 0; i < n; i++)
+			to[i] = b->fill == PLAN_ONES;
+		break;
+	case PLAN_RANDOM:
+		for (size_t i = 0; i < n; i++)
+			to[i] = s->lo + unit(random_at(s->key, first + i)) * s->width;
+		for (size_t i = 0; whole && i < n; i++)
+			to[i] = __builtin_floor(to[i]);
+		break;
+	case PLAN_NORMAL:
+		for (size_t i = 0; i < n; i++)
+			to[i] = normal(s->key, first + i);
+		break;
 	case PLAN_IOTA: {
 		double period = largest_counted(b->type);
-		return (double)(i - (uint64_t)((double)i / period) * (uint64_t)period);
+		for (size_t i = 0; i < n; i++)
+			to[i] = (double)(first + i - (uint64_t)((double)(first + i) / period) * (uint64_t)period);
+		break;
 	}
 	}
-	return 0;
 }
 
 /* Integers count in their own width, which doubles cannot. */
@@ -153,6 +177,56 @@ static void iota_integer(enum dtype t, uint64_t first, uint8_t *to, size_t n)
 		memcpy(to + i * size, &v, size); /* little-endian, as every host that peakd runs on */
 	}
 }
+
+/* --- special values --------------------------------------------------------------------------------------------------- */
+
+/* How far spikes rise (a power of two) and how far values are shifted: far enough to hurt, near enough that sums of thousands of
+ * products still fit the type. */
+static void distances(enum dtype t, double *ret_spike, double *ret_offset)
+{
+	bool narrow = t == DTYPE_E4M3 || t == DTYPE_E5M2;
+	*ret_spike = t == DTYPE_F16 ? 0x1p5 : narrow ? 0x1p3 : 0x1p20;
+	*ret_offset = t == DTYPE_F16 ? 4 : t == DTYPE_BF16 ? 8 : narrow ? 2 : 1024;
+}
+
+static void make_special(const struct stream *s, uint64_t first, enum plan_values values, double *v, size_t n)
+{
+	double spike, offset;
+	distances(s->buffer->type, &spike, &offset);
+	switch (values) {
+	case PLAN_EXACT:
+	case PLAN_EXACT_SMALL:
+		for (size_t i = 0; i < n; i++)
+			v[i] = (double)(int64_t)(mix(random_at(s->key, first + i)) >> (values == PLAN_EXACT ? 60 : 62));
+		break;
+	case PLAN_SPIKES:
+		for (size_t i = 0; i < n; i++)
+			v[i] *= mix(random_at(s->key, first + i)) >> 61 ? 1 : spike;
+		break;
+	case PLAN_OFFSET:
+		for (size_t i = 0; i < n; i++)
+			v[i] += offset;
+		break;
+	case PLAN_DECLARED:
+	case PLAN_VALUES: break;
+	}
+}
+
+/* By way of doubles. */
+static void fill_blocks(const struct stream *s, uint64_t first, enum plan_values values, uint8_t *to, size_t n)
+{
+	double v[BLOCK];
+	bool anew = values == PLAN_EXACT || values == PLAN_EXACT_SMALL;
+	for (size_t at = 0; at < n; at += BLOCK) {
+		size_t some = n - at < BLOCK ? n - at : BLOCK;
+		if (!anew)
+			values_of(s, first + at, v, some);
+		make_special(s, first + at, values, v, some);
+		store_all(s->buffer->type, v, to + at * dtype_size(s->buffer->type), some);
+	}
+}
+
+/* --- whole buffers ------------------------------------------------------------------------------------------------------ */
 
 static void fill_row(const struct stream *s, uint64_t first, uint8_t *to, size_t n)
 {
@@ -167,38 +241,8 @@ static void fill_row(const struct stream *s, uint64_t first, uint8_t *to, size_t
 	else if (b->fill == PLAN_IOTA && !dtype_is_float(b->type))
 		iota_integer(b->type, first, to, n);
 	else
-		for (size_t i = 0; i < n; i++)
-			store(b->type, to + i * size, value(s, first + i));
+		fill_blocks(s, first, PLAN_DECLARED, to, n);
 }
-
-/* --- special values --------------------------------------------------------------------------------------------------- */
-
-/* How far spikes rise (a power of two) and how far values are shifted: far enough to hurt, near enough that sums of thousands of
- * products still fit the type. */
-static void distances(enum dtype t, double *ret_spike, double *ret_offset)
-{
-	bool narrow = t == DTYPE_E4M3 || t == DTYPE_E5M2;
-	*ret_spike = t == DTYPE_F16 ? 0x1p5 : narrow ? 0x1p3 : 0x1p20;
-	*ret_offset = t == DTYPE_F16 ? 4 : t == DTYPE_BF16 ? 8 : narrow ? 2 : 1024;
-}
-
-static double special(const struct stream *s, uint64_t i, enum plan_values values)
-{
-	uint64_t bits = mix(random_at(s->key, i));
-	double spike, offset;
-	distances(s->buffer->type, &spike, &offset);
-	switch (values) {
-	case PLAN_EXACT: return (double)(bits >> 60);
-	case PLAN_EXACT_SMALL: return (double)(bits >> 62);
-	case PLAN_SPIKES: return value(s, i) * (bits >> 61 ? 1 : spike);
-	case PLAN_OFFSET: return value(s, i) + offset;
-	case PLAN_DECLARED:
-	case PLAN_VALUES: break;
-	}
-	return value(s, i);
-}
-
-/* --- whole buffers ------------------------------------------------------------------------------------------------------ */
 
 struct filling {
 	struct stream stream;
@@ -219,8 +263,7 @@ static void fill_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 		uint64_t row = from / columns, column = from % columns, n = columns - column < to - from ? columns - column : to - from;
 		uint8_t *at = f->to + (row * (uint64_t)b->ld + column) * size;
 		if (f->special)
-			for (uint64_t i = 0; i < n; i++)
-				store(b->type, at + i * size, special(&f->stream, from + i, f->values));
+			fill_blocks(&f->stream, from, f->values, at, n);
 		else
 			fill_row(&f->stream, from, at, n);
 		from += n;

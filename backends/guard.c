@@ -41,7 +41,7 @@ int guard_poison(const struct backend *b, struct backend_run *run, unsigned buff
                  struct err *e)
 {
 	size_t piece = bytes < PIECE ? (size_t)bytes : PIECE;
-	uint8_t *poison = mem_new(piece, 1);
+	uint8_t *poison = mem_resize(NULL, piece, 1);
 	int r = 0;
 	memset(poison, value, piece);
 	for (uint64_t at = 0; at < bytes && r == 0; at += piece)
@@ -54,7 +54,7 @@ int guard_same(const struct backend *b, struct backend_run *run, unsigned buffer
                bool *ret_same, struct err *e)
 {
 	size_t piece = bytes < PIECE ? (size_t)bytes : PIECE;
-	uint8_t *have = mem_new(piece, 1);
+	uint8_t *have = mem_resize(NULL, piece, 1);
 	bool same = true;
 	int r = 0;
 	for (uint64_t at = 0; at < bytes && same && r == 0; at += piece) {

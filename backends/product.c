@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/spread.h"
+#include "base/spread.h"
 #include "base/mem.h"
 
 enum { VECTORS = 4 };

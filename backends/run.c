@@ -22,6 +22,7 @@ struct output {
 struct run {
 	const struct backend *backend;
 	struct backend_run *on_device;
+	struct room *room;
 	void *binary;
 	size_t binary_len;
 	struct plan *plan;
@@ -32,11 +33,11 @@ struct run {
 	enum plan_values values;
 };
 
-int run_new(const struct backend *backend, struct backend_device *device, const void *binary, size_t len,
+int run_new(const struct backend *backend, struct backend_device *device, struct room *room, const void *binary, size_t len,
             struct plan *take_plan, struct run **ret_run, struct err *e)
 {
 	struct run *r = MEM_NEW(struct run);
-	*r = (struct run){ .backend = backend, .binary = mem_copy(binary, len), .binary_len = len, .plan = take_plan };
+	*r = (struct run){ .backend = backend, .room = room, .binary = mem_copy(binary, len), .binary_len = len, .plan = take_plan };
 	for (unsigned i = 0; i < take_plan->buffer_count; i++) {
 		const struct plan_buffer *b = &take_plan->buffers[i];
 		if (b->role == PLAN_OUT || b->role == PLAN_INOUT)
@@ -58,7 +59,7 @@ void run_free(struct run *r)
 	if (r->on_device)
 		r->backend->release(r->on_device);
 	for (uint32_t i = 0; i < r->output_count; i++)
-		free(r->outputs[i].bytes);
+		room_give(r->room, r->outputs[i].bytes, r->outputs[i].len);
 	free(r->outputs);
 	plan_free(r->plan);
 	free(r->binary);
@@ -66,7 +67,7 @@ void run_free(struct run *r)
 }
 
 /* The buffer's values for this seed, borrowed from the cache. */
-static const void *input_values(const struct plan_buffer *b, uint64_t seed, enum plan_values values, struct cache *inputs)
+static const void *input_values(const struct run *r, const struct plan_buffer *b, uint64_t seed, enum plan_values values, struct cache *inputs)
 {
 	struct buf text = BUF_INIT;
 	buf_addf(&text, "%llu %u %u %llu %lld %u %a %a", (unsigned long long)seed, values, b->type, (unsigned long long)b->bytes,
@@ -80,7 +81,7 @@ static const void *input_values(const struct plan_buffer *b, uint64_t seed, enum
 	const void *there = cache_get(inputs, key.hex, &len);
 	if (there)
 		return there;
-	void *fresh = mem_resize(NULL, b->bytes, 1);
+	void *fresh = room_take(r->room, b->bytes);
 	fill_special(b, seed, values, fresh);
 	return cache_put(inputs, key.hex, fresh, b->bytes);
 }
@@ -93,7 +94,7 @@ static int set_up(struct run *r, const struct wire_execute *m, struct cache *inp
 		switch (b->role) {
 		case PLAN_IN:
 		case PLAN_INOUT:
-			result = r->backend->write(r->on_device, i, 0, input_values(b, m->seed, m->values, inputs), b->bytes, e);
+			result = r->backend->write(r->on_device, i, 0, input_values(r, b, m->seed, m->values, inputs), b->bytes, e);
 			break;
 		case PLAN_TABLE:
 			result = r->backend->write(r->on_device, i, 0, b->table, b->bytes, e);
@@ -120,14 +121,14 @@ static int fetch(struct run *r, struct output *out, struct err *e)
 	size_t size = dtype_size(b->type), row = (size_t)b->dims[b->rank - 1] * size, stride = (size_t)b->ld * size;
 	size_t rows = out->len / row, span = (rows - 1) * stride + row;
 	if (out->bytes == NULL)
-		out->bytes = mem_resize(NULL, out->len, 1);
+		out->bytes = room_take(r->room, out->len);
 	if (stride == row)
 		return r->backend->read(r->on_device, out->buffer, 0, out->bytes, out->len, e);
-	uint8_t *padded = mem_resize(NULL, span, 1);
+	uint8_t *padded = room_take(r->room, span);
 	int result = r->backend->read(r->on_device, out->buffer, 0, padded, span, e);
 	for (size_t i = 0; i < rows && result == 0; i++)
 		memcpy(out->bytes + i * row, padded + i * stride, row);
-	free(padded);
+	room_give(r->room, padded, span);
 	return result;
 }
 
@@ -138,7 +139,7 @@ static int look_for_damage(struct run *r, const struct wire_execute *m, struct c
 		bool broken = false, same = true;
 		int result = guard_check(r->backend, r->on_device, i, b->bytes, &broken, e);
 		if (result == 0 && (b->role == PLAN_IN || b->role == PLAN_TABLE)) {
-			const void *want = b->role == PLAN_TABLE ? b->table : input_values(b, m->seed, m->values, inputs);
+			const void *want = b->role == PLAN_TABLE ? b->table : input_values(r, b, m->seed, m->values, inputs);
 			result = guard_same(r->backend, r->on_device, i, want, b->bytes, &same, e);
 		}
 		if (result < 0)
@@ -168,22 +169,16 @@ static int launch(struct run *r, const struct wire_execute *m, struct cache *inp
 int run_execute(struct run *r, const struct wire_execute *m, struct cache *inputs, struct wire_executed *ret_executed,
                 struct err *e)
 {
-	struct wire_executed x = { .output_count = r->output_count };
-	x.output_hash = mem_new(r->output_count, sizeof *x.output_hash);
+	struct wire_executed x = { .device_ns = 0 };
 	int result = launch(r, m, inputs, &x.device_ns, e);
-	for (uint32_t i = 0; i < r->output_count && result == 0; i++) {
+	for (uint32_t i = 0; i < r->output_count && result == 0; i++)
 		result = fetch(r, &r->outputs[i], e);
-		if (result == 0)
-			memcpy(x.output_hash[i], hash_bytes(r->outputs[i].bytes, r->outputs[i].len).hex, HASH_SIZE);
-	}
 	if (result == 0)
 		result = look_for_damage(r, m, inputs, &x, e);
 	r->executed = result == 0;
 	r->seed = m->seed;
 	r->values = m->values;
-	if (result < 0)
-		wire_executed_fini(&x);
-	else
+	if (result == 0)
 		*ret_executed = x;
 	return result;
 }
@@ -210,14 +205,14 @@ int run_product(const struct run *r, const struct plan_gemm *g, double tolerance
 	if (b[g->a].role != PLAN_IN || b[g->b].role != PLAN_IN || bytes == NULL)
 		return err_set(e, ERR_INPUT, "%s = %s * %s is no product of two inputs", b[g->c].name, b[g->a].name, b[g->b].name);
 	/* Made afresh: what the caches lend is lent for one at a time. */
-	void *from_a = mem_resize(NULL, b[g->a].bytes, 1), *from_b = mem_resize(NULL, b[g->b].bytes, 1);
+	void *from_a = room_take(r->room, b[g->a].bytes), *from_b = room_take(r->room, b[g->b].bytes);
 	fill_special(&b[g->a], r->seed, r->values, from_a);
 	fill_special(&b[g->b], r->seed, r->values, from_b);
 	struct product p = { .a = &b[g->a], .b = &b[g->b], .c = &b[g->c], .a_transposed = g->a_transposed, .b_transposed = g->b_transposed,
 	                     .a_bytes = from_a, .b_bytes = from_b, .c_bytes = bytes };
 	product_check(&p, tolerance, secret, ret_found);
-	free(from_a);
-	free(from_b);
+	room_give(r->room, from_a, b[g->a].bytes);
+	room_give(r->room, from_b, b[g->b].bytes);
 	return 0;
 }
 
@@ -240,10 +235,7 @@ static int need_executed(struct run *r, struct cache *inputs, struct err *e)
 	struct wire_executed x;
 	if (r->executed)
 		return 0;
-	int result = run_execute(r, &first, inputs, &x, e);
-	if (result == 0)
-		wire_executed_fini(&x);
-	return result;
+	return run_execute(r, &first, inputs, &x, e);
 }
 
 int run_measure(struct run *r, const struct wire_measure *m, struct cache *inputs, struct watch *watch,

@@ -10,17 +10,18 @@
 #include "backends/cache.h"
 #include "backends/plan.h"
 #include "backends/product.h"
+#include "backends/room.h"
 #include "backends/watch.h"
 #include "backends/wire.h"
 
 struct run;
 
-/* Loads the binary (copied) and allocates the plan's buffers. */
-int run_new(const struct backend *backend, struct backend_device *device, const void *binary, size_t len,
+/* Loads the binary (copied) and allocates the plan's buffers; outputs are read into memory from the room (borrowed). */
+int run_new(const struct backend *backend, struct backend_device *device, struct room *room, const void *binary, size_t len,
             struct plan *take_plan, struct run **ret_run, struct err *e);
 void run_free(struct run *r);
 /* One execution from fresh inputs into poisoned outputs (none with WIRE_LOOK), then reads everything back and looks for damage. Inputs
- * come from and go to the cache. ret_executed owned by the caller (wire_executed_fini). */
+ * come from and go to the cache. */
 int run_execute(struct run *r, const struct wire_execute *m, struct cache *inputs, struct wire_executed *ret_executed,
                 struct err *e);
 /* The backend's `races` on this binary and plan; -ERR_UNSUPPORTED where it has none. */

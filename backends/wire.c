@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-enum { ALSO_KEEP = 8192, FIRST_ROOM = 1 << 20 };
+enum { ALSO_KEEP = 8192, FIRST_ROOM = 1 << 20, PIECES = 3 /* header, body, tail */ };
 
 /* --- reading and writing bytes ------------------------------------------------------------------------------------ */
 
@@ -157,10 +157,10 @@ static int await_room(int fd, int64_t deadline, struct err *e)
 	}
 }
 
-/* Takes what was written off the front of the two pieces. */
-static void advance(struct iovec piece[2], size_t n)
+/* Takes what was written off the front of the pieces. */
+static void advance(struct iovec piece[PIECES], size_t n)
 {
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < PIECES; i++) {
 		size_t part = n < piece[i].iov_len ? n : piece[i].iov_len;
 		piece[i].iov_base = (char *)piece[i].iov_base + part;
 		piece[i].iov_len -= part;
@@ -169,33 +169,43 @@ static void advance(struct iovec piece[2], size_t n)
 }
 
 /* One write(2). A blocking descriptor gets no more than it takes at once after POLLOUT, so that the deadline holds. */
-static ssize_t write_some(int fd, const struct iovec piece[2], bool careful)
+static ssize_t write_some(int fd, const struct iovec piece[PIECES], bool careful)
 {
-	const struct iovec *first = piece[0].iov_len ? &piece[0] : &piece[1];
+	const struct iovec *first = piece;
+	while (first->iov_len == 0)
+		first++;
 	if (!careful) {
 		/* A peer that is gone is an error of this call, not a signal for the whole process. */
-		struct msghdr m = { .msg_iov = (struct iovec *)piece, .msg_iovlen = 2 };
+		struct msghdr m = { .msg_iov = (struct iovec *)piece, .msg_iovlen = PIECES };
 		ssize_t n = sendmsg(fd, &m, MSG_NOSIGNAL);
-		return n < 0 && errno == ENOTSOCK ? writev(fd, piece, 2) : n;
+		return n < 0 && errno == ENOTSOCK ? writev(fd, piece, PIECES) : n;
 	}
 	return write(fd, first->iov_base, first->iov_len < PIPE_BUF ? first->iov_len : PIPE_BUF);
 }
 
 int wire_send(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, int64_t deadline, struct err *e)
 {
-	if (len > WIRE_BODY_MAX)
+	return wire_send_tail(fd, type, id, body, len, NULL, deadline, e);
+}
+
+int wire_send_tail(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, const struct wire_tail *tail, int64_t deadline,
+                   struct err *e)
+{
+	size_t more = tail ? tail->len : 0;
+	if (len > WIRE_BODY_MAX || more > WIRE_BODY_MAX - len)
 		return err_set(e, ERR_INPUT, "a message of %zu bytes does not fit the wire (at most %llu); use smaller buffers",
-		               len, (unsigned long long)WIRE_BODY_MAX);
+		               len + more, (unsigned long long)WIRE_BODY_MAX);
 	uint8_t header[WIRE_HEADER];
 	store(header, WIRE_MAGIC, 4);
 	store(header + 4, type, 4);
 	store(header + 8, id, 4);
 	store(header + 12, 0, 4);
-	store(header + 16, len, 8);
-	struct iovec piece[2] = { { header, sizeof header }, { (void *)(uintptr_t)body, len } };
+	store(header + 16, len + more, 8);
+	struct iovec piece[PIECES] = { { header, sizeof header }, { (void *)(uintptr_t)body, len },
+	                               { (void *)(uintptr_t)(tail ? tail->bytes : NULL), more } };
 	int flags = fcntl(fd, F_GETFL);
 	bool careful = deadline != CLOCK_NEVER && flags >= 0 && !(flags & O_NONBLOCK);
-	while (piece[0].iov_len + piece[1].iov_len > 0) {
+	while (piece[0].iov_len + piece[1].iov_len + piece[2].iov_len > 0) {
 		if (await_room(fd, deadline, e) < 0)
 			return -(int)e->code;
 		ssize_t n = write_some(fd, piece, careful);
@@ -275,31 +285,41 @@ static int check_header(const uint8_t header[WIRE_HEADER], struct err *e)
 	               magic, type, (unsigned long long)len);
 }
 
-int wire_receive(int fd, struct wire_frame *ret_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e)
+int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e)
 {
-	uint8_t header[WIRE_HEADER], *body = NULL;
+	struct wire_frame *f = io_frame;
+	uint8_t header[WIRE_HEADER];
 	ssize_t n;
 	for (size_t got = 0; got < sizeof header; got += (size_t)n)
 		if ((n = read_some(fd, header + got, sizeof header - got, deadline, &also_fd, also, e)) < 0)
 			return (int)n;
 	if (check_header(header, e) < 0)
 		return -(int)e->code;
-	size_t len = (size_t)load(header + 16, 8), room = 0;
+	size_t len = (size_t)load(header + 16, 8);
 	/* The room grows with what arrives: a length alone must not make us allocate. */
-	for (size_t got = 0; got < len; got += (size_t)n) {
-		if (got == room) {
-			room = room ? 2 * room : FIRST_ROOM;
-			room = room < len ? room : len;
-			body = mem_resize(body, room, 1);
+	for (size_t got = 0; got < len || f->room == 0; got += (size_t)n) {
+		if (got == f->room) {
+			f->room = f->room ? 2 * f->room : FIRST_ROOM;
+			f->room = f->room < len ? f->room : len ? len : 1;
+			f->body = mem_resize(f->body, f->room, 1);
 		}
-		if ((n = read_some(fd, body + got, room - got, deadline, &also_fd, also, e)) < 0) {
-			free(body);
+		size_t want = (f->room < len ? f->room : len) - got;
+		if ((n = want ? read_some(fd, f->body + got, want, deadline, &also_fd, also, e) : 0) < 0)
 			return (int)n;
-		}
 	}
-	*ret_frame = (struct wire_frame){
-		.type = (enum wire_type)load(header + 4, 4), .id = (uint32_t)load(header + 8, 4),
-		.body = body ? body : mem_new(1, 1), .len = len,
-	};
+	f->type = (enum wire_type)load(header + 4, 4);
+	f->id = (uint32_t)load(header + 8, 4);
+	f->len = len;
 	return 0;
+}
+
+int wire_receive(int fd, struct wire_frame *ret_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e)
+{
+	struct wire_frame f = { .body = NULL };
+	int rc = wire_receive_again(fd, &f, deadline, also_fd, also, e);
+	if (rc < 0)
+		free(f.body);
+	else
+		*ret_frame = f;
+	return rc;
 }

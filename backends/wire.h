@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 5, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 6, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -71,13 +71,20 @@ struct wire_frame {
 	enum wire_type type;
 	uint32_t id;
 	uint8_t *body; /* owned; free() */
+	size_t room;   /* bytes that body has room for */
 	size_t len;
 };
 /* Writes one whole frame before the monotonic deadline. The descriptor may be non-blocking. */
 int wire_send(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, int64_t deadline, struct err *e);
+/* Megabytes that end a body, sent from where they are. Borrowed; NULL: none. */
+struct wire_tail { const void *bytes; size_t len; };
+int wire_send_tail(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, const struct wire_tail *tail, int64_t deadline,
+                   struct err *e);
 /* Reads one whole frame before the deadline: -ERR_TIMEOUT, -ERR_CRASH at end of file, -ERR_NETWORK for garbage.
  * `also_fd` ≥ 0 is drained meanwhile into `also` (its last 8 KiB are kept): the worker's stderr. */
 int wire_receive(int fd, struct wire_frame *ret_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e);
+/* The same into the memory of an earlier frame ({ 0 } for none), which stays the caller's also on failure. */
+int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e);
 
 /* --- messages --------------------------------------------------------------------------------------------------------- */
 enum { WIRE_LACKS = 512 };
@@ -135,19 +142,17 @@ struct wire_execute {
 enum { WIRE_KEEP_SCRATCH = 1, WIRE_KEEP_OUTPUTS = 2, WIRE_KEEP_RAW = 4, WIRE_LOOK = 8 };
 struct wire_executed {
 	uint64_t device_ns;      /* of this one execution; 0 unknown */
-	uint32_t output_count;   /* outputs are the plan's OUT and INOUT buffers, in order */
-	char (*output_hash)[65]; /* SHA-256 of each output's logical content */
 	uint32_t changed_input;  /* 1 + index of the first PLAN_IN buffer that was written to; 0 none */
 	uint32_t broken_zone;    /* 1 + index of the first buffer whose red zone was written to; 0 none */
 };
 
-struct wire_output { uint32_t run, output; };
+struct wire_output { uint32_t run, output; }; /* outputs are the plan's OUT and INOUT buffers, in order */
 
 /* The worker compares its last execution's output with a reference that it sees only now. */
 struct wire_compare {
 	uint32_t run, output;
 	char reference_hash[65];
-	const uint8_t *reference;  /* logical content in the output's type; NULL: "use the one you kept by that hash" */
+	const uint8_t *reference;  /* logical content in the output's type; NULL: "use the one you kept by that hash"; last in the message */
 	size_t reference_len;
 	double tolerance;          /* on ‖out−ref‖/‖ref‖; also decides which elements count as mismatches */
 	uint32_t poison;           /* as in the execution: elements that still hold it are counted as untouched */
@@ -274,6 +279,8 @@ WIRE_MESSAGE(energised)
 WIRE_MESSAGE(ceilings)
 #undef WIRE_MESSAGE
 
+/* A wire_compare without its last bytes, those of its reference: they follow as a tail. */
+void wire_compare_begin(const struct wire_compare *m, struct buf *out);
 /* WIRE_FAILED: reading gives back the worker's code and text as -e->code. */
 void wire_failed_encode(const struct err *failure, struct buf *out);
 int wire_failed_decode(struct wire_in *in, struct err *e);

@@ -279,9 +279,6 @@ void wire_execute_fini(struct wire_execute *m)
 void wire_executed_encode(const struct wire_executed *m, struct buf *out)
 {
 	wire_put_u64(out, m->device_ns);
-	wire_put_u64(out, m->output_count);
-	for (uint32_t i = 0; i < m->output_count; i++)
-		wire_put_text(out, m->output_hash[i]);
 	wire_put_u32(out, m->changed_input);
 	wire_put_u32(out, m->broken_zone);
 }
@@ -289,23 +286,16 @@ void wire_executed_encode(const struct wire_executed *m, struct buf *out)
 int wire_executed_decode(struct wire_in *in, struct wire_executed *ret_m, struct err *e)
 {
 	struct wire_executed m = { .device_ns = wire_get_u64(in) };
-	m.output_count = (uint32_t)wire_get_count(in, 8 + HASH_HEX);
-	m.output_hash = mem_new(m.output_count, sizeof *m.output_hash);
-	for (uint32_t i = 0; i < m.output_count; i++)
-		get_hash(in, m.output_hash[i]);
 	m.changed_input = wire_get_u32(in);
 	m.broken_zone = wire_get_u32(in);
 	int r = wire_end(in, "executed", e);
-	if (r < 0)
-		wire_executed_fini(&m);
-	else
+	if (r == 0)
 		*ret_m = m;
 	return r;
 }
 
 void wire_executed_fini(struct wire_executed *m)
 {
-	free(m->output_hash);
 	*m = (struct wire_executed){ 0 };
 }
 
@@ -332,15 +322,21 @@ void wire_output_fini(struct wire_output *m)
 
 /* --- compare ------------------------------------------------------------------------------------------------------ */
 
-void wire_compare_encode(const struct wire_compare *m, struct buf *out)
+void wire_compare_begin(const struct wire_compare *m, struct buf *out)
 {
 	wire_put_u32(out, m->run);
 	wire_put_u32(out, m->output);
 	wire_put_text(out, m->reference_hash);
-	wire_put_u32(out, m->reference != NULL);
-	wire_put_bytes(out, m->reference, m->reference ? m->reference_len : 0);
 	wire_put_f64(out, m->tolerance);
 	wire_put_u32(out, m->poison);
+	wire_put_u32(out, m->reference != NULL);
+	wire_put_u64(out, m->reference ? m->reference_len : 0);
+}
+
+void wire_compare_encode(const struct wire_compare *m, struct buf *out)
+{
+	wire_compare_begin(m, out);
+	buf_add(out, m->reference, m->reference ? m->reference_len : 0);
 }
 
 int wire_compare_decode(struct wire_in *in, struct wire_compare *ret_m, struct err *e)
@@ -348,16 +344,16 @@ int wire_compare_decode(struct wire_in *in, struct wire_compare *ret_m, struct e
 	struct wire_compare m = { .run = wire_get_u32(in) };
 	m.output = wire_get_u32(in);
 	get_hash(in, m.reference_hash);
+	m.tolerance = wire_get_f64(in);
+	if (!isfinite(m.tolerance) || m.tolerance < 0)
+		in->bad = true;
+	m.poison = get_below(in, 256);
 	bool given = get_below(in, 2) == 1;
 	m.reference = wire_get_bytes(in, &m.reference_len);
 	if (!given && m.reference_len > 0)
 		in->bad = true;
 	if (!given)
 		m.reference = NULL;
-	m.tolerance = wire_get_f64(in);
-	if (!isfinite(m.tolerance) || m.tolerance < 0)
-		in->bad = true;
-	m.poison = get_below(in, 256);
 	if (wire_end(in, "compare", e) < 0)
 		return -ERR_NETWORK;
 	*ret_m = m;

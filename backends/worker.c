@@ -18,8 +18,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define INPUTS_KEPT ((size_t)2 << 30)
+#define INPUTS_KEPT ((size_t)1 << 30)
 #define REFERENCES_KEPT ((size_t)1 << 30)
+#define ROOM_KEPT ((size_t)512 << 20)
+#define FRAME_KEPT ((size_t)256 << 20)
 
 static int need_backend(const char *name, const struct backend **ret_backend, struct err *e)
 {
@@ -165,8 +167,10 @@ static int open_device(struct worker *w, const char *id, struct buf *out, struct
 	w->watch = watch_new(b->watch, b->name, w->facts.uuid); /* may load a library: before the cage closes */
 	if (close_cage(w, e) < 0)
 		return -(int)e->code;
-	w->inputs = cache_new(INPUTS_KEPT);
-	w->references = w->facts.shares_cpu ? NULL : cache_new(REFERENCES_KEPT);
+	w->room = room_new(ROOM_KEPT);
+	w->frame_kept = w->facts.shares_cpu ? 0 : FRAME_KEPT;
+	w->inputs = cache_new(INPUTS_KEPT, w->room);
+	w->references = w->facts.shares_cpu ? NULL : cache_new(REFERENCES_KEPT, w->room);
 	wire_facts_encode(&w->facts, out);
 	return 0;
 }
@@ -249,8 +253,9 @@ static bool answer(struct worker *w, const struct wire_frame *frame)
 		buf_clear(&body);
 		wire_failed_encode(&e, &body);
 	}
-	int sent = wire_send(w->out, r < 0 ? WIRE_FAILED : frame->type, frame->id, buf_text(&body), body.len, CLOCK_NEVER,
-	                     NULL);
+	int sent = wire_send_tail(w->out, r < 0 ? WIRE_FAILED : frame->type, frame->id, buf_text(&body), body.len, r < 0 ? NULL : &w->tail,
+	                          CLOCK_NEVER, NULL);
+	w->tail = (struct wire_tail){ .len = 0 };
 	buf_fini(&body);
 	return sent == 0 && r != -ERR_CRASH;
 }
@@ -258,13 +263,16 @@ static bool answer(struct worker *w, const struct wire_frame *frame)
 /* After garbage there is no next frame to find, so the daemon is told and the worker ends. */
 static int serve(struct worker *w)
 {
+	struct wire_frame frame = { .body = NULL };
 	for (;;) {
-		struct wire_frame frame;
 		struct err e = ERR_INIT;
-		int r = wire_receive(w->in, &frame, CLOCK_NEVER, -1, NULL, &e);
-		if (r == -ERR_CRASH)
+		int r = wire_receive_again(w->in, &frame, CLOCK_NEVER, -1, NULL, &e);
+		if (r == -ERR_CRASH) {
+			free(frame.body);
 			return 0;
+		}
 		if (r < 0) {
+			free(frame.body);
 			struct buf body = BUF_INIT;
 			wire_failed_encode(&e, &body);
 			wire_send(w->out, WIRE_FAILED, 0, body.data, body.len, clock_now() + CLOCK_S, NULL);
@@ -272,7 +280,10 @@ static int serve(struct worker *w)
 			return 1;
 		}
 		bool more = answer(w, &frame);
-		free(frame.body);
+		if (!more || frame.room > w->frame_kept) {
+			free(frame.body);
+			frame = (struct wire_frame){ .body = NULL };
+		}
 		if (!more)
 			return 1;
 	}
@@ -327,5 +338,6 @@ int worker_main(void)
 		w.backend->close(w.device);
 	cache_free(w.inputs);
 	cache_free(w.references);
+	room_free(w.room);
 	return status;
 }

@@ -39,7 +39,7 @@ int worker_runs_prepare(struct worker *w, struct wire_in *in, struct buf *out, s
 		return r;
 	r = free_slot(w, &slot, e);
 	if (r == 0) {
-		r = run_new(w->backend, w->device, request.binary, request.binary_len, request.plan, &w->runs[slot], e);
+		r = run_new(w->backend, w->device, w->room, request.binary, request.binary_len, request.plan, &w->runs[slot], e);
 		request.plan = NULL;
 	}
 	if (r == 0) {
@@ -59,7 +59,6 @@ int worker_runs_execute(struct worker *w, struct wire_in *in, struct buf *out, s
 	    run_execute(run, &request, w->inputs, &done, e) < 0)
 		return -(int)e->code;
 	wire_executed_encode(&done, out);
-	wire_executed_fini(&done);
 	return 0;
 }
 
@@ -112,7 +111,8 @@ int worker_runs_output(struct worker *w, struct wire_in *in, struct buf *out, st
 	if (len + 8 > WIRE_BODY_MAX)
 		return err_set(e, ERR_UNSUPPORTED, "output %s has %zu bytes, more than the wire carries at once", buffer->name,
 		               len);
-	wire_put_bytes(out, bytes, len);
+	wire_put_u64(out, len);
+	w->tail = (struct wire_tail){ .bytes = bytes, .len = len };
 	return 0;
 }
 
@@ -126,11 +126,13 @@ static int find_reference(struct worker *w, const struct wire_compare *m, const 
 		*ret_bytes = w->references ? cache_get(w->references, m->reference_hash, ret_len) : NULL;
 		return 0;
 	}
-	if (strcmp(hash_bytes(m->reference, m->reference_len).hex, m->reference_hash) != 0)
+	if (strcmp(hash_array(m->reference, m->reference_len).hex, m->reference_hash) != 0)
 		return err_set(e, ERR_NETWORK, "the reference does not have the hash that it was sent with");
-	if (w->references)
-		*ret_bytes = cache_put(w->references, m->reference_hash, mem_copy(m->reference, m->reference_len),
-		                       m->reference_len);
+	if (w->references) {
+		void *kept = room_take(w->room, m->reference_len);
+		memcpy(kept, m->reference, m->reference_len);
+		*ret_bytes = cache_put(w->references, m->reference_hash, kept, m->reference_len);
+	}
 	return 0;
 }
 

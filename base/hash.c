@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "base/mem.h"
+#include "base/spread.h"
 
 struct hash_state { struct sha256_ctx sha; };
 
@@ -47,6 +48,24 @@ struct hash hash_bytes(const void *bytes, size_t n)
 struct hash hash_text(const char *text)
 {
 	return hash_bytes(text, strlen(text));
+}
+
+struct parts {
+	const char *bytes;
+	struct hash of[SPREAD_PARTS];
+};
+
+static void hash_part(void *arg, unsigned k, uint64_t from, uint64_t to)
+{
+	struct parts *p = arg;
+	p->of[k] = hash_bytes(p->bytes + from, (size_t)(to - from));
+}
+
+struct hash hash_array(const void *bytes, size_t n)
+{
+	struct parts p = { .bytes = bytes };
+	spread(n, hash_part, &p);
+	return hash_bytes(p.of, sizeof p.of);
 }
 
 int hash_valid(const char *hex)

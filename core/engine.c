@@ -101,9 +101,17 @@ static int run_kind(struct engine *g, struct engine_job *job, const struct job *
 	return rc;
 }
 
-static int end_row(struct engine_job *job, const struct job *row, int rc, const struct fields *result, struct err *why,
-                   struct err *e)
+static void add_seconds(struct fields *result, const char *name, int64_t ns)
 {
+	if (ns > 0)
+		fields_setf(result, name, "%.3f", (double)ns / 1e9);
+}
+
+static int end_row(struct engine_job *job, const struct job *row, int rc, struct fields *result, struct err *why, struct err *e)
+{
+	add_seconds(result, "leased_seconds", atomic_load(&job->spent.leased_ns));
+	add_seconds(result, "validation_seconds", atomic_load(&job->spent.validation_ns));
+	add_seconds(result, "validation_leased_seconds", atomic_load(&job->spent.validation_leased_ns));
 	char *text = fields_render(result);
 	int ended;
 	utf8_clean(text); /* results quote compilers and host code, and end in JSON */

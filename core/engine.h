@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/fields.h"
-#include "core/eval/cancel.h"
+#include "core/eval/eval.h"
 #include "core/record/store.h"
 
 struct engine;
@@ -17,6 +17,7 @@ struct engine_job {
 	const struct fields *request;
 	struct db *db;             /* this thread's handle */
 	struct cancel cancel;
+	struct eval_spent spent;   /* its end writes this into the result: leased_seconds, validation_seconds, validation_leased_seconds */
 	void *user;                /* engine_config's */
 };
 

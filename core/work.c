@@ -24,7 +24,7 @@ struct eval work_eval(struct engine_job *job)
 {
 	struct work *w = job->user;
 	return (struct eval){ .pool = w->pool, .references = w->references, .binaries = w->binaries, .cancel = &job->cancel, .progress = progress,
-	                      .progress_arg = job, .external = &w->external };
+	                      .progress_arg = job, .external = &w->external, .spent = &job->spent };
 }
 
 int work_devices(struct engine_job *job, const struct context *ctx, struct facts **ret_facts, size_t *ret_count, struct err *e)

@@ -30,11 +30,14 @@ int work_device(struct engine_job *job, const struct context *ctx, struct facts 
 /* The same where several may work together ("cuda:all", "cuda:0,1"). ret_facts: free(). */
 int work_devices(struct engine_job *job, const struct context *ctx, struct facts **ret_facts, size_t *ret_count, struct err *e);
 
+/* Every kind's result also tells what the job spent (struct eval_spent), each left out where it is nothing: leased_seconds,
+ * validation_seconds, validation_leased_seconds. */
+
 /* validate — in: checkpoint, device, samples (16), sanitizer (a tool of compute-sanitizer, instead of comparing outputs). out: passed, summary, passed_count, failed_count, pruned_count, domain. */
 int work_validate(struct engine_job *job, struct fields *result, struct err *e);
 /* tune — in: checkpoint, device, budget (128; any number when seconds or device_seconds are given), seconds, device_seconds, strategy
  * (auto), sizes ("n=2048", empty: every declared size), over (each: a winner per size; mean, worst: one for all), objective (time),
- * warm, seed. out: count, and for each size i: size_i, best_i, median_ns_i, value_i (of an objective), gflops_i, run_i, space_i,
+ * warm, seed, resume (goes on with an earlier tune, or answers as it did). out: count, and for each size i: size_i, best_i, median_ns_i, value_i (of an objective), gflops_i, run_i, space_i,
  * tried_i, resumed_i, pruned_i, refused_i, wrong_i, broken_i, why_i, and where the context names a library: library_i, library_ratio_i
  * (library time / ours), library_low_i, library_high_i; also when it was cancelled: what it has, with unproven_i. */
 int work_tune(struct engine_job *job, struct fields *result, struct err *e);

@@ -11,6 +11,7 @@
 #include "core/eval/tune.h"
 #include "core/lineage.h"
 #include "core/work_size.h"
+#include "core/work_tune_known.h"
 
 /* As many of a parent's best as PEAK takes over; of them so many before what is known of other sizes and devices. */
 enum { PREFER = 128, PREFER_FIRST = 8, IMPORTS = 4 };
@@ -111,8 +112,8 @@ static char *why_refuted(struct db *db, int64_t checkpoint)
 	return why;
 }
 
-static void describe(const struct context *ctx, const struct tune_result *t, const char *size, const char *objective, const char *refuted,
-                     size_t i, struct fields *result)
+static void describe(const struct context *ctx, const struct tune_result *t, const char *size, const char *objective, size_t i,
+                     struct fields *result)
 {
 	const struct tune_top *best = &t->top[0];
 	double flops = spec_flops(context_spec(ctx), best->params);
@@ -128,8 +129,6 @@ static void describe(const struct context *ctx, const struct tune_result *t, con
 	} else {
 		set_size(result, "unproven", i, "a figure of the search: it was cut off before anything was proven");
 	}
-	if (refuted)
-		set_size(result, "unproven", i, refuted);
 	if (objective && *objective)
 		set_count(result, "value", i, best->value);
 	if (t->resumed)
@@ -180,11 +179,15 @@ static int tune_sizes(struct engine_job *job, const struct lineage *l, const str
 		.seconds = fields_number(job->request, "seconds", 0), .device_seconds = fields_number(job->request, "device_seconds", 0),
 		.strategy = fields_get(job->request, "strategy"), .seed = (uint64_t)fields_int(job->request, "seed", 1),
 		.prefer = seeds.at, .prefer_count = seeds.count, .warm = fields_flag(job->request, "warm"),
+		.resume = fields_flag(job->request, "resume"),
 	};
 	int rc = tune_run(&ev, &q, job->db, l->id, job->id, &t, e);
 	if (t.top_count) {
 		char *refuted = why_refuted(job->db, l->id);
-		describe(l->ctx, &t, shown, objective, refuted, first, result);
+		if (!t.known || !work_tune_known(job->db, &t, first, result))
+			describe(l->ctx, &t, shown, objective, first, result);
+		if (refuted)
+			set_size(result, "unproven", first, refuted);
 		free(refuted);
 		fields_setf(result, "count", "%zu", first + 1);
 	}

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "daemon/run_resume.h"
 #include "daemon/run_setup.h"
 #include "daemon/verbs.h"
 
@@ -61,13 +62,24 @@ static void keep_times(struct report_step *step, const json_t *sizes)
 	}
 }
 
+/* The workflow's head; of a workflow that is gone on with it may be an earlier step. */
+static json_t *at_step(const struct run *r, const struct report_step *step)
+{
+	char number[32];
+	snprintf(number, sizeof number, "%lld", (long long)step->checkpoint);
+	return json_pack("{s:s}", "at", r->resumed ? number : r->workflow);
+}
+
 static int tune(struct run *r, struct report_step *step, struct err *e)
 {
-	json_t *arguments = json_pack("{s:s}", "at", r->workflow), *answer = NULL;
+	json_t *arguments = at_step(r, step), *answer = NULL;
 	if (r->report.compile_only || r->report.emulated) {
 		json_decref(arguments);
 		return 0;
 	}
+	/* Answers from the record what an earlier run had finished, and measures only the rest. */
+	if (r->resumed)
+		json_object_set_new(arguments, "resume", json_true());
 	int rc = common_arguments(r, arguments, "budget", 1000000, e);
 	verbs_copy(r->line, arguments, "sizes", NULL);
 	if (rc < 0)
@@ -87,10 +99,9 @@ static void say_details(struct run *r, const json_t *result)
 		run_setup_say("", "%s", run_setup_text(result, "details"));
 }
 
-static int baseline(struct run *r, struct err *e)
+static int validate(struct run *r, struct report_step *step, const char *what, struct err *e)
 {
-	struct report_step *step = &r->report.steps[0];
-	json_t *arguments = json_pack("{s:s}", "at", r->workflow), *answer = NULL;
+	json_t *arguments = at_step(r, step), *answer = NULL;
 	int rc = common_arguments(r, arguments, "samples", 1024, e);
 	if (rc < 0) {
 		json_decref(arguments);
@@ -106,15 +117,40 @@ static int baseline(struct run *r, struct err *e)
 	bool refused = r->report.compile_only ? run_setup_whole(result, "failed_count") > 0 || run_setup_whole(result, "passed_count") == 0
 	                                      : !json_is_true(json_object_get(result, "passed"));
 	if (rc == 0 && refused)
-		rc = err_set(e, ERR_WRONG, "the context itself is not valid: %s\n%s", run_setup_text(result, "summary"),
-		             run_setup_text(result, "details"));
+		rc = err_set(e, ERR_WRONG, "%s is not valid: %s\n%s", what, run_setup_text(result, "summary"), run_setup_text(result, "details"));
 	json_decref(answer);
+	return rc;
+}
+
+/* Of an earlier run: only what was judged where nothing runs is judged again where something does. */
+static int take_made(struct run *r, struct report_step *step, const json_t *checkpoint, struct err *e)
+{
+	bool judged = r->report.compile_only || strcmp(run_setup_text(checkpoint, "status"), "accepted") == 0;
+	step->checkpoint = run_setup_whole(checkpoint, "id");
+	run_setup_say(step->name, "checkpoint %lld, made before", (long long)step->checkpoint);
+	int rc = judged ? 0 : validate(r, step, "this step", e);
 	return rc < 0 ? rc : tune(r, step, e);
 }
 
-static int transform(struct run *r, const char *name, struct err *e)
+static int baseline(struct run *r, struct err *e)
 {
+	struct report_step *step = &r->report.steps[0];
+	const json_t *made = run_resume_made(r, 0);
+	bool judged = made && (strcmp(run_setup_text(made, "status"), "accepted") == 0 || r->made_count > 1);
+	if (judged)
+		return take_made(r, step, made, e);
+	int rc = validate(r, step, "the context itself", e);
+	return rc < 0 ? rc : tune(r, step, e);
+}
+
+static int transform(struct run *r, size_t i, struct err *e)
+{
+	const char *name = r->steps[i];
 	struct report_step *step = report_add(&r->report, name);
+	if (run_resume_made(r, i + 1))
+		return take_made(r, step, run_resume_made(r, i + 1), e);
+	if (run_resume_lost(r, i + 1))
+		return err_set(e, ERR_WRONG, "it failed in the earlier run, which went on without it");
 	json_t *arguments = json_pack("{s:s, s:s}", "at", r->workflow, "transformation", name), *answer = NULL;
 	verbs_copy(r->line, arguments, "model", NULL);
 	int rc = common_arguments(r, arguments, "samples", 1024, e);
@@ -195,6 +231,8 @@ static int run_steps(struct run *r, struct err *e)
 		rc = run_setup_device(r, e);
 	if (rc == 0)
 		rc = run_setup_steps(r, e);
+	if (rc == 0 && r->resumed)
+		rc = run_resume(r, e);
 	if (rc < 0)
 		return rc;
 	r->report.planned = r->step_count + 1;
@@ -202,7 +240,7 @@ static int run_steps(struct run *r, struct err *e)
 		complain(r, e);
 	/* Without a baseline there is nothing to compare with, whatever was asked for. */
 	for (size_t i = 0; i < r->step_count && go_on(r) && (i > 0 || !r->broken); i++)
-		if (transform(r, r->steps[i], e) < 0)
+		if (transform(r, i, e) < 0)
 			complain(r, e);
 	return client_interrupted(r->client) ? 0 : read_record(r, e);
 }
@@ -247,6 +285,7 @@ static const struct verb_option options[] = {
 	{ "model", "NAME", "a configured model, or replay:NAME for recordings" },
 	{ "device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)" },
 	{ "name", "W", "the workflow's name (default: the file's); a free one like it when it is taken" },
+	{ "resume", NULL, "goes on with the workflow of that name where an earlier run of it was cut off; begins it when there is none" },
 	{ "budget", "N", "configurations to try at most, per step and size (default 128)" },
 	{ "samples", "N", "execution parameters to validate (default 16)" },
 	{ "sizes", "SIZES", "tune only these input sizes, as \"n=2048\"" },
@@ -258,7 +297,9 @@ static const struct verb_option options[] = {
 const struct verb run_verb = {
 	.name = "run", .words = "FILE.peak.md", .summary = "a whole workflow: baseline, transformations, a table at the end",
 	.details = "Every step is validated and tuned; an emulated device gives no times, so there it is only validated. Each run is a\n"
-	           "workflow of its own: when the name is taken, NAME-2 is used.\n"
+	           "workflow of its own: when the name is taken, NAME-2 is used. With --resume the workflow of that name is gone on with,\n"
+	           "after whatever cut it off: steps that are made and tuned are not made again, their figures come from the record, and a\n"
+	           "tune that was cut off measures only what is missing. The same command line can be repeated until all is done.\n"
 	           "Exit status 0: every step validated; 1: not; 3: the device only compiles, nothing ran.\n",
 	.options = options, .min_words = 1, .max_words = 1, .run = run_run,
 };

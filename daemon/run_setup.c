@@ -72,6 +72,9 @@ void run_setup_fini(struct run *r)
 	client_close(r->client);
 	for (size_t i = 0; i < r->step_count; i++)
 		free(r->steps[i]);
+	for (size_t i = 0; i < r->made_count; i++)
+		json_decref(r->made[i]);
+	free(r->made);
 	free(r->steps);
 	free(r->workflow);
 	free(r->backend);
@@ -150,16 +153,19 @@ static const char *wanted_name(const struct run *r)
 	return name ? name : r->report.stem;
 }
 
-/* NAME, or NAME-2 and so on when there is a workflow of that name: an earlier run's figures stay what they are. */
+/* NAME, or NAME-2 and so on when there is a workflow of that name: an earlier run's figures stay what they are. With --resume it is meant:
+ * the daemon refuses another context under a name that is taken. */
 static int choose_name(struct run *r, struct err *e)
 {
 	const char *wanted = wanted_name(r);
 	json_t *list = NULL;
+	r->workflow = mem_str(wanted);
+	if (verb_get(r->line, "resume"))
+		return 0;
 	int rc = run_setup_call(r, "workflow", "workflow", json_pack("{s:s}", "action", "list"), &list, e);
 	if (rc < 0)
 		return rc;
 	const json_t *workflows = json_object_get(list, "workflows");
-	r->workflow = mem_str(wanted);
 	for (int i = 2; is_taken(workflows, r->workflow); i++) {
 		free(r->workflow);
 		r->workflow = mem_fmt("%s-%d", wanted, i);
@@ -185,7 +191,9 @@ int run_setup_workflow(struct run *r, struct err *e)
 			r->workflow = mem_str(name);
 		}
 		r->backend = mem_str(run_setup_text(created, "backend"));
-		run_setup_say("workflow", "%s%s", r->workflow, strcmp(r->workflow, wanted_name(r)) ? " (the name itself is taken)" : "");
+		r->resumed = verb_get(r->line, "resume") && json_is_true(json_object_get(created, "existed"));
+		run_setup_say("workflow", "%s%s", r->workflow, strcmp(r->workflow, wanted_name(r)) ? " (the name itself is taken)"
+		                                               : r->resumed ? " (gone on with)" : "");
 		report_add(&r->report, "baseline")->checkpoint = run_setup_whole(created, "checkpoint");
 	}
 	json_decref(created);

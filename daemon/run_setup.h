@@ -21,6 +21,9 @@ struct run {
 	size_t step_count;
 	struct report report;
 	bool broken;                /* a step went wrong */
+	bool resumed;               /* the workflow was there, and is gone on with */
+	json_t **made;              /* checkpoints of the earlier run: of the baseline, then of the steps; see run_resume.h */
+	size_t made_count;
 };
 
 /* The text of a context or kernel file: UTF-8, at most 1 MiB, not empty; free(). */
@@ -29,7 +32,7 @@ int run_setup_read(const char *path, char **ret_text, struct err *e);
 int run_setup_open(struct run *r, struct err *e);
 /* Closes the connection and frees what the functions below filled in. */
 void run_setup_fini(struct run *r);
-/* Makes the workflow; the report then has its first step, "baseline". */
+/* Makes the workflow, or with --resume finds the one that is there; the report then has its first step, "baseline". */
 int run_setup_workflow(struct run *r, struct err *e);
 /* The device that will be used, as the daemon would choose it, for the report. */
 int run_setup_device(struct run *r, struct err *e);

@@ -112,7 +112,7 @@ static int usage(const struct verb_line *line, const struct err *e, json_t *take
 
 static void copy_flags(const struct verb_line *line, json_t *arguments)
 {
-	static const char *const flags[] = { "warm", "later" };
+	static const char *const flags[] = { "warm", "later", "resume" };
 	for (size_t i = 0; i < MEM_COUNT(flags); i++)
 		if (verb_get(line, flags[i]))
 			json_object_set_new(arguments, flags[i], json_true());
@@ -153,6 +153,7 @@ const struct verb verbs_tune = {
 		{ "simulate", "FILE", "replays Kernel Tuner's cache file of a brute-forced space (JSON, plain or gzipped)" },
 		{ "seeds", "N", "with --simulate: how many searches, each from a fresh state (default 100)" },
 		{ "warm", NULL, "times with warm caches (default: cold)" },
+		{ "resume", NULL, "goes on with an earlier tune that was cut off; one that ended is the answer" },
 		LATER_OPTION,
 		JSON_OPTION,
 		{ NULL, NULL, NULL },

@@ -26,6 +26,7 @@ static void say_waiting(void *arg, const char *line)
 int eval_take_device(const struct eval *ev, const struct facts *facts, const char *const *launcher, struct pool_worker **ret_worker,
                      struct err *e)
 {
-	struct pool_wish wish = { .cancel = ev->cancel, .waiting = say_waiting, .arg = (void *)ev, .launcher = launcher };
+	struct pool_wish wish = { .cancel = ev->cancel, .waiting = say_waiting, .arg = (void *)ev, .launcher = launcher,
+	                          .leased_ns = ev->spent ? &ev->spent->leased_ns : NULL };
 	return pool_take_device(ev->pool, facts, &wish, ret_worker, e);
 }

@@ -13,6 +13,13 @@ struct binaries;
 struct external_config;
 struct references;
 
+/* Where the time of a piece of work went, so far; lanes of several devices add to it at once. */
+struct eval_spent {
+	_Atomic int64_t leased_ns;            /* with a device leased to it; of several devices the sum */
+	_Atomic int64_t validation_ns;        /* in validate_run, whoever called it: compiling, references and waiting for the device too */
+	_Atomic int64_t validation_leased_ns; /* of leased_ns, what fell into validate_run */
+};
+
 struct eval {
 	struct pool *pool;
 	struct references *references;
@@ -24,9 +31,10 @@ struct eval {
 	struct binaries *binaries;     /* what was compiled before; NULL: all is compiled */
 	const struct external_config *external; /* the user's validators and evaluators; NULL: none */
 	bool line_info;                /* device code is compiled with line numbers, for tools that tell places */
+	struct eval_spent *spent;      /* the work's; may be NULL */
 };
 
-/* A device for this work: pool_take_device with the work's cancel; waiting is told as progress. launcher: see struct pool_wish. */
+/* A device for this work: pool_take_device with the work's cancel; waiting is told as progress, the lease counts as spent. launcher: see struct pool_wish. */
 int eval_take_device(const struct eval *ev, const struct facts *facts, const char *const *launcher, struct pool_worker **ret_worker,
                      struct err *e);
 void eval_progress(const struct eval *ev, double done, double total, const char *fmt, ...)

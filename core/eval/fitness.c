@@ -4,6 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/spread.h"
+
+enum { BLOCK = 1024, CHAINS = 4 }; /* elements that are widened, and added, at once */
+#define NONE SIZE_MAX
 #define TERMS_MIN 16.0 /* a few operations per element are always there, whatever flops: says */
 #define F32_ROUNDOFF 0x1p-24
 
@@ -26,26 +30,92 @@ static double smallest_normal(enum dtype t)
 	return 0;
 }
 
-struct statistics { double mean, deviation, most; size_t odd; bool is_odd; };
+struct statistics {
+	double count, mean, squares, most; /* squares: of the distances from the mean, summed */
+	size_t odd;                        /* the first element that is not finite; NONE */
+};
 
-/* Welford's running mean and sum of squares. */
+struct looking {
+	const struct reference_output *output;
+	struct statistics parts[SPREAD_PARTS];
+};
+
+static size_t first_odd(const double *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isfinite(x[i]))
+			return i;
+	return NONE;
+}
+
+/* The mean first, then the distances from it, so that what cancels is no larger than the block's own spread. Four chains, so that additions
+ * do not wait for each other; v-v is 0 for finite v only. x has room for CHAINS elements more. */
+static struct statistics look_at_block(double *x, size_t n)
+{
+	struct statistics s = { .count = (double)n, .odd = NONE };
+	double sum[CHAINS] = { 0 }, squares[CHAINS] = { 0 }, most[CHAINS] = { 0 }, odd = 0;
+	for (size_t i = n; i < n + CHAINS; i++)
+		x[i] = 0;
+	for (size_t i = 0; i < n; i += CHAINS)
+		for (size_t k = 0; k < CHAINS; k++) {
+			double a = fabs(x[i + k]);
+			sum[k] += x[i + k];
+			most[k] = a > most[k] ? a : most[k];
+			odd += x[i + k] - x[i + k];
+		}
+	if (odd != 0)
+		s.odd = first_odd(x, n);
+	s.mean = (sum[0] + sum[1] + sum[2] + sum[3]) / (double)n;
+	for (size_t i = n; i < n + CHAINS; i++)
+		x[i] = s.mean;
+	for (size_t i = 0; i < n; i += CHAINS)
+		for (size_t k = 0; k < CHAINS; k++) {
+			double d = x[i + k] - s.mean;
+			squares[k] += d * d;
+		}
+	s.squares = squares[0] + squares[1] + squares[2] + squares[3];
+	s.most = fmax(fmax(most[0], most[1]), fmax(most[2], most[3]));
+	return s;
+}
+
+/* Means and sums of squares of two parts as those of both (Chan, Golub, LeVeque, "Algorithms for computing the sample variance", 1983). */
+static void add_statistics(struct statistics *to, const struct statistics *x)
+{
+	double count = to->count + x->count, d = x->mean - to->mean;
+	if (x->count == 0)
+		return;
+	to->squares += x->squares + d * d * to->count * x->count / count;
+	to->mean += d * x->count / count;
+	to->most = fmax(to->most, x->most);
+	to->count = count;
+	if (to->odd == NONE)
+		to->odd = x->odd;
+}
+
+static void look_at_part(void *arg, unsigned k, uint64_t from, uint64_t to)
+{
+	struct looking *l = arg;
+	enum dtype t = l->output->type;
+	double x[BLOCK + CHAINS];
+	for (uint64_t at = from; at < to && l->parts[k].odd == NONE; at += BLOCK) {
+		size_t n = to - at < BLOCK ? (size_t)(to - at) : BLOCK;
+		dtype_load_all(t, l->output->bytes + at * dtype_size(t), x, n);
+		struct statistics s = look_at_block(x, n);
+		if (s.odd != NONE)
+			s.odd += at;
+		add_statistics(&l->parts[k], &s);
+	}
+}
+
 static struct statistics look(const struct reference_output *o, size_t n)
 {
-	struct statistics s = { 0 };
-	size_t size = dtype_size(o->type);
-	double squares = 0;
-	for (size_t i = 0; i < n; i++) {
-		double x = dtype_load(o->type, o->bytes + i * size), d = x - s.mean;
-		if (!isfinite(x)) {
-			s.odd = i;
-			s.is_odd = true;
-			return s;
-		}
-		s.mean += d / (double)(i + 1);
-		squares += d * (x - s.mean);
-		s.most = fmax(s.most, fabs(x));
-	}
-	s.deviation = n ? sqrt(squares / (double)n) : 0;
+	struct looking l = { .output = o };
+	struct statistics s = { .odd = NONE };
+	for (unsigned k = 0; k < SPREAD_PARTS; k++)
+		l.parts[k].odd = NONE;
+	spread(n, look_at_part, &l);
+	for (unsigned k = 0; k < SPREAD_PARTS; k++)
+		add_statistics(&s, &l.parts[k]);
 	return s;
 }
 
@@ -67,7 +137,8 @@ int fitness_check(const struct reference_output *o, struct err *e)
 {
 	size_t n = o->len / dtype_size(o->type);
 	struct statistics s = look(o, n);
-	if (s.is_odd)
+	double deviation = n ? sqrt(s.squares / (double)n) : 0;
+	if (s.odd != NONE)
 		return err_set(e, ERR_INTERNAL, "the reference output %s is not finite at element %zu: it cannot judge anybody; change "
 		               "the inputs' values or the reference block", o->name, s.odd);
 	if (s.most == 0)
@@ -76,9 +147,9 @@ int fitness_check(const struct reference_output *o, struct err *e)
 	if (s.most < smallest_normal(o->type))
 		return err_set(e, ERR_INTERNAL, "the reference output %s is denormal throughout (at most %.3g): hardware may flush it to "
 		               "zero; change the inputs' values", o->name, s.most);
-	if (n > 1 && s.deviation <= 4 * dtype_roundoff(o->type) * fabs(s.mean))
+	if (n > 1 && deviation <= 4 * dtype_roundoff(o->type) * fabs(s.mean))
 		return err_set(e, ERR_INTERNAL, "the reference output %s is constant (%.6g, deviation %.3g): a kernel that writes one "
-		               "number would pass; change the inputs' values", o->name, s.mean, s.deviation);
+		               "number would pass; change the inputs' values", o->name, s.mean, deviation);
 	for (unsigned axis = 0; axis < o->rank; axis++)
 		if (!varies_along(o, n, axis))
 			return err_set(e, ERR_INTERNAL, "the reference output %s does not vary along axis %u: a kernel that computes one "
@@ -98,16 +169,34 @@ int fitness_permits(const struct spec *spec, bool has_reference, struct err *e)
 	return 0;
 }
 
+struct exactness {
+	const struct reference_output *output;
+	double sums;
+	bool lost[SPREAD_PARTS];
+};
+
+static void exact_part(void *arg, unsigned k, uint64_t from, uint64_t to)
+{
+	struct exactness *j = arg;
+	enum dtype t = j->output->type;
+	double x[BLOCK];
+	for (uint64_t at = from; at < to && !j->lost[k]; at += BLOCK) {
+		size_t n = to - at < BLOCK ? (size_t)(to - at) : BLOCK;
+		dtype_load_all(t, j->output->bytes + at * dtype_size(t), x, n);
+		for (size_t i = 0; i < n; i++)
+			j->lost[k] |= x[i] != floor(x[i]) || fabs(x[i]) * j->sums > 1;
+	}
+}
+
 /* Integers that every permitted sum holds exactly. */
 static bool is_exact(const struct reference_output *o, double sums)
 {
-	size_t size = dtype_size(o->type), n = o->len / size;
-	for (size_t i = 0; i < n; i++) {
-		double x = dtype_load(o->type, o->bytes + i * size);
-		if (x != floor(x) || fabs(x) * sums > 1)
-			return false;
-	}
-	return true;
+	struct exactness j = { .output = o, .sums = sums };
+	bool lost = false;
+	spread(o->len / dtype_size(o->type), exact_part, &j);
+	for (unsigned k = 0; k < SPREAD_PARTS; k++)
+		lost |= j.lost[k];
+	return !lost;
 }
 
 static int exact_tolerance(struct reference_output *o, double sums, struct err *e)

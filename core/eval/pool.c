@@ -125,13 +125,13 @@ static bool end_call(struct pool_worker *w)
 }
 
 /* One call on a process that is there; the worker is gone when the process is. */
-static int call(struct pool_worker *w, enum wire_type type, const struct buf *body, int64_t timeout_ns, uint8_t **ret_body,
-                size_t *ret_len, struct err *e)
+static int call(struct pool_worker *w, enum wire_type type, const struct buf *body, const struct wire_tail *tail, int64_t timeout_ns,
+                uint8_t **ret_body, size_t *ret_len, struct err *e)
 {
 	int rc = begin_call(w, e);
 	if (rc < 0)
 		return rc;
-	rc = process_call(&w->process, type, body, clock_now() + timeout_ns, ret_body, ret_len, e);
+	rc = process_call(&w->process, type, body, tail, clock_now() + timeout_ns, ret_body, ret_len, e);
 	if (!end_call(w) && rc == 0) {
 		free(*ret_body);
 		*ret_body = NULL;
@@ -160,7 +160,7 @@ static int open_device(struct pool_worker *w, struct err *e)
 	uint8_t *answer = NULL;
 	size_t len = 0;
 	wire_put_text(&body, w->device->facts.id);
-	int rc = call(w, WIRE_OPEN, &body, OPEN_NS, &answer, &len, e);
+	int rc = call(w, WIRE_OPEN, &body, NULL, OPEN_NS, &answer, &len, e);
 	buf_fini(&body);
 	free(answer);
 	return rc < 0 && e->code != ERR_CANCELLED ? err_wrap(e, "opening %s", w->device->facts.id) : rc;
@@ -246,12 +246,18 @@ void pool_quiet_end(struct pool_worker *worker)
 int pool_call(struct pool_worker *w, enum wire_type type, const struct buf *body, int64_t timeout_ns, uint8_t **ret_body,
               size_t *ret_len, struct err *e)
 {
+	return pool_call_tail(w, type, body, NULL, timeout_ns, ret_body, ret_len, e);
+}
+
+int pool_call_tail(struct pool_worker *w, enum wire_type type, const struct buf *body, const struct wire_tail *tail, int64_t timeout_ns,
+                   uint8_t **ret_body, size_t *ret_len, struct err *e)
+{
 	int rc = type == WIRE_COMPILE ? compile_begin(w->pool, w->cancel, e) : cancel_check(w->cancel, e);
 	if (rc < 0)
 		return rc;
 	rc = pool_ensure_started(w, e);
 	if (rc == 0)
-		rc = call(w, type, body, timeout_ns, ret_body, ret_len, e);
+		rc = call(w, type, body, tail, timeout_ns, ret_body, ret_len, e);
 	if (type == WIRE_COMPILE)
 		compile_end(w->pool);
 	return rc;

@@ -9,6 +9,7 @@
 #ifndef PEAKD_CORE_EVAL_POOL_H
 #define PEAKD_CORE_EVAL_POOL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,6 +53,7 @@ struct pool_wish {
 	void (*waiting)(void *arg, const char *line);
 	void *arg;
 	const char *const *launcher;   /* words in front of the device's worker, as a sanitizer is; outlive the lease. NULL: the pool's */
+	_Atomic int64_t *leased_ns;    /* the lease's end adds how long it lasted, the waiting before it left out; outlives the lease. NULL: nobody asks */
 };
 
 /* Waits until the device is free, here and on this machine; the worker has the device open. */
@@ -67,6 +69,9 @@ void pool_give(struct pool_worker *take_worker);
  * error. ret_body: free(). After any failure other than the worker's own answer the worker is gone, with everything prepared in it. */
 int pool_call(struct pool_worker *worker, enum wire_type type, const struct buf *body, int64_t timeout_ns,
               uint8_t **ret_body, size_t *ret_len, struct err *e);
+/* The same with the last megabytes of the body where they are (wire.h). */
+int pool_call_tail(struct pool_worker *worker, enum wire_type type, const struct buf *body, const struct wire_tail *tail,
+                   int64_t timeout_ns, uint8_t **ret_body, size_t *ret_len, struct err *e);
 /* The lease has a process; without one the next call starts one. */
 bool pool_is_alive(const struct pool_worker *worker);
 /* Counts the processes that this lease has gone through: changes when prepared runs are lost. */

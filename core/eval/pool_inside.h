@@ -33,6 +33,8 @@ struct device {
 	struct facts facts;
 	int lock_fd;                   /* flock while leased; -1 */
 	bool leased;
+	int64_t since;                 /* when the lease began */
+	_Atomic int64_t *leased_ns;    /* of the lease's holder; NULL */
 	struct waiter *waiters;        /* leases are granted in the order of asking: first in line first */
 	struct pool_worker candidate, reference;
 	struct device *next;

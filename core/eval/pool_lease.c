@@ -212,6 +212,8 @@ int pool_take_device(struct pool *pool, const struct facts *facts, const struct 
 		return rc;
 	rc = lock_device(d, wish, e);
 	if (rc == 0) {
+		d->since = clock_now();
+		d->leased_ns = wish->leased_ns;
 		set_launcher(&d->candidate, wish->launcher);
 		rc = pool_ensure_started(&d->candidate, e);
 	}
@@ -247,6 +249,9 @@ void pool_give(struct pool_worker *w)
 		if (w->device->lock_fd >= 0)
 			close(w->device->lock_fd);
 		w->device->lock_fd = -1;
+		if (w->device->leased_ns)
+			atomic_fetch_add(w->device->leased_ns, clock_now() - w->device->since);
+		w->device->leased_ns = NULL;
 		release_device_locked(w->device);
 	}
 	lock_release(&pool->lock);

@@ -134,13 +134,13 @@ static int own_error(const struct wire_frame *frame, struct err *e)
 	return rc;
 }
 
-int process_call(struct process *p, enum wire_type type, const struct buf *body, int64_t deadline, uint8_t **ret_body,
-                 size_t *ret_len, struct err *e)
+int process_call(struct process *p, enum wire_type type, const struct buf *body, const struct wire_tail *tail, int64_t deadline,
+                 uint8_t **ret_body, size_t *ret_len, struct err *e)
 {
 	struct wire_frame frame = { 0 };
 	uint32_t id = ++p->last_id;
 	buf_clear(&p->said);
-	int rc = wire_send(p->wire, type, id, body ? body->data : NULL, body ? body->len : 0, deadline, e);
+	int rc = wire_send_tail(p->wire, type, id, body ? body->data : NULL, body ? body->len : 0, tail, deadline, e);
 	if (rc == 0)
 		rc = wire_receive(p->wire, &frame, deadline, p->complaints, &p->said, e);
 	if (rc == 0 && (frame.id != id || (frame.type != type && frame.type != WIRE_FAILED)))

@@ -29,8 +29,8 @@ int process_start(struct process *p, const char *binary, const char *const *laun
 /* Waits for its hello, the first thing after process_start; a failure ends the process. */
 int process_greet(struct process *p, struct err *e);
 /* One request, one answer, before the monotonic deadline. Any failure but the worker's own WIRE_FAILED ends the process. */
-int process_call(struct process *p, enum wire_type type, const struct buf *body, int64_t deadline, uint8_t **ret_body,
-                 size_t *ret_len, struct err *e);
+int process_call(struct process *p, enum wire_type type, const struct buf *body, const struct wire_tail *tail, int64_t deadline,
+                 uint8_t **ret_body, size_t *ret_len, struct err *e);
 /* Lets an idle one end by itself (it does when its wire is closed), so that a tool around it can write down what it found; killed at
  * the deadline. Harmless on a process that is not there. */
 void process_retire(struct process *p, int64_t deadline);

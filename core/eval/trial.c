@@ -9,16 +9,22 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-int trial_call(struct trial *t, enum wire_type type, struct buf *take_body, int64_t timeout_ns, uint8_t **ret_body,
-               size_t *ret_len, struct err *e)
+static int call(struct trial *t, enum wire_type type, struct buf *take_body, const struct wire_tail *tail, int64_t timeout_ns,
+                uint8_t **ret_body, size_t *ret_len, struct err *e)
 {
 	int rc = 0;
 	if (t->generation != pool_generation(t->worker) || !pool_is_alive(t->worker))
 		rc = err_set(e, ERR_CRASH, "the worker that held this configuration is gone");
 	else
-		rc = pool_call(t->worker, type, take_body, timeout_ns, ret_body, ret_len, e);
+		rc = pool_call_tail(t->worker, type, take_body, tail, timeout_ns, ret_body, ret_len, e);
 	buf_fini(take_body);
 	return rc;
+}
+
+int trial_call(struct trial *t, enum wire_type type, struct buf *take_body, int64_t timeout_ns, uint8_t **ret_body,
+               size_t *ret_len, struct err *e)
+{
+	return call(t, type, take_body, NULL, timeout_ns, ret_body, ret_len, e);
 }
 
 int trial_begin(struct trial *t, struct pool_worker *worker, const struct variant *variant, struct err *e)
@@ -87,7 +93,6 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 		             buffer_name(t, executed.broken_zone));
 	if (ret_device_ns)
 		*ret_device_ns = executed.device_ns;
-	wire_executed_fini(&executed);
 	return rc;
 }
 
@@ -138,7 +143,7 @@ int trial_product(struct trial *t, const struct plan_gemm *gemm, double toleranc
 	return rc;
 }
 
-int trial_output(struct trial *t, uint32_t k, uint8_t **ret_bytes, size_t *ret_len, struct err *e)
+int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_t **ret_bytes, size_t *ret_len, struct err *e)
 {
 	struct buf body = BUF_INIT;
 	struct wire_output request = { .run = t->run, .output = k };
@@ -151,12 +156,14 @@ int trial_output(struct trial *t, uint32_t k, uint8_t **ret_bytes, size_t *ret_l
 	struct wire_in in = { .at = answer, .end = answer + len };
 	const void *bytes = wire_get_bytes(&in, &n);
 	rc = wire_end(&in, "output", e);
-	if (rc == 0) {
-		*ret_bytes = mem_copy(bytes, n);
-		*ret_len = n;
+	if (rc < 0) {
+		free(answer);
+		return rc;
 	}
-	free(answer);
-	return rc;
+	*ret_answer = answer;
+	*ret_bytes = bytes;
+	*ret_len = n;
+	return 0;
 }
 
 int trial_compare(struct trial *t, uint32_t k, const char *hash, const uint8_t *bytes, size_t len, double tolerance,
@@ -168,12 +175,13 @@ int trial_compare(struct trial *t, uint32_t k, const char *hash, const uint8_t *
 		struct buf body = BUF_INIT;
 		uint8_t *answer;
 		size_t answer_len;
+		struct wire_tail tail = { .bytes = bytes, .len = with_bytes ? len : 0 };
 		if (with_bytes) {
 			request.reference = bytes;
 			request.reference_len = len;
 		}
-		wire_compare_encode(&request, &body);
-		int rc = trial_call(t, WIRE_COMPARE, &body, EVAL_COMPARE_NS, &answer, &answer_len, e);
+		wire_compare_begin(&request, &body);
+		int rc = call(t, WIRE_COMPARE, &body, &tail, EVAL_COMPARE_NS, &answer, &answer_len, e);
 		if (rc < 0)
 			return rc;
 		struct wire_in in = { .at = answer, .end = answer + answer_len };

@@ -35,8 +35,8 @@ int trial_races(struct trial *t, uint64_t seed, char **ret_finding, struct err *
 /* Whether output c of the last execution is the product of inputs a and b, by Freivalds' check with vectors from `secret`; positions are of
  * the plan's buffers. *ret_finding (free()) is NULL when it is. tolerance: relative, of the output. */
 int trial_product(struct trial *t, const struct plan_gemm *gemm, double tolerance, uint64_t secret, char **ret_finding, struct err *e);
-/* The logical content of output k of the last execution; free(). */
-int trial_output(struct trial *t, uint32_t k, uint8_t **ret_bytes, size_t *ret_len, struct err *e);
+/* The logical content of output k of the last execution, where it came in: *ret_answer is to be freed. */
+int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_t **ret_bytes, size_t *ret_len, struct err *e);
 /* Compares output k of the last execution with reference bytes of that hash. */
 int trial_compare(struct trial *t, uint32_t k, const char *hash, const uint8_t *bytes, size_t len, double tolerance,
                   uint32_t poison, struct wire_compared *ret_compared, struct err *e);

@@ -328,6 +328,8 @@ static void show_what_there_is(struct tuner *u)
 static int search_and_finish(struct tuner *u, struct search *search, struct err *e)
 {
 	int rc = begin_run(u, search, e);
+	if (rc < 0 || u->result.known)
+		return rc;
 	announce(u, search_name(search));
 	if (rc == 0)
 		rc = take_device(u, e);
@@ -381,8 +383,8 @@ static void tuner_fini(struct tuner *u)
 int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db, int64_t checkpoint, const char *job,
              struct tune_result *ret_result, struct err *e)
 {
-	struct tuner u = { .ev = ev, .q = q, .db = db, .checkpoint = checkpoint, .job = job, .seed = check_seed(),
-	                   .floor_ns = floor_of(q), .started = clock_now() };
+	struct tuner u = { .ev = ev, .q = q, .db = db, .checkpoint = checkpoint, .job = job, .seed = check_seed(), .proof_seed = check_seed(),
+	                   .vendor_seeds = { check_seed(), check_seed() }, .floor_ns = floor_of(q), .started = clock_now() };
 	struct search *search = NULL;
 	const char *strategy = q->strategy ? q->strategy : "auto";
 	if (q->facts->emulated)
@@ -415,6 +417,7 @@ void tune_result_fini(struct tune_result *r)
 		params_free(r->top[i].params);
 	for (size_t i = 0; i < r->why_count; i++)
 		free(r->why[i]);
+	free(r->library.name);
 	free(r->library.why);
 	*r = (struct tune_result){ 0 };
 }

@@ -28,6 +28,8 @@ struct tune_request {
 	size_t prefer_count;
 	unsigned leaders;            /* re-timed at the end; 0: 3 */
 	bool warm;                   /* time with warm caches */
+	bool resume;                 /* goes on with an earlier run of the same settings, whoever began it, and answers from the record where one
+	                              * with other budgets has a figure that may be quoted */
 	double give_up;              /* a configuration whose first samples are this many times slower than the best is timed no further;
 	                              * 0: 1.6 */
 };
@@ -45,7 +47,7 @@ enum { TUNE_TOP = 8, TUNE_WHY = 4, TUNE_SIZES = 16 };
 
 /* The winner against the vendor's library, timed alternately. */
 struct tune_rival {
-	const char *name;            /* static; NULL: the context names no library */
+	char *name;                  /* NULL: the context names no library */
 	double ratio, low, high;     /* library time / ours, with its interval; NAN without a figure */
 	char *why;                   /* why there is none; NULL */
 };
@@ -53,6 +55,7 @@ struct tune_rival {
 struct tune_result {
 	int64_t run;                 /* measurement run in the database */
 	size_t space;                /* valid configurations of this size */
+	bool known;                  /* the run had ended before: all of this is from the record, nothing was measured */
 	size_t resumed;              /* of those tried: taken over from the interrupted run of the same job */
 	size_t tried, timed, pruned, refused, wrong, broken; /* refused: compile; broken: crash, time-out */
 	struct tune_top top[TUNE_TOP]; /* fastest first; [0] is the winner, validated */
@@ -71,7 +74,8 @@ struct tune_result {
 /* Host code, compiler, device, all as validated; rows go to `checkpoint`. -ERR_WRONG when nothing valid could be timed (the
  * message says what happened to the configurations); measurements made until then stay recorded. -ERR_CANCELLED sets *ret_result too:
  * what it has, the fastest as the search saw them (validation 0). A run of the same job, checkpoint and settings that was cut off is
- * gone on with: what it has measured is not measured again. Others who want the device get their turn every second or so. */
+ * gone on with: what it has measured is not measured again; one that had ended is
+ * its answer. Others who want the device get their turn every second or so. */
 int tune_run(const struct eval *ev, const struct tune_request *request, struct db *db, int64_t checkpoint, const char *job,
              struct tune_result *ret_result, struct err *e);
 void tune_result_fini(struct tune_result *r);

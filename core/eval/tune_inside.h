@@ -16,6 +16,7 @@ struct leader {
 	struct variant variant; /* empty when the configuration was taken over from an interrupted run: built when it is needed */
 	double value;           /* of the objective, as the search saw it */
 	double median_ns;       /* of the search, at the first size */
+	uint64_t seeds[TUNE_SIZES]; /* secret, of the values at each size when it is timed again */
 };
 
 struct tuner {
@@ -36,6 +37,8 @@ struct tuner {
 	double floor_ns;        /* faster than this is impossible; 0 unknown */
 	size_t planned;         /* configurations */
 	uint64_t seed;          /* of the values, secret */
+	uint64_t proof_seed;    /* of the values that leaders are proved with, secret too */
+	uint64_t vendor_seeds[2]; /* of the winner's values before it is compared with the library, and of the library's; secret */
 	int64_t started;        /* monotonic */
 	int64_t waited_ns;      /* of the time since: for the device */
 };
@@ -69,8 +72,9 @@ int tune_value(const struct tuner *u, const struct params *params, const struct 
 /* Keeps a configuration when it is among the best so far: takes params and variant, and leaves them empty. */
 void tune_offer_leader(struct tuner *u, struct params **params, struct variant *variant, double value, double median_ns);
 
-/* Goes on with an interrupted run of the same job and settings: u->result.run is its number then, the search knows what it had measured,
- * and results and leaders are as they were. 0 when there is none. */
+/* Goes on with an interrupted run of the same job and settings (with q->resume: of any job): u->result.run is its number then, the search
+ * knows what it had measured, and results and leaders are as they were. One that had ended is the answer: u->result.known. 0 also when
+ * there is none. */
 int tune_resume(struct tuner *u, const char *settings, struct search *search, struct err *e);
 /* A leader's row of that run that needs no second measurement; false when there is none. */
 bool tune_resume_top(struct tuner *u, const struct leader *l, struct tune_top *ret_top);

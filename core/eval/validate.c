@@ -1,23 +1,29 @@
 /* validate: sampled execution parameters against the reference; see validate.h. */
 #include "core/eval/validate.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "core/context/domain.h"
 #include "core/context/host.h"
 #include "core/context/space.h"
 #include "core/eval/external.h"
 #include "core/eval/lanes.h"
+#include "core/eval/perturb.h"
+#include "core/eval/reference_ahead.h"
 #include "core/eval/rounds.h"
 #include "core/record/store.h"
 
 enum {
 	OVERSAMPLE = 8,   /* points drawn per point wanted, since host code prunes some */
 	CHECK_CONFIGS = 2, /* tuning configurations per check: size */
+	MEMORY_SHARE = 16, /* part of the device's memory that a plan may need for references to be computed beside it */
 };
 
 /* One configuration on its way: picked, compiled, judged. */
@@ -26,7 +32,8 @@ struct pick {
 	struct variant variant;
 	struct err why;      /* of the compile; ERR_NONE when it worked */
 	uint64_t other_seed; /* of the values; finding.seed is the first */
-	bool full;           /* the first of its size gets all rounds (rounds.h) */
+	bool first;          /* of its size: the user's validators look at it */
+	bool full;           /* all rounds (rounds.h): the first of a deep size */
 };
 
 struct picks {
@@ -56,14 +63,47 @@ static void picks_fini(struct picks *p)
 	*p = (struct picks){ 0 };
 }
 
-/* All picks of a size share their secret values, so that its references are computed once. */
-static void add_pick(struct picks *p, struct params *take_params, bool checked_size, bool first)
+/* What all picks of one size have in common. */
+struct size_picks {
+	uint64_t seed, other_seed;
+	bool checked_size;   /* of a check: size */
+	bool deep;           /* its first pick gets all rounds */
+};
+
+static uint64_t size_seed(uint64_t secret, const char *size, char which)
 {
-	struct pick *x = MEM_PUSH(p->at, p->count);
-	const struct pick *before = first ? NULL : x - 1;
-	*x = (struct pick){ .finding = { .params = take_params, .checked_size = checked_size,
-	                                 .seed = before ? before->finding.seed : check_seed() },
-	                    .other_seed = before ? before->other_seed : check_seed(), .full = first };
+	uint64_t seed;
+	char *text = mem_fmt("%llx %s %c", (unsigned long long)secret, size, which);
+	struct hash hash = hash_text(text);
+	free(text);
+	sscanf(hash.hex, "%16" SCNx64, &seed);
+	return seed;
+}
+
+static bool is_deep(const struct validate_request *q, const struct params *size)
+{
+	bool deep = q->deep_count == 0;
+	for (size_t i = 0; i < q->deep_count && !deep; i++) {
+		struct params *inputs = params_part(q->deep[i], false);
+		deep = params_equal(inputs, size);
+		params_free(inputs);
+	}
+	return deep;
+}
+
+/* All picks of a size share their secret values, so that its references are computed once. */
+static struct size_picks of_size(const struct validate_request *q, const struct space *space, size_t size, bool checked_size)
+{
+	struct size_picks all = { .checked_size = checked_size };
+	struct params *at = space_size_at(space, size), *inputs = params_part(at, false);
+	char *text = params_text(inputs);
+	all.seed = q->secret ? size_seed(q->secret, text, 'a') : check_seed();
+	all.other_seed = q->secret ? size_seed(q->secret, text, 'b') : check_seed();
+	all.deep = checked_size || is_deep(q, inputs);
+	free(text);
+	params_free(inputs);
+	params_free(at);
+	return all;
 }
 
 static size_t common_divisor(size_t a, size_t b)
@@ -72,9 +112,10 @@ static size_t common_divisor(size_t a, size_t b)
 }
 
 /* Up to `want` points of a size that host code accepts; mistakes in host code count as points, since they are findings. */
-static void pick_of_size(const struct context *ctx, const struct facts *facts, const struct space *space, size_t size,
-                         size_t want, uint64_t seed, bool checked_size, struct picks *p)
+static void pick_of_size(const struct validate_request *q, const struct space *space, size_t size, size_t want, uint64_t seed,
+                         bool checked_size, struct picks *p)
 {
+	struct size_picks all = of_size(q, space, size, checked_size);
 	size_t first, count, got = 0;
 	space_size_range(space, size, &first, &count);
 	size_t tries = want * OVERSAMPLE < count ? want * OVERSAMPLE : count;
@@ -86,7 +127,7 @@ static void pick_of_size(const struct context *ctx, const struct facts *facts, c
 		struct params *params = space_at(space, first + at);
 		struct plan *plan = NULL;
 		struct err why = ERR_INIT;
-		int rc = host_run(ctx, params, facts, &plan, &why);
+		int rc = host_run(q->ctx, params, q->facts, &plan, &why);
 		plan_free(plan);
 		if (rc < 0 && why.code == ERR_PRUNED) {
 			if (p->pruned++ == 0)
@@ -96,7 +137,11 @@ static void pick_of_size(const struct context *ctx, const struct facts *facts, c
 		}
 		if (rc < 0 && p->first_why.code == ERR_NONE)
 			p->first_why = why;
-		add_pick(p, params, checked_size, got++ == 0);
+		*MEM_PUSH(p->at, p->count) = (struct pick){
+			.finding = { .params = params, .checked_size = all.checked_size, .seed = all.seed },
+			.other_seed = all.other_seed, .first = got == 0, .full = got == 0 && all.deep,
+		};
+		got++;
 	}
 }
 
@@ -110,33 +155,36 @@ static int pick_all(const struct validate_request *q, struct picks *p, struct er
 	/* More sizes than samples: as many of them as there are samples, evenly apart. */
 	size_t step = q->samples && sizes > q->samples ? sizes / q->samples : 1;
 	for (size_t s = step > 1 ? q->seed % step : 0; s < sizes; s += step)
-		pick_of_size(q->ctx, q->facts, space, s, each, q->seed + s * 7919, false, p);
+		pick_of_size(q, space, s, each, q->seed + s * 7919, false, p);
 	space_free(space);
 	rc = space_new_check(q->ctx, q->facts, q->only, &space, e);
 	if (rc < 0)
 		return rc;
 	for (size_t s = 0; s < space_size_count(space); s++)
-		pick_of_size(q->ctx, q->facts, space, s, q->samples > 4 ? CHECK_CONFIGS : 1, q->seed + s * 104729, true, p);
+		pick_of_size(q, space, s, q->samples > 4 ? CHECK_CONFIGS : 1, q->seed + s * 104729, true, p);
 	space_free(space);
 	return 0;
 }
 
-struct build { const struct eval *ev; const struct context *ctx; const struct facts *facts; struct picks *picks; };
+struct build { const struct eval *ev; const struct validate_request *q; struct picks *picks; };
 
+/* Every pick; then, while the device is busy with those, what the last check of full ones needs. */
 static void build_one(void *arg, size_t i)
 {
 	struct build *b = arg;
-	struct pick *x = &b->picks->at[i];
-	x->why = (struct err)ERR_INIT;
-	variant_build(b->ev, b->ctx, x->finding.params, b->facts, &x->variant, &x->why);
+	struct pick *x = &b->picks->at[i % b->picks->count];
+	if (i < b->picks->count) {
+		x->why = (struct err)ERR_INIT;
+		variant_build(b->ev, b->q->ctx, x->finding.params, b->q->facts, &x->variant, &x->why);
+	} else if (x->full) {
+		perturb_ahead(b->ev, b->q->ctx, x->finding.params, b->q->facts);
+	}
 }
 
-/* Compiles every pick; those that the compiler refused have their check filled in. -ERR_CANCELLED alone ends it. */
-static int build_all(const struct eval *ev, const struct context *ctx, const struct facts *facts, struct picks *p,
-                     struct err *e)
+/* Waits until every pick is compiled; those that the compiler refused have their check filled in. -ERR_CANCELLED alone ends it. */
+static int finish_builds(const struct eval *ev, struct lanes *lanes, struct picks *p, struct err *e)
 {
-	struct build b = { .ev = ev, .ctx = ctx, .facts = facts, .picks = p };
-	lanes_run(pool_compile_width(ev->pool), p->count, build_one, &b);
+	lanes_wait(lanes, p->count);
 	for (size_t i = 0; i < p->count; i++) {
 		struct pick *x = &p->at[i];
 		if (x->why.code == ERR_CANCELLED || x->why.code == ERR_UNSUPPORTED || x->why.code == ERR_INTERNAL) {
@@ -149,12 +197,17 @@ static int build_all(const struct eval *ev, const struct context *ctx, const str
 	return cancel_check(ev->cancel, e);
 }
 
+static struct rounds_request rounds_of(const struct validate_request *q, const struct pick *x)
+{
+	return (struct rounds_request){ .ctx = q->ctx, .root = q->root, .facts = q->facts, .seed = x->finding.seed, .other_seed = x->other_seed,
+	                                .full = x->full };
+}
+
 /* -ERR_CANCELLED and a broken harness end the validation; anything else is the configuration's own failure. */
 static int judge_one(const struct eval *ev, const struct validate_request *q, struct pool_worker *device, struct pick *x,
                      struct err *e)
 {
-	struct rounds_request rounds = { .ctx = q->ctx, .root = q->root, .facts = q->facts, .seed = x->finding.seed, .other_seed = x->other_seed,
-	                                 .full = x->full };
+	struct rounds_request rounds = rounds_of(q, x);
 	struct err why = ERR_INIT;
 	int rc = rounds_run(ev, device, &x->variant, &rounds, &x->finding.check, &why);
 	if (rc == 0)
@@ -169,16 +222,55 @@ static int judge_one(const struct eval *ev, const struct validate_request *q, st
 	return 0;
 }
 
+static uint64_t plan_bytes(const struct plan *plan, bool outputs)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		bytes += !outputs || plan->buffers[i].role == PLAN_OUT || plan->buffers[i].role == PLAN_INOUT ? plan->buffers[i].bytes : 0;
+	return bytes;
+}
+
+/* The references of all rounds, and what comes later. NULL where the candidate's memory and the root's could get into each other's way. */
+static struct reference_ahead *look_ahead(const struct eval *ev, const struct validate_request *q, const struct picks *p,
+                                          struct pool_worker *device)
+{
+	struct reference_ahead *a = reference_ahead_new(ev, q->root, q->facts, device);
+	uint64_t most = 0, largest = 0;
+	for (size_t i = 0; i < p->count; i++) {
+		const struct pick *x = &p->at[i];
+		if (x->why.code != ERR_NONE)
+			continue;
+		struct rounds_request rounds = rounds_of(q, x);
+		uint64_t bytes = plan_bytes(x->variant.plan, true), all = plan_bytes(x->variant.plan, false);
+		most = bytes > most ? bytes : most;
+		largest = all > largest ? all : largest;
+		if (x->first)
+			rounds_ahead(&rounds, x->finding.params, bytes, a);
+	}
+	for (size_t i = 0; i < q->later_count; i++)
+		reference_ahead_add(a, q->later[i].size, q->later[i].seed, PLAN_DECLARED, most);
+	if (largest > q->facts->memory_bytes / MEMORY_SHARE) {
+		reference_ahead_free(a);
+		return NULL;
+	}
+	reference_ahead_start(a);
+	return a;
+}
+
 static int judge_all(const struct eval *ev, const struct validate_request *q, struct picks *p, struct err *e)
 {
 	struct pool_worker *device = NULL;
+	struct reference_ahead *ahead = NULL;
 	int rc = eval_take_device(ev, q->facts, NULL, &device, e);
+	if (rc == 0)
+		ahead = look_ahead(ev, q, p, device);
 	for (size_t i = 0; rc == 0 && i < p->count; i++) {
 		if (p->at[i].why.code == ERR_NONE)
 			rc = judge_one(ev, q, device, &p->at[i], e);
 		if (rc == 0)
 			eval_progress(ev, (double)(i + 1), (double)p->count, "validate %zu/%zu", i + 1, p->count);
 	}
+	reference_ahead_free(ahead);
 	pool_give(device);
 	return rc;
 }
@@ -210,7 +302,7 @@ static int ask_external(const struct eval *ev, const struct validate_request *q,
 		struct validate_finding about = p->at[i].finding;
 		struct external_subject subject = { .ctx = q->ctx, .params = about.params, .facts = q->facts, .median_ns = NAN };
 		struct external_answers answers = { .count = 0 };
-		if (!p->at[i].full || !about.check.passed)
+		if (!p->at[i].first || !about.check.passed)
 			continue;
 		eval_progress(ev, (double)i, (double)count, "asking the configured validators");
 		rc = external_validate(ev, &subject, &answers, e);
@@ -418,15 +510,20 @@ static int run(const struct eval *ev, const struct validate_request *q, bool exe
                struct err *e)
 {
 	struct picks picks = { 0 };
+	struct build build = { .ev = ev, .q = q, .picks = &picks };
+	struct lanes *lanes = NULL;
 	int rc = pick_all(q, &picks, e);
-	if (rc == 0)
-		rc = build_all(ev, q->ctx, q->facts, &picks, e);
+	if (rc == 0) {
+		lanes = lanes_new(pool_compile_width(ev->pool), execute ? 2 * picks.count : picks.count, build_one, &build);
+		rc = finish_builds(ev, lanes, &picks, e);
+	}
 	for (size_t i = 0; rc == 0 && !execute && i < picks.count; i++)
 		picks.at[i].finding.check.passed = picks.at[i].why.code == ERR_NONE;
 	if (rc == 0 && !execute)
 		keep_log(&picks, r);
 	if (rc == 0 && execute)
 		rc = judge_all(ev, q, &picks, e);
+	lanes_free(lanes);
 	if (rc == 0 && execute)
 		rc = ask_external(ev, q, &picks, e);
 	if (rc == 0 && execute)
@@ -444,11 +541,26 @@ static int run(const struct eval *ev, const struct validate_request *q, bool exe
 	return rc;
 }
 
+static int64_t leased_so_far(const struct eval *ev)
+{
+	return ev->spent ? atomic_load(&ev->spent->leased_ns) : 0;
+}
+
+static void spend(const struct eval *ev, int64_t since, int64_t leased_before)
+{
+	if (ev->spent == NULL)
+		return;
+	atomic_fetch_add(&ev->spent->validation_ns, clock_now() - since);
+	atomic_fetch_add(&ev->spent->validation_leased_ns, leased_so_far(ev) - leased_before);
+}
+
 int validate_run(const struct eval *ev, const struct validate_request *request, struct db *db, int64_t checkpoint,
                  const char *job, struct validate_result *ret_result, struct err *e)
 {
 	struct validate_result r = { 0 };
+	int64_t since = clock_now(), leased_before = leased_so_far(ev);
 	int rc = run(ev, request, true, &r, e);
+	spend(ev, since, leased_before);
 	if (rc == 0 && db && checkpoint > 0)
 		rc = validate_record(db, checkpoint, request->facts, job, &r, e);
 	if (rc < 0)

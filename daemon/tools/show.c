@@ -310,6 +310,18 @@ json_t *tools_show_job(struct app *app, struct db *db, const struct job *job, ch
 	return shown;
 }
 
+/* Of a job that has not ended: the workflow that it moves, so that who goes on with it knows what is under way. */
+static void show_workflow(const struct job *job, json_t *shown)
+{
+	struct fields request = FIELDS_INIT;
+	struct err ignored = ERR_INIT;
+	if (job_state_ended(job->state) || fields_parse(job->request, &request, &ignored) < 0)
+		return;
+	if (*fields_text(&request, "workflow", ""))
+		json_object_set_new(shown, "workflow", json_string(fields_get(&request, "workflow")));
+	fields_fini(&request);
+}
+
 json_t *tools_show_job_line(struct db *db, const struct job *job)
 {
 	char *message = last_message(db, job);
@@ -317,6 +329,7 @@ json_t *tools_show_job_line(struct db *db, const struct job *job)
 	json_t *shown = json_pack("{s:s, s:s, s:s}", "job", job->id, "kind", job->kind, "state", job_state_name(job->state));
 	if (*message)
 		json_object_set_new(shown, "message", json_string(message));
+	show_workflow(job, shown);
 	free(message);
 	return shown;
 }

@@ -223,14 +223,18 @@ static const struct mcp_done *start(struct mcp_call *call, struct db *db, const 
 	struct err e = ERR_INIT;
 	char *id = NULL;
 	const struct mcp_done *done;
-	if (engine_submit(app->engine, db, kind, request, &id, &e) < 0)
+	int rc = fields_flag(request, "resume") && !fields_flag(request, "later") ? tools_join(app, db, kind, request, &id, &e) : 0;
+	int fresh = id == NULL;
+	if (rc == 0 && fresh)
+		rc = engine_submit(app->engine, db, kind, request, &id, &e);
+	if (rc < 0)
 		return tools_refuse(call, &e);
 	if (fields_flag(request, "later"))
 		done = answer_now(call, db, id);
 	else if (mcp_call_client_has_tasks(call))
 		done = mcp_call_task(call, id);
 	else
-		done = tools_wait(call, id, 1);
+		done = tools_wait(call, id, fresh);
 	free(id);
 	return done;
 }

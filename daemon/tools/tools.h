@@ -49,6 +49,9 @@ const struct mcp_done *tools_start(struct mcp_call *call, const char *kind);
 /* A page of a long text: from character offset `from` (argument, default 0), at most `limit` bytes (argument, default
  * TOOLS_TEXT_MAX), ending at a line's end where there is one, with a note behind it when more follows. free(). */
 char *tools_page(const struct mcp_call *call, const char *text);
+/* join.c: with the argument `resume`, the job of this kind that has the same request and has not ended; one that was interrupted is queued
+ * again. *ret_id: free(); NULL when there is none. -ERR_CONFLICT when one with another request is at work on the same checkpoint. */
+int tools_join(struct app *app, struct db *db, const char *kind, const struct fields *request, char **ret_id, struct err *e);
 /* Waits for a job that exists, as tools_start does. */
 const struct mcp_done *tools_wait(struct mcp_call *call, const char *job, int fresh);
 
@@ -56,7 +59,7 @@ const struct mcp_done *tools_wait(struct mcp_call *call, const char *job, int fr
 
 /* A job as the job tools answer it; *ret_text (free()) for people. New reference. */
 json_t *tools_show_job(struct app *app, struct db *db, const struct job *job, char **ret_text);
-/* One line of a list of jobs: without its result, the message cut. New reference. */
+/* One line of a list of jobs: without its result, the message cut, and of one that has not ended its workflow. New reference. */
 json_t *tools_show_job_line(struct db *db, const struct job *job);
 /* The first `limit` checkpoints of a log, newest first, with best times, speed-ups over the root and over the parent. New reference. */
 struct checkpoint_list;

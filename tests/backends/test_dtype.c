@@ -56,6 +56,17 @@ static void test_all(enum dtype t)
 		wrong += isnan(slow) ? !isnan(quick[i]) : slow != quick[i] || signbit(slow) != signbit(quick[i]);
 	}
 	is_int(wrong, 0, "%s: many at once as one by one", dtype_name(t));
+	/* Any number of them, from any place, and none beyond. */
+	wrong = 0;
+	for (uint32_t n = 0; n < 70; n++) {
+		double some[71];
+		some[n] = 7;
+		dtype_load_all(t, (uint8_t *)patterns + n * size, some, n);
+		for (uint32_t i = 0; i < n; i++)
+			wrong += memcmp(&some[i], &quick[n + i], sizeof some[i]) != 0 && !isnan(quick[n + i]);
+		wrong += some[n] != 7;
+	}
+	is_int(wrong, 0, "%s: few at once too", dtype_name(t));
 }
 
 int main(void)

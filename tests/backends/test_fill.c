@@ -142,6 +142,11 @@ static void test_speed(void)
 	start = clock_now();
 	fill_buffer(&b, 2, v);
 	printf("# f16 random at %.0f M elements/s\n", 4194304e3 / (double)(clock_now() - start));
+	for (int values = PLAN_EXACT; values < PLAN_VALUES; values++) {
+		start = clock_now();
+		fill_special(&b, 2, (enum plan_values)values, v);
+		printf("# special values %d at %.0f M elements/s\n", values, 4194304e3 / (double)(clock_now() - start));
+	}
 	free(v);
 }
 
@@ -178,8 +183,38 @@ static void test_special(void)
 	free(same);
 }
 
+/* Every type, fill and kind of values, hashed: recorded results name them by seed, so they may never change, however they are made. */
+static void test_for_good(void)
+{
+	static const char *const want[PLAN_VALUES] = {
+		"1c1cc3200a131c58eedb10dd851129825e555d4c7e4a6dfa0538ce3e4f94ecc0",
+		"59a00d9e7d132af8e97ec30965f6bc4ad627fd975334924b70115e67f2852231",
+		"dbc3f71edaecbfc4943d9f7fe831232f045b8e1b4b51a606796decff7508ee02",
+		"b37267965f1cd372fca0bc1db331d40c915d7f88e44d1faf2e5857cf700e2887",
+		"82d2dcd2bfcc3543f9986a8ca86222ae84e21aa7254a391e10d1985597fc25e0",
+	};
+	static const struct { int64_t rows, columns, ld; } shapes[] = { { 3, 1, 2 }, { 2, 1500, 1501 }, { 700, 401, 401 } };
+	for (int values = 0; values < PLAN_VALUES; values++) {
+		struct hash_state *all = hash_new();
+		for (size_t i = 0; i < MEM_COUNT(shapes) * DTYPE_COUNT * (PLAN_IOTA + 1); i++) {
+			enum dtype t = (enum dtype)(i % DTYPE_COUNT);
+			size_t k = i / DTYPE_COUNT % MEM_COUNT(shapes);
+			struct plan_buffer b = matrix(t, shapes[k].rows, shapes[k].columns, shapes[k].ld,
+			                              (enum plan_fill)(i / DTYPE_COUNT / MEM_COUNT(shapes)));
+			b.lo = dtype_is_signed(t) ? -3 : 0;
+			b.hi = 5.5;
+			void *v = mem_new(b.bytes, 1);
+			fill_special(&b, 11, (enum plan_values)values, v);
+			hash_add(all, v, b.bytes);
+			free(v);
+		}
+		is_str(hash_end(all).hex, want[values], "values of kind %d are those that they always were", values);
+	}
+}
+
 int main(void)
 {
+	test_for_good();
 	test_special();
 	test_random();
 	test_narrow();

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -57,10 +58,7 @@ static void put_execute(struct buf *out)
 
 static void put_executed(struct buf *out)
 {
-	char hashes[2][65];
-	memcpy(hashes[0], hash, 65);
-	memcpy(hashes[1], hash, 65);
-	wire_executed_encode(&(struct wire_executed){ .device_ns = 3, .output_count = 2, .output_hash = hashes }, out);
+	wire_executed_encode(&(struct wire_executed){ .device_ns = 3, .changed_input = 2, .broken_zone = 1 }, out);
 }
 
 static void put_output(struct buf *out)
@@ -341,8 +339,50 @@ static void test_large(void)
 	close(side[0]);
 }
 
+/* Body and tail arrive as one, however the system cuts them; also where there is nothing before the tail, or nothing in it. */
+static void test_tail(void)
+{
+	static const struct { size_t body, tail; } lens[] = { { 12, 3 << 20 }, { 0, 5 }, { 7, 0 }, { 300000, 300000 }, { 0, 0 } };
+	uint8_t *bytes = mem_new(4 << 20, 1);
+	for (size_t i = 0; i < 4 << 20; i++)
+		bytes[i] = (uint8_t)(i * 2654435761u >> 13);
+	for (size_t k = 0; k < MEM_COUNT(lens); k++)
+		for (int careful = 0; careful < 2; careful++) {
+			int fd[2];
+			struct err e = ERR_INIT;
+			struct wire_frame f = { 0 };
+			struct wire_tail tail = { .bytes = bytes + lens[k].body, .len = lens[k].tail };
+			pair(fd);
+			pid_t pid = fork();
+			if (pid == 0)
+				_exit(wire_send_tail(fd[0], WIRE_OUTPUT, 5, bytes, lens[k].body, &tail,
+				                     careful ? clock_now() + 60 * CLOCK_S : CLOCK_NEVER, NULL) < 0);
+			is_int(wire_receive(fd[1], &f, clock_now() + 60 * CLOCK_S, -1, NULL, &e), 0, "a body of %zu and a tail of %zu bytes", lens[k].body, lens[k].tail);
+			ok(f.len == lens[k].body + lens[k].tail && memcmp(f.body, bytes, f.len) == 0, "arrive as one");
+			free(f.body);
+			waitpid(pid, NULL, 0);
+			close(fd[0]);
+			close(fd[1]);
+		}
+	struct err e = ERR_INIT;
+	struct wire_tail beyond = { .bytes = bytes, .len = WIRE_BODY_MAX };
+	is_int(wire_send_tail(-1, WIRE_OUTPUT, 5, bytes, 1, &beyond, CLOCK_NEVER, &e), -ERR_INPUT, "together they may be too large");
+	/* What is sent in two parts is read as the message that it is. */
+	struct wire_compare m = { .run = 3, .reference = bytes, .reference_len = 9, .tolerance = 0.5, .poison = 7 };
+	struct buf whole = BUF_INIT, begun = BUF_INIT;
+	memcpy(m.reference_hash, hash, 65);
+	wire_compare_encode(&m, &whole);
+	wire_compare_begin(&m, &begun);
+	buf_add(&begun, bytes, 9);
+	ok(whole.len == begun.len && memcmp(whole.data, begun.data, whole.len) == 0, "a compare message ends with its reference");
+	buf_fini(&whole);
+	buf_fini(&begun);
+	free(bytes);
+}
+
 int main(void)
 {
+	test_tail();
 	signal(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; i < MEM_COUNT(messages); i++)
 		test_message(i);

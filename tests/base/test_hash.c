@@ -1,5 +1,9 @@
 /* base/hash: SHA-256 against the vectors of FIPS 180-2 (appendix B) and the empty message of NIST's CAVP. */
 #include "base/hash.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
 #include "tap.h"
 
 static void vectors(void)
@@ -46,8 +50,28 @@ static void unguessable(void)
 	is_int(b[0], kept, "none asked for, none written");
 }
 
+/* Every byte and the length count, in each of the parts that are hashed at once. */
+static void test_array(void)
+{
+	enum { N = 1 << 20 };
+	char *bytes = mem_new(N + 1, 1);
+	struct hash whole = hash_array(bytes, N), plain = hash_bytes(bytes, N);
+	int same = 0;
+	is_str(hash_array(bytes, N).hex, whole.hex, "the same bytes, the same hash");
+	ok(strcmp(whole.hex, plain.hex) != 0, "which is not the plain one");
+	for (size_t at = 0; at < N; at += N / 64 - 1) {
+		bytes[at] = 1;
+		same += strcmp(hash_array(bytes, N).hex, whole.hex) == 0;
+		bytes[at] = 0;
+	}
+	is_int(same, 0, "another byte, another hash");
+	ok(strcmp(hash_array(bytes, N + 1).hex, whole.hex) != 0 && strcmp(hash_array(bytes, 0).hex, hash_array(bytes, 1).hex) != 0, "another length too");
+	free(bytes);
+}
+
 int main(void)
 {
+	test_array();
 	vectors();
 	names();
 	unguessable();

@@ -26,8 +26,8 @@ static int run_add(struct engine_job *job, struct fields *result, struct err *e)
 
 static int run_refuse(struct engine_job *job, struct fields *result, struct err *e)
 {
-	(void)job;
 	fields_set(result, "reached", "1");
+	atomic_fetch_add(&job->spent.leased_ns, 1500 * CLOCK_MS);
 	return err_set(e, ERR_WRONG, "it is wrong");
 }
 
@@ -138,12 +138,14 @@ static void ends(struct bench *b)
 	job_get(b->db, add, &job, &e);
 	is_int(job.state, JOB_DONE, "a job is done");
 	has_str(job.result, "5", "with its result");
+	ok(strstr(job.result, "seconds") == NULL, "and no seconds of a device that it did not use");
 	job_fini(&job);
 	job_get(b->db, refuse, &job, &e);
 	is_int(job.state, JOB_FAILED, "another fails");
 	is_str(job.error_code, "wrong", "with its code");
 	is_str(job.error_text, "it is wrong", "its message");
 	has_str(job.result, "reached", "and what it had reached");
+	has_str(job.result, "leased_seconds: 1.500", "and how long it had a device");
 	job_fini(&job);
 	is_int(engine_cancel(b->engine, b->db, add, &e), -ERR_CONFLICT, "what has ended cannot be cancelled");
 	is_int(engine_cancel(b->engine, b->db, "jnobody", &e), -ERR_NOT_FOUND, "nor what does not exist");

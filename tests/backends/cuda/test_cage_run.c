@@ -49,8 +49,6 @@ static int run(const char *device, const char *arch, bool timed, struct err *e)
 		                   &prepared, e);
 	if (r == 0)
 		r = sample_execute(&w, &(struct wire_execute){ .run = prepared.run, .seed = 1, .poison = 0xFF }, &x, e);
-	if (r == 0)
-		wire_executed_fini(&x);
 	if (r == 0 && timed) {
 		struct wire_measured m;
 		r = sample_measure(&w, &(struct wire_measure){ .run = prepared.run, .min_samples = 10, .max_samples = 20, .rse = 0.05,

@@ -19,6 +19,7 @@ enum { CACHE = 1 << 30 };
 struct bench {
 	struct backend_device *device;
 	struct watch *watch;
+	struct room *room;
 	struct cache *inputs;
 };
 
@@ -58,7 +59,7 @@ static struct run *load(struct bench *b, const char *code, struct plan *take_pla
 	struct err e = ERR_INIT;
 	int rc = code ? compile(b->device->facts.arch, "", code, take_plan, &c, &e) : 0;
 	if (rc == 0)
-		rc = run_new(&backend_cuda, b->device, c.binary, c.binary_len, take_plan, &r, &e);
+		rc = run_new(&backend_cuda, b->device, b->room, c.binary, c.binary_len, take_plan, &r, &e);
 	else
 		plan_free(take_plan);
 	ok(rc == 0, "prepared %s", e.text);
@@ -291,7 +292,8 @@ int main(void)
 		return tap_done();
 	}
 	b.watch = watch_new(backend_cuda.watch, "cuda", b.device->facts.uuid);
-	b.inputs = cache_new(CACHE);
+	b.room = room_new(CACHE);
+	b.inputs = cache_new(CACHE, b.room);
 	printf("# %s, %s, L2 %llu bytes\n", b.device->facts.name, b.device->facts.driver, (unsigned long long)b.device->facts.l2_bytes);
 	nvml(&b);
 	library_is_right(&b);
@@ -305,6 +307,7 @@ int main(void)
 	energy(&b);
 	ceilings(&b);
 	cache_free(b.inputs);
+	room_free(b.room);
 	watch_free(b.watch);
 	backend_cuda.close(b.device);
 	return tap_done();

@@ -46,6 +46,42 @@ static void test_check(void)
 	refused(v, "along axis 1");
 }
 
+/* Large outputs are looked at by several threads, in cuts and blocks: nothing between them is left out. */
+static void test_large(void)
+{
+	enum { ROWS = 1031, COLUMNS = 521, ALL = ROWS * COLUMNS };
+	static const size_t places[] = { 0, 1023, 1024, ALL / 16, ALL / 16 * 15 - 1, ALL - 1 };
+	struct err e = ERR_INIT;
+	float *v = MEM_NEW_N(float, ALL);
+	struct reference_output o = { .name = (char *)"C", .type = DTYPE_F32, .rank = 2, .dims = { ROWS, COLUMNS }, .bytes = (uint8_t *)v,
+	                              .len = ALL * sizeof *v, .own_error = NAN };
+	for (size_t i = 0; i < ALL; i++)
+		v[i] = (float)(i % 977 + 2 * (i / COLUMNS));
+	ok(fitness_check(&o, &e) == 0, "a large matrix can judge");
+	for (size_t k = 0; k < MEM_COUNT(places); k++) {
+		char *words = mem_fmt("not finite at element %zu:", places[k]);
+		float was = v[places[k]];
+		v[places[k]] = INFINITY;
+		if (places[k] != ALL - 1)
+			v[ALL - 1] = NAN;
+		ok(fitness_check(&o, &e) == -ERR_INTERNAL && strstr(e.text, words), "the first that is not finite is named (%zu)", places[k]);
+		v[ALL - 1] = 3;
+		v[places[k]] = was;
+		e = (struct err)ERR_INIT;
+		free(words);
+	}
+	/* Far from zero: deviation 4 roundoffs of the mean, where sums of squares would have lost it. */
+	for (size_t i = 0; i < ALL; i++)
+		v[i] = 1e6f + (float)(i % 3) * 0.0625f;
+	ok(fitness_check(&o, &e) == -ERR_INTERNAL && strstr(e.text, "is constant (1e+06, deviation 0.051)"), "mean and deviation: %s", e.text);
+	for (size_t i = 0; i < ALL; i++)
+		v[i] = 0;
+	v[ALL - 1] = 3;
+	e = (struct err)ERR_INIT;
+	ok(fitness_check(&o, &e) == 0, "the last element counts");
+	free(v);
+}
+
 static struct context *gemm(const char *type, const char *precision)
 {
 	struct context *ctx = NULL;
@@ -98,9 +134,38 @@ static void test_tolerances(void)
 	ok(isnan(tolerance("f32", "strict", 1e-9, PLAN_EXACT)), "unless the root is not exact on them itself");
 }
 
+/* One element among many that is no integer, wherever it is. */
+static void test_large_exact(void)
+{
+	enum { ALL = 600000 };
+	static const size_t places[] = { 0, 1024, 300001, ALL - 1 };
+	struct context *ctx = gemm("f32", "strict");
+	struct params *p = params_new();
+	float *v = MEM_NEW_N(float, ALL);
+	params_set_int(p, "n", false, 2048);
+	for (size_t i = 0; i < ALL; i++)
+		v[i] = (float)(i % 5000);
+	for (size_t k = 0; k <= MEM_COUNT(places); k++) {
+		struct err e = ERR_INIT;
+		struct reference_output o = { .name = (char *)"C", .type = DTYPE_F32, .bytes = (uint8_t *)v, .len = ALL * sizeof *v, .own_error = 0 };
+		struct reference r = { .outputs = &o, .output_count = 1 };
+		size_t at = k < MEM_COUNT(places) ? places[k] : 0;
+		float was = v[at];
+		v[at] += k < MEM_COUNT(places) ? 0.5f : 0;
+		int rc = fitness_tolerances(context_spec(ctx), p, PLAN_EXACT, &r, &e);
+		ok(k < MEM_COUNT(places) ? rc == -ERR_INTERNAL : rc == 0, "integers are exact; with a half at %zu they are not", at);
+		v[at] = was;
+	}
+	free(v);
+	params_free(p);
+	context_free(ctx);
+}
+
 int main(void)
 {
 	test_check();
+	test_large();
+	test_large_exact();
 	test_tolerances();
 	return tap_done();
 }

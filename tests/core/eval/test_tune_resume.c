@@ -61,6 +61,7 @@ struct piece {
 	const char *job;
 	size_t budget;
 	struct cancel *cancel;
+	bool resume;
 	struct tune_result result;
 	struct err e;
 	int rc;
@@ -72,7 +73,7 @@ static void run_piece(struct piece *p)
 	struct params *size = size_of(64);
 	struct eval ev = { .pool = p->s->pool, .references = p->s->references, .cancel = p->cancel };
 	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &p->s->facts, .size = size, .budget = p->budget, .seed = 5,
-	                          .leaders = 2 };
+	                          .leaders = 2, .resume = p->resume };
 	p->e = (struct err)ERR_INIT;
 	p->rc = tune_run(&ev, &q, p->db, p->checkpoint, p->job, &p->result, &p->e);
 	if (p->rc < 0 && p->rc != -ERR_CANCELLED)
@@ -154,6 +155,25 @@ static size_t search_rows(struct db *db, int64_t checkpoint, size_t *ret_twice)
 	return n;
 }
 
+/* What a run of job "killed" found, asked for by others. */
+static void taken_over(struct sample *s, int64_t checkpoint, const struct tune_result *before)
+{
+	size_t twice, rows = search_rows(s->db, checkpoint, &twice);
+	struct piece p = { .s = s, .db = s->db, .checkpoint = checkpoint, .job = "another", .budget = BUDGET + 5, .resume = true };
+	run_piece(&p);
+	ok(p.rc == 0 && p.result.known && p.result.run == before->run, "another job that goes on finds the run, whatever its budget");
+	ok(p.result.top_count == before->top_count && params_equal(p.result.top[0].params, before->top[0].params) &&
+	   p.result.top[0].median_ns == before->top[0].median_ns && p.result.top[0].validation == before->top[0].validation,
+	   "and says the same");
+	is_int((long long)search_rows(s->db, checkpoint, &twice), (long long)rows, "without measuring");
+	tune_result_fini(&p.result);
+	p.resume = false;
+	p.budget = 2;
+	run_piece(&p);
+	ok(p.rc == 0 && !p.result.known && p.result.run != before->run, "one that does not go on measures anew");
+	tune_result_fini(&p.result);
+}
+
 static void killed(struct sample *s, const char *self)
 {
 	int64_t checkpoint = checkpoint_by(s, "killed");
@@ -180,6 +200,7 @@ static void killed(struct sample *s, const char *self)
 	is_int((long long)p.result.resumed, BUDGET, "finds everything done");
 	ok(p.result.top_count == 2 && p.result.top[0].validation > 0, "and says the same, proven");
 	is_int((long long)search_rows(s->db, checkpoint, &twice), BUDGET, "without measuring");
+	ok(p.result.known, "from the record");
 	struct context *ctx = many();
 	struct buf out = BUF_INIT;
 	struct err e = ERR_INIT;
@@ -187,6 +208,7 @@ static void killed(struct sample *s, const char *self)
 	has_str(buf_text(&out), "seen: 14 of 87 valid configurations", "how much was seen");
 	has_str(buf_text(&out), "what matters", "which parameters matter");
 	has_str(buf_text(&out), "more budget:", "and whether more is likely to pay");
+	taken_over(s, checkpoint, &p.result);
 	buf_fini(&out);
 	context_free(ctx);
 	tune_result_fini(&p.result);
@@ -215,7 +237,16 @@ static void cancelled(struct sample *s)
 	ok(p.result.top_count >= 1 && p.result.top[0].validation == 0 && p.result.tried >= 3,
 	   "with what it has: %zu tried, the fastest %.0f ns, without evidence", p.result.tried,
 	   p.result.top_count ? p.result.top[0].median_ns : 0);
+	size_t tried = p.result.tried;
+	int64_t run = p.result.run;
 	tune_result_fini(&p.result);
+	struct piece more = { .s = s, .db = s->db, .job = "goes on", .budget = LOTS, .checkpoint = p.checkpoint, .resume = true };
+	run_piece(&more);
+	ok(more.rc == 0 && more.result.run == run && !more.result.known && more.result.resumed > 0 && more.result.resumed <= tried,
+	   "another job goes on with its run (%zu of %zu taken over)", more.result.resumed, tried);
+	search_rows(s->db, p.checkpoint, &twice);
+	is_int((long long)twice, 0, "and measures nothing twice");
+	tune_result_fini(&more.result);
 }
 
 /* --- two at once ---------------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,7 @@
 /* core/eval: right kernels pass, wrong ones fail for the right reason, and no worker survives what kills it for long. */
 #include "core/eval/validate.h"
+
+#include "base/clock.h"
 #include "core/record/validation.h"
 #include "sample.h"
 
@@ -50,6 +52,70 @@ static void errors_told(struct sample *s, const struct context *root)
 	context_free(backwards);
 }
 
+static const char *rounds_of(const struct validate_result *r, const char *size)
+{
+	for (size_t i = 0; i < r->finding_count; i++) {
+		char *params = params_text(r->findings[i].params);
+		bool there = strncmp(params, size, strlen(size)) == 0 && params[strlen(size)] == ' ';
+		free(params);
+		if (there)
+			return r->findings[i].check.rounds ? r->findings[i].check.rounds : "";
+	}
+	return "";
+}
+
+/* What a validation took is told, and of it what the device was leased for. */
+static void time_told(struct sample *s, const struct context *root)
+{
+	struct eval_spent spent = { .leased_ns = 7 };
+	struct eval ev = { .pool = s->pool, .references = s->references, .spent = &spent };
+	struct validate_request q = { .ctx = root, .root = root, .facts = &s->facts, .samples = 1, .seed = 5 };
+	struct validate_result r = { 0 };
+	struct err e = ERR_INIT;
+	int64_t began = clock_now();
+	is_int(validate_run(&ev, &q, NULL, 0, NULL, &r, &e), 0, "validated %s", e.text);
+	int64_t took = clock_now() - began, all = atomic_load(&spent.validation_ns), leased = atomic_load(&spent.validation_leased_ns);
+	ok(leased > 0 && leased <= all && all <= took, "leased %lld ns of %lld ns, in %lld ns", (long long)leased, (long long)all, (long long)took);
+	is_int(atomic_load(&spent.leased_ns) - 7, leased, "nothing but this was leased for");
+	validate_result_fini(&r);
+}
+
+/* Requests that share a secret share their values, and so their references, size by size; without one, each has values of its own.
+ * What is not deep gets the cheap rounds. */
+static void shared_values(struct sample *s, const struct context *root)
+{
+	struct eval ev = { .pool = s->pool, .references = s->references };
+	struct params *size = params_new(), *other = params_new();
+	struct validate_result r[4] = { 0 };
+	struct err e = ERR_INIT;
+	params_set_int(size, "n", false, 64);
+	params_set_int(other, "n", false, 65);
+	const struct params *deep[] = { size, other };
+	struct validate_request q = { .ctx = root, .root = root, .facts = &s->facts, .samples = 1, .seed = 5 };
+	for (size_t i = 0; i < MEM_COUNT(r); i++) {
+		q.secret = i < 2 ? 77 : 0;
+		q.deep = i == 1 ? &deep[1] : &deep[0];
+		q.deep_count = i == 1 || i == 2;
+		if (validate_run(&ev, &q, NULL, 0, NULL, &r[i], &e) < 0)
+			printf("# %s\n", e.text);
+	}
+	ok(r[0].finding_count > 1 && r[0].finding_count == r[1].finding_count && r[0].passed && r[1].passed, "the same configurations, and they pass");
+	for (size_t i = 0; i < r[0].finding_count && i < r[1].finding_count; i++) {
+		ok(r[0].findings[i].seed == r[1].findings[i].seed, "one secret, one seed");
+		ok(r[2].findings[i].seed != r[3].findings[i].seed && r[2].findings[i].seed != r[0].findings[i].seed, "no secret, seeds of their own");
+		ok(i == 0 || r[0].findings[i].seed != r[0].findings[0].seed, "each size has another seed");
+	}
+	has_str(rounds_of(&r[0], "n=64"), "with another poison", "by itself every size gets all rounds");
+	has_str(rounds_of(&r[2], "n=64"), "with another poison", "a deep size gets all rounds");
+	has_str(rounds_of(&r[1], "n=64"), "with other values", "another size gets the cheap ones");
+	ok(strstr(rounds_of(&r[1], "n=64"), "with another poison") == NULL, "and no more");
+	has_str(rounds_of(&r[1], "n=17"), "with another poison", "a check: size gets all rounds");
+	for (size_t i = 0; i < MEM_COUNT(r); i++)
+		validate_result_fini(&r[i]);
+	params_free(other);
+	params_free(size);
+}
+
 int main(int argc, char **argv)
 {
 	struct sample s;
@@ -68,7 +134,9 @@ int main(int argc, char **argv)
 	r = judge(&s, root, other);
 	ok(r.passed, "another order of rounding passes");
 	errors_told(&s, root);
+	time_told(&s, root);
 	validate_result_fini(&r);
+	shared_values(&s, root);
 	refused(&s, root, "acc += A[row*n+k]*B[k*n+col]*1.01;", "C is wrong in");
 	refused(&s, root, "if (col != 3) acc += A[row*n+k]*B[k*n+col];", "C is wrong in");
 	refused(&s, root, "acc += A[row*n+k]*B[k*n+col]; if (k == 5) acc = sqrt(-1.0-k);", "NaN");

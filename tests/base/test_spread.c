@@ -1,5 +1,5 @@
-/* backends/spread: every element once, whatever the count; cuts that depend on the count alone. */
-#include "backends/spread.h"
+/* base/spread: every element once, whatever the count; cuts that depend on the count alone. */
+#include "base/spread.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
-/* spread: one loop over many elements, done by several threads at once. For the worker's own work on large arrays between two
- * kernels (inputs, comparisons), while the device waits. What is computed must not depend on how the range was cut. */
+/* spread: one loop over many elements, done by several threads at once. For work on large arrays between two
+ * kernels, while the device waits: the worker's (inputs, comparisons) and the daemon's (references). What is computed must not depend on
+ * how the range was cut. */
 #ifndef PEAKD_BACKENDS_SPREAD_H
 #define PEAKD_BACKENDS_SPREAD_H
 

@@ -1,12 +1,12 @@
 /* spread: see spread.h. Threads are started anew each time: a start takes some 20 us, a loop that is worth it milliseconds. */
-#include "backends/spread.h"
+#include "base/spread.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum { SMALL = 1 << 18, THREADS = 8 };
+enum { SMALL = 1 << 18, THREADS = 16 };
 
 struct work {
 	uint64_t count;
