@@ -277,8 +277,7 @@ static enum MHD_Result take_body(struct http_exchange *x, const char *data, size
 		buf_add(&x->body, data, *size);
 	else
 		buf_fini(&x->body);
-	http_exchange_hold_body(x);
-	if (http_exchange_crowded(x)) { /* who comes last goes first */
+	if (!http_exchange_hold_body(x)) { /* who comes last goes first */
 		x->no_room = 1;
 		buf_fini(&x->body);
 		http_exchange_hold_body(x);

@@ -8,8 +8,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* HELD_MAX: bodies and answers of all connections together, in messages of the greatest length. */
-enum { BLOCK = 64 * 1024, OUT_MAX = 16 * 1024 * 1024, HELD_MAX = 16 };
+/* HELD_MAX: bodies of all connections together, and answers, in messages of the greatest length. Each has its own share:
+ * who lets answers wait must not keep out those who ask. */
+enum { BLOCK = 64 * 1024, OUT_MAX = 16 * 1024 * 1024, HELD_MAX = 8 };
 
 static void stream_send(struct mcp_stream *stream, const struct mcp_outgoing *m);
 static void stream_free(struct mcp_stream *stream);
@@ -55,23 +56,24 @@ static void resume_locked(struct http_exchange *x)
 	}
 }
 
-static void hold(struct mcp_http *http, size_t *held, size_t n)
+static void hold(atomic_size_t *all, size_t *held, size_t n)
 {
 	if (n > *held)
-		atomic_fetch_add(&http->held, n - *held);
+		atomic_fetch_add(all, n - *held);
 	else if (n < *held)
-		atomic_fetch_sub(&http->held, *held - n);
+		atomic_fetch_sub(all, *held - n);
 	*held = n;
 }
 
-void http_exchange_hold_body(struct http_exchange *x)
+static int is_crowded(const struct http_exchange *x, atomic_size_t *all)
 {
-	hold(x->http, &x->held_body, x->body.len);
+	return atomic_load(all) > HELD_MAX * x->http->server->config.max_message;
 }
 
-int http_exchange_crowded(const struct http_exchange *x)
+int http_exchange_hold_body(struct http_exchange *x)
 {
-	return atomic_load(&x->http->held) > HELD_MAX * x->http->server->config.max_message;
+	hold(&x->http->bodies, &x->held_body, x->body.len);
+	return !is_crowded(x, &x->http->bodies);
 }
 
 static int over_locked(const struct http_exchange *x)
@@ -85,7 +87,7 @@ int http_exchange_add_events(struct http_exchange *x, const char *text, size_t n
 {
 	lock_take(&x->lock);
 	int over = over_locked(x) || x->phase == HTTP_WHOLE;
-	if (!over && x->out.len > (http_exchange_crowded(x) ? BLOCK : OUT_MAX)) { /* the client does not read */
+	if (!over && x->out.len > (is_crowded(x, &x->http->answers) ? BLOCK : OUT_MAX)) { /* the client does not read */
 		x->gone = over = 1;
 		resume_locked(x);
 		/* Where libmicrohttpd waits for room in the socket, it must hear of it too. */
@@ -94,7 +96,7 @@ int http_exchange_add_events(struct http_exchange *x, const char *text, size_t n
 	if (!over) {
 		x->phase = HTTP_EVENTS;
 		buf_add(&x->out, text, n);
-		hold(x->http, &x->held_out, x->out.len);
+		hold(&x->http->answers, &x->held_out, x->out.len);
 		x->final = final;
 		x->written = clock_now();
 		resume_locked(x);
@@ -117,7 +119,7 @@ static int send_whole(struct http_exchange *x, const struct mcp_outgoing *m)
 		} else {
 			buf_add(&x->out, m->text, m->n);
 		}
-		hold(x->http, &x->held_out, x->out.len);
+		hold(&x->http->answers, &x->held_out, x->out.len);
 		x->final = 1;
 		if (m->call)
 			x->answered = mcp_call_ref(m->call);
@@ -174,7 +176,7 @@ static ssize_t read_events(void *arg, uint64_t pos, char *out, size_t max)
 		n = (ssize_t)(x->out.len < max ? x->out.len : max);
 		memcpy(out, x->out.data, (size_t)n);
 		buf_drop(&x->out, (size_t)n);
-		hold(x->http, &x->held_out, x->out.len);
+		hold(&x->http->answers, &x->held_out, x->out.len);
 	} else if (x->final) {
 		n = MHD_CONTENT_READER_END_OF_STREAM;
 	} else {
@@ -289,9 +291,9 @@ void http_exchange_closed(struct http_exchange *x, int delivered)
 	x->phase = HTTP_CLOSED;
 	struct mcp_call *answered = x->answered;
 	x->answered = NULL;
-	hold(x->http, &x->held_out, 0);
+	hold(&x->http->answers, &x->held_out, 0);
 	lock_release(&x->lock);
-	hold(x->http, &x->held_body, 0);
+	hold(&x->http->bodies, &x->held_body, 0);
 	if (x->channel)
 		http_replay_detach(x->channel, x, whole);
 	if (answered)

@@ -61,7 +61,7 @@ struct http_exchange {
 	int served;                        /* it was complete, and somebody answers */
 	int too_large;
 	int no_room;                         /* others hold too much memory for this one's body */
-	size_t held_body;                    /* bytes of it that count in http->held */
+	size_t held_body;                    /* bytes of it that count in http->bodies */
 	int counted;                         /* as one of its client's streams */
 	int takes_events;                    /* the client accepts text/event-stream */
 	const char *type;                    /* of a whole answer; static storage */
@@ -74,7 +74,7 @@ struct http_exchange {
 	enum http_phase phase;
 	int status;                /* of a whole answer */
 	struct buf out;            /* what is to be sent */
-	size_t held_out;           /* bytes of it that count in http->held */
+	size_t held_out;           /* bytes of it that count in http->answers */
 	int final;                 /* nothing comes after what is in `out` */
 	int suspended;             /* libmicrohttpd waits for MHD_resume_connection */
 	int gone;                  /* the client went away */
@@ -100,7 +100,8 @@ struct mcp_http {
 	int served;                               /* requests that were complete in this turn */
 	/* ---- of any thread ---- */
 	atomic_int deaf, ended; /* nothing more is accepted; the thread ends */
-	atomic_size_t held;     /* bytes of request bodies and of answers that nobody read so far */
+	atomic_size_t bodies;   /* bytes of request bodies */
+	atomic_size_t answers;  /* bytes of answers that nobody read so far */
 	pthread_t watcher;
 	int epoll_fd, wake_fd;
 	atomic_size_t open;  /* exchanges that are not closed */
@@ -160,9 +161,8 @@ enum MHD_Result http_exchange_empty(struct http_exchange *x, int status);
 int http_exchange_add_events(struct http_exchange *x, const char *text, size_t n, int final);
 /* Sends a message of a stream; -1 when the exchange is over, then nobody is told. Takes no lock but the exchange's. */
 int http_exchange_send(struct http_exchange *x, const struct mcp_outgoing *m);
-/* Counts the body, as it is now, in http->held; and whether too much is held in all. */
-void http_exchange_hold_body(struct http_exchange *x);
-int http_exchange_crowded(const struct http_exchange *x);
+/* Counts the body, as it is now, in http->bodies; false when all of them together are too much. */
+int http_exchange_hold_body(struct http_exchange *x);
 /* The connection is done with it; libmicrohttpd's reference is dropped. */
 void http_exchange_closed(struct http_exchange *x, int delivered);
 /* Called by the watcher: the client went away, or nothing was sent for too long. */
