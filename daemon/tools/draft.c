@@ -55,8 +55,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 
 const struct tool tool_draft = {
 	.name = "draft", .title = "Draft a context from a file",
-	.description = "Turn an existing .cu or .hip file (kernels with their launch) into a context's text: regions, inputs, the file's own "
-	               "launch. Answers with the text and questions the file leaves open, which a model may answer. Stores no context. "
-	               "Next: answer questions in `declared`, then context_create.",
+	.description = "Turn a .cu or .hip file (kernels and their launch) into a context's text. Answers with it and with questions that the file "
+	               "leaves open, for you or a model. Stores no context. Next: answer them in `declared`, then context_create.",
 	.flags = MCP_TOOL_OPEN_WORLD, .handler = handler,
 };
