@@ -171,6 +171,37 @@ static void test_compared(void)
 	draft_fini(&d);
 }
 
+/* Host code that was smuggled in behind a declaration launches something else, and each part of that is seen. */
+static void test_smuggled(void)
+{
+	static const char file[] =
+		"__global__ void f(const float *a, float *b, int n, float s) { b[threadIdx.x] = s * a[threadIdx.x]; }\n"
+		"void run() { const int n = 512; float *p, *q; cudaMalloc(&p, n * 4); cudaMalloc(&q, n * 4);\n"
+		"f<<<(n + 63) / 64, 64, n * 4>>>(p, q, n, 0.5f); }\n";
+	static const struct { const char *line, *why; } wrong[] = {
+		{ "local f_block = {32, 2}", "its block is 32 x 2 x 1 here, and 64 x 1 x 1 there" },
+		{ "local f_block = {64} n = 128", "its grid is 2 x 1 x 1 here, and 8 x 1 x 1 there" },
+		{ "local f_block = {64} n = 128", "it has 512 bytes of dynamic shared memory here, and 2048 there" },
+		{ "local f_block = {64} n = 128", "n is 128 here, and 512 there" },
+		{ "local f_block = {64} s = 2", "s is 2 here, and 0.5 there" },
+		{ "local f_block = {64} b = a", "b is q there, and here that is the same as another array" },
+		{ "local f_block = {64} launch(\"f\", 8, 64, {a, b, n, s}, {shared = 2048})", "there are 2 launches here, and 1 there" },
+		{ "local f_block = {64} memset(b, 0)", "here there is an operation besides launches" },
+		{ "local f_block = {64} s = n", "s is 512 here, and 0.5 there" },
+		{ "local f_block = {64} s = a", "s is no number here" },
+		{ "local f_block = {64} b = n", "b is no array here" },
+	};
+	struct draft d;
+	struct err e = ERR_INIT;
+	ok(draft_make(file, "cuda", NULL, 0, &d, &e) == 0 && d.question_count == 0, "a plain file");
+	draft_fini(&d);
+	for (size_t i = 0; i < MEM_COUNT(wrong); i++) {
+		ok(draft_make(file, "cuda", &wrong[i].line, 1, &d, &e) == 0, "%s", wrong[i].line);
+		ok(any(d.questions, d.question_count, wrong[i].why), "differs (%s)", open_question(0, &d, &e));
+		draft_fini(&d);
+	}
+}
+
 static void test_roles(void)
 {
 	static const char file[] =
@@ -243,6 +274,7 @@ int main(void)
 	test_questions();
 	test_hidden();
 	test_compared();
+	test_smuggled();
 	test_roles();
 	test_unlaunched();
 	test_refused();
