@@ -179,7 +179,7 @@ static void test_smuggled(void)
 		"void run() { const int n = 512; float *p, *q; cudaMalloc(&p, n * 4); cudaMalloc(&q, n * 4);\n"
 		"f<<<(n + 63) / 64, 64, n * 4>>>(p, q, n, 0.5f); }\n";
 	static const struct { const char *line, *why; } wrong[] = {
-		{ "local f_block = {32, 2}", "its block is 32 x 2 x 1 here, and 64 x 1 x 1 there" },
+		{ "local f_block = {64, 2}", "its block is 64 x 2 x 1 here, and 64 x 1 x 1 there" },
 		{ "local f_block = {64} n = 128", "its grid is 2 x 1 x 1 here, and 8 x 1 x 1 there" },
 		{ "local f_block = {64} n = 128", "it has 512 bytes of dynamic shared memory here, and 2048 there" },
 		{ "local f_block = {64} n = 128", "n is 128 here, and 512 there" },
