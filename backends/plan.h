@@ -114,6 +114,10 @@ void plan_free(struct plan *plan);
 /* Internal consistency, whatever the device: indices in range, sizes non-zero and without overflow, memset and copy inside
  * their buffers, tensor maps within the hardware's rules (CUDA driver API, cuTensorMapEncodeTiled), at least one launch or gemm. */
 int plan_check(const struct plan *plan, struct err *e);
+/* What a compiler sees of a plan that launches kernels: names, types, roles, blocks, shared memory. Extents, values and what else is not a
+ * launch are left out, and so are grids, unless a check could refuse them (beyond what every device allows; clusters must divide them:
+ * with_grids, where device code may ask for clusters itself). Passes plan_check. plan_free. */
+struct plan *plan_form(const struct plan *plan, bool with_grids);
 /* Appends the plan in wire form, and reads it back (checked with plan_check). */
 void plan_encode(const struct plan *plan, struct buf *out);
 struct wire_in;

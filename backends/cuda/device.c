@@ -71,6 +71,7 @@ void cuda_device_close(struct backend_device *device)
 		device->cu.stream_free(device->stream);
 	if (device->context)
 		device->cu.context_release(device->handle);
+	free(device->gemms);
 	free(device);
 }
 

@@ -7,6 +7,8 @@
 #include "backends/cuda/library.h"
 #include "base/err.h"
 
+struct cuda_gemm_known;
+
 struct backend_device {
 	struct cuda_driver cu;
 	struct facts facts;
@@ -18,6 +20,8 @@ struct backend_device {
 	size_t flush_bytes;
 	bool cooperative;    /* device can launch cooperative kernels */
 	bool tensor_maps;    /* device and driver know tensor maps */
+	struct cuda_gemm_known *gemms; /* products whose best algorithms are known (gemm.c); NULL: none */
+	size_t gemm_count;
 };
 
 /* backend.h: open. */

@@ -2,6 +2,7 @@
 #include "backends/cuda/gemm.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/cuda/blas.h"
 #include "base/mem.h"
@@ -9,7 +10,20 @@
 enum { ALGORITHMS = 64, FIRST_SAMPLES = 3, FINALISTS = 5, FINAL_SAMPLES = 9, SAMPLES_MAX = 9 };
 #define WORKSPACE ((size_t)64 << 20) /* bytes; twice what cuBLAS recommends for Hopper */
 
+/* What is multiplied: all that cuBLASLt is told. No padding: compared as bytes. */
+struct product_key {
+	int64_t rows[3], columns[3], ld[3]; /* of a, b, c */
+	int32_t types[3], transposed[2], compute;
+};
+
+struct cuda_gemm_known {
+	struct product_key key;
+	cublasLtMatmulAlgo_t finalists[FINALISTS];
+	int count;
+};
+
 struct cuda_gemm {
+	struct product_key key;
 	struct cuda_blas blas;
 	struct backend_device *device;              /* borrowed */
 	const struct plan_gemm *op;                 /* borrowed, of the plan */
@@ -33,6 +47,21 @@ static cublasStatus_t layout(const struct cuda_gemm *g, const struct plan_buffer
 	return g->blas.layout_new(to, data_type(b->type), (uint64_t)b->dims[1], (uint64_t)b->dims[0], b->ld);
 }
 
+static struct product_key key_of(const struct plan *plan, const struct plan_gemm *op, int compute)
+{
+	const unsigned of[] = { op->a, op->b, op->c };
+	struct product_key key = { .transposed = { op->a_transposed, op->b_transposed }, .compute = compute };
+
+	for (unsigned i = 0; i < MEM_COUNT(of); i++) {
+		const struct plan_buffer *b = &plan->buffers[of[i]];
+		key.rows[i] = b->dims[0];
+		key.columns[i] = b->dims[1];
+		key.ld[i] = b->ld;
+		key.types[i] = (int32_t)b->type;
+	}
+	return key;
+}
+
 static cublasStatus_t describe(struct cuda_gemm *g, const struct plan *plan)
 {
 	const struct plan_buffer *a = &plan->buffers[g->op->a], *b = &plan->buffers[g->op->b], *c = &plan->buffers[g->op->c];
@@ -41,6 +70,7 @@ static cublasStatus_t describe(struct cuda_gemm *g, const struct plan *plan)
 	size_t bytes = WORKSPACE;
 	cublasStatus_t s = g->blas.handle_new(&g->handle);
 
+	g->key = key_of(plan, g->op, compute);
 	if (!s)
 		s = g->blas.desc_new(&g->desc, compute, g->f64 ? CUDA_R_64F : CUDA_R_32F);
 	if (!s)
@@ -178,6 +208,63 @@ static int fastest(const float *ms, int count, const bool *taken)
 	return best;
 }
 
+static struct cuda_gemm_known *find_known(const struct cuda_gemm *g)
+{
+	for (size_t i = 0; i < g->device->gemm_count; i++)
+		if (memcmp(&g->device->gemms[i].key, &g->key, sizeof g->key) == 0)
+			return &g->device->gemms[i];
+	return NULL;
+}
+
+static bool is_usable(const struct cuda_gemm *g, int which)
+{
+	return g->list[which].state == CUBLAS_STATUS_SUCCESS && g->list[which].workspace <= WORKSPACE;
+}
+
+/* Leaves those that were finalists before, when the library proposes all of them again; else nothing is known. */
+static bool recall(const struct cuda_gemm *g, float ms[ALGORITHMS])
+{
+	const struct cuda_gemm_known *known = find_known(g);
+	int found = 0;
+
+	for (int i = 0; i < g->count; i++) {
+		ms[i] = -1;
+		for (int k = 0; known && ms[i] < 0 && is_usable(g, i) && k < known->count; k++)
+			if (memcmp(&known->finalists[k], &g->list[i].algo, sizeof g->list[i].algo) == 0)
+				ms[i] = 1;
+		found += ms[i] > 0;
+	}
+	return known && found == known->count;
+}
+
+static void remember(const struct cuda_gemm *g, const bool taken[ALGORITHMS])
+{
+	struct cuda_gemm_known *known = find_known(g);
+
+	if (!known)
+		known = MEM_PUSH(g->device->gemms, g->device->gemm_count);
+	*known = (struct cuda_gemm_known){ .key = g->key };
+	for (int i = 0; i < g->count; i++)
+		if (taken[i])
+			known->finalists[known->count++] = g->list[i].algo;
+}
+
+static CUresult time_all(const struct cuda_gemm *g, const CUdeviceptr *buffers, float ms[ALGORITHMS])
+{
+	CUresult result = CUDA_SUCCESS;
+	float once;
+
+	for (int i = 0; i < g->count && result == CUDA_SUCCESS; i++) {
+		ms[i] = -1;
+		if (!is_usable(g, i))
+			continue;
+		result = time_one(g, i, 1, buffers, &once); /* loads it */
+		if (result == CUDA_SUCCESS)
+			result = time_one(g, i, FIRST_SAMPLES, buffers, &ms[i]);
+	}
+	return result;
+}
+
 int cuda_gemm_search(struct cuda_gemm *g, const CUdeviceptr *buffers, struct err *e)
 {
 	bool taken[ALGORITHMS] = { false };
@@ -186,14 +273,8 @@ int cuda_gemm_search(struct cuda_gemm *g, const CUdeviceptr *buffers, struct err
 
 	if (g->best >= 0)
 		return 0;
-	for (int i = 0; i < g->count && result == CUDA_SUCCESS; i++) {
-		ms[i] = -1;
-		if (g->list[i].state != CUBLAS_STATUS_SUCCESS || g->list[i].workspace > WORKSPACE)
-			continue;
-		result = time_one(g, i, 1, buffers, &again); /* loads it */
-		if (result == CUDA_SUCCESS)
-			result = time_one(g, i, FIRST_SAMPLES, buffers, &ms[i]);
-	}
+	if (result == CUDA_SUCCESS && !recall(g, ms))
+		result = time_all(g, buffers, ms);
 	for (int i = 0; i < FINALISTS && result == CUDA_SUCCESS; i++) {
 		int which = fastest(ms, g->count, taken);
 		if (which < 0)
@@ -209,5 +290,6 @@ int cuda_gemm_search(struct cuda_gemm *g, const CUdeviceptr *buffers, struct err
 		return cuda_device_fail(g->device, result, "timing cuBLASLt's algorithms", e);
 	if (g->best < 0)
 		return err_set(e, ERR_UNSUPPORTED, "none of the %d algorithms that cuBLASLt proposes for this product works", g->count);
+	remember(g, taken);
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* gemm: a plan's matrix product by cuBLASLt at its best: every algorithm that the library proposes is timed with cold caches, the fastest
- * is kept. Called by run.c, and by record.c when it records one. */
+ * is kept. The device remembers which ones were the fastest for a product as long as it is open: the next time only they are timed. Called
+ * by run.c, and by record.c when it records one. */
 #ifndef PEAKD_BACKENDS_CUDA_GEMM_H
 #define PEAKD_BACKENDS_CUDA_GEMM_H
 

@@ -1,6 +1,7 @@
 /* binaries: a folder of answers by hash; see binaries.h. A file's time of change is its last use. */
 #include "core/eval/binaries.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,14 +12,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/mem.h"
 
 enum { FILE_BYTES_MAX = 256 << 20 };
+#define LOOK_NS (100 * CLOCK_MS) /* how often who waits for another looks whether it is cancelled */
 #define KEEP 0.9 /* of the bound, after the oldest were dropped */
 
 struct binaries {
-	struct lock lock;        /* guards the figures and the dropping */
+	struct lock lock;        /* guards the figures, the dropping and what is being made */
+	struct lock_bell bell;   /* something is not being made any more */
+	struct hash *making;     /* keys of what is being made */
+	size_t making_count;
 	char *folder;
 	uint64_t max_bytes;
 	struct binaries_stats stats;
@@ -103,6 +109,7 @@ struct binaries *binaries_new(const char *folder, uint64_t max_bytes)
 		return NULL;
 	struct binaries *b = MEM_NEW(struct binaries);
 	lock_init(&b->lock, LOCK_LEAF);
+	lock_bell_init(&b->bell);
 	b->folder = mem_str(folder);
 	b->max_bytes = max_bytes;
 	lock_take(&b->lock);
@@ -115,7 +122,9 @@ void binaries_free(struct binaries *b)
 {
 	if (b == NULL)
 		return;
+	lock_bell_fini(&b->bell);
 	lock_fini(&b->lock);
+	free(b->making);
 	free(b->folder);
 	free(b);
 }
@@ -159,6 +168,42 @@ int binaries_get(struct binaries *b, const struct hash *key, struct buf *out)
 	b->stats.misses += !whole;
 	lock_release(&b->lock);
 	return whole;
+}
+
+static size_t find_making_locked(const struct binaries *b, const struct hash *key)
+{
+	size_t i = 0;
+	while (i < b->making_count && strcmp(b->making[i].hex, key->hex) != 0)
+		i++;
+	return i;
+}
+
+int binaries_claim(struct binaries *b, const struct hash *key, const struct cancel *cancel, struct buf *out, struct err *e)
+{
+	int rc = 0;
+	if (b == NULL)
+		return 0;
+	lock_take(&b->lock);
+	while (find_making_locked(b, key) < b->making_count && (rc = cancel_check(cancel, e)) == 0)
+		lock_bell_wait(&b->bell, &b->lock, clock_now() + LOOK_NS);
+	if (rc == 0)
+		*MEM_PUSH(b->making, b->making_count) = *key;
+	lock_release(&b->lock);
+	if (rc == 0 && (rc = binaries_get(b, key, out)) != 0)
+		binaries_leave(b, key);
+	return rc;
+}
+
+void binaries_leave(struct binaries *b, const struct hash *key)
+{
+	if (b == NULL)
+		return;
+	lock_take(&b->lock);
+	size_t i = find_making_locked(b, key);
+	assert(i < b->making_count);
+	b->making[i] = b->making[--b->making_count];
+	lock_bell_ring(&b->bell);
+	lock_release(&b->lock);
 }
 
 static bool write_all(int fd, const void *bytes, size_t n)

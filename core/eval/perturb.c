@@ -65,6 +65,19 @@ static int leave_out(char **ret_unfit, struct err *e)
 	return 0;
 }
 
+void perturb_ahead(const struct eval *ev, const struct context *ctx, const struct params *params, const struct facts *facts)
+{
+	struct context *instrumented = NULL;
+	struct variant v;
+	char *unfit = NULL;
+	struct err ignored = ERR_INIT; /* perturb_run meets it again */
+	if (ev->binaries && instrument(ctx, &instrumented, &unfit, &ignored) == 0 && unfit == NULL &&
+	    variant_build(ev, instrumented, params, facts, &v, &ignored) == 0)
+		variant_fini(&v);
+	context_free(instrumented);
+	free(unfit);
+}
+
 int perturb_run(const struct eval *ev, struct pool_worker *device, const struct params *params,
                 const struct rounds_request *request, struct check *ret_check, char **ret_unfit, struct err *e)
 {

@@ -6,6 +6,9 @@
 
 #include "core/eval/rounds.h"
 
+/* Has the instrumented kernel compiled, and kept (binaries.h), so that perturb_run finds it; nothing where none is or nothing is kept. */
+void perturb_ahead(const struct eval *ev, const struct context *ctx, const struct params *params, const struct facts *facts);
+
 /* Compiles the instrumented kernel, executes it several times, compares. *ret_unfit (free()): why that cannot be done, and then
  * nothing was judged; NULL when it was. Negative as check_run. */
 int perturb_run(const struct eval *ev, struct pool_worker *device, const struct params *params,

@@ -94,7 +94,7 @@ static int measure(const struct eval *ev, const struct profile_request *q, struc
 		rc = trial_energy(t, ENERGY_NS, &r->energy, e);
 	eval_progress(ev, 2, 3, "comparing with the library");
 	if (rc == 0 && context_spec(q->ctx)->gemm)
-		rc = vendor_compare(ev, t, q->ctx, q->root, q->facts, false, &r->library, e);
+		rc = vendor_compare(ev, t, q->ctx, q->root, q->facts, check_seed(), false, &r->library, e);
 	return rc;
 }
 

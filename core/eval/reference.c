@@ -1,16 +1,20 @@
 /* reference: right outputs, computed once per (root, size, seed, device) and kept; see reference.h. */
 #include "core/eval/reference.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "core/context/host.h"
 #include "core/context/space.h"
 #include "core/eval/fitness.h"
 #include "core/eval/trial.h"
+
+#define LOOK_NS (100 * CLOCK_MS) /* how often who waits for another looks whether it is cancelled */
 
 enum { TRIES = 24, GOOD_BLOCK = 256, POISON = 0xFF };
 
@@ -25,6 +29,9 @@ struct entry {
 
 struct references {
 	struct lock lock;
+	struct lock_bell bell;            /* a process is not busy any more */
+	const struct pool_worker **busy;  /* processes that compute a reference, or are held */
+	size_t busy_count;
 	struct entry *entries;
 	size_t bytes, max_bytes;
 	uint64_t clock;
@@ -34,8 +41,14 @@ struct references *references_new(size_t max_bytes)
 {
 	struct references *r = MEM_NEW(struct references);
 	lock_init(&r->lock, LOCK_LEAF);
+	lock_bell_init(&r->bell);
 	r->max_bytes = max_bytes;
 	return r;
+}
+
+size_t references_limit(const struct references *refs)
+{
+	return refs->max_bytes;
 }
 
 static void outputs_fini(struct reference *r)
@@ -65,7 +78,9 @@ void references_free(struct references *refs)
 		refs->entries = x->next;
 		entry_free(x);
 	}
+	lock_bell_fini(&refs->bell);
 	lock_fini(&refs->lock);
+	free(refs->busy);
 	free(refs);
 }
 
@@ -293,6 +308,76 @@ static int compute(const struct making *m, struct reference *r, struct err *e)
 	return err_wrap(e, "reference");
 }
 
+/* --- whose turn it is ------------------------------------------------------------------------------------------------------ */
+
+static size_t find_busy_locked(const struct references *refs, const struct pool_worker *process)
+{
+	size_t i = 0;
+	while (i < refs->busy_count && refs->busy[i] != process)
+		i++;
+	return i;
+}
+
+/* The entry under that key (NULL: none is looked for) as soon as there is one; else the process is the caller's until leave(). */
+static int enter(const struct eval *ev, const struct pool_worker *process, const char *key, struct entry **ret_entry, struct err *e)
+{
+	struct references *refs = ev->references;
+	struct entry *entry = NULL;
+	int rc = 0;
+	lock_take(&refs->lock);
+	while (!(key && (entry = find_locked(refs, key))) && find_busy_locked(refs, process) < refs->busy_count &&
+	       (rc = cancel_check(ev->cancel, e)) == 0)
+		lock_bell_wait(&refs->bell, &refs->lock, clock_now() + LOOK_NS);
+	if (rc == 0 && entry == NULL)
+		*MEM_PUSH(refs->busy, refs->busy_count) = process;
+	lock_release(&refs->lock);
+	*ret_entry = entry;
+	return rc;
+}
+
+static void leave(struct references *refs, const struct pool_worker *process)
+{
+	lock_take(&refs->lock);
+	size_t i = find_busy_locked(refs, process);
+	assert(i < refs->busy_count);
+	refs->busy[i] = refs->busy[--refs->busy_count];
+	lock_bell_ring(&refs->bell);
+	lock_release(&refs->lock);
+}
+
+int reference_hold(const struct eval *ev, struct pool_worker *device, struct err *e)
+{
+	struct entry *none;
+	return enter(ev, pool_reference(device), NULL, &none, e);
+}
+
+void reference_let_go(const struct eval *ev, struct pool_worker *device)
+{
+	leave(ev->references, pool_reference(device));
+}
+
+/* --- getting -------------------------------------------------------------------------------------------------------------- */
+
+static int make_entry(const struct making *m, const char *key, struct entry **ret_entry, struct err *e)
+{
+	struct references *refs = m->ev->references;
+	struct reference r = { 0 };
+	int rc = compute(m, &r, e);
+	if (rc < 0) {
+		outputs_fini(&r);
+		return rc;
+	}
+	struct entry *entry = MEM_NEW(struct entry);
+	entry->reference = r;
+	entry->key = mem_str(key);
+	for (size_t k = 0; k < r.output_count; k++)
+		entry->bytes += r.outputs[k].len;
+	lock_take(&refs->lock);
+	*ret_entry = keep_locked(refs, entry);
+	lock_release(&refs->lock);
+	return 0;
+}
+
 int reference_get(const struct eval *ev, const struct context *root, const struct facts *facts, struct pool_worker *device,
                   const struct params *size, uint64_t seed, enum plan_values values, const struct reference **ret_reference,
                   struct err *e)
@@ -300,29 +385,16 @@ int reference_get(const struct eval *ev, const struct context *root, const struc
 	struct params *inputs = params_part(size, false), *params = NULL;
 	char *size_text = params_text(inputs);
 	char *key = mem_fmt("%s %s %s %llx %d", context_hash(root)->hex, facts->id, size_text, (unsigned long long)seed, values);
-	lock_take(&ev->references->lock);
-	struct entry *entry = find_locked(ev->references, key);
-	lock_release(&ev->references->lock);
-	int rc = 0;
-	if (entry == NULL) {
-		struct reference r = { 0 };
+	struct making m = { .ev = ev, .root = root, .facts = facts, .process = pool_reference(device),
+	                    .input = { .seed = seed, .poison = POISON, .values = values } };
+	struct entry *entry = NULL;
+	int rc = enter(ev, m.process, key, &entry, e);
+	if (rc == 0 && entry == NULL) {
 		rc = choose_params(root, facts, inputs, &params, e);
-		struct making m = { .ev = ev, .root = root, .facts = facts, .process = pool_reference(device), .params = params,
-		                    .input = { .seed = seed, .poison = POISON, .values = values } };
+		m.params = params;
 		if (rc == 0)
-			rc = compute(&m, &r, e);
-		if (rc == 0) {
-			entry = MEM_NEW(struct entry);
-			entry->reference = r;
-			entry->key = mem_str(key);
-			for (size_t k = 0; k < r.output_count; k++)
-				entry->bytes += r.outputs[k].len;
-			lock_take(&ev->references->lock);
-			entry = keep_locked(ev->references, entry);
-			lock_release(&ev->references->lock);
-		} else {
-			outputs_fini(&r);
-		}
+			rc = make_entry(&m, key, &entry, e);
+		leave(ev->references, m.process);
 	}
 	if (rc == 0)
 		*ret_reference = &entry->reference;

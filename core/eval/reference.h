@@ -32,13 +32,18 @@ struct reference {
 /* Keeps references up to `max_bytes`, least recently used ones go first. Shared by all jobs. */
 struct references *references_new(size_t max_bytes);
 void references_free(struct references *refs);
+size_t references_limit(const struct references *refs);
 
 /* The reference for a size (inputs of `size`, tuning parameters in it are ignored), seed and kind of values; computed on `device`'s
- * reference process when it is not kept. Borrowed until reference_release. Errors: the root does not run; with declared values also
+ * reference process when it is not kept, or being computed; one at a time there, whoever asks. Borrowed until reference_release. Errors: the root does not run; with declared values also
  * a reference that proves nothing (fitness.h; ERR_INTERNAL names the harness, since no candidate can be judged by it). */
 int reference_get(const struct eval *ev, const struct context *root, const struct facts *facts, struct pool_worker *device,
                   const struct params *size, uint64_t seed, enum plan_values values, const struct reference **ret_reference,
                   struct err *e);
+/* Nothing is computed on `device`'s reference process until reference_let_go; waits for what is. For whoever compares times while others
+ * may ask for references (reference_ahead.h), and asks for none itself. -ERR_CANCELLED. */
+int reference_hold(const struct eval *ev, struct pool_worker *device, struct err *e);
+void reference_let_go(const struct eval *ev, struct pool_worker *device);
 void reference_release(struct references *refs, const struct reference *reference);
 
 #endif

@@ -96,7 +96,11 @@ static int repeat(struct running *r, struct err *e)
 			rc = trial_execute(&r->trial, &input, EVAL_EXECUTE_NS, &ns, e);
 		return rc;
 	}
+	rc = reference_hold(r->ev, r->trial.worker, e);
+	if (rc < 0)
+		return rc;
 	rc = trial_measure(&r->trial, &timing, &times, e);
+	reference_let_go(r->ev, r->trial.worker);
 	if (rc == 0)
 		trial_times_fini(&times);
 	return rc;
@@ -186,8 +190,14 @@ static int compare_speed(struct running *r, struct err *e)
 static int check_kept(struct running *r, struct check *c, char **ret_unfit, struct err *e)
 {
 	(void)c;
-	if (has_scratch(r->trial.variant) && !r->q->facts->emulated)
-		return compare_speed(r, e);
+	if (has_scratch(r->trial.variant) && !r->q->facts->emulated) {
+		int rc = reference_hold(r->ev, r->trial.worker, e);
+		if (rc < 0)
+			return rc;
+		rc = compare_speed(r, e);
+		reference_let_go(r->ev, r->trial.worker);
+		return rc;
+	}
 	*ret_unfit = mem_str(r->q->facts->emulated ? "the device gives no times" : "there is no scratch");
 	return 0;
 }
@@ -336,6 +346,18 @@ static int run_all(struct running *r, struct err *e)
 			name_round(&r->check, x->name);
 	}
 	return rc;
+}
+
+void rounds_ahead(const struct rounds_request *request, const struct params *size, uint64_t output_bytes, struct reference_ahead *to)
+{
+	for (size_t i = 0; i < MEM_COUNT(programme); i++) {
+		const struct round *x = &programme[i];
+		bool new = !x->unless_exact && (request->full || !x->full);
+		for (size_t k = 0; k < i && new; k++)
+			new = programme[k].other_seed != x->other_seed || programme[k].values != x->values;
+		if (new)
+			reference_ahead_add(to, size, x->other_seed ? request->other_seed : request->seed, x->values, output_bytes);
+	}
 }
 
 int rounds_run(const struct eval *ev, struct pool_worker *device, const struct variant *variant,

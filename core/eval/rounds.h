@@ -5,6 +5,7 @@
 #define PEAKD_CORE_EVAL_ROUNDS_H
 
 #include "core/eval/check.h"
+#include "core/eval/reference_ahead.h"
 
 struct rounds_request {
 	const struct context *ctx;  /* whose variant it is */
@@ -18,5 +19,8 @@ struct rounds_request {
  * ret_check->rounds lists those that passed and those that judge nobody here, with the reason. Negative as check_run. */
 int rounds_run(const struct eval *ev, struct pool_worker *device, const struct variant *variant,
                const struct rounds_request *request, struct check *ret_check, struct err *e);
+
+/* Adds the references that rounds_run is going to need at this size (borrowed), in its order. */
+void rounds_ahead(const struct rounds_request *request, const struct params *size, uint64_t output_bytes, struct reference_ahead *to);
 
 #endif

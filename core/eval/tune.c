@@ -384,7 +384,7 @@ int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db,
              struct tune_result *ret_result, struct err *e)
 {
 	struct tuner u = { .ev = ev, .q = q, .db = db, .checkpoint = checkpoint, .job = job, .seed = check_seed(), .proof_seed = check_seed(),
-	                   .floor_ns = floor_of(q), .started = clock_now() };
+	                   .vendor_seeds = { check_seed(), check_seed() }, .floor_ns = floor_of(q), .started = clock_now() };
 	struct search *search = NULL;
 	const char *strategy = q->strategy ? q->strategy : "auto";
 	if (q->facts->emulated)

@@ -16,6 +16,7 @@ struct leader {
 	struct variant variant; /* empty when the configuration was taken over from an interrupted run: built when it is needed */
 	double value;           /* of the objective, as the search saw it */
 	double median_ns;       /* of the search, at the first size */
+	uint64_t seeds[TUNE_SIZES]; /* secret, of the values at each size when it is timed again */
 };
 
 struct tuner {
@@ -37,6 +38,7 @@ struct tuner {
 	size_t planned;         /* configurations */
 	uint64_t seed;          /* of the values, secret */
 	uint64_t proof_seed;    /* of the values that leaders are proved with, secret too */
+	uint64_t vendor_seeds[2]; /* of the winner's values before it is compared with the library, and of the library's; secret */
 	int64_t started;        /* monotonic */
 	int64_t waited_ns;      /* of the time since: for the device */
 };

@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/eval/lanes.h"
+#include "core/eval/perturb.h"
 #include "core/eval/validate.h"
 
 enum { LEADERS = 3, WINNER_SAMPLES = 4 };
@@ -39,14 +41,21 @@ static int refute(struct tuner *u, const struct leader *l, const char *summary, 
 
 /* Seeds that the search has not used, the check: sizes with the leader's tuning parameters, the domain left alone. The leaders share their
  * values, so that references are computed once; the sizes that are tuned get all rounds. */
-static int prove(struct tuner *u, const struct leader *l, bool *ret_good, struct err *e)
+static int prove(struct tuner *u, struct leader *l, bool *ret_good, struct err *e)
 {
 	const struct params *deep[TUNE_SIZES] = { u->q->size };
+	struct validate_later later[TUNE_SIZES + MEM_COUNT(u->vendor_seeds)];
 	struct params *tuning = params_part(l->params, true);
-	for (size_t i = 1; i < u->size_count; i++)
+	size_t n = u->size_count;
+	for (size_t i = 1; i < n; i++)
 		deep[i] = u->q->also[i - 1];
+	for (size_t i = 0; i < n; i++)
+		later[i] = (struct validate_later){ .size = deep[i], .seed = l->seeds[i] = check_seed() };
+	for (size_t i = 0; context_spec(u->q->ctx)->gemm && i < MEM_COUNT(u->vendor_seeds); i++)
+		later[n++] = (struct validate_later){ .size = u->q->size, .seed = u->vendor_seeds[i] };
 	struct validate_request q = { .ctx = u->q->ctx, .root = u->q->root, .facts = u->q->facts, .samples = WINNER_SAMPLES,
-	                              .seed = u->seed, .only = tuning, .deep = deep, .deep_count = u->size_count, .secret = u->proof_seed };
+	                              .seed = u->seed, .only = tuning, .deep = deep, .deep_count = u->size_count, .secret = u->proof_seed,
+	                              .later = later, .later_count = n };
 	struct validate_result v;
 	pool_give(u->device); /* validation leases the device itself */
 	u->device = NULL;
@@ -108,12 +117,11 @@ static int check_and_time(struct tuner *u, struct trial *t, uint64_t seed, struc
 }
 
 /* Checks a prepared leader once more, with a seed that nobody has seen, and times it. */
-static int time_trial(struct tuner *u, const struct variant *v, struct trial *t, size_t size, struct again *again, struct err *e)
+static int time_trial(struct tuner *u, const struct variant *v, struct trial *t, size_t size, uint64_t seed, struct again *again, struct err *e)
 {
 	struct trial_times *times = &again->times;
 	struct err why = ERR_INIT;
 	struct check c = { .passed = false };
-	uint64_t seed = check_seed();
 	double joules = NAN;
 	int rc = check_and_time(u, t, seed, times, &c, &why, e);
 	if (rc < 0) {
@@ -138,7 +146,7 @@ static int time_trial(struct tuner *u, const struct variant *v, struct trial *t,
 	return rc;
 }
 
-static int time_variant(struct tuner *u, const struct variant *v, size_t size, struct again *again, struct err *e)
+static int time_variant(struct tuner *u, const struct variant *v, size_t size, uint64_t seed, struct again *again, struct err *e)
 {
 	struct trial t;
 	struct err why = ERR_INIT;
@@ -149,7 +157,7 @@ static int time_variant(struct tuner *u, const struct variant *v, size_t size, s
 		*e = why;
 		return -ERR_CANCELLED;
 	}
-	int rc = time_trial(u, v, &t, size, again, e);
+	int rc = time_trial(u, v, &t, size, seed, again, e);
 	trial_end(&t);
 	return rc;
 }
@@ -169,13 +177,13 @@ static int time_again(struct tuner *u, struct leader *l, struct err *e)
 	struct again all[TUNE_SIZES] = { 0 };
 	double values[TUNE_SIZES];
 	size_t n = 0;
-	int rc = time_variant(u, &l->variant, 0, &all[0], e);
+	int rc = time_variant(u, &l->variant, 0, l->seeds[0], &all[0], e);
 	for (n = 1; rc == 0 && all[n - 1].good && n < u->size_count; n++) {
 		struct params *whole = tune_try_params(u->q, l->params, n);
 		struct variant v = { 0 };
 		rc = variant_build(u->ev, u->q->ctx, whole, u->q->facts, &v, e);
 		if (rc == 0)
-			rc = time_variant(u, &v, n, &all[n], e);
+			rc = time_variant(u, &v, n, l->seeds[n], &all[n], e);
 		variant_fini(&v);
 		params_free(whole);
 	}
@@ -188,7 +196,31 @@ static int time_again(struct tuner *u, struct leader *l, struct err *e)
 	return rc;
 }
 
-static int finish_leader(struct tuner *u, struct leader *l, struct err *e)
+/* What the proofs need of the compiler and the search did not: compiled for all leaders at once, beside the first one's executions. */
+struct ahead {
+	const struct tuner *u;
+	const struct params *at[TUNE_TOP];
+	size_t count;
+	struct lanes *lanes;
+};
+
+static void compile_ahead(void *arg, size_t i)
+{
+	const struct ahead *a = arg;
+	perturb_ahead(a->u->ev, a->u->q->ctx, a->at[i], a->u->q->facts);
+}
+
+/* Those of an interrupted run may be proved already. */
+static void ahead_init(struct ahead *a, const struct tuner *u, size_t wanted)
+{
+	*a = (struct ahead){ .u = u };
+	for (size_t i = 0; i < u->leader_count && a->count < wanted; i++)
+		if (u->leaders[i].variant.plan)
+			a->at[a->count++] = u->leaders[i].params;
+	a->lanes = lanes_new(pool_compile_width(u->ev->pool), a->count, compile_ahead, a);
+}
+
+static int finish_leader(struct tuner *u, struct leader *l, const struct ahead *a, struct err *e)
 {
 	bool good = false, known = tune_resume_top(u, l, &u->result.top[u->result.top_count]);
 	u->result.top_count += known;
@@ -197,6 +229,8 @@ static int finish_leader(struct tuner *u, struct leader *l, struct err *e)
 	if (rc < 0 || known)
 		return rc;
 	rc = prove(u, l, &good, e);
+	if (rc == 0 && good)
+		lanes_wait(a->lanes, a->count); /* nothing compiles while a figure is taken that will be quoted */
 	return rc == 0 && good ? time_again(u, l, e) : rc;
 }
 
@@ -265,11 +299,14 @@ static int race(struct tuner *u, struct err *e)
 int tune_leaders_finish(struct tuner *u, struct err *e)
 {
 	size_t wanted = u->q->leaders ? u->q->leaders : LEADERS;
+	struct ahead ahead;
 	int rc = 0;
+	ahead_init(&ahead, u, wanted);
 	for (size_t i = 0; rc == 0 && i < u->leader_count && u->result.top_count < wanted; i++) {
 		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "proving and re-timing leader %zu", i + 1);
-		rc = finish_leader(u, &u->leaders[i], e);
+		rc = finish_leader(u, &u->leaders[i], &ahead, e);
 	}
+	lanes_free(ahead.lanes);
 	qsort(u->result.top, u->result.top_count, sizeof u->result.top[0], better);
 	if (rc == 0)
 		rc = race(u, e);

@@ -21,10 +21,10 @@ static int check_and_compare(struct tuner *u, struct trial *t, const struct lead
                              struct err *e)
 {
 	struct check c = { .passed = false };
-	uint64_t seed = check_seed();
+	uint64_t seed = u->vendor_seeds[0];
 	int rc = check_run(u->ev, t, u->q->root, u->q->facts, seed, TUNE_POISON, &c, e);
 	if (rc == 0 && c.passed)
-		rc = vendor_compare(u->ev, t, u->q->ctx, u->q->root, u->q->facts, u->q->warm, r, e);
+		rc = vendor_compare(u->ev, t, u->q->ctx, u->q->root, u->q->facts, u->vendor_seeds[1], u->q->warm, r, e);
 	if (rc == 0 && c.passed)
 		rc = check_after(u->ev, t, u->q->root, u->q->facts, seed, &c, e);
 	if (rc == 0)

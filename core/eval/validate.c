@@ -15,12 +15,15 @@
 #include "core/context/space.h"
 #include "core/eval/external.h"
 #include "core/eval/lanes.h"
+#include "core/eval/perturb.h"
+#include "core/eval/reference_ahead.h"
 #include "core/eval/rounds.h"
 #include "core/record/store.h"
 
 enum {
 	OVERSAMPLE = 8,   /* points drawn per point wanted, since host code prunes some */
 	CHECK_CONFIGS = 2, /* tuning configurations per check: size */
+	MEMORY_SHARE = 16, /* part of the device's memory that a plan may need for references to be computed beside it */
 };
 
 /* One configuration on its way: picked, compiled, judged. */
@@ -163,22 +166,25 @@ static int pick_all(const struct validate_request *q, struct picks *p, struct er
 	return 0;
 }
 
-struct build { const struct eval *ev; const struct context *ctx; const struct facts *facts; struct picks *picks; };
+struct build { const struct eval *ev; const struct validate_request *q; struct picks *picks; };
 
+/* Every pick; then, while the device is busy with those, what the last check of full ones needs. */
 static void build_one(void *arg, size_t i)
 {
 	struct build *b = arg;
-	struct pick *x = &b->picks->at[i];
-	x->why = (struct err)ERR_INIT;
-	variant_build(b->ev, b->ctx, x->finding.params, b->facts, &x->variant, &x->why);
+	struct pick *x = &b->picks->at[i % b->picks->count];
+	if (i < b->picks->count) {
+		x->why = (struct err)ERR_INIT;
+		variant_build(b->ev, b->q->ctx, x->finding.params, b->q->facts, &x->variant, &x->why);
+	} else if (x->full) {
+		perturb_ahead(b->ev, b->q->ctx, x->finding.params, b->q->facts);
+	}
 }
 
-/* Compiles every pick; those that the compiler refused have their check filled in. -ERR_CANCELLED alone ends it. */
-static int build_all(const struct eval *ev, const struct context *ctx, const struct facts *facts, struct picks *p,
-                     struct err *e)
+/* Waits until every pick is compiled; those that the compiler refused have their check filled in. -ERR_CANCELLED alone ends it. */
+static int finish_builds(const struct eval *ev, struct lanes *lanes, struct picks *p, struct err *e)
 {
-	struct build b = { .ev = ev, .ctx = ctx, .facts = facts, .picks = p };
-	lanes_run(pool_compile_width(ev->pool), p->count, build_one, &b);
+	lanes_wait(lanes, p->count);
 	for (size_t i = 0; i < p->count; i++) {
 		struct pick *x = &p->at[i];
 		if (x->why.code == ERR_CANCELLED || x->why.code == ERR_UNSUPPORTED || x->why.code == ERR_INTERNAL) {
@@ -191,12 +197,17 @@ static int build_all(const struct eval *ev, const struct context *ctx, const str
 	return cancel_check(ev->cancel, e);
 }
 
+static struct rounds_request rounds_of(const struct validate_request *q, const struct pick *x)
+{
+	return (struct rounds_request){ .ctx = q->ctx, .root = q->root, .facts = q->facts, .seed = x->finding.seed, .other_seed = x->other_seed,
+	                                .full = x->full };
+}
+
 /* -ERR_CANCELLED and a broken harness end the validation; anything else is the configuration's own failure. */
 static int judge_one(const struct eval *ev, const struct validate_request *q, struct pool_worker *device, struct pick *x,
                      struct err *e)
 {
-	struct rounds_request rounds = { .ctx = q->ctx, .root = q->root, .facts = q->facts, .seed = x->finding.seed, .other_seed = x->other_seed,
-	                                 .full = x->full };
+	struct rounds_request rounds = rounds_of(q, x);
 	struct err why = ERR_INIT;
 	int rc = rounds_run(ev, device, &x->variant, &rounds, &x->finding.check, &why);
 	if (rc == 0)
@@ -211,16 +222,55 @@ static int judge_one(const struct eval *ev, const struct validate_request *q, st
 	return 0;
 }
 
+static uint64_t plan_bytes(const struct plan *plan, bool outputs)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		bytes += !outputs || plan->buffers[i].role == PLAN_OUT || plan->buffers[i].role == PLAN_INOUT ? plan->buffers[i].bytes : 0;
+	return bytes;
+}
+
+/* The references of all rounds, and what comes later. NULL where the candidate's memory and the root's could get into each other's way. */
+static struct reference_ahead *look_ahead(const struct eval *ev, const struct validate_request *q, const struct picks *p,
+                                          struct pool_worker *device)
+{
+	struct reference_ahead *a = reference_ahead_new(ev, q->root, q->facts, device);
+	uint64_t most = 0, largest = 0;
+	for (size_t i = 0; i < p->count; i++) {
+		const struct pick *x = &p->at[i];
+		if (x->why.code != ERR_NONE)
+			continue;
+		struct rounds_request rounds = rounds_of(q, x);
+		uint64_t bytes = plan_bytes(x->variant.plan, true), all = plan_bytes(x->variant.plan, false);
+		most = bytes > most ? bytes : most;
+		largest = all > largest ? all : largest;
+		if (x->first)
+			rounds_ahead(&rounds, x->finding.params, bytes, a);
+	}
+	for (size_t i = 0; i < q->later_count; i++)
+		reference_ahead_add(a, q->later[i].size, q->later[i].seed, PLAN_DECLARED, most);
+	if (largest > q->facts->memory_bytes / MEMORY_SHARE) {
+		reference_ahead_free(a);
+		return NULL;
+	}
+	reference_ahead_start(a);
+	return a;
+}
+
 static int judge_all(const struct eval *ev, const struct validate_request *q, struct picks *p, struct err *e)
 {
 	struct pool_worker *device = NULL;
+	struct reference_ahead *ahead = NULL;
 	int rc = eval_take_device(ev, q->facts, NULL, &device, e);
+	if (rc == 0)
+		ahead = look_ahead(ev, q, p, device);
 	for (size_t i = 0; rc == 0 && i < p->count; i++) {
 		if (p->at[i].why.code == ERR_NONE)
 			rc = judge_one(ev, q, device, &p->at[i], e);
 		if (rc == 0)
 			eval_progress(ev, (double)(i + 1), (double)p->count, "validate %zu/%zu", i + 1, p->count);
 	}
+	reference_ahead_free(ahead);
 	pool_give(device);
 	return rc;
 }
@@ -460,15 +510,20 @@ static int run(const struct eval *ev, const struct validate_request *q, bool exe
                struct err *e)
 {
 	struct picks picks = { 0 };
+	struct build build = { .ev = ev, .q = q, .picks = &picks };
+	struct lanes *lanes = NULL;
 	int rc = pick_all(q, &picks, e);
-	if (rc == 0)
-		rc = build_all(ev, q->ctx, q->facts, &picks, e);
+	if (rc == 0) {
+		lanes = lanes_new(pool_compile_width(ev->pool), execute ? 2 * picks.count : picks.count, build_one, &build);
+		rc = finish_builds(ev, lanes, &picks, e);
+	}
 	for (size_t i = 0; rc == 0 && !execute && i < picks.count; i++)
 		picks.at[i].finding.check.passed = picks.at[i].why.code == ERR_NONE;
 	if (rc == 0 && !execute)
 		keep_log(&picks, r);
 	if (rc == 0 && execute)
 		rc = judge_all(ev, q, &picks, e);
+	lanes_free(lanes);
 	if (rc == 0 && execute)
 		rc = ask_external(ev, q, &picks, e);
 	if (rc == 0 && execute)

@@ -7,6 +7,9 @@
 
 #include "core/eval/check.h"
 
+/* Values that the caller will want a reference for right after: computed while the validation has the device, where there is time. */
+struct validate_later { const struct params *size; uint64_t seed; };
+
 struct validate_request {
 	const struct context *ctx;    /* judged */
 	const struct context *root;   /* the reference */
@@ -18,6 +21,8 @@ struct validate_request {
 	const struct params *const *deep; /* the declared sizes that get all rounds (rounds.h), others the cheap ones */
 	size_t deep_count;            /* 0: all sizes do */
 	uint64_t secret;              /* of the values: requests with the same one share values, and so references; 0: values of its own */
+	const struct validate_later *later;
+	size_t later_count;
 };
 
 struct validate_finding {

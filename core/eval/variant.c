@@ -98,9 +98,18 @@ static int compile_now(const struct eval *ev, const struct buf *body, const stru
 	return rc;
 }
 
+/* Device code that fixes its clusters itself (CUDA's __cluster_dims__) is checked against the grid. */
+static bool may_fix_clusters(const struct context *ctx)
+{
+	return strstr(context_region(ctx, REGION_DEVICE), "cluster_dims") || strstr(context_region(ctx, REGION_MACROS), "cluster_dims");
+}
+
+/* The compiler is shown no more of the plan than it needs: the other input sizes of these parameters then have the same answer. The plan
+ * itself is checked against the binary when it is prepared. */
 static int compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, struct variant *v,
                    struct err *e)
 {
+	struct plan *form = plan_form(v->plan, may_fix_clusters(ctx));
 	const struct spec *spec = context_spec(ctx);
 	bool lines = ev->line_info && strcmp(context_backend(ctx), "cuda") == 0;
 	char **options = MEM_NEW_N(char *, spec->option_count + 1);
@@ -110,19 +119,22 @@ static int compile(const struct eval *ev, const struct context *ctx, const struc
 	struct wire_compile request = {
 		.backend = (char *)context_backend(ctx), .arch = (char *)facts->arch,
 		.macros = (char *)context_region(ctx, REGION_MACROS), .device = (char *)context_region(ctx, REGION_DEVICE),
-		.options = options, .option_count = spec->option_count + lines, .plan = v->plan,
+		.options = options, .option_count = spec->option_count + lines, .plan = form,
 	};
 	struct buf body = BUF_INIT, kept = BUF_INIT;
 	request.defines = context_defines(ctx, v->params, &request.define_count);
 	wire_compile_encode(&request, &body);
+	plan_free(form);
 	free(options);
 	context_defines_free(request.defines, request.define_count);
 	struct hash key = key_of(&body, facts);
-	int rc;
-	if (binaries_get(ev->binaries, &key, &kept))
+	int rc = binaries_claim(ev->binaries, &key, ev->cancel, &kept, e);
+	if (rc > 0) {
 		rc = take_kept(&kept, &v->compiled, e);
-	else
+	} else if (rc == 0) {
 		rc = compile_now(ev, &body, &key, &v->compiled, e);
+		binaries_leave(ev->binaries, &key);
+	}
 	buf_fini(&kept);
 	buf_fini(&body);
 	return rc;

@@ -81,13 +81,13 @@ static int fail(struct vendor_rival *r, const struct err *why, struct err *e)
 }
 
 static int compare(const struct eval *ev, struct trial *t, struct trial *library, const struct context *root,
-                   const struct facts *facts, bool warm, struct vendor_rival *r, struct err *e)
+                   const struct facts *facts, uint64_t seed, bool warm, struct vendor_rival *r, struct err *e)
 {
 	struct trial_pairing p = pairing;
 	struct err why = ERR_INIT;
 	struct check c;
 	p.warm = warm;
-	int rc = check_run(ev, library, root, facts, check_seed(), POISON, &c, e);
+	int rc = check_run(ev, library, root, facts, seed, POISON, &c, e);
 	if (rc < 0)
 		return rc;
 	if (!c.passed)
@@ -99,7 +99,7 @@ static int compare(const struct eval *ev, struct trial *t, struct trial *library
 }
 
 int vendor_compare(const struct eval *ev, struct trial *t, const struct context *ctx, const struct context *root,
-                   const struct facts *facts, bool warm, struct vendor_rival *ret_rival, struct err *e)
+                   const struct facts *facts, uint64_t seed, bool warm, struct vendor_rival *ret_rival, struct err *e)
 {
 	struct vendor_rival r = { .name = strcmp(facts->backend, "cuda") == 0 ? "cuBLASLt" : "the vendor's library" };
 	struct variant v = { .params = NULL };
@@ -109,7 +109,7 @@ int vendor_compare(const struct eval *ev, struct trial *t, const struct context 
 	if (vendor_variant(ctx, t->variant->params, facts, &v, &why) < 0 || trial_begin(&library, t->worker, &v, &why) < 0) {
 		rc = fail(&r, &why, e);
 	} else {
-		rc = compare(ev, t, &library, root, facts, warm, &r, e);
+		rc = compare(ev, t, &library, root, facts, seed, warm, &r, e);
 		trial_end(&library);
 	}
 	variant_fini(&v);

@@ -90,8 +90,53 @@ static void test_wire(void)
 	buf_fini(&second);
 }
 
+static int same_form(const struct plan *p, const struct plan *q, bool with_grids)
+{
+	struct buf first = BUF_INIT, second = BUF_INIT;
+	struct plan *a = plan_form(p, with_grids), *b = plan_form(q, with_grids);
+	plan_encode(a, &first);
+	plan_encode(b, &second);
+	int same = first.len == second.len && memcmp(first.data, second.data, first.len) == 0;
+	buf_fini(&first);
+	buf_fini(&second);
+	plan_free(a);
+	plan_free(b);
+	return same;
+}
+
+/* Extents, values and grids come and go with the input size; what a compiler or its checks look at does not. */
+static void test_form(void)
+{
+	struct err e = ERR_INIT;
+	struct plan *p = sample_everything(), *small = sample_matmul(64, 16, 16), *large = sample_matmul(640, 16, 16);
+	p->ops[0].launch.cluster[0] = 2;
+	struct plan *form = plan_form(p, false);
+	is_int(plan_check(form, &e), 0, "the form of a plan with everything is a plan %s", e.text);
+	is_int((int)form->op_count, 1, "of its launches");
+	ok(form->ops[0].launch.cluster[0] == 2 && memcmp(form->ops[0].launch.grid, p->ops[0].launch.grid, 12) == 0,
+	   "a grid that a cluster has to divide stays");
+	plan_free(form);
+	form = plan_form(large, false);
+	is_int((int)form->ops[0].launch.grid[0], 1, "another does not");
+	ok(same_form(small, large, false), "two sizes have one form");
+	ok(!same_form(small, large, true), "but for their grids");
+	large->ops[0].launch.grid[1] = 65536;
+	ok(!same_form(small, large, false), "a grid that some devices refuse counts");
+	large->ops[0].launch.grid[1] = 1;
+	large->ops[0].launch.block[0]++;
+	ok(!same_form(small, large, false), "a block counts");
+	large->ops[0].launch.block[0]--;
+	large->buffers[1].type = DTYPE_F16;
+	ok(!same_form(small, large, false), "a type counts");
+	plan_free(form);
+	plan_free(p);
+	plan_free(small);
+	plan_free(large);
+}
+
 int main(void)
 {
+	test_form();
 	test_check();
 	test_sizes();
 	test_wire();

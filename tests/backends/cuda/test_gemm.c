@@ -14,6 +14,7 @@
 /* The library's own record of what it did. */
 static int *last, *compute, *alive, *calls;
 static int blocks;
+enum { FINAL = 9 }; /* samples of a finalist */
 
 static CUresult memory_alloc(CUdeviceptr *to, size_t n) { *to = (CUdeviceptr)(uintptr_t)malloc(n); blocks++; return 0; }
 static CUresult memory_free(CUdeviceptr at) { free((void *)(uintptr_t)at); blocks--; return 0; }
@@ -28,6 +29,34 @@ static void matrix(struct plan *p, const char *name, enum plan_role role, enum d
 	*MEM_PUSH(p->buffers, p->buffer_count) = (struct plan_buffer){
 		.name = mem_str(name), .type = type, .role = role, .rank = 2, .dims = { rows, columns }, .ld = ld,
 		.bytes = (uint64_t)(rows * ld) * dtype_size(type) };
+}
+
+/* The same product once more is only sought among those that were the fastest; another one among all. */
+static void again(struct backend_device *d, struct plan *p, const CUdeviceptr *at)
+{
+	struct cuda_gemm *g = NULL;
+	struct err e = ERR_INIT;
+	int all = 0, some = 0;
+	for (int i = 0; i < 8; i++)
+		all += calls[i];
+	memset(calls, 0, 8 * sizeof *calls);
+	is_int(cuda_gemm_new(d, p, &g, &e), 0, "a second time %s", e.text);
+	is_int(cuda_gemm_search(g, at, &e), 0, "it is sought %s", e.text);
+	for (int i = 0; i < 8; i++)
+		some += calls[i] != 0 && calls[i] != FINAL ? 1000 : calls[i];
+	ok(calls[2] == FINAL && some < all && some < 1000, "only finalists are timed: %d calls after %d", some, all);
+	is_int(cuda_gemm_issue(g, at), 0, "it runs");
+	is_int(*last, 2, "with the fastest");
+	cuda_gemm_free(g);
+	memset(calls, 0, 8 * sizeof *calls);
+	p->buffers[2].dims[0]--;
+	p->buffers[0].dims[p->ops[0].gemm.a_transposed]--;
+	is_int(cuda_gemm_new(d, p, &g, &e), 0, "another product %s", e.text);
+	is_int(cuda_gemm_search(g, at, &e), 0, "is sought %s", e.text);
+	ok(calls[2] > FINAL && calls[3] > 0, "among all");
+	cuda_gemm_free(g);
+	p->buffers[2].dims[0]++;
+	p->buffers[0].dims[p->ops[0].gemm.a_transposed]++;
 }
 
 static void product(struct backend_device *d, enum dtype type, bool ta, bool tb, bool tf32, int want_compute)
@@ -58,6 +87,7 @@ static void product(struct backend_device *d, enum dtype type, bool ta, bool tb,
 	ok(calls[1] == 0 && calls[2] > calls[0] - 1 && calls[4] > 0, "every usable one was timed");
 	is_int(cuda_gemm_issue(g, at), 0, "it runs");
 	is_int(*last, 2, "with the fastest");
+	again(d, p, at);
 	for (int64_t r = 0; r < M; r++)
 		for (int64_t c = 0; c < N; c++) {
 			double sum = 0;
@@ -121,6 +151,7 @@ int main(void)
 		product(&d, DTYPE_F32, false, false, true, 77);
 		product(&d, DTYPE_F64, true, false, false, 70);
 		free((void *)(uintptr_t)d.flush);
+		free(d.gemms);
 	} else {
 		SKIP(1, "no C compiler");
 	}

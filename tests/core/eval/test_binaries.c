@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "core/eval/eval.h"
+#include "core/eval/lanes.h"
+#include "core/eval/perturb.h"
 #include "core/eval/variant.h"
 #include "sample.h"
 
@@ -88,9 +90,10 @@ static void variants(struct sample *s, const char *base)
 	struct eval ev = { .pool = s->pool, .references = s->references, .binaries = b };
 	struct context *good = sample_context(SAMPLE_RIGHT), *bad = sample_context("this is no HLSL");
 	struct variant first, second;
-	struct params *params = NULL;
+	struct params *params = NULL, *larger = NULL;
 	struct err e = ERR_INIT, again = ERR_INIT;
 	params_parse(good, "n=64 BX=8 BY=8", true, &params, &e);
+	params_parse(good, "n=128 BX=8 BY=8", false, &larger, &e);
 	is_int(variant_build(&ev, good, params, &s->facts, &first, &e), 0, "it compiles %s", e.text);
 	is_int((int)binaries_stats(b).misses, 1, "by a compiler");
 	is_int(variant_build(&ev, good, params, &s->facts, &second, &e), 0, "and again %s", e.text);
@@ -100,6 +103,11 @@ static void variants(struct sample *s, const char *base)
 	   first.compiled.kernel_count == second.compiled.kernel_count, "with the same binary");
 	variant_fini(&first);
 	variant_fini(&second);
+	is_int(variant_build(&ev, good, larger, &s->facts, &second, &e), 0, "and at another size %s", e.text);
+	is_int((int)binaries_stats(b).misses, 1, "without one");
+	is_int((int)second.plan->ops[0].launch.grid[0], 16, "with its own plan");
+	variant_fini(&second);
+	params_free(larger);
 	struct facts other = s->facts;
 	snprintf(other.driver, sizeof other.driver, "another compiler");
 	is_int(variant_build(&ev, good, params, &other, &first, &e), 0, "for another compiler %s", e.text);
@@ -108,12 +116,94 @@ static void variants(struct sample *s, const char *base)
 	is_int(variant_build(&ev, bad, params, &s->facts, &first, &e), -ERR_COMPILE, "what is refused");
 	is_int(variant_build(&ev, bad, params, &s->facts, &first, &again), -ERR_COMPILE, "is refused again");
 	is_str(again.text, e.text, "with the same words");
-	is_int((int)binaries_stats(b).hits, 2, "without a compiler");
+	is_int((int)binaries_stats(b).hits, 3, "without a compiler");
 	params_free(params);
 	context_free(good);
 	context_free(bad);
 	binaries_free(b);
 	free(folder);
+}
+
+struct several { const struct eval *ev; const struct context *ctx; const struct params *params; const struct facts *facts; };
+
+static void build_same(void *arg, size_t i)
+{
+	const struct several *x = arg;
+	struct variant v;
+	struct err e = ERR_INIT;
+	(void)i;
+	if (variant_build(x->ev, x->ctx, x->params, x->facts, &v, &e) == 0)
+		variant_fini(&v);
+	else
+		printf("# %s\n", e.text);
+}
+
+/* Who needs what is being compiled waits for it. */
+static void at_once(struct sample *s, const char *base)
+{
+	char *folder = mem_fmt("%s/o", base);
+	struct binaries *b = binaries_new(folder, 1 << 24);
+	struct cancel cancel = { false };
+	struct eval ev = { .pool = s->pool, .references = s->references, .binaries = b, .cancel = &cancel };
+	struct context *ctx = sample_context(SAMPLE_RIGHT);
+	struct several x = { .ev = &ev, .ctx = ctx, .facts = &s->facts };
+	struct params *params = NULL;
+	struct err e = ERR_INIT;
+	struct buf out = BUF_INIT;
+	params_parse(ctx, "n=64 BX=8 BY=4", true, &params, &e);
+	x.params = params;
+	lanes_run(6, 6, build_same, &x);
+	is_int((int)binaries_stats(b).misses, 1, "six at once compile one thing once");
+	is_int((int)binaries_stats(b).hits, 5, "and share it");
+	struct hash key = key_number(1);
+	is_int(binaries_claim(b, &key, &cancel, &out, &e), 0, "what nobody makes may be made");
+	cancel_ask(&cancel);
+	is_int(binaries_claim(b, &key, &cancel, &out, &e), -ERR_CANCELLED, "who waits for it can be cancelled");
+	binaries_leave(b, &key);
+	is_int(binaries_claim(b, &key, NULL, &out, &e), 0, "what was given up may be made by the next");
+	binaries_leave(b, &key);
+	binaries_free(b);
+	params_free(params);
+	context_free(ctx);
+	free(folder);
+}
+
+static const char barrier[] =
+	"---\nkernel: copy\nbackend: cuda\ninputs:\n  n: int = {64}\n  A: f32[n] = random\n  C: out f32[n]\ntune:\n  B: {32}\n---\n"
+	"```cuda\nextern \"C\" __global__ void copy(const float *A, float *C, int n) { __shared__ float s[B]; s[threadIdx.x] = A[threadIdx.x];"
+	" %s; C[threadIdx.x] = s[threadIdx.x]; }\n```\n```lua host\nlaunch(\"copy\", {1}, {B}, {A,C,n})\n```\n";
+
+/* What the check with delays needs is compiled before it is due; nothing where there is nothing to delay. */
+static void ahead(struct sample *s, const char *base)
+{
+	char *folder = mem_fmt("%s/a", base), *with = mem_fmt(barrier, "__syncthreads()"), *without = mem_fmt(barrier, "");
+	struct binaries *b = binaries_new(folder, 1 << 24);
+	struct eval ev = { .pool = s->pool, .references = s->references, .binaries = b };
+	struct context *ctx = NULL, *plain = NULL;
+	struct params *params = NULL;
+	struct facts facts;
+	struct variant v;
+	struct err e = ERR_INIT;
+	if (pool_device(s->pool, "cuda:sm_90a", &facts, &e) < 0 || context_parse("with", with, &ctx, &e) < 0 ||
+	    context_parse("without", without, &plain, &e) < 0 || params_parse(ctx, "n=64 B=32", true, &params, &e) < 0 ||
+	    variant_build(&ev, plain, params, &facts, &v, &e) < 0) {
+		SKIP(3, "%s", e.text);
+	} else {
+		variant_fini(&v);
+		perturb_ahead(&ev, plain, params, &facts);
+		is_int((int)binaries_stats(b).misses, 1, "nothing is compiled where there is no barrier");
+		perturb_ahead(&ev, ctx, params, &facts);
+		is_int((int)binaries_stats(b).files, 2, "a kernel with delays is compiled");
+		perturb_ahead(&ev, ctx, params, &facts);
+		is_int((int)binaries_stats(b).hits, 1, "once");
+	}
+	params_free(params);
+	context_free(ctx);
+	context_free(plain);
+	binaries_free(b);
+	free(folder);
+	free(with);
+	free(without);
 }
 
 int main(int argc, char **argv)
@@ -122,10 +212,13 @@ int main(int argc, char **argv)
 	sample_worker(argc, argv);
 	sample_init(&s);
 	folder_of_files(s.folder);
-	if (s.ready)
+	if (s.ready) {
 		variants(&s, s.folder);
-	else
-		SKIP(12, "no HLSL device");
+		at_once(&s, s.folder);
+	} else {
+		SKIP(20, "no HLSL device");
+	}
+	ahead(&s, s.folder);
 	sample_fini(&s);
 	return tap_done();
 }
