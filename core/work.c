@@ -12,6 +12,7 @@ const struct engine_kind work_kinds[] = {
 	{ "transform", work_transform },
 	{ "submit", work_submit },
 	{ "edit", work_edit },
+	{ "draft", work_draft },
 	{ NULL, NULL },
 };
 

@@ -59,5 +59,8 @@ int work_submit(struct engine_job *job, struct fields *result, struct err *e);
 /* edit — in: checkpoint, workflow, device, samples, and region + text, or source (a whole context). out: checkpoint, passed,
  * summary. */
 int work_edit(struct engine_job *job, struct fields *result, struct err *e);
+/* draft — in: source, backend (cuda), declared (a line each), model (asked where questions are open), device (tries what came out). out:
+ * complete, context, questions, notes (a line each), asked, tokens_in, tokens_out, tokens_cached. Makes no checkpoint. */
+int work_draft(struct engine_job *job, struct fields *result, struct err *e);
 
 #endif

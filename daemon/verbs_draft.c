@@ -56,14 +56,18 @@ static int draft_run(const struct verb_line *line)
 		json_array_append_new(lines, json_string(declared));
 	if (backend == NULL)
 		backend = ends_with(path, ".hip") ? "hip" : "cuda";
-	int status = verbs_call(line, "draft", json_pack("{s:s, s:s, s:o}", "source", source, "backend", backend, "declared", lines), &answer);
+	json_t *arguments = json_pack("{s:s, s:s, s:o}", "source", source, "backend", backend, "declared", lines);
 	free(source);
+	verbs_copy(line, arguments, "model", "device", NULL);
+	int status = verbs_call(line, "draft", arguments, &answer);
 	if (status != VERB_OK)
 		return status;
-	print_list("note", json_object_get(answer, "notes"));
-	print_list("question", json_object_get(answer, "questions"));
-	if (json_is_true(json_object_get(answer, "complete")))
-		status = write_context(line, run_setup_text(answer, "context"));
+	/* With a model or a device it was a job, and what it found is the job's result. */
+	const json_t *found = json_object_get(answer, "result") ? json_object_get(answer, "result") : answer;
+	print_list("note", json_object_get(found, "notes"));
+	print_list("question", json_object_get(found, "questions"));
+	if (json_is_true(json_object_get(found, "complete")))
+		status = write_context(line, run_setup_text(found, "context"));
 	else
 		status = VERB_FAILED;
 	json_decref(answer);
@@ -71,7 +75,9 @@ static int draft_run(const struct verb_line *line)
 }
 
 static const struct verb_option options[] = {
-	{ "declare", "LINE", "what the file does not say, as below inputs: \"n: int = {1024, 2048}\"; may be repeated" },
+	{ "declare", "LINE", "what the file does not say, as below inputs: or tune:, \"n: int = {1024, 2048}\", or in host code; may be repeated" },
+	{ "model", "NAME", "asks this model what the file leaves open (default: the one of $PEAKD_MODEL; replay:NAME for recordings)" },
+	{ "device", "D", "tries what comes out: cuda:0 runs it, cuda:sm_90a compiles it" },
 	{ "backend", "NAME", "cuda or hip (default: hip for *.hip, else cuda)" },
 	{ "out", "FILE", "where the context goes (default: standard output)" },
 	{ "force", NULL, "FILE may exist" },
@@ -80,7 +86,8 @@ static const struct verb_option options[] = {
 
 const struct verb verbs_draft = {
 	.name = "draft", .words = "FILE.cu", .summary = "a first context from an existing kernel and its launch",
-	.details = "Reads kernels, launches, allocations and constants by their form; asks for what the file does not say.\n"
+	.details = "Reads kernels, launches, allocations and constants by their form; asks for what the file does not say, you or (--model) a model;\n"
+	           "and compares what the draft launches with what the file launches.\n"
 	           "Exit status 0: the context is complete; 1: questions are open.\n",
 	.options = options, .min_words = 1, .max_words = 1, .run = draft_run,
 };

@@ -22,6 +22,19 @@ static const char *const fills[] = { "zeros", "ones", "random", "normal", "iota"
 static const enum plan_fill fill_kinds[] = { PLAN_ZEROS, PLAN_ONES, PLAN_RANDOM, PLAN_NORMAL, PLAN_IOTA };
 #define TYPES "int, i8…i64, u8…u64, f16, bf16, f32, f64, e4m3 or e5m2"
 
+static bool is_word(const char *name)
+{
+	for (size_t k = 0; k < MEM_COUNT(reserved); k++)
+		if (strcmp(name, reserved[k]) == 0)
+			return true;
+	return false;
+}
+
+bool input_is_taken(const char *name)
+{
+	return is_word(name) || dtype_parse(name) >= 0;
+}
+
 int input_name(const struct spec *spec, const char *name, struct err *e)
 {
 	size_t n = strlen(name), dot = strcspn(name, ".");
@@ -31,10 +44,8 @@ int input_name(const struct spec *spec, const char *name, struct err *e)
 			e, ERR_INPUT,
 			"%s is no name that works here: letters, digits and underscores, a letter first, at most %d",
 			name, NAME_LEN_MAX);
-	for (size_t k = 0; k < MEM_COUNT(reserved); k++)
-		if (strcmp(name, reserved[k]) == 0)
-			return err_set(e, ERR_INPUT, "%s is a word of the language or of host code; take another name",
-				       name);
+	if (is_word(name))
+		return err_set(e, ERR_INPUT, "%s is a word of the language or of host code; take another name", name);
 	if (dtype_parse(name) >= 0)
 		return err_set(e, ERR_INPUT, "%s is the name of a type; take another name", name);
 	bool taken = scope_find(spec->scope, name) >= 0;

@@ -21,6 +21,8 @@ int input_array(struct spec *spec, const char *name, const char *value, int line
  * only. */
 int input_var(struct spec *spec, const char *name, bool tuning, enum dtype type, const char *set, int line,
 	      struct err *e);
+/* True for words of C, Lua and host code, and for types: no name for an input. */
+bool input_is_taken(const char *name);
 /* A name that C, Lua and host code leave free: -ERR_INPUT says what is wrong with it. */
 int input_name(const struct spec *spec, const char *name, struct err *e);
 

@@ -72,8 +72,20 @@ static bool give_up(struct writing *w, const struct token *t)
 	return false;
 }
 
-static bool write_name(struct writing *w, const struct token *token)
+/* A name that nothing explains, with what makes it more than a variable: "shape.rows", "blocks_for(…)". */
+static bool give_up_name(struct writing *w, const struct tokens *t, size_t i, size_t to)
 {
+	const struct token *x = &t->at[i];
+	if (w->unknown == NULL && i + 2 < to && (token_is(x + 1, ".") || token_is(x + 1, "->")))
+		w->unknown = mem_fmt("%.*s%.*s%.*s", (int)x->len, x->at, (int)x[1].len, x[1].at, (int)x[2].len, x[2].at);
+	else if (w->unknown == NULL && i + 1 < to && token_is(x + 1, "("))
+		w->unknown = mem_fmt("%.*s(…)", (int)x->len, x->at);
+	return give_up(w, x);
+}
+
+static bool write_name(struct writing *w, const struct tokens *t, size_t i, size_t to)
+{
+	const struct token *token = &t->at[i];
 	char *name = token_text(token);
 	const char *known = w->names ? expression_named(w->names, name) : NULL;
 	const struct source_variable *v = known ? NULL : source_variable(w->s, name);
@@ -89,7 +101,7 @@ static bool write_name(struct writing *w, const struct token *token)
 		buf_adds(w->out, single ? "" : ")");
 		w->depth--;
 	} else {
-		return give_up(w, token);
+		return give_up_name(w, t, i, to);
 	}
 	return good;
 }
@@ -97,7 +109,8 @@ static bool write_name(struct writing *w, const struct token *token)
 static bool write_number(struct writing *w, const struct token *t)
 {
 	size_t n = t->len;
-	bool fraction = memchr(t->at, '.', n) != NULL && memchr(t->at, 'x', n) == NULL;
+	bool hex = n > 1 && (t->at[1] == 'x' || t->at[1] == 'X');
+	bool fraction = !hex && (memchr(t->at, '.', n) || memchr(t->at, 'e', n) || memchr(t->at, 'E', n));
 	while (n > 1 && strchr(fraction ? "fFlL" : "uUlL", t->at[n - 1]))
 		n--;
 	buf_addf(w->out, "%.*s", (int)n, t->at);
@@ -145,7 +158,7 @@ static bool write_range(struct writing *w, const struct tokens *t, struct source
 			continue;
 		}
 		switch (x->kind) {
-		case TOKEN_NAME: good = write_name(w, x); break;
+		case TOKEN_NAME: good = write_name(w, t, i, range.to); break;
 		case TOKEN_NUMBER: good = write_number(w, x); break;
 		case TOKEN_SIGN: good = write_sign(w, x); break;
 		case TOKEN_TEXT:
@@ -170,13 +183,14 @@ bool expression_lua(const struct source *s, const struct tokens *t, struct sourc
 	return good;
 }
 
-bool expression_value(const struct source *s, const struct tokens *t, struct source_range range, struct value *ret_value)
+bool expression_value(const struct source *s, const struct tokens *t, struct source_range range, const struct expression_names *numbers,
+                      struct value *ret_value)
 {
 	struct scope *scope = scope_new();
 	struct buf text = BUF_INIT;
 	struct expr *x = NULL;
 	struct err ignored = ERR_INIT;
-	bool good = expression_lua(s, t, range, NULL, &text, NULL) && expr_parse(scope, buf_text(&text), text.len, &x, &ignored) == 0 &&
+	bool good = expression_lua(s, t, range, numbers, &text, NULL) && expr_parse(scope, buf_text(&text), text.len, &x, &ignored) == 0 &&
 	            expr_eval(x, NULL, ret_value) == VALUE_OK;
 	expr_free(x);
 	buf_fini(&text);

@@ -24,7 +24,8 @@ const char *expression_named(const struct expression_names *n, const char *host)
  * something in it has no meaning in a context; `out` then has what came before, and *ret_unknown (may be NULL; free()) the word. */
 bool expression_lua(const struct source *s, const struct tokens *t, struct source_range range, const struct expression_names *names,
                     struct buf *out, char **ret_unknown);
-/* The value of a range that is a constant; false when it is none. */
-bool expression_value(const struct source *s, const struct tokens *t, struct source_range range, struct value *ret_value);
+/* The value of a range that is a constant; false when it is none. `numbers`: what names stand for, as numbers; NULL: the file's own values alone. */
+bool expression_value(const struct source *s, const struct tokens *t, struct source_range range, const struct expression_names *numbers,
+                      struct value *ret_value);
 
 #endif

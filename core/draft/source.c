@@ -59,7 +59,8 @@ static void look_for_uses(const struct source *s, struct source_param *p, struct
 	static const char *const both[] = { "+=", "-=", "*=", "/=", "%=", "++", "--" };
 	const struct tokens *t = &s->tokens;
 	for (size_t i = body.from; i < body.to; i++) {
-		if (!token_is(&t->at[i], p->name))
+		/* threadIdx.x is no use of a parameter x. */
+		if (!token_is(&t->at[i], p->name) || (i > body.from && (token_is(&t->at[i - 1], ".") || token_is(&t->at[i - 1], "->"))))
 			continue;
 		size_t after = i + 1 < body.to && token_is(&t->at[i + 1], "[") ? tokens_close(t, i + 1, body.to) : i + 1;
 		bool element = after > i + 1 || (i > body.from && token_is(&t->at[i - 1], "*"));
@@ -69,6 +70,7 @@ static void look_for_uses(const struct source *s, struct source_param *p, struct
 			updates |= element && token_is(&t->at[after], both[k]);
 		p->written |= writes || updates;
 		p->read |= !writes;
+		p->handed_on |= !element;
 	}
 }
 
@@ -234,7 +236,7 @@ static void read_variables(struct source *s)
 {
 	const struct tokens *t = &s->tokens;
 	for (size_t i = 1; i + 2 < t->count; i++) {
-		if (t->at[i].kind != TOKEN_NAME || t->at[i - 1].kind == TOKEN_DIRECTIVE)
+		if (t->at[i].kind != TOKEN_NAME || t->at[i - 1].kind == TOKEN_DIRECTIVE || source_in_kernel(s, i))
 			continue;
 		bool declared = t->at[i - 1].kind == TOKEN_NAME || token_is(&t->at[i - 1], ",");
 		if (token_is(&t->at[i - 1], "dim3") && token_is(&t->at[i + 1], "(")) {
@@ -335,12 +337,30 @@ void source_fini(struct source *s)
 	*s = (struct source){ 0 };
 }
 
+static bool same_value(const struct source *s, const struct source_variable *a, const struct source_variable *b)
+{
+	const struct tokens *ta = source_tokens(s, a), *tb = source_tokens(s, b);
+	bool same = a->dim3 == b->dim3 && a->value.to - a->value.from == b->value.to - b->value.from;
+	for (size_t i = 0; same && i < a->value.to - a->value.from; i++) {
+		const struct token *x = &ta->at[a->value.from + i], *y = &tb->at[b->value.from + i];
+		same = x->len == y->len && memcmp(x->at, y->at, x->len) == 0;
+	}
+	return same;
+}
+
 const struct source_variable *source_variable(const struct source *s, const char *name)
 {
-	for (size_t i = 0; i < s->variable_count; i++)
-		if (strcmp(s->variables[i].name, name) == 0)
-			return &s->variables[i];
-	return NULL;
+	const struct source_variable *found = NULL;
+	for (size_t i = 0; i < s->variable_count; i++) {
+		const struct source_variable *v = &s->variables[i];
+		if (strcmp(v->name, name) != 0)
+			continue;
+		/* Two functions may call different things alike: which one is meant is not read here. */
+		if (found && !same_value(s, found, v))
+			return NULL;
+		found = found ? found : v;
+	}
+	return found;
 }
 
 const struct source_buffer *source_buffer(const struct source *s, const char *name)
@@ -349,6 +369,14 @@ const struct source_buffer *source_buffer(const struct source *s, const char *na
 		if (strcmp(s->buffers[i].name, name) == 0)
 			return &s->buffers[i];
 	return NULL;
+}
+
+bool source_in_kernel(const struct source *s, size_t token)
+{
+	for (size_t k = 0; k < s->kernel_count; k++)
+		if (token >= s->kernels[k].body.from && token < s->kernels[k].body.to)
+			return true;
+	return false;
 }
 
 const struct tokens *source_tokens(const struct source *s, const struct source_variable *v)

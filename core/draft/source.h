@@ -17,6 +17,7 @@ struct source_param {
 	char *type_text;     /* as written, without const and __restrict__ */
 	bool pointer, constant;
 	bool read, written;  /* elements, as the body shows */
+	bool handed_on;      /* used as a whole: to a function, or under another name; what happens to it there is not looked at */
 };
 
 struct source_kernel {
@@ -62,9 +63,12 @@ struct source {
 /* -ERR_INPUT when there is no kernel, or one that is a template. */
 int source_read(const char *text, struct source *ret_source, struct err *e);
 void source_fini(struct source *s);
-/* NULL when there is none of that name. */
+/* NULL when there is none of that name, or several with different values. */
 const struct source_variable *source_variable(const struct source *s, const char *name);
+/* NULL when there is none of that name. */
 const struct source_buffer *source_buffer(const struct source *s, const char *name);
+/* True for a token of a kernel's body. */
+bool source_in_kernel(const struct source *s, size_t token);
 /* The tokens that a variable's value is in. */
 const struct tokens *source_tokens(const struct source *s, const struct source_variable *v);
 

@@ -230,7 +230,8 @@ static uint64_t plan_bytes(const struct plan *plan, bool outputs)
 	return bytes;
 }
 
-/* The references of all rounds, and what comes later. NULL where the candidate's memory and the root's could get into each other's way. */
+/* The references of all rounds, and what comes later. NULL where the candidate and the root would get into each other's way: on a device
+ * that shares the CPU with both, or in its memory. */
 static struct reference_ahead *look_ahead(const struct eval *ev, const struct validate_request *q, const struct picks *p,
                                           struct pool_worker *device)
 {
@@ -249,7 +250,7 @@ static struct reference_ahead *look_ahead(const struct eval *ev, const struct va
 	}
 	for (size_t i = 0; i < q->later_count; i++)
 		reference_ahead_add(a, q->later[i].size, q->later[i].seed, PLAN_DECLARED, most);
-	if (largest > q->facts->memory_bytes / MEMORY_SHARE) {
+	if (q->facts->shares_cpu || largest > q->facts->memory_bytes / MEMORY_SHARE) {
 		reference_ahead_free(a);
 		return NULL;
 	}

@@ -1,4 +1,5 @@
-/* draft: the tool; an existing kernel file becomes a context's text, or questions. Nothing is stored. */
+/* draft: the tool; an existing kernel file becomes a context's text, or questions. Without a model and a device it is answered here;
+ * with either it is a job (core/work_draft). */
 #include "daemon/tools/tools.h"
 
 #include <stdlib.h>
@@ -41,6 +42,8 @@ static const struct mcp_done *handler(struct mcp_call *call)
 	struct draft d;
 	struct err e = ERR_INIT;
 	size_t n = 0;
+	if (tools_text(call, "model") || tools_text(call, "device"))
+		return tools_start(call, "draft");
 	for (; n < json_array_size(lines) && n < DECLARED_MAX; n++)
 		declared[n] = json_string_value(json_array_get(lines, n));
 	if (draft_make(tools_text(call, "source"), backend ? backend : "cuda", declared, n, &d, &e) < 0)
@@ -52,8 +55,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 
 const struct tool tool_draft = {
 	.name = "draft", .title = "Draft a context from a file",
-	.description = "Turn an existing .cu or .hip file (kernels with their launch) into a context's text: regions, inputs, the file's own "
-	               "launch. Answers with the text and with questions where the file does not say sizes. Stores nothing. "
-	               "Next: answer the questions in `declared`, then context_create.",
-	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT, .handler = handler,
+	.description = "Turn a .cu or .hip file (kernels and their launch) into a context's text. Answers with it and with questions that the file "
+	               "leaves open, for you or a model. Stores no context. Next: answer them in `declared`, then context_create.",
+	.flags = MCP_TOOL_OPEN_WORLD, .handler = handler,
 };

@@ -32,12 +32,25 @@ char *tools_show_ns(double ns, char text[32])
 
 /* --- jobs ------------------------------------------------------------------------------------------------------------- */
 
+static json_t *lines(const char *text)
+{
+	json_t *list = json_array();
+	for (const char *at = text; *at;) {
+		size_t n = strcspn(at, "\n");
+		json_array_append_new(list, json_stringn(at, n));
+		at += n + (at[n] == '\n');
+	}
+	return list;
+}
+
 /* Whole numbers and fractions become numbers, "1" and "0" under these names truth values, everything else text. */
 static json_t *typed(const char *name, const char *value)
 {
 	char *end;
-	if (strcmp(name, "passed") == 0)
+	if (strcmp(name, "passed") == 0 || strcmp(name, "complete") == 0)
 		return json_boolean(strcmp(value, "1") == 0);
+	if (strcmp(name, "questions") == 0 || strcmp(name, "notes") == 0)
+		return lines(value);
 	if (*value == '\0' || strspn(value, "0123456789.eE+-") != strlen(value))
 		return json_string(value);
 	long long whole = strtoll(value, &end, 10);
@@ -51,7 +64,7 @@ static bool always_text(const char *name)
 {
 	static const char *const names[] = { "summary", "details", "domain", "why", "size", "best", "pending", "state", "outcome",
 	                                     "prompt", "region", "unproven", "verdict", "params", "a_params", "b_params", "library",
-	                                     "energy", "conditions", "pipe", "note", "refuted" };
+	                                     "energy", "conditions", "pipe", "note", "refuted", "context" };
 	for (size_t i = 0; i < MEM_COUNT(names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
@@ -223,9 +236,23 @@ static char *refuted_since(struct db *db, const struct job *job, const struct fi
 	return out.len ? buf_steal(&out) : NULL;
 }
 
+static void draft_text(const struct fields *f, struct buf *out)
+{
+	static const struct { const char *name, *each; } lists[] = { { "questions", "question" }, { "notes", "note" } };
+	buf_addf(out, "%s\n", fields_text(f, "context", ""));
+	for (size_t i = 0; i < MEM_COUNT(lists); i++)
+		for (const char *at = fields_text(f, lists[i].name, ""); *at;) {
+			size_t n = strcspn(at, "\n");
+			buf_addf(out, "%s: %.*s\n", lists[i].each, (int)n, at);
+			at += n + (at[n] == '\n');
+		}
+}
+
 static void ended_text(const struct job *job, const struct fields *f, struct buf *out)
 {
-	if (strcmp(job->kind, "tune") == 0)
+	if (strcmp(job->kind, "draft") == 0)
+		draft_text(f, out);
+	else if (strcmp(job->kind, "tune") == 0)
 		tune_text(f, out);
 	else if (strcmp(job->kind, "compare") == 0)
 		compare_text(f, out);

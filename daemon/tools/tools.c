@@ -137,6 +137,18 @@ static int resolve(const struct mcp_call *call, struct db *db, const char *name,
 	return 0;
 }
 
+/* Texts become lines, a field each list. */
+static void set_lines(struct fields *request, const char *key, const json_t *list)
+{
+	struct buf lines = BUF_INIT;
+	const json_t *x;
+	size_t i;
+	json_array_foreach(list, i, x)
+		buf_addf(&lines, "%s%s", i ? "\n" : "", json_string_value(x));
+	fields_set(request, key, buf_text(&lines));
+	buf_fini(&lines);
+}
+
 /* Every argument but those that concern the call itself becomes a job field; `at` becomes a checkpoint and the workflow to advance. */
 static int request_of(const struct mcp_call *call, struct db *db, struct fields *request, struct err *e)
 {
@@ -151,6 +163,8 @@ static int request_of(const struct mcp_call *call, struct db *db, struct fields 
 			fields_set(request, key, json_is_true(value) ? "1" : "0");
 		else if (json_is_number(value))
 			fields_setf(request, key, "%.15g", json_number_value(value));
+		else if (json_is_array(value))
+			set_lines(request, key, value);
 	}
 	int rc = resolve(call, db, "a", request, e);
 	if (rc == 0)

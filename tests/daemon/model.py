@@ -1,5 +1,5 @@
 """A model for model.t and study.t: answers every request on the OpenAI wire with what the file named FILE holds; where FILE.bad
-exists, every second new conversation begins with that one."""
+exists, every second new conversation begins with that one; where FILE.N exists, it is the N-th answer of a conversation."""
 import http.server
 import json
 import os
@@ -13,10 +13,13 @@ class Model(http.server.BaseHTTPRequestHandler):
         global conversations
         body = self.rfile.read(int(self.headers["Content-Length"]))
         asked, path = len(body), sys.argv[1]
-        if all(m["role"] != "assistant" for m in json.loads(body)["messages"]):
+        turn = 1 + sum(m["role"] == "assistant" for m in json.loads(body)["messages"])
+        if turn == 1:
             conversations += 1
             if conversations % 2 == 0 and os.path.exists(path + ".bad"):
                 path += ".bad"
+        if os.path.exists("%s.%d" % (path, turn)):
+            path = "%s.%d" % (path, turn)
         with open(path, encoding="utf-8") as file:
             content = file.read()
         body = json.dumps({"id": "1", "object": "chat.completion", "model": "fake", "choices": [

@@ -94,6 +94,7 @@ call("transformations", "all", backend="hlsl")
 drafted = call("draft", "a kernel file", source="__global__ void f(const float *x, float *y, int n) { y[threadIdx.x] = x[threadIdx.x]; }\n"
                "void run() { int n = 64; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4); f<<<1, 64>>>(a, b, n); }\n")
 ok(drafted["complete"] is True and drafted["questions"] == [], "which says all", drafted)
+refused("draft", "no recordings", "a model that is not there", source="__global__ void f(float *x) { x[0] = 1; }", model="replay:none")
 refused("draft", "no kernel", "a file without a kernel", source="int main() { return 0; }")
 call("transformations", "one", name="refactor", limit=20000)
 call("workflow", "list", action="list")

@@ -1,6 +1,8 @@
 /* core/draft: contexts made of kernel files: what is read, what is asked, what is refused; and no text makes it stumble. */
 #include "core/draft/draft.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "core/context/context.h"
 #include "core/context/host.h"
@@ -81,6 +83,157 @@ static void test_questions(void)
 	has(e.text, "z: int = 4", "with its words");
 }
 
+/* Everything below "inputs:" that is not seen in the file's form, and where the draft could be something else than the file. */
+static const char hidden[] =
+	"static int up(int a, int b) { return (a + b - 1) / b; }\n"
+	"static int threads_for(int n) { int threads = 32; while (threads < n) threads *= 2; return threads; }\n"
+	"__device__ void put(float *to, float v) { *to = v; }\n"
+	"__global__ void norm(const float4 *in, float *y, int columns, float epsilon) { put(y + threadIdx.x, in[threadIdx.x].x * epsilon); }\n"
+	"__global__ void half_of(float *x, int rows) { x[blockIdx.x * rows] *= 0.5f; }\n"
+	"void run(const float4 *in, float *y, int rows, int columns)\n{\n\tint threads = threads_for(columns);\n"
+	"\tnorm<<<up(rows, 4), threads, threads * sizeof(float)>>>(in, y, columns, 1e-5f);\n"
+	"\thalf_of<<<rows, 64>>>(y, rows);\n}\n";
+
+static const char *const answers[] = { "rows: int = {64, 128}", "columns: int = 256", "in_: f32[rows, columns] = normal",
+                                       "y: inout f32[rows, columns] = zeros", "BX: {64, 256}", "local norm_grid = {cdiv(rows, 4)}" };
+
+static bool any(char *const *list, size_t count, const char *part)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strstr(list[i], part))
+			return true;
+	return false;
+}
+
+/* For messages: what stands open, or why there is no draft. */
+static const char *open_question(int rc, const struct draft *d, const struct err *e)
+{
+	return rc < 0 ? e->text : d->question_count ? d->questions[0] : "nothing";
+}
+
+/* The draft with one of the answers replaced. */
+static int make_with(size_t which, const char *line, struct draft *d, struct err *e)
+{
+	const char *lines[MEM_COUNT(answers)];
+	memcpy(lines, answers, sizeof lines);
+	if (line)
+		lines[which] = line;
+	return draft_make(hidden, "cuda", lines, MEM_COUNT(lines), d, e);
+}
+
+static void test_hidden(void)
+{
+	struct draft d;
+	struct err e = ERR_INIT;
+	ok(draft_make(hidden, "cuda", NULL, 0, &d, &e) == 0, "a file that hides its sizes (%s)", e.text);
+	ok(any(d.questions, d.question_count, "the grid of norm mentions 'up(…)'"), "a function in a grid is asked for");
+	ok(any(d.questions, d.question_count, "the size of a block of norm is no constant here"), "two variables of one name explain nothing");
+	ok(any(d.questions, d.question_count, "in_: its type 'float4'"), "a word of host code is no name, an unknown type is asked for");
+	ok(any(d.questions, d.question_count, "y: how many elements"), "and an array without its allocation");
+	draft_fini(&d);
+	int rc = make_with(0, NULL, &d, &e);
+	ok(rc == 0 && d.question_count == 0, "answers to all (%s)", open_question(rc, &d, &e));
+	has(d.text, "  rows: int = {64, 128}\n  columns: int = 256\n", "sizes under the host's names");
+	has(d.text, "tune:\n  BX: {64, 256}\n  BX2: {64}\n", "two blocks of different sizes have two names");
+	has(d.text, "local norm_grid = {cdiv(rows, 4)}\nlaunch(\"norm\", norm_grid, {BX}, {in_, y, columns, epsilon}, {shared = BX*4})", "a grid that was declared");
+	has(d.text, "launch(\"half_of\", {rows}, {BX2}, {y, rows})", "and the second launch");
+	is_context(&d, "all of it");
+	ok(any(d.notes, d.note_count, "nothing differs; not compared, since the file's form does not say it: the grid of norm"), "what was compared is said");
+	draft_fini(&d);
+}
+
+/* Lines that are well-formed and wrong. */
+static void test_compared(void)
+{
+	static const struct { size_t which; const char *line, *why; } wrong[] = {
+		{ 1, "columns: i64 = 256", "columns is of type i64 here, and the kernel takes i32" },
+		{ 5, "local norm_grid = {cdiv(rows, 4)} launch(\"norm\", 1, 32, {})", "here norm is launched in its place" },
+		{ 2, "in_: f32[rows, m] = normal", "what came out is no context that runs" },
+		{ 4, "BX: {2^40}", "what came out is no context that runs" },
+	};
+	static const char *const smaller[] = { "A: f32[n, 8] = random" }, *const widened[] = { "TILE: {8, 16}", "n: int = {100, 512}" };
+	struct draft d;
+	struct err e = ERR_INIT;
+	for (size_t i = 0; i < MEM_COUNT(wrong); i++) {
+		ok(make_with(wrong[i].which, wrong[i].line, &d, &e) == 0, "%s", wrong[i].line);
+		ok(any(d.questions, d.question_count, wrong[i].why), "is asked about (%s)", open_question(0, &d, &e));
+		draft_fini(&d);
+	}
+	ok(draft_make(tiled, "cuda", smaller, 1, &d, &e) == 0, "an array smaller than its allocation");
+	ok(any(d.questions, d.question_count, "A has 16384 bytes here, and a has 2097152 there"), "is asked about (%s)",
+	   open_question(0, &d, &e));
+	draft_fini(&d);
+	int rc = draft_make(tiled, "cuda", widened, 2, &d, &e);
+	ok(rc == 0 && d.question_count == 0, "more values than the file has (%s)", open_question(rc, &d, &e));
+	has(d.text, "tune:\n  TILE: {8, 16}\n", "also of a tuning parameter");
+	ok(any(d.notes, d.note_count, "at n=512 m=1024 TILE=16: kernels, grids, blocks, shared memory and arguments of 1, the bytes of 3 arrays: nothing differs"),
+	   "are compared at the file's own");
+	draft_fini(&d);
+}
+
+/* Host code that was smuggled in behind a declaration launches something else, and each part of that is seen. */
+static void test_smuggled(void)
+{
+	static const char file[] =
+		"__global__ void f(const float *a, float *b, int n, float s) { b[threadIdx.x] = s * a[threadIdx.x]; }\n"
+		"void run() { const int n = 512; float *p, *q; cudaMalloc(&p, n * 4); cudaMalloc(&q, n * 4);\n"
+		"f<<<(n + 63) / 64, 64, n * 4>>>(p, q, n, 0.5f); }\n";
+	static const struct { const char *line, *why; } wrong[] = {
+		{ "local f_block = {64, 2}", "its block is 64 x 2 x 1 here, and 64 x 1 x 1 there" },
+		{ "local f_block = {64} n = 128", "its grid is 2 x 1 x 1 here, and 8 x 1 x 1 there" },
+		{ "local f_block = {64} n = 128", "it has 512 bytes of dynamic shared memory here, and 2048 there" },
+		{ "local f_block = {64} n = 128", "n is 128 here, and 512 there" },
+		{ "local f_block = {64} s = 2", "s is 2 here, and 0.5 there" },
+		{ "local f_block = {64} b = a", "b is q there, and here that is the same as another array" },
+		{ "local f_block = {64} launch(\"f\", 8, 64, {a, b, n, s}, {shared = 2048})", "there are 2 launches here, and 1 there" },
+		{ "local f_block = {64} memset(b, 0)", "here there is an operation besides launches" },
+		{ "local f_block = {64} s = n", "s is 512 here, and 0.5 there" },
+		{ "local f_block = {64} s = a", "s is no number here" },
+		{ "local f_block = {64} b = n", "b is no array here" },
+	};
+	struct draft d;
+	struct err e = ERR_INIT;
+	ok(draft_make(file, "cuda", NULL, 0, &d, &e) == 0 && d.question_count == 0, "a plain file");
+	draft_fini(&d);
+	for (size_t i = 0; i < MEM_COUNT(wrong); i++) {
+		ok(draft_make(file, "cuda", &wrong[i].line, 1, &d, &e) == 0, "%s", wrong[i].line);
+		ok(any(d.questions, d.question_count, wrong[i].why), "differs (%s)", open_question(0, &d, &e));
+		draft_fini(&d);
+	}
+}
+
+static void test_roles(void)
+{
+	static const char file[] =
+		"__device__ void put(float *to, float v) { *to = v; }\n"
+		"__global__ void f(const float *x, float *y, float *z) { y[threadIdx.y] = x[threadIdx.x]; put(z, 1); }\n"
+		"void run() { float *a, *b, *c; cudaMalloc(&a, 256); cudaMalloc(&b, 64 * 4); cudaMalloc(&c, 64 * 4); f<<<1, 64>>>(a, b, c); }\n";
+	static const char *const line[] = { "z: out f32[64]" };
+	struct draft d;
+	struct err e = ERR_INIT;
+	ok(draft_make(file, "cuda", NULL, 0, &d, &e) == 0, "a kernel that hands an array on (%s)", e.text);
+	has(d.text, "  y: out f32[64]\n", "threadIdx.y is no use of y");
+	ok(any(d.questions, d.question_count, "z: is it read, written or both?"), "its role is asked for");
+	draft_fini(&d);
+	ok(draft_make(file, "cuda", line, 1, &d, &e) == 0 && !any(d.questions, d.question_count, "z:"), "and answered");
+	draft_fini(&d);
+}
+
+static void test_unlaunched(void)
+{
+	static const char file[] = "__global__ void f(const float *x, float *y, int n) { if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x]; }\n";
+	static const char *const lines[] = { "n: int = 128", "x: f32[n] = random", "y: out f32[n]", "BX: {64}", "launch(\"f\", cdiv(n, BX), BX, {x, y, n})" };
+	struct draft d;
+	struct err e = ERR_INIT;
+	int rc = draft_make(file, "cuda", lines, MEM_COUNT(lines), &d, &e);
+	ok(rc == 0 && d.question_count == 0, "a launch that is declared (%s)", open_question(rc, &d, &e));
+	ok(any(d.notes, d.note_count, "the file launches nothing"), "and that there was nothing to compare with");
+	is_context(&d, "all of it");
+	draft_fini(&d);
+	ok(draft_make(tiled, "cuda", lines + 4, 1, &d, &e) < 0, "a launch beside the file's own is refused");
+	has(e.text, "the file has launches of its own", "with the reason");
+}
+
 static void test_refused(void)
 {
 	static const struct { const char *text, *why; } bad[] = {
@@ -119,6 +272,11 @@ int main(void)
 {
 	test_complete();
 	test_questions();
+	test_hidden();
+	test_compared();
+	test_smuggled();
+	test_roles();
+	test_unlaunched();
 	test_refused();
 	test_cut();
 	return tap_done();

@@ -116,13 +116,39 @@ static void shared_values(struct sample *s, const struct context *root)
 	params_free(size);
 }
 
+/* On a device of its own the reference process works ahead, beside the rounds: verdicts are the same. */
+static void beside_each_other(struct sample *s, const struct context *root, const struct context *other)
+{
+	struct references *fresh = references_new(64 << 20);
+	struct eval ev = { .pool = s->pool, .references = fresh };
+	struct params *size = params_new();
+	struct facts facts = s->facts;
+	struct context *wrong = sample_context("acc += A[row*n+k]*B[k*n+col]; if (k + 1 == n && n == 17) acc += 1;");
+	params_set_int(size, "n", false, 64);
+	struct validate_later later = { .size = size, .seed = 3 };
+	const struct context *judged_ones[] = { other, wrong };
+	facts.shares_cpu = false;
+	for (size_t i = 0; i < MEM_COUNT(judged_ones); i++) {
+		struct validate_request q = { .ctx = judged_ones[i], .root = root, .facts = &facts, .samples = 2, .seed = 5, .secret = 99,
+		                              .later = &later, .later_count = 1 };
+		struct validate_result r = { 0 };
+		struct err e = ERR_INIT;
+		is_int(validate_run(&ev, &q, NULL, 0, NULL, &r, &e), 0, "validated beside references %s", e.text);
+		ok(r.passed == (i == 0), "%s", r.summary ? r.summary : "?");
+		validate_result_fini(&r);
+	}
+	params_free(size);
+	context_free(wrong);
+	references_free(fresh);
+}
+
 int main(int argc, char **argv)
 {
 	struct sample s;
 	sample_worker(argc, argv);
 	sample_init(&s);
 	if (!s.ready) {
-		SKIP(10, "no HLSL device");
+		SKIP(14, "no HLSL device");
 		sample_fini(&s);
 		return tap_done();
 	}
@@ -137,6 +163,7 @@ int main(int argc, char **argv)
 	time_told(&s, root);
 	validate_result_fini(&r);
 	shared_values(&s, root);
+	beside_each_other(&s, root, other);
 	refused(&s, root, "acc += A[row*n+k]*B[k*n+col]*1.01;", "C is wrong in");
 	refused(&s, root, "if (col != 3) acc += A[row*n+k]*B[k*n+col];", "C is wrong in");
 	refused(&s, root, "acc += A[row*n+k]*B[k*n+col]; if (k == 5) acc = sqrt(-1.0-k);", "NaN");
