@@ -140,7 +140,7 @@ static void test_shipped(void)
 		size_t passes, calls;
 	} table[] = {
 		{ "refactor", 2, 3 },  { "tb-tiling", 6, 9 },    { "thread-tiling", 3, 3 }, /* PEAK, table 2 */
-		{ "vectorize", 2, 2 }, { "direct-loads", 3, 3 },
+		{ "vectorize", 2, 2 }, { "direct-loads", 3, 3 }, { "whole-tiles", 1, 2 },   { "four-products", 1, 1 },
 	};
 	const char *folders[] = { NULL, "transforms" };
 	struct library *lib = library_new(folders, 2);
@@ -152,6 +152,7 @@ static void test_shipped(void)
 		is_int(t ? transformation_calls(t, "hlsl") : 0, table[i].calls, "%s: calls", table[i].name);
 		transformation_free(t);
 	}
+	sequence_is(lib, "matmul-fp32-hlsl-long", "hlsl", 24, "");
 	sequence_is(lib, "h200-fp16", "cuda", 18, "wgmma.mma_async");
 	sequence_is(lib, "h200-batched-fp16", "cuda", 23, "");
 	sequence_is(lib, "h200-fp32-tensor", "cuda", 18, "split_scale");
