@@ -44,10 +44,11 @@ struct backend {
 	/* Copies between host memory and the buffer's bytes [offset, offset+bytes); offsets run from -red zone to bytes + red zone. */
 	int (*write)(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e);
 	int (*read)(struct backend_run *run, unsigned buffer, int64_t offset, void *to, size_t bytes, struct err *e);
-	/* Executes the plan's operations `times` times back to back and waits; cold: flushes the last-level cache before each, or takes
-	 * turns with copies of all buffers that are large enough together. ret_ns: device time per execution (events, timestamps), without
-	 * the flush. Where copies took turns, read and write mean one of them from then on, not the one that was written before. */
-	int (*execute)(struct backend_run *run, uint32_t times, bool cold, uint64_t *ret_ns, struct err *e);
+	/* Executes the plan's operations `times` times back to back and waits; WIRE_FLUSHED: flushes the last-level cache before each;
+	 * WIRE_COLD: does that or takes turns with copies of all buffers that are large enough together. ret_ns: device time per execution
+	 * (events, timestamps), without the flush. Where copies took turns, read and write mean one of them from then on, not the one that
+	 * was written before. */
+	int (*execute)(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e);
 	void (*release)(struct backend_run *run);
 	/* Interprets the plan on the host and looks for races between the threads of a block; NULL where there is no interpreter.
 	 * *ret_finding (free()): the first one in words, NULL none. -ERR_UNSUPPORTED when it cannot judge this code. */

@@ -50,7 +50,7 @@ static int run_for(const struct backend *b, struct backend_run *run, uint32_t ba
 	int r = 0;
 	while (r == 0 && now - start < ns) {
 		uint64_t ignored;
-		r = sample_take(b, run, batch, false, &ignored, e);
+		r = sample_take(b, run, batch, WIRE_WARM, &ignored, e);
 		out->executions += batch;
 		now = clock_now();
 	}

@@ -78,7 +78,7 @@ static int take_all(const struct backend *b, struct backend_run *run, struct wat
 	size_t conditions = 0;
 	do {
 		uint64_t ns;
-		int r = sample_take(b, run, out->launches, m->cold, &ns, e);
+		int r = sample_take(b, run, out->launches, m->cache, &ns, e);
 		if (r < 0)
 			return r;
 		struct wire_condition c = watch_look(watch);

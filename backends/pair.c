@@ -28,7 +28,7 @@ static int take_one(struct pair *p, struct wire_paired *out, struct err *e)
 	uint64_t ns[2] = { 0, 0 };
 	for (unsigned i = 0; i < 2; i++) {
 		unsigned which = (i + (unsigned)p->all) % 2;
-		int r = sample_take(p->b, p->run[which], p->launches[which], p->m->cold, &ns[which], e);
+		int r = sample_take(p->b, p->run[which], p->launches[which], p->m->cold ? WIRE_COLD : WIRE_WARM, &ns[which], e);
 		if (r < 0)
 			return r;
 	}

@@ -163,7 +163,7 @@ static int launch(struct run *r, const struct wire_execute *m, struct cache *inp
 	}
 	int result = set_up(r, m, inputs, e);
 	r->executed = false;
-	return result < 0 ? result : r->backend->execute(r->on_device, 1, false, ret_ns, e);
+	return result < 0 ? result : r->backend->execute(r->on_device, 1, WIRE_WARM, ret_ns, e);
 }
 
 int run_execute(struct run *r, const struct wire_execute *m, struct cache *inputs, struct wire_executed *ret_executed,

@@ -7,10 +7,10 @@ enum { SAMPLE_NS = 50000, LAUNCHES_MAX = 1000, WARM_UP_MAX = 64, STRETCH = 4 };
 #define WARM_UP_NS UINT64_C(2000000)
 #define STABLE 0.01
 
-int sample_take(const struct backend *b, struct backend_run *run, uint32_t times, bool cold, uint64_t *ret_ns, struct err *e)
+int sample_take(const struct backend *b, struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
 {
 	uint64_t ns = 0;
-	int r = b->execute(run, times, cold, &ns, e);
+	int r = b->execute(run, times, cache, &ns, e);
 	if (r == 0 && ns == 0)
 		r = err_set(e, ERR_UNSUPPORTED,
 		            "the device gives no times (no timestamps, or it is emulated); measure on another one");
@@ -32,7 +32,7 @@ static int stretch(const struct backend *b, struct backend_run *run, uint32_t la
 	double sum = 0;
 	for (int i = 0; i < STRETCH; i++) {
 		uint64_t ns;
-		int r = sample_take(b, run, launches, false, &ns, e);
+		int r = sample_take(b, run, launches, WIRE_WARM, &ns, e);
 		if (r < 0)
 			return r;
 		sum += (double)ns;
@@ -47,10 +47,10 @@ int sample_warm_up(const struct backend *b, struct backend_run *run, uint64_t li
 {
 	uint64_t ns = 0, first = 0, total;
 	double before, now = 0;
-	int r = sample_take(b, run, 1, false, &first, e);
+	int r = sample_take(b, run, 1, WIRE_WARM, &first, e);
 	total = ns = first;
 	for (int i = 1; i < WARM_UP_MAX && total < WARM_UP_NS && r == 0; i++) {
-		r = sample_take(b, run, sample_launches(first), false, &ns, e);
+		r = sample_take(b, run, sample_launches(first), WIRE_WARM, &ns, e);
 		total += ns * sample_launches(first);
 	}
 	if (r == 0 && total < limit_ns)

@@ -7,7 +7,7 @@
 #include "backends/backend.h"
 
 /* Nanoseconds per execution, of `times` of them. -ERR_UNSUPPORTED when the device gives no times. */
-int sample_take(const struct backend *b, struct backend_run *run, uint32_t times, bool cold, uint64_t *ret_ns, struct err *e);
+int sample_take(const struct backend *b, struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e);
 /* How many executions of this length make a sample that the device's clock resolves: at least 50 µs. */
 uint32_t sample_launches(uint64_t ns);
 /* Executions that nobody counts: 2 ms of them at least, and then until two successive stretches agree within 1 %, or until limit_ns

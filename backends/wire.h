@@ -191,6 +191,13 @@ enum wire_throttle {
 };
 #define WIRE_UNKNOWN UINT32_MAX
 
+/* What the last-level cache holds before an execution. */
+enum wire_cache {
+	WIRE_WARM,    /* what the execution before left */
+	WIRE_COLD,    /* nothing of it: overwritten, or the next of several copies of all buffers is taken */
+	WIRE_FLUSHED, /* nothing of it: overwritten, and no copies are made, which costs more time than a few samples take */
+};
+
 struct wire_measure {
 	uint32_t run;
 	uint32_t min_samples;   /* ≥ 1 */
@@ -199,7 +206,7 @@ struct wire_measure {
 	uint64_t cap_ns;        /* stop after this much time, with what there is */
 	uint64_t hopeless_ns;   /* give up once the first samples are all slower than this; 0 never */
 	uint64_t warm_up_ns;    /* the warm-up may take this long to become stable; at least 2 ms are used */
-	uint32_t cold;          /* 1: last-level cache flushed or buffers rotated before each sample */
+	enum wire_cache cache;
 };
 struct wire_measured {
 	uint64_t *samples;      /* nanoseconds per execution of the plan's timed operations; undisturbed ones unless `disturbed` */

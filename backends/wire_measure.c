@@ -63,7 +63,7 @@ void wire_measure_encode(const struct wire_measure *m, struct buf *out)
 	wire_put_u64(out, m->cap_ns);
 	wire_put_u64(out, m->hopeless_ns);
 	wire_put_u64(out, m->warm_up_ns);
-	wire_put_u32(out, m->cold);
+	wire_put_u32(out, m->cache);
 }
 
 int wire_measure_decode(struct wire_in *in, struct wire_measure *ret_m, struct err *e)
@@ -75,7 +75,7 @@ int wire_measure_decode(struct wire_in *in, struct wire_measure *ret_m, struct e
 	m.cap_ns = wire_get_u64(in);
 	m.hopeless_ns = wire_get_u64(in);
 	m.warm_up_ns = wire_get_u64(in);
-	m.cold = get_below(in, 2);
+	m.cache = get_below(in, WIRE_FLUSHED + 1);
 	if (m.min_samples < 1 || m.max_samples < m.min_samples || !(m.rse >= 0))
 		in->bad = true;
 	if (wire_end(in, "measure", e) < 0)

@@ -193,11 +193,9 @@ static CUresult window(struct backend_run *run, const struct cuda_set *set, uint
 static int ready_cold(struct backend_run *run, struct err *e)
 {
 	struct backend_device *d = run->device;
-	CUresult result = cuda_device_flush(d);
+	CUresult result = CUDA_SUCCESS;
 	int rc = 0;
 
-	if (result != CUDA_SUCCESS)
-		return cuda_device_fail(d, result, "allocating the scratch that flushes the L2 cache", e);
 	if (!run->wanted)
 		run->wanted = cuda_set_wanted(d, run->plan);
 	for (; run->set_count < run->wanted && !rc; run->set_count++) {
@@ -224,18 +222,18 @@ static int ready_cold(struct backend_run *run, struct err *e)
 }
 
 /* Each in a window of its own, after what makes it cold. */
-static CUresult windows_cold(struct backend_run *run, uint32_t times, double *ret_sum)
+static CUresult windows_cold(struct backend_run *run, uint32_t times, bool rotated, double *ret_sum)
 {
 	struct backend_device *d = run->device;
-	bool rotated = run->set_count > 1;
 	CUresult result = CUDA_SUCCESS;
 
 	for (uint32_t i = 0; i < times && result == CUDA_SUCCESS; i++) {
 		double ns = 0;
-		run->turn = (run->turn + 1) % run->set_count;
+		if (rotated)
+			run->turn = (run->turn + 1) % run->set_count;
 		result = d->cu.memory_set(d->flush, 0, rotated && d->flush_bytes > HIDE_BYTES ? HIDE_BYTES : d->flush_bytes, d->stream);
 		if (result == CUDA_SUCCESS)
-			result = window(run, &run->sets[run->turn], 1, &ns);
+			result = window(run, &run->sets[rotated ? run->turn : run->current], 1, &ns);
 		*ret_sum += ns;
 	}
 	return result;
@@ -245,14 +243,14 @@ static CUresult windows_cold(struct backend_run *run, uint32_t times, double *re
  * inputs again, and rests at all others, would otherwise be right wherever it is looked at and fast wherever it is timed. */
 static void show_another(struct backend_run *run)
 {
-	if (run->set_count > 1)
-		run->current = run->turn == run->home ? (run->turn + run->set_count - 1) % run->set_count : run->turn;
+	run->current = run->turn == run->home ? (run->turn + run->set_count - 1) % run->set_count : run->turn;
 }
 
-int cuda_run_execute(struct backend_run *run, uint32_t times, bool cold, uint64_t *ret_ns, struct err *e)
+int cuda_run_execute(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
 {
 	struct backend_device *d = run->device;
 	CUresult result = d->cu.context_use(d->context);
+	bool cold = cache != WIRE_WARM, rotated;
 	double sum = 0;
 	int rc = 0;
 
@@ -261,15 +259,18 @@ int cuda_run_execute(struct backend_run *run, uint32_t times, bool cold, uint64_
 	/* A library's algorithm is sought when the inputs are there. */
 	if (run->gemm && !run->sets[0].graph && !(rc = cuda_gemm_search(run->gemm, run->sets[0].buffers, e)))
 		rc = record(run, &run->sets[0], e);
-	if (!rc && cold)
+	if (!rc && cold && (result = cuda_device_flush(d)) != CUDA_SUCCESS)
+		rc = cuda_device_fail(d, result, "allocating the scratch that flushes the L2 cache", e);
+	if (!rc && cache == WIRE_COLD)
 		rc = ready_cold(run, e);
 	if (rc)
 		return rc;
+	rotated = cache == WIRE_COLD && run->set_count > 1;
 	if (result == CUDA_SUCCESS)
-		result = cold ? windows_cold(run, times, &sum) : window(run, &run->sets[run->current], times, &sum);
+		result = cold ? windows_cold(run, times, rotated, &sum) : window(run, &run->sets[run->current], times, &sum);
 	if (result != CUDA_SUCCESS)
 		return cuda_device_fail(d, result, "executing the plan", e);
-	if (cold)
+	if (rotated)
 		show_another(run);
 	*ret_ns = (uint64_t)(sum / times + 0.5);
 	return 0;

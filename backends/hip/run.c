@@ -196,8 +196,9 @@ static hipError_t window(struct backend_run *run, uint32_t times, double *ret_ns
 	return result;
 }
 
-int hip_run_execute(struct backend_run *run, uint32_t times, bool cold, uint64_t *ret_ns, struct err *e)
+int hip_run_execute(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
 {
+	bool cold = cache != WIRE_WARM;
 	struct backend_device *d = run->device;
 	hipError_t result = hipSuccess;
 	double sum = 0;

@@ -13,7 +13,7 @@ int hip_run_write(struct backend_run *run, unsigned buffer, int64_t offset, cons
 int hip_run_read(struct backend_run *run, unsigned buffer, int64_t offset, void *to, size_t bytes, struct err *e);
 /* Warm: one window around all replays, so gaps between them count. Cold: the caches are overwritten before each replay, and the mean
  * of the windows is given; the overwriting also hides the time that the CPU takes to submit. */
-int hip_run_execute(struct backend_run *run, uint32_t times, bool cold, uint64_t *ret_ns, struct err *e);
+int hip_run_execute(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e);
 void hip_run_release(struct backend_run *run);
 
 #endif

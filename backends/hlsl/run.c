@@ -192,8 +192,9 @@ static int submit(struct backend_run *r, uint32_t pairs, uint32_t times, struct 
 	return result < 0 ? result : add_times(d, pairs, ns, e);
 }
 
-int hlsl_run_execute(struct backend_run *r, uint32_t times, bool cold, uint64_t *ret_ns, struct err *e)
+int hlsl_run_execute(struct backend_run *r, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
 {
+	bool cold = cache != WIRE_WARM;
 	struct device_buffer *flush = NULL;
 	double ns = 0;
 	int result = cold ? hlsl_device_flush_buffer(r->device, &flush, e) : submit(r, 1, times, NULL, &ns, e);

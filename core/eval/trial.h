@@ -49,6 +49,7 @@ struct trial_timing {
 	double hopeless_ns; /* 0: never */
 	int64_t warm_up_ns; /* of executions at most, until the times are steady */
 	bool warm;
+	bool rough;         /* cold, for an order only: WIRE_FLUSHED */
 };
 struct trial_times {
 	double *samples;    /* nanoseconds per execution, in the order taken; owned */

@@ -127,7 +127,7 @@ int trial_measure(struct trial *t, const struct trial_timing *timing, struct tri
 	struct wire_measure request = { .run = t->run, .min_samples = timing->min_samples, .max_samples = timing->max_samples,
 	                                .rse = timing->rse, .cap_ns = (uint64_t)timing->cap_ns,
 	                                .hopeless_ns = (uint64_t)timing->hopeless_ns, .warm_up_ns = (uint64_t)timing->warm_up_ns,
-	                                .cold = !timing->warm };
+	                                .cache = timing->warm ? WIRE_WARM : timing->rough ? WIRE_FLUSHED : WIRE_COLD };
 	struct wire_measured measured;
 	struct buf body = BUF_INIT;
 	uint8_t *answer;

@@ -12,14 +12,15 @@ struct backend_run {
 	uint64_t fall, floor;  /* when set: first, less `fall` a call, but not below floor */
 	int64_t wall;          /* real nanoseconds that a call takes */
 	int fail_at;           /* call number that fails; 0 never */
-	int calls, cold_calls;
+	int calls, cold_calls, flushed_calls;
 	uint32_t most_times;
 };
 
-static int execute(struct backend_run *r, uint32_t times, bool cold, uint64_t *ret_ns, struct err *e)
+static int execute(struct backend_run *r, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
 {
 	r->calls++;
-	r->cold_calls += cold;
+	r->cold_calls += cache == WIRE_COLD;
+	r->flushed_calls += cache == WIRE_FLUSHED;
 	r->most_times = times > r->most_times ? times : r->most_times;
 	clock_sleep(r->wall);
 	if (r->calls == r->fail_at)
@@ -102,10 +103,14 @@ static void test_caps(void)
 	is_int(t.sample_count, 1, "at least one sample is returned");
 	wire_measured_fini(&t);
 	m = usual;
-	m.cold = 1;
+	m.cache = WIRE_COLD;
 	struct backend_run chilly = { .base = 200000, .first = 200000 };
 	t = measured(&chilly, m, 0);
 	is_int(chilly.cold_calls, 10, "cold means every sample, not the warm-up");
+	wire_measured_fini(&t);
+	m.cache = WIRE_FLUSHED;
+	t = measured(&chilly, m, 0);
+	ok(chilly.flushed_calls == 10 && chilly.cold_calls == 10, "and so does flushed, which makes no copies");
 	wire_measured_fini(&t);
 }
 

@@ -30,9 +30,9 @@ static struct {
 
 struct backend_run { double ns, noise; int calls, fail_at; };
 
-static int execute(struct backend_run *r, uint32_t times, bool cold, uint64_t *ret_ns, struct err *e)
+static int execute(struct backend_run *r, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
 {
-	(void)cold;
+	(void)cache;
 	clock_sleep(device.wall ? device.wall * times : 0);
 	if (++r->calls == r->fail_at)
 		return err_set(e, ERR_CRASH, "the device fell off");

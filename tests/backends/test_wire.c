@@ -83,7 +83,7 @@ static void put_compared(struct buf *out)
 static void put_measure(struct buf *out)
 {
 	wire_measure_encode(&(struct wire_measure){ .run = 1, .min_samples = 10, .max_samples = 50, .rse = 0.01,
-		.cap_ns = 1000, .cold = 1 }, out);
+		.cap_ns = 1000, .cache = WIRE_FLUSHED }, out);
 }
 
 static void put_measured(struct buf *out)

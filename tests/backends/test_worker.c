@@ -93,8 +93,8 @@ static void test_measure(struct sample_worker *w, uint32_t run)
 	struct err e = ERR_INIT;
 	struct wire_measured t = { 0 };
 	struct wire_measure m = { .run = run, .min_samples = 3, .max_samples = 20, .rse = 0.05, .cap_ns = 500000000 };
-	for (m.cold = 0; m.cold < 2; m.cold++) {
-		is_int(sample_measure(w, &m, &t, &e), 0, "measured %s: %s", m.cold ? "cold" : "warm", e.text);
+	for (m.cache = WIRE_WARM; m.cache <= WIRE_FLUSHED; m.cache++) {
+		is_int(sample_measure(w, &m, &t, &e), 0, "measured %s: %s", m.cache == WIRE_FLUSHED ? "flushed" : m.cache ? "cold" : "warm", e.text);
 		ok(t.sample_count >= 1 && t.samples[0] > 1000 && t.samples[0] < 500000000,
 		   "%zu samples of %u launches, the first %llu ns",
 		   t.sample_count, t.launches, (unsigned long long)(t.sample_count ? t.samples[0] : 0));

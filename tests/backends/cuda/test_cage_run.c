@@ -52,7 +52,7 @@ static int run(const char *device, const char *arch, bool timed, struct err *e)
 	if (r == 0 && timed) {
 		struct wire_measured m;
 		r = sample_measure(&w, &(struct wire_measure){ .run = prepared.run, .min_samples = 10, .max_samples = 20, .rse = 0.05,
-		                                               .cap_ns = CLOCK_S, .cold = 1 }, &m, e);
+		                                               .cap_ns = CLOCK_S, .cache = WIRE_COLD }, &m, e);
 		if (r == 0)
 			wire_measured_fini(&m);
 	}

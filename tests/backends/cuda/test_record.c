@@ -12,7 +12,8 @@
 /* The driver's state; one test process, one driver. */
 static struct {
 	int blocks, graphs, execs, modules;          /* alive */
-	int capturing, captured, launches, sets, records, replays;
+	int capturing, captured, launches, sets, records, replays, copies;
+	size_t set_bytes;                            /* of the last memset outside of a recording */
 	int dynamic_shared, shared_calls;
 	CUresult fail_wait, fail_launch, fail_load;  /* what these answer */
 	int clusters, per_unit;                      /* what occupancy answers */
@@ -49,6 +50,7 @@ static CUresult copy_within(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream
 {
 	(void)s;
 	fake.captured += fake.capturing;
+	fake.copies += !fake.capturing;
 	memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n);
 	return 0;
 }
@@ -58,6 +60,7 @@ static CUresult memory_set(CUdeviceptr to, unsigned char value, size_t n, CUstre
 	(void)s;
 	fake.captured += fake.capturing;
 	fake.sets += !fake.capturing;
+	fake.set_bytes = fake.capturing ? fake.set_bytes : n;
 	memset((void *)(uintptr_t)to, value, n);
 	return 0;
 }
@@ -301,6 +304,40 @@ static void rotates(const struct buf *im)
 	is_int(first_byte(run), 10, "what is written then is executed there");
 	cuda_run_execute(run, 2, true, &ns, &e);
 	is_int(first_byte(run), 12, "and the others take turns again");
+	int copies = fake.copies;
+	cuda_run_execute(run, 2, WIRE_FLUSHED, &ns, &e);
+	ok(first_byte(run) == 14 && fake.copies == copies, "what is flushed stays where it is");
+	cuda_run_release(run);
+	d.cu.memory_free(d.flush);
+	clean("after release");
+	plan_free(p);
+}
+
+/* A search takes a few samples of hundreds of configurations: it must not pay for copies of all buffers. */
+static void only_flushes(const struct buf *im)
+{
+	struct backend_device d = new_device();
+	struct plan *p = new_plan();
+	struct backend_run *run = NULL;
+	struct err e = ERR_INIT;
+	unsigned char nine = 9;
+	uint64_t ns;
+
+	d.facts.l2_bytes = 16384;
+	d.flush_bytes = 64 << 20; /* more than hides a submission */
+	fake.left = 1 << 30;
+	is_int(cuda_run_prepare(&d, im->data, im->len, p, &run, &e), 0, "a plan is prepared (%s)", e.text);
+	fake.marks = true;
+	cuda_run_write(run, 1, 0, &nine, 1, &e);
+	is_int(cuda_run_execute(run, 3, WIRE_FLUSHED, &ns, &e), 0, "flushed");
+	ok(fake.blocks == 3 && fake.execs == 1 && fake.copies == 0, "no copies are made (%d blocks, %d graphs, %d copies)", fake.blocks,
+	   fake.execs, fake.copies);
+	ok(fake.sets == 3 && fake.set_bytes == d.flush_bytes, "the whole cache is overwritten before each");
+	ok(fake.replays == 3 && fake.records == 6 && ns == 3000000, "each in a window of its own");
+	is_int(first_byte(run), 3, "and what is looked at is what was executed");
+	is_int(cuda_run_execute(run, 1, WIRE_COLD, &ns, &e), 0, "cold after that");
+	ok(fake.blocks == 7 && fake.set_bytes < d.flush_bytes, "copies are made, and less is overwritten");
+	is_int(first_byte(run), 4, "and one of them is looked at");
 	cuda_run_release(run);
 	d.cu.memory_free(d.flush);
 	clean("after release");
@@ -425,6 +462,7 @@ int main(void)
 	image(&im);
 	runs(&im);
 	rotates(&im);
+	only_flushes(&im);
 	launch_attributes(&im);
 	failures(&im);
 	faults(&im);

@@ -35,12 +35,12 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Nanoseconds; 0 when it could not be timed. */
-static double median(struct bench *b, struct run *r, bool cold)
+static double median(struct bench *b, struct run *r, enum wire_cache cache)
 {
 	struct wire_measure m = quoting;
 	struct wire_measured out;
 	struct err e = ERR_INIT;
-	m.cold = cold;
+	m.cache = cache;
 	if (run_measure(r, &m, b->inputs, b->watch, &out, &e) < 0) {
 		printf("# %s\n", e.text);
 		return 0;
@@ -93,7 +93,7 @@ static void ceilings(struct bench *b)
 		struct wire_ceiling *c = &list.at[i];
 		struct run *r = load(b, c->device, c->plan);
 		c->plan = NULL;
-		double ns = r ? median(b, r, false) : 0, speed = ns > 0 ? c->work / ns * 1e9 : 0;
+		double ns = r ? median(b, r, WIRE_WARM) : 0, speed = ns > 0 ? c->work / ns * 1e9 : 0;
 		printf("# ceiling %s: %.2f T%s/s (%.3f ms)\n", c->name, speed / 1e12, c->unit, ns / 1e6);
 		ok(speed > 1e11, "%s has a speed", c->name);
 		if (strcmp(c->name, "f32") == 0 && f->peak_f32 > 0)
@@ -185,7 +185,7 @@ static void library(struct bench *b, enum dtype type, int64_t n)
 	int64_t start = clock_now();
 	struct run *r = load(b, NULL, gemm_plan(type, n, n, n, false, false)), *again = load(b, NULL, gemm_plan(type, n, n, n, false, false));
 	if (r && again) {
-		double cold = median(b, r, true), warm = median(b, r, false), flops = 2.0 * (double)n * (double)n * (double)n;
+		double cold = median(b, r, WIRE_COLD), warm = median(b, r, WIRE_WARM), flops = 2.0 * (double)n * (double)n * (double)n;
 		printf("# cuBLASLt %s n=%lld: cold %.4f ms (%.1f TFLOP/s), warm %.4f ms (%.1f TFLOP/s), all in %.2f s\n", dtype_name(type),
 		       (long long)n, cold / 1e6, flops / cold / 1e3, warm / 1e6, flops / warm / 1e3, (double)(clock_now() - start) / 1e9);
 		ok(cold > 0 && warm > 0, "timed");
@@ -276,9 +276,10 @@ static void cold(struct bench *b)
 		struct plan *p = matmul_plan(sizes[i], 16, 16);
 		unsigned sets = cuda_set_wanted(b->device, p);
 		struct run *r = load(b, naive_matmul, p);
-		double c = median(b, r, true), w = median(b, r, false);
-		printf("# naive matmul of %u: %u sets, cold %.4f ms, warm %.4f ms\n", sizes[i], sets, c / 1e6, w / 1e6);
+		double f = median(b, r, WIRE_FLUSHED), c = median(b, r, WIRE_COLD), w = median(b, r, WIRE_WARM);
+		printf("# naive matmul of %u: %u sets, flushed %.4f ms, cold %.4f ms, warm %.4f ms\n", sizes[i], sets, f / 1e6, c / 1e6, w / 1e6);
 		ok(c > 0.9 * w && c < 1.5 * w, "cold is not far from warm for so much arithmetic");
+		ok(f > 0.9 * w && f < 1.5 * w, "nor is flushed");
 		run_free(r);
 	}
 }
