@@ -323,6 +323,9 @@ static int follow(struct client *c, const char *tool, json_t *take_arguments, cl
 		*ret_result = NULL;
 		rc = call_once(c, "job", wait_arguments(c->job), ret_result, e);
 	}
+	/* Who was told is gone: a call that nobody follows may be answered with progress, too. */
+	c->progress = NULL;
+	c->arg = NULL;
 	return rc;
 }
 

@@ -3,13 +3,14 @@
 # winner in fresh daemons against the vendor's library. Everything is written into the output folder as it comes. Whatever ends it (a
 # time limit, SIGTERM, the machine), the same command goes on where it was, until its exit status is 0: steps that are made and tuned are
 # not made again, a tune that was cut off measures only what is missing, and profiles come after all steps.
-#   run.sh [-p PEAKD] [-d DEVICE] [-m MODEL] [-b BUDGET] [-n FRESH] [-s "SIZES"] -c CONTEXT -q SEQUENCE -o FOLDER
-#   run.sh -d cuda:0 -m replay:h200-fp16 -c examples/matmul-fp16-cuda.peak.md -q h200-fp16 -b 24 -n 5 -s "n=2048 n=4096" -o out
+# With -l the last step is tuned once more with that budget before it is profiled.
+#   run.sh [-p PEAKD] [-d DEVICE] [-m MODEL] [-b BUDGET] [-l BUDGET] [-n FRESH] [-s "SIZES"] -c CONTEXT -q SEQUENCE -o FOLDER
+#   run.sh -d cuda:0 -m replay:h200-fp16 -c examples/matmul-fp16-cuda.peak.md -q h200-fp16 -b 24 -l 96 -n 5 -s "n=2048 n=4096" -o out
 set -u
-missing='' peakd=peakd device=cuda:0 model='' budget=24 fresh=5 sizes='' context='' sequence='' out=''
-while getopts p:d:m:b:n:s:c:q:o: option; do
+missing='' peakd=peakd device=cuda:0 model='' budget=24 last='' fresh=5 sizes='' context='' sequence='' out=''
+while getopts p:d:m:b:l:n:s:c:q:o: option; do
 	case $option in
-	p) peakd=$OPTARG ;; d) device=$OPTARG ;; m) model=$OPTARG ;; b) budget=$OPTARG ;; n) fresh=$OPTARG ;;
+	p) peakd=$OPTARG ;; d) device=$OPTARG ;; m) model=$OPTARG ;; b) budget=$OPTARG ;; l) last=$OPTARG ;; n) fresh=$OPTARG ;;
 	s) sizes=$OPTARG ;; c) context=$OPTARG ;; q) sequence=$OPTARG ;; o) out=$OPTARG ;; *) exit 2 ;;
 	esac
 done
@@ -55,6 +56,10 @@ carry_out()
 
 carry_out "$peakd" run "$context" --resume --sequence "$sequence" --name "$name" --device "$device" ${model:+--model "$model"} \
 	--budget "$budget" --samples 4 --db "$db" --json "$out/run.json" > >(tee "$out/run.txt") 2>&1 || exit
+if [ -n "$last" ] && ! [ -s "$out/last.json" ]; then
+	carry_out "$peakd" tune "$name" --budget "$last" --device "$device" --db "$db" --json >"$out/last.json.part" || exit
+	mv "$out/last.json.part" "$out/last.json"
+fi
 "$peakd" workflow log "$name" --db "$db" >"$out/log.txt" || exit
 for i in $(seq "$fresh"); do
 	for size in ${sizes:-all}; do

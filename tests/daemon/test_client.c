@@ -1,0 +1,86 @@
+/* test_client: who is told of progress, and who no longer is; the daemon is played by a thread on the database's socket. */
+#include "daemon/client.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "core/record/store.h"
+#include "daemon/socket.h"
+#include "tests/tap.h"
+
+static char folder[] = "/tmp/peakd-client.XXXXXX";
+
+/* Every call is told of its progress twice before it is answered, the numbers going on from call to call as a job's do. */
+static void *play_daemon(void *arg)
+{
+	int listener = *(int *)arg, fd = accept(listener, NULL, NULL), number = 0;
+	FILE *in = fdopen(fd, "r");
+	char line[4096];
+	while (fgets(line, sizeof line, in)) {
+		json_t *m = json_loads(line, 0, NULL);
+		const char *method = json_string_value(json_object_get(m, "method"));
+		json_int_t id = json_integer_value(json_object_get(m, "id"));
+		if (strcmp(method, "initialize") == 0)
+			dprintf(fd, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{}}\n", (int)id);
+		for (int i = 0; i < 2 && strcmp(method, "tools/call") == 0; i++)
+			dprintf(fd, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progress\":%d,\"message\":\"at work\"}}\n",
+			        ++number);
+		if (strcmp(method, "tools/call") == 0)
+			dprintf(fd, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"content\":[],\"structuredContent\":{\"job\":\"j1\",\"state\":\"done\"}}}\n",
+			        (int)id);
+		json_decref(m);
+	}
+	fclose(in);
+	return NULL;
+}
+
+static void count(void *arg, const char *message)
+{
+	++*(int *)arg;
+	is_str(message, "at work", "the words come along");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1) /* a daemon that client_open starts is this very program: it must not go on starting others */
+		return argv[1] == NULL;
+	struct err e = ERR_INIT;
+	struct client *c = NULL;
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	pthread_t thread;
+	char *path = NULL, *job = NULL;
+	int told = 0, lock = -1, listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ok(mkdtemp(folder) != NULL, "a folder");
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	char *db = mem_fmt("%s/a.db", folder);
+	is_int(socket_path(db, &path, &e), 0, "the database's socket %s", e.text);
+	snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
+	ok(bind(listener, (struct sockaddr *)&at, sizeof at) == 0 && listen(listener, 1) == 0, "is listened on");
+	is_int(store_lock(db, path, &lock, &e), 0, "by who holds the database %s", e.text);
+	ok(pthread_create(&thread, NULL, play_daemon, &listener) == 0, "a daemon");
+	is_int(client_open(db, &c, &e), 0, "a client %s", e.text);
+	is_int(client_call(c, "devices", json_object(), count, &told, NULL, NULL, &e), 0, "a call %s", e.text);
+	is_int(told, 2, "is told of its progress");
+	is_int(client_start(c, "transform", json_object(), &job, &e), 0, "a start that nobody follows %s", e.text);
+	is_str(job, "j1", "has its job");
+	is_int(told, 2, "and tells nobody: who was told before may be gone");
+	is_int(client_wait(c, "j1", count, &told, &(json_t *){ NULL }, &e), 0, "who waits for it %s", e.text);
+	is_int(told, 4, "is told");
+	client_close(c);
+	pthread_join(thread, NULL);
+	close(listener);
+	close(lock);
+	unlink(path);
+	free(job);
+	free(path);
+	free(db);
+	char *command = mem_fmt("rm -rf %s", folder);
+	ok(system(command) == 0, "cleans up");
+	free(command);
+	return tap_done();
+}
