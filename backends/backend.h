@@ -44,6 +44,9 @@ struct backend {
 	/* Copies between host memory and the buffer's bytes [offset, offset+bytes); offsets run from -red zone to bytes + red zone. */
 	int (*write)(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e);
 	int (*read)(struct backend_run *run, unsigned buffer, int64_t offset, void *to, size_t bytes, struct err *e);
+	/* All of the buffer, without its red zones, becomes this byte; may return before it is done, as long as what comes after waits for it.
+	 * NULL: it is written from the host. */
+	int (*fill)(struct backend_run *run, unsigned buffer, uint8_t value, struct err *e);
 	/* Executes the plan's operations `times` times back to back and waits; WIRE_FLUSHED: flushes the last-level cache before each;
 	 * WIRE_COLD: does that or takes turns with copies of all buffers that are large enough together. ret_ns: device time per execution
 	 * (events, timestamps), without the flush. Where copies took turns, read and write mean one of them from then on, not the one that

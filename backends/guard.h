@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "backends/backend.h"
-#include "backends/plan.h"
+#include "backends/room.h"
 
 /* Writes the red zones on both sides of a buffer of `bytes` bytes. */
 int guard_arm(const struct backend *b, struct backend_run *run, unsigned buffer, uint64_t bytes, struct err *e);
@@ -15,10 +15,21 @@ int guard_arm(const struct backend *b, struct backend_run *run, unsigned buffer,
 int guard_check(const struct backend *b, struct backend_run *run, unsigned buffer, uint64_t bytes, bool *ret_broken,
                 struct err *e);
 /* Fills the buffer with one byte value. */
-int guard_poison(const struct backend *b, struct backend_run *run, unsigned buffer, uint64_t bytes, uint8_t value,
+int guard_poison(const struct backend *b, struct backend_run *run, struct room *room, unsigned buffer, uint64_t bytes, uint8_t value,
                  struct err *e);
-/* Sets ret_same when the buffer holds exactly `want`. */
-int guard_same(const struct backend *b, struct backend_run *run, unsigned buffer, const void *want, uint64_t bytes,
-               bool *ret_same, struct err *e);
+
+/* What is written and must stay is written with its red zones, and compared with them: an image is one zone, the content, one zone. */
+size_t guard_image_bytes(uint64_t bytes);
+/* Where the content of an image is. */
+static inline void *guard_content(void *image)
+{
+	return (uint8_t *)image + BACKEND_RED_ZONE;
+}
+/* Writes the zones of an image whose content has so many bytes. */
+void guard_frame(void *image, uint64_t bytes);
+int guard_write(const struct backend *b, struct backend_run *run, unsigned buffer, const void *image, uint64_t bytes, struct err *e);
+/* Sets ret_same when the buffer holds the image's content, and ret_broken when a red zone does not hold its pattern any more. */
+int guard_same(const struct backend *b, struct backend_run *run, struct room *room, unsigned buffer, const void *image, uint64_t bytes,
+               bool *ret_same, bool *ret_broken, struct err *e);
 
 #endif

@@ -66,8 +66,8 @@ void run_free(struct run *r)
 	free(r);
 }
 
-/* The buffer's values for this seed, borrowed from the cache. */
-static const void *input_values(const struct run *r, const struct plan_buffer *b, uint64_t seed, enum plan_values values, struct cache *inputs)
+/* An image (guard.h) of the buffer's values for this seed, borrowed from the cache. */
+static const void *input_image(const struct run *r, const struct plan_buffer *b, uint64_t seed, enum plan_values values, struct cache *inputs)
 {
 	struct buf text = BUF_INIT;
 	buf_addf(&text, "%llu %u %u %llu %lld %u %a %a", (unsigned long long)seed, values, b->type, (unsigned long long)b->bytes,
@@ -81,36 +81,49 @@ static const void *input_values(const struct run *r, const struct plan_buffer *b
 	const void *there = cache_get(inputs, key.hex, &len);
 	if (there)
 		return there;
-	void *fresh = room_take(r->room, b->bytes);
-	fill_special(b, seed, values, fresh);
-	return cache_put(inputs, key.hex, fresh, b->bytes);
+	void *fresh = room_take(r->room, guard_image_bytes(b->bytes));
+	fill_special(b, seed, values, guard_content(fresh));
+	guard_frame(fresh, b->bytes);
+	return cache_put(inputs, key.hex, fresh, guard_image_bytes(b->bytes));
+}
+
+/* To be given back. */
+static void *table_image(const struct run *r, const struct plan_buffer *b)
+{
+	void *image = room_take(r->room, guard_image_bytes(b->bytes));
+	memcpy(guard_content(image), b->table, b->bytes);
+	guard_frame(image, b->bytes);
+	return image;
+}
+
+static int set_up_buffer(struct run *r, unsigned i, const struct wire_execute *m, struct cache *inputs, struct err *e)
+{
+	const struct plan_buffer *b = &r->plan->buffers[i];
+	void *table = NULL;
+	int result = 0;
+	switch (b->role) {
+	case PLAN_IN:
+	case PLAN_INOUT:
+		return guard_write(r->backend, r->on_device, i, input_image(r, b, m->seed, m->values, inputs), b->bytes, e);
+	case PLAN_TABLE:
+		table = table_image(r, b);
+		result = guard_write(r->backend, r->on_device, i, table, b->bytes, e);
+		room_give(r->room, table, guard_image_bytes(b->bytes));
+		return result;
+	case PLAN_OUT:
+	case PLAN_SCRATCH:
+		if (!(r->executed || m->keep & WIRE_KEEP_RAW) || !(m->keep & (b->role == PLAN_OUT ? WIRE_KEEP_OUTPUTS : WIRE_KEEP_SCRATCH)))
+			result = guard_poison(r->backend, r->on_device, r->room, i, b->bytes, (uint8_t)m->poison, e);
+		break;
+	}
+	return result < 0 ? result : guard_arm(r->backend, r->on_device, i, b->bytes, e);
 }
 
 static int set_up(struct run *r, const struct wire_execute *m, struct cache *inputs, struct err *e)
 {
-	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
-		const struct plan_buffer *b = &r->plan->buffers[i];
-		int result = 0;
-		switch (b->role) {
-		case PLAN_IN:
-		case PLAN_INOUT:
-			result = r->backend->write(r->on_device, i, 0, input_values(r, b, m->seed, m->values, inputs), b->bytes, e);
-			break;
-		case PLAN_TABLE:
-			result = r->backend->write(r->on_device, i, 0, b->table, b->bytes, e);
-			break;
-		case PLAN_OUT:
-		case PLAN_SCRATCH:
-			if ((r->executed || m->keep & WIRE_KEEP_RAW) && m->keep & (b->role == PLAN_OUT ? WIRE_KEEP_OUTPUTS : WIRE_KEEP_SCRATCH))
-				break;
-			result = guard_poison(r->backend, r->on_device, i, b->bytes, (uint8_t)m->poison, e);
-			break;
-		}
-		if (result == 0)
-			result = guard_arm(r->backend, r->on_device, i, b->bytes, e);
-		if (result < 0)
-			return err_wrap(e, "buffer %s", b->name);
-	}
+	for (unsigned i = 0; i < r->plan->buffer_count; i++)
+		if (set_up_buffer(r, i, m, inputs, e) < 0)
+			return err_wrap(e, "buffer %s", r->plan->buffers[i].name);
 	return 0;
 }
 
@@ -137,11 +150,11 @@ static int look_for_damage(struct run *r, const struct wire_execute *m, struct c
 	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &r->plan->buffers[i];
 		bool broken = false, same = true;
-		int result = guard_check(r->backend, r->on_device, i, b->bytes, &broken, e);
-		if (result == 0 && (b->role == PLAN_IN || b->role == PLAN_TABLE)) {
-			const void *want = b->role == PLAN_TABLE ? b->table : input_values(r, b, m->seed, m->values, inputs);
-			result = guard_same(r->backend, r->on_device, i, want, b->bytes, &same, e);
-		}
+		void *table = b->role == PLAN_TABLE ? table_image(r, b) : NULL;
+		const void *want = b->role == PLAN_IN ? input_image(r, b, m->seed, m->values, inputs) : table;
+		int result = want ? guard_same(r->backend, r->on_device, r->room, i, want, b->bytes, &same, &broken, e)
+		                  : guard_check(r->backend, r->on_device, i, b->bytes, &broken, e);
+		room_give(r->room, table, guard_image_bytes(b->bytes));
 		if (result < 0)
 			return err_wrap(e, "buffer %s", b->name);
 		if (broken && x->broken_zone == 0)

@@ -20,6 +20,7 @@ const struct backend backend_cuda = {
 	.prepare = cuda_run_prepare,
 	.write = cuda_run_write,
 	.read = cuda_run_read,
+	.fill = cuda_run_fill,
 	.execute = cuda_run_execute,
 	.release = cuda_run_release,
 };

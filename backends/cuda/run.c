@@ -170,6 +170,22 @@ int cuda_run_read(struct backend_run *run, unsigned buffer, int64_t offset, void
 	return result == CUDA_SUCCESS ? 0 : cuda_device_fail(d, result, "reading a buffer", e);
 }
 
+int cuda_run_fill(struct backend_run *run, unsigned buffer, uint8_t value, struct err *e)
+{
+	struct backend_device *d = run->device;
+	CUdeviceptr at = 0;
+	CUresult result;
+	int rc = address(run, buffer, 0, 0, &at, e);
+
+	if (rc || !run->plan->buffers[buffer].bytes)
+		return rc;
+	run->stale = true;
+	run->home = run->current;
+	d->cu.context_use(d->context);
+	result = d->cu.memory_set(at, value, run->plan->buffers[buffer].bytes, d->stream);
+	return result == CUDA_SUCCESS ? 0 : cuda_device_fail(d, result, "filling a buffer", e);
+}
+
 /* One timed window around `times` replays; waits for its end. */
 static CUresult window(struct backend_run *run, const struct cuda_set *set, uint32_t times, double *ret_ns)
 {

@@ -13,6 +13,7 @@
 int cuda_run_prepare(struct backend_device *device, const void *binary, size_t len, const struct plan *plan,
                      struct backend_run **ret_run, struct err *e);
 int cuda_run_write(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e);
+int cuda_run_fill(struct backend_run *run, unsigned buffer, uint8_t value, struct err *e);
 int cuda_run_read(struct backend_run *run, unsigned buffer, int64_t offset, void *to, size_t bytes, struct err *e);
 /* Warm: one window around all replays, so gaps between them count. Else: the mean of windows around one replay each, for which either
  * the L2 is overwritten before it or, when WIRE_COLD, for buffers of megabytes, the next of several copies of all buffers is taken, each

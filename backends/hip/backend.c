@@ -16,6 +16,7 @@ const struct backend backend_hip = {
 	.prepare = hip_run_prepare,
 	.write = hip_run_write,
 	.read = hip_run_read,
+	.fill = hip_run_fill,
 	.execute = hip_run_execute,
 	.release = hip_run_release,
 };

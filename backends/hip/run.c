@@ -169,6 +169,19 @@ int hip_run_read(struct backend_run *run, unsigned buffer, int64_t offset, void 
 	return result == hipSuccess ? 0 : hip_device_fail(d, result, "reading a buffer", e);
 }
 
+int hip_run_fill(struct backend_run *run, unsigned buffer, uint8_t value, struct err *e)
+{
+	struct backend_device *d = run->device;
+	char *at = NULL;
+	hipError_t result;
+	int rc = address(run, buffer, 0, 0, &at, e);
+
+	if (rc || !run->plan->buffers[buffer].bytes)
+		return rc;
+	result = d->hip.memory_set(at, value, run->plan->buffers[buffer].bytes, d->stream);
+	return result == hipSuccess ? 0 : hip_device_fail(d, result, "filling a buffer", e);
+}
+
 static hipError_t replay(struct backend_run *run)
 {
 	struct hip_record record = record_of(run);

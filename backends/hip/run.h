@@ -10,6 +10,7 @@
 int hip_run_prepare(struct backend_device *device, const void *binary, size_t len, const struct plan *plan,
                     struct backend_run **ret_run, struct err *e);
 int hip_run_write(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e);
+int hip_run_fill(struct backend_run *run, unsigned buffer, uint8_t value, struct err *e);
 int hip_run_read(struct backend_run *run, unsigned buffer, int64_t offset, void *to, size_t bytes, struct err *e);
 /* Warm: one window around all replays, so gaps between them count. Cold: the caches are overwritten before each replay, and the mean
  * of the windows is given; the overwriting also hides the time that the CPU takes to submit. */

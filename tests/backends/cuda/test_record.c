@@ -344,6 +344,38 @@ static void only_flushes(const struct buf *im)
 	plan_free(p);
 }
 
+/* The device fills a buffer itself, and what takes turns afterwards has been filled, too. */
+static void fills(const struct buf *im)
+{
+	struct backend_device d = new_device();
+	struct plan *p = new_plan();
+	struct backend_run *run = NULL;
+	struct err e = ERR_INIT;
+	unsigned char c[62];
+	uint64_t ns;
+
+	d.facts.l2_bytes = 16384;
+	fake.left = 1 << 30;
+	is_int(cuda_run_prepare(&d, im->data, im->len, p, &run, &e), 0, "a plan is prepared (%s)", e.text);
+	memset(c, 1, sizeof c);
+	cuda_run_write(run, 1, -1, c, sizeof c, &e);
+	cuda_run_execute(run, 1, WIRE_COLD, &ns, &e);
+	int sets = fake.sets;
+	is_int(cuda_run_fill(run, 1, 0x77, &e), 0, "filled");
+	is_int(fake.sets, sets + 1, "by one call");
+	cuda_run_read(run, 1, -1, c, sizeof c, &e);
+	ok(c[0] == 1 && c[1] == 0x77 && c[60] == 0x77 && c[61] == 1, "all of it and nothing else");
+	cuda_run_execute(run, 1, WIRE_COLD, &ns, &e);
+	memset(c, 0, sizeof c);
+	cuda_run_read(run, 1, -1, c, sizeof c, &e);
+	ok(c[0] == 1 && c[1] == 0x77 && c[60] == 0x77, "so are the buffers that take turns");
+	is_int(cuda_run_fill(run, 2, 0, &e), -ERR_INPUT, "a buffer that is not there");
+	cuda_run_release(run);
+	d.cu.memory_free(d.flush);
+	clean("after release");
+	plan_free(p);
+}
+
 static void launch_attributes(const struct buf *im)
 {
 	struct backend_device d = new_device();
@@ -463,6 +495,7 @@ int main(void)
 	runs(&im);
 	rotates(&im);
 	only_flushes(&im);
+	fills(&im);
 	launch_attributes(&im);
 	failures(&im);
 	faults(&im);

@@ -168,6 +168,11 @@ static void reads_and_writes(struct backend_run *run)
 	is_int(backend_hip.write(run, 1, -BACKEND_RED_ZONE, zone, sizeof zone, &e), 0, "the red zone before");
 	is_int(backend_hip.write(run, 1, 60, zone, sizeof zone, &e), 0, "the red zone behind");
 	is_int(backend_hip.write(run, 1, 61, zone, sizeof zone, &e), -ERR_INPUT, "no byte further");
+	is_int(backend_hip.fill(run, 1, 0x77, &e), 0, "the device fills a buffer");
+	unsigned char filled[62];
+	backend_hip.read(run, 1, -1, filled, sizeof filled, &e);
+	ok(filled[0] == 0 && filled[1] == 0x77 && filled[60] == 0x77 && filled[61] == 0, "all of it and nothing else");
+	is_int(backend_hip.fill(run, 2, 0, &e), -ERR_INPUT, "but none that is not there");
 	is_int(backend_hip.read(run, 1, INT64_MIN, zone, 1, &e), -ERR_INPUT, "nor anywhere else");
 	is_int(backend_hip.read(run, 1, INT64_MAX, zone, 1, &e), -ERR_INPUT, "at neither end");
 	is_int(backend_hip.read(run, 2, 0, zone, 1, &e), -ERR_INPUT, "nor of a buffer that is not there");
