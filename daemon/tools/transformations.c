@@ -24,9 +24,9 @@ static bool for_backend(const struct transformation *t, const char *backend)
 	return any;
 }
 
-/* An answer must stay small however many transformations there are: the list says as much of each as keeps it below LIST_MAX bytes.
- * The whole is in the text. */
-enum { LIST_MAX = 6400 };
+/* An answer must stay small however many transformations there are: the list says as much of each as keeps it, and the names that stand in the
+ * words beside it, below LIST_MAX bytes. The whole is in the text. */
+enum { LIST_MAX = 7200 };
 
 static const struct detail {
 	size_t summary; /* the first clause of the summary, at most this many bytes */
@@ -89,12 +89,15 @@ static struct transformation **read_all(const struct library *library, const cha
 static json_t *entries(struct transformation *const *all, size_t count, const char *backend)
 {
 	json_t *list = NULL;
+	size_t names = 0;
+	for (size_t i = 0; i < count; i++)
+		names += strlen(all[i]->name) + 2;
 	for (size_t k = 0; k < MEM_COUNT(details); k++) {
 		json_decref(list);
 		list = json_array();
 		for (size_t i = 0; i < count; i++)
 			json_array_append_new(list, entry(all[i], backend, &details[k]));
-		if (json_dumpb(list, NULL, 0, JSON_COMPACT) <= LIST_MAX)
+		if (json_dumpb(list, NULL, 0, JSON_COMPACT) + names <= LIST_MAX)
 			break;
 	}
 	return list;
