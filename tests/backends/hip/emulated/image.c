@@ -14,7 +14,7 @@ enum { DESCRIPTOR_BYTES = 64, IMAGE_MAX = 256 << 20 };
 static int fail(struct stop *s, hipError_t code, const char *text)
 {
 	s->code = code;
-	snprintf(s->text, sizeof s->text, "%s", text);
+	snprintf(s->text, sizeof s->text, "%.*s", (int)sizeof s->text - 1, text);
 	return -1;
 }
 
