@@ -88,7 +88,7 @@ int energy_measure(const struct backend *b, struct backend_run *run, struct watc
 		*ret_energised = out;
 		return 0;
 	}
-	watch_begin(watch);
+	watch_begin(watch, false);
 	int r = sample_warm_up(b, run, 5 * BATCH_NS, &first, &ns, e);
 	if (r == 0)
 		r = weigh(b, run, &reader, m, ns < BATCH_NS ? (uint32_t)(BATCH_NS / ns) : 1, &out, e);

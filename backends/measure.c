@@ -98,7 +98,7 @@ int measure_samples(const struct backend *b, struct backend_run *run, struct wat
 	struct spread spread = { 0 };
 	uint64_t first_ns = 0, ns = 0;
 	int64_t start = clock_now();
-	watch_begin(watch);
+	watch_begin(watch, m->cache == WIRE_FLUSHED); /* a search, which quotes nothing */
 	int r = sample_warm_up(b, run, m->warm_up_ns, &first_ns, &ns, e);
 	if (r == 0) {
 		out.launches = sample_launches(ns);

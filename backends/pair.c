@@ -111,7 +111,7 @@ int pair_samples(const struct backend *b, struct backend_run *run_a, struct back
 	struct wire_paired out = { 0 };
 	int64_t start = clock_now();
 	int r = 0;
-	watch_begin(watch);
+	watch_begin(watch, false);
 	for (int i = 0; i < 2 && r == 0; i++) {
 		uint64_t first, ns;
 		r = sample_warm_up(b, p.run[i], m->warm_up_ns, &first, &ns, e);

@@ -39,7 +39,7 @@ struct watch *watch_new(const struct watch_source *source, const char *name, con
 	else
 		w->source = source;
 	w->foreign = WIRE_UNKNOWN;
-	watch_begin(w);
+	watch_begin(w, false);
 	return w;
 }
 
@@ -52,12 +52,13 @@ void watch_free(struct watch *w)
 	free(w);
 }
 
-/* Asking for other processes takes longer (1.8 ms on an H200) than the samples of many a measurement. That nobody disturbs stays believed for
- * as long as within one measurement; then all the time since is asked about. That somebody does is asked anew. */
-void watch_begin(struct watch *w)
+/* Asking for other processes takes longer (1.8 ms on an H200) than the samples of many a measurement. Where that is allowed, the answer that nobody
+ * disturbs is believed for as long as within one measurement; a measurement that outlasts that asks about all the time since. That somebody does is
+ * asked anew. */
+void watch_begin(struct watch *w, bool believe)
 {
 	bool quiet = w->foreign == WIRE_UNKNOWN || w->foreign <= FOREIGN_MAX;
-	bool keep = quiet && w->looked_foreign && clock_now() - w->looked_foreign < FOREIGN_NS;
+	bool keep = believe && quiet && w->looked_foreign && clock_now() - w->looked_foreign < FOREIGN_NS;
 	w->last = (struct wire_condition){ .foreign = WIRE_UNKNOWN };
 	w->looked = 0;
 	w->since = keep ? w->looked_wall : (uint64_t)clock_wall_ms() * 1000;

@@ -28,11 +28,11 @@ struct watch;
 /* source: NULL when the backend has none (`name` says which backend). Never fails: a watch that sees nothing says why (watch_note). */
 struct watch *watch_new(const struct watch_source *source, const char *name, const char *uuid);
 void watch_free(struct watch *w);
-/* A measurement begins: load of other processes counts from now on, or from the last look at them when that found none less than 100 ms
- * ago. */
-void watch_begin(struct watch *w);
+/* A measurement begins: load of other processes counts from now on, and is asked about anew; with `believe` (for what is not quoted) the last
+ * answer counts when it found none less than 100 ms ago. */
+void watch_begin(struct watch *w, bool believe);
 /* The device now, and whether what was just measured is disturbed. Cheap enough for every sample: the library is asked every 2 ms at
- * most, for other processes every 100 ms, across measurements too as long as nobody disturbs: a measurement that lasts longer has asked. */
+ * most, for other processes every 100 ms. */
 struct wire_condition watch_look(struct watch *w);
 bool watch_energy(struct watch *w, uint64_t *ret_millijoules);
 /* Why nothing is seen, "" when something is. Borrowed. */

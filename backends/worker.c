@@ -18,9 +18,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define INPUTS_KEPT ((size_t)1 << 30)
+/* Inputs come with red zones, and blocks of a room are rounded up: what is a power of two must fit. */
+#define SLACK ((size_t)64 << 20)
+#define INPUTS_KEPT (((size_t)1 << 30) + SLACK)
 #define REFERENCES_KEPT ((size_t)1 << 30)
-#define ROOM_KEPT ((size_t)512 << 20)
+#define ROOM_KEPT (((size_t)512 << 20) + SLACK)
 #define FRAME_KEPT ((size_t)256 << 20)
 
 static int need_backend(const char *name, const struct backend **ret_backend, struct err *e)

@@ -272,6 +272,8 @@ int cuda_run_execute(struct backend_run *run, uint32_t times, enum wire_cache ca
 
 	if (!times)
 		return err_set(e, ERR_INPUT, "execute: 0 times asked, 1 or more expected");
+	if (result != CUDA_SUCCESS)
+		return cuda_device_fail(d, result, "taking up the device's context", e);
 	/* A library's algorithm is sought when the inputs are there. */
 	if (run->gemm && !run->sets[0].graph && !(rc = cuda_gemm_search(run->gemm, run->sets[0].buffers, e)))
 		rc = record(run, &run->sets[0], e);
@@ -282,8 +284,7 @@ int cuda_run_execute(struct backend_run *run, uint32_t times, enum wire_cache ca
 	if (rc)
 		return rc;
 	rotated = cache == WIRE_COLD && run->set_count > 1;
-	if (result == CUDA_SUCCESS)
-		result = cold ? windows_cold(run, times, rotated, &sum) : window(run, &run->sets[run->current], times, &sum);
+	result = cold ? windows_cold(run, times, rotated, &sum) : window(run, &run->sets[run->current], times, &sum);
 	if (result != CUDA_SUCCESS)
 		return cuda_device_fail(d, result, "executing the plan", e);
 	if (rotated)

@@ -34,14 +34,14 @@ static void test_seldom(struct watch *w)
 	int64_t start = clock_now();
 	others.asked = 0;
 	for (int i = 0; i < 50; i++) {
-		watch_begin(w);
+		watch_begin(w, true);
 		ok(watch_look(w).foreign == others.load, "measurement %d knows what was said of others", i);
 	}
 	unsigned most = 1 + (unsigned)((clock_now() - start) / KEPT_NS);
 	ok(others.asked <= most, "50 measurements ask about others %u times, at most %u", others.asked, most);
 	clock_sleep(KEPT_NS);
 	unsigned before = others.asked;
-	watch_begin(w);
+	watch_begin(w, true);
 	others.load = 1;
 	ok(watch_look(w).foreign == 1 && others.asked == before + 1, "what is older is not believed");
 }
@@ -55,13 +55,13 @@ static void test_no_gap(struct watch *w)
 	for (int i = 0; i < 100 && took >= KEPT_NS; i++) { /* until this process was not kept waiting in between */
 		clock_sleep(KEPT_NS);
 		others.load = 1;
-		watch_begin(w);
+		watch_begin(w, true);
 		int64_t start = clock_now();
 		watch_look(w);
 		looked = (uint64_t)clock_wall_ms() * 1000;
 		others.load = 2;
 		clock_sleep(5 * CLOCK_MS);
-		watch_begin(w);
+		watch_begin(w, true);
 		seen = watch_look(w).foreign;
 		took = clock_now() - start;
 	}
@@ -75,16 +75,30 @@ static void test_disturbance(struct watch *w)
 {
 	others.load = 30;
 	clock_sleep(KEPT_NS);
-	watch_begin(w);
+	watch_begin(w, true);
 	ok(watch_look(w).disturbed, "others disturb");
 	others.load = 0;
-	watch_begin(w);
+	watch_begin(w, true);
 	ok(!watch_look(w).disturbed, "and no longer, as far as the next measurement is concerned, which asks at once");
 	uint64_t begun = others.since;
 	clock_sleep(KEPT_NS);
-	watch_begin(w);
+	watch_begin(w, true);
 	watch_look(w);
 	ok(others.since >= begun + 100000, "what was before a measurement that asks itself does not count");
+}
+
+/* What is quoted is looked at itself, however short it is. */
+static void test_quoted(struct watch *w)
+{
+	others.load = 0;
+	watch_begin(w, false);
+	watch_look(w);
+	unsigned before = others.asked;
+	others.load = 30;
+	watch_begin(w, true);
+	ok(!watch_look(w).disturbed && others.asked == before, "a search believes the answer of just now");
+	watch_begin(w, false);
+	ok(watch_look(w).disturbed && others.asked == before + 1, "what is quoted does not");
 }
 
 int main(void)
@@ -93,6 +107,7 @@ int main(void)
 	test_seldom(w);
 	test_no_gap(w);
 	test_disturbance(w);
+	test_quoted(w);
 	watch_free(w);
 	return tap_done();
 }

@@ -51,6 +51,7 @@ int main(int argc, char **argv)
 		return argv[1] == NULL;
 	struct err e = ERR_INIT;
 	struct client *c = NULL;
+	json_t *answer = NULL;
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	pthread_t thread;
 	char *path = NULL, *job = NULL;
@@ -69,8 +70,9 @@ int main(int argc, char **argv)
 	is_int(client_start(c, "transform", json_object(), &job, &e), 0, "a start that nobody follows %s", e.text);
 	is_str(job, "j1", "has its job");
 	is_int(told, 2, "and tells nobody: who was told before may be gone");
-	is_int(client_wait(c, "j1", count, &told, &(json_t *){ NULL }, &e), 0, "who waits for it %s", e.text);
+	is_int(client_wait(c, "j1", count, &told, &answer, &e), 0, "who waits for it %s", e.text);
 	is_int(told, 4, "is told");
+	json_decref(answer);
 	client_close(c);
 	pthread_join(thread, NULL);
 	close(listener);

@@ -78,7 +78,7 @@ static void nvml(struct bench *b)
 	ok(watch_energy(b->watch, &mj) && mj > 0, "there is an energy counter");
 	int64_t start = clock_now();
 	for (int i = 0; i < 20; i++) {
-		watch_begin(b->watch);
+		watch_begin(b->watch, false);
 		watch_look(b->watch);
 	}
 	printf("# one look with other processes costs %.2f ms\n", (double)(clock_now() - start) / 20e6);
