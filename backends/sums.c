@@ -8,7 +8,8 @@
 
 #include "base/spread.h"
 
-double sums_distance(enum dtype t, const void *got, const void *want, double g, double w)
+/* |got−want| of one pair, whose values are g and w: 64-bit integers are subtracted as such, or neighbours above 2^53 would look equal. */
+static double distance(enum dtype t, const void *got, const void *want, double g, double w)
 {
 	uint64_t x, y;
 	if (t != DTYPE_I64 && t != DTYPE_U64)
@@ -157,7 +158,7 @@ static double add_singles(struct sums *s, enum dtype t, const uint8_t *got, cons
 			odd = true;
 			continue;
 		}
-		double d = sums_distance(t, got + i * size, want + i * size, g[i], w[i]);
+		double d = distance(t, got + i * size, want + i * size, g[i], w[i]);
 		s->diff2 += d * d;
 		most = d > most ? d : most;
 	}

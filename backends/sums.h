@@ -19,7 +19,5 @@ struct sums {
  * when something there is not finite or, in a block of floats, holds `poison` (a byte, in all bytes of an element). The same whoever
  * computes it, on however many threads. */
 void sums_of(enum dtype type, const void *got, const void *want, uint64_t elements, uint8_t poison, struct sums *ret_sums, double *ret_most);
-/* |got−want| of one pair, whose values are g and w: 64-bit integers are subtracted as such, or neighbours above 2^53 would look equal. */
-double sums_distance(enum dtype type, const void *got, const void *want, double g, double w);
 
 #endif

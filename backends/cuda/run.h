@@ -1,5 +1,5 @@
 /* run: one compiled binary and one plan on one device: buffers, tensor maps, launches recorded into a graph, execution with times.
- * Fills backend.h's prepare, write, read, execute and release.
+ * Fills backend.h's prepare, write, read, fill, execute and release.
  *
  * Times come from two events around replays of the graph; the driver's documentation gives them a resolution of about half a
  * microsecond (cuEventElapsedTime). */

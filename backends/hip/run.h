@@ -1,5 +1,5 @@
 /* run: one code object and one plan on one device: buffers, launches, execution with times. Fills backend.h's prepare, write, read,
- * execute and release. Times come from two events around replays. */
+ * fill, execute and release. Times come from two events around replays. */
 #ifndef PEAKD_BACKENDS_HIP_RUN_H
 #define PEAKD_BACKENDS_HIP_RUN_H
 

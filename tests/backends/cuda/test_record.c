@@ -255,15 +255,41 @@ static void runs(const struct buf *im)
 	is_int(cuda_run_read(run, 1, INT64_MAX, zone, 1, &e), -ERR_INPUT, "at neither end");
 	is_int(cuda_run_read(run, 2, 0, zone, 1, &e), -ERR_INPUT, "nor of a buffer that is not there");
 
-	is_int(cuda_run_execute(run, 3, false, &ns, &e), 0, "three executions");
+	is_int(cuda_run_execute(run, 3, WIRE_WARM, &ns, &e), 0, "three executions");
 	ok(fake.replays == 3 && fake.records == 2 && fake.sets == 0 && ns == 1000000, "one window around three replays, a third of it each");
-	is_int(cuda_run_execute(run, 3, true, &ns, &e), 0, "three cold ones");
+	is_int(cuda_run_execute(run, 3, WIRE_COLD, &ns, &e), 0, "three cold ones");
 	ok(fake.replays == 6 && fake.records == 8 && fake.sets == 3 && ns == 3000000, "three windows, the cache flushed before each");
 	is_int(fake.blocks, 3, "two buffers and the flush");
 	cuda_run_release(run);
 	d.cu.memory_free(d.flush);
 	clean("after release");
 	plan_free(p);
+}
+
+/* A prepared plan on a device of which three times the L2 cache makes three sets of buffers. */
+struct prepared {
+	struct backend_device d;
+	struct plan *plan;
+	struct backend_run *run;
+};
+
+static struct backend_run *begin(struct prepared *x, const struct buf *im)
+{
+	struct err e = ERR_INIT;
+
+	*x = (struct prepared){ .d = new_device(), .plan = new_plan() };
+	x->d.facts.l2_bytes = 16384;
+	fake.left = 1 << 30;
+	is_int(cuda_run_prepare(&x->d, im->data, im->len, x->plan, &x->run, &e), 0, "a plan is prepared (%s)", e.text);
+	return x->run;
+}
+
+static void end(struct prepared *x)
+{
+	cuda_run_release(x->run);
+	x->d.cu.memory_free(x->d.flush);
+	clean("after release");
+	plan_free(x->plan);
 }
 
 static int first_byte(struct backend_run *run)
@@ -276,87 +302,69 @@ static int first_byte(struct backend_run *run)
 /* Cold timing takes turns with copies of all buffers: what is looked at afterwards must be one that only took turns. */
 static void rotates(const struct buf *im)
 {
-	struct backend_device d = new_device();
-	struct plan *p = new_plan();
-	struct backend_run *run = NULL;
+	struct prepared x;
+	struct backend_run *run = begin(&x, im);
 	struct err e = ERR_INIT;
 	unsigned char nine = 9;
 	uint64_t ns;
 
-	d.facts.l2_bytes = 16384; /* of which three times as much makes three sets */
-	fake.left = 1 << 30;
-	is_int(cuda_run_prepare(&d, im->data, im->len, p, &run, &e), 0, "a plan is prepared (%s)", e.text);
 	fake.marks = true;
 	cuda_run_write(run, 1, 0, &nine, 1, &e);
-	cuda_run_execute(run, 1, false, &ns, &e);
+	cuda_run_execute(run, 1, WIRE_WARM, &ns, &e);
 	is_int(first_byte(run), 1, "a warm execution is of the buffers that were written");
-	cuda_run_execute(run, 1, true, &ns, &e);
+	cuda_run_execute(run, 1, WIRE_COLD, &ns, &e);
 	is_int(fake.blocks, 7, "three sets of two buffers, and the flush");
 	is_int(first_byte(run), 2, "after a cold one those that it was made in are looked at");
-	cuda_run_execute(run, 1, true, &ns, &e);
+	cuda_run_execute(run, 1, WIRE_COLD, &ns, &e);
 	is_int(first_byte(run), 3, "after the next one the next");
-	cuda_run_execute(run, 1, true, &ns, &e);
+	cuda_run_execute(run, 1, WIRE_COLD, &ns, &e);
 	is_int(first_byte(run), 3, "but never those that were written, when it is their turn");
-	cuda_run_execute(run, 5, true, &ns, &e);
+	cuda_run_execute(run, 5, WIRE_COLD, &ns, &e);
 	is_int(first_byte(run), 9, "also of several at once");
 	cuda_run_write(run, 1, 0, &nine, 1, &e);
-	cuda_run_execute(run, 1, false, &ns, &e);
+	cuda_run_execute(run, 1, WIRE_WARM, &ns, &e);
 	is_int(first_byte(run), 10, "what is written then is executed there");
-	cuda_run_execute(run, 2, true, &ns, &e);
+	cuda_run_execute(run, 2, WIRE_COLD, &ns, &e);
 	is_int(first_byte(run), 12, "and the others take turns again");
 	int copies = fake.copies;
 	cuda_run_execute(run, 2, WIRE_FLUSHED, &ns, &e);
 	ok(first_byte(run) == 14 && fake.copies == copies, "what is flushed stays where it is");
-	cuda_run_release(run);
-	d.cu.memory_free(d.flush);
-	clean("after release");
-	plan_free(p);
+	end(&x);
 }
 
 /* A search takes a few samples of hundreds of configurations: it must not pay for copies of all buffers. */
 static void only_flushes(const struct buf *im)
 {
-	struct backend_device d = new_device();
-	struct plan *p = new_plan();
-	struct backend_run *run = NULL;
+	struct prepared x;
+	struct backend_run *run = begin(&x, im);
 	struct err e = ERR_INIT;
 	unsigned char nine = 9;
 	uint64_t ns;
 
-	d.facts.l2_bytes = 16384;
-	d.flush_bytes = 64 << 20; /* more than hides a submission */
-	fake.left = 1 << 30;
-	is_int(cuda_run_prepare(&d, im->data, im->len, p, &run, &e), 0, "a plan is prepared (%s)", e.text);
+	x.d.flush_bytes = 64 << 20; /* more than hides a submission */
 	fake.marks = true;
 	cuda_run_write(run, 1, 0, &nine, 1, &e);
 	is_int(cuda_run_execute(run, 3, WIRE_FLUSHED, &ns, &e), 0, "flushed");
 	ok(fake.blocks == 3 && fake.execs == 1 && fake.copies == 0, "no copies are made (%d blocks, %d graphs, %d copies)", fake.blocks,
 	   fake.execs, fake.copies);
-	ok(fake.sets == 3 && fake.set_bytes == d.flush_bytes, "the whole cache is overwritten before each");
+	ok(fake.sets == 3 && fake.set_bytes == x.d.flush_bytes, "the whole cache is overwritten before each");
 	ok(fake.replays == 3 && fake.records == 6 && ns == 3000000, "each in a window of its own");
 	is_int(first_byte(run), 3, "and what is looked at is what was executed");
 	is_int(cuda_run_execute(run, 1, WIRE_COLD, &ns, &e), 0, "cold after that");
-	ok(fake.blocks == 7 && fake.set_bytes < d.flush_bytes, "copies are made, and less is overwritten");
+	ok(fake.blocks == 7 && fake.set_bytes < x.d.flush_bytes, "copies are made, and less is overwritten");
 	is_int(first_byte(run), 4, "and one of them is looked at");
-	cuda_run_release(run);
-	d.cu.memory_free(d.flush);
-	clean("after release");
-	plan_free(p);
+	end(&x);
 }
 
 /* The device fills a buffer itself, and what takes turns afterwards has been filled, too. */
 static void fills(const struct buf *im)
 {
-	struct backend_device d = new_device();
-	struct plan *p = new_plan();
-	struct backend_run *run = NULL;
+	struct prepared x;
+	struct backend_run *run = begin(&x, im);
 	struct err e = ERR_INIT;
 	unsigned char c[62];
 	uint64_t ns;
 
-	d.facts.l2_bytes = 16384;
-	fake.left = 1 << 30;
-	is_int(cuda_run_prepare(&d, im->data, im->len, p, &run, &e), 0, "a plan is prepared (%s)", e.text);
 	memset(c, 1, sizeof c);
 	cuda_run_write(run, 1, -1, c, sizeof c, &e);
 	cuda_run_execute(run, 1, WIRE_COLD, &ns, &e);
@@ -370,10 +378,7 @@ static void fills(const struct buf *im)
 	cuda_run_read(run, 1, -1, c, sizeof c, &e);
 	ok(c[0] == 1 && c[1] == 0x77 && c[60] == 0x77, "so are the buffers that take turns");
 	is_int(cuda_run_fill(run, 2, 0, &e), -ERR_INPUT, "a buffer that is not there");
-	cuda_run_release(run);
-	d.cu.memory_free(d.flush);
-	clean("after release");
-	plan_free(p);
+	end(&x);
 }
 
 static void launch_attributes(const struct buf *im)
@@ -472,15 +477,15 @@ static void faults(const struct buf *im)
 	is_int(cuda_run_prepare(&d, im->data, im->len, p, &run, &e), 0, "prepared (%s)", e.text);
 	for (size_t i = 0; i < MEM_COUNT(sticky); i++) {
 		fake.fail_wait = sticky[i];
-		is_int(cuda_run_execute(run, 1, false, &ns, &e), -ERR_CRASH, "%d is a crash", sticky[i]);
+		is_int(cuda_run_execute(run, 1, WIRE_WARM, &ns, &e), -ERR_CRASH, "%d is a crash", sticky[i]);
 	}
 	is_int(cuda_run_read(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "reading too");
 	is_int(cuda_run_write(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "and writing");
 	is_int(ns, 77, "no time is given");
 	fake.fail_wait = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-	is_int(cuda_run_execute(run, 1, true, &ns, &e), -ERR_PRUNED, "701 is a limit");
+	is_int(cuda_run_execute(run, 1, WIRE_COLD, &ns, &e), -ERR_PRUNED, "701 is a limit");
 	fake.fail_wait = 999;
-	is_int(cuda_run_execute(run, 1, true, &ns, &e), -ERR_INTERNAL, "999 is neither");
+	is_int(cuda_run_execute(run, 1, WIRE_COLD, &ns, &e), -ERR_INTERNAL, "999 is neither");
 	cuda_run_release(run);
 	d.cu.memory_free(d.flush);
 	clean("after faults");

@@ -50,7 +50,7 @@ static int fault_child(void)
 		fprintf(stderr, "# %s\n", e.text);
 		return 1;
 	}
-	rc = backend_cuda.execute(run, 1, false, &ns, &e);
+	rc = backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e);
 	if (rc != -ERR_CRASH || !strstr(e.text, "700")) {
 		fprintf(stderr, "# execute: %d %s\n", rc, e.text);
 		return 2;
@@ -119,7 +119,7 @@ static void results(struct backend_device *d)
 	is_int(backend_cuda.write(run, 2, 0, C, bytes, &e), 0, "C is poisoned");
 	for (size_t i = 0; i < MEM_COUNT(zones); i++)
 		is_int(backend_cuda.write(run, 2, zones[i], zone, BACKEND_RED_ZONE, &e), 0, "red zone %zu of C is written", i + 1);
-	is_int(backend_cuda.execute(run, 1, false, &ns, &e), 0, "it runs (%s)", e.text);
+	is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), 0, "it runs (%s)", e.text);
 	ok(ns > 0, "in %llu ns", (unsigned long long)ns);
 	is_int(backend_cuda.read(run, 2, 0, C, bytes, &e), 0, "C is read");
 	ok(worst_error(A, B, C, N) < 1e-4, "C = A·B (%g)", worst_error(A, B, C, N));
@@ -154,10 +154,10 @@ static void times(struct backend_device *d)
 	is_int(prepare(d, naive_matmul, p, &c, &run, &e), 0, "matmul of %d (%s)", N, e.text);
 	if (run) {
 		double least_ns = 2.0 * N * N * N / d->facts.peak_f32 * 1e9;
-		backend_cuda.execute(run, 1, false, &first, &e);
-		is_int(backend_cuda.execute(run, 1, false, &warm, &e), 0, "once");
-		is_int(backend_cuda.execute(run, 10, false, &warm10, &e), 0, "ten times");
-		is_int(backend_cuda.execute(run, 3, true, &cold, &e), 0, "cold (%s)", e.text);
+		backend_cuda.execute(run, 1, WIRE_WARM, &first, &e);
+		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &warm, &e), 0, "once");
+		is_int(backend_cuda.execute(run, 10, WIRE_WARM, &warm10, &e), 0, "ten times");
+		is_int(backend_cuda.execute(run, 3, WIRE_COLD, &cold, &e), 0, "cold (%s)", e.text);
 		printf("# n=%d naive: first %.3f ms, warm %.3f, warm of 10 %.3f, cold %.3f; floor %.3f (%.1f TFLOP/s)\n", N, (double)first / 1e6,
 		       (double)warm / 1e6, (double)warm10 / 1e6, (double)cold / 1e6, least_ns / 1e6, d->facts.peak_f32 / 1e12);
 		ok((double)warm10 > least_ns, "no faster than the device can be");
@@ -169,13 +169,13 @@ static void times(struct backend_device *d)
 	run = NULL;
 	is_int(prepare(d, "extern \"C\" __global__ void k(float *C) { }", empty, &c, &run, &e), 0, "an empty kernel (%s)", e.text);
 	if (run) {
-		backend_cuda.execute(run, 10, false, &first, &e);
-		backend_cuda.execute(run, 1000, false, &warm, &e);
-		backend_cuda.execute(run, 20, true, &cold, &e);
+		backend_cuda.execute(run, 10, WIRE_WARM, &first, &e);
+		backend_cuda.execute(run, 1000, WIRE_WARM, &warm, &e);
+		backend_cuda.execute(run, 20, WIRE_COLD, &cold, &e);
 		printf("# empty kernel: warm of 1000 %llu ns, cold %llu ns, first ten %llu ns each\n", (unsigned long long)warm,
 		       (unsigned long long)cold, (unsigned long long)first);
 		ok(warm > 0 && warm < 100000 && cold > 0 && cold < 100000, "launching costs less than 0.1 ms");
-		is_int(backend_cuda.execute(run, 0, false, &warm, &e), -ERR_INPUT, "zero times is refused");
+		is_int(backend_cuda.execute(run, 0, WIRE_WARM, &warm, &e), -ERR_INPUT, "zero times is refused");
 		backend_cuda.release(run);
 	}
 	wire_compiled_fini(&c);
@@ -215,7 +215,7 @@ static void operations(struct backend_device *d)
 	                  "	C[threadIdx.x] = X[threadIdx.x] + a + b + (c == -5000000000ll ? f : 1000) + g; }", p, &c, &run, &e), 0,
 	       "copy, memset, table and scalars (%s)", e.text);
 	if (run) {
-		is_int(backend_cuda.execute(run, 1, false, &ns, &e), 0, "run (%s)", e.text);
+		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), 0, "run (%s)", e.text);
 		backend_cuda.read(run, 2, 0, got, sizeof got, &e);
 		for (int i = 0; i < 64; i++)
 			good = good && got[i] == (i == 1 ? 0 : table[i]) - 3 + 40000 + 0.75f;
@@ -341,7 +341,7 @@ static void clusters(struct backend_device *d, uint32_t size)
 	                  "	C[blockIdx.x] = rank + 100 * n + s[24000]; }", p, &c, &run, &e), 0, "clusters of %u with 100000 bytes of dynamic shared memory (%s)",
 	       size, e.text);
 	if (run) {
-		is_int(backend_cuda.execute(run, 1, false, &ns, &e), 0, "run (%s)", e.text);
+		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), 0, "run (%s)", e.text);
 		backend_cuda.read(run, 0, 0, got, 2 * size * sizeof(float), &e);
 		for (uint32_t i = 0; i < 2 * size; i++)
 			good = good && got[i] == (float)(i % size + 100 * size + 7);
@@ -393,7 +393,7 @@ static void tensor_map(struct backend_device *d)
 	is_int(prepare(d, tma, p, &c, &run, &e), 0, "a tensor map (%s)", e.text);
 	if (run) {
 		backend_cuda.write(run, 0, 0, A, sizeof(float) * 32 * 64, &e);
-		is_int(backend_cuda.execute(run, 1, false, &ns, &e), 0, "a bulk tensor load (%s)", e.text);
+		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), 0, "a bulk tensor load (%s)", e.text);
 		backend_cuda.read(run, 1, 0, got, sizeof got, &e);
 		for (int r = 0; r < 16; r++)
 			for (int i = 0; i < 32; i++)

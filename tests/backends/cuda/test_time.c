@@ -145,7 +145,7 @@ static double worst(struct bench *b, enum dtype type, int64_t m, int64_t n, int6
 	for (unsigned i = 0; i < 2 && rc == 0; i++)
 		rc = backend_cuda.write(r, i, 0, data[i], count[i] * size, &e);
 	if (rc == 0)
-		rc = backend_cuda.execute(r, 1, false, &ns, &e);
+		rc = backend_cuda.execute(r, 1, WIRE_WARM, &ns, &e);
 	if (rc == 0)
 		rc = backend_cuda.read(r, 2, 0, data[2], count[2] * size, &e);
 	for (int64_t x = 0; x < m * n && rc == 0; x += 97) {

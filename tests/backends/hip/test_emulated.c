@@ -55,7 +55,7 @@ static int run(const char *source, struct shape s, int n, struct err *e)
 	if (!rc)
 		rc = backend_hip.prepare(device, code.binary, code.binary_len, p, &r, e);
 	if (!rc && !(rc = backend_hip.write(r, 0, 0, a, sizeof a, e)) && !(rc = backend_hip.write(r, 1, 0, b, sizeof b, e)) &&
-	    !(rc = backend_hip.write(r, 2, 0, c, sizeof c, e)) && !(rc = backend_hip.execute(r, 1, false, &ns, e)))
+	    !(rc = backend_hip.write(r, 2, 0, c, sizeof c, e)) && !(rc = backend_hip.execute(r, 1, WIRE_WARM, &ns, e)))
 		rc = backend_hip.read(r, 2, 0, c, sizeof c, e);
 	if (!rc && ns != 0)
 		rc = err_set(e, ERR_INTERNAL, "it gave a time: %llu ns", (unsigned long long)ns);
@@ -318,7 +318,7 @@ static void red_zone(void)
 	is_int(compile("gfx90a", "", "extern \"C\" __global__ void k(float *C) { C[1024 + threadIdx.x] = threadIdx.x; }\n", p, &code, &e), 0, "compiles");
 	is_int(backend_hip.prepare(device, code.binary, code.binary_len, p, &r, &e), 0, "is prepared (%s)", e.text);
 	if (r) {
-		is_int(backend_hip.execute(r, 1, false, &ns, &e), 0, "a write behind a buffer runs (%s)", e.text);
+		is_int(backend_hip.execute(r, 1, WIRE_WARM, &ns, &e), 0, "a write behind a buffer runs (%s)", e.text);
 		is_int(backend_hip.read(r, 0, 4096, behind, sizeof behind, &e), 0, "the red zone is read");
 		ok(behind[63] == 63, "and shows it");
 		backend_hip.release(r);

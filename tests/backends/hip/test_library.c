@@ -55,7 +55,7 @@ static void whole_run(const char *arch, bool graphs)
 	is_int(backend_hip.open(0, &device, &e), 0, "%s: opens (%s)", arch, e.text);
 	is_int(backend_hip.open(1, &(struct backend_device *){ NULL }, &e), -ERR_NOT_FOUND, "%s: there is only one", arch);
 	if (device && backend_hip.prepare(device, im.data, im.len, p, &run, &e) == 0) {
-		is_int(backend_hip.execute(run, 2, false, &ns, &e), 0, "%s: runs (%s)", arch, graphs ? "graph" : "stream");
+		is_int(backend_hip.execute(run, 2, WIRE_WARM, &ns, &e), 0, "%s: runs (%s)", arch, graphs ? "graph" : "stream");
 		backend_hip.read(run, 0, 0, &got, sizeof got, &e);
 		is_int(got, 4711, "%s: and leaves its result", arch);
 		is_int(ns, graphs ? 1000000 : 500000, "%s: in a time of its own", arch);

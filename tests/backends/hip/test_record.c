@@ -193,7 +193,7 @@ static void runs(const struct buf *im, bool graphs)
 	if (!run)
 		return;
 	is_int(fake.captured, graphs ? 4 : 0, "operations recorded");
-	is_int(backend_hip.execute(run, 3, false, &ns, &e), 0, "three executions");
+	is_int(backend_hip.execute(run, 3, WIRE_WARM, &ns, &e), 0, "three executions");
 	ok(fake.replays == (graphs ? 3 : 0) && fake.submitted == (graphs ? 0 : 12), "%d replays, %d submitted", fake.replays, fake.submitted);
 	ok(fake.records == 2 && fake.sets == 0 && ns == 1000000, "one window around them, a third of it each");
 	is_int(fake.cooperative, graphs ? 1 : 3, "the first launch is cooperative");
@@ -201,9 +201,9 @@ static void runs(const struct buf *im, bool graphs)
 	ok(fake.arg[0] % 1024 == 0, "buffers start at multiples of 1024");
 	is_int((int32_t)fake.arg[1], -7, "the scalar arrives");
 	reads_and_writes(run);
-	is_int(backend_hip.execute(run, 3, true, &ns, &e), 0, "three cold ones");
+	is_int(backend_hip.execute(run, 3, WIRE_COLD, &ns, &e), 0, "three cold ones");
 	ok(fake.records == 8 && fake.sets == 3 && ns == 3000000, "three windows, the cache flushed before each");
-	is_int(backend_hip.execute(run, 0, false, &ns, &e), -ERR_INPUT, "none at all is an error");
+	is_int(backend_hip.execute(run, 0, WIRE_WARM, &ns, &e), -ERR_INPUT, "none at all is an error");
 	is_int(fake.blocks, 3, "two buffers and the flush");
 	backend_hip.release(run);
 	memory_free(d.flush);
@@ -274,14 +274,14 @@ static void faults(const struct buf *im)
 	is_int(backend_hip.prepare(&d, im->data, im->len, p, &run, &e), 0, "prepared (%s)", e.text);
 	for (size_t i = 0; i < MEM_COUNT(sticky); i++) {
 		fake.fail_wait = sticky[i];
-		is_int(backend_hip.execute(run, 1, false, &ns, &e), -ERR_CRASH, "%d is a crash", sticky[i]);
+		is_int(backend_hip.execute(run, 1, WIRE_WARM, &ns, &e), -ERR_CRASH, "%d is a crash", sticky[i]);
 	}
 	is_int(backend_hip.read(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "reading too");
 	is_int(backend_hip.write(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "and writing");
 	fake.fail_wait = hipErrorLaunchOutOfResources;
-	is_int(backend_hip.execute(run, 1, true, &ns, &e), -ERR_PRUNED, "701 is a limit");
+	is_int(backend_hip.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_PRUNED, "701 is a limit");
 	fake.fail_wait = 999;
-	is_int(backend_hip.execute(run, 1, true, &ns, &e), -ERR_INTERNAL, "999 is neither");
+	is_int(backend_hip.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_INTERNAL, "999 is neither");
 	is_int(ns, 77, "no time is given");
 	backend_hip.release(run);
 	memory_free(d.flush);
