@@ -104,13 +104,23 @@ static int row_tries(struct study *s, struct study_row *row, struct err *e)
 /* --- all of them -------------------------------------------------------------------------------------------------------------- */
 
 /* The workflow stands where the next transformation begins: its log is a line of accepted checkpoints. */
+static int stand_at(struct study *s, const char *at, struct err *e)
+{
+	json_t *moved = NULL;
+	int rc = run_setup_call(&s->run, "checkpoint", "workflow",
+	                        json_pack("{s:s, s:s, s:s}", "action", "restore", "name", s->run.workflow, "at", at), &moved, e);
+	if (rc == 0)
+		s->at = run_setup_whole(moved, "checkpoint");
+	json_decref(moved);
+	return rc;
+}
+
 static int advance(struct study *s, int64_t checkpoint, struct err *e)
 {
 	char *at = mem_fmt("%lld", (long long)checkpoint);
-	json_t *arguments = json_pack("{s:s, s:s, s:s}", "action", "restore", "name", s->run.workflow, "at", at);
+	int rc = stand_at(s, at, e);
 	free(at);
-	s->at = checkpoint;
-	return client_call(s->run.client, "workflow", arguments, NULL, NULL, NULL, NULL, e);
+	return rc;
 }
 
 static int transformation(struct study *s, const char *name, struct err *e)
@@ -144,7 +154,10 @@ static int run_all(struct study *s, struct err *e)
 		rc = run_setup_steps(r, e);
 	if (rc < 0)
 		return rc;
+	const char *from = verb_get(r->line, "from");
 	s->at = r->report.steps[0].checkpoint;
+	if (from)
+		rc = stand_at(s, from, e);
 	for (size_t i = 0; i < r->step_count && rc == 0; i++)
 		rc = transformation(s, r->steps[i], e);
 	return rc;
@@ -213,6 +226,7 @@ static int study_run(const struct verb_line *line)
 static const struct verb_option options[] = {
 	{ "sequence", "NAME", "the transformations to try (default: the sequence named as the file)" },
 	{ "transform", "T", "a transformation, by name or as a sentence; may be repeated; replaces the sequence" },
+	{ "from", "AT", "the checkpoint of the database that the first one starts from (default: the file)" },
 	{ "model", "NAME", "a configured model, or replay:NAME for recordings; may be repeated to compare models" },
 	{ "tries", "N", "independent tries of each transformation by each model (default 5)" },
 	{ "first", "N", "number of the first try (default 1): recordings of try N > 1 are in the folder try-N" },

@@ -32,6 +32,15 @@ is "$(jq -c '.pooled | [.tries, .right, .high, .tokens_out]' "$T/rows.json")" '[
 has "$(tail -n 1 "$T/out")" "right at the first try: 6 of 6, 100.0 % (95 % interval 61.0 to 100.0 %)" "and its interval"
 is "$(jq -r '[.rows[].parent] | unique | length' "$T/rows.json")" 2 "the second starts from what the first made"
 has "$(timeout 120 "$peakd" workflow log scale --db "$db")" "add-again" "the workflow stands at the last accepted checkpoint"
+parent=$(jq '.rows[1].parent' "$T/rows.json")
+timeout 100 "$peakd" study "$T/scale.peak.md" --db "$db" --samples 2 --tries 2 --transform add-again --from "$parent" --json "$T/from.json" \
+	>"$T/out" 2>"$T/err"
+ok $? "the rest of a study, from a checkpoint that is there" "$(cat "$T/err")"
+is "$(jq -c '[.rows[] | [.transformation, .tries, .right, .parent]]' "$T/from.json")" "[[\"add-again\",2,2,$parent]]" "starts from that one"
+has "$(timeout 120 "$peakd" workflow log scale-2 --db "$db")" "add-up" "which stays what its workflow came from"
+timeout 100 "$peakd" study "$T/scale.peak.md" --db "$db" --transform add-again --from nowhere >"$T/out" 2>"$T/err"
+is $? 1 "from a checkpoint that is not there: exit status 1"
+has "$(cat "$T/err")" "there is no workflow, tag or checkpoint nowhere" "said"
 is "$(cd "$T/recordings/scale" && find . -name '*.md' | sort | tr '\n' ' ' | sed 's/-[0-9a-f]*\.md//g')" \
 	"./add-again-1-1-1 ./add-up-1-1-1 ./try-2/add-again-1-1-1 ./try-2/add-up-1-1-1 ./try-3/add-again-1-1-1 ./try-3/add-up-1-1-1 " \
 	"every try has recordings of its own"
