@@ -76,8 +76,8 @@ def read_profiles(folder, record):
 def one_run(name, entry):
     run = {"file": name, "median_ms": short(entry["cold_ns"] / 1e6), "params": entry["params"]}
     run |= {"warm_ms": short(entry["warm_ns"] / 1e6)} if "warm_ns" in entry else {}
-    return run | {key: entry[key] for key in ("samples", "discarded", "rse", "library_ratio", "library_low", "library_high", "library", "conditions")
-                  if key in entry}
+    return run | {key: entry[key] for key in ("samples", "discarded", "rse", "pipe", "pipe_percent", "copy_percent", "library_ratio", "library_low",
+                                          "library_high", "library", "conditions") if key in entry}
 
 
 def interval(values):

@@ -19,7 +19,7 @@ NOTES = (
 )
 NOT_SPLIT = "This database was written before jobs told what they leased: validation_s is validate jobs only, and device_leased is not known."
 CUT_OFF = ("What was cut off (cut_off_jobs) has told nothing of its validations and leases: until then such a job is whole in the sum of its kind, and "
-           "device_leased lacks it.")
+           "device_leased lacks it. One that was cancelled, so that its work was done again, is in other_s.")
 
 
 def fields(text):
@@ -75,7 +75,9 @@ def read_jobs(record, steps):
     for job, kind, state, request, text in record.execute("SELECT id, kind, state, request, result FROM job ORDER BY created_ms, rowid"):
         events = record.execute("SELECT kind, created_ms FROM job_event WHERE job_id = ? ORDER BY seq", (job,)).fetchall()
         result, ran = fields(text), stretches(events)
-        jobs.append({"part": KINDS.get(kind, "other_s"), "step": steps.of(kind, fields(request), result), "cut_off": state not in ENDS or len(ran) > 1,
+        lost = state == "cancelled" and not result
+        jobs.append({"part": "other_s" if lost else KINDS.get(kind, "other_s"), "step": steps.of(kind, fields(request), result),
+                     "cut_off": lost or state not in ENDS or len(ran) > 1,
                      "stretches": ran, "leased": milliseconds(result, "leased_seconds"),
                      "validation": milliseconds(result, "validation_seconds"), "validation_leased": milliseconds(result, "validation_leased_seconds")})
     return jobs

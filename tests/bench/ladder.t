@@ -37,7 +37,8 @@ parts='[.validation_s, .transforms_s, .tuning_s, .profile_s, .total_s]'
 is "$(of ".time.steps[1] | $parts + [.other_s] | $tenths")" '[115,35,110,0,270,10]' "a step's time by what it went into: what transform and tune validate is validation"
 is "$(of ".time.steps[1].device_leased | $parts | $tenths")" '[100,0,70,0,170]' "and of it with the device leased"
 is "$(of ".time.steps[2] | [.tuning_s, .cut_off_jobs] | $tenths")" '[410,10]' "a tune that was cut off counts up to its last word and from where it went on"
-is "$(of ".time.total | [.profile_s, .away_s, .total_s] | $tenths")" '[300,36000,1975]' "while the machine was away, nothing"
+is "$(of ".time.steps[3] | [.transforms_s, .other_s, .cut_off_jobs] | $tenths")" '[35,85,10]' "what was cancelled and made again is no time of a model's"
+is "$(of ".time.total | [.profile_s, .away_s, .total_s] | $tenths")" '[300,36000,2050]' "while the machine was away, nothing"
 is "$(of '(([.time.steps[].total_s] | add) - .time.total.total_s) * 1e3 | round')" 0 "the steps add up"
 
 python3 - "$T/l.svg" >"$T/svg" 2>&1 <<'PYTHON'
@@ -82,7 +83,7 @@ is "$(grep -c -e '^| PEAK | theirs |$' -e '^| peakd | elsewhere |$' "$T/beside.m
 row="| peakd | H200, CUDA | fp16 | 2048 / 4096 | 78.05× / 82.92× | 419 TFLOP/s, 43.8 % of 957 / 686.5 TFLOP/s, 71.7 % of 957"
 has "$(cat "$T/beside.md")" "$row | 91.0 % (75.0 to 93.0) / 99.0 % (97.0 to 102.0) | 5 fresh processes | 4 / 4 |" "the last step with its interval"
 has "$(cat "$T/beside.md")" "| peakd | H200 fp16, n = 2048 | tma-load 3.20, wgmma 20.00, tma-pipelining 1.39, warp-specialize 0.90 |" "each step by the tuning run's figures, also a loss"
-has "$(cat "$T/beside.md")" "| peakd | H200 fp16, budget 24; jobs cut off: 1, see \`time.notes\` | 59 s (29.87 %) | 14 s (7.09 %) | 85 s (43.04 %) | 39.5 s (20.00 %) | 197.5 s |" "the time with its budget, and what was cut off"
+has "$(cat "$T/beside.md")" "| peakd | H200 fp16, budget 24; jobs cut off: 2, see \`time.notes\` | 59 s (28.78 %) | 14 s (6.83 %) | 85 s (41.46 %) | 47 s (22.93 %) | 205 s |" "the time with its budget, and what was cut off"
 cp "$T/beside.md" "$T/again.md" && beside "$T/results" "$T/again.md"
 is "$(cmp "$T/beside.md" "$T/again.md" && echo same)" same "once more changes nothing"
 mkdir "$T/none" && beside "$T/none" "$T/again.md"

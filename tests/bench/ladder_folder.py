@@ -2,8 +2,8 @@
 """A made-up folder as bench/ladder/run.sh leaves one: ladder_folder.py SCHEMA_FOLDER FOLDER.
 
 Five steps at two sizes with a library; at n=2048 the fastest step is not the last one. Both sizes end about
-as fast, so that the picture has its names close together. One tune was cut off for an hour. Five fresh
-profiles, whose figures are chosen so that their median is no mean.
+as fast, so that the picture has its names close together. One tune was cut off for an hour, one transformation was
+cancelled and made again. Five fresh profiles, whose figures are chosen so that their median is no mean.
 """
 import glob
 import json
@@ -34,13 +34,13 @@ class Record:
         self.db.execute("INSERT INTO job_event SELECT ?, 1 + (SELECT count(*) FROM job_event WHERE job_id = ?), ?, ?, 0, 0, ''",
                         (job, job, self.now, kind))
 
-    def job(self, kind, took, request, result, cut=None):
+    def job(self, kind, took, request, result, cut=None, state="done"):
         """took, in seconds; cut: after so many the daemon died, and an hour later the next one went on."""
         self.count += 1
         job = f"j{self.count}"
         self.now += 500
-        self.db.execute("INSERT INTO job (id, kind, request, state, created_ms, result) VALUES (?, ?, ?, 'done', ?, ?)",
-                        (job, kind, request, self.now, result))
+        self.db.execute("INSERT INTO job (id, kind, request, state, created_ms, result) VALUES (?, ?, ?, ?, ?, ?)",
+                        (job, kind, request, state, self.now, result))
         for name in ("queued", "running"):
             self.event(job, name)
         if cut:
@@ -50,7 +50,7 @@ class Record:
             for name in ("interrupted", "queued", "running"):
                 self.event(job, name)
         self.now += int(1000 * took)
-        self.event(job, "done")
+        self.event(job, state)
         return job
 
 
@@ -75,6 +75,8 @@ def main():
     record = Record(os.path.join(folder, "ladder.db"))
     record.job("validate", 4, "checkpoint: 1\n", "passed: 1\nleased_seconds: 3\nvalidation_seconds: 4\nvalidation_leased_seconds: 3\n")
     for i, step in enumerate(STEPS):
+        if step == "tma-pipelining":
+            record.job("transform", 7, f"transformation: {step}\ncheckpoint: {i}\n", None, state="cancelled")
         if i:
             record.job("transform", 6, f"transformation: {step}\ncheckpoint: {i}\n",
                        f"checkpoint: {i + 1}\nleased_seconds: 2\nvalidation_seconds: 2.5\nvalidation_leased_seconds: 2\n")
