@@ -3,11 +3,12 @@ own factor. Both axes are logarithmic, so that equal heights are equal factors. 
 import math
 from xml.sax.saxutils import escape
 
-WIDTH, LEFT, RIGHT, TOP = 980, 66, 186, 62
+WIDTH, LEFT, RIGHT, TOP = 980, 66, 194, 62
 UPPER, GAP, LOWER = 300, 30, 140  # heights of the two panels and what lies between
 COLOURS = ("#1b5e9e", "#c0501a", "#2f7d4f", "#76489b", "#8a6d1b", "#555555")  # told apart by eyes that see no red or green, too
 INK, FAINT, GRID = "#222222", "#6b6b6b", "#e4e4e4"
-CHAR = 0.62  # a character's width on average, of the font's size
+END_GAP = 12  # from the panels to what stands at the curves' ends
+CHAR, BOLD = 0.62, 1.1  # a character's width on average, of the font's size; and by how much a bold one is wider
 STEP_TEXT, LABEL, SMALL = 11.5, 12.5, 10.5
 
 
@@ -150,17 +151,24 @@ class Chart:
                 self.out.append(f'<circle cx="{self.x(i):.1f}" cy="{self.up.y(v):.1f}" r="{5 if last else 3.6}" fill="{s.colour}" '
                                 f'stroke="#ffffff" stroke-width="1.4"/>')
 
+    def end_lines(self, series, value):
+        """What stands at a curve's end: its name and last figure in one line where there is room, and below it its share of the library."""
+        head, below = f"{series.size}: {factor(value)}", []
+        if len(head) * CHAR * BOLD * LABEL > RIGHT - END_GAP:
+            head, below = factor(value), [series.size]
+        return [head] + below + ([f"{100 * series.ratio:.1f} % of {self.library}'s speed"] if series.ratio else [])
+
     def ends(self):
-        """Each curve's name and last figure, at its end."""
-        height = 34 if any(s.ratio for s in self.series) else 18
+        labels = [self.end_lines(s, s.known()[-1][1]) for s in self.series]
+        height = 4 + 15 * max((len(lines) for lines in labels), default=1)
         wanted = [self.up.y(s.known()[-1][1]) for s in self.series]
-        for s, y in zip(self.series, spread(wanted, height, TOP + 6, TOP + UPPER - 14)):
+        for s, lines, y in zip(self.series, labels, spread(wanted, height, TOP + 6, TOP + UPPER - height + 20)):
             i, value = s.known()[-1]
-            x = self.right + 12
+            x = self.right + END_GAP
             self.out.append(line(self.x(i) + 7, self.up.y(value), x - 3, y, s.colour, ' stroke-width="0.8" stroke-opacity="0.6"'))
-            self.out.append(text(x, y + 4, f"{s.size}: {factor(value)}", LABEL, s.colour, more=' font-weight="bold"' + HALO))
-            if s.ratio:
-                self.out.append(text(x, y + 18, f"{100 * s.ratio:.1f} % of {self.library}'s speed", SMALL, s.colour, more=HALO))
+            self.out.append(text(x, y + 4, lines[0], LABEL, s.colour, more=' font-weight="bold"' + HALO))
+            for k, words in enumerate(lines[1:]):
+                self.out.append(text(x, y + 18 + 13 * k, words, SMALL, s.colour, more=HALO))
 
     def bars(self):
         count = max(1, len(self.series))

@@ -41,7 +41,9 @@ is "$(of ".time.steps[3] | [.transforms_s, .other_s, .cut_off_jobs] | $tenths")"
 is "$(of ".time.total | [.profile_s, .away_s, .total_s] | $tenths")" '[300,36000,2050]' "while the machine was away, nothing"
 is "$(of '(([.time.steps[].total_s] | add) - .time.total.total_s) * 1e3 | round')" 0 "the steps add up"
 
-python3 - "$T/l.svg" >"$T/svg" 2>&1 <<'PYTHON'
+picture() # picture SVG: what is wrong with it, and how much is in it
+{
+	python3 - "$1" 2>&1 <<'PYTHON'
 import sys
 import xml.etree.ElementTree as tree
 root = tree.parse(sys.argv[1]).getroot()
@@ -65,7 +67,15 @@ for i, a in enumerate(boxes):
 print(len(root.findall(svg + "polyline")), "curves,", sum(c.get("stroke-dasharray") is not None for c in root), "dashed,",
       len(root.findall(svg + "rect")) - 1, "bars")
 PYTHON
-is "$(cat "$T/svg")" "2 curves, 2 dashed, 8 bars" "the picture is XML: a curve and the library's line for each size, a bar per step; no text on another"
+}
+is "$(picture "$T/l.svg")" "2 curves, 2 dashed, 8 bars" "the picture is XML: a curve and the library's line for each size, a bar per step; no text on another"
+
+mkdir "$T/long" && cp "$T/folder/ladder.db" "$T/long"
+jq '.rows |= map(.sizes = "rows=\(2 * .n) cols=8192" | del(.n))' "$T/folder/run.json" >"$T/long/run.json"
+for i in 1 2; do jq '.result.sizes[0].size |= "rows=" + (2 * (ltrimstr("n=") | tonumber) | tostring) + " cols=8192"' \
+	"$T/folder/profile-$i-n_2048.json" >"$T/long/profile-$i-rows.json"; done
+sum_up "$T/long" long
+is "$(picture "$T/long.svg")" "2 curves, 2 dashed, 8 bars" "nor outside, where a size has a long name" "$(cat "$T/err")"
 
 # Beside PEAK's figures (bench/ladder/replication.py): rows of ours are written, others stay.
 beside() # beside RESULTS DOCUMENT
