@@ -20,8 +20,9 @@ enum { FAKE_N = 64 /* elements of the one output */, FAKE_SAMPLES = 3, FAKE_QUOT
 static int64_t fake_compile_ns, fake_device_ns;
 static unsigned fake_devices;
 static float fake_values[FAKE_N];
-/* Nanoseconds of a configuration, by the defines that it was compiled with ("X=1 Y=2 "); in a pair they may be others. */
-static uint64_t (*fake_time)(const char *defines, bool paired);
+enum fake_timing { FAKE_SEARCHED, FAKE_ALONE, FAKE_PAIRED };
+/* Nanoseconds of a configuration, by the defines that it was compiled with ("X=1 Y=2 ") and by how it is timed. */
+static uint64_t (*fake_time)(const char *defines, enum fake_timing how);
 static char *fake_runs[FAKE_RUNS]; /* the defines of each run that is prepared, from 1 on */
 
 static void fake_facts(unsigned index, struct buf *out)
@@ -74,10 +75,10 @@ static void fake_released(struct wire_in *in)
 	fake_runs[run] = NULL;
 }
 
-static uint64_t fake_time_of(uint32_t run, bool paired)
+static uint64_t fake_time_of(uint32_t run, enum fake_timing how)
 {
 	const char *defines = run < FAKE_RUNS ? fake_runs[run] : NULL;
-	return fake_time(defines ? defines : "", paired);
+	return fake_time(defines ? defines : "", how);
 }
 
 static void fake_paired(struct wire_in *in, struct buf *out)
@@ -90,8 +91,8 @@ static void fake_paired(struct wire_in *in, struct buf *out)
 	if (wire_pair_decode(in, &request, NULL) < 0)
 		return;
 	for (int i = 0; i < FAKE_QUOTED; i++) {
-		a[i] = fake_time_of(request.a, true);
-		b[i] = fake_time_of(request.b, true);
+		a[i] = fake_time_of(request.a, FAKE_PAIRED);
+		b[i] = fake_time_of(request.b, FAKE_PAIRED);
 	}
 	p.ratio = p.low = p.high = (double)b[0] / (double)a[0];
 	p.verdict = p.ratio < 1 ? WIRE_FASTER : p.ratio > 1 ? WIRE_SLOWER : WIRE_SAME;
@@ -111,7 +112,7 @@ static void fake_measured(struct wire_in *in, uint32_t number, struct buf *out)
 	struct wire_measured m = { .samples = samples, .conditions = conditions, .sample_count = FAKE_SAMPLES, .launches = 1, .note = (char *)"" };
 	struct wire_measure request;
 	if (fake_time && wire_measure_decode(in, &request, NULL) == 0) {
-		ns = fake_time_of(request.run, false);
+		ns = fake_time_of(request.run, request.cache == WIRE_FLUSHED ? FAKE_SEARCHED : FAKE_ALONE);
 		m.hopeless = request.hopeless_ns > 0 && ns > request.hopeless_ns;
 		m.sample_count = m.hopeless ? FAKE_SAMPLES : FAKE_QUOTED;
 	}

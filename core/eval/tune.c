@@ -316,13 +316,13 @@ static void announce(struct tuner *u, const char *strategy)
 static void show_what_there_is(struct tuner *u)
 {
 	struct tune_result *r = &u->result;
-	for (size_t i = 0; r->top_count == 0 && i < u->leader_count; i++) {
-		struct tune_top *top = &r->top[i];
+	bool proven = r->top_count > 0;
+	for (size_t i = 0; !proven && i < u->leader_count && i < TUNE_TOP; i++) {
+		struct tune_top *top = &r->top[r->top_count++];
 		*top = (struct tune_top){ .params = params_copy(u->leaders[i].params), .value = u->leaders[i].value,
 		                          .median_ns = u->leaders[i].median_ns, .min_ns = NAN, .rse = NAN, .registers = -1, .shared = -1,
 		                          .spill = -1 };
 	}
-	r->top_count = r->top_count ? r->top_count : u->leader_count;
 }
 
 static int search_and_finish(struct tuner *u, struct search *search, struct err *e)

@@ -53,11 +53,11 @@ void tune_offer_leader(struct tuner *u, struct params **params, struct variant *
 	size_t at = u->leader_count;
 	while (at > 0 && value < u->leaders[at - 1].value)
 		at--;
-	if (at >= TUNE_TOP)
+	if (at >= TUNE_LEADERS)
 		return;
-	if (u->leader_count == TUNE_TOP) {
-		params_free(u->leaders[TUNE_TOP - 1].params);
-		variant_fini(&u->leaders[TUNE_TOP - 1].variant);
+	if (u->leader_count == TUNE_LEADERS) {
+		params_free(u->leaders[TUNE_LEADERS - 1].params);
+		variant_fini(&u->leaders[TUNE_LEADERS - 1].variant);
 		u->leader_count--;
 	}
 	memmove(&u->leaders[at + 1], &u->leaders[at], (u->leader_count - at) * sizeof u->leaders[0]);
@@ -93,7 +93,7 @@ static int conclude_size(struct tuner *u, struct tune_tried *t, size_t size, dou
 		rc = tune_record_metric(u, t->facts, j->params, "energy", j->joules, "J", e);
 	if (rc == 0)
 		rc = tune_record(u, t->facts, j->params, j->used, MEASUREMENT_OK, &j->times, 0,
-		                 j->times.hopeless ? "search, given up early" : "search", e);
+		                 j->times.hopeless ? TUNE_GIVEN_UP : TUNE_SEARCHED, e);
 	return rc;
 }
 

@@ -1,5 +1,5 @@
 /* tune_inside: one tune while it runs: what tune.c (the search), tune_conclude.c (one configuration), tune_record.c (rows), tune_resume.c
- * (going on after an interruption) and tune_leaders.c (the end) share. */
+ * (going on after an interruption), tune_playoff.c (who may be the winner) and tune_leaders.c (the end) share. */
 #ifndef PEAKD_CORE_EVAL_TUNE_INSIDE_H
 #define PEAKD_CORE_EVAL_TUNE_INSIDE_H
 
@@ -8,14 +8,20 @@
 #include "core/eval/tune.h"
 #include "core/eval/tune_try.h"
 
-enum { TUNE_POISON = 0xFF };
+enum { TUNE_POISON = 0xFF, TUNE_LEADERS = 16 };
+
+/* What rows of figures that nobody quotes say of themselves; tune_resume.c reads them. */
+#define TUNE_SEARCHED "search"
+#define TUNE_GIVEN_UP "search, given up early"
+#define TUNE_AGAIN "timed again, not proven"
 
 /* A leader while the tune runs. */
 struct leader {
 	struct params *params;  /* at the first size */
 	struct variant variant; /* empty when the configuration was taken over from an interrupted run: built when it is needed */
-	double value;           /* of the objective, as the search saw it */
-	double median_ns;       /* of the search, at the first size */
+	double value;           /* of the objective, as the search saw it, or the playoff */
+	double median_ns;       /* just so, at the first size */
+	bool again;             /* the playoff has timed it */
 	uint64_t seeds[TUNE_SIZES]; /* secret, of the values at each size when it is timed again */
 };
 
@@ -27,7 +33,7 @@ struct tuner {
 	const char *job;
 	struct pool_worker *device;        /* leased; NULL while validation leases it */
 	struct tune_result result;
-	struct leader leaders[TUNE_TOP];   /* fastest first */
+	struct leader leaders[TUNE_LEADERS]; /* fastest first */
 	size_t leader_count;
 	struct objective *objective;
 	struct tunespace *spaces[TUNE_SIZES]; /* of each size, the first being the one that is searched */
@@ -78,6 +84,10 @@ void tune_offer_leader(struct tuner *u, struct params **params, struct variant *
 int tune_resume(struct tuner *u, const char *settings, struct search *search, struct err *e);
 /* A leader's row of that run that needs no second measurement; false when there is none. */
 bool tune_resume_top(struct tuner *u, const struct leader *l, struct tune_top *ret_top);
+
+/* Where more than `wanted` leaders stand so close together that the search's few samples cannot have told them apart: times all of these as a
+ * quoted figure is timed, and puts them in that order. Time at one size only. */
+int tune_playoff(struct tuner *u, size_t wanted, struct err *e);
 
 /* Proves and re-times leaders until enough of them stand; result.top is theirs, fastest first. */
 int tune_leaders_finish(struct tuner *u, struct err *e);

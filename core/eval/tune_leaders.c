@@ -303,6 +303,7 @@ int tune_leaders_finish(struct tuner *u, struct err *e)
 	int rc = 0;
 	/* The search flushed the cache, leaders take turns with buffers: their times are measured against each other's alone. */
 	memset(u->reference, 0, sizeof u->reference);
+	rc = tune_playoff(u, wanted, e);
 	ahead_init(&ahead, u, wanted);
 	for (size_t i = 0; rc == 0 && i < u->leader_count && u->result.top_count < wanted; i++) {
 		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "proving and re-timing leader %zu", i + 1);

@@ -38,9 +38,14 @@ static double known_value(const struct tuner *u, const struct measurement *m, co
 	return NAN;
 }
 
+static bool says(const struct measurement *m, const char *words)
+{
+	return m->message && strcmp(m->message, words) == 0;
+}
+
 static bool is_search_row(const struct measurement *m)
 {
-	return m->status != MEASUREMENT_OK || (m->message && strncmp(m->message, "search", 6) == 0);
+	return m->status != MEASUREMENT_OK || says(m, TUNE_SEARCHED) || says(m, TUNE_GIVEN_UP);
 }
 
 static void take_over(struct tuner *u, const struct measurement *m, struct params *params, double value)
@@ -54,13 +59,28 @@ static void take_over(struct tuner *u, const struct measurement *m, struct param
 		return;
 	}
 	r->timed++;
-	if (strcmp(m->message, "search") != 0) /* given up early */
+	if (says(m, TUNE_GIVEN_UP))
 		return;
 	if (u->leader_count == 0 || value < u->leaders[0].value)
 		u->fastest_ns[0] = m->median_ns;
 	struct params *kept = params_copy(params);
 	tune_offer_leader(u, &kept, &none, value, m->median_ns);
 	params_free(kept);
+}
+
+/* The playoff's rows stand behind all of the search's. */
+static void take_again(struct tuner *u, const struct measurement *m)
+{
+	bool found = false;
+	for (size_t i = 0; i < u->leader_count && !found; i++) {
+		char *text = params_text(u->leaders[i].params);
+		found = strcmp(text, m->params) == 0;
+		if (found) {
+			u->leaders[i].value = u->leaders[i].median_ns = m->median_ns;
+			u->leaders[i].again = true;
+		}
+		free(text);
+	}
 }
 
 /* job: whose rows they are. */
@@ -71,6 +91,8 @@ static void tell_rows(struct tuner *u, const struct measurement_list *rows, cons
 		const struct measurement *m = &rows->at[i];
 		struct params *params;
 		struct err ignored = ERR_INIT;
+		if (m->status == MEASUREMENT_OK && says(m, TUNE_AGAIN))
+			take_again(u, m);
 		double value = is_search_row(m) ? known_value(u, m, values, job) : NAN;
 		if (isnan(value) || params_parse(u->q->ctx, m->params, true, &params, &ignored) < 0)
 			continue;

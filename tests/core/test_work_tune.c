@@ -20,10 +20,10 @@ static int value_of(const char *text, const char *name)
 }
 
 /* A bowl around (BEST_X, BEST_Y); what has no Y is a slice of it. */
-static uint64_t time_of(const char *defines, bool paired)
+static uint64_t time_of(const char *defines, enum fake_timing how)
 {
 	int x = value_of(defines, "X="), y = value_of(defines, "Y=");
-	(void)paired;
+	(void)how;
 	y = y < 0 ? BEST_Y : y;
 	return 1000000 + (uint64_t)((x - BEST_X) * (x - BEST_X) * 1000 + (y - BEST_Y) * (y - BEST_Y) * 100);
 }
