@@ -13,6 +13,7 @@
 #include "daemon/study.h"
 #include "daemon/verbs.h"
 #include "daemon/verbs_draft.h"
+#include "daemon/verbs_jobs.h"
 #include "daemon/verbs_workflow.h"
 
 static int worker_run(const struct verb_line *line)

@@ -39,13 +39,14 @@ static int unknown_option(const struct verb *verb, const char *name, size_t n, s
 {
 	const char **known = NULL;
 	size_t count = 0;
-	char hint[96], *given = mem_strn(name, n);
+	char *given = mem_strn(name, n);
 	for (const struct verb_option *o = own_options(verb); o->name; o++)
 		*MEM_PUSH(known, count) = o->name;
 	for (size_t i = 0; i < MEM_COUNT(common); i++)
 		*MEM_PUSH(known, count) = common[i].name;
-	int rc = err_set(e, ERR_INPUT, "there is no option --%s%s; `peakd %s --help` lists them", given,
-	                 nearest_hint(given, known, count, hint), verb->name);
+	const char *near = nearest_word(given, known, count);
+	int rc = err_set(e, ERR_INPUT, "there is no option --%s%s%s%s; `peakd %s --help` lists them", given, near ? " (did you mean --" : "",
+	                 near ? near : "", near ? "?)" : "", verb->name);
 	free(given);
 	free(known);
 	return rc;
@@ -104,12 +105,16 @@ static int take_option(const struct verb *verb, int argc, char **argv, int *at, 
 
 static int check_words(const struct verb *verb, const struct verb_line *line, struct err *e)
 {
-	if (line->word_count < verb->min_words)
-		return err_set(e, ERR_INPUT, "something is missing; usage: peakd %s %s", verb->name, verb->words);
+	const char *space = *verb->words ? " " : "", *word = verb->words;
 	if (line->word_count > verb->max_words)
-		return err_set(e, ERR_INPUT, "'%s' is one word too many; usage: peakd %s %s", line->words[verb->max_words], verb->name,
-		               verb->words);
-	return 0;
+		return err_set(e, ERR_INPUT, "'%s' is one word too many; usage: peakd %s%s%s [options]", line->words[verb->max_words], verb->name,
+		               space, verb->words);
+	if (line->word_count >= verb->min_words)
+		return 0;
+	for (size_t i = 0; i < line->word_count; i++)
+		word += strcspn(word, " ") + 1;
+	return err_set(e, ERR_INPUT, "%.*s is missing; usage: peakd %s%s%s [options]; `peakd %s --help` says more", (int)strcspn(word, " "),
+	               word, verb->name, space, verb->words, verb->name);
 }
 
 static int apply_common(struct verb_line *line, struct err *e)

@@ -263,18 +263,3 @@ const struct verb verbs_devices = {
 	.options = (const struct verb_option[]){ { "refresh", NULL, "looks again" }, JSON_OPTION, { NULL, NULL, NULL } },
 	.min_words = 0, .max_words = 0, .run = devices_run,
 };
-
-static int jobs_run(const struct verb_line *line)
-{
-	const char *action = line->word_count > 0 ? line->words[0] : "list";
-	json_t *arguments = json_pack("{s:s}", "action", action);
-	if (line->word_count > 1)
-		json_object_set_new(arguments, "id", json_string(line->words[1]));
-	return verbs_call(line, "job", arguments, NULL);
-}
-
-const struct verb verbs_jobs = {
-	.name = "jobs", .words = "[ACTION ID]", .summary = "lists jobs; ACTION is get, wait, cancel, resume or log", .details = NULL,
-	.options = (const struct verb_option[]){ JSON_OPTION, { NULL, NULL, NULL } },
-	.min_words = 0, .max_words = 2, .run = jobs_run,
-};

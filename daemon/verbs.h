@@ -1,4 +1,4 @@
-/* verbs: the verbs that are one tool call: tune, validate, transform, compare, profile, devices, jobs. Each prints what the tool says for
+/* verbs: the verbs that are one tool call: tune, validate, transform, compare, profile, devices. Each prints what the tool says for
  * people, or with --json the tool's structured content. */
 #ifndef PEAKD_DAEMON_VERBS_H
 #define PEAKD_DAEMON_VERBS_H
@@ -8,7 +8,7 @@
 #include "daemon/client.h"
 #include "daemon/verb.h"
 
-extern const struct verb verbs_tune, verbs_validate, verbs_transform, verbs_compare, verbs_profile, verbs_devices, verbs_jobs;
+extern const struct verb verbs_tune, verbs_validate, verbs_transform, verbs_compare, verbs_profile, verbs_devices;
 
 /* Copies options that were given into tool arguments of the same name, with '-' as '_'; ends with NULL. */
 void verbs_copy(const struct verb_line *line, json_t *arguments, const char *option, ...) __attribute__((sentinel));

@@ -17,15 +17,15 @@
 /* A message has 8 MiB, and more than these are no use as seeds. */
 enum { IMPORT_MAX = 10000, NAME_BYTES = 60 };
 
-/* What the words behind an action are called in the tool's arguments. */
+/* What the words behind an action are called in the tool's arguments, and how people read them. */
 static const struct action {
-	const char *name, *first, *second;
+	const char *name, *first, *second, *words;
 	size_t min;
 } actions[] = {
-	{ "list", NULL, NULL, 0 },       { "log", "name", NULL, 1 },        { "show", "at", "what", 1 },
-	{ "diff", "at", "with", 1 },     { "compare", "at", "with", 1 },    { "restore", "name", "at", 2 },
-	{ "tag", "name", "at", 2 },      { "branch", "name", "at", 2 },     { "export", "at", NULL, 1 },
-	{ "import", "at", "name", 2 },
+	{ "list", NULL, NULL, "", 0 },            { "log", "name", NULL, "NAME", 1 },       { "show", "at", "what", "AT [PART]", 1 },
+	{ "diff", "at", "with", "AT [AT]", 1 },   { "compare", "at", "with", "AT [AT]", 1 }, { "restore", "name", "at", "NAME AT", 2 },
+	{ "tag", "name", "at", "NAME AT", 2 },    { "branch", "name", "at", "NAME AT", 2 }, { "export", "at", NULL, "AT", 1 },
+	{ "import", "at", "name", "AT FILE", 2 },
 };
 
 static const struct action *find_action(const char *name, struct err *e)
@@ -132,10 +132,10 @@ static int workflow_run(const struct verb_line *line)
 	const struct action *action = find_action(line->words[0], &e);
 	size_t given = line->word_count - 1;
 	if (action && given < action->min)
-		err_set(&e, ERR_INPUT, "%s needs %s%s%s: see `peakd workflow --help`", action->name, action->first,
-		        action->min > 1 ? " and " : "", action->min > 1 ? action->second : "");
+		err_set(&e, ERR_INPUT, "it is `peakd workflow %s%s%s`: see `peakd workflow --help`", action->name, *action->words ? " " : "", action->words);
 	else if (action && given > (size_t)(action->first != NULL) + (action->second != NULL))
-		err_set(&e, ERR_INPUT, "'%s' is one word too many for %s", line->words[line->word_count - 1], action->name);
+		err_set(&e, ERR_INPUT, "'%s' is one word too many: it is `peakd workflow %s%s%s`", line->words[line->word_count - 1],
+		        action->name, *action->words ? " " : "", action->words);
 	if (e.code != ERR_NONE) {
 		verb_fail(line, &e);
 		return VERB_USAGE;
@@ -159,7 +159,7 @@ const struct verb verbs_workflow = {
 	           "  log NAME              its checkpoints with their best times\n"
 	           "  show AT [PART]        a checkpoint, or its source, device, host, macros, measurements (CSV), t4 (the same as JSON),\n"
 	           "                        validations, exchanges, best (the winner's macros) or tuning\n"
-	           "  diff AT [AT]          two checkpoints' text (default: against the parent)\n"
+	           "  diff AT [AT]          what the first has that the second has not (default: the second is its parent)\n"
 	           "  compare AT [AT]       their best times\n"
 	           "  restore NAME AT       moves a workflow's head back to a checkpoint\n"
 	           "  tag NAME AT           names a checkpoint\n"

@@ -211,7 +211,9 @@ static int move(struct db *db, const char *id, enum job_state to, const struct o
 	if (rc < 0)
 		return rc;
 	rc = read_state(db, id, &from, &cancel, e);
-	if (rc == 0 && !allowed[from][to])
+	if (rc == 0 && !allowed[from][to] && to == JOB_QUEUED)
+		rc = err_set(e, ERR_CONFLICT, "job %s is %s: only an interrupted job can be resumed", id, job_state_name(from));
+	else if (rc == 0 && !allowed[from][to])
 		rc = from == JOB_CANCELLED
 		     ? err_set(e, ERR_CANCELLED, "job %s was cancelled, it cannot become %s", id, job_state_name(to))
 		     : err_set(e, ERR_CONFLICT, "job %s is %s, it cannot become %s", id, job_state_name(from),

@@ -4,10 +4,48 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "core/record/event.h"
 
-enum { LIST_MAX = 30, LOG_MAX = 40 };
+enum { LIST_MAX = 30, LOG_MAX = 40, SUBJECT_MAX = 60, WHY_MAX = 120 };
+
+/* What a job was about, so that somebody finds the one that is meant: ": mm, checkpoint 3, tb-tiling, hlsl:0". */
+static void add_subject(const struct job *job, struct buf *out)
+{
+	static const struct { const char *field, *before; } parts[] = {
+		{ "workflow", "" }, { "checkpoint", "checkpoint " }, { "a", "checkpoint " }, { "b", "checkpoint " }, { "transformation", "" },
+		{ "device", "" },
+	};
+	struct fields request = FIELDS_INIT;
+	struct err ignored = ERR_INIT;
+	const char *between = ": ";
+	if (fields_parse(job->request, &request, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < MEM_COUNT(parts); i++) {
+		const char *value = fields_text(&request, parts[i].field, "");
+		size_t n = utf8_fit(value, SUBJECT_MAX), line = strcspn(value, "\n");
+		if (*value)
+			buf_addf(out, "%s%s%.*s", between, parts[i].before, (int)(line < n ? line : n), value);
+		if (*value)
+			between = ", ";
+	}
+	fields_fini(&request);
+}
+
+static void add_line(const struct job *job, struct buf *out)
+{
+	char when[32];
+	const char *why = job->state == JOB_FAILED && job->error_text ? job->error_text : "";
+	size_t n = utf8_fit(why, WHY_MAX), line = strcspn(why, "\n");
+	buf_addf(out, "%s %s %s", job->id, job->kind, job_state_name(job->state));
+	add_subject(job, out);
+	buf_addf(out, "; %s", clock_iso(job->created_ms, when));
+	if (*why)
+		buf_addf(out, "; %.*s%s", (int)(line < n ? line : n), why, strlen(why) > (line < n ? line : n) ? " …" : "");
+	buf_addc(out, '\n');
+}
 
 static const struct mcp_done *list(struct mcp_call *call, struct db *db)
 {
@@ -19,8 +57,10 @@ static const struct mcp_done *list(struct mcp_call *call, struct db *db)
 	json_t *rows = json_array();
 	for (size_t i = 0; i < jobs.count; i++) {
 		json_array_append_new(rows, tools_show_job_line(db, &jobs.at[i]));
-		buf_addf(&text, "%s %s %s\n", jobs.at[i].id, jobs.at[i].kind, job_state_name(jobs.at[i].state));
+		add_line(&jobs.at[i], &text);
 	}
+	if (jobs.count == 0)
+		buf_addf(&text, "no jobs yet\n");
 	if (jobs.count == LIST_MAX)
 		buf_addf(&text, "(the newest %d)\n", LIST_MAX);
 	job_list_fini(&jobs);
@@ -34,6 +74,10 @@ static const struct mcp_done *show_log(struct mcp_call *call, struct db *db, con
 	struct event_list events;
 	struct err e = ERR_INIT;
 	struct buf text = BUF_INIT;
+	struct job job;
+	if (job_get(db, id, &job, &e) < 0)
+		return tools_refuse(call, &e);
+	job_fini(&job);
 	if (event_since(db, id, tools_int(call, "after", 0), LOG_MAX, &events, &e) < 0)
 		return tools_refuse(call, &e);
 	json_t *rows = json_array();
@@ -90,7 +134,7 @@ static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
 	if (strcmp(action, "list") == 0)
 		return list(call, db);
 	if (id == NULL)
-		return mcp_call_refuse(call, "id: say which job is meant; job with action list shows them");
+		return mcp_call_refuse(call, "id: say which job is meant: list the jobs to see their ids");
 	if (strcmp(action, "wait") == 0)
 		return wait_for(call, db, id);
 	if (strcmp(action, "log") == 0)

@@ -14,13 +14,14 @@ wrong() # wrong STATUS PART ARGUMENTS…
 }
 
 wrong 2 "did you mean serve?" serv
-wrong 2 "did you mean device?" tune mm --devcie hlsl:0 --db "$db"
+wrong 2 "did you mean --device?" tune mm --devcie hlsl:0 --db "$db"
 wrong 2 "--budget needs a value" tune mm --budget
 wrong 2 "no whole number" tune mm --budget many --db "$db"
 wrong 2 "one word too many" devices all --db "$db"
-wrong 2 "something is missing" run --db "$db"
+wrong 2 "FILE.peak.md is missing; usage: peakd run FILE.peak.md" run --db "$db"
+wrong 2 "FOLDER is missing; usage: peakd drain ACTION FOLDER" drain export --db "$db"
 wrong 2 "did you mean export?" workflow exprot --db "$db"
-wrong 2 "restore needs name and at" workflow restore mm --db "$db"
+wrong 2 "peakd workflow restore NAME AT" workflow restore mm --db "$db"
 wrong 2 "error, warning, info, debug" devices --log-level loud --db "$db"
 wrong 2 "--listen" serve --listen nowhere --db "$db"
 wrong 1 "cannot be read" run "$T/none.peak.md" --db "$db"
@@ -31,12 +32,27 @@ small_context >"$T/scale.peak.md"
 timeout 120 "$peakd" run "$T/scale.peak.md" --device hlsl:7 --db "$db" >"$T/out" 2>"$T/err"
 is $? 1 "a device that does not exist: exit status 1"
 has "$(cat "$T/err")" "peakd devices" "… and where to look"
+wrong 2 "did you mean get?" jobs gte x --db "$db"
+wrong 2 "peakd jobs get ID" jobs get --db "$db"
+wrong 1 "there is no job none" jobs log none --db "$db"
 printf 'no database at all, but long enough to be read as one: %0200d' 0 >"$T/text.db"
 wrong 1 "text.db" devices --db "$T/text.db"
 sqlite3 "$T/new.db" "PRAGMA user_version=9999; PRAGMA application_id=1346715979; CREATE TABLE t(x);" 2>"$T/sqlite.err"
 wrong 1 "newer peakd" devices --db "$T/new.db"
 wrong 1 "--db" devices --db "$T/no/such/folder/a.db"
 wrong 2 "--token-file" serve --token-file "$T/none" --listen none --db "$db.2"
+
+# What a job was about stands in the list, and its log is whole however long it is.
+is "$(timeout 120 "$peakd" jobs --db "$T/empty.db")" "no jobs yet" "no jobs are no empty line"
+timeout 120 "$peakd" tune scale --device hlsl:7 --db "$db" >/dev/null 2>&1
+has "$(timeout 120 "$peakd" jobs --db "$db" | head -n 1)" "tune failed: scale, checkpoint 1, hlsl:7; 20" "the list says what a job was about"
+has "$(timeout 120 "$peakd" jobs --db "$db" | head -n 1)" "no device 'hlsl:7'" "… and why it failed"
+job=$(timeout 120 "$peakd" jobs --db "$db" --json | jq -r '.jobs[0].job')
+wrong 1 "only an interrupted job can be resumed" jobs resume "$job" --db "$db"
+sqlite3 "$db" "WITH RECURSIVE n(i) AS (VALUES(101) UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+	INSERT INTO job_event (job_id, seq, created_ms, kind, progress, total, message) SELECT '$job', i, 0, 'line', 0, 0, 'line ' || i FROM n"
+is "$(timeout 120 "$peakd" jobs log "$job" --db "$db" | tail -n 1)" "200 line line 200" "a long log is shown to its end"
+is "$(timeout 120 "$peakd" jobs log "$job" --db "$db" --json | jq '.events | length > 100')" true "… as JSON too"
 
 is "$("$peakd" help | grep -c '^  serve ')" 1 "peakd help lists the verbs"
 has "$("$peakd" run --help)" "--sequence NAME" "peakd VERB --help lists its options"

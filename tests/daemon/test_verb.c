@@ -67,10 +67,10 @@ int main(void)
 	is_str(line.db, "y.db", "is stronger");
 	verb_line_fini(&line);
 
-	refused("did you mean device", "a", "--devise", "x");
+	refused("did you mean --device?", "a", "--devise", "x");
 	refused("--device needs a value", "a", "--device", NULL);
 	refused("--keep-going takes no value", "a", "--keep-going=1", NULL);
-	refused("something is missing", "--device", "x", NULL);
+	refused("is missing; usage: peakd", "--device", "x", NULL);
 	refused("'c' is one word too many", "a", "b", "c");
 	refused("there is no option -x", "-x", "a", NULL);
 	refused("none of error", "a", "--log-level", "loud");

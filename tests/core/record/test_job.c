@@ -32,6 +32,7 @@ static void test_life(void)
 	is_int(job_start(f.db, id, &e), 0, "it is started");
 	is_int(job_start(f.db, id, &e), -ERR_CONFLICT, "only once");
 	is_int(job_resume(f.db, id, &e), -ERR_CONFLICT, "a running job cannot be resumed");
+	has_str(e.text, "only an interrupted job can be resumed", "and the message says which can");
 	is_int(job_done(f.db, id, "best 1.5 ms", &e), 0, "it is done");
 	is_int(job_cancel(f.db, id, &e), -ERR_CONFLICT, "and cannot be cancelled any more");
 	is_int(job_fail(f.db, id, &(struct err){ .code = ERR_IO }, NULL, &e), -ERR_CONFLICT, "nor fail");
