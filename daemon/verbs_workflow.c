@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "core/eval/import_file.h"
 #include "core/eval/import_results.h"
+#include "daemon/run_setup.h"
 #include "daemon/verbs.h"
 
 /* A message has 8 MiB, and more than these are no use as seeds. */
@@ -22,7 +23,8 @@ static const struct action {
 	const char *name, *first, *second, *words;
 	size_t min;
 } actions[] = {
-	{ "list", NULL, NULL, "", 0 },            { "log", "name", NULL, "NAME", 1 },       { "show", "at", "what", "AT [PART]", 1 },
+	{ "create", "file", "name", "FILE [NAME]", 1 }, { "list", NULL, NULL, "", 0 },
+	{ "log", "name", NULL, "NAME", 1 },       { "show", "at", "what", "AT [PART]", 1 },
 	{ "diff", "at", "with", "AT [AT]", 1 },   { "compare", "at", "with", "AT [AT]", 1 }, { "restore", "name", "at", "NAME AT", 2 },
 	{ "tag", "name", "at", "NAME AT", 2 },    { "branch", "name", "at", "NAME AT", 2 }, { "export", "at", NULL, "AT", 1 },
 	{ "import", "at", "name", "AT FILE", 2 },
@@ -37,7 +39,7 @@ static const struct action *find_action(const char *name, struct err *e)
 			return &actions[i];
 		names[i] = actions[i].name;
 	}
-	err_set(e, ERR_INPUT, "there is no action '%s'%s; there are list, log, show, diff, compare, restore, tag, branch, export and import",
+	err_set(e, ERR_INPUT, "there is no action '%s'%s; there are create, list, log, show, diff, compare, restore, tag, branch, export and import",
 	        name, nearest_hint(name, names, MEM_COUNT(actions), hint));
 	return NULL;
 }
@@ -124,6 +126,22 @@ static int import_file(const struct verb_line *line, json_t *take_arguments)
 	return verb_fail(line, &e);
 }
 
+/* --- create: a tool of its own, which wants the file's text ------------------------------------------------------------------- */
+
+static int create(const struct verb_line *line)
+{
+	const char *path = line->words[1];
+	struct err e = ERR_INIT;
+	char *text = NULL;
+	if (run_setup_read(path, &text, &e) < 0)
+		return verb_fail(line, &e);
+	char *name = line->word_count > 2 ? mem_str(line->words[2]) : run_setup_stem(path);
+	int status = verbs_call(line, "context_create", json_pack("{s:s, s:s, s:s}", "source", text, "name", name, "file", path), NULL);
+	free(name);
+	free(text);
+	return status;
+}
+
 /* --- the verb ---------------------------------------------------------------------------------------------------------------- */
 
 static int workflow_run(const struct verb_line *line)
@@ -140,6 +158,8 @@ static int workflow_run(const struct verb_line *line)
 		verb_fail(line, &e);
 		return VERB_USAGE;
 	}
+	if (strcmp(action->name, "create") == 0)
+		return create(line);
 	/* A terminal shows everything. */
 	json_t *arguments = json_pack("{s:s, s:i}", "action", action->name, "limit", 100000000);
 	if (given > 0)
@@ -154,8 +174,9 @@ static int workflow_run(const struct verb_line *line)
 }
 
 const struct verb verbs_workflow = {
-	.name = "workflow", .words = "ACTION …", .summary = "history: list, log, show, diff, compare, restore, tag, branch, export, import",
-	.details = "  list                  every workflow\n"
+	.name = "workflow", .words = "ACTION …", .summary = "history: create, list, log, show, diff, compare, restore, tag, branch, export, import",
+	.details = "  create FILE [NAME]    makes a workflow of a context file, for tune, validate and transform; nothing runs (`peakd run` does)\n"
+	           "  list                  every workflow\n"
 	           "  log NAME              its checkpoints with their best times\n"
 	           "  show AT [PART]        a checkpoint, or its source, device, host, macros, measurements (CSV), t4 (the same as JSON),\n"
 	           "                        validations, exchanges, best (the winner's macros) or tuning\n"

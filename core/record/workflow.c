@@ -67,6 +67,12 @@ static int look_up_tag(struct db *db, const char *name, int64_t *ret_checkpoint,
 	return query_run(&q, ret_checkpoint, e);
 }
 
+static bool is_file_name(const char *name)
+{
+	size_t n = strlen(name);
+	return n > 3 && strcmp(name + n - 3, ".md") == 0;
+}
+
 /* ERR_NOT_FOUND with the nearest name that does exist. */
 static int not_found(struct db *db, const char *what, const char *name, struct err *e)
 {
@@ -85,11 +91,14 @@ static int not_found(struct db *db, const char *what, const char *name, struct e
 	query_fini(&q);
 	if (rc < 0)
 		return rc;
+	if (is_file_name(name))
+		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: that is a file's name; make a workflow of it first, with `peakd workflow create "
+		               "%s` or the tool context_create", what, name, name);
 	if (near.best[0])
 		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: did you mean %s?", what, name, near.best);
 	if (count == 0)
-		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: this database has no workflow yet, create a "
-		               "context first", what, name);
+		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: this database has no workflow yet; `peakd workflow "
+		               "create FILE.peak.md`, `peakd run` or the tool context_create begins one", what, name);
 	return err_set(e, ERR_NOT_FOUND, "there is no %s %s: list the workflows to see their names", what, name);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "core/transform/llm.h"
 #include "core/transform/replay.h"
 
@@ -64,15 +65,42 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
+/* A misspelt option would be a setting that silently is not made. */
+static int check_options(const char *spec, const char *options, struct err *e)
+{
+	static const char *const known[] = { "model", "key_env", "key_credential", "reasoning", "temperature", "max_tokens", "old_max_tokens",
+	                                     "retries", "stall_s", "total_s", "connect_s" };
+	char hint[96];
+	bool model = false;
+	int rc = 0;
+	while (*options && rc == 0) {
+		size_t len = strcspn(options, "&"), i = 0;
+		char *name = mem_strn(options, strcspn(options, "=&")), *value = mem_strn(options, len);
+		while (i < MEM_COUNT(known) && strcmp(known[i], name) != 0)
+			i++;
+		bool set = strlen(value) > strlen(name) + 1;
+		model = model || (i == 0 && set);
+		if (i == MEM_COUNT(known))
+			rc = err_set(e, ERR_INPUT, "'%s': there is no option '%s'%s behind '?'", spec, name, nearest_hint(name, known, MEM_COUNT(known), hint));
+		else if (!set)
+			rc = err_set(e, ERR_INPUT, "'%s': '%s' has no value: write %s=…", spec, name, name);
+		free(name);
+		free(value);
+		options += len + (options[len] == '&');
+	}
+	return rc < 0 || model ? rc : err_set(e, ERR_INPUT, "'%s' does not say which model: write ?model=M behind the URL", spec);
+}
+
 static int check_spec(const char *spec, struct err *e)
 {
 	if (begins(spec, "replay:") && spec[7])
 		return 0;
-	if ((begins(spec, "openai:") || begins(spec, "anthropic:")) && strstr(spec, "?model="))
-		return 0;
-	if ((begins(spec, "openai:") || begins(spec, "anthropic:")) && strstr(spec, "&model="))
-		return 0;
-	return err_set(e, ERR_INPUT, "'%s' is no model: write replay:NAME, openai:URL?model=M or anthropic:URL?model=M", spec);
+	if (!begins(spec, "openai:") && !begins(spec, "anthropic:"))
+		return err_set(e, ERR_INPUT, "'%s' is no model: write replay:NAME, openai:URL?model=M or anthropic:URL?model=M", spec);
+	const char *url = strchr(spec, ':') + 1, *query = strchr(url, '?');
+	if (!begins(url, "http://") && !begins(url, "https://"))
+		return err_set(e, ERR_INPUT, "'%s' has no URL: it begins with http:// or https://, as in openai:http://127.0.0.1:8080/v1?model=M", spec);
+	return check_options(spec, query ? query + 1 : "", e);
 }
 
 int models_add(struct models *m, const char *text, struct err *e)
@@ -177,9 +205,9 @@ static int unknown(const struct models *m, const char *name, struct err *e)
 	struct buf names = BUF_INIT;
 	for (size_t i = 0; i < m->count; i++)
 		buf_addf(&names, "%s %s", i ? "," : "", m->entries[i].name);
-	int rc = err_set(e, ERR_NOT_FOUND, "no model '%s'; configured:%s. Start the daemon with --model NAME=SPEC (or PEAKD_MODEL), "
-	                 "or carry the steps out yourself with transform_begin and transform_submit", name,
-	                 m->count ? buf_text(&names) : " none");
+	int rc = err_set(e, ERR_NOT_FOUND, "no model '%s'; configured:%s. Start the daemon with `peakd serve --model NAME=SPEC` or "
+	                 "PEAKD_MODEL=SPEC in its environment (SPEC: openai:URL?model=M or anthropic:URL?model=M), name recordings (replay:NAME), or "
+	                 "carry the steps out yourself with transform_begin and transform_submit", name, m->count ? buf_text(&names) : " none");
 	buf_fini(&names);
 	return rc;
 }

@@ -81,10 +81,11 @@ static const struct mcp_done *create(struct mcp_call *call, struct db *db, const
 	                          (json_int_t)checkpoint, "hash", context_hash(ctx)->hex, "kernel", context_kernel(ctx), "backend",
 	                          context_backend(ctx), "sizes", sizes_json(space), "tuning", tuning_json(ctx), "space",
 	                          (json_int_t)space_count(space), "existed", existed);
-	const struct mcp_done *done = mcp_call_reply(call, shown, "workflow %s: checkpoint %lld, %s for %s, %zu valid execution "
-	                                             "parameters over %zu input sizes. Next: validate and tune it.", name,
-	                                             (long long)checkpoint, context_kernel(ctx), context_backend(ctx),
-	                                             space_count(space), space_size_count(space));
+	const struct mcp_done *done = mcp_call_reply(call, shown, "workflow %s%s: checkpoint %lld, %s for %s, %zu valid execution "
+	                                             "parameters over %zu input size%s. Next: validate and tune it.", name,
+	                                             existed ? ", which was there already" : "", (long long)checkpoint, context_kernel(ctx),
+	                                             context_backend(ctx), space_count(space), space_size_count(space),
+	                                             space_size_count(space) == 1 ? "" : "s");
 	space_free(space);
 	mcp_server_resources_changed(tools_app(call)->mcp);
 	return done;

@@ -40,7 +40,7 @@ static const struct mcp_done *list(struct mcp_call *call, struct db *db, int64_t
 	}
 	workflow_list_fini(&all);
 	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:o}", "workflows", rows), "%s",
-	                                             text.len ? buf_text(&text) : "no workflows yet: context_create begins one");
+	                                             text.len ? buf_text(&text) : "no workflows yet: context_create (peakd workflow create FILE.peak.md) begins one");
 	buf_fini(&text);
 	return done;
 }

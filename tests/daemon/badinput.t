@@ -104,7 +104,7 @@ esac
 refuses transform '{"at":"good","transformation":"refacto"}' "nearest names: refactor" "a transformation that does not exist"
 refuses transform '{"at":"good","transformation":"thread-tiling"}' "apply refactor first" "a prerequisite that is missing"
 refuses transform_begin '{"at":"good","transformation":"thread-tiling"}' "apply refactor first" "the same for an agent"
-refuses transform '{"at":"good","transformation":"refactor"}' "Start the daemon with --model" "no model at all"
+refuses transform '{"at":"good","transformation":"refactor"}' "peakd serve --model NAME=SPEC" "no model at all"
 refused 1 "nearest names: refactor" transform good refacto
 logged "nearest names: refactor" "a transformation that does not exist"
 try() # try MODEL PART

@@ -42,6 +42,15 @@ wrong 1 "newer peakd" devices --db "$T/new.db"
 wrong 1 "--db" devices --db "$T/no/such/folder/a.db"
 wrong 2 "--token-file" serve --token-file "$T/none" --listen none --db "$db.2"
 
+# A context file is no checkpoint, and becomes one.
+wrong 1 "begins one" tune scale --db "$T/fresh.db"
+wrong 1 "peakd workflow create $T/scale.peak.md" validate "$T/scale.peak.md" --db "$T/fresh.db"
+wrong 1 "peakd workflow create" tune "$T/scale.peak.md" --db "$db"
+wrong 1 "bad.peak.md:8" workflow create "$T/bad.peak.md" --db "$T/fresh.db"
+has "$(timeout 120 "$peakd" workflow create "$T/scale.peak.md" --db "$T/fresh.db")" "workflow scale: checkpoint 1" "a workflow is made of a file"
+has "$(timeout 120 "$peakd" workflow create "$T/scale.peak.md" --db "$T/fresh.db")" "there already" "… once only"
+has "$(timeout 120 "$peakd" workflow create "$T/scale.peak.md" mine --db "$T/fresh.db")" "workflow mine" "… under any name"
+
 # What a job was about stands in the list, and its log is whole however long it is.
 is "$(timeout 120 "$peakd" jobs --db "$T/empty.db")" "no jobs yet" "no jobs are no empty line"
 timeout 120 "$peakd" tune scale --device hlsl:7 --db "$db" >/dev/null 2>&1

@@ -81,7 +81,7 @@ static void test_names(void)
 	int64_t c = fixture_checkpoint(&f, "c", b);
 	int64_t id = 0;
 	is_int(workflow_resolve(f.db, "matmul", &id, &e), -ERR_NOT_FOUND, "an empty database has no names");
-	has_str(e.text, "create a context first", "and says what to do");
+	has_str(e.text, "peakd workflow create FILE.peak.md", "and says what to do");
 	workflow_create(f.db, "matmul", a, &e);
 	workflow_append(f.db, "matmul", b, &e);
 	workflow_append(f.db, "matmul", c, &e);
