@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "daemon/run_check.h"
 #include "daemon/run_resume.h"
 #include "daemon/run_setup.h"
 #include "daemon/verbs.h"
@@ -226,11 +227,15 @@ static bool go_on(const struct run *r)
 
 static int run_steps(struct run *r, struct err *e)
 {
-	int rc = run_setup_workflow(r, e);
+	int rc = run_setup_context(r, e);
 	if (rc == 0)
 		rc = run_setup_device(r, e);
 	if (rc == 0)
 		rc = run_setup_steps(r, e);
+	if (rc == 0)
+		rc = run_check(r, 1, e);
+	if (rc == 0)
+		rc = run_setup_workflow(r, e);
 	if (rc == 0 && r->resumed)
 		rc = run_resume(r, e);
 	if (rc < 0)

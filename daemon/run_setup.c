@@ -14,9 +14,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/context/context.h"
 #include "daemon/bar.h"
 
-enum { SOURCE_MAX = 1 << 20 };
+enum { SOURCE_MAX = 1 << 20, WHOLE = 100000000 /* bytes: never cut */ };
 
 /* --- talking ---------------------------------------------------------------------------------------------------------------- */
 
@@ -60,11 +61,11 @@ int64_t run_setup_whole(const json_t *object, const char *key)
 
 int run_setup_open(struct run *r, struct err *e)
 {
-	r->report.stem = run_setup_stem(r->path);
 	r->report.command = run_setup_command();
 	r->report.started_ms = clock_wall_ms();
-	return access(r->path, R_OK) == 0 ? client_open(r->line->db, &r->client, e)
-	                                  : err_sys(e, errno, "%s: this context file cannot be read", r->path);
+	if (r->path && access(r->path, R_OK) != 0)
+		return err_sys(e, errno, "%s: this context file cannot be read", r->path);
+	return client_open(r->line->db, &r->client, e);
 }
 
 void run_setup_fini(struct run *r)
@@ -76,6 +77,8 @@ void run_setup_fini(struct run *r)
 		json_decref(r->made[i]);
 	free(r->made);
 	free(r->steps);
+	free(r->source);
+	context_free(r->context);
 	free(r->workflow);
 	free(r->backend);
 	report_fini(&r->report);
@@ -174,31 +177,64 @@ static int choose_name(struct run *r, struct err *e)
 	return 0;
 }
 
+static int read_checkpoint(struct run *r, struct err *e)
+{
+	json_t *answer = NULL;
+	int rc = run_setup_call(r, "checkpoint", "workflow", json_pack("{s:s, s:s, s:s, s:i}", "action", "show", "at", r->from, "what", "source",
+	                        "limit", WHOLE), &answer, e);
+	if (rc == 0)
+		r->source = mem_str(run_setup_text(answer, "text"));
+	json_decref(answer);
+	return rc;
+}
+
+int run_setup_context(struct run *r, struct err *e)
+{
+	int rc = r->path ? run_setup_read(r->path, &r->source, e) : read_checkpoint(r, e);
+	if (rc == 0)
+		rc = context_parse(r->path ? r->path : r->from, r->source, &r->context, e);
+	if (rc < 0)
+		return rc;
+	r->backend = mem_str(context_backend(r->context));
+	r->report.stem = r->path ? run_setup_stem(r->path) : mem_str(context_kernel(r->context));
+	return 0;
+}
+
+/* The file becomes a root; a checkpoint is one already. */
+static int begin(struct run *r, json_t **ret_begun, struct err *e)
+{
+	if (r->path)
+		return run_setup_call(r, "context", "context_create",
+		                      json_pack("{s:s, s:s, s:s}", "source", r->source, "name", r->workflow, "file", r->path), ret_begun, e);
+	return run_setup_call(r, "workflow", "workflow", json_pack("{s:s, s:s, s:s}", "action", "branch", "name", r->workflow, "at", r->from),
+	                      ret_begun, e);
+}
+
 int run_setup_workflow(struct run *r, struct err *e)
 {
-	char *source = NULL;
 	json_t *created = NULL;
-	int rc = run_setup_read(r->path, &source, e);
+	int rc = choose_name(r, e);
 	if (rc == 0)
-		rc = choose_name(r, e);
-	if (rc == 0)
-		rc = run_setup_call(r, "context", "context_create",
-		          json_pack("{s:s, s:s, s:s}", "source", source, "name", r->workflow, "file", r->path), &created, e);
+		rc = begin(r, &created, e);
 	if (rc == 0) {
 		const char *name = run_setup_text(created, "workflow");
 		if (*name && strcmp(name, r->workflow) != 0) {
 			free(r->workflow);
 			r->workflow = mem_str(name);
 		}
-		r->backend = mem_str(run_setup_text(created, "backend"));
 		r->resumed = verb_get(r->line, "resume") && json_is_true(json_object_get(created, "existed"));
 		run_setup_say("workflow", "%s%s", r->workflow, strcmp(r->workflow, wanted_name(r)) ? " (the name itself is taken)"
 		                                               : r->resumed ? " (gone on with)" : "");
 		report_add(&r->report, "baseline")->checkpoint = run_setup_whole(created, "checkpoint");
 	}
 	json_decref(created);
-	free(source);
 	return rc;
+}
+
+static int check_backend(const struct run *r, const char *backend, const char *device, struct err *e)
+{
+	return strcmp(backend, r->backend) == 0 ? 0 : err_set(e, ERR_INPUT, "device %s runs %s code, and %s is a context for %s", device, backend,
+	                                                      r->path ? r->path : r->from, r->backend);
 }
 
 /* "cuda:sm_90a" names an architecture, "cuda:0" and "cuda" a device. */
@@ -218,22 +254,29 @@ int run_setup_device(struct run *r, struct err *e)
 		r->report.compile_only = true;
 		r->report.device = mem_str(asked);
 		r->report.driver = mem_str("");
-		return 0;
+		char *backend = mem_strn(asked, strcspn(asked, ":"));
+		int rc = check_backend(r, backend, asked, e);
+		free(backend);
+		return rc;
 	}
 	int rc = run_setup_call(r, "devices", "devices", json_object(), &answer, e);
 	if (rc < 0)
 		return rc;
 	json_array_foreach(json_object_get(answer, "devices"), i, d) {
+		const char *backend = run_setup_text(d, "backend");
 		bool fits = asked && strchr(asked, ':') ? strcmp(run_setup_text(d, "id"), asked) == 0
-		                                        : strcmp(run_setup_text(d, "backend"), asked ? asked : r->backend) == 0;
+		                                        : strcmp(backend, asked ? asked : r->backend) == 0;
 		if (!fits || r->report.device)
 			continue;
 		r->report.device = mem_fmt("%s (%s)", run_setup_text(d, "name"), run_setup_text(d, "id"));
 		r->report.driver = mem_str(run_setup_text(d, "driver"));
 		r->report.compile_only = json_is_false(json_object_get(d, "runs"));
 		r->report.emulated = json_is_true(json_object_get(d, "emulated"));
+		rc = check_backend(r, backend, run_setup_text(d, "id"), e);
 	}
 	json_decref(answer);
+	if (rc < 0)
+		return rc;
 	if (r->report.device == NULL)
 		return err_set(e, ERR_NOT_FOUND, "there is no device %s here: `peakd devices` lists what there is, and --device "
 		               "BACKEND:ARCHITECTURE (cuda:sm_90a) compiles without one", asked ? asked : r->backend);

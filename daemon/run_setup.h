@@ -12,10 +12,15 @@
 #include "daemon/report.h"
 #include "daemon/verb.h"
 
+struct context;
+
 struct run {
 	const struct verb_line *line;
 	struct client *client;
-	const char *path;           /* of the context file */
+	const char *path;           /* of the context file; NULL: a checkpoint is gone on from */
+	const char *from;           /* study: that checkpoint; NULL: the file is the root */
+	char *source;               /* its text */
+	struct context *context;    /* the same, read here: so that mistakes are found before anything is made */
 	char *workflow, *backend;
 	char **steps;               /* transformations in order */
 	size_t step_count;
@@ -32,9 +37,11 @@ int run_setup_read(const char *path, char **ret_text, struct err *e);
 int run_setup_open(struct run *r, struct err *e);
 /* Closes the connection and frees what the functions below filled in. */
 void run_setup_fini(struct run *r);
+/* Reads the context, out of the file or of the checkpoint. */
+int run_setup_context(struct run *r, struct err *e);
 /* Makes the workflow, or with --resume finds the one that is there; the report then has its first step, "baseline". */
 int run_setup_workflow(struct run *r, struct err *e);
-/* The device that will be used, as the daemon would choose it, for the report. */
+/* The device that will be used, as the daemon would choose it, for the report; it must be one for the context's code. */
 int run_setup_device(struct run *r, struct err *e);
 /* --transform, --sequence, or the sequence that is named as the file. */
 int run_setup_steps(struct run *r, struct err *e);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/bar.h"
+#include "daemon/run_check.h"
 #include "daemon/run_setup.h"
 #include "daemon/study_table.h"
 #include "daemon/verbs.h"
@@ -147,17 +148,22 @@ static int transformation(struct study *s, const char *name, struct err *e)
 static int run_all(struct study *s, struct err *e)
 {
 	struct run *r = &s->run;
-	int rc = run_setup_workflow(r, e);
+	int rc = run_setup_context(r, e);
 	if (rc == 0)
 		rc = run_setup_device(r, e);
 	if (rc == 0)
 		rc = run_setup_steps(r, e);
+	if (rc == 0)
+		rc = run_check(r, s->first, e);
+	if (rc == 0 && r->step_count == 0)
+		rc = err_set(e, ERR_INPUT, "there is nothing to try: name a --sequence, or a --transform");
+	if (rc == 0)
+		rc = run_setup_workflow(r, e);
 	if (rc < 0)
 		return rc;
-	const char *from = verb_get(r->line, "from");
 	s->at = r->report.steps[0].checkpoint;
-	if (from)
-		rc = stand_at(s, from, e);
+	if (r->path && r->from)
+		rc = stand_at(s, r->from, e);
 	for (size_t i = 0; i < r->step_count && rc == 0; i++)
 		rc = transformation(s, r->steps[i], e);
 	return rc;
@@ -209,11 +215,16 @@ static void study_fini(struct study *s)
 
 static int study_run(const struct verb_line *line)
 {
-	struct study s = { .run = { .line = line, .path = line->words[0] } };
+	struct study s = { .run = { .line = line, .path = line->word_count ? line->words[0] : NULL, .from = verb_get(line, "from") } };
 	struct err e = ERR_INIT;
 	long long ignored;
 	if (verb_int(line, "tries", 1, 1000, 5, &s.tries, &e) < 0 || verb_int(line, "first", 1, 1000, 1, &s.first, &e) < 0 ||
 	    verb_int(line, "parallel", 1, 16, 5, &s.parallel, &e) < 0 || verb_int(line, "samples", 1, 1024, 0, &ignored, &e) < 0) {
+		verb_fail(line, &e);
+		return VERB_USAGE;
+	}
+	if (s.run.path == NULL && s.run.from == NULL) {
+		err_set(&e, ERR_INPUT, "name the context to begin with: peakd study FILE.peak.md, or peakd study --from AT");
 		verb_fail(line, &e);
 		return VERB_USAGE;
 	}
@@ -226,7 +237,7 @@ static int study_run(const struct verb_line *line)
 static const struct verb_option options[] = {
 	{ "sequence", "NAME", "the transformations to try (default: the sequence named as the file)" },
 	{ "transform", "T", "a transformation, by name or as a sentence; may be repeated; replaces the sequence" },
-	{ "from", "AT", "the checkpoint of the database that the first one starts from (default: the file)" },
+	{ "from", "AT", "the checkpoint of the database that the first one starts from, in place of the file" },
 	{ "model", "NAME", "a configured model, or replay:NAME for recordings; may be repeated to compare models" },
 	{ "tries", "N", "independent tries of each transformation by each model (default 5)" },
 	{ "first", "N", "number of the first try (default 1): recordings of try N > 1 are in the folder try-N" },
@@ -239,9 +250,9 @@ static const struct verb_option options[] = {
 };
 
 const struct verb study_verb = {
-	.name = "study", .words = "FILE.peak.md", .summary = "how often models carry out transformations right, tried N times each",
+	.name = "study", .words = "[FILE.peak.md]", .summary = "how often models carry out transformations right, tried N times each",
 	.details = "Every try starts from the same checkpoint; the first one that is accepted is what the next transformation starts from.\n"
 	           "\"right\" means: every pass held and no answer needed a repair. Nothing is tuned.\n"
 	           "Exit status 0: every try was accepted in the end; 1: not; 3: the device only compiles, nothing ran.\n",
-	.options = options, .min_words = 1, .max_words = 1, .run = study_run,
+	.options = options, .min_words = 0, .max_words = 1, .run = study_run,
 };

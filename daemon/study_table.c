@@ -97,9 +97,9 @@ void study_table_interval(size_t right, size_t tries, double *ret_low, double *r
 
 /* --- words -------------------------------------------------------------------------------------------------------------------- */
 
-static void print_row(const char *name, const char *model, const struct study_sum *s, FILE *out)
+static void print_row(const char *name, const char *model, int wide, const struct study_sum *s, FILE *out)
 {
-	fprintf(out, "%-22s %-14s %5zu %6zu %9zu %7zu %5zu %5zu %6zu %8zu %8zu %8zu %9llu %9llu\n", name, model, s->tries, s->right,
+	fprintf(out, "%-22s %-*s %5zu %6zu %9zu %7zu %5zu %5zu %6zu %8zu %8zu %8zu %9llu %9llu\n", name, wide, model, s->tries, s->right,
 	        s->malformed, s->compile, s->wrong, s->crash, s->narrow, s->repaired, s->given_up, s->unjudged,
 	        (unsigned long long)s->tokens_in, (unsigned long long)s->tokens_out);
 }
@@ -108,13 +108,16 @@ void study_table_print(const struct study_table *t, FILE *out)
 {
 	struct study_sum all = study_table_sum(t->rows, t->row_count);
 	double low, high;
-	fprintf(out, "\n%-22s %-14s %5s %6s %9s %7s %5s %5s %6s %8s %8s %8s %9s %9s\n", "transformation", "model", "tries", "right",
+	int wide = 14;
+	for (size_t i = 0; i < t->row_count; i++)
+		wide = (int)strlen(t->rows[i].model) > wide ? (int)strlen(t->rows[i].model) : wide;
+	fprintf(out, "\n%-22s %-*s %5s %6s %9s %7s %5s %5s %6s %8s %8s %8s %9s %9s\n", "transformation", wide, "model", "tries", "right",
 	        "malformed", "compile", "wrong", "crash", "narrow", "repaired", "given up", "unjudged", "tokens in", "out");
 	for (size_t i = 0; i < t->row_count; i++) {
 		struct study_sum s = study_table_sum(&t->rows[i], 1);
-		print_row(t->rows[i].transformation, t->rows[i].model, &s, out);
+		print_row(t->rows[i].transformation, t->rows[i].model, wide, &s, out);
 	}
-	print_row("all", "", &all, out);
+	print_row("all", "", wide, &all, out);
 	study_table_interval(all.right, all.tries, &low, &high);
 	if (all.tries)
 		fprintf(out, "\nright at the first try: %zu of %zu, %.1f %% (95 %% interval %.1f to %.1f %%); accepted in the end: %zu of %zu\n",

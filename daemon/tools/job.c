@@ -11,7 +11,7 @@
 
 enum { LIST_MAX = 30, LOG_MAX = 40, SUBJECT_MAX = 60, WHY_MAX = 120 };
 
-/* What a job was about, so that somebody finds the one that is meant: ": mm, checkpoint 3, tb-tiling, hlsl:0". */
+/* What a job was about, so that somebody finds the one that is meant: " (mm, checkpoint 3, tb-tiling, hlsl:0)". */
 static void add_subject(const struct job *job, struct buf *out)
 {
 	static const struct { const char *field, *before; } parts[] = {
@@ -20,7 +20,7 @@ static void add_subject(const struct job *job, struct buf *out)
 	};
 	struct fields request = FIELDS_INIT;
 	struct err ignored = ERR_INIT;
-	const char *between = ": ";
+	const char *between = " (";
 	if (fields_parse(job->request, &request, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < MEM_COUNT(parts); i++) {
@@ -31,6 +31,8 @@ static void add_subject(const struct job *job, struct buf *out)
 		if (*value)
 			between = ", ";
 	}
+	if (*between == ',')
+		buf_addc(out, ')');
 	fields_fini(&request);
 }
 
@@ -41,9 +43,9 @@ static void add_line(const struct job *job, struct buf *out)
 	size_t n = utf8_fit(why, WHY_MAX), line = strcspn(why, "\n");
 	buf_addf(out, "%s %s %s", job->id, job->kind, job_state_name(job->state));
 	add_subject(job, out);
-	buf_addf(out, "; %s", clock_iso(job->created_ms, when));
+	buf_addf(out, " %s", clock_iso(job->created_ms, when));
 	if (*why)
-		buf_addf(out, "; %.*s%s", (int)(line < n ? line : n), why, strlen(why) > (line < n ? line : n) ? " …" : "");
+		buf_addf(out, ": %.*s%s", (int)(line < n ? line : n), why, strlen(why) > (line < n ? line : n) ? " …" : "");
 	buf_addc(out, '\n');
 }
 

@@ -12,7 +12,7 @@ timeout 120 "$peakd" devices --db "$db" >"$T/out" 2>"$T/err"
 has "$(cat "$T/out")" "hip:0: emulated gfx90a" "the device is listed as what it is"
 
 sed 's/{64, 96}/{40}/; s/{8, 16, 32}/{16}/; s/{8, 16}/{8}/; s/{33, 67}/{17}/' "$root/examples/matmul-fp32-gfx90a.peak.md" >"$T/mm.peak.md"
-timeout 200 "$peakd" run "$T/mm.peak.md" --db "$db" --device hip:0 --transform refactor --model replay:none --json "$T/rows.json" --keep-going \
+timeout 200 "$peakd" run "$T/mm.peak.md" --db "$db" --device hip:0 --json "$T/rows.json" \
 	>"$T/out" 2>"$T/err"
 has "$(cat "$T/out")" "accepted, 2 passed, 0 failed, no times: emulated" "the baseline is validated" "$(cat "$T/err")"
 has "$(cat "$T/out")" "mm on emulated gfx90a (hip:0)" "the table says where"

@@ -53,8 +53,9 @@ has "$(timeout 120 "$peakd" workflow create "$T/scale.peak.md" mine --db "$T/fre
 
 # What a job was about stands in the list, and its log is whole however long it is.
 is "$(timeout 120 "$peakd" jobs --db "$T/empty.db")" "no jobs yet" "no jobs are no empty line"
+timeout 120 "$peakd" workflow create "$T/scale.peak.md" --db "$db" >/dev/null
 timeout 120 "$peakd" tune scale --device hlsl:7 --db "$db" >/dev/null 2>&1
-has "$(timeout 120 "$peakd" jobs --db "$db" | head -n 1)" "tune failed: scale, checkpoint 1, hlsl:7; 20" "the list says what a job was about"
+has "$(timeout 120 "$peakd" jobs --db "$db" | head -n 1)" "tune failed (scale, checkpoint 1, hlsl:7) 20" "the list says what a job was about"
 has "$(timeout 120 "$peakd" jobs --db "$db" | head -n 1)" "no device 'hlsl:7'" "… and why it failed"
 job=$(timeout 120 "$peakd" jobs --db "$db" --json | jq -r '.jobs[0].job')
 wrong 1 "only an interrupted job can be resumed" jobs resume "$job" --db "$db"

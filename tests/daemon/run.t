@@ -16,13 +16,36 @@ is "$(jq -c '[.rows[0].median_ms > 0, (.device | length) > 0, (.driver | length)
 	'[true,true,true,20,true]' "with time, device, driver and date"
 has "$(jq -r .command "$T/rows.json")" "run $T/scale.peak.md" "and the command"
 
-timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --transform "no such model will do this" --model replay:none \
+timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --transform "no model has done this" --model replay:matmul-fp32-hlsl \
 	>"$T/out" 2>"$T/err"
 is $? 1 "a transformation that fails: exit status 1"
-has "$(cat "$T/err")" "no recordings 'none'" "with the reason"
+has "$(cat "$T/err")" "holds no answer" "with the reason"
 has "$(cat "$T/out")" "scale-2" "a second run is a workflow of its own"
 has "$(tail -n 1 "$T/out")" "1 of 2 steps NOT validated" "and the closing line does not hide it"
 has "$(timeout 120 "$peakd" workflow log scale --db "$db")" "accepted" "the workflow is in the database"
+
+# What is wrong with the command line is said before anything is made or measured.
+early() # early PART OPTIONS…
+{
+	part=$1
+	shift
+	timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --name early "$@" >"$T/out" 2>"$T/err"
+	is "$? $(grep -c '^workflow' "$T/out")" "1 0" "run $*: exit status 1, nothing begun"
+	has "$(cat "$T/err")" "$part" "… and says: $part"
+}
+early 'no transformation "refactr"' --transform refactr --model replay:matmul-fp32-hlsl
+early "no sequence" --sequence none --model replay:matmul-fp32-hlsl
+early "no recordings 'none'" --transform refactor --model replay:none
+early "no model 'default'" --transform refactor
+early "no model 'big'" --transform refactor --model big
+early "no parameter m" --sizes m=4
+early "NAME=VALUE" --sizes 4096
+early "cannot be written" --json "$T/no/such/folder/rows.json"
+early "runs cuda code" --device cuda:sm_90a
+early "no device hlsl:7" --device hlsl:7
+is "$(timeout 120 "$peakd" workflow list --db "$db" | grep -c early)" 0 "no workflow was made"
+timeout 120 "$peakd" run "$T/scale.peak.md" --db "$T/c.db" --device cuda:sm_90a --json "$T/kept.json" >"$T/out" 2>"$T/err"
+is "$(ls "$T/kept.json" 2>/dev/null)" "" "nor a file"
 
 timeout 120 "$peakd" workflow export scale --db "$db" --out "$T/files" >"$T/out"
 is $? 0 "its winner can be exported"

@@ -41,6 +41,17 @@ has "$(timeout 120 "$peakd" workflow log scale-2 --db "$db")" "add-up" "which st
 timeout 100 "$peakd" study "$T/scale.peak.md" --db "$db" --transform add-again --from nowhere >"$T/out" 2>"$T/err"
 is $? 1 "from a checkpoint that is not there: exit status 1"
 has "$(cat "$T/err")" "there is no workflow, tag or checkpoint nowhere" "said"
+timeout 100 "$peakd" study --db "$db" --samples 2 --tries 1 --transform add-again --from "$parent" --name alone --json "$T/from.json" >"$T/out" 2>"$T/err"
+ok $? "no file is needed then" "$(cat "$T/err")"
+is "$(jq -c '[.context, .rows[0].right, .rows[0].parent]' "$T/from.json")" "[\"scale\",1,$parent]" "it starts from the same"
+has "$(timeout 120 "$peakd" workflow log alone --db "$db")" "add-again" "and has a workflow of its own"
+timeout 100 "$peakd" study --db "$db" --transform add-again >"$T/out" 2>"$T/err"
+is $? 2 "neither file nor checkpoint: exit status 2"
+has "$(cat "$T/err")" "peakd study --from AT" "with what to write"
+timeout 100 "$peakd" study "$T/scale.peak.md" --db "$db" --transform add-agian --name early >"$T/out" 2>"$T/err"
+is $? 1 "a transformation that does not exist: exit status 1"
+has "$(cat "$T/err")" "nearest names: add-again" "once, not once a try"
+is "$(timeout 120 "$peakd" workflow list --db "$db" | grep -c -e early -e scale-3)" 0 "and no workflow was made for a mistake"
 is "$(cd "$T/recordings/scale" && find . -name '*.md' | sort | tr '\n' ' ' | sed 's/-[0-9a-f]*\.md//g')" \
 	"./add-again-1-1-1 ./add-up-1-1-1 ./try-2/add-again-1-1-1 ./try-2/add-up-1-1-1 ./try-3/add-again-1-1-1 ./try-3/add-up-1-1-1 " \
 	"every try has recordings of its own"
