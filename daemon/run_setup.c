@@ -225,6 +225,9 @@ int run_setup_workflow(struct run *r, struct err *e)
 		r->resumed = verb_get(r->line, "resume") && json_is_true(json_object_get(created, "existed"));
 		run_setup_say("workflow", "%s%s", r->workflow, strcmp(r->workflow, wanted_name(r)) ? " (the name itself is taken)"
 		                                               : r->resumed ? " (gone on with)" : "");
+		if (r->step_count == 0)
+			run_setup_say("sequence", "none is called %s: only the baseline is tuned (--sequence or --transform name steps)",
+			              r->report.stem);
 		report_add(&r->report, "baseline")->checkpoint = run_setup_whole(created, "checkpoint");
 	}
 	json_decref(created);
@@ -357,8 +360,6 @@ int run_setup_steps(struct run *r, struct err *e)
 	int rc = default_sequence(r, &name, e);
 	if (rc == 0 && name)
 		rc = read_sequence(r, name, e);
-	else if (rc == 0)
-		run_setup_say("sequence", "none is called %s: only the baseline is tuned (--sequence or --transform name steps)", r->report.stem);
 	free(name);
 	return rc;
 }

@@ -39,7 +39,7 @@ int run_setup_open(struct run *r, struct err *e);
 void run_setup_fini(struct run *r);
 /* Reads the context, out of the file or of the checkpoint. */
 int run_setup_context(struct run *r, struct err *e);
-/* Makes the workflow, or with --resume finds the one that is there; the report then has its first step, "baseline". */
+/* Once the steps are known: makes the workflow, or with --resume finds the one that is there; the report then has its first step, "baseline". */
 int run_setup_workflow(struct run *r, struct err *e);
 /* The device that will be used, as the daemon would choose it, for the report; it must be one for the context's code. */
 int run_setup_device(struct run *r, struct err *e);
