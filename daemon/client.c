@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/start.h"
+#include "daemon/surroundings.h"
 
 #define PROTOCOL "2025-11-25"
 #define ANSWER_NS (60 * CLOCK_S)  /* a tool answers within 45 s at the latest, a job's id included */
@@ -200,6 +202,17 @@ static int hello(struct client *c, struct err *e)
 	return rc < 0 ? rc : send_message(c, message("notifications/initialized", json_object()), e);
 }
 
+/* Else one would wonder why a variable that was set for this command has no effect. */
+static void warn_unseen(int fd)
+{
+	int pid;
+	char *names = surroundings_unseen(fd, &pid);
+	if (names)
+		fprintf(stderr, "peakd: the daemon of this database (process %d) was started without this %s, and does not see it: end that process, or "
+		        "wait until it has ended (20 s after its last client, when a command had started it), and try again\n", pid, names);
+	free(names);
+}
+
 int client_open(const char *db, struct client **ret_client, struct err *e)
 {
 	struct client *c = MEM_NEW(struct client);
@@ -222,6 +235,7 @@ int client_open(const char *db, struct client **ret_client, struct err *e)
 			rc = hello(c, &why);
 	}
 	if (rc == 0) {
+		warn_unseen(c->fd);
 		*ret_client = c;
 		return 0;
 	}

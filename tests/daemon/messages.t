@@ -51,6 +51,16 @@ has "$(timeout 120 "$peakd" workflow create "$T/scale.peak.md" --db "$T/fresh.db
 has "$(timeout 120 "$peakd" workflow create "$T/scale.peak.md" --db "$T/fresh.db")" "there already" "… once only"
 has "$(timeout 120 "$peakd" workflow create "$T/scale.peak.md" mine --db "$T/fresh.db")" "workflow mine" "… under any name"
 
+# A variable for a daemon that runs already has no effect, and that is said.
+timeout 120 "$peakd" workflow list --db "$T/fresh.db" >"$T/out" 2>"$T/err"
+is "$(cat "$T/err")" "" "nothing is said where there is nothing to say"
+PEAKD_MODEL="openai:http://127.0.0.1:9/v1?model=m" PEAKD_DB="$T/fresh.db" timeout 120 "$peakd" workflow list >"$T/out" 2>"$T/err"
+has "$(cat "$T/err")" "was started without this PEAKD_MODEL, and does not see it" "a variable that comes too late"
+has "$(cat "$T/err")" "process $(holder "$T/fresh.db")" "with the process to end"
+has "$(cat "$T/out")" "scale" "and the answer all the same"
+PEAKD_MODEL="openai:http://127.0.0.1:9/v1?model=m" timeout 120 "$peakd" workflow list --db "$T/model.db" >"$T/out" 2>"$T/err"
+is "$(cat "$T/err")" "" "a daemon that is started with it has it"
+
 # What a job was about stands in the list, and its log is whole however long it is.
 is "$(timeout 120 "$peakd" jobs --db "$T/empty.db")" "no jobs yet" "no jobs are no empty line"
 timeout 120 "$peakd" workflow create "$T/scale.peak.md" --db "$db" >/dev/null
