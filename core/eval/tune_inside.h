@@ -19,9 +19,9 @@ enum { TUNE_POISON = 0xFF, TUNE_LEADERS = 16 };
 struct leader {
 	struct params *params;  /* at the first size */
 	struct variant variant; /* empty when the configuration was taken over from an interrupted run: built when it is needed */
-	double value;           /* of the objective, as the search saw it, or the playoff */
+	double value;           /* of the objective, as the search saw it, and once the playoff is over as that did */
 	double median_ns;       /* just so, at the first size */
-	bool again;             /* the playoff has timed it */
+	double again_ns;        /* the playoff's time, of another kind than the search's (caches); 0: none */
 	uint64_t seeds[TUNE_SIZES]; /* secret, of the values at each size when it is timed again */
 };
 

@@ -23,13 +23,14 @@ static int x_of(const char *defines)
 }
 
 /* Alone: 1 is fastest, 2 is 1 % slower, 3 10 %, the others 30 %, and from SLOW_FROM on three times. CLOSE_TOGETHER: the search sees 1 to CLOSE
- * rise by a thousandth each, but CLOSE_BEST is fastest. FEW_CLOSE: as many of them as are proved anyway. */
+ * rise by a thousandth each, but CLOSE_BEST is fastest, and all are 10 % faster when timed as a quoted figure is (their caches are cold in another way).
+ * FEW_CLOSE: as many of them as are proved anyway. */
 static uint64_t time_of(const char *defines, enum fake_timing how)
 {
 	int x = x_of(defines), race = atoi(getenv("PEAKD_TEST_RACE"));
 	int close = race == CLOSE_TOGETHER ? CLOSE : race == FEW_CLOSE ? 3 : 0;
 	if (x <= close)
-		return how == FAKE_SEARCHED ? 1000000 + (uint64_t)x * 1000 : x == CLOSE_BEST ? 990000 : 1000000;
+		return how == FAKE_SEARCHED ? 1000000 + (uint64_t)x * 1000 : x == CLOSE_BEST ? 890000 : 900000;
 	if (how == FAKE_PAIRED && ((race == SECOND_WINS && x == 2) || (race == THIRD_WOULD_WIN && x == 3)))
 		return 900000;
 	return x == 1 ? 1000000 : x == 2 ? 1010000 : x == 3 ? 1100000 : x < SLOW_FROM ? 1300000 : 3000000;
