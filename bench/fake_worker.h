@@ -23,6 +23,8 @@ static float fake_values[FAKE_N];
 enum fake_timing { FAKE_SEARCHED, FAKE_ALONE, FAKE_PAIRED };
 /* Nanoseconds of a configuration, by the defines that it was compiled with ("X=1 Y=2 ") and by how it is timed. */
 static uint64_t (*fake_time)(const char *defines, enum fake_timing how);
+/* Whether the compiler refuses it; NULL: none. */
+static bool (*fake_refuses)(const char *defines);
 static char *fake_runs[FAKE_RUNS]; /* the defines of each run that is prepared, from 1 on */
 
 static void fake_facts(unsigned index, struct buf *out)
@@ -35,13 +37,14 @@ static void fake_facts(unsigned index, struct buf *out)
 	wire_facts_encode(&f, out);
 }
 
-static void fake_compiled(struct wire_in *in, struct buf *out)
+static bool fake_compiled(struct wire_in *in, struct buf *out)
 {
 	struct wire_kernel kernel = { .name = (char *)"k", .registers = 16, .shared = 0, .spill = 0, .max_threads = 1024 };
 	struct wire_compiled c = { .binary = (uint8_t *)fake_values, .binary_len = 64, .log = (char *)"", .kernels = &kernel, .kernel_count = 1,
 	                           .compile_ns = 1 };
 	struct wire_compile request = { .backend = NULL };
 	struct buf defines = BUF_INIT;
+	bool good;
 	if (fake_time && wire_compile_decode(in, &request, NULL) == 0) {
 		for (size_t i = 0; i < request.define_count; i++)
 			buf_addf(&defines, "%s=%s ", request.defines[i].name, request.defines[i].value);
@@ -50,8 +53,11 @@ static void fake_compiled(struct wire_in *in, struct buf *out)
 		wire_compile_fini(&request);
 	}
 	clock_sleep(fake_compile_ns);
-	wire_compiled_encode(&c, out);
+	good = fake_refuses == NULL || !fake_refuses(buf_text(&defines));
+	if (good)
+		wire_compiled_encode(&c, out);
 	buf_fini(&defines);
+	return good;
 }
 
 static void fake_prepared(struct wire_in *in, struct buf *out)
@@ -143,7 +149,7 @@ static bool fake_answer(const struct wire_frame *f, uint32_t number, struct buf 
 		free(id);
 		break;
 	}
-	case WIRE_COMPILE: fake_compiled(&in, out); break;
+	case WIRE_COMPILE: return fake_compiled(&in, out);
 	case WIRE_PREPARE: fake_prepared(&in, out); break;
 	case WIRE_EXECUTE: fake_executed(out); break;
 	case WIRE_OUTPUT: wire_put_bytes(out, fake_values, sizeof fake_values); break;
@@ -177,7 +183,7 @@ static int fake_worker_main(void)
 		bool good = fake_answer(&f, number++, &out);
 		if (!good) {
 			buf_clear(&out);
-			err_set(&refused, ERR_UNSUPPORTED, "not here");
+			err_set(&refused, f.type == WIRE_COMPILE ? ERR_COMPILE : ERR_UNSUPPORTED, "not here");
 			wire_failed_encode(&refused, &out);
 		}
 		wire_send(1, good ? f.type : WIRE_FAILED, f.id, buf_text(&out), out.len, CLOCK_NEVER, NULL);

@@ -42,8 +42,8 @@ static int time_once_more(struct tuner *u, const struct variant *v, struct trial
 static int play(struct tuner *u, struct leader *l, struct err *e)
 {
 	struct trial_times times = { .count = 0 };
-	int rc = l->variant.plan ? 0 : variant_build(u->ev, u->q->ctx, l->params, u->q->facts, &l->variant, e);
-	if (rc == 0)
+	int rc = tune_leader_build(u, l, e);
+	if (rc == 0 && !l->out)
 		rc = time_once_more(u, &l->variant, &times, e);
 	if (rc == 0 && times.count && !times.disturbed) {
 		l->again_ns = times.median;

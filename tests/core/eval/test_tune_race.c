@@ -36,6 +36,13 @@ static uint64_t time_of(const char *defines, enum fake_timing how)
 	return x == 1 ? 1000000 : x == 2 ? 1010000 : x == 3 ? 1100000 : x < SLOW_FROM ? 1300000 : 3000000;
 }
 
+/* Its compiler refuses the search's first from the moment on that there is the file which $PEAKD_TEST_REFUSE names. */
+static bool refuses(const char *defines)
+{
+	const char *file = getenv("PEAKD_TEST_REFUSE");
+	return file && x_of(defines) == 1 && access(file, F_OK) == 0;
+}
+
 static struct context *context_of(void)
 {
 	struct err e = ERR_INIT;
@@ -204,10 +211,42 @@ static void cut_off(void)
 	sample_fini(&s);
 }
 
+/* Killed behind the search; when it goes on, the compiler (a newer one, say) does not take one of the leaders any more. */
+static void one_refused(int race, size_t again)
+{
+	struct sample s;
+	struct measurement_list rows;
+	struct tune_result t = { 0 };
+	char file[] = "/tmp/peakd-race-XXXXXX";
+	close(mkstemp(file));
+	unlink(file);
+	setenv("PEAKD_TEST_REFUSE", file, 1);
+	begin(&s, race);
+	struct context *ctx = context_of();
+	int64_t checkpoint = sample_checkpoint(&s, ctx);
+	tune_of(&s, checkpoint, ctx, 1, 0, &rows, &t);
+	measurement_list_fini(&rows);
+	tune_result_fini(&t);
+	is_int(sqlite3_exec(s.db->sql, "UPDATE measurement_run SET ended_ms = 0; DELETE FROM measurement WHERE message NOT LIKE 'search%'", NULL, NULL,
+	                    NULL), SQLITE_OK, "a run that was cut off behind its search");
+	FILE *mark = fopen(file, "w");
+	ok(mark && fclose(mark) == 0, "one of its leaders cannot be built any more");
+	tune_of(&s, checkpoint, ctx, 1, 0, &rows, &t);
+	ok(t.top_count == 3 && t.refused == 1, "three others are proven (%zu), and it is counted as refused (%zu)", t.top_count, t.refused);
+	is_int(timed_again(&rows), again, "whoever could be built was timed again where that was due");
+	measurement_list_fini(&rows);
+	tune_result_fini(&t);
+	context_free(ctx);
+	sample_fini(&s);
+	unlink(file);
+	unsetenv("PEAKD_TEST_REFUSE");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "worker") == 0) {
 		fake_time = time_of;
+		fake_refuses = refuses;
 		return fake_worker_main();
 	}
 	setenv("PEAKD_BENCH_FAKE", "0 0 1", 1);
@@ -215,5 +254,7 @@ int main(int argc, char **argv)
 	races();
 	close_together();
 	cut_off();
+	one_refused(CLOSE_TOGETHER, CLOSE - 1);
+	one_refused(NOBODY_WINS, 0);
 	return tap_done();
 }
