@@ -25,6 +25,9 @@ enum fake_timing { FAKE_SEARCHED, FAKE_ALONE, FAKE_PAIRED };
 static uint64_t (*fake_time)(const char *defines, enum fake_timing how);
 /* Whether the compiler refuses it; NULL: none. */
 static bool (*fake_refuses)(const char *defines);
+/* Whether the device is gone once it has prepared so many: the worker dies, and no other one can open it. NULL: never. */
+static bool (*fake_gone)(unsigned device, unsigned prepared);
+static unsigned fake_device, fake_prepares;
 static char *fake_runs[FAKE_RUNS]; /* the defines of each run that is prepared, from 1 on */
 
 static void fake_facts(unsigned index, struct buf *out)
@@ -63,6 +66,8 @@ static bool fake_compiled(struct wire_in *in, struct buf *out)
 static void fake_prepared(struct wire_in *in, struct buf *out)
 {
 	struct wire_prepared prepared = { .run = 1, .prepare_ns = 1 };
+	if (fake_gone && fake_gone(fake_device, ++fake_prepares))
+		_exit(1);
 	struct wire_prepare request = { .binary = NULL };
 	if (fake_time && wire_prepare_decode(in, &request, NULL) == 0) {
 		while (prepared.run + 1 < FAKE_RUNS && fake_runs[prepared.run])
@@ -145,9 +150,10 @@ static bool fake_answer(const struct wire_frame *f, uint32_t number, struct buf 
 	}
 	case WIRE_OPEN: {
 		char *id = wire_get_text(&in);
-		fake_facts(strcmp(id, "hlsl:1") == 0, out);
+		fake_device = strcmp(id, "hlsl:1") == 0;
+		fake_facts(fake_device, out);
 		free(id);
-		break;
+		return fake_gone == NULL || !fake_gone(fake_device, 0);
 	}
 	case WIRE_COMPILE: return fake_compiled(&in, out);
 	case WIRE_PREPARE: fake_prepared(&in, out); break;
@@ -183,7 +189,7 @@ static int fake_worker_main(void)
 		bool good = fake_answer(&f, number++, &out);
 		if (!good) {
 			buf_clear(&out);
-			err_set(&refused, f.type == WIRE_COMPILE ? ERR_COMPILE : ERR_UNSUPPORTED, "not here");
+			err_set(&refused, f.type == WIRE_COMPILE ? ERR_COMPILE : f.type == WIRE_OPEN ? ERR_CRASH : ERR_UNSUPPORTED, "not here");
 			wire_failed_encode(&refused, &out);
 		}
 		wire_send(1, good ? f.type : WIRE_FAILED, f.id, buf_text(&out), out.len, CLOCK_NEVER, NULL);

@@ -149,14 +149,18 @@ static int record_lane(struct tuner *u, struct tune_lanes *lanes, struct tune_de
 	return rc < 0 ? rc : cancel_check(u->ev->cancel, e);
 }
 
-static void note_devices(struct tuner *u, struct tune_devices *devices)
+static int note_devices(struct tuner *u, struct tune_devices *devices, struct err *e)
 {
 	struct tune_devices_time time = tune_devices_time(devices);
+	bool all;
+	const char *lost = tune_devices_lost(devices, &all);
 	u->result.device_ns = time.working;
 	u->result.starving_ns = time.starving;
 	u->result.device_lasted_ns = time.lasted;
-	if (*tune_devices_lost(devices))
-		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "lost on the way: %s", tune_devices_lost(devices));
+	if (*lost)
+		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "lost on the way: %s", lost);
+	return all ? err_set(e, ERR_CRASH, "no device is left (%s): what was measured is kept, and the same tune with resume goes on from there",
+	                     lost) : 0;
 }
 
 /* Compile lanes, device lanes and this thread, which records. */
@@ -181,8 +185,14 @@ static int search_all(struct tuner *u, struct search *search, struct err *e)
 		rc = record_lane(u, lanes, devices, e);
 	if (lanes)
 		tune_lanes_stop(lanes);
-	if (devices)
-		note_devices(u, devices);
+	if (devices) {
+		struct err gone = ERR_INIT;
+		tune_devices_stop(devices);
+		if (note_devices(u, devices, &gone) < 0 && rc == 0) {
+			*e = gone;
+			rc = -(int)gone.code;
+		}
+	}
 	tune_devices_free(devices);
 	tune_lanes_free(lanes);
 	if (rc == 0 && u->device == NULL)
