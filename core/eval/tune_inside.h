@@ -41,7 +41,7 @@ struct tuner {
 	size_t size_count;
 	double reference[TUNE_SIZES];      /* the objective of the first configuration that was timed at all sizes; 0: none yet */
 	double fastest_ns[TUNE_SIZES];     /* of the best configuration so far; INFINITY: none */
-	double floor_ns;        /* faster than this is impossible; 0 unknown */
+	double floor_ns[TUNE_SIZES];       /* faster than this is impossible at each size; 0 unknown */
 	size_t planned;         /* configurations */
 	uint64_t seed;          /* of the values, secret */
 	uint64_t proof_seed;    /* of the values that leaders are proved with, secret too */

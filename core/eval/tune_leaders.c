@@ -136,7 +136,7 @@ static int time_trial(struct tuner *u, const struct variant *v, struct trial *t,
 	else if (rc == 0 && times->disturbed)
 		rc = refuse(u, v, MEASUREMENT_DISTURBED, "the device was throttled by heat or hardware, or used by others, while this was "
 		            "timed: nothing is quoted; tune again", e);
-	else if (rc == 0 && size == 0 && times->median < u->floor_ns)
+	else if (rc == 0 && times->median < u->floor_ns[size])
 		rc = refuse(u, v, MEASUREMENT_IMPOSSIBLE, "faster than the hardware can be: work is missing", e);
 	else if (rc == 0)
 		again->good = (rc = weigh(u, t, v->params, &joules, e)) == 0 &&

@@ -48,7 +48,7 @@ static struct context *context_of(void)
 	struct err e = ERR_INIT;
 	struct context *ctx = NULL;
 	if (context_parse("race", "---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {64, 128}\n  A: f32[64] = random\n  C: out f32[64]\n"
-	                  "tune:\n  X: i for i = 1,40\n---\n```hlsl\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID) { C[id.x] = X; }\n"
+	                  "tune:\n  X: i for i = 1,40\nflops: 2*n^3\n---\n```hlsl\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID) { C[id.x] = X; }\n"
 	                  "```\n```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n", &ctx, &e) < 0)
 		printf("# %s\n", e.text);
 	return ctx;
@@ -63,22 +63,29 @@ static void begin(struct sample *s, int race)
 	sample_init(s);
 }
 
-static void tune_of(struct sample *s, int64_t checkpoint, const struct context *ctx, size_t sizes, double give_up, struct measurement_list *ret_rows,
-                    struct tune_result *ret_result)
+static int run_of(struct sample *s, int64_t checkpoint, const struct context *ctx, size_t sizes, double give_up, struct tune_result *ret_result,
+                  struct err *e)
 {
-	struct err e = ERR_INIT;
 	struct params *size = params_new(), *also = params_new();
 	params_set_int(size, "n", false, 64);
 	params_set_int(also, "n", false, 128);
 	struct eval ev = { .pool = s->pool, .references = s->references };
 	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &s->facts, .size = size, .also = &also, .also_count = sizes - 1,
 	                          .budget = POINTS, .strategy = "exhaustive", .seed = 1, .give_up = give_up };
-	struct measurement_query mq = { .checkpoint = checkpoint };
-	*ret_rows = (struct measurement_list){ 0 };
-	is_int(tune_run(&ev, &q, s->db, checkpoint, "race", ret_result, &e), 0, "a tune with given times ends %s", e.text);
-	measurement_list(s->db, &mq, ret_rows, &e);
+	int rc = tune_run(&ev, &q, s->db, checkpoint, "race", ret_result, e);
 	params_free(size);
 	params_free(also);
+	return rc;
+}
+
+static void tune_of(struct sample *s, int64_t checkpoint, const struct context *ctx, size_t sizes, double give_up, struct measurement_list *ret_rows,
+                    struct tune_result *ret_result)
+{
+	struct err e = ERR_INIT;
+	struct measurement_query mq = { .checkpoint = checkpoint };
+	*ret_rows = (struct measurement_list){ 0 };
+	is_int(run_of(s, checkpoint, ctx, sizes, give_up, ret_result, &e), 0, "a tune with given times ends %s", e.text);
+	measurement_list(s->db, &mq, ret_rows, &e);
 }
 
 /* A whole tune by a daemon of its own. */
@@ -242,6 +249,24 @@ static void one_refused(int race, size_t again)
 	unsetenv("PEAKD_TEST_REFUSE");
 }
 
+/* 1 ms for n = 64 and for 128, where a device of a GFLOP/s needs 0.5 and 4. */
+static void impossible(void)
+{
+	struct sample s;
+	struct tune_result t = { 0 };
+	struct err e = ERR_INIT;
+	begin(&s, NOBODY_WINS);
+	s.facts.peak_f32 = 1e9;
+	struct context *ctx = context_of();
+	int64_t checkpoint = sample_checkpoint(&s, ctx);
+	is_int(run_of(&s, checkpoint, ctx, 1, 0, &t, &e), 0, "times that the hardware can reach at one size %s", e.text);
+	tune_result_fini(&t);
+	is_int(run_of(&s, checkpoint, ctx, 2, 0, &t, &e), -ERR_WRONG, "and not at another end a tune over both");
+	has_str(e.text, "faster than the hardware can be", "for that reason");
+	context_free(ctx);
+	sample_fini(&s);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "worker") == 0) {
@@ -256,5 +281,6 @@ int main(int argc, char **argv)
 	cut_off();
 	one_refused(CLOSE_TOGETHER, CLOSE - 1);
 	one_refused(NOBODY_WINS, 0);
+	impossible();
 	return tap_done();
 }
