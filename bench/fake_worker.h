@@ -25,9 +25,9 @@ enum fake_timing { FAKE_SEARCHED, FAKE_ALONE, FAKE_PAIRED };
 static uint64_t (*fake_time)(const char *defines, enum fake_timing how);
 /* Whether the compiler refuses it; NULL: none. */
 static bool (*fake_refuses)(const char *defines);
-/* Whether the device is gone once it has prepared so many: the worker dies, and no other one can open it. NULL: never. */
-static bool (*fake_gone)(unsigned device, unsigned prepared);
-static unsigned fake_device, fake_prepares;
+/* Whether the device is gone at that request, the how-manieth of its kind: the worker dies, and no other one can open it. NULL: never. */
+static bool (*fake_gone)(unsigned device, enum wire_type type, unsigned count);
+static unsigned fake_device, fake_prepares, fake_executes;
 static char *fake_runs[FAKE_RUNS]; /* the defines of each run that is prepared, from 1 on */
 
 static void fake_facts(unsigned index, struct buf *out)
@@ -66,7 +66,7 @@ static bool fake_compiled(struct wire_in *in, struct buf *out)
 static void fake_prepared(struct wire_in *in, struct buf *out)
 {
 	struct wire_prepared prepared = { .run = 1, .prepare_ns = 1 };
-	if (fake_gone && fake_gone(fake_device, ++fake_prepares))
+	if (fake_gone && fake_gone(fake_device, WIRE_PREPARE, ++fake_prepares))
 		_exit(1);
 	struct wire_prepare request = { .binary = NULL };
 	if (fake_time && wire_prepare_decode(in, &request, NULL) == 0) {
@@ -113,6 +113,8 @@ static void fake_paired(struct wire_in *in, struct buf *out)
 static void fake_executed(struct buf *out)
 {
 	struct wire_executed x = { .device_ns = 1000 };
+	if (fake_gone && fake_gone(fake_device, WIRE_EXECUTE, ++fake_executes))
+		_exit(1);
 	wire_executed_encode(&x, out);
 }
 
@@ -153,7 +155,7 @@ static bool fake_answer(const struct wire_frame *f, uint32_t number, struct buf 
 		fake_device = strcmp(id, "hlsl:1") == 0;
 		fake_facts(fake_device, out);
 		free(id);
-		return fake_gone == NULL || !fake_gone(fake_device, 0);
+		return fake_gone == NULL || !fake_gone(fake_device, WIRE_OPEN, 1);
 	}
 	case WIRE_COMPILE: return fake_compiled(&in, out);
 	case WIRE_PREPARE: fake_prepared(&in, out); break;

@@ -51,12 +51,19 @@ static void try_on(struct lane *l, struct tune_tried *t)
 	tune_try_on(&d->config.try, l->worker, best_ns, t);
 }
 
+/* Where it was executed. */
+static bool broke_worker(const struct tune_judged *j)
+{
+	return j->checked && (j->check.code == ERR_CRASH || j->check.code == ERR_TIMEOUT);
+}
+
 /* A configuration that broke its worker is one thing, a device on which none can be started another: that one is left, and says nothing of
  * configurations. */
 static bool is_lost(struct lane *l, const struct tune_tried *t, struct err *e)
 {
 	struct err why = ERR_INIT;
-	if (t->count == 0 || t->at[t->count - 1].why.code == ERR_NONE || t->built->why.code != ERR_NONE || t->broken.code != ERR_NONE)
+	if (t->count == 0 || t->built->why.code != ERR_NONE || t->broken.code != ERR_NONE ||
+	    (t->at[t->count - 1].why.code == ERR_NONE && !broke_worker(&t->at[t->count - 1])))
 		return false;
 	for (int i = l->devices->config.count < 2 ? PINGS_ALONE : 1; i > 0; i--) {
 		uint8_t *body = NULL;
@@ -70,10 +77,13 @@ static bool is_lost(struct lane *l, const struct tune_tried *t, struct err *e)
 	return true;
 }
 
-/* Whether others stay, to whom its point can go. In one step, for two may be lost at once. */
-static bool leave_to_others(struct lane *l)
+/* Whether others stay, to whom its point can go; one that was executed can have been the cause, and is none for them. In one step, for two may
+ * be lost at once. */
+static bool leave_to_others(struct lane *l, const struct tune_tried *t)
 {
 	struct tune_devices *d = l->devices;
+	if (t->at[t->count - 1].checked)
+		return false;
 	lock_take(&d->lock);
 	l->left = d->alive > 1;
 	d->alive -= l->left;
@@ -134,7 +144,7 @@ static void serve(struct lane *l, struct err *e)
 		at = clock_now();
 		time.working += at - now;
 		bool lost = is_lost(l, t, e);
-		if (lost && leave_to_others(l)) {
+		if (lost && leave_to_others(l, t)) {
 			t->built = NULL;
 			tune_tried_free(t);
 			tune_lanes_put_back(d->config.lanes, b);
