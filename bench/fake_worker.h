@@ -21,7 +21,8 @@ static int64_t fake_compile_ns, fake_device_ns;
 static unsigned fake_devices;
 static float fake_values[FAKE_N];
 enum fake_timing { FAKE_SEARCHED, FAKE_ALONE, FAKE_PAIRED };
-/* Nanoseconds of a configuration, by the defines that it was compiled with ("X=1 Y=2 ") and by how it is timed. */
+/* Nanoseconds of a configuration, by the defines that it was compiled with and the first extent of its first buffer ("X=1 Y=2 at 64"), and by how
+ * it is timed. */
 static uint64_t (*fake_time)(const char *defines, enum fake_timing how);
 /* Whether the compiler refuses it; NULL: none. */
 static bool (*fake_refuses)(const char *defines);
@@ -73,7 +74,8 @@ static void fake_prepared(struct wire_in *in, struct buf *out)
 		while (prepared.run + 1 < FAKE_RUNS && fake_runs[prepared.run])
 			prepared.run++;
 		free(fake_runs[prepared.run]);
-		fake_runs[prepared.run] = mem_strn((const char *)request.binary, request.binary_len);
+		fake_runs[prepared.run] = mem_fmt("%.*sat %lld", (int)request.binary_len, (const char *)request.binary,
+		                                  request.plan->buffer_count ? (long long)request.plan->buffers[0].dims[0] : 0);
 		wire_prepare_fini(&request);
 	}
 	wire_prepared_encode(&prepared, out);

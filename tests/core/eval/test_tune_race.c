@@ -11,7 +11,7 @@
 enum { POINTS = 40, SLOW_FROM = 20 };
 
 /* What the worker's pairs say, by $PEAKD_TEST_RACE. */
-enum { SECOND_WINS, THIRD_WOULD_WIN, NOBODY_WINS, CLOSE_TOGETHER, FEW_CLOSE };
+enum { SECOND_WINS, THIRD_WOULD_WIN, NOBODY_WINS, CLOSE_TOGETHER, FEW_CLOSE, TWO_SIZES };
 
 /* Of those that the search cannot tell apart the fastest when timed as a quoted figure is. */
 enum { CLOSE = 12, CLOSE_BEST = 9 };
@@ -22,12 +22,25 @@ static int x_of(const char *defines)
 	return at ? atoi(at + 2) : 0;
 }
 
+/* TWO_SIZES: the first takes 2 and 1 ms, those that come next are 5 % faster at what is worst, the others twice as fast at one size and twice as slow
+ * at the other. */
+static uint64_t time_at(int x, bool large)
+{
+	if (x == 1)
+		return large ? 1000000 : 2000000;
+	if (x <= SLOW_FROM)
+		return (large ? 950000 : 1800000) + (uint64_t)x * 100;
+	return large ? 2000000 : 1000000;
+}
+
 /* Alone: 1 is fastest, 2 is 1 % slower, 3 10 %, the others 30 %, and from SLOW_FROM on three times. CLOSE_TOGETHER: the search sees 1 to CLOSE
  * rise by a thousandth each, but CLOSE_BEST is fastest, and all are 10 % faster when timed as a quoted figure is (their caches are cold in another way).
  * FEW_CLOSE: as many of them as are proved anyway. */
 static uint64_t time_of(const char *defines, enum fake_timing how)
 {
 	int x = x_of(defines), race = atoi(getenv("PEAKD_TEST_RACE"));
+	if (race == TWO_SIZES)
+		return time_at(x, strstr(defines, "at 128") != NULL);
 	int close = race == CLOSE_TOGETHER ? CLOSE : race == FEW_CLOSE ? 3 : 0;
 	if (x <= close)
 		return how == FAKE_SEARCHED ? 1000000 + (uint64_t)x * 1000 : x == CLOSE_BEST ? 890000 : 900000;
@@ -47,7 +60,7 @@ static struct context *context_of(void)
 {
 	struct err e = ERR_INIT;
 	struct context *ctx = NULL;
-	if (context_parse("race", "---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {64, 128}\n  A: f32[64] = random\n  C: out f32[64]\n"
+	if (context_parse("race", "---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {64, 128}\n  A: f32[n] = random\n  C: out f32[64]\n"
 	                  "tune:\n  X: i for i = 1,40\nflops: 2*n^3\n---\n```hlsl\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID) { C[id.x] = X; }\n"
 	                  "```\n```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n", &ctx, &e) < 0)
 		printf("# %s\n", e.text);
@@ -71,7 +84,7 @@ static int run_of(struct sample *s, int64_t checkpoint, const struct context *ct
 	params_set_int(also, "n", false, 128);
 	struct eval ev = { .pool = s->pool, .references = s->references };
 	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &s->facts, .size = size, .also = &also, .also_count = sizes - 1,
-	                          .budget = POINTS, .strategy = "exhaustive", .seed = 1, .give_up = give_up };
+	                          .budget = POINTS, .strategy = "exhaustive", .seed = 1, .give_up = give_up, .worst = true };
 	int rc = tune_run(&ev, &q, s->db, checkpoint, "race", ret_result, e);
 	params_free(size);
 	params_free(also);
@@ -249,6 +262,30 @@ static void one_refused(int race, size_t again)
 	unsetenv("PEAKD_TEST_REFUSE");
 }
 
+/* By the worst ratio to the first configuration: also of those that are tried when the tune goes on. */
+static void worst_ratio(void)
+{
+	struct sample s;
+	struct measurement_list rows;
+	struct tune_result t = { 0 };
+	begin(&s, TWO_SIZES);
+	struct context *ctx = context_of();
+	int64_t checkpoint = sample_checkpoint(&s, ctx);
+	tune_of(&s, checkpoint, ctx, 2, 0, &rows, &t);
+	ok(winner(&t) > 1 && winner(&t) <= SLOW_FROM, "what is best at its worst size wins (%lld)", winner(&t));
+	measurement_list_fini(&rows);
+	tune_result_fini(&t);
+	is_int(sqlite3_exec(s.db->sql, "UPDATE measurement_run SET ended_ms = 0; DELETE FROM measurement WHERE message NOT LIKE 'search%';"
+	                    "DELETE FROM measurement WHERE CAST(substr(params, instr(params, 'X=') + 2) AS INTEGER) > 20", NULL, NULL, NULL), SQLITE_OK,
+	       "a run that was cut off in the midst of its search");
+	tune_of(&s, checkpoint, ctx, 2, 0, &rows, &t);
+	ok(winner(&t) > 1 && winner(&t) <= SLOW_FROM && t.resumed > 0, "it wins also when the tune goes on (%lld, %zu known)", winner(&t), t.resumed);
+	measurement_list_fini(&rows);
+	tune_result_fini(&t);
+	context_free(ctx);
+	sample_fini(&s);
+}
+
 /* 1 ms for n = 64 and for 128, where a device of a GFLOP/s needs 0.5 and 4. */
 static void impossible(void)
 {
@@ -281,6 +318,7 @@ int main(int argc, char **argv)
 	cut_off();
 	one_refused(CLOSE_TOGETHER, CLOSE - 1);
 	one_refused(NOBODY_WINS, 0);
+	worst_ratio();
 	impossible();
 	return tap_done();
 }
