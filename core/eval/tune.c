@@ -149,18 +149,32 @@ static int record_lane(struct tuner *u, struct tune_lanes *lanes, struct tune_de
 	return rc < 0 ? rc : cancel_check(u->ev->cancel, e);
 }
 
+/* Leaders are proved on another one. */
+static void leave_first(struct tuner *u, size_t left)
+{
+	pool_give(u->device);
+	u->device = NULL;
+	u->left = *u->q;
+	u->left.facts = &u->q->facts[left];
+	u->left.device_count = 1;
+	u->q = &u->left;
+}
+
 static int note_devices(struct tuner *u, struct tune_devices *devices, struct err *e)
 {
 	struct tune_devices_time time = tune_devices_time(devices);
-	bool all;
-	const char *lost = tune_devices_lost(devices, &all);
+	size_t left, count = u->q->device_count ? u->q->device_count : 1;
+	const char *lost = tune_devices_lost(devices, &left);
 	u->result.device_ns = time.working;
 	u->result.starving_ns = time.starving;
 	u->result.device_lasted_ns = time.lasted;
 	if (*lost)
 		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "lost on the way: %s", lost);
-	return all ? err_set(e, ERR_CRASH, "no device is left (%s): what was measured is kept, and the same tune with resume goes on from there",
-	                     lost) : 0;
+	if (left == count)
+		return err_set(e, ERR_CRASH, "no device is left (%s): what was measured is kept, and the same tune with resume goes on from there", lost);
+	if (left > 0)
+		leave_first(u, left);
+	return 0;
 }
 
 /* Compile lanes, device lanes and this thread, which records. */

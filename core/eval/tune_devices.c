@@ -21,6 +21,7 @@ struct lane {
 	struct pool_worker *worker;
 	struct pool_worker **first; /* the tune's own lease; NULL: this lane's own */
 	bool left;                  /* counted out of `alive` already */
+	bool lost;
 	pthread_t thread;
 };
 
@@ -34,7 +35,6 @@ struct tune_devices {
 	bool stop;
 	double best_ns[TUNE_SIZES];
 	struct buf lost;
-	size_t lost_count;
 	struct tune_devices_time time;
 	struct lane lanes[DEVICES_MAX];
 	size_t started;            /* and not joined yet */
@@ -173,8 +173,10 @@ static void *lane(void *arg)
 	else
 		pool_give(l->worker);
 	lock_take(&d->lock);
-	if (why.code != ERR_NONE && why.code != ERR_CANCELLED)
-		buf_addf(&d->lost, "%s%s: %s", d->lost_count++ ? "; " : "", l->facts->id, why.text);
+	if (why.code != ERR_NONE && why.code != ERR_CANCELLED) {
+		l->lost = true;
+		buf_addf(&d->lost, "%s%s: %s", d->lost.len ? "; " : "", l->facts->id, why.text);
+	}
 	d->alive -= !l->left;
 	lock_bell_ring(&d->bell);
 	lock_release(&d->lock);
@@ -244,9 +246,13 @@ void tune_devices_stop(struct tune_devices *d)
 		pthread_join(d->lanes[--d->started].thread, NULL);
 }
 
-const char *tune_devices_lost(const struct tune_devices *d, bool *ret_all)
+const char *tune_devices_lost(struct tune_devices *d, size_t *ret_left)
 {
-	*ret_all = d->lost_count == d->threads;
+	*ret_left = 0;
+	while (*ret_left < d->threads && d->lanes[*ret_left].lost)
+		++*ret_left;
+	if (*ret_left == d->threads)
+		*ret_left = d->config.count;
 	return buf_text(&d->lost);
 }
 

@@ -37,8 +37,9 @@ void tune_devices_best(struct tune_devices *devices, const double ns[TUNE_SIZES]
 struct tune_devices_time tune_devices_time(struct tune_devices *devices);
 /* The lanes must have been stopped, or have ended. Waits for what the devices do now; what they have tried is dropped by tune_devices_free. */
 void tune_devices_stop(struct tune_devices *devices);
-/* Once stopped: devices that were lost on the way ("cuda:1: …; cuda:2: …"), "" none, and whether all were. Borrowed. */
-const char *tune_devices_lost(const struct tune_devices *devices, bool *ret_all);
+/* Once stopped: devices that were lost on the way ("cuda:1: …; cuda:2: …"), "" none, borrowed; and the first that was not, config.count when all
+ * were. */
+const char *tune_devices_lost(struct tune_devices *devices, size_t *ret_left);
 /* Stops, too. NULL is fine. */
 void tune_devices_free(struct tune_devices *devices);
 

@@ -29,6 +29,7 @@ struct leader {
 struct tuner {
 	const struct eval *ev;
 	const struct tune_request *q;
+	struct tune_request left;          /* what q points to when its first device was lost: the same for the first of the others */
 	struct db *db;
 	int64_t checkpoint;
 	const char *job;

@@ -89,7 +89,7 @@ static void tell_rows(struct tuner *u, const struct measurement_list *rows, cons
 		const struct measurement *m = &rows->at[i];
 		struct params *params;
 		struct err ignored = ERR_INIT;
-		if (m->status == MEASUREMENT_OK && says(m, TUNE_AGAIN))
+		if (m->status == MEASUREMENT_OK && says(m, TUNE_AGAIN) && strcmp(m->device, u->q->facts->uuid) == 0)
 			take_again(u, m);
 		double value = is_search_row(m) ? known_value(u, m, values, job) : NAN;
 		if (isnan(value) || params_parse(u->q->ctx, m->params, true, &params, &ignored) < 0)

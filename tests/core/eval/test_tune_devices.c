@@ -83,6 +83,18 @@ static int tune(struct scene *c, size_t devices, double device_seconds, struct t
 	return tune_run(&ev, &q, c->s.db, c->checkpoint, "devices", ret_result, e);
 }
 
+/* Of that device: rows that may be quoted. */
+static size_t quotable(struct scene *c, const char *uuid)
+{
+	struct measurement_query q = { .checkpoint = c->checkpoint, .device = uuid };
+	struct measurement_list rows = { .count = 0 };
+	struct err e = ERR_INIT;
+	measurement_top(c->s.db, &q, &rows, &e);
+	size_t n = rows.count;
+	measurement_list_fini(&rows);
+	return n;
+}
+
 static size_t crashed(struct scene *c)
 {
 	struct measurement_query q = { .checkpoint = c->checkpoint };
@@ -135,18 +147,20 @@ static void will_go(unsigned device, enum wire_type type, unsigned count, bool b
 	setenv("PEAKD_TEST_GONE", text, 1);
 }
 
-static void second_goes(enum wire_type type)
+static void one_of_two_goes(unsigned device, enum wire_type type)
 {
 	struct scene c;
 	struct tune_result t;
 	struct err e = ERR_INIT;
 	char file[32];
-	will_go(1, type, IN_SEARCH, false, file);
+	will_go(device, type, IN_SEARCH, false, file);
 	scene_init(&c);
-	is_int(tune(&c, 2, 0, &t, &e), 0, "a tune that loses its second device %s", e.text);
+	is_int(tune(&c, 2, 0, &t, &e), 0, "a tune that loses its %s device %s", device ? "second" : "first", e.text);
 	size_t broken = type == WIRE_EXECUTE && access(file, F_OK) == 0;
 	ok(t.tried == POINTS && t.timed == POINTS - broken && t.broken == broken, "tries all on the other (%zu), and calls none broken (%zu) but one that ran",
 	   t.timed, t.broken);
+	const char *other = c.facts[access(file, F_OK) == 0 && device == 0].uuid;
+	ok(t.top_count == 3 && quotable(&c, other) == 3, "leaders are proved on what is left (%zu)", quotable(&c, other));
 	tune_result_fini(&t);
 	scene_fini(&c);
 	unlink(file);
@@ -201,8 +215,9 @@ int main(int argc, char **argv)
 	setenv("PEAKD_BENCH_FAKE", "0 1000 2", 1);
 	shared();
 	out_of_time();
-	second_goes(WIRE_PREPARE);
-	second_goes(WIRE_EXECUTE);
+	one_of_two_goes(1, WIRE_PREPARE);
+	one_of_two_goes(1, WIRE_EXECUTE);
+	one_of_two_goes(0, WIRE_PREPARE);
 	all_go(WIRE_PREPARE, IN_SEARCH);
 	all_go(WIRE_EXECUTE, IN_SEARCH);
 	all_go(WIRE_PREPARE, IN_PLAYOFF);
