@@ -68,17 +68,15 @@ static void take_over(struct tuner *u, const struct measurement *m, struct param
 	params_free(kept);
 }
 
-/* The playoff's rows stand behind all of the search's. */
+/* The playoff's rows stand behind all of the search's. The search's values stay: by them it is decided who takes part. */
 static void take_again(struct tuner *u, const struct measurement *m)
 {
 	bool found = false;
 	for (size_t i = 0; i < u->leader_count && !found; i++) {
 		char *text = params_text(u->leaders[i].params);
 		found = strcmp(text, m->params) == 0;
-		if (found) {
-			u->leaders[i].value = u->leaders[i].median_ns = m->median_ns;
-			u->leaders[i].again = true;
-		}
+		if (found)
+			u->leaders[i].again_ns = m->median_ns;
 		free(text);
 	}
 }
