@@ -206,6 +206,42 @@ static void close_together(void)
 	tune_result_fini(&t);
 }
 
+struct stop { struct cancel cancel; const char *at; };
+
+static void stop_at(void *arg, double done, double total, const char *message)
+{
+	struct stop *s = arg;
+	(void)done;
+	(void)total;
+	if (strstr(message, s->at))
+		cancel_ask(&s->cancel);
+}
+
+/* Cancelled there, it tells what the search saw, in its order and by its times: they are of one kind. */
+static void cancelled(void)
+{
+	struct sample s;
+	struct tune_result t = { 0 };
+	struct err e = ERR_INIT;
+	struct stop stop = { .at = "timing 10 of 12 again" };
+	begin(&s, CLOSE_TOGETHER);
+	struct context *ctx = context_of();
+	struct params *size = params_new();
+	params_set_int(size, "n", false, 64);
+	struct eval ev = { .pool = s.pool, .references = s.references, .cancel = &stop.cancel, .progress = stop_at, .progress_arg = &stop };
+	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1 };
+	is_int(tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "race", &t, &e), -ERR_CANCELLED, "a tune that is cancelled while leaders are timed again");
+	size_t falls = 0;
+	for (size_t i = 1; i < t.top_count; i++)
+		falls += t.top[i].value < t.top[i - 1].value;
+	ok(t.top_count == TUNE_TOP && winner(&t) == 1 && falls == 0 && t.top[0].value > 1000000 && t.top[0].validation == 0,
+	   "tells the search's fastest, not proven (%zu, the first %lld with %.0f)", t.top_count, winner(&t), t.top_count ? t.top[0].value : 0);
+	tune_result_fini(&t);
+	params_free(size);
+	context_free(ctx);
+	sample_fini(&s);
+}
+
 /* Killed within the playoff: what it had timed again is not timed once more. */
 static void cut_off(void)
 {
@@ -315,6 +351,7 @@ int main(int argc, char **argv)
 	hopeless();
 	races();
 	close_together();
+	cancelled();
 	cut_off();
 	one_refused(CLOSE_TOGETHER, CLOSE - 1);
 	one_refused(NOBODY_WINS, 0);
