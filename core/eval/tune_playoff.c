@@ -39,20 +39,19 @@ static int time_once_more(struct tuner *u, const struct variant *v, struct trial
 	return why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED) : 0;
 }
 
-/* One that breaks its worker leaves no time. A device on which no other can be started is not asked once for each leader. */
-static int have_worker(struct tuner *u, struct err *e)
+/* Between two leaders whoever waits for the device gets it. One that breaks its worker leaves no time; where no other worker can be started the
+ * tune ends, instead of asking once for each leader. */
+static int let_others(struct tuner *u, struct err *e)
 {
-	uint8_t *body = NULL;
-	size_t len;
-	int rc = pool_call(u->device, WIRE_PING, NULL, EVAL_EXECUTE_NS, &body, &len, e);
-	free(body);
-	return rc;
+	pool_give(u->device);
+	u->device = NULL;
+	return eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
 }
 
 static int play(struct tuner *u, struct leader *l, struct err *e)
 {
 	struct trial_times times = { .count = 0 };
-	int rc = have_worker(u, e);
+	int rc = let_others(u, e);
 	if (rc == 0)
 		rc = tune_leader_build(u, l, e);
 	if (rc == 0 && !l->out)
