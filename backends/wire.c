@@ -18,6 +18,17 @@
 
 enum { ALSO_KEEP = 8192, FIRST_ROOM = 1 << 20, PIECES = 3 /* header, body, tail */ };
 
+const char *wire_type_name(enum wire_type type)
+{
+	static const char *const names[] = {
+		[WIRE_HELLO] = "hello", [WIRE_FAILED] = "failed", [WIRE_PING] = "ping", [WIRE_DEVICES] = "devices", [WIRE_COMPILE] = "compile",
+		[WIRE_OPEN] = "open", [WIRE_PREPARE] = "prepare", [WIRE_EXECUTE] = "execute", [WIRE_OUTPUT] = "output", [WIRE_COMPARE] = "compare",
+		[WIRE_MEASURE] = "measure", [WIRE_RELEASE] = "release", [WIRE_PAIR] = "pair", [WIRE_ENERGY] = "energy",
+		[WIRE_CEILINGS] = "ceilings", [WIRE_RACES] = "races", [WIRE_PRODUCT] = "product",
+	};
+	return type >= WIRE_HELLO && type <= WIRE_LAST ? names[type] : "?";
+}
+
 /* --- reading and writing bytes ------------------------------------------------------------------------------------ */
 
 static void store(uint8_t *to, uint64_t v, unsigned bytes)

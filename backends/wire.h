@@ -42,6 +42,8 @@ enum wire_type {
 	                 * first, f64 by how much, f64 allowed (product.h): is the last execution's c = a·b? */
 	WIRE_LAST = WIRE_PRODUCT,
 };
+/* "execute", for logs; "?" for what is none. Static storage. */
+const char *wire_type_name(enum wire_type type);
 
 /* --- reading and writing bytes ---------------------------------------------------------------------------------------- */
 struct wire_in {

@@ -21,8 +21,14 @@ static int64_t fake_compile_ns, fake_device_ns;
 static unsigned fake_devices;
 static float fake_values[FAKE_N];
 enum fake_timing { FAKE_SEARCHED, FAKE_ALONE, FAKE_PAIRED };
-/* Nanoseconds of a configuration, by the defines that it was compiled with ("X=1 Y=2 ") and by how it is timed. */
+/* Nanoseconds of a configuration, by the defines that it was compiled with and the first extent of its first buffer ("X=1 Y=2 at 64"), and by how
+ * it is timed. */
 static uint64_t (*fake_time)(const char *defines, enum fake_timing how);
+/* Whether the compiler refuses it; NULL: none. */
+static bool (*fake_refuses)(const char *defines);
+/* Whether the device is gone at that request, the how-manieth of its kind: the worker dies, and no other one can open it. NULL: never. */
+static bool (*fake_gone)(unsigned device, enum wire_type type, unsigned count);
+static unsigned fake_device, fake_prepares, fake_executes;
 static char *fake_runs[FAKE_RUNS]; /* the defines of each run that is prepared, from 1 on */
 
 static void fake_facts(unsigned index, struct buf *out)
@@ -35,13 +41,14 @@ static void fake_facts(unsigned index, struct buf *out)
 	wire_facts_encode(&f, out);
 }
 
-static void fake_compiled(struct wire_in *in, struct buf *out)
+static bool fake_compiled(struct wire_in *in, struct buf *out)
 {
 	struct wire_kernel kernel = { .name = (char *)"k", .registers = 16, .shared = 0, .spill = 0, .max_threads = 1024 };
 	struct wire_compiled c = { .binary = (uint8_t *)fake_values, .binary_len = 64, .log = (char *)"", .kernels = &kernel, .kernel_count = 1,
 	                           .compile_ns = 1 };
 	struct wire_compile request = { .backend = NULL };
 	struct buf defines = BUF_INIT;
+	bool good;
 	if (fake_time && wire_compile_decode(in, &request, NULL) == 0) {
 		for (size_t i = 0; i < request.define_count; i++)
 			buf_addf(&defines, "%s=%s ", request.defines[i].name, request.defines[i].value);
@@ -50,19 +57,25 @@ static void fake_compiled(struct wire_in *in, struct buf *out)
 		wire_compile_fini(&request);
 	}
 	clock_sleep(fake_compile_ns);
-	wire_compiled_encode(&c, out);
+	good = fake_refuses == NULL || !fake_refuses(buf_text(&defines));
+	if (good)
+		wire_compiled_encode(&c, out);
 	buf_fini(&defines);
+	return good;
 }
 
 static void fake_prepared(struct wire_in *in, struct buf *out)
 {
 	struct wire_prepared prepared = { .run = 1, .prepare_ns = 1 };
+	if (fake_gone && fake_gone(fake_device, WIRE_PREPARE, ++fake_prepares))
+		_exit(1);
 	struct wire_prepare request = { .binary = NULL };
 	if (fake_time && wire_prepare_decode(in, &request, NULL) == 0) {
 		while (prepared.run + 1 < FAKE_RUNS && fake_runs[prepared.run])
 			prepared.run++;
 		free(fake_runs[prepared.run]);
-		fake_runs[prepared.run] = mem_strn((const char *)request.binary, request.binary_len);
+		fake_runs[prepared.run] = mem_fmt("%.*sat %lld", (int)request.binary_len, (const char *)request.binary,
+		                                  request.plan->buffer_count ? (long long)request.plan->buffers[0].dims[0] : 0);
 		wire_prepare_fini(&request);
 	}
 	wire_prepared_encode(&prepared, out);
@@ -102,6 +115,8 @@ static void fake_paired(struct wire_in *in, struct buf *out)
 static void fake_executed(struct buf *out)
 {
 	struct wire_executed x = { .device_ns = 1000 };
+	if (fake_gone && fake_gone(fake_device, WIRE_EXECUTE, ++fake_executes))
+		_exit(1);
 	wire_executed_encode(&x, out);
 }
 
@@ -139,11 +154,12 @@ static bool fake_answer(const struct wire_frame *f, uint32_t number, struct buf 
 	}
 	case WIRE_OPEN: {
 		char *id = wire_get_text(&in);
-		fake_facts(strcmp(id, "hlsl:1") == 0, out);
+		fake_device = strcmp(id, "hlsl:1") == 0;
+		fake_facts(fake_device, out);
 		free(id);
-		break;
+		return fake_gone == NULL || !fake_gone(fake_device, WIRE_OPEN, 1);
 	}
-	case WIRE_COMPILE: fake_compiled(&in, out); break;
+	case WIRE_COMPILE: return fake_compiled(&in, out);
 	case WIRE_PREPARE: fake_prepared(&in, out); break;
 	case WIRE_EXECUTE: fake_executed(out); break;
 	case WIRE_OUTPUT: wire_put_bytes(out, fake_values, sizeof fake_values); break;
@@ -177,7 +193,7 @@ static int fake_worker_main(void)
 		bool good = fake_answer(&f, number++, &out);
 		if (!good) {
 			buf_clear(&out);
-			err_set(&refused, ERR_UNSUPPORTED, "not here");
+			err_set(&refused, f.type == WIRE_COMPILE ? ERR_COMPILE : f.type == WIRE_OPEN ? ERR_CRASH : ERR_UNSUPPORTED, "not here");
 			wire_failed_encode(&refused, &out);
 		}
 		wire_send(1, good ? f.type : WIRE_FAILED, f.id, buf_text(&out), out.len, CLOCK_NEVER, NULL);

@@ -144,20 +144,16 @@ static int hand_over(struct engine_job *job, const struct lineage *l, const stru
 }
 
 static int carry_out(struct engine_job *job, const struct lineage *l, const struct facts *facts, const struct model *model,
-                     struct fields *result, struct err *e)
+                     struct transform *x, struct fields *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
-	struct transform *x;
 	struct work_judge judge;
 	struct watch w = { .job = job, .model = model->name };
 	struct transform_watch watch = { .arg = &w, .answered = answered, .judged = judged };
-	int rc = open_transform(job, l, facts, &x, e);
-	if (rc < 0)
-		return rc;
 	ev.progress = NULL; /* passes are this job's progress, not the configurations inside one */
 	work_judge_init(&judge, &ev, l->root, facts, (unsigned)fields_int(job->request, "samples", SAMPLES));
 	w.calls_total = (double)transformation_calls(transform_transformation(x), context_backend(l->ctx));
-	rc = transform_run(x, model, &judge.judge, &watch, &job->cancel.asked, e);
+	int rc = transform_run(x, model, &judge.judge, &watch, &job->cancel.asked, e);
 	fields_setf(result, "asked", "%u", transform_asked(x));
 	fields_setf(result, "repairs", "%u", transform_repairs(x));
 	fields_setf(result, "tokens_in", "%llu", (unsigned long long)w.tokens_in);
@@ -170,7 +166,6 @@ static int carry_out(struct engine_job *job, const struct lineage *l, const stru
 	else if (transform_asked(x) > 0 && !cancel_asked(&job->cancel))
 		rc = hand_over(job, l, x, result, e);
 	work_judge_fini(&judge);
-	transform_free(x);
 	return rc;
 }
 
@@ -179,23 +174,21 @@ int work_transform(struct engine_job *job, struct fields *result, struct err *e)
 	struct work *w = job->user;
 	struct lineage l;
 	struct facts facts;
+	struct transform *x = NULL;
 	struct models_open open = { 0 };
 	int rc = lineage_load(job->db, fields_int(job->request, "checkpoint", 0), &l, e);
 	if (rc < 0)
 		return rc;
 	rc = work_device(job, l.ctx, &facts, e);
-	/* A mistake in the transformation's name is said before the model is looked for. */
-	struct transformation *t = NULL;
-	if (rc == 0 && *fields_text(job->request, "pending", "") == '\0')
-		rc = library_find_or_text(w->library, fields_text(job->request, "transformation", ""), &t, e);
-	if (rc == 0 && t)
-		rc = transformation_check(t, context_backend(l.ctx), (const char *const *)l.applied, l.applied_count, e);
-	transformation_free(t);
+	/* Read once: what is carried out is what was found good. A mistake in its name is said before the model is looked for. */
+	if (rc == 0)
+		rc = open_transform(job, &l, &facts, &x, e);
 	if (rc == 0)
 		rc = models_open(w->models, fields_text(job->request, "model", ""), (unsigned)fields_int(job->request, "try", 1), &open,
 		                 e);
 	if (rc == 0)
-		rc = carry_out(job, &l, &facts, open.model, result, e);
+		rc = carry_out(job, &l, &facts, open.model, x, result, e);
+	transform_free(x);
 	models_close(&open);
 	lineage_fini(&l);
 	return rc;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -145,6 +146,38 @@ static int transformation(struct study *s, const char *name, struct err *e)
 	return advance(s, accepted->checkpoint, e);
 }
 
+static int write_json(const struct study *s, const char *path, struct err *e)
+{
+	char date[32];
+	json_t *o = study_table_json(&s->table);
+	clock_iso(s->run.report.started_ms, date);
+	json_object_set_new(o, "context", json_string(s->run.report.stem));
+	json_object_set_new(o, "device", json_string(s->run.report.device ? s->run.report.device : ""));
+	json_object_set_new(o, "driver", json_string(s->run.report.driver ? s->run.report.driver : ""));
+	json_object_set_new(o, "ran", json_boolean(!s->run.report.compile_only));
+	json_object_set_new(o, "date", json_string(date));
+	json_object_set_new(o, "command", json_string(s->run.report.command));
+	int rc = json_dump_file(o, path, JSON_INDENT(1)) == 0 ? 0 : err_sys(e, errno, "%s: cannot be written", path);
+	json_decref(o);
+	return rc;
+}
+
+/* The figures until here, so that whatever kills a study of hours leaves them: in one piece, under the name that --json gives. What is no file
+ * ("/dev/stdout") gets them once, at the end. */
+static int save(const struct study *s, struct err *e)
+{
+	const char *json = verb_get(s->run.line, "json");
+	struct stat st;
+	if (json == NULL || (stat(json, &st) == 0 && !S_ISREG(st.st_mode)))
+		return 0;
+	char *part = mem_fmt("%s.part", json);
+	int rc = write_json(s, part, e);
+	if (rc == 0 && rename(part, json) != 0)
+		rc = err_sys(e, errno, "%s: cannot be written", json);
+	free(part);
+	return rc;
+}
+
 static int run_all(struct study *s, struct err *e)
 {
 	struct run *r = &s->run;
@@ -164,24 +197,11 @@ static int run_all(struct study *s, struct err *e)
 	s->at = r->report.steps[0].checkpoint;
 	if (r->path && r->from)
 		rc = stand_at(s, r->from, e);
-	for (size_t i = 0; i < r->step_count && rc == 0; i++)
+	for (size_t i = 0; i < r->step_count && rc == 0; i++) {
 		rc = transformation(s, r->steps[i], e);
-	return rc;
-}
-
-static int write_json(const struct study *s, const char *path, struct err *e)
-{
-	char date[32];
-	json_t *o = study_table_json(&s->table);
-	clock_iso(s->run.report.started_ms, date);
-	json_object_set_new(o, "context", json_string(s->run.report.stem));
-	json_object_set_new(o, "device", json_string(s->run.report.device ? s->run.report.device : ""));
-	json_object_set_new(o, "driver", json_string(s->run.report.driver ? s->run.report.driver : ""));
-	json_object_set_new(o, "ran", json_boolean(!s->run.report.compile_only));
-	json_object_set_new(o, "date", json_string(date));
-	json_object_set_new(o, "command", json_string(s->run.report.command));
-	int rc = json_dump_file(o, path, JSON_INDENT(1)) == 0 ? 0 : err_sys(e, errno, "%s: cannot be written", path);
-	json_decref(o);
+		if (rc == 0)
+			rc = save(s, e);
+	}
 	return rc;
 }
 
@@ -245,7 +265,7 @@ static const struct verb_option options[] = {
 	{ "device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)" },
 	{ "name", "W", "the workflow's name (default: the file's); a free one like it when it is taken" },
 	{ "samples", "N", "execution parameters to validate (default 16)" },
-	{ "json", "FILE", "writes the figures there" },
+	{ "json", "FILE", "writes the figures there, anew after every transformation" },
 	{ NULL, NULL, NULL },
 };
 

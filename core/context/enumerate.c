@@ -2,7 +2,8 @@
  *
  * The order is chosen once, greedily: next comes the constraint whose unbound variables have the smallest product of
  * values, and of these variables the one with the fewest values. Each constraint is tested at the depth at which its
- * last variable is bound. */
+ * last variable is bound; before that, where much lies below, it is asked whether it can still hold for any values
+ * between the smallest and the largest of what is open. */
 #include "core/context/enumerate.h"
 
 #include <stdio.h>
@@ -12,7 +13,11 @@
 #include "base/mem.h"
 #include "core/context/space.h"
 
-enum { UNKNOWN_SIZE = 16 /* values assumed for a set that depends on other variables */, WHY_RULES = 4 };
+enum {
+	UNKNOWN_SIZE = 16, /* values assumed for a set that depends on other variables */
+	WORTH = 32,        /* raw combinations below an assignment from which on it pays to ask whether any can hold */
+	WHY_RULES = 4,
+};
 
 struct rule {
 	const struct spec_rule *from;
@@ -28,6 +33,8 @@ struct var {
 	size_t slot;
 	struct rule **tests; /* to run once this variable is bound */
 	size_t test_count;
+	struct rule **doubts; /* that mention it and variables bound later: asked whether they still can hold */
+	size_t doubt_count;
 	double below; /* raw combinations of the variables bound after it */
 };
 
@@ -41,6 +48,7 @@ struct search {
 	uint16_t *order;  /* variables by depth */
 	uint16_t *point;  /* indices bound so far, by variable */
 	struct value *env;
+	struct expr_range *wide; /* by slot: where values lie that are not bound */
 	size_t capacity; /* rows allocated */
 	size_t found;    /* points of this run */
 	struct err *e;
@@ -104,6 +112,8 @@ static int prepare_var(struct search *s, size_t k, const struct params *fixed, c
 	}
 	v->index = MEM_NEW_N(uint16_t, v->count);
 	for (size_t j = 0; j < v->count; j++) {
+		struct expr_range one = expr_range_of(v->values[j]), *wide = &s->wide[v->slot];
+		*wide = j ? expr_range_join(*wide, one) : one;
 		int rc = intern(s, k, v->values[j], &v->index[j]);
 		if (rc < 0)
 			return rc;
@@ -188,6 +198,9 @@ static void choose_order(struct search *s)
 		struct var *v = &s->vars[s->order[depth]];
 		v->below = below;
 		below *= (double)v->count;
+		for (size_t r = 0; v->below >= WORTH && r < s->rule_count; r++)
+			if (expr_mentions(s->rules[r].from->expr, v->slot) && !all_bound(s, &s->rules[r], depth + 1))
+				*MEM_PUSH(v->doubts, v->doubt_count) = &s->rules[r];
 	}
 }
 
@@ -206,6 +219,16 @@ static int holds(struct search *s, struct rule *r, double below)
 		return 1;
 	r->removed += below;
 	return 0;
+}
+
+/* False when the constraint is broken whatever the variables that are not bound become. */
+static bool can_hold(struct search *s, struct rule *r, double below)
+{
+	struct expr_range range = expr_range(r->from->expr, s->env, s->wide);
+	if (range.yes || range.fails)
+		return true;
+	r->removed += below;
+	return false;
 }
 
 static int too_large(struct search *s, const char *what, double limit)
@@ -246,6 +269,9 @@ static int bind(struct search *s, size_t depth, struct value value, uint16_t ind
 		if (rc <= 0)
 			return rc;
 	}
+	for (size_t t = 0; t < v->doubt_count; t++)
+		if (!can_hold(s, v->doubts[t], v->below))
+			return 0;
 	s->point[k] = index;
 	return descend(s, depth + 1);
 }
@@ -283,18 +309,19 @@ static int descend(struct search *s, size_t depth)
 	return rc;
 }
 
-/* Constraints without any variable: constants and the device. */
-static int test_constant_rules(struct search *s, bool *ret_hold)
+/* Before anything is bound: constraints without any variable (constants and the device), and those that no values fulfil. */
+static int test_rules(struct search *s, double raw, bool *ret_hold)
 {
 	for (size_t r = 0; r < s->rule_count; r++) {
 		struct rule *rule = &s->rules[r];
-		int rc = all_bound(s, rule, 0) ? holds(s, rule, s->out->raw) : 1;
+		bool constant = all_bound(s, rule, 0);
+		int rc = constant ? holds(s, rule, raw) : can_hold(s, rule, raw);
 		if (rc < 0)
 			return rc;
 		if (rc > 0)
 			continue;
 		*ret_hold = false;
-		if (rule->from->device && strcmp(rule->field, "requires") == 0)
+		if (constant && rule->from->device && strcmp(rule->field, "requires") == 0)
 			return err_set(
 				s->e, ERR_UNSUPPORTED,
 				"kernel %s requires %s, which device %s (%s) does not fulfil; use another device, or "
@@ -342,11 +369,13 @@ static void search_fini(struct search *s)
 		free(s->vars[k].values);
 		free(s->vars[k].index);
 		free(s->vars[k].tests);
+		free(s->vars[k].doubts);
 	}
 	free(s->vars);
 	free(s->order);
 	free(s->point);
 	free(s->env);
+	free(s->wide);
 	free(s->rules);
 }
 
@@ -367,6 +396,9 @@ int enumerate_run(const struct spec *spec, const struct facts *facts, const stru
 			    .env = spec_env(spec, facts, NULL) };
 	if (into->domains == NULL)
 		into->domains = MEM_NEW_N(struct enumerate_domain, n + 1);
+	s.wide = MEM_NEW_N(struct expr_range, spec->scope->count + 1);
+	for (size_t k = 0; k < spec->scope->count; k++)
+		s.wide[k] = expr_range_of((struct value){ .kind = VALUE_NONE });
 	add_rules(&s, spec->where, spec->where_count, "where");
 	add_rules(&s, spec->requires, spec->requires_count, "requires");
 	for (size_t k = 0; rc == 0 && k < n; k++)
@@ -374,8 +406,9 @@ int enumerate_run(const struct spec *spec, const struct facts *facts, const stru
 	if (rc < 0)
 		goto out;
 	choose_order(&s);
-	into->raw += n ? s.vars[s.order[0]].below * (double)s.vars[s.order[0]].count : 1;
-	rc = test_constant_rules(&s, &hold);
+	double raw = n ? s.vars[s.order[0]].below * (double)s.vars[s.order[0]].count : 1;
+	into->raw += raw;
+	rc = test_rules(&s, raw, &hold);
 	if (rc == 0 && hold)
 		rc = descend(&s, 0);
 	*ret_why = rc == 0 && s.found == 0 ? explain(&s) : NULL;

@@ -2,7 +2,7 @@
  *
  * The parser climbs precedences as Lua's own lparser.c does (its priority table is repeated below); the code is for a
  * stack machine whose depth is known when the expression is compiled. */
-#include "core/context/expr.h"
+#include "core/context/expr_inside.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,30 +13,13 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 
-enum { DEPTH_MAX = 60, STACK_MAX = 120, NAME_MAX_LEN = 63, UNARY_PRIORITY = 12 };
+enum { DEPTH_MAX = 60, NAME_MAX_LEN = 63, UNARY_PRIORITY = 12 };
 
-enum code { CODE_CONST, CODE_VAR, CODE_OP, CODE_AND, CODE_OR, CODE_CALL };
-enum function { FN_CDIV, FN_MIN, FN_MAX, FN_FLOOR, FN_CEIL, FN_ABS, FN_COUNT };
 static const char *const function_names[FN_COUNT] = { "cdiv", "min", "max", "floor", "ceil", "abs" };
-
-struct ins {
-	uint8_t code; /* enum code */
-	uint8_t op;   /* enum value_op or enum function */
-	uint16_t arg; /* constant, slot, jump target or number of arguments */
-};
-
-struct expr {
-	struct ins *code;
-	size_t len;
-	struct value *consts;
-	size_t const_count;
-	uint16_t *slots;
-	size_t slot_count;
-};
 
 struct binary {
 	const char *text;
-	enum code code;
+	enum expr_code code;
 	enum value_op op;
 	int left, right;
 };
@@ -99,10 +82,10 @@ static int check_stranger(struct parser *p)
 	return 0;
 }
 
-static void emit(struct parser *p, enum code code, unsigned op, size_t arg, int effect)
+static void emit(struct parser *p, enum expr_code code, unsigned op, size_t arg, int effect)
 {
 	*MEM_PUSH(p->x->code, p->x->len) =
-		(struct ins){ .code = (uint8_t)code, .op = (uint8_t)op, .arg = (uint16_t)arg };
+		(struct expr_ins){ .code = (uint8_t)code, .op = (uint8_t)op, .arg = (uint16_t)arg };
 	p->stack += effect;
 	if (p->stack > p->stack_max)
 		p->stack_max = p->stack;
@@ -317,7 +300,7 @@ static int parse_right(struct parser *p, const struct binary *b)
 
 static int parse_level(struct parser *p, int limit)
 {
-	if (++p->depth > DEPTH_MAX || p->stack_max > STACK_MAX || p->x->len > UINT16_MAX - 8)
+	if (++p->depth > DEPTH_MAX || p->stack_max > EXPR_STACK_MAX || p->x->len > UINT16_MAX - 8)
 		return err_set(p->e, ERR_INPUT, "the expression is nested too deep or is too long: at most %d levels",
 			       DEPTH_MAX);
 	int rc = parse_unary(p);
@@ -346,7 +329,7 @@ int expr_parse(const struct scope *scope, const char *text, size_t len, struct e
 		if (rc == 0 && p.at < p.end)
 			rc = fail(&p, "an operator or the end");
 	}
-	if (rc == 0 && p.stack_max > STACK_MAX)
+	if (rc == 0 && p.stack_max > EXPR_STACK_MAX)
 		rc = err_set(e, ERR_INPUT, "the expression is too long");
 	if (rc < 0)
 		expr_free(p.x);
@@ -380,7 +363,7 @@ bool expr_mentions(const struct expr *x, size_t slot)
 }
 
 /* --- evaluation --------------------------------------------------------------------------------------------------- */
-static enum value_status call_function(enum function fn, const struct value *args, size_t count, struct value *ret_v)
+static enum value_status call_function(enum expr_function fn, const struct value *args, size_t count, struct value *ret_v)
 {
 	switch (fn) {
 	case FN_CDIV: return value_cdiv(args[0], args[1], ret_v);
@@ -419,12 +402,12 @@ static bool fast_op(enum value_op op, struct value *a, const struct value *b)
 
 enum value_status expr_eval(const struct expr *x, const struct value *env, struct value *ret_value)
 {
-	struct value stack[STACK_MAX + 8];
+	struct value stack[EXPR_STACK_MAX + 8];
 	struct value *top = stack; /* one above the last value */
 	enum value_status st = VALUE_OK;
 	for (size_t pc = 0; pc < x->len && st == VALUE_OK; pc++) {
-		const struct ins in = x->code[pc];
-		switch ((enum code)in.code) {
+		const struct expr_ins in = x->code[pc];
+		switch ((enum expr_code)in.code) {
 		case CODE_CONST: *top++ = x->consts[in.arg]; break;
 		case CODE_VAR:
 			*top++ = env[in.arg];

@@ -25,6 +25,20 @@ void expr_free(struct expr *x);
 
 /* Evaluates with one value per slot of the scope. An integral float result becomes an integer (2*n^3). */
 enum value_status expr_eval(const struct expr *x, const struct value *env, struct value *ret_value);
+/* What is known of a value. */
+struct expr_range {
+	bool number;         /* it surely is one, from lo to hi (and so true) */
+	bool yes, no, fails; /* it may be true; false; not computable */
+	double lo, hi;
+};
+
+struct expr_range expr_range_of(struct value v);
+/* One or the other. */
+struct expr_range expr_range_join(struct expr_range a, struct expr_range b);
+/* What the expression can come to where each variable without a value in env has one that `wide` encloses (by slot, too). What cannot be is
+ * left out for certain; what is not left out need not be. */
+struct expr_range expr_range(const struct expr *x, const struct value *env, const struct expr_range *wide);
+
 /* The slots that the expression mentions: each once, ascending. Borrowed. */
 const uint16_t *expr_slots(const struct expr *x, size_t *ret_count);
 bool expr_mentions(const struct expr *x, size_t slot);

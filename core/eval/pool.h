@@ -49,7 +49,8 @@ int pool_take_compile(struct pool *pool, struct cancel *cancel, struct pool_work
 /* What a lease of a device may want beyond the usual; zeroed: nothing. */
 struct pool_wish {
 	struct cancel *cancel;         /* of who waits and works; NULL */
-	/* Told once, when the device is not free at once: "waiting for cuda:0: process 4711 uses it". NULL: nobody. */
+	/* Told once, when the device is not free at once: "waiting for cuda:0: process 4711 uses it", or "another process" where nobody can
+	 * tell which. NULL: nobody. */
 	void (*waiting)(void *arg, const char *line);
 	void *arg;
 	const char *const *launcher;   /* words in front of the device's worker, as a sanitizer is; outlive the lease. NULL: the pool's */

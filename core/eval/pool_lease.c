@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,8 @@
 #include "base/mem.h"
 
 #define FLOCK_RETRY_NS (50 * CLOCK_MS)
+
+enum { HOLDER_LOOKS = 10 /* who waits looks this often for who holds the device before he hears "another process" */ };
 
 int pool_take_compile(struct pool *pool, struct cancel *cancel, struct pool_worker **ret_worker, struct err *e)
 {
@@ -110,24 +114,23 @@ static int wait_turn(struct pool *pool, struct device *d, const struct pool_wish
 	return rc;
 }
 
-/* The lock file's text: the process that locked it last, for those who find it locked. */
-static void read_holder(int fd, char who[64])
+/* The lock file's text is the number of the process that has it, written and erased while it does: who was killed left his, and who has just
+ * taken it may not have come to writing. False when it is not known. */
+static bool read_holder(int fd, char who[64])
 {
 	char text[32] = "";
 	ssize_t n = pread(fd, text, sizeof text - 1, 0);
 	long pid = n > 0 ? strtol(text, NULL, 10) : 0;
-	if (pid > 0)
-		snprintf(who, 64, "process %ld", pid);
-	else
-		snprintf(who, 64, "another process");
+	snprintf(who, 64, "process %ld", pid);
+	return pid > 0 && pid <= INT_MAX && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
-static void write_holder(int fd)
+/* "": nobody has it any more. */
+static void write_holder(int fd, const char *text)
 {
-	char text[32];
-	int n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+	size_t n = strlen(text);
 	/* A word for people: nothing depends on it. */
-	if (ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)n, 0) != n)
+	if (ftruncate(fd, 0) != 0 || pwrite(fd, text, n, 0) != (ssize_t)n)
 		log_debug("the device lock has no holder's number");
 }
 
@@ -142,29 +145,37 @@ static int open_lock(const struct device *d, const char *ending, struct err *e)
 	return fd;
 }
 
-static int wait_flock(int fd, const struct pool_wish *wish, struct err *e)
+/* Somebody who waits for another process's lock, and is to be told once whose. */
+struct outside {
+	const struct device *device;
+	const struct pool_wish *wish;
+	int fd;         /* of the device's lock */
+	unsigned looks; /* in which the holder was not known */
+	bool said;
+};
+
+static void say_holder(struct outside *o)
+{
+	char who[64];
+	bool known = !o->said && read_holder(o->fd, who);
+	if (o->said || (!known && ++o->looks < HOLDER_LOOKS))
+		return;
+	say_waiting(o->wish, o->device, known ? who : "another process");
+	o->said = true;
+}
+
+static int wait_flock(int fd, struct outside *o, struct err *e)
 {
 	int rc = 0;
 	while (rc == 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return err_sys(e, errno, "cannot lock a device");
-		rc = cancel_check(wish->cancel, e);
-		if (rc == 0)
+		rc = cancel_check(o->wish->cancel, e);
+		if (rc == 0) {
+			say_holder(o);
 			clock_sleep(FLOCK_RETRY_NS);
+		}
 	}
-	return rc;
-}
-
-static int wait_in_line(const struct device *d, int next, int fd, const struct pool_wish *wish, struct err *e)
-{
-	int rc;
-	if (flock(next, LOCK_EX | LOCK_NB) != 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
-		char who[64];
-		read_holder(fd, who);
-		say_waiting(wish, d, who);
-	}
-	if ((rc = wait_flock(next, wish, e)) == 0)
-		rc = wait_flock(fd, wish, e);
 	return rc;
 }
 
@@ -177,11 +188,14 @@ static int lock_device(struct device *d, const struct pool_wish *wish, struct er
 	if (next < 0)
 		return next;
 	fd = rc = open_lock(d, "lock", e);
-	if (fd >= 0 && (rc = wait_in_line(d, next, fd, wish, e)) < 0)
+	struct outside o = { .device = d, .wish = wish, .fd = fd };
+	if (fd >= 0 && ((rc = wait_flock(next, &o, e)) < 0 || (rc = wait_flock(fd, &o, e)) < 0))
 		close(fd);
 	close(next);
 	if (rc == 0) {
-		write_holder(fd);
+		char me[32];
+		snprintf(me, sizeof me, "%ld\n", (long)getpid());
+		write_holder(fd, me);
 		d->lock_fd = fd;
 	}
 	return rc;
@@ -238,6 +252,8 @@ void pool_give(struct pool_worker *w)
 	struct pool *pool = w->pool;
 	if (w->launcher)
 		set_launcher(w, NULL); /* it ends: a sanitizer writes its log then */
+	if (w->role == ROLE_DEVICE && w->device->lock_fd >= 0)
+		write_holder(w->device->lock_fd, "");
 	lock_take(&pool->lock);
 	w->cancel = NULL;
 	if (w->role == ROLE_COMPILE) {

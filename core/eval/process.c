@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/eval/child.h"
@@ -139,6 +140,7 @@ int process_call(struct process *p, enum wire_type type, const struct buf *body,
 {
 	struct wire_frame frame = { 0 };
 	uint32_t id = ++p->last_id;
+	int64_t start = clock_now();
 	buf_clear(&p->said);
 	int rc = wire_send_tail(p->wire, type, id, body ? body->data : NULL, body ? body->len : 0, tail, deadline, e);
 	if (rc == 0)
@@ -153,6 +155,8 @@ int process_call(struct process *p, enum wire_type type, const struct buf *body,
 		free(frame.body);
 		return rc;
 	}
+	log_debug("worker %d: %s took %.3f ms; %zu bytes there, %zu back", (int)p->pid, wire_type_name(type), (double)(clock_now() - start) / 1e6,
+	          (body ? body->len : 0) + (tail ? tail->len : 0), frame.len);
 	if (frame.type == WIRE_FAILED) {
 		rc = own_error(&frame, e);
 		/* Such a worker ends by itself. */

@@ -149,14 +149,32 @@ static int record_lane(struct tuner *u, struct tune_lanes *lanes, struct tune_de
 	return rc < 0 ? rc : cancel_check(u->ev->cancel, e);
 }
 
-static void note_devices(struct tuner *u, struct tune_devices *devices)
+/* Leaders are proved on another one. */
+static void leave_first(struct tuner *u, size_t left)
+{
+	pool_give(u->device);
+	u->device = NULL;
+	u->left = *u->q;
+	u->left.facts = &u->q->facts[left];
+	u->left.device_count = 1;
+	u->q = &u->left;
+}
+
+static int note_devices(struct tuner *u, struct tune_devices *devices, struct err *e)
 {
 	struct tune_devices_time time = tune_devices_time(devices);
+	size_t left, count = u->q->device_count ? u->q->device_count : 1;
+	const char *lost = tune_devices_lost(devices, &left);
 	u->result.device_ns = time.working;
 	u->result.starving_ns = time.starving;
 	u->result.device_lasted_ns = time.lasted;
-	if (*tune_devices_lost(devices))
-		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "lost on the way: %s", tune_devices_lost(devices));
+	if (*lost)
+		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "lost on the way: %s", lost);
+	if (left == count)
+		return err_set(e, ERR_CRASH, "no device is left (%s): what was measured is kept, and the same tune with resume goes on from there", lost);
+	if (left > 0)
+		leave_first(u, left);
+	return 0;
 }
 
 /* Compile lanes, device lanes and this thread, which records. */
@@ -181,8 +199,14 @@ static int search_all(struct tuner *u, struct search *search, struct err *e)
 		rc = record_lane(u, lanes, devices, e);
 	if (lanes)
 		tune_lanes_stop(lanes);
-	if (devices)
-		note_devices(u, devices);
+	if (devices) {
+		struct err gone = ERR_INIT;
+		tune_devices_stop(devices);
+		if (note_devices(u, devices, &gone) < 0 && rc == 0) {
+			*e = gone;
+			rc = -(int)gone.code;
+		}
+	}
 	tune_devices_free(devices);
 	tune_lanes_free(lanes);
 	if (rc == 0 && u->device == NULL)
@@ -193,11 +217,11 @@ static int search_all(struct tuner *u, struct search *search, struct err *e)
 /* --- before ----------------------------------------------------------------------------------------------------------------- */
 
 /* The fastest that the arithmetic could be done: flops over the theoretical peak of the fastest pipe that precision permits. */
-static double floor_of(const struct tune_request *q)
+static double floor_of(const struct tune_request *q, const struct params *size)
 {
 	const struct spec *spec = context_spec(q->ctx);
 	const struct facts *f = q->facts;
-	double peak = f->peak_f32, flops = spec_flops(spec, q->size);
+	double peak = f->peak_f32, flops = spec_flops(spec, size);
 	if (spec->precision == SPEC_TENSOR)
 		peak = fmax(peak, strcmp(spec->precision_in, "f16") == 0 || strcmp(spec->precision_in, "bf16") == 0 ||
 		                  strcmp(spec->precision_in, "f32") == 0 /* made of products of any type */
@@ -358,8 +382,10 @@ static int make_spaces(struct tuner *u, struct err *e)
 		return err_set(e, ERR_INPUT, "%zu input sizes at once; at most %d: name fewer (sizes), or tune them one by one",
 		               q->also_count + 1, TUNE_SIZES);
 	for (; rc == 0 && u->size_count < q->also_count + 1; u->size_count += rc == 0) {
+		const struct params *size = u->size_count ? q->also[u->size_count - 1] : q->size;
 		u->fastest_ns[u->size_count] = INFINITY;
-		rc = tunespace_new(q->ctx, q->facts, u->size_count ? q->also[u->size_count - 1] : q->size, &u->spaces[u->size_count], e);
+		u->floor_ns[u->size_count] = floor_of(q, size);
+		rc = tunespace_new(q->ctx, q->facts, size, &u->spaces[u->size_count], e);
 	}
 	if (rc < 0)
 		return rc;
@@ -384,7 +410,7 @@ int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db,
              struct tune_result *ret_result, struct err *e)
 {
 	struct tuner u = { .ev = ev, .q = q, .db = db, .checkpoint = checkpoint, .job = job, .seed = check_seed(), .proof_seed = check_seed(),
-	                   .vendor_seeds = { check_seed(), check_seed() }, .floor_ns = floor_of(q), .started = clock_now() };
+	                   .vendor_seeds = { check_seed(), check_seed() }, .started = clock_now() };
 	struct search *search = NULL;
 	const char *strategy = q->strategy ? q->strategy : "auto";
 	if (q->facts->emulated)

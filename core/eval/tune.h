@@ -12,7 +12,7 @@ struct context;
 struct tune_request {
 	const struct context *ctx;   /* tuned */
 	const struct context *root;  /* the reference */
-	const struct facts *facts;   /* devices; must run. Leaders are proved and timed again on the first */
+	const struct facts *facts;   /* devices; must run. Leaders are proved and timed again on the first that is not lost on the way */
 	size_t device_count;         /* of them, all of one kind; 0: 1 */
 	const struct params *size;   /* one assignment of the inputs */
 	struct params *const *also;  /* further ones: a configuration is judged at all of them together */

@@ -84,7 +84,7 @@ static int conclude_size(struct tuner *u, struct tune_tried *t, size_t size, dou
 		return tune_record_out(u, t->facts, j->params, j->used, tune_status(j->check.code), j->check.reason, e);
 	if (j->why.code != ERR_NONE)
 		return tune_record_out(u, t->facts, j->params, j->used, tune_status(j->why.code), j->why.text, e);
-	if (size == 0 && j->times.median < u->floor_ns)
+	if (j->times.median < u->floor_ns[size])
 		return tune_record_out(u, t->facts, j->params, j->used, MEASUREMENT_IMPOSSIBLE,
 		                       "faster than the hardware can be: work is missing", e);
 	/* An objective that cannot be computed is the request's fault, not the configuration's. */

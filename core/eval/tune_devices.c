@@ -13,12 +13,15 @@
 
 enum { DEVICES_MAX = 64, QUEUE_PER_DEVICE = 4 };
 #define PING_NS (60 * CLOCK_S) /* a worker's whole start is in it */
+enum { PINGS_ALONE = 3 };
 
 struct lane {
 	struct tune_devices *devices;
 	const struct facts *facts;
 	struct pool_worker *worker;
 	struct pool_worker **first; /* the tune's own lease; NULL: this lane's own */
+	bool left;                  /* counted out of `alive` already */
+	bool lost;
 	pthread_t thread;
 };
 
@@ -34,7 +37,8 @@ struct tune_devices {
 	struct buf lost;
 	struct tune_devices_time time;
 	struct lane lanes[DEVICES_MAX];
-	size_t started;
+	size_t started;            /* and not joined yet */
+	size_t threads;            /* that were started */
 };
 
 static void try_on(struct lane *l, struct tune_tried *t)
@@ -47,27 +51,44 @@ static void try_on(struct lane *l, struct tune_tried *t)
 	tune_try_on(&d->config.try, l->worker, best_ns, t);
 }
 
-/* A configuration that broke its worker is one thing, a device on which none can be started another: that one is left, when there are
- * others, and its point goes to them. */
-static bool is_lost(struct lane *l, struct tune_tried *t)
+/* Where it was executed. */
+static bool broke_worker(const struct tune_judged *j)
+{
+	return j->checked && (j->check.code == ERR_CRASH || j->check.code == ERR_TIMEOUT);
+}
+
+/* A configuration that broke its worker is one thing, a device on which none can be started another: that one is left, and says nothing of
+ * configurations. */
+static bool is_lost(struct lane *l, const struct tune_tried *t, struct err *e)
+{
+	struct err why = ERR_INIT;
+	if (t->count == 0 || t->built->why.code != ERR_NONE || t->broken.code != ERR_NONE ||
+	    (t->at[t->count - 1].why.code == ERR_NONE && !broke_worker(&t->at[t->count - 1])))
+		return false;
+	for (int i = l->devices->config.count < 2 ? PINGS_ALONE : 1; i > 0; i--) {
+		uint8_t *body = NULL;
+		size_t len;
+		int rc = pool_call(l->worker, WIRE_PING, NULL, PING_NS, &body, &len, &why);
+		free(body);
+		if (rc == 0 || why.code == ERR_CANCELLED)
+			return false;
+	}
+	*e = why;
+	return true;
+}
+
+/* Whether others stay, to whom its point can go; one that was executed can have been the cause, and is none for them. In one step, for two may
+ * be lost at once. */
+static bool leave_to_others(struct lane *l, const struct tune_tried *t)
 {
 	struct tune_devices *d = l->devices;
-	struct err why = ERR_INIT;
-	uint8_t *body = NULL;
-	size_t len;
-	if (d->config.count < 2 || t->count == 0 || t->at[t->count - 1].why.code == ERR_NONE || t->built->why.code != ERR_NONE ||
-	    t->broken.code != ERR_NONE)
-		return false;
-	int rc = pool_call(l->worker, WIRE_PING, NULL, PING_NS, &body, &len, &why);
-	free(body);
-	if (rc == 0 || why.code == ERR_CANCELLED)
+	if (t->at[t->count - 1].checked)
 		return false;
 	lock_take(&d->lock);
-	bool last = d->alive < 2;
-	if (!last)
-		buf_addf(&d->lost, "%s: %s\n", l->facts->id, why.text);
+	l->left = d->alive > 1;
+	d->alive -= l->left;
 	lock_release(&d->lock);
-	return !last;
+	return l->left;
 }
 
 /* Waits while the thread that records is behind. */
@@ -107,7 +128,7 @@ static bool let_others(struct lane *l, int64_t *turn, struct err *e)
 	return rc == 0;
 }
 
-/* Runs until the lanes have nothing more; without a worker when it could not be had again. */
+/* Runs until the lanes have nothing more, or the device is lost; without a worker when it could not be had again. */
 static void serve(struct lane *l, struct err *e)
 {
 	struct tune_devices *d = l->devices;
@@ -122,7 +143,8 @@ static void serve(struct lane *l, struct err *e)
 		try_on(l, t);
 		at = clock_now();
 		time.working += at - now;
-		if (is_lost(l, t)) {
+		bool lost = is_lost(l, t, e);
+		if (lost && leave_to_others(l, t)) {
 			t->built = NULL;
 			tune_tried_free(t);
 			tune_lanes_put_back(d->config.lanes, b);
@@ -130,6 +152,8 @@ static void serve(struct lane *l, struct err *e)
 		}
 		hand_on(d, t);
 		at = clock_now();
+		if (lost)
+			break;
 	}
 	time.lasted = clock_now() - began;
 	add_time(d, time);
@@ -149,9 +173,11 @@ static void *lane(void *arg)
 	else
 		pool_give(l->worker);
 	lock_take(&d->lock);
-	if (why.code != ERR_NONE && why.code != ERR_CANCELLED)
-		buf_addf(&d->lost, "%s: %s\n", l->facts->id, why.text);
-	d->alive--;
+	if (why.code != ERR_NONE && why.code != ERR_CANCELLED) {
+		l->lost = true;
+		buf_addf(&d->lost, "%s%s: %s", d->lost.len ? "; " : "", l->facts->id, why.text);
+	}
+	d->alive -= !l->left;
 	lock_bell_ring(&d->bell);
 	lock_release(&d->lock);
 	return NULL;
@@ -175,6 +201,7 @@ int tune_devices_new(const struct tune_devices_config *config, struct tune_devic
 			break;
 		d->started++;
 	}
+	d->threads = d->started;
 	d->alive = (unsigned)d->started;
 	lock_release(&d->lock);
 	if (d->started == 0) {
@@ -209,12 +236,24 @@ void tune_devices_best(struct tune_devices *d, const double ns[TUNE_SIZES])
 	lock_release(&d->lock);
 }
 
-const char *tune_devices_lost(struct tune_devices *d)
+void tune_devices_stop(struct tune_devices *d)
 {
 	lock_take(&d->lock);
-	const char *text = buf_text(&d->lost);
+	d->stop = true;
+	lock_bell_ring(&d->bell);
 	lock_release(&d->lock);
-	return text;
+	while (d->started > 0)
+		pthread_join(d->lanes[--d->started].thread, NULL);
+}
+
+const char *tune_devices_lost(struct tune_devices *d, size_t *ret_left)
+{
+	*ret_left = 0;
+	while (*ret_left < d->threads && d->lanes[*ret_left].lost)
+		++*ret_left;
+	if (*ret_left == d->threads)
+		*ret_left = d->config.count;
+	return buf_text(&d->lost);
 }
 
 struct tune_devices_time tune_devices_time(struct tune_devices *d)
@@ -229,12 +268,7 @@ void tune_devices_free(struct tune_devices *d)
 {
 	if (d == NULL)
 		return;
-	lock_take(&d->lock);
-	d->stop = true;
-	lock_bell_ring(&d->bell);
-	lock_release(&d->lock);
-	while (d->started > 0)
-		pthread_join(d->lanes[--d->started].thread, NULL);
+	tune_devices_stop(d);
 	while (d->ready) {
 		struct tune_tried *t = d->ready;
 		d->ready = t->next;

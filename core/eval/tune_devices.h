@@ -33,10 +33,14 @@ int tune_devices_new(const struct tune_devices_config *config, struct tune_devic
 struct tune_tried *tune_devices_take(struct tune_devices *devices, bool wait);
 /* The best so far at each size, by which hopeless ones are given up. */
 void tune_devices_best(struct tune_devices *devices, const double ns[TUNE_SIZES]);
-/* Devices that were lost on the way, a line each ("cuda:1: …"); "" none. Borrowed until the next call. */
-const char *tune_devices_lost(struct tune_devices *devices);
+/* Of those that have ended. */
 struct tune_devices_time tune_devices_time(struct tune_devices *devices);
-/* The lanes must have been stopped, or have ended. Waits for what the devices do now. NULL is fine. */
+/* The lanes must have been stopped, or have ended. Waits for what the devices do now; what they have tried is dropped by tune_devices_free. */
+void tune_devices_stop(struct tune_devices *devices);
+/* Once stopped: devices that were lost on the way ("cuda:1: …; cuda:2: …"), "" none, borrowed; and the first that was not, config.count when all
+ * were. */
+const char *tune_devices_lost(struct tune_devices *devices, size_t *ret_left);
+/* Stops, too. NULL is fine. */
 void tune_devices_free(struct tune_devices *devices);
 
 #endif

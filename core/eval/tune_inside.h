@@ -19,15 +19,17 @@ enum { TUNE_POISON = 0xFF, TUNE_LEADERS = 16 };
 struct leader {
 	struct params *params;  /* at the first size */
 	struct variant variant; /* empty when the configuration was taken over from an interrupted run: built when it is needed */
-	double value;           /* of the objective, as the search saw it, or the playoff */
+	bool out;               /* it could not be built then: recorded */
+	double value;           /* of the objective, as the search saw it, and once the playoff is over as that did */
 	double median_ns;       /* just so, at the first size */
-	bool again;             /* the playoff has timed it */
+	double again_ns;        /* the playoff's time, of another kind than the search's (caches); 0: none */
 	uint64_t seeds[TUNE_SIZES]; /* secret, of the values at each size when it is timed again */
 };
 
 struct tuner {
 	const struct eval *ev;
 	const struct tune_request *q;
+	struct tune_request left;          /* what q points to when its first device was lost: the same for the first of the others */
 	struct db *db;
 	int64_t checkpoint;
 	const char *job;
@@ -40,7 +42,7 @@ struct tuner {
 	size_t size_count;
 	double reference[TUNE_SIZES];      /* the objective of the first configuration that was timed at all sizes; 0: none yet */
 	double fastest_ns[TUNE_SIZES];     /* of the best configuration so far; INFINITY: none */
-	double floor_ns;        /* faster than this is impossible; 0 unknown */
+	double floor_ns[TUNE_SIZES];       /* faster than this is impossible at each size; 0 unknown */
 	size_t planned;         /* configurations */
 	uint64_t seed;          /* of the values, secret */
 	uint64_t proof_seed;    /* of the values that leaders are proved with, secret too */
@@ -89,6 +91,8 @@ bool tune_resume_top(struct tuner *u, const struct leader *l, struct tune_top *r
  * quoted figure is timed, and puts them in that order. Time at one size only. */
 int tune_playoff(struct tuner *u, size_t wanted, struct err *e);
 
+/* Builds a leader that is not built yet. What cannot be built any more is recorded, and `out`; negative only when the tune cannot go on. */
+int tune_leader_build(struct tuner *u, struct leader *l, struct err *e);
 /* Proves and re-times leaders until enough of them stand; result.top is theirs, fastest first. */
 int tune_leaders_finish(struct tuner *u, struct err *e);
 /* Then, for a context that names a library: the winner against it; fills result.library. What goes wrong there is told in it and

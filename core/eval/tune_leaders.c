@@ -136,7 +136,7 @@ static int time_trial(struct tuner *u, const struct variant *v, struct trial *t,
 	else if (rc == 0 && times->disturbed)
 		rc = refuse(u, v, MEASUREMENT_DISTURBED, "the device was throttled by heat or hardware, or used by others, while this was "
 		            "timed: nothing is quoted; tune again", e);
-	else if (rc == 0 && size == 0 && times->median < u->floor_ns)
+	else if (rc == 0 && times->median < u->floor_ns[size])
 		rc = refuse(u, v, MEASUREMENT_IMPOSSIBLE, "faster than the hardware can be: work is missing", e);
 	else if (rc == 0)
 		again->good = (rc = weigh(u, t, v->params, &joules, e)) == 0 &&
@@ -220,14 +220,35 @@ static void ahead_init(struct ahead *a, const struct tuner *u, size_t wanted)
 	a->lanes = lanes_new(pool_compile_width(u->ev->pool), a->count, compile_ahead, a);
 }
 
+/* Of an interrupted run: the compiler, the driver or the limits may be others now. */
+static bool is_its_own(enum err_code code)
+{
+	return code == ERR_COMPILE || code == ERR_PRUNED || code == ERR_CRASH || code == ERR_TIMEOUT;
+}
+
+int tune_leader_build(struct tuner *u, struct leader *l, struct err *e)
+{
+	struct err why = ERR_INIT;
+	if (l->variant.plan || l->out || variant_build(u->ev, u->q->ctx, l->params, u->q->facts, &l->variant, &why) == 0)
+		return 0;
+	l->out = is_its_own(why.code);
+	if (l->out)
+		return tune_record_out(u, u->q->facts, l->params, NULL, tune_status(why.code), why.text, e);
+	*e = why;
+	return -(int)why.code;
+}
+
 static int finish_leader(struct tuner *u, struct leader *l, const struct ahead *a, struct err *e)
 {
-	bool good = false, known = tune_resume_top(u, l, &u->result.top[u->result.top_count]);
-	u->result.top_count += known;
+	bool good = false;
 	/* Also one whose figure is known: it may have to race, or to be compared with the library. */
-	int rc = l->variant.plan ? 0 : variant_build(u->ev, u->q->ctx, l->params, u->q->facts, &l->variant, e);
-	if (rc < 0 || known)
+	int rc = tune_leader_build(u, l, e);
+	if (rc < 0 || l->variant.plan == NULL)
 		return rc;
+	if (tune_resume_top(u, l, &u->result.top[u->result.top_count])) {
+		u->result.top_count++;
+		return 0;
+	}
 	rc = prove(u, l, &good, e);
 	if (rc == 0 && good)
 		lanes_wait(a->lanes, a->count); /* nothing compiles while a figure is taken that will be quoted */

@@ -39,15 +39,25 @@ static int time_once_more(struct tuner *u, const struct variant *v, struct trial
 	return why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED) : 0;
 }
 
+/* Between two leaders whoever waits for the device gets it. One that breaks its worker leaves no time; where no other worker can be started the
+ * tune ends, instead of asking once for each leader. */
+static int let_others(struct tuner *u, struct err *e)
+{
+	pool_give(u->device);
+	u->device = NULL;
+	return eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
+}
+
 static int play(struct tuner *u, struct leader *l, struct err *e)
 {
 	struct trial_times times = { .count = 0 };
-	int rc = l->variant.plan ? 0 : variant_build(u->ev, u->q->ctx, l->params, u->q->facts, &l->variant, e);
+	int rc = let_others(u, e);
 	if (rc == 0)
+		rc = tune_leader_build(u, l, e);
+	if (rc == 0 && !l->out)
 		rc = time_once_more(u, &l->variant, &times, e);
 	if (rc == 0 && times.count && !times.disturbed) {
-		l->value = l->median_ns = times.median;
-		l->again = true;
+		l->again_ns = times.median;
 		rc = tune_record(u, u->q->facts, l->params, &l->variant, MEASUREMENT_OK, &times, 0, TUNE_AGAIN, e);
 	}
 	trial_times_fini(&times);
@@ -58,9 +68,14 @@ static int play(struct tuner *u, struct leader *l, struct err *e)
 static int sooner(const void *a, const void *b)
 {
 	const struct leader *x = a, *y = b;
-	if (x->again != y->again)
-		return x->again ? -1 : 1;
-	return (x->value > y->value) - (x->value < y->value);
+	double a_ns = x->again_ns, b_ns = y->again_ns;
+	if ((a_ns > 0) != (b_ns > 0))
+		return a_ns > 0 ? -1 : 1;
+	if (a_ns == 0) {
+		a_ns = x->value;
+		b_ns = y->value;
+	}
+	return (a_ns > b_ns) - (a_ns < b_ns);
 }
 
 int tune_playoff(struct tuner *u, size_t wanted, struct err *e)
@@ -72,8 +87,13 @@ int tune_playoff(struct tuner *u, size_t wanted, struct err *e)
 		return 0;
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "timing %zu of %zu again that stand together", i + 1, n);
-		rc = u->leaders[i].again ? 0 : play(u, &u->leaders[i], e);
+		rc = u->leaders[i].again_ns > 0 ? 0 : play(u, &u->leaders[i], e);
 	}
+	/* One that is cancelled leaves all as the search saw them: half of the times would be of one kind, half of the other. */
+	if (rc < 0)
+		return rc;
 	qsort(u->leaders, u->leader_count, sizeof u->leaders[0], sooner);
-	return rc;
+	for (size_t i = 0; i < u->leader_count && u->leaders[i].again_ns > 0; i++)
+		u->leaders[i].value = u->leaders[i].median_ns = u->leaders[i].again_ns;
+	return 0;
 }

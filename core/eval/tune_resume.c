@@ -68,17 +68,15 @@ static void take_over(struct tuner *u, const struct measurement *m, struct param
 	params_free(kept);
 }
 
-/* The playoff's rows stand behind all of the search's. */
+/* The playoff's rows stand behind all of the search's. The search's values stay: by them it is decided who takes part. */
 static void take_again(struct tuner *u, const struct measurement *m)
 {
 	bool found = false;
 	for (size_t i = 0; i < u->leader_count && !found; i++) {
 		char *text = params_text(u->leaders[i].params);
 		found = strcmp(text, m->params) == 0;
-		if (found) {
-			u->leaders[i].value = u->leaders[i].median_ns = m->median_ns;
-			u->leaders[i].again = true;
-		}
+		if (found)
+			u->leaders[i].again_ns = m->median_ns;
 		free(text);
 	}
 }
@@ -91,7 +89,7 @@ static void tell_rows(struct tuner *u, const struct measurement_list *rows, cons
 		const struct measurement *m = &rows->at[i];
 		struct params *params;
 		struct err ignored = ERR_INIT;
-		if (m->status == MEASUREMENT_OK && says(m, TUNE_AGAIN))
+		if (m->status == MEASUREMENT_OK && says(m, TUNE_AGAIN) && strcmp(m->device, u->q->facts->uuid) == 0)
 			take_again(u, m);
 		double value = is_search_row(m) ? known_value(u, m, values, job) : NAN;
 		if (isnan(value) || params_parse(u->q->ctx, m->params, true, &params, &ignored) < 0)
@@ -100,6 +98,34 @@ static void tell_rows(struct tuner *u, const struct measurement_list *rows, cons
 		if (point != SEARCH_NONE && search_know(search, point, value))
 			take_over(u, m, params, value);
 		params_free(params);
+	}
+}
+
+static bool is_at(const struct tuner *u, const struct measurement *m, size_t size)
+{
+	struct params *inputs = params_part(size ? u->q->also[size - 1] : u->q->size, false);
+	char *text = params_text(inputs);
+	bool same = m->status == MEASUREMENT_OK && (says(m, TUNE_SEARCHED) || says(m, TUNE_GIVEN_UP)) && strcmp(m->sizes, text) == 0;
+	params_free(inputs);
+	free(text);
+	return same;
+}
+
+/* Ratios go on being taken to the first configuration that was timed at all sizes; its rows stand together. Rows tell times alone: another
+ * objective begins anew. */
+static void find_reference(struct tuner *u, const struct measurement_list *rows)
+{
+	double values[TUNE_SIZES];
+	if (u->size_count < 2 || !objective_is_time(u->objective))
+		return;
+	for (size_t i = 0; i + u->size_count <= rows->count; i++) {
+		size_t n = 0;
+		for (; n < u->size_count && is_at(u, &rows->at[i + n], n); n++)
+			values[n] = rows->at[i + n].median_ns;
+		if (n == u->size_count) {
+			memcpy(u->reference, values, n * sizeof values[0]);
+			return;
+		}
 	}
 }
 
@@ -222,8 +248,10 @@ int tune_resume(struct tuner *u, const char *settings, struct search *search, st
 	rc = measurement_list(u->db, &q, &rows, e);
 	if (rc == 0)
 		rc = metric_list(u->db, u->checkpoint, u->q->facts->uuid, NULL, &values, e);
-	if (rc == 0)
+	if (rc == 0) {
+		find_reference(u, &rows);
 		tell_rows(u, &rows, &values, job, search);
+	}
 	if (rc == 0 && u->result.known)
 		take_library(u);
 	measurement_list_fini(&rows);

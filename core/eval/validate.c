@@ -1,9 +1,7 @@
 /* validate: sampled execution parameters against the reference; see validate.h. */
 #include "core/eval/validate.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,160 +9,15 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/context/domain.h"
-#include "core/context/host.h"
-#include "core/context/space.h"
 #include "core/eval/external.h"
 #include "core/eval/lanes.h"
 #include "core/eval/perturb.h"
+#include "core/eval/picks.h"
 #include "core/eval/reference_ahead.h"
 #include "core/eval/rounds.h"
 #include "core/record/store.h"
 
-enum {
-	OVERSAMPLE = 8,   /* points drawn per point wanted, since host code prunes some */
-	CHECK_CONFIGS = 2, /* tuning configurations per check: size */
-	MEMORY_SHARE = 16, /* part of the device's memory that a plan may need for references to be computed beside it */
-};
-
-/* One configuration on its way: picked, compiled, judged. */
-struct pick {
-	struct validate_finding finding;
-	struct variant variant;
-	struct err why;      /* of the compile; ERR_NONE when it worked */
-	uint64_t other_seed; /* of the values; finding.seed is the first */
-	bool first;          /* of its size: the user's validators look at it */
-	bool full;           /* all rounds (rounds.h): the first of a deep size */
-};
-
-struct picks {
-	struct pick *at;
-	size_t count;
-	size_t pruned;
-	struct err pruned_why; /* the first pruning; ERR_NONE */
-	struct err first_why; /* the first mistake of host code that was no pruning; ERR_NONE */
-};
-
-static void finding_fini(struct validate_finding *f)
-{
-	params_free(f->params);
-	check_fini(&f->check);
-	free(f->validator);
-	free(f->excuse);
-	free(f->details);
-}
-
-static void picks_fini(struct picks *p)
-{
-	for (size_t i = 0; i < p->count; i++) {
-		finding_fini(&p->at[i].finding);
-		variant_fini(&p->at[i].variant);
-	}
-	free(p->at);
-	*p = (struct picks){ 0 };
-}
-
-/* What all picks of one size have in common. */
-struct size_picks {
-	uint64_t seed, other_seed;
-	bool checked_size;   /* of a check: size */
-	bool deep;           /* its first pick gets all rounds */
-};
-
-static uint64_t size_seed(uint64_t secret, const char *size, char which)
-{
-	uint64_t seed;
-	char *text = mem_fmt("%llx %s %c", (unsigned long long)secret, size, which);
-	struct hash hash = hash_text(text);
-	free(text);
-	sscanf(hash.hex, "%16" SCNx64, &seed);
-	return seed;
-}
-
-static bool is_deep(const struct validate_request *q, const struct params *size)
-{
-	bool deep = q->deep_count == 0;
-	for (size_t i = 0; i < q->deep_count && !deep; i++) {
-		struct params *inputs = params_part(q->deep[i], false);
-		deep = params_equal(inputs, size);
-		params_free(inputs);
-	}
-	return deep;
-}
-
-/* All picks of a size share their secret values, so that its references are computed once. */
-static struct size_picks of_size(const struct validate_request *q, const struct space *space, size_t size, bool checked_size)
-{
-	struct size_picks all = { .checked_size = checked_size };
-	struct params *at = space_size_at(space, size), *inputs = params_part(at, false);
-	char *text = params_text(inputs);
-	all.seed = q->secret ? size_seed(q->secret, text, 'a') : check_seed();
-	all.other_seed = q->secret ? size_seed(q->secret, text, 'b') : check_seed();
-	all.deep = checked_size || is_deep(q, inputs);
-	free(text);
-	params_free(inputs);
-	params_free(at);
-	return all;
-}
-
-static size_t common_divisor(size_t a, size_t b)
-{
-	return b ? common_divisor(b, a % b) : a;
-}
-
-/* Up to `want` points of a size that host code accepts; mistakes in host code count as points, since they are findings. */
-static void pick_of_size(const struct validate_request *q, const struct space *space, size_t size, size_t want, uint64_t seed,
-                         bool checked_size, struct picks *p)
-{
-	struct size_picks all = of_size(q, space, size, checked_size);
-	size_t first, count, got = 0;
-	space_size_range(space, size, &first, &count);
-	size_t tries = want * OVERSAMPLE < count ? want * OVERSAMPLE : count;
-	/* A full-period walk through the size's points from a seeded start with a stride that is coprime to their number. */
-	size_t at = count ? (size_t)(seed % count) : 0, stride = count > 2 ? (size_t)((seed >> 20) % (count - 1)) + 1 : 1;
-	while (count > 1 && common_divisor(stride, count) != 1)
-		stride = stride % count + 1;
-	for (size_t i = 0; i < tries && got < want; i++, at = (at + stride) % count) {
-		struct params *params = space_at(space, first + at);
-		struct plan *plan = NULL;
-		struct err why = ERR_INIT;
-		int rc = host_run(q->ctx, params, q->facts, &plan, &why);
-		plan_free(plan);
-		if (rc < 0 && why.code == ERR_PRUNED) {
-			if (p->pruned++ == 0)
-				p->pruned_why = why;
-			params_free(params);
-			continue;
-		}
-		if (rc < 0 && p->first_why.code == ERR_NONE)
-			p->first_why = why;
-		*MEM_PUSH(p->at, p->count) = (struct pick){
-			.finding = { .params = params, .checked_size = all.checked_size, .seed = all.seed },
-			.other_seed = all.other_seed, .first = got == 0, .full = got == 0 && all.deep,
-		};
-		got++;
-	}
-}
-
-static int pick_all(const struct validate_request *q, struct picks *p, struct err *e)
-{
-	struct space *space = NULL;
-	int rc = space_new(q->ctx, q->facts, q->only, &space, e);
-	if (rc < 0)
-		return rc;
-	size_t sizes = space_size_count(space), each = sizes ? (q->samples + sizes - 1) / sizes : 0;
-	/* More sizes than samples: as many of them as there are samples, evenly apart. */
-	size_t step = q->samples && sizes > q->samples ? sizes / q->samples : 1;
-	for (size_t s = step > 1 ? q->seed % step : 0; s < sizes; s += step)
-		pick_of_size(q, space, s, each, q->seed + s * 7919, false, p);
-	space_free(space);
-	rc = space_new_check(q->ctx, q->facts, q->only, &space, e);
-	if (rc < 0)
-		return rc;
-	for (size_t s = 0; s < space_size_count(space); s++)
-		pick_of_size(q, space, s, q->samples > 4 ? CHECK_CONFIGS : 1, q->seed + s * 104729, true, p);
-	space_free(space);
-	return 0;
-}
+enum { MEMORY_SHARE = 16 /* part of the device's memory that a plan may need for references to be computed beside it */ };
 
 struct build { const struct eval *ev; const struct validate_request *q; struct picks *picks; };
 
@@ -468,43 +321,12 @@ static void only_reason(struct validate_result *r, const struct err *why)
 	r->failed_count++;
 }
 
-static void add_unit(struct buf *out, uint32_t value, const char *unit)
-{
-	if (value != UINT32_MAX)
-		buf_addf(out, ", %u %s", value, unit);
-}
-
-/* What one configuration was compiled to: its parameters, each kernel's resources, the compiler's own words. */
-static char *describe_variant(const struct variant *v)
-{
-	struct buf out = BUF_INIT;
-	char *params = params_text(v->params);
-	const char *log = v->compiled.log ? v->compiled.log : "";
-	buf_adds(&out, params);
-	for (size_t i = 0; i < v->compiled.kernel_count; i++) {
-		const struct wire_kernel *k = &v->compiled.kernels[i];
-		size_t n = strlen(k->name);
-		if (strncmp(log, k->name, n) == 0 && log[n] == ':')
-			break; /* a backend that knows more has said it in its log */
-		buf_addf(&out, "\n%s: %u threads a block at most", k->name, k->max_threads);
-		add_unit(&out, k->registers, "registers a thread");
-		add_unit(&out, k->shared, "bytes of static shared memory");
-		add_unit(&out, k->spill, "bytes spilled a thread");
-	}
-	for (size_t n; *log; log += n + (log[n] == '\n')) {
-		n = strcspn(log, "\n");
-		buf_addf(&out, "\n%.*s", (int)n, log);
-	}
-	free(params);
-	return buf_steal(&out);
-}
-
 /* Nothing will run: what the compiler says of registers and memory is all that is learned. */
 static void keep_log(const struct picks *p, struct validate_result *r)
 {
 	for (size_t i = 0; i < p->count && !r->log; i++)
 		if (p->at[i].why.code == ERR_NONE)
-			r->log = describe_variant(&p->at[i].variant);
+			r->log = variant_describe(&p->at[i].variant);
 }
 
 static int run(const struct eval *ev, const struct validate_request *q, bool execute, struct validate_result *r,
@@ -513,7 +335,7 @@ static int run(const struct eval *ev, const struct validate_request *q, bool exe
 	struct picks picks = { 0 };
 	struct build build = { .ev = ev, .q = q, .picks = &picks };
 	struct lanes *lanes = NULL;
-	int rc = pick_all(q, &picks, e);
+	int rc = picks_draw(q, &picks, e);
 	if (rc == 0) {
 		lanes = lanes_new(pool_compile_width(ev->pool), execute ? 2 * picks.count : picks.count, build_one, &build);
 		rc = finish_builds(ev, lanes, &picks, e);
@@ -584,10 +406,19 @@ int validate_compile(const struct eval *ev, const struct context *ctx, const str
 	return rc;
 }
 
+void validate_finding_fini(struct validate_finding *f)
+{
+	params_free(f->params);
+	check_fini(&f->check);
+	free(f->validator);
+	free(f->excuse);
+	free(f->details);
+}
+
 void validate_result_fini(struct validate_result *r)
 {
 	for (size_t i = 0; i < r->finding_count; i++)
-		finding_fini(&r->findings[i]);
+		validate_finding_fini(&r->findings[i]);
 	free(r->findings);
 	free(r->summary);
 	free(r->domain);

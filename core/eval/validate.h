@@ -59,6 +59,7 @@ int validate_record(struct db *db, int64_t checkpoint, const struct facts *facts
  * all compile, and the summary says so. */
 int validate_compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, unsigned samples,
                      uint64_t seed, struct validate_result *ret_result, struct err *e);
+void validate_finding_fini(struct validate_finding *f);
 void validate_result_fini(struct validate_result *r);
 
 #endif

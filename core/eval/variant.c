@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "core/context/host.h"
@@ -183,6 +184,36 @@ void variant_resources(const struct variant *v, int64_t *ret_registers, int64_t 
 		raise(ret_shared, v->compiled.kernels[i].shared);
 		raise(ret_spill, v->compiled.kernels[i].spill);
 	}
+}
+
+static void add_unit(struct buf *out, uint32_t value, const char *unit)
+{
+	if (value != UINT32_MAX)
+		buf_addf(out, ", %u %s", value, unit);
+}
+
+char *variant_describe(const struct variant *v)
+{
+	struct buf out = BUF_INIT;
+	char *params = params_text(v->params);
+	const char *log = v->compiled.log ? v->compiled.log : "";
+	buf_adds(&out, params);
+	for (size_t i = 0; i < v->compiled.kernel_count; i++) {
+		const struct wire_kernel *k = &v->compiled.kernels[i];
+		size_t n = strlen(k->name);
+		if (strncmp(log, k->name, n) == 0 && log[n] == ':')
+			break; /* a backend that knows more has said it in its log */
+		buf_addf(&out, "\n%s: %u threads a block at most", k->name, k->max_threads);
+		add_unit(&out, k->registers, "registers a thread");
+		add_unit(&out, k->shared, "bytes of static shared memory");
+		add_unit(&out, k->spill, "bytes spilled a thread");
+	}
+	for (size_t n; *log; log += n + (log[n] == '\n')) {
+		n = strcspn(log, "\n");
+		buf_addf(&out, "\n%.*s", (int)n, log);
+	}
+	free(params);
+	return buf_steal(&out);
 }
 
 static bool is_output(const struct plan_buffer *b)

@@ -20,6 +20,8 @@ int variant_build(const struct eval *ev, const struct context *ctx, const struct
 void variant_fini(struct variant *v);
 /* The largest registers, shared memory and spills among its kernels; -1 when not known. */
 void variant_resources(const struct variant *v, int64_t *ret_registers, int64_t *ret_shared, int64_t *ret_spill);
+/* What it was compiled to, in lines: its parameters, each kernel's resources, the compiler's own words. free(). */
+char *variant_describe(const struct variant *v);
 /* Number of the plan's outputs (OUT and INOUT buffers), and the k-th one. */
 size_t variant_output_count(const struct variant *v);
 const struct plan_buffer *variant_output(const struct variant *v, size_t k);

@@ -380,9 +380,23 @@ static void test_tail(void)
 	free(bytes);
 }
 
+static void test_names(void)
+{
+	int odd = 0;
+	for (int t = WIRE_HELLO; t <= WIRE_LAST; t++) {
+		const char *name = wire_type_name((enum wire_type)t);
+		odd += name == NULL || strcmp(name, "?") == 0;
+		for (int u = WIRE_HELLO; u < t && name; u++)
+			odd += strcmp(name, wire_type_name((enum wire_type)u)) == 0;
+	}
+	is_int(odd, 0, "every type has a name of its own");
+	is_str(wire_type_name((enum wire_type)(WIRE_LAST + 1)), "?", "what is none has none");
+}
+
 int main(void)
 {
 	test_tail();
+	test_names();
 	signal(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; i < MEM_COUNT(messages); i++)
 		test_message(i);

@@ -104,6 +104,15 @@ is "$(grep -c '^<!-- h200 ladders: .*: \(final\|steps\|time\) -->$' "$T/page.md"
 printf 'no mark\n' >"$T/plain.md" && beside "$T/results" "$T/plain.md"
 is "$? $(cat "$T/plain.md")" "1 no mark" "a document without a place is refused and left alone"
 
+is "$(cd "$root/bench/ladder" && python3 -B - 2>&1 <<'PYTHON'
+import glob, json, plot, summary
+for path in sorted(glob.glob("../results/*.svg")):
+    with open(path, encoding="utf-8") as drawn, open(path[:-3] + "json", encoding="utf-8") as rows:
+        if drawn.read() != plot.draw(json.load(rows), summary.size_of):
+            print(path)
+PYTHON
+)" "" "each picture in bench/results is what is drawn of the figures beside it today"
+
 # What would quote something else, or nothing.
 cp -r "$T/folder" "$T/wrong"
 jq '.rows |= map(if .checkpoint == 5 then .validated = false else . end)' "$T/folder/run.json" >"$T/wrong/run.json"

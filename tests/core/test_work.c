@@ -1,6 +1,10 @@
 /* core/work: jobs from request to result on the device of this machine: contexts of several shapes are validated and tuned, compile-only
- * devices are called what they are, and a cancel is answered within a second wherever it comes. */
+ * devices are called what they are, a transformation's file is read once, and a cancel is answered within a second wherever it comes. */
 #include "core/work.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "core/engine.h"
@@ -240,6 +244,63 @@ static void cancels(struct bench *b)
 	context_free(ctx);
 }
 
+/* A transformation's file that is saved anew while somebody reads it: what is read first is a pipe, and another file from then on. */
+struct saved { char *pipe, *later; };
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "we");
+	if (f == NULL || fputs(text, f) < 0 || fclose(f) != 0)
+		printf("# %s cannot be written\n", path);
+}
+
+static void *save_anew(void *arg)
+{
+	static const char text[] = "---\nname: once\nsummary: A constant.\n---\n## Pass 1: A constant\nexpect: valid\n\n"
+	                           "### device\n```hlsl insert\nstatic const int FIRST = 1;\n```\n";
+	struct saved *s = arg;
+	int fd = open(s->pipe, O_WRONLY | O_CLOEXEC); /* somebody has opened it */
+	if (rename(s->later, s->pipe) != 0 || write(fd, text, sizeof text - 1) < 0)
+		printf("# %s cannot be saved anew\n", s->pipe);
+	close(fd);
+	return NULL;
+}
+
+static void saved_anew(struct bench *b)
+{
+	static const char model[] = "openai:http://127.0.0.1:9/v1?model=never-asked";
+	struct saved s = { .pipe = mem_fmt("%s/once.md", b->s.folder), .later = mem_fmt("%s/later", b->s.folder) };
+	const char *folders[] = { b->s.folder };
+	struct context *ctx = sample_context(SAMPLE_RIGHT);
+	int64_t checkpoint = sample_checkpoint(&b->s, ctx);
+	struct err e = ERR_INIT;
+	struct fields r;
+	char *error = NULL;
+	pthread_t thread;
+	b->work.library = library_new(folders, 1);
+	b->work.models = models_new(NULL, 0);
+	is_int(models_add(b->work.models, model, &e), 0, "a model %s", e.text);
+	write_text(s.later, "something else\n");
+	if (mkfifo(s.pipe, 0600) != 0)
+		printf("# no pipe\n");
+	pthread_create(&thread, NULL, save_anew, &s);
+	is_int(run(b, "transform", checkpoint, "transformation", "once", &r, &error), JOB_DONE,
+	       "a transformation whose file is saved anew meanwhile is carried out as it was read at first %s", error);
+	ok(fields_int(&r, "checkpoint", 0) > checkpoint, "and makes a checkpoint");
+	int unread = open(s.pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a job that never came so far leaves the writer waiting */
+	pthread_join(thread, NULL);
+	close(unread);
+	fields_fini(&r);
+	free(error);
+	free(s.pipe);
+	free(s.later);
+	models_free(b->work.models);
+	library_free(b->work.library);
+	b->work.models = NULL;
+	b->work.library = NULL;
+	context_free(ctx);
+}
+
 int main(int argc, char **argv)
 {
 	struct bench b;
@@ -256,6 +317,7 @@ int main(int argc, char **argv)
 	is_int(engine_new(&config, &b.engine, &e), 0, "an engine");
 	shapes(&b);
 	tuned(&b);
+	saved_anew(&b);
 	cancels(&b);
 	engine_free(b.engine);
 	sample_fini(&b.s);

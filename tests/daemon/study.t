@@ -73,6 +73,18 @@ is "$(jq -c '[.rows[] | [.transformation, .tries, .right, .wrong, .given_up]]' "
 	"given up, and what follows is not tried"
 has "$(cat "$T/err")" "no try of add-up was accepted" "and said"
 
+# Killed while the second transformation waits for its model: the figures of the first are there.
+rm -rf "$T/answer.bad" "$T/rows.json" "$T/recordings/scale"
+answer 'A[id.x] + A[id.x]' >"$T/answer"
+echo 2 >"$T/answer.only"
+"$peakd" study "$T/scale.peak.md" --db "$db" --samples 2 --tries 2 --json "$T/rows.json" >"$T/out" 2>"$T/err" &
+study=$!
+wait_for 60 test -s "$T/rows.json"
+kill -KILL "$study"
+wait "$study" 2>/dev/null
+is "$(jq -c '[[.rows[] | [.transformation, .tries, .right]], .pooled.tries]' "$T/rows.json")" '[[["add-up",2,2]],2]' \
+	"what a killed study had found stands in its file"
+
 # Without the model, from the recordings of the tries.
 unset PEAKD_RECORD
 export PEAKD_MODEL="replay:$T/right"

@@ -154,6 +154,42 @@ static void test_types(void)
 	has_str(e.text, "line 10: where: `BX + (n == 64) > 3` cannot be computed: arithmetic on a truth value",
 		"with its line");
 	context_free(ctx);
+	ctx = tuned(SAMPLE_TUNE "where: BX + (n == 64) > 3 and BX > 100\n");
+	s = make(ctx, NULL, &e);
+	has_str(e.text, "cannot be computed: arithmetic on a truth value", "also where the rest of it cannot hold");
+	space_free(s);
+	context_free(ctx);
+}
+
+/* What cannot hold is seen before all combinations have been looked at, and the constraint that is to blame is named. */
+static void test_hopeless(void)
+{
+	struct err e;
+	struct context *ctx = tuned("tune:\n  X: i for i = 1,4096\n  Y: i for i = 1,4096\n  Z: i for i = 1,4096\nwhere:\n  - X % Y == 0\n"
+	                            "  - X*Y*Z > 4096^4\n");
+	struct space *s = make(ctx, NULL, &e);
+	ok(s == NULL, "constraints that nothing fulfils are an error");
+	has_str(e.text, "no valid execution parameters: where: X*Y*Z > 4096^4 (line 14) removed 137438953472 of 137438953472",
+		"which is found without trying 10^11 combinations");
+	context_free(ctx);
+	ctx = tuned("tune:\n  A1: i for i = 1,32\n  A2: i for i = 1,32\n  A3: i for i = 1,32\n  A4: i for i = 1,32\n  A5: i for i = 1,32\n"
+	            "where: A1*A2*A3*A4*A5 <= 8\n");
+	s = make(ctx, "n=64", &e);
+	size_t want = 0;
+	for (int a = 1; a <= 8; a++)
+		for (int b = 1; a * b <= 8; b++)
+			for (int c = 1; a * b * c <= 8; c++)
+				for (int d = 1; a * b * c * d <= 8; d++)
+					want += (size_t)(8 / (a * b * c * d));
+	ok(s && space_count(s) == want, "a product of five that must stay small: %zu points", want);
+	ok(s && space_visited(s) < 20000, "of 3×10^7, found in %llu visits", s ? (unsigned long long)space_visited(s) : 0);
+	space_free(s);
+	context_free(ctx);
+	ctx = tuned("tune:\n  X: i for i = 1,50\n  Y: {1, 2, X}\nwhere: X > 1000 or Y\n"); /* a number is true */
+	s = make(ctx, "n=64", &e);
+	is_int(s ? space_count(s) : 0, 2 + 2 + 48 * 3, "of a set that depends on another parameter nothing is known before that has a value");
+	space_free(s);
+	context_free(ctx);
 }
 
 static void test_speed(void)
@@ -239,6 +275,7 @@ int main(void)
 	test_check();
 	test_empty();
 	test_types();
+	test_hopeless();
 	test_speed();
 	return tap_done();
 }

@@ -6,7 +6,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "sample.h"
@@ -290,6 +292,51 @@ static void one_device(const char *folder)
 	pool_free(two);
 }
 
+/* A process that has the device's lock and has not said so, or cannot; it gives it up when somebody is told that he waits. */
+struct silent { int fd; char line[200]; };
+
+static void silent_leaves(void *arg, const char *line)
+{
+	struct silent *s = arg;
+	snprintf(s->line, sizeof s->line, "%s", line);
+	close(s->fd);
+}
+
+/* Who had the device before, and is alive, or ended without giving it back, is not who has it. */
+static void former_holder(const char *folder, bool killed)
+{
+	struct pool_config config = { .compile_workers = 1, .lock_folder = folder };
+	struct pool *pool = pool_new(&config);
+	struct facts facts;
+	struct silent silent = { .line = "" };
+	struct pool_wish wish = { .waiting = silent_leaves, .arg = &silent };
+	struct pool_worker *w = NULL;
+	struct err e = ERR_INIT;
+	if (pool_device(pool, "hlsl:0", &facts, &e) < 0) {
+		SKIP(2, "no device");
+		pool_free(pool);
+		return;
+	}
+	pool_take_device(pool, &facts, NULL, &w, &e);
+	pool_give(w);
+	char *path = mem_fmt("%s/peakd-device-%s.lock", folder, facts.uuid[0] ? facts.uuid : facts.id);
+	silent.fd = open(path, O_RDWR | O_CLOEXEC);
+	free(path);
+	pid_t gone = killed ? fork() : 0;
+	if (killed && gone == 0)
+		_exit(0);
+	if (killed) {
+		waitpid(gone, NULL, 0);
+		dprintf(silent.fd, "%ld\n", (long)gone);
+	}
+	flock(silent.fd, LOCK_EX);
+	is_int(pool_take_device(pool, &facts, &wish, &w, &e), 0, "a device whose holder is silent is waited for %s", e.text);
+	is_str(silent.line, "waiting for hlsl:0: another process uses it", "and who had it before%s is not named",
+	       killed ? " and was killed" : "");
+	pool_give(w);
+	pool_free(pool);
+}
+
 static void no_lock_folder(const char *folder)
 {
 	char *nowhere = mem_fmt("%s/nowhere", folder);
@@ -405,6 +452,8 @@ int main(int argc, char **argv)
 	interrupted_late();
 	parallel_starts();
 	one_device(folder);
+	former_holder(folder, false);
+	former_holder(folder, true);
 	fair(folder);
 	no_lock_folder(folder);
 	quiet();

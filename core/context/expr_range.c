@@ -1,0 +1,194 @@
+/* expr: expressions on ranges: what one can come to while some of its variables are only known to lie between two numbers; see expr.h.
+ * Called by core/context/enumerate, which need not look at what cannot hold.
+ *
+ * Every step encloses what value.c computes (interval arithmetic: Moore, Kearfott and Cloud, Introduction to Interval Analysis, 2009).
+ * Bounds stay below 2^50, where integers do not wrap, doubles hold them exactly, and no quotient of two is rounded to an integer that it is
+ * not; whatever may go beyond them may be anything. */
+#include <math.h>
+
+#include "core/context/expr_inside.h"
+
+#define BOUND_MAX 0x1p50
+
+static struct expr_range truth(bool yes, bool no)
+{
+	return (struct expr_range){ .yes = yes, .no = no };
+}
+
+static struct expr_range anything(void)
+{
+	return (struct expr_range){ .yes = true, .no = true, .fails = true };
+}
+
+/* Numbers are true, also 0. */
+static struct expr_range between(double lo, double hi)
+{
+	if (!(lo >= -BOUND_MAX && hi <= BOUND_MAX))
+		return anything();
+	return (struct expr_range){ .number = true, .yes = true, .lo = lo, .hi = hi };
+}
+
+struct expr_range expr_range_of(struct value v)
+{
+	if (v.kind == VALUE_BOOL)
+		return truth(v.b, !v.b);
+	return v.kind == VALUE_NONE ? anything() : between(value_double(v), value_double(v));
+}
+
+struct expr_range expr_range_join(struct expr_range a, struct expr_range b)
+{
+	if (a.number && b.number)
+		return between(fmin(a.lo, b.lo), fmax(a.hi, b.hi));
+	return (struct expr_range){ .yes = a.yes || b.yes, .no = a.no || b.no, .fails = a.fails || b.fails };
+}
+
+/* The corners of a function that is monotonic in each operand. */
+static struct expr_range hull(double a, double b, double c, double d)
+{
+	return between(fmin(fmin(a, b), fmin(c, d)), fmax(fmax(a, b), fmax(c, d)));
+}
+
+static struct expr_range quotient(struct expr_range a, struct expr_range b, double (*rounded)(double))
+{
+	if (b.lo <= 0 && b.hi >= 0)
+		return anything();
+	struct expr_range q = hull(a.lo / b.lo, a.lo / b.hi, a.hi / b.lo, a.hi / b.hi);
+	return q.number && rounded ? between(rounded(q.lo), rounded(q.hi)) : q;
+}
+
+/* Its sign is the divisor's; below a positive one, a dividend that is small already stays as it is. */
+static struct expr_range modulo(struct expr_range a, struct expr_range b)
+{
+	if (b.lo <= 0)
+		return anything();
+	if (a.lo >= 0 && a.hi < b.lo)
+		return a;
+	return between(0, a.lo >= 0 ? fmin(a.hi, b.hi) : b.hi);
+}
+
+static struct expr_range product(struct expr_range a, struct expr_range b)
+{
+	return hull(a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi);
+}
+
+/* Of what is not negative, to a known power. pow() may be off in its last digits. */
+static struct expr_range power(struct expr_range a, struct expr_range b)
+{
+	if (a.lo < 0 || b.lo < 0 || b.lo != b.hi)
+		return anything();
+	return between(pow(a.lo, b.lo) * (1 - 0x1p-50), pow(a.hi, b.lo) * (1 + 0x1p-50));
+}
+
+static struct expr_range apply(enum value_op op, struct expr_range a, struct expr_range b)
+{
+	if (op == VALUE_NOT)
+		return (struct expr_range){ .yes = a.no, .no = a.yes, .fails = a.fails };
+	if (!a.number || !b.number)
+		return anything();
+	bool meet = a.lo <= b.hi && b.lo <= a.hi, same = a.lo == b.hi && a.hi == b.lo; /* same: one number each */
+	switch (op) {
+	case VALUE_ADD: return between(a.lo + b.lo, a.hi + b.hi);
+	case VALUE_SUB: return between(a.lo - b.hi, a.hi - b.lo);
+	case VALUE_NEG: return between(-a.hi, -a.lo);
+	case VALUE_MUL: return product(a, b);
+	case VALUE_DIV: return quotient(a, b, NULL);
+	case VALUE_IDIV: return quotient(a, b, floor);
+	case VALUE_MOD: return modulo(a, b);
+	case VALUE_POW: return power(a, b);
+	case VALUE_EQ: return truth(meet, !same);
+	case VALUE_NE: return truth(!same, meet);
+	case VALUE_LT: return truth(a.lo < b.hi, a.hi >= b.lo);
+	case VALUE_LE: return truth(a.lo <= b.hi, a.hi > b.lo);
+	case VALUE_GT: return truth(a.hi > b.lo, a.lo <= b.hi);
+	case VALUE_GE: return truth(a.hi >= b.lo, a.lo < b.hi);
+	case VALUE_BAND:
+	case VALUE_BOR:
+	case VALUE_BXOR:
+	case VALUE_SHL:
+	case VALUE_SHR:
+	case VALUE_BNOT:
+	case VALUE_NOT: break;
+	}
+	return anything();
+}
+
+static struct expr_range absolute(struct expr_range a)
+{
+	return a.lo >= 0 ? a : a.hi <= 0 ? between(-a.hi, -a.lo) : between(0, fmax(-a.lo, a.hi));
+}
+
+static struct expr_range call(enum expr_function fn, const struct expr_range *args, size_t count)
+{
+	struct expr_range r = args[0];
+	for (size_t k = 0; k < count; k++)
+		if (!args[k].number)
+			return anything();
+	switch (fn) {
+	case FN_CDIV: return quotient(args[0], args[1], ceil);
+	case FN_FLOOR: return between(floor(r.lo), floor(r.hi));
+	case FN_CEIL: return between(ceil(r.lo), ceil(r.hi));
+	case FN_ABS: return absolute(r);
+	case FN_MIN:
+		for (size_t k = 1; k < count; k++)
+			r = between(fmin(r.lo, args[k].lo), fmin(r.hi, args[k].hi));
+		return r;
+	case FN_MAX:
+		for (size_t k = 1; k < count; k++)
+			r = between(fmax(r.lo, args[k].lo), fmax(r.hi, args[k].hi));
+		return r;
+	case FN_COUNT: break;
+	}
+	return anything();
+}
+
+/* Of `and` and `or` whose left side may or may not decide. */
+static struct expr_range either(enum expr_code code, struct expr_range left, struct expr_range right)
+{
+	bool goes_on = code == CODE_AND ? left.yes : left.no;
+	return (struct expr_range){ .yes = (code == CODE_OR && left.yes) || (goes_on && right.yes),
+		                    .no = (code == CODE_AND && left.no) || (goes_on && right.no),
+		                    .fails = left.fails || (goes_on && right.fails) };
+}
+
+/* The code from pc to end, which leaves one value at `top`. */
+static void walk(const struct expr *x, size_t pc, size_t end, const struct value *env, const struct expr_range *wide,
+                 struct expr_range *top)
+{
+	struct expr_range left;
+	for (; pc < end; pc++) {
+		const struct expr_ins in = x->code[pc];
+		switch ((enum expr_code)in.code) {
+		case CODE_CONST: *top++ = expr_range_of(x->consts[in.arg]); break;
+		case CODE_VAR: *top++ = env[in.arg].kind == VALUE_NONE ? wide[in.arg] : expr_range_of(env[in.arg]); break;
+		case CODE_OP:
+			top -= in.op < VALUE_NEG;
+			top[-1] = apply(in.op, top[-1], in.op < VALUE_NEG ? top[0] : top[-1]);
+			break;
+		case CODE_AND:
+		case CODE_OR:
+			left = top[-1];
+			if (!left.fails && !(in.code == CODE_OR ? left.yes : left.no)) {
+				top--;
+				break;
+			}
+			if (left.fails || (in.code == CODE_OR ? left.no : left.yes)) {
+				walk(x, pc + 1, in.arg, env, wide, top - 1);
+				top[-1] = either(in.code, left, top[-1]);
+			}
+			pc = (size_t)in.arg - 1;
+			break;
+		case CODE_CALL:
+			top -= in.arg;
+			*top = call(in.op, top, in.arg);
+			top++;
+			break;
+		}
+	}
+}
+
+struct expr_range expr_range(const struct expr *x, const struct value *env, const struct expr_range *wide)
+{
+	struct expr_range stack[EXPR_STACK_MAX + 8];
+	walk(x, 0, x->len, env, wide, stack);
+	return stack[0];
+}
