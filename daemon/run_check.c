@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -71,7 +72,10 @@ static int check_json(const struct run *r, struct err *e)
 	const char *path = verb_get(r->line, "json");
 	if (path == NULL || strcmp(path, "-") == 0)
 		return 0;
-	bool there = access(path, F_OK) == 0;
+	struct stat st;
+	bool there = stat(path, &st) == 0;
+	if (there && !S_ISREG(st.st_mode))
+		return 0; /* "/dev/stdout", a pipe: opening it has consequences */
 	FILE *f = fopen(path, "ae");
 	if (f == NULL)
 		return err_sys(e, errno, "--json: %s cannot be written", path);

@@ -70,7 +70,7 @@ static int run(const struct verb_line *line, struct pool *pool, struct selftest_
 		return rc;
 	char *share = app_share(), *folder = mem_fmt("%s/tests/adversary", share);
 	for (size_t i = 0; i < count; i++)
-		printf("%s: %s%s\n", devices[i].id, devices[i].name, devices[i].runs ? "" : " (compiles only)");
+		printf("%s: %s\n", devices[i].id, devices[i].name);
 	ev.references = references_new(REFERENCE_BYTES);
 	rc = selftest_run(&ev, verb_get(line, "suite") ? verb_get(line, "suite") : folder, verb_get(line, "only"), devices, count, tell,
 	                  NULL, ret_counts, e);
@@ -91,6 +91,15 @@ static int selftest(const struct verb_line *line)
 	pool_free(pool);
 	if (rc < 0)
 		return verb_fail(line, &e);
+	size_t all = 0;
+	for (size_t i = 0; i < SELFTEST_OUTCOMES; i++)
+		all += counts.of[i];
+	if (all == 0) {
+		const char *only = verb_get(line, "only");
+		err_set(&e, ERR_NOT_FOUND, only ? "no file of the suite has '%s' in its name" : "the suite's folder has no file *.bad.peak.md or *.good.peak.md%s",
+		        only ? only : "");
+		return verb_fail(line, &e);
+	}
 	size_t wrong = counts.of[SELFTEST_BROKEN], judged = counts.of[SELFTEST_REFUSED] + counts.of[SELFTEST_PASSED];
 	if (wrong)
 		printf("%zu WRONG: a cheat passed, an honest one was refused, or the reason is another\n", wrong);

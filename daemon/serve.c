@@ -138,6 +138,8 @@ static int read_options(struct serve *s, struct err *e)
 		rc = read_option(s->line, "tls-cert", &s->cert, e);
 	if (rc == 0)
 		rc = read_option(s->line, "tls-key", &s->key, e);
+	if (rc == 0 && (s->cert == NULL) != (s->key == NULL))
+		rc = err_set(e, ERR_INPUT, "--tls-cert and --tls-key belong together: give both");
 	s->hosts = all_of(s->line, "allow-host");
 	s->origins = all_of(s->line, "allow-origin");
 	return rc;
@@ -185,6 +187,8 @@ static int start_http(struct serve *s, struct err *e)
 	if (s->address == NULL)
 		return 0;
 	int rc = mcp_http_start(s->app->mcp, &config, &s->http, e);
+	if (rc == -ERR_INPUT && (s->token == NULL || s->cert == NULL || s->key == NULL))
+		err_wrap(e, "beyond loopback with --token-file, --tls-cert and --tls-key only");
 	return rc < 0 ? err_wrap(e, "--listen") : 0;
 }
 

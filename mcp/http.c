@@ -354,6 +354,8 @@ static int start_daemon(struct mcp_http *http, struct err *e)
 	http->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
 					MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION,
 					http_peers_notify, http, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+	if (http->daemon == NULL && (flags & MHD_USE_TLS))
+		return err_set(e, ERR_INPUT, "the HTTPS server could not start: are certificate and key PEM files, and do they belong together?");
 	if (http->daemon == NULL)
 		return err_set(e, ERR_NETWORK, "the HTTP server could not start: %s", strerror(errno));
 	return 0;

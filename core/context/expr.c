@@ -60,7 +60,7 @@ static int fail(struct parser *p, const char *expected)
 	skip_space(p);
 	if (p->at < p->end) {
 		size_t n = 0;
-		while (n < 20 && p->at + n < p->end && (n == 0 || isalnum((unsigned char)p->at[n])))
+		while (n < 20 && p->at + n < p->end && (n == 0 || isalnum((unsigned char)p->at[n]) || (p->at[n] == '.' && isdigit((unsigned char)*p->at))))
 			n++;
 		snprintf(found, sizeof found, "'%.*s'", (int)n, p->at);
 	}

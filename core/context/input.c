@@ -127,8 +127,8 @@ int input_scalar(struct spec *spec, const char *name, const char *value, int lin
 	if (*at != '=')
 		return err_set(e, ERR_INPUT,
 			       "expected `= VALUES` behind the type (all values of a scalar are enumerated, as in "
-			       "`%s: int = {1024, 2048}`), found `%s`",
-			       name, *at ? at : "the end of the line");
+			       "`%s: int = {1024, 2048}`), found %s%s%s",
+			       name, *at ? "`" : "", *at ? at : "the end of the line", *at ? "`" : "");
 	rc = input_name(spec, name, e);
 	return rc < 0 ? rc : input_var(spec, name, false, type, at + 1, line, e);
 }
@@ -205,6 +205,8 @@ static void default_range(struct spec_array *a)
 
 static int take_fill(struct spec_array *a, const char *text, struct err *e)
 {
+	while (*text == ' ')
+		text++;
 	const char *at = text;
 	size_t k = 0;
 	while (k < MEM_COUNT(fills) && !take_word(&at, fills[k]))

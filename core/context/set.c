@@ -146,6 +146,8 @@ int set_parse(struct scope *scope, const char *text, size_t len, struct set **re
 		rc = err_set(e, ERR_INPUT, "expected values, such as {16, 32, 64} or `1<<i for i = 0,10`");
 	else if (loop < len)
 		rc = parse_loop(scope, s, text, loop, text + loop + 3, len - loop - 3, e);
+	else if (!braces && len > 1 && text[0] == '[' && text[len - 1] == ']')
+		rc = err_set(e, ERR_INPUT, "`%.*s`: values stand in braces: {%.*s}", (int)len, text, (int)len - 2, text + 1);
 	else if (!braces && find_outside(text, len, ",") < len)
 		rc = err_set(e, ERR_INPUT, "`%.*s`: several values stand in braces: {%.*s}", (int)len, text, (int)len,
 			     text);

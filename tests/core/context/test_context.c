@@ -203,6 +203,8 @@ static const struct bad {
 	{ HEAD "flops: 2*n +\n" TAIL, "f:8: flops: `2*n +`, column 6: expected a number or a name, found the end" },
 	{ HEAD "tune: {1}\n" TAIL, "f:8: tune: expected entries on the next lines" },
 	{ HEAD "tune:\n  BX: {1, 2\n" TAIL, "f:9: tune: `{1, 2`: brackets do not close" },
+	{ HEAD "tune:\n  BX: [1, 2]\n" TAIL, "f:9: tune: BX: `[1, 2]`: values stand in braces: {1, 2}" },
+	{ HEAD "tune:\n  BX: 2..4\n" TAIL, "f:9: tune: BX: `2..4`, column 1: expected a number, found '2..4'" },
 	{ HEAD "tune:\n  BX: 1, 2\n" TAIL, "f:9: tune: BX: `1, 2`: several values stand in braces: {1, 2}" },
 	{ HEAD "tune:\n  BX:\n" TAIL, "f:9: tune: BX: expected a value" },
 	{ HEAD "tune:\n  BX: {1}\n  BX: {2}\n" TAIL, "f:10: tune: BX is declared a second time; first on line 9" },
@@ -226,7 +228,8 @@ static const struct bad {
 	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: integer = {1}\n" TAIL,
 	  "f:5: inputs: n: expected a type (int, i8" },
 	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: int\n" TAIL,
-	  "f:5: inputs: n: expected `= VALUES` behind the type" },
+	  "f:5: inputs: n: expected `= VALUES` behind the type (all values of a scalar are enumerated, as in `n: int = {1024, 2048}`), "
+	  "found the end of the line" },
 	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32[8] = zeros\n" TAIL,
 	  "f:5: inputs: C: an output has no fill" },
 	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32\n" TAIL,

@@ -156,6 +156,7 @@ static void test_language(void)
 	refuse("nan", "launch('k', 0/0, 1, {})\n", "launch: grid: expected an integer");
 	refuse("number to text", "local s = 1e308 .. 1e308\nlaunch(s, 1, 1, {})\nx()\n",
 	       "attempt to call a nil value (global 'x')");
+	refuse("a function that is not there", "lanch('k', 1, 1, {})\n", "(there are launch, alloc, table");
 	refuse("kernel with a zero byte", "launch('a\\0b', 1, 1, {})\n", "expected the kernel's name");
 	refuse("name with a zero byte", "alloc(4, 'a\\0b')\n", "expected a name");
 	refuse("assignment operator", "local x = 1\nx += 1\n",
