@@ -70,6 +70,8 @@ static int draft_run(const struct verb_line *line)
 		status = write_context(line, run_setup_text(found, "context"));
 	else
 		status = VERB_FAILED;
+	if (json_array_size(json_object_get(found, "questions")) > 0)
+		fprintf(stderr, "nothing was written: answer each question with --declare 'LINE', or let a model answer with --model NAME\n");
 	json_decref(answer);
 	return status;
 }

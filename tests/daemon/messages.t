@@ -53,6 +53,10 @@ wrong 1 "newer peakd" devices --db "$T/new.db"
 wrong 1 "--db" devices --db "$T/no/such/folder/a.db"
 wrong 2 "--token-file" serve --token-file "$T/none" --listen none --db "$db.2"
 
+# A draft that leaves questions open says how they are answered.
+printf '__global__ void f(float *x, int n) { x[n] = 1; }\nint main() { f<<<1, 32>>>(x, n); }\n' >"$T/f.cu"
+wrong 1 "with --declare 'LINE'" draft "$T/f.cu" --db "$db"
+
 # A context file is no checkpoint, and becomes one.
 wrong 1 "begins one" tune scale --db "$T/fresh.db"
 wrong 1 "peakd workflow create $T/scale.peak.md" validate "$T/scale.peak.md" --db "$T/fresh.db"
