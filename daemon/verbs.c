@@ -173,7 +173,7 @@ static int validate_run(const struct verb_line *line)
 }
 
 const struct verb verbs_validate = {
-	.name = "validate", .words = "AT", .summary = "compares a checkpoint's outputs with its root's; exit status 1 if they differ",
+	.name = "validate", .words = "AT", .summary = "compares a checkpoint's outputs with its root's; exit status 1 if they differ, or nothing ran",
 	.details = AT_WORDS, .options = (const struct verb_option[]){ DEVICE_OPTION, SAMPLES_OPTION, SANITIZER_OPTION, LATER_OPTION, JSON_OPTION, { NULL, NULL, NULL } },
 	.min_words = 1, .max_words = 1, .run = validate_run,
 };

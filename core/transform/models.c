@@ -1,6 +1,7 @@
 /* models: names → providers; see models.h. */
 #include "core/transform/models.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #include "base/nearest.h"
 #include "core/transform/llm.h"
 #include "core/transform/replay.h"
+
+enum { RETRIES = 2 };
 
 struct entry { char *name, *spec; };
 
@@ -139,6 +142,7 @@ static unsigned number(const char *options, const char *key, unsigned or_else)
 static int open_llm(const char *spec, struct models_open *ret_open, struct err *e)
 {
 	const char *colon = strchr(spec, ':'), *query = strchr(spec, '?');
+	unsigned retries = number(query + 1, "retries", RETRIES);
 	char *url = mem_strn(colon + 1, (size_t)(query - colon - 1)), *temperature = option(query + 1, "temperature");
 	struct llm_config c = {
 		.format = begins(spec, "openai:") ? LLM_OPENAI : LLM_ANTHROPIC, .base_url = url,
@@ -146,7 +150,7 @@ static int open_llm(const char *spec, struct models_open *ret_open, struct err *
 		.key_credential = option(query + 1, "key_credential"), .reasoning = option(query + 1, "reasoning"),
 		.has_temperature = temperature != NULL, .temperature = temperature ? strtod(temperature, NULL) : 0,
 		.old_max_tokens = number(query + 1, "old_max_tokens", 0) != 0, .max_tokens = number(query + 1, "max_tokens", 0),
-		.retries = number(query + 1, "retries", 0), .stall_ms = number(query + 1, "stall_s", 0) * 1000,
+		.retries = retries > 0 ? retries : UINT_MAX /* which means none */, .stall_ms = number(query + 1, "stall_s", 0) * 1000,
 		.total_ms = number(query + 1, "total_s", 0) * 1000, .connect_ms = number(query + 1, "connect_s", 0) * 1000,
 	};
 	int rc = llm_new(&c, &ret_open->llm, e);

@@ -57,6 +57,11 @@ wrong 2 "--token-file" serve --token-file "$T/none" --listen none --db "$db.2"
 printf '__global__ void f(float *x, int n) { x[n] = 1; }\nint main() { f<<<1, 32>>>(x, n); }\n' >"$T/f.cu"
 wrong 1 "with --declare 'LINE'" draft "$T/f.cu" --db "$db"
 
+for n in 0 1; do
+	PEAKD_MODEL="openai:http://127.0.0.1:9/v1?model=m&retries=$n" timeout 120 "$peakd" draft "$T/f.cu" --model default --db "$T/retries$n.db" 2>"$T/err$n"
+done
+is "$(grep -c "after 2 tries" "$T/err0" "$T/err1" | sed 's/.*://' | tr '\n' ' ')" "0 1 " "retries=0 asks once, retries=1 twice"
+
 # A context file is no checkpoint, and becomes one.
 wrong 1 "begins one" tune scale --db "$T/fresh.db"
 wrong 1 "peakd workflow create $T/scale.peak.md" validate "$T/scale.peak.md" --db "$T/fresh.db"
