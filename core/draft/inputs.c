@@ -72,17 +72,52 @@ static char *digits(double value, bool single)
 	}
 }
 
+static bool is_declared(const struct drafting *d, const char *name)
+{
+	for (size_t i = 0; i < d->declared.count; i++)
+		if (d->declared.at[i].kind == DECLARED_ENTRY && strcmp(d->declared.at[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* `int n = rows * cols;` with `cols` a constant is "rows*512": whole numbers that the file makes of other scalars. `all`: of any that it leaves
+ * open, not only of those that were declared. False when it makes it of something else; `out` then has no meaning. */
+static bool derived(const struct drafting *d, const struct drafting_entry *x, bool all, struct buf *out)
+{
+	const struct source_variable *v = *x->host ? source_variable(&d->source, x->host) : NULL;
+	struct expression_names others = { NULL, 0 };
+	if (v == NULL || v->dim3 || dtype_is_float((enum dtype)x->type))
+		return false;
+	for (size_t i = 0; i < d->names.count; i++) {
+		struct drafting_entry *other = drafting_entry((struct drafting *)d, d->names.at[i].context);
+		struct value ignored;
+		if (other && other != x && !other->array && (is_declared(d, other->name) || (all && !drafting_own_value(d, other, &ignored))))
+			expression_name(&others, d->names.at[i].host, other->name);
+	}
+	bool good = others.count && expression_lua(&d->source, source_tokens(&d->source, v), v->value, &others, out, NULL);
+	expression_names_fini(&others);
+	return good && strchr(buf_text(out), '.') == NULL; /* no arithmetic in fractions, whose division is another one */
+}
+
 static void scalar_line(struct drafting *d, struct drafting_entry *x)
 {
+	struct buf made = BUF_INIT, open = BUF_INIT;
 	const char *type = x->type == DTYPE_I32 ? "int" : dtype_name((enum dtype)x->type);
 	struct value value;
 	if (x->value.to > x->value.from && drafting_own_value(d, x, &value)) {
 		char *text = digits(value_double(value), x->type == DTYPE_F32);
 		x->line = mem_fmt("  %s: %s = %s\n", x->name, type, text);
 		free(text);
+	} else if (derived(d, x, false, &made)) {
+		x->line = mem_fmt("  %s: %s = %s\n", x->name, type, buf_text(&made));
+		drafting_note(d, "%s is made as in the file: %s", x->name, buf_text(&made));
+	} else if (derived(d, x, true, &open)) {
+		drafting_note(d, "%s will be made as in the file: %s", x->name, buf_text(&open)); /* once those are known, which are asked for */
 	} else {
 		drafting_question(d, "%s: which values? The file does not say: declare \"%s: %s = {1024, 2048}\"", x->name, x->name, type);
 	}
+	buf_fini(&made);
+	buf_fini(&open);
 }
 
 /* --- arrays ----------------------------------------------------------------------------------------------------------------- */

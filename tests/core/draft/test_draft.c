@@ -44,6 +44,33 @@ static void is_context(const struct draft *d, const char *what)
 	ok(rc == 0, "%s: %s", what, rc == 0 ? "a context" : e.text);
 }
 
+static const char derived[] =
+	"__global__ void fill(int n, float f, float *y) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = f; }\n"
+	"__global__ void sums(const float *y, float *s, int rows, int cols) { for (int c = 0; c < cols; c++) s[blockIdx.x] += y[blockIdx.x * cols + c]; }\n"
+	"int main(int argc, char **argv)\n{\n\tint rows = argc > 1 ? atoi(argv[1]) : 64;\n\tconst int cols = 512;\n\tint n = rows * cols, pad = n / 2;\n"
+	"\tfloat f = rows / 3.0f, *y, *s;\n\tcudaMalloc(&y, n * sizeof(float));\n\tcudaMalloc(&s, rows * sizeof(float));\n"
+	"\tfill<<<(n + 255) / 256, 256>>>(n, f, y);\n\tsums<<<rows, 256>>>(y, s, rows, cols);\n\tfill<<<1, 256>>>(pad, 1.0f, y);\n}\n";
+
+/* What the file makes of other numbers is no question. */
+static void test_derived(void)
+{
+	static const char *const lines[] = { "rows: int = {32, 64}", "f: f32 = 2" };
+	struct draft d;
+	struct err e = ERR_INIT;
+	ok(draft_make(derived, "cuda", NULL, 0, &d, &e) == 0, "sizes that are computed (%s)", e.text);
+	is_int(d.question_count, 2, "are not asked for: what they are computed from is");
+	for (size_t i = 0; i < d.question_count; i++)
+		ok(strncmp(d.questions[i], "rows: ", 6) == 0 || strncmp(d.questions[i], "f: ", 3) == 0, "the size, and what is no whole number: %s",
+		   d.questions[i]);
+	draft_fini(&d);
+	ok(draft_make(derived, "cuda", lines, 2, &d, &e) == 0, "once that is said (%s)", e.text);
+	is_int(d.question_count, 0, "nothing is left: %s", d.question_count ? d.questions[0] : "");
+	has(d.text, "n: int = rows*512\n", "they are in the context as in the file");
+	has(d.text, "int = (rows*512) // 2\n", "also in two steps");
+	is_context(&d, "it is");
+	draft_fini(&d);
+}
+
 static void test_complete(void)
 {
 	struct draft d;
@@ -271,6 +298,7 @@ static void test_cut(void)
 int main(void)
 {
 	test_complete();
+	test_derived();
 	test_questions();
 	test_hidden();
 	test_compared();
