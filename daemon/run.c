@@ -305,6 +305,7 @@ const struct verb run_verb = {
 	           "workflow of its own: when the name is taken, NAME-2 is used. With --resume the workflow of that name is gone on with,\n"
 	           "after whatever cut it off: steps that are made and tuned are not made again, their figures come from the record, and a\n"
 	           "tune that was cut off measures only what is missing. The same command line can be repeated until all is done.\n"
+	           "Ctrl-C cancels the job that is under way; a run that is killed may leave it to the daemon (`peakd jobs` shows and cancels it).\n"
 	           "Exit status 0: every step validated; 1: not; 3: the device only compiles, nothing ran.\n",
 	.options = options, .min_words = 1, .max_words = 1, .run = run_run,
 };

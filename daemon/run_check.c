@@ -40,6 +40,11 @@ static int check_models(struct run *r, struct err *e)
 		char *name = mem_fmt("model:%s", model ? model : "");
 		rc = ask(r, name, e);
 		free(name);
+		if (rc < 0 && model == NULL) {
+			struct err why = *e;
+			rc = err_set(e, why.code, "%s. The baseline needs none: `peakd workflow create %s`, then `peakd validate` and `peakd tune`", why.text,
+			             r->path ? r->path : "FILE.peak.md");
+		}
 	}
 	return rc;
 }

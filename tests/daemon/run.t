@@ -37,6 +37,7 @@ early 'no transformation "refactr"' --transform refactr --model replay:matmul-fp
 early "no sequence" --sequence none --model replay:matmul-fp32-hlsl
 early "no recordings 'none'" --transform refactor --model replay:none
 early "no model 'default'" --transform refactor
+early "peakd workflow create $T/scale.peak.md" --transform refactor
 early "no model 'big'" --transform refactor --model big
 early "no parameter m" --sizes m=4
 early "NAME=VALUE" --sizes 4096
