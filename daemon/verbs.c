@@ -62,6 +62,24 @@ static int status_of(const json_t *structured)
 	return json_is_false(json_object_get(json_object_get(structured, "result"), "passed")) ? VERB_FAILED : VERB_OK;
 }
 
+/* What the tool says of an argument, of the option that it came from: "arguments.over: given …" is "--over: given …". */
+static void name_option(const struct verb_line *line, struct err *e)
+{
+	static const char place[] = "arguments.";
+	char *given = mem_str(e->text), *colon = strchr(given, ':');
+	if (strncmp(given, place, sizeof place - 1) == 0 && colon) {
+		char *name = given + sizeof place - 1;
+		*colon = '\0';
+		for (char *c = name; *c; c++)
+			if (*c == '_')
+				*c = '-';
+		for (const struct verb_option *o = line->verb->options; o && o->name; o++)
+			if (strcmp(o->name, name) == 0)
+				err_set(e, e->code, "--%s:%s", name, colon + 1);
+	}
+	free(given);
+}
+
 int verbs_call(const struct verb_line *line, const char *tool, json_t *take_arguments, json_t **ret_structured)
 {
 	struct client *client = NULL;
@@ -78,6 +96,8 @@ int verbs_call(const struct verb_line *line, const char *tool, json_t *take_argu
 	bar_init(&bar, line->verb->name);
 	rc = client_call(client, tool, take_arguments, bar_say, &bar, &structured, &text, &e);
 	bar_clear(&bar);
+	if (rc < 0)
+		name_option(line, &e);
 	if (rc < 0)
 		status = verb_fail(line, &e);
 	else if (ret_structured)

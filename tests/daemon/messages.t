@@ -16,6 +16,8 @@ wrong() # wrong STATUS PART ARGUMENTS…
 wrong 2 "did you mean serve?" serv
 wrong 2 "did you mean --device?" tune mm --devcie hlsl:0 --db "$db"
 wrong 2 "--budget needs a value" tune mm --budget
+wrong 1 '--over: given "foo", allowed: "each"' tune mm --over foo --db "$db"
+wrong 1 '--sanitizer: given "foo"' validate mm --sanitizer foo --db "$db"
 wrong 2 "no whole number" tune mm --budget many --db "$db"
 wrong 2 "one word too many" devices all --db "$db"
 wrong 2 "FILE.peak.md is missing; usage: peakd run FILE.peak.md" run --db "$db"
