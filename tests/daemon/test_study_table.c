@@ -14,6 +14,28 @@ static void add(struct study_row *row, const char *first, int64_t checkpoint, un
 	};
 }
 
+/* Every row is as wide as the head, whatever a model is called. */
+static void test_widths(void)
+{
+	struct study_table t = { 0 };
+	char *text = NULL;
+	size_t size, head = 0, same = 0, lines = 0;
+	add(study_table_add(&t, "tile", "replay:a-name-that-is-long", 1), "right", 7, 1, 0);
+	add(study_table_add(&t, "tile", "m", 1), "right", 7, 1, 0);
+	FILE *out = open_memstream(&text, &size);
+	study_table_print(&t, out);
+	fclose(out);
+	for (char *line = text + 1; lines < 4; lines++) {
+		size_t n = strcspn(line, "\n");
+		head = lines ? head : n;
+		same += n == head;
+		line += n + 1;
+	}
+	is_int(same, 4, "head, rows and sum are equally wide");
+	free(text);
+	study_table_fini(&t);
+}
+
 int main(void)
 {
 	struct study_table t = { 0 };
@@ -50,5 +72,6 @@ int main(void)
 	is_int(json_integer_value(json_object_get(json_object_get(o, "pooled"), "tries")), 4, "and the pool");
 	json_decref(o);
 	study_table_fini(&t);
+	test_widths();
 	return tap_done();
 }
