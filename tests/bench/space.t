@@ -10,6 +10,8 @@ is "$(case_of product '[.combinations, .valid, .valid == .valid_of_plain_c, .vis
 is "$(case_of tight '[.combinations, .valid, .visited < 10000]')" '[1073741824,6,true]' "10^9 combinations in a few thousand visits"
 has "$(case_of refused .says)" "more than 8000000 valid points" "too many valid points are refused"
 has "$(case_of refused .says)" "more than 200000000 partial assignments" "and a search without end"
-is "$(case_of refused '.says | contains("tighten where:")' | uniq)" true "… and what to do is said"
+is "$(case_of refused '.says | select(contains("more than")) | contains("tighten where:")' | uniq -c | tr -s ' ')" ' 2 true' "… and what to do is said"
+is "$(case_of refused '.says | select(contains("no valid")) | [contains("X*Y*Z > 4096^4"), contains("<= 2048")] | any' | uniq -c | tr -s ' ')" ' 2 true' \
+	"two whose constraint nothing can fulfil are told which"
 is "$(case_of uniform '(.random_deviations | fabs) < 6 and .sample_deviations < 6')" true "every valid point is drawn equally often"
 done_testing
