@@ -29,6 +29,9 @@ static bool (*fake_refuses)(const char *defines);
 /* Whether the device is gone at that request, the how-manieth of its kind: the worker dies, and no other one can open it. NULL: never. */
 static bool (*fake_gone)(unsigned device, enum wire_type type, unsigned count);
 static unsigned fake_device, fake_prepares, fake_executes;
+/* Whether its outputs are wrong from its first pair on. */
+static bool (*fake_spoilt)(const char *defines);
+static bool fake_was_paired[FAKE_RUNS];
 static char *fake_runs[FAKE_RUNS]; /* the defines of each run that is prepared, from 1 on */
 
 static void fake_facts(unsigned index, struct buf *out)
@@ -74,6 +77,7 @@ static void fake_prepared(struct wire_in *in, struct buf *out)
 		while (prepared.run + 1 < FAKE_RUNS && fake_runs[prepared.run])
 			prepared.run++;
 		free(fake_runs[prepared.run]);
+		fake_was_paired[prepared.run] = false;
 		fake_runs[prepared.run] = mem_fmt("%.*sat %lld", (int)request.binary_len, (const char *)request.binary,
 		                                  request.plan->buffer_count ? (long long)request.plan->buffers[0].dims[0] : 0);
 		wire_prepare_fini(&request);
@@ -103,6 +107,7 @@ static void fake_paired(struct wire_in *in, struct buf *out)
 	                         .note = (char *)"" };
 	if (wire_pair_decode(in, &request, NULL) < 0)
 		return;
+	fake_was_paired[request.a % FAKE_RUNS] = fake_was_paired[request.b % FAKE_RUNS] = true;
 	for (int i = 0; i < FAKE_QUOTED; i++) {
 		a[i] = fake_time_of(request.a, FAKE_PAIRED);
 		b[i] = fake_time_of(request.b, FAKE_PAIRED);
@@ -110,6 +115,15 @@ static void fake_paired(struct wire_in *in, struct buf *out)
 	p.ratio = p.low = p.high = (double)b[0] / (double)a[0];
 	p.verdict = p.ratio < 1 ? WIRE_FASTER : p.ratio > 1 ? WIRE_SLOWER : WIRE_SAME;
 	wire_paired_encode(&p, out);
+}
+
+static void fake_compared(struct wire_in *in, struct buf *out)
+{
+	struct wire_compared compared = { .ref_norm = 8, .elements = FAKE_N };
+	uint32_t run = wire_get_u32(in) % FAKE_RUNS;
+	if (fake_spoilt && fake_was_paired[run] && fake_runs[run] && fake_spoilt(fake_runs[run]))
+		compared.mismatched = FAKE_N;
+	wire_compared_encode(&compared, out);
 }
 
 static void fake_executed(struct buf *out)
@@ -140,7 +154,6 @@ static void fake_measured(struct wire_in *in, uint32_t number, struct buf *out)
 /* False for a request that this worker refuses. */
 static bool fake_answer(const struct wire_frame *f, uint32_t number, struct buf *out)
 {
-	struct wire_compared compared = { .ref_norm = 8, .elements = FAKE_N };
 	struct wire_in in = { .at = f->body, .end = f->body + f->len };
 	switch (f->type) {
 	case WIRE_DEVICES: {
@@ -163,7 +176,7 @@ static bool fake_answer(const struct wire_frame *f, uint32_t number, struct buf 
 	case WIRE_PREPARE: fake_prepared(&in, out); break;
 	case WIRE_EXECUTE: fake_executed(out); break;
 	case WIRE_OUTPUT: wire_put_bytes(out, fake_values, sizeof fake_values); break;
-	case WIRE_COMPARE: wire_compared_encode(&compared, out); break;
+	case WIRE_COMPARE: fake_compared(&in, out); break;
 	case WIRE_MEASURE: fake_measured(&in, number, out); break;
 	case WIRE_PAIR: fake_paired(&in, out); break;
 	case WIRE_RELEASE: fake_released(&in); break;

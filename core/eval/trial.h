@@ -85,6 +85,8 @@ struct trial_paired {
 int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pairing, struct trial_paired *ret_paired,
                struct err *e);
 void trial_paired_fini(struct trial_paired *p);
+/* The pairs' times of one of the two (b: the second) as figures of its own; borrowed from p, not to be finished. */
+void trial_paired_times(const struct trial_paired *p, bool b, struct trial_times *ret_times);
 /* "faster", "slower", "same", "unclear". Static storage. */
 const char *trial_verdict_name(enum wire_verdict verdict);
 

@@ -211,6 +211,13 @@ void trial_paired_fini(struct trial_paired *p)
 	*p = (struct trial_paired){ 0 };
 }
 
+void trial_paired_times(const struct trial_paired *p, bool b, struct trial_times *ret_times)
+{
+	*ret_times = (struct trial_times){ .samples = b ? p->b : p->a, .count = p->count, .disturbed = p->disturbed, .discarded = p->discarded,
+	                                   .conditions = p->conditions };
+	summarise(ret_times);
+}
+
 /* --- energy ----------------------------------------------------------------------------------------------------------------- */
 
 int trial_energy(struct trial *t, int64_t min_ns, struct trial_weighed *ret_weighed, struct err *e)

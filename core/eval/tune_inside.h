@@ -1,5 +1,5 @@
 /* tune_inside: one tune while it runs: what tune.c (the search), tune_conclude.c (one configuration), tune_record.c (rows), tune_resume.c
- * (going on after an interruption), tune_playoff.c (who may be the winner) and tune_leaders.c (the end) share. */
+ * (going on after an interruption), tune_playoff.c (who may be the winner), tune_leaders.c and tune_race.c (the end) share. */
 #ifndef PEAKD_CORE_EVAL_TUNE_INSIDE_H
 #define PEAKD_CORE_EVAL_TUNE_INSIDE_H
 
@@ -95,6 +95,9 @@ int tune_playoff(struct tuner *u, size_t wanted, struct err *e);
 int tune_leader_build(struct tuner *u, struct leader *l, struct err *e);
 /* Proves and re-times leaders until enough of them stand; result.top is theirs, fastest first. */
 int tune_leaders_finish(struct tuner *u, struct err *e);
+/* Leaders that stand within a few percent of the first are timed against it in alternating pairs, and have the pairs' figures from then on, in
+ * result.top, which the faster one of a pair leads, and in the record. One that turns out wrong is taken out of it. Time at one size only. */
+int tune_race(struct tuner *u, struct err *e);
 /* Then, for a context that names a library: the winner against it; fills result.library. What goes wrong there is told in it and
  * fails nothing. */
 int tune_vendor_finish(struct tuner *u, struct err *e);

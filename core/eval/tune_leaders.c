@@ -18,10 +18,6 @@ enum { LEADERS = 3, WINNER_SAMPLES = 4 };
 static const struct trial_timing quoting = { .min_samples = 10, .max_samples = 60, .rse = 0.004, .cap_ns = 4 * CLOCK_S,
                                             .warm_up_ns = 250 * CLOCK_MS };
 
-/* The leaders that stand within this factor of the first are timed against it, pair by pair. */
-#define CLOSE 1.03
-static const struct trial_pairing racing = { .min_pairs = 10, .max_pairs = 60, .margin = 0.002, .confidence = 0.95, .width = 0.004,
-                                            .cap_ns = 3 * CLOCK_S, .warm_up_ns = 100 * CLOCK_MS };
 #define WEIGH_NS CLOCK_S
 
 /* Evidence against a configuration that is wrong elsewhere (another size, another seed): its time at this size, which passed its
@@ -261,62 +257,6 @@ static int better(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* --- the race ------------------------------------------------------------------------------------------------------------- */
-
-static struct leader *leader_of(struct tuner *u, const struct tune_top *top)
-{
-	for (size_t i = 0; i < u->leader_count; i++)
-		if (params_equal(u->leaders[i].params, top->params))
-			return &u->leaders[i];
-	return NULL;
-}
-
-/* Times the winner and a challenger alternately; true when the challenger is the faster one beyond doubt. What cannot be told apart stays
- * in its order. */
-static int challenge(struct tuner *u, const struct leader *winner, const struct leader *other, bool *ret_faster, struct err *e)
-{
-	struct trial a, b;
-	struct trial_paired p;
-	struct trial_pairing pairing = racing;
-	struct err ignored = ERR_INIT;
-	pairing.warm = u->q->warm;
-	*ret_faster = false;
-	if (trial_begin(&a, u->device, &winner->variant, &ignored) < 0)
-		return cancel_check(u->ev->cancel, e);
-	if (trial_begin(&b, u->device, &other->variant, &ignored) == 0) {
-		if (trial_pair(&a, &b, &pairing, &p, &ignored) == 0) {
-			*ret_faster = p.verdict == WIRE_FASTER && !p.disturbed;
-			trial_paired_fini(&p);
-		}
-		trial_end(&b);
-	}
-	trial_end(&a);
-	return cancel_check(u->ev->cancel, e);
-}
-
-/* Figures that were taken one after the other decide between those that are clearly apart; the rest race. Time at one size only. */
-static int race(struct tuner *u, struct err *e)
-{
-	struct tune_top *top = u->result.top;
-	int rc = 0;
-	if (!tune_plain(u))
-		return 0;
-	for (size_t i = 1; rc == 0 && i < u->result.top_count && top[i].value < top[0].value * CLOSE; i++) {
-		struct leader *winner = leader_of(u, &top[0]), *other = leader_of(u, &top[i]);
-		bool faster;
-		if (winner == NULL || other == NULL || winner->variant.plan == NULL || other->variant.plan == NULL)
-			continue;
-		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "racing leader %zu against the first", i + 1);
-		rc = challenge(u, winner, other, &faster, e);
-		if (rc == 0 && faster) {
-			struct tune_top first = top[i];
-			memmove(&top[1], &top[0], i * sizeof top[0]);
-			top[0] = first;
-		}
-	}
-	return rc;
-}
-
 int tune_leaders_finish(struct tuner *u, struct err *e)
 {
 	size_t wanted = u->q->leaders ? u->q->leaders : LEADERS;
@@ -333,7 +273,7 @@ int tune_leaders_finish(struct tuner *u, struct err *e)
 	lanes_free(ahead.lanes);
 	qsort(u->result.top, u->result.top_count, sizeof u->result.top[0], better);
 	if (rc == 0)
-		rc = race(u, e);
+		rc = tune_race(u, e);
 	if (rc == 0 && u->result.top_count == 0) {
 		const struct tune_result *r = &u->result;
 		rc = err_set(e, ERR_WRONG, "none of %zu configurations is valid and could be timed: %zu pruned, %zu refused by the "
