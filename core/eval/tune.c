@@ -32,8 +32,7 @@ static const struct trial_timing searching = { .min_samples = 3, .max_samples = 
 
 /* --- what devices say ------------------------------------------------------------------------------------------------------ */
 
-/* Waiting for the device is no work: what a configuration costs is counted without. */
-static int take_device(struct tuner *u, struct err *e)
+int tune_take_device(struct tuner *u, struct err *e)
 {
 	int64_t start = clock_now();
 	int rc = eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
@@ -210,7 +209,7 @@ static int search_all(struct tuner *u, struct search *search, struct err *e)
 	tune_devices_free(devices);
 	tune_lanes_free(lanes);
 	if (rc == 0 && u->device == NULL)
-		rc = take_device(u, e);
+		rc = tune_take_device(u, e);
 	return rc;
 }
 
@@ -356,7 +355,7 @@ static int search_and_finish(struct tuner *u, struct search *search, struct err 
 		return rc;
 	announce(u, search_name(search));
 	if (rc == 0)
-		rc = take_device(u, e);
+		rc = tune_take_device(u, e);
 	if (rc == 0)
 		rc = search_all(u, search, e);
 	if (rc == 0)

@@ -51,6 +51,8 @@ struct tuner {
 	int64_t waited_ns;      /* of the time since: for the device */
 };
 
+/* Leases the device into u->device, which is NULL. Waiting for it is no work: what a tune costs is counted without. */
+int tune_take_device(struct tuner *u, struct err *e);
 /* The status of a configuration that ended with this code. */
 enum measurement_status tune_status(enum err_code code);
 /* Writes one measurement row of a device. variant, times and message may be NULL; validation 0: no evidence. */

@@ -65,7 +65,7 @@ static int prove(struct tuner *u, struct leader *l, bool *ret_good, struct err *
 		validate_result_fini(&v);
 	}
 	if (rc == 0)
-		rc = eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
+		rc = tune_take_device(u, e);
 	params_free(tuning);
 	return rc;
 }

@@ -45,7 +45,7 @@ static int let_others(struct tuner *u, struct err *e)
 {
 	pool_give(u->device);
 	u->device = NULL;
-	return eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
+	return tune_take_device(u, e);
 }
 
 static int play(struct tuner *u, struct leader *l, struct err *e)

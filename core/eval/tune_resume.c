@@ -43,9 +43,14 @@ static bool says(const struct measurement *m, const char *words)
 	return m->message && strcmp(m->message, words) == 0;
 }
 
+static bool is_searched(const struct measurement *m)
+{
+	return m->status == MEASUREMENT_OK && (says(m, TUNE_SEARCHED) || says(m, TUNE_GIVEN_UP));
+}
+
 static bool is_search_row(const struct measurement *m)
 {
-	return m->status != MEASUREMENT_OK || says(m, TUNE_SEARCHED) || says(m, TUNE_GIVEN_UP);
+	return m->status != MEASUREMENT_OK || is_searched(m);
 }
 
 static void take_over(struct tuner *u, const struct measurement *m, struct params *params, double value)
@@ -105,7 +110,7 @@ static bool is_at(const struct tuner *u, const struct measurement *m, size_t siz
 {
 	struct params *inputs = params_part(size ? u->q->also[size - 1] : u->q->size, false);
 	char *text = params_text(inputs);
-	bool same = m->status == MEASUREMENT_OK && (says(m, TUNE_SEARCHED) || says(m, TUNE_GIVEN_UP)) && strcmp(m->sizes, text) == 0;
+	bool same = is_searched(m) && strcmp(m->sizes, text) == 0;
 	params_free(inputs);
 	free(text);
 	return same;
