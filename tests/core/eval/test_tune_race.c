@@ -267,58 +267,84 @@ static void cancelled(void)
 	sample_fini(&s);
 }
 
+/* --- cut off, and gone on with ------------------------------------------------------------------------------------------------ */
+
+struct scene {
+	struct sample s;
+	struct context *ctx;
+	int64_t checkpoint;
+	size_t sizes;
+	struct measurement_list rows; /* of the last tune, and its result */
+	struct tune_result t;
+};
+
+static void scene_init(struct scene *c, int race, size_t sizes)
+{
+	*c = (struct scene){ .sizes = sizes };
+	begin(&c->s, race);
+	c->ctx = context_of();
+	c->checkpoint = sample_checkpoint(&c->s, c->ctx);
+	tune_of(&c->s, c->checkpoint, c->ctx, sizes, 0, &c->rows, &c->t);
+}
+
+static void forget(struct scene *c)
+{
+	measurement_list_fini(&c->rows);
+	tune_result_fini(&c->t);
+}
+
+/* As if the tune's daemon had been killed before it had the rows that `gone` deletes. */
+static void cut(struct scene *c, const char *gone, const char *when)
+{
+	char *sql = mem_fmt("UPDATE measurement_run SET ended_ms = 0; %s", gone);
+	is_int(sqlite3_exec(c->s.db->sql, sql, NULL, NULL, NULL), SQLITE_OK, "a run that was cut off %s", when);
+	free(sql);
+}
+
+static void go_on(struct scene *c)
+{
+	forget(c);
+	tune_of(&c->s, c->checkpoint, c->ctx, c->sizes, 0, &c->rows, &c->t);
+}
+
+static void scene_fini(struct scene *c)
+{
+	forget(c);
+	context_free(c->ctx);
+	sample_fini(&c->s);
+}
+
 /* Killed within the playoff: what it had timed again is not timed once more. */
 static void cut_off(void)
 {
-	struct sample s;
-	struct measurement_list rows;
-	struct tune_result t = { 0 };
-	begin(&s, CLOSE_TOGETHER);
-	struct context *ctx = context_of();
-	int64_t checkpoint = sample_checkpoint(&s, ctx);
-	tune_of(&s, checkpoint, ctx, 1, 0, &rows, &t);
-	measurement_list_fini(&rows);
-	tune_result_fini(&t);
-	is_int(sqlite3_exec(s.db->sql, "UPDATE measurement_run SET ended_ms = 0; DELETE FROM measurement WHERE message LIKE 'leader%';"
-	                    "DELETE FROM measurement WHERE id IN (SELECT id FROM measurement WHERE message LIKE 'timed again%' ORDER BY id DESC LIMIT 4)",
-	                    NULL, NULL, NULL), SQLITE_OK, "a run that was cut off before the last four were timed again");
-	tune_of(&s, checkpoint, ctx, 1, 0, &rows, &t);
-	is_int(winner(&t), CLOSE_BEST, "goes on to the same winner");
-	ok(timed_again(&rows) == CLOSE && t.resumed == POINTS, "each timed again once (%zu of %d), %zu of %d known", timed_again(&rows), CLOSE,
-	   t.resumed, POINTS);
-	measurement_list_fini(&rows);
-	tune_result_fini(&t);
-	context_free(ctx);
-	sample_fini(&s);
+	struct scene c;
+	scene_init(&c, CLOSE_TOGETHER, 1);
+	cut(&c, "DELETE FROM measurement WHERE message LIKE 'leader%';"
+	    "DELETE FROM measurement WHERE id IN (SELECT id FROM measurement WHERE message LIKE 'timed again%' ORDER BY id DESC LIMIT 4)",
+	    "before the last four were timed again");
+	go_on(&c);
+	is_int(winner(&c.t), CLOSE_BEST, "goes on to the same winner");
+	ok(timed_again(&c.rows) == CLOSE && c.t.resumed == POINTS, "each timed again once (%zu of %d), %zu of %d known", timed_again(&c.rows), CLOSE,
+	   c.t.resumed, POINTS);
+	scene_fini(&c);
 }
 
 /* Killed behind the search; when it goes on, the compiler (a newer one, say) does not take one of the leaders any more. */
 static void one_refused(int race, size_t again)
 {
-	struct sample s;
-	struct measurement_list rows;
-	struct tune_result t = { 0 };
+	struct scene c;
 	char file[] = "/tmp/peakd-race-XXXXXX";
 	close(mkstemp(file));
 	unlink(file);
 	setenv("PEAKD_TEST_REFUSE", file, 1);
-	begin(&s, race);
-	struct context *ctx = context_of();
-	int64_t checkpoint = sample_checkpoint(&s, ctx);
-	tune_of(&s, checkpoint, ctx, 1, 0, &rows, &t);
-	measurement_list_fini(&rows);
-	tune_result_fini(&t);
-	is_int(sqlite3_exec(s.db->sql, "UPDATE measurement_run SET ended_ms = 0; DELETE FROM measurement WHERE message NOT LIKE 'search%'", NULL, NULL,
-	                    NULL), SQLITE_OK, "a run that was cut off behind its search");
+	scene_init(&c, race, 1);
+	cut(&c, "DELETE FROM measurement WHERE message NOT LIKE 'search%'", "behind its search");
 	FILE *mark = fopen(file, "w");
 	ok(mark && fclose(mark) == 0, "one of its leaders cannot be built any more");
-	tune_of(&s, checkpoint, ctx, 1, 0, &rows, &t);
-	ok(t.top_count == 3 && t.refused == 1, "three others are proven (%zu), and it is counted as refused (%zu)", t.top_count, t.refused);
-	is_int(timed_again(&rows), again, "whoever could be built was timed again where that was due");
-	measurement_list_fini(&rows);
-	tune_result_fini(&t);
-	context_free(ctx);
-	sample_fini(&s);
+	go_on(&c);
+	ok(c.t.top_count == 3 && c.t.refused == 1, "three others are proven (%zu), and it is counted as refused (%zu)", c.t.top_count, c.t.refused);
+	is_int(timed_again(&c.rows), again, "whoever could be built was timed again where that was due");
+	scene_fini(&c);
 	unlink(file);
 	unsetenv("PEAKD_TEST_REFUSE");
 }
@@ -326,25 +352,15 @@ static void one_refused(int race, size_t again)
 /* By the worst ratio to the first configuration: also of those that are tried when the tune goes on. */
 static void worst_ratio(void)
 {
-	struct sample s;
-	struct measurement_list rows;
-	struct tune_result t = { 0 };
-	begin(&s, TWO_SIZES);
-	struct context *ctx = context_of();
-	int64_t checkpoint = sample_checkpoint(&s, ctx);
-	tune_of(&s, checkpoint, ctx, 2, 0, &rows, &t);
-	ok(winner(&t) > 1 && winner(&t) <= SLOW_FROM, "what is best at its worst size wins (%lld)", winner(&t));
-	measurement_list_fini(&rows);
-	tune_result_fini(&t);
-	is_int(sqlite3_exec(s.db->sql, "UPDATE measurement_run SET ended_ms = 0; DELETE FROM measurement WHERE message NOT LIKE 'search%';"
-	                    "DELETE FROM measurement WHERE CAST(substr(params, instr(params, 'X=') + 2) AS INTEGER) > 20", NULL, NULL, NULL), SQLITE_OK,
-	       "a run that was cut off in the midst of its search");
-	tune_of(&s, checkpoint, ctx, 2, 0, &rows, &t);
-	ok(winner(&t) > 1 && winner(&t) <= SLOW_FROM && t.resumed > 0, "it wins also when the tune goes on (%lld, %zu known)", winner(&t), t.resumed);
-	measurement_list_fini(&rows);
-	tune_result_fini(&t);
-	context_free(ctx);
-	sample_fini(&s);
+	struct scene c;
+	scene_init(&c, TWO_SIZES, 2);
+	ok(winner(&c.t) > 1 && winner(&c.t) <= SLOW_FROM, "what is best at its worst size wins (%lld)", winner(&c.t));
+	cut(&c, "DELETE FROM measurement WHERE message NOT LIKE 'search%';"
+	    "DELETE FROM measurement WHERE CAST(substr(params, instr(params, 'X=') + 2) AS INTEGER) > 20", "in the midst of its search");
+	go_on(&c);
+	ok(winner(&c.t) > 1 && winner(&c.t) <= SLOW_FROM && c.t.resumed > 0, "it wins also when the tune goes on (%lld, %zu known)", winner(&c.t),
+	   c.t.resumed);
+	scene_fini(&c);
 }
 
 /* 1 ms for n = 64 and for 128, where a device of a GFLOP/s needs 0.5 and 4. */
