@@ -275,8 +275,7 @@ static int drain_run(const struct verb_line *line)
 	}
 	err_set(&e, ERR_INPUT, "there is no action '%s'%s; there are export, run, merge and show", word,
 	        nearest_hint(word, names, MEM_COUNT(names), hint));
-	verb_fail(line, &e);
-	return VERB_USAGE;
+	return verb_misused(line, &e);
 }
 
 const struct verb drain_verb = {

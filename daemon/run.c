@@ -227,13 +227,7 @@ static bool go_on(const struct run *r)
 
 static int run_steps(struct run *r, struct err *e)
 {
-	int rc = run_setup_context(r, e);
-	if (rc == 0)
-		rc = run_setup_device(r, e);
-	if (rc == 0)
-		rc = run_setup_steps(r, e);
-	if (rc == 0)
-		rc = run_check(r, 1, e);
+	int rc = run_check(r, 1, e);
 	if (rc == 0)
 		rc = run_setup_workflow(r, e);
 	if (rc == 0 && r->resumed)
@@ -272,10 +266,8 @@ static int run_run(const struct verb_line *line)
 	struct run r = { .line = line, .path = line->words[0] };
 	struct err e = ERR_INIT;
 	long long ignored;
-	if (verb_int(line, "budget", 1, 1000000, 0, &ignored, &e) < 0 || verb_int(line, "samples", 1, 1024, 0, &ignored, &e) < 0) {
-		verb_fail(line, &e);
-		return VERB_USAGE;
-	}
+	if (verb_int(line, "budget", 1, 1000000, 0, &ignored, &e) < 0 || verb_int(line, "samples", 1, 1024, 0, &ignored, &e) < 0)
+		return verb_misused(line, &e);
 	int rc = run_setup_open(&r, &e);
 	if (rc == 0)
 		rc = run_steps(&r, &e);

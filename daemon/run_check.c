@@ -92,7 +92,13 @@ static int check_json(const struct run *r, struct err *e)
 
 int run_check(struct run *r, long long attempt, struct err *e)
 {
-	int rc = check_json(r, e);
+	int rc = run_setup_context(r, e);
+	if (rc == 0)
+		rc = run_setup_device(r, e);
+	if (rc == 0)
+		rc = run_setup_steps(r, e);
+	if (rc == 0)
+		rc = check_json(r, e);
 	if (rc == 0)
 		rc = check_sizes(r, e);
 	if (rc == 0)

@@ -5,7 +5,7 @@
 
 #include "daemon/run_setup.h"
 
-/* Every step and model, --sizes and --json. `attempt` is the number of the first try: recordings of later ones are in other folders. */
+/* Finds out what is asked (run_setup_context, _device and _steps), and checks every step and model, --sizes, --from and --json. `attempt` is the number of the first try: recordings of later ones are in other folders. */
 int run_check(struct run *r, long long attempt, struct err *e);
 
 #endif

@@ -164,16 +164,17 @@ static int write_json(const struct study *s, const char *path, struct err *e)
 
 /* The figures until here, so that whatever kills a study of hours leaves them: in one piece, under the name that --json gives. What is no file
  * ("/dev/stdout") gets them once, at the end. */
-static int save(const struct study *s, struct err *e)
+static int save(const struct study *s, bool end, struct err *e)
 {
 	const char *json = verb_get(s->run.line, "json");
 	struct stat st;
-	if (json == NULL || (stat(json, &st) == 0 && !S_ISREG(st.st_mode)))
+	if (json == NULL || s->table.row_count == 0)
 		return 0;
+	if (stat(json, &st) == 0 && !S_ISREG(st.st_mode))
+		return end ? write_json(s, json, e) : 0;
 	char *part = mem_fmt("%s.part", json);
-	int rc = write_json(s, part, e);
-	if (rc == 0 && rename(part, json) != 0)
-		rc = err_sys(e, errno, "%s: cannot be written", json);
+	struct err ignored = ERR_INIT; /* of a folder where nothing can be made: the file itself may be written all the same */
+	int rc = write_json(s, part, &ignored) == 0 && rename(part, json) == 0 ? 0 : write_json(s, json, e);
 	free(part);
 	return rc;
 }
@@ -181,13 +182,7 @@ static int save(const struct study *s, struct err *e)
 static int run_all(struct study *s, struct err *e)
 {
 	struct run *r = &s->run;
-	int rc = run_setup_context(r, e);
-	if (rc == 0)
-		rc = run_setup_device(r, e);
-	if (rc == 0)
-		rc = run_setup_steps(r, e);
-	if (rc == 0)
-		rc = run_check(r, s->first, e);
+	int rc = run_check(r, s->first, e);
 	if (rc == 0 && r->step_count == 0)
 		rc = err_set(e, ERR_INPUT, "there is nothing to try: name a --sequence, or a --transform");
 	if (rc == 0)
@@ -200,7 +195,7 @@ static int run_all(struct study *s, struct err *e)
 	for (size_t i = 0; i < r->step_count && rc == 0; i++) {
 		rc = transformation(s, r->steps[i], e);
 		if (rc == 0)
-			rc = save(s, e);
+			rc = save(s, false, e);
 	}
 	return rc;
 }
@@ -208,7 +203,6 @@ static int run_all(struct study *s, struct err *e)
 /* 0 only when every try was accepted in the end. */
 static int finish(struct study *s, int rc, struct err *e)
 {
-	const char *json = verb_get(s->run.line, "json");
 	struct study_sum all = study_table_sum(s->table.rows, s->table.row_count);
 	struct err late = ERR_INIT;
 	if (s->table.row_count)
@@ -218,7 +212,7 @@ static int finish(struct study *s, int rc, struct err *e)
 	fflush(stdout);
 	if (rc < 0)
 		verb_fail(s->run.line, e);
-	if (json && s->table.row_count && write_json(s, json, &late) < 0)
+	if (save(s, true, &late) < 0)
 		rc = verb_fail(s->run.line, &late);
 	if (client_interrupted(s->run.client))
 		return VERB_INTERRUPTED;
@@ -239,14 +233,11 @@ static int study_run(const struct verb_line *line)
 	struct err e = ERR_INIT;
 	long long ignored;
 	if (verb_int(line, "tries", 1, 1000, 5, &s.tries, &e) < 0 || verb_int(line, "first", 1, 1000, 1, &s.first, &e) < 0 ||
-	    verb_int(line, "parallel", 1, 16, 5, &s.parallel, &e) < 0 || verb_int(line, "samples", 1, 1024, 0, &ignored, &e) < 0) {
-		verb_fail(line, &e);
-		return VERB_USAGE;
-	}
+	    verb_int(line, "parallel", 1, 16, 5, &s.parallel, &e) < 0 || verb_int(line, "samples", 1, 1024, 0, &ignored, &e) < 0)
+		return verb_misused(line, &e);
 	if (s.run.path == NULL && s.run.from == NULL) {
 		err_set(&e, ERR_INPUT, "name the context to begin with: peakd study FILE.peak.md, or peakd study --from AT");
-		verb_fail(line, &e);
-		return VERB_USAGE;
+		return verb_misused(line, &e);
 	}
 	int rc = run_setup_open(&s.run, &e);
 	int status = rc < 0 ? verb_fail(line, &e) : finish(&s, run_all(&s, &e), &e);

@@ -226,3 +226,9 @@ int verb_fail(const struct verb_line *line, const struct err *e)
 	fprintf(stderr, "peakd %s: %s\n", line->verb->name, e->text);
 	return e->code == ERR_CANCELLED ? VERB_INTERRUPTED : VERB_FAILED;
 }
+
+int verb_misused(const struct verb_line *line, const struct err *e)
+{
+	verb_fail(line, e);
+	return VERB_USAGE;
+}

@@ -56,5 +56,7 @@ int verb_int(const struct verb_line *line, const char *name, long long min, long
              long long *ret_value, struct err *e);
 /* Prints "peakd VERB: message" on stderr; returns the exit status for the error. */
 int verb_fail(const struct verb_line *line, const struct err *e);
+/* The same for a command line that cannot be meant: VERB_USAGE. */
+int verb_misused(const struct verb_line *line, const struct err *e);
 
 #endif

@@ -117,8 +117,7 @@ int verbs_call(const struct verb_line *line, const char *tool, json_t *take_argu
 static int usage(const struct verb_line *line, const struct err *e, json_t *take_arguments)
 {
 	json_decref(take_arguments);
-	verb_fail(line, e);
-	return VERB_USAGE;
+	return verb_misused(line, e);
 }
 
 /* --- the verbs ---------------------------------------------------------------------------------------------------------------- */

@@ -9,12 +9,6 @@
 #include "daemon/client.h"
 #include "daemon/verbs.h"
 
-static int usage(const struct verb_line *line, const struct err *e)
-{
-	verb_fail(line, e);
-	return VERB_USAGE;
-}
-
 static int check_action(const char *action, size_t words, struct err *e)
 {
 	static const char *const known[] = { "list", "get", "wait", "cancel", "resume", "log" };
@@ -82,7 +76,7 @@ static int jobs_run(const struct verb_line *line)
 	const char *action = line->word_count > 0 ? line->words[0] : "list";
 	struct err e = ERR_INIT;
 	if (check_action(action, line->word_count, &e) < 0)
-		return usage(line, &e);
+		return verb_misused(line, &e);
 	if (strcmp(action, "log") == 0)
 		return whole_log(line, line->words[1]);
 	json_t *arguments = json_pack("{s:s}", "action", action);

@@ -83,10 +83,8 @@ int verbs_simulate(const struct verb_line *line)
 	const char *strategy = verb_get(line, "strategy");
 	struct replay r = { .cache = &cache, .strategy = strategy ? strategy : "auto" };
 	if (verb_int(line, "budget", 1, 1000000, 200, &r.budget, &e) < 0 || verb_int(line, "seeds", 1, 100000, 100, &r.seeds, &e) < 0 ||
-	    verb_int(line, "seed", 0, (long long)1 << 53, 0, &r.first, &e) < 0) {
-		verb_fail(line, &e);
-		return VERB_USAGE;
-	}
+	    verb_int(line, "seed", 0, (long long)1 << 53, 0, &r.first, &e) < 0)
+		return verb_misused(line, &e);
 	if (import_ktcache(verb_get(line, "simulate"), &cache, &e) < 0)
 		return verb_fail(line, &e);
 	r.trajectories = json_object();

@@ -154,10 +154,8 @@ static int workflow_run(const struct verb_line *line)
 	else if (action && given > (size_t)(action->first != NULL) + (action->second != NULL))
 		err_set(&e, ERR_INPUT, "'%s' is one word too many: it is `peakd workflow %s%s%s`", line->words[line->word_count - 1],
 		        action->name, *action->words ? " " : "", action->words);
-	if (e.code != ERR_NONE) {
-		verb_fail(line, &e);
-		return VERB_USAGE;
-	}
+	if (e.code != ERR_NONE)
+		return verb_misused(line, &e);
 	if (strcmp(action->name, "create") == 0)
 		return create(line);
 	/* A terminal shows everything. */
