@@ -103,11 +103,12 @@ static void set_count(struct value *to, int64_t count)
 
 int objective_value(const struct objective *o, const struct objective_metrics *m, double *ret_value, struct err *e)
 {
+	double seconds = m->time_ns / 1e9;
 	struct value *env = MEM_NEW_N(struct value, SLOTS + o->spec->var_count), result = { .kind = VALUE_NONE };
-	env[SLOT_TIME] = value_of_float(m->seconds);
+	env[SLOT_TIME] = value_of_float(seconds);
 	if (isfinite(m->joules)) {
 		env[SLOT_ENERGY] = value_of_float(m->joules);
-		env[SLOT_POWER] = value_of_float(m->joules / m->seconds);
+		env[SLOT_POWER] = value_of_float(m->joules / seconds);
 	}
 	set_count(&env[SLOT_REGISTERS], m->registers);
 	set_count(&env[SLOT_SHARED], m->shared);
@@ -122,7 +123,7 @@ int objective_value(const struct objective *o, const struct objective_metrics *m
 	if (status != VALUE_OK)
 		return err_set(e, ERR_INPUT, "objective `%s` cannot be computed: %s", o->text,
 		               status == VALUE_UNBOUND ? "something that it names is not known here" : value_status_text(status));
-	double value = value_double(result);
+	double value = o->is_time ? m->time_ns : value_double(result); /* not rounded on its way through seconds */
 	if (!isfinite(value) || value <= 0)
 		return err_set(e, ERR_INPUT, "objective `%s` is %g; it must be a positive number, and smaller is better", o->text, value);
 	*ret_value = value;

@@ -14,7 +14,7 @@ struct objective;
 /* What is known of one configuration at one input size. */
 struct objective_metrics {
 	const struct params *params; /* complete */
-	double seconds;              /* per execution, median */
+	double time_ns;              /* per execution, median */
 	double joules;               /* per execution; NAN unless objective_weighs */
 	int64_t registers, shared, spill; /* -1 unknown */
 };
@@ -33,7 +33,7 @@ bool objective_weighs(const struct objective *o);
 const char *objective_text(const struct objective *o);
 /* "ns", "J", "J s", or "" for an expression. */
 const char *objective_unit(const struct objective *o);
-/* Smaller is better: nanoseconds, joules, joule-seconds, or the expression's value. -ERR_INPUT when it cannot be computed or is no
+/* Smaller is better: time_ns itself, joules, joule-seconds, or the expression's value. -ERR_INPUT when it cannot be computed or is no
  * positive number. */
 int objective_value(const struct objective *o, const struct objective_metrics *m, double *ret_value, struct err *e);
 

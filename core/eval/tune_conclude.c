@@ -27,7 +27,7 @@ double tune_over_sizes(struct tuner *u, const double *values)
 int tune_value(const struct tuner *u, const struct params *params, const struct variant *variant, const struct trial_times *times,
                double joules, double *ret_value, struct err *e)
 {
-	struct objective_metrics m = { .params = params, .seconds = times->median / 1e9, .joules = joules };
+	struct objective_metrics m = { .params = params, .time_ns = times->median, .joules = joules };
 	variant_resources(variant, &m.registers, &m.shared, &m.spill);
 	return objective_value(u->objective, &m, ret_value, e);
 }
