@@ -34,6 +34,8 @@ early() # early PART OPTIONS…
 	has "$(cat "$T/err")" "$part" "… and says: $part"
 }
 early 'no transformation "refactr"' --transform refactr --model replay:matmul-fp32-hlsl
+early 'no transformation "model:replay:matmul-fp32-hlsl"' --transform model:replay:matmul-fp32-hlsl --model replay:matmul-fp32-hlsl
+early 'no transformation "sequence:matmul-fp32-hlsl"' --transform sequence:matmul-fp32-hlsl --model replay:matmul-fp32-hlsl
 early "no sequence" --sequence none --model replay:matmul-fp32-hlsl
 early "no recordings 'none'" --transform refactor --model replay:none
 early "no model 'default'" --transform refactor
