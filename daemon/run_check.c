@@ -14,6 +14,7 @@
 #include "core/context/context.h"
 #include "core/context/space.h"
 #include "core/transform/library.h"
+#include "daemon/out.h"
 
 /* A sentence is a transformation of its own; what else the tool shows ("sequence:NAME") is no step. */
 static int check_step(struct run *r, const char *step, struct err *e)
@@ -109,7 +110,7 @@ static int check_from(struct run *r, struct err *e)
 static int check_json(const struct run *r, struct err *e)
 {
 	const char *path = verb_get(r->line, "json");
-	if (path == NULL || strcmp(path, "-") == 0)
+	if (out_is_stdout(path))
 		return 0;
 	struct stat st;
 	bool there = stat(path, &st) == 0;
