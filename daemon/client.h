@@ -23,6 +23,8 @@ typedef void client_progress(void *arg, const char *message);
  * (cancelled, interrupted). Ctrl-C: ERR_CANCELLED. The daemon gone: ERR_NETWORK. */
 int client_call(struct client *client, const char *tool, json_t *take_arguments, client_progress *progress, void *arg,
                 json_t **ret_structured, char **ret_text, struct err *e);
+/* A resource's text; free(). */
+int client_read(struct client *client, const char *uri, char **ret_text, struct err *e);
 /* Starts the job behind a tool and does not wait for it; *ret_id is the caller's. Refusals as in client_call. */
 int client_start(struct client *client, const char *tool, json_t *take_arguments, char **ret_id, struct err *e);
 /* Waits until a job ends, however it ends: *ret_structured is what the job tool says of it ("state", "error", "result").

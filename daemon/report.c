@@ -1,13 +1,13 @@
 /* report: figures of a workflow as tables and JSON; see report.h. Called by run.c. */
 #include "daemon/report.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "daemon/out.h"
 
 enum { NAME = 24, PARAMS = 12 };
 
@@ -313,10 +313,7 @@ json_t *report_json(const struct report *r)
 int report_write(const struct report *r, const char *path, struct err *e)
 {
 	json_t *json = report_json(r);
-	FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
-	bool good = f && json && json_dumpf(json, f, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0 && fputc('\n', f) != EOF;
-	if (f && f != stdout)
-		good = fclose(f) == 0 && good;
+	int rc = out_json(path, json, JSON_INDENT(2) | JSON_REAL_PRECISION(9), e);
 	json_decref(json);
-	return good ? 0 : err_sys(e, errno, "--json: %s cannot be written", path);
+	return rc;
 }

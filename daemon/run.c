@@ -39,13 +39,13 @@ static char *tuning_part(const char *params, const char *size)
 	return buf_steal(&out);
 }
 
-static void keep_times(struct report_step *step, const json_t *sizes)
+static void keep_times(const struct run *r, struct report_step *step, const json_t *sizes)
 {
 	const json_t *size;
 	size_t i;
 	json_array_foreach(sizes, i, size) {
 		if (*run_setup_text(size, "unproven")) {
-			run_setup_say(step->name, "%s: not quoted, %s", run_setup_text(size, "size"), run_setup_text(size, "unproven"));
+			run_setup_say(r, step->name, "%s: not quoted, %s", run_setup_text(size, "size"), run_setup_text(size, "unproven"));
 			continue;
 		}
 		struct report_time *t = MEM_PUSH(step->times, step->time_count);
@@ -55,11 +55,11 @@ static void keep_times(struct report_step *step, const json_t *sizes)
 		                           .library_high = run_setup_number(size, "library_high"),
 		                           .evidence = run_setup_whole(size, "evidence") };
 		t->params = tuning_part(run_setup_text(size, "best"), t->size);
-		run_setup_say(step->name, "%s: %.4g ms with %s, %lld of %lld configurations tried", *t->size ? t->size : "tuned",
+		run_setup_say(r, step->name, "%s: %.4g ms with %s, %lld of %lld configurations tried", *t->size ? t->size : "tuned",
 		    t->median_ns / 1e6, *t->params ? t->params : "no parameters", (long long)run_setup_whole(size, "tried"),
 		    (long long)run_setup_whole(size, "space"));
 		if (*run_setup_text(size, "library") && !isfinite(t->library))
-			run_setup_say(step->name, "library: %s", run_setup_text(size, "library"));
+			run_setup_say(r, step->name, "library: %s", run_setup_text(size, "library"));
 	}
 }
 
@@ -88,7 +88,7 @@ static int tune(struct run *r, struct report_step *step, struct err *e)
 	else
 		rc = run_setup_call(r, step->name, "tune", arguments, &answer, e);
 	if (rc == 0)
-		keep_times(step, json_object_get(json_object_get(answer, "result"), "sizes"));
+		keep_times(r, step, json_object_get(json_object_get(answer, "result"), "sizes"));
 	json_decref(answer);
 	return rc;
 }
@@ -97,7 +97,7 @@ static int tune(struct run *r, struct report_step *step, struct err *e)
 static void say_details(struct run *r, const json_t *result)
 {
 	if (r->report.compile_only && json_is_string(json_object_get(result, "details")))
-		run_setup_say("", "%s", run_setup_text(result, "details"));
+		run_setup_say(r, "", "%s", run_setup_text(result, "details"));
 }
 
 static int validate(struct run *r, struct report_step *step, const char *what, struct err *e)
@@ -111,7 +111,7 @@ static int validate(struct run *r, struct report_step *step, const char *what, s
 	rc = run_setup_call(r, step->name, "validate", arguments, &answer, e);
 	const json_t *result = json_object_get(answer, "result");
 	if (rc == 0)
-		run_setup_say(step->name, "%s", run_setup_text(result, "summary"));
+		run_setup_say(r, step->name, "%s", run_setup_text(result, "summary"));
 	if (rc == 0)
 		say_details(r, result);
 	/* A device that runs nothing cannot pass; what does not compile for it is wrong all the same. */
@@ -128,7 +128,7 @@ static int take_made(struct run *r, struct report_step *step, const json_t *chec
 {
 	bool judged = r->report.compile_only || strcmp(run_setup_text(checkpoint, "status"), "accepted") == 0;
 	step->checkpoint = run_setup_whole(checkpoint, "id");
-	run_setup_say(step->name, "checkpoint %lld, made before", (long long)step->checkpoint);
+	run_setup_say(r, step->name, "checkpoint %lld, made before", (long long)step->checkpoint);
 	int rc = judged ? 0 : validate(r, step, "this step", e);
 	return rc < 0 ? rc : tune(r, step, e);
 }
@@ -166,7 +166,7 @@ static int transform(struct run *r, size_t i, struct err *e)
 		rc = err_set(e, ERR_MODEL, "%s%s%s", run_setup_text(result, "summary"),
 		             *run_setup_text(result, "pending") ? "; half done, see `peakd transform --pending " : "", run_setup_text(result, "pending"));
 	if (rc == 0) {
-		run_setup_say(name, "%s", run_setup_text(result, "summary"));
+		run_setup_say(r, name, "%s", run_setup_text(result, "summary"));
 		say_details(r, result);
 	}
 	json_decref(answer);
@@ -249,9 +249,9 @@ static int finish(struct run *r)
 	const char *json = verb_get(r->line, "json");
 	struct err e = ERR_INIT;
 	bool all = report_all_validated(&r->report);
-	report_tables(&r->report, stdout);
-	report_closing(&r->report, stdout);
-	fflush(stdout);
+	report_tables(&r->report, r->words);
+	report_closing(&r->report, r->words);
+	fflush(r->words);
 	if (json && report_write(&r->report, json, &e) < 0)
 		return verb_fail(r->line, &e);
 	if (client_interrupted(r->client))
@@ -286,7 +286,7 @@ static const struct verb_option options[] = {
 	{ "budget", "N", "configurations to try at most, per step and size (default 128)" },
 	{ "samples", "N", "execution parameters to validate (default 16)" },
 	{ "sizes", "SIZES", "tune only these input sizes, as \"n=2048\"" },
-	{ "json", "FILE", "writes the figures there" },
+	{ "json", "FILE", "writes the figures there; -: to standard output, the words to stderr" },
 	{ "keep-going", NULL, "a transformation that fails does not end the run" },
 	{ NULL, NULL, NULL },
 };

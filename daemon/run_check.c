@@ -1,6 +1,7 @@
 /* run_check: see run_check.h. The daemon is asked, since transformations, models and recordings are where it finds them. */
 #include "daemon/run_check.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,22 +9,58 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "core/context/context.h"
 #include "core/context/space.h"
+#include "core/transform/library.h"
+#include "daemon/out.h"
 
-static int ask(struct run *r, const char *name, struct err *e)
+/* A sentence is a transformation of its own; what else the tool shows ("sequence:NAME") is no step. */
+static int check_step(struct run *r, const char *step, struct err *e)
 {
-	return run_setup_call(r, name, "transformations", json_pack("{s:s}", "name", name), NULL, e);
+	json_t *answer = NULL;
+	if (!library_is_name(step))
+		return 0;
+	int rc = run_setup_call(r, step, "transformations", json_pack("{s:s}", "name", step), &answer, e);
+	if (rc == 0 && strcmp(run_setup_text(answer, "name"), step) != 0)
+		rc = err_set(e, ERR_INPUT, "there is no transformation \"%s\"; --sequence names a sequence", step);
+	json_decref(answer);
+	return rc;
 }
 
-/* A sentence is a transformation of its own. */
 static int check_steps(struct run *r, struct err *e)
 {
 	int rc = 0;
 	for (size_t i = 0; i < r->step_count && rc == 0; i++)
-		if (strpbrk(r->steps[i], " \t\n") == NULL)
-			rc = ask(r, r->steps[i], e);
+		rc = check_step(r, r->steps[i], e);
+	return rc;
+}
+
+/* As a part of an address: what is no letter or digit is written as %XX. */
+static char *model_uri(const char *name)
+{
+	struct buf uri = BUF_INIT;
+	buf_adds(&uri, "peak://model/");
+	for (const char *c = name; *c; c++)
+		if (isalnum((unsigned char)*c))
+			buf_addc(&uri, *c);
+		else
+			buf_addf(&uri, "%%%02X", (unsigned char)*c);
+	return buf_steal(&uri);
+}
+
+/* NULL: the default one. */
+static int check_model(struct run *r, const char *name, struct err *e)
+{
+	char *uri = model_uri(name && *name ? name : "default"), *text = NULL;
+	int rc = client_read(r->client, uri, &text, e);
+	json_t *model = rc == 0 ? json_loads(text, 0, NULL) : NULL;
+	if (rc == 0 && !json_is_true(json_object_get(model, "available")))
+		rc = err_set(e, ERR_NOT_FOUND, "%s", run_setup_text(model, "why"));
+	json_decref(model);
+	free(text);
+	free(uri);
 	return rc;
 }
 
@@ -37,9 +74,7 @@ static int check_models(struct run *r, struct err *e)
 		const char *model = verb_get_nth(r->line, "model", i);
 		if (model == NULL && i > 0)
 			break;
-		char *name = mem_fmt("model:%s", model ? model : "");
-		rc = ask(r, name, e);
-		free(name);
+		rc = check_model(r, model, e);
 		if (rc < 0 && model == NULL) {
 			struct err why = *e;
 			rc = err_set(e, why.code, "%s. The baseline needs none: `peakd workflow create %s`, then `peakd validate` and `peakd tune`", why.text,
@@ -75,7 +110,7 @@ static int check_from(struct run *r, struct err *e)
 static int check_json(const struct run *r, struct err *e)
 {
 	const char *path = verb_get(r->line, "json");
-	if (path == NULL || strcmp(path, "-") == 0)
+	if (out_is_stdout(path))
 		return 0;
 	struct stat st;
 	bool there = stat(path, &st) == 0;

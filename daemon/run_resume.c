@@ -50,7 +50,7 @@ static int settle(struct run *r, struct err *e)
 		if (interrupted) {
 			rc = take_back(r, id, e);
 		} else {
-			run_setup_say("resume", "waiting for job %s of an earlier run", id);
+			run_setup_say(r, "resume", "waiting for job %s of an earlier run", id);
 			rc = client_wait(r->client, id, NULL, NULL, NULL, e);
 		}
 		free(id);
@@ -122,7 +122,7 @@ int run_resume(struct run *r, struct err *e)
 	if (rc == 0)
 		rc = align(r, log, e);
 	if (rc == 0)
-		run_setup_say("resume", "%zu of %zu steps are made", r->made_count ? r->made_count - 1 : 0, r->step_count);
+		run_setup_say(r, "resume", "%zu of %zu steps are made", r->made_count ? r->made_count - 1 : 0, r->step_count);
 	json_decref(log);
 	return rc;
 }

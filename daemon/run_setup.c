@@ -16,6 +16,7 @@
 #include "base/utf8.h"
 #include "core/context/context.h"
 #include "daemon/bar.h"
+#include "daemon/out.h"
 
 enum { SOURCE_MAX = 1 << 20, WHOLE = 100000000 /* bytes: never cut */ };
 
@@ -31,14 +32,14 @@ int run_setup_call(struct run *r, const char *label, const char *tool, json_t *t
 	return rc;
 }
 
-void run_setup_say(const char *step, const char *fmt, ...)
+void run_setup_say(const struct run *r, const char *step, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	printf("%-16s ", step);
-	vprintf(fmt, ap);
-	printf("\n");
-	fflush(stdout);
+	fprintf(r->words, "%-16s ", step);
+	vfprintf(r->words, fmt, ap);
+	fprintf(r->words, "\n");
+	fflush(r->words);
 	va_end(ap);
 }
 
@@ -61,6 +62,8 @@ int64_t run_setup_whole(const json_t *object, const char *key)
 
 int run_setup_open(struct run *r, struct err *e)
 {
+	const char *json = verb_get(r->line, "json");
+	r->words = json && out_is_stdout(json) ? stderr : stdout;
 	r->report.command = run_setup_command();
 	r->report.started_ms = clock_wall_ms();
 	if (r->path && access(r->path, R_OK) != 0)
@@ -223,10 +226,10 @@ int run_setup_workflow(struct run *r, struct err *e)
 			r->workflow = mem_str(name);
 		}
 		r->resumed = verb_get(r->line, "resume") && json_is_true(json_object_get(created, "existed"));
-		run_setup_say("workflow", "%s%s", r->workflow, strcmp(r->workflow, wanted_name(r)) ? " (the name itself is taken)"
+		run_setup_say(r, "workflow", "%s%s", r->workflow, strcmp(r->workflow, wanted_name(r)) ? " (the name itself is taken)"
 		                                               : r->resumed ? " (gone on with)" : "");
 		if (r->step_count == 0)
-			run_setup_say("sequence", "none is called %s: only the baseline is tuned (--sequence or --transform name steps)",
+			run_setup_say(r, "sequence", "none is called %s: only the baseline is tuned (--sequence or --transform name steps)",
 			              r->report.stem);
 		report_add(&r->report, "baseline")->checkpoint = run_setup_whole(created, "checkpoint");
 	}

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "daemon/client.h"
 #include "daemon/report.h"
@@ -17,6 +18,7 @@ struct context;
 struct run {
 	const struct verb_line *line;
 	struct client *client;
+	FILE *words;                /* where people read: standard output, or stderr where that is for the figures (--json -) */
 	const char *path;           /* of the context file; NULL: a checkpoint is gone on from */
 	const char *from;           /* study: that checkpoint; NULL: the file is the root */
 	char *source;               /* its text */
@@ -54,7 +56,7 @@ char *run_setup_command(void);
 int run_setup_call(struct run *r, const char *label, const char *tool, json_t *take_arguments, json_t **ret_structured,
                    struct err *e);
 /* One line about a step. */
-void run_setup_say(const char *step, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void run_setup_say(const struct run *r, const char *step, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Members of an answer: "", NaN and 0 when there is none. */
 const char *run_setup_text(const json_t *object, const char *key);
 double run_setup_number(const json_t *object, const char *key);

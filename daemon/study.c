@@ -2,7 +2,6 @@
  * answer side by side. */
 #include "daemon/study.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/bar.h"
+#include "daemon/out.h"
 #include "daemon/run_check.h"
 #include "daemon/run_setup.h"
 #include "daemon/study_table.h"
@@ -65,7 +65,7 @@ static int end_try(struct study *s, const struct study_row *row, struct study_tr
 	if (t->checkpoint == 0)
 		t->error = mem_str(*run_setup_text(job, "error") ? run_setup_text(job, "error") : run_setup_text(job, "state"));
 	json_decref(job);
-	run_setup_say(row->transformation, "try %u: %s%s%s%s", t->number, *t->first ? t->first : "not judged",
+	run_setup_say(&s->run, row->transformation, "try %u: %s%s%s%s", t->number, *t->first ? t->first : "not judged",
 	              t->checkpoint > 0 ? t->repairs ? ", accepted after repair" : "" : ", not accepted: ",
 	              t->error ? t->error : "", "");
 	return 0;
@@ -157,20 +157,20 @@ static int write_json(const struct study *s, const char *path, struct err *e)
 	json_object_set_new(o, "ran", json_boolean(!s->run.report.compile_only));
 	json_object_set_new(o, "date", json_string(date));
 	json_object_set_new(o, "command", json_string(s->run.report.command));
-	int rc = json_dump_file(o, path, JSON_INDENT(1)) == 0 ? 0 : err_sys(e, errno, "%s: cannot be written", path);
+	int rc = out_json(path, o, JSON_INDENT(1), e);
 	json_decref(o);
 	return rc;
 }
 
 /* The figures until here, so that whatever kills a study of hours leaves them: in one piece, under the name that --json gives. What is no file
- * ("/dev/stdout") gets them once, at the end. */
+ * ("-", a pipe) gets them once, at the end. */
 static int save(const struct study *s, bool end, struct err *e)
 {
 	const char *json = verb_get(s->run.line, "json");
 	struct stat st;
 	if (json == NULL || s->table.row_count == 0)
 		return 0;
-	if (stat(json, &st) == 0 && !S_ISREG(st.st_mode))
+	if (out_is_stdout(json) || (stat(json, &st) == 0 && !S_ISREG(st.st_mode)))
 		return end ? write_json(s, json, e) : 0;
 	char *part = mem_fmt("%s.part", json);
 	struct err ignored = ERR_INIT; /* of a folder where nothing can be made: the file itself may be written all the same */
@@ -206,10 +206,10 @@ static int finish(struct study *s, int rc, struct err *e)
 	struct study_sum all = study_table_sum(s->table.rows, s->table.row_count);
 	struct err late = ERR_INIT;
 	if (s->table.row_count)
-		study_table_print(&s->table, stdout);
+		study_table_print(&s->table, s->run.words);
 	if (s->run.report.compile_only && s->table.row_count)
-		printf("nothing ran: %s can only be compiled for, and \"right\" means that it compiled\n", s->run.report.device);
-	fflush(stdout);
+		fprintf(s->run.words, "nothing ran: %s can only be compiled for, and \"right\" means that it compiled\n", s->run.report.device);
+	fflush(s->run.words);
 	if (rc < 0)
 		verb_fail(s->run.line, e);
 	if (save(s, true, &late) < 0)
@@ -256,7 +256,7 @@ static const struct verb_option options[] = {
 	{ "device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)" },
 	{ "name", "W", "the workflow's name (default: the file's); a free one like it when it is taken" },
 	{ "samples", "N", "execution parameters to validate (default 16)" },
-	{ "json", "FILE", "writes the figures there, anew after every transformation" },
+	{ "json", "FILE", "writes the figures there, anew after every transformation; -: to standard output, at the end, the words to stderr" },
 	{ NULL, NULL, NULL },
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "daemon/bar.h"
+#include "daemon/out.h"
 #include "daemon/verbs_simulate.h"
 
 /* --- options to arguments --------------------------------------------------------------------------------------------------- */
@@ -49,11 +50,10 @@ int verbs_copy_int(const struct verb_line *line, json_t *arguments, const char *
 	return rc;
 }
 
-static int print_json(const json_t *value)
+static int print_json(const struct verb_line *line, const json_t *value)
 {
-	int rc = json_dumpf(value, stdout, JSON_INDENT(2));
-	putchar('\n');
-	return rc == 0 && fflush(stdout) == 0 ? VERB_OK : VERB_FAILED;
+	struct err e = ERR_INIT;
+	return out_json(NULL, value, JSON_INDENT(2), &e) < 0 ? verb_fail(line, &e) : VERB_OK;
 }
 
 /* A validation that was carried out and did not pass is no success. */
@@ -103,7 +103,7 @@ int verbs_call(const struct verb_line *line, const char *tool, json_t *take_argu
 	else if (ret_structured)
 		*ret_structured = json_incref(structured);
 	else if (verb_get(line, "json"))
-		status = print_json(structured);
+		status = print_json(line, structured);
 	else
 		printf("%s\n", text);
 	if (status == VERB_OK)

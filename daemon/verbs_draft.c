@@ -1,13 +1,13 @@
 /* verbs_draft: see verbs_draft.h. The tool does the work; this reads the file and writes the context. */
 #include "daemon/verbs_draft.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "daemon/out.h"
 #include "daemon/run_setup.h"
 #include "daemon/verbs.h"
 
@@ -17,23 +17,6 @@ static void print_list(const char *what, const json_t *list)
 	size_t i;
 	json_array_foreach(list, i, x)
 		fprintf(stderr, "%s: %s\n", what, json_string_value(x));
-}
-
-static int write_context(const struct verb_line *line, const char *text)
-{
-	const char *path = verb_get(line, "out");
-	struct err e = ERR_INIT;
-	FILE *f = path ? fopen(path, verb_get(line, "force") ? "we" : "wxe") : stdout;
-	bool good = f && fputs(text, f) >= 0 && fflush(f) == 0;
-	if (f && path)
-		good = fclose(f) == 0 && good;
-	if (good)
-		return VERB_OK;
-	if (errno == EEXIST)
-		err_set(&e, ERR_CONFLICT, "%s exists and was not touched: add --force, or name another file", path);
-	else
-		err_sys(&e, errno, "%s: cannot be written", path ? path : "standard output");
-	return verb_fail(line, &e);
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -66,10 +49,10 @@ static int draft_run(const struct verb_line *line)
 	const json_t *found = json_object_get(answer, "result") ? json_object_get(answer, "result") : answer;
 	print_list("note", json_object_get(found, "notes"));
 	print_list("question", json_object_get(found, "questions"));
-	if (json_is_true(json_object_get(found, "complete")))
-		status = write_context(line, run_setup_text(found, "context"));
-	else
+	if (!json_is_true(json_object_get(found, "complete")))
 		status = VERB_FAILED;
+	else if (out_text(verb_get(line, "out"), run_setup_text(found, "context"), verb_get(line, "force") != NULL, &e) < 0)
+		status = verb_fail(line, &e);
 	if (json_array_size(json_object_get(found, "questions")) > 0)
 		fprintf(stderr, "nothing was written: answer each question with --declare 'LINE', or let a model answer with --model NAME\n");
 	json_decref(answer);
@@ -81,7 +64,7 @@ static const struct verb_option options[] = {
 	{ "model", "NAME", "asks this model what the file leaves open (default: the one of $PEAKD_MODEL; replay:NAME for recordings)" },
 	{ "device", "D", "tries what comes out: cuda:0 runs it, cuda:sm_90a compiles it" },
 	{ "backend", "NAME", "cuda or hip (default: hip for *.hip, else cuda)" },
-	{ "out", "FILE", "where the context goes (default: standard output)" },
+	{ "out", "FILE", "where the context goes (default: -, standard output)" },
 	{ "force", NULL, "FILE may exist" },
 	{ NULL, NULL, NULL },
 };

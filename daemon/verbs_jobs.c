@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "daemon/client.h"
+#include "daemon/out.h"
 #include "daemon/verbs.h"
 
 static int check_action(const char *action, size_t words, struct err *e)
@@ -60,7 +61,7 @@ static int whole_log(const struct verb_line *line, const char *id)
 		rc = read_more(client, id, all, &more, &e);
 	json_t *shown = json_pack("{s:s, s:O}", "job", id, "events", all);
 	if (rc == 0 && verb_get(line, "json"))
-		printf("%s", json_dumpf(shown, stdout, JSON_INDENT(2)) == 0 ? "\n" : "");
+		rc = out_json(NULL, shown, JSON_INDENT(2), &e);
 	else if (rc == 0)
 		print_events(all);
 	json_decref(shown);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "core/eval/import_ktcache.h"
 #include "core/eval/simulate.h"
+#include "daemon/out.h"
 
 struct replay {
 	const struct import_ktcache *cache;
@@ -71,8 +72,8 @@ static int replay(const struct verb_line *line, struct replay *r, struct err *e)
 		return rc;
 	if (verb_get(line, "json") == NULL)
 		print_words(r, clock_now() - start);
-	else if (json_dumpf(r->trajectories, stdout, JSON_COMPACT) < 0 || puts("") < 0 || fflush(stdout) < 0)
-		return err_set(e, ERR_IO, "the trajectories cannot be written to standard output: is the disk full or the reader gone?");
+	else
+		return out_json(NULL, r->trajectories, JSON_COMPACT, e);
 	return 0;
 }
 

@@ -154,6 +154,8 @@ static int workflow_run(const struct verb_line *line)
 	else if (action && given > (size_t)(action->first != NULL) + (action->second != NULL))
 		err_set(&e, ERR_INPUT, "'%s' is one word too many: it is `peakd workflow %s%s%s`", line->words[line->word_count - 1],
 		        action->name, *action->words ? " " : "", action->words);
+	else if (action && verb_get(line, "out") && strcmp(verb_get(line, "out"), "-") == 0)
+		err_set(&e, ERR_INPUT, "--out takes a folder, since an export is several files; --json prints them");
 	if (e.code != ERR_NONE)
 		return verb_misused(line, &e);
 	if (strcmp(action->name, "create") == 0)

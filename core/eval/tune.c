@@ -380,6 +380,8 @@ static int make_spaces(struct tuner *u, struct err *e)
 	if (q->also_count >= TUNE_SIZES)
 		return err_set(e, ERR_INPUT, "%zu input sizes at once; at most %d: name fewer (sizes), or tune them one by one",
 		               q->also_count + 1, TUNE_SIZES);
+	if (q->leaders > TUNE_TOP)
+		return err_set(e, ERR_INPUT, "%u leaders to prove and to time again; at most %d", q->leaders, TUNE_TOP);
 	for (; rc == 0 && u->size_count < q->also_count + 1; u->size_count += rc == 0) {
 		const struct params *size = u->size_count ? q->also[u->size_count - 1] : q->size;
 		u->fastest_ns[u->size_count] = INFINITY;

@@ -26,7 +26,7 @@ struct tune_request {
 	uint64_t seed;               /* of the search */
 	struct params *const *prefer; /* tried first, projected into the space (a parent's winners); half of the budget at most */
 	size_t prefer_count;
-	unsigned leaders;            /* re-timed at the end; 0: 3 */
+	unsigned leaders;            /* re-timed at the end, at most TUNE_TOP; 0: 3 */
 	bool warm;                   /* time with warm caches */
 	bool resume;                 /* goes on with an earlier run of the same settings, whoever began it, and answers from the record where one
 	                              * with other budgets has a figure that may be quoted */

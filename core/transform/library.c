@@ -258,11 +258,20 @@ int library_find(const struct library *lib, const char *name, struct transformat
 	return not_found(lib, "transformation", name, names, count, e);
 }
 
+/* A misspelt name must not become a sentence that a model is asked to carry out. */
+bool library_is_name(const char *name_or_text)
+{
+	for (const char *c = name_or_text; *c; c++)
+		if (*c <= ' ' || *c > '~')
+			return false; /* in other scripts a sentence needs no blank */
+	return true;
+}
+
 int library_find_or_text(const struct library *lib, const char *name_or_text, struct transformation **ret_t,
 			 struct err *e)
 {
-	return plain_name(name_or_text) ? library_find(lib, name_or_text, ret_t, e)
-					: transformation_of_text(name_or_text, ret_t, e);
+	return library_is_name(name_or_text) ? library_find(lib, name_or_text, ret_t, e)
+					     : transformation_of_text(name_or_text, ret_t, e);
 }
 
 /* Names out of the text: one a line, or `1. name` / `- name`; prose, headings and `#` comments are passed over. */

@@ -3,6 +3,7 @@
 #ifndef PEAKD_TRANSFORM_LIBRARY_H
 #define PEAKD_TRANSFORM_LIBRARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -17,7 +18,9 @@ void library_free(struct library *lib);
 /* By name ("tb-tiling"). Unknown: -ERR_NOT_FOUND with the nearest names. The file is read anew each time, so an edit
  * counts. */
 int library_find(const struct library *lib, const char *name, struct transformation **ret_t, struct err *e);
-/* A name, or, when the text has a blank or is no known name's shape, free text. */
+/* One word: printable ASCII without a blank. All other text is a sentence. */
+bool library_is_name(const char *name_or_text);
+/* One word is a name; all other text is a transformation of its own. */
 int library_find_or_text(const struct library *lib, const char *name_or_text, struct transformation **ret_t,
 			 struct err *e);
 /* Every name, sorted, a user's own hiding a shipped one. Array and names owned by the caller (library_names_free). */

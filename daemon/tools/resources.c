@@ -8,6 +8,7 @@
 #include "core/record/event.h"
 #include "core/record/job.h"
 #include "core/record/workflow.h"
+#include "core/transform/models.h"
 #include "daemon/tools/part.h"
 #include "daemon/tools/tools.h"
 
@@ -63,6 +64,23 @@ static const struct mcp_done *read_transformation(struct mcp_call *call)
 		return mcp_call_reply_absent(call, e.text);
 	const struct mcp_done *done = mcp_call_reply_text(call, "text/markdown", t->source);
 	transformation_free(t);
+	return done;
+}
+
+/* Who wants to know before anything is begun, as `peakd run` does. It is opened as a job would, and not asked. */
+static const struct mcp_done *read_model(struct mcp_call *call)
+{
+	const char *name = mcp_call_variable(call, "model");
+	struct models_open open;
+	struct err e = ERR_INIT;
+	bool available = models_open(tools_app(call)->work.models, name, 1, &open, &e) == 0;
+	if (available)
+		models_close(&open);
+	json_t *shown = json_pack("{s:s, s:b, s:s*}", "model", name, "available", available, "why", available ? NULL : e.text);
+	char *text = json_dumps(shown, JSON_INDENT(1));
+	const struct mcp_done *done = mcp_call_reply_text(call, "application/json", text);
+	json_decref(shown);
+	free(text);
 	return done;
 }
 
@@ -125,6 +143,7 @@ const struct mcp_template resources_templates[] = {
 	{ "peak://checkpoint/{at}/{part}", "checkpoint", "A part of a checkpoint",
 	  "part: source, device, host, macros, best, tuning, measurements, t4, validations or exchanges", NULL, read_checkpoint },
 	{ "peak://transformation/{name}", "transformation", "A transformation's text", NULL, "text/markdown", read_transformation },
+	{ "peak://model/{model}", "model", "A model", "Whether transform can ask it; \"default\" is the one that needs no name", "application/json", read_model },
 	{ "peak://job/{id}", "job", "A job", "Its state and result, as the job tool shows it", "application/json", read_job },
 	{ "peak://job/{id}/log", "job-log", "A job's log", "All of its events, one a line", "text/plain", read_job_log },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
@@ -180,6 +199,18 @@ static void add_transformations(struct app *app, json_t *candidates)
 	library_names_free(names, count);
 }
 
+static void add_models(struct app *app, json_t *candidates)
+{
+	char **names;
+	size_t count;
+	models_names(app->work.models, &names, &count);
+	for (size_t i = 0; i < count; i++) {
+		json_array_append_new(candidates, json_string(names[i]));
+		free(names[i]);
+	}
+	free(names);
+}
+
 static void add_jobs(struct app *app, json_t *candidates)
 {
 	struct db *db;
@@ -210,6 +241,8 @@ void resources_complete(void *user, const struct mcp_completion *what, json_t *c
 		each_workflow(user, add_name, candidates);
 	else if (strcmp(argument, "name") == 0 || strcmp(argument, "transformation") == 0)
 		add_transformations(user, candidates);
+	else if (strcmp(argument, "model") == 0)
+		add_models(user, candidates);
 	else if (strcmp(argument, "id") == 0)
 		add_jobs(user, candidates);
 }

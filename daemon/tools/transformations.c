@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/transform/library.h"
-#include "core/transform/models.h"
 
 static json_t *texts(char *const *at, size_t count)
 {
@@ -144,17 +143,6 @@ static const struct mcp_done *show_sequence(struct mcp_call *call, const struct 
 	return done;
 }
 
-/* For `peakd run`, which wants to know before it begins: "model:" is the default one. */
-static const struct mcp_done *check_model(struct mcp_call *call, const char *name)
-{
-	struct models_open open;
-	struct err e = ERR_INIT;
-	if (models_open(tools_app(call)->work.models, name, 1, &open, &e) < 0)
-		return tools_refuse(call, &e);
-	models_close(&open);
-	return mcp_call_reply(call, json_pack("{s:s, s:s}", "name", name, "text", "can be asked"), "model %s can be asked", name);
-}
-
 static const struct mcp_done *handler(struct mcp_call *call)
 {
 	const struct library *library = tools_app(call)->work.library;
@@ -165,8 +153,6 @@ static const struct mcp_done *handler(struct mcp_call *call)
 		return list_all(call, library);
 	if (strncmp(name, "sequence:", 9) == 0)
 		return show_sequence(call, library, name + 9);
-	if (strncmp(name, "model:", 6) == 0)
-		return check_model(call, name + 6);
 	if (library_find(library, name, &t, &e) < 0)
 		return tools_refuse(call, &e);
 	json_t *shown = json_pack("{s:s, s:s}", "name", t->name, "text", t->source);

@@ -33,6 +33,10 @@ has "$(cat "$T/err")" "question: the size of a block of layer_norm is no constan
 tr '\n' '\0' <"$T/words" | timeout 120 xargs -0 "$peakd" draft "$file" >"$T/typed" 2>"$T/err"
 ok $? "somebody answers them: exit status 0" "$(cat "$T/err")"
 has "$(cat "$T/err")" "note: compared with the file's own launches at tokens=128" "the launch is compared with the file's"
+mkdir "$T/here"
+(cd "$T/here" && tr '\n' '\0' <"$T/words" | timeout 120 xargs -0 "$peakd" draft "$file" --out - >"$T/out" 2>"$T/err")
+cmp -s "$T/typed" "$T/out"
+is "$? $(ls "$T/here")" "0 " "--out - is standard output"
 timeout 120 "$peakd" draft "$file" --db "$db" --model default >"$T/out" 2>"$T/err"
 is $? 1 "no model is configured"
 has "$(cat "$T/err")" "no model 'default'; configured: none" "which is said"

@@ -16,6 +16,19 @@ is "$(jq -c '[.rows[0].median_ms > 0, (.device | length) > 0, (.driver | length)
 	'[true,true,true,20,true]' "with time, device, driver and date"
 has "$(jq -r .command "$T/rows.json")" "run $T/scale.peak.md" "and the command"
 
+# "-" is standard output, which then holds the figures and nothing else.
+mkdir "$T/here"
+(cd "$T/here" && timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --name piped --json - >"$T/out" 2>"$T/err")
+is $? 0 "--json -: exit status 0"
+is "$(jq -c '[.rows[] | [.step, .validated]]' "$T/out")" '[["baseline",true]]' "standard output is JSON"
+has "$(cat "$T/err")" "peakd: scale: 1.0× over baseline" "the words are on stderr"
+is "$(ls "$T/here")" "" "no file is made"
+timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --name full --json - >/dev/full 2>"$T/err"
+is $? 1 "standard output that takes nothing: exit status 1"
+has "$(cat "$T/err")" "--json: standard output cannot be written" "… and says so"
+timeout 120 "$peakd" workflow list --db "$db" --json >/dev/full 2>"$T/err"
+is "$? $(grep -c "standard output cannot be written" "$T/err")" "1 1" "so it is with every verb's --json"
+
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --transform "no model has done this" --model replay:matmul-fp32-hlsl \
 	>"$T/out" 2>"$T/err"
 is $? 1 "a transformation that fails: exit status 1"
@@ -34,6 +47,8 @@ early() # early PART OPTIONS…
 	has "$(cat "$T/err")" "$part" "… and says: $part"
 }
 early 'no transformation "refactr"' --transform refactr --model replay:matmul-fp32-hlsl
+early 'no transformation "model:replay:matmul-fp32-hlsl"' --transform model:replay:matmul-fp32-hlsl --model replay:matmul-fp32-hlsl
+early 'no transformation "sequence:matmul-fp32-hlsl"' --transform sequence:matmul-fp32-hlsl --model replay:matmul-fp32-hlsl
 early "no sequence" --sequence none --model replay:matmul-fp32-hlsl
 early "no recordings 'none'" --transform refactor --model replay:none
 early "no model 'default'" --transform refactor
@@ -54,6 +69,10 @@ is "$(cat "$T/files/scale.peak.md" | grep -c '^kernel: scale')" 1 "with the cont
 timeout 120 "$peakd" workflow export scale --db "$db" --out "$T/files" 2>"$T/err"
 is $? 1 "files that are there are not written over"
 has "$(cat "$T/err")" "--force" "and the message says how to"
+
+(cd "$T/here" && timeout 120 "$peakd" workflow export scale --db "$db" --out - >"$T/out" 2>"$T/err")
+is "$? $(ls "$T/here")" "2 " "several files do not go to standard output"
+has "$(cat "$T/err")" "--out takes a folder" "… and says so"
 
 # On a terminal the progress is one line that is redrawn.
 if command -v script >/dev/null; then

@@ -32,6 +32,11 @@ is "$(jq -c '.pooled | [.tries, .right, .high, .tokens_out]' "$T/rows.json")" '[
 has "$(tail -n 1 "$T/out")" "right at the first try: 6 of 6, 100.0 % (95 % interval 61.0 to 100.0 %)" "and its interval"
 is "$(jq -r '[.rows[].parent] | unique | length' "$T/rows.json")" 2 "the second starts from what the first made"
 has "$(timeout 120 "$peakd" workflow log scale --db "$db")" "add-again" "the workflow stands at the last accepted checkpoint"
+(mkdir "$T/here" && cd "$T/here" && timeout 100 "$peakd" study "$T/scale.peak.md" --db "$db" --samples 2 --tries 1 --name piped --json - >"$T/out" 2>"$T/err")
+ok $? "--json -: exit status 0" "$(cat "$T/err")"
+is "$(jq -c '[.rows[] | [.transformation, .tries]]' "$T/out")" '[["add-up",1],["add-again",1]]' "standard output is JSON, once, at the end"
+has "$(cat "$T/err")" "right at the first try: 2 of 2" "the words are on stderr"
+is "$(ls "$T/here")" "" "no file is made"
 parent=$(jq '.rows[1].parent' "$T/rows.json")
 timeout 100 "$peakd" study "$T/scale.peak.md" --db "$db" --samples 2 --tries 2 --transform add-again --from "$parent" --json "$T/from.json" \
 	>"$T/out" 2>"$T/err"

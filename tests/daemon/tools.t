@@ -97,6 +97,8 @@ ok(drafted["complete"] is True and drafted["questions"] == [], "which says all",
 refused("draft", "no recordings", "a model that is not there", source="__global__ void f(float *x) { x[0] = 1; }", model="replay:none")
 refused("draft", "no kernel", "a file without a kernel", source="int main() { return 0; }")
 call("transformations", "one", name="refactor", limit=20000)
+refused("transformations", "no transformation", "a model is none", name="model:replay:matmul-fp32-hlsl")
+refused("transform_begin", "no transformation", "nor is it a sentence", at="small", transformation="model:replay:matmul-fp32-hlsl")
 call("workflow", "list", action="list")
 page = call("workflow", "show the source of a large context", action="show", at="big", what="source")["text"]
 ok("from=" in page, "which says how to go on", page[-200:])

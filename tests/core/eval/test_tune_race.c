@@ -267,6 +267,31 @@ static void cancelled(void)
 	sample_fini(&s);
 }
 
+/* As many as a result has room for, and one more. */
+static void many_leaders(void)
+{
+	struct sample s;
+	struct tune_result t = { 0 };
+	struct err e = ERR_INIT;
+	begin(&s, NOBODY_WINS);
+	struct context *ctx = context_of();
+	struct params *size = params_new();
+	params_set_int(size, "n", false, 64);
+	int64_t checkpoint = sample_checkpoint(&s, ctx);
+	struct eval ev = { .pool = s.pool, .references = s.references };
+	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1,
+	                          .leaders = TUNE_TOP };
+	is_int(tune_run(&ev, &q, s.db, checkpoint, "most", &t, &e), 0, "a tune with as many leaders as it can tell of ends %s", e.text);
+	is_int((long long)t.top_count, TUNE_TOP, "all of them proven");
+	tune_result_fini(&t);
+	q.leaders = TUNE_TOP + 1;
+	is_int(tune_run(&ev, &q, s.db, checkpoint, "more", &t, &e), -ERR_INPUT, "one with more is refused");
+	has_str(e.text, "9 leaders", "for that reason");
+	params_free(size);
+	context_free(ctx);
+	sample_fini(&s);
+}
+
 /* --- cut off, and gone on with ------------------------------------------------------------------------------------------------ */
 
 struct scene {
@@ -394,6 +419,7 @@ int main(int argc, char **argv)
 	races();
 	close_together();
 	cancelled();
+	many_leaders();
 	cut_off();
 	one_refused(CLOSE_TOGETHER, CLOSE - 1);
 	one_refused(NOBODY_WINS, 0);

@@ -167,6 +167,17 @@ static void test_shipped(void)
 	has_str(e.text, "nearest names: tb-tiling", "is answered with the nearest");
 	char **names;
 	size_t count;
+	static const char *const misspelt[] = { "tb-tilling", "tb_tiling", "Refactor", "model:default", "sequence:matmul-fp32-hlsl", "unroll!", "" };
+	for (size_t i = 0; i < MEM_COUNT(misspelt); i++) {
+		e = (struct err)ERR_INIT;
+		is_int(library_find_or_text(lib, misspelt[i], &t, &e), -ERR_NOT_FOUND, "one word is a name, and '%s' is none", misspelt[i]);
+		has_str(e.text, "no transformation", "which is said");
+	}
+	static const char *const sentences[] = { "unroll the loop", "Unroll!\n", "\xe5\xb1\x95\xe5\xbc\x80\xe5\xbe\xaa\xe7\x8e\xaf" };
+	for (size_t i = 0; i < MEM_COUNT(sentences); i++) {
+		is_int(library_find_or_text(lib, sentences[i], &t, &e), 0, "a sentence: %s %s", sentences[i], e.text);
+		transformation_free(t);
+	}
 	is_int(library_sequence(lib, "matmul-fp32-hlsl", &names, &count, &e), 0, "a sequence");
 	is_int(count, 4, "has its transformations");
 	is_str(names[1], "tb-tiling", "in order");
