@@ -13,8 +13,7 @@ state_of() # state_of ID [DB]
 	sqlite3 "${2:-$db}" "SELECT state FROM job WHERE id = '$1'"
 }
 small_context >"$T/scale.peak.md"
-printf '%s\n' "$HELLO" "$(jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"context_create",arguments:{source:.,name:"s"}}}' <"$T/scale.peak.md")" |
-	timeout 120 "$peakd" stdio --db "$db" >"$T/out"
+create_request s <"$T/scale.peak.md" | asked "$db" "$T/out"
 has "$(cat "$T/out")" '"workflow":"s"' "a context is created at home"
 
 # --- queueing
