@@ -73,7 +73,7 @@ fi
 mkdir "$T/node"
 cp -r "$bundle" "$T/node/b"
 cp -r "$bundle" "$T/killed"
-(cd "$T/node" && env -i PATH="$PATH" TMPDIR="$T" HOME="$T/node" timeout 120 "$peakd" drain run b >"$T/run.out" 2>&1)
+(cd "$T/node" && env -i PATH="$PATH" TMPDIR="$TMPDIR" HOME="$T/node" timeout 120 "$peakd" drain run b >"$T/run.out" 2>&1)
 is $? 0 "the bundle runs" "$(cat "$T/run.out")"
 has "$(cat "$T/run.out")" "$tune done" "and tells what its jobs do"
 "$peakd" drain show "$T/node/b" >"$T/show"
@@ -82,13 +82,17 @@ has "$(cat "$T/show")" "ran, 3 jobs" "show says how it is"
 is $? 0 "running it again does nothing"
 has "$(cat "$T/rerun.out")" "has run" "and says so"
 
-# --- a batch job that is killed, and goes on
-timeout 120 "$peakd" drain run "$T/killed" >"$T/killed.out" 2>&1 &
+# --- a batch job that is killed while it waits for its device, which this test holds; it goes on
+set -- "$TMPDIR"/peakd-device-*.lock
+exec 9>>"$1"
+flock 9
+"$peakd" drain run "$T/killed" >"$T/killed.out" 2>&1 9>&- &
 pid=$!
-wait_for 30 grep -q "running" "$T/killed.out"
-worker=$(pgrep -P "$pid" -f 'drain run' | head -1)
-kill -KILL "${worker:-$pid}"
+wait_for 60 grep -q "running" "$T/killed.out"
+kill -KILL "$pid"
 wait "$pid" 2>/dev/null
+exec 9>&-
+is "$#:$(grep -c ' done' "$T/killed.out")" 1:0 "a bundle is killed before the first of its jobs is done" "$(cat "$T/killed.out")"
 "$peakd" drain merge "$T/killed" --db "$db" 2>"$T/half"
 is $? 1 "a bundle that was cut off is not merged"
 has "$(cat "$T/half")" "finishes it" "and the message says what to do"
