@@ -4,7 +4,10 @@
  *
  *	struct pace p = pace_begin();
  *	cancel();
- *	ok(pace_within(&p, CLOCK_S), "within a second (%s)", pace_text(&p)); */
+ *	ok(pace_within(&p, CLOCK_S), "within a second (%s)", pace_text(&p));
+ *
+ * Where something is only to happen, and not soon, PACE_WAIT(condition) waits until it has: for a minute at most, so that a test which fails
+ * says what did not happen. */
 #ifndef PEAKD_TESTS_PACE_H
 #define PEAKD_TESTS_PACE_H
 
@@ -14,6 +17,12 @@
 #include <time.h>
 
 #include "base/clock.h"
+
+#define PACE_WAIT(condition) do { \
+	int64_t pace_end = clock_now() + 60 * CLOCK_S; \
+	while (!(condition) && clock_now() < pace_end) \
+		clock_sleep(CLOCK_MS / 2); \
+} while (0)
 
 struct pace {
 	int64_t start, took; /* nanoseconds; took -1: not ended */
