@@ -255,7 +255,8 @@ int main(void)
 	run_refused("valid points", "tune:\n  X: i for i = 1,4096\n  Y: i for i = 1,4096\nwhere: X + Y > 2\n");
 	run_refused("out of reach: product", "tune:\n  X: i for i = 1,4096\n  Y: i for i = 1,4096\n  Z: i for i = 1,4096\nwhere: X*Y*Z > 4096^4\n");
 	run_refused("out of reach: tiles", "tune:\n  TM: 32*i for i = 1,32\n  TN: 32*i for i = 1,32\n  TK: 8*i for i = 1,32\n  ST: i for i = 2,8\n  WM: i for i = 1,16\n  WN: i for i = 1,16\n  U: i for i = 1,16\nwhere:\n  - (TM + TN)*TK*ST*4 * (WM*WN) <= 2048\n  - TM % WM == 0\n  - TN % WN == 0\n  - TK % U == 0\n");
-	run_refused("partial assignments", "tune:\n  X: i for i = 1,4096\n  Y: i for i = 1,4096\n  Z: i for i = 1,4096\nwhere: X*Y*Z == 7919*7919\n");
+	run_refused("out of reach: prime", "tune:\n  X: i for i = 1,4096\n  Y: i for i = 1,4096\n  Z: i for i = 1,4096\nwhere: X*Y*Z == 7919*7919\n");
+	run_refused("partial assignments", "tune:\n  X: i for i = 1,4096\n  Y: i for i = 1,4096\n  Z: i for i = 1,4096\nwhere: X*X + Y*Y == Z*Z\n");
 	run_questions(s, t);
 	run_uniform(s);
 	tunespace_free(t);

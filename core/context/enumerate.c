@@ -3,7 +3,7 @@
  * The order is chosen once, greedily: next comes the constraint whose unbound variables have the smallest product of
  * values, and of these variables the one with the fewest values. Each constraint is tested at the depth at which its
  * last variable is bound; before that, where much lies below, it is asked whether it can still hold for any values
- * between the smallest and the largest of what is open. */
+ * between the smallest and the largest of what is open, in the steps in which these lie. */
 #include "core/context/enumerate.h"
 
 #include <stdio.h>

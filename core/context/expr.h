@@ -30,6 +30,8 @@ struct expr_range {
 	bool number;         /* it surely is one, from lo to hi (and so true) */
 	bool yes, no, fails; /* it may be true; false; not computable */
 	double lo, hi;
+	bool whole;          /* a number without fraction: lo and a multiple of `step`, which hi is, too */
+	int64_t step;        /* 0: lo alone */
 };
 
 struct expr_range expr_range_of(struct value v);

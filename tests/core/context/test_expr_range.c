@@ -1,5 +1,7 @@
 /* Expressions on ranges beside the same expressions on every value: thousands of random ones. What a range says must be true of each value,
  * errors included; and it must say something: a range that is always anything would pass as well. */
+#include <math.h>
+
 #include "base/buf.h"
 #include "base/mem.h"
 #include "core/context/expr.h"
@@ -83,9 +85,9 @@ static void make_values(struct made *m)
 {
 	static const int lows[] = { -9, -2, 0, 1, 1, 4, 100 };
 	for (int v = 0; v < VARS; v++) {
-		int value = lows[below(MEM_COUNT(lows))], half = below(6) == 0;
+		int value = lows[below(MEM_COUNT(lows))], half = below(6) == 0, step = below(2) ? 1 + below(16) : 0;
 		m->count[v] = 1 + below(VALUES);
-		for (int i = 0; i < m->count[v]; i++, value += 1 + below(5))
+		for (int i = 0; i < m->count[v]; i++, value += step ? step : 1 + below(5))
 			m->at[v][i] = half ? value_of_float(value + 0.5) : value_of_int(value);
 	}
 }
@@ -96,12 +98,14 @@ static bool encloses(struct expr_range r, enum value_status st, struct value v)
 	if (st != VALUE_OK)
 		return r.fails;
 	double d = value_double(v);
+	if (r.number && r.whole && (d != floor(d) || (r.step == 0 ? d != r.lo : fmod(d - r.lo, (double)r.step) != 0)))
+		return false;
 	if (r.number)
 		return d >= r.lo && d <= r.hi;
 	return value_true(v) ? r.yes : r.no;
 }
 
-struct seen { size_t wrong, numbers, refuted, sure; };
+struct seen { size_t wrong, numbers, stepped, refuted, sure; };
 
 /* Binds the variables from v on, each left open first: only its smallest and largest value are known then. */
 static void look(const struct expr *x, const struct made *m, struct value *env, struct expr_range *wide, const struct expr_range *outer, int n,
@@ -112,8 +116,8 @@ static void look(const struct expr *x, const struct made *m, struct value *env, 
 		enum value_status st = expr_eval(x, env, &value);
 		for (int i = 0; i < n; i++)
 			if (!encloses(outer[i], st, value) && seen->wrong++ == 0)
-				printf("# %s: %s, %g: not in %s%g…%g%s%s%s\n", text, value_status_text(st), value_double(value),
-				       outer[i].number ? "" : "no number ", outer[i].lo, outer[i].hi, outer[i].yes ? " yes" : "", outer[i].no ? " no" : "",
+				printf("# %s: %s, %g: not in %s%g…%g by %lld%s%s%s\n", text, value_status_text(st), value_double(value),
+				       outer[i].number ? "" : "no number ", outer[i].lo, outer[i].hi, (long long)outer[i].step, outer[i].yes ? " yes" : "", outer[i].no ? " no" : "",
 				       outer[i].fails ? " fails" : "");
 		return;
 	}
@@ -155,6 +159,7 @@ int main(void)
 		} else {
 			all = expr_range(x, env, wide);
 			seen.numbers += all.number;
+			seen.stepped += all.number && all.whole && all.step > 1;
 			seen.refuted += !all.yes && !all.fails;
 			seen.sure += !all.number && !all.no && !all.fails;
 			look(x, &m, env, wide, &all, 1, 0, buf_text(&text), &seen);
@@ -163,8 +168,9 @@ int main(void)
 		buf_fini(&text);
 	}
 	scope_free(scope);
-	printf("# %d expressions: %zu surely numbers, %zu surely false, %zu surely true\n", ROUNDS, seen.numbers, seen.refuted, seen.sure);
+	printf("# %d expressions: %zu surely numbers, %zu of them in steps, %zu surely false, %zu surely true\n", ROUNDS, seen.numbers, seen.stepped,
+	       seen.refuted, seen.sure);
 	is_int(seen.wrong, 0, "no value lies outside of what its range says, and no error is taken for a number or a truth");
-	ok(seen.numbers > 1000 && seen.refuted > 1000 && seen.sure > 1000, "and much is known before anything is bound");
+	ok(seen.numbers > 1000 && seen.stepped > 300 && seen.refuted > 1000 && seen.sure > 1000, "and much is known before anything is bound");
 	return tap_done();
 }

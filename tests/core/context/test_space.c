@@ -2,6 +2,7 @@
 #include "core/context/space.h"
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "core/context/sample.h"
 #include "pace.h"
 #include "tap.h"
@@ -161,6 +162,36 @@ static void test_types(void)
 	context_free(ctx);
 }
 
+/* A product that must be equal to a number: only its divisors are looked at further, in whatever way the constraint says so. */
+static void equal_products(void)
+{
+	static const struct { const char *where; size_t valid; } cases[] = {
+		{ "X*Y*Z == 1009*1009", 3 }, /* a prime: it twice and 1 */
+		{ "X*Y*Z == 7919*7919", 0 }, /* a prime above all values */
+		{ "X*Y*Z - 7919^2 == 0", 0 },
+		{ "7919 == X*(Y*Z)", 0 },
+		{ "1009*1009 % (X*Y*Z) == 0 and X*Y*Z >= 1009*1009", 3 },
+		{ "X*Y*Z == 4093*3*5", 12 }, /* a prime in three places, beside it the four products that are 15 */
+	};
+	for (size_t i = 0; i < MEM_COUNT(cases); i++) {
+		struct err e = ERR_INIT;
+		struct space *s = NULL;
+		char *why = NULL, *fields = mem_fmt("tune:\n  X: i for i = 1,4096\n  Y: i for i = 1,4096\n  Z: i for i = 1,4096\nwhere: %s\n", cases[i].where);
+		struct context *ctx = tuned(fields);
+		struct facts facts = sample_facts();
+		struct params *size = params_new();
+		params_set_int(size, "n", false, 64);
+		int rc = space_new_maybe(ctx, &facts, size, &s, &why, &e);
+		ok(rc == 0 && space_count(s) == cases[i].valid, "%s: %zu of 7×10^10 hold (%zu) %s", cases[i].where, cases[i].valid, s ? space_count(s) : 0, e.text);
+		ok(s && space_visited(s) < 100000, "found in %llu visits", s ? (unsigned long long)space_visited(s) : 0);
+		params_free(size);
+		space_free(s);
+		free(why);
+		free(fields);
+		context_free(ctx);
+	}
+}
+
 /* What cannot hold is seen before all combinations have been looked at, and the constraint that is to blame is named. */
 static void test_hopeless(void)
 {
@@ -185,6 +216,7 @@ static void test_hopeless(void)
 	ok(s && space_visited(s) < 20000, "of 3×10^7, found in %llu visits", s ? (unsigned long long)space_visited(s) : 0);
 	space_free(s);
 	context_free(ctx);
+	equal_products();
 	ctx = tuned("tune:\n  X: i for i = 1,50\n  Y: {1, 2, X}\nwhere: X > 1000 or Y\n"); /* a number is true */
 	s = make(ctx, "n=64", &e);
 	is_int(s ? space_count(s) : 0, 2 + 2 + 48 * 3, "of a set that depends on another parameter nothing is known before that has a value");

@@ -1,5 +1,5 @@
 /* Spaces beside brute force: a few hundred random ones, with dependent sets, constraints in any order of parameters and some that divide
- * by zero. Every combination is looked at twice, here by plain loops: it is in the space exactly when all constraints hold. And draws:
+ * by zero; and equations. Every combination is looked at twice, here by plain loops: it is in the space exactly when all constraints hold. And draws:
  * every valid point equally often. */
 #include <math.h>
 
@@ -190,6 +190,137 @@ static void beside_brute_force(void)
 	ok(near == 0 && asked > 500, "the neighbours of %zu points are those that brute force finds", asked);
 }
 
+/* --- equations --------------------------------------------------------------------------------------------------------- */
+
+enum { EQUATIONS = 400, TIMES_MAX = 24, FORMS = 11 };
+
+/* Parameters from `first` on in equal steps, and what they must fulfil: half of the equations hold at some point. */
+struct equation { int first[3], step[3], times[3], form, k; long c; };
+
+static long floor_mod(long a, long b)
+{
+	return ((a % b) + b) % b;
+}
+
+/* The left side; *ret_there false where it cannot be computed. */
+static long left_side(const struct equation *q, long x, long y, long z, bool *ret_there)
+{
+	*ret_there = true;
+	switch (q->form) {
+	case 0: return x * y * z;
+	case 1: return x * y + z;
+	case 2: return (x + y) * z;
+	case 3: return x * y - 3 * z;
+	case 4: return 5 * x - (y * 7 + z * z);
+	case 5: return floor_mod(x * y + z, q->k);
+	case 6: return x * x * y - z;
+	case 7: return (x > y ? x : y) * z;
+	case 8: return (x + (q->k - 1) - floor_mod(x + (q->k - 1), q->k)) / q->k * y + 0 * z;
+	case 9: return labs(x - y) * z;
+	}
+	*ret_there = z != 0;
+	return z ? floor_mod(x * y * q->k, labs(z)) : 0; /* its sign is no matter, for zero is asked for */
+}
+
+static const char *const forms[FORMS] = {
+	"X*Y*Z == %ld", "X*Y + Z == %ld", "(X + Y)*Z == %ld", "not (X*Y - 3*Z ~= %ld)", "5*X - (Y*7 + Z*Z) == %ld", "(X*Y + Z) %% %d == %ld",
+	"%ld == X^2*Y - Z", "max(X, Y)*Z == %ld", "cdiv(X, %d)*Y == %ld", "abs(X - Y)*Z == %ld", "X*Y*%d %% Z == %ld",
+};
+
+static struct context *equation_of(const struct equation *q)
+{
+	struct buf fields = BUF_INIT;
+	buf_adds(&fields, "tune:\n");
+	for (int v = 0; v < 3; v++)
+		buf_addf(&fields, "  %c: %d + %d*i for i = 0,%d\n", "XYZ"[v], q->first[v], q->step[v], q->times[v] - 1);
+	buf_adds(&fields, "where: ");
+	if (q->form == 5 || q->form == 8 || q->form == 10)
+		buf_addf(&fields, forms[q->form], q->k, q->c);
+	else
+		buf_addf(&fields, forms[q->form], q->c);
+	buf_addc(&fields, '\n');
+	struct context *ctx = sample_context("cuda", buf_text(&fields), "launch(\"k\", {1}, {1}, {A, C, n})\n");
+	buf_fini(&fields);
+	return ctx;
+}
+
+static void make_equation(struct equation *q, int form)
+{
+	static const int firsts[] = { 1, 1, 8, 0, -5, 100 };
+	bool there;
+	long at[3];
+	*q = (struct equation){ .form = form, .k = 1 + below(12) };
+	for (int v = 0; v < 3; v++) {
+		q->first[v] = firsts[below(MEM_COUNT(firsts))];
+		q->step[v] = 1 + below(8);
+		q->times[v] = 1 + below(TIMES_MAX);
+		at[v] = q->first[v] + (long)q->step[v] * below(q->times[v]);
+	}
+	q->c = left_side(q, at[0], at[1], at[2], &there);
+	q->c += form != 10 && below(2) ? below(9) - 4 : 0;
+	q->c = form == 10 ? 0 : q->c;
+}
+
+/* Points of n = 64 that plain loops find; *wrong counts those that the space does not have. */
+static size_t solve(const struct equation *q, const struct space *s, size_t *wrong)
+{
+	size_t found = 0;
+	for (int i = 0; i < q->times[0]; i++)
+		for (int j = 0; j < q->times[1]; j++)
+			for (int k = 0; k < q->times[2]; k++) {
+				bool there;
+				long x = q->first[0] + q->step[0] * i, y = q->first[1] + q->step[1] * j, z = q->first[2] + q->step[2] * k;
+				if (left_side(q, x, y, z, &there) != q->c || !there)
+					continue;
+				struct params *p = params_new();
+				params_set_int(p, "n", false, 64);
+				params_set_int(p, "X", true, x);
+				params_set_int(p, "Y", true, y);
+				params_set_int(p, "Z", true, z);
+				*wrong += space_find(s, p) == SIZE_MAX;
+				params_free(p);
+				found++;
+			}
+	return found;
+}
+
+/* Where little can be left: what is not looked at any further must not have been a solution. */
+static void equations(void)
+{
+	size_t wrong = 0, counts = 0, solvable = 0, points = 0;
+	double raw = 0, visited = 0;
+	for (int round = 0; round < EQUATIONS; round++) {
+		struct equation q;
+		struct err e = ERR_INIT;
+		struct space *s = NULL;
+		char *why = NULL;
+		make_equation(&q, round % FORMS);
+		struct context *ctx = equation_of(&q);
+		if (space_new_maybe(ctx, NULL, NULL, &s, &why, &e) < 0) {
+			ok(0, "equation %d: %s", round, e.text);
+			context_free(ctx);
+			continue;
+		}
+		size_t missing = 0, found = solve(&q, s, &missing);
+		if (missing || 2 * found != space_count(s))
+			printf("# X %d+%d*%d Y %d+%d*%d Z %d+%d*%d %s k=%d c=%ld: %zu, %zu missing, space has %zu\n", q.first[0], q.step[0], q.times[0],
+			       q.first[1], q.step[1], q.times[1], q.first[2], q.step[2], q.times[2], forms[q.form], q.k, q.c, found, missing, space_count(s));
+		wrong += missing;
+		counts += 2 * found != space_count(s); /* for n = 128 as well */
+		solvable += found > 0;
+		points += found;
+		raw += space_raw(s);
+		visited += (double)space_visited(s);
+		free(why);
+		space_free(s);
+		context_free(ctx);
+	}
+	printf("# %d equations, %zu of them solvable, %zu solutions; %.0f of %.0f looked at\n", EQUATIONS, solvable, points, visited, raw);
+	ok(solvable > EQUATIONS / 3 && solvable < EQUATIONS, "equations of three parameters, %zu of them solvable", solvable);
+	ok(wrong == 0 && counts == 0, "each solution of a plain loop is in its space, and nothing else (%zu missing, %zu spaces)", wrong, counts);
+	ok(visited < raw / 4, "though not all was looked at");
+}
+
 /* Pearson's chi square as standard deviations from its mean. Seeds are fixed: 6 is far beyond any accident. */
 static double deviations(const unsigned *hits, size_t points, double draws)
 {
@@ -236,6 +367,7 @@ static void uniform(void)
 int main(void)
 {
 	beside_brute_force();
+	equations();
 	uniform();
 	return tap_done();
 }
