@@ -4,7 +4,10 @@
  *
  *	struct pace p = pace_begin();
  *	cancel();
- *	ok(pace_within(&p, CLOCK_S), "within a second (%s)", pace_text(&p)); */
+ *	ok(pace_within(&p, CLOCK_S), "within a second (%s)", pace_text(&p));
+ *
+ * Where something is only to happen, and not soon, PACE_WAIT(condition) waits until it has: for a minute at most, so that a test which fails
+ * says what did not happen. */
 #ifndef PEAKD_TESTS_PACE_H
 #define PEAKD_TESTS_PACE_H
 
@@ -14,6 +17,12 @@
 #include <time.h>
 
 #include "base/clock.h"
+
+#define PACE_WAIT(condition) do { \
+	int64_t pace_end = clock_now() + 60 * CLOCK_S; \
+	while (!(condition) && clock_now() < pace_end) \
+		clock_sleep(CLOCK_MS / 2); \
+} while (0)
 
 struct pace {
 	int64_t start, took; /* nanoseconds; took -1: not ended */
@@ -51,19 +60,26 @@ static struct pace pace_begin(void)
 
 /* Ends the measurement, at its first call. */
 __attribute__((unused))
-static bool pace_within(struct pace *p, int64_t limit)
+static void pace_end(struct pace *p)
 {
 	if (p->took < 0) {
 		p->took = clock_now() - p->start;
 		double slow = pace_slowness();
 		p->slow = slow > p->slow ? slow : p->slow;
 	}
+}
+
+__attribute__((unused))
+static bool pace_within(struct pace *p, int64_t limit)
+{
+	pace_end(p);
 	return (double)p->took < (double)limit * p->slow;
 }
 
 __attribute__((unused))
 static const char *pace_text(struct pace *p)
 {
+	pace_end(p); /* arguments are evaluated in any order */
 	snprintf(p->text, sizeof p->text, "%.0f ms, the machine being %.1f times slower than itself", (double)p->took / 1e6, p->slow);
 	return p->text;
 }

@@ -2,6 +2,7 @@
 #include "backends/pair.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 #include "backends/energy.h"
 #include "base/clock.h"
@@ -19,21 +20,39 @@ static double uniform(void)
 	return ((double)(random_state >> 11) + 0.5) / 9007199254740992.0;
 }
 
+struct backend_run { double ns, noise; int calls, fail_at; };
+
 /* The pretended device: one clock for all its runs. */
 static struct {
 	double drift;      /* share by which every execution is slower than the one before */
-	int executions;
-	int64_t wall;      /* real nanoseconds a call */
+	int executions;    /* calls */
+	uint64_t made;     /* what they executed */
+	int64_t wall;      /* real nanoseconds an execution */
 	uint64_t millijoules, step_ns; /* of the counter: it moves by watts × time every step_ns; 0: it stands */
 	int64_t counter_started;
 } device;
 
-struct backend_run { double ns, noise; int calls, fail_at; };
+
+/* What was read of its counter: asked at `from`, answered at `to`. One thread reads; the others look when it has ended. */
+struct reading { int64_t from, to; uint64_t millijoules; };
+static struct { struct reading *at; size_t count; } readings;
+static _Atomic int64_t window; /* from the first move on that was read to the last one */
+enum { WARMED_UP = 20 };
+#define WINDOW_NS (300 * CLOCK_MS)
+
+/* A machine that has no time for the thread that reads is no counter that stands still: the device waits for it. */
+static void wait_for_reader(const struct backend_run *r)
+{
+	for (int i = 0; device.step_ns && r->calls >= WARMED_UP && window < WINDOW_NS && i < 60000; i++)
+		clock_sleep(CLOCK_MS);
+}
 
 static int execute(struct backend_run *r, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
 {
 	(void)cache;
 	clock_sleep(device.wall ? device.wall * times : 0);
+	wait_for_reader(r);
+	device.made += times;
 	if (++r->calls == r->fail_at)
 		return err_set(e, ERR_CRASH, "the device fell off");
 	device.executions++;
@@ -123,16 +142,31 @@ static void read_fine(void *state, struct wire_condition *c, uint32_t *ret_max)
 }
 static uint32_t somebody(void *state, uint64_t since) { (void)state; (void)since; return 80; }
 static uint32_t unknown(void *state, uint64_t since) { (void)state; (void)since; return WIRE_UNKNOWN; }
+/* Numbers of the readings at which it had moved, beside the one before, the first of all and the thread's own first left out; false for fewer than two. */
+static bool moves(size_t *ret_first, size_t *ret_last)
+{
+	*ret_first = 0;
+	for (size_t i = 2; i < readings.count; i++) {
+		if (readings.at[i].millijoules == readings.at[i - 1].millijoules)
+			continue;
+		*ret_first = *ret_first ? *ret_first : i;
+		*ret_last = i;
+	}
+	return *ret_first && *ret_last > *ret_first;
+}
+
 /* 300 W, seen in steps. */
 static bool counter(void *state, uint64_t *ret)
 {
+	struct reading r = { .from = clock_now() };
+	size_t first, last;
 	(void)state;
-	if (!device.step_ns) {
-		*ret = 5000;
-		return true;
-	}
-	uint64_t steps = (uint64_t)(clock_now() - device.counter_started) / device.step_ns;
-	*ret = device.millijoules + steps * device.step_ns / 1000 * 300 / 1000;
+	uint64_t steps = (uint64_t)(r.from - device.counter_started) / device.step_ns;
+	*ret = r.millijoules = device.millijoules + steps * device.step_ns / 1000 * 300 / 1000;
+	r.to = clock_now();
+	*MEM_PUSH(readings.at, readings.count) = r;
+	if (moves(&first, &last))
+		window = readings.at[last].to - readings.at[first + 1].from;
 	return true;
 }
 static bool none(void *state, uint64_t *ret) { (void)state; (void)ret; return false; }
@@ -154,21 +188,36 @@ static void disturbed(void)
 	wire_paired_fini(&p);
 }
 
+/* The window is between two moves of the counter, and each of them noted before the counter was read the next time. */
+static void weighed(const struct wire_energised *x, uint64_t made, int64_t ended)
+{
+	const struct reading *at = readings.at;
+	size_t first = 0, last = 0;
+	if (!ok(moves(&first, &last) && x->seconds * 1e9 >= WINDOW_NS, "over the time that was asked for (%.3f s, %s)", x->seconds, x->note))
+		return;
+	int64_t least = at[last].to - at[first + 1].from, most = (last + 1 < readings.count ? at[last + 1].from : ended) - at[first].to;
+	ok(x->seconds * 1e9 >= (double)least - 1 && x->seconds * 1e9 <= (double)most + 1, "from its first move to its last one: %.6f to %.6f s", (double)least / 1e9,
+	   (double)most / 1e9);
+	ok(fabs(x->joules - (double)(at[last].millijoules - at[first].millijoules) / 1e3) < 1e-9, "what it counted between them, %.1f W", x->joules / x->seconds);
+	ok(x->executions > 0 && x->executions <= made && (double)x->executions <= x->seconds * 1e3 + 1, "%llu executions of a millisecond or more",
+	   (unsigned long long)x->executions);
+}
+
 static void energies(void)
 {
 	struct backend_run r = { .ns = 1e6 };
-	struct wire_energy m = { .run = 1, .min_ns = UINT64_C(300000000) };
+	struct wire_energy m = { .run = 1, .min_ns = WINDOW_NS };
 	struct wire_energised x;
 	struct err e = ERR_INIT;
 	struct watch *w = watch_new(&counting, "fake", "uuid"), *off = watch_new(&blind, "fake", "uuid"), *no = watch_new(NULL, "fake", "");
 	device.wall = CLOCK_MS;
 	device.step_ns = 20 * CLOCK_MS;
 	device.counter_started = clock_now();
+	device.made = 0;
 	is_int(energy_measure(&fake, &r, w, &m, &x, &e), 0, "energy %s", e.text);
-	ok(x.seconds >= 0.3 && x.seconds < 3, "over the time that was asked for (%.3f s)", x.seconds);
-	ok(fabs(x.joules / x.seconds - 300) < 30, "at the watts that the counter has (%.1f)", x.joules / x.seconds);
-	ok(x.executions > 30, "%llu executions", (unsigned long long)x.executions);
+	weighed(&x, device.made, clock_now());
 	wire_energised_fini(&x);
+	free(readings.at);
 	device.step_ns = 0;
 	device.wall = 0;
 	is_int(energy_measure(&fake, &r, off, &m, &x, &e), 0, "without a counter");

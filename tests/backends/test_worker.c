@@ -47,7 +47,7 @@ static bool start(struct sample_worker *w, struct facts *facts, struct err *e)
 	struct wire_frame f;
 	*w = sample_worker_start();
 	struct wire_hello hello;
-	if (wire_receive(w->fd, &f, clock_now() + 10 * CLOCK_S, -1, NULL, e) < 0)
+	if (wire_receive(w->fd, &f, clock_now() + 60 * CLOCK_S, -1, NULL, e) < 0)
 		return false;
 	struct wire_in in = { .at = f.body, .end = f.body + f.len };
 	ok(f.type == WIRE_HELLO && wire_hello_decode(&in, &hello, e) == 0 && hello.pid == (uint32_t)w->pid,
@@ -94,10 +94,11 @@ static void test_measure(struct sample_worker *w, uint32_t run)
 	struct wire_measured t = { 0 };
 	struct wire_measure m = { .run = run, .min_samples = 3, .max_samples = 20, .rse = 0.05, .cap_ns = 500000000 };
 	for (m.cache = WIRE_WARM; m.cache <= WIRE_FLUSHED; m.cache++) {
+		int64_t start = clock_now();
 		is_int(sample_measure(w, &m, &t, &e), 0, "measured %s: %s", m.cache == WIRE_FLUSHED ? "flushed" : m.cache ? "cold" : "warm", e.text);
-		ok(t.sample_count >= 1 && t.samples[0] > 1000 && t.samples[0] < 500000000,
-		   "%zu samples of %u launches, the first %llu ns",
-		   t.sample_count, t.launches, (unsigned long long)(t.sample_count ? t.samples[0] : 0));
+		double took = (double)(clock_now() - start), first = t.sample_count ? (double)t.samples[0] : 0;
+		ok(first > 1000 && first * t.launches < took, "%zu samples of %u launches, the first %.0f ns each, in %.0f ns", t.sample_count, t.launches,
+		   first, took);
 		wire_measured_fini(&t);
 	}
 }
@@ -106,7 +107,7 @@ static void test_measure(struct sample_worker *w, uint32_t run)
 static void test_pair(struct sample_worker *w, uint32_t run)
 {
 	struct wire_pair m = { .a = run, .b = run, .min_pairs = 10, .max_pairs = 20, .margin = 0.01, .confidence = 0.95, .width = 1,
-	                       .cap_ns = UINT64_C(5000000000), .cold = 1 };
+	                       .cap_ns = UINT64_C(50000000000), .cold = 1 };
 	struct wire_energy weigh = { .run = run, .min_ns = 1000000 };
 	struct wire_paired p;
 	struct wire_energised x;
@@ -334,7 +335,7 @@ static void test_garbage(void)
 	struct wire_frame frame;
 	if (!start(&w, &f, &e) || write(w.fd, "GET / HTTP/1.1\r\nHost: peakd\r\n\r\n", 31) != 31)
 		abort();
-	is_int(wire_receive(w.fd, &frame, clock_now() + 10 * CLOCK_S, -1, NULL, &e), 0, "garbage is answered");
+	is_int(wire_receive(w.fd, &frame, clock_now() + 60 * CLOCK_S, -1, NULL, &e), 0, "garbage is answered");
 	is_int(frame.type, WIRE_FAILED, "with a failure");
 	free(frame.body);
 	int status = sample_worker_stop(&w);

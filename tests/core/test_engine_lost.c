@@ -32,7 +32,7 @@ int main(void)
 	ok(engine_new(&config, &g, &e) == 0, "an engine %s", e.text);
 	int bell = bell_watch(store_bell(f.store), &e);
 	ok(engine_submit(g, f.db, "spoil", &request, &id, &e) == 0, "a job %s", e.text);
-	for (int tries = 0; engine_busy(g) && tries < 500; tries++)
+	for (int tries = 0; engine_busy(g) && tries < 6000; tries++)
 		clock_sleep(10 * CLOCK_MS);
 	ok(job_get(f.db, id, &job, &e) == 0 && job.state == JOB_RUNNING, "its row still says that it runs");
 	char *why = engine_lost(g, id);

@@ -5,7 +5,7 @@
 db=$T/a.db
 
 # --- the daemon, with models that misbehave -------------------------------------------------------------------------------
-python3 "$root/tests/daemon/badmodel.py" >"$T/port" &
+python3 "$root/tests/daemon/badmodel.py" "$T/think-no-more" >"$T/port" &
 model=$!
 trap 'kill $model; finish' EXIT
 wait_for 60 test -s "$T/port"
@@ -151,6 +151,7 @@ timeout 120 "$peakd" transform moved "Multiply the element by two" --model dawdl
 client=$!
 wait_for 60 sh -c "timeout 120 '$peakd' jobs --db '$db' | grep -q 'transform running'"
 call workflow '{"action":"restore","name":"moved","at":"moved@{root}"}' >/dev/null
+: >"$T/think-no-more"
 wait $client
 is $? 1 "a workflow that was moved meanwhile: exit status 1"
 has "$(cat "$T/err")" "branch a new workflow from the checkpoint" "… says what to do"

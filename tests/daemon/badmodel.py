@@ -1,6 +1,9 @@
-"""Models that do what they should not, for badinput.t: the first part of the request's path says what. Prints its port."""
+"""Models that do what they should not, for badinput.t: the first part of the request's path says what. Prints its port. The one that dawdles
+answers when there is a file of the name that was given."""
 import http.server
 import json
+import os
+import sys
 import time
 
 
@@ -29,8 +32,8 @@ class Model(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
         kind = self.path.split("/")[1]
-        if kind == "dawdles":
-            time.sleep(2)
+        while kind == "dawdles" and not os.path.exists(sys.argv[1]):
+            time.sleep(0.02)
         status, body, more = ANSWERS[kind]
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

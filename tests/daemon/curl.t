@@ -4,10 +4,13 @@
 root=$PWD
 
 need_hlsl 1 "$T/d.db"
-port=$(free_port)
-# The page's own words, but for the port, the binary and the database, which must not collide with somebody else's.
+# The page's own words, but for the port, the binary and the database, which must not collide with somebody else's: the daemon takes a free port, and
+# says which.
+: >"$T/err"
 awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' docs/curl.md |
-	sed "s|7325|$port|; s|build/peakd|$peakd|; s|curl-demo.peakdb|$T/curl.db|" >"$T/page.sh"
+	sed "s|--listen 127.0.0.1:7325|--listen 127.0.0.1:0|; s|build/peakd|$peakd|; s|curl-demo.peakdb|$T/curl.db|
+		s|^url=.*|until url=\$(grep -o 'http://[0-9.:]*' '$T/err'); do sleep 0.1; done|" >"$T/page.sh"
+is "$(grep -c -e '--listen 127.0.0.1:0 ' -e "^until url=" "$T/page.sh") $(grep -c 7325 "$T/page.sh")" "2 0" "the page says where it serves, twice"
 (cd "$root" && timeout 250 bash -eu "$T/page.sh") >"$T/out" 2>"$T/err"
 is $? 0 "the page runs to its end"
 out=$(cat "$T/out")

@@ -13,8 +13,7 @@ state_of() # state_of ID [DB]
 	sqlite3 "${2:-$db}" "SELECT state FROM job WHERE id = '$1'"
 }
 small_context >"$T/scale.peak.md"
-printf '%s\n' "$HELLO" "$(jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"context_create",arguments:{source:.,name:"s"}}}' <"$T/scale.peak.md")" |
-	timeout 120 "$peakd" stdio --db "$db" >"$T/out"
+create_request s <"$T/scale.peak.md" | asked "$db" "$T/out"
 has "$(cat "$T/out")" '"workflow":"s"' "a context is created at home"
 
 # --- queueing
@@ -23,6 +22,9 @@ is $? 1 "nothing to export is no success"
 has "$(cat "$T/none")" "--later" "and says how a job is queued"
 [ ! -e "$bundle" ]
 ok $? "and no folder is made"
+timeout 120 "$peakd" tune s --device cuda:0 --later --db "$db" >"$T/out" 2>"$T/err"
+is "$? $(sqlite3 "$db" "SELECT count(*) FROM job")" "1 0" "a job for a device that never runs such code is not queued"
+has "$(cat "$T/err")" "cuda:0 runs no hlsl code" "and says so"
 said=$(timeout 120 "$peakd" validate s --device hlsl:0 --samples 2 --later --db "$db")
 validate=$(job_of "$said")
 has "$said" "drain export" "validate --later answers at once with the next step"
@@ -74,7 +76,7 @@ fi
 mkdir "$T/node"
 cp -r "$bundle" "$T/node/b"
 cp -r "$bundle" "$T/killed"
-(cd "$T/node" && env -i PATH="$PATH" TMPDIR="$T" HOME="$T/node" timeout 120 "$peakd" drain run b >"$T/run.out" 2>&1)
+(cd "$T/node" && env -i PATH="$PATH" TMPDIR="$TMPDIR" HOME="$T/node" timeout 120 "$peakd" drain run b >"$T/run.out" 2>&1)
 is $? 0 "the bundle runs" "$(cat "$T/run.out")"
 has "$(cat "$T/run.out")" "$tune done" "and tells what its jobs do"
 "$peakd" drain show "$T/node/b" >"$T/show"
@@ -83,13 +85,17 @@ has "$(cat "$T/show")" "ran, 3 jobs" "show says how it is"
 is $? 0 "running it again does nothing"
 has "$(cat "$T/rerun.out")" "has run" "and says so"
 
-# --- a batch job that is killed, and goes on
-timeout 120 "$peakd" drain run "$T/killed" >"$T/killed.out" 2>&1 &
+# --- a batch job that is killed while it waits for its device, which this test holds; it goes on
+set -- "$TMPDIR"/peakd-device-*.lock
+exec 9>>"$1"
+flock 9
+"$peakd" drain run "$T/killed" >"$T/killed.out" 2>&1 9>&- &
 pid=$!
-wait_for 30 grep -q "running" "$T/killed.out"
-worker=$(pgrep -P "$pid" -f 'drain run' | head -1)
-kill -KILL "${worker:-$pid}"
+wait_for 60 grep -q "running" "$T/killed.out"
+kill -KILL "$pid"
 wait "$pid" 2>/dev/null
+exec 9>&-
+is "$#:$(grep -c ' done' "$T/killed.out")" 1:0 "a bundle is killed before the first of its jobs is done" "$(cat "$T/killed.out")"
 "$peakd" drain merge "$T/killed" --db "$db" 2>"$T/half"
 is $? 1 "a bundle that was cut off is not merged"
 has "$(cat "$T/half")" "finishes it" "and the message says what to do"

@@ -51,9 +51,7 @@ is "$(stands "${row:-0}" 1)" 1 "so does a profile's"
 # --- another text is another checkpoint, with nothing to quote
 tool() # tool NAME ARGUMENTS: the text of the answer
 {
-	jq -nc --arg n "$1" --argjson a "$2" '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:$n,arguments:$a}}' >"$T/call"
-	: >"$T/said"
-	(printf '%s\n' "$HELLO"; cat "$T/call"; wait_for 120 grep -q '"id":2' "$T/said") | timeout 120 "$peakd" stdio --db "$db" >"$T/said"
+	jq -nc --arg n "$1" --argjson a "$2" '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:$n,arguments:$a}}' | asked "$db" "$T/said"
 	jq -r 'select(.id == 2) | .result.content[0].text' "$T/said"
 }
 device=$(peak workflow show scale device | sed 's/2\.0 \* A/A[id.x] + A/')

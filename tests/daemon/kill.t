@@ -5,7 +5,7 @@
 db=$T/a.db
 
 need_hlsl 9 "$db"
-small_context | sed 's/{4096}/{4096, 8192, 16384, 32768}/; s/{32, 64}/{16, 32, 64, 128, 256}/' >"$T/scale.peak.md"
+small_context | sed 's/{4096}/{4096, 65536, 262144}/; s/{32, 64}/{16, 32, 64, 128, 256}/' >"$T/scale.peak.md"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --budget 2 --samples 2 --sizes n=4096 >"$T/run.out" 2>&1
 is $? 0 "a small run validates its baseline"
 timeout 120 "$peakd" workflow show scale --db "$db" >"$T/before"

@@ -4,9 +4,10 @@ set -u
 T=$(mktemp -d "${TMPDIR:-/tmp}/peakd-t.XXXXXX")
 root=$(cd "$(dirname "$0")/../.." && pwd)
 peakd=${PEAKD:-$root/build/peakd}
-export XDG_RUNTIME_DIR="$T/run" XDG_DATA_HOME="$T/data" XDG_CACHE_HOME="$T/cache" PEAKD_SHARE="$root"
+# TMPDIR: that of the device's lock, too, so that no test waits for a device that another one holds.
+export XDG_RUNTIME_DIR="$T/run" XDG_DATA_HOME="$T/data" XDG_CACHE_HOME="$T/cache" PEAKD_SHARE="$root" TMPDIR="$T/tmp"
 unset PEAKD_DB PEAKD_MODEL
-mkdir -m 700 "$T/run" "$T/data" "$T/cache"
+mkdir -m 700 "$T/run" "$T/data" "$T/cache" "$T/tmp"
 count=0
 
 # The daemon that holds a database: its process id, empty when there is none.
@@ -37,15 +38,6 @@ wall, used = time.perf_counter(), time.process_time()
 while time.process_time() - used < 0.1: pass
 print(int(float(sys.argv[1]) * max(1, (time.perf_counter() - wall) / (time.process_time() - used))))' "$2")
 	[ "$1" -lt "$limit" ]
-}
-
-# A port that nobody listens on now.
-free_port()
-{
-	python3 -c 'import socket
-s = socket.socket()
-s.bind(("127.0.0.1", 0))
-print(s.getsockname()[1])'
 }
 
 now_ms()
@@ -132,6 +124,20 @@ need_cuda_compiler() # need_cuda_compiler COUNT STDERR
 }
 
 HELLO='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
+
+# A session of `peakd stdio`: hello, then the request on standard input, whose id is 2. Its input ends when the answer is there: calls in flight at
+# the end of the input get two seconds.
+asked() # asked DATABASE FILE <REQUEST: what was answered goes to FILE
+{
+	: >"$2"
+	(printf '%s\n' "$HELLO"; cat; wait_for 120 grep -q '"id":2' "$2") | timeout 150 "$peakd" stdio --db "$1" >"$2"
+}
+
+# The request that makes a workflow of a context's text.
+create_request() # create_request WORKFLOW <TEXT
+{
+	jq -Rsc --arg name "$1" '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"context_create",arguments:{source:.,name:$name}}}'
+}
 
 # A small kernel on whatever runs HLSL here.
 small_context()

@@ -23,8 +23,7 @@ small_context >"$T/scale.peak.md"
 db=$T/a.db
 make_context()
 {
-	printf '%s\n' "$HELLO" "$(jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"context_create",arguments:{source:.,name:"s"}}}' <"$T/scale.peak.md")" |
-		timeout 120 "$peakd" stdio --db "$1" >"$T/out"
+	create_request s <"$T/scale.peak.md" | asked "$1" "$T/out"
 }
 PEAKD_SANITIZER="$T/compute-sanitizer"
 export PEAKD_SANITIZER
@@ -54,7 +53,7 @@ echo "========= Internal Sanitizer Error: The Sanitizer encountered an error whe
 timeout 120 "$peakd" validate s --device hlsl:0 --sanitizer initcheck --db "$db" >"$T/said" 2>&1
 is $? 1 "a tool that cannot run is no pass"
 has "$(cat "$T/said")" "initcheck: skipped: Internal Sanitizer Error" "but skipped, with its words"
-is "$(find "$T" /tmp -maxdepth 1 -name 'peakd-sanitizer-*' -newer "$T/scale.peak.md" | head -1)" "" "no log is left behind"
+is "$(find "$T" -name 'peakd-sanitizer-*' | head -1)" "" "no log is left behind"
 timeout 120 "$peakd" validate s --device hlsl:0 --sanitizer valgrind --db "$db" >"$T/said" 2>&1
 has "$(cat "$T/said")" "memcheck" "another name is answered with those that there are"
 

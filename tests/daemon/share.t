@@ -13,6 +13,8 @@ for pid in $pids; do
 	wait "$pid"
 done
 is "$(cat "$T"/out? | grep -c '"serverInfo"')" 5 "five clients that start at once are all answered"
+# A client may be served before that is logged.
+wait_for 60 grep -q 'info: serving' "$db.log"
 is "$(grep -c 'info: serving' "$db.log")" 1 "by one daemon"
 first=$(holder "$db")
 is "$(cat "$T"/err?)" "" "and say nothing on stderr"

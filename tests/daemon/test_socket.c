@@ -48,14 +48,13 @@ static bool answered(int fd)
 	static const char ping[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
 	char text[4096];
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	return write(fd, ping, sizeof ping - 1) == sizeof ping - 1 && poll(&p, 1, 5000) == 1 && read(fd, text, sizeof text) > 0;
+	return write(fd, ping, sizeof ping - 1) == sizeof ping - 1 && poll(&p, 1, 60000) == 1 && read(fd, text, sizeof text) > 0;
 }
 
 static bool clients_are(struct sockets *s, unsigned want)
 {
 	int64_t since;
-	for (int i = 0; i < 250 && sockets_clients(s, &since) != want; i++)
-		clock_sleep(20 * CLOCK_MS);
+	PACE_WAIT(sockets_clients(s, &since) == want);
 	return sockets_clients(s, &since) == want;
 }
 

@@ -12,8 +12,7 @@ export PEAKD_VALIDATORS PEAKD_EVALUATORS
 # The context of a specimen of the adversarial suite as a checkpoint of a new database: its own root.
 load() # load DATABASE FILE NAME
 {
-	printf '%s\n' "$HELLO" "$(jq -Rsc --arg name "$3" '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"context_create",arguments:{source:.,name:$name}}}' <"$2")" |
-		timeout 120 "$peakd" stdio --db "$1" >"$T/out"
+	create_request "$3" <"$2" | asked "$1" "$T/out"
 }
 say() # say NAME ANSWER
 {
@@ -85,8 +84,8 @@ is "$(sqlite3 "$T/c.db" "SELECT status FROM checkpoint")" failed "and the checkp
 # The same through an edit: what a transformation's answer goes through.
 load "$T/g.db" "$T/scale.peak.md" s
 sed -n '/^```hlsl$/,/^```$/p' "$T/own.peak.md" | sed '1d;$d' >"$T/region"
-printf '%s\n' "$HELLO" "$(jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"edit",arguments:{at:"s",region:"device",text:.,samples:1,wait_s:45}}}' <"$T/region")" |
-	timeout 120 "$peakd" stdio --db "$T/g.db" >"$T/out"
+jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"edit",arguments:{at:"s",region:"device",text:.,samples:1,wait_s:45}}}' <"$T/region" |
+	asked "$T/g.db" "$T/out"
 has "$(cat "$T/out")" "barriers: 1 finding; device:6: s is read here" "an edit is refused by it too"
 is "$(sqlite3 "$T/g.db" "SELECT status FROM checkpoint ORDER BY id DESC LIMIT 1")" failed "and kept as failed"
 rm "$T/validators/barriers.py"

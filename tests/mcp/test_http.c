@@ -78,8 +78,7 @@ static char *new_session(int port)
 /* Waits for the tool's call. */
 static struct mcp_call *held(struct world *w)
 {
-	for (int i = 0; i < 5000 && w->held == NULL; i++)
-		clock_sleep(CLOCK_MS);
+	PACE_WAIT(w->held != NULL);
 	return w->held;
 }
 
@@ -92,8 +91,7 @@ static void let_go(struct world *w)
 
 static int soon(_Atomic int *value, int want)
 {
-	for (int i = 0; i < 3000 && *value != want; i++)
-		clock_sleep(CLOCK_MS);
+	PACE_WAIT(*value == want);
 	return *value;
 }
 
@@ -256,8 +254,7 @@ static void test_listen(int port, struct mcp_server *server)
 	mcp_server_tools_changed(server);
 	is_int(read_until(fd, &b, "notifications/tools/list_changed", 60000), 0, "and told");
 	close(fd);
-	for (int i = 0; i < 3000 && mcp_server_stats(server).running > 0; i++)
-		clock_sleep(CLOCK_MS);
+	PACE_WAIT(mcp_server_stats(server).running == 0);
 	is_int(mcp_server_stats(server).running, 0, "it ends with its connection");
 	buf_fini(&b);
 }
@@ -379,8 +376,7 @@ static void test_races(int port, struct world *w)
 		for (volatile int spin = 0; spin < i * 200; spin++)
 			;
 		let_go(w);
-		for (int ms = 0; ms < 3000 && w->end < 0; ms++)
-			clock_sleep(CLOCK_MS / 10);
+		PACE_WAIT(w->end >= 0);
 		odd += w->end < 0 || (i % 2 && w->end == MCP_END_KEPT);
 	}
 	is_int(odd, 0, "calls whose clients leave as they are answered end all the same");

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "http_client.h"
 #include "mcp/http.h"
+#include "pace.h"
 #include "peer.h"
 #include "tap.h"
 
@@ -21,16 +22,24 @@ static const struct mcp_done *quick(struct mcp_call *call)
 	return mcp_call_reply(call, NULL, "quick");
 }
 
+/* What the tools share with the test. */
+struct world {
+	_Atomic int go;            /* lets "stuck" go */
+	_Atomic int naps, woken;   /* naps that began; how many of them may end */
+};
+
 static const struct mcp_done *nap(struct mcp_call *call)
 {
-	clock_sleep(100 * CLOCK_MS);
+	struct world *w = mcp_call_user(call);
+	int number = ++w->naps;
+	PACE_WAIT(w->woken >= number);
 	return mcp_call_reply(call, NULL, "rested");
 }
 
 static const struct mcp_done *stuck(struct mcp_call *call)
 {
-	_Atomic int *go = mcp_call_user(call);
-	while (!*go)
+	struct world *w = mcp_call_user(call);
+	while (!w->go)
 		clock_sleep(CLOCK_MS);
 	return mcp_call_reply(call, NULL, "free");
 }
@@ -42,7 +51,7 @@ static const struct mcp_tool TOOLS[] = {
 	{ .name = NULL },
 };
 
-static void test_overtakes(struct mcp_server *server, _Atomic int *go)
+static void test_overtakes(struct mcp_server *server, struct world *w)
 {
 	struct peer p;
 	peer_open(&p, server);
@@ -51,7 +60,7 @@ static void test_overtakes(struct mcp_server *server, _Atomic int *go)
 	is_str(at(m, "id"), "2", "a quick tool answers while the only thread of the pool is taken");
 	is_str(at(m, "result.content.0.text"), "quick", "as any tool does");
 	json_decref(m);
-	*go = 1;
+	w->go = 1;
 	m = peer_read(&p, 60000);
 	is_str(at(m, "id"), "1", "the other one later");
 	json_decref(m);
@@ -148,16 +157,18 @@ static void test_broken_pipe(struct mcp_server *server)
 }
 
 /* n connections that ask something while the network thread is busy. */
-static void test_ready_at_once(int port, int n)
+static void test_ready_at_once(int port, struct world *w, int n)
 {
 	int *fds = MEM_NEW_N(int, (size_t)n), busy = dial(port), answered = 0;
 	for (int i = 0; i < n; i++)
 		fds[i] = dial(port);
 	ask(port, "POST", "/mcp", HEADERS("quick"), MODERN("1", "quick")); /* all have been accepted */
 	request(busy, "POST", "/mcp", HEADERS("nap"), MODERN("1", "nap"));
-	clock_sleep(30 * CLOCK_MS);
+	PACE_WAIT(w->naps > w->woken);
+	is_int(w->naps, w->woken + 1, "the network thread is busy");
 	for (int i = 0; i < n; i++)
 		request(fds[i], "POST", "/mcp", HEADERS("quick"), MODERN("1", "quick"));
+	w->woken++;
 	for (int i = 0; i < n; i++) {
 		struct buf b = BUF_INIT;
 		if (answered == i)
@@ -172,9 +183,9 @@ static void test_ready_at_once(int port, int n)
 
 int main(void)
 {
-	_Atomic int go = 0;
+	struct world w = { .go = 0 };
 	struct mcp_server_config config = {
-		.name = "test", .version = "1", .tools = TOOLS, .threads = 1, .user = (void *)&go
+		.name = "test", .version = "1", .tools = TOOLS, .threads = 1, .user = &w
 	};
 	struct mcp_http_config listen = { .port = 0 };
 	struct mcp_server *server;
@@ -182,12 +193,12 @@ int main(void)
 	struct err e = ERR_INIT;
 	is_int(mcp_server_new(&config, &server, &e), 0, "a server starts %s", e.text);
 	is_int(mcp_http_start(server, &listen, &http, &e), 0, "and listens %s", e.text);
-	test_overtakes(server, &go);
+	test_overtakes(server, &w);
 	test_piped(server);
 	test_broken_pipe(server);
-	test_ready_at_once(mcp_http_port(http), 127);
-	test_ready_at_once(mcp_http_port(http), 128);
-	test_ready_at_once(mcp_http_port(http), 256);
+	test_ready_at_once(mcp_http_port(http), &w, 127);
+	test_ready_at_once(mcp_http_port(http), &w, 128);
+	test_ready_at_once(mcp_http_port(http), &w, 256);
 	mcp_http_stop(http);
 	mcp_server_free(server);
 	return tap_done();

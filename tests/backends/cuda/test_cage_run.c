@@ -15,7 +15,7 @@ static struct sample_worker start(void)
 {
 	struct sample_worker w = sample_worker_start();
 	struct wire_frame f;
-	if (wire_receive(w.fd, &f, clock_now() + 30 * CLOCK_S, -1, NULL, NULL) < 0)
+	if (wire_receive(w.fd, &f, clock_now() + 60 * CLOCK_S, -1, NULL, NULL) < 0)
 		abort();
 	free(f.body);
 	return w;

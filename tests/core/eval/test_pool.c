@@ -132,8 +132,8 @@ static void cancelling(const char *folder)
 	struct err e = ERR_INIT;
 	pthread_t thread;
 	struct pace pace = pace_begin();
-	pthread_create(&thread, NULL, cancel_soon, &c);
 	pool_take_compile(c.pool, &c.cancel, &w, &e);
+	pthread_create(&thread, NULL, cancel_soon, &c);
 	int rc = ping(w, 60 * CLOCK_S, &e);
 	is_int(rc, -ERR_CANCELLED, "a cancelled call ends as cancelled");
 	ok(pace_within(&pace, CLOCK_S), "within a second (%s)", pace_text(&pace));
@@ -150,8 +150,8 @@ static void cancelling_start(const char *folder)
 	struct err e = ERR_INIT;
 	pthread_t thread;
 	struct pace pace = pace_begin();
-	pthread_create(&thread, NULL, cancel_soon, &c);
 	pool_take_compile(c.pool, &c.cancel, &w, &e);
+	pthread_create(&thread, NULL, cancel_soon, &c);
 	is_int(ping(w, 60 * CLOCK_S, &e), -ERR_CANCELLED, "waiting for a worker's hello can be cancelled");
 	ok(pace_within(&pace, CLOCK_S), "within a second (%s)", pace_text(&pace));
 	pool_give(w);
@@ -356,7 +356,7 @@ static void no_lock_folder(const char *folder)
 }
 
 /* Takes the device again as soon as it has given it back, as a tune of many short leases does. */
-struct greedy { struct pool *pool; struct facts facts; atomic_bool asked, stop; atomic_int turns; };
+struct greedy { struct pool *pool; struct facts facts; atomic_bool begun, asked, stop; atomic_int turns; };
 
 static void *take_and_give(void *arg)
 {
@@ -366,6 +366,7 @@ static void *take_and_give(void *arg)
 		struct err e = ERR_INIT;
 		if (pool_take_device(g->pool, &g->facts, NULL, &w, &e) < 0)
 			break;
+		g->begun = true;
 		clock_sleep(70 * CLOCK_MS);
 		if (g->asked)
 			g->turns++;
@@ -374,10 +375,18 @@ static void *take_and_give(void *arg)
 	return NULL;
 }
 
+/* From here on somebody else stands in line. */
+static void note_asked(void *greedy, const char *line)
+{
+	(void)line;
+	((struct greedy *)greedy)->asked = true;
+}
+
 static void fair(const char *folder)
 {
 	struct pool_config config = { .compile_workers = 1, .lock_folder = folder };
 	struct greedy g = { .pool = pool_new(&config) };
+	struct pool_wish wish = { .waiting = note_asked, .arg = &g };
 	struct pool *other = pool_new(&config);
 	struct err e = ERR_INIT;
 	if (pool_device(g.pool, "hlsl:0", &g.facts, &e) < 0) {
@@ -386,10 +395,10 @@ static void fair(const char *folder)
 		struct pool_worker *w = NULL;
 		pthread_t thread;
 		pthread_create(&thread, NULL, take_and_give, &g);
-		clock_sleep(100 * CLOCK_MS);
+		for (int i = 0; i < 6000 && !g.begun; i++)
+			clock_sleep(10 * CLOCK_MS);
 		for (int i = 0; i < 3; i++) {
-			g.asked = true;
-			is_int(pool_take_device(other, &g.facts, NULL, &w, &e), 0, "the device is had %s", e.text);
+			is_int(pool_take_device(other, &g.facts, &wish, &w, &e), 0, "the device is had %s", e.text);
 			g.asked = false;
 			pool_give(w);
 		}

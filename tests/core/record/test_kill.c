@@ -93,7 +93,8 @@ static void check_one(struct fixture *f, int64_t id, struct totals *t)
 	free(context);
 }
 
-static void run_round(struct fixture *f, const char *job, unsigned random, struct totals *t)
+/* wait_first: not before a first commit, so that also slow machines get somewhere. */
+static void run_round(struct fixture *f, const char *job, bool wait_first, unsigned random, struct totals *t)
 {
 	int fds[2], status = 0;
 	int64_t id, last = 0;
@@ -104,11 +105,9 @@ static void run_round(struct fixture *f, const char *job, unsigned random, struc
 	if (child == 0)
 		write_until_killed(f->path, job, fds[1]);
 	close(fds[1]);
-	/* Half of the rounds begin at a first commit, so that also slow machines get somewhere. */
-	bool wait_first = random & 1;
 	if (wait_first && read(fds[0], &last, sizeof last) != sizeof last)
 		last = 0;
-	clock_sleep((random >> 1) % 60000 * 1000);
+	clock_sleep(random % 60000 * 1000);
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
 	t->ended += !WIFSIGNALED(status);
@@ -144,9 +143,9 @@ int main(void)
 	for (int i = 0; i < ROUNDS; i++) {
 		unsigned random;
 		hash_random(&random, sizeof random);
-		run_round(&f, job, random, &t);
+		run_round(&f, job, i % 2, random, &t);
 	}
-	ok(t.printed >= ROUNDS / 4, "writers committed %lld checkpoints in %d rounds", (long long)t.printed, ROUNDS);
+	ok(t.printed >= ROUNDS / 2, "writers committed %lld checkpoints in %d rounds", (long long)t.printed, ROUNDS);
 	is_int(t.missing, 0, "every one that was committed is there, with its evidence");
 	is_int(t.unsound, 0, "the database is sound after every kill");
 	is_int(t.ended, 0, "every writer worked until it was killed");

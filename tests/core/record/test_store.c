@@ -341,15 +341,17 @@ static void test_blobs(void)
 
 enum { THREADS = 4, ROUNDS = 60 };
 
+struct writer { struct store *store; int number; };
+
 static void *write_facts(void *arg)
 {
-	struct fixture *f = arg;
+	const struct writer *w = arg;
 	struct err e = ERR_INIT;
 	struct db *db = NULL;
-	intptr_t failures = store_take(f->store, &db, &e) < 0;
+	intptr_t failures = store_take(w->store, &db, &e) < 0;
 	for (int i = 0; !failures && i < ROUNDS; i++) {
 		char key[32];
-		snprintf(key, sizeof key, "%p-%d", (void *)&e, i);
+		snprintf(key, sizeof key, "%d-%d", w->number, i);
 		int rc = store_begin(db, &e);
 		if (rc == 0) {
 			rc = fact_set(db, "gpu", key, "1", &e);
@@ -369,8 +371,11 @@ static void test_threads(void)
 	struct err e = ERR_INIT;
 	fixture_init(&f);
 	pthread_t threads[THREADS];
-	for (int i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, write_facts, &f);
+	struct writer writers[THREADS];
+	for (int i = 0; i < THREADS; i++) {
+		writers[i] = (struct writer){ f.store, i };
+		pthread_create(&threads[i], NULL, write_facts, &writers[i]);
+	}
 	intptr_t failures = 0;
 	for (int i = 0; i < THREADS; i++) {
 		void *ret;

@@ -35,6 +35,9 @@
 	"data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"" r "\"},\"usage\":{\"output_tokens\":9}}\n\n" \
 	"data: {\"type\":\"message_stop\"}\n\n"
 
+/* How long a model may say nothing: no answer is late on a loaded machine, but for one that never comes. */
+enum { PATIENT_MS = 60000, IMPATIENT_MS = 300 };
+
 static const struct {
 	const char *what;
 	enum llm_format format;
@@ -166,7 +169,7 @@ static const struct {
 	  0,
 	  3 },
 	{ "nothing at all", LLM_OPENAI, { { 0 } }, 1, -ERR_NETWORK, "ended the connection without an answer", 0, 3 },
-	{ "silence", LLM_OPENAI, { { 200, .body = O_GOOD, .hang_ms = 4000 } }, 1, -ERR_TIMEOUT, "sent nothing", 0, 1 },
+	{ "silence", LLM_OPENAI, { { 200, .body = O_GOOD, .hang_ms = 2 * PATIENT_MS } }, 1, -ERR_TIMEOUT, "sent nothing", 0, 1 },
 	{ "a stream",
 	  LLM_ANTHROPIC,
 	  { { 200, .body = A_GOOD A_END("end_turn") } },
@@ -212,7 +215,7 @@ static const struct {
 	  3 },
 };
 
-static struct llm *make(enum llm_format format, int port, struct err *e)
+static struct llm *make(enum llm_format format, int port, unsigned stall_ms, struct err *e)
 {
 	char *url = mem_fmt("http://127.0.0.1:%d/v1/", port);
 	struct llm *llm = NULL;
@@ -221,8 +224,8 @@ static struct llm *make(enum llm_format format, int port, struct err *e)
 					   .model = "m",
 					   .key_env = "PEAKD_TEST_KEY",
 					   .backoff_ms = 1,
-					   .stall_ms = 300,
-					   .total_ms = 20000 };
+					   .stall_ms = stall_ms,
+					   .total_ms = 2 * PATIENT_MS };
 	if (llm_new(&config, &llm, e) < 0)
 		printf("# %s\n", e->text);
 	free(url);
@@ -249,7 +252,7 @@ static void test_table(void)
 		struct err e = ERR_INIT;
 		struct model_answer a = { 0 };
 		fake_llm_start(&f, table[i].steps, table[i].count);
-		struct llm *llm = make(table[i].format, f.port, &e);
+		struct llm *llm = make(table[i].format, f.port, table[i].steps[0].hang_ms ? IMPATIENT_MS : PATIENT_MS, &e);
 		int rc = ask(llm, "hi", NULL, &a, &e);
 		is_int(rc, table[i].rc, "%s: %s %s", table[i].format == LLM_OPENAI ? "openai" : "anthropic",
 		       table[i].what, rc ? e.text : "");
@@ -271,7 +274,7 @@ static void test_requests(void)
 	struct err e = ERR_INIT;
 	struct model_answer a = { 0 };
 	fake_llm_start(&f, good, 2);
-	struct llm *llm = make(LLM_OPENAI, f.port, &e);
+	struct llm *llm = make(LLM_OPENAI, f.port, PATIENT_MS, &e);
 	is_int(ask(llm, "wo\"rds\n", NULL, &a, &e), 0, "one call");
 	is_str(a.model, "m-2", "the model's own name");
 	is_int(a.prompt_tokens, 20, "prompt tokens");
@@ -287,7 +290,7 @@ static void test_requests(void)
 	has_str(seen, "\"stream\":true", "streaming");
 	has_str(seen, "max_completion_tokens", "a limit");
 	ok(!strstr(seen, "temperature"), "no sampling field that nobody set");
-	llm = make(LLM_ANTHROPIC, f.port, &e);
+	llm = make(LLM_ANTHROPIC, f.port, PATIENT_MS, &e);
 	is_int(ask(llm, "hi", NULL, &a, &e), 0, "one call");
 	is_int(a.prompt_tokens, 20, "prompt tokens, the cached ones included");
 	is_int(a.output_tokens, 9, "output tokens");
@@ -311,14 +314,16 @@ static void *cancel_later(void *flag)
 
 static void test_cancel(void)
 {
-	static const struct fake_step slow[] = { { 200, .body = O_GOOD O_GOOD O_GOOD, .drip_ms = 50 } };
+	/* Half a minute until its end. */
+	static const struct fake_step slow[] = { { 200, .body = O_TEXT("a") O_TEXT("b") O_TEXT("c") O_TEXT("d") O_TEXT("e") O_TEXT("f") O_GOOD,
+	                                           .drip_ms = 400 } };
 	struct fake_llm f;
 	struct err e = ERR_INIT;
 	struct model_answer a = { 0 };
 	atomic_bool flag = false;
 	pthread_t thread;
 	fake_llm_start(&f, slow, 1);
-	struct llm *llm = make(LLM_OPENAI, f.port, &e);
+	struct llm *llm = make(LLM_OPENAI, f.port, PATIENT_MS, &e);
 	struct pace pace = pace_begin();
 	pthread_create(&thread, NULL, cancel_later, &flag);
 	is_int(ask(llm, "hi", &flag, &a, &e), -ERR_CANCELLED, "a call is cancelled: %s", e.text);
@@ -337,7 +342,7 @@ static void test_cut_prompt(void)
 	char *words = mem_new(9001, 1);
 	memset(words, 'x', 9000);
 	fake_llm_start(&f, good, 1);
-	struct llm *llm = make(LLM_OPENAI, f.port, &e);
+	struct llm *llm = make(LLM_OPENAI, f.port, PATIENT_MS, &e);
 	is_int(ask(llm, words, NULL, &a, &e), -ERR_MODEL, "20 tokens for 9000 characters");
 	has_str(e.text, "cut the prompt", "is told");
 	llm_free(llm);
