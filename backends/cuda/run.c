@@ -206,31 +206,34 @@ static int ready_cold(struct backend_run *run, struct err *e)
 {
 	struct backend_device *d = run->device;
 	CUresult result = CUDA_SUCCESS;
-	int rc = 0;
 
 	if (!run->wanted)
 		run->wanted = cuda_set_wanted(d, run->plan);
-	for (; run->set_count < run->wanted && !rc; run->set_count++) {
+	for (; run->set_count < run->wanted; run->set_count++) {
 		struct err short_of = ERR_INIT;
-		rc = cuda_set_init(&run->sets[run->set_count], d, run->plan, &short_of);
+		struct cuda_set *set = &run->sets[run->set_count];
+		int rc = cuda_set_init(set, d, run->plan, &short_of);
+		if (!rc)
+			rc = record(run, set, &short_of);
 		if (rc == -ERR_PRUNED) {
 			for (unsigned i = 1; i <= run->set_count; i++)
 				cuda_set_fini(&run->sets[i], d, run->plan);
 			run->set_count = run->wanted = 1;
 			return 0;
 		}
-		if (rc)
+		if (rc) {
+			cuda_set_fini(set, d, run->plan);
 			return err_set(e, short_of.code, "%s", short_of.text);
-		rc = record(run, &run->sets[run->set_count], e);
+		}
 		run->stale = true;
 	}
 	for (unsigned i = 0; run->stale && i < run->set_count && result == CUDA_SUCCESS; i++)
 		if (i != run->current)
 			result = cuda_set_copy(d, run->plan, &run->sets[run->current], &run->sets[i]);
-	if (!rc && result == CUDA_SUCCESS && run->stale)
+	if (result == CUDA_SUCCESS && run->stale)
 		result = d->cu.stream_wait(d->stream);
-	run->stale = false;
-	return rc ? rc : result == CUDA_SUCCESS ? 0 : cuda_device_fail(d, result, "copying buffers for cold timing", e);
+	run->stale = run->stale && result != CUDA_SUCCESS;
+	return result == CUDA_SUCCESS ? 0 : cuda_device_fail(d, result, "copying buffers for cold timing", e);
 }
 
 /* Each in a window of its own, after what makes it cold. */
