@@ -181,6 +181,12 @@ static bool fake_answer(const struct wire_frame *f, uint32_t number, struct buf 
 	case WIRE_COMPARE: fake_compared(&in, out); break;
 	case WIRE_MEASURE: fake_measured(&in, number, out); break;
 	case WIRE_PAIR: fake_paired(&in, out); break;
+	case WIRE_PRODUCT: /* its output is one */
+		wire_put_u64(out, 0);
+		wire_put_u64(out, 0);
+		wire_put_f64(out, 0);
+		wire_put_f64(out, 0);
+		break;
 	case WIRE_RELEASE: fake_released(&in); break;
 	case WIRE_PING: break;
 	default: return false;
