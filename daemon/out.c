@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 bool out_is_stdout(const char *path)
 {
@@ -28,11 +30,31 @@ static const char *name_of(const char *path)
 	return out_is_stdout(path) ? "standard output" : path;
 }
 
+/* What is there stays as it is until there is something to write. */
+int out_check(const char *path, bool force, struct err *e)
+{
+	struct stat st;
+	if (out_is_stdout(path))
+		return 0;
+	bool there = stat(path, &st) == 0;
+	if (there && !force)
+		return err_set(e, ERR_CONFLICT, "%s exists and was not touched: add --force, or name another file", path);
+	if (there && !S_ISREG(st.st_mode))
+		return 0; /* "/dev/stdout", a pipe: opening it has consequences */
+	FILE *f = fopen(path, "ae");
+	if (f == NULL)
+		return err_sys(e, errno, "%s cannot be written", path);
+	fclose(f);
+	if (!there)
+		unlink(path);
+	return 0;
+}
+
 int out_text(const char *path, const char *text, bool force, struct err *e)
 {
 	FILE *f = begin(path, force ? "we" : "wxe");
 	if (f == NULL && errno == EEXIST)
-		return err_set(e, ERR_CONFLICT, "%s exists and was not touched: add --force, or name another file", path);
+		return out_check(path, force, e);
 	bool good = f && fputs(text, f) >= 0;
 	return end(f, good) ? 0 : err_sys(e, errno, "%s cannot be written", name_of(path));
 }

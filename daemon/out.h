@@ -10,6 +10,8 @@
 
 /* "-"; also no name at all (NULL). */
 bool out_is_stdout(const char *path);
+/* Whether out_text with `force`, or out_json, can be expected to work: for before the work whose end is written there. */
+int out_check(const char *path, bool force, struct err *e);
 /* A text. A file that exists is ERR_CONFLICT, unless `force`. */
 int out_text(const char *path, const char *text, bool force, struct err *e);
 /* A line or more of JSON (flags: jansson's), whatever was there before; `path` is --json's. */

@@ -232,6 +232,8 @@ static int run_steps(struct run *r, struct err *e)
 		rc = run_setup_workflow(r, e);
 	if (rc == 0 && r->resumed)
 		rc = run_resume(r, e);
+	if (rc == 0 && r->resumed)
+		rc = run_check_steps(r, true, e);
 	if (rc < 0)
 		return rc;
 	r->report.planned = r->step_count + 1;

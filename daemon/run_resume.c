@@ -113,17 +113,36 @@ static int align(struct run *r, const json_t *log, struct err *e)
 	               (long long)run_setup_whole(odd, "id"), run_setup_text(odd, "by"), r->made_count <= r->step_count ? r->steps[r->made_count - 1] : "nothing");
 }
 
-int run_resume(struct run *r, struct err *e)
+static void forget(struct run *r)
+{
+	for (size_t i = 0; i < r->made_count; i++)
+		json_decref(r->made[i]);
+	free(r->made);
+	r->made = NULL;
+	r->made_count = 0;
+}
+
+static int read_made(struct run *r, struct err *e)
 {
 	json_t *log = NULL;
-	int rc = settle(r, e);
-	if (rc == 0)
-		rc = run_setup_call(r, "log", "workflow", json_pack("{s:s, s:s, s:i}", "action", "log", "name", r->workflow, "limit", LOG_ALL), &log, e);
+	int rc = run_setup_call(r, "log", "workflow", json_pack("{s:s, s:s, s:i}", "action", "log", "name", r->workflow, "limit", LOG_ALL), &log, e);
+	forget(r);
 	if (rc == 0)
 		rc = align(r, log, e);
+	json_decref(log);
+	return rc;
+}
+
+/* Twice: steps that are not this workflow's take nothing back from it, and what is waited for may make another checkpoint. */
+int run_resume(struct run *r, struct err *e)
+{
+	int rc = read_made(r, e);
+	if (rc == 0)
+		rc = settle(r, e);
+	if (rc == 0)
+		rc = read_made(r, e);
 	if (rc == 0)
 		run_setup_say(r, "resume", "%zu of %zu steps are made", r->made_count ? r->made_count - 1 : 0, r->step_count);
-	json_decref(log);
 	return rc;
 }
 

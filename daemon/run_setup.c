@@ -32,6 +32,34 @@ int run_setup_call(struct run *r, const char *label, const char *tool, json_t *t
 	return rc;
 }
 
+/* As a part of an address: what is no letter or digit is written as %XX. */
+static char *address(const char *kind, const char *name)
+{
+	struct buf uri = BUF_INIT;
+	buf_addf(&uri, "peak://%s/", kind);
+	for (const char *c = name; *c; c++)
+		if (isalnum((unsigned char)*c))
+			buf_addc(&uri, *c);
+		else
+			buf_addf(&uri, "%%%02X", (unsigned char)*c);
+	return buf_steal(&uri);
+}
+
+int run_setup_ask(struct run *r, const char *kind, const char *name, json_t **ret_shown, struct err *e)
+{
+	char *uri = address(kind, name), *text = NULL;
+	int rc = client_read(r->client, uri, &text, e);
+	json_t *shown = rc == 0 ? json_loads(text, 0, NULL) : NULL;
+	if (rc == 0 && !json_is_true(json_object_get(shown, "available")))
+		rc = err_set(e, ERR_NOT_FOUND, "%s", run_setup_text(shown, "why"));
+	if (rc == 0 && ret_shown)
+		*ret_shown = json_incref(shown);
+	json_decref(shown);
+	free(text);
+	free(uri);
+	return rc;
+}
+
 void run_setup_say(const struct run *r, const char *step, const char *fmt, ...)
 {
 	va_list ap;
@@ -159,20 +187,19 @@ static const char *wanted_name(const struct run *r)
 	return name ? name : r->report.stem;
 }
 
-/* NAME, or NAME-2 and so on when there is a workflow of that name: an earlier run's figures stay what they are. With --resume it is meant:
- * the daemon refuses another context under a name that is taken. */
-static int choose_name(struct run *r, struct err *e)
+int run_setup_name(struct run *r, struct err *e)
 {
 	const char *wanted = wanted_name(r);
 	json_t *list = NULL;
+	if (!*wanted)
+		return err_set(e, ERR_INPUT, "--name needs a name");
 	r->workflow = mem_str(wanted);
-	if (verb_get(r->line, "resume"))
-		return 0;
 	int rc = run_setup_call(r, "workflow", "workflow", json_pack("{s:s}", "action", "list"), &list, e);
 	if (rc < 0)
 		return rc;
 	const json_t *workflows = json_object_get(list, "workflows");
-	for (int i = 2; is_taken(workflows, r->workflow); i++) {
+	r->resumed = verb_get(r->line, "resume") && is_taken(workflows, wanted);
+	for (int i = 2; !r->resumed && is_taken(workflows, r->workflow); i++) {
 		free(r->workflow);
 		r->workflow = mem_fmt("%s-%d", wanted, i);
 	}
@@ -216,9 +243,7 @@ static int begin(struct run *r, json_t **ret_begun, struct err *e)
 int run_setup_workflow(struct run *r, struct err *e)
 {
 	json_t *created = NULL;
-	int rc = choose_name(r, e);
-	if (rc == 0)
-		rc = begin(r, &created, e);
+	int rc = begin(r, &created, e);
 	if (rc == 0) {
 		const char *name = run_setup_text(created, "workflow");
 		if (*name && strcmp(name, r->workflow) != 0) {
@@ -237,55 +262,43 @@ int run_setup_workflow(struct run *r, struct err *e)
 	return rc;
 }
 
-static int check_backend(const struct run *r, const char *backend, const char *device, struct err *e)
+static bool is_backend(const char *name, size_t n)
 {
-	return strcmp(backend, r->backend) == 0 ? 0 : err_set(e, ERR_INPUT, "device %s runs %s code, and %s is a context for %s", device, backend,
-	                                                      r->path ? r->path : r->from, r->backend);
+	static const char *const backends[] = { "cuda", "hip", "hlsl" };
+	for (size_t i = 0; i < MEM_COUNT(backends); i++)
+		if (strlen(backends[i]) == n && strncmp(backends[i], name, n) == 0)
+			return true;
+	return false;
 }
 
-/* "cuda:sm_90a" names an architecture, "cuda:0" and "cuda" a device. */
-static bool is_architecture(const char *device)
+/* The others are said as the daemon says them: an architecture, a set of devices. */
+static int no_device(const char *id, struct err *e)
 {
-	const char *colon = strchr(device, ':');
-	return colon && !isdigit((unsigned char)colon[1]);
+	const char *colon = strchr(id, ':');
+	if (colon && colon[1 + strspn(colon + 1, "0123456789")])
+		return -(int)e->code;
+	return err_set(e, ERR_NOT_FOUND, "there is no device %s here: `peakd devices` lists what there is, and --device BACKEND:ARCHITECTURE "
+	               "(cuda:sm_90a) compiles without one", id);
 }
 
 int run_setup_device(struct run *r, struct err *e)
 {
-	const char *asked = verb_get(r->line, "device");
+	const char *asked = verb_get(r->line, "device"), *id = asked ? asked : r->backend;
+	size_t n = strcspn(id, ":");
 	json_t *answer = NULL;
-	const json_t *d;
-	size_t i;
-	if (asked && is_architecture(asked)) {
-		r->report.compile_only = true;
-		r->report.device = mem_str(asked);
-		r->report.driver = mem_str("");
-		char *backend = mem_strn(asked, strcspn(asked, ":"));
-		int rc = check_backend(r, backend, asked, e);
-		free(backend);
-		return rc;
-	}
-	int rc = run_setup_call(r, "devices", "devices", json_object(), &answer, e);
+	if (is_backend(id, n) && (strlen(r->backend) != n || strncmp(r->backend, id, n) != 0))
+		return err_set(e, ERR_INPUT, "device %s runs %.*s code, and %s is a context for %s", id, (int)n, id, r->path ? r->path : r->from,
+		               r->backend);
+	int rc = run_setup_ask(r, "device", id, &answer, e);
 	if (rc < 0)
-		return rc;
-	json_array_foreach(json_object_get(answer, "devices"), i, d) {
-		const char *backend = run_setup_text(d, "backend");
-		bool fits = asked && strchr(asked, ':') ? strcmp(run_setup_text(d, "id"), asked) == 0
-		                                        : strcmp(backend, asked ? asked : r->backend) == 0;
-		if (!fits || r->report.device)
-			continue;
-		r->report.device = mem_fmt("%s (%s)", run_setup_text(d, "name"), run_setup_text(d, "id"));
-		r->report.driver = mem_str(run_setup_text(d, "driver"));
-		r->report.compile_only = json_is_false(json_object_get(d, "runs"));
-		r->report.emulated = json_is_true(json_object_get(d, "emulated"));
-		rc = check_backend(r, backend, run_setup_text(d, "id"), e);
-	}
+		return rc == -ERR_NOT_FOUND ? no_device(id, e) : rc;
+	const json_t *list = json_object_get(answer, "devices"), *first = json_array_get(list, 0);
+	r->report.compile_only = json_is_false(json_object_get(first, "runs"));
+	r->report.emulated = json_is_true(json_object_get(first, "emulated"));
+	r->report.device = r->report.compile_only ? mem_str(id)
+	                                          : mem_fmt("%s (%s)", run_setup_text(first, "name"), json_array_size(list) > 1 ? id : run_setup_text(first, "id"));
+	r->report.driver = mem_str(r->report.compile_only ? "" : run_setup_text(first, "driver"));
 	json_decref(answer);
-	if (rc < 0)
-		return rc;
-	if (r->report.device == NULL)
-		return err_set(e, ERR_NOT_FOUND, "there is no device %s here: `peakd devices` lists what there is, and --device "
-		               "BACKEND:ARCHITECTURE (cuda:sm_90a) compiles without one", asked ? asked : r->backend);
 	return 0;
 }
 

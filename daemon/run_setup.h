@@ -39,6 +39,9 @@ int run_setup_read(const char *path, char **ret_text, struct err *e);
 int run_setup_open(struct run *r, struct err *e);
 /* Closes the connection and frees what the functions below filled in. */
 void run_setup_fini(struct run *r);
+/* Once the context is known: the workflow's name. NAME, or NAME-2 and so on when there is a workflow of that name: an earlier run's figures stay
+ * what they are. With --resume it is meant (r->resumed): the daemon refuses another context under a name that is taken. */
+int run_setup_name(struct run *r, struct err *e);
 /* Reads the context, out of the file or of the checkpoint. */
 int run_setup_context(struct run *r, struct err *e);
 /* Once the steps are known: makes the workflow, or with --resume finds the one that is there; the report then has its first step, "baseline". */
@@ -55,6 +58,8 @@ char *run_setup_command(void);
 /* A tool call with a progress line; *ret_structured may be NULL. */
 int run_setup_call(struct run *r, const char *label, const char *tool, json_t *take_arguments, json_t **ret_structured,
                    struct err *e);
+/* What the daemon says of peak://KIND/NAME ("device", "model"); -ERR_NOT_FOUND with its words when that cannot be had. `ret_shown` may be NULL. */
+int run_setup_ask(struct run *r, const char *kind, const char *name, json_t **ret_shown, struct err *e);
 /* One line about a step. */
 void run_setup_say(const struct run *r, const char *step, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Members of an answer: "", NaN and 0 when there is none. */

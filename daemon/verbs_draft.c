@@ -29,10 +29,11 @@ static int draft_run(const struct verb_line *line)
 {
 	const char *path = line->words[0], *backend = verb_get(line, "backend"), *declared;
 	struct err e = ERR_INIT;
-	char *source;
+	char *source = NULL;
 	json_t *answer = NULL, *lines = json_array();
-	if (run_setup_read(path, &source, &e) < 0) {
+	if (run_setup_read(path, &source, &e) < 0 || out_check(verb_get(line, "out"), verb_get(line, "force") != NULL, &e) < 0) {
 		json_decref(lines);
+		free(source);
 		return verb_fail(line, &e);
 	}
 	for (size_t i = 0; (declared = verb_get_nth(line, "declare", i)) != NULL; i++)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/nearest.h"
@@ -66,11 +67,30 @@ static int write_file(const char *folder, const char *name, const char *text, bo
 	return rc;
 }
 
+/* All or none. */
+static int check_files(const char *folder, const json_t *files, struct err *e)
+{
+	const json_t *file;
+	size_t i;
+	json_array_foreach(files, i, file) {
+		char *path = mem_fmt("%s/%s", folder, run_setup_text(file, "name"));
+		int rc = access(path, F_OK) != 0 ? 0 : err_set(e, ERR_CONFLICT, "%s exists, and nothing was written: name another folder with "
+		                                               "--out, or add --force", path);
+		free(path);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
 static int write_files(const char *folder, const json_t *files, bool force, struct err *e)
 {
 	const json_t *file;
 	size_t i;
-	int rc = mkdir(folder, 0777) == 0 || errno == EEXIST ? 0 : err_sys(e, errno, "%s: the folder cannot be made", folder);
+	int rc = force ? 0 : check_files(folder, files, e);
+	if (rc < 0)
+		return rc;
+	rc = mkdir(folder, 0777) == 0 || errno == EEXIST ? 0 : err_sys(e, errno, "%s: the folder cannot be made", folder);
 	json_array_foreach(files, i, file) {
 		const char *name = json_string_value(json_object_get(file, "name"));
 		const char *text = json_string_value(json_object_get(file, "text"));

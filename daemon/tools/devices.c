@@ -1,12 +1,13 @@
 /* devices: what this machine can run on. */
-#include "daemon/tools/tools.h"
+#include "daemon/tools/devices.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/eval/pool.h"
+#include "daemon/tools/tools.h"
 
-static json_t *entry(const struct facts *f)
+json_t *devices_entry(const struct facts *f)
 {
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:i, s:i, s:i, s:i, s:I, s:f}", "id", f->id, "backend",
 	                 f->backend, "name", f->name, "uuid", f->uuid, "arch", f->arch, "driver", f->driver, "runs", f->runs,
@@ -29,7 +30,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 		return tools_refuse(call, &e);
 	json_t *list = json_array(), *lines = json_array();
 	for (size_t i = 0; i < count; i++) {
-		json_array_append_new(list, entry(&facts[i]));
+		json_array_append_new(list, devices_entry(&facts[i]));
 		buf_addf(&text, "%s: %s (%s)%s\n", facts[i].id, facts[i].name, facts[i].driver,
 		         facts[i].shares_cpu ? ", shares the CPU" : "");
 	}

@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/eval/pool.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
 #include "core/record/workflow.h"
 #include "core/transform/models.h"
+#include "daemon/tools/devices.h"
 #include "daemon/tools/part.h"
 #include "daemon/tools/tools.h"
 
@@ -67,22 +69,49 @@ static const struct mcp_done *read_transformation(struct mcp_call *call)
 	return done;
 }
 
-/* Who wants to know before anything is begun, as `peakd run` does. It is opened as a job would, and not asked. */
-static const struct mcp_done *read_model(struct mcp_call *call)
+/* --- what can be had: who wants to know before anything is begun, as `peakd run` does, asks here and leaves no job --------------------- */
+
+/* `why` NULL: it can be had, and `take_more` says more of it. */
+static const struct mcp_done *reply_available(struct mcp_call *call, const char *kind, const char *name, const char *why, json_t *take_more)
 {
-	const char *name = mcp_call_variable(call, "model");
-	struct models_open open;
-	struct err e = ERR_INIT;
-	bool available = models_open(tools_app(call)->work.models, name, 1, &open, &e) == 0;
-	if (available)
-		models_close(&open);
-	json_t *shown = json_pack("{s:s, s:b, s:s*}", "model", name, "available", available, "why", available ? NULL : e.text);
+	json_t *shown = json_pack("{s:s, s:b, s:s*}", kind, name, "available", why == NULL, "why", why);
+	if (take_more)
+		json_object_set_new(shown, "devices", take_more);
 	char *text = json_dumps(shown, JSON_INDENT(1));
 	const struct mcp_done *done = mcp_call_reply_text(call, "application/json", text);
 	json_decref(shown);
 	free(text);
 	return done;
 }
+
+/* It is opened as a job would, and not asked. */
+static const struct mcp_done *read_model(struct mcp_call *call)
+{
+	const char *name = mcp_call_variable(call, "model");
+	struct models_open open;
+	struct err e = ERR_INIT;
+	if (models_open(tools_app(call)->work.models, name, 1, &open, &e) < 0)
+		return reply_available(call, "model", name, e.text, NULL);
+	models_close(&open);
+	return reply_available(call, "model", name, NULL, NULL);
+}
+
+static const struct mcp_done *read_device(struct mcp_call *call)
+{
+	const char *name = mcp_call_variable(call, "device");
+	struct facts *facts;
+	size_t count;
+	struct err e = ERR_INIT;
+	if (pool_device_set(tools_app(call)->work.pool, name, &facts, &count, &e) < 0)
+		return reply_available(call, "device", name, e.text, NULL);
+	json_t *list = json_array();
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, devices_entry(&facts[i]));
+	free(facts);
+	return reply_available(call, "device", name, NULL, list);
+}
+
+/* --- jobs ------------------------------------------------------------------------------------------------------------------------------ */
 
 static const struct mcp_done *job_state(struct mcp_call *call, struct db *db)
 {
@@ -143,7 +172,10 @@ const struct mcp_template resources_templates[] = {
 	{ "peak://checkpoint/{at}/{part}", "checkpoint", "A part of a checkpoint",
 	  "part: source, device, host, macros, best, tuning, measurements, t4, validations or exchanges", NULL, read_checkpoint },
 	{ "peak://transformation/{name}", "transformation", "A transformation's text", NULL, "text/markdown", read_transformation },
-	{ "peak://model/{model}", "model", "A model", "Whether transform can ask it; \"default\" is the one that needs no name", "application/json", read_model },
+	{ "peak://device/{device}", "device", "A device", "What a tool's argument device means: cuda:0, cuda:all, cuda:sm_90a; or why there is none",
+	  "application/json", read_device },
+	{ "peak://model/{model}", "model", "A model", "Whether transform can ask it; \"default\" is the one that needs no name", "application/json",
+	  read_model },
 	{ "peak://job/{id}", "job", "A job", "Its state and result, as the job tool shows it", "application/json", read_job },
 	{ "peak://job/{id}/log", "job-log", "A job's log", "All of its events, one a line", "text/plain", read_job_log },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/record/checkpoint.h"
 #include "core/record/workflow.h"
 #include "daemon/tools/prompts.h"
 #include "daemon/tools/resources.h"
@@ -231,13 +232,32 @@ static const struct mcp_done *answer_now(struct mcp_call *call, struct db *db, c
 	return done;
 }
 
+/* What is kept for another machine must be something that a machine could do. */
+static int check_later(struct db *db, const struct fields *request, struct err *e)
+{
+	const char *device = fields_text(request, "device", "");
+	struct checkpoint c;
+	if (!fields_flag(request, "later") || *device == '\0')
+		return 0;
+	int rc = checkpoint_get(db, fields_int(request, "checkpoint", 0), &c, e);
+	if (rc < 0)
+		return rc;
+	size_t n = strcspn(device, ":");
+	if (strlen(c.backend) != n || strncmp(device, c.backend, n) != 0)
+		rc = err_set(e, ERR_INPUT, "device %s runs no %s code, which checkpoint %lld is", device, c.backend, (long long)c.id);
+	checkpoint_fini(&c);
+	return rc < 0 ? rc : 0;
+}
+
 static const struct mcp_done *start(struct mcp_call *call, struct db *db, const char *kind, const struct fields *request)
 {
 	struct app *app = tools_app(call);
 	struct err e = ERR_INIT;
 	char *id = NULL;
 	const struct mcp_done *done;
-	int rc = fields_flag(request, "resume") && !fields_flag(request, "later") ? tools_join(app, db, kind, request, &id, &e) : 0;
+	int rc = check_later(db, request, &e);
+	if (rc == 0)
+		rc = fields_flag(request, "resume") && !fields_flag(request, "later") ? tools_join(app, db, kind, request, &id, &e) : 0;
 	int fresh = id == NULL;
 	if (rc == 0 && fresh)
 		rc = engine_submit(app->engine, db, kind, request, &id, &e);

@@ -54,6 +54,10 @@ cmp -s "$T/typed" "$T/norm.peak.md"
 ok $? "the context is what it would have been had they been typed" "$(diff "$T/typed" "$T/norm.peak.md")"
 has "$(cat "$T/err")" "note: said by the model fake, not by the file: hidden: int = 4096" "whose lines they are is said"
 has "$(cat "$T/err")" "nothing differs; not compared, since the file's form does not say it: the grid of layer_norm" "as is what was compared"
+asked=$(sqlite3 "$T/b.db" "SELECT count(*) FROM exchange")
+timeout 120 "$peakd" draft "$file" --db "$T/b.db" --model default --out "$T/norm.peak.md" 2>"$T/err"
+is "$? $(sqlite3 "$T/b.db" "SELECT count(*) FROM exchange")" "1 $asked" "a file that is there is refused before the model is asked"
+has "$(cat "$T/err")" "--force" "and the message says how to"
 is "$(sqlite3 "$T/b.db" "SELECT group_concat(transformation || ' ' || attempt || ' ' || outcome, ', ') FROM exchange")" "draft 1 not taken, draft 2 ok" \
 	"both exchanges are on record"
 is "$(ls "$PEAKD_RECORD" | sed 's/-[0-9a-f]*\.md//' | tr '\n' ' ')" "draft-1-1-1 draft-1-1-2 " "and recorded as files"

@@ -22,6 +22,9 @@ is $? 1 "nothing to export is no success"
 has "$(cat "$T/none")" "--later" "and says how a job is queued"
 [ ! -e "$bundle" ]
 ok $? "and no folder is made"
+timeout 120 "$peakd" tune s --device cuda:0 --later --db "$db" >"$T/out" 2>"$T/err"
+is "$? $(sqlite3 "$db" "SELECT count(*) FROM job")" "1 0" "a job for a device that never runs such code is not queued"
+has "$(cat "$T/err")" "cuda:0 runs no hlsl code" "and says so"
 said=$(timeout 120 "$peakd" validate s --device hlsl:0 --samples 2 --later --db "$db")
 validate=$(job_of "$said")
 has "$said" "drain export" "validate --later answers at once with the next step"

@@ -37,7 +37,18 @@ has "$(cat "$T/out")" "scale-2" "a second run is a workflow of its own"
 has "$(tail -n 1 "$T/out")" "1 of 2 steps NOT validated" "and the closing line does not hide it"
 has "$(timeout 120 "$peakd" workflow log scale --db "$db")" "accepted" "the workflow is in the database"
 
+# Every device of a backend is no architecture: it runs.
+timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --name all --device hlsl:all >"$T/out" 2>"$T/err"
+is "$?" 0 "--device hlsl:all: exit status 0"
+has "$(tail -n 1 "$T/out")" "all validated" "it ran"
+
 # What is wrong with the command line is said before anything is made or measured.
+rows() # of everything that a run could leave
+{
+	sqlite3 "$db" "SELECT (SELECT count(*) FROM workflow), (SELECT count(*) FROM workflow_move), (SELECT count(*) FROM checkpoint),
+		(SELECT count(*) FROM job), (SELECT count(*) FROM pending), (SELECT count(*) FROM blob)"
+}
+before=$(rows)
 early() # early PART OPTIONS…
 {
 	part=$1
@@ -59,7 +70,15 @@ early "NAME=VALUE" --sizes 4096
 early "cannot be written" --json "$T/no/such/folder/rows.json"
 early "runs cuda code" --device cuda:sm_90a
 early "no device hlsl:7" --device hlsl:7
+early "no device nvidia:0" --device nvidia:0
+early "hlsl:foo is no architecture" --device hlsl:foo
+early "no device 'hlsl:7'" --device hlsl:0,7
+early "thread-tiling builds on refactor" --transform thread-tiling --model replay:matmul-fp32-hlsl
+early "tensor-core is for cuda, hip, and the context's backend is hlsl" --sequence matmul-fp16-cuda --model replay:matmul-fp32-hlsl
+early "needs a name" --name ""
+early '"a b" cannot be a name' --name "a b"
 is "$(timeout 120 "$peakd" workflow list --db "$db" | grep -c early)" 0 "no workflow was made"
+is "$(rows)" "$before" "nor any other row"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$T/c.db" --device cuda:sm_90a --json "$T/kept.json" >"$T/out" 2>"$T/err"
 is "$(ls "$T/kept.json" 2>/dev/null)" "" "nor a file"
 
@@ -70,6 +89,11 @@ timeout 120 "$peakd" workflow export scale --db "$db" --out "$T/files" 2>"$T/err
 is $? 1 "files that are there are not written over"
 has "$(cat "$T/err")" "--force" "and the message says how to"
 
+mkdir "$T/half"
+last=$(ls "$T/files" | tail -n 1)
+touch "$T/half/$last"
+timeout 120 "$peakd" workflow export scale --db "$db" --out "$T/half" >"$T/out" 2>"$T/err"
+is "$? $(ls "$T/half")" "1 $last" "nor is half an export written beside them"
 (cd "$T/here" && timeout 120 "$peakd" workflow export scale --db "$db" --out - >"$T/out" 2>"$T/err")
 is "$? $(ls "$T/here")" "2 " "several files do not go to standard output"
 has "$(cat "$T/err")" "--out takes a folder" "… and says so"

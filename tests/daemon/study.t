@@ -50,6 +50,8 @@ timeout 100 "$peakd" study --db "$db" --samples 2 --tries 1 --transform add-agai
 ok $? "no file is needed then" "$(cat "$T/err")"
 is "$(jq -c '[.context, .rows[0].right, .rows[0].parent]' "$T/from.json")" "[\"scale\",1,$parent]" "it starts from the same"
 has "$(timeout 120 "$peakd" workflow log alone --db "$db")" "add-again" "and has a workflow of its own"
+timeout 100 "$peakd" study "$T/scale.peak.md" --db "$db" --transform add-again --device hlsl:foo --name early >"$T/out" 2>"$T/err"
+is "$? $(cat "$T/out")" "1 " "an architecture that does not exist: exit status 1, nothing begun"
 timeout 100 "$peakd" study --db "$db" --transform add-again >"$T/out" 2>"$T/err"
 is $? 2 "neither file nor checkpoint: exit status 2"
 has "$(cat "$T/err")" "peakd study --from AT" "with what to write"
@@ -60,6 +62,15 @@ is "$(timeout 120 "$peakd" workflow list --db "$db" | grep -c -e early -e scale-
 is "$(cd "$T/recordings/scale" && find . -name '*.md' | sort | tr '\n' ' ' | sed 's/-[0-9a-f]*\.md//g')" \
 	"./add-again-1-1-1 ./add-up-1-1-1 ./try-2/add-again-1-1-1 ./try-2/add-up-1-1-1 ./try-3/add-again-1-1-1 ./try-3/add-up-1-1-1 " \
 	"every try has recordings of its own"
+
+printf -- '---\nname: after-up\nsummary: A sum.\nafter: add-up\n---\n## Pass 1: The sum\nexpect: valid\nunchanged: allowed\n\n### device\nAdd.\n' \
+	>"$T/data/peakd/transforms/after-up.md"
+timeout 100 "$peakd" study "$T/scale.peak.md" --db "$db" --transform after-up --name early >"$T/out" 2>"$T/err"
+is "$? $(cat "$T/out")" "1 " "a transformation that builds on another: exit status 1, nothing begun"
+has "$(cat "$T/err")" "after-up builds on add-up" "and said"
+timeout 100 "$peakd" study --db "$db" --samples 2 --tries 1 --transform after-up --from "$parent" --name behind >"$T/out" 2>"$T/err"
+ok $? "from a checkpoint that has it behind it" "$(cat "$T/err")"
+is "$(timeout 120 "$peakd" workflow list --db "$db" | grep -c early)" 0 "no workflow was made for that"
 
 # What is recorded is not asked again: the model is to be asked from here on.
 mv "$T/recordings/scale" "$T/right"

@@ -71,8 +71,8 @@ fi
 
 # --- resources
 templates=$(post resources/templates/list '' '' | jq -r '.result.resourceTemplates[].uriTemplate' | sort | tr '\n' ' ')
-is "$templates" "peak://checkpoint/{at}/{part} peak://job/{id} peak://job/{id}/log peak://model/{model} peak://transformation/{name} " \
-	"templates for checkpoints, jobs, models and transformations"
+is "$templates" "peak://checkpoint/{at}/{part} peak://device/{device} peak://job/{id} peak://job/{id}/log peak://model/{model} peak://transformation/{name} " \
+	"templates for checkpoints, devices, jobs, models and transformations"
 read_text() # read_text URI
 {
 	post resources/read "$1" "\"uri\":\"$1\"," | jq -r '.result.contents[0].text // .error.message'
@@ -83,6 +83,7 @@ has "$(read_text peak://transformation/refactor)" "## Pass 1" "a transformation 
 has "$(read_text peak://docs/context-format)" "kernel" "and the format's document"
 is "$(read_text peak://model/replay:matmul-fp32-hlsl | jq -c .)" '{"model":"replay:matmul-fp32-hlsl","available":true}' "a model that can be asked"
 has "$(read_text peak://model/none | jq -r 'select(.available == false).why')" "no model 'none'" "one that cannot, and why"
+has "$(read_text peak://device/none:0 | jq -r 'select(.available == false).why')" "no device 'none:0'" "a device that is not there, and why"
 is "$(post resources/read peak://job/jnone/log '"uri":"peak://job/jnone/log",' | jq .error.code)" -32602 "a job that is not is an error"
 
 # --- prompts and completion

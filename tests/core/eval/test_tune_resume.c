@@ -67,6 +67,7 @@ struct piece {
 	void (*progress)(void *arg, double done, double total, const char *message);
 	void *progress_arg;
 	bool resume;
+	uint64_t seed; /* 0: 5 */
 	struct tune_result result;
 	struct err e;
 	int rc;
@@ -78,7 +79,7 @@ static void run_piece(struct piece *p)
 	struct params *size = size_of(64);
 	struct eval ev = { .pool = p->s->pool, .references = p->s->references, .cancel = p->cancel, .progress = p->progress,
 	                   .progress_arg = p->progress_arg };
-	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &p->s->facts, .size = size, .budget = p->budget, .seed = 5,
+	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &p->s->facts, .size = size, .budget = p->budget, .seed = p->seed ? p->seed : 5,
 	                          .leaders = 2, .resume = p->resume };
 	p->e = (struct err)ERR_INIT;
 	p->rc = tune_run(&ev, &q, p->db, p->checkpoint, p->job, &p->result, &p->e);
@@ -200,8 +201,13 @@ static void taken_over(struct sample *s, int64_t checkpoint, const struct tune_r
 	   "and says the same");
 	is_int((long long)search_rows(s->db, checkpoint, &twice), (long long)rows, "without measuring");
 	tune_result_fini(&p.result);
-	p.resume = false;
+	p.seed = 6;
 	p.budget = 2;
+	run_piece(&p);
+	ok(p.rc == 0 && !p.result.known && p.result.run != before->run, "another seed is another question");
+	tune_result_fini(&p.result);
+	p.seed = 0;
+	p.resume = false;
 	run_piece(&p);
 	ok(p.rc == 0 && !p.result.known && p.result.run != before->run, "one that does not go on measures anew");
 	tune_result_fini(&p.result);
