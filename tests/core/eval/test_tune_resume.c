@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -124,6 +125,7 @@ static void stay(void *arg, double done, double total, const char *message)
 /* `test_tune_resume tune DB CHECKPOINT`, or `stay` for what gets killed. */
 static int child(const char *what, const char *path, const char *checkpoint)
 {
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else would end one that stays */
 	char *folder = mem_strn(path, (size_t)(strrchr(path, '/') - path));
 	struct pool_config config = { .compile_workers = 2, .lock_folder = folder };
 	struct sample s = { .pool = pool_new(&config), .references = references_new(64 << 20) };
