@@ -62,6 +62,8 @@ enum { BACKEND_RED_ZONE = 4096 };
 
 /* NULL-terminated: cuda, hip (where built), hlsl. */
 extern const struct backend *const backend_table[];
+/* Where bytes [offset, offset+bytes) of a buffer stand, from the beginning of its first red zone; -ERR_INPUT for what is not within both. */
+int backend_place(const struct plan *plan, unsigned buffer, int64_t offset, size_t bytes, uint64_t *ret_at, struct err *e);
 /* NULL when there is none of that name. */
 const struct backend *backend_find(const char *name);
 

@@ -1,7 +1,7 @@
 /* tune: what a tune costs beyond compilers and kernels: `build/bench/tune MODE`.
  *
- *	own [--count N]            a fake backend that answers at once: CPU and wall time per configuration that are peakd's own, and its
- *	                           memory at a tenth and at the end
+ *	own [--count N]            a fake backend that answers at once: CPU and wall time per configuration that are peakd's own, beside the CPU time
+ *	                           of one event row of its database, and its memory at a tenth and at the end
  *	overlap [--count N]        a fake backend with given times (compiling 20 ms, device 5 ms): how idle the device is while compiled work
  *	                           waits, and what a second device brings
  *	compile [--count N]        NVRTC for --device (default cuda:sm_90a; needs no GPU): configurations a second through peakd's compile
@@ -139,6 +139,16 @@ static int tune(struct bench *b, size_t count, size_t devices, bool tell, struct
 
 /* --- own and overlap ------------------------------------------------------------------------------------------------------------ */
 
+/* CPU milliseconds of an event row, which says how fast this machine is. */
+static double row_cpu_ms(struct bench *b)
+{
+	enum { ROWS = 2000 };
+	double cpu = cpu_seconds();
+	for (int i = 0; i < ROWS; i++)
+		progress(b, i, ROWS, "a row");
+	return (cpu_seconds() - cpu) * 1e3 / ROWS;
+}
+
 static int run_own(size_t count, struct err *e)
 {
 	struct bench b;
@@ -153,9 +163,9 @@ static int run_own(size_t count, struct err *e)
 		int64_t began = clock_now();
 		rc = tune(&b, count, 1, true, &r, e);
 		if (rc == 0) {
-			printf("{\"mode\": \"own\", \"configurations\": %zu, \"cpu_ms_each\": %.4f, \"wall_ms_each\": %.4f, \"rss_kib_tenth\": %ld, "
-			       "\"rss_kib_end\": %ld}\n", r.tried, (cpu_seconds() - cpu) * 1e3 / (double)r.tried,
-			       (double)(clock_now() - began) / 1e6 / (double)r.tried, b.rss_tenth_kib, resident_kib());
+			double each = (cpu_seconds() - cpu) * 1e3 / (double)r.tried, wall = (double)(clock_now() - began) / 1e6 / (double)r.tried;
+			printf("{\"mode\": \"own\", \"configurations\": %zu, \"cpu_ms_each\": %.4f, \"cpu_ms_row\": %.4f, \"wall_ms_each\": %.4f, "
+			       "\"rss_kib_tenth\": %ld, \"rss_kib_end\": %ld}\n", r.tried, each, row_cpu_ms(&b), wall, b.rss_tenth_kib, resident_kib());
 			tune_result_fini(&r);
 		}
 	}

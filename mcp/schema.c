@@ -132,9 +132,9 @@ static int bad(struct compiler *c, const char *where, const char *keyword, const
 
 static int add_pattern(struct compiler *c, const char *where, const char *text)
 {
-	const char *why;
-	return mcp_schema_add_pattern(c->s, text, &why) < 0
-		       ? err_set(c->e, ERR_INPUT, "%s%s: the pattern \"%s\" %s", c->what, where, text, why)
+	char why[128];
+	return mcp_schema_add_pattern(c->s, text, why, sizeof why) < 0
+		       ? err_set(c->e, ERR_INPUT, "%s%s: the pattern \"%s\" cannot be compiled: %s", c->what, where, text, why)
 		       : 0;
 }
 

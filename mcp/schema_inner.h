@@ -3,8 +3,10 @@
 #define PEAKD_MCP_SCHEMA_INNER_H
 
 #include <jansson.h>
-#include <regex.h>
 #include <stddef.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
 
 struct mcp_schema_ref {
 	const json_t *at;     /* the schema object that has the $ref */
@@ -13,7 +15,7 @@ struct mcp_schema_ref {
 
 struct mcp_schema_pattern {
 	const char *text; /* borrowed from the schema */
-	regex_t regex;
+	pcre2_code *code;
 };
 
 /* What kinds of keywords a schema object has. */
@@ -59,9 +61,9 @@ unsigned mcp_schema_type_bits(const json_t *type);
 const json_t *mcp_schema_ref_target(const struct mcp_schema *s, const json_t *at);
 
 /* --- schema_pattern.c --- */
-/* The text is borrowed for as long as the schema lives. -ERR_INPUT for one that cannot be had: *ret_why says what it does. */
-int mcp_schema_add_pattern(struct mcp_schema *s, const char *text, const char **ret_why);
-/* Whether the text has a match; the pattern is one of the schema's. */
+/* The text is borrowed for as long as the schema lives. -ERR_INPUT for one that cannot be compiled: ret_why says why. */
+int mcp_schema_add_pattern(struct mcp_schema *s, const char *text, char *ret_why, size_t why_size);
+/* Whether the text has a match; the pattern is one of the schema's. One that takes too long has none. */
 int mcp_schema_matches(const struct mcp_schema *s, const char *pattern, const char *text);
 void mcp_schema_free_patterns(struct mcp_schema *s);
 

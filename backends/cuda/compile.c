@@ -11,6 +11,7 @@
 #include "backends/cuda/facts.h"
 #include "backends/cuda/headers.h"
 #include "backends/cuda/library.h"
+#include "backends/source.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -36,20 +37,6 @@ static struct options options_new(const struct wire_compile *request, const stru
 	for (size_t i = 0; i < request->option_count; i++)
 		*MEM_PUSH(o.list, o.count) = mem_str(request->options[i]);
 	return o;
-}
-
-static int source_new(const struct wire_compile *request, struct buf *out, struct err *e)
-{
-	for (size_t i = 0; i < request->define_count; i++) {
-		const struct wire_define *d = &request->defines[i];
-		if (strpbrk(d->name, " \t\r\n") || strpbrk(d->value, "\r\n"))
-			return err_set(e, ERR_INPUT, "the parameter \"%.60s\" cannot become a macro: its name or value has a line break or a space", d->name);
-		buf_addf(out, "#define %s %s\n", d->name, d->value);
-	}
-	/* The empty line ends a macro whose last line ends in a backslash. */
-	buf_addf(out, "#line 1 \"macros\"\n%s\n\n#line 1 \"device\"\n%s\n", request->macros ? request->macros : "",
-	         request->device ? request->device : "");
-	return 0;
 }
 
 /* What NVRTC wrote; texts are never NULL. */
@@ -253,7 +240,7 @@ int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_c
 
 	if (rc)
 		return rc;
-	if ((rc = cuda_facts_describe(request->arch, &limits, e)) || (rc = source_new(request, &source, e)))
+	if ((rc = cuda_facts_describe(request->arch, &limits, e)) || (rc = source_add(request, &source, e)))
 		goto out;
 	options = options_new(request, &nvrtc);
 	a = attempt_new(&nvrtc, buf_text(&source), &options);

@@ -124,16 +124,12 @@ int cuda_run_prepare(struct backend_device *device, const void *binary, size_t l
 /* The address of bytes [offset, offset+bytes) of a buffer with its red zones. */
 static int address(const struct backend_run *run, unsigned buffer, int64_t offset, size_t bytes, CUdeviceptr *ret_at, struct err *e)
 {
-	uint64_t from = (uint64_t)offset + BACKEND_RED_ZONE, whole; /* what lies before the red zone wraps to a huge number */
+	uint64_t place = 0;
+	int rc = backend_place(run->plan, buffer, offset, bytes, &place, e);
 
-	if (buffer >= run->plan->buffer_count)
-		return err_set(e, ERR_INPUT, "there is no buffer %u: the plan has %zu", buffer, run->plan->buffer_count);
-	whole = run->plan->buffers[buffer].bytes + 2 * BACKEND_RED_ZONE;
-	if (from > whole || bytes > whole - from)
-		return err_set(e, ERR_INPUT, "%zu bytes at offset %lld are outside of buffer \"%s\" (%llu bytes) and its red zones", bytes,
-		               (long long)offset, run->plan->buffers[buffer].name, (unsigned long long)run->plan->buffers[buffer].bytes);
-	*ret_at = run->sets[run->current].buffers[buffer] + (CUdeviceptr)offset;
-	return 0;
+	if (!rc)
+		*ret_at = run->sets[run->current].buffers[buffer] - BACKEND_RED_ZONE + place;
+	return rc;
 }
 
 int cuda_run_write(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e)
@@ -210,31 +206,34 @@ static int ready_cold(struct backend_run *run, struct err *e)
 {
 	struct backend_device *d = run->device;
 	CUresult result = CUDA_SUCCESS;
-	int rc = 0;
 
 	if (!run->wanted)
 		run->wanted = cuda_set_wanted(d, run->plan);
-	for (; run->set_count < run->wanted && !rc; run->set_count++) {
+	for (; run->set_count < run->wanted; run->set_count++) {
 		struct err short_of = ERR_INIT;
-		rc = cuda_set_init(&run->sets[run->set_count], d, run->plan, &short_of);
+		struct cuda_set *set = &run->sets[run->set_count];
+		int rc = cuda_set_init(set, d, run->plan, &short_of);
+		if (!rc)
+			rc = record(run, set, &short_of);
 		if (rc == -ERR_PRUNED) {
 			for (unsigned i = 1; i <= run->set_count; i++)
 				cuda_set_fini(&run->sets[i], d, run->plan);
 			run->set_count = run->wanted = 1;
 			return 0;
 		}
-		if (rc)
+		if (rc) {
+			cuda_set_fini(set, d, run->plan);
 			return err_set(e, short_of.code, "%s", short_of.text);
-		rc = record(run, &run->sets[run->set_count], e);
+		}
 		run->stale = true;
 	}
 	for (unsigned i = 0; run->stale && i < run->set_count && result == CUDA_SUCCESS; i++)
 		if (i != run->current)
 			result = cuda_set_copy(d, run->plan, &run->sets[run->current], &run->sets[i]);
-	if (!rc && result == CUDA_SUCCESS && run->stale)
+	if (result == CUDA_SUCCESS && run->stale)
 		result = d->cu.stream_wait(d->stream);
-	run->stale = false;
-	return rc ? rc : result == CUDA_SUCCESS ? 0 : cuda_device_fail(d, result, "copying buffers for cold timing", e);
+	run->stale = run->stale && result != CUDA_SUCCESS;
+	return result == CUDA_SUCCESS ? 0 : cuda_device_fail(d, result, "copying buffers for cold timing", e);
 }
 
 /* Each in a window of its own, after what makes it cold. */

@@ -14,6 +14,7 @@
 #include "backends/hip/headers.h"
 #include "backends/hip/library.h"
 #include "backends/hip/object.h"
+#include "backends/source.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -41,17 +42,9 @@ static struct options options_new(const struct wire_compile *request)
 static int source_new(const struct wire_compile *request, struct buf *out, struct err *e)
 {
 	buf_adds(out, hip_headers_begin);
-	for (size_t i = 0; i < request->define_count; i++) {
-		const struct wire_define *d = &request->defines[i];
-		if (strpbrk(d->name, " \t\r\n") || strpbrk(d->value, "\r\n"))
-			return err_set(e, ERR_INPUT, "the parameter \"%.60s\" cannot become a macro: its name or value has a line break or a space", d->name);
-		buf_addf(out, "#define %s %s\n", d->name, d->value);
-	}
-	/* The empty line ends a macro whose last line ends in a backslash. */
-	buf_addf(out, "#line 1 \"macros\"\n%s\n\n#line 1 \"device\"\n%s\n", request->macros ? request->macros : "",
-	         request->device ? request->device : "");
+	int rc = source_add(request, out, e);
 	buf_adds(out, hip_headers_end);
-	return 0;
+	return rc;
 }
 
 /* What hiprtc wrote; the text is never NULL. */

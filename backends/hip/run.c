@@ -126,16 +126,12 @@ out:
 /* The address of bytes [offset, offset+bytes) of a buffer with its red zones. */
 static int address(const struct backend_run *run, unsigned buffer, int64_t offset, size_t bytes, char **ret_at, struct err *e)
 {
-	uint64_t from = (uint64_t)offset + BACKEND_RED_ZONE, whole; /* what lies before the red zone wraps to a huge number */
+	uint64_t place = 0;
+	int rc = backend_place(run->plan, buffer, offset, bytes, &place, e);
 
-	if (buffer >= run->plan->buffer_count)
-		return err_set(e, ERR_INPUT, "there is no buffer %u: the plan has %zu", buffer, run->plan->buffer_count);
-	whole = run->plan->buffers[buffer].bytes + 2 * BACKEND_RED_ZONE;
-	if (from > whole || bytes > whole - from)
-		return err_set(e, ERR_INPUT, "%zu bytes at offset %lld are outside of buffer \"%s\" (%llu bytes) and its red zones", bytes,
-		               (long long)offset, run->plan->buffers[buffer].name, (unsigned long long)run->plan->buffers[buffer].bytes);
-	*ret_at = run->buffers[buffer] - BACKEND_RED_ZONE + from;
-	return 0;
+	if (!rc)
+		*ret_at = run->buffers[buffer] - BACKEND_RED_ZONE + place;
+	return rc;
 }
 
 int hip_run_write(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e)

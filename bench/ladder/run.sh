@@ -57,7 +57,8 @@ carry_out()
 carry_out "$peakd" run "$context" --resume --sequence "$sequence" --name "$name" --device "$device" ${model:+--model "$model"} \
 	--budget "$budget" --samples 4 --db "$db" --json "$out/run.json" > >(tee "$out/run.txt") 2>&1 || exit
 if [ -n "$last" ] && ! [ -s "$out/last.json" ]; then
-	carry_out "$peakd" tune "$name" --budget "$last" --device "$device" --db "$db" --json >"$out/last.json.part" || exit
+	# The seed keeps --resume from taking the step's own tune for the answer.
+	carry_out "$peakd" tune "$name" --resume --seed 2 --budget "$last" --device "$device" --db "$db" --json >"$out/last.json.part" || exit
 	mv "$out/last.json.part" "$out/last.json"
 fi
 "$peakd" workflow log "$name" --db "$db" >"$out/log.txt" || exit

@@ -98,7 +98,7 @@ int tune_leader_build(struct tuner *u, struct leader *l, struct err *e);
 /* Proves and re-times leaders until enough of them stand; result.top is theirs, fastest first. */
 int tune_leaders_finish(struct tuner *u, struct err *e);
 /* Leaders that stand within a few percent of the first are timed against it in alternating pairs, and have the pairs' figures from then on, in
- * result.top, which the faster one of a pair leads, and in the record. One that turns out wrong is taken out of it. Time at one size only. */
+ * result.top (in no order) and in the record. One that turns out wrong is taken out of it. Time at one size only. */
 int tune_race(struct tuner *u, struct err *e);
 /* Then, for a context that names a library: the winner against it; fills result.library. What goes wrong there is told in it and
  * fails nothing. */

@@ -251,10 +251,11 @@ static int finish_leader(struct tuner *u, struct leader *l, const struct ahead *
 	return rc == 0 && good ? time_again(u, l, e) : rc;
 }
 
+/* Of two with the same figure the one that has had it for longer, as in the record. */
 static int better(const void *a, const void *b)
 {
-	double x = ((const struct tune_top *)a)->value, y = ((const struct tune_top *)b)->value;
-	return (x > y) - (x < y);
+	const struct tune_top *x = a, *y = b;
+	return x->value != y->value ? (x->value > y->value) - (x->value < y->value) : (x->validation > y->validation) - (x->validation < y->validation);
 }
 
 int tune_leaders_finish(struct tuner *u, struct err *e)
@@ -274,6 +275,7 @@ int tune_leaders_finish(struct tuner *u, struct err *e)
 	qsort(u->result.top, u->result.top_count, sizeof u->result.top[0], better);
 	if (rc == 0)
 		rc = tune_race(u, e);
+	qsort(u->result.top, u->result.top_count, sizeof u->result.top[0], better);
 	if (rc == 0 && u->result.top_count == 0) {
 		const struct tune_result *r = &u->result;
 		rc = err_set(e, ERR_WRONG, "none of %zu configurations is valid and could be timed: %zu pruned, %zu refused by the "

@@ -19,6 +19,7 @@ struct racer {
 	struct leader *leader;
 	struct trial trial;
 	struct check check;
+	bool judged;         /* there is one */
 	int64_t evidence;
 	bool out;            /* it failed a check that the proof had not */
 };
@@ -31,22 +32,25 @@ static struct leader *leader_of(struct tuner *u, const struct tune_top *top)
 	return NULL;
 }
 
-/* Checked, paired, checked; *ret_paired is empty when there is nothing to go by. */
+/* Checked, paired, checked; *ret_paired is empty when there is nothing to go by. Behind one that fails the other is not looked at: their worker may
+ * have died of it. */
 static int pair_up(struct tuner *u, struct racer r[2], uint64_t seed, struct trial_paired *ret_paired, struct err *e)
 {
 	struct trial_pairing pairing = racing;
 	struct err why = ERR_INIT;
 	int rc = 0;
 	pairing.warm = u->q->warm;
-	for (int k = 0; k < 2 && rc == 0; k++)
+	for (int k = 0; k < 2; k++) {
 		rc = check_run(u->ev, &r[k].trial, u->q->root, u->q->facts, seed, TUNE_POISON, &r[k].check, e);
-	if (rc < 0 || !r[0].check.passed || !r[1].check.passed)
-		return rc;
+		r[k].judged = rc == 0;
+		if (rc < 0 || !r[k].check.passed)
+			return rc;
+	}
 	if (trial_pair(&r[0].trial, &r[1].trial, &pairing, ret_paired, &why) < 0) {
 		*ret_paired = (struct trial_paired){ .count = 0 };
 		return why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED) : 0;
 	}
-	for (int k = 0; k < 2 && rc == 0; k++)
+	for (int k = 0; k < 2 && rc == 0 && r[0].check.passed; k++)
 		rc = check_after(u->ev, &r[k].trial, u->q->root, u->q->facts, seed, &r[k].check, e);
 	return rc;
 }
@@ -71,11 +75,13 @@ static int take_figure(struct tuner *u, struct racer *r, const struct trial_pair
 static int conclude(struct tuner *u, struct racer r[2], uint64_t seed, const struct trial_paired *p, struct err *e)
 {
 	int rc = 0;
-	for (int k = 0; k < 2 && rc == 0; k++) {
+	for (int k = 0; k < 2 && rc == 0 && r[k].judged; k++) {
 		rc = check_record(u->db, u->checkpoint, u->q->facts, r[k].leader->params, "input", seed, &r[k].check, u->job, &r[k].evidence, e);
 		r[k].out = !r[k].check.passed && !check_skipped(&r[k].check);
-		if (r[k].out)
+		if (r[k].out) {
+			tune_record_count(&u->result, tune_status(r[k].check.code));
 			tune_record_why(u, r[k].leader->params, r[k].check.reason);
+		}
 	}
 	bool good = p->count && !p->disturbed && r[0].check.passed && r[1].check.passed;
 	for (int k = 0; k < 2 && rc == 0 && good; k++)
@@ -120,6 +126,37 @@ static void lead(struct tune_top *top, size_t i)
 	top[0] = first;
 }
 
+/* Number i against the first, which the faster one of them is then. *ret_next: who comes behind i, and 1 when there is another first. */
+static int race(struct tuner *u, size_t i, size_t *ret_next, struct err *e)
+{
+	struct tune_result *result = &u->result;
+	struct tune_top *top = result->top;
+	struct racer r[2] = { { .top = &top[0], .leader = leader_of(u, &top[0]) }, { .top = &top[i], .leader = leader_of(u, &top[i]) } };
+	bool built = r[0].leader && r[1].leader && r[0].leader->variant.plan && r[1].leader->variant.plan;
+	int rc = 0;
+	if (built) {
+		eval_progress(u->ev, (double)result->tried, (double)u->planned, "racing leader %zu against the first", i + 1);
+		rc = challenge(u, r, e);
+	}
+	if (r[1].out)
+		drop(result, i);
+	else if (!r[0].out && top[i].value < top[0].value)
+		lead(top, i);
+	if (r[0].out)
+		drop(result, 0);
+	*ret_next = r[0].out ? 1 : r[1].out ? i : i + 1;
+	return rc;
+}
+
+static size_t least(const struct tune_result *r)
+{
+	size_t best = 0;
+	for (size_t i = 1; i < r->top_count; i++)
+		if (r->top[i].value < r->top[best].value)
+			best = i;
+	return best;
+}
+
 int tune_race(struct tuner *u, struct err *e)
 {
 	struct tune_result *result = &u->result;
@@ -128,20 +165,11 @@ int tune_race(struct tuner *u, struct err *e)
 	int rc = 0;
 	if (!tune_plain(u))
 		return 0;
-	while (rc == 0 && i < result->top_count && top[i].value < top[0].value * CLOSE) {
-		struct racer r[2] = { { .top = &top[0], .leader = leader_of(u, &top[0]) }, { .top = &top[i], .leader = leader_of(u, &top[i]) } };
-		bool built = r[0].leader && r[1].leader && r[0].leader->variant.plan && r[1].leader->variant.plan;
-		if (built) {
-			eval_progress(u->ev, (double)result->tried, (double)u->planned, "racing leader %zu against the first", i + 1);
-			rc = challenge(u, r, e);
-		}
-		if (r[1].out)
-			drop(result, i);
-		else if (!r[0].out && top[i].value < top[0].value)
-			lead(top, i);
-		if (r[0].out)
-			drop(result, 0);
-		i += !r[0].out && !r[1].out;
-	}
+	while (rc == 0 && i < result->top_count && top[i].value < top[0].value * CLOSE)
+		rc = race(u, i, &i, e);
+	/* Between two races the device may have grown slower, or faster: whoever lost one, and has a better figure than the first by now, races once more,
+	 * so that the answer is what the record has. Where that does not come to rest, figures decide, here as there. */
+	for (size_t more = result->top_count; rc == 0 && more > 0 && (i = least(result)) > 0; more--)
+		rc = race(u, i, &i, e);
 	return rc;
 }

@@ -184,15 +184,15 @@ static bool take_tops(struct tuner *u, int64_t run)
 
 /* --- which run ------------------------------------------------------------------------------------------------------------ */
 
-/* What stands behind the budgets and the seed; NULL for settings that are no tune's. */
+/* What stands behind the budgets; NULL for settings that are no tune's. */
 static const char *behind_budget(const char *settings, size_t *ret_before)
 {
-	const char *budget = strstr(settings, "; budget: "), *seed = budget ? strstr(budget, "; seed: ") : NULL;
+	const char *budget = strstr(settings, "; budget: ");
 	*ret_before = budget ? (size_t)(budget - settings) : 0;
-	return seed ? strchr(seed + 1, ';') : NULL;
+	return budget ? strstr(budget, "; seed: ") : NULL;
 }
 
-/* The same was asked, perhaps with another budget: sizes, caches, objective. */
+/* The same was asked, perhaps with another budget: sizes, seed, caches, objective. Whoever wants more than there is asks for another seed. */
 static bool same_question(const char *a, const char *b)
 {
 	size_t na, nb;

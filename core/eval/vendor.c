@@ -70,9 +70,10 @@ int vendor_variant(const struct context *ctx, const struct params *params, const
 	return 0;
 }
 
+/* Behind a crash, a time-out and nonsense the worker is gone, and the variant's trial with it: nothing can be said of that any more, and nothing against it. */
 static int fail(struct vendor_rival *r, const struct err *why, struct err *e)
 {
-	if (why->code == ERR_CANCELLED || why->code == ERR_CRASH) {
+	if (why->code == ERR_CANCELLED || why->code == ERR_CRASH || why->code == ERR_TIMEOUT || why->code == ERR_NETWORK) {
 		*e = *why;
 		return -(int)why->code;
 	}

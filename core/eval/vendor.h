@@ -18,7 +18,7 @@ int vendor_variant(const struct context *ctx, const struct params *params, const
                    struct err *e);
 /* Compares a prepared and checked trial of ctx with the library, on the same worker. A library that is not there or computes something
  * else is no failure: `why` says so. seed: secret, of the library's values, and none that the variant is executed with: what is right for
- * them lies in the device's memory afterwards. Negative only when cancelled or when the device is gone. */
+ * them lies in the device's memory afterwards. Negative only when cancelled or when the worker is gone. */
 int vendor_compare(const struct eval *ev, struct trial *t, const struct context *ctx, const struct context *root,
                    const struct facts *facts, uint64_t seed, bool warm, struct vendor_rival *ret_rival, struct err *e);
 void vendor_fini(struct vendor_rival *r);

@@ -18,6 +18,7 @@ static struct {
 	CUresult fail_wait, fail_launch, fail_load;  /* what these answer */
 	int clusters, per_unit;                      /* what occupancy answers */
 	size_t left;                                 /* bytes of memory */
+	int execs_max;                               /* graphs that there is room for; 0: any number */
 	bool marks;                                  /* a replay leaves its number in the first byte of the output */
 	CUlaunchConfig config;                       /* of the last launch */
 	CUlaunchAttribute attrs[2];
@@ -152,7 +153,18 @@ static CUresult stream_wait(CUstream s) { (void)s; return fake.fail_wait; }
 static CUresult capture_begin(CUstream s, int mode) { (void)s; (void)mode; fake.capturing = 1; return 0; }
 static CUresult capture_end(CUstream s, CUgraph *g) { (void)s; fake.capturing = 0; *g = (CUgraph)&fake; fake.graphs++; return 0; }
 static CUresult graph_free(CUgraph g) { (void)g; fake.graphs--; return 0; }
-static CUresult graph_instantiate(CUgraphExec *x, CUgraph g, unsigned long long flags) { (void)g; (void)flags; *x = (CUgraphExec)(uintptr_t)fake.arg[0]; fake.execs++; return 0; }
+
+static CUresult graph_instantiate(CUgraphExec *x, CUgraph g, unsigned long long flags)
+{
+	(void)g;
+	(void)flags;
+	if (fake.execs_max && fake.execs >= fake.execs_max)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*x = (CUgraphExec)(uintptr_t)fake.arg[0];
+	fake.execs++;
+	return 0;
+}
+
 static CUresult graph_exec_free(CUgraphExec x) { (void)x; fake.execs--; return 0; }
 
 static CUresult graph_launch(CUgraphExec x, CUstream s)
@@ -356,6 +368,24 @@ static void only_flushes(const struct buf *im)
 	end(&x);
 }
 
+/* Copies that there is no room for, be it their buffers or their graph, are done without. */
+static void no_room_for_copies(const struct buf *im)
+{
+	struct prepared x;
+	struct backend_run *run = begin(&x, im);
+	struct err e = ERR_INIT;
+	uint64_t ns;
+
+	for (fake.execs_max = 1; fake.execs_max < 3; fake.execs_max++) {
+		is_int(cuda_run_execute(run, 2, WIRE_COLD, &ns, &e), 0, "cold, with room for %d of three graphs (%s)", fake.execs_max, e.text);
+		ok(fake.blocks == 3 && fake.execs == 1, "the cache is flushed instead (%d blocks, %d graphs)", fake.blocks, fake.execs);
+		cuda_run_release(run);
+		is_int(cuda_run_prepare(&x.d, im->data, im->len, x.plan, &run, &e), 0, "prepared anew");
+	}
+	x.run = run;
+	end(&x);
+}
+
 /* The device fills a buffer itself, and what takes turns afterwards has been filled, too. */
 static void fills(const struct buf *im)
 {
@@ -500,6 +530,7 @@ int main(void)
 	runs(&im);
 	rotates(&im);
 	only_flushes(&im);
+	no_room_for_copies(&im);
 	fills(&im);
 	launch_attributes(&im);
 	failures(&im);

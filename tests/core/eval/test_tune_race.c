@@ -11,7 +11,8 @@
 enum { POINTS = 40, SLOW_FROM = 20 };
 
 /* What the worker's pairs say, by $PEAKD_TEST_RACE. */
-enum { SECOND_WINS, THIRD_WOULD_WIN, NOBODY_WINS, CLOSE_TOGETHER, FEW_CLOSE, TWO_SIZES, FIRST_SPOILT };
+enum { SECOND_WINS, THIRD_WOULD_WIN, NOBODY_WINS, CLOSE_TOGETHER, FEW_CLOSE, TWO_SIZES, FIRST_SPOILT, FIRST_CRASHES, FIRST_CRASHES_LATER,
+       DRIFTS, DRIFTS_ON };
 
 /* Of those that the search cannot tell apart the fastest when timed as a quoted figure is. */
 enum { CLOSE = 12, CLOSE_BEST = 9 };
@@ -35,10 +36,14 @@ static uint64_t time_at(int x, bool large)
 
 /* Alone: 1 is fastest, 2 is 1 % slower, 3 10 %, the others 30 %, and from SLOW_FROM on three times. CLOSE_TOGETHER: the search sees 1 to CLOSE
  * rise by a thousandth each, but CLOSE_BEST is fastest, and all are 10 % faster when timed as a quoted figure is (their caches are cold in another way).
- * FEW_CLOSE: as many of them as are proved anyway. */
+ * FEW_CLOSE: as many of them as are proved anyway. DRIFTS: three are within a percent, the first is the fastest of each pair, and the device grows
+ * slower by 2 % with each of the first three pairs; DRIFTS_ON: with each pair. */
 static uint64_t time_of(const char *defines, enum fake_timing how)
 {
 	int x = x_of(defines), race = atoi(getenv("PEAKD_TEST_RACE"));
+	if ((race == DRIFTS || race == DRIFTS_ON) && x <= 3)
+		return how != FAKE_PAIRED ? 1000000 + (uint64_t)x * 1000
+		                          : (1000000 + (uint64_t)x * 5000) * (100 + 2 * (race == DRIFTS && fake_pairs > 3 ? 3 : fake_pairs)) / 100;
 	if (race == TWO_SIZES)
 		return time_at(x, strstr(defines, "at 128") != NULL);
 	int close = race == CLOSE_TOGETHER ? CLOSE : race == FEW_CLOSE ? 3 : 0;
@@ -105,6 +110,19 @@ static void tune_of(struct sample *s, int64_t checkpoint, const struct context *
 static bool is_spoilt(const char *defines)
 {
 	return atoi(getenv("PEAKD_TEST_RACE")) == FIRST_SPOILT && x_of(defines) == 1;
+}
+
+/* FIRST_CRASHES: what races first kills the worker, which holds two then, when it is checked before the pairs; FIRST_CRASHES_LATER: after them. */
+static bool is_gone(unsigned device, enum wire_type type, unsigned count)
+{
+	static unsigned raced;
+	int race = atoi(getenv("PEAKD_TEST_RACE"));
+	(void)device;
+	(void)count;
+	if (type != WIRE_EXECUTE || fake_runs[1] == NULL || fake_runs[2] == NULL)
+		return false;
+	raced++;
+	return race == FIRST_CRASHES ? raced == 1 : race == FIRST_CRASHES_LATER && raced == 3;
 }
 
 /* A whole tune by a daemon of its own. */
@@ -194,6 +212,9 @@ static void races(void)
 		{ SECOND_WINS, 2, "one that is 1 % slower alone and faster in pairs wins" },
 		{ THIRD_WOULD_WIN, 1, "one that is 10 % slower does not race" },
 		{ FIRST_SPOILT, 2, "one that turns out wrong when it is timed in pairs is out" },
+		{ FIRST_CRASHES, 2, "so is one that kills its worker, and not the one that it raced with" },
+		{ FIRST_CRASHES_LATER, 2, "nor when it does so behind the pairs" },
+		{ DRIFTS, 1, "the fastest of each pair wins while the device grows slower" },
 	};
 	for (size_t i = 0; i < MEM_COUNT(cases); i++) {
 		struct measurement_list rows;
@@ -201,10 +222,27 @@ static void races(void)
 		tuned(cases[i].race, 1, 0, &rows, &t);
 		is_int(winner(&t), cases[i].winner, "%s", cases[i].why);
 		is_int(least_of(&rows), cases[i].winner, "and is the fastest that the record has");
-		ok(t.top_count == (cases[i].race == FIRST_SPOILT ? 2 : 3) && t.top[0].validation > 0 && t.top[0].samples >= 10, "proven, with a quoted figure's samples");
+		size_t out = cases[i].race == FIRST_SPOILT || cases[i].race == FIRST_CRASHES || cases[i].race == FIRST_CRASHES_LATER;
+		ok(t.top_count == 3 - out && t.top[0].validation > 0 && t.top[0].samples >= 10, "proven, with a quoted figure's samples (%zu)", t.top_count);
+		ok(t.wrong + t.broken == out, "who is out is counted (%zu)", t.wrong + t.broken);
 		measurement_list_fini(&rows);
 		tune_result_fini(&t);
 	}
+}
+
+/* Races whose figures cannot be compared, since the device never comes to rest: the answer is still what the record has. */
+static void drifts_on(void)
+{
+	struct measurement_list rows;
+	struct tune_result t = { 0 };
+	size_t falls = 0;
+	tuned(DRIFTS_ON, 1, 0, &rows, &t);
+	is_int(winner(&t), least_of(&rows), "a device that grows slower with each race: what the tune answers is the fastest that the record has");
+	for (size_t i = 1; i < t.top_count; i++)
+		falls += t.top[i].value < t.top[i - 1].value;
+	ok(t.top_count == 3 && falls == 0, "the fastest first");
+	measurement_list_fini(&rows);
+	tune_result_fini(&t);
 }
 
 static size_t timed_again(const struct measurement_list *rows)
@@ -412,11 +450,13 @@ int main(int argc, char **argv)
 		fake_time = time_of;
 		fake_spoilt = is_spoilt;
 		fake_refuses = refuses;
+		fake_gone = is_gone;
 		return fake_worker_main();
 	}
 	setenv("PEAKD_BENCH_FAKE", "0 0 1", 1);
 	hopeless();
 	races();
+	drifts_on();
 	close_together();
 	cancelled();
 	many_leaders();
