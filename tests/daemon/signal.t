@@ -8,7 +8,7 @@ need_hlsl 79 "$db"
 small_context >"$T/scale.peak.md"
 text() # NAME
 {
-	printf -- '---\nname: %s\nsummary: A sum.\n---\n## Pass 1: The sum\nexpect: valid\n\n### device\nAdd the element to itself.\n' "$1"
+	printf -- '---\nname: %s\nsummary: A sum.\n---\n## Pass 1: The sum\nexpect: valid\nunchanged: allowed\n\n### device\nAdd the element to itself.\n' "$1"
 }
 mkdir -p "$T/data/peakd/transforms"
 text add-up >"$T/data/peakd/transforms/add-up.md"
