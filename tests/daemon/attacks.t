@@ -74,7 +74,7 @@ for kind in kinds:
     statuses = {}
     if kind == "stream":
         for s in open_:
-            s.settimeout(10)
+            s.settimeout(60)
             try:
                 status = s.recv(64)[9:12].decode()
             except OSError:

@@ -12,7 +12,7 @@ def post(method, params, caps, name=None, headers={}, modern=True):
         params = {**params, "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
                                       "io.modelcontextprotocol/clientCapabilities": caps}}
         headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, **({"Mcp-Name": name} if name else {})}
-    c = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     c.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}),
               {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers})
     return c.getresponse()
@@ -55,7 +55,7 @@ print("resources", uri in told, log in told, measured in told, "peak://docs/cont
 hello = post("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}, {}, modern=False)
 session = {"Mcp-Session-Id": hello.getheader("Mcp-Session-Id"), "MCP-Protocol-Version": "2025-11-25"}
 hello.read()
-c = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+c = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
 c.request("GET", "/mcp", headers={"Accept": "text/event-stream", **session})
 stream = c.getresponse()
 post("resources/subscribe", {"uri": measured}, {}, headers=session, modern=False).read()

@@ -156,7 +156,7 @@ if ready:
     called.add("transform")
     ok(called == set(schemas), "no tool was left out", set(schemas) - called)
 server.stdin.close()
-server.wait(10)
+server.wait(60)
 print("1..%d" % count)
 PYTHON
-timeout 120 python3 "$T/client.py" "$peakd" "$T" "$ready"
+timeout 250 python3 "$T/client.py" "$peakd" "$T" "$ready"
