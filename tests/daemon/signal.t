@@ -96,8 +96,12 @@ has "$(cat "$T/err")" "the same command with --resume --name scale-2 goes on" "u
 begin tune scale
 kill -KILL "$client"
 wait "$client" 2>/dev/null
-(timeout -s TERM 3 "$peakd" jobs wait "$job" --db "$db" >"$T/out" 2>"$T/err")
-is $? 124 "peakd jobs wait is told to end"
+"$peakd" jobs wait "$job" --db "$db" >"$T/out" 2>"$T/err" &
+client=$!
+wait_for 60 grep -q '^SigBlk:.*4...$' "/proc/$client/status" # it listens to SIGTERM now
+kill -TERM "$client"
+wait "$client"
+is $? 143 "peakd jobs wait is told to end"
 has "$(cat "$T/err")" "job $job goes on; \`peakd jobs cancel $job\` ends it" "and says that the job goes on"
 is "$(sql "SELECT state FROM job WHERE id = '$job'")" running "which it does, though who began it was killed"
 timeout 60 "$peakd" jobs cancel "$job" --db "$db" >/dev/null 2>&1
