@@ -412,9 +412,9 @@ static void fair(const char *folder)
 
 /* While a device that shares the CPU is timed nothing compiles; who waits for that can be cancelled, and so can who waits for the
  * compilers to be done. */
-static void quiet(void)
+static void quiet(const char *folder)
 {
-	struct pool_config config = { .compile_workers = 1 };
+	struct pool_config config = { .compile_workers = 1, .lock_folder = folder };
 	struct canceller c = { .pool = pool_new(&config) };
 	struct facts facts;
 	struct pool_worker *device, *compiler;
@@ -465,7 +465,7 @@ int main(int argc, char **argv)
 	former_holder(folder, true);
 	fair(folder);
 	no_lock_folder(folder);
-	quiet();
+	quiet(folder);
 
 	struct pool *pool = pool_with(folder, "flood");
 	struct pool_worker *w;

@@ -17,11 +17,13 @@ enum { BUDGET = 14, KILLS = 4, MOST_OF_A_LIFE = 8, LOTS = 40 };
 
 extern char **environ;
 
+/* No blocks of a few threads: lavapipe allocates for each, which the address sanitizer makes gigabytes of, and a worker that has them takes
+ * more than a second to be killed. */
 static struct context *many(void)
 {
 	static const char text[] =
 		"---\nkernel: matmul\nbackend: hlsl\ninputs:\n  n: int = {64, 96}\n  A: f32[n, n] = random\n  B: f32[n, n] = random\n"
-		"  C: out f32[n, n]\ntune:\n  BX: {1, 2, 4, 8, 16, 32}\n  BY: {1, 2, 4, 8, 16}\n  U: {1, 2, 4}\nwhere:\n  - BX*BY <= 256\n"
+		"  C: out f32[n, n]\ntune:\n  BX: {8, 16, 24, 32, 48, 64}\n  BY: {2, 4, 6, 8, 12, 16}\n  U: {1, 2, 4}\nwhere:\n  - BX*BY <= 256\n"
 		"flops: 2*n^3\n---\n```hlsl\n[numthreads(BX, BY, 1)]\nvoid matmul(uint3 id : SV_DispatchThreadID) {\n"
 		"  int row = id.y, col = id.x;\n  if (row >= n || col >= n) return;\n  float acc = 0;\n"
 		"  for (int k = 0; k < n; k += U)\n    for (int u = 0; u < U; u++)\n      acc += A[row*n+k+u]*B[(k+u)*n+col];\n"
@@ -122,7 +124,8 @@ static void stay(void *arg, double done, double total, const char *message)
 /* `test_tune_resume tune DB CHECKPOINT`, or `stay` for what gets killed. */
 static int child(const char *what, const char *path, const char *checkpoint)
 {
-	struct pool_config config = { .compile_workers = 2 };
+	char *folder = mem_strn(path, (size_t)(strrchr(path, '/') - path));
+	struct pool_config config = { .compile_workers = 2, .lock_folder = folder };
 	struct sample s = { .pool = pool_new(&config), .references = references_new(64 << 20) };
 	struct err e = ERR_INIT;
 	struct store *store;
@@ -137,6 +140,7 @@ static int child(const char *what, const char *path, const char *checkpoint)
 	store_close(store);
 	references_free(s.references);
 	pool_free(s.pool);
+	free(folder);
 	return p.rc < 0;
 }
 
@@ -241,7 +245,7 @@ static void killed(struct sample *s, const char *self)
 	struct buf out = BUF_INIT;
 	struct err e = ERR_INIT;
 	is_int(insight_text(s->db, checkpoint, ctx, &out, &e), 0, "what it says %s", e.text);
-	has_str(buf_text(&out), "seen: 14 of 87 valid configurations", "how much was seen");
+	has_str(buf_text(&out), "seen: 14 of 72 valid configurations", "how much was seen");
 	has_str(buf_text(&out), "what matters", "which parameters matter");
 	has_str(buf_text(&out), "more budget:", "and whether more is likely to pay");
 	taken_over(s, checkpoint, &p.result);
