@@ -20,16 +20,17 @@
 
 #define PROTOCOL "2025-11-25"
 #define ANSWER_NS (60 * CLOCK_S)  /* a tool answers within 45 s at the latest, a job's id included */
-#define CANCEL_NS (2 * CLOCK_S)
+#define CANCEL_NS (10 * CLOCK_S) /* a second signal makes it shorter */
 
 enum { READ_CHUNK = 64 * 1024, HELLO_TRIES = 5 };
 
 struct client {
-	int fd, signals;         /* signalfd of SIGINT */
+	int fd, signals;         /* signalfd of SIGINT and SIGTERM */
 	sigset_t before;         /* the signal mask to go back to */
 	struct buf in;
 	long last_id;
-	bool interrupted;
+	int signal;              /* that came; 0: none */
+	bool starting;           /* the call under way is answered with a job's id at once */
 	char *job;               /* of the running call, once known */
 	double seen;             /* number of the last progress that was passed on */
 	client_progress *progress;
@@ -65,7 +66,7 @@ static int send_message(struct client *c, json_t *take_message, struct err *e)
 	return rc;
 }
 
-/* 1 a message, 0 Ctrl-C came in between. */
+/* 1 a message, 0 a signal came in between. */
 static int receive(struct client *c, int64_t deadline, json_t **ret_message, struct err *e)
 {
 	for (;;) {
@@ -76,7 +77,7 @@ static int receive(struct client *c, int64_t deadline, json_t **ret_message, str
 			buf_drop(&c->in, (size_t)(end - c->in.data) + 1);
 			return *ret_message ? 1 : err_set(e, ERR_NETWORK, "the daemon's answer is no JSON: %s", why.text);
 		}
-		struct pollfd fds[] = { { .fd = c->fd, .events = POLLIN }, { .fd = c->interrupted ? -1 : c->signals, .events = POLLIN } };
+		struct pollfd fds[] = { { .fd = c->fd, .events = POLLIN }, { .fd = c->signal ? -1 : c->signals, .events = POLLIN } };
 		int rc = poll(fds, MEM_COUNT(fds), clock_poll_ms(deadline));
 		if (rc == 0)
 			return err_set(e, ERR_TIMEOUT, "the daemon does not answer; `peakd serve`'s log says what it does");
@@ -137,7 +138,25 @@ static int take_result(const json_t *m, json_t **ret_result, struct err *e)
 	return *ret_result ? 0 : err_set(e, ERR_NETWORK, "the daemon's answer has no result");
 }
 
-static int interrupt(struct client *c, long id, struct err *e);
+static const char *signal_name(int number)
+{
+	return number == SIGTERM ? "SIGTERM" : "SIGINT";
+}
+
+/* A second signal ends the process at once. */
+static void take_signal(struct client *c)
+{
+	struct signalfd_siginfo info;
+	c->signal = read(c->signals, &info, sizeof info) > 0 ? (int)info.ssi_signo : SIGINT;
+	sigprocmask(SIG_SETMASK, &c->before, NULL);
+}
+
+static int give_up(struct client *c, long id, struct err *e)
+{
+	struct err ignored = ERR_INIT;
+	send_message(c, message("notifications/cancelled", json_pack("{s:I, s:s}", "requestId", (json_int_t)id, "reason", "interrupted")), &ignored);
+	return err_set(e, ERR_CANCELLED, "interrupted (%s)", signal_name(c->signal));
+}
 
 /* Sends a request and waits for its answer. */
 static int request(struct client *c, const char *method, json_t *take_params, int64_t patience, json_t **ret_result,
@@ -150,10 +169,16 @@ static int request(struct client *c, const char *method, json_t *take_params, in
 	int rc = send_message(c, m, e);
 	while (rc == 0) {
 		rc = receive(c, deadline, &m, e);
-		if (rc == 0)
-			return interrupt(c, id, e);
+		if (rc == 0) {
+			take_signal(c);
+			/* Which job it is that is to be cancelled is known in a moment. */
+			if (!c->starting)
+				return give_up(c, id, e);
+			deadline = clock_now() + CANCEL_NS;
+			continue;
+		}
 		if (rc < 0)
-			return rc;
+			return c->signal && c->starting ? give_up(c, id, e) : rc;
 		const json_t *answered = json_object_get(m, "id");
 		bool ours = json_is_integer(answered) && json_integer_value(answered) == id && json_object_get(m, "method") == NULL;
 		rc = ours ? take_result(m, ret_result, e) : attend(c, m, e);
@@ -168,26 +193,6 @@ static json_t *call_params(struct client *c, const char *tool, json_t *take_argu
 {
 	return json_pack("{s:s, s:o, s:{s:I}}", "name", tool, "arguments", take_arguments, "_meta", "progressToken",
 	                 (json_int_t)c->last_id + 1);
-}
-
-/* Ctrl-C: the job is cancelled once, by its id when that is known; a second Ctrl-C ends the process at once. */
-static int interrupt(struct client *c, long id, struct err *e)
-{
-	struct signalfd_siginfo info;
-	struct err ignored = ERR_INIT;
-	json_t *answer = NULL;
-	c->interrupted = true;
-	if (read(c->signals, &info, sizeof info) > 0)
-		sigprocmask(SIG_SETMASK, &c->before, NULL);
-	if (c->job) {
-		json_t *arguments = json_pack("{s:s, s:s}", "action", "cancel", "id", c->job);
-		request(c, "tools/call", call_params(c, "job", arguments), CANCEL_NS, &answer, &ignored);
-		json_decref(answer);
-	} else {
-		json_t *params = json_pack("{s:I, s:s}", "requestId", (json_int_t)id, "reason", "interrupted");
-		send_message(c, message("notifications/cancelled", params), &ignored);
-	}
-	return err_set(e, ERR_CANCELLED, "interrupted");
 }
 
 /* --- opening ---------------------------------------------------------------------------------------------------------------- */
@@ -213,17 +218,28 @@ static void warn_unseen(int fd)
 	free(names);
 }
 
+/* What whoever started the process has it ignore (nohup, a shell's `&`) stays ignored. Until here nothing is asked for that a signal, which
+ * ends the process then, could leave behind. */
+static void take_signals(struct client *c)
+{
+	static const int numbers[] = { SIGINT, SIGTERM };
+	sigset_t set;
+	struct sigaction now;
+	sigemptyset(&set);
+	for (size_t i = 0; i < MEM_COUNT(numbers); i++)
+		if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(&set, numbers[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
 int client_open(const char *db, struct client **ret_client, struct err *e)
 {
 	struct client *c = MEM_NEW(struct client);
 	struct err why = ERR_INIT;
-	sigset_t set;
 	int rc = -ERR_NETWORK;
-	*c = (struct client){ .fd = -1, .in = BUF_INIT };
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigprocmask(SIG_BLOCK, &set, &c->before);
-	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	*c = (struct client){ .fd = -1, .signals = -1, .in = BUF_INIT };
+	sigprocmask(SIG_SETMASK, NULL, &c->before);
 	/* A daemon that is just ending may take the connection and drop it: then a fresh one is started. */
 	for (int i = 0; i < HELLO_TRIES && rc == -ERR_NETWORK; i++) {
 		if (c->fd >= 0)
@@ -235,6 +251,7 @@ int client_open(const char *db, struct client **ret_client, struct err *e)
 			rc = hello(c, &why);
 	}
 	if (rc == 0) {
+		take_signals(c);
 		warn_unseen(c->fd);
 		*ret_client = c;
 		return 0;
@@ -259,7 +276,7 @@ void client_close(struct client *c)
 
 int client_interrupted(const struct client *c)
 {
-	return c->interrupted;
+	return c ? c->signal : 0;
 }
 
 /* --- calls ------------------------------------------------------------------------------------------------------------------ */
@@ -320,19 +337,54 @@ static json_t *wait_arguments(const char *id)
 	return json_pack("{s:s, s:s, s:i}", "action", "wait", "id", id, "wait_s", 45);
 }
 
+/* Tools whose work is a job, and which answer at once when asked to: then it is known which. */
+static bool starts_job(const char *tool)
+{
+	static const char *const tools[] = { "tune", "validate", "transform", "compare", "profile" };
+	for (size_t i = 0; i < MEM_COUNT(tools); i++)
+		if (strcmp(tools[i], tool) == 0)
+			return true;
+	return false;
+}
+
+/* What is done about the job of a call that a signal came into, and the words for it. */
+static int stop(struct client *c, bool ours, struct err *e)
+{
+	const char *name = signal_name(c->signal);
+	struct err why = ERR_INIT;
+	json_t *answer = NULL;
+	if (c->job == NULL)
+		return err_set(e, ERR_CANCELLED, "interrupted (%s)", name);
+	if (!ours)
+		return err_set(e, ERR_CANCELLED, "interrupted (%s): job %s goes on; `peakd jobs cancel %s` ends it", name, c->job, c->job);
+	int rc = request(c, "tools/call", call_params(c, "job", json_pack("{s:s, s:s}", "action", "cancel", "id", c->job)), CANCEL_NS, &answer, &why);
+	if (rc == 0 && !json_is_true(json_object_get(answer, "isError")))
+		err_set(e, ERR_CANCELLED, "interrupted (%s): job %s is cancelled", name, c->job);
+	else
+		err_set(e, ERR_CANCELLED, "interrupted (%s): job %s was not cancelled, since it had ended or the daemon does not answer; `peakd jobs get %s` "
+		        "shows it", name, c->job, c->job);
+	json_decref(answer);
+	return -ERR_CANCELLED;
+}
+
 /* A call, and when it answers with a running job, that job's end. */
-static int follow(struct client *c, const char *tool, json_t *take_arguments, client_progress *progress, void *arg,
+static int follow(struct client *c, const char *tool, json_t *take_arguments, client_progress *progress, void *arg, bool ours,
                   json_t **ret_result, struct err *e)
 {
 	const char *action = json_string_value(json_object_get(take_arguments, "action"));
+	bool quiet = c->signal == 0;
 	/* A job is followed to its end, unless somebody only asked how it is, or it waits for another machine. */
 	bool to_end = (strcmp(tool, "job") != 0 || (action && strcmp(action, "wait") == 0)) &&
 	              !json_is_true(json_object_get(take_arguments, "later"));
 	c->progress = progress;
 	c->arg = arg;
 	c->seen = -1;
+	c->starting = to_end && starts_job(tool);
+	if (c->starting)
+		json_object_set_new(take_arguments, "wait_s", json_integer(0));
 	int rc = call_once(c, tool, take_arguments, ret_result, e);
-	while (rc == 0 && to_end && runs_still(json_object_get(*ret_result, "structuredContent"))) {
+	c->starting = false;
+	while (rc == 0 && to_end && !(quiet && c->signal) && runs_still(json_object_get(*ret_result, "structuredContent"))) {
 		json_decref(*ret_result);
 		*ret_result = NULL;
 		rc = call_once(c, "job", wait_arguments(c->job), ret_result, e);
@@ -340,7 +392,7 @@ static int follow(struct client *c, const char *tool, json_t *take_arguments, cl
 	/* Who was told is gone: a call that nobody follows may be answered with progress, too. */
 	c->progress = NULL;
 	c->arg = NULL;
-	return rc;
+	return quiet && c->signal ? stop(c, ours, e) : rc;
 }
 
 static void forget_job(struct client *c)
@@ -366,8 +418,12 @@ int client_start(struct client *c, const char *tool, json_t *take_arguments, cha
 {
 	json_t *result = NULL;
 	json_object_set_new(take_arguments, "wait_s", json_integer(0));
+	c->starting = true;
 	int rc = call_once(c, tool, take_arguments, &result, e);
-	if (rc == 0 && c->job) {
+	c->starting = false;
+	if (c->signal) {
+		rc = stop(c, true, e);
+	} else if (rc == 0 && c->job) {
 		*ret_id = mem_str(c->job);
 	} else if (rc == 0) {
 		char *text = result_text(result);
@@ -386,12 +442,12 @@ int client_wait(struct client *c, const char *id, client_progress *progress, voi
 {
 	json_t *result = NULL;
 	c->job = mem_str(id);
-	int rc = follow(c, "job", wait_arguments(id), progress, arg, &result, e);
+	int rc = follow(c, "job", wait_arguments(id), progress, arg, true, &result, e);
 	json_t *structured = json_object_get(result, "structuredContent");
 	char *text = rc == 0 ? result_text(result) : NULL;
 	if (rc == 0 && json_object_get(structured, "state") == NULL)
 		rc = verdict(result, text, e);
-	if (rc == 0)
+	if (rc == 0 && ret_structured)
 		*ret_structured = structured ? json_incref(structured) : json_object();
 	free(text);
 	json_decref(result);
@@ -403,7 +459,12 @@ int client_call(struct client *c, const char *tool, json_t *take_arguments, clie
                 json_t **ret_structured, char **ret_text, struct err *e)
 {
 	json_t *result = NULL;
-	int rc = follow(c, tool, take_arguments, progress, arg, &result, e);
+	/* A job that is only looked at is not this call's to cancel. */
+	bool ours = strcmp(tool, "job") != 0;
+	const char *id = ours ? NULL : json_string_value(json_object_get(take_arguments, "id"));
+	if (id)
+		c->job = mem_str(id);
+	int rc = follow(c, tool, take_arguments, progress, arg, ours, &result, e);
 	char *text = rc == 0 ? result_text(result) : NULL;
 	if (rc == 0)
 		rc = verdict(result, text, e);

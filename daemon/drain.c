@@ -50,10 +50,11 @@ static void close_db(struct opened *o)
 	store_close(o->store);
 }
 
-static int export_bundle(const struct verb_line *line, const char *folder, struct err *e)
+static int export_bundle(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e)
 {
 	struct opened home;
 	struct buf report = BUF_INIT;
+	(void)ret_signal;
 	int rc = open_db(line->db, &home, e);
 	if (rc < 0)
 		return rc;
@@ -69,11 +70,12 @@ static int export_bundle(const struct verb_line *line, const char *folder, struc
 	return rc < 0 ? rc : 0;
 }
 
-static int merge_bundle(const struct verb_line *line, const char *folder, struct err *e)
+static int merge_bundle(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e)
 {
 	struct opened home;
 	struct buf report = BUF_INIT;
 	struct drain_merged m;
+	(void)ret_signal;
 	int rc = open_db(line->db, &home, e);
 	if (rc < 0)
 		return rc;
@@ -88,12 +90,13 @@ static int merge_bundle(const struct verb_line *line, const char *folder, struct
 
 /* --- show ------------------------------------------------------------------------------------------------------------------- */
 
-static int show_bundle(const struct verb_line *line, const char *folder, struct err *e)
+static int show_bundle(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e)
 {
 	enum drain_state state;
 	struct opened bundle;
 	struct job_list jobs;
 	(void)line;
+	(void)ret_signal;
 	int rc = drain_check(folder, &state, e);
 	if (rc < 0)
 		return rc;
@@ -188,7 +191,7 @@ static void tell(struct db *db, const char *id, int64_t *io_seen)
 }
 
 /* Returns 0 when every job has ended, -ERR_CANCELLED after a signal. */
-static int follow(struct app *app, int signals, struct err *e)
+static int follow(struct app *app, int signals, int *ret_signal, struct err *e)
 {
 	struct db *db = NULL;
 	struct job_list jobs = { .count = 0 };
@@ -207,12 +210,15 @@ static int follow(struct app *app, int signals, struct err *e)
 	free(seen);
 	job_list_fini(&jobs);
 	store_give(db);
+	struct signalfd_siginfo info;
+	if (rc >= 0 && told && !ended && read(signals, &info, sizeof info) > 0)
+		*ret_signal = (int)info.ssi_signo;
 	if (rc >= 0 && told && !ended)
 		return err_set(e, ERR_CANCELLED, "a signal came: what was measured is kept, and the same command goes on with it");
 	return rc < 0 ? rc : 0;
 }
 
-static int run_jobs(const char *folder, const char *db, int signals, struct err *e)
+static int run_jobs(const char *folder, const char *db, int signals, int *ret_signal, struct err *e)
 {
 	struct app *app = NULL;
 	struct app_config config = { .db = db, .later = true };
@@ -220,14 +226,14 @@ static int run_jobs(const char *folder, const char *db, int signals, struct err 
 	if (rc == 0)
 		rc = app_new(&config, &app, e);
 	if (rc == 0)
-		rc = follow(app, signals, e);
+		rc = follow(app, signals, ret_signal, e);
 	app_end(app);
 	app_free(app);
 	/* Only now is the database closed, and one file. */
 	return rc == 0 ? drain_seal(folder, DRAIN_RAN, e) : rc;
 }
 
-static int run_bundle(const struct verb_line *line, const char *folder, struct err *e)
+static int run_bundle(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e)
 {
 	enum drain_state state;
 	char *db = drain_db(folder);
@@ -244,7 +250,7 @@ static int run_bundle(const struct verb_line *line, const char *folder, struct e
 	if (rc < 0 && lock >= 0 && state == DRAIN_EXPORTED)
 		drain_seal(folder, state, NULL);
 	if (rc == 0 && state != DRAIN_RAN) {
-		rc = run_jobs(folder, db, signals, e);
+		rc = run_jobs(folder, db, signals, ret_signal, e);
 		if (rc == 0)
 			printf("%s has run; next: peakd drain merge %s, where it was exported\n", folder, folder);
 	}
@@ -260,7 +266,7 @@ static int run_bundle(const struct verb_line *line, const char *folder, struct e
 
 static const struct action {
 	const char *name;
-	int (*run)(const struct verb_line *line, const char *folder, struct err *e);
+	int (*run)(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e);
 } actions[] = { { "export", export_bundle }, { "run", run_bundle }, { "merge", merge_bundle }, { "show", show_bundle } };
 
 static int drain_run(const struct verb_line *line)
@@ -268,10 +274,13 @@ static int drain_run(const struct verb_line *line)
 	struct err e = ERR_INIT;
 	const char *names[MEM_COUNT(actions)], *word = line->words[0];
 	char hint[96];
+	int signal = 0;
 	for (size_t i = 0; i < MEM_COUNT(actions); i++) {
 		names[i] = actions[i].name;
-		if (strcmp(names[i], word) == 0)
-			return actions[i].run(line, line->words[1], &e) < 0 ? verb_fail(line, &e) : VERB_OK;
+		if (strcmp(names[i], word) != 0)
+			continue;
+		int rc = actions[i].run(line, line->words[1], &signal, &e);
+		return verb_ended(signal, rc < 0 ? verb_fail(line, &e) : VERB_OK);
 	}
 	err_set(&e, ERR_INPUT, "there is no action '%s'%s; there are export, run, merge and show", word,
 	        nearest_hint(word, names, MEM_COUNT(names), hint));

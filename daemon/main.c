@@ -39,7 +39,7 @@ static int help(void)
 		printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
 	printf("  %-10s %s\n  %-10s %s\n\n", "version", "the version", "help", "this text");
 	printf("`peakd VERB --help` says more. Exit status: 0 as asked, 1 it did not come out right, 2 the command line is\n"
-	       "wrong, 3 only compiled (run, study), 130 interrupted.\n");
+	       "wrong, 3 only compiled (run, study), 130 and 143 interrupted (Ctrl-C, SIGTERM): the job that it waited for is cancelled.\n");
 	return VERB_OK;
 }
 

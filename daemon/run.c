@@ -246,6 +246,14 @@ static int run_steps(struct run *r, struct err *e)
 	return client_interrupted(r->client) ? 0 : read_record(r, e);
 }
 
+static void say_again(const struct run *r)
+{
+	const char *name = run_setup_wanted_name(r);
+	bool renamed = strcmp(name, r->workflow) != 0;
+	fprintf(stderr, "peakd run: what is made and measured is kept; the same command%s%s%s goes on\n", r->resumed ? "" : " with --resume",
+	        renamed ? " --name " : "", renamed ? r->workflow : "");
+}
+
 static int finish(struct run *r)
 {
 	const char *json = verb_get(r->line, "json");
@@ -257,7 +265,7 @@ static int finish(struct run *r)
 	if (json && report_write(&r->report, json, &e) < 0)
 		return verb_fail(r->line, &e);
 	if (client_interrupted(r->client))
-		return VERB_INTERRUPTED;
+		say_again(r);
 	if (r->report.compile_only)
 		return r->broken ? VERB_FAILED : VERB_COMPILED;
 	return all && !r->broken ? VERB_OK : VERB_FAILED;
@@ -274,6 +282,7 @@ static int run_run(const struct verb_line *line)
 	if (rc == 0)
 		rc = run_steps(&r, &e);
 	int status = rc < 0 ? verb_fail(line, &e) : finish(&r);
+	status = verb_ended(client_interrupted(r.client), status);
 	run_setup_fini(&r);
 	return status;
 }
@@ -299,7 +308,8 @@ const struct verb run_verb = {
 	           "workflow of its own: when the name is taken, NAME-2 is used. With --resume the workflow of that name is gone on with,\n"
 	           "after whatever cut it off: steps that are made and tuned are not made again, their figures come from the record, and a\n"
 	           "tune that was cut off measures only what is missing. The same command line can be repeated until all is done.\n"
-	           "Ctrl-C cancels the job that is under way; a run that is killed may leave it to the daemon (`peakd jobs` shows and cancels it).\n"
+	           "Ctrl-C and SIGTERM cancel the job that is under way (exit status 130, 143); a run that is killed otherwise leaves it to the\n"
+	           "daemon (`peakd jobs` shows and cancels it).\n"
 	           "Exit status 0: every step validated; 1: not; 3: the device only compiles, nothing ran.\n",
 	.options = options, .min_words = 1, .max_words = 1, .run = run_run,
 };

@@ -181,7 +181,7 @@ static bool is_taken(const json_t *workflows, const char *name)
 	return false;
 }
 
-static const char *wanted_name(const struct run *r)
+const char *run_setup_wanted_name(const struct run *r)
 {
 	const char *name = verb_get(r->line, "name");
 	return name ? name : r->report.stem;
@@ -189,7 +189,7 @@ static const char *wanted_name(const struct run *r)
 
 int run_setup_name(struct run *r, struct err *e)
 {
-	const char *wanted = wanted_name(r);
+	const char *wanted = run_setup_wanted_name(r);
 	json_t *list = NULL;
 	if (!*wanted)
 		return err_set(e, ERR_INPUT, "--name needs a name");
@@ -251,7 +251,7 @@ int run_setup_workflow(struct run *r, struct err *e)
 			r->workflow = mem_str(name);
 		}
 		r->resumed = verb_get(r->line, "resume") && json_is_true(json_object_get(created, "existed"));
-		run_setup_say(r, "workflow", "%s%s", r->workflow, strcmp(r->workflow, wanted_name(r)) ? " (the name itself is taken)"
+		run_setup_say(r, "workflow", "%s%s", r->workflow, strcmp(r->workflow, run_setup_wanted_name(r)) ? " (the name itself is taken)"
 		                                               : r->resumed ? " (gone on with)" : "");
 		if (r->step_count == 0)
 			run_setup_say(r, "sequence", "none is called %s: only the baseline is tuned (--sequence or --transform name steps)",

@@ -42,6 +42,8 @@ void run_setup_fini(struct run *r);
 /* Once the context is known: the workflow's name. NAME, or NAME-2 and so on when there is a workflow of that name: an earlier run's figures stay
  * what they are. With --resume it is meant (r->resumed): the daemon refuses another context under a name that is taken. */
 int run_setup_name(struct run *r, struct err *e);
+/* What it would be were it free: --name, or the file's. */
+const char *run_setup_wanted_name(const struct run *r);
 /* Reads the context, out of the file or of the checkpoint. */
 int run_setup_context(struct run *r, struct err *e);
 /* Once the steps are known: makes the workflow, or with --resume finds the one that is there; the report then has its first step, "baseline". */

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/transform/library.h"
 #include "daemon/bar.h"
 #include "daemon/out.h"
 #include "daemon/run_check.h"
@@ -21,6 +22,7 @@ struct study {
 	struct study_table table;
 	long long tries, first, parallel;
 	int64_t at;                   /* the checkpoint that the next transformation starts from */
+	size_t done;                  /* transformations that are behind it */
 };
 
 /* --- one try ------------------------------------------------------------------------------------------------------------------ */
@@ -194,10 +196,22 @@ static int run_all(struct study *s, struct err *e)
 		rc = stand_at(s, r->from, e);
 	for (size_t i = 0; i < r->step_count && rc == 0; i++) {
 		rc = transformation(s, r->steps[i], e);
+		s->done += rc == 0;
 		if (rc == 0)
 			rc = save(s, false, e);
 	}
 	return rc;
+}
+
+/* The other options are as they were. */
+static void say_again(const struct study *s)
+{
+	fprintf(stderr, "peakd study: what is accepted is kept; the rest: peakd study --from %lld", (long long)s->at);
+	for (size_t i = s->done; i < s->run.step_count; i++) {
+		bool word = library_is_name(s->run.steps[i]);
+		fprintf(stderr, " --transform %s%s%s", word ? "" : "\"", s->run.steps[i], word ? "" : "\"");
+	}
+	fprintf(stderr, "\n");
 }
 
 /* 0 only when every try was accepted in the end. */
@@ -214,8 +228,8 @@ static int finish(struct study *s, int rc, struct err *e)
 		verb_fail(s->run.line, e);
 	if (save(s, true, &late) < 0)
 		rc = verb_fail(s->run.line, &late);
-	if (client_interrupted(s->run.client))
-		return VERB_INTERRUPTED;
+	if (client_interrupted(s->run.client) && s->at)
+		say_again(s);
 	if (rc != 0 || all.given_up || all.unjudged)
 		return VERB_FAILED;
 	return s->run.report.compile_only ? VERB_COMPILED : VERB_OK;
@@ -241,6 +255,7 @@ static int study_run(const struct verb_line *line)
 	}
 	int rc = run_setup_open(&s.run, &e);
 	int status = rc < 0 ? verb_fail(line, &e) : finish(&s, run_all(&s, &e), &e);
+	status = verb_ended(client_interrupted(s.run.client), status);
 	study_fini(&s);
 	return status;
 }
@@ -264,6 +279,7 @@ const struct verb study_verb = {
 	.name = "study", .words = "[FILE.peak.md]", .summary = "how often models carry out transformations right, tried N times each",
 	.details = "Every try starts from the same checkpoint; the first one that is accepted is what the next transformation starts from.\n"
 	           "\"right\" means: every pass held and no answer needed a repair. Nothing is tuned.\n"
+	           "Ctrl-C and SIGTERM cancel the tries that are under way (exit status 130, 143).\n"
 	           "Exit status 0: every try was accepted in the end; 1: not; 3: the device only compiles, nothing ran.\n",
 	.options = options, .min_words = 0, .max_words = 1, .run = study_run,
 };

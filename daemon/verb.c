@@ -223,8 +223,14 @@ int verb_int(const struct verb_line *line, const char *name, long long min, long
 int verb_fail(const struct verb_line *line, const struct err *e)
 {
 	fflush(stdout);
-	fprintf(stderr, "peakd %s: %s\n", line->verb->name, e->text);
+	bool go_on = e->code == ERR_CANCELLED && line->verb->again;
+	fprintf(stderr, "peakd %s: %s%s%s\n", line->verb->name, e->text, go_on ? "; " : "", go_on ? line->verb->again : "");
 	return e->code == ERR_CANCELLED ? VERB_INTERRUPTED : VERB_FAILED;
+}
+
+int verb_ended(int signal, int status)
+{
+	return signal == 0 ? status : 128 + signal;
 }
 
 int verb_misused(const struct verb_line *line, const struct err *e)

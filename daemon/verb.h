@@ -13,7 +13,7 @@ enum verb_status {
 	VERB_FAILED = 1,       /* it was tried and did not come out right: the message says why */
 	VERB_USAGE = 2,        /* the command line cannot be understood */
 	VERB_COMPILED = 3,     /* run: everything compiled, nothing ran */
-	VERB_INTERRUPTED = 130,
+	VERB_INTERRUPTED = 130, /* somebody cancelled its job; a signal: 128 + its number, which for Ctrl-C is the same */
 };
 
 struct verb_option {
@@ -37,6 +37,7 @@ struct verb {
 	const char *words;                  /* "FILE.peak.md", "" */
 	const char *summary;                /* one line for `peakd help` */
 	const char *details;                /* more for `peakd VERB --help`, or NULL */
+	const char *again;                  /* how to go on when its job was cancelled, or NULL */
 	const struct verb_option *options;  /* ends with a NULL name; --db and --log-level are understood by all; or NULL */
 	size_t min_words, max_words;
 	int (*run)(const struct verb_line *line); /* returns the exit status */
@@ -54,8 +55,10 @@ const char *verb_get_nth(const struct verb_line *line, const char *name, size_t 
 /* A whole number within bounds; `or_else` when it was not given. */
 int verb_int(const struct verb_line *line, const char *name, long long min, long long max, long long or_else,
              long long *ret_value, struct err *e);
-/* Prints "peakd VERB: message" on stderr; returns the exit status for the error. */
+/* Prints "peakd VERB: message" on stderr, with how to go on behind it where a job was cancelled; returns the exit status for the error. */
 int verb_fail(const struct verb_line *line, const struct err *e);
+/* The exit status of a verb that a signal came into, as a shell has it; `status` when none did (0). */
+int verb_ended(int signal, int status);
 /* The same for a command line that cannot be meant: VERB_USAGE. */
 int verb_misused(const struct verb_line *line, const struct err *e);
 

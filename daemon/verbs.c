@@ -106,6 +106,7 @@ int verbs_call(const struct verb_line *line, const char *tool, json_t *take_argu
 		status = print_json(line, structured);
 	else
 		printf("%s\n", text);
+	status = verb_ended(client_interrupted(client), status);
 	if (status == VERB_OK)
 		status = status_of(structured);
 	json_decref(structured);
@@ -127,6 +128,7 @@ static int usage(const struct verb_line *line, const struct err *e, json_t *take
 #define LATER_OPTION { "later", NULL, "keeps it for a machine that has the device: see `peakd drain --help`" }
 #define JSON_OPTION { "json", NULL, "prints the structured answer" }
 #define SAMPLES_OPTION { "samples", "N", "execution parameters to sample (default 16)" }
+#define ANEW "the same command begins it anew"
 #define AT_WORDS "AT is a checkpoint: a workflow's name (its head), a tag, a number, 6 or more characters of a hash, NAME~2.\n"
 
 static void copy_flags(const struct verb_line *line, json_t *arguments)
@@ -157,7 +159,8 @@ static int tune_run(const struct verb_line *line)
 }
 
 const struct verb verbs_tune = {
-	.name = "tune", .words = "[AT]", .summary = "finds the fastest tuning parameters of a checkpoint", .details = AT_WORDS
+	.name = "tune", .words = "[AT]", .summary = "finds the fastest tuning parameters of a checkpoint",
+	.again = "what it has measured is kept, and the same command with --resume goes on", .details = AT_WORDS
 	"With --simulate no AT: a brute-forced space is replayed; --json prints each seed's times in order, null for a failure.\n",
 	.options = (const struct verb_option[]){
 		DEVICE_OPTION,
@@ -193,7 +196,7 @@ static int validate_run(const struct verb_line *line)
 
 const struct verb verbs_validate = {
 	.name = "validate", .words = "AT", .summary = "compares a checkpoint's outputs with its root's; exit status 1 if they differ, or nothing ran",
-	.details = AT_WORDS, .options = (const struct verb_option[]){ DEVICE_OPTION, SAMPLES_OPTION, SANITIZER_OPTION, LATER_OPTION, JSON_OPTION, { NULL, NULL, NULL } },
+	.again = ANEW, .details = AT_WORDS, .options = (const struct verb_option[]){ DEVICE_OPTION, SAMPLES_OPTION, SANITIZER_OPTION, LATER_OPTION, JSON_OPTION, { NULL, NULL, NULL } },
 	.min_words = 1, .max_words = 1, .run = validate_run,
 };
 
@@ -216,6 +219,7 @@ static int transform_run(const struct verb_line *line)
 const struct verb verbs_transform = {
 	.name = "transform", .words = "AT [TRANSFORMATION]",
 	.summary = "has a model carry out a transformation, each pass compiled or validated",
+	.again = ANEW,
 	.details = AT_WORDS "TRANSFORMATION is a name (tb-tiling) or a sentence (\"unroll the inner loop by 4\").\n",
 	.options = (const struct verb_option[]){
 		{ "model", "NAME", "a configured model, or replay:NAME for recordings" },
@@ -240,6 +244,7 @@ static int compare_run(const struct verb_line *line)
 
 const struct verb verbs_compare = {
 	.name = "compare", .words = "A [B]", .summary = "times two checkpoints alternately: is B faster, slower, the same?",
+	.again = ANEW,
 	.details = "A and B are written as for `peakd tune --help`; without B, A is compared with its parent.\n"
 	           "Each takes part with its best proven configuration. The verdict is on B: same means within 1 %, unclear that the\n"
 	           "interval of the ratio is too wide to say. `peakd workflow compare` shows recorded times instead.\n",
@@ -262,7 +267,7 @@ static int profile_run(const struct verb_line *line)
 
 const struct verb verbs_profile = {
 	.name = "profile", .words = "AT", .summary = "cold and warm time, energy, percent of the device's ceilings and of the library",
-	.details = AT_WORDS,
+	.again = ANEW, .details = AT_WORDS,
 	.options = (const struct verb_option[]){
 		DEVICE_OPTION, { "sizes", "SIZES", "only these input sizes, as \"n=2048\"" }, JSON_OPTION, { NULL, NULL, NULL },
 	},

@@ -66,8 +66,9 @@ static int whole_log(const struct verb_line *line, const char *id)
 		print_events(all);
 	json_decref(shown);
 	json_decref(all);
+	int status = verb_ended(client_interrupted(client), rc < 0 ? verb_fail(line, &e) : VERB_OK);
 	client_close(client);
-	return rc < 0 ? verb_fail(line, &e) : VERB_OK;
+	return status;
 }
 
 /* --- the verb ----------------------------------------------------------------------------------------------------------------- */

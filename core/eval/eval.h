@@ -37,6 +37,8 @@ struct eval {
 /* A device for this work: pool_take_device with the work's cancel; waiting is told as progress, the lease counts as spent. launcher: see struct pool_wish. */
 int eval_take_device(const struct eval *ev, const struct facts *facts, const char *const *launcher, struct pool_worker **ret_worker,
                      struct err *e);
+/* The same for one that the work can do without: `over` (may be NULL) ends the waiting. */
+int eval_await_device(const struct eval *ev, const struct facts *facts, const struct cancel *over, struct pool_worker **ret_worker, struct err *e);
 void eval_progress(const struct eval *ev, double done, double total, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

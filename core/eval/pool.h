@@ -49,6 +49,7 @@ int pool_take_compile(struct pool *pool, struct cancel *cancel, struct pool_work
 /* What a lease of a device may want beyond the usual; zeroed: nothing. */
 struct pool_wish {
 	struct cancel *cancel;         /* of who waits and works; NULL */
+	const struct cancel *over;     /* of the waiting alone: once asked, the device is not wanted any more, and the answer is -ERR_CANCELLED; NULL */
 	/* Told once, when the device is not free at once: "waiting for cuda:0: process 4711 uses it", or "another process" where nobody can
 	 * tell which. NULL: nobody. */
 	void (*waiting)(void *arg, const char *line);

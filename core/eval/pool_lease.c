@@ -88,6 +88,12 @@ static bool is_free_locked(const struct device *d, const struct waiter *me)
 	return !d->leased && d->waiters == me;
 }
 
+static int check_wanted(const struct pool_wish *wish, struct err *e)
+{
+	int rc = cancel_check(wish->cancel, e);
+	return rc < 0 ? rc : cancel_check(wish->over, e);
+}
+
 /* Waits for this daemon's other leases on the device, in the order of asking. */
 static int wait_turn(struct pool *pool, struct device *d, const struct pool_wish *wish, struct err *e)
 {
@@ -102,7 +108,7 @@ static int wait_turn(struct pool *pool, struct device *d, const struct pool_wish
 		say_waiting(wish, d, "another job");
 		lock_take(&pool->lock);
 	}
-	while ((rc = cancel_check(wish->cancel, e)) == 0 && !is_free_locked(d, &me))
+	while ((rc = check_wanted(wish, e)) == 0 && !is_free_locked(d, &me))
 		lock_bell_wait(&pool->bell, &pool->lock, clock_now() + POOL_LOOK_NS);
 	leave_line_locked(d, &me);
 	if (rc == 0) {
@@ -170,7 +176,7 @@ static int wait_flock(int fd, struct outside *o, struct err *e)
 	while (rc == 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return err_sys(e, errno, "cannot lock a device");
-		rc = cancel_check(o->wish->cancel, e);
+		rc = check_wanted(o->wish, e);
 		if (rc == 0) {
 			say_holder(o);
 			clock_sleep(FLOCK_RETRY_NS);

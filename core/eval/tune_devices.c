@@ -36,6 +36,7 @@ struct tune_devices {
 	double best_ns[TUNE_SIZES];
 	struct buf lost;
 	struct tune_devices_time time;
+	struct cancel over;        /* there is nothing more to try: who waits for a further device need not */
 	struct lane lanes[DEVICES_MAX];
 	size_t started;            /* and not joined yet */
 	size_t threads;            /* that were started */
@@ -114,6 +115,13 @@ static void add_time(struct tune_devices *d, struct tune_devices_time more)
 	lock_release(&d->lock);
 }
 
+/* The first one is the tune's, which needs it afterwards, too. */
+static int take_device(struct lane *l, struct err *e)
+{
+	struct tune_devices *d = l->devices;
+	return eval_await_device(d->config.try.ev, l->facts, l->first ? NULL : &d->over, &l->worker, e);
+}
+
 /* Others stand in line (pool_take_device serves in order), and get their turn between two configurations. */
 static bool let_others(struct lane *l, int64_t *turn, struct err *e)
 {
@@ -122,7 +130,7 @@ static bool let_others(struct lane *l, int64_t *turn, struct err *e)
 		return true;
 	pool_give(l->worker);
 	l->worker = NULL;
-	int rc = eval_take_device(l->devices->config.try.ev, l->facts, NULL, &l->worker, e);
+	int rc = take_device(l, e);
 	*turn = clock_now();
 	add_time(l->devices, (struct tune_devices_time){ .waiting = *turn - start });
 	return rc == 0;
@@ -134,8 +142,12 @@ static void serve(struct lane *l, struct err *e)
 	struct tune_devices *d = l->devices;
 	struct tune_devices_time time = { 0 };
 	int64_t began = clock_now(), at = began, now, turn = began;
-	struct tune_built *b;
-	while (let_others(l, &turn, e) && (b = tune_lanes_take(d->config.lanes)) != NULL) {
+	while (let_others(l, &turn, e)) {
+		struct tune_built *b = tune_lanes_take(d->config.lanes);
+		if (b == NULL) {
+			cancel_ask(&d->over);
+			break;
+		}
 		struct tune_tried *t = MEM_NEW(struct tune_tried);
 		*t = (struct tune_tried){ .built = b, .facts = l->facts };
 		now = clock_now();
@@ -166,7 +178,7 @@ static void *lane(void *arg)
 	struct err why = ERR_INIT;
 	if (l->first)
 		l->worker = *l->first;
-	if (l->first || eval_take_device(d->config.try.ev, l->facts, NULL, &l->worker, &why) == 0)
+	if (l->first || take_device(l, &why) == 0)
 		serve(l, &why);
 	if (l->first)
 		*l->first = l->worker;
@@ -238,6 +250,7 @@ void tune_devices_best(struct tune_devices *d, const double ns[TUNE_SIZES])
 
 void tune_devices_stop(struct tune_devices *d)
 {
+	cancel_ask(&d->over);
 	lock_take(&d->lock);
 	d->stop = true;
 	lock_bell_ring(&d->bell);

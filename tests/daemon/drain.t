@@ -76,6 +76,7 @@ fi
 mkdir "$T/node"
 cp -r "$bundle" "$T/node/b"
 cp -r "$bundle" "$T/killed"
+cp -r "$bundle" "$T/ended"
 (cd "$T/node" && env -i PATH="$PATH" TMPDIR="$TMPDIR" HOME="$T/node" timeout 120 "$peakd" drain run b >"$T/run.out" 2>&1)
 is $? 0 "the bundle runs" "$(cat "$T/run.out")"
 has "$(cat "$T/run.out")" "$tune done" "and tells what its jobs do"
@@ -89,6 +90,15 @@ has "$(cat "$T/rerun.out")" "has run" "and says so"
 set -- "$TMPDIR"/peakd-device-*.lock
 exec 9>>"$1"
 flock 9
+for signal in TERM USR1; do
+	"$peakd" drain run "$T/ended" >"$T/ended.out" 2>&1 9>&- &
+	pid=$!
+	wait_for 60 grep -q "running" "$T/ended.out"
+	kill -$signal "$pid"
+	wait "$pid"
+	is $? "$(case $signal in TERM) echo 143 ;; *) echo 138 ;; esac)" "SIG$signal ends it with the signal's status"
+	has "$(cat "$T/ended.out")" "the same command goes on" "and it says how to go on"
+done
 "$peakd" drain run "$T/killed" >"$T/killed.out" 2>&1 9>&- &
 pid=$!
 wait_for 60 grep -q "running" "$T/killed.out"

@@ -72,6 +72,7 @@ int main(int argc, char **argv)
 	is_int(told, 2, "and tells nobody: who was told before may be gone");
 	is_int(client_wait(c, "j1", count, &told, &answer, &e), 0, "who waits for it %s", e.text);
 	is_int(told, 4, "is told");
+	is_int(client_wait(c, "j1", NULL, NULL, NULL, &e), 0, "who wants to know nothing of it may wait, too %s", e.text);
 	json_decref(answer);
 	client_close(c);
 	pthread_join(thread, NULL);

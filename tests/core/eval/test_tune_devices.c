@@ -2,6 +2,8 @@
  * left, what it was given goes to the other one, and where there is no other the tune ends with that instead of calling all configurations wrong. */
 #include "core/eval/tune.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "bench/fake_worker.h"
@@ -194,6 +196,27 @@ static void all_go(enum wire_type type, unsigned count)
 	unsetenv("PEAKD_TEST_GONE");
 }
 
+/* Another process has the second device and does not give it back: nobody waits for it behind the last configuration. */
+static void one_is_taken(void)
+{
+	struct scene c;
+	struct tune_result t;
+	struct err e = ERR_INIT;
+	scene_init(&c);
+	const char *folder = getenv("TMPDIR");
+	char *path = mem_fmt("%s/peakd-device-%s.lock", folder && *folder ? folder : "/tmp", c.facts[1].uuid);
+	int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	is_int(lock >= 0 ? flock(lock, LOCK_EX | LOCK_NB) : -1, 0, "the second device is somebody else's");
+	alarm(120); /* else it would wait for ever */
+	is_int(tune(&c, 2, 0, &t, &e), 0, "a tune on both ends all the same %s", e.text);
+	alarm(0);
+	ok(t.tried == POINTS && t.timed == POINTS && t.top_count == 3, "with all configurations tried on the first (%zu)", t.tried);
+	close(lock);
+	free(path);
+	tune_result_fini(&t);
+	scene_fini(&c);
+}
+
 /* One that kills its worker where leaders are timed again. */
 static void worker_goes(void)
 {
@@ -221,6 +244,7 @@ int main(int argc, char **argv)
 	setenv("PEAKD_BENCH_FAKE", "0 1000 2", 1);
 	shared();
 	out_of_time();
+	one_is_taken();
 	one_of_two_goes(1, WIRE_PREPARE);
 	one_of_two_goes(1, WIRE_EXECUTE);
 	one_of_two_goes(0, WIRE_PREPARE);
