@@ -32,6 +32,9 @@ static unsigned fake_device, fake_prepares, fake_executes;
 /* Whether its outputs are wrong from its first pair on. */
 static bool (*fake_spoilt)(const char *defines);
 static bool fake_was_paired[FAKE_RUNS];
+/* Whether weighing it kills the worker, once it was timed alone; NULL: never. */
+static bool (*fake_breaks)(const char *defines);
+static bool fake_was_alone[FAKE_RUNS];
 static unsigned fake_pairs; /* requests to time two alternately, this one included */
 static char *fake_runs[FAKE_RUNS]; /* the defines of each run that is prepared, from 1 on */
 
@@ -78,7 +81,7 @@ static void fake_prepared(struct wire_in *in, struct buf *out)
 		while (prepared.run + 1 < FAKE_RUNS && fake_runs[prepared.run])
 			prepared.run++;
 		free(fake_runs[prepared.run]);
-		fake_was_paired[prepared.run] = false;
+		fake_was_paired[prepared.run] = fake_was_alone[prepared.run] = false;
 		fake_runs[prepared.run] = mem_fmt("%.*sat %lld", (int)request.binary_len, (const char *)request.binary,
 		                                  request.plan->buffer_count ? (long long)request.plan->buffers[0].dims[0] : 0);
 		wire_prepare_fini(&request);
@@ -144,6 +147,7 @@ static void fake_measured(struct wire_in *in, uint32_t number, struct buf *out)
 	struct wire_measure request;
 	if (fake_time && wire_measure_decode(in, &request, NULL) == 0) {
 		ns = fake_time_of(request.run, request.cache == WIRE_FLUSHED ? FAKE_SEARCHED : FAKE_ALONE);
+		fake_was_alone[request.run % FAKE_RUNS] = request.cache != WIRE_FLUSHED;
 		m.hopeless = request.hopeless_ns > 0 && ns > request.hopeless_ns;
 		m.sample_count = m.hopeless ? FAKE_SAMPLES : FAKE_QUOTED;
 	}
@@ -151,6 +155,21 @@ static void fake_measured(struct wire_in *in, uint32_t number, struct buf *out)
 		samples[i] = ns;
 	clock_sleep(fake_device_ns);
 	wire_measured_encode(&m, out);
+}
+
+/* A kilowatt. */
+static void fake_weighed(struct wire_in *in, struct buf *out)
+{
+	struct wire_energised x = { .executions = 1, .note = (char *)"" };
+	struct wire_energy request;
+	if (wire_energy_decode(in, &request, NULL) < 0)
+		return;
+	uint32_t run = request.run % FAKE_RUNS;
+	if (fake_breaks && fake_was_alone[run] && fake_runs[run] && fake_breaks(fake_runs[run]))
+		_exit(1);
+	x.seconds = (double)fake_time_of(run, FAKE_ALONE) / 1e9;
+	x.joules = x.seconds * 1000;
+	wire_energised_encode(&x, out);
 }
 
 /* False for a request that this worker refuses. */
@@ -181,6 +200,7 @@ static bool fake_answer(const struct wire_frame *f, uint32_t number, struct buf 
 	case WIRE_COMPARE: fake_compared(&in, out); break;
 	case WIRE_MEASURE: fake_measured(&in, number, out); break;
 	case WIRE_PAIR: fake_paired(&in, out); break;
+	case WIRE_ENERGY: fake_weighed(&in, out); break;
 	case WIRE_PRODUCT: /* its output is one */
 		wire_put_u64(out, 0);
 		wire_put_u64(out, 0);

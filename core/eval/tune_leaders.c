@@ -85,29 +85,28 @@ static int refuse(struct tuner *u, const struct variant *v, enum measurement_sta
 	return tune_record_out(u, u->q->facts, v->params, v, status, why, e);
 }
 
-/* Energy of a prepared trial where the objective wants it, recorded; else NAN. */
-static int weigh(struct tuner *u, struct trial *t, const struct params *params, double *ret_joules, struct err *e)
+/* Energy of a prepared trial where the objective wants it; else *ret_joules stays as it is. */
+static int weigh(const struct tuner *u, struct trial *t, double *ret_joules, struct err *why)
 {
 	struct trial_weighed weighed;
-	*ret_joules = NAN;
 	if (!objective_weighs(u->objective))
 		return 0;
-	int rc = trial_energy(t, WEIGH_NS, &weighed, e);
+	int rc = trial_energy(t, WEIGH_NS, &weighed, why);
 	if (rc < 0)
 		return rc;
 	*ret_joules = weighed.joules;
 	free(weighed.note);
-	return tune_record_metric(u, u->q->facts, params, "energy", *ret_joules, "J", e);
+	return 0;
 }
 
-/* Before, timed, after; *ret_check is negative evidence as soon as one is. What kept it from being timed is in `why`. */
-static int check_and_time(struct tuner *u, struct trial *t, uint64_t seed, struct trial_times *times, struct check *ret_check, struct err *why,
-                          struct err *e)
+/* Before, timed and weighed, after; *ret_check is negative evidence as soon as one is. What kept it from being timed or weighed is in `why`. */
+static int check_and_time(struct tuner *u, struct trial *t, uint64_t seed, struct trial_times *times, double *ret_joules, struct check *ret_check,
+                          struct err *why, struct err *e)
 {
 	struct trial_timing timing = quoting;
 	timing.warm = u->q->warm;
 	int rc = check_run(u->ev, t, u->q->root, u->q->facts, seed, TUNE_POISON, ret_check, e);
-	if (rc == 0 && ret_check->passed && trial_measure(t, &timing, times, why) == 0)
+	if (rc == 0 && ret_check->passed && trial_measure(t, &timing, times, why) == 0 && weigh(u, t, ret_joules, why) == 0)
 		rc = check_after(u->ev, t, u->q->root, u->q->facts, seed, ret_check, e);
 	return rc;
 }
@@ -119,7 +118,7 @@ static int time_trial(struct tuner *u, const struct variant *v, struct trial *t,
 	struct err why = ERR_INIT;
 	struct check c = { .passed = false };
 	double joules = NAN;
-	int rc = check_and_time(u, t, seed, times, &c, &why, e);
+	int rc = check_and_time(u, t, seed, times, &joules, &c, &why, e);
 	if (rc < 0) {
 		check_fini(&c);
 		return rc;
@@ -135,7 +134,7 @@ static int time_trial(struct tuner *u, const struct variant *v, struct trial *t,
 	else if (rc == 0 && times->median < u->floor_ns[size])
 		rc = refuse(u, v, MEASUREMENT_IMPOSSIBLE, "faster than the hardware can be: work is missing", e);
 	else if (rc == 0)
-		again->good = (rc = weigh(u, t, v->params, &joules, e)) == 0 &&
+		again->good = (rc = tune_record_metric(u, u->q->facts, v->params, "energy", joules, "J", e)) == 0 &&
 		              (rc = tune_value(u, v->params, v, times, joules, &again->value, e)) == 0 &&
 		              (rc = tune_record(u, u->q->facts, v->params, v, MEASUREMENT_OK, times, again->evidence, "leader, timed again", e)) == 0;
 	check_fini(&c);

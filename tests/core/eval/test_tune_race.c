@@ -61,15 +61,22 @@ static bool refuses(const char *defines)
 	return file && x_of(defines) == 1 && access(file, F_OK) == 0;
 }
 
-static struct context *context_of(void)
+static struct context *context_for(const char *backend)
 {
 	struct err e = ERR_INIT;
 	struct context *ctx = NULL;
-	if (context_parse("race", "---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {64, 128}\n  A: f32[n] = random\n  C: out f32[64]\n"
-	                  "tune:\n  X: i for i = 1,40\nflops: 2*n^3\n---\n```hlsl\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID) { C[id.x] = X; }\n"
-	                  "```\n```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n", &ctx, &e) < 0)
+	char *text = mem_fmt("---\nkernel: k\nbackend: %s\ninputs:\n  n: int = {64, 128}\n  A: f32[n] = random\n  C: out f32[64]\n"
+	                  "tune:\n  X: i for i = 1,40\nflops: 2*n^3\n---\n```%s\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID) { C[id.x] = X; }\n"
+	                  "```\n```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n", backend, backend);
+	if (context_parse("race", text, &ctx, &e) < 0)
 		printf("# %s\n", e.text);
+	free(text);
 	return ctx;
+}
+
+static struct context *context_of(void)
+{
+	return context_for("hlsl");
 }
 
 /* Its workers see the race. */
@@ -444,6 +451,35 @@ static void impossible(void)
 	sample_fini(&s);
 }
 
+/* The search's fastest kills its worker when it is weighed as a leader. */
+static bool breaks(const char *defines)
+{
+	return x_of(defines) == 1;
+}
+
+static void weighed(void)
+{
+	struct sample s;
+	struct tune_result t = { 0 };
+	struct err e = ERR_INIT;
+	begin(&s, NOBODY_WINS);
+	snprintf(s.facts.backend, sizeof s.facts.backend, "cuda"); /* energy is asked of no other */
+	struct context *ctx = context_for("cuda");
+	struct params *size = params_new();
+	params_set_int(size, "n", false, 64);
+	struct eval ev = { .pool = s.pool, .references = s.references };
+	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1,
+	                          .objective = "energy" };
+	is_int(tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "weighed", &t, &e), 0, "a leader that kills its worker when it is weighed %s", e.text);
+	ok(winner(&t) == 2 && t.top_count == 3 && fabs(t.top[0].value / 1.01 - 1) < 1e-9, "leaves the others their figures: %zu, the best %g J", t.top_count,
+	   t.top_count ? t.top[0].value : 0);
+	is_int((long long)t.broken, 1, "and is counted");
+	tune_result_fini(&t);
+	params_free(size);
+	context_free(ctx);
+	sample_fini(&s);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "worker") == 0) {
@@ -451,6 +487,7 @@ int main(int argc, char **argv)
 		fake_spoilt = is_spoilt;
 		fake_refuses = refuses;
 		fake_gone = is_gone;
+		fake_breaks = breaks;
 		return fake_worker_main();
 	}
 	setenv("PEAKD_BENCH_FAKE", "0 0 1", 1);
@@ -465,5 +502,6 @@ int main(int argc, char **argv)
 	one_refused(NOBODY_WINS, 0);
 	worst_ratio();
 	impossible();
+	weighed();
 	return tap_done();
 }
