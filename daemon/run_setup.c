@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/context/context.h"
+#include "core/eval/pool.h"
 #include "daemon/bar.h"
 #include "daemon/out.h"
 
@@ -262,13 +263,14 @@ int run_setup_workflow(struct run *r, struct err *e)
 	return rc;
 }
 
-static bool is_backend(const char *name, size_t n)
+/* What is no backend's at all is the daemon's to refuse, with what there is. */
+static int check_backend(const struct run *r, const char *id, struct err *e)
 {
-	static const char *const backends[] = { "cuda", "hip", "hlsl" };
-	for (size_t i = 0; i < MEM_COUNT(backends); i++)
-		if (strlen(backends[i]) == n && strncmp(backends[i], name, n) == 0)
-			return true;
-	return false;
+	for (size_t i = 0; i < POOL_BACKENDS; i++)
+		if (pool_is_of_backend(id, pool_backends[i]) && strcmp(pool_backends[i], r->backend) != 0)
+			return err_set(e, ERR_INPUT, "device %s runs %s code, and %s is a context for %s", id, pool_backends[i],
+			               r->path ? r->path : r->from, r->backend);
+	return 0;
 }
 
 /* The others are said as the daemon says them: an architecture, a set of devices. */
@@ -284,12 +286,11 @@ static int no_device(const char *id, struct err *e)
 int run_setup_device(struct run *r, struct err *e)
 {
 	const char *asked = verb_get(r->line, "device"), *id = asked ? asked : r->backend;
-	size_t n = strcspn(id, ":");
 	json_t *answer = NULL;
-	if (is_backend(id, n) && (strlen(r->backend) != n || strncmp(r->backend, id, n) != 0))
-		return err_set(e, ERR_INPUT, "device %s runs %.*s code, and %s is a context for %s", id, (int)n, id, r->path ? r->path : r->from,
-		               r->backend);
-	int rc = run_setup_ask(r, "device", id, &answer, e);
+	int rc = check_backend(r, id, e);
+	if (rc < 0)
+		return rc;
+	rc = run_setup_ask(r, "device", id, &answer, e);
 	if (rc < 0)
 		return rc == -ERR_NOT_FOUND ? no_device(id, e) : rc;
 	const json_t *list = json_object_get(answer, "devices"), *first = json_array_get(list, 0);

@@ -18,7 +18,7 @@ static const char *const architectures[] = { "cuda:sm_90a" };
 static bool has_backend(const struct facts *facts, size_t count, const char *id)
 {
 	for (size_t i = 0; i < count; i++)
-		if (strncmp(id, facts[i].backend, strlen(facts[i].backend)) == 0)
+		if (pool_is_of_backend(id, facts[i].backend))
 			return true;
 	return false;
 }

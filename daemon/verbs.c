@@ -128,7 +128,6 @@ static int usage(const struct verb_line *line, const struct err *e, json_t *take
 #define LATER_OPTION { "later", NULL, "keeps it for a machine that has the device: see `peakd drain --help`" }
 #define JSON_OPTION { "json", NULL, "prints the structured answer" }
 #define SAMPLES_OPTION { "samples", "N", "execution parameters to sample (default 16)" }
-#define ANEW "the same command begins it anew"
 #define AT_WORDS "AT is a checkpoint: a workflow's name (its head), a tag, a number, 6 or more characters of a hash, NAME~2.\n"
 
 static void copy_flags(const struct verb_line *line, json_t *arguments)
@@ -196,7 +195,7 @@ static int validate_run(const struct verb_line *line)
 
 const struct verb verbs_validate = {
 	.name = "validate", .words = "AT", .summary = "compares a checkpoint's outputs with its root's; exit status 1 if they differ, or nothing ran",
-	.again = ANEW, .details = AT_WORDS, .options = (const struct verb_option[]){ DEVICE_OPTION, SAMPLES_OPTION, SANITIZER_OPTION, LATER_OPTION, JSON_OPTION, { NULL, NULL, NULL } },
+	.again = VERBS_ANEW, .details = AT_WORDS, .options = (const struct verb_option[]){ DEVICE_OPTION, SAMPLES_OPTION, SANITIZER_OPTION, LATER_OPTION, JSON_OPTION, { NULL, NULL, NULL } },
 	.min_words = 1, .max_words = 1, .run = validate_run,
 };
 
@@ -219,7 +218,7 @@ static int transform_run(const struct verb_line *line)
 const struct verb verbs_transform = {
 	.name = "transform", .words = "AT [TRANSFORMATION]",
 	.summary = "has a model carry out a transformation, each pass compiled or validated",
-	.again = ANEW,
+	.again = VERBS_ANEW,
 	.details = AT_WORDS "TRANSFORMATION is a name (tb-tiling) or a sentence (\"unroll the inner loop by 4\").\n",
 	.options = (const struct verb_option[]){
 		{ "model", "NAME", "a configured model, or replay:NAME for recordings" },
@@ -244,7 +243,7 @@ static int compare_run(const struct verb_line *line)
 
 const struct verb verbs_compare = {
 	.name = "compare", .words = "A [B]", .summary = "times two checkpoints alternately: is B faster, slower, the same?",
-	.again = ANEW,
+	.again = VERBS_ANEW,
 	.details = "A and B are written as for `peakd tune --help`; without B, A is compared with its parent.\n"
 	           "Each takes part with its best proven configuration. The verdict is on B: same means within 1 %, unclear that the\n"
 	           "interval of the ratio is too wide to say. `peakd workflow compare` shows recorded times instead.\n",
@@ -267,7 +266,7 @@ static int profile_run(const struct verb_line *line)
 
 const struct verb verbs_profile = {
 	.name = "profile", .words = "AT", .summary = "cold and warm time, energy, percent of the device's ceilings and of the library",
-	.again = ANEW, .details = AT_WORDS,
+	.again = VERBS_ANEW, .details = AT_WORDS,
 	.options = (const struct verb_option[]){
 		DEVICE_OPTION, { "sizes", "SIZES", "only these input sizes, as \"n=2048\"" }, JSON_OPTION, { NULL, NULL, NULL },
 	},

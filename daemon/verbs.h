@@ -8,6 +8,9 @@
 #include "daemon/client.h"
 #include "daemon/verb.h"
 
+/* `again` of verbs whose work leaves nothing to go on with. */
+#define VERBS_ANEW "the same command begins it anew"
+
 extern const struct verb verbs_tune, verbs_validate, verbs_transform, verbs_compare, verbs_profile, verbs_devices;
 
 /* Copies options that were given into tool arguments of the same name, with '-' as '_'; ends with NULL. */

@@ -72,7 +72,7 @@ static const struct verb_option options[] = {
 
 const struct verb verbs_draft = {
 	.name = "draft", .words = "FILE.cu", .summary = "a first context from an existing kernel and its launch",
-	.again = "the same command begins it anew",
+	.again = VERBS_ANEW,
 	.details = "Reads kernels, launches, allocations and constants by their form; asks for what the file does not say, you or (--model) a model;\n"
 	           "and compares what the draft launches with what the file launches.\n"
 	           "Exit status 0: the context is complete; 1: questions are open.\n",

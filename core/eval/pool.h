@@ -35,6 +35,11 @@ unsigned pool_compile_width(const struct pool *pool);
 /* Facts of every device of every backend (or of one: backend may be NULL for all), asked of a compile worker and kept until
  * pool_forget_devices. ret_facts: free(). A backend that is not there is one line in *ret_notes ("cuda: libcuda.so.1 …"), free(). */
 int pool_devices(struct pool *pool, struct facts **ret_facts, size_t *ret_count, char **ret_notes, struct err *e);
+/* Every backend's name, whether anything here runs its code or not. */
+enum { POOL_BACKENDS = 3 };
+extern const char *const pool_backends[POOL_BACKENDS];
+/* Whether what is asked for as a device is this backend's: "cuda", "cuda:0", "cuda:all" and "cuda:sm_90a" are cuda's. It need not be there. */
+bool pool_is_of_backend(const char *device, const char *backend);
 /* The next pool_devices looks again. */
 void pool_forget_devices(struct pool *pool);
 /* Facts by device id: "hlsl:0", "cuda:0", "cuda:sm_90a" (compile only). "hlsl" alone means its device 0. Errors name what there is. */

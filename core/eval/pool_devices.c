@@ -11,7 +11,13 @@
 
 #define DEVICES_NS (60 * CLOCK_S) /* a first driver start on a cold machine */
 
-static const char *const backends[] = { "cuda", "hip", "hlsl" };
+const char *const pool_backends[POOL_BACKENDS] = { "cuda", "hip", "hlsl" };
+
+bool pool_is_of_backend(const char *device, const char *backend)
+{
+	size_t n = strlen(backend);
+	return strncmp(device, backend, n) == 0 && (device[n] == ':' || device[n] == '\0');
+}
 
 static void warn_once(struct pool *pool, const char *lacks)
 {
@@ -66,10 +72,10 @@ static void learn_devices(struct pool *pool)
 	size_t count = 0;
 	struct buf notes = BUF_INIT;
 	char lacks[WIRE_LACKS] = "";
-	for (size_t i = 0; i < MEM_COUNT(backends); i++) {
+	for (size_t i = 0; i < POOL_BACKENDS; i++) {
 		struct err e = ERR_INIT;
-		if (ask_devices(pool, backends[i], &facts, &count, lacks, &e) < 0)
-			buf_addf(&notes, "%s: %s\n", backends[i], e.text);
+		if (ask_devices(pool, pool_backends[i], &facts, &count, lacks, &e) < 0)
+			buf_addf(&notes, "%s: %s\n", pool_backends[i], e.text);
 	}
 	if (lacks[0])
 		buf_addf(&notes, "cage: %s\n", lacks);

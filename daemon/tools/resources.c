@@ -261,14 +261,13 @@ static void add_jobs(struct app *app, json_t *candidates)
 /* Arguments of prompts and variables of templates share their names: the same word is the same thing everywhere. */
 void resources_complete(void *user, const struct mcp_completion *what, json_t *candidates)
 {
-	static const char *const backends[] = { "cuda", "hip", "hlsl" };
 	const char *argument = what->argument;
 	if (strcmp(argument, "part") == 0)
 		for (size_t i = 0; i < MEM_COUNT(part_names); i++)
 			json_array_append_new(candidates, json_string(part_names[i]));
 	else if (strcmp(argument, "backend") == 0)
-		for (size_t i = 0; i < MEM_COUNT(backends); i++)
-			json_array_append_new(candidates, json_string(backends[i]));
+		for (size_t i = 0; i < POOL_BACKENDS; i++)
+			json_array_append_new(candidates, json_string(pool_backends[i]));
 	else if (strcmp(argument, "at") == 0 || strcmp(argument, "workflow") == 0)
 		each_workflow(user, add_name, candidates);
 	else if (strcmp(argument, "name") == 0 || strcmp(argument, "transformation") == 0)

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/eval/pool.h"
 #include "core/record/checkpoint.h"
 #include "core/record/workflow.h"
 #include "daemon/tools/prompts.h"
@@ -242,8 +243,7 @@ static int check_later(struct db *db, const struct fields *request, struct err *
 	int rc = checkpoint_get(db, fields_int(request, "checkpoint", 0), &c, e);
 	if (rc < 0)
 		return rc;
-	size_t n = strcspn(device, ":");
-	if (strlen(c.backend) != n || strncmp(device, c.backend, n) != 0)
+	if (!pool_is_of_backend(device, c.backend))
 		rc = err_set(e, ERR_INPUT, "device %s runs no %s code, which checkpoint %lld is", device, c.backend, (long long)c.id);
 	checkpoint_fini(&c);
 	return rc < 0 ? rc : 0;
