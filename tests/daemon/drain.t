@@ -91,6 +91,7 @@ set -- "$TMPDIR"/peakd-device-*.lock
 exec 9>>"$1"
 flock 9
 for signal in TERM USR1; do
+	rm -f "$T/ended.out" # what the one before it said is not said yet
 	"$peakd" drain run "$T/ended" >"$T/ended.out" 2>&1 9>&- &
 	pid=$!
 	wait_for 60 grep -q "running" "$T/ended.out"
