@@ -153,7 +153,7 @@ static void test_shipped(void)
 		transformation_free(t);
 	}
 	sequence_is(lib, "matmul-fp32-hlsl-long", "hlsl", 24, "");
-	sequence_is(lib, "h200-fp16", "cuda", 18, "wgmma.mma_async");
+	sequence_is(lib, "h200-fp16", "cuda", 20, "wgmma.mma_async");
 	sequence_is(lib, "h200-batched-fp16", "cuda", 20, "");
 	sequence_is(lib, "h200-fp32-tensor", "cuda", 18, "split_scale");
 	sequence_is(lib, "h200-attention-fp16", "cuda", 22, "wgmma.mma_async");
