@@ -20,7 +20,6 @@ struct lane {
 	const struct facts *facts;
 	struct pool_worker *worker;
 	struct pool_worker **first; /* the tune's own lease; NULL: this lane's own */
-	bool left;                  /* counted out of `alive` already */
 	bool lost;
 	pthread_t thread;
 };
@@ -78,18 +77,10 @@ static bool is_lost(struct lane *l, const struct tune_tried *t, struct err *e)
 	return true;
 }
 
-/* Whether others stay, to whom its point can go; one that was executed can have been the cause, and is none for them. In one step, for two may
- * be lost at once. */
-static bool leave_to_others(struct lane *l, const struct tune_tried *t)
+/* One that was executed can have been the cause; another one goes back, to the device that is left or to the tune that goes on from here. */
+static bool was_executed(const struct tune_tried *t)
 {
-	struct tune_devices *d = l->devices;
-	if (t->at[t->count - 1].checked)
-		return false;
-	lock_take(&d->lock);
-	l->left = d->alive > 1;
-	d->alive -= l->left;
-	lock_release(&d->lock);
-	return l->left;
+	return t->at[t->count - 1].checked;
 }
 
 /* Waits while the thread that records is behind. */
@@ -156,7 +147,7 @@ static void serve(struct lane *l, struct err *e)
 		at = clock_now();
 		time.working += at - now;
 		bool lost = is_lost(l, t, e);
-		if (lost && leave_to_others(l, t)) {
+		if (lost && !was_executed(t)) {
 			t->built = NULL;
 			tune_tried_free(t);
 			tune_lanes_put_back(d->config.lanes, b);
@@ -189,7 +180,7 @@ static void *lane(void *arg)
 		l->lost = true;
 		buf_addf(&d->lost, "%s%s: %s", d->lost.len ? "; " : "", l->facts->id, why.text);
 	}
-	d->alive -= !l->left;
+	d->alive--;
 	lock_bell_ring(&d->bell);
 	lock_release(&d->lock);
 	return NULL;
