@@ -13,11 +13,14 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "core/record/store.h"
 #include "daemon/socket.h"
 
-#define WAIT_NS (10 * CLOCK_S)
+/* Bringing a large database up to date takes its time, and so does anything on a busy machine. */
+#define WAIT_NS (60 * CLOCK_S)
+#define SAY_NS (3 * CLOCK_S)
 #define LOOK_NS (20 * CLOCK_MS)
 
 enum { LOG_MAX = 1 << 20, TAIL = 4096 };
@@ -148,14 +151,31 @@ static int timed_out(const struct start *s, struct err *e)
 	return -ERR_TIMEOUT;
 }
 
+static void say_for_whom(const struct start *s)
+{
+	struct err ignored = ERR_INIT;
+	char *note = NULL;
+	int pid = s->child;
+	store_lock_holder(s->db, &pid, &note, &ignored);
+	if (pid)
+		log_warning("waiting for process %d, the daemon of %s, to be ready", pid, s->db);
+	free(note);
+}
+
 int start_connect(const char *db, int *ret_fd, struct err *e)
 {
 	struct start s = { .db = db, .log = mem_fmt("%s.log", db) };
-	int64_t deadline = clock_now() + WAIT_NS;
+	int64_t began = clock_now();
+	bool said = false;
 	int rc = socket_path(db, &s.socket, e);
 	while (rc == 0) {
+		int64_t waited = clock_now() - began;
 		rc = try_once(&s, ret_fd, e);
-		if (rc == 0 && clock_now() > deadline)
+		if (rc == 0 && !said && waited > SAY_NS) {
+			said = true;
+			say_for_whom(&s);
+		}
+		if (rc == 0 && waited > WAIT_NS)
 			rc = timed_out(&s, e);
 		if (rc == 0)
 			clock_sleep(LOOK_NS);

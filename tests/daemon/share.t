@@ -57,6 +57,22 @@ timeout 120 "$peakd" serve --listen none --idle-exit 1 --db "$T/b.db" 2>"$T/idle
 is $? 0 "--idle-exit ends a daemon that nobody needs"
 has "$(cat "$T/idle")" "nobody needed" "and it says so"
 
+# One that brings a large database up to date, or starts on a machine that is busy, takes its time before it listens.
+python3 - "$T/slow.db.lock" <<'PY' &
+import fcntl, os, struct, sys, time
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o600)
+fcntl.fcntl(fd, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))  # F_OFD_SETLK, as the daemon does
+os.write(fd, b"%d /nowhere/yet\n" % os.getpid())
+open(sys.argv[1] + "ed", "w").close()
+time.sleep(13)
+PY
+slow=$!
+wait_for 60 test -e "$T/slow.db.locked"
+timeout 120 "$peakd" workflow list --db "$T/slow.db" >"$T/slow" 2>&1
+is $? 0 "who comes while a daemon starts waits longer than ten seconds: $(cat "$T/slow")"
+has "$(cat "$T/slow")" "waiting for process $slow" "and is told for whom"
+wait $slow
+
 # A socket that a killed daemon left behind is no obstacle.
 second=$(holder "$db")
 kill -KILL "$second"
