@@ -60,6 +60,8 @@ static int take_all(struct pair *p, int64_t start, struct wire_paired *out, stru
 {
 	bool last = false;
 	while (!p->decided && !last) {
+		if (out->pair_count)
+			watch_rest(&out->conditions[out->pair_count - 1]);
 		int r = take_one(p, out, e);
 		if (r < 0)
 			return r;

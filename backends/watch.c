@@ -9,6 +9,7 @@
 
 #define LOOK_NS (2 * CLOCK_MS)
 #define FOREIGN_NS (100 * CLOCK_MS)
+#define REST_NS (20 * CLOCK_MS)
 enum {
 	FOREIGN_MAX = 2,     /* percent: a desktop's own drawing */
 	SLOW_PERCENT = 75,   /* of the highest clock, as nvbench: below, clocks are not up (power caps and settings apart) */
@@ -94,6 +95,12 @@ struct wire_condition watch_look(struct watch *w)
 	w->last = c;
 	w->looked = clock_now();
 	return c;
+}
+
+void watch_rest(const struct wire_condition *c)
+{
+	if (c->disturbed)
+		clock_sleep(REST_NS);
 }
 
 bool watch_energy(struct watch *w, uint64_t *ret_millijoules)

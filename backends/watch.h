@@ -34,6 +34,9 @@ void watch_begin(struct watch *w, bool believe);
 /* The device now, and whether what was just measured is disturbed. Cheap enough for every sample: the library is asked every 2 ms at
  * most, for other processes every 100 ms. */
 struct wire_condition watch_look(struct watch *w);
+/* Behind a sample of what is to be quoted: a device that was found disturbed gets 20 ms to recover, or those that disturb it to end; a device
+ * that was not, none. */
+void watch_rest(const struct wire_condition *c);
 bool watch_energy(struct watch *w, uint64_t *ret_millijoules);
 /* Why nothing is seen, "" when something is. Borrowed. */
 const char *watch_note(const struct watch *w);

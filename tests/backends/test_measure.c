@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "pace.h"
 #include "tap.h"
 
 /* Times that the pretended device gives, and what was asked of it. */
@@ -174,6 +175,13 @@ static void read_fine(void *state, struct wire_condition *c, uint32_t *ret_max)
 	read_hot(state, c, ret_max);
 	c->throttle = 0;
 }
+/* Too hot for a while, however often it is asked. */
+static int64_t hot_until;
+static void read_hot_for_a_while(void *state, struct wire_condition *c, uint32_t *ret_max)
+{
+	read_fine(state, c, ret_max);
+	c->throttle = clock_now() < hot_until ? WIRE_THROTTLE_HEAT : 0;
+}
 static uint32_t nobody(void *state, uint64_t since) { (void)state; (void)since; return 0; }
 static uint32_t somebody(void *state, uint64_t since) { (void)state; (void)since; return 30; }
 static bool no_energy(void *state, uint64_t *ret) { (void)state; (void)ret; return false; }
@@ -211,6 +219,26 @@ static void test_disturbed(void)
 	wire_measured_fini(&t);
 }
 
+/* Energy was measured just before: the device needs a moment, and short kernels would be through with all samples in less. */
+static void test_recovers(void)
+{
+	struct watch_source hot = { open_fake, read_hot_for_a_while, nobody, no_energy, close_fake };
+	struct backend_run r = { .base = 200000, .first = 200000 };
+	struct wire_measure m = usual;
+	m.max_samples = 12;
+	hot_until = clock_now() + 300 * CLOCK_MS;
+	struct wire_measured t = watched(&r, &hot, m, 0);
+	ok(!t.disturbed && t.sample_count >= m.min_samples && t.discarded > 0, "what is to be quoted waits for a device that is slowed down (%u discarded)",
+	   t.discarded);
+	wire_measured_fini(&t);
+	m.cache = WIRE_FLUSHED;
+	hot_until = clock_now() + 3600 * CLOCK_S;
+	struct pace pace = pace_begin();
+	t = watched(&r, &hot, m, 0);
+	ok(t.disturbed && pace_within(&pace, CLOCK_S / 4), "a search does not (%s)", pace_text(&pace));
+	wire_measured_fini(&t);
+}
+
 /* A device whose clock rises: slow at first. */
 static void test_warm_up(void)
 {
@@ -231,6 +259,7 @@ static void test_warm_up(void)
 int main(void)
 {
 	test_disturbed();
+	test_recovers();
 	test_warm_up();
 	test_stops();
 	test_short();

@@ -140,6 +140,13 @@ static void read_fine(void *state, struct wire_condition *c, uint32_t *ret_max)
 	*c = (struct wire_condition){ .core_mhz = 1900, .milliwatts = 300000, .celsius = 50 };
 	*ret_max = 1980;
 }
+/* Too hot for a while, however often it is asked. */
+static int64_t hot_until;
+static void read_hot_for_a_while(void *state, struct wire_condition *c, uint32_t *ret_max)
+{
+	read_fine(state, c, ret_max);
+	c->throttle = clock_now() < hot_until ? WIRE_THROTTLE_HEAT : 0;
+}
 static uint32_t somebody(void *state, uint64_t since) { (void)state; (void)since; return 80; }
 static uint32_t unknown(void *state, uint64_t since) { (void)state; (void)since; return WIRE_UNKNOWN; }
 /* Numbers of the readings at which it had moved, beside the one before, the first of all and the thread's own first left out; false for fewer than two. */
@@ -172,6 +179,7 @@ static bool counter(void *state, uint64_t *ret)
 static bool none(void *state, uint64_t *ret) { (void)state; (void)ret; return false; }
 static void close_fake(void *state) { (void)state; }
 static const struct watch_source busy = { open_fake, read_fine, somebody, none, close_fake };
+static const struct watch_source hot = { open_fake, read_hot_for_a_while, unknown, none, close_fake };
 static const struct watch_source blind = { open_fake, read_fine, unknown, none, close_fake };
 static const struct watch_source counting = { open_fake, read_fine, unknown, counter, close_fake };
 
@@ -185,6 +193,18 @@ static void disturbed(void)
 	wire_paired_fini(&p);
 	p = paired(base, more, &blind, m, 0);
 	ok(!p.disturbed && p.verdict == WIRE_SLOWER && p.conditions[0].foreign == WIRE_UNKNOWN, "not knowing is no disturbance, and said");
+	wire_paired_fini(&p);
+}
+
+/* Short kernels would be through with all pairs before the device has recovered from what came before. */
+static void recovers(void)
+{
+	struct backend_run base = { .ns = 30000 }, more = { .ns = 31000 };
+	struct wire_pair m = usual;
+	m.max_pairs = 12;
+	hot_until = clock_now() + 300 * CLOCK_MS;
+	struct wire_paired p = paired(base, more, &hot, m, 0);
+	ok(!p.disturbed && p.verdict == WIRE_SLOWER && p.discarded > 0, "a comparison waits for a device that is slowed down (%u discarded)", p.discarded);
 	wire_paired_fini(&p);
 }
 
@@ -238,6 +258,7 @@ int main(void)
 	drifts();
 	ends();
 	disturbed();
+	recovers();
 	energies();
 	return tap_done();
 }
