@@ -14,6 +14,7 @@
 
 enum { RESAMPLES = 1000 };
 #define TRIM 0.2
+#define LOAD_NS 100.0
 
 static int ascending(const void *a, const void *b)
 {
@@ -95,6 +96,11 @@ struct verdict_interval verdict_interval(const double *logs, size_t n, double co
 	                              .high = exp(at_share(means, RESAMPLES, 1 - tail)) };
 	free(draw);
 	return v;
+}
+
+double verdict_margin(double margin, bool cold, double ns)
+{
+	return cold && ns > 0 ? fmax(margin, LOAD_NS / ns) : margin;
 }
 
 enum wire_verdict verdict_of(const struct verdict_interval *v, double margin)

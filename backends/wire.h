@@ -241,6 +241,7 @@ struct wire_paired {
 	uint32_t discarded;     /* disturbed pairs that were thrown away */
 	uint32_t disturbed;     /* as in wire_measured */
 	enum wire_verdict verdict;
+	double margin;          /* that the verdict is by: what was asked for, or more (verdict_margin) */
 	double ratio, low, high; /* time of B / time of A, and its interval */
 	char *note;
 };

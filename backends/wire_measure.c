@@ -188,6 +188,7 @@ void wire_paired_encode(const struct wire_paired *m, struct buf *out)
 	wire_put_u32(out, m->discarded);
 	wire_put_u32(out, m->disturbed);
 	wire_put_u32(out, m->verdict);
+	wire_put_f64(out, m->margin);
 	wire_put_f64(out, m->ratio);
 	wire_put_f64(out, m->low);
 	wire_put_f64(out, m->high);
@@ -210,6 +211,7 @@ int wire_paired_decode(struct wire_in *in, struct wire_paired *ret_m, struct err
 	m.discarded = wire_get_u32(in);
 	m.disturbed = get_below(in, 2);
 	m.verdict = (enum wire_verdict)get_below(in, WIRE_UNCLEAR + 1);
+	m.margin = get_amount(in);
 	m.ratio = get_amount(in);
 	m.low = get_amount(in);
 	m.high = get_amount(in);

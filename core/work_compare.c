@@ -24,6 +24,7 @@ static void describe(const struct compare_request *q, const char *size, const st
 	work_size_number(result, "ratio", i, p->ratio);
 	work_size_number(result, "low", i, p->low);
 	work_size_number(result, "high", i, p->high);
+	work_size_number(result, "margin", i, p->margin);
 	work_size_number(result, "a_ns", i, p->a_ns);
 	work_size_number(result, "b_ns", i, p->b_ns);
 	work_size_text(result, "a_params", i, a_text);

@@ -39,7 +39,7 @@ int compare_record(struct db *db, const struct facts *facts, const struct compar
 		.a = a->checkpoint, .b = b ? b->checkpoint : 0, .library = b ? NULL : library, .device = facts->uuid,
 		.driver = facts->driver, .sizes = sizes, .a_params = a_params, .b_params = b_params,
 		.verdict = trial_verdict_name(p->verdict), .a_ns = p->a_ns, .b_ns = p->b_ns, .ratio = p->ratio, .low = p->low,
-		.high = p->high, .confidence = COMPARE_CONFIDENCE, .margin = COMPARE_MARGIN, .samples = samples, .pairs = p->count,
+		.high = p->high, .confidence = COMPARE_CONFIDENCE, .margin = p->margin, .samples = samples, .pairs = p->count,
 		.discarded = p->discarded, .disturbed = p->disturbed, .cold = !warm, .conditions = p->conditions,
 		.a_validation = a->evidence, .b_validation = b ? b->evidence : 0, .job = job,
 	};

@@ -76,7 +76,8 @@ struct trial_paired {
 	size_t count;
 	double a_ns, b_ns;       /* medians */
 	double ratio, low, high; /* time of b / time of a, with its interval */
-	enum wire_verdict verdict; /* b relative to a */
+	enum wire_verdict verdict; /* b relative to a, */
+	double margin;           /* by this margin: that of the pairing, or more (verdict_margin) */
 	bool disturbed;
 	size_t discarded;
 	char *conditions;        /* as above */

@@ -193,7 +193,7 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
 	} else {
 		*ret_paired = (struct trial_paired){
 			.a = to_double(p.a_ns, p.pair_count), .b = to_double(p.b_ns, p.pair_count), .count = p.pair_count, .ratio = p.ratio,
-			.low = p.low, .high = p.high, .verdict = p.verdict, .disturbed = p.disturbed, .discarded = p.discarded,
+			.low = p.low, .high = p.high, .verdict = p.verdict, .margin = p.margin, .disturbed = p.disturbed, .discarded = p.discarded,
 			.conditions = describe(p.conditions, p.pair_count, p.note),
 		};
 		ret_paired->a_ns = median_of(ret_paired->a, ret_paired->count);

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "core/context/context.h"
 #include "core/drain.h"
+#include "core/eval/compare.h"
 #include "core/record/checkpoint.h"
 #include "core/record/comparison.h"
 #include "core/record/event.h"
@@ -154,6 +155,8 @@ static void compare_text(const struct fields *f, struct buf *out)
 		         fields_text(f, "a", ""), number_at(f, "low", i), number_at(f, "high", i), tools_show_ns(number_at(f, "b_ns", i), b),
 		         tools_show_ns(number_at(f, "a_ns", i), a), number_at(f, "pairs", i), at(f, "note", i) ? "; " : "",
 		         text_at(f, "note", i));
+		if (number_at(f, "margin", i) > COMPARE_MARGIN)
+			buf_addf(out, "; of so short a time same means within %.1f %%", 100 * number_at(f, "margin", i));
 		buf_addf(out, "; evidence %s and %s\n", text_at(f, "b_evidence", i), text_at(f, "a_evidence", i));
 	}
 }

@@ -208,6 +208,27 @@ static void recovers(void)
 	wire_paired_fini(&p);
 }
 
+/* Two loads of one kernel differ by up to 0.08 us when they are timed cold. */
+static void loads(void)
+{
+	struct backend_run base = { .ns = 5000, .noise = 0.001 }, more = { .ns = 5080, .noise = 0.001 }, slower = { .ns = 5200, .noise = 0.001 };
+	struct wire_pair m = usual;
+	struct wire_paired p = paired(base, more, NULL, m, 0);
+	ok(p.verdict == WIRE_SLOWER && p.margin == m.margin, "80 ns of 5000 are slower, warm (margin %.4f)", p.margin);
+	wire_paired_fini(&p);
+	m.cold = 1;
+	p = paired(base, more, NULL, m, 0);
+	ok(p.verdict == WIRE_SAME && p.margin > 0.0195 && p.margin < 0.0205, "cold they may be another place in memory, and are the same (margin %.4f)", p.margin);
+	wire_paired_fini(&p);
+	p = paired(base, slower, NULL, m, 0);
+	is_int(p.verdict, WIRE_SLOWER, "200 are slower in either");
+	wire_paired_fini(&p);
+	base.ns = more.ns = 50000;
+	p = paired(base, more, NULL, m, 0);
+	ok(p.verdict == WIRE_SAME && p.margin == m.margin, "for a longer kernel it is nothing (margin %.4f)", p.margin);
+	wire_paired_fini(&p);
+}
+
 /* The window is between two moves of the counter, and each of them noted before the counter was read the next time. */
 static void weighed(const struct wire_energised *x, uint64_t made, int64_t ended)
 {
@@ -259,6 +280,7 @@ int main(void)
 	ends();
 	disturbed();
 	recovers();
+	loads();
 	energies();
 	return tap_done();
 }

@@ -225,10 +225,11 @@ static struct plan *loop_plan(int64_t steps)
 	return p;
 }
 
-static void compare(struct bench *b, int64_t steps)
+/* Of 9.5 us, 400 steps take 4.1 us on an H200 that shares its host with others, the launch the rest: `extra` steps are to make 3 % of the whole. */
+static void compare(struct bench *b, int64_t steps, int64_t extra)
 {
 	struct run *a = load(b, loops, loop_plan(steps)), *same = load(b, loops, loop_plan(steps)),
-	           *more = load(b, loops, loop_plan(steps * 103 / 100));
+	           *more = load(b, loops, loop_plan(steps + extra));
 	int said[2][4] = { { 0 } };
 	int64_t start = clock_now();
 	for (int i = 0; i < 20 && a && same && more; i++) {
@@ -302,8 +303,8 @@ int main(void)
 	library(&b, DTYPE_F32, 4096);
 	library(&b, DTYPE_F16, 2048);
 	library(&b, DTYPE_F16, 4096);
-	compare(&b, 20000);
-	compare(&b, 400);
+	compare(&b, 20000, 600);
+	compare(&b, 400, 28);
 	cold(&b);
 	energy(&b);
 	ceilings(&b);
