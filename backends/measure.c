@@ -79,7 +79,7 @@ static int take_all(const struct backend *b, struct backend_run *run, struct wat
 	struct wire_condition c = { .disturbed = 0 };
 	do {
 		uint64_t ns;
-		if (m->cache != WIRE_FLUSHED) /* a search has no time for that */
+		if (m->rests)
 			watch_rest(&c);
 		int r = sample_take(b, run, out->launches, m->cache, &ns, e);
 		if (r < 0)

@@ -14,7 +14,7 @@
 
 enum { RESAMPLES = 1000 };
 #define TRIM 0.2
-#define LOAD_NS 100.0
+#define LOAD_NS 200.0
 
 static int ascending(const void *a, const void *b)
 {

@@ -12,8 +12,8 @@ struct verdict_interval { double ratio, low, high; };
 /* The trimmed mean of logarithms of ratios (at least 2), with a bootstrap interval of this confidence (0.5 … 0.9999), as ratios.
  * Deterministic: the same numbers give the same interval. */
 struct verdict_interval verdict_interval(const double *logs, size_t n, double confidence);
-/* The margin of a comparison of executions that take so many nanoseconds: what is asked for, but at least 100 ns of one that is timed cold. Two loads
- * of one kernel differ by up to 80 ns there, by where they come to lie in the device's memory (H200: docs/measuring.md), and pairs in one process
+/* The margin of a comparison of executions that take so many nanoseconds: what is asked for, but at least 200 ns of one that is timed cold. Two loads
+ * of one kernel differ by almost as much there, by where they come to lie in the device's memory (H200: docs/measuring.md), and pairs in one process
  * do not average that out. */
 double verdict_margin(double margin, bool cold, double ns);
 /* B relative to A: same when the whole interval is within 1/(1+margin) … 1+margin, faster or slower when it is wholly beyond,

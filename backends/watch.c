@@ -67,11 +67,15 @@ void watch_begin(struct watch *w, bool believe)
 		w->looked_foreign = 0;
 }
 
+/* By heat, hardware or others, which end; clocks that are not up rise with work, and not without. */
+static bool may_recover(const struct wire_condition *c)
+{
+	return (c->throttle & SLOWED) || (c->foreign != WIRE_UNKNOWN && c->foreign > FOREIGN_MAX);
+}
+
 static bool is_disturbed(const struct wire_condition *c, uint32_t max_mhz)
 {
-	if (c->throttle & SLOWED)
-		return true;
-	if (c->foreign != WIRE_UNKNOWN && c->foreign > FOREIGN_MAX)
+	if (may_recover(c))
 		return true;
 	return c->core_mhz && max_mhz && !(c->throttle & EXPECTED) &&
 	       (uint64_t)c->core_mhz * 100 < (uint64_t)max_mhz * SLOW_PERCENT;
@@ -99,7 +103,7 @@ struct wire_condition watch_look(struct watch *w)
 
 void watch_rest(const struct wire_condition *c)
 {
-	if (c->disturbed)
+	if (may_recover(c))
 		clock_sleep(REST_NS);
 }
 

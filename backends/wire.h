@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 6, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 7, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -209,6 +209,7 @@ struct wire_measure {
 	uint64_t hopeless_ns;   /* give up once the first samples are all slower than this; 0 never */
 	uint64_t warm_up_ns;    /* the warm-up may take this long to become stable; at least 2 ms are used */
 	enum wire_cache cache;
+	uint32_t rests;         /* 1: for what is to be quoted: a device that is slowed down or shared gets time to recover (watch_rest) */
 };
 struct wire_measured {
 	uint64_t *samples;      /* nanoseconds per execution of the plan's timed operations; undisturbed ones unless `disturbed` */
@@ -241,7 +242,6 @@ struct wire_paired {
 	uint32_t discarded;     /* disturbed pairs that were thrown away */
 	uint32_t disturbed;     /* as in wire_measured */
 	enum wire_verdict verdict;
-	double margin;          /* that the verdict is by: what was asked for, or more (verdict_margin) */
 	double ratio, low, high; /* time of B / time of A, and its interval */
 	char *note;
 };

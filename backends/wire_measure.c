@@ -64,6 +64,7 @@ void wire_measure_encode(const struct wire_measure *m, struct buf *out)
 	wire_put_u64(out, m->hopeless_ns);
 	wire_put_u64(out, m->warm_up_ns);
 	wire_put_u32(out, m->cache);
+	wire_put_u32(out, m->rests);
 }
 
 int wire_measure_decode(struct wire_in *in, struct wire_measure *ret_m, struct err *e)
@@ -76,6 +77,7 @@ int wire_measure_decode(struct wire_in *in, struct wire_measure *ret_m, struct e
 	m.hopeless_ns = wire_get_u64(in);
 	m.warm_up_ns = wire_get_u64(in);
 	m.cache = get_below(in, WIRE_FLUSHED + 1);
+	m.rests = get_below(in, 2);
 	if (m.min_samples < 1 || m.max_samples < m.min_samples || !(m.rse >= 0))
 		in->bad = true;
 	if (wire_end(in, "measure", e) < 0)
@@ -188,7 +190,6 @@ void wire_paired_encode(const struct wire_paired *m, struct buf *out)
 	wire_put_u32(out, m->discarded);
 	wire_put_u32(out, m->disturbed);
 	wire_put_u32(out, m->verdict);
-	wire_put_f64(out, m->margin);
 	wire_put_f64(out, m->ratio);
 	wire_put_f64(out, m->low);
 	wire_put_f64(out, m->high);
@@ -211,7 +212,6 @@ int wire_paired_decode(struct wire_in *in, struct wire_paired *ret_m, struct err
 	m.discarded = wire_get_u32(in);
 	m.disturbed = get_below(in, 2);
 	m.verdict = (enum wire_verdict)get_below(in, WIRE_UNCLEAR + 1);
-	m.margin = get_amount(in);
 	m.ratio = get_amount(in);
 	m.low = get_amount(in);
 	m.high = get_amount(in);

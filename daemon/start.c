@@ -20,7 +20,7 @@
 
 /* Bringing a large database up to date takes its time, and so does anything on a busy machine. */
 #define WAIT_NS (60 * CLOCK_S)
-#define SAY_NS (3 * CLOCK_S)
+#define SAY_NS (10 * CLOCK_S)
 #define LOOK_NS (20 * CLOCK_MS)
 
 enum { LOG_MAX = 1 << 20, TAIL = 4096 };

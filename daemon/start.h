@@ -5,7 +5,7 @@
 #include "base/err.h"
 
 /* A connected descriptor of the database's daemon. Where none runs, `peakd serve --listen none --idle-exit 20` is started in a
- * session of its own, with its log in DB.log. A minute at most, and after three seconds a warning that tells for whom: -ERR_TIMEOUT, or
+ * session of its own, with its log in DB.log. A minute at most, and after ten seconds a warning that tells for whom: -ERR_TIMEOUT, or
  * -ERR_IO with what the log says last. */
 int start_connect(const char *db, int *ret_fd, struct err *e);
 

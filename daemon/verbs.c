@@ -245,7 +245,7 @@ const struct verb verbs_compare = {
 	.name = "compare", .words = "A [B]", .summary = "times two checkpoints alternately: is B faster, slower, the same?",
 	.again = VERBS_ANEW,
 	.details = "A and B are written as for `peakd tune --help`; without B, A is compared with its parent.\n"
-	           "Each takes part with its best proven configuration. The verdict is on B: same means within 1 % (cold at least 0.1 us), unclear\n"
+	           "Each takes part with its best proven configuration. The verdict is on B: same means within 1 % (cold also 0.2 us), unclear\n"
 	           "that the interval of the ratio is too wide to say. `peakd workflow compare` shows recorded times instead.\n",
 	.options = (const struct verb_option[]){
 		DEVICE_OPTION,

@@ -13,7 +13,7 @@
 
 #define LIST_NS (30 * CLOCK_S)
 
-static const struct trial_timing timing = { .min_samples = 10, .max_samples = 40, .rse = 0.004, .cap_ns = CLOCK_S,
+static const struct trial_timing timing = { .min_samples = 10, .max_samples = 40, .rse = 0.004, .rests = true, .cap_ns = CLOCK_S,
                                             .warm_up_ns = 200 * CLOCK_MS, .warm = true };
 
 static void add(struct ceilings *list, const char *name, double per_second)

@@ -28,6 +28,8 @@ struct compare_request {
 /* ret_paired owned by the caller (trial_paired_fini). -ERR_WRONG when either gives wrong outputs: there is no verdict then. */
 int compare_run(const struct eval *ev, struct compare_request *request, struct db *db, const char *job,
                 struct trial_paired *ret_paired, struct err *e);
+/* The verdict by COMPARE_MARGIN, or where two loads of one kernel differ by more than that, by so much (verdict_margin). */
+void compare_judge(struct trial_paired *p, bool warm);
 /* The row. b NULL: the library of that name. */
 int compare_record(struct db *db, const struct facts *facts, const struct compare_side *a, const struct compare_side *b,
                    const char *library, const struct trial_paired *p, bool warm, const char *job, struct err *e);

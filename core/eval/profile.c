@@ -14,7 +14,7 @@
 enum { POISON = 0xFF };
 #define ENERGY_NS CLOCK_S
 
-static const struct trial_timing timing = { .min_samples = 10, .max_samples = 60, .rse = 0.004, .cap_ns = 4 * CLOCK_S,
+static const struct trial_timing timing = { .min_samples = 10, .max_samples = 60, .rse = 0.004, .rests = true, .cap_ns = 4 * CLOCK_S,
                                             .warm_up_ns = 250 * CLOCK_MS };
 
 /* The fastest pipe that precision: permits. */

@@ -50,6 +50,7 @@ struct trial_timing {
 	int64_t warm_up_ns; /* of executions at most, until the times are steady */
 	bool warm;
 	bool rough;         /* cold, for an order only: WIRE_FLUSHED */
+	bool rests;         /* to be quoted: a disturbed device gets time to recover */
 };
 struct trial_times {
 	double *samples;    /* nanoseconds per execution, in the order taken; owned */
@@ -77,7 +78,7 @@ struct trial_paired {
 	double a_ns, b_ns;       /* medians */
 	double ratio, low, high; /* time of b / time of a, with its interval */
 	enum wire_verdict verdict; /* b relative to a, */
-	double margin;           /* by this margin: that of the pairing, or more (verdict_margin) */
+	double margin;           /* by this margin */
 	bool disturbed;
 	size_t discarded;
 	char *conditions;        /* as above */

@@ -127,7 +127,7 @@ int trial_measure(struct trial *t, const struct trial_timing *timing, struct tri
 	struct wire_measure request = { .run = t->run, .min_samples = timing->min_samples, .max_samples = timing->max_samples,
 	                                .rse = timing->rse, .cap_ns = (uint64_t)timing->cap_ns,
 	                                .hopeless_ns = (uint64_t)timing->hopeless_ns, .warm_up_ns = (uint64_t)timing->warm_up_ns,
-	                                .cache = timing->warm ? WIRE_WARM : timing->rough ? WIRE_FLUSHED : WIRE_COLD };
+	                                .rests = timing->rests, .cache = timing->warm ? WIRE_WARM : timing->rough ? WIRE_FLUSHED : WIRE_COLD };
 	struct wire_measured measured;
 	struct buf body = BUF_INIT;
 	uint8_t *answer;
@@ -193,7 +193,7 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
 	} else {
 		*ret_paired = (struct trial_paired){
 			.a = to_double(p.a_ns, p.pair_count), .b = to_double(p.b_ns, p.pair_count), .count = p.pair_count, .ratio = p.ratio,
-			.low = p.low, .high = p.high, .verdict = p.verdict, .margin = p.margin, .disturbed = p.disturbed, .discarded = p.discarded,
+			.low = p.low, .high = p.high, .verdict = p.verdict, .margin = pairing->margin, .disturbed = p.disturbed, .discarded = p.discarded,
 			.conditions = describe(p.conditions, p.pair_count, p.note),
 		};
 		ret_paired->a_ns = median_of(ret_paired->a, ret_paired->count);

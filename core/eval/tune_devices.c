@@ -77,7 +77,8 @@ static bool is_lost(struct lane *l, const struct tune_tried *t, struct err *e)
 	return true;
 }
 
-/* One that was executed can have been the cause; another one goes back, to the device that is left or to the tune that goes on from here. */
+/* One that was executed can have been the cause, and is recorded so; another one goes back, to the device that is left or to the tune that goes on
+ * from here. (Where it was the loading that took the device away, that one meets it again.) */
 static bool was_executed(const struct tune_tried *t)
 {
 	return t->at[t->count - 1].checked;

@@ -15,7 +15,7 @@
 enum { LEADERS = 3, WINNER_SAMPLES = 4 };
 
 /* What is quoted has at least ten samples and stops when it is sure. */
-static const struct trial_timing quoting = { .min_samples = 10, .max_samples = 60, .rse = 0.004, .cap_ns = 4 * CLOCK_S,
+static const struct trial_timing quoting = { .min_samples = 10, .max_samples = 60, .rse = 0.004, .rests = true, .cap_ns = 4 * CLOCK_S,
                                             .warm_up_ns = 250 * CLOCK_MS };
 
 #define WEIGH_NS CLOCK_S

@@ -176,11 +176,17 @@ static void read_fine(void *state, struct wire_condition *c, uint32_t *ret_max)
 	c->throttle = 0;
 }
 /* Too hot for a while, however often it is asked. */
-static int64_t hot_until;
+static int64_t hot_until; /* 0: from the first look on */
 static void read_hot_for_a_while(void *state, struct wire_condition *c, uint32_t *ret_max)
 {
 	read_fine(state, c, ret_max);
+	hot_until = hot_until ? hot_until : clock_now() + 300 * CLOCK_MS;
 	c->throttle = clock_now() < hot_until ? WIRE_THROTTLE_HEAT : 0;
+}
+static void read_down(void *state, struct wire_condition *c, uint32_t *ret_max)
+{
+	read_fine(state, c, ret_max);
+	c->core_mhz = 1000;
 }
 static uint32_t nobody(void *state, uint64_t since) { (void)state; (void)since; return 0; }
 static uint32_t somebody(void *state, uint64_t since) { (void)state; (void)since; return 30; }
@@ -226,16 +232,23 @@ static void test_recovers(void)
 	struct backend_run r = { .base = 200000, .first = 200000 };
 	struct wire_measure m = usual;
 	m.max_samples = 12;
-	hot_until = clock_now() + 300 * CLOCK_MS;
+	m.rests = 1;
+	hot_until = 0;
 	struct wire_measured t = watched(&r, &hot, m, 0);
 	ok(!t.disturbed && t.sample_count >= m.min_samples && t.discarded > 0, "what is to be quoted waits for a device that is slowed down (%u discarded)",
 	   t.discarded);
 	wire_measured_fini(&t);
-	m.cache = WIRE_FLUSHED;
+	m.rests = 0;
 	hot_until = clock_now() + 3600 * CLOCK_S;
 	struct pace pace = pace_begin();
 	t = watched(&r, &hot, m, 0);
-	ok(t.disturbed && pace_within(&pace, CLOCK_S / 4), "a search does not (%s)", pace_text(&pace));
+	ok(t.disturbed && pace_within(&pace, CLOCK_S / 4), "what is not does not (%s)", pace_text(&pace));
+	wire_measured_fini(&t);
+	hot.read = read_down;
+	m.rests = 1;
+	pace = pace_begin();
+	t = watched(&r, &hot, m, 0);
+	ok(t.disturbed && pace_within(&pace, CLOCK_S / 4), "clocks that are not up rise with work, not with rest (%s)", pace_text(&pace));
 	wire_measured_fini(&t);
 }
 

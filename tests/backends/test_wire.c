@@ -83,7 +83,7 @@ static void put_compared(struct buf *out)
 static void put_measure(struct buf *out)
 {
 	wire_measure_encode(&(struct wire_measure){ .run = 1, .min_samples = 10, .max_samples = 50, .rse = 0.01,
-		.cap_ns = 1000, .cache = WIRE_FLUSHED }, out);
+		.cap_ns = 1000, .cache = WIRE_FLUSHED, .rests = 1 }, out);
 }
 
 static void put_measured(struct buf *out)
@@ -104,7 +104,7 @@ static void put_paired(struct buf *out)
 {
 	uint64_t a[] = { 5, 6 }, b[] = { 7, 8 };
 	struct wire_condition conditions[2] = { { .milliwatts = 400000, .foreign = WIRE_UNKNOWN } };
-	wire_paired_encode(&(struct wire_paired){ .a_ns = a, .b_ns = b, .conditions = conditions, .pair_count = 2, .launches_a = 3, .margin = 0.02,
+	wire_paired_encode(&(struct wire_paired){ .a_ns = a, .b_ns = b, .conditions = conditions, .pair_count = 2, .launches_a = 3,
 		.launches_b = 4, .verdict = WIRE_UNCLEAR, .ratio = 1.1, .low = 1, .high = 1.2, .note = "" }, out);
 }
 

@@ -57,20 +57,27 @@ timeout 120 "$peakd" serve --listen none --idle-exit 1 --db "$T/b.db" 2>"$T/idle
 is $? 0 "--idle-exit ends a daemon that nobody needs"
 has "$(cat "$T/idle")" "nobody needed" "and it says so"
 
-# One that brings a large database up to date, or starts on a machine that is busy, takes its time before it listens.
-python3 - "$T/slow.db.lock" <<'PY' &
+# One that brings a large database up to date, or starts on a machine that is busy, takes its time before it listens: it is told for whom one waits,
+# and one waits on. Whoever holds the lock lets go only behind that.
+cat >"$T/hold.py" <<'PY'
 import fcntl, os, struct, sys, time
 fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o600)
 fcntl.fcntl(fd, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))  # F_OFD_SETLK, as the daemon does
 os.write(fd, b"%d /nowhere/yet\n" % os.getpid())
-open(sys.argv[1] + "ed", "w").close()
-time.sleep(13)
+open(sys.argv[2], "w").close()
+while not os.path.exists(sys.argv[3]):
+    time.sleep(0.05)
 PY
+python3 "$T/hold.py" "$T/slow.db.lock" "$T/held" "$T/enough" &
 slow=$!
-wait_for 60 test -e "$T/slow.db.locked"
-timeout 120 "$peakd" workflow list --db "$T/slow.db" >"$T/slow" 2>&1
-is $? 0 "who comes while a daemon starts waits longer than ten seconds: $(cat "$T/slow")"
-has "$(cat "$T/slow")" "waiting for process $slow" "and is told for whom"
+wait_for 60 test -e "$T/held"
+timeout 240 "$peakd" workflow list --db "$T/slow.db" >"$T/slow" 2>&1 &
+client=$!
+wait_for 120 grep -q "waiting for process $slow" "$T/slow"
+is $? 0 "who comes while a daemon starts is told after a while for whom it waits"
+touch "$T/enough"
+wait $client
+is $? 0 "and has its answer when it is there: $(tail -n 1 "$T/slow")"
 wait $slow
 
 # A socket that a killed daemon left behind is no obstacle.
