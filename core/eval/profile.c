@@ -89,12 +89,13 @@ static int measure(const struct eval *ev, const struct profile_request *q, struc
 		rc = trial_measure(t, &warm, &r->warm, e);
 	if (rc == 0)
 		rc = refuse_disturbed(&r->warm, e);
-	eval_progress(ev, 1, 3, "weighing");
-	if (rc == 0)
-		rc = trial_energy(t, ENERGY_NS, &r->energy, e);
-	eval_progress(ev, 2, 3, "comparing with the library");
+	eval_progress(ev, 1, 3, "comparing with the library");
 	if (rc == 0 && context_spec(q->ctx)->gemm)
 		rc = vendor_compare(ev, t, q->ctx, q->root, q->facts, check_seed(), false, &r->library, e);
+	/* Last: a device that has worked for a second on end may be slowed down for a while. */
+	eval_progress(ev, 2, 3, "weighing");
+	if (rc == 0)
+		rc = trial_energy(t, ENERGY_NS, &r->energy, e);
 	return rc;
 }
 
