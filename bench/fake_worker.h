@@ -35,6 +35,8 @@ static bool fake_was_paired[FAKE_RUNS];
 /* Whether weighing it kills the worker, once it was timed alone; NULL: never. */
 static bool (*fake_breaks)(const char *defines);
 static bool fake_was_alone[FAKE_RUNS];
+/* Whether all pairs are disturbed by heat; NULL: none. */
+static bool (*fake_hot)(void);
 static unsigned fake_pairs; /* requests to time two alternately, this one included */
 static char *fake_runs[FAKE_RUNS]; /* the defines of each run that is prepared, from 1 on */
 
@@ -118,7 +120,10 @@ static void fake_paired(struct wire_in *in, struct buf *out)
 		b[i] = fake_time_of(request.b, FAKE_PAIRED);
 	}
 	p.ratio = p.low = p.high = (double)b[0] / (double)a[0];
-	p.verdict = p.ratio < 1 ? WIRE_FASTER : p.ratio > 1 ? WIRE_SLOWER : WIRE_SAME;
+	p.disturbed = fake_hot && fake_hot();
+	for (int i = 0; p.disturbed && i < FAKE_QUOTED; i++)
+		conditions[i] = (struct wire_condition){ .core_mhz = 1200, .celsius = 88, .throttle = WIRE_THROTTLE_HARDWARE_HEAT, .disturbed = 1 };
+	p.verdict = p.disturbed ? WIRE_UNCLEAR : p.ratio < 1 ? WIRE_FASTER : p.ratio > 1 ? WIRE_SLOWER : WIRE_SAME;
 	wire_paired_encode(&p, out);
 }
 

@@ -33,8 +33,11 @@ static void describe(const struct compare_request *q, const char *size, const st
 	work_size_number(result, "b_evidence", i, (double)q->b.evidence);
 	work_size_number(result, "pairs", i, (double)p->count);
 	work_size_number(result, "discarded", i, (double)p->discarded);
-	if (p->disturbed)
-		work_size_text(result, "note", i, "the device was throttled or used by others all the time: compare again");
+	if (p->disturbed) {
+		char *note = mem_fmt("the device was throttled or used by others all the time (%s): compare again", p->cause);
+		work_size_text(result, "note", i, note);
+		free(note);
+	}
 	work_size_number(result, "seconds", i, seconds);
 	params_free(a);
 	params_free(b);

@@ -74,7 +74,7 @@ static int ask_evaluators(const struct eval *ev, const struct profile_request *q
 static int refuse_disturbed(const struct trial_times *times, struct err *e)
 {
 	return times->disturbed ? err_set(e, ERR_UNSUPPORTED, "the device was throttled by heat or hardware, or used by others, all the "
-	                                  "time: nothing is quoted; try again") : 0;
+	                                  "time (%s): nothing is quoted; try again", times->cause) : 0;
 }
 
 static int measure(const struct eval *ev, const struct profile_request *q, struct trial *t, struct profile_result *r, struct err *e)

@@ -52,6 +52,7 @@ struct trial_timing {
 	bool rough;         /* cold, for an order only: WIRE_FLUSHED */
 	bool rests;         /* to be quoted: a disturbed device gets time to recover */
 };
+enum { TRIAL_CAUSE = 96 };
 struct trial_times {
 	double *samples;    /* nanoseconds per execution, in the order taken; owned */
 	size_t count;
@@ -59,6 +60,7 @@ struct trial_times {
 	double rse;         /* relative standard error of the mean */
 	bool hopeless;      /* given up early */
 	bool disturbed;     /* throttled, or somebody else was busy on the device: not to be quoted */
+	char cause[TRIAL_CAUSE]; /* what was seen then, "" when nothing was: "clock 1200 MHz, 88 C, throttled: heat, other load 0%" */
 	size_t discarded;   /* disturbed samples that were taken again */
 	char *conditions;   /* clocks, power, heat, throttling beside each sample, a line each; why not, when they are not known; owned */
 };
@@ -80,6 +82,7 @@ struct trial_paired {
 	enum wire_verdict verdict; /* b relative to a, */
 	double margin;           /* by this margin */
 	bool disturbed;
+	char cause[TRIAL_CAUSE]; /* as above */
 	size_t discarded;
 	char *conditions;        /* as above */
 };

@@ -2,6 +2,7 @@
 #include "core/eval/trial.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -108,6 +109,25 @@ static char *describe(const struct wire_condition *list, size_t n, const char *n
 	return buf_steal(&out);
 }
 
+/* Of the first sample that was disturbed. */
+static void tell_cause(const struct wire_condition *list, size_t n, char text[TRIAL_CAUSE])
+{
+	struct buf out = BUF_INIT;
+	while (n > 0 && !list->disturbed)
+		list++, n--;
+	if (n > 0) {
+		buf_addf(&out, "clock %u MHz, %u C, throttled: ", list->core_mhz, list->celsius);
+		add_reasons(list->throttle, &out);
+		buf_addf(&out, ", other load ");
+		if (list->foreign == WIRE_UNKNOWN)
+			buf_adds(&out, "unknown");
+		else
+			buf_addf(&out, "%u%%", list->foreign);
+	}
+	snprintf(text, TRIAL_CAUSE, "%s", buf_text(&out));
+	buf_fini(&out);
+}
+
 /* --- one -------------------------------------------------------------------------------------------------------------------- */
 
 static int take_measured(const struct wire_measured *m, struct trial_times *ret_times, struct err *e)
@@ -117,6 +137,8 @@ static int take_measured(const struct wire_measured *m, struct trial_times *ret_
 	struct trial_times times = { .samples = to_double(m->samples, m->sample_count), .count = m->sample_count,
 	                             .hopeless = m->hopeless, .disturbed = m->disturbed, .discarded = m->discarded,
 	                             .conditions = describe(m->conditions, m->sample_count, m->note) };
+	if (m->disturbed)
+		tell_cause(m->conditions, m->sample_count, times.cause);
 	summarise(&times);
 	*ret_times = times;
 	return 0;
@@ -198,6 +220,8 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
 		};
 		ret_paired->a_ns = median_of(ret_paired->a, ret_paired->count);
 		ret_paired->b_ns = median_of(ret_paired->b, ret_paired->count);
+		if (p.disturbed)
+			tell_cause(p.conditions, p.pair_count, ret_paired->cause);
 	}
 	wire_paired_fini(&p);
 	return rc;

@@ -85,6 +85,15 @@ static int refuse(struct tuner *u, const struct variant *v, enum measurement_sta
 	return tune_record_out(u, u->q->facts, v->params, v, status, why, e);
 }
 
+static int refuse_disturbed(struct tuner *u, const struct variant *v, const struct trial_times *times, struct err *e)
+{
+	char *why = mem_fmt("the device was throttled by heat or hardware, or used by others, while this was timed (%s): nothing is quoted; tune again",
+	                    times->cause);
+	int rc = refuse(u, v, MEASUREMENT_DISTURBED, why, e);
+	free(why);
+	return rc;
+}
+
 /* Energy of a prepared trial where the objective wants it; else *ret_joules stays as it is. */
 static int weigh(const struct tuner *u, struct trial *t, double *ret_joules, struct err *why)
 {
@@ -129,8 +138,7 @@ static int time_trial(struct tuner *u, const struct variant *v, struct trial *t,
 	else if (rc == 0 && why.code != ERR_NONE)
 		rc = why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED) : refuse(u, v, tune_status(why.code), why.text, e);
 	else if (rc == 0 && times->disturbed)
-		rc = refuse(u, v, MEASUREMENT_DISTURBED, "the device was throttled by heat or hardware, or used by others, while this was "
-		            "timed: nothing is quoted; tune again", e);
+		rc = refuse_disturbed(u, v, times, e);
 	else if (rc == 0 && times->median < u->floor_ns[size])
 		rc = refuse(u, v, MEASUREMENT_IMPOSSIBLE, "faster than the hardware can be: work is missing", e);
 	else if (rc == 0)

@@ -97,7 +97,7 @@ static int compare(const struct eval *ev, struct trial *t, struct trial *library
 	if (why.code == ERR_NONE && trial_pair(t, library, &p, &r->paired, &why) == 0) {
 		compare_judge(&r->paired, warm);
 		if (r->paired.disturbed)
-			err_set(&why, ERR_UNSUPPORTED, "the device was throttled or used by others during the comparison with the library");
+			err_set(&why, ERR_UNSUPPORTED, "the device was throttled or used by others during the comparison with the library (%s)", r->paired.cause);
 	}
 	return why.code == ERR_NONE ? 0 : fail(r, &why, e);
 }

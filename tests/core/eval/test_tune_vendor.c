@@ -6,8 +6,8 @@
 #include "core/eval/sample.h"
 #include "core/record/measurement.h"
 
-/* What the library does, by $PEAKD_TEST_LIBRARY, when it is executed: all is well, it kills its worker, it never ends. */
-enum { WELL, CRASHES, HANGS };
+/* What the library does, by $PEAKD_TEST_LIBRARY, when it is executed: all is well, it kills its worker, it never ends, the device is too hot. */
+enum { WELL, CRASHES, HANGS, HOT };
 
 static uint64_t time_of(const char *defines, enum fake_timing how)
 {
@@ -21,11 +21,16 @@ static bool is_gone(unsigned device, enum wire_type type, unsigned count)
 	int how = atoi(getenv("PEAKD_TEST_LIBRARY"));
 	(void)device;
 	(void)count;
-	if (how == WELL || type != WIRE_EXECUTE || fake_runs[2] == NULL || strncmp(fake_runs[2], "at ", 3) != 0)
+	if (how == WELL || how == HOT || type != WIRE_EXECUTE || fake_runs[2] == NULL || strncmp(fake_runs[2], "at ", 3) != 0)
 		return false;
 	while (how == HANGS)
 		pause();
 	return true;
+}
+
+static bool is_hot(void)
+{
+	return atoi(getenv("PEAKD_TEST_LIBRARY")) == HOT;
 }
 
 static struct context *context_of(void)
@@ -70,11 +75,13 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "worker") == 0) {
 		fake_time = time_of;
 		fake_gone = is_gone;
+		fake_hot = is_hot;
 		return fake_worker_main();
 	}
 	setenv("PEAKD_BENCH_FAKE", "0 0 1", 1);
 	tuned(WELL, NULL, "a library that computes the same");
 	tuned(CRASHES, "", "one that kills its worker");
 	tuned(HANGS, "", "one that does not end");
+	tuned(HOT, "clock 1200 MHz, 88 C, throttled: hardware-heat, other load 0%", "one on a device that is too hot");
 	return tap_done();
 }
