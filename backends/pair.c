@@ -19,6 +19,7 @@ struct pair {
 	double *logs;                /* of the undisturbed pairs: log(B / A) */
 	size_t good, all;
 	size_t next_look;            /* number of good pairs */
+	uint64_t least_ns;           /* the fastest execution in these */
 	struct verdict_interval interval;
 	bool decided;
 };
@@ -39,9 +40,16 @@ static int take_one(struct pair *p, struct wire_paired *out, struct err *e)
 	*MEM_PUSH(out->conditions, n[2]) = c;
 	out->pair_count = n[0];
 	p->all++;
+	for (unsigned i = 0; i < 2 && !c.disturbed; i++)
+		p->least_ns = p->least_ns == 0 || ns[i] < p->least_ns ? ns[i] : p->least_ns;
 	if (!c.disturbed)
 		*MEM_PUSH(p->logs, p->good) = log((double)ns[1] / (double)ns[0]);
 	return 0;
+}
+
+static double margin_of(const struct pair *p)
+{
+	return verdict_margin(p->m->margin, p->m->floor_ns, (double)p->least_ns);
 }
 
 /* Only now and then: every look is another chance to be wrong. */
@@ -53,7 +61,7 @@ static void look(struct pair *p, bool last)
 	p->next_look = p->good + p->good / 2;
 	p->interval = verdict_interval(p->logs, p->good, m->confidence);
 	double width = fmax(p->interval.high / p->interval.ratio, p->interval.ratio / p->interval.low) - 1;
-	p->decided = verdict_of(&p->interval, m->margin) != WIRE_UNCLEAR && width <= m->width;
+	p->decided = verdict_of(&p->interval, margin_of(p)) != WIRE_UNCLEAR && width <= m->width;
 }
 
 static int take_all(struct pair *p, int64_t start, struct wire_paired *out, struct err *e)
@@ -75,6 +83,7 @@ static int take_all(struct pair *p, int64_t start, struct wire_paired *out, stru
 static void conclude(const struct pair *p, struct wire_paired *out)
 {
 	size_t n = 0;
+	out->margin = margin_of(p);
 	if (p->good < p->m->min_pairs) {
 		/* Too few to say anything: what was seen is told, as the disturbed figures that they are. */
 		out->disturbed = p->good < p->all;
@@ -100,7 +109,7 @@ static void conclude(const struct pair *p, struct wire_paired *out)
 		}
 	out->discarded = (uint32_t)(out->pair_count - n);
 	out->pair_count = n;
-	out->verdict = verdict_of(&p->interval, p->m->margin);
+	out->verdict = verdict_of(&p->interval, out->margin);
 	out->ratio = p->interval.ratio;
 	out->low = p->interval.low;
 	out->high = p->interval.high;

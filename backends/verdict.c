@@ -14,7 +14,6 @@
 
 enum { RESAMPLES = 1000 };
 #define TRIM 0.2
-#define LOAD_NS 200.0
 
 static int ascending(const void *a, const void *b)
 {
@@ -98,9 +97,9 @@ struct verdict_interval verdict_interval(const double *logs, size_t n, double co
 	return v;
 }
 
-double verdict_margin(double margin, bool cold, double ns)
+double verdict_margin(double margin, uint64_t floor_ns, double ns)
 {
-	return cold && ns > 0 ? fmax(margin, LOAD_NS / ns) : margin;
+	return ns > 0 ? fmax(margin, (double)floor_ns / ns) : margin;
 }
 
 enum wire_verdict verdict_of(const struct verdict_interval *v, double margin)

@@ -2,8 +2,8 @@
 #ifndef PEAKD_BACKENDS_VERDICT_H
 #define PEAKD_BACKENDS_VERDICT_H
 
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "backends/wire.h"
 
@@ -12,10 +12,8 @@ struct verdict_interval { double ratio, low, high; };
 /* The trimmed mean of logarithms of ratios (at least 2), with a bootstrap interval of this confidence (0.5 … 0.9999), as ratios.
  * Deterministic: the same numbers give the same interval. */
 struct verdict_interval verdict_interval(const double *logs, size_t n, double confidence);
-/* The margin of a comparison of executions that take so many nanoseconds: what is asked for, but at least 200 ns of one that is timed cold. Two loads
- * of one kernel differ by almost as much there, by where they come to lie in the device's memory (H200: docs/measuring.md), and pairs in one process
- * do not average that out. */
-double verdict_margin(double margin, bool cold, double ns);
+/* The margin of a comparison of executions that take so many nanoseconds, and of which less than floor_ns is no difference. */
+double verdict_margin(double margin, uint64_t floor_ns, double ns);
 /* B relative to A: same when the whole interval is within 1/(1+margin) … 1+margin, faster or slower when it is wholly beyond,
  * else unclear. */
 enum wire_verdict verdict_of(const struct verdict_interval *v, double margin);

@@ -226,7 +226,8 @@ struct wire_measured {
 struct wire_pair {
 	uint32_t a, b;          /* runs */
 	uint32_t min_pairs, max_pairs;
-	double margin;          /* "same" means within this factor: 0.01 is 1 % either way */
+	double margin;          /* "same" means within this factor: 0.01 is 1 % either way, */
+	uint64_t floor_ns;      /* and within so much of an execution, whatever that factor; 0: only the factor counts */
 	double confidence;      /* of the interval, e.g. 0.95 */
 	double width;           /* go on until the interval is no wider than this on either side, e.g. 0.01 */
 	uint64_t cap_ns;        /* stop after this much time */
@@ -242,6 +243,7 @@ struct wire_paired {
 	uint32_t discarded;     /* disturbed pairs that were thrown away */
 	uint32_t disturbed;     /* as in wire_measured */
 	enum wire_verdict verdict;
+	double margin;          /* that the verdict is by: the asked one, or more */
 	double ratio, low, high; /* time of B / time of A, and its interval */
 	char *note;
 };

@@ -144,6 +144,7 @@ void wire_pair_encode(const struct wire_pair *m, struct buf *out)
 	wire_put_u32(out, m->min_pairs);
 	wire_put_u32(out, m->max_pairs);
 	wire_put_f64(out, m->margin);
+	wire_put_u64(out, m->floor_ns);
 	wire_put_f64(out, m->confidence);
 	wire_put_f64(out, m->width);
 	wire_put_u64(out, m->cap_ns);
@@ -158,6 +159,7 @@ int wire_pair_decode(struct wire_in *in, struct wire_pair *ret_m, struct err *e)
 	m.min_pairs = wire_get_u32(in);
 	m.max_pairs = wire_get_u32(in);
 	m.margin = get_amount(in);
+	m.floor_ns = wire_get_u64(in);
 	m.confidence = get_amount(in);
 	m.width = get_amount(in);
 	m.cap_ns = wire_get_u64(in);
@@ -190,6 +192,7 @@ void wire_paired_encode(const struct wire_paired *m, struct buf *out)
 	wire_put_u32(out, m->discarded);
 	wire_put_u32(out, m->disturbed);
 	wire_put_u32(out, m->verdict);
+	wire_put_f64(out, m->margin);
 	wire_put_f64(out, m->ratio);
 	wire_put_f64(out, m->low);
 	wire_put_f64(out, m->high);
@@ -212,6 +215,7 @@ int wire_paired_decode(struct wire_in *in, struct wire_paired *ret_m, struct err
 	m.discarded = wire_get_u32(in);
 	m.disturbed = get_below(in, 2);
 	m.verdict = (enum wire_verdict)get_below(in, WIRE_UNCLEAR + 1);
+	m.margin = get_amount(in);
 	m.ratio = get_amount(in);
 	m.low = get_amount(in);
 	m.high = get_amount(in);

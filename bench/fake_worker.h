@@ -109,7 +109,7 @@ static void fake_paired(struct wire_in *in, struct buf *out)
 	struct wire_pair request;
 	uint64_t a[FAKE_QUOTED], b[FAKE_QUOTED];
 	struct wire_condition conditions[FAKE_QUOTED] = { { 0 } };
-	struct wire_paired p = { .a_ns = a, .b_ns = b, .conditions = conditions, .pair_count = FAKE_QUOTED, .launches_a = 1, .launches_b = 1,
+	struct wire_paired p = { .a_ns = a, .b_ns = b, .conditions = conditions, .pair_count = FAKE_QUOTED, .margin = 0.01, .launches_a = 1, .launches_b = 1,
 	                         .note = (char *)"" };
 	if (wire_pair_decode(in, &request, NULL) < 0)
 		return;

@@ -1,10 +1,8 @@
 /* compare: see compare.h. */
 #include "core/eval/compare.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-#include "backends/verdict.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/eval/check.h"
@@ -25,14 +23,6 @@ static int conclude(struct compare_side *side, const struct facts *facts, uint64
 		rc = err_set(e, ERR_WRONG, "checkpoint %lld is not right, so there is no verdict on its speed: %s",
 		             (long long)side->checkpoint, c->reason);
 	return rc;
-}
-
-void compare_judge(struct trial_paired *p, bool warm)
-{
-	struct verdict_interval v = { .ratio = p->ratio, .low = p->low, .high = p->high };
-	p->margin = verdict_margin(COMPARE_MARGIN, !warm, fmin(p->a_ns, p->b_ns));
-	if (!p->disturbed)
-		p->verdict = verdict_of(&v, p->margin);
 }
 
 int compare_record(struct db *db, const struct facts *facts, const struct compare_side *a, const struct compare_side *b,
@@ -72,13 +62,12 @@ static int pair(const struct eval *ev, struct compare_request *q, struct trial t
 	uint64_t seed = check_seed();
 	int rc = 0;
 	p.warm = q->warm;
+	p.floor_ns = q->warm ? 0 : COMPARE_FLOOR_NS;
 	for (int k = 0; k < 2 && rc == 0; k++)
 		rc = check_run(ev, &t[k], side[k]->root, q->facts, seed, POISON, &c[k], e);
 	bool right = c[0].passed && c[1].passed;
 	if (rc == 0 && right)
 		rc = trial_pair(&t[0], &t[1], &p, &paired, e);
-	if (rc == 0 && right)
-		compare_judge(&paired, q->warm);
 	for (int k = 0; k < 2 && rc == 0 && right; k++)
 		rc = check_after(ev, &t[k], side[k]->root, q->facts, seed, &c[k], e);
 	for (int k = 0; k < 2 && rc == 0; k++)

@@ -6,7 +6,8 @@
 #include "core/context/context.h"
 #include "core/eval/trial.h"
 
-#define COMPARE_MARGIN 0.01     /* "same" is within this factor either way */
+#define COMPARE_MARGIN 0.01     /* "same" is within this factor either way, */
+#define COMPARE_FLOOR_NS 200    /* and cold within this: so much do two loads of one kernel differ, by their places in memory (docs/measuring.md) */
 #define COMPARE_CONFIDENCE 0.95 /* of the interval */
 
 struct db;
@@ -28,8 +29,6 @@ struct compare_request {
 /* ret_paired owned by the caller (trial_paired_fini). -ERR_WRONG when either gives wrong outputs: there is no verdict then. */
 int compare_run(const struct eval *ev, struct compare_request *request, struct db *db, const char *job,
                 struct trial_paired *ret_paired, struct err *e);
-/* The verdict by COMPARE_MARGIN, or where two loads of one kernel differ by more than that, by so much (verdict_margin). */
-void compare_judge(struct trial_paired *p, bool warm);
 /* The row. b NULL: the library of that name. */
 int compare_record(struct db *db, const struct facts *facts, const struct compare_side *a, const struct compare_side *b,
                    const char *library, const struct trial_paired *p, bool warm, const char *job, struct err *e);

@@ -192,7 +192,7 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
                struct err *e)
 {
 	struct wire_pair request = { .a = a->run, .b = b->run, .min_pairs = pairing->min_pairs, .max_pairs = pairing->max_pairs,
-	                             .margin = pairing->margin, .confidence = pairing->confidence, .width = pairing->width,
+	                             .margin = pairing->margin, .floor_ns = (uint64_t)pairing->floor_ns, .confidence = pairing->confidence, .width = pairing->width,
 	                             .cap_ns = (uint64_t)pairing->cap_ns, .warm_up_ns = (uint64_t)pairing->warm_up_ns,
 	                             .cold = !pairing->warm };
 	struct wire_paired p;
@@ -215,7 +215,7 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
 	} else {
 		*ret_paired = (struct trial_paired){
 			.a = to_double(p.a_ns, p.pair_count), .b = to_double(p.b_ns, p.pair_count), .count = p.pair_count, .ratio = p.ratio,
-			.low = p.low, .high = p.high, .verdict = p.verdict, .margin = pairing->margin, .disturbed = p.disturbed, .discarded = p.discarded,
+			.low = p.low, .high = p.high, .verdict = p.verdict, .margin = p.margin, .disturbed = p.disturbed, .discarded = p.discarded,
 			.conditions = describe(p.conditions, p.pair_count, p.note),
 		};
 		ret_paired->a_ns = median_of(ret_paired->a, ret_paired->count);

@@ -88,17 +88,15 @@ static int compare(const struct eval *ev, struct trial *t, struct trial *library
 	struct err why = ERR_INIT;
 	struct check c;
 	p.warm = warm;
+	p.floor_ns = warm ? 0 : COMPARE_FLOOR_NS;
 	int rc = check_run(ev, library, root, facts, seed, POISON, &c, e);
 	if (rc < 0)
 		return rc;
 	if (!c.passed)
 		err_set(&why, c.code == ERR_NONE ? ERR_WRONG : c.code, "the library's output is not the context's: %s", c.reason);
 	check_fini(&c);
-	if (why.code == ERR_NONE && trial_pair(t, library, &p, &r->paired, &why) == 0) {
-		compare_judge(&r->paired, warm);
-		if (r->paired.disturbed)
-			err_set(&why, ERR_UNSUPPORTED, "the device was throttled or used by others during the comparison with the library (%s)", r->paired.cause);
-	}
+	if (why.code == ERR_NONE && trial_pair(t, library, &p, &r->paired, &why) == 0 && r->paired.disturbed)
+		err_set(&why, ERR_UNSUPPORTED, "the device was throttled or used by others during the comparison with the library (%s)", r->paired.cause);
 	return why.code == ERR_NONE ? 0 : fail(r, &why, e);
 }
 

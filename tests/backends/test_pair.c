@@ -209,6 +209,27 @@ static void recovers(void)
 	wire_paired_fini(&p);
 }
 
+/* Two loads of one kernel differ by up to 0.2 us, so that the pairs of short ones say too much. */
+static void loads(void)
+{
+	struct backend_run base = { .ns = 9500, .noise = 0.001 }, more = { .ns = 9650, .noise = 0.001 }, slower = { .ns = 9800, .noise = 0.001 };
+	struct wire_pair m = usual;
+	struct wire_paired p = paired(base, more, NULL, m, 0);
+	ok(p.verdict == WIRE_SLOWER && p.margin == m.margin, "9.65 us after 9.5 are slower (margin %.4f)", p.margin);
+	wire_paired_fini(&p);
+	m.floor_ns = 200;
+	p = paired(base, more, NULL, m, 0);
+	ok(p.verdict == WIRE_SAME && p.margin > 0.0209 && p.margin < 0.0213, "with a floor they are the same (margin %.4f)", p.margin);
+	wire_paired_fini(&p);
+	p = paired(base, slower, NULL, m, 0);
+	is_int(p.verdict, WIRE_SLOWER, "0.3 us are slower all the same");
+	wire_paired_fini(&p);
+	base.ns = more.ns = 50000;
+	p = paired(base, more, NULL, m, 0);
+	ok(p.verdict == WIRE_SAME && p.margin == m.margin, "for a longer kernel the floor is nothing (margin %.4f)", p.margin);
+	wire_paired_fini(&p);
+}
+
 /* The window is between two moves of the counter, and each of them noted before the counter was read the next time. */
 static void weighed(const struct wire_energised *x, uint64_t made, int64_t ended)
 {
@@ -260,6 +281,7 @@ int main(void)
 	ends();
 	disturbed();
 	recovers();
+	loads();
 	energies();
 	return tap_done();
 }

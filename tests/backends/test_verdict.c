@@ -96,8 +96,8 @@ static void small(void)
 	ok(again.low < v.low && again.high > v.high, "more confidence, a wider one");
 	v = (struct verdict_interval){ 1.009, 1.0, 1.02 };
 	is_int(verdict_of(&v, 0.01), WIRE_UNCLEAR, "an interval across the margin says nothing");
-	ok(verdict_margin(0.01, true, 5000) == 0.04, "of 5 us that are timed cold, 0.2 are no difference");
-	ok(verdict_margin(0.01, false, 5000) == 0.01 && verdict_margin(0.01, true, 50000) == 0.01, "of 50, or warm, 1 %% is none");
+	ok(verdict_margin(0.01, 200, 5000) == 0.04, "of 5 us that are timed cold, 0.2 are no difference");
+	ok(verdict_margin(0.01, 0, 5000) == 0.01 && verdict_margin(0.01, 200, 50000) == 0.01, "of 50, or warm, 1 %% is none");
 }
 
 int main(void)

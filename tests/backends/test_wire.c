@@ -96,7 +96,7 @@ static void put_measured(struct buf *out)
 
 static void put_pair(struct buf *out)
 {
-	wire_pair_encode(&(struct wire_pair){ .a = 1, .b = 2, .min_pairs = 10, .max_pairs = 100, .margin = 0.01, .confidence = 0.95,
+	wire_pair_encode(&(struct wire_pair){ .a = 1, .b = 2, .min_pairs = 10, .max_pairs = 100, .margin = 0.01, .floor_ns = 200, .confidence = 0.95,
 		.width = 0.01, .cap_ns = 1000, .warm_up_ns = 5, .cold = 1 }, out);
 }
 
@@ -104,7 +104,7 @@ static void put_paired(struct buf *out)
 {
 	uint64_t a[] = { 5, 6 }, b[] = { 7, 8 };
 	struct wire_condition conditions[2] = { { .milliwatts = 400000, .foreign = WIRE_UNKNOWN } };
-	wire_paired_encode(&(struct wire_paired){ .a_ns = a, .b_ns = b, .conditions = conditions, .pair_count = 2, .launches_a = 3,
+	wire_paired_encode(&(struct wire_paired){ .a_ns = a, .b_ns = b, .conditions = conditions, .pair_count = 2, .launches_a = 3, .margin = 0.02,
 		.launches_b = 4, .verdict = WIRE_UNCLEAR, .ratio = 1.1, .low = 1, .high = 1.2, .note = "" }, out);
 }
 

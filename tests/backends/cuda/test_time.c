@@ -11,7 +11,6 @@
 #include "backends/cuda/device.h"
 #include "backends/cuda/set.h"
 #include "backends/run.h"
-#include "backends/verdict.h"
 #include "base/clock.h"
 #include "tap.h"
 
@@ -26,7 +25,7 @@ struct bench {
 
 static const struct wire_measure quoting = { .min_samples = 10, .max_samples = 40, .rse = 0.004, .cap_ns = UINT64_C(1000000000),
                                              .warm_up_ns = UINT64_C(100000000) };
-static const struct wire_pair pairing = { .min_pairs = 10, .max_pairs = 100, .margin = 0.01, .confidence = 0.95, .width = 0.005,
+static const struct wire_pair pairing = { .min_pairs = 10, .max_pairs = 100, .margin = 0.01, .floor_ns = 200, .confidence = 0.95, .width = 0.005,
                                           .cap_ns = UINT64_C(1500000000), .warm_up_ns = UINT64_C(100000000), .cold = 1 };
 
 static int ascending(const void *a, const void *b)
@@ -226,8 +225,8 @@ static struct plan *loop_plan(int64_t steps)
 	return p;
 }
 
-/* Of 9.5 us, 400 steps take 4.1 on an H200 that shares its host with others, the launch the rest. What can be told apart there is 0.2 us
- * (verdict_margin): 56 steps more make 6 % of the whole. */
+/* Of 9.5 us, 400 steps take 4.1 on an H200 that shares its host with others, the launch the rest. What can be told apart there is 0.2 us: 56 steps
+ * more make 6 % of the whole. */
 static void compare(struct bench *b, int64_t steps, int64_t extra)
 {
 	struct run *a = load(b, loops, loop_plan(steps)), *same = load(b, loops, loop_plan(steps)),
@@ -244,8 +243,7 @@ static void compare(struct bench *b, int64_t steps, int64_t extra)
 		if (i < 6)
 			printf("# %s: ratio %.4f (%.4f to %.4f), %zu pairs of %llu ns\n", i % 2 ? "more" : "itself", p.ratio, p.low, p.high,
 			       p.pair_count, (unsigned long long)p.a_ns[0]);
-		struct verdict_interval v = { p.ratio, p.low, p.high };
-		said[i % 2][verdict_of(&v, verdict_margin(pairing.margin, pairing.cold, (double)p.a_ns[0]))]++;
+		said[i % 2][p.verdict]++;
 		wire_paired_fini(&p);
 	}
 	printf("# 20 comparisons in %.2f s\n", (double)(clock_now() - start) / 1e9);

@@ -46,23 +46,6 @@ static void verdicts(struct sample *s, struct eval *ev, const struct context *ro
 	context_free(wrong);
 }
 
-/* Two loads of one kernel can differ by so much that the pairs of short ones say too much. */
-static void judged(void)
-{
-	struct trial_paired p = { .a_ns = 9500, .b_ns = 9650, .ratio = 1.0155, .low = 1.0130, .high = 1.0180, .verdict = WIRE_SLOWER };
-	compare_judge(&p, true);
-	ok(p.verdict == WIRE_SLOWER && p.margin == COMPARE_MARGIN, "9.65 us after 9.5 are slower when both are warm");
-	compare_judge(&p, false);
-	ok(p.verdict == WIRE_SAME && p.margin > 0.0210 && p.margin < 0.0211, "cold that may be their places in memory (margin %.4f)", p.margin);
-	p.ratio = 1.03, p.low = 1.025, p.high = 1.035;
-	compare_judge(&p, false);
-	is_int(p.verdict, WIRE_SLOWER, "3 %% more are slower all the same");
-	p.disturbed = true;
-	p.verdict = WIRE_UNCLEAR;
-	compare_judge(&p, false);
-	is_int(p.verdict, WIRE_UNCLEAR, "where the device was disturbed nothing is clear");
-}
-
 /* A context that names a library, where there is none. */
 static void library(struct sample *s, const struct params *params)
 {
@@ -180,7 +163,6 @@ int main(int argc, char **argv)
 	struct context *root = sample_context(SAMPLE_RIGHT);
 	struct params *params = at_64();
 	struct eval ev = { .pool = s.pool, .references = s.references };
-	judged();
 	verdicts(&s, &ev, root, params);
 	after_timing(&s, &ev, root, params);
 	library(&s, params);
