@@ -76,15 +76,14 @@ static int take_all(const struct backend *b, struct backend_run *run, struct wat
                     uint64_t warm_ns, int64_t start, struct wire_measured *out, struct spread *spread, struct err *e)
 {
 	size_t conditions = 0;
-	struct wire_condition c = { .disturbed = 0 };
 	do {
 		uint64_t ns;
-		if (m->rests)
-			watch_rest(&c);
+		if (m->rests && conditions)
+			watch_rest(&out->conditions[conditions - 1]);
 		int r = sample_take(b, run, out->launches, m->cache, &ns, e);
 		if (r < 0)
 			return r;
-		c = watch_look(watch);
+		struct wire_condition c = watch_look(watch);
 		*MEM_PUSH(out->samples, out->sample_count) = ns;
 		*MEM_PUSH(out->conditions, conditions) = c;
 		if (!c.disturbed)

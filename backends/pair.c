@@ -40,10 +40,11 @@ static int take_one(struct pair *p, struct wire_paired *out, struct err *e)
 	*MEM_PUSH(out->conditions, n[2]) = c;
 	out->pair_count = n[0];
 	p->all++;
-	for (unsigned i = 0; i < 2 && !c.disturbed; i++)
+	if (c.disturbed)
+		return 0;
+	for (unsigned i = 0; i < 2; i++)
 		p->least_ns = p->least_ns == 0 || ns[i] < p->least_ns ? ns[i] : p->least_ns;
-	if (!c.disturbed)
-		*MEM_PUSH(p->logs, p->good) = log((double)ns[1] / (double)ns[0]);
+	*MEM_PUSH(p->logs, p->good) = log((double)ns[1] / (double)ns[0]);
 	return 0;
 }
 

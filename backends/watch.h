@@ -34,7 +34,8 @@ void watch_begin(struct watch *w, bool believe);
 /* The device now, and whether what was just measured is disturbed. Cheap enough for every sample: the library is asked every 2 ms at
  * most, for other processes every 100 ms. */
 struct wire_condition watch_look(struct watch *w);
-/* Behind a sample of what is to be quoted: a device that heat or hardware slows down gets 20 ms to recover, or others on it to end; any other none. */
+/* Behind a sample of what is to be quoted: a device that heat or hardware slows down gets 20 ms to recover, or others on it to end; any other
+ * none. */
 void watch_rest(const struct wire_condition *c);
 bool watch_energy(struct watch *w, uint64_t *ret_millijoules);
 /* Why nothing is seen, "" when something is. Borrowed. */

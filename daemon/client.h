@@ -10,7 +10,8 @@
 struct client;
 
 /* Connects to the daemon of the database, or starts one in the background (log beside the database) and waits until it answers,
- * a minute at most. From then on SIGINT and SIGTERM are the client's, unless they are ignored: a call that one of them comes into has its job cancelled. A second one ends the process. */
+ * a minute at most. From then on SIGINT and SIGTERM are the client's, unless they are ignored: a call that one of them comes into has its
+ * job cancelled. A second one ends the process. */
 int client_open(const char *db, struct client **ret_client, struct err *e);
 void client_close(struct client *client);
 

@@ -10,7 +10,7 @@
 
 enum { POISON = 0xFF };
 
-static const struct trial_pairing pairing = { .min_pairs = 12, .max_pairs = 200, .margin = COMPARE_MARGIN,
+static const struct trial_pairing pairing = { .min_pairs = 12, .max_pairs = 200, .margin = COMPARE_MARGIN, .floor_ns = COMPARE_FLOOR_NS,
                                               .confidence = COMPARE_CONFIDENCE, .width = 0.01, .cap_ns = 3 * CLOCK_S,
                                               .warm_up_ns = 100 * CLOCK_MS };
 
@@ -62,7 +62,6 @@ static int pair(const struct eval *ev, struct compare_request *q, struct trial t
 	uint64_t seed = check_seed();
 	int rc = 0;
 	p.warm = q->warm;
-	p.floor_ns = q->warm ? 0 : COMPARE_FLOOR_NS;
 	for (int k = 0; k < 2 && rc == 0; k++)
 		rc = check_run(ev, &t[k], side[k]->root, q->facts, seed, POISON, &c[k], e);
 	bool right = c[0].passed && c[1].passed;

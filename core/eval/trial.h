@@ -71,7 +71,8 @@ void trial_times_fini(struct trial_times *times);
 struct trial_pairing {
 	uint32_t min_pairs, max_pairs;
 	double margin, confidence, width;
-	int64_t floor_ns, cap_ns, warm_up_ns;
+	int64_t floor_ns;        /* of a cold execution; warm there is none */
+	int64_t cap_ns, warm_up_ns;
 	bool warm;
 };
 struct trial_paired {

@@ -85,6 +85,14 @@ static void add_reasons(uint32_t throttle, struct buf *out)
 		buf_addc(out, '-');
 }
 
+static void add_load(uint32_t foreign, struct buf *out)
+{
+	if (foreign == WIRE_UNKNOWN)
+		buf_adds(out, "unknown");
+	else
+		buf_addf(out, "%u%%", foreign);
+}
+
 /* "core_mhz memory_mhz watts celsius throttle foreign%" for each; the note when nothing was seen. */
 static char *describe(const struct wire_condition *list, size_t n, const char *note)
 {
@@ -101,10 +109,8 @@ static char *describe(const struct wire_condition *list, size_t n, const char *n
 		const struct wire_condition *c = &list[i];
 		buf_addf(&out, "\n%u %u %.1f %u ", c->core_mhz, c->memory_mhz, (double)c->milliwatts / 1e3, c->celsius);
 		add_reasons(c->throttle, &out);
-		if (c->foreign == WIRE_UNKNOWN)
-			buf_adds(&out, " unknown");
-		else
-			buf_addf(&out, " %u%%", c->foreign);
+		buf_addc(&out, ' ');
+		add_load(c->foreign, &out);
 	}
 	return buf_steal(&out);
 }
@@ -118,11 +124,8 @@ static void tell_cause(const struct wire_condition *list, size_t n, char text[TR
 	if (n > 0) {
 		buf_addf(&out, "clock %u MHz, %u C, throttled: ", list->core_mhz, list->celsius);
 		add_reasons(list->throttle, &out);
-		buf_addf(&out, ", other load ");
-		if (list->foreign == WIRE_UNKNOWN)
-			buf_adds(&out, "unknown");
-		else
-			buf_addf(&out, "%u%%", list->foreign);
+		buf_adds(&out, ", other load ");
+		add_load(list->foreign, &out);
 	}
 	snprintf(text, TRIAL_CAUSE, "%s", buf_text(&out));
 	buf_fini(&out);
@@ -192,7 +195,8 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
                struct err *e)
 {
 	struct wire_pair request = { .a = a->run, .b = b->run, .min_pairs = pairing->min_pairs, .max_pairs = pairing->max_pairs,
-	                             .margin = pairing->margin, .floor_ns = (uint64_t)pairing->floor_ns, .confidence = pairing->confidence, .width = pairing->width,
+	                             .margin = pairing->margin, .floor_ns = pairing->warm ? 0 : (uint64_t)pairing->floor_ns,
+	                             .confidence = pairing->confidence, .width = pairing->width,
 	                             .cap_ns = (uint64_t)pairing->cap_ns, .warm_up_ns = (uint64_t)pairing->warm_up_ns,
 	                             .cold = !pairing->warm };
 	struct wire_paired p;

@@ -13,7 +13,7 @@
 enum { POISON = 0xFF };
 
 /* A quoted percentage: the interval is narrowed to half a percent where the device's noise permits it. */
-static const struct trial_pairing pairing = { .min_pairs = 12, .max_pairs = 120, .margin = COMPARE_MARGIN,
+static const struct trial_pairing pairing = { .min_pairs = 12, .max_pairs = 120, .margin = COMPARE_MARGIN, .floor_ns = COMPARE_FLOOR_NS,
                                               .confidence = COMPARE_CONFIDENCE, .width = 0.005, .cap_ns = 3 * CLOCK_S,
                                               .warm_up_ns = 200 * CLOCK_MS };
 
@@ -88,7 +88,6 @@ static int compare(const struct eval *ev, struct trial *t, struct trial *library
 	struct err why = ERR_INIT;
 	struct check c;
 	p.warm = warm;
-	p.floor_ns = warm ? 0 : COMPARE_FLOOR_NS;
 	int rc = check_run(ev, library, root, facts, seed, POISON, &c, e);
 	if (rc < 0)
 		return rc;

@@ -156,7 +156,8 @@ static void compare_text(const struct fields *f, struct buf *out)
 		         tools_show_ns(number_at(f, "a_ns", i), a), number_at(f, "pairs", i), at(f, "note", i) ? "; " : "",
 		         text_at(f, "note", i));
 		if (number_at(f, "margin", i) > COMPARE_MARGIN)
-			buf_addf(out, "; less than 0.2 us is not told apart: same means within %.2g %%", 100 * number_at(f, "margin", i));
+			buf_addf(out, "; less than %g us is not told apart: same means within %.2g %%", COMPARE_FLOOR_NS / 1e3,
+			         100 * number_at(f, "margin", i));
 		buf_addf(out, "; evidence %s and %s\n", text_at(f, "b_evidence", i), text_at(f, "a_evidence", i));
 	}
 }
