@@ -20,13 +20,13 @@ PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 CFLAGS  += -std=c17 $(OPT) $(WARN) -fno-strict-aliasing -pthread -fPIC $(SAN) $(PKG_CFLAGS)
 CXXFLAGS += -std=c++17 $(OPT) -Wall -Wextra -fPIC $(SAN)
 LDFLAGS += -Wl,--as-needed
-LIBS    := $(PKG_LIBS) -ldl -lm -lpthread \
+LIBS    := $(PKG_LIBS) -ldl -lpthread \
            -lglslang -lMachineIndependent -lOSDependent -lHLSL -lOGLCompiler -lGenericCodeGen -lSPIRV \
-           -lglslang-default-resource-limits -lSPIRV-Tools-opt -lSPIRV-Tools -lstdc++
+           -lglslang-default-resource-limits -lSPIRV-Tools-opt -lSPIRV-Tools -lstdc++ -lm
 
-ROOMS   := base backends backends/cuda backends/hip backends/hlsl \
-           core core/context core/record core/eval core/eval/search core/eval/advice core/transform core/optimize core/draft \
-           mcp daemon daemon/tools
+ROOMS   := base backends/wire backends/sandbox backends/values backends/timing backends/worker backends/gpu backends/cuda backends/hip backends/hlsl \
+           core/context core/record core/workers core/measure core/judge core/search core/tune core/transform core/problems core/jobs \
+           mcp daemon daemon/verbs daemon/tools
 SRC     := $(foreach r,$(ROOMS),$(wildcard $(r)/*.c $(r)/*.cc))
 OBJ     := $(patsubst %,$(BUILD)/%.o,$(SRC))
 MAIN    := $(patsubst %,$(BUILD)/%.o,$(wildcard daemon/main.c))

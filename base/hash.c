@@ -7,7 +7,7 @@
 #include <sys/random.h>
 
 #include "base/mem.h"
-#include "base/spread.h"
+#include "base/parallel_for.h"
 
 struct hash_state { struct sha256_ctx sha; };
 
@@ -52,7 +52,7 @@ struct hash hash_text(const char *text)
 
 struct parts {
 	const char *bytes;
-	struct hash of[SPREAD_PARTS];
+	struct hash of[PARALLEL_FOR_PARTS];
 };
 
 static void hash_part(void *arg, unsigned k, uint64_t from, uint64_t to)
@@ -64,7 +64,7 @@ static void hash_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 struct hash hash_array(const void *bytes, size_t n)
 {
 	struct parts p = { .bytes = bytes };
-	spread(n, hash_part, &p);
+	parallel_for(n, hash_part, &p);
 	return hash_bytes(p.of, sizeof p.of);
 }
 

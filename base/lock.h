@@ -8,8 +8,8 @@
 
 /* Every lock of the project, outermost first: the list is the documentation. */
 enum lock_rank {
-	LOCK_ENGINE = 1, /* core/engine: the queue of jobs and the threads that serve it */
-	LOCK_POOL,       /* core/eval/pool: which workers exist and who holds them */
+	LOCK_ENGINE = 1, /* core/jobs/engine: the queue of jobs and the threads that serve it */
+	LOCK_POOL,       /* core/workers/pool: which workers exist and who holds them */
 	LOCK_LLM,        /* core/transform/llm: concurrent calls to one model */
 	LOCK_REGISTRY,   /* mcp/registry: tools and live calls */
 	LOCK_SESSION,    /* mcp: one session or stream */

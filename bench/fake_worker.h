@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/facts.h"
-#include "backends/wire.h"
+#include "backends/wire/facts.h"
+#include "backends/wire/wire.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"

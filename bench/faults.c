@@ -16,16 +16,16 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "backends/worker.h"
+#include "backends/worker/worker.h"
 #include "base/clock.h"
 #include "base/fields.h"
 #include "base/mem.h"
 #include "bench/faults_kinds.h"
 #include "bench/faults_left.h"
 #include "core/context/context.h"
-#include "core/eval/eval.h"
-#include "core/eval/pool_inside.h"
-#include "core/eval/trial.h"
+#include "core/workers/eval.h"
+#include "core/workers/pool_inside.h"
+#include "core/workers/trial.h"
 
 enum { LANES_MAX = 32, KINDS_MAX = 16, SAMPLES = 30 };
 #define EXECUTE_NS (20 * CLOCK_S)

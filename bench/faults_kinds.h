@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "core/context/context.h"
-#include "core/eval/trial.h"
+#include "core/workers/trial.h"
 
 enum { N = 4096 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/facts.h"
+#include "backends/wire/facts.h"
 #include "base/mem.h"
 #include "bench/memory.h"
 

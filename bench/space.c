@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/context/space.h"
-#include "core/eval/search/search.h"
-#include "core/eval/tunespace.h"
+#include "core/search/search.h"
+#include "core/search/tunespace.h"
 
 enum { ROUNDS = 5 };
 

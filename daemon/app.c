@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "core/eval/binaries.h"
-#include "core/eval/reference.h"
+#include "core/workers/binaries.h"
+#include "core/judge/reference.h"
 #include "daemon/tools/tools.h"
 
 enum { REFERENCE_BYTES = 1 << 30, BINARIES_MIB = 1024 };

@@ -2,7 +2,7 @@
 #ifndef PEAKD_DAEMON_APP_H
 #define PEAKD_DAEMON_APP_H
 
-#include "core/work.h"
+#include "core/jobs/work.h"
 #include "daemon/notify.h"
 #include "mcp/server.h"
 
@@ -22,7 +22,7 @@ struct app_config {
 	const char *share;           /* NULL: found from the binary's place */
 	const char *const *models;   /* NULL-terminated specifications, see core/transform/models.h */
 	unsigned jobs;               /* at once; 0: default */
-	bool later;                  /* the database is a bundle's: see core/drain.h */
+	bool later;                  /* the database is a bundle's: see core/jobs/drain.h */
 };
 
 int app_new(const struct app_config *config, struct app **ret_app, struct err *e);

@@ -2,19 +2,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/worker.h"
+#include "backends/worker/worker.h"
 #include "base/mem.h"
-#include "base/nearest.h"
-#include "daemon/drain.h"
+#include "base/suggest.h"
+#include "daemon/verbs/drain.h"
 #include "daemon/relay.h"
-#include "daemon/run.h"
-#include "daemon/selftest.h"
+#include "daemon/verbs/run.h"
+#include "daemon/verbs/selftest.h"
 #include "daemon/serve.h"
-#include "daemon/study.h"
-#include "daemon/verbs.h"
-#include "daemon/verbs_draft.h"
-#include "daemon/verbs_jobs.h"
-#include "daemon/verbs_workflow.h"
+#include "daemon/verbs/study.h"
+#include "daemon/verbs/verbs.h"
+#include "daemon/verbs/verbs_draft.h"
+#include "daemon/verbs/verbs_jobs.h"
+#include "daemon/verbs/verbs_workflow.h"
 
 static int worker_run(const struct verb_line *line)
 {
@@ -52,7 +52,7 @@ static int unknown(const char *word)
 	names[MEM_COUNT(verbs)] = "version";
 	names[MEM_COUNT(verbs) + 1] = "help";
 	fprintf(stderr, "peakd: there is no verb '%s'%s; `peakd help` lists them\n", word,
-	        nearest_hint(word, names, MEM_COUNT(names), hint));
+	        suggest_hint(word, names, MEM_COUNT(names), hint));
 	return VERB_USAGE;
 }
 

@@ -17,7 +17,7 @@
 #include "core/record/event.h"
 #include "core/record/job.h"
 #include "daemon/app.h"
-#include "daemon/feed.h"
+#include "daemon/subscriptions.h"
 
 #define GRACE_NS (10 * CLOCK_S) /* DESIGN: a closed stream's job lives this long, in case somebody attaches */
 
@@ -49,7 +49,7 @@ struct notify {
 	/* The thread's own: */
 	struct waiter *waiters;
 	struct orphan *orphans;
-	struct feed *feed;
+	struct subscriptions *feed;
 	struct mcp_server *server; /* what is told to subscribers goes through it; NULL until there is one */
 };
 
@@ -237,7 +237,7 @@ static void *notify_thread(void *arg)
 	while (take_arrived(n, &hurry, &newcomer)) {
 		attend_all(n, db, hurry);
 		if (n->server)
-			feed_look(n->feed, n->server, db, newcomer);
+			subscriptions_look(n->feed, n->server, db, newcomer);
 		struct pollfd fds[] = { { .fd = n->wake_fd, .events = POLLIN }, { .fd = n->event_fd, .events = POLLIN } };
 		poll(fds, MEM_COUNT(fds), clock_poll_ms(next_deadline(n)));
 		if (fds[0].revents)
@@ -254,7 +254,7 @@ int notify_new(struct app *app, struct notify **ret_notify, struct err *e)
 {
 	struct notify *n = MEM_NEW(struct notify);
 	n->app = app;
-	n->feed = feed_new();
+	n->feed = subscriptions_new();
 	lock_init(&n->lock, LOCK_LEAF);
 	n->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	n->event_fd = event_watch(app->work.store, e);
@@ -266,7 +266,7 @@ int notify_new(struct app *app, struct notify **ret_notify, struct err *e)
 			event_unwatch(app->work.store, n->event_fd);
 		if (n->wake_fd >= 0)
 			close(n->wake_fd);
-		feed_free(n->feed);
+		subscriptions_free(n->feed);
 		free(n);
 		return rc;
 	}
@@ -306,7 +306,7 @@ void notify_free(struct notify *n)
 	}
 	event_unwatch(n->app->work.store, n->event_fd);
 	close(n->wake_fd);
-	feed_free(n->feed);
+	subscriptions_free(n->feed);
 	lock_fini(&n->lock);
 	free(n);
 }

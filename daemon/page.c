@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "core/engine.h"
+#include "core/jobs/engine.h"
 #include "daemon/app.h"
 
 void page_home(void *user, struct mcp_http_page *page)

@@ -3,7 +3,7 @@
 #ifndef PEAKD_DAEMON_RELAY_H
 #define PEAKD_DAEMON_RELAY_H
 
-#include "daemon/verb.h"
+#include "daemon/verbs/verb.h"
 
 extern const struct verb relay_verb;
 

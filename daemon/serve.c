@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/engine.h"
+#include "core/jobs/engine.h"
 #include "core/record/store.h"
 #include "daemon/app.h"
 #include "daemon/page.h"

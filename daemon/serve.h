@@ -2,7 +2,7 @@
 #ifndef PEAKD_DAEMON_SERVE_H
 #define PEAKD_DAEMON_SERVE_H
 
-#include "daemon/verb.h"
+#include "daemon/verbs/verb.h"
 
 extern const struct verb serve_verb;
 

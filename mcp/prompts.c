@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "mcp/server_inner.h"
 
 enum { COMPLETIONS_MAX = 100 }; /* what one answer may hold: server/utilities/completion, "Response" */
@@ -38,11 +38,11 @@ const struct mcp_done *mcp_prompts_list(struct mcp_call *call)
 
 static const struct mcp_done *no_such_prompt(struct mcp_call *call, const char *name)
 {
-	struct nearest near;
-	nearest_init(&near, name);
+	struct suggest near;
+	suggest_init(&near, name);
 	for (const struct mcp_prompt *p = call->server->config.prompts; p->name; p++)
-		nearest_offer(&near, p->name);
-	const char *best = nearest_best(&near);
+		suggest_offer(&near, p->name);
+	const char *best = suggest_best(&near);
 	if (best)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no prompt \"%s\"; did you mean \"%s\"?", name,
 				     best);

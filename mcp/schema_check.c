@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "mcp/jsonrpc.h"
 #include "mcp/schema_inner.h"
 #include "mcp/schema_value.h"
@@ -118,16 +118,16 @@ static int missing(struct mcp_schema_check *c, const json_t *s, const json_t *va
 		   const char *because)
 {
 	const json_t *known = json_object_get(s, "properties");
-	struct nearest near;
-	nearest_init(&near, name);
+	struct suggest near;
+	suggest_init(&near, name);
 	const char *key;
 	json_t *one;
 	json_object_foreach(MCP_JSON(value), key, one)
 	{
 		if (json_object_get(known, key) == NULL)
-			nearest_offer(&near, key);
+			suggest_offer(&near, key);
 	}
-	const char *best = nearest_best(&near);
+	const char *best = suggest_best(&near);
 	const char *about = json_string_value(json_object_get(json_object_get(known, name), "description"));
 	return mcp_schema_value_wrong(c, "the field \"%s\" is missing%s%s%s%s%s%s", name, because, about ? ": " : "",
 				      about ? about : "", best ? "; was it meant by \"" : "", best ? best : "",
@@ -164,19 +164,19 @@ static int check_required(struct mcp_schema_check *c, const struct mcp_schema_no
 static int unknown_name(struct mcp_schema_check *c, const json_t *s, const char *name)
 {
 	const json_t *known = json_object_get(s, "properties");
-	struct nearest near;
-	nearest_init(&near, name);
+	struct suggest near;
+	suggest_init(&near, name);
 	struct buf b = BUF_INIT;
 	const char *key;
 	json_t *one;
 	size_t n = 0;
 	json_object_foreach(MCP_JSON(known), key, one)
 	{
-		nearest_offer(&near, key);
+		suggest_offer(&near, key);
 		if (n++ < LISTED)
 			buf_addf(&b, "%s%s", n > 1 ? ", " : "", key);
 	}
-	const char *best = nearest_best(&near);
+	const char *best = suggest_best(&near);
 	mcp_schema_value_wrong(c, "unknown field \"%s\"; allowed: %s%s%s%s%s", name, n ? buf_text(&b) : "none",
 			       n > LISTED ? ", …" : "", best ? "; did you mean \"" : "", best ? best : "",
 			       best ? "\"?" : "");

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "mcp/jsonrpc.h"
 
 enum { SHOWN = 60, LISTED = 20 }; /* bytes of a value, and values of a list, in a message */
@@ -158,8 +158,8 @@ int mcp_schema_value_enum(struct mcp_schema_check *c, const json_t *allowed, con
 	json_t *one;
 	struct buf b = BUF_INIT;
 	const char *text = json_string_value(value);
-	struct nearest near;
-	nearest_init(&near, text ? text : "");
+	struct suggest near;
+	suggest_init(&near, text ? text : "");
 	json_array_foreach(allowed, i, one)
 	{
 		if (mcp_schema_value_equal(one, value)) {
@@ -167,7 +167,7 @@ int mcp_schema_value_enum(struct mcp_schema_check *c, const json_t *allowed, con
 			return 1;
 		}
 		if (text && json_is_string(one))
-			nearest_offer(&near, json_string_value(one));
+			suggest_offer(&near, json_string_value(one));
 		if (i < LISTED) {
 			buf_adds(&b, i ? ", " : "");
 			mcp_schema_value_show(&b, one);
@@ -175,7 +175,7 @@ int mcp_schema_value_enum(struct mcp_schema_check *c, const json_t *allowed, con
 			buf_adds(&b, ", …");
 		}
 	}
-	const char *best = text ? nearest_best(&near) : NULL;
+	const char *best = text ? suggest_best(&near) : NULL;
 	mcp_schema_value_given(c, value, ", allowed: %s%s%s%s", buf_text(&b), best ? "; did you mean \"" : "",
 			       best ? best : "", best ? "\"?" : "");
 	buf_fini(&b);

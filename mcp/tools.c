@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "mcp/headers.h"
 #include "mcp/schema.h"
 #include "mcp/server_inner.h"
@@ -131,11 +131,11 @@ const struct mcp_done *mcp_tools_list(struct mcp_call *call)
 static const struct mcp_done *no_such_tool(struct mcp_call *call, const char *name)
 {
 	const char *best = NULL;
-	struct nearest near;
-	nearest_init(&near, name);
+	struct suggest near;
+	suggest_init(&near, name);
 	for (const struct mcp_tool *t = call->server->config.tools; t && t->name; t++)
-		nearest_offer(&near, t->name);
-	best = nearest_best(&near);
+		suggest_offer(&near, t->name);
+	best = suggest_best(&near);
 	if (best)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no tool \"%s\"; did you mean \"%s\"?", name,
 				     best);

@@ -1,4 +1,4 @@
-/* backend: the CUDA backend's table, listed in backends/backend.c. */
+/* backend: the CUDA backend's table, listed in backends/worker/backend.c. */
 #include "backends/cuda/backend.h"
 
 #include "backends/cuda/ceilings.h"

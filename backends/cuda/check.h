@@ -4,8 +4,8 @@
 #define PEAKD_BACKENDS_CUDA_CHECK_H
 
 #include "backends/cuda/cubin.h"
-#include "backends/facts.h"
-#include "backends/plan.h"
+#include "backends/wire/facts.h"
+#include "backends/wire/plan.h"
 #include "base/err.h"
 
 /* Threads per block that the kernel can be launched with, from its registers and launch bounds. */

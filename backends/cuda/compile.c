@@ -11,7 +11,7 @@
 #include "backends/cuda/facts.h"
 #include "backends/cuda/headers.h"
 #include "backends/cuda/library.h"
-#include "backends/source.h"
+#include "backends/gpu/source.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

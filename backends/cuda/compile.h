@@ -2,7 +2,7 @@
 #ifndef PEAKD_BACKENDS_CUDA_COMPILE_H
 #define PEAKD_BACKENDS_CUDA_COMPILE_H
 
-#include "backends/wire.h"
+#include "backends/wire/wire.h"
 #include "base/err.h"
 
 /* backend.h: compile. Besides its errors: -ERR_PRUNED when a kernel cannot be launched as the plan wants on any device of the

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/names.h"
+#include "backends/gpu/names.h"
 #include "base/mem.h"
 
 enum {

@@ -3,7 +3,7 @@
 #ifndef PEAKD_BACKENDS_CUDA_DEVICE_H
 #define PEAKD_BACKENDS_CUDA_DEVICE_H
 
-#include "backends/backend.h"
+#include "backends/worker/backend.h"
 #include "backends/cuda/library.h"
 #include "base/err.h"
 

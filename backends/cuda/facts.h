@@ -4,7 +4,7 @@
 #define PEAKD_BACKENDS_CUDA_FACTS_H
 
 #include "backends/cuda/library.h"
-#include "backends/facts.h"
+#include "backends/wire/facts.h"
 #include "base/err.h"
 
 /* backend.h: devices. */

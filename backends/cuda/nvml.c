@@ -135,6 +135,6 @@ static bool energy(void *state, uint64_t *ret_millijoules)
 	return true;
 }
 
-const struct watch_source cuda_nvml_watch = {
+const struct gpu_monitor_source cuda_nvml_watch = {
 	.open = open_device, .read = read_device, .foreign = foreign, .energy = energy, .close = free,
 };

@@ -1,10 +1,10 @@
-/* nvml: NVIDIA's management library as a watch (backends/watch.h): clocks, power, temperature, throttling, other processes, the energy
+/* nvml: NVIDIA's management library as a watch (backends/timing/gpu_monitor.h): clocks, power, temperature, throttling, other processes, the energy
  * counter. Names and values are NVIDIA's published interface (NVML API Reference Guide). Opened at run time (libnvidia-ml.so.1 comes with
  * the driver); PEAKD_CUDA_NVML names another file. */
 #ifndef PEAKD_BACKENDS_CUDA_NVML_H
 #define PEAKD_BACKENDS_CUDA_NVML_H
 
-#include "backends/watch.h"
+#include "backends/timing/gpu_monitor.h"
 
 typedef int nvmlReturn_t;
 typedef struct nvmlDevice_st *nvmlDevice_t;
@@ -39,6 +39,6 @@ typedef struct {
 	X(0, load, nvmlDeviceGetProcessUtilization, (nvmlDevice_t device, nvmlProcessUtilizationSample_t *list, unsigned *count, \
 	                                              unsigned long long since))
 
-extern const struct watch_source cuda_nvml_watch;
+extern const struct gpu_monitor_source cuda_nvml_watch;
 
 #endif

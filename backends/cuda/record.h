@@ -6,7 +6,7 @@
 #include "backends/cuda/cubin.h"
 #include "backends/cuda/device.h"
 #include "backends/cuda/gemm.h"
-#include "backends/plan.h"
+#include "backends/wire/plan.h"
 #include "base/err.h"
 
 /* All borrowed. */

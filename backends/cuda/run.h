@@ -6,7 +6,7 @@
 #ifndef PEAKD_BACKENDS_CUDA_RUN_H
 #define PEAKD_BACKENDS_CUDA_RUN_H
 
-#include "backends/backend.h"
+#include "backends/worker/backend.h"
 #include "base/err.h"
 
 /* backend.h: prepare. -ERR_PRUNED when the device cannot launch it or the buffers do not fit into its memory. */

@@ -5,7 +5,7 @@
 #define PEAKD_BACKENDS_CUDA_SET_H
 
 #include "backends/cuda/device.h"
-#include "backends/plan.h"
+#include "backends/wire/plan.h"
 #include "base/err.h"
 
 enum { CUDA_SET_MAX = 16 };

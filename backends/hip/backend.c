@@ -1,4 +1,4 @@
-/* backend: the HIP backend's table, listed in backends/backend.c. */
+/* backend: the HIP backend's table, listed in backends/worker/backend.c. */
 #include "backends/hip/backend.h"
 
 #include "backends/hip/compile.h"

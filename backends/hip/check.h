@@ -4,10 +4,10 @@
 #ifndef PEAKD_BACKENDS_HIP_CHECK_H
 #define PEAKD_BACKENDS_HIP_CHECK_H
 
-#include "backends/facts.h"
+#include "backends/wire/facts.h"
 #include "backends/hip/facts.h"
 #include "backends/hip/object.h"
-#include "backends/plan.h"
+#include "backends/wire/plan.h"
 #include "base/err.h"
 
 /* What stands in the way of more waves. */

@@ -14,7 +14,7 @@
 #include "backends/hip/headers.h"
 #include "backends/hip/library.h"
 #include "backends/hip/object.h"
-#include "backends/source.h"
+#include "backends/gpu/source.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

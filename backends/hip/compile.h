@@ -2,7 +2,7 @@
 #ifndef PEAKD_BACKENDS_HIP_COMPILE_H
 #define PEAKD_BACKENDS_HIP_COMPILE_H
 
-#include "backends/wire.h"
+#include "backends/wire/wire.h"
 #include "base/err.h"
 
 /* backend.h: compile. The log starts with one line per launched kernel: vector, accumulation and scalar registers, LDS, scratch, spills

@@ -3,7 +3,7 @@
 #ifndef PEAKD_BACKENDS_HIP_DEVICE_H
 #define PEAKD_BACKENDS_HIP_DEVICE_H
 
-#include "backends/backend.h"
+#include "backends/worker/backend.h"
 #include "backends/hip/library.h"
 #include "base/err.h"
 

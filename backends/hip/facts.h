@@ -3,7 +3,7 @@
 #ifndef PEAKD_BACKENDS_HIP_FACTS_H
 #define PEAKD_BACKENDS_HIP_FACTS_H
 
-#include "backends/facts.h"
+#include "backends/wire/facts.h"
 #include "backends/hip/library.h"
 #include "base/err.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/names.h"
+#include "backends/gpu/names.h"
 #include "base/mem.h"
 
 enum { NT_AMDGPU_METADATA = 32, DEPTH_MAX = 16, TABLES_MAX = 64 << 10 };

@@ -5,7 +5,7 @@
 #include "backends/hip/api.h"
 #include "backends/hip/device.h"
 #include "backends/hip/object.h"
-#include "backends/plan.h"
+#include "backends/wire/plan.h"
 #include "base/err.h"
 
 /* All borrowed. */

@@ -1,4 +1,4 @@
-/* backend: the table of backend.h filled for HLSL; see backends/backend.h. */
+/* backend: the table of backend.h filled for HLSL; see backends/worker/backend.h. */
 #include "backends/hlsl/backend.h"
 
 #include "backends/hlsl/compile.h"

@@ -15,8 +15,8 @@
 
 #include <stdbool.h>
 
-#include "backends/plan.h"
-#include "backends/wire.h"
+#include "backends/wire/plan.h"
+#include "backends/wire/wire.h"
 #include "base/buf.h"
 #include "base/err.h"
 

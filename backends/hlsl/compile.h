@@ -2,7 +2,7 @@
 #ifndef PEAKD_BACKENDS_HLSL_COMPILE_H
 #define PEAKD_BACKENDS_HLSL_COMPILE_H
 
-#include "backends/wire.h"
+#include "backends/wire/wire.h"
 #include "base/err.h"
 
 /* As struct backend's compile. Defines go first, then the arguments' declarations (bind.h), macros, device code.

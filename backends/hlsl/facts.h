@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "backends/facts.h"
+#include "backends/wire/facts.h"
 #include "base/err.h"
 
 /* Compile target of everything here. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/backend.h"
+#include "backends/worker/backend.h"
 #include "backends/hlsl/bind.h"
 #include "base/mem.h"
 

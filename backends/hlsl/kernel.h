@@ -6,7 +6,7 @@
 #include "backends/hlsl/device.h"
 #include "backends/hlsl/module.h"
 #include "backends/hlsl/spirv.h"
-#include "backends/plan.h"
+#include "backends/wire/plan.h"
 
 /* The launch gives what the kernel expects: block = numthreads, a buffer for every binding, a scalar for every one
  * used; nothing of CUDA's own (clusters, dynamic shared memory, cooperative launches). -ERR_INPUT. */

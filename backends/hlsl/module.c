@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/wire.h"
+#include "backends/wire/wire.h"
 #include "base/mem.h"
 
 enum { VERSION = 1 };

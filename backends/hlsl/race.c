@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/fill.h"
+#include "backends/values/fill.h"
 #include "backends/hlsl/bind.h"
 #include "backends/hlsl/module.h"
 #include "backends/hlsl/race_lane.h"

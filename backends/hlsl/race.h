@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backends/plan.h"
+#include "backends/wire/plan.h"
 #include "base/err.h"
 
 /* For the table in backend.c. Runs as many groups of each launch with shared memory as four million instructions allow, on inputs made from `seed`.

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/dtype.h"
+#include "backends/wire/dtype.h"
 #include "backends/hlsl/race_ops.h"
 #include "base/mem.h"
 

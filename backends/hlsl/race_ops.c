@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backends/dtype.h"
+#include "backends/wire/dtype.h"
 
 double hlsl_race_ops_float(const struct race_type *t, uint64_t bits)
 {

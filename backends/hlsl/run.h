@@ -3,7 +3,7 @@
 #ifndef PEAKD_BACKENDS_HLSL_RUN_H
 #define PEAKD_BACKENDS_HLSL_RUN_H
 
-#include "backends/backend.h"
+#include "backends/worker/backend.h"
 
 int hlsl_run_prepare(struct backend_device *d, const void *binary, size_t len, const struct plan *plan,
                      struct backend_run **ret_run, struct err *e);

@@ -43,7 +43,7 @@ def line(x1, y1, x2, y2, colour, more=""):
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"{more}/>'
 
 
-def spread(wanted, gap, low, high):
+def parallel_for(wanted, gap, low, high):
     """Places as near to the wanted ones as can be, at least gap apart, within low..high where there is room."""
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
     groups = []  # [sum of (wanted - offset), members]: neighbours that touch move as one
@@ -162,7 +162,7 @@ class Chart:
         labels = [self.end_lines(s, s.known()[-1][1]) for s in self.series]
         height = 4 + 15 * max((len(lines) for lines in labels), default=1)
         wanted = [self.up.y(s.known()[-1][1]) for s in self.series]
-        for s, lines, y in zip(self.series, labels, spread(wanted, height, TOP + 6, TOP + UPPER - height + 20)):
+        for s, lines, y in zip(self.series, labels, parallel_for(wanted, height, TOP + 6, TOP + UPPER - height + 20)):
             i, value = s.known()[-1]
             x = self.right + END_GAP
             self.out.append(line(self.x(i) + 7, self.up.y(value), x - 3, y, s.colour, ' stroke-width="0.8" stroke-opacity="0.6"'))

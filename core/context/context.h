@@ -1,6 +1,6 @@
 /* context: a kernel context, the immutable unit that everything else works on: front matter (kernel, backend, inputs,
  * tuning parameters, constraints, …) and the regions of code, read from one Markdown file (docs/context-format.md).
- * Used by core/eval, core/transform, core/record and daemon/tools.
+ * Used by core/judge, core/transform, core/record and daemon/tools.
  *
  * A context never changes after it was made, so threads share it freely; context_with_* make a new one. */
 #ifndef PEAKD_CORE_CONTEXT_CONTEXT_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "backends/wire.h"
+#include "backends/wire/wire.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "core/context/params.h"

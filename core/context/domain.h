@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "backends/facts.h"
+#include "backends/wire/facts.h"
 #include "base/err.h"
 #include "core/context/context.h"
 

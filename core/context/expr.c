@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 enum { DEPTH_MAX = 60, NAME_MAX_LEN = 63, UNARY_PRIORITY = 12 };
 
@@ -175,7 +175,7 @@ static int parse_call(struct parser *p, const char *name)
 	if (fn == FN_COUNT)
 		return err_set(
 			p->e, ERR_INPUT, "`%.*s`: no function %s%s; there are cdiv, min, max, floor, ceil and abs",
-			(int)(p->end - p->text), p->text, name, nearest_hint(name, function_names, FN_COUNT, hint));
+			(int)(p->end - p->text), p->text, name, suggest_hint(name, function_names, FN_COUNT, hint));
 	p->at++;
 	do {
 		int rc = parse_level(p, 0);
@@ -216,7 +216,7 @@ static int parse_name(struct parser *p)
 	if (slot < 0)
 		return err_set(p->e, ERR_INPUT, "`%.*s`: no parameter, input or constant %s is known here%s",
 			       (int)(p->end - p->text), p->text, name,
-			       nearest_hint(name, (const char *const *)p->scope->names, p->scope->count, hint));
+			       suggest_hint(name, (const char *const *)p->scope->names, p->scope->count, hint));
 	add_slot(p->x, (uint16_t)slot);
 	emit(p, CODE_VAR, 0, (size_t)slot, 1);
 	return 0;

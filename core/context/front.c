@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 enum shape { SHAPE_TEXT, SHAPE_MAP, SHAPE_LIST };
 
@@ -62,7 +62,7 @@ static int fail_unknown(struct reader *r, const char *key)
 		buf_addf(&all, "%s%s", k ? ", " : "", fields[k].key);
 	}
 	int rc = err_set(r->e, ERR_INPUT, "%s:%d: unknown field %s%s; expected one of %s", r->file, r->line, key,
-			 nearest_hint(key, names, MEM_COUNT(fields), hint), buf_text(&all));
+			 suggest_hint(key, names, MEM_COUNT(fields), hint), buf_text(&all));
 	buf_fini(&all);
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* gemm: the value of `library:`, the vendor's equivalent of a context: `gemm C = A * B`. Called by reader.c; core/eval/library.c makes the
+/* gemm: the value of `library:`, the vendor's equivalent of a context: `gemm C = A * B`. Called by reader.c; core/measure/library_baseline.c makes the
  * plan of it. */
 #ifndef PEAKD_CORE_CONTEXT_GEMM_H
 #define PEAKD_CORE_CONTEXT_GEMM_H

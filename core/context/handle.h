@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backends/plan.h"
+#include "backends/wire/plan.h"
 #include "core/context/context.h"
 
 /* One run of host code: what the C functions work on (script_owner). */

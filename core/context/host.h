@@ -1,10 +1,10 @@
 /* host: runs a context's host code (sandboxed Lua) for one set of execution parameters and records what it asks for
- * as a plan. Used by core/eval before compiling, and by core/context/domain. */
+ * as a plan. Used by core/judge before compiling, and by core/context/domain. */
 #ifndef PEAKD_CORE_CONTEXT_HOST_H
 #define PEAKD_CORE_CONTEXT_HOST_H
 
-#include "backends/facts.h"
-#include "backends/plan.h"
+#include "backends/wire/facts.h"
+#include "backends/wire/plan.h"
 #include "base/err.h"
 #include "core/context/context.h"
 #include "core/context/params.h"

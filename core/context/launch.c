@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "core/context/handle.h"
 #include "core/context/script.h"
 
@@ -183,7 +183,7 @@ static void read_options(lua_State *L, int index)
 			l->cooperative = lua_toboolean(L, -1);
 		else
 			luaL_error(L, "launch: no option %s%s; there are shared, cluster and cooperative", key,
-				   nearest_hint(key, known, MEM_COUNT(known), hint));
+				   suggest_hint(key, known, MEM_COUNT(known), hint));
 		lua_pop(L, 1);
 	}
 }

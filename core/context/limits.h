@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backends/facts.h"
+#include "backends/wire/facts.h"
 
 /* How many there are, and the name ("warp_size") and value of number k. */
 size_t limits_count(void);

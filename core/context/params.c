@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "core/context/context.h"
 
 struct params *params_new(void)
@@ -170,7 +170,7 @@ static int unknown_name(const struct spec *s, const char *name, struct err *e)
 		buf_addf(&all, "%s%s", k ? ", " : "", names[k]);
 	}
 	int rc = err_set(e, ERR_INPUT, "execution parameters: kernel %s has no parameter %s%s; it has %s", s->kernel,
-			 name, nearest_hint(name, names, s->var_count, hint), s->var_count ? buf_text(&all) : "none");
+			 name, suggest_hint(name, names, s->var_count, hint), s->var_count ? buf_text(&all) : "none");
 	buf_fini(&all);
 	free(names);
 	return rc;

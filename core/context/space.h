@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backends/facts.h"
+#include "backends/wire/facts.h"
 #include "base/err.h"
 #include "core/context/context.h"
 #include "core/context/params.h"

@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backends/dtype.h"
-#include "backends/facts.h"
-#include "backends/plan.h"
+#include "backends/wire/dtype.h"
+#include "backends/wire/facts.h"
+#include "backends/wire/plan.h"
 #include "base/err.h"
 #include "core/context/expr.h"
 #include "core/context/params.h"

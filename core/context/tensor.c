@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "core/context/handle.h"
 #include "core/context/script.h"
 
@@ -81,7 +81,7 @@ static void check_keys(lua_State *L)
 		if (k == MEM_COUNT(known))
 			luaL_error(L,
 				   "tensor_map: no field %s%s; there are dims, strides, box, dtype, swizzle and fill",
-				   key, nearest_hint(key, known, MEM_COUNT(known), hint));
+				   key, suggest_hint(key, known, MEM_COUNT(known), hint));
 	}
 }
 

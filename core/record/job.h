@@ -44,7 +44,7 @@ bool job_state_ended(enum job_state state);
 
 /* Writes the row (queued) and its first event, kind "queued", in one transaction. *ret_id is the caller's (free). */
 int job_create(struct db *db, const char *kind, const char *request, char **ret_id, struct err *e);
-/* A queued row under an id that another database gave (core/drain). ERR_CONFLICT when there is a job of that id. */
+/* A queued row under an id that another database gave (core/jobs/drain). ERR_CONFLICT when there is a job of that id. */
 int job_adopt(struct db *db, const char *id, const char *kind, const char *request, struct err *e);
 /* Reads one job; job_fini it. ERR_NOT_FOUND. */
 int job_get(struct db *db, const char *id, struct job *ret_job, struct err *e);

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "core/record/query.h"
 #include "core/record/store.h"
 
@@ -76,15 +76,15 @@ static bool is_file_name(const char *name)
 /* ERR_NOT_FOUND with the nearest name that does exist. */
 static int not_found(struct db *db, const char *what, const char *name, struct err *e)
 {
-	struct nearest near;
+	struct suggest near;
 	struct query q;
 	size_t count = 0;
-	nearest_init(&near, name);
+	suggest_init(&near, name);
 	query_init(&q, db, "workflow_names");
 	int rc;
 	while ((rc = query_next(&q, e)) > 0) {
 		char *candidate = query_get_text(&q);
-		nearest_offer(&near, candidate);
+		suggest_offer(&near, candidate);
 		free(candidate);
 		count++;
 	}

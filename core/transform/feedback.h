@@ -1,7 +1,7 @@
 /* feedback: what a model is told after an answer that did not do: one user turn, appended to the prompt. Used by
  * transform.c. */
-#ifndef PEAKD_TRANSFORM_FEEDBACK_H
-#define PEAKD_TRANSFORM_FEEDBACK_H
+#ifndef PEAKD_CORE_TRANSFORM_FEEDBACK_H
+#define PEAKD_CORE_TRANSFORM_FEEDBACK_H
 
 #include "base/buf.h"
 #include "core/context/context.h"

@@ -1,7 +1,7 @@
 /* fence: the fenced code blocks of a Markdown text, as CommonMark reads them (backticks or tildes of any length ≥ 3),
  * but at any indentation, since models put them into lists. Used by transformation.c and reply.c. */
-#ifndef PEAKD_TRANSFORM_FENCE_H
-#define PEAKD_TRANSFORM_FENCE_H
+#ifndef PEAKD_CORE_TRANSFORM_FENCE_H
+#define PEAKD_CORE_TRANSFORM_FENCE_H
 
 #include <stdbool.h>
 #include <stddef.h>

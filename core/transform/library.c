@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "base/utf8.h"
 #include "core/transform/fence.h"
 
@@ -136,7 +136,7 @@ static int not_found(const struct library *lib, const char *what, const char *na
 	for (unsigned shown = 0; shown < NEAREST; shown++) {
 		size_t best = count;
 		for (size_t i = 0; i < count; i++) {
-			if (names[i] && (best == count || nearest_distance(name, names[i]) < nearest_distance(name, names[best])))
+			if (names[i] && (best == count || suggest_distance(name, names[i]) < suggest_distance(name, names[best])))
 				best = i;
 		}
 		if (best == count)

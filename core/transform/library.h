@@ -1,7 +1,7 @@
 /* library: where transformations and sequences are found: the user's own folder first, then the shipped one. Used by
  * the tools `transformations`, `transform`, `transform_begin` and by `peakd run`. */
-#ifndef PEAKD_TRANSFORM_LIBRARY_H
-#define PEAKD_TRANSFORM_LIBRARY_H
+#ifndef PEAKD_CORE_TRANSFORM_LIBRARY_H
+#define PEAKD_CORE_TRANSFORM_LIBRARY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* llm_anthropic: the Anthropic wire format, /messages, version 2023-06-01 (Anthropic API reference). Exports
  * llm_anthropic_wire only. */
-#ifndef PEAKD_TRANSFORM_LLM_ANTHROPIC_H
-#define PEAKD_TRANSFORM_LLM_ANTHROPIC_H
+#ifndef PEAKD_CORE_TRANSFORM_LLM_ANTHROPIC_H
+#define PEAKD_CORE_TRANSFORM_LLM_ANTHROPIC_H
 
 #include "core/transform/llm_wire.h"
 

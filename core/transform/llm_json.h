@@ -1,6 +1,6 @@
 /* llm_json: the few questions that both wire formats ask of a JSON value, and the error object that they share. */
-#ifndef PEAKD_TRANSFORM_LLM_JSON_H
-#define PEAKD_TRANSFORM_LLM_JSON_H
+#ifndef PEAKD_CORE_TRANSFORM_LLM_JSON_H
+#define PEAKD_CORE_TRANSFORM_LLM_JSON_H
 
 #include <jansson.h>
 

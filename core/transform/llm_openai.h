@@ -1,7 +1,7 @@
 /* llm_openai: the OpenAI-compatible wire format, /chat/completions (OpenAI API reference; spoken by llama.cpp, vLLM,
  * Ollama and most gateways). Exports llm_openai_wire only. */
-#ifndef PEAKD_TRANSFORM_LLM_OPENAI_H
-#define PEAKD_TRANSFORM_LLM_OPENAI_H
+#ifndef PEAKD_CORE_TRANSFORM_LLM_OPENAI_H
+#define PEAKD_CORE_TRANSFORM_LLM_OPENAI_H
 
 #include "core/transform/llm_wire.h"
 

@@ -1,6 +1,6 @@
 /* llm_sse: server-sent events out of bytes that arrive in any pieces (WHATWG HTML, section 9.2.6). Used by llm.c. */
-#ifndef PEAKD_TRANSFORM_LLM_SSE_H
-#define PEAKD_TRANSFORM_LLM_SSE_H
+#ifndef PEAKD_CORE_TRANSFORM_LLM_SSE_H
+#define PEAKD_CORE_TRANSFORM_LLM_SSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* llm_wire: what llm.c and the two wire formats share: the answer while it streams in, and the table of a format. */
-#ifndef PEAKD_TRANSFORM_LLM_WIRE_H
-#define PEAKD_TRANSFORM_LLM_WIRE_H
+#ifndef PEAKD_CORE_TRANSFORM_LLM_WIRE_H
+#define PEAKD_CORE_TRANSFORM_LLM_WIRE_H
 
 #include <stdbool.h>
 #include <stdint.h>

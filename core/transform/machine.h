@@ -1,7 +1,7 @@
 /* machine: the inside of transform.c: the state of one transformation, and how it moves from step to step and from
  * pass to pass. Only transform.c and saved.c look in here. */
-#ifndef PEAKD_TRANSFORM_MACHINE_H
-#define PEAKD_TRANSFORM_MACHINE_H
+#ifndef PEAKD_CORE_TRANSFORM_MACHINE_H
+#define PEAKD_CORE_TRANSFORM_MACHINE_H
 
 #include "core/transform/transform.h"
 

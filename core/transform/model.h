@@ -1,7 +1,7 @@
 /* model: whatever answers a prompt: a provider over HTTP (llm.h), recordings (replay.h), a fake in tests. One call,
  * one answer; may block for as long as a model thinks; ends early when the cancel flag is raised. */
-#ifndef PEAKD_TRANSFORM_MODEL_H
-#define PEAKD_TRANSFORM_MODEL_H
+#ifndef PEAKD_CORE_TRANSFORM_MODEL_H
+#define PEAKD_CORE_TRANSFORM_MODEL_H
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "core/transform/llm.h"
 #include "core/transform/replay.h"
 
@@ -84,7 +84,7 @@ static int check_options(const char *spec, const char *options, struct err *e)
 		bool set = strlen(value) > strlen(name) + 1;
 		model = model || (i == 0 && set);
 		if (i == MEM_COUNT(known))
-			rc = err_set(e, ERR_INPUT, "'%s': there is no option '%s'%s behind '?'", spec, name, nearest_hint(name, known, MEM_COUNT(known), hint));
+			rc = err_set(e, ERR_INPUT, "'%s': there is no option '%s'%s behind '?'", spec, name, suggest_hint(name, known, MEM_COUNT(known), hint));
 		else if (!set)
 			rc = err_set(e, ERR_INPUT, "'%s': '%s' has no value: write %s=…", spec, name, name);
 		free(name);

@@ -1,7 +1,7 @@
 /* passes: the body of a transformation's file: `## Pass N: title`, directives, `### region` steps, code to insert.
  * The second half of transformation.c, which alone calls it. */
-#ifndef PEAKD_TRANSFORM_PASSES_H
-#define PEAKD_TRANSFORM_PASSES_H
+#ifndef PEAKD_CORE_TRANSFORM_PASSES_H
+#define PEAKD_CORE_TRANSFORM_PASSES_H
 
 #include "core/transform/transformation.h"
 

@@ -1,8 +1,8 @@
 /* patch: search/replace blocks in a model's answer, applied to a region: all or none. The form is the one that most
  * models know (conflict markers); each search must be whole lines that stand in the region exactly once. Used by
  * reply.c. */
-#ifndef PEAKD_TRANSFORM_PATCH_H
-#define PEAKD_TRANSFORM_PATCH_H
+#ifndef PEAKD_CORE_TRANSFORM_PATCH_H
+#define PEAKD_CORE_TRANSFORM_PATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

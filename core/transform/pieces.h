@@ -1,7 +1,7 @@
 /* pieces: named pieces of text in a row, each `name length` on a line and then its bytes: how transform.c keeps its
  * state between two calls, in a form that people can still read. */
-#ifndef PEAKD_TRANSFORM_PIECES_H
-#define PEAKD_TRANSFORM_PIECES_H
+#ifndef PEAKD_CORE_TRANSFORM_PIECES_H
+#define PEAKD_CORE_TRANSFORM_PIECES_H
 
 #include <stddef.h>
 

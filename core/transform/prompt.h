@@ -1,12 +1,12 @@
 /* prompt: exactly what a model sees. A prompt is a list of turns: one system turn (rules, backend, device), one user
  * turn (transformation, context, what to return), then replies and feedback alternating; it only ever grows at the
  * end, so that providers' prompt caches work. Built by transform.c, sent by llm.c, shown by the tool transform_begin. */
-#ifndef PEAKD_TRANSFORM_PROMPT_H
-#define PEAKD_TRANSFORM_PROMPT_H
+#ifndef PEAKD_CORE_TRANSFORM_PROMPT_H
+#define PEAKD_CORE_TRANSFORM_PROMPT_H
 
 #include <stddef.h>
 
-#include "backends/facts.h"
+#include "backends/wire/facts.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "core/transform/transformation.h"

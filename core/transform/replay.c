@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "core/transform/fence.h"
-#include "core/transform/matter.h"
+#include "core/transform/front_matter.h"
 
 enum { FILE_MAX = 8 << 20 };
 
@@ -60,9 +60,9 @@ static void recording_fini(struct recording *r)
 	free(r->text);
 }
 
-static uint64_t number_of(const struct matter *m, const char *key)
+static uint64_t number_of(const struct front_matter *m, const char *key)
 {
-	return strtoull(matter_value(m, key), NULL, 10);
+	return strtoull(front_matter_value(m, key), NULL, 10);
 }
 
 /* The answer is the fence marked "answer"; its text is as the model sent it but for the end of the last line. */
@@ -79,21 +79,21 @@ static char *find_answer(const char *body)
 static int read_recording(const char *path, struct recording *ret_r, struct err *e)
 {
 	struct buf text = BUF_INIT;
-	struct matter m = { .body = "" };
+	struct front_matter m = { .body = "" };
 	struct recording r = { .finish = REPLY_FINISH_OTHER };
 	int rc = read_file(path, &text, e);
 	if (rc == 0)
-		rc = matter_parse(buf_text(&text), path, &m, e);
+		rc = front_matter_parse(buf_text(&text), path, &m, e);
 	if (rc < 0)
 		goto out;
-	snprintf(r.key.context.hex, sizeof r.key.context.hex, "%s", matter_value(&m, "context"));
-	snprintf(r.key.transformation, sizeof r.key.transformation, "%s", matter_value(&m, "transformation"));
+	snprintf(r.key.context.hex, sizeof r.key.context.hex, "%s", front_matter_value(&m, "context"));
+	snprintf(r.key.transformation, sizeof r.key.transformation, "%s", front_matter_value(&m, "transformation"));
 	r.key.pass = (unsigned)number_of(&m, "pass");
 	r.key.step = (unsigned)number_of(&m, "step");
 	r.key.attempt = (unsigned)number_of(&m, "attempt");
-	snprintf(r.prompt, sizeof r.prompt, "%s", matter_value(&m, "prompt"));
+	snprintf(r.prompt, sizeof r.prompt, "%s", front_matter_value(&m, "prompt"));
 	for (size_t i = 0; i < MEM_COUNT(finishes); i++) {
-		if (strcmp(finishes[i], matter_value(&m, "finish")) == 0)
+		if (strcmp(finishes[i], front_matter_value(&m, "finish")) == 0)
 			r.finish = (enum reply_finish)i;
 	}
 	r.prompt_tokens = number_of(&m, "prompt-tokens");
@@ -111,11 +111,11 @@ static int read_recording(const char *path, struct recording *ret_r, struct err 
 		free(r.text);
 		goto out;
 	}
-	r.model = mem_str(matter_value(&m, "model"));
+	r.model = mem_str(front_matter_value(&m, "model"));
 	r.file = mem_str(path);
 	*ret_r = r;
 out:
-	matter_fini(&m);
+	front_matter_fini(&m);
 	buf_fini(&text);
 	return rc;
 }

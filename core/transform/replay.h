@@ -1,8 +1,8 @@
 /* replay: a model whose answers are read from a folder of recordings, and the writing of such folders. One exchange
  * is one Markdown file that people can read and diff (format: docs/transformations.md). Matched by model_key; that
  * the prompt's words differ is said in the answer's note, never refused. */
-#ifndef PEAKD_TRANSFORM_REPLAY_H
-#define PEAKD_TRANSFORM_REPLAY_H
+#ifndef PEAKD_CORE_TRANSFORM_REPLAY_H
+#define PEAKD_CORE_TRANSFORM_REPLAY_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* reply: the region that a model's answer holds, or exactly what is wrong with the answer. Whole regions in one
  * fence; search/replace blocks where the prompt allowed them. Used by transform.c. */
-#ifndef PEAKD_TRANSFORM_REPLY_H
-#define PEAKD_TRANSFORM_REPLY_H
+#ifndef PEAKD_CORE_TRANSFORM_REPLY_H
+#define PEAKD_CORE_TRANSFORM_REPLY_H
 
 #include <stdbool.h>
 #include <stddef.h>

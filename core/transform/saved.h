@@ -1,7 +1,7 @@
 /* saved: a transformation under way as text, and back: transform_save and transform_load. Called by transform.c
  * alone. */
-#ifndef PEAKD_TRANSFORM_SAVED_H
-#define PEAKD_TRANSFORM_SAVED_H
+#ifndef PEAKD_CORE_TRANSFORM_SAVED_H
+#define PEAKD_CORE_TRANSFORM_SAVED_H
 
 #include "core/transform/transform.h"
 

@@ -8,13 +8,13 @@
  *       TRANSFORM_JUDGE: transform_judge
  *
  * transform_run is that loop. Not thread-safe; one owner at a time. */
-#ifndef PEAKD_TRANSFORM_TRANSFORM_H
-#define PEAKD_TRANSFORM_TRANSFORM_H
+#ifndef PEAKD_CORE_TRANSFORM_TRANSFORM_H
+#define PEAKD_CORE_TRANSFORM_TRANSFORM_H
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "backends/facts.h"
+#include "backends/wire/facts.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "core/transform/judge.h"

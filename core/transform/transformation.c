@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "core/transform/fence.h"
-#include "core/transform/matter.h"
+#include "core/transform/front_matter.h"
 #include "core/transform/passes.h"
 
 enum { TEXT_MAX = 16 << 10 };
@@ -35,9 +35,9 @@ static bool is_identifier(const char *s)
 }
 
 /* "a, b" on the key's own line, or one `- item` a line. */
-static void read_list(const struct matter *m, const char *key, char ***ret_list, size_t *ret_count)
+static void read_list(const struct front_matter *m, const char *key, char ***ret_list, size_t *ret_count)
 {
-	const struct matter_entry *entry = matter_find(m, key);
+	const struct front_matter_entry *entry = front_matter_find(m, key);
 	if (!entry)
 		return;
 	for (const char *s = entry->value; *s;) {
@@ -52,9 +52,9 @@ static void read_list(const struct matter *m, const char *key, char ***ret_list,
 }
 
 /* One condition a line, never split at commas. */
-static void read_conditions(const struct matter *m, const char *key, char ***ret_list, size_t *ret_count)
+static void read_conditions(const struct front_matter *m, const char *key, char ***ret_list, size_t *ret_count)
 {
-	const struct matter_entry *entry = matter_find(m, key);
+	const struct front_matter_entry *entry = front_matter_find(m, key);
 	if (!entry)
 		return;
 	if (*entry->value)
@@ -63,7 +63,7 @@ static void read_conditions(const struct matter *m, const char *key, char ***ret
 		*MEM_PUSH(*ret_list, *ret_count) = mem_str(entry->items[i].value);
 }
 
-static int check_keys(const struct matter *m, const char *where, struct err *e)
+static int check_keys(const struct front_matter *m, const char *where, struct err *e)
 {
 	for (size_t i = 0; i < m->count; i++) {
 		size_t k = 0;
@@ -79,14 +79,14 @@ static int check_keys(const struct matter *m, const char *where, struct err *e)
 	return 0;
 }
 
-static int read_params(struct transformation *t, const struct matter *m, const char *where, struct err *e)
+static int read_params(struct transformation *t, const struct front_matter *m, const char *where, struct err *e)
 {
-	const struct matter_entry *adds = matter_find(m, "adds");
+	const struct front_matter_entry *adds = front_matter_find(m, "adds");
 	if (adds && *adds->value)
 		return err_set(e, ERR_INPUT, "%s:%u: adds: one `NAME: values` a line is expected below it", where,
 			       adds->line);
 	for (size_t i = 0; adds && i < adds->item_count; i++) {
-		const struct matter_item *item = &adds->items[i];
+		const struct front_matter_item *item = &adds->items[i];
 		if (!is_identifier(item->name) || !*item->value)
 			return err_set(e, ERR_INPUT,
 				       "%s:%u: adds: expected `NAME: values`, such as `TILE_K_SIZE: {8, 16}`", where,
@@ -97,13 +97,13 @@ static int read_params(struct transformation *t, const struct matter *m, const c
 	return 0;
 }
 
-static int read_matter(struct transformation *t, const struct matter *m, const char *where, struct err *e)
+static int read_matter(struct transformation *t, const struct front_matter *m, const char *where, struct err *e)
 {
 	int rc = check_keys(m, where, e);
 	if (rc < 0)
 		return rc;
-	t->name = mem_str(matter_value(m, "name"));
-	t->summary = mem_str(matter_value(m, "summary"));
+	t->name = mem_str(front_matter_value(m, "name"));
+	t->summary = mem_str(front_matter_value(m, "summary"));
 	if (!is_name(t->name))
 		return err_set(e, ERR_INPUT,
 			       "%s:1: name: expected lower-case letters, digits and '-' (at most 63), got \"%s\"",
@@ -115,7 +115,7 @@ static int read_matter(struct transformation *t, const struct matter *m, const c
 	for (size_t i = 0; i < t->backend_count; i++) {
 		if (!is_backend(t->backends[i]))
 			return err_set(e, ERR_INPUT, "%s:%u: backends: \"%s\" is none of cuda, hip, hlsl", where,
-				       matter_find(m, "backends")->line, t->backends[i]);
+				       front_matter_find(m, "backends")->line, t->backends[i]);
 	}
 	read_list(m, "after", &t->after, &t->after_count);
 	read_list(m, "drops", &t->drops, &t->drop_count);
@@ -126,16 +126,16 @@ static int read_matter(struct transformation *t, const struct matter *m, const c
 
 int transformation_parse(const char *text, const char *where, struct transformation **ret_t, struct err *e)
 {
-	struct matter m = { .body = "" };
+	struct front_matter m = { .body = "" };
 	struct transformation *t = MEM_NEW(struct transformation);
 	t->source = mem_str(text);
 	t->hash = hash_text(text);
-	int rc = matter_parse(text, where, &m, e);
+	int rc = front_matter_parse(text, where, &m, e);
 	if (rc == 0)
 		rc = read_matter(t, &m, where, e);
 	if (rc == 0)
 		rc = passes_parse(t, m.body, m.body_line, where, e);
-	matter_fini(&m);
+	front_matter_fini(&m);
 	if (rc < 0) {
 		transformation_free(t);
 		return rc;

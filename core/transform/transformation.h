@@ -1,8 +1,8 @@
 /* transformation: a natural transformation as data, parsed from its Markdown file (format: docs/transformations.md)
  * or made of a sentence. People write these files; library.h finds them, transform.h carries them out. Immutable once
  * parsed. */
-#ifndef PEAKD_TRANSFORM_TRANSFORMATION_H
-#define PEAKD_TRANSFORM_TRANSFORMATION_H
+#ifndef PEAKD_CORE_TRANSFORM_TRANSFORMATION_H
+#define PEAKD_CORE_TRANSFORM_TRANSFORMATION_H
 
 #include <stdbool.h>
 #include <stddef.h>

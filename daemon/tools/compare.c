@@ -1,4 +1,4 @@
-/* compare: the tool; the work is core/work_compare. */
+/* compare: the tool; the work is core/jobs/work_compare. */
 #include "daemon/tools/tools.h"
 
 static const struct mcp_done *handler(struct mcp_call *call)

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "core/context/host.h"
 #include "core/context/space.h"
-#include "core/eval/pool.h"
+#include "core/workers/pool.h"
 #include "core/record/checkpoint.h"
 #include "core/record/workflow.h"
 

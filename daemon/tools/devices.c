@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/eval/pool.h"
+#include "core/workers/pool.h"
 #include "daemon/tools/tools.h"
 
 json_t *devices_entry(const struct facts *f)
@@ -37,7 +37,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 	for (const char *at = notes; *at;) {
 		size_t n = strcspn(at, "\n");
 		json_array_append_new(lines, json_stringn(at, n));
-		buf_addf(&text, "%s%.*s\n", strncmp(at, "cage: ", 6) == 0 ? "" : "not available: ", (int)n, at);
+		buf_addf(&text, "%s%.*s\n", strncmp(at, "sandbox: ", 6) == 0 ? "" : "not available: ", (int)n, at);
 		at += n + (at[n] == '\n');
 	}
 	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:o, s:o}", "devices", list, "notes", lines), "%s",

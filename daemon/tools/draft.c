@@ -1,5 +1,5 @@
 /* draft: the tool; an existing kernel file becomes a context's text, or questions. Without a model and a device it is answered here;
- * with either it is a job (core/work_draft). */
+ * with either it is a job (core/jobs/work_draft). */
 #include "daemon/tools/tools.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "core/draft/draft.h"
+#include "core/problems/draft.h"
 
 enum { DECLARED_MAX = 64 };
 

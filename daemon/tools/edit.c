@@ -1,4 +1,4 @@
-/* edit: the tool; the work is core/work_edit. */
+/* edit: the tool; the work is core/jobs/work_edit. */
 #include "daemon/tools/tools.h"
 
 static const struct mcp_done *handler(struct mcp_call *call)

@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/context/host.h"
-#include "core/eval/pool.h"
-#include "core/export.h"
-#include "core/lineage.h"
+#include "core/workers/pool.h"
+#include "core/problems/export.h"
+#include "core/record/lineage.h"
 #include "core/record/measurement.h"
 #include "daemon/tools/tools.h"
 

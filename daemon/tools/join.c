@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/drain.h"
-#include "core/engine.h"
+#include "core/jobs/drain.h"
+#include "core/jobs/engine.h"
 
 /* Fields that do not change what is done: how the checkpoint was named, and that it may be gone on with. */
 static bool counts(const char *name)

@@ -1,4 +1,4 @@
-/* profile: the tool; the work is core/work_profile. */
+/* profile: the tool; the work is core/jobs/work_profile. */
 #include "daemon/tools/tools.h"
 
 static const struct mcp_done *handler(struct mcp_call *call)

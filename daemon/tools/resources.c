@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/eval/pool.h"
+#include "core/workers/pool.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
 #include "core/record/workflow.h"

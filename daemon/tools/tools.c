@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "core/eval/pool.h"
+#include "core/workers/pool.h"
 #include "core/record/checkpoint.h"
 #include "core/record/workflow.h"
 #include "daemon/tools/prompts.h"

@@ -1,7 +1,7 @@
 /* tools: the MCP tools of peakd, one file each; JSON ends in this folder. A tool parses its (already schema-checked) arguments into
  * a struct or job fields, calls core, and shows what comes back: structured, with a short text for people and models. */
-#ifndef PEAKD_DAEMON_TOOLS_H
-#define PEAKD_DAEMON_TOOLS_H
+#ifndef PEAKD_DAEMON_TOOLS_TOOLS_H
+#define PEAKD_DAEMON_TOOLS_TOOLS_H
 
 #include <jansson.h>
 

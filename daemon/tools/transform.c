@@ -1,4 +1,4 @@
-/* transform: the tool; the work is core/work_transform. */
+/* transform: the tool; the work is core/jobs/work_transform. */
 #include "daemon/tools/tools.h"
 
 static const struct mcp_done *handler(struct mcp_call *call)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/eval/pool.h"
-#include "core/lineage.h"
-#include "core/work_pending.h"
+#include "core/workers/pool.h"
+#include "core/record/lineage.h"
+#include "core/jobs/work_pending.h"
 
 static int facts_of(struct mcp_call *call, const struct context *ctx, struct facts *ret_facts, struct err *e)
 {

@@ -1,4 +1,4 @@
-/* transform_submit: the tool; the work is core/work_submit. The answer to a step that waits is followed by the next prompt. */
+/* transform_submit: the tool; the work is core/jobs/work_submit. The answer to a step that waits is followed by the next prompt. */
 #include "daemon/tools/tools.h"
 
 static const struct mcp_done *handler(struct mcp_call *call)

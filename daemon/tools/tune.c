@@ -1,4 +1,4 @@
-/* tune: the tool; the work is core/work_tune. */
+/* tune: the tool; the work is core/jobs/work_tune. */
 #include "daemon/tools/tools.h"
 
 static const struct mcp_done *handler(struct mcp_call *call)

@@ -1,4 +1,4 @@
-/* validate: the tool; the work is core/work_validate. */
+/* validate: the tool; the work is core/jobs/work_validate. */
 #include "daemon/tools/tools.h"
 
 static const struct mcp_done *handler(struct mcp_call *call)

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "backends/backend.h"
+#include "backends/worker/backend.h"
 #include "base/mem.h"
 
 static const char naive_matmul[] =

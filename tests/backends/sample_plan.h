@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "backends/plan.h"
+#include "backends/wire/plan.h"
 #include "base/mem.h"
 
 __attribute__((unused))

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backends/wire.h"
-#include "backends/worker.h"
+#include "backends/wire/wire.h"
+#include "backends/worker/worker.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # bench/tune at small counts, on a fake backend: that it says what it is to say, what peakd's own share is beside a row of its database, and memory
 # that does not grow. Times are a machine's, not a test's: the figures are in docs/results.md. That compilers and devices do not wait for each other
-# is tests/core/eval/test_tune_overlap.c's, which times nothing.
+# is tests/core/tune/test_tune_overlap.c's, which times nothing.
 . "$(dirname "$0")/../daemon/lib.sh"
 bench=${BUILD:-$root/build}/bench/tune
 timeout 120 "$bench" own --count 2000 >"$T/own" 2>"$T/err"

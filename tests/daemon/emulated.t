@@ -1,5 +1,5 @@
 #!/bin/sh
-# A device that executes AMD's machine code here, and gives no times: contexts are validated on it through the whole daemon, caged workers and
+# A device that executes AMD's machine code here, and gives no times: contexts are validated on it through the whole daemon, sandboxed workers and
 # all, everything says that it is emulated, and nothing says how fast it was.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db

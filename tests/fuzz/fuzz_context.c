@@ -1,6 +1,6 @@
 /* A kernel context from a stranger: what parses is rendered and parsed again to the same render and hash, is enumerated
  * without a device, and its host code runs on one point. */
-#include "backends/plan.h"
+#include "backends/wire/plan.h"
 #include "core/context/context.h"
 #include "core/context/host.h"
 #include "core/context/set.h"

@@ -1,5 +1,5 @@
 /* A transformation's file, its front matter alone, and the same text as a sentence. */
-#include "core/transform/matter.h"
+#include "core/transform/front_matter.h"
 #include "core/transform/transformation.h"
 #include "fuzz/fuzz.h"
 
@@ -42,12 +42,12 @@ static void parse(const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_text(data, size);
-	struct matter m = { .body = "" };
+	struct front_matter m = { .body = "" };
 	struct transformation *t = NULL;
 	struct err e = ERR_INIT;
-	if (matter_parse(text, "fuzz.md", &m, &e) == 0) {
+	if (front_matter_parse(text, "fuzz.md", &m, &e) == 0) {
 		assert(m.body >= text && m.body <= text + strlen(text));
-		matter_fini(&m);
+		front_matter_fini(&m);
 	}
 	parse(text);
 	if (transformation_of_text(text, &t, &e) == 0)

@@ -1,6 +1,6 @@
 /* A message between the daemon and a worker, from a hostile end: the first byte says which, the rest is its body. What is
  * decoded is encoded again, and that is decoded to the same bytes. */
-#include "backends/wire.h"
+#include "backends/wire/wire.h"
 #include "fuzz/fuzz.h"
 
 typedef int again_fn(struct wire_in *in, struct buf *out);

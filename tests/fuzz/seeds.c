@@ -6,7 +6,7 @@
 #include "backends/hlsl/glslang.h"
 #include "backends/hlsl/module.h"
 #include "backends/sample_plan.h"
-#include "backends/wire.h"
+#include "backends/wire/wire.h"
 #include "fuzz/fuzz.h"
 
 static const char shader[] = "RWStructuredBuffer<float> C;\ncbuffer P { int n; };\ngroupshared float t[8];\n"

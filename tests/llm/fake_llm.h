@@ -1,7 +1,7 @@
 /* fake_llm: a model server for tests, inside the test's own process: one thread that answers each connection with the
  * next step of a script, and keeps what was asked. HTTP/1.1, one request a connection. */
-#ifndef PEAKD_TESTS_FAKE_LLM_H
-#define PEAKD_TESTS_FAKE_LLM_H
+#ifndef PEAKD_TESTS_LLM_FAKE_LLM_H
+#define PEAKD_TESTS_LLM_FAKE_LLM_H
 
 #include <arpa/inet.h>
 #include <poll.h>

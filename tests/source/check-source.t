@@ -16,7 +16,7 @@ report() # 0|1 what
 fresh()
 {
 	rm -rf "$top/tree"
-	for file in base/a mcp/b backends/c backends/cuda/d core/context/e core/record/f core/eval/g core/engine daemon/h; do
+	for file in base/a mcp/b backends/c backends/cuda/d core/context/e core/record/f core/judge/g core/jobs/engine daemon/h; do
 		plant "$file.c" "#include \"$file.h\""
 		plant "$file.h" ''
 	done
@@ -55,29 +55,29 @@ includes() # file header part-of-message what
 fresh
 check
 report $? 'a clean tree passes'
-plant core/eval/g.c '#include "core/record/f.h"' '#include "core/eval/g.h"' '#include "backends/plan.h"' '#include "base/a.h"'
-plant daemon/h.c '#include "mcp/b.h"' '#include "core/engine.h"' '#include "backends/worker.h"' '#include <jansson.h>'
+plant core/judge/g.c '#include "core/record/f.h"' '#include "core/judge/g.h"' '#include "backends/wire/plan.h"' '#include "base/a.h"'
+plant daemon/h.c '#include "mcp/b.h"' '#include "core/jobs/engine.h"' '#include "backends/worker/worker.h"' '#include <jansson.h>'
 plant backends/cuda/d.c '#include <cuda.h>' '#include "backends/c.h"'
-plant core/engine.c '#include "core/eval/g.h"'
+plant core/jobs/engine.c '#include "core/judge/g.h"'
 check
 report $? 'includes that look down pass'
 fresh
 
-includes base/a.c '"core/engine.h"' 'base/ may not include' 'base sees base only'
-includes mcp/b.c '"core/engine.h"' 'mcp/ may not include' 'mcp does not see core'
-includes core/engine.c '"mcp/b.h"' 'core/ may not include' 'core does not see mcp'
-includes core/engine.h '"backends/worker.h"' 'core/ may not include' 'core sees four headers of backends, not the worker'
-includes backends/c.c '"core/engine.h"' 'backends/ may not include' 'backends do not see core'
-includes daemon/h.c '"backends/wire.h"' 'daemon/ may not include' 'the daemon sees the worker only'
-includes core/record/f.c '"core/eval/g.h"' '"core/eval/g.h" lies above core/record/' 'record does not see eval'
-includes core/context/e.h '"core/engine.h"' '"core/engine.h" lies above' 'context does not see the engine'
-includes core/eval/search/s.c '"core/transform/t.h"' '"core/transform/t.h" lies above' 'search does not see transform'
+includes base/a.c '"core/jobs/engine.h"' 'base/ may not include' 'base sees base only'
+includes mcp/b.c '"core/jobs/engine.h"' 'mcp/ may not include' 'mcp does not see core'
+includes core/jobs/engine.c '"mcp/b.h"' 'core/ may not include' 'core does not see mcp'
+includes core/jobs/engine.h '"backends/worker/worker.h"' 'core/ may not include' 'core sees the wire of backends, not the worker'
+includes backends/c.c '"core/jobs/engine.h"' 'backends/ may not include' 'backends do not see core'
+includes daemon/h.c '"backends/wire/wire.h"' 'daemon/ may not include' 'the daemon sees the worker only'
+includes core/record/f.c '"core/judge/g.h"' '"core/judge/g.h" lies above core/record/' 'record does not see judge'
+includes core/context/e.h '"core/jobs/engine.h"' '"core/jobs/engine.h" lies above' 'context does not see the engine'
+includes core/search/s.c '"core/transform/t.h"' '"core/transform/t.h" lies above' 'search does not see transform'
 includes backends/cuda/d.c '"backends/hip/x.h"' 'backends/cuda/ may not include' 'vendors do not see each other'
-includes core/engine.c '"engine.h"' 'write "core/engine.h"' 'includes start at the root'
-includes core/eval/g.c '<cuda.h>' '<cuda.h> is for backends/ only' 'no vendor header outside backends'
+includes core/jobs/engine.c '"engine.h"' 'write "core/jobs/engine.h"' 'includes start at the root'
+includes core/judge/g.c '<cuda.h>' '<cuda.h> is for backends/ only' 'no vendor header outside backends'
 includes daemon/h.c '<vulkan/vulkan.h>' '<vulkan/vulkan.h> is for backends/ only' 'nor Vulkan'
 includes core/record/f.c '<jansson.h>' '<jansson.h> is for' 'JSON stops above record'
-includes core/eval/g.c '<sqlite3.h>' '<sqlite3.h> is for' 'SQLite stays in record'
+includes core/judge/g.c '<sqlite3.h>' '<sqlite3.h> is for' 'SQLite stays in record'
 includes base/a.c '"schema_files.h"' '"schema_files.h" is for' 'the schema is not for base'
 
 plant base/a.c 'static void f(void)' '{' "$(lines 100)" '}'
@@ -90,6 +90,9 @@ refused 'base/a.c:1: 701 lines' 'a file of 701 lines is refused'
 plant base/a.c "$(lines 500)"
 if check && grep -q 'base/a.c:1: warning: 501 lines' "$top/out"; then report 0 'one of 501 only warns'; else report 1 'one of 501 only warns'; fi
 fresh
+
+for i in $(seq 41); do plant "base/a_$i.c"; done
+refused 'base:1: 43 files' 'a folder of 43 C files is refused'
 
 plant base/lonely.c
 refused 'lonely.c has no lonely.h' 'every .c has its .h'
@@ -147,9 +150,9 @@ check --objects "$top/objects"
 report $? 'the listed global and a prefixed function pass'
 compiled backends/cuda/d.c 'const int backend_cuda = 1; int cuda_d(void) { return 1; }'
 report "$status" "a vendor's room may use the vendor's prefix"
-rm "$top/objects/core/engine.c.o"
+rm "$top/objects/core/jobs/engine.c.o"
 check --objects "$top/objects"
 status=$?
-fails 'core/engine.c:1: is not compiled' 'a file that the Makefile does not compile'
+fails 'core/jobs/engine.c:1: is not compiled' 'a file that the Makefile does not compile'
 
 echo "1..$count"

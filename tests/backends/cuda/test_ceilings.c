@@ -1,5 +1,5 @@
 /* The kernels behind the ceilings compile for what they are meant for, and their plans hold. */
-#include "backends/ceilings.h"
+#include "backends/timing/ceilings.h"
 
 #include "backends/cuda/backend.h"
 #define PLANS_BACKEND backend_cuda

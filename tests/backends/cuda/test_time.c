@@ -6,11 +6,11 @@
 
 #include <math.h>
 
-#include "backends/ceilings.h"
+#include "backends/timing/ceilings.h"
 #include "backends/cuda/ceilings.h"
 #include "backends/cuda/device.h"
 #include "backends/cuda/set.h"
-#include "backends/run.h"
+#include "backends/worker/run.h"
 #include "base/clock.h"
 #include "tap.h"
 
@@ -18,7 +18,7 @@ enum { CACHE = 1 << 30 };
 
 struct bench {
 	struct backend_device *device;
-	struct watch *watch;
+	struct gpu_monitor *watch;
 	struct room *room;
 	struct cache *inputs;
 };
@@ -69,17 +69,17 @@ static struct run *load(struct bench *b, const char *code, struct plan *take_pla
 
 static void nvml(struct bench *b)
 {
-	struct wire_condition c = watch_look(b->watch);
+	struct wire_condition c = gpu_monitor_look(b->watch);
 	uint64_t mj = 0;
-	is_str(watch_note(b->watch), "", "NVML knows the device");
+	is_str(gpu_monitor_note(b->watch), "", "NVML knows the device");
 	printf("# core %u MHz, memory %u MHz, %.1f W, %u C, throttle %#x, other load %u, disturbed %u\n", c.core_mhz, c.memory_mhz,
 	       c.milliwatts / 1e3, c.celsius, c.throttle, c.foreign, c.disturbed);
 	ok(c.core_mhz > 100 && c.milliwatts > 5000 && c.celsius > 10 && c.celsius < 110, "clocks, power and temperature are plausible");
-	ok(watch_energy(b->watch, &mj) && mj > 0, "there is an energy counter");
+	ok(gpu_monitor_energy(b->watch, &mj) && mj > 0, "there is an energy counter");
 	int64_t start = clock_now();
 	for (int i = 0; i < 20; i++) {
-		watch_begin(b->watch, false);
-		watch_look(b->watch);
+		gpu_monitor_begin(b->watch, false);
+		gpu_monitor_look(b->watch);
 	}
 	printf("# one look with other processes costs %.2f ms\n", (double)(clock_now() - start) / 20e6);
 }
@@ -294,7 +294,7 @@ int main(void)
 		SKIP(1, "%.200s", e.text);
 		return tap_done();
 	}
-	b.watch = watch_new(backend_cuda.watch, "cuda", b.device->facts.uuid);
+	b.watch = gpu_monitor_new(backend_cuda.watch, "cuda", b.device->facts.uuid);
 	b.room = room_new(CACHE);
 	b.inputs = cache_new(CACHE, b.room);
 	printf("# %s, %s, L2 %llu bytes\n", b.device->facts.name, b.device->facts.driver, (unsigned long long)b.device->facts.l2_bytes);
@@ -311,7 +311,7 @@ int main(void)
 	ceilings(&b);
 	cache_free(b.inputs);
 	room_free(b.room);
-	watch_free(b.watch);
+	gpu_monitor_free(b.watch);
 	backend_cuda.close(b.device);
 	return tap_done();
 }

@@ -1,6 +1,6 @@
 /* core/record/workflow, nearest: heads, moves, tags and names. */
 #include "core/record/workflow.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "fixture.h"
 #include "tap.h"
 
@@ -138,17 +138,17 @@ static void test_names(void)
 
 static void test_distance(void)
 {
-	is_int(nearest_distance("kitten", "sitting"), 3, "kitten, sitting");
-	is_int(nearest_distance("", "abc"), 3, "nothing, abc");
-	is_int(nearest_distance("abc", ""), 3, "abc, nothing");
-	is_int(nearest_distance("same", "same"), 0, "same, same");
+	is_int(suggest_distance("kitten", "sitting"), 3, "kitten, sitting");
+	is_int(suggest_distance("", "abc"), 3, "nothing, abc");
+	is_int(suggest_distance("abc", ""), 3, "abc, nothing");
+	is_int(suggest_distance("same", "same"), 0, "same, same");
 	char big[1000];
 	memset(big, 'x', sizeof big - 1);
 	big[sizeof big - 1] = '\0';
-	is_int(nearest_distance(big, "x"), 126, "a long name is cut");
-	struct nearest n;
-	nearest_init(&n, "ab");
-	nearest_offer(&n, "xy");
+	is_int(suggest_distance(big, "x"), 126, "a long name is cut");
+	struct suggest n;
+	suggest_init(&n, "ab");
+	suggest_offer(&n, "xy");
 	is_str(n.best, "", "nothing in common is not near");
 }
 

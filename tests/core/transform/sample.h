@@ -1,6 +1,6 @@
 /* sample: a small kernel context for the tests of this room. */
-#ifndef PEAKD_TESTS_SAMPLE_H
-#define PEAKD_TESTS_SAMPLE_H
+#ifndef PEAKD_TESTS_CORE_TRANSFORM_SAMPLE_H
+#define PEAKD_TESTS_CORE_TRANSFORM_SAMPLE_H
 
 #include "core/context/context.h"
 #include "tap.h"

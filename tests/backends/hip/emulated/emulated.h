@@ -11,8 +11,8 @@
  * Differences from hardware, on purpose: blocks run one after another (a kernel that waits for another block hangs here too often);
  * rcp, rsq, sqrt, exp, log, sin and cos are rounded correctly; accesses outside of a block's LDS stop the kernel, where hardware reads
  * zero; waits and hazards do not exist. An instruction that is not in the tables stops the kernel and is named. */
-#ifndef PEAKD_TESTS_BACKENDS_HIP_EMULATED_H
-#define PEAKD_TESTS_BACKENDS_HIP_EMULATED_H
+#ifndef PEAKD_TESTS_BACKENDS_HIP_EMULATED_EMULATED_H
+#define PEAKD_TESTS_BACKENDS_HIP_EMULATED_EMULATED_H
 
 #include <stdbool.h>
 #include <stddef.h>

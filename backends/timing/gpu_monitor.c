@@ -1,0 +1,118 @@
+/* watch: see watch.h. */
+#include "backends/timing/gpu_monitor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define LOOK_NS (2 * CLOCK_MS)
+#define FOREIGN_NS (100 * CLOCK_MS)
+#define REST_NS (20 * CLOCK_MS)
+enum {
+	FOREIGN_MAX = 2,     /* percent: a desktop's own drawing */
+	SLOW_PERCENT = 75,   /* of the highest clock, as nvbench: below, clocks are not up (power caps and settings apart) */
+	SLOWED = WIRE_THROTTLE_HARDWARE | WIRE_THROTTLE_HEAT | WIRE_THROTTLE_HARDWARE_HEAT | WIRE_THROTTLE_POWER_BRAKE,
+	EXPECTED = WIRE_THROTTLE_SETTING | WIRE_THROTTLE_POWER_CAP,
+};
+
+struct gpu_monitor {
+	const struct gpu_monitor_source *source; /* NULL: nothing is seen */
+	void *state;
+	struct wire_condition last;
+	int64_t looked;                    /* monotonic, when; 0: not in this measurement */
+	uint32_t foreign;                  /* what was said of other processes, */
+	int64_t looked_foreign;            /* when (0: not yet), */
+	uint64_t looked_wall;              /* and when by the wall clock, microseconds */
+	uint64_t since;                    /* wall clock, microseconds: from when on other processes count */
+	char note[256];
+};
+
+struct gpu_monitor *gpu_monitor_new(const struct gpu_monitor_source *source, const char *name, const char *uuid)
+{
+	struct gpu_monitor *w = MEM_NEW(struct gpu_monitor);
+	struct err why = ERR_INIT;
+	if (source == NULL)
+		snprintf(w->note, sizeof w->note, "clocks, power, heat and other load are not available for %s devices", name);
+	else if (source->open(uuid, &w->state, &why) < 0)
+		snprintf(w->note, sizeof w->note, "%.*s", (int)sizeof w->note - 1, why.text);
+	else
+		w->source = source;
+	w->foreign = WIRE_UNKNOWN;
+	gpu_monitor_begin(w, false);
+	return w;
+}
+
+void gpu_monitor_free(struct gpu_monitor *w)
+{
+	if (w == NULL)
+		return;
+	if (w->source)
+		w->source->close(w->state);
+	free(w);
+}
+
+/* Asking for other processes takes longer (1.8 ms on an H200) than the samples of many a measurement. Where that is allowed, the answer that nobody
+ * disturbs is believed for as long as within one measurement; a measurement that outlasts that asks about all the time since. That somebody does is
+ * asked anew. */
+void gpu_monitor_begin(struct gpu_monitor *w, bool believe)
+{
+	bool quiet = w->foreign == WIRE_UNKNOWN || w->foreign <= FOREIGN_MAX;
+	bool keep = believe && quiet && w->looked_foreign && clock_now() - w->looked_foreign < FOREIGN_NS;
+	w->last = (struct wire_condition){ .foreign = WIRE_UNKNOWN };
+	w->looked = 0;
+	w->since = keep ? w->looked_wall : (uint64_t)clock_wall_ms() * 1000;
+	if (!keep)
+		w->looked_foreign = 0;
+}
+
+/* By heat, hardware or others, which end; clocks that are not up rise with work, and not without. */
+static bool may_recover(const struct wire_condition *c)
+{
+	return (c->throttle & SLOWED) || (c->foreign != WIRE_UNKNOWN && c->foreign > FOREIGN_MAX);
+}
+
+static bool is_disturbed(const struct wire_condition *c, uint32_t max_mhz)
+{
+	if (may_recover(c))
+		return true;
+	return c->core_mhz && max_mhz && !(c->throttle & EXPECTED) &&
+	       (uint64_t)c->core_mhz * 100 < (uint64_t)max_mhz * SLOW_PERCENT;
+}
+
+struct wire_condition gpu_monitor_look(struct gpu_monitor *w)
+{
+	int64_t now = clock_now();
+	uint32_t max_mhz = 0;
+	if (w->source == NULL || (w->looked && now - w->looked < LOOK_NS))
+		return w->last;
+	struct wire_condition c = { 0 };
+	w->source->read(w->state, &c, &max_mhz);
+	if (w->looked_foreign == 0 || now - w->looked_foreign >= FOREIGN_NS) {
+		w->looked_wall = (uint64_t)clock_wall_ms() * 1000;
+		w->foreign = w->source->foreign(w->state, w->since);
+		w->looked_foreign = clock_now();
+	}
+	c.foreign = w->foreign;
+	c.disturbed = is_disturbed(&c, max_mhz);
+	w->last = c;
+	w->looked = clock_now();
+	return c;
+}
+
+void gpu_monitor_rest(const struct wire_condition *c)
+{
+	if (may_recover(c))
+		clock_sleep(REST_NS);
+}
+
+bool gpu_monitor_energy(struct gpu_monitor *w, uint64_t *ret_millijoules)
+{
+	return w->source && w->source->energy(w->state, ret_millijoules);
+}
+
+const char *gpu_monitor_note(const struct gpu_monitor *w)
+{
+	return w->note;
+}

@@ -1,0 +1,100 @@
+/* guard: see guard.h. */
+#include "backends/values/redzone.h"
+
+#include <string.h>
+
+/* Read and compared at a time: what was read is still in a cache then. */
+enum { PIECE = (4 << 20) + 2 * BACKEND_RED_ZONE };
+
+/* 0xFFFD in every 16 bits: NaN in f16, bf16, f32 and f64, so that a value read from here shows, and unlike the NaN that
+ * arithmetic makes, unlike the poison and unlike -1, so that one written here shows too. */
+static void pattern(uint8_t *zone)
+{
+	for (size_t i = 0; i < BACKEND_RED_ZONE; i++)
+		zone[i] = i % 2 ? 0xFF : 0xFD;
+}
+
+int redzone_arm(const struct backend *b, struct backend_run *run, unsigned buffer, uint64_t bytes, struct err *e)
+{
+	uint8_t zone[BACKEND_RED_ZONE];
+	pattern(zone);
+	int r = b->write(run, buffer, -BACKEND_RED_ZONE, zone, sizeof zone, e);
+	return r < 0 ? r : b->write(run, buffer, (int64_t)bytes, zone, sizeof zone, e);
+}
+
+int redzone_check(const struct backend *b, struct backend_run *run, unsigned buffer, uint64_t bytes, bool *ret_broken,
+                struct err *e)
+{
+	uint8_t zone[BACKEND_RED_ZONE], below[BACKEND_RED_ZONE], above[BACKEND_RED_ZONE];
+	pattern(zone);
+	int r = b->read(run, buffer, -BACKEND_RED_ZONE, below, sizeof below, e);
+	if (r == 0)
+		r = b->read(run, buffer, (int64_t)bytes, above, sizeof above, e);
+	if (r == 0)
+		*ret_broken = memcmp(zone, below, sizeof zone) != 0 || memcmp(zone, above, sizeof zone) != 0;
+	return r;
+}
+
+int redzone_poison(const struct backend *b, struct backend_run *run, struct room *room, unsigned buffer, uint64_t bytes, uint8_t value,
+                 struct err *e)
+{
+	size_t piece = bytes < PIECE ? (size_t)bytes : PIECE;
+	int r = 0;
+	if (b->fill)
+		return b->fill(run, buffer, value, e);
+	uint8_t *poison = room_take(room, piece);
+	memset(poison, value, piece);
+	for (uint64_t at = 0; at < bytes && r == 0; at += piece)
+		r = b->write(run, buffer, (int64_t)at, poison, bytes - at < piece ? (size_t)(bytes - at) : piece, e);
+	room_give(room, poison, piece);
+	return r;
+}
+
+/* --- images --------------------------------------------------------------------------------------------------------- */
+
+size_t redzone_image_bytes(uint64_t bytes)
+{
+	return (size_t)bytes + 2 * BACKEND_RED_ZONE;
+}
+
+void redzone_frame(void *image, uint64_t bytes)
+{
+	pattern(image);
+	pattern((uint8_t *)redzone_content(image) + bytes);
+}
+
+int redzone_write(const struct backend *b, struct backend_run *run, unsigned buffer, const void *image, uint64_t bytes, struct err *e)
+{
+	return b->write(run, buffer, -BACKEND_RED_ZONE, image, redzone_image_bytes(bytes), e);
+}
+
+/* Whether `have`, which stands for the image's bytes from `at` on, differs from it somewhere in [from, to). */
+static bool differs(const uint8_t *have, const uint8_t *image, size_t at, size_t n, size_t from, size_t to)
+{
+	from = from > at ? from : at;
+	to = to < at + n ? to : at + n;
+	return from < to && memcmp(have + (from - at), image + from, to - from) != 0;
+}
+
+int redzone_same(const struct backend *b, struct backend_run *run, struct room *room, unsigned buffer, const void *image, uint64_t bytes,
+               bool *ret_same, bool *ret_broken, struct err *e)
+{
+	size_t all = redzone_image_bytes(bytes), piece = all < PIECE ? all : PIECE, end = all - BACKEND_RED_ZONE;
+	uint8_t *have = room_take(room, piece);
+	bool same = true, broken = false;
+	int r = 0;
+	for (size_t at = 0; at < all && r == 0; at += piece) {
+		size_t n = all - at < piece ? all - at : piece;
+		r = b->read(run, buffer, (int64_t)at - BACKEND_RED_ZONE, have, n, e);
+		if (r < 0 || !differs(have, image, at, n, 0, all))
+			continue;
+		same = same && !differs(have, image, at, n, BACKEND_RED_ZONE, end);
+		broken = broken || differs(have, image, at, n, 0, BACKEND_RED_ZONE) || differs(have, image, at, n, end, all);
+	}
+	room_give(room, have, piece);
+	if (r == 0) {
+		*ret_same = same;
+		*ret_broken = broken;
+	}
+	return r;
+}

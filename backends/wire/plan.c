@@ -1,0 +1,333 @@
+/* plan: making, freeing and checking plans; see plan.h. core/context/host makes them, the wire carries them,
+ * backends replay them. What is checked here holds for every device, so no backend repeats it. The wire form is in
+ * plan_wire.c. */
+#include "backends/wire/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* No real plan comes near these; they keep sums of sizes far from overflow. */
+enum { COUNT_MAX = 4096 };
+#define BYTES_MAX (UINT64_C(1) << 44)
+
+struct plan *plan_new(void)
+{
+	return MEM_NEW(struct plan);
+}
+
+static void launch_fini(struct plan_launch *l)
+{
+	free(l->kernel);
+	for (size_t i = 0; i < l->arg_count; i++)
+		free(l->args[i].name);
+	free(l->args);
+}
+
+void plan_free(struct plan *plan)
+{
+	if (plan == NULL)
+		return;
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		free(plan->buffers[i].name);
+		free(plan->buffers[i].table);
+	}
+	free(plan->buffers);
+	free(plan->maps);
+	for (size_t i = 0; i < plan->op_count; i++)
+		if (plan->ops[i].kind == PLAN_OP_LAUNCH)
+			launch_fini(&plan->ops[i].launch);
+	free(plan->ops);
+	free(plan);
+}
+
+uint64_t plan_buffer_logical(const struct plan_buffer *b)
+{
+	uint64_t n = 1;
+	for (unsigned i = 0; i < b->rank; i++)
+		n *= (uint64_t)b->dims[i];
+	return n;
+}
+
+uint64_t plan_buffer_elements(const struct plan_buffer *b)
+{
+	return b->bytes / dtype_size(b->type);
+}
+
+static bool known_type(enum dtype t)
+{
+	return (unsigned)t < DTYPE_COUNT;
+}
+
+/* Elements from the first to behind the last: rows are ld apart, the last one may be short. False on overflow. */
+static bool span(const struct plan_buffer *b, uint64_t *ret_span)
+{
+	uint64_t rows = 1, n;
+	for (unsigned i = 0; i + 1 < b->rank; i++)
+		if (__builtin_mul_overflow(rows, (uint64_t)b->dims[i], &rows))
+			return false;
+	if (__builtin_mul_overflow(rows - 1, (uint64_t)b->ld, &n) ||
+	    __builtin_add_overflow(n, (uint64_t)b->dims[b->rank - 1], &n) || n > BYTES_MAX)
+		return false;
+	*ret_span = n;
+	return true;
+}
+
+static int check_shape(const struct plan_buffer *b, struct err *e)
+{
+	if (b->rank < 1 || b->rank > PLAN_RANK_MAX)
+		return err_set(e, ERR_INPUT, "rank %u, allowed are 1 to %d", b->rank, PLAN_RANK_MAX);
+	for (unsigned i = 0; i < b->rank; i++)
+		if (b->dims[i] < 1)
+			return err_set(e, ERR_INPUT, "dimension %u is %lld, must be at least 1", i, (long long)b->dims[i]);
+	if (b->ld < b->dims[b->rank - 1])
+		return err_set(e, ERR_INPUT, "the leading dimension %lld is smaller than a row of %lld",
+		               (long long)b->ld, (long long)b->dims[b->rank - 1]);
+	uint64_t elements;
+	if (!span(b, &elements))
+		return err_set(e, ERR_INPUT, "the shape has more than 2^44 elements");
+	if (b->bytes < 1 || b->bytes > BYTES_MAX)
+		return err_set(e, ERR_INPUT, "%llu bytes, allowed are 1 to 2^44", (unsigned long long)b->bytes);
+	if (elements * dtype_size(b->type) > b->bytes)
+		return err_set(e, ERR_INPUT, "%llu bytes do not hold its shape of %llu elements of %s",
+		               (unsigned long long)b->bytes, (unsigned long long)elements, dtype_name(b->type));
+	return 0;
+}
+
+static int check_buffer(const struct plan_buffer *b, struct err *e)
+{
+	if (!known_type(b->type) || (unsigned)b->role > PLAN_TABLE || (unsigned)b->fill > PLAN_IOTA)
+		return err_set(e, ERR_INPUT, "type %u, role %u or fill %u is none that exists", b->type, b->role, b->fill);
+	if (check_shape(b, e) < 0)
+		return -(int)e->code;
+	bool filled = b->role == PLAN_IN || b->role == PLAN_INOUT;
+	if (filled && b->fill == PLAN_RANDOM && !(isfinite(b->lo) && isfinite(b->hi) && b->lo <= b->hi))
+		return err_set(e, ERR_INPUT, "random(%g,%g) is no range; write finite bounds, the lower first", b->lo, b->hi);
+	if ((b->role == PLAN_TABLE) != (b->table != NULL))
+		return err_set(e, ERR_INPUT, "%s", b->table ? "only tables carry content" : "the table has no content");
+	return 0;
+}
+
+static int check_arg(const struct plan *plan, const struct plan_arg *a, struct err *e)
+{
+	size_t count = a->kind == PLAN_ARG_BUFFER ? plan->buffer_count : plan->map_count;
+	switch (a->kind) {
+	case PLAN_ARG_SCALAR:
+		if (!known_type(a->type))
+			return err_set(e, ERR_INPUT, "scalar type %u does not exist", a->type);
+		return 0;
+	case PLAN_ARG_BUFFER:
+	case PLAN_ARG_MAP:
+		if (a->index >= count)
+			return err_set(e, ERR_INPUT, "%s %u does not exist, there are %zu",
+			               a->kind == PLAN_ARG_BUFFER ? "buffer" : "tensor map", a->index, count);
+		return 0;
+	}
+	return err_set(e, ERR_INPUT, "argument kind %u does not exist", a->kind);
+}
+
+static int check_launch(const struct plan *plan, const struct plan_launch *l, struct err *e)
+{
+	uint64_t threads = 1;
+	if (l->kernel == NULL || l->kernel[0] == '\0')
+		return err_set(e, ERR_INPUT, "a launch without a kernel name");
+	for (int i = 0; i < 3; i++) {
+		if (l->grid[i] < 1 || l->block[i] < 1 || l->cluster[i] < 1)
+			return err_set(e, ERR_INPUT, "launch of %s: grid, block or cluster %c is 0, must be at least 1",
+			               l->kernel, 'x' + i);
+		if (l->grid[i] % l->cluster[i])
+			return err_set(e, ERR_INPUT, "launch of %s: grid %c = %u is no multiple of the cluster's %u",
+			               l->kernel, 'x' + i, l->grid[i], l->cluster[i]);
+		threads = l->block[i] > UINT32_MAX / threads ? UINT32_MAX : threads * l->block[i];
+	}
+	if (threads >= UINT32_MAX)
+		return err_set(e, ERR_INPUT, "launch of %s: more than 2^32 threads in a block", l->kernel);
+	if (l->arg_count > COUNT_MAX)
+		return err_set(e, ERR_INPUT, "launch of %s: %zu arguments, at most %d", l->kernel, l->arg_count, COUNT_MAX);
+	for (size_t i = 0; i < l->arg_count; i++)
+		if (check_arg(plan, &l->args[i], e) < 0)
+			return err_wrap(e, "launch of %s, argument %zu", l->kernel, i + 1);
+	return 0;
+}
+
+/* bytes from offset on lie in the buffer. */
+static int check_range(const struct plan *plan, unsigned buffer, uint64_t offset, uint64_t bytes, struct err *e)
+{
+	if (buffer >= plan->buffer_count)
+		return err_set(e, ERR_INPUT, "buffer %u does not exist, there are %zu", buffer, plan->buffer_count);
+	const struct plan_buffer *b = &plan->buffers[buffer];
+	if (bytes < 1 || offset > b->bytes || bytes > b->bytes - offset)
+		return err_set(e, ERR_INPUT, "bytes %llu to %llu are not in %s, which has %llu", (unsigned long long)offset,
+		               (unsigned long long)(offset + bytes), b->name, (unsigned long long)b->bytes);
+	return 0;
+}
+
+static int check_written(const struct plan_buffer *b, struct err *e)
+{
+	if (b->role == PLAN_IN || b->role == PLAN_TABLE)
+		return err_set(e, ERR_INPUT, "%s is an input and may not be written; declare it inout, or copy to scratch",
+		               b->name);
+	return 0;
+}
+
+static int check_memset(const struct plan *plan, const struct plan_memset *m, struct err *e)
+{
+	if (check_range(plan, m->buffer, m->offset, m->bytes, e) < 0 || check_written(&plan->buffers[m->buffer], e) < 0)
+		return err_wrap(e, "memset");
+	return 0;
+}
+
+static int check_copy(const struct plan *plan, const struct plan_copy *c, struct err *e)
+{
+	if (check_range(plan, c->dst, c->dst_offset, c->bytes, e) < 0 ||
+	    check_range(plan, c->src, c->src_offset, c->bytes, e) < 0 || check_written(&plan->buffers[c->dst], e) < 0)
+		return err_wrap(e, "copy");
+	if (c->dst == c->src && c->dst_offset < c->src_offset + c->bytes && c->src_offset < c->dst_offset + c->bytes)
+		return err_set(e, ERR_INPUT, "copy: source and destination overlap in %s", plan->buffers[c->dst].name);
+	return 0;
+}
+
+bool plan_is_library(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->op_count; i++)
+		if (plan->ops[i].kind != PLAN_OP_GEMM)
+			return false;
+	return plan->op_count > 0;
+}
+
+void plan_gemm_extents(const struct plan *plan, const struct plan_gemm *g, int64_t ret_mnk[3])
+{
+	const int64_t *a = plan->buffers[g->a].dims, *c = plan->buffers[g->c].dims;
+	ret_mnk[0] = c[0];
+	ret_mnk[1] = c[1];
+	ret_mnk[2] = g->a_transposed ? a[0] : a[1];
+}
+
+int plan_check_gemm(const struct plan *plan, const struct plan_gemm *g, struct err *e)
+{
+	const unsigned operands[] = { g->a, g->b, g->c };
+	for (size_t i = 0; i < MEM_COUNT(operands); i++) {
+		if (operands[i] >= plan->buffer_count)
+			return err_set(e, ERR_INPUT, "gemm: buffer %u does not exist, there are %zu", operands[i], plan->buffer_count);
+		const struct plan_buffer *b = &plan->buffers[operands[i]];
+		if (b->rank != 2 || !dtype_is_float(b->type) || dtype_size(b->type) < 2)
+			return err_set(e, ERR_INPUT, "gemm: %s is no matrix of f16, bf16, f32 or f64", b->name);
+	}
+	const struct plan_buffer *a = &plan->buffers[g->a], *b = &plan->buffers[g->b], *c = &plan->buffers[g->c];
+	if (check_written(c, e) < 0)
+		return err_wrap(e, "gemm");
+	if (a->type != b->type || g->c == g->a || g->c == g->b)
+		return err_set(e, ERR_INPUT, "gemm: %s and %s need one type, and %s a place of its own", a->name, b->name, c->name);
+	int64_t m = a->dims[g->a_transposed], k = a->dims[!g->a_transposed];
+	int64_t k2 = b->dims[g->b_transposed], n = b->dims[!g->b_transposed];
+	if (c->dims[0] != m || c->dims[1] != n || k != k2)
+		return err_set(e, ERR_INPUT, "gemm: %lld×%lld times %lld×%lld does not give %s, which is %lld×%lld", (long long)m,
+		               (long long)k, (long long)k2, (long long)n, c->name, (long long)c->dims[0], (long long)c->dims[1]);
+	return 0;
+}
+
+static int check_op(const struct plan *plan, const struct plan_op *op, struct err *e)
+{
+	switch (op->kind) {
+	case PLAN_OP_LAUNCH: return check_launch(plan, &op->launch, e);
+	case PLAN_OP_MEMSET: return check_memset(plan, &op->memset, e);
+	case PLAN_OP_COPY: return check_copy(plan, &op->copy, e);
+	case PLAN_OP_GEMM: return plan_check_gemm(plan, &op->gemm, e);
+	}
+	return err_set(e, ERR_INPUT, "kind %u does not exist", op->kind);
+}
+
+/* The rules for the innermost box row: CUDA driver API, cuTensorMapEncodeTiled, "boxDim" and "swizzle". */
+static int check_map_box(const struct plan_map *m, struct err *e)
+{
+	for (unsigned i = 0; i < m->rank; i++)
+		if (m->box[i] < 1 || m->box[i] > 256)
+			return err_set(e, ERR_INPUT, "box %u is %u, allowed are 1 to 256", i, m->box[i]);
+	uint64_t row = m->box[0] * dtype_size(m->type);
+	if (row % 16)
+		return err_set(e, ERR_INPUT, "a box row of %llu bytes is no multiple of 16", (unsigned long long)row);
+	if (m->swizzle != 0 && m->swizzle != 32 && m->swizzle != 64 && m->swizzle != 128)
+		return err_set(e, ERR_INPUT, "swizzle %u, allowed are 0, 32, 64 and 128 bytes", m->swizzle);
+	if (m->swizzle && row > m->swizzle)
+		return err_set(e, ERR_INPUT, "a box row of %llu bytes is longer than the swizzle of %u; narrow the box",
+		               (unsigned long long)row, m->swizzle);
+	return 0;
+}
+
+/* Dimensions and strides: the same page; "globalStrides" must be multiples of 16 below 2^40. */
+static int check_map(const struct plan *plan, const struct plan_map *m, struct err *e)
+{
+	if (m->buffer >= plan->buffer_count)
+		return err_set(e, ERR_INPUT, "buffer %u does not exist, there are %zu", m->buffer, plan->buffer_count);
+	if (!known_type(m->type) || m->rank < 1 || m->rank > PLAN_RANK_MAX)
+		return err_set(e, ERR_INPUT, "rank %u (1 to %d) or type %u cannot be", m->rank, PLAN_RANK_MAX, m->type);
+	uint64_t size = dtype_size(m->type), reach = size;
+	for (unsigned i = 0; i < m->rank; i++) {
+		uint64_t stride = i ? m->strides[i] : size, part;
+		if (m->dims[i] < 1 || m->dims[i] > UINT64_C(1) << 32)
+			return err_set(e, ERR_INPUT, "dimension %u is %llu, allowed are 1 to 2^32", i,
+			               (unsigned long long)m->dims[i]);
+		if (i && (stride % 16 || stride == 0 || stride >= UINT64_C(1) << 40))
+			return err_set(e, ERR_INPUT, "stride %u is %llu bytes, must be a multiple of 16 below 2^40",
+			               i, (unsigned long long)stride);
+		if (__builtin_mul_overflow(m->dims[i] - 1, stride, &part) || __builtin_add_overflow(reach, part, &reach) ||
+		    reach > plan->buffers[m->buffer].bytes)
+			return err_set(e, ERR_INPUT, "dimension %u reaches beyond the %llu bytes of %s", i,
+			               (unsigned long long)plan->buffers[m->buffer].bytes, plan->buffers[m->buffer].name);
+	}
+	if (m->fill_nan && (!dtype_is_float(m->type) || size < 2))
+		return err_set(e, ERR_INPUT, "fill = nan needs a floating type of 16 bits or more, not %s",
+		               dtype_name(m->type));
+	return check_map_box(m, e);
+}
+
+static int check_buffers(const struct plan *plan, struct err *e)
+{
+	uint64_t total = 0;
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		const struct plan_buffer *b = &plan->buffers[i];
+		if (b->name == NULL || b->name[0] == '\0')
+			return err_set(e, ERR_INPUT, "buffer %zu has no name", i);
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(plan->buffers[k].name, b->name) == 0)
+				return err_set(e, ERR_INPUT, "two buffers are named %s", b->name);
+		if (check_buffer(b, e) < 0)
+			return err_wrap(e, "buffer %s", b->name);
+		total += b->bytes;
+		if (total > BYTES_MAX)
+			return err_set(e, ERR_INPUT, "the buffers have more than 2^44 bytes together");
+	}
+	return 0;
+}
+
+int plan_check(const struct plan *plan, struct err *e)
+{
+	struct err own = ERR_INIT;
+	size_t launches = 0;
+	if (e == NULL)
+		e = &own;
+	if (plan->buffer_count > COUNT_MAX || plan->map_count > COUNT_MAX || plan->op_count > COUNT_MAX)
+		return err_set(e, ERR_INPUT, "plan: %zu buffers, %zu tensor maps, %zu operations; at most %d of each",
+		               plan->buffer_count, plan->map_count, plan->op_count, COUNT_MAX);
+	if (check_buffers(plan, e) < 0)
+		return err_wrap(e, "plan");
+	for (size_t i = 0; i < plan->map_count; i++)
+		if (check_map(plan, &plan->maps[i], e) < 0)
+			return err_wrap(e, "plan, tensor map %zu", i + 1);
+	for (size_t i = 0; i < plan->op_count; i++) {
+		if (check_op(plan, &plan->ops[i], e) < 0)
+			return err_wrap(e, "plan, operation %zu", i + 1);
+		launches += plan->ops[i].kind == PLAN_OP_LAUNCH || plan->ops[i].kind == PLAN_OP_GEMM;
+	}
+	if (launches == 0)
+		return err_set(e, ERR_INPUT, "plan: host code launched no kernel; call launch(kernel, grid, block, args)");
+	return 0;
+}
+
+const char *plan_values_name(enum plan_values values)
+{
+	static const char *const names[] = { "declared", "exact", "exact-small", "spikes", "offset" };
+	return values < PLAN_VALUES ? names[values] : "?";
+}

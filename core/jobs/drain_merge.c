@@ -1,0 +1,406 @@
+/* drain: what came of a bundle's jobs is taken into the database that they are from: evidence by checkpoint hash, results by job id;
+ * see drain.h. Everything happens in one transaction, so that a bundle is taken whole or not at all. */
+#include "core/jobs/drain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fields.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "core/record/checkpoint.h"
+#include "core/record/event.h"
+#include "core/record/fact.h"
+#include "core/record/job.h"
+#include "core/record/measurement.h"
+#include "core/record/metric.h"
+#include "core/record/store.h"
+#include "core/record/validation.h"
+
+/* Kind of the event by which a job that was merged is known again; its message is the digest of what came of it. */
+#define EVENT "drained"
+
+/* Row numbers there and here. */
+struct pairs {
+	struct pair { int64_t there, here; } *at;
+	size_t count;
+};
+
+struct merge {
+	struct db *home, *away;
+	const struct job *job;         /* of the bundle */
+	struct checkpoint there, here; /* the checkpoint that it is about, in either database */
+	struct fields request;         /* of the bundle's job */
+	struct pairs runs, validations;
+	struct drain_merged *sums;
+	struct buf *report;
+};
+
+static void pairs_add(struct pairs *p, int64_t there, int64_t here)
+{
+	*MEM_PUSH(p->at, p->count) = (struct pair){ there, here };
+}
+
+static int64_t pairs_find(const struct pairs *p, int64_t there)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->at[i].there == there)
+			return p->at[i].here;
+	return 0;
+}
+
+static bool ours(const struct merge *m, const char *job)
+{
+	return job && strcmp(job, m->job->id) == 0;
+}
+
+/* --- evidence --------------------------------------------------------------------------------------------------------------- */
+
+static int take_validations(struct merge *m, struct err *e)
+{
+	struct validation_list list;
+	int rc = validation_list(m->away, m->there.id, NULL, 0, &list, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = list.count; rc >= 0 && i > 0; i--) { /* newest first */
+		struct validation v = list.at[i - 1];
+		if (!ours(m, v.job))
+			continue;
+		v.checkpoint = m->here.id;
+		rc = validation_add(m->home, &v, e);
+		pairs_add(&m->validations, list.at[i - 1].id, v.id);
+		m->sums->rows++;
+	}
+	validation_list_fini(&list);
+	return rc < 0 ? rc : 0;
+}
+
+static int take_runs(struct merge *m, struct err *e)
+{
+	struct measurement_run_list list;
+	int rc = measurement_runs(m->away, m->there.id, &list, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = list.count; rc >= 0 && i > 0; i--) {
+		struct measurement_run r = list.at[i - 1];
+		if (!ours(m, r.job))
+			continue;
+		r.checkpoint = m->here.id;
+		rc = measurement_run_begin(m->home, &r, e);
+		if (rc >= 0 && r.ended_ms)
+			rc = measurement_run_end_at(m->home, r.id, r.ended_ms, e);
+		pairs_add(&m->runs, list.at[i - 1].id, r.id);
+	}
+	measurement_run_list_fini(&list);
+	return rc < 0 ? rc : 0;
+}
+
+static int take_measurements(struct merge *m, struct err *e)
+{
+	struct measurement_list list;
+	struct measurement_query q = { .checkpoint = m->there.id };
+	int rc = measurement_list(m->away, &q, &list, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc >= 0 && i < list.count; i++) {
+		struct measurement row = list.at[i];
+		if (!ours(m, row.job))
+			continue;
+		row.checkpoint = m->here.id;
+		row.run = pairs_find(&m->runs, row.run);
+		if (row.validation && (row.validation = pairs_find(&m->validations, row.validation)) == 0)
+			rc = err_set(e, ERR_IO, "a measurement of job %s has evidence that is not in the bundle", m->job->id);
+		else
+			rc = measurement_add(m->home, &row, e);
+		m->sums->rows++;
+	}
+	measurement_list_fini(&list);
+	return rc < 0 ? rc : 0;
+}
+
+static int take_metrics(struct merge *m, struct err *e)
+{
+	struct metric_list list;
+	int rc = metric_list(m->away, m->there.id, NULL, NULL, &list, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc >= 0 && i < list.count; i++) {
+		struct metric row = list.at[i];
+		if (!ours(m, row.job))
+			continue;
+		row.checkpoint = m->here.id;
+		rc = metric_add(m->home, &row, e);
+		m->sums->rows++;
+	}
+	metric_list_fini(&list);
+	return rc < 0 ? rc : 0;
+}
+
+/* What was learned about devices there (ceilings) is news only where nothing newer is known. */
+static int take_facts(struct db *home, struct db *away, struct err *e)
+{
+	struct fact_list list;
+	int rc = fact_list(away, NULL, &list, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc >= 0 && i < list.count; i++) {
+		struct err ignored = ERR_INIT;
+		char *known = NULL;
+		if (fact_get(home, list.at[i].device, list.at[i].key, &known, &ignored) < 0)
+			rc = fact_set(home, list.at[i].device, list.at[i].key, list.at[i].value, e);
+		free(known);
+	}
+	fact_list_fini(&list);
+	return rc < 0 ? rc : 0;
+}
+
+/* --- jobs ------------------------------------------------------------------------------------------------------------------- */
+
+static struct hash digest(const struct job *job)
+{
+	char *text = mem_fmt("%s\n%s\n%s\n%s", job->id, job_state_name(job->state), job->result ? job->result : "",
+	                     job->error_text ? job->error_text : "");
+	struct hash hash = hash_text(text);
+	free(text);
+	return hash;
+}
+
+/* 1 when the same outcome was merged before, 0 when not. */
+static int was_merged(struct merge *m, const struct job *home, struct err *e)
+{
+	struct event_list events;
+	struct hash mine = digest(m->job);
+	int rc = event_since(m->home, home->id, 0, 0, &events, e), known = 0;
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < events.count; i++)
+		known |= strcmp(events.at[i].kind, EVENT) == 0 && strcmp(events.at[i].message, mine.hex) == 0;
+	event_list_fini(&events);
+	return known;
+}
+
+/* The result quotes row numbers of tune runs and of evidence ("run_0: 3", "evidence_0: 17"), which are others here. */
+static char *translate_result(const struct merge *m, const char *result)
+{
+	struct fields f = FIELDS_INIT;
+	struct err ignored = ERR_INIT;
+	if (result == NULL || fields_parse(result, &f, &ignored) < 0)
+		return mem_str(result);
+	for (size_t i = 0; i < f.count; i++) {
+		char name[64];
+		bool run = strncmp(f.at[i].name, "run_", 4) == 0, evidence = strncmp(f.at[i].name, "evidence_", 9) == 0;
+		int64_t here = run || evidence ? pairs_find(run ? &m->runs : &m->validations, strtoll(f.at[i].value, NULL, 10)) : 0;
+		snprintf(name, sizeof name, "%s", f.at[i].name);
+		if (here)
+			fields_setf(&f, name, "%lld", (long long)here);
+	}
+	char *text = fields_render(&f);
+	fields_fini(&f);
+	return text;
+}
+
+/* As work_validate would have done here. */
+static int take_status(struct merge *m, struct err *e)
+{
+	bool judged = strcmp(m->job->kind, "validate") == 0 && m->job->state == JOB_DONE && m->there.status != CHECKPOINT_DRAFT;
+	return judged ? checkpoint_set_status(m->home, m->here.id, m->there.status, m->there.note, e) : 0;
+}
+
+static int end_job(struct merge *m, struct err *e)
+{
+	const struct job *j = m->job;
+	struct hash mine = digest(j);
+	char *result = translate_result(m, j->result);
+	int rc = job_start(m->home, j->id, e);
+	if (rc == 0)
+		rc = event_append(m->home, j->id, EVENT, 0, 0, mine.hex, NULL, e);
+	if (rc == 0 && j->state == JOB_DONE) {
+		rc = job_done(m->home, j->id, result, e);
+	} else if (rc == 0) {
+		struct err why = ERR_INIT;
+		err_set(&why, j->state == JOB_CANCELLED ? ERR_CANCELLED : ERR_WRONG, "%s", j->error_text ? j->error_text : "failed there");
+		rc = job_fail(m->home, j->id, &why, result, e);
+	}
+	free(result);
+	return rc;
+}
+
+/* The same job about the same checkpoint, or something is wrong with the bundle. */
+static int check_same(struct merge *m, const struct job *home, struct err *e)
+{
+	struct fields copy = FIELDS_INIT;
+	int64_t id = 0;
+	int rc = fields_parse(m->job->request, &m->request, e);
+	if (rc == 0)
+		rc = checkpoint_get(m->away, fields_int(&m->request, "checkpoint", 0), &m->there, e);
+	if (rc == 0)
+		rc = checkpoint_find(m->home, m->there.hash.hex, &id, e);
+	if (rc == 0)
+		rc = checkpoint_get(m->home, id, &m->here, e);
+	if (rc == 0)
+		rc = fields_parse(m->job->request, &copy, e);
+	if (rc < 0)
+		return err_set(e, ERR_CONFLICT, "job %s: %s", m->job->id, e->text);
+	fields_setf(&copy, "checkpoint", "%lld", (long long)id);
+	char *text = fields_render(&copy);
+	if (strcmp(text, home->request) != 0 || strcmp(m->job->kind, home->kind) != 0 ||
+	    strcmp(m->there.context.hex, m->here.context.hex) != 0)
+		rc = err_set(e, ERR_CONFLICT, "job %s of the bundle is not what was asked here: the bundle was changed, or is of another database",
+		             m->job->id);
+	free(text);
+	fields_fini(&copy);
+	return rc;
+}
+
+static int take_job(struct merge *m, struct err *e)
+{
+	int rc = take_validations(m, e);
+	if (rc == 0)
+		rc = take_runs(m, e);
+	if (rc == 0)
+		rc = take_measurements(m, e);
+	if (rc == 0)
+		rc = take_metrics(m, e);
+	if (rc >= 0)
+		rc = take_status(m, e);
+	if (rc >= 0)
+		rc = end_job(m, e);
+	return rc < 0 ? err_wrap(e, "job %s", m->job->id) : 0;
+}
+
+static int settle(struct merge *m, const struct job *home, struct err *e)
+{
+	int known = was_merged(m, home, e), rc = 0;
+	if (known < 0)
+		return known;
+	if (known) {
+		m->sums->known++;
+		buf_addf(m->report, "%s %s: merged before\n", home->id, home->kind);
+	} else if (home->state == JOB_CANCELLED) {
+		m->sums->cancelled++;
+		buf_addf(m->report, "%s %s: was cancelled here meanwhile, its results are not taken\n", home->id, home->kind);
+	} else if (home->state != JOB_QUEUED) {
+		rc = err_set(e, ERR_CONFLICT, "job %s is %s here, with another outcome than the bundle's: it was also run elsewhere", home->id,
+		             job_state_name(home->state));
+	} else {
+		rc = take_job(m, e);
+		m->sums->merged++;
+		buf_addf(m->report, "%s %s: %s%s%s\n", home->id, home->kind, job_state_name(m->job->state),
+		         m->job->error_text ? ": " : "", m->job->error_text ? m->job->error_text : "");
+	}
+	return rc;
+}
+
+static int merge_job(struct merge *m, struct err *e)
+{
+	struct job home = { .id = NULL };
+	int rc = job_get(m->home, m->job->id, &home, e);
+	if (rc == -ERR_NOT_FOUND)
+		return err_set(e, ERR_CONFLICT, "job %s is not of this database: merge the bundle where it was exported (--db)", m->job->id);
+	if (rc == 0 && !job_state_ended(m->job->state))
+		rc = err_set(e, ERR_CONFLICT, "job %s of the bundle is %s: run the bundle to its end first", m->job->id,
+		             job_state_name(m->job->state));
+	else if (rc == 0)
+		rc = check_same(m, &home, e);
+	if (rc == 0)
+		rc = settle(m, &home, e);
+	job_fini(&home);
+	checkpoint_fini(&m->there);
+	checkpoint_fini(&m->here);
+	fields_fini(&m->request);
+	free(m->runs.at);
+	free(m->validations.at);
+	return rc;
+}
+
+static int merge_all(struct db *home, struct db *away, struct drain_merged *sums, struct buf *report, struct err *e)
+{
+	struct job_list jobs;
+	int rc = store_check(away, e);
+	if (rc == 0)
+		rc = job_list(away, NULL, false, 0, &jobs, e);
+	if (rc < 0)
+		return rc;
+	rc = store_begin(home, e);
+	if (rc == 0) {
+		for (size_t i = jobs.count; rc == 0 && i > 0; i--) {
+			struct merge m = { .home = home, .away = away, .job = &jobs.at[i - 1], .sums = sums, .report = report };
+			rc = merge_job(&m, e);
+		}
+		if (rc == 0)
+			rc = take_facts(home, away, e);
+		rc = store_end(home, rc, e);
+	}
+	job_list_fini(&jobs);
+	return rc;
+}
+
+/* --- the bundle is only read -------------------------------------------------------------------------------------------------- */
+
+static int copy_file(const char *from, const char *to, struct err *e)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	struct stat st;
+	ssize_t n = in < 0 || out < 0 || fstat(in, &st) < 0 ? -1 : 1;
+	while (n > 0)
+		n = sendfile(out, in, NULL, 1 << 20);
+	int rc = n < 0 ? err_sys(e, errno, "%s cannot be copied to %s", from, to) : 0;
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	return rc;
+}
+
+static int merge_copy(struct db *home, const char *copy, struct drain_merged *sums, struct buf *report, struct err *e)
+{
+	struct store *store = NULL;
+	struct db *away = NULL;
+	int rc = store_open(copy, &store, e);
+	if (rc == 0)
+		rc = store_take(store, &away, e);
+	if (rc == 0)
+		rc = merge_all(home, away, sums, report, e);
+	store_give(away);
+	store_close(store);
+	return rc;
+}
+
+int drain_merge(struct db *home, const char *folder, struct drain_merged *ret_merged, struct buf *report, struct err *e)
+{
+	enum drain_state state;
+	struct drain_merged sums = { 0 };
+	const char *tmp = getenv("TMPDIR");
+	int rc = drain_check(folder, &state, e);
+	if (rc == 0 && state == DRAIN_EXPORTED)
+		rc = err_set(e, ERR_CONFLICT, "the bundle %s has not run: `peakd drain run %s` on a machine with its devices comes first", folder,
+		             folder);
+	else if (rc == 0 && state == DRAIN_RUNNING)
+		rc = err_set(e, ERR_CONFLICT, "the bundle %s runs still, or was cut off: `peakd drain run %s` finishes it", folder, folder);
+	if (rc < 0)
+		return rc;
+	/* A copy, since opening may bring it up to date, and what is merged twice must be the same. */
+	char *dir = mem_fmt("%s/peakd-merge-XXXXXX", tmp && *tmp ? tmp : "/tmp"), *from = drain_db(folder), *copy = NULL;
+	if (mkdtemp(dir) == NULL) {
+		rc = err_sys(e, errno, "%s cannot be made", dir);
+	} else {
+		copy = drain_db(dir);
+		rc = copy_file(from, copy, e);
+		if (rc == 0)
+			rc = merge_copy(home, copy, &sums, report, e);
+		unlink(copy);
+		rmdir(dir);
+	}
+	free(dir);
+	free(from);
+	free(copy);
+	if (rc == 0)
+		*ret_merged = sums;
+	return rc;
+}

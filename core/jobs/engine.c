@@ -1,0 +1,375 @@
+/* engine: job threads over the job table; see engine.h. */
+#include "core/jobs/engine.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "core/jobs/drain.h"
+#include "core/workers/pool.h"
+#include "core/record/bell.h"
+#include "core/record/event.h"
+#include "core/record/job.h"
+
+enum { THREADS = 16, PROGRESS_MAX = 500 /* bytes of a progress message: a line for people; a compiler's whole log is none */ };
+
+/* A job that waits for a thread or has one. */
+struct ticket {
+	char *id;
+	struct engine_job *running; /* NULL while it waits */
+	struct ticket *next;
+};
+
+/* A job that ended, which could not be written down (a full disk): its row still says otherwise. */
+struct lost {
+	char *id, *why;
+	struct lost *next;
+};
+
+struct engine {
+	struct lock lock;
+	struct lock_bell bell;
+	struct engine_config config;
+	struct ticket *tickets;     /* oldest first */
+	struct lost *lost;
+	pthread_t *threads;
+	unsigned thread_count;
+	bool ending;
+};
+
+static const struct engine_kind *find_kind(const struct engine *g, const char *name)
+{
+	for (const struct engine_kind *k = g->config.kinds; k->name; k++)
+		if (strcmp(k->name, name) == 0)
+			return k;
+	return NULL;
+}
+
+static void enqueue(struct engine *g, const char *id)
+{
+	struct ticket *t = MEM_NEW(struct ticket);
+	t->id = mem_str(id);
+	lock_take(&g->lock);
+	struct ticket **last = &g->tickets;
+	while (*last)
+		last = &(*last)->next;
+	*last = t;
+	lock_bell_ring(&g->bell);
+	lock_release(&g->lock);
+}
+
+static struct ticket *next_waiting_locked(struct engine *g)
+{
+	for (struct ticket *t = g->tickets; t; t = t->next)
+		if (t->running == NULL)
+			return t;
+	return NULL;
+}
+
+static void drop_ticket(struct engine *g, struct ticket *gone)
+{
+	lock_take(&g->lock);
+	struct ticket **link = &g->tickets;
+	while (*link != gone)
+		link = &(*link)->next;
+	*link = gone->next;
+	lock_bell_ring(&g->bell);
+	lock_release(&g->lock);
+	free(gone->id);
+	free(gone);
+}
+
+/* Runs a job whose row is "running" and returns what its kind returned. */
+static int run_kind(struct engine *g, struct engine_job *job, const struct job *row, struct fields *result, struct err *e)
+{
+	struct fields request = FIELDS_INIT;
+	const struct engine_kind *kind = find_kind(g, row->kind);
+	if (kind == NULL)
+		return err_set(e, ERR_UNSUPPORTED, "this peakd has no job of kind '%s'", row->kind);
+	int rc = fields_parse(row->request, &request, e);
+	if (rc < 0)
+		return err_wrap(e, "request of job %s", row->id);
+	job->request = &request;
+	rc = kind->run(job, result, e);
+	fields_fini(&request);
+	return rc;
+}
+
+static void add_seconds(struct fields *result, const char *name, int64_t ns)
+{
+	if (ns > 0)
+		fields_setf(result, name, "%.3f", (double)ns / 1e9);
+}
+
+static int end_row(struct engine_job *job, const struct job *row, int rc, struct fields *result, struct err *why, struct err *e)
+{
+	add_seconds(result, "leased_seconds", atomic_load(&job->spent.leased_ns));
+	add_seconds(result, "validation_seconds", atomic_load(&job->spent.validation_ns));
+	add_seconds(result, "validation_leased_seconds", atomic_load(&job->spent.validation_leased_ns));
+	char *text = fields_render(result);
+	int ended;
+	utf8_clean(text); /* results quote compilers and host code, and end in JSON */
+	if (rc < 0 && cancel_asked(&job->cancel))
+		why->code = ERR_CANCELLED;
+	if (rc < 0)
+		log_message(why->code == ERR_CANCELLED ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "job %s (%s): %s", row->id, row->kind,
+		            why->text);
+	ended = rc < 0 ? job_fail(job->db, row->id, why, text, e) : job_done(job->db, row->id, text, e);
+	free(text);
+	return ended;
+}
+
+static bool is_ending(struct engine *g)
+{
+	lock_take(&g->lock);
+	bool ending = g->ending;
+	lock_release(&g->lock);
+	return ending;
+}
+
+static int run_job(struct engine *g, struct engine_job *job, struct err *e)
+{
+	struct job row;
+	struct fields result = FIELDS_INIT;
+	struct err why = ERR_INIT;
+	int rc = job_start(job->db, job->id, e);
+	if (rc < 0)
+		return e->code == ERR_CANCELLED ? 0 : rc;
+	rc = job_get(job->db, job->id, &row, e);
+	if (rc < 0)
+		return rc;
+	rc = run_kind(g, job, &row, &result, &why);
+	/* A job that the daemon's own end cut off stays "running": the next daemon finds it interrupted, and it can be resumed. */
+	if (rc < 0 && is_ending(g))
+		rc = 0;
+	else
+		rc = end_row(job, &row, rc, &result, &why, e);
+	fields_fini(&result);
+	job_fini(&row);
+	return rc;
+}
+
+/* Those who wait for the job are told all the same. */
+static void add_lost(struct engine *g, const char *id, const char *why)
+{
+	struct lost *l = MEM_NEW(struct lost);
+	l->id = mem_str(id);
+	l->why = mem_fmt("job %s ended without a record: %s. Then restart the daemon: it runs the job again, or shows it as "
+	                 "interrupted, for job with action resume", id, why);
+	lock_take(&g->lock);
+	l->next = g->lost;
+	g->lost = l;
+	lock_release(&g->lock);
+	bell_ring(store_bell(g->config.store));
+}
+
+char *engine_lost(struct engine *g, const char *id)
+{
+	char *why = NULL;
+	lock_take(&g->lock);
+	for (const struct lost *l = g->lost; l && why == NULL; l = l->next)
+		if (strcmp(l->id, id) == 0)
+			why = mem_str(l->why);
+	lock_release(&g->lock);
+	return why;
+}
+
+static void serve(struct engine *g, struct ticket *t)
+{
+	struct err e = ERR_INIT;
+	struct engine_job *job = t->running;
+	int rc = store_take(g->config.store, &job->db, &e);
+	if (rc == 0)
+		rc = run_job(g, job, &e);
+	if (rc < 0) {
+		log_error("job %s: %s", job->id, e.text);
+		add_lost(g, job->id, e.text);
+	}
+	store_give(job->db);
+	drop_ticket(g, t);
+	free(job);
+}
+
+static void *job_thread(void *arg)
+{
+	struct engine *g = arg;
+	lock_take(&g->lock);
+	for (;;) {
+		struct ticket *t = g->ending ? NULL : next_waiting_locked(g);
+		if (t) {
+			t->running = MEM_NEW(struct engine_job);
+			t->running->id = t->id;
+			t->running->user = g->config.user;
+			lock_release(&g->lock);
+			serve(g, t);
+			lock_take(&g->lock);
+		} else if (g->ending) {
+			break;
+		} else {
+			lock_bell_wait(&g->bell, &g->lock, CLOCK_NEVER);
+		}
+	}
+	lock_release(&g->lock);
+	return NULL;
+}
+
+/* What the last daemon left: running jobs become interrupted, queued ones are queued again. */
+static int recover(struct engine *g, struct err *e)
+{
+	struct db *db;
+	struct job_list jobs = { 0 };
+	int rc = store_take(g->config.store, &db, e);
+	if (rc < 0)
+		return rc;
+	rc = job_recover(db, &jobs, e);
+	for (size_t i = 0; g->config.later && rc >= 0 && i < jobs.count; i++)
+		rc = job_resume(db, jobs.at[i].id, e);
+	if (rc >= 0) {
+		if (jobs.count && !g->config.later)
+			log_warning("%zu jobs were interrupted when the last daemon ended; `job` with action resume runs one again",
+			            jobs.count);
+		job_list_fini(&jobs);
+		rc = job_list(db, NULL, true, 0, &jobs, e);
+	}
+	/* Listed newest first; they start in the order in which they were asked for. */
+	for (size_t i = rc >= 0 ? jobs.count : 0; i > 0; i--)
+		if (jobs.at[i - 1].state == JOB_QUEUED && (g->config.later || !drain_is_later(&jobs.at[i - 1])))
+			enqueue(g, jobs.at[i - 1].id);
+	if (rc >= 0)
+		job_list_fini(&jobs);
+	store_give(db);
+	return rc < 0 ? rc : 0;
+}
+
+int engine_new(const struct engine_config *config, struct engine **ret_engine, struct err *e)
+{
+	struct engine *g = MEM_NEW(struct engine);
+	unsigned wanted = config->threads ? config->threads : THREADS;
+	lock_init(&g->lock, LOCK_ENGINE);
+	lock_bell_init(&g->bell);
+	g->config = *config;
+	g->threads = MEM_NEW_N(pthread_t, wanted);
+	int rc = recover(g, e);
+	while (rc == 0 && g->thread_count < wanted) {
+		if (pthread_create(&g->threads[g->thread_count], NULL, job_thread, g) != 0) {
+			if (g->thread_count == 0)
+				rc = err_set(e, ERR_INTERNAL, "cannot start a job thread");
+			break;
+		}
+		g->thread_count++;
+	}
+	if (rc < 0)
+		engine_free(g);
+	else
+		*ret_engine = g;
+	return rc;
+}
+
+void engine_stop(struct engine *g)
+{
+	if (g == NULL)
+		return;
+	lock_take(&g->lock);
+	g->ending = true;
+	for (struct ticket *t = g->tickets; t; t = t->next)
+		if (t->running) {
+			cancel_ask(&t->running->cancel);
+			pool_interrupt(g->config.pool, &t->running->cancel);
+		}
+	lock_bell_ring(&g->bell);
+	lock_release(&g->lock);
+	while (g->thread_count > 0)
+		pthread_join(g->threads[--g->thread_count], NULL);
+}
+
+void engine_free(struct engine *g)
+{
+	if (g == NULL)
+		return;
+	engine_stop(g);
+	while (g->tickets)
+		drop_ticket(g, g->tickets);
+	while (g->lost) {
+		struct lost *l = g->lost;
+		g->lost = l->next;
+		free(l->id);
+		free(l->why);
+		free(l);
+	}
+	free(g->threads);
+	lock_bell_fini(&g->bell);
+	lock_fini(&g->lock);
+	free(g);
+}
+
+int engine_submit(struct engine *g, struct db *db, const char *kind, const struct fields *request, char **ret_id,
+                  struct err *e)
+{
+	assert(find_kind(g, kind));
+	char *text = fields_render(request), *id = NULL;
+	int rc = job_create(db, kind, text, &id, e);
+	free(text);
+	if (rc < 0)
+		return rc;
+	if (!fields_flag(request, "later"))
+		enqueue(g, id);
+	*ret_id = id;
+	return 0;
+}
+
+int engine_cancel(struct engine *g, struct db *db, const char *id, struct err *e)
+{
+	int rc = job_cancel(db, id, e);
+	if (rc < 0)
+		return rc;
+	lock_take(&g->lock);
+	for (struct ticket *t = g->tickets; t; t = t->next)
+		if (t->running && strcmp(t->id, id) == 0) {
+			cancel_ask(&t->running->cancel);
+			pool_interrupt(g->config.pool, &t->running->cancel);
+		}
+	lock_release(&g->lock);
+	return 0;
+}
+
+int engine_resume(struct engine *g, struct db *db, const char *id, struct err *e)
+{
+	int rc = job_resume(db, id, e);
+	if (rc >= 0)
+		enqueue(g, id);
+	return rc < 0 ? rc : 0;
+}
+
+unsigned engine_busy(struct engine *g)
+{
+	unsigned n = 0;
+	lock_take(&g->lock);
+	for (struct ticket *t = g->tickets; t; t = t->next)
+		n++;
+	lock_release(&g->lock);
+	return n;
+}
+
+void engine_progress(struct engine_job *job, double done, double total, const char *message)
+{
+	struct err e = ERR_INIT;
+	struct db *own = NULL; /* the job's handle is its thread's; a lane that waits for a device is another */
+	char *text = mem_str(message);
+	if (text) {
+		utf8_clean(text);
+		utf8_cut(text, PROGRESS_MAX);
+	}
+	int rc = store_mine(job->db) ? 0 : store_take(store_of(job->db), &own, &e);
+	if (rc == 0)
+		rc = event_append(own ? own : job->db, job->id, "progress", done, total, text, NULL, &e);
+	if (rc < 0)
+		log_warning("progress of job %s: %s", job->id, e.text);
+	store_give(own);
+	free(text);
+}

@@ -1,0 +1,61 @@
+/* engine: threads that carry out jobs. A job is a row first (core/record/job): it is written before anybody is told its id, its
+ * thread is blocking straight-line code, and what it has to tell are event rows. The daemon makes one engine. */
+#ifndef PEAKD_CORE_JOBS_ENGINE_H
+#define PEAKD_CORE_JOBS_ENGINE_H
+
+#include "base/err.h"
+#include "base/fields.h"
+#include "core/workers/eval.h"
+#include "core/record/store.h"
+
+struct engine;
+struct pool;
+
+/* One job while it runs. */
+struct engine_job {
+	const char *id;
+	const struct fields *request;
+	struct db *db;             /* this thread's handle */
+	struct cancel cancel;
+	struct eval_spent spent;   /* its end writes this into the result: leased_seconds, validation_seconds, validation_leased_seconds */
+	void *user;                /* engine_config's */
+};
+
+/* What a kind of job does. Fills `result` (kept also when it fails) and returns 0 or an error; -ERR_CANCELLED when it ended
+ * because of job->cancel. */
+struct engine_kind {
+	const char *name;
+	int (*run)(struct engine_job *job, struct fields *result, struct err *e);
+};
+
+struct engine_config {
+	struct store *store;
+	struct pool *pool;                 /* whose workers are interrupted by cancelling */
+	const struct engine_kind *kinds;   /* ends with a NULL name */
+	void *user;
+	unsigned threads;                  /* jobs at once; 0: 16 */
+	bool later;                        /* of a bundle (drain.h): runs what is kept for another machine, goes on with what was cut off */
+};
+
+/* Marks what an earlier daemon left running as interrupted, queues what was queued, and starts the threads. */
+int engine_new(const struct engine_config *config, struct engine **ret_engine, struct err *e);
+/* Cancels everything that runs and waits for it; what is submitted from now on is kept for the next daemon. NULL is fine. */
+void engine_stop(struct engine *engine);
+/* engine_stop, and frees. Nobody may be in any of these functions any more. */
+void engine_free(struct engine *engine);
+/* Writes the job and queues it; with the field `later` it is only written, for another machine (drain.h). *ret_id is the caller's. */
+int engine_submit(struct engine *engine, struct db *db, const char *kind, const struct fields *request, char **ret_id,
+                  struct err *e);
+/* Asks a job to end; its workers are interrupted at once. */
+int engine_cancel(struct engine *engine, struct db *db, const char *id, struct err *e);
+/* Why a job ended whose end could not be written down (a full disk), while its row says that it runs or waits; NULL for all
+ * others. free() */
+char *engine_lost(struct engine *engine, const char *id);
+/* Queues an interrupted job again. */
+int engine_resume(struct engine *engine, struct db *db, const char *id, struct err *e);
+/* Jobs that run or wait now. */
+unsigned engine_busy(struct engine *engine);
+/* Appends a progress event, from any thread; failures are logged, since no job should die of them. */
+void engine_progress(struct engine_job *job, double done, double total, const char *message);
+
+#endif

@@ -1,0 +1,247 @@
+/* work_judge: from validation results to verdicts; see work_judge.h. */
+#include "core/jobs/work_judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/record/blob.h"
+#include "core/record/checkpoint.h"
+#include "core/record/store.h"
+#include "core/record/workflow.h"
+
+enum { COMPILE_SAMPLES = 4, HINT_CONFIGS = 8 };
+
+/* "device(12): error: …" (NVRTC) and "device:12: …" (HLSL): the region, the line, where the message begins. */
+static bool error_line(const char *line, size_t len, enum region *ret_region, unsigned *ret_line)
+{
+	for (int r = 0; r < REGION_COUNT; r++) {
+		const char *name = context_region_name((enum region)r);
+		size_t n = strlen(name);
+		if (len > n + 1 && strncmp(line, name, n) == 0 && (line[n] == '(' || line[n] == ':') && line[n + 1] >= '0' &&
+		    line[n + 1] <= '9') {
+			*ret_region = (enum region)r;
+			*ret_line = (unsigned)strtoul(line + n + 1, NULL, 10);
+			return true;
+		}
+	}
+	static const char host[] = "host code, line ";
+	if (len > sizeof host && strncmp(line, host, sizeof host - 1) == 0) {
+		*ret_region = REGION_HOST;
+		*ret_line = (unsigned)strtoul(line + sizeof host - 1, NULL, 10);
+		return true;
+	}
+	return false;
+}
+
+static bool is_warning(const char *text)
+{
+	return strstr(text, "warning") != NULL && strstr(text, "error") == NULL;
+}
+
+static void add_errors(struct judge_verdict *v, const char *log)
+{
+	for (const char *at = log; *at;) {
+		size_t len = strcspn(at, "\n");
+		enum region region;
+		unsigned line;
+		if (error_line(at, len, &region, &line)) {
+			char *text = mem_strn(at, len);
+			if (!is_warning(text))
+				judge_verdict_error(v, region, line, text);
+			free(text);
+		}
+		at += len + (at[len] == '\n');
+	}
+	if (v->error_count == 0)
+		v->log = mem_str(log);
+}
+
+static void add_figures(struct judge_verdict *v, const struct check *c)
+{
+	const struct wire_compared *f = &c->figures;
+	int64_t columns = c->rank ? c->dims[c->rank - 1] : 1;
+	v->elements = f->elements;
+	v->mismatched = f->mismatched;
+	v->nan = f->nan;
+	v->untouched = f->untouched;
+	v->error = c->error;
+	v->tolerance = c->tolerance;
+	for (uint32_t i = 0; i < f->mismatch_count && i < WIRE_MISMATCHES && columns > 0; i++)
+		judge_verdict_mismatch(v, c->output, f->mismatch[i].index / columns, f->mismatch[i].index % columns,
+		                       f->mismatch[i].got, f->mismatch[i].want);
+	v->has_map = f->mismatched > 0;
+	memcpy(v->map, f->map, sizeof v->map);
+}
+
+static enum judge_result result_of(const struct check *c)
+{
+	switch (c->code) {
+	case ERR_COMPILE:
+	case ERR_INPUT: return JUDGE_COMPILE;
+	case ERR_WRONG: return JUDGE_WRONG;
+	case ERR_PRUNED: return JUDGE_NARROW;
+	case ERR_NONE:
+	case ERR_NOT_FOUND:
+	case ERR_CONFLICT:
+	case ERR_UNSUPPORTED:
+	case ERR_CRASH:
+	case ERR_TIMEOUT:
+	case ERR_MODEL:
+	case ERR_NETWORK:
+	case ERR_IO:
+	case ERR_CANCELLED:
+	case ERR_INTERNAL: return JUDGE_CRASH;
+	}
+	return JUDGE_CRASH;
+}
+
+static void to_verdict(const struct validate_result *r, struct judge_verdict *v)
+{
+	const struct validate_finding *bad = NULL;
+	*v = (struct judge_verdict)JUDGE_VERDICT_INIT;
+	v->summary = mem_str(r->summary);
+	for (size_t i = 0; i < r->finding_count; i++) {
+		const struct validate_finding *f = &r->findings[i];
+		char *params = params_text(f->params);
+		judge_verdict_config(v, params, f->check.passed, f->check.passed ? NULL : f->check.reason);
+		free(params);
+		if (!f->check.passed && (bad == NULL || (check_skipped(&bad->check) && !check_skipped(&f->check))))
+			bad = f;
+	}
+	if (bad) {
+		v->result = result_of(&bad->check);
+		v->params = params_text(bad->params);
+		v->right = bad->validator != NULL;
+		if (bad->details)
+			judge_verdict_hint(v, bad->details);
+		if (v->result == JUDGE_COMPILE)
+			add_errors(v, bad->check.reason);
+		else if (bad->check.output)
+			add_figures(v, &bad->check);
+	} else if (!r->passed) {
+		v->result = JUDGE_NARROW;
+	}
+}
+
+static void keep(struct work_judge *j, struct validate_result *take_result)
+{
+	if (j->have_last)
+		validate_result_fini(&j->last);
+	j->last = *take_result;
+	j->have_last = true;
+}
+
+static int compile(void *arg, const struct context *ctx, struct judge_verdict *ret_verdict, struct err *e)
+{
+	struct work_judge *j = arg;
+	struct validate_result r;
+	int rc = validate_compile(j->ev, ctx, j->facts, j->samples < COMPILE_SAMPLES ? j->samples : COMPILE_SAMPLES, check_seed(),
+	                          &r, e);
+	if (rc < 0)
+		return rc;
+	to_verdict(&r, ret_verdict);
+	validate_result_fini(&r);
+	return 0;
+}
+
+static int validate(void *arg, const struct context *parent, const struct context *ctx, struct judge_verdict *ret_verdict,
+                    struct err *e)
+{
+	struct work_judge *j = arg;
+	struct validate_request q = { .ctx = ctx, .root = j->root, .parent = parent, .facts = j->facts, .samples = j->samples,
+	                              .seed = check_seed() };
+	struct validate_result r;
+	int rc = j->facts->runs ? validate_run(j->ev, &q, NULL, 0, NULL, &r, e)
+	                        : validate_compile(j->ev, ctx, j->facts, j->samples, check_seed(), &r, e);
+	if (rc < 0)
+		return rc;
+	if (r.failed_count == 0 && r.skipped_count > 0) {
+		/* No verdict: a model must not be asked to repair what the harness did. */
+		rc = err_set(e, ERR_INTERNAL, "%s", r.summary);
+		validate_result_fini(&r);
+		return rc;
+	}
+	to_verdict(&r, ret_verdict);
+	keep(j, &r);
+	return 0;
+}
+
+void work_judge_init(struct work_judge *j, const struct eval *ev, const struct context *root, const struct facts *facts,
+                     unsigned samples)
+{
+	*j = (struct work_judge){ .ev = ev, .root = root, .facts = facts, .samples = samples };
+	j->judge = (struct judge){ .arg = j, .compile = compile, .validate = validate };
+}
+
+void work_judge_fini(struct work_judge *j)
+{
+	if (j->have_last)
+		validate_result_fini(&j->last);
+	*j = (struct work_judge){ 0 };
+}
+
+/* A device that cannot run proves nothing: that is said in a row of its own, never passed over. */
+static int record_skipped(struct work_judge *j, struct db *db, int64_t checkpoint, const char *job, struct err *e)
+{
+	char *reason = mem_fmt("%s can only be compiled for; outputs were not compared", j->facts->id);
+	struct validation row = { .checkpoint = checkpoint, .validator = "outputs", .device = j->facts->id, .sizes = "",
+	                          .params = "", .size_kind = "input", .verdict = VALIDATION_SKIPPED, .reason = reason,
+	                          .error = NAN, .tolerance = NAN, .took_ns = -1, .job = job };
+	int rc = validation_add(db, &row, e);
+	free(reason);
+	return rc < 0 ? rc : 0;
+}
+
+static int add_all(struct work_judge *j, struct db *db, const struct context *ctx, int64_t parent, const char *by,
+                   const char *text, const char *workflow, const char *job, int64_t *ret_checkpoint, struct err *moved,
+                   struct err *e)
+{
+	/* Compiling alone cannot accept, but it can refuse. */
+	bool judged = j->have_last && j->facts->runs, failed = j->have_last && !j->last.passed;
+	struct hash text_hash;
+	struct checkpoint c = {
+		.kernel = context_kernel(ctx), .backend = context_backend(ctx), .parents = &parent, .parent_count = 1, .by = by,
+		.status = failed ? CHECKPOINT_FAILED : judged ? CHECKPOINT_ACCEPTED : CHECKPOINT_DRAFT,
+		.note = failed ? j->last.summary : NULL,
+	};
+	int rc = text ? blob_put_text(db, text, &text_hash, e) : 0;
+	if (rc < 0)
+		return rc;
+	c.text = text ? text_hash.hex : NULL;
+	char *canonical = context_canonical(ctx);
+	rc = checkpoint_add(db, &c, canonical, ret_checkpoint, e);
+	free(canonical);
+	if (rc == 0 && (judged || failed))
+		rc = checkpoint_set_status(db, *ret_checkpoint, c.status, c.note, e); /* the same step, judged once more */
+	if (rc >= 0 && judged)
+		rc = validate_record(db, *ret_checkpoint, j->facts, job, &j->last, e);
+	else if (rc >= 0)
+		rc = record_skipped(j, db, *ret_checkpoint, job, e);
+	/* A workflow that was moved meanwhile does not take the work away that was done: the checkpoint stays, beside it. */
+	if (rc >= 0 && workflow && *workflow && c.status != CHECKPOINT_FAILED && workflow_append(db, workflow, *ret_checkpoint, moved) < 0
+	    && moved->code != ERR_CONFLICT) {
+		*e = *moved;
+		rc = -(int)e->code;
+	}
+	return rc;
+}
+
+int work_judge_checkpoint(struct work_judge *j, struct db *db, const struct context *ctx, int64_t parent, const char *by,
+                          const char *text, const char *workflow, const char *job, int64_t *ret_checkpoint, struct err *e)
+{
+	struct err moved = ERR_INIT;
+	int64_t checkpoint = 0;
+	int rc = store_begin(db, e);
+	if (rc < 0)
+		return rc;
+	rc = add_all(j, db, ctx, parent, by, text, workflow, job, &checkpoint, &moved, e);
+	rc = store_end(db, rc, e);
+	if (rc < 0)
+		return rc;
+	*ret_checkpoint = checkpoint;
+	if (moved.code != ERR_NONE)
+		*e = moved;
+	return -(int)moved.code;
+}

@@ -1,0 +1,406 @@
+/* reference: right outputs, computed once per (root, size, seed, device) and kept; see reference.h. */
+#include "core/judge/reference.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "core/context/host.h"
+#include "core/context/space.h"
+#include "core/judge/reference_quality.h"
+#include "core/workers/trial.h"
+
+#define LOOK_NS (100 * CLOCK_MS) /* how often who waits for another looks whether it is cancelled */
+
+enum { TRIES = 24, GOOD_BLOCK = 256, POISON = 0xFF };
+
+struct entry {
+	struct reference reference; /* first member: a borrowed reference is its entry */
+	char *key;
+	size_t bytes;
+	unsigned users;
+	uint64_t used;              /* clock of the last use */
+	struct entry *next;
+};
+
+struct references {
+	struct lock lock;
+	struct lock_bell bell;            /* a process is not busy any more */
+	const struct pool_worker **busy;  /* processes that compute a reference, or are held */
+	size_t busy_count;
+	struct entry *entries;
+	size_t bytes, max_bytes;
+	uint64_t clock;
+};
+
+struct references *references_new(size_t max_bytes)
+{
+	struct references *r = MEM_NEW(struct references);
+	lock_init(&r->lock, LOCK_LEAF);
+	lock_bell_init(&r->bell);
+	r->max_bytes = max_bytes;
+	return r;
+}
+
+size_t references_limit(const struct references *refs)
+{
+	return refs->max_bytes;
+}
+
+static void outputs_fini(struct reference *r)
+{
+	for (size_t i = 0; i < r->output_count; i++) {
+		free(r->outputs[i].name);
+		free(r->outputs[i].answer);
+	}
+	free(r->outputs);
+	free(r->unfit);
+	*r = (struct reference){ 0 };
+}
+
+static void entry_free(struct entry *x)
+{
+	outputs_fini(&x->reference);
+	free(x->key);
+	free(x);
+}
+
+void references_free(struct references *refs)
+{
+	if (refs == NULL)
+		return;
+	while (refs->entries) {
+		struct entry *x = refs->entries;
+		refs->entries = x->next;
+		entry_free(x);
+	}
+	lock_bell_fini(&refs->bell);
+	lock_fini(&refs->lock);
+	free(refs->busy);
+	free(refs);
+}
+
+static struct entry *find_locked(struct references *refs, const char *key)
+{
+	for (struct entry *x = refs->entries; x; x = x->next)
+		if (strcmp(x->key, key) == 0) {
+			x->users++;
+			x->used = ++refs->clock;
+			return x;
+		}
+	return NULL;
+}
+
+/* Drops the least recently used ones that nobody holds until the rest fits. */
+static void shrink_locked(struct references *refs)
+{
+	while (refs->bytes > refs->max_bytes) {
+		struct entry **oldest = NULL;
+		for (struct entry **x = &refs->entries; *x; x = &(*x)->next)
+			if ((*x)->users == 0 && (oldest == NULL || (*x)->used < (*oldest)->used))
+				oldest = x;
+		if (oldest == NULL)
+			return;
+		struct entry *gone = *oldest;
+		*oldest = gone->next;
+		refs->bytes -= gone->bytes;
+		entry_free(gone);
+	}
+}
+
+static struct entry *keep_locked(struct references *refs, struct entry *take_entry)
+{
+	struct entry *there = find_locked(refs, take_entry->key);
+	if (there) {
+		entry_free(take_entry);
+		return there;
+	}
+	take_entry->users = 1;
+	take_entry->used = ++refs->clock;
+	take_entry->next = refs->entries;
+	refs->entries = take_entry;
+	refs->bytes += take_entry->bytes;
+	shrink_locked(refs);
+	return take_entry;
+}
+
+void reference_release(struct references *refs, const struct reference *reference)
+{
+	struct entry *x = (struct entry *)reference;
+	if (x == NULL)
+		return;
+	lock_take(&refs->lock);
+	x->users--;
+	shrink_locked(refs);
+	lock_release(&refs->lock);
+}
+
+/* --- computing ------------------------------------------------------------------------------------------------------------ */
+
+static double block_size(const struct variant *v)
+{
+	for (size_t i = 0; i < v->plan->op_count; i++)
+		if (v->plan->ops[i].kind == PLAN_OP_LAUNCH) {
+			const uint32_t *b = v->plan->ops[i].launch.block;
+			return (double)b[0] * b[1] * b[2];
+		}
+	return 1;
+}
+
+/* Which of some sampled configurations launches blocks of a size that any GPU likes: a reference may be slow, but not by
+ * running one thread a block. */
+static int choose_params(const struct context *root, const struct facts *facts, const struct params *size,
+                         struct params **ret_params, struct err *e)
+{
+	struct space *space;
+	size_t index[TRIES];
+	double best = INFINITY;
+	struct params *chosen = NULL, *inputs = params_part(size, false);
+	int rc = space_new(root, facts, inputs, &space, e);
+	params_free(inputs);
+	if (rc < 0)
+		return err_wrap(e, "the root context cannot compute a reference");
+	size_t n = space_sample(space, 1, TRIES, index);
+	for (size_t i = 0; i < n; i++) {
+		struct variant v = { .params = space_at(space, index[i]) };
+		struct err why = ERR_INIT;
+		if (host_run(root, v.params, facts, &v.plan, &why) == 0) {
+			double off = fabs(log2(block_size(&v) / GOOD_BLOCK));
+			if (off < best) {
+				best = off;
+				params_free(chosen);
+				chosen = params_copy(v.params);
+			}
+		} else if (e->code == ERR_NONE || why.code != ERR_PRUNED) {
+			*e = why;
+		}
+		variant_fini(&v);
+	}
+	space_free(space);
+	if (chosen == NULL)
+		return err_wrap(e, "the root context accepts none of its configurations here, so there is no reference");
+	*e = (struct err)ERR_INIT;
+	*ret_params = chosen;
+	return 0;
+}
+
+static int fetch_outputs(struct trial *t, struct reference *r, struct err *e)
+{
+	size_t n = variant_output_count(t->variant);
+	r->outputs = MEM_NEW_N(struct reference_output, n + 1);
+	for (size_t k = 0; k < n; k++) {
+		struct reference_output *out = &r->outputs[r->output_count++];
+		const struct plan_buffer *b = variant_output(t->variant, k);
+		out->name = mem_str(b->name);
+		out->type = b->type;
+		out->rank = b->rank;
+		memcpy(out->dims, b->dims, sizeof out->dims);
+		out->own_error = NAN;
+		int rc = trial_output(t, (uint32_t)k, &out->answer, &out->bytes, &out->len, e);
+		if (rc < 0)
+			return rc;
+		out->hash = hash_array(out->bytes, out->len);
+	}
+	return 0;
+}
+
+/* What one reference is made from. */
+struct making {
+	const struct eval *ev;
+	const struct context *root;
+	const struct facts *facts;
+	struct pool_worker *process;
+	const struct params *params;
+	struct trial_input input;
+};
+
+/* Runs one context for a reference; fills outputs (first run) or compares with them (the root's own error). */
+static int run_once(const struct making *m, const struct context *ctx, struct reference *r, bool compare, struct err *e)
+{
+	struct variant v;
+	struct trial t;
+	int rc = variant_build(m->ev, ctx, m->params, m->facts, &v, e);
+	if (rc < 0)
+		return rc;
+	rc = trial_begin(&t, m->process, &v, e);
+	if (rc < 0)
+		goto out;
+	rc = trial_execute(&t, &m->input, EVAL_EXECUTE_NS, &r->execute_ns, e);
+	if (rc == 0 && !compare)
+		rc = fetch_outputs(&t, r, e);
+	for (size_t k = 0; rc == 0 && compare && k < r->output_count; k++) {
+		struct wire_compared c;
+		struct reference_output *o = &r->outputs[k];
+		rc = trial_compare(&t, (uint32_t)k, o->hash.hex, o->bytes, o->len, o->tolerance, POISON, &c, e);
+		if (rc == 0 && c.nan > 0)
+			rc = err_set(e, ERR_WRONG, "%s has NaN where its reference block has none", o->name);
+		if (rc == 0)
+			o->own_error = c.error;
+	}
+	trial_end(&t);
+out:
+	variant_fini(&v);
+	return rc;
+}
+
+/* Against its reference block, the root's own error is known; it must be one that rounding explains. Values far from zero and spikes may
+ * be ill-conditioned: there it is enough that the root gets two digits right. */
+static int measure_root(const struct making *m, struct reference *r, struct err *e)
+{
+	const struct spec *spec = context_spec(m->root);
+	bool hard = m->input.values == PLAN_SPIKES || m->input.values == PLAN_OFFSET;
+	double rounding = 4 * spec_roundoff(spec) * sqrt(spec_reduction(spec, m->params)), limit = fmax(rounding, hard ? 0.01 : 0);
+	for (size_t k = 0; k < r->output_count; k++)
+		r->outputs[k].tolerance = limit;
+	int rc = run_once(m, m->root, r, true, e);
+	if (rc < 0)
+		return err_wrap(e, "the root context against its reference block");
+	for (size_t k = 0; k < r->output_count; k++)
+		if (!(r->outputs[k].own_error <= limit))
+			return err_set(e, ERR_INTERNAL, "the root context differs from its reference block in %s by %.3g (rounding "
+			               "explains %.3g): one of the two is wrong", r->outputs[k].name, r->outputs[k].own_error, limit);
+	return 0;
+}
+
+/* Special values need not suit every context; what they cannot judge is said and left out. Declared values must. */
+static int unfit(const struct making *m, struct reference *r, struct err *e)
+{
+	if (m->input.values == PLAN_DECLARED || (e->code != ERR_INTERNAL && e->code != ERR_WRONG))
+		return -(int)e->code;
+	r->unfit = mem_str(e->text);
+	*e = (struct err)ERR_INIT;
+	return 0;
+}
+
+static int compute_and_qualify(const struct making *m, const struct context *ctx, struct reference *r, struct err *e)
+{
+	bool has_block = context_reference(m->root) != NULL;
+	int rc = run_once(m, ctx ? ctx : m->root, r, false, e);
+	if (rc < 0)
+		return rc;
+	if (m->input.values == PLAN_SPIKES || m->input.values == PLAN_OFFSET)
+		rc = reference_quality_permits(context_spec(m->root), has_block, e);
+	for (size_t k = 0; rc == 0 && k < r->output_count; k++)
+		rc = reference_quality_check(&r->outputs[k], e);
+	if (rc == 0 && has_block)
+		rc = measure_root(m, r, e);
+	if (rc == 0)
+		rc = reference_quality_tolerances(context_spec(m->root), m->params, m->input.values, r, e);
+	return rc < 0 ? unfit(m, r, e) : 0;
+}
+
+static int compute(const struct making *m, struct reference *r, struct err *e)
+{
+	struct context *ctx = NULL;
+	int rc = context_reference(m->root) ? context_as_reference(m->root, &ctx, e) : 0;
+	if (rc == 0)
+		rc = compute_and_qualify(m, ctx, r, e);
+	context_free(ctx);
+	if (rc == 0)
+		return 0;
+	/* What is wrong with the root is no verdict about the candidate that is judged by it. */
+	if (e->code == ERR_INPUT || e->code == ERR_COMPILE || e->code == ERR_PRUNED || e->code == ERR_WRONG)
+		e->code = ERR_INTERNAL;
+	return err_wrap(e, "reference");
+}
+
+/* --- whose turn it is ------------------------------------------------------------------------------------------------------ */
+
+static size_t find_busy_locked(const struct references *refs, const struct pool_worker *process)
+{
+	size_t i = 0;
+	while (i < refs->busy_count && refs->busy[i] != process)
+		i++;
+	return i;
+}
+
+/* The entry under that key (NULL: none is looked for) as soon as there is one; else the process is the caller's until leave(). */
+static int enter(const struct eval *ev, const struct pool_worker *process, const char *key, struct entry **ret_entry, struct err *e)
+{
+	struct references *refs = ev->references;
+	struct entry *entry = NULL;
+	int rc = 0;
+	lock_take(&refs->lock);
+	while (!(key && (entry = find_locked(refs, key))) && find_busy_locked(refs, process) < refs->busy_count &&
+	       (rc = cancel_check(ev->cancel, e)) == 0)
+		lock_bell_wait(&refs->bell, &refs->lock, clock_now() + LOOK_NS);
+	if (rc == 0 && entry == NULL)
+		*MEM_PUSH(refs->busy, refs->busy_count) = process;
+	lock_release(&refs->lock);
+	*ret_entry = entry;
+	return rc;
+}
+
+static void leave(struct references *refs, const struct pool_worker *process)
+{
+	lock_take(&refs->lock);
+	size_t i = find_busy_locked(refs, process);
+	assert(i < refs->busy_count);
+	refs->busy[i] = refs->busy[--refs->busy_count];
+	lock_bell_ring(&refs->bell);
+	lock_release(&refs->lock);
+}
+
+int reference_hold(const struct eval *ev, struct pool_worker *device, struct err *e)
+{
+	struct entry *none;
+	return enter(ev, pool_reference(device), NULL, &none, e);
+}
+
+void reference_let_go(const struct eval *ev, struct pool_worker *device)
+{
+	leave(ev->references, pool_reference(device));
+}
+
+/* --- getting -------------------------------------------------------------------------------------------------------------- */
+
+static int make_entry(const struct making *m, const char *key, struct entry **ret_entry, struct err *e)
+{
+	struct references *refs = m->ev->references;
+	struct reference r = { 0 };
+	int rc = compute(m, &r, e);
+	if (rc < 0) {
+		outputs_fini(&r);
+		return rc;
+	}
+	struct entry *entry = MEM_NEW(struct entry);
+	entry->reference = r;
+	entry->key = mem_str(key);
+	for (size_t k = 0; k < r.output_count; k++)
+		entry->bytes += r.outputs[k].len;
+	lock_take(&refs->lock);
+	*ret_entry = keep_locked(refs, entry);
+	lock_release(&refs->lock);
+	return 0;
+}
+
+int reference_get(const struct eval *ev, const struct context *root, const struct facts *facts, struct pool_worker *device,
+                  const struct params *size, uint64_t seed, enum plan_values values, const struct reference **ret_reference,
+                  struct err *e)
+{
+	struct params *inputs = params_part(size, false), *params = NULL;
+	char *size_text = params_text(inputs);
+	char *key = mem_fmt("%s %s %s %llx %d", context_hash(root)->hex, facts->id, size_text, (unsigned long long)seed, values);
+	struct making m = { .ev = ev, .root = root, .facts = facts, .process = pool_reference(device),
+	                    .input = { .seed = seed, .poison = POISON, .values = values } };
+	struct entry *entry = NULL;
+	int rc = enter(ev, m.process, key, &entry, e);
+	if (rc == 0 && entry == NULL) {
+		rc = choose_params(root, facts, inputs, &params, e);
+		m.params = params;
+		if (rc == 0)
+			rc = make_entry(&m, key, &entry, e);
+		leave(ev->references, m.process);
+	}
+	if (rc == 0)
+		*ret_reference = &entry->reference;
+	params_free(inputs);
+	params_free(params);
+	free(size_text);
+	free(key);
+	return rc;
+}

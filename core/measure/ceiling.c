@@ -1,0 +1,166 @@
+/* ceiling: see ceiling.h. */
+#include "core/measure/ceiling.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "core/workers/trial.h"
+#include "core/record/fact.h"
+
+#define LIST_NS (30 * CLOCK_S)
+
+static const struct trial_timing timing = { .min_samples = 10, .max_samples = 40, .rse = 0.004, .rests = true, .cap_ns = CLOCK_S,
+                                            .warm_up_ns = 200 * CLOCK_MS, .warm = true };
+
+static void add(struct ceilings *list, const char *name, double per_second)
+{
+	struct ceiling *c = MEM_PUSH(list->at, list->count);
+	*c = (struct ceiling){ .per_second = per_second };
+	snprintf(c->name, sizeof c->name, "%s", name);
+}
+
+double ceiling_of(const struct ceilings *list, const char *name)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->at[i].name, name) == 0)
+			return list->at[i].per_second;
+	return NAN;
+}
+
+/* Kept ones count as long as the driver is the same. */
+static int read_kept(struct db *db, const struct facts *facts, struct ceilings *list, bool *ret_fresh, struct err *e)
+{
+	struct fact_list all;
+	int rc = fact_list(db, facts->uuid, &all, e);
+	*ret_fresh = false;
+	for (size_t i = 0; rc >= 0 && i < all.count; i++) {
+		const struct fact *f = &all.at[i];
+		if (strcmp(f->key, "ceilings.driver") == 0)
+			*ret_fresh = strcmp(f->value, facts->driver) == 0;
+		else if (strncmp(f->key, "ceiling.", 8) == 0)
+			add(list, f->key + 8, strtod(f->value, NULL));
+	}
+	if (rc >= 0)
+		fact_list_fini(&all);
+	return rc < 0 ? rc : 0;
+}
+
+/* The backend's kernels, from a compile worker. */
+static int ask(const struct eval *ev, const struct facts *facts, struct wire_ceilings *ret_list, struct err *e)
+{
+	struct buf body = BUF_INIT;
+	struct pool_worker *worker;
+	uint8_t *answer = NULL;
+	size_t len = 0;
+	wire_put_text(&body, facts->backend);
+	wire_put_text(&body, facts->arch);
+	wire_put_u32(&body, facts->units);
+	int rc = pool_take_compile(ev->pool, ev->cancel, &worker, e);
+	if (rc == 0) {
+		rc = pool_call(worker, WIRE_CEILINGS, &body, LIST_NS, &answer, &len, e);
+		pool_give(worker);
+	}
+	if (rc == 0) {
+		struct wire_in in = { .at = answer, .end = answer + len };
+		rc = wire_ceilings_decode(&in, ret_list, e);
+	}
+	free(answer);
+	buf_fini(&body);
+	return rc;
+}
+
+static int compile(const struct eval *ev, const struct facts *facts, const struct wire_ceiling *c, struct variant *v, struct err *e)
+{
+	struct wire_compile request = { .backend = (char *)facts->backend, .arch = (char *)facts->arch, .macros = (char *)"",
+	                                .device = c->device, .plan = c->plan };
+	struct buf body = BUF_INIT;
+	struct pool_worker *worker;
+	uint8_t *answer = NULL;
+	size_t len = 0;
+	wire_compile_encode(&request, &body);
+	int rc = pool_take_compile(ev->pool, ev->cancel, &worker, e);
+	if (rc == 0) {
+		rc = pool_call(worker, WIRE_COMPILE, &body, EVAL_COMPILE_NS, &answer, &len, e);
+		pool_give(worker);
+	}
+	if (rc == 0) {
+		struct wire_in in = { .at = answer, .end = answer + len };
+		rc = wire_compiled_decode(&in, &v->compiled, e);
+	}
+	free(answer);
+	buf_fini(&body);
+	return rc;
+}
+
+/* Work per second; NAN in it when the device was disturbed. */
+static int measure(const struct eval *ev, const struct facts *facts, const struct wire_ceiling *c, double *ret_speed, struct err *e)
+{
+	struct variant v = { .plan = c->plan }; /* borrowed */
+	struct pool_worker *device = NULL;
+	struct trial_times times = { 0 };
+	struct trial t;
+	int rc = compile(ev, facts, c, &v, e);
+	if (rc == 0)
+		rc = eval_take_device(ev, facts, NULL, &device, e);
+	if (rc == 0)
+		rc = trial_begin(&t, device, &v, e);
+	if (rc == 0) {
+		rc = trial_measure(&t, &timing, &times, e);
+		trial_end(&t);
+	}
+	pool_give(device);
+	if (rc == 0)
+		*ret_speed = times.disturbed ? NAN : c->work / times.median * 1e9;
+	trial_times_fini(&times);
+	wire_compiled_fini(&v.compiled);
+	return rc;
+}
+
+static int keep(struct db *db, const struct facts *facts, const char *name, double speed, struct err *e)
+{
+	char *key = mem_fmt("ceiling.%s", name), *value = mem_fmt("%.6g", speed);
+	int rc = fact_set(db, facts->uuid, key, value, e);
+	free(key);
+	free(value);
+	return rc < 0 ? rc : 0;
+}
+
+int ceiling_list(const struct eval *ev, const struct facts *facts, struct db *db, struct ceilings *ret_list, struct err *e)
+{
+	struct ceilings list = { .at = NULL };
+	struct wire_ceilings kernels = { 0 };
+	bool fresh, whole = true;
+	int rc = read_kept(db, facts, &list, &fresh, e);
+	if (rc < 0 || fresh)
+		goto out;
+	list.count = 0;
+	rc = ask(ev, facts, &kernels, e);
+	for (size_t i = 0; rc == 0 && i < kernels.count; i++) {
+		struct err why = ERR_INIT;
+		double speed = NAN;
+		eval_progress(ev, (double)i, (double)kernels.count, "measuring what %s reaches: %s", facts->id, kernels.at[i].name);
+		/* A pipe that this device does not have is no failure. */
+		if (measure(ev, facts, &kernels.at[i], &speed, &why) < 0 && why.code == ERR_CANCELLED) {
+			*e = why;
+			rc = -ERR_CANCELLED;
+		}
+		whole = whole && (why.code != ERR_NONE || isfinite(speed));
+		if (rc == 0 && isfinite(speed)) {
+			add(&list, kernels.at[i].name, speed);
+			rc = keep(db, facts, kernels.at[i].name, speed, e);
+		}
+	}
+	if (rc == 0 && whole)
+		rc = fact_set(db, facts->uuid, "ceilings.driver", facts->driver, e) < 0 ? -(int)e->code : 0;
+	wire_ceilings_fini(&kernels);
+out:
+	if (rc < 0)
+		free(list.at);
+	else
+		*ret_list = list;
+	return rc;
+}

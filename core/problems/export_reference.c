@@ -1,0 +1,48 @@
+/* export_reference: what an exported driver compares with; see export.h. */
+#include "base/mem.h"
+#include "core/context/host.h"
+#include "core/context/space.h"
+#include "core/problems/export.h"
+
+/* The first point that host code does not prune. */
+static int first_plan(const struct context *ctx, const struct space *space, const struct facts *facts, struct params **ret_params,
+                      struct plan **ret_plan, struct err *e)
+{
+	int rc = err_set(e, ERR_PRUNED, "no configuration of the root is accepted at this input size");
+	for (size_t i = 0; i < space_count(space) && rc == -ERR_PRUNED; i++) {
+		struct params *params = space_at(space, i);
+		rc = host_run(ctx, params, facts, ret_plan, e);
+		if (rc == 0)
+			*ret_params = params;
+		else
+			params_free(params);
+	}
+	return rc;
+}
+
+int export_reference(const struct context *root, const struct params *params, const struct facts *facts,
+                     struct context **ret_reference, struct params **ret_params, struct plan **ret_plan, struct err *e)
+{
+	struct context *ctx = NULL;
+	struct params *inputs = params_part(params, false);
+	struct space *space = NULL;
+	struct err none = ERR_INIT;
+	int rc = 0;
+	if (context_reference(root) == NULL)
+		ctx = context_ref(root);
+	else
+		rc = context_as_reference(root, &ctx, e);
+	if (rc == 0)
+		rc = space_new(ctx, facts, inputs, &space, e);
+	if (rc == 0)
+		rc = first_plan(ctx, space, facts, ret_params, ret_plan, &none);
+	if (rc < 0 && none.code != ERR_NONE)
+		err_set(e, none.code, "%s", none.text);
+	if (rc == 0)
+		*ret_reference = ctx;
+	else
+		context_free(ctx);
+	space_free(space);
+	params_free(inputs);
+	return rc;
+}

@@ -1,0 +1,450 @@
+/* tune: the search of one tune; see tune.h. Lanes build points (tune_lanes.h), device threads check and time them
+ * (tune_devices.h), the calling thread records; tune_leaders.c ends it. */
+#include "core/tune/tune.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "core/judge/check.h"
+#include "core/tune/tune_devices.h"
+#include "core/tune/tune_inside.h"
+#include "core/record/checkpoint.h"
+#include "core/record/store.h"
+
+enum { BATCH_MAX = 64, BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3, PREFER_ALWAYS = 8, PREFER_TURNS = 8 };
+
+/* Searching needs an order, not a figure: few samples, for which no copies of all buffers are made. */
+static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S,
+                                              .warm_up_ns = 10 * CLOCK_MS, .rough = true };
+#define GIVE_UP 1.6      /* times the best so far */
+#define GIVE_UP_OTHER 4  /* where time at one size is not all that counts */
+
+/* What a configuration is taken to cost before anything is known: seconds. Guesses, corrected by the first few. */
+#define GUESS_CPU_S 1.0 /* devices that share the CPU: compiling and timing take turns */
+#define GUESS_GPU_S 0.4
+
+/* After so long, whoever waits for the device gets it. */
+#define TURN_NS CLOCK_S
+
+/* --- what devices say ------------------------------------------------------------------------------------------------------ */
+
+int tune_take_device(struct tuner *u, struct err *e)
+{
+	int64_t start = clock_now();
+	int rc = eval_take_device(u->ev, u->q->facts, NULL, &u->device, e);
+	u->waited_ns += clock_now() - start;
+	return rc;
+}
+
+static double spent_s(const struct tuner *u)
+{
+	return (double)(clock_now() - u->started - u->waited_ns) / 1e9;
+}
+
+static bool out_of_time(const struct tuner *u)
+{
+	return (u->q->seconds > 0 && spent_s(u) >= u->q->seconds) ||
+	       (u->q->device_seconds > 0 && u->result.device_s >= u->q->device_seconds);
+}
+
+static void show_best(const struct tuner *u, char text[32])
+{
+	double ns = u->leader_count ? u->leaders[0].value : INFINITY;
+	if (!isfinite(ns))
+		snprintf(text, 32, "none yet");
+	else if (strcmp(objective_unit(u->objective), "ns") != 0)
+		snprintf(text, 32, "%.4g %s", ns, objective_unit(u->objective));
+	else if (ns < 1e6)
+		snprintf(text, 32, "%.3g us", ns / 1e3);
+	else
+		snprintf(text, 32, "%.4g ms", ns / 1e6);
+}
+
+static void show_duration(double seconds, char text[32])
+{
+	if (seconds < 90)
+		snprintf(text, 32, "%.0f s", seconds);
+	else
+		snprintf(text, 32, "%.0f min", seconds / 60);
+}
+
+/* Seconds that so many further configurations are likely to take: as those before them did, the estimate weighing as much as a
+ * few of them. */
+static double remaining(const struct tuner *u, size_t more)
+{
+	double spent = spent_s(u), tried = (double)(u->result.tried - u->result.resumed);
+	double prior = u->planned ? u->result.estimate_s / (double)u->planned : 0;
+	return (spent + prior * PRIOR_WEIGHT) / (tried + PRIOR_WEIGHT) * (double)more;
+}
+
+static void report(const struct tuner *u)
+{
+	const struct tune_result *r = &u->result;
+	char best[32], left[32];
+	show_best(u, best);
+	show_duration(remaining(u, u->planned > r->tried ? u->planned - r->tried : 0), left);
+	eval_progress(u->ev, (double)r->tried, (double)u->planned, "tune %zu/%zu, best %s (not proven yet), %zu pruned, %zu failed, %s left",
+	              r->tried, u->planned, best, r->pruned, r->refused + r->wrong + r->broken, left);
+}
+
+/* One point: recorded, told to the search. */
+static int take_one(struct tuner *u, struct tune_lanes *lanes, struct tune_devices *devices, struct tune_tried *take_tried, struct err *e)
+{
+	double value;
+	size_t point = take_tried->built->point;
+	int rc = tune_conclude(u, take_tried, &value, e);
+	u->result.tried++;
+	u->result.device_s += (double)take_tried->took_ns / 1e9;
+	tune_devices_best(devices, u->fastest_ns);
+	tune_lanes_tell(lanes, point, value);
+	tune_tried_free(take_tried);
+	return rc;
+}
+
+/* A commit waits for the disk, so what came meanwhile goes into the next one together. A tune that ends early keeps what came before. */
+static int take_batch(struct tuner *u, struct tune_lanes *lanes, struct tune_devices *devices, struct tune_tried *take_first, struct err *e)
+{
+	struct err broken = ERR_INIT;
+	struct tune_tried *t = take_first;
+	int rc = store_begin(u->db, e);
+	bool begun = rc == 0;
+	for (size_t n = 1; t; t = rc == 0 && broken.code == ERR_NONE && n++ < BATCH_MAX ? tune_devices_take(devices, false) : NULL) {
+		broken = t->broken;
+		if (rc == 0 && broken.code == ERR_NONE)
+			rc = take_one(u, lanes, devices, t, e);
+		else
+			tune_tried_free(t);
+	}
+	if (!begun)
+		return rc;
+	rc = store_end(u->db, rc, e);
+	if (rc == 0)
+		report(u); /* outside of the transaction: whoever is told may write, too */
+	if (rc == 0 && broken.code != ERR_NONE) {
+		*e = broken;
+		rc = -(int)broken.code;
+	}
+	return rc;
+}
+
+/* Runs until the search has nothing more, or time is over. */
+static int record_lane(struct tuner *u, struct tune_lanes *lanes, struct tune_devices *devices, struct err *e)
+{
+	struct tune_tried *t;
+	int rc = 0;
+	int64_t waited = u->waited_ns;
+	tune_devices_best(devices, u->fastest_ns);
+	while (rc == 0 && !out_of_time(u) && (t = tune_devices_take(devices, true)) != NULL) {
+		rc = take_batch(u, lanes, devices, t, e);
+		u->waited_ns = waited + (u->q->device_count > 1 ? 0 : tune_devices_time(devices).waiting);
+		if (rc == 0)
+			rc = cancel_check(u->ev->cancel, e);
+	}
+	/* Lanes that were cancelled end as if the search were over. */
+	return rc < 0 ? rc : cancel_check(u->ev->cancel, e);
+}
+
+/* Leaders are proved on another one. */
+static void leave_first(struct tuner *u, size_t left)
+{
+	pool_give(u->device);
+	u->device = NULL;
+	u->left = *u->q;
+	u->left.facts = &u->q->facts[left];
+	u->left.device_count = 1;
+	u->q = &u->left;
+}
+
+static int note_devices(struct tuner *u, struct tune_devices *devices, struct err *e)
+{
+	struct tune_devices_time time = tune_devices_time(devices);
+	size_t left, count = u->q->device_count ? u->q->device_count : 1;
+	const char *lost = tune_devices_lost(devices, &left);
+	u->result.device_ns = time.working;
+	u->result.starving_ns = time.starving;
+	u->result.device_lasted_ns = time.lasted;
+	if (*lost)
+		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "lost on the way: %s", lost);
+	if (left == count)
+		return err_set(e, ERR_CRASH, "no device is left (%s): what was measured is kept, and the same tune with resume goes on from there", lost);
+	if (left > 0)
+		leave_first(u, left);
+	return 0;
+}
+
+/* Compile lanes, device lanes and this thread, which records. */
+static int search_all(struct tuner *u, struct search *search, struct err *e)
+{
+	const struct tune_request *q = u->q;
+	struct tune_lanes *lanes = NULL;
+	struct tune_devices *devices = NULL;
+	struct tune_lanes_config lanes_config = { .ev = u->ev, .ctx = q->ctx, .facts = q->facts, .space = u->spaces[0], .search = search };
+	struct tune_devices_config config = {
+		.try = { .ev = u->ev, .q = q, .spaces = (const struct tunespace *const *)u->spaces, .size_count = u->size_count,
+		         .timing = searching, .give_up = q->give_up > 0 ? q->give_up : tune_plain(u) ? GIVE_UP : GIVE_UP_OTHER,
+		         .weigh = objective_weighs(u->objective), .seed = u->seed, .poison = TUNE_POISON },
+		.facts = q->facts, .count = q->device_count ? q->device_count : 1, .first = &u->device, .turn_ns = TURN_NS,
+	};
+	config.try.timing.warm = q->warm;
+	int rc = tune_lanes_new(&lanes_config, &lanes, e);
+	config.lanes = lanes;
+	if (rc == 0)
+		rc = tune_devices_new(&config, &devices, e);
+	if (rc == 0)
+		rc = record_lane(u, lanes, devices, e);
+	if (lanes)
+		tune_lanes_stop(lanes);
+	if (devices) {
+		struct err gone = ERR_INIT;
+		tune_devices_stop(devices);
+		if (note_devices(u, devices, &gone) < 0 && rc == 0) {
+			*e = gone;
+			rc = -(int)gone.code;
+		}
+	}
+	tune_devices_free(devices);
+	tune_lanes_free(lanes);
+	if (rc == 0 && u->device == NULL)
+		rc = tune_take_device(u, e);
+	return rc;
+}
+
+/* --- before ----------------------------------------------------------------------------------------------------------------- */
+
+/* The fastest that the arithmetic could be done: flops over the theoretical peak of the fastest pipe that precision permits. */
+static double floor_of(const struct tune_request *q, const struct params *size)
+{
+	const struct spec *spec = context_spec(q->ctx);
+	const struct facts *f = q->facts;
+	double peak = f->peak_f32, flops = spec_flops(spec, size);
+	if (spec->precision == SPEC_TENSOR)
+		peak = fmax(peak, strcmp(spec->precision_in, "f16") == 0 || strcmp(spec->precision_in, "bf16") == 0 ||
+		                  strcmp(spec->precision_in, "f32") == 0 /* made of products of any type */
+		                  ? f->peak_tensor_f16 : f->peak_tensor_tf32);
+	else if (spec_roundoff(spec) > dtype_roundoff(DTYPE_F32))
+		peak *= 4; /* packed half arithmetic, at most twice per lane and per clock of fp32 on any part known to us */
+	return peak > 0 && isfinite(flops) ? flops / peak * 1e9 : 0;
+}
+
+/* What a run was asked for, in words: a resumed job finds its run by them. */
+static char *settings_of(const struct tuner *u)
+{
+	const struct tune_request *q = u->q;
+	struct buf out = BUF_INIT;
+	for (size_t i = 0; i < u->size_count; i++) {
+		char *size = params_text(i ? q->also[i - 1] : q->size);
+		buf_addf(&out, "%s%s", i ? ", " : "sizes: ", size);
+		free(size);
+	}
+	if (u->size_count > 1)
+		buf_addf(&out, "; %s", q->worst ? "worst ratio" : "geometric mean");
+	buf_addf(&out, "; budget: %zu", u->planned);
+	if (q->seconds > 0)
+		buf_addf(&out, ", %g s", q->seconds);
+	if (q->device_seconds > 0)
+		buf_addf(&out, ", %g device-s", q->device_seconds);
+	buf_addf(&out, "; seed: %llu; %s", (unsigned long long)q->seed, q->warm ? "warm" : "cold");
+	if (!objective_is_time(u->objective))
+		buf_addf(&out, "; objective: %s", objective_text(u->objective));
+	return buf_steal(&out);
+}
+
+/* Goes on with the run of this job that was cut off, or begins one. */
+static int begin_run(struct tuner *u, struct search *search, struct err *e)
+{
+	char *settings = settings_of(u);
+	int rc = tune_resume(u, settings, search, e);
+	if (rc == 0 && u->result.run == 0) {
+		struct measurement_run run = { .checkpoint = u->checkpoint, .device = u->q->facts->uuid, .strategy = search_name(search),
+		                               .settings = settings, .planned = (int64_t)u->planned, .job = u->job };
+		rc = measurement_run_begin(u->db, &run, e);
+		u->result.run = run.id;
+	}
+	free(settings);
+	return rc < 0 ? rc : 0;
+}
+
+/* The parent's best, projected; no more than half of the budget (but for the first few), for they are yesterday's. Where parameters
+ * appeared, one whose point is a seed already takes another of the points that are as near. */
+static void prefer_all(const struct tuner *u, struct search *search)
+{
+	size_t most = u->planned / 2 > PREFER_ALWAYS ? u->planned / 2 : PREFER_ALWAYS, taken = 0;
+	for (size_t i = 0; i < u->q->prefer_count && taken < most; i++) {
+		size_t point = SEARCH_NONE, before;
+		bool new = false;
+		for (size_t k = 0; k < PREFER_TURNS && !new; k++) {
+			before = point;
+			point = tunespace_nearest(u->spaces[0], u->q->prefer[i], i + k);
+			if (point == before)
+				break; /* none shared, or no other */
+			new = search_prefer(search, point);
+		}
+		taken += new;
+	}
+}
+
+/* Seconds a configuration of the checkpoint's newest complete run on this device took; 0 without one. */
+static double seconds_of(struct db *db, int64_t checkpoint, const struct facts *facts)
+{
+	struct measurement_run_list runs;
+	struct err ignored = ERR_INIT;
+	double seconds = 0;
+	if (measurement_runs(db, checkpoint, &runs, &ignored) < 0)
+		return 0;
+	for (size_t i = 0; i < runs.count && i < RUNS_LOOKED_AT && seconds == 0; i++) {
+		const struct measurement_run *r = &runs.at[i];
+		if (r->ended_ms > r->created_ms && r->planned > 0 && strcmp(r->device, facts->uuid) == 0)
+			seconds = (double)(r->ended_ms - r->created_ms) / 1e3 / (double)r->planned;
+	}
+	measurement_run_list_fini(&runs);
+	return seconds;
+}
+
+/* What this tune is likely to take: from this checkpoint's last run, else its parent's, else a guess; *ret_from says which. */
+static double estimate(const struct tuner *u, const char **ret_from)
+{
+	struct checkpoint c;
+	struct err ignored = ERR_INIT;
+	double seconds = seconds_of(u->db, u->checkpoint, u->q->facts);
+	*ret_from = "as its last run";
+	if (seconds == 0 && checkpoint_get(u->db, u->checkpoint, &c, &ignored) == 0) {
+		if (c.parent_count)
+			seconds = seconds_of(u->db, c.parents[0], u->q->facts);
+		checkpoint_fini(&c);
+		*ret_from = "as its parent's run";
+	}
+	if (seconds == 0) {
+		seconds = u->q->facts->shares_cpu ? GUESS_CPU_S : GUESS_GPU_S;
+		*ret_from = "a guess until the first are done";
+	}
+	return seconds * (double)u->planned;
+}
+
+static void announce(struct tuner *u, const char *strategy)
+{
+	const char *from;
+	char duration[32], *size = params_text(u->q->size);
+	u->result.estimate_s = estimate(u, &from);
+	show_duration(u->result.estimate_s, duration);
+	eval_progress(u->ev, 0, (double)u->planned, "tune %s: %zu of %zu valid configurations, strategy %s, about %s (%s)", size,
+	              u->planned, u->result.space, strategy, duration, from);
+	free(size);
+}
+
+/* What a tune that is cut off has: the fastest as the search saw them, without evidence. */
+static void show_what_there_is(struct tuner *u)
+{
+	struct tune_result *r = &u->result;
+	bool proven = r->top_count > 0;
+	for (size_t i = 0; !proven && i < u->leader_count && i < TUNE_TOP; i++) {
+		struct tune_top *top = &r->top[r->top_count++];
+		*top = (struct tune_top){ .params = params_copy(u->leaders[i].params), .value = u->leaders[i].value,
+		                          .median_ns = u->leaders[i].median_ns, .min_ns = NAN, .rse = NAN, .registers = -1, .shared = -1,
+		                          .spill = -1 };
+	}
+}
+
+static int search_and_finish(struct tuner *u, struct search *search, struct err *e)
+{
+	int rc = begin_run(u, search, e);
+	if (rc < 0 || u->result.known)
+		return rc;
+	announce(u, search_name(search));
+	if (rc == 0)
+		rc = tune_take_device(u, e);
+	if (rc == 0)
+		rc = search_all(u, search, e);
+	if (rc == 0)
+		rc = tune_leaders_finish(u, e);
+	if (rc == 0)
+		rc = tune_library_finish(u, e);
+	pool_give(u->device);
+	u->device = NULL;
+	u->result.elapsed_ns = clock_now() - u->started - u->waited_ns;
+	if (rc == -ERR_CANCELLED)
+		show_what_there_is(u);
+	/* A run that was cut off has no end: nobody estimates by it. */
+	return rc < 0 ? rc : measurement_run_end(u->db, u->result.run, e);
+}
+
+/* The spaces of all sizes, and how many configurations are planned. */
+static int make_spaces(struct tuner *u, struct err *e)
+{
+	const struct tune_request *q = u->q;
+	bool timed = q->seconds > 0 || q->device_seconds > 0;
+	int rc = 0;
+	if (q->also_count >= TUNE_SIZES)
+		return err_set(e, ERR_INPUT, "%zu input sizes at once; at most %d: name fewer (sizes), or tune them one by one",
+		               q->also_count + 1, TUNE_SIZES);
+	if (q->leaders > TUNE_TOP)
+		return err_set(e, ERR_INPUT, "%u leaders to prove and to time again; at most %d", q->leaders, TUNE_TOP);
+	for (; rc == 0 && u->size_count < q->also_count + 1; u->size_count += rc == 0) {
+		const struct params *size = u->size_count ? q->also[u->size_count - 1] : q->size;
+		u->fastest_ns[u->size_count] = INFINITY;
+		u->floor_ns[u->size_count] = floor_of(q, size);
+		rc = tunespace_new(q->ctx, q->facts, size, &u->spaces[u->size_count], e);
+	}
+	if (rc < 0)
+		return rc;
+	u->result.space = tunespace_search(u->spaces[0])->count;
+	u->planned = q->budget ? q->budget : timed ? u->result.space : BUDGET;
+	u->planned = u->planned < u->result.space ? u->planned : u->result.space;
+	return 0;
+}
+
+static void tuner_fini(struct tuner *u)
+{
+	for (size_t i = 0; i < u->leader_count; i++) {
+		params_free(u->leaders[i].params);
+		variant_fini(&u->leaders[i].variant);
+	}
+	for (size_t i = 0; i < TUNE_SIZES; i++)
+		tunespace_free(u->spaces[i]);
+	objective_free(u->objective);
+}
+
+int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db, int64_t checkpoint, const char *job,
+             struct tune_result *ret_result, struct err *e)
+{
+	struct tuner u = { .ev = ev, .q = q, .db = db, .checkpoint = checkpoint, .job = job, .seed = check_seed(), .proof_seed = check_seed(),
+	                   .library_baseline_seeds = { check_seed(), check_seed() }, .started = clock_now() };
+	struct search *search = NULL;
+	const char *strategy = q->strategy ? q->strategy : "auto";
+	if (q->facts->emulated)
+		return err_set(e, ERR_UNSUPPORTED, "no times from an emulated device: %s (%s) executes kernels, and validates, but tells nothing about "
+		               "speed; tune on a real one", q->facts->id, q->facts->name);
+	int rc = objective_new(q->objective, q->ctx, q->facts, &u.objective, e);
+	if (rc == 0)
+		rc = make_spaces(&u, e);
+	/* With a budget of time alone nobody knows that all will be tried: no strategy may count on it. */
+	if (rc == 0 && q->budget == 0 && u.planned > BUDGET && strcmp(strategy, "auto") == 0)
+		strategy = "bayes";
+	if (rc == 0)
+		rc = search_new(strategy, tunespace_search(u.spaces[0]), u.planned, q->seed, &search, e);
+	if (rc == 0) {
+		prefer_all(&u, search);
+		rc = search_and_finish(&u, search, e);
+	}
+	search_free(search);
+	tuner_fini(&u);
+	if (rc == 0 || rc == -ERR_CANCELLED)
+		*ret_result = u.result;
+	else
+		tune_result_fini(&u.result);
+	return rc < 0 ? rc : 0;
+}
+
+void tune_result_fini(struct tune_result *r)
+{
+	for (size_t i = 0; i < r->top_count; i++)
+		params_free(r->top[i].params);
+	for (size_t i = 0; i < r->why_count; i++)
+		free(r->why[i]);
+	free(r->library.name);
+	free(r->library.why);
+	*r = (struct tune_result){ 0 };
+}

@@ -1,0 +1,298 @@
+/* drain: the verb; see drain.h. export and merge open the database beside its daemon, each in one short transaction; run is a daemon
+ * without a socket, on the bundle's own database, and ends when its jobs have. */
+#include "daemon/verbs/drain.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/suggest.h"
+#include "core/jobs/drain.h"
+#include "core/record/event.h"
+#include "core/record/job.h"
+#include "core/record/store.h"
+#include "daemon/app.h"
+
+#define LOOK_NS (200 * CLOCK_MS)
+
+/* --- export and merge ------------------------------------------------------------------------------------------------------- */
+
+/* A database and a handle of it. */
+struct opened {
+	struct store *store;
+	struct db *db;
+};
+
+static int open_db(const char *path, struct opened *ret_opened, struct err *e)
+{
+	struct opened o = { .store = NULL };
+	int rc = store_open(path, &o.store, e);
+	if (rc == 0)
+		rc = store_take(o.store, &o.db, e);
+	if (rc < 0)
+		store_close(o.store);
+	else
+		*ret_opened = o;
+	return rc;
+}
+
+static void close_db(struct opened *o)
+{
+	store_give(o->db);
+	store_close(o->store);
+}
+
+static int export_bundle(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e)
+{
+	struct opened home;
+	struct buf report = BUF_INIT;
+	(void)ret_signal;
+	int rc = open_db(line->db, &home, e);
+	if (rc < 0)
+		return rc;
+	rc = drain_export(home.db, folder, verb_get(line, "job"), &report, e);
+	close_db(&home);
+	if (rc == 0)
+		rc = err_set(e, ERR_NOT_FOUND, "no job is kept for another machine%s%s: queue one with `peakd tune AT --device cuda:0 --later`",
+		             verb_get(line, "job") ? " under the id " : "", verb_get(line, "job") ? verb_get(line, "job") : "");
+	else if (rc > 0)
+		printf("%s%s: %d job%s; next: peakd drain run %s, on a machine with the device\n", buf_text(&report), folder, rc,
+		       rc == 1 ? "" : "s", folder);
+	buf_fini(&report);
+	return rc < 0 ? rc : 0;
+}
+
+static int merge_bundle(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e)
+{
+	struct opened home;
+	struct buf report = BUF_INIT;
+	struct drain_merged m;
+	(void)ret_signal;
+	int rc = open_db(line->db, &home, e);
+	if (rc < 0)
+		return rc;
+	rc = drain_merge(home.db, folder, &m, &report, e);
+	close_db(&home);
+	if (rc == 0)
+		printf("%s%s: %u merged, %u known before, %u cancelled, %u rows of evidence\n", buf_text(&report), folder, m.merged, m.known,
+		       m.cancelled, m.rows);
+	buf_fini(&report);
+	return rc;
+}
+
+/* --- show ------------------------------------------------------------------------------------------------------------------- */
+
+static int show_bundle(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e)
+{
+	enum drain_state state;
+	struct opened bundle;
+	struct job_list jobs;
+	(void)line;
+	(void)ret_signal;
+	int rc = drain_check(folder, &state, e);
+	if (rc < 0)
+		return rc;
+	char *db = drain_db(folder);
+	rc = open_db(db, &bundle, e);
+	free(db);
+	if (rc < 0)
+		return rc;
+	rc = job_list(bundle.db, NULL, false, 0, &jobs, e);
+	if (rc >= 0) {
+		for (size_t i = jobs.count; i > 0; i--)
+			printf("%s %s %s%s%s\n", jobs.at[i - 1].id, jobs.at[i - 1].kind, job_state_name(jobs.at[i - 1].state),
+			       jobs.at[i - 1].error_text ? ": " : "", jobs.at[i - 1].error_text ? jobs.at[i - 1].error_text : "");
+		printf("%s: %s, %zu job%s\n", folder, drain_state_name(state), jobs.count, jobs.count == 1 ? "" : "s");
+		job_list_fini(&jobs);
+	}
+	close_db(&bundle);
+	/* Opening may have brought the database up to date: the seal says what is there now. */
+	return rc < 0 || state == DRAIN_RUNNING ? rc : drain_seal(folder, state, e);
+}
+
+/* --- run -------------------------------------------------------------------------------------------------------------------- */
+
+/* A machine without the devices is told so before any job has failed for it. */
+static int check_devices(const struct job_list *jobs, struct err *e)
+{
+	struct pool_config config = { .compile_workers = 1 };
+	struct pool *pool = pool_new(&config);
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < jobs->count; i++) {
+		struct fields request = FIELDS_INIT;
+		struct facts *facts = NULL;
+		size_t count;
+		if (job_state_ended(jobs->at[i].state))
+			continue;
+		rc = fields_parse(jobs->at[i].request, &request, e);
+		const char *device = rc == 0 ? fields_text(&request, "device", "") : "";
+		if (*device && (rc = pool_device_set(pool, device, &facts, &count, e)) < 0)
+			err_wrap(e, "job %s", jobs->at[i].id);
+		free(facts);
+		fields_fini(&request);
+	}
+	pool_free(pool);
+	return rc;
+}
+
+static int check_jobs(const char *db, struct err *e)
+{
+	struct opened bundle;
+	struct job_list jobs;
+	int rc = open_db(db, &bundle, e);
+	if (rc < 0)
+		return rc;
+	rc = store_check(bundle.db, e);
+	if (rc == 0)
+		rc = job_list(bundle.db, NULL, true, 0, &jobs, e);
+	close_db(&bundle);
+	if (rc < 0)
+		return rc;
+	rc = check_devices(&jobs, e);
+	job_list_fini(&jobs);
+	return rc;
+}
+
+static int take_signals(void)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1); /* what batch systems send some time before the end, when they are asked to */
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Prints what is new of one job. */
+static void tell(struct db *db, const char *id, int64_t *io_seen)
+{
+	struct event_list events;
+	struct err ignored = ERR_INIT;
+	if (event_since(db, id, *io_seen, 0, &events, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < events.count; i++) {
+		*io_seen = events.at[i].seq;
+		printf("%s %s%s%s\n", id, events.at[i].kind, *events.at[i].message ? ": " : "", events.at[i].message);
+	}
+	if (events.count)
+		fflush(stdout);
+	event_list_fini(&events);
+}
+
+/* Returns 0 when every job has ended, -ERR_CANCELLED after a signal. */
+static int follow(struct app *app, int signals, int *ret_signal, struct err *e)
+{
+	struct db *db = NULL;
+	struct job_list jobs = { .count = 0 };
+	struct pollfd fd = { .fd = signals, .events = POLLIN };
+	bool ended = false, told = false;
+	int rc = store_take(app->work.store, &db, e);
+	if (rc == 0)
+		rc = job_list(db, NULL, false, 0, &jobs, e);
+	int64_t *seen = MEM_NEW_N(int64_t, jobs.count + 1);
+	while (rc >= 0 && !ended && !told) {
+		told = poll(&fd, 1, (int)(LOOK_NS / CLOCK_MS)) > 0;
+		ended = engine_busy(app->engine) == 0;
+		for (size_t i = jobs.count; i > 0; i--)
+			tell(db, jobs.at[i - 1].id, &seen[i - 1]);
+	}
+	free(seen);
+	job_list_fini(&jobs);
+	store_give(db);
+	struct signalfd_siginfo info;
+	if (rc >= 0 && told && !ended && read(signals, &info, sizeof info) > 0)
+		*ret_signal = (int)info.ssi_signo;
+	if (rc >= 0 && told && !ended)
+		return err_set(e, ERR_CANCELLED, "a signal came: what was measured is kept, and the same command goes on with it");
+	return rc < 0 ? rc : 0;
+}
+
+static int run_jobs(const char *folder, const char *db, int signals, int *ret_signal, struct err *e)
+{
+	struct app *app = NULL;
+	struct app_config config = { .db = db, .later = true };
+	int rc = drain_seal(folder, DRAIN_RUNNING, e);
+	if (rc == 0)
+		rc = app_new(&config, &app, e);
+	if (rc == 0)
+		rc = follow(app, signals, ret_signal, e);
+	app_end(app);
+	app_free(app);
+	/* Only now is the database closed, and one file. */
+	return rc == 0 ? drain_seal(folder, DRAIN_RAN, e) : rc;
+}
+
+static int run_bundle(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e)
+{
+	enum drain_state state;
+	char *db = drain_db(folder);
+	int lock = -1, signals = take_signals();
+	(void)line;
+	int rc = signals < 0 ? err_sys(e, errno, "signalfd") : drain_check(folder, &state, e);
+	if (rc == 0)
+		rc = store_lock(db, NULL, &lock, e);
+	if (rc == 0 && state == DRAIN_RAN)
+		printf("%s has run: next: peakd drain merge %s, where it was exported\n", folder, folder);
+	else if (rc == 0)
+		rc = check_jobs(db, e);
+	/* A look at the database left it as it was, or brought it up to date: the seal says what is there now. */
+	if (rc < 0 && lock >= 0 && state == DRAIN_EXPORTED)
+		drain_seal(folder, state, NULL);
+	if (rc == 0 && state != DRAIN_RAN) {
+		rc = run_jobs(folder, db, signals, ret_signal, e);
+		if (rc == 0)
+			printf("%s has run; next: peakd drain merge %s, where it was exported\n", folder, folder);
+	}
+	if (lock >= 0)
+		close(lock);
+	if (signals >= 0)
+		close(signals);
+	free(db);
+	return rc;
+}
+
+/* --- the verb ---------------------------------------------------------------------------------------------------------------- */
+
+static const struct action {
+	const char *name;
+	int (*run)(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e);
+} actions[] = { { "export", export_bundle }, { "run", run_bundle }, { "merge", merge_bundle }, { "show", show_bundle } };
+
+static int drain_run(const struct verb_line *line)
+{
+	struct err e = ERR_INIT;
+	const char *names[MEM_COUNT(actions)], *word = line->words[0];
+	char hint[96];
+	int signal = 0;
+	for (size_t i = 0; i < MEM_COUNT(actions); i++) {
+		names[i] = actions[i].name;
+		if (strcmp(names[i], word) != 0)
+			continue;
+		int rc = actions[i].run(line, line->words[1], &signal, &e);
+		return verb_ended(signal, rc < 0 ? verb_fail(line, &e) : VERB_OK);
+	}
+	err_set(&e, ERR_INPUT, "there is no action '%s'%s; there are export, run, merge and show", word,
+	        suggest_hint(word, names, MEM_COUNT(names), hint));
+	return verb_misused(line, &e);
+}
+
+const struct verb drain_verb = {
+	.name = "drain", .words = "ACTION FOLDER",
+	.summary = "carries queued jobs to a machine that has the device, and their results back",
+	.details = "export writes the jobs that were queued with --later into a new folder; run carries them out there (on a GPU node, without\n"
+	           "network, root or a daemon; the same command goes on after a signal); merge takes the results into the database that they\n"
+	           "are from, by hash, and is harmless a second time; show lists what a folder holds. See docs/drain.md.\n",
+	.options = (const struct verb_option[]){ { "job", "ID", "with export: only this job" }, { NULL, NULL, NULL } },
+	.min_words = 2, .max_words = 2, .run = drain_run,
+};

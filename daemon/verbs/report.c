@@ -1,0 +1,319 @@
+/* report: figures of a workflow as tables and JSON; see report.h. Called by run.c. */
+#include "daemon/verbs/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "daemon/verbs/out.h"
+
+enum { NAME = 24, PARAMS = 12 };
+
+void report_fini(struct report *r)
+{
+	for (size_t i = 0; i < r->step_count; i++) {
+		struct report_step *s = &r->steps[i];
+		for (size_t k = 0; k < s->time_count; k++) {
+			free(s->times[k].size);
+			free(s->times[k].params);
+		}
+		free(s->times);
+		free(s->name);
+		free(s->validation);
+	}
+	free(r->steps);
+	free(r->stem);
+	free(r->device);
+	free(r->driver);
+	free(r->command);
+	*r = (struct report){ 0 };
+}
+
+struct report_step *report_add(struct report *r, const char *name)
+{
+	struct report_step *s = MEM_PUSH(r->steps, r->step_count);
+	*s = (struct report_step){ .name = mem_str(name) };
+	return s;
+}
+
+/* --- figures -------------------------------------------------------------------------------------------------------------- */
+
+static const struct report_time *time_at(const struct report_step *s, const char *size)
+{
+	for (size_t i = 0; i < s->time_count; i++)
+		if (strcmp(s->times[i].size, size) == 0)
+			return &s->times[i];
+	return NULL;
+}
+
+static double ns_at(const struct report_step *s, const char *size)
+{
+	const struct report_time *t = time_at(s, size);
+	return t ? t->median_ns : NAN;
+}
+
+/* The same where it may stand in a ratio: what is not validated is neither faster nor slower than anything. */
+static double valid_ns(const struct report_step *s, const char *size)
+{
+	return s->validated ? ns_at(s, size) : NAN;
+}
+
+/* The time of the last validated step before `step` that has one. */
+static double previous_ns(const struct report *r, size_t step, const char *size)
+{
+	while (step-- > 0)
+		if (isfinite(valid_ns(&r->steps[step], size)))
+			return valid_ns(&r->steps[step], size);
+	return NAN;
+}
+
+static double fastest_ns(const struct report *r, const char *size)
+{
+	double best = NAN;
+	for (size_t i = 0; i < r->step_count; i++) {
+		double ns = valid_ns(&r->steps[i], size);
+		if (isfinite(ns) && !(best <= ns))
+			best = ns;
+	}
+	return best;
+}
+
+double report_speedup(const struct report *r, size_t *ret_sizes)
+{
+	double sum = 0;
+	size_t n = 0;
+	for (size_t k = 0; r->step_count && k < r->steps[0].time_count; k++) {
+		const struct report_time *base = &r->steps[0].times[k];
+		double ratio = valid_ns(&r->steps[0], base->size) / fastest_ns(r, base->size);
+		if (isfinite(ratio) && ratio > 0) {
+			sum += log(ratio);
+			n++;
+		}
+	}
+	*ret_sizes = n;
+	return n ? exp(sum / (double)n) : NAN;
+}
+
+static size_t validated_count(const struct report *r)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < r->step_count; i++)
+		n += r->steps[i].validated;
+	return n;
+}
+
+bool report_all_validated(const struct report *r)
+{
+	return r->step_count > 0 && r->step_count >= r->planned && validated_count(r) == r->step_count;
+}
+
+/* --- tables --------------------------------------------------------------------------------------------------------------- */
+
+static char *ratio_text(double ratio, char text[32])
+{
+	if (isfinite(ratio))
+		snprintf(text, 32, "%.2fx", ratio);
+	else
+		snprintf(text, 32, "-");
+	return text;
+}
+
+static char *number_text(double value, char text[32])
+{
+	if (!isfinite(value))
+		snprintf(text, 32, "-");
+	else
+		snprintf(text, 32, value < 100 ? "%.3g" : "%.0f", value);
+	return text;
+}
+
+static char *time_text(double ns, char text[32])
+{
+	if (!isfinite(ns))
+		snprintf(text, 32, "-");
+	else if (ns < 1e6)
+		snprintf(text, 32, "%.4g us", ns / 1e3);
+	else
+		snprintf(text, 32, "%.4g ms", ns / 1e6);
+	return text;
+}
+
+/* Whether any step was compared with a library. */
+static bool has_library(const struct report *r)
+{
+	for (size_t i = 0; i < r->step_count; i++)
+		for (size_t k = 0; k < r->steps[i].time_count; k++)
+			if (r->steps[i].times[k].library > 0)
+				return true;
+	return false;
+}
+
+/* "97.2 (96.9-97.5)": percent of the library's speed. */
+static char *library_text(const struct report_time *t, char text[40])
+{
+	if (t && t->library > 0)
+		snprintf(text, 40, "%.1f (%.1f-%.1f)", 100 * t->library, 100 * t->library_low, 100 * t->library_high);
+	else
+		snprintf(text, 40, "-");
+	return text;
+}
+
+static int name_width(const struct report *r)
+{
+	int width = 4;
+	for (size_t i = 0; i < r->step_count; i++) {
+		int n = (int)strlen(r->steps[i].name);
+		width = n > width ? n : width;
+	}
+	return width < NAME ? width : NAME;
+}
+
+static int params_width(const struct report *r)
+{
+	int width = PARAMS + 1;
+	for (size_t i = 0; i < r->step_count; i++)
+		for (size_t k = 0; k < r->steps[i].time_count; k++) {
+			int n = (int)strlen(r->steps[i].times[k].params);
+			width = n > width ? n : width;
+		}
+	return width;
+}
+
+static void table(const struct report *r, const char *size, FILE *out)
+{
+	char ms[32], gflops[32], base[32], previous[32], library[40];
+	int name = name_width(r), params = params_width(r), wide = has_library(r) ? 20 : 0;
+	fprintf(out, "\n%s on %s\n", *size ? size : r->stem, r->device);
+	fprintf(out, "%-*s  %12s  %8s  %9s  %9s  %*s%-*s  %s\n", name, "step", "median", "GFLOP/s", "baseline", "previous", wide ? wide : 0,
+	        wide ? "% of library  " : "", params, "configuration", "validation");
+	for (size_t i = 0; i < r->step_count; i++) {
+		const struct report_step *s = &r->steps[i];
+		const struct report_time *t = time_at(s, size);
+		double ns = t ? t->median_ns : NAN, valid = valid_ns(s, size);
+		fprintf(out, "%-*.*s  %12s  %8s  %9s  %9s  ", name, name, s->name, time_text(ns, ms), number_text(t ? t->gflops : NAN, gflops),
+		        ratio_text(valid_ns(&r->steps[0], size) / valid, base), ratio_text(i ? previous_ns(r, i, size) / valid : NAN, previous));
+		if (wide)
+			fprintf(out, "%*s  ", wide - 2, library_text(t, library));
+		fprintf(out, "%-*s  %s\n", params, t ? t->params : "-", s->validation ? s->validation : "-");
+	}
+}
+
+/* Sizes in the order in which they turn up. */
+static size_t all_sizes(const struct report *r, const char ***ret_sizes)
+{
+	const char **sizes = NULL;
+	size_t count = 0;
+	for (size_t i = 0; i < r->step_count; i++)
+		for (size_t k = 0; k < r->steps[i].time_count; k++) {
+			const char *size = r->steps[i].times[k].size;
+			size_t at = 0;
+			while (at < count && strcmp(sizes[at], size) != 0)
+				at++;
+			if (at == count)
+				*MEM_PUSH(sizes, count) = size;
+		}
+	*ret_sizes = sizes;
+	return count;
+}
+
+void report_tables(const struct report *r, FILE *out)
+{
+	const char **sizes;
+	size_t count = all_sizes(r, &sizes);
+	for (size_t i = 0; i < count; i++)
+		table(r, sizes[i], out);
+	if (count == 0 && r->step_count)
+		table(r, "", out);
+	free(sizes);
+}
+
+void report_closing(const struct report *r, FILE *out)
+{
+	size_t sizes, made = 0, failed = 0, all = r->planned > r->step_count ? r->planned : r->step_count;
+	double speedup = report_speedup(r, &sizes);
+	for (size_t i = 0; i < r->step_count; i++) {
+		made += r->steps[i].checkpoint > 0;
+		failed += r->steps[i].failed;
+	}
+	fprintf(out, "\npeakd: %s: ", r->stem);
+	if (!r->compile_only && isfinite(speedup))
+		fprintf(out, "%.1f× over baseline, ", speedup);
+	if (!r->compile_only && sizes > 1)
+		fprintf(out, "geometric mean of %zu sizes, ", sizes);
+	fprintf(out, "%zu checkpoint%s", made, made == 1 ? "" : "s");
+	if (r->compile_only)
+		fprintf(out, " for %s, compiled, not run", r->device);
+	else if (report_all_validated(r))
+		fprintf(out, ", all validated");
+	else
+		fprintf(out, ", %zu of %zu steps NOT validated", all - validated_count(r), all);
+	if (r->emulated)
+		fprintf(out, ", no times: %s", r->device);
+	if (r->compile_only && failed)
+		fprintf(out, ", %zu of %zu steps FAILED", failed, all);
+	fprintf(out, "\n");
+}
+
+/* --- JSON ------------------------------------------------------------------------------------------------------------------- */
+
+static void set_number(json_t *row, const char *key, double value)
+{
+	json_object_set_new(row, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+/* "n=512" is a number under its own name, anything else the text. */
+static void set_size(json_t *row, const char *size)
+{
+	char *end;
+	long long n = strncmp(size, "n=", 2) == 0 ? strtoll(size + 2, &end, 10) : -1;
+	if (n >= 0 && *end == '\0')
+		json_object_set_new(row, "n", json_integer(n));
+	else
+		json_object_set_new(row, "sizes", json_string(size));
+}
+
+static json_t *row_json(const struct report *r, const struct report_step *s, const struct report_time *t)
+{
+	json_t *row = json_pack("{s:s, s:s, s:b, s:I}", "context", r->stem, "step", s->name, "validated", s->validated, "checkpoint",
+	                        (json_int_t)s->checkpoint);
+	if (t == NULL)
+		return row;
+	set_size(row, t->size);
+	set_number(row, "median_ms", t->median_ns / 1e6);
+	set_number(row, "gflops", t->gflops);
+	set_number(row, "speedup", valid_ns(&r->steps[0], t->size) / valid_ns(s, t->size));
+	if (t->evidence)
+		json_object_set_new(row, "evidence", json_integer((json_int_t)t->evidence));
+	if (t->library > 0) {
+		set_number(row, "library_ratio", t->library);
+		set_number(row, "library_low", t->library_low);
+		set_number(row, "library_high", t->library_high);
+	}
+	json_object_set_new(row, "params", json_string(t->params));
+	return row;
+}
+
+json_t *report_json(const struct report *r)
+{
+	char date[32];
+	json_t *rows = json_array();
+	for (size_t i = 0; i < r->step_count; i++) {
+		const struct report_step *s = &r->steps[i];
+		for (size_t k = 0; k < s->time_count; k++)
+			json_array_append_new(rows, row_json(r, s, &s->times[k]));
+		if (s->time_count == 0)
+			json_array_append_new(rows, row_json(r, s, NULL));
+	}
+	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:o}", "device", r->device, "driver", r->driver, "date",
+	                 clock_iso(r->started_ms, date), "command", r->command, "ran", !r->compile_only, "emulated", r->emulated, "rows", rows);
+}
+
+int report_write(const struct report *r, const char *path, struct err *e)
+{
+	json_t *json = report_json(r);
+	int rc = out_json(path, json, JSON_INDENT(2) | JSON_REAL_PRECISION(9), e);
+	json_decref(json);
+	return rc;
+}

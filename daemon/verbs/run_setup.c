@@ -1,0 +1,382 @@
+/* run_setup: see run_setup.h. */
+#include "daemon/verbs/run_setup.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "core/context/context.h"
+#include "core/workers/pool.h"
+#include "daemon/verbs/bar.h"
+#include "daemon/verbs/out.h"
+
+enum { SOURCE_MAX = 1 << 20, WHOLE = 100000000 /* bytes: never cut */ };
+
+/* --- talking ---------------------------------------------------------------------------------------------------------------- */
+
+int run_setup_call(struct run *r, const char *label, const char *tool, json_t *take_arguments, json_t **ret_structured,
+                struct err *e)
+{
+	struct bar bar;
+	bar_init(&bar, label);
+	int rc = client_call(r->client, tool, take_arguments, bar_say, &bar, ret_structured, NULL, e);
+	bar_clear(&bar);
+	return rc;
+}
+
+/* As a part of an address: what is no letter or digit is written as %XX. */
+static char *address(const char *kind, const char *name)
+{
+	struct buf uri = BUF_INIT;
+	buf_addf(&uri, "peak://%s/", kind);
+	for (const char *c = name; *c; c++)
+		if (isalnum((unsigned char)*c))
+			buf_addc(&uri, *c);
+		else
+			buf_addf(&uri, "%%%02X", (unsigned char)*c);
+	return buf_steal(&uri);
+}
+
+int run_setup_ask(struct run *r, const char *kind, const char *name, json_t **ret_shown, struct err *e)
+{
+	char *uri = address(kind, name), *text = NULL;
+	int rc = client_read(r->client, uri, &text, e);
+	json_t *shown = rc == 0 ? json_loads(text, 0, NULL) : NULL;
+	if (rc == 0 && !json_is_true(json_object_get(shown, "available")))
+		rc = err_set(e, ERR_NOT_FOUND, "%s", run_setup_text(shown, "why"));
+	if (rc == 0 && ret_shown)
+		*ret_shown = json_incref(shown);
+	json_decref(shown);
+	free(text);
+	free(uri);
+	return rc;
+}
+
+void run_setup_say(const struct run *r, const char *step, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	fprintf(r->words, "%-16s ", step);
+	vfprintf(r->words, fmt, ap);
+	fprintf(r->words, "\n");
+	fflush(r->words);
+	va_end(ap);
+}
+
+const char *run_setup_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	return text ? text : "";
+}
+
+double run_setup_number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+int64_t run_setup_whole(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+int run_setup_open(struct run *r, struct err *e)
+{
+	const char *json = verb_get(r->line, "json");
+	r->words = json && out_is_stdout(json) ? stderr : stdout;
+	r->report.command = run_setup_command();
+	r->report.started_ms = clock_wall_ms();
+	if (r->path && access(r->path, R_OK) != 0)
+		return err_sys(e, errno, "%s: this context file cannot be read", r->path);
+	return client_open(r->line->db, &r->client, e);
+}
+
+void run_setup_fini(struct run *r)
+{
+	client_close(r->client);
+	for (size_t i = 0; i < r->step_count; i++)
+		free(r->steps[i]);
+	for (size_t i = 0; i < r->made_count; i++)
+		json_decref(r->made[i]);
+	free(r->made);
+	free(r->steps);
+	free(r->source);
+	context_free(r->context);
+	free(r->workflow);
+	free(r->backend);
+	report_fini(&r->report);
+}
+
+/* --- before the first step -------------------------------------------------------------------------------------------------- */
+
+int run_setup_read(const char *path, char **ret_text, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	FILE *f = fopen(path, "re");
+	if (f == NULL)
+		return err_sys(e, errno, "%s: this file cannot be read", path);
+	size_t n = fread(buf_room(&text, SOURCE_MAX + 1), 1, SOURCE_MAX + 1, f);
+	bool bad = ferror(f);
+	int errnum = errno;
+	fclose(f);
+	text.len = n;
+	text.data[n] = '\0';
+	int rc = bad ? err_sys(e, errnum, "%s: this file cannot be read", path) : 0;
+	if (rc == 0 && n > SOURCE_MAX)
+		rc = err_set(e, ERR_INPUT, "%s: such a file has at most %d bytes", path, SOURCE_MAX);
+	if (rc == 0 && n == 0)
+		rc = err_set(e, ERR_INPUT, "%s: this file is empty", path);
+	const char *odd = utf8_bad(text.data);
+	if (rc == 0 && odd)
+		rc = err_set(e, ERR_INPUT, "%s:%d: this line is not UTF-8: save the file as UTF-8", path, utf8_line(text.data, odd));
+	*ret_text = rc == 0 ? buf_steal(&text) : NULL;
+	buf_fini(&text);
+	return rc;
+}
+
+char *run_setup_stem(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	size_t n = strlen(base);
+	static const char *const ends[] = { ".peak.md", ".md" };
+	for (size_t i = 0; i < MEM_COUNT(ends); i++) {
+		size_t tail = strlen(ends[i]);
+		if (n > tail && strcmp(base + n - tail, ends[i]) == 0)
+			return mem_strn(base, n - tail);
+	}
+	return mem_str(base);
+}
+
+char *run_setup_command(void)
+{
+	struct buf out = BUF_INIT, raw = BUF_INIT;
+	FILE *f = fopen("/proc/self/cmdline", "re");
+	size_t n = f ? fread(buf_room(&raw, SOURCE_MAX), 1, SOURCE_MAX, f) : 0;
+	if (f)
+		fclose(f);
+	for (size_t i = 0; i < n; i += strlen(raw.data + i) + 1) {
+		const char *word = raw.data + i;
+		bool quote = *word == '\0' || strpbrk(word, " \t\n\"$&|;<>*?()'") != NULL;
+		buf_addf(&out, "%s%s%s%s", out.len ? " " : "", quote ? "\"" : "", word, quote ? "\"" : "");
+	}
+	buf_fini(&raw);
+	return buf_steal(&out);
+}
+
+static bool is_taken(const json_t *workflows, const char *name)
+{
+	const json_t *w;
+	size_t i;
+	json_array_foreach(workflows, i, w)
+		if (strcmp(run_setup_text(w, "name"), name) == 0)
+			return true;
+	return false;
+}
+
+const char *run_setup_wanted_name(const struct run *r)
+{
+	const char *name = verb_get(r->line, "name");
+	return name ? name : r->report.stem;
+}
+
+int run_setup_name(struct run *r, struct err *e)
+{
+	const char *wanted = run_setup_wanted_name(r);
+	json_t *list = NULL;
+	if (!*wanted)
+		return err_set(e, ERR_INPUT, "--name needs a name");
+	r->workflow = mem_str(wanted);
+	int rc = run_setup_call(r, "workflow", "workflow", json_pack("{s:s}", "action", "list"), &list, e);
+	if (rc < 0)
+		return rc;
+	const json_t *workflows = json_object_get(list, "workflows");
+	r->resumed = verb_get(r->line, "resume") && is_taken(workflows, wanted);
+	for (int i = 2; !r->resumed && is_taken(workflows, r->workflow); i++) {
+		free(r->workflow);
+		r->workflow = mem_fmt("%s-%d", wanted, i);
+	}
+	json_decref(list);
+	return 0;
+}
+
+static int read_checkpoint(struct run *r, struct err *e)
+{
+	json_t *answer = NULL;
+	int rc = run_setup_call(r, "checkpoint", "workflow", json_pack("{s:s, s:s, s:s, s:i}", "action", "show", "at", r->from, "what", "source",
+	                        "limit", WHOLE), &answer, e);
+	if (rc == 0)
+		r->source = mem_str(run_setup_text(answer, "text"));
+	json_decref(answer);
+	return rc;
+}
+
+int run_setup_context(struct run *r, struct err *e)
+{
+	int rc = r->path ? run_setup_read(r->path, &r->source, e) : read_checkpoint(r, e);
+	if (rc == 0)
+		rc = context_parse(r->path ? r->path : r->from, r->source, &r->context, e);
+	if (rc < 0)
+		return rc;
+	r->backend = mem_str(context_backend(r->context));
+	r->report.stem = r->path ? run_setup_stem(r->path) : mem_str(context_kernel(r->context));
+	return 0;
+}
+
+/* The file becomes a root; a checkpoint is one already. */
+static int begin(struct run *r, json_t **ret_begun, struct err *e)
+{
+	if (r->path)
+		return run_setup_call(r, "context", "context_create",
+		                      json_pack("{s:s, s:s, s:s}", "source", r->source, "name", r->workflow, "file", r->path), ret_begun, e);
+	return run_setup_call(r, "workflow", "workflow", json_pack("{s:s, s:s, s:s}", "action", "branch", "name", r->workflow, "at", r->from),
+	                      ret_begun, e);
+}
+
+int run_setup_workflow(struct run *r, struct err *e)
+{
+	json_t *created = NULL;
+	int rc = begin(r, &created, e);
+	if (rc == 0) {
+		const char *name = run_setup_text(created, "workflow");
+		if (*name && strcmp(name, r->workflow) != 0) {
+			free(r->workflow);
+			r->workflow = mem_str(name);
+		}
+		r->resumed = verb_get(r->line, "resume") && json_is_true(json_object_get(created, "existed"));
+		run_setup_say(r, "workflow", "%s%s", r->workflow, strcmp(r->workflow, run_setup_wanted_name(r)) ? " (the name itself is taken)"
+		                                               : r->resumed ? " (gone on with)" : "");
+		if (r->step_count == 0)
+			run_setup_say(r, "sequence", "none is called %s: only the baseline is tuned (--sequence or --transform name steps)",
+			              r->report.stem);
+		report_add(&r->report, "baseline")->checkpoint = run_setup_whole(created, "checkpoint");
+	}
+	json_decref(created);
+	return rc;
+}
+
+/* What is no backend's at all is the daemon's to refuse, with what there is. */
+static int check_backend(const struct run *r, const char *id, struct err *e)
+{
+	for (size_t i = 0; i < POOL_BACKENDS; i++)
+		if (pool_is_of_backend(id, pool_backends[i]) && strcmp(pool_backends[i], r->backend) != 0)
+			return err_set(e, ERR_INPUT, "device %s runs %s code, and %s is a context for %s", id, pool_backends[i],
+			               r->path ? r->path : r->from, r->backend);
+	return 0;
+}
+
+/* The others are said as the daemon says them: an architecture, a set of devices. */
+static int no_device(const char *id, struct err *e)
+{
+	const char *colon = strchr(id, ':');
+	if (colon && colon[1 + strspn(colon + 1, "0123456789")])
+		return -(int)e->code;
+	return err_set(e, ERR_NOT_FOUND, "there is no device %s here: `peakd devices` lists what there is, and --device BACKEND:ARCHITECTURE "
+	               "(cuda:sm_90a) compiles without one", id);
+}
+
+int run_setup_device(struct run *r, struct err *e)
+{
+	const char *asked = verb_get(r->line, "device"), *id = asked ? asked : r->backend;
+	json_t *answer = NULL;
+	int rc = check_backend(r, id, e);
+	if (rc < 0)
+		return rc;
+	rc = run_setup_ask(r, "device", id, &answer, e);
+	if (rc < 0)
+		return rc == -ERR_NOT_FOUND ? no_device(id, e) : rc;
+	const json_t *list = json_object_get(answer, "devices"), *first = json_array_get(list, 0);
+	r->report.compile_only = json_is_false(json_object_get(first, "runs"));
+	r->report.emulated = json_is_true(json_object_get(first, "emulated"));
+	r->report.device = r->report.compile_only ? mem_str(id)
+	                                          : mem_fmt("%s (%s)", run_setup_text(first, "name"), json_array_size(list) > 1 ? id : run_setup_text(first, "id"));
+	r->report.driver = mem_str(r->report.compile_only ? "" : run_setup_text(first, "driver"));
+	json_decref(answer);
+	return 0;
+}
+
+/* --- which steps ------------------------------------------------------------------------------------------------------------ */
+
+static void add_step(struct run *r, const char *text, size_t n)
+{
+	while (n && isspace((unsigned char)text[n - 1]))
+		n--;
+	while (n && isspace((unsigned char)*text)) {
+		text++;
+		n--;
+	}
+	if (n)
+		*MEM_PUSH(r->steps, r->step_count) = mem_strn(text, n);
+}
+
+static int read_sequence(struct run *r, const char *name, struct err *e)
+{
+	char *asked = mem_fmt("sequence:%s", name);
+	json_t *answer = NULL;
+	int rc = run_setup_call(r, "sequence", "transformations", json_pack("{s:s}", "name", asked), &answer, e);
+	free(asked);
+	if (rc < 0)
+		return rc;
+	for (const char *line = run_setup_text(answer, "text"); *line;) {
+		size_t n = strcspn(line, "\n");
+		add_step(r, line, n);
+		line += n + (line[n] == '\n');
+	}
+	json_decref(answer);
+	return r->step_count ? 0 : err_set(e, ERR_INPUT, "the sequence %s has no steps", name);
+}
+
+static bool is_sequence(const json_t *names, const char *name)
+{
+	const json_t *n;
+	size_t i;
+	json_array_foreach(names, i, n)
+		if (json_string_value(n) && strcmp(json_string_value(n), name) == 0)
+			return true;
+	return false;
+}
+
+/* The sequence that is named as the file, with or without the backend at its end; NULL when there is none. free(). */
+static int default_sequence(struct run *r, char **ret_name, struct err *e)
+{
+	json_t *answer = NULL;
+	int rc = run_setup_call(r, "sequence", "transformations", json_object(), &answer, e);
+	if (rc < 0)
+		return rc;
+	const json_t *names = json_object_get(answer, "sequences");
+	char *name = mem_str(r->report.stem), *end = strrchr(name, '-');
+	if (!is_sequence(names, name) && end && strcmp(end + 1, r->backend) == 0)
+		*end = '\0';
+	if (!is_sequence(names, name)) {
+		free(name);
+		name = NULL;
+	}
+	json_decref(answer);
+	*ret_name = name;
+	return 0;
+}
+
+int run_setup_steps(struct run *r, struct err *e)
+{
+	const char *sequence = verb_get(r->line, "sequence"), *given;
+	char *name = NULL;
+	for (size_t i = 0; (given = verb_get_nth(r->line, "transform", i)) != NULL; i++)
+		add_step(r, given, strlen(given));
+	if (r->step_count)
+		return 0;
+	if (sequence)
+		return read_sequence(r, sequence, e);
+	int rc = default_sequence(r, &name, e);
+	if (rc == 0 && name)
+		rc = read_sequence(r, name, e);
+	free(name);
+	return rc;
+}

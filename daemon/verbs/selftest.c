@@ -1,0 +1,124 @@
+/* selftest: see selftest.h. */
+#include "daemon/verbs/selftest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/judge/reference.h"
+#include "core/judge/selftest.h"
+#include "daemon/app.h"
+
+enum { REFERENCE_BYTES = 256 << 20 };
+
+/* What is compiled for where no device of the backend is. */
+static const char *const architectures[] = { "cuda:sm_90a" };
+
+static bool has_backend(const struct facts *facts, size_t count, const char *id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (pool_is_of_backend(id, facts[i].backend))
+			return true;
+	return false;
+}
+
+static int find_devices(struct pool *pool, const char *asked, struct facts **ret_facts, size_t *ret_count, struct err *e)
+{
+	struct facts *facts = NULL, one;
+	char *notes = NULL;
+	size_t count = 0;
+	if (asked) {
+		int rc = pool_device(pool, asked, &one, e);
+		if (rc < 0)
+			return rc;
+		*ret_facts = mem_copy(&one, sizeof one);
+		*ret_count = 1;
+		return 0;
+	}
+	int rc = pool_devices(pool, &facts, &count, &notes, e);
+	free(notes);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < MEM_COUNT(architectures); i++) {
+		struct err ignored = ERR_INIT; /* without the compiler, its specimens are skipped */
+		if (has_backend(facts, count, architectures[i]) || pool_device(pool, architectures[i], &one, &ignored) < 0)
+			continue;
+		facts = mem_resize(facts, count + 1, sizeof *facts);
+		facts[count++] = one;
+	}
+	*ret_facts = facts;
+	*ret_count = count;
+	return 0;
+}
+
+static void tell(void *arg, const struct selftest_result *r)
+{
+	static const char *const words[] = { "refused", "passed", "skipped", "WRONG" };
+	(void)arg;
+	printf("%-8s %-32s %s\n", words[r->outcome], r->name, r->text);
+	fflush(stdout);
+}
+
+static int run(const struct verb_line *line, struct pool *pool, struct selftest_counts *ret_counts, struct err *e)
+{
+	struct facts *devices = NULL;
+	size_t count = 0;
+	struct eval ev = { .pool = pool };
+	int rc = find_devices(pool, verb_get(line, "device"), &devices, &count, e);
+	if (rc < 0)
+		return rc;
+	char *share = app_share(), *folder = mem_fmt("%s/tests/adversary", share);
+	for (size_t i = 0; i < count; i++)
+		printf("%s: %s\n", devices[i].id, devices[i].name);
+	ev.references = references_new(REFERENCE_BYTES);
+	rc = selftest_run(&ev, verb_get(line, "suite") ? verb_get(line, "suite") : folder, verb_get(line, "only"), devices, count, tell,
+	                  NULL, ret_counts, e);
+	references_free(ev.references);
+	free(devices);
+	free(folder);
+	free(share);
+	return rc;
+}
+
+static int selftest(const struct verb_line *line)
+{
+	struct pool_config config = { .compile_workers = 0 };
+	struct selftest_counts counts = { { 0 } };
+	struct err e = ERR_INIT;
+	struct pool *pool = pool_new(&config);
+	int rc = run(line, pool, &counts, &e);
+	pool_free(pool);
+	if (rc < 0)
+		return verb_fail(line, &e);
+	size_t all = 0;
+	for (size_t i = 0; i < SELFTEST_OUTCOMES; i++)
+		all += counts.of[i];
+	if (all == 0) {
+		const char *only = verb_get(line, "only");
+		err_set(&e, ERR_NOT_FOUND, only ? "no file of the suite has '%s' in its name" : "the suite's folder has no file *.bad.peak.md or *.good.peak.md%s",
+		        only ? only : "");
+		return verb_fail(line, &e);
+	}
+	size_t wrong = counts.of[SELFTEST_BROKEN], judged = counts.of[SELFTEST_REFUSED] + counts.of[SELFTEST_PASSED];
+	if (wrong)
+		printf("%zu WRONG: a cheat passed, an honest one was refused, or the reason is another\n", wrong);
+	if (wrong + judged == 0)
+		printf("nothing could be judged on this machine\n");
+	printf("%zu refused, %zu honest passed, %zu skipped\n", counts.of[SELFTEST_REFUSED], counts.of[SELFTEST_PASSED],
+	       counts.of[SELFTEST_SKIPPED]);
+	return wrong || judged == 0 ? VERB_FAILED : VERB_OK;
+}
+
+const struct verb selftest_verb = {
+	.name = "selftest", .words = "", .summary = "kernels that cheat and honest ones like them: are they told apart here?",
+	.details = "Runs tests/adversary/ (docs/trust.md lists the attacks) on every device of this machine; contexts for a backend without\n"
+	           "a device are compiled and counted as skipped. Exit status 1 when one verdict is wrong or none could be reached.\n",
+	.options = (const struct verb_option[]){
+		{ "device", "ID", "on this device alone (cuda:0, hlsl:0)" },
+		{ "only", "TEXT", "only files whose name contains it" },
+		{ "suite", "FOLDER", "another folder of such files" },
+		{ NULL, NULL, NULL },
+	},
+	.min_words = 0, .max_words = 0, .run = selftest,
+};

@@ -1,0 +1,285 @@
+/* study: see study.h. Tries are jobs of the daemon, started together and then waited for one after the other, so that slow models
+ * answer side by side. */
+#include "daemon/verbs/study.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "core/transform/library.h"
+#include "daemon/verbs/bar.h"
+#include "daemon/verbs/out.h"
+#include "daemon/verbs/run_check.h"
+#include "daemon/verbs/run_setup.h"
+#include "daemon/verbs/study_table.h"
+#include "daemon/verbs/verbs.h"
+
+struct study {
+	struct run run;               /* file, workflow, device and the transformations in order */
+	struct study_table table;
+	long long tries, first, parallel;
+	int64_t at;                   /* the checkpoint that the next transformation starts from */
+	size_t done;                  /* transformations that are behind it */
+};
+
+/* --- one try ------------------------------------------------------------------------------------------------------------------ */
+
+static int start_try(struct study *s, const struct study_row *row, unsigned number, char **ret_id, struct err *e)
+{
+	char *at = mem_fmt("%lld", (long long)row->parent);
+	json_t *arguments = json_pack("{s:s, s:s, s:i}", "at", at, "transformation", row->transformation, "try", (int)number);
+	free(at);
+	if (*row->model)
+		json_object_set_new(arguments, "model", json_string(row->model));
+	verbs_copy(s->run.line, arguments, "device", NULL);
+	int rc = verbs_copy_int(s->run.line, arguments, "samples", 1, 1024, e);
+	if (rc < 0) {
+		json_decref(arguments);
+		return rc;
+	}
+	return client_start(s->run.client, "transform", arguments, ret_id, e);
+}
+
+static int end_try(struct study *s, const struct study_row *row, struct study_try *t, struct err *e)
+{
+	char *label = mem_fmt("%s %u", row->transformation, t->number);
+	struct bar bar;
+	json_t *job = NULL;
+	bar_init(&bar, label);
+	int rc = client_wait(s->run.client, t->id, bar_say, &bar, &job, e);
+	bar_clear(&bar);
+	free(label);
+	if (rc < 0)
+		return rc;
+	const json_t *result = json_object_get(job, "result");
+	bool done = strcmp(run_setup_text(job, "state"), "done") == 0;
+	free(t->first);
+	t->first = mem_str(run_setup_text(result, "first_try"));
+	t->checkpoint = done ? run_setup_whole(result, "checkpoint") : 0;
+	t->asked = (unsigned)run_setup_whole(result, "asked");
+	t->repairs = (unsigned)run_setup_whole(result, "repairs");
+	t->tokens_in = (uint64_t)run_setup_whole(result, "tokens_in");
+	t->tokens_out = (uint64_t)run_setup_whole(result, "tokens_out");
+	t->tokens_cached = (uint64_t)run_setup_whole(result, "tokens_cached");
+	if (t->checkpoint == 0)
+		t->error = mem_str(*run_setup_text(job, "error") ? run_setup_text(job, "error") : run_setup_text(job, "state"));
+	json_decref(job);
+	run_setup_say(&s->run, row->transformation, "try %u: %s%s%s%s", t->number, *t->first ? t->first : "not judged",
+	              t->checkpoint > 0 ? t->repairs ? ", accepted after repair" : "" : ", not accepted: ",
+	              t->error ? t->error : "", "");
+	return 0;
+}
+
+/* Interrupted: what still runs is of no use to anybody. */
+static void cancel_rest(struct study *s, const struct study_row *row, size_t from)
+{
+	for (size_t k = from; k < row->try_count; k++) {
+		struct err ignored = ERR_INIT;
+		client_call(s->run.client, "job", json_pack("{s:s, s:s}", "action", "cancel", "id", row->tries[k].id), NULL, NULL, NULL,
+		            NULL, &ignored);
+	}
+}
+
+static int row_tries(struct study *s, struct study_row *row, struct err *e)
+{
+	size_t ended = 0;
+	int rc = 0;
+	while (rc == 0 && ended < (size_t)s->tries) {
+		while (rc == 0 && row->try_count < (size_t)s->tries && row->try_count < ended + (size_t)s->parallel) {
+			unsigned number = (unsigned)(s->first + (long long)row->try_count);
+			char *id = NULL;
+			rc = start_try(s, row, number, &id, e);
+			if (rc == 0)
+				*MEM_PUSH(row->tries, row->try_count) = (struct study_try){ .number = number, .id = id, .first = mem_str("") };
+		}
+		if (rc == 0)
+			rc = end_try(s, row, &row->tries[ended], e);
+		if (rc == 0)
+			ended++;
+	}
+	if (rc < 0)
+		cancel_rest(s, row, ended);
+	return rc;
+}
+
+/* --- all of them -------------------------------------------------------------------------------------------------------------- */
+
+/* The workflow stands where the next transformation begins: its log is a line of accepted checkpoints. */
+static int stand_at(struct study *s, const char *at, struct err *e)
+{
+	json_t *moved = NULL;
+	int rc = run_setup_call(&s->run, "checkpoint", "workflow",
+	                        json_pack("{s:s, s:s, s:s}", "action", "restore", "name", s->run.workflow, "at", at), &moved, e);
+	if (rc == 0)
+		s->at = run_setup_whole(moved, "checkpoint");
+	json_decref(moved);
+	return rc;
+}
+
+static int advance(struct study *s, int64_t checkpoint, struct err *e)
+{
+	char *at = mem_fmt("%lld", (long long)checkpoint);
+	int rc = stand_at(s, at, e);
+	free(at);
+	return rc;
+}
+
+static int transformation(struct study *s, const char *name, struct err *e)
+{
+	size_t rows = 0;
+	int rc = 0;
+	const char *model;
+	do {
+		model = verb_get_nth(s->run.line, "model", rows);
+		if (model == NULL && rows > 0)
+			break;
+		struct study_row *row = study_table_add(&s->table, name, model ? model : "", s->at);
+		rows++;
+		rc = row_tries(s, row, e);
+	} while (rc == 0 && model);
+	if (rc < 0)
+		return rc;
+	const struct study_try *accepted = study_table_accepted(&s->table, rows);
+	if (accepted == NULL)
+		return err_set(e, ERR_WRONG, "no try of %s was accepted, so nothing that follows it can be tried", name);
+	return advance(s, accepted->checkpoint, e);
+}
+
+static int write_json(const struct study *s, const char *path, struct err *e)
+{
+	char date[32];
+	json_t *o = study_table_json(&s->table);
+	clock_iso(s->run.report.started_ms, date);
+	json_object_set_new(o, "context", json_string(s->run.report.stem));
+	json_object_set_new(o, "device", json_string(s->run.report.device ? s->run.report.device : ""));
+	json_object_set_new(o, "driver", json_string(s->run.report.driver ? s->run.report.driver : ""));
+	json_object_set_new(o, "ran", json_boolean(!s->run.report.compile_only));
+	json_object_set_new(o, "date", json_string(date));
+	json_object_set_new(o, "command", json_string(s->run.report.command));
+	int rc = out_json(path, o, JSON_INDENT(1), e);
+	json_decref(o);
+	return rc;
+}
+
+/* The figures until here, so that whatever kills a study of hours leaves them: in one piece, under the name that --json gives. What is no file
+ * ("-", a pipe) gets them once, at the end. */
+static int save(const struct study *s, bool end, struct err *e)
+{
+	const char *json = verb_get(s->run.line, "json");
+	struct stat st;
+	if (json == NULL || s->table.row_count == 0)
+		return 0;
+	if (out_is_stdout(json) || (stat(json, &st) == 0 && !S_ISREG(st.st_mode)))
+		return end ? write_json(s, json, e) : 0;
+	char *part = mem_fmt("%s.part", json);
+	struct err ignored = ERR_INIT; /* of a folder where nothing can be made: the file itself may be written all the same */
+	int rc = write_json(s, part, &ignored) == 0 && rename(part, json) == 0 ? 0 : write_json(s, json, e);
+	free(part);
+	return rc;
+}
+
+static int run_all(struct study *s, struct err *e)
+{
+	struct run *r = &s->run;
+	int rc = run_check(r, s->first, e);
+	if (rc == 0 && r->step_count == 0)
+		rc = err_set(e, ERR_INPUT, "there is nothing to try: name a --sequence, or a --transform");
+	if (rc == 0)
+		rc = run_setup_workflow(r, e);
+	if (rc < 0)
+		return rc;
+	s->at = r->report.steps[0].checkpoint;
+	if (r->path && r->from)
+		rc = stand_at(s, r->from, e);
+	for (size_t i = 0; i < r->step_count && rc == 0; i++) {
+		rc = transformation(s, r->steps[i], e);
+		s->done += rc == 0;
+		if (rc == 0)
+			rc = save(s, false, e);
+	}
+	return rc;
+}
+
+/* The other options are as they were. */
+static void say_again(const struct study *s)
+{
+	fprintf(stderr, "peakd study: what is accepted is kept; the rest: peakd study --from %lld", (long long)s->at);
+	for (size_t i = s->done; i < s->run.step_count; i++) {
+		bool word = library_is_name(s->run.steps[i]);
+		fprintf(stderr, " --transform %s%s%s", word ? "" : "\"", s->run.steps[i], word ? "" : "\"");
+	}
+	fprintf(stderr, "\n");
+}
+
+/* 0 only when every try was accepted in the end. */
+static int finish(struct study *s, int rc, struct err *e)
+{
+	struct study_sum all = study_table_sum(s->table.rows, s->table.row_count);
+	struct err late = ERR_INIT;
+	if (s->table.row_count)
+		study_table_print(&s->table, s->run.words);
+	if (s->run.report.compile_only && s->table.row_count)
+		fprintf(s->run.words, "nothing ran: %s can only be compiled for, and \"right\" means that it compiled\n", s->run.report.device);
+	fflush(s->run.words);
+	if (rc < 0)
+		verb_fail(s->run.line, e);
+	if (save(s, true, &late) < 0)
+		rc = verb_fail(s->run.line, &late);
+	if (client_interrupted(s->run.client) && s->at)
+		say_again(s);
+	if (rc != 0 || all.given_up || all.unjudged)
+		return VERB_FAILED;
+	return s->run.report.compile_only ? VERB_COMPILED : VERB_OK;
+}
+
+static void study_fini(struct study *s)
+{
+	run_setup_fini(&s->run);
+	study_table_fini(&s->table);
+}
+
+static int study_run(const struct verb_line *line)
+{
+	struct study s = { .run = { .line = line, .path = line->word_count ? line->words[0] : NULL, .from = verb_get(line, "from") } };
+	struct err e = ERR_INIT;
+	long long ignored;
+	if (verb_int(line, "tries", 1, 1000, 5, &s.tries, &e) < 0 || verb_int(line, "first", 1, 1000, 1, &s.first, &e) < 0 ||
+	    verb_int(line, "parallel", 1, 16, 5, &s.parallel, &e) < 0 || verb_int(line, "samples", 1, 1024, 0, &ignored, &e) < 0)
+		return verb_misused(line, &e);
+	if (s.run.path == NULL && s.run.from == NULL) {
+		err_set(&e, ERR_INPUT, "name the context to begin with: peakd study FILE.peak.md, or peakd study --from AT");
+		return verb_misused(line, &e);
+	}
+	int rc = run_setup_open(&s.run, &e);
+	int status = rc < 0 ? verb_fail(line, &e) : finish(&s, run_all(&s, &e), &e);
+	status = verb_ended(client_interrupted(s.run.client), status);
+	study_fini(&s);
+	return status;
+}
+
+static const struct verb_option options[] = {
+	{ "sequence", "NAME", "the transformations to try (default: the sequence named as the file)" },
+	{ "transform", "T", "a transformation, by name or as a sentence; may be repeated; replaces the sequence" },
+	{ "from", "AT", "the checkpoint of the database that the first one starts from, in place of the file" },
+	{ "model", "NAME", "a configured model, or replay:NAME for recordings; may be repeated to compare models" },
+	{ "tries", "N", "independent tries of each transformation by each model (default 5)" },
+	{ "first", "N", "number of the first try (default 1): recordings of try N > 1 are in the folder try-N" },
+	{ "parallel", "N", "tries that are under way at once (default 5)" },
+	{ "device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)" },
+	{ "name", "W", "the workflow's name (default: the file's); a free one like it when it is taken" },
+	{ "samples", "N", "execution parameters to validate (default 16)" },
+	{ "json", "FILE", "writes the figures there, anew after every transformation; -: to standard output, at the end, the words to stderr" },
+	{ NULL, NULL, NULL },
+};
+
+const struct verb study_verb = {
+	.name = "study", .words = "[FILE.peak.md]", .summary = "how often models carry out transformations right, tried N times each",
+	.details = "Every try starts from the same checkpoint; the first one that is accepted is what the next transformation starts from.\n"
+	           "\"right\" means: every pass held and no answer needed a repair. Nothing is tuned.\n"
+	           "Ctrl-C and SIGTERM cancel the tries that are under way (exit status 130, 143).\n"
+	           "Exit status 0: every try was accepted in the end; 1: not; 3: the device only compiles, nothing ran.\n",
+	.options = options, .min_words = 0, .max_words = 1, .run = study_run,
+};

@@ -1,0 +1,240 @@
+/* verb: command lines against tables of options; see verb.h. Called by main.c and by every verb. */
+#include "daemon/verbs/verb.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/suggest.h"
+
+static const struct verb_option common[] = {
+	{ "db", "FILE", "the database (default: $PEAKD_DB, else peakd/peakd.db in $XDG_DATA_HOME)" },
+	{ "log-level", "LEVEL", "error, warning, info or debug" },
+	{ "help", NULL, "this text" },
+};
+
+static const struct verb_option none[] = { { NULL, NULL, NULL } };
+
+static const struct verb_option *own_options(const struct verb *verb)
+{
+	return verb->options ? verb->options : none;
+}
+
+static const struct verb_option *find_option(const struct verb *verb, const char *name, size_t n)
+{
+	for (const struct verb_option *o = own_options(verb); o->name; o++)
+		if (strlen(o->name) == n && memcmp(o->name, name, n) == 0)
+			return o;
+	for (size_t i = 0; i < MEM_COUNT(common); i++)
+		if (strlen(common[i].name) == n && memcmp(common[i].name, name, n) == 0)
+			return &common[i];
+	return NULL;
+}
+
+static int unknown_option(const struct verb *verb, const char *name, size_t n, struct err *e)
+{
+	const char **known = NULL;
+	size_t count = 0;
+	char *given = mem_strn(name, n);
+	for (const struct verb_option *o = own_options(verb); o->name; o++)
+		*MEM_PUSH(known, count) = o->name;
+	for (size_t i = 0; i < MEM_COUNT(common); i++)
+		*MEM_PUSH(known, count) = common[i].name;
+	const char *near = suggest_word(given, known, count);
+	int rc = err_set(e, ERR_INPUT, "there is no option --%s%s%s%s; `peakd %s --help` lists them", given, near ? " (did you mean --" : "",
+	                 near ? near : "", near ? "?)" : "", verb->name);
+	free(given);
+	free(known);
+	return rc;
+}
+
+/* --- the database ------------------------------------------------------------------------------------------------------- */
+
+static void make_folders(const char *path)
+{
+	char *copy = mem_str(path);
+	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(copy, 0700); /* opening the database says what is wrong */
+		*slash = '/';
+	}
+	free(copy);
+}
+
+static int default_db(char **ret_db, struct err *e)
+{
+	const char *set = getenv("PEAKD_DB"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+	if (set && *set)
+		*ret_db = mem_str(set);
+	else if (data && *data)
+		*ret_db = mem_fmt("%s/peakd/peakd.db", data);
+	else if (home && *home)
+		*ret_db = mem_fmt("%s/.local/share/peakd/peakd.db", home);
+	else
+		return err_set(e, ERR_INPUT, "there is no place for the database: neither $PEAKD_DB, $XDG_DATA_HOME nor $HOME is set; "
+		               "name a file with --db");
+	if (!(set && *set))
+		make_folders(*ret_db);
+	return 0;
+}
+
+/* --- parsing ------------------------------------------------------------------------------------------------------------ */
+
+static int take_option(const struct verb *verb, int argc, char **argv, int *at, struct verb_line *line, struct err *e)
+{
+	const char *name = argv[*at] + 2, *equals = strchr(name, '=');
+	size_t n = equals ? (size_t)(equals - name) : strlen(name);
+	const struct verb_option *option = find_option(verb, name, n);
+	const char *value = equals ? equals + 1 : "";
+	if (option == NULL)
+		return unknown_option(verb, name, n, e);
+	if (option->value == NULL && equals)
+		return err_set(e, ERR_INPUT, "--%s takes no value", option->name);
+	if (option->value && !equals) {
+		if (*at + 1 >= argc)
+			return err_set(e, ERR_INPUT, "--%s needs a value: --%s %s", option->name, option->name, option->value);
+		value = argv[++*at];
+	}
+	*MEM_PUSH(line->given, line->given_count) = (struct verb_given){ .option = option, .value = value };
+	return 0;
+}
+
+static int check_words(const struct verb *verb, const struct verb_line *line, struct err *e)
+{
+	const char *space = *verb->words ? " " : "", *word = verb->words;
+	if (line->word_count > verb->max_words)
+		return err_set(e, ERR_INPUT, "'%s' is one word too many; usage: peakd %s%s%s [options]", line->words[verb->max_words], verb->name,
+		               space, verb->words);
+	if (line->word_count >= verb->min_words)
+		return 0;
+	for (size_t i = 0; i < line->word_count; i++)
+		word += strcspn(word, " ") + 1;
+	return err_set(e, ERR_INPUT, "%.*s is missing; usage: peakd %s%s%s [options]; `peakd %s --help` says more", (int)strcspn(word, " "),
+	               word, verb->name, space, verb->words, verb->name);
+}
+
+static int apply_common(struct verb_line *line, struct err *e)
+{
+	const char *level = verb_get(line, "log-level"), *db = verb_get(line, "db");
+	if (level && log_level_parse(level) < 0)
+		return err_set(e, ERR_INPUT, "--log-level: '%s' is none of error, warning, info, debug", level);
+	if (level)
+		log_set_level((enum log_level)log_level_parse(level));
+	if (db && !*db)
+		return err_set(e, ERR_INPUT, "--db needs the name of a file");
+	if (db)
+		line->db = mem_str(db);
+	return db ? 0 : default_db(&line->db, e);
+}
+
+int verb_parse(const struct verb *verb, int argc, char **argv, struct verb_line *ret_line, bool *ret_help, struct err *e)
+{
+	struct verb_line line = { .verb = verb };
+	bool only_words = false;
+	int rc = 0;
+	for (int i = 0; i < argc && rc == 0; i++) {
+		if (!only_words && strcmp(argv[i], "--") == 0)
+			only_words = true;
+		else if (!only_words && strcmp(argv[i], "-h") == 0)
+			argv[i--] = (char *)"--help";
+		else if (!only_words && strncmp(argv[i], "--", 2) == 0)
+			rc = take_option(verb, argc, argv, &i, &line, e);
+		else if (!only_words && argv[i][0] == '-' && argv[i][1])
+			rc = err_set(e, ERR_INPUT, "there is no option %s; options are written --name", argv[i]);
+		else
+			*MEM_PUSH(line.words, line.word_count) = argv[i];
+	}
+	*ret_help = rc == 0 && verb_get(&line, "help");
+	if (rc == 0 && !*ret_help)
+		rc = check_words(verb, &line, e);
+	if (rc == 0 && !*ret_help)
+		rc = apply_common(&line, e);
+	if (rc < 0)
+		verb_line_fini(&line);
+	else
+		*ret_line = line;
+	return rc;
+}
+
+void verb_line_fini(struct verb_line *line)
+{
+	free(line->words);
+	free(line->given);
+	free(line->db);
+}
+
+static void print_option(const struct verb_option *o)
+{
+	char text[64];
+	snprintf(text, sizeof text, "--%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+	printf("  %-24s %s\n", text, o->help);
+}
+
+void verb_help(const struct verb *verb)
+{
+	printf("usage: peakd %s%s%s [options]\n%s\n\n", verb->name, *verb->words ? " " : "", verb->words, verb->summary);
+	if (verb->details)
+		printf("%s\n", verb->details);
+	for (const struct verb_option *o = own_options(verb); o->name; o++)
+		print_option(o);
+	for (size_t i = 0; i < MEM_COUNT(common); i++)
+		print_option(&common[i]);
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------------ */
+
+const char *verb_get_nth(const struct verb_line *line, const char *name, size_t i)
+{
+	for (size_t k = 0; k < line->given_count; k++)
+		if (strcmp(line->given[k].option->name, name) == 0 && i-- == 0)
+			return line->given[k].value;
+	return NULL;
+}
+
+const char *verb_get(const struct verb_line *line, const char *name)
+{
+	const char *value = NULL;
+	for (size_t k = 0; k < line->given_count; k++)
+		if (strcmp(line->given[k].option->name, name) == 0)
+			value = line->given[k].value;
+	return value;
+}
+
+int verb_int(const struct verb_line *line, const char *name, long long min, long long max, long long or_else,
+             long long *ret_value, struct err *e)
+{
+	const char *text = verb_get(line, name);
+	char *end;
+	*ret_value = or_else;
+	if (text == NULL)
+		return 0;
+	errno = 0;
+	long long value = strtoll(text, &end, 10);
+	if (errno || end == text || *end || value < min || value > max)
+		return err_set(e, ERR_INPUT, "--%s: '%s' is no whole number from %lld to %lld", name, text, min, max);
+	*ret_value = value;
+	return 0;
+}
+
+int verb_fail(const struct verb_line *line, const struct err *e)
+{
+	fflush(stdout);
+	bool go_on = e->code == ERR_CANCELLED && line->verb->again;
+	fprintf(stderr, "peakd %s: %s%s%s\n", line->verb->name, e->text, go_on ? "; " : "", go_on ? line->verb->again : "");
+	return e->code == ERR_CANCELLED ? VERB_INTERRUPTED : VERB_FAILED;
+}
+
+int verb_ended(int signal, int status)
+{
+	return signal == 0 ? status : 128 + signal;
+}
+
+int verb_misused(const struct verb_line *line, const struct err *e)
+{
+	verb_fail(line, e);
+	return VERB_USAGE;
+}

@@ -1,0 +1,282 @@
+/* backends/sandbox with compilers: whatever code names a file of the machine, neither a message nor a binary has a word of it, and the
+ * compilers still do their work there. With the sandbox off the same code does leak, so that the test can fail. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <fcntl.h>
+
+#include "backends/sandbox/sandbox.h"
+#include "backends/cuda/library.h"
+#include "backends/hip/library.h"
+#include "backends/sample_plan.h"
+#include "backends/sample_worker.h"
+#include "tap.h"
+
+#define SECRET "PEAKD_TEST_SECRET_b1946ac9"
+
+static char folder[] = "/tmp/peakd-secret-XXXXXX";
+static char secret[64], absent[64];
+
+/* FILE stands for the path of a file. */
+struct row { const char *what, *code; };
+
+static const struct row cuda[] = {
+	{ "#include", "#include \"FILE\"\n" },
+	{ "in angle brackets", "#include <FILE>\n" },
+	{ "spliced", "#inc\\\nlude \"FILE\"\n" },
+	{ "spliced in the path", "#include \"/t\\\nmp/../FILE\"\n" },
+	{ "digraph", "%:include \"FILE\"\n" },
+	{ "macro", "#define F \"FILE\"\n#include F\n" },
+	{ "macro of a macro", "#define G(x) <x>\n#include G(FILE)\n" },
+	{ "comment between", "#/**/include/**/\"FILE\"\n" },
+	{ "#include_next", "#include_next \"FILE\"\n" },
+	{ "#import", "#import \"FILE\"\n" },
+	{ "#embed", "__device__ const char x[] = {\n#embed \"FILE\"\n};\n" },
+	{ "up from the working folder", "#include \"../../../../../../../../..FILE\"\n" },
+	{ "the process's own environment", "#include \"/proc/self/environ\"\n" },
+	{ "the process's memory map", "#include \"/proc/self/maps\"\n" },
+	{ ".incbin", "__device__ void f() { asm volatile(\".incbin \\\"FILE\\\";\"); }\n" },
+	{ ".include", "__device__ void f() { asm volatile(\".include \\\"FILE\\\"\"); }\n" },
+	{ ".file", "__device__ void f() { asm volatile(\".file 1 \\\"FILE\\\"\\n.loc 1 1 1\"); }\n" },
+	{ "top-level asm", "asm(\".incbin \\\"FILE\\\"\");\n" },
+};
+
+static const struct row hlsl[] = {
+	{ "#include", "#include \"FILE\"\n" },
+	{ "in angle brackets", "#include <FILE>\n" },
+	{ "spliced", "#inc\\\nlude \"FILE\"\n" },
+	{ "digraph", "%:include \"FILE\"\n" },
+	{ "macro", "#define F \"FILE\"\n#include F\n" },
+	{ "#embed", "#embed \"FILE\"\n" },
+	{ "#line, whose file is never read", "#line 1 \"FILE\"\nnonsense\n" },
+	{ "up from the working folder", "#include \"../../../../../../../../..FILE\"\n" },
+};
+
+static char *fill_in(const char *code, const char *path)
+{
+	struct buf out = BUF_INIT;
+	for (const char *at; (at = strstr(code, "FILE")) != NULL; code = at + 4)
+		buf_addf(&out, "%.*s%s", (int)(at - code), code, path);
+	buf_adds(&out, code);
+	return buf_steal(&out);
+}
+
+static struct sample_worker start(void)
+{
+	struct sample_worker w = sample_worker_start();
+	struct wire_frame f;
+	if (wire_receive(w.fd, &f, clock_now() + 60 * CLOCK_S, -1, NULL, NULL) < 0)
+		abort();
+	free(f.body);
+	return w;
+}
+
+struct outcome { int rc; struct err e; struct wire_compiled binary; };
+
+static struct outcome compile(struct sample_worker *w, const char *backend, const char *device, char *option)
+{
+	struct outcome o = { .e = ERR_INIT };
+	char *name = mem_str(backend), *arch = mem_str(strcmp(backend, "cuda") == 0 ? "sm_90a" : strcmp(backend, "hip") == 0 ? "gfx90a" : "spirv1.3"), *macros = mem_str("");
+	struct plan *plan = sample_matmul(64, 8, 8);
+	struct wire_compile c = { .backend = name, .arch = arch, .macros = macros, .device = (char *)(uintptr_t)device, .plan = plan,
+	                          .options = &option, .option_count = option ? 1 : 0 };
+	o.rc = sample_compile(w, &c, &o.binary, &o.e);
+	plan_free(plan);
+	free(name);
+	free(arch);
+	free(macros);
+	return o;
+}
+
+static bool holds(const struct outcome *o, const char *text)
+{
+	return strstr(o->e.text, text) || (o->rc == 0 && (memmem(o->binary.binary, o->binary.binary_len, text, strlen(text)) ||
+	                                                  strstr(o->binary.log, text)));
+}
+
+static void outcome_fini(struct outcome *o)
+{
+	if (o->rc == 0)
+		wire_compiled_fini(&o->binary);
+}
+
+#define CUDA_KERNEL "extern \"C\" __global__ void matmul(const float *A, const float *B, float *C, int n) { C[0] = A[0]; }\n"
+#define HLSL_KERNEL "[numthreads(8, 8, 1)] void matmul(uint3 id : SV_DispatchThreadID) { C[id.x] = A[0]; }\n"
+
+static bool leaks(struct sample_worker *w, const char *backend, const struct row *row)
+{
+	char *code = fill_in(row->code, secret);
+	char *whole = mem_fmt("%s%s", code, strcmp(backend, "hlsl") == 0 ? HLSL_KERNEL : CUDA_KERNEL);
+	struct outcome o = compile(w, backend, whole, NULL);
+	bool found = holds(&o, SECRET) || holds(&o, "PEAKD_TEST_VARIABLE");
+	outcome_fini(&o);
+	free(whole);
+	free(code);
+	return found;
+}
+
+static void test_rows(struct sample_worker *w, const char *backend, const struct row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		ok(!leaks(w, backend, &rows[i]), "%s: %s leaks nothing", backend, rows[i].what);
+}
+
+/* An option comes from a person, who could read the file; the sandbox holds all the same. */
+static void test_option(struct sample_worker *w)
+{
+	char *option = mem_fmt("--pre-include=%s", secret);
+	struct outcome o = compile(w, "cuda", CUDA_KERNEL, option);
+	ok(o.rc < 0 && !holds(&o, SECRET), "cuda: nor does an option");
+	outcome_fini(&o);
+	free(option);
+}
+
+/* Whether `path` exists, as the code sees it. */
+static bool is_seen(struct sample_worker *w, const char *path)
+{
+	char *code = mem_fmt("#if __has_include(\"%s\")\n#error FOUND_IT\n#endif\n" CUDA_KERNEL, path);
+	struct outcome o = compile(w, "cuda", code, NULL);
+	bool seen = holds(&o, "FOUND_IT");
+	outcome_fini(&o);
+	free(code);
+	return seen;
+}
+
+static void test_existence(struct sample_worker *w)
+{
+	ok(!is_seen(w, absent), "cuda: a file that is not there does not exist");
+	ok(!is_seen(w, secret), "cuda: nor, for the code, one that is");
+}
+
+/* The toolkit's headers are read, from the folder that the sandbox leaves. */
+static void test_headers(struct sample_worker *w, const struct cuda_nvrtc *nvrtc)
+{
+	struct outcome o = compile(w, "cuda", CUDA_KERNEL, NULL);
+	is_int(o.rc, 0, "cuda: a kernel compiles: %s", o.e.text);
+	outcome_fini(&o);
+	if (nvrtc->include_count == 0) {
+		SKIP(2, "no CUDA headers on this machine");
+		return;
+	}
+	o = compile(w, "cuda", "#include <cuda_fp16.h>\n#include <mma.h>\n#include <stdint.h>\n" CUDA_KERNEL, NULL);
+	is_int(o.rc, 0, "cuda: so do the toolkit's headers: %s", o.e.text);
+	outcome_fini(&o);
+	/* This one puts its constants where kernels can write, and so remember. */
+	o = compile(w, "cuda", "#include <cooperative_groups.h>\n" CUDA_KERNEL, NULL);
+	ok(o.rc < 0 && strstr(o.e.text, "outlive an execution"), "cuda: cooperative_groups.h is read, and refused for what it defines: %s", o.e.text);
+	outcome_fini(&o);
+}
+
+/* What a device may be made to do to its host's compiler is bounded by the request's deadline; what it says is an error. */
+static void test_harmless(struct sample_worker *w)
+{
+	static const struct row rows[] = {
+		{ "recursion", "__device__ int r(int n) { return n ? r(n - 1) + 1 : 0; }\n__device__ int x(int n) { return r(n); }\n" },
+		{ "a huge frame", "__device__ float s(int i) { float a[100000]; for (int k = 0; k < 100000; k++) a[k] = k * i; return a[i]; }\n" },
+		{ "printf and trap", "__device__ void p() { printf(\"%d\", 1); __trap(); }\n" },
+		{ "device malloc", "__device__ void *m() { return malloc(1 << 30); }\n" },
+		{ "endless templates", "template <int N> struct T { static const int v = T<N + 1>::v; };\n__device__ int t() { return T<0>::v; }\n" },
+		{ "endless macros", "#define E E E\nE\n" },
+	};
+	for (size_t i = 0; i < MEM_COUNT(rows); i++) {
+		char *code = mem_fmt("%s" CUDA_KERNEL, rows[i].code);
+		struct outcome o = compile(w, "cuda", code, NULL);
+		ok(o.rc == 0 || o.e.code == ERR_COMPILE, "cuda: %s compiles or is refused (%.80s)", rows[i].what, o.e.text);
+		outcome_fini(&o);
+		free(code);
+	}
+}
+
+static void test_roles(struct sample_worker *w)
+{
+	struct buf body = BUF_INIT;
+	struct wire_frame f;
+	struct err e = ERR_INIT;
+	wire_put_text(&body, "hlsl:spirv1.3");
+	is_int(sample_worker_call(w, WIRE_DEVICES, &body, &f, &e), 0, "a compiler describes architectures");
+	free(f.body);
+	buf_clear(&body);
+	wire_put_text(&body, "hlsl");
+	is_int(sample_worker_call(w, WIRE_DEVICES, &body, &f, &e), -ERR_CRASH, "and ends when it is asked for devices");
+	has_str(e.text, "fresh", "saying whom to ask");
+	buf_fini(&body);
+}
+
+/* Below hiprtc is a whole clang that works in files: they are in a folder of the worker's own. */
+static void test_hip(struct sample_worker *w)
+{
+	struct hip_rtc rtc;
+	struct err e = ERR_INIT;
+	if (hip_library_rtc(&rtc, &e) < 0) {
+		SKIP(1, "%.200s", e.text);
+		return;
+	}
+	struct outcome o = compile(w, "hip", CUDA_KERNEL, NULL);
+	is_int(o.rc, 0, "hip: a kernel compiles: %s", o.e.text);
+	outcome_fini(&o);
+	test_rows(w, "hip", cuda, MEM_COUNT(cuda));
+}
+
+static void test_caged(const struct cuda_nvrtc *nvrtc)
+{
+	struct sample_worker w = start();
+	char *scratch = mem_fmt("%s/peakd-%u/%ld", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (unsigned)geteuid(), (long)w.pid);
+	test_rows(&w, "hlsl", hlsl, MEM_COUNT(hlsl));
+	struct outcome o = compile(&w, "hlsl", HLSL_KERNEL, NULL);
+	is_int(o.rc, 0, "hlsl: a kernel compiles: %s", o.e.text);
+	outcome_fini(&o);
+	if (nvrtc) {
+		test_rows(&w, "cuda", cuda, MEM_COUNT(cuda));
+		test_option(&w);
+		test_existence(&w);
+		test_headers(&w, nvrtc);
+		test_harmless(&w);
+	} else {
+		SKIP(1, "no NVRTC on this machine");
+	}
+	test_hip(&w);
+	test_roles(&w);
+	sample_worker_stop(&w);
+	ok(access(scratch, F_OK) != 0 && errno == ENOENT, "the scratch folder goes with its worker");
+	free(scratch);
+}
+
+/* The measure of the rows above. */
+static void test_off(void)
+{
+	setenv("PEAKD_CAGE", "off", 1);
+	struct sample_worker w = start();
+	ok(leaks(&w, "cuda", &cuda[0]), "with the sandbox off the message quotes the file");
+	ok(leaks(&w, "cuda", &cuda[4]), "by a digraph too");
+	ok(is_seen(&w, secret) && !is_seen(&w, absent), "and code can tell whether a file exists");
+	sample_worker_stop(&w);
+	unsetenv("PEAKD_CAGE");
+}
+
+int main(void)
+{
+	struct sandbox_kernel k = sandbox_probe();
+	struct cuda_nvrtc nvrtc;
+	bool has_nvrtc = cuda_library_nvrtc(&nvrtc, NULL) == 0;
+	signal(SIGPIPE, SIG_IGN);
+	unsetenv("PEAKD_CAGE");
+	setenv("PEAKD_TEST_VARIABLE", "PEAKD_TEST_VARIABLE", 1);
+	if (mkdtemp(folder) == NULL)
+		abort();
+	snprintf(secret, sizeof secret, "%s/secret.h", folder);
+	snprintf(absent, sizeof absent, "%s/absent.h", folder);
+	FILE *f = fopen(secret, "w");
+	if (f == NULL || fprintf(f, "int x = " SECRET ";\n%s %s\n", SECRET, SECRET) < 0 || fclose(f) != 0)
+		abort();
+	if (k.landlock)
+		test_caged(has_nvrtc ? &nvrtc : NULL);
+	else
+		SKIP(1, "this kernel has no Landlock");
+	if (has_nvrtc)
+		test_off();
+	else
+		SKIP(3, "no NVRTC on this machine");
+	unlink(secret);
+	rmdir(folder);
+	return tap_done();
+}

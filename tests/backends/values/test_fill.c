@@ -1,0 +1,227 @@
+/* backends/values/fill: values are fixed for good, in range, rounded, the same whatever the layout, and made fast. */
+#include "backends/values/fill.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "pace.h"
+#include "backends/sample_plan.h"
+#include "tap.h"
+
+static struct plan_buffer matrix(enum dtype t, int64_t rows, int64_t columns, int64_t ld, enum plan_fill fill)
+{
+	return (struct plan_buffer){ .name = (char *)"A", .type = t, .rank = 2, .dims = { rows, columns }, .ld = ld,
+	                             .bytes = (uint64_t)(rows * ld) * dtype_size(t), .fill = fill, .lo = -1, .hi = 1 };
+}
+
+static double at(const struct plan_buffer *b, const void *values, int64_t i)
+{
+	return dtype_load(b->type, (const uint8_t *)values + (size_t)i * dtype_size(b->type));
+}
+
+static void test_random(void)
+{
+	for (int t = 0; t < DTYPE_COUNT; t++) {
+		struct plan_buffer b = matrix((enum dtype)t, 100, 100, 100, PLAN_RANDOM);
+		b.lo = dtype_is_signed((enum dtype)t) ? -3 : 0;
+		b.hi = 5;
+		void *v = mem_new(b.bytes, 1);
+		double sum = 0, least = 9, most = -9;
+		fill_buffer(&b, 1, v);
+		for (int64_t i = 0; i < 10000; i++) {
+			double x = at(&b, v, i);
+			sum += x;
+			least = x < least ? x : least;
+			most = x > most ? x : most;
+		}
+		double mean = dtype_is_float((enum dtype)t) ? (b.lo + 5) / 2 : (b.lo + 4) / 2;
+		ok(least >= b.lo && (dtype_is_float((enum dtype)t) ? most <= 5 && most > 4.4 : most == 4) && least < b.lo + 0.5,
+		   "random %s is within its bounds and reaches them (%g to %g)", dtype_name((enum dtype)t), least, most);
+		ok(fabs(sum / 10000 - mean) < 0.12, "random %s has its mean (%g)", dtype_name((enum dtype)t), sum / 10000);
+		free(v);
+	}
+}
+
+/* The quick conversions give what dtype_store gives. */
+static void test_narrow(void)
+{
+	static const double ranges[][2] = { { -1, 1 }, { -70000, 70000 }, { -1e-4, 1e-4 }, { -1e-7, 1e-7 }, { 0, 3 },
+	                                    { 2048, 4097 } };
+	static const enum dtype types[] = { DTYPE_F16, DTYPE_BF16 };
+	enum { N = 20000 };
+	float *wide = MEM_NEW_N(float, N);
+	uint16_t *narrow = MEM_NEW_N(uint16_t, N), want;
+	for (size_t r = 0; r < MEM_COUNT(ranges); r++)
+		for (size_t t = 0; t < MEM_COUNT(types); t++) {
+			struct plan_buffer b = matrix(DTYPE_F32, 1, N, N, PLAN_RANDOM), c = matrix(types[t], 1, N, N, PLAN_RANDOM);
+			int same = 0;
+			b.lo = c.lo = ranges[r][0];
+			b.hi = c.hi = ranges[r][1];
+			fill_buffer(&b, 8, wide);
+			fill_buffer(&c, 8, narrow);
+			for (int i = 0; i < N; i++) {
+				dtype_store(types[t], &want, (double)wide[i]);
+				same += want == narrow[i];
+			}
+			is_int(same, N, "random(%g,%g) of %s is f32's, rounded", b.lo, b.hi, dtype_name(types[t]));
+		}
+	free(wide);
+	free(narrow);
+}
+
+static void test_normal(void)
+{
+	struct plan_buffer b = matrix(DTYPE_F32, 300, 300, 300, PLAN_NORMAL);
+	float *v = MEM_NEW_N(float, 90000);
+	double sum = 0, squares = 0;
+	int beyond = 0;
+	fill_buffer(&b, 1, v);
+	for (int i = 0; i < 90000; i++) {
+		sum += (double)v[i];
+		squares += (double)v[i] * (double)v[i];
+		beyond += fabsf(v[i]) > 1.96f;
+	}
+	ok(fabs(sum / 90000) < 0.015 && fabs(squares / 90000 - 1) < 0.02, "normal has mean 0 and deviation 1 (%g, %g)",
+	   sum / 90000, squares / 90000);
+	ok(beyond > 4000 && beyond < 5000, "and 5 %% beyond 1.96 (%d of 90000)", beyond);
+	free(v);
+}
+
+static void test_counting(void)
+{
+	uint8_t bytes[300];
+	uint16_t halves[3000];
+	struct plan_buffer b = matrix(DTYPE_U8, 1, 300, 300, PLAN_IOTA);
+	fill_buffer(&b, 1, bytes);
+	ok(bytes[0] == 0 && bytes[255] == 255 && bytes[256] == 0, "iota of a small integer wraps");
+	b = matrix(DTYPE_F16, 1, 3000, 3000, PLAN_IOTA);
+	fill_buffer(&b, 1, halves);
+	ok(at(&b, halves, 2047) == 2047 && at(&b, halves, 2048) == 0,
+	   "iota of f16 starts again where it could not count on");
+	b = matrix(DTYPE_F16, 1, 3000, 3000, PLAN_ONES);
+	fill_buffer(&b, 1, halves);
+	ok(at(&b, halves, 7) == 1, "ones are ones");
+}
+
+static void test_layout(void)
+{
+	struct plan_buffer dense = matrix(DTYPE_F32, 5, 7, 7, PLAN_RANDOM), padded = matrix(DTYPE_F32, 5, 7, 9,
+	                                                                                    PLAN_RANDOM);
+	float d[35], p[45], other[35];
+	int same = 0, nan = 0;
+	fill_buffer(&dense, 3, d);
+	fill_buffer(&padded, 3, p);
+	for (int y = 0; y < 5; y++)
+		for (int x = 0; x < 9; x++)
+			if (x < 7)
+				same += d[y * 7 + x] == p[y * 9 + x];
+			else
+				nan += isnan(p[y * 9 + x]);
+	is_int(same, 35, "a leading dimension changes no value");
+	is_int(nan, 10, "and its padding is NaN");
+	fill_buffer(&dense, 4, other);
+	ok(memcmp(d, other, sizeof d) != 0, "another seed, other values");
+	dense.name = (char *)"B";
+	fill_buffer(&dense, 3, other);
+	ok(memcmp(d, other, sizeof d) != 0, "another name, other values");
+	/* Recorded results name these values by seed: they may never change. */
+	is_str(hash_bytes(d, sizeof d).hex, "306e9fa0f57892812851f14f38b2991ea54b634071e9324691376e9556ae1b30",
+	       "the values are those that they always were");
+}
+
+static void test_speed(void)
+{
+	struct plan_buffer b = matrix(DTYPE_F32, 2048, 2048, 2048, PLAN_RANDOM);
+	void *v = mem_new(b.bytes, 1);
+	fill_buffer(&b, 1, v);
+	struct pace pace = pace_begin();
+	fill_buffer(&b, 2, v);
+	bool soon = pace_within(&pace, 4194304 * CLOCK_S / 20000000);
+	ok(soon, "f32 random at %.0f M elements/s: %s", 4194304e3 / (double)pace.took, pace_text(&pace));
+	b.type = DTYPE_F16;
+	int64_t start = clock_now();
+	fill_buffer(&b, 2, v);
+	printf("# f16 random at %.0f M elements/s\n", 4194304e3 / (double)(clock_now() - start));
+	for (int values = PLAN_EXACT; values < PLAN_VALUES; values++) {
+		start = clock_now();
+		fill_special(&b, 2, (enum plan_values)values, v);
+		printf("# special values %d at %.0f M elements/s\n", values, 4194304e3 / (double)(clock_now() - start));
+	}
+	free(v);
+}
+
+static void test_special(void)
+{
+	struct plan_buffer b = matrix(DTYPE_F16, 40, 25, 28, PLAN_RANDOM), table = matrix(DTYPE_I32, 40, 25, 28, PLAN_RANDOM);
+	uint16_t *v = mem_new(b.bytes, 1), *declared = mem_new(b.bytes, 1);
+	int large = 0, integers = 0, far = 0, padding = 0;
+	fill_buffer(&b, 4, declared);
+	fill_special(&b, 4, PLAN_DECLARED, v);
+	ok(memcmp(v, declared, b.bytes) == 0, "declared values are fill_buffer's");
+	fill_special(&b, 4, PLAN_EXACT, v);
+	for (int i = 0; i < 40 * 28; i++) {
+		double x = at(&b, v, i);
+		integers += x >= 0 && x <= 15 && x == floor(x);
+		padding += v[i] == 0xFFFF;
+	}
+	ok(integers == 1000 && padding == 120, "exact values are integers 0…15, the padding stays");
+	fill_special(&b, 4, PLAN_SPIKES, v);
+	for (int i = 0; i < 40 * 28; i++)
+		large += fabs(at(&b, v, i)) > 1;
+	ok(large > 80 && large < 160, "about one value of eight is a spike (%d)", large);
+	fill_special(&b, 4, PLAN_OFFSET, v);
+	for (int i = 0; i < 40 * 28; i++)
+		far += at(&b, v, i) >= 3 && at(&b, v, i) <= 5;
+	is_int(far, 1000, "offset values lie far from zero");
+	int32_t *whole = mem_new(table.bytes, 1), *same = mem_new(table.bytes, 1);
+	fill_buffer(&table, 4, whole);
+	fill_special(&table, 4, PLAN_SPIKES, same);
+	ok(memcmp(whole, same, table.bytes) == 0, "integers stay as declared: they may be indices");
+	free(v);
+	free(declared);
+	free(whole);
+	free(same);
+}
+
+/* Every type, fill and kind of values, hashed: recorded results name them by seed, so they may never change, however they are made. */
+static void test_for_good(void)
+{
+	static const char *const want[PLAN_VALUES] = {
+		"1c1cc3200a131c58eedb10dd851129825e555d4c7e4a6dfa0538ce3e4f94ecc0",
+		"59a00d9e7d132af8e97ec30965f6bc4ad627fd975334924b70115e67f2852231",
+		"dbc3f71edaecbfc4943d9f7fe831232f045b8e1b4b51a606796decff7508ee02",
+		"b37267965f1cd372fca0bc1db331d40c915d7f88e44d1faf2e5857cf700e2887",
+		"82d2dcd2bfcc3543f9986a8ca86222ae84e21aa7254a391e10d1985597fc25e0",
+	};
+	static const struct { int64_t rows, columns, ld; } shapes[] = { { 3, 1, 2 }, { 2, 1500, 1501 }, { 700, 401, 401 } };
+	for (int values = 0; values < PLAN_VALUES; values++) {
+		struct hash_state *all = hash_new();
+		for (size_t i = 0; i < MEM_COUNT(shapes) * DTYPE_COUNT * (PLAN_IOTA + 1); i++) {
+			enum dtype t = (enum dtype)(i % DTYPE_COUNT);
+			size_t k = i / DTYPE_COUNT % MEM_COUNT(shapes);
+			struct plan_buffer b = matrix(t, shapes[k].rows, shapes[k].columns, shapes[k].ld,
+			                              (enum plan_fill)(i / DTYPE_COUNT / MEM_COUNT(shapes)));
+			b.lo = dtype_is_signed(t) ? -3 : 0;
+			b.hi = 5.5;
+			void *v = mem_new(b.bytes, 1);
+			fill_special(&b, 11, (enum plan_values)values, v);
+			hash_add(all, v, b.bytes);
+			free(v);
+		}
+		is_str(hash_end(all).hex, want[values], "values of kind %d are those that they always were", values);
+	}
+}
+
+int main(void)
+{
+	test_for_good();
+	test_special();
+	test_random();
+	test_narrow();
+	test_normal();
+	test_counting();
+	test_layout();
+	test_speed();
+	return tap_done();
+}

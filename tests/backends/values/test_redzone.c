@@ -1,0 +1,196 @@
+/* backends/values/redzone through backends/worker/run, on a pretended device that counts what is asked of it: what an execution writes and reads back, and
+ * that every kind of damage is found wherever it is. */
+#include "backends/values/redzone.h"
+
+#include <stdlib.h>
+
+#include "backends/worker/run.h"
+#include "base/mem.h"
+#include "tap.h"
+
+enum { LARGE = (9 << 20) + 12, SMALL = 4000, ZONE = BACKEND_RED_ZONE, CACHE = 1 << 28 };
+
+/* A, B: inputs; T: a table; C: output; S: scratch. */
+enum { A, B, T, C, S, BUFFERS };
+
+/* The device's memory, red zones included, and what was asked. */
+static struct {
+	uint8_t *blocks[BUFFERS];
+	size_t bytes[BUFFERS];
+	unsigned writes, reads, fills;
+	size_t written, read;
+	unsigned damaged;     /* buffer that an execution damages, */
+	int64_t at;           /* where; */
+	bool damages;         /* or none */
+	int fail_read;
+} device;
+
+static int prepare(struct backend_device *d, const void *binary, size_t len, const struct plan *plan, struct backend_run **ret_run, struct err *e)
+{
+	(void)d; (void)binary; (void)len; (void)e;
+	for (unsigned i = 0; i < BUFFERS; i++) {
+		device.bytes[i] = plan->buffers[i].bytes;
+		device.blocks[i] = mem_new(device.bytes[i] + 2 * ZONE, 1);
+	}
+	*ret_run = (struct backend_run *)&device;
+	return 0;
+}
+
+static void release(struct backend_run *r)
+{
+	(void)r;
+	for (unsigned i = 0; i < BUFFERS; i++)
+		free(device.blocks[i]);
+}
+
+static bool inside(unsigned buffer, int64_t offset, size_t bytes)
+{
+	return buffer < BUFFERS && offset >= -ZONE && offset + (int64_t)bytes <= (int64_t)device.bytes[buffer] + ZONE;
+}
+
+static int write(struct backend_run *r, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e)
+{
+	(void)r;
+	if (!inside(buffer, offset, bytes))
+		return err_set(e, ERR_INPUT, "outside");
+	memcpy(device.blocks[buffer] + ZONE + offset, from, bytes);
+	device.writes++;
+	device.written += bytes;
+	return 0;
+}
+
+static int read(struct backend_run *r, unsigned buffer, int64_t offset, void *to, size_t bytes, struct err *e)
+{
+	(void)r;
+	if (!inside(buffer, offset, bytes) || device.fail_read)
+		return err_set(e, ERR_CRASH, "outside, or gone");
+	memcpy(to, device.blocks[buffer] + ZONE + offset, bytes);
+	device.reads++;
+	device.read += bytes;
+	return 0;
+}
+
+static int fill(struct backend_run *r, unsigned buffer, uint8_t value, struct err *e)
+{
+	(void)r; (void)e;
+	memset(device.blocks[buffer] + ZONE, value, device.bytes[buffer]);
+	device.fills++;
+	return 0;
+}
+
+static int execute(struct backend_run *r, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
+{
+	(void)r; (void)times; (void)cache; (void)e;
+	if (device.damages)
+		device.blocks[device.damaged][ZONE + device.at] ^= 1;
+	*ret_ns = 1;
+	return 0;
+}
+
+static struct backend fake = { .name = "fake", .prepare = prepare, .release = release, .write = write, .read = read, .fill = fill, .execute = execute };
+
+static void add(struct plan *p, const char *name, enum plan_role role, uint64_t bytes)
+{
+	*MEM_PUSH(p->buffers, p->buffer_count) = (struct plan_buffer){ .name = mem_str(name), .type = DTYPE_F32, .role = role, .rank = 1,
+		.dims = { (int64_t)bytes / 4 }, .ld = (int64_t)bytes / 4, .bytes = bytes, .fill = PLAN_RANDOM, .lo = -1, .hi = 1 };
+}
+
+static struct run *new_run(struct room *room)
+{
+	struct plan *p = plan_new();
+	struct run *r = NULL;
+	struct err e = ERR_INIT;
+	add(p, "A", PLAN_IN, LARGE);
+	add(p, "B", PLAN_IN, SMALL);
+	add(p, "T", PLAN_TABLE, SMALL);
+	p->buffers[T].table = mem_new(SMALL, 1);
+	memset(p->buffers[T].table, 7, SMALL);
+	add(p, "C", PLAN_OUT, LARGE);
+	add(p, "S", PLAN_SCRATCH, LARGE);
+	is_int(run_new(&fake, NULL, room, "", 0, p, &r, &e), 0, "prepared");
+	return r;
+}
+
+static struct wire_executed executed(struct run *r, struct cache *inputs)
+{
+	struct wire_execute m = { .seed = 5, .poison = 0xFF };
+	struct wire_executed x = { 0 };
+	struct err e = ERR_INIT;
+	device.writes = device.reads = device.fills = 0;
+	device.written = device.read = 0;
+	if (run_execute(r, &m, inputs, &x, &e) < 0)
+		ok(false, "executed: %s", e.text);
+	return x;
+}
+
+static bool holds(unsigned buffer, uint8_t value)
+{
+	for (size_t i = 0; i < device.bytes[buffer]; i++)
+		if (device.blocks[buffer][ZONE + i] != value)
+			return false;
+	return true;
+}
+
+/* Every call waits for the device. */
+static void test_calls(struct run *r, struct cache *inputs)
+{
+	struct wire_executed x = executed(r, inputs);
+	ok(x.changed_input == 0 && x.broken_zone == 0, "nothing is damaged");
+	ok(holds(C, 0xFF) && holds(S, 0xFF), "outputs and scratch are poisoned");
+	ok(device.writes == 7 && device.fills == 2, "%u writes: inputs and tables with their zones, the others' zones; %u fills", device.writes,
+	   device.fills);
+	is_int(device.written, LARGE + 2 * SMALL + 10 * ZONE, "no poison among the bytes");
+	is_int(device.reads, 10, "read: A in three pieces, B, the table, the output and the others' zones");
+	is_int(device.read, 2 * LARGE + 2 * SMALL + 10 * ZONE, "each byte once");
+	fake.fill = NULL;
+	x = executed(r, inputs);
+	ok(holds(C, 0xFF) && holds(S, 0xFF) && x.broken_zone == 0, "a device that cannot fill has its poison written");
+	is_int(device.written, 3 * LARGE + 2 * SMALL + 10 * ZONE, "from the host");
+	fake.fill = fill;
+}
+
+static void damage(struct run *r, struct cache *inputs, unsigned buffer, int64_t at)
+{
+	bool zone = at < 0 || at >= (int64_t)device.bytes[buffer], kept = buffer == A || buffer == B || buffer == T;
+	device.damages = true;
+	device.damaged = buffer;
+	device.at = at;
+	struct wire_executed x = executed(r, inputs);
+	is_int(x.broken_zone, zone ? 1 + buffer : 0, "buffer %u at %lld: zones", buffer, (long long)at);
+	is_int(x.changed_input, !zone && kept ? 1 + buffer : 0, "and content");
+	device.damages = false;
+}
+
+static void test_damage(struct run *r, struct cache *inputs)
+{
+	for (unsigned i = 0; i < BUFFERS; i++) {
+		int64_t end = (int64_t)device.bytes[i];
+		damage(r, inputs, i, -ZONE);
+		damage(r, inputs, i, -1);
+		damage(r, inputs, i, 0);
+		damage(r, inputs, i, end / 2);
+		damage(r, inputs, i, end - 1);
+		damage(r, inputs, i, end);
+		damage(r, inputs, i, end + ZONE - 1);
+	}
+	struct wire_executed x = executed(r, inputs);
+	ok(x.changed_input == 0 && x.broken_zone == 0, "all of it is repaired by the next execution");
+	struct wire_execute m = { .seed = 5, .poison = 0xFF };
+	struct err e = ERR_INIT;
+	device.fail_read = 1;
+	is_int(run_execute(r, &m, inputs, &x, &e), -ERR_CRASH, "a device that is gone is no damage");
+	device.fail_read = 0;
+}
+
+int main(void)
+{
+	struct room *room = room_new(CACHE);
+	struct cache *inputs = cache_new(CACHE, room);
+	struct run *r = new_run(room);
+	test_calls(r, inputs);
+	test_damage(r, inputs);
+	run_free(r);
+	cache_free(inputs);
+	room_free(room);
+	return tap_done();
+}

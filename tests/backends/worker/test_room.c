@@ -1,0 +1,69 @@
+/* backends/worker/room, backends/worker/cache: large blocks are used again, no more idle than allowed, none by two at once. */
+#include "backends/worker/room.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/worker/cache.h"
+#include "tap.h"
+
+#define MIB ((size_t)1 << 20)
+
+static void test_room(void)
+{
+	struct room *r = room_new(16 * MIB);
+	void *a = room_take(r, 5 * MIB), *b = room_take(r, 5 * MIB + 1);
+	ok(a != b, "two that are used are two");
+	memset(a, 1, 5 * MIB);
+	memset(b, 2, 5 * MIB + 1);
+	room_give(r, a, 5 * MIB);
+	void *c = room_take(r, 9 * MIB), *d = room_take(r, 6 * MIB);
+	ok(c != a, "no block is too small");
+	ok(d == a, "what was given back is used again, for what rounds to the same");
+	memset(d, 3, 6 * MIB);
+	room_give(r, b, 5 * MIB + 1);
+	room_give(r, d, 6 * MIB);
+	ok(room_take(r, 6 * MIB) == d && room_take(r, 6 * MIB) == b, "the one used last first, each once");
+	room_give(r, b, 6 * MIB);
+	room_give(r, d, 6 * MIB);
+	room_give(r, c, 9 * MIB);
+	ok(room_take(r, 9 * MIB) == c, "the newest stays");
+	a = room_take(r, 6 * MIB);
+	ok(a == d, "the oldest went first: 22 MiB were idle, 16 allowed");
+	room_give(r, a, 6 * MIB);
+	room_give(r, c, 10 * MIB);
+	void *small = room_take(r, 10), *none = room_take(r, 0), *large = room_take(r, 40 * MIB);
+	memset(small, 4, 10);
+	memset(large, 5, 40 * MIB);
+	room_give(r, small, 10);
+	room_give(r, none, 0);
+	room_give(r, NULL, 40 * MIB);
+	room_give(r, large, 40 * MIB);
+	room_free(r);
+	room_free(NULL);
+}
+
+static void test_cache(void)
+{
+	struct room *r = room_new(64 * MIB);
+	struct cache *c = cache_new(8 * MIB, r);
+	size_t len = 0;
+	void *first = room_take(r, 4 * MIB), *again = room_take(r, 4 * MIB);
+	ok(cache_put(c, "a", first, 4 * MIB) == first && cache_put(c, "a", again, 4 * MIB) == first, "what is there already stays");
+	ok(room_take(r, 4 * MIB) == again, "and the other goes back to the room");
+	cache_put(c, "b", again, 4 * MIB);
+	ok(cache_get(c, "a", &len) == first && len == 4 * MIB, "both are there");
+	cache_put(c, "c", room_take(r, 4 * MIB), 4 * MIB);
+	ok(cache_get(c, "b", &len) == NULL && cache_get(c, "a", &len) == first, "the least recently used was forgotten");
+	ok(room_take(r, 4 * MIB) == again, "into the room");
+	free(again);
+	cache_free(c);
+	room_free(r);
+}
+
+int main(void)
+{
+	test_room();
+	test_cache();
+	return tap_done();
+}

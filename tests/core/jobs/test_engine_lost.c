@@ -1,0 +1,50 @@
+/* core/jobs/engine: a job whose end cannot be written down (as on a full disk) is told to those who wait for it. */
+#include "core/jobs/engine.h"
+
+#include "base/clock.h"
+#include "base/fields.h"
+#include "core/record/bell.h"
+#include "core/record/job.h"
+#include "core/record/query.h"
+#include "core/record/store.h"
+#include "core/record/fixture.h"
+#include "tap.h"
+
+/* From here on nothing can be written through the job's handle. */
+static int spoil(struct engine_job *job, struct fields *result, struct err *e)
+{
+	fields_set(result, "passed", "1");
+	return query_exec_text(job->db, "PRAGMA query_only=1", e);
+}
+
+static const struct engine_kind kinds[] = { { "spoil", spoil }, { NULL, NULL } };
+
+int main(void)
+{
+	struct fixture f;
+	struct err e = ERR_INIT;
+	struct engine *g;
+	struct fields request = FIELDS_INIT;
+	struct job job;
+	char *id = NULL;
+	fixture_init(&f);
+	struct engine_config config = { .store = f.store, .kinds = kinds, .threads = 1 };
+	ok(engine_new(&config, &g, &e) == 0, "an engine %s", e.text);
+	int bell = bell_watch(store_bell(f.store), &e);
+	ok(engine_submit(g, f.db, "spoil", &request, &id, &e) == 0, "a job %s", e.text);
+	for (int tries = 0; engine_busy(g) && tries < 6000; tries++)
+		clock_sleep(10 * CLOCK_MS);
+	ok(job_get(f.db, id, &job, &e) == 0 && job.state == JOB_RUNNING, "its row still says that it runs");
+	char *why = engine_lost(g, id);
+	has_str(why, "ended without a record", "those who wait are told");
+	has_str(why, "cannot be written", "… why");
+	has_str(why, "restart the daemon", "… and what to do");
+	ok(engine_lost(g, "other") == NULL, "nothing about other jobs");
+	job_fini(&job);
+	free(why);
+	free(id);
+	bell_unwatch(store_bell(f.store), bell);
+	engine_free(g);
+	fixture_fini(&f);
+	return tap_done();
+}

@@ -1,0 +1,311 @@
+/* core/problems: contexts made of kernel files: what is read, what is asked, what is refused; and no text makes it stumble. */
+#include "core/problems/draft.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/context/context.h"
+#include "core/context/host.h"
+#include "tests/tap.h"
+
+static const char tiled[] =
+	"#include <cstdio>\n#include <cuda_fp16.h>\n#define TILE 16 // edge\n"
+	"__device__ inline float twice(float a) { return 2 * a; }\n"
+	"__global__ void __launch_bounds__(256) product(const float *A, const float *__restrict__ B, float *C, int n, int m)\n"
+	"{\n\tint r = blockIdx.y * TILE + threadIdx.y, c = blockIdx.x * TILE + threadIdx.x;\n"
+	"\tif (r < n && c < m) C[r * m + c] = twice(A[r * m + c] + B[r * m + c]);\n}\n"
+	"int main()\n{\n\tconst int N = 512, M = 2 * N; /* two\n lines */\n\tsize_t bytes = N * M * sizeof(float);\n\tfloat *a, *b, *c;\n"
+	"\tcudaMalloc(&a, bytes); cudaMalloc((void **)&b, sizeof(float) * N * M); cudaMalloc(&c, N * M * 4);\n"
+	"\tdim3 block(TILE, TILE), grid((M + block.x - 1) / block.x, (N + TILE - 1) / TILE);\n"
+	"\tproduct<<<grid, block>>>(a, b, c, N, M);\n\tputs(\"<<<not a launch>>>\");\n}\n";
+
+static const char chain[] =
+	"__global__ void square(const double *x, double *t, unsigned n) { for (unsigned i = threadIdx.x; i < n; i += blockDim.x) t[i] = x[i]; }\n"
+	"extern \"C\" __global__ void add(double *y, const double *t, float f, unsigned n) { if (threadIdx.x < n) y[threadIdx.x] += f * t[threadIdx.x]; }\n"
+	"void run(int m)\n{\n\tint threads = 256, blocks = (m + threads - 1) / threads;\n\tdouble *x, *y, *tmp;\n"
+	"\tcudaMalloc(&x, m * sizeof(double)); cudaMalloc(&y, sizeof(double) * (size_t)m); cudaMalloc(&tmp, m * 8);\n"
+	"\tsquare<<<blocks, threads>>>(x, tmp, m);\n\tadd<<<blocks, threads, 64 * sizeof(float), 0>>>(y, tmp, 2.5f, m);\n}\n";
+
+static void has(const char *text, const char *part, const char *what)
+{
+	if (!ok(text && strstr(text, part), "%s", what))
+		printf("# no \"%s\" in:\n# %s\n", part, text ? text : "nothing");
+}
+
+static void is_context(const struct draft *d, const char *what)
+{
+	struct context *ctx;
+	struct err e = ERR_INIT;
+	int rc = context_parse("draft", d->text, &ctx, &e);
+	if (rc == 0) {
+		rc = host_check(ctx, &e);
+		context_free(ctx);
+	}
+	ok(rc == 0, "%s: %s", what, rc == 0 ? "a context" : e.text);
+}
+
+static const char derived[] =
+	"__global__ void fill(int n, float f, float *y) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = f; }\n"
+	"__global__ void sums(const float *y, float *s, int rows, int cols) { for (int c = 0; c < cols; c++) s[blockIdx.x] += y[blockIdx.x * cols + c]; }\n"
+	"int main(int argc, char **argv)\n{\n\tint rows = argc > 1 ? atoi(argv[1]) : 64;\n\tconst int cols = 512;\n\tint n = rows * cols, pad = n / 2;\n"
+	"\tfloat f = rows / 3.0f, *y, *s;\n\tcudaMalloc(&y, n * sizeof(float));\n\tcudaMalloc(&s, rows * sizeof(float));\n"
+	"\tfill<<<(n + 255) / 256, 256>>>(n, f, y);\n\tsums<<<rows, 256>>>(y, s, rows, cols);\n\tfill<<<1, 256>>>(pad, 1.0f, y);\n}\n";
+
+/* What the file makes of other numbers is no question. */
+static void test_derived(void)
+{
+	static const char *const lines[] = { "rows: int = {32, 64}", "f: f32 = 2" };
+	struct draft d;
+	struct err e = ERR_INIT;
+	ok(draft_make(derived, "cuda", NULL, 0, &d, &e) == 0, "sizes that are computed (%s)", e.text);
+	is_int(d.question_count, 2, "are not asked for: what they are computed from is");
+	for (size_t i = 0; i < d.question_count; i++)
+		ok(strncmp(d.questions[i], "rows: ", 6) == 0 || strncmp(d.questions[i], "f: ", 3) == 0, "the size, and what is no whole number: %s",
+		   d.questions[i]);
+	draft_fini(&d);
+	ok(draft_make(derived, "cuda", lines, 2, &d, &e) == 0, "once that is said (%s)", e.text);
+	is_int(d.question_count, 0, "nothing is left: %s", d.question_count ? d.questions[0] : "");
+	has(d.text, "n: int = rows*512\n", "they are in the context as in the file");
+	has(d.text, "int = (rows*512) // 2\n", "also in two steps");
+	is_context(&d, "it is");
+	draft_fini(&d);
+}
+
+static void test_complete(void)
+{
+	struct draft d;
+	struct err e = ERR_INIT;
+	ok(draft_make(tiled, "cuda", NULL, 0, &d, &e) == 0, "a file with its launch (%s)", e.text);
+	is_int(d.question_count, 0, "leaves no question");
+	has(d.text, "  n: int = 512\n  m: int = 1024\n", "scalars with the host's values");
+	has(d.text, "  A: f32[n, m] = random\n  B: f32[n, m] = random\n  C: out f32[n, m]\n", "arrays with extents and roles");
+	has(d.text, "tune:\n  TILE: {16}\n", "the macro of the block is a tuning parameter");
+	ok(strstr(d.text, "#define TILE") == NULL, "and defined no more");
+	has(d.text, "launch(\"product\", {(m + TILE - 1) // TILE, (n + TILE - 1) // TILE}, {TILE, TILE}, {A, B, C, n, m})", "the file's own launch");
+	has(d.text, "#include <cuda_fp16.h>", "the device's headers stay");
+	ok(strstr(d.text, "cstdio") == NULL && strstr(d.text, "main") == NULL, "the host's code does not");
+	has(d.text, "extern \"C\" __global__ void __launch_bounds__(256) product(", "kernels are extern \"C\"");
+	has(d.text, "twice(float a)", "device functions stay");
+	is_context(&d, "and all of it");
+	draft_fini(&d);
+}
+
+static void test_questions(void)
+{
+	static const char *const declared[] = { "n: u32 = {1000, 1001}" }, *const wrong[] = { "z: int = 4" };
+	struct draft d;
+	struct err e = ERR_INIT;
+	ok(draft_make(chain, "cuda", NULL, 0, &d, &e) == 0, "a file that takes its size from outside");
+	is_int(d.question_count, 1, "leaves one question");
+	has(d.questions[0], "n: which values?", "about the size");
+	draft_fini(&d);
+	ok(draft_make(chain, "cuda", declared, 1, &d, &e) == 0 && d.question_count == 0, "which a declaration answers");
+	has(d.text, "  n: u32 = {1000, 1001}\n  f: f32 = 2.5\n", "as it stands; constants of launches become inputs");
+	has(d.text, "local t = alloc({\"f64\", n}, \"t\")", "what only passes between kernels is scratch");
+	has(d.text, "y: inout f64[n] = random", "what is updated is inout");
+	has(d.text, "{BX}, {y, t, f, n}, {shared = 64*4})", "shared memory of the launch");
+	is_context(&d, "and all of it");
+	draft_fini(&d);
+	ok(draft_make(chain, "cuda", wrong, 1, &d, &e) < 0, "a declaration of nothing is refused");
+	has(e.text, "z: int = 4", "with its words");
+}
+
+/* Everything below "inputs:" that is not seen in the file's form, and where the draft could be something else than the file. */
+static const char hidden[] =
+	"static int up(int a, int b) { return (a + b - 1) / b; }\n"
+	"static int threads_for(int n) { int threads = 32; while (threads < n) threads *= 2; return threads; }\n"
+	"__device__ void put(float *to, float v) { *to = v; }\n"
+	"__global__ void norm(const float4 *in, float *y, int columns, float epsilon) { put(y + threadIdx.x, in[threadIdx.x].x * epsilon); }\n"
+	"__global__ void half_of(float *x, int rows) { x[blockIdx.x * rows] *= 0.5f; }\n"
+	"void run(const float4 *in, float *y, int rows, int columns)\n{\n\tint threads = threads_for(columns);\n"
+	"\tnorm<<<up(rows, 4), threads, threads * sizeof(float)>>>(in, y, columns, 1e-5f);\n"
+	"\thalf_of<<<rows, 64>>>(y, rows);\n}\n";
+
+static const char *const answers[] = { "rows: int = {64, 128}", "columns: int = 256", "in_: f32[rows, columns] = normal",
+                                       "y: inout f32[rows, columns] = zeros", "BX: {64, 256}", "local norm_grid = {cdiv(rows, 4)}" };
+
+static bool any(char *const *list, size_t count, const char *part)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strstr(list[i], part))
+			return true;
+	return false;
+}
+
+/* For messages: what stands open, or why there is no draft. */
+static const char *open_question(int rc, const struct draft *d, const struct err *e)
+{
+	return rc < 0 ? e->text : d->question_count ? d->questions[0] : "nothing";
+}
+
+/* The draft with one of the answers replaced. */
+static int make_with(size_t which, const char *line, struct draft *d, struct err *e)
+{
+	const char *lines[MEM_COUNT(answers)];
+	memcpy(lines, answers, sizeof lines);
+	if (line)
+		lines[which] = line;
+	return draft_make(hidden, "cuda", lines, MEM_COUNT(lines), d, e);
+}
+
+static void test_hidden(void)
+{
+	struct draft d;
+	struct err e = ERR_INIT;
+	ok(draft_make(hidden, "cuda", NULL, 0, &d, &e) == 0, "a file that hides its sizes (%s)", e.text);
+	ok(any(d.questions, d.question_count, "the grid of norm mentions 'up(…)'"), "a function in a grid is asked for");
+	ok(any(d.questions, d.question_count, "the size of a block of norm is no constant here"), "two variables of one name explain nothing");
+	ok(any(d.questions, d.question_count, "in_: its type 'float4'"), "a word of host code is no name, an unknown type is asked for");
+	ok(any(d.questions, d.question_count, "y: how many elements"), "and an array without its allocation");
+	draft_fini(&d);
+	int rc = make_with(0, NULL, &d, &e);
+	ok(rc == 0 && d.question_count == 0, "answers to all (%s)", open_question(rc, &d, &e));
+	has(d.text, "  rows: int = {64, 128}\n  columns: int = 256\n", "sizes under the host's names");
+	has(d.text, "tune:\n  BX: {64, 256}\n  BX2: {64}\n", "two blocks of different sizes have two names");
+	has(d.text, "local norm_grid = {cdiv(rows, 4)}\nlaunch(\"norm\", norm_grid, {BX}, {in_, y, columns, epsilon}, {shared = BX*4})", "a grid that was declared");
+	has(d.text, "launch(\"half_of\", {rows}, {BX2}, {y, rows})", "and the second launch");
+	is_context(&d, "all of it");
+	ok(any(d.notes, d.note_count, "nothing differs; not compared, since the file's form does not say it: the grid of norm"), "what was compared is said");
+	draft_fini(&d);
+}
+
+/* Lines that are well-formed and wrong. */
+static void test_compared(void)
+{
+	static const struct { size_t which; const char *line, *why; } wrong[] = {
+		{ 1, "columns: i64 = 256", "columns is of type i64 here, and the kernel takes i32" },
+		{ 5, "local norm_grid = {cdiv(rows, 4)} launch(\"norm\", 1, 32, {})", "here norm is launched in its place" },
+		{ 2, "in_: f32[rows, m] = normal", "what came out is no context that runs" },
+		{ 4, "BX: {2^40}", "what came out is no context that runs" },
+	};
+	static const char *const smaller[] = { "A: f32[n, 8] = random" }, *const widened[] = { "TILE: {8, 16}", "n: int = {100, 512}" };
+	struct draft d;
+	struct err e = ERR_INIT;
+	for (size_t i = 0; i < MEM_COUNT(wrong); i++) {
+		ok(make_with(wrong[i].which, wrong[i].line, &d, &e) == 0, "%s", wrong[i].line);
+		ok(any(d.questions, d.question_count, wrong[i].why), "is asked about (%s)", open_question(0, &d, &e));
+		draft_fini(&d);
+	}
+	ok(draft_make(tiled, "cuda", smaller, 1, &d, &e) == 0, "an array smaller than its allocation");
+	ok(any(d.questions, d.question_count, "A has 16384 bytes here, and a has 2097152 there"), "is asked about (%s)",
+	   open_question(0, &d, &e));
+	draft_fini(&d);
+	int rc = draft_make(tiled, "cuda", widened, 2, &d, &e);
+	ok(rc == 0 && d.question_count == 0, "more values than the file has (%s)", open_question(rc, &d, &e));
+	has(d.text, "tune:\n  TILE: {8, 16}\n", "also of a tuning parameter");
+	ok(any(d.notes, d.note_count, "at n=512 m=1024 TILE=16: kernels, grids, blocks, shared memory and arguments of 1, the bytes of 3 arrays: nothing differs"),
+	   "are compared at the file's own");
+	draft_fini(&d);
+}
+
+/* Host code that was smuggled in behind a declaration launches something else, and each part of that is seen. */
+static void test_smuggled(void)
+{
+	static const char file[] =
+		"__global__ void f(const float *a, float *b, int n, float s) { b[threadIdx.x] = s * a[threadIdx.x]; }\n"
+		"void run() { const int n = 512; float *p, *q; cudaMalloc(&p, n * 4); cudaMalloc(&q, n * 4);\n"
+		"f<<<(n + 63) / 64, 64, n * 4>>>(p, q, n, 0.5f); }\n";
+	static const struct { const char *line, *why; } wrong[] = {
+		{ "local f_block = {64, 2}", "its block is 64 x 2 x 1 here, and 64 x 1 x 1 there" },
+		{ "local f_block = {64} n = 128", "its grid is 2 x 1 x 1 here, and 8 x 1 x 1 there" },
+		{ "local f_block = {64} n = 128", "it has 512 bytes of dynamic shared memory here, and 2048 there" },
+		{ "local f_block = {64} n = 128", "n is 128 here, and 512 there" },
+		{ "local f_block = {64} s = 2", "s is 2 here, and 0.5 there" },
+		{ "local f_block = {64} b = a", "b is q there, and here that is the same as another array" },
+		{ "local f_block = {64} launch(\"f\", 8, 64, {a, b, n, s}, {shared = 2048})", "there are 2 launches here, and 1 there" },
+		{ "local f_block = {64} memset(b, 0)", "here there is an operation besides launches" },
+		{ "local f_block = {64} s = n", "s is 512 here, and 0.5 there" },
+		{ "local f_block = {64} s = a", "s is no number here" },
+		{ "local f_block = {64} b = n", "b is no array here" },
+	};
+	struct draft d;
+	struct err e = ERR_INIT;
+	ok(draft_make(file, "cuda", NULL, 0, &d, &e) == 0 && d.question_count == 0, "a plain file");
+	draft_fini(&d);
+	for (size_t i = 0; i < MEM_COUNT(wrong); i++) {
+		ok(draft_make(file, "cuda", &wrong[i].line, 1, &d, &e) == 0, "%s", wrong[i].line);
+		ok(any(d.questions, d.question_count, wrong[i].why), "differs (%s)", open_question(0, &d, &e));
+		draft_fini(&d);
+	}
+}
+
+static void test_roles(void)
+{
+	static const char file[] =
+		"__device__ void put(float *to, float v) { *to = v; }\n"
+		"__global__ void f(const float *x, float *y, float *z) { y[threadIdx.y] = x[threadIdx.x]; put(z, 1); }\n"
+		"void run() { float *a, *b, *c; cudaMalloc(&a, 256); cudaMalloc(&b, 64 * 4); cudaMalloc(&c, 64 * 4); f<<<1, 64>>>(a, b, c); }\n";
+	static const char *const line[] = { "z: out f32[64]" };
+	struct draft d;
+	struct err e = ERR_INIT;
+	ok(draft_make(file, "cuda", NULL, 0, &d, &e) == 0, "a kernel that hands an array on (%s)", e.text);
+	has(d.text, "  y: out f32[64]\n", "threadIdx.y is no use of y");
+	ok(any(d.questions, d.question_count, "z: is it read, written or both?"), "its role is asked for");
+	draft_fini(&d);
+	ok(draft_make(file, "cuda", line, 1, &d, &e) == 0 && !any(d.questions, d.question_count, "z:"), "and answered");
+	draft_fini(&d);
+}
+
+static void test_unlaunched(void)
+{
+	static const char file[] = "__global__ void f(const float *x, float *y, int n) { if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x]; }\n";
+	static const char *const lines[] = { "n: int = 128", "x: f32[n] = random", "y: out f32[n]", "BX: {64}", "launch(\"f\", cdiv(n, BX), BX, {x, y, n})" };
+	struct draft d;
+	struct err e = ERR_INIT;
+	int rc = draft_make(file, "cuda", lines, MEM_COUNT(lines), &d, &e);
+	ok(rc == 0 && d.question_count == 0, "a launch that is declared (%s)", open_question(rc, &d, &e));
+	ok(any(d.notes, d.note_count, "the file launches nothing"), "and that there was nothing to compare with");
+	is_context(&d, "all of it");
+	draft_fini(&d);
+	ok(draft_make(tiled, "cuda", lines + 4, 1, &d, &e) < 0, "a launch beside the file's own is refused");
+	has(e.text, "the file has launches of its own", "with the reason");
+}
+
+static void test_refused(void)
+{
+	static const struct { const char *text, *why; } bad[] = {
+		{ "int main() { return 0; }", "there is no kernel" },
+		{ "template <int N> __global__ void f(float *x) { x[0] = N; }", "template" },
+		{ "", "there is no kernel" },
+	};
+	for (size_t i = 0; i < MEM_COUNT(bad); i++) {
+		struct draft d;
+		struct err e = ERR_INIT;
+		ok(draft_make(bad[i].text, "cuda", NULL, 0, &d, &e) < 0, "refused: %s", bad[i].why);
+		has(e.text, bad[i].why, "and said");
+	}
+	struct draft d;
+	struct err e = ERR_INIT;
+	ok(draft_make("__global__ void f(struct s *x, int n) { x[0].a = n; }", "cuda", NULL, 0, &d, &e) == 0 && d.question_count >= 2,
+	   "an unknown type and a missing launch are asked for");
+	draft_fini(&d);
+}
+
+/* Cut anywhere, the file is an error or a draft, never a fault (under ASan this is worth most). */
+static void test_cut(void)
+{
+	for (size_t n = 0; n < sizeof tiled; n++) {
+		char *part = mem_strn(tiled, n);
+		struct draft d;
+		struct err e = ERR_INIT;
+		if (draft_make(part, "cuda", NULL, 0, &d, &e) == 0)
+			draft_fini(&d);
+		free(part);
+	}
+	ok(1, "cut at every place");
+}
+
+int main(void)
+{
+	test_complete();
+	test_derived();
+	test_questions();
+	test_hidden();
+	test_compared();
+	test_smuggled();
+	test_roles();
+	test_unlaunched();
+	test_refused();
+	test_cut();
+	return tap_done();
+}

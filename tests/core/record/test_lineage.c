@@ -1,0 +1,47 @@
+/* core/record/lineage: from a checkpoint back to its root, with its parent and the transformations in between. */
+#include "core/record/lineage.h"
+
+#include "core/sample.h"
+#include "core/record/workflow.h"
+
+static int64_t add(struct sample *s, const struct context *ctx, int64_t parent, const char *by)
+{
+	struct err e = ERR_INIT;
+	struct checkpoint c = { .kernel = context_kernel(ctx), .backend = context_backend(ctx), .by = by,
+	                        .parents = parent ? &parent : NULL, .parent_count = parent != 0, .status = CHECKPOINT_DRAFT };
+	char *canonical = context_canonical(ctx);
+	int64_t id = 0;
+	if (checkpoint_add(s->db, &c, canonical, &id, &e) < 0)
+		printf("# %s\n", e.text);
+	free(canonical);
+	return id;
+}
+
+int main(int argc, char **argv)
+{
+	struct sample s;
+	struct lineage l;
+	struct err e = ERR_INIT;
+	sample_worker(argc, argv);
+	sample_init(&s);
+	struct context *a = sample_context(SAMPLE_RIGHT), *b = sample_context("acc = mad(A[row*n+k], B[k*n+col], acc);"),
+	               *c = sample_context("acc += B[k*n+col]*A[row*n+k];");
+	int64_t root = add(&s, a, 0, "root"), first = add(&s, b, root, "refactor"), second = add(&s, c, first, "edit");
+	is_int(lineage_load(s.db, root, &l, &e), 0, "a root has a lineage %s", e.text);
+	ok(l.id == root && l.root_id == root && l.parent_id == 0 && l.parent == NULL && l.root, "of itself alone");
+	is_int((long long)l.applied_count, 0, "without transformations");
+	lineage_fini(&l);
+	is_int(lineage_load(s.db, second, &l, &e), 0, "so does what came of it");
+	ok(l.root_id == root && l.parent_id == first, "root and parent are told apart");
+	is_str(context_hash(l.ctx)->hex, context_hash(c)->hex, "its own context");
+	is_str(context_hash(l.parent)->hex, context_hash(b)->hex, "its parent's");
+	is_str(context_hash(l.root)->hex, context_hash(a)->hex, "its root's");
+	ok(l.applied_count == 1 && strcmp(l.applied[0], "refactor") == 0, "edits are no transformations");
+	lineage_fini(&l);
+	is_int(lineage_load(s.db, 4711, &l, &e), -ERR_NOT_FOUND, "a checkpoint that does not exist has none");
+	context_free(a);
+	context_free(b);
+	context_free(c);
+	sample_fini(&s);
+	return tap_done();
+}

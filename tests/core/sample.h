@@ -1,0 +1,134 @@
+/* sample: what the tests of core/judge share: a worker that is this very program, a small HLSL matmul, a store in a folder of its
+ * own. A test's main begins with sample_worker(argc, argv). */
+#ifndef PEAKD_TESTS_CORE_SAMPLE_H
+#define PEAKD_TESTS_CORE_SAMPLE_H
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backends/worker/worker.h"
+#include "base/mem.h"
+#include "core/context/context.h"
+#include "core/workers/pool.h"
+#include "core/judge/reference.h"
+#include "core/record/checkpoint.h"
+#include "core/record/store.h"
+#include "tap.h"
+
+static const char sample_front[] =
+	"---\n"
+	"kernel: matmul\n"
+	"backend: hlsl\n"
+	"inputs:\n"
+	"  n: int = {64}\n"
+	"  A: f32[n, n] = random\n"
+	"  B: f32[n, n] = random\n"
+	"  C: out f32[n, n]\n"
+	"tune:\n"
+	"  BX: {4, 8, 16}\n"
+	"  BY: {4, 8, 16}\n"
+	"where:\n"
+	"  - BX*BY <= 128\n"
+	"check: n = {17}\n"
+	"flops: 2*n^3\n";
+static const char sample_host[] =
+	"```lua host\n"
+	"launch(\"matmul\", {cdiv(n,BX), cdiv(n,BY)}, {BX,BY}, {A,B,C,n})\n"
+	"```\n";
+
+/* A context whose kernel sums with `body` ("acc += A[row*n+k]*B[k*n+col];"); `more` are further lines of its front matter. */
+__attribute__((unused))
+static struct context *sample_context_with(const char *more, const char *body)
+{
+	struct err e = ERR_INIT;
+	struct context *ctx = NULL;
+	char *text = mem_fmt("%s%s---\n```hlsl\n"
+	                     "[numthreads(BX, BY, 1)]\n"
+	                     "void matmul(uint3 id : SV_DispatchThreadID) {\n"
+	                     "  int row = id.y, col = id.x;\n"
+	                     "  if (row >= n || col >= n) return;\n"
+	                     "  float acc = 0;\n"
+	                     "  for (int k = 0; k < n; k++) { %s }\n"
+	                     "  C[row*n + col] = acc;\n"
+	                     "}\n```\n%s", sample_front, more, body, sample_host);
+	if (context_parse("sample", text, &ctx, &e) < 0)
+		printf("# %s\n", e.text);
+	free(text);
+	return ctx;
+}
+
+__attribute__((unused))
+static struct context *sample_context(const char *body)
+{
+	return sample_context_with("", body);
+}
+#define SAMPLE_RIGHT "acc += A[row*n+k]*B[k*n+col];"
+
+__attribute__((unused))
+static void sample_worker(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "worker") == 0)
+		exit(worker_main());
+}
+
+struct sample {
+	struct pool *pool;
+	struct references *references;
+	struct store *store;
+	struct db *db;
+	struct facts facts;
+	char folder[64];
+	int ready; /* an HLSL device is there */
+};
+
+__attribute__((unused))
+static void sample_init(struct sample *s)
+{
+	struct err e = ERR_INIT;
+	/* Locks of its own: two tests beside each other need not wait for each other's device, for none depends on its times. */
+	struct pool_config config = { .compile_workers = 2, .lock_folder = s->folder };
+	memset(s, 0, sizeof *s);
+	strcpy(s->folder, "/tmp/peakd-eval-XXXXXX");
+	if (mkdtemp(s->folder) == NULL)
+		exit(1);
+	char *path = mem_fmt("%s/t.db", s->folder);
+	s->pool = pool_new(&config);
+	s->references = references_new(64 << 20);
+	if (store_open(path, &s->store, &e) < 0 || store_take(s->store, &s->db, &e) < 0)
+		printf("# %s\n", e.text);
+	free(path);
+	s->ready = pool_device(s->pool, "hlsl:0", &s->facts, &e) == 0;
+	if (!s->ready)
+		printf("# %s\n", e.text);
+}
+
+__attribute__((unused))
+static void sample_fini(struct sample *s)
+{
+	char *command = mem_fmt("rm -rf '%s'", s->folder);
+	store_give(s->db);
+	store_close(s->store);
+	references_free(s->references);
+	pool_free(s->pool);
+	if (system(command) != 0)
+		printf("# %s is left\n", s->folder);
+	free(command);
+}
+
+__attribute__((unused))
+static int64_t sample_checkpoint(struct sample *s, const struct context *ctx)
+{
+	struct err e = ERR_INIT;
+	struct checkpoint c = { .kernel = context_kernel(ctx), .backend = context_backend(ctx), .by = "root",
+	                        .status = CHECKPOINT_DRAFT };
+	char *canonical = context_canonical(ctx);
+	int64_t id = 0;
+	if (checkpoint_add(s->db, &c, canonical, &id, &e) < 0)
+		printf("# %s\n", e.text);
+	free(canonical);
+	return id;
+}
+
+#endif

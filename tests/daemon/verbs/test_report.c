@@ -1,0 +1,127 @@
+/* test_report: the table, the closing line and the JSON of a run, from figures that are easy to compute by hand. */
+#include "daemon/verbs/report.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "tests/tap.h"
+
+static struct report_step *step(struct report *r, const char *name, int64_t checkpoint, bool validated, const char *validation)
+{
+	struct report_step *s = report_add(r, name);
+	s->checkpoint = checkpoint;
+	s->validated = validated;
+	s->validation = mem_str(validation);
+	return s;
+}
+
+static void add_time(struct report_step *s, const char *size, double ns, const char *params)
+{
+	*MEM_PUSH(s->times, s->time_count) = (struct report_time){ .size = mem_str(size), .params = mem_str(params), .median_ns = ns,
+	                                                          .gflops = 1e9 / ns };
+}
+
+static struct report sample(void)
+{
+	struct report r = { .stem = mem_str("mm"), .device = mem_str("Sample (cuda:0)"), .driver = mem_str("driver 1"),
+	                    .command = mem_str("peakd run mm.peak.md"), .planned = 3 };
+	struct report_step *s = step(&r, "baseline", 1, true, "accepted");
+	add_time(s, "n=64", 8e6, "BX=16");
+	add_time(s, "n=128", 16e6, "BX=16");
+	s = step(&r, "tb-tiling", 2, true, "accepted");
+	add_time(s, "n=64", 4e6, "BX=16 TILE_K_SIZE=8");
+	add_time(s, "n=128", 2e6, "BX=32 TILE_K_SIZE=8");
+	return r;
+}
+
+static char *printed(const struct report *r, void (*print)(const struct report *r, FILE *out))
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	print(r, f);
+	fclose(f);
+	return text;
+}
+
+static void test_tables(void)
+{
+	struct report r = sample();
+	struct report_step *s = step(&r, "thread-tiling", 3, true, "accepted");
+	add_time(s, "n=64", 2e6, "BX=8");
+	add_time(s, "n=128", 4e6, "BX=8");
+	char *text = printed(&r, report_tables);
+	has_str(text, "\nn=64 on Sample (cuda:0)\n", "a table for each size");
+	has_str(text, "\nn=128 on Sample (cuda:0)\n", "and the other");
+	has_str(text, "thread-tiling          2 ms       500      4.00x      2.00x  BX=8                 accepted\n", "a row");
+	has_str(text, "thread-tiling          4 ms       250      4.00x      0.50x  BX=8                 accepted\n",
+	        "a step that is slower than the one before says so");
+	free(text);
+	text = printed(&r, report_closing);
+	/* n=64: 8/2 = 4, n=128: 16/2 = 8 (tb-tiling was faster there); the geometric mean is sqrt(32) */
+	is_str(text, "\npeakd: mm: 5.7× over baseline, geometric mean of 2 sizes, 3 checkpoints, all validated\n", "the closing line");
+	free(text);
+	report_fini(&r);
+}
+
+static void test_not_validated(void)
+{
+	struct report r = sample();
+	struct report_step *s = step(&r, "thread-tiling", 3, false, "failed");
+	add_time(s, "n=64", 1, "BX=8");
+	size_t sizes;
+	ok(fabs(report_speedup(&r, &sizes) - 4) < 1e-9 && sizes == 2, "what is not validated is not quoted");
+	r.steps[0].validated = false;
+	ok(isnan(report_speedup(&r, &sizes)) && sizes == 0, "nor is anything compared with it");
+	json_t *rows = report_json(&r);
+	ok(json_is_null(json_object_get(json_array_get(json_object_get(rows, "rows"), 2), "speedup")), "not even in a row that is validated itself");
+	json_decref(rows);
+	r.steps[0].validated = true;
+	ok(!report_all_validated(&r), "and not all is validated");
+	char *text = printed(&r, report_closing);
+	has_str(text, "1 of 3 steps NOT validated", "the closing line says so");
+	free(text);
+	report_fini(&r);
+
+	r = sample();
+	ok(!report_all_validated(&r), "a step that was asked for and not made counts");
+	text = printed(&r, report_closing);
+	has_str(text, "1 of 3 steps NOT validated", "in the closing line too");
+	free(text);
+	r.planned = 2;
+	ok(report_all_validated(&r), "without it, all is validated");
+	r.compile_only = true;
+	text = printed(&r, report_closing);
+	is_str(text, "\npeakd: mm: 2 checkpoints for Sample (cuda:0), compiled, not run\n", "a device that only compiles");
+	free(text);
+	report_fini(&r);
+}
+
+static void test_json(void)
+{
+	struct report r = sample();
+	free(r.steps[1].times[1].size);
+	r.steps[1].times[1].size = mem_str("m=1 n=128");
+	json_t *json = report_json(&r);
+	const json_t *rows = json_object_get(json, "rows"), *row = json_array_get(rows, 2);
+	is_int(json_array_size(rows), 4, "a row for each step and size");
+	is_str(json_string_value(json_object_get(json, "device")), "Sample (cuda:0)", "device");
+	is_str(json_string_value(json_object_get(json, "command")), "peakd run mm.peak.md", "command");
+	is_int(json_integer_value(json_object_get(row, "n")), 64, "n");
+	ok(json_real_value(json_object_get(row, "median_ms")) == 4, "milliseconds");
+	ok(json_real_value(json_object_get(row, "speedup")) == 2, "speed-up over the baseline");
+	ok(json_is_true(json_object_get(row, "validated")), "validated");
+	row = json_array_get(rows, 3);
+	is_str(json_string_value(json_object_get(row, "sizes")), "m=1 n=128", "sizes that are more than n");
+	ok(json_is_null(json_object_get(row, "speedup")), "no speed-up where the baseline has no time");
+	json_decref(json);
+	report_fini(&r);
+}
+
+int main(void)
+{
+	test_tables();
+	test_not_validated();
+	test_json();
+	return tap_done();
+}
