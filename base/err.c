@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -52,6 +53,26 @@ int err_sys(struct err *e, int errnum, const char *fmt, ...)
 	vsnprintf(what, sizeof what, fmt, ap);
 	va_end(ap);
 	return err_set(e, ERR_IO, "%s: %s", what, strerror_r(errnum, why, sizeof why));
+}
+
+void err_show_line(struct err *e, const char *file, const char *text)
+{
+	size_t n = strlen(file);
+	if (e == NULL || strncmp(e->text, file, n) != 0 || e->text[n] != ':')
+		return;
+	char *end;
+	long line = strtol(e->text + n + 1, &end, 10);
+	if (line < 1 || *end != ':')
+		return;
+	for (long k = 1; k < line && *text; k++) {
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	char shown[161];
+	size_t len = strcspn(text, "\r\n");
+	snprintf(shown, sizeof shown, "%.*s", (int)(len < sizeof shown ? len : sizeof shown - 1), text);
+	if (shown[strspn(shown, " \t")] != '\0')
+		err_set(e, e->code, "%s\n%6ld | %s", e->text, line, shown);
 }
 
 const char *err_code_name(enum err_code code)

@@ -53,6 +53,10 @@ int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 
 /* As err_set with ": strerror(errnum)" behind the message. */
 int err_sys(struct err *e, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* Where the message starts with "FILE:N:", puts line N of that file's text below it, so that a person sees what is meant.
+ * Does nothing for other messages. */
+void err_show_line(struct err *e, const char *file, const char *text);
+
 /* "input", "timeout", … : stable words for logs, tables and JSON; "ok" for ERR_NONE. Static storage. */
 const char *err_code_name(enum err_code code);
 

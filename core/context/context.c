@@ -52,7 +52,7 @@ static void drop_library(char *canonical)
 static int from_document(const char *file, struct document *take_doc, struct context **ret_ctx, struct err *e)
 {
 	struct spec *spec = NULL;
-	int rc = spec_new(file, take_doc->front, &spec, e);
+	int rc = spec_new(file, &take_doc->front, &spec, e);
 	if (rc < 0) {
 		document_free(take_doc);
 		return rc;
@@ -77,7 +77,11 @@ int context_parse(const char *file_name, const char *text, struct context **ret_
 {
 	struct document *doc = NULL;
 	int rc = document_parse(file_name, text, &doc, e);
-	return rc < 0 ? rc : from_document(file_name, doc, ret_ctx, e);
+	if (rc == 0)
+		rc = from_document(file_name, doc, ret_ctx, e);
+	if (rc < 0)
+		err_show_line(e, file_name, text);
+	return rc;
 }
 
 static int read_file(const char *path, struct buf *out, struct err *e)
@@ -213,60 +217,62 @@ static bool mentions(const char *text, const char *name)
 	return false;
 }
 
-static bool mentions_tuning(const struct front *f, const char *text)
+static bool mentions_tuning(const struct front_matter *f, const char *text)
 {
-	int tune = front_field(f, "tune");
-	for (int k = front_next(f, tune, tune); k >= 0; k = front_next(f, tune, k))
+	int tune = front_matter_find(f, "tune");
+	for (int k = front_matter_next(f, tune, tune); k >= 0; k = front_matter_next(f, tune, k))
 		if (mentions(text, f->lines[k].key))
 			return true;
 	return false;
 }
 
 /* The line of where: or requires: that reads `text`, -1 for none. */
-static int find_item(const struct front *f, const char *field, const char *text)
+static int find_item(const struct front_matter *f, const char *field, const char *text)
 {
-	char *same = front_collapse(text, strlen(text));
-	int at = front_field(f, field), found = -1;
+	char *same = front_matter_collapse(text, strlen(text));
+	int at = front_matter_find(f, field), found = -1;
 	if (at >= 0 && strcmp(f->lines[at].value, same) == 0)
 		found = at;
-	for (int k = front_next(f, at, at); found < 0 && k >= 0; k = front_next(f, at, k))
+	for (int k = front_matter_next(f, at, at); found < 0 && k >= 0; k = front_matter_next(f, at, k))
 		if (strcmp(f->lines[k].value, same) == 0)
 			found = k;
 	free(same);
 	return found;
 }
 
-static int drop_tuning(struct front *f, const char *name, struct err *e)
+static int drop_tuning(struct document *doc, const char *name, struct err *e)
 {
-	int tune = front_field(f, "tune"), at = -1;
-	for (int k = front_next(f, tune, tune); k >= 0; k = front_next(f, tune, k))
+	const struct front_matter *f = &doc->front;
+	int tune = front_matter_find(f, "tune"), at = -1;
+	for (int k = front_matter_next(f, tune, tune); k >= 0; k = front_matter_next(f, tune, k))
 		if (strcmp(f->lines[k].key, name) == 0)
 			at = k;
 	if (at < 0)
 		return err_set(e, ERR_NOT_FOUND, "tune: there is no tuning parameter %s to drop", name);
-	front_drop(f, at);
+	document_drop_line(doc, at);
 	for (;;) {
-		int where = front_field(f, "where"), hit = -1;
+		int where = front_matter_find(f, "where"), hit = -1;
 		if (where >= 0 && mentions(f->lines[where].value, name))
 			hit = where;
-		for (int k = front_next(f, where, where); hit < 0 && k >= 0; k = front_next(f, where, k))
+		for (int k = front_matter_next(f, where, where); hit < 0 && k >= 0; k = front_matter_next(f, where, k))
 			if (mentions(f->lines[k].value, name))
 				hit = k;
 		if (hit < 0)
 			return 0;
-		front_drop(f, hit);
+		document_drop_line(doc, hit);
 	}
 }
 
-static int apply(struct front *f, const struct context_edit *edit, struct err *e)
+static int apply(struct document *doc, const struct context_edit *edit, struct err *e)
 {
 	const char *text = edit->text ? edit->text : "";
+	const struct front_matter *f = &doc->front;
 	/* A newline or a comment sign would write further lines of front matter. */
 	if (strpbrk(text, "\n\r#") || (edit->name && strpbrk(edit->name, "\n\r#: ")))
 		return err_set(e, ERR_INPUT, "`%s`: expected one line without '#'", text);
 	switch (edit->kind) {
-	case CONTEXT_TUNE_SET: front_set_entry(f, "tune", edit->name, text); return 0;
-	case CONTEXT_TUNE_DROP: return drop_tuning(f, edit->name, e);
+	case CONTEXT_TUNE_SET: document_set_entry(doc, "tune", edit->name, text); return 0;
+	case CONTEXT_TUNE_DROP: return drop_tuning(doc, edit->name, e);
 	case CONTEXT_WHERE_ADD:
 		if (!mentions_tuning(f, text))
 			return err_set(e, ERR_INPUT,
@@ -274,7 +280,7 @@ static int apply(struct front *f, const struct context_edit *edit, struct err *e
 				       "under requires:",
 				       text);
 		if (find_item(f, "where", text) < 0)
-			front_add_item(f, "where", text);
+			document_add_item(doc, "where", text);
 		return 0;
 	case CONTEXT_WHERE_DROP:
 		if (find_item(f, "where", text) < 0)
@@ -284,11 +290,11 @@ static int apply(struct front *f, const struct context_edit *edit, struct err *e
 				e, ERR_INPUT,
 				"where: `%s` is a condition on input sizes alone, and not the transformation's to drop",
 				text);
-		front_drop(f, find_item(f, "where", text));
+		document_drop_line(doc, find_item(f, "where", text));
 		return 0;
 	case CONTEXT_REQUIRES_ADD:
 		if (find_item(f, "requires", text) < 0)
-			front_add_item(f, "requires", text);
+			document_add_item(doc, "requires", text);
 		return 0;
 	}
 	return 0;
@@ -299,7 +305,7 @@ int context_with_tuning(const struct context *ctx, const struct context_edit *ed
 {
 	struct document *doc = document_copy(ctx->doc);
 	for (size_t k = 0; k < count; k++) {
-		int rc = apply(doc->front, &edits[k], e);
+		int rc = apply(doc, &edits[k], e);
 		if (rc < 0) {
 			document_free(doc);
 			return err_wrap(e, "%s", ctx->file);

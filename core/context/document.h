@@ -1,5 +1,5 @@
-/* document: a context file as its parts: front matter, fenced blocks, and the prose around them. It knows the fences
- * that a context has and nothing of what is in them. Used by core/context/context. */
+/* document: a context file as its parts: front matter, fenced blocks, and the prose around them. It knows which fields
+ * and fences a context has, not what is in them (core/context/spec does). Used by core/context/context and spec. */
 #ifndef PEAKD_CORE_CONTEXT_DOCUMENT_H
 #define PEAKD_CORE_CONTEXT_DOCUMENT_H
 
@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "core/context/front.h"
+#include "base/front_matter.h"
 
 enum document_part { DOCUMENT_DEVICE, DOCUMENT_MACROS, DOCUMENT_HOST, DOCUMENT_REFERENCE, DOCUMENT_PARTS };
 
@@ -19,7 +19,7 @@ struct document_block {
 };
 
 struct document {
-	struct front *front;
+	struct front_matter front;
 	struct document_block blocks[DOCUMENT_PARTS];
 	size_t block_count;
 	char *after; /* prose behind the last fence */
@@ -29,14 +29,24 @@ struct document {
 int document_parse(const char *file, const char *text, struct document **ret_doc, struct err *e);
 void document_free(struct document *doc);
 struct document *document_copy(const struct document *doc);
+
 /* NULL when the document has no such block. */
 const struct document_block *document_find(const struct document *doc, enum document_part part);
 /* Replaces or adds a block; the text is copied, and gets a newline at its end. */
 void document_set(struct document *doc, enum document_part part, const char *text);
-/* `backend` is the language of the device fences. */
-void document_render(const struct document *doc, const char *backend, struct buf *out);
-void document_canonical(const struct document *doc, const char *backend, struct buf *out);
-/* What is too large or cannot be in a block: -ERR_INPUT without a place. */
+/* -ERR_INPUT, without a place, for a text that is too large, empty or not UTF-8. */
 int document_check(enum document_part part, const char *text, struct err *e);
+
+/* Edits of the front matter; texts and names are copied. A field that is missing is added in its canonical place. */
+void document_set_entry(struct document *doc, const char *field, const char *name, const char *value);
+void document_add_item(struct document *doc, const char *field, const char *value);
+/* Removes front matter line `index` (an entry, an item, or a field with its one value), and its field once that is empty. */
+void document_drop_line(struct document *doc, int index);
+
+/* The whole file. `backend` is the language of the device fences. */
+void document_render(const struct document *doc, const char *backend, struct buf *out);
+/* Fields and fences in a fixed order, without comments, blank lines and prose; one-line lists become items. The hash of
+ * a context is taken of this text: it must never change. */
+void document_canonical(const struct document *doc, const char *backend, struct buf *out);
 
 #endif

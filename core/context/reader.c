@@ -12,7 +12,7 @@
 
 struct reader {
 	const char *file;
-	const struct front *front;
+	const struct front_matter *front;
 	struct spec *spec;
 	struct err *e;
 };
@@ -25,27 +25,27 @@ static int place(struct reader *r, int line, const char *field, const char *name
 	return err_wrap(r->e, "%s:%d: %s%s%s", r->file, line, field, name ? ": " : "", name ? name : "");
 }
 
-static const struct front_line *field_line(struct reader *r, const char *key)
+static const struct front_matter_line *field_line(struct reader *r, const char *key)
 {
-	int at = front_field(r->front, key);
+	int at = front_matter_find(r->front, key);
 	return at < 0 ? NULL : &r->front->lines[at];
 }
 
-typedef int (*entry_reader)(struct reader *r, const struct front_line *l);
+typedef int (*entry_reader)(struct reader *r, const struct front_matter_line *l);
 
 /* Calls `fn` for every entry or item of a field; with a one-line list, for that one. */
 static int each(struct reader *r, const char *field, entry_reader fn)
 {
-	int at = front_field(r->front, field), rc = 0;
+	int at = front_matter_find(r->front, field), rc = 0;
 	if (at >= 0 && r->front->lines[at].value[0])
 		rc = fn(r, &r->front->lines[at]);
 	if (rc < 0)
 		return place(r, r->front->lines[at].line, field, NULL);
-	for (int k = front_next(r->front, at, at); k >= 0; k = front_next(r->front, at, k)) {
-		const struct front_line *l = &r->front->lines[k];
+	for (int k = front_matter_next(r->front, at, at); k >= 0; k = front_matter_next(r->front, at, k)) {
+		const struct front_matter_line *l = &r->front->lines[k];
 		rc = fn(r, l);
 		if (rc < 0)
-			return place(r, l->line, field, l->kind == FRONT_ENTRY ? l->key : NULL);
+			return place(r, l->line, field, l->kind == FRONT_MATTER_ENTRY ? l->key : NULL);
 	}
 	return 0;
 }
@@ -53,7 +53,7 @@ static int each(struct reader *r, const char *field, entry_reader fn)
 /* --- texts -------------------------------------------------------------------------------------------------------- */
 static int read_identity(struct reader *r)
 {
-	const struct front_line *kernel = field_line(r, "kernel"), *backend = field_line(r, "backend");
+	const struct front_matter_line *kernel = field_line(r, "kernel"), *backend = field_line(r, "backend");
 	if (kernel == NULL || backend == NULL)
 		return err_set(
 			r->e, ERR_INPUT,
@@ -78,7 +78,7 @@ static int read_precision(struct reader *r)
 {
 	static const char *const ins[] = { "f32", "f16", "bf16", "tf32", "e4m3", "e5m2", "i8", "u8" };
 	static const char *const accs[] = { "f16", "f32", "f64", "i32" };
-	const struct front_line *l = field_line(r, "precision");
+	const struct front_matter_line *l = field_line(r, "precision");
 	struct spec *s = r->spec;
 	s->precision_text = mem_str(l ? l->value : "strict");
 	if (strcmp(s->precision_text, "strict") == 0)
@@ -101,7 +101,7 @@ static int read_precision(struct reader *r)
 		       r->file, l->line, l->value);
 }
 
-static int read_options(struct reader *r, const struct front_line *l)
+static int read_options(struct reader *r, const struct front_matter_line *l)
 {
 	for (const char *at = l->value; *at;) {
 		size_t n = strcspn(at, " ");
@@ -112,7 +112,7 @@ static int read_options(struct reader *r, const struct front_line *l)
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
-static int read_constant(struct reader *r, const struct front_line *l)
+static int read_constant(struct reader *r, const struct front_matter_line *l)
 {
 	struct spec *s = r->spec;
 	int rc = input_name(s, l->key, r->e);
@@ -144,36 +144,36 @@ static bool is_size(const char *name, size_t *ret_len)
 /* Whether the front matter has NAME.size for this entry: then NAME is an array without brackets. */
 static bool has_size(struct reader *r, const char *name)
 {
-	int at = front_field(r->front, "inputs");
+	int at = front_matter_find(r->front, "inputs");
 	size_t n;
-	for (int k = front_next(r->front, at, at); k >= 0; k = front_next(r->front, at, k))
+	for (int k = front_matter_next(r->front, at, at); k >= 0; k = front_matter_next(r->front, at, k))
 		if (is_size(r->front->lines[k].key, &n) && strlen(name) == n &&
 		    strncmp(r->front->lines[k].key, name, n) == 0)
 			return true;
 	return false;
 }
 
-static bool is_array(struct reader *r, const struct front_line *l)
+static bool is_array(struct reader *r, const struct front_matter_line *l)
 {
 	size_t n;
 	return !is_size(l->key, &n) && (input_is_array(l->value) || has_size(r, l->key));
 }
 
-static int read_scalar(struct reader *r, const struct front_line *l)
+static int read_scalar(struct reader *r, const struct front_matter_line *l)
 {
 	size_t n;
 	if (is_array(r, l))
 		return 0;
 	if (!is_size(l->key, &n))
 		return input_scalar(r->spec, l->key, l->value, l->line, r->e);
-	int at = front_field(r->front, "inputs");
-	for (int k = front_next(r->front, at, at); k >= 0; k = front_next(r->front, at, k))
+	int at = front_matter_find(r->front, "inputs");
+	for (int k = front_matter_next(r->front, at, at); k >= 0; k = front_matter_next(r->front, at, k))
 		if (strlen(r->front->lines[k].key) == n && strncmp(r->front->lines[k].key, l->key, n) == 0)
 			return input_size(r->spec, l->key, l->value, l->line, r->e);
 	return err_set(r->e, ERR_INPUT, "no array %.*s is declared", (int)n, l->key);
 }
 
-static int read_array(struct reader *r, const struct front_line *l)
+static int read_array(struct reader *r, const struct front_matter_line *l)
 {
 	struct spec *s = r->spec;
 	struct spec_input in = { .is_array = is_array(r, l) };
@@ -188,7 +188,7 @@ static int read_array(struct reader *r, const struct front_line *l)
 	return rc;
 }
 
-static int read_tune(struct reader *r, const struct front_line *l)
+static int read_tune(struct reader *r, const struct front_matter_line *l)
 {
 	int rc = input_name(r->spec, l->key, r->e);
 	return rc < 0 ? rc : input_var(r->spec, l->key, true, DTYPE_I32, l->value, l->line, r->e);
@@ -213,7 +213,7 @@ static int read_inputs(struct reader *r)
 }
 
 /* --- rules and expressions ---------------------------------------------------------------------------------------- */
-static int read_rule(struct reader *r, const struct front_line *l, bool requires)
+static int read_rule(struct reader *r, const struct front_matter_line *l, bool requires)
 {
 	struct spec *s = r->spec;
 	struct spec_rule rule = { .line = l->line };
@@ -238,12 +238,12 @@ static int read_rule(struct reader *r, const struct front_line *l, bool requires
 	return rc;
 }
 
-static int read_where(struct reader *r, const struct front_line *l)
+static int read_where(struct reader *r, const struct front_matter_line *l)
 {
 	return read_rule(r, l, false);
 }
 
-static int read_requires(struct reader *r, const struct front_line *l)
+static int read_requires(struct reader *r, const struct front_matter_line *l)
 {
 	return read_rule(r, l, true);
 }
@@ -258,14 +258,14 @@ static size_t outside_comma(const char *s)
 }
 
 /* `NAME = SET {, NAME = SET}`. */
-static int read_check(struct reader *r, const struct front_line *l)
+static int read_check(struct reader *r, const struct front_matter_line *l)
 {
 	struct spec *s = r->spec;
 	struct spec_check *c = MEM_PUSH(s->checks, s->check_count);
 	*c = (struct spec_check){ .sets = MEM_NEW_N(struct set *, s->var_count + 1), .line = l->line };
 	for (const char *at = l->value; *at;) {
 		size_t n = outside_comma(at), eq = strcspn(at, "=");
-		char *name = front_collapse(at, eq < n ? eq : n);
+		char *name = front_matter_collapse(at, eq < n ? eq : n);
 		int var = spec_find(s, name), rc = 0;
 		if (eq >= n)
 			rc = err_set(r->e, ERR_INPUT, "`%s`: expected `NAME = VALUES`, as in n = {67, 257}", l->value);
@@ -288,7 +288,7 @@ static int read_check(struct reader *r, const struct front_line *l)
 /* flops: and bytes: see inputs and constants only, so that they mean the same for every variant. */
 static int read_amount(struct reader *r, const char *field, struct expr **ret_x)
 {
-	const struct front_line *l = field_line(r, field);
+	const struct front_matter_line *l = field_line(r, field);
 	struct spec *s = r->spec;
 	if (l == NULL)
 		return 0;
@@ -307,12 +307,12 @@ static int read_amount(struct reader *r, const char *field, struct expr **ret_x)
 
 static int read_library(struct reader *r)
 {
-	const struct front_line *l = field_line(r, "library");
+	const struct front_matter_line *l = field_line(r, "library");
 	int rc = l ? gemm_parse(r->spec, l->value, &r->spec->gemm, r->e) : 0;
 	return rc < 0 ? place(r, l->line, "library", NULL) : 0;
 }
 
-int reader_fill(const char *file, const struct front *front, struct spec *s, struct err *e)
+int reader_fill(const char *file, const struct front_matter *front, struct spec *s, struct err *e)
 {
 	struct reader reader = { .file = file, .front = front, .spec = s, .e = e }, *r = &reader;
 	int rc = read_identity(r);

@@ -9,7 +9,7 @@
 #include "core/context/limits.h"
 #include "core/context/reader.h"
 
-int spec_new(const char *file, const struct front *front, struct spec **ret_spec, struct err *e)
+int spec_new(const char *file, const struct front_matter *front, struct spec **ret_spec, struct err *e)
 {
 	struct spec *s = MEM_NEW(struct spec);
 	s->scope = scope_new();

@@ -15,7 +15,7 @@
 #include "core/context/params.h"
 #include "core/context/set.h"
 
-struct front;
+struct front_matter;
 
 /* A scalar input, an "A.size", or a tuning parameter: something that execution parameters give a value to. */
 struct spec_var {
@@ -127,7 +127,7 @@ bool spec_device_ok(const struct spec *spec, const struct facts *facts, const st
 bool spec_domain_ok(const struct spec *spec, const struct params *params, char **ret_why);
 
 /* For context.c: makes the typed form of a parsed front matter. `file` names it in messages. */
-int spec_new(const char *file, const struct front *front, struct spec **ret_spec, struct err *e);
+int spec_new(const char *file, const struct front_matter *front, struct spec **ret_spec, struct err *e);
 void spec_free(struct spec *spec);
 
 #endif

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/markdown.h"
 #include "base/mem.h"
 #include "core/problems/declared.h"
-#include "core/transform/fence.h"
 
 enum { FILE_MAX_BYTES = 256 << 10, LINES_MAX = 64 };
 
@@ -98,10 +98,11 @@ static bool blank(const char *text)
 /* The one block of an answer; free(). NULL with *ret_complaint when there is none, or more than one. */
 static char *find_block(const struct model_answer *answer, char **ret_complaint)
 {
-	struct fence f, found = { 0 };
+	struct markdown m = { .at = answer->text, .line = 1, .lists = true };
+	struct markdown_block f, found = { 0 };
 	size_t blocks = 0;
 	bool closed = true;
-	for (const char *at = answer->text; fence_next(&at, &f); blocks++) {
+	for (; markdown_next_fence(&m, &f); blocks++) {
 		found = f;
 		closed &= f.closed;
 	}
@@ -112,7 +113,7 @@ static char *find_block(const struct model_answer *answer, char **ret_complaint)
 	else if (blocks != 1)
 		*ret_complaint = mem_fmt("the answer holds %zu fenced blocks; exactly one, with the declarations, is expected", blocks);
 	else
-		return fence_text(&found);
+		return markdown_body(&found);
 	return NULL;
 }
 

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/markdown.h"
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
-#include "core/transform/fence.h"
 
 enum { FILE_MAX = 1 << 20, NEAREST = 3 };
 
@@ -181,23 +181,16 @@ static int import_file(const struct library *lib, const char *name, const char *
 static int expand_imports(const struct library *lib, const char *text, const char *path, struct buf *out, struct err *e)
 {
 	static const char word[] = " import", rule[] = "````````````````";
-	for (const char *line = text; *line;) {
-		struct fence f;
-		const char *end = line + strcspn(line, "\n");
-		end += *end == '\n';
-		if (!fence_at(line, &f)) {
-			buf_add(out, line, (size_t)(end - line));
-			line = end;
-			continue;
-		}
+	struct markdown m = { .at = text, .line = 1, .lists = true };
+	struct markdown_block f;
+	while (markdown_next(&m, &f)) {
 		size_t n = f.info_len, w = sizeof word - 1;
-		if (n <= w || strncmp(f.info + n - w, word, w) != 0) {
+		if (f.kind != MARKDOWN_FENCE || n <= w || strncmp(f.info + n - w, word, w) != 0) {
 			buf_add(out, f.start, (size_t)(f.end - f.start));
-			line = f.end;
 			continue;
 		}
 		struct buf code = BUF_INIT;
-		char *name = fence_text(&f), *newline = strchr(name, '\n');
+		char *name = markdown_body(&f), *newline = strchr(name, '\n');
 		if (newline && !newline[1])
 			*newline = '\0';
 		int rc = import_file(lib, name, path, &code, e);
@@ -208,7 +201,6 @@ static int expand_imports(const struct library *lib, const char *text, const cha
 		buf_fini(&code);
 		if (rc < 0)
 			return rc;
-		line = f.end;
 	}
 	return 0;
 }

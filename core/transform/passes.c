@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/markdown.h"
 #include "base/mem.h"
-#include "core/transform/fence.h"
 
 struct reading {
 	struct transformation *t;
 	const char *where;
-	unsigned line;
+	int line;
 	struct buf text; /* of the section that is open: intro, pass or step */
 	bool directives; /* directly below a pass's heading */
 };
@@ -56,13 +56,13 @@ static int close_pass(struct reading *r, struct err *e)
 		return 0;
 	if (!p->step_count)
 		return err_set(e, ERR_INPUT,
-			       "%s:%u: pass %zu has no step: at least one of `### device`, `### host`, `### macros` is "
+			       "%s:%d: pass %zu has no step: at least one of `### device`, `### host`, `### macros` is "
 			       "expected",
 			       r->where, r->line, r->t->pass_count);
 	for (size_t i = 0; i < p->step_count; i++) {
 		if (!*p->steps[i].text && !p->steps[i].insert_count)
 			return err_set(e, ERR_INPUT,
-				       "%s:%u: pass %zu, step %s has neither instructions nor code to insert", r->where,
+				       "%s:%d: pass %zu, step %s has neither instructions nor code to insert", r->where,
 				       r->line, r->t->pass_count, context_region_name(p->steps[i].region));
 	}
 	return 0;
@@ -76,7 +76,7 @@ static int open_pass(struct reading *r, const char *title, struct err *e)
 	char *end;
 	unsigned long number = strtoul(title, &end, 10);
 	if (end == title || number != r->t->pass_count + 1)
-		return err_set(e, ERR_INPUT, "%s:%u: expected `## Pass %zu: title`", r->where, r->line,
+		return err_set(e, ERR_INPUT, "%s:%d: expected `## Pass %zu: title`", r->where, r->line,
 			       r->t->pass_count + 1);
 	end += strspn(end, ": \t");
 	*MEM_PUSH(r->t->passes, r->t->pass_count) = (struct transformation_pass){
@@ -93,15 +93,15 @@ static int open_step(struct reading *r, const char *title, struct err *e)
 	int region = context_region_parse(name);
 	free(name);
 	if (!p)
-		return err_set(e, ERR_INPUT, "%s:%u: a step stands before the first `## Pass 1: title`", r->where,
+		return err_set(e, ERR_INPUT, "%s:%d: a step stands before the first `## Pass 1: title`", r->where,
 			       r->line);
 	if (region < 0)
 		return err_set(e, ERR_INPUT,
-			       "%s:%u: a heading `### …` inside a pass names a region: device, host or macros",
+			       "%s:%d: a heading `### …` inside a pass names a region: device, host or macros",
 			       r->where, r->line);
 	for (size_t i = 0; i < p->step_count; i++) {
 		if (p->steps[i].region == (enum region)region)
-			return err_set(e, ERR_INPUT, "%s:%u: pass %zu has two steps for %s; start a new pass", r->where,
+			return err_set(e, ERR_INPUT, "%s:%d: pass %zu has two steps for %s; start a new pass", r->where,
 				       r->line, r->t->pass_count, context_region_name((enum region)region));
 	}
 	close_section(r);
@@ -120,7 +120,7 @@ static int read_adds(struct reading *r, const char *value, struct err *e)
 		while (i < r->t->param_count && strcmp(r->t->params[i].name, name) != 0)
 			i++;
 		if (i == r->t->param_count)
-			return err_set(e, ERR_INPUT, "%s:%u: adds: %s has no values in the front matter's `adds:`",
+			return err_set(e, ERR_INPUT, "%s:%d: adds: %s has no values in the front matter's `adds:`",
 				       r->where, r->line, name);
 		value += n;
 	}
@@ -146,7 +146,7 @@ static int read_directive(struct reading *r, const char *line, struct err *e)
 		       strcmp(transformation_expect_name((enum transformation_expect)x), value) != 0)
 			x++;
 		if (x > TRANSFORMATION_VALID)
-			rc = err_set(e, ERR_INPUT, "%s:%u: expect: none, compiles or valid, not \"%s\"", r->where,
+			rc = err_set(e, ERR_INPUT, "%s:%d: expect: none, compiles or valid, not \"%s\"", r->where,
 				     r->line, value);
 		else
 			p->expect = (enum transformation_expect)x;
@@ -164,7 +164,7 @@ static int read_directive(struct reading *r, const char *line, struct err *e)
 }
 
 /* A fence ```WORD insert belongs to the open step. Returns 1 when it is none. */
-static int read_insert(struct reading *r, const struct fence *f, struct err *e)
+static int read_insert(struct reading *r, const struct markdown_block *f, struct err *e)
 {
 	char *info = mem_strn(f->info, f->info_len);
 	char *last = strrchr(info, ' ');
@@ -173,7 +173,7 @@ static int read_insert(struct reading *r, const struct fence *f, struct err *e)
 		goto out;
 	struct transformation_step *step = step_of(r);
 	if (!step || !f->closed) {
-		rc = err_set(e, ERR_INPUT, "%s:%u: code to insert must be a closed fence inside a step", r->where,
+		rc = err_set(e, ERR_INPUT, "%s:%d: code to insert must be a closed fence inside a step", r->where,
 			     r->line);
 		goto out;
 	}
@@ -181,47 +181,35 @@ static int read_insert(struct reading *r, const struct fence *f, struct err *e)
 	bool any = strcmp(info, "macros") == 0 || strcmp(info, "lua") == 0;
 	if (!any && strcmp(info, "cuda") != 0 && strcmp(info, "hip") != 0 && strcmp(info, "hlsl") != 0) {
 		rc = err_set(e, ERR_INPUT,
-			     "%s:%u: code to insert is marked by a backend, `lua` or `macros`, not \"%s\"", r->where,
+			     "%s:%d: code to insert is marked by a backend, `lua` or `macros`, not \"%s\"", r->where,
 			     r->line, info);
 		goto out;
 	}
 	*MEM_PUSH(step->inserts, step->insert_count) =
-		(struct transformation_insert){ .backend = mem_str(any ? "" : info), .code = fence_text(f) };
+		(struct transformation_insert){ .backend = mem_str(any ? "" : info), .code = markdown_body(f) };
 	rc = 0;
 out:
 	free(info);
 	return rc;
 }
 
-static unsigned count_lines(const char *start, const char *end)
+static int read_block(struct reading *r, const struct markdown_block *b, struct err *e)
 {
-	unsigned n = 0;
-	for (; start < end; start++)
-		n += *start == '\n';
-	return n;
-}
-
-/* Reads what starts at this line and returns what follows it; NULL on failure. */
-static const char *read_line(struct reading *r, const char *line, struct err *e)
-{
-	struct fence f;
-	const char *end = line + strcspn(line, "\n");
-	end += *end == '\n';
 	int rc = 1;
-	if (strncmp(line, "## Pass ", 8) == 0) {
-		rc = open_pass(r, line + 8, e);
-	} else if (strncmp(line, "### ", 4) == 0 && pass_of(r)) {
-		rc = open_step(r, line + 4, e);
-	} else if (fence_at(line, &f)) {
-		end = f.end;
-		rc = read_insert(r, &f, e);
+	r->line = b->line;
+	if (markdown_is_heading(b, 2, "Pass ")) {
+		rc = open_pass(r, b->info + 5, e);
+	} else if (markdown_is_heading(b, 3, "") && pass_of(r)) {
+		rc = open_step(r, b->info, e);
+	} else if (b->kind == MARKDOWN_FENCE) {
+		rc = read_insert(r, b, e);
 	} else if (r->directives) {
-		rc = read_directive(r, line, e);
+		rc = read_directive(r, b->start, e);
 		r->directives = rc == 0;
 	}
 	if (rc == 1)
-		buf_add(&r->text, line, (size_t)(end - line));
-	return rc < 0 ? NULL : end;
+		buf_add(&r->text, b->start, (size_t)(b->end - b->start));
+	return rc < 0 ? rc : 0;
 }
 
 /* Every parameter enters at some pass: the first one unless a pass names it. */
@@ -238,20 +226,15 @@ static void place_params(struct transformation *t)
 	}
 }
 
-int passes_parse(struct transformation *t, const char *body, unsigned line, const char *where, struct err *e)
+int passes_parse(struct transformation *t, const char *body, int line, const char *where, struct err *e)
 {
-	struct reading r = { .t = t, .where = where, .line = line, .text = BUF_INIT };
+	struct reading r = { .t = t, .where = where, .text = BUF_INIT };
+	struct markdown m = { .at = body, .line = line, .lists = true };
+	struct markdown_block b;
 	int rc = 0;
-	for (const char *at = body; *at && rc == 0;) {
-		const char *next = read_line(&r, at, e);
-		if (!next)
-			rc = e ? -(int)e->code : -ERR_INPUT;
-		else
-			r.line += count_lines(at, next);
-		at = next;
-		if (!next)
-			break;
-	}
+	while (rc == 0 && markdown_next(&m, &b))
+		rc = read_block(&r, &b, e);
+	r.line = m.line;
 	if (rc == 0)
 		rc = close_pass(&r, e);
 	buf_fini(&r.text);

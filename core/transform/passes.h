@@ -7,7 +7,7 @@
 
 /* Fills intro and passes of `t` (whose params are read already). -ERR_INPUT with `where` and line. On failure what
  * was read so far stays in `t`, to be freed with it. */
-int passes_parse(struct transformation *t, const char *body, unsigned line, const char *where, struct err *e);
+int passes_parse(struct transformation *t, const char *body, int line, const char *where, struct err *e);
 void passes_fini(struct transformation *t);
 
 #endif

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/front_matter.h"
+#include "base/markdown.h"
 #include "base/mem.h"
-#include "core/transform/fence.h"
-#include "core/transform/front_matter.h"
 
 enum { FILE_MAX = 8 << 20 };
 
@@ -34,6 +34,14 @@ struct replay {
 	struct model model;
 };
 
+static const struct front_matter_key keys[] = {
+	{ "transformation", FRONT_MATTER_TEXT },   { "pass", FRONT_MATTER_TEXT },
+	{ "step", FRONT_MATTER_TEXT },             { "attempt", FRONT_MATTER_TEXT },
+	{ "context", FRONT_MATTER_TEXT },          { "prompt", FRONT_MATTER_OPTIONAL },
+	{ "model", FRONT_MATTER_OPTIONAL },        { "finish", FRONT_MATTER_OPTIONAL },
+	{ "prompt-tokens", FRONT_MATTER_OPTIONAL }, { "cached-tokens", FRONT_MATTER_OPTIONAL },
+	{ "output-tokens", FRONT_MATTER_OPTIONAL }, { "elapsed-ms", FRONT_MATTER_OPTIONAL },
+};
 static const char *const finishes[] = { "stop", "length", "refused", "other" };
 
 /* --- reading
@@ -68,8 +76,9 @@ static uint64_t number_of(const struct front_matter *m, const char *key)
 /* The answer is the fence marked "answer"; its text is as the model sent it but for the end of the last line. */
 static char *find_answer(const char *body)
 {
-	struct fence f;
-	for (const char *at = body; fence_next(&at, &f);) {
+	struct markdown m = { .at = body, .line = 1, .lists = true };
+	struct markdown_block f;
+	while (markdown_next_fence(&m, &f)) {
 		if (f.info_len == 6 && memcmp(f.info, "answer", 6) == 0 && f.closed)
 			return mem_strn(f.body, f.body_len);
 	}
@@ -83,7 +92,7 @@ static int read_recording(const char *path, struct recording *ret_r, struct err 
 	struct recording r = { .finish = REPLY_FINISH_OTHER };
 	int rc = read_file(path, &text, e);
 	if (rc == 0)
-		rc = front_matter_parse(buf_text(&text), path, &m, e);
+		rc = front_matter_parse(path, buf_text(&text), keys, MEM_COUNT(keys), &m, e);
 	if (rc < 0)
 		goto out;
 	snprintf(r.key.context.hex, sizeof r.key.context.hex, "%s", front_matter_value(&m, "context"));

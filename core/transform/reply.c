@@ -8,8 +8,8 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/markdown.h"
 #include "base/mem.h"
-#include "core/transform/fence.h"
 #include "core/transform/patch.h"
 
 static void fail(struct reply *r, enum reply_outcome outcome, char *take_detail)
@@ -32,7 +32,7 @@ static bool word_in(const char *word, const char *const *list)
 
 /* 3: marked as the region; 2: marked as a language that the region may be written in; 1: not marked; 0: something
  * else. */
-static int rank_fence(const struct reply_want *want, const struct fence *f)
+static int rank_fence(const struct reply_want *want, const struct markdown_block *f)
 {
 	static const char *const host[] = { "host", NULL };
 	static const char *const c_like[] = { "c", "cpp", "c++", "cu", "cuh", "cuda", "hip", "hlsl", "h", "hpp", NULL };
@@ -58,11 +58,12 @@ static int rank_fence(const struct reply_want *want, const struct fence *f)
 }
 
 /* The last fence of the highest rank. Returns the rank (0: none matches), -1 when there is no fence at all. */
-static int find_fence(const struct reply_want *want, const char *answer, struct fence *ret_fence)
+static int find_fence(const struct reply_want *want, const char *answer, struct markdown_block *ret_fence)
 {
 	int best = -1;
-	struct fence f;
-	for (const char *at = answer; fence_next(&at, &f);) {
+	struct markdown m = { .at = answer, .line = 1, .lists = true };
+	struct markdown_block f;
+	while (markdown_next_fence(&m, &f)) {
 		int rank = rank_fence(want, &f);
 		if (rank >= best || (rank > 0 && !f.closed)) {
 			best = rank;
@@ -252,7 +253,7 @@ static void apply_patch(const struct reply_want *want, const char *answer, enum 
 void reply_parse(const struct reply_want *want, const char *answer, enum reply_finish finish, struct reply *ret_reply)
 {
 	*ret_reply = (struct reply){ .outcome = REPLY_EMPTY };
-	struct fence f;
+	struct markdown_block f;
 	if (answer[strspn(answer, " \t\r\n")] == '\0') {
 		if (finish == REPLY_FINISH_REFUSED)
 			fail(ret_reply, REPLY_REFUSED, mem_str("the provider reports a refusal and sent no text"));
@@ -280,7 +281,7 @@ void reply_parse(const struct reply_want *want, const char *answer, enum reply_f
 		     mem_str(cut ? "the answer was cut at its length limit inside the code"
 				 : "the fence around the code is not closed"));
 	} else {
-		check_text(want, fence_text(&f), ret_reply);
+		check_text(want, markdown_body(&f), ret_reply);
 	}
 }
 

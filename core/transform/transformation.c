@@ -6,14 +6,18 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/front_matter.h"
+#include "base/markdown.h"
 #include "base/mem.h"
-#include "core/transform/fence.h"
-#include "core/transform/front_matter.h"
 #include "core/transform/passes.h"
 
 enum { TEXT_MAX = 16 << 10 };
 
-static const char *const keys[] = { "name", "summary", "backends", "after", "requires", "adds", "where", "drops" };
+static const struct front_matter_key keys[] = {
+	{ "name", FRONT_MATTER_TEXT },     { "summary", FRONT_MATTER_TEXT }, { "backends", FRONT_MATTER_LIST },
+	{ "after", FRONT_MATTER_LIST },    { "requires", FRONT_MATTER_LIST }, { "adds", FRONT_MATTER_MAP },
+	{ "where", FRONT_MATTER_LIST },    { "drops", FRONT_MATTER_LIST },
+};
 
 static bool is_backend(const char *s)
 {
@@ -34,74 +38,48 @@ static bool is_identifier(const char *s)
 	return *s == '\0';
 }
 
-/* "a, b" on the key's own line, or one `- item` a line. */
+/* Names: "a, b" on the key's own line, or one `- item` a line. */
 static void read_list(const struct front_matter *m, const char *key, char ***ret_list, size_t *ret_count)
 {
-	const struct front_matter_entry *entry = front_matter_find(m, key);
-	if (!entry)
-		return;
-	for (const char *s = entry->value; *s;) {
+	int field = front_matter_find(m, key);
+	for (const char *s = front_matter_value(m, key); *s;) {
 		s += strspn(s, ", ");
 		size_t n = strcspn(s, ", ");
 		if (n)
 			*MEM_PUSH(*ret_list, *ret_count) = mem_strn(s, n);
 		s += n;
 	}
-	for (size_t i = 0; i < entry->item_count; i++)
-		*MEM_PUSH(*ret_list, *ret_count) = mem_str(entry->items[i].value);
+	for (int k = front_matter_next(m, field, field); k >= 0; k = front_matter_next(m, field, k))
+		*MEM_PUSH(*ret_list, *ret_count) = mem_str(m->lines[k].value);
 }
 
 /* One condition a line, never split at commas. */
 static void read_conditions(const struct front_matter *m, const char *key, char ***ret_list, size_t *ret_count)
 {
-	const struct front_matter_entry *entry = front_matter_find(m, key);
-	if (!entry)
-		return;
-	if (*entry->value)
-		*MEM_PUSH(*ret_list, *ret_count) = mem_str(entry->value);
-	for (size_t i = 0; i < entry->item_count; i++)
-		*MEM_PUSH(*ret_list, *ret_count) = mem_str(entry->items[i].value);
-}
-
-static int check_keys(const struct front_matter *m, const char *where, struct err *e)
-{
-	for (size_t i = 0; i < m->count; i++) {
-		size_t k = 0;
-		while (k < MEM_COUNT(keys) && strcmp(keys[k], m->entries[i].key) != 0)
-			k++;
-		if (k == MEM_COUNT(keys))
-			return err_set(
-				e, ERR_INPUT,
-				"%s:%u: unknown field `%s:`; a transformation has name, summary, backends, after, "
-				"requires, adds, where, drops",
-				where, m->entries[i].line, m->entries[i].key);
-	}
-	return 0;
+	int field = front_matter_find(m, key);
+	if (*front_matter_value(m, key))
+		*MEM_PUSH(*ret_list, *ret_count) = mem_str(front_matter_value(m, key));
+	for (int k = front_matter_next(m, field, field); k >= 0; k = front_matter_next(m, field, k))
+		*MEM_PUSH(*ret_list, *ret_count) = mem_str(m->lines[k].value);
 }
 
 static int read_params(struct transformation *t, const struct front_matter *m, const char *where, struct err *e)
 {
-	const struct front_matter_entry *adds = front_matter_find(m, "adds");
-	if (adds && *adds->value)
-		return err_set(e, ERR_INPUT, "%s:%u: adds: one `NAME: values` a line is expected below it", where,
-			       adds->line);
-	for (size_t i = 0; adds && i < adds->item_count; i++) {
-		const struct front_matter_item *item = &adds->items[i];
-		if (!is_identifier(item->name) || !*item->value)
+	int adds = front_matter_find(m, "adds");
+	for (int k = front_matter_next(m, adds, adds); k >= 0; k = front_matter_next(m, adds, k)) {
+		if (!is_identifier(m->lines[k].key))
 			return err_set(e, ERR_INPUT,
-				       "%s:%u: adds: expected `NAME: values`, such as `TILE_K_SIZE: {8, 16}`", where,
-				       item->line);
-		*MEM_PUSH(t->params, t->param_count) =
-			(struct transformation_param){ .name = mem_str(item->name), .values = mem_str(item->value) };
+				       "%s:%d: adds: expected `NAME: values`, such as `TILE_K_SIZE: {8, 16}`", where,
+				       m->lines[k].line);
+		*MEM_PUSH(t->params, t->param_count) = (struct transformation_param){
+			.name = mem_str(m->lines[k].key), .values = mem_str(m->lines[k].value)
+		};
 	}
 	return 0;
 }
 
-static int read_matter(struct transformation *t, const struct front_matter *m, const char *where, struct err *e)
+static int read_front_matter(struct transformation *t, const struct front_matter *m, const char *where, struct err *e)
 {
-	int rc = check_keys(m, where, e);
-	if (rc < 0)
-		return rc;
 	t->name = mem_str(front_matter_value(m, "name"));
 	t->summary = mem_str(front_matter_value(m, "summary"));
 	if (!is_name(t->name))
@@ -114,8 +92,8 @@ static int read_matter(struct transformation *t, const struct front_matter *m, c
 	read_list(m, "backends", &t->backends, &t->backend_count);
 	for (size_t i = 0; i < t->backend_count; i++) {
 		if (!is_backend(t->backends[i]))
-			return err_set(e, ERR_INPUT, "%s:%u: backends: \"%s\" is none of cuda, hip, hlsl", where,
-				       front_matter_find(m, "backends")->line, t->backends[i]);
+			return err_set(e, ERR_INPUT, "%s:%d: backends: \"%s\" is none of cuda, hip, hlsl", where,
+				       m->lines[front_matter_find(m, "backends")].line, t->backends[i]);
 	}
 	read_list(m, "after", &t->after, &t->after_count);
 	read_list(m, "drops", &t->drops, &t->drop_count);
@@ -130,13 +108,14 @@ int transformation_parse(const char *text, const char *where, struct transformat
 	struct transformation *t = MEM_NEW(struct transformation);
 	t->source = mem_str(text);
 	t->hash = hash_text(text);
-	int rc = front_matter_parse(text, where, &m, e);
+	int rc = front_matter_parse(where, text, keys, MEM_COUNT(keys), &m, e);
 	if (rc == 0)
-		rc = read_matter(t, &m, where, e);
+		rc = read_front_matter(t, &m, where, e);
 	if (rc == 0)
 		rc = passes_parse(t, m.body, m.body_line, where, e);
 	front_matter_fini(&m);
 	if (rc < 0) {
+		err_show_line(e, where, text);
 		transformation_free(t);
 		return rc;
 	}
@@ -144,20 +123,14 @@ int transformation_parse(const char *text, const char *where, struct transformat
 	return 0;
 }
 
-/* True when a line of the text, outside of fences, starts with the words. */
-static bool has_line(const char *text, const char *start)
+/* Whether the text has a heading of this level that starts with the words. */
+static bool has_heading(const char *text, int level, const char *words)
 {
-	for (const char *line = text; *line;) {
-		struct fence f;
-		if (strncmp(line, start, strlen(start)) == 0)
+	struct markdown m = { .at = text, .line = 1, .lists = true };
+	struct markdown_block b;
+	while (markdown_next(&m, &b))
+		if (markdown_is_heading(&b, level, words))
 			return true;
-		if (fence_at(line, &f)) {
-			line = f.end;
-			continue;
-		}
-		line += strcspn(line, "\n");
-		line += *line == '\n';
-	}
 	return false;
 }
 
@@ -194,7 +167,7 @@ int transformation_of_text(const char *text, struct transformation **ret_t, stru
 	char *summary = first_line(text);
 	struct buf file = BUF_INIT;
 	buf_addf(&file, "---\nname: text-%.12s\nsummary: %s\n---\n", h.hex, *summary ? summary : "free text");
-	bool passes = has_line(text, "## Pass "), steps = has_line(text, "### ");
+	bool passes = has_heading(text, 2, "Pass "), steps = has_heading(text, 3, "");
 	if (!passes)
 		buf_adds(&file, "## Pass 1: As written\nexpect: valid\n\n");
 	if (!passes && !steps)
@@ -261,26 +234,19 @@ const char *transformation_insert_for(const struct transformation_step *step, co
 char *transformation_text_for(const char *text, const char *backend)
 {
 	struct buf out = BUF_INIT;
+	struct markdown m = { .at = text, .line = 1, .lists = true };
+	struct markdown_block b;
 	bool ours = true;
-	for (const char *line = text; *line;) {
-		struct fence f;
-		const char *end = line + strcspn(line, "\n");
-		end += *end == '\n';
-		if (fence_at(line, &f)) {
-			end = f.end;
-		} else if (strncmp(line, "#### ", 5) == 0) {
-			char *title = mem_strn(line + 5, strcspn(line + 5, " \t\r\n"));
-			bool section = is_backend(title);
+	while (markdown_next(&m, &b)) {
+		bool section = false;
+		if (markdown_is_heading(&b, 4, "")) {
+			char *title = mem_strn(b.info, strcspn(b.info, " \t\r\n"));
+			section = is_backend(title);
 			ours = !section || strcmp(title, backend) == 0;
 			free(title);
-			if (section) { /* the heading itself is for peakd */
-				line = end;
-				continue;
-			}
 		}
-		if (ours)
-			buf_add(&out, line, (size_t)(end - line));
-		line = end;
+		if (ours && !section) /* the heading itself is for peakd */
+			buf_add(&out, b.start, (size_t)(b.end - b.start));
 	}
 	return buf_steal(&out);
 }

@@ -1,5 +1,5 @@
 /* A transformation's file, its front matter alone, and the same text as a sentence. */
-#include "core/transform/front_matter.h"
+#include "base/front_matter.h"
 #include "core/transform/transformation.h"
 #include "fuzz/fuzz.h"
 
@@ -42,10 +42,13 @@ static void parse(const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_text(data, size);
+	static const struct front_matter_key keys[] = { { "name", FRONT_MATTER_TEXT },
+							{ "adds", FRONT_MATTER_MAP },
+							{ "where", FRONT_MATTER_LIST } };
 	struct front_matter m = { .body = "" };
 	struct transformation *t = NULL;
 	struct err e = ERR_INIT;
-	if (front_matter_parse(text, "fuzz.md", &m, &e) == 0) {
+	if (front_matter_parse("fuzz.md", text, keys, MEM_COUNT(keys), &m, &e) == 0) {
 		assert(m.body >= text && m.body <= text + strlen(text));
 		front_matter_fini(&m);
 	}

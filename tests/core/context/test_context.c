@@ -197,7 +197,7 @@ static const struct bad {
 	{ "---\nkernel: k\nbackend: opencl\n" TAIL, "f:3: backend: expected cuda, hip or hlsl, found `opencl`" },
 	{ "---\nkernel: a b\nbackend: cuda\n" TAIL, "f:2: kernel: `a b`: expected a name" },
 	{ HEAD "tunes:\n" TAIL, "f:8: unknown field tunes (did you mean tune?); expected one of kernel, backend" },
-	{ HEAD "kernel: j\n" TAIL, "f:8: field kernel stands here a second time; first on line 2" },
+	{ HEAD "kernel: j\n" TAIL, "f:8: field kernel is given twice; first on line 2" },
 	{ HEAD "flops:\n" TAIL, "f:8: flops: expected a value on this line" },
 	{ HEAD "flops: 2*m\n" TAIL, "f:8: flops: `2*m`: no parameter, input or constant m is known here" },
 	{ HEAD "flops: 2*n +\n" TAIL, "f:8: flops: `2*n +`, column 6: expected a number or a name, found the end" },
@@ -207,12 +207,12 @@ static const struct bad {
 	{ HEAD "tune:\n  BX: 2..4\n" TAIL, "f:9: tune: BX: `2..4`, column 1: expected a number, found '2..4'" },
 	{ HEAD "tune:\n  BX: 1, 2\n" TAIL, "f:9: tune: BX: `1, 2`: several values stand in braces: {1, 2}" },
 	{ HEAD "tune:\n  BX:\n" TAIL, "f:9: tune: BX: expected a value" },
-	{ HEAD "tune:\n  BX: {1}\n  BX: {2}\n" TAIL, "f:10: tune: BX is declared a second time; first on line 9" },
+	{ HEAD "tune:\n  BX: {1}\n  BX: {2}\n" TAIL, "f:10: tune: BX is declared twice; first on line 9" },
 	{ HEAD "tune:\n  n: {1}\n" TAIL, "f:9: tune: n: n is declared twice" },
 	{ HEAD "tune:\n  while: {1}\n" TAIL, "f:9: tune: while: while is a word of the language" },
 	{ HEAD "tune:\n  f32: {1}\n" TAIL, "f:9: tune: f32: f32 is the name of a type" },
 	{ HEAD "tune:\n  2x: {1}\n" TAIL, "f:9: tune: 2x: 2x is no name that works here" },
-	{ HEAD "tune:\n  - BX\n" TAIL, "f:9: `- BX`: a list item stands under where:" },
+	{ HEAD "tune:\n  - BX\n" TAIL, "f:9: `- BX`: a list item must be below one of where:, requires:" },
 	{ HEAD "where:\n  BX: 1\n" TAIL, "f:9: `BX:` is indented but where takes no entries" },
 	{ HEAD "where:\n  n > 1\n" TAIL, "f:9: `n > 1`: expected `NAME: VALUE` or `- VALUE`" },
 	{ HEAD "where: n != 1\n" TAIL, "f:8: where: `n != 1`, column 3: write ~= in place of !=" },
@@ -264,6 +264,9 @@ static void test_bad(void)
 	}
 	struct context *ctx = NULL;
 	struct err e = ERR_INIT;
+	(void)context_parse("f", HEAD "tunes:\n" TAIL, &ctx, &e);
+	has_str(e.text, "\n     8 | tunes:", "the message shows the line that it names");
+	e = (struct err)ERR_INIT;
 	is_int(context_load("no/such/file.peak.md", &ctx, &e), -ERR_NOT_FOUND, "a missing file");
 }
 

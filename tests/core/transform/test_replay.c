@@ -122,7 +122,7 @@ static void test_hostile(void)
 	const struct model *m = r ? replay_model(r) : NULL;
 	is_int(m ? m->ask(m->arg, &q, &got, &e) : -1, 0, "it answers: %s", e.text);
 	is_str(got.text ? got.text : "", text, "carriage returns are kept");
-	is_str(got.model ? got.model : "", "m attempt: 7  !", "the name is one line");
+	is_str(got.model ? got.model : "", "m attempt: 7 !", "the name is one line");
 	model_answer_fini(&got);
 	replay_free(r);
 	prompt_fini(&p);

@@ -55,14 +55,14 @@ static void test_mistakes(void)
 	static const struct {
 		const char *text, *part, *what;
 	} table[] = {
-		{ "---\nname: x\nsummary: s\n", "not closed", "open front matter" },
+		{ "---\nname: x\nsummary: s\n", "never closed", "open front matter" },
 		{ "---\nname: X!\nsummary: s\n---\n", "lower-case", "a bad name" },
 		{ "---\nname: x\n---\n", "summary", "no summary" },
-		{ "---\nname: x\nsummary: s\ncolour: red\n---\n", "f.md:4: unknown field `colour:`",
+		{ "---\nname: x\nsummary: s\ncolour: red\n---\n", "f.md:4: unknown field colour; expected one of name",
 		  "an unknown field" },
 		{ "---\nname: x\nsummary: s\nbackends: metal\n---\n", "metal", "an unknown backend" },
 		{ "---\nname: x\nsummary: s\nsummary: s\n---\n", "given twice", "a field twice" },
-		{ "---\nname: x\nsummary: s\nadds: T\n---\n", "NAME: values", "parameters without values" },
+		{ "---\nname: x\nsummary: s\nadds: T\n---\n", "NAME: VALUE", "parameters without values" },
 		{ "---\nname: x\nsummary: s\n---\ntext\n", "no `## Pass 1", "no pass" },
 		{ "---\nname: x\nsummary: s\n---\n## Pass 2: a\nexpect: valid\n### device\nx\n", "f.md:5",
 		  "passes out of order" },
