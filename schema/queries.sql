@@ -1,6 +1,10 @@
 -- Every statement that peakd runs, by name: core/record/query.c finds a statement by the line "-- name: X" above it.
--- Statements bind ?1, ?2, ... in the order in which the C code puts values, and the C code reads columns in the order
--- of the select list, so that a change here is a change there. LIMIT -1 is no limit.
+-- Rows are read by the names of their columns (base/layout.h), so a select may give them in any order, or all with "*".
+-- Parameters ?1, ?2, ... are bound in the order in which the C code puts values. LIMIT -1 is no limit.
+
+-- A template: query_add puts in the table, its columns and their values.
+-- name: row_add
+INSERT INTO table_name (column_names) VALUES (column_values) RETURNING rowid;
 
 -- name: store_open
 PRAGMA foreign_keys = ON;
@@ -52,21 +56,15 @@ SELECT 1 FROM blob WHERE hash = ?1;
 INSERT INTO job (id, kind, request, state, created_ms) VALUES (?1, ?2, ?3, ?4, ?5);
 
 -- name: job_get
-SELECT id, kind, request, state, cancel, created_ms, started_ms, ended_ms,
-       (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id), result, error_code, error_text
-FROM job WHERE id = ?1;
+SELECT *, (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id) AS last_event FROM job WHERE id = ?1;
 
 -- name: job_list
-SELECT id, kind, request, state, cancel, created_ms, started_ms, ended_ms,
-       (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id), result, error_code, error_text
-FROM job
+SELECT *, (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id) AS last_event FROM job
 WHERE (?1 IS NULL OR kind = ?1) AND (NOT ?2 OR state IN ('queued', 'running', 'interrupted'))
 ORDER BY created_ms DESC, rowid DESC LIMIT ?3;
 
 -- name: job_in_state
-SELECT id, kind, request, state, cancel, created_ms, started_ms, ended_ms,
-       (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id), result, error_code, error_text
-FROM job WHERE state = ?1 ORDER BY created_ms, rowid;
+SELECT *, (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id) AS last_event FROM job WHERE state = ?1 ORDER BY created_ms, rowid;
 
 -- name: job_ended
 SELECT count(*) FROM job WHERE ended_ms > 0;
@@ -90,7 +88,7 @@ VALUES (?1, (SELECT coalesce(max(seq), 0) + 1 FROM job_event WHERE job_id = ?1),
 RETURNING seq;
 
 -- name: event_since
-SELECT seq, created_ms, kind, progress, total, message FROM job_event
+SELECT * FROM job_event
 WHERE job_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3;
 
 -- name: event_last
@@ -104,55 +102,32 @@ SELECT hash FROM checkpoint WHERE id = ?1;
 
 -- name: checkpoint_add
 INSERT INTO checkpoint (hash, context, kernel, backend, by_name, by_text, domain, status, note, created_ms)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) RETURNING id;
+VALUES (:hash, :context, :kernel, :backend, :by_name, :by_text, :domain, :status, :note, :created_ms) RETURNING id;
 
 -- name: checkpoint_add_parent
 INSERT INTO checkpoint_parent (checkpoint_id, ord, parent_id) VALUES (?1, ?2, ?3);
 
 -- name: checkpoint_get
-SELECT id, hash, context, kernel, backend,
-       (SELECT group_concat(parent_id, ' ')
-        FROM (SELECT parent_id FROM checkpoint_parent WHERE checkpoint_id = c.id ORDER BY ord)),
-       by_name, by_text, domain, status, note, created_ms
-FROM checkpoint c WHERE id = ?1;
+SELECT * FROM checkpoint_parents WHERE id = ?1;
 
 -- name: checkpoint_list
-SELECT id, hash, context, kernel, backend,
-       (SELECT group_concat(parent_id, ' ')
-        FROM (SELECT parent_id FROM checkpoint_parent WHERE checkpoint_id = c.id ORDER BY ord)),
-       by_name, by_text, domain, status, note, created_ms
-FROM checkpoint c ORDER BY id DESC LIMIT ?1;
+SELECT * FROM checkpoint_parents ORDER BY id DESC LIMIT ?1;
 
 -- name: checkpoint_children
-SELECT id, hash, context, kernel, backend,
-       (SELECT group_concat(parent_id, ' ')
-        FROM (SELECT parent_id FROM checkpoint_parent WHERE checkpoint_id = c.id ORDER BY ord)),
-       by_name, by_text, domain, status, note, created_ms
-FROM checkpoint c WHERE id IN (SELECT checkpoint_id FROM checkpoint_parent WHERE parent_id = ?1) ORDER BY id;
+SELECT * FROM checkpoint_parents WHERE id IN (SELECT checkpoint_id FROM checkpoint_parent WHERE parent_id = ?1) ORDER BY id;
 
 -- name: checkpoint_of_context
-SELECT id, hash, context, kernel, backend,
-       (SELECT group_concat(parent_id, ' ')
-        FROM (SELECT parent_id FROM checkpoint_parent WHERE checkpoint_id = c.id ORDER BY ord)),
-       by_name, by_text, domain, status, note, created_ms
-FROM checkpoint c WHERE context = ?1 ORDER BY id;
+SELECT * FROM checkpoint_parents WHERE context = ?1 ORDER BY id;
 
 -- name: checkpoint_log
 WITH RECURSIVE line (id) AS (
 	SELECT ?1
 	UNION
 	SELECT p.parent_id FROM checkpoint_parent p JOIN line ON p.checkpoint_id = line.id)
-SELECT id, hash, context, kernel, backend,
-       (SELECT group_concat(parent_id, ' ')
-        FROM (SELECT parent_id FROM checkpoint_parent WHERE checkpoint_id = c.id ORDER BY ord)),
-       by_name, by_text, domain, status, note, created_ms
-FROM checkpoint c WHERE id IN (SELECT id FROM line) ORDER BY id DESC LIMIT ?2;
+SELECT * FROM checkpoint_parents WHERE id IN (SELECT id FROM line) ORDER BY id DESC LIMIT ?2;
 
 -- name: checkpoint_context
 SELECT context FROM checkpoint WHERE id = ?1;
-
--- name: checkpoint_status
-SELECT status FROM checkpoint WHERE id = ?1;
 
 -- name: checkpoint_set_status
 UPDATE checkpoint SET status = ?2, note = coalesce(?3, note) WHERE id = ?1;
@@ -170,43 +145,24 @@ SELECT c.id FROM line JOIN checkpoint c ON c.id = line.id ORDER BY c.id LIMIT 1;
 -- name: checkpoint_by_prefix
 SELECT id FROM checkpoint WHERE hash >= ?1 AND hash < ?1 || 'g' ORDER BY hash LIMIT 2;
 
--- name: validation_add
-INSERT INTO validation (checkpoint_id, validator, device, sizes, params, size_kind, seed_hash, verdict, reason, error,
-                        tolerance, details, took_ns, job_id, created_ms)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) RETURNING id;
-
 -- name: validation_list
-SELECT id, checkpoint_id, validator, device, sizes, params, size_kind, seed_hash, verdict, reason, error, tolerance,
-       details, took_ns, job_id, created_ms
-FROM validation WHERE checkpoint_id = ?1 AND (?2 IS NULL OR device = ?2) ORDER BY id DESC LIMIT ?3;
+SELECT * FROM validation WHERE checkpoint_id = ?1 AND (?2 IS NULL OR device = ?2) ORDER BY id DESC LIMIT ?3;
 
 -- name: validation_of
-SELECT id, checkpoint_id, validator, device, sizes, params, size_kind, seed_hash, verdict, reason, error, tolerance,
-       details, took_ns, job_id, created_ms
-FROM validation WHERE checkpoint_id = ?1 AND device = ?2 AND params = ?3 ORDER BY id DESC LIMIT 1;
+SELECT * FROM validation WHERE checkpoint_id = ?1 AND device = ?2 AND params = ?3 ORDER BY id DESC LIMIT 1;
 
 -- name: validation_count
 SELECT verdict, count(*) FROM validation WHERE checkpoint_id = ?1 GROUP BY verdict;
 
--- name: measurement_add
-INSERT INTO measurement (checkpoint_id, run_id, device, driver, sizes, params, status, median_ns, min_ns, rse, samples,
-                         cold, compile_ns, registers, shared_bytes, spill_bytes, message, validation_id, job_id,
-                         created_ms)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20) RETURNING id;
-
 -- name: measurement_list
-SELECT id, checkpoint_id, run_id, device, driver, sizes, params, status, median_ns, min_ns, rse, samples, cold,
-       compile_ns, registers, shared_bytes, spill_bytes, message, validation_id, job_id, created_ms,
-       EXISTS (SELECT 1 FROM measurement_proven p WHERE p.id = m.id)
+SELECT m.*, EXISTS (SELECT 1 FROM measurement_proven p WHERE p.id = m.id) AS proven
 FROM measurement m
 WHERE checkpoint_id = ?1 AND (?2 IS NULL OR run_id = ?2) AND (?3 IS NULL OR device = ?3) AND (?4 IS NULL OR sizes = ?4)
 ORDER BY id LIMIT ?5;
 
 -- The newest timing of each set of parameters, fastest first.
 -- name: measurement_top
-SELECT id, checkpoint_id, run_id, device, driver, sizes, params, status, median_ns, min_ns, rse, samples, cold,
-       compile_ns, registers, shared_bytes, spill_bytes, message, validation_id, job_id, created_ms,
-       EXISTS (SELECT 1 FROM measurement_proven p WHERE p.id = t.id)
+SELECT t.*, EXISTS (SELECT 1 FROM measurement_proven p WHERE p.id = t.id) AS proven
 FROM (
 	SELECT m.*, row_number() OVER (PARTITION BY m.device, m.params ORDER BY m.id DESC) AS age
 	FROM measurement m
@@ -217,9 +173,7 @@ WHERE age = 1 ORDER BY median_ns, id LIMIT ?7;
 
 -- The same, and of these the fastest of each device and sizes.
 -- name: measurement_best_each
-SELECT id, checkpoint_id, run_id, device, driver, sizes, params, status, median_ns, min_ns, rse, samples, cold,
-       compile_ns, registers, shared_bytes, spill_bytes, message, validation_id, job_id, created_ms,
-       EXISTS (SELECT 1 FROM measurement_proven p WHERE p.id = t.id)
+SELECT t.*, EXISTS (SELECT 1 FROM measurement_proven p WHERE p.id = t.id) AS proven
 FROM (
 	SELECT *, row_number() OVER (PARTITION BY device, sizes ORDER BY median_ns, id) AS place
 	FROM (
@@ -234,31 +188,20 @@ WHERE place = 1 ORDER BY device, sizes;
 -- name: measurement_count
 SELECT status, count(*) FROM measurement WHERE checkpoint_id = ?1 AND (?2 IS NULL OR run_id = ?2) GROUP BY status;
 
--- name: measurement_run_begin
-INSERT INTO measurement_run (checkpoint_id, device, strategy, settings, planned, job_id, created_ms)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id;
-
 -- name: measurement_run_end
 UPDATE measurement_run SET ended_ms = ?2 WHERE id = ?1;
 
 -- name: measurement_run_get
-SELECT id, checkpoint_id, device, strategy, settings, planned, job_id, created_ms, ended_ms
-FROM measurement_run WHERE id = ?1;
+SELECT * FROM measurement_run WHERE id = ?1;
 
 -- name: measurement_run_of_job
-SELECT id, checkpoint_id, device, strategy, settings, planned, job_id, created_ms, ended_ms
-FROM measurement_run WHERE job_id = ?1 AND checkpoint_id = ?2 ORDER BY id DESC LIMIT 1;
+SELECT * FROM measurement_run WHERE job_id = ?1 AND checkpoint_id = ?2 ORDER BY id DESC LIMIT 1;
 
 -- name: measurement_runs
-SELECT id, checkpoint_id, device, strategy, settings, planned, job_id, created_ms, ended_ms
-FROM measurement_run WHERE checkpoint_id = ?1 ORDER BY id DESC;
-
--- name: metric_add
-INSERT INTO metric (checkpoint_id, device, params, name, value, unit, source, job_id, created_ms)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+SELECT * FROM measurement_run WHERE checkpoint_id = ?1 ORDER BY id DESC;
 
 -- name: metric_list
-SELECT checkpoint_id, device, params, name, value, unit, source, job_id, created_ms FROM (
+SELECT * FROM (
 	SELECT *, row_number() OVER (PARTITION BY device, params, name ORDER BY id DESC) AS age FROM metric
 	WHERE checkpoint_id = ?1 AND (?2 IS NULL OR device = ?2) AND (?3 IS NULL OR params = ?3))
 WHERE age = 1 ORDER BY name, device, params;
@@ -273,13 +216,13 @@ INSERT INTO workflow_move (workflow_id, action, from_id, to_id, created_ms) VALU
 UPDATE workflow SET head_id = ?2, moved_ms = ?3 WHERE id = ?1;
 
 -- name: workflow_get
-SELECT id, name, root_id, head_id, created_ms, moved_ms FROM workflow WHERE name = ?1;
+SELECT * FROM workflow WHERE name = ?1;
 
 -- name: workflow_list
-SELECT id, name, root_id, head_id, created_ms, moved_ms FROM workflow ORDER BY name;
+SELECT * FROM workflow ORDER BY name;
 
 -- name: workflow_reflog
-SELECT created_ms, action, from_id, to_id FROM workflow_move WHERE workflow_id = ?1 ORDER BY id DESC;
+SELECT * FROM workflow_move WHERE workflow_id = ?1 ORDER BY id DESC;
 
 -- name: workflow_tag_add
 INSERT INTO workflow_tag (name, checkpoint_id, created_ms) VALUES (?1, ?2, ?3);
@@ -288,7 +231,7 @@ INSERT INTO workflow_tag (name, checkpoint_id, created_ms) VALUES (?1, ?2, ?3);
 SELECT checkpoint_id FROM workflow_tag WHERE name = ?1;
 
 -- name: workflow_tags
-SELECT name, checkpoint_id, created_ms FROM workflow_tag ORDER BY name;
+SELECT * FROM workflow_tag ORDER BY name;
 
 -- name: workflow_names
 SELECT name FROM workflow UNION SELECT name FROM workflow_tag;
@@ -353,18 +296,10 @@ ON CONFLICT (device, key) DO UPDATE SET value = excluded.value, created_ms = exc
 SELECT value FROM fact WHERE device = ?1 AND key = ?2;
 
 -- name: fact_list
-SELECT device, key, value, created_ms FROM fact WHERE ?1 IS NULL OR device = ?1 ORDER BY device, key;
-
--- name: comparison_add
-INSERT INTO comparison (a_id, b_id, library, device, driver, sizes, a_params, b_params, verdict, a_ns, b_ns, ratio, low, high,
-                        confidence, margin, samples, discarded, disturbed, cold, conditions, a_validation, b_validation, job_id,
-                        created_ms)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)
-RETURNING id;
+SELECT * FROM fact WHERE ?1 IS NULL OR device = ?1 ORDER BY device, key;
 
 -- name: comparison_library
-SELECT id, a_id, coalesce(b_id, 0), library, device, sizes, a_params, verdict, a_ns, b_ns, ratio, low, high, disturbed, created_ms
-FROM comparison WHERE a_id = ?1 AND device = ?2 AND a_params = ?3 AND b_id IS NULL AND cold = ?4 AND disturbed = 0
+SELECT * FROM comparison WHERE a_id = ?1 AND device = ?2 AND a_params = ?3 AND b_id IS NULL AND cold = ?4 AND disturbed = 0
       AND EXISTS (SELECT 1 FROM validation v WHERE v.id = a_validation AND v.verdict = 'passed')
 ORDER BY id DESC LIMIT 1;
 

@@ -13,7 +13,6 @@
 #include "base/utf8.h"
 #include "core/jobs/drain.h"
 #include "core/workers/pool.h"
-#include "core/record/bell.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
 
@@ -166,7 +165,7 @@ static void add_lost(struct engine *g, const char *id, const char *why)
 	l->next = g->lost;
 	g->lost = l;
 	lock_release(&g->lock);
-	bell_ring(store_bell(g->config.store));
+	event_ring(g->config.store);
 }
 
 char *engine_lost(struct engine *g, const char *id)

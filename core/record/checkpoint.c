@@ -13,11 +13,29 @@
 #include "core/record/query.h"
 #include "core/record/store.h"
 
-static const char *const status_names[CHECKPOINT_STATUSES] = {
+static const char *const status_names[] = {
 	[CHECKPOINT_DRAFT] = "draft",
 	[CHECKPOINT_ACCEPTED] = "accepted",
 	[CHECKPOINT_FAILED] = "failed",
+	[CHECKPOINT_STATUSES] = NULL,
 };
+
+static const struct layout_field fields[] = {
+	{ LAYOUT_AT(struct checkpoint, id, ID) },
+	{ LAYOUT_AT(struct checkpoint, hash, HASH) },
+	{ LAYOUT_AT(struct checkpoint, context, HASH) },
+	{ LAYOUT_AT(struct checkpoint, kernel, TEXT) },
+	{ LAYOUT_AT(struct checkpoint, backend, TEXT) },
+	{ LAYOUT_MANY(struct checkpoint, parents, parent_count, INTS) },
+	{ LAYOUT_AS(struct checkpoint, by, TEXT, "by_name") },
+	{ LAYOUT_AS(struct checkpoint, text, TEXT, "by_text") },
+	{ LAYOUT_AT(struct checkpoint, domain, TEXT) },
+	{ LAYOUT_AT(struct checkpoint, status, WORD), .words = status_names },
+	{ LAYOUT_AT(struct checkpoint, note, TEXT) },
+	{ LAYOUT_AT(struct checkpoint, created_ms, INT), .unit = "ms" },
+	{ .name = NULL },
+};
+static const struct layout layout = { "checkpoint", sizeof(struct checkpoint), fields };
 
 /* Row: from, column: to. A later, deeper validation may refute what was accepted. */
 static const bool allowed[CHECKPOINT_STATUSES][CHECKPOINT_STATUSES] = {
@@ -31,15 +49,6 @@ const char *checkpoint_status_name(enum checkpoint_status status)
 	return status_names[status];
 }
 
-static enum checkpoint_status status_of(const char *name)
-{
-	for (int i = 0; i < CHECKPOINT_STATUSES; i++)
-		if (strcmp(status_names[i], name) == 0)
-			return (enum checkpoint_status)i;
-	assert(!"the schema allows no other status");
-	return CHECKPOINT_FAILED;
-}
-
 static int not_found(int64_t id, struct err *e)
 {
 	return err_set(e, ERR_NOT_FOUND, "there is no checkpoint %lld in this database: the workflow's log lists them",
@@ -48,67 +57,23 @@ static int not_found(int64_t id, struct err *e)
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
 
-/* The numbers of the parents, separated by spaces. */
-static void read_parents(const char *text, struct checkpoint *c)
-{
-	while (text && *text) {
-		char *end;
-		*MEM_PUSH(c->parents, c->parent_count) = strtoll(text, &end, 10);
-		text = end;
-	}
-}
-
-static void read_row(struct query *q, struct checkpoint *c)
-{
-	*c = (struct checkpoint){ .id = query_get_int(q) };
-	c->hash = query_get_hash(q);
-	c->context = query_get_hash(q);
-	c->kernel = query_get_text(q);
-	c->backend = query_get_text(q);
-	char *parents = query_get_text(q);
-	read_parents(parents, c);
-	free(parents);
-	c->by = query_get_text(q);
-	c->text = query_get_text(q);
-	c->domain = query_get_text(q);
-	char *status = query_get_text(q);
-	c->status = status_of(status);
-	free(status);
-	c->note = query_get_text(q);
-	c->created_ms = query_get_int(q);
-}
-
 void checkpoint_fini(struct checkpoint *c)
 {
-	free((char *)c->kernel);
-	free((char *)c->backend);
-	free(c->parents);
-	free((char *)c->by);
-	free((char *)c->text);
-	free((char *)c->domain);
-	free((char *)c->note);
-	*c = (struct checkpoint){ .id = 0 };
+	layout_fini(&layout, c);
 }
 
 void checkpoint_list_fini(struct checkpoint_list *l)
 {
-	for (size_t i = 0; i < l->count; i++)
-		checkpoint_fini(&l->at[i]);
-	free(l->at);
+	layout_free_list(&layout, l->at, l->count);
 	*l = (struct checkpoint_list){ .count = 0 };
 }
-
-QUERY_LIST_READER(read_list, checkpoint, read_row)
 
 int checkpoint_get(struct db *db, int64_t id, struct checkpoint *ret_checkpoint, struct err *e)
 {
 	struct query q;
 	query_init(&q, db, "checkpoint_get");
 	query_put_int(&q, id);
-	int rc = query_next(&q, e);
-	if (rc > 0)
-		read_row(&q, ret_checkpoint);
-	query_fini(&q);
+	int rc = query_row(&q, &layout, ret_checkpoint, e);
 	return rc < 0 ? rc : rc == 0 ? not_found(id, e) : 0;
 }
 
@@ -143,7 +108,7 @@ int checkpoint_children(struct db *db, int64_t id, struct checkpoint_list *ret_l
 	struct query q;
 	query_init(&q, db, "checkpoint_children");
 	query_put_int(&q, id);
-	return read_list(&q, ret_list, e);
+	return QUERY_LIST(&q, &layout, ret_list, e);
 }
 
 int checkpoint_of_context(struct db *db, const char *context, struct checkpoint_list *ret_list, struct err *e)
@@ -151,7 +116,7 @@ int checkpoint_of_context(struct db *db, const char *context, struct checkpoint_
 	struct query q;
 	query_init(&q, db, "checkpoint_of_context");
 	query_put_text(&q, context);
-	return read_list(&q, ret_list, e);
+	return QUERY_LIST(&q, &layout, ret_list, e);
 }
 
 int checkpoint_list(struct db *db, int limit, struct checkpoint_list *ret_list, struct err *e)
@@ -159,7 +124,7 @@ int checkpoint_list(struct db *db, int limit, struct checkpoint_list *ret_list, 
 	struct query q;
 	query_init(&q, db, "checkpoint_list");
 	query_put_limit(&q, limit);
-	return read_list(&q, ret_list, e);
+	return QUERY_LIST(&q, &layout, ret_list, e);
 }
 
 int checkpoint_log(struct db *db, int64_t head, int limit, struct checkpoint_list *ret_list, struct err *e)
@@ -168,7 +133,7 @@ int checkpoint_log(struct db *db, int64_t head, int limit, struct checkpoint_lis
 	query_init(&q, db, "checkpoint_log");
 	query_put_int(&q, head);
 	query_put_limit(&q, limit);
-	return read_list(&q, ret_list, e);
+	return QUERY_LIST(&q, &layout, ret_list, e);
 }
 
 int checkpoint_root(struct db *db, int64_t id, int64_t *ret_root, struct err *e)
@@ -226,28 +191,22 @@ static int identify(struct db *db, const struct checkpoint *c, const struct hash
 static int add_row(struct db *db, const struct checkpoint *c, const struct hash *hash, const struct hash *context,
                    int64_t *ret_id, struct err *e)
 {
+	struct checkpoint row = *c;
 	struct query q;
-	int64_t id = 0;
+	row.id = 0;
+	row.hash = *hash;
+	row.context = *context;
+	row.created_ms = clock_wall_ms();
 	query_init(&q, db, "checkpoint_add");
-	query_put_text(&q, hash->hex);
-	query_put_text(&q, context->hex);
-	query_put_text(&q, c->kernel);
-	query_put_text(&q, c->backend);
-	query_put_text(&q, c->by);
-	query_put_text(&q, c->text);
-	query_put_text(&q, c->domain);
-	query_put_text(&q, checkpoint_status_name(c->status));
-	query_put_text(&q, c->note);
-	query_put_int(&q, clock_wall_ms());
-	int rc = query_run(&q, &id, e);
+	query_put_row(&q, &layout, &row);
+	int rc = query_run(&q, ret_id, e);
 	for (size_t i = 0; rc >= 0 && i < c->parent_count; i++) {
 		query_init(&q, db, "checkpoint_add_parent");
-		query_put_int(&q, id);
+		query_put_int(&q, *ret_id);
 		query_put_int(&q, (int64_t)i);
 		query_put_int(&q, c->parents[i]);
 		rc = query_run(&q, NULL, e);
 	}
-	*ret_id = id;
 	return rc < 0 ? rc : 1;
 }
 
@@ -290,31 +249,17 @@ int checkpoint_add(struct db *db, const struct checkpoint *c, const char *canoni
 
 /* --- status ------------------------------------------------------------------------------------------------------ */
 
-static int read_status(struct db *db, int64_t id, enum checkpoint_status *ret_status, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, "checkpoint_status");
-	query_put_int(&q, id);
-	int rc = query_next(&q, e);
-	if (rc > 0) {
-		char *name = query_get_text(&q);
-		*ret_status = status_of(name);
-		free(name);
-	}
-	query_fini(&q);
-	return rc < 0 ? rc : rc == 0 ? not_found(id, e) : 0;
-}
-
 int checkpoint_set_status(struct db *db, int64_t id, enum checkpoint_status to, const char *note, struct err *e)
 {
-	enum checkpoint_status from = CHECKPOINT_DRAFT;
+	struct checkpoint c = { .id = 0 };
 	int rc = store_begin(db, e);
 	if (rc < 0)
 		return rc;
-	rc = read_status(db, id, &from, e);
-	if (rc == 0 && !allowed[from][to])
+	rc = checkpoint_get(db, id, &c, e);
+	if (rc == 0 && !allowed[c.status][to])
 		rc = err_set(e, ERR_CONFLICT, "checkpoint %lld is %s, it cannot become %s", (long long)id,
-		             checkpoint_status_name(from), checkpoint_status_name(to));
+		             checkpoint_status_name(c.status), checkpoint_status_name(to));
+	checkpoint_fini(&c);
 	if (rc == 0) {
 		struct query q;
 		query_init(&q, db, "checkpoint_set_status");

@@ -25,6 +25,7 @@ struct comparison {
 	double confidence, margin;
 	const double *samples;   /* nanoseconds: A and B in turn, 2 · pairs of them; NULL when read */
 	size_t pairs;
+	size_t sample_count;     /* of `samples`; set by comparison_add */
 	size_t discarded;        /* disturbed pairs that were thrown away */
 	bool disturbed;          /* not to be quoted */
 	bool cold;

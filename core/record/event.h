@@ -4,10 +4,12 @@
 #ifndef PEAKD_CORE_RECORD_EVENT_H
 #define PEAKD_CORE_RECORD_EVENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/lock.h"
 
 struct db;
 struct store;
@@ -41,7 +43,24 @@ int event_wait(struct db *db, const char *job, int64_t after, int64_t deadline, 
  * (read 8 bytes, then event_since). Close it with event_unwatch. */
 int event_watch(struct store *s, struct err *e);
 void event_unwatch(struct store *s, int take_fd);
+/* Rings without a new event, when something else about a job has changed that waiters must look at. */
+void event_ring(struct store *s);
 /* For shutting down: wakes all waiters and watchers, and from now on event_wait returns 0 where it would wait. */
 void event_wake(struct store *s);
+
+/* The bell wakes threads and poll loops of this process after a commit. It carries no data: who wakes reads the database. One is part of
+ * each store, which rings it; everybody else uses the functions above. */
+struct event_bell {
+	struct lock lock;      /* LOCK_LEAF; guards what follows */
+	struct lock_bell cond; /* waiting threads */
+	uint64_t rung;         /* how often it rang */
+	bool closed;           /* nobody waits any more */
+	int *fds;              /* eventfds of the watchers, owned by them */
+	size_t fd_count;
+};
+
+void event_bell_init(struct event_bell *b);
+void event_bell_fini(struct event_bell *b);
+void event_bell_ring(struct event_bell *b);
 
 #endif

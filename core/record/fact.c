@@ -1,11 +1,17 @@
 /* fact: keys and values of devices; see fact.h. */
 #include "core/record/fact.h"
 
-#include <stdlib.h>
-
 #include "base/clock.h"
-#include "base/mem.h"
 #include "core/record/query.h"
+
+static const struct layout_field fields[] = {
+	{ LAYOUT_AT(struct fact, device, TEXT) },
+	{ LAYOUT_AT(struct fact, key, TEXT) },
+	{ LAYOUT_AT(struct fact, value, TEXT) },
+	{ LAYOUT_AT(struct fact, created_ms, INT), .unit = "ms" },
+	{ .name = NULL },
+};
+static const struct layout layout = { "fact", sizeof(struct fact), fields };
 
 int fact_set(struct db *db, const char *device, const char *key, const char *value, struct err *e)
 {
@@ -33,31 +39,16 @@ int fact_get(struct db *db, const char *device, const char *key, char **ret_valu
 	return rc < 0 ? rc : 0;
 }
 
-static void read_row(struct query *q, struct fact *f)
-{
-	f->device = query_get_text(q);
-	f->key = query_get_text(q);
-	f->value = query_get_text(q);
-	f->created_ms = query_get_int(q);
-}
-
-QUERY_LIST_READER(read_list, fact, read_row)
-
 int fact_list(struct db *db, const char *device, struct fact_list *ret_list, struct err *e)
 {
 	struct query q;
 	query_init(&q, db, "fact_list");
 	query_put_text(&q, device);
-	return read_list(&q, ret_list, e);
+	return QUERY_LIST(&q, &layout, ret_list, e);
 }
 
 void fact_list_fini(struct fact_list *l)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		free((char *)l->at[i].device);
-		free((char *)l->at[i].key);
-		free((char *)l->at[i].value);
-	}
-	free(l->at);
+	layout_free_list(&layout, l->at, l->count);
 	*l = (struct fact_list){ .count = 0 };
 }

@@ -12,14 +12,32 @@
 #include "core/record/store.h"
 #include "core/record/token.h"
 
-static const char *const state_names[JOB_STATES] = {
+static const char *const state_names[] = {
 	[JOB_QUEUED] = "queued",
 	[JOB_RUNNING] = "running",
 	[JOB_DONE] = "done",
 	[JOB_FAILED] = "failed",
 	[JOB_CANCELLED] = "cancelled",
 	[JOB_INTERRUPTED] = "interrupted",
+	[JOB_STATES] = NULL,
 };
+
+static const struct layout_field fields[] = {
+	{ LAYOUT_AT(struct job, id, TEXT) },
+	{ LAYOUT_AT(struct job, kind, TEXT) },
+	{ LAYOUT_AT(struct job, request, TEXT) },
+	{ LAYOUT_AT(struct job, state, WORD), .words = state_names },
+	{ LAYOUT_AT(struct job, cancel, BOOL) },
+	{ LAYOUT_AT(struct job, created_ms, INT), .unit = "ms" },
+	{ LAYOUT_AT(struct job, started_ms, INT), .unit = "ms" },
+	{ LAYOUT_AT(struct job, ended_ms, INT), .unit = "ms" },
+	{ LAYOUT_AT(struct job, last_event, INT) },
+	{ LAYOUT_AT(struct job, result, TEXT) },
+	{ LAYOUT_AT(struct job, error_code, TEXT) },
+	{ LAYOUT_AT(struct job, error_text, TEXT) },
+	{ .name = NULL },
+};
+static const struct layout layout = { "job", sizeof(struct job), fields };
 
 /* Row: from, column: to. */
 static const bool allowed[JOB_STATES][JOB_STATES] = {
@@ -45,53 +63,16 @@ bool job_state_ended(enum job_state state)
 	return state == JOB_DONE || state == JOB_FAILED || state == JOB_CANCELLED;
 }
 
-static enum job_state state_of(const char *name)
-{
-	for (int i = 0; i < JOB_STATES; i++)
-		if (strcmp(state_names[i], name) == 0)
-			return (enum job_state)i;
-	assert(!"the schema allows no other state");
-	return JOB_FAILED;
-}
-
-static void read_row(struct query *q, struct job *j)
-{
-	j->id = query_get_text(q);
-	j->kind = query_get_text(q);
-	j->request = query_get_text(q);
-	char *state = query_get_text(q);
-	j->state = state_of(state);
-	free(state);
-	j->cancel = query_get_int(q) != 0;
-	j->created_ms = query_get_int(q);
-	j->started_ms = query_get_int(q);
-	j->ended_ms = query_get_int(q);
-	j->last_event = query_get_int(q);
-	j->result = query_get_text(q);
-	j->error_code = query_get_text(q);
-	j->error_text = query_get_text(q);
-}
-
 void job_fini(struct job *j)
 {
-	free((char *)j->id);
-	free((char *)j->kind);
-	free((char *)j->request);
-	free((char *)j->result);
-	free((char *)j->error_code);
-	free((char *)j->error_text);
-	*j = (struct job){ .id = NULL };
+	layout_fini(&layout, j);
 }
 
 void job_list_fini(struct job_list *l)
 {
-	for (size_t i = 0; i < l->count; i++)
-		job_fini(&l->at[i]);
-	free(l->at);
+	layout_free_list(&layout, l->at, l->count);
 	*l = (struct job_list){ .count = 0 };
 }
-
-QUERY_LIST_READER(read_list, job, read_row)
 
 static int not_found(const char *id, struct err *e)
 {
@@ -103,10 +84,7 @@ int job_get(struct db *db, const char *id, struct job *ret_job, struct err *e)
 	struct query q;
 	query_init(&q, db, "job_get");
 	query_put_text(&q, id);
-	int rc = query_next(&q, e);
-	if (rc > 0)
-		read_row(&q, ret_job);
-	query_fini(&q);
+	int rc = query_row(&q, &layout, ret_job, e);
 	return rc < 0 ? rc : rc == 0 ? not_found(id, e) : 0;
 }
 
@@ -117,7 +95,7 @@ int job_list(struct db *db, const char *kind, bool live, int limit, struct job_l
 	query_put_text(&q, kind);
 	query_put_int(&q, live);
 	query_put_limit(&q, limit);
-	return read_list(&q, ret_list, e);
+	return QUERY_LIST(&q, &layout, ret_list, e);
 }
 
 static int list_in_state(struct db *db, enum job_state state, struct job_list *ret_list, struct err *e)
@@ -125,7 +103,7 @@ static int list_in_state(struct db *db, enum job_state state, struct job_list *r
 	struct query q;
 	query_init(&q, db, "job_in_state");
 	query_put_text(&q, job_state_name(state));
-	return read_list(&q, ret_list, e);
+	return QUERY_LIST(&q, &layout, ret_list, e);
 }
 
 static int add_row(struct db *db, const char *id, const char *kind, const char *request, struct err *e)
@@ -178,14 +156,12 @@ static int read_state(struct db *db, const char *id, enum job_state *ret_state, 
 	struct query q;
 	query_init(&q, db, "job_state");
 	query_put_text(&q, id);
-	int rc = query_next(&q, e);
+	struct job row;
+	int rc = query_row(&q, &layout, &row, e);
 	if (rc > 0) {
-		char *state = query_get_text(&q);
-		*ret_state = state_of(state);
-		*ret_cancel = query_get_int(&q) != 0;
-		free(state);
+		*ret_state = row.state;
+		*ret_cancel = row.cancel;
 	}
-	query_fini(&q);
 	return rc < 0 ? rc : rc == 0 ? not_found(id, e) : 0;
 }
 

@@ -105,6 +105,8 @@ int query_check(struct db *db, struct err *e)
 {
 	for (size_t i = 0; i < db->set->count; i++) {
 		sqlite3_stmt *stmt = NULL;
+		if (strcmp(db->set->at[i].name, "row_add") == 0)
+			continue; /* a template */
 		int rc = sqlite3_prepare_v2(db->sql, db->set->at[i].sql, -1, &stmt, NULL);
 		bool empty = stmt == NULL;
 		sqlite3_finalize(stmt);
@@ -114,16 +116,21 @@ int query_check(struct db *db, struct err *e)
 	return 0;
 }
 
+static void query_begin(struct query *q)
+{
+	/* Two threads would share a connection that SQLite does not lock, and each other's transactions. */
+	assert(store_mine(q->db) && "a handle is used by the thread that took it");
+	/* What follows in a transaction that SQLite has ended (keep_loss) must not be committed alone. */
+	if (q->db->depth > 0 && sqlite3_get_autocommit(q->db->sql))
+		q->rc = SQLITE_ABORT;
+}
+
 void query_init(struct query *q, struct db *db, const char *name)
 {
 	*q = (struct query){ .db = db, .name = name, .rc = SQLITE_OK };
-	/* Two threads would share a connection that SQLite does not lock, and each other's transactions. */
-	assert(store_mine(db) && "a handle is used by the thread that took it");
-	/* What follows in a transaction that SQLite has ended (keep_loss) must not be committed alone. */
-	if (db->depth > 0 && sqlite3_get_autocommit(db->sql)) {
-		q->rc = SQLITE_ABORT;
+	query_begin(q);
+	if (q->rc != SQLITE_OK)
 		return;
-	}
 	size_t i = find_entry(db->set, name);
 	sqlite3_stmt *kept = db->cache[i];
 	q->cached = kept == NULL || !sqlite3_stmt_busy(kept);
@@ -279,6 +286,237 @@ void query_get_bytes(struct query *q, struct buf *out)
 {
 	const void *bytes = sqlite3_column_blob(q->stmt, q->got);
 	buf_add(out, bytes, (size_t)sqlite3_column_bytes(q->stmt, q->got++));
+}
+
+/* --- rows by name -------------------------------------------------------------------------------------------------------- */
+
+static const char *column_of(const struct layout_field *f)
+{
+	return f->column ? f->column : f->name;
+}
+
+/* The columns of a row and the parameters of their values. */
+static void add_columns(const struct layout *l, struct buf *columns, struct buf *values)
+{
+	for (const struct layout_field *f = l->fields; f->name; f++) {
+		if (f->type == LAYOUT_PART) {
+			add_columns(f->of, columns, values);
+		} else if (*column_of(f)) {
+			buf_addf(columns, "%s%s", columns->len ? ", " : "", column_of(f));
+			buf_addf(values, "%s:%s", values->len ? ", " : "", column_of(f));
+		}
+	}
+}
+
+static void put_numbers(struct query *q, int at, const int64_t *numbers, size_t count)
+{
+	struct buf text = BUF_INIT;
+	for (size_t i = 0; i < count; i++)
+		buf_addf(&text, "%s%lld", i ? " " : "", (long long)numbers[i]);
+	q->rc = sqlite3_bind_text64(q->stmt, at, buf_text(&text), text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+	buf_fini(&text);
+}
+
+static void put_field(struct query *q, int at, const struct layout_field *f, const void *object)
+{
+	const void *member = (const char *)object + f->offset;
+	const size_t *count = (const void *)((const char *)object + f->count);
+	const char *text = NULL;
+	int64_t number;
+	switch (f->type) {
+	case LAYOUT_BOOL:
+	case LAYOUT_INT:
+		q->rc = sqlite3_bind_int64(q->stmt, at, layout_get_int(f, object));
+		return;
+	case LAYOUT_ID:
+	case LAYOUT_COUNT:
+		number = layout_get_int(f, object);
+		if (f->type == LAYOUT_ID ? number != 0 : number >= 0)
+			q->rc = sqlite3_bind_int64(q->stmt, at, number);
+		return;
+	case LAYOUT_REAL:
+		if (!isnan(*(const double *)member))
+			q->rc = sqlite3_bind_double(q->stmt, at, *(const double *)member);
+		return;
+	case LAYOUT_REALS:
+		if (*(double *const *)member)
+			q->rc = sqlite3_bind_blob64(q->stmt, at, *(double *const *)member, *count * sizeof(double), SQLITE_STATIC);
+		return;
+	case LAYOUT_INTS:
+		put_numbers(q, at, *(int64_t *const *)member, *count);
+		return;
+	case LAYOUT_TEXT:
+		text = *(char *const *)member;
+		break;
+	case LAYOUT_WORD:
+		text = f->words[layout_get_int(f, object)];
+		break;
+	case LAYOUT_HASH:
+		text = *((const struct hash *)member)->hex ? ((const struct hash *)member)->hex : NULL;
+		break;
+	case LAYOUT_TEXTS:
+	case LAYOUT_LIST:
+	case LAYOUT_PART:
+		assert(!"a row has no such column");
+		break;
+	}
+	if (text)
+		q->rc = sqlite3_bind_text64(q->stmt, at, text, strlen(text), SQLITE_STATIC, SQLITE_UTF8);
+}
+
+void query_put_row(struct query *q, const struct layout *l, const void *object)
+{
+	for (const struct layout_field *f = l->fields; f->name; f++) {
+		char name[80];
+		if (f->type == LAYOUT_PART) {
+			query_put_row(q, f->of, (const char *)object + f->offset);
+			continue;
+		}
+		snprintf(name, sizeof name, ":%s", column_of(f));
+		int at = q->rc == SQLITE_OK ? sqlite3_bind_parameter_index(q->stmt, name) : 0;
+		if (at > 0) {
+			put_field(q, at, f, object);
+			q->put++;
+		}
+	}
+}
+
+int query_add(struct db *db, const char *table, const struct layout *l, const void *object, int64_t *ret_id, struct err *e)
+{
+	static const char *const marks[] = { "table_name", "column_names", "column_values" };
+	struct buf columns = BUF_INIT, values = BUF_INIT, sql = BUF_INIT;
+	const char *at = db->set->at[find_entry(db->set, "row_add")].sql;
+	struct query q = { .db = db, .name = table, .rc = SQLITE_OK };
+	add_columns(l, &columns, &values);
+	const char *const by[] = { table, buf_text(&columns), buf_text(&values) };
+	for (size_t i = 0; i < MEM_COUNT(marks); i++) {
+		const char *mark = strstr(at, marks[i]);
+		buf_add(&sql, at, (size_t)(mark - at));
+		buf_adds(&sql, by[i]);
+		at = mark + strlen(marks[i]);
+	}
+	buf_adds(&sql, at);
+	query_begin(&q);
+	if (q.rc == SQLITE_OK)
+		q.rc = sqlite3_prepare_v2(db->sql, buf_text(&sql), -1, &q.stmt, NULL);
+	query_put_row(&q, l, object);
+	int rc = query_run(&q, ret_id, e);
+	buf_fini(&columns);
+	buf_fini(&values);
+	buf_fini(&sql);
+	return rc < 0 ? rc : 0;
+}
+
+static void get_numbers(const char *text, int64_t **ret_numbers, size_t *ret_count)
+{
+	while (text && *text) {
+		char *end;
+		*MEM_PUSH(*ret_numbers, *ret_count) = strtoll(text, &end, 10);
+		text = end;
+	}
+}
+
+static void get_field(const struct query *q, int at, const struct layout_field *f, void *object)
+{
+	void *member = (char *)object + f->offset;
+	size_t *count = (void *)((char *)object + f->count);
+	const void *bytes = sqlite3_column_blob(q->stmt, at);
+	size_t n = (size_t)sqlite3_column_bytes(q->stmt, at);
+	char *text = mem_strn(bytes ? bytes : "", n);
+	int word;
+	switch (f->type) {
+	case LAYOUT_BOOL:
+	case LAYOUT_INT:
+	case LAYOUT_ID:
+	case LAYOUT_COUNT:
+		layout_set_int(f, object, sqlite3_column_int64(q->stmt, at));
+		break;
+	case LAYOUT_REAL:
+		*(double *)member = sqlite3_column_double(q->stmt, at);
+		break;
+	case LAYOUT_REALS:
+		*count = n / sizeof(double);
+		*(double **)member = *count ? mem_copy(bytes, *count * sizeof(double)) : NULL;
+		break;
+	case LAYOUT_INTS:
+		get_numbers(text, member, count);
+		break;
+	case LAYOUT_TEXT:
+		*(char **)member = text;
+		return;
+	case LAYOUT_WORD:
+		word = layout_word(f, text);
+		if (word < 0)
+			for (word = 0; f->words[word + 1]; word++)
+				;
+		layout_set_int(f, object, word);
+		break;
+	case LAYOUT_HASH:
+		if (n == HASH_HEX)
+			memcpy(((struct hash *)member)->hex, text, HASH_SIZE);
+		break;
+	case LAYOUT_TEXTS:
+	case LAYOUT_LIST:
+	case LAYOUT_PART:
+		break;
+	}
+	free(text);
+}
+
+/* Columns mostly stand in the order of the fields, so the search goes on where the last one was found. */
+static void get_fields(struct query *q, const struct layout *l, void *object)
+{
+	int columns = sqlite3_column_count(q->stmt);
+	for (const struct layout_field *f = l->fields; f->name; f++) {
+		if (f->type == LAYOUT_PART) {
+			get_fields(q, f->of, (char *)object + f->offset);
+			continue;
+		}
+		for (int i = 0; i < columns; i++) {
+			int at = (q->got + i) % columns;
+			if (strcmp(sqlite3_column_name(q->stmt, at), column_of(f)) != 0)
+				continue;
+			if (sqlite3_column_type(q->stmt, at) != SQLITE_NULL)
+				get_field(q, at, f, object);
+			q->got = at + 1;
+			break;
+		}
+	}
+}
+
+void query_get_row(struct query *q, const struct layout *l, void *object)
+{
+	layout_init(l, object);
+	get_fields(q, l, object);
+}
+
+int query_row(struct query *q, const struct layout *l, void *ret_object, struct err *e)
+{
+	int rc = query_next(q, e);
+	if (rc > 0)
+		query_get_row(q, l, ret_object);
+	query_fini(q);
+	return rc;
+}
+
+int query_rows(struct query *q, const struct layout *l, void **ret_at, size_t *ret_count, struct err *e)
+{
+	char *at = NULL;
+	size_t count = 0, room = 0;
+	int rc;
+	while ((rc = query_next(q, e)) > 0) {
+		if (count == room)
+			at = mem_resize(at, room = room ? 2 * room : 4, l->size);
+		query_get_row(q, l, at + count++ * l->size);
+	}
+	query_fini(q);
+	if (rc < 0) {
+		layout_free_list(l, at, count);
+	} else {
+		*ret_at = at;
+		*ret_count = count;
+	}
+	return rc;
 }
 
 void query_fini(struct query *q)

@@ -23,6 +23,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/layout.h"
 #include "base/mem.h"
 
 struct store;
@@ -94,8 +95,18 @@ void query_fini(struct query *q);
  * NULL) is the first column of the first row. Returns 1 when there was a row, 0 when not, negative on failure. */
 int query_run(struct query *q, int64_t *ret_value, struct err *e);
 
-/* Defines a static function: all rows of a statement whose values were put, by `read_row`, into a list (an array `at` and a `count`), set only on
- * success; then query_fini. Returns 0, or negative. Stands behind the declarations of read_row and TYPE_list_fini. */
+/* Rows by the names of their columns (base/layout.h: a field's `column`, or its name; one whose column is "" has none).
+ * query_put_row binds the parameters :NAME that the statement has; texts are borrowed until query_fini. */
+void query_put_row(struct query *q, const struct layout *l, const void *object);
+/* Reads the present row into an object that holds nothing; columns that the statement does not give, or that are NULL, are none. */
+void query_get_row(struct query *q, const struct layout *l, void *object);
+/* The only row, then query_fini: 1, 0 when there is none (*ret_object is not touched), negative. */
+int query_row(struct query *q, const struct layout *l, void *ret_object, struct err *e);
+/* All rows, then query_fini: an array for layout_free_list. Returns 0 or negative. */
+int query_rows(struct query *q, const struct layout *l, void **ret_at, size_t *ret_count, struct err *e);
+/* The same into a list, a struct with `at` and `count`. */
+#define QUERY_LIST(q, l, ret_list, e) query_rows((q), (l), (void **)&(ret_list)->at, &(ret_list)->count, (e))
+/* For files whose rows have no layout yet: a static function that reads rows with `read_row`. */
 #define QUERY_LIST_READER(name, type, read_row) \
 	static int name(struct query *q, struct type##_list *ret_list, struct err *e) \
 	{ \
@@ -110,6 +121,8 @@ int query_run(struct query *q, int64_t *ret_value, struct err *e);
 			*ret_list = list; \
 		return rc; \
 	}
+/* Adds a row with every column of the layout. *ret_id (may be NULL) is its number. */
+int query_add(struct db *db, const char *table, const struct layout *l, const void *object, int64_t *ret_id, struct err *e);
 
 /* A message for an SQLite error on this handle: says what to do; returns negative. */
 int query_error(struct db *db, int rc, const char *what, struct err *e);

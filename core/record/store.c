@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/mem.h"
-#include "core/record/bell.h"
+#include "core/record/event.h"
 #include "core/record/query.h"
-#include "core/record/schema.h"
+#include "schema_files.h"
 
 enum {
 	STORE_APPLICATION = 0x5045414b, /* "PEAK", as in schema/0001-record.sql */
@@ -31,8 +31,34 @@ struct store {
 	struct db **idle;      /* handles that wait for a taker; room for STORE_IDLE_MAX */
 	size_t idle_count;
 	size_t out;            /* handles that are taken */
-	struct bell bell;      /* of job events; has its own lock */
+	struct event_bell bell;      /* of job events; has its own lock */
 };
+
+/* --- the files of schema/, which are compiled in --------------------------------------------------------------------- */
+
+/* The file whose path begins so; NULL when there is none. */
+static const char *file(const char *prefix)
+{
+	for (const struct schema_file *f = schema_files; f->path; f++)
+		if (strncmp(f->path, prefix, strlen(prefix)) == 0)
+			return f->text;
+	return NULL;
+}
+
+static const char *migration(int number)
+{
+	char prefix[32];
+	snprintf(prefix, sizeof prefix, "schema/%04d-", number);
+	return file(prefix);
+}
+
+int store_version(void)
+{
+	int version = 0;
+	while (migration(version + 1))
+		version++;
+	return version;
+}
 
 /* --- handles ----------------------------------------------------------------------------------------------------- */
 
@@ -121,7 +147,7 @@ const char *store_path(const struct store *s)
 	return s->path;
 }
 
-struct bell *store_bell(struct store *s)
+struct event_bell *store_bell(struct store *s)
 {
 	return &s->bell;
 }
@@ -172,10 +198,10 @@ static int check_owner(struct db *db, int *ret_version, struct err *e)
 	if (application != STORE_APPLICATION && (version != 0 || application != 0 || tables != 0))
 		return err_set(e, ERR_INPUT, "%s: this is a database of another program: name another file with --db, "
 		               "it was not changed", path);
-	if (version > schema_version())
+	if (version > store_version())
 		return err_set(e, ERR_UNSUPPORTED, "%s: written by a newer peakd (database version %d, this peakd "
 		               "knows up to %d): install that peakd, or name another file with --db; it was not "
-		               "changed", path, (int)version, schema_version());
+		               "changed", path, (int)version, store_version());
 	*ret_version = (int)version;
 	return 0;
 }
@@ -185,14 +211,14 @@ static int migrate(struct db *db, struct err *e)
 {
 	int version = 0;
 	int rc = check_owner(db, &version, e);
-	while (rc == 0 && version < schema_version()) {
+	while (rc == 0 && version < store_version()) {
 		rc = store_begin(db, e);
 		if (rc < 0)
 			return rc;
 		/* Another process may have been faster. */
 		rc = check_owner(db, &version, e);
-		if (rc == 0 && version < schema_version())
-			rc = query_exec_text(db, schema_migration(version + 1), e);
+		if (rc == 0 && version < store_version())
+			rc = query_exec_text(db, migration(version + 1), e);
 		rc = store_end(db, rc, e);
 		if (rc == 0)
 			rc = check_owner(db, &version, e);
@@ -223,9 +249,9 @@ int store_open(const char *path, struct store **ret_store, struct err *e)
 		return rc;
 	struct store *s = MEM_NEW(struct store);
 	*s = (struct store){ .path = absolute, .idle = MEM_NEW_N(struct db *, STORE_IDLE_MAX) };
-	query_set_init(&s->set, schema_queries());
+	query_set_init(&s->set, file("schema/queries.sql"));
 	lock_init(&s->lock, LOCK_STORE);
-	bell_init(&s->bell);
+	event_bell_init(&s->bell);
 
 	struct db *db = NULL;
 	rc = store_take(s, &db, e);
@@ -250,7 +276,7 @@ void store_close(struct store *take_store)
 	assert(take_store->out == 0 && "all handles were given back");
 	for (size_t i = 0; i < take_store->idle_count; i++)
 		close_handle(take_store->idle[i]);
-	bell_fini(&take_store->bell);
+	event_bell_fini(&take_store->bell);
 	lock_fini(&take_store->lock);
 	query_set_fini(&take_store->set);
 	free(take_store->idle);
@@ -329,7 +355,7 @@ int store_end(struct db *db, int rc, struct err *e)
 		free(db->lost);
 		db->lost = NULL;
 		if (ring)
-			bell_ring(&db->store->bell);
+			event_bell_ring(&db->store->bell);
 	}
 	return rc;
 }

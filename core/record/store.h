@@ -31,7 +31,7 @@
 
 #include "base/err.h"
 
-struct bell;
+struct event_bell;
 struct store;
 struct db; /* one connection with its prepared statements; used by the thread that took it, and no other */
 
@@ -41,6 +41,8 @@ struct db; /* one connection with its prepared statements; used by the thread th
 int store_open(const char *path, struct store **ret_store, struct err *e);
 /* All handles must have been given back. NULL is fine. */
 void store_close(struct store *take_store);
+/* The version of the database's schema that this peakd writes: the number of the newest migration. */
+int store_version(void);
 /* The path as opened; owned by the store. */
 const char *store_path(const struct store *s);
 
@@ -55,7 +57,7 @@ bool store_mine(const struct db *db);
 struct store *store_of(const struct db *db);
 
 /* The bell of the store's job events, for event.c. */
-struct bell *store_bell(struct store *s);
+struct event_bell *store_bell(struct store *s);
 
 /* Starts a transaction (BEGIN IMMEDIATE: waits for other writers up to ten seconds, then ERR_TIMEOUT). May be nested:
  * an inner one is a savepoint. Keep it short, and call no model and no worker inside. */

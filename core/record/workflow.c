@@ -20,29 +20,44 @@ enum {
 
 static const char name_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-";
 
-/* --- reading ----------------------------------------------------------------------------------------------------- */
+static const struct layout_field fields[] = {
+	{ LAYOUT_AT(struct workflow, id, ID) },
+	{ LAYOUT_AT(struct workflow, name, TEXT) },
+	{ LAYOUT_AS(struct workflow, root, ID, "root_id") },
+	{ LAYOUT_AS(struct workflow, head, ID, "head_id") },
+	{ LAYOUT_AT(struct workflow, created_ms, INT), .unit = "ms" },
+	{ LAYOUT_AT(struct workflow, moved_ms, INT), .unit = "ms" },
+	{ .name = NULL },
+};
+static const struct layout layout = { "workflow", sizeof(struct workflow), fields };
 
-static void read_row(struct query *q, struct workflow *w)
-{
-	w->id = query_get_int(q);
-	w->name = query_get_text(q);
-	w->root = query_get_int(q);
-	w->head = query_get_int(q);
-	w->created_ms = query_get_int(q);
-	w->moved_ms = query_get_int(q);
-}
+static const struct layout_field move_fields[] = {
+	{ LAYOUT_AT(struct workflow_move, created_ms, INT), .unit = "ms" },
+	{ LAYOUT_AT(struct workflow_move, action, TEXT) },
+	{ LAYOUT_AS(struct workflow_move, from, ID, "from_id") },
+	{ LAYOUT_AS(struct workflow_move, to, ID, "to_id") },
+	{ .name = NULL },
+};
+static const struct layout move_layout = { "move", sizeof(struct workflow_move), move_fields };
+
+static const struct layout_field tag_fields[] = {
+	{ LAYOUT_AT(struct workflow_tag, name, TEXT) },
+	{ LAYOUT_AS(struct workflow_tag, checkpoint, ID, "checkpoint_id") },
+	{ LAYOUT_AT(struct workflow_tag, created_ms, INT), .unit = "ms" },
+	{ .name = NULL },
+};
+static const struct layout tag_layout = { "tag", sizeof(struct workflow_tag), tag_fields };
+
+/* --- reading ------------------------------------------------------------------------------------------------------- */
 
 void workflow_fini(struct workflow *w)
 {
-	free((char *)w->name);
-	*w = (struct workflow){ .id = 0 };
+	layout_fini(&layout, w);
 }
 
 void workflow_list_fini(struct workflow_list *l)
 {
-	for (size_t i = 0; i < l->count; i++)
-		workflow_fini(&l->at[i]);
-	free(l->at);
+	layout_free_list(&layout, l->at, l->count);
 	*l = (struct workflow_list){ .count = 0 };
 }
 
@@ -52,11 +67,7 @@ static int look_up(struct db *db, const char *name, struct workflow *ret_workflo
 	struct query q;
 	query_init(&q, db, "workflow_get");
 	query_put_text(&q, name);
-	int rc = query_next(&q, e);
-	if (rc > 0)
-		read_row(&q, ret_workflow);
-	query_fini(&q);
-	return rc;
+	return query_row(&q, &layout, ret_workflow, e);
 }
 
 static int look_up_tag(struct db *db, const char *name, int64_t *ret_checkpoint, struct err *e)
@@ -108,13 +119,11 @@ int workflow_get(struct db *db, const char *name, struct workflow *ret_workflow,
 	return rc < 0 ? rc : rc == 0 ? not_found(db, "workflow", name, e) : 0;
 }
 
-QUERY_LIST_READER(read_list, workflow, read_row)
-
 int workflow_list(struct db *db, struct workflow_list *ret_list, struct err *e)
 {
 	struct query q;
 	query_init(&q, db, "workflow_list");
-	return read_list(&q, ret_list, e);
+	return QUERY_LIST(&q, &layout, ret_list, e);
 }
 
 int workflow_log(struct db *db, int64_t head, int limit, struct checkpoint_list *ret_list, struct err *e)
@@ -122,22 +131,12 @@ int workflow_log(struct db *db, int64_t head, int limit, struct checkpoint_list 
 	return checkpoint_log(db, head, limit, ret_list, e);
 }
 
-static void read_move(struct query *q, struct workflow_move *m)
-{
-	m->created_ms = query_get_int(q);
-	m->action = query_get_text(q);
-	m->from = query_get_int(q);
-	m->to = query_get_int(q);
-}
-
-QUERY_LIST_READER(read_moves_list, workflow_move, read_move)
-
 static int read_moves(struct db *db, int64_t workflow, struct workflow_move_list *ret_list, struct err *e)
 {
 	struct query q;
 	query_init(&q, db, "workflow_reflog");
 	query_put_int(&q, workflow);
-	return read_moves_list(&q, ret_list, e);
+	return QUERY_LIST(&q, &move_layout, ret_list, e);
 }
 
 int workflow_reflog(struct db *db, const char *name, struct workflow_move_list *ret_list, struct err *e)
@@ -153,9 +152,7 @@ int workflow_reflog(struct db *db, const char *name, struct workflow_move_list *
 
 void workflow_move_list_fini(struct workflow_move_list *l)
 {
-	for (size_t i = 0; i < l->count; i++)
-		free((char *)l->at[i].action);
-	free(l->at);
+	layout_free_list(&move_layout, l->at, l->count);
 	*l = (struct workflow_move_list){ .count = 0 };
 }
 
@@ -310,27 +307,16 @@ int workflow_tag(struct db *db, const char *name, int64_t checkpoint, struct err
 	return rc < 0 ? rc : store_end(db, add_tag(db, name, checkpoint, e), e);
 }
 
-static void read_tag(struct query *q, struct workflow_tag *t)
-{
-	t->name = query_get_text(q);
-	t->checkpoint = query_get_int(q);
-	t->created_ms = query_get_int(q);
-}
-
-QUERY_LIST_READER(read_tags, workflow_tag, read_tag)
-
 int workflow_tags(struct db *db, struct workflow_tag_list *ret_list, struct err *e)
 {
 	struct query q;
 	query_init(&q, db, "workflow_tags");
-	return read_tags(&q, ret_list, e);
+	return QUERY_LIST(&q, &tag_layout, ret_list, e);
 }
 
 void workflow_tag_list_fini(struct workflow_tag_list *l)
 {
-	for (size_t i = 0; i < l->count; i++)
-		free((char *)l->at[i].name);
-	free(l->at);
+	layout_free_list(&tag_layout, l->at, l->count);
 	*l = (struct workflow_tag_list){ .count = 0 };
 }
 

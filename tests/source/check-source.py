@@ -28,7 +28,7 @@ GENERATED = {"schema_files.h": ("core/record/", "daemon/")}
 # Which files may include a library's headers, by the start of their path.
 LIBRARIES = (
     (r"(vulkan|glslang|SPIRV|spirv|spirv-tools|dxc|hip|hsa|rocm_smi)/|cuda|nvrtc|nvml|cupti", ("backends/",)),
-    (r"jansson\.h", ("daemon/", "mcp/", "core/transform/llm", "core/transform/replay", "core/judge/external",
+    (r"jansson\.h", ("base/layout", "daemon/", "mcp/", "core/transform/llm", "core/transform/replay", "core/judge/external",
                      "core/search/import", "core/jobs/import")),
     (r"sqlite3\.h", ("core/record/",)),
     (r"curl/", ("core/transform/llm", "daemon/")),

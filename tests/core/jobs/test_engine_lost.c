@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/fields.h"
-#include "core/record/bell.h"
+#include "core/record/event.h"
 #include "core/record/job.h"
 #include "core/record/query.h"
 #include "core/record/store.h"
@@ -30,7 +30,7 @@ int main(void)
 	fixture_init(&f);
 	struct engine_config config = { .store = f.store, .kinds = kinds, .threads = 1 };
 	ok(engine_new(&config, &g, &e) == 0, "an engine %s", e.text);
-	int bell = bell_watch(store_bell(f.store), &e);
+	int bell = event_watch(f.store, &e);
 	ok(engine_submit(g, f.db, "spoil", &request, &id, &e) == 0, "a job %s", e.text);
 	for (int tries = 0; engine_busy(g) && tries < 6000; tries++)
 		clock_sleep(10 * CLOCK_MS);
@@ -43,7 +43,7 @@ int main(void)
 	job_fini(&job);
 	free(why);
 	free(id);
-	bell_unwatch(store_bell(f.store), bell);
+	event_unwatch(f.store, bell);
 	engine_free(g);
 	fixture_fini(&f);
 	return tap_done();

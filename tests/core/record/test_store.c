@@ -11,7 +11,6 @@
 #include "core/record/blob.h"
 #include "core/record/fact.h"
 #include "core/record/query.h"
-#include "core/record/schema.h"
 #include "fixture.h"
 #include "tap.h"
 
@@ -70,7 +69,7 @@ static void test_bad_files(void)
 	outside(f.path, "PRAGMA user_version = 9999");
 	is_int(store_open(f.path, &s, &e), -ERR_UNSUPPORTED, "a newer database is refused");
 	has_str(e.text, "newer peakd (database version 9999", "with its version");
-	char *back = mem_fmt("PRAGMA user_version = %d", schema_version());
+	char *back = mem_fmt("PRAGMA user_version = %d", store_version());
 	outside(f.path, back);
 	free(back);
 	fixture_open(&f);
