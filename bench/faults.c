@@ -172,7 +172,7 @@ static int lane_open(struct lane *l, struct bench *b, const char *locks, size_t 
 {
 	/* A lock folder each: the lanes mean to share the device, as no two daemons would. */
 	char *folder = mem_fmt("%s/%zu", locks, number), *command = mem_fmt("mkdir -p '%s'", folder);
-	struct pool_config config = { .compile_workers = 1, .lock_folder = folder };
+	struct pool_config config = { .compile_workers = 1, .lock_space = folder };
 	int rc = system(command) == 0 ? 0 : err_set(e, ERR_IO, "cannot make %s", folder);
 	*l = (struct lane){ .bench = b, .pool = pool_new(&config), .first = number };
 	l->ev = (struct eval){ .pool = l->pool };

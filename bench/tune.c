@@ -81,7 +81,7 @@ static void progress(void *arg, double done, double total, const char *message)
 
 static int open_bench(struct bench *b, const char *text, const char *device, unsigned width, struct err *e)
 {
-	struct pool_config config = { .compile_workers = width, .lock_folder = b->folder };
+	struct pool_config config = { .compile_workers = width, .lock_space = b->folder };
 	struct checkpoint c = { .by = "root", .status = CHECKPOINT_ACCEPTED };
 	*b = (struct bench){ .folder = "/tmp/peakd-bench-XXXXXX" };
 	if (mkdtemp(b->folder) == NULL)

@@ -75,7 +75,8 @@ static int compare_output(struct trial *t, uint32_t k, const struct reference_ou
 	const struct plan_buffer *b = variant_output(t->variant, k);
 	if (strcmp(b->name, o->name) != 0)
 		return err_set(e, ERR_INPUT, "output %u is %s, the root's is %s: outputs cannot be changed", k, b->name, o->name);
-	int rc = trial_compare(t, k, o->hash.hex, o->bytes, o->len, o->tolerance, poison, &figures, e);
+	struct trial_expected want = { .hash = o->hash.hex, .bytes = o->bytes, .len = o->len, .tolerance = o->tolerance, .poison = poison };
+	int rc = trial_compare(t, k, &want, &figures, e);
 	if (rc < 0)
 		return rc;
 	char *why = objection(o, &figures);

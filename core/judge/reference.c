@@ -235,7 +235,8 @@ static int run_once(const struct making *m, const struct context *ctx, struct re
 	for (size_t k = 0; rc == 0 && compare && k < r->output_count; k++) {
 		struct wire_compared c;
 		struct reference_output *o = &r->outputs[k];
-		rc = trial_compare(&t, (uint32_t)k, o->hash.hex, o->bytes, o->len, o->tolerance, POISON, &c, e);
+		struct trial_expected want = { .hash = o->hash.hex, .bytes = o->bytes, .len = o->len, .tolerance = o->tolerance, .poison = POISON };
+		rc = trial_compare(&t, (uint32_t)k, &want, &c, e);
 		if (rc == 0 && c.nan > 0)
 			rc = err_set(e, ERR_WRONG, "%s has NaN where its reference block has none", o->name);
 		if (rc == 0)

@@ -56,13 +56,30 @@ static struct rounds_request rounds_of(const struct validate_request *q, const s
 	                                .full = x->full };
 }
 
-/* -ERR_CANCELLED and a broken harness end the validation; anything else is the configuration's own failure. */
+/* -ERR_CANCELLED and a broken harness end the validation; anything else is the configuration's own failure. Where a worker was killed from
+ * outside, a fresh one judges anew. */
 static int judge_one(const struct eval *ev, const struct validate_request *q, struct pool_worker *device, struct sample_config *x,
                      struct err *e)
 {
 	struct rounds_request rounds = rounds_of(q, x);
+	struct check *check = &x->finding.check;
 	struct err why = ERR_INIT;
-	int rc = rounds_run(ev, device, &x->variant, &rounds, &x->finding.check, &why);
+	unsigned tries = 0;
+	int rc = rounds_run(ev, device, &x->variant, &rounds, check, &why);
+	struct buf again = BUF_INIT;
+	while (rc == 0 ? eval_retries(ev, check->code, check->reason, &tries) : eval_retries(ev, why.code, why.text, &tries)) {
+		buf_addf(&again, "judged again: %s\n", rc == 0 ? check->reason : why.text);
+		if (rc == 0)
+			check_fini(check);
+		why = (struct err)ERR_INIT;
+		rc = rounds_run(ev, device, &x->variant, &rounds, check, &why);
+	}
+	if (rc == 0 && again.len && check->rounds) {
+		buf_adds(&again, check->rounds);
+		free(check->rounds);
+		check->rounds = buf_steal(&again);
+	}
+	buf_fini(&again);
 	if (rc == 0)
 		return 0;
 	if (why.code != ERR_PRUNED) {

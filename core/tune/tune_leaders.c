@@ -153,8 +153,11 @@ static int time_variant(struct tuner *u, const struct variant *v, size_t size, u
 {
 	struct trial t;
 	struct err why = ERR_INIT;
+	unsigned tries = 0;
 	*again = (struct again){ .good = false };
-	if (trial_begin(&t, u->device, v, &why) < 0) {
+	while (trial_begin(&t, u->device, v, &why) < 0) {
+		if (eval_retries(u->ev, why.code, why.text, &tries))
+			continue;
 		if (why.code != ERR_CANCELLED)
 			return refuse(u, v, tune_status(why.code), why.text, e);
 		*e = why;

@@ -35,8 +35,8 @@ static void weigh(struct trial *trial, const struct tune_tried *t, struct tune_j
 	free(weighed.note);
 }
 
-static void check_and_time(const struct tune_try *c, struct pool_worker *worker, double best_ns, struct tune_tried *t,
-                           struct tune_judged *j)
+static void check_and_time_once(const struct tune_try *c, struct pool_worker *worker, double best_ns, struct tune_tried *t,
+                                struct tune_judged *j)
 {
 	struct trial trial;
 	struct trial_timing timing = c->timing;
@@ -49,6 +49,28 @@ static void check_and_time(const struct tune_try *c, struct pool_worker *worker,
 			weigh(&trial, t, j);
 	}
 	trial_end(&trial);
+}
+
+/* Where the worker was killed from outside, a fresh one tries anew. */
+static void check_and_time(const struct tune_try *c, struct pool_worker *worker, double best_ns, struct tune_tried *t,
+                           struct tune_judged *j)
+{
+	for (unsigned tries = 0;;) {
+		check_and_time_once(c, worker, best_ns, t, j);
+		enum err_code code = t->broken.code != ERR_NONE ? t->broken.code : j->checked ? j->check.code : ERR_NONE;
+		const char *why = t->broken.code != ERR_NONE ? t->broken.text : j->checked ? j->check.reason : NULL;
+		if (code == ERR_NONE) {
+			code = j->why.code;
+			why = j->why.text;
+		}
+		if (!eval_retries(c->ev, code, why, &tries))
+			return;
+		if (j->checked)
+			check_fini(&j->check);
+		trial_times_fini(&j->times);
+		j->checked = false;
+		j->why = t->broken = (struct err)ERR_INIT;
+	}
 }
 
 /* A further size is built here, by a compile worker (device code that does not mention the size is not compiled again). */

@@ -17,8 +17,8 @@
 struct binaries;
 
 struct binaries_stats {
-	uint64_t hits, misses;     /* of binaries_get since binaries_new */
-	uint64_t bytes, files;     /* in the folder, as far as this process knows */
+	uint64_t hits, misses; /* of binaries_get since binaries_new */
+	uint64_t bytes, files; /* in the folder, as far as this process knows */
 };
 
 /* The folder is made when missing, for its owner alone. NULL when it cannot be used (read-only home, full disk): then nothing is kept. */
@@ -28,7 +28,8 @@ void binaries_free(struct binaries *take_binaries);
 int binaries_get(struct binaries *b, const struct hash *key, struct buf *out);
 /* The same for somebody who will make what is missing: waits while another thread of this process makes it. After 0 nobody else makes it
  * until binaries_leave. Else 1, or -ERR_CANCELLED. */
-int binaries_claim(struct binaries *b, const struct hash *key, const struct cancel *cancel, struct buf *out, struct err *e);
+int binaries_claim(struct binaries *b, const struct hash *key, const struct cancel *cancel, struct buf *out,
+		   struct err *e);
 /* Made (and put), or failed. `b` may be NULL. */
 void binaries_leave(struct binaries *b, const struct hash *key);
 /* Keeps bytes; trouble (a full disk) means that they are not kept. `b` may be NULL. */

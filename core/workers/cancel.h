@@ -1,19 +1,34 @@
-/* cancel: how somebody outside tells a running piece of work to end. Whoever starts work owns one and hands it down; the
- * work asks cancel_check between steps, and pool.c ends the workers that are busy for it at once. */
+/* cancel: how work that takes long is told to end. Whoever starts the work owns the flag and hands it down; the work calls cancel_check
+ * between steps, and pool_interrupt ends the workers that are busy for it. */
 #ifndef PEAKD_CORE_WORKERS_CANCEL_H
 #define PEAKD_CORE_WORKERS_CANCEL_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/err.h"
 
-struct cancel { atomic_bool asked; };
+struct cancel {
+	atomic_bool asked;
+};
 
 /* All three accept NULL: work that nobody can cancel. */
-void cancel_ask(struct cancel *c);
-bool cancel_asked(const struct cancel *c);
+static inline void cancel_ask(struct cancel *c)
+{
+	if (c)
+		atomic_store(&c->asked, true);
+}
+
+static inline bool cancel_asked(const struct cancel *c)
+{
+	return c && atomic_load(&((struct cancel *)c)->asked);
+}
+
 /* -ERR_CANCELLED once asked, else 0. */
-int cancel_check(const struct cancel *c, struct err *e);
+static inline int cancel_check(const struct cancel *c, struct err *e)
+{
+	return cancel_asked(c) ? err_set(e, ERR_CANCELLED, "cancelled") : 0;
+}
 
 #endif

@@ -1,31 +1,85 @@
-/* child: see child.h. Uses posix_spawn, since the daemon has many threads. */
+/* child: see child.h. Uses posix_spawn, because the daemon has many threads. */
 #include "core/workers/child.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "core/workers/environment.h"
 
 extern char **environ;
+
+/* --- environment ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_secret(const char *name, size_t len)
+{
+	static const char *const words[] = { "KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL" };
+	for (size_t w = 0; w < MEM_COUNT(words); w++)
+		for (size_t i = 0, n = strlen(words[w]); i + n <= len; i++)
+			if (strncasecmp(name + i, words[w], n) == 0)
+				return true;
+	return false;
+}
+
+static bool is_named(const char *text, size_t len, const char *name, size_t name_len)
+{
+	return len == name_len && strncmp(text, name, len) == 0;
+}
+
+/* Where NAME begins in PEAKD_MODEL="…?model=m&key_env=NAME&…", and its length; NULL when no key is named. */
+static const char *key_variable(char *const *from, size_t *ret_len)
+{
+	static const char model[] = "PEAKD_MODEL=", option[] = "key_env=";
+	for (; *from; from++) {
+		const char *at = strncmp(*from, model, sizeof model - 1) == 0 ? strstr(*from, option) : NULL;
+		if (at == NULL)
+			continue;
+		at += sizeof option - 1;
+		*ret_len = strcspn(at, "&");
+		return at;
+	}
+	*ret_len = 0;
+	return NULL;
+}
+
+/* A list of what to leave out, not of what to keep: launchers (srun, ssh) and drivers read variables that nobody can list. */
+char **child_environment(char *const *from)
+{
+	size_t key_len, count = 0, kept = 0;
+	const char *key = key_variable(from, &key_len);
+	while (from[count])
+		count++;
+	char **list = MEM_NEW_N(char *, count + 1);
+	for (size_t i = 0; i < count; i++) {
+		size_t len = strcspn(from[i], "=");
+		if (!is_secret(from[i], len) && !is_named(from[i], len, "PEAKD_MODEL", 11) &&
+		    !(key && is_named(from[i], len, key, key_len)))
+			list[kept++] = from[i];
+	}
+	return list;
+}
+
+/* --- start and end -------------------------------------------------------------------------------------------------------- */
 
 int child_start(char *const *argv, int in, int out, int complaints, pid_t *ret_pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
-	sigset_t none, usual;
+	sigset_t none, all;
 	sigemptyset(&none);
-	sigfillset(&usual);
+	sigfillset(&all);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, complaints, STDERR_FILENO);
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
-	/* Ours all close themselves; a library's need not. */
+	/* Our descriptors close themselves; a library's may not. */
 	posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
 #endif
 	posix_spawnattr_init(&attr);
@@ -33,13 +87,29 @@ int child_start(char *const *argv, int in, int out, int complaints, pid_t *ret_p
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setpgroup(&attr, 0);
 	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &usual);
-	char **environment = environment_new(environ);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	char **environment = child_environment(environ);
 	int rc = posix_spawnp(ret_pid, argv[0], &actions, &attr, argv, environment);
 	free(environment);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
 	return rc;
+}
+
+bool child_has_ended(pid_t pid)
+{
+	siginfo_t info = { .si_pid = 0 };
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+int child_end(pid_t pid)
+{
+	int status = 0;
+	kill(-pid, SIGKILL);
+	kill(pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
 }
 
 void child_close(int *fd)

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 
 void eval_progress(const struct eval *ev, double done, double total, const char *fmt, ...)
@@ -25,21 +26,33 @@ static void say_waiting(void *arg, const char *line)
 
 static struct pool_wish wish_of(const struct eval *ev)
 {
-	return (struct pool_wish){ .cancel = ev->cancel, .waiting = say_waiting, .arg = (void *)ev,
-	                           .leased_ns = ev->spent ? &ev->spent->leased_ns : NULL };
+	return (struct pool_wish){ .cancel = ev->cancel,
+				   .waiting = say_waiting,
+				   .arg = (void *)ev,
+				   .leased_ns = ev->spent ? &ev->spent->leased_ns : NULL };
 }
 
-int eval_take_device(const struct eval *ev, const struct facts *facts, const char *const *launcher, struct pool_worker **ret_worker,
-                     struct err *e)
+int eval_take_device(const struct eval *ev, const struct facts *facts, const char *const *launcher,
+		     struct pool_worker **ret_worker, struct err *e)
 {
 	struct pool_wish wish = wish_of(ev);
 	wish.launcher = launcher;
 	return pool_take_device(ev->pool, facts, &wish, ret_worker, e);
 }
 
-int eval_await_device(const struct eval *ev, const struct facts *facts, const struct cancel *over, struct pool_worker **ret_worker, struct err *e)
+int eval_await_device(const struct eval *ev, const struct facts *facts, const struct cancel *over,
+		      struct pool_worker **ret_worker, struct err *e)
 {
 	struct pool_wish wish = wish_of(ev);
 	wish.over = over;
 	return pool_take_device(ev->pool, facts, &wish, ret_worker, e);
+}
+
+bool eval_retries(const struct eval *ev, enum err_code code, const char *why, unsigned *io_tries)
+{
+	if (code != ERR_IO || ++*io_tries >= EVAL_TRIES || cancel_asked(ev->cancel))
+		return false;
+	log_warning("%s; trying again with a fresh worker", why);
+	eval_progress(ev, 0, 0, "%s; trying again with a fresh worker", why);
+	return true;
 }

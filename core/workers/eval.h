@@ -15,30 +15,32 @@ struct references;
 
 /* Where the time of a piece of work went, so far; lanes of several devices add to it at once. */
 struct eval_spent {
-	_Atomic int64_t leased_ns;            /* with a device leased to it; of several devices the sum */
-	_Atomic int64_t validation_ns;        /* in validate_run, whoever called it: compiling, references and waiting for the device too */
+	_Atomic int64_t leased_ns; /* with a device leased to it; of several devices the sum */
+	_Atomic int64_t
+		validation_ns; /* in validate_run, whoever called it: compiling, references and waiting for the device too */
 	_Atomic int64_t validation_leased_ns; /* of leased_ns, what fell into validate_run */
 };
 
 struct eval {
 	struct pool *pool;
 	struct references *references;
-	struct cancel *cancel;         /* may be NULL */
+	struct cancel *cancel; /* may be NULL */
 	/* Progress for people: done of total (0: unknown) in configurations. May be NULL. Called from whatever thread
 	 * has something to tell (those that wait for a device do), also while another one records: it must not use that one's handle. */
 	void (*progress)(void *arg, double done, double total, const char *message);
 	void *progress_arg;
-	struct binaries *binaries;     /* what was compiled before; NULL: all is compiled */
+	struct binaries *binaries;              /* what was compiled before; NULL: all is compiled */
 	const struct external_config *external; /* the user's validators and evaluators; NULL: none */
-	bool line_info;                /* device code is compiled with line numbers, for tools that tell places */
-	struct eval_spent *spent;      /* the work's; may be NULL */
+	bool line_info;           /* device code is compiled with line numbers, for tools that tell places */
+	struct eval_spent *spent; /* the work's; may be NULL */
 };
 
 /* A device for this work: pool_take_device with the work's cancel; waiting is told as progress, the lease counts as spent. launcher: see struct pool_wish. */
-int eval_take_device(const struct eval *ev, const struct facts *facts, const char *const *launcher, struct pool_worker **ret_worker,
-                     struct err *e);
+int eval_take_device(const struct eval *ev, const struct facts *facts, const char *const *launcher,
+		     struct pool_worker **ret_worker, struct err *e);
 /* The same for one that the work can do without: `over` (may be NULL) ends the waiting. */
-int eval_await_device(const struct eval *ev, const struct facts *facts, const struct cancel *over, struct pool_worker **ret_worker, struct err *e);
+int eval_await_device(const struct eval *ev, const struct facts *facts, const struct cancel *over,
+		      struct pool_worker **ret_worker, struct err *e);
 void eval_progress(const struct eval *ev, double done, double total, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -47,5 +49,10 @@ void eval_progress(const struct eval *ev, double done, double total, const char 
 #define EVAL_PREPARE_NS (INT64_C(120) * 1000000000)
 #define EVAL_EXECUTE_NS (INT64_C(60) * 1000000000)
 #define EVAL_COMPARE_NS (INT64_C(120) * 1000000000)
+
+/* How often a step is tried whose worker was killed from outside (-ERR_IO of a call, pool.h): that says nothing about the kernel. */
+enum { EVAL_TRIES = 3 };
+/* True when it is worth another try, which is told; *io_tries counts. */
+bool eval_retries(const struct eval *ev, enum err_code code, const char *why, unsigned *io_tries);
 
 #endif

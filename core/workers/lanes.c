@@ -13,7 +13,7 @@ enum { WIDTH_MAX = 256 };
 
 struct lanes {
 	struct lock lock;
-	struct lock_bell bell;  /* something is done */
+	struct lock_bell bell; /* something is done */
 	size_t next, count;
 	bool *done;
 	void (*work)(void *arg, size_t i);

@@ -1,46 +1,98 @@
-/* pool: the workers' lives and their calls; see pool.h. One lock guards who holds what; it is never held while a worker works. */
-#include "core/workers/pool_inside.h"
+/* pool: the workers' lives, calls and leases; see pool.h. One lock guards who holds what; it is never held while a
+ * worker works. */
+#include "core/workers/pool.h"
 
 #include <assert.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
+#include "core/workers/device_lock.h"
+#include "core/workers/process.h"
 
-#define OPEN_NS (60 * CLOCK_S) /* a first driver start on a cold machine */
+#define OPEN_NS (60 * CLOCK_S)   /* a first driver start on a cold machine */
+#define LOOK_NS (200 * CLOCK_MS) /* how often a waiter looks whether it is cancelled */
 
-static unsigned cpu_count(void)
+enum role { ROLE_COMPILE, ROLE_DEVICE, ROLE_REFERENCE };
+
+/* A place in the line for a device; on the stack of the thread that waits. */
+struct waiter {
+	struct waiter *next;
+};
+
+struct pool_worker {
+	struct pool *pool;
+	enum role role;
+	struct process process;
+	struct device *device; /* ROLE_DEVICE and ROLE_REFERENCE */
+	struct cancel *cancel; /* of the lease's holder; NULL */
+	bool leased;
+	bool busy;               /* in a call now */
+	atomic_bool interrupted; /* in the last call: its wire is shut, whatever that call was answered */
+	int interrupt_fd;        /* a second descriptor of the wire, for pool_interrupt; -1 without process */
+	unsigned generation;
+	const char *const *launcher; /* of the lease, in front of its processes; NULL: the pool's own */
+};
+
+/* One device that was ever leased: its lock and its two processes. */
+struct device {
+	struct facts facts;
+	int lock_fd; /* device_lock's while leased; -1 */
+	bool leased;
+	int64_t since;              /* when the lease began */
+	_Atomic int64_t *leased_ns; /* of the lease's holder; NULL */
+	struct waiter *waiters;     /* leases are granted in the order of asking: first in line first */
+	struct pool_worker candidate, reference;
+	struct device *next;
+};
+
+struct pool {
+	struct lock lock;      /* guards who holds what; never held while a worker works */
+	struct lock_bell bell; /* anything changed */
+	char *lock_space;      /* of device locks; NULL: the machine's */
+	struct pool_worker *compilers;
+	unsigned width;
+	struct device *devices;
+	struct pool_known *known; /* which devices there are */
+	unsigned compiling;       /* compile calls under way */
+	unsigned quiet;           /* timings of devices that share the CPU: under way or waiting to begin */
+	struct starter *starter;
+};
+
+/* --- lives ---------------------------------------------------------------------------------------------------------------- */
+
+static unsigned count_cpus(void)
 {
 	cpu_set_t set;
 	return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? (unsigned)CPU_COUNT(&set) : 1;
 }
 
-void pool_worker_init(struct pool_worker *w, struct pool *pool, enum role role, struct device *device)
+static void worker_init(struct pool_worker *w, struct pool *pool, enum role role, struct device *device)
 {
-	*w = (struct pool_worker){ .pool = pool, .role = role, .device = device, .process = PROCESS_INIT, .interrupt_fd = -1 };
-}
-
-static char *default_lock_folder(void)
-{
-	const char *tmp = getenv("TMPDIR");
-	return mem_str(tmp && *tmp ? tmp : "/tmp");
+	*w = (struct pool_worker){
+		.pool = pool, .role = role, .device = device, .process = PROCESS_INIT, .interrupt_fd = -1
+	};
 }
 
 struct pool *pool_new(const struct pool_config *config)
 {
 	struct pool *p = MEM_NEW(struct pool);
+	const char *space = config->lock_space ? config->lock_space : getenv("PEAKD_LOCK_SPACE");
 	lock_init(&p->lock, LOCK_POOL);
 	lock_bell_init(&p->bell);
-	p->lock_folder = config->lock_folder ? mem_str(config->lock_folder) : default_lock_folder();
-	p->width = config->compile_workers ? config->compile_workers : cpu_count();
+	p->lock_space = mem_str(space);
+	p->width = config->compile_workers ? config->compile_workers : count_cpus();
 	p->compilers = MEM_NEW_N(struct pool_worker, p->width);
 	for (unsigned i = 0; i < p->width; i++)
-		pool_worker_init(&p->compilers[i], p, ROLE_COMPILE, NULL);
+		worker_init(&p->compilers[i], p, ROLE_COMPILE, NULL);
+	p->known = pool_known_new();
 	p->starter = starter_new(config->binary, config->launcher);
 	return p;
 }
@@ -55,16 +107,11 @@ static void drop_interrupt(struct pool_worker *w)
 	lock_release(&w->pool->lock);
 }
 
-void pool_worker_stop(struct pool_worker *w)
+/* Ends its process; harmless without one. */
+static void worker_stop(struct pool_worker *w)
 {
 	drop_interrupt(w);
 	process_end(&w->process);
-}
-
-void pool_worker_retire(struct pool_worker *w)
-{
-	drop_interrupt(w);
-	process_retire(&w->process, clock_now() + PROCESS_RETIRE_NS);
 }
 
 void pool_free(struct pool *p)
@@ -73,21 +120,20 @@ void pool_free(struct pool *p)
 		return;
 	for (unsigned i = 0; i < p->width; i++) {
 		assert(!p->compilers[i].leased);
-		pool_worker_stop(&p->compilers[i]);
+		worker_stop(&p->compilers[i]);
 	}
 	while (p->devices) {
 		struct device *d = p->devices;
 		p->devices = d->next;
 		assert(!d->leased);
-		pool_worker_stop(&d->candidate);
-		pool_worker_stop(&d->reference);
+		worker_stop(&d->candidate);
+		worker_stop(&d->reference);
 		free(d);
 	}
 	starter_free(p->starter);
 	free(p->compilers);
-	free(p->known);
-	free(p->known_notes);
-	free(p->lock_folder);
+	pool_known_free(p->known);
+	free(p->lock_space);
 	lock_bell_fini(&p->bell);
 	lock_fini(&p->lock);
 	free(p);
@@ -100,55 +146,59 @@ unsigned pool_compile_width(const struct pool *pool)
 
 /* --- calls ---------------------------------------------------------------------------------------------------------------- */
 
-/* In one step with a look at the flag: whoever cancels sets the flag first and then looks for busy workers, so that no call
- * begins unseen between the two. */
+/* One step with a look at the flag: whoever cancels sets the flag first and then looks for busy workers, so no call begins unseen between
+ * the two. */
 static int begin_call(struct pool_worker *w, struct err *e)
 {
 	lock_take(&w->pool->lock);
 	int rc = cancel_check(w->cancel, e);
 	w->busy = rc == 0;
-	w->interrupted = false;
+	atomic_store(&w->interrupted, false);
 	lock_release(&w->pool->lock);
 	return rc;
 }
 
-/* False when the call was interrupted, be it as late as when its answer was there: such a worker hears nothing more. */
+/* False when the call was interrupted, even after its answer had come: such a worker hears nothing more. */
 static bool end_call(struct pool_worker *w)
 {
 	lock_take(&w->pool->lock);
 	w->busy = false;
-	bool whole = !w->interrupted;
+	bool whole = !atomic_load(&w->interrupted);
 	lock_release(&w->pool->lock);
 	if (!whole)
 		process_end(&w->process);
 	return whole;
 }
 
-/* One call on a process that is there; the worker is gone when the process is. */
-static int call(struct pool_worker *w, enum wire_type type, const struct buf *body, const struct wire_tail *tail, int64_t timeout_ns,
-                uint8_t **ret_body, size_t *ret_len, struct err *e)
+/* One call on a process that exists; the worker is gone when the process is. */
+static int call(struct pool_worker *w, const struct pool_request *q, uint8_t **ret_body, size_t *ret_len, struct err *e)
 {
+	struct process_request request = { .type = q->type,
+					   .body = q->body,
+					   .tail = q->tail,
+					   .deadline = clock_now() + q->timeout_ns,
+					   .interrupted = &w->interrupted };
 	int rc = begin_call(w, e);
 	if (rc < 0)
 		return rc;
-	rc = process_call(&w->process, type, body, tail, clock_now() + timeout_ns, ret_body, ret_len, e);
+	rc = process_call(&w->process, &request, ret_body, ret_len, e);
 	if (!end_call(w) && rc == 0) {
 		free(*ret_body);
 		*ret_body = NULL;
 		rc = -ERR_CANCELLED;
 	}
 	if (w->process.pid == 0)
-		pool_worker_stop(w);
+		worker_stop(w);
 	return rc < 0 && cancel_asked(w->cancel) ? err_set(e, ERR_CANCELLED, "cancelled") : rc;
 }
 
-/* As a call that was made by starting it: it can be interrupted. */
+/* Waiting for a hello can be interrupted as a call can. */
 static int greet(struct pool_worker *w, struct err *e)
 {
 	int rc = begin_call(w, e);
 	if (rc < 0)
 		return rc;
-	rc = process_greet(&w->process, e);
+	rc = process_greet(&w->process, &w->interrupted, e);
 	if (!end_call(w) && rc == 0)
 		rc = -ERR_CANCELLED;
 	return rc < 0 && cancel_asked(w->cancel) ? err_set(e, ERR_CANCELLED, "cancelled") : rc;
@@ -157,21 +207,24 @@ static int greet(struct pool_worker *w, struct err *e)
 static int open_device(struct pool_worker *w, struct err *e)
 {
 	struct buf body = BUF_INIT;
+	struct pool_request open = { .type = WIRE_OPEN, .body = &body, .timeout_ns = OPEN_NS };
 	uint8_t *answer = NULL;
 	size_t len = 0;
 	wire_put_text(&body, w->device->facts.id);
-	int rc = call(w, WIRE_OPEN, &body, NULL, OPEN_NS, &answer, &len, e);
+	int rc = call(w, &open, &answer, &len, e);
 	buf_fini(&body);
 	free(answer);
 	return rc < 0 && e->code != ERR_CANCELLED ? err_wrap(e, "opening %s", w->device->facts.id) : rc;
 }
 
-int pool_ensure_started(struct pool_worker *w, struct err *e)
+/* Starts the worker's process and opens its device, unless both are there. A worker that cannot be started is this machine's trouble: no
+ * configuration has run in it, so none may be judged by it. */
+static int ensure_started(struct pool_worker *w, struct err *e)
 {
 	if (w->process.pid > 0)
 		return 0;
-	pool_worker_stop(w);
-	int rc = starter_start(w->pool->starter, w->launcher, &w->process, e);
+	worker_stop(w);
+	int rc = process_start(&w->process, w->pool->starter, w->launcher, e);
 	if (rc < 0)
 		return rc;
 	w->process.patient = w->launcher != NULL;
@@ -184,9 +237,13 @@ int pool_ensure_started(struct pool_worker *w, struct err *e)
 	if (rc == 0 && w->device)
 		rc = open_device(w, e);
 	if (rc < 0)
-		pool_worker_stop(w);
+		worker_stop(w);
+	if (rc == -ERR_CRASH || rc == -ERR_TIMEOUT)
+		rc = err_set(e, ERR_IO, "%s", e->text);
 	return rc;
 }
+
+/* --- quiet ---------------------------------------------------------------------------------------------------------------- */
 
 /* Compiling waits while a device that shares the CPU is timed, or is about to be. */
 static int compile_begin(struct pool *pool, const struct cancel *cancel, struct err *e)
@@ -194,7 +251,7 @@ static int compile_begin(struct pool *pool, const struct cancel *cancel, struct 
 	int rc;
 	lock_take(&pool->lock);
 	while ((rc = cancel_check(cancel, e)) == 0 && pool->quiet > 0)
-		lock_bell_wait(&pool->bell, &pool->lock, clock_now() + POOL_LOOK_NS);
+		lock_bell_wait(&pool->bell, &pool->lock, clock_now() + LOOK_NS);
 	if (rc == 0)
 		pool->compiling++;
 	lock_release(&pool->lock);
@@ -223,7 +280,7 @@ int pool_quiet_begin(struct pool_worker *worker, struct err *e)
 	lock_take(&pool->lock);
 	pool->quiet++;
 	while ((rc = cancel_check(worker->cancel, e)) == 0 && pool->compiling > 0)
-		lock_bell_wait(&pool->bell, &pool->lock, clock_now() + POOL_LOOK_NS);
+		lock_bell_wait(&pool->bell, &pool->lock, clock_now() + LOOK_NS);
 	if (rc < 0) {
 		pool->quiet--;
 		lock_bell_ring(&pool->bell);
@@ -243,24 +300,26 @@ void pool_quiet_end(struct pool_worker *worker)
 	lock_release(&pool->lock);
 }
 
-int pool_call(struct pool_worker *w, enum wire_type type, const struct buf *body, int64_t timeout_ns, uint8_t **ret_body,
-              size_t *ret_len, struct err *e)
+int pool_request(struct pool_worker *w, const struct pool_request *request, uint8_t **ret_body, size_t *ret_len,
+		 struct err *e)
 {
-	return pool_call_tail(w, type, body, NULL, timeout_ns, ret_body, ret_len, e);
-}
-
-int pool_call_tail(struct pool_worker *w, enum wire_type type, const struct buf *body, const struct wire_tail *tail, int64_t timeout_ns,
-                   uint8_t **ret_body, size_t *ret_len, struct err *e)
-{
-	int rc = type == WIRE_COMPILE ? compile_begin(w->pool, w->cancel, e) : cancel_check(w->cancel, e);
+	bool compiles = request->type == WIRE_COMPILE;
+	int rc = compiles ? compile_begin(w->pool, w->cancel, e) : cancel_check(w->cancel, e);
 	if (rc < 0)
 		return rc;
-	rc = pool_ensure_started(w, e);
+	rc = ensure_started(w, e);
 	if (rc == 0)
-		rc = call(w, type, body, tail, timeout_ns, ret_body, ret_len, e);
-	if (type == WIRE_COMPILE)
+		rc = call(w, request, ret_body, ret_len, e);
+	if (compiles)
 		compile_end(w->pool);
 	return rc;
+}
+
+int pool_call(struct pool_worker *w, enum wire_type type, const struct buf *body, int64_t timeout_ns,
+	      uint8_t **ret_body, size_t *ret_len, struct err *e)
+{
+	return pool_request(w, &(struct pool_request){ .type = type, .body = body, .timeout_ns = timeout_ns }, ret_body,
+			    ret_len, e);
 }
 
 bool pool_is_alive(const struct pool_worker *worker)
@@ -277,7 +336,7 @@ static void interrupt_locked(struct pool_worker *w, const struct cancel *cancel)
 {
 	if (w->busy && w->cancel == cancel && w->interrupt_fd >= 0) {
 		shutdown(w->interrupt_fd, SHUT_RDWR);
-		w->interrupted = true;
+		atomic_store(&w->interrupted, true);
 	}
 }
 
@@ -292,4 +351,218 @@ void pool_interrupt(struct pool *pool, const struct cancel *cancel)
 	}
 	lock_bell_ring(&pool->bell);
 	lock_release(&pool->lock);
+}
+
+/* --- leases --------------------------------------------------------------------------------------------------------------- */
+
+int pool_take_compile(struct pool *pool, struct cancel *cancel, struct pool_worker **ret_worker, struct err *e)
+{
+	struct pool_worker *found = NULL;
+	int rc = 0;
+	lock_take(&pool->lock);
+	while (found == NULL && (rc = cancel_check(cancel, e)) == 0) {
+		/* A warm worker first: it has its libraries loaded. */
+		for (unsigned i = 0; i < pool->width; i++) {
+			struct pool_worker *w = &pool->compilers[i];
+			if (!w->leased && (found == NULL || w->process.pid > 0))
+				found = w;
+		}
+		if (found == NULL)
+			lock_bell_wait(&pool->bell, &pool->lock, clock_now() + LOOK_NS);
+	}
+	if (found) {
+		found->leased = true;
+		found->cancel = cancel;
+	}
+	lock_release(&pool->lock);
+	if (found)
+		*ret_worker = found;
+	return rc;
+}
+
+/* The lock must be held. */
+static struct device *device_locked(struct pool *pool, const struct facts *facts)
+{
+	for (struct device *d = pool->devices; d; d = d->next)
+		if (strcmp(d->facts.id, facts->id) == 0)
+			return d;
+	struct device *d = MEM_NEW(struct device);
+	d->facts = *facts;
+	d->lock_fd = -1;
+	worker_init(&d->candidate, pool, ROLE_DEVICE, d);
+	worker_init(&d->reference, pool, ROLE_REFERENCE, d);
+	d->next = pool->devices;
+	pool->devices = d;
+	return d;
+}
+
+static void release_device_locked(struct device *d)
+{
+	d->leased = false;
+	lock_bell_ring(&d->candidate.pool->bell);
+}
+
+static void leave_line_locked(struct device *d, const struct waiter *me)
+{
+	struct waiter **link = &d->waiters;
+	while (*link != me)
+		link = &(*link)->next;
+	*link = me->next;
+}
+
+static void say_waiting(const struct pool_wish *wish, const struct device *d, const char *who)
+{
+	char *line = mem_fmt("waiting for %s: %s uses it", d->facts.id, who);
+	if (wish->waiting)
+		wish->waiting(wish->arg, line);
+	free(line);
+}
+
+static bool is_free_locked(const struct device *d, const struct waiter *me)
+{
+	return !d->leased && d->waiters == me;
+}
+
+static int check_wanted(const struct pool_wish *wish, struct err *e)
+{
+	int rc = cancel_check(wish->cancel, e);
+	return rc < 0 ? rc : cancel_check(wish->over, e);
+}
+
+/* Waits for this daemon's other leases on the device, in the order of asking. */
+static int wait_turn(struct pool *pool, struct device *d, const struct pool_wish *wish, struct err *e)
+{
+	struct waiter me = { .next = NULL }, **last = &d->waiters;
+	int rc;
+	lock_take(&pool->lock);
+	while (*last)
+		last = &(*last)->next;
+	*last = &me;
+	if (!is_free_locked(d, &me)) {
+		lock_release(&pool->lock);
+		say_waiting(wish, d, "another job");
+		lock_take(&pool->lock);
+	}
+	while ((rc = check_wanted(wish, e)) == 0 && !is_free_locked(d, &me))
+		lock_bell_wait(&pool->bell, &pool->lock, clock_now() + LOOK_NS);
+	leave_line_locked(d, &me);
+	if (rc == 0) {
+		d->leased = true;
+		d->candidate.cancel = d->reference.cancel = wish->cancel;
+	}
+	lock_bell_ring(&pool->bell);
+	lock_release(&pool->lock);
+	return rc;
+}
+
+/* As device_lock.h asks. */
+struct outside {
+	const struct device *device;
+	const struct pool_wish *wish;
+};
+
+static int check_outside(void *arg, struct err *e)
+{
+	return check_wanted(((struct outside *)arg)->wish, e);
+}
+
+static void say_outside(void *arg, const char *who)
+{
+	struct outside *o = arg;
+	say_waiting(o->wish, o->device, who);
+}
+
+static int lock_device(struct device *d, const struct pool_wish *wish, struct err *e)
+{
+	struct outside outside = { .device = d, .wish = wish };
+	struct device_lock_waiter waiter = { .check = check_outside, .waiting = say_outside, .arg = &outside };
+	char name[DEVICE_LOCK_NAME];
+	int rc = device_lock_name(&d->facts, d->candidate.pool->lock_space, name, e);
+	return rc < 0 ? rc : device_lock_take(name, &waiter, &d->lock_fd, e);
+}
+
+/* A lease cannot use a worker behind another launcher than its own. The old one may end by itself: a sanitizer writes its log then. */
+static void set_launcher(struct pool_worker *w, const char *const *launcher)
+{
+	if (w->launcher != launcher) {
+		drop_interrupt(w);
+		process_retire(&w->process);
+	}
+	w->launcher = launcher;
+}
+
+int pool_take_device(struct pool *pool, const struct facts *facts, const struct pool_wish *wish,
+		     struct pool_worker **ret_worker, struct err *e)
+{
+	static const struct pool_wish nothing = { .cancel = NULL };
+	if (wish == NULL)
+		wish = &nothing;
+	if (!facts->runs)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "%s can only be compiled for: nothing runs or is timed on it; name a device "
+			       "of this machine (see `peakd devices`)",
+			       facts->id);
+	lock_take(&pool->lock);
+	struct device *d = device_locked(pool, facts);
+	lock_release(&pool->lock);
+	int rc = wait_turn(pool, d, wish, e);
+	if (rc < 0)
+		return rc;
+	rc = lock_device(d, wish, e);
+	if (rc == 0) {
+		d->since = clock_now();
+		d->leased_ns = wish->leased_ns;
+		set_launcher(&d->candidate, wish->launcher);
+		rc = ensure_started(&d->candidate, e);
+	}
+	if (rc < 0) {
+		pool_give(&d->candidate);
+		return rc;
+	}
+	*ret_worker = &d->candidate;
+	return 0;
+}
+
+struct pool_worker *pool_reference(struct pool_worker *worker)
+{
+	assert(worker->role == ROLE_DEVICE);
+	return &worker->device->reference;
+}
+
+void pool_give(struct pool_worker *w)
+{
+	if (w == NULL)
+		return;
+	struct pool *pool = w->pool;
+	if (w->launcher)
+		set_launcher(w, NULL);
+	lock_take(&pool->lock);
+	w->cancel = NULL;
+	if (w->role == ROLE_COMPILE) {
+		w->leased = false;
+		lock_bell_ring(&pool->bell);
+	} else {
+		assert(w->role == ROLE_DEVICE && w->device->leased);
+		w->device->reference.cancel = NULL;
+		if (w->device->lock_fd >= 0)
+			close(w->device->lock_fd);
+		w->device->lock_fd = -1;
+		if (w->device->leased_ns)
+			atomic_fetch_add(w->device->leased_ns, clock_now() - w->device->since);
+		w->device->leased_ns = NULL;
+		release_device_locked(w->device);
+	}
+	lock_release(&pool->lock);
+}
+
+/* --- for pool_devices.c ----------------------------------------------------------------------------------------------------- */
+
+struct pool_known *pool_known(const struct pool *pool)
+{
+	return pool->known;
+}
+
+const char *pool_lacks(const struct pool_worker *worker)
+{
+	return worker->process.pid > 0 ? worker->process.lacks : "";
 }

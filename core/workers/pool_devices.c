@@ -1,15 +1,40 @@
-/* pool: which devices there are, asked of compile workers; see pool.h. */
-#include "core/workers/pool_inside.h"
+/* pool: which devices there are, asked of compile workers and kept; see pool.h. */
+#include "core/workers/pool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 
 #define DEVICES_NS (60 * CLOCK_S) /* a first driver start on a cold machine */
+
+struct pool_known {
+	struct lock lock;
+	struct facts *facts;
+	size_t count;
+	char *notes; /* NULL: not asked yet */
+	bool warned; /* that the workers' sandbox lacks something */
+};
+
+struct pool_known *pool_known_new(void)
+{
+	struct pool_known *known = MEM_NEW(struct pool_known);
+	lock_init(&known->lock, LOCK_LEAF);
+	return known;
+}
+
+void pool_known_free(struct pool_known *known)
+{
+	free(known->facts);
+	free(known->notes);
+	lock_fini(&known->lock);
+	free(known);
+}
 
 const char *const pool_backends[POOL_BACKENDS] = { "cuda", "hip", "hlsl" };
 
@@ -19,21 +44,12 @@ bool pool_is_of_backend(const char *device, const char *backend)
 	return strncmp(device, backend, n) == 0 && (device[n] == ':' || device[n] == '\0');
 }
 
-static void warn_once(struct pool *pool, const char *lacks)
+/* Asks one worker for the devices of a backend ("hlsl") or for one named architecture ("cuda:sm_90a"). lacks: set to what the worker's
+ * sandbox cannot do, if a worker answered. */
+static int ask_devices(struct pool *pool, const char *what, struct facts **io_facts, size_t *io_count,
+		       char lacks[WIRE_LACKS], struct err *e)
 {
-	lock_take(&pool->lock);
-	bool first = lacks[0] && !pool->warned;
-	pool->warned |= first;
-	lock_release(&pool->lock);
-	if (first)
-		log_warning("the workers' sandbox: %s", lacks);
-}
-
-/* Asks one worker for the devices of a backend ("hlsl") or for one named architecture ("cuda:sm_90a"). lacks: set to what the
- * worker's sandbox does without, if one answered. */
-static int ask_devices(struct pool *pool, const char *what, struct facts **io_facts, size_t *io_count, char lacks[WIRE_LACKS],
-                       struct err *e)
-{
+	struct pool_known *known = pool_known(pool);
 	struct pool_worker *w;
 	struct buf body = BUF_INIT;
 	uint8_t *answer = NULL;
@@ -43,14 +59,18 @@ static int ask_devices(struct pool *pool, const char *what, struct facts **io_fa
 		return rc;
 	wire_put_text(&body, what);
 	rc = pool_call(w, WIRE_DEVICES, &body, DEVICES_NS, &answer, &len, e);
-	/* One that has compiled can load no driver any more, and ends; the next is fresh. */
+	/* A worker that has compiled cannot load a driver any more, and ends; the next is fresh. */
 	if (rc == -ERR_CRASH)
 		rc = pool_call(w, WIRE_DEVICES, &body, DEVICES_NS, &answer, &len, e);
-	if (w->process.pid > 0)
-		memcpy(lacks, w->process.lacks, WIRE_LACKS);
-	warn_once(pool, lacks);
+	snprintf(lacks, WIRE_LACKS, "%s", *pool_lacks(w) ? pool_lacks(w) : lacks);
 	pool_give(w);
 	buf_fini(&body);
+	lock_take(&known->lock);
+	bool first = lacks[0] && !known->warned;
+	known->warned |= first;
+	lock_release(&known->lock);
+	if (first)
+		log_warning("the workers' sandbox: %s", lacks);
 	if (rc < 0)
 		return rc;
 	struct wire_in in = { .at = answer, .end = answer + len };
@@ -68,6 +88,7 @@ static int ask_devices(struct pool *pool, const char *what, struct facts **io_fa
 
 static void learn_devices(struct pool *pool)
 {
+	struct pool_known *known = pool_known(pool);
 	struct facts *facts = NULL;
 	size_t count = 0;
 	struct buf notes = BUF_INIT;
@@ -79,43 +100,45 @@ static void learn_devices(struct pool *pool)
 	}
 	if (lacks[0])
 		buf_addf(&notes, "sandbox: %s\n", lacks);
-	lock_take(&pool->lock);
-	if (pool->known_notes == NULL) {
-		pool->known = facts;
-		pool->known_count = count;
-		pool->known_notes = buf_steal(&notes);
+	lock_take(&known->lock);
+	if (known->notes == NULL) {
+		known->facts = facts;
+		known->count = count;
+		known->notes = buf_steal(&notes);
 		facts = NULL;
 	}
-	lock_release(&pool->lock);
+	lock_release(&known->lock);
 	free(facts);
 	buf_fini(&notes);
 }
 
 int pool_devices(struct pool *pool, struct facts **ret_facts, size_t *ret_count, char **ret_notes, struct err *e)
 {
+	struct pool_known *known = pool_known(pool);
 	(void)e;
-	lock_take(&pool->lock);
-	bool known = pool->known_notes != NULL;
-	lock_release(&pool->lock);
-	if (!known)
+	lock_take(&known->lock);
+	bool asked = known->notes != NULL;
+	lock_release(&known->lock);
+	if (!asked)
 		learn_devices(pool);
-	lock_take(&pool->lock);
-	*ret_facts = mem_copy(pool->known, pool->known_count * sizeof *pool->known);
-	*ret_count = pool->known_count;
-	*ret_notes = mem_str(pool->known_notes ? pool->known_notes : "");
-	lock_release(&pool->lock);
+	lock_take(&known->lock);
+	*ret_facts = mem_copy(known->facts, known->count * sizeof *known->facts);
+	*ret_count = known->count;
+	*ret_notes = mem_str(known->notes ? known->notes : "");
+	lock_release(&known->lock);
 	return 0;
 }
 
 void pool_forget_devices(struct pool *pool)
 {
-	lock_take(&pool->lock);
-	free(pool->known);
-	free(pool->known_notes);
-	pool->known = NULL;
-	pool->known_count = 0;
-	pool->known_notes = NULL;
-	lock_release(&pool->lock);
+	struct pool_known *known = pool_known(pool);
+	lock_take(&known->lock);
+	free(known->facts);
+	free(known->notes);
+	known->facts = NULL;
+	known->count = 0;
+	known->notes = NULL;
+	lock_release(&known->lock);
 }
 
 /* The note of one backend ("cuda: …"), a line; NULL when there is none. free() */
@@ -139,8 +162,9 @@ static int unknown_device(const char *id, const struct facts *all, size_t count,
 		buf_addf(&text, "%s %s (%s)", i ? "," : "", all[i].id, all[i].name);
 	if (count == 0)
 		buf_adds(&text, " none");
-	buf_adds(&text, "; for compiling alone, name an architecture as in cuda:sm_90a; for a machine that has it, queue the job "
-	              "with --later (peakd drain)");
+	buf_adds(&text, "; for compiling alone, name an architecture as in cuda:sm_90a; for a machine that has it, "
+			"queue the job "
+			"with --later (peakd drain)");
 	char *backend = mem_strn(id, strcspn(id, ":")), *note = note_of(notes, backend);
 	if (note)
 		buf_addf(&text, "; not available: %s", note);
@@ -225,7 +249,7 @@ static int listed(struct pool *pool, const char *id, struct facts **ret_facts, s
 		rc = pool_device(pool, one, &f, e);
 		for (size_t i = 0; rc == 0 && i < count; i++)
 			if (strcmp(list[i].id, f.id) == 0)
-				rc = err_set(e, ERR_INPUT, "%s stands twice in '%s'", f.id, id);
+				rc = err_set(e, ERR_INPUT, "%s is named twice in '%s'", f.id, id);
 		if (rc == 0)
 			*MEM_PUSH(list, count) = f;
 		free(one);
@@ -256,8 +280,10 @@ int pool_device_set(struct pool *pool, const char *id, struct facts **ret_facts,
 	}
 	for (size_t i = 1; rc == 0 && i < count; i++)
 		if (strcmp(list[i].name, list[0].name) != 0 || strcmp(list[i].arch, list[0].arch) != 0 || !list[i].runs)
-			rc = err_set(e, ERR_INPUT, "%s is a %s and %s a %s: only devices of one kind share a tune, since their times must compare",
-			             list[0].id, list[0].name, list[i].id, list[i].name);
+			rc = err_set(e, ERR_INPUT,
+				     "%s is a %s and %s a %s: only devices of one kind share a tune, since their times "
+				     "must compare",
+				     list[0].id, list[0].name, list[i].id, list[i].name);
 	if (rc < 0) {
 		free(list);
 		return rc;

@@ -1,9 +1,12 @@
-/* process: one worker process; see process.h. */
+/* process: one worker process, and the thread that starts them; see process.h. */
 #include "core/workers/process.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,50 +14,63 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/workers/child.h"
 
-#define START_NS (30 * CLOCK_S) /* libraries of a vendor may be slow to load from a cold disk */
+#define START_NS (30 * CLOCK_S) /* a vendor's libraries may load slowly from a cold disk */
+#define FATE_NS (10 * CLOCK_S)  /* from the end of a worker's wire to the end of its process */
 
-static char **make_argv(const char *binary, const char *const *launcher)
+/* --- starting --------------------------------------------------------------------------------------------------------------- */
+
+/* A process to be started; on the stack of the thread that waits for it. */
+struct start {
+	struct process *process;
+	const char *const *launcher;
+	struct err *e;
+	int rc;
+	bool done;
+};
+
+struct starter {
+	struct lock lock;
+	struct lock_bell bell;
+	char *binary;
+	char **launcher; /* ends with NULL */
+	pthread_t thread;
+	struct start *start; /* the one to serve; NULL */
+	bool ending;
+};
+
+/* How many processes the kernel has killed for lack of memory since it booted; 0 when it does not say. */
+static uint64_t count_oom_kills(void)
 {
-	size_t n = 0;
-	while (launcher && launcher[n])
-		n++;
-	char **argv = MEM_NEW_N(char *, n + 3);
-	for (size_t i = 0; i < n; i++)
-		argv[i] = (char *)launcher[i];
-	argv[n] = (char *)binary;
-	argv[n + 1] = "worker";
-	return argv;
+	char line[128];
+	unsigned long long kills = 0;
+	FILE *f = fopen("/proc/vmstat", "re");
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "oom_kill %llu", &kills) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kills;
 }
 
-static int expect_hello(struct process *p, struct err *e)
-{
-	struct wire_frame frame;
-	struct wire_hello hello;
-	int rc = wire_receive(p->wire, &frame, clock_now() + START_NS, p->complaints, &p->said, e);
-	if (rc < 0)
-		return err_wrap(e, "worker did not start");
-	struct wire_in in = { .at = frame.body, .end = frame.body + frame.len };
-	rc = frame.type == WIRE_HELLO ? wire_hello_decode(&in, &hello, e)
-	                              : err_set(e, ERR_NETWORK, "worker began with frame type %d, not hello", (int)frame.type);
-	free(frame.body);
-	if (rc == 0 && hello.version != WIRE_VERSION)
-		rc = err_set(e, ERR_NETWORK, "worker speaks wire version %u, this daemon %d: install the same peakd on both ends",
-		             hello.version, WIRE_VERSION);
-	if (rc == 0)
-		memcpy(p->lacks, hello.lacks, sizeof p->lacks);
-	return rc;
-}
-
-int process_start(struct process *p, const char *binary, const char *const *launcher, struct err *e)
+static int start(struct process *p, const char *binary, const char *const *launcher, struct err *e)
 {
 	int wire[2] = { -1, -1 }, complaints[2] = { -1, -1 }, rc;
-	char **argv = make_argv(binary, launcher);
+	size_t words = 0;
+	while (launcher && launcher[words])
+		words++;
+	char **argv = MEM_NEW_N(char *, words + 3);
+	for (size_t i = 0; i < words; i++)
+		argv[i] = (char *)launcher[i];
+	argv[words] = (char *)binary;
+	argv[words + 1] = "worker";
 	*p = (struct process)PROCESS_INIT;
+	p->oom_kills = count_oom_kills();
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, wire) != 0 || pipe2(complaints, O_CLOEXEC) != 0) {
 		rc = err_sys(e, errno, "cannot make the wire of a worker");
 		goto out;
@@ -70,10 +86,8 @@ int process_start(struct process *p, const char *binary, const char *const *laun
 	p->wire = wire[0];
 	p->complaints = complaints[0];
 	wire[0] = complaints[0] = -1;
-	/* Our copies of the child's ends must go, or its death would not read as end of file. */
-	child_close(&wire[1]);
-	child_close(&complaints[1]);
 out:
+	/* Our copies of the child's ends must go, or its death would not read as end of file. */
 	child_close(&wire[0]);
 	child_close(&wire[1]);
 	child_close(&complaints[0]);
@@ -82,15 +96,116 @@ out:
 	return rc;
 }
 
-int process_greet(struct process *p, struct err *e)
+static void *starter_thread(void *arg)
 {
-	int rc = expect_hello(p, e);
-	if (rc < 0)
-		process_end(p);
-	return rc;
+	struct starter *t = arg;
+	lock_take(&t->lock);
+	while (!t->ending) {
+		struct start *s = t->start;
+		if (s == NULL) {
+			lock_bell_wait(&t->bell, &t->lock, CLOCK_NEVER);
+			continue;
+		}
+		lock_release(&t->lock);
+		s->rc = start(s->process, t->binary, s->launcher, s->e);
+		lock_take(&t->lock);
+		s->done = true;
+		t->start = NULL;
+		lock_bell_ring(&t->bell);
+	}
+	lock_release(&t->lock);
+	return NULL;
 }
 
-/* What a dead worker had to say. */
+struct starter *starter_new(const char *binary, const char *const *launcher)
+{
+	struct starter *t = MEM_NEW(struct starter);
+	char own[4096];
+	ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+	size_t words = 0;
+	lock_init(&t->lock, LOCK_LEAF);
+	lock_bell_init(&t->bell);
+	t->binary = binary ? mem_str(binary) : n > 0 ? mem_strn(own, (size_t)n) : mem_str("peakd");
+	while (launcher && launcher[words])
+		words++;
+	t->launcher = MEM_NEW_N(char *, words + 1);
+	for (size_t i = 0; i < words; i++)
+		t->launcher[i] = mem_str(launcher[i]);
+	int rc = pthread_create(&t->thread, NULL, starter_thread, t);
+	assert(rc == 0);
+	(void)rc;
+	return t;
+}
+
+void starter_free(struct starter *t)
+{
+	if (t == NULL)
+		return;
+	lock_take(&t->lock);
+	t->ending = true;
+	lock_bell_ring(&t->bell);
+	lock_release(&t->lock);
+	pthread_join(t->thread, NULL);
+	for (char **word = t->launcher; *word; word++)
+		free(*word);
+	free(t->launcher);
+	free(t->binary);
+	lock_bell_fini(&t->bell);
+	lock_fini(&t->lock);
+	free(t);
+}
+
+int process_start(struct process *p, struct starter *t, const char *const *launcher, struct err *e)
+{
+	struct start s = { .process = p, .launcher = launcher ? launcher : (const char *const *)t->launcher, .e = e };
+	lock_take(&t->lock);
+	while (t->start)
+		lock_bell_wait(&t->bell, &t->lock, CLOCK_NEVER);
+	t->start = &s;
+	lock_bell_ring(&t->bell);
+	while (!s.done)
+		lock_bell_wait(&t->bell, &t->lock, CLOCK_NEVER);
+	lock_release(&t->lock);
+	return s.rc;
+}
+
+/* --- how it ended ------------------------------------------------------------------------------------------------------------- */
+
+/* Nothing that runs in a worker can send these to it: seccomp denies kill(2), and faults of its own raise others. */
+static bool is_from_outside(int signal)
+{
+	return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+}
+
+/* The wire's end says only that it is gone; how it ended is the cause. */
+static void add_fate(struct process *p, const atomic_bool *interrupted, struct err *e)
+{
+	int64_t deadline = clock_now() + FATE_NS;
+	if (p->pid <= 0 || e->code != ERR_CRASH)
+		return;
+	/* The end of file arrives a moment before the exit. */
+	while (!child_has_ended(p->pid)) {
+		if (clock_now() >= deadline || (interrupted && atomic_load(interrupted)))
+			return;
+		clock_sleep(2 * CLOCK_MS);
+	}
+	int status = child_end(p->pid), code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	/* Shells and launchers pass a signal on as 128 and its number. */
+	int signal = WIFSIGNALED(status)                         ? WTERMSIG(status)
+		     : code > 128 && is_from_outside(code - 128) ? code - 128
+								 : 0;
+	bool no_memory = signal == SIGKILL && count_oom_kills() > p->oom_kills;
+	p->pid = 0;
+	if (is_from_outside(signal))
+		err_set(e, ERR_IO, "the worker was killed from outside by signal %d (%s)%s", signal, strsignal(signal),
+			no_memory ? ": the kernel has killed processes meanwhile because this machine ran out of memory"
+				  : ": by an administrator, a batch system or a launcher, not by what it ran");
+	else if (signal)
+		err_set(e, ERR_CRASH, "the worker was ended by signal %d (%s)", signal, strsignal(signal));
+	else
+		err_set(e, ERR_CRASH, "the worker exited with status %d in the middle of a request", code);
+}
+
 static void add_last_words(struct process *p, struct err *e)
 {
 	char *words = child_last_words(&p->said);
@@ -99,69 +214,80 @@ static void add_last_words(struct process *p, struct err *e)
 	free(words);
 }
 
-static void add_fate(struct process *p, struct err *e)
+/* --- talking ------------------------------------------------------------------------------------------------------------------ */
+
+static int expect_hello(struct process *p, const atomic_bool *interrupted, struct err *e)
 {
-	int status = 0;
-	if (p->pid <= 0 || e->code != ERR_CRASH)
-		return;
-	/* End of file arrives a moment before the exit can be reaped. */
-	for (int i = 0; i < 50; i++) {
-		pid_t got = waitpid(p->pid, &status, WNOHANG);
-		if (got == p->pid) {
-			kill(-p->pid, SIGKILL); /* whatever a launcher left behind in its group */
-			p->pid = 0;
-			if (WIFSIGNALED(status))
-				err_set(e, ERR_CRASH, "the worker was ended by signal %d (%s)", WTERMSIG(status),
-				        strsignal(WTERMSIG(status)));
-			else
-				err_set(e, ERR_CRASH, "the worker exited with status %d in the middle of a request",
-				        WEXITSTATUS(status));
-			return;
-		}
-		clock_sleep(2 * CLOCK_MS);
+	struct wire_frame frame;
+	struct wire_hello hello;
+	int rc = wire_receive(p->wire, &frame, clock_now() + START_NS, p->complaints, &p->said, e);
+	if (rc < 0) {
+		add_fate(p, interrupted, e);
+		add_last_words(p, e);
+		return err_wrap(e, "worker did not start");
 	}
+	struct wire_in in = { .at = frame.body, .end = frame.body + frame.len };
+	rc = frame.type == WIRE_HELLO
+		     ? wire_hello_decode(&in, &hello, e)
+		     : err_set(e, ERR_NETWORK, "worker began with frame type %d, not hello", (int)frame.type);
+	free(frame.body);
+	if (rc == 0 && hello.version != WIRE_VERSION)
+		rc = err_set(e, ERR_NETWORK,
+			     "worker speaks wire version %u, this daemon %d: install the same peakd on both ends",
+			     hello.version, WIRE_VERSION);
+	if (rc == 0)
+		memcpy(p->lacks, hello.lacks, sizeof p->lacks);
+	return rc;
 }
 
-/* The worker's own error, with a code that is one. */
+int process_greet(struct process *p, const atomic_bool *interrupted, struct err *e)
+{
+	int rc = expect_hello(p, interrupted, e);
+	if (rc < 0)
+		process_end(p);
+	return rc;
+}
+
+/* The error that a worker answered with. */
 static int own_error(const struct wire_frame *frame, struct err *e)
 {
 	struct wire_in in = { .at = frame->body, .end = frame->body + frame->len };
 	uint32_t code = wire_get_u32(&in);
 	char *text = wire_get_text(&in);
 	int rc = in.bad || code == ERR_NONE || code > ERR_INTERNAL
-	         ? err_set(e, ERR_NETWORK, "the worker's error message is garbled")
-	         : err_set(e, (enum err_code)code, "%s", utf8_clean(text));
+			 ? err_set(e, ERR_NETWORK, "the worker's error message is garbled")
+			 : err_set(e, (enum err_code)code, "%s", utf8_clean(text));
 	free(text);
 	return rc;
 }
 
-int process_call(struct process *p, enum wire_type type, const struct buf *body, const struct wire_tail *tail, int64_t deadline,
-                 uint8_t **ret_body, size_t *ret_len, struct err *e)
+int process_call(struct process *p, const struct process_request *r, uint8_t **ret_body, size_t *ret_len, struct err *e)
 {
 	struct wire_frame frame = { 0 };
 	uint32_t id = ++p->last_id;
-	int64_t start = clock_now();
+	int64_t begun = clock_now();
+	size_t sent = r->body ? r->body->len : 0;
 	buf_clear(&p->said);
-	int rc = wire_send_tail(p->wire, type, id, body ? body->data : NULL, body ? body->len : 0, tail, deadline, e);
+	int rc = wire_send_tail(p->wire, r->type, id, r->body ? r->body->data : NULL, sent, r->tail, r->deadline, e);
 	if (rc == 0)
-		rc = wire_receive(p->wire, &frame, deadline, p->complaints, &p->said, e);
-	if (rc == 0 && (frame.id != id || (frame.type != type && frame.type != WIRE_FAILED)))
-		rc = err_set(e, ERR_NETWORK, "the worker answered request %u of type %d with frame %u of type %d", id, (int)type,
-		             frame.id, (int)frame.type);
+		rc = wire_receive(p->wire, &frame, r->deadline, p->complaints, &p->said, e);
+	if (rc == 0 && (frame.id != id || (frame.type != r->type && frame.type != WIRE_FAILED)))
+		rc = err_set(e, ERR_NETWORK, "the worker answered request %u of type %d with frame %u of type %d", id,
+			     (int)r->type, frame.id, (int)frame.type);
 	if (rc < 0) {
-		add_fate(p, e);
+		add_fate(p, r->interrupted, e);
 		add_last_words(p, e);
 		process_end(p);
 		free(frame.body);
-		return rc;
+		return -(int)e->code;
 	}
-	log_debug("worker %d: %s took %.3f ms; %zu bytes there, %zu back", (int)p->pid, wire_type_name(type), (double)(clock_now() - start) / 1e6,
-	          (body ? body->len : 0) + (tail ? tail->len : 0), frame.len);
+	log_debug("worker %d: %s took %.3f ms; sent %zu bytes, received %zu", (int)p->pid, wire_type_name(r->type),
+		  (double)(clock_now() - begun) / 1e6, sent + (r->tail ? r->tail->len : 0), frame.len);
 	if (frame.type == WIRE_FAILED) {
 		rc = own_error(&frame, e);
-		/* Such a worker ends by itself. */
+		/* A worker that reports a crash ends by itself. */
 		if (e->code == ERR_CRASH && p->patient)
-			process_retire(p, clock_now() + PROCESS_RETIRE_NS);
+			process_retire(p);
 		else if (e->code == ERR_CRASH || e->code == ERR_NETWORK)
 			process_end(p);
 		free(frame.body);
@@ -172,31 +298,25 @@ int process_call(struct process *p, enum wire_type type, const struct buf *body,
 	return 0;
 }
 
-void process_retire(struct process *p, int64_t deadline)
+/* --- the end ------------------------------------------------------------------------------------------------------------------- */
+
+void process_retire(struct process *p)
 {
+	int64_t deadline = clock_now() + PROCESS_RETIRE_NS;
 	child_close(&p->wire);
-	while (p->pid > 0 && clock_now() < deadline) {
+	while (p->pid > 0 && !child_has_ended(p->pid) && clock_now() < deadline) {
 		char rest[256];
 		while (read(p->complaints, rest, sizeof rest) > 0)
 			; /* a full pipe would keep it from ending */
-		if (waitpid(p->pid, NULL, WNOHANG) == p->pid) {
-			kill(-p->pid, SIGKILL);
-			p->pid = 0;
-		} else {
-			clock_sleep(5 * CLOCK_MS);
-		}
+		clock_sleep(5 * CLOCK_MS);
 	}
 	process_end(p);
 }
 
 void process_end(struct process *p)
 {
-	if (p->pid > 0) {
-		kill(-p->pid, SIGKILL);
-		kill(p->pid, SIGKILL);
-		while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	if (p->pid > 0)
+		child_end(p->pid);
 	child_close(&p->wire);
 	child_close(&p->complaints);
 	buf_fini(&p->said);

@@ -9,28 +9,31 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-static int call(struct trial *t, enum wire_type type, struct buf *take_body, const struct wire_tail *tail, int64_t timeout_ns,
-                uint8_t **ret_body, size_t *ret_len, struct err *e)
+/* What timing may take beyond its own cap: warm-up, one slow sample, the flushes between; the search for a library's algorithm. */
+#define SLACK_NS (60 * CLOCK_S)
+
+/* -ERR_CRASH when the process that holds the trial is gone. */
+static int request(struct trial *t, const struct pool_request *q, uint8_t **ret_body, size_t *ret_len, struct err *e)
 {
-	int rc = 0;
 	if (t->generation != pool_generation(t->worker) || !pool_is_alive(t->worker))
-		rc = err_set(e, ERR_CRASH, "the worker that held this configuration is gone");
-	else
-		rc = pool_call_tail(t->worker, type, take_body, tail, timeout_ns, ret_body, ret_len, e);
+		return err_set(e, ERR_CRASH, "the worker that held this configuration is gone");
+	return pool_request(t->worker, q, ret_body, ret_len, e);
+}
+
+static int call(struct trial *t, enum wire_type type, struct buf *take_body, int64_t timeout_ns, uint8_t **ret_body,
+		size_t *ret_len, struct err *e)
+{
+	struct pool_request q = { .type = type, .body = take_body, .timeout_ns = timeout_ns };
+	int rc = request(t, &q, ret_body, ret_len, e);
 	buf_fini(take_body);
 	return rc;
 }
 
-int trial_call(struct trial *t, enum wire_type type, struct buf *take_body, int64_t timeout_ns, uint8_t **ret_body,
-               size_t *ret_len, struct err *e)
-{
-	return call(t, type, take_body, NULL, timeout_ns, ret_body, ret_len, e);
-}
-
 int trial_begin(struct trial *t, struct pool_worker *worker, const struct variant *variant, struct err *e)
 {
-	struct wire_prepare request = { .binary = variant->compiled.binary, .binary_len = variant->compiled.binary_len,
-	                                .plan = variant->plan };
+	struct wire_prepare request = { .binary = variant->compiled.binary,
+					.binary_len = variant->compiled.binary_len,
+					.plan = variant->plan };
 	struct wire_prepared prepared;
 	struct buf body = BUF_INIT;
 	uint8_t *answer;
@@ -55,11 +58,11 @@ void trial_end(struct trial *t)
 	struct err ignored = ERR_INIT;
 	uint8_t *answer = NULL;
 	size_t len;
-	/* Where the process has gone, so has the run: none is started to be told. */
+	/* Where the process is gone, so is the run; no new process is started to release it. */
 	if (t->worker == NULL || t->generation != pool_generation(t->worker) || !pool_is_alive(t->worker))
 		return;
 	wire_put_u32(&body, t->run);
-	trial_call(t, WIRE_RELEASE, &body, EVAL_PREPARE_NS, &answer, &len, &ignored);
+	call(t, WIRE_RELEASE, &body, EVAL_PREPARE_NS, &answer, &len, &ignored);
 	free(answer);
 	t->worker = NULL;
 }
@@ -69,16 +72,20 @@ static const char *buffer_name(const struct trial *t, uint32_t number)
 	return number <= t->variant->plan->buffer_count ? t->variant->plan->buffers[number - 1].name : "?";
 }
 
-int trial_execute(struct trial *t, const struct trial_input *input, int64_t timeout_ns, uint64_t *ret_device_ns, struct err *e)
+int trial_execute(struct trial *t, const struct trial_input *input, int64_t timeout_ns, uint64_t *ret_device_ns,
+		  struct err *e)
 {
-	struct wire_execute request = { .run = t->run, .seed = input->seed, .poison = input->poison, .values = input->values,
-	                                .keep = input->keep };
+	struct wire_execute request = { .run = t->run,
+					.seed = input->seed,
+					.poison = input->poison,
+					.values = input->values,
+					.keep = input->keep };
 	struct wire_executed executed;
 	struct buf body = BUF_INIT;
 	uint8_t *answer;
 	size_t len;
 	wire_execute_encode(&request, &body);
-	int rc = trial_call(t, WIRE_EXECUTE, &body, timeout_ns, &answer, &len, e);
+	int rc = call(t, WIRE_EXECUTE, &body, timeout_ns, &answer, &len, e);
 	if (rc < 0)
 		return rc;
 	struct wire_in in = { .at = answer, .end = answer + len };
@@ -90,7 +97,7 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 		rc = err_set(e, ERR_WRONG, "the kernel wrote to its input %s", buffer_name(t, executed.changed_input));
 	else if (executed.broken_zone)
 		rc = err_set(e, ERR_WRONG, "the kernel wrote outside %s (before its first or behind its last element)",
-		             buffer_name(t, executed.broken_zone));
+			     buffer_name(t, executed.broken_zone));
 	if (ret_device_ns)
 		*ret_device_ns = executed.device_ns;
 	return rc;
@@ -103,7 +110,7 @@ int trial_races(struct trial *t, uint64_t seed, char **ret_finding, struct err *
 	size_t len;
 	wire_put_u32(&body, t->run);
 	wire_put_u64(&body, seed);
-	int rc = trial_call(t, WIRE_RACES, &body, EVAL_COMPARE_NS, &answer, &len, e);
+	int rc = call(t, WIRE_RACES, &body, EVAL_COMPARE_NS, &answer, &len, e);
 	if (rc < 0)
 		return rc;
 	struct wire_in in = { .at = answer, .end = answer + len };
@@ -116,9 +123,11 @@ int trial_races(struct trial *t, uint64_t seed, char **ret_finding, struct err *
 	return rc;
 }
 
-int trial_product(struct trial *t, const struct plan_gemm *gemm, double tolerance, uint64_t secret, char **ret_finding, struct err *e)
+int trial_product(struct trial *t, const struct plan_gemm *gemm, double tolerance, uint64_t secret, char **ret_finding,
+		  struct err *e)
 {
-	const uint32_t words[] = { t->run, gemm->a, gemm->b, gemm->c, (gemm->a_transposed ? 1 : 0) | (gemm->b_transposed ? 2 : 0) };
+	const uint32_t words[] = { t->run, gemm->a, gemm->b, gemm->c,
+				   (gemm->a_transposed ? 1 : 0) | (gemm->b_transposed ? 2 : 0) };
 	struct buf body = BUF_INIT;
 	uint8_t *answer;
 	size_t len;
@@ -126,7 +135,7 @@ int trial_product(struct trial *t, const struct plan_gemm *gemm, double toleranc
 		wire_put_u32(&body, words[i]);
 	wire_put_f64(&body, tolerance);
 	wire_put_u64(&body, secret);
-	int rc = trial_call(t, WIRE_PRODUCT, &body, EVAL_COMPARE_NS, &answer, &len, e);
+	int rc = call(t, WIRE_PRODUCT, &body, EVAL_COMPARE_NS, &answer, &len, e);
 	if (rc < 0)
 		return rc;
 	struct wire_in in = { .at = answer, .end = answer + len };
@@ -135,22 +144,25 @@ int trial_product(struct trial *t, const struct plan_gemm *gemm, double toleranc
 	rc = wire_end(&in, "product", e);
 	if (rc == 0 && rows) {
 		const struct plan_buffer *b = t->variant->plan->buffers;
-		*ret_finding = mem_fmt("%s is not %s·%s in %llu rows, the first %llu: %s·x differs from %s·(%s·x) by %.3g, allowed %.3g",
-		                       b[gemm->c].name, b[gemm->a].name, b[gemm->b].name, (unsigned long long)rows, (unsigned long long)row,
-		                       b[gemm->c].name, b[gemm->a].name, b[gemm->b].name, off, allowed);
+		*ret_finding = mem_fmt("%s is not %s·%s in %llu rows, the first %llu: %s·x differs from %s·(%s·x) by "
+				       "%.3g, allowed %.3g",
+				       b[gemm->c].name, b[gemm->a].name, b[gemm->b].name, (unsigned long long)rows,
+				       (unsigned long long)row, b[gemm->c].name, b[gemm->a].name, b[gemm->b].name, off,
+				       allowed);
 	}
 	free(answer);
 	return rc;
 }
 
-int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_t **ret_bytes, size_t *ret_len, struct err *e)
+int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_t **ret_bytes, size_t *ret_len,
+		 struct err *e)
 {
 	struct buf body = BUF_INIT;
 	struct wire_output request = { .run = t->run, .output = k };
 	wire_output_encode(&request, &body);
 	uint8_t *answer;
 	size_t len, n;
-	int rc = trial_call(t, WIRE_OUTPUT, &body, EVAL_COMPARE_NS, &answer, &len, e);
+	int rc = call(t, WIRE_OUTPUT, &body, EVAL_COMPARE_NS, &answer, &len, e);
 	if (rc < 0)
 		return rc;
 	struct wire_in in = { .at = answer, .end = answer + len };
@@ -166,29 +178,333 @@ int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_
 	return 0;
 }
 
-int trial_compare(struct trial *t, uint32_t k, const char *hash, const uint8_t *bytes, size_t len, double tolerance,
-                  uint32_t poison, struct wire_compared *ret_compared, struct err *e)
+int trial_compare(struct trial *t, uint32_t k, const struct trial_expected *want, struct wire_compared *ret_compared,
+		  struct err *e)
 {
-	struct wire_compare request = { .run = t->run, .output = k, .tolerance = tolerance, .poison = poison };
-	snprintf(request.reference_hash, sizeof request.reference_hash, "%s", hash);
+	struct wire_compare request_body = {
+		.run = t->run, .output = k, .tolerance = want->tolerance, .poison = want->poison
+	};
+	snprintf(request_body.reference_hash, sizeof request_body.reference_hash, "%s", want->hash);
+	/* The hash first: the worker keeps references, and most often has this one. */
 	for (int with_bytes = 0; with_bytes < 2; with_bytes++) {
 		struct buf body = BUF_INIT;
+		struct wire_tail tail = { .bytes = want->bytes, .len = with_bytes ? want->len : 0 };
+		struct pool_request q = {
+			.type = WIRE_COMPARE, .body = &body, .tail = &tail, .timeout_ns = EVAL_COMPARE_NS
+		};
 		uint8_t *answer;
-		size_t answer_len;
-		struct wire_tail tail = { .bytes = bytes, .len = with_bytes ? len : 0 };
+		size_t len;
 		if (with_bytes) {
-			request.reference = bytes;
-			request.reference_len = len;
+			request_body.reference = want->bytes;
+			request_body.reference_len = want->len;
 		}
-		wire_compare_begin(&request, &body);
-		int rc = call(t, WIRE_COMPARE, &body, &tail, EVAL_COMPARE_NS, &answer, &answer_len, e);
+		wire_compare_begin(&request_body, &body);
+		int rc = request(t, &q, &answer, &len, e);
+		buf_fini(&body);
 		if (rc < 0)
 			return rc;
-		struct wire_in in = { .at = answer, .end = answer + answer_len };
+		struct wire_in in = { .at = answer, .end = answer + len };
 		rc = wire_compared_decode(&in, ret_compared, e);
 		free(answer);
 		if (rc < 0 || !ret_compared->need_reference)
 			return rc;
 	}
 	return err_set(e, ERR_NETWORK, "the worker asks for a reference that it was just given");
+}
+
+/* --- timing ----------------------------------------------------------------------------------------------------------------- */
+
+/* A request during which nothing else keeps a CPU busy that the device shares. */
+static int call_quietly(struct trial *t, enum wire_type type, struct buf *take_body, int64_t timeout_ns,
+			uint8_t **ret_body, size_t *ret_len, struct err *e)
+{
+	int rc = pool_quiet_begin(t->worker, e);
+	if (rc < 0) {
+		buf_fini(take_body);
+		return rc;
+	}
+	rc = call(t, type, take_body, timeout_ns, ret_body, ret_len, e);
+	pool_quiet_end(t->worker);
+	return rc;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double *to_sorted(const double *values, size_t n)
+{
+	double *sorted = mem_copy(values, n * sizeof *sorted);
+	qsort(sorted, n, sizeof *sorted, ascending);
+	return sorted;
+}
+
+static double middle(const double *sorted, size_t n)
+{
+	return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+static double median_of(const double *values, size_t n)
+{
+	double *sorted = to_sorted(values, n), m = middle(sorted, n);
+	free(sorted);
+	return m;
+}
+
+static void summarise(struct trial_times *times)
+{
+	size_t n = times->count;
+	double *sorted = to_sorted(times->samples, n), sum = 0, square = 0;
+	times->min = sorted[0];
+	times->median = middle(sorted, n);
+	for (size_t i = 0; i < n; i++)
+		sum += sorted[i];
+	for (size_t i = 0; i < n; i++)
+		square += (sorted[i] - sum / (double)n) * (sorted[i] - sum / (double)n);
+	times->rse = n > 1 && sum > 0 ? sqrt(square / (double)(n - 1) / (double)n) / (sum / (double)n) : NAN;
+	free(sorted);
+}
+
+static double *to_double(const uint64_t *from, size_t n)
+{
+	double *to = MEM_NEW_N(double, n);
+	for (size_t i = 0; i < n; i++)
+		to[i] = (double)from[i];
+	return to;
+}
+
+static void add_reasons(uint32_t throttle, struct buf *out)
+{
+	static const char *const names[] = { "idle", "setting", "power-cap",     "hardware",
+					     "sync", "heat",    "hardware-heat", "power-brake" };
+	bool any = false;
+	for (unsigned i = 0; i < MEM_COUNT(names); i++)
+		if (throttle & 1u << i) {
+			buf_addf(out, "%s%s", any ? "," : "", names[i]);
+			any = true;
+		}
+	if (!any)
+		buf_addc(out, '-');
+}
+
+static void add_load(uint32_t foreign, struct buf *out)
+{
+	if (foreign == WIRE_UNKNOWN)
+		buf_adds(out, "unknown");
+	else
+		buf_addf(out, "%u%%", foreign);
+}
+
+/* "core_mhz memory_mhz watts celsius throttle foreign%" for each; the note when nothing was seen. */
+static char *describe(const struct wire_condition *list, size_t n, const char *note)
+{
+	struct buf out = BUF_INIT;
+	if (note && *note)
+		buf_adds(&out, note);
+	for (size_t i = 0; i < n && out.len == 0; i++)
+		if (list[i].core_mhz == 0)
+			buf_adds(&out, "clocks, power and heat are not known");
+	if (out.len)
+		return buf_steal(&out);
+	buf_adds(&out, "core-mhz memory-mhz watts celsius throttle other-load");
+	for (size_t i = 0; i < n; i++) {
+		const struct wire_condition *c = &list[i];
+		buf_addf(&out, "\n%u %u %.1f %u ", c->core_mhz, c->memory_mhz, (double)c->milliwatts / 1e3, c->celsius);
+		add_reasons(c->throttle, &out);
+		buf_addc(&out, ' ');
+		add_load(c->foreign, &out);
+	}
+	return buf_steal(&out);
+}
+
+/* Of the first sample that was disturbed. */
+static void tell_cause(const struct wire_condition *list, size_t n, char text[TRIAL_CAUSE])
+{
+	struct buf out = BUF_INIT;
+	while (n > 0 && !list->disturbed)
+		list++, n--;
+	if (n > 0) {
+		buf_addf(&out, "clock %u MHz, %u C, throttled: ", list->core_mhz, list->celsius);
+		add_reasons(list->throttle, &out);
+		buf_adds(&out, ", other load ");
+		add_load(list->foreign, &out);
+	}
+	snprintf(text, TRIAL_CAUSE, "%s", buf_text(&out));
+	buf_fini(&out);
+}
+
+/* --- one -------------------------------------------------------------------------------------------------------------------- */
+
+static int take_measured(const struct wire_measured *m, struct trial_times *ret_times, struct err *e)
+{
+	if (m->sample_count == 0)
+		return err_set(e, ERR_NETWORK, "the worker timed nothing");
+	struct trial_times times = { .samples = to_double(m->samples, m->sample_count),
+				     .count = m->sample_count,
+				     .hopeless = m->hopeless,
+				     .disturbed = m->disturbed,
+				     .discarded = m->discarded,
+				     .conditions = describe(m->conditions, m->sample_count, m->note) };
+	if (m->disturbed)
+		tell_cause(m->conditions, m->sample_count, times.cause);
+	summarise(&times);
+	*ret_times = times;
+	return 0;
+}
+
+int trial_measure(struct trial *t, const struct trial_timing *timing, struct trial_times *ret_times, struct err *e)
+{
+	struct wire_measure request = { .run = t->run,
+					.min_samples = timing->min_samples,
+					.max_samples = timing->max_samples,
+					.rse = timing->rse,
+					.cap_ns = (uint64_t)timing->cap_ns,
+					.hopeless_ns = (uint64_t)timing->hopeless_ns,
+					.warm_up_ns = (uint64_t)timing->warm_up_ns,
+					.rests = timing->rests,
+					.cache = timing->warm    ? WIRE_WARM
+						 : timing->rough ? WIRE_FLUSHED
+								 : WIRE_COLD };
+	struct wire_measured measured;
+	struct buf body = BUF_INIT;
+	uint8_t *answer;
+	size_t len;
+	wire_measure_encode(&request, &body);
+	int rc = call_quietly(t, WIRE_MEASURE, &body, timing->cap_ns + SLACK_NS, &answer, &len, e);
+	if (rc < 0)
+		return rc;
+	struct wire_in in = { .at = answer, .end = answer + len };
+	rc = wire_measured_decode(&in, &measured, e);
+	free(answer);
+	if (rc < 0)
+		return rc;
+	rc = take_measured(&measured, ret_times, e);
+	wire_measured_fini(&measured);
+	return rc;
+}
+
+void trial_times_fini(struct trial_times *times)
+{
+	free(times->samples);
+	free(times->conditions);
+	*times = (struct trial_times){ 0 };
+}
+
+/* --- two -------------------------------------------------------------------------------------------------------------------- */
+
+const char *trial_verdict_name(enum wire_verdict verdict)
+{
+	switch (verdict) {
+	case WIRE_FASTER: return "faster";
+	case WIRE_SLOWER: return "slower";
+	case WIRE_SAME: return "same";
+	case WIRE_UNCLEAR: return "unclear";
+	}
+	return "unclear";
+}
+
+int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pairing, struct trial_paired *ret_paired,
+	       struct err *e)
+{
+	struct wire_pair request = { .a = a->run,
+				     .b = b->run,
+				     .min_pairs = pairing->min_pairs,
+				     .max_pairs = pairing->max_pairs,
+				     .margin = pairing->margin,
+				     .floor_ns = pairing->warm ? 0 : (uint64_t)pairing->floor_ns,
+				     .confidence = pairing->confidence,
+				     .width = pairing->width,
+				     .cap_ns = (uint64_t)pairing->cap_ns,
+				     .warm_up_ns = (uint64_t)pairing->warm_up_ns,
+				     .cold = !pairing->warm };
+	struct wire_paired p;
+	struct buf body = BUF_INIT;
+	uint8_t *answer;
+	size_t len;
+	if (a->worker != b->worker || a->generation != b->generation)
+		return err_set(e, ERR_CRASH, "the worker that held one of the two is gone");
+	wire_pair_encode(&request, &body);
+	int rc = call_quietly(a, WIRE_PAIR, &body, pairing->cap_ns + SLACK_NS, &answer, &len, e);
+	if (rc < 0)
+		return rc;
+	struct wire_in in = { .at = answer, .end = answer + len };
+	rc = wire_paired_decode(&in, &p, e);
+	free(answer);
+	if (rc < 0)
+		return rc;
+	if (p.pair_count == 0) {
+		rc = err_set(e, ERR_NETWORK, "the worker timed nothing");
+	} else {
+		*ret_paired = (struct trial_paired){
+			.a = to_double(p.a_ns, p.pair_count),
+			.b = to_double(p.b_ns, p.pair_count),
+			.count = p.pair_count,
+			.ratio = p.ratio,
+			.low = p.low,
+			.high = p.high,
+			.verdict = p.verdict,
+			.margin = p.margin,
+			.disturbed = p.disturbed,
+			.discarded = p.discarded,
+			.conditions = describe(p.conditions, p.pair_count, p.note),
+		};
+		ret_paired->a_ns = median_of(ret_paired->a, ret_paired->count);
+		ret_paired->b_ns = median_of(ret_paired->b, ret_paired->count);
+		if (p.disturbed)
+			tell_cause(p.conditions, p.pair_count, ret_paired->cause);
+	}
+	wire_paired_fini(&p);
+	return rc;
+}
+
+void trial_paired_fini(struct trial_paired *p)
+{
+	free(p->a);
+	free(p->b);
+	free(p->conditions);
+	*p = (struct trial_paired){ 0 };
+}
+
+void trial_paired_times(const struct trial_paired *p, bool b, struct trial_times *ret_times)
+{
+	*ret_times = (struct trial_times){ .samples = b ? p->b : p->a,
+					   .count = p->count,
+					   .disturbed = p->disturbed,
+					   .discarded = p->discarded,
+					   .conditions = p->conditions };
+	summarise(ret_times);
+}
+
+/* --- energy ----------------------------------------------------------------------------------------------------------------- */
+
+int trial_energy(struct trial *t, int64_t min_ns, struct trial_weighed *ret_weighed, struct err *e)
+{
+	struct wire_energy request = { .run = t->run, .min_ns = (uint64_t)min_ns };
+	struct wire_energised x;
+	struct buf body = BUF_INIT;
+	uint8_t *answer;
+	size_t len;
+	wire_energy_encode(&request, &body);
+	int rc = call_quietly(t, WIRE_ENERGY, &body, min_ns + SLACK_NS, &answer, &len, e);
+	if (rc < 0)
+		return rc;
+	struct wire_in in = { .at = answer, .end = answer + len };
+	rc = wire_energised_decode(&in, &x, e);
+	free(answer);
+	if (rc < 0)
+		return rc;
+	bool known = x.joules > 0 && x.executions > 0 && x.seconds > 0;
+	*ret_weighed = (struct trial_weighed){
+		.joules = known ? x.joules / (double)x.executions : NAN,
+		.watts = known ? x.joules / x.seconds : NAN,
+		.seconds = known ? x.seconds : 0,
+		.executions = x.executions,
+		.core_mhz = x.condition.core_mhz,
+		.celsius = x.condition.celsius,
+		.note = mem_str(x.note),
+	};
+	wire_energised_fini(&x);
+	return 0;
 }

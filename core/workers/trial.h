@@ -1,5 +1,5 @@
-/* trial: one variant on a device worker: prepared, executed, compared, timed, released. The typed form of the wire's
- * device requests; reference, validate and tune are written on top of it. */
+/* trial: one variant on a device worker: prepared, executed, compared, timed, released. The typed form of the wire's device requests;
+ * reference, validate, tune and the measurements are written on top of it. */
 #ifndef PEAKD_CORE_WORKERS_TRIAL_H
 #define PEAKD_CORE_WORKERS_TRIAL_H
 
@@ -8,38 +8,46 @@
 #include "core/workers/variant.h"
 
 struct trial {
-	struct pool_worker *worker;      /* borrowed: a device lease */
-	const struct variant *variant;   /* borrowed */
-	uint32_t run;                    /* the worker's number for it */
-	unsigned generation;             /* of the worker process that holds it */
+	struct pool_worker *worker;    /* borrowed: a device lease */
+	const struct variant *variant; /* borrowed */
+	uint32_t run;                  /* the worker's number for it */
+	unsigned generation;           /* of the worker process that holds it */
 };
 
 int trial_begin(struct trial *t, struct pool_worker *worker, const struct variant *variant, struct err *e);
 /* Releases it in the worker if that still lives. */
 void trial_end(struct trial *t);
-/* One request to the worker that holds the trial. -ERR_CRASH when that process is gone. ret_body: free(). */
-int trial_call(struct trial *t, enum wire_type type, struct buf *take_body, int64_t timeout_ns, uint8_t **ret_body,
-               size_t *ret_len, struct err *e);
 /* What one execution starts from; see struct wire_execute. */
 struct trial_input {
 	uint64_t seed;
 	uint32_t poison;
 	enum plan_values values;
-	uint32_t keep;       /* WIRE_KEEP_… */
+	uint32_t keep; /* WIRE_KEEP_… */
 };
-/* Fills inputs from the seed, poisons the rest, runs once. -ERR_WRONG when inputs were changed or a red zone was written to. */
-int trial_execute(struct trial *t, const struct trial_input *input, int64_t timeout_ns, uint64_t *ret_device_ns, struct err *e);
-/* The first race between threads of a block that the backend's interpreter finds on inputs from `seed`; *ret_finding (free()) is NULL
+/* Fills inputs from the seed, poisons the rest, runs once. -ERR_WRONG when an input was changed or a red zone was written to. */
+int trial_execute(struct trial *t, const struct trial_input *input, int64_t timeout_ns, uint64_t *ret_device_ns,
+		  struct err *e);
+/* The first data race between threads of a block that the backend's interpreter finds on inputs from `seed`; *ret_finding (free()) is NULL
  * when there is none. -ERR_UNSUPPORTED where it cannot judge. */
 int trial_races(struct trial *t, uint64_t seed, char **ret_finding, struct err *e);
-/* Whether output c of the last execution is the product of inputs a and b, by Freivalds' check with vectors from `secret`; positions are of
- * the plan's buffers. *ret_finding (free()) is NULL when it is. tolerance: relative, of the output. */
-int trial_product(struct trial *t, const struct plan_gemm *gemm, double tolerance, uint64_t secret, char **ret_finding, struct err *e);
-/* The logical content of output k of the last execution, where it came in: *ret_answer is to be freed. */
-int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_t **ret_bytes, size_t *ret_len, struct err *e);
-/* Compares output k of the last execution with reference bytes of that hash. */
-int trial_compare(struct trial *t, uint32_t k, const char *hash, const uint8_t *bytes, size_t len, double tolerance,
-                  uint32_t poison, struct wire_compared *ret_compared, struct err *e);
+/* Whether output c of the last execution is the product of inputs a and b, by Freivalds' check with vectors from `secret`; gemm names the
+ * plan's buffers. *ret_finding (free()) is NULL when it is. tolerance: relative, of the output. */
+int trial_product(struct trial *t, const struct plan_gemm *gemm, double tolerance, uint64_t secret, char **ret_finding,
+		  struct err *e);
+/* The logical content of output k of the last execution. *ret_bytes lies within *ret_answer, which the caller frees. */
+int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_t **ret_bytes, size_t *ret_len,
+		 struct err *e);
+/* What an output must be. All borrowed. */
+struct trial_expected {
+	const char *hash; /* of the bytes, as hash_array makes it */
+	const uint8_t *bytes;
+	size_t len;
+	double tolerance; /* relative */
+	uint32_t poison;  /* of the execution, to count what was never written */
+};
+/* Compares output k of the last execution. */
+int trial_compare(struct trial *t, uint32_t k, const struct trial_expected *want, struct wire_compared *ret_compared,
+		  struct err *e);
 
 /* How to time; see struct wire_measure. */
 struct trial_timing {
@@ -49,20 +57,20 @@ struct trial_timing {
 	double hopeless_ns; /* 0: never */
 	int64_t warm_up_ns; /* of executions at most, until the times are steady */
 	bool warm;
-	bool rough;         /* cold, for an order only: WIRE_FLUSHED */
-	bool rests;         /* to be quoted: a disturbed device gets time to recover */
+	bool rough; /* cold by flushing alone, for an order and no figure: WIRE_FLUSHED */
+	bool rests; /* for a quoted figure: a disturbed device gets time to recover */
 };
 enum { TRIAL_CAUSE = 96 };
 struct trial_times {
-	double *samples;    /* nanoseconds per execution, in the order taken; owned */
+	double *samples; /* nanoseconds per execution, in the order taken; owned */
 	size_t count;
-	double median, min; /* nanoseconds */
-	double rse;         /* relative standard error of the mean */
-	bool hopeless;      /* given up early */
-	bool disturbed;     /* throttled, or somebody else was busy on the device: not to be quoted */
-	char cause[TRIAL_CAUSE]; /* what was seen then, "" when nothing was: "clock 1200 MHz, 88 C, throttled: heat, other load 0%" */
-	size_t discarded;   /* disturbed samples that were taken again */
-	char *conditions;   /* clocks, power, heat, throttling beside each sample, a line each; why not, when they are not known; owned */
+	double median, min;      /* nanoseconds */
+	double rse;              /* relative standard error of the mean */
+	bool hopeless;           /* given up early */
+	bool disturbed;          /* the device was throttled or others used it: must not be quoted */
+	char cause[TRIAL_CAUSE]; /* of that, "" without: "clock 1200 MHz, 88 C, throttled: heat, other load 0%" */
+	size_t discarded;        /* disturbed samples that were taken again */
+	char *conditions; /* clocks, power, heat, throttling at each sample, one line each, or why they are not known; owned */
 };
 int trial_measure(struct trial *t, const struct trial_timing *timing, struct trial_times *ret_times, struct err *e);
 void trial_times_fini(struct trial_times *times);
@@ -71,37 +79,37 @@ void trial_times_fini(struct trial_times *times);
 struct trial_pairing {
 	uint32_t min_pairs, max_pairs;
 	double margin, confidence, width;
-	int64_t floor_ns;        /* of a cold execution; warm there is none */
+	int64_t floor_ns; /* of a cold execution; warm there is none */
 	int64_t cap_ns, warm_up_ns;
 	bool warm;
 };
 struct trial_paired {
-	double *a, *b;           /* nanoseconds per execution, pair by pair; owned */
+	double *a, *b; /* nanoseconds per execution, pair by pair; owned */
 	size_t count;
-	double a_ns, b_ns;       /* medians */
-	double ratio, low, high; /* time of b / time of a, with its interval */
+	double a_ns, b_ns;         /* medians */
+	double ratio, low, high;   /* time of b / time of a, with its interval */
 	enum wire_verdict verdict; /* b relative to a, */
-	double margin;           /* by this margin */
+	double margin;             /* by this margin */
 	bool disturbed;
 	char cause[TRIAL_CAUSE]; /* as above */
 	size_t discarded;
-	char *conditions;        /* as above */
+	char *conditions; /* as above */
 };
 /* Times two trials of the same worker alternately. */
 int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pairing, struct trial_paired *ret_paired,
-               struct err *e);
+	       struct err *e);
 void trial_paired_fini(struct trial_paired *p);
-/* The pairs' times of one of the two (b: the second) as figures of its own; borrowed from p, not to be finished. */
+/* The pairs' times of one of the two (b: the second) as figures of its own; borrowed from p, so do not call trial_times_fini. */
 void trial_paired_times(const struct trial_paired *p, bool b, struct trial_times *ret_times);
 /* "faster", "slower", "same", "unclear". Static storage. */
 const char *trial_verdict_name(enum wire_verdict verdict);
 
 struct trial_weighed {
-	double joules;           /* per execution; NAN: not known */
-	double watts, seconds;   /* NAN and 0 then */
+	double joules;         /* per execution; NAN: not known */
+	double watts, seconds; /* NAN and 0 then */
 	uint64_t executions;
 	uint32_t core_mhz, celsius; /* at the end; 0 not known */
-	char *note;              /* why it is not known; "" */
+	char *note;                 /* why it is not known; "" */
 };
 /* Energy of continuous warm execution for at least min_ns. */
 int trial_energy(struct trial *t, int64_t min_ns, struct trial_weighed *ret_weighed, struct err *e);

@@ -27,10 +27,11 @@ static int check_threads(const struct variant *v, struct err *e)
 		uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
 		for (size_t k = 0; k < v->compiled.kernel_count; k++) {
 			const struct wire_kernel *kernel = &v->compiled.kernels[k];
-			if (strcmp(kernel->name, l->kernel) == 0 && kernel->max_threads && kernel->max_threads != UINT32_MAX &&
-			    threads > kernel->max_threads)
-				return err_set(e, ERR_PRUNED, "%s is launched with %llu threads a block, and can have %u", l->kernel,
-				               (unsigned long long)threads, kernel->max_threads);
+			if (strcmp(kernel->name, l->kernel) == 0 && kernel->max_threads &&
+			    kernel->max_threads != UINT32_MAX && threads > kernel->max_threads)
+				return err_set(e, ERR_PRUNED,
+					       "%s is launched with %llu threads a block, and can have %u", l->kernel,
+					       (unsigned long long)threads, kernel->max_threads);
 		}
 	}
 	return 0;
@@ -78,16 +79,19 @@ static void keep_failure(struct binaries *binaries, const struct hash *key, cons
 	buf_fini(&out);
 }
 
-static int compile_now(const struct eval *ev, const struct buf *body, const struct hash *key, struct wire_compiled *ret_compiled,
-                       struct err *e)
+static int compile_now(const struct eval *ev, const struct buf *body, const struct hash *key,
+		       struct wire_compiled *ret_compiled, struct err *e)
 {
 	struct pool_worker *worker;
 	uint8_t *answer = NULL;
 	size_t len = 0;
+	unsigned tries = 0;
 	int rc = pool_take_compile(ev->pool, ev->cancel, &worker, e);
 	if (rc < 0)
 		return rc;
-	rc = pool_call(worker, WIRE_COMPILE, body, EVAL_COMPILE_NS, &answer, &len, e);
+	do
+		rc = pool_call(worker, WIRE_COMPILE, body, EVAL_COMPILE_NS, &answer, &len, e);
+	while (rc < 0 && eval_retries(ev, e->code, e->text, &tries));
 	pool_give(worker);
 	if (rc == 0)
 		rc = decode_compiled(answer, len, ret_compiled, e);
@@ -102,13 +106,14 @@ static int compile_now(const struct eval *ev, const struct buf *body, const stru
 /* Device code that fixes its clusters itself (CUDA's __cluster_dims__) is checked against the grid. */
 static bool may_fix_clusters(const struct context *ctx)
 {
-	return strstr(context_region(ctx, REGION_DEVICE), "cluster_dims") || strstr(context_region(ctx, REGION_MACROS), "cluster_dims");
+	return strstr(context_region(ctx, REGION_DEVICE), "cluster_dims") ||
+	       strstr(context_region(ctx, REGION_MACROS), "cluster_dims");
 }
 
 /* The compiler is shown no more of the plan than it needs: the other input sizes of these parameters then have the same answer. The plan
  * itself is checked against the binary when it is prepared. */
 static int compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, struct variant *v,
-                   struct err *e)
+		   struct err *e)
 {
 	struct plan *form = plan_form(v->plan, may_fix_clusters(ctx));
 	const struct spec *spec = context_spec(ctx);
@@ -118,9 +123,13 @@ static int compile(const struct eval *ev, const struct context *ctx, const struc
 		memcpy(options, spec->options, spec->option_count * sizeof *options);
 	options[spec->option_count] = (char *)"--generate-line-info";
 	struct wire_compile request = {
-		.backend = (char *)context_backend(ctx), .arch = (char *)facts->arch,
-		.macros = (char *)context_region(ctx, REGION_MACROS), .device = (char *)context_region(ctx, REGION_DEVICE),
-		.options = options, .option_count = spec->option_count + lines, .plan = form,
+		.backend = (char *)context_backend(ctx),
+		.arch = (char *)facts->arch,
+		.macros = (char *)context_region(ctx, REGION_MACROS),
+		.device = (char *)context_region(ctx, REGION_DEVICE),
+		.options = options,
+		.option_count = spec->option_count + lines,
+		.plan = form,
 	};
 	struct buf body = BUF_INIT, kept = BUF_INIT;
 	request.defines = context_defines(ctx, v->params, &request.define_count);
@@ -141,14 +150,14 @@ static int compile(const struct eval *ev, const struct context *ctx, const struc
 	return rc;
 }
 
-int variant_build(const struct eval *ev, const struct context *ctx, const struct params *params, const struct facts *facts,
-                  struct variant *ret_variant, struct err *e)
+int variant_build(const struct eval *ev, const struct context *ctx, const struct params *params,
+		  const struct facts *facts, struct variant *ret_variant, struct err *e)
 {
 	struct variant v = { .params = params_copy(params) };
 	int rc;
 	if (strcmp(context_backend(ctx), facts->backend) != 0)
 		rc = err_set(e, ERR_INPUT, "%s is a %s context and %s is a %s device: name a device of that backend",
-		             context_kernel(ctx), context_backend(ctx), facts->id, facts->backend);
+			     context_kernel(ctx), context_backend(ctx), facts->id, facts->backend);
 	else
 		rc = host_run(ctx, params, facts, &v.plan, e);
 	if (rc == 0)

@@ -88,7 +88,7 @@ static void sample_init(struct sample *s)
 {
 	struct err e = ERR_INIT;
 	/* Locks of its own: two tests beside each other need not wait for each other's device, for none depends on its times. */
-	struct pool_config config = { .compile_workers = 2, .lock_folder = s->folder };
+	struct pool_config config = { .compile_workers = 2, .lock_space = s->folder };
 	memset(s, 0, sizeof *s);
 	strcpy(s->folder, "/tmp/peakd-eval-XXXXXX");
 	if (mkdtemp(s->folder) == NULL)

@@ -77,7 +77,7 @@ mkdir "$T/node"
 cp -r "$bundle" "$T/node/b"
 cp -r "$bundle" "$T/killed"
 cp -r "$bundle" "$T/ended"
-(cd "$T/node" && env -i PATH="$PATH" TMPDIR="$TMPDIR" HOME="$T/node" timeout 120 "$peakd" drain run b >"$T/run.out" 2>&1)
+(cd "$T/node" && env -i PATH="$PATH" TMPDIR="$TMPDIR" PEAKD_LOCK_SPACE="$PEAKD_LOCK_SPACE" HOME="$T/node" timeout 120 "$peakd" drain run b >"$T/run.out" 2>&1)
 is $? 0 "the bundle runs" "$(cat "$T/run.out")"
 has "$(cat "$T/run.out")" "$tune done" "and tells what its jobs do"
 "$peakd" drain show "$T/node/b" >"$T/show"
@@ -87,12 +87,10 @@ is $? 0 "running it again does nothing"
 has "$(cat "$T/rerun.out")" "has run" "and says so"
 
 # --- a batch job that is killed while it waits for its device, which this test holds; it goes on
-set -- "$TMPDIR"/peakd-device-*.lock
-exec 9>>"$1"
-flock 9
+hold_device "$db"
 for signal in TERM USR1; do
 	rm -f "$T/ended.out" # what the one before it said is not said yet
-	"$peakd" drain run "$T/ended" >"$T/ended.out" 2>&1 9>&- &
+	"$peakd" drain run "$T/ended" >"$T/ended.out" 2>&1 &
 	pid=$!
 	wait_for 60 grep -q "running" "$T/ended.out"
 	kill -$signal "$pid"
@@ -100,13 +98,13 @@ for signal in TERM USR1; do
 	is $? "$(case $signal in TERM) echo 143 ;; *) echo 138 ;; esac)" "SIG$signal ends it with the signal's status"
 	has "$(cat "$T/ended.out")" "the same command goes on" "and it says how to go on"
 done
-"$peakd" drain run "$T/killed" >"$T/killed.out" 2>&1 9>&- &
+"$peakd" drain run "$T/killed" >"$T/killed.out" 2>&1 &
 pid=$!
 wait_for 60 grep -q "running" "$T/killed.out"
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
-exec 9>&-
-is "$#:$(grep -c '^[^ ]* done' "$T/killed.out")" 1:0 "a bundle is killed before the first of its jobs is done" "$(cat "$T/killed.out")"
+let_go
+is "$(grep -c '^[^ ]* done' "$T/killed.out")" 0 "a bundle is killed before the first of its jobs is done" "$(cat "$T/killed.out")"
 "$peakd" drain merge "$T/killed" --db "$db" 2>"$T/half"
 is $? 1 "a bundle that was cut off is not merged"
 has "$(cat "$T/half")" "finishes it" "and the message says what to do"

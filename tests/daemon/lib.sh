@@ -4,8 +4,9 @@ set -u
 T=$(mktemp -d "${TMPDIR:-/tmp}/peakd-t.XXXXXX")
 root=$(cd "$(dirname "$0")/../.." && pwd)
 peakd=${PEAKD:-$root/build/peakd}
-# TMPDIR: that of the device's lock, too, so that no test waits for a device that another one holds.
 export XDG_RUNTIME_DIR="$T/run" XDG_DATA_HOME="$T/data" XDG_CACHE_HOME="$T/cache" PEAKD_SHARE="$root" TMPDIR="$T/tmp"
+# Device locks of its own, so that no test waits for a device that another test holds.
+export PEAKD_LOCK_SPACE="${T##*/}"
 unset PEAKD_DB PEAKD_MODEL
 mkdir -m 700 "$T/run" "$T/data" "$T/cache" "$T/tmp"
 count=0
@@ -38,6 +39,32 @@ wall, used = time.perf_counter(), time.process_time()
 while time.process_time() - used < 0.1: pass
 print(int(float(sys.argv[1]) * max(1, (time.perf_counter() - wall) / (time.process_time() - used))))' "$2")
 	[ "$1" -lt "$limit" ]
+}
+
+# Holds the device hlsl:0 as another process on this machine would, until let_go. $holding is its process.
+hold_device() # hold_device DATABASE
+{
+	uuid=$("$peakd" devices --db "$1" --json | jq -r '.devices[] | select(.id == "hlsl:0") | if .shares_cpu then .uuid else .uuid[7:39] end')
+	python3 -c 'import os, socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+while True:
+    try:
+        s.bind("\0peakd-device-%s@%s" % (sys.argv[1], os.environ["PEAKD_LOCK_SPACE"]))
+        break
+    except OSError:
+        time.sleep(0.02)
+s.listen()
+open(sys.argv[2], "w").close()
+time.sleep(1000)' "$uuid" "$T/held" &
+	holding=$!
+	wait_for 60 test -f "$T/held"
+	rm -f "$T/held"
+}
+let_go()
+{
+	kill "$holding"
+	wait "$holding" 2>/dev/null
+	holding=
 }
 
 now_ms()

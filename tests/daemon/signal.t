@@ -32,23 +32,10 @@ is_sql() # is_sql QUERY WANT, for wait_for
 {
 	[ "$(sql "$1")" = "$2" ]
 }
-hold() # the device, as another process on this machine would
-{
-	set -- "$TMPDIR"/peakd-device-*.lock
-	flock --no-fork "$1" sleep 1000 &
-	holding=$!
-	wait_for 60 sh -c "! flock -n '$1' true"
-}
-let_go()
-{
-	kill "$holding"
-	wait "$holding" 2>/dev/null
-	holding=
-}
 
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --transform add-up >"$T/out" 2>&1
 ok $? "two checkpoints, tuned" "$(cat "$T/out")"
-hold
+hold_device "$db"
 
 begin() # begin VERB ARGUMENTS…: in the background, until its job runs
 {

@@ -127,7 +127,7 @@ static int child(const char *what, const char *path, const char *checkpoint)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else would end one that stays */
 	char *folder = mem_strn(path, (size_t)(strrchr(path, '/') - path));
-	struct pool_config config = { .compile_workers = 2, .lock_folder = folder };
+	struct pool_config config = { .compile_workers = 2, .lock_space = folder };
 	struct sample s = { .pool = pool_new(&config), .references = references_new(64 << 20) };
 	struct err e = ERR_INIT;
 	struct store *store;

@@ -5,13 +5,17 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
-#include <sys/file.h>
+#include <stddef.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
 #include "core/sample.h"
+#include "core/workers/device_lock.h"
 #include "pace.h"
 
 /* --- the worker's side ------------------------------------------------------------------------------------------------- */
@@ -24,6 +28,24 @@ static void hello(void)
 	wire_hello_encode(&h, &body);
 	wire_send(1, WIRE_HELLO, 0, body.data, body.len, CLOCK_NEVER, &e);
 	buf_fini(&body);
+}
+
+/* A process in the worker's group that outlives it, and its number in a file beside the mark. */
+static void leave_child(void)
+{
+	const char *mark = getenv("MARK");
+	char *path = mem_fmt("%.*s/left", (int)(strrchr(mark, '/') - mark), mark);
+	pid_t child = fork();
+	if (child == 0) {
+		close(0);
+		close(1);
+		sleep(1000);
+		_exit(0);
+	}
+	FILE *f = fopen(path, "w");
+	fprintf(f, "%ld\n", (long)child);
+	fclose(f);
+	abort();
 }
 
 static void misbehave(const char *fault)
@@ -41,6 +63,10 @@ static void misbehave(const char *fault)
 		abort();
 	if (strcmp(fault, "exit") == 0)
 		_exit(7);
+	if (strcmp(fault, "killed") == 0)
+		kill(getpid(), SIGKILL);
+	if (strcmp(fault, "parent") == 0)
+		leave_child();
 	if (strcmp(fault, "garbage") == 0) {
 		memset(noise, 'x', sizeof noise);
 		if (write(1, noise, sizeof noise) < 0)
@@ -73,6 +99,20 @@ static void maybe_misbehave(int argc, char **argv)
 }
 
 /* --- the pool's side ---------------------------------------------------------------------------------------------------- */
+
+/* Neither gone nor a zombie that nobody reaps in a container without an init. */
+static bool is_running(long pid)
+{
+	char path[64], state = 'Z';
+	snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+	FILE *f = fopen(path, "r");
+	if (f == NULL)
+		return false;
+	if (fscanf(f, "%*d %*s %c", &state) != 1)
+		state = 'Z';
+	fclose(f);
+	return state != 'Z';
+}
 
 static int ping(struct pool_worker *w, int64_t timeout, struct err *e)
 {
@@ -114,7 +154,48 @@ static void one_fault(const char *folder, const char *fault, enum err_code code,
 	pool_free(pool);
 }
 
-struct canceller { struct pool *pool; struct cancel cancel; };
+/* Somebody else's SIGKILL says nothing about what the worker ran. */
+static void killed_from_outside(const char *folder)
+{
+	struct pool *pool = pool_with(folder, "killed");
+	struct pool_worker *w;
+	struct err e = ERR_INIT;
+	pool_take_compile(pool, NULL, &w, &e);
+	is_int(ping(w, 30 * CLOCK_S, &e), -ERR_IO, "a worker that is killed from outside is this machine's trouble");
+	has_str(e.text, "signal 9", "which names the signal");
+	has_str(e.text, "from outside", "and says that it came from outside");
+	is_int(ping(w, 30 * CLOCK_S, &e), 0, "the next call finds a healthy worker");
+	pool_give(w);
+	pool_free(pool);
+}
+
+/* What a dead worker leaves in its process group dies with it. */
+static void left_behind(const char *folder)
+{
+	struct pool *pool = pool_with(folder, "parent");
+	struct pool_worker *w;
+	struct err e = ERR_INIT;
+	char *path = mem_fmt("%s/left", folder);
+	long pid = 0;
+	pool_take_compile(pool, NULL, &w, &e);
+	is_int(ping(w, 30 * CLOCK_S, &e), -ERR_CRASH, "a worker with a child of its own crashes");
+	FILE *f = fopen(path, "r");
+	ok(f && fscanf(f, "%ld", &pid) == 1, "the child was there");
+	if (f)
+		fclose(f);
+	/* An orphan is reaped by init, a moment later. */
+	for (int i = 0; i < 3000 && pid > 0 && is_running(pid); i++)
+		clock_sleep(10 * CLOCK_MS);
+	ok(pid > 0 && !is_running(pid), "the child is killed");
+	free(path);
+	pool_give(w);
+	pool_free(pool);
+}
+
+struct canceller {
+	struct pool *pool;
+	struct cancel cancel;
+};
 
 static void *cancel_soon(void *arg)
 {
@@ -160,7 +241,11 @@ static void cancelling_start(const char *folder)
 }
 
 /* Interrupts when it is told to. */
-struct late { struct pool *pool; struct cancel *cancel; atomic_int turn; };
+struct late {
+	struct pool *pool;
+	struct cancel *cancel;
+	atomic_int turn;
+};
 
 static void *interrupt_late(void *arg)
 {
@@ -211,7 +296,8 @@ static void interrupted_late(void)
 	}
 	l.turn = -1;
 	pthread_join(thread, NULL);
-	is_int(bad, 0, "after %d interruptions at any moment every next call finds a healthy worker %s", TURNS, first.text);
+	is_int(bad, 0, "after %d interruptions at any moment every next call finds a healthy worker %s", TURNS,
+	       first.text);
 	pool_free(l.pool);
 }
 
@@ -219,7 +305,10 @@ static void interrupted_late(void)
 
 enum { SLOW = 4 };
 
-struct slow { struct pool *pool; int rc; };
+struct slow {
+	struct pool *pool;
+	int rc;
+};
 
 static void *start_slow(void *arg)
 {
@@ -258,7 +347,11 @@ static void parallel_starts(void)
 
 /* --- two daemons, one device ------------------------------------------------------------------------------------------------ */
 
-struct waits { char line[200]; int count; struct pool_worker *holder; };
+struct waits {
+	char line[200];
+	int count;
+	struct pool_worker *holder;
+};
 
 static void note_waiting(void *arg, const char *line)
 {
@@ -270,7 +363,7 @@ static void note_waiting(void *arg, const char *line)
 
 static void one_device(const char *folder)
 {
-	struct pool_config config = { .compile_workers = 1, .lock_folder = folder };
+	struct pool_config config = { .compile_workers = 1, .lock_space = folder };
 	struct pool *one = pool_new(&config), *two = pool_new(&config);
 	struct facts facts;
 	struct waits waits = { .line = "" };
@@ -283,7 +376,8 @@ static void one_device(const char *folder)
 		char who[64];
 		snprintf(who, sizeof who, "waiting for hlsl:0: process %d uses it", (int)getpid());
 		pool_take_device(one, &facts, NULL, &waits.holder, &e);
-		is_int(pool_take_device(two, &facts, &wish, &w, &e), 0, "a device that another peakd holds is waited for %s", e.text);
+		is_int(pool_take_device(two, &facts, &wish, &w, &e), 0,
+		       "a device that another peakd holds is waited for %s", e.text);
 		is_str(waits.line, who, "and the wait is told");
 		is_int(waits.count, 1, "once");
 		pool_give(w);
@@ -292,8 +386,26 @@ static void one_device(const char *folder)
 	pool_free(two);
 }
 
-/* A process that has the device's lock and has not said so, or cannot; it gives it up when somebody is told that he waits. */
-struct silent { int fd; char line[200]; };
+/* The name of the lock, bound by this process without listening: nobody can ask who holds it. */
+static int bind_silently(const struct facts *facts, const char *space)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char name[DEVICE_LOCK_NAME];
+	struct err e = ERR_INIT;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (device_lock_name(facts, space, name, &e) < 0)
+		return -1;
+	memcpy(address.sun_path + 1, name, strlen(name));
+	return bind(fd, (struct sockaddr *)&address,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name))) == 0
+		       ? fd
+		       : -1;
+}
+
+struct silent {
+	int fd;
+	char line[200];
+};
 
 static void silent_leaves(void *arg, const char *line)
 {
@@ -302,10 +414,9 @@ static void silent_leaves(void *arg, const char *line)
 	close(s->fd);
 }
 
-/* Who had the device before, and is alive, or ended without giving it back, is not who has it. */
-static void former_holder(const char *folder, bool killed)
+static void silent_holder(const char *folder)
 {
-	struct pool_config config = { .compile_workers = 1, .lock_folder = folder };
+	struct pool_config config = { .compile_workers = 1, .lock_space = folder };
 	struct pool *pool = pool_new(&config);
 	struct facts facts;
 	struct silent silent = { .line = "" };
@@ -313,50 +424,78 @@ static void former_holder(const char *folder, bool killed)
 	struct pool_worker *w = NULL;
 	struct err e = ERR_INIT;
 	if (pool_device(pool, "hlsl:0", &facts, &e) < 0) {
+		SKIP(3, "no device");
+		pool_free(pool);
+		return;
+	}
+	silent.fd = bind_silently(&facts, folder);
+	ok(silent.fd >= 0, "the lock is a name that any process can bind");
+	is_int(pool_take_device(pool, &facts, &wish, &w, &e), 0,
+	       "a device whose holder cannot be asked is waited for %s", e.text);
+	is_str(silent.line, "waiting for hlsl:0: another process uses it", "and the holder is not named");
+	pool_give(w);
+	pool_free(pool);
+}
+
+/* A holder that was killed has given the device up. */
+static void killed_holder(const char *folder)
+{
+	struct pool_config config = { .compile_workers = 1, .lock_space = folder };
+	struct pool *pool = pool_new(&config);
+	struct facts facts;
+	struct pool_worker *w = NULL;
+	struct err e = ERR_INIT;
+	int ready[2];
+	if (pool_device(pool, "hlsl:0", &facts, &e) < 0 || pipe(ready) != 0) {
 		SKIP(2, "no device");
 		pool_free(pool);
 		return;
 	}
-	pool_take_device(pool, &facts, NULL, &w, &e);
-	pool_give(w);
-	char *path = mem_fmt("%s/peakd-device-%s.lock", folder, facts.uuid[0] ? facts.uuid : facts.id);
-	silent.fd = open(path, O_RDWR | O_CLOEXEC);
-	free(path);
-	pid_t gone = killed ? fork() : 0;
-	if (killed && gone == 0)
+	pid_t holder = fork();
+	if (holder == 0) {
+		if (bind_silently(&facts, folder) >= 0 && write(ready[1], "", 1) == 1)
+			pause();
 		_exit(0);
-	if (killed) {
-		waitpid(gone, NULL, 0);
-		dprintf(silent.fd, "%ld\n", (long)gone);
 	}
-	flock(silent.fd, LOCK_EX);
-	is_int(pool_take_device(pool, &facts, &wish, &w, &e), 0, "a device whose holder is silent is waited for %s", e.text);
-	is_str(silent.line, "waiting for hlsl:0: another process uses it", "and who had it before%s is not named",
-	       killed ? " and was killed" : "");
+	char byte;
+	ok(read(ready[0], &byte, 1) == 1 && bind_silently(&facts, folder) < 0,
+	   "a lock that another process has cannot be had");
+	kill(holder, SIGKILL);
+	waitpid(holder, NULL, 0);
+	is_int(pool_take_device(pool, &facts, NULL, &w, &e), 0, "once its holder is killed it can %s", e.text);
+	close(ready[0]);
+	close(ready[1]);
 	pool_give(w);
 	pool_free(pool);
 }
 
-static void no_lock_folder(const char *folder)
+static void lock_names(void)
 {
-	char *nowhere = mem_fmt("%s/nowhere", folder);
-	struct pool_config config = { .compile_workers = 1, .lock_folder = nowhere };
-	struct pool *pool = pool_new(&config);
-	struct facts facts;
-	struct pool_worker *w;
+	struct facts cuda = { .id = "cuda:0", .uuid = "GPU-0A1B2C3D-1111-2222-3333-444455556666" };
+	struct facts vulkan = { .id = "hlsl:0", .uuid = "vulkan-0a1b2c3d111122223333444455556666-0" };
+	struct facts software = { .id = "hlsl:1",
+				  .uuid = "vulkan-0a1b2c3d111122223333444455556666-1",
+				  .shares_cpu = true };
+	char a[DEVICE_LOCK_NAME], b[DEVICE_LOCK_NAME], spaces[DEVICE_LOCK_NAME];
 	struct err e = ERR_INIT;
-	if (pool_device(pool, "hlsl:0", &facts, &e) < 0) {
-		SKIP(2, "no device");
-	} else {
-		is_int(pool_take_device(pool, &facts, NULL, &w, &e), -ERR_IO, "a device that cannot be locked is not had");
-		has_str(e.text, "cannot open the device lock", "and why is said");
-	}
-	pool_free(pool);
-	free(nowhere);
+	device_lock_name(&cuda, NULL, a, &e);
+	device_lock_name(&vulkan, NULL, b, &e);
+	is_str(a, b, "one GPU has one lock through CUDA and through Vulkan");
+	device_lock_name(&software, NULL, b, &e);
+	is_str(b, "peakd-device-vulkan-0a1b2c3d111122223333444455556666-1",
+	       "software devices that share a UUID have a lock each");
+	memset(spaces, 'x', sizeof spaces - 1);
+	spaces[sizeof spaces - 1] = '\0';
+	is_int(device_lock_name(&cuda, spaces, b, &e), -ERR_INPUT, "a name that is too long is refused");
 }
 
 /* Takes the device again as soon as it has given it back, as a tune of many short leases does. */
-struct greedy { struct pool *pool; struct facts facts; atomic_bool begun, asked, stop; atomic_int turns; };
+struct greedy {
+	struct pool *pool;
+	struct facts facts;
+	atomic_bool begun, asked, stop;
+	atomic_int turns;
+};
 
 static void *take_and_give(void *arg)
 {
@@ -384,7 +523,7 @@ static void note_asked(void *greedy, const char *line)
 
 static void fair(const char *folder)
 {
-	struct pool_config config = { .compile_workers = 1, .lock_folder = folder };
+	struct pool_config config = { .compile_workers = 1, .lock_space = folder };
 	struct greedy g = { .pool = pool_new(&config) };
 	struct pool_wish wish = { .waiting = note_asked, .arg = &g };
 	struct pool *other = pool_new(&config);
@@ -402,7 +541,9 @@ static void fair(const char *folder)
 			g.asked = false;
 			pool_give(w);
 		}
-		ok(g.turns <= 9, "a peakd that takes the device again and again lets another in (after %d turns of its own)", (int)g.turns);
+		ok(g.turns <= 9,
+		   "a peakd that takes the device again and again lets another in (after %d turns of its own)",
+		   (int)g.turns);
 		g.stop = true;
 		pthread_join(thread, NULL);
 	}
@@ -414,7 +555,7 @@ static void fair(const char *folder)
  * compilers to be done. */
 static void quiet(const char *folder)
 {
-	struct pool_config config = { .compile_workers = 1, .lock_folder = folder };
+	struct pool_config config = { .compile_workers = 1, .lock_space = folder };
 	struct canceller c = { .pool = pool_new(&config) };
 	struct facts facts;
 	struct pool_worker *device, *compiler;
@@ -455,16 +596,18 @@ int main(int argc, char **argv)
 	one_fault(folder, "hang", ERR_TIMEOUT, "time");
 	one_fault(folder, "garbage", ERR_NETWORK, "");
 	one_fault(folder, "forge", ERR_NETWORK, "answered request");
-	one_fault(folder, "mute", ERR_CRASH, "did not start");
+	one_fault(folder, "mute", ERR_IO, "did not start");
 	cancelling(folder);
 	cancelling_start(folder);
 	interrupted_late();
 	parallel_starts();
 	one_device(folder);
-	former_holder(folder, false);
-	former_holder(folder, true);
+	lock_names();
+	silent_holder(folder);
+	killed_holder(folder);
+	killed_from_outside(folder);
+	left_behind(folder);
 	fair(folder);
-	no_lock_folder(folder);
 	quiet(folder);
 
 	struct pool *pool = pool_with(folder, "flood");

@@ -1,5 +1,5 @@
 /* core/workers/environment: secrets stay behind, everything else goes along. */
-#include "core/workers/environment.h"
+#include "core/workers/child.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static char **list(const char *const *texts)
 {
-	return environment_new((char *const *)(uintptr_t)texts);
+	return child_environment((char *const *)(uintptr_t)texts);
 }
 
 int main(void)
