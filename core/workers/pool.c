@@ -93,7 +93,7 @@ struct pool *pool_new(const struct pool_config *config)
 	for (unsigned i = 0; i < p->width; i++)
 		worker_init(&p->compilers[i], p, ROLE_COMPILE, NULL);
 	p->known = pool_known_new();
-	p->starter = starter_new(config->binary, config->launcher);
+	p->starter = process_starter_new(config->binary, config->launcher);
 	return p;
 }
 
@@ -130,7 +130,7 @@ void pool_free(struct pool *p)
 		worker_stop(&d->reference);
 		free(d);
 	}
-	starter_free(p->starter);
+	process_starter_free(p->starter);
 	free(p->compilers);
 	pool_known_free(p->known);
 	free(p->lock_space);

@@ -117,7 +117,7 @@ static void *starter_thread(void *arg)
 	return NULL;
 }
 
-struct starter *starter_new(const char *binary, const char *const *launcher)
+struct starter *process_starter_new(const char *binary, const char *const *launcher)
 {
 	struct starter *t = MEM_NEW(struct starter);
 	char own[4096];
@@ -137,7 +137,7 @@ struct starter *starter_new(const char *binary, const char *const *launcher)
 	return t;
 }
 
-void starter_free(struct starter *t)
+void process_starter_free(struct starter *t)
 {
 	if (t == NULL)
 		return;

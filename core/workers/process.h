@@ -43,9 +43,9 @@ struct process_request {
 struct starter;
 
 /* binary: NULL is this process's own. launcher: NULL-terminated words in front of it, or NULL. Both are copied. */
-struct starter *starter_new(const char *binary, const char *const *launcher);
+struct starter *process_starter_new(const char *binary, const char *const *launcher);
 /* Ends the thread; the processes that it started die with it. NULL is fine. */
-void starter_free(struct starter *starter);
+void process_starter_free(struct starter *starter);
 
 /* Starts `launcher… binary worker` in a process group of its own. launcher: NULL-terminated words instead of the starter's; NULL: the
  * starter's. On failure nothing is left behind. Takes a millisecond; call process_greet next. */
