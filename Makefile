@@ -140,6 +140,7 @@ $(BUILD)/bench/%: bench/%.c $(LIB)
 # --- the two commands of the README -------------------------------------------------------------------------------------
 .PHONY: demo run-demo check run-check unit
 #: make demo                  installs, builds, and runs the main job from end to end
+demo: export DEMO_BEGAN := $(shell date +%s)
 demo: $(BUILD)/deps-demo.stamp
 	$(AGAIN) run-demo
 run-demo: all

@@ -1,4 +1,4 @@
-/* client: one connection to the daemon, one call at a time; see client.h. Messages are JSON-RPC, one a line (MCP 2025-11-25). */
+/* client: see client.h. One connection, one call at a time; messages are lines of JSON-RPC (MCP 2025-11-25). */
 #include "daemon/client.h"
 
 #include <errno.h>
@@ -16,23 +16,22 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/start.h"
-#include "daemon/surroundings.h"
 
 #define PROTOCOL "2025-11-25"
-#define ANSWER_NS (60 * CLOCK_S)  /* a tool answers within 45 s at the latest, a job's id included */
+#define ANSWER_NS (60 * CLOCK_S) /* a tool answers within 45 s at the latest, a job's id included */
 #define CANCEL_NS (10 * CLOCK_S) /* a second signal makes it shorter */
 
 enum { READ_CHUNK = 64 * 1024, HELLO_TRIES = 5 };
 
 struct client {
-	int fd, signals;         /* signalfd of SIGINT and SIGTERM */
-	sigset_t before;         /* the signal mask to go back to */
+	int fd, signals; /* signalfd of SIGINT and SIGTERM */
+	sigset_t before; /* the signal mask to go back to */
 	struct buf in;
 	long last_id;
-	int signal;              /* that came; 0: none */
-	bool starting;           /* the call under way is answered with a job's id at once */
-	char *job;               /* of the running call, once known */
-	double seen;             /* number of the last progress that was passed on */
+	int signal;    /* the signal received; 0: none */
+	bool starting; /* the current call will be answered with a job's id at once */
+	char *job;     /* the current call's job, once known */
+	double seen;   /* number of the last progress passed on */
 	client_progress *progress;
 	void *arg;
 };
@@ -41,8 +40,9 @@ struct client {
 
 static int gone(struct err *e)
 {
-	return err_set(e, ERR_NETWORK, "the daemon ended the connection; what it had committed is kept: run the command again, and "
-	               "`peakd workflow list` shows what there is");
+	return err_set(e, ERR_NETWORK,
+		       "the daemon ended the connection; committed results are kept: run the command again; "
+		       "`peakd workflow list` shows the workflows");
 }
 
 static int send_message(struct client *c, json_t *take_message, struct err *e)
@@ -66,7 +66,7 @@ static int send_message(struct client *c, json_t *take_message, struct err *e)
 	return rc;
 }
 
-/* 1 a message, 0 a signal came in between. */
+/* Returns 1 with a message, 0 after a signal. */
 static int receive(struct client *c, int64_t deadline, json_t **ret_message, struct err *e)
 {
 	for (;;) {
@@ -75,12 +75,15 @@ static int receive(struct client *c, int64_t deadline, json_t **ret_message, str
 			json_error_t why;
 			*ret_message = json_loadb(c->in.data, (size_t)(end - c->in.data), JSON_ALLOW_NUL, &why);
 			buf_drop(&c->in, (size_t)(end - c->in.data) + 1);
-			return *ret_message ? 1 : err_set(e, ERR_NETWORK, "the daemon's answer is no JSON: %s", why.text);
+			return *ret_message ? 1
+					    : err_set(e, ERR_NETWORK, "the daemon's answer is not JSON: %s", why.text);
 		}
-		struct pollfd fds[] = { { .fd = c->fd, .events = POLLIN }, { .fd = c->signal ? -1 : c->signals, .events = POLLIN } };
+		struct pollfd fds[] = { { .fd = c->fd, .events = POLLIN },
+					{ .fd = c->signal ? -1 : c->signals, .events = POLLIN } };
 		int rc = poll(fds, MEM_COUNT(fds), clock_poll_ms(deadline));
 		if (rc == 0)
-			return err_set(e, ERR_TIMEOUT, "the daemon does not answer; `peakd serve`'s log says what it does");
+			return err_set(e, ERR_TIMEOUT,
+				       "the daemon does not answer; its log (DATABASE.log) says what it does");
 		if (rc > 0 && fds[1].revents)
 			return 0;
 		if (rc < 0 || fds[0].revents == 0)
@@ -104,7 +107,7 @@ static void note_progress(struct client *c, const json_t *params)
 {
 	double number = json_number_value(json_object_get(params, "progress"));
 	const char *text = json_string_value(json_object_get(params, "message"));
-	/* Waiting again for a job tells its whole story again. */
+	/* Waiting for a job again may repeat its events. */
 	if (number <= c->seen)
 		return;
 	c->seen = number;
@@ -112,7 +115,7 @@ static void note_progress(struct client *c, const json_t *params)
 		c->progress(c->arg, text);
 }
 
-/* What is no answer: progress, and requests of the server, which this client has nothing to offer for. */
+/* Handles a message that is not the answer: progress, or a request of the server, of which this client supports only ping. */
 static int attend(struct client *c, const json_t *m, struct err *e)
 {
 	const char *method = json_string_value(json_object_get(m, "method"));
@@ -123,8 +126,10 @@ static int attend(struct client *c, const json_t *m, struct err *e)
 		return 0;
 	if (strcmp(method, "ping") == 0)
 		return send_message(c, json_pack("{s:s, s:O, s:{}}", "jsonrpc", "2.0", "id", id, "result"), e);
-	return send_message(c, json_pack("{s:s, s:O, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id, "error", "code", -32601, "message",
-	                                 "not offered"), e);
+	return send_message(c,
+			    json_pack("{s:s, s:O, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id, "error", "code", -32601,
+				      "message", "not supported"),
+			    e);
 }
 
 static int take_result(const json_t *m, json_t **ret_result, struct err *e)
@@ -154,13 +159,16 @@ static void take_signal(struct client *c)
 static int give_up(struct client *c, long id, struct err *e)
 {
 	struct err ignored = ERR_INIT;
-	send_message(c, message("notifications/cancelled", json_pack("{s:I, s:s}", "requestId", (json_int_t)id, "reason", "interrupted")), &ignored);
+	send_message(c,
+		     message("notifications/cancelled",
+			     json_pack("{s:I, s:s}", "requestId", (json_int_t)id, "reason", "interrupted")),
+		     &ignored);
 	return err_set(e, ERR_CANCELLED, "interrupted (%s)", signal_name(c->signal));
 }
 
 /* Sends a request and waits for its answer. */
 static int request(struct client *c, const char *method, json_t *take_params, int64_t patience, json_t **ret_result,
-                   struct err *e)
+		   struct err *e)
 {
 	int64_t deadline = clock_now() + patience;
 	json_t *m = message(method, take_params);
@@ -171,7 +179,7 @@ static int request(struct client *c, const char *method, json_t *take_params, in
 		rc = receive(c, deadline, &m, e);
 		if (rc == 0) {
 			take_signal(c);
-			/* Which job it is that is to be cancelled is known in a moment. */
+			/* The answer will name the job to cancel. */
 			if (!c->starting)
 				return give_up(c, id, e);
 			deadline = clock_now() + CANCEL_NS;
@@ -180,7 +188,8 @@ static int request(struct client *c, const char *method, json_t *take_params, in
 		if (rc < 0)
 			return c->signal && c->starting ? give_up(c, id, e) : rc;
 		const json_t *answered = json_object_get(m, "id");
-		bool ours = json_is_integer(answered) && json_integer_value(answered) == id && json_object_get(m, "method") == NULL;
+		bool ours = json_is_integer(answered) && json_integer_value(answered) == id &&
+			    json_object_get(m, "method") == NULL;
 		rc = ours ? take_result(m, ret_result, e) : attend(c, m, e);
 		json_decref(m);
 		if (ours)
@@ -192,7 +201,7 @@ static int request(struct client *c, const char *method, json_t *take_params, in
 static json_t *call_params(struct client *c, const char *tool, json_t *take_arguments)
 {
 	return json_pack("{s:s, s:o, s:{s:I}}", "name", tool, "arguments", take_arguments, "_meta", "progressToken",
-	                 (json_int_t)c->last_id + 1);
+			 (json_int_t)c->last_id + 1);
 }
 
 /* --- opening ---------------------------------------------------------------------------------------------------------------- */
@@ -200,26 +209,15 @@ static json_t *call_params(struct client *c, const char *tool, json_t *take_argu
 static int hello(struct client *c, struct err *e)
 {
 	json_t *result = NULL;
-	json_t *params = json_pack("{s:s, s:{}, s:{s:s, s:s}}", "protocolVersion", PROTOCOL, "capabilities", "clientInfo", "name",
-	                           "peakd", "version", PEAKD_VERSION);
+	json_t *params = json_pack("{s:s, s:{}, s:{s:s, s:s}}", "protocolVersion", PROTOCOL, "capabilities",
+				   "clientInfo", "name", "peakd", "version", PEAKD_VERSION);
 	int rc = request(c, "initialize", params, ANSWER_NS, &result, e);
 	json_decref(result);
 	return rc < 0 ? rc : send_message(c, message("notifications/initialized", json_object()), e);
 }
 
-/* Else one would wonder why a variable that was set for this command has no effect. */
-static void warn_unseen(int fd)
-{
-	int pid;
-	char *names = surroundings_unseen(fd, &pid);
-	if (names)
-		fprintf(stderr, "peakd: the daemon of this database (process %d) was started without this %s, and does not see it: end that process, or "
-		        "wait until it has ended (20 s after its last client, when a command had started it), and try again\n", pid, names);
-	free(names);
-}
-
-/* What whoever started the process has it ignore (nohup, a shell's `&`) stays ignored. Until here nothing is asked for that a signal, which
- * ends the process then, could leave behind. */
+/* Signals that the process was started to ignore (nohup, a shell's `&`) stay ignored. Before this point a signal ends the process, which
+ * is safe because no job has been asked for. */
 static void take_signals(struct client *c)
 {
 	static const int numbers[] = { SIGINT, SIGTERM };
@@ -240,7 +238,7 @@ int client_open(const char *db, struct client **ret_client, struct err *e)
 	int rc = -ERR_NETWORK;
 	*c = (struct client){ .fd = -1, .signals = -1, .in = BUF_INIT };
 	sigprocmask(SIG_SETMASK, NULL, &c->before);
-	/* A daemon that is just ending may take the connection and drop it: then a fresh one is started. */
+	/* A daemon that is ending may accept the connection and drop it: then a new one is started. */
 	for (int i = 0; i < HELLO_TRIES && rc == -ERR_NETWORK; i++) {
 		if (c->fd >= 0)
 			close(c->fd);
@@ -252,7 +250,7 @@ int client_open(const char *db, struct client **ret_client, struct err *e)
 	}
 	if (rc == 0) {
 		take_signals(c);
-		warn_unseen(c->fd);
+		start_warn_environment(c->fd);
 		*ret_client = c;
 		return 0;
 	}
@@ -287,7 +285,8 @@ static char *result_text(const json_t *result)
 	struct buf out = BUF_INIT;
 	const json_t *block;
 	size_t i;
-	json_array_foreach(json_object_get(result, "content"), i, block) {
+	json_array_foreach(json_object_get(result, "content"), i, block)
+	{
 		const char *text = json_string_value(json_object_get(block, "text"));
 		if (text && json_object_get(block, "type"))
 			buf_addf(&out, "%s%s", out.len ? "\n" : "", text);
@@ -303,7 +302,7 @@ static bool runs_still(const json_t *structured)
 	return state && (strcmp(state, "running") == 0 || strcmp(state, "queued") == 0);
 }
 
-/* What an ended job or a refusal is as an error; 0 when it went well. */
+/* A refused call or a job that did not succeed, as an error; 0 otherwise. */
 static int verdict(const json_t *result, const char *text, struct err *e)
 {
 	const json_t *structured = json_object_get(result, "structuredContent");
@@ -318,7 +317,7 @@ static int verdict(const json_t *result, const char *text, struct err *e)
 	return 0;
 }
 
-/* One tools/call; for an answer that is a running job, its id is kept. */
+/* One tools/call. Keeps the job's id when the answer has one. */
 static int call_once(struct client *c, const char *tool, json_t *take_arguments, json_t **ret_result, struct err *e)
 {
 	int rc = request(c, "tools/call", call_params(c, tool, take_arguments), ANSWER_NS, ret_result, e);
@@ -337,7 +336,7 @@ static json_t *wait_arguments(const char *id)
 	return json_pack("{s:s, s:s, s:i}", "action", "wait", "id", id, "wait_s", 45);
 }
 
-/* Tools whose work is a job, and which answer at once when asked to: then it is known which. */
+/* Tools whose work is a job. With wait_s = 0 they answer with its id at once. */
 static bool starts_job(const char *tool)
 {
 	static const char *const tools[] = { "tune", "validate", "transform", "compare", "profile" };
@@ -347,7 +346,7 @@ static bool starts_job(const char *tool)
 	return false;
 }
 
-/* What is done about the job of a call that a signal came into, and the words for it. */
+/* After a signal: cancels the call's job if it is ours, and says what became of it. */
 static int stop(struct client *c, bool ours, struct err *e)
 {
 	const char *name = signal_name(c->signal);
@@ -356,26 +355,32 @@ static int stop(struct client *c, bool ours, struct err *e)
 	if (c->job == NULL)
 		return err_set(e, ERR_CANCELLED, "interrupted (%s)", name);
 	if (!ours)
-		return err_set(e, ERR_CANCELLED, "interrupted (%s): job %s goes on; `peakd jobs cancel %s` ends it", name, c->job, c->job);
-	int rc = request(c, "tools/call", call_params(c, "job", json_pack("{s:s, s:s}", "action", "cancel", "id", c->job)), CANCEL_NS, &answer, &why);
+		return err_set(e, ERR_CANCELLED, "interrupted (%s): job %s continues; `peakd jobs cancel %s` ends it",
+			       name, c->job, c->job);
+	int rc = request(c, "tools/call",
+			 call_params(c, "job", json_pack("{s:s, s:s}", "action", "cancel", "id", c->job)), CANCEL_NS,
+			 &answer, &why);
 	if (rc == 0 && !json_is_true(json_object_get(answer, "isError")))
 		err_set(e, ERR_CANCELLED, "interrupted (%s): job %s is cancelled", name, c->job);
 	else
-		err_set(e, ERR_CANCELLED, "interrupted (%s): job %s was not cancelled, since it had ended or the daemon does not answer; `peakd jobs get %s` "
-		        "shows it", name, c->job, c->job);
+		err_set(e, ERR_CANCELLED,
+			"interrupted (%s): job %s was not cancelled: it had ended, or the daemon does not answer; "
+			"`peakd jobs get %s` "
+			"shows it",
+			name, c->job, c->job);
 	json_decref(answer);
 	return -ERR_CANCELLED;
 }
 
-/* A call, and when it answers with a running job, that job's end. */
-static int follow(struct client *c, const char *tool, json_t *take_arguments, client_progress *progress, void *arg, bool ours,
-                  json_t **ret_result, struct err *e)
+/* Makes a call. When the answer is a running job, waits for the job's end. */
+static int follow(struct client *c, const char *tool, json_t *take_arguments, client_progress *progress, void *arg,
+		  bool ours, json_t **ret_result, struct err *e)
 {
 	const char *action = json_string_value(json_object_get(take_arguments, "action"));
 	bool quiet = c->signal == 0;
-	/* A job is followed to its end, unless somebody only asked how it is, or it waits for another machine. */
+	/* Questions about a job, and jobs for another machine, are not waited for. */
 	bool to_end = (strcmp(tool, "job") != 0 || (action && strcmp(action, "wait") == 0)) &&
-	              !json_is_true(json_object_get(take_arguments, "later"));
+		      !json_is_true(json_object_get(take_arguments, "later"));
 	c->progress = progress;
 	c->arg = arg;
 	c->seen = -1;
@@ -384,12 +389,13 @@ static int follow(struct client *c, const char *tool, json_t *take_arguments, cl
 		json_object_set_new(take_arguments, "wait_s", json_integer(0));
 	int rc = call_once(c, tool, take_arguments, ret_result, e);
 	c->starting = false;
-	while (rc == 0 && to_end && !(quiet && c->signal) && runs_still(json_object_get(*ret_result, "structuredContent"))) {
+	while (rc == 0 && to_end && !(quiet && c->signal) &&
+	       runs_still(json_object_get(*ret_result, "structuredContent"))) {
 		json_decref(*ret_result);
 		*ret_result = NULL;
 		rc = call_once(c, "job", wait_arguments(c->job), ret_result, e);
 	}
-	/* Who was told is gone: a call that nobody follows may be answered with progress, too. */
+	/* Late progress must not reach a caller that is gone. */
 	c->progress = NULL;
 	c->arg = NULL;
 	return quiet && c->signal ? stop(c, ours, e) : rc;
@@ -405,7 +411,8 @@ int client_read(struct client *c, const char *uri, char **ret_text, struct err *
 {
 	json_t *result = NULL;
 	int rc = request(c, "resources/read", json_pack("{s:s}", "uri", uri), ANSWER_NS, &result, e);
-	const char *text = json_string_value(json_object_get(json_array_get(json_object_get(result, "contents"), 0), "text"));
+	const char *text =
+		json_string_value(json_object_get(json_array_get(json_object_get(result, "contents"), 0), "text"));
 	if (rc == 0 && text == NULL)
 		rc = err_set(e, ERR_NETWORK, "the daemon's answer for %s has no text", uri);
 	if (rc == 0)
@@ -438,7 +445,7 @@ int client_start(struct client *c, const char *tool, json_t *take_arguments, cha
 }
 
 int client_wait(struct client *c, const char *id, client_progress *progress, void *arg, json_t **ret_structured,
-                struct err *e)
+		struct err *e)
 {
 	json_t *result = NULL;
 	c->job = mem_str(id);
@@ -456,10 +463,10 @@ int client_wait(struct client *c, const char *id, client_progress *progress, voi
 }
 
 int client_call(struct client *c, const char *tool, json_t *take_arguments, client_progress *progress, void *arg,
-                json_t **ret_structured, char **ret_text, struct err *e)
+		json_t **ret_structured, char **ret_text, struct err *e)
 {
 	json_t *result = NULL;
-	/* A job that is only looked at is not this call's to cancel. */
+	/* The tool `job` looks at somebody else's job, so a signal must not cancel it. */
 	bool ours = strcmp(tool, "job") != 0;
 	const char *id = ours ? NULL : json_string_value(json_object_get(take_arguments, "id"));
 	if (id)

@@ -5,16 +5,9 @@
 #include "backends/worker/worker.h"
 #include "base/mem.h"
 #include "base/suggest.h"
-#include "daemon/verbs/drain.h"
 #include "daemon/relay.h"
-#include "daemon/verbs/run.h"
-#include "daemon/verbs/selftest.h"
 #include "daemon/serve.h"
-#include "daemon/verbs/study.h"
 #include "daemon/verbs/verbs.h"
-#include "daemon/verbs/verbs_draft.h"
-#include "daemon/verbs/verbs_jobs.h"
-#include "daemon/verbs/verbs_workflow.h"
 
 static int worker_run(const struct verb_line *line)
 {

@@ -1,4 +1,4 @@
-/* relay: two directions, one poll loop, nothing understood; see relay.h. */
+/* relay: see relay.h. One poll loop copies both directions. */
 #include "daemon/relay.h"
 
 #include <errno.h>
@@ -11,14 +11,14 @@
 #include "base/mem.h"
 #include "daemon/start.h"
 
-/* What a pipe or socket that poll calls writable takes without blocking: PIPE_BUF of pipe(7). */
+/* BITE: what a writable pipe or socket takes without blocking, PIPE_BUF of pipe(7). */
 enum { CHUNK = 64 * 1024, BITE = 4096 };
 
-/* One direction: reads only when all that was read before is written, so a slow reader slows the writer down. */
+/* One direction. It reads only after everything is written, so a slow reader slows the writer down. */
 struct way {
 	int from, to;
-	bool ended;          /* the source has ended and everything is written */
-	size_t at, len;      /* unwritten: bytes[at…len) */
+	bool ended;     /* the source has ended and everything is written */
+	size_t at, len; /* unwritten: bytes[at…len) */
 	char bytes[CHUNK];
 };
 
@@ -34,7 +34,7 @@ static bool pump_in(struct way *w)
 
 static bool pump_out(struct way *w)
 {
-	/* A blocked write would stop the other direction too: an IDE that writes before it reads must not hang. */
+	/* A blocking write would stop the other direction too, and an IDE may write a lot before it reads. */
 	size_t left = w->len - w->at;
 	ssize_t n = write(w->to, w->bytes + w->at, left < BITE ? left : BITE);
 	if (n < 0)
@@ -56,7 +56,10 @@ int relay_run(int in_fd, int out_fd, int peer_fd, struct err *e)
 		for (size_t i = 0; i < 2; i++) {
 			struct way *w = ways[i];
 			bool full = w->at < w->len;
-			fds[i] = (struct pollfd){ .fd = w->ended ? -1 : full ? w->to : w->from, .events = full ? POLLOUT : POLLIN };
+			fds[i] = (struct pollfd){ .fd = w->ended ? -1
+							: full   ? w->to
+								 : w->from,
+						  .events = full ? POLLOUT : POLLIN };
 		}
 		if (poll(fds, 2, -1) < 0)
 			continue;
@@ -65,13 +68,14 @@ int relay_run(int in_fd, int out_fd, int peer_fd, struct err *e)
 			if (fds[i].revents)
 				w->ended = w->at < w->len ? !pump_out(w) : !pump_in(w);
 		}
-		/* The daemon answers what is in flight and then closes. */
+		/* The daemon answers the calls in flight and then closes. */
 		if (fds[0].revents && up->ended)
 			shutdown(peer_fd, SHUT_WR);
 	}
 	if (!up->ended)
-		rc = err_set(e, ERR_NETWORK, "the daemon ended the connection, or standard output was closed; what was committed is "
-		             "kept: connect again, which starts a daemon when there is none");
+		rc = err_set(e, ERR_NETWORK,
+			     "the daemon ended the connection, or standard output was closed; committed results are "
+			     "kept: connect again, which starts a daemon when none runs");
 	free(up);
 	free(down);
 	return rc;
@@ -91,6 +95,11 @@ static int stdio_verb_run(const struct verb_line *line)
 }
 
 const struct verb relay_verb = {
-	.name = "stdio", .words = "", .summary = "MCP on standard input and output, for IDEs: joins or starts the database's daemon",
-	.options = NULL, .min_words = 0, .max_words = 0, .run = stdio_verb_run,
+	.name = "stdio",
+	.words = "",
+	.summary = "MCP on standard input and output, for IDEs: joins or starts the database's daemon",
+	.options = NULL,
+	.min_words = 0,
+	.max_words = 0,
+	.run = stdio_verb_run,
 };

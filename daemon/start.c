@@ -1,12 +1,14 @@
-/* start: see start.h. The lock of the database tells who serves it and where; the log tells why somebody does not. */
+/* start: see start.h. The database's lock names the daemon and its socket; the log says why a daemon failed to start. */
 #include "daemon/start.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,29 +20,31 @@
 #include "core/record/store.h"
 #include "daemon/socket.h"
 
-/* Bringing a large database up to date takes its time, and so does anything on a busy machine. */
+/* Migrating a large database takes time, and so does everything on a busy machine. */
 #define WAIT_NS (60 * CLOCK_S)
 #define SAY_NS (10 * CLOCK_S)
 #define LOOK_NS (20 * CLOCK_MS)
 
-enum { LOG_MAX = 1 << 20, TAIL = 4096 };
+enum { LOG_MAX = 1 << 20, TAIL = 4096, ENVIRONMENT_MAX = 4 << 20 };
 
 struct start {
 	const char *db;
-	char *socket;    /* where a daemon with this environment listens */
+	char *socket; /* where a daemon with this environment listens */
 	char *log;
-	pid_t child;     /* the daemon that was started; 0: none */
+	pid_t child; /* the daemon that was started; 0: none */
 };
 
-/* A log that has grown large starts anew. */
+/* Truncates a log that has grown large. */
 static int open_log(const struct start *s, struct err *e)
 {
 	struct stat st;
 	int fd = open(s->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return err_sys(e, errno, "%s: the log of the daemon to start cannot be written: name another database with --db", s->log);
+		return err_sys(e, errno,
+			       "%s: the log of the daemon to start cannot be written: name another database with --db",
+			       s->log);
 	if (fstat(fd, &st) == 0 && st.st_size > LOG_MAX && ftruncate(fd, 0) != 0)
-		st.st_size = 0; /* nothing depends on it */
+		st.st_size = 0; /* a long log does no harm */
 	return fd;
 }
 
@@ -76,7 +80,7 @@ static int spawn(struct start *s, struct err *e)
 	return rc;
 }
 
-/* The last line of the log without time and level, "" when there is none; free(). */
+/* The log's last line without time and level; "" without one. free(). */
 static char *last_line(const char *log)
 {
 	char text[TAIL + 1];
@@ -96,7 +100,7 @@ static char *last_line(const char *log)
 	return mem_str(said ? said + strlen("error: ") : line);
 }
 
-/* The child has ended without anybody serving: true when that is an error. */
+/* True when the daemon that was started has ended with an error. */
 static bool child_failed(struct start *s, struct err *e)
 {
 	int status;
@@ -104,9 +108,10 @@ static bool child_failed(struct start *s, struct err *e)
 		return false;
 	s->child = 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return false; /* it was not needed for long: another one is started */
+		return false; /* nobody needed it for a while: another one is started */
 	char *line = last_line(s->log);
-	err_set(e, ERR_IO, "the daemon for %s could not start: %s (log: %s)", s->db, *line ? line : "it said nothing", s->log);
+	err_set(e, ERR_IO, "the daemon for %s could not start: %s (log: %s)", s->db, *line ? line : "its log is empty",
+		s->log);
 	free(line);
 	return true;
 }
@@ -120,7 +125,7 @@ static int try_once(struct start *s, int *ret_fd, struct err *e)
 	int held = store_lock_holder(s->db, &pid, &note, e);
 	if (held < 0)
 		return held;
-	/* Where it says itself that it listens: its environment may differ from ours. */
+	/* The lock's note has the socket's path, since the daemon's environment may differ from ours. */
 	int rc = held && *note == '/' ? socket_connect(note, ret_fd, &why) : -ERR_NOT_FOUND;
 	free(note);
 	if (rc == 0)
@@ -141,17 +146,19 @@ static int timed_out(const struct start *s, struct err *e)
 	char *note = NULL;
 	struct err ignored = ERR_INIT;
 	if (store_lock_holder(s->db, &pid, &note, &ignored) > 0)
-		err_set(e, ERR_TIMEOUT, "process %d holds %s but did not answer on its socket %s within %d s; end it, or name another "
-		        "database with --db", pid, s->db, note, (int)(WAIT_NS / CLOCK_S));
+		err_set(e, ERR_TIMEOUT,
+			"process %d holds %s but did not answer on its socket %s within %d s; end it, or name another "
+			"database with --db",
+			pid, s->db, note, (int)(WAIT_NS / CLOCK_S));
 	else
 		err_set(e, ERR_TIMEOUT, "the daemon for %s did not start within %d s; its log %s ends: %s", s->db,
-		        (int)(WAIT_NS / CLOCK_S), s->log, line);
+			(int)(WAIT_NS / CLOCK_S), s->log, line);
 	free(note);
 	free(line);
 	return -ERR_TIMEOUT;
 }
 
-static void say_for_whom(const struct start *s)
+static void say_waiting(const struct start *s)
 {
 	struct err ignored = ERR_INIT;
 	char *note = NULL;
@@ -173,7 +180,7 @@ int start_connect(const char *db, int *ret_fd, struct err *e)
 		rc = try_once(&s, ret_fd, e);
 		if (rc == 0 && !said && waited > SAY_NS) {
 			said = true;
-			say_for_whom(&s);
+			say_waiting(&s);
 		}
 		if (rc == 0 && waited > WAIT_NS)
 			rc = timed_out(&s, e);
@@ -183,4 +190,57 @@ int start_connect(const char *db, int *ret_fd, struct err *e)
 	free(s.socket);
 	free(s.log);
 	return rc > 0 ? 0 : rc;
+}
+
+extern char **environ;
+
+/* --- variables that only the daemon reads ------------------------------------------------------------------------------------ */
+
+/* Reads /proc/PID/environ: entries that end in NUL. False when it cannot be read, as with another user's process. */
+static bool read_entries(int pid, struct buf *out)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/environ", pid);
+	FILE *f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	char *room = buf_room(out, ENVIRONMENT_MAX);
+	out->len = fread(room, 1, ENVIRONMENT_MAX, f);
+	fclose(f);
+	return out->len > 0;
+}
+
+static bool has_entry(const struct buf *entries, const char *entry)
+{
+	for (size_t at = 0; at < entries->len; at += strnlen(entries->data + at, entries->len - at) + 1)
+		if (strcmp(entries->data + at, entry) == 0)
+			return true;
+	return false;
+}
+
+void start_warn_environment(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+	struct buf entries = BUF_INIT, names = BUF_INIT;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && read_entries(peer.pid, &entries)) {
+		buf_addc(&entries, '\0');
+		for (char **entry = environ; *entry; entry++) {
+			const char *equals = strchr(*entry, '=');
+			/* PEAKD_DB chose this daemon, so both agree on it. */
+			bool ours = strncmp(*entry, "PEAKD_", 6) == 0 && strncmp(*entry, "PEAKD_DB=", 9) != 0 &&
+				    equals && equals[1];
+			if (ours && !has_entry(&entries, *entry))
+				buf_addf(&names, "%s%.*s", names.len ? ", " : "", (int)strcspn(*entry, "="), *entry);
+		}
+	}
+	if (names.len)
+		fprintf(stderr,
+			"peakd: the daemon of this database (process %d) was started without this %s and does not see "
+			"it: end that process, or "
+			"wait until it has ended (20 s after its last client, when a command started it), and try "
+			"again\n",
+			peer.pid, buf_text(&names));
+	buf_fini(&entries);
+	buf_fini(&names);
 }

@@ -24,7 +24,7 @@ void bar_init(struct bar *bar, const char *label)
 		bar->width = size.ws_col;
 }
 
-/* The first "12/128" in the text as a fraction; -1 when there is none. */
+/* The first "12/128" in the text as a fraction; -1 without one. */
 static double fraction(const char *text)
 {
 	for (const char *at = strchr(text, '/'); at; at = strchr(at + 1, '/')) {
@@ -40,7 +40,7 @@ static double fraction(const char *text)
 	return -1;
 }
 
-/* Cuts after `columns` characters; a byte that continues a UTF-8 character is no column. */
+/* Cuts after `columns` characters. Continuation bytes of UTF-8 do not count. */
 static void cut(struct buf *b, int columns)
 {
 	for (size_t i = 0; i < b->len; i++)
@@ -73,7 +73,7 @@ void bar_say(void *arg, const char *message)
 	struct bar *bar = arg;
 	if (!bar->terminal || clock_now() < bar->next_ns)
 		return;
-	/* The last column stays empty: some terminals begin a new line there. */
+	/* Some terminals start a new line after the last column, so it stays empty. */
 	char *line = bar_line(bar->label, message, bar->width - 1);
 	fflush(stdout);
 	fprintf(stderr, "\r\033[K%s", line);

@@ -1,7 +1,6 @@
-/* drain: the verb; see drain.h. export and merge open the database beside its daemon, each in one short transaction; run is a daemon
- * without a socket, on the bundle's own database, and ends when its jobs have. */
-#include "daemon/verbs/drain.h"
-
+/* drain: `peakd drain export|run|merge|show`: carries queued jobs to a machine that has their device, and the results back; see
+ * core/jobs/drain.h. export and merge open the database beside its daemon, each in one short transaction. run is a daemon without a
+ * socket on the bundle's own database, and ends when its jobs have ended. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,6 +19,7 @@
 #include "core/record/job.h"
 #include "core/record/store.h"
 #include "daemon/app.h"
+#include "daemon/verbs/verbs.h"
 
 #define LOOK_NS (200 * CLOCK_MS)
 
@@ -61,11 +61,14 @@ static int export_bundle(const struct verb_line *line, const char *folder, int *
 	rc = drain_export(home.db, folder, verb_get(line, "job"), &report, e);
 	close_db(&home);
 	if (rc == 0)
-		rc = err_set(e, ERR_NOT_FOUND, "no job is kept for another machine%s%s: queue one with `peakd tune AT --device cuda:0 --later`",
-		             verb_get(line, "job") ? " under the id " : "", verb_get(line, "job") ? verb_get(line, "job") : "");
+		rc = err_set(e, ERR_NOT_FOUND,
+			     "no job is kept for another machine%s%s: queue one with `peakd tune AT --device cuda:0 "
+			     "--later`",
+			     verb_get(line, "job") ? " under the id " : "",
+			     verb_get(line, "job") ? verb_get(line, "job") : "");
 	else if (rc > 0)
-		printf("%s%s: %d job%s; next: peakd drain run %s, on a machine with the device\n", buf_text(&report), folder, rc,
-		       rc == 1 ? "" : "s", folder);
+		printf("%s%s: %d job%s; next: peakd drain run %s, on a machine with the device\n", buf_text(&report),
+		       folder, rc, rc == 1 ? "" : "s", folder);
 	buf_fini(&report);
 	return rc < 0 ? rc : 0;
 }
@@ -82,8 +85,8 @@ static int merge_bundle(const struct verb_line *line, const char *folder, int *r
 	rc = drain_merge(home.db, folder, &m, &report, e);
 	close_db(&home);
 	if (rc == 0)
-		printf("%s%s: %u merged, %u known before, %u cancelled, %u rows of evidence\n", buf_text(&report), folder, m.merged, m.known,
-		       m.cancelled, m.rows);
+		printf("%s%s: %u merged, %u known before, %u cancelled, %u rows of evidence\n", buf_text(&report),
+		       folder, m.merged, m.known, m.cancelled, m.rows);
 	buf_fini(&report);
 	return rc;
 }
@@ -108,19 +111,20 @@ static int show_bundle(const struct verb_line *line, const char *folder, int *re
 	rc = job_list(bundle.db, NULL, false, 0, &jobs, e);
 	if (rc >= 0) {
 		for (size_t i = jobs.count; i > 0; i--)
-			printf("%s %s %s%s%s\n", jobs.at[i - 1].id, jobs.at[i - 1].kind, job_state_name(jobs.at[i - 1].state),
-			       jobs.at[i - 1].error_text ? ": " : "", jobs.at[i - 1].error_text ? jobs.at[i - 1].error_text : "");
+			printf("%s %s %s%s%s\n", jobs.at[i - 1].id, jobs.at[i - 1].kind,
+			       job_state_name(jobs.at[i - 1].state), jobs.at[i - 1].error_text ? ": " : "",
+			       jobs.at[i - 1].error_text ? jobs.at[i - 1].error_text : "");
 		printf("%s: %s, %zu job%s\n", folder, drain_state_name(state), jobs.count, jobs.count == 1 ? "" : "s");
 		job_list_fini(&jobs);
 	}
 	close_db(&bundle);
-	/* Opening may have brought the database up to date: the seal says what is there now. */
+	/* Opening may have migrated the database, so it is sealed again. */
 	return rc < 0 || state == DRAIN_RUNNING ? rc : drain_seal(folder, state, e);
 }
 
 /* --- run -------------------------------------------------------------------------------------------------------------------- */
 
-/* A machine without the devices is told so before any job has failed for it. */
+/* Refuses a machine without the devices before any job fails for it. */
 static int check_devices(const struct job_list *jobs, struct err *e)
 {
 	struct pool_config config = { .compile_workers = 1 };
@@ -168,13 +172,13 @@ static int take_signals(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGUSR1); /* what batch systems send some time before the end, when they are asked to */
+	sigaddset(&set, SIGUSR1); /* batch systems can send it some time before the end */
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Prints what is new of one job. */
+/* Prints the new events of one job. */
 static void tell(struct db *db, const char *id, int64_t *io_seen)
 {
 	struct event_list events;
@@ -214,7 +218,8 @@ static int follow(struct app *app, int signals, int *ret_signal, struct err *e)
 	if (rc >= 0 && told && !ended && read(signals, &info, sizeof info) > 0)
 		*ret_signal = (int)info.ssi_signo;
 	if (rc >= 0 && told && !ended)
-		return err_set(e, ERR_CANCELLED, "a signal came: what was measured is kept, and the same command goes on with it");
+		return err_set(e, ERR_CANCELLED,
+			       "interrupted by a signal: measurements are kept, and the same command continues");
 	return rc < 0 ? rc : 0;
 }
 
@@ -229,7 +234,7 @@ static int run_jobs(const char *folder, const char *db, int signals, int *ret_si
 		rc = follow(app, signals, ret_signal, e);
 	app_end(app);
 	app_free(app);
-	/* Only now is the database closed, and one file. */
+	/* Only now the database is closed and a single file. */
 	return rc == 0 ? drain_seal(folder, DRAIN_RAN, e) : rc;
 }
 
@@ -246,7 +251,7 @@ static int run_bundle(const struct verb_line *line, const char *folder, int *ret
 		printf("%s has run: next: peakd drain merge %s, where it was exported\n", folder, folder);
 	else if (rc == 0)
 		rc = check_jobs(db, e);
-	/* A look at the database left it as it was, or brought it up to date: the seal says what is there now. */
+	/* Looking at the database may have migrated it, so it is sealed again. */
 	if (rc < 0 && lock >= 0 && state == DRAIN_EXPORTED)
 		drain_seal(folder, state, NULL);
 	if (rc == 0 && state != DRAIN_RAN) {
@@ -267,7 +272,9 @@ static int run_bundle(const struct verb_line *line, const char *folder, int *ret
 static const struct action {
 	const char *name;
 	int (*run)(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e);
-} actions[] = { { "export", export_bundle }, { "run", run_bundle }, { "merge", merge_bundle }, { "show", show_bundle } };
+} actions[] = {
+	{ "export", export_bundle }, { "run", run_bundle }, { "merge", merge_bundle }, { "show", show_bundle }
+};
 
 static int drain_run(const struct verb_line *line)
 {
@@ -282,17 +289,23 @@ static int drain_run(const struct verb_line *line)
 		int rc = actions[i].run(line, line->words[1], &signal, &e);
 		return verb_ended(signal, rc < 0 ? verb_fail(line, &e) : VERB_OK);
 	}
-	err_set(&e, ERR_INPUT, "there is no action '%s'%s; there are export, run, merge and show", word,
-	        suggest_hint(word, names, MEM_COUNT(names), hint));
+	err_set(&e, ERR_INPUT, "there is no action '%s'%s; the actions are export, run, merge and show", word,
+		suggest_hint(word, names, MEM_COUNT(names), hint));
 	return verb_misused(line, &e);
 }
 
 const struct verb drain_verb = {
-	.name = "drain", .words = "ACTION FOLDER",
+	.name = "drain",
+	.words = "ACTION FOLDER",
 	.summary = "carries queued jobs to a machine that has the device, and their results back",
-	.details = "export writes the jobs that were queued with --later into a new folder; run carries them out there (on a GPU node, without\n"
-	           "network, root or a daemon; the same command goes on after a signal); merge takes the results into the database that they\n"
-	           "are from, by hash, and is harmless a second time; show lists what a folder holds. See docs/drain.md.\n",
-	.options = (const struct verb_option[]){ { "job", "ID", "with export: only this job" }, { NULL, NULL, NULL } },
-	.min_words = 2, .max_words = 2, .run = drain_run,
+	.details = "  export   writes the jobs queued with --later into a new folder\n"
+		   "  run      runs them, for example on a GPU node without network, root or daemon; after a signal "
+		   "the same command continues\n"
+		   "  merge    takes the results into the database that exported them; a second merge changes nothing\n"
+		   "  show     lists the jobs of a folder\n"
+		   "docs/drain.md has an example.\n",
+	.options = (const struct verb_option[]){ { "job", "ID", "export: only this job" }, { NULL, NULL, NULL } },
+	.min_words = 2,
+	.max_words = 2,
+	.run = drain_run,
 };

@@ -17,7 +17,7 @@ static FILE *begin(const char *path, const char *mode)
 	return out_is_stdout(path) ? stdout : fopen(path, mode);
 }
 
-/* A full disk may be noticed only when the last bytes leave. */
+/* A full disk may show only when the last bytes are flushed. */
 static bool end(FILE *f, bool good)
 {
 	if (f == NULL)
@@ -30,7 +30,7 @@ static const char *name_of(const char *path)
 	return out_is_stdout(path) ? "standard output" : path;
 }
 
-/* What is there stays as it is until there is something to write. */
+/* Leaves an existing file as it is. */
 int out_check(const char *path, bool force, struct err *e)
 {
 	struct stat st;
@@ -38,9 +38,10 @@ int out_check(const char *path, bool force, struct err *e)
 		return 0;
 	bool there = stat(path, &st) == 0;
 	if (there && !force)
-		return err_set(e, ERR_CONFLICT, "%s exists and was not touched: add --force, or name another file", path);
+		return err_set(e, ERR_CONFLICT, "%s exists and was not changed: add --force, or name another file",
+			       path);
 	if (there && !S_ISREG(st.st_mode))
-		return 0; /* "/dev/stdout", a pipe: opening it has consequences */
+		return 0; /* opening a pipe or /dev/stdout has side effects */
 	FILE *f = fopen(path, "ae");
 	if (f == NULL)
 		return err_sys(e, errno, "%s cannot be written", path);

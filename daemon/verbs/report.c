@@ -1,4 +1,4 @@
-/* report: figures of a workflow as tables and JSON; see report.h. Called by run.c. */
+/* report: see report.h. Called by run.c. */
 #include "daemon/verbs/report.h"
 
 #include <math.h>
@@ -54,13 +54,13 @@ static double ns_at(const struct report_step *s, const char *size)
 	return t ? t->median_ns : NAN;
 }
 
-/* The same where it may stand in a ratio: what is not validated is neither faster nor slower than anything. */
+/* A time for a ratio: NaN unless the step is validated. */
 static double valid_ns(const struct report_step *s, const char *size)
 {
 	return s->validated ? ns_at(s, size) : NAN;
 }
 
-/* The time of the last validated step before `step` that has one. */
+/* The time of the last validated step before `step`. */
 static double previous_ns(const struct report *r, size_t step, const char *size)
 {
 	while (step-- > 0)
@@ -186,21 +186,23 @@ static void table(const struct report *r, const char *size, FILE *out)
 	char ms[32], gflops[32], base[32], previous[32], library[40];
 	int name = name_width(r), params = params_width(r), wide = has_library(r) ? 20 : 0;
 	fprintf(out, "\n%s on %s\n", *size ? size : r->stem, r->device);
-	fprintf(out, "%-*s  %12s  %8s  %9s  %9s  %*s%-*s  %s\n", name, "step", "median", "GFLOP/s", "baseline", "previous", wide ? wide : 0,
-	        wide ? "% of library  " : "", params, "configuration", "validation");
+	fprintf(out, "%-*s  %12s  %8s  %9s  %9s  %*s%-*s  %s\n", name, "step", "median", "GFLOP/s", "baseline",
+		"previous", wide ? wide : 0, wide ? "% of library  " : "", params, "configuration", "validation");
 	for (size_t i = 0; i < r->step_count; i++) {
 		const struct report_step *s = &r->steps[i];
 		const struct report_time *t = time_at(s, size);
 		double ns = t ? t->median_ns : NAN, valid = valid_ns(s, size);
-		fprintf(out, "%-*.*s  %12s  %8s  %9s  %9s  ", name, name, s->name, time_text(ns, ms), number_text(t ? t->gflops : NAN, gflops),
-		        ratio_text(valid_ns(&r->steps[0], size) / valid, base), ratio_text(i ? previous_ns(r, i, size) / valid : NAN, previous));
+		fprintf(out, "%-*.*s  %12s  %8s  %9s  %9s  ", name, name, s->name, time_text(ns, ms),
+			number_text(t ? t->gflops : NAN, gflops),
+			ratio_text(valid_ns(&r->steps[0], size) / valid, base),
+			ratio_text(i ? previous_ns(r, i, size) / valid : NAN, previous));
 		if (wide)
 			fprintf(out, "%*s  ", wide - 2, library_text(t, library));
 		fprintf(out, "%-*s  %s\n", params, t ? t->params : "-", s->validation ? s->validation : "-");
 	}
 }
 
-/* Sizes in the order in which they turn up. */
+/* Sizes in order of appearance. */
 static size_t all_sizes(const struct report *r, const char ***ret_sizes)
 {
 	const char **sizes = NULL;
@@ -263,7 +265,7 @@ static void set_number(json_t *row, const char *key, double value)
 	json_object_set_new(row, key, isfinite(value) ? json_real(value) : json_null());
 }
 
-/* "n=512" is a number under its own name, anything else the text. */
+/* "n=512" becomes a number named n; any other size stays text. */
 static void set_size(json_t *row, const char *size)
 {
 	char *end;
@@ -276,8 +278,8 @@ static void set_size(json_t *row, const char *size)
 
 static json_t *row_json(const struct report *r, const struct report_step *s, const struct report_time *t)
 {
-	json_t *row = json_pack("{s:s, s:s, s:b, s:I}", "context", r->stem, "step", s->name, "validated", s->validated, "checkpoint",
-	                        (json_int_t)s->checkpoint);
+	json_t *row = json_pack("{s:s, s:s, s:b, s:I}", "context", r->stem, "step", s->name, "validated", s->validated,
+				"checkpoint", (json_int_t)s->checkpoint);
 	if (t == NULL)
 		return row;
 	set_size(row, t->size);
@@ -307,7 +309,8 @@ json_t *report_json(const struct report *r)
 			json_array_append_new(rows, row_json(r, s, NULL));
 	}
 	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:o}", "device", r->device, "driver", r->driver, "date",
-	                 clock_iso(r->started_ms, date), "command", r->command, "ran", !r->compile_only, "emulated", r->emulated, "rows", rows);
+			 clock_iso(r->started_ms, date), "command", r->command, "ran", !r->compile_only, "emulated",
+			 r->emulated, "rows", rows);
 }
 
 int report_write(const struct report *r, const char *path, struct err *e)

@@ -1,6 +1,4 @@
-/* selftest: see selftest.h. */
-#include "daemon/verbs/selftest.h"
-
+/* selftest: `peakd selftest`: the adversarial suite, as far as this machine can run it. It needs no daemon and no database. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +7,11 @@
 #include "core/judge/reference.h"
 #include "core/judge/selftest.h"
 #include "daemon/app.h"
+#include "daemon/verbs/verbs.h"
 
 enum { REFERENCE_BYTES = 256 << 20 };
 
-/* What is compiled for where no device of the backend is. */
+/* Architectures to compile for when the machine has no device of their backend. */
 static const char *const architectures[] = { "cuda:sm_90a" };
 
 static bool has_backend(const struct facts *facts, size_t count, const char *id)
@@ -23,7 +22,8 @@ static bool has_backend(const struct facts *facts, size_t count, const char *id)
 	return false;
 }
 
-static int find_devices(struct pool *pool, const char *asked, struct facts **ret_facts, size_t *ret_count, struct err *e)
+static int find_devices(struct pool *pool, const char *asked, struct facts **ret_facts, size_t *ret_count,
+			struct err *e)
 {
 	struct facts *facts = NULL, one;
 	char *notes = NULL;
@@ -41,8 +41,9 @@ static int find_devices(struct pool *pool, const char *asked, struct facts **ret
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < MEM_COUNT(architectures); i++) {
-		struct err ignored = ERR_INIT; /* without the compiler, its specimens are skipped */
-		if (has_backend(facts, count, architectures[i]) || pool_device(pool, architectures[i], &one, &ignored) < 0)
+		struct err ignored = ERR_INIT; /* without the compiler, its cases are skipped */
+		if (has_backend(facts, count, architectures[i]) ||
+		    pool_device(pool, architectures[i], &one, &ignored) < 0)
 			continue;
 		facts = mem_resize(facts, count + 1, sizeof *facts);
 		facts[count++] = one;
@@ -72,8 +73,8 @@ static int run(const struct verb_line *line, struct pool *pool, struct selftest_
 	for (size_t i = 0; i < count; i++)
 		printf("%s: %s\n", devices[i].id, devices[i].name);
 	ev.references = references_new(REFERENCE_BYTES);
-	rc = selftest_run(&ev, verb_get(line, "suite") ? verb_get(line, "suite") : folder, verb_get(line, "only"), devices, count, tell,
-	                  NULL, ret_counts, e);
+	rc = selftest_run(&ev, verb_get(line, "suite") ? verb_get(line, "suite") : folder, verb_get(line, "only"),
+			  devices, count, tell, NULL, ret_counts, e);
 	references_free(ev.references);
 	free(devices);
 	free(folder);
@@ -96,29 +97,39 @@ static int selftest(const struct verb_line *line)
 		all += counts.of[i];
 	if (all == 0) {
 		const char *only = verb_get(line, "only");
-		err_set(&e, ERR_NOT_FOUND, only ? "no file of the suite has '%s' in its name" : "the suite's folder has no file *.bad.peak.md or *.good.peak.md%s",
-		        only ? only : "");
+		err_set(&e, ERR_NOT_FOUND,
+			only ? "no file of the suite has '%s' in its name"
+			     : "the suite's folder has no file *.bad.peak.md or *.good.peak.md%s",
+			only ? only : "");
 		return verb_fail(line, &e);
 	}
 	size_t wrong = counts.of[SELFTEST_BROKEN], judged = counts.of[SELFTEST_REFUSED] + counts.of[SELFTEST_PASSED];
 	if (wrong)
-		printf("%zu WRONG: a cheat passed, an honest one was refused, or the reason is another\n", wrong);
+		printf("%zu WRONG: a cheat passed, an honest kernel was refused, or the reason given is wrong\n",
+		       wrong);
 	if (wrong + judged == 0)
-		printf("nothing could be judged on this machine\n");
+		printf("no case could be judged on this machine\n");
 	printf("%zu refused, %zu honest passed, %zu skipped\n", counts.of[SELFTEST_REFUSED], counts.of[SELFTEST_PASSED],
 	       counts.of[SELFTEST_SKIPPED]);
 	return wrong || judged == 0 ? VERB_FAILED : VERB_OK;
 }
 
 const struct verb selftest_verb = {
-	.name = "selftest", .words = "", .summary = "kernels that cheat and honest ones like them: are they told apart here?",
-	.details = "Runs tests/adversary/ (docs/trust.md lists the attacks) on every device of this machine; contexts for a backend without\n"
-	           "a device are compiled and counted as skipped. Exit status 1 when one verdict is wrong or none could be reached.\n",
-	.options = (const struct verb_option[]){
-		{ "device", "ID", "on this device alone (cuda:0, hlsl:0)" },
-		{ "only", "TEXT", "only files whose name contains it" },
-		{ "suite", "FOLDER", "another folder of such files" },
-		{ NULL, NULL, NULL },
-	},
-	.min_words = 0, .max_words = 0, .run = selftest,
+	.name = "selftest",
+	.words = "",
+	.summary = "checks on this machine's devices that cheating kernels are refused and honest ones pass",
+	.details = "Judges the contexts of tests/adversary/ (docs/trust.md lists the attacks) on every device. "
+		   "Contexts for a backend without\n"
+		   "a device are compiled and counted as skipped. Exit status 1 when a verdict is wrong or no case "
+		   "could be judged.\n",
+	.options =
+		(const struct verb_option[]){
+			{ "device", "ID", "uses this device alone (cuda:0, hlsl:0)" },
+			{ "only", "TEXT", "judges only files whose name contains TEXT" },
+			{ "suite", "FOLDER", "judges another folder of such files" },
+			{ NULL, NULL, NULL },
+		},
+	.min_words = 0,
+	.max_words = 0,
+	.run = selftest,
 };

@@ -1,7 +1,6 @@
-/* study: see study.h. Tries are jobs of the daemon, started together and then waited for one after the other, so that slow models
- * answer side by side. */
-#include "daemon/verbs/study.h"
-
+/* study: `peakd study FILE.peak.md`: how reliably models apply transformations. Each is tried a number of times, independently and from the
+ * same checkpoint, by one model or several. The next one starts from the first accepted result. Several tries run at once, so that slow
+ * models answer side by side. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +11,16 @@
 #include "core/transform/library.h"
 #include "daemon/verbs/bar.h"
 #include "daemon/verbs/out.h"
-#include "daemon/verbs/run_check.h"
 #include "daemon/verbs/run_setup.h"
 #include "daemon/verbs/study_table.h"
 #include "daemon/verbs/verbs.h"
 
 struct study {
-	struct run run;               /* file, workflow, device and the transformations in order */
+	struct run run; /* file, workflow, device and the transformations in order */
 	struct study_table table;
 	long long tries, first, parallel;
-	int64_t at;                   /* the checkpoint that the next transformation starts from */
-	size_t done;                  /* transformations that are behind it */
+	int64_t at;  /* the checkpoint that the next transformation starts from */
+	size_t done; /* transformations that are behind it */
 };
 
 /* --- one try ------------------------------------------------------------------------------------------------------------------ */
@@ -30,7 +28,8 @@ struct study {
 static int start_try(struct study *s, const struct study_row *row, unsigned number, char **ret_id, struct err *e)
 {
 	char *at = mem_fmt("%lld", (long long)row->parent);
-	json_t *arguments = json_pack("{s:s, s:s, s:i}", "at", at, "transformation", row->transformation, "try", (int)number);
+	json_t *arguments =
+		json_pack("{s:s, s:s, s:i}", "at", at, "transformation", row->transformation, "try", (int)number);
 	free(at);
 	if (*row->model)
 		json_object_set_new(arguments, "model", json_string(row->model));
@@ -65,21 +64,22 @@ static int end_try(struct study *s, const struct study_row *row, struct study_tr
 	t->tokens_out = (uint64_t)run_setup_whole(result, "tokens_out");
 	t->tokens_cached = (uint64_t)run_setup_whole(result, "tokens_cached");
 	if (t->checkpoint == 0)
-		t->error = mem_str(*run_setup_text(job, "error") ? run_setup_text(job, "error") : run_setup_text(job, "state"));
+		t->error = mem_str(*run_setup_text(job, "error") ? run_setup_text(job, "error")
+								 : run_setup_text(job, "state"));
 	json_decref(job);
 	run_setup_say(&s->run, row->transformation, "try %u: %s%s%s%s", t->number, *t->first ? t->first : "not judged",
-	              t->checkpoint > 0 ? t->repairs ? ", accepted after repair" : "" : ", not accepted: ",
-	              t->error ? t->error : "", "");
+		      t->checkpoint > 0 ? t->repairs ? ", accepted after repair" : "" : ", not accepted: ",
+		      t->error ? t->error : "", "");
 	return 0;
 }
 
-/* Interrupted: what still runs is of no use to anybody. */
+/* After an interruption nobody waits for the other tries. */
 static void cancel_rest(struct study *s, const struct study_row *row, size_t from)
 {
 	for (size_t k = from; k < row->try_count; k++) {
 		struct err ignored = ERR_INIT;
-		client_call(s->run.client, "job", json_pack("{s:s, s:s}", "action", "cancel", "id", row->tries[k].id), NULL, NULL, NULL,
-		            NULL, &ignored);
+		client_call(s->run.client, "job", json_pack("{s:s, s:s}", "action", "cancel", "id", row->tries[k].id),
+			    NULL, NULL, NULL, NULL, &ignored);
 	}
 }
 
@@ -93,7 +93,8 @@ static int row_tries(struct study *s, struct study_row *row, struct err *e)
 			char *id = NULL;
 			rc = start_try(s, row, number, &id, e);
 			if (rc == 0)
-				*MEM_PUSH(row->tries, row->try_count) = (struct study_try){ .number = number, .id = id, .first = mem_str("") };
+				*MEM_PUSH(row->tries, row->try_count) =
+					(struct study_try){ .number = number, .id = id, .first = mem_str("") };
 		}
 		if (rc == 0)
 			rc = end_try(s, row, &row->tries[ended], e);
@@ -107,23 +108,16 @@ static int row_tries(struct study *s, struct study_row *row, struct err *e)
 
 /* --- all of them -------------------------------------------------------------------------------------------------------------- */
 
-/* The workflow stands where the next transformation begins: its log is a line of accepted checkpoints. */
+/* Moves the workflow's head to where the next transformation starts, so that its log is a line of accepted checkpoints. */
 static int stand_at(struct study *s, const char *at, struct err *e)
 {
 	json_t *moved = NULL;
 	int rc = run_setup_call(&s->run, "checkpoint", "workflow",
-	                        json_pack("{s:s, s:s, s:s}", "action", "restore", "name", s->run.workflow, "at", at), &moved, e);
+				json_pack("{s:s, s:s, s:s}", "action", "restore", "name", s->run.workflow, "at", at),
+				&moved, e);
 	if (rc == 0)
 		s->at = run_setup_whole(moved, "checkpoint");
 	json_decref(moved);
-	return rc;
-}
-
-static int advance(struct study *s, int64_t checkpoint, struct err *e)
-{
-	char *at = mem_fmt("%lld", (long long)checkpoint);
-	int rc = stand_at(s, at, e);
-	free(at);
 	return rc;
 }
 
@@ -144,8 +138,12 @@ static int transformation(struct study *s, const char *name, struct err *e)
 		return rc;
 	const struct study_try *accepted = study_table_accepted(&s->table, rows);
 	if (accepted == NULL)
-		return err_set(e, ERR_WRONG, "no try of %s was accepted, so nothing that follows it can be tried", name);
-	return advance(s, accepted->checkpoint, e);
+		return err_set(e, ERR_WRONG,
+			       "no try of %s was accepted, so the transformations after it cannot be tried", name);
+	char *at = mem_fmt("%lld", (long long)accepted->checkpoint);
+	rc = stand_at(s, at, e);
+	free(at);
+	return rc;
 }
 
 static int write_json(const struct study *s, const char *path, struct err *e)
@@ -164,8 +162,8 @@ static int write_json(const struct study *s, const char *path, struct err *e)
 	return rc;
 }
 
-/* The figures until here, so that whatever kills a study of hours leaves them: in one piece, under the name that --json gives. What is no file
- * ("-", a pipe) gets them once, at the end. */
+/* Writes the figures so far, so that a study of hours that is killed leaves them. The file is replaced in one piece. Standard output and
+ * pipes get the figures once, at the end. */
 static int save(const struct study *s, bool end, struct err *e)
 {
 	const char *json = verb_get(s->run.line, "json");
@@ -175,7 +173,7 @@ static int save(const struct study *s, bool end, struct err *e)
 	if (out_is_stdout(json) || (stat(json, &st) == 0 && !S_ISREG(st.st_mode)))
 		return end ? write_json(s, json, e) : 0;
 	char *part = mem_fmt("%s.part", json);
-	struct err ignored = ERR_INIT; /* of a folder where nothing can be made: the file itself may be written all the same */
+	struct err ignored = ERR_INIT; /* the folder may be read-only while the file itself is writable */
 	int rc = write_json(s, part, &ignored) == 0 && rename(part, json) == 0 ? 0 : write_json(s, json, e);
 	free(part);
 	return rc;
@@ -184,9 +182,9 @@ static int save(const struct study *s, bool end, struct err *e)
 static int run_all(struct study *s, struct err *e)
 {
 	struct run *r = &s->run;
-	int rc = run_check(r, s->first, e);
+	int rc = run_setup(r, s->first, e);
 	if (rc == 0 && r->step_count == 0)
-		rc = err_set(e, ERR_INPUT, "there is nothing to try: name a --sequence, or a --transform");
+		rc = err_set(e, ERR_INPUT, "there is nothing to try: name a --sequence or a --transform");
 	if (rc == 0)
 		rc = run_setup_workflow(r, e);
 	if (rc < 0)
@@ -203,10 +201,11 @@ static int run_all(struct study *s, struct err *e)
 	return rc;
 }
 
-/* The other options are as they were. */
+/* Prints the command that continues an interrupted study; its other options stay as they were. */
 static void say_again(const struct study *s)
 {
-	fprintf(stderr, "peakd study: what is accepted is kept; the rest: peakd study --from %lld", (long long)s->at);
+	fprintf(stderr, "peakd study: accepted checkpoints are kept; to continue: peakd study --from %lld",
+		(long long)s->at);
 	for (size_t i = s->done; i < s->run.step_count; i++) {
 		bool word = library_is_name(s->run.steps[i]);
 		fprintf(stderr, " --transform %s%s%s", word ? "" : "\"", s->run.steps[i], word ? "" : "\"");
@@ -222,7 +221,8 @@ static int finish(struct study *s, int rc, struct err *e)
 	if (s->table.row_count)
 		study_table_print(&s->table, s->run.words);
 	if (s->run.report.compile_only && s->table.row_count)
-		fprintf(s->run.words, "nothing ran: %s can only be compiled for, and \"right\" means that it compiled\n", s->run.report.device);
+		fprintf(s->run.words, "nothing ran: %s is compile-only, and \"right\" means that it compiled\n",
+			s->run.report.device);
 	fflush(s->run.words);
 	if (rc < 0)
 		verb_fail(s->run.line, e);
@@ -235,51 +235,60 @@ static int finish(struct study *s, int rc, struct err *e)
 	return s->run.report.compile_only ? VERB_COMPILED : VERB_OK;
 }
 
-static void study_fini(struct study *s)
-{
-	run_setup_fini(&s->run);
-	study_table_fini(&s->table);
-}
-
 static int study_run(const struct verb_line *line)
 {
-	struct study s = { .run = { .line = line, .path = line->word_count ? line->words[0] : NULL, .from = verb_get(line, "from") } };
+	struct study s = { .run = { .line = line,
+				    .path = line->word_count ? line->words[0] : NULL,
+				    .from = verb_get(line, "from") } };
 	struct err e = ERR_INIT;
 	long long ignored;
-	if (verb_int(line, "tries", 1, 1000, 5, &s.tries, &e) < 0 || verb_int(line, "first", 1, 1000, 1, &s.first, &e) < 0 ||
-	    verb_int(line, "parallel", 1, 16, 5, &s.parallel, &e) < 0 || verb_int(line, "samples", 1, 1024, 0, &ignored, &e) < 0)
+	if (verb_int(line, "tries", 1, 1000, 5, &s.tries, &e) < 0 ||
+	    verb_int(line, "first", 1, 1000, 1, &s.first, &e) < 0 ||
+	    verb_int(line, "parallel", 1, 16, 5, &s.parallel, &e) < 0 ||
+	    verb_int(line, "samples", 1, 1024, 0, &ignored, &e) < 0)
 		return verb_misused(line, &e);
 	if (s.run.path == NULL && s.run.from == NULL) {
-		err_set(&e, ERR_INPUT, "name the context to begin with: peakd study FILE.peak.md, or peakd study --from AT");
+		err_set(&e, ERR_INPUT,
+			"name the context to start with: peakd study FILE.peak.md, or peakd study --from AT");
 		return verb_misused(line, &e);
 	}
 	int rc = run_setup_open(&s.run, &e);
 	int status = rc < 0 ? verb_fail(line, &e) : finish(&s, run_all(&s, &e), &e);
 	status = verb_ended(client_interrupted(s.run.client), status);
-	study_fini(&s);
+	run_setup_fini(&s.run);
+	study_table_fini(&s.table);
 	return status;
 }
 
 static const struct verb_option options[] = {
 	{ "sequence", "NAME", "the transformations to try (default: the sequence named as the file)" },
 	{ "transform", "T", "a transformation, by name or as a sentence; may be repeated; replaces the sequence" },
-	{ "from", "AT", "the checkpoint of the database that the first one starts from, in place of the file" },
+	{ "from", "AT", "the checkpoint that the first transformation starts from, instead of the file's context" },
 	{ "model", "NAME", "a configured model, or replay:NAME for recordings; may be repeated to compare models" },
 	{ "tries", "N", "independent tries of each transformation by each model (default 5)" },
 	{ "first", "N", "number of the first try (default 1): recordings of try N > 1 are in the folder try-N" },
-	{ "parallel", "N", "tries that are under way at once (default 5)" },
+	{ "parallel", "N", "tries at the same time (default 5)" },
 	{ "device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)" },
-	{ "name", "W", "the workflow's name (default: the file's); a free one like it when it is taken" },
+	{ "name", "W", "the workflow's name (default: the file's); NAME-2 and so on when it is taken" },
 	{ "samples", "N", "execution parameters to validate (default 16)" },
-	{ "json", "FILE", "writes the figures there, anew after every transformation; -: to standard output, at the end, the words to stderr" },
+	{ "json", "FILE",
+	  "writes the figures there after every transformation; -: to standard output at the end, with the words on "
+	  "stderr" },
 	{ NULL, NULL, NULL },
 };
 
 const struct verb study_verb = {
-	.name = "study", .words = "[FILE.peak.md]", .summary = "how often models carry out transformations right, tried N times each",
-	.details = "Every try starts from the same checkpoint; the first one that is accepted is what the next transformation starts from.\n"
-	           "\"right\" means: every pass held and no answer needed a repair. Nothing is tuned.\n"
-	           "Ctrl-C and SIGTERM cancel the tries that are under way (exit status 130, 143).\n"
-	           "Exit status 0: every try was accepted in the end; 1: not; 3: the device only compiles, nothing ran.\n",
-	.options = options, .min_words = 0, .max_words = 1, .run = study_run,
+	.name = "study",
+	.words = "[FILE.peak.md]",
+	.summary = "how often models apply transformations correctly, with N tries each",
+	.details =
+		"Every try of a transformation starts from the same checkpoint. The next transformation starts from "
+		"the first accepted try.\n"
+		"\"right\" means that every pass held and no answer needed a repair. Nothing is tuned.\n"
+		"Ctrl-C and SIGTERM cancel the current tries (exit status 130, 143).\n"
+		"Exit status 0: every try was accepted in the end; 1: not; 3: the device only compiles, nothing ran.\n",
+	.options = options,
+	.min_words = 0,
+	.max_words = 1,
+	.run = study_run,
 };

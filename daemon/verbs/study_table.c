@@ -27,7 +27,9 @@ void study_table_fini(struct study_table *t)
 struct study_row *study_table_add(struct study_table *t, const char *transformation, const char *model, int64_t parent)
 {
 	struct study_row *row = MEM_PUSH(t->rows, t->row_count);
-	*row = (struct study_row){ .transformation = mem_str(transformation), .model = mem_str(model), .parent = parent };
+	*row = (struct study_row){ .transformation = mem_str(transformation),
+				   .model = mem_str(model),
+				   .parent = parent };
 	return row;
 }
 
@@ -44,9 +46,12 @@ const struct study_try *study_table_accepted(const struct study_table *t, size_t
 
 static void count_try(struct study_sum *s, const struct study_try *t)
 {
-	const struct { const char *name; size_t *at; } troubles[] = {
-		{ "malformed", &s->malformed }, { "compile", &s->compile }, { "wrong", &s->wrong }, { "crash", &s->crash },
-		{ "narrow", &s->narrow },
+	const struct {
+		const char *name;
+		size_t *at;
+	} troubles[] = {
+		{ "malformed", &s->malformed }, { "compile", &s->compile }, { "wrong", &s->wrong },
+		{ "crash", &s->crash },         { "narrow", &s->narrow },
 	};
 	bool right = strcmp(t->first, "right") == 0 && t->checkpoint > 0;
 	size_t i = 0;
@@ -99,9 +104,9 @@ void study_table_interval(size_t right, size_t tries, double *ret_low, double *r
 
 static void print_row(const char *name, const char *model, int wide, const struct study_sum *s, FILE *out)
 {
-	fprintf(out, "%-22s %-*s %5zu %6zu %9zu %7zu %5zu %5zu %6zu %8zu %8zu %8zu %9llu %9llu\n", name, wide, model, s->tries, s->right,
-	        s->malformed, s->compile, s->wrong, s->crash, s->narrow, s->repaired, s->given_up, s->unjudged,
-	        (unsigned long long)s->tokens_in, (unsigned long long)s->tokens_out);
+	fprintf(out, "%-22s %-*s %5zu %6zu %9zu %7zu %5zu %5zu %6zu %8zu %8zu %8zu %9llu %9llu\n", name, wide, model,
+		s->tries, s->right, s->malformed, s->compile, s->wrong, s->crash, s->narrow, s->repaired, s->given_up,
+		s->unjudged, (unsigned long long)s->tokens_in, (unsigned long long)s->tokens_out);
 }
 
 void study_table_print(const struct study_table *t, FILE *out)
@@ -111,8 +116,9 @@ void study_table_print(const struct study_table *t, FILE *out)
 	int wide = 14;
 	for (size_t i = 0; i < t->row_count; i++)
 		wide = (int)strlen(t->rows[i].model) > wide ? (int)strlen(t->rows[i].model) : wide;
-	fprintf(out, "\n%-22s %-*s %5s %6s %9s %7s %5s %5s %6s %8s %8s %8s %9s %9s\n", "transformation", wide, "model", "tries", "right",
-	        "malformed", "compile", "wrong", "crash", "narrow", "repaired", "given up", "unjudged", "tokens in", "out");
+	fprintf(out, "\n%-22s %-*s %5s %6s %9s %7s %5s %5s %6s %8s %8s %8s %9s %9s\n", "transformation", wide, "model",
+		"tries", "right", "malformed", "compile", "wrong", "crash", "narrow", "repaired", "given up",
+		"unjudged", "tokens in", "out");
 	for (size_t i = 0; i < t->row_count; i++) {
 		struct study_sum s = study_table_sum(&t->rows[i], 1);
 		print_row(t->rows[i].transformation, t->rows[i].model, wide, &s, out);
@@ -120,9 +126,11 @@ void study_table_print(const struct study_table *t, FILE *out)
 	print_row("all", "", wide, &all, out);
 	study_table_interval(all.right, all.tries, &low, &high);
 	if (all.tries)
-		fprintf(out, "\nright at the first try: %zu of %zu, %.1f %% (95 %% interval %.1f to %.1f %%); accepted in the end: %zu of %zu\n",
-		        all.right, all.tries, 100.0 * (double)all.right / (double)all.tries, 100 * low, 100 * high,
-		        all.right + all.repaired, all.tries);
+		fprintf(out,
+			"\nright at the first try: %zu of %zu, %.1f %% (95 %% interval %.1f to %.1f %%); accepted in "
+			"the end: %zu of %zu\n",
+			all.right, all.tries, 100.0 * (double)all.right / (double)all.tries, 100 * low, 100 * high,
+			all.right + all.repaired, all.tries);
 }
 
 /* --- JSON --------------------------------------------------------------------------------------------------------------------- */
@@ -131,10 +139,14 @@ static json_t *sum_json(const struct study_sum *s)
 {
 	double low, high;
 	json_t *o = json_object();
-	const struct { const char *name; uint64_t value; } members[] = {
-		{ "tries", s->tries }, { "right", s->right }, { "malformed", s->malformed }, { "compile", s->compile },
-		{ "wrong", s->wrong }, { "crash", s->crash }, { "narrow", s->narrow }, { "repaired", s->repaired },
-		{ "given_up", s->given_up }, { "unjudged", s->unjudged }, { "asked", s->asked }, { "repairs", s->repairs },
+	const struct {
+		const char *name;
+		uint64_t value;
+	} members[] = {
+		{ "tries", s->tries },         { "right", s->right },           { "malformed", s->malformed },
+		{ "compile", s->compile },     { "wrong", s->wrong },           { "crash", s->crash },
+		{ "narrow", s->narrow },       { "repaired", s->repaired },     { "given_up", s->given_up },
+		{ "unjudged", s->unjudged },   { "asked", s->asked },           { "repairs", s->repairs },
 		{ "tokens_in", s->tokens_in }, { "tokens_out", s->tokens_out }, { "tokens_cached", s->tokens_cached },
 	};
 	for (size_t i = 0; i < MEM_COUNT(members); i++)
@@ -150,9 +162,10 @@ static json_t *tries_json(const struct study_row *row)
 	json_t *list = json_array();
 	for (size_t k = 0; k < row->try_count; k++) {
 		const struct study_try *t = &row->tries[k];
-		json_t *o = json_pack("{s:i, s:s, s:I, s:i, s:i, s:I, s:I}", "try", (int)t->number, "first", t->first, "checkpoint",
-		                      (json_int_t)t->checkpoint, "asked", (int)t->asked, "repairs", (int)t->repairs, "tokens_in",
-		                      (json_int_t)t->tokens_in, "tokens_out", (json_int_t)t->tokens_out);
+		json_t *o = json_pack("{s:i, s:s, s:I, s:i, s:i, s:I, s:I}", "try", (int)t->number, "first", t->first,
+				      "checkpoint", (json_int_t)t->checkpoint, "asked", (int)t->asked, "repairs",
+				      (int)t->repairs, "tokens_in", (json_int_t)t->tokens_in, "tokens_out",
+				      (json_int_t)t->tokens_out);
 		if (t->error)
 			json_object_set_new(o, "error", json_string(t->error));
 		json_array_append_new(list, o);

@@ -1,4 +1,4 @@
-/* verb: command lines against tables of options; see verb.h. Called by main.c and by every verb. */
+/* verb: see verb.h. Called by main.c and by every verb. */
 #include "daemon/verbs/verb.h"
 
 #include <errno.h>
@@ -45,8 +45,8 @@ static int unknown_option(const struct verb *verb, const char *name, size_t n, s
 	for (size_t i = 0; i < MEM_COUNT(common); i++)
 		*MEM_PUSH(known, count) = common[i].name;
 	const char *near = suggest_word(given, known, count);
-	int rc = err_set(e, ERR_INPUT, "there is no option --%s%s%s%s; `peakd %s --help` lists them", given, near ? " (did you mean --" : "",
-	                 near ? near : "", near ? "?)" : "", verb->name);
+	int rc = err_set(e, ERR_INPUT, "there is no option --%s%s%s%s; `peakd %s --help` lists them", given,
+			 near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "", verb->name);
 	free(given);
 	free(known);
 	return rc;
@@ -75,8 +75,10 @@ static int default_db(char **ret_db, struct err *e)
 	else if (home && *home)
 		*ret_db = mem_fmt("%s/.local/share/peakd/peakd.db", home);
 	else
-		return err_set(e, ERR_INPUT, "there is no place for the database: neither $PEAKD_DB, $XDG_DATA_HOME nor $HOME is set; "
-		               "name a file with --db");
+		return err_set(
+			e, ERR_INPUT,
+			"there is no place for the database: neither $PEAKD_DB, $XDG_DATA_HOME nor $HOME is set; "
+			"name a file with --db");
 	if (!(set && *set))
 		make_folders(*ret_db);
 	return 0;
@@ -96,7 +98,8 @@ static int take_option(const struct verb *verb, int argc, char **argv, int *at, 
 		return err_set(e, ERR_INPUT, "--%s takes no value", option->name);
 	if (option->value && !equals) {
 		if (*at + 1 >= argc)
-			return err_set(e, ERR_INPUT, "--%s needs a value: --%s %s", option->name, option->name, option->value);
+			return err_set(e, ERR_INPUT, "--%s needs a value: --%s %s", option->name, option->name,
+				       option->value);
 		value = argv[++*at];
 	}
 	*MEM_PUSH(line->given, line->given_count) = (struct verb_given){ .option = option, .value = value };
@@ -107,21 +110,21 @@ static int check_words(const struct verb *verb, const struct verb_line *line, st
 {
 	const char *space = *verb->words ? " " : "", *word = verb->words;
 	if (line->word_count > verb->max_words)
-		return err_set(e, ERR_INPUT, "'%s' is one word too many; usage: peakd %s%s%s [options]", line->words[verb->max_words], verb->name,
-		               space, verb->words);
+		return err_set(e, ERR_INPUT, "unexpected argument '%s'; usage: peakd %s%s%s [options]",
+			       line->words[verb->max_words], verb->name, space, verb->words);
 	if (line->word_count >= verb->min_words)
 		return 0;
 	for (size_t i = 0; i < line->word_count; i++)
 		word += strcspn(word, " ") + 1;
-	return err_set(e, ERR_INPUT, "%.*s is missing; usage: peakd %s%s%s [options]; `peakd %s --help` says more", (int)strcspn(word, " "),
-	               word, verb->name, space, verb->words, verb->name);
+	return err_set(e, ERR_INPUT, "%.*s is missing; usage: peakd %s%s%s [options]; `peakd %s --help` says more",
+		       (int)strcspn(word, " "), word, verb->name, space, verb->words, verb->name);
 }
 
 static int apply_common(struct verb_line *line, struct err *e)
 {
 	const char *level = verb_get(line, "log-level"), *db = verb_get(line, "db");
 	if (level && log_level_parse(level) < 0)
-		return err_set(e, ERR_INPUT, "--log-level: '%s' is none of error, warning, info, debug", level);
+		return err_set(e, ERR_INPUT, "--log-level: '%s' is not error, warning, info or debug", level);
 	if (level)
 		log_set_level((enum log_level)log_level_parse(level));
 	if (db && !*db)
@@ -131,7 +134,8 @@ static int apply_common(struct verb_line *line, struct err *e)
 	return db ? 0 : default_db(&line->db, e);
 }
 
-int verb_parse(const struct verb *verb, int argc, char **argv, struct verb_line *ret_line, bool *ret_help, struct err *e)
+int verb_parse(const struct verb *verb, int argc, char **argv, struct verb_line *ret_line, bool *ret_help,
+	       struct err *e)
 {
 	struct verb_line line = { .verb = verb };
 	bool only_words = false;
@@ -176,7 +180,8 @@ static void print_option(const struct verb_option *o)
 
 void verb_help(const struct verb *verb)
 {
-	printf("usage: peakd %s%s%s [options]\n%s\n\n", verb->name, *verb->words ? " " : "", verb->words, verb->summary);
+	printf("usage: peakd %s%s%s [options]\n%s\n\n", verb->name, *verb->words ? " " : "", verb->words,
+	       verb->summary);
 	if (verb->details)
 		printf("%s\n", verb->details);
 	for (const struct verb_option *o = own_options(verb); o->name; o++)
@@ -205,7 +210,7 @@ const char *verb_get(const struct verb_line *line, const char *name)
 }
 
 int verb_int(const struct verb_line *line, const char *name, long long min, long long max, long long or_else,
-             long long *ret_value, struct err *e)
+	     long long *ret_value, struct err *e)
 {
 	const char *text = verb_get(line, name);
 	char *end;
@@ -215,7 +220,7 @@ int verb_int(const struct verb_line *line, const char *name, long long min, long
 	errno = 0;
 	long long value = strtoll(text, &end, 10);
 	if (errno || end == text || *end || value < min || value > max)
-		return err_set(e, ERR_INPUT, "--%s: '%s' is no whole number from %lld to %lld", name, text, min, max);
+		return err_set(e, ERR_INPUT, "--%s: '%s' is not an integer from %lld to %lld", name, text, min, max);
 	*ret_value = value;
 	return 0;
 }
@@ -223,8 +228,9 @@ int verb_int(const struct verb_line *line, const char *name, long long min, long
 int verb_fail(const struct verb_line *line, const struct err *e)
 {
 	fflush(stdout);
-	bool go_on = e->code == ERR_CANCELLED && line->verb->again;
-	fprintf(stderr, "peakd %s: %s%s%s\n", line->verb->name, e->text, go_on ? "; " : "", go_on ? line->verb->again : "");
+	bool again = e->code == ERR_CANCELLED && line->verb->again;
+	fprintf(stderr, "peakd %s: %s%s%s\n", line->verb->name, e->text, again ? "; " : "",
+		again ? line->verb->again : "");
 	return e->code == ERR_CANCELLED ? VERB_INTERRUPTED : VERB_FAILED;
 }
 

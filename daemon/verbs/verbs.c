@@ -1,4 +1,4 @@
-/* verbs: options in, one tool call, its words out; see verbs.h. */
+/* verbs: see verbs.h. Options become arguments of a tool call, and its text is printed. */
 #include "daemon/verbs/verbs.h"
 
 #include <stdarg.h>
@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "daemon/verbs/bar.h"
 #include "daemon/verbs/out.h"
+#include "daemon/verbs/run_setup.h"
 #include "daemon/verbs/verbs_simulate.h"
 
 /* --- options to arguments --------------------------------------------------------------------------------------------------- */
@@ -37,7 +39,7 @@ void verbs_copy(const struct verb_line *line, json_t *arguments, const char *opt
 }
 
 int verbs_copy_int(const struct verb_line *line, json_t *arguments, const char *option, long long min, long long max,
-                   struct err *e)
+		   struct err *e)
 {
 	long long value;
 	if (verb_get(line, option) == NULL)
@@ -56,13 +58,7 @@ static int print_json(const struct verb_line *line, const json_t *value)
 	return out_json(NULL, value, JSON_INDENT(2), &e) < 0 ? verb_fail(line, &e) : VERB_OK;
 }
 
-/* A validation that was carried out and did not pass is no success. */
-static int status_of(const json_t *structured)
-{
-	return json_is_false(json_object_get(json_object_get(structured, "result"), "passed")) ? VERB_FAILED : VERB_OK;
-}
-
-/* What the tool says of an argument, of the option that it came from: "arguments.over: given …" is "--over: given …". */
+/* Turns a message about an argument into one about its option: "arguments.over: given …" becomes "--over: given …". */
 static void name_option(const struct verb_line *line, struct err *e)
 {
 	static const char place[] = "arguments.";
@@ -107,8 +103,9 @@ int verbs_call(const struct verb_line *line, const char *tool, json_t *take_argu
 	else
 		printf("%s\n", text);
 	status = verb_ended(client_interrupted(client), status);
-	if (status == VERB_OK)
-		status = status_of(structured);
+	/* A validation that ran and did not pass is no success. */
+	if (status == VERB_OK && json_is_false(json_object_get(json_object_get(structured, "result"), "passed")))
+		status = VERB_FAILED;
 	json_decref(structured);
 	free(text);
 	client_close(client);
@@ -123,12 +120,29 @@ static int usage(const struct verb_line *line, const struct err *e, json_t *take
 
 /* --- the verbs ---------------------------------------------------------------------------------------------------------------- */
 
-#define DEVICE_OPTION { "device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)" }
-#define SANITIZER_OPTION { "sanitizer", "TOOL", "runs under compute-sanitizer instead: memcheck, racecheck, initcheck or synccheck" }
-#define LATER_OPTION { "later", NULL, "keeps it for a machine that has the device: see `peakd drain --help`" }
-#define JSON_OPTION { "json", NULL, "prints the structured answer" }
-#define SAMPLES_OPTION { "samples", "N", "execution parameters to sample (default 16)" }
-#define AT_WORDS "AT is a checkpoint: a workflow's name (its head), a tag, a number, 6 or more characters of a hash, NAME~2.\n"
+#define DEVICE_OPTION                                                                                                  \
+	{                                                                                                              \
+		"device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)"   \
+	}
+#define SANITIZER_OPTION                                                                                               \
+	{                                                                                                              \
+		"sanitizer", "TOOL",                                                                                   \
+			"runs under compute-sanitizer instead: memcheck, racecheck, initcheck or synccheck"            \
+	}
+#define LATER_OPTION                                                                                                   \
+	{                                                                                                              \
+		"later", NULL, "queues the job for a machine that has the device: see `peakd drain --help`"            \
+	}
+#define JSON_OPTION                                                                                                    \
+	{                                                                                                              \
+		"json", NULL, "prints the structured answer"                                                           \
+	}
+#define SAMPLES_OPTION                                                                                                 \
+	{                                                                                                              \
+		"samples", "N", "execution parameters to sample (default 16)"                                          \
+	}
+#define AT_WORDS                                                                                                       \
+	"AT is a checkpoint: a workflow's name (its head), a tag, a number, 6 or more characters of a hash, NAME~2.\n"
 
 static void copy_flags(const struct verb_line *line, json_t *arguments)
 {
@@ -144,13 +158,15 @@ static int tune_run(const struct verb_line *line)
 	if (verb_get(line, "simulate") && line->word_count == 0)
 		return verbs_simulate(line);
 	if (line->word_count == 0 || verb_get(line, "simulate")) {
-		err_set(&e, ERR_INPUT, "name either a checkpoint to tune or a space to replay: peakd tune AT, or peakd tune --simulate FILE");
+		err_set(&e, ERR_INPUT,
+			"name a checkpoint to tune or a space to replay: peakd tune AT, or peakd tune --simulate FILE");
 		return usage(line, &e, NULL);
 	}
 	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
 	verbs_copy(line, arguments, "device", "strategy", "sizes", "objective", "over", NULL);
 	copy_flags(line, arguments);
-	if (verbs_copy_int(line, arguments, "budget", 1, 1000000, &e) < 0 || verbs_copy_int(line, arguments, "seconds", 1, 1000000, &e) < 0 ||
+	if (verbs_copy_int(line, arguments, "budget", 1, 1000000, &e) < 0 ||
+	    verbs_copy_int(line, arguments, "seconds", 1, 1000000, &e) < 0 ||
 	    verbs_copy_int(line, arguments, "device-seconds", 1, 1000000, &e) < 0 ||
 	    verbs_copy_int(line, arguments, "seed", 0, (long long)1 << 53, &e) < 0)
 		return usage(line, &e, arguments);
@@ -158,28 +174,39 @@ static int tune_run(const struct verb_line *line)
 }
 
 const struct verb verbs_tune = {
-	.name = "tune", .words = "[AT]", .summary = "finds the fastest tuning parameters of a checkpoint",
-	.again = "what it has measured is kept, and the same command with --resume goes on", .details = AT_WORDS
-	"With --simulate no AT: a brute-forced space is replayed; --json prints each seed's times in order, null for a failure.\n",
-	.options = (const struct verb_option[]){
-		DEVICE_OPTION,
-		{ "budget", "N", "configurations to try at most, per input size (default 128)" },
-		{ "seconds", "S", "seconds at most, waiting for the device not counted" },
-		{ "device-seconds", "S", "seconds of checking and timing at most" },
-		{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
-		{ "over", "HOW", "several sizes: each (a winner for each, the default), mean (geometric) or worst: one for all" },
-		{ "objective", "WHAT", "time (default), energy, edp, or an expression such as \"time * registers\"" },
-		{ "strategy", "NAME", "auto (default) or one of docs/search.md's" },
-		{ "seed", "N", "of the search; with --simulate: the first one (default 0)" },
-		{ "simulate", "FILE", "replays Kernel Tuner's cache file of a brute-forced space (JSON, plain or gzipped)" },
-		{ "seeds", "N", "with --simulate: how many searches, each from a fresh state (default 100)" },
-		{ "warm", NULL, "times with warm caches (default: cold)" },
-		{ "resume", NULL, "goes on with an earlier tune that was cut off; one that ended is the answer" },
-		LATER_OPTION,
-		JSON_OPTION,
-		{ NULL, NULL, NULL },
-	},
-	.min_words = 0, .max_words = 1, .run = tune_run,
+	.name = "tune",
+	.words = "[AT]",
+	.summary = "finds the fastest tuning parameters of a checkpoint",
+	.again = "its measurements are kept, and the same command with --resume continues",
+	.details = AT_WORDS "With --simulate there is no AT: a brute-forced space is replayed. --json prints each "
+			    "seed's times in order, null for a failure.\n",
+	.options =
+		(const struct verb_option[]){
+			DEVICE_OPTION,
+			{ "budget", "N", "configurations to try at most, per input size (default 128)" },
+			{ "seconds", "S", "seconds at most, waiting for the device not counted" },
+			{ "device-seconds", "S", "seconds of checking and timing at most" },
+			{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
+			{ "over", "HOW",
+			  "several sizes: each (a winner per size, the default), mean (geometric) or worst: one winner "
+			  "for all" },
+			{ "objective", "WHAT",
+			  "time (default), energy, edp, or an expression such as \"time * registers\"" },
+			{ "strategy", "NAME", "auto (default) or one of docs/search.md's" },
+			{ "seed", "N", "seed of the search; with --simulate: of the first search (default 0)" },
+			{ "simulate", "FILE",
+			  "replays Kernel Tuner's cache file of a brute-forced space (JSON, plain or gzipped)" },
+			{ "seeds", "N", "with --simulate: how many searches, each from a fresh state (default 100)" },
+			{ "warm", NULL, "times with warm caches (default: cold)" },
+			{ "resume", NULL,
+			  "continues an earlier tune of the same question; a finished one is the answer" },
+			LATER_OPTION,
+			JSON_OPTION,
+			{ NULL, NULL, NULL },
+		},
+	.min_words = 0,
+	.max_words = 1,
+	.run = tune_run,
 };
 
 static int validate_run(const struct verb_line *line)
@@ -194,9 +221,23 @@ static int validate_run(const struct verb_line *line)
 }
 
 const struct verb verbs_validate = {
-	.name = "validate", .words = "AT", .summary = "compares a checkpoint's outputs with its root's; exit status 1 if they differ, or nothing ran",
-	.again = VERBS_ANEW, .details = AT_WORDS, .options = (const struct verb_option[]){ DEVICE_OPTION, SAMPLES_OPTION, SANITIZER_OPTION, LATER_OPTION, JSON_OPTION, { NULL, NULL, NULL } },
-	.min_words = 1, .max_words = 1, .run = validate_run,
+	.name = "validate",
+	.words = "AT",
+	.summary = "compares a checkpoint's outputs with the baseline's; exit status 1 if they differ, or nothing ran",
+	.again = VERBS_ANEW,
+	.details = AT_WORDS,
+	.options =
+		(const struct verb_option[]){
+			DEVICE_OPTION,
+			SAMPLES_OPTION,
+			SANITIZER_OPTION,
+			LATER_OPTION,
+			JSON_OPTION,
+			{ NULL, NULL, NULL },
+		},
+	.min_words = 1,
+	.max_words = 1,
+	.run = validate_run,
 };
 
 static int transform_run(const struct verb_line *line)
@@ -207,7 +248,7 @@ static int transform_run(const struct verb_line *line)
 		json_object_set_new(arguments, "transformation", json_string(line->words[1]));
 	verbs_copy(line, arguments, "model", "device", "pending", NULL);
 	if (line->word_count < 2 && verb_get(line, "pending") == NULL) {
-		err_set(&e, ERR_INPUT, "name a transformation, or the half-done one to go on with (--pending ID)");
+		err_set(&e, ERR_INPUT, "name a transformation, or a half-done one to continue (--pending ID)");
 		return usage(line, &e, arguments);
 	}
 	if (verbs_copy_int(line, arguments, "samples", 1, 1024, &e) < 0)
@@ -216,18 +257,23 @@ static int transform_run(const struct verb_line *line)
 }
 
 const struct verb verbs_transform = {
-	.name = "transform", .words = "AT [TRANSFORMATION]",
-	.summary = "has a model carry out a transformation, each pass compiled or validated",
+	.name = "transform",
+	.words = "AT [TRANSFORMATION]",
+	.summary = "has a model apply a transformation, each pass compiled or validated",
 	.again = VERBS_ANEW,
 	.details = AT_WORDS "TRANSFORMATION is a name (tb-tiling) or a sentence (\"unroll the inner loop by 4\").\n",
-	.options = (const struct verb_option[]){
-		{ "model", "NAME", "a configured model, or replay:NAME for recordings" },
-		DEVICE_OPTION, SAMPLES_OPTION,
-		{ "pending", "ID", "goes on with a half-done transformation" },
-		JSON_OPTION,
-		{ NULL, NULL, NULL },
-	},
-	.min_words = 1, .max_words = 2, .run = transform_run,
+	.options =
+		(const struct verb_option[]){
+			{ "model", "NAME", "a configured model, or replay:NAME for recordings" },
+			DEVICE_OPTION,
+			SAMPLES_OPTION,
+			{ "pending", "ID", "continues a half-done transformation" },
+			JSON_OPTION,
+			{ NULL, NULL, NULL },
+		},
+	.min_words = 1,
+	.max_words = 2,
+	.run = transform_run,
 };
 
 static int compare_run(const struct verb_line *line)
@@ -242,19 +288,26 @@ static int compare_run(const struct verb_line *line)
 }
 
 const struct verb verbs_compare = {
-	.name = "compare", .words = "A [B]", .summary = "times two checkpoints alternately: is B faster, slower, the same?",
+	.name = "compare",
+	.words = "A [B]",
+	.summary = "times two checkpoints alternately: is B faster, slower, the same?",
 	.again = VERBS_ANEW,
 	.details = "A and B are written as for `peakd tune --help`; without B, A is compared with its parent.\n"
-	           "Each takes part with its best proven configuration. The verdict is on B: same means within 1 % (cold also 0.2 us), unclear\n"
-	           "that the interval of the ratio is too wide to say. `peakd workflow compare` shows recorded times instead.\n",
-	.options = (const struct verb_option[]){
-		DEVICE_OPTION,
-		{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
-		{ "warm", NULL, "with warm caches (default: cold)" },
-		JSON_OPTION,
-		{ NULL, NULL, NULL },
-	},
-	.min_words = 1, .max_words = 2, .run = compare_run,
+		   "Each side uses its best validated configuration. The verdict is about B. Same means within 1 % "
+		   "(cold also 0.2 us);\n"
+		   "unclear means that the interval of the ratio is too wide. `peakd workflow compare` shows recorded "
+		   "times instead.\n",
+	.options =
+		(const struct verb_option[]){
+			DEVICE_OPTION,
+			{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
+			{ "warm", NULL, "with warm caches (default: cold)" },
+			JSON_OPTION,
+			{ NULL, NULL, NULL },
+		},
+	.min_words = 1,
+	.max_words = 2,
+	.run = compare_run,
 };
 
 static int profile_run(const struct verb_line *line)
@@ -265,12 +318,21 @@ static int profile_run(const struct verb_line *line)
 }
 
 const struct verb verbs_profile = {
-	.name = "profile", .words = "AT", .summary = "cold and warm time, energy, percent of the device's ceilings and of the library",
-	.again = VERBS_ANEW, .details = AT_WORDS,
-	.options = (const struct verb_option[]){
-		DEVICE_OPTION, { "sizes", "SIZES", "only these input sizes, as \"n=2048\"" }, JSON_OPTION, { NULL, NULL, NULL },
-	},
-	.min_words = 1, .max_words = 1, .run = profile_run,
+	.name = "profile",
+	.words = "AT",
+	.summary = "cold and warm time, energy, percent of the device's ceilings and of the library",
+	.again = VERBS_ANEW,
+	.details = AT_WORDS,
+	.options =
+		(const struct verb_option[]){
+			DEVICE_OPTION,
+			{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
+			JSON_OPTION,
+			{ NULL, NULL, NULL },
+		},
+	.min_words = 1,
+	.max_words = 1,
+	.run = profile_run,
 };
 
 static int devices_run(const struct verb_line *line)
@@ -282,7 +344,183 @@ static int devices_run(const struct verb_line *line)
 }
 
 const struct verb verbs_devices = {
-	.name = "devices", .words = "", .summary = "the devices of this machine", .details = NULL,
-	.options = (const struct verb_option[]){ { "refresh", NULL, "looks again" }, JSON_OPTION, { NULL, NULL, NULL } },
-	.min_words = 0, .max_words = 0, .run = devices_run,
+	.name = "devices",
+	.words = "",
+	.summary = "the devices of this machine",
+	.details = NULL,
+	.options =
+		(const struct verb_option[]){ { "refresh", NULL, "looks again" }, JSON_OPTION, { NULL, NULL, NULL } },
+	.min_words = 0,
+	.max_words = 0,
+	.run = devices_run,
+};
+
+/* --- jobs: only the log needs several calls, since the tool shows a part of it each time ------------------------------------- */
+
+static int check_action(const char *action, size_t words, struct err *e)
+{
+	static const char *const known[] = { "list", "get", "wait", "cancel", "resume", "log" };
+	char hint[96];
+	size_t i = 0;
+	while (i < MEM_COUNT(known) && strcmp(known[i], action) != 0)
+		i++;
+	if (i == MEM_COUNT(known))
+		return err_set(e, ERR_INPUT,
+			       "there is no action '%s'%s; the actions are list, get, wait, cancel, resume and log",
+			       action, suggest_hint(action, known, MEM_COUNT(known), hint));
+	if (i > 0 && words < 2)
+		return err_set(e, ERR_INPUT, "usage: peakd jobs %s ID; `peakd jobs` lists the ids", action);
+	return 0;
+}
+
+static void print_events(const json_t *events)
+{
+	const json_t *v;
+	size_t i;
+	json_array_foreach(events, i, v)
+		printf("%lld %s %s\n", (long long)json_integer_value(json_object_get(v, "seq")),
+		       json_string_value(json_object_get(v, "kind")), json_string_value(json_object_get(v, "message")));
+}
+
+static int whole_log(const struct verb_line *line, const char *id)
+{
+	struct client *client = NULL;
+	struct err e = ERR_INIT;
+	json_t *all = json_array();
+	bool more = true;
+	int rc = client_open(line->db, &client, &e);
+	while (rc == 0 && more) {
+		const json_t *last = json_array_get(all, json_array_size(all) - 1);
+		json_t *answer = NULL;
+		rc = client_call(client, "job",
+				 json_pack("{s:s, s:s, s:I}", "action", "log", "id", id, "after",
+					   json_integer_value(json_object_get(last, "seq"))),
+				 NULL, NULL, &answer, NULL, &e);
+		more = json_object_get(answer, "next") != NULL;
+		json_array_extend(all, json_object_get(answer, "events"));
+		json_decref(answer);
+	}
+	json_t *shown = json_pack("{s:s, s:O}", "job", id, "events", all);
+	if (rc == 0 && verb_get(line, "json"))
+		rc = out_json(NULL, shown, JSON_INDENT(2), &e);
+	else if (rc == 0)
+		print_events(all);
+	json_decref(shown);
+	json_decref(all);
+	int status = verb_ended(client_interrupted(client), rc < 0 ? verb_fail(line, &e) : VERB_OK);
+	client_close(client);
+	return status;
+}
+
+static int jobs_run(const struct verb_line *line)
+{
+	const char *action = line->word_count > 0 ? line->words[0] : "list";
+	struct err e = ERR_INIT;
+	if (check_action(action, line->word_count, &e) < 0)
+		return verb_misused(line, &e);
+	if (strcmp(action, "log") == 0)
+		return whole_log(line, line->words[1]);
+	json_t *arguments = json_pack("{s:s}", "action", action);
+	if (line->word_count > 1)
+		json_object_set_new(arguments, "id", json_string(line->words[1]));
+	return verbs_call(line, "job", arguments, NULL);
+}
+
+const struct verb verbs_jobs = {
+	.name = "jobs",
+	.words = "[ACTION ID]",
+	.summary = "lists jobs; ACTION is get, wait, cancel, resume or log",
+	.details = "  list         the newest jobs (the default action)\n"
+		   "  get ID       the job's state, and its result once it has ended\n"
+		   "  wait ID      waits until the job has ended, then shows the same\n"
+		   "  cancel ID    cancels the job; its measurements are kept\n"
+		   "  resume ID    resumes a job that was interrupted when its daemon ended\n"
+		   "  log ID       every event of the job\n",
+	.options =
+		(const struct verb_option[]){ { "json", NULL, "prints the structured answer" }, { NULL, NULL, NULL } },
+	.min_words = 0,
+	.max_words = 2,
+	.run = jobs_run,
+};
+
+/* --- draft: reads the kernel file and writes the context; the tool does the work --------------------------------------------- */
+
+static void print_list(const char *what, const json_t *list)
+{
+	const json_t *x;
+	size_t i;
+	json_array_foreach(list, i, x) fprintf(stderr, "%s: %s\n", what, json_string_value(x));
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+	return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static int draft_run(const struct verb_line *line)
+{
+	const char *path = line->words[0], *backend = verb_get(line, "backend"), *declared;
+	struct err e = ERR_INIT;
+	char *source = NULL;
+	json_t *answer = NULL, *lines = json_array();
+	if (run_setup_read(path, &source, &e) < 0 ||
+	    out_check(verb_get(line, "out"), verb_get(line, "force") != NULL, &e) < 0) {
+		json_decref(lines);
+		free(source);
+		return verb_fail(line, &e);
+	}
+	for (size_t i = 0; (declared = verb_get_nth(line, "declare", i)) != NULL; i++)
+		json_array_append_new(lines, json_string(declared));
+	if (backend == NULL)
+		backend = ends_with(path, ".hip") ? "hip" : "cuda";
+	json_t *arguments = json_pack("{s:s, s:s, s:o}", "source", source, "backend", backend, "declared", lines);
+	free(source);
+	verbs_copy(line, arguments, "model", "device", NULL);
+	int status = verbs_call(line, "draft", arguments, &answer);
+	if (status != VERB_OK)
+		return status;
+	/* With a model or a device the draft was a job, and the answer is the job. */
+	const json_t *found = json_object_get(answer, "result") ? json_object_get(answer, "result") : answer;
+	print_list("note", json_object_get(found, "notes"));
+	print_list("question", json_object_get(found, "questions"));
+	if (!json_is_true(json_object_get(found, "complete")))
+		status = VERB_FAILED;
+	else if (out_text(verb_get(line, "out"), run_setup_text(found, "context"), verb_get(line, "force") != NULL,
+			  &e) < 0)
+		status = verb_fail(line, &e);
+	if (json_array_size(json_object_get(found, "questions")) > 0)
+		fprintf(stderr, "no context was written: answer each question with --declare 'LINE', or let a model "
+				"answer with --model NAME\n");
+	json_decref(answer);
+	return status;
+}
+
+static const struct verb_option draft_options[] = {
+	{ "declare", "LINE",
+	  "a fact that the file does not state, as under inputs: or tune:, \"n: int = {1024, 2048}\", or in host code; "
+	  "may be repeated" },
+	{ "model", "NAME",
+	  "asks this model what the file leaves open (default: the model of $PEAKD_MODEL; replay:NAME for "
+	  "recordings)" },
+	{ "device", "D", "tries the draft: cuda:0 runs it, cuda:sm_90a compiles it" },
+	{ "backend", "NAME", "cuda or hip (default: hip for *.hip, else cuda)" },
+	{ "out", "FILE", "writes the context there (default: -, standard output)" },
+	{ "force", NULL, "overwrites FILE" },
+	{ NULL, NULL, NULL },
+};
+
+const struct verb verbs_draft = {
+	.name = "draft",
+	.words = "FILE.cu",
+	.summary = "a first context from an existing kernel and its launch",
+	.again = VERBS_ANEW,
+	.details = "Reads kernels, launches, allocations and constants from the file, and asks you or a model "
+		   "(--model) for what it leaves open.\n"
+		   "Then it compares the draft's launches with the file's.\n"
+		   "Exit status 0: the context is complete; 1: questions are open.\n",
+	.options = draft_options,
+	.min_words = 1,
+	.max_words = 1,
+	.run = draft_run,
 };

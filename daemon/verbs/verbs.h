@@ -1,5 +1,5 @@
-/* verbs: the verbs that are one tool call: tune, validate, transform, compare, profile, devices. Each prints what the tool says for
- * people, or with --json the tool's structured content. */
+/* verbs: every verb of the shell, for main.c's table, and what those share that call one tool. Such a verb prints the tool's text for people,
+ * or with --json its structured content. */
 #ifndef PEAKD_DAEMON_VERBS_VERBS_H
 #define PEAKD_DAEMON_VERBS_VERBS_H
 
@@ -8,18 +8,21 @@
 #include "daemon/client.h"
 #include "daemon/verbs/verb.h"
 
-/* `again` of verbs whose work leaves nothing to go on with. */
-#define VERBS_ANEW "the same command begins it anew"
+/* `again` of verbs whose cancelled work cannot be resumed. */
+#define VERBS_ANEW "the same command starts again from the beginning"
 
-extern const struct verb verbs_tune, verbs_validate, verbs_transform, verbs_compare, verbs_profile, verbs_devices;
+/* One tool call each (verbs.c, verbs_workflow.c). */
+extern const struct verb verbs_tune, verbs_validate, verbs_transform, verbs_compare, verbs_profile, verbs_devices,
+	verbs_jobs, verbs_draft, verbs_workflow;
+/* Scripts of many calls (run.c, study.c), and verbs without a daemon (drain.c, selftest.c). */
+extern const struct verb run_verb, study_verb, drain_verb, selftest_verb;
 
-/* Copies options that were given into tool arguments of the same name, with '-' as '_'; ends with NULL. */
+/* Copies the options that were given into tool arguments of the same name, with '-' as '_'. The list ends with NULL. */
 void verbs_copy(const struct verb_line *line, json_t *arguments, const char *option, ...) __attribute__((sentinel));
-/* The same for a whole number. */
+/* The same for an integer. */
 int verbs_copy_int(const struct verb_line *line, json_t *arguments, const char *option, long long min, long long max,
-                   struct err *e);
-/* Connects, calls, prints; *ret_structured may be NULL, is set on success only, and replaces the printing. Returns the exit
- * status. */
+		   struct err *e);
+/* Connects, calls and prints; returns the exit status. *ret_structured may be NULL; it is set on success only, and replaces the printing. */
 int verbs_call(const struct verb_line *line, const char *tool, json_t *take_arguments, json_t **ret_structured);
 
 #endif

@@ -18,8 +18,8 @@ struct replay {
 	const char *strategy;
 	long long budget, seeds, first;
 	json_t *trajectories;
-	double *best;      /* per seed, milliseconds */
-	size_t asked;      /* over all seeds */
+	double *best; /* per seed, milliseconds */
+	size_t asked; /* over all seeds */
 };
 
 static int replay_seed(struct replay *r, long long i, struct err *e)
@@ -27,8 +27,8 @@ static int replay_seed(struct replay *r, long long i, struct err *e)
 	double *times, best = INFINITY;
 	size_t count;
 	char name[32];
-	int rc = simulate_run(&r->cache->space, r->cache->times, r->strategy, (size_t)r->budget, (uint64_t)(r->first + i), &times,
-	                      &count, e);
+	int rc = simulate_run(&r->cache->space, r->cache->times, r->strategy, (size_t)r->budget,
+			      (uint64_t)(r->first + i), &times, &count, e);
 	if (rc < 0)
 		return rc;
 	json_t *trajectory = json_array();
@@ -57,9 +57,11 @@ static void print_words(struct replay *r, int64_t elapsed_ns)
 		optimum = fmin(optimum, r->cache->times[p]);
 	qsort(r->best, (size_t)r->seeds, sizeof r->best[0], ascending);
 	double median = r->best[r->seeds / 2];
-	printf("%s: %zu configurations, best %.6g ms; after %lld evaluations the median of %lld seeds has found %.6g ms (%.1f %% of "
-	       "the optimum's speed), %.3f ms per proposal\n", r->strategy, r->cache->space.count, optimum, r->budget, r->seeds, median,
-	       100 * optimum / median, (double)elapsed_ns / 1e6 / (double)(r->asked ? r->asked : 1));
+	printf("%s: %zu configurations, best %.6g ms; after %lld evaluations the median of %lld seeds has found %.6g "
+	       "ms (%.1f %% of "
+	       "the optimum's speed), %.3f ms per proposal\n",
+	       r->strategy, r->cache->space.count, optimum, r->budget, r->seeds, median, 100 * optimum / median,
+	       (double)elapsed_ns / 1e6 / (double)(r->asked ? r->asked : 1));
 }
 
 static int replay(const struct verb_line *line, struct replay *r, struct err *e)
@@ -83,7 +85,8 @@ int verbs_simulate(const struct verb_line *line)
 	struct import_ktcache cache;
 	const char *strategy = verb_get(line, "strategy");
 	struct replay r = { .cache = &cache, .strategy = strategy ? strategy : "auto" };
-	if (verb_int(line, "budget", 1, 1000000, 200, &r.budget, &e) < 0 || verb_int(line, "seeds", 1, 100000, 100, &r.seeds, &e) < 0 ||
+	if (verb_int(line, "budget", 1, 1000000, 200, &r.budget, &e) < 0 ||
+	    verb_int(line, "seeds", 1, 100000, 100, &r.seeds, &e) < 0 ||
 	    verb_int(line, "seed", 0, (long long)1 << 53, 0, &r.first, &e) < 0)
 		return verb_misused(line, &e);
 	if (import_ktcache(verb_get(line, "simulate"), &cache, &e) < 0)

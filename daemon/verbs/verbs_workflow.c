@@ -1,6 +1,4 @@
-/* verbs_workflow: one action, one call of the workflow tool; see verbs_workflow.h. */
-#include "daemon/verbs/verbs_workflow.h"
-
+/* verbs_workflow: `peakd workflow ACTION …`: the history of a kernel from the shell. Each action is one call of the workflow tool. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,23 +9,29 @@
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
-#include "core/search/import_file.h"
 #include "core/jobs/import_results.h"
+#include "core/search/import_file.h"
 #include "daemon/verbs/run_setup.h"
 #include "daemon/verbs/verbs.h"
 
-/* A message has 8 MiB, and more than these are no use as seeds. */
+/* A message may have 8 MiB, and a tune needs no more seeds than these. */
 enum { IMPORT_MAX = 10000, NAME_BYTES = 60 };
 
-/* What the words behind an action are called in the tool's arguments, and how people read them. */
+/* The tool's arguments for an action's words, and the usage line. */
 static const struct action {
 	const char *name, *first, *second, *words;
 	size_t min;
 } actions[] = {
-	{ "create", "file", "name", "FILE [NAME]", 1 }, { "list", NULL, NULL, "", 0 },
-	{ "log", "name", NULL, "NAME", 1 },       { "show", "at", "what", "AT [PART]", 1 },
-	{ "diff", "at", "with", "AT [AT]", 1 },   { "compare", "at", "with", "AT [AT]", 1 }, { "restore", "name", "at", "NAME AT", 2 },
-	{ "tag", "name", "at", "NAME AT", 2 },    { "branch", "name", "at", "NAME AT", 2 }, { "export", "at", NULL, "AT", 1 },
+	{ "create", "file", "name", "FILE [NAME]", 1 },
+	{ "list", NULL, NULL, "", 0 },
+	{ "log", "name", NULL, "NAME", 1 },
+	{ "show", "at", "what", "AT [PART]", 1 },
+	{ "diff", "at", "with", "AT [AT]", 1 },
+	{ "compare", "at", "with", "AT [AT]", 1 },
+	{ "restore", "name", "at", "NAME AT", 2 },
+	{ "tag", "name", "at", "NAME AT", 2 },
+	{ "branch", "name", "at", "NAME AT", 2 },
+	{ "export", "at", NULL, "AT", 1 },
 	{ "import", "at", "name", "AT FILE", 2 },
 };
 
@@ -40,8 +44,8 @@ static const struct action *find_action(const char *name, struct err *e)
 			return &actions[i];
 		names[i] = actions[i].name;
 	}
-	err_set(e, ERR_INPUT, "there is no action '%s'%s; there are create, list, log, show, diff, compare, restore, tag, branch, export and import",
-	        name, suggest_hint(name, names, MEM_COUNT(actions), hint));
+	err_set(e, ERR_INPUT, "there is no action '%s'%s; `peakd workflow --help` lists them", name,
+		suggest_hint(name, names, MEM_COUNT(actions), hint));
 	return NULL;
 }
 
@@ -50,7 +54,7 @@ static const struct action *find_action(const char *name, struct err *e)
 static int write_file(const char *folder, const char *name, const char *text, bool force, struct err *e)
 {
 	if (!*name || strchr(name, '/') || strcmp(name, "..") == 0 || strcmp(name, ".") == 0)
-		return err_set(e, ERR_INTERNAL, "the daemon names a file '%s', which is no plain name", name);
+		return err_set(e, ERR_INTERNAL, "the daemon sent the file name '%s', which is not a plain name", name);
 	char *path = mem_fmt("%s/%s", folder, name);
 	FILE *f = fopen(path, force ? "we" : "wxe");
 	bool good = f && fputs(text, f) >= 0;
@@ -58,7 +62,8 @@ static int write_file(const char *folder, const char *name, const char *text, bo
 		good = fclose(f) == 0 && good;
 	int rc = 0;
 	if (f == NULL && errno == EEXIST)
-		rc = err_set(e, ERR_CONFLICT, "%s exists and was not touched: name another folder with --out, or add --force", path);
+		rc = err_set(e, ERR_CONFLICT,
+			     "%s exists and was not changed: name another folder with --out, or add --force", path);
 	else if (!good)
 		rc = err_sys(e, errno, "%s: cannot be written", path);
 	if (good)
@@ -67,15 +72,20 @@ static int write_file(const char *folder, const char *name, const char *text, bo
 	return rc;
 }
 
-/* All or none. */
+/* Refuses the export when one of its files exists, so that all are written or none. */
 static int check_files(const char *folder, const json_t *files, struct err *e)
 {
 	const json_t *file;
 	size_t i;
-	json_array_foreach(files, i, file) {
+	json_array_foreach(files, i, file)
+	{
 		char *path = mem_fmt("%s/%s", folder, run_setup_text(file, "name"));
-		int rc = access(path, F_OK) != 0 ? 0 : err_set(e, ERR_CONFLICT, "%s exists, and nothing was written: name another folder with "
-		                                               "--out, or add --force", path);
+		int rc = access(path, F_OK) != 0
+				 ? 0
+				 : err_set(e, ERR_CONFLICT,
+					   "%s exists, and nothing was written: name another folder with "
+					   "--out, or add --force",
+					   path);
 		free(path);
 		if (rc < 0)
 			return rc;
@@ -90,8 +100,10 @@ static int write_files(const char *folder, const json_t *files, bool force, stru
 	int rc = force ? 0 : check_files(folder, files, e);
 	if (rc < 0)
 		return rc;
-	rc = mkdir(folder, 0777) == 0 || errno == EEXIST ? 0 : err_sys(e, errno, "%s: the folder cannot be made", folder);
-	json_array_foreach(files, i, file) {
+	rc = mkdir(folder, 0777) == 0 || errno == EEXIST ? 0
+							 : err_sys(e, errno, "%s: the folder cannot be made", folder);
+	json_array_foreach(files, i, file)
+	{
 		const char *name = json_string_value(json_object_get(file, "name"));
 		const char *text = json_string_value(json_object_get(file, "text"));
 		if (rc == 0 && name && text)
@@ -116,7 +128,7 @@ static int export_files(const struct verb_line *line, json_t *take_arguments)
 	return status;
 }
 
-/* --- import: this reads the file, which may be large, and sends what matters of it ------------------------------------------- */
+/* --- import: reads the file here, because it may be large, and sends its best configurations --------------------------------- */
 
 static int import_file(const struct verb_line *line, json_t *take_arguments)
 {
@@ -136,7 +148,8 @@ static int import_file(const struct verb_line *line, json_t *take_arguments)
 			results.at[i].run_count = 0;
 		import_results_write(&results, &text);
 		json_object_set_new(take_arguments, "text", json_string(buf_text(&text)));
-		json_object_set_new(take_arguments, "name", json_sprintf("%.*s (%s)", (int)utf8_fit(name, NAME_BYTES), name, results.format));
+		json_object_set_new(take_arguments, "name",
+				    json_sprintf("%.*s (%s)", (int)utf8_fit(name, NAME_BYTES), name, results.format));
 	}
 	import_results_fini(&results);
 	buf_fini(&text);
@@ -146,7 +159,7 @@ static int import_file(const struct verb_line *line, json_t *take_arguments)
 	return verb_fail(line, &e);
 }
 
-/* --- create: a tool of its own, which wants the file's text ------------------------------------------------------------------- */
+/* --- create: the tool context_create, with the file's text -------------------------------------------------------------------- */
 
 static int create(const struct verb_line *line)
 {
@@ -156,7 +169,8 @@ static int create(const struct verb_line *line)
 	if (run_setup_read(path, &text, &e) < 0)
 		return verb_fail(line, &e);
 	char *name = line->word_count > 2 ? mem_str(line->words[2]) : run_setup_stem(path);
-	int status = verbs_call(line, "context_create", json_pack("{s:s, s:s, s:s}", "source", text, "name", name, "file", path), NULL);
+	int status = verbs_call(line, "context_create",
+				json_pack("{s:s, s:s, s:s}", "source", text, "name", name, "file", path), NULL);
 	free(name);
 	free(text);
 	return status;
@@ -170,17 +184,18 @@ static int workflow_run(const struct verb_line *line)
 	const struct action *action = find_action(line->words[0], &e);
 	size_t given = line->word_count - 1;
 	if (action && given < action->min)
-		err_set(&e, ERR_INPUT, "it is `peakd workflow %s%s%s`: see `peakd workflow --help`", action->name, *action->words ? " " : "", action->words);
+		err_set(&e, ERR_INPUT, "usage: peakd workflow %s%s%s; see `peakd workflow --help`", action->name,
+			*action->words ? " " : "", action->words);
 	else if (action && given > (size_t)(action->first != NULL) + (action->second != NULL))
-		err_set(&e, ERR_INPUT, "'%s' is one word too many: it is `peakd workflow %s%s%s`", line->words[line->word_count - 1],
-		        action->name, *action->words ? " " : "", action->words);
+		err_set(&e, ERR_INPUT, "unexpected argument '%s'; usage: peakd workflow %s%s%s",
+			line->words[line->word_count - 1], action->name, *action->words ? " " : "", action->words);
 	else if (action && verb_get(line, "out") && strcmp(verb_get(line, "out"), "-") == 0)
 		err_set(&e, ERR_INPUT, "--out takes a folder, since an export is several files; --json prints them");
 	if (e.code != ERR_NONE)
 		return verb_misused(line, &e);
 	if (strcmp(action->name, "create") == 0)
 		return create(line);
-	/* A terminal shows everything. */
+	/* The shell shows everything. */
 	json_t *arguments = json_pack("{s:s, s:i}", "action", action->name, "limit", 100000000);
 	if (given > 0)
 		json_object_set_new(arguments, action->first, json_string(line->words[1]));
@@ -194,28 +209,37 @@ static int workflow_run(const struct verb_line *line)
 }
 
 const struct verb verbs_workflow = {
-	.name = "workflow", .words = "ACTION …", .summary = "history: create, list, log, show, diff, compare, restore, tag, branch, export, import",
-	.details = "  create FILE [NAME]    makes a workflow of a context file, for tune, validate and transform; nothing runs (`peakd run` does)\n"
-	           "  list                  every workflow\n"
-	           "  log NAME              its checkpoints with their best times\n"
-	           "  show AT [PART]        a checkpoint, or its source, device, host, macros, measurements (CSV), t4 (the same as JSON),\n"
-	           "                        validations, exchanges, best (the winner's macros) or tuning\n"
-	           "  diff AT [AT]          what the first has that the second has not (default: the second is its parent)\n"
-	           "  compare AT [AT]       their best times\n"
-	           "  restore NAME AT       moves a workflow's head back to a checkpoint\n"
-	           "  tag NAME AT           names a checkpoint\n"
-	           "  branch NAME AT        begins a new workflow at a checkpoint\n"
-	           "  export AT             writes its fastest configuration as plain source files\n"
-	           "  import AT FILE        keeps what another tool measured (Kernel Tuner's cache or T4 results, JSON, plain or gzipped):\n"
-	           "                        never quoted, and the seeds of tunes\n"
-	           "AT is a checkpoint: a workflow's name (its head), a tag, a number, 6 or more characters of a hash, NAME~2.\n",
-	.options = (const struct verb_option[]){
-		{ "out", "DIR", "export: the folder for the files (default: here)" },
-		{ "force", NULL, "export: writes over files that are there" },
-		{ "sizes", "SIZES", "export, import: the input size that is meant, as \"n=2048\"" },
-		{ "device", "D", "compare, export: the device whose times count" },
-		{ "json", NULL, "prints the structured answer" },
-		{ NULL, NULL, NULL },
-	},
-	.min_words = 1, .max_words = 3, .run = workflow_run,
+	.name = "workflow",
+	.words = "ACTION …",
+	.summary = "history: create, list, log, show, diff, compare, restore, tag, branch, export, import",
+	.details = "  create FILE [NAME]    creates a workflow from a context file, for tune, validate and transform; "
+		   "runs nothing\n"
+		   "  list                  every workflow\n"
+		   "  log NAME              its checkpoints with their best times\n"
+		   "  show AT [PART]        a checkpoint, or its source, device, host, macros, measurements (CSV), t4 "
+		   "(the same as JSON),\n"
+		   "                        validations, exchanges, best (the winner's macros) or tuning\n"
+		   "  diff AT [AT]          what the first adds to the second (default: to its parent)\n"
+		   "  compare AT [AT]       their best times\n"
+		   "  restore NAME AT       moves a workflow's head back to a checkpoint\n"
+		   "  tag NAME AT           names a checkpoint\n"
+		   "  branch NAME AT        starts a new workflow at a checkpoint\n"
+		   "  export AT             writes its fastest configuration as plain source files\n"
+		   "  import AT FILE        imports another tool's measurements (Kernel Tuner's cache or T4 results, "
+		   "JSON, plain or gzipped):\n"
+		   "                        tunes start from them, and they are never quoted\n"
+		   "AT is a checkpoint: a workflow's name (its head), a tag, a number, 6 or more characters of a hash, "
+		   "NAME~2.\n",
+	.options =
+		(const struct verb_option[]){
+			{ "out", "DIR", "export: the folder for the files (default: here)" },
+			{ "force", NULL, "export: overwrites files" },
+			{ "sizes", "SIZES", "export, import: the input size, as \"n=2048\"" },
+			{ "device", "D", "compare, export: the device whose times count" },
+			{ "json", NULL, "prints the structured answer" },
+			{ NULL, NULL, NULL },
+		},
+	.min_words = 1,
+	.max_words = 3,
+	.run = workflow_run,
 };

@@ -96,7 +96,7 @@ for signal in TERM USR1; do
 	kill -$signal "$pid"
 	wait "$pid"
 	is $? "$(case $signal in TERM) echo 143 ;; *) echo 138 ;; esac)" "SIG$signal ends it with the signal's status"
-	has "$(cat "$T/ended.out")" "the same command goes on" "and it says how to go on"
+	has "$(cat "$T/ended.out")" "the same command continues" "the message says how to continue"
 done
 "$peakd" drain run "$T/killed" >"$T/killed.out" 2>&1 &
 pid=$!

@@ -65,19 +65,19 @@ ends() # ends SIGNAL VERB ARGUMENTS…
 for signal in INT TERM; do
 	ends $signal tune scale
 	has "$(cat "$T/err")" "$job is cancelled" "the job is named"
-	has "$(cat "$T/err")" "the same command with --resume goes on" "and how to go on is said"
+	has "$(cat "$T/err")" "the same command with --resume continues" "the message says how to continue"
 	ends $signal validate scale --samples 2
-	has "$(cat "$T/err")" "the same command begins it anew" "and how to go on is said"
+	has "$(cat "$T/err")" "the same command starts again from the beginning" "the message says how to repeat it"
 	ends $signal run "$T/scale.peak.md" --samples 2 --name "run-$signal"
-	has "$(cat "$T/err")" "the same command with --resume goes on" "and how to go on is said"
+	has "$(cat "$T/err")" "the same command with --resume continues" "the message says how to continue"
 	together=2 ends $signal study "$T/scale.peak.md" --samples 2 --tries 2 --transform add-up --transform add-again --name "study-$signal"
-	has "$(cat "$T/err")" "peakd study --from 1 --transform add-up --transform add-again" "and how to go on is said"
+	has "$(cat "$T/err")" "peakd study --from 1 --transform add-up --transform add-again" "the message says how to continue"
 done
 ends TERM compare scale
 ends TERM profile scale
 ends TERM transform scale add-again
 ends TERM run "$T/scale.peak.md" --samples 2
-has "$(cat "$T/err")" "the same command with --resume --name scale-2 goes on" "under the name that it was given"
+has "$(cat "$T/err")" "the same command with --resume --name scale-2 continues" "the message names the workflow as it was created"
 
 # Who only looks on ends alone; so does who is killed.
 begin tune scale
@@ -89,7 +89,7 @@ wait_for 60 grep -q '^SigBlk:.*4...$' "/proc/$client/status" # it listens to SIG
 kill -TERM "$client"
 wait "$client"
 is $? 143 "peakd jobs wait is told to end"
-has "$(cat "$T/err")" "job $job goes on; \`peakd jobs cancel $job\` ends it" "and says that the job goes on"
+has "$(cat "$T/err")" "job $job continues; \`peakd jobs cancel $job\` ends it" "the message says that the job continues"
 is "$(sql "SELECT state FROM job WHERE id = '$job'")" running "which it does, though who began it was killed"
 timeout 60 "$peakd" jobs cancel "$job" --db "$db" >/dev/null 2>&1
 wait_for 60 is_sql "SELECT count(*) FROM job WHERE state IN ('queued', 'running')" 0

@@ -71,9 +71,9 @@ int main(void)
 	refused("--device needs a value", "a", "--device", NULL);
 	refused("--keep-going takes no value", "a", "--keep-going=1", NULL);
 	refused("is missing; usage: peakd", "--device", "x", NULL);
-	refused("'c' is one word too many", "a", "b", "c");
+	refused("unexpected argument 'c'", "a", "b", "c");
 	refused("there is no option -x", "-x", "a", NULL);
-	refused("none of error", "a", "--log-level", "loud");
+	refused("is not error", "a", "--log-level", "loud");
 	refused("--db needs", "a", "--db", "");
 	return tap_done();
 }
