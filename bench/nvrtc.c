@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backends/cuda/headers.h"
+#include "backends/cuda/compile.h"
 #include "backends/cuda/library.h"
 #include "base/buf.h"
 #include "base/mem.h"
@@ -102,13 +102,13 @@ static bool link_ptx(const struct linker *l, const char *ptx)
 }
 
 /* CPU milliseconds; NAN when it does not compile. *ret_link: of them in nvJitLink, set where it is used. */
-static double compile(const struct cuda_nvrtc *nvrtc, const struct linker *l, const char *source, enum way way, const char *folder,
+static double compile(const struct gpu_rtc *nvrtc, const struct linker *l, const char *source, enum way way, const char *folder,
                       double *ret_link)
 {
 	const char *options[16];
 	int count = 0;
-	char *includes[CUDA_LIBRARY_INCLUDES], *pch = mem_fmt("--pch-dir=%s", folder);
-	nvrtcProgram program = NULL;
+	char *includes[GPU_INCLUDES], *pch = mem_fmt("--pch-dir=%s", folder);
+	gpu_program program = NULL;
 	size_t bytes = 0;
 	options[count++] = way == SPLIT ? "--gpu-architecture=compute_" ARCH : "--gpu-architecture=sm_" ARCH;
 	options[count++] = "--std=c++17";
@@ -121,8 +121,9 @@ static double compile(const struct cuda_nvrtc *nvrtc, const struct linker *l, co
 		options[count++] = pch;
 	}
 	double start = cpu_ms(), took = NAN;
-	if (nvrtc->program_new(&program, source, "parameters", cuda_headers_count, cuda_headers_texts, cuda_headers_names) == NVRTC_SUCCESS &&
-	    nvrtc->program_compile(program, count, options) == NVRTC_SUCCESS) {
+	if (nvrtc->program_new(&program, source, "parameters", cuda_compile_headers.count, cuda_compile_headers.texts,
+	                       cuda_compile_headers.names) == GPU_RTC_SUCCESS &&
+	    nvrtc->program_compile(program, count, options) == GPU_RTC_SUCCESS) {
 		bool good;
 		if (way == SPLIT) {
 			nvrtc->ptx_size(program, &bytes);
@@ -133,7 +134,7 @@ static double compile(const struct cuda_nvrtc *nvrtc, const struct linker *l, co
 			*ret_link = cpu_ms() - linking;
 			free(ptx);
 		} else {
-			good = nvrtc->cubin_size(program, &bytes) == NVRTC_SUCCESS && bytes > 0;
+			good = nvrtc->binary_size(program, &bytes) == GPU_RTC_SUCCESS && bytes > 0;
 		}
 		took = good ? cpu_ms() - start : NAN;
 	}
@@ -157,7 +158,7 @@ static double median(double *values, size_t n)
 	return n ? (values[n / 2] + values[(n - 1) / 2]) / 2 : NAN;
 }
 
-static int measure(const struct cuda_nvrtc *nvrtc, const struct linker *l, const char *path, const char *folder)
+static int measure(const struct gpu_rtc *nvrtc, const struct linker *l, const char *path, const char *folder)
 {
 	struct context *ctx = NULL;
 	struct space *space = NULL;
@@ -200,7 +201,7 @@ static int measure(const struct cuda_nvrtc *nvrtc, const struct linker *l, const
 
 int main(int argc, char **argv)
 {
-	struct cuda_nvrtc nvrtc;
+	struct gpu_rtc nvrtc;
 	struct linker linker;
 	struct err e = ERR_INIT;
 	char folder[] = "/tmp/peakd-bench-XXXXXX";

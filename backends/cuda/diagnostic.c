@@ -1,5 +1,5 @@
-/* diagnostic: see diagnostic.h. A message of NVRTC starts in the first column ("device(12): error: …"); the lines that quote the
- * source behind it are indented. */
+/* diagnostic: see diagnostic.h. A message of NVRTC starts in the first column ("device(12): error: …"); the lines that quote the source
+ * behind it are indented. */
 #include "backends/cuda/diagnostic.h"
 
 #include <ctype.h>
@@ -7,84 +7,49 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/gpu/diagnostic.h"
 #include "base/mem.h"
 
-enum { ROUNDS = 2 }; /* errors, then the rest */
-
-struct line { const char *at; size_t len; };
-
-static bool next_line(const char **text, struct line *ret)
+static bool has_any(const char *line, const char *const *parts, size_t count)
 {
-	const char *end;
-	if (!**text)
-		return false;
-	end = strchrnul(*text, '\n');
-	*ret = (struct line){ .at = *text, .len = (size_t)(end - *text) };
-	*text = *end ? end + 1 : end;
-	return true;
-}
-
-static bool line_has(struct line l, const char *part)
-{
-	return memmem(l.at, l.len, part, strlen(part)) != NULL;
-}
-
-static bool line_starts(struct line l, const char *part)
-{
-	return l.len >= strlen(part) && memcmp(l.at, part, strlen(part)) == 0;
-}
-
-static bool is_noise(struct line l)
-{
-	return l.len == 0 || line_starts(l, "Remark: The warnings can be suppressed") || line_has(l, " detected in the compilation of ") ||
-	       line_starts(l, "Compilation terminated.") || line_has(l, "Ptx assembly aborted due to errors");
-}
-
-static bool is_error(struct line l)
-{
-	return line_has(l, ": error") || line_has(l, " error:") || line_has(l, "; error ") || line_has(l, "catastrophic error") ||
-	       line_starts(l, "ptxas fatal") || line_starts(l, "ptxas error");
-}
-
-/* Where an instruction of the intermediate code comes from. */
-struct origin { struct line code; unsigned file, line; /* 0: not told */ };
-
-/* Line `number` of the intermediate code, with the last ".loc FILE LINE COLUMN" before it. */
-static bool find_origin(const char *ptx, unsigned number, struct origin *ret)
-{
-	unsigned file, source, column;
-	struct line l;
-
-	*ret = (struct origin){ .file = 0 };
-	for (unsigned i = 1; next_line(&ptx, &l); i++) {
-		while (l.len && isspace((unsigned char)*l.at))
-			l.at++, l.len--;
-		if (line_starts(l, ".loc")) {
-			char *copy = mem_strn(l.at, l.len);
-			if (sscanf(copy, ".loc %u %u %u", &file, &source, &column) == 3)
-				ret->file = file, ret->line = source;
-			free(copy);
-		}
-		if (i == number) {
-			ret->code = l;
+	for (size_t i = 0; i < count; i++)
+		if (strstr(line, parts[i]))
 			return true;
-		}
-	}
 	return false;
 }
 
-/* The name in '.file NUMBER "NAME"', as fresh text: "device", "macros" or a header's path; NULL when it is not told. NVRTC puts
- * its working directory in front of the regions' names. */
+/* Line `number` of the intermediate code as fresh text, with the file and line of the last ".loc FILE LINE COLUMN" before it (0: none).
+ * NULL when there is no such line. */
+static char *find_instruction(const char *ptx, unsigned number, unsigned *ret_file, unsigned *ret_line)
+{
+	unsigned file, source, column;
+	char *line;
+
+	*ret_file = *ret_line = 0;
+	for (unsigned i = 1; (line = gpu_diagnostic_line(&ptx)); i++) {
+		size_t blanks = strspn(line, " \t");
+		if (sscanf(line + blanks, ".loc %u %u %u", &file, &source, &column) == 3)
+			*ret_file = file, *ret_line = source;
+		if (i == number) {
+			memmove(line, line + blanks, strlen(line + blanks) + 1);
+			return line;
+		}
+		free(line);
+	}
+	return NULL;
+}
+
+/* The name in '.file NUMBER "NAME"', as fresh text: "device", "macros" or a header's path; NULL when it is not there. NVRTC puts its
+ * working directory in front of the regions' names. */
 static char *file_name(const char *ptx, unsigned number)
 {
 	char *want = mem_fmt(".file\t%u \"", number);
-	const char *at = strstr(ptx, want), *end, *last;
+	const char *at = strstr(ptx, want), *last;
 	char *name = NULL;
 
 	if (at) {
 		at += strlen(want);
-		end = strpbrk(at, "\"\n");
-		name = mem_strn(at, end ? (size_t)(end - at) : strlen(at));
+		name = mem_strn(at, strcspn(at, "\"\n"));
 		last = strrchr(name, '/');
 		if (last && (strcmp(last, "/device") == 0 || strcmp(last, "/macros") == 0))
 			memmove(name, last + 1, strlen(last));
@@ -93,60 +58,57 @@ static char *file_name(const char *ptx, unsigned number)
 	return name;
 }
 
-/* "ptxas application ptx input, line 26; error   : TEXT" becomes "device(3): ptxas error: TEXT in: INSTRUCTION". */
-static void add_ptxas(struct line l, const char *ptx, struct buf *out)
+/* "ptxas application ptx input, line 26; error   : TEXT" becomes "device(3): ptxas error: TEXT in: INSTRUCTION" and the source line. */
+static char *explain_ptxas(const char *line, const char *ptx, const struct wire_compile *request)
 {
-	char *copy = mem_strn(l.at, l.len), *file = NULL;
-	unsigned number;
+	char *instruction, *file, *source, *text;
+	unsigned number, from_file, from_line;
 	char word[16];
-	struct origin from;
-	int text = 0;
+	int at = 0;
 
-	if (ptx && sscanf(copy, "ptxas application ptx input, line %u; %15s : %n", &number, word, &text) == 2 && text > 0 &&
-	    find_origin(ptx, number, &from)) {
-		file = file_name(ptx, from.file);
-		if (file)
-			buf_addf(out, "%s(%u): ", file, from.line);
-		buf_addf(out, "ptxas %s: %s in: %.*s\n", word, copy + text, (int)from.code.len, from.code.at);
-	} else {
-		buf_addf(out, "%s\n", copy);
-	}
-	free(file);
-	free(copy);
-}
-
-static void add_line(struct line l, const char *ptx, struct buf *out)
-{
-	size_t start = out->len;
-
-	if (line_starts(l, "ptxas application ptx input"))
-		add_ptxas(l, ptx, out);
+	if (!ptx || sscanf(line, "ptxas application ptx input, line %u; %15s : %n", &number, word, &at) != 2 ||
+	    at == 0 || !(instruction = find_instruction(ptx, number, &from_file, &from_line)))
+		return mem_str(line);
+	file = file_name(ptx, from_file);
+	source = file ? gpu_diagnostic_source(request, file, from_line) : NULL;
+	if (file)
+		text = mem_fmt("%s(%u): ptxas %s: %s in: %s%s%s", file, from_line, word, line + at, instruction,
+			       source ? "\n  " : "", source ? source : "");
 	else
-		buf_addf(out, "%.*s\n", (int)l.len, l.at);
-	/* Source text is quoted as it is; what would confuse a terminal or a JSON reader is not needed for that. */
-	for (size_t i = start; i < out->len; i++)
-		if (iscntrl((unsigned char)out->data[i]) && out->data[i] != '\n' && out->data[i] != '\t')
-			out->data[i] = '?';
+		text = mem_fmt("ptxas %s: %s in: %s", word, line + at, instruction);
+	free(source);
+	free(file);
+	free(instruction);
+	return text;
 }
 
-void cuda_diagnostic_clean(const char *log, const char *ptx, bool errors_only, struct buf *out)
+void cuda_diagnostic_clean(const char *log, const char *ptx, const struct wire_compile *request, bool errors_only,
+			   struct buf *out)
 {
-	for (int round = 0; round < ROUNDS; round++) {
-		const char *at = log;
-		struct line l;
-		bool wanted = false;
+	static const char *const noise[] = { "Remark: The warnings can be suppressed",
+					     " detected in the compilation of ", "Compilation terminated.",
+					     "Ptx assembly aborted due to errors" };
+	static const char *const errors[] = { ": error",     " error:",    "; error ", "catastrophic error",
+					      "ptxas fatal", "ptxas error" };
+	struct gpu_messages messages = { .list = NULL };
+	char *line;
 
-		if (errors_only && round > 0)
-			break;
-		while (next_line(&at, &l)) {
-			if (is_noise(l))
-				continue;
-			if (!isspace((unsigned char)*l.at))
-				wanted = is_error(l) == (round == 0);
-			if (wanted)
-				add_line(l, ptx, out);
+	while ((line = gpu_diagnostic_line(&log))) {
+		if (!*line || has_any(line, noise, MEM_COUNT(noise))) {
+			free(line);
+		} else if (isspace((unsigned char)*line)) {
+			gpu_diagnostic_add(&messages, GPU_CONTINUES, line);
+		} else {
+			enum gpu_severity severity = has_any(line, errors, MEM_COUNT(errors)) ? GPU_ERROR : GPU_WARNING;
+			bool ptxas = strncmp(line, "ptxas application ptx input",
+					     strlen("ptxas application ptx input")) == 0;
+			gpu_diagnostic_add(&messages, severity,
+					   ptxas ? explain_ptxas(line, ptx, request) : mem_str(line));
+			free(line);
 		}
 	}
+	gpu_diagnostic_print(&messages, errors_only, out);
+	gpu_diagnostic_fini(&messages);
 }
 
 bool cuda_diagnostic_is_ptxas(const char *log)
@@ -162,11 +124,8 @@ bool cuda_diagnostic_shared(const char *log, unsigned *ret_asked, unsigned *ret_
 
 char *cuda_diagnostic_header(const char *log)
 {
-	const char *at = strstr(log, "open source file \""), *end;
+	static const char before[] = "open source file \"";
+	const char *at = strstr(log, before), *end = at ? strchr(at + strlen(before), '"') : NULL;
 
-	if (!at)
-		return NULL;
-	at += strlen("open source file \"");
-	end = strchr(at, '"');
-	return end ? mem_strn(at, (size_t)(end - at)) : NULL;
+	return end ? mem_strn(at + strlen(before), (size_t)(end - at) - strlen(before)) : NULL;
 }

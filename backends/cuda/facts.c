@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/blas.h"
+#include "backends/cuda/api.h"
+#include "backends/cuda/gemm.h"
+#include "backends/cuda/library.h"
 #include "base/mem.h"
 
 /* One compute capability. Limits: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". fp32 lanes and
@@ -13,18 +15,20 @@
  * multiprocessor, dense, fp32 accumulation, of the fastest product: consumer parts run at half of it, so a peak made of
  * these is never too low. H100's 989 TFLOP/s dense f16 = 132 units × 2048 × 2 × 1.83 GHz. 0: not published. */
 struct capability {
-	unsigned cc;              /* 10·major + minor */
-	const char *suffix;       /* of the compile target that has all of the chip's instructions */
-	uint32_t shared_optin;    /* KiB per block */
-	uint32_t max_cluster;     /* blocks, with the opt-in beyond the portable 8 */
+	unsigned cc;           /* 10·major + minor */
+	const char *suffix;    /* of the compile target that has all of the chip's instructions */
+	uint32_t shared_optin; /* KiB per block */
+	uint32_t max_cluster;  /* blocks, with the opt-in beyond the portable 8 */
 	uint32_t lanes_f32, fma_f16, fma_tf32;
 };
 static const struct capability capabilities[] = {
-	{ 70, "", 96, 1, 64, 512, 0 },         { 72, "", 96, 1, 64, 512, 0 },          { 75, "", 64, 1, 64, 512, 0 },
-	{ 80, "", 163, 1, 64, 1024, 512 },     { 86, "", 99, 1, 128, 512, 256 },       { 87, "", 163, 1, 128, 512, 256 },
-	{ 88, "", 99, 1, 128, 512, 256 },      { 89, "", 99, 1, 128, 512, 256 },       { 90, "a", 227, 16, 128, 2048, 1024 },
-	{ 100, "a", 227, 16, 128, 4096, 2048 }, { 103, "a", 227, 16, 128, 4096, 2048 }, { 110, "a", 227, 16, 128, 0, 0 },
-	{ 120, "a", 99, 8, 128, 512, 256 },    { 121, "a", 99, 8, 128, 512, 256 },
+	{ 70, "", 96, 1, 64, 512, 0 },          { 72, "", 96, 1, 64, 512, 0 },
+	{ 75, "", 64, 1, 64, 512, 0 },          { 80, "", 163, 1, 64, 1024, 512 },
+	{ 86, "", 99, 1, 128, 512, 256 },       { 87, "", 163, 1, 128, 512, 256 },
+	{ 88, "", 99, 1, 128, 512, 256 },       { 89, "", 99, 1, 128, 512, 256 },
+	{ 90, "a", 227, 16, 128, 2048, 1024 },  { 100, "a", 227, 16, 128, 4096, 2048 },
+	{ 103, "a", 227, 16, 128, 4096, 2048 }, { 110, "a", 227, 16, 128, 0, 0 },
+	{ 120, "a", 99, 8, 128, 512, 256 },     { 121, "a", 99, 8, 128, 512, 256 },
 };
 
 static const struct capability *capability_find(unsigned cc)
@@ -37,10 +41,16 @@ static const struct capability *capability_find(unsigned cc)
 
 static struct facts common(void)
 {
-	/* These have been the same since compute capability 3.0 (Programming Guide, same table). */
+	/* The same since compute capability 3.0 (Programming Guide, same table). */
 	return (struct facts){
-		.backend = "cuda", .warp_size = 32, .max_threads = 1024, .max_block = { 1024, 1024, 64 },
-		.max_grid = { 2147483647, 65535, 65535 }, .shared_static = 48 * 1024, .shared_optin = 48 * 1024, .registers = 65536,
+		.backend = "cuda",
+		.warp_size = 32,
+		.max_threads = 1024,
+		.max_block = { 1024, 1024, 64 },
+		.max_grid = { 2147483647, 65535, 65535 },
+		.shared_static = 48 * 1024,
+		.shared_optin = 48 * 1024,
+		.registers = 65536,
 		.max_cluster = 1,
 	};
 }
@@ -49,7 +59,7 @@ int cuda_facts_describe(const char *arch, struct facts *ret_facts, struct err *e
 {
 	const struct capability *c = NULL;
 	struct facts f = common();
-	struct cuda_nvrtc nvrtc;
+	struct gpu_rtc nvrtc;
 	unsigned cc = 0;
 	char suffix = 0, rest = 0;
 	int n = sscanf(arch, "sm_%3u%c%c", &cc, &suffix, &rest);
@@ -61,7 +71,8 @@ int cuda_facts_describe(const char *arch, struct facts *ret_facts, struct err *e
 		int rc;
 		for (size_t i = 0; i < MEM_COUNT(capabilities); i++)
 			buf_addf(&list, " sm_%u%s", capabilities[i].cc, capabilities[i].suffix);
-		rc = err_set(e, ERR_NOT_FOUND, "unknown NVIDIA architecture \"%.40s\": expected one of%s", arch, buf_text(&list));
+		rc = err_set(e, ERR_NOT_FOUND, "unknown NVIDIA architecture \"%.40s\": expected one of%s", arch,
+			     buf_text(&list));
 		buf_fini(&list);
 		return rc;
 	}
@@ -78,65 +89,57 @@ int cuda_facts_describe(const char *arch, struct facts *ret_facts, struct err *e
 	return 0;
 }
 
-/* The kernel module's own version ("580.95.05"): the driver API only tells which CUDA it implements. */
-static void module_version(char version[32])
+/* One line of versions: the kernel module's own ("580.95.05"; the driver API only tells which CUDA it implements), CUDA, libraries. */
+static void describe_driver(const struct gpu_driver *driver, struct facts *f)
 {
-	FILE *f = fopen("/proc/driver/nvidia/version", "re");
-	char line[512] = "";
-
-	version[0] = 0;
-	if (f && fgets(line, sizeof line, f))
-		for (char *rest = NULL, *word = strtok_r(line, " \t\n", &rest); word; word = strtok_r(NULL, " \t\n", &rest))
-			if (strspn(word, "0123456789.") == strlen(word) && strchr(word, '.')) {
-				snprintf(version, 32, "%s", word);
-				break;
-			}
-	if (f)
-		fclose(f);
-}
-
-static void describe_driver(const struct cuda_driver *driver, struct facts *f)
-{
-	struct cuda_nvrtc nvrtc;
+	FILE *file = fopen("/proc/driver/nvidia/version", "re");
 	struct buf text = BUF_INIT;
-	char module[32], blas[32];
+	struct gpu_rtc nvrtc;
+	char line[512] = "", blas[32];
 	int version = 0;
 
-	driver->driver_version(&version);
-	module_version(module);
-	if (module[0])
-		buf_addf(&text, "driver %s, ", module);
+	if (file && fgets(line, sizeof line, file))
+		for (char *rest = NULL, *word = strtok_r(line, " \t\n", &rest); word;
+		     word = strtok_r(NULL, " \t\n", &rest))
+			if (strspn(word, "0123456789.") == strlen(word) && strchr(word, '.')) {
+				buf_addf(&text, "driver %.31s, ", word);
+				break;
+			}
+	if (file)
+		fclose(file);
+	driver->version(&version);
 	buf_addf(&text, "CUDA %d.%d", version / 1000, version % 1000 / 10);
 	if (cuda_library_nvrtc(&nvrtc, NULL) == 0)
 		buf_addf(&text, ", NVRTC %d.%d", nvrtc.version_major, nvrtc.version_minor);
-	cuda_blas_version(blas);
+	cuda_gemm_version(blas);
 	if (blas[0])
 		buf_addf(&text, ", cuBLASLt %s", blas);
 	snprintf(f->driver, sizeof f->driver, "%s", buf_text(&text));
 	buf_fini(&text);
 }
 
-/* As nvidia-smi writes it: peakd's lock per device and a person's CUDA_VISIBLE_DEVICES then mean the same. */
-static void describe_uuid(const struct cuda_driver *driver, CUdevice device, struct facts *f)
+/* As nvidia-smi writes it, so that peakd's lock per device and CUDA_VISIBLE_DEVICES mean the same. */
+static void describe_uuid(const struct gpu_driver *driver, int device, struct facts *f)
 {
-	CUuuid u;
+	gpu_uuid u;
 	int n = 4;
 
-	if (driver->device_uuid(&u, device) != CUDA_SUCCESS)
+	if (driver->device_uuid(&u, device) != GPU_SUCCESS)
 		return;
 	snprintf(f->uuid, sizeof f->uuid, "GPU-");
 	for (int i = 0; i < 16; i++)
-		n += snprintf(f->uuid + n, sizeof f->uuid - (size_t)n, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", u.bytes[i]);
+		n += snprintf(f->uuid + n, sizeof f->uuid - (size_t)n,
+			      i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", u.bytes[i]);
 }
 
 /* 0 when the driver does not know the attribute. */
-static uint32_t ask(const struct cuda_driver *driver, CUdevice device, int attribute)
+static uint32_t ask(const struct gpu_driver *driver, int device, int attribute)
 {
 	int value = 0;
-	return driver->device_attribute(&value, attribute, device) == CUDA_SUCCESS && value > 0 ? (uint32_t)value : 0;
+	return driver->device_attribute(&value, attribute, device) == GPU_SUCCESS && value > 0 ? (uint32_t)value : 0;
 }
 
-static void describe_limits(const struct cuda_driver *d, CUdevice device, struct facts *f)
+static void describe_limits(const struct gpu_driver *d, int device, const struct capability *c, struct facts *f)
 {
 	size_t bytes = 0;
 
@@ -154,49 +157,44 @@ static void describe_limits(const struct cuda_driver *d, CUdevice device, struct
 	f->units = ask(d, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	f->clock_khz = ask(d, device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 	f->l2_bytes = ask(d, device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-	if (d->device_memory(&bytes, device) == CUDA_SUCCESS)
+	if (d->device_memory(&bytes, device) == GPU_SUCCESS)
 		f->memory_bytes = bytes;
+	/* Peaks: units × multiply-adds per clock × 2 × maximum clock; memory: two transfers a clock × bus width. */
+	f->peak_bytes = 2e3 * ask(d, device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
+			ask(d, device, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
+	if (c) {
+		double cycles = (double)f->units * f->clock_khz * 1e3;
+		f->peak_f32 = cycles * c->lanes_f32 * 2;
+		f->peak_tensor_f16 = cycles * c->fma_f16 * 2;
+		f->peak_tensor_tf32 = cycles * c->fma_tf32 * 2;
+	}
 }
 
-/* Peaks: units × multiply-adds per clock × 2 × maximum clock; memory: two transfers a clock × bus width. */
-static void describe_peaks(const struct cuda_driver *d, CUdevice device, const struct capability *c, struct facts *f)
-{
-	double cycles = (double)f->units * f->clock_khz * 1e3;
-	double memory_khz = ask(d, device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
-
-	f->peak_bytes = 2 * memory_khz * 1e3 * ask(d, device, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
-	if (!c)
-		return;
-	f->peak_f32 = cycles * c->lanes_f32 * 2;
-	f->peak_tensor_f16 = cycles * c->fma_f16 * 2;
-	f->peak_tensor_tf32 = cycles * c->fma_tf32 * 2;
-}
-
-int cuda_facts_device(const struct cuda_driver *driver, uint32_t index, struct facts *ret_facts, struct err *e)
+int cuda_facts_device(const struct gpu_driver *driver, uint32_t index, struct facts *ret_facts, struct err *e)
 {
 	const struct capability *c;
 	struct facts f = common();
-	CUdevice device;
+	int device;
 	int count = 0;
 	unsigned cc;
 
 	driver->device_count(&count);
-	if (index >= (uint32_t)count || driver->device_get(&device, (int)index) != CUDA_SUCCESS)
-		return err_set(e, ERR_NOT_FOUND, "there is no device cuda:%u: the driver sees %d (cuda:0 to cuda:%d)", index, count, count - 1);
+	if (index >= (uint32_t)count || driver->device_get(&device, (int)index) != GPU_SUCCESS)
+		return err_set(e, ERR_NOT_FOUND, "there is no device cuda:%u: the driver sees %d (cuda:0 to cuda:%d)",
+			       index, count, count - 1);
 	f.runs = true;
 	f.index = index;
 	snprintf(f.id, sizeof f.id, "cuda:%u", index);
-	if (driver->device_name(f.name, sizeof f.name, device) != CUDA_SUCCESS)
+	if (driver->device_name(f.name, sizeof f.name, device) != GPU_SUCCESS)
 		snprintf(f.name, sizeof f.name, "NVIDIA device");
 	f.name[sizeof f.name - 1] = 0;
 	cc = 10 * ask(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
 	     ask(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 	c = capability_find(cc);
 	snprintf(f.arch, sizeof f.arch, "sm_%u%s", cc, c ? c->suffix : cc >= 90 ? "a" : "");
-	describe_limits(driver, device, &f);
+	describe_limits(driver, device, c, &f);
 	describe_uuid(driver, device, &f);
 	describe_driver(driver, &f);
-	describe_peaks(driver, device, c, &f);
 	if (ask(driver, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH))
 		f.max_cluster = c ? c->max_cluster : 8;
 	*ret_facts = f;
@@ -205,7 +203,7 @@ int cuda_facts_device(const struct cuda_driver *driver, uint32_t index, struct f
 
 int cuda_facts_devices(struct facts **ret_facts, size_t *ret_count, struct err *e)
 {
-	struct cuda_driver driver;
+	struct gpu_driver driver;
 	struct facts *list = NULL;
 	int count = 0, rc = cuda_library_driver(&driver, e);
 

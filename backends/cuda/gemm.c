@@ -1,11 +1,68 @@
-/* gemm: see gemm.h. cuBLASLt thinks in columns: a row-major c = a·b is, in columns, cᵀ = bᵀ·aᵀ, so b is given as its first operand. */
+/* gemm: see gemm.h. cuBLASLt stores matrices by columns: a row-major c = a·b is, by columns, cᵀ = bᵀ·aᵀ, so b becomes its first operand. The
+ * interface below is NVIDIA's (cuBLAS documentation, "Using the cublasLt API"). */
 #include "backends/cuda/gemm.h"
 
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/blas.h"
+#include "backends/cuda/library.h"
 #include "base/mem.h"
+
+typedef int cublasStatus_t;
+typedef struct cublasLtContext *cublasLtHandle_t;
+typedef struct cublasLtMatmulDesc_st *cublasLtMatmulDesc_t;
+typedef struct cublasLtMatrixLayout_st *cublasLtMatrixLayout_t;
+typedef struct cublasLtMatmulPreference_st *cublasLtMatmulPreference_t;
+typedef struct {
+	uint64_t data[8];
+} cublasLtMatmulAlgo_t;
+typedef struct {
+	cublasLtMatmulAlgo_t algo;
+	size_t workspace;     /* bytes that it needs */
+	cublasStatus_t state; /* CUBLAS_STATUS_SUCCESS: usable */
+	float waves;
+	int reserved[4];
+} cublasLtMatmulHeuristicResult_t;
+
+enum { CUBLAS_STATUS_SUCCESS = 0 };
+enum { CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_64F = 70, CUBLAS_COMPUTE_32F_FAST_TF32 = 77 };
+enum { CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2, CUDA_R_16BF = 14 };
+enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 };
+enum { CUBLASLT_MATMUL_DESC_TRANSA = 3, CUBLASLT_MATMUL_DESC_TRANSB = 4, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1 };
+
+/* X(need, member, symbol, (parameters)): as in api.h, with the parameters. */
+#define BLAS_LIST(X)                                                                                                   \
+	X(1, handle_new, cublasLtCreate, (cublasLtHandle_t * handle))                                                  \
+	X(1, handle_free, cublasLtDestroy, (cublasLtHandle_t handle))                                                  \
+	X(1, desc_new, cublasLtMatmulDescCreate, (cublasLtMatmulDesc_t * desc, int compute, int scale))                \
+	X(1, desc_free, cublasLtMatmulDescDestroy, (cublasLtMatmulDesc_t desc))                                        \
+	X(1, desc_set, cublasLtMatmulDescSetAttribute,                                                                 \
+	  (cublasLtMatmulDesc_t desc, int attribute, const void *value, size_t bytes))                                 \
+	X(1, layout_new, cublasLtMatrixLayoutCreate,                                                                   \
+	  (cublasLtMatrixLayout_t * layout, int type, uint64_t rows, uint64_t columns, int64_t ld))                    \
+	X(1, layout_free, cublasLtMatrixLayoutDestroy, (cublasLtMatrixLayout_t layout))                                \
+	X(1, preference_new, cublasLtMatmulPreferenceCreate, (cublasLtMatmulPreference_t * preference))                \
+	X(1, preference_free, cublasLtMatmulPreferenceDestroy, (cublasLtMatmulPreference_t preference))                \
+	X(1, preference_set, cublasLtMatmulPreferenceSetAttribute,                                                     \
+	  (cublasLtMatmulPreference_t preference, int attribute, const void *value, size_t bytes))                     \
+	X(1, heuristic, cublasLtMatmulAlgoGetHeuristic,                                                                \
+	  (cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,     \
+	   cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int wanted,      \
+	   cublasLtMatmulHeuristicResult_t *list, int *count))                                                         \
+	X(1, matmul, cublasLtMatmul,                                                                                   \
+	  (cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *alpha, const void *a,                       \
+	   cublasLtMatrixLayout_t layout_a, const void *b, cublasLtMatrixLayout_t layout_b, const void *beta,          \
+	   const void *c, cublasLtMatrixLayout_t layout_c, void *d, cublasLtMatrixLayout_t layout_d,                   \
+	   const cublasLtMatmulAlgo_t *algo, void *workspace, size_t bytes, gpu_stream stream))
+
+#define MEMBER(need, member, symbol, parameters) cublasStatus_t(*member) parameters;
+#define RESOLVE(need, member, symbol, parameters) GPU_RESOLVE(need, member, symbol)
+struct blas {
+	BLAS_LIST(MEMBER)
+};
 
 enum { ALGORITHMS = 64, FIRST_SAMPLES = 3, FINALISTS = 5, FINAL_SAMPLES = 9, SAMPLES_MAX = 9 };
 #define WORKSPACE ((size_t)64 << 20) /* bytes; twice what cuBLAS recommends for Hopper */
@@ -24,71 +81,107 @@ struct cuda_gemm_known {
 
 struct cuda_gemm {
 	struct product_key key;
-	struct cuda_blas blas;
-	struct backend_device *device;              /* borrowed */
-	const struct plan_gemm *op;                 /* borrowed, of the plan */
+	struct blas blas;
+	struct backend_device *device; /* borrowed */
+	const struct plan_gemm *op;    /* borrowed, of the plan */
 	cublasLtHandle_t handle;
 	cublasLtMatmulDesc_t desc;
-	cublasLtMatrixLayout_t first, second, out;  /* b, a, c */
+	cublasLtMatrixLayout_t first, second, out; /* b, a, c */
 	cublasLtMatmulPreference_t preference;
-	CUdeviceptr workspace;
+	gpu_address workspace;
 	cublasLtMatmulHeuristicResult_t list[ALGORITHMS];
-	int count, best;                            /* of list; best -1 until it is sought */
-	bool f64;                                   /* scale factors are doubles */
+	int count, best; /* of list; best is -1 until it was searched */
+	bool f64;        /* scale factors are doubles */
 };
 
+/* --- the library -------------------------------------------------------------------------------------------------------- */
+static const char *const names[] = { "libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so" };
+
+static const char *resolve(void *handle, struct blas *ret)
+{
+	const char *missing = NULL;
+	BLAS_LIST(RESOLVE)
+	return missing;
+}
+
+static int open_blas(struct blas *ret_blas, struct err *e)
+{
+	struct buf tried = BUF_INIT;
+	void *handle = cuda_library_open(names, MEM_COUNT(names), &tried);
+	const char *missing = handle ? resolve(handle, ret_blas) : NULL;
+	int rc = 0;
+
+	if (!handle)
+		rc = err_set(
+			e, ERR_UNSUPPORTED,
+			"no library to compare with: libcublasLt.so cannot be loaded%s%s. Install the CUDA toolkit's "
+			"libcublas (NVIDIA's package libcublas-13-0), or name the toolkit's folder in "
+			"PEAKD_CUDA_TOOLKIT or CUDA_HOME",
+			tried.len ? ": " : "", buf_text(&tried));
+	else if (missing)
+		rc = err_set(e, ERR_UNSUPPORTED,
+			     "no library to compare with: libcublasLt has no %s; install CUDA 12 or 13", missing);
+	buf_fini(&tried);
+	return rc;
+}
+
+void cuda_gemm_version(char version[32])
+{
+	char file[GPU_PATH], real[PATH_MAX];
+	const char *tail;
+
+	version[0] = 0;
+	if (!cuda_library_find(names, MEM_COUNT(names), file) || !realpath(file, real))
+		return;
+	tail = strstr(real, ".so.");
+	if (tail)
+		snprintf(version, 32, "%.31s", tail + 4);
+}
+
+/* --- one product -------------------------------------------------------------------------------------------------------- */
 static int data_type(enum dtype t)
 {
 	return t == DTYPE_F16 ? CUDA_R_16F : t == DTYPE_BF16 ? CUDA_R_16BF : t == DTYPE_F64 ? CUDA_R_64F : CUDA_R_32F;
 }
 
-static cublasStatus_t layout(const struct cuda_gemm *g, const struct plan_buffer *b, cublasLtMatrixLayout_t *to)
-{
-	return g->blas.layout_new(to, data_type(b->type), (uint64_t)b->dims[1], (uint64_t)b->dims[0], b->ld);
-}
-
-static struct product_key key_of(const struct plan *plan, const struct plan_gemm *op, int compute)
-{
-	const unsigned of[] = { op->a, op->b, op->c };
-	struct product_key key = { .transposed = { op->a_transposed, op->b_transposed }, .compute = compute };
-
-	for (unsigned i = 0; i < MEM_COUNT(of); i++) {
-		const struct plan_buffer *b = &plan->buffers[of[i]];
-		key.rows[i] = b->dims[0];
-		key.columns[i] = b->dims[1];
-		key.ld[i] = b->ld;
-		key.types[i] = (int32_t)b->type;
-	}
-	return key;
-}
-
+/* Tells the library what is multiplied, and asks it for algorithms. */
 static cublasStatus_t describe(struct cuda_gemm *g, const struct plan *plan)
 {
-	const struct plan_buffer *a = &plan->buffers[g->op->a], *b = &plan->buffers[g->op->b], *c = &plan->buffers[g->op->c];
-	int32_t first = g->op->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, second = g->op->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-	int compute = g->f64 ? CUBLAS_COMPUTE_64F : g->op->tf32 && a->type == DTYPE_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+	const struct plan_gemm *op = g->op;
+	const struct plan_buffer *of[] = { &plan->buffers[op->a], &plan->buffers[op->b], &plan->buffers[op->c] };
+	cublasLtMatrixLayout_t *layouts[] = { &g->second, &g->first, &g->out };
+	int32_t first = op->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+		second = op->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+	int compute = g->f64                                 ? CUBLAS_COMPUTE_64F
+		      : op->tf32 && of[0]->type == DTYPE_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+							     : CUBLAS_COMPUTE_32F;
 	size_t bytes = WORKSPACE;
 	cublasStatus_t s = g->blas.handle_new(&g->handle);
 
-	g->key = key_of(plan, g->op, compute);
+	g->key = (struct product_key){ .transposed = { op->a_transposed, op->b_transposed }, .compute = compute };
 	if (!s)
 		s = g->blas.desc_new(&g->desc, compute, g->f64 ? CUDA_R_64F : CUDA_R_32F);
 	if (!s)
 		s = g->blas.desc_set(g->desc, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first);
 	if (!s)
 		s = g->blas.desc_set(g->desc, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second);
-	if (!s)
-		s = layout(g, b, &g->first);
-	if (!s)
-		s = layout(g, a, &g->second);
-	if (!s)
-		s = layout(g, c, &g->out);
+	for (size_t i = 0; i < MEM_COUNT(of) && !s; i++) {
+		const struct plan_buffer *b = of[i];
+		g->key.rows[i] = b->dims[0];
+		g->key.columns[i] = b->dims[1];
+		g->key.ld[i] = b->ld;
+		g->key.types[i] = (int32_t)b->type;
+		s = g->blas.layout_new(layouts[i], data_type(b->type), (uint64_t)b->dims[1], (uint64_t)b->dims[0],
+				       b->ld);
+	}
 	if (!s)
 		s = g->blas.preference_new(&g->preference);
 	if (!s)
-		s = g->blas.preference_set(g->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof bytes);
+		s = g->blas.preference_set(g->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
+					   sizeof bytes);
 	if (!s)
-		s = g->blas.heuristic(g->handle, g->desc, g->first, g->second, g->out, g->out, g->preference, ALGORITHMS, g->list, &g->count);
+		s = g->blas.heuristic(g->handle, g->desc, g->first, g->second, g->out, g->out, g->preference,
+				      ALGORITHMS, g->list, &g->count);
 	return s;
 }
 
@@ -96,7 +189,7 @@ int cuda_gemm_new(struct backend_device *device, const struct plan *plan, struct
 {
 	struct cuda_gemm *g = MEM_NEW(struct cuda_gemm);
 	cublasStatus_t status;
-	CUresult result;
+	gpu_result result;
 	int rc;
 
 	*g = (struct cuda_gemm){ .device = device, .op = &plan->ops[0].gemm, .best = -1 };
@@ -105,18 +198,20 @@ int cuda_gemm_new(struct backend_device *device, const struct plan *plan, struct
 		goto out;
 	}
 	g->f64 = plan->buffers[g->op->a].type == DTYPE_F64;
-	if ((rc = cuda_blas_open(&g->blas, e)))
+	if ((rc = open_blas(&g->blas, e)))
 		goto out;
 	status = describe(g, plan);
 	if (status || g->count < 1) {
-		rc = err_set(e, ERR_UNSUPPORTED, "cuBLASLt has no algorithm for this product of %s and %s (status %d): its rules for types, "
-		             "leading dimensions and alignment are in the documentation of cublasLtMatmul", plan->buffers[g->op->a].name,
-		             plan->buffers[g->op->b].name, status);
+		rc = err_set(
+			e, ERR_UNSUPPORTED,
+			"cuBLASLt has no algorithm for this product of %s and %s (status %d): its rules for types, "
+			"leading dimensions and alignment are in the documentation of cublasLtMatmul",
+			plan->buffers[g->op->a].name, plan->buffers[g->op->b].name, status);
 		goto out;
 	}
-	result = device->cu.memory_alloc(&g->workspace, WORKSPACE);
-	if (result != CUDA_SUCCESS) {
-		rc = cuda_device_fail(device, result, "allocating cuBLASLt's workspace", e);
+	result = device->api.memory_alloc(&g->workspace, WORKSPACE);
+	if (result != GPU_SUCCESS) {
+		rc = gpu_device_fail(device, result, "allocating cuBLASLt's workspace", e);
 		goto out;
 	}
 	*ret_gemm = g;
@@ -131,7 +226,7 @@ void cuda_gemm_free(struct cuda_gemm *g)
 	if (!g)
 		return;
 	if (g->workspace)
-		g->device->cu.memory_free(g->workspace);
+		g->device->api.memory_free(g->workspace);
 	if (g->preference)
 		g->blas.preference_free(g->preference);
 	if (g->first)
@@ -147,20 +242,32 @@ void cuda_gemm_free(struct cuda_gemm *g)
 	free(g);
 }
 
-static cublasStatus_t issue(const struct cuda_gemm *g, int which, const CUdeviceptr *buffers)
+static cublasStatus_t issue(const struct cuda_gemm *g, int which, const gpu_address *buffers)
 {
 	static const double f64[] = { 1, 0 };
 	static const float f32[] = { 1, 0 };
 	const void *alpha = g->f64 ? (const void *)&f64[0] : &f32[0], *beta = g->f64 ? (const void *)&f64[1] : &f32[1];
-	void *a = (void *)(uintptr_t)buffers[g->op->a], *b = (void *)(uintptr_t)buffers[g->op->b], *c = (void *)(uintptr_t)buffers[g->op->c];
+	void *a = (void *)(uintptr_t)buffers[g->op->a], *b = (void *)(uintptr_t)buffers[g->op->b],
+	     *c = (void *)(uintptr_t)buffers[g->op->c];
 
-	return g->blas.matmul(g->handle, g->desc, alpha, b, g->first, a, g->second, beta, c, g->out, c, g->out, &g->list[which].algo,
-	                      (void *)(uintptr_t)g->workspace, WORKSPACE, g->device->stream);
+	return g->blas.matmul(g->handle, g->desc, alpha, b, g->first, a, g->second, beta, c, g->out, c, g->out,
+			      &g->list[which].algo, (void *)(uintptr_t)g->workspace, WORKSPACE, g->device->stream);
 }
 
-int cuda_gemm_issue(const struct cuda_gemm *g, const CUdeviceptr *buffers)
+int cuda_gemm_issue(const struct cuda_gemm *g, const gpu_address *buffers)
 {
 	return issue(g, g->best < 0 ? 0 : g->best, buffers);
+}
+
+int cuda_gemm_record(struct backend_run *run, struct err *e)
+{
+	gpu_result result = gpu_run_capture_begin(run);
+
+	if (result == GPU_SUCCESS) {
+		bool good = cuda_gemm_issue(run->gemm, run->sets[run->set_count].buffers) == CUBLAS_STATUS_SUCCESS;
+		result = gpu_run_capture_end(run, good ? GPU_SUCCESS : GPU_INVALID_VALUE);
+	}
+	return result == GPU_SUCCESS ? 0 : gpu_device_fail(run->device, result, "recording the product of cuBLASLt", e);
 }
 
 /* --- search ------------------------------------------------------------------------------------------------------------- */
@@ -172,40 +279,25 @@ static int ascending(const void *a, const void *b)
 }
 
 /* The median of some cold executions in *ret_ms; negative in it when the algorithm refuses. */
-static CUresult time_one(const struct cuda_gemm *g, int which, int samples, const CUdeviceptr *buffers, float *ret_ms)
+static gpu_result time_one(const struct cuda_gemm *g, int which, int samples, const gpu_address *buffers, float *ret_ms)
 {
 	struct backend_device *d = g->device;
 	float ms[SAMPLES_MAX] = { 0 };
-	CUresult result = CUDA_SUCCESS;
+	gpu_result result = GPU_SUCCESS;
 
 	*ret_ms = -1;
-	for (int i = 0; i < samples && result == CUDA_SUCCESS; i++) {
-		result = d->cu.memory_set(d->flush, 0, d->flush_bytes, d->stream);
-		if (result == CUDA_SUCCESS)
-			result = d->cu.event_record(d->start, d->stream);
-		if (result == CUDA_SUCCESS && issue(g, which, buffers) != CUBLAS_STATUS_SUCCESS)
-			return CUDA_SUCCESS;
-		if (result == CUDA_SUCCESS)
-			result = d->cu.event_record(d->end, d->stream);
-		if (result == CUDA_SUCCESS)
-			result = d->cu.stream_wait(d->stream);
-		if (result == CUDA_SUCCESS)
-			result = d->cu.event_elapsed(&ms[i], d->start, d->end);
+	for (int i = 0; i < samples && result == GPU_SUCCESS; i++) {
+		result = d->api.memory_set(d->flush, 0, d->flush_bytes, d->stream);
+		if (result == GPU_SUCCESS)
+			result = gpu_device_window_begin(d);
+		if (result == GPU_SUCCESS && issue(g, which, buffers) != CUBLAS_STATUS_SUCCESS)
+			return GPU_SUCCESS;
+		if (result == GPU_SUCCESS)
+			result = gpu_device_window_end(d, &ms[i]);
 	}
 	qsort(ms, (size_t)samples, sizeof *ms, ascending);
 	*ret_ms = ms[samples / 2];
 	return result;
-}
-
-/* The usable algorithm with the least time that is not in `taken`; -1 when there is none. */
-static int fastest(const float *ms, int count, const bool *taken)
-{
-	int best = -1;
-
-	for (int i = 0; i < count; i++)
-		if (ms[i] > 0 && !taken[i] && (best < 0 || ms[i] < ms[best]))
-			best = i;
-	return best;
 }
 
 static struct cuda_gemm_known *find_known(const struct cuda_gemm *g)
@@ -249,34 +341,29 @@ static void remember(const struct cuda_gemm *g, const bool taken[ALGORITHMS])
 			known->finalists[known->count++] = g->list[i].algo;
 }
 
-static CUresult time_all(const struct cuda_gemm *g, const CUdeviceptr *buffers, float ms[ALGORITHMS])
-{
-	CUresult result = CUDA_SUCCESS;
-	float once;
-
-	for (int i = 0; i < g->count && result == CUDA_SUCCESS; i++) {
-		ms[i] = -1;
-		if (!is_usable(g, i))
-			continue;
-		result = time_one(g, i, 1, buffers, &once); /* loads it */
-		if (result == CUDA_SUCCESS)
-			result = time_one(g, i, FIRST_SAMPLES, buffers, &ms[i]);
-	}
-	return result;
-}
-
-int cuda_gemm_search(struct cuda_gemm *g, const CUdeviceptr *buffers, struct err *e)
+int cuda_gemm_search(struct cuda_gemm *g, const gpu_address *buffers, struct err *e)
 {
 	bool taken[ALGORITHMS] = { false };
 	float ms[ALGORITHMS], least = 0, again;
-	CUresult result = g->best < 0 ? cuda_device_flush(g->device) : CUDA_SUCCESS;
+	gpu_result result;
 
 	if (g->best >= 0)
 		return 0;
-	if (result == CUDA_SUCCESS && !recall(g, ms))
-		result = time_all(g, buffers, ms);
-	for (int i = 0; i < FINALISTS && result == CUDA_SUCCESS; i++) {
-		int which = fastest(ms, g->count, taken);
+	result = gpu_device_flush(g->device);
+	if (result == GPU_SUCCESS && !recall(g, ms))
+		for (int i = 0; i < g->count && result == GPU_SUCCESS; i++) {
+			ms[i] = -1;
+			if (!is_usable(g, i))
+				continue;
+			result = time_one(g, i, 1, buffers, &again); /* loads it */
+			if (result == GPU_SUCCESS)
+				result = time_one(g, i, FIRST_SAMPLES, buffers, &ms[i]);
+		}
+	for (int n = 0; n < FINALISTS && result == GPU_SUCCESS; n++) {
+		int which = -1;
+		for (int i = 0; i < g->count; i++)
+			if (ms[i] > 0 && !taken[i] && (which < 0 || ms[i] < ms[which]))
+				which = i;
 		if (which < 0)
 			break;
 		taken[which] = true;
@@ -286,10 +373,11 @@ int cuda_gemm_search(struct cuda_gemm *g, const CUdeviceptr *buffers, struct err
 			least = again;
 		}
 	}
-	if (result != CUDA_SUCCESS)
-		return cuda_device_fail(g->device, result, "timing cuBLASLt's algorithms", e);
+	if (result != GPU_SUCCESS)
+		return gpu_device_fail(g->device, result, "timing cuBLASLt's algorithms", e);
 	if (g->best < 0)
-		return err_set(e, ERR_UNSUPPORTED, "none of the %d algorithms that cuBLASLt proposes for this product works", g->count);
+		return err_set(e, ERR_UNSUPPORTED,
+			       "none of the %d algorithms that cuBLASLt proposes for this product works", g->count);
 	remember(g, taken);
 	return 0;
 }

@@ -1,63 +1,100 @@
-/* nvml: see nvml.h. */
+/* nvml: see nvml.h. Names and values are NVIDIA's published interface (NVML API Reference Guide). */
 #include "backends/cuda/nvml.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "backends/gpu/library.h"
 #include "base/mem.h"
+
+typedef int nvmlReturn_t;
+typedef struct nvmlDevice_st *nvmlDevice_t;
+enum { NVML_SUCCESS = 0, NVML_ERROR_NOT_FOUND = 6, NVML_ERROR_INSUFFICIENT_SIZE = 7 };
+enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2, NVML_TEMPERATURE_GPU = 0 };
+
+typedef struct {
+	unsigned pid;
+	unsigned long long time;                 /* microseconds since 1970 */
+	unsigned core, memory, encoder, decoder; /* percent */
+} nvmlProcessUtilizationSample_t;
+
+typedef struct {
+	unsigned pid;
+	unsigned long long memory; /* bytes */
+	unsigned instance, compute_instance;
+} nvmlProcessInfo_t;
+
+/* X(need, member, symbol, (parameters)): as in api.h, with the parameters. */
+#define NVML_LIST(X)                                                                                                   \
+	X(1, init, nvmlInit_v2, (void))                                                                                \
+	X(1, error_text, nvmlErrorString, (nvmlReturn_t result))                                                       \
+	X(1, device_by_uuid, nvmlDeviceGetHandleByUUID, (const char *uuid, nvmlDevice_t *device))                      \
+	X(1, clock, nvmlDeviceGetClockInfo, (nvmlDevice_t device, int type, unsigned *mhz))                            \
+	X(0, clock_max, nvmlDeviceGetMaxClockInfo, (nvmlDevice_t device, int type, unsigned *mhz))                     \
+	X(1, power, nvmlDeviceGetPowerUsage, (nvmlDevice_t device, unsigned *milliwatts))                              \
+	X(1, temperature, nvmlDeviceGetTemperature, (nvmlDevice_t device, int sensor, unsigned *celsius))              \
+	X(0, throttle, nvmlDeviceGetCurrentClocksEventReasons, (nvmlDevice_t device, unsigned long long *reasons))     \
+	X(0, throttle_old, nvmlDeviceGetCurrentClocksThrottleReasons,                                                  \
+	  (nvmlDevice_t device, unsigned long long *reasons))                                                          \
+	X(0, energy, nvmlDeviceGetTotalEnergyConsumption, (nvmlDevice_t device, unsigned long long *millijoules))      \
+	X(0, processes, nvmlDeviceGetComputeRunningProcesses_v3,                                                       \
+	  (nvmlDevice_t device, unsigned *count, nvmlProcessInfo_t *list))                                             \
+	X(0, load, nvmlDeviceGetProcessUtilization,                                                                    \
+	  (nvmlDevice_t device, nvmlProcessUtilizationSample_t * list, unsigned *count, unsigned long long since))
 
 enum { PROCESSES = 64, SAMPLES = 256, REASONS = 0xff };
 
-#define MEMBER(need, member, symbol, parameters) nvmlReturn_t (*member) parameters;
-#define RESOLVE(need, member, symbol, parameters) \
-	*(void **)&n->member = dlsym(handle, #symbol); \
-	if ((need) && !n->member && !missing) \
-		missing = #symbol;
+#define MEMBER(need, member, symbol, parameters) nvmlReturn_t(*member) parameters;
+#define RESOLVE(need, member, symbol, parameters) GPU_RESOLVE(need, member, symbol)
 
 struct nvml {
-	CUDA_NVML_LIST(MEMBER)
+	NVML_LIST(MEMBER)
 	nvmlDevice_t device;
 	uint32_t max_mhz;
 };
 
 static const char *const files[] = { "libnvidia-ml.so.1", "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1",
-                                     "/usr/local/nvidia/lib64/libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1" };
+				     "/usr/local/nvidia/lib64/libnvidia-ml.so.1",
+				     "/usr/lib/wsl/lib/libnvidia-ml.so.1" };
 
-static const char *resolve(void *handle, struct nvml *n)
+static const char *resolve(void *handle, struct nvml *ret)
 {
 	const char *missing = NULL;
-	CUDA_NVML_LIST(RESOLVE)
+	NVML_LIST(RESOLVE)
 	return missing;
 }
 
+#define UNWATCHED "clocks, power and other load are not monitored"
+
 static int fail(const struct nvml *n, nvmlReturn_t result, const char *doing, struct err *e)
 {
-	/* Declared as all the others, it really answers a text. */
+	/* Declared like the others, but it returns a text. */
 	const char *(*text)(nvmlReturn_t) = NULL;
 	*(void **)&text = *(void *const *)&n->error_text;
-	return err_set(e, ERR_UNSUPPORTED, "clocks, power and other load are not watched: NVML answers \"%s\" to %s; see nvidia-smi",
-	               text(result), doing);
+	return err_set(e, ERR_UNSUPPORTED, UNWATCHED ": NVML answers \"%s\" to %s; see nvidia-smi", text(result),
+		       doing);
 }
 
 static int open_device(const char *uuid, void **ret_state, struct err *e)
 {
-	const char *named = getenv("PEAKD_CUDA_NVML"), *missing;
-	void *handle = named && *named ? dlopen(named, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
+	struct buf tried = BUF_INIT;
+	void *handle = gpu_library_open_first("PEAKD_CUDA_NVML", files, MEM_COUNT(files), &tried);
+	const char *missing;
 	struct nvml *n;
 	nvmlReturn_t result;
 	unsigned mhz = 0;
 	int rc = 0;
 
-	for (size_t i = 0; !(named && *named) && !handle && i < MEM_COUNT(files); i++)
-		handle = dlopen(files[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	buf_fini(&tried);
 	if (!handle)
-		return err_set(e, ERR_UNSUPPORTED, "clocks, power and other load are not watched: libnvidia-ml.so.1 cannot be loaded; it comes "
-		               "with NVIDIA's driver (Debian: libnvidia-ml1)");
+		return err_set(e, ERR_UNSUPPORTED,
+			       UNWATCHED ": libnvidia-ml.so.1 cannot be loaded; it comes with NVIDIA's driver (Debian: "
+					 "libnvidia-ml1)");
 	n = MEM_NEW(struct nvml);
 	missing = resolve(handle, n);
 	if (missing)
-		rc = err_set(e, ERR_UNSUPPORTED, "clocks, power and other load are not watched: libnvidia-ml has no %s", missing);
+		rc = err_set(e, ERR_UNSUPPORTED, UNWATCHED ": libnvidia-ml has no %s", missing);
 	else if ((result = n->init()) != NVML_SUCCESS)
 		rc = fail(n, result, "nvmlInit", e);
 	else if ((result = n->device_by_uuid(uuid, &n->device)) != NVML_SUCCESS)
@@ -90,7 +127,7 @@ static void read_device(void *state, struct wire_condition *c, uint32_t *ret_max
 	*ret_max_mhz = n->max_mhz;
 }
 
-/* In a container the list has the host's numbers, and this process is not to be found among them. */
+/* In a container the list has the host's process numbers, so this process is not in it. */
 static bool is_listed(struct nvml *n, unsigned pid)
 {
 	nvmlProcessInfo_t list[PROCESSES];
@@ -115,7 +152,7 @@ static uint32_t foreign(void *state, uint64_t since)
 		return WIRE_UNKNOWN;
 	result = n->load(n->device, list, &count, since);
 	if (result == NVML_ERROR_NOT_FOUND)
-		return 0; /* nobody has used the device since then, as far as its samples go */
+		return 0; /* no samples: nobody has used the device since then */
 	if (result != NVML_SUCCESS)
 		return WIRE_UNKNOWN;
 	for (unsigned i = 0; i < count && i < SAMPLES; i++)
@@ -136,5 +173,9 @@ static bool energy(void *state, uint64_t *ret_millijoules)
 }
 
 const struct gpu_monitor_source cuda_nvml_watch = {
-	.open = open_device, .read = read_device, .foreign = foreign, .energy = energy, .close = free,
+	.open = open_device,
+	.read = read_device,
+	.foreign = foreign,
+	.energy = energy,
+	.close = free,
 };

@@ -1,5 +1,4 @@
-/* compile: see compile.h. One translation unit is made of the parameters as #define, the macros region and the device region; #line
- * makes messages read macros(3) and device(12), the lines that the author wrote. */
+/* compile: see compile.h. */
 #include "backends/hip/compile.h"
 
 #include <stdio.h>
@@ -8,102 +7,72 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "backends/hip/check.h"
+#include "backends/gpu/compile.h"
 #include "backends/hip/diagnostic.h"
 #include "backends/hip/facts.h"
-#include "backends/hip/headers.h"
 #include "backends/hip/library.h"
 #include "backends/hip/object.h"
-#include "backends/gpu/source.h"
+#include "backends/hip/occupancy.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
-struct options { char **list; size_t count; };
+/* --- headers -------------------------------------------------------------------------------------------------------------- */
+/* hiprtc has size_t, the fixed-width integers, __half and the mathematical functions built in, so most of these are empty. ROCm 5.2 cannot
+ * even include its own hip_fp16.h. */
+#define FLOAT                                                                                                          \
+	"#pragma once\n"                                                                                               \
+	"#define FLT_MAX __FLT_MAX__\n#define FLT_MIN __FLT_MIN__\n#define FLT_EPSILON __FLT_EPSILON__\n"              \
+	"#define DBL_MAX __DBL_MAX__\n#define DBL_MIN __DBL_MIN__\n#define DBL_EPSILON __DBL_EPSILON__\n"
+#define MATH                                                                                                           \
+	"#pragma once\n"                                                                                               \
+	"#ifndef INFINITY\n#define INFINITY __builtin_huge_valf()\n#endif\n#ifndef NAN\n#define NAN "                  \
+	"__builtin_nanf(\"\")\n#endif\n"                                                                               \
+	"#define M_PI 3.14159265358979323846\n"
+#define HALF "#pragma once\ntypedef __half half;\ntypedef __half2 half2;\n"
 
-static void options_fini(struct options *o)
-{
-	for (size_t i = 0; i < o->count; i++)
-		free(o->list[i]);
-	free(o->list);
-}
+#define LIST(X)                                                                                                        \
+	X("stdint.h", GPU_HEADER_EMPTY)                                                                                \
+	X("cstdint", GPU_HEADER_EMPTY)                                                                                 \
+	X("stddef.h", GPU_HEADER_EMPTY) X("cstddef", GPU_HEADER_EMPTY) X("stdio.h", GPU_HEADER_EMPTY)                  \
+		X("cstdio", GPU_HEADER_EMPTY) X("stdlib.h", GPU_HEADER_EMPTY) X("assert.h", GPU_HEADER_EMPTY)          \
+			X("cassert", GPU_HEADER_EMPTY) X("limits.h", GPU_HEADER_LIMITS)                                \
+				X("climits", GPU_HEADER_LIMITS) X("float.h", FLOAT) X("cfloat", FLOAT)                 \
+					X("math.h", MATH) X("cmath", MATH) X("string.h", GPU_HEADER_EMPTY)             \
+						X("hip/hip_runtime.h", GPU_HEADER_EMPTY) X("hip/hip_fp16.h", HALF)
+#define NAME(name, text) name,
+#define TEXT(name, text) text,
 
-static struct options options_new(const struct wire_compile *request)
-{
-	struct options o = { .list = NULL, .count = 0 };
+static const char *const header_names[] = { LIST(NAME) };
+static const char *const header_texts[] = { LIST(TEXT) };
+static const struct gpu_headers headers = { .count = MEM_COUNT(header_names),
+					    .names = header_names,
+					    .texts = header_texts };
 
-	*MEM_PUSH(o.list, o.count) = mem_fmt("--offload-arch=%s", request->arch);
-	*MEM_PUSH(o.list, o.count) = mem_str("-std=c++17");
-	*MEM_PUSH(o.list, o.count) = mem_str("-O3");
-	for (size_t i = 0; i < request->option_count; i++)
-		*MEM_PUSH(o.list, o.count) = mem_str(request->options[i]);
-	return o;
-}
+#define INDEX(hip, plain)                                                                                              \
+	"#ifndef hip" hip "_x\n#define hip" hip "_x " plain ".x\n#define hip" hip "_y " plain ".y\n#define hip" hip    \
+	"_z " plain ".z\n#endif\n"
 
-static int source_new(const struct wire_compile *request, struct buf *out, struct err *e)
-{
-	buf_adds(out, hip_headers_begin);
-	int rc = source_add(request, out, e);
-	buf_adds(out, hip_headers_end);
-	return rc;
-}
-
-/* What hiprtc wrote; the text is never NULL. */
-struct attempt {
-	hiprtcResult result;
-	hiprtcProgram program; /* NULL when it could not even be made */
-	char *log;
-};
-
-static void attempt_fini(const struct hip_rtc *rtc, struct attempt *a)
-{
-	if (a->program)
-		rtc->program_free(&a->program);
-	free(a->log);
-}
-
-static char *get_log(const struct hip_rtc *rtc, hiprtcProgram program)
-{
-	size_t bytes = 0;
-	char *text;
-
-	if (!program || rtc->log_size(program, &bytes) != HIPRTC_SUCCESS)
-		bytes = 0;
-	text = mem_new(bytes + 1, 1);
-	if (bytes && rtc->log(program, text) != HIPRTC_SUCCESS)
-		text[0] = 0;
-	return text;
-}
-
-static struct attempt attempt_new(const struct hip_rtc *rtc, const char *source, const struct options *o)
-{
-	struct attempt a = { .result = HIPRTC_SUCCESS, .program = NULL };
-
-	a.result = rtc->program_new(&a.program, source, "parameters", hip_headers_count, hip_headers_texts, hip_headers_names);
-	if (a.result == HIPRTC_SUCCESS)
-		a.result = rtc->program_compile(a.program, (int)o->count, (const char *const *)o->list);
-	else
-		a.program = NULL;
-	a.log = get_log(rtc, a.program);
-	return a;
-}
+const char hip_compile_begin[] = INDEX("ThreadIdx", "threadIdx") INDEX("BlockIdx", "blockIdx")
+	INDEX("BlockDim", "blockDim") INDEX("GridDim", "gridDim") "#pragma clang force_cuda_host_device begin\n";
+const char hip_compile_end[] = "\n#pragma clang force_cuda_host_device end\n";
 
 /* --- failures --------------------------------------------------------------------------------------------------------- */
-/* The assembler's words go to stderr: compiles once more with it turned aside. Not done at first, since what a crash says on stderr
- * must reach whoever reads it. */
-static void add_assembler(const struct hip_rtc *rtc, const char *source, const struct options *o, struct buf *out)
+/* The assembler's words go to stderr: compiles once more with stderr redirected. The first attempt leaves stderr alone, because the
+ * daemon must see what a crash writes there. */
+static void add_assembler(const struct gpu_rtc *rtc, const char *source, const struct gpu_options *o, struct buf *out)
 {
 	int aside = memfd_create("peakd-assembler", MFD_CLOEXEC), kept = dup(STDERR_FILENO);
-	struct attempt again;
+	struct gpu_attempt again;
 	char text[4096];
 	ssize_t n;
 
 	if (aside >= 0 && kept >= 0) {
 		fflush(stderr);
 		dup2(aside, STDERR_FILENO);
-		again = attempt_new(rtc, source, o);
+		again = gpu_attempt_new(rtc, source, &headers, o);
 		fflush(stderr);
 		dup2(kept, STDERR_FILENO);
-		attempt_fini(rtc, &again);
+		gpu_attempt_fini(rtc, &again);
 		n = pread(aside, text, sizeof text, 0);
 		if (n > 0)
 			buf_add(out, text, (size_t)n);
@@ -114,140 +83,125 @@ static void add_assembler(const struct hip_rtc *rtc, const char *source, const s
 		close(kept);
 }
 
-static int fail(const struct hip_rtc *rtc, const char *arch, const char *source, const struct options *o, const struct attempt *a,
-                struct err *e)
+static int fail(const struct gpu_rtc *rtc, const char *arch, const char *source, const struct gpu_options *o,
+		const struct gpu_attempt *a, struct err *e)
 {
 	struct buf text = BUF_INIT;
-	char *header = hip_diagnostic_header(a->log);
+	char *header;
 	unsigned asked, allowed;
 	int rc;
 
-	if (strstr(a->log, "unsupported option") || strstr(a->log, "unknown argument") || a->result == HIPRTC_ERROR_INVALID_OPTION) {
-		rc = err_set(e, ERR_INPUT, "the HIP compiler (hiprtc %d.%d) refuses an option of the context's `options`: %.*s", rtc->version_major,
-		             rtc->version_minor, (int)strcspn(a->log, "\n"), a->log);
-		goto out;
-	}
-	if (hip_diagnostic_shared(a->log, &asked, &allowed)) {
-		rc = err_set(e, ERR_PRUNED, "%u bytes of static shared memory (LDS) asked, %s allows %u", asked, arch, allowed);
-		goto out;
-	}
+	if (strstr(a->log, "unsupported option") || strstr(a->log, "unknown argument") ||
+	    a->result == GPU_RTC_INVALID_OPTION)
+		return err_set(e, ERR_INPUT,
+			       "the HIP compiler (hiprtc %d.%d) refuses an option of the context's `options`: %.*s",
+			       rtc->version_major, rtc->version_minor, (int)strcspn(a->log, "\n"), a->log);
+	if (hip_diagnostic_shared(a->log, &asked, &allowed))
+		return err_set(e, ERR_PRUNED, "%u bytes of static shared memory (LDS) asked, %s allows %u", asked, arch,
+			       allowed);
 	if (hip_diagnostic_is_assembler(a->log))
 		add_assembler(rtc, source, o, &text);
 	hip_diagnostic_clean(a->log, true, &text);
 	if (!text.len)
-		buf_addf(&text, "hiprtc %d.%d fails with result %d and says: %s\n", rtc->version_major, rtc->version_minor, a->result,
-		         a->log[0] ? a->log : "nothing");
+		buf_addf(&text, "hiprtc %d.%d fails with result %d and says: %s\n", rtc->version_major,
+			 rtc->version_minor, a->result, a->log[0] ? a->log : "nothing");
+	header = hip_diagnostic_header(a->log);
 	if (header)
-		buf_addf(&text, "Device code is compiled alone, without the host's headers: leave <%.100s> out; <stdint.h>, <math.h>, "
-		         "<hip/hip_runtime.h> and <hip/hip_fp16.h> are there", header);
+		buf_addf(&text,
+			 "Device code is compiled alone, without the host's headers: leave <%.100s> out; <stdint.h>, "
+			 "<math.h>, "
+			 "<hip/hip_runtime.h> and <hip/hip_fp16.h> are there",
+			 header);
 	rc = err_set(e, ERR_COMPILE, "%s", buf_text(&text));
-out:
 	free(header);
 	buf_fini(&text);
 	return rc;
 }
 
-static int check_arch(const struct hip_rtc *rtc, const char *arch, struct err *e)
+/* --- compiling ------------------------------------------------------------------------------------------------------------ */
+static int check_arch(const struct gpu_rtc *rtc, const char *arch, struct err *e)
 {
 	struct buf known = BUF_INIT;
 	int rc = 0;
 
 	if (!hip_library_knows(rtc, arch, &known))
-		rc = err_set(e, ERR_UNSUPPORTED, "the HIP compiler (hiprtc %d.%d, %s) cannot compile for \"%.40s\": it knows %s. Install a ROCm that "
-		             "fits the device", rtc->version_major, rtc->version_minor, rtc->path, arch, buf_text(&known));
+		rc = err_set(e, ERR_UNSUPPORTED,
+			     "the HIP compiler (hiprtc %d.%d, %s) cannot compile for \"%.40s\": it knows %s. Install a "
+			     "ROCm that "
+			     "fits the device",
+			     rtc->version_major, rtc->version_minor, rtc->path, arch, buf_text(&known));
 	buf_fini(&known);
 	return rc;
 }
 
-/* --- the kernels that the plan launches ------------------------------------------------------------------------------------ */
-static void report(const struct hip_kernel *k, const struct plan_launch *l, const char *arch, const struct facts *limits,
-                   struct wire_compiled *to, struct buf *log)
+/* One line of resources for each reported kernel, at its first launch. */
+static void log_kernels(const struct wire_compile *request, const struct gpu_module *module,
+			const struct wire_compiled *to, struct buf *log)
 {
-	const struct hip_arch *a = hip_facts_arch(arch);
-	uint64_t threads = l ? (uint64_t)l->block[0] * l->block[1] * l->block[2] : k->bound;
-
-	for (size_t i = 0; i < to->kernel_count; i++)
-		if (strcmp(to->kernels[i].name, k->name) == 0)
-			return;
-	*MEM_PUSH(to->kernels, to->kernel_count) = (struct wire_kernel){
-		.name = mem_str(k->name), .registers = k->vgprs, .shared = k->shared, .spill = k->scratch,
-		.max_threads = hip_check_max_threads(k, limits), .block = { k->block[0], k->block[1], k->block[2] },
-	};
-	buf_addf(log, "%s: %u VGPR, %u AGPR, %u SGPR, %u bytes LDS, %u bytes scratch, %u VGPR and %u SGPR spilled", k->name, k->vgprs, k->agprs,
-	         k->sgprs, k->shared + (l ? l->shared : 0), k->scratch, k->vgpr_spills, k->sgpr_spills);
-	if (a) {
-		struct hip_occupancy o = hip_check_occupancy(k, a, threads, l ? l->shared : 0);
-		buf_addf(log, "; computed occupancy %u of %u waves per SIMD with blocks of %llu threads, limited by %s", o.waves, o.max,
-		         (unsigned long long)threads, hip_check_limit_name(o.limit));
-	}
-	buf_addc(log, '\n');
-}
-
-static int check_plan(const struct wire_compile *request, const struct hip_object *object, const struct facts *limits,
-                      struct wire_compiled *to, struct buf *log, struct err *e)
-{
+	const struct hip_arch *arch = hip_facts_arch(request->arch);
 	const struct plan *plan = request->plan;
 
-	for (size_t i = 0; i < object->count && !plan; i++)
-		report(&object->kernels[i], NULL, request->arch, limits, to, log);
-	for (size_t i = 0; plan && i < plan->op_count; i++) {
-		const struct plan_launch *l = &plan->ops[i].launch;
-		const struct hip_kernel *k;
-		int rc;
+	for (size_t i = 0; i < to->kernel_count; i++) {
+		const struct gpu_kernel *k = gpu_module_find(module, to->kernels[i].name);
+		uint64_t threads = k->bound;
+		uint32_t shared = 0;
 
-		if (plan->ops[i].kind != PLAN_OP_LAUNCH)
-			continue;
-		k = hip_object_find(object, l->kernel);
-		if (!k)
-			return hip_object_missing(object, l->kernel, e);
-		rc = hip_check_launch(l, k, limits, e);
-		if (rc)
-			return rc;
-		report(k, l, request->arch, limits, to, log);
+		for (size_t n = 0; plan && n < plan->op_count; n++) {
+			const struct plan_launch *l = &plan->ops[n].launch;
+			if (plan->ops[n].kind == PLAN_OP_LAUNCH && strcmp(l->kernel, k->name) == 0) {
+				threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+				shared = l->shared;
+				break;
+			}
+		}
+		buf_addf(log,
+			 "%s: %u VGPR, %u AGPR, %u SGPR, %u bytes LDS, %u bytes scratch, %u VGPR and %u SGPR spilled",
+			 k->name, k->registers, k->agprs, k->sgprs, k->shared + shared, k->local, k->vgpr_spills,
+			 k->sgpr_spills);
+		if (arch) {
+			struct hip_occupancy o = hip_occupancy(k, arch, threads, shared);
+			buf_addf(log,
+				 "; computed occupancy %u of %u waves per SIMD with blocks of %llu threads, limited by "
+				 "%s",
+				 o.waves, o.max, (unsigned long long)threads, o.limit);
+		}
+		buf_addc(log, '\n');
 	}
-	return 0;
-}
-
-static int take_binary(const struct hip_rtc *rtc, hiprtcProgram program, struct wire_compiled *to, struct err *e)
-{
-	size_t bytes = 0;
-
-	if (rtc->code_size(program, &bytes) != HIPRTC_SUCCESS || bytes == 0)
-		return err_set(e, ERR_INTERNAL, "hiprtc %d.%d compiled without error but gives no code object: options that ask for bitcode or "
-		               "relocatable code only cannot be used", rtc->version_major, rtc->version_minor);
-	to->binary = mem_new(bytes, 1);
-	to->binary_len = bytes;
-	if (rtc->code(program, (char *)to->binary) != HIPRTC_SUCCESS)
-		return err_set(e, ERR_INTERNAL, "hiprtc does not hand out its code object of %zu bytes", bytes);
-	return 0;
 }
 
 int hip_compile(const struct wire_compile *request, struct wire_compiled *ret_compiled, struct err *e)
 {
 	struct wire_compiled to = { .binary = NULL };
-	struct hip_object object = { .kernels = NULL };
-	struct options options = { .list = NULL };
-	struct attempt a = { .program = NULL };
+	struct gpu_module module = { .kernels = NULL };
+	struct gpu_options options = { .list = NULL };
+	struct gpu_attempt a = { .program = NULL };
 	struct buf source = BUF_INIT, log = BUF_INIT;
 	int64_t start = clock_now();
 	struct facts limits;
-	struct hip_rtc rtc;
+	struct gpu_rtc rtc;
 	int rc = hip_library_rtc(&rtc, e);
 
 	if (rc)
 		return rc;
+	buf_adds(&source, hip_compile_begin);
 	if ((rc = hip_facts_describe(request->arch, &limits, e)) || (rc = check_arch(&rtc, request->arch, e)) ||
-	    (rc = source_new(request, &source, e)))
+	    (rc = gpu_compile_source(request, &source, e)))
 		goto out;
-	options = options_new(request);
-	a = attempt_new(&rtc, buf_text(&source), &options);
-	if (a.result != HIPRTC_SUCCESS) {
+	buf_adds(&source, hip_compile_end);
+	gpu_options_add(&options, mem_fmt("--offload-arch=%s", request->arch));
+	gpu_options_add(&options, mem_str("-std=c++17"));
+	gpu_options_add(&options, mem_str("-O3"));
+	gpu_options_add_request(&options, request);
+	a = gpu_attempt_new(&rtc, buf_text(&source), &headers, &options);
+	if (a.result != GPU_RTC_SUCCESS) {
 		rc = fail(&rtc, request->arch, buf_text(&source), &options, &a, e);
 		goto out;
 	}
-	if ((rc = take_binary(&rtc, a.program, &to, e)) || (rc = hip_object_read(to.binary, to.binary_len, &object, e)) ||
-	    (rc = check_plan(request, &object, &limits, &to, &log, e)) || (rc = hip_object_stateless(&object, e)))
+	if ((rc = gpu_attempt_binary(&rtc, &a, "hiprtc", "bitcode or relocatable code", &to, e)) ||
+	    (rc = hip_object_read(to.binary, to.binary_len, &module, e)) ||
+	    (rc = gpu_compile_check(request->plan, &module, &limits, &to, e)))
 		goto out;
+	log_kernels(request, &module, &to, &log);
 	hip_diagnostic_clean(a.log, false, &log);
 	to.log = buf_steal(&log);
 	to.compile_ns = (uint64_t)(clock_now() - start);
@@ -255,9 +209,9 @@ int hip_compile(const struct wire_compile *request, struct wire_compiled *ret_co
 	to = (struct wire_compiled){ .binary = NULL };
 out:
 	wire_compiled_fini(&to);
-	attempt_fini(&rtc, &a);
-	options_fini(&options);
-	hip_object_fini(&object);
+	gpu_attempt_fini(&rtc, &a);
+	gpu_options_fini(&options);
+	gpu_module_fini(&module);
 	buf_fini(&source);
 	buf_fini(&log);
 	return rc;

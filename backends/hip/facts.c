@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/hip/api.h"
+#include "backends/hip/library.h"
 #include "base/mem.h"
 
 /* Registers, waves and SIMDs: LLVM, llvm/lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp (getTotalNumVGPRs: 256 before gfx90a, 512 with its
@@ -36,7 +38,8 @@ const struct hip_arch *hip_facts_arch(const char *arch)
 {
 	for (size_t i = 0; i < MEM_COUNT(archs); i++) {
 		const char *star = strchr(archs[i].name, '*');
-		if (star ? strncmp(archs[i].name, arch, (size_t)(star - archs[i].name)) == 0 : strcmp(archs[i].name, arch) == 0)
+		if (star ? strncmp(archs[i].name, arch, (size_t)(star - archs[i].name)) == 0
+			 : strcmp(archs[i].name, arch) == 0)
 			return &archs[i];
 	}
 	return NULL;
@@ -45,10 +48,14 @@ const struct hip_arch *hip_facts_arch(const char *arch)
 static struct facts common(void)
 {
 	/* HIP programming manual: at most 1024 threads per block in any shape; grids of up to 2^32 - 1 threads a dimension. */
-	return (struct facts){
-		.backend = "hip", .warp_size = 64, .max_threads = 1024, .max_block = { 1024, 1024, 1024 },
-		.max_grid = { 2147483647, 65535, 65535 }, .shared_static = 64 * 1024, .shared_optin = 64 * 1024, .max_cluster = 1,
-	};
+	return (struct facts){ .backend = "hip",
+			       .warp_size = 64,
+			       .max_threads = 1024,
+			       .max_block = { 1024, 1024, 1024 },
+			       .max_grid = { 2147483647, 65535, 65535 },
+			       .shared_static = 64 * 1024,
+			       .shared_optin = 64 * 1024,
+			       .max_cluster = 1 };
 }
 
 static bool is_arch_name(const char *arch)
@@ -76,8 +83,8 @@ static int unknown(const char *arch, const struct buf *known, struct err *e)
 
 	for (size_t i = 0; i < MEM_COUNT(archs); i++)
 		buf_addf(&list, " %s", archs[i].name);
-	rc = err_set(e, ERR_NOT_FOUND, "unknown AMD architecture \"%.40s\": expected one of%s%s%s", arch, buf_text(&list),
-	             known->len ? "; this compiler knows " : "", buf_text(known));
+	rc = err_set(e, ERR_NOT_FOUND, "unknown AMD architecture \"%.40s\": expected one of%s%s%s", arch,
+		     buf_text(&list), known->len ? "; this compiler knows " : "", buf_text(known));
 	buf_fini(&list);
 	return rc;
 }
@@ -87,7 +94,7 @@ int hip_facts_describe(const char *arch, struct facts *ret_facts, struct err *e)
 	const struct hip_arch *a = is_arch_name(arch) ? hip_facts_arch(arch) : NULL;
 	struct facts f = common();
 	struct buf known = BUF_INIT;
-	struct hip_rtc rtc;
+	struct gpu_rtc rtc;
 
 	if (!a) {
 		int rc;
@@ -111,23 +118,23 @@ int hip_facts_describe(const char *arch, struct facts *ret_facts, struct err *e)
 
 /* --- a device --------------------------------------------------------------------------------------------------------- */
 /* 0 when the runtime does not know the attribute. */
-static uint32_t ask(const struct hip_runtime *rt, int device, int attribute)
+static uint32_t ask(const struct gpu_driver *rt, int device, int attribute)
 {
 	int value = 0;
-	return rt->device_attribute(&value, attribute, device) == hipSuccess && value > 0 ? (uint32_t)value : 0;
+	return rt->device_attribute(&value, attribute, device) == GPU_SUCCESS && value > 0 ? (uint32_t)value : 0;
 }
 
 /* "gfx90a:sramecc+:xnack-" → "gfx90a": code compiled without features runs with any of them (AMDGPU user guide, "Target ID"). */
-static bool ask_arch(const struct hip_runtime *rt, int device, char arch[32])
+static bool ask_arch(const struct gpu_driver *rt, int device, char arch[32])
 {
 	/* Larger than any version's structure: a runtime that writes more than it should not harms nobody. */
 	_Alignas(16) char properties[4 * HIP_PROPERTIES_R0600];
 	const char *name = NULL;
 
 	memset(properties, 0, sizeof properties);
-	if (rt->properties_r0600 && rt->properties_r0600(properties, device) == hipSuccess)
+	if (rt->properties_r0600 && rt->properties_r0600(properties, device) == GPU_SUCCESS)
 		name = properties + HIP_PROPERTIES_R0600_ARCH;
-	else if (!rt->properties_r0600 && rt->properties_old && rt->properties_old(properties, device) == hipSuccess)
+	else if (!rt->properties_r0600 && rt->properties_old && rt->properties_old(properties, device) == GPU_SUCCESS)
 		name = properties + HIP_PROPERTIES_OLD_ARCH;
 	if (!name || strncmp(name, "gfx", 3) != 0)
 		return false;
@@ -136,21 +143,21 @@ static bool ask_arch(const struct hip_runtime *rt, int device, char arch[32])
 }
 
 /* Without hipDeviceGetUuid the place on the bus names the physical device. */
-static void ask_uuid(const struct hip_runtime *rt, int device, struct facts *f)
+static void ask_uuid(const struct gpu_driver *rt, int device, struct facts *f)
 {
 	char bus[32] = "";
-	hipUUID u;
+	gpu_uuid u;
 
-	if (rt->device_uuid && rt->device_uuid(&u, device) == hipSuccess) {
+	if (rt->device_uuid && rt->device_uuid(&u, device) == GPU_SUCCESS) {
 		int n = snprintf(f->uuid, sizeof f->uuid, "GPU-");
 		for (int i = 0; i < 16; i++)
 			n += snprintf(f->uuid + n, sizeof f->uuid - (size_t)n, "%02x", u.bytes[i]);
-	} else if (rt->device_bus(bus, sizeof bus, device) == hipSuccess) {
+	} else if (rt->device_bus(bus, sizeof bus, device) == GPU_SUCCESS) {
 		snprintf(f->uuid, sizeof f->uuid, "PCI-%.31s", bus);
 	}
 }
 
-static void ask_limits(const struct hip_runtime *rt, int device, struct facts *f)
+static void ask_limits(const struct gpu_driver *rt, int device, struct facts *f)
 {
 	size_t bytes = 0;
 	uint32_t value;
@@ -169,17 +176,18 @@ static void ask_limits(const struct hip_runtime *rt, int device, struct facts *f
 	f->units = ask(rt, device, hipDeviceAttributeMultiprocessorCount);
 	f->clock_khz = ask(rt, device, hipDeviceAttributeClockRate);
 	f->l2_bytes = ask(rt, device, hipDeviceAttributeL2CacheSize);
-	if (rt->device_memory(&bytes, device) == hipSuccess)
+	if (rt->device_memory(&bytes, device) == GPU_SUCCESS)
 		f->memory_bytes = bytes;
 }
 
 /* Peaks: units × multiply-adds per clock × 2 × maximum clock; memory: two transfers a clock × bus width. */
-static void ask_peaks(const struct hip_runtime *rt, int device, struct facts *f)
+static void ask_peaks(const struct gpu_driver *rt, int device, struct facts *f)
 {
 	const struct hip_arch *a = hip_facts_arch(f->arch);
 	double cycles = (double)f->units * f->clock_khz * 1e3;
 
-	f->peak_bytes = 2e3 * ask(rt, device, hipDeviceAttributeMemoryClockRate) * ask(rt, device, hipDeviceAttributeMemoryBusWidth) / 8;
+	f->peak_bytes = 2e3 * ask(rt, device, hipDeviceAttributeMemoryClockRate) *
+			ask(rt, device, hipDeviceAttributeMemoryBusWidth) / 8;
 	if (!a)
 		return;
 	f->peak_f32 = cycles * a->lanes_f32 * 2;
@@ -187,41 +195,46 @@ static void ask_peaks(const struct hip_runtime *rt, int device, struct facts *f)
 	f->peak_tensor_tf32 = cycles * a->fma_tf32 * 2;
 }
 
-int hip_facts_device(const struct hip_runtime *rt, uint32_t index, struct facts *ret_facts, struct err *e)
+int hip_facts_device(const struct gpu_driver *rt, uint32_t index, struct facts *ret_facts, struct err *e)
 {
 	struct facts f = common();
-	struct hip_rtc rtc;
+	struct gpu_rtc rtc;
 	int count = 0, version = 0, n;
 
 	rt->device_count(&count);
 	if (index >= (uint32_t)count)
-		return err_set(e, ERR_NOT_FOUND, "there is no device hip:%u: the runtime sees %d (hip:0 to hip:%d)", index, count, count - 1);
+		return err_set(e, ERR_NOT_FOUND, "there is no device hip:%u: the runtime sees %d (hip:0 to hip:%d)",
+			       index, count, count - 1);
 	f.runs = true;
 	/* shares_cpu stays false: what prompts and timing make of it is about devices whose speed is the CPU's. */
 	f.emulated = rt->emulated != NULL;
 	f.index = index;
 	snprintf(f.id, sizeof f.id, "hip:%u", index);
 	if (!ask_arch(rt, (int)index, f.arch))
-		return err_set(e, ERR_UNSUPPORTED, "hip:%u: the HIP runtime (%s) does not tell the device's architecture; see rocminfo", index, rt->path);
-	if (rt->device_name(f.name, sizeof f.name, (hipDevice_t)index) != hipSuccess || !f.name[0])
+		return err_set(e, ERR_UNSUPPORTED,
+			       "hip:%u: the HIP runtime (%s) does not tell the device's architecture; see rocminfo",
+			       index, rt->path);
+	if (rt->device_name(f.name, sizeof f.name, (int)index) != GPU_SUCCESS || !f.name[0])
 		snprintf(f.name, sizeof f.name, "AMD %s", f.arch);
 	f.name[sizeof f.name - 1] = 0;
 	ask_limits(rt, (int)index, &f);
 	ask_uuid(rt, (int)index, &f);
 	ask_peaks(rt, (int)index, &f);
-	rt->runtime_version(&version);
+	rt->version(&version);
 	/* HIP_VERSION = major·10^7 + minor·10^5 + patch (HIP's hip_version.h). */
 	n = f.emulated ? snprintf(f.driver, sizeof f.driver, "no driver")
-	               : snprintf(f.driver, sizeof f.driver, "HIP %d.%d.%d", version / 10000000, version / 100000 % 100, version % 100000);
+		       : snprintf(f.driver, sizeof f.driver, "HIP %d.%d.%d", version / 10000000, version / 100000 % 100,
+				  version % 100000);
 	if (hip_library_rtc(&rtc, NULL) == 0)
-		snprintf(f.driver + n, sizeof f.driver - (size_t)n, ", hiprtc %d.%d", rtc.version_major, rtc.version_minor);
+		snprintf(f.driver + n, sizeof f.driver - (size_t)n, ", hiprtc %d.%d", rtc.version_major,
+			 rtc.version_minor);
 	*ret_facts = f;
 	return 0;
 }
 
 int hip_facts_devices(struct facts **ret_facts, size_t *ret_count, struct err *e)
 {
-	struct hip_runtime rt;
+	struct gpu_driver rt;
 	struct facts *list = NULL;
 	int count = 0, rc = hip_library_runtime(&rt, e);
 

@@ -6,13 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/gpu/names.h"
 #include "base/mem.h"
 
-enum { NT_AMDGPU_METADATA = 32, DEPTH_MAX = 16, TABLES_MAX = 64 << 10 };
+enum { NT_AMDGPU_METADATA = 32, DEPTH_MAX = 16 };
 
 /* --- MessagePack (its specification, "Formats") ----------------------------------------------------------------------------- */
-struct in { const uint8_t *at, *end; bool bad; };
+struct in {
+	const uint8_t *at, *end;
+	bool bad;
+};
 
 enum kind { KIND_NONE, KIND_INT, KIND_TEXT, KIND_ARRAY, KIND_MAP, KIND_OTHER };
 
@@ -68,10 +70,11 @@ static struct value next_long(struct in *in, uint8_t head)
 	if (head >= 0xd9 && head <= 0xdb)
 		return text_of(in, take_number(in, 1u << (head - 0xd9)), KIND_TEXT);
 	if (head >= 0xdc)
-		return (struct value){ .kind = head < 0xde ? KIND_ARRAY : KIND_MAP, .n = take_number(in, head & 1 ? 4 : 2) };
+		return (struct value){ .kind = head < 0xde ? KIND_ARRAY : KIND_MAP,
+				       .n = take_number(in, head & 1 ? 4 : 2) };
 	if (head == 0xca || head == 0xcb)
 		return text_of(in, head == 0xca ? 4 : 8, KIND_OTHER); /* floats */
-	in->bad = true; /* extensions: AMD uses none */
+	in->bad = true;                                               /* extensions: AMD uses none */
 	return (struct value){ .kind = KIND_NONE };
 }
 
@@ -120,9 +123,9 @@ static uint64_t enter(struct in *in, enum kind kind)
 }
 
 /* --- AMD's map ("Code Object V3 Metadata", "V4", "V5") ------------------------------------------------------------------------ */
-static void read_param(struct in *in, struct hip_kernel *k)
+static void read_param(struct in *in, struct gpu_kernel *k)
 {
-	struct hip_param p = { .bytes = 0 };
+	struct gpu_param p = { .bytes = 0 };
 	bool hidden = false;
 
 	for (uint64_t n = enter(in, KIND_MAP); n > 0 && !in->bad; n--) {
@@ -142,13 +145,21 @@ static void read_param(struct in *in, struct hip_kernel *k)
 		*MEM_PUSH(k->params, k->param_count) = p;
 }
 
-static void read_kernel_field(struct in *in, struct value key, struct hip_kernel *k)
+static void read_kernel_field(struct in *in, struct value key, struct gpu_kernel *k)
 {
-	const struct { const char *name; uint32_t *to; } numbers[] = {
-		{ ".vgpr_count", &k->vgprs }, { ".agpr_count", &k->agprs }, { ".sgpr_count", &k->sgprs },
-		{ ".vgpr_spill_count", &k->vgpr_spills }, { ".sgpr_spill_count", &k->sgpr_spills },
-		{ ".group_segment_fixed_size", &k->shared }, { ".private_segment_fixed_size", &k->scratch },
-		{ ".max_flat_workgroup_size", &k->bound }, { ".wavefront_size", &k->wave },
+	const struct {
+		const char *name;
+		uint32_t *to;
+	} numbers[] = {
+		{ ".vgpr_count", &k->registers },
+		{ ".agpr_count", &k->agprs },
+		{ ".sgpr_count", &k->sgprs },
+		{ ".vgpr_spill_count", &k->vgpr_spills },
+		{ ".sgpr_spill_count", &k->sgpr_spills },
+		{ ".group_segment_fixed_size", &k->shared },
+		{ ".private_segment_fixed_size", &k->local },
+		{ ".max_flat_workgroup_size", &k->bound },
+		{ ".wavefront_size", &k->wave },
 	};
 
 	for (size_t i = 0; i < MEM_COUNT(numbers); i++)
@@ -175,7 +186,7 @@ static void read_kernel_field(struct in *in, struct value key, struct hip_kernel
 	}
 }
 
-static void read_metadata(struct in *in, struct hip_object *object)
+static void read_metadata(struct in *in, struct gpu_module *module)
 {
 	for (uint64_t pairs = enter(in, KIND_MAP); pairs > 0 && !in->bad; pairs--) {
 		if (!is_text(next(in), "amdhsa.kernels")) {
@@ -183,8 +194,8 @@ static void read_metadata(struct in *in, struct hip_object *object)
 			continue;
 		}
 		for (uint64_t n = enter(in, KIND_ARRAY); n > 0 && !in->bad; n--) {
-			struct hip_kernel *k = MEM_PUSH(object->kernels, object->count);
-			*k = (struct hip_kernel){ .name = NULL };
+			struct gpu_kernel *k = MEM_PUSH(module->kernels, module->count);
+			*k = (struct gpu_kernel){ .params_known = true };
 			for (uint64_t fields = enter(in, KIND_MAP); fields > 0 && !in->bad; fields--)
 				read_kernel_field(in, next(in), k);
 			if (!k->name)
@@ -207,7 +218,8 @@ static bool find_note(const uint8_t *at, uint64_t len, struct in *ret)
 		at += sizeof h, len -= sizeof h;
 		if (name > len || h.n_descsz > len - name)
 			return false;
-		if (h.n_type == NT_AMDGPU_METADATA && h.n_namesz == sizeof "AMDGPU" && memcmp(at, "AMDGPU", sizeof "AMDGPU") == 0) {
+		if (h.n_type == NT_AMDGPU_METADATA && h.n_namesz == sizeof "AMDGPU" &&
+		    memcmp(at, "AMDGPU", sizeof "AMDGPU") == 0) {
 			*ret = (struct in){ .at = at + name, .end = at + name + h.n_descsz };
 			return true;
 		}
@@ -226,12 +238,14 @@ static bool find_metadata(const uint8_t *bytes, size_t len, struct in *ret)
 	if (len < sizeof head)
 		return false;
 	memcpy(&head, bytes, sizeof head);
-	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != EM_AMDGPU ||
-	    head.e_phentsize != sizeof segment || head.e_phoff > len || head.e_phnum > (len - head.e_phoff) / sizeof segment)
+	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_machine != EM_AMDGPU || head.e_phentsize != sizeof segment || head.e_phoff > len ||
+	    head.e_phnum > (len - head.e_phoff) / sizeof segment)
 		return false;
 	for (unsigned i = 0; i < head.e_phnum; i++) {
 		memcpy(&segment, bytes + head.e_phoff + i * sizeof segment, sizeof segment);
-		if (segment.p_type == PT_NOTE && segment.p_offset <= len && segment.p_filesz <= len - segment.p_offset &&
+		if (segment.p_type == PT_NOTE && segment.p_offset <= len &&
+		    segment.p_filesz <= len - segment.p_offset &&
 		    find_note(bytes + segment.p_offset, segment.p_filesz, ret))
 			return true;
 	}
@@ -239,13 +253,14 @@ static bool find_metadata(const uint8_t *bytes, size_t len, struct in *ret)
 }
 
 /* The variables of the module. Newer linkers make a section .relro_padding, which holds none. */
-static void count_variables(const uint8_t *bytes, size_t len, struct hip_object *object)
+static void count_variables(const uint8_t *bytes, size_t len, struct gpu_module *module)
 {
 	Elf64_Ehdr head;
 	Elf64_Shdr names, s;
 
 	memcpy(&head, bytes, sizeof head);
-	if (head.e_shentsize != sizeof s || head.e_shoff > len || head.e_shnum > (len - head.e_shoff) / sizeof s || head.e_shstrndx >= head.e_shnum)
+	if (head.e_shentsize != sizeof s || head.e_shoff > len || head.e_shnum > (len - head.e_shoff) / sizeof s ||
+	    head.e_shstrndx >= head.e_shnum)
 		return;
 	memcpy(&names, bytes + head.e_shoff + head.e_shstrndx * sizeof s, sizeof names);
 	if (names.sh_offset > len || names.sh_size > len - names.sh_offset)
@@ -259,65 +274,30 @@ static void count_variables(const uint8_t *bytes, size_t len, struct hip_object 
 		    memcmp(bytes + names.sh_offset + s.sh_name, padding, sizeof padding) == 0)
 			continue;
 		if (s.sh_type == SHT_NOBITS)
-			object->state += s.sh_size;
+			module->state += s.sh_size;
 		else if (s.sh_type == SHT_PROGBITS)
-			object->tables += s.sh_size;
+			module->tables += s.sh_size;
 	}
 }
 
-int hip_object_read(const void *bytes, size_t len, struct hip_object *ret_object, struct err *e)
+int hip_object_read(const void *bytes, size_t len, struct gpu_module *ret_module, struct err *e)
 {
-	struct hip_object object = { .kernels = NULL };
+	struct gpu_module module = { .kernels = NULL };
 	struct in in = { .at = NULL };
 
 	if (!find_metadata(bytes, len, &in))
-		return err_set(e, ERR_INTERNAL, "the %zu bytes are not an AMD code object with kernel metadata (version 3 or newer): compile "
-		               "the context again", len);
-	read_metadata(&in, &object);
-	count_variables(bytes, len, &object);
+		return err_set(
+			e, ERR_INTERNAL,
+			"the %zu bytes are not an AMD code object with kernel metadata (version 3 or newer): compile "
+			"the context again",
+			len);
+	read_metadata(&in, &module);
+	count_variables(bytes, len, &module);
 	if (in.bad) {
-		hip_object_fini(&object);
-		return err_set(e, ERR_INTERNAL, "the code object's kernel metadata cannot be read: compile the context again");
+		gpu_module_fini(&module);
+		return err_set(e, ERR_INTERNAL,
+			       "the code object's kernel metadata cannot be read: compile the context again");
 	}
-	*ret_object = object;
+	*ret_module = module;
 	return 0;
-}
-
-void hip_object_fini(struct hip_object *object)
-{
-	for (size_t i = 0; i < object->count; i++) {
-		free(object->kernels[i].name);
-		free(object->kernels[i].params);
-	}
-	free(object->kernels);
-	*object = (struct hip_object){ .kernels = NULL, .count = 0 };
-}
-
-const struct hip_kernel *hip_object_find(const struct hip_object *object, const char *name)
-{
-	for (size_t i = 0; i < object->count; i++)
-		if (strcmp(object->kernels[i].name, name) == 0)
-			return &object->kernels[i];
-	return NULL;
-}
-
-int hip_object_stateless(const struct hip_object *object, struct err *e)
-{
-	if (object->state == 0 && object->tables <= TABLES_MAX)
-		return 0;
-	return err_set(e, ERR_INPUT, "the device code has %llu bytes of __device__ or static variables, which outlive an execution; take scratch "
-	               "from alloc() in host code, and constants from __constant__ or table()",
-	               (unsigned long long)(object->state ? object->state : object->tables));
-}
-
-int hip_object_missing(const struct hip_object *object, const char *name, struct err *e)
-{
-	const char **names = MEM_NEW_N(const char *, object->count + 1);
-	int rc;
-
-	for (size_t i = 0; i < object->count; i++)
-		names[i] = object->kernels[i].name;
-	rc = names_missing(names, object->count, name, e);
-	free(names);
-	return rc;
 }

@@ -30,7 +30,7 @@ static void allow_folder_of(struct sandbox_files *f, const char *file)
 
 /* NVRTC opens this library when it first compiles, by its name alone, which ld.so seeks in places that the sandbox closes; a library of
  * that name which is there already is taken as it is. */
-static void open_builtins(const struct cuda_nvrtc *nvrtc)
+static void open_builtins(const struct gpu_rtc *nvrtc)
 {
 	char real[PATH_MAX];
 	const char *end = realpath(nvrtc->path, real) ? strrchr(real, '/') : NULL;
@@ -45,7 +45,7 @@ static void open_builtins(const struct cuda_nvrtc *nvrtc)
 /* Headers are opened whenever code includes them. */
 static void allow_nvrtc(struct sandbox_files *f)
 {
-	struct cuda_nvrtc nvrtc;
+	struct gpu_rtc nvrtc;
 	if (cuda_library_nvrtc(&nvrtc, NULL) < 0)
 		return;
 	open_builtins(&nvrtc);
@@ -57,7 +57,7 @@ static void allow_nvrtc(struct sandbox_files *f)
 /* hiprtc and comgr are opened here, and read no file of the machine after that. */
 bool sandbox_places_compile(struct sandbox_files *f)
 {
-	struct hip_rtc rtc;
+	struct gpu_rtc rtc;
 	allow_nvrtc(f);
 	return hip_library_rtc(&rtc, NULL) == 0 && sandbox_scratch_make(f);
 }

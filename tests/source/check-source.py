@@ -42,6 +42,7 @@ LIBRARIES = (
 )
 # File = prefix. Further names that a room's files may export; {stem} is the file's name.
 PREFIXES = {
+    "backends/gpu": ("gpu_",),
     "backends/cuda": ("cuda_", "backend_cuda"),
     "backends/hip": ("hip_", "backend_hip"),
     "backends/hlsl": ("hlsl_", "backend_hlsl"),

@@ -29,7 +29,7 @@ static void all_for(const char *arch, size_t want)
 
 int main(void)
 {
-	struct cuda_nvrtc nvrtc;
+	struct gpu_rtc nvrtc;
 	struct err e = ERR_INIT;
 	if (cuda_library_nvrtc(&nvrtc, &e) < 0) {
 		SKIP(1, "no NVRTC");

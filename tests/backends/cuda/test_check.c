@@ -3,12 +3,12 @@
 #define PLANS_BACKEND backend_cuda
 #include "backends/plans.h"
 
-#include "backends/cuda/check.h"
+#include "backends/gpu/check.h"
 #include "tap.h"
 
-static struct cuda_kernel kernel(uint32_t registers)
+static struct gpu_kernel kernel(uint32_t registers)
 {
-	return (struct cuda_kernel){ .name = (char *)"k", .registers = registers, .params_known = true };
+	return (struct gpu_kernel){ .name = (char *)"k", .registers = registers, .params_known = true };
 }
 
 static void threads(const struct facts *f)
@@ -16,25 +16,25 @@ static void threads(const struct facts *f)
 	/* registers per thread, threads per block */
 	static const uint32_t known[][2] = { { 16, 1024 }, { 32, 1024 }, { 64, 1024 }, { 65, 896 }, { 72, 896 }, { 96, 640 }, { 128, 512 },
 	                                     { 168, 384 }, { 200, 256 }, { 255, 256 }, { UINT32_MAX, 1024 }, { 0, 1024 } };
-	struct cuda_kernel k;
+	struct gpu_kernel k;
 
 	for (size_t i = 0; i < MEM_COUNT(known); i++) {
 		k = kernel(known[i][0]);
-		is_int(cuda_check_max_threads(&k, f), known[i][1], "%u registers", known[i][0]);
+		is_int(gpu_check_max_threads(&k, f), known[i][1], "%u registers", known[i][0]);
 	}
 	k = kernel(96);
 	k.bound = 128;
-	is_int(cuda_check_max_threads(&k, f), 128, "launch bounds below that");
+	is_int(gpu_check_max_threads(&k, f), 128, "launch bounds below that");
 	k.bound = 1024;
-	is_int(cuda_check_max_threads(&k, f), 640, "launch bounds above that");
+	is_int(gpu_check_max_threads(&k, f), 640, "launch bounds above that");
 }
 
-static void check(const char *what, const struct plan_launch *l, const struct cuda_kernel *k, const struct facts *f, enum err_code want,
+static void check(const char *what, const struct plan_launch *l, const struct gpu_kernel *k, const struct facts *f, enum err_code want,
                   const char *part)
 {
 	struct err e = ERR_INIT;
 
-	is_int(cuda_check_launch(l, k, f, &e), -(int)want, "%s: %s", what, err_code_name(want));
+	is_int(gpu_check_launch(l, k, f, &e), -(int)want, "%s: %s", what, err_code_name(want));
 	has_str(e.text, part, "%s: is said", what);
 }
 
@@ -42,7 +42,7 @@ static void geometry(const struct facts *f)
 {
 	struct plan *p = plan_new();
 	struct plan_launch *l = add_launch(p, "k", 16, 1, 128, 1);
-	struct cuda_kernel k = kernel(32);
+	struct gpu_kernel k = kernel(32);
 
 	check("plain", l, &k, f, ERR_NONE, "");
 	l->block[2] = 65;
@@ -83,10 +83,10 @@ static void geometry(const struct facts *f)
 
 static void arguments(const struct facts *f)
 {
-	struct cuda_param params[] = { { 0, 8 }, { 8, 2 } };
+	struct gpu_param params[] = { { 0, 8 }, { 8, 2 } };
 	struct plan *p = small_plan("k", 1, 32);
 	struct plan_launch *l = &p->ops[0].launch;
-	struct cuda_kernel k = kernel(32);
+	struct gpu_kernel k = kernel(32);
 
 	k.params = params;
 	k.param_count = 2;

@@ -137,7 +137,7 @@ static void toolkit_headers(void)
 		"	CUtensorMap *m = 0; uint64_t z = sizeof *m;\n"
 		"	C[2] = __half2float(h) + __bfloat162float(b) + z; }\n";
 	struct plan *p = small_plan("k", 1, 32);
-	struct cuda_nvrtc nvrtc;
+	struct gpu_rtc nvrtc;
 	struct wire_compiled c;
 	struct err e;
 	char folder[] = "/tmp/peakd-cuda-XXXXXX", lib[64], link[160], target[PATH_MAX];
@@ -172,7 +172,7 @@ static void toolkit_headers(void)
 
 int main(void)
 {
-	struct cuda_nvrtc nvrtc;
+	struct gpu_rtc nvrtc;
 	struct err e = ERR_INIT;
 
 	if (cuda_library_nvrtc(&nvrtc, &e)) {

@@ -1,22 +1,26 @@
 /* What is made of a driver's answers: compile target, identity and peaks of a device as an H100 SXM describes itself. */
 #include "backends/cuda/facts.h"
+
+#include <stdio.h>
+
+#include "backends/cuda/api.h"
 #include "tap.h"
 
 static int capability = 90; /* 10·major + minor that the driver below answers */
 
-static CUresult device_count(int *count) { *count = 1; return 0; }
-static CUresult device_get(CUdevice *device, int ordinal) { *device = ordinal; return 0; }
-static CUresult device_memory(size_t *bytes, CUdevice device) { (void)device; *bytes = (size_t)80 << 30; return 0; }
-static CUresult driver_version(int *version) { *version = 13000; return 0; }
+static gpu_result device_count(int *count) { *count = 1; return 0; }
+static gpu_result device_get(int *device, int ordinal) { *device = ordinal; return 0; }
+static gpu_result device_memory(size_t *bytes, int device) { (void)device; *bytes = (size_t)80 << 30; return 0; }
+static gpu_result driver_version(int *version) { *version = 13000; return 0; }
 
-static CUresult device_name(char *name, int len, CUdevice device)
+static gpu_result device_name(char *name, int len, int device)
 {
 	(void)device;
 	snprintf(name, (size_t)len, "NVIDIA H100");
 	return 0;
 }
 
-static CUresult device_uuid(CUuuid *uuid, CUdevice device)
+static gpu_result device_uuid(gpu_uuid *uuid, int device)
 {
 	(void)device;
 	for (int i = 0; i < 16; i++)
@@ -24,7 +28,7 @@ static CUresult device_uuid(CUuuid *uuid, CUdevice device)
 	return 0;
 }
 
-static CUresult device_attribute(int *value, int attribute, CUdevice device)
+static gpu_result device_attribute(int *value, int attribute, int device)
 {
 	(void)device;
 	switch (attribute) {
@@ -35,7 +39,7 @@ static CUresult device_attribute(int *value, int attribute, CUdevice device)
 	case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: *value = 2619000; break;
 	case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: *value = 5120; break;
 	case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: *value = capability >= 90; break;
-	case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: return CUDA_ERROR_INVALID_VALUE; /* as an attribute that a driver does not know */
+	case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: return GPU_INVALID_VALUE; /* as an attribute that a driver does not know */
 	default: *value = 1000 + attribute; break;
 	}
 	return 0;
@@ -46,8 +50,8 @@ static int near(double got, double want) { return got > want * 0.999 && got < wa
 
 int main(void)
 {
-	struct cuda_driver driver = { .device_count = device_count, .device_get = device_get, .device_memory = device_memory,
-	                              .driver_version = driver_version, .device_name = device_name, .device_uuid = device_uuid,
+	struct gpu_driver driver = { .device_count = device_count, .device_get = device_get, .device_memory = device_memory,
+	                              .version = driver_version, .device_name = device_name, .device_uuid = device_uuid,
 	                              .device_attribute = device_attribute };
 	struct facts f;
 	struct err e = ERR_INIT;

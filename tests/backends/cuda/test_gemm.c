@@ -16,13 +16,13 @@ static int *last, *compute, *alive, *calls;
 static int blocks;
 enum { FINAL = 9 }; /* samples of a finalist */
 
-static CUresult memory_alloc(CUdeviceptr *to, size_t n) { *to = (CUdeviceptr)(uintptr_t)malloc(n); blocks++; return 0; }
-static CUresult memory_free(CUdeviceptr at) { free((void *)(uintptr_t)at); blocks--; return 0; }
-static CUresult memory_set(CUdeviceptr to, unsigned char v, size_t n, CUstream s) { (void)to; (void)v; (void)n; (void)s; return 0; }
-static CUresult event_record(CUevent e, CUstream s) { (void)e; (void)s; return 0; }
-static CUresult stream_wait(CUstream s) { (void)s; return 0; }
+static gpu_result memory_alloc(gpu_address *to, size_t n) { *to = (gpu_address)(uintptr_t)malloc(n); blocks++; return 0; }
+static gpu_result memory_free(gpu_address at) { free((void *)(uintptr_t)at); blocks--; return 0; }
+static gpu_result memory_set(gpu_address to, unsigned char v, size_t n, gpu_stream s) { (void)to; (void)v; (void)n; (void)s; return 0; }
+static gpu_result event_record(gpu_event e, gpu_stream s) { (void)e; (void)s; return 0; }
+static gpu_result stream_wait(gpu_stream s) { (void)s; return 0; }
 /* Algorithm 2 is the fastest. */
-static CUresult event_elapsed(float *ms, CUevent a, CUevent b) { (void)a; (void)b; *ms = 1 + fabsf((float)*last - 2); return 0; }
+static gpu_result event_elapsed(float *ms, gpu_event a, gpu_event b) { (void)a; (void)b; *ms = 1 + fabsf((float)*last - 2); return 0; }
 
 static void matrix(struct plan *p, const char *name, enum plan_role role, enum dtype type, int64_t rows, int64_t columns, int64_t ld)
 {
@@ -32,7 +32,7 @@ static void matrix(struct plan *p, const char *name, enum plan_role role, enum d
 }
 
 /* The same product once more is only sought among those that were the fastest; another one among all. */
-static void again(struct backend_device *d, struct plan *p, const CUdeviceptr *at)
+static void again(struct backend_device *d, struct plan *p, const gpu_address *at)
 {
 	struct cuda_gemm *g = NULL;
 	struct err e = ERR_INIT;
@@ -72,13 +72,13 @@ static void product(struct backend_device *d, enum dtype type, bool ta, bool tb,
 	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){ .kind = PLAN_OP_GEMM, .gemm = { .a = 0, .b = 1, .c = 2, .a_transposed = ta,
 	                                                                                   .b_transposed = tb, .tf32 = tf32 } };
 	is_int(plan_check(p, &e), 0, "a plan of one product holds %s", e.text);
-	CUdeviceptr at[3];
+	gpu_address at[3];
 	for (int i = 0; i < 3; i++) {
 		uint8_t *bytes = mem_new(p->buffers[i].bytes, 1);
 		size_t size = dtype_size(type);
 		for (size_t x = 0; x < p->buffers[i].bytes / size; x++)
 			dtype_store(type, bytes + x * size, sin((double)(x + 31 * (size_t)i)));
-		at[i] = (CUdeviceptr)(uintptr_t)bytes;
+		at[i] = (gpu_address)(uintptr_t)bytes;
 	}
 	is_int(cuda_gemm_new(d, p, &g, &e), 0, "the library takes it %s", e.text);
 	is_int(*compute, want_compute, "with the arithmetic that is allowed");
@@ -126,7 +126,7 @@ static void refused(void)
 int main(void)
 {
 	char folder[] = "/tmp/peakd-blas-XXXXXX";
-	struct backend_device d = { .cu = { .memory_alloc = memory_alloc, .memory_free = memory_free, .memory_set = memory_set,
+	struct backend_device d = { .api = { .memory_alloc = memory_alloc, .memory_free = memory_free, .memory_set = memory_set,
 	                                    .event_record = event_record, .event_elapsed = event_elapsed, .stream_wait = stream_wait },
 	                            .flush_bytes = 1024 };
 	struct plan_op op = { .kind = PLAN_OP_GEMM };

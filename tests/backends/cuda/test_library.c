@@ -31,7 +31,7 @@ static void missing_toolkit(void)
 {
 	char folder[] = "/tmp/peakd-cuda-XXXXXX";
 	struct err e = ERR_INIT;
-	struct cuda_nvrtc nvrtc;
+	struct gpu_rtc nvrtc;
 	struct facts facts;
 	struct wire_compile request = { .backend = (char *)"cuda", .arch = (char *)"sm_90a", .macros = (char *)"", .device = (char *)"" };
 	struct wire_compiled compiled = { .binary = NULL };

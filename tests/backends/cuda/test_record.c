@@ -5,8 +5,8 @@
 #define PLANS_BACKEND backend_cuda
 #include "backends/plans.h"
 
-#include "backends/cuda/device.h"
-#include "backends/cuda/run.h"
+#include "backends/cuda/api.h"
+#include "backends/gpu/run.h"
 #include "tap.h"
 
 /* The driver's state; one test process, one driver. */
@@ -15,13 +15,13 @@ static struct {
 	int capturing, captured, launches, sets, records, replays, copies;
 	size_t set_bytes;                            /* of the last memset outside of a recording */
 	int dynamic_shared, shared_calls;
-	CUresult fail_wait, fail_launch, fail_load;  /* what these answer */
+	gpu_result fail_wait, fail_launch, fail_load;  /* what these answer */
 	int clusters, per_unit;                      /* what occupancy answers */
 	size_t left;                                 /* bytes of memory */
 	int execs_max;                               /* graphs that there is room for; 0: any number */
 	bool marks;                                  /* a replay leaves its number in the first byte of the output */
-	CUlaunchConfig config;                       /* of the last launch */
-	CUlaunchAttribute attrs[2];
+	struct gpu_launch_config config;                       /* of the last launch */
+	struct gpu_launch_attribute attrs[2];
 	uint64_t arg[3];                             /* first bytes of its arguments */
 	uintptr_t map_address;                       /* of the last argument */
 	uint64_t strides[4];
@@ -29,25 +29,25 @@ static struct {
 	int map_type, map_swizzle, map_fill;
 } fake;
 
-static CUresult error_name(CUresult r, const char **name) { (void)r; *name = "FAKE"; return 0; }
-static CUresult context_use(CUcontext c) { (void)c; return 0; }
-static CUresult memory_info(size_t *left, size_t *total) { *left = fake.left; *total = 2000; return 0; }
+static gpu_result error_name(gpu_result r, const char **name) { (void)r; *name = "FAKE"; return 0; }
+static gpu_result context_use(gpu_context c) { (void)c; return 0; }
+static gpu_result memory_info(size_t *left, size_t *total) { *left = fake.left; *total = 2000; return 0; }
 
-static CUresult memory_alloc(CUdeviceptr *address, size_t bytes)
+static gpu_result memory_alloc(gpu_address *address, size_t bytes)
 {
 	if (bytes > 1u << 30)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	*address = (CUdeviceptr)(uintptr_t)malloc(bytes);
+		return GPU_OUT_OF_MEMORY;
+	*address = (gpu_address)(uintptr_t)malloc(bytes);
 	fake.blocks++;
 	return 0;
 }
 
-static CUresult memory_free(CUdeviceptr address) { free((void *)(uintptr_t)address); fake.blocks--; return 0; }
+static gpu_result memory_free(gpu_address address) { free((void *)(uintptr_t)address); fake.blocks--; return 0; }
 
-static CUresult copy_in(CUdeviceptr to, const void *from, size_t n, CUstream s) { (void)s; memcpy((void *)(uintptr_t)to, from, n); return 0; }
-static CUresult copy_out(void *to, CUdeviceptr from, size_t n, CUstream s) { (void)s; memcpy(to, (void *)(uintptr_t)from, n); return 0; }
+static gpu_result copy_in(gpu_address to, const void *from, size_t n, gpu_stream s) { (void)s; memcpy((void *)(uintptr_t)to, from, n); return 0; }
+static gpu_result copy_out(void *to, gpu_address from, size_t n, gpu_stream s) { (void)s; memcpy(to, (void *)(uintptr_t)from, n); return 0; }
 
-static CUresult copy_within(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s)
+static gpu_result copy_within(gpu_address to, gpu_address from, size_t n, gpu_stream s)
 {
 	(void)s;
 	fake.captured += fake.capturing;
@@ -56,7 +56,7 @@ static CUresult copy_within(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream
 	return 0;
 }
 
-static CUresult memory_set(CUdeviceptr to, unsigned char value, size_t n, CUstream s)
+static gpu_result memory_set(gpu_address to, unsigned char value, size_t n, gpu_stream s)
 {
 	(void)s;
 	fake.captured += fake.capturing;
@@ -66,27 +66,27 @@ static CUresult memory_set(CUdeviceptr to, unsigned char value, size_t n, CUstre
 	return 0;
 }
 
-static CUresult module_load(CUmodule *m, const void *image)
+static gpu_result module_load(gpu_library *m, const void *image)
 {
 	(void)image;
 	if (fake.fail_load)
 		return fake.fail_load;
-	*m = (CUmodule)&fake;
+	*m = (gpu_library)&fake;
 	fake.modules++;
 	return 0;
 }
 
-static CUresult module_unload(CUmodule m) { (void)m; fake.modules--; return 0; }
-static CUresult module_function(CUfunction *f, CUmodule m, const char *name) { (void)m; (void)name; *f = (CUfunction)&fake; return 0; }
+static gpu_result module_unload(gpu_library m) { (void)m; fake.modules--; return 0; }
+static gpu_result module_function(gpu_function *f, gpu_library m, const char *name) { (void)m; (void)name; *f = (gpu_function)&fake; return 0; }
 
-static CUresult function_attribute(int *value, int attribute, CUfunction f)
+static gpu_result function_attribute(int *value, int attribute, gpu_function f)
 {
 	(void)f;
 	*value = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? fake.dynamic_shared : 1024;
 	return 0;
 }
 
-static CUresult function_set(CUfunction f, int attribute, int value)
+static gpu_result function_set(gpu_function f, int attribute, int value)
 {
 	(void)f;
 	if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
@@ -96,26 +96,26 @@ static CUresult function_set(CUfunction f, int attribute, int value)
 	return 0;
 }
 
-static CUresult occupancy_blocks(int *blocks, CUfunction f, int threads, size_t shared)
+static gpu_result occupancy_blocks(int *blocks, gpu_function f, int threads, size_t shared)
 {
 	(void)f; (void)threads; (void)shared;
 	*blocks = fake.per_unit;
 	return 0;
 }
 
-static CUresult occupancy_clusters(int *clusters, CUfunction f, const CUlaunchConfig *config)
+static gpu_result occupancy_clusters(int *clusters, gpu_function f, const struct gpu_launch_config *config)
 {
 	(void)f; (void)config;
 	*clusters = fake.clusters;
 	return 0;
 }
 
-static CUresult tensor_map(CUtensorMap *map, int type, uint32_t rank, void *address, const uint64_t *dims, const uint64_t *strides,
+static gpu_result tensor_map(struct gpu_tensor_map *map, int type, uint32_t rank, void *address, const uint64_t *dims, const uint64_t *strides,
                            const uint32_t *box, const uint32_t *every, int interleave, int swizzle, int promotion, int fill)
 {
 	(void)rank; (void)interleave; (void)promotion;
 	if (box[0] > 256 || every[0] != 1)
-		return CUDA_ERROR_INVALID_VALUE;
+		return GPU_INVALID_VALUE;
 	map->opaque[0] = 0x7e5000 + dims[0];
 	fake.strides[0] = strides[0];
 	fake.map_buffer = address;
@@ -125,7 +125,7 @@ static CUresult tensor_map(CUtensorMap *map, int type, uint32_t rank, void *addr
 	return 0;
 }
 
-static CUresult launch_extended(const CUlaunchConfig *config, CUfunction f, void **args, void **extra)
+static gpu_result launch_extended(const struct gpu_launch_config *config, gpu_function f, void **args, void **extra)
 {
 	(void)f; (void)extra;
 	if (fake.fail_launch)
@@ -142,32 +142,32 @@ static CUresult launch_extended(const CUlaunchConfig *config, CUfunction f, void
 	return 0;
 }
 
-static CUresult launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                       CUstream stream, void **args, void **extra)
+static gpu_result launch(gpu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                       gpu_stream stream, void **args, void **extra)
 {
-	CUlaunchConfig config = { .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared, .stream = stream };
+	struct gpu_launch_config config = { .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared, .stream = stream };
 	return launch_extended(&config, f, args, extra);
 }
 
-static CUresult stream_wait(CUstream s) { (void)s; return fake.fail_wait; }
-static CUresult capture_begin(CUstream s, int mode) { (void)s; (void)mode; fake.capturing = 1; return 0; }
-static CUresult capture_end(CUstream s, CUgraph *g) { (void)s; fake.capturing = 0; *g = (CUgraph)&fake; fake.graphs++; return 0; }
-static CUresult graph_free(CUgraph g) { (void)g; fake.graphs--; return 0; }
+static gpu_result stream_wait(gpu_stream s) { (void)s; return fake.fail_wait; }
+static gpu_result capture_begin(gpu_stream s, int mode) { (void)s; (void)mode; fake.capturing = 1; return 0; }
+static gpu_result capture_end(gpu_stream s, gpu_graph *g) { (void)s; fake.capturing = 0; *g = (gpu_graph)&fake; fake.graphs++; return 0; }
+static gpu_result graph_free(gpu_graph g) { (void)g; fake.graphs--; return 0; }
 
-static CUresult graph_instantiate(CUgraphExec *x, CUgraph g, unsigned long long flags)
+static gpu_result graph_instantiate(gpu_exec *x, gpu_graph g, unsigned long long flags)
 {
 	(void)g;
 	(void)flags;
 	if (fake.execs_max && fake.execs >= fake.execs_max)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	*x = (CUgraphExec)(uintptr_t)fake.arg[0];
+		return GPU_OUT_OF_MEMORY;
+	*x = (gpu_exec)(uintptr_t)fake.arg[0];
 	fake.execs++;
 	return 0;
 }
 
-static CUresult graph_exec_free(CUgraphExec x) { (void)x; fake.execs--; return 0; }
+static gpu_result graph_exec_free(gpu_exec x) { (void)x; fake.execs--; return 0; }
 
-static CUresult graph_launch(CUgraphExec x, CUstream s)
+static gpu_result graph_launch(gpu_exec x, gpu_stream s)
 {
 	(void)s;
 	fake.replays++;
@@ -176,13 +176,13 @@ static CUresult graph_launch(CUgraphExec x, CUstream s)
 	return 0;
 }
 
-static CUresult event_record(CUevent ev, CUstream s) { (void)ev; (void)s; fake.records++; return 0; }
-static CUresult event_elapsed(float *ms, CUevent a, CUevent b) { (void)a; (void)b; *ms = 3; return 0; }
+static gpu_result event_record(gpu_event ev, gpu_stream s) { (void)ev; (void)s; fake.records++; return 0; }
+static gpu_result event_elapsed(float *ms, gpu_event a, gpu_event b) { (void)a; (void)b; *ms = 3; return 0; }
 
 static struct backend_device new_device(void)
 {
 	struct backend_device d = {
-		.cu = { .error_name = error_name, .error_text = error_name, .context_use = context_use, .memory_info = memory_info,
+		.api = { .error_name = error_name, .error_text = error_name, .context_use = context_use, .memory_info = memory_info,
 		        .memory_alloc = memory_alloc, .memory_free = memory_free, .copy_in = copy_in, .copy_out = copy_out,
 		        .copy_within = copy_within, .memory_set = memory_set, .module_load = module_load, .module_unload = module_unload,
 		        .module_function = module_function, .function_attribute = function_attribute, .function_set = function_set,
@@ -190,7 +190,7 @@ static struct backend_device new_device(void)
 		        .launch_extended = launch_extended, .stream_wait = stream_wait, .capture_begin = capture_begin, .capture_end = capture_end,
 		        .graph_free = graph_free, .graph_instantiate = graph_instantiate, .graph_exec_free = graph_exec_free,
 		        .graph_launch = graph_launch, .event_record = event_record, .event_elapsed = event_elapsed },
-		.cooperative = true, .tensor_maps = true, .flush_bytes = 1 << 16,
+		.cooperative = true, .tensor_maps = true, .graphs = true, .flush_bytes = 1 << 16,
 	};
 	backend_cuda.describe("sm_90a", &d.facts, NULL);
 	d.facts.units = 10;
@@ -243,37 +243,37 @@ static void runs(const struct buf *im)
 
 	p->ops[2].launch.cooperative = true;
 	fake.per_unit = 2; /* 20 blocks at once, 12 asked */
-	is_int(cuda_run_prepare(&d, im->data, im->len, p, &run, &e), 0, "a plan is prepared (%s)", e.text);
+	is_int(backend_cuda.prepare(&d, im->data, im->len, p, &run, &e), 0, "a plan is prepared (%s)", e.text);
 	if (!run)
 		return;
 	is_int(fake.captured, 4, "all four operations are recorded");
 	is_int(fake.dynamic_shared, 60000, "dynamic shared memory is what the hungriest launch needs");
 	is_int(fake.shared_calls, 1, "asked once");
 	ok(fake.arg[0] % 1024 == 0, "buffers start at multiples of 1024");
-	ok((CUdeviceptr)(uintptr_t)fake.map_buffer == fake.arg[0], "the tensor map is of the buffer");
+	ok((gpu_address)(uintptr_t)fake.map_buffer == fake.arg[0], "the tensor map is of the buffer");
 	is_int((int32_t)fake.arg[1], -7, "the scalar arrives");
 	is_int(fake.arg[2], 0x7e5008, "the tensor map arrives by value");
 	is_int(fake.map_address % 128, 0, "aligned");
 	ok(fake.strides[0] == 16 && fake.map_type == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 && fake.map_swizzle == CU_TENSOR_MAP_SWIZZLE_64B &&
 	   fake.map_fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA, "with stride, type, swizzle and fill");
-	is_int(cuda_run_read(run, 0, 0, got, sizeof got, &e), 0, "the table is read");
+	is_int(backend_cuda.read(run, 0, 0, got, sizeof got, &e), 0, "the table is read");
 	ok(got[0] == 1 && got[3] == 4, "and was written");
-	cuda_run_read(run, 1, 0, c, sizeof c, &e);
+	backend_cuda.read(run, 1, 0, c, sizeof c, &e);
 	ok(c[0] == 0x11 && c[59] == 0x11 && memcmp(c + 8, &got[1], 8) == 0, "memset and copy hit their bytes");
-	is_int(cuda_run_write(run, 1, -BACKEND_RED_ZONE, zone, sizeof zone, &e), 0, "the red zone before");
-	is_int(cuda_run_write(run, 1, 60, zone, sizeof zone, &e), 0, "the red zone behind");
-	is_int(cuda_run_write(run, 1, 61, zone, sizeof zone, &e), -ERR_INPUT, "no byte further");
-	is_int(cuda_run_read(run, 1, INT64_MIN, zone, 1, &e), -ERR_INPUT, "nor anywhere else");
-	is_int(cuda_run_read(run, 1, INT64_MAX, zone, 1, &e), -ERR_INPUT, "at neither end");
-	is_int(cuda_run_read(run, 2, 0, zone, 1, &e), -ERR_INPUT, "nor of a buffer that is not there");
+	is_int(backend_cuda.write(run, 1, -BACKEND_RED_ZONE, zone, sizeof zone, &e), 0, "the red zone before");
+	is_int(backend_cuda.write(run, 1, 60, zone, sizeof zone, &e), 0, "the red zone behind");
+	is_int(backend_cuda.write(run, 1, 61, zone, sizeof zone, &e), -ERR_INPUT, "no byte further");
+	is_int(backend_cuda.read(run, 1, INT64_MIN, zone, 1, &e), -ERR_INPUT, "nor anywhere else");
+	is_int(backend_cuda.read(run, 1, INT64_MAX, zone, 1, &e), -ERR_INPUT, "at neither end");
+	is_int(backend_cuda.read(run, 2, 0, zone, 1, &e), -ERR_INPUT, "nor of a buffer that is not there");
 
-	is_int(cuda_run_execute(run, 3, WIRE_WARM, &ns, &e), 0, "three executions");
+	is_int(backend_cuda.execute(run, 3, WIRE_WARM, &ns, &e), 0, "three executions");
 	ok(fake.replays == 3 && fake.records == 2 && fake.sets == 0 && ns == 1000000, "one window around three replays, a third of it each");
-	is_int(cuda_run_execute(run, 3, WIRE_COLD, &ns, &e), 0, "three cold ones");
+	is_int(backend_cuda.execute(run, 3, WIRE_COLD, &ns, &e), 0, "three cold ones");
 	ok(fake.replays == 6 && fake.records == 8 && fake.sets == 3 && ns == 3000000, "three windows, the cache flushed before each");
 	is_int(fake.blocks, 3, "two buffers and the flush");
-	cuda_run_release(run);
-	d.cu.memory_free(d.flush);
+	backend_cuda.release(run);
+	d.api.memory_free(d.flush);
 	clean("after release");
 	plan_free(p);
 }
@@ -290,16 +290,16 @@ static struct backend_run *begin(struct prepared *x, const struct buf *im)
 	struct err e = ERR_INIT;
 
 	*x = (struct prepared){ .d = new_device(), .plan = new_plan() };
-	x->d.facts.l2_bytes = 16384;
+	x->d.cache_bytes = 16384;
 	fake.left = 1 << 30;
-	is_int(cuda_run_prepare(&x->d, im->data, im->len, x->plan, &x->run, &e), 0, "a plan is prepared (%s)", e.text);
+	is_int(backend_cuda.prepare(&x->d, im->data, im->len, x->plan, &x->run, &e), 0, "a plan is prepared (%s)", e.text);
 	return x->run;
 }
 
 static void end(struct prepared *x)
 {
-	cuda_run_release(x->run);
-	x->d.cu.memory_free(x->d.flush);
+	backend_cuda.release(x->run);
+	x->d.api.memory_free(x->d.flush);
 	clean("after release");
 	plan_free(x->plan);
 }
@@ -308,7 +308,7 @@ static int first_byte(struct backend_run *run)
 {
 	struct err e = ERR_INIT;
 	unsigned char byte = 0;
-	return cuda_run_read(run, 1, 0, &byte, 1, &e) < 0 ? -1 : byte;
+	return backend_cuda.read(run, 1, 0, &byte, 1, &e) < 0 ? -1 : byte;
 }
 
 /* Cold timing takes turns with copies of all buffers: what is looked at afterwards must be one that only took turns. */
@@ -321,25 +321,25 @@ static void rotates(const struct buf *im)
 	uint64_t ns;
 
 	fake.marks = true;
-	cuda_run_write(run, 1, 0, &nine, 1, &e);
-	cuda_run_execute(run, 1, WIRE_WARM, &ns, &e);
+	backend_cuda.write(run, 1, 0, &nine, 1, &e);
+	backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e);
 	is_int(first_byte(run), 1, "a warm execution is of the buffers that were written");
-	cuda_run_execute(run, 1, WIRE_COLD, &ns, &e);
+	backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e);
 	is_int(fake.blocks, 7, "three sets of two buffers, and the flush");
 	is_int(first_byte(run), 2, "after a cold one those that it was made in are looked at");
-	cuda_run_execute(run, 1, WIRE_COLD, &ns, &e);
+	backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e);
 	is_int(first_byte(run), 3, "after the next one the next");
-	cuda_run_execute(run, 1, WIRE_COLD, &ns, &e);
+	backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e);
 	is_int(first_byte(run), 3, "but never those that were written, when it is their turn");
-	cuda_run_execute(run, 5, WIRE_COLD, &ns, &e);
+	backend_cuda.execute(run, 5, WIRE_COLD, &ns, &e);
 	is_int(first_byte(run), 9, "also of several at once");
-	cuda_run_write(run, 1, 0, &nine, 1, &e);
-	cuda_run_execute(run, 1, WIRE_WARM, &ns, &e);
+	backend_cuda.write(run, 1, 0, &nine, 1, &e);
+	backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e);
 	is_int(first_byte(run), 10, "what is written then is executed there");
-	cuda_run_execute(run, 2, WIRE_COLD, &ns, &e);
+	backend_cuda.execute(run, 2, WIRE_COLD, &ns, &e);
 	is_int(first_byte(run), 12, "and the others take turns again");
 	int copies = fake.copies;
-	cuda_run_execute(run, 2, WIRE_FLUSHED, &ns, &e);
+	backend_cuda.execute(run, 2, WIRE_FLUSHED, &ns, &e);
 	ok(first_byte(run) == 14 && fake.copies == copies, "what is flushed stays where it is");
 	end(&x);
 }
@@ -355,14 +355,14 @@ static void only_flushes(const struct buf *im)
 
 	x.d.flush_bytes = 64 << 20; /* more than hides a submission */
 	fake.marks = true;
-	cuda_run_write(run, 1, 0, &nine, 1, &e);
-	is_int(cuda_run_execute(run, 3, WIRE_FLUSHED, &ns, &e), 0, "flushed");
+	backend_cuda.write(run, 1, 0, &nine, 1, &e);
+	is_int(backend_cuda.execute(run, 3, WIRE_FLUSHED, &ns, &e), 0, "flushed");
 	ok(fake.blocks == 3 && fake.execs == 1 && fake.copies == 0, "no copies are made (%d blocks, %d graphs, %d copies)", fake.blocks,
 	   fake.execs, fake.copies);
 	ok(fake.sets == 3 && fake.set_bytes == x.d.flush_bytes, "the whole cache is overwritten before each");
 	ok(fake.replays == 3 && fake.records == 6 && ns == 3000000, "each in a window of its own");
 	is_int(first_byte(run), 3, "and what is looked at is what was executed");
-	is_int(cuda_run_execute(run, 1, WIRE_COLD, &ns, &e), 0, "cold after that");
+	is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), 0, "cold after that");
 	ok(fake.blocks == 7 && fake.set_bytes < x.d.flush_bytes, "copies are made, and less is overwritten");
 	is_int(first_byte(run), 4, "and one of them is looked at");
 	end(&x);
@@ -377,10 +377,10 @@ static void no_room_for_copies(const struct buf *im)
 	uint64_t ns;
 
 	for (fake.execs_max = 1; fake.execs_max < 3; fake.execs_max++) {
-		is_int(cuda_run_execute(run, 2, WIRE_COLD, &ns, &e), 0, "cold, with room for %d of three graphs (%s)", fake.execs_max, e.text);
+		is_int(backend_cuda.execute(run, 2, WIRE_COLD, &ns, &e), 0, "cold, with room for %d of three graphs (%s)", fake.execs_max, e.text);
 		ok(fake.blocks == 3 && fake.execs == 1, "the cache is flushed instead (%d blocks, %d graphs)", fake.blocks, fake.execs);
-		cuda_run_release(run);
-		is_int(cuda_run_prepare(&x.d, im->data, im->len, x.plan, &run, &e), 0, "prepared anew");
+		backend_cuda.release(run);
+		is_int(backend_cuda.prepare(&x.d, im->data, im->len, x.plan, &run, &e), 0, "prepared anew");
 	}
 	x.run = run;
 	end(&x);
@@ -396,18 +396,18 @@ static void fills(const struct buf *im)
 	uint64_t ns;
 
 	memset(c, 1, sizeof c);
-	cuda_run_write(run, 1, -1, c, sizeof c, &e);
-	cuda_run_execute(run, 1, WIRE_COLD, &ns, &e);
+	backend_cuda.write(run, 1, -1, c, sizeof c, &e);
+	backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e);
 	int sets = fake.sets;
-	is_int(cuda_run_fill(run, 1, 0x77, &e), 0, "filled");
+	is_int(backend_cuda.fill(run, 1, 0x77, &e), 0, "filled");
 	is_int(fake.sets, sets + 1, "by one call");
-	cuda_run_read(run, 1, -1, c, sizeof c, &e);
+	backend_cuda.read(run, 1, -1, c, sizeof c, &e);
 	ok(c[0] == 1 && c[1] == 0x77 && c[60] == 0x77 && c[61] == 1, "all of it and nothing else");
-	cuda_run_execute(run, 1, WIRE_COLD, &ns, &e);
+	backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e);
 	memset(c, 0, sizeof c);
-	cuda_run_read(run, 1, -1, c, sizeof c, &e);
+	backend_cuda.read(run, 1, -1, c, sizeof c, &e);
 	ok(c[0] == 1 && c[1] == 0x77 && c[60] == 0x77, "so are the buffers that take turns");
-	is_int(cuda_run_fill(run, 2, 0, &e), -ERR_INPUT, "a buffer that is not there");
+	is_int(backend_cuda.fill(run, 2, 0, &e), -ERR_INPUT, "a buffer that is not there");
 	end(&x);
 }
 
@@ -422,13 +422,13 @@ static void launch_attributes(const struct buf *im)
 	p->ops[3].launch.cooperative = true;
 	p->ops[3].launch.grid[1] = 2;
 	fake.per_unit = 1; /* 10 blocks at once, 8 asked */
-	is_int(cuda_run_prepare(&d, im->data, im->len, p, &run, &e), 0, "a cooperative launch of clusters (%s)", e.text);
+	is_int(backend_cuda.prepare(&d, im->data, im->len, p, &run, &e), 0, "a cooperative launch of clusters (%s)", e.text);
 	is_int(fake.config.attr_count, 2, "two attributes");
-	ok(fake.attrs[0].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && fake.attrs[0].value.cluster.x == 2 && fake.attrs[0].value.cluster.z == 1,
+	ok(fake.attrs[0].id == GPU_ATTRIBUTE_CLUSTER && fake.attrs[0].value.cluster.x == 2 && fake.attrs[0].value.cluster.z == 1,
 	   "the cluster");
-	ok(fake.attrs[1].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && fake.attrs[1].value.cooperative == 1, "and cooperation");
+	ok(fake.attrs[1].id == GPU_ATTRIBUTE_COOPERATIVE && fake.attrs[1].value.cooperative == 1, "and cooperation");
 	ok(fake.config.grid[0] == 4 && fake.config.grid[1] == 2 && fake.config.block[0] == 64 && fake.config.shared == 100, "with its geometry");
-	cuda_run_release(run);
+	backend_cuda.release(run);
 	clean("after release");
 	plan_free(p);
 }
@@ -440,7 +440,7 @@ static void fails(const char *what, struct backend_device *d, struct plan *take_
 	struct backend_run *run = NULL;
 	struct err e = ERR_INIT;
 
-	is_int(cuda_run_prepare(d, im->data, im->len, take_plan, &run, &e), -(int)want, "%s: %s", what, err_code_name(want));
+	is_int(backend_cuda.prepare(d, im->data, im->len, take_plan, &run, &e), -(int)want, "%s: %s", what, err_code_name(want));
 	has_str(e.text, part, "%s: is said", what);
 	ok(run == NULL, "%s: no run", what);
 	clean(what);
@@ -457,16 +457,16 @@ static void failures(const struct buf *im)
 	fails("out of memory", &d, p, im, ERR_PRUNED, "1000 of 2000 bytes are free");
 	fails("not a binary", &d, new_plan(), &garbage, ERR_INTERNAL, "not a CUDA image");
 	d = new_device();
-	fake.fail_load = CUDA_ERROR_NO_BINARY_FOR_GPU;
+	fake.fail_load = GPU_NO_BINARY;
 	fails("another architecture", &d, new_plan(), im, ERR_INPUT, "another architecture");
 	d = new_device();
-	fake.fail_launch = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	fake.fail_launch = GPU_OUT_OF_RESOURCES;
 	fails("too many resources", &d, new_plan(), im, ERR_PRUNED, "recording operation 3, kernel kern");
 	d = new_device();
-	fake.fail_launch = CUDA_ERROR_INVALID_VALUE;
+	fake.fail_launch = GPU_INVALID_VALUE;
 	fails("anything else", &d, new_plan(), im, ERR_INTERNAL, "FAKE");
 	d = new_device();
-	fake.fail_wait = CUDA_ERROR_ILLEGAL_ADDRESS; /* of an earlier run */
+	fake.fail_wait = GPU_ILLEGAL_ADDRESS; /* of an earlier run */
 	fails("a fault", &d, new_plan(), im, ERR_CRASH, "device fault 700");
 	d = new_device();
 	p = new_plan();
@@ -496,7 +496,7 @@ static void failures(const struct buf *im)
 
 static void faults(const struct buf *im)
 {
-	static const CUresult sticky[] = { 214, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721 };
+	static const gpu_result sticky[] = { 214, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721 };
 	struct backend_device d = new_device();
 	struct plan *p = new_plan();
 	struct backend_run *run = NULL;
@@ -504,20 +504,20 @@ static void faults(const struct buf *im)
 	uint64_t ns = 77;
 	char byte;
 
-	is_int(cuda_run_prepare(&d, im->data, im->len, p, &run, &e), 0, "prepared (%s)", e.text);
+	is_int(backend_cuda.prepare(&d, im->data, im->len, p, &run, &e), 0, "prepared (%s)", e.text);
 	for (size_t i = 0; i < MEM_COUNT(sticky); i++) {
 		fake.fail_wait = sticky[i];
-		is_int(cuda_run_execute(run, 1, WIRE_WARM, &ns, &e), -ERR_CRASH, "%d is a crash", sticky[i]);
+		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), -ERR_CRASH, "%d is a crash", sticky[i]);
 	}
-	is_int(cuda_run_read(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "reading too");
-	is_int(cuda_run_write(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "and writing");
+	is_int(backend_cuda.read(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "reading too");
+	is_int(backend_cuda.write(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "and writing");
 	is_int(ns, 77, "no time is given");
-	fake.fail_wait = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-	is_int(cuda_run_execute(run, 1, WIRE_COLD, &ns, &e), -ERR_PRUNED, "701 is a limit");
+	fake.fail_wait = GPU_OUT_OF_RESOURCES;
+	is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_PRUNED, "701 is a limit");
 	fake.fail_wait = 999;
-	is_int(cuda_run_execute(run, 1, WIRE_COLD, &ns, &e), -ERR_INTERNAL, "999 is neither");
-	cuda_run_release(run);
-	d.cu.memory_free(d.flush);
+	is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_INTERNAL, "999 is neither");
+	backend_cuda.release(run);
+	d.api.memory_free(d.flush);
 	clean("after faults");
 	plan_free(p);
 }

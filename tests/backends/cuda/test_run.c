@@ -8,8 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backends/cuda/cubin.h"
-#include "backends/cuda/device.h"
+#include "backends/cuda/api.h"
+#include "backends/cuda/object.h"
+#include "backends/gpu/run.h"
 #include "tap.h"
 
 enum { NO_DEVICE = 77, CHILD_SECONDS = 120 };
@@ -288,19 +289,19 @@ static void driver_agrees(struct backend_device *d)
 		"extern \"C\" __global__ void k(float *C) {\n	float v[160];\n#pragma unroll\n	for (int i = 0; i < 160; i++) v[i] = C[i * 1024 + threadIdx.x];\n"
 		"	__syncthreads();\n#pragma unroll\n	for (int i = 0; i < 160; i++) C[(i * 7 % 160) * 1024 + threadIdx.x] = v[i] * v[159 - i] + v[(i * 5) % 160];\n}\n";
 	const char *const codes[] = { code, plenty };
-	const struct cuda_driver *cu = &d->cu;
+	const struct gpu_driver *cu = &d->api;
 
 	for (size_t n = 0; n < MEM_COUNT(codes); n++) {
-		struct cuda_cubin cubin = { .kernels = NULL };
+		struct gpu_module cubin = { .kernels = NULL };
 		struct wire_compiled c;
-		CUfunction f = NULL;
-		CUmodule m = NULL;
+		gpu_function f = NULL;
+		gpu_library m = NULL;
 		struct err e;
 		int registers = 0, shared = 0, local = 0, threads = 0;
 		bool same = true;
 
 		is_int(compile(d->facts.arch, "", codes[n], NULL, &c, &e), 0, "binary %zu (%s)", n + 1, e.text);
-		is_int(cuda_cubin_read(c.binary, c.binary_len, &cubin, &e), 0, "is read");
+		is_int(cuda_object_read(c.binary, c.binary_len, &cubin, &e), 0, "is read");
 		is_int(cu->module_load(&m, c.binary), 0, "and loaded");
 		is_int(cu->module_function(&f, m, "k"), 0, "and its kernel found");
 		cu->function_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f);
@@ -318,7 +319,7 @@ static void driver_agrees(struct backend_device *d)
 		}
 		ok(same, "parameters");
 		cu->module_unload(m);
-		cuda_cubin_fini(&cubin);
+		gpu_module_fini(&cubin);
 		wire_compiled_fini(&c);
 	}
 }

@@ -8,8 +8,7 @@
 
 #include "backends/timing/ceilings.h"
 #include "backends/cuda/ceilings.h"
-#include "backends/cuda/device.h"
-#include "backends/cuda/set.h"
+#include "backends/gpu/run.h"
 #include "backends/worker/run.h"
 #include "base/clock.h"
 #include "tap.h"
@@ -276,7 +275,7 @@ static void cold(struct bench *b)
 	static const uint32_t sizes[] = { 1024, 2048 };
 	for (size_t i = 0; i < MEM_COUNT(sizes); i++) {
 		struct plan *p = matmul_plan(sizes[i], 16, 16);
-		unsigned sets = cuda_set_wanted(b->device, p);
+		unsigned sets = gpu_run_sets_wanted(b->device, p);
 		struct run *r = load(b, naive_matmul, p);
 		double f = median(b, r, WIRE_FLUSHED), c = median(b, r, WIRE_COLD), w = median(b, r, WIRE_WARM);
 		printf("# naive matmul of %u: %u sets, flushed %.4f ms, cold %.4f ms, warm %.4f ms\n", sizes[i], sets, f / 1e6, c / 1e6, w / 1e6);

@@ -1,14 +1,16 @@
 /* Launches against limits, and computed occupancy against values worked out by hand. */
-#include "backends/hip/check.h"
 #include "backends/hip/backend.h"
 #define PLANS_BACKEND backend_hip
 #include "backends/plans.h"
+#include "backends/gpu/check.h"
+#include "backends/hip/occupancy.h"
 #include "tap.h"
 
-static struct hip_param params[] = { { 0, 8 }, { 8, 4 } };
-static struct hip_kernel kernel(void)
+static struct gpu_param params[] = { { 0, 8 }, { 8, 4 } };
+static struct gpu_kernel kernel(void)
 {
-	return (struct hip_kernel){ .vgprs = 64, .sgprs = 30, .shared = 1000, .bound = 256, .wave = 64, .params = params, .param_count = 2 };
+	return (struct gpu_kernel){ .registers = 64, .sgprs = 30, .shared = 1000, .bound = 256, .wave = 64, .params = params, .param_count = 2,
+	                            .params_known = true };
 }
 
 static struct plan *new_plan(void)
@@ -22,13 +24,13 @@ static struct plan *new_plan(void)
 	return p;
 }
 
-static void refused(const char *what, struct plan *take_plan, const struct hip_kernel *k, enum err_code code, const char *part)
+static void refused(const char *what, struct plan *take_plan, const struct gpu_kernel *k, enum err_code code, const char *part)
 {
 	struct facts f;
 	struct err e = ERR_INIT;
 
 	backend_hip.describe("gfx90a", &f, &e);
-	is_int(hip_check_launch(&take_plan->ops[0].launch, k, &f, &e), -(int)code, "%s: %s", what, err_code_name(code));
+	is_int(gpu_check_launch(&take_plan->ops[0].launch, k, &f, &e), -(int)code, "%s: %s", what, err_code_name(code));
 	if (code)
 		has_str(e.text, part, "%s: is said", what);
 	plan_free(take_plan);
@@ -36,7 +38,7 @@ static void refused(const char *what, struct plan *take_plan, const struct hip_k
 
 static void launches(void)
 {
-	struct hip_kernel k = kernel();
+	struct gpu_kernel k = kernel();
 	struct plan *p;
 
 	refused("a good launch", new_plan(), &k, ERR_NONE, "");
@@ -68,40 +70,40 @@ static void launches(void)
 	refused("a fixed block", new_plan(), &k, ERR_INPUT, "blocks of {8, 8, 8}");
 }
 
-static void occupancy(const char *arch, struct hip_kernel k, uint32_t threads, uint32_t waves, uint32_t max, enum hip_limit limit)
+static void occupancy(const char *arch, struct gpu_kernel k, uint32_t threads, uint32_t waves, uint32_t max, const char *limit)
 {
-	struct hip_occupancy o = hip_check_occupancy(&k, hip_facts_arch(arch), threads, 0);
+	struct hip_occupancy o = hip_occupancy(&k, hip_facts_arch(arch), threads, 0);
 
-	ok(o.waves == waves && o.max == max && o.limit == limit, "%s, %u VGPR, %u AGPR, %u bytes LDS, %u threads: %u of %u waves, limited by %s",
-	   arch, k.vgprs, k.agprs, k.shared, threads, o.waves, o.max, hip_check_limit_name(o.limit));
+	ok(o.waves == waves && o.max == max && strcmp(o.limit, limit) == 0, "%s, %u VGPR, %u AGPR, %u bytes LDS, %u threads: %u of %u waves, limited by %s",
+	   arch, k.registers, k.agprs, k.shared, threads, o.waves, o.max, o.limit);
 }
 
 /* By hand: waves = registers of a SIMD / (registers of a wave in steps); blocks by LDS; four SIMDs. */
 static void occupancies(void)
 {
-	struct hip_kernel k = { .vgprs = 64, .sgprs = 30, .wave = 64 };
+	struct gpu_kernel k = { .registers = 64, .sgprs = 30, .wave = 64 };
 
-	occupancy("gfx90a", k, 256, 8, 8, HIP_LIMIT_NONE);     /* 512/64 = 8 */
-	k.vgprs = 65;
-	occupancy("gfx90a", k, 256, 7, 8, HIP_LIMIT_VGPRS);    /* 512/72 = 7.1 */
-	k.vgprs = 512, k.agprs = 256;
-	occupancy("gfx90a", k, 256, 1, 8, HIP_LIMIT_VGPRS);
-	k.vgprs = 100;
-	occupancy("gfx908", k, 256, 1, 10, HIP_LIMIT_VGPRS);   /* separate files: 256/256 */
+	occupancy("gfx90a", k, 256, 8, 8, "the architecture");     /* 512/64 = 8 */
+	k.registers = 65;
+	occupancy("gfx90a", k, 256, 7, 8, "vector registers");    /* 512/72 = 7.1 */
+	k.registers = 512, k.agprs = 256;
+	occupancy("gfx90a", k, 256, 1, 8, "vector registers");
+	k.registers = 100;
+	occupancy("gfx908", k, 256, 1, 10, "vector registers");   /* separate files: 256/256 */
 	k.agprs = 0;
-	occupancy("gfx908", k, 256, 2, 10, HIP_LIMIT_VGPRS);   /* 256/100 */
-	k.vgprs = 24, k.sgprs = 102;
-	occupancy("gfx906", k, 256, 7, 10, HIP_LIMIT_SGPRS);
+	occupancy("gfx908", k, 256, 2, 10, "vector registers");   /* 256/100 */
+	k.registers = 24, k.sgprs = 102;
+	occupancy("gfx906", k, 256, 7, 10, "scalar registers");
 	k.sgprs = 30, k.shared = 32768;
-	occupancy("gfx90a", k, 256, 2, 8, HIP_LIMIT_LDS);      /* 2 blocks of 4 waves on 4 SIMDs */
+	occupancy("gfx90a", k, 256, 2, 8, "LDS");      /* 2 blocks of 4 waves on 4 SIMDs */
 	k.shared = 0;
-	occupancy("gfx90a", k, 1024, 8, 8, HIP_LIMIT_NONE);
-	occupancy("gfx90a", k, 320, 7, 8, HIP_LIMIT_BLOCK);    /* blocks of 5 waves: 6 of them in 32 places */
-	k.vgprs = 96, k.wave = 32;
-	occupancy("gfx1030", k, 256, 10, 16, HIP_LIMIT_VGPRS); /* 1024/96 */
-	occupancy("gfx1100", k, 256, 16, 16, HIP_LIMIT_NONE);  /* 1536/96 */
+	occupancy("gfx90a", k, 1024, 8, 8, "the architecture");
+	occupancy("gfx90a", k, 320, 7, 8, "the block's size");    /* blocks of 5 waves: 6 of them in 32 places */
+	k.registers = 96, k.wave = 32;
+	occupancy("gfx1030", k, 256, 10, 16, "vector registers"); /* 1024/96 */
+	occupancy("gfx1100", k, 256, 16, 16, "the architecture");  /* 1536/96 */
 	k.wave = 64;
-	occupancy("gfx1030", k, 256, 5, 16, HIP_LIMIT_VGPRS);  /* wave64 on 32 lanes: half of the file */
+	occupancy("gfx1030", k, 256, 5, 16, "vector registers");  /* wave64 on 32 lanes: half of the file */
 }
 
 int main(void)

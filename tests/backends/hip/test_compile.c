@@ -116,7 +116,7 @@ static void options(void)
 }
 
 /* hiprtc would abort this process if it were asked. */
-static void architectures(const struct hip_rtc *rtc)
+static void architectures(const struct gpu_rtc *rtc)
 {
 	static const char *const newer[] = { "gfx942", "gfx1100", "gfx1201" };
 	struct plan *p = small_plan("k", 1, 32);
@@ -155,7 +155,7 @@ static void shows_resources(void)
 
 int main(void)
 {
-	struct hip_rtc rtc;
+	struct gpu_rtc rtc;
 	struct err e = ERR_INIT;
 
 	if (hip_library_rtc(&rtc, &e)) {

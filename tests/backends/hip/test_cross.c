@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "backends/hip/check.h"
-#include "backends/hip/headers.h"
+#include "backends/gpu/check.h"
+#include "backends/hip/compile.h"
+#include "backends/hip/object.h"
+#include "backends/hip/occupancy.h"
 #include "backends/hip/backend.h"
 #define PLANS_BACKEND backend_hip
 #include "backends/plans.h"
@@ -33,7 +35,7 @@ static struct buf cross(const char *arch, const char *device)
 	size_t n;
 
 	if (f) {
-		fprintf(f, "%s#define BX 16\n#define BY 16\n%s%s", hip_headers_begin, device, hip_headers_end);
+		fprintf(f, "%s#define BX 16\n#define BY 16\n%s%s", hip_compile_begin, device, hip_compile_end);
 		fclose(f);
 	}
 	command = mem_fmt("clang-19 -x hip --offload-arch=%s --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -std=c++17 -O3 "
@@ -54,26 +56,26 @@ static struct buf cross(const char *arch, const char *device)
 static void matmul(const char *arch, uint32_t wave)
 {
 	struct buf code = cross(arch, naive_matmul);
-	struct hip_object o = { .kernels = NULL };
+	struct gpu_module o = { .kernels = NULL };
 	struct err e = ERR_INIT;
 	struct plan *p = matmul_plan(256, 16, 16);
-	const struct hip_kernel *k;
+	const struct gpu_kernel *k;
 	struct facts f;
 
 	is_int(hip_object_read(code.data, code.len, &o, &e), 0, "%s: naive matmul compiles and is read (%s)", arch, e.text);
-	k = hip_object_find(&o, "matmul");
+	k = gpu_module_find(&o, "matmul");
 	is_int(backend_hip.describe(arch, &f, &e), 0, "%s: is described", arch);
 	if (k) {
-		struct hip_occupancy oc = hip_check_occupancy(k, hip_facts_arch(arch), 256, 0);
+		struct hip_occupancy oc = hip_occupancy(k, hip_facts_arch(arch), 256, 0);
 		is_int(k->wave, wave, "%s: the compiler's wave size", arch);
 		is_int(f.warp_size, wave, "%s: is what the facts say", arch);
 		is_int(k->param_count, 4, "%s: four parameters, the hidden ones not counted", arch);
-		is_int(hip_check_launch(&p->ops[0].launch, k, &f, &e), 0, "%s: the launch fits (%s)", arch, e.text);
-		ok(oc.waves == oc.max, "%s: %u VGPR, %u SGPR, occupancy %u of %u", arch, k->vgprs, k->sgprs, oc.waves, oc.max);
+		is_int(gpu_check_launch(&p->ops[0].launch, k, &f, &e), 0, "%s: the launch fits (%s)", arch, e.text);
+		ok(oc.waves == oc.max, "%s: %u VGPR, %u SGPR, occupancy %u of %u", arch, k->registers, k->sgprs, oc.waves, oc.max);
 	} else {
 		ok(false, "%s: has the kernel", arch);
 	}
-	hip_object_fini(&o);
+	gpu_module_fini(&o);
 	buf_fini(&code);
 	plan_free(p);
 }
@@ -81,16 +83,16 @@ static void matmul(const char *arch, uint32_t wave)
 static void local(const char *arch)
 {
 	struct buf code = cross(arch, sums);
-	struct hip_object o = { .kernels = NULL };
+	struct gpu_module o = { .kernels = NULL };
 	struct err e = ERR_INIT;
-	const struct hip_kernel *k;
+	const struct gpu_kernel *k;
 
 	is_int(hip_object_read(code.data, code.len, &o, &e), 0, "%s: LDS, launch bounds, both spellings (%s)", arch, e.text);
-	k = hip_object_find(&o, "sums");
-	ok(k && k->shared == 1024 && k->bound == 256 && k->scratch == 0 && k->vgpr_spills == 0, "%s: %u bytes LDS, bound %u, %u scratch, %u spills", arch,
-	   k ? k->shared : 0, k ? k->bound : 0, k ? k->scratch : 0, k ? k->vgpr_spills : 0);
+	k = gpu_module_find(&o, "sums");
+	ok(k && k->shared == 1024 && k->bound == 256 && k->local == 0 && k->vgpr_spills == 0, "%s: %u bytes LDS, bound %u, %u scratch, %u spills", arch,
+	   k ? k->shared : 0, k ? k->bound : 0, k ? k->local : 0, k ? k->vgpr_spills : 0);
 	ok(k && k->param_count == 4 && k->params[2].bytes == 8 && k->params[3].bytes == 2, "%s: parameters of 8 and 2 bytes", arch);
-	hip_object_fini(&o);
+	gpu_module_fini(&o);
 	buf_fini(&code);
 }
 
@@ -102,16 +104,16 @@ static void matrix(void)
 		"for (int i = 0; i < 64; i++)\n#pragma unroll\nfor (int j = 0; j < 32; j++)\n"
 		"acc[j] = __builtin_amdgcn_mfma_f32_16x16x4f32(C[i], C[j * 64 + threadIdx.x], acc[j], 0, 0, 0);\n"
 		"for (int j = 0; j < 32; j++) C[j * 64 + threadIdx.x] = acc[j][0] + acc[j][1] + acc[j][2] + acc[j][3]; }\n");
-	struct hip_object o = { .kernels = NULL };
+	struct gpu_module o = { .kernels = NULL };
 	struct err e = ERR_INIT;
-	const struct hip_kernel *k;
+	const struct gpu_kernel *k;
 
 	is_int(hip_object_read(code.data, code.len, &o, &e), 0, "gfx942: matrix instructions (%s)", e.text);
-	k = hip_object_find(&o, "k");
-	ok(k && k->vgprs >= 128, "gfx942: accumulators in registers: %u vector, of them %u accumulation", k ? k->vgprs : 0, k ? k->agprs : 0);
+	k = gpu_module_find(&o, "k");
+	ok(k && k->registers >= 128, "gfx942: accumulators in registers: %u vector, of them %u accumulation", k ? k->registers : 0, k ? k->agprs : 0);
 	if (k)
-		ok(hip_check_occupancy(k, hip_facts_arch("gfx942"), 64, 0).waves <= 4, "gfx942: which limits occupancy");
-	hip_object_fini(&o);
+		ok(hip_occupancy(k, hip_facts_arch("gfx942"), 64, 0).waves <= 4, "gfx942: which limits occupancy");
+	gpu_module_fini(&o);
 	buf_fini(&code);
 }
 

@@ -8,10 +8,9 @@
 #define PLANS_BACKEND backend_hip
 #include "backends/plans.h"
 
-#include "backends/hip/device.h"
 #include "backends/hip/facts.h"
 #include "backends/hip/library.h"
-#include "backends/hip/run.h"
+#include "backends/gpu/run.h"
 #include "tap.h"
 
 enum { WORDS = 4096 }; /* of each buffer */
@@ -331,7 +330,7 @@ static void identity(void)
 {
 	struct facts f;
 	struct err e = ERR_INIT;
-	struct hip_runtime rt;
+	struct gpu_driver rt;
 
 	is_int(hip_library_runtime(&rt, &e), 0, "the runtime opens (%s)", e.text);
 	is_int(hip_facts_device(&rt, 0, &f, &e), 0, "and has a device");
@@ -342,7 +341,7 @@ static void identity(void)
 
 int main(void)
 {
-	struct hip_rtc rtc;
+	struct gpu_rtc rtc;
 	struct err e = ERR_INIT;
 	char *library = mem_fmt("%s/tests/backends/hip/emulated.so", getenv("BUILD") ? getenv("BUILD") : "build");
 

@@ -72,8 +72,8 @@ static void rocm(const char *name, int major, const char *arch, const char *driv
 {
 	struct facts *f = NULL, limits;
 	size_t count = 0;
-	struct hip_runtime rt;
-	struct hip_rtc rtc;
+	struct gpu_driver rt;
+	struct gpu_rtc rtc;
 	struct err e = ERR_INIT;
 	struct wire_compiled c;
 	struct plan *p = small_plan("k", 1, 32);
@@ -117,7 +117,7 @@ static void versions(void)
 	ok(shell(mem_fmt("mkdir -p %s/both/lib && ln -s %s/rocm?/lib/lib*.so.[67] %s/both/lib/", folder, folder, folder)) == 0, "both");
 	use("both");
 	{
-		struct hip_runtime rt = { .major = 0 };
+		struct gpu_driver rt = { .major = 0 };
 		hip_library_runtime(&rt, NULL);
 		is_int(rt.major, 7, "the newer is taken");
 	}

@@ -8,25 +8,25 @@
 
 static void reads(const struct buf *im)
 {
-	struct hip_object o = { .kernels = NULL };
+	struct gpu_module o = { .kernels = NULL };
 	struct err e = ERR_INIT;
-	const struct hip_kernel *k;
+	const struct gpu_kernel *k;
 
 	is_int(hip_object_read(im->data, im->len, &o, &e), 0, "the code object is read (%s)", e.text);
 	is_int(o.count, 1, "one kernel");
-	k = hip_object_find(&o, "kern");
+	k = gpu_module_find(&o, "kern");
 	ok(k != NULL, "by its name");
 	if (!k)
 		return;
-	ok(k->vgprs == 40 && k->agprs == 8 && k->sgprs == 30, "registers: %u vector, %u accumulation, %u scalar", k->vgprs, k->agprs, k->sgprs);
-	ok(k->vgpr_spills == 4 && k->sgpr_spills == 0 && k->scratch == 16, "spills and scratch");
+	ok(k->registers == 40 && k->agprs == 8 && k->sgprs == 30, "registers: %u vector, %u accumulation, %u scalar", k->registers, k->agprs, k->sgprs);
+	ok(k->vgpr_spills == 4 && k->sgpr_spills == 0 && k->local == 16, "spills and scratch");
 	ok(k->shared == 500 && k->bound == 128 && k->wave == 64 && k->block[0] == 0, "LDS, launch bounds, wave size");
 	is_int(k->param_count, 2, "two parameters; the hidden ones are not counted");
 	ok(k->param_count == 2 && k->params[0].bytes == 8 && k->params[1].bytes == 4 && k->params[1].offset == 8, "with their sizes");
-	ok(hip_object_find(&o, "kernel") == NULL, "no other kernel");
-	is_int(hip_object_missing(&o, "kernel", &e), -ERR_INPUT, "which is an error");
+	ok(gpu_module_find(&o, "kernel") == NULL, "no other kernel");
+	is_int(gpu_module_missing(&o, "kernel", &e), -ERR_INPUT, "which is an error");
 	has_str(e.text, "it has: kern", "that lists what there is");
-	hip_object_fini(&o);
+	gpu_module_fini(&o);
 }
 
 /* Every prefix, and every byte replaced by a few others, in memory that ends where the bytes end (for the address sanitizer). */
@@ -36,21 +36,21 @@ static void survives(const struct buf *im)
 	size_t refused = 0, prefixes = 0;
 
 	for (size_t n = 0; n < im->len; n++) {
-		struct hip_object o = { .kernels = NULL };
+		struct gpu_module o = { .kernels = NULL };
 		void *copy = mem_copy(im->data, n);
 		if (hip_object_read(copy, n, &o, NULL) == 0)
-			hip_object_fini(&o);
+			gpu_module_fini(&o);
 		else
 			prefixes++;
 		free(copy);
 	}
 	for (size_t i = 0; i < im->len; i++)
 		for (size_t b = 0; b < sizeof bad; b++) {
-			struct hip_object o = { .kernels = NULL };
+			struct gpu_module o = { .kernels = NULL };
 			uint8_t *copy = mem_copy(im->data, im->len);
 			copy[i] = bad[b];
 			if (hip_object_read(copy, im->len, &o, NULL) == 0)
-				hip_object_fini(&o);
+				gpu_module_fini(&o);
 			else
 				refused++;
 			free(copy);
@@ -63,7 +63,7 @@ static void survives(const struct buf *im)
 static void nests(void)
 {
 	struct buf im = BUF_INIT;
-	struct hip_object o;
+	struct gpu_module o;
 	struct err e = ERR_INIT;
 	size_t at;
 

@@ -5,79 +5,81 @@
 #define PLANS_BACKEND backend_hip
 #include "backends/plans.h"
 
-#include "backends/hip/device.h"
-#include "backends/hip/run.h"
+#include "backends/gpu/run.h"
 #include "tap.h"
 
 /* The runtime's state; one test process, one runtime. */
 static struct {
 	int blocks, graphs, execs, modules;            /* alive */
 	int capturing, captured, submitted, sets, records, replays, cooperative;
-	hipError_t fail_wait, fail_launch, fail_load;  /* what these answer */
+	gpu_result fail_wait, fail_launch, fail_load;  /* what these answer */
 	int per_unit;                                  /* what occupancy answers */
 	unsigned grid[3], block[3], shared;            /* of the last launch */
 	uint64_t arg[2];                               /* first bytes of its arguments */
+	size_t left;                                   /* bytes of memory */
+	int executions;                                /* counted where they run, when marks is set */
+	bool marks;                                    /* an execution leaves its number in the first byte of the output */
 } fake;
 
-static const char *error_name(hipError_t r) { (void)r; return "FAKE"; }
-static hipError_t memory_info(size_t *left, size_t *total) { *left = 1000; *total = 2000; return 0; }
+static const char *error_name(gpu_result r) { (void)r; return "FAKE"; }
+static gpu_result memory_info(size_t *left, size_t *total) { *left = fake.left; *total = 2000; return 0; }
 
-static hipError_t memory_alloc(void **address, size_t bytes)
+static gpu_result memory_alloc(gpu_address *address, size_t bytes)
 {
 	if (bytes > 1u << 30)
-		return hipErrorOutOfMemory;
-	*address = malloc(bytes);
+		return GPU_OUT_OF_MEMORY;
+	*address = (gpu_address)(uintptr_t)malloc(bytes);
 	fake.blocks++;
 	return 0;
 }
 
-static hipError_t memory_free(void *address) { free(address); fake.blocks--; return 0; }
-static hipError_t copy_in(hipDeviceptr_t to, void *from, size_t n, hipStream_t s) { (void)s; memcpy(to, from, n); return 0; }
-static hipError_t copy_out(void *to, hipDeviceptr_t from, size_t n, hipStream_t s) { (void)s; memcpy(to, from, n); return 0; }
+static gpu_result memory_free(gpu_address address) { free((void *)(uintptr_t)address); fake.blocks--; return 0; }
+static gpu_result copy_in(gpu_address to, const void *from, size_t n, gpu_stream s) { (void)s; memcpy((void *)(uintptr_t)to, from, n); return 0; }
+static gpu_result copy_out(void *to, gpu_address from, size_t n, gpu_stream s) { (void)s; memcpy(to, (void *)(uintptr_t)from, n); return 0; }
 
 static void count(void) { *(fake.capturing ? &fake.captured : &fake.submitted) += 1; }
 
-static hipError_t copy_within(hipDeviceptr_t to, hipDeviceptr_t from, size_t n, hipStream_t s)
+static gpu_result copy_within(gpu_address to, gpu_address from, size_t n, gpu_stream s)
 {
 	(void)s;
 	count();
-	memcpy(to, from, n);
+	memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n);
 	return 0;
 }
 
-static hipError_t memory_set(hipDeviceptr_t to, unsigned char value, size_t n, hipStream_t s)
+static gpu_result memory_set(gpu_address to, unsigned char value, size_t n, gpu_stream s)
 {
 	(void)s;
 	if (n == 1 << 16)
 		fake.sets++; /* the flush */
 	else
 		count();
-	memset(to, value, n);
+	memset((void *)(uintptr_t)to, value, n);
 	return 0;
 }
 
-static hipError_t module_load(hipModule_t *m, const void *image)
+static gpu_result module_load(gpu_library *m, const void *image)
 {
 	(void)image;
 	if (fake.fail_load)
 		return fake.fail_load;
-	*m = (hipModule_t)&fake;
+	*m = (gpu_library)&fake;
 	fake.modules++;
 	return 0;
 }
 
-static hipError_t module_unload(hipModule_t m) { (void)m; fake.modules--; return 0; }
-static hipError_t module_function(hipFunction_t *f, hipModule_t m, const char *name) { (void)m; (void)name; *f = (hipFunction_t)&fake; return 0; }
+static gpu_result module_unload(gpu_library m) { (void)m; fake.modules--; return 0; }
+static gpu_result module_function(gpu_function *f, gpu_library m, const char *name) { (void)m; (void)name; *f = (gpu_function)&fake; return 0; }
 
-static hipError_t occupancy_blocks(int *blocks, hipFunction_t f, int threads, size_t shared)
+static gpu_result occupancy_blocks(int *blocks, gpu_function f, int threads, size_t shared)
 {
 	(void)f; (void)threads; (void)shared;
 	*blocks = fake.per_unit;
 	return 0;
 }
 
-static hipError_t launch(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                         hipStream_t stream, void **args, void **extra)
+static gpu_result launch(gpu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                         gpu_stream stream, void **args, void **extra)
 {
 	(void)f; (void)stream; (void)extra;
 	if (fake.fail_launch)
@@ -88,30 +90,40 @@ static hipError_t launch(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz,
 	fake.shared = shared;
 	memcpy(&fake.arg[0], args[0], 8);
 	memcpy(&fake.arg[1], args[1], 4);
+	if (fake.marks && !fake.capturing && shared == 100) /* the last launch of the plan */
+		*(unsigned char *)(uintptr_t)fake.arg[0] = (unsigned char)++fake.executions;
 	return 0;
 }
 
-static hipError_t launch_cooperative(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                                     unsigned shared, hipStream_t stream, void **args)
+static gpu_result launch_cooperative(gpu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                                     unsigned shared, gpu_stream stream, void **args)
 {
 	fake.cooperative++;
 	return launch(f, gx, gy, gz, bx, by, bz, shared, stream, args, NULL);
 }
 
-static hipError_t stream_wait(hipStream_t s) { (void)s; return fake.fail_wait; }
-static hipError_t capture_begin(hipStream_t s, int mode) { (void)s; (void)mode; fake.capturing = 1; return 0; }
-static hipError_t capture_end(hipStream_t s, hipGraph_t *g) { (void)s; fake.capturing = 0; *g = (hipGraph_t)&fake; fake.graphs++; return 0; }
-static hipError_t graph_free(hipGraph_t g) { (void)g; fake.graphs--; return 0; }
-static hipError_t graph_instantiate(hipGraphExec_t *x, hipGraph_t g, unsigned long long flags) { (void)g; (void)flags; *x = (hipGraphExec_t)&fake; fake.execs++; return 0; }
-static hipError_t graph_exec_free(hipGraphExec_t x) { (void)x; fake.execs--; return 0; }
-static hipError_t graph_launch(hipGraphExec_t x, hipStream_t s) { (void)x; (void)s; fake.replays++; return 0; }
-static hipError_t event_record(hipEvent_t ev, hipStream_t s) { (void)ev; (void)s; fake.records++; return 0; }
-static hipError_t event_elapsed(float *ms, hipEvent_t a, hipEvent_t b) { (void)a; (void)b; *ms = 3; return 0; }
+static gpu_result stream_wait(gpu_stream s) { (void)s; return fake.fail_wait; }
+static gpu_result capture_begin(gpu_stream s, int mode) { (void)s; (void)mode; fake.capturing = 1; return 0; }
+static gpu_result capture_end(gpu_stream s, gpu_graph *g) { (void)s; fake.capturing = 0; *g = (gpu_graph)&fake; fake.graphs++; return 0; }
+static gpu_result graph_free(gpu_graph g) { (void)g; fake.graphs--; return 0; }
+static gpu_result graph_instantiate(gpu_exec *x, gpu_graph g, unsigned long long flags) { (void)g; (void)flags; *x = (gpu_exec)(uintptr_t)fake.arg[0]; fake.execs++; return 0; }
+static gpu_result graph_exec_free(gpu_exec x) { (void)x; fake.execs--; return 0; }
+static gpu_result graph_launch(gpu_exec x, gpu_stream s)
+{
+	(void)s;
+	fake.replays++;
+	if (fake.marks)
+		*(unsigned char *)x = (unsigned char)++fake.executions;
+	return 0;
+}
+
+static gpu_result event_record(gpu_event ev, gpu_stream s) { (void)ev; (void)s; fake.records++; return 0; }
+static gpu_result event_elapsed(float *ms, gpu_event a, gpu_event b) { (void)a; (void)b; *ms = 3; return 0; }
 
 static struct backend_device new_device(bool graphs)
 {
 	struct backend_device d = {
-		.hip = { .error_name = error_name, .error_text = error_name, .memory_info = memory_info, .memory_alloc = memory_alloc,
+		.api = { .name_of_error = error_name, .text_of_error = error_name, .memory_info = memory_info, .memory_alloc = memory_alloc,
 		         .memory_free = memory_free, .copy_in = copy_in, .copy_out = copy_out, .copy_within = copy_within,
 		         .memory_set = memory_set, .module_load = module_load, .module_unload = module_unload,
 		         .module_function = module_function, .occupancy_blocks = occupancy_blocks, .launch = launch,
@@ -125,6 +137,7 @@ static struct backend_device new_device(bool graphs)
 	d.facts.units = 10;
 	memset(&fake, 0, sizeof fake);
 	fake.per_unit = 1;
+	fake.left = 1000;
 	return d;
 }
 
@@ -211,6 +224,37 @@ static void runs(const struct buf *im, bool graphs)
 	plan_free(p);
 }
 
+/* Three times the cache makes three sets of buffers, which take turns in cold timing. */
+static void rotates(const struct buf *im, bool graphs)
+{
+	const char *how = graphs ? "graph" : "stream";
+	struct backend_device d = new_device(graphs);
+	struct plan *p = new_plan();
+	struct backend_run *run = NULL;
+	struct err e = ERR_INIT;
+	unsigned char nine = 9, seen[4] = { 0 };
+	uint64_t ns;
+
+	d.cache_bytes = 16384;
+	fake.left = 1 << 30;
+	fake.marks = true;
+	is_int(backend_hip.prepare(&d, im->data, im->len, p, &run, &e), 0, "%s: a plan that rotates is prepared (%s)", how, e.text);
+	if (!run)
+		return;
+	backend_hip.write(run, 1, 0, &nine, 1, &e);
+	for (int i = 0; i < 4; i++) {
+		is_int(backend_hip.execute(run, 1, i ? WIRE_COLD : WIRE_WARM, &ns, &e), 0, "%s: execution %d (%s)", how, i + 1, e.text);
+		backend_hip.read(run, 1, 0, &seen[i], 1, &e);
+	}
+	is_int(fake.blocks, 7, "%s: three sets of two buffers, and the flush", how);
+	ok(seen[0] == 1 && seen[1] == 2 && seen[2] == 3, "%s: reads see the set of the last execution", how);
+	is_int(seen[3], 3, "%s: but never the set that was written, when that was its turn", how);
+	backend_hip.release(run);
+	memory_free(d.flush);
+	clean("after release");
+	plan_free(p);
+}
+
 /* Prepares a plan that must fail. */
 static void fails(const char *what, struct backend_device d, struct plan *take_plan, const struct buf *im, enum err_code want,
                   const char *part)
@@ -234,15 +278,15 @@ static void failures(const struct buf *im)
 	p->buffers[1].bytes = UINT64_C(1) << 40;
 	fails("out of memory", d, p, im, ERR_PRUNED, "1000 of 2000 bytes are free");
 	fails("not a binary", d, new_plan(), &garbage, ERR_INTERNAL, "not an AMD code object");
-	fake.fail_load = hipErrorNoBinaryForGpu;
+	fake.fail_load = GPU_NO_BINARY;
 	fails("another architecture", d, new_plan(), im, ERR_INPUT, "another architecture");
 	d = new_device(true);
-	fake.fail_launch = hipErrorLaunchOutOfResources;
+	fake.fail_launch = GPU_OUT_OF_RESOURCES;
 	fails("too many resources", d, new_plan(), im, ERR_PRUNED, "operation 3, kernel kern");
-	fake.fail_launch = hipErrorInvalidValue;
+	fake.fail_launch = GPU_INVALID_VALUE;
 	fails("anything else", d, new_plan(), im, ERR_INTERNAL, "FAKE");
 	d = new_device(true);
-	fake.fail_wait = hipErrorIllegalAddress; /* of an earlier run */
+	fake.fail_wait = GPU_ILLEGAL_ADDRESS; /* of an earlier run */
 	fails("a fault", d, new_plan(), im, ERR_CRASH, "device fault 700");
 	d = new_device(true);
 	p = new_plan();
@@ -263,7 +307,7 @@ static void failures(const struct buf *im)
 
 static void faults(const struct buf *im)
 {
-	static const hipError_t sticky[] = { 214, 700, 702, 710, 719, 1052, 1053 };
+	static const gpu_result sticky[] = { 214, 700, 702, 710, 719, 1052, 1053 };
 	struct backend_device d = new_device(false);
 	struct plan *p = new_plan();
 	struct backend_run *run = NULL;
@@ -278,7 +322,7 @@ static void faults(const struct buf *im)
 	}
 	is_int(backend_hip.read(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "reading too");
 	is_int(backend_hip.write(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "and writing");
-	fake.fail_wait = hipErrorLaunchOutOfResources;
+	fake.fail_wait = GPU_OUT_OF_RESOURCES;
 	is_int(backend_hip.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_PRUNED, "701 is a limit");
 	fake.fail_wait = 999;
 	is_int(backend_hip.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_INTERNAL, "999 is neither");
@@ -296,6 +340,8 @@ int main(void)
 	image(&im);
 	runs(&im, true);
 	runs(&im, false);
+	rotates(&im, true);
+	rotates(&im, false);
 	failures(&im);
 	faults(&im);
 	buf_fini(&im);

@@ -197,7 +197,7 @@ static void test_calls(struct sandbox_kernel k)
 
 static void test_files(struct sandbox_kernel k)
 {
-	struct hip_rtc rtc;
+	struct gpu_rtc rtc;
 	char *secret = mem_fmt("%s/secret", folder), *fresh = mem_fmt("%s/fresh", folder), *link = mem_fmt("%s/link", folder);
 	char *other = mem_fmt("/proc/%d/environ", (int)getpid());
 	if (close(open(secret, O_WRONLY | O_CREAT, 0600)) != 0 || symlink(secret, link) != 0)

@@ -149,7 +149,7 @@ static void test_existence(struct sample_worker *w)
 }
 
 /* The toolkit's headers are read, from the folder that the sandbox leaves. */
-static void test_headers(struct sample_worker *w, const struct cuda_nvrtc *nvrtc)
+static void test_headers(struct sample_worker *w, const struct gpu_rtc *nvrtc)
 {
 	struct outcome o = compile(w, "cuda", CUDA_KERNEL, NULL);
 	is_int(o.rc, 0, "cuda: a kernel compiles: %s", o.e.text);
@@ -205,7 +205,7 @@ static void test_roles(struct sample_worker *w)
 /* Below hiprtc is a whole clang that works in files: they are in a folder of the worker's own. */
 static void test_hip(struct sample_worker *w)
 {
-	struct hip_rtc rtc;
+	struct gpu_rtc rtc;
 	struct err e = ERR_INIT;
 	if (hip_library_rtc(&rtc, &e) < 0) {
 		SKIP(1, "%.200s", e.text);
@@ -217,7 +217,7 @@ static void test_hip(struct sample_worker *w)
 	test_rows(w, "hip", cuda, MEM_COUNT(cuda));
 }
 
-static void test_caged(const struct cuda_nvrtc *nvrtc)
+static void test_caged(const struct gpu_rtc *nvrtc)
 {
 	struct sample_worker w = start();
 	char *scratch = mem_fmt("%s/peakd-%u/%ld", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (unsigned)geteuid(), (long)w.pid);
@@ -256,7 +256,7 @@ static void test_off(void)
 int main(void)
 {
 	struct sandbox_kernel k = sandbox_probe();
-	struct cuda_nvrtc nvrtc;
+	struct gpu_rtc nvrtc;
 	bool has_nvrtc = cuda_library_nvrtc(&nvrtc, NULL) == 0;
 	signal(SIGPIPE, SIG_IGN);
 	unsetenv("PEAKD_CAGE");

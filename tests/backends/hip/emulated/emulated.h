@@ -22,6 +22,20 @@
 #include "backends/hip/api.h"
 #include "backends/hip/object.h"
 
+/* The HIP runtime's own types and results, as far as this library exports functions with them. */
+typedef int hipError_t;
+typedef int hipDevice_t;
+typedef void *hipDeviceptr_t;
+typedef struct ihipModule_t *hipModule_t;
+typedef struct ihipModuleSymbol_t *hipFunction_t;
+typedef struct ihipStream_t *hipStream_t;
+typedef struct ihipEvent_t *hipEvent_t;
+enum {
+	hipSuccess = 0, hipErrorInvalidValue = 1, hipErrorOutOfMemory = 2, hipErrorInvalidConfiguration = 9, hipErrorInvalidDevice = 101,
+	hipErrorInvalidImage = 200, hipErrorNoBinaryForGpu = 209, hipErrorNotFound = 500, hipErrorIllegalAddress = 700, hipErrorAssert = 710,
+	hipErrorNotSupported = 801,
+};
+
 enum { LANES = 64, VGPRS = 512, AGPR0 = 256, SGPRS = 128, SGPR_FLAT = 102, SGPR_VCC = 106, SGPR_M0 = 124, SGPR_EXEC = 126, OPERANDS = 6 };
 /* High halves of the addresses through which generic pointers reach LDS and private memory. */
 enum { APERTURE_LDS = 0x00010000, APERTURE_PRIVATE = 0x00020000 };
@@ -86,7 +100,7 @@ struct code {
 	int32_t *op_at;           /* per word of .text: the op that begins there, -1 none */
 	struct kernel *kernels;
 	size_t kernel_count;
-	struct hip_object *args;  /* where parameters go */
+	struct gpu_module *args;  /* where parameters go */
 	uint8_t abi;              /* ELF's ABI version: 2 is code object V4, 3 is V5 */
 };
 

@@ -88,7 +88,7 @@ int image_load(const void *bytes, struct code **ret_code, struct stop *ret_stop)
 	const Elf64_Ehdr *h = bytes;
 	struct code *c;
 	struct err e = ERR_INIT;
-	struct hip_object object;
+	struct gpu_module object;
 	size_t len;
 
 	if (memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 || h->e_machine != 224)
@@ -103,7 +103,7 @@ int image_load(const void *bytes, struct code **ret_code, struct stop *ret_stop)
 		fail(ret_stop, hipErrorInvalidImage, e.text);
 		goto out;
 	}
-	c->args = MEM_NEW(struct hip_object);
+	c->args = MEM_NEW(struct gpu_module);
 	*c->args = object;
 	c->abi = h->e_ident[EI_ABIVERSION];
 	memory_lend(c->memory, c->bytes);
@@ -125,7 +125,7 @@ void image_free(struct code *c)
 	for (size_t i = 0; i < c->kernel_count; i++)
 		free(c->kernels[i].name);
 	if (c->args)
-		hip_object_fini(c->args);
+		gpu_module_fini(c->args);
 	free(c->args);
 	free(c->ops);
 	free(c->op_at);

@@ -180,12 +180,12 @@ static void fill_hidden_v5(uint8_t *to, const struct launch *l)
 
 static uint8_t *new_args(const struct kernel *k, const struct launch *l, void **parameters, size_t *ret_bytes)
 {
-	const struct hip_kernel *meta = hip_object_find(k->code->args, k->name);
+	const struct gpu_kernel *meta = gpu_module_find(k->code->args, k->name);
 	uint8_t *args = mem_new(k->arg_bytes + HIDDEN_V5_BYTES, 1);
 	uint32_t end = 0;
 
 	for (size_t i = 0; meta && i < meta->param_count; i++) {
-		const struct hip_param *p = &meta->params[i];
+		const struct gpu_param *p = &meta->params[i];
 		if (p->offset + p->bytes > k->arg_bytes)
 			continue;
 		memcpy(args + p->offset, parameters[i], p->bytes);

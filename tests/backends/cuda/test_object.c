@@ -1,19 +1,19 @@
 /* Reading CUDA binaries: one made here by hand, so that no compiler is needed, then the same one cut and changed at every byte. */
 #include "backends/cuda/image.h"
 
-#include "backends/cuda/cubin.h"
+#include "backends/cuda/object.h"
 #include "base/mem.h"
 #include "tap.h"
 
 static void good(const struct buf *im)
 {
-	struct cuda_cubin c = { .kernels = NULL };
+	struct gpu_module c = { .kernels = NULL };
 	struct err e = ERR_INIT;
-	const struct cuda_kernel *k;
+	const struct gpu_kernel *k;
 
-	is_int(cuda_cubin_read(im->data, im->len, &c, &e), 0, "the image is read (%s)", e.text);
+	is_int(cuda_object_read(im->data, im->len, &c, &e), 0, "the image is read (%s)", e.text);
 	is_int(c.count, 1, "one kernel: the device function is none");
-	k = cuda_cubin_find(&c, "kern");
+	k = gpu_module_find(&c, "kern");
 	ok(k != NULL, "found by name");
 	if (!k)
 		return;
@@ -27,22 +27,22 @@ static void good(const struct buf *im)
 	ok(k->params_known, "which are all understood");
 	ok(k->params[0].bytes == 8 && k->params[1].bytes == 4 && k->params[2].bytes == 128, "with their sizes, in order");
 	is_int(k->params[2].offset, 128, "and offsets");
-	is_int(cuda_cubin_missing(&c, "other", &e), -ERR_INPUT, "a missing kernel");
+	is_int(gpu_module_missing(&c, "other", &e), -ERR_INPUT, "a missing kernel");
 	has_str(e.text, "it has: kern", "lists those that there are");
-	cuda_cubin_fini(&c);
+	gpu_module_fini(&c);
 }
 
 /* Whatever the bytes are: an error or a result, never a read outside of them. */
 static void broken(const struct buf *im)
 {
 	size_t refused = 0, read = 0;
-	struct cuda_cubin c;
+	struct gpu_module c;
 	struct err e = ERR_INIT;
 
 	for (size_t n = 0; n < im->len; n++) {
 		void *copy = mem_copy(im->data, n ? n : 1);
-		if (cuda_cubin_read(copy, n, &c, &e) == 0)
-			cuda_cubin_fini(&c), read++;
+		if (cuda_object_read(copy, n, &c, &e) == 0)
+			gpu_module_fini(&c), read++;
 		else
 			refused++;
 		free(copy);
@@ -53,19 +53,19 @@ static void broken(const struct buf *im)
 		for (int bit = 0; bit < 8; bit += 3) {
 			char *copy = mem_copy(im->data, im->len);
 			copy[n] = (char)(copy[n] ^ (1 << bit));
-			if (cuda_cubin_read(copy, im->len, &c, &e) == 0)
-				cuda_cubin_fini(&c), read++;
+			if (cuda_object_read(copy, im->len, &c, &e) == 0)
+				gpu_module_fini(&c), read++;
 			free(copy);
 		}
 	ok(read > im->len / 2, "changed anywhere, nothing worse happens");
-	is_int(cuda_cubin_read("PTX", 3, &c, &e), -ERR_INTERNAL, "not an image");
+	is_int(cuda_object_read("PTX", 3, &c, &e), -ERR_INTERNAL, "not an image");
 	has_str(e.text, "no ELF header", "says so");
 }
 
 static void unknown_params(void)
 {
 	struct buf im = BUF_INIT;
-	struct cuda_cubin c = { .kernels = NULL };
+	struct gpu_module c = { .kernels = NULL };
 	uint8_t whole[4] = { 3, 0x19, 0, 1 }; /* 256 bytes of parameters */
 	char *at;
 
@@ -74,9 +74,9 @@ static void unknown_params(void)
 	ok(at != NULL, "the record is there");
 	if (at)
 		at[2] = 8;
-	is_int(cuda_cubin_read(im.data, im.len, &c, NULL), 0, "an image whose parameters end elsewhere");
+	is_int(cuda_object_read(im.data, im.len, &c, NULL), 0, "an image whose parameters end elsewhere");
 	ok(c.count == 1 && !c.kernels[0].params_known, "is not believed about its parameters");
-	cuda_cubin_fini(&c);
+	gpu_module_fini(&c);
 	buf_fini(&im);
 }
 
@@ -84,7 +84,7 @@ static void unknown_params(void)
 static void nowhere(void)
 {
 	struct buf im = BUF_INIT;
-	struct cuda_cubin c = { .kernels = NULL };
+	struct gpu_module c = { .kernels = NULL };
 	Elf64_Ehdr head;
 	Elf64_Shdr h;
 	image(&im);
@@ -96,8 +96,8 @@ static void nowhere(void)
 		h.sh_offset = UINT64_MAX - 15;
 		memcpy(at, &h, sizeof h);
 	}
-	is_int(cuda_cubin_read(im.data, im.len, &c, NULL), 0, "information that is nowhere is no information");
-	cuda_cubin_fini(&c);
+	is_int(cuda_object_read(im.data, im.len, &c, NULL), 0, "information that is nowhere is no information");
+	gpu_module_fini(&c);
 	buf_fini(&im);
 }
 

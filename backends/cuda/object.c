@@ -1,13 +1,12 @@
-/* cubin: see cubin.h. A cubin is an ELF64 file: one .text.KERNEL section per kernel, .nv.shared.KERNEL, and .nv.info sections made
+/* object: see object.h. A cubin is an ELF64 file: one .text.KERNEL section per kernel, .nv.shared.KERNEL, and .nv.info sections made
  * of records {u8 form, u8 attribute, u16 value or length}. NVIDIA does not document the attributes' numbers; those used here
  * are the ones that cuobjdump prints by name (EIATTR_…), and were checked against `ptxas -v` of CUDA 13.0 for sm_75 to sm_120. */
-#include "backends/cuda/cubin.h"
+#include "backends/cuda/object.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/gpu/names.h"
 #include "base/mem.h"
 
 enum {
@@ -20,24 +19,40 @@ enum {
 	EIATTR_REGCOUNT = 0x2f,         /* u32 symbol, u32 registers */
 	EIATTR_CTA_PER_CLUSTER = 0x3d,  /* u32 x, y, z */
 };
-enum { FORM_SIZED = 4 };          /* the head's u16 is the length of what follows */
-enum { STO_CUDA_ENTRY = 0x10 };   /* symbol's st_other: a kernel, not a device function */
-enum { SHARED_RESERVED = 1024 };  /* bytes at the front of shared memory that the system keeps from compute capability 9.0 on */
+enum { FORM_SIZED = 4 };        /* the head's u16 is the length of what follows */
+enum { STO_CUDA_ENTRY = 0x10 }; /* symbol's st_other: a kernel, not a device function */
+enum {
+	SHARED_RESERVED = 1024
+}; /* bytes at the front of shared memory that the system keeps from compute capability 9.0 on */
 enum { PARAMS_MAX = 4096 };
-enum { TABLES_MAX = 64 << 10 }; /* bytes of initialised module memory: printf's texts and tables of constants */
 
 struct image {
 	const uint8_t *bytes;
 	size_t len;
 	const Elf64_Shdr *sections; /* copied: the image need not be aligned */
 	size_t section_count;
-	size_t names;               /* index of the section with the sections' names */
+	size_t names; /* index of the section with the sections' names */
 };
 
-struct info { uint8_t form, attribute; uint16_t value; const uint8_t *data; size_t len; };
+struct info {
+	uint8_t form, attribute;
+	uint16_t value;
+	const uint8_t *data;
+	size_t len;
+};
 
-static uint32_t u32_at(const uint8_t *p) { uint32_t v; memcpy(&v, p, sizeof v); return v; }
-static uint16_t u16_at(const uint8_t *p) { uint16_t v; memcpy(&v, p, sizeof v); return v; }
+static uint32_t u32_at(const uint8_t *p)
+{
+	uint32_t v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+static uint16_t u16_at(const uint8_t *p)
+{
+	uint16_t v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
 
 /* A NUL-terminated text inside a string table, or NULL. */
 static const char *text_at(const struct image *im, size_t table, uint32_t offset)
@@ -46,7 +61,8 @@ static const char *text_at(const struct image *im, size_t table, uint32_t offset
 	if (table >= im->section_count)
 		return NULL;
 	s = &im->sections[table];
-	if (s->sh_type != SHT_STRTAB || offset >= s->sh_size || !memchr(im->bytes + s->sh_offset + offset, 0, s->sh_size - offset))
+	if (s->sh_type != SHT_STRTAB || offset >= s->sh_size ||
+	    !memchr(im->bytes + s->sh_offset + offset, 0, s->sh_size - offset))
 		return NULL;
 	return (const char *)im->bytes + s->sh_offset + offset;
 }
@@ -74,19 +90,29 @@ static int image_open(const void *bytes, size_t len, struct image *im, Elf64_Shd
 	Elf64_Shdr *sections;
 
 	if (len < sizeof head || memcmp(bytes, ELFMAG, SELFMAG) != 0)
-		return err_set(e, ERR_INTERNAL, "the compiled binary is not a CUDA image (no ELF header in %zu bytes)", len);
+		return err_set(e, ERR_INTERNAL, "the compiled binary is not a CUDA image (no ELF header in %zu bytes)",
+			       len);
 	memcpy(&head, bytes, sizeof head);
-	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != EM_CUDA || head.e_shentsize != sizeof(Elf64_Shdr) ||
-	    head.e_shoff > len || (len - head.e_shoff) / sizeof(Elf64_Shdr) < head.e_shnum)
-		return err_set(e, ERR_INTERNAL, "the compiled binary is not a 64-bit CUDA image, or is cut short (%zu bytes)", len);
+	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != EM_CUDA ||
+	    head.e_shentsize != sizeof(Elf64_Shdr) || head.e_shoff > len ||
+	    (len - head.e_shoff) / sizeof(Elf64_Shdr) < head.e_shnum)
+		return err_set(e, ERR_INTERNAL,
+			       "the compiled binary is not a 64-bit CUDA image, or is cut short (%zu bytes)", len);
 	sections = mem_new(head.e_shnum + 1u, sizeof *sections);
 	memcpy(sections, (const uint8_t *)bytes + head.e_shoff, head.e_shnum * sizeof *sections);
 	for (size_t i = 0; i < head.e_shnum; i++)
-		if (sections[i].sh_type != SHT_NOBITS && (sections[i].sh_offset > len || sections[i].sh_size > len - sections[i].sh_offset)) {
+		if (sections[i].sh_type != SHT_NOBITS &&
+		    (sections[i].sh_offset > len || sections[i].sh_size > len - sections[i].sh_offset)) {
 			free(sections);
-			return err_set(e, ERR_INTERNAL, "the compiled CUDA image is cut short: section %zu ends behind byte %zu", i, len);
+			return err_set(e, ERR_INTERNAL,
+				       "the compiled CUDA image is cut short: section %zu ends behind byte %zu", i,
+				       len);
 		}
-	*im = (struct image){ .bytes = bytes, .len = len, .sections = sections, .section_count = head.e_shnum, .names = head.e_shstrndx };
+	*im = (struct image){ .bytes = bytes,
+			      .len = len,
+			      .sections = sections,
+			      .section_count = head.e_shnum,
+			      .names = head.e_shstrndx };
 	*ret_sections = sections;
 	return 0;
 }
@@ -96,8 +122,11 @@ static bool info_next(const struct image *im, const Elf64_Shdr *s, size_t *at, s
 {
 	if (s->sh_type == SHT_NOBITS || s->sh_size < 4 || *at > s->sh_size - 4)
 		return false;
-	const uint8_t *p = im->bytes + s->sh_offset; /* of a section with bytes, which image_open found inside of the image */
-	*ret = (struct info){ .form = p[*at], .attribute = p[*at + 1], .value = u16_at(p + *at + 2), .data = p + *at + 4 };
+	const uint8_t *p =
+		im->bytes + s->sh_offset; /* of a section with bytes, which image_open found inside of the image */
+	*ret = (struct info){
+		.form = p[*at], .attribute = p[*at + 1], .value = u16_at(p + *at + 2), .data = p + *at + 4
+	};
 	*at += 4;
 	if (ret->form == FORM_SIZED) {
 		if (ret->value > s->sh_size - *at)
@@ -114,7 +143,7 @@ static void three(const struct info *i, uint32_t to[3])
 		to[k] = u32_at(i->data + 4 * k);
 }
 
-static void param(struct cuda_kernel *k, const struct info *i)
+static void param(struct gpu_kernel *k, const struct info *i)
 {
 	size_t ordinal = u16_at(i->data + 4);
 	if (ordinal >= PARAMS_MAX)
@@ -124,11 +153,11 @@ static void param(struct cuda_kernel *k, const struct info *i)
 		memset(k->params + k->param_count, 0, (ordinal + 1 - k->param_count) * sizeof *k->params);
 		k->param_count = ordinal + 1;
 	}
-	k->params[ordinal] = (struct cuda_param){ .offset = u16_at(i->data + 6), .bytes = u32_at(i->data + 8) >> 18 };
+	k->params[ordinal] = (struct gpu_param){ .offset = u16_at(i->data + 6), .bytes = u32_at(i->data + 8) >> 18 };
 }
 
 /* The kernel's own .nv.info section. */
-static void read_own(const struct image *im, struct cuda_kernel *k)
+static void read_own(const struct image *im, struct gpu_kernel *k)
 {
 	const Elf64_Shdr *s = section_find(im, ".nv.info.", k->name);
 	uint32_t bound[3] = { 0, 0, 0 }, bytes = 0, end = 0;
@@ -159,7 +188,7 @@ static void read_own(const struct image *im, struct cuda_kernel *k)
 }
 
 /* The image's common .nv.info section, whose records name a symbol. */
-static void read_common(const struct image *im, uint32_t symbol, struct cuda_kernel *k)
+static void read_common(const struct image *im, uint32_t symbol, struct gpu_kernel *k)
 {
 	const Elf64_Shdr *s = section_find(im, ".nv.info", "");
 	struct info i;
@@ -172,12 +201,13 @@ static void read_common(const struct image *im, uint32_t symbol, struct cuda_ker
 		value = u32_at(i.data + 4);
 		if (i.attribute == EIATTR_REGCOUNT)
 			k->registers = value;
-		else if ((i.attribute == EIATTR_FRAME_SIZE || i.attribute == EIATTR_MIN_STACK_SIZE) && value != UINT32_MAX && value > k->local)
+		else if ((i.attribute == EIATTR_FRAME_SIZE || i.attribute == EIATTR_MIN_STACK_SIZE) &&
+			 value != UINT32_MAX && value > k->local)
 			k->local = value;
 	}
 }
 
-static void read_shared(const struct image *im, struct cuda_kernel *k)
+static void read_shared(const struct image *im, struct gpu_kernel *k)
 {
 	const Elf64_Shdr *s = section_find(im, ".nv.shared.", k->name);
 	uint64_t reserved = section_find(im, ".nv.shared.reserved.0", "") ? SHARED_RESERVED : 0;
@@ -186,9 +216,9 @@ static void read_shared(const struct image *im, struct cuda_kernel *k)
 		k->shared = s->sh_size - reserved > UINT32_MAX ? UINT32_MAX : (uint32_t)(s->sh_size - reserved);
 }
 
-int cuda_cubin_read(const void *bytes, size_t len, struct cuda_cubin *ret_cubin, struct err *e)
+int cuda_object_read(const void *bytes, size_t len, struct gpu_module *ret_module, struct err *e)
 {
-	struct cuda_cubin cubin = { .kernels = NULL, .count = 0 };
+	struct gpu_module module = { .kernels = NULL, .count = 0 };
 	struct image im = { .bytes = NULL };
 	Elf64_Shdr *sections = NULL;
 	int rc = image_open(bytes, len, &im, &sections, e);
@@ -198,67 +228,29 @@ int cuda_cubin_read(const void *bytes, size_t len, struct cuda_cubin *ret_cubin,
 	for (size_t i = 0; i < im.section_count; i++) {
 		const Elf64_Shdr *table = &sections[i];
 		if (strcmp(section_name(&im, i), ".nv.global") == 0)
-			cubin.state += table->sh_size;
+			module.state += table->sh_size;
 		if (strcmp(section_name(&im, i), ".nv.global.init") == 0)
-			cubin.tables += table->sh_size;
+			module.tables += table->sh_size;
 		if (table->sh_type != SHT_SYMTAB)
 			continue;
 		for (uint32_t n = 0; n < table->sh_size / sizeof(Elf64_Sym); n++) {
-			struct cuda_kernel *k;
+			struct gpu_kernel *k;
 			const char *name;
 			Elf64_Sym symbol;
 
 			memcpy(&symbol, im.bytes + table->sh_offset + n * sizeof symbol, sizeof symbol);
 			name = text_at(&im, table->sh_link, symbol.st_name);
-			if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !(symbol.st_other & STO_CUDA_ENTRY) || !name || !*name)
+			if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !(symbol.st_other & STO_CUDA_ENTRY) || !name ||
+			    !*name)
 				continue;
-			k = MEM_PUSH(cubin.kernels, cubin.count);
-			*k = (struct cuda_kernel){ .name = mem_str(name) };
+			k = MEM_PUSH(module.kernels, module.count);
+			*k = (struct gpu_kernel){ .name = mem_str(name) };
 			read_common(&im, n, k);
 			read_own(&im, k);
 			read_shared(&im, k);
 		}
 	}
 	free(sections);
-	*ret_cubin = cubin;
+	*ret_module = module;
 	return 0;
-}
-
-void cuda_cubin_fini(struct cuda_cubin *cubin)
-{
-	for (size_t i = 0; i < cubin->count; i++) {
-		free(cubin->kernels[i].name);
-		free(cubin->kernels[i].params);
-	}
-	free(cubin->kernels);
-	*cubin = (struct cuda_cubin){ .kernels = NULL, .count = 0 };
-}
-
-int cuda_cubin_stateless(const struct cuda_cubin *cubin, struct err *e)
-{
-	if (cubin->state == 0 && cubin->tables <= TABLES_MAX)
-		return 0;
-	return err_set(e, ERR_INPUT, "the device code has %llu bytes of __device__ or static variables, which outlive an execution; take scratch "
-	               "from alloc() in host code, and constants from __constant__ or table()",
-	               (unsigned long long)(cubin->state ? cubin->state : cubin->tables));
-}
-
-const struct cuda_kernel *cuda_cubin_find(const struct cuda_cubin *cubin, const char *name)
-{
-	for (size_t i = 0; i < cubin->count; i++)
-		if (strcmp(cubin->kernels[i].name, name) == 0)
-			return &cubin->kernels[i];
-	return NULL;
-}
-
-int cuda_cubin_missing(const struct cuda_cubin *cubin, const char *name, struct err *e)
-{
-	const char **names = MEM_NEW_N(const char *, cubin->count + 1);
-	int rc;
-
-	for (size_t i = 0; i < cubin->count; i++)
-		names[i] = cubin->kernels[i].name;
-	rc = names_missing(names, cubin->count, name, e);
-	free(names);
-	return rc;
 }

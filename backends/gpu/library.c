@@ -1,0 +1,108 @@
+/* library: see library.h. */
+#include "backends/gpu/library.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/* Where toolkits keep their libraries. */
+static const char *const folders[] = { "lib64", "lib", "targets/x86_64-linux/lib", "lib/x86_64-linux-gnu" };
+
+void gpu_places_add(struct gpu_places *p, const char *folder)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (strcmp(p->list[i], folder) == 0)
+			return;
+	*MEM_PUSH(p->list, p->count) = mem_str(folder);
+}
+
+void gpu_places_add_versions(struct gpu_places *p, const char *pattern)
+{
+	glob_t found;
+
+	if (glob(pattern, 0, NULL, &found) != 0)
+		return;
+	for (size_t i = found.gl_pathc; i-- > 0;) /* glob sorts upwards */
+		gpu_places_add(p, found.gl_pathv[i]);
+	globfree(&found);
+}
+
+void gpu_places_fini(struct gpu_places *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		free(p->list[i]);
+	free(p->list);
+}
+
+void gpu_places_describe(const struct gpu_places *p, struct buf *out)
+{
+	for (size_t i = 0; i < p->count; i++)
+		buf_addf(out, "%s%s", i ? ", " : out->len ? "; looked below " : "looked below ", p->list[i]);
+}
+
+const char *gpu_library_setting(const char *name)
+{
+	const char *value = getenv(name);
+	return value && *value ? value : NULL;
+}
+
+void *gpu_library_open(const char *file, struct buf *tried)
+{
+	/* NODELETE: a vendor's library does not survive being unloaded. */
+	void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+
+	if (!handle)
+		buf_addf(tried, "%s%s", tried->len ? "; " : "", dlerror());
+	return handle;
+}
+
+void *gpu_library_open_first(const char *variable, const char *const *files, size_t count, struct buf *tried)
+{
+	const char *named = gpu_library_setting(variable);
+	void *handle = named ? gpu_library_open(named, tried) : NULL;
+
+	for (size_t i = 0; !named && !handle && i < count; i++)
+		handle = gpu_library_open(files[i], tried);
+	return handle;
+}
+
+bool gpu_library_next(const struct gpu_places *places, const char *const *names, size_t count, size_t *io_at,
+		      char file[GPU_PATH])
+{
+	for (size_t all = places->count * MEM_COUNT(folders) * count; *io_at < all;) {
+		size_t at = (*io_at)++, name = at % count, folder = at / count % MEM_COUNT(folders),
+		       place = at / count / MEM_COUNT(folders);
+
+		snprintf(file, GPU_PATH, "%s/%s/%s", places->list[place], folders[folder], names[name]);
+		if (access(file, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+void *gpu_library_search(const struct gpu_places *places, const char *const *names, size_t count, bool with_linker,
+			 struct buf *tried)
+{
+	char file[GPU_PATH];
+	void *handle = NULL;
+	size_t at = 0;
+
+	while (!handle && gpu_library_next(places, names, count, &at, file))
+		handle = gpu_library_open(file, tried);
+	for (size_t i = 0; with_linker && !handle && i < count; i++)
+		handle = gpu_library_open(names[i], tried);
+	return handle;
+}
+
+void gpu_library_path(void *function, char ret_path[GPU_PATH])
+{
+	Dl_info where;
+
+	if (dladdr(function, &where) && where.dli_fname)
+		snprintf(ret_path, GPU_PATH, "%s", where.dli_fname);
+}

@@ -1,0 +1,71 @@
+/* module: see module.h. */
+#include "backends/gpu/module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+enum { TABLES_MAX = 64 << 10 }; /* bytes of initialised memory: printf's texts and tables of constants */
+
+void gpu_module_fini(struct gpu_module *module)
+{
+	for (size_t i = 0; i < module->count; i++) {
+		free(module->kernels[i].name);
+		free(module->kernels[i].params);
+	}
+	free(module->kernels);
+	*module = (struct gpu_module){ .kernels = NULL };
+}
+
+const struct gpu_kernel *gpu_module_find(const struct gpu_module *module, const char *name)
+{
+	for (size_t i = 0; i < module->count; i++)
+		if (strcmp(module->kernels[i].name, name) == 0)
+			return &module->kernels[i];
+	return NULL;
+}
+
+int gpu_module_missing(const struct gpu_module *module, const char *name, struct err *e)
+{
+	struct buf list = BUF_INIT;
+	char *mangled = mem_fmt("%zu%s", strlen(name), name); /* Itanium C++ ABI: a name follows its length */
+	bool forgotten = false;
+	int rc;
+
+	for (size_t i = 0; i < module->count; i++) {
+		const char *other = module->kernels[i].name;
+		buf_addf(&list, "%s%s", i ? ", " : "", other);
+		if (strncmp(other, "_Z", 2) == 0 && strstr(other, mangled))
+			forgotten = true;
+	}
+	if (forgotten)
+		rc = err_set(e, ERR_INPUT,
+			     "the device code's kernel \"%s\" has a C++ name (%s): declare it extern \"C\" __global__",
+			     name, buf_text(&list));
+	else if (module->count)
+		rc = err_set(e, ERR_INPUT,
+			     "the host code launches kernel \"%s\", which the device code does not have; it has: %s",
+			     name, buf_text(&list));
+	else
+		rc = err_set(e, ERR_INPUT,
+			     "the host code launches kernel \"%s\", but the device code has no kernel at all: write "
+			     "extern \"C\" "
+			     "__global__ void %s(…)",
+			     name, name);
+	free(mangled);
+	buf_fini(&list);
+	return rc;
+}
+
+int gpu_module_stateless(const struct gpu_module *module, struct err *e)
+{
+	if (module->state == 0 && module->tables <= TABLES_MAX)
+		return 0;
+	return err_set(e, ERR_INPUT,
+		       "the device code has %llu bytes of __device__ or static variables, which outlive an execution; "
+		       "take scratch "
+		       "from alloc() in host code, and constants from __constant__ or table()",
+		       (unsigned long long)(module->state ? module->state : module->tables));
+}

@@ -1,0 +1,500 @@
+/* run: see run.h. */
+#include "backends/gpu/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/gpu/check.h"
+#include "base/mem.h"
+
+enum {
+	ALIGN = 1024
+}; /* bytes, of every buffer's first element: 128-byte swizzled tiles need it, and allocators promise less */
+enum { TIMES_CACHE = 3 }; /* all sets together: nothing of a set is cached when its turn comes again */
+enum {
+	HIDE_BYTES = 32 << 20
+}; /* written before a rotated window: hides the CPU's submission, and is only a part of the L2 */
+
+/* --- loading ------------------------------------------------------------------------------------------------------------ */
+static int check_launch(const struct backend_device *d, const struct plan_launch *l, const struct gpu_module *module,
+			struct err *e)
+{
+	const struct gpu_kernel *k = gpu_module_find(module, l->kernel);
+
+	if (!k)
+		return gpu_module_missing(module, l->kernel, e);
+	if (l->cooperative && !d->cooperative)
+		return err_set(e, ERR_UNSUPPORTED, "kernel \"%s\": %s has no cooperative launches", l->kernel,
+			       d->facts.name);
+	if ((k->cluster[0] || gpu_check_volume(l->cluster) > 1) && !d->api.launch_extended && d->facts.max_cluster > 1)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "kernel \"%s\": the driver has no cluster launches; install driver 525 or newer",
+			       l->kernel);
+	return gpu_check_launch(l, k, &d->facts, e);
+}
+
+int gpu_run_load(struct backend_run *run, const void *binary, const struct gpu_module *module, struct err *e)
+{
+	const struct backend_device *d = run->device;
+	const struct facts *f = &d->facts;
+	const struct plan *plan = run->plan;
+	gpu_result result;
+
+	/* The driver only gets binaries whose kernels were checked against the plan and the device. */
+	for (size_t i = 0; i < plan->op_count; i++)
+		if (plan->ops[i].kind == PLAN_OP_LAUNCH) {
+			int rc = check_launch(d, &plan->ops[i].launch, module, e);
+			if (rc)
+				return rc;
+		}
+	result = d->api.module_load(&run->module, binary);
+	if (result == GPU_NO_BINARY || result == GPU_INVALID_IMAGE || result == GPU_INVALID_FILE)
+		return err_set(e, ERR_INPUT,
+			       "the binary does not run on %s (%s): it was compiled for another architecture than %s, "
+			       "or by a newer "
+			       "toolkit than the driver knows (%s); compile it for this device",
+			       f->id, f->name, f->arch, f->driver);
+	if (result != GPU_SUCCESS)
+		return gpu_device_fail(d, result, "loading the binary", e);
+	run->functions = MEM_NEW_N(gpu_function, plan->op_count + 1);
+	for (size_t i = 0; i < plan->op_count; i++) {
+		if (plan->ops[i].kind != PLAN_OP_LAUNCH)
+			continue;
+		result = d->api.module_function(&run->functions[i], run->module, plan->ops[i].launch.kernel);
+		if (result == GPU_NOT_FOUND)
+			return err_set(e, ERR_INPUT, "the binary has no kernel \"%s\"", plan->ops[i].launch.kernel);
+		if (result != GPU_SUCCESS)
+			return gpu_device_fail(d, result, "looking up a kernel", e);
+	}
+	return 0;
+}
+
+/* --- sets of buffers ---------------------------------------------------------------------------------------------------- */
+static size_t block_bytes(const struct plan_buffer *b)
+{
+	return b->bytes + 2 * BACKEND_RED_ZONE + ALIGN;
+}
+
+int gpu_run_add_set(struct backend_run *run, struct err *e)
+{
+	const struct backend_device *d = run->device;
+	const struct plan *plan = run->plan;
+	struct gpu_set *s = &run->sets[run->set_count];
+
+	s->blocks = MEM_NEW_N(gpu_address, plan->buffer_count + 1);
+	s->buffers = MEM_NEW_N(gpu_address, plan->buffer_count + 1);
+	/* Not mem_new: the driver wants maps aligned. */
+	s->maps = aligned_alloc(_Alignof(struct gpu_tensor_map), (plan->map_count + 1) * sizeof *s->maps);
+	if (!s->maps)
+		abort();
+	memset(s->maps, 0, (plan->map_count + 1) * sizeof *s->maps);
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		const struct plan_buffer *b = &plan->buffers[i];
+		/* Plain allocations only: managed memory would move pages while a kernel is timed. */
+		gpu_result result = d->api.memory_alloc(&s->blocks[i], block_bytes(b));
+
+		if (result == GPU_OUT_OF_MEMORY) {
+			size_t left = 0, total = 0;
+			d->api.memory_info(&left, &total);
+			return err_set(e, ERR_PRUNED,
+				       "buffer \"%s\" of %llu bytes does not fit into the memory of %s: %zu of %zu "
+				       "bytes are free",
+				       b->name, (unsigned long long)b->bytes, d->facts.id, left, total);
+		}
+		if (result != GPU_SUCCESS)
+			return gpu_device_fail(d, result, "allocating buffers", e);
+		s->buffers[i] = (s->blocks[i] + ALIGN - 1) / ALIGN * ALIGN + BACKEND_RED_ZONE;
+	}
+	return 0;
+}
+
+static void set_fini(struct gpu_set *s, const struct backend_run *run)
+{
+	const struct gpu_driver *api = &run->device->api;
+
+	if (s->graph)
+		api->graph_exec_free(s->graph);
+	for (size_t i = 0; s->blocks && i < run->plan->buffer_count; i++)
+		if (s->blocks[i])
+			api->memory_free(s->blocks[i]);
+	free(s->blocks);
+	free(s->buffers);
+	free(s->maps);
+	*s = (struct gpu_set){ .graph = NULL };
+}
+
+unsigned gpu_run_sets_wanted(const struct backend_device *device, const struct plan *plan)
+{
+	uint64_t bytes = 0, sets;
+	size_t left = 0, total = 0;
+
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		bytes += block_bytes(&plan->buffers[i]);
+	if (!bytes || !device->cache_bytes)
+		return 1;
+	sets = (TIMES_CACHE * device->cache_bytes + bytes - 1) / bytes;
+	if (sets < 2)
+		sets = 2;
+	if (sets > GPU_SETS_MAX || device->api.memory_info(&left, &total) != GPU_SUCCESS ||
+	    (sets - 1) * bytes > left / 2)
+		return 1;
+	return (unsigned)sets;
+}
+
+bool gpu_run_wants_set(struct backend_run *run)
+{
+	if (!run->wanted)
+		run->wanted = gpu_run_sets_wanted(run->device, run->plan);
+	return run->set_count < run->wanted;
+}
+
+int gpu_run_without_set(struct backend_run *run, const struct err *why, struct err *e)
+{
+	if (why->code != ERR_PRUNED) {
+		set_fini(&run->sets[run->set_count], run);
+		return err_set(e, why->code, "%s", why->text);
+	}
+	for (unsigned i = 1; i <= run->set_count; i++)
+		set_fini(&run->sets[i], run);
+	run->set_count = run->wanted = 1;
+	return 0;
+}
+
+void gpu_run_free(struct backend_run *run)
+{
+	if (!run)
+		return;
+	gpu_device_use(run->device);
+	for (unsigned i = 0; i < GPU_SETS_MAX; i++)
+		set_fini(&run->sets[i], run);
+	if (run->module)
+		run->device->api.module_unload(run->module);
+	free(run->functions);
+	free(run);
+}
+
+/* --- submitting operations ------------------------------------------------------------------------------------------------ */
+/* One argument's value; the driver copies it when the launch is submitted. */
+union slot {
+	struct gpu_tensor_map map;
+	gpu_address address;
+	int64_t integer;
+	unsigned char scalar[16];
+};
+
+static void fill_slot(const struct gpu_set *set, const struct plan_arg *a, union slot *to)
+{
+	switch (a->kind) {
+	case PLAN_ARG_BUFFER: to->address = set->buffers[a->index]; break;
+	case PLAN_ARG_MAP: to->map = set->maps[a->index]; break;
+	case PLAN_ARG_SCALAR:
+		if (dtype_is_float(a->type))
+			dtype_store(a->type, to->scalar, a->f);
+		else
+			to->integer = a->i; /* little-endian: narrower types are its first bytes */
+		break;
+	}
+}
+
+unsigned gpu_run_attributes(const struct plan_launch *l, struct gpu_launch_attribute to[GPU_ATTRIBUTES])
+{
+	unsigned n = 0;
+
+	memset(to, 0, GPU_ATTRIBUTES * sizeof *to);
+	if (gpu_check_volume(l->cluster) > 1) {
+		to[n].id = GPU_ATTRIBUTE_CLUSTER;
+		to[n].value.cluster.x = l->cluster[0];
+		to[n].value.cluster.y = l->cluster[1];
+		to[n++].value.cluster.z = l->cluster[2];
+	}
+	if (l->cooperative) {
+		to[n].id = GPU_ATTRIBUTE_COOPERATIVE;
+		to[n++].value.cooperative = 1;
+	}
+	return n;
+}
+
+static gpu_result launch(const struct backend_device *d, const struct gpu_set *set, const struct plan_launch *l,
+			 gpu_function f)
+{
+	const uint32_t *grid = l->grid, *block = l->block;
+	union slot *slots = aligned_alloc(_Alignof(union slot), (l->arg_count + 1) * sizeof *slots);
+	void **args = MEM_NEW_N(void *, l->arg_count + 1);
+	struct gpu_launch_attribute attrs[GPU_ATTRIBUTES];
+	struct gpu_launch_config config = { .grid = { grid[0], grid[1], grid[2] },
+					    .block = { block[0], block[1], block[2] },
+					    .shared = l->shared,
+					    .stream = d->stream,
+					    .attrs = attrs,
+					    .attr_count = gpu_run_attributes(l, attrs) };
+	gpu_result result;
+
+	if (!slots)
+		abort();
+	for (size_t i = 0; i < l->arg_count; i++) {
+		fill_slot(set, &l->args[i], &slots[i]);
+		args[i] = &slots[i];
+	}
+	if (config.attr_count && d->api.launch_extended)
+		result = d->api.launch_extended(&config, f, args, NULL);
+	else if (l->cooperative)
+		result = d->api.launch_cooperative(f, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+						   l->shared, d->stream, args);
+	else
+		result = d->api.launch(f, grid[0], grid[1], grid[2], block[0], block[1], block[2], l->shared, d->stream,
+				       args, NULL);
+	free(args);
+	free(slots);
+	return result;
+}
+
+/* Submits every operation to the stream, in order; *ret_op: the number of the last one tried, from 1. */
+static gpu_result submit(const struct backend_run *run, const struct gpu_set *set, size_t *ret_op)
+{
+	const struct backend_device *d = run->device;
+	gpu_result result = GPU_SUCCESS;
+
+	*ret_op = 0;
+	for (size_t i = 0; i < run->plan->op_count && result == GPU_SUCCESS; i++) {
+		const struct plan_op *op = &run->plan->ops[i];
+
+		*ret_op = i + 1;
+		switch (op->kind) {
+		case PLAN_OP_LAUNCH: result = launch(d, set, &op->launch, run->functions[i]); break;
+		case PLAN_OP_MEMSET:
+			result = d->api.memory_set(set->buffers[op->memset.buffer] + op->memset.offset,
+						   op->memset.value, op->memset.bytes, d->stream);
+			break;
+		case PLAN_OP_COPY:
+			result = d->api.copy_within(set->buffers[op->copy.dst] + op->copy.dst_offset,
+						    set->buffers[op->copy.src] + op->copy.src_offset, op->copy.bytes,
+						    d->stream);
+			break;
+		case PLAN_OP_GEMM: /* a library plan has no other operations; cuda/gemm.c records it */
+			result = GPU_INVALID_VALUE;
+			break;
+		}
+	}
+	return result;
+}
+
+static int fail_op(const struct backend_run *run, gpu_result result, size_t op, struct err *e)
+{
+	const struct plan_op *o = &run->plan->ops[op - 1];
+	bool launches = o->kind == PLAN_OP_LAUNCH;
+	char *doing = mem_fmt("recording operation %zu%s%s", op, launches ? ", kernel " : "",
+			      launches ? o->launch.kernel : "");
+	int rc = gpu_device_fail(run->device, result, doing, e);
+
+	free(doing);
+	return rc;
+}
+
+gpu_result gpu_run_capture_begin(const struct backend_run *run)
+{
+	return run->device->api.capture_begin(run->device->stream, GPU_CAPTURE_THREAD_LOCAL);
+}
+
+gpu_result gpu_run_capture_end(struct backend_run *run, gpu_result submitted)
+{
+	const struct backend_device *d = run->device;
+	gpu_graph graph = NULL;
+	/* In any case: a stream that is left capturing can never be used again. */
+	gpu_result result = d->api.capture_end(d->stream, &graph);
+
+	if (submitted != GPU_SUCCESS)
+		result = submitted;
+	if (result == GPU_SUCCESS)
+		result = d->api.graph_instantiate(&run->sets[run->set_count].graph, graph, 0);
+	if (graph)
+		d->api.graph_free(graph);
+	if (result == GPU_SUCCESS)
+		run->set_count++;
+	run->stale = true;
+	return result;
+}
+
+int gpu_run_record(struct backend_run *run, struct err *e)
+{
+	const struct backend_device *d = run->device;
+	gpu_result submitted, result;
+	size_t op = 0;
+
+	/* Asked before the capture, during which some calls are not allowed. */
+	for (size_t i = 0; i < run->plan->op_count; i++) {
+		const struct plan_launch *l = &run->plan->ops[i].launch;
+		uint64_t blocks, held;
+		int per_unit = 0;
+
+		if (run->plan->ops[i].kind != PLAN_OP_LAUNCH || !l->cooperative)
+			continue;
+		blocks = gpu_check_volume(l->grid);
+		if (d->api.occupancy_blocks(&per_unit, run->functions[i], (int)gpu_check_volume(l->block), l->shared) !=
+		    GPU_SUCCESS)
+			continue;
+		held = (uint64_t)per_unit * d->facts.units;
+		if (blocks > held)
+			return err_set(
+				e, ERR_PRUNED,
+				"kernel \"%s\": a cooperative grid of %llu blocks asked, the device holds %llu at once",
+				l->kernel, (unsigned long long)blocks, (unsigned long long)held);
+	}
+	if (!d->graphs) {
+		run->set_count++;
+		run->stale = true;
+		return 0;
+	}
+	if ((result = gpu_run_capture_begin(run)) != GPU_SUCCESS)
+		return gpu_device_fail(d, result, "starting to record the plan", e);
+	submitted = submit(run, &run->sets[run->set_count], &op);
+	result = gpu_run_capture_end(run, submitted);
+	if (submitted != GPU_SUCCESS)
+		return fail_op(run, submitted, op, e);
+	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "making a graph of the plan", e);
+}
+
+/* --- reading and writing -------------------------------------------------------------------------------------------------- */
+/* The address of bytes [offset, offset+bytes) of a buffer with its red zones. */
+static int address(const struct backend_run *run, unsigned buffer, int64_t offset, size_t bytes, gpu_address *ret_at,
+		   struct err *e)
+{
+	uint64_t place = 0;
+	int rc = backend_place(run->plan, buffer, offset, bytes, &place, e);
+
+	if (!rc)
+		*ret_at = run->sets[run->current].buffers[buffer] - BACKEND_RED_ZONE + place;
+	return rc;
+}
+
+int gpu_run_write(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes,
+		  struct err *e)
+{
+	struct backend_device *d = run->device;
+	gpu_address at = 0;
+	gpu_result result;
+	int rc = address(run, buffer, offset, bytes, &at, e);
+
+	if (rc || !bytes)
+		return rc;
+	run->stale = true;
+	run->home = run->current;
+	gpu_device_use(d);
+	result = d->api.copy_in(at, from, bytes, d->stream);
+	if (result == GPU_SUCCESS)
+		result = d->api.stream_wait(d->stream);
+	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "writing a buffer", e);
+}
+
+int gpu_run_read(struct backend_run *run, unsigned buffer, int64_t offset, void *to, size_t bytes, struct err *e)
+{
+	struct backend_device *d = run->device;
+	gpu_address at = 0;
+	gpu_result result;
+	int rc = address(run, buffer, offset, bytes, &at, e);
+
+	if (rc || !bytes)
+		return rc;
+	gpu_device_use(d);
+	result = d->api.copy_out(to, at, bytes, d->stream);
+	if (result == GPU_SUCCESS)
+		result = d->api.stream_wait(d->stream);
+	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "reading a buffer", e);
+}
+
+int gpu_run_fill(struct backend_run *run, unsigned buffer, uint8_t value, struct err *e)
+{
+	struct backend_device *d = run->device;
+	gpu_address at = 0;
+	gpu_result result;
+	int rc = address(run, buffer, 0, 0, &at, e);
+
+	if (rc || !run->plan->buffers[buffer].bytes)
+		return rc;
+	run->stale = true;
+	run->home = run->current;
+	gpu_device_use(d);
+	result = d->api.memory_set(at, value, run->plan->buffers[buffer].bytes, d->stream);
+	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "filling a buffer", e);
+}
+
+int gpu_run_write_tables(struct backend_run *run, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < run->plan->buffer_count && !rc; i++)
+		if (run->plan->buffers[i].role == PLAN_TABLE)
+			rc = gpu_run_write(run, (unsigned)i, 0, run->plan->buffers[i].table,
+					   run->plan->buffers[i].bytes, e);
+	return rc;
+}
+
+/* --- timed execution ------------------------------------------------------------------------------------------------------ */
+/* One timed window around `times` executions on a set; adds its nanoseconds to *io_ns. */
+static gpu_result window(const struct backend_run *run, const struct gpu_set *set, uint32_t times, double *io_ns)
+{
+	const struct backend_device *d = run->device;
+	gpu_result result = gpu_device_window_begin(d);
+	float ms = 0;
+	size_t op;
+
+	for (uint32_t i = 0; i < times && result == GPU_SUCCESS; i++)
+		result = set->graph ? d->api.graph_launch(set->graph, d->stream) : submit(run, set, &op);
+	if (result == GPU_SUCCESS)
+		result = gpu_device_window_end(d, &ms);
+	*io_ns += (double)ms * 1e6;
+	return result;
+}
+
+/* Brings the contents of all sets, red zones included, to those of the current one. */
+static gpu_result copy_sets(struct backend_run *run)
+{
+	const struct backend_device *d = run->device;
+	const struct gpu_set *from = &run->sets[run->current];
+	gpu_result result = GPU_SUCCESS;
+
+	for (unsigned n = 0; n < run->set_count; n++)
+		for (size_t i = 0; n != run->current && i < run->plan->buffer_count && result == GPU_SUCCESS; i++)
+			result = d->api.copy_within(run->sets[n].buffers[i] - BACKEND_RED_ZONE,
+						    from->buffers[i] - BACKEND_RED_ZONE,
+						    run->plan->buffers[i].bytes + 2 * BACKEND_RED_ZONE, d->stream);
+	if (result == GPU_SUCCESS)
+		result = d->api.stream_wait(d->stream);
+	run->stale = result != GPU_SUCCESS;
+	return result;
+}
+
+int gpu_run_execute(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
+{
+	struct backend_device *d = run->device;
+	gpu_result result = gpu_device_use(d);
+	bool cold = cache != WIRE_WARM, rotated = cache == WIRE_COLD && run->set_count > 1;
+	size_t wipe;
+	double ns = 0;
+
+	if (!times)
+		return err_set(e, ERR_INPUT, "execute: 0 times asked, 1 or more expected");
+	if (result != GPU_SUCCESS)
+		return gpu_device_fail(d, result, "selecting the device's context", e);
+	if (cold && (result = gpu_device_flush(d)) != GPU_SUCCESS)
+		return gpu_device_fail(d, result, "allocating the scratch that flushes the caches", e);
+	if (rotated && run->stale && (result = copy_sets(run)) != GPU_SUCCESS)
+		return gpu_device_fail(d, result, "copying buffers for cold timing", e);
+	if (!cold)
+		result = window(run, &run->sets[run->current], times, &ns);
+	wipe = rotated && d->flush_bytes > HIDE_BYTES ? HIDE_BYTES : d->flush_bytes;
+	for (uint32_t i = 0; cold && i < times && result == GPU_SUCCESS; i++) {
+		if (rotated)
+			run->turn = (run->turn + 1) % run->set_count;
+		result = d->api.memory_set(d->flush, 0, wipe, d->stream);
+		if (result == GPU_SUCCESS)
+			result = window(run, &run->sets[rotated ? run->turn : run->current], 1, &ns);
+	}
+	if (result != GPU_SUCCESS)
+		return gpu_device_fail(d, result, "executing the plan", e);
+	/* Reads must see a set that only took turns, never the one that was written: a kernel could recognise the addresses of its first
+	 * inputs, compute there and do nothing elsewhere, and be right where it is checked and fast where it is timed. */
+	if (rotated)
+		run->current = run->turn == run->home ? (run->turn + run->set_count - 1) % run->set_count : run->turn;
+	*ret_ns = (uint64_t)(ns / times + 0.5);
+	return 0;
+}
