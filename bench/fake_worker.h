@@ -40,14 +40,14 @@ static bool (*fake_hot)(void);
 static unsigned fake_pairs; /* requests to time two alternately, this one included */
 static char *fake_runs[FAKE_RUNS]; /* the defines of each run that is prepared, from 1 on */
 
-static void fake_facts(unsigned index, struct buf *out)
+static struct facts fake_facts(unsigned index)
 {
 	struct facts f = { .backend = "hlsl", .name = "fake", .arch = "spirv1.3", .driver = "fake 1", .runs = true, .index = index, .warp_size = 32,
 	                   .max_threads = 1024, .max_block = { 1024, 1024, 64 }, .max_grid = { 65535, 65535, 65535 }, .shared_static = 32768,
 	                   .shared_optin = 32768, .max_cluster = 1, .memory_bytes = 1 << 30 };
 	snprintf(f.id, sizeof f.id, "hlsl:%u", index);
 	snprintf(f.uuid, sizeof f.uuid, "fake-%d-%u", (int)getppid(), index);
-	wire_facts_encode(&f, out);
+	return f;
 }
 
 static bool fake_compiled(struct wire_in *in, struct buf *out)
@@ -183,34 +183,36 @@ static bool fake_answer(const struct wire_frame *f, uint32_t number, struct buf 
 	struct wire_in in = { .at = f->body, .end = f->body + f->len };
 	switch (f->type) {
 	case WIRE_DEVICES: {
-		char *id = wire_get_text(&in);
-		bool ours = strcmp(id, "hlsl") == 0;
-		free(id);
-		wire_put_u64(out, fake_devices);
+		struct wire_name name = { .id = NULL };
+		struct wire_devices list = { .count = 0 };
+		bool ours = wire_name_decode(&in, &name, NULL) == 0 && strcmp(name.id, "hlsl") == 0;
 		for (unsigned i = 0; ours && i < fake_devices; i++)
-			fake_facts(i, out);
+			*MEM_PUSH(list.at, list.count) = fake_facts(i);
+		wire_devices_encode(&list, out);
+		wire_devices_fini(&list);
+		wire_name_fini(&name);
 		return ours;
 	}
 	case WIRE_OPEN: {
-		char *id = wire_get_text(&in);
-		fake_device = strcmp(id, "hlsl:1") == 0;
-		fake_facts(fake_device, out);
-		free(id);
+		struct wire_name name = { .id = NULL };
+		fake_device = wire_name_decode(&in, &name, NULL) == 0 && strcmp(name.id, "hlsl:1") == 0;
+		struct facts facts = fake_facts(fake_device);
+		wire_facts_encode(&facts, out);
+		wire_name_fini(&name);
 		return fake_gone == NULL || !fake_gone(fake_device, WIRE_OPEN, 1);
 	}
 	case WIRE_COMPILE: return fake_compiled(&in, out);
 	case WIRE_PREPARE: fake_prepared(&in, out); break;
 	case WIRE_EXECUTE: fake_executed(out); break;
-	case WIRE_OUTPUT: wire_put_bytes(out, fake_values, sizeof fake_values); break;
+	case WIRE_OUTPUT:
+		wire_content_encode(&(struct wire_content){ .bytes = (const uint8_t *)fake_values, .len = sizeof fake_values }, out);
+		break;
 	case WIRE_COMPARE: fake_compared(&in, out); break;
 	case WIRE_MEASURE: fake_measured(&in, number, out); break;
 	case WIRE_PAIR: fake_paired(&in, out); break;
 	case WIRE_ENERGY: fake_weighed(&in, out); break;
-	case WIRE_PRODUCT: /* its output is one */
-		wire_put_u64(out, 0);
-		wire_put_u64(out, 0);
-		wire_put_f64(out, 0);
-		wire_put_f64(out, 0);
+	case WIRE_PRODUCT: /* no row is wrong */
+		wire_product_found_encode(&(struct wire_product_found){ .rows = 0 }, out);
 		break;
 	case WIRE_RELEASE: fake_released(&in); break;
 	case WIRE_PING: break;

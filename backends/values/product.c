@@ -82,7 +82,7 @@ static double *signs(int64_t n, uint64_t secret)
 	return x;
 }
 
-static void compare(const double *got, const double *want, const double *squares, int64_t rows, double tolerance, struct product_found *f)
+static void compare(const double *got, const double *want, const double *squares, int64_t rows, double tolerance, struct wire_product_found *f)
 {
 	double all = 0;
 	for (int64_t i = 0; i < rows; i++)
@@ -94,20 +94,20 @@ static void compare(const double *got, const double *want, const double *squares
 			double d = fabs(got[i * VECTORS + v] - want[i * VECTORS + v]);
 			off = !(d <= allowed); /* NaN too */
 			if (off && f->rows == 0)
-				*f = (struct product_found){ .row = (uint64_t)i, .off = d, .allowed = allowed };
+				*f = (struct wire_product_found){ .row = (uint64_t)i, .off = d, .allowed = allowed };
 		}
 		f->rows += off;
 	}
 }
 
-void product_check(const struct product *p, double tolerance, uint64_t secret, struct product_found *ret_found)
+void product_check(const struct product *p, double tolerance, uint64_t secret, struct wire_product_found *ret_found)
 {
 	int64_t m = p->c->dims[0], n = p->c->dims[1];
 	double *x = signs(n, secret), *squares = MEM_NEW_N(double, (size_t)m);
 	double *bx = times(p->b, p->b_bytes, p->b->ld, p->b_transposed, x, NULL);
 	double *abx = times(p->a, p->a_bytes, p->a->ld, p->a_transposed, bx, NULL);
 	double *cx = times(p->c, p->c_bytes, n, false, x, squares);
-	*ret_found = (struct product_found){ .rows = 0 };
+	*ret_found = (struct wire_product_found){ .rows = 0 };
 	compare(cx, abx, squares, m, tolerance, ret_found);
 	free(x);
 	free(squares);

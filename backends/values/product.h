@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "backends/wire/plan.h"
+#include "backends/wire/wire.h"
 
 /* C of m rows; a and b as in struct plan_gemm. a_bytes and b_bytes are laid out as their buffers (rows ld apart), c_bytes is packed. */
 struct product {
@@ -16,15 +16,9 @@ struct product {
 	const void *a_bytes, *b_bytes, *c_bytes;
 };
 
-struct product_found {
-	uint64_t rows;          /* of C that are off for at least one vector */
-	uint64_t row;           /* the first of them */
-	double off, allowed;    /* there: |C·x − A·(B·x)|, and its bound */
-};
-
 /* `secret` chooses the vectors. The bound of a row is 8·tolerance·‖row‖: errors of that relative size, independent of x, stay below it but for
  * one case in 10^13 (Hoeffding's inequality), and one element that is off by its own size is beyond it while tolerance·√columns < 1/8. A
  * row smaller than the usual one counts as a usual one. */
-void product_check(const struct product *p, double tolerance, uint64_t secret, struct product_found *ret_found);
+void product_check(const struct product *p, double tolerance, uint64_t secret, struct wire_product_found *ret_found);
 
 #endif

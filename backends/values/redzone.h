@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "backends/worker/backend.h"
-#include "backends/worker/room.h"
+#include "backends/values/room.h"
 
 /* Writes the red zones on both sides of a buffer of `bytes` bytes. */
 int redzone_arm(const struct backend *b, struct backend_run *run, unsigned buffer, uint64_t bytes, struct err *e);

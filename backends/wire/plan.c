@@ -18,28 +18,10 @@ struct plan *plan_new(void)
 	return MEM_NEW(struct plan);
 }
 
-static void launch_fini(struct plan_launch *l)
-{
-	free(l->kernel);
-	for (size_t i = 0; i < l->arg_count; i++)
-		free(l->args[i].name);
-	free(l->args);
-}
-
 void plan_free(struct plan *plan)
 {
-	if (plan == NULL)
-		return;
-	for (size_t i = 0; i < plan->buffer_count; i++) {
-		free(plan->buffers[i].name);
-		free(plan->buffers[i].table);
-	}
-	free(plan->buffers);
-	free(plan->maps);
-	for (size_t i = 0; i < plan->op_count; i++)
-		if (plan->ops[i].kind == PLAN_OP_LAUNCH)
-			launch_fini(&plan->ops[i].launch);
-	free(plan->ops);
+	if (plan)
+		wire_fini(&plan_table, plan);
 	free(plan);
 }
 
@@ -331,3 +313,136 @@ const char *plan_values_name(enum plan_values values)
 	static const char *const names[] = { "declared", "exact", "exact-small", "spikes", "offset" };
 	return values < PLAN_VALUES ? names[values] : "?";
 }
+
+/* --- what a compiler sees ----------------------------------------------------------------------------------------------- */
+
+enum { BUFFER_BYTES = 16 /* one element of any type */, GRID_ALWAYS = 65535 /* blocks in each dimension that every device allows */ };
+
+/* Names, types and roles bind arguments; extents and values are for execution. */
+static struct plan_buffer buffer_form(const struct plan_buffer *b)
+{
+	struct plan_buffer form = { .name = mem_str(b->name), .type = b->type, .role = b->role, .rank = 1, .dims = { 1 }, .ld = 1,
+	                            .bytes = BUFFER_BYTES };
+	if (b->role == PLAN_TABLE)
+		form.table = mem_new(BUFFER_BYTES, 1);
+	return form;
+}
+
+static struct plan_map map_form(const struct plan_map *m)
+{
+	return (struct plan_map){ .buffer = m->buffer, .type = m->type, .rank = 1, .dims = { 1 }, .box = { m->box[0] },
+	                          .swizzle = m->swizzle, .fill_nan = m->fill_nan };
+}
+
+/* A grid counts where a check could refuse it: beyond a limit, or not divided by a cluster. */
+static bool grid_counts(const struct plan_launch *l)
+{
+	for (int i = 0; i < 3; i++)
+		if (l->grid[i] > GRID_ALWAYS || l->cluster[i] > 1)
+			return true;
+	return false;
+}
+
+static struct plan_launch launch_form(const struct plan_launch *l, bool with_grids)
+{
+	struct plan_launch form = *l;
+	form.kernel = mem_str(l->kernel);
+	if (!with_grids && !grid_counts(l))
+		form.grid[0] = form.grid[1] = form.grid[2] = 1;
+	form.args = MEM_NEW_N(struct plan_arg, l->arg_count);
+	for (size_t i = 0; i < l->arg_count; i++)
+		form.args[i] = (struct plan_arg){ .name = l->args[i].name ? mem_str(l->args[i].name) : NULL, .kind = l->args[i].kind,
+		                                  .index = l->args[i].index, .type = l->args[i].type };
+	return form;
+}
+
+struct plan *plan_form(const struct plan *plan, bool with_grids)
+{
+	struct plan *form = plan_new();
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		*MEM_PUSH(form->buffers, form->buffer_count) = buffer_form(&plan->buffers[i]);
+	for (size_t i = 0; i < plan->map_count; i++)
+		*MEM_PUSH(form->maps, form->map_count) = map_form(&plan->maps[i]);
+	for (size_t i = 0; i < plan->op_count; i++)
+		if (plan->ops[i].kind == PLAN_OP_LAUNCH)
+			*MEM_PUSH(form->ops, form->op_count) = (struct plan_op){ .kind = PLAN_OP_LAUNCH,
+			                                                         .launch = launch_form(&plan->ops[i].launch, with_grids) };
+	return form;
+}
+
+/* --- tables for the wire ------------------------------------------------------------------------------------------------ */
+
+static const struct wire_table arg_table = WIRE_TABLE("argument", plan_arg, NULL,
+	WIRE_STRING(plan_arg, name),
+	WIRE_ANY(plan_arg, kind),
+	WIRE_ANY(plan_arg, index),
+	WIRE_ANY(plan_arg, type),
+	WIRE_ANY(plan_arg, i),
+	WIRE_ANY(plan_arg, f));
+
+const struct wire_table plan_op_tables[] = {
+	[PLAN_OP_LAUNCH] = WIRE_TABLE("launch", plan_launch, NULL,
+		WIRE_STRING(plan_launch, kernel),
+		WIRE_EACH(plan_launch, grid, 0),
+		WIRE_EACH(plan_launch, block, 0),
+		WIRE_EACH(plan_launch, cluster, 0),
+		WIRE_ANY(plan_launch, shared),
+		WIRE_ANY(plan_launch, cooperative),
+		WIRE_LIST(plan_launch, args, arg_count, &arg_table)),
+	[PLAN_OP_MEMSET] = WIRE_TABLE("memset", plan_memset, NULL,
+		WIRE_ANY(plan_memset, buffer),
+		WIRE_ANY(plan_memset, offset),
+		WIRE_ANY(plan_memset, bytes),
+		WIRE_ANY(plan_memset, value)),
+	[PLAN_OP_COPY] = WIRE_TABLE("copy", plan_copy, NULL,
+		WIRE_ANY(plan_copy, dst),
+		WIRE_ANY(plan_copy, src),
+		WIRE_ANY(plan_copy, dst_offset),
+		WIRE_ANY(plan_copy, src_offset),
+		WIRE_ANY(plan_copy, bytes)),
+	[PLAN_OP_GEMM] = WIRE_TABLE("gemm", plan_gemm, NULL,
+		WIRE_ANY(plan_gemm, a),
+		WIRE_ANY(plan_gemm, b),
+		WIRE_ANY(plan_gemm, c),
+		WIRE_ANY(plan_gemm, a_transposed),
+		WIRE_ANY(plan_gemm, b_transposed),
+		WIRE_ANY(plan_gemm, tf32)),
+};
+
+static const struct wire_table buffer_table = WIRE_TABLE("buffer", plan_buffer, NULL,
+	WIRE_STRING(plan_buffer, name),
+	WIRE_ANY(plan_buffer, type),
+	WIRE_ANY(plan_buffer, role),
+	WIRE_ANY(plan_buffer, rank),
+	WIRE_EACH(plan_buffer, dims, 0),
+	WIRE_ANY(plan_buffer, ld),
+	WIRE_ANY(plan_buffer, bytes),
+	WIRE_ANY(plan_buffer, fill),
+	WIRE_ANY(plan_buffer, lo),
+	WIRE_ANY(plan_buffer, hi),
+	WIRE_ROW(plan_buffer, table, WIRE_IS_BYTES, .same = true, .length = offsetof(struct plan_buffer, bytes)));
+
+static const struct wire_table map_table = WIRE_TABLE("tensor map", plan_map, NULL,
+	WIRE_ANY(plan_map, buffer),
+	WIRE_ANY(plan_map, type),
+	WIRE_ANY(plan_map, rank),
+	WIRE_EACH(plan_map, dims, 0),
+	WIRE_EACH(plan_map, strides, 0),
+	WIRE_EACH(plan_map, box, 0),
+	WIRE_ANY(plan_map, swizzle),
+	WIRE_ANY(plan_map, fill_nan));
+
+static const struct wire_table op_table = WIRE_TABLE("operation", plan_op, NULL,
+	WIRE_UP_TO(plan_op, kind, PLAN_OP_GEMM),
+	{ .name = "operation", .kind = WIRE_IS_CHOICE, .offset = offsetof(struct plan_op, launch), .count = MEM_COUNT(plan_op_tables),
+	.length = offsetof(struct plan_op, kind), .of = plan_op_tables });
+
+static int check_decoded(const void *plan, struct err *e)
+{
+	return plan_check(plan, e);
+}
+
+const struct wire_table plan_table = WIRE_TABLE("plan", plan, check_decoded,
+	WIRE_LIST(plan, buffers, buffer_count, &buffer_table),
+	WIRE_LIST(plan, maps, map_count, &map_table),
+	WIRE_LIST(plan, ops, op_count, &op_table));

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "backends/wire/dtype.h"
+#include "backends/wire/wire_table.h"
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -109,6 +110,9 @@ struct plan {
 	size_t op_count;
 };
 
+/* For the wire. A plan that was read passes plan_check. plan_op_tables: by enum plan_op_kind. */
+extern const struct wire_table plan_table, plan_op_tables[];
+
 struct plan *plan_new(void);
 void plan_free(struct plan *plan);
 /* Internal consistency, whatever the device: indices in range, sizes non-zero and without overflow, memset and copy inside
@@ -118,10 +122,6 @@ int plan_check(const struct plan *plan, struct err *e);
  * launch are left out, and so are grids, unless a check could refuse them (beyond what every device allows; clusters must divide them:
  * with_grids, where device code may ask for clusters itself). Passes plan_check. plan_free. */
 struct plan *plan_form(const struct plan *plan, bool with_grids);
-/* Appends the plan in wire form, and reads it back (checked with plan_check). */
-void plan_encode(const struct plan *plan, struct buf *out);
-struct wire_in;
-int plan_decode(struct wire_in *in, struct plan **ret_plan, struct err *e);
 /* True for a plan whose operations are the vendor library's alone: it has no binary. */
 bool plan_is_library(const struct plan *plan);
 /* Buffers that exist, their roles, types and extents; plan_check does it for those that are operations. -ERR_INPUT. */

@@ -1,8 +1,7 @@
-/* wire: the private language between the daemon (core/workers/pool) and its workers (backends/worker/worker): frames on a byte
- * stream, each a request with one answer. Numbers are little-endian; text and bytes carry their length. Both ends treat the
- * other's bytes as hostile: every read is bounded, and the first bad one poisons the reader.
+/* wire: the private protocol between the daemon (core/workers/process) and its workers (backends/worker/worker): frames on a byte stream,
+ * one answer for each request. Every message is a struct here, and a table of its fields in wire_message.c.
  *
- * A frame: u32 magic, u32 type, u32 id (of the request; echoed by its answer), u32 zero, u64 body length, body. */
+ * A frame: u32 magic, u32 type, u32 id (of the request; its answer repeats it), u32 zero, u64 body length, body. Little-endian. */
 #ifndef PEAKD_BACKENDS_WIRE_WIRE_H
 #define PEAKD_BACKENDS_WIRE_WIRE_H
 
@@ -13,62 +12,44 @@
 #include "backends/wire/dtype.h"
 #include "backends/wire/facts.h"
 #include "backends/wire/plan.h"
+#include "backends/wire/wire_table.h"
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 7, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 8, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
-/* Requests (daemon → worker) and answers (worker → daemon) share the numbers; a failed request is answered WIRE_FAILED. */
+/* Requests (daemon → worker) and answers (worker → daemon) share the numbers; a request that fails is answered WIRE_FAILED. */
 enum wire_type {
-	WIRE_HELLO = 1, /* worker, unasked, first: struct wire_hello */
-	WIRE_FAILED,    /* struct err (code, text); the run or device it concerned may be gone */
+	WIRE_HELLO = 1, /* sent by the worker first, unasked: struct wire_hello */
+	WIRE_FAILED,    /* struct err; the run or device that it concerned may be gone */
 	WIRE_PING,      /* empty ↔ empty */
-	WIRE_DEVICES,   /* backend name ↔ list of struct facts (also named architectures asked for by id) */
+	WIRE_DEVICES,   /* struct wire_name, a backend ("hlsl") or an architecture ("cuda:sm_90a") ↔ struct wire_devices */
 	WIRE_COMPILE,   /* struct wire_compile ↔ struct wire_compiled */
-	WIRE_OPEN,      /* device id text ↔ struct facts; a worker opens one device in its life */
+	WIRE_OPEN,      /* struct wire_name, a device ↔ struct facts; a worker opens one device in its life */
 	WIRE_PREPARE,   /* struct wire_prepare ↔ struct wire_prepared */
 	WIRE_EXECUTE,   /* struct wire_execute ↔ struct wire_executed */
-	WIRE_OUTPUT,    /* run, output number ↔ bytes of the last execution's output */
+	WIRE_OUTPUT,    /* struct wire_output ↔ struct wire_content */
 	WIRE_COMPARE,   /* struct wire_compare ↔ struct wire_compared */
 	WIRE_MEASURE,   /* struct wire_measure ↔ struct wire_measured */
-	WIRE_RELEASE,   /* run ↔ empty */
+	WIRE_RELEASE,   /* struct wire_release ↔ empty */
 	WIRE_PAIR,      /* struct wire_pair ↔ struct wire_paired */
 	WIRE_ENERGY,    /* struct wire_energy ↔ struct wire_energised */
-	WIRE_CEILINGS,  /* backend name, architecture, multiprocessors ↔ struct wire_ceilings */
-	WIRE_RACES,     /* u32 run, u64 seed ↔ text: the first race that an interpreter finds, "" none */
-	WIRE_PRODUCT,   /* u32 run, its buffers a, b, c, u32 transposed (1: a, 2: b), f64 tolerance, u64 secret ↔ u64 rows that are off, u64 the
-	                 * first, f64 by how much, f64 allowed (product.h): is the last execution's c = a·b? */
+	WIRE_CEILINGS,  /* struct wire_target ↔ struct wire_ceilings */
+	WIRE_RACES,     /* struct wire_races ↔ struct wire_raced */
+	WIRE_PRODUCT,   /* struct wire_product ↔ struct wire_product_found */
 	WIRE_LAST = WIRE_PRODUCT,
 };
-/* "execute", for logs; "?" for what is none. Static storage. */
+
+/* What a request is called in logs, and the tables of both messages. NULL tables: no request (HELLO, FAILED). */
+struct wire_call { const char *name; const struct wire_table *request, *answer; };
+extern const struct wire_call wire_calls[WIRE_LAST + 1];
+/* "execute"; "?" for a number that has no type. Static storage. */
 const char *wire_type_name(enum wire_type type);
 
-/* --- reading and writing bytes ---------------------------------------------------------------------------------------- */
-struct wire_in {
-	const uint8_t *at, *end; /* borrowed */
-	bool bad;                /* something did not fit: all later reads give zeros and empty texts */
-};
-
-void wire_put_u32(struct buf *out, uint32_t v);
-void wire_put_u64(struct buf *out, uint64_t v);
-void wire_put_f64(struct buf *out, double v);
-void wire_put_text(struct buf *out, const char *text);
-void wire_put_bytes(struct buf *out, const void *bytes, size_t n);
-uint32_t wire_get_u32(struct wire_in *in);
-uint64_t wire_get_u64(struct wire_in *in);
-double wire_get_f64(struct wire_in *in);
-/* Fresh memory, never NULL; text has no NUL inside. */
-char *wire_get_text(struct wire_in *in);
-/* Borrowed from the frame. */
-const void *wire_get_bytes(struct wire_in *in, size_t *ret_n);
-/* A count for an array whose elements take at least `element_min` bytes each on the wire: bounded by what is left. */
-size_t wire_get_count(struct wire_in *in, size_t element_min);
-/* -ERR_NETWORK naming `what` when the reader is bad or bytes are left over. */
-int wire_end(const struct wire_in *in, const char *what, struct err *e);
-
 /* --- frames ----------------------------------------------------------------------------------------------------------- */
+
 struct wire_frame {
 	enum wire_type type;
 	uint32_t id;
@@ -78,23 +59,26 @@ struct wire_frame {
 };
 /* Writes one whole frame before the monotonic deadline. The descriptor may be non-blocking. */
 int wire_send(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, int64_t deadline, struct err *e);
-/* Megabytes that end a body, sent from where they are. Borrowed; NULL: none. */
-struct wire_tail { const void *bytes; size_t len; };
+/* The same with a tail behind the body; NULL: none. */
 int wire_send_tail(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, const struct wire_tail *tail, int64_t deadline,
                    struct err *e);
-/* Reads one whole frame before the deadline: -ERR_TIMEOUT, -ERR_CRASH at end of file, -ERR_NETWORK for garbage.
- * `also_fd` ≥ 0 is drained meanwhile into `also` (its last 8 KiB are kept): the worker's stderr. */
+/* Reads one whole frame before the deadline: -ERR_TIMEOUT, -ERR_CRASH at end of file, -ERR_NETWORK for garbage. Meanwhile `also_fd`, the
+ * worker's stderr, is drained into `also`, which keeps the last 8 KiB; -1: none. */
 int wire_receive(int fd, struct wire_frame *ret_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e);
-/* The same into the memory of an earlier frame ({ 0 } for none), which stays the caller's also on failure. */
+/* The same into the memory of an earlier frame ({ 0 }: none). The caller keeps it, even on failure. */
 int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e);
 
 /* --- messages --------------------------------------------------------------------------------------------------------- */
+
 enum { WIRE_LACKS = 512 };
 struct wire_hello {
 	uint32_t version;
 	uint32_t pid;
-	char lacks[WIRE_LACKS]; /* what the worker's sandbox has to do without (sandbox_lacks); "" nothing */
+	char lacks[WIRE_LACKS]; /* which protections the worker's sandbox lacks (sandbox_lacks); "": none */
 };
+
+struct wire_name { char *id; };
+struct wire_devices { struct facts *at; size_t count; };
 
 struct wire_define { char *name, *value; };
 
@@ -103,24 +87,24 @@ struct wire_compile {
 	char *arch;                  /* facts.arch */
 	char *macros;                /* the macros region */
 	char *device;                /* the device region; error lines refer to "macros" and "device" by #line */
-	struct wire_define *defines; /* tuning parameters and constants, before everything */
+	struct wire_define *defines; /* tuning parameters and constants, in front of everything */
 	size_t define_count;
-	char **options;              /* set by people in the context only */
+	char **options;              /* compiler options, which only people set */
 	size_t option_count;
-	struct plan *plan;           /* which kernels are launched, and which buffers bindings are made from */
+	struct plan *plan;           /* which kernels are launched, and which buffers they are bound to */
 };
 
 struct wire_kernel {
 	char *name;
-	uint32_t registers;      /* per thread; UINT32_MAX unknown, as below */
-	uint32_t shared;         /* static shared memory, bytes */
-	uint32_t spill;          /* bytes spilled or local memory per thread */
-	uint32_t max_threads;    /* per block that this kernel can be launched with */
-	uint32_t block[3];       /* thread group size fixed in the code (HLSL numthreads, reqntid); {0,0,0} when free */
+	uint32_t registers;   /* per thread; WIRE_UNKNOWN, as below */
+	uint32_t shared;      /* static shared memory, bytes */
+	uint32_t spill;       /* bytes of spilled registers or local memory per thread */
+	uint32_t max_threads; /* per block that this kernel can be launched with */
+	uint32_t block[3];    /* thread group size fixed in the code (HLSL numthreads, reqntid); {0,0,0}: free */
 };
 
 struct wire_compiled {
-	uint8_t *binary;             /* what PREPARE takes back */
+	uint8_t *binary;             /* what PREPARE takes */
 	size_t binary_len;
 	char *log;                   /* warnings */
 	struct wire_kernel *kernels; /* those that the plan launches */
@@ -130,41 +114,43 @@ struct wire_compiled {
 
 struct wire_prepare { const uint8_t *binary; size_t binary_len; struct plan *plan; };
 struct wire_prepared { uint32_t run; uint64_t prepare_ns; };
+struct wire_release { uint32_t run; };
 
 struct wire_execute {
 	uint32_t run;
-	uint64_t seed;      /* of the input values: same seed, same values, on every backend */
-	uint32_t poison;    /* byte pattern for outputs and scratch (0xFF makes NaN in every floating type) */
-	uint32_t values;    /* enum plan_values */
-	uint32_t keep;      /* WIRE_KEEP_…: what stays as the last execution left it */
+	uint64_t seed;   /* of the input values: one seed gives the same values on every backend */
+	uint32_t poison; /* byte pattern for outputs and scratch (0xFF makes NaN in every floating type) */
+	uint32_t values; /* enum plan_values */
+	uint32_t keep;   /* WIRE_KEEP_…: what stays as the last execution left it */
 };
-/* WIRE_KEEP_RAW: also the first execution finds what the driver gave, so that a tool sees what was never written. WIRE_LOOK: nothing is
- * written and nothing executed: the outputs, inputs and red zones are looked at as the last executions, timed ones among them, left them;
- * seed and values are those of the last one that was asked for. */
+/* WIRE_KEEP_RAW: the first execution, too, finds memory as the driver gave it, so that a tool notices reads of what was never written.
+ * WIRE_LOOK: writes and executes nothing, and only examines outputs, inputs and red zones after the last executions, timed ones included;
+ * seed and values must be those of the last execution. */
 enum { WIRE_KEEP_SCRATCH = 1, WIRE_KEEP_OUTPUTS = 2, WIRE_KEEP_RAW = 4, WIRE_LOOK = 8 };
 struct wire_executed {
-	uint64_t device_ns;      /* of this one execution; 0 unknown */
-	uint32_t changed_input;  /* 1 + index of the first PLAN_IN buffer that was written to; 0 none */
-	uint32_t broken_zone;    /* 1 + index of the first buffer whose red zone was written to; 0 none */
+	uint64_t device_ns;     /* of this one execution; 0 unknown */
+	uint32_t changed_input; /* 1 + index of the first PLAN_IN buffer that was written to; 0 none */
+	uint32_t broken_zone;   /* 1 + index of the first buffer whose red zone was written to; 0 none */
 };
 
 struct wire_output { uint32_t run, output; }; /* outputs are the plan's OUT and INOUT buffers, in order */
+struct wire_content { const uint8_t *bytes; size_t len; }; /* of the output after the last execution, packed */
 
-/* The worker compares its last execution's output with a reference that it sees only now. */
+/* Compares the last execution's output with a reference, which the worker only sees now. */
 struct wire_compare {
 	uint32_t run, output;
 	char reference_hash[65];
-	const uint8_t *reference;  /* logical content in the output's type; NULL: "use the one you kept by that hash"; last in the message */
+	double tolerance;         /* on ‖out−ref‖/‖ref‖; also decides which elements count as mismatches */
+	uint32_t poison;          /* as in the execution: elements that still hold it count as untouched */
+	const uint8_t *reference; /* logical content in the output's type; NULL: use the one kept by that hash */
 	size_t reference_len;
-	double tolerance;          /* on ‖out−ref‖/‖ref‖; also decides which elements count as mismatches */
-	uint32_t poison;           /* as in the execution: elements that still hold it are counted as untouched */
 };
 
 enum { WIRE_MISMATCHES = 8, WIRE_MAP = 8 };
 struct wire_mismatch { int64_t index; double got, want; }; /* index: row-major over the logical dims */
 
 struct wire_compared {
-	uint32_t need_reference;   /* 1: nothing was compared; ask again with the bytes */
+	bool need_reference;       /* nothing was compared; ask again with the bytes */
 	double error;              /* ‖out−ref‖₂/‖ref‖₂ over elements where both are finite; ‖out‖ if ‖ref‖ is 0 */
 	double ref_norm;           /* ‖ref‖₂ */
 	double max_abs;            /* largest |out−ref| */
@@ -173,19 +159,19 @@ struct wire_compared {
 	uint64_t nan;              /* NaN where the reference has none */
 	uint64_t untouched;        /* still hold the poison where the reference does not */
 	uint64_t ref_nan;          /* NaN or inf in the reference itself */
-	uint32_t mismatch_count;   /* of the list below */
+	uint32_t mismatch_count;   /* entries of the list below */
 	struct wire_mismatch mismatch[WIRE_MISMATCHES];
 	float map[WIRE_MAP][WIRE_MAP]; /* share of mismatched elements per tile of the last two dims, 0…1 */
 };
 
-/* The device beside one sample, as its monitoring library tells it (CUDA: NVML). Zero: not known. */
+/* The device beside one sample, as its monitoring library reports it (CUDA: NVML). Zero: not known. */
 struct wire_condition {
 	uint32_t core_mhz, memory_mhz; /* clocks */
 	uint32_t milliwatts;
 	uint32_t celsius;
-	uint32_t throttle;             /* enum wire_throttle, or'ed: why clocks are lower than they could be */
-	uint32_t foreign;              /* percent of the device that other processes use; WIRE_UNKNOWN */
-	uint32_t disturbed;            /* 1: the sample says more about the device than about the kernel */
+	uint32_t throttle;  /* enum wire_throttle, or'ed: why clocks are lower than they could be */
+	uint32_t foreign;   /* percent of the device that other processes use; WIRE_UNKNOWN */
+	uint32_t disturbed; /* 1: the sample says more about the device than about the kernel */
 };
 enum wire_throttle {
 	WIRE_THROTTLE_IDLE = 1, WIRE_THROTTLE_SETTING = 2, WIRE_THROTTLE_POWER_CAP = 4, WIRE_THROTTLE_HARDWARE = 8,
@@ -196,54 +182,54 @@ enum wire_throttle {
 /* What the last-level cache holds before an execution. */
 enum wire_cache {
 	WIRE_WARM,    /* what the execution before left */
-	WIRE_COLD,    /* nothing of it: overwritten, or the next of several copies of all buffers is taken */
-	WIRE_FLUSHED, /* nothing of it: overwritten, and no copies are made, which costs more time than a few samples take */
+	WIRE_COLD,    /* none of it: overwritten, or the next of several copies of all buffers is used */
+	WIRE_FLUSHED, /* none of it: overwritten, without making copies, which would take longer than a few samples */
 };
 
 struct wire_measure {
 	uint32_t run;
-	uint32_t min_samples;   /* ≥ 1 */
+	uint32_t min_samples;  /* ≥ 1 */
 	uint32_t max_samples;
-	double rse;             /* stop at this relative standard error of the mean, e.g. 0.005 */
-	uint64_t cap_ns;        /* stop after this much time, with what there is */
-	uint64_t hopeless_ns;   /* give up once the first samples are all slower than this; 0 never */
-	uint64_t warm_up_ns;    /* the warm-up may take this long to become stable; at least 2 ms are used */
+	double rse;            /* stop at this relative standard error of the mean, e.g. 0.005 */
+	uint64_t cap_ns;       /* stop after this much time, whatever was reached */
+	uint64_t hopeless_ns;  /* give up once the first samples are all slower than this; 0 never */
+	uint64_t warm_up_ns;   /* how long the warm-up may take to become stable; it takes at least 2 ms */
 	enum wire_cache cache;
-	uint32_t rests;         /* 1: for what is to be quoted: a device that is slowed down or shared gets time to recover (gpu_monitor_rest) */
+	uint32_t rests;        /* 1: for times to be quoted: a device that is slowed down or shared gets time to recover (gpu_monitor_rest) */
 };
 struct wire_measured {
-	uint64_t *samples;      /* nanoseconds per execution of the plan's timed operations; undisturbed ones unless `disturbed` */
+	uint64_t *samples;     /* nanoseconds per execution of the plan's timed operations; undisturbed ones unless `disturbed` */
 	struct wire_condition *conditions; /* beside each sample */
-	size_t sample_count;    /* of both */
-	uint32_t launches;      /* executions inside one sample */
-	uint32_t hopeless;      /* 1: given up early */
-	uint32_t discarded;     /* disturbed samples that were thrown away */
-	uint32_t disturbed;     /* 1: too few were undisturbed; these are what there was, and nothing to quote */
-	char *note;             /* what could not be watched, and why; "" */
+	size_t sample_count;   /* of both */
+	uint32_t launches;     /* executions in one sample */
+	uint32_t hopeless;     /* 1: given up early */
+	uint32_t discarded;    /* disturbed samples that were thrown away */
+	uint32_t disturbed;    /* 1: too few were undisturbed, so these are all there are, and not to be quoted */
+	char *note;            /* what could not be monitored, and why; "" */
 };
 
-/* Two prepared runs, A and B, timed alternately. */
+/* Times two prepared runs, A and B, in alternation. */
 struct wire_pair {
-	uint32_t a, b;          /* runs */
+	uint32_t a, b;         /* runs */
 	uint32_t min_pairs, max_pairs;
-	double margin;          /* "same" means within this factor: 0.01 is 1 % either way, */
-	uint64_t floor_ns;      /* and within so much of an execution, whatever that factor; 0: only the factor counts */
-	double confidence;      /* of the interval, e.g. 0.95 */
-	double width;           /* go on until the interval is no wider than this on either side, e.g. 0.01 */
-	uint64_t cap_ns;        /* stop after this much time */
-	uint64_t warm_up_ns;    /* as above, for each */
+	double margin;         /* "same" means within this factor (0.01: 1 % either way), or, if more, */
+	uint64_t floor_ns;     /* within this much of an execution; 0: only the factor counts */
+	double confidence;     /* of the interval, e.g. 0.95 */
+	double width;          /* continue until the interval is no wider than this on either side, e.g. 0.01 */
+	uint64_t cap_ns;       /* stop after this much time */
+	uint64_t warm_up_ns;   /* as above, for each */
 	uint32_t cold;
 };
 enum wire_verdict { WIRE_FASTER, WIRE_SLOWER, WIRE_SAME, WIRE_UNCLEAR }; /* B relative to A */
 struct wire_paired {
-	uint64_t *a_ns, *b_ns;  /* nanoseconds per execution, pair by pair */
+	uint64_t *a_ns, *b_ns; /* nanoseconds per execution, pair by pair */
 	struct wire_condition *conditions; /* beside each pair */
-	size_t pair_count;      /* of all three */
-	uint32_t launches_a, launches_b; /* executions inside one sample */
-	uint32_t discarded;     /* disturbed pairs that were thrown away */
-	uint32_t disturbed;     /* as in wire_measured */
+	size_t pair_count;     /* of all three */
+	uint32_t launches_a, launches_b; /* executions in one sample */
+	uint32_t discarded;    /* disturbed pairs that were thrown away */
+	uint32_t disturbed;    /* as in wire_measured */
 	enum wire_verdict verdict;
-	double margin;          /* that the verdict is by: the asked one, or more */
+	double margin;         /* that the verdict used: the requested one or more */
 	double ratio, low, high; /* time of B / time of A, and its interval */
 	char *note;
 };
@@ -251,55 +237,85 @@ struct wire_paired {
 struct wire_energy { uint32_t run; uint64_t min_ns; /* of continuous execution, warm */ };
 struct wire_energised {
 	uint64_t executions;
-	double seconds;         /* between the first and the last reading of the counter */
-	double joules;          /* between them; 0: no counter, and `note` says why */
+	double seconds;        /* between the first and the last reading of the counter */
+	double joules;         /* between them; 0: no counter, and `note` says why */
 	struct wire_condition condition; /* at the end */
 	char *note;
 };
 
+struct wire_target { char *backend, *arch; uint32_t units; /* multiprocessors; 0 unknown */ };
 /* A kernel that does nothing but keep one pipe busy. */
 struct wire_ceiling {
-	char *name;             /* "f32", "tensor.f16", "copy" */
-	char *unit;             /* "flop" or "byte" */
-	double work;            /* units per execution */
-	char *device;           /* source */
+	char *name;            /* "f32", "tensor.f16", "copy" */
+	char *unit;            /* "flop" or "byte" */
+	double work;           /* units per execution */
+	char *device;          /* source */
 	struct plan *plan;
 };
 struct wire_ceilings { struct wire_ceiling *at; size_t count; };
 
-/* Each message: append to a buffer; read back (errors -ERR_NETWORK); free what the reader allocated. */
-#define WIRE_MESSAGE(name) \
-	void wire_##name##_encode(const struct wire_##name *m, struct buf *out); \
-	int wire_##name##_decode(struct wire_in *in, struct wire_##name *ret_m, struct err *e); \
-	void wire_##name##_fini(struct wire_##name *m);
-WIRE_MESSAGE(hello)
-WIRE_MESSAGE(compile)
-WIRE_MESSAGE(compiled)
-WIRE_MESSAGE(prepare)
-WIRE_MESSAGE(prepared)
-WIRE_MESSAGE(execute)
-WIRE_MESSAGE(executed)
-WIRE_MESSAGE(output)
-WIRE_MESSAGE(compare)
-WIRE_MESSAGE(compared)
-WIRE_MESSAGE(measure)
-WIRE_MESSAGE(measured)
-WIRE_MESSAGE(pair)
-WIRE_MESSAGE(paired)
-WIRE_MESSAGE(energy)
-WIRE_MESSAGE(energised)
-WIRE_MESSAGE(ceilings)
+/* Interprets the kernels and looks for races. */
+struct wire_races { uint32_t run; uint64_t seed; };
+struct wire_raced { char *finding; /* the first race; "" none */ };
+
+/* Is the last execution's c = a·b (backends/values/product.h)? a, b, c: buffers of the plan. */
+struct wire_product { uint32_t run; struct plan_gemm gemm; double tolerance; uint64_t secret; };
+struct wire_product_found {
+	uint64_t rows, row; /* how many rows are wrong, and the first of them */
+	double off, allowed; /* of that row */
+};
+
+/* Each message has a table, and three functions with its type: append to a buffer; read a whole message (errors as wire_decode's); free
+ * what the reader allocated. */
+#define WIRE_MESSAGE(message, type) \
+	extern const struct wire_table wire_##message##_table; \
+	static inline void wire_##message##_encode(const struct type *m, struct buf *out) \
+	{ \
+		wire_encode(&wire_##message##_table, m, out); \
+	} \
+	static inline int wire_##message##_decode(struct wire_in *in, struct type *ret_m, struct err *e) \
+	{ \
+		return wire_decode(&wire_##message##_table, in, ret_m, e); \
+	} \
+	static inline void wire_##message##_fini(struct type *m) \
+	{ \
+		wire_fini(&wire_##message##_table, m); \
+	}
+WIRE_MESSAGE(name, wire_name)
+WIRE_MESSAGE(facts, facts)
+WIRE_MESSAGE(devices, wire_devices)
+WIRE_MESSAGE(compile, wire_compile)
+WIRE_MESSAGE(compiled, wire_compiled)
+WIRE_MESSAGE(prepare, wire_prepare)
+WIRE_MESSAGE(prepared, wire_prepared)
+WIRE_MESSAGE(execute, wire_execute)
+WIRE_MESSAGE(executed, wire_executed)
+WIRE_MESSAGE(output, wire_output)
+WIRE_MESSAGE(content, wire_content)
+WIRE_MESSAGE(compare, wire_compare)
+WIRE_MESSAGE(compared, wire_compared)
+WIRE_MESSAGE(measure, wire_measure)
+WIRE_MESSAGE(measured, wire_measured)
+WIRE_MESSAGE(release, wire_release)
+WIRE_MESSAGE(pair, wire_pair)
+WIRE_MESSAGE(paired, wire_paired)
+WIRE_MESSAGE(energy, wire_energy)
+WIRE_MESSAGE(energised, wire_energised)
+WIRE_MESSAGE(target, wire_target)
+WIRE_MESSAGE(ceilings, wire_ceilings)
+WIRE_MESSAGE(races, wire_races)
+WIRE_MESSAGE(raced, wire_raced)
+WIRE_MESSAGE(product, wire_product)
+WIRE_MESSAGE(product_found, wire_product_found)
 #undef WIRE_MESSAGE
 
-/* A wire_compare without its last bytes, those of its reference: they follow as a tail. */
-void wire_compare_begin(const struct wire_compare *m, struct buf *out);
-/* WIRE_FAILED: reading gives back the worker's code and text as -e->code. */
+/* The first message of a worker. Decoding refuses another version, whatever follows it. */
+extern const struct wire_table wire_hello_table;
+void wire_hello_encode(const struct wire_hello *m, struct buf *out);
+int wire_hello_decode(struct wire_in *in, struct wire_hello *ret_m, struct err *e);
+/* Decoding gives the worker's error back: *e holds it, and the result is -e->code. */
+extern const struct wire_table wire_failed_table;
 void wire_failed_encode(const struct err *failure, struct buf *out);
 int wire_failed_decode(struct wire_in *in, struct err *e);
-
-/* WIRE_DEVICES: the request is a text, the answer a u64 count and so many facts. WIRE_OPEN: a text, one facts.
- * WIRE_OUTPUT: answered with wire_put_bytes. WIRE_RELEASE: a u32, nothing. */
-void wire_facts_encode(const struct facts *f, struct buf *out);
-void wire_facts_decode(struct wire_in *in, struct facts *ret_f);
 
 #endif

@@ -1,424 +1,312 @@
-/* wire_message: the messages of wire.h to bytes and back, but for those that time (wire_measure.c); declared there. Decoders leave a message that its _fini
- * accepts, whatever the bytes were, and free it themselves when they fail. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+/* wire_message: the tables of the messages in wire.h: one row a field, in wire order. A row says which values its field may have; what
+ * involves several fields is checked behind the table. Another row needs another WIRE_VERSION. */
 #include "backends/wire/wire.h"
+
+#include <math.h>
+
 #include "base/hash.h"
-#include "base/mem.h"
 
-/* A number that the protocol bounds: anything above poisons the reader. */
-static uint32_t get_below(struct wire_in *in, uint32_t limit)
+/* --- devices ------------------------------------------------------------------------------------------------------------ */
+
+const struct wire_table wire_name_table = WIRE_TABLE("name", wire_name, NULL, WIRE_STRING(wire_name, id));
+
+const struct wire_table wire_facts_table = WIRE_TABLE("facts", facts, NULL,
+	WIRE_CHARS(facts, id),
+	WIRE_CHARS(facts, backend),
+	WIRE_CHARS(facts, name),
+	WIRE_CHARS(facts, uuid),
+	WIRE_CHARS(facts, arch),
+	WIRE_CHARS(facts, driver),
+	WIRE_ANY(facts, runs),
+	WIRE_ANY(facts, shares_cpu),
+	WIRE_ANY(facts, emulated),
+	WIRE_ANY(facts, index),
+	WIRE_ANY(facts, warp_size),
+	WIRE_ANY(facts, max_threads),
+	WIRE_EACH(facts, max_block, 0),
+	WIRE_EACH(facts, max_grid, 0),
+	WIRE_ANY(facts, shared_static),
+	WIRE_ANY(facts, shared_optin),
+	WIRE_ANY(facts, registers),
+	WIRE_ANY(facts, units),
+	WIRE_ANY(facts, clock_khz),
+	WIRE_ANY(facts, max_cluster),
+	WIRE_ANY(facts, l2_bytes),
+	WIRE_ANY(facts, memory_bytes),
+	WIRE_ANY(facts, peak_f32),
+	WIRE_ANY(facts, peak_tensor_f16),
+	WIRE_ANY(facts, peak_tensor_tf32),
+	WIRE_ANY(facts, peak_bytes));
+
+const struct wire_table wire_devices_table = WIRE_TABLE("devices", wire_devices, NULL,
+	WIRE_LIST(wire_devices, at, count, &wire_facts_table));
+
+/* --- compiling ---------------------------------------------------------------------------------------------------------- */
+
+static const struct wire_table define_table = WIRE_TABLE("define", wire_define, NULL,
+	WIRE_STRING(wire_define, name), WIRE_STRING(wire_define, value));
+
+const struct wire_table wire_compile_table = WIRE_TABLE("compile", wire_compile, NULL,
+	WIRE_STRING(wire_compile, backend),
+	WIRE_STRING(wire_compile, arch),
+	WIRE_STRING(wire_compile, macros),
+	WIRE_STRING(wire_compile, device),
+	WIRE_LIST(wire_compile, defines, define_count, &define_table),
+	WIRE_LIST(wire_compile, options, option_count, &wire_table_text),
+	WIRE_POINTER(wire_compile, plan, &plan_table));
+
+static const struct wire_table kernel_table = WIRE_TABLE("kernel", wire_kernel, NULL,
+	WIRE_STRING(wire_kernel, name),
+	WIRE_ANY(wire_kernel, registers),
+	WIRE_ANY(wire_kernel, shared),
+	WIRE_ANY(wire_kernel, spill),
+	WIRE_ANY(wire_kernel, max_threads),
+	WIRE_EACH(wire_kernel, block, 0));
+
+const struct wire_table wire_compiled_table = WIRE_TABLE("compiled", wire_compiled, NULL,
+	WIRE_BYTES(wire_compiled, binary, binary_len),
+	WIRE_STRING(wire_compiled, log),
+	WIRE_LIST(wire_compiled, kernels, kernel_count, &kernel_table),
+	WIRE_ANY(wire_compiled, compile_ns));
+
+/* --- executing ---------------------------------------------------------------------------------------------------------- */
+
+const struct wire_table wire_prepare_table = WIRE_TABLE("prepare", wire_prepare, NULL,
+	WIRE_LENT(wire_prepare, binary, binary_len),
+	WIRE_POINTER(wire_prepare, plan, &plan_table));
+
+const struct wire_table wire_prepared_table = WIRE_TABLE("prepared", wire_prepared, NULL,
+	WIRE_ANY(wire_prepared, run), WIRE_ANY(wire_prepared, prepare_ns));
+
+const struct wire_table wire_release_table = WIRE_TABLE("release", wire_release, NULL, WIRE_ANY(wire_release, run));
+
+const struct wire_table wire_execute_table = WIRE_TABLE("execute", wire_execute, NULL,
+	WIRE_ANY(wire_execute, run),
+	WIRE_ANY(wire_execute, seed),
+	WIRE_UP_TO(wire_execute, poison, 0xFF),
+	WIRE_UP_TO(wire_execute, values, PLAN_VALUES - 1),
+	WIRE_UP_TO(wire_execute, keep, WIRE_KEEP_SCRATCH + WIRE_KEEP_OUTPUTS + WIRE_KEEP_RAW + WIRE_LOOK));
+
+const struct wire_table wire_executed_table = WIRE_TABLE("executed", wire_executed, NULL,
+	WIRE_ANY(wire_executed, device_ns),
+	WIRE_ANY(wire_executed, changed_input),
+	WIRE_ANY(wire_executed, broken_zone));
+
+const struct wire_table wire_output_table = WIRE_TABLE("output", wire_output, NULL,
+	WIRE_ANY(wire_output, run), WIRE_ANY(wire_output, output));
+
+const struct wire_table wire_content_table = WIRE_TABLE("output content", wire_content, NULL, WIRE_LENT(wire_content, bytes, len));
+
+/* --- comparing ---------------------------------------------------------------------------------------------------------- */
+
+static int check_compare(const void *message, struct err *e)
 {
-	uint32_t v = wire_get_u32(in);
-	if (v < limit)
-		return v;
-	in->bad = true;
-	return 0;
+	const struct wire_compare *m = message;
+	return hash_valid(m->reference_hash) ? 0 : err_set(e, ERR_NETWORK, "the compare message names no hash: '%s'", m->reference_hash);
 }
 
-/* A text into a fixed array. */
-static void get_fixed(struct wire_in *in, char *to, size_t size)
+const struct wire_table wire_compare_table = WIRE_TABLE("compare", wire_compare, check_compare,
+	WIRE_ANY(wire_compare, run),
+	WIRE_ANY(wire_compare, output),
+	WIRE_CHARS(wire_compare, reference_hash),
+	WIRE_AMOUNT(wire_compare, tolerance),
+	WIRE_UP_TO(wire_compare, poison, 0xFF),
+	WIRE_LENT(wire_compare, reference, reference_len));
+
+static const struct wire_table mismatch_table = WIRE_TABLE("mismatch", wire_mismatch, NULL,
+	WIRE_ANY(wire_mismatch, index),
+	WIRE_ANY(wire_mismatch, got),
+	WIRE_ANY(wire_mismatch, want));
+
+const struct wire_table wire_compared_table = WIRE_TABLE("compared", wire_compared, NULL,
+	WIRE_ANY(wire_compared, need_reference),
+	WIRE_ANY(wire_compared, error),
+	WIRE_ANY(wire_compared, ref_norm),
+	WIRE_ANY(wire_compared, max_abs),
+	WIRE_ANY(wire_compared, elements),
+	WIRE_ANY(wire_compared, mismatched),
+	WIRE_ANY(wire_compared, nan),
+	WIRE_ANY(wire_compared, untouched),
+	WIRE_ANY(wire_compared, ref_nan),
+	WIRE_UP_TO(wire_compared, mismatch_count, WIRE_MISMATCHES),
+	WIRE_STRUCTS(wire_compared, mismatch, &mismatch_table),
+	WIRE_GRID(wire_compared, map, 1));
+
+const struct wire_table wire_product_table = WIRE_TABLE("product", wire_product, NULL,
+	WIRE_ANY(wire_product, run),
+	WIRE_STRUCT(wire_product, gemm, &plan_op_tables[PLAN_OP_GEMM]),
+	WIRE_AMOUNT(wire_product, tolerance),
+	WIRE_ANY(wire_product, secret));
+
+const struct wire_table wire_product_found_table = WIRE_TABLE("product found", wire_product_found, NULL,
+	WIRE_ANY(wire_product_found, rows),
+	WIRE_ANY(wire_product_found, row),
+	WIRE_ANY(wire_product_found, off),
+	WIRE_ANY(wire_product_found, allowed));
+
+const struct wire_table wire_races_table = WIRE_TABLE("races", wire_races, NULL,
+	WIRE_ANY(wire_races, run), WIRE_ANY(wire_races, seed));
+
+const struct wire_table wire_raced_table = WIRE_TABLE("raced", wire_raced, NULL, WIRE_STRING(wire_raced, finding));
+
+/* --- timing ------------------------------------------------------------------------------------------------------------- */
+
+static const struct wire_table condition_table = WIRE_TABLE("condition", wire_condition, NULL,
+	WIRE_ANY(wire_condition, core_mhz),
+	WIRE_ANY(wire_condition, memory_mhz),
+	WIRE_ANY(wire_condition, milliwatts),
+	WIRE_ANY(wire_condition, celsius),
+	WIRE_ANY(wire_condition, throttle),
+	WIRE_ANY(wire_condition, foreign),
+	WIRE_UP_TO(wire_condition, disturbed, 1));
+
+static int check_measure(const void *message, struct err *e)
 {
-	char *text = wire_get_text(in);
-	if (strlen(text) < size)
-		memcpy(to, text, strlen(text) + 1);
-	else
-		in->bad = true;
-	free(text);
+	const struct wire_measure *m = message;
+	if (m->min_samples >= 1 && m->max_samples >= m->min_samples)
+		return 0;
+	return err_set(e, ERR_NETWORK, "the measure message asks for %u to %u samples", m->min_samples, m->max_samples);
 }
 
-static void get_hash(struct wire_in *in, char to[65])
+const struct wire_table wire_measure_table = WIRE_TABLE("measure", wire_measure, check_measure,
+	WIRE_ANY(wire_measure, run),
+	WIRE_ANY(wire_measure, min_samples),
+	WIRE_ANY(wire_measure, max_samples),
+	WIRE_UP_TO(wire_measure, rse, HUGE_VAL),
+	WIRE_ANY(wire_measure, cap_ns),
+	WIRE_ANY(wire_measure, hopeless_ns),
+	WIRE_ANY(wire_measure, warm_up_ns),
+	WIRE_UP_TO(wire_measure, cache, WIRE_FLUSHED),
+	WIRE_UP_TO(wire_measure, rests, 1));
+
+const struct wire_table wire_measured_table = WIRE_TABLE("measured", wire_measured, NULL,
+	WIRE_LIST(wire_measured, samples, sample_count, &wire_table_u64),
+	WIRE_BESIDE(wire_measured, conditions, sample_count, &condition_table),
+	WIRE_ANY(wire_measured, launches),
+	WIRE_UP_TO(wire_measured, hopeless, 1),
+	WIRE_ANY(wire_measured, discarded),
+	WIRE_UP_TO(wire_measured, disturbed, 1),
+	WIRE_STRING(wire_measured, note));
+
+static int check_pair(const void *message, struct err *e)
 {
-	get_fixed(in, to, 65);
-	if (!in->bad && !hash_valid(to))
-		in->bad = true;
-	if (in->bad)
-		to[0] = '\0';
+	const struct wire_pair *m = message;
+	if (m->min_pairs >= 2 && m->max_pairs >= m->min_pairs && m->margin > 0)
+		return 0;
+	return err_set(e, ERR_NETWORK, "the pair message asks for %u to %u pairs within %g", m->min_pairs, m->max_pairs, m->margin);
 }
 
-/* --- hello -------------------------------------------------------------------------------------------------------- */
+const struct wire_table wire_pair_table = WIRE_TABLE("pair", wire_pair, check_pair,
+	WIRE_ANY(wire_pair, a),
+	WIRE_ANY(wire_pair, b),
+	WIRE_ANY(wire_pair, min_pairs),
+	WIRE_UP_TO(wire_pair, max_pairs, 100000),
+	WIRE_AMOUNT(wire_pair, margin),
+	WIRE_ANY(wire_pair, floor_ns),
+	WIRE_BETWEEN(wire_pair, confidence, 0.5, 0.9999),
+	WIRE_AMOUNT(wire_pair, width),
+	WIRE_ANY(wire_pair, cap_ns),
+	WIRE_ANY(wire_pair, warm_up_ns),
+	WIRE_UP_TO(wire_pair, cold, 1));
+
+const struct wire_table wire_paired_table = WIRE_TABLE("paired", wire_paired, NULL,
+	WIRE_LIST(wire_paired, a_ns, pair_count, &wire_table_u64),
+	WIRE_BESIDE(wire_paired, b_ns, pair_count, &wire_table_u64),
+	WIRE_BESIDE(wire_paired, conditions, pair_count, &condition_table),
+	WIRE_ANY(wire_paired, launches_a),
+	WIRE_ANY(wire_paired, launches_b),
+	WIRE_ANY(wire_paired, discarded),
+	WIRE_UP_TO(wire_paired, disturbed, 1),
+	WIRE_UP_TO(wire_paired, verdict, WIRE_UNCLEAR),
+	WIRE_AMOUNT(wire_paired, margin),
+	WIRE_AMOUNT(wire_paired, ratio),
+	WIRE_AMOUNT(wire_paired, low),
+	WIRE_AMOUNT(wire_paired, high),
+	WIRE_STRING(wire_paired, note));
+
+const struct wire_table wire_energy_table = WIRE_TABLE("energy", wire_energy, NULL,
+	WIRE_ANY(wire_energy, run), WIRE_ANY(wire_energy, min_ns));
+
+const struct wire_table wire_energised_table = WIRE_TABLE("energised", wire_energised, NULL,
+	WIRE_ANY(wire_energised, executions),
+	WIRE_AMOUNT(wire_energised, seconds),
+	WIRE_AMOUNT(wire_energised, joules),
+	WIRE_STRUCT(wire_energised, condition, &condition_table),
+	WIRE_STRING(wire_energised, note));
+
+const struct wire_table wire_target_table = WIRE_TABLE("target", wire_target, NULL,
+	WIRE_STRING(wire_target, backend),
+	WIRE_STRING(wire_target, arch),
+	WIRE_ANY(wire_target, units));
+
+static const struct wire_table ceiling_table = WIRE_TABLE("ceiling", wire_ceiling, NULL,
+	WIRE_STRING(wire_ceiling, name),
+	WIRE_STRING(wire_ceiling, unit),
+	WIRE_AMOUNT(wire_ceiling, work),
+	WIRE_STRING(wire_ceiling, device),
+	WIRE_POINTER(wire_ceiling, plan, &plan_table));
+
+const struct wire_table wire_ceilings_table = WIRE_TABLE("ceilings", wire_ceilings, NULL,
+	WIRE_LIST(wire_ceilings, at, count, &ceiling_table));
+
+/* --- hello and failures ------------------------------------------------------------------------------------------------- */
+
+const struct wire_table wire_hello_table = WIRE_TABLE("hello", wire_hello, NULL,
+	WIRE_ANY(wire_hello, version), WIRE_ANY(wire_hello, pid), WIRE_CHARS(wire_hello, lacks));
 
 void wire_hello_encode(const struct wire_hello *m, struct buf *out)
 {
-	wire_put_u32(out, m->version);
-	wire_put_u32(out, m->pid);
-	wire_put_text(out, m->lacks);
+	wire_encode(&wire_hello_table, m, out);
 }
 
 int wire_hello_decode(struct wire_in *in, struct wire_hello *ret_m, struct err *e)
 {
-	struct wire_hello m = { .version = wire_get_u32(in) };
-	m.pid = wire_get_u32(in);
-	if (!in->bad && m.version == WIRE_VERSION) {
-		char *lacks = wire_get_text(in);
-		snprintf(m.lacks, sizeof m.lacks, "%s", lacks);
-		free(lacks);
-		if (wire_end(in, "hello", e) < 0)
-			return -ERR_NETWORK;
-	}
-	if (in->bad)
-		return wire_end(in, "hello", e);
-	if (m.version != WIRE_VERSION)
-		return err_set(e, ERR_NETWORK,
-		               "the worker speaks wire version %u, this daemon %d; install the same peakd on both",
-		               m.version, WIRE_VERSION);
-	*ret_m = m;
-	return 0;
+	struct wire_in first = *in; /* what follows the version depends on it */
+	uint32_t version = wire_get_u32(&first);
+	if (!first.bad && version != WIRE_VERSION)
+		return err_set(e, ERR_NETWORK, "the worker speaks wire version %u, this daemon %d; install the same peakd on both", version,
+		               WIRE_VERSION);
+	return wire_decode(&wire_hello_table, in, ret_m, e);
 }
 
-void wire_hello_fini(struct wire_hello *m)
+const struct wire_table wire_failed_table = WIRE_TABLE("failed", err, NULL,
+	WIRE_BETWEEN(err, code, ERR_NONE + 1, ERR_INTERNAL), WIRE_CHARS(err, text));
+
+void wire_failed_encode(const struct err *failure, struct buf *out)
 {
-	*m = (struct wire_hello){ 0 };
+	wire_encode(&wire_failed_table, failure, out);
 }
 
-/* --- compile ------------------------------------------------------------------------------------------------------ */
-
-void wire_compile_encode(const struct wire_compile *m, struct buf *out)
+int wire_failed_decode(struct wire_in *in, struct err *e)
 {
-	wire_put_text(out, m->backend);
-	wire_put_text(out, m->arch);
-	wire_put_text(out, m->macros);
-	wire_put_text(out, m->device);
-	wire_put_u64(out, m->define_count);
-	for (size_t i = 0; i < m->define_count; i++) {
-		wire_put_text(out, m->defines[i].name);
-		wire_put_text(out, m->defines[i].value);
-	}
-	wire_put_u64(out, m->option_count);
-	for (size_t i = 0; i < m->option_count; i++)
-		wire_put_text(out, m->options[i]);
-	plan_encode(m->plan, out);
+	struct err failure;
+	int r = wire_decode(&wire_failed_table, in, &failure, e);
+	return r < 0 ? r : err_set(e, failure.code, "%s", failure.text);
 }
 
-int wire_compile_decode(struct wire_in *in, struct wire_compile *ret_m, struct err *e)
+/* --- requests ----------------------------------------------------------------------------------------------------------- */
+
+const struct wire_call wire_calls[WIRE_LAST + 1] = {
+	[WIRE_HELLO] = { "hello", NULL, NULL },
+	[WIRE_FAILED] = { "failed", NULL, NULL },
+	[WIRE_PING] = { "ping", &wire_table_empty, &wire_table_empty },
+	[WIRE_DEVICES] = { "devices", &wire_name_table, &wire_devices_table },
+	[WIRE_COMPILE] = { "compile", &wire_compile_table, &wire_compiled_table },
+	[WIRE_OPEN] = { "open", &wire_name_table, &wire_facts_table },
+	[WIRE_PREPARE] = { "prepare", &wire_prepare_table, &wire_prepared_table },
+	[WIRE_EXECUTE] = { "execute", &wire_execute_table, &wire_executed_table },
+	[WIRE_OUTPUT] = { "output", &wire_output_table, &wire_content_table },
+	[WIRE_COMPARE] = { "compare", &wire_compare_table, &wire_compared_table },
+	[WIRE_MEASURE] = { "measure", &wire_measure_table, &wire_measured_table },
+	[WIRE_RELEASE] = { "release", &wire_release_table, &wire_table_empty },
+	[WIRE_PAIR] = { "pair", &wire_pair_table, &wire_paired_table },
+	[WIRE_ENERGY] = { "energy", &wire_energy_table, &wire_energised_table },
+	[WIRE_CEILINGS] = { "ceilings", &wire_target_table, &wire_ceilings_table },
+	[WIRE_RACES] = { "races", &wire_races_table, &wire_raced_table },
+	[WIRE_PRODUCT] = { "product", &wire_product_table, &wire_product_found_table },
+};
+
+const char *wire_type_name(enum wire_type type)
 {
-	struct wire_compile m = { .backend = wire_get_text(in) };
-	m.arch = wire_get_text(in);
-	m.macros = wire_get_text(in);
-	m.device = wire_get_text(in);
-	m.define_count = wire_get_count(in, 16);
-	m.defines = MEM_NEW_N(struct wire_define, m.define_count);
-	for (size_t i = 0; i < m.define_count; i++) {
-		m.defines[i].name = wire_get_text(in);
-		m.defines[i].value = wire_get_text(in);
-	}
-	m.option_count = wire_get_count(in, 8);
-	m.options = MEM_NEW_N(char *, m.option_count);
-	for (size_t i = 0; i < m.option_count; i++)
-		m.options[i] = wire_get_text(in);
-	int r = plan_decode(in, &m.plan, e);
-	if (r == 0)
-		r = wire_end(in, "compile", e);
-	if (r < 0)
-		wire_compile_fini(&m);
-	else
-		*ret_m = m;
-	return r;
-}
-
-void wire_compile_fini(struct wire_compile *m)
-{
-	free(m->backend);
-	free(m->arch);
-	free(m->macros);
-	free(m->device);
-	for (size_t i = 0; i < m->define_count; i++) {
-		free(m->defines[i].name);
-		free(m->defines[i].value);
-	}
-	free(m->defines);
-	for (size_t i = 0; i < m->option_count; i++)
-		free(m->options[i]);
-	free(m->options);
-	plan_free(m->plan);
-	*m = (struct wire_compile){ 0 };
-}
-
-static void kernel_encode(const struct wire_kernel *k, struct buf *out)
-{
-	wire_put_text(out, k->name);
-	wire_put_u32(out, k->registers);
-	wire_put_u32(out, k->shared);
-	wire_put_u32(out, k->spill);
-	wire_put_u32(out, k->max_threads);
-	for (int i = 0; i < 3; i++)
-		wire_put_u32(out, k->block[i]);
-}
-
-static void kernel_decode(struct wire_in *in, struct wire_kernel *k)
-{
-	k->name = wire_get_text(in);
-	k->registers = wire_get_u32(in);
-	k->shared = wire_get_u32(in);
-	k->spill = wire_get_u32(in);
-	k->max_threads = wire_get_u32(in);
-	for (int i = 0; i < 3; i++)
-		k->block[i] = wire_get_u32(in);
-}
-
-void wire_compiled_encode(const struct wire_compiled *m, struct buf *out)
-{
-	wire_put_bytes(out, m->binary, m->binary_len);
-	wire_put_text(out, m->log);
-	wire_put_u64(out, m->kernel_count);
-	for (size_t i = 0; i < m->kernel_count; i++)
-		kernel_encode(&m->kernels[i], out);
-	wire_put_u64(out, m->compile_ns);
-}
-
-int wire_compiled_decode(struct wire_in *in, struct wire_compiled *ret_m, struct err *e)
-{
-	struct wire_compiled m = { 0 };
-	const void *binary = wire_get_bytes(in, &m.binary_len);
-	m.binary = mem_copy(binary, m.binary_len);
-	m.log = wire_get_text(in);
-	m.kernel_count = wire_get_count(in, 8 + 7 * 4);
-	m.kernels = MEM_NEW_N(struct wire_kernel, m.kernel_count);
-	for (size_t i = 0; i < m.kernel_count; i++)
-		kernel_decode(in, &m.kernels[i]);
-	m.compile_ns = wire_get_u64(in);
-	int r = wire_end(in, "compiled", e);
-	if (r < 0)
-		wire_compiled_fini(&m);
-	else
-		*ret_m = m;
-	return r;
-}
-
-void wire_compiled_fini(struct wire_compiled *m)
-{
-	free(m->binary);
-	free(m->log);
-	for (size_t i = 0; i < m->kernel_count; i++)
-		free(m->kernels[i].name);
-	free(m->kernels);
-	*m = (struct wire_compiled){ 0 };
-}
-
-/* --- prepare ------------------------------------------------------------------------------------------------------ */
-
-void wire_prepare_encode(const struct wire_prepare *m, struct buf *out)
-{
-	wire_put_bytes(out, m->binary, m->binary_len);
-	plan_encode(m->plan, out);
-}
-
-int wire_prepare_decode(struct wire_in *in, struct wire_prepare *ret_m, struct err *e)
-{
-	struct wire_prepare m = { 0 };
-	m.binary = wire_get_bytes(in, &m.binary_len);
-	int r = plan_decode(in, &m.plan, e);
-	if (r == 0)
-		r = wire_end(in, "prepare", e);
-	if (r < 0)
-		wire_prepare_fini(&m);
-	else
-		*ret_m = m;
-	return r;
-}
-
-void wire_prepare_fini(struct wire_prepare *m)
-{
-	plan_free(m->plan);
-	*m = (struct wire_prepare){ 0 };
-}
-
-void wire_prepared_encode(const struct wire_prepared *m, struct buf *out)
-{
-	wire_put_u32(out, m->run);
-	wire_put_u64(out, m->prepare_ns);
-}
-
-int wire_prepared_decode(struct wire_in *in, struct wire_prepared *ret_m, struct err *e)
-{
-	struct wire_prepared m = { .run = wire_get_u32(in) };
-	m.prepare_ns = wire_get_u64(in);
-	if (wire_end(in, "prepared", e) < 0)
-		return -ERR_NETWORK;
-	*ret_m = m;
-	return 0;
-}
-
-void wire_prepared_fini(struct wire_prepared *m)
-{
-	*m = (struct wire_prepared){ 0 };
-}
-
-/* --- execute ------------------------------------------------------------------------------------------------------ */
-
-void wire_execute_encode(const struct wire_execute *m, struct buf *out)
-{
-	wire_put_u32(out, m->run);
-	wire_put_u64(out, m->seed);
-	wire_put_u32(out, m->poison);
-	wire_put_u32(out, m->values);
-	wire_put_u32(out, m->keep);
-}
-
-int wire_execute_decode(struct wire_in *in, struct wire_execute *ret_m, struct err *e)
-{
-	struct wire_execute m = { .run = wire_get_u32(in) };
-	m.seed = wire_get_u64(in);
-	m.poison = get_below(in, 256);
-	m.values = get_below(in, PLAN_VALUES);
-	m.keep = get_below(in, WIRE_KEEP_SCRATCH + WIRE_KEEP_OUTPUTS + WIRE_KEEP_RAW + WIRE_LOOK + 1);
-	if (wire_end(in, "execute", e) < 0)
-		return -ERR_NETWORK;
-	*ret_m = m;
-	return 0;
-}
-
-void wire_execute_fini(struct wire_execute *m)
-{
-	*m = (struct wire_execute){ 0 };
-}
-
-void wire_executed_encode(const struct wire_executed *m, struct buf *out)
-{
-	wire_put_u64(out, m->device_ns);
-	wire_put_u32(out, m->changed_input);
-	wire_put_u32(out, m->broken_zone);
-}
-
-int wire_executed_decode(struct wire_in *in, struct wire_executed *ret_m, struct err *e)
-{
-	struct wire_executed m = { .device_ns = wire_get_u64(in) };
-	m.changed_input = wire_get_u32(in);
-	m.broken_zone = wire_get_u32(in);
-	int r = wire_end(in, "executed", e);
-	if (r == 0)
-		*ret_m = m;
-	return r;
-}
-
-void wire_executed_fini(struct wire_executed *m)
-{
-	*m = (struct wire_executed){ 0 };
-}
-
-void wire_output_encode(const struct wire_output *m, struct buf *out)
-{
-	wire_put_u32(out, m->run);
-	wire_put_u32(out, m->output);
-}
-
-int wire_output_decode(struct wire_in *in, struct wire_output *ret_m, struct err *e)
-{
-	struct wire_output m = { .run = wire_get_u32(in) };
-	m.output = wire_get_u32(in);
-	if (wire_end(in, "output", e) < 0)
-		return -ERR_NETWORK;
-	*ret_m = m;
-	return 0;
-}
-
-void wire_output_fini(struct wire_output *m)
-{
-	*m = (struct wire_output){ 0 };
-}
-
-/* --- compare ------------------------------------------------------------------------------------------------------ */
-
-void wire_compare_begin(const struct wire_compare *m, struct buf *out)
-{
-	wire_put_u32(out, m->run);
-	wire_put_u32(out, m->output);
-	wire_put_text(out, m->reference_hash);
-	wire_put_f64(out, m->tolerance);
-	wire_put_u32(out, m->poison);
-	wire_put_u32(out, m->reference != NULL);
-	wire_put_u64(out, m->reference ? m->reference_len : 0);
-}
-
-void wire_compare_encode(const struct wire_compare *m, struct buf *out)
-{
-	wire_compare_begin(m, out);
-	buf_add(out, m->reference, m->reference ? m->reference_len : 0);
-}
-
-int wire_compare_decode(struct wire_in *in, struct wire_compare *ret_m, struct err *e)
-{
-	struct wire_compare m = { .run = wire_get_u32(in) };
-	m.output = wire_get_u32(in);
-	get_hash(in, m.reference_hash);
-	m.tolerance = wire_get_f64(in);
-	if (!isfinite(m.tolerance) || m.tolerance < 0)
-		in->bad = true;
-	m.poison = get_below(in, 256);
-	bool given = get_below(in, 2) == 1;
-	m.reference = wire_get_bytes(in, &m.reference_len);
-	if (!given && m.reference_len > 0)
-		in->bad = true;
-	if (!given)
-		m.reference = NULL;
-	if (wire_end(in, "compare", e) < 0)
-		return -ERR_NETWORK;
-	*ret_m = m;
-	return 0;
-}
-
-void wire_compare_fini(struct wire_compare *m)
-{
-	*m = (struct wire_compare){ 0 };
-}
-
-void wire_compared_encode(const struct wire_compared *m, struct buf *out)
-{
-	wire_put_u32(out, m->need_reference);
-	wire_put_f64(out, m->error);
-	wire_put_f64(out, m->ref_norm);
-	wire_put_f64(out, m->max_abs);
-	wire_put_u64(out, m->elements);
-	wire_put_u64(out, m->mismatched);
-	wire_put_u64(out, m->nan);
-	wire_put_u64(out, m->untouched);
-	wire_put_u64(out, m->ref_nan);
-	wire_put_u32(out, m->mismatch_count);
-	for (uint32_t i = 0; i < m->mismatch_count; i++) {
-		wire_put_u64(out, (uint64_t)m->mismatch[i].index);
-		wire_put_f64(out, m->mismatch[i].got);
-		wire_put_f64(out, m->mismatch[i].want);
-	}
-	for (int y = 0; y < WIRE_MAP; y++)
-		for (int x = 0; x < WIRE_MAP; x++)
-			wire_put_f64(out, (double)m->map[y][x]);
-}
-
-int wire_compared_decode(struct wire_in *in, struct wire_compared *ret_m, struct err *e)
-{
-	struct wire_compared m = { .need_reference = get_below(in, 2) };
-	m.error = wire_get_f64(in);
-	m.ref_norm = wire_get_f64(in);
-	m.max_abs = wire_get_f64(in);
-	m.elements = wire_get_u64(in);
-	m.mismatched = wire_get_u64(in);
-	m.nan = wire_get_u64(in);
-	m.untouched = wire_get_u64(in);
-	m.ref_nan = wire_get_u64(in);
-	m.mismatch_count = get_below(in, WIRE_MISMATCHES + 1);
-	for (uint32_t i = 0; i < m.mismatch_count; i++) {
-		m.mismatch[i].index = (int64_t)wire_get_u64(in);
-		m.mismatch[i].got = wire_get_f64(in);
-		m.mismatch[i].want = wire_get_f64(in);
-	}
-	for (int y = 0; y < WIRE_MAP; y++)
-		for (int x = 0; x < WIRE_MAP; x++) {
-			double share = wire_get_f64(in);
-			if (!(share >= 0 && share <= 1))
-				in->bad = true;
-			else
-				m.map[y][x] = (float)share;
-		}
-	if (wire_end(in, "compared", e) < 0)
-		return -ERR_NETWORK;
-	*ret_m = m;
-	return 0;
-}
-
-void wire_compared_fini(struct wire_compared *m)
-{
-	*m = (struct wire_compared){ 0 };
+	return type >= WIRE_HELLO && type <= WIRE_LAST ? wire_calls[type].name : "?";
 }

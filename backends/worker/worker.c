@@ -1,6 +1,5 @@
-/* worker: the serving loop of `peakd worker`; see worker.h. One thread, one request at a time, one function per
- * request; what a request may do to this process (crash, hang, print) is the daemon's to expect: it holds the
- * deadline. */
+/* worker: `peakd worker`; see worker.h. One thread, one request at a time. What a request may do to this process (crash, hang, print) is
+ * for the daemon to handle: it holds the deadline. */
 #include "backends/worker/worker.h"
 
 #include <errno.h>
@@ -12,18 +11,27 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "backends/sandbox/sandbox.h"
 #include "backends/sandbox/sandbox_scratch.h"
 #include "backends/timing/ceilings.h"
-#include "backends/worker/worker_inside.h"
+#include "backends/timing/gpu_monitor.h"
+#include "backends/wire/wire.h"
+#include "backends/worker/backend.h"
+#include "backends/worker/runs.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* Inputs come with red zones, and blocks of a room are rounded up: what is a power of two must fit. */
-#define SLACK ((size_t)64 << 20)
-#define INPUTS_KEPT (((size_t)1 << 30) + SLACK)
-#define REFERENCES_KEPT ((size_t)1 << 30)
-#define ROOM_KEPT (((size_t)512 << 20) + SLACK)
 #define FRAME_KEPT ((size_t)256 << 20)
+
+struct worker {
+	int in, out;                  /* the wire, above 2 */
+	struct runs *runs;            /* of the opened device; NULL before */
+	struct facts facts;           /* of that device */
+	size_t frame_kept;            /* memory of a request up to this size serves the next one; 0 where a kernel could read references there */
+	struct sandbox_kernel kernel; /* what the sandbox is made of */
+	bool entered, closed;         /* sandbox_enter and sandbox_close were called */
+	enum sandbox_role role;       /* of the sandbox, once entered */
+};
 
 static int need_backend(const char *name, const struct backend **ret_backend, struct err *e)
 {
@@ -34,260 +42,193 @@ static int need_backend(const char *name, const struct backend **ret_backend, st
 	return 0;
 }
 
-/* "hlsl:0" is backend "hlsl" and the rest "0"; ret_rest is borrowed from id, NULL without a colon. */
+/* "hlsl:0" is backend "hlsl" and the rest "0"; *ret_rest is borrowed from id, NULL without a colon. */
 static int split_id(const char *id, const struct backend **ret_backend, const char **ret_rest, struct err *e)
 {
 	const char *colon = strchr(id, ':');
 	char *name = mem_strn(id, colon ? (size_t)(colon - id) : strlen(id));
-	int r = need_backend(name, ret_backend, e);
-	if (r == 0)
-		*ret_rest = colon ? colon + 1 : NULL;
+	int rc = need_backend(name, ret_backend, e);
+	*ret_rest = colon ? colon + 1 : NULL;
 	free(name);
-	return r;
+	return rc;
 }
 
-static bool is_number(const char *text, uint32_t *ret_number)
-{
-	char *end;
-	errno = 0;
-	unsigned long n = strtoul(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end || errno || n > UINT32_MAX)
-		return false;
-	*ret_number = (uint32_t)n;
-	return true;
-}
-
-/* --- the sandbox ----------------------------------------------------------------------------------------------------- */
+/* --- the sandbox -------------------------------------------------------------------------------------------------------- */
 
 static int enter(struct worker *w, enum sandbox_role role, struct err *e)
 {
 	if (w->entered)
 		return 0;
-	int r = sandbox_enter(&w->kernel, role, e);
-	w->entered = r == 0;
+	int rc = sandbox_enter(&w->kernel, role, e);
+	w->entered = rc == 0;
 	w->role = role;
-	return r;
+	return rc;
 }
 
-static int close_cage(struct worker *w, struct err *e)
+static int close_sandbox(struct worker *w, struct err *e)
 {
-	int r = w->closed ? 0 : sandbox_close(&w->kernel, e);
-	w->closed = r == 0;
-	return r;
+	int rc = w->closed ? 0 : sandbox_close(&w->kernel, e);
+	w->closed = rc == 0;
+	return rc;
 }
 
-/* Drivers cannot be loaded from a compiler's sandbox; the daemon answers this failure with a fresh worker. */
+/* The sandbox of a compiler admits no drivers. The daemon answers this failure with a fresh worker. */
 static int need_drivers(const struct worker *w, struct err *e)
 {
 	if (!w->entered || w->role == SANDBOX_DEVICE || w->kernel.off)
 		return 0;
-	return err_set(e, ERR_CRASH, "this worker has compiled, and is now kept from all drivers; ask a fresh one");
+	return err_set(e, ERR_CRASH, "this worker has compiled, so its sandbox keeps it from all drivers; ask a fresh one");
 }
 
-/* --- devices ------------------------------------------------------------------------------------------------------ */
+/* --- requests: struct of wire_calls[type] in, the other out ------------------------------------------------------------------ */
 
-static int serve_ping(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+static int serve_ping(struct worker *w, void *request, void *answer, struct err *e)
 {
 	(void)w;
-	(void)out;
-	return wire_end(in, "ping", e);
-}
-
-static int list_devices(const struct worker *w, const struct backend *b, struct buf *out, struct err *e)
-{
-	struct facts *facts;
-	size_t count;
-	int r = need_drivers(w, e);
-	if (r == 0)
-		r = b->devices(&facts, &count, e);
-	if (r < 0)
-		return r;
-	wire_put_u64(out, count);
-	for (size_t i = 0; i < count; i++)
-		wire_facts_encode(&facts[i], out);
-	free(facts);
+	(void)request;
+	(void)answer;
+	(void)e;
 	return 0;
 }
 
-static int describe(const struct backend *b, const char *arch, struct buf *out, struct err *e)
+static int serve_devices(struct worker *w, void *request, void *answer, struct err *e)
 {
-	struct facts facts;
-	int r = b->describe(arch, &facts, e);
-	if (r < 0)
-		return r;
-	wire_put_u64(out, 1);
-	wire_facts_encode(&facts, out);
-	return 0;
-}
-
-static int serve_devices(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
-{
+	const struct wire_name *m = request;
+	struct wire_devices *list = answer;
 	const struct backend *b = NULL;
-	const char *rest = NULL;
-	char *id = wire_get_text(in);
-	int r = wire_end(in, "devices", e);
-	if (r == 0)
-		r = split_id(id, &b, &rest, e);
-	if (r == 0)
-		r = rest ? describe(b, rest, out, e) : list_devices(w, b, out, e);
-	free(id);
-	return r;
+	const char *arch = NULL;
+	int rc = split_id(m->id, &b, &arch, e);
+	if (rc == 0 && arch) {
+		list->at = MEM_NEW(struct facts);
+		list->count = 1;
+		return b->describe(arch, list->at, e);
+	}
+	if (rc == 0)
+		rc = need_drivers(w, e);
+	return rc < 0 ? rc : b->devices(&list->at, &list->count, e);
 }
 
-/* The facts of device `index`, as the backend lists it. */
-static int find_facts(const struct backend *b, uint32_t index, struct facts *ret_facts, struct err *e)
+static int serve_open(struct worker *w, void *request, void *answer, struct err *e)
 {
-	struct facts *facts;
-	size_t count;
-	int r = b->devices(&facts, &count, e);
-	if (r < 0)
-		return r;
-	r = index < count ? 0 : err_set(e, ERR_UNSUPPORTED,
-	                                "device %s:%u does not exist, there are %zu; see `peakd devices`",
-	                                b->name, index, count);
-	if (r == 0)
-		*ret_facts = facts[index];
-	free(facts);
-	return r;
-}
-
-static int open_device(struct worker *w, const char *id, struct buf *out, struct err *e)
-{
+	const struct wire_name *m = request;
+	struct facts *list = NULL;
+	size_t count = 0;
 	const struct backend *b = NULL;
+	struct backend_device *device = NULL;
 	const char *rest = NULL;
-	uint32_t index;
-	if (w->device)
+	char *end = NULL;
+	if (w->runs)
 		return err_set(e, ERR_INTERNAL, "this worker has %s open, and opens one device in its life", w->facts.id);
-	if (split_id(id, &b, &rest, e) < 0)
+	if (split_id(m->id, &b, &rest, e) < 0)
 		return -(int)e->code;
-	if (rest == NULL || !is_number(rest, &index))
-		return err_set(e, ERR_UNSUPPORTED, "%s cannot run anything: write a device's number, as in %s:0", id, b->name);
-	if (need_drivers(w, e) < 0 || enter(w, SANDBOX_DEVICE, e) < 0 || find_facts(b, index, &w->facts, e) < 0 ||
-	    b->open(index, &w->device, e) < 0)
+	errno = 0;
+	unsigned long index = rest && rest[0] >= '0' && rest[0] <= '9' ? strtoul(rest, &end, 10) : 0;
+	if (end == NULL || *end || errno || index > UINT32_MAX)
+		return err_set(e, ERR_UNSUPPORTED, "%s cannot run anything: write a device's number, as in %s:0", m->id, b->name);
+	if (need_drivers(w, e) < 0 || enter(w, SANDBOX_DEVICE, e) < 0 || b->devices(&list, &count, e) < 0)
 		return -(int)e->code;
-	w->backend = b;
-	w->watch = gpu_monitor_new(b->watch, b->name, w->facts.uuid); /* may load a library: before the sandbox closes */
-	if (close_cage(w, e) < 0)
-		return -(int)e->code;
-	w->room = room_new(ROOM_KEPT);
+	int rc = index < count ? b->open((uint32_t)index, &device, e)
+	                       : err_set(e, ERR_UNSUPPORTED, "device %s:%lu does not exist, there are %zu; see `peakd devices`", b->name, index,
+	                                 count);
+	if (rc == 0)
+		w->facts = list[index];
+	free(list);
+	if (rc < 0)
+		return rc;
+	/* May load a library, so before the sandbox closes. */
+	struct gpu_monitor *monitor = gpu_monitor_new(b->watch, b->name, w->facts.uuid);
+	w->runs = runs_new(b, device, monitor, w->facts.shares_cpu);
 	w->frame_kept = w->facts.shares_cpu ? 0 : FRAME_KEPT;
-	w->inputs = cache_new(INPUTS_KEPT, w->room);
-	w->references = w->facts.shares_cpu ? NULL : cache_new(REFERENCES_KEPT, w->room);
-	wire_facts_encode(&w->facts, out);
-	return 0;
+	*(struct facts *)answer = w->facts;
+	return close_sandbox(w, e);
 }
 
-static int serve_open(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+static int serve_compile(struct worker *w, void *request, void *answer, struct err *e)
 {
-	char *id = wire_get_text(in);
-	int r = wire_end(in, "open", e);
-	if (r == 0)
-		r = open_device(w, id, out, e);
-	free(id);
-	return r;
-}
-
-/* --- compile ------------------------------------------------------------------------------------------------------ */
-
-static int serve_compile(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
-{
-	struct wire_compile request;
-	struct wire_compiled compiled;
+	const struct wire_compile *m = request;
 	const struct backend *b = NULL;
-	int r = enter(w, SANDBOX_COMPILE, e);
-	if (r == 0)
-		r = close_cage(w, e);
-	if (r == 0)
-		r = wire_compile_decode(in, &request, e);
-	if (r < 0)
-		return r;
-	r = need_backend(request.backend, &b, e);
-	if (r == 0)
-		r = b->compile(&request, &compiled, e);
-	if (r == 0) {
-		wire_compiled_encode(&compiled, out);
-		wire_compiled_fini(&compiled);
-	}
-	wire_compile_fini(&request);
-	return r;
+	if (enter(w, SANDBOX_COMPILE, e) < 0 || close_sandbox(w, e) < 0 || need_backend(m->backend, &b, e) < 0)
+		return -(int)e->code;
+	return b->compile(m, answer, e);
 }
 
-static int serve_ceilings(struct worker *w, struct wire_in *in, struct buf *out, struct err *e)
+static int serve_ceilings(struct worker *w, void *request, void *answer, struct err *e)
 {
-	struct wire_ceilings list = { 0 };
+	const struct wire_target *m = request;
 	const struct backend *b = NULL;
-	char *name = wire_get_text(in), *arch = wire_get_text(in);
-	uint32_t units = wire_get_u32(in);
 	(void)w;
-	int r = wire_end(in, "ceilings", e);
-	if (r == 0)
-		r = need_backend(name, &b, e);
-	if (r == 0) {
-		ceilings_list(b->ceilings, arch, units, &list);
-		wire_ceilings_encode(&list, out);
-		wire_ceilings_fini(&list);
-	}
-	free(name);
-	free(arch);
-	return r;
+	int rc = need_backend(m->backend, &b, e);
+	if (rc == 0)
+		ceilings_list(b->ceilings, m->arch, m->units, answer);
+	return rc;
 }
 
-/* --- the loop ----------------------------------------------------------------------------------------------------- */
-
-static const worker_serve_fn serve_table[] = {
+static int (*const serve[WIRE_LAST + 1])(struct worker *w, void *request, void *answer, struct err *e) = {
 	[WIRE_PING] = serve_ping, [WIRE_DEVICES] = serve_devices, [WIRE_COMPILE] = serve_compile, [WIRE_OPEN] = serve_open,
-	[WIRE_CEILINGS] = serve_ceilings, [WIRE_PREPARE] = worker_runs_prepare, [WIRE_EXECUTE] = worker_runs_execute,
-	[WIRE_OUTPUT] = worker_runs_output, [WIRE_COMPARE] = worker_runs_compare, [WIRE_RACES] = worker_runs_races,
-	[WIRE_PRODUCT] = worker_runs_product, [WIRE_MEASURE] = worker_runs_measure, [WIRE_PAIR] = worker_runs_pair,
-	[WIRE_ENERGY] = worker_runs_energy, [WIRE_RELEASE] = worker_runs_release,
+	[WIRE_CEILINGS] = serve_ceilings,
 };
 
-/* Answers one request. Returns false when the worker is to end: the daemon is gone, or the device is. */
+/* --- the loop ----------------------------------------------------------------------------------------------------------- */
+
+static int serve_run(struct worker *w, enum wire_type type, void *request, void *answer, struct err *e)
+{
+	if (w->runs == NULL || !w->closed)
+		return err_set(e, ERR_INTERNAL, "nothing can be prepared before a device is open");
+	return runs_serve(w->runs, type, request, answer, e);
+}
+
+/* Answers one request. False when the worker is to end: the daemon is gone, or the device is. */
 static bool answer(struct worker *w, const struct wire_frame *frame)
 {
 	struct buf body = BUF_INIT;
+	struct wire_tail tail = { .bytes = NULL };
 	struct err e = ERR_INIT;
 	struct wire_in in = { .at = frame->body, .end = frame->body + frame->len };
-	worker_serve_fn serve = frame->type < MEM_COUNT(serve_table) ? serve_table[frame->type] : NULL;
-	int r = serve ? serve(w, &in, &body, &e)
-	              : err_set(&e, ERR_NETWORK, "message type %u is no request", frame->type);
-	if (r < 0) {
-		buf_clear(&body);
-		wire_failed_encode(&e, &body);
+	const struct wire_call *call = &wire_calls[frame->type];
+	void *request = NULL, *result = NULL;
+	int rc = call->request ? 0 : err_set(&e, ERR_NETWORK, "message type %u is no request", frame->type);
+	if (rc == 0) {
+		request = mem_new(1, call->request->size);
+		result = mem_new(1, call->answer->size);
+		rc = wire_decode(call->request, &in, request, &e);
 	}
-	int sent = wire_send_tail(w->out, r < 0 ? WIRE_FAILED : frame->type, frame->id, buf_text(&body), body.len, r < 0 ? NULL : &w->tail,
-	                          CLOCK_NEVER, NULL);
-	w->tail = (struct wire_tail){ .len = 0 };
+	if (rc == 0)
+		rc = runs_serves(frame->type) ? serve_run(w, frame->type, request, result, &e) : serve[frame->type](w, request, result, &e);
+	if (rc < 0)
+		wire_failed_encode(&e, &body);
+	else
+		wire_encode_split(call->answer, result, &body, &tail);
+	int sent = wire_send_tail(w->out, rc < 0 ? WIRE_FAILED : frame->type, frame->id, buf_text(&body), body.len, &tail, CLOCK_NEVER, NULL);
+	if (request) {
+		wire_fini(call->request, request);
+		wire_fini(call->answer, result);
+	}
+	free(request);
+	free(result);
 	buf_fini(&body);
-	return sent == 0 && r != -ERR_CRASH;
+	return sent == 0 && rc != -ERR_CRASH;
 }
 
-/* After garbage there is no next frame to find, so the daemon is told and the worker ends. */
-static int serve(struct worker *w)
+/* Ends with 0 when the daemon closed the wire. After garbage there is no next frame to find: the daemon is told, and the worker ends. */
+static int serve_all(struct worker *w)
 {
 	struct wire_frame frame = { .body = NULL };
 	for (;;) {
 		struct err e = ERR_INIT;
-		int r = wire_receive_again(w->in, &frame, CLOCK_NEVER, -1, NULL, &e);
-		if (r == -ERR_CRASH) {
-			free(frame.body);
-			return 0;
-		}
-		if (r < 0) {
-			free(frame.body);
-			struct buf body = BUF_INIT;
-			wire_failed_encode(&e, &body);
-			wire_send(w->out, WIRE_FAILED, 0, body.data, body.len, clock_now() + CLOCK_S, NULL);
-			buf_fini(&body);
-			return 1;
-		}
-		bool more = answer(w, &frame);
+		int rc = wire_receive_again(w->in, &frame, CLOCK_NEVER, -1, NULL, &e);
+		bool more = rc == 0 && answer(w, &frame);
 		if (!more || frame.room > w->frame_kept) {
 			free(frame.body);
 			frame = (struct wire_frame){ .body = NULL };
 		}
+		if (rc < 0 && rc != -ERR_CRASH) {
+			struct buf body = BUF_INIT;
+			wire_failed_encode(&e, &body);
+			wire_send(w->out, WIRE_FAILED, 0, body.data, body.len, clock_now() + CLOCK_S, NULL);
+			buf_fini(&body);
+		}
 		if (!more)
-			return 1;
+			return rc == -ERR_CRASH ? 0 : 1;
 	}
 }
 
@@ -307,16 +248,15 @@ static int move_wire(struct worker *w)
 
 static int say_hello(struct worker *w)
 {
-	struct buf body = BUF_INIT;
+	struct buf body = BUF_INIT, lacks = BUF_INIT;
 	struct wire_hello hello = { .version = WIRE_VERSION, .pid = (uint32_t)getpid() };
-	struct buf lacks = BUF_INIT;
 	sandbox_lacks(&w->kernel, &lacks);
 	snprintf(hello.lacks, sizeof hello.lacks, "%s", buf_text(&lacks));
-	buf_fini(&lacks);
 	wire_hello_encode(&hello, &body);
-	int r = wire_send(w->out, WIRE_HELLO, 0, body.data, body.len, CLOCK_NEVER, NULL);
+	int rc = wire_send(w->out, WIRE_HELLO, 0, body.data, body.len, CLOCK_NEVER, NULL);
+	buf_fini(&lacks);
 	buf_fini(&body);
-	return r;
+	return rc;
 }
 
 int worker_main(void)
@@ -328,18 +268,11 @@ int worker_main(void)
 	signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for the daemon, which then closes the wire */
 	if (move_wire(&w) < 0)
 		return 1;
-	int status = say_hello(&w) < 0 ? 1 : serve(&w);
+	int status = say_hello(&w) < 0 ? 1 : serve_all(&w);
 	sandbox_scratch_remove();
 	/* A faulted device may hang in its own clean-up: such a worker just ends. */
 	if (status)
 		_exit(status);
-	for (int i = 0; i < WORKER_RUNS_MAX; i++)
-		run_free(w.runs[i]);
-	gpu_monitor_free(w.watch);
-	if (w.device)
-		w.backend->close(w.device);
-	cache_free(w.inputs);
-	cache_free(w.references);
-	room_free(w.room);
+	runs_free(w.runs);
 	return status;
 }

@@ -56,9 +56,7 @@ static int ask(const struct eval *ev, const struct facts *facts, struct wire_cei
 	struct pool_worker *worker;
 	uint8_t *answer = NULL;
 	size_t len = 0;
-	wire_put_text(&body, facts->backend);
-	wire_put_text(&body, facts->arch);
-	wire_put_u32(&body, facts->units);
+	wire_target_encode(&(struct wire_target){ .backend = (char *)facts->backend, .arch = (char *)facts->arch, .units = facts->units }, &body);
 	int rc = pool_take_compile(ev->pool, ev->cancel, &worker, e);
 	if (rc == 0) {
 		rc = pool_call(worker, WIRE_CEILINGS, &body, LIST_NS, &answer, &len, e);

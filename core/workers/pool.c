@@ -210,7 +210,7 @@ static int open_device(struct pool_worker *w, struct err *e)
 	struct pool_request open = { .type = WIRE_OPEN, .body = &body, .timeout_ns = OPEN_NS };
 	uint8_t *answer = NULL;
 	size_t len = 0;
-	wire_put_text(&body, w->device->facts.id);
+	wire_name_encode(&(struct wire_name){ .id = w->device->facts.id }, &body);
 	int rc = call(w, &open, &answer, &len, e);
 	buf_fini(&body);
 	free(answer);

@@ -57,7 +57,7 @@ static int ask_devices(struct pool *pool, const char *what, struct facts **io_fa
 	int rc = pool_take_compile(pool, NULL, &w, e);
 	if (rc < 0)
 		return rc;
-	wire_put_text(&body, what);
+	wire_name_encode(&(struct wire_name){ .id = (char *)what }, &body);
 	rc = pool_call(w, WIRE_DEVICES, &body, DEVICES_NS, &answer, &len, e);
 	/* A worker that has compiled cannot load a driver any more, and ends; the next is fresh. */
 	if (rc == -ERR_CRASH)
@@ -74,14 +74,11 @@ static int ask_devices(struct pool *pool, const char *what, struct facts **io_fa
 	if (rc < 0)
 		return rc;
 	struct wire_in in = { .at = answer, .end = answer + len };
-	size_t n = wire_get_count(&in, 8);
-	for (size_t i = 0; i < n && !in.bad; i++) {
-		struct facts f;
-		wire_facts_decode(&in, &f);
-		if (!in.bad)
-			*MEM_PUSH(*io_facts, *io_count) = f;
-	}
-	rc = wire_end(&in, "devices", e);
+	struct wire_devices list;
+	rc = wire_devices_decode(&in, &list, e);
+	for (size_t i = 0; i < list.count; i++)
+		*MEM_PUSH(*io_facts, *io_count) = list.at[i];
+	wire_devices_fini(&list);
 	free(answer);
 	return rc;
 }

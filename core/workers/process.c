@@ -231,10 +231,6 @@ static int expect_hello(struct process *p, const atomic_bool *interrupted, struc
 		     ? wire_hello_decode(&in, &hello, e)
 		     : err_set(e, ERR_NETWORK, "worker began with frame type %d, not hello", (int)frame.type);
 	free(frame.body);
-	if (rc == 0 && hello.version != WIRE_VERSION)
-		rc = err_set(e, ERR_NETWORK,
-			     "worker speaks wire version %u, this daemon %d: install the same peakd on both ends",
-			     hello.version, WIRE_VERSION);
 	if (rc == 0)
 		memcpy(p->lacks, hello.lacks, sizeof p->lacks);
 	return rc;

@@ -61,7 +61,7 @@ void trial_end(struct trial *t)
 	/* Where the process is gone, so is the run; no new process is started to release it. */
 	if (t->worker == NULL || t->generation != pool_generation(t->worker) || !pool_is_alive(t->worker))
 		return;
-	wire_put_u32(&body, t->run);
+	wire_release_encode(&(struct wire_release){ .run = t->run }, &body);
 	call(t, WIRE_RELEASE, &body, EVAL_PREPARE_NS, &answer, &len, &ignored);
 	free(answer);
 	t->worker = NULL;
@@ -108,17 +108,16 @@ int trial_races(struct trial *t, uint64_t seed, char **ret_finding, struct err *
 	struct buf body = BUF_INIT;
 	uint8_t *answer;
 	size_t len;
-	wire_put_u32(&body, t->run);
-	wire_put_u64(&body, seed);
+	wire_races_encode(&(struct wire_races){ .run = t->run, .seed = seed }, &body);
 	int rc = call(t, WIRE_RACES, &body, EVAL_COMPARE_NS, &answer, &len, e);
 	if (rc < 0)
 		return rc;
 	struct wire_in in = { .at = answer, .end = answer + len };
-	char *text = wire_get_text(&in);
-	rc = wire_end(&in, "races", e);
-	if (rc == 0 && *text)
-		*ret_finding = mem_str(text);
-	free(text);
+	struct wire_raced raced;
+	rc = wire_raced_decode(&in, &raced, e);
+	if (rc == 0 && *raced.finding)
+		*ret_finding = mem_str(raced.finding);
+	wire_raced_fini(&raced);
 	free(answer);
 	return rc;
 }
@@ -126,29 +125,24 @@ int trial_races(struct trial *t, uint64_t seed, char **ret_finding, struct err *
 int trial_product(struct trial *t, const struct plan_gemm *gemm, double tolerance, uint64_t secret, char **ret_finding,
 		  struct err *e)
 {
-	const uint32_t words[] = { t->run, gemm->a, gemm->b, gemm->c,
-				   (gemm->a_transposed ? 1 : 0) | (gemm->b_transposed ? 2 : 0) };
+	struct wire_product product = { .run = t->run, .gemm = *gemm, .tolerance = tolerance, .secret = secret };
+	struct wire_product_found found;
 	struct buf body = BUF_INIT;
 	uint8_t *answer;
 	size_t len;
-	for (size_t i = 0; i < MEM_COUNT(words); i++)
-		wire_put_u32(&body, words[i]);
-	wire_put_f64(&body, tolerance);
-	wire_put_u64(&body, secret);
+	wire_product_encode(&product, &body);
 	int rc = call(t, WIRE_PRODUCT, &body, EVAL_COMPARE_NS, &answer, &len, e);
 	if (rc < 0)
 		return rc;
 	struct wire_in in = { .at = answer, .end = answer + len };
-	uint64_t rows = wire_get_u64(&in), row = wire_get_u64(&in);
-	double off = wire_get_f64(&in), allowed = wire_get_f64(&in);
-	rc = wire_end(&in, "product", e);
-	if (rc == 0 && rows) {
+	rc = wire_product_found_decode(&in, &found, e);
+	if (rc == 0 && found.rows) {
 		const struct plan_buffer *b = t->variant->plan->buffers;
 		*ret_finding = mem_fmt("%s is not %s·%s in %llu rows, the first %llu: %s·x differs from %s·(%s·x) by "
 				       "%.3g, allowed %.3g",
-				       b[gemm->c].name, b[gemm->a].name, b[gemm->b].name, (unsigned long long)rows,
-				       (unsigned long long)row, b[gemm->c].name, b[gemm->a].name, b[gemm->b].name, off,
-				       allowed);
+				       b[gemm->c].name, b[gemm->a].name, b[gemm->b].name, (unsigned long long)found.rows,
+				       (unsigned long long)found.row, b[gemm->c].name, b[gemm->a].name, b[gemm->b].name, found.off,
+				       found.allowed);
 	}
 	free(answer);
 	return rc;
@@ -161,20 +155,20 @@ int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_
 	struct wire_output request = { .run = t->run, .output = k };
 	wire_output_encode(&request, &body);
 	uint8_t *answer;
-	size_t len, n;
+	size_t len;
+	struct wire_content content;
 	int rc = call(t, WIRE_OUTPUT, &body, EVAL_COMPARE_NS, &answer, &len, e);
 	if (rc < 0)
 		return rc;
 	struct wire_in in = { .at = answer, .end = answer + len };
-	const void *bytes = wire_get_bytes(&in, &n);
-	rc = wire_end(&in, "output", e);
+	rc = wire_content_decode(&in, &content, e);
 	if (rc < 0) {
 		free(answer);
 		return rc;
 	}
 	*ret_answer = answer;
-	*ret_bytes = bytes;
-	*ret_len = n;
+	*ret_bytes = content.bytes;
+	*ret_len = content.len;
 	return 0;
 }
 
@@ -188,7 +182,7 @@ int trial_compare(struct trial *t, uint32_t k, const struct trial_expected *want
 	/* The hash first: the worker keeps references, and most often has this one. */
 	for (int with_bytes = 0; with_bytes < 2; with_bytes++) {
 		struct buf body = BUF_INIT;
-		struct wire_tail tail = { .bytes = want->bytes, .len = with_bytes ? want->len : 0 };
+		struct wire_tail tail;
 		struct pool_request q = {
 			.type = WIRE_COMPARE, .body = &body, .tail = &tail, .timeout_ns = EVAL_COMPARE_NS
 		};
@@ -198,7 +192,7 @@ int trial_compare(struct trial *t, uint32_t k, const struct trial_expected *want
 			request_body.reference = want->bytes;
 			request_body.reference_len = want->len;
 		}
-		wire_compare_begin(&request_body, &body);
+		wire_encode_split(&wire_compare_table, &request_body, &body, &tail);
 		int rc = request(t, &q, &answer, &len, e);
 		buf_fini(&body);
 		if (rc < 0)

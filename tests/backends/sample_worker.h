@@ -105,14 +105,13 @@ static int sample_open(struct sample_worker *w, const char *id, struct facts *re
 {
 	struct buf body = BUF_INIT;
 	struct wire_frame f;
-	wire_put_text(&body, id);
+	wire_name_encode(&(struct wire_name){ .id = (char *)(uintptr_t)id }, &body);
 	int r = sample_worker_call(w, WIRE_OPEN, &body, &f, e);
 	buf_fini(&body);
 	if (r < 0)
 		return r;
 	struct wire_in in = { .at = f.body, .end = f.body + f.len };
-	wire_facts_decode(&in, ret_facts);
-	r = wire_end(&in, "facts", e);
+	r = wire_facts_decode(&in, ret_facts, e);
 	free(f.body);
 	return r;
 }
@@ -122,7 +121,7 @@ static int sample_release(struct sample_worker *w, uint32_t run, struct err *e)
 {
 	struct buf body = BUF_INIT;
 	struct wire_frame f;
-	wire_put_u32(&body, run);
+	wire_release_encode(&(struct wire_release){ .run = run }, &body);
 	int r = sample_worker_call(w, WIRE_RELEASE, &body, &f, e);
 	buf_fini(&body);
 	if (r == 0)

@@ -39,7 +39,7 @@ static void put(const char *folder, const char *name, struct buf *bytes)
 	*bytes = (struct buf)BUF_INIT;
 }
 
-/* The numbers are those of fuzz_wire.c's table. */
+/* The numbers are those of fuzz_wire.c's tables. */
 static void daemon_messages(const char *folder)
 {
 	struct buf b = BUF_INIT;
@@ -63,7 +63,7 @@ static void daemon_messages(const char *folder)
 	buf_addc(&b, 10);
 	wire_measure_encode(&(struct wire_measure){ .run = 1, .min_samples = 10, .max_samples = 50, .rse = 0.01 }, &b);
 	put(folder, "wire/measure", &b);
-	buf_addc(&b, 12), plan_encode(all, &b), put(folder, "wire/plan", &b);
+	buf_addc(&b, 12), wire_encode(&plan_table, all, &b), put(folder, "wire/plan", &b);
 	plan_free(plan);
 	plan_free(all);
 }
@@ -97,6 +97,10 @@ static void worker_messages(const char *folder)
 	put(folder, "wire/facts", &b);
 	buf_addc(&b, 14), wire_failed_encode(&(struct err){ .code = ERR_CRASH, .text = "gone" }, &b);
 	put(folder, "wire/failed", &b);
+	buf_addc(&b, 20), wire_devices_encode(&(struct wire_devices){ .at = &(struct facts){ .id = "cuda:0" }, .count = 1 }, &b);
+	put(folder, "wire/devices", &b);
+	buf_addc(&b, 27), wire_product_encode(&(struct wire_product){ .run = 1, .gemm = { .b = 1, .c = 2 }, .tolerance = 1e-3 }, &b);
+	put(folder, "wire/product", &b);
 }
 
 static void words_of(const char *folder, const char *name, const char *source, const char *entry)

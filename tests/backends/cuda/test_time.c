@@ -9,17 +9,14 @@
 #include "backends/timing/ceilings.h"
 #include "backends/cuda/ceilings.h"
 #include "backends/gpu/run.h"
-#include "backends/worker/run.h"
+#include "backends/worker/runs.h"
 #include "base/clock.h"
 #include "tap.h"
 
-enum { CACHE = 1 << 30 };
-
 struct bench {
-	struct backend_device *device;
+	struct backend_device *device; /* owned by runs, as is the monitor */
 	struct gpu_monitor *watch;
-	struct room *room;
-	struct cache *inputs;
+	struct runs *runs;
 };
 
 static const struct wire_measure quoting = { .min_samples = 10, .max_samples = 40, .rse = 0.004, .cap_ns = UINT64_C(1000000000),
@@ -34,13 +31,14 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Nanoseconds; 0 when it could not be timed. */
-static double median(struct bench *b, struct run *r, enum wire_cache cache)
+static double median(struct bench *b, uint32_t r, enum wire_cache cache)
 {
 	struct wire_measure m = quoting;
 	struct wire_measured out;
 	struct err e = ERR_INIT;
+	m.run = r;
 	m.cache = cache;
-	if (run_measure(r, &m, b->inputs, b->watch, &out, &e) < 0) {
+	if (runs_serve(b->runs, WIRE_MEASURE, &m, &out, &e) < 0) {
 		printf("# %s\n", e.text);
 		return 0;
 	}
@@ -50,20 +48,34 @@ static double median(struct bench *b, struct run *r, enum wire_cache cache)
 	return ns;
 }
 
-/* Takes the plan. NULL when it cannot be prepared. */
-static struct run *load(struct bench *b, const char *code, struct plan *take_plan)
+/* Takes the plan. The number of the run; 0 when it cannot be prepared. */
+static uint32_t load(struct bench *b, const char *code, struct plan *take_plan)
 {
 	struct wire_compiled c = { .binary = NULL };
-	struct run *r = NULL;
+	struct wire_prepared prepared = { .run = 0 };
 	struct err e = ERR_INIT;
 	int rc = code ? compile(b->device->facts.arch, "", code, take_plan, &c, &e) : 0;
+	struct wire_prepare m = { .binary = c.binary, .binary_len = c.binary_len, .plan = take_plan };
 	if (rc == 0)
-		rc = run_new(&backend_cuda, b->device, b->room, c.binary, c.binary_len, take_plan, &r, &e);
-	else
-		plan_free(take_plan);
-	ok(rc == 0, "prepared %s", e.text);
+		rc = runs_serve(b->runs, WIRE_PREPARE, &m, &prepared, &e);
+	wire_prepare_fini(&m);
+	ok(rc == 0, "a plan is prepared %s", e.text);
 	wire_compiled_fini(&c);
-	return r;
+	return prepared.run;
+}
+
+static void release(struct bench *b, uint32_t r)
+{
+	if (r)
+		runs_serve(b->runs, WIRE_RELEASE, &(struct wire_release){ .run = r }, NULL, NULL);
+}
+
+static int pair(struct bench *b, uint32_t first, uint32_t second, struct wire_paired *ret_paired, struct err *e)
+{
+	struct wire_pair m = pairing;
+	m.a = first;
+	m.b = second;
+	return runs_serve(b->runs, WIRE_PAIR, &m, ret_paired, e);
 }
 
 static void nvml(struct bench *b)
@@ -90,7 +102,7 @@ static void ceilings(struct bench *b)
 	ceilings_list(cuda_ceilings, f->arch, f->units, &list);
 	for (size_t i = 0; i < list.count; i++) {
 		struct wire_ceiling *c = &list.at[i];
-		struct run *r = load(b, c->device, c->plan);
+		uint32_t r = load(b, c->device, c->plan);
 		c->plan = NULL;
 		double ns = r ? median(b, r, WIRE_WARM) : 0, speed = ns > 0 ? c->work / ns * 1e9 : 0;
 		printf("# ceiling %s: %.2f T%s/s (%.3f ms)\n", c->name, speed / 1e12, c->unit, ns / 1e6);
@@ -99,7 +111,7 @@ static void ceilings(struct bench *b)
 			ok(speed < 1.01 * f->peak_f32 && speed > 0.7 * f->peak_f32, "f32 is near and below the theoretical %.1f", f->peak_f32 / 1e12);
 		if (strcmp(c->name, "tensor.f16") == 0 && f->peak_tensor_f16 > 0)
 			ok(speed < 1.01 * f->peak_tensor_f16, "tensor.f16 is below the theoretical %.1f", f->peak_tensor_f16 / 1e12);
-		run_free(r);
+		release(b, r);
 	}
 	wire_ceilings_fini(&list);
 }
@@ -182,7 +194,7 @@ static void library_is_right(struct bench *b)
 static void library(struct bench *b, enum dtype type, int64_t n)
 {
 	int64_t start = clock_now();
-	struct run *r = load(b, NULL, gemm_plan(type, n, n, n, false, false)), *again = load(b, NULL, gemm_plan(type, n, n, n, false, false));
+	uint32_t r = load(b, NULL, gemm_plan(type, n, n, n, false, false)), again = load(b, NULL, gemm_plan(type, n, n, n, false, false));
 	if (r && again) {
 		double cold = median(b, r, WIRE_COLD), warm = median(b, r, WIRE_WARM), flops = 2.0 * (double)n * (double)n * (double)n;
 		printf("# cuBLASLt %s n=%lld: cold %.4f ms (%.1f TFLOP/s), warm %.4f ms (%.1f TFLOP/s), all in %.2f s\n", dtype_name(type),
@@ -190,7 +202,7 @@ static void library(struct bench *b, enum dtype type, int64_t n)
 		ok(cold > 0 && warm > 0, "timed");
 		struct wire_paired p;
 		struct err e = ERR_INIT;
-		int rc = run_pair(r, again, &pairing, b->inputs, b->watch, &p, &e);
+		int rc = pair(b, r, again, &p, &e);
 		ok(rc == 0, "compared with itself, each search on its own %s", e.text);
 		if (rc == 0) {
 			printf("# ratio %.4f (%.4f to %.4f), %zu pairs, verdict %d, %u discarded, disturbed %u\n", p.ratio, p.low, p.high, p.pair_count,
@@ -201,8 +213,8 @@ static void library(struct bench *b, enum dtype type, int64_t n)
 			wire_paired_fini(&p);
 		}
 	}
-	run_free(r);
-	run_free(again);
+	release(b, r);
+	release(b, again);
 }
 
 /* --- comparisons ---------------------------------------------------------------------------------------------------- */
@@ -228,14 +240,14 @@ static struct plan *loop_plan(int64_t steps)
  * more make 6 % of the whole. */
 static void compare(struct bench *b, int64_t steps, int64_t extra)
 {
-	struct run *a = load(b, loops, loop_plan(steps)), *same = load(b, loops, loop_plan(steps)),
-	           *more = load(b, loops, loop_plan(steps + extra));
+	uint32_t a = load(b, loops, loop_plan(steps)), same = load(b, loops, loop_plan(steps)),
+	           more = load(b, loops, loop_plan(steps + extra));
 	int said[2][4] = { { 0 } };
 	int64_t start = clock_now();
 	for (int i = 0; i < 20 && a && same && more; i++) {
 		struct wire_paired p;
 		struct err e = ERR_INIT;
-		if (run_pair(a, i % 2 ? more : same, &pairing, b->inputs, b->watch, &p, &e) < 0) {
+		if (pair(b, a, i % 2 ? more : same, &p, &e) < 0) {
 			printf("# %s\n", e.text);
 			continue;
 		}
@@ -248,25 +260,25 @@ static void compare(struct bench *b, int64_t steps, int64_t extra)
 	printf("# 20 comparisons in %.2f s\n", (double)(clock_now() - start) / 1e9);
 	ok(said[0][WIRE_SAME] >= 9 && said[0][WIRE_FASTER] + said[0][WIRE_SLOWER] == 0, "itself is the same %d of 10 times", said[0][WIRE_SAME]);
 	ok(said[1][WIRE_SLOWER] >= 9, "%lld steps more are slower %d of 10 times", (long long)extra, said[1][WIRE_SLOWER]);
-	run_free(a);
-	run_free(same);
-	run_free(more);
+	release(b, a);
+	release(b, same);
+	release(b, more);
 }
 
 static void energy(struct bench *b)
 {
-	struct run *r = load(b, naive_matmul, matmul_plan(2048, 16, 16));
-	struct wire_energy m = { .min_ns = UINT64_C(1000000000) };
+	uint32_t r = load(b, naive_matmul, matmul_plan(2048, 16, 16));
+	struct wire_energy m = { .run = r, .min_ns = UINT64_C(1000000000) };
 	struct wire_energised x;
 	struct err e = ERR_INIT;
 	if (!r)
 		return;
-	is_int(run_energy(r, &m, b->inputs, b->watch, &x, &e), 0, "energy %s", e.text);
+	is_int(runs_serve(b->runs, WIRE_ENERGY, &m, &x, &e), 0, "energy %s", e.text);
 	printf("# naive matmul of 2048: %.2f J in %.3f s over %llu executions: %.4f J each, %.0f W; %s\n", x.joules, x.seconds,
 	       (unsigned long long)x.executions, x.joules / (double)x.executions, x.joules / x.seconds, x.note);
 	ok(x.joules / x.seconds > 50 && x.joules / x.seconds < 1500, "a plausible power");
 	wire_energised_fini(&x);
-	run_free(r);
+	release(b, r);
 }
 
 /* Rotated sets and a flushed cache are two ways to the same figure. */
@@ -276,12 +288,12 @@ static void cold(struct bench *b)
 	for (size_t i = 0; i < MEM_COUNT(sizes); i++) {
 		struct plan *p = matmul_plan(sizes[i], 16, 16);
 		unsigned sets = gpu_run_sets_wanted(b->device, p);
-		struct run *r = load(b, naive_matmul, p);
+		uint32_t r = load(b, naive_matmul, p);
 		double f = median(b, r, WIRE_FLUSHED), c = median(b, r, WIRE_COLD), w = median(b, r, WIRE_WARM);
 		printf("# naive matmul of %u: %u sets, flushed %.4f ms, cold %.4f ms, warm %.4f ms\n", sizes[i], sets, f / 1e6, c / 1e6, w / 1e6);
 		ok(c > 0.9 * w && c < 1.5 * w, "cold is not far from warm for so much arithmetic");
 		ok(f > 0.9 * w && f < 1.5 * w, "nor is flushed");
-		run_free(r);
+		release(b, r);
 	}
 }
 
@@ -294,8 +306,7 @@ int main(void)
 		return tap_done();
 	}
 	b.watch = gpu_monitor_new(backend_cuda.watch, "cuda", b.device->facts.uuid);
-	b.room = room_new(CACHE);
-	b.inputs = cache_new(CACHE, b.room);
+	b.runs = runs_new(&backend_cuda, b.device, b.watch, false);
 	printf("# %s, %s, L2 %llu bytes\n", b.device->facts.name, b.device->facts.driver, (unsigned long long)b.device->facts.l2_bytes);
 	nvml(&b);
 	library_is_right(&b);
@@ -308,9 +319,6 @@ int main(void)
 	cold(&b);
 	energy(&b);
 	ceilings(&b);
-	cache_free(b.inputs);
-	room_free(b.room);
-	gpu_monitor_free(b.watch);
-	backend_cuda.close(b.device);
+	runs_free(b.runs);
 	return tap_done();
 }

@@ -62,9 +62,9 @@ static void sample_fini(struct sample *s)
 	free((void *)s->p.c_bytes);
 }
 
-static struct product_found check(struct sample *s, uint64_t secret)
+static struct wire_product_found check(struct sample *s, uint64_t secret)
 {
-	struct product_found f;
+	struct wire_product_found f;
 	product_check(&s->p, s->tolerance, secret, &f);
 	return f;
 }
@@ -81,7 +81,7 @@ static void check_type(enum dtype type, bool a_transposed, bool b_transposed)
 	double right = dtype_load(type, element);
 	dtype_store(type, element, right > 0 ? right - 4 : right + 4);
 	for (uint64_t secret = 0; secret < 50; secret++) {
-		struct product_found f = check(&s, secret);
+		struct wire_product_found f = check(&s, secret);
 		missed += f.rows != 1 || f.row != 5;
 	}
 	is_int(missed, 0, "one wrong element of %d is found in its row each time", M * N);
@@ -102,7 +102,7 @@ static void check_large(void)
 	int64_t n = 700;
 	struct plan_buffer a = matrix("A", DTYPE_F32, n, n, 0), b = matrix("B", DTYPE_F32, n, n, 0), c = matrix("C", DTYPE_F32, n, n, 0);
 	float *one = mem_new(1, a.bytes), *any = mem_new(1, b.bytes), *product = mem_new(1, c.bytes);
-	struct product_found f;
+	struct wire_product_found f;
 	fill_buffer(&b, 3, any);
 	for (int64_t i = 0; i < n; i++)
 		one[i * n + (i + 1) % n] = 2;

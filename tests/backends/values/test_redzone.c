@@ -1,14 +1,14 @@
-/* backends/values/redzone through backends/worker/run, on a pretended device that counts what is asked of it: what an execution writes and reads back, and
+/* backends/values/redzone through backends/worker/runs, on a pretended device that counts what is asked of it: what an execution writes and reads back, and
  * that every kind of damage is found wherever it is. */
 #include "backends/values/redzone.h"
 
 #include <stdlib.h>
 
-#include "backends/worker/run.h"
+#include "backends/worker/runs.h"
 #include "base/mem.h"
 #include "tap.h"
 
-enum { LARGE = (9 << 20) + 12, SMALL = 4000, ZONE = BACKEND_RED_ZONE, CACHE = 1 << 28 };
+enum { LARGE = (9 << 20) + 12, SMALL = 4000, ZONE = BACKEND_RED_ZONE };
 
 /* A, B: inputs; T: a table; C: output; S: scratch. */
 enum { A, B, T, C, S, BUFFERS };
@@ -87,7 +87,12 @@ static int execute(struct backend_run *r, uint32_t times, enum wire_cache cache,
 	return 0;
 }
 
-static struct backend fake = { .name = "fake", .prepare = prepare, .release = release, .write = write, .read = read, .fill = fill, .execute = execute };
+static void close_device(struct backend_device *d)
+{
+	(void)d;
+}
+
+static struct backend fake = { .name = "fake", .close = close_device, .prepare = prepare, .release = release, .write = write, .read = read, .fill = fill, .execute = execute };
 
 static void add(struct plan *p, const char *name, enum plan_role role, uint64_t bytes)
 {
@@ -95,10 +100,11 @@ static void add(struct plan *p, const char *name, enum plan_role role, uint64_t 
 		.dims = { (int64_t)bytes / 4 }, .ld = (int64_t)bytes / 4, .bytes = bytes, .fill = PLAN_RANDOM, .lo = -1, .hi = 1 };
 }
 
-static struct run *new_run(struct room *room)
+static struct runs *new_run(void)
 {
 	struct plan *p = plan_new();
-	struct run *r = NULL;
+	struct runs *r = runs_new(&fake, NULL, NULL, true);
+	struct wire_prepared prepared = { 0 };
 	struct err e = ERR_INIT;
 	add(p, "A", PLAN_IN, LARGE);
 	add(p, "B", PLAN_IN, SMALL);
@@ -107,19 +113,19 @@ static struct run *new_run(struct room *room)
 	memset(p->buffers[T].table, 7, SMALL);
 	add(p, "C", PLAN_OUT, LARGE);
 	add(p, "S", PLAN_SCRATCH, LARGE);
-	is_int(run_new(&fake, NULL, room, "", 0, p, &r, &e), 0, "prepared");
+	is_int(runs_serve(r, WIRE_PREPARE, &(struct wire_prepare){ .plan = p }, &prepared, &e), 0, "a run is prepared");
 	return r;
 }
 
-static struct wire_executed executed(struct run *r, struct cache *inputs)
+static struct wire_executed executed(struct runs *r)
 {
-	struct wire_execute m = { .seed = 5, .poison = 0xFF };
+	struct wire_execute m = { .run = 1, .seed = 5, .poison = 0xFF };
 	struct wire_executed x = { 0 };
 	struct err e = ERR_INIT;
 	device.writes = device.reads = device.fills = 0;
 	device.written = device.read = 0;
-	if (run_execute(r, &m, inputs, &x, &e) < 0)
-		ok(false, "executed: %s", e.text);
+	if (runs_serve(r, WIRE_EXECUTE, &m, &x, &e) < 0)
+		ok(false, "the run is executed: %s", e.text);
 	return x;
 }
 
@@ -132,65 +138,61 @@ static bool holds(unsigned buffer, uint8_t value)
 }
 
 /* Every call waits for the device. */
-static void test_calls(struct run *r, struct cache *inputs)
+static void test_calls(struct runs *r)
 {
-	struct wire_executed x = executed(r, inputs);
-	ok(x.changed_input == 0 && x.broken_zone == 0, "nothing is damaged");
-	ok(holds(C, 0xFF) && holds(S, 0xFF), "outputs and scratch are poisoned");
-	ok(device.writes == 7 && device.fills == 2, "%u writes: inputs and tables with their zones, the others' zones; %u fills", device.writes,
+	struct wire_executed x = executed(r);
+	ok(x.changed_input == 0 && x.broken_zone == 0, "a good kernel damages nothing");
+	ok(holds(C, 0xFF) && holds(S, 0xFF), "outputs and scratch are poisoned before an execution");
+	ok(device.writes == 7 && device.fills == 2, "inputs and tables are written with their red zones, other buffers filled (%u writes, %u fills)", device.writes,
 	   device.fills);
-	is_int(device.written, LARGE + 2 * SMALL + 10 * ZONE, "no poison among the bytes");
-	is_int(device.reads, 10, "read: A in three pieces, B, the table, the output and the others' zones");
-	is_int(device.read, 2 * LARGE + 2 * SMALL + 10 * ZONE, "each byte once");
+	is_int(device.written, LARGE + 2 * SMALL + 10 * ZONE, "no poison is written from the host");
+	is_int(device.reads, 10, "inputs, tables, outputs and red zones are read back");
+	is_int(device.read, 2 * LARGE + 2 * SMALL + 10 * ZONE, "each byte is read once");
 	fake.fill = NULL;
-	x = executed(r, inputs);
-	ok(holds(C, 0xFF) && holds(S, 0xFF) && x.broken_zone == 0, "a device that cannot fill has its poison written");
-	is_int(device.written, 3 * LARGE + 2 * SMALL + 10 * ZONE, "from the host");
+	x = executed(r);
+	ok(holds(C, 0xFF) && holds(S, 0xFF) && x.broken_zone == 0, "a device that cannot fill gets its poison written");
+	is_int(device.written, 3 * LARGE + 2 * SMALL + 10 * ZONE, "the poison then comes from the host");
 	fake.fill = fill;
 }
 
-static void damage(struct run *r, struct cache *inputs, unsigned buffer, int64_t at)
+static void damage(struct runs *r, unsigned buffer, int64_t at)
 {
 	bool zone = at < 0 || at >= (int64_t)device.bytes[buffer], kept = buffer == A || buffer == B || buffer == T;
 	device.damages = true;
 	device.damaged = buffer;
 	device.at = at;
-	struct wire_executed x = executed(r, inputs);
-	is_int(x.broken_zone, zone ? 1 + buffer : 0, "buffer %u at %lld: zones", buffer, (long long)at);
-	is_int(x.changed_input, !zone && kept ? 1 + buffer : 0, "and content");
+	struct wire_executed x = executed(r);
+	is_int(x.broken_zone, zone ? 1 + buffer : 0, "damage of buffer %u at %lld: red zones", buffer, (long long)at);
+	is_int(x.changed_input, !zone && kept ? 1 + buffer : 0, "damage of the content");
 	device.damages = false;
 }
 
-static void test_damage(struct run *r, struct cache *inputs)
+static void test_damage(struct runs *r)
 {
 	for (unsigned i = 0; i < BUFFERS; i++) {
 		int64_t end = (int64_t)device.bytes[i];
-		damage(r, inputs, i, -ZONE);
-		damage(r, inputs, i, -1);
-		damage(r, inputs, i, 0);
-		damage(r, inputs, i, end / 2);
-		damage(r, inputs, i, end - 1);
-		damage(r, inputs, i, end);
-		damage(r, inputs, i, end + ZONE - 1);
+		damage(r, i, -ZONE);
+		damage(r, i, -1);
+		damage(r, i, 0);
+		damage(r, i, end / 2);
+		damage(r, i, end - 1);
+		damage(r, i, end);
+		damage(r, i, end + ZONE - 1);
 	}
-	struct wire_executed x = executed(r, inputs);
-	ok(x.changed_input == 0 && x.broken_zone == 0, "all of it is repaired by the next execution");
-	struct wire_execute m = { .seed = 5, .poison = 0xFF };
+	struct wire_executed x = executed(r);
+	ok(x.changed_input == 0 && x.broken_zone == 0, "the next execution repairs all damage");
+	struct wire_execute m = { .run = 1, .seed = 5, .poison = 0xFF };
 	struct err e = ERR_INIT;
 	device.fail_read = 1;
-	is_int(run_execute(r, &m, inputs, &x, &e), -ERR_CRASH, "a device that is gone is no damage");
+	is_int(runs_serve(r, WIRE_EXECUTE, &m, &x, &e), -ERR_CRASH, "a device that is gone is not reported as damage");
 	device.fail_read = 0;
 }
 
 int main(void)
 {
-	struct room *room = room_new(CACHE);
-	struct cache *inputs = cache_new(CACHE, room);
-	struct run *r = new_run(room);
-	test_calls(r, inputs);
-	test_damage(r, inputs);
-	run_free(r);
-	cache_free(inputs);
-	room_free(room);
+	struct runs *r = new_run();
+	test_calls(r);
+	test_damage(r);
+	runs_free(r);
 	return tap_done();
 }

@@ -75,15 +75,14 @@ static void test_wire(void)
 {
 	struct err e = ERR_INIT;
 	struct buf first = BUF_INIT, second = BUF_INIT;
-	struct plan *p = sample_everything(), *q = NULL;
-	plan_encode(p, &first);
+	struct plan *p = sample_everything(), *q = plan_new();
+	wire_encode(&plan_table, p, &first);
 	struct wire_in in = { .at = (uint8_t *)first.data, .end = (uint8_t *)first.data + first.len };
-	is_int(plan_decode(&in, &q, &e), 0, "a plan is read back");
-	is_int(wire_end(&in, "plan", &e), 0, "to its last byte");
-	plan_encode(q, &second);
-	ok(first.len == second.len && memcmp(first.data, second.data, first.len) == 0, "and is the same");
-	is_str(q->buffers[4].name, "order", "with its names");
-	ok(memcmp(q->buffers[4].table, p->buffers[4].table, 16) == 0, "and tables");
+	is_int(wire_decode(&plan_table, &in, q, &e), 0, "a plan is read back to its last byte");
+	wire_encode(&plan_table, q, &second);
+	ok(first.len == second.len && memcmp(first.data, second.data, first.len) == 0, "the plan is the same");
+	is_str(q->buffers[4].name, "order", "the names of its buffers are read back");
+	ok(memcmp(q->buffers[4].table, p->buffers[4].table, 16) == 0, "its tables are read back");
 	plan_free(p);
 	plan_free(q);
 	buf_fini(&first);
@@ -94,8 +93,8 @@ static int same_form(const struct plan *p, const struct plan *q, bool with_grids
 {
 	struct buf first = BUF_INIT, second = BUF_INIT;
 	struct plan *a = plan_form(p, with_grids), *b = plan_form(q, with_grids);
-	plan_encode(a, &first);
-	plan_encode(b, &second);
+	wire_encode(&plan_table, a, &first);
+	wire_encode(&plan_table, b, &second);
 	int same = first.len == second.len && memcmp(first.data, second.data, first.len) == 0;
 	buf_fini(&first);
 	buf_fini(&second);

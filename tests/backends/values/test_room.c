@@ -1,10 +1,9 @@
-/* backends/worker/room, backends/worker/cache: large blocks are used again, no more idle than allowed, none by two at once. */
-#include "backends/worker/room.h"
+/* backends/values/room: large blocks are used again, no more idle than allowed, none by two at once. */
+#include "backends/values/room.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/worker/cache.h"
 #include "tap.h"
 
 #define MIB ((size_t)1 << 20)
@@ -46,18 +45,18 @@ static void test_room(void)
 static void test_cache(void)
 {
 	struct room *r = room_new(64 * MIB);
-	struct cache *c = cache_new(8 * MIB, r);
+	struct room_cache *c = room_cache_new(8 * MIB, r);
 	size_t len = 0;
 	void *first = room_take(r, 4 * MIB), *again = room_take(r, 4 * MIB);
-	ok(cache_put(c, "a", first, 4 * MIB) == first && cache_put(c, "a", again, 4 * MIB) == first, "what is there already stays");
+	ok(room_cache_put(c, "a", first, 4 * MIB) == first && room_cache_put(c, "a", again, 4 * MIB) == first, "what is there already stays");
 	ok(room_take(r, 4 * MIB) == again, "and the other goes back to the room");
-	cache_put(c, "b", again, 4 * MIB);
-	ok(cache_get(c, "a", &len) == first && len == 4 * MIB, "both are there");
-	cache_put(c, "c", room_take(r, 4 * MIB), 4 * MIB);
-	ok(cache_get(c, "b", &len) == NULL && cache_get(c, "a", &len) == first, "the least recently used was forgotten");
+	room_cache_put(c, "b", again, 4 * MIB);
+	ok(room_cache_get(c, "a", &len) == first && len == 4 * MIB, "both are there");
+	room_cache_put(c, "c", room_take(r, 4 * MIB), 4 * MIB);
+	ok(room_cache_get(c, "b", &len) == NULL && room_cache_get(c, "a", &len) == first, "the least recently used was forgotten");
 	ok(room_take(r, 4 * MIB) == again, "into the room");
 	free(again);
-	cache_free(c);
+	room_cache_free(c);
 	room_free(r);
 }
 

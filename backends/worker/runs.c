@@ -1,0 +1,409 @@
+/* runs: see runs.h. The order of an execution is fixed: inputs, poison, red zones, launch, then outputs before anything that could still
+ * change them. */
+#include "backends/worker/runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/timing/energy.h"
+#include "backends/timing/measure.h"
+#include "backends/timing/pair.h"
+#include "backends/values/compare.h"
+#include "backends/values/fill.h"
+#include "backends/values/product.h"
+#include "backends/values/redzone.h"
+#include "backends/values/room.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+enum { RUNS_MAX = 16 };
+/* Inputs come with red zones, and a room rounds blocks up: a buffer whose size is a power of two must fit. */
+#define SLACK ((size_t)64 << 20)
+#define INPUTS_KEPT (((size_t)1 << 30) + SLACK)
+#define REFERENCES_KEPT ((size_t)1 << 30)
+#define ROOM_KEPT (((size_t)512 << 20) + SLACK)
+
+struct output {
+	unsigned buffer; /* in the plan */
+	uint8_t *bytes;  /* logical content of the last execution, packed; from the room */
+	size_t len;
+};
+
+struct run {
+	struct backend_run *on_device;
+	void *binary;
+	size_t binary_len;
+	struct plan *plan;
+	struct output *outputs;
+	uint32_t output_count;
+	bool executed;
+	uint64_t seed;   /* of the last execution, and its values */
+	enum plan_values values;
+};
+
+struct runs {
+	const struct backend *backend;
+	struct backend_device *device;
+	struct gpu_monitor *monitor;
+	struct room *room;       /* for large blocks */
+	struct room_cache *inputs;
+	struct room_cache *references; /* NULL where kernels run in this process and could read them */
+	struct run *at[RUNS_MAX]; /* number i + 1 on the wire */
+};
+
+/* --- preparing and releasing -------------------------------------------------------------------------------------------- */
+
+static void run_free(struct runs *all, struct run *r)
+{
+	if (r == NULL)
+		return;
+	if (r->on_device)
+		all->backend->release(r->on_device);
+	for (uint32_t i = 0; i < r->output_count; i++)
+		room_give(all->room, r->outputs[i].bytes, r->outputs[i].len);
+	free(r->outputs);
+	plan_free(r->plan);
+	free(r->binary);
+	free(r);
+}
+
+static int prepare(struct runs *all, struct wire_prepare *request, struct wire_prepared *prepared, struct err *e)
+{
+	int64_t start = clock_now();
+	uint32_t slot = 0;
+	while (slot < RUNS_MAX && all->at[slot])
+		slot++;
+	if (slot == RUNS_MAX)
+		return err_set(e, ERR_INTERNAL, "this worker has %d runs prepared already, and cannot hold more; release one", RUNS_MAX);
+	struct run *r = MEM_NEW(struct run);
+	*r = (struct run){ .binary = mem_copy(request->binary, request->binary_len), .binary_len = request->binary_len,
+	                   .plan = request->plan };
+	request->plan = NULL;
+	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
+		const struct plan_buffer *b = &r->plan->buffers[i];
+		if (b->role == PLAN_OUT || b->role == PLAN_INOUT)
+			*MEM_PUSH(r->outputs, r->output_count) =
+				(struct output){ .buffer = i, .len = plan_buffer_logical(b) * dtype_size(b->type) };
+	}
+	int rc = all->backend->prepare(all->device, r->binary, r->binary_len, r->plan, &r->on_device, e);
+	if (rc < 0) {
+		run_free(all, r);
+		return rc;
+	}
+	all->at[slot] = r;
+	*prepared = (struct wire_prepared){ .run = slot + 1, .prepare_ns = (uint64_t)(clock_now() - start) };
+	return 0;
+}
+
+struct runs *runs_new(const struct backend *backend, struct backend_device *take_device, struct gpu_monitor *take_monitor, bool shares_cpu)
+{
+	struct runs *all = MEM_NEW(struct runs);
+	*all = (struct runs){ .backend = backend, .device = take_device, .monitor = take_monitor, .room = room_new(ROOM_KEPT) };
+	all->inputs = room_cache_new(INPUTS_KEPT, all->room);
+	all->references = shares_cpu ? NULL : room_cache_new(REFERENCES_KEPT, all->room);
+	return all;
+}
+
+void runs_free(struct runs *all)
+{
+	if (all == NULL)
+		return;
+	for (int i = 0; i < RUNS_MAX; i++)
+		run_free(all, all->at[i]);
+	gpu_monitor_free(all->monitor);
+	all->backend->close(all->device);
+	room_cache_free(all->inputs);
+	room_cache_free(all->references);
+	room_free(all->room);
+	free(all);
+}
+
+/* --- executing ---------------------------------------------------------------------------------------------------------- */
+
+/* An image (redzone.h) of the buffer's values for this seed. Borrowed from the cache. */
+static const void *input_image(struct runs *all, const struct plan_buffer *b, uint64_t seed, enum plan_values values)
+{
+	struct buf text = BUF_INIT;
+	buf_addf(&text, "%llu %u %u %llu %lld %u %a %a", (unsigned long long)seed, values, b->type, (unsigned long long)b->bytes,
+	         (long long)b->ld, b->fill, b->lo, b->hi);
+	for (unsigned i = 0; i < b->rank; i++)
+		buf_addf(&text, " %lld", (long long)b->dims[i]);
+	buf_addf(&text, " %s", b->name);
+	struct hash key = hash_text(buf_text(&text));
+	buf_fini(&text);
+	size_t len;
+	const void *there = room_cache_get(all->inputs, key.hex, &len);
+	if (there)
+		return there;
+	void *fresh = room_take(all->room, redzone_image_bytes(b->bytes));
+	fill_special(b, seed, values, redzone_content(fresh));
+	redzone_frame(fresh, b->bytes);
+	return room_cache_put(all->inputs, key.hex, fresh, redzone_image_bytes(b->bytes));
+}
+
+/* For room_give. */
+static void *table_image(struct runs *all, const struct plan_buffer *b)
+{
+	void *image = room_take(all->room, redzone_image_bytes(b->bytes));
+	memcpy(redzone_content(image), b->table, b->bytes);
+	redzone_frame(image, b->bytes);
+	return image;
+}
+
+static int set_up_buffer(struct runs *all, const struct run *r, unsigned i, const struct wire_execute *m, struct err *e)
+{
+	const struct plan_buffer *b = &r->plan->buffers[i];
+	void *table = NULL;
+	int rc = 0;
+	switch (b->role) {
+	case PLAN_IN:
+	case PLAN_INOUT:
+		return redzone_write(all->backend, r->on_device, i, input_image(all, b, m->seed, m->values), b->bytes, e);
+	case PLAN_TABLE:
+		table = table_image(all, b);
+		rc = redzone_write(all->backend, r->on_device, i, table, b->bytes, e);
+		room_give(all->room, table, redzone_image_bytes(b->bytes));
+		return rc;
+	case PLAN_OUT:
+	case PLAN_SCRATCH:
+		if (!(r->executed || m->keep & WIRE_KEEP_RAW) || !(m->keep & (b->role == PLAN_OUT ? WIRE_KEEP_OUTPUTS : WIRE_KEEP_SCRATCH)))
+			rc = redzone_poison(all->backend, r->on_device, all->room, i, b->bytes, (uint8_t)m->poison, e);
+		break;
+	}
+	return rc < 0 ? rc : redzone_arm(all->backend, r->on_device, i, b->bytes, e);
+}
+
+/* Reads one output and drops the padding between its rows. */
+static int fetch(struct runs *all, struct run *r, struct output *out, struct err *e)
+{
+	const struct plan_buffer *b = &r->plan->buffers[out->buffer];
+	size_t size = dtype_size(b->type), row = (size_t)b->dims[b->rank - 1] * size, stride = (size_t)b->ld * size;
+	size_t rows = out->len / row, span = (rows - 1) * stride + row;
+	if (out->bytes == NULL)
+		out->bytes = room_take(all->room, out->len);
+	if (stride == row)
+		return all->backend->read(r->on_device, out->buffer, 0, out->bytes, out->len, e);
+	uint8_t *padded = room_take(all->room, span);
+	int rc = all->backend->read(r->on_device, out->buffer, 0, padded, span, e);
+	for (size_t i = 0; i < rows && rc == 0; i++)
+		memcpy(out->bytes + i * row, padded + i * stride, row);
+	room_give(all->room, padded, span);
+	return rc;
+}
+
+/* Did the kernel write to an input, or to a red zone? */
+static int look_for_damage(struct runs *all, struct run *r, const struct wire_execute *m, struct wire_executed *x, struct err *e)
+{
+	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
+		const struct plan_buffer *b = &r->plan->buffers[i];
+		bool broken = false, same = true;
+		void *table = b->role == PLAN_TABLE ? table_image(all, b) : NULL;
+		const void *want = b->role == PLAN_IN ? input_image(all, b, m->seed, m->values) : table;
+		int rc = want ? redzone_same(all->backend, r->on_device, all->room, i, want, b->bytes, &same, &broken, e)
+		              : redzone_check(all->backend, r->on_device, i, b->bytes, &broken, e);
+		room_give(all->room, table, redzone_image_bytes(b->bytes));
+		if (rc < 0)
+			return err_wrap(e, "buffer %s", b->name);
+		if (broken && x->broken_zone == 0)
+			x->broken_zone = 1 + i;
+		if (!same && x->changed_input == 0)
+			x->changed_input = 1 + i;
+	}
+	return 0;
+}
+
+/* Executes once from fresh inputs into poisoned outputs (WIRE_LOOK: not at all), then reads everything back. */
+static int serve_execute(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	const struct wire_execute *m = request;
+	struct wire_executed *x = answer;
+	int rc = 0;
+	if (m->keep & WIRE_LOOK) {
+		if (!r->executed || m->seed != r->seed || m->values != r->values)
+			rc = err_set(e, ERR_INPUT, "there is nothing to look at: the run was not executed with this seed");
+	} else {
+		for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++)
+			if (set_up_buffer(all, r, i, m, e) < 0)
+				rc = err_wrap(e, "buffer %s", r->plan->buffers[i].name);
+		if (rc == 0)
+			rc = all->backend->execute(r->on_device, 1, WIRE_WARM, &x->device_ns, e);
+	}
+	r->executed = false;
+	for (uint32_t i = 0; i < r->output_count && rc == 0; i++)
+		rc = fetch(all, r, &r->outputs[i], e);
+	if (rc == 0)
+		rc = look_for_damage(all, r, m, x, e);
+	r->executed = rc == 0;
+	r->seed = m->seed;
+	r->values = m->values;
+	return rc;
+}
+
+/* What is timed was executed before: drivers finish compiling then. */
+static int need_executed(struct runs *all, struct run *r, struct err *e)
+{
+	struct wire_executed x = { 0 };
+	return r->executed ? 0 : serve_execute(all, r, &(struct wire_execute){ .poison = 0xFF }, &x, e);
+}
+
+/* --- looking at outputs ------------------------------------------------------------------------------------------------- */
+
+/* NULL with *e set when there is none. */
+static const struct output *find_output(const struct run *r, uint32_t number, struct err *e)
+{
+	if (r->executed && number < r->output_count)
+		return &r->outputs[number];
+	if (r->executed)
+		err_set(e, ERR_INPUT, "output %u does not exist, the plan has %u", number, r->output_count);
+	else
+		err_set(e, ERR_INPUT, "the run has no outputs: it was not executed, or its last execution failed");
+	return NULL;
+}
+
+static int serve_output(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	(void)all;
+	const struct wire_output *m = request;
+	const struct output *out = find_output(r, m->output, e);
+	if (out == NULL)
+		return -ERR_INPUT;
+	if (out->len + 8 > WIRE_BODY_MAX)
+		return err_set(e, ERR_UNSUPPORTED, "output %s has %zu bytes, more than the wire carries at once",
+		               r->plan->buffers[out->buffer].name, out->len);
+	*(struct wire_content *)answer = (struct wire_content){ .bytes = out->bytes, .len = out->len };
+	return 0;
+}
+
+/* With the reference that came along, or the one kept by that hash. */
+static int serve_compare(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	const struct wire_compare *m = request;
+	struct wire_compared *compared = answer;
+	const struct output *out = find_output(r, m->output, e);
+	const void *want = m->reference;
+	size_t len = m->reference_len;
+	if (out == NULL)
+		return -ERR_INPUT;
+	if (want == NULL && all->references)
+		want = room_cache_get(all->references, m->reference_hash, &len);
+	if (want == NULL) {
+		compared->need_reference = true;
+		return 0;
+	}
+	if (m->reference && strcmp(hash_array(want, len).hex, m->reference_hash) != 0)
+		return err_set(e, ERR_NETWORK, "the reference does not have the hash that it was sent with");
+	if (m->reference && all->references) {
+		void *kept = room_take(all->room, len);
+		memcpy(kept, m->reference, len);
+		want = room_cache_put(all->references, m->reference_hash, kept, len);
+	}
+	const struct plan_buffer *buffer = &r->plan->buffers[out->buffer];
+	if (len != out->len)
+		return err_set(e, ERR_INPUT, "the reference has %zu bytes, output %s has %zu", len, buffer->name, out->len);
+	compare_outputs(buffer, out->bytes, want, m->tolerance, m->poison, compared);
+	return 0;
+}
+
+/* The gemm is a claim about the plan's buffers, not one of its operations. */
+static int serve_product(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	const struct wire_product *m = request;
+	const struct plan_gemm *g = &m->gemm;
+	const struct plan_buffer *b = r->plan->buffers;
+	const void *bytes = NULL;
+	if (!r->executed)
+		return err_set(e, ERR_INPUT, "the run was not executed, or its last execution failed");
+	if (plan_check_gemm(r->plan, g, e) < 0)
+		return -(int)e->code;
+	for (uint32_t i = 0; i < r->output_count; i++)
+		if (r->outputs[i].buffer == g->c)
+			bytes = r->outputs[i].bytes;
+	if (b[g->a].role != PLAN_IN || b[g->b].role != PLAN_IN || bytes == NULL)
+		return err_set(e, ERR_INPUT, "%s = %s * %s is no product of two inputs", b[g->c].name, b[g->a].name, b[g->b].name);
+	/* Generated anew: the cache lends only one image at a time. */
+	void *from_a = room_take(all->room, b[g->a].bytes), *from_b = room_take(all->room, b[g->b].bytes);
+	fill_special(&b[g->a], r->seed, r->values, from_a);
+	fill_special(&b[g->b], r->seed, r->values, from_b);
+	struct product p = { .a = &b[g->a], .b = &b[g->b], .c = &b[g->c], .a_transposed = g->a_transposed, .b_transposed = g->b_transposed,
+	                     .a_bytes = from_a, .b_bytes = from_b, .c_bytes = bytes };
+	product_check(&p, m->tolerance, m->secret, answer);
+	room_give(all->room, from_a, b[g->a].bytes);
+	room_give(all->room, from_b, b[g->b].bytes);
+	return 0;
+}
+
+static int serve_races(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	const struct wire_races *m = request;
+	struct wire_raced *raced = answer;
+	if (all->backend->races == NULL)
+		return err_set(e, ERR_UNSUPPORTED, "%s kernels cannot be interpreted", all->backend->name);
+	return all->backend->races(r->binary, r->binary_len, r->plan, m->seed, &raced->finding, e);
+}
+
+/* --- timing ------------------------------------------------------------------------------------------------------------- */
+
+static int serve_measure(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	int rc = need_executed(all, r, e);
+	return rc < 0 ? rc : measure_samples(all->backend, r->on_device, all->monitor, request, answer, e);
+}
+
+static int serve_energy(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	int rc = need_executed(all, r, e);
+	return rc < 0 ? rc : energy_measure(all->backend, r->on_device, all->monitor, request, answer, e);
+}
+
+static int find(const struct runs *all, uint32_t number, struct run **ret_run, struct err *e)
+{
+	if (number < 1 || number > RUNS_MAX || all->at[number - 1] == NULL)
+		return err_set(e, ERR_NOT_FOUND, "this worker has no run %u; prepare it first", number);
+	*ret_run = all->at[number - 1];
+	return 0;
+}
+
+static int serve_pair(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	const struct wire_pair *m = request;
+	struct run *b = NULL;
+	if (find(all, m->b, &b, e) < 0 || need_executed(all, r, e) < 0 || need_executed(all, b, e) < 0)
+		return -(int)e->code;
+	return pair_samples(all->backend, r->on_device, b->on_device, all->monitor, m, answer, e);
+}
+
+/* --- serving ------------------------------------------------------------------------------------------------------------ */
+
+static int serve_release(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	const struct wire_release *m = request;
+	(void)answer;
+	(void)e;
+	all->at[m->run - 1] = NULL;
+	run_free(all, r);
+	return 0;
+}
+
+/* For requests that begin with the number of their run. */
+static int (*const serve[WIRE_LAST + 1])(struct runs *all, struct run *r, const void *request, void *answer, struct err *e) = {
+	[WIRE_EXECUTE] = serve_execute, [WIRE_OUTPUT] = serve_output, [WIRE_COMPARE] = serve_compare, [WIRE_PRODUCT] = serve_product,
+	[WIRE_RACES] = serve_races, [WIRE_MEASURE] = serve_measure, [WIRE_PAIR] = serve_pair, [WIRE_ENERGY] = serve_energy,
+	[WIRE_RELEASE] = serve_release,
+};
+
+bool runs_serves(enum wire_type type)
+{
+	return type == WIRE_PREPARE || serve[type];
+}
+
+int runs_serve(struct runs *all, enum wire_type type, void *request, void *ret_answer, struct err *e)
+{
+	struct run *r = NULL;
+	uint32_t number;
+	if (type == WIRE_PREPARE)
+		return prepare(all, request, ret_answer, e);
+	memcpy(&number, request, sizeof number);
+	int rc = find(all, number, &r, e);
+	return rc < 0 ? rc : serve[type](all, r, request, ret_answer, e);
+}
