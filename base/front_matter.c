@@ -9,6 +9,9 @@
 #include "base/mem.h"
 #include "base/suggest.h"
 
+/* What a person may write; more is a mistake or an attack on those who search it. */
+enum { LINES_MAX = 4096, BYTES_MAX = 256 << 10 };
+
 struct reader {
 	const char *file;
 	const struct front_matter_key *keys;
@@ -193,7 +196,11 @@ int front_matter_parse(const char *file, const char *text, const struct front_ma
 			*ret_m = m;
 			return 0;
 		}
-		rc = read_line(&r, at, n);
+		if (m.count == LINES_MAX || at + n - text > BYTES_MAX)
+			rc = err_set(e, ERR_INPUT, "%s:%d: the front matter has more than %d lines or %d KiB", file,
+				     r.line, LINES_MAX, BYTES_MAX >> 10);
+		else
+			rc = read_line(&r, at, n);
 		at += n;
 	}
 	front_matter_fini(&m);

@@ -15,6 +15,7 @@
 
 enum { REFERENCE_BYTES = 1 << 30, BINARIES_MIB = 1024 };
 
+enum { SLOW_THREADS = 2, SLOW_QUEUED = 64 };
 #define LAST_CALLS_NS (10 * CLOCK_S) /* handlers that still run at the end may take so long */
 
 static bool has_transforms(const char *folder)
@@ -116,6 +117,7 @@ static int fill(struct app *app, const struct app_config *config, struct err *e)
 		rc = notify_new(app, &app->notify, e);
 	if (rc == 0)
 		rc = tools_server(app, &app->mcp, e);
+	app->slow = mcp_pool_new(SLOW_THREADS, SLOW_QUEUED);
 out:
 	free(shipped);
 	return rc;
@@ -139,6 +141,7 @@ void app_end(struct app *app)
 {
 	if (app == NULL)
 		return;
+	app->ending = true;
 	engine_stop(app->engine);
 	notify_hurry(app->notify);
 }
@@ -158,6 +161,7 @@ void app_free(struct app *app)
 	if (app == NULL)
 		return;
 	end_calls(app);
+	mcp_pool_free(app->slow);
 	notify_free(app->notify);
 	mcp_server_free(app->mcp);
 	engine_free(app->engine);

@@ -2,8 +2,11 @@
 #ifndef PEAKD_DAEMON_APP_H
 #define PEAKD_DAEMON_APP_H
 
+#include <stdatomic.h>
+
 #include "core/jobs/work.h"
 #include "daemon/notify.h"
+#include "mcp/pool.h"
 #include "mcp/server.h"
 
 struct app {
@@ -11,6 +14,8 @@ struct app {
 	struct engine *engine;
 	struct notify *notify;
 	struct mcp_server *mcp;
+	struct mcp_pool *slow;       /* threads for calls that compute for seconds, so that they hold up no others */
+	atomic_bool ending;          /* what computes for long gives up */
 	struct mcp_tool *tools;      /* the server's table, made from daemon/tools */
 	char *share;                 /* folder with transforms/ and examples/ */
 	char *own_transforms;        /* the user's own transformations; may not exist */

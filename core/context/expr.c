@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/suggest.h"
 
-enum { DEPTH_MAX = 60, NAME_MAX_LEN = 63, UNARY_PRIORITY = 12 };
+enum { DEPTH_MAX = 60, NAME_MAX_LEN = 63, UNARY_PRIORITY = 12, POWER_COST = 16 };
 
 static const char *const function_names[FN_COUNT] = { "cdiv", "min", "max", "floor", "ceil", "abs" };
 
@@ -60,7 +60,9 @@ static int fail(struct parser *p, const char *expected)
 	skip_space(p);
 	if (p->at < p->end) {
 		size_t n = 0;
-		while (n < 20 && p->at + n < p->end && (n == 0 || isalnum((unsigned char)p->at[n]) || (p->at[n] == '.' && isdigit((unsigned char)*p->at))))
+		while (n < 20 && p->at + n < p->end &&
+		       (n == 0 || isalnum((unsigned char)p->at[n]) ||
+			(p->at[n] == '.' && isdigit((unsigned char)*p->at))))
 			n++;
 		snprintf(found, sizeof found, "'%.*s'", (int)n, p->at);
 	}
@@ -362,8 +364,17 @@ bool expr_mentions(const struct expr *x, size_t slot)
 	return false;
 }
 
+uint64_t expr_cost(const struct expr *x)
+{
+	uint64_t cost = 0;
+	for (size_t k = 0; k < x->len; k++)
+		cost += x->code[k].code == CODE_OP && x->code[k].op == VALUE_POW ? POWER_COST : 1;
+	return cost;
+}
+
 /* --- evaluation --------------------------------------------------------------------------------------------------- */
-static enum value_status call_function(enum expr_function fn, const struct value *args, size_t count, struct value *ret_v)
+static enum value_status call_function(enum expr_function fn, const struct value *args, size_t count,
+				       struct value *ret_v)
 {
 	switch (fn) {
 	case FN_CDIV: return value_cdiv(args[0], args[1], ret_v);

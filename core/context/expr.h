@@ -30,8 +30,8 @@ struct expr_range {
 	bool number;         /* it surely is one, from lo to hi (and so true) */
 	bool yes, no, fails; /* it may be true; false; not computable */
 	double lo, hi;
-	bool whole;          /* a number without fraction: lo and a multiple of `step`, which hi is, too */
-	int64_t step;        /* 0: lo alone */
+	bool whole;   /* a number without fraction: lo and a multiple of `step`, which hi is, too */
+	int64_t step; /* 0: lo alone */
 };
 
 struct expr_range expr_range_of(struct value v);
@@ -44,5 +44,7 @@ struct expr_range expr_range(const struct expr *x, const struct value *env, cons
 /* The slots that the expression mentions: each once, ascending. Borrowed. */
 const uint16_t *expr_slots(const struct expr *x, size_t *ret_count);
 bool expr_mentions(const struct expr *x, size_t slot);
+/* How long one evaluation takes, in steps of one cheap operation each. */
+uint64_t expr_cost(const struct expr *x);
 
 #endif

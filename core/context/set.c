@@ -147,7 +147,8 @@ int set_parse(struct scope *scope, const char *text, size_t len, struct set **re
 	else if (loop < len)
 		rc = parse_loop(scope, s, text, loop, text + loop + 3, len - loop - 3, e);
 	else if (!braces && len > 1 && text[0] == '[' && text[len - 1] == ']')
-		rc = err_set(e, ERR_INPUT, "`%.*s`: values stand in braces: {%.*s}", (int)len, text, (int)len - 2, text + 1);
+		rc = err_set(e, ERR_INPUT, "`%.*s`: values stand in braces: {%.*s}", (int)len, text, (int)len - 2,
+			     text + 1);
 	else if (!braces && find_outside(text, len, ",") < len)
 		rc = err_set(e, ERR_INPUT, "`%.*s`: several values stand in braces: {%.*s}", (int)len, text, (int)len,
 			     text);
@@ -179,6 +180,7 @@ bool set_mentions(const struct set *s, size_t slot)
 struct values {
 	struct value *at;
 	size_t count;
+	uint64_t steps; /* of work */
 };
 
 static int add_value(struct values *v, const struct expr *x, const struct value *env, struct err *e)
@@ -189,6 +191,7 @@ static int add_value(struct values *v, const struct expr *x, const struct value 
 		return err_set(e, ERR_INPUT, "the values cannot be computed: %s", value_status_text(st));
 	if (got.kind == VALUE_BOOL)
 		return err_set(e, ERR_INPUT, "a value is true or false; expected numbers (write 0 and 1)");
+	v->steps += expr_cost(x) + v->count / 2;
 	for (size_t k = 0; k < v->count; k++)
 		if (value_same(v->at[k], got))
 			return 0;
@@ -228,6 +231,7 @@ static int loop_values(const struct set *s, struct value *env, struct values *v,
 		if (steps == STEPS_MAX)
 			return err_set(e, ERR_INPUT, "the range has more than %d steps", STEPS_MAX);
 		env[s->slot] = value_of_int(i);
+		v->steps += 1 + (s->when ? expr_cost(s->when) : 0);
 		struct value keep = value_of_bool(true);
 		/* A condition that divides by zero does not hold, as in where:. */
 		if (s->when && expr_eval(s->when, env, &keep) != VALUE_OK)
@@ -241,14 +245,17 @@ static int loop_values(const struct set *s, struct value *env, struct values *v,
 	return rc;
 }
 
-int set_values(const struct set *s, struct value *env, struct value **ret_values, size_t *ret_count, struct err *e)
+int set_values(const struct set *s, struct value *env, struct value **ret_values, size_t *ret_count, uint64_t *steps,
+	       struct err *e)
 {
-	struct values v = { NULL, 0 };
+	struct values v = { NULL, 0, 0 };
 	int rc = 0;
 	if (s->loop)
 		rc = loop_values(s, env, &v, e);
 	for (size_t k = 0; rc == 0 && !s->loop && k < s->item_count; k++)
 		rc = add_value(&v, s->items[k], env, e);
+	if (steps)
+		*steps += v.steps;
 	if (rc < 0) {
 		free(v.at);
 		return rc;

@@ -18,9 +18,10 @@ int set_parse(struct scope *scope, const char *text, size_t len, struct set **re
 void set_free(struct set *s);
 /* The values in order, repetitions dropped, for what is bound in env. `env` has one value per slot of the scope that
  * the set was parsed with, and is written to while it runs (the loop variable). *ret_values is owned by the caller.
- * An empty set is no error here. -ERR_INPUT for an expression that fails, a range without end or more than
+ * An empty set is not an error here. The work, as expr_cost counts it, is added to *steps (may be NULL). -ERR_INPUT for an expression that fails, a range without end or more than
  * SET_VALUES_MAX values. */
-int set_values(const struct set *s, struct value *env, struct value **ret_values, size_t *ret_count, struct err *e);
+int set_values(const struct set *s, struct value *env, struct value **ret_values, size_t *ret_count, uint64_t *steps,
+	       struct err *e);
 /* Mentions this slot (its own loop variable apart). */
 bool set_mentions(const struct set *s, size_t slot);
 

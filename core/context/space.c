@@ -40,22 +40,25 @@ static int compare_rows(const uint16_t *a, const uint16_t *b, size_t n)
 }
 
 /* Radix sort, last variable first; then repetitions (of overlapping check: entries) are dropped. */
-static void sort_rows(struct space *s)
+static int sort_rows(struct space *s, const char *file, const struct space_stop *stop, struct err *e)
 {
 	size_t n = s->spec->var_count, count = s->points.count, kept = 0;
+	int rc = 0;
 	uint32_t *from = MEM_NEW_N(uint32_t, count + 1), *to = MEM_NEW_N(uint32_t, count + 1);
 	for (size_t k = 0; k < count; k++)
 		from[k] = (uint32_t)k;
-	for (size_t var = n; var-- > 0;) {
+	for (size_t var = n; rc == 0 && var-- > 0;) {
 		if (s->points.domains[var].count < 2)
 			continue;
+		if (stop && stop->wanted(stop->arg))
+			rc = err_set(e, ERR_CANCELLED, "%s: the enumeration of the space was cancelled", file);
 		sort_column(s, var, from, to);
 		uint32_t *swap = from;
 		from = to;
 		to = swap;
 	}
 	uint16_t *rows = MEM_NEW_N(uint16_t, count * n + 1);
-	for (size_t k = 0; k < count; k++) {
+	for (size_t k = 0; rc == 0 && k < count; k++) {
 		const uint16_t *row = s->points.rows + from[k] * n;
 		if (kept == 0 || compare_rows(rows + (kept - 1) * n, row, n) != 0)
 			memcpy(rows + kept++ * n, row, n * sizeof *row);
@@ -65,6 +68,7 @@ static void sort_rows(struct space *s)
 	free(s->points.rows);
 	s->points.rows = rows;
 	s->points.count = kept;
+	return rc;
 }
 
 static void find_sizes(struct space *s)
@@ -78,12 +82,12 @@ static void find_sizes(struct space *s)
 	s->size_count = sizes;
 }
 
-static int check_fixed(const struct spec *spec, const struct params *fixed, struct err *e)
+static int check_fixed(const struct enumerate_query *q, struct err *e)
 {
-	for (size_t k = 0; fixed && k < fixed->count; k++)
-		if (spec_find(spec, fixed->at[k].name) < 0)
-			return err_set(e, ERR_INPUT, "kernel %s has no parameter %s to fix", spec->kernel,
-				       fixed->at[k].name);
+	for (size_t k = 0; q->fixed && k < q->fixed->count; k++)
+		if (spec_find(q->spec, q->fixed->at[k].name) < 0)
+			return err_set(e, ERR_INPUT, "%s: kernel %s has no parameter %s to fix", q->file,
+				       q->spec->kernel, q->fixed->at[k].name);
 	return 0;
 }
 
@@ -94,36 +98,50 @@ static struct space *space_alloc(const struct context *ctx)
 	return s;
 }
 
-static struct space *finish(struct space *s)
+static int finish(struct space *s, const char *file, const struct space_stop *stop, struct err *e)
 {
-	sort_rows(s);
-	find_sizes(s);
-	return s;
+	int rc = sort_rows(s, file, stop, e);
+	if (rc == 0)
+		find_sizes(s);
+	return rc;
+}
+
+/* A space without an explanation when it is empty; *ret_why explains it. */
+static int enumerate(const struct context *ctx, const struct enumerate_query *query, struct space **ret_space,
+		     char **ret_why, struct err *e)
+{
+	struct space *s = space_alloc(ctx);
+	int rc = check_fixed(query, e);
+	if (rc == 0)
+		rc = enumerate_run(query, &s->points, ret_why, e);
+	if (rc == 0)
+		rc = finish(s, query->file, query->stop, e);
+	if (rc < 0) {
+		space_free(s);
+		return rc;
+	}
+	*ret_space = s;
+	return 0;
 }
 
 int space_new_maybe(const struct context *ctx, const struct facts *facts, const struct params *fixed,
 		    struct space **ret_space, char **ret_why, struct err *e)
 {
-	struct space *s = space_alloc(ctx);
-	char *why = NULL;
-	int rc = check_fixed(s->spec, fixed, e);
-	if (rc == 0)
-		rc = enumerate_run(s->spec, facts, fixed, NULL, &s->points, &why, e);
-	if (rc < 0) {
-		space_free(s);
-		return err_wrap(e, "%s", context_file(ctx));
-	}
-	*ret_space = finish(s);
-	*ret_why = why;
-	return 0;
+	struct enumerate_query query = {
+		.file = context_file(ctx), .spec = context_spec(ctx), .facts = facts, .fixed = fixed
+	};
+	return enumerate(ctx, &query, ret_space, ret_why, e);
 }
 
-int space_new(const struct context *ctx, const struct facts *facts, const struct params *fixed,
-	      struct space **ret_space, struct err *e)
+int space_new_until(const struct context *ctx, const struct facts *facts, const struct params *fixed,
+		    const struct space_stop *stop, struct space **ret_space, struct err *e)
 {
+	struct enumerate_query query = {
+		.file = context_file(ctx), .spec = context_spec(ctx), .facts = facts, .fixed = fixed, .stop = stop
+	};
 	struct space *s = NULL;
 	char *why = NULL;
-	int rc = space_new_maybe(ctx, facts, fixed, &s, &why, e);
+	int rc = enumerate(ctx, &query, &s, &why, e);
 	if (rc == 0 && s->points.count == 0) {
 		char *given = fixed ? params_text(fixed) : mem_str("");
 		rc = err_set(e, ERR_INPUT, "%s: no valid execution parameters%s%s: %s", context_file(ctx),
@@ -138,23 +156,35 @@ int space_new(const struct context *ctx, const struct facts *facts, const struct
 	return rc;
 }
 
+int space_new(const struct context *ctx, const struct facts *facts, const struct params *fixed,
+	      struct space **ret_space, struct err *e)
+{
+	return space_new_until(ctx, facts, fixed, NULL, ret_space, e);
+}
+
 int space_new_check(const struct context *ctx, const struct facts *facts, const struct params *fixed,
 		    struct space **ret_space, struct err *e)
 {
+	struct enumerate_query query = {
+		.file = context_file(ctx), .spec = context_spec(ctx), .facts = facts, .fixed = fixed
+	};
 	struct space *s = space_alloc(ctx);
-	int rc = check_fixed(s->spec, fixed, e);
+	int rc = check_fixed(&query, e);
 	for (size_t k = 0; rc == 0 && k < s->spec->check_count; k++) {
 		char *why = NULL;
-		rc = enumerate_run(s->spec, facts, fixed, &s->spec->checks[k], &s->points, &why, e);
+		query.check = &s->spec->checks[k];
+		rc = enumerate_run(&query, &s->points, &why, e);
 		free(why);
-	}
-	if (rc < 0) {
-		space_free(s);
-		return err_wrap(e, "%s: check", context_file(ctx));
 	}
 	if (s->points.domains == NULL)
 		s->points.domains = MEM_NEW_N(struct enumerate_domain, s->spec->var_count + 1);
-	*ret_space = finish(s);
+	if (rc == 0)
+		rc = finish(s, query.file, NULL, e);
+	if (rc < 0) {
+		space_free(s);
+		return err_wrap(e, "the sizes of check");
+	}
+	*ret_space = s;
 	return 0;
 }
 
@@ -179,6 +209,11 @@ size_t space_count(const struct space *s)
 double space_raw(const struct space *s)
 {
 	return s->points.raw;
+}
+
+uint64_t space_steps(const struct space *s)
+{
+	return s->points.steps;
 }
 
 uint64_t space_visited(const struct space *s)

@@ -4,6 +4,7 @@
 #ifndef PEAKD_CORE_CONTEXT_SPACE_H
 #define PEAKD_CORE_CONTEXT_SPACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +16,14 @@
 struct space;
 
 enum {
-	SPACE_POINTS_MAX = 8000000,   /* valid points kept */
-	SPACE_VISITS_MAX = 200000000, /* partial assignments visited before giving up */
+	SPACE_POINTS_MAX = 8000000,  /* valid points kept */
+	SPACE_STEPS_MAX = 500000000, /* operations of expressions before giving up: some seconds */
+};
+
+/* Asked every few milliseconds by a long enumeration: true when nobody wants the result any more. */
+struct space_stop {
+	bool (*wanted)(void *arg);
+	void *arg;
 };
 
 /* Every valid point over the declared values. `facts`: the device, for constraints that mention it (NULL: those are
@@ -34,12 +41,16 @@ int space_new_maybe(const struct context *ctx, const struct facts *facts, const 
  * context has no check:, or it requires what those sizes do not fulfil. */
 int space_new_check(const struct context *ctx, const struct facts *facts, const struct params *fixed,
 		    struct space **ret_space, struct err *e);
+/* As space_new, but ends with -ERR_CANCELLED once `stop` says so. For callers who do not wait for ever. */
+int space_new_until(const struct context *ctx, const struct facts *facts, const struct params *fixed,
+		    const struct space_stop *stop, struct space **ret_space, struct err *e);
 void space_free(struct space *space);
 
 size_t space_count(const struct space *space);
 /* The raw product of all value sets, before any constraint (an upper bound when sets depend on one another). */
 double space_raw(const struct space *space);
-/* Partial assignments that the enumeration visited. */
+/* Partial assignments that the enumeration visited, and the work that it took (see SPACE_STEPS_MAX). */
+uint64_t space_steps(const struct space *space);
 uint64_t space_visited(const struct space *space);
 /* Point number index < count: a full assignment, owned by the caller. Points of one input size are contiguous. */
 struct params *space_at(const struct space *space, size_t index);

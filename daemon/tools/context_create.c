@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "core/context/host.h"
 #include "core/context/space.h"
-#include "core/workers/pool.h"
 #include "core/record/checkpoint.h"
 #include "core/record/workflow.h"
 
@@ -62,18 +61,38 @@ static json_t *tuning_json(const struct context *ctx)
 	return list;
 }
 
-static const struct mcp_done *create(struct mcp_call *call, struct db *db, const struct context *ctx)
+/* The database is taken only for as long as it is used. */
+static int store(struct app *app, const struct context *ctx, const char *name, int64_t *ret_checkpoint, bool *ret_existed,
+                 struct err *e)
+{
+	struct db *db;
+	int rc = store_take(app->work.store, &db, e);
+	if (rc < 0)
+		return rc;
+	rc = store_root(db, ctx, name, ret_checkpoint, ret_existed, e);
+	store_give(db);
+	return rc;
+}
+
+static bool nobody_waits(void *arg)
+{
+	struct mcp_call *call = arg;
+	return mcp_call_cancelled(call) || tools_app(call)->ending;
+}
+
+static const struct mcp_done *create(struct mcp_call *call, const struct context *ctx)
 {
 	struct err e = ERR_INIT;
 	struct space *space;
 	int64_t checkpoint;
 	bool existed = false;
 	const char *name = tools_text(call, "name");
+	const struct space_stop stop = { .wanted = nobody_waits, .arg = call };
 	if (name == NULL || *name == '\0')
 		name = context_kernel(ctx);
-	if (host_check(ctx, &e) < 0 || space_new(ctx, NULL, NULL, &space, &e) < 0)
+	if (host_check(ctx, &e) < 0 || space_new_until(ctx, NULL, NULL, &stop, &space, &e) < 0)
 		return tools_refuse(call, &e);
-	if (store_root(db, ctx, name, &checkpoint, &existed, &e) < 0) {
+	if (store(tools_app(call), ctx, name, &checkpoint, &existed, &e) < 0) {
 		space_free(space);
 		return tools_refuse(call, &e);
 	}
@@ -91,21 +110,34 @@ static const struct mcp_done *create(struct mcp_call *call, struct db *db, const
 	return done;
 }
 
-static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
+/* On a thread for slow calls. */
+static void run(void *arg)
 {
+	struct mcp_call *call = arg;
 	struct err e = ERR_INIT;
 	struct context *ctx;
 	const char *file = tools_text(call, "file");
-	if (context_parse(file ? file : "context", tools_text(call, "source"), &ctx, &e) < 0)
-		return tools_refuse(call, &e);
-	const struct mcp_done *done = create(call, db, ctx);
-	context_free(ctx);
-	return done;
+	if (nobody_waits(call)) {
+		err_set(&e, ERR_CANCELLED, "the call was cancelled before its turn came");
+		mcp_call_was_pending(tools_refuse(call, &e));
+	} else if (context_parse(file ? file : "context", tools_text(call, "source"), &ctx, &e) < 0) {
+		mcp_call_was_pending(tools_refuse(call, &e));
+	} else {
+		mcp_call_was_pending(create(call, ctx));
+		context_free(ctx);
+	}
+	mcp_call_unref(call);
 }
 
+/* A space may take seconds to enumerate, and the handlers' threads are shared by all calls. */
 static const struct mcp_done *handler(struct mcp_call *call)
 {
-	return tools_with_db(call, call_with);
+	if (mcp_pool_add(tools_app(call)->slow, run, mcp_call_ref(call)) == 0)
+		return mcp_call_pending(call);
+	struct err e = ERR_INIT;
+	err_set(&e, ERR_CONFLICT, "too many contexts are being created; try again in a few seconds");
+	mcp_call_unref(call);
+	return tools_refuse(call, &e);
 }
 
 const struct tool tool_context_create = {

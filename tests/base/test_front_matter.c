@@ -69,9 +69,24 @@ static const struct {
 	{ "---\na b: x\n---\n", "f:2: `a b: x`: expected `NAME: VALUE`" },
 };
 
+static void limits(void)
+{
+	struct front_matter m;
+	struct err e = ERR_INIT;
+	struct buf text = BUF_INIT;
+	buf_adds(&text, "---\nadds:\n");
+	for (int k = 0; k < 5000; k++)
+		buf_addf(&text, "  x%d: 1\n", k);
+	buf_adds(&text, "---\n");
+	is_int(parse(buf_text(&text), &m, &e), -ERR_INPUT, "too many lines are refused");
+	is_str(e.text, "f:4098: the front matter has more than 4096 lines or 256 KiB", "with the limit");
+	buf_fini(&text);
+}
+
 int main(void)
 {
 	reading();
+	limits();
 	for (size_t k = 0; k < MEM_COUNT(wrong); k++) {
 		struct front_matter m;
 		struct err e = ERR_INIT;

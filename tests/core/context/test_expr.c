@@ -179,7 +179,7 @@ static void values(const char *text, const char *want)
 	struct err e = ERR_INIT;
 	struct buf got = BUF_INIT;
 	size_t count = 0;
-	if (set_parse(s, text, strlen(text), &set, &e) == 0 && set_values(set, env, &v, &count, &e) == 0)
+	if (set_parse(s, text, strlen(text), &set, &e) == 0 && set_values(set, env, &v, &count, NULL, &e) == 0)
 		for (size_t k = 0; k < count; k++)
 			buf_addf(&got, "%s%g", k ? " " : "", value_double(v[k]));
 	else

@@ -152,7 +152,7 @@ static void test_types(void)
 	struct context *ctx = tuned(SAMPLE_TUNE "where: BX + (n == 64) > 3\n");
 	struct space *s = make(ctx, NULL, &e);
 	ok(s == NULL, "a constraint without meaning is an error");
-	has_str(e.text, "line 10: where: `BX + (n == 64) > 3` cannot be computed: arithmetic on a truth value",
+	has_str(e.text, "sample.peak.md:10: where: `BX + (n == 64) > 3` cannot be computed: arithmetic on a truth value",
 		"with its line");
 	context_free(ctx);
 	ctx = tuned(SAMPLE_TUNE "where: BX + (n == 64) > 3 and BX > 100\n");
@@ -221,6 +221,34 @@ static void test_hopeless(void)
 	s = make(ctx, "n=64", &e);
 	is_int(s ? space_count(s) : 0, 2 + 2 + 48 * 3, "of a set that depends on another parameter nothing is known before that has a value");
 	space_free(s);
+	context_free(ctx);
+}
+
+static bool stop_at_third(void *arg)
+{
+	return ++*(int *)arg == 3;
+}
+
+/* Work is counted, so that a space is refused on every machine or on none. */
+static void test_hard(void)
+{
+	struct err e = ERR_INIT;
+	struct context *ctx = tuned("tune:\n  X: i for i = 1,4096\n  Y: i for i = 1,4096\n  Z: i for i = 1,4096\n"
+				    "where: (X*Y*Z) % 1000003 == 77777\n");
+	struct space *s = NULL;
+	int asked = 0;
+	const struct space_stop stop = { .wanted = stop_at_third, .arg = &asked };
+	is_int(space_new_until(ctx, NULL, NULL, &stop, &s, &e), -ERR_CANCELLED, "an enumeration ends when its caller is gone");
+	ok(s == NULL && asked == 3, "after it was asked %d times", asked);
+	has_str(e.text, "sample.peak.md: the enumeration of the space was cancelled", "and says so");
+	is_int(space_new(ctx, NULL, NULL, &s, &e), -ERR_INPUT, "a space that is too hard is refused");
+	has_str(e.text, "sample.peak.md:12: where: `(X*Y*Z) % 1000003 == 77777` is too hard", "the message names the constraint");
+	has_str(e.text, "depends on 3 parameters", "the reason");
+	has_str(e.text, "Split it into constraints on fewer parameters", "and what to do");
+	context_free(ctx);
+	ctx = tuned("tune:\n  X: i for i = 1,4096\n  Y: i*X for i = 1,4096\n  Z: i*Y for i = 1,4096\nwhere: X*Y*Z > 7\n");
+	is_int(space_new(ctx, NULL, NULL, &s, &e), -ERR_INPUT, "sets that depend on one another are counted as well");
+	has_str(e.text, "sample.peak.md: the space of kernel", "and refused with the file");
 	context_free(ctx);
 }
 
@@ -308,6 +336,7 @@ int main(void)
 	test_empty();
 	test_types();
 	test_hopeless();
+	test_hard();
 	test_speed();
 	return tap_done();
 }
