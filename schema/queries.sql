@@ -268,25 +268,25 @@ INSERT INTO pending (id, parent_id, workflow, transformation, text, pass, step, 
                      job_id, created_ms, updated_ms)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14);
 
--- name: pending_state
-SELECT state FROM pending WHERE id = ?1;
-
 -- name: pending_save
-UPDATE pending SET pass = ?2, step = ?3, attempt = ?4, context = ?5, state = ?6, verdict = ?7, data = ?8, job_id = ?9,
+UPDATE pending SET pass = ?2, step = ?3, attempt = ?4, context = ?5, state = ?6, verdict = ?7, data = ?8,
        checkpoint_id = ?10, updated_ms = ?11
-WHERE id = ?1;
+WHERE id = ?1 AND job_id IS ?9 RETURNING 1;
+
+-- name: pending_take
+UPDATE pending SET job_id = ?2, updated_ms = ?3
+WHERE id = ?1 AND state IN ('open', 'waiting', 'given-up')
+      AND (job_id IS ?2 OR job_id IS NULL OR job_id NOT IN (SELECT id FROM job WHERE state IN ('queued', 'running')))
+RETURNING 1;
 
 -- name: pending_get
 SELECT p.id, parent_id, workflow, transformation, t.data, pass, step, attempt, c.data, state, verdict, p.data, job_id,
-       checkpoint_id, created_ms, updated_ms
+       checkpoint_id, state IN ('open', 'waiting', 'given-up')
 FROM pending p JOIN blob t ON t.hash = p.text JOIN blob c ON c.hash = p.context WHERE p.id = ?1;
 
--- name: pending_list
-SELECT p.id, parent_id, workflow, transformation, t.data, pass, step, attempt, c.data, state, verdict, p.data, job_id,
-       checkpoint_id, created_ms, updated_ms
-FROM pending p JOIN blob t ON t.hash = p.text JOIN blob c ON c.hash = p.context
-WHERE NOT ?1 OR state IN ('open', 'waiting', 'given-up')
-ORDER BY created_ms DESC, p.rowid DESC;
+-- name: pending_of_job
+SELECT id, checkpoint_id FROM pending
+WHERE job_id = ?1 AND state <> 'cancelled' ORDER BY created_ms DESC, rowid DESC LIMIT 1;
 
 -- name: fact_set
 INSERT INTO fact (device, key, value, created_ms) VALUES (?1, ?2, ?3, ?4)

@@ -10,29 +10,30 @@
 #include "core/record/checkpoint.h"
 #include "core/record/store.h"
 #include "core/record/workflow.h"
+#include "core/transform/saved.h"
 
 enum { COMPILE_SAMPLES = 4, HINT_CONFIGS = 8 };
 
-/* "device(12): error: …" (NVRTC) and "device:12: …" (HLSL): the region, the line, where the message begins. */
+/* "device(12): error: …" (NVRTC), "device:12: …" (HLSL), "FILE: host code, line 12: …" (Lua): the region and the line. */
 static bool error_line(const char *line, size_t len, enum region *ret_region, unsigned *ret_line)
 {
 	for (int r = 0; r < REGION_COUNT; r++) {
 		const char *name = context_region_name((enum region)r);
 		size_t n = strlen(name);
-		if (len > n + 1 && strncmp(line, name, n) == 0 && (line[n] == '(' || line[n] == ':') && line[n + 1] >= '0' &&
-		    line[n + 1] <= '9') {
+		if (len > n + 1 && strncmp(line, name, n) == 0 && (line[n] == '(' || line[n] == ':') &&
+		    line[n + 1] >= '0' && line[n + 1] <= '9') {
 			*ret_region = (enum region)r;
 			*ret_line = (unsigned)strtoul(line + n + 1, NULL, 10);
 			return true;
 		}
 	}
 	static const char host[] = "host code, line ";
-	if (len > sizeof host && strncmp(line, host, sizeof host - 1) == 0) {
-		*ret_region = REGION_HOST;
-		*ret_line = (unsigned)strtoul(line + sizeof host - 1, NULL, 10);
-		return true;
-	}
-	return false;
+	const char *at = memmem(line, len, host, sizeof host - 1);
+	if (at == NULL)
+		return false;
+	*ret_region = REGION_HOST;
+	*ret_line = (unsigned)strtoul(at + sizeof host - 1, NULL, 10);
+	return true;
 }
 
 static bool is_warning(const char *text)
@@ -70,7 +71,7 @@ static void add_figures(struct judge_verdict *v, const struct check *c)
 	v->tolerance = c->tolerance;
 	for (uint32_t i = 0; i < f->mismatch_count && i < WIRE_MISMATCHES && columns > 0; i++)
 		judge_verdict_mismatch(v, c->output, f->mismatch[i].index / columns, f->mismatch[i].index % columns,
-		                       f->mismatch[i].got, f->mismatch[i].want);
+				       f->mismatch[i].got, f->mismatch[i].want);
 	v->has_map = f->mismatched > 0;
 	memcpy(v->map, f->map, sizeof v->map);
 }
@@ -116,7 +117,8 @@ static void to_verdict(const struct validate_result *r, struct judge_verdict *v)
 		v->right = bad->validator != NULL;
 		if (bad->details)
 			judge_verdict_hint(v, bad->details);
-		if (v->result == JUDGE_COMPILE)
+		if (v->result == JUDGE_COMPILE ||
+		    v->result == JUDGE_NARROW) /* need() and invalid() stand in host code */
 			add_errors(v, bad->check.reason);
 		else if (bad->check.output)
 			add_figures(v, &bad->check);
@@ -137,8 +139,8 @@ static int compile(void *arg, const struct context *ctx, struct judge_verdict *r
 {
 	struct work_judge *j = arg;
 	struct validate_result r;
-	int rc = validate_compile(j->ev, ctx, j->facts, j->samples < COMPILE_SAMPLES ? j->samples : COMPILE_SAMPLES, check_seed(),
-	                          &r, e);
+	int rc = validate_compile(j->ev, ctx, j->facts, j->samples < COMPILE_SAMPLES ? j->samples : COMPILE_SAMPLES,
+				  check_seed(), &r, e);
 	if (rc < 0)
 		return rc;
 	to_verdict(&r, ret_verdict);
@@ -146,15 +148,19 @@ static int compile(void *arg, const struct context *ctx, struct judge_verdict *r
 	return 0;
 }
 
-static int validate(void *arg, const struct context *parent, const struct context *ctx, struct judge_verdict *ret_verdict,
-                    struct err *e)
+static int validate(void *arg, const struct context *parent, const struct context *ctx,
+		    struct judge_verdict *ret_verdict, struct err *e)
 {
 	struct work_judge *j = arg;
-	struct validate_request q = { .ctx = ctx, .root = j->root, .parent = parent, .facts = j->facts, .samples = j->samples,
-	                              .seed = check_seed() };
+	struct validate_request q = { .ctx = ctx,
+				      .root = j->root,
+				      .parent = parent,
+				      .facts = j->facts,
+				      .samples = j->samples,
+				      .seed = check_seed() };
 	struct validate_result r;
 	int rc = j->facts->runs ? validate_run(j->ev, &q, NULL, 0, NULL, &r, e)
-	                        : validate_compile(j->ev, ctx, j->facts, j->samples, check_seed(), &r, e);
+				: validate_compile(j->ev, ctx, j->facts, j->samples, check_seed(), &r, e);
 	if (rc < 0)
 		return rc;
 	if (r.failed_count == 0 && r.skipped_count > 0) {
@@ -169,7 +175,7 @@ static int validate(void *arg, const struct context *parent, const struct contex
 }
 
 void work_judge_init(struct work_judge *j, const struct eval *ev, const struct context *root, const struct facts *facts,
-                     unsigned samples)
+		     unsigned samples)
 {
 	*j = (struct work_judge){ .ev = ev, .root = root, .facts = facts, .samples = samples };
 	j->judge = (struct judge){ .arg = j, .compile = compile, .validate = validate };
@@ -186,60 +192,82 @@ void work_judge_fini(struct work_judge *j)
 static int record_skipped(struct work_judge *j, struct db *db, int64_t checkpoint, const char *job, struct err *e)
 {
 	char *reason = mem_fmt("%s can only be compiled for; outputs were not compared", j->facts->id);
-	struct validation row = { .checkpoint = checkpoint, .validator = "outputs", .device = j->facts->id, .sizes = "",
-	                          .params = "", .size_kind = "input", .verdict = VALIDATION_SKIPPED, .reason = reason,
-	                          .error = NAN, .tolerance = NAN, .took_ns = -1, .job = job };
+	struct validation row = { .checkpoint = checkpoint,
+				  .validator = "outputs",
+				  .device = j->facts->id,
+				  .sizes = "",
+				  .params = "",
+				  .size_kind = "input",
+				  .verdict = VALIDATION_SKIPPED,
+				  .reason = reason,
+				  .error = NAN,
+				  .tolerance = NAN,
+				  .took_ns = -1,
+				  .job = job };
 	int rc = validation_add(db, &row, e);
 	free(reason);
 	return rc < 0 ? rc : 0;
 }
 
-static int add_all(struct work_judge *j, struct db *db, const struct context *ctx, int64_t parent, const char *by,
-                   const char *text, const char *workflow, const char *job, int64_t *ret_checkpoint, struct err *moved,
-                   struct err *e)
+static int add_all(struct work_judge *j, struct db *db, const struct work_made *made, int64_t *ret_checkpoint,
+		   struct err *moved, struct err *e)
 {
 	/* Compiling alone cannot accept, but it can refuse. */
 	bool judged = j->have_last && j->facts->runs, failed = j->have_last && !j->last.passed;
 	struct hash text_hash;
+	int64_t parent = made->parent;
 	struct checkpoint c = {
-		.kernel = context_kernel(ctx), .backend = context_backend(ctx), .parents = &parent, .parent_count = 1, .by = by,
-		.status = failed ? CHECKPOINT_FAILED : judged ? CHECKPOINT_ACCEPTED : CHECKPOINT_DRAFT,
+		.kernel = context_kernel(made->ctx),
+		.backend = context_backend(made->ctx),
+		.parents = &parent,
+		.parent_count = 1,
+		.by = made->by,
+		.status = failed   ? CHECKPOINT_FAILED
+			  : judged ? CHECKPOINT_ACCEPTED
+				   : CHECKPOINT_DRAFT,
 		.note = failed ? j->last.summary : NULL,
 	};
-	int rc = text ? blob_put_text(db, text, &text_hash, e) : 0;
+	int rc = made->text ? blob_put_text(db, made->text, &text_hash, e) : 0;
 	if (rc < 0)
 		return rc;
-	c.text = text ? text_hash.hex : NULL;
-	char *canonical = context_canonical(ctx);
+	c.text = made->text ? text_hash.hex : NULL;
+	char *canonical = context_canonical(made->ctx);
 	rc = checkpoint_add(db, &c, canonical, ret_checkpoint, e);
 	free(canonical);
 	if (rc == 0 && (judged || failed))
-		rc = checkpoint_set_status(db, *ret_checkpoint, c.status, c.note, e); /* the same step, judged once more */
+		rc = checkpoint_set_status(db, *ret_checkpoint, c.status, c.note,
+					   e); /* the same step, judged once more */
 	if (rc >= 0 && judged)
-		rc = validate_record(db, *ret_checkpoint, j->facts, job, &j->last, e);
+		rc = validate_record(db, *ret_checkpoint, j->facts, made->job, &j->last, e);
 	else if (rc >= 0)
-		rc = record_skipped(j, db, *ret_checkpoint, job, e);
-	/* A workflow that was moved meanwhile does not take the work away that was done: the checkpoint stays, beside it. */
-	if (rc >= 0 && workflow && *workflow && c.status != CHECKPOINT_FAILED && workflow_append(db, workflow, *ret_checkpoint, moved) < 0
-	    && moved->code != ERR_CONFLICT) {
+		rc = record_skipped(j, db, *ret_checkpoint, made->job, e);
+	if (rc >= 0 && made->x) {
+		made->x->checkpoint = *ret_checkpoint;
+		rc = made->x->id ? saved_keep(db, made->x, made->job, e) : 0;
+	}
+	/* The work is not lost with a workflow that somebody moved meanwhile: the checkpoint stays, beside it. */
+	if (rc >= 0 && made->workflow && *made->workflow && c.status != CHECKPOINT_FAILED &&
+	    workflow_append(db, made->workflow, *ret_checkpoint, moved) < 0 && moved->code != ERR_CONFLICT) {
 		*e = *moved;
 		rc = -(int)e->code;
 	}
 	return rc;
 }
 
-int work_judge_checkpoint(struct work_judge *j, struct db *db, const struct context *ctx, int64_t parent, const char *by,
-                          const char *text, const char *workflow, const char *job, int64_t *ret_checkpoint, struct err *e)
+int work_judge_checkpoint(struct work_judge *j, struct db *db, const struct work_made *made, int64_t *ret_checkpoint,
+			  struct err *e)
 {
 	struct err moved = ERR_INIT;
 	int64_t checkpoint = 0;
 	int rc = store_begin(db, e);
 	if (rc < 0)
 		return rc;
-	rc = add_all(j, db, ctx, parent, by, text, workflow, job, &checkpoint, &moved, e);
-	rc = store_end(db, rc, e);
-	if (rc < 0)
+	rc = store_end(db, add_all(j, db, made, &checkpoint, &moved, e), e);
+	if (rc < 0) {
+		if (made->x)
+			made->x->checkpoint = 0;
 		return rc;
+	}
 	*ret_checkpoint = checkpoint;
 	if (moved.code != ERR_NONE)
 		*e = moved;

@@ -42,7 +42,6 @@ static const struct front_matter_key keys[] = {
 	{ "prompt-tokens", FRONT_MATTER_OPTIONAL }, { "cached-tokens", FRONT_MATTER_OPTIONAL },
 	{ "output-tokens", FRONT_MATTER_OPTIONAL }, { "elapsed-ms", FRONT_MATTER_OPTIONAL },
 };
-static const char *const finishes[] = { "stop", "length", "refused", "other" };
 
 /* --- reading
  * ---------------------------------------------------------------------------------------------------------- */
@@ -101,9 +100,9 @@ static int read_recording(const char *path, struct recording *ret_r, struct err 
 	r.key.step = (unsigned)number_of(&m, "step");
 	r.key.attempt = (unsigned)number_of(&m, "attempt");
 	snprintf(r.prompt, sizeof r.prompt, "%s", front_matter_value(&m, "prompt"));
-	for (size_t i = 0; i < MEM_COUNT(finishes); i++) {
-		if (strcmp(finishes[i], front_matter_value(&m, "finish")) == 0)
-			r.finish = (enum reply_finish)i;
+	for (int f = REPLY_FINISH_STOP; f <= REPLY_FINISH_OTHER; f++) {
+		if (strcmp(reply_finish_name((enum reply_finish)f), front_matter_value(&m, "finish")) == 0)
+			r.finish = (enum reply_finish)f;
 	}
 	r.prompt_tokens = number_of(&m, "prompt-tokens");
 	r.cached_tokens = number_of(&m, "cached-tokens");
@@ -300,7 +299,7 @@ static void render(const struct model_request *request, const struct model_answe
 	buf_addf(out,
 		 "model: %s\nfinish: %s\nprompt-tokens: %llu\ncached-tokens: %llu\noutput-tokens: %llu\nelapsed-ms: "
 		 "%llu\n---\n",
-		 model, finishes[answer->finish],
+		 model, reply_finish_name(answer->finish),
 		 (unsigned long long)answer->prompt_tokens, (unsigned long long)answer->cached_tokens,
 		 (unsigned long long)answer->output_tokens, (unsigned long long)answer->elapsed_ms);
 	free(model);

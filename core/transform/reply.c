@@ -292,6 +292,17 @@ void reply_fini(struct reply *r)
 	*r = (struct reply){ .outcome = REPLY_EMPTY };
 }
 
+const char *reply_finish_name(enum reply_finish f)
+{
+	switch (f) {
+	case REPLY_FINISH_STOP: return "stop";
+	case REPLY_FINISH_LENGTH: return "length";
+	case REPLY_FINISH_REFUSED: return "refused";
+	case REPLY_FINISH_OTHER: return "other";
+	}
+	return "other";
+}
+
 const char *reply_outcome_name(enum reply_outcome o)
 {
 	switch (o) {

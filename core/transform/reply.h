@@ -44,6 +44,8 @@ struct reply {
 
 void reply_parse(const struct reply_want *want, const char *answer, enum reply_finish finish, struct reply *ret_reply);
 void reply_fini(struct reply *r);
+/* "stop", "length", "refused", "other". Static storage. */
+const char *reply_finish_name(enum reply_finish f);
 /* "ok", "truncated", … Static storage. */
 const char *reply_outcome_name(enum reply_outcome o);
 

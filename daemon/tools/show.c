@@ -295,7 +295,10 @@ static char *job_text(const struct job *job, const struct fields *f, const char 
 		buf_addf(&out, "%s", job->error_text ? job->error_text : "failed");
 		break;
 	case JOB_CANCELLED:
-		buf_addf(&out, "job %s (%s) was cancelled; what it had measured until then is kept\n", job->id, job->kind);
+		if (strcmp(job->kind, "transform") == 0 || strcmp(job->kind, "submit") == 0)
+			buf_addf(&out, "job %s (%s) was cancelled: %s\n", job->id, job->kind, job->error_text ? job->error_text : "nothing is kept");
+		else
+			buf_addf(&out, "job %s (%s) was cancelled; what it had measured until then is kept\n", job->id, job->kind);
 		if (strcmp(job->kind, "tune") == 0)
 			tune_text(f, &out);
 		break;

@@ -3,15 +3,29 @@
 
 static const struct mcp_done *handler(struct mcp_call *call)
 {
-	if (tools_text(call, "transformation") == NULL && tools_text(call, "pending") == NULL)
-		return mcp_call_refuse(call, "transformation: give a name (see transformations) or a sentence");
+	bool pending = tools_text(call, "pending") != NULL, named = tools_text(call, "transformation") != NULL;
+	if (pending && named)
+		return mcp_call_refuse(call,
+				       "pending: this transformation has begun already: leave transformation out");
+	if (!pending && tools_flag(call, "discard"))
+		return mcp_call_refuse(call, "discard: say which half-done transformation to drop (pending)");
+	if (!pending && (!named || tools_text(call, "at") == NULL))
+		return mcp_call_refuse(call, "give a checkpoint (at) and a transformation (a name, see "
+					     "transformations, or a sentence), or the "
+					     "half-done one to go on with (pending)");
 	return tools_start(call, "transform");
 }
 
 const struct tool tool_transform = {
-	.name = "transform", .title = "Transform a checkpoint",
-	.description = "Let the configured model carry out a transformation (a name, or your own sentence) on a checkpoint, pass by "
-	               "pass, with repair; the result is validated and becomes a new checkpoint. A workflow in `at` is advanced. "
-	               "Answers with the checkpoint or a job id (then: job wait). Next: tune. Without a model: transform_begin.",
-	.flags = MCP_TOOL_OPEN_WORLD, .handler = handler,
+	.name = "transform",
+	.title = "Transform a checkpoint",
+	.description = "Let the configured model apply a transformation (a name, or your own sentence) to a "
+		       "checkpoint, pass by "
+		       "pass, with repair; the result is validated and becomes a new checkpoint. A workflow in `at` is "
+		       "advanced. "
+		       "With `pending` it goes on with a half-done one. Answers with the checkpoint or a job id (then: "
+		       "job wait). "
+		       "Next: tune. Without a model: transform_begin.",
+	.flags = MCP_TOOL_OPEN_WORLD,
+	.handler = handler,
 };

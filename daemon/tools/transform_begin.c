@@ -1,56 +1,101 @@
-/* transform_begin: the client is the model: gives it the first prompt and keeps the machine's state in the database. */
+/* transform_begin: the client is the model. It gets the question of a new transformation, or of a half-done one that it
+ * takes over; the row that transform_submit goes on with is written here. */
 #include "daemon/tools/tools.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/workers/pool.h"
+#include "base/mem.h"
 #include "core/record/lineage.h"
-#include "core/jobs/work_pending.h"
+#include "core/transform/saved.h"
+#include "core/workers/pool.h"
 
 static int facts_of(struct mcp_call *call, const struct context *ctx, struct facts *ret_facts, struct err *e)
 {
 	const char *device = tools_text(call, "device");
 	int rc = pool_device(tools_app(call)->work.pool, device ? device : context_backend(ctx), ret_facts, e);
 	if (rc == 0 && strcmp(ret_facts->backend, context_backend(ctx)) != 0)
-		rc = err_set(e, ERR_INPUT, "device %s runs %s code, and this is a %s context", ret_facts->id, ret_facts->backend,
-		             context_backend(ctx));
+		rc = err_set(e, ERR_INPUT, "device %s runs %s code, and this is a %s context", ret_facts->id,
+			     ret_facts->backend, context_backend(ctx));
 	return rc;
 }
 
-static int begin(struct mcp_call *call, struct db *db, const struct lineage *l, const char *workflow, char **ret_id,
-                 struct transform **ret_x, struct err *e)
+static int begin(struct mcp_call *call, struct db *db, struct transform **ret_x, struct err *e)
 {
-	struct transformation *t;
+	struct lineage l;
+	struct transformation *t = NULL;
 	struct facts facts;
-	int rc = facts_of(call, l->ctx, &facts, e);
-	if (rc < 0)
+	int64_t checkpoint;
+	char *workflow = NULL;
+	if (tools_text(call, "transformation") == NULL)
+		return err_set(e, ERR_INPUT, "transformation: give a name (see transformations) or a sentence");
+	int rc = tools_at(call, db, &checkpoint, &workflow, e);
+	if (rc == 0)
+		rc = lineage_load(db, checkpoint, &l, e);
+	if (rc < 0) {
+		free(workflow);
 		return rc;
-	rc = library_find_or_text(tools_app(call)->work.library, tools_text(call, "transformation"), &t, e);
-	if (rc < 0)
-		return rc;
-	rc = transform_new(t, l->ctx, &facts, (const char *const *)l->applied, l->applied_count, NULL, ret_x, e);
+	}
+	rc = facts_of(call, l.ctx, &facts, e);
+	if (rc == 0)
+		rc = library_find_or_text(tools_app(call)->work.library, tools_text(call, "transformation"), &t, e);
+	const struct transform_start start = { .t = t,
+					       .parent = l.ctx,
+					       .facts = &facts,
+					       .applied = (const char *const *)l.applied,
+					       .applied_count = l.applied_count };
+	if (rc == 0)
+		rc = transform_new(&start, ret_x, e);
+	if (rc == 0) {
+		(*ret_x)->parent_id = l.id;
+		(*ret_x)->workflow = workflow;
+		workflow = NULL;
+	}
+	free(workflow);
 	transformation_free(t);
-	if (rc < 0)
-		return rc;
-	rc = work_pending_keep(db, NULL, l->id, workflow, NULL, *ret_x, PENDING_WAITING, ret_id, e);
-	if (rc < 0)
-		transform_free(*ret_x);
+	lineage_fini(&l);
 	return rc;
 }
 
-static const struct mcp_done *show(struct mcp_call *call, const char *id, const struct transform *x)
+static int take_over(struct mcp_call *call, struct db *db, const char *id, struct transform **ret_x, struct err *e)
+{
+	struct transform *x;
+	if (tools_text(call, "transformation") || tools_text(call, "at"))
+		return err_set(e, ERR_INPUT,
+			       "pending: this transformation has begun already: leave at and transformation out");
+	int rc = saved_take(db, id, NULL, &x, e);
+	if (rc < 0)
+		return rc;
+	rc = facts_of(call, x->parent, &x->facts, e);
+	x->has_facts = rc == 0;
+	if (rc == 0 && x->state == TRANSFORM_STUCK)
+		rc = transform_reopen(x, false, e);
+	if (rc == 0 && x->state == TRANSFORM_JUDGE)
+		rc = err_set(e, ERR_CONFLICT,
+			     "the pass is complete and waits for its verdict: transform with pending=%s has it judged",
+			     id);
+	if (rc < 0)
+		transform_free(x);
+	else
+		*ret_x = x;
+	return rc;
+}
+
+static const struct mcp_done *show(struct mcp_call *call, const struct transform *x)
 {
 	struct buf prompt = BUF_INIT;
-	const struct transformation *t = transform_transformation(x);
-	if (transform_state(x) == TRANSFORM_ASK)
+	if (x->state == TRANSFORM_ASK)
 		prompt_render(transform_prompt(x), &prompt);
-	json_t *shown = json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s}", "pending", id, "region",
-	                          context_region_name(transform_region(x)), "transformation", t->name, "pass",
-	                          (int)transform_pass(x), "passes", (int)t->pass_count, "step", (int)transform_step(x), "prompt",
-	                          buf_text(&prompt));
-	const struct mcp_done *done = mcp_call_reply(call, shown, "%s\n\n(Answer with transform_submit, pending \"%s\".)",
-	                                             buf_text(&prompt), id);
+	json_t *shown = json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s}", "pending", x->id, "region",
+				  context_region_name(transform_region(x)), "transformation", x->t->name, "pass",
+				  (int)x->pass + 1, "passes", (int)x->t->pass_count, "step", (int)x->step + 1, "prompt",
+				  buf_text(&prompt));
+	const struct mcp_done *done =
+		x->state == TRANSFORM_ASK
+			? mcp_call_reply(call, shown, "%s\n\n(Answer with transform_submit, pending \"%s\".)",
+					 buf_text(&prompt), x->id)
+			: mcp_call_reply(call, shown,
+					 "There is nothing to answer: transform with pending=%s has it judged.", x->id);
 	buf_fini(&prompt);
 	return done;
 }
@@ -58,27 +103,13 @@ static const struct mcp_done *show(struct mcp_call *call, const char *id, const 
 static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
 {
 	struct err e = ERR_INIT;
-	struct lineage l;
 	struct transform *x = NULL;
-	int64_t checkpoint;
-	char *workflow = NULL, *id = NULL;
-	const struct mcp_done *done;
-	int rc = tools_at(call, db, &checkpoint, &workflow, &e);
-	if (rc < 0)
-		return tools_refuse(call, &e);
-	rc = lineage_load(db, checkpoint, &l, &e);
-	if (rc == 0) {
-		rc = begin(call, db, &l, workflow, &id, &x, &e);
-		lineage_fini(&l);
-	}
-	if (rc < 0) {
-		done = tools_refuse(call, &e);
-	} else {
-		done = show(call, id, x);
-		transform_free(x);
-	}
-	free(workflow);
-	free(id);
+	const char *pending = tools_text(call, "pending");
+	int rc = pending ? take_over(call, db, pending, &x, &e) : begin(call, db, &x, &e);
+	if (rc == 0)
+		rc = saved_keep(db, x, NULL, &e);
+	const struct mcp_done *done = rc < 0 ? tools_refuse(call, &e) : show(call, x);
+	transform_free(x);
 	return done;
 }
 
@@ -88,8 +119,12 @@ static const struct mcp_done *handler(struct mcp_call *call)
 }
 
 const struct tool tool_transform_begin = {
-	.name = "transform_begin", .title = "Carry a transformation out yourself",
-	.description = "Begin a transformation in which you are the model: answers with the first prompt (rules, transformation, "
-	               "region) and an id. Next: write the new region, call transform_submit.",
-	.flags = 0, .handler = handler,
+	.name = "transform_begin",
+	.title = "Apply a transformation yourself",
+	.description =
+		"Begin a transformation in which you are the model, or take over a half-done one (`pending`): answers "
+		"with the "
+		"prompt (rules, transformation, region) and an id. Next: write the new region, call transform_submit.",
+	.flags = 0,
+	.handler = handler,
 };

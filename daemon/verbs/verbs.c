@@ -243,12 +243,17 @@ const struct verb verbs_validate = {
 static int transform_run(const struct verb_line *line)
 {
 	struct err e = ERR_INIT;
-	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
+	json_t *arguments = json_object();
+	if (line->word_count > 0)
+		json_object_set_new(arguments, "at", json_string(line->words[0]));
 	if (line->word_count > 1)
 		json_object_set_new(arguments, "transformation", json_string(line->words[1]));
 	verbs_copy(line, arguments, "model", "device", "pending", NULL);
+	if (verb_get(line, "discard"))
+		json_object_set_new(arguments, "discard", json_true());
 	if (line->word_count < 2 && verb_get(line, "pending") == NULL) {
-		err_set(&e, ERR_INPUT, "name a transformation, or a half-done one to continue (--pending ID)");
+		err_set(&e, ERR_INPUT,
+			"name a checkpoint and a transformation, or a half-done one to continue (--pending ID)");
 		return usage(line, &e, arguments);
 	}
 	if (verbs_copy_int(line, arguments, "samples", 1, 1024, &e) < 0)
@@ -258,7 +263,7 @@ static int transform_run(const struct verb_line *line)
 
 const struct verb verbs_transform = {
 	.name = "transform",
-	.words = "AT [TRANSFORMATION]",
+	.words = "[AT TRANSFORMATION]",
 	.summary = "has a model apply a transformation, each pass compiled or validated",
 	.again = VERBS_ANEW,
 	.details = AT_WORDS "TRANSFORMATION is a name (tb-tiling) or a sentence (\"unroll the inner loop by 4\").\n",
@@ -267,11 +272,12 @@ const struct verb verbs_transform = {
 			{ "model", "NAME", "a configured model, or replay:NAME for recordings" },
 			DEVICE_OPTION,
 			SAMPLES_OPTION,
-			{ "pending", "ID", "continues a half-done transformation" },
+			{ "pending", "ID", "continues a half-done transformation, in place of AT and TRANSFORMATION" },
+			{ "discard", NULL, "with --pending: drops it" },
 			JSON_OPTION,
 			{ NULL, NULL, NULL },
 		},
-	.min_words = 1,
+	.min_words = 0,
 	.max_words = 2,
 	.run = transform_run,
 };

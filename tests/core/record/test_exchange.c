@@ -1,6 +1,7 @@
 /* core/record/exchange, pending, fact: recordings, half-done transformations, facts of devices. */
 #include "core/record/exchange.h"
 #include "core/record/fact.h"
+#include "core/record/job.h"
 #include "core/record/pending.h"
 #include "fixture.h"
 #include "tap.h"
@@ -77,51 +78,54 @@ static void test_pending(void)
 	fixture_init(&f);
 	struct pending p = {
 		.parent = fixture_checkpoint(&f, "a", 0), .workflow = "matmul", .transformation = "tb-tiling",
-		.text = "# Tile", .pass = 1, .step = 1, .attempt = 1, .context = "a", .state = PENDING_OPEN,
+		.text = "# Tile", .pass = 1, .step = 1, .attempt = 1, .context = "a", .state = "waiting",
 	};
-	char *id = NULL;
+	char *id = NULL, *first = NULL, *second = NULL, *mine = NULL;
+	int64_t checkpoint = -1;
+	job_create(f.db, "transform", "", &first, &e);
+	job_create(f.db, "transform", "", &second, &e);
+	is_int(pending_of_job(f.db, first, &mine, &checkpoint, &e), 0, "a job that took nothing");
+	p.job = first;
 	is_int(pending_add(f.db, &p, &id, &e), 0, "a transformation begins %s", e.text);
 	ok(id[0] == 't', "with an id");
+	is_int(pending_of_job(f.db, first, &mine, &checkpoint, &e), 1, "its job finds it again");
+	ok(strcmp(mine, id) == 0 && checkpoint == 0, "by its id");
 	fixture_close(&f);
 	fixture_open(&f);
 	struct pending got;
-	is_int(pending_get(f.db, id, &got, &e), 0, "after a restart it is there");
-	ok(got.pass == 1 && got.step == 1 && got.state == PENDING_OPEN && got.verdict == NULL, "as it was");
+	is_int(pending_take(f.db, id, second, &got, &e), -ERR_CONFLICT, "while its job is queued nobody else takes it");
+	has_str(e.text, first, "and the error names that job");
+	is_int(pending_take(f.db, id, first, &got, &e), 0, "the job itself does, after a restart: %s", e.text);
+	ok(got.pass == 1 && got.step == 1 && strcmp(got.state, "waiting") == 0 && got.verdict == NULL, "it is as it was");
 	is_str(got.text, "# Tile", "with its text");
 	struct pending next = got;
 	next.step = 2;
 	next.context = "half done";
-	next.state = PENDING_WAITING;
 	next.verdict = "compiles";
 	is_int(pending_save(f.db, &next, &e), 0, "a step is saved");
 	pending_fini(&got);
-	pending_get(f.db, id, &got, &e);
+	job_cancel(f.db, first, &e);
+	is_int(pending_take(f.db, id, second, &got, &e), 0, "when its job has ended, another one takes it");
 	is_str(got.context, "half done", "with its context");
 	next = got;
-	next.state = PENDING_GIVEN_UP;
-	is_int(pending_save(f.db, &next, &e), 0, "it is given up");
-	struct pending_list list = { .count = 0 };
-	pending_list(f.db, true, &list, &e);
-	is_int(list.count, 1, "and may be continued");
-	pending_list_fini(&list);
-	next.state = PENDING_ACCEPTED;
-	is_int(pending_save(f.db, &next, &e), -ERR_CONFLICT, "but is not accepted just so");
-	next.state = PENDING_WAITING;
-	is_int(pending_save(f.db, &next, &e), 0, "somebody takes it up");
-	next.state = PENDING_ACCEPTED;
+	next.job = first;
+	is_int(pending_save(f.db, &next, &e), -ERR_CONFLICT, "then the first one writes no more");
+	next.job = second;
+	next.state = "accepted";
 	next.checkpoint = fixture_checkpoint(&f, "b", p.parent);
-	is_int(pending_save(f.db, &next, &e), 0, "and finishes it");
-	next.state = PENDING_OPEN;
-	is_int(pending_save(f.db, &next, &e), -ERR_CONFLICT, "for good");
+	is_int(pending_save(f.db, &next, &e), 0, "the other one finishes it");
 	pending_fini(&got);
-	pending_list(f.db, true, &list, &e);
-	is_int(list.count, 0, "nothing is left to continue");
-	pending_list_fini(&list);
-	pending_list(f.db, false, &list, &e);
-	ok(list.count == 1 && list.at[0].checkpoint > 0, "but it is remembered");
-	pending_list_fini(&list);
-	is_int(pending_get(f.db, "tnone", &got, &e), -ERR_NOT_FOUND, "an unknown one");
+	free(mine);
+	is_int(pending_of_job(f.db, second, &mine, &checkpoint, &e), 1, "its checkpoint is found by its job");
+	ok(checkpoint == next.checkpoint, "with its number");
+	is_int(pending_take(f.db, id, NULL, &got, &e), 0, "what is final can still be read");
+	is_str(got.job, second, "and stays whose it was");
+	pending_fini(&got);
+	is_int(pending_take(f.db, "tnone", NULL, &got, &e), -ERR_NOT_FOUND, "an unknown id");
 	free(id);
+	free(first);
+	free(second);
+	free(mine);
 	fixture_fini(&f);
 }
 

@@ -1,5 +1,5 @@
 /* The engine with a fake judge and scripted answers: passes, repairs, fresh samples, giving up, hand-over, saving. */
-#include "core/transform/transform.h"
+#include "core/transform/saved.h"
 #include "sample.h"
 
 #include "base/mem.h"
@@ -72,13 +72,19 @@ static const char two_passes[] =
 	"## Pass 1: a\nexpect: compiles\n### macros\nmacros, please\n### device\ndevice, please\n"
 	"## Pass 2: b\nexpect: valid\n### device\nmore\n";
 
+static int begin_with(const struct transformation *t, const struct context *ctx, struct transform **ret_x, struct err *e)
+{
+	const struct transform_start start = { .t = t, .parent = ctx };
+	return transform_new(&start, ret_x, e);
+}
+
 static struct transform *begin(const char *text)
 {
 	struct err e = ERR_INIT;
 	struct transformation *t = NULL;
 	struct transform *x = NULL;
 	struct context *ctx = sample_context();
-	if (transformation_parse(text, "t.md", &t, &e) < 0 || transform_new(t, ctx, NULL, NULL, 0, NULL, &x, &e) < 0)
+	if (transformation_parse(text, "t.md", &t, &e) < 0 || begin_with(t, ctx, &x, &e) < 0)
 		printf("# %s\n", e.text);
 	transformation_free(t);
 	context_free(ctx);
@@ -104,17 +110,17 @@ static void test_straight(void)
 	struct script s = { .verdicts = "p", .answers = answers };
 	struct err e = ERR_INIT;
 	struct transform *x = begin(two_passes);
-	has_str(context_render(transform_context(x)), "T: {1, 2}",
+	has_str(context_render(x->ctx), "T: {1, 2}",
 		"the parameter is in the context before the first step");
 	has_str(transform_prompt(x)->turns[1].text, "T: {1, 2}", "and in what the model sees");
 	is_int(run(x, &s, &e), 0, "two passes run: %s", e.text);
-	is_int(transform_state(x), TRANSFORM_DONE, "to the end");
+	is_int(x->state, TRANSFORM_DONE, "to the end");
 	is_int(s.answered, 3, "three calls");
 	is_int(s.compiled, 1, "the first pass is compiled");
 	is_int(s.validated, 1, "the second is validated");
-	is_str(context_region(transform_context(x), REGION_MACROS), "#define M 1\n", "new macros");
-	has_str(context_region(transform_context(x), REGION_DEVICE), "C[0] = 2;", "new device code");
-	has_str(context_render(transform_context(x)), "T <= BX", "the constraint came with the parameter");
+	is_str(context_region(x->ctx, REGION_MACROS), "#define M 1\n", "new macros");
+	has_str(context_region(x->ctx, REGION_DEVICE), "C[0] = 2;", "new device code");
+	has_str(context_render(x->ctx), "T <= BX", "the constraint came with the parameter");
 	is_int(s.keys[1].step, 2, "the key of the second call names its step");
 	is_int(s.keys[2].pass, 2, "the key of the third its pass");
 	ok(strcmp(s.keys[0].context.hex, s.keys[1].context.hex) != 0,
@@ -135,12 +141,12 @@ static void test_repairs(void)
 	struct err e = ERR_INIT;
 	struct transform *x = begin(two_passes);
 	is_int(run(x, &s, &e), 0, "compile errors and a wrong result are repaired: %s", e.text);
-	is_int(transform_repairs(x), 3, "three repairs");
+	is_int(x->repairs, 3, "three repairs");
 	is_int(s.keys[2].step, 2, "an error in the device region goes to its step");
 	is_int(s.keys[2].attempt, 2, "as its second attempt");
 	is_int(s.keys[3].step, 1, "an error in the macros to theirs");
-	is_str(context_region(transform_context(x), REGION_MACROS), "#define M 2\n", "the repaired macros");
-	has_str(context_region(transform_context(x), REGION_DEVICE), "C[0] = 4;", "a repair by search and replace");
+	is_str(context_region(x->ctx, REGION_MACROS), "#define M 2\n", "the repaired macros");
+	has_str(context_region(x->ctx, REGION_DEVICE), "C[0] = 4;", "a repair by search and replace");
 	transform_free(x);
 }
 
@@ -156,16 +162,16 @@ static void test_conversation(void)
 	char *first = mem_str(transform_prompt(x)->turns[1].text);
 	is_int(transform_feed(x, "no idea", REPLY_FINISH_STOP, &outcome, &e), 0, "prose is fed");
 	is_int(outcome, REPLY_NO_CODE, "and found to be none");
-	is_int(transform_state(x), TRANSFORM_ASK, "the model is asked again");
+	is_int(x->state, TRANSFORM_ASK, "the model is asked again");
 	is_int(transform_prompt(x)->count, 4, "two more turns");
 	is_str(transform_prompt(x)->turns[1].text, first, "behind those that were there");
-	has_str(transform_feedback(x), "could not be used", "the feedback can be read");
+	has_str(transform_prompt(x)->turns[3].text, "could not be used", "and told what was wrong");
 	is_int(transform_feed(x, DEVICE("C[0] = 1;"), REPLY_FINISH_STOP, &outcome, &e), 0, "code is fed");
-	is_int(transform_state(x), TRANSFORM_JUDGE, "and waits for its verdict");
+	is_int(x->state, TRANSFORM_JUDGE, "and waits for its verdict");
 	ok(transform_feed(x, "x", REPLY_FINISH_STOP, &outcome, &e) == -ERR_CONFLICT, "no answer is waited for now");
 	is_int(transform_judge(x, &judge, &e), 0, "judged");
 	is_int(transform_prompt(x)->count, 6, "the verdict is one more turn of the same conversation");
-	has_str(transform_last(x), "wrong", "what happened last is told");
+	has_str(x->last, "wrong", "what happened last is told");
 	free(first);
 	transform_free(x);
 }
@@ -182,17 +188,19 @@ static void test_stuck(void)
 	is_int(s.answered, 6, "two samples of one try and two repairs each");
 	is_int(s.keys[5].attempt, 6, "attempts count over samples");
 	is_str(s.keys[3].context.hex, s.keys[0].context.hex, "the fresh sample starts from the pass's start");
-	is_int(transform_state(x), TRANSFORM_STUCK, "stuck");
-	has_str(context_region(transform_context(x), REGION_DEVICE), "6;", "with the half-done pass kept");
-	has_str(e.text, "by hand", "and a word about what to do");
+	is_int(x->state, TRANSFORM_STUCK, "stuck");
+	has_str(context_region(x->ctx, REGION_DEVICE), "6;", "with the half-done pass kept");
+	has_str(e.text, "given up after 2 samples", "and the error says so");
+	has_str(transform_prompt(x)->turns[transform_prompt(x)->count - 1].text, "results are wrong", "the last question stays open");
 	struct context *mine = NULL;
-	is_int(context_with_region(transform_context(x), REGION_DEVICE, "void matmul() { mine }\n", &mine, &e), 0,
+	is_int(context_with_region(x->ctx, REGION_DEVICE, "void matmul() { mine }\n", &mine, &e), 0,
 	       "a person edits");
 	is_int(transform_take_over(x, mine, &e), 0, "and hands it over");
 	struct script good = { .verdicts = "p", .answers = answers };
 	is_int(run(x, &good, &e), 0, "and it goes on: %s", e.text);
-	is_int(transform_state(x), TRANSFORM_DONE, "to the end");
+	is_int(x->state, TRANSFORM_DONE, "to the end");
 	context_free(mine);
+	is_int(transform_discard(x, &e), -ERR_CONFLICT, "what is done cannot be discarded");
 	transform_free(x);
 
 	struct script c = { .verdicts = "c", .answers = answers };
@@ -209,6 +217,39 @@ static void test_stuck(void)
 	transform_free(x);
 }
 
+/* Wrong for ever, then reopened: `fresh` as a model goes on, else as somebody who answers the open question. */
+static void test_reopen(void)
+{
+	const char one[] = "---\nname: one\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n";
+	const char *answers[] = { DEVICE("1;"), DEVICE("2;"), DEVICE("3;"), DEVICE("4;"), DEVICE("5;"),
+				  DEVICE("6;"), DEVICE("7;"), NULL };
+	for (int fresh = 0; fresh < 2; fresh++) {
+		struct script s = { .verdicts = "wwwwwwp", .answers = answers };
+		struct err e = ERR_INIT;
+		struct transform *x = begin(one);
+		is_int(transform_reopen(x, fresh, &e), -ERR_CONFLICT, "what waits for an answer cannot be reopened");
+		is_int(run(x, &s, &e), -ERR_MODEL, "stuck");
+		is_int(transform_feed(x, answers[0], REPLY_FINISH_STOP, NULL, &e), -ERR_CONFLICT, "no answer is taken then");
+		is_int(transform_reopen(x, fresh, &e), 0, "reopened");
+		is_int(x->state, TRANSFORM_ASK, "a step waits for an answer");
+		is_int(transform_prompt(x)->count, fresh ? 2 : 8, fresh ? "in a new conversation" : "in the same conversation");
+		is_int(run(x, &s, &e), 0, "and the next answer holds: %s", e.text);
+		is_int(s.keys[6].attempt, 7, "attempts count on");
+		transform_free(x);
+	}
+	const char insert[] = "---\nname: ins\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### macros\n```hlsl "
+			      "insert\n#define Q 7\n```\n";
+	struct script s = { .verdicts = "w" };
+	struct err e = ERR_INIT;
+	struct transform *x = begin(insert);
+	is_int(run(x, &s, &e), -ERR_MODEL, "inserted code that is wrong is stuck at once");
+	is_int(transform_reopen(x, true, &e), -ERR_CONFLICT, "no model can help");
+	has_str(e.text, "finish it with edit", "a person can");
+	is_int(transform_discard(x, &e), 0, "or it is discarded");
+	is_int(run(x, &s, &e), -ERR_CONFLICT, "for good");
+	transform_free(x);
+}
+
 static void test_no_judge(void)
 {
 	const char *answers[] = { MACROS("M 1"), DEVICE("1;"), DEVICE("2;"), NULL };
@@ -216,7 +257,7 @@ static void test_no_judge(void)
 	struct err e = ERR_INIT;
 	struct transform *x = begin(two_passes);
 	is_int(run(x, &s, &e), -ERR_UNSUPPORTED, "a judge that cannot judge is an error");
-	is_int(transform_state(x), TRANSFORM_JUDGE, "and changes nothing");
+	is_int(x->state, TRANSFORM_JUDGE, "and changes nothing");
 	is_int(run(x, &s, &e), 0, "it can be run again: %s", e.text);
 	transform_free(x);
 }
@@ -228,10 +269,10 @@ static void test_insert(void)
 	struct script s = { .verdicts = "p" };
 	struct err e = ERR_INIT;
 	struct transform *x = begin(text);
-	is_int(transform_state(x), TRANSFORM_JUDGE, "code that is inserted by hand needs no model");
+	is_int(x->state, TRANSFORM_JUDGE, "code that is inserted by hand needs no model");
 	is_int(run(x, &s, &e), 0, "and is judged: %s", e.text);
 	is_int(s.answered, 0, "nobody was asked");
-	is_str(context_region(transform_context(x), REGION_MACROS), "#define Q 7\n", "it is there");
+	is_str(context_region(x->ctx, REGION_MACROS), "#define Q 7\n", "it is there");
 	transform_free(x);
 }
 
@@ -244,14 +285,13 @@ static void test_saved(void)
 	struct err e = ERR_INIT;
 	struct transform *x = begin(two_passes);
 	size_t next = 0;
-	for (int moves = 0; moves < 12 && transform_state(x) < TRANSFORM_DONE; moves++) {
+	for (int moves = 0; moves < 12 && x->state < TRANSFORM_DONE; moves++) {
 		struct buf text = BUF_INIT, prompt = BUF_INIT, again = BUF_INIT;
 		struct transform *y = NULL;
 		struct model_key key = transform_key(x);
 		prompt_render(transform_prompt(x), &prompt);
-		transform_save(x, &text);
-		is_int(transform_load(buf_text(&text), text.len, NULL, &y, &e), 0, "loads after move %d: %s", moves,
-		       e.text);
+		saved_write(x, &text);
+		is_int(saved_read(buf_text(&text), x->state, &y, &e), 0, "loads after move %d: %s", moves, e.text);
 		if (!y)
 			exit(1);
 		transform_free(x);
@@ -261,7 +301,7 @@ static void test_saved(void)
 		ok(memcmp(key.context.hex, transform_key(x).context.hex, HASH_HEX) == 0 &&
 			   key.attempt == transform_key(x).attempt,
 		   "and the same key");
-		if (transform_state(x) == TRANSFORM_ASK)
+		if (x->state == TRANSFORM_ASK)
 			transform_feed(x, answers[next++], REPLY_FINISH_STOP, NULL, &e);
 		else
 			transform_judge(x, &judge, &e);
@@ -269,11 +309,11 @@ static void test_saved(void)
 		buf_fini(&prompt);
 		buf_fini(&again);
 	}
-	is_int(transform_state(x), TRANSFORM_DONE, "done");
+	is_int(x->state, TRANSFORM_DONE, "done");
 	is_int(next, 5, "with five answers");
-	has_str(context_region(transform_context(x), REGION_DEVICE), "3;", "and the right result");
+	has_str(context_region(x->ctx, REGION_DEVICE), "3;", "and the right result");
 	transform_free(x);
-	ok(transform_load("pass 1\n", 7, NULL, &x, &e) < 0, "damaged text is refused");
+	ok(saved_read("pass 1\n", TRANSFORM_ASK, &x, &e) < 0, "damaged text is refused");
 }
 
 static void test_prerequisites(void)
@@ -286,14 +326,14 @@ static void test_prerequisites(void)
 		   "---\nname: a\nsummary: s\nafter: refactor\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n",
 		   "a.md", &t, &e) == 0,
 	   "parsed");
-	is_int(transform_new(t, ctx, NULL, NULL, 0, NULL, &x, &e), -ERR_INPUT, "a prerequisite is not met");
+	is_int(begin_with(t, ctx, &x, &e), -ERR_INPUT, "a prerequisite is not met");
 	has_str(e.text, "refactor", "it is named");
 	transformation_free(t);
 	ok(transformation_parse(
 		   "---\nname: a\nsummary: s\ndrops: NOPE\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n", "a.md",
 		   &t, &e) == 0,
 	   "parsed");
-	ok(transform_new(t, ctx, NULL, NULL, 0, NULL, &x, &e) < 0, "a parameter to drop is not there");
+	ok(begin_with(t, ctx, &x, &e) < 0, "a parameter to drop is not there");
 	has_str(e.text, "NOPE", "it is named");
 	transformation_free(t);
 	context_free(ctx);
@@ -305,6 +345,7 @@ int main(void)
 	test_repairs();
 	test_conversation();
 	test_stuck();
+	test_reopen();
 	test_no_judge();
 	test_insert();
 	test_saved();
