@@ -236,42 +236,17 @@ SELECT * FROM workflow_tag ORDER BY name;
 -- name: workflow_names
 SELECT name FROM workflow UNION SELECT name FROM workflow_tag;
 
--- name: exchange_add
-INSERT INTO exchange (context, transformation, pass, step, attempt, text_hash, model, provider, prompt, reply, finish,
-                      outcome, tokens_in, tokens_out, tokens_cached, tokens_reasoning, latency_ms, job_id, created_ms)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) RETURNING id;
-
--- name: exchange_set_outcome
-UPDATE exchange SET outcome = ?2 WHERE id = ?1;
-
--- name: exchange_find
-SELECT x.id, context, transformation, pass, step, attempt, text_hash, model, provider, p.data, r.data, finish, outcome,
-       tokens_in, tokens_out, tokens_cached, tokens_reasoning, latency_ms, job_id, created_ms
-FROM exchange x JOIN blob p ON p.hash = x.prompt JOIN blob r ON r.hash = x.reply
-WHERE context = ?1 AND transformation = ?2 AND pass = ?3 AND step = ?4 AND attempt = ?5
-ORDER BY x.id DESC LIMIT 1;
-
--- How far a key is known: exchanges of the transformation, of it and the context, of these and the pass and step.
--- name: exchange_known
-SELECT count(*), coalesce(sum(context = ?1), 0), coalesce(sum(context = ?1 AND pass = ?3 AND step = ?4), 0)
-FROM exchange WHERE transformation = ?2 AND reply IS NOT NULL;
-
 -- name: exchange_list
-SELECT x.id, context, transformation, pass, step, attempt, text_hash, model, provider, p.data, r.data, finish, outcome,
-       tokens_in, tokens_out, tokens_cached, tokens_reasoning, latency_ms, job_id, created_ms
+SELECT x.id AS id, context, transformation, pass, step, attempt, text_hash, model, provider, p.data AS prompt, r.data AS reply,
+       finish, outcome, tokens_in, tokens_out, tokens_cached, latency_ms, job_id, created_ms
 FROM exchange x JOIN blob p ON p.hash = x.prompt LEFT JOIN blob r ON r.hash = x.reply
-WHERE (?1 IS NULL OR job_id = ?1) AND (?2 IS NULL OR context = ?2)
+WHERE (?1 IS NULL OR job_id = ?1) AND (?2 IS NULL OR transformation = ?2)
 ORDER BY x.id LIMIT ?3;
 
--- name: pending_add
-INSERT INTO pending (id, parent_id, workflow, transformation, text, pass, step, attempt, context, state, verdict, data,
-                     job_id, created_ms, updated_ms)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14);
-
 -- name: pending_save
-UPDATE pending SET pass = ?2, step = ?3, attempt = ?4, context = ?5, state = ?6, verdict = ?7, data = ?8,
-       checkpoint_id = ?10, updated_ms = ?11
-WHERE id = ?1 AND job_id IS ?9 RETURNING 1;
+UPDATE pending SET pass = :pass, step = :step, attempt = :attempt, context = :context, state = :state, verdict = :verdict,
+       data = :data, checkpoint_id = :checkpoint_id, updated_ms = :updated_ms
+WHERE id = :id AND job_id IS :job_id RETURNING 1;
 
 -- name: pending_take
 UPDATE pending SET job_id = ?2, updated_ms = ?3
@@ -280,8 +255,8 @@ WHERE id = ?1 AND state IN ('open', 'waiting', 'given-up')
 RETURNING 1;
 
 -- name: pending_get
-SELECT p.id, parent_id, workflow, transformation, t.data, pass, step, attempt, c.data, state, verdict, p.data, job_id,
-       checkpoint_id, state IN ('open', 'waiting', 'given-up')
+SELECT p.id AS id, parent_id, workflow, transformation, t.data AS text, pass, step, attempt, c.data AS context, state, verdict,
+       p.data AS data, job_id, checkpoint_id, created_ms, updated_ms
 FROM pending p JOIN blob t ON t.hash = p.text JOIN blob c ON c.hash = p.context WHERE p.id = ?1;
 
 -- name: pending_of_job

@@ -71,7 +71,7 @@ static int answered(void *arg, const struct model_request *request, const struct
 		.model = answer->model ? answer->model : "", .provider = w->model, .prompt = buf_text(&prompt), .reply = answer->text,
 		.outcome = wrong ? "not taken" : "ok", .tokens_in = answer->prompt_tokens ? (int64_t)answer->prompt_tokens : -1,
 		.tokens_out = answer->output_tokens ? (int64_t)answer->output_tokens : -1,
-		.tokens_cached = answer->cached_tokens ? (int64_t)answer->cached_tokens : -1, .tokens_reasoning = -1,
+		.tokens_cached = answer->cached_tokens ? (int64_t)answer->cached_tokens : -1,
 		.latency_ms = (int64_t)answer->elapsed_ms, .job = w->job->id,
 	};
 	int rc = exchange_add(w->job->db, &row, e);

@@ -61,18 +61,19 @@ static int begin(struct apply *a, struct err *e)
 static int take(struct apply *a, struct err *e)
 {
 	struct engine_job *job = a->job;
-	char *own = NULL;
+	struct pending own = { .id = NULL };
 	int64_t at = fields_int(job->request, "checkpoint", 0);
-	int rc = pending_of_job(job->db, job->id, &own, &a->made, e);
+	int rc = pending_of_job(job->db, job->id, &own, e);
 	a->resumed = rc > 0;
-	const char *id = own ? own : fields_get(job->request, "pending");
+	a->made = own.checkpoint;
+	const char *id = own.id ? own.id : fields_get(job->request, "pending");
 	if (rc >= 0 && !a->made && id && *id)
 		rc = saved_take(job->db, id, job->id, &a->x, e);
 	if (rc >= 0 && a->x && at && at != a->x->parent_id)
 		rc = err_set(e, ERR_CONFLICT,
 			     "transformation %s began with checkpoint %lld, and at names checkpoint %lld: leave at out",
 			     id, (long long)a->x->parent_id, (long long)at);
-	free(own);
+	pending_fini(&own);
 	return rc < 0 ? rc : 0;
 }
 
@@ -130,7 +131,7 @@ static int record_exchange(struct apply *a, const struct model_request *request,
 		.tokens_in = answer->prompt_tokens ? (int64_t)answer->prompt_tokens : -1,
 		.tokens_out = answer->output_tokens ? (int64_t)answer->output_tokens : -1,
 		.tokens_cached = answer->cached_tokens ? (int64_t)answer->cached_tokens : -1,
-		.tokens_reasoning = -1,
+
 		.latency_ms = (int64_t)answer->elapsed_ms,
 		.job = a->job->id,
 	};

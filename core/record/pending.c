@@ -1,8 +1,6 @@
 /* pending: see pending.h. */
 #include "core/record/pending.h"
 
-#include <stdlib.h>
-
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/record/blob.h"
@@ -10,110 +8,75 @@
 #include "core/record/store.h"
 #include "core/record/token.h"
 
-static int add(struct db *db, const struct pending *p, const char *id, struct err *e)
+static const struct layout_field fields[] = {
+	{ LAYOUT_AT(struct pending, id, TEXT) },
+	{ LAYOUT_AS(struct pending, parent, ID, "parent_id") },
+	{ LAYOUT_AT(struct pending, workflow, TEXT) },
+	{ LAYOUT_AT(struct pending, transformation, TEXT) },
+	{ LAYOUT_AT(struct pending, text, TEXT) },
+	{ LAYOUT_AT(struct pending, pass, INT) },
+	{ LAYOUT_AT(struct pending, step, INT) },
+	{ LAYOUT_AT(struct pending, attempt, INT) },
+	{ LAYOUT_AT(struct pending, context, TEXT) },
+	{ LAYOUT_AT(struct pending, state, TEXT) },
+	{ LAYOUT_AT(struct pending, verdict, TEXT) },
+	{ LAYOUT_AT(struct pending, data, TEXT) },
+	{ LAYOUT_AS(struct pending, job, TEXT, "job_id") },
+	{ LAYOUT_AS(struct pending, checkpoint, ID, "checkpoint_id") },
+	{ LAYOUT_AT(struct pending, created_ms, INT), .unit = "ms" },
+	{ LAYOUT_AT(struct pending, updated_ms, INT), .unit = "ms" },
+	{ .name = NULL },
+};
+static const struct layout layout = { "pending", sizeof(struct pending), fields };
+
+/* The row holds hashes where the struct holds texts. */
+static int write_row(struct db *db, struct pending row, bool add, struct err *e)
 {
 	struct hash text, context;
-	int rc = blob_put_text(db, p->text, &text, e);
+	struct query q;
+	int rc = blob_put_text(db, row.text, &text, e);
 	if (rc == 0)
-		rc = blob_put_text(db, p->context, &context, e);
+		rc = blob_put_text(db, row.context, &context, e);
 	if (rc < 0)
 		return rc;
-	struct query q;
-	query_init(&q, db, "pending_add");
-	query_put_text(&q, id);
-	query_put_int(&q, p->parent);
-	query_put_text(&q, p->workflow);
-	query_put_text(&q, p->transformation);
-	query_put_text(&q, text.hex);
-	query_put_int(&q, p->pass);
-	query_put_int(&q, p->step);
-	query_put_int(&q, p->attempt);
-	query_put_text(&q, context.hex);
-	query_put_text(&q, p->state);
-	query_put_text(&q, p->verdict);
-	query_put_text(&q, p->data);
-	query_put_text(&q, p->job);
-	query_put_int(&q, clock_wall_ms());
-	return query_run(&q, NULL, e);
+	row.text = text.hex;
+	row.context = context.hex;
+	row.created_ms = row.updated_ms = clock_wall_ms();
+	if (add)
+		return query_add(db, "pending", &layout, &row, NULL, e);
+	query_init(&q, db, "pending_save");
+	query_put_row(&q, &layout, &row);
+	rc = query_run(&q, NULL, e);
+	return rc == 0 ? err_set(e, ERR_CONFLICT, "somebody else has gone on with transformation %s meanwhile", row.id)
+		       : rc;
 }
 
 int pending_add(struct db *db, const struct pending *p, char **ret_id, struct err *e)
 {
+	struct pending row = *p;
 	char id[TOKEN_SIZE];
 	token_make('t', id);
+	row.id = id;
 	int rc = store_begin(db, e);
-	if (rc < 0)
-		return rc;
-	rc = store_end(db, add(db, p, id, e), e);
+	if (rc == 0)
+		rc = store_end(db, write_row(db, row, true, e), e);
 	if (rc < 0)
 		return rc;
 	*ret_id = mem_str(id);
 	return 0;
 }
 
-static int save(struct db *db, const struct pending *p, struct err *e)
-{
-	struct hash context;
-	int rc = blob_put_text(db, p->context, &context, e);
-	if (rc < 0)
-		return rc;
-	struct query q;
-	query_init(&q, db, "pending_save");
-	query_put_text(&q, p->id);
-	query_put_int(&q, p->pass);
-	query_put_int(&q, p->step);
-	query_put_int(&q, p->attempt);
-	query_put_text(&q, context.hex);
-	query_put_text(&q, p->state);
-	query_put_text(&q, p->verdict);
-	query_put_text(&q, p->data);
-	query_put_text(&q, p->job);
-	query_put_id(&q, p->checkpoint);
-	query_put_int(&q, clock_wall_ms());
-	rc = query_run(&q, NULL, e);
-	return rc == 0 ? err_set(e, ERR_CONFLICT, "somebody else has gone on with transformation %s meanwhile", p->id)
-		       : rc;
-}
-
 int pending_save(struct db *db, const struct pending *p, struct err *e)
 {
 	int rc = store_begin(db, e);
 	if (rc == 0)
-		rc = store_end(db, save(db, p, e), e);
+		rc = store_end(db, write_row(db, *p, false, e), e);
 	return rc < 0 ? rc : 0;
-}
-
-static void read_row(struct query *q, struct pending *p)
-{
-	p->id = query_get_text(q);
-	p->parent = query_get_int(q);
-	p->workflow = query_get_text(q);
-	p->transformation = query_get_text(q);
-	p->text = query_get_text(q);
-	p->pass = (int)query_get_int(q);
-	p->step = (int)query_get_int(q);
-	p->attempt = (int)query_get_int(q);
-	p->context = query_get_text(q);
-	p->state = query_get_text(q);
-	p->verdict = query_get_text(q);
-	p->data = query_get_text(q);
-	p->job = query_get_text(q);
-	p->checkpoint = query_get_int(q);
-	p->live = query_get_int(q);
 }
 
 void pending_fini(struct pending *p)
 {
-	free((char *)p->id);
-	free((char *)p->workflow);
-	free((char *)p->transformation);
-	free((char *)p->text);
-	free((char *)p->context);
-	free((char *)p->state);
-	free((char *)p->verdict);
-	free((char *)p->data);
-	free((char *)p->job);
-	*p = (struct pending){ .id = NULL };
+	layout_fini(&layout, p);
 }
 
 static int take(struct db *db, const char *id, const char *job, struct pending *ret_pending, struct err *e)
@@ -128,19 +91,10 @@ static int take(struct db *db, const char *id, const char *job, struct pending *
 		return taken;
 	query_init(&q, db, "pending_get");
 	query_put_text(&q, id);
-	int rc = query_next(&q, e);
-	if (rc > 0)
-		read_row(&q, ret_pending);
-	query_fini(&q);
+	int rc = query_row(&q, &layout, ret_pending, e);
 	if (rc == 0)
 		return err_set(e, ERR_NOT_FOUND, "there is no half-done transformation %s: begin it again", id);
-	if (rc > 0 && taken == 0 && ret_pending->live) {
-		rc = err_set(e, ERR_CONFLICT,
-			     "job %s works on transformation %s: wait for it (job with action wait), or cancel it",
-			     ret_pending->job, id);
-		pending_fini(ret_pending);
-	}
-	return rc;
+	return rc < 0 ? rc : taken;
 }
 
 int pending_take(struct db *db, const char *id, const char *job, struct pending *ret_pending, struct err *e)
@@ -148,19 +102,13 @@ int pending_take(struct db *db, const char *id, const char *job, struct pending 
 	int rc = store_begin(db, e);
 	if (rc == 0)
 		rc = store_end(db, take(db, id, job, ret_pending, e), e);
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
-int pending_of_job(struct db *db, const char *job, char **ret_id, int64_t *ret_checkpoint, struct err *e)
+int pending_of_job(struct db *db, const char *job, struct pending *ret_pending, struct err *e)
 {
 	struct query q;
 	query_init(&q, db, "pending_of_job");
 	query_put_text(&q, job);
-	int rc = query_next(&q, e);
-	if (rc > 0) {
-		*ret_id = query_get_text(&q);
-		*ret_checkpoint = query_get_int(&q);
-	}
-	query_fini(&q);
-	return rc;
+	return query_row(&q, &layout, ret_pending, e);
 }

@@ -24,19 +24,19 @@ struct pending {
 	const char *data;           /* the owner's own text; NULL */
 	const char *job;            /* the job that took it; NULL: a call took it */
 	int64_t checkpoint;         /* what it became; 0 before */
-	int live;                   /* it may be gone on with; only read */
+	int64_t created_ms, updated_ms;
 };
 
-/* Adds a row; id and checkpoint of *p are not read. *ret_id is the caller's. */
+/* Adds a row; id and times of *p are not read. *ret_id is the caller's. */
 int pending_add(struct db *db, const struct pending *p, char **ret_id, struct err *e);
-/* Reads a row, and makes it the job's (NULL: the call's) if it is live; pending_fini it. -ERR_NOT_FOUND; -ERR_CONFLICT
- * naming the job that works on it. */
+/* Reads a row: 1 when it is the job's (NULL: the call's) from now on, 0 when another job works on it or its state is
+ * final. pending_fini it. -ERR_NOT_FOUND. */
 int pending_take(struct db *db, const char *id, const char *job, struct pending *ret_pending, struct err *e);
 /* Writes pass, step, attempt, context, state, verdict, data and checkpoint to the row p->id. -ERR_CONFLICT when the row
  * is not p->job's any more; nothing is written then. */
 int pending_save(struct db *db, const struct pending *p, struct err *e);
-/* The row that a job took last: 1 with its id (the caller's) and its checkpoint (0: none yet), 0 when it took none. */
-int pending_of_job(struct db *db, const char *job, char **ret_id, int64_t *ret_checkpoint, struct err *e);
+/* The row that a job took last, id and checkpoint alone: 1, 0 when it took none. */
+int pending_of_job(struct db *db, const char *job, struct pending *ret_pending, struct err *e);
 void pending_fini(struct pending *p);
 
 #endif

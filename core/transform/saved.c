@@ -210,9 +210,9 @@ int saved_take(struct db *db, const char *id, const char *job, struct transform 
 	struct pending row;
 	struct transform *x = NULL;
 	unsigned state = 0;
-	int rc = pending_take(db, id, job, &row, e);
-	if (rc < 0)
-		return rc;
+	int taken = pending_take(db, id, job, &row, e), rc = 0;
+	if (taken < 0)
+		return taken;
 	while (state < TRANSFORM_STATES && strcmp(transform_state_name(state), row.state) != 0)
 		state++;
 	if (state == TRANSFORM_DONE)
@@ -220,6 +220,10 @@ int saved_take(struct db *db, const char *id, const char *job, struct transform 
 			     (long long)row.checkpoint);
 	else if (state == TRANSFORM_DISCARDED)
 		rc = err_set(e, ERR_CONFLICT, "transformation %s was discarded: begin a new one", id);
+	else if (!taken)
+		rc = err_set(e, ERR_CONFLICT,
+			     "job %s works on transformation %s: wait for it (job with action wait), or cancel it",
+			     row.job, id);
 	else
 		rc = saved_read(row.data ? row.data : "", state, &x, e);
 	if (rc == 0) {

@@ -83,7 +83,7 @@ static int validations(struct db *db, int64_t id, struct buf *out, struct err *e
 	return 0;
 }
 
-/* The exchanges that led to this checkpoint: those of its parent's contexts under its transformation. */
+/* Every exchange of this checkpoint's transformation. */
 static int exchanges(struct db *db, int64_t id, struct buf *out, struct err *e)
 {
 	struct exchange_list list;
@@ -91,11 +91,9 @@ static int exchanges(struct db *db, int64_t id, struct buf *out, struct err *e)
 	int rc = checkpoint_get(db, id, &c, e);
 	if (rc < 0)
 		return rc;
-	rc = exchange_list(db, NULL, NULL, 0, &list, e);
+	rc = exchange_list(db, NULL, c.by, 0, &list, e);
 	for (size_t i = 0; rc >= 0 && i < list.count; i++) {
 		const struct exchange *x = &list.at[i];
-		if (strcmp(x->key.transformation, c.by) != 0)
-			continue;
 		buf_addf(out, "%lld %s pass %d %s attempt %d, %s: %s\n", (long long)x->id, x->key.transformation, x->key.pass,
 		         x->key.step, x->key.attempt, x->model, x->outcome ? x->outcome : "");
 	}
