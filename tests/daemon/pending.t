@@ -95,7 +95,7 @@ def workflow():
 def log(name):
     return [c["by"] for c in s.call("workflow", action="log", name=name)[2]["checkpoints"]]
 
-ADVICE = re.compile(r"it is kept as (\w+): go on with transform \(a model\), transform_begin and then transform_submit \(you answer\) or "
+ADVICE = re.compile(r"it is kept as (\w+): continue it with transform \(a model\), transform_begin and then transform_submit \(you answer\) or "
                     r"edit \(by hand\), each with pending=\1, or drop it by transform with pending=\1 and discard=true")
 
 def half_done(name, *script, sentence="Add the element to itself"):
