@@ -17,11 +17,8 @@ static const struct mcp_done *handler(struct mcp_call *call)
 const struct tool tool_edit = {
 	.name = "edit",
 	.title = "Edit by hand",
-	.description = "Replace a region (or the whole context) of a checkpoint with your own text; it is validated "
-		       "and becomes a "
-		       "new checkpoint. One that fails is kept as failed and moves no workflow. With `pending` it "
-		       "finishes the "
-		       "half-done pass of a transformation instead. Answers passed, summary and checkpoint, or a job "
+	.description = "Replace a region (or the whole context) with your own text; it is validated and becomes a new "
+		       "checkpoint. A failed one moves no workflow. Answers passed, summary and checkpoint, or a job "
 		       "id. Next: tune.",
 	.flags = 0,
 	.handler = handler,

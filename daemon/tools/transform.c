@@ -19,13 +19,10 @@ static const struct mcp_done *handler(struct mcp_call *call)
 const struct tool tool_transform = {
 	.name = "transform",
 	.title = "Transform a checkpoint",
-	.description = "Let the configured model apply a transformation (a name, or your own sentence) to a "
-		       "checkpoint, pass by "
-		       "pass, with repair; the result is validated and becomes a new checkpoint. A workflow in `at` is "
-		       "advanced. "
-		       "With `pending` it goes on with a half-done one. Answers with the checkpoint or a job id (then: "
-		       "job wait). "
-		       "Next: tune. Without a model: transform_begin.",
+	.description =
+		"Let the configured model apply a transformation (a name or your own sentence) to a checkpoint, pass "
+		"by pass, with repair. The validated result is a new checkpoint and advances the workflow in `at`. "
+		"Answers with it or a job id (then: job wait). Next: tune. Without a model: transform_begin.",
 	.flags = MCP_TOOL_OPEN_WORLD,
 	.handler = handler,
 };

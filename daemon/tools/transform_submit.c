@@ -7,9 +7,11 @@ static const struct mcp_done *handler(struct mcp_call *call)
 }
 
 const struct tool tool_transform_submit = {
-	.name = "transform_submit", .title = "Submit your answer to a transformation step",
+	.name = "transform_submit",
+	.title = "Submit your answer to a transformation step",
 	.description = "Answer the prompt of transform_begin or of the last submit. Answers with result.state: waiting "
-	               "(result.prompt is the next step or repair), accepted (result.checkpoint) or given-up. Next: "
-	               "transform_submit again while waiting, then tune.",
-	.flags = 0, .handler = handler,
+		       "(result.prompt is the next step or repair), accepted (result.checkpoint) or given-up. Next: "
+		       "transform_submit again while waiting, then tune.",
+	.flags = 0,
+	.handler = handler,
 };

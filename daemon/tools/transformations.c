@@ -65,7 +65,8 @@ static json_t *entry(const struct transformation *t, const char *backend, const 
 }
 
 /* The transformations for a backend (NULL: all of them); what cannot be read is told in `text`. */
-static struct transformation **read_all(const struct library *library, const char *backend, size_t *ret_count, struct buf *text)
+static struct transformation **read_all(const struct library *library, const char *backend, size_t *ret_count,
+					struct buf *text)
 {
 	struct transformation **all = NULL;
 	char **names;
@@ -162,9 +163,11 @@ static const struct mcp_done *handler(struct mcp_call *call)
 }
 
 const struct tool tool_transformations = {
-	.name = "transformations", .title = "List transformations",
-	.description = "What can be done to a kernel: answers with names and what each does (`backend` tells more of fewer). "
-	               "`name` gives one whole text with what must come before, \"sequence:NAME\" the steps of a shipped sequence. Next: transform or "
-	               "transform_begin.",
-	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT, .handler = handler,
+	.name = "transformations",
+	.title = "List transformations",
+	.description = "What can be done to a kernel: answers with names and summaries (`backend` tells more of "
+		       "fewer). `name` gives one whole text with what must come before, \"sequence:NAME\" a shipped "
+		       "sequence. Next: transform or transform_begin.",
+	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT,
+	.handler = handler,
 };
