@@ -11,9 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backends/sandbox/sandbox.h"
+#include "backends/timing/gpu_monitor.h"
 #include "backends/wire/facts.h"
 #include "backends/wire/plan.h"
-#include "backends/timing/gpu_monitor.h"
 #include "backends/wire/wire.h"
 #include "base/err.h"
 
@@ -66,5 +67,7 @@ extern const struct backend *const backend_table[];
 int backend_place(const struct plan *plan, unsigned buffer, int64_t offset, size_t bytes, uint64_t *ret_at, struct err *e);
 /* NULL when there is none of that name. */
 const struct backend *backend_find(const char *name);
+/* Opens the libraries that the vendors' compilers need in this role, so that ld.so is done with them, and says what they will read. */
+void backend_sandbox_needs(enum sandbox_role role, struct sandbox_needs *ret_needs);
 
 #endif

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "backends/sandbox/sandbox.h"
-#include "backends/sandbox/sandbox_scratch.h"
 #include "backends/timing/ceilings.h"
 #include "backends/timing/gpu_monitor.h"
 #include "backends/wire/wire.h"
@@ -57,9 +56,12 @@ static int split_id(const char *id, const struct backend **ret_backend, const ch
 
 static int enter(struct worker *w, enum sandbox_role role, struct err *e)
 {
+	struct sandbox_needs needs = { .read_count = 0 };
 	if (w->entered)
 		return 0;
-	int rc = sandbox_enter(&w->kernel, role, e);
+	if (!w->kernel.off && w->kernel.landlock)
+		backend_sandbox_needs(role, &needs);
+	int rc = sandbox_enter(&w->kernel, role, &needs, e);
 	w->entered = rc == 0;
 	w->role = role;
 	return rc;
@@ -269,7 +271,7 @@ int worker_main(void)
 	if (move_wire(&w) < 0)
 		return 1;
 	int status = say_hello(&w) < 0 ? 1 : serve_all(&w);
-	sandbox_scratch_remove();
+	sandbox_end();
 	/* A faulted device may hang in its own clean-up: such a worker just ends. */
 	if (status)
 		_exit(status);

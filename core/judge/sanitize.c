@@ -63,7 +63,7 @@ static char *find_tool(void)
 static void make_launcher(const char *exe, const char *tool, const char *log, const char *ret_words[WORDS])
 {
 	const char *const words[] = {
-		"env", "PEAKD_CAGE=off", exe, "--tool", tool, "--log-file", log, "--print-limit", "1000", "--show-backtrace", "no",
+		"env", "PEAKD_SANDBOX=off", exe, "--tool", tool, "--log-file", log, "--print-limit", "1000", "--show-backtrace", "no",
 		"--launch-timeout", "60", "--require-cuda-init", "no", NULL,
 	};
 	memcpy(ret_words, words, sizeof words);

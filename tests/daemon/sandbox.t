@@ -2,12 +2,12 @@
 # The workers' sandbox as a user sees it: silent when whole, loud when switched off; workers inherit no secret, and a compiler in its sandbox
 # does not keep the devices from being listed.
 . "$(dirname "$0")/lib.sh"
-unset PEAKD_CAGE
+unset PEAKD_SANDBOX
 export TEST_API_KEY=secret-one HIDDEN=secret-two PEAKD_MODEL='openai:http://127.0.0.1:9/v1?model=m&key_env=HIDDEN' KEPT=kept
 
-out=$(PEAKD_CAGE=off timeout 120 "$peakd" devices --db "$T/off.db")
+out=$(PEAKD_SANDBOX=off timeout 120 "$peakd" devices --db "$T/off.db")
 is $? 0 "devices are listed without a sandbox"
-has "$out" "sandbox: OFF by PEAKD_CAGE=off" "which is said"
+has "$out" "sandbox: OFF by PEAKD_SANDBOX=off" "which is said"
 case $out in *"not available: sandbox"*) false ;; *) true ;; esac
 ok $? "as a line of its own"
 

@@ -19,9 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backends/sandbox/sandbox_calls.h"
-#include "backends/sandbox/sandbox_files.h"
 #include "backends/hip/library.h"
+#include "backends/worker/backend.h"
 #include "base/mem.h"
 #include "tap.h"
 
@@ -47,14 +46,16 @@ static int result(long r)
 }
 
 /* What `try` meets in the sandbox; -1 when the child was killed. */
-static int in_cage(struct sandbox_kernel k, enum sandbox_role role, attempt try, const char *arg)
+static int in_sandbox(struct sandbox_kernel k, enum sandbox_role role, attempt try, const char *arg)
 {
 	int status;
 	pid_t pid = fork();
 	if (pid == 0) {
 		struct err e = ERR_INIT;
+		struct sandbox_needs needs;
 		sandbox_start();
-		if (sandbox_enter(&k, role, &e) < 0 || sandbox_close(&k, &e) < 0) {
+		backend_sandbox_needs(role, &needs);
+		if (sandbox_enter(&k, role, &needs, &e) < 0 || sandbox_close(&k, &e) < 0) {
 			fprintf(stderr, "# %s\n", e.text);
 			_exit(250);
 		}
@@ -189,8 +190,8 @@ static void test_calls(struct sandbox_kernel k)
 			continue;
 		}
 		const char *arg = calls[i].try == try_exec ? "/bin/true" : socket_path;
-		is_int(in_cage(k, SANDBOX_DEVICE, calls[i].try, arg), calls[i].want, "device: %s", calls[i].what);
-		is_int(in_cage(k, SANDBOX_COMPILE, calls[i].try, arg), calls[i].want, "compile: %s", calls[i].what);
+		is_int(in_sandbox(k, SANDBOX_DEVICE, calls[i].try, arg), calls[i].want, "device: %s", calls[i].what);
+		is_int(in_sandbox(k, SANDBOX_COMPILE, calls[i].try, arg), calls[i].want, "compile: %s", calls[i].what);
 	}
 	free(socket_path);
 }
@@ -204,27 +205,27 @@ static void test_files(struct sandbox_kernel k)
 		abort();
 	for (enum sandbox_role role = SANDBOX_COMPILE; role <= SANDBOX_DEVICE; role++) {
 		const char *name = role == SANDBOX_COMPILE ? "compile" : "device";
-		is_int(in_cage(k, role, try_read, secret), EACCES, "%s: a user's file is not read", name);
-		is_int(in_cage(k, role, try_read, link), EACCES, "%s: nor through a link", name);
-		is_int(in_cage(k, role, try_write, secret), EACCES, "%s: nor written", name);
-		is_int(in_cage(k, role, try_unlink, secret), EACCES, "%s: nor removed", name);
-		is_int(in_cage(k, role, try_create, fresh), EACCES, "%s: no file is made", name);
-		is_int(in_cage(k, role, try_list, folder), EACCES, "%s: no folder is read", name);
-		is_int(in_cage(k, role, try_read, "/etc/passwd"), EACCES, "%s: not /etc/passwd", name);
-		is_int(in_cage(k, role, try_read, other), EACCES, "%s: not the daemon's environment", name);
+		is_int(in_sandbox(k, role, try_read, secret), EACCES, "%s: a user's file is not read", name);
+		is_int(in_sandbox(k, role, try_read, link), EACCES, "%s: nor through a link", name);
+		is_int(in_sandbox(k, role, try_write, secret), EACCES, "%s: nor written", name);
+		is_int(in_sandbox(k, role, try_unlink, secret), EACCES, "%s: nor removed", name);
+		is_int(in_sandbox(k, role, try_create, fresh), EACCES, "%s: no file is made", name);
+		is_int(in_sandbox(k, role, try_list, folder), EACCES, "%s: no folder is read", name);
+		is_int(in_sandbox(k, role, try_read, "/etc/passwd"), EACCES, "%s: not /etc/passwd", name);
+		is_int(in_sandbox(k, role, try_read, other), EACCES, "%s: not the daemon's environment", name);
 		if (k.seccomp)
-			is_int(in_cage(k, role, try_chmod, secret), EPERM, "%s: no mode is changed", name);
+			is_int(in_sandbox(k, role, try_chmod, secret), EPERM, "%s: no mode is changed", name);
 	}
-	is_int(in_cage(k, SANDBOX_COMPILE, try_read, "/usr/include/stdio.h"), EACCES, "compile: no header of the host");
-	is_int(in_cage(k, SANDBOX_COMPILE, try_read, "/proc/self/environ"), EACCES, "compile: not its own environment");
-	is_int(in_cage(k, SANDBOX_COMPILE, try_read, "/sys/devices/system/cpu/possible"), EACCES, "compile: not /sys");
+	is_int(in_sandbox(k, SANDBOX_COMPILE, try_read, "/usr/include/stdio.h"), EACCES, "compile: no header of the host");
+	is_int(in_sandbox(k, SANDBOX_COMPILE, try_read, "/proc/self/environ"), EACCES, "compile: not its own environment");
+	is_int(in_sandbox(k, SANDBOX_COMPILE, try_read, "/sys/devices/system/cpu/possible"), EACCES, "compile: not /sys");
 	if (hip_library_rtc(&rtc, NULL) < 0)
-		is_int(in_cage(k, SANDBOX_COMPILE, try_grow, "1"), EFBIG, "compile: no file grows, not even in memory");
-	is_int(in_cage(k, SANDBOX_COMPILE, try_grow, "257"), EFBIG, "compile: none over 256 MiB, whatever compilers are here");
-	is_int(in_cage(k, SANDBOX_DEVICE, try_grow, "257"), 0, "device: drivers' anonymous memory does");
-	is_int(in_cage(k, SANDBOX_DEVICE, try_read, "/sys/devices/system/cpu/possible"), 0, "device: /sys is read");
-	is_int(in_cage(k, SANDBOX_DEVICE, try_write, "/dev/null"), 0, "device: /dev/null is written");
-	is_int(in_cage(k, SANDBOX_DEVICE, try_gain, NULL), 0, "device: no new privileges");
+		is_int(in_sandbox(k, SANDBOX_COMPILE, try_grow, "1"), EFBIG, "compile: no file grows, not even in memory");
+	is_int(in_sandbox(k, SANDBOX_COMPILE, try_grow, "257"), EFBIG, "compile: none over 256 MiB, whatever compilers are here");
+	is_int(in_sandbox(k, SANDBOX_DEVICE, try_grow, "257"), 0, "device: drivers' anonymous memory does");
+	is_int(in_sandbox(k, SANDBOX_DEVICE, try_read, "/sys/devices/system/cpu/possible"), 0, "device: /sys is read");
+	is_int(in_sandbox(k, SANDBOX_DEVICE, try_write, "/dev/null"), 0, "device: /dev/null is written");
+	is_int(in_sandbox(k, SANDBOX_DEVICE, try_gain, NULL), 0, "device: no new privileges");
 	is_int(access(secret, F_OK), 0, "and the file is still there");
 	unlink(secret);
 	unlink(link);
@@ -247,13 +248,13 @@ static void test_words(void)
 	has_str(buf_text(&text), "no seccomp", "no seccomp is said");
 	buf_clear(&text);
 	sandbox_lacks(&(struct sandbox_kernel){ .landlock = 7, .seccomp = true, .off = true }, &text);
-	has_str(buf_text(&text), "PEAKD_CAGE=off", "switched off is said before all");
+	has_str(buf_text(&text), "PEAKD_SANDBOX=off", "switched off is said before all");
 	buf_fini(&text);
-	setenv("PEAKD_CAGE", "off", 1);
+	setenv("PEAKD_SANDBOX", "off", 1);
 	ok(sandbox_probe().off, "the variable is read");
-	setenv("PEAKD_CAGE", "on", 1);
+	setenv("PEAKD_SANDBOX", "on", 1);
 	ok(!sandbox_probe().off, "and only \"off\" is off");
-	unsetenv("PEAKD_CAGE");
+	unsetenv("PEAKD_SANDBOX");
 }
 
 /* Kernels that lack a part keep working, as does a user who wants none. */
@@ -263,13 +264,13 @@ static void test_without(struct sandbox_kernel k)
 	off.off = true;
 	no_files.landlock = 0;
 	no_calls.seccomp = false;
-	is_int(in_cage(off, SANDBOX_COMPILE, try_read, "/etc/passwd"), 0, "off: files are read");
-	is_int(in_cage(off, SANDBOX_COMPILE, try_inet, NULL), 0, "off: sockets are made");
-	is_int(in_cage(no_files, SANDBOX_COMPILE, try_read, "/etc/passwd"), 0, "without Landlock: files are read");
+	is_int(in_sandbox(off, SANDBOX_COMPILE, try_read, "/etc/passwd"), 0, "off: files are read");
+	is_int(in_sandbox(off, SANDBOX_COMPILE, try_inet, NULL), 0, "off: sockets are made");
+	is_int(in_sandbox(no_files, SANDBOX_COMPILE, try_read, "/etc/passwd"), 0, "without Landlock: files are read");
 	if (k.seccomp)
-		is_int(in_cage(no_files, SANDBOX_COMPILE, try_inet, NULL), EPERM, "without Landlock: no sockets all the same");
+		is_int(in_sandbox(no_files, SANDBOX_COMPILE, try_inet, NULL), EPERM, "without Landlock: no sockets all the same");
 	if (k.landlock)
-		is_int(in_cage(no_calls, SANDBOX_COMPILE, try_read, "/etc/passwd"), EACCES, "without seccomp: no files all the same");
+		is_int(in_sandbox(no_calls, SANDBOX_COMPILE, try_read, "/etc/passwd"), EACCES, "without seccomp: no files all the same");
 }
 
 /* Older kernels: the rule set of every ABI up to this one's is one that this kernel takes. */
@@ -277,7 +278,7 @@ static void test_abis(int newest)
 {
 	for (int abi = 1; abi <= newest && abi <= 7; abi++) {
 		struct sandbox_kernel k = { .landlock = abi };
-		is_int(in_cage(k, SANDBOX_DEVICE, try_read, "/etc/passwd"), EACCES, "ABI %d closes", abi);
+		is_int(in_sandbox(k, SANDBOX_DEVICE, try_read, "/etc/passwd"), EACCES, "ABI %d closes", abi);
 	}
 }
 

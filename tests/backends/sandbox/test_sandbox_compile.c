@@ -217,7 +217,7 @@ static void test_hip(struct sample_worker *w)
 	test_rows(w, "hip", cuda, MEM_COUNT(cuda));
 }
 
-static void test_caged(const struct gpu_rtc *nvrtc)
+static void test_sandboxed(const struct gpu_rtc *nvrtc)
 {
 	struct sample_worker w = start();
 	char *scratch = mem_fmt("%s/peakd-%u/%ld", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (unsigned)geteuid(), (long)w.pid);
@@ -244,13 +244,13 @@ static void test_caged(const struct gpu_rtc *nvrtc)
 /* The measure of the rows above. */
 static void test_off(void)
 {
-	setenv("PEAKD_CAGE", "off", 1);
+	setenv("PEAKD_SANDBOX", "off", 1);
 	struct sample_worker w = start();
 	ok(leaks(&w, "cuda", &cuda[0]), "with the sandbox off the message quotes the file");
 	ok(leaks(&w, "cuda", &cuda[4]), "by a digraph too");
 	ok(is_seen(&w, secret) && !is_seen(&w, absent), "and code can tell whether a file exists");
 	sample_worker_stop(&w);
-	unsetenv("PEAKD_CAGE");
+	unsetenv("PEAKD_SANDBOX");
 }
 
 int main(void)
@@ -259,7 +259,7 @@ int main(void)
 	struct gpu_rtc nvrtc;
 	bool has_nvrtc = cuda_library_nvrtc(&nvrtc, NULL) == 0;
 	signal(SIGPIPE, SIG_IGN);
-	unsetenv("PEAKD_CAGE");
+	unsetenv("PEAKD_SANDBOX");
 	setenv("PEAKD_TEST_VARIABLE", "PEAKD_TEST_VARIABLE", 1);
 	if (mkdtemp(folder) == NULL)
 		abort();
@@ -269,7 +269,7 @@ int main(void)
 	if (f == NULL || fprintf(f, "int x = " SECRET ";\n%s %s\n", SECRET, SECRET) < 0 || fclose(f) != 0)
 		abort();
 	if (k.landlock)
-		test_caged(has_nvrtc ? &nvrtc : NULL);
+		test_sandboxed(has_nvrtc ? &nvrtc : NULL);
 	else
 		SKIP(1, "this kernel has no Landlock");
 	if (has_nvrtc)
