@@ -232,7 +232,7 @@ static int execute(struct backend_run *run, uint32_t times, enum wire_cache cach
 
 const struct backend backend_cuda = {
 	.name = "cuda",
-	.watch = &cuda_nvml_watch,
+	.monitor = &cuda_nvml_monitor,
 	.ceilings = cuda_ceilings,
 	.devices = cuda_facts_devices,
 	.describe = cuda_facts_describe,

@@ -172,7 +172,7 @@ static bool energy(void *state, uint64_t *ret_millijoules)
 	return true;
 }
 
-const struct gpu_monitor_source cuda_nvml_watch = {
+const struct gpu_monitor_source cuda_nvml_monitor = {
 	.open = open_device,
 	.read = read_device,
 	.foreign = foreign,

@@ -6,6 +6,6 @@
 
 #include "backends/timing/gpu_monitor.h"
 
-extern const struct gpu_monitor_source cuda_nvml_watch;
+extern const struct gpu_monitor_source cuda_nvml_monitor;
 
 #endif

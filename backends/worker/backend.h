@@ -25,7 +25,7 @@ struct ceilings_kernel;
 
 struct backend {
 	const char *name;
-	const struct gpu_monitor_source *watch;         /* NULL: no monitoring library */
+	const struct gpu_monitor_source *monitor; /* NULL: no monitoring library */
 	const struct ceilings_kernel *ceilings;   /* kernels that keep one pipe busy (ceilings.h); ends with a NULL name; NULL: none */
 	/* Devices that can run, then nothing else. A backend whose library is missing fails with ERR_UNSUPPORTED and says which
 	 * package brings it. *ret_facts is an array owned by the caller (free()). */

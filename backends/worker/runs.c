@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/timing/energy.h"
 #include "backends/timing/measure.h"
-#include "backends/timing/pair.h"
 #include "backends/values/compare.h"
 #include "backends/values/fill.h"
 #include "backends/values/product.h"
@@ -353,7 +351,7 @@ static int serve_measure(struct runs *all, struct run *r, const void *request, v
 static int serve_energy(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
 {
 	int rc = need_executed(all, r, e);
-	return rc < 0 ? rc : energy_measure(all->backend, r->on_device, all->monitor, request, answer, e);
+	return rc < 0 ? rc : measure_energy(all->backend, r->on_device, all->monitor, request, answer, e);
 }
 
 static int find(const struct runs *all, uint32_t number, struct run **ret_run, struct err *e)
@@ -370,7 +368,7 @@ static int serve_pair(struct runs *all, struct run *r, const void *request, void
 	struct run *b = NULL;
 	if (find(all, m->b, &b, e) < 0 || need_executed(all, r, e) < 0 || need_executed(all, b, e) < 0)
 		return -(int)e->code;
-	return pair_samples(all->backend, r->on_device, b->on_device, all->monitor, m, answer, e);
+	return measure_pair(all->backend, r->on_device, b->on_device, all->monitor, m, answer, e);
 }
 
 /* --- serving ------------------------------------------------------------------------------------------------------------ */

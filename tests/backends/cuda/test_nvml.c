@@ -13,7 +13,7 @@ int main(void)
 	ok(mkdtemp(folder) != NULL, "a folder");
 	char *file = mem_fmt("%s/libnvidia-ml.so.1", folder);
 	setenv("PEAKD_CUDA_NVML", file, 1);
-	struct gpu_monitor *w = gpu_monitor_new(&cuda_nvml_watch, "cuda", "GPU-1");
+	struct gpu_monitor *w = gpu_monitor_new(&cuda_nvml_monitor, "cuda", "GPU-1");
 	has_str(gpu_monitor_note(w), "libnvidia-ml1", "without the library it says which package brings it");
 	ok(gpu_monitor_look(w).core_mhz == 0 && !gpu_monitor_look(w).disturbed, "and knows nothing");
 	gpu_monitor_free(w);
@@ -24,7 +24,7 @@ int main(void)
 	void *stub = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 	int *known = dlsym(stub, "stub_known"), *listed = dlsym(stub, "stub_listed");
 	unsigned *load = dlsym(stub, "stub_load");
-	w = gpu_monitor_new(&cuda_nvml_watch, "cuda", "GPU-1");
+	w = gpu_monitor_new(&cuda_nvml_monitor, "cuda", "GPU-1");
 	is_str(gpu_monitor_note(w), "", "with it nothing is missing");
 	struct wire_condition c = gpu_monitor_look(w);
 	ok(c.core_mhz == 1755 && c.memory_mhz == 2619 && c.milliwatts == 412345 && c.celsius == 61, "clocks, power, temperature");
@@ -42,7 +42,7 @@ int main(void)
 	ok(gpu_monitor_energy(w, &mj) && mj == 123456, "the energy counter");
 	gpu_monitor_free(w);
 	*known = 0;
-	w = gpu_monitor_new(&cuda_nvml_watch, "cuda", "GPU-1");
+	w = gpu_monitor_new(&cuda_nvml_monitor, "cuda", "GPU-1");
 	has_str(gpu_monitor_note(w), "Not Found", "a device that NVML does not know is said");
 	gpu_monitor_free(w);
 	unlink(file);

@@ -15,7 +15,7 @@
 
 struct bench {
 	struct backend_device *device; /* owned by runs, as is the monitor */
-	struct gpu_monitor *watch;
+	struct gpu_monitor *monitor;
 	struct runs *runs;
 };
 
@@ -80,17 +80,17 @@ static int pair(struct bench *b, uint32_t first, uint32_t second, struct wire_pa
 
 static void nvml(struct bench *b)
 {
-	struct wire_condition c = gpu_monitor_look(b->watch);
+	struct wire_condition c = gpu_monitor_look(b->monitor);
 	uint64_t mj = 0;
-	is_str(gpu_monitor_note(b->watch), "", "NVML knows the device");
+	is_str(gpu_monitor_note(b->monitor), "", "NVML knows the device");
 	printf("# core %u MHz, memory %u MHz, %.1f W, %u C, throttle %#x, other load %u, disturbed %u\n", c.core_mhz, c.memory_mhz,
 	       c.milliwatts / 1e3, c.celsius, c.throttle, c.foreign, c.disturbed);
 	ok(c.core_mhz > 100 && c.milliwatts > 5000 && c.celsius > 10 && c.celsius < 110, "clocks, power and temperature are plausible");
-	ok(gpu_monitor_energy(b->watch, &mj) && mj > 0, "there is an energy counter");
+	ok(gpu_monitor_energy(b->monitor, &mj) && mj > 0, "there is an energy counter");
 	int64_t start = clock_now();
 	for (int i = 0; i < 20; i++) {
-		gpu_monitor_begin(b->watch, false);
-		gpu_monitor_look(b->watch);
+		gpu_monitor_begin(b->monitor, false);
+		gpu_monitor_look(b->monitor);
 	}
 	printf("# one look with other processes costs %.2f ms\n", (double)(clock_now() - start) / 20e6);
 }
@@ -305,8 +305,8 @@ int main(void)
 		SKIP(1, "%.200s", e.text);
 		return tap_done();
 	}
-	b.watch = gpu_monitor_new(backend_cuda.watch, "cuda", b.device->facts.uuid);
-	b.runs = runs_new(&backend_cuda, b.device, b.watch, false);
+	b.monitor = gpu_monitor_new(backend_cuda.monitor, "cuda", b.device->facts.uuid);
+	b.runs = runs_new(&backend_cuda, b.device, b.monitor, false);
 	printf("# %s, %s, L2 %llu bytes\n", b.device->facts.name, b.device->facts.driver, (unsigned long long)b.device->facts.l2_bytes);
 	nvml(&b);
 	library_is_right(&b);

@@ -1,10 +1,9 @@
 /* backends/timing/pair and backends/timing/energy, on a pretended device: times with known noise, drift and foreign load. */
-#include "backends/timing/pair.h"
+#include "backends/timing/measure.h"
 
 #include <math.h>
 #include <stdatomic.h>
 
-#include "backends/timing/energy.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "pace.h"
@@ -71,7 +70,7 @@ static struct wire_paired paired(struct backend_run a, struct backend_run b, con
 	struct wire_paired out = { 0 };
 	struct err e = ERR_INIT;
 	struct gpu_monitor *w = gpu_monitor_new(source, "fake", "uuid");
-	int rc = pair_samples(&fake, &a, &b, w, &m, &out, &e);
+	int rc = measure_pair(&fake, &a, &b, w, &m, &out, &e);
 	ok(rc == want, "paired: %d %s", rc, e.text);
 	gpu_monitor_free(w);
 	return out;
@@ -256,17 +255,17 @@ static void energies(void)
 	device.step_ns = 20 * CLOCK_MS;
 	device.counter_started = clock_now();
 	device.made = 0;
-	is_int(energy_measure(&fake, &r, w, &m, &x, &e), 0, "energy %s", e.text);
+	is_int(measure_energy(&fake, &r, w, &m, &x, &e), 0, "energy %s", e.text);
 	weighed(&x, device.made, clock_now());
 	wire_energised_fini(&x);
 	free(readings.at);
 	device.step_ns = 0;
 	device.wall = 0;
-	is_int(energy_measure(&fake, &r, off, &m, &x, &e), 0, "without a counter");
+	is_int(measure_energy(&fake, &r, off, &m, &x, &e), 0, "without a counter");
 	ok(x.joules == 0 && x.executions == 0, "nothing is run");
 	has_str(x.note, "no energy counter", "and it is said");
 	wire_energised_fini(&x);
-	is_int(energy_measure(&fake, &r, no, &m, &x, &e), 0, "without a monitoring library");
+	is_int(measure_energy(&fake, &r, no, &m, &x, &e), 0, "without a monitoring library");
 	has_str(x.note, "not available", "too");
 	wire_energised_fini(&x);
 	gpu_monitor_free(w);
