@@ -18,7 +18,7 @@ static struct plan *make_plan(const struct ceilings_kernel *k, uint32_t grid)
 {
 	struct plan *p = plan_new();
 	struct plan_op op = { .kind = PLAN_OP_LAUNCH };
-	/* A pipe's kernel reads a little, so that nothing is known at compile time, and writes what keeps its work alive. */
+	/* Reads a little, so that nothing is known at compile time, and writes a result, so that the work is not optimised away. */
 	int64_t elements = strcmp(k->unit, "byte") == 0 ? k->steps : (int64_t)grid * k->threads;
 	size_t count = 0;
 	add_buffer(p, "in", PLAN_IN, elements);

@@ -1,6 +1,6 @@
-/* ceilings: the speeds that a device really reaches, pipe by pipe: small kernels that a backend ships (backends/cuda/ceilings.c), as
- * sources and plans that are compiled and timed like any other. core/measure/ceiling.c measures each once per device; percentages of them
- * are shown, and nothing is judged by them. Called by worker.c. */
+/* ceilings: the speeds that a device really reaches, pipe by pipe. A backend ships small kernels (backends/cuda/ceilings.c) as sources and
+ * plans, which are compiled and timed like any other; core/measure measures each once per device. Percentages of them are shown, but nothing
+ * is judged by them. Called by worker.c. */
 #ifndef PEAKD_BACKENDS_TIMING_CEILINGS_H
 #define PEAKD_BACKENDS_TIMING_CEILINGS_H
 
@@ -11,7 +11,7 @@
 struct ceilings_kernel {
 	const char *name;        /* "f32", "tensor.f16", "copy" */
 	const char *unit;        /* "flop" or "byte" */
-	const char *needs;       /* beginning of the architecture that it is for ("sm_90"); "" any; first of a name that fits is taken */
+	const char *needs;       /* what the architecture must begin with ("sm_90"); "" any; of one name the first that fits is used */
 	const char *device;      /* source with an entry "ceiling": (const float *in, float *out, int n) */
 	uint32_t threads;        /* per block */
 	uint32_t blocks;         /* per multiprocessor */

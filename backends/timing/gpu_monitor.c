@@ -1,4 +1,4 @@
-/* watch: see watch.h. */
+/* gpu_monitor: see gpu_monitor.h. */
 #include "backends/timing/gpu_monitor.h"
 
 #include <stdio.h>
@@ -12,20 +12,20 @@
 #define REST_NS (20 * CLOCK_MS)
 enum {
 	FOREIGN_MAX = 2,     /* percent: a desktop's own drawing */
-	SLOW_PERCENT = 75,   /* of the highest clock, as nvbench: below, clocks are not up (power caps and settings apart) */
+	SLOW_PERCENT = 75,   /* of the highest clock, as nvbench has it: below, the clock has not risen yet, unless a cap or setting holds it */
 	SLOWED = WIRE_THROTTLE_HARDWARE | WIRE_THROTTLE_HEAT | WIRE_THROTTLE_HARDWARE_HEAT | WIRE_THROTTLE_POWER_BRAKE,
 	EXPECTED = WIRE_THROTTLE_SETTING | WIRE_THROTTLE_POWER_CAP,
 };
 
 struct gpu_monitor {
-	const struct gpu_monitor_source *source; /* NULL: nothing is seen */
+	const struct gpu_monitor_source *source; /* NULL: nothing is known */
 	void *state;
 	struct wire_condition last;
-	int64_t looked;                    /* monotonic, when; 0: not in this measurement */
-	uint32_t foreign;                  /* what was said of other processes, */
-	int64_t looked_foreign;            /* when (0: not yet), */
-	uint64_t looked_wall;              /* and when by the wall clock, microseconds */
-	uint64_t since;                    /* wall clock, microseconds: from when on other processes count */
+	int64_t looked;         /* when, monotonic; 0: not in this measurement */
+	uint32_t foreign;       /* the last answer about other processes, */
+	int64_t looked_foreign; /* when it came (0: not yet), */
+	uint64_t looked_wall;   /* and when by the wall clock, in microseconds */
+	uint64_t since;         /* from when on other processes count: wall clock, in microseconds */
 	char note[256];
 };
 
@@ -53,9 +53,9 @@ void gpu_monitor_free(struct gpu_monitor *w)
 	free(w);
 }
 
-/* Asking for other processes takes longer (1.8 ms on an H200) than the samples of many a measurement. Where that is allowed, the answer that nobody
- * disturbs is believed for as long as within one measurement; a measurement that outlasts that asks about all the time since. That somebody does is
- * asked anew. */
+/* Asking about other processes takes longer (1.8 ms on an H200) than all samples of many measurements. So a search may believe, for as long
+ * as within one measurement, that nobody disturbs; a longer measurement asks about all the time since. The answer that somebody disturbs is
+ * never reused. */
 void gpu_monitor_begin(struct gpu_monitor *w, bool believe)
 {
 	bool quiet = w->foreign == WIRE_UNKNOWN || w->foreign <= FOREIGN_MAX;
@@ -67,7 +67,7 @@ void gpu_monitor_begin(struct gpu_monitor *w, bool believe)
 		w->looked_foreign = 0;
 }
 
-/* By heat, hardware or others, which end; clocks that are not up rise with work, and not without. */
+/* Heat, hardware limits and other processes end by waiting. A clock that has not risen yet only rises with work. */
 static bool may_recover(const struct wire_condition *c)
 {
 	return (c->throttle & SLOWED) || (c->foreign != WIRE_UNKNOWN && c->foreign > FOREIGN_MAX);

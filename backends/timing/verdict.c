@@ -1,9 +1,9 @@
 /* verdict: see verdict.h.
  *
- * A percentile bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13) of a mean without the outer fifth on
- * either side, which an interrupt or a clock step cannot move. For few samples the percentile interval is too narrow by what Student's
- * t is wider than the normal distribution; its percentiles are moved outwards by that much (Hesterberg, What Teachers Should Know
- * about the Bootstrap, 2015, section 4.3, "expanded percentile"). */
+ * A percentile bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13) of the mean without the outer fifth on
+ * either side, which an interrupt or a clock step cannot move. With few samples the percentile interval is too narrow: its percentiles move
+ * outwards by as much as Student's t is wider than the normal distribution (Hesterberg, What Teachers Should Know about the Bootstrap, 2015,
+ * section 4.3, "expanded percentile"). */
 #include "backends/timing/verdict.h"
 
 #include <math.h>
@@ -66,7 +66,7 @@ static double student_quantile(double p, double df)
 	return z + g1 / df + g2 / (df * df) + g3 / (df * df * df);
 }
 
-/* The tail (0 … 0.5) of the resamples at which the interval ends. */
+/* The share (0 … 0.5) of the resamples beyond either end of the interval. */
 static double tail_of(size_t n, double confidence)
 {
 	double df = (double)(n - 1), wide = sqrt((double)n / df) * student_quantile(0.5 + confidence / 2, df);

@@ -29,7 +29,7 @@ static inline uint64_t random_at(uint64_t key, uint64_t counter)
 	return mix(key + (counter + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* FNV-1a (Fowler, Noll, Vo), 64 bits: only keeps buffers of different names apart. */
+/* FNV-1a (Fowler, Noll, Vo), 64 bits: distinguishes buffers of different names. */
 static uint64_t name_key(const char *name)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
@@ -56,8 +56,7 @@ static double normal(uint64_t key, uint64_t i)
 	return (double)(sum - 6 * 65535) / 65536;
 }
 
-/* The hot paths: f32 in steps of 2^-24, so that [0,1) and [-1,1) need no rounding; f16 and bf16 are made from the
- * same. */
+/* The hot paths: f32 in steps of 2^-24, so that [0,1) and [-1,1) need no rounding; f16 and bf16 are made from it. */
 static inline float uniform_at(const struct stream *s, uint64_t i)
 {
 	return (float)(s->lo + (double)(int32_t)(random_at(s->key, i) >> 40) * (s->width * 0x1p-24));
@@ -70,7 +69,7 @@ static inline uint32_t float_bits(float f)
 	return u;
 }
 
-/* Round to nearest even; NaN does not come. F. Giesen's float_to_half_fast3_rtne (public domain, 2016). */
+/* Rounds to nearest even; never given NaN. F. Giesen's float_to_half_fast3_rtne (public domain, 2016). */
 static inline uint16_t f16_bits(float f)
 {
 	const uint32_t overflow = (127 + 16) << 23, smallest_normal = (127 - 14) << 23;
@@ -118,27 +117,7 @@ static void store_all(enum dtype t, const double *v, uint8_t *to, size_t n)
 			dtype_store(t, to + i * size, v[i]);
 }
 
-static void uniform_f32(const struct stream *s, uint64_t first, float *to, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		to[i] = uniform_at(s, first + i);
-}
-
-static void uniform_16(const struct stream *s, uint64_t first, uint16_t *to, size_t n)
-{
-	bool brain = s->buffer->type == DTYPE_BF16;
-	for (size_t i = 0; i < n; i++) {
-		float f = uniform_at(s, first + i);
-		to[i] = brain ? bf16_bits(f) : f16_bits(f);
-	}
-}
-
-static double largest_counted(enum dtype t)
-{
-	return 1 / dtype_roundoff(t);
-}
-
-/* Elements first … of the stream, as doubles; not the hot paths' narrower ones. */
+/* Elements of the stream from `first` on, as doubles. The hot paths do not come here. */
 static void values_of(const struct stream *s, uint64_t first, double *to, size_t n)
 {
 	const struct plan_buffer *b = s->buffer;
@@ -160,7 +139,7 @@ static void values_of(const struct stream *s, uint64_t first, double *to, size_t
 			to[i] = normal(s->key, first + i);
 		break;
 	case PLAN_IOTA: {
-		double period = largest_counted(b->type);
+		double period = 1 / dtype_roundoff(b->type);
 		for (size_t i = 0; i < n; i++)
 			to[i] = (double)(first + i - (uint64_t)((double)(first + i) / period) * (uint64_t)period);
 		break;
@@ -168,20 +147,10 @@ static void values_of(const struct stream *s, uint64_t first, double *to, size_t
 	}
 }
 
-/* Integers count in their own width, which doubles cannot. */
-static void iota_integer(enum dtype t, uint64_t first, uint8_t *to, size_t n)
-{
-	size_t size = dtype_size(t);
-	for (size_t i = 0; i < n; i++) {
-		uint64_t v = first + i;
-		memcpy(to + i * size, &v, size); /* little-endian, as every host that peakd runs on */
-	}
-}
-
 /* --- special values --------------------------------------------------------------------------------------------------- */
 
-/* How far spikes rise (a power of two) and how far values are shifted: far enough to hurt, near enough that sums of thousands of
- * products still fit the type. */
+/* How far spikes rise (a power of two) and how far values are shifted: enough to do harm, little enough that sums of thousands of products
+ * still fit the type. */
 static void distances(enum dtype t, double *ret_spike, double *ret_offset)
 {
 	bool narrow = t == DTYPE_E4M3 || t == DTYPE_E5M2;
@@ -212,7 +181,7 @@ static void make_special(const struct stream *s, uint64_t first, enum plan_value
 	}
 }
 
-/* By way of doubles. */
+/* Through doubles. */
 static void fill_blocks(const struct stream *s, uint64_t first, enum plan_values values, uint8_t *to, size_t n)
 {
 	double v[BLOCK];
@@ -228,20 +197,33 @@ static void fill_blocks(const struct stream *s, uint64_t first, enum plan_values
 
 /* --- whole buffers ------------------------------------------------------------------------------------------------------ */
 
+/* n elements of one row, as declared. */
 static void fill_row(const struct stream *s, uint64_t first, uint8_t *to, size_t n)
 {
 	const struct plan_buffer *b = s->buffer;
 	size_t size = dtype_size(b->type);
-	if (b->fill == PLAN_ZEROS)
+	bool random = b->fill == PLAN_RANDOM;
+	uint16_t *halves = (uint16_t *)(void *)to;
+	if (b->fill == PLAN_ZEROS) {
 		memset(to, 0, n * size);
-	else if (b->fill == PLAN_RANDOM && b->type == DTYPE_F32)
-		uniform_f32(s, first, (float *)(void *)to, n);
-	else if (b->fill == PLAN_RANDOM && (b->type == DTYPE_F16 || b->type == DTYPE_BF16))
-		uniform_16(s, first, (uint16_t *)(void *)to, n);
-	else if (b->fill == PLAN_IOTA && !dtype_is_float(b->type))
-		iota_integer(b->type, first, to, n);
-	else
+	} else if (random && b->type == DTYPE_F32) {
+		for (size_t i = 0; i < n; i++)
+			((float *)(void *)to)[i] = uniform_at(s, first + i);
+	} else if (random && b->type == DTYPE_F16) {
+		for (size_t i = 0; i < n; i++)
+			halves[i] = f16_bits(uniform_at(s, first + i));
+	} else if (random && b->type == DTYPE_BF16) {
+		for (size_t i = 0; i < n; i++)
+			halves[i] = bf16_bits(uniform_at(s, first + i));
+	} else if (b->fill == PLAN_IOTA && !dtype_is_float(b->type)) {
+		/* Integers count in their own width, which doubles cannot. */
+		for (size_t i = 0; i < n; i++) {
+			uint64_t v = first + i;
+			memcpy(to + i * size, &v, size); /* little-endian, as all hosts of peakd are */
+		}
+	} else {
 		fill_blocks(s, first, PLAN_DECLARED, to, n);
+	}
 }
 
 struct filling {
@@ -270,7 +252,7 @@ static void fill_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 	}
 }
 
-/* What is no element: the ends of padded rows, and what is behind the last one. */
+/* Everything but elements: the ends of padded rows, and what follows the last one. */
 static void fill_padding(const struct plan_buffer *b, uint8_t *to)
 {
 	size_t size = dtype_size(b->type), row = (size_t)b->dims[b->rank - 1] * size, stride = (size_t)b->ld * size, used = 0;

@@ -1,4 +1,4 @@
-/* product: see product.h. All vectors are carried along at once, so each matrix is read once. */
+/* product: see product.h. All vectors are multiplied at once, so each matrix is read once. */
 #include "backends/values/product.h"
 
 #include <math.h>
@@ -69,7 +69,7 @@ static double *times(const struct plan_buffer *m, const void *bytes, int64_t ld,
 	return t.out;
 }
 
-/* Sebastiano Vigna's splitmix64 (prng.di.unimi.it): a bit of it is a sign. */
+/* Sebastiano Vigna's splitmix64 (prng.di.unimi.it); one bit makes a sign. */
 static double *signs(int64_t n, uint64_t secret)
 {
 	double *x = MEM_NEW_N(double, (size_t)n * VECTORS);

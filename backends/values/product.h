@@ -1,6 +1,6 @@
 /* product: is C really A·B? Freivalds' check (R. Freivalds, "Probabilistic machines can use less running time", 1977): C·x against
- * A·(B·x) for a few random vectors of ±1, in double: three matrix-vector products in place of a matrix product, with no kernel, root or
- * library to trust. Called by backends/worker/run.c and its test. */
+ * A·(B·x) for a few random vectors of ±1, in double: three matrix-vector products instead of a matrix product, without a kernel, baseline
+ * or library that would have to be trusted. Called by backends/worker/runs.c. */
 #ifndef PEAKD_BACKENDS_VALUES_PRODUCT_H
 #define PEAKD_BACKENDS_VALUES_PRODUCT_H
 
@@ -16,9 +16,10 @@ struct product {
 	const void *a_bytes, *b_bytes, *c_bytes;
 };
 
-/* `secret` chooses the vectors. The bound of a row is 8·tolerance·‖row‖: errors of that relative size, independent of x, stay below it but for
- * one case in 10^13 (Hoeffding's inequality), and one element that is off by its own size is beyond it while tolerance·√columns < 1/8. A
- * row smaller than the usual one counts as a usual one. */
+/* `secret` chooses the vectors. *ret_found: the rows of C that are wrong for at least one vector; of the first, |C·x − A·(B·x)| and its bound.
+ * The bound of a row is 8·tolerance·‖row‖. Errors of that relative size, independent of x, exceed it in one case of 10^13 (Hoeffding's
+ * inequality); one element that is wrong by its own size exceeds it while tolerance·√columns < 1/8. A row smaller than the average counts as
+ * an average one. */
 void product_check(const struct product *p, double tolerance, uint64_t secret, struct wire_product_found *ret_found);
 
 #endif

@@ -1,13 +1,13 @@
-/* guard: see guard.h. */
+/* redzone: see redzone.h. */
 #include "backends/values/redzone.h"
 
 #include <string.h>
 
-/* Read and compared at a time: what was read is still in a cache then. */
+/* Read and compared at a time, while what was read is still in a cache. */
 enum { PIECE = (4 << 20) + 2 * BACKEND_RED_ZONE };
 
-/* 0xFFFD in every 16 bits: NaN in f16, bf16, f32 and f64, so that a value read from here shows, and unlike the NaN that
- * arithmetic makes, unlike the poison and unlike -1, so that one written here shows too. */
+/* 0xFFFD in every 16 bits: NaN in f16, bf16, f32 and f64, so that a value read from here shows. It differs from the NaN that arithmetic
+ * makes, from the poison and from -1, so that a value written here shows, too. */
 static void pattern(uint8_t *zone)
 {
 	for (size_t i = 0; i < BACKEND_RED_ZONE; i++)
@@ -68,7 +68,7 @@ int redzone_write(const struct backend *b, struct backend_run *run, unsigned buf
 	return b->write(run, buffer, -BACKEND_RED_ZONE, image, redzone_image_bytes(bytes), e);
 }
 
-/* Whether `have`, which stands for the image's bytes from `at` on, differs from it somewhere in [from, to). */
+/* True when `have`, the image's n bytes from `at` on, differs from it somewhere in [from, to). */
 static bool differs(const uint8_t *have, const uint8_t *image, size_t at, size_t n, size_t from, size_t to)
 {
 	from = from > at ? from : at;
