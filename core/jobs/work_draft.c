@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/problems/ask.h"
+#include "core/problems/draft.h"
 #include "core/record/exchange.h"
 #include "core/transform/feedback.h"
 #include "core/jobs/work_judge.h"
@@ -109,7 +109,7 @@ static void set_lines(struct fields *result, const char *name, char *const *at, 
 	buf_fini(&out);
 }
 
-static void describe(const struct drafter *w, const struct ask_result *r, struct fields *result)
+static void describe(const struct drafter *w, const struct draft_ask_result *r, struct fields *result)
 {
 	/* One line each. */
 	char *complaint = mem_str(r->complaint ? r->complaint : w->untried);
@@ -150,10 +150,10 @@ int work_draft(struct engine_job *job, struct fields *result, struct err *e)
 	struct drafter w = { .job = job, .ev = work_eval(job) };
 	struct models_open open = { 0 };
 	struct facts facts;
-	struct ask_result r;
+	struct draft_ask_result r;
 	const char *backend = fields_text(job->request, "backend", "cuda");
 	char *lines = mem_str(fields_text(job->request, "declared", ""));
-	struct ask_request q = { .source = fields_text(job->request, "source", ""), .backend = backend, .cancel = &job->cancel.asked,
+	struct draft_ask_request q = { .source = fields_text(job->request, "source", ""), .backend = backend, .cancel = &job->cancel.asked,
 	                         .judge = judge, .answered = answered, .arg = &w };
 	int rc = 0;
 	const char **declared = split(lines, &q.declared_count);
@@ -169,10 +169,10 @@ int work_draft(struct engine_job *job, struct fields *result, struct err *e)
 		w.model = open.model ? open.model->name : "";
 	}
 	if (rc == 0)
-		rc = ask_run(&q, &r, e);
+		rc = draft_ask(&q, &r, e);
 	if (rc == 0) {
 		describe(&w, &r, result);
-		ask_result_fini(&r);
+		draft_ask_fini(&r);
 	}
 	models_close(&open);
 	free(w.tried);

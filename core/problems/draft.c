@@ -1,15 +1,186 @@
-/* draft: see draft.h: the parts in order, and the context's text. */
+/* draft: see draft.h. The parts in order, declared lines, and the context's text. */
 #include "core/problems/draft.h"
 
-#include <stdbool.h>
+#include <ctype.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "core/problems/drafting.h"
-#include "core/problems/inputs.h"
-#include "core/problems/launches.h"
-#include "core/problems/original.h"
+
+/* --- declared lines: what follows the name is read by the reader of contexts -------------------------------------------------- */
+
+static size_t name_len(const char *at)
+{
+	size_t n = 0;
+	while (isalnum((unsigned char)at[n]) || at[n] == '_')
+		n++;
+	return isdigit((unsigned char)*at) ? 0 : n;
+}
+
+static int read_line(const char *line, struct declared_line *ret_line, struct err *e)
+{
+	const char *at = line + strspn(line, " \t");
+	size_t len = strlen(at);
+	while (len && isspace((unsigned char)at[len - 1]))
+		len--;
+	struct declared_line x = { .kind = DECLARED_ENTRY };
+	const char *name = at;
+	if (strncmp(at, "local", 5) == 0 && (at[5] == ' ' || at[5] == '\t')) {
+		x.kind = DECLARED_LOCAL;
+		name = at + 5 + strspn(at + 5, " \t");
+	} else if (strncmp(at, "launch", 6) == 0 && at[6 + strspn(at + 6, " ")] == '(') {
+		x.kind = DECLARED_LAUNCH;
+	}
+	size_t n = x.kind == DECLARED_LAUNCH ? 0 : name_len(name);
+	char sign = name[n + strspn(name + n, " \t")];
+	bool good = x.kind == DECLARED_LAUNCH || (n && sign == (x.kind == DECLARED_LOCAL ? '=' : ':'));
+	if (!good || memchr(at, '\n', len) || memchr(at, '\r', len) || strstr(at, "```"))
+		return err_set(e, ERR_INPUT, "\"%.200s\" is not a declaration: expected \"NAME: …\" as under inputs: or tune:, \"local NAME = …\" or "
+		               "\"launch(…)\" as in host code, on one line", at);
+	x.name = mem_strn(name, n);
+	x.line = mem_strn(at, len);
+	*ret_line = x;
+	return 0;
+}
+
+static struct declared_line *find(struct declared *d, enum declared_kind kind, const char *name)
+{
+	for (size_t i = 0; i < d->count; i++)
+		if (d->at[i].kind == kind && strcmp(d->at[i].name, name) == 0)
+			return &d->at[i];
+	return NULL;
+}
+
+int draft_declared_read(const char *const *lines, size_t count, struct declared *ret_declared, struct err *e)
+{
+	struct declared d = { 0 };
+	for (size_t i = 0; i < count; i++) {
+		struct declared_line x;
+		int rc = read_line(lines[i], &x, e);
+		if (rc < 0) {
+			draft_declared_fini(&d);
+			return rc;
+		}
+		/* Launches run one after another, and none replaces another. */
+		struct declared_line *before = x.kind == DECLARED_LAUNCH ? NULL : find(&d, x.kind, x.name);
+		if (before == NULL) {
+			*MEM_PUSH(d.at, d.count) = x;
+			continue;
+		}
+		free(before->line);
+		before->line = x.line;
+		free(x.name);
+	}
+	*ret_declared = d;
+	return 0;
+}
+
+void draft_declared_fini(struct declared *d)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		free(d->at[i].name);
+		free(d->at[i].line);
+	}
+	free(d->at);
+	*d = (struct declared){ 0 };
+}
+
+const char *draft_declared_take(struct declared *d, enum declared_kind kind, const char *name)
+{
+	struct declared_line *x = find(d, kind, name);
+	if (x == NULL)
+		return NULL;
+	x->used = true;
+	return x->line;
+}
+
+int draft_declared_all_used(const struct declared *d, struct err *e)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		const struct declared_line *x = &d->at[i];
+		if (x->used)
+			continue;
+		switch (x->kind) {
+		case DECLARED_ENTRY:
+			return err_set(e, ERR_INPUT, "\"%s\" names no kernel parameter, no variable of the host's code and no size of a block: expected "
+			               "NAME: … as under inputs: or tune:", x->line);
+		case DECLARED_LOCAL:
+			return err_set(e, ERR_INPUT, "\"%s\": no question asks for that name", x->line);
+		case DECLARED_LAUNCH:
+			return err_set(e, ERR_INPUT, "\"%s\": the file has its own launches, which are used as they are", x->line);
+		}
+	}
+	return 0;
+}
+
+/* --- the draft while it is made ----------------------------------------------------------------------------------------------- */
+
+void draft_note(struct drafting *d, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	*MEM_PUSH(d->out->notes, d->out->note_count) = mem_fmtv(fmt, ap);
+	va_end(ap);
+}
+
+void draft_question(struct drafting *d, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	*MEM_PUSH(d->out->questions, d->out->question_count) = mem_fmtv(fmt, ap);
+	va_end(ap);
+}
+
+struct drafting_entry *draft_entry(struct drafting *d, const char *name)
+{
+	for (size_t i = 0; i < d->entry_count; i++)
+		if (strcmp(d->entries[i].name, name) == 0)
+			return &d->entries[i];
+	return NULL;
+}
+
+struct drafting_tune *draft_tune(struct drafting *d, const char *name)
+{
+	for (size_t i = 0; i < d->tune_count; i++)
+		if (strcmp(d->tune[i].name, name) == 0)
+			return &d->tune[i];
+	return NULL;
+}
+
+bool draft_own_value(const struct drafting *d, const struct drafting_entry *x, struct value *ret_value)
+{
+	const struct source_variable *v = *x->host ? draft_source_variable(&d->source, x->host) : NULL;
+	if (x->value.to > x->value.from)
+		return draft_expression_value(&d->source, &d->source.tokens, x->value, NULL, ret_value);
+	return v && !v->dim3 && draft_expression_value(&d->source, draft_source_tokens(&d->source, v), v->value, NULL, ret_value);
+}
+
+static void drafting_fini(struct drafting *d)
+{
+	for (size_t i = 0; i < d->entry_count; i++) {
+		free(d->entries[i].name);
+		free(d->entries[i].host);
+		free(d->entries[i].type_text);
+		free(d->entries[i].line);
+	}
+	free(d->entries);
+	for (size_t i = 0; i < d->tune_count; i++) {
+		free(d->tune[i].name);
+		free(d->tune[i].line);
+	}
+	free(d->tune);
+	for (size_t i = 0; i < d->dropped_count; i++)
+		free(d->dropped[i]);
+	free(d->dropped);
+	draft_expression_names_fini(&d->names);
+	draft_declared_fini(&d->declared);
+	buf_fini(&d->locals);
+	buf_fini(&d->host);
+}
+
+/* --- the context's text ------------------------------------------------------------------------------------------------------- */
 
 /* Device code without the #define lines of what became tuning parameters. */
 static void write_device(struct drafting *d, struct buf *out)
@@ -31,11 +202,11 @@ static void write_device(struct drafting *d, struct buf *out)
 	}
 }
 
-/* Numbers first, since extents mention them; of those the declared ones in their order, since sets may mention what stands before. */
+/* Numbers come first, because extents mention them; declared numbers keep their order, because their sets may mention earlier ones. */
 static void write_inputs(struct drafting *d, struct buf *out)
 {
 	for (size_t i = 0; i < d->declared.count; i++) {
-		const struct drafting_entry *x = d->declared.at[i].kind == DECLARED_ENTRY ? drafting_entry(d, d->declared.at[i].name) : NULL;
+		const struct drafting_entry *x = d->declared.at[i].kind == DECLARED_ENTRY ? draft_entry(d, d->declared.at[i].name) : NULL;
 		if (x && x->declared && !x->array)
 			buf_adds(out, x->line);
 	}
@@ -65,27 +236,28 @@ static void write_context(struct drafting *d, struct buf *out)
 static void add_notes(struct drafting *d)
 {
 	if (d->tune_count)
-		drafting_note(d, "tuning parameters have the file's values alone: widen them where the kernel works for others");
-	drafting_note(d, "inputs are random: say = zeros, ones, normal or random(lo, hi) where that does not suit; flops: and bytes: give rates");
+		draft_note(d, "tuning parameters have the file's values only: widen them where the kernel works with others");
+	draft_note(d, "inputs are random: declare = zeros, ones, normal or random(lo, hi) where that does not fit; flops: and bytes: give rates");
 }
 
 static int make(struct drafting *d, const char *const *declared, size_t count, struct err *e)
 {
 	struct buf text = BUF_INIT;
-	int rc = declared_read(declared, count, &d->declared, e);
+	int rc = draft_declared_read(declared, count, &d->declared, e);
 	if (rc < 0)
 		return rc;
-	inputs_name(d);
-	launches_write(d);
-	inputs_write(d);
-	rc = declared_all_used(&d->declared, e);
+	draft_inputs_name(d);
+	draft_launches_write(d);
+	draft_inputs_write(d);
+	rc = draft_declared_all_used(&d->declared, e);
 	if (rc < 0)
 		return rc;
 	add_notes(d);
 	write_context(d, &text);
 	d->out->text = buf_steal(&text);
 	if (d->out->question_count == 0)
-		original_check(d);
+		draft_original_check(d);
+	draft_losses(d);
 	return 0;
 }
 
@@ -94,10 +266,10 @@ int draft_make(const char *source, const char *backend, const char *const *decla
 {
 	struct drafting d = { .backend = backend, .locals = BUF_INIT, .host = BUF_INIT, .out = ret_draft };
 	*ret_draft = (struct draft){ 0 };
-	int rc = source_read(source, &d.source, e);
+	int rc = draft_source_read(source, &d.source, e);
 	if (rc == 0) {
 		rc = make(&d, declared, declared_count, e);
-		source_fini(&d.source);
+		draft_source_fini(&d.source);
 	}
 	drafting_fini(&d);
 	if (rc < 0)

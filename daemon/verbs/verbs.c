@@ -451,11 +451,19 @@ const struct verb verbs_jobs = {
 
 /* --- draft: reads the kernel file and writes the context; the tool does the work --------------------------------------------- */
 
-static void print_list(const char *what, const json_t *list)
+/* Lines of the file are named as compilers name them: "line 12: …" becomes "FILE:12: …". */
+static void print_list(const char *what, const char *path, const json_t *list)
 {
 	const json_t *x;
 	size_t i;
-	json_array_foreach(list, i, x) fprintf(stderr, "%s: %s\n", what, json_string_value(x));
+	json_array_foreach(list, i, x) {
+		const char *text = json_string_value(x);
+		int line, end = 0;
+		if (sscanf(text, "line %d:%n", &line, &end) == 1 && end)
+			fprintf(stderr, "%s: %s:%d:%s\n", what, path, line, text + end);
+		else
+			fprintf(stderr, "%s: %s\n", what, text);
+	}
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -488,8 +496,8 @@ static int draft_run(const struct verb_line *line)
 		return status;
 	/* With a model or a device the draft was a job, and the answer is the job. */
 	const json_t *found = json_object_get(answer, "result") ? json_object_get(answer, "result") : answer;
-	print_list("note", json_object_get(found, "notes"));
-	print_list("question", json_object_get(found, "questions"));
+	print_list("note", path, json_object_get(found, "notes"));
+	print_list("question", path, json_object_get(found, "questions"));
 	if (!json_is_true(json_object_get(found, "complete")))
 		status = VERB_FAILED;
 	else if (out_text(verb_get(line, "out"), run_setup_text(found, "context"), verb_get(line, "force") != NULL,

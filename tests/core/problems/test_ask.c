@@ -1,6 +1,6 @@
 /* core/problems/ask: a model answers what a file leaves open: its lines are taken as if they had been typed, what does not do goes back twice
  * at most, and what people said stands. */
-#include "core/problems/ask.h"
+#include "core/problems/draft.h"
 
 #include <string.h>
 
@@ -51,12 +51,12 @@ static int judge(void *arg, const struct draft *d, char **ret_complaint, struct 
 	return 0;
 }
 
-static int run(struct script *s, const char *const *declared, size_t count, struct ask_result *r, struct err *e)
+static int run(struct script *s, const char *const *declared, size_t count, struct draft_ask_result *r, struct err *e)
 {
 	struct model model = { .arg = s, .name = "fake", .ask = ask };
-	struct ask_request q = { .source = file, .backend = "cuda", .declared = declared, .declared_count = count, .model = &model,
+	struct draft_ask_request q = { .source = file, .backend = "cuda", .declared = declared, .declared_count = count, .model = &model,
 	                         .judge = judge, .answered = answered, .arg = s };
-	return ask_run(&q, r, e);
+	return draft_ask(&q, r, e);
 }
 
 static void has(const char *text, const char *part, const char *what)
@@ -65,7 +65,7 @@ static void has(const char *text, const char *part, const char *what)
 		printf("# no \"%s\" in:\n# %s\n", part, text ? text : "nothing");
 }
 
-static bool noted(const struct ask_result *r, const char *part)
+static bool noted(const struct draft_ask_result *r, const char *part)
 {
 	for (size_t i = 0; i < r->draft.note_count; i++)
 		if (strstr(r->draft.notes[i], part))
@@ -76,7 +76,7 @@ static bool noted(const struct ask_result *r, const char *part)
 static void test_answered(void)
 {
 	struct script s = { .replies = { GOOD } };
-	struct ask_result r;
+	struct draft_ask_result r;
 	struct err e = ERR_INIT;
 	ok(run(&s, NULL, 0, &r, &e) == 0, "a model answers (%s)", e.text);
 	is_int(r.draft.question_count, 0, "nothing stays open");
@@ -84,14 +84,14 @@ static void test_answered(void)
 	ok(r.complaint == NULL, "and nothing is wrong");
 	has(r.draft.text, "  n: int = {1000, 4096}\n  f: f32 = 2.5\n  x: f32[n] = random\n  y: out f32[n]\n", "its lines stand as they would had they been typed");
 	ok(noted(&r, "said by the model fake, not by the file: n: int = {1000, 4096}"), "the notes say whose they are");
-	ok(noted(&r, "compared with the file's own launches at n=1000"), "the launch is compared with them");
+	ok(noted(&r, "compared with the file's launches at n=1000"), "the launch is compared with them");
 	has(s.prompts[0], "scale<<<(n + 255) / 256, 256>>>", "it was shown the file");
 	has(s.prompts[0], "extern \"C\" __global__ void scale", "the draft");
 	has(s.prompts[0], "- n: which values?", "and the questions");
 	is_int(s.keys[0].attempt, 1, "recordings know the first question");
 	is_str(s.keys[0].transformation, "draft", "by its name");
 	is_str(s.keys[0].context.hex, hash_bytes(file, strlen(file)).hex, "and the file");
-	ask_result_fini(&r);
+	draft_ask_fini(&r);
 }
 
 /* Every kind of answer that does not do, and what is said about it. */
@@ -102,17 +102,17 @@ static void test_wrong(void)
 		{ GOOD GOOD, "the answer holds 2 fenced blocks" },
 		{ "```declare\nn: int = 4\n", "the answer was cut off" },
 		{ "```declare\n\n```\n", "the block holds no declaration" },
-		{ "```declare\nint n = 4;\n```\n", "\"int n = 4;\" is no declaration" },
-		{ "```declare\nz: int = 4\n```\n", "\"z: int = 4\" is no declaration of something" },
+		{ "```declare\nint n = 4;\n```\n", "\"int n = 4;\" is not a declaration" },
+		{ "```declare\nz: int = 4\n```\n", "\"z: int = 4\" names no kernel parameter" },
 		{ "```declare\nn: int = 1000\n```\n", "these questions are open:\n\n- x: how many elements?" },
-		{ "```declare\n" LINES "local scale_grid = 4\n```\n", "nothing was asked for under that name" },
-		{ "```declare\n" LINES "y: out f32[n / 3.0]\n```\n", "what came out is no context that runs" },
-		{ "```declare\n" LINES "n: u64 = 1000\n```\n", "n is of type u64 here, and the kernel takes i32" },
+		{ "```declare\n" LINES "local scale_grid = 4\n```\n", "no question asks for that name" },
+		{ "```declare\n" LINES "y: out f32[n / 3.0]\n```\n", "the draft is not a context that runs" },
+		{ "```declare\n" LINES "n: u64 = 1000\n```\n", "n has type u64 in the draft, and the kernel takes i32" },
 		{ "```declare\n" LINES "BX: {128}\n```\n", NULL }, /* other values are fine: the launch is compared at the file's own */
 	};
 	for (size_t i = 0; i < MEM_COUNT(bad); i++) {
 		struct script s = { .replies = { bad[i].reply, GOOD } };
-		struct ask_result r;
+		struct draft_ask_result r;
 		struct err e = ERR_INIT;
 		ok(run(&s, NULL, 0, &r, &e) == 0 && r.draft.question_count == 0, "an answer and a better one: %zu (%s)", i, e.text);
 		is_int(r.asked, bad[i].why ? 2 : 1, "asked as often as was needed");
@@ -121,26 +121,26 @@ static void test_wrong(void)
 			has(s.wrong[0], bad[i].why, "as does the record");
 		}
 		is_str(r.asked == 2 ? s.wrong[1] : s.wrong[0], "", "and nothing of the last");
-		ask_result_fini(&r);
+		draft_ask_fini(&r);
 	}
 }
 
 static void test_given_up(void)
 {
 	struct script s = { .replies = { "```declare\nn: int = 1000\n```\n", "No.", "```\nfoo\n```\n", "never" } };
-	struct ask_result r;
+	struct draft_ask_result r;
 	struct err e = ERR_INIT;
 	ok(run(&s, NULL, 0, &r, &e) == 0, "a model that does not come to it (%s)", e.text);
 	is_int(r.asked, 3, "is asked three times");
 	has(r.draft.text, "  n: int = 1000\n", "what could be taken stands");
 	ok(r.draft.question_count > 0, "the rest stays open");
-	has(r.complaint, "\"foo\" is no declaration", "and what was wrong with the last answer is said");
-	ask_result_fini(&r);
+	has(r.complaint, "\"foo\" is not a declaration", "and what was wrong with the last answer is said");
+	draft_ask_fini(&r);
 
 	struct script cut = { .replies = { GOOD, GOOD, GOOD }, .finish = REPLY_FINISH_LENGTH };
 	ok(run(&cut, NULL, 0, &r, &e) == 0 && r.asked == 3 && r.draft.question_count > 0, "what was cut at its length limit is not taken");
 	has(r.complaint, "cut off", "with the reason");
-	ask_result_fini(&r);
+	draft_ask_fini(&r);
 
 	struct script gone = { .replies = { NULL } };
 	ok(run(&gone, NULL, 0, &r, &e) < 0, "a model that cannot be asked is an error");
@@ -150,27 +150,27 @@ static void test_declared(void)
 {
 	static const char *const n[] = { "n: int = 512" }, *const all[] = { "n: int = 512", "f: f32 = 1", "x: f32[n] = random", "y: out f32[n]" };
 	struct script s = { .replies = { GOOD } };
-	struct ask_result r;
+	struct draft_ask_result r;
 	struct err e = ERR_INIT;
 	ok(run(&s, n, 1, &r, &e) == 0, "somebody said the size (%s)", e.text);
 	has(r.draft.text, "  n: int = 512\n", "and the model's does not count");
 	has(s.prompts[0], "- n: int = 512", "which it was told");
 	ok(!noted(&r, "fake, not by the file: n:") && noted(&r, "fake, not by the file: f: f32 = 2.5"), "nor is it said to stand there");
-	ask_result_fini(&r);
+	draft_ask_fini(&r);
 	struct script none = { .replies = { NULL } };
 	ok(run(&none, all, MEM_COUNT(all), &r, &e) == 0 && r.asked == 0, "a file that leaves nothing open is no question for a model");
-	ask_result_fini(&r);
+	draft_ask_fini(&r);
 }
 
 static void test_judged(void)
 {
 	struct script s = { .replies = { GOOD, GOOD, GOOD }, .judged = "y is not written" };
-	struct ask_result r;
+	struct draft_ask_result r;
 	struct err e = ERR_INIT;
 	ok(run(&s, NULL, 0, &r, &e) == 0 && r.asked == 3, "what the device does not like goes back (%s)", e.text);
 	has(s.prompts[1], "That does not do: y is not written", "with its words");
 	is_str(r.complaint, "y is not written", "and is said at the end");
-	ask_result_fini(&r);
+	draft_ask_fini(&r);
 }
 
 int main(void)

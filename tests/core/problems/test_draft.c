@@ -154,8 +154,8 @@ static void test_hidden(void)
 	struct err e = ERR_INIT;
 	ok(draft_make(hidden, "cuda", NULL, 0, &d, &e) == 0, "a file that hides its sizes (%s)", e.text);
 	ok(any(d.questions, d.question_count, "the grid of norm mentions 'up(…)'"), "a function in a grid is asked for");
-	ok(any(d.questions, d.question_count, "the size of a block of norm is no constant here"), "two variables of one name explain nothing");
-	ok(any(d.questions, d.question_count, "in_: its type 'float4'"), "a word of host code is no name, an unknown type is asked for");
+	ok(any(d.questions, d.question_count, "the size of a block of norm is not a constant"), "two variables of one name explain nothing");
+	ok(any(d.questions, d.question_count, "contexts do not know its type 'float4'"), "a word of host code is no name, an unknown type is asked for");
 	ok(any(d.questions, d.question_count, "y: how many elements"), "and an array without its allocation");
 	draft_fini(&d);
 	int rc = make_with(0, NULL, &d, &e);
@@ -165,7 +165,7 @@ static void test_hidden(void)
 	has(d.text, "local norm_grid = {cdiv(rows, 4)}\nlaunch(\"norm\", norm_grid, {BX}, {in_, y, columns, epsilon}, {shared = BX*4})", "a grid that was declared");
 	has(d.text, "launch(\"half_of\", {rows}, {BX2}, {y, rows})", "and the second launch");
 	is_context(&d, "all of it");
-	ok(any(d.notes, d.note_count, "nothing differs; not compared, since the file's form does not say it: the grid of norm"), "what was compared is said");
+	ok(any(d.notes, d.note_count, "no difference; could not be compared: the grid of norm"), "what was compared is said");
 	draft_fini(&d);
 }
 
@@ -173,10 +173,10 @@ static void test_hidden(void)
 static void test_compared(void)
 {
 	static const struct { size_t which; const char *line, *why; } wrong[] = {
-		{ 1, "columns: i64 = 256", "columns is of type i64 here, and the kernel takes i32" },
-		{ 5, "local norm_grid = {cdiv(rows, 4)} launch(\"norm\", 1, 32, {})", "here norm is launched in its place" },
-		{ 2, "in_: f32[rows, m] = normal", "what came out is no context that runs" },
-		{ 4, "BX: {2^40}", "what came out is no context that runs" },
+		{ 1, "columns: i64 = 256", "columns has type i64 in the draft, and the kernel takes i32" },
+		{ 5, "local norm_grid = {cdiv(rows, 4)} launch(\"norm\", 1, 32, {})", "the draft launches norm instead" },
+		{ 2, "in_: f32[rows, m] = normal", "the draft is not a context that runs" },
+		{ 4, "BX: {2^40}", "the draft is not a context that runs" },
 	};
 	static const char *const smaller[] = { "A: f32[n, 8] = random" }, *const widened[] = { "TILE: {8, 16}", "n: int = {100, 512}" };
 	struct draft d;
@@ -187,13 +187,13 @@ static void test_compared(void)
 		draft_fini(&d);
 	}
 	ok(draft_make(tiled, "cuda", smaller, 1, &d, &e) == 0, "an array smaller than its allocation");
-	ok(any(d.questions, d.question_count, "A has 16384 bytes here, and a has 2097152 there"), "is asked about (%s)",
+	ok(any(d.questions, d.question_count, "A has 16384 bytes in the draft, and a has 2097152 in the file"), "is asked about (%s)",
 	   open_question(0, &d, &e));
 	draft_fini(&d);
 	int rc = draft_make(tiled, "cuda", widened, 2, &d, &e);
 	ok(rc == 0 && d.question_count == 0, "more values than the file has (%s)", open_question(rc, &d, &e));
 	has(d.text, "tune:\n  TILE: {8, 16}\n", "also of a tuning parameter");
-	ok(any(d.notes, d.note_count, "at n=512 m=1024 TILE=16: kernels, grids, blocks, shared memory and arguments of 1, the bytes of 3 arrays: nothing differs"),
+	ok(any(d.notes, d.note_count, "at n=512 m=1024 TILE=16: kernels, grids, blocks, shared memory and arguments of 1, the bytes of 3 arrays: no difference"),
 	   "are compared at the file's own");
 	draft_fini(&d);
 }
@@ -206,17 +206,17 @@ static void test_smuggled(void)
 		"void run() { const int n = 512; float *p, *q; cudaMalloc(&p, n * 4); cudaMalloc(&q, n * 4);\n"
 		"f<<<(n + 63) / 64, 64, n * 4>>>(p, q, n, 0.5f); }\n";
 	static const struct { const char *line, *why; } wrong[] = {
-		{ "local f_block = {64, 2}", "its block is 64 x 2 x 1 here, and 64 x 1 x 1 there" },
-		{ "local f_block = {64} n = 128", "its grid is 2 x 1 x 1 here, and 8 x 1 x 1 there" },
-		{ "local f_block = {64} n = 128", "it has 512 bytes of dynamic shared memory here, and 2048 there" },
-		{ "local f_block = {64} n = 128", "n is 128 here, and 512 there" },
-		{ "local f_block = {64} s = 2", "s is 2 here, and 0.5 there" },
-		{ "local f_block = {64} b = a", "b is q there, and here that is the same as another array" },
-		{ "local f_block = {64} launch(\"f\", 8, 64, {a, b, n, s}, {shared = 2048})", "there are 2 launches here, and 1 there" },
-		{ "local f_block = {64} memset(b, 0)", "here there is an operation besides launches" },
-		{ "local f_block = {64} s = n", "s is 512 here, and 0.5 there" },
-		{ "local f_block = {64} s = a", "s is no number here" },
-		{ "local f_block = {64} b = n", "b is no array here" },
+		{ "local f_block = {64, 2}", "its block is 64 x 2 x 1 in the draft and 64 x 1 x 1 in the file" },
+		{ "local f_block = {64} n = 128", "its grid is 2 x 1 x 1 in the draft and 8 x 1 x 1 in the file" },
+		{ "local f_block = {64} n = 128", "it has 512 bytes of dynamic shared memory in the draft and 2048 in the file" },
+		{ "local f_block = {64} n = 128", "n is 128 in the draft and 512 in the file" },
+		{ "local f_block = {64} s = 2", "s is 2 in the draft and 0.5 in the file" },
+		{ "local f_block = {64} b = a", "b is q in the file, and in the draft that is the same as another array" },
+		{ "local f_block = {64} launch(\"f\", 8, 64, {a, b, n, s}, {shared = 2048})", "the draft has 2 launches, and the file 1" },
+		{ "local f_block = {64} memset(b, 0)", "the draft has an operation besides launches" },
+		{ "local f_block = {64} s = n", "s is 512 in the draft and 0.5 in the file" },
+		{ "local f_block = {64} s = a", "s is not a number in the draft" },
+		{ "local f_block = {64} b = n", "b is not an array in the draft" },
 	};
 	struct draft d;
 	struct err e = ERR_INIT;
@@ -258,14 +258,50 @@ static void test_unlaunched(void)
 	is_context(&d, "all of it");
 	draft_fini(&d);
 	ok(draft_make(tiled, "cuda", lines + 4, 1, &d, &e) < 0, "a launch beside the file's own is refused");
-	has(e.text, "the file has launches of its own", "with the reason");
+	has(e.text, "the file has its own launches", "with the reason");
+}
+
+/* What a draft cannot express is listed with its line. The twin has the same words where they mean nothing. */
+static void test_losses(void)
+{
+	static const char lossy[] = "__constant__ float w[4];\n"                                                                     /* 1 */
+	                            "__global__ void f(float *x, int n) { atomicAdd(&x[0], w[n]); }\n"                              /* 2 */
+	                            "__global__ void unused(float *x) { x[0] = 1; }\n"                                              /* 3 */
+	                            "#define RUN f<<<1, 32>>>(x, 4)\n"                                                              /* 4 */
+	                            "void run(float *x, float *y, bool warm)\n{\n"                                                  /* 5, 6 */
+	                            "\tcudaMalloc(&x, 128);\n\tcudaMemset(x, 0, 128);\n"                                           /* 7, 8 */
+	                            "\tcudaMemcpyToSymbol(w, y, 16);\n"                                                            /* 9 */
+	                            "\tfor (int i = 0; i < 10; i++)\n\t\tif (warm)\n\t\t\tf<<<1, 32>>>(x, 4);\n"                    /* 10 to 12 */
+	                            "\tdo { other<float><<<1, 32>>>(x); } while (warm);\n"                                         /* 13 */
+	                            "\tcudaMemcpy(y, x, 128, cudaMemcpyDeviceToDevice);\n"                                         /* 14 */
+	                            "\tcublasSgemm(h, y);\n\tthrust::sort(x, x + 4);\n\tcudaLaunchKernel((void *)f, 1, 32, args);\n}\n"; /* 15 to 17 */
+	static const char plain[] = "// for (;;) cudaMemset(x, 0, 4); atomicAdd\n"
+	                            "__global__ void f(float *x, int n) { for (int i = 0; i < n; i++) if (i) x[i] = sinf(i); }\n"
+	                            "void run(float *x)\n{\n\tfor (int i = 0; i < 10; i++)\n\t\tputs(\"cublasSgemm(1)\");\n"
+	                            "\tcudaMalloc(&x, 128);\n\tf<<<1, 32>>>(x, 4);\n\tif (x) { puts(\"atomicAdd(x)\"); }\n}\n";
+	static const char *const lost[] = {
+		"line 2: atomicAdd adds to memory", "line 3: not in the draft: kernel unused", "line 4: not in the draft: a launch in a macro",
+		"line 8: not in the draft: cudaMemset(…)", "line 9: not in the draft: cudaMemcpyToSymbol(…)",
+		"line 10: not in the draft: the loop around the launch of f", "line 11: not in the draft: the condition around the launch of f",
+		"line 13: not in the draft: a launch of a template", "line 14: not in the draft: a copy between device buffers",
+		"line 15: not in the draft: cublasSgemm(…)", "line 16: not in the draft: thrust(…)", "line 17: not in the draft: cudaLaunchKernel(…)",
+	};
+	struct draft d;
+	struct err e = ERR_INIT;
+	ok(draft_make(lossy, "cuda", NULL, 0, &d, &e) == 0, "a file with much that a draft cannot express (%s)", e.text);
+	for (size_t i = 0; i < MEM_COUNT(lost); i++)
+		ok(any(d.notes, d.note_count, lost[i]), "is listed: %s", lost[i]);
+	draft_fini(&d);
+	ok(draft_make(plain, "cuda", NULL, 0, &d, &e) == 0, "the same words in comments, texts and kernels (%s)", e.text);
+	ok(!any(d.notes, d.note_count, "line "), "are not listed");
+	draft_fini(&d);
 }
 
 static void test_refused(void)
 {
 	static const struct { const char *text, *why; } bad[] = {
 		{ "int main() { return 0; }", "there is no kernel" },
-		{ "template <int N> __global__ void f(float *x) { x[0] = N; }", "template" },
+		{ "\ntemplate <int N> __global__ void f(float *x) { x[0] = N; }", "line 2: a kernel is a template" },
 		{ "", "there is no kernel" },
 	};
 	for (size_t i = 0; i < MEM_COUNT(bad); i++) {
@@ -305,6 +341,7 @@ int main(void)
 	test_smuggled();
 	test_roles();
 	test_unlaunched();
+	test_losses();
 	test_refused();
 	test_cut();
 	return tap_done();

@@ -1,16 +1,15 @@
-/* expression: see expression.h. */
-#include "core/problems/expression.h"
-
+/* draft_expression: C expressions of the file as Lua, and their values. See drafting.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "core/context/expr.h"
 #include "core/context/scope.h"
+#include "core/problems/drafting.h"
 
 enum { DEEP = 8 };
 
-void expression_names_fini(struct expression_names *n)
+void draft_expression_names_fini(struct expression_names *n)
 {
 	for (size_t i = 0; i < n->count; i++) {
 		free(n->at[i].host);
@@ -20,7 +19,7 @@ void expression_names_fini(struct expression_names *n)
 	*n = (struct expression_names){ 0 };
 }
 
-const char *expression_named(const struct expression_names *n, const char *host)
+const char *draft_expression_named(const struct expression_names *n, const char *host)
 {
 	for (size_t i = 0; i < n->count; i++)
 		if (strcmp(n->at[i].host, host) == 0)
@@ -28,9 +27,9 @@ const char *expression_named(const struct expression_names *n, const char *host)
 	return NULL;
 }
 
-void expression_name(struct expression_names *n, const char *host, const char *context)
+void draft_expression_name(struct expression_names *n, const char *host, const char *context)
 {
-	if (expression_named(n, host))
+	if (draft_expression_named(n, host))
 		return;
 	*MEM_PUSH(n->at, n->count) = (struct expression_meaning){ mem_str(host), mem_str(context) };
 }
@@ -44,7 +43,7 @@ static const struct { const char *type; int bytes; } sizes[] = {
 static int bytes_of(const struct token *t)
 {
 	for (size_t i = 0; i < MEM_COUNT(sizes); i++)
-		if (token_is(t, sizes[i].type))
+		if (draft_token_is(t, sizes[i].type))
 			return sizes[i].bytes;
 	return 0;
 }
@@ -68,17 +67,17 @@ static bool write_range(struct writing *w, const struct tokens *t, struct source
 static bool give_up(struct writing *w, const struct token *t)
 {
 	if (w->unknown == NULL)
-		w->unknown = token_text(t);
+		w->unknown = draft_token_text(t);
 	return false;
 }
 
-/* A name that nothing explains, with what makes it more than a variable: "shape.rows", "blocks_for(…)". */
+/* Reports an unexplained name together with its member or call: "shape.rows", "blocks_for(…)". */
 static bool give_up_name(struct writing *w, const struct tokens *t, size_t i, size_t to)
 {
 	const struct token *x = &t->at[i];
-	if (w->unknown == NULL && i + 2 < to && (token_is(x + 1, ".") || token_is(x + 1, "->")))
+	if (w->unknown == NULL && i + 2 < to && (draft_token_is(x + 1, ".") || draft_token_is(x + 1, "->")))
 		w->unknown = mem_fmt("%.*s%.*s%.*s", (int)x->len, x->at, (int)x[1].len, x[1].at, (int)x[2].len, x[2].at);
-	else if (w->unknown == NULL && i + 1 < to && token_is(x + 1, "("))
+	else if (w->unknown == NULL && i + 1 < to && draft_token_is(x + 1, "("))
 		w->unknown = mem_fmt("%.*s(…)", (int)x->len, x->at);
 	return give_up(w, x);
 }
@@ -86,9 +85,9 @@ static bool give_up_name(struct writing *w, const struct tokens *t, size_t i, si
 static bool write_name(struct writing *w, const struct tokens *t, size_t i, size_t to)
 {
 	const struct token *token = &t->at[i];
-	char *name = token_text(token);
-	const char *known = w->names ? expression_named(w->names, name) : NULL;
-	const struct source_variable *v = known ? NULL : source_variable(w->s, name);
+	char *name = draft_token_text(token);
+	const char *known = w->names ? draft_expression_named(w->names, name) : NULL;
+	const struct source_variable *v = known ? NULL : draft_source_variable(w->s, name);
 	bool min_max = strcmp(name, "min") == 0 || strcmp(name, "max") == 0, good = true;
 	free(name);
 	if (known || min_max) {
@@ -97,7 +96,7 @@ static bool write_name(struct writing *w, const struct tokens *t, size_t i, size
 		bool single = v->value.to == v->value.from + 1;
 		w->depth++;
 		buf_adds(w->out, single ? "" : "(");
-		good = write_range(w, source_tokens(w->s, v), v->value);
+		good = write_range(w, draft_source_tokens(w->s, v), v->value);
 		buf_adds(w->out, single ? "" : ")");
 		w->depth--;
 	} else {
@@ -120,26 +119,26 @@ static bool write_number(struct writing *w, const struct token *t)
 static bool write_sign(struct writing *w, const struct token *t)
 {
 	for (size_t i = 0; i < MEM_COUNT(signs); i++)
-		if (token_is(t, signs[i].c)) {
+		if (draft_token_is(t, signs[i].c)) {
 			buf_adds(w->out, signs[i].lua);
 			return true;
 		}
 	return give_up(w, t);
 }
 
-/* How many tokens a cast, a sizeof or a member access takes at i; 0 when there is none. What it stands for is written. */
+/* Writes a cast, a sizeof or a member access at i; returns its number of tokens, 0 when there is none. */
 static size_t write_form(struct writing *w, const struct tokens *t, size_t i, size_t to)
 {
-	if (i + 3 < to && token_is(&t->at[i], "sizeof") && token_is(&t->at[i + 1], "(") && token_is(&t->at[i + 3], ")") &&
+	if (i + 3 < to && draft_token_is(&t->at[i], "sizeof") && draft_token_is(&t->at[i + 1], "(") && draft_token_is(&t->at[i + 3], ")") &&
 	    bytes_of(&t->at[i + 2])) {
 		buf_addf(w->out, "%d", bytes_of(&t->at[i + 2]));
 		return 4;
 	}
-	if (i + 3 < to && token_is(&t->at[i], "(") && bytes_of(&t->at[i + 1]) && token_is(&t->at[i + 2], ")"))
+	if (i + 3 < to && draft_token_is(&t->at[i], "(") && bytes_of(&t->at[i + 1]) && draft_token_is(&t->at[i + 2], ")"))
 		return 3;
-	if (i + 2 < to && t->at[i].kind == TOKEN_NAME && token_is(&t->at[i + 1], ".")) {
+	if (i + 2 < to && t->at[i].kind == TOKEN_NAME && draft_token_is(&t->at[i + 1], ".")) {
 		char *member = mem_fmt("%.*s.%.*s", (int)t->at[i].len, t->at[i].at, (int)t->at[i + 2].len, t->at[i + 2].at);
-		const char *known = w->names ? expression_named(w->names, member) : NULL;
+		const char *known = w->names ? draft_expression_named(w->names, member) : NULL;
 		buf_adds(w->out, known ? known : "");
 		free(member);
 		return known ? 3 : 0;
@@ -171,7 +170,7 @@ static bool write_range(struct writing *w, const struct tokens *t, struct source
 	return range.to > range.from;
 }
 
-bool expression_lua(const struct source *s, const struct tokens *t, struct source_range range, const struct expression_names *names,
+bool draft_expression_lua(const struct source *s, const struct tokens *t, struct source_range range, const struct expression_names *names,
                     struct buf *out, char **ret_unknown)
 {
 	struct writing w = { .s = s, .names = names, .out = out };
@@ -183,14 +182,14 @@ bool expression_lua(const struct source *s, const struct tokens *t, struct sourc
 	return good;
 }
 
-bool expression_value(const struct source *s, const struct tokens *t, struct source_range range, const struct expression_names *numbers,
+bool draft_expression_value(const struct source *s, const struct tokens *t, struct source_range range, const struct expression_names *numbers,
                       struct value *ret_value)
 {
 	struct scope *scope = scope_new();
 	struct buf text = BUF_INIT;
 	struct expr *x = NULL;
 	struct err ignored = ERR_INIT;
-	bool good = expression_lua(s, t, range, numbers, &text, NULL) && expr_parse(scope, buf_text(&text), text.len, &x, &ignored) == 0 &&
+	bool good = draft_expression_lua(s, t, range, numbers, &text, NULL) && expr_parse(scope, buf_text(&text), text.len, &x, &ignored) == 0 &&
 	            expr_eval(x, NULL, ret_value) == VALUE_OK;
 	expr_free(x);
 	buf_fini(&text);

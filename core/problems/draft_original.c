@@ -1,6 +1,4 @@
-/* original: see original.h. */
-#include "core/problems/original.h"
-
+/* draft_original: compares a draft's launches with its file's. See drafting.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,22 +6,21 @@
 #include "base/mem.h"
 #include "core/context/context.h"
 #include "core/context/host.h"
-#include "core/problems/inputs.h"
-#include "core/problems/launches.h"
+#include "core/problems/drafting.h"
 
 enum { DIFFERENCES_MAX = 8 };
 
-/* Which buffer of the plan an array of the host is. */
+/* An array of the host and its buffer in the plan. */
 struct pair { char *host; unsigned buffer; };
 
 struct comparing {
 	struct drafting *d;
 	const struct params *params;
 	const struct plan *plan;
-	struct expression_names numbers; /* names that the file gives no value to, with the draft's */
+	struct expression_names numbers; /* the draft's values of names to which the file gives none */
 	struct pair *pairs;
 	size_t pair_count;
-	struct buf unknown;              /* what could not be compared */
+	struct buf unknown;              /* parts that could not be compared */
 	size_t differences, sized;       /* sized: arrays whose bytes were compared */
 	char *at;                        /* the parameters, for messages */
 };
@@ -32,14 +29,14 @@ struct comparing {
 
 static bool own_value(struct drafting *d, const struct spec_var *var, struct value *ret_value)
 {
-	const struct drafting_entry *x = drafting_entry(d, var->name);
-	const struct drafting_tune *t = drafting_tune(d, var->name);
+	const struct drafting_entry *x = draft_entry(d, var->name);
+	const struct drafting_tune *t = draft_tune(d, var->name);
 	if (t && t->known)
 		*ret_value = value_of_int(t->value);
-	return (t && t->known) || (x && drafting_own_value(d, x, ret_value));
+	return (t && t->known) || (x && draft_own_value(d, x, ret_value));
 }
 
-/* Where the file says nothing, the first value that is declared. */
+/* Chooses the file's own values, and the first declared value where the file has none. */
 static int choose(struct drafting *d, const struct context *ctx, struct params **ret_params, struct err *e)
 {
 	const struct spec *spec = context_spec(ctx);
@@ -73,31 +70,31 @@ static int choose(struct drafting *d, const struct context *ctx, struct params *
 	return rc;
 }
 
-/* What the file's names stand for where it does not say so itself: "m" is the draft's n, "block.x" its BX, or 1. */
+/* Gives the draft's values to names without a value in the file: "m" is the draft's n, "block.x" its BX, or 1. */
 static void give_numbers(struct comparing *c)
 {
 	const struct expression_names *names = &c->d->names;
 	for (size_t i = 0; i < names->count; i++) {
 		const struct expression_meaning *m = &names->at[i];
-		const struct source_variable *v = source_variable(&c->d->source, m->host);
+		const struct source_variable *v = draft_source_variable(&c->d->source, m->host);
 		const struct param *p = params_find(c->params, m->context);
 		struct value own;
 		struct buf text = BUF_INIT;
-		if (v && !v->dim3 && expression_value(&c->d->source, source_tokens(&c->d->source, v), v->value, NULL, &own))
+		if (v && !v->dim3 && draft_expression_value(&c->d->source, draft_source_tokens(&c->d->source, v), v->value, NULL, &own))
 			continue;
 		if (p)
 			param_value(p, &text);
 		else if (strspn(m->context, "0123456789") == strlen(m->context))
 			buf_adds(&text, m->context);
 		if (text.len)
-			expression_name(&c->numbers, m->host, buf_text(&text));
+			draft_expression_name(&c->numbers, m->host, buf_text(&text));
 		buf_fini(&text);
 	}
 }
 
 static bool number(const struct comparing *c, const struct tokens *t, struct source_range range, struct value *ret_value)
 {
-	return expression_value(&c->d->source, t, range, &c->numbers, ret_value);
+	return draft_expression_value(&c->d->source, t, range, &c->numbers, ret_value);
 }
 
 /* --- one launch ------------------------------------------------------------------------------------------------------------- */
@@ -110,7 +107,7 @@ static void differs(struct comparing *c, const char *kernel, const char *fmt, ..
 	char *what = mem_fmtv(fmt, ap);
 	va_end(ap);
 	if (c->differences++ < DIFFERENCES_MAX)
-		drafting_question(c->d, "the launch of %s is not the file's%s%s: %s", kernel, *c->at ? " at " : "", c->at, what);
+		draft_question(c->d, "the launch of %s differs from the file's%s%s: %s", kernel, *c->at ? " at " : "", c->at, what);
 	free(what);
 }
 
@@ -129,7 +126,7 @@ static void compare_extent(struct comparing *c, const char *kernel, const char *
 {
 	const struct tokens *t;
 	struct source_range parts[3];
-	size_t n = launches_parts(&c->d->source, range, &t, parts);
+	size_t n = draft_launches_parts(&c->d->source, range, &t, parts);
 	int64_t file[3] = { 1, 1, 1 };
 	for (size_t i = 0; i < n; i++) {
 		struct value v;
@@ -139,7 +136,7 @@ static void compare_extent(struct comparing *c, const char *kernel, const char *
 		}
 	}
 	if (file[0] != here[0] || file[1] != here[1] || file[2] != here[2])
-		differs(c, kernel, "its %s is %u x %u x %u here, and %lld x %lld x %lld there", what, here[0], here[1], here[2],
+		differs(c, kernel, "its %s is %u x %u x %u in the draft and %lld x %lld x %lld in the file", what, here[0], here[1], here[2],
 		        (long long)file[0], (long long)file[1], (long long)file[2]);
 }
 
@@ -150,22 +147,22 @@ static void compare_shared(struct comparing *c, const char *kernel, struct sourc
 	if (range.to > range.from && (!number(c, &c->d->source.tokens, range, &v) || !value_int(v, &file)))
 		unknown(c, "the shared memory of %s", kernel);
 	else if (file != here)
-		differs(c, kernel, "it has %u bytes of dynamic shared memory here, and %lld there", here, (long long)file);
+		differs(c, kernel, "it has %u bytes of dynamic shared memory in the draft and %lld in the file", here, (long long)file);
 }
 
 static void compare_bytes(struct comparing *c, const char *kernel, const char *host, const struct plan_buffer *b)
 {
-	const struct source_buffer *file = source_buffer(&c->d->source, host);
+	const struct source_buffer *file = draft_source_buffer(&c->d->source, host);
 	const struct tokens *t;
 	struct value v;
 	int64_t bytes;
 	struct source_range range = { 0, 0 };
 	if (file)
-		range = inputs_bytes(&c->d->source, file, &t);
+		range = draft_inputs_bytes(&c->d->source, file, &t);
 	if (file == NULL || !number(c, t, range, &v) || !value_int(v, &bytes))
 		unknown(c, "the bytes of %s", b->name);
 	else if ((uint64_t)bytes != b->bytes)
-		differs(c, kernel, "%s has %llu bytes here, and %s has %lld there", b->name, (unsigned long long)b->bytes, host, (long long)bytes);
+		differs(c, kernel, "%s has %llu bytes in the draft, and %s has %lld in the file", b->name, (unsigned long long)b->bytes, host, (long long)bytes);
 	else
 		c->sized++;
 }
@@ -175,18 +172,18 @@ static void compare_array(struct comparing *c, const char *kernel, const struct 
 {
 	const struct tokens *t = &c->d->source.tokens;
 	if (here->kind != PLAN_ARG_BUFFER) {
-		differs(c, kernel, "%s is no array here", p->name);
+		differs(c, kernel, "%s is not an array in the draft", p->name);
 		return;
 	}
 	if (arg.to != arg.from + 1 || t->at[arg.from].kind != TOKEN_NAME) {
 		unknown(c, "which array %s of %s is", p->name, kernel);
 		return;
 	}
-	char *host = token_text(&t->at[arg.from]);
+	char *host = draft_token_text(&t->at[arg.from]);
 	for (size_t i = 0; i < c->pair_count; i++) {
 		bool one = strcmp(c->pairs[i].host, host) == 0, other = c->pairs[i].buffer == here->index;
 		if (one != other)
-			differs(c, kernel, "%s is %s there, and here that is %s array", p->name, host, one ? "another" : "the same as another");
+			differs(c, kernel, "%s is %s in the file, and in the draft that is %s array", p->name, host, one ? "another" : "the same as another");
 		if (one || other) {
 			free(host);
 			return;
@@ -201,18 +198,18 @@ static void compare_scalar(struct comparing *c, const char *kernel, const struct
 {
 	struct value v;
 	if (here->kind != PLAN_ARG_SCALAR) {
-		differs(c, kernel, "%s is no number here", p->name);
+		differs(c, kernel, "%s is not a number in the draft", p->name);
 		return;
 	}
 	bool real = dtype_is_float(here->type);
 	if (p->type >= 0 && (dtype_size((enum dtype)p->type) != dtype_size(here->type) || dtype_is_float((enum dtype)p->type) != real)) {
-		differs(c, kernel, "%s is of type %s here, and the kernel takes %s", p->name, dtype_name(here->type), dtype_name((enum dtype)p->type));
+		differs(c, kernel, "%s has type %s in the draft, and the kernel takes %s", p->name, dtype_name(here->type), dtype_name((enum dtype)p->type));
 	} else if (!number(c, &c->d->source.tokens, arg, &v)) {
 		unknown(c, "%s of %s", p->name, kernel);
 	} else {
 		double file = value_double(v), ours = real ? here->f : (double)here->i;
 		if (here->type == DTYPE_F32 ? (float)file != (float)ours : dtype_size(here->type) < 4 ? false : file != ours)
-			differs(c, kernel, "%s is %.9g here, and %.9g there", p->name, ours, file);
+			differs(c, kernel, "%s is %.9g in the draft and %.9g in the file", p->name, ours, file);
 	}
 }
 
@@ -220,19 +217,19 @@ static void compare_launch(struct comparing *c, const struct source_launch *file
 {
 	const struct source_kernel *k = &c->d->source.kernels[file->kernel];
 	if (strcmp(k->name, here->kernel) != 0) {
-		differs(c, k->name, "here %s is launched in its place", here->kernel);
+		differs(c, k->name, "the draft launches %s instead", here->kernel);
 		return;
 	}
 	compare_extent(c, k->name, "grid", file->grid, here->grid);
 	compare_extent(c, k->name, "block", file->block, here->block);
 	compare_shared(c, k->name, file->shared, here->shared);
 	if (here->arg_count != k->param_count) {
-		differs(c, k->name, "it has %zu arguments here, and the kernel takes %zu", here->arg_count, k->param_count);
+		differs(c, k->name, "it has %zu arguments in the draft, and the kernel takes %zu", here->arg_count, k->param_count);
 		return;
 	}
 	size_t n = 0;
 	for (size_t from = file->args.from; from < file->args.to && n < k->param_count; n++) {
-		size_t to = tokens_find(&c->d->source.tokens, from, file->args.to, ",");
+		size_t to = draft_tokens_find(&c->d->source.tokens, from, file->args.to, ",");
 		const struct source_param *p = &k->params[n];
 		if (p->pointer)
 			compare_array(c, k->name, p, (struct source_range){ from, to }, &here->args[n]);
@@ -248,12 +245,12 @@ static void conclude(struct comparing *c)
 {
 	const struct source *s = &c->d->source;
 	if (c->differences > DIFFERENCES_MAX)
-		drafting_question(c->d, "%zu further differences from the file's launches", c->differences - DIFFERENCES_MAX);
+		draft_question(c->d, "%zu further differences from the file's launches", c->differences - DIFFERENCES_MAX);
 	if (c->differences)
 		return;
-	drafting_note(c->d, "compared with the file's own launches%s%s: kernels, grids, blocks, shared memory and arguments of %zu, the bytes of %zu "
-	              "arrays: nothing differs%s%s", *c->at ? " at " : "", c->at, s->launch_count, c->sized,
-	              c->unknown.len ? "; not compared, since the file's form does not say it: " : "", buf_text(&c->unknown));
+	draft_note(c->d, "compared with the file's launches%s%s: kernels, grids, blocks, shared memory and arguments of %zu, the bytes of %zu "
+	              "arrays: no difference%s%s", *c->at ? " at " : "", c->at, s->launch_count, c->sized,
+	              c->unknown.len ? "; could not be compared: " : "", buf_text(&c->unknown));
 }
 
 static void compare(struct drafting *d, const struct params *params, const struct plan *plan)
@@ -263,22 +260,22 @@ static void compare(struct drafting *d, const struct params *params, const struc
 	give_numbers(&c);
 	for (size_t i = 0; i < plan->op_count; i++) {
 		if (plan->ops[i].kind != PLAN_OP_LAUNCH)
-			differs(&c, d->source.kernels[0].name, "here there is an operation besides launches");
+			differs(&c, d->source.kernels[0].name, "the draft has an operation besides launches");
 		else if (n++ < d->source.launch_count)
 			compare_launch(&c, &d->source.launches[n - 1], &plan->ops[i].launch);
 	}
 	if (n != d->source.launch_count)
-		differs(&c, d->source.kernels[0].name, "there are %zu launches here, and %zu there", n, d->source.launch_count);
+		differs(&c, d->source.kernels[0].name, "the draft has %zu launches, and the file %zu", n, d->source.launch_count);
 	conclude(&c);
 	for (size_t i = 0; i < c.pair_count; i++)
 		free(c.pairs[i].host);
 	free(c.pairs);
 	free(c.at);
-	expression_names_fini(&c.numbers);
+	draft_expression_names_fini(&c.numbers);
 	buf_fini(&c.unknown);
 }
 
-void original_check(struct drafting *d)
+void draft_original_check(struct drafting *d)
 {
 	struct context *ctx = NULL;
 	struct params *params = NULL;
@@ -292,9 +289,9 @@ void original_check(struct drafting *d)
 	if (rc == 0)
 		rc = host_run(ctx, params, NULL, &plan, &e);
 	if (rc < 0)
-		drafting_question(d, "what came out is no context that runs: %s", e.text);
+		draft_question(d, "the draft is not a context that runs: %s", e.text);
 	else if (d->source.launch_count == 0)
-		drafting_note(d, "the file launches nothing: there is no launch of its own to compare with");
+		draft_note(d, "the file launches nothing, so the draft's launch could not be compared");
 	else
 		compare(d, params, plan);
 	plan_free(plan);
