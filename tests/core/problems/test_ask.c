@@ -168,7 +168,7 @@ static void test_judged(void)
 	struct draft_ask_result r;
 	struct err e = ERR_INIT;
 	ok(run(&s, NULL, 0, &r, &e) == 0 && r.asked == 3, "what the device does not like goes back (%s)", e.text);
-	has(s.prompts[1], "That does not do: y is not written", "with its words");
+	has(s.prompts[1], "That answer cannot be used: y is not written", "with its words");
 	is_str(r.complaint, "y is not written", "and is said at the end");
 	draft_ask_fini(&r);
 }
