@@ -11,7 +11,7 @@
 struct name {
 	const char *is;
 	bool scalar;
-	bool written;       /* some buffer under this name may be written */
+	bool written; /* some buffer under this name may be written */
 	enum dtype type;
 };
 
@@ -20,15 +20,18 @@ struct names {
 	size_t count;
 };
 
-static const struct { const char *suffix, *type; bool half; } views[] = {
+static const struct {
+	const char *suffix, *type;
+	bool half;
+} views[] = {
 	{ "_float", "float", false }, { "_float2", "float2", false }, { "_float4", "float4", false },
-	{ "_int", "int", false }, { "_int2", "int2", false }, { "_int4", "int4", false },
-	{ "_uint", "uint", false }, { "_uint2", "uint2", false }, { "_uint4", "uint4", false },
-	{ "_half", "half", true }, { "_half2", "half2", true }, { "_half4", "half4", true },
+	{ "_int", "int", false },     { "_int2", "int2", false },     { "_int4", "int4", false },
+	{ "_uint", "uint", false },   { "_uint2", "uint2", false },   { "_uint4", "uint4", false },
+	{ "_half", "half", true },    { "_half2", "half2", true },    { "_half4", "half4", true },
 	{ "_bytes", NULL, false },
 };
 
-const char *hlsl_bind_name(const struct plan *plan, const struct plan_arg *arg)
+static const char *arg_name(const struct plan *plan, const struct plan_arg *arg)
 {
 	if (arg->name && arg->name[0])
 		return arg->name;
@@ -36,10 +39,10 @@ const char *hlsl_bind_name(const struct plan *plan, const struct plan_arg *arg)
 }
 
 static const struct plan_arg *find_exact(const struct plan *plan, const struct plan_launch *launch, const char *name,
-                                         size_t n)
+					 size_t n)
 {
 	for (size_t i = 0; i < launch->arg_count; i++) {
-		const char *is = hlsl_bind_name(plan, &launch->args[i]);
+		const char *is = arg_name(plan, &launch->args[i]);
 		if (strlen(is) == n && memcmp(is, name, n) == 0)
 			return &launch->args[i];
 	}
@@ -58,6 +61,69 @@ const struct plan_arg *hlsl_bind_find(const struct plan *plan, const struct plan
 	return found;
 }
 
+/* --- launches ----------------------------------------------------------------------------------------------------- */
+
+int hlsl_bind_check(const struct plan *plan, const struct plan_launch *l, const struct spirv *s, struct err *e)
+{
+	if (memcmp(l->block, s->block, sizeof s->block) != 0)
+		return err_set(e, ERR_INPUT,
+			       "launch of %s: host code asks for blocks of %u×%u×%u, the kernel has [numthreads(%u, "
+			       "%u, %u)]; make "
+			       "them the same",
+			       l->kernel, l->block[0], l->block[1], l->block[2], s->block[0], s->block[1], s->block[2]);
+	if (l->cluster[0] != 1 || l->cluster[1] != 1 || l->cluster[2] != 1 || l->cooperative)
+		return err_set(e, ERR_INPUT,
+			       "launch of %s: HLSL has no cluster and no cooperative launches; leave them out",
+			       l->kernel);
+	if (l->shared)
+		return err_set(e, ERR_INPUT,
+			       "launch of %s: HLSL has no dynamic shared memory (%u bytes asked for); declare "
+			       "groupshared arrays",
+			       l->kernel, l->shared);
+	for (size_t i = 0; i < s->binding_count; i++) {
+		const struct spirv_binding *b = &s->bindings[i];
+		const struct plan_arg *a = hlsl_bind_find(plan, l, b->name);
+
+		if (!b->storage || b->set != 0)
+			return err_set(e, ERR_INPUT,
+				       "kernel %s has a resource %s that is not a buffer of the plan; only buffers and "
+				       "scalars that the "
+				       "launch passes exist",
+				       l->kernel, b->name);
+		if (a == NULL || a->kind != PLAN_ARG_BUFFER)
+			return err_set(e, ERR_INPUT,
+				       "kernel %s uses the buffer %s, which its launch does not pass; add it to the "
+				       "launch's arguments",
+				       l->kernel, b->name);
+	}
+	for (size_t i = 0; i < s->member_count; i++) {
+		const struct spirv_member *m = &s->members[i];
+		const struct plan_arg *a = hlsl_bind_find(plan, l, m->name);
+
+		if (m->used && (a == NULL || a->kind != PLAN_ARG_SCALAR || m->bits < 32))
+			return err_set(e, ERR_INPUT,
+				       "kernel %s uses the scalar %s, which its launch does not pass; add it to the "
+				       "launch's arguments",
+				       l->kernel, m->name);
+	}
+	return 0;
+}
+
+void hlsl_bind_store(const struct spirv_member *m, const struct plan_arg *a, uint8_t *to)
+{
+	bool given_float = dtype_is_float(a->type);
+	double f = given_float ? a->f : (double)a->i;
+	float single = (float)f;
+	int64_t i = given_float ? (int64_t)a->f : a->i;
+
+	if (!m->floating)
+		memcpy(to, &i, m->bits / 8);
+	else if (m->bits == 64)
+		memcpy(to, &f, sizeof f);
+	else
+		memcpy(to, &single, sizeof single);
+}
+
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
 static bool is_identifier(const char *s)
@@ -73,16 +139,19 @@ static int add_name(struct names *names, struct name n, struct err *e)
 {
 	if (!is_identifier(n.is))
 		return err_set(e, ERR_INPUT,
-		               "HLSL binds arguments by name, and \"%s\" is none: pass variables with names of letters, "
-		               "digits and _, not expressions", n.is);
+			       "HLSL binds arguments by name, and \"%s\" is not a name: pass variables with names of "
+			       "letters, digits and _, "
+			       "not expressions",
+			       n.is);
 	for (size_t i = 0; i < names->count; i++) {
 		struct name *old = &names->list[i];
 		if (strcmp(old->is, n.is) != 0)
 			continue;
 		if (old->scalar != n.scalar || old->type != n.type)
-			return err_set(e, ERR_INPUT, "argument %s is %s%s in one launch and %s%s in another; use two names", n.is,
-			               old->scalar ? "a scalar " : "a buffer of ", dtype_name(old->type),
-			               n.scalar ? "a scalar " : "a buffer of ", dtype_name(n.type));
+			return err_set(e, ERR_INPUT,
+				       "argument %s is %s%s in one launch and %s%s in another; use two names", n.is,
+				       old->scalar ? "a scalar " : "a buffer of ", dtype_name(old->type),
+				       n.scalar ? "a scalar " : "a buffer of ", dtype_name(n.type));
 		old->written |= n.written;
 		return 0;
 	}
@@ -96,9 +165,12 @@ static int add_launch(const struct plan *plan, const struct plan_launch *l, stru
 		const struct plan_arg *a = &l->args[i];
 		const struct plan_buffer *b = a->kind == PLAN_ARG_BUFFER ? &plan->buffers[a->index] : NULL;
 		if (a->kind == PLAN_ARG_MAP)
-			return err_set(e, ERR_INPUT, "launch of %s: HLSL has no tensor maps; pass the buffer", l->kernel);
-		struct name n = { .is = hlsl_bind_name(plan, a), .scalar = b == NULL, .type = b ? b->type : a->type,
-		                  .written = b && b->role != PLAN_IN && b->role != PLAN_TABLE };
+			return err_set(e, ERR_INPUT, "launch of %s: HLSL has no tensor maps; pass the buffer",
+				       l->kernel);
+		struct name n = { .is = arg_name(plan, a),
+				  .scalar = b == NULL,
+				  .type = b ? b->type : a->type,
+				  .written = b && b->role != PLAN_IN && b->role != PLAN_TABLE };
 		if (add_name(names, n, e) < 0)
 			return err_wrap(e, "launch of %s, argument %zu", l->kernel, i + 1);
 	}
@@ -121,7 +193,7 @@ static bool occurs_in(const char *text, const char *word)
 	return false;
 }
 
-/* ## pastes could make a name out of parts that do not hold it; then everything is declared. */
+/* ## can paste a name together from parts, so with one of those every name is taken as used. */
 static bool occurs(const struct wire_compile *request, const char *word)
 {
 	for (size_t i = 0; i < request->define_count; i++)
@@ -140,15 +212,21 @@ static const char *element(enum dtype t)
 	case DTYPE_F16: return "half";
 	case DTYPE_I32: return "int";
 	case DTYPE_U32: return "uint";
-	case DTYPE_I64: case DTYPE_U64: return "uint2";
-	case DTYPE_I8: case DTYPE_I16: case DTYPE_U8: case DTYPE_U16: case DTYPE_BF16: case DTYPE_E4M3: case DTYPE_E5M2:
-	case DTYPE_COUNT:
-		return NULL;
+	case DTYPE_I64:
+	case DTYPE_U64: return "uint2";
+	case DTYPE_I8:
+	case DTYPE_I16:
+	case DTYPE_U8:
+	case DTYPE_U16:
+	case DTYPE_BF16:
+	case DTYPE_E4M3:
+	case DTYPE_E5M2:
+	case DTYPE_COUNT: return NULL;
 	}
 	return NULL;
 }
 
-/* What a scalar argument is in the code: nothing narrower than 32 bits is passed. */
+/* The type of a scalar argument in the code: nothing narrower than 32 bits is passed. */
 static const char *scalar_type(enum dtype t)
 {
 	if (t == DTYPE_F64)
@@ -177,7 +255,7 @@ static bool is_name(const struct names *names, const char *text)
 }
 
 static void declare_buffer(const struct wire_compile *request, const struct names *names, const struct name *n,
-                           struct buf *out, unsigned *binding, bool *half)
+			   struct buf *out, unsigned *binding, bool *half)
 {
 	if (occurs(request, n->is)) {
 		declare(out, n, "", element(n->type), binding);
@@ -185,9 +263,10 @@ static void declare_buffer(const struct wire_compile *request, const struct name
 	}
 	for (size_t i = 0; i < MEM_COUNT(views); i++) {
 		char *identifier = mem_fmt("%s%s", n->is, views[i].suffix);
-		/* With ## anywhere, half views would switch the whole source to 16-bit types: those must be spelled out. */
-		bool wanted = views[i].half ? occurs_in(request->device, identifier) || occurs_in(request->macros, identifier)
-		                            : occurs(request, identifier);
+		/* Half views switch the whole source to 16-bit types, so ## does not count for them. */
+		bool wanted = views[i].half
+				      ? occurs_in(request->device, identifier) || occurs_in(request->macros, identifier)
+				      : occurs(request, identifier);
 		if (wanted && !is_name(names, identifier)) {
 			declare(out, n, views[i].suffix, views[i].type, binding);
 			*half |= views[i].half;
@@ -196,37 +275,31 @@ static void declare_buffer(const struct wire_compile *request, const struct name
 	}
 }
 
-static void declare_scalars(const struct wire_compile *request, const struct names *names, struct buf *out)
+int hlsl_bind_declare(const struct wire_compile *request, struct buf *out, bool *ret_half, struct err *e)
 {
-	bool any = false;
-	for (size_t i = 0; i < names->count; i++) {
-		const struct name *n = &names->list[i];
+	const struct plan *plan = request->plan;
+	struct names names = { .list = NULL };
+	unsigned binding = 0;
+	bool half = false, any = false;
+	int rc = 0;
+
+	for (size_t i = 0; i < plan->op_count && rc == 0; i++)
+		if (plan->ops[i].kind == PLAN_OP_LAUNCH)
+			rc = add_launch(plan, &plan->ops[i].launch, &names, e);
+	for (size_t i = 0; i < names.count && rc == 0; i++)
+		if (!names.list[i].scalar)
+			declare_buffer(request, &names, &names.list[i], out, &binding, &half);
+	for (size_t i = 0; i < names.count && rc == 0; i++) {
+		const struct name *n = &names.list[i];
 		if (!n->scalar || !occurs(request, n->is))
 			continue;
-		buf_adds(out, any ? "" : "[[vk::push_constant]] cbuffer peakd_scalars {\n");
-		buf_addf(out, "%s %s;\n", scalar_type(n->type), n->is);
+		buf_addf(out, "%s%s %s;\n", any ? "" : "[[vk::push_constant]] cbuffer peakd_scalars {\n",
+			 scalar_type(n->type), n->is);
 		any = true;
 	}
 	buf_adds(out, any ? "};\n" : "");
-}
-
-int hlsl_bind_declare(const struct wire_compile *request, struct buf *out, bool *ret_half, struct err *e)
-{
-	struct names names = { 0 };
-	const struct plan *plan = request->plan;
-	unsigned binding = 0;
-	bool half = false;
-	int r = 0;
-	for (size_t i = 0; i < plan->op_count && r == 0; i++)
-		if (plan->ops[i].kind == PLAN_OP_LAUNCH)
-			r = add_launch(plan, &plan->ops[i].launch, &names, e);
-	for (size_t i = 0; i < names.count && r == 0; i++)
-		if (!names.list[i].scalar)
-			declare_buffer(request, &names, &names.list[i], out, &binding, &half);
-	if (r == 0) {
-		declare_scalars(request, &names, out);
+	if (rc == 0)
 		*ret_half = half;
-	}
 	free(names.list);
-	return r;
+	return rc;
 }

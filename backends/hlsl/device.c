@@ -1,4 +1,4 @@
-/* device: opening, closing and submitting; see device.h. Buffers are in device_buffer.c. */
+/* device: see device.h. */
 #include "backends/hlsl/device.h"
 
 #include <stdlib.h>
@@ -6,17 +6,43 @@
 
 #include "base/mem.h"
 
-/* The first queue family that computes. */
+enum { STAGING = 16 << 20 };
+static const VkMemoryPropertyFlags host_memory =
+	VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+static int pick_physical(struct backend_device *d, uint32_t index, struct err *e)
+{
+	VkPhysicalDeviceProperties2 p = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2 };
+	VkPhysicalDevice *devices;
+	uint32_t count;
+
+	if (hlsl_library_devices(&d->vk, &devices, &count, e) < 0)
+		return -(int)e->code;
+	if (index < count)
+		d->physical = devices[index];
+	free(devices);
+	if (index >= count)
+		return err_set(e, ERR_UNSUPPORTED, "hlsl:%u does not exist, Vulkan finds %u device(s)", index, count);
+	d->vk.GetPhysicalDeviceProperties2(d->physical, &p);
+	d->vk.GetPhysicalDeviceMemoryProperties(d->physical, &d->memory);
+	d->limits = p.properties.limits;
+	d->shares_cpu = p.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+	return 0;
+}
+
+/* The first queue family that computes, and how many bits its timestamps have. */
 static int find_family(struct backend_device *d, uint32_t *ret_family, uint32_t *ret_bits, struct err *e)
 {
-	uint32_t count = 0;
+	VkQueueFamilyProperties *families;
+	uint32_t count = 0, found = 0;
+
 	d->vk.GetPhysicalDeviceQueueFamilyProperties(d->physical, &count, NULL);
-	VkQueueFamilyProperties *families = MEM_NEW_N(VkQueueFamilyProperties, count);
+	families = MEM_NEW_N(VkQueueFamilyProperties, count);
 	d->vk.GetPhysicalDeviceQueueFamilyProperties(d->physical, &count, families);
-	uint32_t found = count;
-	for (uint32_t i = count; i-- > 0;)
-		if (families[i].queueFlags & VK_QUEUE_COMPUTE_BIT)
-			found = i;
+	while (found < count && !(families[found].queueFlags & VK_QUEUE_COMPUTE_BIT))
+		found++;
 	if (found < count)
 		*ret_bits = families[found].timestampValidBits;
 	free(families);
@@ -26,19 +52,15 @@ static int find_family(struct backend_device *d, uint32_t *ret_family, uint32_t 
 	return 0;
 }
 
-struct features {
-	VkPhysicalDevice16BitStorageFeatures storage16;
-	VkPhysicalDeviceShaderFloat16Int8Features float16;
-	VkPhysicalDeviceFeatures2 all;
-};
-
 static bool has_extension(struct backend_device *d, const char *name)
 {
+	VkExtensionProperties *list;
 	uint32_t count = 0;
 	bool found = false;
+
 	if (d->vk.EnumerateDeviceExtensionProperties(d->physical, NULL, &count, NULL) != VK_SUCCESS)
 		return false;
-	VkExtensionProperties *list = MEM_NEW_N(VkExtensionProperties, count);
+	list = MEM_NEW_N(VkExtensionProperties, count);
 	if (d->vk.EnumerateDeviceExtensionProperties(d->physical, NULL, &count, list) == VK_SUCCESS)
 		for (uint32_t i = 0; i < count; i++)
 			found |= strcmp(list[i].extensionName, name) == 0;
@@ -46,100 +68,85 @@ static bool has_extension(struct backend_device *d, const char *name)
 	return found;
 }
 
-/* Asks for the narrow and wide types that are there, and for nothing else; above all not for robust buffer access. */
-static void choose_features(struct backend_device *d, struct features *f, bool small)
-{
-	*f = (struct features){
-		.storage16 = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES },
-		.float16 = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES },
-		.all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2 },
-	};
-	f->all.pNext = &f->storage16;
-	f->storage16.pNext = small ? &f->float16 : NULL;
-	d->vk.GetPhysicalDeviceFeatures2(d->physical, &f->all);
-	d->float64 = f->all.features.shaderFloat64;
-	d->int64 = f->all.features.shaderInt64;
-	d->int16 = f->all.features.shaderInt16;
-	d->storage16 = f->storage16.storageBuffer16BitAccess;
-	d->float16 = f->float16.shaderFloat16;
-	d->int8 = f->float16.shaderInt8;
-	f->all.features = (VkPhysicalDeviceFeatures){ .shaderFloat64 = d->float64, .shaderInt64 = d->int64,
-	                                              .shaderInt16 = d->int16 };
-	f->storage16 = (VkPhysicalDevice16BitStorageFeatures){ .sType = f->storage16.sType, .pNext = f->storage16.pNext,
-	                                                       .storageBuffer16BitAccess = d->storage16 };
-}
-
+/* Enables the narrow and wide types that the device has, and nothing else; above all not robust buffer access. */
 static int make_device(struct backend_device *d, uint32_t family, struct err *e)
 {
 	static const char *const small_types = VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME;
+	VkPhysicalDevice16BitStorageFeatures storage = {
+		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES
+	};
+	VkPhysicalDeviceShaderFloat16Int8Features small = {
+		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES
+	};
+	VkPhysicalDeviceFeatures2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &storage };
+	bool has_small = has_extension(d, small_types);
 	float priority = 1;
-	struct features f;
-	bool small = has_extension(d, small_types);
-	choose_features(d, &f, small);
-	VkDeviceQueueCreateInfo queue = { .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueFamilyIndex = family,
-	                                  .queueCount = 1, .pQueuePriorities = &priority };
-	VkDeviceCreateInfo info = { .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &f.all,
-	                            .queueCreateInfoCount = 1,
-	                            .pQueueCreateInfos = &queue, .enabledExtensionCount = small,
-	                            .ppEnabledExtensionNames = &small_types };
-	VkResult result = d->vk.CreateDevice(d->physical, &info, NULL, &d->handle);
-	if (result != VK_SUCCESS)
-		return hlsl_library_failed(result, "vkCreateDevice", e);
+	VkDeviceQueueCreateInfo queue = { .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+					  .queueFamilyIndex = family,
+					  .queueCount = 1,
+					  .pQueuePriorities = &priority };
+	VkDeviceCreateInfo info = { .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+				    .pNext = &all,
+				    .queueCreateInfoCount = 1,
+				    .pQueueCreateInfos = &queue,
+				    .enabledExtensionCount = has_small,
+				    .ppEnabledExtensionNames = &small_types };
+
+	storage.pNext = has_small ? &small : NULL;
+	d->vk.GetPhysicalDeviceFeatures2(d->physical, &all);
+	d->float64 = all.features.shaderFloat64;
+	d->int64 = all.features.shaderInt64;
+	d->int16 = all.features.shaderInt16;
+	d->storage16 = storage.storageBuffer16BitAccess;
+	d->float16 = small.shaderFloat16;
+	d->int8 = small.shaderInt8;
+	all.features = (VkPhysicalDeviceFeatures){ .shaderFloat64 = d->float64,
+						   .shaderInt64 = d->int64,
+						   .shaderInt16 = d->int16 };
+	storage = (VkPhysicalDevice16BitStorageFeatures){ .sType = storage.sType,
+							  .pNext = storage.pNext,
+							  .storageBuffer16BitAccess = d->storage16 };
+	if (hlsl_library_check(d->vk.CreateDevice(d->physical, &info, NULL, &d->handle), "vkCreateDevice", e) < 0)
+		return -(int)e->code;
 	d->vk.GetDeviceQueue(d->handle, family, 0, &d->queue);
 	return 0;
 }
 
 static int make_objects(struct backend_device *d, uint32_t family, uint32_t bits, struct err *e)
 {
-	VkCommandPoolCreateInfo pool = { .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = family,
-	                                 .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT };
-	VkResult result = d->vk.CreateCommandPool(d->handle, &pool, NULL, &d->pool);
-	if (result != VK_SUCCESS)
-		return hlsl_library_failed(result, "vkCreateCommandPool", e);
-	VkCommandBufferAllocateInfo commands = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-	                                         .commandPool = d->pool,
-	                                         .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1 };
-	result = d->vk.AllocateCommandBuffers(d->handle, &commands, &d->commands);
-	if (result != VK_SUCCESS)
-		return hlsl_library_failed(result, "vkAllocateCommandBuffers", e);
+	VkCommandPoolCreateInfo pool = { .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+					 .queueFamilyIndex = family,
+					 .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT };
 	VkFenceCreateInfo fence = { .sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO };
-	result = d->vk.CreateFence(d->handle, &fence, NULL, &d->fence);
-	if (result != VK_SUCCESS)
-		return hlsl_library_failed(result, "vkCreateFence", e);
+	VkQueryPoolCreateInfo queries = { .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+					  .queryType = VK_QUERY_TYPE_TIMESTAMP,
+					  .queryCount = DEVICE_QUERIES };
+	VkCommandBufferAllocateInfo commands = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+						 .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+						 .commandBufferCount = 1 };
+
+	if (hlsl_library_check(d->vk.CreateCommandPool(d->handle, &pool, NULL, &d->pool), "vkCreateCommandPool", e) < 0)
+		return -(int)e->code;
+	commands.commandPool = d->pool;
+	if (hlsl_library_check(d->vk.AllocateCommandBuffers(d->handle, &commands, &d->commands),
+			       "vkAllocateCommandBuffers", e) < 0 ||
+	    hlsl_library_check(d->vk.CreateFence(d->handle, &fence, NULL, &d->fence), "vkCreateFence", e) < 0)
+		return -(int)e->code;
 	if (bits == 0)
 		return 0;
 	d->tick_mask = bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-	VkQueryPoolCreateInfo queries = { .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-	                                  .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = DEVICE_QUERIES };
-	result = d->vk.CreateQueryPool(d->handle, &queries, NULL, &d->queries);
-	return result == VK_SUCCESS ? 0 : hlsl_library_failed(result, "vkCreateQueryPool", e);
-}
-
-static int pick_physical(struct backend_device *d, uint32_t index, struct err *e)
-{
-	VkPhysicalDevice *devices;
-	uint32_t count;
-	if (hlsl_library_devices(&d->vk, &devices, &count, e) < 0)
-		return -(int)e->code;
-	if (index < count)
-		d->physical = devices[index];
-	free(devices);
-	if (index >= count)
-		return err_set(e, ERR_UNSUPPORTED, "hlsl:%u does not exist, Vulkan finds %u device(s)", index, count);
-	VkPhysicalDeviceProperties2 p = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2 };
-	d->vk.GetPhysicalDeviceProperties2(d->physical, &p);
-	d->vk.GetPhysicalDeviceMemoryProperties(d->physical, &d->memory);
-	d->limits = p.properties.limits;
-	d->shares_cpu = p.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-	return 0;
+	return hlsl_library_check(d->vk.CreateQueryPool(d->handle, &queries, NULL, &d->queries), "vkCreateQueryPool",
+				  e);
 }
 
 int hlsl_device_open(uint32_t index, struct backend_device **ret_device, struct err *e)
 {
 	struct backend_device *d = MEM_NEW(struct backend_device);
 	uint32_t family = 0, bits = 0;
-	if (hlsl_library_init(&d->vk, e) < 0 || pick_physical(d, index, e) < 0 || find_family(d, &family, &bits, e) < 0 ||
-	    make_device(d, family, e) < 0 || make_objects(d, family, bits, e) < 0) {
+
+	if (hlsl_library_init(&d->vk, e) < 0 || pick_physical(d, index, e) < 0 ||
+	    find_family(d, &family, &bits, e) < 0 || make_device(d, family, e) < 0 ||
+	    make_objects(d, family, bits, e) < 0) {
 		hlsl_device_close(d);
 		return -(int)e->code;
 	}
@@ -164,38 +171,166 @@ void hlsl_device_close(struct backend_device *d)
 	free(d);
 }
 
+/* --- commands ----------------------------------------------------------------------------------------------------- */
+
 int hlsl_device_begin(struct backend_device *d, struct err *e)
 {
 	VkCommandBufferBeginInfo info = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-	                                  .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT };
-	VkResult result = d->vk.BeginCommandBuffer(d->commands, &info);
-	return result == VK_SUCCESS ? 0 : hlsl_library_failed(result, "vkBeginCommandBuffer", e);
+					  .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT };
+
+	return hlsl_library_check(d->vk.BeginCommandBuffer(d->commands, &info), "vkBeginCommandBuffer", e);
 }
 
-/* Waits without a limit: the daemon ends this process at its deadline, and a timed-out device could not be closed
+/* Waits without a limit: the daemon ends this process at its deadline, and a device that timed out could not be closed
  * anyway. */
 int hlsl_device_submit(struct backend_device *d, struct err *e)
 {
-	VkResult result = d->vk.EndCommandBuffer(d->commands);
-	if (result != VK_SUCCESS)
-		return hlsl_library_failed(result, "vkEndCommandBuffer", e);
-	VkSubmitInfo info = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1,
-	                      .pCommandBuffers = &d->commands };
-	result = d->vk.QueueSubmit(d->queue, 1, &info, d->fence);
-	if (result != VK_SUCCESS)
-		return hlsl_library_failed(result, "vkQueueSubmit", e);
-	result = d->vk.WaitForFences(d->handle, 1, &d->fence, VK_TRUE, UINT64_MAX);
-	if (result != VK_SUCCESS)
-		return hlsl_library_failed(result, "vkWaitForFences", e);
-	result = d->vk.ResetFences(d->handle, 1, &d->fence);
-	return result == VK_SUCCESS ? 0 : hlsl_library_failed(result, "vkResetFences", e);
+	VkSubmitInfo info = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+			      .commandBufferCount = 1,
+			      .pCommandBuffers = &d->commands };
+	int rc = hlsl_library_check(d->vk.EndCommandBuffer(d->commands), "vkEndCommandBuffer", e);
+
+	if (rc == 0)
+		rc = hlsl_library_check(d->vk.QueueSubmit(d->queue, 1, &info, d->fence), "vkQueueSubmit", e);
+	if (rc == 0)
+		rc = hlsl_library_check(d->vk.WaitForFences(d->handle, 1, &d->fence, VK_TRUE, UINT64_MAX),
+					"vkWaitForFences", e);
+	return rc < 0 ? rc : hlsl_library_check(d->vk.ResetFences(d->handle, 1, &d->fence), "vkResetFences", e);
 }
 
 void hlsl_device_barrier(struct backend_device *d)
 {
 	VkMemoryBarrier all = { .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-	                        .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_WRITE_BIT,
-	                        .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_READ_BIT };
+				.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_WRITE_BIT,
+				.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT |
+						 VK_ACCESS_HOST_READ_BIT };
 	VkPipelineStageFlags stages = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT;
+
 	d->vk.CmdPipelineBarrier(d->commands, stages, stages, 0, 1, &all, 0, NULL, 0, NULL);
+}
+
+/* --- buffers ------------------------------------------------------------------------------------------------------ */
+
+/* The first memory type among `allowed` with all of `flags`; -1 for none. */
+static int find_type(const struct backend_device *d, uint32_t allowed, VkMemoryPropertyFlags flags)
+{
+	for (uint32_t i = 0; i < d->memory.memoryTypeCount; i++)
+		if ((allowed >> i & 1) && (d->memory.memoryTypes[i].propertyFlags & flags) == flags)
+			return (int)i;
+	return -1;
+}
+
+static int allocate(struct backend_device *d, struct device_buffer *b, bool visible, struct err *e)
+{
+	VkBufferCreateInfo info = { .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+				    .size = b->bytes,
+				    .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+					     VK_BUFFER_USAGE_TRANSFER_DST_BIT };
+	VkMemoryAllocateInfo memory = { .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO };
+	VkMemoryRequirements need;
+	int type;
+
+	if (hlsl_library_check(d->vk.CreateBuffer(d->handle, &info, NULL, &b->handle), "vkCreateBuffer", e) < 0)
+		return -(int)e->code;
+	d->vk.GetBufferMemoryRequirements(d->handle, b->handle, &need);
+	type = find_type(d, need.memoryTypeBits,
+			 visible ? host_memory | VK_MEMORY_PROPERTY_HOST_CACHED_BIT
+				 : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+	if (visible && type < 0)
+		type = find_type(d, need.memoryTypeBits, host_memory);
+	if (type < 0)
+		return err_set(e, ERR_UNSUPPORTED,
+			       "the Vulkan device has no %s memory for buffers; choose another device",
+			       visible ? "host-visible" : "device-local");
+	memory.allocationSize = need.size;
+	memory.memoryTypeIndex = (uint32_t)type;
+	if (hlsl_library_check(d->vk.AllocateMemory(d->handle, &memory, NULL, &b->memory), "vkAllocateMemory", e) < 0 ||
+	    hlsl_library_check(d->vk.BindBufferMemory(d->handle, b->handle, b->memory, 0), "vkBindBufferMemory", e) < 0)
+		return -(int)e->code;
+	if ((d->memory.memoryTypes[type].propertyFlags & host_memory) != host_memory)
+		return 0;
+	return hlsl_library_check(d->vk.MapMemory(d->handle, b->memory, 0, VK_WHOLE_SIZE, 0, (void **)&b->host),
+				  "vkMapMemory", e);
+}
+
+int hlsl_device_buffer_new(struct backend_device *d, uint64_t bytes, bool visible, struct device_buffer **ret_buffer,
+			   struct err *e)
+{
+	struct device_buffer *b = MEM_NEW(struct device_buffer);
+	int rc;
+
+	b->bytes = bytes;
+	rc = allocate(d, b, visible, e);
+	if (rc < 0)
+		hlsl_device_buffer_free(d, b);
+	else
+		*ret_buffer = b;
+	return rc;
+}
+
+void hlsl_device_buffer_free(struct backend_device *d, struct device_buffer *b)
+{
+	if (b == NULL)
+		return;
+	d->vk.DestroyBuffer(d->handle, b->handle, NULL);
+	d->vk.FreeMemory(d->handle, b->memory, NULL);
+	free(b);
+}
+
+static int copy(struct backend_device *d, struct device_buffer *to, uint64_t to_offset, struct device_buffer *from,
+		uint64_t from_offset, uint64_t bytes, struct err *e)
+{
+	VkBufferCopy region = { .srcOffset = from_offset, .dstOffset = to_offset, .size = bytes };
+
+	if (hlsl_device_begin(d, e) < 0)
+		return -(int)e->code;
+	hlsl_device_barrier(d);
+	d->vk.CmdCopyBuffer(d->commands, from->handle, to->handle, 1, &region);
+	hlsl_device_barrier(d);
+	return hlsl_device_submit(d, e);
+}
+
+int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_t offset, const void *from,
+		      size_t bytes, struct err *e)
+{
+	int rc = b->host || d->staging ? 0 : hlsl_device_buffer_new(d, STAGING, true, &d->staging, e);
+
+	if (b->host) {
+		memcpy(b->host + offset, from, bytes);
+		return 0;
+	}
+	for (size_t at = 0; at < bytes && rc == 0; at += STAGING) {
+		size_t n = bytes - at < STAGING ? bytes - at : STAGING;
+		memcpy(d->staging->host, (const uint8_t *)from + at, n);
+		rc = copy(d, b, offset + at, d->staging, 0, n, e);
+	}
+	return rc;
+}
+
+int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *to, size_t bytes,
+		     struct err *e)
+{
+	int rc = b->host || d->staging ? 0 : hlsl_device_buffer_new(d, STAGING, true, &d->staging, e);
+
+	if (b->host) {
+		memcpy(to, b->host + offset, bytes);
+		return 0;
+	}
+	for (size_t at = 0; at < bytes && rc == 0; at += STAGING) {
+		size_t n = bytes - at < STAGING ? bytes - at : STAGING;
+		rc = copy(d, d->staging, 0, b, offset + at, n, e);
+		if (rc == 0)
+			memcpy((uint8_t *)to + at, d->staging->host, n);
+	}
+	return rc;
+}
+
+int hlsl_device_flush_buffer(struct backend_device *d, struct device_buffer **ret_buffer, struct err *e)
+{
+	uint64_t bytes = UINT64_C(1) << (d->shares_cpu ? 26 : 28);
+	int rc = d->flush ? 0 : hlsl_device_buffer_new(d, bytes, false, &d->flush, e);
+
+	if (rc == 0)
+		*ret_buffer = d->flush;
+	return rc;
 }

@@ -1,5 +1,4 @@
-/* device: one opened Vulkan device with its queue and one command buffer, and buffers on it. Used by run.c and
- * kernel.c. */
+/* device: one opened Vulkan device with its queue and one command buffer, and buffers on it. Used by backend.c. */
 #ifndef PEAKD_BACKENDS_HLSL_DEVICE_H
 #define PEAKD_BACKENDS_HLSL_DEVICE_H
 
@@ -19,21 +18,21 @@ struct backend_device {
 	VkCommandPool pool;
 	VkCommandBuffer commands;
 	VkFence fence;
-	VkQueryPool queries;                      /* DEVICE_QUERIES timestamps; null when the queue has none */
-	uint64_t tick_mask;                       /* valid bits of a timestamp */
+	VkQueryPool queries; /* DEVICE_QUERIES timestamps; null when the queue has none */
+	uint64_t tick_mask;  /* valid bits of a timestamp */
 	VkPhysicalDeviceLimits limits;
 	VkPhysicalDeviceMemoryProperties memory;
-	bool float16, float64, int16, int64, storage16, storage8, int8; /* features that are there, and enabled */
+	bool float16, float64, int16, int64, storage16, int8; /* features that the device has, and that are enabled */
 	bool shares_cpu;
-	struct device_buffer *staging;            /* for memory that the host cannot see; made when first needed */
-	struct device_buffer *flush;              /* written to push everything else out of the caches; as above */
+	struct device_buffer *staging; /* for memory that the host cannot see; made when first needed */
+	struct device_buffer *flush;   /* filled to push everything else out of the caches; made when first needed */
 };
 
 struct device_buffer {
 	VkBuffer handle;
 	VkDeviceMemory memory;
 	uint64_t bytes;
-	uint8_t *host;       /* mapped; NULL when the host cannot see it */
+	uint8_t *host; /* mapped; NULL when the host cannot see it */
 };
 
 int hlsl_device_open(uint32_t index, struct backend_device **ret_device, struct err *e);
@@ -47,12 +46,12 @@ void hlsl_device_barrier(struct backend_device *d);
 
 /* visible: the host must see it. */
 int hlsl_device_buffer_new(struct backend_device *d, uint64_t bytes, bool visible, struct device_buffer **ret_buffer,
-                           struct err *e);
+			   struct err *e);
 void hlsl_device_buffer_free(struct backend_device *d, struct device_buffer *b);
 int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_t offset, const void *from,
-                      size_t bytes, struct err *e);
+		      size_t bytes, struct err *e);
 int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *to, size_t bytes,
-                     struct err *e);
+		     struct err *e);
 /* The buffer that empties the caches when it is filled: 64 MiB beside a CPU, 256 MiB on a GPU. */
 int hlsl_device_flush_buffer(struct backend_device *d, struct device_buffer **ret_buffer, struct err *e);
 

@@ -1,4 +1,4 @@
-/* facts: see facts.h. Vulkan tells neither clocks nor caches nor units, so those stay unknown (0). */
+/* facts: see facts.h. Vulkan reports no clocks, caches or units, so those stay unknown (0). */
 #include "backends/hlsl/facts.h"
 
 #include <stdio.h>
@@ -24,13 +24,14 @@ static uint64_t device_memory(const struct library *lib, VkPhysicalDevice device
 	uint64_t most = 0;
 	lib->GetPhysicalDeviceMemoryProperties(device, &memory);
 	for (uint32_t i = 0; i < memory.memoryHeapCount; i++)
-		if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) && memory.memoryHeaps[i].size > most)
+		if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) &&
+		    memory.memoryHeaps[i].size > most)
 			most = memory.memoryHeaps[i].size;
 	return most;
 }
 
-/* Mesa 22's llvmpipe ends all loops of an invocation after 65535 iterations in total, without a word (seen with
- * 22.3.6): a correct kernel then gives garbage, and whoever writes one must know. Later versions do not. */
+/* Mesa 22's llvmpipe silently ends all loops of an invocation after 65535 iterations in total (seen with 22.3.6): a correct kernel then
+ * gives garbage, so its author must know. Later versions do not. */
 static bool ends_loops(const VkPhysicalDeviceDriverProperties *driver)
 {
 	return driver->driverID == VK_DRIVER_ID_MESA_LLVMPIPE && strncmp(driver->driverInfo, "Mesa 22.", 8) == 0;
@@ -39,23 +40,31 @@ static bool ends_loops(const VkPhysicalDeviceDriverProperties *driver)
 static void describe_device(const struct library *lib, VkPhysicalDevice device, uint32_t index, struct facts *f)
 {
 	VkPhysicalDeviceDriverProperties driver = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES };
-	VkPhysicalDeviceIDProperties id = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES, .pNext = &driver };
+	VkPhysicalDeviceIDProperties id = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES,
+					    .pNext = &driver };
 	VkPhysicalDeviceSubgroupProperties subgroup = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES,
-	                                                .pNext = &id };
-	VkPhysicalDeviceProperties2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup };
+							.pNext = &id };
+	VkPhysicalDeviceProperties2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+					    .pNext = &subgroup };
 	lib->GetPhysicalDeviceProperties2(device, &all);
 	const VkPhysicalDeviceProperties *p = &all.properties;
 	*f = (struct facts){
-		.backend = "hlsl", .arch = FACTS_ARCH, .runs = true, .index = index, .max_cluster = 1,
+		.backend = "hlsl",
+		.arch = FACTS_ARCH,
+		.runs = true,
+		.index = index,
+		.max_cluster = 1,
 		.shares_cpu = p->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU,
-		.warp_size = subgroup.subgroupSize, .max_threads = p->limits.maxComputeWorkGroupInvocations,
-		.shared_static = p->limits.maxComputeSharedMemorySize, .shared_optin = p->limits.maxComputeSharedMemorySize,
+		.warp_size = subgroup.subgroupSize,
+		.max_threads = p->limits.maxComputeWorkGroupInvocations,
+		.shared_static = p->limits.maxComputeSharedMemorySize,
+		.shared_optin = p->limits.maxComputeSharedMemorySize,
 		.memory_bytes = device_memory(lib, device),
 	};
 	snprintf(f->id, sizeof f->id, "hlsl:%u", index);
 	snprintf(f->name, sizeof f->name, "%.*s", FACTS_TEXT - 1, p->deviceName);
 	snprintf(f->driver, sizeof f->driver, "%.20s %.30s, %.30s%s", driver.driverName, driver.driverInfo,
-	         hlsl_glslang_name(), ends_loops(&driver) ? "; loops end after 65535 iterations" : "");
+		 hlsl_glslang_name(), ends_loops(&driver) ? "; loops end after 65535 iterations" : "");
 	write_uuid(id.deviceUUID, index, f->uuid);
 	memcpy(f->max_block, p->limits.maxComputeWorkGroupSize, sizeof f->max_block);
 	memcpy(f->max_grid, p->limits.maxComputeWorkGroupCount, sizeof f->max_grid);
@@ -84,13 +93,22 @@ int hlsl_facts_devices(struct facts **ret_facts, size_t *ret_count, struct err *
 int hlsl_facts_describe(const char *arch, struct facts *ret_facts, struct err *e)
 {
 	if (strcmp(arch, FACTS_ARCH) != 0)
-		return err_set(e, ERR_UNSUPPORTED,
-		               "hlsl:%s is no architecture; hlsl compiles for hlsl:%s and runs on hlsl:0, hlsl:1, …",
-		               arch, FACTS_ARCH);
+		return err_set(
+			e, ERR_UNSUPPORTED,
+			"hlsl:%s is not an architecture; hlsl compiles for hlsl:%s and runs on hlsl:0, hlsl:1, …", arch,
+			FACTS_ARCH);
 	*ret_facts = (struct facts){
-		.id = "hlsl:" FACTS_ARCH, .backend = "hlsl", .name = "any Vulkan 1.1 device", .arch = FACTS_ARCH,
-		.warp_size = 1, .max_threads = 128, .max_block = { 128, 128, 64 }, .max_grid = { 65535, 65535, 65535 },
-		.shared_static = 16384, .shared_optin = 16384, .max_cluster = 1,
+		.id = "hlsl:" FACTS_ARCH,
+		.backend = "hlsl",
+		.name = "any Vulkan 1.1 device",
+		.arch = FACTS_ARCH,
+		.warp_size = 1,
+		.max_threads = 128,
+		.max_block = { 128, 128, 64 },
+		.max_grid = { 65535, 65535, 65535 },
+		.shared_static = 16384,
+		.shared_optin = 16384,
+		.max_cluster = 1,
 	};
 	snprintf(ret_facts->driver, sizeof ret_facts->driver, "%s", hlsl_glslang_name());
 	return 0;

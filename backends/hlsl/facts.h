@@ -1,4 +1,4 @@
-/* facts: what Vulkan says of its devices. Used by the table in backend.c and by device.c. */
+/* facts: what Vulkan says about its devices, for the table in backend.c. */
 #ifndef PEAKD_BACKENDS_HLSL_FACTS_H
 #define PEAKD_BACKENDS_HLSL_FACTS_H
 
@@ -11,7 +11,7 @@
 #define FACTS_ARCH "spirv1.3"
 
 int hlsl_facts_devices(struct facts **ret_facts, size_t *ret_count, struct err *e);
-/* "spirv1.3": the limits that every Vulkan device keeps. */
+/* "spirv1.3": the limits that every Vulkan device has at least. */
 int hlsl_facts_describe(const char *arch, struct facts *ret_facts, struct err *e);
 
 #endif

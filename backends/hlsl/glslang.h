@@ -13,9 +13,9 @@ extern "C" {
 #endif
 
 struct glslang_output {
-	uint32_t *words;   /* SPIR-V 1.3 for Vulkan 1.1; NULL when refused; free() */
+	uint32_t *words; /* SPIR-V 1.3 for Vulkan 1.1; NULL when refused; free() */
 	size_t word_count;
-	char *log;         /* the front end's own text, errors and warnings; never NULL; free() */
+	char *log; /* the front end's own text, errors and warnings; never NULL; free() */
 };
 
 /* Compiles one entry point of a compute shader. half: `half` and min16float are true 16-bit types, also in memory;

@@ -71,7 +71,7 @@ early "cannot be written" --json "$T/no/such/folder/rows.json"
 early "runs cuda code" --device cuda:sm_90a
 early "no device hlsl:7" --device hlsl:7
 early "no device nvidia:0" --device nvidia:0
-early "hlsl:foo is no architecture" --device hlsl:foo
+early "hlsl:foo is not an architecture" --device hlsl:foo
 early "no device 'hlsl:7'" --device hlsl:0,7
 early "thread-tiling builds on refactor" --transform thread-tiling --model replay:matmul-fp32-hlsl
 early "tensor-core is for cuda, hip, and the context's backend is hlsl" --sequence matmul-fp16-cuda --model replay:matmul-fp32-hlsl

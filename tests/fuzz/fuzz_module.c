@@ -1,22 +1,22 @@
 /* The HLSL backend's binary as a database may hold it: what decodes is encoded, and that decodes to the same bytes. */
-#include "backends/hlsl/module.h"
+#include "backends/hlsl/object.h"
 #include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *bytes = fuzz_bytes(data, size);
-	struct module m, again;
+	struct hlsl_object m, again;
 	struct err e = ERR_INIT;
-	if (hlsl_module_decode(bytes, size, &m, &e) == 0) {
+	if (hlsl_object_decode(bytes, size, &m, &e) == 0) {
 		struct buf first = BUF_INIT, second = BUF_INIT;
 		for (size_t i = 0; i < m.count; i++)
-			assert(hlsl_module_find(&m, m.kernels[i].name));
-		hlsl_module_encode(&m, &first);
-		assert(hlsl_module_decode(first.data, first.len, &again, &e) == 0);
-		hlsl_module_encode(&again, &second);
+			assert(hlsl_object_find(&m, m.kernels[i].name));
+		hlsl_object_encode(&m, &first);
+		assert(hlsl_object_decode(first.data, first.len, &again, &e) == 0);
+		hlsl_object_encode(&again, &second);
 		assert(first.len == second.len && memcmp(first.data, second.data, first.len) == 0);
-		hlsl_module_fini(&again);
-		hlsl_module_fini(&m);
+		hlsl_object_fini(&again);
+		hlsl_object_fini(&m);
 		buf_fini(&first);
 		buf_fini(&second);
 	} else {

@@ -1,6 +1,6 @@
 /* SPIR-V words as somebody else's database could hand them over, interpreted by the race check as the kernel of a small matmul: whatever
  * they are, it ends, with a finding, without one, or with an error that says why. */
-#include "backends/hlsl/module.h"
+#include "backends/hlsl/object.h"
 #include "backends/hlsl/race.h"
 #include "backends/sample_plan.h"
 #include "fuzz/fuzz.h"
@@ -10,11 +10,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t count = size / sizeof(uint32_t);
 	uint32_t *words = (uint32_t *)fuzz_bytes(data, count * sizeof(uint32_t));
 	struct plan *p = sample_matmul(5, 4, 2);
-	struct module_kernel kernel = { p->ops[0].launch.kernel, words, count };
+	struct hlsl_kernel kernel = { p->ops[0].launch.kernel, words, count };
 	struct buf binary = BUF_INIT;
 	struct err e = ERR_INIT;
 	char *finding = NULL;
-	hlsl_module_encode(&(struct module){ .kernels = &kernel, .count = 1 }, &binary);
+	hlsl_object_encode(&(struct hlsl_object){ .kernels = &kernel, .count = 1 }, &binary);
 	if (hlsl_race_check(binary.data, binary.len, p, 7, &finding, &e) < 0)
 		assert(e.text[0] && finding == NULL);
 	else

@@ -1,5 +1,5 @@
 /* SPIR-V words as a broken compiler or somebody else's database could hand them over. */
-#include "backends/hlsl/spirv.h"
+#include "backends/hlsl/object.h"
 #include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

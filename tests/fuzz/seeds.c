@@ -4,7 +4,7 @@
 
 #include "backends/cuda/image.h"
 #include "backends/hlsl/glslang.h"
-#include "backends/hlsl/module.h"
+#include "backends/hlsl/object.h"
 #include "backends/sample_plan.h"
 #include "backends/wire/wire.h"
 #include "fuzz/fuzz.h"
@@ -123,9 +123,9 @@ static void binaries(const char *folder)
 	words_of(folder, "race/tiled", tiled, "matmul");
 	words_of(folder, "spirv/kernel", shader, "k");
 	uint32_t words[] = { 0x07230203, 0x00010300 };
-	struct module_kernel kernels[] = { { "f", words, 2 }, { "g", words, 1 } };
-	hlsl_module_encode(&(struct module){ .kernels = kernels, .count = 2 }, &b), put(folder, "module/two", &b);
-	hlsl_module_encode(&(struct module){ 0 }, &b), put(folder, "module/none", &b);
+	struct hlsl_kernel kernels[] = { { "f", words, 2 }, { "g", words, 1 } };
+	hlsl_object_encode(&(struct hlsl_object){ .kernels = kernels, .count = 2 }, &b), put(folder, "module/two", &b);
+	hlsl_object_encode(&(struct hlsl_object){ 0 }, &b), put(folder, "module/none", &b);
 }
 
 int main(int argc, char **argv)

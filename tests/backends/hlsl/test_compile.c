@@ -1,8 +1,7 @@
 /* backends/hlsl/compile: what the front end would let through, and how its refusals read. Needs no device. */
 #include "backends/hlsl/compile.h"
 
-#include "backends/hlsl/module.h"
-#include "backends/hlsl/spirv.h"
+#include "backends/hlsl/object.h"
 #include "backends/sample_plan.h"
 #include "tap.h"
 
@@ -38,6 +37,7 @@ static void test_refusals(void)
 	outcome("a good kernel", KERNEL "{ C[id.x] = A[id.x] * B[id.y] + n; }", 0, "");
 	outcome("a syntax error", "float f() { return 1.0; }\n" KERNEL "{\n\tC[0] = A[0] +;\n}", -ERR_COMPILE, "device:4:");
 	outcome("an unknown name", KERNEL "{\n\tC[0] = q;\n}", -ERR_COMPILE, "device:3: 'q' : unknown variable");
+	outcome("an unknown name shows its line", KERNEL "{\n\tC[0] = q;\n}", -ERR_COMPILE, "\n  \tC[0] = q;");
 	outcome("no such kernel", "[numthreads(8,8,1)] void other() { C[0] = 1; }", -ERR_COMPILE, "no function matmul");
 	outcome("wrong numthreads", "[numthreads(8,4,1)] void matmul() { C[0] = 1; }", -ERR_INPUT,
 	        "8×8×1, the kernel has [numthreads(8, 4, 1)]");
@@ -111,14 +111,14 @@ static void test_binary(void)
 {
 	struct err e = ERR_INIT;
 	struct wire_compiled out;
-	struct module m;
+	struct hlsl_object m;
 	struct spirv s;
 	struct plan *p = sample_matmul(64, 8, 8);
 	is_int(compile("groupshared float T[32][33]; groupshared struct { float3 a; uint b; } U[4];\n" KERNEL
 	               "{ T[g][0] = n; U[0].b = g; U[1].a = 1.0; GroupMemoryBarrierWithGroupSync();\n"
 	               "C[id.x] = T[id.y][1] + A_float4[id.x].y + U[id.x].b + U[id.x].a.x; }", "", p, &out, &e), 0, "compiles: %s", e.text);
 	is_int(out.kernels[0].shared, 32 * 33 * 4 + 4 * 16, "groupshared memory is counted");
-	is_int(hlsl_module_decode(out.binary, out.binary_len, &m, &e), 0, "the binary is read back");
+	is_int(hlsl_object_decode(out.binary, out.binary_len, &m, &e), 0, "the binary is read back");
 	is_int(hlsl_spirv_read(m.kernels[0].words, m.kernels[0].count, &s, &e), 0, "and its SPIR-V");
 	is_int(s.binding_count, 2, "only bindings that are used are there");
 	ok(s.member_count == 1 && s.members[0].used && strcmp(s.members[0].name, "n") == 0, "and scalars");
@@ -139,11 +139,11 @@ static void test_binary(void)
 		free(cut);
 	}
 	ok(survived > 100, "changed and cut SPIR-V is read or refused (%d)", survived);
-	hlsl_module_fini(&m);
+	hlsl_object_fini(&m);
 	int refused = 0;
 	for (size_t n = 0; n < out.binary_len; n++) {
 		uint8_t *cut = mem_copy(out.binary, n);
-		refused += hlsl_module_decode(cut, n, &m, &e) == -ERR_INPUT;
+		refused += hlsl_object_decode(cut, n, &m, &e) == -ERR_INPUT;
 		free(cut);
 	}
 	is_int(refused, out.binary_len, "a binary cut short anywhere is refused");

@@ -4,7 +4,7 @@
 
 #include "backends/hlsl/compile.h"
 #include "backends/hlsl/glslang.h"
-#include "backends/hlsl/module.h"
+#include "backends/hlsl/object.h"
 #include "backends/sample_plan.h"
 #include "tap.h"
 
@@ -79,12 +79,12 @@ static void race(const char *name, const char *device, const char *part)
 /* A binary as somebody else's database may hold it: refused, with this in the reason. */
 static void refused(const char *name, uint32_t *words, size_t count, const char *part)
 {
-	struct module_kernel kernel = { (char *)"matmul", words, count };
+	struct hlsl_kernel kernel = { (char *)"matmul", words, count };
 	struct plan *p = sample_matmul(N, 8, 4);
 	struct buf binary = BUF_INIT;
 	struct err e = ERR_INIT;
 	char *finding = NULL;
-	hlsl_module_encode(&(struct module){ .kernels = &kernel, .count = 1 }, &binary);
+	hlsl_object_encode(&(struct hlsl_object){ .kernels = &kernel, .count = 1 }, &binary);
 	ok(hlsl_race_check(binary.data, binary.len, p, 7, &finding, &e) < 0 && finding == NULL, "%s are refused", name);
 	has_str(e.text, part, "with the reason");
 	buf_fini(&binary);

@@ -1,5 +1,5 @@
 /* SPIR-V that no compiler made: what is read of it is bounded in time. */
-#include "backends/hlsl/spirv.h"
+#include "backends/hlsl/object.h"
 
 #include "base/buf.h"
 #include "base/clock.h"

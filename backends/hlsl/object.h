@@ -1,0 +1,64 @@
+/* object: the HLSL backend's binary, one SPIR-V module per entry point, and what such a module says about itself. glslang accepts kernels
+ * that no device can run (too much groupshared memory, too many threads, bindings without a buffer), and drivers then crash or corrupt
+ * memory; so these things are read before anything is launched. Written by compile.c, read by backend.c and race.c. */
+#ifndef PEAKD_BACKENDS_HLSL_OBJECT_H
+#define PEAKD_BACKENDS_HLSL_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct hlsl_kernel {
+	char *name;      /* entry point */
+	uint32_t *words; /* SPIR-V */
+	size_t count;
+};
+
+struct hlsl_object {
+	struct hlsl_kernel *kernels;
+	size_t count;
+};
+
+void hlsl_object_encode(const struct hlsl_object *o, struct buf *out);
+/* -ERR_INPUT when the bytes are not a binary of this backend and version. */
+int hlsl_object_decode(const void *bytes, size_t len, struct hlsl_object *ret_object, struct err *e);
+void hlsl_object_fini(struct hlsl_object *o);
+/* NULL when there is none of that name. */
+const struct hlsl_kernel *hlsl_object_find(const struct hlsl_object *o, const char *name);
+
+struct spirv_binding {
+	char *name; /* of the global in the source */
+	uint32_t set, binding;
+	bool storage; /* a structured or byte-address buffer; false: anything else */
+};
+
+/* One member of the push constants: a scalar argument. */
+struct spirv_member {
+	char *name;
+	uint32_t offset; /* bytes */
+	uint32_t bits;   /* width: 16, 32 or 64; 0 when it is not a scalar */
+	bool floating;
+	bool used; /* by this entry point */
+};
+
+struct spirv {
+	uint32_t block[3]; /* LocalSize */
+	uint32_t shared;   /* bytes of workgroup memory */
+	struct spirv_binding *bindings;
+	size_t binding_count;
+	struct spirv_member *members;
+	size_t member_count;
+	uint32_t *capabilities; /* SpvCapability numbers */
+	size_t capability_count;
+};
+
+/* Reads a module with one compute entry point; the words may be hostile. -ERR_INTERNAL when it is not such a module. */
+int hlsl_spirv_read(const uint32_t *words, size_t count, struct spirv *ret_spirv, struct err *e);
+void hlsl_spirv_fini(struct spirv *s);
+/* SPIRV-Tools' validator for Vulkan 1.1. -ERR_COMPILE with its text. */
+int hlsl_spirv_validate(const uint32_t *words, size_t count, struct err *e);
+
+#endif
