@@ -52,7 +52,7 @@ PREFIXES = {
 }
 EXPORTS = {
     ("daemon/main.c", "main"),
-    ("backends/hlsl/spirv.c", "kDefaultMaxIdBound"),  # defined by spirv-tools' own header
+    ("backends/hlsl/object.c", "kDefaultMaxIdBound"),  # defined by spirv-tools' own header
 }
 GLOBALS = {
     ("base/log.c", "level_now"),  # the log level
