@@ -11,7 +11,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 JOBS    ?= $(shell nproc)
 VERSION := 0.1.0
-PKGS    := libmicrohttpd jansson libcurl sqlite3 lua5.4 nettle libseccomp libsystemd zlib libpcre2-8
+PKGS    := libmicrohttpd jansson libcurl sqlite3 lua5.4 nettle libseccomp libsystemd zlib
 WARN    := -Wall -Wextra -Wpedantic -Werror
 SAN     ?=
 CPPFLAGS += -D_GNU_SOURCE -DPEAKD_VERSION='"$(VERSION)"' -I. -I$(BUILD)/gen

@@ -8,39 +8,36 @@
 
 struct mcp_http;
 
-/* The answer of a plain page, to be filled by its handler. */
+/* The answer of a plain page, filled by its handler. */
 struct mcp_http_page {
 	int status;               /* 200 at first */
 	const char *content_type; /* "text/plain; charset=utf-8" at first; static storage */
 	struct buf body;          /* freed by the library */
 };
 
-/* A page beside the MCP endpoint, served to GET and HEAD: /healthz, /metrics, /. Handlers run on the network thread and
- * must be quick. */
+/* A page beside the MCP endpoint for GET and HEAD: /healthz, /metrics, /. Handlers run on the network thread and must be
+ * quick. */
 struct mcp_http_plain {
 	const char *path;
 	void (*get)(void *user, struct mcp_http_page *page);
-	int open; /* true: served without the bearer token */
+	int open; /* true: needs no bearer token */
 };
 
 /* Everything may be 0 or NULL. Strings and tables are borrowed until mcp_http_stop. */
 struct mcp_http_config {
-	const char *address;   /* numeric; NULL: 127.0.0.1 */
-	int port;              /* 0: any free one, see mcp_http_port */
-	const char *unix_path; /* a Unix socket instead of address and port; a stale one is replaced */
-	unsigned unix_mode;    /* its permissions; 0: 0600 */
-	const char *path;      /* of the endpoint; NULL: "/mcp" */
-	const char *token;     /* bearer token; needed when the address is not loopback */
-	const char *tls_cert;  /* PEM text of certificate chain and key; needed when not loopback */
+	const char *address;  /* numeric; NULL: 127.0.0.1 */
+	int port;             /* 0: any free one, see mcp_http_port */
+	const char *path;     /* of the endpoint; NULL: "/mcp" */
+	const char *token;    /* bearer token; needed when the address is not loopback */
+	const char *tls_cert; /* PEM text of certificate chain and key; needed when the address is not loopback */
 	const char *tls_key;
-	const char *const
-		*allowed_hosts; /* further Host names (no port), NULL-terminated; loopback names are allowed */
+	const char *const *allowed_hosts;   /* further Host names (no port), NULL-terminated; loopback's are allowed */
 	const char *const *allowed_origins; /* further Origins ("https://ide.example"), NULL-terminated */
 	const struct mcp_http_plain *plain; /* ends with a NULL path */
 	void *user;                         /* for plain handlers */
-	int max_connections; /* beyond it the longest idle one is closed, or the new one gets 503; 0: 512 */
-	int max_per_client;  /* connections of one address, then 429; 0: as many as there may be */
-	int max_streams;     /* GET and subscriptions/listen streams of one address, then 429; 0: 128 */
+	int max_connections; /* a further one takes the place of the longest idle, or gets 503 when all are busy; 0: 512 */
+	int max_per_client;  /* connections of one address; further ones are closed at once; 0: no such limit */
+	int max_streams;     /* GET and subscriptions/listen streams; a further one gets 429; 0: 128 */
 	int idle_ms;         /* a connection ends after so long without a whole request; 0: 60 s */
 	int keep_alive_ms;   /* a stream that is quiet for so long gets a comment, within 1.4 times that; 0: 10 s */
 };
@@ -49,7 +46,7 @@ struct mcp_http_config {
  * cannot be had. */
 int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *config, struct mcp_http **ret_http,
 		   struct err *e);
-/* The port that is listened on; 0 for a Unix socket. */
+/* The port that it listens on. */
 int mcp_http_port(const struct mcp_http *http);
 /* Ends every stream gracefully, stops listening, waits for the threads. NULL is allowed. */
 void mcp_http_stop(struct mcp_http *http);

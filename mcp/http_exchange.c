@@ -1,32 +1,22 @@
-/* http_exchange: the response of one request: a whole answer when that comes first, else a stream of events. Calls send
- * from any thread; libmicrohttpd's thread takes, and is suspended while there is nothing to take. */
-#include "mcp/http_exchange.h"
-
+/* http_exchange: the body and the response of one request: a whole answer when that comes first, else a stream of events;
+ * see http_inner.h. Calls send from any thread; the network thread takes, and is suspended while there is nothing to
+ * take. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "mcp/http_inner.h"
 
-/* HELD_MAX: bodies of all connections together, and answers, in messages of the greatest length. Each has its own share:
- * who lets answers wait must not keep out those who ask. */
-enum { BLOCK = 64 * 1024, OUT_MAX = 16 * 1024 * 1024, HELD_MAX = 8 };
+/* ENDLESS: a body of so many times the greatest message is cut off. OUT_MAX: bytes that may wait for one client that does
+ * not read. HELD_MAX: what the bodies of all connections together may be, and all answers, in messages of the greatest
+ * length. Each has its own share: who lets answers wait must not keep out those who ask. */
+enum { BLOCK = 64 * 1024, ENDLESS = 8, OUT_MAX = 16 * 1024 * 1024, HELD_MAX = 8 };
 
-static void stream_send(struct mcp_stream *stream, const struct mcp_outgoing *m);
-static void stream_free(struct mcp_stream *stream);
-static const struct mcp_stream_ops STREAM = { .send = stream_send, .close = NULL, .free = stream_free };
-
-struct http_exchange *http_exchange_new(struct mcp_http *http, struct MHD_Connection *conn)
+static void stream_send(struct mcp_stream *stream, const struct mcp_outgoing *m)
 {
-	struct http_exchange *x = MEM_NEW(struct http_exchange);
-	mcp_stream_init(&x->stream, &STREAM);
-	lock_init(&x->lock, LOCK_LEAF);
-	x->http = http;
-	x->conn = conn;
-	x->peer = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-	x->type = "application/json";
-	atomic_fetch_add(&http->open, 1);
-	return x;
+	http_exchange_send((struct http_exchange *)stream, m);
 }
 
 static void stream_free(struct mcp_stream *stream)
@@ -38,137 +28,180 @@ static void stream_free(struct mcp_stream *stream)
 	free(x);
 }
 
-enum http_phase http_exchange_phase(struct http_exchange *x)
+static const struct mcp_stream_ops STREAM = { .send = stream_send, .close = NULL, .free = stream_free };
+
+struct http_exchange *http_exchange_new(struct mcp_http *http, struct MHD_Connection *mhd)
 {
-	lock_take(&x->lock);
-	enum http_phase phase = x->phase;
-	lock_release(&x->lock);
-	return phase;
+	struct http_exchange *x = MEM_NEW(struct http_exchange);
+	mcp_stream_init(&x->stream, &STREAM);
+	lock_init(&x->lock, LOCK_LEAF);
+	x->http = http;
+	x->mhd = mhd;
+	x->connection = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+	atomic_fetch_add(&http->open, 1);
+	return x;
 }
+
+int http_exchange_count_stream(struct http_exchange *x)
+{
+	if (!x->is_counted && x->http->streams >= x->http->config.max_streams)
+		return 0;
+	x->http->streams += !x->is_counted;
+	x->is_counted = 1;
+	return 1;
+}
+
+/* --- the body --------------------------------------------------------------------------------------------------- */
+
+static void count_body(struct http_exchange *x)
+{
+	x->http->bodies += x->body.len - x->held_body;
+	x->held_body = x->body.len;
+}
+
+void http_exchange_drop_body(struct http_exchange *x)
+{
+	buf_fini(&x->body);
+	count_body(x);
+}
+
+/* What is too much is read on for a while, so that the sender sees the refusal, and not for ever. */
+enum MHD_Result http_exchange_take_body(struct http_exchange *x, const char *data, size_t n)
+{
+	size_t most = x->http->server->config.max_message;
+	x->received += n;
+	x->is_too_large |= x->received > most;
+	if (http_guard_welcome(x) && !x->is_too_large && !x->no_room) {
+		buf_add(&x->body, data, n);
+		count_body(x);
+		x->no_room = x->http->bodies > HELD_MAX * most; /* the last that comes is the first that goes */
+	}
+	if (x->is_too_large || x->no_room)
+		http_exchange_drop_body(x);
+	return x->received > ENDLESS * most ? MHD_NO : MHD_YES;
+}
+
+/* --- sending, from any thread ----------------------------------------------------------------------------------- */
 
 /* Lets libmicrohttpd look again. */
 static void resume_locked(struct http_exchange *x)
 {
 	if (x->suspended) {
 		x->suspended = 0;
-		MHD_resume_connection(x->conn);
-		http_loop_wake(x->http);
+		MHD_resume_connection(x->mhd);
 	}
 }
 
-static void hold(atomic_size_t *all, size_t *held, size_t n)
+/* Counts what is in `out` among all answers that wait. */
+static void count_out_locked(struct http_exchange *x)
 {
-	if (n > *held)
-		atomic_fetch_add(all, n - *held);
-	else if (n < *held)
-		atomic_fetch_sub(all, *held - n);
-	*held = n;
+	atomic_fetch_add(&x->http->answers, x->out.len - x->held_out);
+	x->held_out = x->out.len;
 }
 
-static int is_crowded(const struct http_exchange *x, atomic_size_t *all)
-{
-	return atomic_load(all) > HELD_MAX * x->http->server->config.max_message;
-}
-
-int http_exchange_hold_body(struct http_exchange *x)
-{
-	hold(&x->http->bodies, &x->held_body, x->body.len);
-	return !is_crowded(x, &x->http->bodies);
-}
-
-static int over_locked(const struct http_exchange *x)
+static int is_over_locked(const struct http_exchange *x)
 {
 	return x->phase == HTTP_CLOSED || x->gone || x->final;
 }
 
-/* --- sending, from any thread ----------------------------------------------------------------------------------- */
-
-int http_exchange_add_events(struct http_exchange *x, const char *text, size_t n, int final)
+void http_exchange_add_events(struct http_exchange *x, const char *text, size_t n, int final)
 {
 	lock_take(&x->lock);
-	int over = over_locked(x) || x->phase == HTTP_WHOLE;
-	if (!over && x->out.len > (is_crowded(x, &x->http->answers) ? BLOCK : OUT_MAX)) { /* the client does not read */
+	int crowded = atomic_load(&x->http->answers) > HELD_MAX * x->http->server->config.max_message;
+	int over = is_over_locked(x) || x->phase == HTTP_WHOLE;
+	if (!over && x->out.len > (crowded ? BLOCK : OUT_MAX)) { /* the client does not read */
 		x->gone = over = 1;
 		resume_locked(x);
 		/* Where libmicrohttpd waits for room in the socket, it must hear of it too. */
-		shutdown(MHD_get_connection_info(x->conn, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd, SHUT_RDWR);
+		shutdown(x->connection->fd, SHUT_RDWR);
 	}
 	if (!over) {
 		x->phase = HTTP_EVENTS;
 		buf_add(&x->out, text, n);
-		hold(&x->http->answers, &x->held_out, x->out.len);
+		count_out_locked(x);
 		x->final = final;
 		x->written = clock_now();
 		resume_locked(x);
 	}
 	lock_release(&x->lock);
-	return over ? -1 : 0;
 }
 
-/* A final message that is the first is the whole answer. Returns -1 when the exchange is over. */
-static int send_whole(struct http_exchange *x, const struct mcp_outgoing *m)
+/* A final message that is the first is the whole answer, any other an event. */
+void http_exchange_send(struct http_exchange *x, const struct mcp_outgoing *m)
 {
 	lock_take(&x->lock);
-	int over = over_locked(x), events = x->phase == HTTP_EVENTS;
-	if (!over && !events) {
+	int over = is_over_locked(x), whole = !over && m->final && x->phase != HTTP_EVENTS;
+	if (whole) {
 		x->phase = HTTP_WHOLE;
 		x->status = m->status ? m->status : 200;
-		if (m->own && x->out.data == NULL) {
-			x->out = *m->own;
-			*m->own = (struct buf)BUF_INIT;
-		} else {
-			buf_add(&x->out, m->text, m->n);
-		}
-		hold(&x->http->answers, &x->held_out, x->out.len);
+		buf_add(&x->out, m->text, m->n);
+		count_out_locked(x);
 		x->final = 1;
-		if (m->call)
-			x->answered = mcp_call_ref(m->call);
 		resume_locked(x);
 	}
 	lock_release(&x->lock);
-	return over ? -1 : events;
-}
-
-static int send_event(struct http_exchange *x, const struct mcp_outgoing *m)
-{
+	if (over || whole)
+		return;
 	struct buf b = BUF_INIT;
 	if (m->event_id)
 		buf_addf(&b, "id: %s\n", m->event_id);
-	if (m->retry_ms > 0)
-		buf_addf(&b, "retry: %d\n", m->retry_ms);
-	buf_adds(&b, m->n > 0 ? "event: message\ndata: " : "data: ");
+	buf_adds(&b, "event: message\ndata: ");
 	buf_add(&b, m->text, m->n);
 	buf_adds(&b, "\n\n");
-	if (m->final && m->call) {
-		lock_take(&x->lock);
-		if (!over_locked(x))
-			x->answered = mcp_call_ref(m->call);
-		lock_release(&x->lock);
-	}
-	int rc = http_exchange_add_events(x, buf_text(&b), b.len, m->final);
+	http_exchange_add_events(x, buf_text(&b), b.len, m->final);
 	buf_fini(&b);
-	return rc;
 }
 
-int http_exchange_send(struct http_exchange *x, const struct mcp_outgoing *m)
+/* --- the response, on the network thread ------------------------------------------------------------------------ */
+
+enum MHD_Result http_exchange_queue(struct http_exchange *x, int status, struct MHD_Response *take_response)
 {
-	int rc = m->final ? send_whole(x, m) : 1;
-	return rc == 1 ? send_event(x, m) : rc;
+	if (x->opened)
+		MHD_add_response_header(take_response, "Mcp-Session-Id", x->opened->id);
+	if (x->connection->is_surplus)
+		MHD_add_response_header(take_response, "Connection", "close");
+	http_guard_add_cors(x, take_response);
+	enum MHD_Result result = MHD_queue_response(x->mhd, (unsigned)status, take_response);
+	MHD_destroy_response(take_response);
+	return result;
 }
 
-static void stream_send(struct mcp_stream *stream, const struct mcp_outgoing *m)
+/* The answer to a POST, which nobody may keep and use for another request without being told that he may (RFC 9110
+ * section 9.3.3): it needs no Cache-Control. */
+enum MHD_Result http_exchange_text(struct http_exchange *x, int status, const char *type, char *take_text, size_t n,
+				   const char *header, const char *value)
 {
-	if (http_exchange_send((struct http_exchange *)stream, m) < 0 && m->call)
-		mcp_call_ended(m->call, MCP_END_GONE);
+	struct MHD_Response *r = MHD_create_response_from_buffer(n, take_text, MHD_RESPMEM_MUST_FREE);
+	MHD_add_response_header(r, "Content-Type", type);
+	if (header)
+		MHD_add_response_header(r, header, value);
+	return http_exchange_queue(x, status, r);
 }
 
-/* --- the response, on libmicrohttpd's thread -------------------------------------------------------------------- */
+enum MHD_Result http_exchange_refuse(struct http_exchange *x, int status, const char *header, const char *value,
+				     const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	char *why = mem_fmtv(fmt, ap);
+	va_end(ap);
+	char *message = mcp_jsonrpc_error(NULL, MCP_INVALID_REQUEST, why, NULL);
+	char *line = mem_fmt("%s\n", message);
+	free(why);
+	free(message);
+	return http_exchange_text(x, status, "application/json", line, strlen(line), header, value);
+}
+
+enum MHD_Result http_exchange_empty(struct http_exchange *x, int status)
+{
+	return http_exchange_queue(x, status, MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT));
+}
 
 static ssize_t read_events(void *arg, uint64_t pos, char *out, size_t max)
 {
 	struct http_exchange *x = arg;
+	ssize_t n = 0;
 	(void)pos;
-	ssize_t n;
 	lock_take(&x->lock);
 	if (x->gone) {
 		n = MHD_CONTENT_READER_END_WITH_ERROR;
@@ -176,134 +209,75 @@ static ssize_t read_events(void *arg, uint64_t pos, char *out, size_t max)
 		n = (ssize_t)(x->out.len < max ? x->out.len : max);
 		memcpy(out, x->out.data, (size_t)n);
 		buf_drop(&x->out, (size_t)n);
-		hold(&x->http->answers, &x->held_out, x->out.len);
+		count_out_locked(x);
 	} else if (x->final) {
 		n = MHD_CONTENT_READER_END_OF_STREAM;
 	} else {
-		n = 0;
 		x->suspended = 1;
-		MHD_suspend_connection(x->conn);
+		MHD_suspend_connection(x->mhd);
 	}
 	lock_release(&x->lock);
 	return n;
 }
 
-static void add_session(const struct http_exchange *x, struct MHD_Response *r)
+enum MHD_Result http_exchange_respond(struct http_exchange *x)
 {
-	if (x->session_id[0])
-		MHD_add_response_header(r, "Mcp-Session-Id", x->session_id);
-}
-
-static struct MHD_Response *event_response(struct http_exchange *x)
-{
+	lock_take(&x->lock);
+	int gone = x->gone, status = x->status;
+	enum http_phase phase = x->phase;
+	struct buf whole = BUF_INIT;
+	if (!gone && phase == HTTP_WHOLE) {
+		whole = x->out;
+		x->out = (struct buf)BUF_INIT;
+	} else if (!gone && phase != HTTP_EVENTS) {
+		x->phase = HTTP_WAITING;
+		x->suspended = 1;
+		x->written = clock_now();
+		MHD_suspend_connection(x->mhd);
+	}
+	lock_release(&x->lock);
+	if (gone)
+		return MHD_NO;
+	if (phase == HTTP_WHOLE) {
+		size_t n = whole.len;
+		const char *retry = status == MHD_HTTP_SERVICE_UNAVAILABLE ? "Retry-After" : NULL;
+		return http_exchange_text(x, status, "application/json", buf_steal(&whole), n, retry, "1");
+	}
+	http_connections_watch(x);
+	if (phase != HTTP_EVENTS)
+		return MHD_YES;
 	struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_events, x, NULL);
 	MHD_add_response_header(r, "Content-Type", "text/event-stream");
 	MHD_add_response_header(r, "Cache-Control", "no-cache, no-transform");
 	MHD_add_response_header(r, "X-Accel-Buffering", "no");
-	add_session(x, r);
-	return r;
-}
-
-/* The answer to a POST, which nobody may keep and use for another request without being told that he may (RFC 9110
- * section 9.3.3): it needs no Cache-Control. */
-static struct MHD_Response *whole_response(struct http_exchange *x)
-{
-	size_t n = x->out.len;
-	struct MHD_Response *r = MHD_create_response_from_buffer(n, buf_steal(&x->out), MHD_RESPMEM_MUST_FREE);
-	MHD_add_response_header(r, "Content-Type", x->type);
-	if (x->status == 503)
-		MHD_add_response_header(r, "Retry-After", "1");
-	add_session(x, r);
-	return r;
-}
-
-enum MHD_Result http_exchange_respond(struct http_exchange *x)
-{
-	struct MHD_Response *r = NULL;
-	enum MHD_Result result = MHD_YES;
-	int status = 200, open = 0;
-	lock_take(&x->lock);
-	if (x->gone) {
-		result = MHD_NO;
-	} else if (x->phase == HTTP_WHOLE) {
-		status = x->status;
-		r = whole_response(x);
-	} else if (x->phase == HTTP_EVENTS) {
-		http_peers_stream(x, 0);
-		r = event_response(x);
-		open = 1;
-	} else {
-		x->phase = HTTP_WAITING;
-		x->suspended = 1;
-		x->written = clock_now();
-		MHD_suspend_connection(x->conn);
-		open = 1;
-	}
-	lock_release(&x->lock);
-	if (open)
-		http_watch_add(x);
-	if (r) {
-		result = MHD_queue_response(x->conn, (unsigned)status, r);
-		MHD_destroy_response(r);
-	}
-	return result;
-}
-
-enum MHD_Result http_exchange_refuse(struct http_exchange *x, int status, const char *header, const char *value,
-				     const char *fmt, ...)
-{
-	const char *why;
-	va_list ap;
-	va_start(ap, fmt);
-	char *text = mem_fmtv(fmt, ap);
-	va_end(ap);
-	struct buf b = BUF_INIT;
-	mcp_jsonrpc_add_error(&b, NULL, MCP_INVALID_REQUEST, text, NULL);
-	buf_addc(&b, '\n');
-	free(text);
-	size_t n = b.len;
-	struct MHD_Response *r = MHD_create_response_from_buffer(n, buf_steal(&b), MHD_RESPMEM_MUST_FREE);
-	MHD_add_response_header(r, "Content-Type", "application/json");
-	if (header)
-		MHD_add_response_header(r, header, value);
-	if (http_peers_refused(x, &why))
-		MHD_add_response_header(r, "Connection", "close");
-	enum MHD_Result result = MHD_queue_response(x->conn, (unsigned)status, r);
-	MHD_destroy_response(r);
-	return result;
-}
-
-enum MHD_Result http_exchange_empty(struct http_exchange *x, int status)
-{
-	struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
-	enum MHD_Result result = MHD_queue_response(x->conn, (unsigned)status, r);
-	MHD_destroy_response(r);
-	return result;
+	return http_exchange_queue(x, MHD_HTTP_OK, r);
 }
 
 /* --- the end ---------------------------------------------------------------------------------------------------- */
 
 void http_exchange_closed(struct http_exchange *x, int delivered)
 {
-	http_watch_remove(x);
+	http_connections_unwatch(x);
 	lock_take(&x->lock);
 	int whole = delivered && x->final && x->out.len == 0;
 	x->phase = HTTP_CLOSED;
-	struct mcp_call *answered = x->answered;
-	x->answered = NULL;
-	hold(&x->http->answers, &x->held_out, 0);
+	buf_fini(&x->out);
+	count_out_locked(x);
 	lock_release(&x->lock);
-	hold(&x->http->bodies, &x->held_body, 0);
+	http_exchange_drop_body(x);
 	if (x->channel)
 		http_replay_detach(x->channel, x, whole);
-	if (answered)
-		mcp_call_ended(answered, whole ? MCP_END_DELIVERED : x->channel ? MCP_END_KEPT : MCP_END_GONE);
-	if (x->call && !whole)
-		mcp_call_gone(x->call);
-	mcp_call_unref(answered);
+	if (x->call && x->call->modern && !whole)
+		mcp_call_cancel(x->call, MCP_CANCEL_LEFT);
 	mcp_call_unref(x->call);
 	x->call = NULL;
-	http_peers_done(x);
+	if (x->session)
+		atomic_fetch_sub(&x->session->streams, 1);
+	mcp_session_unref(x->session);
+	mcp_session_unref(x->opened);
+	x->session = x->opened = NULL;
+	x->http->streams -= x->is_counted;
+	http_connections_done(x);
 	atomic_fetch_sub(&x->http->open, 1);
 	mcp_stream_unref(&x->stream);
 }
@@ -319,7 +293,7 @@ void http_exchange_hang_up(struct http_exchange *x)
 void http_exchange_keep_alive(struct http_exchange *x, int64_t now)
 {
 	lock_take(&x->lock);
-	int due = x->suspended && !over_locked(x) && now - x->written >= x->http->config.keep_alive_ms * CLOCK_MS &&
+	int due = x->suspended && !is_over_locked(x) && now - x->written >= x->http->config.keep_alive_ms * CLOCK_MS &&
 		  (x->phase == HTTP_EVENTS || (x->phase == HTTP_WAITING && x->takes_events));
 	lock_release(&x->lock);
 	if (due)

@@ -1,15 +1,14 @@
-/* http_replay: what a legacy session's streams sent, kept until it is known to have arrived; see http_replay.h.
+/* http_replay: what a legacy session's streams sent, kept until it is known to have arrived; see http_inner.h.
  *
- * A channel is one logical stream: number 0 is the session's own (GET), each request that is answered has another. It
- * writes to the exchange that carries it at present, if any, and numbers what it sends "CHANNEL-EVENT", so that
- * Last-Event-ID says where a client stopped. Channels whose answer has arrived are dropped. */
-#include "mcp/http_replay.h"
-
+ * A channel is one logical stream: number 0 is the session's own (GET), each request has another. It writes to the
+ * exchange that carries it at present, if any, and numbers what it sends "CHANNEL-EVENT", so that Last-Event-ID says where
+ * a client stopped. Channels whose answer has arrived are dropped. Calls send from any thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "mcp/http_inner.h"
 
 enum { CHANNELS_MAX = 64, EVENTS_MAX = 1000, KEPT_MAX = 4 * 1024 * 1024, RETRY_MS = 1000, ID_MAX = 48 };
 
@@ -26,7 +25,7 @@ struct http_channel {
 	struct mcp_stream stream; /* first: streams are cast to this */
 	struct replay *replay;    /* held */
 	long number;
-	int primes; /* the client's revision knows empty events and retry */
+	int primes; /* the client's revision has empty events that only carry an id */
 	/* ---- under replay.lock ---- */
 	struct http_exchange *carrier; /* held; NULL while no connection carries it */
 	struct event *events;          /* the last ones, oldest first */
@@ -36,9 +35,9 @@ struct http_channel {
 	int done;  /* the answer was sent, or never will be */
 };
 
-/* All channels of one session: the session's, each channel's reference. */
+/* All channels of one session. */
 struct replay {
-	atomic_int refs;
+	atomic_int refs;                /* the session's, and one for each channel */
 	struct lock lock;               /* LOCK_OUTPUT */
 	struct http_channel **channels; /* held; number 0 first */
 	size_t count;
@@ -82,17 +81,11 @@ static void replay_end(void *arg)
 	replay_unref(r);
 }
 
-static void event_fini(struct http_channel *c, struct event *e)
-{
-	c->bytes -= e->n;
-	free(e->text);
-}
-
 static void channel_free(struct mcp_stream *stream)
 {
 	struct http_channel *c = (struct http_channel *)stream;
 	for (size_t i = 0; i < c->count; i++)
-		event_fini(c, &c->events[i]);
+		free(c->events[i].text);
 	free(c->events);
 	replay_unref(c->replay);
 	free(c);
@@ -100,66 +93,55 @@ static void channel_free(struct mcp_stream *stream)
 
 /* --- sending ---------------------------------------------------------------------------------------------------- */
 
-static void keep_locked(struct http_channel *c, const struct mcp_outgoing *m)
+/* An event without data: an id to come back with, and after how long. */
+static void send_id_locked(struct http_channel *c, int retry_ms, int final)
 {
+	char text[128];
+	int n = snprintf(text, sizeof text, "id: %ld-%ld\nretry: %d\ndata: \n\n", c->number, c->last, retry_ms);
+	http_exchange_add_events(c->carrier, text, (size_t)n, final);
+}
+
+static void carry_locked(struct http_channel *c, const struct mcp_outgoing *m, long number)
+{
+	char id[ID_MAX];
+	struct mcp_outgoing numbered = *m;
+	snprintf(id, sizeof id, "%ld-%ld", c->number, number);
+	numbered.event_id = c->primes || c->number == 0 ? id : NULL;
+	http_exchange_send(c->carrier, &numbered);
+}
+
+static void channel_send(struct mcp_stream *stream, const struct mcp_outgoing *m)
+{
+	struct http_channel *c = (struct http_channel *)stream;
+	lock_take(&c->replay->lock);
+	if (c->carrier && !m->final && !c->begun) { /* a stream begins with an id to come back with */
+		c->begun = 1;
+		if (c->primes)
+			send_id_locked(c, RETRY_MS, 0);
+	}
 	while (c->count > 0 && (c->count >= EVENTS_MAX || c->bytes + m->n > KEPT_MAX)) {
-		event_fini(c, &c->events[0]);
+		c->bytes -= c->events[0].n;
+		free(c->events[0].text);
 		memmove(c->events, c->events + 1, --c->count * sizeof *c->events);
 	}
 	struct event *e = MEM_PUSH(c->events, c->count);
 	*e = (struct event){ .number = ++c->last, .text = mem_strn(m->text, m->n), .n = m->n, .final = m->final };
 	c->bytes += m->n;
 	c->done |= m->final;
-}
-
-/* The first event of a stream: nothing but an id to come back with, and after how long. */
-static void prime_locked(struct http_channel *c)
-{
-	char text[128];
-	c->begun = 1;
-	if (!c->primes)
-		return;
-	int n = snprintf(text, sizeof text, "id: %ld-%ld\nretry: %d\ndata: \n\n", c->number, c->last, RETRY_MS);
-	http_exchange_add_events(c->carrier, text, (size_t)n, 0);
-}
-
-/* Through the carrier, which will tell an answer's call what became of it; -1 when it is over. */
-static int carry_locked(struct http_channel *c, const struct mcp_outgoing *m, long number)
-{
-	char id[ID_MAX];
-	struct mcp_outgoing numbered = *m;
-	snprintf(id, sizeof id, "%ld-%ld", c->number, number);
-	numbered.event_id = c->primes || c->number == 0 ? id : NULL;
-	return http_exchange_send(c->carrier, &numbered);
-}
-
-static void channel_send(struct mcp_stream *stream, const struct mcp_outgoing *m)
-{
-	struct http_channel *c = (struct http_channel *)stream;
-	struct mcp_call *kept = NULL;
-	lock_take(&c->replay->lock);
-	keep_locked(c, m);
-	if (c->carrier && !m->final && !c->begun)
-		prime_locked(c);
-	if (c->carrier == NULL || carry_locked(c, m, c->last) < 0)
-		kept = m->call;
+	if (c->carrier)
+		carry_locked(c, m, c->last);
 	lock_release(&c->replay->lock);
-	if (kept)
-		mcp_call_ended(kept, MCP_END_KEPT);
 }
 
 /* Lets the connection go; the client comes back with Last-Event-ID. */
 static void channel_close(struct mcp_stream *stream, int retry_ms)
 {
 	struct http_channel *c = (struct http_channel *)stream;
-	char text[128];
 	lock_take(&c->replay->lock);
 	struct http_exchange *x = c->primes ? c->carrier : NULL;
 	if (x) {
-		if (!c->begun)
-			prime_locked(c);
-		int n = snprintf(text, sizeof text, "id: %ld-%ld\nretry: %d\ndata: \n\n", c->number, c->last, retry_ms);
-		http_exchange_add_events(x, text, (size_t)n, 1);
+		send_id_locked(c, retry_ms, 1);
+		c->begun = 1;
 		c->carrier = NULL;
 	}
 	lock_release(&c->replay->lock);
@@ -171,7 +153,7 @@ static const struct mcp_stream_ops CHANNEL = { .send = channel_send, .close = ch
 
 /* --- channels --------------------------------------------------------------------------------------------------- */
 
-/* The session's replay, made when first needed. */
+/* The session's replay, made when first needed; held by the caller. */
 static struct replay *replay_of(struct mcp_session *session)
 {
 	lock_take(&session->lock);
@@ -181,38 +163,29 @@ static struct replay *replay_of(struct mcp_session *session)
 		atomic_init(&r->refs, 1);
 		lock_init(&r->lock, LOCK_OUTPUT);
 		session->transport = r;
-		session->transport_free = replay_end;
+		session->transport_end = replay_end;
 	}
+	atomic_fetch_add(&r->refs, 1);
 	lock_release(&session->lock);
 	return r;
 }
 
-/* Takes a channel out of the list and drops the list's reference. Channel 0 stays. */
-static void drop(struct replay *r, const struct http_channel *c)
+/* Takes a channel out of the list and drops the list's reference; which NULL: the oldest that nobody waits for any more,
+ * if there are too many. Channel 0 stays. */
+static void drop(struct replay *r, const struct http_channel *which)
 {
 	struct http_channel *found = NULL;
 	lock_take(&r->lock);
 	for (size_t i = 0; i < r->count && !found; i++) {
-		if (r->channels[i] == c && c->number != 0) {
-			found = r->channels[i];
+		struct http_channel *c = r->channels[i];
+		if (c->number != 0 && (which ? c == which : r->count > CHANNELS_MAX && c->done)) {
+			found = c;
 			memmove(&r->channels[i], &r->channels[i + 1], (--r->count - i) * sizeof *r->channels);
 		}
 	}
 	lock_release(&r->lock);
 	if (found)
 		mcp_stream_unref(&found->stream);
-}
-
-/* The oldest channel that nobody waits for any more, if there are too many. */
-static const struct http_channel *surplus(struct replay *r)
-{
-	const struct http_channel *oldest = NULL;
-	lock_take(&r->lock);
-	for (size_t i = 0; r->count > CHANNELS_MAX && i < r->count && !oldest; i++)
-		if (r->channels[i]->done && r->channels[i]->number != 0)
-			oldest = r->channels[i];
-	lock_release(&r->lock);
-	return oldest;
 }
 
 /* A new channel in the list; x may be NULL. One reference for the caller. */
@@ -222,8 +195,7 @@ static struct http_channel *channel_new(struct mcp_session *session, long number
 	struct http_channel *c = MEM_NEW(struct http_channel);
 	const char *revision = mcp_session_revision(session);
 	mcp_stream_init(&c->stream, &CHANNEL);
-	atomic_fetch_add(&r->refs, 1);
-	c->replay = r;
+	c->replay = r; /* takes the reference over */
 	c->primes = revision && strcmp(revision, "2025-11-25") >= 0;
 	if (x) {
 		c->carrier = x;
@@ -236,9 +208,7 @@ static struct http_channel *channel_new(struct mcp_session *session, long number
 	*MEM_PUSH(r->channels, r->count) = c;
 	mcp_stream_ref(&c->stream);
 	lock_release(&r->lock);
-	const struct http_channel *old = surplus(r);
-	if (old)
-		drop(r, old);
+	drop(r, NULL);
 	return c;
 }
 
@@ -291,20 +261,23 @@ int http_replay_attach(struct mcp_session *session, struct http_exchange *x, con
 {
 	long number = 0, seen = 0;
 	struct replay *r = replay_of(session);
-	if (last_event_id && sscanf(last_event_id, "%ld-%ld", &number, &seen) != 2)
-		return -1;
-	struct http_channel *c = find(r, number);
+	struct http_channel *c = NULL;
+	if (last_event_id == NULL || sscanf(last_event_id, "%ld-%ld", &number, &seen) == 2)
+		c = find(r, number);
+	else
+		number = -1;
 	if (c == NULL && number == 0) {
 		c = channel_new(session, 0, NULL);
 		mcp_session_set_stream(session, &c->stream);
 	}
-	if (c == NULL)
-		return -1;
-	if (last_event_id == NULL) {
+	if (c && last_event_id == NULL) {
 		lock_take(&r->lock);
 		seen = c->last; /* a client that does not say where it was begins with what comes now */
 		lock_release(&r->lock);
 	}
+	replay_unref(r);
+	if (c == NULL)
+		return -1;
 	take_over(c, x, seen);
 	mcp_stream_unref(&c->stream);
 	return 0;

@@ -1,7 +1,7 @@
-/* registry: what a server offers, as tables that its owner writes down: tools, resources, templates, prompts.
+/* registry: what a server offers, as tables that its owner writes: tools, resources, templates, prompts.
  *
- * The owner (a daemon, a test program) fills these tables with literals; mcp/server.c keeps pointers to them, so they
- * live as long as the server does. Every table ends with an entry whose first field is NULL. Handlers are explained in
+ * The owner (a daemon, a test program) fills these tables with literals. The server keeps pointers to them, so they must
+ * live as long as it does. Every table ends with an entry whose first field is NULL. Handlers are explained in
  * mcp/call.h. Lists are sent in the order of the tables. */
 #ifndef PEAKD_MCP_REGISTRY_H
 #define PEAKD_MCP_REGISTRY_H
@@ -27,6 +27,8 @@ enum mcp_tool_flags {
 	MCP_TOOL_TASK_ONLY = 1 << 4,   /* answers with a task only: clients without the tasks extension get -32021 */
 	MCP_TOOL_QUICK = 1 << 5,       /* the handler computes for microseconds and waits for nothing: it runs on the
 	                                  transport's own thread, which saves two changes of threads */
+	MCP_TOOL_UNCHECKED = 1 << 6,   /* the schemas are only shown, since they use keywords that mcp/schema.h does not
+	                                  know; the handler checks its arguments itself */
 };
 
 struct mcp_tool {
@@ -45,7 +47,8 @@ struct mcp_resource {
 	const char *title; /* may be NULL, as all below */
 	const char *description;
 	const char *mime_type;
-	mcp_handler *read; /* answers with mcp_call_reply_text, _blob or _contents */
+	mcp_handler *read; /* answers with mcp_call_reply_text or _absent */
+	int ttl_ms;        /* how long clients may keep what was read; 0: it changes */
 };
 
 /* A family of resources: `{name}` stands for one path segment, `{+name}` for any rest (RFC 6570, levels 1 and 2). */
@@ -55,7 +58,8 @@ struct mcp_template {
 	const char *title;
 	const char *description;
 	const char *mime_type;
-	mcp_handler *read; /* mcp_call_variable() gives what stood for each name */
+	mcp_handler *read; /* mcp_call_variable() gives what stands for each name */
+	int ttl_ms;        /* as above */
 };
 
 struct mcp_prompt_argument {
@@ -72,31 +76,30 @@ struct mcp_prompt {
 	mcp_handler *get;                            /* answers with mcp_call_reply_messages; arguments are strings */
 };
 
-/* What a completion is asked for. */
+/* What a completion is for. */
 struct mcp_completion {
 	const char *prompt;       /* a prompt's name, or NULL */
 	const char *uri_template; /* a template's (or resource's) URI, or NULL */
 	const char *argument;     /* the argument or variable to complete */
-	const char *value;        /* what was typed so far */
+	const char *value;        /* what is typed so far */
 	const json_t *context;    /* the other arguments so far: object of strings, never NULL */
 };
 
-/* Durable work behind the tasks extension; called on threads of the pool, keyed by unguessable ids that the owner
- * makes. */
+/* Durable work behind the tasks extension, by unguessable ids that the owner makes. Called on threads of the pool. */
 struct mcp_task_hooks {
-	/* A new object with status ("working", "input_required", "completed", "failed", "cancelled"), createdAt,
-	 * lastUpdatedAt (ISO 8601), ttlMs (integer or null), optional statusMessage and pollIntervalMs, and for its
-	 * status inputRequests, result (a CallToolResult, see mcp_call_result) or error {code, message}. taskId is
-	 * added here. Fails with ERR_NOT_FOUND for an unknown id. */
+	/* A new object with status ("working", "input_required", "completed", "failed", "cancelled"), createdAt and
+	 * lastUpdatedAt (ISO 8601), ttlMs (integer or null); maybe statusMessage and pollIntervalMs; and as its status
+	 * wants it inputRequests, result (see mcp_call_result) or error {code, message}. The server adds taskId.
+	 * ERR_NOT_FOUND for an unknown id. */
 	int (*get)(void *user, const char *id, json_t **ret_task, struct err *e);
-	/* Answers to the task's inputRequests, by key; unknown and already answered keys are ignored. NULL: none are
-	 * taken. */
+	/* Answers to the task's inputRequests, by key; ignores unknown keys and those answered before. NULL: it takes
+	 * none. */
 	int (*update)(void *user, const char *id, const json_t *responses, struct err *e);
 	/* Asks for the end; returning 0 promises nothing about when. */
 	int (*cancel)(void *user, const char *id, struct err *e);
 };
 
-/* Tools by exact name; NULL when there is none. */
+/* By exact name or URI; NULL when there is none. */
 const struct mcp_tool *mcp_registry_tool(const struct mcp_tool *tools, const char *name);
 const struct mcp_prompt *mcp_registry_prompt(const struct mcp_prompt *prompts, const char *name);
 const struct mcp_resource *mcp_registry_resource(const struct mcp_resource *resources, const char *uri);

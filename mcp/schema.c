@@ -1,426 +1,436 @@
-/* schema: compiling: every subschema is visited once, its keywords' types are checked, its patterns compiled and its
- * references resolved; see schema.h. Called by mcp/tools.c at the server's start, so mistakes show before any
- * client. */
+/* schema: validating schemas and checking values against them; see schema.h. mcp/tools.c validates every schema when the
+ * server starts, so that mistakes show before any client connects; it checks arguments, and mcp/call.c structured
+ * content. A check reports the first violation that it finds. */
 #include "mcp/schema.h"
 
+#include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/suggest.h"
+#include "base/utf8.h"
 #include "mcp/jsonrpc.h"
-#include "mcp/schema_inner.h"
 
-enum { DEPTH_MAX = 64, NODES_MAX = 10000 };
+enum { DEPTH_MAX = 64, SHOWN = 60, LISTED = 20 }; /* SHOWN: bytes of a value in a message; LISTED: values of a list */
 
-static const char DIALECT[] = "https://json-schema.org/draft/2020-12/schema";
+/* --- validating a schema ---------------------------------------------------------------------------------------- */
 
-/* A place that references can name. */
-struct place {
-	char *uri; /* absolute when the schema gave one; with "#anchor" for anchors */
-	const json_t *schema;
-};
-
-/* A $ref that waits until all places are known. */
-struct pending {
-	const json_t *at;
-	char *uri; /* resolved against the base of its place */
-};
-
-struct compiler {
-	struct mcp_schema *s;
-	const char *what;
-	struct place *places;
-	size_t place_count;
-	struct pending *pending;
-	size_t pending_count;
-	int nodes;
-	struct err *e;
-};
-
-/* How a keyword's value is to be read. */
-enum shape {
-	ANY,
-	SCHEMA,
-	SCHEMAS,
-	SCHEMA_MAP,
-	STRING,
-	NUMBER,
-	COUNT,
-	BOOLEAN,
-	STRINGS,
-	STRINGS_MAP,
-	PATTERN,
-	TYPE,
-	ARRAY,
-	PATTERN_MAP
-};
+/* What a keyword's value must be. */
+enum shape { ANNOTATION, SCHEMA, SCHEMA_MAP, NUMBER, COUNT, STRINGS, TYPE, VALUES };
 
 static const struct {
 	const char *name;
 	enum shape shape;
-	unsigned says; /* of enum mcp_schema_says */
+	const char *expected; /* for messages */
 } KEYWORDS[] = {
-	{ "$id", STRING, 0 },
-	{ "$schema", STRING, 0 },
-	{ "$ref", STRING, MCP_SAYS_MORE },
-	{ "$dynamicRef", STRING, 0 },
-	{ "$anchor", STRING, 0 },
-	{ "$dynamicAnchor", STRING, 0 },
-	{ "$defs", SCHEMA_MAP, 0 },
-	{ "definitions", SCHEMA_MAP, 0 },
-	{ "type", TYPE, MCP_SAYS_TYPE },
-	{ "enum", ARRAY, MCP_SAYS_VALUE },
-	{ "const", ANY, MCP_SAYS_VALUE },
-	{ "multipleOf", NUMBER, MCP_SAYS_NUMBER },
-	{ "maximum", NUMBER, MCP_SAYS_NUMBER },
-	{ "exclusiveMaximum", NUMBER, MCP_SAYS_NUMBER },
-	{ "minimum", NUMBER, MCP_SAYS_NUMBER },
-	{ "exclusiveMinimum", NUMBER, MCP_SAYS_NUMBER },
-	{ "maxLength", COUNT, MCP_SAYS_STRING },
-	{ "minLength", COUNT, MCP_SAYS_STRING },
-	{ "pattern", PATTERN, MCP_SAYS_STRING },
-	{ "items", SCHEMA, MCP_SAYS_ARRAY },
-	{ "prefixItems", SCHEMAS, MCP_SAYS_ARRAY },
-	{ "contains", SCHEMA, MCP_SAYS_ARRAY },
-	{ "maxContains", COUNT, MCP_SAYS_ARRAY },
-	{ "minContains", COUNT, MCP_SAYS_ARRAY },
-	{ "maxItems", COUNT, MCP_SAYS_ARRAY },
-	{ "minItems", COUNT, MCP_SAYS_ARRAY },
-	{ "uniqueItems", BOOLEAN, MCP_SAYS_ARRAY },
-	{ "maxProperties", COUNT, MCP_SAYS_OBJECT },
-	{ "minProperties", COUNT, MCP_SAYS_OBJECT },
-	{ "required", STRINGS, MCP_SAYS_OBJECT },
-	{ "dependentRequired", STRINGS_MAP, MCP_SAYS_OBJECT },
-	{ "properties", SCHEMA_MAP, MCP_SAYS_MEMBERS },
-	{ "patternProperties", PATTERN_MAP, MCP_SAYS_MEMBERS },
-	{ "additionalProperties", SCHEMA, MCP_SAYS_MEMBERS },
-	{ "propertyNames", SCHEMA, MCP_SAYS_MEMBERS },
-	{ "dependentSchemas", SCHEMA_MAP, MCP_SAYS_MORE },
-	{ "if", SCHEMA, MCP_SAYS_MORE },
-	{ "then", SCHEMA, MCP_SAYS_MORE },
-	{ "else", SCHEMA, MCP_SAYS_MORE },
-	{ "allOf", SCHEMAS, MCP_SAYS_MORE },
-	{ "anyOf", SCHEMAS, MCP_SAYS_MORE },
-	{ "oneOf", SCHEMAS, MCP_SAYS_MORE },
-	{ "not", SCHEMA, MCP_SAYS_MORE },
-	{ "unevaluatedProperties", SCHEMA, 0 },
-	{ "unevaluatedItems", SCHEMA, 0 },
+	{ "type", TYPE, "a type's name, or an array of names" },
+	{ "enum", VALUES, "a non-empty array" },
+	{ "properties", SCHEMA_MAP, "an object of schemas" },
+	{ "required", STRINGS, "an array of strings" },
+	{ "additionalProperties", SCHEMA, "a schema" },
+	{ "items", SCHEMA, "a schema" },
+	{ "minItems", COUNT, "a count, 0 or more" },
+	{ "maxItems", COUNT, "a count, 0 or more" },
+	{ "minLength", COUNT, "a count, 0 or more" },
+	{ "maxLength", COUNT, "a count, 0 or more" },
+	{ "minimum", NUMBER, "a number" },
+	{ "maximum", NUMBER, "a number" },
+	{ "exclusiveMinimum", NUMBER, "a number" },
+	{ "exclusiveMaximum", NUMBER, "a number" },
+	{ "title", ANNOTATION, "" },
+	{ "description", ANNOTATION, "" },
+	{ "default", ANNOTATION, "" },
+	{ "examples", ANNOTATION, "" },
+	{ "format", ANNOTATION, "" },
+	{ "$schema", ANNOTATION, "" },
 };
 
-static enum shape shape_of(const char *keyword)
+static const char *const TYPES[] = { "null", "boolean", "object", "array", "number", "string", "integer" };
+
+static int is_type_name(const json_t *value)
 {
-	for (size_t i = 0; i < MEM_COUNT(KEYWORDS); i++)
-		if (strcmp(KEYWORDS[i].name, keyword) == 0)
-			return KEYWORDS[i].shape;
-	return ANY;
+	const char *name = json_string_value(value);
+	for (size_t i = 0; name && i < MEM_COUNT(TYPES); i++)
+		if (strcmp(TYPES[i], name) == 0)
+			return 1;
+	return 0;
 }
 
-static unsigned says_of(const json_t *schema)
-{
-	unsigned says = 0;
-	for (size_t i = 0; i < MEM_COUNT(KEYWORDS); i++)
-		if (KEYWORDS[i].says && json_object_get(schema, KEYWORDS[i].name))
-			says |= KEYWORDS[i].says;
-	return says;
-}
-
-static int bad(struct compiler *c, const char *where, const char *keyword, const char *expected)
-{
-	return err_set(c->e, ERR_INPUT, "%s%s: \"%s\" must be %s", c->what, where, keyword, expected);
-}
-
-static int add_pattern(struct compiler *c, const char *where, const char *text)
-{
-	char why[128];
-	return mcp_schema_add_pattern(c->s, text, why, sizeof why) < 0
-		       ? err_set(c->e, ERR_INPUT, "%s%s: the pattern \"%s\" cannot be compiled: %s", c->what, where, text, why)
-		       : 0;
-}
-
-/* --- references ------------------------------------------------------------------------------------------------- */
-
-static void add_place(struct compiler *c, char *take_uri, const json_t *schema)
-{
-	struct place *p = MEM_PUSH(c->places, c->place_count);
-	p->uri = take_uri;
-	p->schema = schema;
-}
-
-/* A reference against its base: RFC 3986 section 5.2 without dot segments, which no one writes in a tool's schema. */
-static char *resolve(const char *base, const char *ref)
-{
-	size_t scheme = strcspn(ref, ":/?#");
-	if (ref[scheme] == ':')
-		return mem_str(ref);
-	size_t no_fragment = strcspn(base, "#");
-	if (ref[0] == '#' || ref[0] == '\0')
-		return mem_fmt("%.*s%s", (int)no_fragment, base, ref);
-	const char *authority = strstr(base, "://");
-	size_t root = authority ? (size_t)(authority + 3 - base) + strcspn(authority + 3, "/#") : 0;
-	if (ref[0] == '/')
-		return mem_fmt("%.*s%s", (int)root, base, ref);
-	size_t dir = no_fragment;
-	while (dir > root && base[dir - 1] != '/')
-		dir--;
-	return mem_fmt("%.*s%s%s", (int)dir, base, dir == root && root > 0 ? "/" : "", ref);
-}
-
-static const json_t *find_place(const struct compiler *c, const char *uri, size_t n)
-{
-	for (size_t i = 0; i < c->place_count; i++)
-		if (strlen(c->places[i].uri) == n && strncmp(c->places[i].uri, uri, n) == 0)
-			return c->places[i].schema;
-	return NULL;
-}
-
-/* One step of a JSON Pointer, RFC 6901, in a URI fragment: ~0 ~1 and %XX are undone. */
-static const json_t *step(const json_t *at, const char *token, size_t n)
-{
-	struct buf b = BUF_INIT;
-	for (size_t i = 0; i < n; i++) {
-		char hex[3] = { 0 };
-		if (token[i] == '%' && i + 2 < n) {
-			memcpy(hex, token + i + 1, 2);
-			buf_addc(&b, (char)strtol(hex, NULL, 16));
-			i += 2;
-		} else if (token[i] == '~' && i + 1 < n) {
-			buf_addc(&b, token[++i] == '0' ? '~' : '/');
-		} else {
-			buf_addc(&b, token[i]);
-		}
-	}
-	const json_t *next = json_is_array(at) ? json_array_get(at, strtoul(buf_text(&b), NULL, 10))
-					       : json_object_get(at, buf_text(&b));
-	buf_fini(&b);
-	return next;
-}
-
-static const json_t *find_target(const struct compiler *c, const char *uri)
-{
-	size_t n = strcspn(uri, "#");
-	const char *fragment = uri[n] ? uri + n + 1 : "";
-	if (fragment[0] != '/')
-		return find_place(c, uri, fragment[0] ? strlen(uri) : n);
-	const json_t *at = find_place(c, uri, n);
-	while (at && *fragment == '/') {
-		size_t len = strcspn(fragment + 1, "/");
-		at = step(at, fragment + 1, len);
-		fragment += 1 + len;
-	}
-	return at;
-}
-
-const json_t *mcp_schema_ref_target(const struct mcp_schema *s, const json_t *at)
-{
-	for (size_t i = 0; i < s->ref_count; i++)
-		if (s->refs[i].at == at)
-			return s->refs[i].target;
-	return NULL;
-}
-
-/* --- visiting --------------------------------------------------------------------------------------------------- */
-
-static int visit(struct compiler *c, const json_t *schema, const char *base, const char *where, int depth);
-
-static int visit_each(struct compiler *c, const json_t *values, const char *base, const char *where, int depth)
-{
-	size_t i;
-	const char *key;
-	json_t *value;
-	int rc = 0;
-	json_array_foreach(values, i, value)
-	{
-		rc = rc < 0 ? rc : visit(c, value, base, where, depth + 1);
-	}
-	json_object_foreach(MCP_JSON(values), key, value)
-	{
-		rc = rc < 0 ? rc : visit(c, value, base, where, depth + 1);
-	}
-	return rc;
-}
-
-static int all_strings(const json_t *values)
+static int all(const json_t *values, int (*good)(const json_t *value))
 {
 	size_t i;
 	json_t *value;
 	json_array_foreach(values, i, value)
 	{
-		if (!json_is_string(value))
+		if (!good(value))
 			return 0;
 	}
 	return json_is_array(values);
 }
 
-static int check_type(struct compiler *c, const char *where, const json_t *value)
+static int is_string(const json_t *value)
 {
-	size_t i;
-	json_t *one;
-	int good = json_is_array(value) ? json_array_size(value) > 0 : mcp_schema_type_bits(value) != 0;
-	json_array_foreach(value, i, one)
-	{
-		good = good && mcp_schema_type_bits(one) != 0;
-	}
-	return good ? 0
-		    : bad(c, where, "type",
-			  "null, boolean, object, array, number, string or integer, or an array of these");
+	return json_is_string(value);
 }
 
-static int check_keyword(struct compiler *c, const char *keyword, const json_t *value, const char *base,
-			 const char *where, int depth)
+static int validate(const json_t *schema, const char *what, const char *where, int depth, struct err *e);
+
+static int validate_keyword(const char *name, const json_t *value, const char *what, const char *where, int depth,
+			    struct err *e)
 {
+	size_t k = 0;
+	while (k < MEM_COUNT(KEYWORDS) && strcmp(KEYWORDS[k].name, name) != 0)
+		k++;
+	if (k == MEM_COUNT(KEYWORDS))
+		return strncmp(name, "x-", 2) == 0 ? 0
+						   : err_set(e, ERR_INPUT,
+							     "%s%s: this keyword of JSON Schema is not supported; "
+							     "mcp/schema.h lists those that are",
+							     what, where);
 	const char *key;
-	json_t *one;
-	switch (shape_of(keyword)) {
-	case ANY: return 0;
-	case SCHEMA: return visit(c, value, base, where, depth + 1);
-	case SCHEMAS:
-		if (!json_is_array(value) || json_array_size(value) == 0)
-			return bad(c, where, keyword, "a non-empty array of schemas");
-		return visit_each(c, value, base, where, depth);
+	json_t *below;
+	int good = 1, rc = 0;
+	switch (KEYWORDS[k].shape) {
+	case ANNOTATION: return 0;
+	case SCHEMA: return validate(value, what, where, depth + 1, e);
 	case SCHEMA_MAP:
-	case PATTERN_MAP:
-		if (!json_is_object(value))
-			return bad(c, where, keyword, "an object of schemas");
-		json_object_foreach(MCP_JSON(value), key, one)
+		good = json_is_object(value);
+		json_object_foreach(MCP_JSON(value), key, below)
 		{
-			if (shape_of(keyword) == PATTERN_MAP && add_pattern(c, where, key) < 0)
-				return -ERR_INPUT;
+			char *deeper = mem_fmt("%s/%s", where, key);
+			rc = rc < 0 ? rc : validate(below, what, deeper, depth + 1, e);
+			free(deeper);
 		}
-		return visit_each(c, value, base, where, depth);
-	case STRING: return json_is_string(value) ? 0 : bad(c, where, keyword, "a string");
-	case NUMBER: return json_is_number(value) ? 0 : bad(c, where, keyword, "a number");
-	case COUNT:
-		return json_is_number(value) && json_number_value(value) >= 0
-			       ? 0
-			       : bad(c, where, keyword, "a count, 0 or more");
-	case BOOLEAN: return json_is_boolean(value) ? 0 : bad(c, where, keyword, "true or false");
-	case STRINGS: return all_strings(value) ? 0 : bad(c, where, keyword, "an array of strings");
-	case STRINGS_MAP:
-		json_object_foreach(MCP_JSON(value), key, one)
-		{
-			if (!all_strings(one))
-				return bad(c, where, keyword, "an object of arrays of strings");
-		}
-		return json_is_object(value) ? 0 : bad(c, where, keyword, "an object of arrays of strings");
-	case PATTERN:
-		return json_is_string(value) ? add_pattern(c, where, json_string_value(value))
-					     : bad(c, where, keyword, "a string");
-	case TYPE: return check_type(c, where, value);
-	case ARRAY: return json_is_array(value) ? 0 : bad(c, where, keyword, "an array");
+		break;
+	case NUMBER: good = json_is_number(value); break;
+	case COUNT: good = json_is_integer(value) && json_integer_value(value) >= 0; break;
+	case STRINGS: good = all(value, is_string); break;
+	case TYPE: good = is_type_name(value) || (json_array_size(value) > 0 && all(value, is_type_name)); break;
+	case VALUES: good = json_array_size(value) > 0; break;
 	}
-	return 0;
+	return good ? rc : err_set(e, ERR_INPUT, "%s%s: must be %s", what, where, KEYWORDS[k].expected);
 }
 
-/* Names and references of one schema object; *base becomes its own $id's. */
-static void note_places(struct compiler *c, const json_t *schema, const char *base)
+static int validate(const json_t *schema, const char *what, const char *where, int depth, struct err *e)
 {
-	static const char *const ANCHORS[] = { "$anchor", "$dynamicAnchor" };
-	for (size_t i = 0; i < MEM_COUNT(ANCHORS); i++) {
-		const char *anchor = json_string_value(json_object_get(schema, ANCHORS[i]));
-		if (anchor)
-			add_place(c, mem_fmt("%.*s#%s", (int)strcspn(base, "#"), base, anchor), schema);
-	}
-	const char *ref = json_string_value(json_object_get(schema, "$ref"));
-	if (ref) {
-		struct pending *p = MEM_PUSH(c->pending, c->pending_count);
-		p->at = schema;
-		p->uri = resolve(base, ref);
-	}
-}
-
-static int visit(struct compiler *c, const json_t *schema, const char *base, const char *where, int depth)
-{
+	const char *name;
+	json_t *value;
 	if (json_is_boolean(schema))
 		return 0;
 	if (!json_is_object(schema))
-		return err_set(c->e, ERR_INPUT, "%s%s: a schema must be an object, true or false", c->what, where);
-	if (depth > DEPTH_MAX || ++c->nodes > NODES_MAX)
-		return err_set(c->e, ERR_INPUT, "%s%s: too deep or too large (limits: %d levels, %d subschemas)",
-			       c->what, where, DEPTH_MAX, NODES_MAX);
-	mcp_schema_add_node(c->s, schema, says_of(schema));
-	const char *dialect = json_string_value(json_object_get(schema, "$schema"));
-	if (dialect && strncmp(dialect, DIALECT, sizeof DIALECT - 1) != 0)
-		return err_set(c->e, ERR_INPUT, "%s%s: the dialect \"%s\" is not supported, only %s", c->what, where,
-			       dialect, DIALECT);
-	if (json_object_get(schema, "$dynamicRef"))
-		return err_set(c->e, ERR_INPUT, "%s%s: $dynamicRef is not supported, use $ref", c->what, where);
-	const char *id = json_string_value(json_object_get(schema, "$id"));
-	char *own = id ? resolve(base, id) : NULL;
-	if (own)
-		add_place(c, mem_strn(own, strcspn(own, "#")), schema);
-	note_places(c, schema, own ? own : base);
-	const char *keyword;
-	json_t *value;
-	int rc = 0;
-	json_object_foreach(MCP_JSON(schema), keyword, value)
+		return err_set(e, ERR_INPUT, "%s%s: a schema must be an object, true or false", what, where);
+	if (depth > DEPTH_MAX)
+		return err_set(e, ERR_INPUT, "%s%s: a schema may have %d levels", what, where, DEPTH_MAX);
+	json_object_foreach(MCP_JSON(schema), name, value)
 	{
-		char *deeper = mem_fmt("%s/%s", where, keyword);
-		if (strncmp(keyword, "unevaluated", 11) == 0)
-			c->s->unevaluated = 1;
-		rc = check_keyword(c, keyword, value, own ? own : base, deeper, depth);
+		char *deeper = mem_fmt("%s/%s", where, name);
+		int rc = validate_keyword(name, value, what, deeper, depth, e);
 		free(deeper);
-		if (rc < 0)
-			break;
-	}
-	free(own);
-	return rc;
-}
-
-/* A reference may name a place that no keyword leads to: that is a schema only now, and may have references of its own. */
-static int resolve_pending(struct compiler *c)
-{
-	for (size_t i = 0; i < c->pending_count; i++) {
-		const char *uri = c->pending[i].uri;
-		const json_t *at = c->pending[i].at, *target = find_target(c, uri);
-		if (!json_is_object(target) && !json_is_boolean(target))
-			return err_set(
-				c->e, ERR_INPUT,
-				"%s: the reference \"%s\" names nothing in this schema; references elsewhere are "
-				"never fetched",
-				c->what, uri);
-		struct mcp_schema_ref *r = MEM_PUSH(c->s->refs, c->s->ref_count);
-		*r = (struct mcp_schema_ref){ .at = at, .target = target };
-		if (json_is_boolean(target) || mcp_schema_has_node(c->s, target))
-			continue;
-		char *base = mem_strn(uri, strcspn(uri, "#"));
-		int rc = visit(c, target, base, uri + strlen(base), 0);
-		free(base);
 		if (rc < 0)
 			return rc;
 	}
 	return 0;
 }
 
-int mcp_schema_new(const json_t *schema, const char *what, struct mcp_schema **ret_schema, struct err *e)
+int mcp_schema_validate(const json_t *schema, const char *what, struct err *e)
 {
-	struct mcp_schema *s = MEM_NEW(struct mcp_schema);
-	s->root = json_deep_copy(schema);
-	struct compiler c = { .s = s, .what = what, .e = e };
-	add_place(&c, mem_str(""), s->root);
-	int rc = visit(&c, s->root, "", "", 0);
-	if (rc == 0)
-		rc = resolve_pending(&c);
-	for (size_t i = 0; i < c.place_count; i++)
-		free(c.places[i].uri);
-	for (size_t i = 0; i < c.pending_count; i++)
-		free(c.pending[i].uri);
-	free(c.places);
-	free(c.pending);
-	if (rc < 0)
-		mcp_schema_free(s);
+	return validate(schema, what, "", 0, e);
+}
+
+/* --- messages --------------------------------------------------------------------------------------------------- */
+
+/* The way down to a value, on the stack of the check; written out only when something is wrong. */
+struct place {
+	const struct place *up; /* NULL: the whole value, called `name` */
+	const char *name;       /* of a member; NULL: an item */
+	size_t index;
+	struct err *e; /* where the violation goes */
+};
+
+static void add_place(struct buf *b, const struct place *at)
+{
+	if (at->up)
+		add_place(b, at->up);
+	if (at->up == NULL)
+		buf_adds(b, at->name);
+	else if (at->name == NULL)
+		buf_addf(b, "[%zu]", at->index);
+	else if (at->name[0] && at->name[strcspn(at->name, ".[]\" ")] == '\0')
+		buf_addf(b, ".%s", at->name);
 	else
-		*ret_schema = s;
+		buf_addf(b, "[\"%s\"]", at->name);
+}
+
+/* A value for a message: compact and short. */
+static void add_value(struct buf *b, const json_t *value)
+{
+	char *text = mcp_jsonrpc_text(value);
+	size_t n = strlen(text), shown = n > SHOWN ? utf8_fit(text, SHOWN) : n;
+	buf_add(b, text, shown);
+	if (shown < n)
+		buf_adds(b, "…");
+	free(text);
+}
+
+/* Writes "PLACE: …", or with a value "PLACE: given VALUE…", and returns -ERR_INPUT. */
+static int wrong(const struct place *at, const json_t *value, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static int wrong(const struct place *at, const json_t *value, const char *fmt, ...)
+{
+	struct buf b = BUF_INIT;
+	va_list ap;
+	add_place(&b, at);
+	buf_adds(&b, ": ");
+	if (value) {
+		buf_adds(&b, "given ");
+		add_value(&b, value);
+	}
+	va_start(ap, fmt);
+	buf_addv(&b, fmt, ap);
+	va_end(ap);
+	int rc = err_set(at->e, ERR_INPUT, "%s", buf_text(&b));
+	buf_fini(&b);
 	return rc;
 }
 
-void mcp_schema_free(struct mcp_schema *s)
+/* --- checking a value ------------------------------------------------------------------------------------------- */
+
+static int check(const json_t *schema, const json_t *value, const struct place *at);
+
+static const char *type_name(const json_t *value)
 {
-	if (s == NULL)
-		return;
-	mcp_schema_free_patterns(s);
-	free(s->refs);
-	free(s->nodes);
-	json_decref(s->root);
-	free(s);
+	switch (json_typeof(value)) {
+	case JSON_OBJECT: return "object";
+	case JSON_ARRAY: return "array";
+	case JSON_STRING: return "string";
+	case JSON_INTEGER: return "integer";
+	case JSON_REAL: return "number";
+	case JSON_TRUE:
+	case JSON_FALSE: return "boolean";
+	case JSON_NULL: return "null";
+	}
+	return "null";
+}
+
+static int is_of_type(const json_t *value, const char *type)
+{
+	if (strcmp(type, "number") == 0)
+		return json_is_number(value);
+	if (strcmp(type, "integer") == 0 && json_is_real(value)) /* 1.0 is an integer to JSON Schema */
+		return floor(json_real_value(value)) == json_real_value(value);
+	return strcmp(type, type_name(value)) == 0;
+}
+
+static int check_type(const json_t *type, const json_t *value, const struct place *at)
+{
+	size_t i;
+	json_t *one;
+	struct buf b = BUF_INIT;
+	int good = json_is_string(type) && is_of_type(value, json_string_value(type));
+	if (json_is_string(type))
+		buf_adds(&b, json_string_value(type));
+	json_array_foreach(type, i, one)
+	{
+		good |= is_of_type(value, json_string_value(one));
+		buf_addf(&b, "%s%s", i ? " or " : "", json_string_value(one));
+	}
+	int rc = good ? 0 : wrong(at, value, " (%s), expected %s", type_name(value), buf_text(&b));
+	buf_fini(&b);
+	return rc;
+}
+
+static int check_enum(const json_t *allowed, const json_t *value, const struct place *at)
+{
+	size_t i;
+	json_t *one;
+	struct buf b = BUF_INIT;
+	struct suggest near;
+	const char *text = json_string_value(value);
+	int good = 0;
+	suggest_init(&near, text ? text : "");
+	json_array_foreach(allowed, i, one)
+	{
+		good |= json_equal(one, value);
+		if (text && json_is_string(one))
+			suggest_offer(&near, json_string_value(one));
+		if (i < LISTED) {
+			buf_adds(&b, i ? ", " : "");
+			add_value(&b, one);
+		} else if (i == LISTED) {
+			buf_adds(&b, ", …");
+		}
+	}
+	const char *best = text ? suggest_best(&near) : NULL;
+	int rc = good ? 0
+		      : wrong(at, value, ", allowed: %s%s%s%s", buf_text(&b), best ? "; did you mean \"" : "",
+			      best ? best : "", best ? "\"?" : "");
+	buf_fini(&b);
+	return rc;
+}
+
+/* Below, equal or above: -1, 0, 1. Two integers are compared as such, since a double has 53 bits only. */
+static int compare(const json_t *a, const json_t *b)
+{
+	if (json_is_integer(a) && json_is_integer(b))
+		return (json_integer_value(a) > json_integer_value(b)) -
+		       (json_integer_value(a) < json_integer_value(b));
+	return (json_number_value(a) > json_number_value(b)) - (json_number_value(a) < json_number_value(b));
+}
+
+static int check_number(const json_t *schema, const json_t *value, const struct place *at)
+{
+	static const struct {
+		const char *name, *words;
+		int side, or_equal; /* which side is wrong: -1 below, 1 above; whether the limit itself is allowed */
+	} LIMITS[] = {
+		{ "minimum", "at least", -1, 1 },
+		{ "maximum", "at most", 1, 1 },
+		{ "exclusiveMinimum", "more than", -1, 0 },
+		{ "exclusiveMaximum", "less than", 1, 0 },
+	};
+	for (size_t i = 0; i < MEM_COUNT(LIMITS); i++) {
+		const json_t *limit = json_object_get(schema, LIMITS[i].name);
+		int order = limit ? compare(value, limit) : 0;
+		if (limit && (order == LIMITS[i].side || (order == 0 && !LIMITS[i].or_equal))) {
+			char *shown = mcp_jsonrpc_text(limit);
+			int rc = wrong(at, value, ", must be %s %s", LIMITS[i].words, shown);
+			free(shown);
+			return rc;
+		}
+	}
+	return 0;
+}
+
+/* minLength and maxLength, minItems and maxItems. value: of the string, whose text a message shows; NULL: an array. */
+static int check_size(const json_t *schema, size_t n, const char *min, const char *max, const json_t *value,
+		      const struct place *at)
+{
+	const json_t *least = json_object_get(schema, min), *most = json_object_get(schema, max);
+	const char *what = value ? "characters" : "items";
+	if (least && n < (size_t)json_integer_value(least))
+		return wrong(at, value, "%s must have at least %lld %s, has %zu", value ? "," : "it",
+			     (long long)json_integer_value(least), what, n);
+	if (most && n > (size_t)json_integer_value(most))
+		return wrong(at, value, "%s must have at most %lld %s, has %zu", value ? "," : "it",
+			     (long long)json_integer_value(most), what, n);
+	return 0;
+}
+
+static size_t count_characters(const char *text)
+{
+	size_t n = 0;
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xC0) != 0x80;
+	return n;
+}
+
+static int check_array(const json_t *schema, const json_t *value, const struct place *at)
+{
+	size_t i;
+	json_t *item;
+	const json_t *items = json_object_get(schema, "items");
+	int rc = check_size(schema, json_array_size(value), "minItems", "maxItems", NULL, at);
+	json_array_foreach(value, i, item)
+	{
+		struct place below = { .up = at, .index = i, .e = at->e };
+		if (rc == 0 && items)
+			rc = check(items, item, &below);
+	}
+	return rc;
+}
+
+static int unknown_member(const json_t *properties, const char *name, const struct place *at)
+{
+	struct buf b = BUF_INIT;
+	struct suggest near;
+	const char *known;
+	json_t *schema;
+	size_t listed = 0;
+	suggest_init(&near, name);
+	json_object_foreach(MCP_JSON(properties), known, schema)
+	{
+		suggest_offer(&near, known);
+		if (listed++ < LISTED)
+			buf_addf(&b, "%s%s", b.len ? ", " : "", known);
+	}
+	const char *best = suggest_best(&near);
+	int rc = wrong(at, NULL, "unknown field \"%s\"; allowed: %s%s%s%s%s", name, b.len ? buf_text(&b) : "none",
+		       listed > LISTED ? ", …" : "", best ? "; did you mean \"" : "", best ? best : "",
+		       best ? "\"?" : "");
+	buf_fini(&b);
+	return rc;
+}
+
+static int missing_member(const json_t *properties, const json_t *value, const char *name, const struct place *at)
+{
+	struct suggest near;
+	const char *key;
+	json_t *one;
+	suggest_init(&near, name);
+	json_object_foreach(MCP_JSON(value), key, one)
+	{
+		if (json_object_get(properties, key) == NULL)
+			suggest_offer(&near, key);
+	}
+	const char *best = suggest_best(&near);
+	const char *about = json_string_value(json_object_get(json_object_get(properties, name), "description"));
+	return wrong(at, NULL, "the field \"%s\" is missing%s%s%s%s%s", name, about ? ": " : "", about ? about : "",
+		     best ? "; did you mean it by \"" : "", best ? best : "", best ? "\"?" : "");
+}
+
+static int check_object(const json_t *schema, const json_t *value, const struct place *at)
+{
+	const json_t *properties = json_object_get(schema, "properties");
+	const json_t *others = json_object_get(schema, "additionalProperties");
+	size_t i;
+	const char *name;
+	json_t *one;
+	json_object_foreach(MCP_JSON(value), name, one)
+	{
+		struct place below = { .up = at, .name = name, .e = at->e };
+		const json_t *own = json_object_get(properties, name);
+		if (own == NULL && json_is_false(others))
+			return unknown_member(properties, name, at);
+		if ((own || others) && check(own ? own : others, one, &below) < 0)
+			return -ERR_INPUT;
+	}
+	json_array_foreach(json_object_get(schema, "required"), i, one)
+	{
+		if (json_object_get(value, json_string_value(one)) == NULL)
+			return missing_member(properties, value, json_string_value(one), at);
+	}
+	return 0;
+}
+
+static int check(const json_t *schema, const json_t *value, const struct place *at)
+{
+	const json_t *type = json_object_get(schema, "type"), *allowed = json_object_get(schema, "enum");
+	if (json_is_false(schema))
+		return wrong(at, value, ", nothing is allowed here");
+	int rc = type ? check_type(type, value, at) : 0;
+	if (rc == 0 && allowed)
+		rc = check_enum(allowed, value, at);
+	if (rc < 0)
+		return rc;
+	switch (json_typeof(value)) {
+	case JSON_OBJECT: return check_object(schema, value, at);
+	case JSON_ARRAY: return check_array(schema, value, at);
+	case JSON_STRING:
+		return check_size(schema, count_characters(json_string_value(value)), "minLength", "maxLength", value, at);
+	case JSON_INTEGER:
+	case JSON_REAL: return check_number(schema, value, at);
+	case JSON_TRUE:
+	case JSON_FALSE:
+	case JSON_NULL: return 0;
+	}
+	return 0;
+}
+
+int mcp_schema_check(const json_t *schema, const json_t *value, const char *root, struct err *e)
+{
+	struct place whole = { .name = root, .e = e };
+	return check(schema, value, &whole);
 }

@@ -1,7 +1,17 @@
-/* server: one MCP server: what it offers, the threads that handle calls, and who is to be notified.
+/* server: one MCP server: what it offers, the threads that handle calls, and who is notified.
  *
  * The owner makes one with mcp_server_new and gives it to any number of transports (mcp/stdio.h, mcp/http.h) at once.
- * Both protocol eras are served: requests with 2026-07-28 metadata statelessly, the rest after an `initialize`. */
+ * Both protocol eras are served: requests with 2026-07-28 metadata without a session, the rest after an `initialize`.
+ *
+ * The way of a message through mcp/, which knows nothing of kernels and includes base/ only:
+ *
+ *     stdio, http           a transport cuts out one message and names the stream where the answer goes
+ *     server, jsonrpc       reads it: a notification, a response, or a request of one of the eras
+ *     modern, legacy        check what their era demands (headers; session) and find the method in their table
+ *     methods, methods_*    tools, resources, prompts, tasks: check the arguments (schema, registry), make a call
+ *     pool                  runs the owner's handler on a thread; a quick tool runs where it was read
+ *     call, call_reply      the handler's view of the request; its answer goes to the stream
+ *     server_subscriptions  what the owner announces goes to subscribers and sessions */
 #ifndef PEAKD_MCP_SERVER_H
 #define PEAKD_MCP_SERVER_H
 
@@ -28,8 +38,8 @@ struct mcp_server_config {
 	void (*complete)(void *user, const struct mcp_completion *what, json_t *candidates);
 	const struct mcp_task_hooks *tasks; /* NULL: the tasks extension is not offered */
 	int logging;                        /* true: handlers use mcp_call_log */
-	/* Somebody began to listen to tasks or resources (mcp_server_watched): the owner tells what they are now, since
-	 * they may have changed before. NULL: nobody is told. Must be quick. */
+	/* Somebody began to listen to tasks or resources (mcp_server_watched). They may have changed before, so the owner
+	 * announces them as they are now. NULL: nobody is told. Must be quick. */
 	void (*listened)(void *user);
 	int list_changed;   /* true: tools, prompts or the list of resources may change */
 	int threads;        /* that run handlers; 0: 8 */
@@ -38,8 +48,9 @@ struct mcp_server_config {
 	int max_depth;      /* of nested JSON; 0: 64 */
 	size_t max_message; /* bytes of one message; 0: 8 MiB */
 	size_t page;        /* entries of one page of a list; 0: 100 */
-	int list_ttl_ms;    /* how long clients may cache lists; 0: 60 s */
-	int max_sessions;   /* legacy HTTP sessions; the longest idle is dropped; 0: 256 */
+	int list_ttl_ms;    /* how long clients may keep lists of tables; 0: 60 s */
+	int max_sessions;   /* legacy HTTP sessions: the longest idle makes room; when all are busy, a new one is refused.
+	                     * 0: 256 */
 };
 
 /* Checks the tables (names, schemas) and starts the threads. ERR_INPUT names the wrong entry. */
@@ -47,7 +58,7 @@ int mcp_server_new(const struct mcp_server_config *config, struct mcp_server **r
 /* Cancels what still runs, waits for the handlers, frees. Transports must have been stopped. NULL is allowed. */
 void mcp_server_free(struct mcp_server *server);
 
-/* Notifications, from any thread; they go to those who subscribed and never block for a slow client. */
+/* Notifications, from any thread; they go to those who subscribed and never wait for a slow client. */
 void mcp_server_tools_changed(struct mcp_server *server);
 void mcp_server_prompts_changed(struct mcp_server *server);
 void mcp_server_resources_changed(struct mcp_server *server);
@@ -55,8 +66,8 @@ void mcp_server_resource_updated(struct mcp_server *server, const char *uri);
 /* Sends the task's present state (from the get hook, on the caller's thread) to those who listen for it. */
 void mcp_server_task_updated(struct mcp_server *server, const char *task_id);
 
-/* What anybody listens to just now: each(arg, task_id, NULL) for tasks, each(arg, NULL, uri) for resources, on this
- * thread, out of any lock; the same one maybe more than once. */
+/* What anybody listens to at present: each(arg, task_id, NULL) for tasks, each(arg, NULL, uri) for resources. On this
+ * thread, out of any lock; the same one may come more than once. */
 void mcp_server_watched(struct mcp_server *server, void (*each)(void *arg, const char *task_id, const char *uri),
 			void *arg);
 

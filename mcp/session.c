@@ -1,4 +1,5 @@
-/* session: memory between messages; see session.h. Legacy methods (mcp/legacy.c) and transports call it. */
+/* session: memory between messages; see session.h. Called by legacy methods, by calls that ask their client, and by the
+ * transports. */
 #include "mcp/session.h"
 
 #include <assert.h>
@@ -6,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -19,7 +19,6 @@ struct mcp_session *mcp_session_new(struct mcp_server *server, struct mcp_stream
 	s->server = server;
 	s->stream = stream ? mcp_stream_ref(stream) : NULL;
 	s->capabilities = json_object();
-	s->client = mem_str("");
 	s->log_level = MCP_LOG_INFO;
 	s->watched = json_object();
 	s->used = clock_now();
@@ -29,7 +28,10 @@ struct mcp_session *mcp_session_new(struct mcp_server *server, struct mcp_stream
 		for (size_t i = 0; i < sizeof raw; i++)
 			snprintf(s->id + 2 * i, 3, "%02x", raw[i]);
 	}
-	mcp_server_add_session(server, s);
+	if (mcp_server_add_session(server, s) < 0) {
+		mcp_session_unref(s);
+		return NULL;
+	}
 	return s;
 }
 
@@ -41,30 +43,45 @@ struct mcp_session *mcp_session_ref(struct mcp_session *s)
 	return s;
 }
 
+static void end_transport(struct mcp_session *s)
+{
+	lock_take(&s->lock);
+	void *transport = s->transport;
+	s->transport = NULL;
+	lock_release(&s->lock);
+	if (transport)
+		s->transport_end(transport);
+}
+
 void mcp_session_unref(struct mcp_session *s)
 {
 	if (s == NULL || atomic_fetch_sub(&s->refs, 1) > 1)
 		return;
 	assert(s->ask_count == 0); /* each held a call, and each call held the session */
-	if (s->transport_free)
-		s->transport_free(s->transport);
+	end_transport(s);
 	mcp_stream_unref(s->stream);
 	json_decref(s->capabilities);
 	json_decref(s->watched);
-	free(s->client);
 	free(s->asks);
 	lock_fini(&s->lock);
 	free(s);
 }
 
-void mcp_session_open(struct mcp_session *s, const char *revision, const json_t *capabilities, const char *client)
+void mcp_session_end(struct mcp_session *s)
+{
+	lock_take(&s->lock);
+	s->ended = 1;
+	lock_release(&s->lock);
+	mcp_session_set_stream(s, NULL);
+	end_transport(s);
+}
+
+void mcp_session_open(struct mcp_session *s, const char *revision, const json_t *capabilities)
 {
 	lock_take(&s->lock);
 	s->revision = revision;
 	json_decref(s->capabilities);
-	s->capabilities = json_is_object(capabilities) ? json_incref(MCP_JSON(capabilities)) : json_object();
-	free(s->client);
-	s->client = mem_str(client);
+	s->capabilities = json_is_object(capabilities) ? json_deep_copy(capabilities) : json_object();
 	lock_release(&s->lock);
 }
 
@@ -76,14 +93,13 @@ const char *mcp_session_revision(struct mcp_session *s)
 	return revision;
 }
 
+/* The call gets a copy: it may end on another thread than that of the session's next message. */
 void mcp_session_describe(struct mcp_session *s, struct mcp_call *call)
 {
 	lock_take(&s->lock);
 	s->used = clock_now();
 	json_decref(call->capabilities);
-	call->capabilities = json_incref(s->capabilities);
-	free(call->client);
-	call->client = mem_str(s->client);
+	call->capabilities = json_deep_copy(s->capabilities);
 	call->log_level = s->log_level;
 	call->revision = s->revision;
 	lock_release(&s->lock);
@@ -115,7 +131,7 @@ void mcp_session_set_stream(struct mcp_session *s, struct mcp_stream *stream)
 	mcp_stream_unref(old);
 }
 
-void mcp_session_watched(struct mcp_session *s, json_t *array)
+void mcp_session_add_watched(struct mcp_session *s, json_t *array)
 {
 	const char *uri;
 	json_t *value;
@@ -127,87 +143,83 @@ void mcp_session_watched(struct mcp_session *s, json_t *array)
 	lock_release(&s->lock);
 }
 
-void mcp_session_notify(struct mcp_session *s, const char *uri, const char *text, size_t n)
+void mcp_session_notify(struct mcp_session *s, const char *uri, const char *text)
 {
 	lock_take(&s->lock);
 	int wanted = s->revision && s->stream && !s->ended && (uri == NULL || json_object_get(s->watched, uri));
 	struct mcp_stream *stream = wanted ? mcp_stream_ref(s->stream) : NULL;
 	lock_release(&s->lock);
 	if (stream) {
-		struct mcp_outgoing m = { .text = text, .n = n };
-		mcp_stream_send(stream, &m);
+		struct mcp_outgoing m = { .text = text, .n = strlen(text) };
+		stream->ops->send(stream, &m);
 		mcp_stream_unref(stream);
 	}
 }
 
 /* --- questions to the client ------------------------------------------------------------------------------------ */
 
-/* Writes down the question before it is sent, since the answer may be here at once. Returns its id. */
-static long ask_add(struct mcp_session *s, struct mcp_call *call, const char *key)
+const struct mcp_done *mcp_session_ask(struct mcp_call *call, json_t *take_requests, json_t *take_state)
 {
-	lock_take(&s->lock);
-	struct mcp_session_ask *ask = MEM_PUSH(s->asks, s->ask_count);
-	long number = ask->number = ++s->last_number;
-	ask->call = mcp_call_ref(call);
-	ask->key = mem_str(key);
-	lock_release(&s->lock);
-	return number;
-}
-
-const struct mcp_done *mcp_session_ask(struct mcp_session *s, struct mcp_call *call, json_t *take_requests)
-{
+	struct mcp_session *s = call->session;
 	const char *key;
 	json_t *request;
-	if (!mcp_call_wait_inputs(call, (int)json_object_size(take_requests))) {
+	json_decref(call->state);
+	call->state = take_state;
+	int empty = json_object_size(take_requests) == 0;
+	if (empty || !mcp_call_wait_inputs(call, (int)json_object_size(take_requests))) {
 		json_decref(take_requests);
-		return mcp_call_fail(call, MCP_INTERNAL_ERROR, "cancelled");
+		return mcp_call_fail(call, MCP_INTERNAL_ERROR,
+				     empty ? "this needs a client of revision " MCP_MODERN : "cancelled");
 	}
 	mcp_call_ref(call); /* an answer may end the call while its other questions are still being sent */
 	json_object_foreach(take_requests, key, request)
 	{
-		json_t *id = json_integer(ask_add(s, call, key));
-		struct buf b = BUF_INIT;
-		mcp_jsonrpc_add_request(&b, id, json_string_value(json_object_get(request, "method")),
-					json_object_get(request, "params"));
-		mcp_call_send(call, buf_text(&b), b.len);
-		buf_fini(&b);
+		lock_take(&s->lock); /* the question is noted before it is sent: the answer may come at once */
+		struct mcp_session_ask *ask = MEM_PUSH(s->asks, s->ask_count);
+		json_t *id = json_integer(ask->number = ++s->last_number);
+		ask->call = mcp_call_ref(call);
+		ask->key = mem_str(key);
+		lock_release(&s->lock);
+		char *text = mcp_jsonrpc_request(id, json_string_value(json_object_get(request, "method")),
+						 json_object_get(request, "params"));
+		mcp_call_send(call, text);
+		free(text);
 		json_decref(id);
 	}
-	const struct mcp_done *done = mcp_call_done(call);
+	const struct mcp_done *done = mcp_call_pending(call);
 	mcp_call_unref(call);
 	json_decref(take_requests);
 	return done;
 }
 
-/* Takes the question of that id out of the session; call is NULL when there is none. */
-static struct mcp_session_ask ask_take(struct mcp_session *s, json_int_t number)
+/* Takes out the question of that number, or any of a call, or any at all; its call is NULL when there is none. */
+static struct mcp_session_ask take_ask(struct mcp_session *s, json_int_t number, const struct mcp_call *call)
 {
 	struct mcp_session_ask found = { .call = NULL };
 	lock_take(&s->lock);
-	for (size_t i = 0; i < s->ask_count; i++) {
-		if (s->asks[i].number == number) {
+	for (size_t i = 0; i < s->ask_count && found.call == NULL; i++) {
+		if ((number == 0 || s->asks[i].number == number) && (call == NULL || s->asks[i].call == call)) {
 			found = s->asks[i];
 			s->asks[i] = s->asks[--s->ask_count];
-			break;
 		}
 	}
 	lock_release(&s->lock);
 	return found;
 }
 
-void mcp_session_answer(struct mcp_session *s, struct mcp_jsonrpc *m)
+void mcp_session_answer(struct mcp_session *s, const struct mcp_jsonrpc *m)
 {
-	if (!json_is_integer(m->id))
-		return;
-	struct mcp_session_ask ask = ask_take(s, json_integer_value(m->id));
+	json_int_t number = json_integer_value(m->id);
+	struct mcp_session_ask ask = { .call = NULL };
+	if (number > 0)
+		ask = take_ask(s, number, NULL);
 	if (ask.call == NULL)
 		return;
-	/* An error is an answer too: the handler sees {"error": …} under the key and decides. Taken out of the message,
-	 * because the handler is on another thread. */
-	json_t *answer = m->result ? m->members[MCP_RESULT] : json_pack("{s:o}", "error", m->members[MCP_ERROR]);
-	m->members[MCP_RESULT] = m->members[MCP_ERROR] = NULL;
+	/* An error is an answer too: the handler sees {"error": …} under the key and decides. It gets a copy, because it
+	 * runs on another thread than the one that reads. */
+	json_t *answer = m->result ? json_deep_copy(m->result) : json_pack("{s:o}", "error", json_deep_copy(m->error));
 	if (mcp_call_take_input(ask.call, ask.key, answer))
-		mcp_server_continue(s->server, ask.call);
+		mcp_call_continue(ask.call);
 	else
 		mcp_call_unref(ask.call);
 	free(ask.key);
@@ -215,18 +227,8 @@ void mcp_session_answer(struct mcp_session *s, struct mcp_jsonrpc *m)
 
 void mcp_session_forget(struct mcp_session *s, const struct mcp_call *call)
 {
-	for (;;) {
-		struct mcp_session_ask ask = { .call = NULL };
-		lock_take(&s->lock);
-		for (size_t i = 0; i < s->ask_count && ask.call == NULL; i++) {
-			if (s->asks[i].call == call) {
-				ask = s->asks[i];
-				s->asks[i] = s->asks[--s->ask_count];
-			}
-		}
-		lock_release(&s->lock);
-		if (ask.call == NULL)
-			return;
+	struct mcp_session_ask ask;
+	while ((ask = take_ask(s, 0, call)).call != NULL) {
 		free(ask.key);
 		mcp_call_unref(ask.call);
 	}
@@ -234,14 +236,10 @@ void mcp_session_forget(struct mcp_session *s, const struct mcp_call *call)
 
 void mcp_session_cancel_asks(struct mcp_session *s)
 {
-	for (;;) {
-		lock_take(&s->lock);
-		struct mcp_call *call = s->ask_count > 0 ? mcp_call_ref(s->asks[0].call) : NULL;
-		lock_release(&s->lock);
-		if (call == NULL)
-			return;
-		mcp_call_cancel(call);
-		mcp_session_forget(s, call); /* also when it was cancelled before */
-		mcp_call_unref(call);
+	struct mcp_session_ask ask;
+	while ((ask = take_ask(s, 0, NULL)).call != NULL) {
+		mcp_call_cancel(ask.call, MCP_CANCEL_ENDED);
+		free(ask.key);
+		mcp_call_unref(ask.call);
 	}
 }

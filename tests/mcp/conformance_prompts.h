@@ -28,16 +28,16 @@ static const struct mcp_done *read_template(struct mcp_call *call)
 
 static const struct mcp_resource RESOURCES[] = {
 	{ "test://static-text", "static-text", "Static Text Resource", "Text that does not change", "text/plain",
-	  read_text },
-	{ "test://static-binary", "static-binary", "Static Binary Resource", "A pixel", "image/png", read_binary },
+	  read_text, 0 },
+	{ "test://static-binary", "static-binary", "Static Binary Resource", "A pixel", "image/png", read_binary, 0 },
 	{ "test://watched-resource", "watched-resource", "Watched Resource", "Can be watched", "text/plain",
-	  read_text },
+	  read_text, 0 },
 	{ .uri = NULL },
 };
 
 static const struct mcp_template TEMPLATES[] = {
 	{ "test://template/{id}/data", "template", "Resource Template", "One for each id", "application/json",
-	  read_template },
+	  read_template, 0 },
 	{ .uri_template = NULL },
 };
 

@@ -1,9 +1,7 @@
 /* mcp/http over real sockets: who may come in, statuses, both eras, streams that are closed, resumed and kept alive. */
 #include "mcp/http.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
-#include <sys/un.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -15,25 +13,22 @@
 /* What the tool "hold" shares with the test. */
 struct world {
 	_Atomic(struct mcp_call *) held;
-	_Atomic int cancels, end;
+	_Atomic int cancels;
+	_Atomic int why; /* enum mcp_cancel */
 };
 
 static void note_cancel(void *arg)
 {
-	++((struct world *)arg)->cancels;
-}
-
-static void note_end(void *arg, enum mcp_end end)
-{
-	((struct world *)arg)->end = (int)end;
+	struct world *w = arg;
+	w->why = (int)mcp_call_cancelled(w->held);
+	w->cancels++;
 }
 
 static const struct mcp_done *hold(struct mcp_call *call)
 {
 	struct world *w = mcp_call_user(call);
-	mcp_call_on_cancel(call, note_cancel, w);
-	mcp_call_on_end(call, note_end, w);
 	w->held = mcp_call_ref(call);
+	mcp_call_on_cancel(call, note_cancel, w);
 	return mcp_call_pending(call);
 }
 
@@ -127,6 +122,12 @@ static void test_door(int port)
 		{ "POST", "/mcp", "Mcp-Session-Id: 123\r\n", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}",
 		  404 },
 		{ "POST", "/mcp", "", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 202 },
+		{ "POST", "/mcp", "Mcp-Session-Id: 1\r\nMcp-Session-Id: 2\r\n", LEGACY_INIT, 400 },
+		{ "POST", "/mcp", "Origin: http://localhost\r\nOrigin: http://localhost\r\n", LEGACY_INIT, 400 },
+		{ "POST", "/mcp", "Host: localhost\r\nHost: localhost\r\n", LEGACY_INIT, 400 },
+		{ "POST", "/mcp", "Accept: application/json\r\nAccept: text/event-stream\r\n", LEGACY_INIT, 200 },
+		{ "OPTIONS", "/mcp", "", "", 204 },
+		{ "OPTIONS", "/mcp", "Origin: http://evil.example\r\n", "", 403 },
 	};
 	for (size_t i = 0; i < MEM_COUNT(DOOR); i++)
 		is_int(status_of(ask(port, DOOR[i].method, DOOR[i].path, DOOR[i].headers, DOOR[i].body)),
@@ -214,7 +215,6 @@ static void test_modern_stream(int port, struct world *w)
 {
 	struct buf b = BUF_INIT;
 	int fd = dial(port);
-	w->end = -1;
 	request(fd, "POST", "/mcp", CALL_HEADERS("hold"),
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
 		"\"name\":\"hold\",\"_meta\":{\"progressToken\":\"p\",\"io.modelcontextprotocol/"
@@ -229,19 +229,17 @@ static void test_modern_stream(int port, struct world *w)
 	let_go(w);
 	is_int(read_until(fd, &b, "\"done\"", 60000), 0, "the answer is the last event");
 	is_int(read_until(fd, &b, "\r\n0\r\n", 60000), 0, "and the stream ends");
-	is_int(soon(&w->end, MCP_END_DELIVERED), MCP_END_DELIVERED, "its owner hears that it was delivered");
 	close(fd);
 	buf_fini(&b);
 
-	w->end = -1;
 	w->cancels = 0;
 	fd = dial(port);
 	request(fd, "POST", "/mcp", CALL_HEADERS("hold"), MODERN("1", "tools/call", "\"name\":\"hold\","));
 	held(w);
 	close(fd);
 	is_int(soon(&w->cancels, 1), 1, "a client that goes away cancels its call");
+	is_int(w->why, MCP_CANCEL_LEFT, "and the call hears why");
 	let_go(w);
-	is_int(soon(&w->end, MCP_END_GONE), MCP_END_GONE, "whose answer goes nowhere");
 }
 
 static void test_listen(int port, struct mcp_server *server)
@@ -309,7 +307,6 @@ static void test_resume(int port, struct world *w)
 	free(headers);
 	buf_clear(&b);
 
-	w->end = -1;
 	w->cancels = 0;
 	fd = dial(port);
 	request(fd, "POST", "/mcp", session,
@@ -321,7 +318,6 @@ static void test_resume(int port, struct world *w)
 	clock_sleep(20 * CLOCK_MS);
 	is_int(w->cancels, 0, "a legacy client that goes away cancels nothing");
 	let_go(w);
-	is_int(soon(&w->end, MCP_END_KEPT), MCP_END_KEPT, "the answer is kept");
 	id = strstr(buf_text(&b), "id: ");
 	for (const char *next = id; next; next = strstr(id + 1, "\nid: "))
 		id = next[0] == '\n' ? next + 1 : next, next = id;
@@ -330,7 +326,7 @@ static void test_resume(int port, struct world *w)
 	buf_clear(&b);
 	fd = dial(port);
 	request(fd, "GET", "/mcp", headers, "");
-	is_int(read_until(fd, &b, "\"done\"", 60000), 0, "and had by coming back");
+	is_int(read_until(fd, &b, "\"done\"", 60000), 0, "its answer is kept, and had by coming back");
 	ok(strstr(buf_text(&b), "seen") == NULL, "without what was seen");
 	close(fd);
 	free(headers);
@@ -351,20 +347,20 @@ static void test_cancel(int port, struct world *w)
 			     "\"requestId\":\"x\"}}")),
 	       202, "a legacy client cancels by a notification");
 	is_int(soon(&w->cancels, 1), 1, "which is heard");
+	is_int(w->why, MCP_CANCEL_ASKED, "as the client's wish");
 	let_go(w);
 	close(fd);
 	free(session);
 }
 
 /* Clients that leave at the very moment of the answer, in both eras: every call ends exactly once. */
-static void test_races(int port, struct world *w)
+static void test_races(int port, struct mcp_server *server, struct world *w)
 {
 	char *session = new_session(port);
 	int odd = 0;
 	for (int i = 0; i < 300; i++) {
 		int fd = dial(port);
-		w->end = -1;
-		if (i % 2)
+			if (i % 2)
 			request(fd, "POST", "/mcp", CALL_HEADERS("hold"),
 				MODERN("1", "tools/call", "\"name\":\"hold\","));
 		else
@@ -376,12 +372,96 @@ static void test_races(int port, struct world *w)
 		for (volatile int spin = 0; spin < i * 200; spin++)
 			;
 		let_go(w);
-		PACE_WAIT(w->end >= 0);
-		odd += w->end < 0 || (i % 2 && w->end == MCP_END_KEPT);
+		PACE_WAIT(mcp_server_stats(server).running == 0);
+		odd += mcp_server_stats(server).running != 0;
 	}
 	is_int(odd, 0, "calls whose clients leave as they are answered end all the same");
 	is_int(status_of(ask(port, "DELETE", "/mcp", session, "")), 204, "and so does their session");
 	free(session);
+}
+
+/* A session with a running call or an open stream is never evicted; when all are busy, a new one is refused. */
+static void test_sessions(const struct mcp_server_config *like, struct world *w)
+{
+	struct mcp_server_config config = *like;
+	struct mcp_http_config listen = { .port = 0 };
+	struct mcp_server *server;
+	struct mcp_http *http;
+	struct buf b = BUF_INIT;
+	struct err e = ERR_INIT;
+	config.max_sessions = 3;
+	is_int(mcp_server_new(&config, &server, &e), 0, "a server of three sessions %s", e.text);
+	is_int(mcp_http_start(server, &listen, &http, &e), 0, "and listens %s", e.text);
+	int port = mcp_http_port(http);
+	static const char PING[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
+	static const char HOLD[] =
+		"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"hold\"}}";
+	char *calls = new_session(port), *streams = new_session(port), *idle = new_session(port);
+	int call_fd = dial(port), stream_fd = dial(port);
+	w->cancels = 0;
+	request(call_fd, "POST", "/mcp", calls, HOLD);
+	held(w);
+	char *accept = mem_fmt("%sAccept: text/event-stream\r\n", streams);
+	request(stream_fd, "GET", "/mcp", accept, "");
+	read_until(stream_fd, &b, "text/event-stream", 60000);
+	for (int i = 0; i < 300; i++)
+		free(new_session(port));
+	is_int(status_of(ask(port, "POST", "/mcp", idle, PING)), 404, "300 others evict an idle session");
+	is_int(status_of(ask(port, "POST", "/mcp", streams, PING)), 200, "but none with an open stream");
+	is_int(status_of(ask(port, "POST", "/mcp", calls, PING)), 200, "and none with a running call");
+	is_int(w->cancels, 0, "which goes on");
+	is_int((long)mcp_server_stats(server).sessions, 3, "there are as many as there may be");
+
+	struct mcp_call *first = w->held; /* now the third is busy too */
+	char *third = new_session(port);
+	int third_fd = dial(port);
+	w->held = NULL;
+	request(third_fd, "POST", "/mcp", third, HOLD);
+	held(w);
+	const char *answer = ask(port, "POST", "/mcp", "", LEGACY_INIT);
+	is_int(status_of(answer), 503, "when all are busy, a new one is refused");
+	has_str(answer, "all of them are busy", "and the client reads why");
+	let_go(w);
+	w->held = first;
+	close(call_fd);
+	clock_sleep(20 * CLOCK_MS);
+	is_int(w->cancels, 0, "a client that leaves its session cancels nothing");
+	is_int(status_of(ask(port, "DELETE", "/mcp", calls, "")), 204, "one that ends it");
+	is_int(soon(&w->cancels, 1), 1, "ends its calls");
+	is_int(w->why, MCP_CANCEL_ENDED, "which is no wish to cancel what they do");
+	let_go(w);
+	close(third_fd);
+	close(stream_fd);
+	free(calls), free(streams), free(idle), free(third), free(accept);
+	buf_fini(&b);
+	mcp_http_stop(http);
+	mcp_server_free(server);
+}
+
+/* What a browser asks before a page's request, and what it needs in the answer. */
+static void test_cors(struct mcp_server *server)
+{
+	static const char *const ORIGINS[] = { "https://ide.example", NULL };
+	struct mcp_http_config config = { .token = "secret", .allowed_origins = ORIGINS };
+	struct mcp_http *http;
+	struct err e = ERR_INIT;
+	is_int(mcp_http_start(server, &config, &http, &e), 0, "with an allowed origin %s", e.text);
+	int port = mcp_http_port(http);
+	const char *answer = ask(port, "OPTIONS", "/mcp",
+				 "Origin: https://ide.example\r\nAccess-Control-Request-Method: POST\r\n"
+				 "Access-Control-Request-Headers: authorization, mcp-param-text\r\n",
+				 "");
+	is_int(status_of(answer), 204, "a preflight needs no token");
+	has_str(answer, "Access-Control-Allow-Origin: https://ide.example\r\n", "allows the origin");
+	has_str(answer, "Access-Control-Allow-Headers: authorization, mcp-param-text\r\n", "and the headers");
+	answer = ask(port, "POST", "/mcp", "Origin: https://ide.example\r\nAuthorization: Bearer secret\r\n", LEGACY_INIT);
+	is_int(status_of(answer), 200, "the request is served");
+	has_str(answer, "Access-Control-Allow-Origin: https://ide.example\r\n", "the page may read the answer");
+	has_str(answer, "Access-Control-Expose-Headers: Mcp-Session-Id", "and its session");
+	answer = ask(port, "OPTIONS", "/mcp", "Origin: https://other.example\r\n", "");
+	is_int(status_of(answer), 403, "another origin is refused");
+	ok(strstr(answer, "Access-Control-Allow") == NULL, "without a word of CORS");
+	mcp_http_stop(http);
 }
 
 /* --- the rest --------------------------------------------------------------------------------------------------- */
@@ -416,29 +496,6 @@ static void test_token(struct mcp_server *server, const struct mcp_http_plain *p
 	has_str(e.text, "TLS", "as the message says");
 }
 
-static void test_unix(struct mcp_server *server)
-{
-	char dir[] = "/tmp/mcp-http.XXXXXX";
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	struct buf b = BUF_INIT;
-	struct mcp_http *http;
-	struct err e = ERR_INIT;
-	if (mkdtemp(dir) == NULL)
-		abort();
-	snprintf(a.sun_path, sizeof a.sun_path, "%s/socket", dir);
-	struct mcp_http_config config = { .unix_path = a.sun_path };
-	is_int(mcp_http_start(server, &config, &http, &e), 0, "a Unix socket %s", e.text);
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-	is_int(connect(fd, (struct sockaddr *)&a, sizeof a), 0, "is there");
-	request(fd, "POST", "/mcp", "Host: anything\r\n", LEGACY_INIT);
-	is_int(read_until(fd, &b, "protocolVersion", 60000), 0, "and serves");
-	close(fd);
-	mcp_http_stop(http);
-	ok(access(a.sun_path, F_OK) < 0, "and leaves nothing behind");
-	rmdir(dir);
-	buf_fini(&b);
-}
-
 /* Streams that are open when the server stops are ended, not cut. */
 static void test_stop(struct mcp_server *server)
 {
@@ -469,7 +526,7 @@ static void healthz(void *user, struct mcp_http_page *page)
 int main(void)
 {
 	static const struct mcp_http_plain PLAIN[] = { { "/healthz", healthz, 1 }, { .path = NULL } };
-	struct world w = { .end = -1 };
+	struct world w = { .cancels = 0 };
 	struct mcp_server_config config = {
 		.name = "test", .version = "1", .tools = TOOLS, .user = &w, .max_message = 65536, .list_changed = 1
 	};
@@ -487,10 +544,11 @@ int main(void)
 	test_session(port, server);
 	test_resume(port, &w);
 	test_cancel(port, &w);
-	test_races(port, &w);
+	test_races(port, server, &w);
 	mcp_http_stop(http);
+	test_sessions(&config, &w);
+	test_cors(server);
 	test_token(server, PLAIN);
-	test_unix(server);
 	test_stop(server);
 	mcp_server_free(server);
 	return tap_done();

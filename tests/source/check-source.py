@@ -38,7 +38,6 @@ LIBRARIES = (
     (r"systemd/", ("daemon/",)),
     (r"zlib\.h", ("core/search/import",)),
     (r"nettle/", ("base/hash", "mcp/")),  # hashes; base64 of MCP's binary content
-    (r"pcre2\.h", ("mcp/",)),  # patterns of JSON schemas
 )
 # File = prefix. Further names that a room's files may export; {stem} is the file's name.
 PREFIXES = {

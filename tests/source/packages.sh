@@ -7,7 +7,7 @@
 set -eu
 
 build='gcc g++ make pkg-config libmicrohttpd-dev libjansson-dev libcurl4-openssl-dev libsqlite3-dev liblua5.4-dev
-	nettle-dev libpcre2-dev libseccomp-dev libsystemd-dev zlib1g-dev glslang-dev spirv-tools libvulkan-dev'
+	nettle-dev libseccomp-dev libsystemd-dev zlib1g-dev glslang-dev spirv-tools libvulkan-dev'
 run='libvulkan1 mesa-vulkan-drivers ca-certificates'
 tests='perl python3 sqlite3 curl jq openssl procps clang clang-format clang-tidy libclang-rt-14-dev node=nodejs npm=npm'
 

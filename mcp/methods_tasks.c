@@ -1,17 +1,17 @@
-/* tasks: durable work by its id; see tasks.h. Called through the table of mcp/modern.c, by mcp_call_task, and for
- * notifications by mcp/server_notify.c. */
-#include "mcp/tasks.h"
+/* methods_tasks: the extension io.modelcontextprotocol/tasks (SEP-2663) over the owner's durable jobs (struct
+ * mcp_task_hooks); see methods.h. mcp/subscriptions.c reads tasks here for its notifications. */
+#include "mcp/methods.h"
 
-#include "base/mem.h"
-#include "mcp/server_inner.h"
-
-int mcp_tasks_read(struct mcp_server *server, const char *id, json_t **ret_task, struct err *e)
+int mcp_methods_tasks_read(struct mcp_server *server, const char *id, json_t **ret_task, struct err *e)
 {
 	json_t *task = NULL;
 	int rc = server->config.tasks->get(server->config.user, id, &task, e);
 	if (rc < 0)
 		return rc;
 	json_object_set_new(task, "taskId", json_string(id));
+	json_t *result = json_object_get(task, "result");
+	if (result && json_object_get(result, "resultType") == NULL) /* it is a result like any other of this era */
+		json_object_set_new(result, "resultType", json_string("complete"));
 	*ret_task = task;
 	return 0;
 }
@@ -23,15 +23,15 @@ static const struct mcp_done *fail(struct mcp_call *call, const struct err *e)
 	return mcp_call_fail(call, code, "%s", e->text);
 }
 
-const struct mcp_done *mcp_tasks_answer(struct mcp_call *call, const char *id)
+const struct mcp_done *mcp_methods_tasks_answer(struct mcp_call *call, const char *id)
 {
 	struct err e = ERR_INIT;
 	json_t *task;
 	if (!mcp_call_client_has_tasks(call))
 		return mcp_call_need_tasks(call);
-	if (mcp_tasks_read(call->server, id, &task, &e) < 0)
+	if (mcp_methods_tasks_read(call->server, id, &task, &e) < 0)
 		return fail(call, &e);
-	/* What answers the call is the bare task; payloads come with tasks/get. */
+	/* A call is answered with the bare task; the payloads come with tasks/get. */
 	json_object_del(task, "result");
 	json_object_del(task, "error");
 	json_object_del(task, "inputRequests");
@@ -43,22 +43,23 @@ static const struct mcp_done *get(struct mcp_call *call)
 {
 	struct err e = ERR_INIT;
 	json_t *task;
-	if (mcp_tasks_read(call->server, call->name, &task, &e) < 0)
+	if (mcp_methods_tasks_read(call->server, call->name, &task, &e) < 0)
 		return fail(call, &e);
 	return mcp_call_answer(call, task);
 }
 
 static const struct mcp_done *update(struct mcp_call *call)
 {
+	const struct mcp_server_config *config = &call->server->config;
 	struct err e = ERR_INIT;
-	const struct mcp_task_hooks *hooks = call->server->config.tasks;
-	json_t *task, *responses = call->members[MCP_PARAM_INPUT_RESPONSES];
-	int rc = mcp_tasks_read(call->server, call->name, &task, &e);
+	json_t *task;
+	int rc = mcp_methods_tasks_read(call->server, call->name, &task, &e);
 	if (rc < 0)
 		return fail(call, &e);
 	json_decref(task);
-	if (hooks->update)
-		rc = hooks->update(call->server->config.user, call->name, responses, &e);
+	if (config->tasks->update)
+		rc = config->tasks->update(config->user, call->name,
+					   json_object_get(call->message.params, "inputResponses"), &e);
 	return rc < 0 ? fail(call, &e) : mcp_call_answer(call, json_object());
 }
 
@@ -76,26 +77,23 @@ static const struct mcp_done *begin(struct mcp_call *call, mcp_handler *handler)
 	const struct mcp_done *done;
 	if (!mcp_call_client_has_tasks(call))
 		return mcp_call_need_tasks(call);
-	const char *id = mcp_methods_string(call, MCP_PARAM_TASK_ID, &done);
-	if (id == NULL)
-		return done;
-	call->name = id;
-	return mcp_methods_run_later(call, handler);
+	call->name = mcp_call_param(call, "taskId", &done);
+	return call->name ? mcp_call_run_later(call, handler) : done;
 }
 
-const struct mcp_done *mcp_tasks_get(struct mcp_call *call)
+const struct mcp_done *mcp_methods_tasks_get(struct mcp_call *call)
 {
 	return begin(call, get);
 }
 
-const struct mcp_done *mcp_tasks_update(struct mcp_call *call)
+const struct mcp_done *mcp_methods_tasks_update(struct mcp_call *call)
 {
-	if (!json_is_object(call->members[MCP_PARAM_INPUT_RESPONSES]))
+	if (!json_is_object(json_object_get(call->message.params, "inputResponses")))
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "tasks/update needs params.inputResponses, an object");
 	return begin(call, update);
 }
 
-const struct mcp_done *mcp_tasks_cancel(struct mcp_call *call)
+const struct mcp_done *mcp_methods_tasks_cancel(struct mcp_call *call)
 {
 	return begin(call, cancel);
 }
