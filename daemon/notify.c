@@ -120,12 +120,16 @@ static bool hurrying(struct notify *n)
 	return hurry;
 }
 
+/* A job whose id nobody has is cancelled when its client asked for that. Where a client can only close its stream
+ * (2026-07-28 over HTTP), a lost connection looks the same, so somebody may still attach within the grace. A session or
+ * stdio connection that ends asked for nothing: the job goes on. */
 static void client_left(struct notify *n, struct db *db, const struct waiter *w)
 {
+	enum mcp_cancel why = mcp_call_cancelled(w->call);
 	/* At the end of the daemon nobody left: what ran is interrupted and can be resumed. */
-	if (!w->fresh || hurrying(n) || others_wait(n, w->job))
+	if (!w->fresh || why == MCP_CANCEL_ENDED || hurrying(n) || others_wait(n, w->job))
 		return;
-	if (strcmp(mcp_call_revision(w->call), "2026-07-28") < 0) {
+	if (why == MCP_CANCEL_ASKED) {
 		cancel_job(n, db, w->job);
 		return;
 	}
@@ -224,28 +228,49 @@ static bool take_arrived(struct notify *n, bool *ret_hurry, bool *ret_newcomer)
 	return !ending;
 }
 
+/* Without a database nothing can be said of the jobs, so that is what those who wait are told. */
+static void refuse_all(struct notify *n, const struct err *why)
+{
+	while (n->waiters) {
+		struct waiter *w = n->waiters;
+		n->waiters = w->next;
+		mcp_call_was_pending(mcp_call_refuse(w->call, "job %s goes on, but its state cannot be read: %s; ask for it again with "
+		                                     "the tool job", w->job, why->text));
+		waiter_free(w);
+	}
+}
+
 static void *notify_thread(void *arg)
 {
 	struct notify *n = arg;
-	struct db *db;
+	struct db *db = NULL;
 	struct err e = ERR_INIT;
-	if (store_take(n->app->work.store, &db, &e) < 0) {
-		log_error("notifications: %s", e.text);
-		return NULL;
-	}
-	bool hurry, newcomer;
+	bool hurry, newcomer, lost = false;
 	while (take_arrived(n, &hurry, &newcomer)) {
-		attend_all(n, db, hurry);
-		if (n->server)
-			subscriptions_look(n->feed, n->server, db, newcomer);
+		int64_t next;
+		if (db == NULL && store_take(n->app->work.store, &db, &e) < 0) {
+			if (!lost)
+				log_error("notifications: %s; it is tried again every second", e.text);
+			refuse_all(n, &e);
+			next = clock_now() + CLOCK_S;
+		} else {
+			attend_all(n, db, hurry);
+			if (n->server)
+				subscriptions_look(n->feed, n->server, db, newcomer);
+			next = next_deadline(n);
+		}
+		lost = db == NULL;
 		struct pollfd fds[] = { { .fd = n->wake_fd, .events = POLLIN }, { .fd = n->event_fd, .events = POLLIN } };
-		poll(fds, MEM_COUNT(fds), clock_poll_ms(next_deadline(n)));
+		poll(fds, MEM_COUNT(fds), clock_poll_ms(next));
 		if (fds[0].revents)
 			reset(n->wake_fd);
 		if (fds[1].revents)
 			reset(n->event_fd);
 	}
-	attend_all(n, db, true);
+	if (db)
+		attend_all(n, db, true);
+	else
+		refuse_all(n, &e);
 	store_give(db);
 	return NULL;
 }

@@ -177,7 +177,8 @@ const char *mcp_call_param(struct mcp_call *call, const char *field, const struc
 	const char *value = json_string_value(json_object_get(call->message.params, field));
 	if (value && *value)
 		return value;
-	*ret_done = mcp_call_fail(call, MCP_INVALID_PARAMS, "%s needs params.%s, a string", call->message.method, field);
+	*ret_done =
+		mcp_call_fail(call, MCP_INVALID_PARAMS, "%s needs params.%s, a string", call->message.method, field);
 	return NULL;
 }
 
@@ -261,6 +262,14 @@ void mcp_call_close_stream(struct mcp_call *call, int retry_ms)
 	lock_release(&call->lock);
 }
 
+/* Sends the answer, or with n = 0 only ends the stream. */
+static void end_stream(struct mcp_stream *take_stream, const char *text, size_t n, int status)
+{
+	struct mcp_outgoing m = { .text = text, .n = n, .final = 1, .status = status };
+	take_stream->ops->send(take_stream, &m);
+	mcp_stream_unref(take_stream);
+}
+
 /* --- cancelling ------------------------------------------------------------------------------------------------- */
 
 enum mcp_cancel mcp_call_cancelled(const struct mcp_call *call)
@@ -313,7 +322,7 @@ void mcp_call_cancel(struct mcp_call *call, enum mcp_cancel why)
 	}
 	if (was_asking) {
 		mcp_session_forget(call->session, call);
-		mcp_stream_unref(stream);
+		end_stream(stream, "", 0, 200);
 	}
 }
 
@@ -329,13 +338,9 @@ static const struct mcp_done *finish(struct mcp_call *c, char *take_text, int st
 		lock_bell_wait(&c->bell, &c->lock, CLOCK_NEVER);
 	struct mcp_stream *stream = c->stream;
 	c->stream = NULL;
-	int wanted = !c->cancelled;
+	size_t n = c->cancelled ? 0 : strlen(take_text);
 	lock_release(&c->lock);
-	if (wanted) {
-		struct mcp_outgoing m = { .text = take_text, .n = strlen(take_text), .final = 1, .status = status };
-		stream->ops->send(stream, &m);
-	}
-	mcp_stream_unref(stream);
+	end_stream(stream, take_text, n, status);
 	free(take_text);
 	return mcp_call_pending(c);
 }

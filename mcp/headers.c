@@ -65,8 +65,7 @@ int mcp_headers_check_version(const struct mcp_headers *headers, const char *ver
 }
 
 /* The marked properties below a schema. */
-static int check_params(const struct mcp_headers *headers, const json_t *schema, const json_t *arguments,
-			struct err *e)
+static int check_params(const struct mcp_headers *headers, const json_t *schema, const json_t *arguments, struct err *e)
 {
 	const char *name;
 	json_t *property;
@@ -104,8 +103,8 @@ int mcp_headers_check(const struct mcp_headers *headers, const struct mcp_jsonrp
 	static const struct {
 		const char *method, *field;
 	} NAMES[] = {
-		{ "tools/call", "name" },      { "prompts/get", "name" },     { "resources/read", "uri" },
-		{ "tasks/get", "taskId" },     { "tasks/update", "taskId" }, { "tasks/cancel", "taskId" },
+		{ "tools/call", "name" },  { "prompts/get", "name" },    { "resources/read", "uri" },
+		{ "tasks/get", "taskId" }, { "tasks/update", "taskId" }, { "tasks/cancel", "taskId" },
 	};
 	int rc = compare("Mcp-Method", headers->method, m->method, 0, e);
 	for (size_t i = 0; rc == 0 && i < MEM_COUNT(NAMES); i++) {

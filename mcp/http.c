@@ -127,7 +127,8 @@ static enum MHD_Result get_or_delete(struct http_exchange *x, int is_get)
 	if (find_session(x, &result) < 0)
 		return result;
 	if (x->session == NULL && version && mcp_legacy_speaks(version))
-		return http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL, "the header Mcp-Session-Id is missing");
+		return http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL,
+					    "the header Mcp-Session-Id is missing");
 	if (x->session == NULL)
 		return not_allowed(x);
 	if (!is_get) {
@@ -302,8 +303,9 @@ static int start_daemon(struct mcp_http *http, int take_fd, struct err *e)
 					MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION,
 					http_connections_notify, http, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 	if (http->daemon == NULL && (flags & MHD_USE_TLS))
-		return err_set(e, ERR_INPUT, "the HTTPS server could not start: are certificate and key PEM files, and "
-					     "do they belong together?");
+		return err_set(e, ERR_INPUT,
+			       "the HTTPS server could not start: are certificate and key PEM files, and "
+			       "do they belong together?");
 	return http->daemon ? 0 : err_set(e, ERR_NETWORK, "the HTTP server could not start: %s", strerror(errno));
 }
 
@@ -319,7 +321,8 @@ int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *conf
 	int rc = http_guard_check(&http->config, e);
 	if (rc == 0)
 		rc = http_connections_start(http, e);
-	if (rc == 0 && ((rc = open_socket(&http->config, &fd, &http->port, e)) < 0 || (rc = start_daemon(http, fd, e)) < 0))
+	if (rc == 0 &&
+	    ((rc = open_socket(&http->config, &fd, &http->port, e)) < 0 || (rc = start_daemon(http, fd, e)) < 0))
 		http_connections_stop(http);
 	if (rc < 0) {
 		lock_fini(&http->lock);

@@ -36,10 +36,10 @@ struct mcp_http_config {
 	const struct mcp_http_plain *plain; /* ends with a NULL path */
 	void *user;                         /* for plain handlers */
 	int max_connections; /* a further one takes the place of the longest idle, or gets 503 when all are busy; 0: 512 */
-	int max_per_client;  /* connections of one address; further ones are closed at once; 0: no such limit */
-	int max_streams;     /* GET and subscriptions/listen streams; a further one gets 429; 0: 128 */
-	int idle_ms;         /* a connection ends after so long without a whole request; 0: 60 s */
-	int keep_alive_ms;   /* a stream that is quiet for so long gets a comment, within 1.4 times that; 0: 10 s */
+	int max_per_client; /* connections of one address; further ones are closed at once; 0: no such limit */
+	int max_streams;    /* GET and subscriptions/listen streams; a further one gets 429; 0: 128 */
+	int idle_ms;        /* a connection ends after so long without a whole request; 0: 60 s */
+	int keep_alive_ms;  /* a stream that is quiet for so long gets a comment, within 1.4 times that; 0: 10 s */
 };
 
 /* Listens and serves on its own threads. ERR_INPUT for a configuration that is not safe, ERR_NETWORK when the address

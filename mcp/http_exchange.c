@@ -129,6 +129,10 @@ void http_exchange_add_events(struct http_exchange *x, const char *text, size_t 
 /* A final message that is the first is the whole answer, any other an event. */
 void http_exchange_send(struct http_exchange *x, const struct mcp_outgoing *m)
 {
+	if (m->n == 0) {
+		http_exchange_add_events(x, "", 0, 1);
+		return;
+	}
 	lock_take(&x->lock);
 	int over = is_over_locked(x), whole = !over && m->final && x->phase != HTTP_EVENTS;
 	if (whole) {

@@ -27,7 +27,8 @@ int http_guard_check(const struct mcp_http_config *c, struct err *e)
 {
 	int open = !is_loopback(c->address);
 	if (open && (c->token == NULL || c->token[0] == '\0'))
-		return err_set(e, ERR_INPUT, "listening on %s, which others can reach, needs a bearer token", c->address);
+		return err_set(e, ERR_INPUT, "listening on %s, which others can reach, needs a bearer token",
+			       c->address);
 	if (open && (c->tls_cert == NULL || c->tls_key == NULL))
 		return err_set(e, ERR_INPUT, "listening on %s, which others can reach, needs a TLS certificate and key",
 			       c->address);
@@ -167,8 +168,8 @@ int http_guard_admit(struct http_exchange *x, enum MHD_Result *ret_result)
 	case BAD_TOKEN:
 		origin = server_origin(x);
 		challenge = mem_fmt("Bearer realm=\"mcp\"%s, resource_metadata=\"%s%s%s\"", /* RFC 6750 */
-				    x->headers[HTTP_AUTHORIZATION] ? ", error=\"invalid_token\"" : "", origin, WELL_KNOWN,
-				    x->http->config.path);
+				    x->headers[HTTP_AUTHORIZATION] ? ", error=\"invalid_token\"" : "", origin,
+				    WELL_KNOWN, x->http->config.path);
 		*ret_result = http_exchange_refuse(
 			x, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", challenge,
 			"this server needs its bearer token: send \"Authorization: Bearer TOKEN\"");
@@ -214,8 +215,7 @@ void http_guard_add_cors(const struct http_exchange *x, struct MHD_Response *r)
 /* Every header is allowed: tools name their own (Mcp-Param-…), and the origin is trusted already. */
 enum MHD_Result http_guard_preflight(struct http_exchange *x)
 {
-	const char *headers =
-		MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, "Access-Control-Request-Headers");
+	const char *headers = MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, "Access-Control-Request-Headers");
 	struct MHD_Response *r = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
 	MHD_add_response_header(r, "Allow", "GET, POST, DELETE, OPTIONS");
 	if (x->headers[HTTP_ORIGIN]) {

@@ -82,13 +82,13 @@ struct http_exchange {
 	int is_watched;
 	struct lock lock; /* of all below */
 	enum http_phase phase;
-	int status;                /* of a whole answer */
-	struct buf out;            /* what is to be sent */
-	size_t held_out;           /* bytes of it that count in http->answers */
-	int final;                 /* nothing comes after what is in `out` */
-	int suspended;             /* libmicrohttpd waits for MHD_resume_connection */
-	int gone;                  /* the client went away */
-	int64_t written;           /* monotonic time of the last output */
+	int status;      /* of a whole answer */
+	struct buf out;  /* what is to be sent */
+	size_t held_out; /* bytes of it that count in http->answers */
+	int final;       /* nothing comes after what is in `out` */
+	int suspended;   /* libmicrohttpd waits for MHD_resume_connection */
+	int gone;        /* the client went away */
+	int64_t written; /* monotonic time of the last output */
 };
 
 struct mcp_http {

@@ -119,6 +119,13 @@ static void channel_send(struct mcp_stream *stream, const struct mcp_outgoing *m
 		if (c->primes)
 			send_id_locked(c, RETRY_MS, 0);
 	}
+	c->done |= m->final;
+	if (m->n == 0) {
+		if (c->carrier)
+			http_exchange_send(c->carrier, m);
+		lock_release(&c->replay->lock);
+		return;
+	}
 	while (c->count > 0 && (c->count >= EVENTS_MAX || c->bytes + m->n > KEPT_MAX)) {
 		c->bytes -= c->events[0].n;
 		free(c->events[0].text);
@@ -127,7 +134,6 @@ static void channel_send(struct mcp_stream *stream, const struct mcp_outgoing *m
 	struct event *e = MEM_PUSH(c->events, c->count);
 	*e = (struct event){ .number = ++c->last, .text = mem_strn(m->text, m->n), .n = m->n, .final = m->final };
 	c->bytes += m->n;
-	c->done |= m->final;
 	if (c->carrier)
 		carry_locked(c, m, c->last);
 	lock_release(&c->replay->lock);

@@ -22,7 +22,7 @@ struct mcp_subscription;
 
 /* --- streams: where the messages of one exchange go ------------------------------------------------------------- */
 
-/* One message on its way out. */
+/* One message on its way out, or with n = 0 the end of a stream whose request is not answered. */
 struct mcp_outgoing {
 	const char *text; /* JSON without newlines; borrowed */
 	size_t n;

@@ -49,7 +49,8 @@ int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_json
 	m->whole = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
 	if (m->whole == NULL) {
 		*ret_code = MCP_PARSE_ERROR;
-		return err_set(e, ERR_INPUT, "the message is not JSON: %s at byte %d of %zu", why.text, why.position, n);
+		return err_set(e, ERR_INPUT, "the message is not JSON: %s at byte %d of %zu", why.text, why.position,
+			       n);
 	}
 	if (json_is_array(m->whole))
 		return fail(m, ret_code, MCP_INVALID_REQUEST, e,

@@ -111,7 +111,8 @@ static const struct mcp_done *serve(struct mcp_call *call)
 		return mcp_call_fail(call, MCP_METHOD_NOT_FOUND,
 				     "there is no method \"%s\", or this server does not offer it", name);
 	if (mcp_server_is_full(call->server))
-		return mcp_call_answer_full(call, "the server is busy: too many requests at once; try again in a second");
+		return mcp_call_answer_full(call,
+					    "the server is busy: too many requests at once; try again in a second");
 	return method->run(call);
 }
 
@@ -123,15 +124,17 @@ void mcp_legacy_request(struct mcp_server *server, const struct mcp_arrival *a, 
 	if (opens)
 		session = receipt->session = mcp_session_new(server, NULL, 1);
 	if (opens && session == NULL) {
-		mcp_server_refuse(server, a->stream, m->id, 503, MCP_INTERNAL_ERROR,
-				  "too many sessions are open, and all of them are busy; end one (DELETE), or try again "
-				  "when a call has ended");
+		mcp_server_refuse(
+			server, a->stream, m->id, 503, MCP_INTERNAL_ERROR,
+			"too many sessions are open, and all of them are busy; end one (DELETE), or try again "
+			"when a call has ended");
 		return;
 	}
 	if (session == NULL) {
-		mcp_server_refuse(server, a->stream, m->id, 400, MCP_INVALID_REQUEST,
-				  "the header Mcp-Session-Id is missing: send initialize first (revisions to 2025-11-25), "
-				  "or MCP-Protocol-Version: " MCP_MODERN " with its _meta");
+		mcp_server_refuse(
+			server, a->stream, m->id, 400, MCP_INVALID_REQUEST,
+			"the header Mcp-Session-Id is missing: send initialize first (revisions to 2025-11-25), "
+			"or MCP-Protocol-Version: " MCP_MODERN " with its _meta");
 		return;
 	}
 	struct mcp_call *call = mcp_call_new(server, 0, m, a->stream, session);

@@ -44,8 +44,9 @@ int mcp_methods_page(struct mcp_call *call, size_t count, size_t *ret_from, size
 		if (text && strncmp(text, "at-", 3) == 0 && text[3] >= '0' && text[3] <= '9')
 			from = strtoul(text + 3, &end, 10);
 		if (end == NULL || *end != '\0' || from > count) {
-			*ret_done = mcp_call_fail(call, MCP_INVALID_PARAMS,
-						  "params.cursor does not come from this server; list again without it");
+			*ret_done =
+				mcp_call_fail(call, MCP_INVALID_PARAMS,
+					      "params.cursor does not come from this server; list again without it");
 			return 0;
 		}
 	}
@@ -69,9 +70,10 @@ const struct mcp_done *mcp_methods_list(struct mcp_call *call, const char *field
 const struct mcp_done *mcp_methods_unknown(struct mcp_call *call, const char *what, const char *name, const char *best)
 {
 	if (best)
-		return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no %s \"%s\"; did you mean \"%s\"?", what, name,
-				     best);
-	return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no %s \"%s\"; %ss/list names them all", what, name, what);
+		return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no %s \"%s\"; did you mean \"%s\"?", what,
+				     name, best);
+	return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no %s \"%s\"; %ss/list names them all", what, name,
+			     what);
 }
 
 /* --- resources -------------------------------------------------------------------------------------------------- */
@@ -200,8 +202,9 @@ const struct mcp_done *mcp_methods_prompts_get(struct mcp_call *call)
 	}
 	for (const struct mcp_prompt_argument *a = prompt->arguments; a && a->name; a++)
 		if (a->required && json_object_get(arguments, a->name) == NULL)
-			return mcp_call_fail(call, MCP_INVALID_PARAMS, "prompt \"%s\" needs the argument \"%s\"%s%s", name,
-					     a->name, a->description ? ": " : "", a->description ? a->description : "");
+			return mcp_call_fail(call, MCP_INVALID_PARAMS, "prompt \"%s\" needs the argument \"%s\"%s%s",
+					     name, a->name, a->description ? ": " : "",
+					     a->description ? a->description : "");
 	json_object_update(call->arguments, arguments);
 	return mcp_call_run_later(call, prompt->get);
 }

@@ -38,8 +38,7 @@ int mcp_methods_page(struct mcp_call *call, size_t count, size_t *ret_from, size
 const struct mcp_done *mcp_methods_list(struct mcp_call *call, const char *field, json_t *take_entries, size_t next);
 
 /* Fails a call that names an unknown tool or prompt (`what`); best: the nearest name, or NULL. */
-const struct mcp_done *mcp_methods_unknown(struct mcp_call *call, const char *what, const char *name,
-					   const char *best);
+const struct mcp_done *mcp_methods_unknown(struct mcp_call *call, const char *what, const char *name, const char *best);
 
 mcp_method_run mcp_methods_resources_list, mcp_methods_resources_templates, mcp_methods_resources_read;
 mcp_method_run mcp_methods_prompts_list, mcp_methods_prompts_get, mcp_methods_complete;

@@ -117,7 +117,8 @@ static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_head
 				     call->message.method);
 	call->accepted = 1;
 	if (mcp_server_is_full(call->server))
-		return mcp_call_answer_full(call, "the server is busy: too many requests at once; try again in a second");
+		return mcp_call_answer_full(call,
+					    "the server is busy: too many requests at once; try again in a second");
 	return method->run(call);
 }
 
@@ -207,8 +208,9 @@ static int unseal(const struct mcp_call *call, const char *text, json_t **ret_st
 	}
 	sign(call, buf_text(&plain), plain.len, want);
 	if (mac.len != sizeof want || !memeql_sec(buf_text(&mac), want, sizeof want)) {
-		rc = err_set(e, ERR_INPUT,
-			     "it was changed, or comes from another server or from before a restart; start over without it");
+		rc = err_set(
+			e, ERR_INPUT,
+			"it was changed, or comes from another server or from before a restart; start over without it");
 		goto out;
 	}
 	envelope = json_loadb(buf_text(&plain), plain.len, 0, NULL);

@@ -12,7 +12,6 @@ void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, 
 /* Reads what a retry brings back: the client's answers and the sealed state. NULL when that is in order. */
 const struct mcp_done *mcp_modern_retry(struct mcp_call *call);
 /* mcp_call_ask: the questions are the result. */
-const struct mcp_done *mcp_modern_ask(struct mcp_call *call, json_t *take_requests,
-				      json_t *take_state) MCP_MUST_RETURN;
+const struct mcp_done *mcp_modern_ask(struct mcp_call *call, json_t *take_requests, json_t *take_state) MCP_MUST_RETURN;
 
 #endif

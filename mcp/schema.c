@@ -419,7 +419,8 @@ static int check(const json_t *schema, const json_t *value, const struct place *
 	case JSON_OBJECT: return check_object(schema, value, at);
 	case JSON_ARRAY: return check_array(schema, value, at);
 	case JSON_STRING:
-		return check_size(schema, count_characters(json_string_value(value)), "minLength", "maxLength", value, at);
+		return check_size(schema, count_characters(json_string_value(value)), "minLength", "maxLength", value,
+				  at);
 	case JSON_INTEGER:
 	case JSON_REAL: return check_number(schema, value, at);
 	case JSON_TRUE:

@@ -49,7 +49,7 @@ struct mcp_server_config {
 	size_t max_message; /* bytes of one message; 0: 8 MiB */
 	size_t page;        /* entries of one page of a list; 0: 100 */
 	int list_ttl_ms;    /* how long clients may keep lists of tables; 0: 60 s */
-	int max_sessions;   /* legacy HTTP sessions: the longest idle makes room; when all are busy, a new one is refused.
+	int max_sessions; /* legacy HTTP sessions: the longest idle makes room; when all are busy, a new one is refused.
 	                     * 0: 256 */
 };
 

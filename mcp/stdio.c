@@ -28,10 +28,10 @@ struct stdio {
 	struct mcp_stream stream; /* first: streams are cast to this */
 	int out_fd, is_socket;
 	pthread_t writer;
-	struct lock lock;         /* LOCK_OUTPUT, of all below */
-	struct lock_bell bell;    /* for the writer: more to write, or the end */
-	struct buf queue;         /* what waits to be written */
-	int broken;    /* the client is gone or hopelessly behind: everything is dropped */
+	struct lock lock;      /* LOCK_OUTPUT, of all below */
+	struct lock_bell bell; /* for the writer: more to write, or the end */
+	struct buf queue;      /* what waits to be written */
+	int broken;            /* the client is gone or hopelessly behind: everything is dropped */
 	int input_ended, ending;
 };
 
@@ -98,7 +98,7 @@ static void stream_send(struct mcp_stream *stream, const struct mcp_outgoing *m)
 	struct stdio *io = (struct stdio *)stream;
 	lock_take(&io->lock);
 	io->broken |= io->queue.len > QUEUE_MAX; /* memory is worth more than the answers of who does not read */
-	if (!io->broken) {
+	if (!io->broken && m->n > 0) {
 		buf_add(&io->queue, m->text, m->n);
 		buf_addc(&io->queue, '\n');
 		lock_bell_ring(&io->bell);

@@ -14,7 +14,9 @@
 #include "daemon/tools/part.h"
 #include "daemon/tools/tools.h"
 
-enum { JOBS_MAX = 200 }; /* newest ones that completion looks through */
+/* JOBS_MAX: the newest ones that completion looks through. STABLE_MS: how long clients may keep what changes with an
+ * installation only. */
+enum { JOBS_MAX = 200, STABLE_MS = 3600 * 1000 };
 
 static const char *const part_names[] = { "source", "device", "host", "macros", "best", "tuning", "measurements", "t4",
                                           "validations", "exchanges" };
@@ -162,23 +164,23 @@ static const struct mcp_done *read_job_log(struct mcp_call *call)
 
 const struct mcp_resource resources_table[] = {
 	{ "peak://docs/context-format", "context-format", "The context format", "How a kernel context is written", "text/markdown",
-	  read_document },
+	  read_document, STABLE_MS },
 	{ "peak://docs/transformations", "transformations-format", "The transformation format",
-	  "How a natural transformation is written", "text/markdown", read_document },
-	{ NULL, NULL, NULL, NULL, NULL, NULL },
+	  "How a natural transformation is written", "text/markdown", read_document, STABLE_MS },
+	{ NULL, NULL, NULL, NULL, NULL, NULL, 0 },
 };
 
 const struct mcp_template resources_templates[] = {
 	{ "peak://checkpoint/{at}/{part}", "checkpoint", "A part of a checkpoint",
-	  "part: source, device, host, macros, best, tuning, measurements, t4, validations or exchanges", NULL, read_checkpoint },
-	{ "peak://transformation/{name}", "transformation", "A transformation's text", NULL, "text/markdown", read_transformation },
+	  "part: source, device, host, macros, best, tuning, measurements, t4, validations or exchanges", NULL, read_checkpoint, 0 },
+	{ "peak://transformation/{name}", "transformation", "A transformation's text", NULL, "text/markdown", read_transformation, 0 },
 	{ "peak://device/{device}", "device", "A device", "What a tool's argument device means: cuda:0, cuda:all, cuda:sm_90a; or why there is none",
-	  "application/json", read_device },
+	  "application/json", read_device, 0 },
 	{ "peak://model/{model}", "model", "A model", "Whether transform can ask it; \"default\" is the one that needs no name", "application/json",
-	  read_model },
-	{ "peak://job/{id}", "job", "A job", "Its state and result, as the job tool shows it", "application/json", read_job },
-	{ "peak://job/{id}/log", "job-log", "A job's log", "All of its events, one a line", "text/plain", read_job_log },
-	{ NULL, NULL, NULL, NULL, NULL, NULL },
+	  read_model, 0 },
+	{ "peak://job/{id}", "job", "A job", "Its state and result, as the job tool shows it", "application/json", read_job, 0 },
+	{ "peak://job/{id}/log", "job-log", "A job's log", "All of its events, one a line", "text/plain", read_job_log, 0 },
+	{ NULL, NULL, NULL, NULL, NULL, NULL, 0 },
 };
 
 /* Runs fn over every workflow's name. */

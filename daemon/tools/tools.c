@@ -81,7 +81,9 @@ const char *tools_text(const struct mcp_call *call, const char *key)
 json_int_t tools_int(const struct mcp_call *call, const char *key, json_int_t or_else)
 {
 	const json_t *value = json_object_get(mcp_call_arguments(call), key);
-	return json_is_number(value) ? (json_int_t)json_number_value(value) : or_else;
+	if (json_is_real(value)) /* 3.0 is an integer to the schemas */
+		return (json_int_t)json_real_value(value);
+	return json_is_integer(value) ? json_integer_value(value) : or_else;
 }
 
 int tools_flag(const struct mcp_call *call, const char *key)
@@ -163,8 +165,10 @@ static int request_of(const struct mcp_call *call, struct db *db, struct fields 
 			fields_set(request, key, json_string_value(value));
 		else if (json_is_boolean(value))
 			fields_set(request, key, json_is_true(value) ? "1" : "0");
-		else if (json_is_number(value))
-			fields_setf(request, key, "%.15g", json_number_value(value));
+		else if (json_is_integer(value)) /* exact: a double has 53 bits only */
+			fields_setf(request, key, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+		else if (json_is_real(value))
+			fields_setf(request, key, "%.15g", json_real_value(value));
 		else if (json_is_array(value))
 			set_lines(request, key, value);
 	}

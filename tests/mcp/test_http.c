@@ -348,7 +348,11 @@ static void test_cancel(int port, struct world *w)
 	       202, "a legacy client cancels by a notification");
 	is_int(soon(&w->cancels, 1), 1, "which is heard");
 	is_int(w->why, MCP_CANCEL_ASKED, "as the client's wish");
+	struct buf b = BUF_INIT;
 	let_go(w);
+	is_int(read_until(fd, &b, "\r\n0\r\n", 60000), 0, "its stream ends");
+	ok(strstr(buf_text(&b), "\"id\"") == NULL, "without an answer");
+	buf_fini(&b);
 	close(fd);
 	free(session);
 }
