@@ -52,7 +52,7 @@ static const struct mcp_done *flood(struct mcp_call *call)
 			clock_sleep(CLOCK_MS / 10);
 	}
 	free(text);
-	w->cancelled += mcp_call_cancelled(call);
+	w->cancelled += mcp_call_cancelled(call) == MCP_CANCEL_LEFT;
 	return mcp_call_reply(call, NULL, "done");
 }
 
