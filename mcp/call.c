@@ -113,7 +113,7 @@ const struct mcp_done *mcp_call_run_later(struct mcp_call *call, mcp_handler *ha
 	call->handler = handler;
 	if (call->tool && (call->tool->flags & MCP_TOOL_QUICK))
 		return handler(call);
-	if (mcp_pool_add(call->server->pool, run, mcp_call_ref(call), 0) < 0) {
+	if (mcp_pool_add(call->server->pool, run, mcp_call_ref(call)) < 0) {
 		const struct mcp_done *done = mcp_call_answer_full(
 			call, "the server is busy: too many requests at once; try again in a second");
 		mcp_call_unref(call);
@@ -124,7 +124,7 @@ const struct mcp_done *mcp_call_run_later(struct mcp_call *call, mcp_handler *ha
 
 void mcp_call_continue(struct mcp_call *take_call)
 {
-	mcp_pool_add(take_call->server->pool, run, take_call, 1);
+	mcp_pool_again(take_call->server->pool, run, take_call);
 }
 
 /* --- what was asked --------------------------------------------------------------------------------------------- */

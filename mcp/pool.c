@@ -1,4 +1,4 @@
-/* pool: threads and their queue; see pool.h. Made by mcp/server.c, filled by mcp/call.c. */
+/* pool: threads and their queue; see pool.h. */
 #include "mcp/pool.h"
 
 #include <assert.h>
@@ -62,7 +62,8 @@ struct mcp_pool *mcp_pool_new(int threads, int max_queued)
 	p->max_queued = max_queued;
 	p->thread = MEM_NEW_N(pthread_t, (size_t)threads);
 	for (; p->threads < threads; p->threads++) {
-		if (pthread_create(&p->thread[p->threads], NULL, serve, p) != 0)
+		int rc = pthread_create(&p->thread[p->threads], NULL, serve, p);
+		if (rc != 0)
 			break;
 	}
 	assert(p->threads > 0);
@@ -86,7 +87,7 @@ void mcp_pool_free(struct mcp_pool *p)
 	free(p);
 }
 
-int mcp_pool_add(struct mcp_pool *p, void (*run)(void *arg), void *arg, int force)
+static int add(struct mcp_pool *p, void (*run)(void *arg), void *arg, int force)
 {
 	struct item *it = MEM_NEW(struct item);
 	it->run = run;
@@ -97,10 +98,20 @@ int mcp_pool_add(struct mcp_pool *p, void (*run)(void *arg), void *arg, int forc
 		*p->tail = it;
 		p->tail = &it->next;
 		p->queued++;
-		pthread_cond_signal(&p->bell.cond); /* one item needs one thread; lock_bell_ring would wake them all */
+		pthread_cond_signal(&p->bell.cond); /* one item, one thread: ringing wakes them all */
 	}
 	lock_release(&p->lock);
 	if (full)
 		free(it);
 	return full ? -1 : 0;
+}
+
+int mcp_pool_add(struct mcp_pool *p, void (*run)(void *arg), void *arg)
+{
+	return add(p, run, arg, 0);
+}
+
+void mcp_pool_again(struct mcp_pool *p, void (*run)(void *arg), void *arg)
+{
+	add(p, run, arg, 1);
 }

@@ -1,4 +1,5 @@
-/* pool: a fixed number of threads that run handlers, and a bounded queue before them. One per server. */
+/* pool: a fixed number of threads and a bounded queue before them. Each server runs its handlers on one; owners may have
+ * further ones. */
 #ifndef PEAKD_MCP_POOL_H
 #define PEAKD_MCP_POOL_H
 
@@ -7,8 +8,9 @@ struct mcp_pool;
 struct mcp_pool *mcp_pool_new(int threads, int max_queued);
 /* Runs what is queued, waits for the threads, frees. NULL is allowed. */
 void mcp_pool_free(struct mcp_pool *pool);
-/* Has run(arg) called on some thread. Returns -1 when the queue is full, and nothing happens; `force` queues it anyway,
- * for work that was accepted before and continues. */
-int mcp_pool_add(struct mcp_pool *pool, void (*run)(void *arg), void *arg, int force);
+/* Has run(arg) called on some thread. Returns -1 when the queue is full (nothing happens then). */
+int mcp_pool_add(struct mcp_pool *pool, void (*run)(void *arg), void *arg);
+/* As mcp_pool_add, but never refuses: for work that was accepted before and continues. */
+void mcp_pool_again(struct mcp_pool *pool, void (*run)(void *arg), void *arg);
 
 #endif
