@@ -15,9 +15,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "core/transform/llm_anthropic.h"
-#include "core/transform/llm_openai.h"
-#include "core/transform/llm_sse.h"
 #include "core/transform/llm_wire.h"
 
 enum {
@@ -41,7 +38,7 @@ struct llm {
 struct call {
 	const struct llm *llm;
 	const struct model_request *request;
-	struct llm_sse sse;
+	struct llm_wire_events sse;
 	struct llm_stream stream;
 	struct buf body;   /* raw, as long as no event was seen */
 	int64_t last_byte; /* monotonic */
@@ -131,7 +128,7 @@ int llm_new(const struct llm_config *config, struct llm **ret_llm, struct err *e
 	c->stall_ms = or_default(c->stall_ms, 600000);
 	c->total_ms = or_default(c->total_ms, 3600000);
 	c->backoff_ms = or_default(c->backoff_ms, 500);
-	llm->wire = c->format == LLM_ANTHROPIC ? &llm_anthropic_wire : &llm_openai_wire;
+	llm->wire = c->format == LLM_ANTHROPIC ? &llm_wire_anthropic : &llm_wire_openai;
 	size_t n = strlen(config->base_url);
 	while (n && config->base_url[n - 1] == '/')
 		n--;
@@ -179,7 +176,7 @@ static size_t take_bytes(char *bytes, size_t size, size_t count, void *arg)
 	call->last_byte = clock_now();
 	if (!call->sse.any && call->body.len + n <= BODY_MAX)
 		buf_add(&call->body, bytes, n);
-	return llm_sse_feed(&call->sse, bytes, n, take_event, call) < 0 ? 0 : n;
+	return llm_wire_feed(&call->sse, bytes, n, take_event, call) < 0 ? 0 : n;
 }
 
 /* The value of a header of that name; NULL for another header. */
@@ -230,7 +227,7 @@ static int check_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, c
 
 static void call_fini(struct call *call)
 {
-	llm_sse_fini(&call->sse);
+	llm_wire_events_fini(&call->sse);
 	buf_fini(&call->stream.text);
 	buf_fini(&call->stream.refusal);
 	buf_fini(&call->body);
@@ -455,7 +452,7 @@ static int ask(void *arg, const struct model_request *request, struct model_answ
 	char *body = llm->wire->body(&llm->config, request->prompt), why[CURL_ERROR_SIZE];
 	int rc;
 	for (unsigned try = 0;; try++) {
-		struct call call = { .llm = llm, .request = request, .sse = LLM_SSE_INIT, .retry_after_ms = -1 };
+		struct call call = { .llm = llm, .request = request, .sse = LLM_WIRE_EVENTS_INIT, .retry_after_ms = -1 };
 		bool retry;
 		CURLcode code = transfer(&call, body, deadline, why);
 		rc = judge_call(&call, code, why, &retry, e);

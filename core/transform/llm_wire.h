@@ -1,4 +1,6 @@
-/* llm_wire: what llm.c and the two wire formats share: the answer while it streams in, and the table of a format. */
+/* llm_wire: the two formats that providers speak, as tables of functions, and the server-sent events that both stream:
+ * OpenAI-compatible /chat/completions (OpenAI API reference; llama.cpp, vLLM, Ollama and most gateways) and Anthropic
+ * /messages, version 2023-06-01 (Anthropic API reference). Used by llm.c. */
 #ifndef PEAKD_CORE_TRANSFORM_LLM_WIRE_H
 #define PEAKD_CORE_TRANSFORM_LLM_WIRE_H
 
@@ -33,5 +35,25 @@ struct llm_wire {
 	/* A whole body in place of a stream: an answer or an error. False when it is neither. */
 	bool (*whole)(struct llm_stream *s, const char *body);
 };
+
+extern const struct llm_wire llm_wire_openai, llm_wire_anthropic;
+
+enum { LLM_WIRE_LINE_MAX = 4 << 20 }; /* bytes in one line or event; more is garbage */
+
+/* Server-sent events out of bytes that arrive in any pieces (WHATWG HTML, section 9.2.6). */
+struct llm_wire_events {
+	struct buf line; /* the line that is not complete yet */
+	struct buf data; /* data: lines of the event that is not complete yet */
+	char event[64];  /* its event: name, "" when none came */
+	bool cr;         /* the last byte was a CR: a LF that follows belongs to it */
+	bool any;        /* at least one event or comment came */
+};
+
+#define LLM_WIRE_EVENTS_INIT { .line = BUF_INIT, .data = BUF_INIT }
+void llm_wire_events_fini(struct llm_wire_events *s);
+/* Calls back once per event with its name ("" when none) and data. A negative return of the callback ends it and is
+ * returned; -1 for a line that is too long. */
+int llm_wire_feed(struct llm_wire_events *s, const char *bytes, size_t n,
+		  int (*event)(void *arg, const char *name, const char *data), void *arg);
 
 #endif

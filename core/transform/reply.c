@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "base/markdown.h"
 #include "base/mem.h"
-#include "core/transform/patch.h"
 
 static void fail(struct reply *r, enum reply_outcome outcome, char *take_detail)
 {
@@ -231,23 +230,139 @@ static void check_text(const struct reply_want *want, char *take_text, struct re
 	free(take_text);
 }
 
+/* --- search/replace blocks: conflict markers, which most models know ---------------------------------------------- */
+
+struct block {
+	struct buf search, replace;
+};
+
+static bool marks(const char *line, char c)
+{
+	line += strspn(line, " \t");
+	return strspn(line, (char[]){ c, '\0' }) >= 5;
+}
+
+/* `<<<<<<< SEARCH` and `>>>>>>> REPLACE` are told from shifts in code by their length and the word. */
+static bool opens(const char *line)
+{
+	return marks(line, '<') && strncmp(line + strcspn(line, "S\n"), "SEARCH", 6) == 0;
+}
+
+static bool ends(const char *line)
+{
+	return marks(line, '>') && strncmp(line + strcspn(line, "R\n"), "REPLACE", 7) == 0;
+}
+
+static const char *next_line(const char *line)
+{
+	line += strcspn(line, "\n");
+	return *line ? line + 1 : line;
+}
+
+static void add_line(struct buf *out, const char *line)
+{
+	size_t n = strcspn(line, "\n");
+	if (n && line[n - 1] == '\r')
+		n--;
+	buf_add(out, line, n);
+	buf_addc(out, '\n');
+}
+
+static bool has_patch(const char *answer)
+{
+	for (const char *line = answer; *line; line = next_line(line)) {
+		if (opens(line))
+			return true;
+	}
+	return false;
+}
+
+/* Reads the block that opens at `line`; returns what follows it, NULL when it is not closed. */
+static const char *read_block(const char *line, struct block *b)
+{
+	bool replacing = false;
+	for (line = next_line(line); *line; line = next_line(line)) {
+		if (ends(line))
+			return replacing ? next_line(line) : NULL;
+		if (!replacing && marks(line, '='))
+			replacing = true;
+		else
+			add_line(replacing ? &b->replace : &b->search, line);
+	}
+	return NULL;
+}
+
+/* First place at or behind `from` where the search stands as whole lines. */
+static const char *find_lines(const char *text, const char *from, const char *search)
+{
+	for (const char *at = from; (at = strstr(at, search)); at++) {
+		if (at == text || at[-1] == '\n')
+			return at;
+	}
+	return NULL;
+}
+
+static char *describe(const char *what, const char *search)
+{
+	size_t n = strcspn(search, "\n");
+	return mem_fmt("the search block that begins with \"%.*s\" %s", (int)(n < 120 ? n : 120), search, what);
+}
+
+/* Replaces the one place where the search stands; else says what is wrong and returns false. */
+static bool apply_block(struct buf *text, const struct block *b, struct reply *r)
+{
+	const char *search = buf_text(&b->search), *at = *search ? find_lines(text->data, text->data, search) : NULL;
+	if (!at) {
+		fail(r, REPLY_SEARCH_MISSING,
+		     describe("is not in the region; it must repeat whole lines exactly", search));
+		return false;
+	}
+	if (find_lines(text->data, at + 1, search)) {
+		fail(r, REPLY_SEARCH_TWICE,
+		     describe("is there more than once; it must hold enough lines to be unique", search));
+		return false;
+	}
+	struct buf out = BUF_INIT;
+	buf_add(&out, text->data, (size_t)(at - text->data));
+	buf_adds(&out, buf_text(&b->replace));
+	buf_adds(&out, at + b->search.len);
+	buf_fini(text);
+	*text = out;
+	return true;
+}
+
+/* Applies every block of the answer in order, each to what the one before left: all or none. */
 static void apply_patch(const struct reply_want *want, const char *answer, enum reply_finish finish, struct reply *r)
 {
-	char *text, *detail;
-	if (!want->may_patch) {
+	struct buf text = BUF_INIT;
+	bool good = want->may_patch;
+	if (!good)
 		fail(r, REPLY_NO_CODE,
-		     mem_fmt("search/replace blocks are not accepted here; the whole %s region in one fence is "
-			     "expected",
+		     mem_fmt("search/replace blocks are not accepted here; expected the whole %s region in one fence",
 			     context_region_name(want->region)));
-		return;
+	buf_adds(&text, want->before);
+	if (text.len && text.data[text.len - 1] != '\n')
+		buf_addc(&text, '\n');
+	for (const char *line = answer; good && *line;) {
+		if (!opens(line)) {
+			line = next_line(line);
+			continue;
+		}
+		struct block b = { BUF_INIT, BUF_INIT };
+		line = read_block(line, &b);
+		if (line) {
+			good = apply_block(&text, &b, r);
+		} else {
+			good = false;
+			fail(r, finish == REPLY_FINISH_LENGTH ? REPLY_TRUNCATED : REPLY_UNTERMINATED,
+			     mem_str("a search/replace block is not closed by `>>>>>>> REPLACE`"));
+		}
+		buf_fini(&b.search);
+		buf_fini(&b.replace);
 	}
-	switch (patch_apply(want->before, answer, &text, &detail)) {
-	case PATCH_OK: check_text(want, text, r); break;
-	case PATCH_NONE:
-	case PATCH_MISSING: fail(r, REPLY_SEARCH_MISSING, detail); break;
-	case PATCH_TWICE: fail(r, REPLY_SEARCH_TWICE, detail); break;
-	case PATCH_BROKEN: fail(r, finish == REPLY_FINISH_LENGTH ? REPLY_TRUNCATED : REPLY_UNTERMINATED, detail); break;
-	}
+	if (good)
+		check_text(want, buf_steal(&text), r);
+	buf_fini(&text);
 }
 
 void reply_parse(const struct reply_want *want, const char *answer, enum reply_finish finish, struct reply *ret_reply)
@@ -264,7 +379,7 @@ void reply_parse(const struct reply_want *want, const char *answer, enum reply_f
 			fail(ret_reply, REPLY_EMPTY, mem_str("the answer is empty"));
 		return;
 	}
-	if (patch_present(answer)) {
+	if (has_patch(answer)) {
 		apply_patch(want, answer, finish, ret_reply);
 		return;
 	}

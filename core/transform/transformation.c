@@ -1,4 +1,5 @@
-/* transformation: front matter, checks and small questions; the passes are read by passes.c. See transformation.h. */
+/* transformation: reads a transformation's file, front matter and passes, and answers small questions about it; see
+ * transformation.h. */
 #include "core/transform/transformation.h"
 
 #include <ctype.h>
@@ -9,14 +10,14 @@
 #include "base/front_matter.h"
 #include "base/markdown.h"
 #include "base/mem.h"
-#include "core/transform/passes.h"
+#include "base/utf8.h"
 
-enum { TEXT_MAX = 16 << 10 };
+enum { TEXT_MAX = 16 << 10, SUMMARY_MAX = 72 };
 
 static const struct front_matter_key keys[] = {
-	{ "name", FRONT_MATTER_TEXT },     { "summary", FRONT_MATTER_TEXT }, { "backends", FRONT_MATTER_LIST },
-	{ "after", FRONT_MATTER_LIST },    { "requires", FRONT_MATTER_LIST }, { "adds", FRONT_MATTER_MAP },
-	{ "where", FRONT_MATTER_LIST },    { "drops", FRONT_MATTER_LIST },
+	{ "name", FRONT_MATTER_TEXT },  { "summary", FRONT_MATTER_TEXT },  { "backends", FRONT_MATTER_LIST },
+	{ "after", FRONT_MATTER_LIST }, { "requires", FRONT_MATTER_LIST }, { "adds", FRONT_MATTER_MAP },
+	{ "where", FRONT_MATTER_LIST }, { "drops", FRONT_MATTER_LIST },
 };
 
 static bool is_backend(const char *s)
@@ -38,44 +39,18 @@ static bool is_identifier(const char *s)
 	return *s == '\0';
 }
 
-/* Names: "a, b" on the key's own line, or one `- item` a line. */
-static void read_list(const struct front_matter *m, const char *key, char ***ret_list, size_t *ret_count)
+/* The value on the key's own line, which `split` takes apart at commas and blanks, and the items below it. */
+static void read_list(const struct front_matter *m, const char *key, bool split, char ***ret_list, size_t *ret_count)
 {
 	int field = front_matter_find(m, key);
-	for (const char *s = front_matter_value(m, key); *s;) {
-		s += strspn(s, ", ");
-		size_t n = strcspn(s, ", ");
-		if (n)
-			*MEM_PUSH(*ret_list, *ret_count) = mem_strn(s, n);
+	const char *apart = split ? ", " : "";
+	for (const char *s = front_matter_value(m, key); *(s += strspn(s, apart)) != '\0';) {
+		size_t n = strcspn(s, apart);
+		*MEM_PUSH(*ret_list, *ret_count) = mem_strn(s, n);
 		s += n;
 	}
 	for (int k = front_matter_next(m, field, field); k >= 0; k = front_matter_next(m, field, k))
 		*MEM_PUSH(*ret_list, *ret_count) = mem_str(m->lines[k].value);
-}
-
-/* One condition a line, never split at commas. */
-static void read_conditions(const struct front_matter *m, const char *key, char ***ret_list, size_t *ret_count)
-{
-	int field = front_matter_find(m, key);
-	if (*front_matter_value(m, key))
-		*MEM_PUSH(*ret_list, *ret_count) = mem_str(front_matter_value(m, key));
-	for (int k = front_matter_next(m, field, field); k >= 0; k = front_matter_next(m, field, k))
-		*MEM_PUSH(*ret_list, *ret_count) = mem_str(m->lines[k].value);
-}
-
-static int read_params(struct transformation *t, const struct front_matter *m, const char *where, struct err *e)
-{
-	int adds = front_matter_find(m, "adds");
-	for (int k = front_matter_next(m, adds, adds); k >= 0; k = front_matter_next(m, adds, k)) {
-		if (!is_identifier(m->lines[k].key))
-			return err_set(e, ERR_INPUT,
-				       "%s:%d: adds: expected `NAME: values`, such as `TILE_K_SIZE: {8, 16}`", where,
-				       m->lines[k].line);
-		*MEM_PUSH(t->params, t->param_count) = (struct transformation_param){
-			.name = mem_str(m->lines[k].key), .values = mem_str(m->lines[k].value)
-		};
-	}
-	return 0;
 }
 
 static int read_front_matter(struct transformation *t, const struct front_matter *m, const char *where, struct err *e)
@@ -87,19 +62,259 @@ static int read_front_matter(struct transformation *t, const struct front_matter
 			       "%s:1: name: expected lower-case letters, digits and '-' (at most 63), got \"%s\"",
 			       where, t->name);
 	if (!*t->summary)
-		return err_set(e, ERR_INPUT, "%s:1: summary: one line about what the transformation does is expected",
+		return err_set(e, ERR_INPUT, "%s:1: summary: expected one line about what the transformation does",
 			       where);
-	read_list(m, "backends", &t->backends, &t->backend_count);
+	read_list(m, "backends", true, &t->backends, &t->backend_count);
 	for (size_t i = 0; i < t->backend_count; i++) {
 		if (!is_backend(t->backends[i]))
-			return err_set(e, ERR_INPUT, "%s:%d: backends: \"%s\" is none of cuda, hip, hlsl", where,
+			return err_set(e, ERR_INPUT, "%s:%d: backends: expected cuda, hip or hlsl, not \"%s\"", where,
 				       m->lines[front_matter_find(m, "backends")].line, t->backends[i]);
 	}
-	read_list(m, "after", &t->after, &t->after_count);
-	read_list(m, "drops", &t->drops, &t->drop_count);
-	read_conditions(m, "requires", &t->requires, &t->requires_count);
-	read_conditions(m, "where", &t->where, &t->where_count);
-	return read_params(t, m, where, e);
+	read_list(m, "after", true, &t->after, &t->after_count);
+	read_list(m, "drops", true, &t->drops, &t->drop_count);
+	read_list(m, "requires", false, &t->requires, &t->requires_count);
+	read_list(m, "where", false, &t->where, &t->where_count);
+	int adds = front_matter_find(m, "adds");
+	for (int k = front_matter_next(m, adds, adds); k >= 0; k = front_matter_next(m, adds, k)) {
+		if (!is_identifier(m->lines[k].key))
+			return err_set(e, ERR_INPUT,
+				       "%s:%d: adds: expected `NAME: values`, such as `TILE_K_SIZE: {8, 16}`", where,
+				       m->lines[k].line);
+		*MEM_PUSH(t->params, t->param_count) =
+			(struct transformation_param){ .name = mem_str(m->lines[k].key),
+						       .values = mem_str(m->lines[k].value) };
+	}
+	return 0;
+}
+
+/* --- passes ------------------------------------------------------------------------------------------------------- */
+
+struct reading {
+	struct transformation *t;
+	const char *where;
+	int line;
+	struct buf text; /* of the section that is open: intro, pass or step */
+	bool directives; /* directly below a pass's heading */
+};
+
+static struct transformation_pass *pass_of(struct reading *r)
+{
+	return r->t->pass_count ? &r->t->passes[r->t->pass_count - 1] : NULL;
+}
+
+static struct transformation_step *step_of(struct reading *r)
+{
+	struct transformation_pass *p = pass_of(r);
+	return p && p->step_count ? &p->steps[p->step_count - 1] : NULL;
+}
+
+/* Ends the open section: its text, without blank lines around it, goes where it belongs. */
+static void close_section(struct reading *r)
+{
+	char **to = step_of(r) ? &step_of(r)->text : pass_of(r) ? &pass_of(r)->text : &r->t->intro;
+	const char *s = buf_text(&r->text);
+	s += strspn(s, "\r\n");
+	size_t n = strlen(s);
+	while (n && strchr(" \t\r\n", s[n - 1]))
+		n--;
+	free(*to);
+	*to = n ? mem_fmt("%.*s\n", (int)n, s) : mem_str("");
+	buf_clear(&r->text);
+}
+
+static int close_pass(struct reading *r, struct err *e)
+{
+	close_section(r);
+	struct transformation_pass *p = pass_of(r);
+	if (!p)
+		return 0;
+	if (!p->step_count)
+		return err_set(
+			e, ERR_INPUT,
+			"%s:%d: pass %zu has no step: expected at least one of `### device`, `### host`, `### macros`",
+			r->where, r->line, r->t->pass_count);
+	for (size_t i = 0; i < p->step_count; i++) {
+		if (!*p->steps[i].text && !p->steps[i].insert_count)
+			return err_set(e, ERR_INPUT,
+				       "%s:%d: pass %zu, step %s has neither instructions nor code to insert", r->where,
+				       r->line, r->t->pass_count, context_region_name(p->steps[i].region));
+	}
+	return 0;
+}
+
+static int open_pass(struct reading *r, const char *title, struct err *e)
+{
+	int rc = close_pass(r, e);
+	if (rc < 0)
+		return rc;
+	char *end;
+	unsigned long number = strtoul(title, &end, 10);
+	if (end == title || number != r->t->pass_count + 1)
+		return err_set(e, ERR_INPUT, "%s:%d: expected `## Pass %zu: title`", r->where, r->line,
+			       r->t->pass_count + 1);
+	end += strspn(end, ": \t");
+	*MEM_PUSH(r->t->passes, r->t->pass_count) = (struct transformation_pass){
+		.title = mem_strn(end, strcspn(end, "\r\n")), .text = mem_str(""), .expect = TRANSFORMATION_NONE
+	};
+	r->directives = true;
+	return 0;
+}
+
+static int open_step(struct reading *r, const char *title, struct err *e)
+{
+	struct transformation_pass *p = pass_of(r);
+	char *name = mem_strn(title, strcspn(title, " \t\r\n"));
+	int region = context_region_parse(name);
+	free(name);
+	if (!p)
+		return err_set(e, ERR_INPUT, "%s:%d: a step stands before the first `## Pass 1: title`", r->where,
+			       r->line);
+	if (region < 0)
+		return err_set(e, ERR_INPUT,
+			       "%s:%d: a heading `### …` inside a pass names a region: device, host or macros",
+			       r->where, r->line);
+	for (size_t i = 0; i < p->step_count; i++) {
+		if (p->steps[i].region == (enum region)region)
+			return err_set(e, ERR_INPUT, "%s:%d: pass %zu has two steps for %s; start a new pass", r->where,
+				       r->line, r->t->pass_count, context_region_name((enum region)region));
+	}
+	close_section(r);
+	p->steps[p->step_count++] = (struct transformation_step){ .region = (enum region)region, .text = mem_str("") };
+	r->directives = false;
+	return 0;
+}
+
+static int read_adds(struct reading *r, const char *value, struct err *e)
+{
+	struct transformation_pass *p = pass_of(r);
+	while (*(value += strspn(value, ", "))) {
+		size_t n = strcspn(value, ", "), i = 0;
+		char *name = mem_strn(value, n);
+		*MEM_PUSH(p->adds, p->add_count) = name;
+		while (i < r->t->param_count && strcmp(r->t->params[i].name, name) != 0)
+			i++;
+		if (i == r->t->param_count)
+			return err_set(e, ERR_INPUT, "%s:%d: adds: %s has no values in the front matter's `adds:`",
+				       r->where, r->line, name);
+		value += n;
+	}
+	return 0;
+}
+
+/* `key: value` directly below a pass's heading; 1 for any other line. */
+static int read_directive(struct reading *r, const char *line, struct err *e)
+{
+	struct transformation_pass *p = pass_of(r);
+	size_t key = strcspn(line, ":\n");
+	if (line[key] != ':')
+		return 1;
+	const char *start = line + key + 1 + strspn(line + key + 1, " \t");
+	size_t n = strcspn(start, "\r\n");
+	while (n && (start[n - 1] == ' ' || start[n - 1] == '\t'))
+		n--;
+	char *value = mem_strn(start, n);
+	int rc = 0;
+	if (key == 6 && memcmp(line, "expect", 6) == 0) {
+		int x = TRANSFORMATION_NONE;
+		while (x <= TRANSFORMATION_VALID &&
+		       strcmp(transformation_expect_name((enum transformation_expect)x), value) != 0)
+			x++;
+		if (x > TRANSFORMATION_VALID)
+			rc = err_set(e, ERR_INPUT, "%s:%d: expect: none, compiles or valid, not \"%s\"", r->where,
+				     r->line, value);
+		else
+			p->expect = (enum transformation_expect)x;
+	} else if (key == 7 && memcmp(line, "kernels", 7) == 0 && strcmp(value, "may change") == 0) {
+		p->may_drop_kernels = true;
+	} else if (key == 9 && memcmp(line, "unchanged", 9) == 0 && strcmp(value, "allowed") == 0) {
+		p->may_keep = true;
+	} else if (key == 4 && memcmp(line, "adds", 4) == 0) {
+		rc = read_adds(r, value, e);
+	} else {
+		rc = 1;
+	}
+	free(value);
+	return rc;
+}
+
+/* A fence ```WORD insert belongs to the open step; 1 for any other fence. */
+static int read_insert(struct reading *r, const struct markdown_block *f, struct err *e)
+{
+	char *info = mem_strn(f->info, f->info_len);
+	char *last = strrchr(info, ' ');
+	int rc = 1;
+	if (!last || strcmp(last + 1, "insert") != 0)
+		goto out;
+	struct transformation_step *step = step_of(r);
+	if (!step || !f->closed) {
+		rc = err_set(e, ERR_INPUT, "%s:%d: code to insert must be a closed fence inside a step", r->where,
+			     r->line);
+		goto out;
+	}
+	info[strcspn(info, " ")] = '\0';
+	bool any = strcmp(info, "macros") == 0 || strcmp(info, "lua") == 0;
+	if (!any && !is_backend(info)) {
+		rc = err_set(e, ERR_INPUT,
+			     "%s:%d: code to insert is marked by a backend, `lua` or `macros`, not \"%s\"", r->where,
+			     r->line, info);
+		goto out;
+	}
+	*MEM_PUSH(step->inserts, step->insert_count) =
+		(struct transformation_insert){ .backend = mem_str(any ? "" : info), .code = markdown_body(f) };
+	rc = 0;
+out:
+	free(info);
+	return rc;
+}
+
+static int read_block(struct reading *r, const struct markdown_block *b, struct err *e)
+{
+	int rc = 1;
+	r->line = b->line;
+	if (markdown_is_heading(b, 2, "Pass ")) {
+		rc = open_pass(r, b->info + 5, e);
+	} else if (markdown_is_heading(b, 3, "") && pass_of(r)) {
+		rc = open_step(r, b->info, e);
+	} else if (b->kind == MARKDOWN_FENCE) {
+		rc = read_insert(r, b, e);
+	} else if (r->directives) {
+		rc = read_directive(r, b->start, e);
+		r->directives = rc == 0;
+	}
+	if (rc == 1)
+		buf_add(&r->text, b->start, (size_t)(b->end - b->start));
+	return rc < 0 ? rc : 0;
+}
+
+static int read_passes(struct transformation *t, const char *body, int line, const char *where, struct err *e)
+{
+	struct reading r = { .t = t, .where = where, .text = BUF_INIT };
+	struct markdown m = { .at = body, .line = line, .lists = true };
+	struct markdown_block b;
+	int rc = 0;
+	while (rc == 0 && markdown_next(&m, &b))
+		rc = read_block(&r, &b, e);
+	r.line = m.line;
+	if (rc == 0)
+		rc = close_pass(&r, e);
+	buf_fini(&r.text);
+	if (rc < 0)
+		return rc;
+	if (!t->pass_count)
+		return err_set(e, ERR_INPUT, "%s: no `## Pass 1: title` was found", where);
+	if (t->passes[t->pass_count - 1].expect != TRANSFORMATION_VALID)
+		return err_set(e, ERR_INPUT, "%s: the last pass must say `expect: valid` below its heading", where);
+	/* A parameter that no pass names enters at the first one. */
+	for (size_t i = 0; i < t->param_count; i++) {
+		bool placed = false;
+		for (size_t p = 0; p < t->pass_count; p++) {
+			for (size_t a = 0; a < t->passes[p].add_count; a++)
+				placed |= strcmp(t->passes[p].adds[a], t->params[i].name) == 0;
+		}
+		if (!placed)
+			*MEM_PUSH(t->passes[0].adds, t->passes[0].add_count) = mem_str(t->params[i].name);
+	}
+	return 0;
 }
 
 int transformation_parse(const char *text, const char *where, struct transformation **ret_t, struct err *e)
@@ -112,7 +327,7 @@ int transformation_parse(const char *text, const char *where, struct transformat
 	if (rc == 0)
 		rc = read_front_matter(t, &m, where, e);
 	if (rc == 0)
-		rc = passes_parse(t, m.body, m.body_line, where, e);
+		rc = read_passes(t, m.body, m.body_line, where, e);
 	front_matter_fini(&m);
 	if (rc < 0) {
 		err_show_line(e, where, text);
@@ -134,29 +349,11 @@ static bool has_heading(const char *text, int level, const char *words)
 	return false;
 }
 
-/* The first line as a summary: at most 72 bytes, cut between characters. */
-static char *first_line(const char *text)
-{
-	text += strspn(text, " \t\r\n#");
-	size_t n = strcspn(text, "\r\n");
-	if (n > 72) {
-		n = 72;
-		while (n && ((unsigned char)text[n] & 0xC0) == 0x80)
-			n--;
-	}
-	char *line = mem_strn(text, n);
-	for (char *s = line; *s; s++) {
-		if (*s == '#')
-			*s = ' ';
-	}
-	return line;
-}
-
 int transformation_of_text(const char *text, struct transformation **ret_t, struct err *e)
 {
 	if (text[strspn(text, " \t\r\n")] == '\0')
 		return err_set(e, ERR_INPUT,
-			       "the text of the transformation is empty: say what is to be done, such as "
+			       "the text of the transformation is empty: say what to do, such as "
 			       "\"unroll the inner loop by 4\"");
 	if (strlen(text) > TEXT_MAX)
 		return err_set(e, ERR_INPUT, "the text of the transformation has %zu bytes, at most %d are accepted",
@@ -164,8 +361,10 @@ int transformation_of_text(const char *text, struct transformation **ret_t, stru
 	if (strncmp(text, "---\n", 4) == 0 || strncmp(text, "---\r\n", 5) == 0)
 		return transformation_parse(text, "transformation text", ret_t, e);
 	struct hash h = hash_text(text);
-	char *summary = first_line(text);
+	const char *first = text + strspn(text, " \t\r\n#");
+	char *summary = mem_strn(first, strcspn(first, "\r\n#"));
 	struct buf file = BUF_INIT;
+	utf8_cut(summary, SUMMARY_MAX);
 	buf_addf(&file, "---\nname: text-%.12s\nsummary: %s\n---\n", h.hex, *summary ? summary : "free text");
 	bool passes = has_heading(text, 2, "Pass "), steps = has_heading(text, 3, "");
 	if (!passes)
@@ -187,6 +386,16 @@ static void free_list(char **list, size_t count)
 	free(list);
 }
 
+static void step_fini(struct transformation_step *step)
+{
+	for (size_t i = 0; i < step->insert_count; i++) {
+		free(step->inserts[i].backend);
+		free(step->inserts[i].code);
+	}
+	free(step->inserts);
+	free(step->text);
+}
+
 void transformation_free(struct transformation *t)
 {
 	if (!t)
@@ -203,7 +412,15 @@ void transformation_free(struct transformation *t)
 		free(t->params[i].values);
 	}
 	free(t->params);
-	passes_fini(t);
+	for (size_t p = 0; p < t->pass_count; p++) {
+		struct transformation_pass *pass = &t->passes[p];
+		for (size_t i = 0; i < pass->step_count; i++)
+			step_fini(&pass->steps[i]);
+		free_list(pass->adds, pass->add_count);
+		free(pass->title);
+		free(pass->text);
+	}
+	free(t->passes);
 	free(t->intro);
 	free(t->source);
 	free(t);
@@ -283,7 +500,7 @@ int transformation_check(const struct transformation *t, const char *backend, co
 		if (!done)
 			return err_set(
 				e, ERR_INPUT,
-				"transformation %s builds on %s, which this context has not behind it: apply %s first",
+				"transformation %s builds on %s, which was not applied to this context: apply %s first",
 				t->name, t->after[i], t->after[i]);
 	}
 	return 0;
