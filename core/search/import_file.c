@@ -17,6 +17,7 @@ int import_file_read(const char *path, struct buf *text, struct err *e)
 		char *room = buf_room(text, CHUNK);
 		got = gzread(f, room, CHUNK);
 		text->len -= (size_t)(CHUNK - (got > 0 ? got : 0));
+		text->data[text->len] = '\0';
 	} while (got > 0 && text->len < BYTES_MAX);
 	gzerror(f, &problem);
 	gzclose(f);

@@ -50,7 +50,7 @@ static void take_line(struct llm_wire_events *s, const char *line)
 }
 
 int llm_wire_feed(struct llm_wire_events *s, const char *bytes, size_t n,
-		 int (*event)(void *arg, const char *name, const char *data), void *arg)
+		  int (*event)(void *arg, const char *name, const char *data), void *arg)
 {
 	for (const char *end = bytes + n; bytes < end;) {
 		if (s->cr && *bytes == '\n') {
@@ -329,8 +329,7 @@ static void anthropic_finish(struct llm_stream *s, const char *reason)
 static void anthropic_usage(struct llm_stream *s, const json_t *usage)
 {
 	uint64_t cached = count_of(usage, "cache_read_input_tokens");
-	uint64_t input =
-		count_of(usage, "input_tokens") + count_of(usage, "cache_creation_input_tokens") + cached;
+	uint64_t input = count_of(usage, "input_tokens") + count_of(usage, "cache_creation_input_tokens") + cached;
 	uint64_t output = count_of(usage, "output_tokens");
 	if (input)
 		s->prompt_tokens = input;

@@ -49,7 +49,10 @@ struct llm_wire_events {
 	bool any;        /* at least one event or comment came */
 };
 
-#define LLM_WIRE_EVENTS_INIT { .line = BUF_INIT, .data = BUF_INIT }
+#define LLM_WIRE_EVENTS_INIT                                                                                           \
+	{                                                                                                              \
+		.line = BUF_INIT, .data = BUF_INIT                                                                     \
+	}
 void llm_wire_events_fini(struct llm_wire_events *s);
 /* Calls back once per event with its name ("" when none) and data. A negative return of the callback ends it and is
  * returned; -1 for a line that is too long. */

@@ -165,42 +165,27 @@ static int open_llm(const char *spec, struct models_open *ret_open, struct err *
 	return rc;
 }
 
-/* Where the recordings of one try are; free(). */
-static char *try_folder(const char *folder, unsigned attempt)
-{
-	return attempt > 1 ? mem_fmt("%s/try-%u", folder, attempt) : mem_str(folder);
-}
-
-static int open_recordings(const char *folder, unsigned attempt, struct replay **ret_replay, struct err *e)
-{
-	char *path = try_folder(folder, attempt);
-	int rc = replay_new(path, ret_replay, e);
-	free(path);
-	return rc;
-}
-
+/* A path, or the folder NAME or the file NAME.jsonl.gz in one of the recording folders. */
 static int open_replay(const struct models *m, const char *name, unsigned attempt, struct models_open *ret_open, struct err *e)
 {
-	int rc = -ERR_NOT_FOUND;
-	if (strchr(name, '/')) {
-		rc = open_recordings(name, attempt, &ret_open->replay, e);
-	} else {
-		struct buf looked = BUF_INIT;
-		bool found = false;
-		for (size_t i = 0; i < m->folder_count && !found; i++) {
-			char *folder = mem_fmt("%s/%s", m->folders[i], name);
-			found = access(folder, R_OK) == 0;
-			if (found)
-				rc = open_recordings(folder, attempt, &ret_open->replay, e);
-			buf_addf(&looked, "%s%s", i ? ", " : "", m->folders[i]);
-			free(folder);
-		}
-		if (!found)
-			rc = err_set(e, ERR_NOT_FOUND, "no recordings '%s' in %s", name, buf_text(&looked));
-		buf_fini(&looked);
+	static const char *const endings[] = { "", ".jsonl.gz" };
+	struct buf looked = BUF_INIT;
+	char *found = strchr(name, '/') ? mem_str(name) : NULL;
+	for (size_t i = 0; i < m->folder_count * MEM_COUNT(endings) && !found; i++) {
+		const char *folder = m->folders[i / MEM_COUNT(endings)], *ending = endings[i % MEM_COUNT(endings)];
+		char *path = mem_fmt("%s/%s%s", folder, name, ending);
+		if (access(path, R_OK) == 0)
+			found = mem_str(path);
+		if (!*ending)
+			buf_addf(&looked, "%s%s", i ? ", " : "", folder);
+		free(path);
 	}
+	int rc = found ? replay_new(found, attempt, &ret_open->replay, e)
+		       : err_set(e, ERR_NOT_FOUND, "no recordings '%s' in %s", name, buf_text(&looked));
 	if (rc == 0)
 		ret_open->model = replay_model(ret_open->replay);
+	buf_fini(&looked);
+	free(found);
 	return rc;
 }
 
@@ -234,9 +219,7 @@ int models_open(const struct models *m, const char *name, unsigned attempt, stru
 	if (rc < 0)
 		return err_wrap(e, "model %s", name);
 	if (m->record && open.llm) {
-		char *folder = try_folder(m->record, attempt);
-		open.recorder = replay_recorder_new(open.model, folder);
-		free(folder);
+		open.recorder = replay_recorder_new(open.model, m->record, attempt);
 		open.model = replay_recorder_model(open.recorder);
 	}
 	*ret_open = open;

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +16,11 @@
 #include "base/front_matter.h"
 #include "base/markdown.h"
 #include "base/mem.h"
-
-enum { FILE_MAX = 8 << 20 };
+#include "core/search/import_file.h"
 
 struct recording {
 	struct model_key key;
-	char *file; /* its name, for messages */
+	char *source; /* where it was read, for messages */
 	char *model, *text;
 	char prompt[HASH_SIZE]; /* hash of the prompt's words when it was recorded */
 	enum reply_finish finish;
@@ -35,34 +35,25 @@ struct replay {
 };
 
 static const struct front_matter_key keys[] = {
-	{ "transformation", FRONT_MATTER_TEXT },   { "pass", FRONT_MATTER_TEXT },
-	{ "step", FRONT_MATTER_TEXT },             { "attempt", FRONT_MATTER_TEXT },
-	{ "context", FRONT_MATTER_TEXT },          { "prompt", FRONT_MATTER_OPTIONAL },
-	{ "model", FRONT_MATTER_OPTIONAL },        { "finish", FRONT_MATTER_OPTIONAL },
-	{ "prompt-tokens", FRONT_MATTER_OPTIONAL }, { "cached-tokens", FRONT_MATTER_OPTIONAL },
-	{ "output-tokens", FRONT_MATTER_OPTIONAL }, { "elapsed-ms", FRONT_MATTER_OPTIONAL },
+	{ "transformation", FRONT_MATTER_TEXT },
+	{ "pass", FRONT_MATTER_TEXT },
+	{ "step", FRONT_MATTER_TEXT },
+	{ "attempt", FRONT_MATTER_TEXT },
+	{ "context", FRONT_MATTER_TEXT },
+	{ "prompt", FRONT_MATTER_OPTIONAL },
+	{ "model", FRONT_MATTER_OPTIONAL },
+	{ "finish", FRONT_MATTER_OPTIONAL },
+	{ "prompt-tokens", FRONT_MATTER_OPTIONAL },
+	{ "cached-tokens", FRONT_MATTER_OPTIONAL },
+	{ "output-tokens", FRONT_MATTER_OPTIONAL },
+	{ "elapsed-ms", FRONT_MATTER_OPTIONAL },
 };
 
-/* --- reading
- * ---------------------------------------------------------------------------------------------------------- */
-
-static int read_file(const char *path, struct buf *out, struct err *e)
-{
-	FILE *f = fopen(path, "rbe");
-	if (!f)
-		return err_sys(e, errno, "recording %s cannot be read", path);
-	char chunk[8192];
-	size_t n;
-	while ((n = fread(chunk, 1, sizeof chunk, f)) > 0 && out->len <= FILE_MAX)
-		buf_add(out, chunk, n);
-	bool bad = ferror(f) || out->len > FILE_MAX || strlen(buf_text(out)) != out->len;
-	fclose(f);
-	return bad ? err_set(e, ERR_INPUT, "recording %s is no text of at most 8 MiB", path) : 0;
-}
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static void recording_fini(struct recording *r)
 {
-	free(r->file);
+	free(r->source);
 	free(r->model);
 	free(r->text);
 }
@@ -84,14 +75,11 @@ static char *find_answer(const char *body)
 	return NULL;
 }
 
-static int read_recording(const char *path, struct recording *ret_r, struct err *e)
+static int parse_recording(const char *source, const char *text, struct recording *ret_r, struct err *e)
 {
-	struct buf text = BUF_INIT;
 	struct front_matter m = { .body = "" };
 	struct recording r = { .finish = REPLY_FINISH_OTHER };
-	int rc = read_file(path, &text, e);
-	if (rc == 0)
-		rc = front_matter_parse(path, buf_text(&text), keys, MEM_COUNT(keys), &m, e);
+	int rc = front_matter_parse(source, text, keys, MEM_COUNT(keys), &m, e);
 	if (rc < 0)
 		goto out;
 	snprintf(r.key.context.hex, sizeof r.key.context.hex, "%s", front_matter_value(&m, "context"));
@@ -115,15 +103,26 @@ static int read_recording(const char *path, struct recording *ret_r, struct err 
 			e, ERR_INPUT,
 			"recording %s: expected front matter with context (64 hexadecimal digits), transformation, "
 			"pass, step and attempt, and a closed fence marked `answer`",
-			path);
+			source);
 		free(r.text);
 		goto out;
 	}
 	r.model = mem_str(front_matter_value(&m, "model"));
-	r.file = mem_str(path);
+	r.source = mem_str(source);
 	*ret_r = r;
 out:
 	front_matter_fini(&m);
+	return rc;
+}
+
+static int read_recording(const char *path, struct recording *ret_r, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	int rc = import_file_read(path, &text, e);
+	if (rc == 0 && strlen(buf_text(&text)) != text.len)
+		rc = err_set(e, ERR_INPUT, "%s holds a NUL byte: it is not a recording", path);
+	if (rc == 0)
+		rc = parse_recording(path, buf_text(&text), ret_r, e);
 	buf_fini(&text);
 	return rc;
 }
@@ -134,29 +133,23 @@ static bool same_key(const struct model_key *a, const struct model_key *b)
 	       a->pass == b->pass && a->step == b->step && a->attempt == b->attempt;
 }
 
-static int add_recording(struct replay *r, const char *path, struct err *e)
+static int add_recording(struct replay *r, struct recording *take_next, struct err *e)
 {
-	struct recording next;
-	int rc = read_recording(path, &next, e);
-	if (rc < 0)
-		return rc;
 	for (size_t i = 0; i < r->count; i++) {
-		if (same_key(&r->at[i].key, &next.key)) {
-			rc = err_set(
-				e, ERR_INPUT,
-				"recordings %s and %s answer the same question (context, transformation, pass, step, "
-				"attempt); remove one",
-				r->at[i].file, path);
-			recording_fini(&next);
-			return rc;
-		}
+		if (!same_key(&r->at[i].key, &take_next->key))
+			continue;
+		int rc = err_set(e, ERR_INPUT,
+				 "recordings %s and %s answer the same question (context, transformation, pass, step, "
+				 "attempt); remove one",
+				 r->at[i].source, take_next->source);
+		recording_fini(take_next);
+		return rc;
 	}
-	*MEM_PUSH(r->at, r->count) = next;
+	*MEM_PUSH(r->at, r->count) = *take_next;
 	return 0;
 }
 
-/* --- answering
- * -------------------------------------------------------------------------------------------------------- */
+/* --- answering ------------------------------------------------------------------------------------------------------ */
 
 static int not_recorded(const struct replay *r, const struct model_key *key, struct err *e)
 {
@@ -206,10 +199,10 @@ static int ask(void *arg, const struct model_request *request, struct model_answ
 			continue;
 		struct hash now = prompt_hash(request->prompt);
 		bool same = strcmp(now.hex, found->prompt) == 0;
-		*ret_answer = answer_of(
-			found,
-			same ? NULL
-			     : mem_fmt("the prompt's words differ from those that %s was recorded with", found->file));
+		*ret_answer = answer_of(found,
+					same ? NULL
+					     : mem_fmt("the prompt's words differ from those that %s was recorded with",
+						       found->source));
 		return 0;
 	}
 	return not_recorded(r, &request->key, e);
@@ -222,7 +215,12 @@ static int is_recording(const struct dirent *d)
 	       strcasecmp(d->d_name, "README.md") != 0;
 }
 
-int replay_new(const char *folder, struct replay **ret_replay, struct err *e)
+static char *try_folder(const char *folder, unsigned attempt)
+{
+	return attempt > 1 ? mem_fmt("%s/try-%u", folder, attempt) : mem_str(folder);
+}
+
+static int load_folder(struct replay *r, const char *folder, struct err *e)
 {
 	struct dirent **list;
 	int n = scandir(folder, &list, is_recording, alphasort), rc = 0;
@@ -231,21 +229,70 @@ int replay_new(const char *folder, struct replay **ret_replay, struct err *e)
 			       folder);
 	if (n < 0)
 		return err_sys(e, errno, "recordings cannot be read from %s", folder);
-	struct replay *r = MEM_NEW(struct replay);
-	const char *slash = strrchr(folder, '/');
-	r->folder = mem_str(folder);
-	r->name = mem_fmt("replay:%s", slash && slash[1] ? slash + 1 : folder);
-	r->model = (struct model){ .arg = r, .name = r->name, .ask = ask };
 	for (int i = 0; i < n; i++) {
 		char *path = mem_fmt("%s/%s", folder, list[i]->d_name);
+		struct recording next;
 		if (rc == 0)
-			rc = add_recording(r, path, e);
+			rc = read_recording(path, &next, e);
+		if (rc == 0)
+			rc = add_recording(r, &next, e);
 		free(path);
 		free(list[i]);
 	}
 	free(list);
+	return rc;
+}
+
+/* One line of a packed study: {"file": "try-2/NAME.md", "text": the recording}. */
+static int load_line(struct replay *r, const char *path, const char *line, size_t len, unsigned attempt, struct err *e)
+{
+	struct recording next;
+	json_t *entry = json_loadb(line, len, 0, NULL);
+	const char *file = json_string_value(json_object_get(entry, "file"));
+	const char *text = json_string_value(json_object_get(entry, "text"));
+	unsigned number = 1;
+	int rc = 0;
+	if (file == NULL || text == NULL)
+		rc = err_set(e, ERR_INPUT, "%s: expected {\"file\": …, \"text\": …} on every line", path);
+	else
+		sscanf(file, "try-%u/", &number);
+	if (rc == 0 && number == attempt) {
+		char *source = mem_fmt("%s: %s", path, file);
+		rc = parse_recording(source, text, &next, e);
+		if (rc == 0)
+			rc = add_recording(r, &next, e);
+		free(source);
+	}
+	json_decref(entry);
+	return rc;
+}
+
+static int load_packed(struct replay *r, const char *path, unsigned attempt, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	int rc = import_file_read(path, &text, e);
+	for (const char *line = buf_text(&text); rc == 0 && *line;) {
+		size_t n = strcspn(line, "\n");
+		rc = load_line(r, path, line, n, attempt, e);
+		line += n + (line[n] == '\n');
+	}
+	buf_fini(&text);
+	return rc;
+}
+
+int replay_new(const char *path, unsigned attempt, struct replay **ret_replay, struct err *e)
+{
+	struct replay *r = MEM_NEW(struct replay);
+	const char *slash = strrchr(path, '/');
+	struct stat st;
+	bool packed = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+	r->folder = packed ? mem_str(path) : try_folder(path, attempt);
+	r->name = mem_fmt("replay:%s", slash && slash[1] ? slash + 1 : path);
+	r->model = (struct model){ .arg = r, .name = r->name, .ask = ask };
+	int rc = packed ? load_packed(r, path, attempt, e) : load_folder(r, r->folder, e);
 	if (rc == 0 && !r->count)
-		rc = err_set(e, ERR_NOT_FOUND, "%s holds no recordings (*.md)", folder);
+		rc = packed ? err_set(e, ERR_NOT_FOUND, "%s holds no recordings of try %u", path, attempt)
+			    : err_set(e, ERR_NOT_FOUND, "%s holds no recordings (*.md)", r->folder);
 	if (rc < 0)
 		replay_free(r);
 	else
@@ -275,8 +322,7 @@ size_t replay_count(const struct replay *r)
 	return r->count;
 }
 
-/* --- recording
- * -------------------------------------------------------------------------------------------------------- */
+/* --- recording ------------------------------------------------------------------------------------------------------ */
 
 /* The name is the provider's own word, and stands on one line of the front matter. */
 static char *one_line(const char *name)
@@ -299,9 +345,9 @@ static void render(const struct model_request *request, const struct model_answe
 	buf_addf(out,
 		 "model: %s\nfinish: %s\nprompt-tokens: %llu\ncached-tokens: %llu\noutput-tokens: %llu\nelapsed-ms: "
 		 "%llu\n---\n",
-		 model, reply_finish_name(answer->finish),
-		 (unsigned long long)answer->prompt_tokens, (unsigned long long)answer->cached_tokens,
-		 (unsigned long long)answer->output_tokens, (unsigned long long)answer->elapsed_ms);
+		 model, reply_finish_name(answer->finish), (unsigned long long)answer->prompt_tokens,
+		 (unsigned long long)answer->cached_tokens, (unsigned long long)answer->output_tokens,
+		 (unsigned long long)answer->elapsed_ms);
 	free(model);
 	for (size_t i = 0; i < request->prompt->count; i++) {
 		const struct prompt_turn *turn = &request->prompt->turns[i];
@@ -351,7 +397,8 @@ static int make_folder(const char *folder, struct err *e)
 
 static char *recording_path(const char *folder, const struct model_key *k)
 {
-	return mem_fmt("%s/%s-%u-%u-%u-%.8s.md", folder, k->transformation, k->pass, k->step, k->attempt, k->context.hex);
+	return mem_fmt("%s/%s-%u-%u-%u-%.8s.md", folder, k->transformation, k->pass, k->step, k->attempt,
+		       k->context.hex);
 }
 
 int replay_record(const char *folder, const struct model_request *request, const struct model_answer *answer,
@@ -409,11 +456,11 @@ static int ask_and_record(void *arg, const struct model_request *request, struct
 	return rc;
 }
 
-struct replay_recorder *replay_recorder_new(const struct model *inner, const char *folder)
+struct replay_recorder *replay_recorder_new(const struct model *inner, const char *folder, unsigned attempt)
 {
 	struct replay_recorder *r = MEM_NEW(struct replay_recorder);
 	r->inner = inner;
-	r->folder = mem_str(folder);
+	r->folder = try_folder(folder, attempt);
 	r->model = (struct model){ .arg = r, .name = inner->name, .ask = ask_and_record };
 	return r;
 }

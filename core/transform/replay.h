@@ -1,6 +1,6 @@
-/* replay: a model whose answers are read from a folder of recordings, and the writing of such folders. One exchange
- * is one Markdown file that people can read and diff (format: docs/transformations.md). Matched by model_key; that
- * the prompt's words differ is said in the answer's note, never refused. */
+/* replay: a model whose answers are recordings, and the writing of recordings. One exchange is one Markdown file that
+ * people can read and compare (format: docs/transformations.md), matched by model_key; different words of the prompt are
+ * noted in the answer, never refused. A whole study may be one compressed file. */
 #ifndef PEAKD_CORE_TRANSFORM_REPLAY_H
 #define PEAKD_CORE_TRANSFORM_REPLAY_H
 
@@ -10,9 +10,10 @@
 #include "core/transform/model.h"
 
 struct replay;
-/* Reads every *.md of a folder. -ERR_NOT_FOUND when there is none, -ERR_INPUT naming the file for a bad or double
- * one. */
-int replay_new(const char *folder, struct replay **ret_replay, struct err *e);
+/* Recordings of one independent try, from 1: every *.md of a folder (of try-N below it for N > 1), or those of that try
+ * in a compressed file (bench/recordings.py). -ERR_NOT_FOUND when there are none, -ERR_INPUT naming the recording that is
+ * bad or answers a question twice. */
+int replay_new(const char *path, unsigned attempt, struct replay **ret_replay, struct err *e);
 void replay_free(struct replay *r);
 /* Asking for what was not recorded fails with ERR_NOT_FOUND, saying which of context, pass, step, attempt differs. */
 const struct model *replay_model(struct replay *r);
@@ -26,7 +27,7 @@ int replay_record(const char *folder, const struct model_request *request, const
 /* A model that asks `inner` and records every answer in the folder; a question that is recorded there in the same words is
  * answered from it, so that what was interrupted goes on where it ended. `inner` is borrowed. */
 struct replay_recorder;
-struct replay_recorder *replay_recorder_new(const struct model *inner, const char *folder);
+struct replay_recorder *replay_recorder_new(const struct model *inner, const char *folder, unsigned attempt);
 void replay_recorder_free(struct replay_recorder *r);
 const struct model *replay_recorder_model(struct replay_recorder *r);
 

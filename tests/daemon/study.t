@@ -107,6 +107,14 @@ export PEAKD_MODEL="replay:$T/right"
 timeout 100 "$peakd" study "$T/scale.peak.md" --db "$T/b.db" --samples 2 --tries 3 --json "$T/rows.json" >"$T/out" 2>"$T/err"
 ok $? "the recordings replay" "$(cat "$T/out" "$T/err")"
 is "$(jq -c '[.rows[] | [.transformation, .tries, .right]]' "$T/rows.json")" '[["add-up",3,3],["add-again",3,3]]' "as they were"
+python3 "$root/bench/recordings.py" pack "$T/right" "$T/right.jsonl.gz" >/dev/null
+(export PEAKD_MODEL="replay:$T/right.jsonl.gz"
+timeout 100 "$peakd" study "$T/scale.peak.md" --db "$T/c.db" --samples 2 --tries 3 --json "$T/packed.json") >"$T/out" 2>"$T/err"
+ok $? "so does the compressed file of a study" "$(cat "$T/out" "$T/err")"
+figures='[.rows[] | [.transformation, .tries, .right, .asked, .tokens_in, .tokens_out]]'
+is "$(jq -c "$figures" "$T/packed.json")" "$(jq -c "$figures" "$T/rows.json")" "with the same figures"
+python3 "$root/bench/recordings.py" unpack "$T/right.jsonl.gz" "$T/unpacked"
+is "$(diff -r "$T/right" "$T/unpacked")" "" "and unpacks to the same files"
 timeout 100 "$peakd" study "$T/scale.peak.md" --db "$T/b.db" --samples 2 --first 3 --tries 2 --transform add-up --json "$T/rows.json" \
 	>"$T/out" 2>"$T/err"
 is $? 1 "a try that was never recorded is not judged: exit status 1"

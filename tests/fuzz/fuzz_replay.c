@@ -14,7 +14,7 @@ static void read_file(const char *folder, const uint8_t *data, size_t size)
 	fclose(f);
 	struct replay *r = NULL;
 	struct err e = ERR_INIT;
-	if (replay_new(folder, &r, &e) == 0)
+	if (replay_new(folder, 1, &r, &e) == 0)
 		assert(replay_count(r) == 1);
 	else
 		assert(e.code == ERR_INPUT && e.text[0]);
@@ -42,7 +42,7 @@ static void record(const char *folder, char *text)
 	struct replay *r = NULL;
 	struct err e = ERR_INIT;
 	assert(replay_record(folder, &request, &answer, &e) == 0);
-	assert(replay_new(folder, &r, &e) == 0);
+	assert(replay_new(folder, 1, &r, &e) == 0);
 	const struct model *model = replay_model(r);
 	assert(model->ask(model->arg, &request, &got, &e) == 0);
 	assert(same_answer(got.text, text) && !got.note);

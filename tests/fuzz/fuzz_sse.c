@@ -1,6 +1,6 @@
 /* Server-sent events of a provider: the same bytes give the same events in whatever pieces they arrive. */
 #include "base/buf.h"
-#include "core/transform/llm_sse.h"
+#include "core/transform/llm_wire.h"
 #include "fuzz/fuzz.h"
 
 static int note(void *arg, const char *name, const char *data)
@@ -12,16 +12,16 @@ static int note(void *arg, const char *name, const char *data)
 /* Feeds pieces of `piece` bytes; what came is appended to out. */
 static void feed(const uint8_t *data, size_t size, size_t piece, struct buf *out)
 {
-	struct llm_sse s = LLM_SSE_INIT;
+	struct llm_wire_events s = LLM_WIRE_EVENTS_INIT;
 	int rc = 0;
 	for (size_t at = 0; at < size && rc == 0; at += piece) {
 		size_t n = size - at < piece ? size - at : piece;
 		uint8_t *bytes = fuzz_bytes(data + at, n);
-		rc = llm_sse_feed(&s, (const char *)bytes, n, note, out);
+		rc = llm_wire_feed(&s, (const char *)bytes, n, note, out);
 		free(bytes);
 	}
 	buf_addf(out, "%d", rc);
-	llm_sse_fini(&s);
+	llm_wire_events_fini(&s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
 /* Both wire formats against a server that behaves and misbehaves as real ones do. */
 #include "core/transform/llm.h"
-#include "core/transform/llm_sse.h"
+#include "core/transform/llm_wire.h"
 #include "llm/fake_llm.h"
 #include "pace.h"
 #include "tap.h"
@@ -381,14 +381,14 @@ static void test_sse(void)
 	static const char stream[] =
 		"\r\n: c\r\nevent: a\r\ndata: 1\r\ndata:2\r\n\r\ndata: x\n\nid: 3\n\ndata: y\r\rdata: lost";
 	for (size_t piece = 1; piece < 8; piece++) {
-		struct llm_sse s = LLM_SSE_INIT;
+		struct llm_wire_events s = LLM_WIRE_EVENTS_INIT;
 		struct buf out = BUF_INIT;
 		for (size_t at = 0; at < sizeof stream - 1; at += piece)
-			llm_sse_feed(&s, stream + at, sizeof stream - 1 - at < piece ? sizeof stream - 1 - at : piece,
+			llm_wire_feed(&s, stream + at, sizeof stream - 1 - at < piece ? sizeof stream - 1 - at : piece,
 				     count_event, &out);
 		is_str(buf_text(&out), "[a|1\n2][|x][|y]", "events in pieces of %zu", piece);
 		buf_fini(&out);
-		llm_sse_fini(&s);
+		llm_wire_events_fini(&s);
 	}
 }
 

@@ -49,7 +49,7 @@ static void test_round_trip(const char *folder)
 	prompt_add(&p, PROMPT_SYSTEM, "rules");
 	prompt_add(&p, PROMPT_USER, "do\n```\nx\n```\n");
 	const struct model inner = { answer_text, "fake", answer_once };
-	struct replay_recorder *recorder = replay_recorder_new(&inner, folder);
+	struct replay_recorder *recorder = replay_recorder_new(&inner, folder, 1);
 	const struct model *m = replay_recorder_model(recorder);
 	struct model_answer a = { 0 };
 	struct model_request q = request_of(&p, "ctx", 1);
@@ -59,7 +59,7 @@ static void test_round_trip(const char *folder)
 	replay_recorder_free(recorder);
 
 	const struct model other = { (char[]){ "another answer" }, "fake", answer_once };
-	recorder = replay_recorder_new(&other, folder);
+	recorder = replay_recorder_new(&other, folder, 1);
 	m = replay_recorder_model(recorder);
 	is_int(m->ask(m->arg, &q, &a, &e), 0, "the same question once more");
 	is_str(a.text, answer_text, "is not asked again");
@@ -73,14 +73,14 @@ static void test_round_trip(const char *folder)
 	model_answer_fini(&a);
 	prompt_fini(&changed);
 	replay_recorder_free(recorder);
-	recorder = replay_recorder_new(&inner, folder);
+	recorder = replay_recorder_new(&inner, folder, 1);
 	m = replay_recorder_model(recorder);
 	is_int(m->ask(m->arg, &q, &a, &e), 0, "and its answer replaces the one that was there");
 	model_answer_fini(&a);
 	replay_recorder_free(recorder);
 
 	struct replay *r = NULL;
-	is_int(replay_new(folder, &r, &e), 0, "the folder is read: %s", e.text);
+	is_int(replay_new(folder, 1, &r, &e), 0, "the folder is read: %s", e.text);
 	is_int(r ? replay_count(r) : 0, 1, "one recording");
 	if (!r)
 		return;
@@ -118,7 +118,7 @@ static void test_hostile(void)
 	ok(mkdtemp(folder) != NULL, "a folder");
 	struct model_request q = request_of(&p, "ctx", 1);
 	is_int(replay_record(folder, &q, &(struct model_answer){ .text = text, .model = name }, &e), 0, "recorded");
-	is_int(replay_new(folder, &r, &e), 0, "a model's name of two lines does not spoil the folder: %s", e.text);
+	is_int(replay_new(folder, 1, &r, &e), 0, "a model's name of two lines does not spoil the folder: %s", e.text);
 	const struct model *m = r ? replay_model(r) : NULL;
 	is_int(m ? m->ask(m->arg, &q, &got, &e) : -1, 0, "it answers: %s", e.text);
 	is_str(got.text ? got.text : "", text, "carriage returns are kept");
@@ -137,10 +137,46 @@ static void test_bad(const char *folder)
 	FILE *f = fopen(path, "w");
 	fputs("---\ntransformation: demo\n---\n", f);
 	fclose(f);
-	is_int(replay_new(folder, &r, &e), -ERR_INPUT, "a file that is no recording");
+	is_int(replay_new(folder, 1, &r, &e), -ERR_INPUT, "a file that is no recording");
 	has_str(e.text, "bad.md", "is named");
 	free(path);
-	is_int(replay_new("/nonexistent", &r, &e), -ERR_NOT_FOUND, "a folder that is not there");
+	is_int(replay_new("/nonexistent", 1, &r, &e), -ERR_NOT_FOUND, "a folder that is not there");
+}
+
+/* The studies that are shipped: every try of every question, and the first try as its own files have it. */
+static void test_packed(void)
+{
+	static const struct {
+		const char *name;
+		size_t each; /* recordings of one try */
+	} studies[] = { { "h200-attention-fp16", 22 }, { "h200-batched-fp16", 20 }, { "h200-fp16", 20 }, { "h200-fp32", 30 },
+			{ "h200-fp32-tensor", 18 },	{ "rmsnorm-fp16-cuda", 6 },  { "softmax-fp16-cuda", 8 } };
+	struct err e = ERR_INIT;
+	struct replay *r = NULL;
+	for (size_t i = 0; i < MEM_COUNT(studies); i++) {
+		char *path = mem_fmt("bench/results/study-%s.recordings.jsonl.gz", studies[i].name);
+		char *folder = mem_fmt("examples/recordings/%s", studies[i].name);
+		for (unsigned attempt = 1; attempt <= 5; attempt++) {
+			is_int(replay_new(path, attempt, &r, &e), 0, "%s: try %u is read: %s", path, attempt, e.text);
+			is_int(r ? replay_count(r) : 0, studies[i].each, "with every recording");
+			replay_free(r);
+			r = NULL;
+		}
+		is_int(replay_new(path, 6, &r, &e), -ERR_NOT_FOUND, "there is no sixth try");
+		is_int(replay_new(folder, 1, &r, &e), 0, "the first try has files: %s", e.text);
+		is_int(r ? replay_count(r) : 0, studies[i].each, "as many as in the study");
+		replay_free(r);
+		r = NULL;
+		free(path);
+		free(folder);
+	}
+	char bad[] = "/tmp/peakd-test-XXXXXX";
+	FILE *f = fdopen(mkstemp(bad), "w");
+	fputs("{\"file\": \"a.md\"}\n", f);
+	fclose(f);
+	is_int(replay_new(bad, 1, &r, &e), -ERR_INPUT, "a line without a text is refused");
+	has_str(e.text, bad, "and the file is named");
+	unlink(bad);
 }
 
 int main(void)
@@ -150,6 +186,7 @@ int main(void)
 	test_round_trip(folder);
 	test_hostile();
 	test_bad(folder);
+	test_packed();
 	remove_folder(folder);
 	return tap_done();
 }
