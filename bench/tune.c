@@ -130,8 +130,8 @@ static void close_bench(struct bench *b)
 static int tune(struct bench *b, size_t count, size_t devices, bool tell, struct tune_result *ret_result, struct err *e)
 {
 	struct eval ev = { .pool = b->pool, .references = b->references, .progress = tell ? progress : NULL, .progress_arg = b };
-	struct tune_request q = { .ctx = b->ctx, .root = b->ctx, .facts = b->facts, .device_count = devices, .size = b->size, .budget = count,
-	                          .strategy = "random", .seed = 1, .leaders = 1 };
+	struct tune_request q = { .ctx = b->ctx, .baseline = b->ctx, .facts = b->facts, .device_count = devices, .size = b->size, .budget = count,
+	                          .strategy = "random", .seed = 1, .finalists = 1 };
 	b->count = count;
 	b->told = 0;
 	return tune_run(&ev, &q, b->db, b->checkpoint, b->job, ret_result, e);

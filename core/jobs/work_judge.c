@@ -153,7 +153,7 @@ static int validate(void *arg, const struct context *parent, const struct contex
 {
 	struct work_judge *j = arg;
 	struct validate_request q = { .ctx = ctx,
-				      .root = j->root,
+				      .baseline = j->root,
 				      .parent = parent,
 				      .facts = j->facts,
 				      .samples = j->samples,
@@ -238,7 +238,7 @@ static int add_all(struct work_judge *j, struct db *db, const struct work_made *
 		rc = checkpoint_set_status(db, *ret_checkpoint, c.status, c.note,
 					   e); /* the same step, judged once more */
 	if (rc >= 0 && judged)
-		rc = validate_record(db, *ret_checkpoint, j->facts, made->job, &j->last, e);
+		rc = validate_record(&(struct evidence){ .db = db, .checkpoint = *ret_checkpoint, .facts = j->facts, .job = made->job }, &j->last, e);
 	else if (rc >= 0)
 		rc = record_skipped(j, db, *ret_checkpoint, made->job, e);
 	if (rc >= 0 && made->x) {

@@ -83,7 +83,7 @@ static int profile_size(struct engine_job *job, const struct lineage *l, const s
 	char *text = params_text(size);
 	int rc = work_size_best(job->db, l, facts, size, false, &params, e);
 	if (rc == 0) {
-		struct profile_request q = { .ctx = l->ctx, .root = l->root, .params = params, .facts = facts };
+		struct profile_request q = { .ctx = l->ctx, .baseline = l->root, .params = params, .facts = facts };
 		rc = profile_run(&ev, &q, job->db, l->id, job->id, &r, e);
 	}
 	if (rc == 0) {

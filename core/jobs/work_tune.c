@@ -172,7 +172,7 @@ static int tune_sizes(struct engine_job *job, const struct lineage *l, const str
 	char *shown = together && sizes->count > 1 ? mem_fmt("%s and %zu more together", size, sizes->count - 1) : mem_str(size);
 	find_preferred(job, l, facts, size, &seeds);
 	struct tune_request q = {
-		.ctx = l->ctx, .root = l->root, .facts = facts, .device_count = devices, .size = sizes->at[first],
+		.ctx = l->ctx, .baseline = l->root, .facts = facts, .device_count = devices, .size = sizes->at[first],
 		.also = sizes->at + 1,
 		.also_count = together ? sizes->count - 1 : 0, .worst = strcmp(fields_text(job->request, "over", ""), "worst") == 0,
 		.objective = objective, .budget = (size_t)fields_int(job->request, "budget", 0),

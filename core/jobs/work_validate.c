@@ -102,7 +102,7 @@ int work_validate(struct engine_job *job, struct fields *result, struct err *e)
 		lineage_fini(&l);
 		return rc;
 	}
-	struct validate_request q = { .ctx = l.ctx, .root = l.root, .parent = l.parent, .facts = &facts,
+	struct validate_request q = { .ctx = l.ctx, .baseline = l.root, .parent = l.parent, .facts = &facts,
 	                              .samples = (unsigned)fields_int(job->request, "samples", SAMPLES), .seed = check_seed() };
 	if (rc == 0 && !facts.runs) {
 		rc = compile_only(&ev, &q, result, e);

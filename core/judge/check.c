@@ -19,7 +19,7 @@ void check_fini(struct check *c)
 {
 	free(c->reason);
 	free(c->output);
-	free(c->rounds);
+	free(c->log);
 	*c = (struct check){ 0 };
 }
 
@@ -44,38 +44,42 @@ bool check_skipped(const struct check *c)
 	case ERR_CRASH:
 	case ERR_TIMEOUT:
 	case ERR_MODEL:
-	case ERR_NETWORK: /* a worker that speaks nonsense was made to by what ran in it */
+	case ERR_NETWORK: /* what ran in a worker made it speak nonsense */
 	case ERR_CANCELLED: return false;
 	}
 	return false;
 }
 
-/* Why these figures do not pass; NULL when they do. */
+/* Why these figures do not pass; NULL when they do. free() */
 static char *objection(const struct reference_output *o, const struct wire_compared *c)
 {
-	/* Poison is NaN: what nobody wrote counts as both. */
+	/* Poison is NaN: what was never written counts as both. */
 	if (c->untouched)
-		return mem_fmt("%s was never written in %llu of %llu elements", o->name, (unsigned long long)c->untouched,
-		               (unsigned long long)c->elements);
+		return mem_fmt("%s was never written in %llu of %llu elements", o->name,
+			       (unsigned long long)c->untouched, (unsigned long long)c->elements);
 	if (c->nan)
 		return mem_fmt("%s has NaN or infinity in %llu of %llu elements where the reference has none", o->name,
-		               (unsigned long long)c->nan, (unsigned long long)c->elements);
+			       (unsigned long long)c->nan, (unsigned long long)c->elements);
 	if (c->mismatched)
 		return mem_fmt("%s is wrong in %llu of %llu elements; relative error %.3g, allowed %.3g", o->name,
-		               (unsigned long long)c->mismatched, (unsigned long long)c->elements, c->error, o->tolerance);
+			       (unsigned long long)c->mismatched, (unsigned long long)c->elements, c->error,
+			       o->tolerance);
 	if (!(c->error <= o->tolerance))
 		return mem_fmt("%s has relative error %.3g, allowed is %.3g", o->name, c->error, o->tolerance);
 	return NULL;
 }
 
-static int compare_output(struct trial *t, uint32_t k, const struct reference_output *o, uint32_t poison, struct check *c,
-                          struct err *e)
+static int compare_output(struct trial *t, uint32_t k, const struct reference_output *o, uint32_t poison,
+			  struct check *c, struct err *e)
 {
 	struct wire_compared figures;
 	const struct plan_buffer *b = variant_output(t->variant, k);
 	if (strcmp(b->name, o->name) != 0)
-		return err_set(e, ERR_INPUT, "output %u is %s, the root's is %s: outputs cannot be changed", k, b->name, o->name);
-	struct trial_expected want = { .hash = o->hash.hex, .bytes = o->bytes, .len = o->len, .tolerance = o->tolerance, .poison = poison };
+		return err_set(e, ERR_INPUT, "output %u is %s, the baseline's is %s: outputs cannot be changed", k,
+			       b->name, o->name);
+	struct trial_expected want = {
+		.hash = o->hash.hex, .bytes = o->bytes, .len = o->len, .tolerance = o->tolerance, .poison = poison
+	};
 	int rc = trial_compare(t, k, &want, &figures, e);
 	if (rc < 0)
 		return rc;
@@ -101,42 +105,39 @@ static int compare_output(struct trial *t, uint32_t k, const struct reference_ou
 	return 0;
 }
 
-/* Much longer than the root itself needed means hung; the first execution may include a driver's own compilation. */
+/* Much longer than the baseline itself needed means hung; the first execution may include a driver's own compilation. */
 static int64_t patience(const struct reference *r)
 {
 	int64_t ns = (int64_t)r->execute_ns * 20 + 10 * CLOCK_S;
 	return ns < EVAL_EXECUTE_NS ? ns : EVAL_EXECUTE_NS;
 }
 
-/* Executes and compares; a failure in `why` is the kernel's own. */
-static int judge(struct trial *t, const struct reference *reference, const struct trial_input *input, struct check *c,
-                 struct err *why)
-{
-	int rc = trial_execute(t, input, patience(reference), &c->device_ns, why);
-	if (rc == 0 && variant_output_count(t->variant) != reference->output_count)
-		rc = err_set(why, ERR_INPUT, "the context has %zu outputs, the root %zu: outputs cannot be changed",
-		             variant_output_count(t->variant), reference->output_count);
-	for (uint32_t k = 0; rc == 0 && k < reference->output_count; k++)
-		rc = compare_output(t, k, &reference->outputs[k], input->poison, c, why);
-	return rc;
-}
-
-int check_execution(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts,
-                    const struct trial_input *input, struct check *ret_check, char **ret_unfit, struct err *e)
+int check_execution(const struct reference_source *j, struct trial *t, const struct trial_input *input,
+		    struct check *ret_check, char **ret_unfit, struct err *e)
 {
 	const struct reference *reference = NULL;
+	const struct reference_values values = { .size = t->variant->params,
+						 .seed = input->seed,
+						 .values = input->values };
 	struct check c = { .passed = true, .error = NAN, .tolerance = NAN };
-	struct err why = ERR_INIT;
-	int rc = reference_get(ev, root, facts, t->worker, t->variant->params, input->seed, input->values, &reference, e);
+	struct err why = ERR_INIT; /* the kernel's own failure */
+	int rc = reference_get(j, t->worker, &values, &reference, e);
 	if (rc < 0)
 		return rc;
 	if (ret_unfit)
 		*ret_unfit = mem_str(reference->unfit);
-	if (reference->unfit)
+	if (reference->unfit) {
 		c.passed = false;
-	else
-		rc = judge(t, reference, input, &c, &why);
-	reference_release(ev->references, reference);
+	} else {
+		rc = trial_execute(t, input, patience(reference), &c.device_ns, &why);
+		if (rc == 0 && variant_output_count(t->variant) != reference->output_count)
+			rc = err_set(&why, ERR_INPUT,
+				     "the context has %zu outputs, the baseline %zu: outputs cannot be changed",
+				     variant_output_count(t->variant), reference->output_count);
+		for (uint32_t k = 0; rc == 0 && k < reference->output_count; k++)
+			rc = compare_output(t, k, &reference->outputs[k], input->poison, &c, &why);
+	}
+	reference_release(j->ev->references, reference);
 	if (rc < 0 && why.code == ERR_CANCELLED) {
 		check_fini(&c);
 		*e = why;
@@ -152,11 +153,11 @@ int check_execution(const struct eval *ev, struct trial *t, const struct context
 	return 0;
 }
 
-int check_run(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts,
-              uint64_t seed, uint32_t poison, struct check *ret_check, struct err *e)
+int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, uint32_t poison,
+	      struct check *ret_check, struct err *e)
 {
 	struct trial_input input = { .seed = seed, .poison = poison };
-	return check_execution(ev, t, root, facts, &input, ret_check, NULL, e);
+	return check_execution(j, t, &input, ret_check, NULL, e);
 }
 
 bool check_can_look(const struct plan *plan)
@@ -167,43 +168,60 @@ bool check_can_look(const struct plan *plan)
 	return true;
 }
 
-static void name_check(struct check *c, const char *when)
+void check_name(struct check *c, const char *when)
 {
+	if (c->reason == NULL)
+		return;
 	char *reason = mem_fmt("%s (%s)", c->reason, when);
 	free(c->reason);
 	c->reason = reason;
 }
 
-int check_after(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts, uint64_t seed,
-                struct check *io_check, struct err *e)
+int check_refuse(const struct check *c, const char *what, struct err *e)
 {
-	const struct { const char *when; bool possible; struct trial_input input; } looks[] = {
-		{ CHECK_AS_LEFT, check_can_look(t->variant->plan), { .seed = seed, .poison = CHECK_POISON, .keep = WIRE_LOOK } },
+	if (check_skipped(c))
+		return err_set(e, c->code, "%s", c->reason);
+	return err_set(e, ERR_WRONG, "%s: %s", what, c->reason);
+}
+
+int check_after(const struct reference_source *j, struct trial *t, uint64_t seed, struct check *io_check, struct err *e)
+{
+	const struct {
+		const char *when;
+		bool possible;
+		struct trial_input input;
+	} looks[] = {
+		{ CHECK_AS_LEFT,
+		  check_can_look(t->variant->plan),
+		  { .seed = seed, .poison = CHECK_POISON, .keep = WIRE_LOOK } },
 		{ CHECK_AFTER, true, { .seed = seed, .poison = CHECK_POISON, .keep = WIRE_KEEP_SCRATCH } },
 	};
 	struct buf log = BUF_INIT;
-	buf_adds(&log, io_check->rounds ? io_check->rounds : "passed with secret values\n");
+	int rc = 0;
+	buf_adds(&log, io_check->log ? io_check->log : "passed with secret values\n");
 	for (size_t i = 0; i < MEM_COUNT(looks); i++) {
 		struct check c;
-		int rc = looks[i].possible ? check_execution(ev, t, root, facts, &looks[i].input, &c, NULL, e) : 0;
-		if (rc < 0) {
-			buf_fini(&log);
-			return rc;
+		if (!looks[i].possible) {
+			buf_addf(&log, "not judged %s: it changes its inputs\n", looks[i].when);
+			continue;
 		}
-		if (looks[i].possible && !c.passed) {
-			name_check(&c, looks[i].when);
+		rc = check_execution(j, t, &looks[i].input, &c, NULL, e);
+		if (rc < 0)
+			goto out;
+		if (!c.passed) {
+			check_name(&c, looks[i].when);
 			check_fini(io_check);
 			*io_check = c;
-			buf_fini(&log);
-			return 0;
+			goto out;
 		}
-		if (looks[i].possible)
-			check_fini(&c);
-		buf_addf(&log, looks[i].possible ? "passed %s\n" : "not judged %s: it changes its inputs\n", looks[i].when);
+		check_fini(&c);
+		buf_addf(&log, "passed %s\n", looks[i].when);
 	}
-	free(io_check->rounds);
-	io_check->rounds = buf_steal(&log);
-	return 0;
+	free(io_check->log);
+	io_check->log = buf_steal(&log);
+out:
+	buf_fini(&log);
+	return rc;
 }
 
 char *check_details(const struct check *c)
@@ -212,13 +230,15 @@ char *check_details(const struct check *c)
 	const struct wire_compared *f = &c->figures;
 	if (c->output == NULL)
 		return mem_str(c->reason ? c->reason : "");
-	buf_addf(&out, "%s: relative error %.3g, allowed %.3g; %llu elements, %llu wrong, %llu NaN, %llu never written\n", c->output,
-	         c->error, c->tolerance, (unsigned long long)f->elements, (unsigned long long)f->mismatched,
-	         (unsigned long long)f->nan, (unsigned long long)f->untouched);
+	buf_addf(&out,
+		 "%s: relative error %.3g, allowed %.3g; %llu elements, %llu wrong, %llu NaN, %llu never written\n",
+		 c->output, c->error, c->tolerance, (unsigned long long)f->elements, (unsigned long long)f->mismatched,
+		 (unsigned long long)f->nan, (unsigned long long)f->untouched);
 	int64_t columns = c->rank ? c->dims[c->rank - 1] : 1;
 	for (uint32_t i = 0; i < f->mismatch_count && i < WIRE_MISMATCHES; i++)
-		buf_addf(&out, "row %lld column %lld: got %.9g, want %.9g\n", (long long)(f->mismatch[i].index / columns),
-		         (long long)(f->mismatch[i].index % columns), f->mismatch[i].got, f->mismatch[i].want);
+		buf_addf(&out, "row %lld column %lld: got %.9g, want %.9g\n",
+			 (long long)(f->mismatch[i].index / columns), (long long)(f->mismatch[i].index % columns),
+			 f->mismatch[i].got, f->mismatch[i].want);
 	if (f->mismatched)
 		for (int r = 0; r < WIRE_MAP; r++) {
 			for (int k = 0; k < WIRE_MAP; k++)
@@ -228,19 +248,31 @@ char *check_details(const struct check *c)
 	return buf_steal(&out);
 }
 
-int check_record(struct db *db, int64_t checkpoint, const struct facts *facts, const struct params *params,
-                 const char *size_kind, uint64_t seed, const struct check *c, const char *job, int64_t *ret_row, struct err *e)
+int check_record(const struct evidence *to, const struct params *params, const char *size_kind, uint64_t seed,
+		 const struct check *c, int64_t *ret_row, struct err *e)
 {
 	struct params *inputs = params_part(params, false);
 	char *sizes = params_text(inputs), *text = params_text(params), *details = check_details(c);
 	struct hash seed_hash = hash_bytes(&seed, sizeof seed);
 	struct validation row = {
-		.checkpoint = checkpoint, .validator = "outputs", .device = facts->uuid, .sizes = sizes, .params = text,
-		.size_kind = size_kind, .seed_hash = seed_hash.hex, .verdict = c->passed ? VALIDATION_PASSED : check_skipped(c) ? VALIDATION_SKIPPED : VALIDATION_FAILED,
-		.reason = c->reason, .error = c->error, .tolerance = c->tolerance, .details = c->passed ? c->rounds : details,
-		.took_ns = c->device_ns ? (int64_t)c->device_ns : -1, .job = job,
+		.checkpoint = to->checkpoint,
+		.validator = "outputs",
+		.device = to->facts->uuid,
+		.sizes = sizes,
+		.params = text,
+		.size_kind = size_kind,
+		.seed_hash = seed_hash.hex,
+		.verdict = c->passed          ? VALIDATION_PASSED
+			   : check_skipped(c) ? VALIDATION_SKIPPED
+					      : VALIDATION_FAILED,
+		.reason = c->reason,
+		.error = c->error,
+		.tolerance = c->tolerance,
+		.details = c->passed ? c->log : details,
+		.took_ns = c->device_ns ? (int64_t)c->device_ns : -1,
+		.job = to->job,
 	};
-	int rc = validation_add(db, &row, e);
+	int rc = validation_add(to->db, &row, e);
 	if (rc >= 0 && ret_row)
 		*ret_row = row.id;
 	params_free(inputs);

@@ -1,55 +1,69 @@
-/* check: one execution of one variant with one secret seed, judged against the reference: the smallest piece of evidence.
- * validate makes many of them, tune one per configuration that it times. */
+/* check: one execution of one variant with one secret seed, judged against the reference: the smallest piece of evidence. suite makes many
+ * of them for a validation, tune one per configuration that it times. */
 #ifndef PEAKD_CORE_JUDGE_CHECK_H
 #define PEAKD_CORE_JUDGE_CHECK_H
 
 #include "core/judge/reference.h"
-#include "core/workers/trial.h"
 #include "core/record/validation.h"
+#include "core/workers/trial.h"
 
 struct check {
 	bool passed;
-	enum err_code code;           /* why it did not: ERR_WRONG, ERR_CRASH, ERR_TIMEOUT, …; ERR_NONE when passed */
-	char *reason;                 /* one line; NULL when passed */
-	char *output;                 /* name of the output that the figures below belong to: the worst one; NULL before any */
+	enum err_code code; /* why it did not: ERR_WRONG, ERR_CRASH, ERR_TIMEOUT, …; ERR_NONE when passed */
+	char *reason;       /* one line; NULL when passed */
+	char *output;       /* name of the output that the figures below belong to: the worst one; NULL before any */
 	double error, tolerance;      /* relative; NAN before any comparison */
 	struct wire_compared figures; /* of that output; zero before any comparison */
 	int64_t dims[PLAN_RANK_MAX];  /* extents of that output, outermost first */
 	unsigned rank;
-	uint64_t device_ns;           /* of this execution */
-	char *rounds;                 /* which rounds it passed (rounds.h); NULL when it was one execution */
+	uint64_t device_ns; /* of this execution */
+	char *log; /* what was looked at, a line each: "passed with secret values"; NULL for a single execution */
 };
 
-enum { CHECK_POISON = 0x5A }; /* of outputs after timing: 203 in f16, 1.5e16 in f32: a number, so that max() and selects cannot hide it */
+enum {
+	CHECK_POISON = 0x5A
+}; /* of outputs after timing: 203 in f16, 1.5e16 in f32: a number, so that max() and selects cannot hide it */
 
 /* A secret seed: unguessable, so that no kernel can know the values. */
 uint64_t check_seed(void);
-/* Executes the prepared trial and compares every output. Negative only when nothing could be judged (cancelled, harness broken);
- * a kernel that crashes or hangs is a check that did not pass. */
-int check_run(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts,
-              uint64_t seed, uint32_t poison, struct check *ret_check, struct err *e);
-/* The same with a chosen start. *ret_unfit (may be NULL; free()): why such values judge nobody here, and then nothing was executed;
- * NULL when they do. */
-int check_execution(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts,
-                    const struct trial_input *input, struct check *ret_check, char **ret_unfit, struct err *e);
-/* After the trial was timed, behind an execution with this seed: what the timed executions left must be right, and so must one more
- * execution with the scratch that they left and poisoned outputs; else *io_check, which had passed, has not. Notes of what was looked at go to
- * io_check->rounds. Negative as above. Nobody is quoted without it. */
-int check_after(const struct eval *ev, struct trial *t, const struct context *root, const struct facts *facts, uint64_t seed,
-                struct check *io_check, struct err *e);
+/* Executes the prepared trial and compares every output. Negative only when nothing could be judged (cancelled, no reference); a kernel
+ * that crashes or hangs is a check that did not pass. */
+int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, uint32_t poison,
+	      struct check *ret_check, struct err *e);
+/* The same from a chosen start. *ret_unfit (may be NULL; free()): why such values cannot judge anything here, and then nothing was
+ * executed; NULL when they can. */
+int check_execution(const struct reference_source *j, struct trial *t, const struct trial_input *input,
+		    struct check *ret_check, char **ret_unfit, struct err *e);
+/* Call it once the trial was timed, after an execution with this seed. What the timed executions left must be right, and so must one more
+ * execution with the scratch that they left and poisoned outputs; else *io_check, which had passed, has failed. Notes go to io_check->log.
+ * Negative as above. No figure is quoted without it. */
+int check_after(const struct reference_source *j, struct trial *t, uint64_t seed, struct check *io_check,
+		struct err *e);
 /* Whether what timed executions leave can be judged: not where each starts from what the one before made of its inputs. */
 bool check_can_look(const struct plan *plan);
 #define CHECK_AS_LEFT "after timing, as the timed executions left it"
 #define CHECK_AFTER "after timing, scratch left, outputs poisoned"
 void check_fini(struct check *c);
-/* True when it says nothing about the kernel: the harness (files, this machine, peakd itself) was in the way. Recorded as skipped. */
+/* True when it says nothing about the kernel: files, this machine or peakd itself were in the way. Recorded as skipped. */
 bool check_skipped(const struct check *c);
 /* A check that failed before it could run: compile errors, pruned, crashed at set-up. */
 void check_failed(struct check *ret_check, const struct err *why);
+/* Puts " (WHEN)" behind the reason, if there is one. */
+void check_name(struct check *c, const char *when);
+/* The error of somebody who needed the check to pass: its code and "WHAT: REASON". Returns -code. */
+int check_refuse(const struct check *c, const char *what, struct err *e);
 /* The figures in words, several lines: counts, first mismatches as row, column, got, want, the 8×8 map. free(). */
 char *check_details(const struct check *c);
-/* The evidence row; texts borrowed from `c` and the caller. */
-int check_record(struct db *db, int64_t checkpoint, const struct facts *facts, const struct params *params,
-                 const char *size_kind, uint64_t seed, const struct check *c, const char *job, int64_t *ret_row, struct err *e);
+
+/* Where evidence goes. All borrowed. */
+struct evidence {
+	struct db *db;
+	int64_t checkpoint;
+	const struct facts *facts; /* the device */
+	const char *job;           /* NULL: none */
+};
+/* The evidence row. size_kind: "input" or "check". ret_row may be NULL. */
+int check_record(const struct evidence *to, const struct params *params, const char *size_kind, uint64_t seed,
+		 const struct check *c, int64_t *ret_row, struct err *e);
 
 #endif

@@ -1,21 +1,26 @@
-/* external: which programs there are, and what they are asked; see external.h. What they answer is read in external_answer.c. */
+/* external: which programs there are, what they are asked, and how they run; see external.h. external_answer.c reads what they answer. */
 #include "core/judge/external.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/context/host.h"
 #include "core/judge/external_answer.h"
-#include "core/judge/external_run.h"
+#include "core/workers/child.h"
 
-enum { PROTOCOL = 1 };
+enum { PROTOCOL = 1, SLICE_MS = 20, ANSWER_MAX = 1 << 20 /* bytes on stdout */ };
 #define DEADLINE_NS (60 * CLOCK_S)
 
 /* --- which there are ---------------------------------------------------------------------------------------------------------- */
@@ -43,7 +48,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* False when it is no folder that can be read. What cannot be executed in it is a note or a part of something that can. */
+/* False when it is not a readable folder. Files in it that cannot be executed are notes, or parts of those that can. */
 static bool add_folder(struct programs *p, const char *folder)
 {
 	DIR *d = opendir(folder);
@@ -63,7 +68,7 @@ static bool add_folder(struct programs *p, const char *folder)
 	return true;
 }
 
-/* What is named and is not there stays in the list: starting it fails, and that is said. */
+/* A program that is named but does not exist stays in the list: starting it fails, and the answer says so. */
 static void list_programs(const char *list, struct programs *p)
 {
 	while (list && *list) {
@@ -105,9 +110,11 @@ static json_t *context_of(const struct context *ctx)
 {
 	json_t *regions = json_object();
 	for (int r = 0; r < REGION_COUNT; r++)
-		json_object_set_new(regions, context_region_name((enum region)r), text_of(context_region(ctx, (enum region)r)));
-	return json_pack("{s:o, s:o, s:s, s:o, s:o}", "kernel", text_of(context_kernel(ctx)), "backend", text_of(context_backend(ctx)), "hash",
-	                 context_hash(ctx)->hex, "regions", regions, "source", text_of(context_render(ctx)));
+		json_object_set_new(regions, context_region_name((enum region)r),
+				    text_of(context_region(ctx, (enum region)r)));
+	return json_pack("{s:o, s:o, s:s, s:o, s:o}", "kernel", text_of(context_kernel(ctx)), "backend",
+			 text_of(context_backend(ctx)), "hash", context_hash(ctx)->hex, "regions", regions, "source",
+			 text_of(context_render(ctx)));
 }
 
 static json_t *params_of(const struct params *params)
@@ -115,7 +122,8 @@ static json_t *params_of(const struct params *params)
 	json_t *all = json_object();
 	for (size_t i = 0; i < params->count; i++)
 		json_object_set_new(all, params->at[i].name,
-		                    params->at[i].is_float ? json_real(params->at[i].f) : json_integer(params->at[i].i));
+				    params->at[i].is_float ? json_real(params->at[i].f)
+							   : json_integer(params->at[i].i));
 	return all;
 }
 
@@ -136,9 +144,11 @@ static json_t *launches_of(const struct plan *plan)
 	for (size_t i = 0; i < plan->op_count; i++) {
 		const struct plan_launch *l = &plan->ops[i].launch;
 		if (plan->ops[i].kind == PLAN_OP_LAUNCH)
-			json_array_append_new(all, json_pack("{s:o, s:[i,i,i], s:[i,i,i], s:i}", "kernel", text_of(l->kernel), "grid", (int)l->grid[0],
-			                                     (int)l->grid[1], (int)l->grid[2], "block", (int)l->block[0], (int)l->block[1],
-			                                     (int)l->block[2], "shared_bytes", (int)l->shared));
+			json_array_append_new(all,
+					      json_pack("{s:o, s:[i,i,i], s:[i,i,i], s:i}", "kernel",
+							text_of(l->kernel), "grid", (int)l->grid[0], (int)l->grid[1],
+							(int)l->grid[2], "block", (int)l->block[0], (int)l->block[1],
+							(int)l->block[2], "shared_bytes", (int)l->shared));
 	}
 	return all;
 }
@@ -150,10 +160,11 @@ static int ask(const struct external_subject *s, const char *what, char **ret_te
 	int rc = host_run(s->ctx, s->params, s->facts, &plan, e);
 	if (rc < 0)
 		return rc;
-	json_t *device = json_pack("{s:o, s:o, s:o, s:i}", "id", text_of(s->facts->id), "name", text_of(s->facts->name), "arch",
-	                           text_of(s->facts->arch), "warp_size", (int)s->facts->warp_size);
-	json_t *all = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "protocol", PROTOCOL, "ask", what, "context", context_of(s->ctx), "params",
-	                        params_of(s->params), "defines", defines_of(s->ctx, s->params), "launches", launches_of(plan), "device", device);
+	json_t *device = json_pack("{s:o, s:o, s:o, s:i}", "id", text_of(s->facts->id), "name", text_of(s->facts->name),
+				   "arch", text_of(s->facts->arch), "warp_size", (int)s->facts->warp_size);
+	json_t *all = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "protocol", PROTOCOL, "ask", what, "context",
+				context_of(s->ctx), "params", params_of(s->params), "defines",
+				defines_of(s->ctx, s->params), "launches", launches_of(plan), "device", device);
 	if (isfinite(s->median_ns))
 		json_object_set_new(all, "measurement", json_pack("{s:f}", "median_ns", s->median_ns));
 	*ret_text = json_dumps(all, JSON_COMPACT);
@@ -162,11 +173,160 @@ static int ask(const struct external_subject *s, const char *what, char **ret_te
 	return *ret_text ? 0 : err_set(e, ERR_INTERNAL, "the question to the %s cannot be written as JSON", what);
 }
 
-/* One program's answer in *out; a failure in *why is its own. Negative when cancelled. */
-static int call(const struct eval *ev, const char *path, const char *question, struct buf *out, struct err *why, struct err *e)
+/* --- how they run ----------------------------------------------------------------------------------------------------------- */
+
+struct running {
+	pid_t pid;
+	int out, complaints; /* our ends; -1 closed */
+	struct buf said;     /* the end of its stderr */
+};
+
+/* A file in memory, at its beginning, so that neither side waits for the other; -1 with errno. */
+static int input_file(const char *input)
+{
+	int fd = memfd_create("peakd-input", MFD_CLOEXEC);
+	for (size_t at = 0, len = strlen(input); fd >= 0 && at < len;) {
+		ssize_t n = write(fd, input + at, len - at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			close(fd);
+			return -1;
+		}
+		at += (size_t)n;
+	}
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static int start(struct running *r, const char *path, const char *input, struct err *e)
+{
+	int out[2] = { -1, -1 }, complaints[2] = { -1, -1 }, in = input_file(input), rc;
+	/* It is named by its path; $PATH is not searched. */
+	char *file = mem_fmt("%s%s", strchr(path, '/') ? "" : "./", path);
+	if (in < 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(complaints, O_CLOEXEC) != 0) {
+		rc = err_sys(e, errno, "cannot make the pipes of %s", path);
+		goto out;
+	}
+	rc = child_start((char *const[]){ file, NULL }, in, out[1], complaints[1], &r->pid);
+	if (rc != 0) {
+		r->pid = 0;
+		rc = err_set(e, ERR_NOT_FOUND, "%s cannot be started: %s", path, strerror(rc));
+		goto out;
+	}
+	fcntl(out[0], F_SETFL, O_NONBLOCK);
+	fcntl(complaints[0], F_SETFL, O_NONBLOCK);
+	r->out = out[0];
+	r->complaints = complaints[0];
+	out[0] = complaints[0] = -1;
+out:
+	child_close(&in);
+	child_close(&out[0]);
+	child_close(&out[1]);
+	child_close(&complaints[0]);
+	child_close(&complaints[1]);
+	free(file);
+	return rc;
+}
+
+/* Reads what is there now, up to `max` bytes in *to; false when there was more. Closes at the end of the file. */
+static bool drain(int *fd, struct buf *to, size_t max)
+{
+	char chunk[4096];
+	while (*fd >= 0) {
+		ssize_t n = read(*fd, chunk, sizeof chunk);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0 || (n < 0 && errno != EAGAIN))
+			child_close(fd);
+		if (n <= 0)
+			return true;
+		if (to->len + (size_t)n > max)
+			return false;
+		buf_add(to, chunk, (size_t)n);
+	}
+	return true;
+}
+
+/* Complaints may have any length: their end is kept, and one call reads a bounded part of them. */
+static void drain_complaints(struct running *r)
+{
+	char chunk[4096];
+	for (int i = 0; r->complaints >= 0 && i < 16; i++) {
+		ssize_t n = read(r->complaints, chunk, sizeof chunk);
+		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+			child_close(&r->complaints);
+		if (n <= 0)
+			return;
+		buf_add(&r->said, chunk, (size_t)n);
+		if (r->said.len > CHILD_WORDS_MAX)
+			buf_drop(&r->said, r->said.len - CHILD_WORDS_MAX);
+	}
+}
+
+static int follow(struct running *r, int64_t deadline, const struct cancel *cancel, struct buf *out, struct err *e)
+{
+	for (;;) {
+		struct pollfd fds[2] = { { .fd = r->out, .events = POLLIN },
+					 { .fd = r->complaints, .events = POLLIN } };
+		bool ended = child_has_ended(r->pid);
+		if (!drain(&r->out, out, ANSWER_MAX))
+			return err_set(e, ERR_CRASH, "it wrote more than %d bytes", ANSWER_MAX);
+		drain_complaints(r);
+		if (ended)
+			return 0;
+		if (cancel_check(cancel, e) < 0)
+			return -ERR_CANCELLED;
+		if (clock_now() >= deadline)
+			return err_set(e, ERR_TIMEOUT, "it did not end in time");
+		if (r->out < 0 && r->complaints < 0)
+			clock_sleep(SLICE_MS * CLOCK_MS / 4);
+		else
+			poll(fds, 2, SLICE_MS);
+	}
+}
+
+/* Everything in its group ends with it. */
+static int end(struct running *r, int rc, struct err *e)
+{
+	int status = child_end(r->pid);
+	if (rc == 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
+		char *words = child_last_words(&r->said);
+		if (WIFSIGNALED(status))
+			rc = err_set(e, ERR_CRASH, "it was ended by signal %d (%s)%s", WTERMSIG(status),
+				     strsignal(WTERMSIG(status)), words);
+		else
+			rc = err_set(e, ERR_CRASH, "it exited with status %d%s", WEXITSTATUS(status), words);
+		free(words);
+	}
+	return rc;
+}
+
+/* Runs `path` without arguments, `input` as its stdin, until it exits with status 0; *out gets its stdout. deadline: monotonic.
+ * -ERR_NOT_FOUND when it cannot be started; -ERR_TIMEOUT; -ERR_CRASH for a signal or another status (with the end of its stderr) or when it
+ * writes too much; -ERR_CANCELLED. */
+static int run_program(const char *path, const char *input, int64_t deadline, const struct cancel *cancel,
+		       struct buf *out, struct err *e)
+{
+	struct running r = { .pid = 0, .out = -1, .complaints = -1, .said = BUF_INIT };
+	int rc = start(&r, path, input, e);
+	if (rc == 0) {
+		rc = follow(&r, deadline, cancel, out, e);
+		rc = end(&r, rc, e);
+	}
+	child_close(&r.out);
+	child_close(&r.complaints);
+	buf_fini(&r.said);
+	return rc;
+}
+
+/* One program's answer in *out; a failure in *why is the program's own. Negative when cancelled. */
+static int call(const struct eval *ev, const char *path, const char *question, struct buf *out, struct err *why,
+		struct err *e)
 {
 	int64_t deadline = ev->external->deadline_ns > 0 ? ev->external->deadline_ns : DEADLINE_NS;
-	int rc = external_run(path, question, strlen(question), clock_now() + deadline, ev->cancel, out, why);
+	int rc = run_program(path, question, clock_now() + deadline, ev->cancel, out, why);
 	if (rc == 0 || why->code != ERR_CANCELLED)
 		return 0;
 	*e = *why;
@@ -175,8 +335,8 @@ static int call(const struct eval *ev, const char *path, const char *question, s
 
 /* --- validators ------------------------------------------------------------------------------------------------------------------ */
 
-static int ask_validator(const struct eval *ev, const struct external_subject *s, const char *path, const char *question,
-                         struct external_answers *all, struct err *e)
+static int ask_validator(const struct eval *ev, const struct external_subject *s, const char *path,
+			 const char *question, struct external_answers *all, struct err *e)
 {
 	struct buf out = BUF_INIT;
 	struct err why = ERR_INIT;
@@ -196,7 +356,8 @@ static int ask_validator(const struct eval *ev, const struct external_subject *s
 	return rc;
 }
 
-int external_validate(const struct eval *ev, const struct external_subject *s, struct external_answers *ret_answers, struct err *e)
+int external_validate(const struct eval *ev, const struct external_subject *s, struct external_answers *ret_answers,
+		      struct err *e)
 {
 	struct programs programs = { .count = 0 };
 	struct external_answers all = { .count = 0 };
@@ -229,7 +390,8 @@ void external_answers_fini(struct external_answers *a)
 
 /* --- evaluators ------------------------------------------------------------------------------------------------------------------ */
 
-static int ask_evaluator(const struct eval *ev, const char *path, const char *question, struct external_metrics *all, struct err *e)
+static int ask_evaluator(const struct eval *ev, const char *path, const char *question, struct external_metrics *all,
+			 struct err *e)
 {
 	struct buf out = BUF_INIT;
 	struct err why = ERR_INIT;
@@ -244,7 +406,8 @@ static int ask_evaluator(const struct eval *ev, const char *path, const char *qu
 	return rc;
 }
 
-int external_evaluate(const struct eval *ev, const struct external_subject *s, struct external_metrics *ret_metrics, struct err *e)
+int external_evaluate(const struct eval *ev, const struct external_subject *s, struct external_metrics *ret_metrics,
+		      struct err *e)
 {
 	struct programs programs = { .count = 0 };
 	struct external_metrics all = { .count = 0 };

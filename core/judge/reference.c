@@ -1,8 +1,10 @@
-/* reference: right outputs, computed once per (root, size, seed, device) and kept; see reference.h. */
+/* reference: right outputs, computed once per baseline, size, seed and device, and kept; see reference.h. */
 #include "core/judge/reference.h"
 
 #include <assert.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +16,7 @@
 #include "core/judge/reference_quality.h"
 #include "core/workers/trial.h"
 
-#define LOOK_NS (100 * CLOCK_MS) /* how often who waits for another looks whether it is cancelled */
+#define LOOK_NS (100 * CLOCK_MS) /* how often a waiter looks whether it is cancelled */
 
 enum { TRIES = 24, GOOD_BLOCK = 256, POISON = 0xFF };
 
@@ -23,14 +25,14 @@ struct entry {
 	char *key;
 	size_t bytes;
 	unsigned users;
-	uint64_t used;              /* clock of the last use */
+	uint64_t used; /* clock of the last use */
 	struct entry *next;
 };
 
 struct references {
 	struct lock lock;
-	struct lock_bell bell;            /* a process is not busy any more */
-	const struct pool_worker **busy;  /* processes that compute a reference, or are held */
+	struct lock_bell bell;           /* a process is no longer busy */
+	const struct pool_worker **busy; /* processes that compute a reference, or are held */
 	size_t busy_count;
 	struct entry *entries;
 	size_t bytes, max_bytes;
@@ -44,11 +46,6 @@ struct references *references_new(size_t max_bytes)
 	lock_bell_init(&r->bell);
 	r->max_bytes = max_bytes;
 	return r;
-}
-
-size_t references_limit(const struct references *refs)
-{
-	return refs->max_bytes;
 }
 
 static void outputs_fini(struct reference *r)
@@ -95,7 +92,7 @@ static struct entry *find_locked(struct references *refs, const char *key)
 	return NULL;
 }
 
-/* Drops the least recently used ones that nobody holds until the rest fits. */
+/* Drops the least recently used references that nobody holds, until the rest fits. */
 static void shrink_locked(struct references *refs)
 {
 	while (refs->bytes > refs->max_bytes) {
@@ -151,24 +148,24 @@ static double block_size(const struct variant *v)
 	return 1;
 }
 
-/* Which of some sampled configurations launches blocks of a size that any GPU likes: a reference may be slow, but not by
- * running one thread a block. */
-static int choose_params(const struct context *root, const struct facts *facts, const struct params *size,
-                         struct params **ret_params, struct err *e)
+/* Of some sampled configurations, the one whose blocks have a size that suits any GPU: a reference may be slow, but not by running one
+ * thread per block. */
+static int choose_params(const struct context *baseline, const struct facts *facts, const struct params *size,
+			 struct params **ret_params, struct err *e)
 {
 	struct space *space;
 	size_t index[TRIES];
 	double best = INFINITY;
 	struct params *chosen = NULL, *inputs = params_part(size, false);
-	int rc = space_new(root, facts, inputs, &space, e);
+	int rc = space_new(baseline, facts, inputs, &space, e);
 	params_free(inputs);
 	if (rc < 0)
-		return err_wrap(e, "the root context cannot compute a reference");
+		return err_wrap(e, "the baseline cannot compute a reference");
 	size_t n = space_sample(space, 1, TRIES, index);
 	for (size_t i = 0; i < n; i++) {
 		struct variant v = { .params = space_at(space, index[i]) };
 		struct err why = ERR_INIT;
-		if (host_run(root, v.params, facts, &v.plan, &why) == 0) {
+		if (host_run(baseline, v.params, facts, &v.plan, &why) == 0) {
 			double off = fabs(log2(block_size(&v) / GOOD_BLOCK));
 			if (off < best) {
 				best = off;
@@ -182,7 +179,7 @@ static int choose_params(const struct context *root, const struct facts *facts, 
 	}
 	space_free(space);
 	if (chosen == NULL)
-		return err_wrap(e, "the root context accepts none of its configurations here, so there is no reference");
+		return err_wrap(e, "the baseline accepts none of its configurations here, so there is no reference");
 	*e = (struct err)ERR_INIT;
 	*ret_params = chosen;
 	return 0;
@@ -210,20 +207,18 @@ static int fetch_outputs(struct trial *t, struct reference *r, struct err *e)
 
 /* What one reference is made from. */
 struct making {
-	const struct eval *ev;
-	const struct context *root;
-	const struct facts *facts;
+	const struct reference_source *j;
 	struct pool_worker *process;
 	const struct params *params;
 	struct trial_input input;
 };
 
-/* Runs one context for a reference; fills outputs (first run) or compares with them (the root's own error). */
+/* Runs one context for a reference; fills outputs (first run) or compares with them (the baseline's own error). */
 static int run_once(const struct making *m, const struct context *ctx, struct reference *r, bool compare, struct err *e)
 {
 	struct variant v;
 	struct trial t;
-	int rc = variant_build(m->ev, ctx, m->params, m->facts, &v, e);
+	int rc = variant_build(m->j->ev, ctx, m->params, m->j->facts, &v, e);
 	if (rc < 0)
 		return rc;
 	rc = trial_begin(&t, m->process, &v, e);
@@ -235,7 +230,11 @@ static int run_once(const struct making *m, const struct context *ctx, struct re
 	for (size_t k = 0; rc == 0 && compare && k < r->output_count; k++) {
 		struct wire_compared c;
 		struct reference_output *o = &r->outputs[k];
-		struct trial_expected want = { .hash = o->hash.hex, .bytes = o->bytes, .len = o->len, .tolerance = o->tolerance, .poison = POISON };
+		struct trial_expected want = { .hash = o->hash.hex,
+					       .bytes = o->bytes,
+					       .len = o->len,
+					       .tolerance = o->tolerance,
+					       .poison = POISON };
 		rc = trial_compare(&t, (uint32_t)k, &want, &c, e);
 		if (rc == 0 && c.nan > 0)
 			rc = err_set(e, ERR_WRONG, "%s has NaN where its reference block has none", o->name);
@@ -248,26 +247,29 @@ out:
 	return rc;
 }
 
-/* Against its reference block, the root's own error is known; it must be one that rounding explains. Values far from zero and spikes may
- * be ill-conditioned: there it is enough that the root gets two digits right. */
-static int measure_root(const struct making *m, struct reference *r, struct err *e)
+/* Against its reference block the baseline's own error is known; rounding must explain it. Values far from zero and spikes may be
+ * ill-conditioned: there it is enough that the baseline gets two digits right. */
+static int measure_baseline(const struct making *m, struct reference *r, struct err *e)
 {
-	const struct spec *spec = context_spec(m->root);
+	const struct spec *spec = context_spec(m->j->baseline);
 	bool hard = m->input.values == PLAN_SPIKES || m->input.values == PLAN_OFFSET;
-	double rounding = 4 * spec_roundoff(spec) * sqrt(spec_reduction(spec, m->params)), limit = fmax(rounding, hard ? 0.01 : 0);
+	double rounding = 4 * spec_roundoff(spec) * sqrt(spec_reduction(spec, m->params)),
+	       limit = fmax(rounding, hard ? 0.01 : 0);
 	for (size_t k = 0; k < r->output_count; k++)
 		r->outputs[k].tolerance = limit;
-	int rc = run_once(m, m->root, r, true, e);
+	int rc = run_once(m, m->j->baseline, r, true, e);
 	if (rc < 0)
-		return err_wrap(e, "the root context against its reference block");
+		return err_wrap(e, "the baseline against its reference block");
 	for (size_t k = 0; k < r->output_count; k++)
 		if (!(r->outputs[k].own_error <= limit))
-			return err_set(e, ERR_INTERNAL, "the root context differs from its reference block in %s by %.3g (rounding "
-			               "explains %.3g): one of the two is wrong", r->outputs[k].name, r->outputs[k].own_error, limit);
+			return err_set(e, ERR_INTERNAL,
+				       "the baseline differs from its reference block in %s by %.3g (rounding "
+				       "explains %.3g): one of the two is wrong",
+				       r->outputs[k].name, r->outputs[k].own_error, limit);
 	return 0;
 }
 
-/* Special values need not suit every context; what they cannot judge is said and left out. Declared values must. */
+/* Special values need not suit every context; what they cannot judge is noted and left out. Declared values must suit. */
 static int unfit(const struct making *m, struct reference *r, struct err *e)
 {
 	if (m->input.values == PLAN_DECLARED || (e->code != ERR_INTERNAL && e->code != ERR_WRONG))
@@ -279,37 +281,37 @@ static int unfit(const struct making *m, struct reference *r, struct err *e)
 
 static int compute_and_qualify(const struct making *m, const struct context *ctx, struct reference *r, struct err *e)
 {
-	bool has_block = context_reference(m->root) != NULL;
-	int rc = run_once(m, ctx ? ctx : m->root, r, false, e);
+	bool has_block = context_reference(m->j->baseline) != NULL;
+	int rc = run_once(m, ctx ? ctx : m->j->baseline, r, false, e);
 	if (rc < 0)
 		return rc;
 	if (m->input.values == PLAN_SPIKES || m->input.values == PLAN_OFFSET)
-		rc = reference_quality_permits(context_spec(m->root), has_block, e);
+		rc = reference_quality_permits(context_spec(m->j->baseline), has_block, e);
 	for (size_t k = 0; rc == 0 && k < r->output_count; k++)
 		rc = reference_quality_check(&r->outputs[k], e);
 	if (rc == 0 && has_block)
-		rc = measure_root(m, r, e);
+		rc = measure_baseline(m, r, e);
 	if (rc == 0)
-		rc = reference_quality_tolerances(context_spec(m->root), m->params, m->input.values, r, e);
+		rc = reference_quality_tolerances(context_spec(m->j->baseline), m->params, m->input.values, r, e);
 	return rc < 0 ? unfit(m, r, e) : 0;
 }
 
 static int compute(const struct making *m, struct reference *r, struct err *e)
 {
 	struct context *ctx = NULL;
-	int rc = context_reference(m->root) ? context_as_reference(m->root, &ctx, e) : 0;
+	int rc = context_reference(m->j->baseline) ? context_as_reference(m->j->baseline, &ctx, e) : 0;
 	if (rc == 0)
 		rc = compute_and_qualify(m, ctx, r, e);
 	context_free(ctx);
 	if (rc == 0)
 		return 0;
-	/* What is wrong with the root is no verdict about the candidate that is judged by it. */
+	/* What is wrong with the baseline is no verdict on the candidate that it judges. */
 	if (e->code == ERR_INPUT || e->code == ERR_COMPILE || e->code == ERR_PRUNED || e->code == ERR_WRONG)
 		e->code = ERR_INTERNAL;
 	return err_wrap(e, "reference");
 }
 
-/* --- whose turn it is ------------------------------------------------------------------------------------------------------ */
+/* --- one at a time --------------------------------------------------------------------------------------------------------- */
 
 static size_t find_busy_locked(const struct references *refs, const struct pool_worker *process)
 {
@@ -319,15 +321,16 @@ static size_t find_busy_locked(const struct references *refs, const struct pool_
 	return i;
 }
 
-/* The entry under that key (NULL: none is looked for) as soon as there is one; else the process is the caller's until leave(). */
-static int enter(const struct eval *ev, const struct pool_worker *process, const char *key, struct entry **ret_entry, struct err *e)
+/* The entry under that key (NULL: none is wanted) as soon as there is one; else the process is the caller's until leave(). */
+static int enter(const struct reference_source *j, const struct pool_worker *process, const char *key,
+		 struct entry **ret_entry, struct err *e)
 {
-	struct references *refs = ev->references;
+	struct references *refs = j->ev->references;
 	struct entry *entry = NULL;
 	int rc = 0;
 	lock_take(&refs->lock);
 	while (!(key && (entry = find_locked(refs, key))) && find_busy_locked(refs, process) < refs->busy_count &&
-	       (rc = cancel_check(ev->cancel, e)) == 0)
+	       (rc = cancel_check(j->ev->cancel, e)) == 0)
 		lock_bell_wait(&refs->bell, &refs->lock, clock_now() + LOOK_NS);
 	if (rc == 0 && entry == NULL)
 		*MEM_PUSH(refs->busy, refs->busy_count) = process;
@@ -346,22 +349,22 @@ static void leave(struct references *refs, const struct pool_worker *process)
 	lock_release(&refs->lock);
 }
 
-int reference_hold(const struct eval *ev, struct pool_worker *device, struct err *e)
+int reference_hold(const struct reference_source *j, struct pool_worker *device, struct err *e)
 {
 	struct entry *none;
-	return enter(ev, pool_reference(device), NULL, &none, e);
+	return enter(j, pool_reference(device), NULL, &none, e);
 }
 
-void reference_let_go(const struct eval *ev, struct pool_worker *device)
+void reference_let_go(const struct reference_source *j, struct pool_worker *device)
 {
-	leave(ev->references, pool_reference(device));
+	leave(j->ev->references, pool_reference(device));
 }
 
 /* --- getting -------------------------------------------------------------------------------------------------------------- */
 
 static int make_entry(const struct making *m, const char *key, struct entry **ret_entry, struct err *e)
 {
-	struct references *refs = m->ev->references;
+	struct references *refs = m->j->ev->references;
 	struct reference r = { 0 };
 	int rc = compute(m, &r, e);
 	if (rc < 0) {
@@ -379,23 +382,24 @@ static int make_entry(const struct making *m, const char *key, struct entry **re
 	return 0;
 }
 
-int reference_get(const struct eval *ev, const struct context *root, const struct facts *facts, struct pool_worker *device,
-                  const struct params *size, uint64_t seed, enum plan_values values, const struct reference **ret_reference,
-                  struct err *e)
+int reference_get(const struct reference_source *j, struct pool_worker *device, const struct reference_values *values,
+		  const struct reference **ret_reference, struct err *e)
 {
-	struct params *inputs = params_part(size, false), *params = NULL;
+	struct params *inputs = params_part(values->size, false), *params = NULL;
 	char *size_text = params_text(inputs);
-	char *key = mem_fmt("%s %s %s %llx %d", context_hash(root)->hex, facts->id, size_text, (unsigned long long)seed, values);
-	struct making m = { .ev = ev, .root = root, .facts = facts, .process = pool_reference(device),
-	                    .input = { .seed = seed, .poison = POISON, .values = values } };
+	char *key = mem_fmt("%s %s %s %llx %d", context_hash(j->baseline)->hex, j->facts->id, size_text,
+			    (unsigned long long)values->seed, values->values);
+	struct making m = { .j = j,
+			    .process = pool_reference(device),
+			    .input = { .seed = values->seed, .poison = POISON, .values = values->values } };
 	struct entry *entry = NULL;
-	int rc = enter(ev, m.process, key, &entry, e);
+	int rc = enter(j, m.process, key, &entry, e);
 	if (rc == 0 && entry == NULL) {
-		rc = choose_params(root, facts, inputs, &params, e);
+		rc = choose_params(j->baseline, j->facts, inputs, &params, e);
 		m.params = params;
 		if (rc == 0)
 			rc = make_entry(&m, key, &entry, e);
-		leave(ev->references, m.process);
+		leave(j->ev->references, m.process);
 	}
 	if (rc == 0)
 		*ret_reference = &entry->reference;
@@ -404,4 +408,62 @@ int reference_get(const struct eval *ev, const struct context *root, const struc
 	free(size_text);
 	free(key);
 	return rc;
+}
+
+/* --- ahead ------------------------------------------------------------------------------------------------------------------ */
+
+struct reference_ahead {
+	struct reference_source judge;
+	struct pool_worker *device;
+	struct reference_values *items;
+	size_t count;
+	uint64_t bytes; /* of their outputs */
+	atomic_bool stop;
+	bool started;
+	pthread_t thread;
+};
+
+struct reference_ahead *reference_ahead_new(const struct reference_source *j, struct pool_worker *device)
+{
+	struct reference_ahead *a = MEM_NEW(struct reference_ahead);
+	a->judge = *j;
+	a->device = device;
+	return a;
+}
+
+void reference_ahead_add(struct reference_ahead *a, const struct reference_values *values, uint64_t output_bytes)
+{
+	a->bytes += output_bytes;
+	if (a->bytes <= a->judge.ev->references->max_bytes / 2)
+		*MEM_PUSH(a->items, a->count) = *values;
+}
+
+static void *compute_all(void *arg)
+{
+	struct reference_ahead *a = arg;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < a->count && !atomic_load(&a->stop); i++) {
+		const struct reference *r;
+		struct err ignored = ERR_INIT; /* whoever needs it meets the same */
+		rc = reference_get(&a->judge, a->device, &a->items[i], &r, &ignored);
+		if (rc == 0)
+			reference_release(a->judge.ev->references, r);
+	}
+	return NULL;
+}
+
+void reference_ahead_start(struct reference_ahead *a)
+{
+	a->started = a->count > 0 && pthread_create(&a->thread, NULL, compute_all, a) == 0;
+}
+
+void reference_ahead_free(struct reference_ahead *a)
+{
+	if (a == NULL)
+		return;
+	atomic_store(&a->stop, true);
+	if (a->started)
+		pthread_join(a->thread, NULL);
+	free(a->items);
+	free(a);
 }

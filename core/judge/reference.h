@@ -1,6 +1,6 @@
-/* reference: what the right outputs are. For one root context, input size and secret seed, the outputs of the root (or of
- * its `reference` block) are computed in a process of their own and kept here, with the error that the root itself has
- * against its reference block: that decides the tolerance. check.c is the only reader. */
+/* reference: the right outputs. For one baseline, input size and secret seed, the outputs of the baseline (or of its `reference` block) are
+ * computed in a process of their own and kept, together with the baseline's own error against its reference block, which decides the
+ * tolerance. check.c reads them; suite.c and validate.c have them computed ahead. */
 #ifndef PEAKD_CORE_JUDGE_REFERENCE_H
 #define PEAKD_CORE_JUDGE_REFERENCE_H
 
@@ -8,42 +8,68 @@
 #include "core/context/context.h"
 #include "core/workers/eval.h"
 
+/* Where references come from. All borrowed. */
+struct reference_source {
+	const struct eval *ev;
+	const struct context *baseline; /* whose outputs are right */
+	const struct facts *facts;      /* device; must run */
+};
+
 struct reference_output {
 	char *name;           /* of the buffer */
-	uint8_t *answer;      /* what the bytes are in; owned */
+	uint8_t *answer;      /* holds the bytes; owned */
 	const uint8_t *bytes; /* logical content in the declared type */
 	size_t len;
 	enum dtype type;
 	unsigned rank;
 	int64_t dims[PLAN_RANK_MAX];
 	struct hash hash;
-	double own_error;     /* ‖root−reference‖/‖reference‖; NAN without a reference block */
-	double tolerance;     /* allowed to candidates, on the same figure */
+	double own_error; /* ‖baseline−reference‖/‖reference‖; NAN without a reference block */
+	double tolerance; /* allowed to candidates, on the same figure */
 };
 
 struct reference {
 	struct reference_output *outputs;
 	size_t output_count;
-	char *unfit;          /* why these values can judge nobody (special ones only: declared values that cannot are an error);
-	                       * NULL: they can */
-	uint64_t execute_ns;  /* the root's own execution, with what the first one costs; bounds how long a candidate may take */
+	char *unfit; /* why these values cannot judge (special values only: declared values that cannot are an error); NULL: they can */
+	uint64_t
+		execute_ns; /* the baseline's own execution, with what the first one costs; bounds how long a candidate may take */
 };
 
-/* Keeps references up to `max_bytes`, least recently used ones go first. Shared by all jobs. */
+/* Keeps references up to `max_bytes`; the least recently used ones go first. Shared by all jobs. */
 struct references *references_new(size_t max_bytes);
 void references_free(struct references *refs);
-size_t references_limit(const struct references *refs);
 
-/* The reference for a size (inputs of `size`, tuning parameters in it are ignored), seed and kind of values; computed on `device`'s
- * reference process when it is not kept, or being computed; one at a time there, whoever asks. Borrowed until reference_release. Errors: the root does not run; with declared values also
- * a reference that proves nothing (fitness.h; ERR_INTERNAL names the harness, since no candidate can be judged by it). */
-int reference_get(const struct eval *ev, const struct context *root, const struct facts *facts, struct pool_worker *device,
-                  const struct params *size, uint64_t seed, enum plan_values values, const struct reference **ret_reference,
-                  struct err *e);
-/* Nothing is computed on `device`'s reference process until reference_let_go; waits for what is. For whoever compares times while others
- * may ask for references (reference_ahead.h), and asks for none itself. -ERR_CANCELLED. */
-int reference_hold(const struct eval *ev, struct pool_worker *device, struct err *e);
-void reference_let_go(const struct eval *ev, struct pool_worker *device);
+/* Which reference: of an input size (inputs of `size`; tuning parameters in it are ignored), seed and kind of values. size: borrowed. */
+struct reference_values {
+	const struct params *size;
+	uint64_t seed;
+	enum plan_values values;
+};
+
+/* Borrowed until reference_release. Computed on `device`'s reference process unless it is kept or being computed; one at a time there,
+ * whoever asks. Errors: the baseline does not run; with declared values also a reference that proves nothing (reference_quality.h;
+ * ERR_INTERNAL names the baseline, since it can judge no candidate). */
+int reference_get(const struct reference_source *j, struct pool_worker *device, const struct reference_values *values,
+		  const struct reference **ret_reference, struct err *e);
 void reference_release(struct references *refs, const struct reference *reference);
+/* Nothing is computed on `device`'s reference process between hold and let_go; hold waits for what is. For times that are compared while
+ * other threads may ask for references. The holder asks for none. -ERR_CANCELLED. */
+int reference_hold(const struct reference_source *j, struct pool_worker *device, struct err *e);
+void reference_let_go(const struct reference_source *j, struct pool_worker *device);
+
+/* References that will be needed, computed by a thread of their own: the process of references and that of candidates then work at the
+ * same time. What is timed meanwhile calls reference_hold first. */
+struct reference_ahead;
+
+/* Borrows both until reference_ahead_free, which must come before the device is given back. */
+struct reference_ahead *reference_ahead_new(const struct reference_source *j, struct pool_worker *device);
+/* In the order of need. output_bytes: of all outputs at this size. No more than half of what references_new keeps is computed ahead:
+ * the rest would push it out again. */
+void reference_ahead_add(struct reference_ahead *a, const struct reference_values *values, uint64_t output_bytes);
+/* Begins. What cannot be computed is left to whoever needs it. */
+void reference_ahead_start(struct reference_ahead *a);
+/* Ends after the reference that is being computed. NULL is fine. */
+void reference_ahead_free(struct reference_ahead *take_ahead);
 
 #endif

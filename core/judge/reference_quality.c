@@ -1,4 +1,4 @@
-/* fitness: see fitness.h. */
+/* reference_quality: see reference_quality.h. */
 #include "core/judge/reference_quality.h"
 
 #include <math.h>
@@ -23,8 +23,14 @@ static double smallest_normal(enum dtype t)
 	case DTYPE_F64: return 0x1p-1022;
 	case DTYPE_BF16:
 	case DTYPE_F32: return 0x1p-126;
-	case DTYPE_I8: case DTYPE_I16: case DTYPE_I32: case DTYPE_I64:
-	case DTYPE_U8: case DTYPE_U16: case DTYPE_U32: case DTYPE_U64:
+	case DTYPE_I8:
+	case DTYPE_I16:
+	case DTYPE_I32:
+	case DTYPE_I64:
+	case DTYPE_U8:
+	case DTYPE_U16:
+	case DTYPE_U32:
+	case DTYPE_U64:
 	case DTYPE_COUNT: break;
 	}
 	return 0;
@@ -49,7 +55,7 @@ static size_t first_odd(const double *x, size_t n)
 }
 
 /* The mean first, then the distances from it, so that what cancels is no larger than the block's own spread. Four chains, so that additions
- * do not wait for each other; v-v is 0 for finite v only. x has room for CHAINS elements more. */
+ * do not wait for each other; v-v is 0 for finite v only. x has room for CHAINS more elements. */
 static struct statistics look_at_block(double *x, size_t n)
 {
 	struct statistics s = { .count = (double)n, .odd = NONE };
@@ -139,21 +145,34 @@ int reference_quality_check(const struct reference_output *o, struct err *e)
 	struct statistics s = look(o, n);
 	double deviation = n ? sqrt(s.squares / (double)n) : 0;
 	if (s.odd != NONE)
-		return err_set(e, ERR_INTERNAL, "the reference output %s is not finite at element %zu: it cannot judge anybody; change "
-		               "the inputs' values or the reference block", o->name, s.odd);
+		return err_set(e, ERR_INTERNAL,
+			       "the reference output %s is not finite at element %zu: no candidate can be compared "
+			       "with it; change "
+			       "the inputs' values or the reference block",
+			       o->name, s.odd);
 	if (s.most == 0)
-		return err_set(e, ERR_INTERNAL, "the reference output %s is zero throughout: a kernel that does nothing would "
-		               "pass; change the inputs' values", o->name);
+		return err_set(e, ERR_INTERNAL,
+			       "the reference output %s is zero throughout: a kernel that does nothing would "
+			       "pass; change the inputs' values",
+			       o->name);
 	if (s.most < smallest_normal(o->type))
-		return err_set(e, ERR_INTERNAL, "the reference output %s is denormal throughout (at most %.3g): hardware may flush it to "
-		               "zero; change the inputs' values", o->name, s.most);
+		return err_set(
+			e, ERR_INTERNAL,
+			"the reference output %s is denormal throughout (at most %.3g): hardware may flush it to "
+			"zero; change the inputs' values",
+			o->name, s.most);
 	if (n > 1 && deviation <= 4 * dtype_roundoff(o->type) * fabs(s.mean))
-		return err_set(e, ERR_INTERNAL, "the reference output %s is constant (%.6g, deviation %.3g): a kernel that writes one "
-		               "number would pass; change the inputs' values", o->name, s.mean, deviation);
+		return err_set(e, ERR_INTERNAL,
+			       "the reference output %s is constant (%.6g, deviation %.3g): a kernel that writes one "
+			       "number would pass; change the inputs' values",
+			       o->name, s.mean, deviation);
 	for (unsigned axis = 0; axis < o->rank; axis++)
 		if (!varies_along(o, n, axis))
-			return err_set(e, ERR_INTERNAL, "the reference output %s does not vary along axis %u: a kernel that computes one "
-			               "slice would pass; change the inputs' values", o->name, axis);
+			return err_set(
+				e, ERR_INTERNAL,
+				"the reference output %s does not vary along axis %u: a kernel that computes one "
+				"slice would pass; change the inputs' values",
+				o->name, axis);
 	return 0;
 }
 
@@ -163,9 +182,11 @@ int reference_quality_permits(const struct spec *spec, bool has_reference, struc
 {
 	int in = dtype_parse(spec->precision_in);
 	if (!has_reference)
-		return err_set(e, ERR_INTERNAL, "without a reference block nobody knows the root's own error on such values");
+		return err_set(e, ERR_INTERNAL,
+			       "without a reference block the baseline's own error on such values is unknown");
 	if (spec_roundoff_inputs(spec) > 0 && (in == DTYPE_F16 || in == DTYPE_E4M3 || in == DTYPE_E5M2))
-		return err_set(e, ERR_INTERNAL, "precision: permits inputs in %s, which does not hold such values", spec->precision_in);
+		return err_set(e, ERR_INTERNAL, "precision: permits inputs in %s, which cannot hold such values",
+			       spec->precision_in);
 	return 0;
 }
 
@@ -202,13 +223,14 @@ static bool is_exact(const struct reference_output *o, double sums)
 static int exact_tolerance(struct reference_output *o, double sums, struct err *e)
 {
 	if (!is_exact(o, sums) || o->own_error > 0)
-		return err_set(e, ERR_INTERNAL, "%s is not exact on integers: this context does more than add and multiply", o->name);
+		return err_set(e, ERR_INTERNAL,
+			       "%s is not exact on integers: this context does more than add and multiply", o->name);
 	o->tolerance = 16 * sums;
 	return 0;
 }
 
-int reference_quality_tolerances(const struct spec *spec, const struct params *params, enum plan_values values, struct reference *r,
-                       struct err *e)
+int reference_quality_tolerances(const struct spec *spec, const struct params *params, enum plan_values values,
+				 struct reference *r, struct err *e)
 {
 	double sums = spec_roundoff_sums(spec), inputs = spec_roundoff_inputs(spec);
 	double terms = sqrt(fmax(spec_reduction(spec, params), TERMS_MIN));
@@ -216,7 +238,8 @@ int reference_quality_tolerances(const struct spec *spec, const struct params *p
 	for (size_t k = 0; k < r->output_count; k++) {
 		struct reference_output *o = &r->outputs[k];
 		bool known = !isnan(o->own_error);
-		double floor_ = dtype_roundoff(o->type) + 2 * inputs + (known ? fmin(sums, F32_ROUNDOFF) : sums) * terms;
+		double floor_ =
+			dtype_roundoff(o->type) + 2 * inputs + (known ? fmin(sums, F32_ROUNDOFF) : sums) * terms;
 		if (values == PLAN_SPIKES || values == PLAN_OFFSET)
 			floor_ *= 4;
 		o->tolerance = known ? fmax(floor_, 4 * o->own_error) : floor_;

@@ -1,4 +1,4 @@
-/* sanitize: compute-sanitizer found, put in front of a device worker, and its log read; see sanitize.h. */
+/* sanitize: finds compute-sanitizer, puts it in front of a device worker, and reads its log; see sanitize.h. */
 #include "core/judge/sanitize.h"
 
 #include <dirent.h>
@@ -12,11 +12,277 @@
 #include "base/mem.h"
 #include "core/context/host.h"
 #include "core/context/space.h"
-#include "core/workers/trial.h"
 #include "core/record/validation.h"
+#include "core/workers/trial.h"
 
 enum { SAMPLES = 2, OVERSAMPLE = 16, SHOWN = 3, LOG_MAX = 8 << 20, POISON = 0xFF, WORDS = 20 };
 #define EXECUTE_NS (6 * EVAL_EXECUTE_NS) /* a kernel under a sanitizer is slower by one or two orders of magnitude */
+
+/* --- the log ------------------------------------------------------------------------------------------------------------------ */
+
+/* A log is lines behind "========= "; a report begins at the left margin and goes on indented. */
+#define MARK "========="
+enum { LINE_BYTES = 600 };
+
+/* One report while it is read. */
+struct report {
+	char *what, *place, *detail;
+	size_t hazards; /* "[508 hazards]"; 0 not said */
+};
+
+static const char *const beginnings[] = {
+	"Invalid ",
+	"Misaligned ",
+	"Uninitialized ",
+	"Unused memory",
+	"Race reported",
+	"Error: Race",
+	"Warning: Race",
+	"Warning: Potential",
+	"Error: Potential",
+	"Barrier error",
+	"Divergent thread",
+	"Stack overflow",
+	"Illegal instruction",
+	"Malloc/Free",
+	"Leaked ",
+	"Hardware stack",
+	"Out-of-range",
+	"Host write",
+	"Host read",
+	"Warp assert",
+	"Device assert",
+	"Fatal UVM",
+	"Invalid",
+};
+
+/* The tool's own troubles. */
+static const char *const troubles[] = {
+	"Internal Sanitizer Error",
+	"Error: Target application terminated before",
+	"Unable to find injection",
+	"Error: No attachable process",
+	"Device not supported",
+	"Error: Failed to",
+	"Insufficient",
+	"Error: The application did not",
+	"Unsupported",
+	"Cannot ",
+};
+
+static bool begins(const char *text, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(text, list[i], strlen(list[i])) == 0)
+			return true;
+	return false;
+}
+
+static void report_fini(struct report *r)
+{
+	free(r->what);
+	free(r->place);
+	free(r->detail);
+	*r = (struct report){ .what = NULL };
+}
+
+/* "matmul(float *, int)+0x1a0 in device:12", "0x160 in device:12:matmul(float *)" and older "0x00000160 in device:12:matmul". */
+static void read_place(const char *place, struct sanitize_finding *f)
+{
+	const char *in = place ? strstr(place, " in ") : NULL;
+	const char *colon = in ? strchr(in + 4, ':') : NULL;
+	f->region = colon ? mem_strn(in + 4, (size_t)(colon - in - 4)) : mem_str("");
+	f->line = colon ? strtol(colon + 1, NULL, 10) : 0;
+	const char *name = place ? place : "", *behind = colon ? strchr(colon + 1, ':') : NULL;
+	if (strncmp(name, "0x", 2) == 0)
+		name = behind ? behind + 1 : "";
+	f->kernel = mem_strn(name, strcspn(name, "(+ "));
+	/* A region's name may come with a folder in front. */
+	const char *slash = strrchr(f->region, '/');
+	if (slash) {
+		char *base = mem_str(slash + 1);
+		free(f->region);
+		f->region = base;
+	}
+}
+
+static void finding_fini(struct sanitize_finding *f)
+{
+	free(f->what);
+	free(f->region);
+	free(f->kernel);
+	free(f->detail);
+}
+
+static void end_report(struct sanitize_log *log, struct report *r)
+{
+	struct sanitize_finding f = { .what = NULL };
+	if (r->what == NULL)
+		return;
+	read_place(r->place, &f);
+	f.what = mem_str(r->what);
+	f.detail = mem_str(r->detail ? r->detail : "");
+	f.count = r->hazards ? r->hazards : 1;
+	report_fini(r);
+	for (size_t i = 0; i < log->count; i++) {
+		struct sanitize_finding *old = &log->at[i];
+		if (old->line == f.line && strcmp(old->what, f.what) == 0 && strcmp(old->region, f.region) == 0 &&
+		    strcmp(old->kernel, f.kernel) == 0) {
+			old->count += f.count;
+			finding_fini(&f);
+			return;
+		}
+	}
+	*MEM_PUSH(log->at, log->count) = f;
+}
+
+static void add_detail(struct report *r, const char *text)
+{
+	char *joined = r->detail ? mem_fmt("%s; %s", r->detail, text) : mem_str(text);
+	free(r->detail);
+	r->detail = joined;
+}
+
+static void read_hazards(struct report *r, const char *text)
+{
+	const char *open = strrchr(text, '['), *end = open ? strstr(open, " hazard") : NULL;
+	if (end)
+		r->hazards = strtoul(open + 1, NULL, 10);
+}
+
+/* The first line of a race names a place itself: "Race reported between Write access at sum(int *)+0x250 in device:16". */
+static void begin_report(struct sanitize_log *log, struct report *r, const char *text)
+{
+	end_report(log, r);
+	const char *at = strstr(text, " at ");
+	/* Potential hazards name an address there, not a place. */
+	if (at && strstr(at, " in ") && strncmp(at + 4, "__", 2) != 0) {
+		r->what = mem_strn(text, (size_t)(at - text));
+		r->place = mem_str(at + 4);
+	} else {
+		const char *address = strstr(text, " at __");
+		r->what = mem_strn(text, address ? (size_t)(address - text) : strcspn(text, "\n"));
+	}
+	read_hazards(r, text);
+}
+
+static void continue_report(struct report *r, const char *text)
+{
+	if (r->what == NULL)
+		return;
+	if (strncmp(text, "at ", 3) == 0 && r->place == NULL) {
+		r->place = mem_str(text + 3);
+	} else if (strncmp(text, "and ", 4) == 0 && strstr(text, " access at ")) {
+		char *what = mem_fmt("%s %.*s", r->what, (int)(strstr(text, " at ") - text), text);
+		free(r->what);
+		r->what = what;
+		add_detail(r, text);
+		read_hazards(r, text);
+	} else if (strncmp(text, "by thread", 9) == 0 || strncmp(text, "Address ", 8) == 0 ||
+		   strncmp(text, "Access to ", 10) == 0 || strncmp(text, "and is ", 7) == 0 ||
+		   strncmp(text, "Access at ", 10) == 0) {
+		add_detail(r, text);
+	}
+}
+
+static void read_line(struct sanitize_log *log, struct report *r, const char *text)
+{
+	size_t indent = strspn(text, " ");
+	const char *words = text + indent;
+	if (strstr(words, "SUMMARY:")) {
+		end_report(log, r);
+		log->complete = true;
+	} else if (*words == '\0') {
+		end_report(log, r);
+	} else if (indent > 1) {
+		continue_report(r, words);
+	} else if (begins(words, troubles, MEM_COUNT(troubles))) {
+		end_report(log, r);
+		if (log->failure == NULL)
+			log->failure = mem_str(words);
+	} else if (begins(words, beginnings, MEM_COUNT(beginnings))) {
+		begin_report(log, r, words);
+	} else {
+		end_report(log, r); /* errors of API calls, banners, notes */
+	}
+}
+
+void sanitize_log_add(struct sanitize_log *log, const char *text)
+{
+	struct report r = { .what = NULL };
+	for (size_t n; *text; text += n + (text[n] == '\n')) {
+		char line[LINE_BYTES];
+		n = strcspn(text, "\n");
+		if (strncmp(text, MARK, sizeof MARK - 1) != 0)
+			continue;
+		size_t len = n - (sizeof MARK - 1);
+		len = len < sizeof line ? len : sizeof line - 1;
+		memcpy(line, text + sizeof MARK - 1, len);
+		while (len && (line[len - 1] == '\r' || line[len - 1] == ' '))
+			len--;
+		line[len] = '\0';
+		read_line(log, &r, line);
+	}
+	end_report(log, &r);
+}
+
+void sanitize_log_fini(struct sanitize_log *log)
+{
+	for (size_t i = 0; i < log->count; i++)
+		finding_fini(&log->at[i]);
+	free(log->at);
+	free(log->failure);
+	*log = (struct sanitize_log){ .at = NULL };
+}
+
+/* The region's line, without the white space around it; NULL when there is none. free() */
+static char *source_line(const struct context *ctx, const struct sanitize_finding *f)
+{
+	int region = context_region_parse(f->region);
+	const char *text = region < 0 ? NULL : context_region(ctx, (enum region)region);
+	for (long i = 1; text && i < f->line; i++) {
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+	}
+	if (text == NULL || f->line < 1)
+		return NULL;
+	text += strspn(text, " \t");
+	return mem_strn(text, strcspn(text, "\n"));
+}
+
+static int more_often(const void *a, const void *b)
+{
+	const struct sanitize_finding *x = a, *y = b;
+	return (x->count < y->count) - (x->count > y->count);
+}
+
+void sanitize_log_show(const struct sanitize_log *log, const struct context *ctx, size_t max, struct buf *out)
+{
+	if (log->count == 0)
+		return;
+	struct sanitize_finding *sorted = mem_copy(log->at, log->count * sizeof *sorted);
+	qsort(sorted, log->count, sizeof *sorted, more_often);
+	for (size_t i = 0; i < log->count && i < max; i++) {
+		const struct sanitize_finding *f = &sorted[i];
+		char *source = source_line(ctx, f);
+		buf_adds(out, f->what);
+		if (f->line)
+			buf_addf(out, " at %s:%ld", f->region, f->line);
+		if (*f->kernel)
+			buf_addf(out, " in %s", f->kernel);
+		buf_addf(out, ", reported %zu time%s\n", f->count, f->count == 1 ? "" : "s");
+		if (source)
+			buf_addf(out, "    %ld | %s\n", f->line, source);
+		if (*f->detail)
+			buf_addf(out, "    %s\n", f->detail);
+		free(source);
+	}
+	if (log->count > max)
+		buf_addf(out, "and %zu more places\n", log->count - max);
+	free(sorted);
+}
+
+/* --- the tool ----------------------------------------------------------------------------------------------------------------- */
 
 static const char *const tools[] = { "memcheck", "racecheck", "initcheck", "synccheck" };
 
@@ -27,8 +293,6 @@ bool sanitize_known(const char *tool)
 			return true;
 	return false;
 }
-
-/* --- the tool ----------------------------------------------------------------------------------------------------------------- */
 
 static char *in_folders(const char *list, const char *tail)
 {
@@ -79,22 +343,22 @@ static double bytes_of(const struct plan *plan)
 	return sum;
 }
 
-struct sample_configs {
+struct picked {
 	struct params *at[64];
 	size_t count;
-	double bytes;        /* of the first */
+	double bytes; /* of the first */
 };
 
-static void sample_configs_fini(struct sample_configs *p)
+static void picked_fini(struct picked *p)
 {
 	while (p->count)
 		params_free(p->at[--p->count]);
 }
 
-/* Points of one size that host code accepts, from a seeded start; taken over when they need less memory than those before. */
-static void offer_size(const struct sanitize_request *q, const struct space *space, size_t size, struct sample_configs *io_best)
+/* Points of one size that host code accepts, from a seeded start; they replace *io_best when they need less memory. */
+static void offer_size(const struct sanitize_request *q, const struct space *space, size_t size, struct picked *io_best)
 {
-	struct sample_configs p = { .count = 0 };
+	struct picked p = { .count = 0 };
 	size_t first, count, want = q->samples ? q->samples : SAMPLES;
 	space_size_range(space, size, &first, &count);
 	size_t tries = want * OVERSAMPLE < count ? want * OVERSAMPLE : count, step = tries ? count / tries : 1;
@@ -112,17 +376,17 @@ static void offer_size(const struct sanitize_request *q, const struct space *spa
 		plan_free(plan);
 	}
 	if (p.count && (io_best->count == 0 || p.bytes < io_best->bytes)) {
-		sample_configs_fini(io_best);
+		picked_fini(io_best);
 		*io_best = p;
 	} else {
-		sample_configs_fini(&p);
+		picked_fini(&p);
 	}
 }
 
-static int pick(const struct sanitize_request *q, struct sample_configs *ret_picks, struct err *e)
+static int pick(const struct sanitize_request *q, struct picked *ret_picks, struct err *e)
 {
 	struct space *space = NULL;
-	*ret_picks = (struct sample_configs){ .count = 0 };
+	*ret_picks = (struct picked){ .count = 0 };
 	int rc = space_new_check(q->ctx, q->facts, NULL, &space, e);
 	for (size_t s = 0; rc == 0 && s < space_size_count(space); s++)
 		offer_size(q, space, s, ret_picks);
@@ -159,15 +423,17 @@ static void read_logs(const char *folder, struct sanitize_log *log)
 		closedir(d);
 }
 
-/* What the worker itself meets is told in `why`; the tool's findings are in its logs once the lease has ended. */
-static int execute(const struct eval *ev, const struct sanitize_request *q, const struct variant *v, const char *const *launcher,
-                   struct err *why)
+/* What the worker itself meets goes to `why`; the tool's findings are in its logs once the lease has ended. */
+static int execute(const struct eval *ev, const struct sanitize_request *q, const struct variant *v,
+		   const char *const *launcher, struct err *why)
 {
 	struct pool_worker *worker = NULL;
 	struct trial t;
-	/* Poisoned buffers are initialised ones: for initcheck what no input fills stays as the driver gave it. */
+	/* Poisoned buffers count as initialised: for initcheck what no input fills stays as the driver gave it. */
 	bool raw = strcmp(q->tool, "initcheck") == 0;
-	struct trial_input input = { .seed = q->seed, .poison = POISON, .keep = raw ? WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS | WIRE_KEEP_RAW : 0 };
+	struct trial_input input = { .seed = q->seed,
+				     .poison = POISON,
+				     .keep = raw ? WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS | WIRE_KEEP_RAW : 0 };
 	int rc = eval_take_device(ev, q->facts, launcher, &worker, why);
 	if (rc < 0)
 		return rc;
@@ -180,12 +446,16 @@ static int execute(const struct eval *ev, const struct sanitize_request *q, cons
 	return rc;
 }
 
+/* One run of the tool over all configurations. */
 struct course {
 	const struct eval *ev;
 	const struct sanitize_request *q;
 	const char *exe, *folder;
-	struct sanitize_log all;     /* of every configuration */
-	char *skipped;               /* NULL */
+	struct db *db; /* evidence goes there when checkpoint > 0 */
+	int64_t checkpoint;
+	const char *job;
+	struct sanitize_log all; /* of every configuration */
+	char *skipped;           /* NULL */
 };
 
 static void take_findings(struct sanitize_log *from, struct sanitize_log *to)
@@ -198,7 +468,8 @@ static void take_findings(struct sanitize_log *from, struct sanitize_log *to)
 }
 
 /* *ret_verdict, *ret_reason (free()) and the findings, which are added. Negative when cancelled. */
-static int try_one(struct course *c, const struct params *params, enum validation_verdict *ret_verdict, char **ret_reason, struct err *e)
+static int try_one(struct course *c, const struct params *params, enum validation_verdict *ret_verdict,
+		   char **ret_reason, struct err *e)
 {
 	struct variant v = { 0 };
 	struct sanitize_log log = { .at = NULL };
@@ -233,25 +504,35 @@ static int try_one(struct course *c, const struct params *params, enum validatio
 	return rc == -ERR_CANCELLED ? rc : 0;
 }
 
-static int record(struct course *c, struct db *db, int64_t checkpoint, const char *job, const struct params *params,
-                  enum validation_verdict verdict, const char *reason, struct err *e)
+static int record(const struct course *c, const struct params *params, enum validation_verdict verdict,
+		  const char *reason, struct err *e)
 {
 	struct params *inputs = params_part(params, false);
 	char *sizes = params_text(inputs), *text = params_text(params);
 	struct hash seed = hash_bytes(&c->q->seed, sizeof c->q->seed);
 	struct validation row = {
-		.checkpoint = checkpoint, .validator = c->q->tool, .device = c->q->facts->uuid, .sizes = sizes, .params = text, .size_kind = "input",
-		.seed_hash = seed.hex, .verdict = verdict, .reason = reason, .error = NAN, .tolerance = NAN, .took_ns = -1, .job = job,
+		.checkpoint = c->checkpoint,
+		.validator = c->q->tool,
+		.device = c->q->facts->uuid,
+		.sizes = sizes,
+		.params = text,
+		.size_kind = "input",
+		.seed_hash = seed.hex,
+		.verdict = verdict,
+		.reason = reason,
+		.error = NAN,
+		.tolerance = NAN,
+		.took_ns = -1,
+		.job = c->job,
 	};
-	int rc = db && checkpoint > 0 ? validation_add(db, &row, e) : 0;
+	int rc = c->db && c->checkpoint > 0 ? validation_add(c->db, &row, e) : 0;
 	params_free(inputs);
 	free(sizes);
 	free(text);
 	return rc < 0 ? rc : 0;
 }
 
-static int try_all(struct course *c, const struct sample_configs *picks, struct db *db, int64_t checkpoint, const char *job, size_t count[3],
-                   struct err *e)
+static int try_all(struct course *c, const struct picked *picks, size_t count[VALIDATION_VERDICTS], struct err *e)
 {
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < picks->count; i++) {
@@ -259,9 +540,10 @@ static int try_all(struct course *c, const struct sample_configs *picks, struct 
 		char *reason = NULL;
 		rc = try_one(c, picks->at[i], &verdict, &reason, e);
 		if (rc == 0) {
-			rc = record(c, db, checkpoint, job, picks->at[i], verdict, reason, e);
+			rc = record(c, picks->at[i], verdict, reason, e);
 			count[verdict]++;
-			eval_progress(c->ev, (double)(i + 1), (double)picks->count, "%s %zu/%zu", c->q->tool, i + 1, picks->count);
+			eval_progress(c->ev, (double)(i + 1), (double)picks->count, "%s %zu/%zu", c->q->tool, i + 1,
+				      picks->count);
 		}
 		if (rc == 0 && verdict == VALIDATION_SKIPPED && c->skipped == NULL) {
 			c->skipped = reason;
@@ -278,7 +560,8 @@ static void join(struct sanitize_log *log)
 	for (size_t i = 0; i < log->count; i++)
 		for (size_t k = log->count - 1; k > i; k--) {
 			struct sanitize_finding *a = &log->at[i], *b = &log->at[k];
-			if (a->line != b->line || strcmp(a->what, b->what) != 0 || strcmp(a->region, b->region) != 0 || strcmp(a->kernel, b->kernel) != 0)
+			if (a->line != b->line || strcmp(a->what, b->what) != 0 || strcmp(a->region, b->region) != 0 ||
+			    strcmp(a->kernel, b->kernel) != 0)
 				continue;
 			a->count += b->count;
 			free(b->what);
@@ -299,12 +582,14 @@ static void conclude(struct course *c, const size_t count[3], struct sanitize_re
 	if (c->all.count) {
 		sanitize_log_show(&c->all, c->q->ctx, SHOWN, &details);
 		r->details = buf_steal(&details);
-		r->summary = mem_fmt("%s: %zu finding%s in %zu of %zu configurations; %.*s", c->q->tool, c->all.count, c->all.count == 1 ? "" : "s",
-		                     count[VALIDATION_FAILED], r->configurations, (int)strcspn(r->details, "\n"), r->details);
+		r->summary = mem_fmt("%s: %zu finding%s in %zu of %zu configurations; %.*s", c->q->tool, c->all.count,
+				     c->all.count == 1 ? "" : "s", count[VALIDATION_FAILED], r->configurations,
+				     (int)strcspn(r->details, "\n"), r->details);
 	} else if (r->passed) {
 		r->summary = mem_fmt("%s: nothing found in %zu configurations", c->q->tool, r->configurations);
 	} else {
-		r->summary = mem_fmt("%s: skipped: %s", c->q->tool, c->skipped ? c->skipped : "no configuration could be run");
+		r->summary = mem_fmt("%s: skipped: %s", c->q->tool,
+				     c->skipped ? c->skipped : "no configuration could be run");
 	}
 	buf_fini(&details);
 }
@@ -314,35 +599,34 @@ static void skip(const struct sanitize_request *q, const char *why, struct sanit
 	*ret_result = (struct sanitize_result){ .skipped = true, .summary = mem_fmt("%s: skipped: %s", q->tool, why) };
 }
 
-static int run_in(struct course *c, struct db *db, int64_t checkpoint, const char *job, struct sanitize_result *ret_result, struct err *e)
-{
-	struct sample_configs picks;
-	size_t count[VALIDATION_VERDICTS] = { 0 };
-	int rc = pick(c->q, &picks, e);
-	if (rc == 0 && picks.count == 0)
-		skip(c->q, "no configuration is accepted by host code", ret_result);
-	else if (rc == 0 && (rc = try_all(c, &picks, db, checkpoint, job, count, e)) == 0)
-		conclude(c, count, ret_result);
-	sample_configs_fini(&picks);
-	return rc;
-}
-
-int sanitize_run(const struct eval *ev, const struct sanitize_request *q, struct db *db, int64_t checkpoint, const char *job,
-                 struct sanitize_result *ret_result, struct err *e)
+int sanitize_run(const struct eval *ev, const struct sanitize_request *q, struct db *db, int64_t checkpoint,
+		 const char *job, struct sanitize_result *ret_result, struct err *e)
 {
 	const char *tmp = getenv("TMPDIR"), *named = getenv("PEAKD_SANITIZER");
 	struct sanitize_result r = { 0 };
 	char *exe = find_tool(), *folder = mem_fmt("%s/peakd-sanitizer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	struct course c = { .ev = ev, .q = q, .exe = exe, .folder = folder };
+	struct course c = {
+		.ev = ev, .q = q, .exe = exe, .folder = folder, .db = db, .checkpoint = checkpoint, .job = job
+	};
+	struct picked picks = { .count = 0 };
+	size_t count[VALIDATION_VERDICTS] = { 0 };
 	int rc = 0;
 	if (strcmp(q->facts->backend, "cuda") != 0 && !(named && *named)) {
 		skip(q, "compute-sanitizer is for CUDA", &r);
 	} else if (exe == NULL) {
-		skip(q, "compute-sanitizer is not on this machine (looked in $PEAKD_SANITIZER, the CUDA toolkit's bin and $PATH)", &r);
+		skip(q,
+		     "compute-sanitizer is not on this machine (looked in $PEAKD_SANITIZER, the CUDA toolkit's bin and "
+		     "$PATH)",
+		     &r);
 	} else if (mkdtemp(folder) == NULL) {
 		rc = err_sys(e, errno, "%s cannot be made", folder);
 	} else {
-		rc = run_in(&c, db, checkpoint, job, &r, e);
+		rc = pick(q, &picks, e);
+		if (rc == 0 && picks.count == 0)
+			skip(q, "host code accepts no configuration", &r);
+		else if (rc == 0 && (rc = try_all(&c, &picks, count, e)) == 0)
+			conclude(&c, count, &r);
+		picked_fini(&picks);
 		rmdir(folder);
 	}
 	sanitize_log_fini(&c.all);

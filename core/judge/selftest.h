@@ -6,26 +6,34 @@
 #include "core/workers/eval.h"
 
 enum selftest_outcome {
-	SELFTEST_REFUSED,  /* a cheat, refused for the reason that its file names */
-	SELFTEST_PASSED,   /* an honest one, passed */
-	SELFTEST_SKIPPED,  /* not judged here; the text says why */
-	SELFTEST_BROKEN,   /* a cheat that passed or was refused for another reason, or an honest one that was refused */
+	SELFTEST_REFUSED, /* a cheat, refused for the reason that its file names */
+	SELFTEST_PASSED,  /* an honest kernel, passed */
+	SELFTEST_SKIPPED, /* not judged here; the text says why */
+	SELFTEST_BROKEN, /* a cheat that passed or was refused for another reason, or an honest kernel that was refused */
 	SELFTEST_OUTCOMES,
 };
 
 struct selftest_result {
-	const char *name;    /* "17-content-cache.bad" */
+	const char *name; /* "17-content-cache.bad" */
 	enum selftest_outcome outcome;
-	const char *text;    /* the reason in words; one line */
+	const char *text; /* the reason in words; one line */
 };
 
-struct selftest_counts { size_t of[SELFTEST_OUTCOMES]; };
+struct selftest_counts {
+	size_t of[SELFTEST_OUTCOMES];
+};
 
-/* Judges every NAME.{bad,good}.peak.md of the folder, or those whose name contains `only` (may be NULL), on the device of the same
- * backend among `devices` (those that run, and named architectures for compiling alone). `tell` gets one result each, in the order of
- * names. Negative only when the folder cannot be read or everything was cancelled. */
-int selftest_run(const struct eval *ev, const char *folder, const char *only, const struct facts *devices, size_t device_count,
-                 void (*tell)(void *arg, const struct selftest_result *result), void *arg, struct selftest_counts *ret_counts,
-                 struct err *e);
+struct selftest_request {
+	const char *folder;          /* of NAME.{bad,good}.peak.md */
+	const char *only;            /* names that contain this; NULL: all */
+	const struct facts *devices; /* those that run, and named architectures for compiling alone */
+	size_t device_count;
+	void (*tell)(void *arg, const struct selftest_result *result); /* gets one result each, in the order of names */
+	void *arg;
+};
+
+/* Judges each file on the device of its backend. Negative only when the folder cannot be read or all was cancelled. */
+int selftest_run(const struct eval *ev, const struct selftest_request *request, struct selftest_counts *ret_counts,
+		 struct err *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* ceiling: see ceiling.h. */
+/* ceiling: measures what the device reaches and keeps it; see ceiling.h. */
 #include "core/measure/ceiling.h"
 
 #include <math.h>
@@ -8,13 +8,18 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "core/workers/trial.h"
 #include "core/record/fact.h"
+#include "core/workers/trial.h"
 
 #define LIST_NS (30 * CLOCK_S)
 
-static const struct trial_timing timing = { .min_samples = 10, .max_samples = 40, .rse = 0.004, .rests = true, .cap_ns = CLOCK_S,
-                                            .warm_up_ns = 200 * CLOCK_MS, .warm = true };
+static const struct trial_timing timing = { .min_samples = 10,
+					    .max_samples = 40,
+					    .rse = 0.004,
+					    .rests = true,
+					    .cap_ns = CLOCK_S,
+					    .warm_up_ns = 200 * CLOCK_MS,
+					    .warm = true };
 
 static void add(struct ceilings *list, const char *name, double per_second)
 {
@@ -31,7 +36,7 @@ double ceiling_of(const struct ceilings *list, const char *name)
 	return NAN;
 }
 
-/* Kept ones count as long as the driver is the same. */
+/* Kept figures count as long as the driver is the same. */
 static int read_kept(struct db *db, const struct facts *facts, struct ceilings *list, bool *ret_fresh, struct err *e)
 {
 	struct fact_list all;
@@ -56,7 +61,10 @@ static int ask(const struct eval *ev, const struct facts *facts, struct wire_cei
 	struct pool_worker *worker;
 	uint8_t *answer = NULL;
 	size_t len = 0;
-	wire_target_encode(&(struct wire_target){ .backend = (char *)facts->backend, .arch = (char *)facts->arch, .units = facts->units }, &body);
+	wire_target_encode(&(struct wire_target){ .backend = (char *)facts->backend,
+						  .arch = (char *)facts->arch,
+						  .units = facts->units },
+			   &body);
 	int rc = pool_take_compile(ev->pool, ev->cancel, &worker, e);
 	if (rc == 0) {
 		rc = pool_call(worker, WIRE_CEILINGS, &body, LIST_NS, &answer, &len, e);
@@ -71,10 +79,14 @@ static int ask(const struct eval *ev, const struct facts *facts, struct wire_cei
 	return rc;
 }
 
-static int compile(const struct eval *ev, const struct facts *facts, const struct wire_ceiling *c, struct variant *v, struct err *e)
+static int compile(const struct eval *ev, const struct facts *facts, const struct wire_ceiling *c, struct variant *v,
+		   struct err *e)
 {
-	struct wire_compile request = { .backend = (char *)facts->backend, .arch = (char *)facts->arch, .macros = (char *)"",
-	                                .device = c->device, .plan = c->plan };
+	struct wire_compile request = { .backend = (char *)facts->backend,
+					.arch = (char *)facts->arch,
+					.macros = (char *)"",
+					.device = c->device,
+					.plan = c->plan };
 	struct buf body = BUF_INIT;
 	struct pool_worker *worker;
 	uint8_t *answer = NULL;
@@ -95,7 +107,8 @@ static int compile(const struct eval *ev, const struct facts *facts, const struc
 }
 
 /* Work per second; NAN in it when the device was disturbed. */
-static int measure(const struct eval *ev, const struct facts *facts, const struct wire_ceiling *c, double *ret_speed, struct err *e)
+static int measure(const struct eval *ev, const struct facts *facts, const struct wire_ceiling *c, double *ret_speed,
+		   struct err *e)
 {
 	struct variant v = { .plan = c->plan }; /* borrowed */
 	struct pool_worker *device = NULL;
@@ -127,7 +140,8 @@ static int keep(struct db *db, const struct facts *facts, const char *name, doub
 	return rc < 0 ? rc : 0;
 }
 
-int ceiling_list(const struct eval *ev, const struct facts *facts, struct db *db, struct ceilings *ret_list, struct err *e)
+int ceiling_list(const struct eval *ev, const struct facts *facts, struct db *db, struct ceilings *ret_list,
+		 struct err *e)
 {
 	struct ceilings list = { .at = NULL };
 	struct wire_ceilings kernels = { 0 };
@@ -140,8 +154,9 @@ int ceiling_list(const struct eval *ev, const struct facts *facts, struct db *db
 	for (size_t i = 0; rc == 0 && i < kernels.count; i++) {
 		struct err why = ERR_INIT;
 		double speed = NAN;
-		eval_progress(ev, (double)i, (double)kernels.count, "measuring what %s reaches: %s", facts->id, kernels.at[i].name);
-		/* A pipe that this device does not have is no failure. */
+		eval_progress(ev, (double)i, (double)kernels.count, "measuring what %s reaches: %s", facts->id,
+			      kernels.at[i].name);
+		/* A pipe that this device lacks is not a failure. */
 		if (measure(ev, facts, &kernels.at[i], &speed, &why) < 0 && why.code == ERR_CANCELLED) {
 			*e = why;
 			rc = -ERR_CANCELLED;

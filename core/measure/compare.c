@@ -1,49 +1,64 @@
-/* compare: see compare.h. */
+/* compare: pairwise timing of two configurations; see compare.h. */
 #include "core/measure/compare.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "core/judge/check.h"
 #include "core/record/comparison.h"
 
 enum { POISON = 0xFF };
 
-static const struct trial_pairing pairing = { .min_pairs = 12, .max_pairs = 200, .margin = COMPARE_MARGIN, .floor_ns = COMPARE_FLOOR_NS,
-                                              .confidence = COMPARE_CONFIDENCE, .width = 0.01, .cap_ns = 3 * CLOCK_S,
-                                              .warm_up_ns = 100 * CLOCK_MS };
+static const struct trial_pairing pairing = { .min_pairs = 12,
+					      .max_pairs = 200,
+					      .margin = COMPARE_MARGIN,
+					      .floor_ns = COMPARE_FLOOR_NS,
+					      .confidence = COMPARE_CONFIDENCE,
+					      .width = 0.01,
+					      .cap_ns = 3 * CLOCK_S,
+					      .warm_up_ns = 100 * CLOCK_MS };
 
-/* What was found of one side becomes its evidence. */
-static int conclude(struct compare_side *side, const struct facts *facts, uint64_t seed, const struct check *c, struct db *db, const char *job,
-                    struct err *e)
+int compare_record(const struct evidence *to, const struct compare_pair *pair, const struct trial_paired *p,
+		   struct err *e)
 {
-	int rc = check_record(db, side->checkpoint, facts, side->params, "input", seed, c, job, &side->evidence, e);
-	if (rc == 0 && !c->passed)
-		rc = err_set(e, ERR_WRONG, "checkpoint %lld is not right, so there is no verdict on its speed: %s",
-		             (long long)side->checkpoint, c->reason);
-	return rc;
-}
-
-int compare_record(struct db *db, const struct facts *facts, const struct compare_side *a, const struct compare_side *b,
-                   const char *library, const struct trial_paired *p, bool warm, const char *job, struct err *e)
-{
+	const struct compare_side *a = pair->a, *b = pair->b;
 	struct params *inputs = params_part(a->params, false);
-	char *sizes = params_text(inputs), *a_params = params_text(a->params), *b_params = b ? params_text(b->params) : NULL;
+	char *sizes = params_text(inputs), *a_params = params_text(a->params),
+	     *b_params = b ? params_text(b->params) : NULL;
 	double *samples = MEM_NEW_N(double, 2 * p->count);
 	for (size_t i = 0; i < p->count; i++) {
 		samples[2 * i] = p->a[i];
 		samples[2 * i + 1] = p->b[i];
 	}
 	struct comparison row = {
-		.a = a->checkpoint, .b = b ? b->checkpoint : 0, .library = b ? NULL : library, .device = facts->uuid,
-		.driver = facts->driver, .sizes = sizes, .a_params = a_params, .b_params = b_params,
-		.verdict = trial_verdict_name(p->verdict), .a_ns = p->a_ns, .b_ns = p->b_ns, .ratio = p->ratio, .low = p->low,
-		.high = p->high, .confidence = COMPARE_CONFIDENCE, .margin = p->margin, .samples = samples, .pairs = p->count,
-		.discarded = p->discarded, .disturbed = p->disturbed, .cold = !warm, .conditions = p->conditions,
-		.a_validation = a->evidence, .b_validation = b ? b->evidence : 0, .job = job,
+		.a = a->checkpoint,
+		.b = b ? b->checkpoint : 0,
+		.library = b ? NULL : pair->library,
+		.device = to->facts->uuid,
+		.driver = to->facts->driver,
+		.sizes = sizes,
+		.a_params = a_params,
+		.b_params = b_params,
+		.verdict = trial_verdict_name(p->verdict),
+		.a_ns = p->a_ns,
+		.b_ns = p->b_ns,
+		.ratio = p->ratio,
+		.low = p->low,
+		.high = p->high,
+		.confidence = COMPARE_CONFIDENCE,
+		.margin = p->margin,
+		.samples = samples,
+		.pairs = p->count,
+		.discarded = p->discarded,
+		.disturbed = p->disturbed,
+		.cold = !pair->warm,
+		.conditions = p->conditions,
+		.a_validation = a->evidence,
+		.b_validation = b ? b->evidence : 0,
+		.job = to->job,
 	};
-	int rc = comparison_add(db, &row, e);
+	int rc = comparison_add(to->db, &row, e);
 	params_free(inputs);
 	free(sizes);
 	free(a_params);
@@ -52,27 +67,38 @@ int compare_record(struct db *db, const struct facts *facts, const struct compar
 	return rc;
 }
 
-static int pair(const struct eval *ev, struct compare_request *q, struct trial t[2], struct db *db, const char *job,
-                struct trial_paired *ret_paired, struct err *e)
+/* Checks both, times them in pairs, checks both again; what was found of each side becomes its evidence. */
+static int pair(const struct eval *ev, struct compare_request *q, struct trial t[2], struct evidence *to,
+		struct trial_paired *ret_paired, struct err *e)
 {
 	struct trial_pairing p = pairing;
 	struct trial_paired paired = { .count = 0 };
 	struct check c[2] = { { .passed = false }, { .passed = false } };
 	struct compare_side *side[2] = { &q->a, &q->b };
+	struct reference_source judge[2];
 	uint64_t seed = check_seed();
 	int rc = 0;
 	p.warm = q->warm;
+	for (int k = 0; k < 2; k++)
+		judge[k] = (struct reference_source){ .ev = ev, .baseline = side[k]->baseline, .facts = q->facts };
 	for (int k = 0; k < 2 && rc == 0; k++)
-		rc = check_run(ev, &t[k], side[k]->root, q->facts, seed, POISON, &c[k], e);
+		rc = check_run(&judge[k], &t[k], seed, POISON, &c[k], e);
 	bool right = c[0].passed && c[1].passed;
 	if (rc == 0 && right)
 		rc = trial_pair(&t[0], &t[1], &p, &paired, e);
 	for (int k = 0; k < 2 && rc == 0 && right; k++)
-		rc = check_after(ev, &t[k], side[k]->root, q->facts, seed, &c[k], e);
-	for (int k = 0; k < 2 && rc == 0; k++)
-		rc = conclude(side[k], q->facts, seed, &c[k], db, job, e);
+		rc = check_after(&judge[k], &t[k], seed, &c[k], e);
+	for (int k = 0; k < 2 && rc == 0; k++) {
+		char what[96];
+		snprintf(what, sizeof what, "checkpoint %lld has wrong outputs, so there is no verdict on its speed",
+			 (long long)side[k]->checkpoint);
+		to->checkpoint = side[k]->checkpoint;
+		rc = check_record(to, side[k]->params, "input", seed, &c[k], &side[k]->evidence, e);
+		if (rc == 0 && !c[k].passed)
+			rc = check_refuse(&c[k], what, e);
+	}
 	if (rc == 0)
-		rc = compare_record(db, q->facts, &q->a, &q->b, NULL, &paired, q->warm, job, e);
+		rc = compare_record(to, &(struct compare_pair){ .a = &q->a, .b = &q->b, .warm = q->warm }, &paired, e);
 	for (int k = 0; k < 2; k++)
 		check_fini(&c[k]);
 	if (rc < 0)
@@ -83,8 +109,9 @@ static int pair(const struct eval *ev, struct compare_request *q, struct trial t
 }
 
 int compare_run(const struct eval *ev, struct compare_request *q, struct db *db, const char *job,
-                struct trial_paired *ret_paired, struct err *e)
+		struct trial_paired *ret_paired, struct err *e)
 {
+	struct evidence to = { .db = db, .facts = q->facts, .job = job };
 	struct variant v[2] = { { .params = NULL } };
 	struct trial t[2] = { { .worker = NULL } };
 	struct pool_worker *device = NULL;
@@ -98,7 +125,7 @@ int compare_run(const struct eval *ev, struct compare_request *q, struct db *db,
 	if (rc == 0) {
 		rc = trial_begin(&t[1], device, &v[1], e);
 		if (rc == 0) {
-			rc = pair(ev, q, t, db, job, ret_paired, e);
+			rc = pair(ev, q, t, &to, ret_paired, e);
 			trial_end(&t[1]);
 		}
 		trial_end(&t[0]);

@@ -1,4 +1,4 @@
-/* vendor: see vendor.h. */
+/* library_baseline: the vendor's library, checked and timed beside a variant; see library_baseline.h. */
 #include "core/measure/library_baseline.h"
 
 #include <stdlib.h>
@@ -13,9 +13,14 @@
 enum { POISON = 0xFF };
 
 /* A quoted percentage: the interval is narrowed to half a percent where the device's noise permits it. */
-static const struct trial_pairing pairing = { .min_pairs = 12, .max_pairs = 120, .margin = COMPARE_MARGIN, .floor_ns = COMPARE_FLOOR_NS,
-                                              .confidence = COMPARE_CONFIDENCE, .width = 0.005, .cap_ns = 3 * CLOCK_S,
-                                              .warm_up_ns = 200 * CLOCK_MS };
+static const struct trial_pairing pairing = { .min_pairs = 12,
+					      .max_pairs = 120,
+					      .margin = COMPARE_MARGIN,
+					      .floor_ns = COMPARE_FLOOR_NS,
+					      .confidence = COMPARE_CONFIDENCE,
+					      .width = 0.005,
+					      .cap_ns = 3 * CLOCK_S,
+					      .warm_up_ns = 200 * CLOCK_MS };
 
 /* Leaves the buffer of that name and drops it from `plan`. */
 static struct plan_buffer take_buffer(struct plan *plan, const char *name)
@@ -30,22 +35,25 @@ static struct plan_buffer take_buffer(struct plan *plan, const char *name)
 	return (struct plan_buffer){ .name = NULL };
 }
 
-int library_baseline_variant(const struct context *ctx, const struct params *params, const struct facts *facts, struct variant *ret_variant,
-                   struct err *e)
+int library_baseline_variant(const struct context *ctx, const struct params *params, const struct facts *facts,
+			     struct variant *ret_variant, struct err *e)
 {
 	const struct spec *spec = context_spec(ctx);
 	const struct spec_gemm *g = spec->gemm;
 	struct plan *plan, *own;
 	if (g == NULL)
-		return err_set(e, ERR_NOT_FOUND, "%s names no library: add `library: gemm C = A * B` to its front matter", context_kernel(ctx));
+		return err_set(e, ERR_NOT_FOUND,
+			       "%s names no library: add `library: gemm C = A * B` to its front matter",
+			       context_kernel(ctx));
 	/* The context's own plan has its arrays as buffers, with extents as numbers. */
 	int rc = host_run(ctx, params, facts, &plan, e);
 	if (rc < 0)
 		return rc;
 	own = plan_new();
 	/* In the order of the context's arrays, so that outputs have their places. */
-	struct plan_gemm op = { .a_transposed = g->a_transposed, .b_transposed = g->b_transposed,
-	                        .tf32 = spec->precision == SPEC_TENSOR && strcmp(spec->precision_in, "tf32") == 0 };
+	struct plan_gemm op = { .a_transposed = g->a_transposed,
+				.b_transposed = g->b_transposed,
+				.tf32 = spec->precision == SPEC_TENSOR && strcmp(spec->precision_in, "tf32") == 0 };
 	for (size_t k = 0; k < spec->array_count; k++) {
 		if (k == g->a)
 			op.a = (unsigned)own->buffer_count;
@@ -70,10 +78,11 @@ int library_baseline_variant(const struct context *ctx, const struct params *par
 	return 0;
 }
 
-/* Behind a crash, a time-out and nonsense the worker is gone, and the variant's trial with it: nothing can be said of that any more, and nothing against it. */
+/* After a crash, a time-out or nonsense the worker is gone, and the variant's trial with it: nothing more can be said for or against it. */
 static int fail(struct library_baseline *r, const struct err *why, struct err *e)
 {
-	if (why->code == ERR_CANCELLED || why->code == ERR_CRASH || why->code == ERR_TIMEOUT || why->code == ERR_NETWORK) {
+	if (why->code == ERR_CANCELLED || why->code == ERR_CRASH || why->code == ERR_TIMEOUT ||
+	    why->code == ERR_NETWORK || why->code == ERR_IO) {
 		*e = *why;
 		return -(int)why->code;
 	}
@@ -81,43 +90,48 @@ static int fail(struct library_baseline *r, const struct err *why, struct err *e
 	return 0;
 }
 
-static int compare(const struct eval *ev, struct trial *t, struct trial *library, const struct context *root,
-                   const struct facts *facts, uint64_t seed, bool warm, struct library_baseline *r, struct err *e)
+static int compare(const struct reference_source *j, struct trial *t, struct trial *library, uint64_t seed, bool warm,
+		   struct library_baseline *r, struct err *e)
 {
 	struct trial_pairing p = pairing;
 	struct err why = ERR_INIT;
 	struct check c;
 	p.warm = warm;
-	int rc = check_run(ev, library, root, facts, seed, POISON, &c, e);
+	int rc = check_run(j, library, seed, POISON, &c, e);
 	if (rc < 0)
 		return rc;
 	if (!c.passed)
-		err_set(&why, c.code == ERR_NONE ? ERR_WRONG : c.code, "the library's output is not the context's: %s", c.reason);
+		err_set(&why, c.code == ERR_NONE ? ERR_WRONG : c.code,
+			"the library's output differs from the context's: %s", c.reason);
 	check_fini(&c);
 	if (why.code == ERR_NONE && trial_pair(t, library, &p, &r->paired, &why) == 0 && r->paired.disturbed)
-		err_set(&why, ERR_UNSUPPORTED, "the device was throttled or used by others during the comparison with the library (%s)", r->paired.cause);
+		err_set(&why, ERR_UNSUPPORTED,
+			"the device was throttled or used by others during the comparison with the library (%s)",
+			r->paired.cause);
 	return why.code == ERR_NONE ? 0 : fail(r, &why, e);
 }
 
-int library_baseline_compare(const struct eval *ev, struct trial *t, const struct context *ctx, const struct context *root,
-                   const struct facts *facts, uint64_t seed, bool warm, struct library_baseline *ret_rival, struct err *e)
+int library_baseline_compare(const struct reference_source *j, struct trial *t, const struct context *ctx,
+			     uint64_t seed, bool warm, struct library_baseline *ret_compared, struct err *e)
 {
-	struct library_baseline r = { .name = strcmp(facts->backend, "cuda") == 0 ? "cuBLASLt" : "the vendor's library" };
+	struct library_baseline r = { .name = strcmp(j->facts->backend, "cuda") == 0 ? "cuBLASLt"
+										     : "the vendor's library" };
 	struct variant v = { .params = NULL };
 	struct trial library;
 	struct err why = ERR_INIT;
 	int rc = 0;
-	if (library_baseline_variant(ctx, t->variant->params, facts, &v, &why) < 0 || trial_begin(&library, t->worker, &v, &why) < 0) {
+	if (library_baseline_variant(ctx, t->variant->params, j->facts, &v, &why) < 0 ||
+	    trial_begin(&library, t->worker, &v, &why) < 0) {
 		rc = fail(&r, &why, e);
 	} else {
-		rc = compare(ev, t, &library, root, facts, seed, warm, &r, e);
+		rc = compare(j, t, &library, seed, warm, &r, e);
 		trial_end(&library);
 	}
 	variant_fini(&v);
 	if (rc < 0)
 		library_baseline_fini(&r);
 	else
-		*ret_rival = r;
+		*ret_compared = r;
 	return rc;
 }
 
@@ -128,9 +142,11 @@ void library_baseline_fini(struct library_baseline *r)
 	*r = (struct library_baseline){ .name = NULL };
 }
 
-int library_baseline_record(struct db *db, int64_t checkpoint, const struct facts *facts, const struct params *params,
-                  const struct library_baseline *r, bool warm, int64_t evidence, const char *job, struct err *e)
+int library_baseline_record(const struct evidence *to, const struct params *params, const struct library_baseline *r,
+			    bool warm, int64_t evidence, struct err *e)
 {
-	struct compare_side ours = { .checkpoint = checkpoint, .params = params, .evidence = evidence };
-	return r->why ? 0 : compare_record(db, facts, &ours, NULL, r->name, &r->paired, warm, job, e);
+	struct compare_side ours = { .checkpoint = to->checkpoint, .params = params, .evidence = evidence };
+	return r->why ? 0
+		      : compare_record(to, &(struct compare_pair){ .a = &ours, .library = r->name, .warm = warm },
+				       &r->paired, e);
 }

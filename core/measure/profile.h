@@ -1,17 +1,17 @@
-/* profile: what is known of one configuration of a checkpoint: cold and warm time, energy, clocks, shares of the device's measured
- * ceilings and of the vendor's library, and what the compiler says of registers and memory. Called for the profile tool. */
+/* profile: one configuration of a checkpoint, measured: cold and warm time, energy, clocks, shares of the device's measured ceilings and of
+ * the vendor's library, and what the compiler says of registers and memory. Called for the profile tool. */
 #ifndef PEAKD_CORE_MEASURE_PROFILE_H
 #define PEAKD_CORE_MEASURE_PROFILE_H
 
 #include "core/context/context.h"
 #include "core/judge/external.h"
-#include "core/workers/trial.h"
 #include "core/measure/library_baseline.h"
+#include "core/workers/trial.h"
 
 struct db;
 
 struct profile_request {
-	const struct context *ctx, *root;
+	const struct context *ctx, *baseline;
 	const struct params *params; /* all execution parameters */
 	const struct facts *facts;   /* a device that runs */
 };
@@ -19,18 +19,19 @@ struct profile_request {
 struct profile_result {
 	struct trial_times cold, warm;
 	struct trial_weighed energy;
-	struct library_baseline library; /* name NULL: the context names none */
-	double flops, bytes;         /* of one execution; NAN undeclared */
-	const char *pipe;            /* the ceiling that precision permits: "f32", "tensor.f16", …; static; NULL: none is measured */
-	double pipe_share, copy_share; /* of the ceilings, by the cold time, 0…1; NAN not known */
+	struct library_baseline library; /* name NULL: the context names no library */
+	double flops, bytes;             /* of one execution; NAN undeclared */
+	const char
+		*pipe; /* the ceiling that precision permits: "f32", "tensor.f16", …; static; NULL: none is measured */
+	double pipe_share, copy_share;    /* of the ceilings, by the cold time, 0…1; NAN not known */
 	int64_t registers, shared, spill; /* -1 unknown */
-	struct external_metrics more; /* of the user's evaluators */
-	int64_t evidence;            /* validation row */
+	struct external_metrics more;     /* of the user's evaluators */
+	int64_t evidence;                 /* validation row */
 };
 
-/* Checks the configuration with a fresh seed first: -ERR_WRONG when it is not right. Figures become metrics of the checkpoint. */
-int profile_run(const struct eval *ev, const struct profile_request *request, struct db *db, int64_t checkpoint, const char *job,
-                struct profile_result *ret_result, struct err *e);
+/* Checks the configuration with a fresh seed first: -ERR_WRONG when its outputs are wrong. Figures become metrics of the checkpoint. */
+int profile_run(const struct eval *ev, const struct profile_request *request, struct db *db, int64_t checkpoint,
+		const char *job, struct profile_result *ret_result, struct err *e);
 void profile_result_fini(struct profile_result *r);
 
 #endif

@@ -1,5 +1,5 @@
-/* tune: the search of one tune; see tune.h. Lanes build points (tune_lanes.h), device threads check and time them
- * (tune_devices.h), the calling thread records; tune_leaders.c ends it. */
+/* tune: the search of one tune; see tune.h. Compile lanes build points and device lanes check and time them (tune_lanes.h); the calling thread
+ * records; tune_finalists.c ends it. */
 #include "core/tune/tune.h"
 
 #include <math.h>
@@ -9,21 +9,20 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "core/judge/check.h"
-#include "core/tune/tune_devices.h"
-#include "core/tune/tune_inside.h"
 #include "core/record/checkpoint.h"
 #include "core/record/store.h"
+#include "core/tune/tuner.h"
 
 enum { BATCH_MAX = 64, BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3, PREFER_ALWAYS = 8, PREFER_TURNS = 8 };
 
-/* Searching needs an order, not a figure: few samples, for which no copies of all buffers are made. */
-static const struct trial_timing searching = { .min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S,
-                                              .warm_up_ns = 10 * CLOCK_MS, .rough = true };
-#define GIVE_UP 1.6      /* times the best so far */
-#define GIVE_UP_OTHER 4  /* where time at one size is not all that counts */
+/* A search needs an order, not a figure: few samples, without copies of all buffers. */
+static const struct trial_timing searching = {
+	.min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S, .warm_up_ns = 10 * CLOCK_MS, .rough = true
+};
+#define GIVE_UP 1.6     /* times the best so far */
+#define GIVE_UP_OTHER 4 /* where time at one size is not all that counts */
 
-/* What a configuration is taken to cost before anything is known: seconds. Guesses, corrected by the first few. */
+/* What a configuration is assumed to cost before anything is known, seconds: guesses, corrected by the first few. */
 #define GUESS_CPU_S 1.0 /* devices that share the CPU: compiling and timing take turns */
 #define GUESS_GPU_S 0.4
 
@@ -53,7 +52,7 @@ static bool out_of_time(const struct tuner *u)
 
 static void show_best(const struct tuner *u, char text[32])
 {
-	double ns = u->leader_count ? u->leaders[0].value : INFINITY;
+	double ns = u->finalist_count ? u->finalists[0].value : INFINITY;
 	if (!isfinite(ns))
 		snprintf(text, 32, "none yet");
 	else if (strcmp(objective_unit(u->objective), "ns") != 0)
@@ -87,12 +86,14 @@ static void report(const struct tuner *u)
 	char best[32], left[32];
 	show_best(u, best);
 	show_duration(remaining(u, u->planned > r->tried ? u->planned - r->tried : 0), left);
-	eval_progress(u->ev, (double)r->tried, (double)u->planned, "tune %zu/%zu, best %s (not proven yet), %zu pruned, %zu failed, %s left",
-	              r->tried, u->planned, best, r->pruned, r->refused + r->wrong + r->broken, left);
+	eval_progress(u->ev, (double)r->tried, (double)u->planned,
+		      "tune %zu/%zu, best %s (not validated yet), %zu pruned, %zu failed, %s left", r->tried,
+		      u->planned, best, r->pruned, r->refused + r->wrong + r->broken, left);
 }
 
 /* One point: recorded, told to the search. */
-static int take_one(struct tuner *u, struct tune_lanes *lanes, struct tune_devices *devices, struct tune_tried *take_tried, struct err *e)
+static int take_one(struct tuner *u, struct tune_compilers *compilers, struct tune_devices *devices,
+		    struct tune_tried *take_tried, struct err *e)
 {
 	double value;
 	size_t point = take_tried->built->point;
@@ -100,28 +101,30 @@ static int take_one(struct tuner *u, struct tune_lanes *lanes, struct tune_devic
 	u->result.tried++;
 	u->result.device_s += (double)take_tried->took_ns / 1e9;
 	tune_devices_best(devices, u->fastest_ns);
-	tune_lanes_tell(lanes, point, value);
+	tune_compilers_tell(compilers, point, value);
 	tune_tried_free(take_tried);
 	return rc;
 }
 
-/* A commit waits for the disk, so what came meanwhile goes into the next one together. A tune that ends early keeps what came before. */
-static int take_batch(struct tuner *u, struct tune_lanes *lanes, struct tune_devices *devices, struct tune_tried *take_first, struct err *e)
+/* A commit waits for the disk, so everything that came meanwhile goes into the next one. A tune that ends early keeps what came before. */
+static int take_batch(struct tuner *u, struct tune_compilers *compilers, struct tune_devices *devices,
+		      struct tune_tried *take_first, struct err *e)
 {
 	struct err broken = ERR_INIT;
 	struct tune_tried *t = take_first;
-	int rc = store_begin(u->db, e);
+	int rc = store_begin(u->to.db, e);
 	bool begun = rc == 0;
-	for (size_t n = 1; t; t = rc == 0 && broken.code == ERR_NONE && n++ < BATCH_MAX ? tune_devices_take(devices, false) : NULL) {
+	for (size_t n = 1; t;
+	     t = rc == 0 && broken.code == ERR_NONE && n++ < BATCH_MAX ? tune_devices_take(devices, false) : NULL) {
 		broken = t->broken;
 		if (rc == 0 && broken.code == ERR_NONE)
-			rc = take_one(u, lanes, devices, t, e);
+			rc = take_one(u, compilers, devices, t, e);
 		else
 			tune_tried_free(t);
 	}
 	if (!begun)
 		return rc;
-	rc = store_end(u->db, rc, e);
+	rc = store_end(u->to.db, rc, e);
 	if (rc == 0)
 		report(u); /* outside of the transaction: whoever is told may write, too */
 	if (rc == 0 && broken.code != ERR_NONE) {
@@ -132,23 +135,23 @@ static int take_batch(struct tuner *u, struct tune_lanes *lanes, struct tune_dev
 }
 
 /* Runs until the search has nothing more, or time is over. */
-static int record_lane(struct tuner *u, struct tune_lanes *lanes, struct tune_devices *devices, struct err *e)
+static int record_lane(struct tuner *u, struct tune_compilers *compilers, struct tune_devices *devices, struct err *e)
 {
 	struct tune_tried *t;
 	int rc = 0;
 	int64_t waited = u->waited_ns;
 	tune_devices_best(devices, u->fastest_ns);
 	while (rc == 0 && !out_of_time(u) && (t = tune_devices_take(devices, true)) != NULL) {
-		rc = take_batch(u, lanes, devices, t, e);
+		rc = take_batch(u, compilers, devices, t, e);
 		u->waited_ns = waited + (u->q->device_count > 1 ? 0 : tune_devices_time(devices).waiting);
 		if (rc == 0)
 			rc = cancel_check(u->ev->cancel, e);
 	}
-	/* Lanes that were cancelled end as if the search were over. */
+	/* Cancelled lanes end as if the search were over. */
 	return rc < 0 ? rc : cancel_check(u->ev->cancel, e);
 }
 
-/* Leaders are proved on another one. */
+/* Finalists are validated on another device. */
 static void leave_first(struct tuner *u, size_t left)
 {
 	pool_give(u->device);
@@ -157,6 +160,7 @@ static void leave_first(struct tuner *u, size_t left)
 	u->left.facts = &u->q->facts[left];
 	u->left.device_count = 1;
 	u->q = &u->left;
+	u->judge.facts = u->to.facts = u->left.facts;
 }
 
 static int note_devices(struct tuner *u, struct tune_devices *devices, struct err *e)
@@ -168,36 +172,52 @@ static int note_devices(struct tuner *u, struct tune_devices *devices, struct er
 	u->result.starving_ns = time.starving;
 	u->result.device_lasted_ns = time.lasted;
 	if (*lost)
-		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "lost on the way: %s", lost);
+		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "devices lost: %s", lost);
 	if (left == count)
-		return err_set(e, ERR_CRASH, "no device is left (%s): what was measured is kept, and the same tune with resume goes on from there", lost);
+		return err_set(e, ERR_CRASH,
+			       "no device is left (%s): what was measured is kept, and the same tune with resume "
+			       "continues from there",
+			       lost);
 	if (left > 0)
 		leave_first(u, left);
 	return 0;
 }
 
-/* Compile lanes, device lanes and this thread, which records. */
+/* Runs compile lanes, device lanes and, on this thread, the recording. */
 static int search_all(struct tuner *u, struct search *search, struct err *e)
 {
 	const struct tune_request *q = u->q;
-	struct tune_lanes *lanes = NULL;
+	struct tune_compilers *compilers = NULL;
 	struct tune_devices *devices = NULL;
-	struct tune_lanes_config lanes_config = { .ev = u->ev, .ctx = q->ctx, .facts = q->facts, .space = u->spaces[0], .search = search };
+	struct tune_compilers_config compilers_config = {
+		.ev = u->ev, .ctx = q->ctx, .facts = q->facts, .space = u->spaces[0], .search = search
+	};
 	struct tune_devices_config config = {
-		.try = { .ev = u->ev, .q = q, .spaces = (const struct tunespace *const *)u->spaces, .size_count = u->size_count,
-		         .timing = searching, .give_up = q->give_up > 0 ? q->give_up : tune_plain(u) ? GIVE_UP : GIVE_UP_OTHER,
-		         .weigh = objective_weighs(u->objective), .seed = u->seed, .poison = TUNE_POISON },
-		.facts = q->facts, .count = q->device_count ? q->device_count : 1, .first = &u->device, .turn_ns = TURN_NS,
+		.try = { .ev = u->ev,
+			 .q = q,
+			 .spaces = (const struct tunespace *const *)u->spaces,
+			 .size_count = u->size_count,
+			 .timing = searching,
+			 .give_up = q->give_up > 0  ? q->give_up
+				    : tune_plain(u) ? GIVE_UP
+						    : GIVE_UP_OTHER,
+			 .weigh = objective_weighs(u->objective),
+			 .seed = u->secrets.search,
+			 .poison = TUNE_POISON },
+		.facts = q->facts,
+		.count = q->device_count ? q->device_count : 1,
+		.first = &u->device,
+		.turn_ns = TURN_NS,
 	};
 	config.try.timing.warm = q->warm;
-	int rc = tune_lanes_new(&lanes_config, &lanes, e);
-	config.lanes = lanes;
+	int rc = tune_compilers_new(&compilers_config, &compilers, e);
+	config.compilers = compilers;
 	if (rc == 0)
 		rc = tune_devices_new(&config, &devices, e);
 	if (rc == 0)
-		rc = record_lane(u, lanes, devices, e);
-	if (lanes)
-		tune_lanes_stop(lanes);
+		rc = record_lane(u, compilers, devices, e);
+	if (compilers)
+		tune_compilers_stop(compilers);
 	if (devices) {
 		struct err gone = ERR_INIT;
 		tune_devices_stop(devices);
@@ -207,7 +227,7 @@ static int search_all(struct tuner *u, struct search *search, struct err *e)
 		}
 	}
 	tune_devices_free(devices);
-	tune_lanes_free(lanes);
+	tune_compilers_free(compilers);
 	if (rc == 0 && u->device == NULL)
 		rc = tune_take_device(u, e);
 	return rc;
@@ -222,15 +242,17 @@ static double floor_of(const struct tune_request *q, const struct params *size)
 	const struct facts *f = q->facts;
 	double peak = f->peak_f32, flops = spec_flops(spec, size);
 	if (spec->precision == SPEC_TENSOR)
-		peak = fmax(peak, strcmp(spec->precision_in, "f16") == 0 || strcmp(spec->precision_in, "bf16") == 0 ||
-		                  strcmp(spec->precision_in, "f32") == 0 /* made of products of any type */
-		                  ? f->peak_tensor_f16 : f->peak_tensor_tf32);
+		peak = fmax(peak,
+			    strcmp(spec->precision_in, "f16") == 0 || strcmp(spec->precision_in, "bf16") == 0 ||
+					    strcmp(spec->precision_in, "f32") == 0 /* made of products of any type */
+				    ? f->peak_tensor_f16
+				    : f->peak_tensor_tf32);
 	else if (spec_roundoff(spec) > dtype_roundoff(DTYPE_F32))
 		peak *= 4; /* packed half arithmetic, at most twice per lane and per clock of fp32 on any part known to us */
 	return peak > 0 && isfinite(flops) ? flops / peak * 1e9 : 0;
 }
 
-/* What a run was asked for, in words: a resumed job finds its run by them. */
+/* What a run was asked for, in words: a resumed job finds its run by these. */
 static char *settings_of(const struct tuner *u)
 {
 	const struct tune_request *q = u->q;
@@ -253,23 +275,27 @@ static char *settings_of(const struct tuner *u)
 	return buf_steal(&out);
 }
 
-/* Goes on with the run of this job that was cut off, or begins one. */
+/* Resumes the interrupted run of this job, or begins one. */
 static int begin_run(struct tuner *u, struct search *search, struct err *e)
 {
 	char *settings = settings_of(u);
 	int rc = tune_resume(u, settings, search, e);
 	if (rc == 0 && u->result.run == 0) {
-		struct measurement_run run = { .checkpoint = u->checkpoint, .device = u->q->facts->uuid, .strategy = search_name(search),
-		                               .settings = settings, .planned = (int64_t)u->planned, .job = u->job };
-		rc = measurement_run_begin(u->db, &run, e);
+		struct measurement_run run = { .checkpoint = u->to.checkpoint,
+					       .device = u->q->facts->uuid,
+					       .strategy = search_name(search),
+					       .settings = settings,
+					       .planned = (int64_t)u->planned,
+					       .job = u->to.job };
+		rc = measurement_run_begin(u->to.db, &run, e);
 		u->result.run = run.id;
 	}
 	free(settings);
 	return rc < 0 ? rc : 0;
 }
 
-/* The parent's best, projected; no more than half of the budget (but for the first few), for they are yesterday's. Where parameters
- * appeared, one whose point is a seed already takes another of the points that are as near. */
+/* The parent's best, projected: at most half of the budget (except for the first few), since they are old. Where parameters were added, one
+ * whose point is a seed already takes another of the points that are as near. */
 static void prefer_all(const struct tuner *u, struct search *search)
 {
 	size_t most = u->planned / 2 > PREFER_ALWAYS ? u->planned / 2 : PREFER_ALWAYS, taken = 0;
@@ -280,7 +306,7 @@ static void prefer_all(const struct tuner *u, struct search *search)
 			before = point;
 			point = tunespace_nearest(u->spaces[0], u->q->prefer[i], i + k);
 			if (point == before)
-				break; /* none shared, or no other */
+				break; /* no shared parameters, or no other point */
 			new = search_prefer(search, point);
 		}
 		taken += new;
@@ -309,11 +335,11 @@ static double estimate(const struct tuner *u, const char **ret_from)
 {
 	struct checkpoint c;
 	struct err ignored = ERR_INIT;
-	double seconds = seconds_of(u->db, u->checkpoint, u->q->facts);
+	double seconds = seconds_of(u->to.db, u->to.checkpoint, u->q->facts);
 	*ret_from = "as its last run";
-	if (seconds == 0 && checkpoint_get(u->db, u->checkpoint, &c, &ignored) == 0) {
+	if (seconds == 0 && checkpoint_get(u->to.db, u->to.checkpoint, &c, &ignored) == 0) {
 		if (c.parent_count)
-			seconds = seconds_of(u->db, c.parents[0], u->q->facts);
+			seconds = seconds_of(u->to.db, c.parents[0], u->q->facts);
 		checkpoint_fini(&c);
 		*ret_from = "as its parent's run";
 	}
@@ -330,21 +356,27 @@ static void announce(struct tuner *u, const char *strategy)
 	char duration[32], *size = params_text(u->q->size);
 	u->result.estimate_s = estimate(u, &from);
 	show_duration(u->result.estimate_s, duration);
-	eval_progress(u->ev, 0, (double)u->planned, "tune %s: %zu of %zu valid configurations, strategy %s, about %s (%s)", size,
-	              u->planned, u->result.space, strategy, duration, from);
+	eval_progress(u->ev, 0, (double)u->planned,
+		      "tune %s: %zu of %zu valid configurations, strategy %s, about %s (%s)", size, u->planned,
+		      u->result.space, strategy, duration, from);
 	free(size);
 }
 
-/* What a tune that is cut off has: the fastest as the search saw them, without evidence. */
-static void show_what_there_is(struct tuner *u)
+/* What a cancelled tune has: the fastest as the search saw them, without evidence. */
+static void show_fastest(struct tuner *u)
 {
 	struct tune_result *r = &u->result;
-	bool proven = r->top_count > 0;
-	for (size_t i = 0; !proven && i < u->leader_count && i < TUNE_TOP; i++) {
+	bool validated = r->top_count > 0;
+	for (size_t i = 0; !validated && i < u->finalist_count && i < TUNE_TOP; i++) {
 		struct tune_top *top = &r->top[r->top_count++];
-		*top = (struct tune_top){ .params = params_copy(u->leaders[i].params), .value = u->leaders[i].value,
-		                          .median_ns = u->leaders[i].median_ns, .min_ns = NAN, .rse = NAN, .registers = -1, .shared = -1,
-		                          .spill = -1 };
+		*top = (struct tune_top){ .params = params_copy(u->finalists[i].params),
+					  .value = u->finalists[i].value,
+					  .median_ns = u->finalists[i].median_ns,
+					  .min_ns = NAN,
+					  .rse = NAN,
+					  .registers = -1,
+					  .shared = -1,
+					  .spill = -1 };
 	}
 }
 
@@ -359,16 +391,16 @@ static int search_and_finish(struct tuner *u, struct search *search, struct err 
 	if (rc == 0)
 		rc = search_all(u, search, e);
 	if (rc == 0)
-		rc = tune_leaders_finish(u, e);
+		rc = tune_finalists_finish(u, e);
 	if (rc == 0)
-		rc = tune_library_finish(u, e);
+		rc = tune_pairwise_library(u, e);
 	pool_give(u->device);
 	u->device = NULL;
 	u->result.elapsed_ns = clock_now() - u->started - u->waited_ns;
 	if (rc == -ERR_CANCELLED)
-		show_what_there_is(u);
-	/* A run that was cut off has no end: nobody estimates by it. */
-	return rc < 0 ? rc : measurement_run_end(u->db, u->result.run, e);
+		show_fastest(u);
+	/* An interrupted run has no end: no estimate rests on it. */
+	return rc < 0 ? rc : measurement_run_end(u->to.db, u->result.run, e);
 }
 
 /* The spaces of all sizes, and how many configurations are planned. */
@@ -378,10 +410,12 @@ static int make_spaces(struct tuner *u, struct err *e)
 	bool timed = q->seconds > 0 || q->device_seconds > 0;
 	int rc = 0;
 	if (q->also_count >= TUNE_SIZES)
-		return err_set(e, ERR_INPUT, "%zu input sizes at once; at most %d: name fewer (sizes), or tune them one by one",
-		               q->also_count + 1, TUNE_SIZES);
-	if (q->leaders > TUNE_TOP)
-		return err_set(e, ERR_INPUT, "%u leaders to prove and to time again; at most %d", q->leaders, TUNE_TOP);
+		return err_set(e, ERR_INPUT,
+			       "%zu input sizes at once; at most %d: name fewer (sizes), or tune them one by one",
+			       q->also_count + 1, TUNE_SIZES);
+	if (q->finalists > TUNE_TOP)
+		return err_set(e, ERR_INPUT, "%u finalists to validate and to time again; at most %d", q->finalists,
+			       TUNE_TOP);
 	for (; rc == 0 && u->size_count < q->also_count + 1; u->size_count += rc == 0) {
 		const struct params *size = u->size_count ? q->also[u->size_count - 1] : q->size;
 		u->fastest_ns[u->size_count] = INFINITY;
@@ -398,9 +432,9 @@ static int make_spaces(struct tuner *u, struct err *e)
 
 static void tuner_fini(struct tuner *u)
 {
-	for (size_t i = 0; i < u->leader_count; i++) {
-		params_free(u->leaders[i].params);
-		variant_fini(&u->leaders[i].variant);
+	for (size_t i = 0; i < u->finalist_count; i++) {
+		params_free(u->finalists[i].params);
+		variant_fini(&u->finalists[i].variant);
 	}
 	for (size_t i = 0; i < TUNE_SIZES; i++)
 		tunespace_free(u->spaces[i]);
@@ -408,19 +442,28 @@ static void tuner_fini(struct tuner *u)
 }
 
 int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db, int64_t checkpoint, const char *job,
-             struct tune_result *ret_result, struct err *e)
+	     struct tune_result *ret_result, struct err *e)
 {
-	struct tuner u = { .ev = ev, .q = q, .db = db, .checkpoint = checkpoint, .job = job, .seed = check_seed(), .proof_seed = check_seed(),
-	                   .library_baseline_seeds = { check_seed(), check_seed() }, .started = clock_now() };
+	struct tuner u = { .ev = ev,
+			   .q = q,
+			   .judge = { .ev = ev, .baseline = q->baseline, .facts = q->facts },
+			   .to = { .db = db, .checkpoint = checkpoint, .facts = q->facts, .job = job },
+			   .secrets = { .search = check_seed(),
+					.validation = check_seed(),
+					.library = { check_seed(), check_seed() } },
+			   .started = clock_now() };
 	struct search *search = NULL;
 	const char *strategy = q->strategy ? q->strategy : "auto";
 	if (q->facts->emulated)
-		return err_set(e, ERR_UNSUPPORTED, "no times from an emulated device: %s (%s) executes kernels, and validates, but tells nothing about "
-		               "speed; tune on a real one", q->facts->id, q->facts->name);
+		return err_set(
+			e, ERR_UNSUPPORTED,
+			"%s (%s) is emulated: it executes kernels and validates them, but has no times; tune on a "
+			"real device",
+			q->facts->id, q->facts->name);
 	int rc = objective_new(q->objective, q->ctx, q->facts, &u.objective, e);
 	if (rc == 0)
 		rc = make_spaces(&u, e);
-	/* With a budget of time alone nobody knows that all will be tried: no strategy may count on it. */
+	/* With a budget of time alone not all points may be tried: no strategy may count on it. */
 	if (rc == 0 && q->budget == 0 && u.planned > BUDGET && strcmp(strategy, "auto") == 0)
 		strategy = "bayes";
 	if (rc == 0)

@@ -1,11 +1,13 @@
-/* tune_record: what becomes of configurations, as rows and counts; see tune_inside.h. */
-#include "core/tune/tune_inside.h"
+/* tune_record: what a device said of a configuration becomes rows, counts, a value for the search, and perhaps a finalist; see tuner.h. */
+#include "core/tune/tuner.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/record/metric.h"
 
 enum { WHY_MAX = 400 };
 
@@ -31,25 +33,40 @@ enum measurement_status tune_status(enum err_code code)
 	return MEASUREMENT_ERROR;
 }
 
-int tune_record(struct tuner *u, const struct facts *facts, const struct params *params, const struct variant *variant,
-                enum measurement_status status, const struct trial_times *times, int64_t validation, const char *message, struct err *e)
+int tune_record(struct tuner *u, const struct tune_row *row, struct err *e)
 {
-	struct params *inputs = params_part(params, false);
-	char *sizes = params_text(inputs), *text = params_text(params);
+	struct params *inputs = params_part(row->params, false);
+	char *sizes = params_text(inputs), *text = params_text(row->params);
+	const struct trial_times *times = row->times;
 	struct measurement m = {
-		.checkpoint = u->checkpoint, .run = u->result.run, .device = facts->uuid, .driver = facts->driver,
-		.sizes = sizes, .params = text, .status = status, .median_ns = times ? times->median : NAN,
-		.min_ns = times ? times->min : NAN, .rse = times ? times->rse : NAN, .samples = times ? times->samples : NULL,
-		.sample_count = times ? times->count : 0, .cold = !u->q->warm, .compile_ns = -1, .registers = -1,
-		.shared_bytes = -1, .spill_bytes = -1, .message = message, .validation = validation, .job = u->job,
+		.checkpoint = u->to.checkpoint,
+		.run = u->result.run,
+		.device = row->facts->uuid,
+		.driver = row->facts->driver,
+		.sizes = sizes,
+		.params = text,
+		.status = row->status,
+		.median_ns = times ? times->median : NAN,
+		.min_ns = times ? times->min : NAN,
+		.rse = times ? times->rse : NAN,
+		.samples = times ? times->samples : NULL,
+		.sample_count = times ? times->count : 0,
+		.cold = !u->q->warm,
+		.compile_ns = -1,
+		.registers = -1,
+		.shared_bytes = -1,
+		.spill_bytes = -1,
+		.message = row->message,
+		.validation = row->validation,
+		.job = u->to.job,
 	};
-	if (variant && variant->plan) {
-		m.compile_ns = (int64_t)variant->compiled.compile_ns;
-		variant_resources(variant, &m.registers, &m.shared_bytes, &m.spill_bytes);
+	if (row->variant && row->variant->plan) {
+		m.compile_ns = (int64_t)row->variant->compiled.compile_ns;
+		variant_resources(row->variant, &m.registers, &m.shared_bytes, &m.spill_bytes);
 	}
-	int rc = measurement_add(u->db, &m, e);
-	if (rc >= 0 && validation && times && times->conditions)
-		rc = measurement_conditions_add(u->db, m.id, times->conditions, e);
+	int rc = measurement_add(u->to.db, &m, e);
+	if (rc >= 0 && row->validation && times && times->conditions)
+		rc = measurement_conditions_add(u->to.db, m.id, times->conditions, e);
 	params_free(inputs);
 	free(sizes);
 	free(text);
@@ -83,12 +100,155 @@ void tune_record_why(struct tuner *u, const struct params *params, const char *m
 	free(text);
 }
 
-int tune_record_out(struct tuner *u, const struct facts *facts, const struct params *params, const struct variant *variant,
-                    enum measurement_status status, const char *message, struct err *e)
+int tune_record_out(struct tuner *u, const struct tune_row *row, struct err *e)
 {
-	tune_record_count(&u->result, status);
+	tune_record_count(&u->result, row->status);
 	/* One pruning is enough as an example: there may be hundreds. */
-	if (status != MEASUREMENT_PRUNED || u->result.pruned == 1)
-		tune_record_why(u, params, message);
-	return tune_record(u, facts, params, variant, status, NULL, 0, message, e);
+	if (row->status != MEASUREMENT_PRUNED || u->result.pruned == 1)
+		tune_record_why(u, row->params, row->message);
+	return tune_record(u, row, e);
+}
+
+/* --- values --------------------------------------------------------------------------------------------------------------- */
+
+double tune_over_sizes(struct tuner *u, const double *values)
+{
+	double sum = 0, worst = 0;
+	if (u->reference[0] == 0)
+		memcpy(u->reference, values, u->size_count * sizeof values[0]);
+	for (size_t i = 0; i < u->size_count; i++) {
+		sum += log(values[i]);
+		worst = fmax(worst, values[i] / u->reference[i]);
+	}
+	if (u->size_count == 1)
+		return values[0];
+	return u->q->worst ? worst * u->reference[0] : exp(sum / (double)u->size_count);
+}
+
+int tune_value(const struct tuner *u, const struct params *params, const struct variant *variant,
+	       const struct trial_times *times, double joules, double *ret_value, struct err *e)
+{
+	struct objective_metrics m = { .params = params, .time_ns = times->median, .joules = joules };
+	variant_resources(variant, &m.registers, &m.shared, &m.spill);
+	return objective_value(u->objective, &m, ret_value, e);
+}
+
+bool tune_plain(const struct tuner *u)
+{
+	return objective_is_time(u->objective) && u->size_count == 1;
+}
+
+int tune_record_metric(struct tuner *u, const struct facts *facts, const struct params *params, const char *name,
+		       double value, const char *unit, struct err *e)
+{
+	char *text = params_text(params);
+	struct metric m = { .checkpoint = u->to.checkpoint,
+			    .device = facts->uuid,
+			    .params = text,
+			    .name = name,
+			    .value = value,
+			    .unit = unit,
+			    .source = "tune",
+			    .job = u->to.job };
+	int rc = isfinite(value) ? metric_add(u->to.db, &m, e) : 0;
+	free(text);
+	return rc < 0 ? rc : 0;
+}
+
+void tune_offer_finalist(struct tuner *u, struct params **params, struct variant *variant, double value,
+			 double median_ns)
+{
+	size_t at = u->finalist_count;
+	while (at > 0 && value < u->finalists[at - 1].value)
+		at--;
+	if (at >= TUNE_FINALISTS)
+		return;
+	if (u->finalist_count == TUNE_FINALISTS) {
+		params_free(u->finalists[TUNE_FINALISTS - 1].params);
+		variant_fini(&u->finalists[TUNE_FINALISTS - 1].variant);
+		u->finalist_count--;
+	}
+	memmove(&u->finalists[at + 1], &u->finalists[at], (u->finalist_count - at) * sizeof u->finalists[0]);
+	u->finalists[at] =
+		(struct finalist){ .params = *params, .variant = *variant, .value = value, .median_ns = median_ns };
+	u->finalist_count++;
+	*params = NULL;
+	*variant = (struct variant){ 0 };
+}
+
+/* --- rows ----------------------------------------------------------------------------------------------------------------- */
+
+/* One size's rows. *ret_value is INFINITY when the configuration is out there. Figures carry no evidence, so they are never quoted: they are
+ * an order to search by, of few samples. */
+static int conclude_size(struct tuner *u, struct tune_tried *t, size_t size, double *ret_value, struct err *e)
+{
+	const struct tune_judged *j = &t->at[size];
+	struct evidence to = u->to;
+	struct tune_row row = { .facts = t->facts, .params = j->params, .variant = j->used };
+	int rc = 0;
+	*ret_value = INFINITY;
+	to.facts = t->facts;
+	if (j->checked)
+		rc = check_record(&to, j->params, "input", u->secrets.search, &j->check, NULL, e);
+	if (rc < 0)
+		return rc;
+	if (j->checked && !j->check.passed) {
+		row.status = tune_status(j->check.code);
+		row.message = j->check.reason;
+		return tune_record_out(u, &row, e);
+	}
+	if (j->why.code != ERR_NONE) {
+		row.status = tune_status(j->why.code);
+		row.message = j->why.text;
+		return tune_record_out(u, &row, e);
+	}
+	if (j->times.median < u->floor_ns[size]) {
+		row.status = MEASUREMENT_IMPOSSIBLE;
+		row.message = "faster than the hardware can be: work is missing";
+		return tune_record_out(u, &row, e);
+	}
+	/* An objective that cannot be computed is the request's fault, not the configuration's. */
+	rc = tune_value(u, j->params, j->used, &j->times, j->joules, ret_value, e);
+	if (rc == 0)
+		rc = tune_record_metric(u, t->facts, j->params, "energy", j->joules, "J", e);
+	row.status = MEASUREMENT_OK;
+	row.times = &j->times;
+	row.message = j->times.hopeless ? TUNE_GIVEN_UP : TUNE_SEARCHED;
+	return rc == 0 ? tune_record(u, &row, e) : rc;
+}
+
+int tune_conclude(struct tuner *u, struct tune_tried *t, double *ret_value, struct err *e)
+{
+	double values[TUNE_SIZES];
+	const struct tune_judged *last = &t->at[t->count ? t->count - 1 : 0];
+	int rc = 0;
+	*ret_value = INFINITY;
+	if (t->broken.code != ERR_NONE) {
+		*e = t->broken;
+		return -(int)e->code;
+	}
+	for (size_t i = 0; rc == 0 && i < t->count; i++)
+		rc = conclude_size(u, t, i, &values[i], e);
+	if (rc < 0 || t->count == 0 || !isfinite(values[t->count - 1]))
+		return rc;
+	u->result.timed++;
+	/* Given up before all sizes were looked at: slow, as far as is known; its ratio there stands for the others. */
+	if (t->count < u->size_count)
+		*ret_value = u->finalist_count
+				     ? u->finalists[0].value * last->times.median / u->fastest_ns[t->count - 1]
+				     : INFINITY;
+	else
+		*ret_value = tune_over_sizes(u, values);
+	/* The value over all sizes is not a column of a measurement: a resumed tune reads it from here. */
+	if (!tune_plain(u))
+		rc = tune_record_metric(u, t->facts, t->built->params, "objective", *ret_value,
+					objective_unit(u->objective), e);
+	if (rc < 0 || last->times.hopeless)
+		return rc;
+	if (u->finalist_count == 0 || *ret_value < u->finalists[0].value)
+		for (size_t i = 0; i < t->count; i++)
+			u->fastest_ns[i] = t->at[i].times.median;
+	tune_offer_finalist(u, &t->built->params, &t->built->variant, *ret_value, t->at[0].times.median);
+	t->at[0].params = t->built->params;
+	return 0;
 }

@@ -1,6 +1,6 @@
-/* tune_resume: a tune that was killed goes on: the rows of its run tell the search what is known, and one that had ended is the answer;
- * see tune_inside.h. */
-#include "core/tune/tune_inside.h"
+/* tune_resume: continues a tune that was interrupted: the rows of its run tell the search what is known, and a run that had ended is the
+ * answer; see tuner.h. */
+#include "core/tune/tuner.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,16 +10,18 @@
 #include "core/record/comparison.h"
 #include "core/record/metric.h"
 
-/* What a row says of its point; NAN: nothing that lasts (cancelled, disturbed, the harness), so that it is tried again. */
-static double known_value(const struct tuner *u, const struct measurement *m, const struct metric_list *values, const char *job)
+/* What a row says of its point; NAN: nothing that lasts (cancelled, disturbed, an error of this machine), so it is tried again. */
+static double known_value(const struct tuner *u, const struct measurement *m, const struct metric_list *values,
+			  const char *job)
 {
 	switch (m->status) {
 	case MEASUREMENT_OK:
 		if (tune_plain(u))
 			return m->median_ns;
 		for (size_t i = 0; i < values->count; i++)
-			if (strcmp(values->at[i].name, "objective") == 0 && strcmp(values->at[i].params, m->params) == 0 &&
-			    values->at[i].job && job && strcmp(values->at[i].job, job) == 0)
+			if (strcmp(values->at[i].name, "objective") == 0 &&
+			    strcmp(values->at[i].params, m->params) == 0 && values->at[i].job && job &&
+			    strcmp(values->at[i].job, job) == 0)
 				return values->at[i].value;
 		return NAN;
 	case MEASUREMENT_PRUNED:
@@ -27,13 +29,11 @@ static double known_value(const struct tuner *u, const struct measurement *m, co
 	case MEASUREMENT_WRONG:
 	case MEASUREMENT_CRASH:
 	case MEASUREMENT_TIMEOUT:
-	case MEASUREMENT_IMPOSSIBLE:
-		return INFINITY;
+	case MEASUREMENT_IMPOSSIBLE: return INFINITY;
 	case MEASUREMENT_DISTURBED:
 	case MEASUREMENT_UNSUPPORTED:
 	case MEASUREMENT_CANCELLED:
-	case MEASUREMENT_ERROR:
-		return NAN;
+	case MEASUREMENT_ERROR: return NAN;
 	}
 	return NAN;
 }
@@ -66,29 +66,29 @@ static void take_over(struct tuner *u, const struct measurement *m, struct param
 	r->timed++;
 	if (says(m, TUNE_GIVEN_UP))
 		return;
-	if (u->leader_count == 0 || value < u->leaders[0].value)
+	if (u->finalist_count == 0 || value < u->finalists[0].value)
 		u->fastest_ns[0] = m->median_ns;
 	struct params *kept = params_copy(params);
-	tune_offer_leader(u, &kept, &none, value, m->median_ns);
+	tune_offer_finalist(u, &kept, &none, value, m->median_ns);
 	params_free(kept);
 }
 
-/* The playoff's rows stand behind all of the search's. The search's values stay: by them it is decided who takes part. */
+/* These rows come after all of the search's. The search's values stay: they decide which are timed again. */
 static void take_again(struct tuner *u, const struct measurement *m)
 {
 	bool found = false;
-	for (size_t i = 0; i < u->leader_count && !found; i++) {
-		char *text = params_text(u->leaders[i].params);
+	for (size_t i = 0; i < u->finalist_count && !found; i++) {
+		char *text = params_text(u->finalists[i].params);
 		found = strcmp(text, m->params) == 0;
 		if (found)
-			u->leaders[i].again_ns = m->median_ns;
+			u->finalists[i].again_ns = m->median_ns;
 		free(text);
 	}
 }
 
-/* job: whose rows they are. */
-static void tell_rows(struct tuner *u, const struct measurement_list *rows, const struct metric_list *values, const char *job,
-                      struct search *search)
+/* job: the one that the rows belong to. */
+static void tell_rows(struct tuner *u, const struct measurement_list *rows, const struct metric_list *values,
+		      const char *job, struct search *search)
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct measurement *m = &rows->at[i];
@@ -116,8 +116,8 @@ static bool is_at(const struct tuner *u, const struct measurement *m, size_t siz
 	return same;
 }
 
-/* Ratios go on being taken to the first configuration that was timed at all sizes; its rows stand together. Rows tell times alone: another
- * objective begins anew. */
+/* Ratios are still taken to the first configuration that was timed at all sizes; its rows are consecutive. Rows hold times only: another
+ * objective starts afresh. */
 static void find_reference(struct tuner *u, const struct measurement_list *rows)
 {
 	double values[TUNE_SIZES];
@@ -138,42 +138,54 @@ static void find_reference(struct tuner *u, const struct measurement_list *rows)
 
 static struct tune_top top_of(const struct measurement *m, struct params *take_params)
 {
-	return (struct tune_top){ .params = take_params, .value = m->median_ns, .median_ns = m->median_ns, .min_ns = m->min_ns,
-	                          .rse = m->rse, .samples = m->sample_count, .registers = m->registers, .shared = m->shared_bytes,
-	                          .spill = m->spill_bytes, .validation = m->validation };
+	return (struct tune_top){ .params = take_params,
+				  .value = m->median_ns,
+				  .median_ns = m->median_ns,
+				  .min_ns = m->min_ns,
+				  .rse = m->rse,
+				  .samples = m->sample_count,
+				  .registers = m->registers,
+				  .shared = m->shared_bytes,
+				  .spill = m->spill_bytes,
+				  .validation = m->validation };
 }
 
-/* What was compared with the library was the winner, also where another one's median is as good. */
+/* The configuration that was compared with the library was the winner, even where another median is as good. */
 static void take_library(struct tuner *u)
 {
 	struct tune_result *r = &u->result;
 	struct comparison c;
 	struct err ignored = ERR_INIT;
 	bool found = false;
-	r->library = (struct tune_rival){ .ratio = NAN, .low = NAN, .high = NAN };
+	r->library = (struct tune_library){ .ratio = NAN, .low = NAN, .high = NAN };
 	for (size_t i = 0; i < r->top_count && !found; i++) {
 		char *params = params_text(r->top[i].params);
-		found = comparison_library(u->db, u->checkpoint, u->q->facts->uuid, params, !u->q->warm, &c, &ignored) == 0;
+		found = comparison_library(u->to.db, u->to.checkpoint, u->q->facts->uuid, params, !u->q->warm, &c,
+					   &ignored) == 0;
 		free(params);
 		if (!found)
 			continue;
 		struct tune_top winner = r->top[i];
 		memmove(&r->top[1], &r->top[0], i * sizeof r->top[0]);
 		r->top[0] = winner;
-		r->library = (struct tune_rival){ .name = mem_str(c.library), .ratio = c.ratio, .low = c.low, .high = c.high };
+		r->library = (struct tune_library){
+			.name = mem_str(c.library), .ratio = c.ratio, .low = c.low, .high = c.high
+		};
 		comparison_fini(&c);
 	}
 }
 
-/* Its leaders, as far as they may be quoted today. */
+/* Its finalists, as far as they may be quoted today. */
 static bool take_tops(struct tuner *u, int64_t run)
 {
-	struct measurement_query q = { .checkpoint = u->checkpoint, .run = run, .device = u->q->facts->uuid, .warm = u->q->warm };
+	struct measurement_query q = {
+		.checkpoint = u->to.checkpoint, .run = run, .device = u->q->facts->uuid, .warm = u->q->warm
+	};
 	struct measurement_list rows = { .count = 0 };
 	struct tune_result *r = &u->result;
 	struct params *params;
 	struct err ignored = ERR_INIT;
-	if (measurement_top(u->db, &q, &rows, &ignored) < 0)
+	if (measurement_top(u->to.db, &q, &rows, &ignored) < 0)
 		return false;
 	for (size_t i = 0; i < rows.count && r->top_count < TUNE_TOP; i++)
 		if (params_parse(u->q->ctx, rows.at[i].params, true, &params, &ignored) == 0)
@@ -184,7 +196,7 @@ static bool take_tops(struct tuner *u, int64_t run)
 
 /* --- which run ------------------------------------------------------------------------------------------------------------ */
 
-/* What stands behind the budgets; NULL for settings that are no tune's. */
+/* What follows the budgets; NULL for settings that are not a tune's. */
 static const char *behind_budget(const char *settings, size_t *ret_before)
 {
 	const char *budget = strstr(settings, "; budget: ");
@@ -192,7 +204,7 @@ static const char *behind_budget(const char *settings, size_t *ret_before)
 	return budget ? strstr(budget, "; seed: ") : NULL;
 }
 
-/* The same was asked, perhaps with another budget: sizes, seed, caches, objective. Whoever wants more than there is asks for another seed. */
+/* The same request, perhaps with another budget: sizes, seed, caches, objective. Another seed searches again. */
 static bool same_question(const char *a, const char *b)
 {
 	size_t na, nb;
@@ -202,12 +214,13 @@ static bool same_question(const char *a, const char *b)
 
 static bool is_ours(const struct tuner *u, const struct measurement_run *r, const char *settings)
 {
-	return u->job && r->job && strcmp(r->job, u->job) == 0 && strcmp(r->settings, settings) == 0;
+	return u->to.job && r->job && strcmp(r->job, u->to.job) == 0 && strcmp(r->settings, settings) == 0;
 }
 
 static bool is_answer(const struct tuner *u, const struct measurement_run *r, const char *settings)
 {
-	return r->ended_ms && tune_plain(u) && (is_ours(u, r, settings) || (u->q->resume && same_question(r->settings, settings)));
+	return r->ended_ms && tune_plain(u) &&
+	       (is_ours(u, r, settings) || (u->q->resume && same_question(r->settings, settings)));
 }
 
 static bool is_begun(const struct tuner *u, const struct measurement_run *r, const char *settings)
@@ -215,14 +228,14 @@ static bool is_begun(const struct tuner *u, const struct measurement_run *r, con
 	return is_ours(u, r, settings) || (u->q->resume && r->ended_ms == 0 && strcmp(r->settings, settings) == 0);
 }
 
-/* The newest run that answers, else the newest that can be gone on with: u->result.run, 0 without one. *ret_job is whose it is; free(). */
+/* The newest run that answers, else the newest that can be resumed: u->result.run, 0 without one. *ret_job is its job; free(). */
 static int find_run(struct tuner *u, const char *settings, char **ret_job, struct err *e)
 {
 	struct measurement_run_list runs;
 	struct tune_result *r = &u->result;
-	if (u->job == NULL && !u->q->resume)
+	if (u->to.job == NULL && !u->q->resume)
 		return 0;
-	int rc = measurement_runs(u->db, u->checkpoint, &runs, e);
+	int rc = measurement_runs(u->to.db, u->to.checkpoint, &runs, e);
 	for (int pass = 0; rc >= 0 && pass < 2; pass++)
 		for (size_t i = 0; i < runs.count && r->run == 0; i++) {
 			const struct measurement_run *run = &runs.at[i];
@@ -249,10 +262,10 @@ int tune_resume(struct tuner *u, const char *settings, struct search *search, st
 		free(job);
 		return rc;
 	}
-	struct measurement_query q = { .checkpoint = u->checkpoint, .run = u->result.run };
-	rc = measurement_list(u->db, &q, &rows, e);
+	struct measurement_query q = { .checkpoint = u->to.checkpoint, .run = u->result.run };
+	rc = measurement_list(u->to.db, &q, &rows, e);
 	if (rc == 0)
-		rc = metric_list(u->db, u->checkpoint, u->q->facts->uuid, NULL, &values, e);
+		rc = metric_list(u->to.db, u->to.checkpoint, u->q->facts->uuid, NULL, &values, e);
 	if (rc == 0) {
 		find_reference(u, &rows);
 		tell_rows(u, &rows, &values, job, search);
@@ -265,16 +278,16 @@ int tune_resume(struct tuner *u, const char *settings, struct search *search, st
 	return rc;
 }
 
-bool tune_resume_top(struct tuner *u, const struct leader *l, struct tune_top *ret_top)
+bool tune_resume_top(struct tuner *u, const struct finalist *l, struct tune_top *ret_top)
 {
-	struct measurement_query q = { .checkpoint = u->checkpoint, .run = u->result.run, .device = u->q->facts->uuid,
-	                               .warm = u->q->warm };
+	struct measurement_query q = {
+		.checkpoint = u->to.checkpoint, .run = u->result.run, .device = u->q->facts->uuid, .warm = u->q->warm
+	};
 	struct measurement_list rows;
 	struct err ignored = ERR_INIT;
 	bool found = false;
 	/* A value over sizes or of energy is not in the row of one time. */
-	if (u->result.resumed == 0 || !tune_plain(u) ||
-	    measurement_top(u->db, &q, &rows, &ignored) < 0)
+	if (u->result.resumed == 0 || !tune_plain(u) || measurement_top(u->to.db, &q, &rows, &ignored) < 0)
 		return false;
 	char *text = params_text(l->params);
 	for (size_t i = 0; i < rows.count && !found; i++) {

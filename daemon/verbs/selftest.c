@@ -73,8 +73,9 @@ static int run(const struct verb_line *line, struct pool *pool, struct selftest_
 	for (size_t i = 0; i < count; i++)
 		printf("%s: %s\n", devices[i].id, devices[i].name);
 	ev.references = references_new(REFERENCE_BYTES);
-	rc = selftest_run(&ev, verb_get(line, "suite") ? verb_get(line, "suite") : folder, verb_get(line, "only"),
-			  devices, count, tell, NULL, ret_counts, e);
+	struct selftest_request q = { .folder = verb_get(line, "suite") ? verb_get(line, "suite") : folder, .only = verb_get(line, "only"),
+	                              .devices = devices, .device_count = count, .tell = tell };
+	rc = selftest_run(&ev, &q, ret_counts, e);
 	references_free(ev.references);
 	free(devices);
 	free(folder);

@@ -1,6 +1,6 @@
-/* core/judge/reference and reference_ahead: what is computed ahead is found by who needs it, nothing is computed while somebody holds the
- * process, and no more is computed ahead than can be kept. */
-#include "core/judge/reference_ahead.h"
+/* core/judge/reference: what is computed ahead is found when it is needed, nothing is computed while the process is held, and no more is
+ * computed ahead than can be kept. */
+#include "core/judge/reference.h"
 
 #include "base/clock.h"
 #include "core/sample.h"
@@ -9,7 +9,7 @@ enum { N = 64, BYTES = N * N * 4 };
 
 struct scene {
 	struct sample *s;
-	struct eval ev, hasty;      /* hasty: whose work is cancelled, so that it never waits nor computes */
+	struct eval ev, hasty; /* hasty: its work is cancelled, so it never waits or computes */
 	struct context *ctx;
 	struct params *size;
 	struct pool_worker *device;
@@ -19,7 +19,9 @@ static int get(const struct eval *ev, const struct scene *x, uint64_t seed, enum
 {
 	const struct reference *r;
 	*e = (struct err)ERR_INIT;
-	int rc = reference_get(ev, x->ctx, &x->s->facts, x->device, x->size, seed, values, &r, e);
+	struct reference_source j = { .ev = ev, .baseline = x->ctx, .facts = &x->s->facts };
+	int rc = reference_get(&j, x->device,
+			       &(struct reference_values){ .size = x->size, .seed = seed, .values = values }, &r, e);
 	if (rc == 0)
 		reference_release(ev->references, r);
 	return rc;
@@ -27,9 +29,11 @@ static int get(const struct eval *ev, const struct scene *x, uint64_t seed, enum
 
 static struct reference_ahead *two(const struct scene *x, const struct eval *ev, uint64_t bytes)
 {
-	struct reference_ahead *a = reference_ahead_new(ev, x->ctx, &x->s->facts, x->device);
-	reference_ahead_add(a, x->size, 1, PLAN_DECLARED, bytes);
-	reference_ahead_add(a, x->size, 1, PLAN_EXACT, bytes);
+	struct reference_ahead *a = reference_ahead_new(
+		&(struct reference_source){ .ev = ev, .baseline = x->ctx, .facts = &x->s->facts }, x->device);
+	reference_ahead_add(a, &(struct reference_values){ .size = x->size, .seed = 1, .values = PLAN_DECLARED },
+			    bytes);
+	reference_ahead_add(a, &(struct reference_values){ .size = x->size, .seed = 1, .values = PLAN_EXACT }, bytes);
 	return a;
 }
 
@@ -37,19 +41,22 @@ static void held(const struct scene *x)
 {
 	struct err e = ERR_INIT;
 	is_int(get(&x->ev, x, 9, PLAN_DECLARED, &e), 0, "the process is started %s", e.text);
-	is_int(reference_hold(&x->ev, x->device, &e), 0, "the process is held %s", e.text);
+	struct reference_source j = { .ev = &x->ev, .baseline = x->ctx, .facts = &x->s->facts };
+	is_int(reference_hold(&j, x->device, &e), 0, "the process is held %s", e.text);
 	struct reference_ahead *a = two(x, &x->ev, BYTES);
 	reference_ahead_start(a);
 	clock_sleep(100 * CLOCK_MS);
-	is_int(get(&x->hasty, x, 1, PLAN_DECLARED, &e), -ERR_CANCELLED, "nothing is computed meanwhile");
-	reference_let_go(&x->ev, x->device);
-	is_int(get(&x->ev, x, 1, PLAN_EXACT, &e), 0, "afterwards it is %s", e.text);
+	is_int(get(&x->hasty, x, 1, PLAN_DECLARED, &e), -ERR_CANCELLED,
+	       "while the process is held nothing is computed");
+	reference_let_go(&j, x->device);
+	is_int(get(&x->ev, x, 1, PLAN_EXACT, &e), 0, "once it is let go a reference is computed %s", e.text);
 	for (int i = 0; i < 3000 && get(&x->hasty, x, 1, PLAN_DECLARED, &e) < 0; i++)
 		clock_sleep(20 * CLOCK_MS);
-	is_int(get(&x->hasty, x, 1, PLAN_DECLARED, &e), 0, "so is what nobody waits for %s", e.text);
+	is_int(get(&x->hasty, x, 1, PLAN_DECLARED, &e), 0, "and so is one computed ahead, which nobody waits for %s",
+	       e.text);
 	reference_ahead_free(a);
-	is_int(get(&x->hasty, x, 1, PLAN_EXACT, &e), 0, "and kept %s", e.text);
-	is_int(get(&x->hasty, x, 2, PLAN_EXACT, &e), -ERR_CANCELLED, "and only what was asked for");
+	is_int(get(&x->hasty, x, 1, PLAN_EXACT, &e), 0, "the other one ahead is kept, too %s", e.text);
+	is_int(get(&x->hasty, x, 2, PLAN_EXACT, &e), -ERR_CANCELLED, "nothing else was computed");
 }
 
 static void bounded(const struct scene *x)
@@ -61,9 +68,9 @@ static void bounded(const struct scene *x)
 	struct reference_ahead *a = two(x, &ev, BYTES);
 	reference_ahead_start(a);
 	clock_sleep(10 * CLOCK_MS);
-	is_int(get(&ev, x, 1, PLAN_DECLARED, &e), 0, "the first has room %s", e.text);
+	is_int(get(&ev, x, 1, PLAN_DECLARED, &e), 0, "the first reference ahead has room %s", e.text);
 	reference_ahead_free(a);
-	is_int(get(&hasty, x, 1, PLAN_EXACT, &e), -ERR_CANCELLED, "the second would drive it out");
+	is_int(get(&hasty, x, 1, PLAN_EXACT, &e), -ERR_CANCELLED, "the second would push it out and is not computed");
 	references_free(small);
 }
 
@@ -75,7 +82,9 @@ int main(int argc, char **argv)
 	sample_worker(argc, argv);
 	sample_init(&s);
 	if (s.ready) {
-		struct scene x = { .s = &s, .ev = { .pool = s.pool, .references = s.references }, .ctx = sample_context(SAMPLE_RIGHT) };
+		struct scene x = { .s = &s,
+				   .ev = { .pool = s.pool, .references = s.references },
+				   .ctx = sample_context(SAMPLE_RIGHT) };
 		x.hasty = x.ev;
 		x.hasty.cancel = &cancel;
 		params_parse(x.ctx, "n=64 BX=8 BY=8", true, &x.size, &e);

@@ -10,7 +10,7 @@ static int64_t judged; /* the checkpoint that judge() made last */
 static struct validate_result judge(struct sample *s, const struct context *root, const struct context *ctx)
 {
 	struct eval ev = { .pool = s->pool, .references = s->references };
-	struct validate_request q = { .ctx = ctx, .root = root, .parent = root, .facts = &s->facts, .samples = 3, .seed = 5 };
+	struct validate_request q = { .ctx = ctx, .baseline = root, .parent = root, .facts = &s->facts, .samples = 3, .seed = 5 };
 	struct validate_result r = { 0 };
 	struct err e = ERR_INIT;
 	judged = sample_checkpoint(s, ctx);
@@ -52,14 +52,14 @@ static void errors_told(struct sample *s, const struct context *root)
 	context_free(backwards);
 }
 
-static const char *rounds_of(const struct validate_result *r, const char *size)
+static const char *log_of(const struct validate_result *r, const char *size)
 {
 	for (size_t i = 0; i < r->finding_count; i++) {
 		char *params = params_text(r->findings[i].params);
 		bool there = strncmp(params, size, strlen(size)) == 0 && params[strlen(size)] == ' ';
 		free(params);
 		if (there)
-			return r->findings[i].check.rounds ? r->findings[i].check.rounds : "";
+			return r->findings[i].check.log ? r->findings[i].check.log : "";
 	}
 	return "";
 }
@@ -69,7 +69,7 @@ static void time_told(struct sample *s, const struct context *root)
 {
 	struct eval_spent spent = { .leased_ns = 7 };
 	struct eval ev = { .pool = s->pool, .references = s->references, .spent = &spent };
-	struct validate_request q = { .ctx = root, .root = root, .facts = &s->facts, .samples = 1, .seed = 5 };
+	struct validate_request q = { .ctx = root, .baseline = root, .facts = &s->facts, .samples = 1, .seed = 5 };
 	struct validate_result r = { 0 };
 	struct err e = ERR_INIT;
 	int64_t began = clock_now();
@@ -81,7 +81,7 @@ static void time_told(struct sample *s, const struct context *root)
 }
 
 /* Requests that share a secret share their values, and so their references, size by size; without one, each has values of its own.
- * What is not deep gets the cheap rounds. */
+ * A size that is not deep gets the cheap steps. */
 static void shared_values(struct sample *s, const struct context *root)
 {
 	struct eval ev = { .pool = s->pool, .references = s->references };
@@ -91,7 +91,7 @@ static void shared_values(struct sample *s, const struct context *root)
 	params_set_int(size, "n", false, 64);
 	params_set_int(other, "n", false, 65);
 	const struct params *deep[] = { size, other };
-	struct validate_request q = { .ctx = root, .root = root, .facts = &s->facts, .samples = 1, .seed = 5 };
+	struct validate_request q = { .ctx = root, .baseline = root, .facts = &s->facts, .samples = 1, .seed = 5 };
 	for (size_t i = 0; i < MEM_COUNT(r); i++) {
 		q.secret = i < 2 ? 77 : 0;
 		q.deep = i == 1 ? &deep[1] : &deep[0];
@@ -105,11 +105,11 @@ static void shared_values(struct sample *s, const struct context *root)
 		ok(r[2].findings[i].seed != r[3].findings[i].seed && r[2].findings[i].seed != r[0].findings[i].seed, "no secret, seeds of their own");
 		ok(i == 0 || r[0].findings[i].seed != r[0].findings[0].seed, "each size has another seed");
 	}
-	has_str(rounds_of(&r[0], "n=64"), "with another poison", "by itself every size gets all rounds");
-	has_str(rounds_of(&r[2], "n=64"), "with another poison", "a deep size gets all rounds");
-	has_str(rounds_of(&r[1], "n=64"), "with other values", "another size gets the cheap ones");
-	ok(strstr(rounds_of(&r[1], "n=64"), "with another poison") == NULL, "and no more");
-	has_str(rounds_of(&r[1], "n=17"), "with another poison", "a check: size gets all rounds");
+	has_str(log_of(&r[0], "n=64"), "with another poison", "without a list of deep sizes every size gets the full suite");
+	has_str(log_of(&r[2], "n=64"), "with another poison", "a deep size gets the full suite");
+	has_str(log_of(&r[1], "n=64"), "with other values", "another size gets the cheap steps");
+	ok(strstr(log_of(&r[1], "n=64"), "with another poison") == NULL, "and no more");
+	has_str(log_of(&r[1], "n=17"), "with another poison", "a check: size gets the full suite");
 	for (size_t i = 0; i < MEM_COUNT(r); i++)
 		validate_result_fini(&r[i]);
 	params_free(other);
@@ -129,7 +129,7 @@ static void beside_each_other(struct sample *s, const struct context *root, cons
 	const struct context *judged_ones[] = { other, wrong };
 	facts.shares_cpu = false;
 	for (size_t i = 0; i < MEM_COUNT(judged_ones); i++) {
-		struct validate_request q = { .ctx = judged_ones[i], .root = root, .facts = &facts, .samples = 2, .seed = 5, .secret = 99,
+		struct validate_request q = { .ctx = judged_ones[i], .baseline = root, .facts = &facts, .samples = 2, .seed = 5, .secret = 99,
 		                              .later = &later, .later_count = 1 };
 		struct validate_result r = { 0 };
 		struct err e = ERR_INIT;

@@ -69,7 +69,7 @@ static void library(struct sample *s, const struct params *params)
 
 static void profile(struct sample *s, struct eval *ev, const struct context *root, const struct params *params)
 {
-	struct profile_request q = { .ctx = root, .root = root, .params = params, .facts = &s->facts };
+	struct profile_request q = { .ctx = root, .baseline = root, .params = params, .facts = &s->facts };
 	struct profile_result r;
 	struct metric_list metrics;
 	struct err e = ERR_INIT;
@@ -121,7 +121,7 @@ static void after_timing(struct sample *s, struct eval *ev, const struct context
 	for (size_t i = 0; i < MEM_COUNT(kernels); i++) {
 		struct context *ctx = counting(kernels[i].body);
 		int64_t checkpoint = sample_checkpoint(s, ctx);
-		struct profile_request q = { .ctx = ctx, .root = root, .params = params, .facts = &s->facts };
+		struct profile_request q = { .ctx = ctx, .baseline = root, .params = params, .facts = &s->facts };
 		struct compare_request pair = { .a = { sample_checkpoint(s, root), root, root, params, 0 },
 		                                .b = { checkpoint, ctx, root, params, 0 }, .facts = &s->facts };
 		struct profile_result r;

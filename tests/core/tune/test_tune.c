@@ -17,7 +17,7 @@ static void refuted(struct sample *s, const struct context *root, const struct p
 	struct context *ctx = sample_context("acc += A[row*n+k]*B[k*n+col]*(BX == 16 && n == 17 ? 1.5 : 1.0);");
 	struct eval ev = { .pool = s->pool, .references = s->references };
 	struct params *prefer[3];
-	struct tune_request q = { .ctx = ctx, .root = root, .facts = &s->facts, .size = size, .budget = 3, .seed = 3,
+	struct tune_request q = { .ctx = ctx, .baseline = root, .facts = &s->facts, .size = size, .budget = 3, .seed = 3,
 	                          .prefer = prefer, .prefer_count = MEM_COUNT(prefer), .give_up = 1e9 };
 	struct tune_result t = { 0 };
 	struct err e = ERR_INIT;
@@ -55,7 +55,7 @@ static bool possible(struct sample *s, const char *precision, const struct param
 	facts.peak_f32 = facts.peak_tensor_tf32 = 1000;
 	facts.peak_tensor_f16 = 1e18;
 	struct eval ev = { .pool = s->pool, .references = s->references };
-	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &facts, .size = size, .budget = 2, .seed = 3, .leaders = 1 };
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &facts, .size = size, .budget = 2, .seed = 3, .finalists = 1 };
 	struct tune_result t = { 0 };
 	struct err e = ERR_INIT;
 	int64_t checkpoint = sample_checkpoint(s, ctx);
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 	params_set_int(size, "n", false, 64);
 	int64_t checkpoint = sample_checkpoint(&s, ctx);
 	struct eval ev = { .pool = s.pool, .references = s.references, .progress = note_progress, .progress_arg = last };
-	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &s.facts, .size = size, .budget = 5, .seed = 3, .leaders = 1 };
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = 5, .seed = 3, .finalists = 1 };
 	struct tune_result t = { 0 };
 	int rc = tune_run(&ev, &q, s.db, checkpoint, NULL, &t, &e);
 	if (rc < 0)

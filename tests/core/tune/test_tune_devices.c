@@ -87,7 +87,7 @@ static void scene_fini(struct scene *c)
 static int tune(struct scene *c, size_t devices, double device_seconds, struct tune_result *ret_result, struct err *e)
 {
 	struct eval ev = { .pool = c->s.pool, .references = c->s.references };
-	struct tune_request q = { .ctx = c->ctx, .root = c->ctx, .facts = c->facts, .device_count = devices, .size = c->size, .budget = POINTS,
+	struct tune_request q = { .ctx = c->ctx, .baseline = c->ctx, .facts = c->facts, .device_count = devices, .size = c->size, .budget = POINTS,
 	                          .device_seconds = device_seconds, .strategy = "exhaustive", .seed = 1 };
 	return tune_run(&ev, &q, c->s.db, c->checkpoint, "devices", ret_result, e);
 }

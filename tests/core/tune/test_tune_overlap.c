@@ -102,7 +102,7 @@ static void overlaps(size_t devices)
 	struct params *size = params_new();
 	params_set_int(size, "n", false, 64);
 	struct eval ev = { .pool = s.pool, .references = s.references };
-	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = facts, .device_count = devices, .size = size, .budget = POINTS,
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = facts, .device_count = devices, .size = size, .budget = POINTS,
 	                          .strategy = "exhaustive", .seed = 1 };
 	int rc = tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "overlap", &t, &e);
 	is_int(rc, 0, "a tune on %zu of them %s", devices, e.text);

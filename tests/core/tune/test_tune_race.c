@@ -95,7 +95,7 @@ static int run_of(struct sample *s, int64_t checkpoint, const struct context *ct
 	params_set_int(size, "n", false, 64);
 	params_set_int(also, "n", false, 128);
 	struct eval ev = { .pool = s->pool, .references = s->references };
-	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &s->facts, .size = size, .also = &also, .also_count = sizes - 1,
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s->facts, .size = size, .also = &also, .also_count = sizes - 1,
 	                          .budget = POINTS, .strategy = "exhaustive", .seed = 1, .give_up = give_up, .worst = true };
 	int rc = tune_run(&ev, &q, s->db, checkpoint, "race", ret_result, e);
 	params_free(size);
@@ -256,7 +256,7 @@ static size_t timed_again(const struct measurement_list *rows)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < rows->count; i++)
-		n += rows->at[i].message && strcmp(rows->at[i].message, "timed again, not proven") == 0 && rows->at[i].validation == 0;
+		n += rows->at[i].message && strcmp(rows->at[i].message, "timed again, not validated") == 0 && rows->at[i].validation == 0;
 	return n;
 }
 
@@ -299,7 +299,7 @@ static void cancelled(void)
 	struct params *size = params_new();
 	params_set_int(size, "n", false, 64);
 	struct eval ev = { .pool = s.pool, .references = s.references, .cancel = &stop.cancel, .progress = stop_at, .progress_arg = &stop };
-	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1 };
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1 };
 	is_int(tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "race", &t, &e), -ERR_CANCELLED, "a tune that is cancelled while leaders are timed again");
 	size_t falls = 0;
 	for (size_t i = 1; i < t.top_count; i++)
@@ -324,12 +324,12 @@ static void many_leaders(void)
 	params_set_int(size, "n", false, 64);
 	int64_t checkpoint = sample_checkpoint(&s, ctx);
 	struct eval ev = { .pool = s.pool, .references = s.references };
-	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1,
-	                          .leaders = TUNE_TOP };
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1,
+	                          .finalists = TUNE_TOP };
 	is_int(tune_run(&ev, &q, s.db, checkpoint, "most", &t, &e), 0, "a tune with as many leaders as it can tell of ends %s", e.text);
 	is_int((long long)t.top_count, TUNE_TOP, "all of them proven");
 	tune_result_fini(&t);
-	q.leaders = TUNE_TOP + 1;
+	q.finalists = TUNE_TOP + 1;
 	is_int(tune_run(&ev, &q, s.db, checkpoint, "more", &t, &e), -ERR_INPUT, "one with more is refused");
 	has_str(e.text, "9 leaders", "for that reason");
 	params_free(size);
@@ -468,7 +468,7 @@ static void weighed(void)
 	struct params *size = params_new();
 	params_set_int(size, "n", false, 64);
 	struct eval ev = { .pool = s.pool, .references = s.references };
-	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1,
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1,
 	                          .objective = "energy" };
 	is_int(tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "weighed", &t, &e), 0, "a leader that kills its worker when it is weighed %s", e.text);
 	ok(winner(&t) == 2 && t.top_count == 3 && fabs(t.top[0].value / 1.01 - 1) < 1e-9, "leaves the others their figures: %zu, the best %g J", t.top_count,

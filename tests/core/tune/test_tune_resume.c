@@ -80,8 +80,8 @@ static void run_piece(struct piece *p)
 	struct params *size = size_of(64);
 	struct eval ev = { .pool = p->s->pool, .references = p->s->references, .cancel = p->cancel, .progress = p->progress,
 	                   .progress_arg = p->progress_arg };
-	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &p->s->facts, .size = size, .budget = p->budget, .seed = p->seed ? p->seed : 5,
-	                          .leaders = 2, .resume = p->resume };
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &p->s->facts, .size = size, .budget = p->budget, .seed = p->seed ? p->seed : 5,
+	                          .finalists = 2, .resume = p->resume };
 	p->e = (struct err)ERR_INIT;
 	p->rc = tune_run(&ev, &q, p->db, p->checkpoint, p->job, &p->result, &p->e);
 	if (p->rc < 0 && p->rc != -ERR_CANCELLED)
@@ -367,8 +367,8 @@ static void objectives(struct sample *s)
 	struct params *size = size_of(64), *also[] = { size_of(96) };
 	int64_t checkpoint = checkpoint_by(s, "objectives");
 	struct eval ev = { .pool = s->pool, .references = s->references };
-	struct tune_request q = { .ctx = ctx, .root = ctx, .facts = &s->facts, .size = size, .also = also, .also_count = 1, .budget = 4,
-	                          .seed = 1, .leaders = 1 };
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s->facts, .size = size, .also = also, .also_count = 1, .budget = 4,
+	                          .seed = 1, .finalists = 1 };
 	struct tune_result t = { 0 };
 	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), 0, "two sizes at once %s", e.text);
 	struct measurement_query mq = { .checkpoint = checkpoint, .device = s->facts.uuid, .run = t.run };

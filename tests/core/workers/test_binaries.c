@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "core/workers/eval.h"
 #include "core/workers/lanes.h"
-#include "core/judge/perturb.h"
+#include "core/judge/suite.h"
 #include "core/workers/variant.h"
 #include "core/sample.h"
 
@@ -190,11 +190,11 @@ static void ahead(struct sample *s, const char *base)
 		SKIP(3, "%s", e.text);
 	} else {
 		variant_fini(&v);
-		perturb_ahead(&ev, plain, params, &facts);
+		suite_compile_ahead(&ev, plain, params, &facts);
 		is_int((int)binaries_stats(b).misses, 1, "nothing is compiled where there is no barrier");
-		perturb_ahead(&ev, ctx, params, &facts);
+		suite_compile_ahead(&ev, ctx, params, &facts);
 		is_int((int)binaries_stats(b).files, 2, "a kernel with delays is compiled");
-		perturb_ahead(&ev, ctx, params, &facts);
+		suite_compile_ahead(&ev, ctx, params, &facts);
 		is_int((int)binaries_stats(b).hits, 1, "once");
 	}
 	params_free(params);

@@ -1,0 +1,473 @@
+/* suite: see suite.h. A table of executions, then four further checks of another kind. */
+#include "core/judge/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum { NAN_POISON = 0xFF, NUMBER_POISON = CHECK_POISON };
+enum {
+	PAIRS = 4,
+	SURE = 5,         /* executions of each way of compare_speed, and how many times as many make it sure */
+	TIMED_MIN = 12,   /* executions before the kernel is looked at again */
+	DELAYED_RUNS = 4, /* of the kernel with delays */
+};
+#define SUSPICIOUS 3.0 /* times faster with the last execution's scratch */
+#define WORTH_TIMING_NS 100000
+
+struct step {
+	const char *name; /* completes "wrong …" */
+	bool full;        /* only in the full suite */
+	bool other_seed;
+	bool fresh_place; /* prepared again, at other addresses */
+	uint32_t poison;
+	enum plan_values values;
+	uint32_t keep;
+	bool timed_before; /* after as many executions as timing makes */
+	bool unless_exact; /* only if the exact step before could not judge */
+};
+
+static const struct step steps[] = {
+	{ .name = "with secret values", .poison = NAN_POISON },
+	{ .name = "with other values, scratch and outputs left as they were",
+	  .other_seed = true,
+	  .poison = NAN_POISON,
+	  .keep = WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS },
+	{ .name = "with the same values again, scratch left, outputs poisoned",
+	  .full = true,
+	  .other_seed = true,
+	  .poison = NUMBER_POISON,
+	  .keep = WIRE_KEEP_SCRATCH },
+	{ .name = "with another poison", .full = true, .poison = NUMBER_POISON },
+	{ .name = "on exact integers", .full = true, .poison = NAN_POISON, .values = PLAN_EXACT },
+	{ .name = "on small exact integers",
+	  .full = true,
+	  .poison = NAN_POISON,
+	  .values = PLAN_EXACT_SMALL,
+	  .unless_exact = true },
+	{ .name = "on values with spikes", .full = true, .poison = NAN_POISON, .values = PLAN_SPIKES },
+	{ .name = "on values far from zero", .full = true, .poison = NAN_POISON, .values = PLAN_OFFSET },
+	{ .name = CHECK_AS_LEFT, .full = true, .timed_before = true, .poison = NUMBER_POISON, .keep = WIRE_LOOK },
+	{ .name = CHECK_AFTER, .full = true, .poison = NUMBER_POISON, .keep = WIRE_KEEP_SCRATCH },
+	{ .name = "at other addresses", .full = true, .fresh_place = true, .poison = NAN_POISON },
+};
+
+/* One suite while it runs. */
+struct running {
+	const struct reference_source *j;
+	const struct suite_request *q;
+	struct trial trial;
+	struct check check; /* of the last step */
+	struct buf log;
+};
+
+/* Other addresses: where there is room for both, the new place is made before the old one is given up. */
+static int move(struct running *r, struct err *e)
+{
+	struct trial next, *t = &r->trial;
+	const struct variant *variant = t->variant;
+	struct pool_worker *worker = t->worker;
+	int rc = trial_begin(&next, worker, variant, e);
+	bool no_room = rc < 0 && e->code == ERR_PRUNED;
+	if (rc == 0 || no_room)
+		trial_end(t);
+	if (no_room) {
+		*e = (struct err)ERR_INIT;
+		rc = trial_begin(&next, worker, variant, e);
+	}
+	if (rc == 0)
+		*t = next;
+	return rc;
+}
+
+/* A kernel that counts its calls shows itself; the figures are not used. However slow this machine is at the moment, the kernel runs
+ * TIMED_MIN times: a verdict must not depend on how many executions fit into a time. */
+static int repeat(struct running *r, struct err *e)
+{
+	static const struct trial_timing timing = { .min_samples = 5, .max_samples = 40, .cap_ns = CLOCK_S / 5 };
+	struct trial_input input = { .seed = r->q->seed, .poison = NUMBER_POISON, .keep = WIRE_KEEP_SCRATCH };
+	struct trial_times times = { .count = 0 };
+	size_t executed = 0;
+	uint64_t ns;
+	int rc = trial_execute(&r->trial, &input, EVAL_EXECUTE_NS, &ns, e);
+	input.keep |= WIRE_KEEP_OUTPUTS;
+	if (rc == 0 && !r->j->facts->emulated) {
+		rc = reference_hold(r->j, r->trial.worker, e);
+		if (rc < 0)
+			return rc;
+		rc = trial_measure(&r->trial, &timing, &times, e);
+		reference_let_go(r->j, r->trial.worker);
+		executed = times.count;
+		if (rc == 0)
+			trial_times_fini(&times);
+	}
+	while (rc == 0 && executed++ < TIMED_MIN)
+		rc = trial_execute(&r->trial, &input, EVAL_EXECUTE_NS, &ns, e);
+	return rc;
+}
+
+static void note(struct running *r, const char *name, const char *unfit)
+{
+	buf_addf(&r->log, unfit ? "not judged %s: %s\n" : "passed %s\n", name, unfit);
+}
+
+/* How exact the output nearest to its limit was, so that the precision of two checkpoints can be compared, the baseline's own included. */
+static void note_errors(struct running *r)
+{
+	const struct wire_compared *f = &r->check.figures;
+	double rms = f->ref_norm / sqrt((double)f->elements);
+	if (r->check.output && rms > 0)
+		buf_addf(&r->log, "\t%s: relative error %.2e, the largest %.2e of its root mean square\n",
+			 r->check.output, f->error, f->max_abs / rms);
+}
+
+static int run_step(struct running *r, const struct step *x, bool *ret_unfit, struct err *e)
+{
+	struct trial_input input = { .seed = x->other_seed ? r->q->other_seed : r->q->seed,
+				     .poison = x->poison,
+				     .values = x->values,
+				     .keep = x->keep };
+	char *unfit = NULL;
+	check_fini(&r->check);
+	if ((x->fresh_place && move(r, e) < 0) || (x->timed_before && repeat(r, e) < 0)) {
+		check_failed(&r->check, e);
+		return e->code == ERR_CANCELLED ? -ERR_CANCELLED : 0;
+	}
+	int rc = 0;
+	if (x->keep & WIRE_LOOK && !check_can_look(r->trial.variant->plan)) {
+		unfit = mem_str("it changes its inputs");
+		r->check = (struct check){ .passed = true, .error = NAN, .tolerance = NAN };
+	} else {
+		rc = check_execution(r->j, &r->trial, &input, &r->check, &unfit, e);
+	}
+	if (rc < 0)
+		return rc;
+	*ret_unfit = unfit != NULL;
+	if (unfit)
+		r->check.passed = true;
+	if (r->check.passed)
+		note(r, x->name, unfit);
+	if (r->check.passed && !unfit)
+		note_errors(r);
+	free(unfit);
+	return 0;
+}
+
+static bool has_scratch(const struct variant *v)
+{
+	for (size_t i = 0; i < v->plan->buffer_count; i++)
+		if (v->plan->buffers[i].role == PLAN_SCRATCH)
+			return true;
+	return false;
+}
+
+/* A result kept under a key made of the inputs is right every time; only its speed gives it away. Timed loops replay one set of inputs, so
+ * such a kernel would time as a copy, or as nothing where it finds its own output. Disturbances only ever add time, so the least times are
+ * compared. */
+static int compare_speed(struct running *r, struct err *e)
+{
+	static const struct {
+		uint32_t keep;
+		const char *what;
+	} ways[] = {
+		{ 0, "nothing" },
+		{ WIRE_KEEP_SCRATCH, "scratch" },
+		{ WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS, "scratch and outputs" },
+	};
+	uint64_t least[MEM_COUNT(ways)] = { UINT64_MAX, UINT64_MAX, UINT64_MAX }, ns = 0;
+	struct trial_input input = { .seed = r->q->seed, .poison = NUMBER_POISON };
+	size_t suspect = 1;
+	/* On a busy machine all of a few may have been disturbed: a suspect is timed further until it is sure. */
+	for (size_t i = 0; i < PAIRS * MEM_COUNT(ways) || (suspect && i < SURE * PAIRS * MEM_COUNT(ways)); i++) {
+		size_t way = i % MEM_COUNT(ways);
+		input.keep = ways[way].keep;
+		int rc = trial_execute(&r->trial, &input, EVAL_EXECUTE_NS, &ns, e);
+		if (rc < 0)
+			return rc;
+		least[way] = ns < least[way] ? ns : least[way];
+		suspect = 0;
+		for (size_t k = 1; k < MEM_COUNT(ways) && suspect == 0 && least[0] >= WORTH_TIMING_NS; k++)
+			suspect = (double)least[k] * SUSPICIOUS <= (double)least[0] ? k : 0;
+	}
+	if (suspect == 0)
+		return 0;
+	return err_set(
+		e, ERR_WRONG,
+		"it keeps results from one execution to the next: with %s as the last execution left it, it takes "
+		"%.3g ms in place of %.3g ms",
+		ways[suspect].what, (double)least[suspect] / 1e6, (double)least[0] / 1e6);
+}
+
+static int check_kept(struct running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	(void)c;
+	if (has_scratch(r->trial.variant) && !r->j->facts->emulated) {
+		int rc = reference_hold(r->j, r->trial.worker, e);
+		if (rc < 0)
+			return rc;
+		rc = compare_speed(r, e);
+		reference_let_go(r->j, r->trial.worker);
+		return rc;
+	}
+	*ret_unfit = mem_str(r->j->facts->emulated ? "the device gives no times" : "there is no scratch");
+	return 0;
+}
+
+static int check_races(struct running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	char *finding = NULL;
+	(void)c;
+	int rc = trial_races(&r->trial, r->q->seed, &finding, e);
+	if (rc < 0 && e->code == ERR_UNSUPPORTED) {
+		*ret_unfit = mem_str(e->text);
+		*e = (struct err)ERR_INIT;
+		return 0;
+	}
+	if (finding)
+		rc = err_set(e, ERR_WRONG, "%s", finding);
+	free(finding);
+	return rc;
+}
+
+/* A lucky race needs luck: the same kernel with random delays per warp around every __syncthreads(). Delays change no result of a kernel that
+ * synchronises where it must, so what differs was a race. They find a missing barrier next to one that is there; barriers in assembly and
+ * kernels without any are left as they are. */
+
+/* Up to 8 microseconds, another length for each warp, barrier and run: drawn from the clock. Stands in front of the macros; #line
+ * gives the region its own lines back. */
+static const char delays[] =
+	"static __device__ __forceinline__ void peakd_delay(unsigned salt)\n"
+	"{\n"
+	"\tunsigned warp = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32;\n"
+	"\tunsigned x = (unsigned)clock64() + salt + warp * 2654435769u + blockIdx.x * 2246822519u;\n"
+	"\tx ^= x >> 16; x *= 2146121005u; x ^= x >> 15; x *= 2221713035u; x ^= x >> 16;\n"
+	"\tif (x & 1) __nanosleep(x >> 19);\n"
+	"}\n"
+	"static __device__ __forceinline__ void peakd_barrier() { peakd_delay(1); __syncthreads(); peakd_delay(2); }\n"
+	"#define __syncthreads(...) peakd_barrier()\n"
+	"#line 1 \"macros\"\n";
+
+static int instrument(const struct context *ctx, struct context **ret_ctx, char **ret_unfit, struct err *e)
+{
+	if (strcmp(context_backend(ctx), "cuda") != 0) {
+		*ret_unfit = mem_fmt("%s has no delays", context_backend(ctx));
+		return 0;
+	}
+	if (!strstr(context_region(ctx, REGION_DEVICE), "__syncthreads") &&
+	    !strstr(context_region(ctx, REGION_MACROS), "__syncthreads")) {
+		*ret_unfit = mem_str("there is no __syncthreads() to delay");
+		return 0;
+	}
+	char *macros = mem_fmt("%s%s", delays, context_region(ctx, REGION_MACROS));
+	int rc = context_with_region(ctx, REGION_MACROS, macros, ret_ctx, e);
+	free(macros);
+	return rc;
+}
+
+void suite_compile_ahead(const struct eval *ev, const struct context *ctx, const struct params *params,
+			 const struct facts *facts)
+{
+	struct context *instrumented = NULL;
+	struct variant v;
+	char *unfit = NULL;
+	struct err ignored = ERR_INIT; /* check_delays meets it again */
+	if (ev->binaries && instrument(ctx, &instrumented, &unfit, &ignored) == 0 && unfit == NULL &&
+	    variant_build(ev, instrumented, params, facts, &v, &ignored) == 0)
+		variant_fini(&v);
+	context_free(instrumented);
+	free(unfit);
+}
+
+static int check_delays(struct running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	struct context *ctx = NULL;
+	struct variant v = { 0 };
+	struct trial t;
+	int rc = instrument(r->q->ctx, &ctx, ret_unfit, e);
+	if (rc < 0 || *ret_unfit)
+		return rc;
+	rc = variant_build(r->j->ev, ctx, r->trial.variant->params, r->j->facts, &v, e);
+	if (rc == 0)
+		rc = trial_begin(&t, r->trial.worker, &v, e);
+	if (rc == 0) {
+		for (int i = 0; rc == 0 && c->passed && i < DELAYED_RUNS; i++) {
+			struct trial_input input = { .seed = i % 2 ? r->q->other_seed : r->q->seed,
+						     .poison = NAN_POISON };
+			check_fini(c);
+			c->passed = true;
+			free(*ret_unfit);
+			rc = check_execution(r->j, &t, &input, c, ret_unfit, e);
+		}
+		trial_end(&t);
+	} else if (e->code != ERR_CANCELLED) {
+		/* What keeps the instrumented kernel from running says nothing about the kernel itself. */
+		*ret_unfit = mem_str(e->text);
+		*e = (struct err)ERR_INIT;
+		rc = 0;
+	}
+	variant_fini(&v);
+	context_free(ctx);
+	return rc;
+}
+
+/* The tolerance that the reference gives to this output with declared values; the first step has computed it. */
+static int tolerance_of(struct running *r, const char *name, double *ret_tolerance, struct err *e)
+{
+	const struct reference_values values = { .size = r->trial.variant->params,
+						 .seed = r->q->seed,
+						 .values = PLAN_DECLARED };
+	const struct reference *reference = NULL;
+	int rc = reference_get(r->j, r->trial.worker, &values, &reference, e);
+	if (rc < 0)
+		return rc;
+	*ret_tolerance = 0;
+	for (size_t i = 0; i < reference->output_count; i++)
+		if (strcmp(reference->outputs[i].name, name) == 0)
+			*ret_tolerance = reference->outputs[i].tolerance;
+	reference_release(r->j->ev->references, reference);
+	return 0;
+}
+
+static unsigned buffer_of(const struct plan *plan, const char *name)
+{
+	unsigned i = 0;
+	while (i < plan->buffer_count && strcmp(plan->buffers[i].name, name) != 0)
+		i++;
+	return i; /* past the end when there is none: the worker refuses it */
+}
+
+/* Where the baseline declares a matrix product, that is checked without it. */
+static int check_product(struct running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	const struct spec *spec = context_spec(r->j->baseline);
+	struct trial_input input = { .seed = r->q->seed, .poison = NAN_POISON };
+	char *finding = NULL;
+	double tolerance = 0;
+	(void)c;
+	if (spec->gemm == NULL || spec->arrays[spec->gemm->c].type == DTYPE_F64) {
+		*ret_unfit = mem_str(spec->gemm ? "sums of f64 are as exact as the check's own"
+						: "`library:` names no matrix product");
+		return 0;
+	}
+	const struct plan *plan = r->trial.variant->plan;
+	const char *c_name = spec->arrays[spec->gemm->c].name;
+	struct plan_gemm gemm = { .a = buffer_of(plan, spec->arrays[spec->gemm->a].name),
+				  .b = buffer_of(plan, spec->arrays[spec->gemm->b].name),
+				  .c = buffer_of(plan, c_name),
+				  .a_transposed = spec->gemm->a_transposed,
+				  .b_transposed = spec->gemm->b_transposed };
+	int rc = tolerance_of(r, c_name, &tolerance, e);
+	if (rc == 0)
+		rc = trial_execute(&r->trial, &input, EVAL_EXECUTE_NS, NULL, e);
+	if (rc == 0)
+		rc = trial_product(&r->trial, &gemm, tolerance, check_seed(), &finding, e);
+	if (finding)
+		rc = err_set(e, ERR_WRONG, "%s", finding);
+	free(finding);
+	return rc;
+}
+
+/* What follows the table of steps. An error is the kernel's own failure. */
+static const struct {
+	const char *name;
+	int (*run)(struct running *r, struct check *c, char **ret_unfit, struct err *e);
+} extras[] = {
+	{ "against A·(B·x)", check_product },
+	{ "on kept results", check_kept },
+	{ "interpreted, looking for races", check_races },
+	{ "with random delays at its barriers", check_delays },
+};
+
+static int run_extra(struct running *r, size_t i, struct err *e)
+{
+	char *unfit = NULL;
+	struct check c = { .passed = true };
+	struct err why = ERR_INIT;
+	int rc = extras[i].run(r, &c, &unfit, &why);
+	if (rc < 0 && why.code == ERR_CANCELLED) {
+		*e = why;
+		return rc;
+	}
+	if (rc < 0)
+		check_failed(&c, &why);
+	check_name(&c, extras[i].name);
+	if (c.passed)
+		note(r, extras[i].name, unfit);
+	free(unfit);
+	if (c.passed) {
+		check_fini(&c); /* the figures of the steps stay */
+		return 0;
+	}
+	check_fini(&r->check);
+	r->check = c;
+	return 0;
+}
+
+/* Wrong outputs may come of a data race: then the interpreter can name it, which says more than any figure. */
+static void explain(struct running *r)
+{
+	char *finding = NULL;
+	struct err ignored = ERR_INIT; /* the outputs are wrong, whatever this finds */
+	if (trial_races(&r->trial, r->q->seed, &finding, &ignored) < 0 || finding == NULL)
+		return;
+	char *reason = mem_fmt("%s; %s", r->check.reason, finding);
+	free(r->check.reason);
+	r->check.reason = reason;
+	free(finding);
+}
+
+void suite_ahead(const struct suite_request *request, const struct params *size, uint64_t output_bytes,
+		 struct reference_ahead *to)
+{
+	for (size_t i = 0; i < MEM_COUNT(steps); i++) {
+		const struct step *x = &steps[i];
+		bool new = !x->unless_exact && (request->full || !x->full);
+		for (size_t k = 0; k < i && new; k++)
+			new = steps[k].other_seed != x->other_seed || steps[k].values != x->values;
+		struct reference_values values = { .size = size,
+						   .seed = x->other_seed ? request->other_seed : request->seed,
+						   .values = x->values };
+		if (new)
+			reference_ahead_add(to, &values, output_bytes);
+	}
+}
+
+int suite_run(const struct reference_source *j, struct pool_worker *device, const struct variant *variant,
+	      const struct suite_request *request, struct check *ret_check, struct err *e)
+{
+	struct running r = { .j = j, .q = request, .check = { .passed = true }, .log = BUF_INIT };
+	bool unfit = false;
+	int rc = trial_begin(&r.trial, device, variant, e);
+	if (rc < 0) {
+		if (e->code == ERR_CANCELLED)
+			return rc;
+		check_failed(ret_check, e);
+		*e = (struct err)ERR_INIT;
+		return 0;
+	}
+	for (size_t i = 0; rc == 0 && r.check.passed && i < MEM_COUNT(steps); i++) {
+		const struct step *x = &steps[i];
+		if ((x->full && !request->full) || (x->unless_exact && !unfit))
+			continue;
+		rc = run_step(&r, x, &unfit, e);
+		if (rc == 0 && i > 0)
+			check_name(&r.check, x->name);
+	}
+	if (rc == 0 && !r.check.passed && r.check.code == ERR_WRONG && request->full)
+		explain(&r);
+	for (size_t i = 0; rc == 0 && r.check.passed && request->full && i < MEM_COUNT(extras); i++)
+		rc = run_extra(&r, i, e);
+	trial_end(&r.trial);
+	if (rc < 0)
+		check_fini(&r.check);
+	else
+		*ret_check = r.check;
+	if (rc == 0)
+		ret_check->log = buf_steal(&r.log);
+	buf_fini(&r.log);
+	return rc;
+}

@@ -1,0 +1,27 @@
+/* suite: one variant through a suite of checks, each of which shows another kind of cheat: other values at the same address, scratch that
+ * still holds the last result, another poison, exact and extreme values, new addresses. validate.c calls it; docs/trust.md says what each
+ * check is against. */
+#ifndef PEAKD_CORE_JUDGE_SUITE_H
+#define PEAKD_CORE_JUDGE_SUITE_H
+
+#include "core/judge/check.h"
+
+struct suite_request {
+	const struct context *ctx; /* the variant's */
+	uint64_t seed, other_seed; /* secret; shared by all variants of a size, so that references are computed once */
+	bool full;                 /* false: the two cheap steps */
+};
+
+/* Prepares, executes, compares, releases. The first step that does not pass ends it and is the check; its reason names the step.
+ * ret_check->log lists the steps that passed, and those that cannot judge here, with the reason. Negative as check_run. */
+int suite_run(const struct reference_source *j, struct pool_worker *device, const struct variant *variant,
+	      const struct suite_request *request, struct check *ret_check, struct err *e);
+
+/* Adds the references that suite_run will need at this size (borrowed), in its order. */
+void suite_ahead(const struct suite_request *request, const struct params *size, uint64_t output_bytes,
+		 struct reference_ahead *to);
+/* Has the kernel with random delays, which the full suite runs, compiled and kept (binaries.h); nothing where nothing is kept. */
+void suite_compile_ahead(const struct eval *ev, const struct context *ctx, const struct params *params,
+			 const struct facts *facts);
+
+#endif
