@@ -99,7 +99,7 @@ static void check_garbage(void)
 	judge("echo '{\"verdict\": \"failed\", \"verdict\": \"passed\"}'", VALIDATION_SKIPPED, true, "duplicate", "two verdicts");
 	judge("echo '[\"passed\"]'", VALIDATION_SKIPPED, true, "not a JSON object", "a list");
 	judge("echo '{\"ok\": true}'", VALIDATION_SKIPPED, true, "no verdict", "no verdict");
-	judge("echo '{\"verdict\": \"fine\"}'", VALIDATION_SKIPPED, true, "none of passed, failed and skipped", "another verdict");
+	judge("echo '{\"verdict\": \"fine\"}'", VALIDATION_SKIPPED, true, "is not passed, failed or skipped", "another verdict");
 	judge("echo '{\"verdict\": \"failed\"}'", VALIDATION_SKIPPED, true, "without a reason", "a failure without a reason");
 	judge("echo '{\"verdict\": \"passed\", \"findings\": [{\"message\": \"x\"}]}'", VALIDATION_SKIPPED, true, "passed and has 1 findings",
 	      "a pass with findings");

@@ -105,8 +105,8 @@ static void shown(const struct context *ctx)
 		free(text);
 	}
 	sanitize_log_show(&log, ctx, 3, &out);
-	ok(strncmp(buf_text(&out), "Invalid __global__ read of size 5 bytes at device:3 in k, told 5 times\n", 71) == 0,
-	   "what is told most often comes first");
+	ok(strncmp(buf_text(&out), "Invalid __global__ read of size 5 bytes at device:3 in k, reported 5 times\n", 75) == 0,
+	   "the most frequent finding comes first");
 	has_str(buf_text(&out), "    3 | C[threadIdx.x + n] = A[0];\n", "with its source line");
 	has_str(buf_text(&out), "and 2 more places", "and no more than three");
 	buf_fini(&out);

@@ -125,7 +125,7 @@ static void beside_each_other(struct sample *s, const struct context *root, cons
 	struct facts facts = s->facts;
 	struct context *wrong = sample_context("acc += A[row*n+k]*B[k*n+col]; if (k + 1 == n && n == 17) acc += 1;");
 	params_set_int(size, "n", false, 64);
-	struct validate_later later = { .size = size, .seed = 3 };
+	struct reference_values later = { .size = size, .seed = 3 };
 	const struct context *judged_ones[] = { other, wrong };
 	facts.shares_cpu = false;
 	for (size_t i = 0; i < MEM_COUNT(judged_ones); i++) {

@@ -68,7 +68,7 @@ static struct context *context_for(const char *backend)
 	char *text = mem_fmt("---\nkernel: k\nbackend: %s\ninputs:\n  n: int = {64, 128}\n  A: f32[n] = random\n  C: out f32[64]\n"
 	                  "tune:\n  X: i for i = 1,40\nflops: 2*n^3\n---\n```%s\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID) { C[id.x] = X; }\n"
 	                  "```\n```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n", backend, backend);
-	if (context_parse("race", text, &ctx, &e) < 0)
+	if (context_parse("finalists", text, &ctx, &e) < 0)
 		printf("# %s\n", e.text);
 	free(text);
 	return ctx;
@@ -97,7 +97,7 @@ static int run_of(struct sample *s, int64_t checkpoint, const struct context *ct
 	struct eval ev = { .pool = s->pool, .references = s->references };
 	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s->facts, .size = size, .also = &also, .also_count = sizes - 1,
 	                          .budget = POINTS, .strategy = "exhaustive", .seed = 1, .give_up = give_up, .worst = true };
-	int rc = tune_run(&ev, &q, s->db, checkpoint, "race", ret_result, e);
+	int rc = tune_run(&ev, &q, s->db, checkpoint, "finalists", ret_result, e);
 	params_free(size);
 	params_free(also);
 	return rc;
@@ -300,7 +300,7 @@ static void cancelled(void)
 	params_set_int(size, "n", false, 64);
 	struct eval ev = { .pool = s.pool, .references = s.references, .cancel = &stop.cancel, .progress = stop_at, .progress_arg = &stop };
 	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1 };
-	is_int(tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "race", &t, &e), -ERR_CANCELLED, "a tune that is cancelled while leaders are timed again");
+	is_int(tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "finalists", &t, &e), -ERR_CANCELLED, "a tune that is cancelled while leaders are timed again");
 	size_t falls = 0;
 	for (size_t i = 1; i < t.top_count; i++)
 		falls += t.top[i].value < t.top[i - 1].value;
@@ -331,7 +331,7 @@ static void many_leaders(void)
 	tune_result_fini(&t);
 	q.finalists = TUNE_TOP + 1;
 	is_int(tune_run(&ev, &q, s.db, checkpoint, "more", &t, &e), -ERR_INPUT, "one with more is refused");
-	has_str(e.text, "9 leaders", "for that reason");
+	has_str(e.text, "9 finalists", "for that reason");
 	params_free(size);
 	context_free(ctx);
 	sample_fini(&s);
