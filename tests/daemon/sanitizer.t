@@ -46,7 +46,7 @@ LOG
 timeout 120 "$peakd" validate s --device hlsl:0 --sanitizer racecheck --db "$db" >"$T/said" 2>&1
 is $? 1 "findings are a failure"
 has "$(cat "$T/said")" "racecheck: 1 finding in 2 of 2 configurations" "the same place is one finding"
-has "$(cat "$T/said")" "told 1016 times" "counted"
+has "$(cat "$T/said")" "reported 1016 times" "counted"
 has "$(cat "$T/said")" "5 | C[id.x] = 2.0 * A[id.x];" "with the line of the source"
 is "$(sqlite3 "$db" "SELECT status FROM checkpoint")" failed "and the checkpoint is refuted"
 echo "========= Internal Sanitizer Error: The Sanitizer encountered an error when initializing" >"$T/compute-sanitizer.log"
