@@ -1,29 +1,32 @@
 /* dtype: element types and their conversions; see dtype.h. Used by contexts, plans and every backend. */
 #include "backends/wire/dtype.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* A binary floating format: bits of exponent and fraction; the largest finite value; whether it has infinities. */
-struct format {
-	int exponent, fraction, bias;
-	bool infinity;
-};
-
+/* The narrow formats are IEEE 754 binary16, bfloat16, and OCP 8-bit floating point (OFP8, revision 1.0). */
 static const struct type {
 	const char *name;
 	size_t size;
 	bool floating, is_signed;
 	double roundoff;
+	int exponent, fraction, bias; /* of a narrow float: bits of exponent and fraction */
+	bool infinity;                /* it has infinities */
 } types[DTYPE_COUNT] = {
-	[DTYPE_I8] = { "i8", 1, false, true, 0 },         [DTYPE_I16] = { "i16", 2, false, true, 0 },
-	[DTYPE_I32] = { "i32", 4, false, true, 0 },       [DTYPE_I64] = { "i64", 8, false, true, 0 },
-	[DTYPE_U8] = { "u8", 1, false, false, 0 },        [DTYPE_U16] = { "u16", 2, false, false, 0 },
-	[DTYPE_U32] = { "u32", 4, false, false, 0 },      [DTYPE_U64] = { "u64", 8, false, false, 0 },
-	[DTYPE_F16] = { "f16", 2, true, true, 0x1p-11 },  [DTYPE_BF16] = { "bf16", 2, true, true, 0x1p-8 },
-	[DTYPE_F32] = { "f32", 4, true, true, 0x1p-24 },  [DTYPE_F64] = { "f64", 8, true, true, 0x1p-53 },
-	[DTYPE_E4M3] = { "e4m3", 1, true, true, 0x1p-4 }, [DTYPE_E5M2] = { "e5m2", 1, true, true, 0x1p-3 },
+	[DTYPE_I8] = { "i8", 1, .is_signed = true },
+	[DTYPE_I16] = { "i16", 2, .is_signed = true },
+	[DTYPE_I32] = { "i32", 4, .is_signed = true },
+	[DTYPE_I64] = { "i64", 8, .is_signed = true },
+	[DTYPE_U8] = { "u8", 1, .is_signed = false },
+	[DTYPE_U16] = { "u16", 2, .is_signed = false },
+	[DTYPE_U32] = { "u32", 4, .is_signed = false },
+	[DTYPE_U64] = { "u64", 8, .is_signed = false },
+	[DTYPE_F16] = { "f16", 2, true, true, 0x1p-11, 5, 10, 15, true },
+	[DTYPE_BF16] = { "bf16", 2, true, true, 0x1p-8, 8, 7, 127, true },
+	[DTYPE_F32] = { "f32", 4, true, true, 0x1p-24, .bias = 0 },
+	[DTYPE_F64] = { "f64", 8, true, true, 0x1p-53, .bias = 0 },
+	[DTYPE_E4M3] = { "e4m3", 1, true, true, 0x1p-4, 4, 3, 7, false },
+	[DTYPE_E5M2] = { "e5m2", 1, true, true, 0x1p-3, 5, 2, 15, true },
 };
 
 size_t dtype_size(enum dtype t)
@@ -53,14 +56,8 @@ double dtype_roundoff(enum dtype t)
 
 int dtype_parse(const char *name)
 {
-	static const struct {
-		const char *name;
-		enum dtype type;
-	} others[] = {
-		{ "int", DTYPE_I32 },
-		{ "float", DTYPE_F32 },
-		{ "double", DTYPE_F64 },
-		{ "half", DTYPE_F16 },
+	static const struct { const char *name; enum dtype type; } others[] = {
+		{ "int", DTYPE_I32 }, { "float", DTYPE_F32 }, { "double", DTYPE_F64 }, { "half", DTYPE_F16 },
 	};
 	for (int t = 0; t < DTYPE_COUNT; t++)
 		if (strcmp(name, types[t].name) == 0)
@@ -71,64 +68,39 @@ int dtype_parse(const char *name)
 	return -1;
 }
 
-/* The narrow formats: IEEE 754 binary16, bfloat16 (8 bits of exponent), and OCP 8-bit floating point (OFP8, revision
- * 1.0). */
-static struct format format_of(enum dtype t)
+static double narrow_load(const struct type *f, uint32_t bits)
 {
-	switch (t) {
-	case DTYPE_F16: return (struct format){ 5, 10, 15, true };
-	case DTYPE_BF16: return (struct format){ 8, 7, 127, true };
-	case DTYPE_E4M3: return (struct format){ 4, 3, 7, false };
-	case DTYPE_E5M2: return (struct format){ 5, 2, 15, true };
-	case DTYPE_I8:
-	case DTYPE_I16:
-	case DTYPE_I32:
-	case DTYPE_I64:
-	case DTYPE_U8:
-	case DTYPE_U16:
-	case DTYPE_U32:
-	case DTYPE_U64:
-	case DTYPE_F32:
-	case DTYPE_F64:
-	case DTYPE_COUNT: break;
-	}
-	assert(!"not a narrow format");
-	return (struct format){ 0, 0, 0, false };
-}
-
-static double narrow_load(struct format f, uint32_t bits)
-{
-	uint32_t top = (1u << f.exponent) - 1, exponent = bits >> f.fraction & top,
-		 fraction = bits & ((1u << f.fraction) - 1);
-	double sign = bits >> (f.exponent + f.fraction) & 1 ? -1.0 : 1.0;
-	if (exponent == top && f.infinity)
+	uint32_t top = (1u << f->exponent) - 1, exponent = bits >> f->fraction & top,
+		 fraction = bits & ((1u << f->fraction) - 1);
+	double sign = bits >> (f->exponent + f->fraction) & 1 ? -1.0 : 1.0;
+	if (exponent == top && f->infinity)
 		return fraction ? NAN : sign * INFINITY;
-	if (exponent == top && fraction == (1u << f.fraction) - 1) /* e4m3: all ones is its only NaN */
+	if (exponent == top && fraction == (1u << f->fraction) - 1) /* e4m3: all ones is its only NaN */
 		return NAN;
 	if (exponent == 0)
-		return sign * ldexp(fraction, 1 - f.bias - f.fraction);
-	return sign * ldexp((double)(fraction | 1u << f.fraction), (int)exponent - f.bias - f.fraction);
+		return sign * ldexp(fraction, 1 - f->bias - f->fraction);
+	return sign * ldexp((double)(fraction | 1u << f->fraction), (int)exponent - f->bias - f->fraction);
 }
 
-/* Rounds to nearest even by scaling so that one unit is the last place, then rounding with nearbyint. */
-static uint32_t narrow_store(struct format f, double value)
+/* Rounds to nearest even: scales so that the last place is one unit, then calls nearbyint. */
+static uint32_t narrow_store(const struct type *f, double value)
 {
-	uint32_t top = (1u << f.exponent) - 1, sign = (uint32_t)(signbit(value) != 0) << (f.exponent + f.fraction);
-	uint32_t infinity = f.infinity ? top << f.fraction : (top << f.fraction | ((1u << f.fraction) - 1));
-	uint32_t nan = f.infinity ? top << f.fraction | 1u << (f.fraction - 1) : infinity;
-	uint32_t largest = f.infinity ? infinity - 1 : infinity - 1;
+	uint32_t top = (1u << f->exponent) - 1, sign = (uint32_t)(signbit(value) != 0) << (f->exponent + f->fraction);
+	uint32_t infinity = f->infinity ? top << f->fraction : (top << f->fraction | ((1u << f->fraction) - 1));
+	uint32_t nan = f->infinity ? top << f->fraction | 1u << (f->fraction - 1) : infinity;
+	uint32_t largest = infinity - 1;
 	double size = fabs(value);
 	if (isnan(value))
 		return sign | nan;
 	if (size == 0)
 		return sign;
 	int exponent = isinf(value) ? 1 << 20 : ilogb(size);
-	if (exponent < 1 - f.bias)
-		exponent = 1 - f.bias; /* subnormal: the last place stays where it is */
-	if (exponent > f.bias + 2)
+	if (exponent < 1 - f->bias)
+		exponent = 1 - f->bias; /* subnormal: the last place does not move */
+	if (exponent > f->bias + 2)
 		return sign | infinity;
-	double units = nearbyint(ldexp(size, f.fraction - exponent)); /* default rounding: to nearest, ties to even */
-	uint32_t bits = (uint32_t)units + ((uint32_t)(exponent + f.bias - 1) << f.fraction);
+	double units = nearbyint(ldexp(size, f->fraction - exponent)); /* default rounding: to nearest, ties to even */
+	uint32_t bits = (uint32_t)units + ((uint32_t)(exponent + f->bias - 1) << f->fraction);
 	return sign | (bits > largest ? infinity : bits);
 }
 
@@ -137,7 +109,7 @@ static double integer_load(enum dtype t, const void *p)
 	int64_t i = 0;
 	uint64_t u = 0;
 	size_t n = types[t].size;
-	memcpy(&u, p, n); /* little-endian, as every host and device here is */
+	memcpy(&u, p, n); /* little-endian, as all hosts and devices here are */
 	if (!types[t].is_signed)
 		return (double)u;
 	i = (int64_t)(u << (64 - 8 * n)) >> (64 - 8 * n);
@@ -172,11 +144,11 @@ double dtype_load(enum dtype t, const void *element)
 	if (t == DTYPE_F64)
 		return memcpy(&d, element, sizeof d), d;
 	memcpy(&bits, element, types[t].size);
-	return narrow_load(format_of(t), bits);
+	return narrow_load(&types[t], bits);
 }
 
-/* Sign, exponent and fraction keep their places relative to each other, so a narrow number that is read as a float is too small by a
- * power of two, subnormal or not: one multiplication puts that right. Infinities and NaN have the largest exponent in both. */
+/* Sign, exponent and fraction keep their places relative to each other, so a narrow number that is read as a float is too small by a power
+ * of two, subnormal or not: one multiplication corrects that. Infinities and NaN have the largest exponent in both. */
 static inline float f16_load(uint16_t bits)
 {
 	uint32_t u = (uint32_t)(bits & 0x7fff) << 13, sign = (uint32_t)(bits & 0x8000) << 16;
@@ -190,7 +162,7 @@ static inline float f16_load(uint16_t bits)
 	return f;
 }
 
-/* A number of elements that compilers know, from and to places that cannot overlap: they make vectors of it. */
+/* The number is a constant and source and destination cannot overlap, so compilers make vectors of these loops. */
 enum { MANY = 16 };
 
 static void load_f16(const uint8_t *from, double *to)
@@ -250,7 +222,7 @@ void dtype_store(enum dtype t, void *element, double value)
 	} else if (t == DTYPE_F64) {
 		memcpy(element, &value, sizeof value);
 	} else {
-		uint32_t bits = narrow_store(format_of(t), value);
+		uint32_t bits = narrow_store(&types[t], value);
 		memcpy(element, &bits, types[t].size);
 	}
 }

@@ -1,5 +1,5 @@
-/* facts: what is known of one device, or of a named architecture that can only be compiled for. Host code sees the limits,
- * prompts see the names, validators and floors use the rest. */
+/* facts: what is known of one device, or of a named architecture that can only be compiled for. Host code sees the limits, prompts the
+ * names, validators and floors the rest. */
 #ifndef PEAKD_BACKENDS_WIRE_FACTS_H
 #define PEAKD_BACKENDS_WIRE_FACTS_H
 
@@ -8,6 +8,7 @@
 
 enum { FACTS_TEXT = 128 };
 
+/* 26 fields: one row of `peakd devices`, which travels, prints and compares as a whole. */
 struct facts {
 	char id[FACTS_TEXT];       /* what --device takes: "cuda:0", "cuda:sm_90a", "hlsl:0" */
 	char backend[16];          /* "cuda", "hip", "hlsl" */
@@ -17,7 +18,7 @@ struct facts {
 	char driver[FACTS_TEXT];   /* driver and compiler versions, one line */
 	bool runs;                 /* false: compile only */
 	bool shares_cpu;           /* the "device" is the CPU (lavapipe): nothing compiles while it is timed */
-	bool emulated;             /* gives no times */
+	bool emulated;             /* its times mean nothing */
 	uint32_t index;            /* of the device within its backend */
 	uint32_t warp_size;        /* threads that run in lock-step; subgroup size for HLSL */
 	uint32_t max_threads;      /* per block */

@@ -1,6 +1,5 @@
-/* plan: making, freeing and checking plans; see plan.h. core/context/host makes them, the wire carries them,
- * backends replay them. What is checked here holds for every device, so no backend repeats it. The wire form is in
- * plan_wire.c. */
+/* plan: checks plans, and tells the wire what they look like; see plan.h. The checks here hold for every device, so no backend repeats
+ * them. */
 #include "backends/wire/plan.h"
 
 #include <math.h>
@@ -9,7 +8,7 @@
 
 #include "base/mem.h"
 
-/* No real plan comes near these; they keep sums of sizes far from overflow. */
+/* Far above any real plan; they keep sums of sizes from overflowing. */
 enum { COUNT_MAX = 4096 };
 #define BYTES_MAX (UINT64_C(1) << 44)
 
@@ -43,7 +42,7 @@ static bool known_type(enum dtype t)
 	return (unsigned)t < DTYPE_COUNT;
 }
 
-/* Elements from the first to behind the last: rows are ld apart, the last one may be short. False on overflow. */
+/* Elements from the first to the end of the last: rows are ld apart, the last one may be shorter. False on overflow. */
 static bool span(const struct plan_buffer *b, uint64_t *ret_span)
 {
 	uint64_t rows = 1, n;
@@ -81,14 +80,14 @@ static int check_shape(const struct plan_buffer *b, struct err *e)
 static int check_buffer(const struct plan_buffer *b, struct err *e)
 {
 	if (!known_type(b->type) || (unsigned)b->role > PLAN_TABLE || (unsigned)b->fill > PLAN_IOTA)
-		return err_set(e, ERR_INPUT, "type %u, role %u or fill %u is none that exists", b->type, b->role, b->fill);
+		return err_set(e, ERR_INPUT, "type %u, role %u or fill %u does not exist", b->type, b->role, b->fill);
 	if (check_shape(b, e) < 0)
 		return -(int)e->code;
 	bool filled = b->role == PLAN_IN || b->role == PLAN_INOUT;
 	if (filled && b->fill == PLAN_RANDOM && !(isfinite(b->lo) && isfinite(b->hi) && b->lo <= b->hi))
-		return err_set(e, ERR_INPUT, "random(%g,%g) is no range; write finite bounds, the lower first", b->lo, b->hi);
+		return err_set(e, ERR_INPUT, "random(%g,%g) is not a range; write finite bounds, the lower one first", b->lo, b->hi);
 	if ((b->role == PLAN_TABLE) != (b->table != NULL))
-		return err_set(e, ERR_INPUT, "%s", b->table ? "only tables carry content" : "the table has no content");
+		return err_set(e, ERR_INPUT, "%s", b->table ? "only tables have content" : "the table has no content");
 	return 0;
 }
 
@@ -120,7 +119,7 @@ static int check_launch(const struct plan *plan, const struct plan_launch *l, st
 			return err_set(e, ERR_INPUT, "launch of %s: grid, block or cluster %c is 0, must be at least 1",
 			               l->kernel, 'x' + i);
 		if (l->grid[i] % l->cluster[i])
-			return err_set(e, ERR_INPUT, "launch of %s: grid %c = %u is no multiple of the cluster's %u",
+			return err_set(e, ERR_INPUT, "launch of %s: grid %c = %u is not a multiple of the cluster's %u",
 			               l->kernel, 'x' + i, l->grid[i], l->cluster[i]);
 		threads = l->block[i] > UINT32_MAX / threads ? UINT32_MAX : threads * l->block[i];
 	}
@@ -134,14 +133,14 @@ static int check_launch(const struct plan *plan, const struct plan_launch *l, st
 	return 0;
 }
 
-/* bytes from offset on lie in the buffer. */
+/* Are `bytes` bytes from offset on in the buffer? */
 static int check_range(const struct plan *plan, unsigned buffer, uint64_t offset, uint64_t bytes, struct err *e)
 {
 	if (buffer >= plan->buffer_count)
 		return err_set(e, ERR_INPUT, "buffer %u does not exist, there are %zu", buffer, plan->buffer_count);
 	const struct plan_buffer *b = &plan->buffers[buffer];
 	if (bytes < 1 || offset > b->bytes || bytes > b->bytes - offset)
-		return err_set(e, ERR_INPUT, "bytes %llu to %llu are not in %s, which has %llu", (unsigned long long)offset,
+		return err_set(e, ERR_INPUT, "bytes %llu to %llu are outside of %s, which has %llu", (unsigned long long)offset,
 		               (unsigned long long)(offset + bytes), b->name, (unsigned long long)b->bytes);
 	return 0;
 }
@@ -149,7 +148,7 @@ static int check_range(const struct plan *plan, unsigned buffer, uint64_t offset
 static int check_written(const struct plan_buffer *b, struct err *e)
 {
 	if (b->role == PLAN_IN || b->role == PLAN_TABLE)
-		return err_set(e, ERR_INPUT, "%s is an input and may not be written; declare it inout, or copy to scratch",
+		return err_set(e, ERR_INPUT, "%s is an input and must not be written; declare it inout, or copy it to scratch",
 		               b->name);
 	return 0;
 }
@@ -195,13 +194,13 @@ int plan_check_gemm(const struct plan *plan, const struct plan_gemm *g, struct e
 			return err_set(e, ERR_INPUT, "gemm: buffer %u does not exist, there are %zu", operands[i], plan->buffer_count);
 		const struct plan_buffer *b = &plan->buffers[operands[i]];
 		if (b->rank != 2 || !dtype_is_float(b->type) || dtype_size(b->type) < 2)
-			return err_set(e, ERR_INPUT, "gemm: %s is no matrix of f16, bf16, f32 or f64", b->name);
+			return err_set(e, ERR_INPUT, "gemm: %s is not a matrix of f16, bf16, f32 or f64", b->name);
 	}
 	const struct plan_buffer *a = &plan->buffers[g->a], *b = &plan->buffers[g->b], *c = &plan->buffers[g->c];
 	if (check_written(c, e) < 0)
 		return err_wrap(e, "gemm");
 	if (a->type != b->type || g->c == g->a || g->c == g->b)
-		return err_set(e, ERR_INPUT, "gemm: %s and %s need one type, and %s a place of its own", a->name, b->name, c->name);
+		return err_set(e, ERR_INPUT, "gemm: %s and %s need the same type, and %s must be another buffer", a->name, b->name, c->name);
 	int64_t m = a->dims[g->a_transposed], k = a->dims[!g->a_transposed];
 	int64_t k2 = b->dims[g->b_transposed], n = b->dims[!g->b_transposed];
 	if (c->dims[0] != m || c->dims[1] != n || k != k2)
@@ -229,7 +228,7 @@ static int check_map_box(const struct plan_map *m, struct err *e)
 			return err_set(e, ERR_INPUT, "box %u is %u, allowed are 1 to 256", i, m->box[i]);
 	uint64_t row = m->box[0] * dtype_size(m->type);
 	if (row % 16)
-		return err_set(e, ERR_INPUT, "a box row of %llu bytes is no multiple of 16", (unsigned long long)row);
+		return err_set(e, ERR_INPUT, "a box row of %llu bytes is not a multiple of 16", (unsigned long long)row);
 	if (m->swizzle != 0 && m->swizzle != 32 && m->swizzle != 64 && m->swizzle != 128)
 		return err_set(e, ERR_INPUT, "swizzle %u, allowed are 0, 32, 64 and 128 bytes", m->swizzle);
 	if (m->swizzle && row > m->swizzle)
@@ -244,7 +243,7 @@ static int check_map(const struct plan *plan, const struct plan_map *m, struct e
 	if (m->buffer >= plan->buffer_count)
 		return err_set(e, ERR_INPUT, "buffer %u does not exist, there are %zu", m->buffer, plan->buffer_count);
 	if (!known_type(m->type) || m->rank < 1 || m->rank > PLAN_RANK_MAX)
-		return err_set(e, ERR_INPUT, "rank %u (1 to %d) or type %u cannot be", m->rank, PLAN_RANK_MAX, m->type);
+		return err_set(e, ERR_INPUT, "rank %u (1 to %d) or type %u does not exist", m->rank, PLAN_RANK_MAX, m->type);
 	uint64_t size = dtype_size(m->type), reach = size;
 	for (unsigned i = 0; i < m->rank; i++) {
 		uint64_t stride = i ? m->strides[i] : size, part;
@@ -279,7 +278,7 @@ static int check_buffers(const struct plan *plan, struct err *e)
 			return err_wrap(e, "buffer %s", b->name);
 		total += b->bytes;
 		if (total > BYTES_MAX)
-			return err_set(e, ERR_INPUT, "the buffers have more than 2^44 bytes together");
+			return err_set(e, ERR_INPUT, "the buffers have more than 2^44 bytes in total");
 	}
 	return 0;
 }
@@ -318,7 +317,7 @@ const char *plan_values_name(enum plan_values values)
 
 enum { BUFFER_BYTES = 16 /* one element of any type */, GRID_ALWAYS = 65535 /* blocks in each dimension that every device allows */ };
 
-/* Names, types and roles bind arguments; extents and values are for execution. */
+/* Names, types and roles bind arguments; extents and values only matter to execution. */
 static struct plan_buffer buffer_form(const struct plan_buffer *b)
 {
 	struct plan_buffer form = { .name = mem_str(b->name), .type = b->type, .role = b->role, .rank = 1, .dims = { 1 }, .ld = 1,
@@ -334,8 +333,8 @@ static struct plan_map map_form(const struct plan_map *m)
 	                          .swizzle = m->swizzle, .fill_nan = m->fill_nan };
 }
 
-/* A grid counts where a check could refuse it: beyond a limit, or not divided by a cluster. */
-static bool grid_counts(const struct plan_launch *l)
+/* A grid matters where a check could refuse it: beyond a limit, or not divisible by a cluster. */
+static bool grid_matters(const struct plan_launch *l)
 {
 	for (int i = 0; i < 3; i++)
 		if (l->grid[i] > GRID_ALWAYS || l->cluster[i] > 1)
@@ -347,7 +346,7 @@ static struct plan_launch launch_form(const struct plan_launch *l, bool with_gri
 {
 	struct plan_launch form = *l;
 	form.kernel = mem_str(l->kernel);
-	if (!with_grids && !grid_counts(l))
+	if (!with_grids && !grid_matters(l))
 		form.grid[0] = form.grid[1] = form.grid[2] = 1;
 	form.args = MEM_NEW_N(struct plan_arg, l->arg_count);
 	for (size_t i = 0; i < l->arg_count; i++)

@@ -1,6 +1,6 @@
-/* plan: what a context's host code asks for under one set of execution parameters, as data. core/context/host records
- * it, the wire carries it, backends check it against the compiled kernels and replay it. A plan holds no pointer, stream,
- * timer or address of a device: what cannot be named cannot be abused. */
+/* plan: what a context's host code asks for under one set of execution parameters, as data. core/context/host records it, the wire carries
+ * it, backends check it against the compiled kernels and replay it. A plan holds no pointer, stream, timer or device address: what cannot be
+ * named cannot be abused. */
 #ifndef PEAKD_BACKENDS_WIRE_PLAN_H
 #define PEAKD_BACKENDS_WIRE_PLAN_H
 
@@ -25,19 +25,19 @@ enum plan_role {
 
 enum plan_fill { PLAN_ZEROS, PLAN_ONES, PLAN_RANDOM /* uniform in [lo,hi) */, PLAN_NORMAL /* mean 0, deviation 1 */, PLAN_IOTA };
 
-/* Which values an execution fills its random floating inputs with; everything else stays as declared. One kernel sees them all, so a
- * check that needs special values costs no other binary (docs/trust.md says what each catches). */
+/* Which values an execution gives to random floating inputs; other inputs stay as declared. The same binary serves for all of them
+ * (docs/trust.md says what each catches). */
 enum plan_values {
 	PLAN_DECLARED,    /* as the context says */
 	PLAN_EXACT,       /* integers 0…15: sums of products have no rounding error */
-	PLAN_EXACT_SMALL, /* integers 0…3, where the sums of the former do not fit the output's type */
+	PLAN_EXACT_SMALL, /* integers 0…3, where sums of the former do not fit the output's type */
 	PLAN_SPIKES,      /* one element of eight is many powers of two larger */
-	PLAN_OFFSET,      /* the values lie far from zero, compared with their spread */
-	PLAN_VALUES,      /* how many there are */
+	PLAN_OFFSET,      /* the values are far from zero, relative to their spread */
+	PLAN_VALUES,      /* their number */
 };
 
 struct plan_buffer {
-	char *name;                   /* as in the context; scratch and tables: given by host code or "scratch0", … */
+	char *name;                   /* as in the context; for scratch and tables: from host code, or "scratch0", … */
 	enum dtype type;              /* element type */
 	enum plan_role role;
 	unsigned rank;                /* number of dims, ≥ 1 */
@@ -52,7 +52,7 @@ struct plan_buffer {
 enum plan_arg_kind { PLAN_ARG_BUFFER, PLAN_ARG_SCALAR, PLAN_ARG_MAP };
 
 struct plan_arg {
-	char *name;                   /* the name that bindings by name use (HLSL); "" when it has none */
+	char *name;                   /* for bindings by name (HLSL); "" when it has none */
 	enum plan_arg_kind kind;
 	unsigned index;               /* of the buffer or tensor map */
 	enum dtype type;              /* scalar: its type */
@@ -73,8 +73,8 @@ struct plan_launch {
 struct plan_memset { unsigned buffer; uint64_t offset, bytes; uint8_t value; };
 struct plan_copy { unsigned dst, src; uint64_t dst_offset, src_offset, bytes; };
 
-/* The vendor's matrix product c = a·b of row-major matrices (the library baseline of a context; host code cannot ask for it).
- * c is m × n; a is m × k, or k × m when a_transposed; b is k × n, or n × k when b_transposed. Leading dimensions are the buffers'. */
+/* The vendor library's matrix product c = a·b of row-major matrices: a context's library baseline, which host code cannot ask for. c is
+ * m × n; a is m × k, or k × m when a_transposed; b is k × n, or n × k when b_transposed. Leading dimensions are the buffers'. */
 struct plan_gemm {
 	unsigned a, b, c;             /* buffers of rank 2; a and b of one type */
 	bool a_transposed, b_transposed;
@@ -83,7 +83,7 @@ struct plan_gemm {
 
 enum plan_op_kind { PLAN_OP_LAUNCH, PLAN_OP_MEMSET, PLAN_OP_COPY, PLAN_OP_GEMM };
 
-/* One timed operation; they run in order, each after the one before has finished. */
+/* One timed operation. They run in order, each after the previous one has finished. */
 struct plan_op {
 	enum plan_op_kind kind;
 	union { struct plan_launch launch; struct plan_memset memset; struct plan_copy copy; struct plan_gemm gemm; };
@@ -115,20 +115,21 @@ extern const struct wire_table plan_table, plan_op_tables[];
 
 struct plan *plan_new(void);
 void plan_free(struct plan *plan);
-/* Internal consistency, whatever the device: indices in range, sizes non-zero and without overflow, memset and copy inside
- * their buffers, tensor maps within the hardware's rules (CUDA driver API, cuTensorMapEncodeTiled), at least one launch or gemm. */
+/* Consistency, whatever the device: indices in range, sizes positive and without overflow, memset and copy inside their buffers, tensor maps
+ * within the hardware's rules (CUDA driver API, cuTensorMapEncodeTiled), at least one launch or gemm. -ERR_INPUT. */
 int plan_check(const struct plan *plan, struct err *e);
-/* What a compiler sees of a plan that launches kernels: names, types, roles, blocks, shared memory. Extents, values and what else is not a
- * launch are left out, and so are grids, unless a check could refuse them (beyond what every device allows; clusters must divide them:
- * with_grids, where device code may ask for clusters itself). Passes plan_check. plan_free. */
+/* What a compiler sees of a plan that launches kernels: names, types, roles, blocks, shared memory. core/workers/variant.c sends it instead
+ * of the plan, so that one answer serves all input sizes whose launches look alike. Extents, values and other operations are left out.
+ * Grids, too, unless a check could refuse them: beyond what every device allows, in a cluster launch, or with_grids, which is for device
+ * code that may ask for clusters itself. Passes plan_check. plan_free. */
 struct plan *plan_form(const struct plan *plan, bool with_grids);
-/* True for a plan whose operations are the vendor library's alone: it has no binary. */
+/* True for a plan whose operations all belong to the vendor's library: it has no binary. */
 bool plan_is_library(const struct plan *plan);
-/* Buffers that exist, their roles, types and extents; plan_check does it for those that are operations. -ERR_INPUT. */
+/* Checks the buffers of a gemm: that they exist, their roles, types and extents. plan_check does it for operations. -ERR_INPUT. */
 int plan_check_gemm(const struct plan *plan, const struct plan_gemm *g, struct err *e);
 /* m, n and k of a gemm of a checked plan. */
 void plan_gemm_extents(const struct plan *plan, const struct plan_gemm *g, int64_t ret_mnk[3]);
-/* Elements that are logically there (product of dims), and that the allocation holds (bytes / element size). */
+/* Elements of the shape (product of dims), and of the allocation (bytes / element size). */
 uint64_t plan_buffer_logical(const struct plan_buffer *b);
 uint64_t plan_buffer_elements(const struct plan_buffer *b);
 /* "declared", "exact", …: for messages. Static storage. */

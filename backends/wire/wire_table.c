@@ -130,28 +130,14 @@ static size_t least_bytes(const struct wire_table *t)
 {
 	size_t sum = 0;
 	for (const struct wire_field *f = t->fields; f < t->fields + t->field_count; f++) {
-		size_t least = SIZE_MAX;
-		switch (f->kind) {
-		case WIRE_IS_NUMBER:
-			sum += f->count * number_bytes[f->number].wire;
-			break;
-		case WIRE_IS_TEXT:
-		case WIRE_IS_CHARS:
-		case WIRE_IS_BYTES:
-		case WIRE_IS_LENT:
-		case WIRE_IS_LIST:
-			sum += 8; /* the length */
-			break;
-		case WIRE_IS_STRUCT:
-		case WIRE_IS_POINTER:
-			sum += f->count * least_bytes(f->of);
-			break;
-		case WIRE_IS_CHOICE:
-			for (size_t i = 0; i < f->count; i++)
-				least = least_bytes(&f->of[i]) < least ? least_bytes(&f->of[i]) : least;
-			sum += least;
-			break;
-		}
+		size_t least = 8; /* a length */
+		if (f->kind == WIRE_IS_NUMBER)
+			least = number_bytes[f->number].wire;
+		else if (f->kind == WIRE_IS_STRUCT || f->kind == WIRE_IS_POINTER || f->kind == WIRE_IS_CHOICE)
+			least = least_bytes(f->of);
+		for (size_t i = 1; f->kind == WIRE_IS_CHOICE && i < f->count; i++)
+			least = least_bytes(&f->of[i]) < least ? least_bytes(&f->of[i]) : least;
+		sum += f->kind == WIRE_IS_NUMBER || f->kind == WIRE_IS_STRUCT ? f->count * least : least;
 	}
 	return sum;
 }
@@ -283,6 +269,16 @@ static void set_pointer(uint8_t *at, const void *p)
 	memcpy(at, &p, sizeof p);
 }
 
+static void get_chars(const struct wire_field *f, struct wire_in *in, uint8_t *at)
+{
+	size_t n;
+	const char *text = lent_text(in, &n);
+	if (n < f->count)
+		memcpy(at, text, n); /* the rest is zeros already */
+	else
+		in->bad = true;
+}
+
 static void get_bytes(const struct wire_field *f, struct wire_in *in, uint8_t *m)
 {
 	size_t n;
@@ -320,28 +316,16 @@ static int get_list(const struct wire_field *f, struct wire_in *in, uint8_t *m, 
 static int get_field(const struct wire_field *f, struct wire_in *in, uint8_t *m, struct err *e)
 {
 	uint8_t *at = m + f->offset;
-	size_t n;
-	const char *text;
 	int r = 0;
 	switch (f->kind) {
 	case WIRE_IS_NUMBER:
 		for (size_t i = 0; i < f->count; i++)
 			get_number(f, in, at + i * number_bytes[f->number].memory);
 		return 0;
-	case WIRE_IS_TEXT:
-		set_pointer(at, wire_get_text(in));
-		return 0;
-	case WIRE_IS_CHARS:
-		text = lent_text(in, &n);
-		if (n < f->count)
-			memcpy(at, text, n); /* the rest is zeros already */
-		else
-			in->bad = true;
-		return 0;
+	case WIRE_IS_TEXT: return set_pointer(at, wire_get_text(in)), 0;
+	case WIRE_IS_CHARS: return get_chars(f, in, at), 0;
 	case WIRE_IS_BYTES:
-	case WIRE_IS_LENT:
-		get_bytes(f, in, m);
-		return 0;
+	case WIRE_IS_LENT: return get_bytes(f, in, m), 0;
 	case WIRE_IS_STRUCT:
 		for (size_t i = 0; i < f->count && r == 0; i++)
 			r = get_struct(f->of, in, at + i * f->of->size, e);
@@ -349,10 +333,8 @@ static int get_field(const struct wire_field *f, struct wire_in *in, uint8_t *m,
 	case WIRE_IS_POINTER:
 		set_pointer(at, mem_new(1, f->of->size));
 		return get_struct(f->of, in, pointer_at(at), e);
-	case WIRE_IS_LIST:
-		return get_list(f, in, m, e);
-	case WIRE_IS_CHOICE:
-		return get_struct(chosen(m, f), in, at, e);
+	case WIRE_IS_LIST: return get_list(f, in, m, e);
+	case WIRE_IS_CHOICE: return get_struct(chosen(m, f), in, at, e);
 	}
 	return 0;
 }
@@ -380,34 +362,16 @@ void wire_fini(const struct wire_table *t, void *m)
 {
 	for (const struct wire_field *f = t->fields; f < t->fields + t->field_count; f++) {
 		uint8_t *at = (uint8_t *)m + f->offset;
-		uint8_t *p = NULL;
-		switch (f->kind) {
-		case WIRE_IS_NUMBER:
-		case WIRE_IS_CHARS:
-		case WIRE_IS_LENT:
-			break;
-		case WIRE_IS_TEXT:
-		case WIRE_IS_BYTES:
-			p = pointer_at(at);
-			break;
-		case WIRE_IS_STRUCT:
-			for (size_t i = 0; i < f->count; i++)
-				wire_fini(f->of, at + i * f->of->size);
-			break;
-		case WIRE_IS_POINTER:
-			p = pointer_at(at);
-			if (p)
-				wire_fini(f->of, p);
-			break;
-		case WIRE_IS_LIST:
-			p = pointer_at(at);
-			for (size_t i = 0; p && i < length_at(m, f); i++)
-				wire_fini(f->of, p + i * f->of->size);
-			break;
-		case WIRE_IS_CHOICE:
+		bool owns = f->kind == WIRE_IS_TEXT || f->kind == WIRE_IS_BYTES || f->kind == WIRE_IS_POINTER || f->kind == WIRE_IS_LIST;
+		uint8_t *p = owns ? pointer_at(at) : NULL;
+		for (size_t i = 0; f->kind == WIRE_IS_STRUCT && i < f->count; i++)
+			wire_fini(f->of, at + i * f->of->size);
+		for (size_t i = 0; f->kind == WIRE_IS_LIST && p && i < length_at(m, f); i++)
+			wire_fini(f->of, p + i * f->of->size);
+		if (f->kind == WIRE_IS_POINTER && p)
+			wire_fini(f->of, p);
+		if (f->kind == WIRE_IS_CHOICE)
 			wire_fini(chosen(m, f), at);
-			break;
-		}
 		free(p);
 	}
 	memset(m, 0, t->size);

@@ -1,4 +1,4 @@
-/* backends/sandbox: each denial, shown: a child enters the sandbox, tries, and exits with the errno that it met. */
+/* backends/sandbox: for each denial a child enters the sandbox, tries, and exits with the errno that it got. */
 #include "backends/sandbox/sandbox.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@
 
 static char folder[] = "/tmp/peakd-sandbox-XXXXXX";
 
-/* 0 or the errno of one attempt; `arg` is its own. */
+/* Returns 0 or the errno of one attempt. */
 typedef int (*attempt)(const char *arg);
 
 static int result(long r)
@@ -45,7 +45,7 @@ static int result(long r)
 	return r < 0 ? errno : 0;
 }
 
-/* What `try` meets in the sandbox; -1 when the child was killed. */
+/* The result of `try` in the sandbox; -1 when the child was killed. */
 static int in_sandbox(struct sandbox_kernel k, enum sandbox_role role, attempt try, const char *arg)
 {
 	int status;
@@ -153,7 +153,7 @@ static int try_core(const char *arg)
 	return getrlimit(RLIMIT_CORE, &core) != 0 || core.rlim_max != 0;
 }
 
-/* A program that is set-uid gains nothing: the flag that Landlock and seccomp rest on. */
+/* Landlock and seccomp need this flag: set-uid programs gain nothing. */
 static int try_gain(const char *arg)
 {
 	char line[256];
@@ -206,27 +206,27 @@ static void test_files(struct sandbox_kernel k)
 	for (enum sandbox_role role = SANDBOX_COMPILE; role <= SANDBOX_DEVICE; role++) {
 		const char *name = role == SANDBOX_COMPILE ? "compile" : "device";
 		is_int(in_sandbox(k, role, try_read, secret), EACCES, "%s: a user's file is not read", name);
-		is_int(in_sandbox(k, role, try_read, link), EACCES, "%s: nor through a link", name);
-		is_int(in_sandbox(k, role, try_write, secret), EACCES, "%s: nor written", name);
-		is_int(in_sandbox(k, role, try_unlink, secret), EACCES, "%s: nor removed", name);
-		is_int(in_sandbox(k, role, try_create, fresh), EACCES, "%s: no file is made", name);
-		is_int(in_sandbox(k, role, try_list, folder), EACCES, "%s: no folder is read", name);
-		is_int(in_sandbox(k, role, try_read, "/etc/passwd"), EACCES, "%s: not /etc/passwd", name);
-		is_int(in_sandbox(k, role, try_read, other), EACCES, "%s: not the daemon's environment", name);
+		is_int(in_sandbox(k, role, try_read, link), EACCES, "%s: a user's file is not read through a link", name);
+		is_int(in_sandbox(k, role, try_write, secret), EACCES, "%s: a user's file is not written", name);
+		is_int(in_sandbox(k, role, try_unlink, secret), EACCES, "%s: a user's file is not removed", name);
+		is_int(in_sandbox(k, role, try_create, fresh), EACCES, "%s: no file is created", name);
+		is_int(in_sandbox(k, role, try_list, folder), EACCES, "%s: no folder is listed", name);
+		is_int(in_sandbox(k, role, try_read, "/etc/passwd"), EACCES, "%s: /etc/passwd is not read", name);
+		is_int(in_sandbox(k, role, try_read, other), EACCES, "%s: the daemon's environment is not read", name);
 		if (k.seccomp)
 			is_int(in_sandbox(k, role, try_chmod, secret), EPERM, "%s: no mode is changed", name);
 	}
-	is_int(in_sandbox(k, SANDBOX_COMPILE, try_read, "/usr/include/stdio.h"), EACCES, "compile: no header of the host");
-	is_int(in_sandbox(k, SANDBOX_COMPILE, try_read, "/proc/self/environ"), EACCES, "compile: not its own environment");
-	is_int(in_sandbox(k, SANDBOX_COMPILE, try_read, "/sys/devices/system/cpu/possible"), EACCES, "compile: not /sys");
+	is_int(in_sandbox(k, SANDBOX_COMPILE, try_read, "/usr/include/stdio.h"), EACCES, "compile: the host's headers are not read");
+	is_int(in_sandbox(k, SANDBOX_COMPILE, try_read, "/proc/self/environ"), EACCES, "compile: its own environment is not read");
+	is_int(in_sandbox(k, SANDBOX_COMPILE, try_read, "/sys/devices/system/cpu/possible"), EACCES, "compile: /sys is not read");
 	if (hip_library_rtc(&rtc, NULL) < 0)
 		is_int(in_sandbox(k, SANDBOX_COMPILE, try_grow, "1"), EFBIG, "compile: no file grows, not even in memory");
-	is_int(in_sandbox(k, SANDBOX_COMPILE, try_grow, "257"), EFBIG, "compile: none over 256 MiB, whatever compilers are here");
-	is_int(in_sandbox(k, SANDBOX_DEVICE, try_grow, "257"), 0, "device: drivers' anonymous memory does");
+	is_int(in_sandbox(k, SANDBOX_COMPILE, try_grow, "257"), EFBIG, "compile: no file exceeds 256 MiB");
+	is_int(in_sandbox(k, SANDBOX_DEVICE, try_grow, "257"), 0, "device: anonymous memory of drivers exceeds 256 MiB");
 	is_int(in_sandbox(k, SANDBOX_DEVICE, try_read, "/sys/devices/system/cpu/possible"), 0, "device: /sys is read");
 	is_int(in_sandbox(k, SANDBOX_DEVICE, try_write, "/dev/null"), 0, "device: /dev/null is written");
-	is_int(in_sandbox(k, SANDBOX_DEVICE, try_gain, NULL), 0, "device: no new privileges");
-	is_int(access(secret, F_OK), 0, "and the file is still there");
+	is_int(in_sandbox(k, SANDBOX_DEVICE, try_gain, NULL), 0, "device: it cannot gain privileges");
+	is_int(access(secret, F_OK), 0, "the user's file still exists");
 	unlink(secret);
 	unlink(link);
 	free(secret);
@@ -239,25 +239,25 @@ static void test_words(void)
 {
 	struct buf text = BUF_INIT;
 	sandbox_lacks(&(struct sandbox_kernel){ .landlock = 7, .seccomp = true }, &text);
-	is_str(buf_text(&text), "", "all there: nothing to say");
+	is_str(buf_text(&text), "", "a complete sandbox lacks nothing");
 	sandbox_lacks(&(struct sandbox_kernel){ .landlock = 0, .seccomp = true }, &text);
-	has_str(buf_text(&text), "no Landlock", "no Landlock is said");
-	ok(strstr(buf_text(&text), "no seccomp") == NULL, "and only that");
+	has_str(buf_text(&text), "no Landlock", "missing Landlock is reported");
+	ok(strstr(buf_text(&text), "no seccomp") == NULL, "only missing Landlock is reported");
 	buf_clear(&text);
 	sandbox_lacks(&(struct sandbox_kernel){ .landlock = 1 }, &text);
-	has_str(buf_text(&text), "no seccomp", "no seccomp is said");
+	has_str(buf_text(&text), "no seccomp", "missing seccomp is reported");
 	buf_clear(&text);
 	sandbox_lacks(&(struct sandbox_kernel){ .landlock = 7, .seccomp = true, .off = true }, &text);
-	has_str(buf_text(&text), "PEAKD_SANDBOX=off", "switched off is said before all");
+	has_str(buf_text(&text), "PEAKD_SANDBOX=off", "a sandbox that is switched off is reported");
 	buf_fini(&text);
 	setenv("PEAKD_SANDBOX", "off", 1);
-	ok(sandbox_probe().off, "the variable is read");
+	ok(sandbox_probe().off, "PEAKD_SANDBOX=off switches the sandbox off");
 	setenv("PEAKD_SANDBOX", "on", 1);
-	ok(!sandbox_probe().off, "and only \"off\" is off");
+	ok(!sandbox_probe().off, "PEAKD_SANDBOX=on does not switch it off");
 	unsetenv("PEAKD_SANDBOX");
 }
 
-/* Kernels that lack a part keep working, as does a user who wants none. */
+/* Workers keep working on kernels that lack a part, and without a sandbox. */
 static void test_without(struct sandbox_kernel k)
 {
 	struct sandbox_kernel off = k, no_files = k, no_calls = k;
@@ -268,17 +268,17 @@ static void test_without(struct sandbox_kernel k)
 	is_int(in_sandbox(off, SANDBOX_COMPILE, try_inet, NULL), 0, "off: sockets are made");
 	is_int(in_sandbox(no_files, SANDBOX_COMPILE, try_read, "/etc/passwd"), 0, "without Landlock: files are read");
 	if (k.seccomp)
-		is_int(in_sandbox(no_files, SANDBOX_COMPILE, try_inet, NULL), EPERM, "without Landlock: no sockets all the same");
+		is_int(in_sandbox(no_files, SANDBOX_COMPILE, try_inet, NULL), EPERM, "without Landlock: sockets are still refused");
 	if (k.landlock)
-		is_int(in_sandbox(no_calls, SANDBOX_COMPILE, try_read, "/etc/passwd"), EACCES, "without seccomp: no files all the same");
+		is_int(in_sandbox(no_calls, SANDBOX_COMPILE, try_read, "/etc/passwd"), EACCES, "without seccomp: files are still refused");
 }
 
-/* Older kernels: the rule set of every ABI up to this one's is one that this kernel takes. */
+/* Older kernels: this one accepts the rule set of every ABI up to its own. */
 static void test_abis(int newest)
 {
 	for (int abi = 1; abi <= newest && abi <= 7; abi++) {
 		struct sandbox_kernel k = { .landlock = abi };
-		is_int(in_sandbox(k, SANDBOX_DEVICE, try_read, "/etc/passwd"), EACCES, "ABI %d closes", abi);
+		is_int(in_sandbox(k, SANDBOX_DEVICE, try_read, "/etc/passwd"), EACCES, "Landlock's ABI %d can be applied", abi);
 	}
 }
 

@@ -121,12 +121,12 @@ static void test_rows(struct sample_worker *w, const char *backend, const struct
 		ok(!leaks(w, backend, &rows[i]), "%s: %s leaks nothing", backend, rows[i].what);
 }
 
-/* An option comes from a person, who could read the file; the sandbox holds all the same. */
+/* An option comes from a person, who could read the file; the sandbox still holds. */
 static void test_option(struct sample_worker *w)
 {
 	char *option = mem_fmt("--pre-include=%s", secret);
 	struct outcome o = compile(w, "cuda", CUDA_KERNEL, option);
-	ok(o.rc < 0 && !holds(&o, SECRET), "cuda: nor does an option");
+	ok(o.rc < 0 && !holds(&o, SECRET), "cuda: an option leaks nothing");
 	outcome_fini(&o);
 	free(option);
 }
@@ -144,8 +144,8 @@ static bool is_seen(struct sample_worker *w, const char *path)
 
 static void test_existence(struct sample_worker *w)
 {
-	ok(!is_seen(w, absent), "cuda: a file that is not there does not exist");
-	ok(!is_seen(w, secret), "cuda: nor, for the code, one that is");
+	ok(!is_seen(w, absent), "cuda: code cannot see a missing file");
+	ok(!is_seen(w, secret), "cuda: code cannot see an existing file");
 }
 
 /* The toolkit's headers are read, from the folder that the sandbox leaves. */
@@ -159,7 +159,7 @@ static void test_headers(struct sample_worker *w, const struct gpu_rtc *nvrtc)
 		return;
 	}
 	o = compile(w, "cuda", "#include <cuda_fp16.h>\n#include <mma.h>\n#include <stdint.h>\n" CUDA_KERNEL, NULL);
-	is_int(o.rc, 0, "cuda: so do the toolkit's headers: %s", o.e.text);
+	is_int(o.rc, 0, "cuda: the toolkit's headers compile: %s", o.e.text);
 	outcome_fini(&o);
 	/* This one puts its constants where kernels can write, and so remember. */
 	o = compile(w, "cuda", "#include <cooperative_groups.h>\n" CUDA_KERNEL, NULL);
@@ -167,7 +167,7 @@ static void test_headers(struct sample_worker *w, const struct gpu_rtc *nvrtc)
 	outcome_fini(&o);
 }
 
-/* What a device may be made to do to its host's compiler is bounded by the request's deadline; what it says is an error. */
+/* Code that overloads the compiler is bounded by the request's deadline, and ends in an error. */
 static void test_harmless(struct sample_worker *w)
 {
 	static const struct row rows[] = {
@@ -197,12 +197,12 @@ static void test_roles(struct sample_worker *w)
 	free(f.body);
 	buf_clear(&body);
 	wire_put_text(&body, "hlsl");
-	is_int(sample_worker_call(w, WIRE_DEVICES, &body, &f, &e), -ERR_CRASH, "and ends when it is asked for devices");
-	has_str(e.text, "fresh", "saying whom to ask");
+	is_int(sample_worker_call(w, WIRE_DEVICES, &body, &f, &e), -ERR_CRASH, "a compiler ends when it is asked for devices");
+	has_str(e.text, "fresh", "the message says to ask a fresh worker");
 	buf_fini(&body);
 }
 
-/* Below hiprtc is a whole clang that works in files: they are in a folder of the worker's own. */
+/* Below hiprtc is a whole clang that writes files: they are in the worker's own folder. */
 static void test_hip(struct sample_worker *w)
 {
 	struct gpu_rtc rtc;
@@ -237,18 +237,18 @@ static void test_sandboxed(const struct gpu_rtc *nvrtc)
 	test_hip(&w);
 	test_roles(&w);
 	sample_worker_stop(&w);
-	ok(access(scratch, F_OK) != 0 && errno == ENOENT, "the scratch folder goes with its worker");
+	ok(access(scratch, F_OK) != 0 && errno == ENOENT, "a worker removes its scratch folder");
 	free(scratch);
 }
 
-/* The measure of the rows above. */
+/* Without the sandbox the same rows leak, so they test something. */
 static void test_off(void)
 {
 	setenv("PEAKD_SANDBOX", "off", 1);
 	struct sample_worker w = start();
 	ok(leaks(&w, "cuda", &cuda[0]), "with the sandbox off the message quotes the file");
-	ok(leaks(&w, "cuda", &cuda[4]), "by a digraph too");
-	ok(is_seen(&w, secret) && !is_seen(&w, absent), "and code can tell whether a file exists");
+	ok(leaks(&w, "cuda", &cuda[4]), "with the sandbox off a digraph leaks, too");
+	ok(is_seen(&w, secret) && !is_seen(&w, absent), "with the sandbox off code can see whether a file exists");
 	sample_worker_stop(&w);
 	unsetenv("PEAKD_SANDBOX");
 }

@@ -1,4 +1,4 @@
-/* backends/timing/gpu_monitor: when a monitoring library is asked about other processes, and about which time, on one that is made up. */
+/* backends/timing/gpu_monitor: when it asks the monitoring library about other processes, and about which time, with a fake library. */
 #include "backends/timing/gpu_monitor.h"
 
 #include "base/clock.h"
@@ -28,14 +28,14 @@ static const struct gpu_monitor_source source = { open_fake, read_fake, foreign,
 
 #define KEPT_NS (100 * CLOCK_MS)
 
-/* Many short measurements, one after the other. */
+/* Many short measurements in a row. */
 static void test_seldom(struct gpu_monitor *w)
 {
 	int64_t start = clock_now();
 	others.asked = 0;
 	for (int i = 0; i < 50; i++) {
 		gpu_monitor_begin(w, true);
-		ok(gpu_monitor_look(w).foreign == others.load, "measurement %d knows what was said of others", i);
+		ok(gpu_monitor_look(w).foreign == others.load, "measurement %d knows the load of other processes", i);
 	}
 	unsigned most = 1 + (unsigned)((clock_now() - start) / KEPT_NS);
 	ok(others.asked <= most, "50 measurements ask about others %u times, at most %u", others.asked, most);
@@ -43,10 +43,10 @@ static void test_seldom(struct gpu_monitor *w)
 	unsigned before = others.asked;
 	gpu_monitor_begin(w, true);
 	others.load = 1;
-	ok(gpu_monitor_look(w).foreign == 1 && others.asked == before + 1, "what is older is not believed");
+	ok(gpu_monitor_look(w).foreign == 1 && others.asked == before + 1, "an older answer is not reused");
 }
 
-/* A measurement begins while the last look still counts: what happens from that look on is asked about, within 100 ms. */
+/* A measurement begins while the last answer still counts: within 100 ms it asks about all the time since that answer. */
 static void test_no_gap(struct gpu_monitor *w)
 {
 	uint64_t looked = 0;
@@ -65,10 +65,10 @@ static void test_no_gap(struct gpu_monitor *w)
 		seen = gpu_monitor_look(w).foreign;
 		took = clock_now() - start;
 	}
-	is_int(seen, 1, "a short measurement has what was said just before");
+	is_int(seen, 1, "a short measurement reuses the last answer");
 	clock_sleep(KEPT_NS);
-	is_int(gpu_monitor_look(w).foreign, 2, "one that lasts 100 ms has asked itself");
-	ok(others.since <= looked, "about all the time since the last look");
+	is_int(gpu_monitor_look(w).foreign, 2, "a measurement of 100 ms asks anew");
+	ok(others.since <= looked, "it asks about all the time since the last answer");
 }
 
 static void test_disturbance(struct gpu_monitor *w)
@@ -76,18 +76,18 @@ static void test_disturbance(struct gpu_monitor *w)
 	others.load = 30;
 	clock_sleep(KEPT_NS);
 	gpu_monitor_begin(w, true);
-	ok(gpu_monitor_look(w).disturbed, "others disturb");
+	ok(gpu_monitor_look(w).disturbed, "a sample is disturbed while other processes use the device");
 	others.load = 0;
 	gpu_monitor_begin(w, true);
-	ok(!gpu_monitor_look(w).disturbed, "and no longer, as far as the next measurement is concerned, which asks at once");
+	ok(!gpu_monitor_look(w).disturbed, "the next measurement asks at once and finds it quiet");
 	clock_sleep(KEPT_NS);
 	uint64_t begun = (uint64_t)clock_wall_ms() * 1000;
 	gpu_monitor_begin(w, true);
 	gpu_monitor_look(w);
-	ok(others.since >= begun, "what was before a measurement that asks itself does not count");
+	ok(others.since >= begun, "load before a measurement does not count");
 }
 
-/* What is quoted is looked at itself, however short it is. */
+/* A measurement that will be quoted asks for itself, however short it is. */
 static void test_quoted(struct gpu_monitor *w)
 {
 	int64_t took = KEPT_NS;
@@ -104,9 +104,9 @@ static void test_quoted(struct gpu_monitor *w)
 		disturbed = gpu_monitor_look(w).disturbed;
 		took = clock_now() - start;
 	}
-	ok(!disturbed && others.asked == before, "a search believes the answer of just now");
+	ok(!disturbed && others.asked == before, "a search reuses a recent answer");
 	gpu_monitor_begin(w, false);
-	ok(gpu_monitor_look(w).disturbed && others.asked == before + 1, "what is quoted does not");
+	ok(gpu_monitor_look(w).disturbed && others.asked == before + 1, "a measurement that will be quoted asks anew");
 }
 
 int main(void)

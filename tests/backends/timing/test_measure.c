@@ -1,4 +1,4 @@
-/* backends/timing/measure: when it stops, on a pretended device whose times are made up. */
+/* backends/timing/measure: when it stops, on a fake device. */
 #include "backends/timing/measure.h"
 
 #include "base/clock.h"
@@ -6,7 +6,7 @@
 #include "pace.h"
 #include "tap.h"
 
-/* Times that the pretended device gives, and what was asked of it. */
+/* The times of the fake device, and the calls that it got. */
 struct backend_run {
 	uint64_t base, noise;  /* nanoseconds per execution: base, or base + noise every other time */
 	uint64_t first;        /* of the first execution */
@@ -42,7 +42,7 @@ static struct wire_measured watched(struct backend_run *r, const struct gpu_moni
 	struct wire_measured out = { 0 };
 	struct err e = ERR_INIT;
 	struct gpu_monitor *w = gpu_monitor_new(source, "fake", "uuid");
-	is_int(measure_samples(&fake, r, w, &m, &out, &e), want, "measured: %s", e.text);
+	is_int(measure_samples(&fake, r, w, &m, &out, &e), want, "a measurement returns what is expected: %s", e.text);
 	gpu_monitor_free(w);
 	return out;
 }
@@ -60,20 +60,20 @@ static void test_stops(void)
 	struct backend_run steady = { .base = 200000, .first = 900000000 };
 	struct wire_measured t = measured(&steady, usual, 0);
 	is_int(t.sample_count, 10, "a steady device needs the least number of samples");
-	is_int(t.samples[0], 200000, "the first is not among them");
+	is_int(t.samples[0], 200000, "the first execution is not a sample");
 	is_int(t.launches, 1, "a long execution is a sample of its own");
-	is_int(steady.calls, 11, "nor any other that was thrown away");
+	is_int(steady.calls, 11, "no discarded execution is a sample");
 	wire_measured_fini(&t);
 
 	struct backend_run noisy = { .base = 200000, .noise = 100000, .first = 200000 };
 	t = measured(&noisy, usual, 0);
-	is_int(t.sample_count, 100, "a noisy one gets all");
+	is_int(t.sample_count, 100, "a noisy device needs all samples");
 	wire_measured_fini(&t);
 
 	struct backend_run mild = { .base = 200000, .noise = 10000, .first = 200000 };
 	t = measured(&mild, usual, 0);
-	ok(t.sample_count > 10 && t.sample_count < 60, "a mild one gets what it needs (%zu)", t.sample_count);
-	is_int(mild.calls - (int)t.sample_count, 10, "2 ms of executions were thrown away");
+	ok(t.sample_count > 10 && t.sample_count < 60, "a slightly noisy device needs some more (%zu)", t.sample_count);
+	is_int(mild.calls - (int)t.sample_count, 10, "the warm-up takes 2 ms of executions");
 	wire_measured_fini(&t);
 }
 
@@ -82,12 +82,12 @@ static void test_short(void)
 	struct backend_run quick = { .base = 3000, .first = 3000 };
 	struct wire_measured t = measured(&quick, usual, 0);
 	is_int(t.launches, 17, "17 executions of 3 µs make a sample of 50 µs");
-	is_int(quick.most_times, 17, "and so many are asked for");
-	is_int(t.samples[0], 3000, "samples are per execution");
+	is_int(quick.most_times, 17, "the device executes that many at once");
+	is_int(t.samples[0], 3000, "a sample is the time of one execution");
 	wire_measured_fini(&t);
 	struct backend_run instant = { .base = 1, .first = 1 };
 	t = measured(&instant, usual, 0);
-	is_int(t.launches, 1000, "never more than 1000");
+	is_int(t.launches, 1000, "a sample has at most 1000 executions");
 	wire_measured_fini(&t);
 }
 
@@ -97,7 +97,7 @@ static void test_caps(void)
 	m.cap_ns = 20 * CLOCK_MS;
 	struct backend_run slow = { .base = 200000, .first = 3000000, .wall = 5 * CLOCK_MS };
 	struct wire_measured t = measured(&slow, m, 0);
-	ok(t.sample_count >= 1 && t.sample_count <= 3, "the cap ends it with what there is (%zu)", t.sample_count);
+	ok(t.sample_count >= 1 && t.sample_count <= 3, "the time cap ends it with the samples so far (%zu)", t.sample_count);
 	wire_measured_fini(&t);
 	m.cap_ns = 0;
 	t = measured(&slow, m, 0);
@@ -107,11 +107,11 @@ static void test_caps(void)
 	m.cache = WIRE_COLD;
 	struct backend_run chilly = { .base = 200000, .first = 200000 };
 	t = measured(&chilly, m, 0);
-	is_int(chilly.cold_calls, 10, "cold means every sample, not the warm-up");
+	is_int(chilly.cold_calls, 10, "every sample is cold, the warm-up is not");
 	wire_measured_fini(&t);
 	m.cache = WIRE_FLUSHED;
 	t = measured(&chilly, m, 0);
-	ok(chilly.flushed_calls == 10 && chilly.cold_calls == 10, "and so does flushed, which makes no copies");
+	ok(chilly.flushed_calls == 10 && chilly.cold_calls == 10, "every sample is flushed, the warm-up is not");
 	wire_measured_fini(&t);
 }
 
@@ -122,13 +122,13 @@ static void test_hopeless(void)
 	struct backend_run slow = { .base = 200000, .first = 300000 }, awful = { .base = 700000, .first = 700000 },
 	                   border = { .base = 140000, .noise = 20000, .first = 150000 };
 	struct wire_measured t = measured(&slow, m, 0);
-	ok(t.hopeless && t.sample_count == 3, "three samples too slow and it gives up");
+	ok(t.hopeless && t.sample_count == 3, "three samples that are too slow end a measurement");
 	wire_measured_fini(&t);
 	t = measured(&awful, m, 0);
-	ok(t.hopeless && t.sample_count == 1, "one, when it is four times too slow");
+	ok(t.hopeless && t.sample_count == 1, "one sample that is four times too slow ends it");
 	wire_measured_fini(&t);
 	t = measured(&border, m, 0);
-	ok(!t.hopeless && t.sample_count >= 10, "not when one of them is quick enough");
+	ok(!t.hopeless && t.sample_count >= 10, "one fast sample keeps it going");
 	wire_measured_fini(&t);
 }
 
@@ -143,7 +143,7 @@ static void test_failures(void)
 
 /* --- what disturbs ------------------------------------------------------------------------------------------------ */
 
-/* A device that is throttled by heat in its first looks. */
+/* A device that is throttled by heat at first. */
 static int looks;
 static int open_fake(const char *uuid, void **ret_state, struct err *e)
 {
@@ -175,7 +175,7 @@ static void read_fine(void *state, struct wire_condition *c, uint32_t *ret_max)
 	read_hot(state, c, ret_max);
 	c->throttle = 0;
 }
-/* Too hot for a while, however often it is asked. */
+/* Too hot for some time, however often it is asked. */
 static int64_t hot_until; /* 0: from the first look on */
 static void read_hot_for_a_while(void *state, struct wire_condition *c, uint32_t *ret_max)
 {
@@ -200,8 +200,8 @@ static void test_disturbed(void)
 	struct wire_measured t = watched(&r, &hot, usual, 0);
 	ok(t.discarded == 5 && t.sample_count == 10 && !t.disturbed, "five hot samples are taken again (%u, %zu)", t.discarded,
 	   t.sample_count);
-	is_int(t.conditions[9].milliwatts, 400000, "what is seen stands beside each sample");
-	is_int(t.conditions[9].throttle, WIRE_THROTTLE_POWER_CAP, "a power cap is noted and no disturbance");
+	is_int(t.conditions[9].milliwatts, 400000, "each sample has its condition");
+	is_int(t.conditions[9].throttle, WIRE_THROTTLE_POWER_CAP, "a power cap is noted, but does not disturb");
 	wire_measured_fini(&t);
 	always.read = read_always_hot;
 	struct wire_measure m = usual;
@@ -212,20 +212,20 @@ static void test_disturbed(void)
 	shared.read = read_fine;
 	shared.foreign = somebody;
 	t = watched(&r, &shared, m, 0);
-	ok(t.disturbed && t.conditions[0].foreign == 30, "nor does one that others use");
+	ok(t.disturbed && t.conditions[0].foreign == 30, "a device that others use gives no figure to quote");
 	wire_measured_fini(&t);
 	slow.read = read_slow;
 	t = watched(&r, &slow, usual, 0);
-	is_int(t.discarded, 5, "clocks that are not up disturb; clocks that somebody has set do not");
-	is_str(t.note, "", "nothing is missing");
+	is_int(t.discarded, 5, "a low clock disturbs, unless it was set");
+	is_str(t.note, "", "the note is empty when everything is known");
 	wire_measured_fini(&t);
 	t = measured(&r, usual, 0);
-	has_str(t.note, "not available for fake", "a backend that cannot watch says so");
-	is_int(t.conditions[0].core_mhz, 0, "and invents nothing");
+	has_str(t.note, "not available for fake", "the note says that a backend has no monitoring library");
+	is_int(t.conditions[0].core_mhz, 0, "a backend without monitoring library reports no clocks");
 	wire_measured_fini(&t);
 }
 
-/* Energy was measured just before: the device needs a moment, and short kernels would be through with all samples in less. */
+/* Energy was measured just before: the device needs a moment to recover, longer than all samples of a short kernel take. */
 static void test_recovers(void)
 {
 	struct gpu_monitor_source hot = { open_fake, read_hot_for_a_while, nobody, no_energy, close_fake };
@@ -235,20 +235,20 @@ static void test_recovers(void)
 	m.rests = 1;
 	hot_until = 0;
 	struct wire_measured t = watched(&r, &hot, m, 0);
-	ok(!t.disturbed && t.sample_count >= m.min_samples && t.discarded > 0, "what is to be quoted waits for a device that is slowed down (%u discarded)",
+	ok(!t.disturbed && t.sample_count >= m.min_samples && t.discarded > 0, "a measurement to be quoted waits for a device that is slowed down (%u discarded)",
 	   t.discarded);
 	wire_measured_fini(&t);
 	m.rests = 0;
 	hot_until = clock_now() + 3600 * CLOCK_S;
 	struct pace pace = pace_begin();
 	t = watched(&r, &hot, m, 0);
-	ok(t.disturbed && pace_within(&pace, CLOCK_S / 4), "what is not does not (%s)", pace_text(&pace));
+	ok(t.disturbed && pace_within(&pace, CLOCK_S / 4), "another measurement does not wait (%s)", pace_text(&pace));
 	wire_measured_fini(&t);
 	hot.read = read_down;
 	m.rests = 1;
 	pace = pace_begin();
 	t = watched(&r, &hot, m, 0);
-	ok(t.disturbed && pace_within(&pace, CLOCK_S / 4), "clocks that are not up rise with work, not with rest (%s)", pace_text(&pace));
+	ok(t.disturbed && pace_within(&pace, CLOCK_S / 4), "a low clock is not waited for: it rises with work (%s)", pace_text(&pace));
 	wire_measured_fini(&t);
 }
 
@@ -259,13 +259,13 @@ static void test_warm_up(void)
 	struct backend_run rising = { .base = 200000, .first = 800000, .fall = 8000, .floor = 200000 };
 	m.warm_up_ns = UINT64_C(1000000000);
 	struct wire_measured t = measured(&rising, m, 0);
-	ok(t.samples[0] < 225000, "the warm-up lasts until the times are steady (%llu ns, %d calls)", (unsigned long long)t.samples[0],
+	ok(t.samples[0] < 225000, "the warm-up lasts until the times are stable (%llu ns, %d calls)", (unsigned long long)t.samples[0],
 	   rising.calls);
 	wire_measured_fini(&t);
 	m.warm_up_ns = 0;
 	rising.calls = 0;
 	t = measured(&rising, m, 0);
-	ok(t.samples[0] > 225000, "or as long as is allowed (%llu ns)", (unsigned long long)t.samples[0]);
+	ok(t.samples[0] > 225000, "the warm-up ends at its time limit (%llu ns)", (unsigned long long)t.samples[0]);
 	wire_measured_fini(&t);
 }
 

@@ -1,4 +1,4 @@
-/* backends/timing/pair and backends/timing/energy, on a pretended device: times with known noise, drift and foreign load. */
+/* backends/timing/measure: pairs and energy on a fake device: times with known noise, drift and load of other processes. */
 #include "backends/timing/measure.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static double uniform(void)
 
 struct backend_run { double ns, noise; int calls, fail_at; };
 
-/* The pretended device: one clock for all its runs. */
+/* The fake device: one clock for all its runs. */
 static struct {
 	double drift;      /* share by which every execution is slower than the one before */
 	int executions;    /* calls */
@@ -32,14 +32,14 @@ static struct {
 } device;
 
 
-/* What was read of its counter: asked at `from`, answered at `to`. One thread reads; the others look when it has ended. */
+/* Readings of its counter: requested at `from`, answered at `to`. One thread reads; the others look when it has ended. */
 struct reading { int64_t from, to; uint64_t millijoules; };
 static struct { struct reading *at; size_t count; } readings;
 static _Atomic int64_t window; /* from the first move on that was read to the last one */
 enum { WARMED_UP = 20 };
 #define WINDOW_NS (300 * CLOCK_MS)
 
-/* A machine that has no time for the thread that reads is no counter that stands still: the device waits for it. */
+/* On a loaded machine the reading thread may be late; the device waits for it, so that the counter does not seem to stand still. */
 static void wait_for_reader(const struct backend_run *r)
 {
 	for (int i = 0; device.step_ns && r->calls >= WARMED_UP && window < WINDOW_NS && i < 60000; i++)
@@ -71,7 +71,7 @@ static struct wire_paired paired(struct backend_run a, struct backend_run b, con
 	struct err e = ERR_INIT;
 	struct gpu_monitor *w = gpu_monitor_new(source, "fake", "uuid");
 	int rc = measure_pair(&fake, &a, &b, w, &m, &out, &e);
-	ok(rc == want, "paired: %d %s", rc, e.text);
+	ok(rc == want, "a comparison returns what is expected: %d %s", rc, e.text);
 	gpu_monitor_free(w);
 	return out;
 }
@@ -81,19 +81,19 @@ static void verdicts(void)
 	struct backend_run base = { .ns = 1e6, .noise = 0.004 }, more = base, noisy = { .ns = 1e6, .noise = 0.3 };
 	struct wire_paired p = paired(base, base, NULL, usual, 0);
 	is_int(p.verdict, WIRE_SAME, "a run against itself is the same (%.4f … %.4f)", p.low, p.high);
-	ok(p.pair_count >= 10 && p.pair_count < 60, "with as many pairs as it takes (%zu)", p.pair_count);
+	ok(p.pair_count >= 10 && p.pair_count < 60, "it takes as many pairs as needed (%zu)", p.pair_count);
 	wire_paired_fini(&p);
 	more.ns *= 1.03;
 	p = paired(base, more, NULL, usual, 0);
 	is_int(p.verdict, WIRE_SLOWER, "3 %% more work is slower");
-	ok(fabs(p.ratio - 1.03) < 0.006, "by 3 %% (%.4f)", p.ratio);
+	ok(fabs(p.ratio - 1.03) < 0.006, "the ratio is 3 %% (%.4f)", p.ratio);
 	wire_paired_fini(&p);
 	p = paired(more, base, NULL, usual, 0);
-	is_int(p.verdict, WIRE_FASTER, "and the other way round faster");
+	is_int(p.verdict, WIRE_FASTER, "3 %% less work is faster");
 	wire_paired_fini(&p);
 	p = paired(noisy, noisy, NULL, usual, 0);
-	is_int(p.verdict, WIRE_UNCLEAR, "30 %% of noise leave it unclear");
-	is_int((long long)p.pair_count, 200, "after all pairs that were allowed");
+	is_int(p.verdict, WIRE_UNCLEAR, "30 %% of noise give an unclear verdict");
+	is_int((long long)p.pair_count, 200, "an unclear verdict takes all pairs");
 	wire_paired_fini(&p);
 	struct wire_pair narrow = usual;
 	narrow.width = 0.001;
@@ -102,13 +102,13 @@ static void verdicts(void)
 	wire_paired_fini(&p);
 }
 
-/* What drifts meets both, and the order alternates: neither is always first. */
+/* Drift affects both, and the order alternates: neither is always first. */
 static void drifts(void)
 {
 	struct backend_run base = { .ns = 1e6, .noise = 0.002 };
 	device.drift = 0.002; /* twice as slow after 500 executions */
 	struct wire_paired p = paired(base, base, NULL, usual, 0);
-	is_int(p.verdict, WIRE_SAME, "a device that gets slower all the time changes nothing (%.4f … %.4f)", p.low, p.high);
+	is_int(p.verdict, WIRE_SAME, "a device that gets ever slower does not change the verdict (%.4f … %.4f)", p.low, p.high);
 	wire_paired_fini(&p);
 	device.drift = 0;
 }
@@ -121,11 +121,11 @@ static void ends(void)
 	device.wall = CLOCK_MS;
 	struct pace pace = pace_begin();
 	struct wire_paired p = paired(base, base, NULL, m, 0);
-	ok(pace_within(&pace, CLOCK_S), "the cap ends it (%s)", pace_text(&pace));
+	ok(pace_within(&pace, CLOCK_S), "the time cap ends a comparison (%s)", pace_text(&pace));
 	wire_paired_fini(&p);
 	device.wall = 0;
 	p = paired(base, dies, NULL, usual, -ERR_CRASH);
-	is_int((long long)p.pair_count, 0, "a device that faults gives nothing");
+	is_int((long long)p.pair_count, 0, "a device that faults gives no verdict");
 	p = paired(quick, quick, NULL, usual, 0);
 	is_int(p.launches_a, 25, "25 executions of 2 µs make a sample of 50 µs");
 	wire_paired_fini(&p);
@@ -139,7 +139,7 @@ static void read_fine(void *state, struct wire_condition *c, uint32_t *ret_max)
 	*c = (struct wire_condition){ .core_mhz = 1900, .milliwatts = 300000, .celsius = 50 };
 	*ret_max = 1980;
 }
-/* Too hot for a while, however often it is asked. */
+/* Too hot for some time, however often it is asked. */
 static int64_t hot_until; /* 0: from the first look on */
 static void read_hot_for_a_while(void *state, struct wire_condition *c, uint32_t *ret_max)
 {
@@ -149,7 +149,7 @@ static void read_hot_for_a_while(void *state, struct wire_condition *c, uint32_t
 }
 static uint32_t somebody(void *state, uint64_t since) { (void)state; (void)since; return 80; }
 static uint32_t unknown(void *state, uint64_t since) { (void)state; (void)since; return WIRE_UNKNOWN; }
-/* Numbers of the readings at which it had moved, beside the one before, the first of all and the thread's own first left out; false for fewer than two. */
+/* The first and the last reading that differed from the one before; false for fewer than two. */
 static bool moves(size_t *ret_first, size_t *ret_last)
 {
 	*ret_first = 0;
@@ -189,14 +189,14 @@ static void disturbed(void)
 	struct wire_pair m = usual;
 	m.max_pairs = 12;
 	struct wire_paired p = paired(base, more, &busy, m, 0);
-	ok(p.disturbed && p.verdict == WIRE_UNCLEAR, "while somebody else uses the device there is no verdict, however clear it looks");
+	ok(p.disturbed && p.verdict == WIRE_UNCLEAR, "there is no verdict while others use the device, however clear it looks");
 	wire_paired_fini(&p);
 	p = paired(base, more, &blind, m, 0);
-	ok(!p.disturbed && p.verdict == WIRE_SLOWER && p.conditions[0].foreign == WIRE_UNKNOWN, "not knowing is no disturbance, and said");
+	ok(!p.disturbed && p.verdict == WIRE_SLOWER && p.conditions[0].foreign == WIRE_UNKNOWN, "unknown load does not disturb, and the note says so");
 	wire_paired_fini(&p);
 }
 
-/* Short kernels would be through with all pairs before the device has recovered from what came before. */
+/* All pairs of a short kernel take less time than the device needs to recover. */
 static void recovers(void)
 {
 	struct backend_run base = { .ns = 30000 }, more = { .ns = 31000 };
@@ -208,39 +208,39 @@ static void recovers(void)
 	wire_paired_fini(&p);
 }
 
-/* Two loads of one kernel differ by up to 0.2 us, so that the pairs of short ones say too much. */
+/* Two loads of one kernel differ by up to 0.2 us, so pairs of short kernels need a floor. */
 static void loads(void)
 {
 	struct backend_run base = { .ns = 9500, .noise = 0.001 }, more = { .ns = 9650, .noise = 0.001 }, slower = { .ns = 9800, .noise = 0.001 };
 	struct wire_pair m = usual;
 	struct wire_paired p = paired(base, more, NULL, m, 0);
-	ok(p.verdict == WIRE_SLOWER && p.margin == m.margin, "9.65 us after 9.5 are slower (margin %.4f)", p.margin);
+	ok(p.verdict == WIRE_SLOWER && p.margin == m.margin, "9.65 us against 9.5 is slower (margin %.4f)", p.margin);
 	wire_paired_fini(&p);
 	m.floor_ns = 200;
 	p = paired(base, more, NULL, m, 0);
-	ok(p.verdict == WIRE_SAME && p.margin > 0.0209 && p.margin < 0.0213, "with a floor they are the same (margin %.4f)", p.margin);
+	ok(p.verdict == WIRE_SAME && p.margin > 0.0209 && p.margin < 0.0213, "with a floor of 0.2 us it is the same (margin %.4f)", p.margin);
 	wire_paired_fini(&p);
 	p = paired(base, slower, NULL, m, 0);
-	is_int(p.verdict, WIRE_SLOWER, "0.3 us are slower all the same");
+	is_int(p.verdict, WIRE_SLOWER, "with that floor 0.3 us more is slower");
 	wire_paired_fini(&p);
 	base.ns = more.ns = 50000;
 	p = paired(base, more, NULL, m, 0);
-	ok(p.verdict == WIRE_SAME && p.margin == m.margin, "for a longer kernel the floor is nothing (margin %.4f)", p.margin);
+	ok(p.verdict == WIRE_SAME && p.margin == m.margin, "the floor does not matter for a longer kernel (margin %.4f)", p.margin);
 	wire_paired_fini(&p);
 }
 
-/* The window is between two moves of the counter, and each of them noted before the counter was read the next time. */
+/* The window is between two steps of the counter, each noted before the next reading. */
 static void weighed(const struct wire_energised *x, uint64_t made, int64_t ended)
 {
 	const struct reading *at = readings.at;
 	size_t first = 0, last = 0;
-	if (!ok(moves(&first, &last) && x->seconds * 1e9 >= WINDOW_NS, "over the time that was asked for (%.3f s, %s)", x->seconds, x->note))
+	if (!ok(moves(&first, &last) && x->seconds * 1e9 >= WINDOW_NS, "energy is measured for the requested time (%.3f s, %s)", x->seconds, x->note))
 		return;
 	int64_t least = at[last].to - at[first + 1].from, most = (last + 1 < readings.count ? at[last + 1].from : ended) - at[first].to;
-	ok(x->seconds * 1e9 >= (double)least - 1 && x->seconds * 1e9 <= (double)most + 1, "from its first move to its last one: %.6f to %.6f s", (double)least / 1e9,
+	ok(x->seconds * 1e9 >= (double)least - 1 && x->seconds * 1e9 <= (double)most + 1, "the window is from the counter's first step to its last: %.6f to %.6f s", (double)least / 1e9,
 	   (double)most / 1e9);
-	ok(fabs(x->joules - (double)(at[last].millijoules - at[first].millijoules) / 1e3) < 1e-9, "what it counted between them, %.1f W", x->joules / x->seconds);
-	ok(x->executions > 0 && x->executions <= made && (double)x->executions <= x->seconds * 1e3 + 1, "%llu executions of a millisecond or more",
+	ok(fabs(x->joules - (double)(at[last].millijoules - at[first].millijoules) / 1e3) < 1e-9, "the joules are those between both steps, %.1f W", x->joules / x->seconds);
+	ok(x->executions > 0 && x->executions <= made && (double)x->executions <= x->seconds * 1e3 + 1, "executions are counted by their rate (%llu)",
 	   (unsigned long long)x->executions);
 }
 
@@ -255,18 +255,18 @@ static void energies(void)
 	device.step_ns = 20 * CLOCK_MS;
 	device.counter_started = clock_now();
 	device.made = 0;
-	is_int(measure_energy(&fake, &r, w, &m, &x, &e), 0, "energy %s", e.text);
+	is_int(measure_energy(&fake, &r, w, &m, &x, &e), 0, "an energy measurement returns what is expected %s", e.text);
 	weighed(&x, device.made, clock_now());
 	wire_energised_fini(&x);
 	free(readings.at);
 	device.step_ns = 0;
 	device.wall = 0;
-	is_int(measure_energy(&fake, &r, off, &m, &x, &e), 0, "without a counter");
-	ok(x.joules == 0 && x.executions == 0, "nothing is run");
-	has_str(x.note, "no energy counter", "and it is said");
+	is_int(measure_energy(&fake, &r, off, &m, &x, &e), 0, "a device without a counter is accepted");
+	ok(x.joules == 0 && x.executions == 0, "nothing is executed without a counter");
+	has_str(x.note, "no energy counter", "the note says that there is no counter");
 	wire_energised_fini(&x);
-	is_int(measure_energy(&fake, &r, no, &m, &x, &e), 0, "without a monitoring library");
-	has_str(x.note, "not available", "too");
+	is_int(measure_energy(&fake, &r, no, &m, &x, &e), 0, "a backend without a monitoring library is accepted");
+	has_str(x.note, "not available", "the note says that there is no monitoring library");
 	wire_energised_fini(&x);
 	gpu_monitor_free(w);
 	gpu_monitor_free(off);

@@ -31,9 +31,9 @@ static void test_equal(void)
 	compare_outputs(&b, got, want, 1, 0xFF, &c);
 	ok(near(c.error, 0.1) && c.max_abs == 0.5 && c.mismatched == 0, "the error is relative to the norm");
 	compare_outputs(&b, got, want, 0.0047, 0xFF, &c);
-	is_int(c.mismatched, 1, "0.5 off is beyond 16·0.0047·(4 + 2.5)");
+	is_int(c.mismatched, 1, "0.5 is beyond 16·0.0047·(4 + 2.5)");
 	compare_outputs(&b, got, want, 0.0049, 0xFF, &c);
-	is_int(c.mismatched, 0, "and within 16·0.0049·(4 + 2.5)");
+	is_int(c.mismatched, 0, "0.5 is within 16·0.0049·(4 + 2.5)");
 	float zero[4] = { 0 };
 	compare_outputs(&b, want, zero, 1, 0xFF, &c);
 	ok(near(c.error, 5) && c.ref_norm == 0 && c.mismatched == 4, "against zeros the error is the output's norm");
@@ -46,14 +46,14 @@ static void test_odd(void)
 	struct wire_compared c;
 	memset(&got[6], 0xFF, 4);
 	compare_outputs(&b, got, want, 1e-6, 0xFF, &c);
-	is_int(c.nan, 2, "NaN where the reference has none");
+	is_int(c.nan, 2, "NaN is counted where the reference has none");
 	is_int(c.ref_nan, 3, "NaN and infinities of the reference are counted");
 	is_int(c.untouched, 1, "one element still holds the poison");
-	is_int(c.mismatched, 4, "NaN, infinity, another infinity and poison are mismatches; NaN for NaN is none");
-	is_int(c.mismatch_count, 4, "they are listed");
+	is_int(c.mismatched, 4, "NaN, infinity, the other infinity and poison are mismatches; NaN for NaN is not");
+	is_int(c.mismatch_count, 4, "mismatches are listed");
 	ok(c.mismatch[0].index == 1 && isnan(c.mismatch[0].got) && c.mismatch[0].want == 2 && c.mismatch[3].index == 6,
 	   "with index, got and want");
-	ok(c.error == 0 && isfinite(c.ref_norm), "the error is of what is finite");
+	ok(c.error == 0 && isfinite(c.ref_norm), "only finite elements enter the error");
 }
 
 static void test_map(void)
@@ -72,12 +72,12 @@ static void test_map(void)
 	b.rank = 3;
 	b.dims[0] = 2, b.dims[1] = 8, b.dims[2] = 24;
 	compare_outputs(&b, got, want, 1e-6, 0xFF, &c);
-	ok(c.map[6][7] == 0.5f && c.map[7][7] == 0, "outer dimensions lie over each other");
+	ok(c.map[6][7] == 0.5f && c.map[7][7] == 0, "outer dimensions share the tiles");
 	b.rank = 1;
 	b.dims[0] = 3;
 	got[0] = 5;
 	compare_outputs(&b, got, want, 1e-6, 0xFF, &c);
-	ok(c.map[0][0] == 1 && c.map[0][1] == 0 && c.map[0][3] == 0, "three elements in eight tiles");
+	ok(c.map[0][0] == 1 && c.map[0][1] == 0 && c.map[0][3] == 0, "three elements are spread over eight tiles");
 	free(want);
 	free(got);
 }
@@ -92,11 +92,11 @@ static void test_integers(void)
 	b = matrix(DTYPE_U64, 1, 2);
 	uint64_t big[2] = { UINT64_MAX, 1 }, off[2] = { UINT64_MAX - 1, 1 };
 	compare_outputs(&b, off, big, 1, 0, &c);
-	ok(c.mismatched == 1 && c.max_abs == 1 && c.error > 0, "64-bit integers too, where doubles cannot tell them apart");
+	ok(c.mismatched == 1 && c.max_abs == 1 && c.error > 0, "64-bit integers are compared exactly where doubles are equal");
 	b = matrix(DTYPE_I64, 1, 2);
 	int64_t low[2] = { INT64_MIN, 1 }, high[2] = { INT64_MAX, 1 };
 	compare_outputs(&b, low, high, 1, 0, &c);
-	ok(near(c.max_abs, 0x1p64), "their distance does not overflow");
+	ok(near(c.max_abs, 0x1p64), "the distance of 64-bit integers does not overflow");
 }
 
 static void test_poison(void)
@@ -105,7 +105,7 @@ static void test_poison(void)
 	uint16_t want[4] = { 0, 0x5555, 0x3c00, 0x5554 }, got[4] = { 0, 0x5555, 0x3c00, 0x5555 };
 	struct wire_compared c;
 	compare_outputs(&b, got, want, 1, 0x55, &c);
-	ok(c.untouched == 1 && c.mismatched == 0, "poison counts where the reference is not it, also within the tolerance");
+	ok(c.untouched == 1 && c.mismatched == 0, "poison counts where the reference is another value, also within the tolerance");
 }
 
 /* --- against each element on its own --------------------------------------------------------------------------------- */
@@ -118,7 +118,7 @@ static uint64_t draw(void)
 	return state ^= state << 17;
 }
 
-/* What compare.h promises, element by element; the sums in order. */
+/* The contract of compare.h, element by element, with sums in order. */
 static struct wire_compared plainly(const struct plan_buffer *b, const uint8_t *got, const uint8_t *want, double tolerance, int poison)
 {
 	struct wire_compared c = { .elements = plan_buffer_logical(b) };
@@ -173,7 +173,7 @@ static bool same_list(const struct wire_compared *a, const struct wire_compared 
 	return same;
 }
 
-/* Values of one size nearly everywhere; `odd` elements that deviate, are not finite or hold the poison, in one of the two arrays. */
+/* Values of similar size, and `odd` elements that deviate, are not finite or hold the poison, in one of the two arrays. */
 static void fill(const struct plan_buffer *b, uint8_t *got, uint8_t *want, unsigned odd, int poison)
 {
 	size_t size = dtype_size(b->type);
@@ -218,13 +218,13 @@ static void test_plainly(void)
 		ok(c.mismatched == p.mismatched && c.nan == p.nan && c.ref_nan == p.ref_nan && c.untouched == p.untouched,
 		   "%llu wrong, %llu NaN, %llu odd references, %llu untouched", (unsigned long long)p.mismatched, (unsigned long long)p.nan,
 		   (unsigned long long)p.ref_nan, (unsigned long long)p.untouched);
-		ok(same_list(&c, &p) && memcmp(c.map, p.map, sizeof c.map) == 0, "the first ones, and where they are");
+		ok(same_list(&c, &p) && memcmp(c.map, p.map, sizeof c.map) == 0, "the first mismatches are listed with their places");
 		free(got);
 		free(want);
 	}
 }
 
-/* Bounds that say nothing skip nothing. */
+/* Bounds that are infinite or NaN skip no element. */
 static void test_no_bound(void)
 {
 	struct plan_buffer b = matrix(DTYPE_F64, 2, 1024);
@@ -236,7 +236,7 @@ static void test_no_bound(void)
 	compare_outputs(&b, got, want, 1e-12, 0xFF, &c);
 	ok(c.mismatched == 1 && c.nan == 1 && c.mismatch[0].index == 1500, "a reference whose norm overflows hides no NaN");
 	compare_outputs(&b, want, want, NAN, 0xFF, &c);
-	is_int(c.mismatched, 2048, "a tolerance that is no number lets nothing pass");
+	is_int(c.mismatched, 2048, "a tolerance of NaN accepts nothing");
 	free(want);
 	free(got);
 }
@@ -252,11 +252,11 @@ static void test_speed(void)
 	got[n - 1] *= 1.00001f;
 	struct pace pace = pace_begin();
 	compare_outputs(&b, got, want, 1e-3, 0xFF, &c);
-	ok(pace_within(&pace, 500 * CLOCK_MS), "16 MiB of f32 when all is well: %s", pace_text(&pace));
+	ok(pace_within(&pace, 500 * CLOCK_MS), "16 MiB of correct f32 are compared in time: %s", pace_text(&pace));
 	got[n - 1] = NAN;
 	pace = pace_begin();
 	compare_outputs(&b, got, want, 1e-3, 0xFF, &c);
-	ok(pace_within(&pace, 2 * CLOCK_S), "and when it is not: %s", pace_text(&pace));
+	ok(pace_within(&pace, 2 * CLOCK_S), "16 MiB of wrong f32 are compared in time: %s", pace_text(&pace));
 	free(want);
 	free(got);
 }

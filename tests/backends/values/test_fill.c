@@ -1,4 +1,4 @@
-/* backends/values/fill: values are fixed for good, in range, rounded, the same whatever the layout, and made fast. */
+/* backends/values/fill: values never change, are in range, rounded, independent of the layout, and made fast. */
 #include "backends/values/fill.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ static void test_random(void)
 	}
 }
 
-/* The quick conversions give what dtype_store gives. */
+/* The fast conversions agree with dtype_store. */
 static void test_narrow(void)
 {
 	static const double ranges[][2] = { { -1, 1 }, { -70000, 70000 }, { -1e-4, 1e-4 }, { -1e-7, 1e-7 }, { 0, 3 },
@@ -64,7 +64,7 @@ static void test_narrow(void)
 				dtype_store(types[t], &want, (double)wide[i]);
 				same += want == narrow[i];
 			}
-			is_int(same, N, "random(%g,%g) of %s is f32's, rounded", b.lo, b.hi, dtype_name(types[t]));
+			is_int(same, N, "random(%g,%g) of %s is the f32 value, rounded", b.lo, b.hi, dtype_name(types[t]));
 		}
 	free(wide);
 	free(narrow);
@@ -84,7 +84,7 @@ static void test_normal(void)
 	}
 	ok(fabs(sum / 90000) < 0.015 && fabs(squares / 90000 - 1) < 0.02, "normal has mean 0 and deviation 1 (%g, %g)",
 	   sum / 90000, squares / 90000);
-	ok(beyond > 4000 && beyond < 5000, "and 5 %% beyond 1.96 (%d of 90000)", beyond);
+	ok(beyond > 4000 && beyond < 5000, "5 %% of normal values are beyond 1.96 (%d of 90000)", beyond);
 	free(v);
 }
 
@@ -101,7 +101,7 @@ static void test_counting(void)
 	   "iota of f16 starts again where it could not count on");
 	b = matrix(DTYPE_F16, 1, 3000, 3000, PLAN_ONES);
 	fill_buffer(&b, 1, halves);
-	ok(at(&b, halves, 7) == 1, "ones are ones");
+	ok(at(&b, halves, 7) == 1, "ones is 1 everywhere");
 }
 
 static void test_layout(void)
@@ -119,12 +119,12 @@ static void test_layout(void)
 			else
 				nan += isnan(p[y * 9 + x]);
 	is_int(same, 35, "a leading dimension changes no value");
-	is_int(nan, 10, "and its padding is NaN");
+	is_int(nan, 10, "the padding of rows is NaN");
 	fill_buffer(&dense, 4, other);
-	ok(memcmp(d, other, sizeof d) != 0, "another seed, other values");
+	ok(memcmp(d, other, sizeof d) != 0, "another seed gives other values");
 	dense.name = (char *)"B";
 	fill_buffer(&dense, 3, other);
-	ok(memcmp(d, other, sizeof d) != 0, "another name, other values");
+	ok(memcmp(d, other, sizeof d) != 0, "another name gives other values");
 	/* Recorded results name these values by seed: they may never change. */
 	is_str(hash_bytes(d, sizeof d).hex, "306e9fa0f57892812851f14f38b2991ea54b634071e9324691376e9556ae1b30",
 	       "the values are those that they always were");
@@ -158,14 +158,14 @@ static void test_special(void)
 	int large = 0, integers = 0, far = 0, padding = 0;
 	fill_buffer(&b, 4, declared);
 	fill_special(&b, 4, PLAN_DECLARED, v);
-	ok(memcmp(v, declared, b.bytes) == 0, "declared values are fill_buffer's");
+	ok(memcmp(v, declared, b.bytes) == 0, "declared values are those of fill_buffer");
 	fill_special(&b, 4, PLAN_EXACT, v);
 	for (int i = 0; i < 40 * 28; i++) {
 		double x = at(&b, v, i);
 		integers += x >= 0 && x <= 15 && x == floor(x);
 		padding += v[i] == 0xFFFF;
 	}
-	ok(integers == 1000 && padding == 120, "exact values are integers 0…15, the padding stays");
+	ok(integers == 1000 && padding == 120, "exact values are integers 0…15, the padding stays NaN");
 	fill_special(&b, 4, PLAN_SPIKES, v);
 	for (int i = 0; i < 40 * 28; i++)
 		large += fabs(at(&b, v, i)) > 1;
@@ -173,7 +173,7 @@ static void test_special(void)
 	fill_special(&b, 4, PLAN_OFFSET, v);
 	for (int i = 0; i < 40 * 28; i++)
 		far += at(&b, v, i) >= 3 && at(&b, v, i) <= 5;
-	is_int(far, 1000, "offset values lie far from zero");
+	is_int(far, 1000, "offset values are far from zero");
 	int32_t *whole = mem_new(table.bytes, 1), *same = mem_new(table.bytes, 1);
 	fill_buffer(&table, 4, whole);
 	fill_special(&table, 4, PLAN_SPIKES, same);
@@ -184,7 +184,7 @@ static void test_special(void)
 	free(same);
 }
 
-/* Every type, fill and kind of values, hashed: recorded results name them by seed, so they may never change, however they are made. */
+/* Every type, fill and kind of values, hashed: recorded results name them by seed, so they must never change. */
 static void test_for_good(void)
 {
 	static const char *const want[PLAN_VALUES] = {
@@ -209,7 +209,7 @@ static void test_for_good(void)
 			hash_add(all, v, b.bytes);
 			free(v);
 		}
-		is_str(hash_end(all).hex, want[values], "values of kind %d are those that they always were", values);
+		is_str(hash_end(all).hex, want[values], "values of kind %d never change", values);
 	}
 }
 

@@ -1,4 +1,4 @@
-/* backends/values/product: right products pass in every storage and type, and each way to skip work is seen. */
+/* backends/values/product: correct products pass in every layout and type, and every way to skip work is found. */
 #include "backends/values/product.h"
 
 #include <math.h>
@@ -92,7 +92,7 @@ static void check_type(enum dtype type, bool a_transposed, bool b_transposed)
 	memset(c, 0, s.c.bytes);
 	is_int(check(&s, 1).rows, M, "zeros are found");
 	multiply(&s, K, c);
-	is_int(check(&s, 1).rows, 0, "made right again it passes");
+	is_int(check(&s, 1).rows, 0, "a corrected product passes");
 	sample_fini(&s);
 }
 
@@ -111,15 +111,15 @@ static void check_large(void)
 			product[i * n + j] = 2 * any[(i + 1) % n * n + j];
 	struct product p = { .a = &a, .b = &b, .c = &c, .a_bytes = one, .b_bytes = any, .c_bytes = product };
 	product_check(&p, 1e-7, 9, &f);
-	is_int(f.rows, 0, "a turned matrix passes in parts");
+	is_int(f.rows, 0, "a rotated matrix passes in parts");
 	p.a_transposed = true;
 	product_check(&p, 1e-7, 9, &f);
-	is_int(f.rows, n, "and is another one transposed");
+	is_int(f.rows, n, "a transposed matrix is another one");
 	for (int64_t i = 0; i < n; i++)
 		for (int64_t j = 0; j < n; j++)
 			product[i * n + j] = 2 * any[(i + n - 1) % n * n + j];
 	product_check(&p, 1e-7, 9, &f);
-	is_int(f.rows, 0, "whose product passes in parts");
+	is_int(f.rows, 0, "its product passes in parts");
 	free(one);
 	free(any);
 	free(product);

@@ -1,5 +1,5 @@
-/* backends/values/redzone through backends/worker/runs, on a pretended device that counts what is asked of it: what an execution writes and reads back, and
- * that every kind of damage is found wherever it is. */
+/* backends/values/redzone through backends/worker/runs, on a fake device that counts its calls: what an execution writes and reads back,
+ * and that every kind of damage is found wherever it is. */
 #include "backends/values/redzone.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { LARGE = (9 << 20) + 12, SMALL = 4000, ZONE = BACKEND_RED_ZONE };
 /* A, B: inputs; T: a table; C: output; S: scratch. */
 enum { A, B, T, C, S, BUFFERS };
 
-/* The device's memory, red zones included, and what was asked. */
+/* The device's memory, red zones included, and its calls. */
 static struct {
 	uint8_t *blocks[BUFFERS];
 	size_t bytes[BUFFERS];
@@ -137,7 +137,7 @@ static bool holds(unsigned buffer, uint8_t value)
 	return true;
 }
 
-/* Every call waits for the device. */
+/* Every call waits for the device, so their number matters. */
 static void test_calls(struct runs *r)
 {
 	struct wire_executed x = executed(r);

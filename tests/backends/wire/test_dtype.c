@@ -36,7 +36,7 @@ static void test_patterns(enum dtype t)
 			last = v;
 		}
 	}
-	is_int(wrong, 0, "%s: every pattern comes back, halves round to even", dtype_name(t));
+	is_int(wrong, 0, "%s: every pattern is restored, ties round to even", dtype_name(t));
 	is_int(misordered, 0, "%s: patterns are in order", dtype_name(t));
 }
 
@@ -55,7 +55,7 @@ static void test_all(enum dtype t)
 		double slow = dtype_load(t, (uint8_t *)patterns + i * size);
 		wrong += isnan(slow) ? !isnan(quick[i]) : slow != quick[i] || signbit(slow) != signbit(quick[i]);
 	}
-	is_int(wrong, 0, "%s: many at once as one by one", dtype_name(t));
+	is_int(wrong, 0, "%s: many elements load like single ones", dtype_name(t));
 	/* Any number of them, from any place, and none beyond. */
 	wrong = 0;
 	for (uint32_t n = 0; n < 70; n++) {
@@ -66,7 +66,7 @@ static void test_all(enum dtype t)
 			wrong += memcmp(&some[i], &quick[n + i], sizeof some[i]) != 0 && !isnan(quick[n + i]);
 		wrong += some[n] != 7;
 	}
-	is_int(wrong, 0, "%s: few at once too", dtype_name(t));
+	is_int(wrong, 0, "%s: few elements load like single ones", dtype_name(t));
 }
 
 int main(void)
@@ -77,28 +77,28 @@ int main(void)
 	for (int k = 0; k < 4; k++)
 		test_patterns(narrow[k]);
 	ok(stored(DTYPE_F16, 65504) == 65504 && isinf(stored(DTYPE_F16, 65520)), "f16 overflows to infinity");
-	ok(stored(DTYPE_F16, 65519) == 65504, "only beyond the half");
-	ok(isnan(stored(DTYPE_F16, NAN)) && signbit(stored(DTYPE_F16, -0.0)), "NaN and -0 stay");
+	ok(stored(DTYPE_F16, 65519) == 65504, "f16 overflows only beyond the middle");
+	ok(isnan(stored(DTYPE_F16, NAN)) && signbit(stored(DTYPE_F16, -0.0)), "f16 keeps NaN and -0");
 	ok(stored(DTYPE_E4M3, 448) == 448 && isnan(stored(DTYPE_E4M3, 1000)), "e4m3 has no infinity");
-	ok(stored(DTYPE_E5M2, 57344) == 57344 && isinf(stored(DTYPE_E5M2, -70000)), "e5m2 has one");
-	ok(stored(DTYPE_BF16, 1e38) > 9.9e37 && stored(DTYPE_BF16, 1.0 + 0x1p-9) == 1.0, "bf16");
-	ok(stored(DTYPE_F16, 0x1p-24) == 0x1p-24 && stored(DTYPE_F16, 0x1p-26) == 0, "subnormals");
-	ok(stored(DTYPE_F32, 0.1) == (double)0.1f && isinf(stored(DTYPE_F32, 1e300)), "f32");
+	ok(stored(DTYPE_E5M2, 57344) == 57344 && isinf(stored(DTYPE_E5M2, -70000)), "e5m2 has an infinity");
+	ok(stored(DTYPE_BF16, 1e38) > 9.9e37 && stored(DTYPE_BF16, 1.0 + 0x1p-9) == 1.0, "bf16 rounds to 8 bits");
+	ok(stored(DTYPE_F16, 0x1p-24) == 0x1p-24 && stored(DTYPE_F16, 0x1p-26) == 0, "f16 has subnormals");
+	ok(stored(DTYPE_F32, 0.1) == (double)0.1f && isinf(stored(DTYPE_F32, 1e300)), "f32 rounds and overflows");
 	ok(stored(DTYPE_I8, 200) == 127 && stored(DTYPE_I8, -200) == -128 && stored(DTYPE_U8, -1) == 0,
 	   "integers saturate");
 	ok(stored(DTYPE_U8, 300) == 255 && stored(DTYPE_I16, -3) == -3 && stored(DTYPE_I32, 2.5) == 2,
-	   "and round to even");
-	ok(stored(DTYPE_I64, -0x1p63) == -0x1p63 && stored(DTYPE_U64, 1e30) == 0x1p64, "64 bits");
+	   "integers round to even");
+	ok(stored(DTYPE_I64, -0x1p63) == -0x1p63 && stored(DTYPE_U64, 1e30) == 0x1p64, "64-bit integers saturate");
 	is_int(dtype_parse("int"), DTYPE_I32, "int is i32");
 	is_int(dtype_parse("half"), DTYPE_F16, "half is f16");
-	is_int(dtype_parse("f128"), -1, "f128 is nothing");
+	is_int(dtype_parse("f128"), -1, "f128 is not a type");
 	for (int t = 0; t < DTYPE_COUNT; t++)
-		is_int(dtype_parse(dtype_name((enum dtype)t)), t, "%s by its name", dtype_name((enum dtype)t));
+		is_int(dtype_parse(dtype_name((enum dtype)t)), t, "%s is found by its name", dtype_name((enum dtype)t));
 	for (int t = DTYPE_F16; t < DTYPE_COUNT; t++) {
 		double u = dtype_roundoff((enum dtype)t);
 		ok(stored((enum dtype)t, 1 + 2 * u) == 1 + 2 * u && stored((enum dtype)t, 1 + u) == 1,
-		   "%s: u = %g is half the distance", dtype_name((enum dtype)t), u);
+		   "%s: u = %g is half the distance to the next number", dtype_name((enum dtype)t), u);
 	}
-	ok(dtype_is_float(DTYPE_E4M3) && !dtype_is_float(DTYPE_U8) && !dtype_is_signed(DTYPE_U64), "kinds");
+	ok(dtype_is_float(DTYPE_E4M3) && !dtype_is_float(DTYPE_U8) && !dtype_is_signed(DTYPE_U64), "floats and signed types are known");
 	return tap_done();
 }

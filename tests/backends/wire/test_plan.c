@@ -39,8 +39,8 @@ static void spoil(struct plan *p, int way)
 
 static const char *const spoiled[] = {
 	"buffer A: dimension 1 is 0", "leading dimension 63", "do not hold its shape", "2^44", "two buffers are named A",
-	"rank 6", "no range", "no content", "argument 2: buffer 5 does not exist", "grid, block or cluster z is 0",
-	"threads in a block", "no multiple of the cluster's 3", "are not in scratch0", "A is an input", "are not in A",
+	"rank 6", "not a range", "no content", "argument 2: buffer 5 does not exist", "grid, block or cluster z is 0",
+	"threads in a block", "not a multiple of the cluster's 3", "are outside of scratch0", "A is an input", "are outside of A",
 	"overlap", "longer than the swizzle", "multiple of 16", "reaches beyond", "allowed are 1 to 256", "type 14",
 	"without a kernel name",
 };
@@ -55,7 +55,7 @@ static void test_check(void)
 		p = sample_everything();
 		spoil(p, way);
 		is_int(plan_check(p, &e), -ERR_INPUT, "spoiled plan %d is refused", way);
-		has_str(e.text, spoiled[way], "and says why");
+		has_str(e.text, spoiled[way], "the refusal of plan %d says why", way);
 		plan_free(p);
 	}
 	p = plan_new();
@@ -68,7 +68,7 @@ static void test_sizes(void)
 {
 	struct plan_buffer b = { .type = DTYPE_F16, .rank = 3, .dims = { 2, 3, 5 }, .ld = 8, .bytes = 96 };
 	is_int(plan_buffer_logical(&b), 30, "logical elements are the product of the dims");
-	is_int(plan_buffer_elements(&b), 48, "the allocation holds more");
+	is_int(plan_buffer_elements(&b), 48, "the allocation also counts padding");
 }
 
 static void test_wire(void)
@@ -103,7 +103,7 @@ static int same_form(const struct plan *p, const struct plan *q, bool with_grids
 	return same;
 }
 
-/* Extents, values and grids come and go with the input size; what a compiler or its checks look at does not. */
+/* Extents, values and grids depend on the input size; what a compiler or its checks look at does not. */
 static void test_form(void)
 {
 	struct err e = ERR_INIT;
@@ -111,22 +111,22 @@ static void test_form(void)
 	p->ops[0].launch.cluster[0] = 2;
 	struct plan *form = plan_form(p, false);
 	is_int(plan_check(form, &e), 0, "the form of a plan with everything is a plan %s", e.text);
-	is_int((int)form->op_count, 1, "of its launches");
+	is_int((int)form->op_count, 1, "a form has the plan's launches only");
 	ok(form->ops[0].launch.cluster[0] == 2 && memcmp(form->ops[0].launch.grid, p->ops[0].launch.grid, 12) == 0,
-	   "a grid that a cluster has to divide stays");
+	   "a grid that a cluster divides stays in the form");
 	plan_free(form);
 	form = plan_form(large, false);
-	is_int((int)form->ops[0].launch.grid[0], 1, "another does not");
-	ok(same_form(small, large, false), "two sizes have one form");
-	ok(!same_form(small, large, true), "but for their grids");
+	is_int((int)form->ops[0].launch.grid[0], 1, "another grid does not");
+	ok(same_form(small, large, false), "two input sizes have one form");
+	ok(!same_form(small, large, true), "two input sizes have two forms with grids");
 	large->ops[0].launch.grid[1] = 65536;
-	ok(!same_form(small, large, false), "a grid that some devices refuse counts");
+	ok(!same_form(small, large, false), "a grid that some devices refuse changes the form");
 	large->ops[0].launch.grid[1] = 1;
 	large->ops[0].launch.block[0]++;
-	ok(!same_form(small, large, false), "a block counts");
+	ok(!same_form(small, large, false), "a block changes the form");
 	large->ops[0].launch.block[0]--;
 	large->buffers[1].type = DTYPE_F16;
-	ok(!same_form(small, large, false), "a type counts");
+	ok(!same_form(small, large, false), "a type changes the form");
 	plan_free(form);
 	plan_free(p);
 	plan_free(small);

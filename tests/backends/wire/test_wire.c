@@ -183,7 +183,7 @@ static void test_message(size_t which)
 	struct err e = ERR_INIT;
 	messages[which].put(&bytes);
 	is_int(decode(t, bytes.data, bytes.len, &back, &e), 0, "%s: a message is read back", t->name);
-	ok(bytes.len == back.len && memcmp(bytes.data, back.data, bytes.len) == 0, "%s: it is the same", t->name);
+	ok(bytes.len == back.len && memcmp(bytes.data, back.data, bytes.len) == 0, "%s: a message survives the wire unchanged", t->name);
 	int refused = 0;
 	for (size_t n = 0; n < bytes.len; n++) {
 		buf_clear(&back);
@@ -247,9 +247,9 @@ static void test_reader(void)
 	wire_put_u64(&b, 0);
 	wire_put_u64(&b, 0);
 	in = (struct wire_in){ .at = (uint8_t *)b.data, .end = (uint8_t *)b.data + b.len };
-	is_int(wire_get_count(&in, 8), 0, "so is one whose elements would not fit");
+	is_int(wire_get_count(&in, 8), 0, "a count whose elements do not fit is refused");
 	in = (struct wire_in){ .at = (uint8_t *)b.data, .end = (uint8_t *)b.data + b.len };
-	is_int(wire_get_count(&in, 5), 3, "one whose elements fit is not");
+	is_int(wire_get_count(&in, 5), 3, "a count whose elements fit is accepted");
 	buf_fini(&b);
 }
 
@@ -266,8 +266,8 @@ static void test_frames(void)
 	struct wire_frame f;
 	pair(fd);
 	is_int(wire_send(fd[0], WIRE_PING, 77, "abc", 3, clock_now() + 60 * CLOCK_S, &e), 0, "a frame is sent");
-	is_int(wire_receive(fd[1], &f, clock_now() + 60 * CLOCK_S, -1, NULL, &e), 0, "and received");
-	ok(f.type == WIRE_PING && f.id == 77 && f.len == 3 && memcmp(f.body, "abc", 3) == 0, "as it was");
+	is_int(wire_receive(fd[1], &f, clock_now() + 60 * CLOCK_S, -1, NULL, &e), 0, "a frame is received");
+	ok(f.type == WIRE_PING && f.id == 77 && f.len == 3 && memcmp(f.body, "abc", 3) == 0, "a frame arrives as it was sent");
 	free(f.body);
 	is_int(wire_receive(fd[1], &f, clock_now() + 20 * CLOCK_MS, -1, NULL, &e), -ERR_TIMEOUT,
 	       "silence ends at the deadline");
@@ -275,12 +275,12 @@ static void test_frames(void)
 	struct pace pace = pace_begin();
 	is_int(wire_send(fd[0], WIRE_PING, 1, big, sizeof big, clock_now() + 50 * CLOCK_MS, &e), -ERR_TIMEOUT,
 	       "a peer that does not read ends at the deadline, on a blocking descriptor");
-	ok(pace_within(&pace, CLOCK_S), "and not long after it (%s)", pace_text(&pace));
+	ok(pace_within(&pace, CLOCK_S), "the deadline holds within a second (%s)", pace_text(&pace));
 	close(fd[0]);
 	is_int(wire_receive(fd[1], &f, clock_now() + 60 * CLOCK_S, -1, NULL, &e), -ERR_CRASH,
 	       "half a frame and end of file is a dead peer");
 	is_int(wire_send(fd[1], WIRE_PING, 1, "", 0, clock_now() + 60 * CLOCK_S, &e), -ERR_CRASH,
-	       "so is one that cannot be written to");
+	       "a peer that cannot be written to is dead");
 	close(fd[1]);
 }
 
@@ -292,8 +292,8 @@ static void test_garbage(void)
 	pair(fd);
 	if (write(fd[0], "Hello, this is a shell on some login node", 40) != 40)
 		abort();
-	is_int(wire_receive(fd[1], &f, clock_now() + 60 * CLOCK_S, -1, NULL, &e), -ERR_NETWORK, "garbage is named as such");
-	has_str(e.text, "launcher", "with what to look at");
+	is_int(wire_receive(fd[1], &f, clock_now() + 60 * CLOCK_S, -1, NULL, &e), -ERR_NETWORK, "garbage is refused");
+	has_str(e.text, "launcher", "the message about garbage says what to check");
 	close(fd[0]);
 	close(fd[1]);
 	uint8_t header[WIRE_HEADER] = { 'P', 'E', 'A', 'K', WIRE_PING, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 };
@@ -307,7 +307,7 @@ static void test_garbage(void)
 		abort();
 	close(fd[0]);
 	is_int(wire_receive(fd[1], &f, clock_now() + 60 * CLOCK_S, -1, NULL, &e), -ERR_CRASH,
-	       "a length alone makes nobody allocate 1 GiB");
+	       "a length alone allocates nothing");
 	close(fd[1]);
 }
 
@@ -333,13 +333,13 @@ static void test_large(void)
 	close(side[1]);
 	struct wire_frame f = { 0 };
 	struct buf also = BUF_INIT;
-	is_int(wire_receive(fd[0], &f, clock_now() + 60 * CLOCK_S, side[0], &also, &e), 0, "8 MiB through a pipe");
-	ok(f.len == LEN && memcmp(f.body, body, LEN) == 0, "arrive whole");
+	is_int(wire_receive(fd[0], &f, clock_now() + 60 * CLOCK_S, side[0], &also, &e), 0, "8 MiB pass through a pipe");
+	ok(f.len == LEN && memcmp(f.body, body, LEN) == 0, "8 MiB arrive complete");
 	free(f.body);
 	is_int(wire_receive(fd[0], &f, clock_now() + 60 * CLOCK_S, side[0], &also, &e), -ERR_CRASH,
-	       "then the sender is gone");
-	is_int(also.len, 8192, "of its complaints the last 8 KiB are kept");
-	is_str(buf_text(&also) + also.len - 10, "complaint\n", "up to the last word");
+	       "the end of the sender is noticed");
+	is_int(also.len, 8192, "the last 8 KiB of stderr are kept");
+	is_str(buf_text(&also) + also.len - 10, "complaint\n", "the last line of stderr is kept");
 	buf_fini(&also);
 	free(body);
 	close(fd[0]);
@@ -364,8 +364,8 @@ static void test_tail(void)
 			if (pid == 0)
 				_exit(wire_send_tail(fd[0], WIRE_OUTPUT, 5, bytes, lens[k].body, &tail,
 				                     careful ? clock_now() + 60 * CLOCK_S : CLOCK_NEVER, NULL) < 0);
-			is_int(wire_receive(fd[1], &f, clock_now() + 60 * CLOCK_S, -1, NULL, &e), 0, "a body of %zu and a tail of %zu bytes", lens[k].body, lens[k].tail);
-			ok(f.len == lens[k].body + lens[k].tail && memcmp(f.body, bytes, f.len) == 0, "arrive as one");
+			is_int(wire_receive(fd[1], &f, clock_now() + 60 * CLOCK_S, -1, NULL, &e), 0, "a body of %zu and a tail of %zu bytes are received", lens[k].body, lens[k].tail);
+			ok(f.len == lens[k].body + lens[k].tail && memcmp(f.body, bytes, f.len) == 0, "body and tail arrive as one message");
 			free(f.body);
 			waitpid(pid, NULL, 0);
 			close(fd[0]);
@@ -373,7 +373,7 @@ static void test_tail(void)
 		}
 	struct err e = ERR_INIT;
 	struct wire_tail beyond = { .bytes = bytes, .len = WIRE_BODY_MAX };
-	is_int(wire_send_tail(-1, WIRE_OUTPUT, 5, bytes, 1, &beyond, CLOCK_NEVER, &e), -ERR_INPUT, "together they may be too large");
+	is_int(wire_send_tail(-1, WIRE_OUTPUT, 5, bytes, 1, &beyond, CLOCK_NEVER, &e), -ERR_INPUT, "a body and a tail that are too large together are refused");
 	struct wire_compare m = { .run = 3, .reference = bytes, .reference_len = 9, .tolerance = 0.5, .poison = 7 };
 	struct buf whole = BUF_INIT, begun = BUF_INIT;
 	struct wire_tail rest;
@@ -399,8 +399,8 @@ static void test_names(void)
 		for (int u = WIRE_HELLO; u < t && name; u++)
 			odd += strcmp(name, wire_type_name((enum wire_type)u)) == 0;
 	}
-	is_int(odd, 0, "every type has a name of its own");
-	is_str(wire_type_name((enum wire_type)(WIRE_LAST + 1)), "?", "what is none has none");
+	is_int(odd, 0, "every type has its own name");
+	is_str(wire_type_name((enum wire_type)(WIRE_LAST + 1)), "?", "an unknown type has no name");
 }
 
 /* --- every member has a row --------------------------------------------------------------------------------------------- */
@@ -479,7 +479,7 @@ static void test_new_member(void)
 	wire_encode(&new, &m, &bytes);
 	struct wire_in in = { .at = (uint8_t *)bytes.data, .end = (uint8_t *)bytes.data + bytes.len };
 	is_int(wire_decode(&new, &in, &back, &e), 0, "the new member is read back");
-	ok(back.run == 7 && back.newer == 0.25 && strcmp(back.note, "x") == 0, "with its value");
+	ok(back.run == 7 && back.newer == 0.25 && strcmp(back.note, "x") == 0, "the new member keeps its value");
 	wire_fini(&new, &back);
 	m.newer = 1.5;
 	buf_clear(&bytes);

@@ -1,4 +1,4 @@
-/* backends/worker/backend: where bytes of a buffer with its red zones stand, and which are none of them. */
+/* backends/worker/backend: where bytes of a buffer with its red zones are, and which offsets are outside. */
 #include "backends/worker/backend.h"
 
 #include "tap.h"
@@ -27,6 +27,6 @@ int main(void)
 		int rc = backend_place(&plan, cases[i].buffer, cases[i].offset, cases[i].bytes, &at, &e);
 		ok(cases[i].want < 0 ? rc == -ERR_INPUT && e.text[0] : rc == 0 && at == (uint64_t)cases[i].want, "%s", cases[i].what);
 	}
-	ok(backend_find("cuda") && backend_find("hip") && backend_find("hlsl") && !backend_find("metal"), "backends by their names");
+	ok(backend_find("cuda") && backend_find("hip") && backend_find("hlsl") && !backend_find("metal"), "backends are found by name");
 	return tap_done();
 }

@@ -78,14 +78,14 @@ static void test_compare(struct sample_worker *w, uint32_t run, const float *wan
 	struct wire_compared c;
 	struct wire_compare m = { .run = run, .tolerance = 1e-6, .poison = 0xFF };
 	memcpy(m.reference_hash, hash_array(want, N * N * 4).hex, 65);
-	is_int(sample_compare(w, &m, &c, &e), 0, "comparing by hash alone is answered");
-	is_int(c.need_reference, 1, "with the wish for the bytes");
+	is_int(sample_compare(w, &m, &c, &e), 0, "a compare request by hash alone is answered");
+	is_int(c.need_reference, 1, "the answer asks for the reference bytes");
 	m.reference = (const uint8_t *)want;
 	m.reference_len = N * N * 4;
-	is_int(sample_compare(w, &m, &c, &e), 0, "comparing with the bytes: %s", e.text);
+	is_int(sample_compare(w, &m, &c, &e), 0, "a compare request with the bytes is answered: %s", e.text);
 	ok(c.error < 1e-6 && c.mismatched == 0 && c.elements == N * N, "the product is right (error %.2g)", c.error);
 	m.reference_hash[0] = m.reference_hash[0] == '0' ? '1' : '0';
-	is_int(sample_compare(w, &m, &c, &e), -ERR_NETWORK, "bytes of another hash are refused");
+	is_int(sample_compare(w, &m, &c, &e), -ERR_NETWORK, "a reference with another hash is refused");
 }
 
 static void test_measure(struct sample_worker *w, uint32_t run)
@@ -103,7 +103,7 @@ static void test_measure(struct sample_worker *w, uint32_t run)
 	}
 }
 
-/* Two runs of one worker, alternately; and energy, which this backend cannot tell. */
+/* Two runs of one worker in alternation; and energy, which this backend cannot measure. */
 static void test_pair(struct sample_worker *w, uint32_t run)
 {
 	struct wire_pair m = { .a = run, .b = run, .min_pairs = 10, .max_pairs = 20, .margin = 0.01, .confidence = 0.95, .width = 1,
@@ -112,18 +112,18 @@ static void test_pair(struct sample_worker *w, uint32_t run)
 	struct wire_paired p;
 	struct wire_energised x;
 	struct err e = ERR_INIT;
-	is_int(sample_pair(w, &m, &p, &e), 0, "compared with itself: %s", e.text);
-	ok(p.pair_count >= 10 && p.pair_count <= 20 && p.a_ns[0] > 0 && p.b_ns[0] > 0, "%zu pairs", p.pair_count);
-	ok(p.low <= p.ratio && p.ratio <= p.high && p.high > 0, "an interval around the ratio (%.3f %.3f %.3f)", p.low, p.ratio, p.high);
-	has_str(p.note, "not available for hlsl", "clocks and other load are not known, which is said");
+	is_int(sample_pair(w, &m, &p, &e), 0, "a run is compared with itself: %s", e.text);
+	ok(p.pair_count >= 10 && p.pair_count <= 20 && p.a_ns[0] > 0 && p.b_ns[0] > 0, "a comparison returns its pairs (%zu)", p.pair_count);
+	ok(p.low <= p.ratio && p.ratio <= p.high && p.high > 0, "the interval contains the ratio (%.3f %.3f %.3f)", p.low, p.ratio, p.high);
+	has_str(p.note, "not available for hlsl", "the note says that clocks and other load are unknown");
 	wire_paired_fini(&p);
 	m.b = 77;
-	is_int(sample_pair(w, &m, &p, &e), -ERR_NOT_FOUND, "a run that is not there");
+	is_int(sample_pair(w, &m, &p, &e), -ERR_NOT_FOUND, "a run that does not exist is refused");
 	m.b = run;
 	m.min_pairs = 0;
-	is_int(sample_pair(w, &m, &p, &e), -ERR_NETWORK, "numbers that cannot be");
-	is_int(sample_energy(w, &weigh, &x, &e), 0, "weighed");
-	ok(x.joules == 0 && x.note[0], "nothing is known, and why: %s", x.note);
+	is_int(sample_pair(w, &m, &p, &e), -ERR_NETWORK, "numbers out of range are refused");
+	is_int(sample_energy(w, &weigh, &x, &e), 0, "an energy request is answered");
+	ok(x.joules == 0 && x.note[0], "the note says why no energy is known: %s", x.note);
 	wire_energised_fini(&x);
 }
 
@@ -137,17 +137,17 @@ static void test_matmul(struct sample_worker *w)
 	if (!ok(run > 0, "a matmul compiles and loads: %s", e.text))
 		return;
 	struct wire_execute m = { .run = (uint32_t)run, .seed = 42, .poison = 0xFF };
-	is_int(sample_execute(w, &m, &x, &e), 0, "it runs: %s", e.text);
-	ok(x.changed_input == 0 && x.broken_zone == 0, "and damages nothing");
+	is_int(sample_execute(w, &m, &x, &e), 0, "a matmul runs: %s", e.text);
+	ok(x.changed_input == 0 && x.broken_zone == 0, "a matmul damages nothing");
 	test_compare(w, (uint32_t)run, want);
 	struct hash first = output(w, (uint32_t)run, 0);
 	m.poison = 0x55;
-	is_int(sample_execute(w, &m, &again, &e), 0, "it runs again");
-	is_str(output(w, (uint32_t)run, 0).hex, first.hex, "same seed, same output");
+	is_int(sample_execute(w, &m, &again, &e), 0, "a matmul runs again");
+	is_str(output(w, (uint32_t)run, 0).hex, first.hex, "the same seed gives the same output");
 	test_measure(w, (uint32_t)run);
 	test_pair(w, (uint32_t)run);
-	is_int(sample_release(w, (uint32_t)run, &e), 0, "the run is released");
-	is_int(sample_execute(w, &m, &again, &e), -ERR_NOT_FOUND, "and gone");
+	is_int(sample_release(w, (uint32_t)run, &e), 0, "a run is released");
+	is_int(sample_execute(w, &m, &again, &e), -ERR_NOT_FOUND, "a released run is gone");
 	free(want);
 	plan_free(p);
 }
@@ -176,16 +176,16 @@ static void test_damage(struct sample_worker *w)
 	struct plan *p = sample_matmul(64, 8, 8);
 	is_int(try(w, KERNEL "{ C[id.x] = A[0]; if (id.x == 5) C[64 * 64 + 17] = 1; }", p, &x, &e), 0,
 	       "writes behind C: %s", e.text);
-	is_int(x.broken_zone, 3, "C's red zone tells");
-	is_int(x.changed_input, 0, "and nothing else");
+	is_int(x.broken_zone, 3, "a write behind C breaks its red zone");
+	is_int(x.changed_input, 0, "no input counts as changed");
 	is_int(try(w, KERNEL "{ C[id.x] = A[64 * 64 + id.x]; }", p, &x, &e), 0, "reads behind A");
 	p->buffers[1].role = PLAN_INOUT;
-	is_int(try(w, KERNEL "{ B[id.x] = C[0]; C[id.y] = A[id.x]; }", p, &x, &e), 0, "an inout is no changed input");
-	is_int(x.changed_input, 0, "as is told");
+	is_int(try(w, KERNEL "{ B[id.x] = C[0]; C[id.y] = A[id.x]; }", p, &x, &e), 0, "an inout buffer that was written is not a changed input");
+	is_int(x.changed_input, 0, "the changed input is named");
 	int run = sample_load(w, KERNEL "{ B[id.x] = C[0]; }", NULL, 0, p, &e);
 	sample_execute(w, &(struct wire_execute){ .run = (uint32_t)run, .seed = 1 }, &x, &e);
-	ok(strcmp(output(w, (uint32_t)run, 1).hex, hash_text("").hex) != 0, "and an output");
-	is_str(output(w, (uint32_t)run, 2).hex, hash_text("").hex, "there are no more");
+	ok(strcmp(output(w, (uint32_t)run, 1).hex, hash_text("").hex) != 0, "an inout buffer is an output");
+	is_str(output(w, (uint32_t)run, 2).hex, hash_text("").hex, "an output that does not exist is refused");
 	sample_release(w, (uint32_t)run, NULL);
 	plan_free(p);
 }
@@ -199,8 +199,8 @@ static void test_changed_input(struct sample_worker *w)
 	struct plan_launch *l = sample_launch(p, "matmul", 1, 1, 8, 8);
 	sample_arg_buffer(l, "D", 2);
 	sample_arg_buffer(&p->ops[0].launch, "D", 1);
-	is_int(try(w, KERNEL "{ D[id.x] = 2.0; }", p, &x, &e), 0, "writes B by another name: %s", e.text);
-	is_int(x.changed_input, 2, "which is told");
+	is_int(try(w, KERNEL "{ D[id.x] = 2.0; }", p, &x, &e), 0, "a kernel writes B through an alias: %s", e.text);
+	is_int(x.changed_input, 2, "the write through an alias is found");
 	plan_free(p);
 }
 
@@ -211,15 +211,15 @@ static void test_limits(struct sample_worker *w, const struct facts *f)
 	struct plan *p = sample_matmul(64, 8, 8);
 	char *code = mem_fmt("groupshared float s[%u]; " KERNEL "{ s[g] = A[g]; GroupMemoryBarrierWithGroupSync(); C[id.x] = s[63 - g]; }",
 	                     f->shared_static / 4 + 1);
-	is_int(try(w, code, p, &x, &e), -ERR_PRUNED, "one element of groupshared memory too many");
-	has_str(e.text, "groupshared memory in bytes", "says what");
+	is_int(try(w, code, p, &x, &e), -ERR_PRUNED, "too much groupshared memory prunes the configuration");
+	has_str(e.text, "groupshared memory in bytes", "the message names the limit");
 	free(code);
 	plan_free(p);
 	p = sample_matmul(64, 64, 64);
 	is_int(try(w, "[numthreads(64, 64, 1)] void matmul(uint3 id : SV_DispatchThreadID) { C[id.x] = A[id.y]; }", p, &x,
 	           &e),
 	       -ERR_PRUNED, "4096 threads a block");
-	has_str(e.text, "threads per block is 4096", "says how many");
+	has_str(e.text, "threads per block is 4096", "the message gives the number");
 	p->ops[0].launch.block[0] = 8;
 	plan_free(p);
 }
@@ -267,29 +267,29 @@ static void test_views(struct sample_worker *w)
 	int run = sample_load(w, code, NULL, 0, p, &e);
 	ok(run > 0, "every kind of argument loads: %s", e.text);
 	struct wire_execute m = { .run = (uint32_t)run, .seed = 5, .poison = 0xFF };
-	is_int(sample_execute(w, &m, &x, &e), 0, "and runs: %s", e.text);
+	is_int(sample_execute(w, &m, &x, &e), 0, "every kind of argument runs: %s", e.text);
 	struct buf body = BUF_INIT;
 	struct wire_frame f;
 	wire_output_encode(&(struct wire_output){ .run = (uint32_t)run, .output = 0 }, &body);
-	is_int(sample_worker_call(w, WIRE_OUTPUT, &body, &f, &e), 0, "its output is sent: %s", e.text);
+	is_int(sample_worker_call(w, WIRE_OUTPUT, &body, &f, &e), 0, "the f32 output is sent: %s", e.text);
 	struct wire_in in = { .at = f.body, .end = f.body + f.len };
 	size_t len;
 	float c[16], a[16 * 20], word;
 	memcpy(c, wire_get_bytes(&in, &len), sizeof c);
-	is_int(len, 16 * 16 * 4, "whole");
+	is_int(len, 16 * 16 * 4, "the output is complete");
 	fill_buffer(&p->buffers[0], 5, a);
 	memset(&word, 0x3F, 4);
-	ok(c[0] == 8, "f16 and table elements (%g)", (double)c[0]);
+	ok(c[0] == 8, "f16 and table elements are read (%g)", (double)c[0]);
 	ok(c[1] == a[5] && c[2] == a[5] && isnan(c[7]), "vectors and bytes see the same memory, and padding is NaN");
-	ok(c[3] == a[8] && c[4] == word, "copy and memset came before the launch");
-	ok(c[5] == 0.25f && c[6] == 16 && c[8] == 0.125f, "scalars of three types");
+	ok(c[3] == a[8] && c[4] == word, "copy and memset run before the launch");
+	ok(c[5] == 0.25f && c[6] == 16 && c[8] == 0.125f, "scalars of three types arrive");
 	free(f.body);
 	buf_clear(&body);
 	wire_output_encode(&(struct wire_output){ .run = (uint32_t)run, .output = 1 }, &body);
-	is_int(sample_worker_call(w, WIRE_OUTPUT, &body, &f, &e), 0, "so is the f16 output");
+	is_int(sample_worker_call(w, WIRE_OUTPUT, &body, &f, &e), 0, "the f16 output is sent");
 	uint16_t half;
 	memcpy(&half, f.body + 8, 2);
-	ok(half == 0x3e00 && f.body[10] == 0xFF, "two bytes written, the next still poison");
+	ok(half == 0x3e00 && f.body[10] == 0xFF, "f16 elements are written byte for byte, the next ones stay poison");
 	free(f.body);
 	buf_fini(&body);
 	sample_release(w, (uint32_t)run, &e);
@@ -313,16 +313,16 @@ static void test_requests(struct sample_worker *w)
 	buf_clear(&body);
 	wire_put_text(&body, "cuda");
 	int r = sample_worker_call(w, WIRE_DEVICES, &body, &frame, &e);
-	ok(r == 0 || r == -ERR_UNSUPPORTED, "CUDA devices are listed, or it says why not");
+	ok(r == 0 || r == -ERR_UNSUPPORTED, "CUDA devices are listed, or unsupported");
 	if (r == 0)
 		free(frame.body);
 	buf_clear(&body);
 	wire_put_text(&body, "metal");
 	is_int(sample_worker_call(w, WIRE_DEVICES, &body, &frame, &e), -ERR_UNSUPPORTED, "an unknown backend is refused");
-	is_int(sample_worker_call(w, WIRE_PREPARE, &body, &frame, &e), -ERR_NETWORK, "so is a message that is none");
-	is_int(sample_worker_call(w, WIRE_HELLO, &body, &frame, &e), -ERR_NETWORK, "and one that is no request");
+	is_int(sample_worker_call(w, WIRE_PREPARE, &body, &frame, &e), -ERR_NETWORK, "a malformed message is refused");
+	is_int(sample_worker_call(w, WIRE_HELLO, &body, &frame, &e), -ERR_NETWORK, "an answer in place of a request is refused");
 	buf_clear(&body);
-	is_int(sample_worker_call(w, WIRE_PING, &body, &frame, &e), 0, "and still it answers");
+	is_int(sample_worker_call(w, WIRE_PING, &body, &frame, &e), 0, "the worker still answers after refusals");
 	free(frame.body);
 	buf_fini(&body);
 }
@@ -335,11 +335,11 @@ static void test_garbage(void)
 	struct wire_frame frame;
 	if (!start(&w, &f, &e) || write(w.fd, "GET / HTTP/1.1\r\nHost: peakd\r\n\r\n", 31) != 31)
 		abort();
-	is_int(wire_receive(w.fd, &frame, clock_now() + 60 * CLOCK_S, -1, NULL, &e), 0, "garbage is answered");
-	is_int(frame.type, WIRE_FAILED, "with a failure");
+	is_int(wire_receive(w.fd, &frame, clock_now() + 60 * CLOCK_S, -1, NULL, &e), 0, "garbage on the wire is answered");
+	is_int(frame.type, WIRE_FAILED, "the answer to garbage is a failure");
 	free(frame.body);
 	int status = sample_worker_stop(&w);
-	ok(WIFEXITED(status) && WEXITSTATUS(status) == 1, "and ends the worker");
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 1, "garbage ends the worker");
 }
 
 /* Groupshared memory is not bounds-checked: this writes far outside of the process's memory. */
@@ -354,11 +354,11 @@ static void test_crash(void)
 		abort();
 	int r = f.shares_cpu ? try(&w, "groupshared float s[4]; " KERNEL "{ s[A[id.x] * 0.0 + 400000000.0 + g] = 1; "
 	                           "GroupMemoryBarrierWithGroupSync(); C[id.x] = s[g & 3]; }", p, &x, &e) : -ERR_CRASH;
-	is_int(r, -ERR_CRASH, "device code that crashes takes only the worker: %s", e.text);
+	is_int(r, -ERR_CRASH, "device code that crashes ends only its worker: %s", e.text);
 	sample_worker_stop(&w);
 	if (!start(&w, &f, &e))
 		abort();
-	is_int(try(&w, KERNEL "{ C[id.x] = A[id.x]; }", p, &x, &e), 0, "and the next one is well");
+	is_int(try(&w, KERNEL "{ C[id.x] = A[id.x]; }", p, &x, &e), 0, "the next worker is healthy");
 	sample_worker_stop(&w);
 	plan_free(p);
 }
@@ -378,11 +378,11 @@ static void test_descriptors(const struct sample_worker *w)
 	leads_to(w, 0, in);
 	leads_to(w, 1, out);
 	leads_to(w, 2, err);
-	is_str(in, "/dev/null", "nothing of the wire is left on descriptor 0");
-	is_str(out, err, "and 1 is stderr");
+	is_str(in, "/dev/null", "descriptor 0 is no longer the wire");
+	is_str(out, err, "descriptor 1 is stderr");
 }
 
-/* Minutes of work: the daemon's way out is to kill the process. */
+/* Minutes of work: the daemon can only kill the process. */
 static void test_hang(void)
 {
 	struct sample_worker w;
@@ -395,15 +395,15 @@ static void test_hang(void)
 	int run = start(&w, &f, &e) ? sample_load(&w,
 	                                          KERNEL "{ float s = 0.0; for (int i = 0; i < 60000; i++) s += A[i & 4095] * s; "
 	                                          "if (id.x < 64) C[id.x] = s; }", NULL, 0, p, &e) : -1;
-	ok(run > 0, "a kernel that never ends: %s", e.text);
+	ok(run > 0, "a kernel that never ends compiles: %s", e.text);
 	wire_execute_encode(&(struct wire_execute){ .run = (uint32_t)run }, &body);
 	wire_send(w.fd, WIRE_EXECUTE, 99, body.data, body.len, clock_now() + 60 * CLOCK_S, &e);
-	is_int(wire_receive(w.fd, &frame, clock_now() + 300 * CLOCK_MS, -1, NULL, &e), -ERR_TIMEOUT, "the deadline passes");
+	is_int(wire_receive(w.fd, &frame, clock_now() + 300 * CLOCK_MS, -1, NULL, &e), -ERR_TIMEOUT, "the deadline of a hanging kernel passes");
 	struct pace pace = pace_begin();
 	kill(w.pid, SIGKILL);
 	int status = sample_worker_stop(&w);
 	bool soon = pace_within(&pace, 5 * CLOCK_S);
-	ok(WIFSIGNALED(status) && soon, "the worker is killed in %s", pace_text(&pace));
+	ok(WIFSIGNALED(status) && soon, "a hanging worker is killed in %s", pace_text(&pace));
 	buf_fini(&body);
 	plan_free(p);
 }
@@ -426,7 +426,7 @@ int main(void)
 	test_limits(&w, &facts);
 	test_views(&w);
 	test_requests(&w);
-	is_int(sample_worker_stop(&w), 0, "a worker ends well when its wire is closed");
+	is_int(sample_worker_stop(&w), 0, "a worker exits with 0 when its wire is closed");
 	test_garbage();
 	test_crash();
 	test_hang();
