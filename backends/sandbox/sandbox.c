@@ -1,5 +1,6 @@
-/* sandbox: see sandbox.h. The order in a device worker: environment and limits, files, then the driver is opened, then system calls. A
- * driver's start may run a helper (nvidia-modprobe) and connect to its daemons; no kernel's text has arrived by then. */
+/* sandbox: see sandbox.h. The order in a device worker: environment and limits, files, then the driver is opened, then
+ * system calls. A driver's start may run a helper (nvidia-modprobe) and connect to its daemons; no kernel's text has
+ * arrived by then. */
 #include "backends/sandbox/sandbox.h"
 
 #include <dirent.h>
@@ -21,36 +22,41 @@ enum { SCRATCH_FILE_MAX = 256 << 20 /* bytes */, SCRATCH_DEPTH_MAX = 8 };
 struct sandbox_kernel sandbox_probe(void)
 {
 	const char *set = getenv("PEAKD_SANDBOX");
-	return (struct sandbox_kernel){
-		.landlock = sandbox_files_abi(), .seccomp = sandbox_calls_offered(), .off = set && strcmp(set, "off") == 0,
-	};
+	return (struct sandbox_kernel){ .landlock = sandbox_files_abi(),
+					.seccomp = sandbox_calls_offered(),
+					.off = set && strcmp(set, "off") == 0 };
 }
 
 void sandbox_lacks(const struct sandbox_kernel *k, struct buf *out)
 {
 	if (k->off) {
-		buf_adds(out, "OFF by PEAKD_SANDBOX=off: kernels and compilers can read and write all that this user can; unset it");
+		buf_adds(out, "OFF by PEAKD_SANDBOX=off: kernels and compilers can read and write all that this user "
+			      "can; unset it");
 		return;
 	}
 	if (k->landlock == 0)
-		buf_adds(out, "no Landlock in this kernel: compiled code can include any file that this user can read; boot Linux 5.13 "
-		              "or newer with landlock in lsm=, or run peakd as a user of its own");
+		buf_adds(out, "no Landlock in this kernel: compiled code can include any file that this user can read; "
+			      "boot Linux 5.13 "
+			      "or newer with landlock in lsm=, or run peakd as a user of its own");
 	if (!k->seccomp)
-		buf_addf(out, "%sno seccomp in this kernel: workers keep network and processes; run peakd where there is no network",
-		         k->landlock == 0 ? "; " : "");
+		buf_addf(out,
+			 "%sno seccomp in this kernel: workers keep network and processes; run peakd where there is no "
+			 "network",
+			 k->landlock == 0 ? "; " : "");
 }
 
 void sandbox_start(void)
 {
 	/* A core file would hold inputs and references. */
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-	/* The caches of Mesa and NVIDIA live in the user's home, and would pass one kernel's code to the next worker. */
+	/* The caches of Mesa and NVIDIA live in the user's home, and would pass one kernel's code to the next
+	 * worker. */
 	setenv("MESA_SHADER_CACHE_DISABLE", "true", 1);
 	setenv("CUDA_CACHE_DISABLE", "1", 1);
 	setenv("__GL_SHADER_DISK_CACHE", "0", 1);
 }
 
-/* --- scratch: TMPDIR/peakd-UID/PID, for compilers that write files -------------------------------------------------------------- */
+/* --- scratch: TMPDIR/peakd-UID/PID, for compilers that write files ------------------------------------------------ */
 
 /* Removes the folder with all that is in it. Follows no links. */
 static void remove_folder(int parent, const char *name, int depth)
@@ -73,7 +79,8 @@ static void remove_folder(int parent, const char *name, int depth)
 	unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* Makes the folder, allows it and makes it this process's TMPDIR. False when it cannot be made, or its parent belongs to somebody else. */
+/* Makes the folder, allows it and makes it this process's TMPDIR. False when it cannot be made, or its parent belongs
+ * to somebody else. */
 static bool make_scratch(struct sandbox_files *f)
 {
 	const char *base = getenv("TMPDIR");
@@ -81,7 +88,7 @@ static bool make_scratch(struct sandbox_files *f)
 	char *own = mem_fmt("%s/%ld", users, (long)getpid());
 	struct stat st;
 	bool made = (mkdir(users, 0700) == 0 || errno == EEXIST) && lstat(users, &st) == 0 && S_ISDIR(st.st_mode) &&
-	            st.st_uid == geteuid() && (st.st_mode & 077) == 0;
+		    st.st_uid == geteuid() && (st.st_mode & 077) == 0;
 	if (made) {
 		/* Workers that were killed left theirs behind. */
 		DIR *d = opendir(users);
@@ -115,9 +122,12 @@ void sandbox_end(void)
 	free(name);
 }
 
-/* --- files that stay reachable: strace of NVRTC, glslang and lavapipe shows them; generous where a closed driver may look ------------ */
+/* --- files that stay reachable ----------------------------------------------------------------------------------- */
 
-/* The folder that a file is in, as it is written and as it really is: libraries are often links into a versioned folder. */
+/* Found with strace of NVRTC, glslang and lavapipe; generous where a closed driver may look. */
+
+/* The folder that a file is in, as it is written and as it really is: libraries are often links into a versioned
+ * folder. */
 static void allow_folder_of(struct sandbox_files *f, const char *file)
 {
 	char real[PATH_MAX];
@@ -151,16 +161,37 @@ static void allow_listed(struct sandbox_files *f, const char *variable, bool fil
 /* Files of packages and of the kernel, but nobody's own: no home, no /tmp, no /var, of /etc only what loaders read. */
 static void allow_drivers(struct sandbox_files *f)
 {
-	static const char *const read[] = {
-		"/usr", "/lib", "/lib64", "/opt/cuda", "/opt/nvidia", "/opt/rocm", "/nix/store", "/run/opengl-driver", "/run/nvidia", "/sys",
-		"/etc/ld.so.cache", "/etc/vulkan", "/etc/glvnd", "/etc/drirc", "/etc/nvidia", "/etc/localtime",
-		"/proc/driver", "/proc/cpuinfo", "/proc/meminfo", "/proc/devices", "/proc/modules", "/proc/version", "/proc/stat",
-		"/proc/filesystems", "/proc/sys/vm", "/proc/sys/kernel",
-	};
+	static const char *const read[] = { "/usr",
+					    "/lib",
+					    "/lib64",
+					    "/opt/cuda",
+					    "/opt/nvidia",
+					    "/opt/rocm",
+					    "/nix/store",
+					    "/run/opengl-driver",
+					    "/run/nvidia",
+					    "/sys",
+					    "/etc/ld.so.cache",
+					    "/etc/vulkan",
+					    "/etc/glvnd",
+					    "/etc/drirc",
+					    "/etc/nvidia",
+					    "/etc/localtime",
+					    "/proc/driver",
+					    "/proc/cpuinfo",
+					    "/proc/meminfo",
+					    "/proc/devices",
+					    "/proc/modules",
+					    "/proc/version",
+					    "/proc/stat",
+					    "/proc/filesystems",
+					    "/proc/sys/vm",
+					    "/proc/sys/kernel" };
 	static const char *const use[] = {
-		"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/dri", "/dev/dxg", "/dev/kfd", "/dev/udmabuf",
-		"/proc/self", /* drivers name their threads there */
-		"/tmp/nvidia-mps",
+		"/dev/null",      "/dev/zero",    "/dev/random",
+		"/dev/urandom",   "/dev/dri",     "/dev/dxg",
+		"/dev/kfd",       "/dev/udmabuf", "/proc/self" /* where drivers name their threads */,
+		"/tmp/nvidia-mps"
 	};
 	for (size_t i = 0; i < MEM_COUNT(read); i++)
 		sandbox_files_allow(f, read[i], SANDBOX_FILES_READ);
@@ -176,10 +207,11 @@ static void allow_drivers(struct sandbox_files *f)
 	allow_listed(f, "PEAKD_HIP_RUNTIME", true);
 }
 
-/* --- entering and closing ------------------------------------------------------------------------------------------------- */
+/* --- entering and closing ----------------------------------------------------------------------------------------- */
 
 /* *ret_writes: the role may write files. */
-static int enter_files(int abi, enum sandbox_role role, const struct sandbox_needs *needs, bool *ret_writes, struct err *e)
+static int enter_files(int abi, enum sandbox_role role, const struct sandbox_needs *needs, bool *ret_writes,
+		       struct err *e)
 {
 	struct sandbox_files f;
 	struct stat st;
@@ -201,11 +233,14 @@ static int enter_files(int abi, enum sandbox_role role, const struct sandbox_nee
 
 static int refuse(const struct err *why, struct err *e)
 {
-	return err_set(e, ERR_UNSUPPORTED, "the worker's sandbox cannot be closed: %s. Something above peakd forbids it (a container's own "
-	               "filter?); PEAKD_SANDBOX=off in the daemon's environment runs workers without", why->text);
+	return err_set(e, ERR_UNSUPPORTED,
+		       "the worker's sandbox cannot be closed: %s. Something above peakd forbids it (a container's own "
+		       "filter?); PEAKD_SANDBOX=off in the daemon's environment runs workers without",
+		       why->text);
 }
 
-int sandbox_enter(const struct sandbox_kernel *k, enum sandbox_role role, const struct sandbox_needs *needs, struct err *e)
+int sandbox_enter(const struct sandbox_kernel *k, enum sandbox_role role, const struct sandbox_needs *needs,
+		  struct err *e)
 {
 	struct err why = ERR_INIT;
 	bool writes = k->landlock == 0;
@@ -218,7 +253,8 @@ int sandbox_enter(const struct sandbox_kernel *k, enum sandbox_role role, const 
 		rc = enter_files(k->landlock, role, needs, &writes, &why);
 	if (rc < 0)
 		return refuse(&why, e);
-	/* Drivers keep anonymous shared memory in files, so only the compile role is limited: to no file, or small ones in its scratch folder. */
+	/* Drivers keep anonymous shared memory in files, so only the compile role is limited: to no file, or small ones
+	 * in its scratch folder. */
 	if (role == SANDBOX_COMPILE) {
 		rlim_t most = writes ? SCRATCH_FILE_MAX : 0;
 		signal(SIGXFSZ, SIG_IGN);

@@ -1,7 +1,8 @@
-/* sandbox: what a worker may still do once it holds a kernel's text: open no new files, use no network, touch no other processes.
- * backends/worker/worker.c calls sandbox_start before anything else, sandbox_enter before the first compilation or the opening of a
- * device, and sandbox_close once libraries and driver are loaded. sandbox_lacks says which protection the kernel does not offer, and the
- * daemon shows it. A lock that is offered but cannot be closed is an error. docs/trust.md says what each part is for. */
+/* sandbox: what a worker may still do once it holds a kernel's text: open no new files, use no network, touch no other
+ * processes. backends/worker/worker.c calls sandbox_start before anything else, sandbox_enter before the first
+ * compilation or the opening of a device, and sandbox_close once libraries and driver are loaded. sandbox_lacks says
+ * which protection the kernel does not offer, and the daemon shows it. A lock that is offered but cannot be closed is
+ * an error. docs/trust.md says what each part is for. */
 #ifndef PEAKD_BACKENDS_SANDBOX_SANDBOX_H
 #define PEAKD_BACKENDS_SANDBOX_SANDBOX_H
 
@@ -20,28 +21,31 @@ enum sandbox_role {
 struct sandbox_kernel {
 	int landlock; /* its ABI; 0: none */
 	bool seccomp;
-	bool off;     /* PEAKD_SANDBOX=off */
+	bool off; /* PEAKD_SANDBOX=off */
 };
 
 /* What the vendors' libraries need beyond that, as backends/worker/backend.c finds out. */
 struct sandbox_needs {
 	char read[8][PATH_MAX]; /* folders, or files, whose folders are meant */
 	unsigned read_count;
-	bool scratch;           /* COMPILE: a compiler keeps files in TMPDIR */
+	bool scratch; /* COMPILE: a compiler keeps files in TMPDIR */
 };
 
 /* Asks the kernel, by system calls that change nothing. */
 struct sandbox_kernel sandbox_probe(void);
-/* Appends one line, without a line break, on what is missing and what follows from it; nothing when nothing is missing. */
+/* Appends one line, without a line break, on what is missing and what follows from it; nothing when nothing is
+ * missing. */
 void sandbox_lacks(const struct sandbox_kernel *kernel, struct buf *out);
 
 /* Environment and limits, first of all in a worker: no caches in the user's home, no core files. */
 void sandbox_start(void);
-/* Applies Landlock to this thread and all that it will start, then the role's limits. Call it once, before a driver starts threads:
- * Landlock binds threads, not processes. -ERR_UNSUPPORTED: the kernel offers it but refuses; says how to go on without. */
-int sandbox_enter(const struct sandbox_kernel *kernel, enum sandbox_role role, const struct sandbox_needs *needs, struct err *e);
-/* Applies seccomp to all threads: no sockets, programs, processes, tracing, mounts, kernel interfaces. Call it after the driver is open,
- * since its start may need some of these. Errors as above. */
+/* Applies Landlock to this thread and all that it will start, then the role's limits. Call it once, before a driver
+ * starts threads: Landlock binds threads, not processes. -ERR_UNSUPPORTED: the kernel offers it but refuses; says how
+ * to go on without. */
+int sandbox_enter(const struct sandbox_kernel *kernel, enum sandbox_role role, const struct sandbox_needs *needs,
+		  struct err *e);
+/* Applies seccomp to all threads: no sockets, programs, processes, tracing, mounts, kernel interfaces. Call it after
+ * the driver is open, since its start may need some of these. Errors as above. */
 int sandbox_close(const struct sandbox_kernel *kernel, struct err *e);
 /* Before the worker ends: removes the scratch folder, if it has one. */
 void sandbox_end(void);

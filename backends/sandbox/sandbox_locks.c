@@ -1,6 +1,6 @@
 /* sandbox_locks: see sandbox_locks.h. Landlock's numbers and structures are those of linux/landlock.h of Linux 6.12 and
- * Documentation/userspace-api/landlock.rst: Debian 12's header ends at ABI 2. libseccomp knows the numbers of system calls and the
- * machine's other ABIs (32-bit and x32 calls end the process). */
+ * Documentation/userspace-api/landlock.rst: Debian 12's header ends at ABI 2. libseccomp knows the numbers of system
+ * calls and the machine's other ABIs (32-bit and x32 calls end the process). */
 #include "backends/sandbox/sandbox_locks.h"
 
 #include <errno.h>
@@ -17,11 +17,14 @@
 
 #include "base/mem.h"
 
-/* --- files -------------------------------------------------------------------------------------------------------------- */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
 enum {
-	SYS_CREATE = 444, SYS_ADD = 445, SYS_RESTRICT = 446, /* the same on every architecture */
-	VERSION = 1, PATH_BENEATH = 1,
+	SYS_CREATE = 444,
+	SYS_ADD = 445,
+	SYS_RESTRICT = 446, /* the same on every architecture */
+	VERSION = 1,
+	PATH_BENEATH = 1,
 };
 #define RIGHT(n) (UINT64_C(1) << (n))
 #define WRITE_FILE RIGHT(1)
@@ -37,8 +40,13 @@ enum {
 /* Rights that a rule on something other than a folder may name: execute, write, read, truncate, ioctl. */
 #define OF_FILES (RIGHT(0) | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEVICE)
 
-struct ruleset { uint64_t files, net, scoped; };
-struct beneath { uint64_t access; int32_t parent; } __attribute__((packed));
+struct ruleset {
+	uint64_t files, net, scoped;
+};
+struct beneath {
+	uint64_t access;
+	int32_t parent;
+} __attribute__((packed));
 
 /* Everything that an ABI can forbid of files: 13 rights at first, then refer (2), truncate (3), ioctl (5). */
 static uint64_t all_rights(int abi)
@@ -69,8 +77,8 @@ void sandbox_files_allow(struct sandbox_files *f, const char *path, enum sandbox
 	static const uint64_t rights[] = {
 		[SANDBOX_FILES_READ] = READ_FILE | READ_DIR,
 		[SANDBOX_FILES_DEVICE] = READ_FILE | READ_DIR | WRITE_FILE | TRUNCATE | IOCTL_DEVICE,
-		[SANDBOX_FILES_SCRATCH] = READ_FILE | READ_DIR | WRITE_FILE | TRUNCATE | MAKE_REGULAR | REMOVE_FILE | MAKE_FOLDER |
-		                          REMOVE_FOLDER | REFER,
+		[SANDBOX_FILES_SCRATCH] = READ_FILE | READ_DIR | WRITE_FILE | TRUNCATE | MAKE_REGULAR | REMOVE_FILE |
+					  MAKE_FOLDER | REMOVE_FOLDER | REFER,
 		[SANDBOX_FILES_EMPTY] = READ_DIR | REMOVE_FOLDER,
 	};
 	struct stat st;
@@ -109,7 +117,7 @@ void sandbox_files_fini(struct sandbox_files *f)
 	f->fd = -1;
 }
 
-/* --- system calls ------------------------------------------------------------------------------------------------------- */
+/* --- system calls ------------------------------------------------------------------------------------------------- */
 
 /* When the worker ends, LeakSanitizer stops its threads with ptrace, from a process that shares its memory. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -124,30 +132,33 @@ void sandbox_files_fini(struct sandbox_files *f)
 #endif
 
 /* Names, since old headers lack numbers. A name that libseccomp does not know is a call that this machine lacks. */
+/* clang-format off */
 static const char *const denied[] = {
 	/* talking to others; existing connections stay */
 	"connect", "bind", "listen", "accept", "accept4",
 	/* starting, changing, watching or ending processes */
-	"execve", "execveat", "fork", "vfork", "setsid", "setpgid", "setns", "unshare", "process_vm_readv", "process_vm_writev",
-	"process_madvise", "pidfd_open", "pidfd_getfd", "pidfd_send_signal", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "tkill", "kcmp",
+	"execve", "execveat", "fork", "vfork", "setsid", "setpgid", "setns", "unshare", "process_vm_readv",
+	"process_vm_writev", "process_madvise", "pidfd_open", "pidfd_getfd", "pidfd_send_signal", "rt_sigqueueinfo",
+	"rt_tgsigqueueinfo", "tkill", "kcmp",
 	/* becoming another user */
-	"setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "setfsuid", "setfsgid", "capset",
-	"personality",
+	"setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "setfsuid", "setfsgid",
+	"capset", "personality",
 	/* file systems, and files reached other than by name */
-	"mount", "umount", "umount2", "pivot_root", "chroot", "fsopen", "fsconfig", "fsmount", "fspick", "move_mount", "open_tree",
-	"mount_setattr", "quotactl", "quotactl_fd", "name_to_handle_at", "open_by_handle_at", "swapon", "swapoff", "mknod", "mknodat",
-	"fanotify_init", "uselib", "acct", "memfd_secret",
+	"mount", "umount", "umount2", "pivot_root", "chroot", "fsopen", "fsconfig", "fsmount", "fspick", "move_mount",
+	"open_tree", "mount_setattr", "quotactl", "quotactl_fd", "name_to_handle_at", "open_by_handle_at", "swapon",
+	"swapoff", "mknod", "mknodat", "fanotify_init", "uselib", "acct", "memfd_secret",
 	/* owners, modes and times of files: Landlock leaves these open */
 	"chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "utime", "utimes", "utimensat", "futimesat",
 	"setxattr", "lsetxattr", "removexattr", "lremovexattr",
 	/* the kernel itself, and interfaces that are broad or bypass this filter */
-	"kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "bpf", "perf_event_open", "keyctl", "add_key",
-	"request_key", "io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd", "reboot", "syslog", "sethostname",
-	"setdomainname", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "stime", "iopl", "ioperm", "modify_ldt",
-	"lookup_dcookie", "nfsservctl", "vhangup", "vmsplice",
+	"kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "bpf", "perf_event_open",
+	"keyctl", "add_key", "request_key", "io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd",
+	"reboot", "syslog", "sethostname", "setdomainname", "settimeofday", "clock_settime", "clock_adjtime",
+	"adjtimex", "stime", "iopl", "ioperm", "modify_ldt", "lookup_dcookie", "nfsservctl", "vhangup", "vmsplice",
 	/* System V shared memory and queues of this user's other programs */
 	"shmget", "shmat", "semget", "semop", "msgget", "msgsnd", "msgrcv",
 };
+/* clang-format on */
 
 bool sandbox_calls_offered(void)
 {
@@ -166,22 +177,30 @@ static int deny_by_argument(scmp_filter_ctx filter)
 {
 	const uint32_t no = SCMP_ACT_ERRNO(EPERM);
 	const scmp_datum_t self = (scmp_datum_t)getpid();
-	const struct { int call; uint32_t action; unsigned arguments; struct scmp_arg_cmp argument; } rules[] = {
+	const struct {
+		int call;
+		uint32_t action;
+		unsigned arguments;
+		struct scmp_arg_cmp argument;
+	} rules[] = {
 		{ SCMP_SYS(socket), no, 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX, 0) },
-		/* A process may aim these at itself. An id of 0 means the caller, but for kill its group, which includes the launcher. */
+		/* A process may aim these at itself. An id of 0 means the caller, but for kill its group, which
+		 * includes the launcher. */
 		{ SCMP_SYS(kill), no, 1, SCMP_A0(SCMP_CMP_NE, self, 0) },
 		{ SCMP_SYS(tgkill), no, 1, SCMP_A0(SCMP_CMP_NE, self, 0) },
 		{ SCMP_SYS(prlimit64), no, 1, SCMP_A0(SCMP_CMP_NE, 0, 0) },
 		/* Characters pushed into the terminal would count as typed by its user. */
 		{ SCMP_SYS(ioctl), no, 1, SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, 0x5412 /* TIOCSTI */) },
-		/* Threads, but no processes. clone3 hides its flags in memory, so it answers ENOSYS and libraries use clone. */
+		/* Threads, but no processes. clone3 hides its flags in memory, so it answers ENOSYS and libraries use
+		 * clone. */
 		{ SCMP_SYS(clone3), SCMP_ACT_ERRNO(ENOSYS), 0, { 0 } },
 		{ SCMP_SYS(clone), no, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0) },
 		{ SCMP_SYS(ptrace), no, 0, { 0 } },
 	};
 	int rc = 0;
 	for (size_t i = 0; i < MEM_COUNT(rules) - (SANITIZED ? 2 : 0) && rc == 0; i++)
-		rc = seccomp_rule_add_array(filter, rules[i].action, rules[i].call, rules[i].arguments, &rules[i].argument);
+		rc = seccomp_rule_add_array(filter, rules[i].action, rules[i].call, rules[i].arguments,
+					    &rules[i].argument);
 	return rc;
 }
 
@@ -194,7 +213,8 @@ int sandbox_calls_close(struct err *e)
 	/* A search tree: frequent calls of drivers cost a handful of comparisons, not a hundred. */
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-	/* Otherwise kernels before 5.16 slow down the whole process, against attacks from within it, which do not matter here. */
+	/* Otherwise kernels before 5.16 slow down the whole process, against attacks from within it, which do not
+	 * matter here. */
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
 	for (size_t i = 0; i < MEM_COUNT(denied) && rc == 0; i++)

@@ -1,4 +1,5 @@
-/* sandbox_locks: the kernel's two locks: Landlock for files, seccomp for system calls. Called by sandbox.c and its test. */
+/* sandbox_locks: the kernel's two locks: Landlock for files, seccomp for system calls. Called by sandbox.c and its
+ * test. */
 #ifndef PEAKD_BACKENDS_SANDBOX_SANDBOX_LOCKS_H
 #define PEAKD_BACKENDS_SANDBOX_SANDBOX_LOCKS_H
 
@@ -14,7 +15,10 @@ enum sandbox_files_use {
 };
 
 /* A Landlock rule set under construction. */
-struct sandbox_files { int fd; int abi; };
+struct sandbox_files {
+	int fd;
+	int abi;
+};
 
 /* Landlock's ABI; 0 without Landlock (not compiled in, not booted, or an old or foreign kernel). */
 int sandbox_files_abi(void);
@@ -24,14 +28,16 @@ int sandbox_files_init(struct sandbox_files *f, int abi, struct err *e);
 void sandbox_files_allow(struct sandbox_files *f, const char *path, enum sandbox_files_use use);
 /* The same for every match of a shell pattern. */
 void sandbox_files_allow_all(struct sandbox_files *f, const char *pattern, enum sandbox_files_use use);
-/* Binds this thread and what it starts; where the ABI covers them, also TCP and abstract Unix sockets. Needs no_new_privs. */
+/* Binds this thread and what it starts; where the ABI covers them, also TCP and abstract Unix sockets. Needs
+ * no_new_privs. */
 int sandbox_files_close(struct sandbox_files *f, struct err *e);
 void sandbox_files_fini(struct sandbox_files *f);
 
 /* True when this kernel accepts filters that answer with an errno. */
 bool sandbox_calls_offered(void);
-/* Refuses, with EPERM and in every thread, the system calls that no compiler and no working GPU driver needs. A list of what is denied, not
- * of what is allowed: drivers are closed and change, and what they do (ioctl, mmap, futex) is up to them. Needs no_new_privs. */
+/* Refuses, with EPERM and in every thread, the system calls that no compiler and no working GPU driver needs. A list of
+ * what is denied, not of what is allowed: drivers are closed and change, and what they do (ioctl, mmap, futex) is up to
+ * them. Needs no_new_privs. */
 int sandbox_calls_close(struct err *e);
 
 #endif

@@ -11,8 +11,9 @@
 #define FOREIGN_NS (100 * CLOCK_MS)
 #define REST_NS (20 * CLOCK_MS)
 enum {
-	FOREIGN_MAX = 2,     /* percent: a desktop's own drawing */
-	SLOW_PERCENT = 75,   /* of the highest clock, as nvbench has it: below, the clock has not risen yet, unless a cap or setting holds it */
+	FOREIGN_MAX = 2, /* percent: a desktop's own drawing */
+	SLOW_PERCENT =
+		75, /* of the highest clock, as in nvbench: below, it has not risen yet, or a cap or setting holds it */
 	SLOWED = WIRE_THROTTLE_HARDWARE | WIRE_THROTTLE_HEAT | WIRE_THROTTLE_HARDWARE_HEAT | WIRE_THROTTLE_POWER_BRAKE,
 	EXPECTED = WIRE_THROTTLE_SETTING | WIRE_THROTTLE_POWER_CAP,
 };
@@ -34,7 +35,8 @@ struct gpu_monitor *gpu_monitor_new(const struct gpu_monitor_source *source, con
 	struct gpu_monitor *w = MEM_NEW(struct gpu_monitor);
 	struct err why = ERR_INIT;
 	if (source == NULL)
-		snprintf(w->note, sizeof w->note, "clocks, power, heat and other load are not available for %s devices", name);
+		snprintf(w->note, sizeof w->note, "clocks, power, heat and other load are not available for %s devices",
+			 name);
 	else if (source->open(uuid, &w->state, &why) < 0)
 		snprintf(w->note, sizeof w->note, "%.*s", (int)sizeof w->note - 1, why.text);
 	else
@@ -53,9 +55,9 @@ void gpu_monitor_free(struct gpu_monitor *w)
 	free(w);
 }
 
-/* Asking about other processes takes longer (1.8 ms on an H200) than all samples of many measurements. So a search may believe, for as long
- * as within one measurement, that nobody disturbs; a longer measurement asks about all the time since. The answer that somebody disturbs is
- * never reused. */
+/* Asking about other processes takes longer (1.8 ms on an H200) than all samples of many measurements. So a search may
+ * believe, for as long as within one measurement, that nobody disturbs; a longer measurement asks about all the time
+ * since. The answer that somebody disturbs is never reused. */
 void gpu_monitor_begin(struct gpu_monitor *w, bool believe)
 {
 	bool quiet = w->foreign == WIRE_UNKNOWN || w->foreign <= FOREIGN_MAX;

@@ -10,19 +10,21 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* --- one sample, and the warm-up ------------------------------------------------------------------------------------------ */
+/* --- one sample, and the warm-up ---------------------------------------------------------------------------------- */
 
 enum { SAMPLE_NS = 50000, LAUNCHES_MAX = 1000, WARM_UP_MAX = 64, STRETCH = 4 };
 #define WARM_UP_NS UINT64_C(2000000)
 #define STABLE 0.01
 
 /* Nanoseconds per execution, of `times` of them. */
-static int take(const struct backend *b, struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
+static int take(const struct backend *b, struct backend_run *run, uint32_t times, enum wire_cache cache,
+		uint64_t *ret_ns, struct err *e)
 {
 	uint64_t ns = 0;
 	int rc = b->execute(run, times, cache, &ns, e);
 	if (rc == 0 && ns == 0)
-		rc = err_set(e, ERR_UNSUPPORTED, "the device gives no times (no timestamps, or it is emulated); measure on another one");
+		rc = err_set(e, ERR_UNSUPPORTED,
+			     "the device gives no times (no timestamps, or it is emulated); measure on another one");
 	if (rc == 0)
 		*ret_ns = ns;
 	return rc;
@@ -36,8 +38,8 @@ static uint32_t launches_for(uint64_t ns)
 }
 
 /* The mean of a few samples: drift shows in it, jitter does not. */
-static int take_stretch(const struct backend *b, struct backend_run *run, uint32_t launches, uint64_t *io_total, double *ret_mean,
-                        struct err *e)
+static int take_stretch(const struct backend *b, struct backend_run *run, uint32_t launches, uint64_t *io_total,
+			double *ret_mean, struct err *e)
 {
 	double sum = 0;
 	for (int i = 0; i < STRETCH; i++) {
@@ -53,8 +55,8 @@ static int take_stretch(const struct backend *b, struct backend_run *run, uint32
 }
 
 /* *ret_first_ns: the first execution, *ret_ns: the last ones. */
-static int warm_up(const struct backend *b, struct backend_run *run, uint64_t limit_ns, uint64_t *ret_first_ns, uint64_t *ret_ns,
-                   struct err *e)
+static int warm_up(const struct backend *b, struct backend_run *run, uint64_t limit_ns, uint64_t *ret_first_ns,
+		   uint64_t *ret_ns, struct err *e)
 {
 	uint64_t ns = 0, first = 0, total;
 	double before, now = 0;
@@ -77,7 +79,7 @@ static int warm_up(const struct backend *b, struct backend_run *run, uint64_t li
 	return rc;
 }
 
-/* --- samples of one run ----------------------------------------------------------------------------------------------------- */
+/* --- samples of one run ------------------------------------------------------------------------------------------- */
 
 enum { HOPELESS_SAMPLES = 3 };
 
@@ -115,9 +117,11 @@ static bool is_hopeless(const struct wire_measure *m, const struct wire_measured
 }
 
 /* `spread` has those of the samples that count. */
-static bool is_enough(const struct wire_measure *m, const struct wire_measured *all, const struct spread *s, int64_t start)
+static bool is_enough(const struct wire_measure *m, const struct wire_measured *all, const struct spread *s,
+		      int64_t start)
 {
-	if (all->sample_count >= 4 * (size_t)m->max_samples || s->count >= m->max_samples || (uint64_t)(clock_now() - start) >= m->cap_ns)
+	if (all->sample_count >= 4 * (size_t)m->max_samples || s->count >= m->max_samples ||
+	    (uint64_t)(clock_now() - start) >= m->cap_ns)
 		return true;
 	return s->count >= m->min_samples && spread_rse(s) <= m->rse;
 }
@@ -141,8 +145,8 @@ static void drop_disturbed(const struct wire_measure *m, size_t good, struct wir
 	out->sample_count = n;
 }
 
-int measure_samples(const struct backend *b, struct backend_run *run, struct gpu_monitor *monitor, const struct wire_measure *m,
-                    struct wire_measured *ret_measured, struct err *e)
+int measure_samples(const struct backend *b, struct backend_run *run, struct gpu_monitor *monitor,
+		    const struct wire_measure *m, struct wire_measured *ret_measured, struct err *e)
 {
 	struct wire_measured out = { 0 };
 	struct spread spread = { 0 };
@@ -175,7 +179,7 @@ int measure_samples(const struct backend *b, struct backend_run *run, struct gpu
 	return 0;
 }
 
-/* --- pairs of two runs ------------------------------------------------------------------------------------------------------ */
+/* --- pairs of two runs -------------------------------------------------------------------------------------------- */
 
 /* Both runs with what is known of them. */
 struct pair {
@@ -184,10 +188,10 @@ struct pair {
 	uint32_t launches[2];
 	struct gpu_monitor *monitor;
 	const struct wire_pair *m;
-	double *logs;               /* of the undisturbed pairs: log(B / A) */
+	double *logs; /* of the undisturbed pairs: log(B / A) */
 	size_t good, all;
-	size_t next_look;           /* number of good pairs */
-	uint64_t least_ns;          /* the fastest execution in these */
+	size_t next_look;  /* number of good pairs */
+	uint64_t least_ns; /* the fastest execution in these */
 	struct verdict_interval interval;
 	bool decided;
 };
@@ -197,7 +201,8 @@ static int take_pair(struct pair *p, struct wire_paired *out, struct err *e)
 	uint64_t ns[2] = { 0, 0 };
 	for (unsigned i = 0; i < 2; i++) {
 		unsigned which = (i + (unsigned)p->all) % 2;
-		int rc = take(p->b, p->run[which], p->launches[which], p->m->cold ? WIRE_COLD : WIRE_WARM, &ns[which], e);
+		int rc = take(p->b, p->run[which], p->launches[which], p->m->cold ? WIRE_COLD : WIRE_WARM, &ns[which],
+			      e);
 		if (rc < 0)
 			return rc;
 	}
@@ -253,7 +258,8 @@ static void conclude(const struct pair *p, struct wire_paired *out)
 		double *logs = MEM_NEW_N(double, p->all);
 		for (size_t i = 0; i < p->all; i++)
 			logs[i] = log((double)out->b_ns[i] / (double)out->a_ns[i]);
-		interval = p->all >= 2 ? verdict_interval(logs, p->all, p->m->confidence) : (struct verdict_interval){ 1, 1, 1 };
+		interval = p->all >= 2 ? verdict_interval(logs, p->all, p->m->confidence)
+				       : (struct verdict_interval){ 1, 1, 1 };
 		free(logs);
 		out->disturbed = p->good < p->all;
 		out->verdict = WIRE_UNCLEAR;
@@ -263,8 +269,8 @@ static void conclude(const struct pair *p, struct wire_paired *out)
 	out->high = interval.high;
 }
 
-int measure_pair(const struct backend *b, struct backend_run *run_a, struct backend_run *run_b, struct gpu_monitor *monitor,
-                 const struct wire_pair *m, struct wire_paired *ret_paired, struct err *e)
+int measure_pair(const struct backend *b, struct backend_run *run_a, struct backend_run *run_b,
+		 struct gpu_monitor *monitor, const struct wire_pair *m, struct wire_paired *ret_paired, struct err *e)
 {
 	struct pair p = { .b = b, .run = { run_a, run_b }, .monitor = monitor, .m = m };
 	struct wire_paired out = { 0 };
@@ -282,7 +288,8 @@ int measure_pair(const struct backend *b, struct backend_run *run_a, struct back
 		if (out.pair_count)
 			gpu_monitor_rest(&out.conditions[out.pair_count - 1]);
 		rc = take_pair(&p, &out, e);
-		last = p.good >= m->max_pairs || p.all >= 4 * (size_t)m->max_pairs || (uint64_t)(clock_now() - start) >= m->cap_ns;
+		last = p.good >= m->max_pairs || p.all >= 4 * (size_t)m->max_pairs ||
+		       (uint64_t)(clock_now() - start) >= m->cap_ns;
 		if (rc == 0)
 			look(&p, last);
 	}
@@ -299,10 +306,11 @@ int measure_pair(const struct backend *b, struct backend_run *run_a, struct back
 	return rc;
 }
 
-/* --- energy ----------------------------------------------------------------------------------------------------------------- */
+/* --- energy ------------------------------------------------------------------------------------------------------- */
 
-/* Reading the counter takes milliseconds (4 ms on an H200 with driver 580), in which the device would stand still; so a second thread reads
- * it while this one executes. Both ends of the window are moments at which the counter has just moved. */
+/* Reading the counter takes milliseconds (4 ms on an H200 with driver 580), in which the device would stand still; so a
+ * second thread reads it while this one executes. Both ends of the window are moments at which the counter has just
+ * moved. */
 #define BATCH_NS UINT64_C(20000000)
 #define LOOK_NS CLOCK_MS
 #define STEP_NS (300 * CLOCK_MS) /* longer than any counter's step */
@@ -313,7 +321,7 @@ struct reader {
 	atomic_bool stop;
 	uint64_t first_mj, last_mj; /* when it moved first and last */
 	int64_t first_ns, last_ns;
-	unsigned steps;             /* moves, the first one included */
+	unsigned steps; /* moves, the first one included */
 };
 
 static void *read_counter(void *arg)
@@ -337,8 +345,8 @@ static void *read_counter(void *arg)
 }
 
 /* Executes in batches while the counter is read: a step longer on either side than min_ns. */
-static int execute_and_read(const struct backend *b, struct backend_run *run, struct reader *reader, uint64_t min_ns, uint32_t batch,
-                            struct wire_energised *out, struct err *e)
+static int execute_and_read(const struct backend *b, struct backend_run *run, struct reader *reader, uint64_t min_ns,
+			    uint32_t batch, struct wire_energised *out, struct err *e)
 {
 	pthread_t thread;
 	if (pthread_create(&thread, NULL, read_counter, reader) != 0)
@@ -363,21 +371,23 @@ static int execute_and_read(const struct backend *b, struct backend_run *run, st
 	return 0;
 }
 
-int measure_energy(const struct backend *b, struct backend_run *run, struct gpu_monitor *monitor, const struct wire_energy *m,
-                   struct wire_energised *ret_energised, struct err *e)
+int measure_energy(const struct backend *b, struct backend_run *run, struct gpu_monitor *monitor,
+		   const struct wire_energy *m, struct wire_energised *ret_energised, struct err *e)
 {
 	struct wire_energised out = { 0 };
 	struct reader reader = { .monitor = monitor };
 	uint64_t first, ns, ignored;
 	if (!gpu_monitor_energy(monitor, &ignored)) {
-		out.note = mem_str(*gpu_monitor_note(monitor) ? gpu_monitor_note(monitor) : "the device has no energy counter");
+		out.note = mem_str(*gpu_monitor_note(monitor) ? gpu_monitor_note(monitor)
+							      : "the device has no energy counter");
 		*ret_energised = out;
 		return 0;
 	}
 	gpu_monitor_begin(monitor, false);
 	int rc = warm_up(b, run, 5 * BATCH_NS, &first, &ns, e);
 	if (rc == 0)
-		rc = execute_and_read(b, run, &reader, m->min_ns, ns < BATCH_NS ? (uint32_t)(BATCH_NS / ns) : 1, &out, e);
+		rc = execute_and_read(b, run, &reader, m->min_ns, ns < BATCH_NS ? (uint32_t)(BATCH_NS / ns) : 1, &out,
+				      e);
 	if (rc < 0)
 		return rc;
 	out.condition = gpu_monitor_look(monitor);

@@ -1,9 +1,9 @@
 /* verdict: see verdict.h.
  *
- * A percentile bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13) of the mean without the outer fifth on
- * either side, which an interrupt or a clock step cannot move. With few samples the percentile interval is too narrow: its percentiles move
- * outwards by as much as Student's t is wider than the normal distribution (Hesterberg, What Teachers Should Know about the Bootstrap, 2015,
- * section 4.3, "expanded percentile"). */
+ * A percentile bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13) of the mean without the
+ * outer fifth on either side, which an interrupt or a clock step cannot move. With few samples the percentile interval
+ * is too narrow: its percentiles move outwards by as much as Student's t is wider than the normal distribution
+ * (Hesterberg, What Teachers Should Know about the Bootstrap, 2015, section 4.3, "expanded percentile"). */
 #include "backends/timing/verdict.h"
 
 #include <math.h>
@@ -57,7 +57,8 @@ static double normal_quantile(double p)
 	return (low + high) / 2;
 }
 
-/* Student's t by Cornish and Fisher's expansion (Abramowitz and Stegun 26.7.5): within 1 % from 5 degrees of freedom on at 0.975. */
+/* Student's t by Cornish and Fisher's expansion (Abramowitz and Stegun 26.7.5): within 1 % from 5 degrees of freedom on
+ * at 0.975. */
 static double student_quantile(double p, double df)
 {
 	double z = normal_quantile(p), z2 = z * z;
@@ -91,8 +92,9 @@ struct verdict_interval verdict_interval(const double *logs, size_t n, double co
 		means[r] = trimmed_mean(draw, n);
 	}
 	qsort(means, RESAMPLES, sizeof *means, ascending);
-	struct verdict_interval v = { .ratio = exp(middle), .low = exp(at_share(means, RESAMPLES, tail)),
-	                              .high = exp(at_share(means, RESAMPLES, 1 - tail)) };
+	struct verdict_interval v = { .ratio = exp(middle),
+				      .low = exp(at_share(means, RESAMPLES, tail)),
+				      .high = exp(at_share(means, RESAMPLES, 1 - tail)) };
 	free(draw);
 	return v;
 }

@@ -1,7 +1,8 @@
-/* compare: see compare.h. Two passes over blocks of elements that fit the nearest cache. The first one sums, since the bound for a single
- * element needs the reference's root mean square; floats of 32 bits and fewer, the usual case, are summed as vectors, by the same additions
- * in the same order whatever the processor's vectors are. The second pass looks at single elements, in blocks where something can be wrong.
- * Results do not depend on the number of threads: each part of parallel_for has its own sums. */
+/* compare: see compare.h. Two passes over blocks of elements that fit the nearest cache. The first one sums, since the
+ * bound for a single element needs the reference's root mean square; floats of 32 bits and fewer, the usual case, are
+ * summed as vectors, by the same additions in the same order whatever the processor's vectors are. The second pass
+ * looks at single elements, in blocks where something can be wrong. Results do not depend on the number of threads:
+ * each part of parallel_for has its own sums. */
 #include "backends/values/compare.h"
 
 #include <math.h>
@@ -14,12 +15,13 @@
 enum { BLOCK = 1024 /* elements */, FEW = 64 /* blocks */ };
 
 struct sums {
-	double diff2, ref2;   /* Σ(got−want)², Σwant² where both are finite */
-	double max_abs;       /* the largest |got−want| where both are finite */
+	double diff2, ref2; /* Σ(got−want)², Σwant² where both are finite */
+	double max_abs;     /* the largest |got−want| where both are finite */
 	uint64_t finite_refs;
 };
 
-/* |got−want| of one pair, whose values are g and w. 64-bit integers are subtracted as integers: as doubles, neighbours above 2^53 are equal. */
+/* |got−want| of one pair, whose values are g and w. 64-bit integers are subtracted as integers: as doubles, neighbours
+ * above 2^53 are equal. */
 static double distance(enum dtype t, const void *got, const void *want, double g, double w)
 {
 	uint64_t x, y;
@@ -31,7 +33,7 @@ static double distance(enum dtype t, const void *got, const void *want, double g
 	return (double)(less ? y - x : x - y);
 }
 
-/* --- sums of vectors -------------------------------------------------------------------------------------------------------- */
+/* --- sums of vectors ---------------------------------------------------------------------------------------------- */
 
 typedef double doubles __attribute__((vector_size(32)));
 typedef int64_t masks __attribute__((vector_size(32)));
@@ -41,9 +43,12 @@ typedef uint32_t words __attribute__((vector_size(32)));
 typedef float wide __attribute__((vector_size(32)));
 enum { LANES = 4, CHAINS = 2, STEP = LANES * CHAINS }; /* two chains, so that additions do not wait for each other */
 
-struct chain { doubles diff2, ref2, most2; };
+struct chain {
+	doubles diff2, ref2, most2;
+};
 
-/* As in dtype.c: sign, exponent and fraction keep their places, a multiplication corrects the magnitude, the largest exponent stays. */
+/* As in dtype.c: sign, exponent and fraction keep their places, a multiplication corrects the magnitude, the largest
+ * exponent stays. */
 static inline __attribute__((always_inline)) void load_f16(const uint8_t *from, floats to[CHAINS])
 {
 	halves h;
@@ -79,7 +84,8 @@ static inline __attribute__((always_inline)) void add(struct chain *c, const flo
 	c->most2 = (doubles)((more & (masks)d) | (~more & (masks)c->most2));
 }
 
-static inline __attribute__((always_inline)) void add_all(struct chain *c, enum dtype t, const uint8_t *got, const uint8_t *want)
+static inline __attribute__((always_inline)) void add_all(struct chain *c, enum dtype t, const uint8_t *got,
+							  const uint8_t *want)
 {
 	size_t size = dtype_size(t) * STEP;
 	struct chain a = c[0], b = c[1];
@@ -95,7 +101,8 @@ static inline __attribute__((always_inline)) void add_all(struct chain *c, enum 
 }
 
 /* One loop for each type, so that the compiler drops what that type does not need. */
-static inline __attribute__((always_inline)) void add_whole_block_inline(struct chain *c, enum dtype t, const uint8_t *got, const uint8_t *want)
+static inline __attribute__((always_inline)) void add_whole_block_inline(struct chain *c, enum dtype t,
+									 const uint8_t *got, const uint8_t *want)
 {
 	if (t == DTYPE_F32)
 		add_all(c, DTYPE_F32, got, want);
@@ -111,7 +118,8 @@ static void add_whole_block(struct chain *c, enum dtype t, const uint8_t *got, c
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx2"))) static void add_whole_block_avx2(struct chain *c, enum dtype t, const uint8_t *got, const uint8_t *want)
+__attribute__((target("avx2"))) static void add_whole_block_avx2(struct chain *c, enum dtype t, const uint8_t *got,
+								 const uint8_t *want)
 {
 	add_whole_block_inline(c, t, got, want);
 }
@@ -121,9 +129,10 @@ __attribute__((target("avx2"))) static void add_whole_block_avx2(struct chain *c
 #define HAS_AVX2 false
 #endif
 
-/* False, with nothing added, when something is not finite. *ret_most: the largest distance. Its square's root is exact enough: squares of
- * such small types neither overflow nor vanish in a double. */
-static bool add_vectors(struct sums *s, enum dtype t, bool avx2, const uint8_t *got, const uint8_t *want, double *ret_most)
+/* False, with nothing added, when something is not finite. *ret_most: the largest distance. Its square's root is exact
+ * enough: squares of such small types neither overflow nor vanish in a double. */
+static bool add_vectors(struct sums *s, enum dtype t, bool avx2, const uint8_t *got, const uint8_t *want,
+			double *ret_most)
 {
 	struct chain c[CHAINS];
 	double diff2 = 0, ref2 = 0, most2 = 0;
@@ -147,7 +156,7 @@ static bool add_vectors(struct sums *s, enum dtype t, bool avx2, const uint8_t *
 	return true;
 }
 
-/* --- sums of single elements ----------------------------------------------------------------------------------------------------- */
+/* --- sums of single elements -------------------------------------------------------------------------------------- */
 
 /* Returns the largest distance; infinite when something is not finite. */
 static double add_singles(struct sums *s, enum dtype t, const uint8_t *got, const uint8_t *want, size_t n)
@@ -186,7 +195,7 @@ static bool has_poison(const uint8_t *got, size_t n, size_t size, uint8_t poison
 	return found || (size == 1 && memchr(got, poison, n));
 }
 
-/* --- all sums ------------------------------------------------------------------------------------------------------------ */
+/* --- all sums ----------------------------------------------------------------------------------------------------- */
 
 struct sweep {
 	enum dtype type;
@@ -208,7 +217,8 @@ static void sweep_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 		uint64_t at = b * BLOCK;
 		size_t n = sweep->elements - at < BLOCK ? (size_t)(sweep->elements - at) : BLOCK;
 		const uint8_t *got = sweep->got + at * size, *want = sweep->want + at * size;
-		if (!(sweep->vectors && n == BLOCK && add_vectors(s, sweep->type, sweep->avx2, got, want, &sweep->most[b])))
+		if (!(sweep->vectors && n == BLOCK &&
+		      add_vectors(s, sweep->type, sweep->avx2, got, want, &sweep->most[b])))
 			sweep->most[b] = add_singles(s, sweep->type, got, want, n);
 		else if (sweep->most[b] > s->max_abs)
 			s->max_abs = sweep->most[b];
@@ -217,14 +227,22 @@ static void sweep_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 	}
 }
 
-/* ret_most has room for one number per block: its largest distance; infinite when something in it is not finite or, among floats, holds
- * the poison in all bytes. */
-static void sum_all(enum dtype t, const void *got, const void *want, uint64_t elements, uint8_t poison, struct sums *ret_sums, double *ret_most)
+/* ret_most has room for one number per block: its largest distance; infinite when something in it is not finite or,
+ * among floats, holds the poison in all bytes. */
+static void sum_all(enum dtype t, const void *got, const void *want, uint64_t elements, uint8_t poison,
+		    struct sums *ret_sums, double *ret_most)
 {
-	/* 0xFF is NaN in every floating type, which shows anyway; integers match only when equal, so poison needs no extra look. */
-	struct sweep sweep = { .type = t, .got = got, .want = want, .elements = elements, .poison = poison, .most = ret_most,
-	                       .vectors = t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16, .avx2 = HAS_AVX2,
-	                       .finite_poison = dtype_is_float(t) && poison != 0xFF };
+	/* 0xFF is NaN in every floating type, which shows anyway; integers match only when equal, so poison needs no
+	 * extra look. */
+	struct sweep sweep = { .type = t,
+			       .got = got,
+			       .want = want,
+			       .elements = elements,
+			       .poison = poison,
+			       .most = ret_most,
+			       .vectors = t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16,
+			       .avx2 = HAS_AVX2,
+			       .finite_poison = dtype_is_float(t) && poison != 0xFF };
 	*ret_sums = (struct sums){ 0 };
 	parallel_for(elements, sweep_part, &sweep);
 	for (unsigned k = 0; k < PARALLEL_FOR_PARTS; k++) {
@@ -236,7 +254,7 @@ static void sum_all(enum dtype t, const void *got, const void *want, uint64_t el
 	}
 }
 
-/* --- element by element ----------------------------------------------------------------------------------------------------- */
+/* --- element by element ------------------------------------------------------------------------------------------- */
 
 /* What one part of the elements has. */
 struct found {
@@ -251,10 +269,10 @@ struct judge {
 	const struct plan_buffer *buffer;
 	const uint8_t *got, *want;
 	uint64_t elements;
-	double slack;        /* 16·tolerance */
-	double rms;          /* of the reference */
-	const double *most;  /* of each block: the largest distance, or infinite */
-	double harmless;     /* up to this distance no element is wrong */
+	double slack;       /* 16·tolerance */
+	double rms;         /* of the reference */
+	const double *most; /* of each block: the largest distance, or infinite */
+	double harmless;    /* up to this distance no element is wrong */
 	uint8_t poison[8];
 	uint64_t rows, columns;
 	struct found parts[PARALLEL_FOR_PARTS];
@@ -271,7 +289,8 @@ static bool is_wrong(const struct judge *j, const uint8_t *got, const uint8_t *w
 	return !(fabs(g - w) <= j->slack * (fabs(w) + j->rms));
 }
 
-static void judge_element(const struct judge *j, struct found *f, uint64_t index, const uint8_t *got, const uint8_t *want, double g, double w)
+static void judge_element(const struct judge *j, struct found *f, uint64_t index, const uint8_t *got,
+			  const uint8_t *want, double g, double w)
 {
 	size_t size = dtype_size(j->buffer->type);
 	f->nan += isnan(g) && !isnan(w);
@@ -345,7 +364,7 @@ static void draw_map(const struct judge *j, struct wire_compared *c)
 }
 
 void compare_outputs(const struct plan_buffer *b, const void *got, const void *want, double tolerance, uint32_t poison,
-                     struct wire_compared *ret_compared)
+		     struct wire_compared *ret_compared)
 {
 	uint64_t elements = plan_buffer_logical(b), blocks = (elements + BLOCK - 1) / BLOCK, suspect = 0;
 	double *most = MEM_NEW_N(double, blocks + 1);
@@ -354,9 +373,15 @@ void compare_outputs(const struct plan_buffer *b, const void *got, const void *w
 	*ret_compared = (struct wire_compared){ .elements = elements, .max_abs = s.max_abs, .ref_norm = sqrt(s.ref2) };
 	ret_compared->error = s.ref2 > 0 ? sqrt(s.diff2) / sqrt(s.ref2) : sqrt(s.diff2);
 	struct judge j = {
-		.buffer = b, .got = got, .want = want, .elements = elements, .slack = 16 * tolerance, .most = most,
+		.buffer = b,
+		.got = got,
+		.want = want,
+		.elements = elements,
+		.slack = 16 * tolerance,
+		.most = most,
 		.rms = s.finite_refs ? sqrt(s.ref2 / (double)s.finite_refs) : 0,
-		.rows = b->rank > 1 ? (uint64_t)b->dims[b->rank - 2] : 1, .columns = (uint64_t)b->dims[b->rank - 1],
+		.rows = b->rank > 1 ? (uint64_t)b->dims[b->rank - 2] : 1,
+		.columns = (uint64_t)b->dims[b->rank - 1],
 	};
 	j.harmless = dtype_is_float(b->type) ? j.slack * j.rms : 0;
 	memset(j.poison, (int)poison, sizeof j.poison);

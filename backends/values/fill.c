@@ -147,10 +147,10 @@ static void values_of(const struct stream *s, uint64_t first, double *to, size_t
 	}
 }
 
-/* --- special values --------------------------------------------------------------------------------------------------- */
+/* --- special values ----------------------------------------------------------------------------------------------- */
 
-/* How far spikes rise (a power of two) and how far values are shifted: enough to do harm, little enough that sums of thousands of products
- * still fit the type. */
+/* How far spikes rise (a power of two) and how far values are shifted: enough to do harm, little enough that sums of
+ * thousands of products still fit the type. */
 static void distances(enum dtype t, double *ret_spike, double *ret_offset)
 {
 	bool narrow = t == DTYPE_E4M3 || t == DTYPE_E5M2;
@@ -195,7 +195,7 @@ static void fill_blocks(const struct stream *s, uint64_t first, enum plan_values
 	}
 }
 
-/* --- whole buffers ------------------------------------------------------------------------------------------------------ */
+/* --- whole buffers ------------------------------------------------------------------------------------------------ */
 
 /* n elements of one row, as declared. */
 static void fill_row(const struct stream *s, uint64_t first, uint8_t *to, size_t n)
@@ -229,7 +229,7 @@ static void fill_row(const struct stream *s, uint64_t first, uint8_t *to, size_t
 struct filling {
 	struct stream stream;
 	enum plan_values values;
-	bool special;      /* not as declared */
+	bool special; /* not as declared */
 	uint8_t *to;
 };
 
@@ -242,7 +242,8 @@ static void fill_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 	size_t size = dtype_size(b->type);
 	(void)k;
 	while (from < to) {
-		uint64_t row = from / columns, column = from % columns, n = columns - column < to - from ? columns - column : to - from;
+		uint64_t row = from / columns, column = from % columns,
+			 n = columns - column < to - from ? columns - column : to - from;
 		uint8_t *at = f->to + (row * (uint64_t)b->ld + column) * size;
 		if (f->special)
 			fill_blocks(&f->stream, from, f->values, at, n);
@@ -255,7 +256,8 @@ static void fill_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 /* Everything but elements: the ends of padded rows, and what follows the last one. */
 static void fill_padding(const struct plan_buffer *b, uint8_t *to)
 {
-	size_t size = dtype_size(b->type), row = (size_t)b->dims[b->rank - 1] * size, stride = (size_t)b->ld * size, used = 0;
+	size_t size = dtype_size(b->type), row = (size_t)b->dims[b->rank - 1] * size, stride = (size_t)b->ld * size,
+	       used = 0;
 	uint64_t rows = plan_buffer_logical(b) / (uint64_t)b->dims[b->rank - 1];
 	for (uint64_t r = 0; r < rows; r++) {
 		if (stride * r > used)
@@ -268,9 +270,14 @@ static void fill_padding(const struct plan_buffer *b, uint8_t *to)
 void fill_special(const struct plan_buffer *b, uint64_t seed, enum plan_values values, void *to)
 {
 	struct filling f = {
-		.stream = { .buffer = b, .key = mix(seed ^ mix(name_key(b->name))), .lo = b->lo, .width = b->hi - b->lo },
-		.values = values, .to = to,
-		.special = values != PLAN_DECLARED && dtype_is_float(b->type) && (b->fill == PLAN_RANDOM || b->fill == PLAN_NORMAL),
+		.stream = { .buffer = b,
+			    .key = mix(seed ^ mix(name_key(b->name))),
+			    .lo = b->lo,
+			    .width = b->hi - b->lo },
+		.values = values,
+		.to = to,
+		.special = values != PLAN_DECLARED && dtype_is_float(b->type) &&
+			   (b->fill == PLAN_RANDOM || b->fill == PLAN_NORMAL),
 	};
 	fill_padding(b, to);
 	parallel_for(plan_buffer_logical(b), fill_part, &f);

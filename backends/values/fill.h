@@ -1,6 +1,6 @@
-/* fill: the values of a plan's inputs. They depend only on the seed, the buffer's name and the element's logical index, so every backend,
- * machine and plan (also with more scratch or other padding) sees the same. Called by backends/worker/runs.c, and by tests that compute
- * references. */
+/* fill: the values of a plan's inputs. They depend only on the seed, the buffer's name and the element's logical index,
+ * so every backend, machine and plan (also with more scratch or other padding) sees the same. Called by
+ * backends/worker/runs.c, and by tests that compute references. */
 #ifndef PEAKD_BACKENDS_VALUES_FILL_H
 #define PEAKD_BACKENDS_VALUES_FILL_H
 
@@ -8,13 +8,15 @@
 
 #include "backends/wire/plan.h"
 
-/* Writes all b->bytes at `to`: the logical elements by b->fill, rounded to b->type; padding between rows and behind
- * the last one with 0xFF (NaN in every floating type), so that reading it shows.
- * random: uniform in [lo,hi) before rounding, which may yield hi (f16 and bf16 round the f32 value); integers are lo…hi-1.
+/* Writes all b->bytes at `to`: the logical elements by b->fill, rounded to b->type; padding between rows and behind the
+ * last one with 0xFF (NaN in every floating type), so that reading it shows.
+ * random: uniform in [lo,hi) before rounding, which may yield hi (f16 and bf16 round the f32 value); integers are
+ * lo…hi-1.
  * normal: mean 0, deviation 1, within ±6.
  * iota: the logical index; floats start again at 1/roundoff, beyond which they cannot count; integers wrap. */
 void fill_buffer(const struct plan_buffer *b, uint64_t seed, void *to);
-/* The same with special values in floating buffers whose fill is random or normal; other buffers are filled as by fill_buffer. */
+/* The same with special values in floating buffers whose fill is random or normal; other buffers are filled as by
+ * fill_buffer. */
 void fill_special(const struct plan_buffer *b, uint64_t seed, enum plan_values values, void *to);
 
 #endif

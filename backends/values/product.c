@@ -5,21 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/parallel_for.h"
 #include "base/mem.h"
+#include "base/parallel_for.h"
 
 enum { VECTORS = 4 };
 #define SLACK 8.0
 
-/* out = M·in, or Mᵀ·in, for a stored matrix of rows × columns and VECTORS vectors (element i of vector v at [i·VECTORS + v]). */
+/* out = M·in, or Mᵀ·in, for a stored matrix of rows × columns and VECTORS vectors (element i of vector v at [i·VECTORS
+ * + v]). */
 struct times {
 	enum dtype type;
 	const uint8_t *bytes;
 	int64_t rows, columns, ld;
 	const double *in;
-	double *out;          /* of M·in */
-	double *parts;        /* of Mᵀ·in: one `out` per cut; NULL: M·in */
-	double *squares;      /* of each row, summed; NULL: not wanted */
+	double *out;     /* of M·in */
+	double *parts;   /* of Mᵀ·in: one `out` per cut; NULL: M·in */
+	double *squares; /* of each row, summed; NULL: not wanted */
 };
 
 static void times_row(const struct times *t, int64_t i, const double *row, double *part)
@@ -45,7 +46,8 @@ static void times_row(const struct times *t, int64_t i, const double *row, doubl
 static void times_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 {
 	const struct times *t = arg;
-	double *row = MEM_NEW_N(double, (size_t)t->columns), *part = t->parts ? t->parts + (size_t)k * (size_t)t->columns * VECTORS : NULL;
+	double *row = MEM_NEW_N(double, (size_t)t->columns),
+	       *part = t->parts ? t->parts + (size_t)k * (size_t)t->columns * VECTORS : NULL;
 	for (int64_t i = (int64_t)(from / (uint64_t)t->columns); i < (int64_t)(to / (uint64_t)t->columns); i++) {
 		dtype_load_all(t->type, t->bytes + (size_t)(i * t->ld) * dtype_size(t->type), row, (size_t)t->columns);
 		times_row(t, i, row, part);
@@ -54,13 +56,20 @@ static void times_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 }
 
 /* A fresh vector. free() */
-static double *times(const struct plan_buffer *m, const void *bytes, int64_t ld, bool transposed, const double *in, double *squares)
+static double *times(const struct plan_buffer *m, const void *bytes, int64_t ld, bool transposed, const double *in,
+		     double *squares)
 {
-	struct times t = { .type = m->type, .bytes = bytes, .rows = m->dims[0], .columns = m->dims[1], .ld = ld, .in = in, .squares = squares };
+	struct times t = { .type = m->type,
+			   .bytes = bytes,
+			   .rows = m->dims[0],
+			   .columns = m->dims[1],
+			   .ld = ld,
+			   .in = in,
+			   .squares = squares };
 	size_t len = (size_t)(transposed ? t.columns : t.rows) * VECTORS;
 	t.out = MEM_NEW_N(double, len);
 	if (transposed)
-		t.parts = MEM_NEW_N(double, len * PARALLEL_FOR_PARTS);
+		t.parts = MEM_NEW_N(double, len *PARALLEL_FOR_PARTS);
 	parallel_for((uint64_t)t.rows * (uint64_t)t.columns, times_part, &t);
 	for (size_t k = 0; transposed && k < PARALLEL_FOR_PARTS; k++)
 		for (size_t i = 0; i < len; i++)
@@ -72,7 +81,7 @@ static double *times(const struct plan_buffer *m, const void *bytes, int64_t ld,
 /* Sebastiano Vigna's splitmix64 (prng.di.unimi.it); one bit makes a sign. */
 static double *signs(int64_t n, uint64_t secret)
 {
-	double *x = MEM_NEW_N(double, (size_t)n * VECTORS);
+	double *x = MEM_NEW_N(double, (size_t)n *VECTORS);
 	for (size_t i = 0; i < (size_t)n * VECTORS; i++) {
 		uint64_t z = secret += UINT64_C(0x9e3779b97f4a7c15);
 		z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -82,7 +91,8 @@ static double *signs(int64_t n, uint64_t secret)
 	return x;
 }
 
-static void compare(const double *got, const double *want, const double *squares, int64_t rows, double tolerance, struct wire_product_found *f)
+static void compare(const double *got, const double *want, const double *squares, int64_t rows, double tolerance,
+		    struct wire_product_found *f)
 {
 	double all = 0;
 	for (int64_t i = 0; i < rows; i++)

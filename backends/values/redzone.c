@@ -6,8 +6,8 @@
 /* Read and compared at a time, while what was read is still in a cache. */
 enum { PIECE = (4 << 20) + 2 * BACKEND_RED_ZONE };
 
-/* 0xFFFD in every 16 bits: NaN in f16, bf16, f32 and f64, so that a value read from here shows. It differs from the NaN that arithmetic
- * makes, from the poison and from -1, so that a value written here shows, too. */
+/* 0xFFFD in every 16 bits: NaN in f16, bf16, f32 and f64, so that a value read from here shows. It differs from the NaN
+ * that arithmetic makes, from the poison and from -1, so that a value written here shows, too. */
 static void pattern(uint8_t *zone)
 {
 	for (size_t i = 0; i < BACKEND_RED_ZONE; i++)
@@ -23,7 +23,7 @@ int redzone_arm(const struct backend *b, struct backend_run *run, unsigned buffe
 }
 
 int redzone_check(const struct backend *b, struct backend_run *run, unsigned buffer, uint64_t bytes, bool *ret_broken,
-                struct err *e)
+		  struct err *e)
 {
 	uint8_t zone[BACKEND_RED_ZONE], below[BACKEND_RED_ZONE], above[BACKEND_RED_ZONE];
 	pattern(zone);
@@ -35,8 +35,8 @@ int redzone_check(const struct backend *b, struct backend_run *run, unsigned buf
 	return r;
 }
 
-int redzone_poison(const struct backend *b, struct backend_run *run, struct room *room, unsigned buffer, uint64_t bytes, uint8_t value,
-                 struct err *e)
+int redzone_poison(const struct backend *b, struct backend_run *run, struct room *room, unsigned buffer, uint64_t bytes,
+		   uint8_t value, struct err *e)
 {
 	size_t piece = bytes < PIECE ? (size_t)bytes : PIECE;
 	int r = 0;
@@ -50,7 +50,7 @@ int redzone_poison(const struct backend *b, struct backend_run *run, struct room
 	return r;
 }
 
-/* --- images --------------------------------------------------------------------------------------------------------- */
+/* --- images ------------------------------------------------------------------------------------------------------- */
 
 size_t redzone_image_bytes(uint64_t bytes)
 {
@@ -63,7 +63,8 @@ void redzone_frame(void *image, uint64_t bytes)
 	pattern((uint8_t *)redzone_content(image) + bytes);
 }
 
-int redzone_write(const struct backend *b, struct backend_run *run, unsigned buffer, const void *image, uint64_t bytes, struct err *e)
+int redzone_write(const struct backend *b, struct backend_run *run, unsigned buffer, const void *image, uint64_t bytes,
+		  struct err *e)
 {
 	return b->write(run, buffer, -BACKEND_RED_ZONE, image, redzone_image_bytes(bytes), e);
 }
@@ -76,8 +77,8 @@ static bool differs(const uint8_t *have, const uint8_t *image, size_t at, size_t
 	return from < to && memcmp(have + (from - at), image + from, to - from) != 0;
 }
 
-int redzone_same(const struct backend *b, struct backend_run *run, struct room *room, unsigned buffer, const void *image, uint64_t bytes,
-               bool *ret_same, bool *ret_broken, struct err *e)
+int redzone_same(const struct backend *b, struct backend_run *run, struct room *room, unsigned buffer,
+		 const void *image, uint64_t bytes, bool *ret_same, bool *ret_broken, struct err *e)
 {
 	size_t all = redzone_image_bytes(bytes), piece = all < PIECE ? all : PIECE, end = all - BACKEND_RED_ZONE;
 	uint8_t *have = room_take(room, piece);
@@ -89,7 +90,8 @@ int redzone_same(const struct backend *b, struct backend_run *run, struct room *
 		if (r < 0 || !differs(have, image, at, n, 0, all))
 			continue;
 		same = same && !differs(have, image, at, n, BACKEND_RED_ZONE, end);
-		broken = broken || differs(have, image, at, n, 0, BACKEND_RED_ZONE) || differs(have, image, at, n, end, all);
+		broken = broken || differs(have, image, at, n, 0, BACKEND_RED_ZONE) ||
+			 differs(have, image, at, n, end, all);
 	}
 	room_give(room, have, piece);
 	if (r == 0) {

@@ -1,5 +1,5 @@
-/* room: see room.h. Blocks are made of huge pages: one page fault for each 2 MiB, not for each 4 KiB. There are tens of blocks of few sizes,
- * and tens of cached entries, each of megabytes: lists do. */
+/* room: see room.h. Blocks are made of huge pages: one page fault for each 2 MiB, not for each 4 KiB. There are tens of
+ * blocks of few sizes, and tens of cached entries, each of megabytes: lists do. */
 #include "backends/values/room.h"
 
 #include <stdint.h>
@@ -12,12 +12,15 @@
 
 enum { HUGE = 2 << 20 };
 
-struct block { void *at; size_t bytes; };
+struct block {
+	void *at;
+	size_t bytes;
+};
 
 struct room {
 	struct block *idle; /* longest idle first */
 	size_t count;
-	size_t bytes, max;  /* of all that are idle */
+	size_t bytes, max; /* of all that are idle */
 };
 
 struct room *room_new(size_t idle_max)
@@ -60,7 +63,8 @@ void *room_take(struct room *r, size_t bytes)
 			return take_idle(r, i - 1);
 	void *fresh = bytes <= SIZE_MAX - HUGE ? aligned_alloc(HUGE, rounded(bytes)) : NULL;
 	if (fresh == NULL)
-		return mem_resize(NULL, bytes <= SIZE_MAX - HUGE ? rounded(bytes) : bytes, 1); /* aborts with a message */
+		return mem_resize(NULL, bytes <= SIZE_MAX - HUGE ? rounded(bytes) : bytes,
+				  1);                  /* aborts with a message */
 	madvise(fresh, rounded(bytes), MADV_HUGEPAGE); /* small pages will do */
 	return fresh;
 }
@@ -77,7 +81,7 @@ void room_give(struct room *r, void *take_block, size_t bytes)
 		free(take_idle(r, 0));
 }
 
-/* --- cache -------------------------------------------------------------------------------------------------------------- */
+/* --- cache -------------------------------------------------------------------------------------------------------- */
 
 struct entry {
 	struct entry *next; /* used less recently */

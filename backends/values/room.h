@@ -1,6 +1,6 @@
-/* room: large blocks of memory that are used again, and a cache of named content in such blocks. A worker needs the same tens of megabytes
- * over and over (inputs, outputs, references); malloc would fetch them from the kernel each time, page by page. Called by
- * backends/worker/runs.c and redzone.c. */
+/* room: large blocks of memory that are used again, and a cache of named content in such blocks. A worker needs the
+ * same tens of megabytes over and over (inputs, outputs, references); malloc would fetch them from the kernel each
+ * time, page by page. Called by backends/worker/runs.c and redzone.c. */
 #ifndef PEAKD_BACKENDS_VALUES_ROOM_H
 #define PEAKD_BACKENDS_VALUES_ROOM_H
 
@@ -12,12 +12,13 @@ struct room;
 struct room *room_new(size_t idle_max);
 /* Frees what is idle. NULL is fine. */
 void room_free(struct room *r);
-/* A block of at least `bytes` bytes with arbitrary content; never NULL. Return it by room_give with the same number, or by free(). */
+/* A block of at least `bytes` bytes with arbitrary content; never NULL. Return it by room_give with the same number, or
+ * by free(). */
 void *room_take(struct room *r, size_t bytes);
 void room_give(struct room *r, void *take_block, size_t bytes);
 
-/* Content by hash (generated inputs, reference outputs), so that a tuning run neither makes nor sends the same megabytes for every
- * configuration. What was used least recently is forgotten first, and returns to the room. */
+/* Content by hash (generated inputs, reference outputs), so that a tuning run neither makes nor sends the same
+ * megabytes for every configuration. What was used least recently is forgotten first, and returns to the room. */
 struct room_cache;
 /* limit: bytes of content; the newest entry stays even when it alone is larger. The room is borrowed. */
 struct room_cache *room_cache_new(size_t limit, struct room *room);

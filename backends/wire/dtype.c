@@ -56,8 +56,14 @@ double dtype_roundoff(enum dtype t)
 
 int dtype_parse(const char *name)
 {
-	static const struct { const char *name; enum dtype type; } others[] = {
-		{ "int", DTYPE_I32 }, { "float", DTYPE_F32 }, { "double", DTYPE_F64 }, { "half", DTYPE_F16 },
+	static const struct {
+		const char *name;
+		enum dtype type;
+	} others[] = {
+		{ "int", DTYPE_I32 },
+		{ "float", DTYPE_F32 },
+		{ "double", DTYPE_F64 },
+		{ "half", DTYPE_F16 },
 	};
 	for (int t = 0; t < DTYPE_COUNT; t++)
 		if (strcmp(name, types[t].name) == 0)
@@ -147,8 +153,9 @@ double dtype_load(enum dtype t, const void *element)
 	return narrow_load(&types[t], bits);
 }
 
-/* Sign, exponent and fraction keep their places relative to each other, so a narrow number that is read as a float is too small by a power
- * of two, subnormal or not: one multiplication corrects that. Infinities and NaN have the largest exponent in both. */
+/* Sign, exponent and fraction keep their places relative to each other, so a narrow number that is read as a float is
+ * too small by a power of two, subnormal or not: one multiplication corrects that. Infinities and NaN have the largest
+ * exponent in both. */
 static inline float f16_load(uint16_t bits)
 {
 	uint32_t u = (uint32_t)(bits & 0x7fff) << 13, sign = (uint32_t)(bits & 0x8000) << 16;
@@ -199,7 +206,10 @@ static void load_f32(const uint8_t *from, double *to)
 
 void dtype_load_all(enum dtype t, const void *elements, double *to, size_t n)
 {
-	void (*many)(const uint8_t *from, double *to) = t == DTYPE_F16 ? load_f16 : t == DTYPE_BF16 ? load_bf16 : t == DTYPE_F32 ? load_f32 : NULL;
+	void (*many)(const uint8_t *from, double *to) = t == DTYPE_F16    ? load_f16
+							: t == DTYPE_BF16 ? load_bf16
+							: t == DTYPE_F32  ? load_f32
+									  : NULL;
 	const uint8_t *from = elements;
 	size_t size = types[t].size, i = 0;
 	if (t == DTYPE_F64) {

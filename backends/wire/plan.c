@@ -1,5 +1,5 @@
-/* plan: checks plans, and tells the wire what they look like; see plan.h. The checks here hold for every device, so no backend repeats
- * them. */
+/* plan: checks plans, and tells the wire what they look like; see plan.h. The checks here hold for every device, so no
+ * backend repeats them. */
 #include "backends/wire/plan.h"
 
 #include <math.h>
@@ -62,10 +62,11 @@ static int check_shape(const struct plan_buffer *b, struct err *e)
 		return err_set(e, ERR_INPUT, "rank %u, allowed are 1 to %d", b->rank, PLAN_RANK_MAX);
 	for (unsigned i = 0; i < b->rank; i++)
 		if (b->dims[i] < 1)
-			return err_set(e, ERR_INPUT, "dimension %u is %lld, must be at least 1", i, (long long)b->dims[i]);
+			return err_set(e, ERR_INPUT, "dimension %u is %lld, must be at least 1", i,
+				       (long long)b->dims[i]);
 	if (b->ld < b->dims[b->rank - 1])
 		return err_set(e, ERR_INPUT, "the leading dimension %lld is smaller than a row of %lld",
-		               (long long)b->ld, (long long)b->dims[b->rank - 1]);
+			       (long long)b->ld, (long long)b->dims[b->rank - 1]);
 	uint64_t elements;
 	if (!span(b, &elements))
 		return err_set(e, ERR_INPUT, "the shape has more than 2^44 elements");
@@ -73,7 +74,7 @@ static int check_shape(const struct plan_buffer *b, struct err *e)
 		return err_set(e, ERR_INPUT, "%llu bytes, allowed are 1 to 2^44", (unsigned long long)b->bytes);
 	if (elements * dtype_size(b->type) > b->bytes)
 		return err_set(e, ERR_INPUT, "%llu bytes do not hold its shape of %llu elements of %s",
-		               (unsigned long long)b->bytes, (unsigned long long)elements, dtype_name(b->type));
+			       (unsigned long long)b->bytes, (unsigned long long)elements, dtype_name(b->type));
 	return 0;
 }
 
@@ -85,7 +86,8 @@ static int check_buffer(const struct plan_buffer *b, struct err *e)
 		return -(int)e->code;
 	bool filled = b->role == PLAN_IN || b->role == PLAN_INOUT;
 	if (filled && b->fill == PLAN_RANDOM && !(isfinite(b->lo) && isfinite(b->hi) && b->lo <= b->hi))
-		return err_set(e, ERR_INPUT, "random(%g,%g) is not a range; write finite bounds, the lower one first", b->lo, b->hi);
+		return err_set(e, ERR_INPUT, "random(%g,%g) is not a range; write finite bounds, the lower one first",
+			       b->lo, b->hi);
 	if ((b->role == PLAN_TABLE) != (b->table != NULL))
 		return err_set(e, ERR_INPUT, "%s", b->table ? "only tables have content" : "the table has no content");
 	return 0;
@@ -103,7 +105,7 @@ static int check_arg(const struct plan *plan, const struct plan_arg *a, struct e
 	case PLAN_ARG_MAP:
 		if (a->index >= count)
 			return err_set(e, ERR_INPUT, "%s %u does not exist, there are %zu",
-			               a->kind == PLAN_ARG_BUFFER ? "buffer" : "tensor map", a->index, count);
+				       a->kind == PLAN_ARG_BUFFER ? "buffer" : "tensor map", a->index, count);
 		return 0;
 	}
 	return err_set(e, ERR_INPUT, "argument kind %u does not exist", a->kind);
@@ -117,16 +119,17 @@ static int check_launch(const struct plan *plan, const struct plan_launch *l, st
 	for (int i = 0; i < 3; i++) {
 		if (l->grid[i] < 1 || l->block[i] < 1 || l->cluster[i] < 1)
 			return err_set(e, ERR_INPUT, "launch of %s: grid, block or cluster %c is 0, must be at least 1",
-			               l->kernel, 'x' + i);
+				       l->kernel, 'x' + i);
 		if (l->grid[i] % l->cluster[i])
 			return err_set(e, ERR_INPUT, "launch of %s: grid %c = %u is not a multiple of the cluster's %u",
-			               l->kernel, 'x' + i, l->grid[i], l->cluster[i]);
+				       l->kernel, 'x' + i, l->grid[i], l->cluster[i]);
 		threads = l->block[i] > UINT32_MAX / threads ? UINT32_MAX : threads * l->block[i];
 	}
 	if (threads >= UINT32_MAX)
 		return err_set(e, ERR_INPUT, "launch of %s: more than 2^32 threads in a block", l->kernel);
 	if (l->arg_count > COUNT_MAX)
-		return err_set(e, ERR_INPUT, "launch of %s: %zu arguments, at most %d", l->kernel, l->arg_count, COUNT_MAX);
+		return err_set(e, ERR_INPUT, "launch of %s: %zu arguments, at most %d", l->kernel, l->arg_count,
+			       COUNT_MAX);
 	for (size_t i = 0; i < l->arg_count; i++)
 		if (check_arg(plan, &l->args[i], e) < 0)
 			return err_wrap(e, "launch of %s, argument %zu", l->kernel, i + 1);
@@ -140,16 +143,18 @@ static int check_range(const struct plan *plan, unsigned buffer, uint64_t offset
 		return err_set(e, ERR_INPUT, "buffer %u does not exist, there are %zu", buffer, plan->buffer_count);
 	const struct plan_buffer *b = &plan->buffers[buffer];
 	if (bytes < 1 || offset > b->bytes || bytes > b->bytes - offset)
-		return err_set(e, ERR_INPUT, "bytes %llu to %llu are outside of %s, which has %llu", (unsigned long long)offset,
-		               (unsigned long long)(offset + bytes), b->name, (unsigned long long)b->bytes);
+		return err_set(e, ERR_INPUT, "bytes %llu to %llu are outside of %s, which has %llu",
+			       (unsigned long long)offset, (unsigned long long)(offset + bytes), b->name,
+			       (unsigned long long)b->bytes);
 	return 0;
 }
 
 static int check_written(const struct plan_buffer *b, struct err *e)
 {
 	if (b->role == PLAN_IN || b->role == PLAN_TABLE)
-		return err_set(e, ERR_INPUT, "%s is an input and must not be written; declare it inout, or copy it to scratch",
-		               b->name);
+		return err_set(e, ERR_INPUT,
+			       "%s is an input and must not be written; declare it inout, or copy it to scratch",
+			       b->name);
 	return 0;
 }
 
@@ -191,7 +196,8 @@ int plan_check_gemm(const struct plan *plan, const struct plan_gemm *g, struct e
 	const unsigned operands[] = { g->a, g->b, g->c };
 	for (size_t i = 0; i < MEM_COUNT(operands); i++) {
 		if (operands[i] >= plan->buffer_count)
-			return err_set(e, ERR_INPUT, "gemm: buffer %u does not exist, there are %zu", operands[i], plan->buffer_count);
+			return err_set(e, ERR_INPUT, "gemm: buffer %u does not exist, there are %zu", operands[i],
+				       plan->buffer_count);
 		const struct plan_buffer *b = &plan->buffers[operands[i]];
 		if (b->rank != 2 || !dtype_is_float(b->type) || dtype_size(b->type) < 2)
 			return err_set(e, ERR_INPUT, "gemm: %s is not a matrix of f16, bf16, f32 or f64", b->name);
@@ -200,12 +206,14 @@ int plan_check_gemm(const struct plan *plan, const struct plan_gemm *g, struct e
 	if (check_written(c, e) < 0)
 		return err_wrap(e, "gemm");
 	if (a->type != b->type || g->c == g->a || g->c == g->b)
-		return err_set(e, ERR_INPUT, "gemm: %s and %s need the same type, and %s must be another buffer", a->name, b->name, c->name);
+		return err_set(e, ERR_INPUT, "gemm: %s and %s need the same type, and %s must be another buffer",
+			       a->name, b->name, c->name);
 	int64_t m = a->dims[g->a_transposed], k = a->dims[!g->a_transposed];
 	int64_t k2 = b->dims[g->b_transposed], n = b->dims[!g->b_transposed];
 	if (c->dims[0] != m || c->dims[1] != n || k != k2)
-		return err_set(e, ERR_INPUT, "gemm: %lld×%lld times %lld×%lld does not give %s, which is %lld×%lld", (long long)m,
-		               (long long)k, (long long)k2, (long long)n, c->name, (long long)c->dims[0], (long long)c->dims[1]);
+		return err_set(e, ERR_INPUT, "gemm: %lld×%lld times %lld×%lld does not give %s, which is %lld×%lld",
+			       (long long)m, (long long)k, (long long)k2, (long long)n, c->name, (long long)c->dims[0],
+			       (long long)c->dims[1]);
 	return 0;
 }
 
@@ -228,12 +236,13 @@ static int check_map_box(const struct plan_map *m, struct err *e)
 			return err_set(e, ERR_INPUT, "box %u is %u, allowed are 1 to 256", i, m->box[i]);
 	uint64_t row = m->box[0] * dtype_size(m->type);
 	if (row % 16)
-		return err_set(e, ERR_INPUT, "a box row of %llu bytes is not a multiple of 16", (unsigned long long)row);
+		return err_set(e, ERR_INPUT, "a box row of %llu bytes is not a multiple of 16",
+			       (unsigned long long)row);
 	if (m->swizzle != 0 && m->swizzle != 32 && m->swizzle != 64 && m->swizzle != 128)
 		return err_set(e, ERR_INPUT, "swizzle %u, allowed are 0, 32, 64 and 128 bytes", m->swizzle);
 	if (m->swizzle && row > m->swizzle)
 		return err_set(e, ERR_INPUT, "a box row of %llu bytes is longer than the swizzle of %u; narrow the box",
-		               (unsigned long long)row, m->swizzle);
+			       (unsigned long long)row, m->swizzle);
 	return 0;
 }
 
@@ -243,24 +252,26 @@ static int check_map(const struct plan *plan, const struct plan_map *m, struct e
 	if (m->buffer >= plan->buffer_count)
 		return err_set(e, ERR_INPUT, "buffer %u does not exist, there are %zu", m->buffer, plan->buffer_count);
 	if (!known_type(m->type) || m->rank < 1 || m->rank > PLAN_RANK_MAX)
-		return err_set(e, ERR_INPUT, "rank %u (1 to %d) or type %u does not exist", m->rank, PLAN_RANK_MAX, m->type);
+		return err_set(e, ERR_INPUT, "rank %u (1 to %d) or type %u does not exist", m->rank, PLAN_RANK_MAX,
+			       m->type);
 	uint64_t size = dtype_size(m->type), reach = size;
 	for (unsigned i = 0; i < m->rank; i++) {
 		uint64_t stride = i ? m->strides[i] : size, part;
 		if (m->dims[i] < 1 || m->dims[i] > UINT64_C(1) << 32)
 			return err_set(e, ERR_INPUT, "dimension %u is %llu, allowed are 1 to 2^32", i,
-			               (unsigned long long)m->dims[i]);
+				       (unsigned long long)m->dims[i]);
 		if (i && (stride % 16 || stride == 0 || stride >= UINT64_C(1) << 40))
-			return err_set(e, ERR_INPUT, "stride %u is %llu bytes, must be a multiple of 16 below 2^40",
-			               i, (unsigned long long)stride);
-		if (__builtin_mul_overflow(m->dims[i] - 1, stride, &part) || __builtin_add_overflow(reach, part, &reach) ||
-		    reach > plan->buffers[m->buffer].bytes)
+			return err_set(e, ERR_INPUT, "stride %u is %llu bytes, must be a multiple of 16 below 2^40", i,
+				       (unsigned long long)stride);
+		if (__builtin_mul_overflow(m->dims[i] - 1, stride, &part) ||
+		    __builtin_add_overflow(reach, part, &reach) || reach > plan->buffers[m->buffer].bytes)
 			return err_set(e, ERR_INPUT, "dimension %u reaches beyond the %llu bytes of %s", i,
-			               (unsigned long long)plan->buffers[m->buffer].bytes, plan->buffers[m->buffer].name);
+				       (unsigned long long)plan->buffers[m->buffer].bytes,
+				       plan->buffers[m->buffer].name);
 	}
 	if (m->fill_nan && (!dtype_is_float(m->type) || size < 2))
 		return err_set(e, ERR_INPUT, "fill = nan needs a floating type of 16 bits or more, not %s",
-		               dtype_name(m->type));
+			       dtype_name(m->type));
 	return check_map_box(m, e);
 }
 
@@ -291,7 +302,7 @@ int plan_check(const struct plan *plan, struct err *e)
 		e = &own;
 	if (plan->buffer_count > COUNT_MAX || plan->map_count > COUNT_MAX || plan->op_count > COUNT_MAX)
 		return err_set(e, ERR_INPUT, "plan: %zu buffers, %zu tensor maps, %zu operations; at most %d of each",
-		               plan->buffer_count, plan->map_count, plan->op_count, COUNT_MAX);
+			       plan->buffer_count, plan->map_count, plan->op_count, COUNT_MAX);
 	if (check_buffers(plan, e) < 0)
 		return err_wrap(e, "plan");
 	for (size_t i = 0; i < plan->map_count; i++)
@@ -303,7 +314,8 @@ int plan_check(const struct plan *plan, struct err *e)
 		launches += plan->ops[i].kind == PLAN_OP_LAUNCH || plan->ops[i].kind == PLAN_OP_GEMM;
 	}
 	if (launches == 0)
-		return err_set(e, ERR_INPUT, "plan: host code launched no kernel; call launch(kernel, grid, block, args)");
+		return err_set(e, ERR_INPUT,
+			       "plan: host code launched no kernel; call launch(kernel, grid, block, args)");
 	return 0;
 }
 
@@ -313,15 +325,23 @@ const char *plan_values_name(enum plan_values values)
 	return values < PLAN_VALUES ? names[values] : "?";
 }
 
-/* --- what a compiler sees ----------------------------------------------------------------------------------------------- */
+/* --- what a compiler sees ----------------------------------------------------------------------------------------- */
 
-enum { BUFFER_BYTES = 16 /* one element of any type */, GRID_ALWAYS = 65535 /* blocks in each dimension that every device allows */ };
+enum {
+	BUFFER_BYTES = 16 /* one element of any type */,
+	GRID_ALWAYS = 65535 /* blocks in each dimension that every device allows */
+};
 
 /* Names, types and roles bind arguments; extents and values only matter to execution. */
 static struct plan_buffer buffer_form(const struct plan_buffer *b)
 {
-	struct plan_buffer form = { .name = mem_str(b->name), .type = b->type, .role = b->role, .rank = 1, .dims = { 1 }, .ld = 1,
-	                            .bytes = BUFFER_BYTES };
+	struct plan_buffer form = { .name = mem_str(b->name),
+				    .type = b->type,
+				    .role = b->role,
+				    .rank = 1,
+				    .dims = { 1 },
+				    .ld = 1,
+				    .bytes = BUFFER_BYTES };
 	if (b->role == PLAN_TABLE)
 		form.table = mem_new(BUFFER_BYTES, 1);
 	return form;
@@ -329,8 +349,13 @@ static struct plan_buffer buffer_form(const struct plan_buffer *b)
 
 static struct plan_map map_form(const struct plan_map *m)
 {
-	return (struct plan_map){ .buffer = m->buffer, .type = m->type, .rank = 1, .dims = { 1 }, .box = { m->box[0] },
-	                          .swizzle = m->swizzle, .fill_nan = m->fill_nan };
+	return (struct plan_map){ .buffer = m->buffer,
+				  .type = m->type,
+				  .rank = 1,
+				  .dims = { 1 },
+				  .box = { m->box[0] },
+				  .swizzle = m->swizzle,
+				  .fill_nan = m->fill_nan };
 }
 
 /* A grid matters where a check could refuse it: beyond a limit, or not divisible by a cluster. */
@@ -350,8 +375,10 @@ static struct plan_launch launch_form(const struct plan_launch *l, bool with_gri
 		form.grid[0] = form.grid[1] = form.grid[2] = 1;
 	form.args = MEM_NEW_N(struct plan_arg, l->arg_count);
 	for (size_t i = 0; i < l->arg_count; i++)
-		form.args[i] = (struct plan_arg){ .name = l->args[i].name ? mem_str(l->args[i].name) : NULL, .kind = l->args[i].kind,
-		                                  .index = l->args[i].index, .type = l->args[i].type };
+		form.args[i] = (struct plan_arg){ .name = l->args[i].name ? mem_str(l->args[i].name) : NULL,
+						  .kind = l->args[i].kind,
+						  .index = l->args[i].index,
+						  .type = l->args[i].type };
 	return form;
 }
 
@@ -364,12 +391,15 @@ struct plan *plan_form(const struct plan *plan, bool with_grids)
 		*MEM_PUSH(form->maps, form->map_count) = map_form(&plan->maps[i]);
 	for (size_t i = 0; i < plan->op_count; i++)
 		if (plan->ops[i].kind == PLAN_OP_LAUNCH)
-			*MEM_PUSH(form->ops, form->op_count) = (struct plan_op){ .kind = PLAN_OP_LAUNCH,
-			                                                         .launch = launch_form(&plan->ops[i].launch, with_grids) };
+			*MEM_PUSH(form->ops, form->op_count) =
+				(struct plan_op){ .kind = PLAN_OP_LAUNCH,
+						  .launch = launch_form(&plan->ops[i].launch, with_grids) };
 	return form;
 }
 
-/* --- tables for the wire ------------------------------------------------------------------------------------------------ */
+/* --- tables for the wire ------------------------------------------------------------------------------------------ */
+/* One row a line. */
+/* clang-format off */
 
 static const struct wire_table arg_table = WIRE_TABLE("argument", plan_arg, NULL,
 	WIRE_STRING(plan_arg, name),
@@ -433,7 +463,8 @@ static const struct wire_table map_table = WIRE_TABLE("tensor map", plan_map, NU
 
 static const struct wire_table op_table = WIRE_TABLE("operation", plan_op, NULL,
 	WIRE_UP_TO(plan_op, kind, PLAN_OP_GEMM),
-	{ .name = "operation", .kind = WIRE_IS_CHOICE, .offset = offsetof(struct plan_op, launch), .count = MEM_COUNT(plan_op_tables),
+	{ .name = "operation", .kind = WIRE_IS_CHOICE, .offset = offsetof(struct plan_op, launch),
+	  .count = MEM_COUNT(plan_op_tables),
 	.length = offsetof(struct plan_op, kind), .of = plan_op_tables });
 
 static int check_decoded(const void *plan, struct err *e)

@@ -1,5 +1,5 @@
-/* wire: frames between the daemon and its workers; see wire.h. Both ends call it, and neither trusts what the other sends. The messages in
- * the frames are in wire_message.c. */
+/* wire: frames between the daemon and its workers; see wire.h. Both ends call it, and neither trusts what the other
+ * sends. The messages in the frames are in wire_message.c. */
 #include "backends/wire/wire.h"
 
 #include <errno.h>
@@ -17,8 +17,12 @@
 
 enum { ALSO_KEEP = 8192, FIRST_ROOM = 1 << 20, PIECES = 3 /* header, body, tail */ };
 
-struct header { uint32_t magic, type, id, zero; uint64_t len; };
-_Static_assert(sizeof(struct header) == WIRE_HEADER, "the header travels as it is in memory, little-endian (wire_table.c)");
+struct header {
+	uint32_t magic, type, id, zero;
+	uint64_t len;
+};
+_Static_assert(sizeof(struct header) == WIRE_HEADER,
+	       "the header travels as it is in memory, little-endian (wire_table.c)");
 
 static int peer_gone(struct err *e)
 {
@@ -51,7 +55,8 @@ static void advance(struct iovec piece[PIECES], size_t n)
 	}
 }
 
-/* One write. A blocking descriptor (careful) gets no more than it accepts at once after POLLOUT, so that the deadline holds. */
+/* One write. A blocking descriptor (careful) gets no more than it accepts at once after POLLOUT, so that the deadline
+ * holds. */
 static ssize_t write_some(int fd, const struct iovec piece[PIECES], bool careful)
 {
 	const struct iovec *first = piece;
@@ -71,16 +76,18 @@ int wire_send(int fd, enum wire_type type, uint32_t id, const void *body, size_t
 	return wire_send_tail(fd, type, id, body, len, NULL, deadline, e);
 }
 
-int wire_send_tail(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, const struct wire_tail *tail, int64_t deadline,
-                   struct err *e)
+int wire_send_tail(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, const struct wire_tail *tail,
+		   int64_t deadline, struct err *e)
 {
 	size_t more = tail ? tail->len : 0;
 	if (len > WIRE_BODY_MAX || more > WIRE_BODY_MAX - len)
-		return err_set(e, ERR_INPUT, "a message of %zu bytes does not fit the wire (at most %llu); use smaller buffers",
-		               len + more, (unsigned long long)WIRE_BODY_MAX);
+		return err_set(e, ERR_INPUT,
+			       "a message of %zu bytes does not fit the wire (at most %llu); use smaller buffers",
+			       len + more, (unsigned long long)WIRE_BODY_MAX);
 	struct header header = { .magic = WIRE_MAGIC, .type = type, .id = id, .len = len + more };
-	struct iovec piece[PIECES] = { { &header, sizeof header }, { (void *)(uintptr_t)body, len },
-	                               { (void *)(uintptr_t)(tail ? tail->bytes : NULL), more } };
+	struct iovec piece[PIECES] = { { &header, sizeof header },
+				       { (void *)(uintptr_t)body, len },
+				       { (void *)(uintptr_t)(tail ? tail->bytes : NULL), more } };
 	int flags = fcntl(fd, F_GETFL);
 	bool careful = deadline != CLOCK_NEVER && flags >= 0 && !(flags & O_NONBLOCK);
 	while (piece[0].iov_len + piece[1].iov_len + piece[2].iov_len > 0) {
@@ -150,7 +157,8 @@ static ssize_t read_some(int fd, void *to, size_t n, int64_t deadline, int *also
 	}
 }
 
-int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e)
+int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, int also_fd, struct buf *also,
+		       struct err *e)
 {
 	struct wire_frame *f = io_frame;
 	struct header header;
@@ -158,10 +166,13 @@ int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, in
 	for (size_t got = 0; got < sizeof header; got += (size_t)n)
 		if ((n = read_some(fd, (uint8_t *)&header + got, sizeof header - got, deadline, &also_fd, also, e)) < 0)
 			return (int)n;
-	if (header.magic != WIRE_MAGIC || header.type < WIRE_HELLO || header.type > WIRE_LAST || header.zero || header.len > WIRE_BODY_MAX)
-		return err_set(e, ERR_NETWORK, "garbage on the wire (magic %08x, type %u, %llu bytes): something else writes to the worker's "
-		               "standard output, or it is not a peakd worker; check the launcher prefix", header.magic, header.type,
-		               (unsigned long long)header.len);
+	if (header.magic != WIRE_MAGIC || header.type < WIRE_HELLO || header.type > WIRE_LAST || header.zero ||
+	    header.len > WIRE_BODY_MAX)
+		return err_set(
+			e, ERR_NETWORK,
+			"garbage on the wire (magic %08x, type %u, %llu bytes): something else writes to the worker's "
+			"standard output, or it is not a peakd worker; check the launcher prefix",
+			header.magic, header.type, (unsigned long long)header.len);
 	size_t len = header.len;
 	/* The memory grows with what arrives: a length alone must not make us allocate. */
 	for (size_t got = 0; got < len || f->room == 0; got += (size_t)n) {

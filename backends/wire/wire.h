@@ -1,7 +1,9 @@
-/* wire: the private protocol between the daemon (core/workers/process) and its workers (backends/worker/worker): frames on a byte stream,
- * one answer for each request. Every message is a struct here, and a table of its fields in wire_message.c.
+/* wire: the private protocol between the daemon (core/workers/process) and its workers (backends/worker/worker): frames
+ * on a byte stream, one answer for each request. Every message is a struct here, and a table of its fields in
+ * wire_message.c.
  *
- * A frame: u32 magic, u32 type, u32 id (of the request; its answer repeats it), u32 zero, u64 body length, body. Little-endian. */
+ * A frame: u32 magic, u32 type, u32 id (of the request; its answer repeats it), u32 zero, u64 body length, body.
+ * Little-endian. */
 #ifndef PEAKD_BACKENDS_WIRE_WIRE_H
 #define PEAKD_BACKENDS_WIRE_WIRE_H
 
@@ -20,12 +22,13 @@ enum { WIRE_VERSION = 8, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
-/* Requests (daemon → worker) and answers (worker → daemon) share the numbers; a request that fails is answered WIRE_FAILED. */
+/* Requests (daemon → worker) and answers (worker → daemon) share the numbers; a request that fails is answered
+ * WIRE_FAILED. */
 enum wire_type {
 	WIRE_HELLO = 1, /* sent by the worker first, unasked: struct wire_hello */
 	WIRE_FAILED,    /* struct err; the run or device that it concerned may be gone */
 	WIRE_PING,      /* empty ↔ empty */
-	WIRE_DEVICES,   /* struct wire_name, a backend ("hlsl") or an architecture ("cuda:sm_90a") ↔ struct wire_devices */
+	WIRE_DEVICES,   /* struct wire_name, a backend or an architecture ("cuda:sm_90a") ↔ struct wire_devices */
 	WIRE_COMPILE,   /* struct wire_compile ↔ struct wire_compiled */
 	WIRE_OPEN,      /* struct wire_name, a device ↔ struct facts; a worker opens one device in its life */
 	WIRE_PREPARE,   /* struct wire_prepare ↔ struct wire_prepared */
@@ -42,13 +45,20 @@ enum wire_type {
 	WIRE_LAST = WIRE_PRODUCT,
 };
 
+/* clang-format off: short structs stay on one line */
+
 /* What a request is called in logs, and the tables of both messages. NULL tables: no request (HELLO, FAILED). */
-struct wire_call { const char *name; const struct wire_table *request, *answer; };
+struct wire_call {
+	const char *name;
+	const struct wire_table *request, *answer;
+};
 extern const struct wire_call wire_calls[WIRE_LAST + 1];
 /* "execute"; "?" for a number that has no type. Static storage. */
 const char *wire_type_name(enum wire_type type);
 
-/* --- frames ----------------------------------------------------------------------------------------------------------- */
+/* clang-format on */
+
+/* --- frames ------------------------------------------------------------------------------------------------------- */
 
 struct wire_frame {
 	enum wire_type type;
@@ -60,15 +70,18 @@ struct wire_frame {
 /* Writes one whole frame before the monotonic deadline. The descriptor may be non-blocking. */
 int wire_send(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, int64_t deadline, struct err *e);
 /* The same with a tail behind the body; NULL: none. */
-int wire_send_tail(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, const struct wire_tail *tail, int64_t deadline,
-                   struct err *e);
-/* Reads one whole frame before the deadline: -ERR_TIMEOUT, -ERR_CRASH at end of file, -ERR_NETWORK for garbage. Meanwhile `also_fd`, the
- * worker's stderr, is drained into `also`, which keeps the last 8 KiB; -1: none. */
+int wire_send_tail(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, const struct wire_tail *tail,
+		   int64_t deadline, struct err *e);
+/* Reads one whole frame before the deadline: -ERR_TIMEOUT, -ERR_CRASH at end of file, -ERR_NETWORK for garbage.
+ * Meanwhile `also_fd`, the worker's stderr, is drained into `also`, which keeps the last 8 KiB; -1: none. */
 int wire_receive(int fd, struct wire_frame *ret_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e);
 /* The same into the memory of an earlier frame ({ 0 }: none). The caller keeps it, even on failure. */
-int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e);
+int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, int also_fd, struct buf *also,
+		       struct err *e);
 
-/* --- messages --------------------------------------------------------------------------------------------------------- */
+/* clang-format off */
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
 
 enum { WIRE_LACKS = 512 };
 struct wire_hello {
@@ -123,9 +136,9 @@ struct wire_execute {
 	uint32_t values; /* enum plan_values */
 	uint32_t keep;   /* WIRE_KEEP_…: what stays as the last execution left it */
 };
-/* WIRE_KEEP_RAW: the first execution, too, finds memory as the driver gave it, so that a tool notices reads of what was never written.
- * WIRE_LOOK: writes and executes nothing, and only examines outputs, inputs and red zones after the last executions, timed ones included;
- * seed and values must be those of the last execution. */
+/* WIRE_KEEP_RAW: the first execution, too, finds memory as the driver gave it, so that a tool notices reads of what was
+ * never written. WIRE_LOOK: writes and executes nothing, and only examines outputs, inputs and red zones after the last
+ * executions, timed ones included; seed and values must be those of the last execution. */
 enum { WIRE_KEEP_SCRATCH = 1, WIRE_KEEP_OUTPUTS = 2, WIRE_KEEP_RAW = 4, WIRE_LOOK = 8 };
 struct wire_executed {
 	uint64_t device_ns;     /* of this one execution; 0 unknown */
@@ -155,7 +168,7 @@ struct wire_compared {
 	double ref_norm;           /* ‖ref‖₂ */
 	double max_abs;            /* largest |out−ref| */
 	uint64_t elements;
-	uint64_t mismatched;       /* elements further off than 16·tolerance·(|want| + rms(ref)), or NaN/inf where ref is not */
+	uint64_t mismatched;       /* further off than 16·tolerance·(|want| + rms(ref)), or NaN/inf where ref is not */
 	uint64_t nan;              /* NaN where the reference has none */
 	uint64_t untouched;        /* still hold the poison where the reference does not */
 	uint64_t ref_nan;          /* NaN or inf in the reference itself */
@@ -175,7 +188,8 @@ struct wire_condition {
 };
 enum wire_throttle {
 	WIRE_THROTTLE_IDLE = 1, WIRE_THROTTLE_SETTING = 2, WIRE_THROTTLE_POWER_CAP = 4, WIRE_THROTTLE_HARDWARE = 8,
-	WIRE_THROTTLE_SYNC = 16, WIRE_THROTTLE_HEAT = 32, WIRE_THROTTLE_HARDWARE_HEAT = 64, WIRE_THROTTLE_POWER_BRAKE = 128,
+	WIRE_THROTTLE_SYNC = 16, WIRE_THROTTLE_HEAT = 32, WIRE_THROTTLE_HARDWARE_HEAT = 64,
+	WIRE_THROTTLE_POWER_BRAKE = 128,
 };
 #define WIRE_UNKNOWN UINT32_MAX
 
@@ -195,10 +209,10 @@ struct wire_measure {
 	uint64_t hopeless_ns;  /* give up once the first samples are all slower than this; 0 never */
 	uint64_t warm_up_ns;   /* how long the warm-up may take to become stable; it takes at least 2 ms */
 	enum wire_cache cache;
-	uint32_t rests;        /* 1: for times to be quoted: a device that is slowed down or shared gets time to recover (gpu_monitor_rest) */
+	uint32_t rests;        /* 1: for times to be quoted: a slowed or shared device gets time to recover */
 };
 struct wire_measured {
-	uint64_t *samples;     /* nanoseconds per execution of the plan's timed operations; undisturbed ones unless `disturbed` */
+	uint64_t *samples;     /* nanoseconds per execution; undisturbed ones unless `disturbed` */
 	struct wire_condition *conditions; /* beside each sample */
 	size_t sample_count;   /* of both */
 	uint32_t launches;     /* executions in one sample */
@@ -265,21 +279,23 @@ struct wire_product_found {
 	double off, allowed; /* of that row */
 };
 
-/* Each message has a table, and three functions with its type: append to a buffer; read a whole message (errors as wire_decode's); free
- * what the reader allocated. */
-#define WIRE_MESSAGE(message, type) \
-	extern const struct wire_table wire_##message##_table; \
-	static inline void wire_##message##_encode(const struct type *m, struct buf *out) \
-	{ \
-		wire_encode(&wire_##message##_table, m, out); \
-	} \
-	static inline int wire_##message##_decode(struct wire_in *in, struct type *ret_m, struct err *e) \
-	{ \
-		return wire_decode(&wire_##message##_table, in, ret_m, e); \
-	} \
-	static inline void wire_##message##_fini(struct type *m) \
-	{ \
-		wire_fini(&wire_##message##_table, m); \
+/* clang-format on */
+
+/* Each message has a table, and three functions with its type: append to a buffer; read a whole message (errors as
+ * wire_decode's); free what the reader allocated. */
+#define WIRE_MESSAGE(message, type)                                                                                    \
+	extern const struct wire_table wire_##message##_table;                                                         \
+	static inline void wire_##message##_encode(const struct type *m, struct buf *out)                              \
+	{                                                                                                              \
+		wire_encode(&wire_##message##_table, m, out);                                                          \
+	}                                                                                                              \
+	static inline int wire_##message##_decode(struct wire_in *in, struct type *ret_m, struct err *e)               \
+	{                                                                                                              \
+		return wire_decode(&wire_##message##_table, in, ret_m, e);                                             \
+	}                                                                                                              \
+	static inline void wire_##message##_fini(struct type *m)                                                       \
+	{                                                                                                              \
+		wire_fini(&wire_##message##_table, m);                                                                 \
 	}
 WIRE_MESSAGE(name, wire_name)
 WIRE_MESSAGE(facts, facts)

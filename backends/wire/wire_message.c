@@ -1,12 +1,15 @@
-/* wire_message: the tables of the messages in wire.h: one row a field, in wire order. A row says which values its field may have; what
- * involves several fields is checked behind the table. Another row needs another WIRE_VERSION. */
+/* wire_message: the tables of the messages in wire.h: one row a field, in wire order. A row says which values its field
+ * may have; what involves several fields is checked behind the table. Another row needs another WIRE_VERSION. */
 #include "backends/wire/wire.h"
 
 #include <math.h>
 
 #include "base/hash.h"
 
-/* --- devices ------------------------------------------------------------------------------------------------------------ */
+/* One row a line. */
+/* clang-format off */
+
+/* --- devices ------------------------------------------------------------------------------------------------------ */
 
 const struct wire_table wire_name_table = WIRE_TABLE("name", wire_name, NULL, WIRE_STRING(wire_name, id));
 
@@ -41,7 +44,7 @@ const struct wire_table wire_facts_table = WIRE_TABLE("facts", facts, NULL,
 const struct wire_table wire_devices_table = WIRE_TABLE("devices", wire_devices, NULL,
 	WIRE_LIST(wire_devices, at, count, &wire_facts_table));
 
-/* --- compiling ---------------------------------------------------------------------------------------------------------- */
+/* --- compiling ---------------------------------------------------------------------------------------------------- */
 
 static const struct wire_table define_table = WIRE_TABLE("define", wire_define, NULL,
 	WIRE_STRING(wire_define, name), WIRE_STRING(wire_define, value));
@@ -69,7 +72,7 @@ const struct wire_table wire_compiled_table = WIRE_TABLE("compiled", wire_compil
 	WIRE_LIST(wire_compiled, kernels, kernel_count, &kernel_table),
 	WIRE_ANY(wire_compiled, compile_ns));
 
-/* --- executing ---------------------------------------------------------------------------------------------------------- */
+/* --- executing ---------------------------------------------------------------------------------------------------- */
 
 const struct wire_table wire_prepare_table = WIRE_TABLE("prepare", wire_prepare, NULL,
 	WIRE_LENT(wire_prepare, binary, binary_len),
@@ -95,14 +98,17 @@ const struct wire_table wire_executed_table = WIRE_TABLE("executed", wire_execut
 const struct wire_table wire_output_table = WIRE_TABLE("output", wire_output, NULL,
 	WIRE_ANY(wire_output, run), WIRE_ANY(wire_output, output));
 
-const struct wire_table wire_content_table = WIRE_TABLE("output content", wire_content, NULL, WIRE_LENT(wire_content, bytes, len));
+const struct wire_table wire_content_table = WIRE_TABLE("output content", wire_content, NULL,
+	WIRE_LENT(wire_content, bytes, len));
 
-/* --- comparing ---------------------------------------------------------------------------------------------------------- */
+/* --- comparing ---------------------------------------------------------------------------------------------------- */
 
 static int check_compare(const void *message, struct err *e)
 {
 	const struct wire_compare *m = message;
-	return hash_valid(m->reference_hash) ? 0 : err_set(e, ERR_NETWORK, "the compare message names no hash: '%s'", m->reference_hash);
+	if (hash_valid(m->reference_hash))
+		return 0;
+	return err_set(e, ERR_NETWORK, "the compare message names no hash: '%s'", m->reference_hash);
 }
 
 const struct wire_table wire_compare_table = WIRE_TABLE("compare", wire_compare, check_compare,
@@ -149,7 +155,7 @@ const struct wire_table wire_races_table = WIRE_TABLE("races", wire_races, NULL,
 
 const struct wire_table wire_raced_table = WIRE_TABLE("raced", wire_raced, NULL, WIRE_STRING(wire_raced, finding));
 
-/* --- timing ------------------------------------------------------------------------------------------------------------- */
+/* --- timing ------------------------------------------------------------------------------------------------------- */
 
 static const struct wire_table condition_table = WIRE_TABLE("condition", wire_condition, NULL,
 	WIRE_ANY(wire_condition, core_mhz),
@@ -193,7 +199,8 @@ static int check_pair(const void *message, struct err *e)
 	const struct wire_pair *m = message;
 	if (m->min_pairs >= 2 && m->max_pairs >= m->min_pairs && m->margin > 0)
 		return 0;
-	return err_set(e, ERR_NETWORK, "the pair message asks for %u to %u pairs within %g", m->min_pairs, m->max_pairs, m->margin);
+	return err_set(e, ERR_NETWORK, "the pair message asks for %u to %u pairs within %g", m->min_pairs, m->max_pairs,
+	               m->margin);
 }
 
 const struct wire_table wire_pair_table = WIRE_TABLE("pair", wire_pair, check_pair,
@@ -249,7 +256,7 @@ static const struct wire_table ceiling_table = WIRE_TABLE("ceiling", wire_ceilin
 const struct wire_table wire_ceilings_table = WIRE_TABLE("ceilings", wire_ceilings, NULL,
 	WIRE_LIST(wire_ceilings, at, count, &ceiling_table));
 
-/* --- hello and failures ------------------------------------------------------------------------------------------------- */
+/* --- hello and failures ------------------------------------------------------------------------------------------- */
 
 const struct wire_table wire_hello_table = WIRE_TABLE("hello", wire_hello, NULL,
 	WIRE_ANY(wire_hello, version), WIRE_ANY(wire_hello, pid), WIRE_CHARS(wire_hello, lacks));
@@ -264,8 +271,8 @@ int wire_hello_decode(struct wire_in *in, struct wire_hello *ret_m, struct err *
 	struct wire_in first = *in; /* what follows the version depends on it */
 	uint32_t version = wire_get_u32(&first);
 	if (!first.bad && version != WIRE_VERSION)
-		return err_set(e, ERR_NETWORK, "the worker speaks wire version %u, this daemon %d; install the same peakd on both", version,
-		               WIRE_VERSION);
+		return err_set(e, ERR_NETWORK, "the worker speaks wire version %u, this daemon %d; install the same peakd on both",
+		               version, WIRE_VERSION);
 	return wire_decode(&wire_hello_table, in, ret_m, e);
 }
 
@@ -284,7 +291,7 @@ int wire_failed_decode(struct wire_in *in, struct err *e)
 	return r < 0 ? r : err_set(e, failure.code, "%s", failure.text);
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 const struct wire_call wire_calls[WIRE_LAST + 1] = {
 	[WIRE_HELLO] = { "hello", NULL, NULL },

@@ -1,5 +1,5 @@
-/* wire_table: writes, reads and frees structs by their tables; see wire_table.h. A struct that was read in part holds zeros in the rest,
- * which wire_fini accepts. */
+/* wire_table: writes, reads and frees structs by their tables; see wire_table.h. A struct that was read in part holds
+ * zeros in the rest, which wire_fini accepts. */
 #include "backends/wire/wire_table.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are copied to the wire as they are in memory");
 _Static_assert(sizeof(size_t) == 8, "lengths are size_t in memory and 8 bytes on the wire");
 
-/* --- single values ------------------------------------------------------------------------------------------------------ */
+/* --- single values ------------------------------------------------------------------------------------------------ */
 
 void wire_put_u32(struct buf *out, uint32_t v)
 {
@@ -104,25 +104,38 @@ size_t wire_get_count(struct wire_in *in, size_t element_min)
 int wire_end(const struct wire_in *in, const char *what, struct err *e)
 {
 	if (in->bad)
-		return err_set(e, ERR_NETWORK, "the %s message is cut short or holds an invalid value; daemon and worker must be the same "
-		               "build of peakd", what);
+		return err_set(
+			e, ERR_NETWORK,
+			"the %s message is cut short or holds an invalid value; daemon and worker must be the same "
+			"build of peakd",
+			what);
 	if (in->at != in->end)
-		return err_set(e, ERR_NETWORK, "the %s message has %zu bytes too many; daemon and worker must be the same build of peakd", what,
-		               (size_t)(in->end - in->at));
+		return err_set(
+			e, ERR_NETWORK,
+			"the %s message has %zu bytes too many; daemon and worker must be the same build of peakd",
+			what, (size_t)(in->end - in->at));
 	return 0;
 }
 
-/* --- tables: sizes ------------------------------------------------------------------------------------------------------ */
+/* --- tables: sizes ------------------------------------------------------------------------------------------------ */
 
-static const struct { size_t memory, wire; } number_bytes[] = {
-	[WIRE_U8] = { 1, 4 }, [WIRE_BOOL] = { sizeof(bool), 4 }, [WIRE_U32] = { 4, 4 }, [WIRE_U64] = { 8, 8 }, [WIRE_I64] = { 8, 8 },
-	[WIRE_F32] = { 4, 8 }, [WIRE_F64] = { 8, 8 },
+static const struct {
+	size_t memory, wire;
+} number_bytes[] = {
+	[WIRE_U8] = { 1, 4 },  [WIRE_BOOL] = { sizeof(bool), 4 },
+	[WIRE_U32] = { 4, 4 }, [WIRE_U64] = { 8, 8 },
+	[WIRE_I64] = { 8, 8 }, [WIRE_F32] = { 4, 8 },
+	[WIRE_F64] = { 8, 8 },
 };
 
 static const struct wire_field u64_row = { .name = "number", .kind = WIRE_IS_NUMBER, .number = WIRE_U64, .count = 1 };
 static const struct wire_field text_row = { .name = "text", .kind = WIRE_IS_TEXT, .count = 1 };
-const struct wire_table wire_table_u64 = { .name = "number", .size = sizeof(uint64_t), .fields = &u64_row, .field_count = 1 };
-const struct wire_table wire_table_text = { .name = "text", .size = sizeof(char *), .fields = &text_row, .field_count = 1 };
+const struct wire_table wire_table_u64 = {
+	.name = "number", .size = sizeof(uint64_t), .fields = &u64_row, .field_count = 1
+};
+const struct wire_table wire_table_text = {
+	.name = "text", .size = sizeof(char *), .fields = &text_row, .field_count = 1
+};
 const struct wire_table wire_table_empty = { .name = "empty" };
 
 /* Bytes that a struct takes on the wire at least. */
@@ -142,7 +155,7 @@ static size_t least_bytes(const struct wire_table *t)
 	return sum;
 }
 
-/* --- tables: writing ---------------------------------------------------------------------------------------------------- */
+/* --- tables: writing ---------------------------------------------------------------------------------------------- */
 
 static void put_number(enum wire_number number, const uint8_t *at, struct buf *out)
 {
@@ -197,9 +210,7 @@ static void put_rows(const struct wire_table *t, size_t rows, const void *m, str
 			p = pointer_at(at);
 			wire_put_text(out, p ? (const char *)p : "");
 			break;
-		case WIRE_IS_CHARS:
-			wire_put_text(out, (const char *)at);
-			break;
+		case WIRE_IS_CHARS: wire_put_text(out, (const char *)at); break;
 		case WIRE_IS_BYTES:
 		case WIRE_IS_LENT:
 			p = pointer_at(at);
@@ -209,9 +220,7 @@ static void put_rows(const struct wire_table *t, size_t rows, const void *m, str
 			for (size_t i = 0; i < f->count; i++)
 				wire_encode(f->of, at + i * f->of->size, out);
 			break;
-		case WIRE_IS_POINTER:
-			wire_encode(f->of, pointer_at(at), out);
-			break;
+		case WIRE_IS_POINTER: wire_encode(f->of, pointer_at(at), out); break;
 		case WIRE_IS_LIST:
 			p = pointer_at(at);
 			n = length_at(m, f);
@@ -219,9 +228,7 @@ static void put_rows(const struct wire_table *t, size_t rows, const void *m, str
 			for (size_t i = 0; i < n; i++)
 				wire_encode(f->of, p + i * f->of->size, out);
 			break;
-		case WIRE_IS_CHOICE:
-			wire_encode(chosen(m, f), at, out);
-			break;
+		case WIRE_IS_CHOICE: wire_encode(chosen(m, f), at, out); break;
 		}
 	}
 }
@@ -245,7 +252,7 @@ void wire_encode_split(const struct wire_table *t, const void *m, struct buf *ou
 	wire_put_u64(out, ret_tail->len);
 }
 
-/* --- tables: reading ---------------------------------------------------------------------------------------------------- */
+/* --- tables: reading ---------------------------------------------------------------------------------------------- */
 
 static void get_number(const struct wire_field *f, struct wire_in *in, uint8_t *at)
 {
@@ -330,9 +337,7 @@ static int get_field(const struct wire_field *f, struct wire_in *in, uint8_t *m,
 		for (size_t i = 0; i < f->count && r == 0; i++)
 			r = get_struct(f->of, in, at + i * f->of->size, e);
 		return r;
-	case WIRE_IS_POINTER:
-		set_pointer(at, mem_new(1, f->of->size));
-		return get_struct(f->of, in, pointer_at(at), e);
+	case WIRE_IS_POINTER: set_pointer(at, mem_new(1, f->of->size)); return get_struct(f->of, in, pointer_at(at), e);
 	case WIRE_IS_LIST: return get_list(f, in, m, e);
 	case WIRE_IS_CHOICE: return get_struct(chosen(m, f), in, at, e);
 	}
@@ -362,7 +367,8 @@ void wire_fini(const struct wire_table *t, void *m)
 {
 	for (const struct wire_field *f = t->fields; f < t->fields + t->field_count; f++) {
 		uint8_t *at = (uint8_t *)m + f->offset;
-		bool owns = f->kind == WIRE_IS_TEXT || f->kind == WIRE_IS_BYTES || f->kind == WIRE_IS_POINTER || f->kind == WIRE_IS_LIST;
+		bool owns = f->kind == WIRE_IS_TEXT || f->kind == WIRE_IS_BYTES || f->kind == WIRE_IS_POINTER ||
+			    f->kind == WIRE_IS_LIST;
 		uint8_t *p = owns ? pointer_at(at) : NULL;
 		for (size_t i = 0; f->kind == WIRE_IS_STRUCT && i < f->count; i++)
 			wire_fini(f->of, at + i * f->of->size);

@@ -1,7 +1,9 @@
-/* wire_table: a message as a table of its fields (name, type, offset in its struct). One set of functions writes, reads and frees any
- * struct by its table, so a new field is one row. wire_message.c and plan.c hold the tables; core, the worker and the tests call through
- * the typed names in wire.h. (base/layout.h does the same for JSON and SQL, with names in place of bounds.) Readers treat every byte as hostile: reads are bounded, numbers are checked against their row, and memory is
- * allocated only for what the bytes at hand can fill. Numbers travel little-endian; texts, bytes and lists carry their length. */
+/* wire_table: a message as a table of its fields (name, type, offset in its struct). One set of functions writes, reads
+ * and frees any struct by its table, so a new field is one row. wire_message.c and plan.c hold the tables; core, the
+ * worker and the tests call through the typed names in wire.h. (base/layout.h does the same for JSON and SQL, with
+ * names in place of bounds.) Readers treat every byte as hostile: reads are bounded, numbers are checked against their
+ * row, and memory is allocated only for what the bytes at hand can fill. Numbers travel little-endian; texts, bytes and
+ * lists carry their length. */
 #ifndef PEAKD_BACKENDS_WIRE_WIRE_TABLE_H
 #define PEAKD_BACKENDS_WIRE_WIRE_TABLE_H
 
@@ -14,7 +16,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* --- single values ------------------------------------------------------------------------------------------------------ */
+/* --- single values ------------------------------------------------------------------------------------------------ */
 
 struct wire_in {
 	const uint8_t *at, *end; /* borrowed */
@@ -36,7 +38,7 @@ size_t wire_get_count(struct wire_in *in, size_t element_min);
 /* -ERR_NETWORK naming `what` when the reader is bad or bytes are left over. */
 int wire_end(const struct wire_in *in, const char *what, struct err *e);
 
-/* --- tables ------------------------------------------------------------------------------------------------------------- */
+/* --- tables ------------------------------------------------------------------------------------------------------- */
 
 enum wire_kind {
 	WIRE_IS_NUMBER,  /* or an enum: `count` of them in place */
@@ -55,8 +57,8 @@ struct wire_table;
 struct wire_field {
 	const char *name;
 	enum wire_kind kind;
-	enum wire_number number;     /* NUMBER: its type in memory */
-	bool same;                   /* LIST, BYTES: `length` belongs to an earlier row and must agree; bytes may also be absent (NULL) */
+	enum wire_number number; /* NUMBER: its type in memory */
+	bool same; /* LIST, BYTES: `length` belongs to an earlier row and must agree; absent bytes are NULL */
 	size_t offset;
 	size_t count;                /* elements of a fixed array, else 1; CHOICE: how many tables */
 	size_t length;               /* offset of the length (a size_t; CHOICE: a 32-bit number) */
@@ -65,38 +67,45 @@ struct wire_field {
 };
 
 struct wire_table {
-	const char *name;                           /* for error messages */
-	size_t size;                                /* of the struct */
+	const char *name; /* for error messages */
+	size_t size;      /* of the struct */
 	const struct wire_field *fields;
 	size_t field_count;
 	int (*check)(const void *m, struct err *e); /* rules that involve several fields; NULL: none */
 };
 
+/* clang-format off */
+
 /* The table of `struct type`, with its rows at the end. */
 #define WIRE_TABLE(title, type, checked, ...) \
 	{ .name = title, .size = sizeof(struct type), .fields = (const struct wire_field[]){ __VA_ARGS__ }, \
-	  .field_count = sizeof((const struct wire_field[]){ __VA_ARGS__ }) / sizeof(struct wire_field), .check = checked }
+	  .field_count = sizeof((const struct wire_field[]){ __VA_ARGS__ }) / sizeof(struct wire_field), \
+	  .check = checked }
 
 /* A row for member m of `struct type`. The kind of a number follows from the member's type. */
 #define WIRE_MEMBER(type, m) (((struct type *)0)->m)
-#define WIRE_ROW(type, m, as, ...) { .name = #m, .kind = as, .offset = offsetof(struct type, m), .count = 1, __VA_ARGS__ }
+#define WIRE_ROW(type, m, as, ...) \
+	{ .name = #m, .kind = as, .offset = offsetof(struct type, m), .count = 1, __VA_ARGS__ }
 #define WIRE_NUMBER_OF(member) \
-	_Generic(&(member), uint8_t *: WIRE_U8, bool *: WIRE_BOOL, uint32_t *: WIRE_U32, uint64_t *: WIRE_U64, int64_t *: WIRE_I64, \
-	         float *: WIRE_F32, double *: WIRE_F64)
+	_Generic(&(member), uint8_t *: WIRE_U8, bool *: WIRE_BOOL, uint32_t *: WIRE_U32, uint64_t *: WIRE_U64, \
+	         int64_t *: WIRE_I64, float *: WIRE_F32, double *: WIRE_F64)
 #define WIRE_BETWEEN(type, m, least, most) \
-	WIRE_ROW(type, m, WIRE_IS_NUMBER, .number = WIRE_NUMBER_OF(WIRE_MEMBER(type, m)), .low = (least), .high = (most))
+	WIRE_ROW(type, m, WIRE_IS_NUMBER, .number = WIRE_NUMBER_OF(WIRE_MEMBER(type, m)), .low = (least), \
+	         .high = (most))
 #define WIRE_ANY(type, m) WIRE_BETWEEN(type, m, 0, 0)
 #define WIRE_UP_TO(type, m, most) WIRE_BETWEEN(type, m, 0, most)
 /* A finite number that is not negative. */
 #define WIRE_AMOUNT(type, m) WIRE_BETWEEN(type, m, 0, DBL_MAX)
 /* A fixed array of numbers, or an array of arrays, each number from 0 to `most`; 0: any. */
 #define WIRE_EACH_AS(type, m, first, most) \
-	{ .name = #m, .kind = WIRE_IS_NUMBER, .number = WIRE_NUMBER_OF(WIRE_MEMBER(type, first)), .offset = offsetof(struct type, m), \
-	  .count = sizeof WIRE_MEMBER(type, m) / sizeof WIRE_MEMBER(type, first), .high = (most) }
+	{ .name = #m, .kind = WIRE_IS_NUMBER, .number = WIRE_NUMBER_OF(WIRE_MEMBER(type, first)), \
+	  .offset = offsetof(struct type, m), .count = sizeof WIRE_MEMBER(type, m) / sizeof WIRE_MEMBER(type, first), \
+	  .high = (most) }
 #define WIRE_EACH(type, m, most) WIRE_EACH_AS(type, m, m[0], most)
 #define WIRE_GRID(type, m, most) WIRE_EACH_AS(type, m, m[0][0], most)
 #define WIRE_STRING(type, m) WIRE_ROW(type, m, WIRE_IS_TEXT, .length = 0)
-#define WIRE_CHARS(type, m) { .name = #m, .kind = WIRE_IS_CHARS, .offset = offsetof(struct type, m), .count = sizeof WIRE_MEMBER(type, m) }
+#define WIRE_CHARS(type, m) \
+	{ .name = #m, .kind = WIRE_IS_CHARS, .offset = offsetof(struct type, m), .count = sizeof WIRE_MEMBER(type, m) }
 #define WIRE_BYTES(type, m, n) WIRE_ROW(type, m, WIRE_IS_BYTES, .length = offsetof(struct type, n))
 #define WIRE_LENT(type, m, n) WIRE_ROW(type, m, WIRE_IS_LENT, .length = offsetof(struct type, n))
 #define WIRE_STRUCT(type, m, table) WIRE_ROW(type, m, WIRE_IS_STRUCT, .of = (table))
@@ -109,16 +118,22 @@ struct wire_table {
 #define WIRE_BESIDE(type, m, n, table) \
 	WIRE_ROW(type, m, WIRE_IS_LIST, .same = true, .length = offsetof(struct type, n), .of = (table))
 
+/* clang-format on */
+
 /* For lists of plain numbers and texts, and for messages without content. */
 extern const struct wire_table wire_table_u64, wire_table_text, wire_table_empty;
 
 /* Appends the struct. */
 void wire_encode(const struct wire_table *t, const void *m, struct buf *out);
 /* Megabytes that end a message, sent from where they are. Borrowed. */
-struct wire_tail { const void *bytes; size_t len; };
+struct wire_tail {
+	const void *bytes;
+	size_t len;
+};
 /* Appends the struct without the bytes of a last row that is LENT: *ret_tail holds them, and belongs behind *out. */
 void wire_encode_split(const struct wire_table *t, const void *m, struct buf *out, struct wire_tail *ret_tail);
-/* Reads a whole message. On failure *ret_m holds nothing that has to be freed. -ERR_NETWORK, or what a table's check says. */
+/* Reads a whole message. On failure *ret_m holds nothing that has to be freed. -ERR_NETWORK, or what a table's check
+ * says. */
 int wire_decode(const struct wire_table *t, struct wire_in *in, void *ret_m, struct err *e);
 /* Frees what the struct owns, and clears it. */
 void wire_fini(const struct wire_table *t, void *m);

@@ -1,9 +1,10 @@
-/* backend: the table through which a worker reaches a vendor's API. backends/{cuda,hip,hlsl}/ each fill one; backends/worker/backend.c
- * lists them. Everything runs in a worker process, on one thread, and may die: nothing here needs to survive a fault.
+/* backend: the table through which a worker reaches a vendor's API. backends/{cuda,hip,hlsl}/ each fill one;
+ * backends/worker/backend.c lists them. Everything runs in a worker process, on one thread, and may die: nothing here
+ * needs to survive a fault.
  *
- * Errors: ERR_UNSUPPORTED (library or device missing: say what to install), ERR_COMPILE (the compiler's own text), ERR_PRUNED (the device
- * cannot launch this configuration: say which limit, asked and allowed), ERR_INPUT (arguments do not fit the kernel), ERR_CRASH (device
- * fault: the worker ends after answering), ERR_INTERNAL. */
+ * Errors: ERR_UNSUPPORTED (library or device missing: say what to install), ERR_COMPILE (the compiler's own text),
+ * ERR_PRUNED (the device cannot launch this configuration: say which limit, asked and allowed), ERR_INPUT (arguments do
+ * not fit the kernel), ERR_CRASH (device fault: the worker ends after answering), ERR_INTERNAL. */
 #ifndef PEAKD_BACKENDS_WORKER_BACKEND_H
 #define PEAKD_BACKENDS_WORKER_BACKEND_H
 
@@ -26,45 +27,56 @@ struct ceilings_kernel;
 struct backend {
 	const char *name;
 	const struct gpu_monitor_source *monitor; /* NULL: no monitoring library */
-	const struct ceilings_kernel *ceilings;   /* kernels that keep one pipe busy; ends with a NULL name; NULL: none */
-	/* Devices that can run. Where the library is missing: -ERR_UNSUPPORTED, naming the package that brings it. *ret_facts: free(). */
+	const struct ceilings_kernel *ceilings;   /* kernels that keep one pipe busy, up to a NULL name; NULL: none */
+	/* Devices that can run. Where the library is missing: -ERR_UNSUPPORTED, naming the package that brings it.
+	 * *ret_facts: free(). */
 	int (*devices)(struct facts **ret_facts, size_t *ret_count, struct err *e);
 	/* Facts of a named architecture ("sm_90a") without any device: limits from the vendor's published tables. */
 	int (*describe)(const char *arch, struct facts *ret_facts, struct err *e);
-	/* Compiles in this process, and checks what needs no device (SPIR-V validity, resources, numthreads against the plan's block).
-	 * ret_compiled owned by the caller (wire_compiled_fini). */
+	/* Compiles in this process, and checks what needs no device (SPIR-V validity, resources, numthreads against the
+	 * plan's block). ret_compiled owned by the caller (wire_compiled_fini). */
 	int (*compile)(const struct wire_compile *request, struct wire_compiled *ret_compiled, struct err *e);
 	int (*open)(uint32_t index, struct backend_device **ret_device, struct err *e);
 	void (*close)(struct backend_device *device);
-	/* Loads the binary, allocates every buffer with red zones of BACKEND_RED_ZONE bytes on both sides, encodes tensor maps, and checks
-	 * launch geometry, shared memory and arguments against the kernels. A library plan (plan_is_library) has no binary;
-	 * -ERR_UNSUPPORTED where there is no such library. Both pointers stay borrowed until release. */
+	/* Loads the binary, allocates every buffer with red zones of BACKEND_RED_ZONE bytes on both sides, encodes
+	 * tensor maps, and checks launch geometry, shared memory and arguments against the kernels. A library plan
+	 * (plan_is_library) has no binary; -ERR_UNSUPPORTED where there is no such library. Both pointers stay borrowed
+	 * until release. */
 	int (*prepare)(struct backend_device *device, const void *binary, size_t len, const struct plan *plan,
-	               struct backend_run **ret_run, struct err *e);
-	/* Copies between host memory and the buffer's bytes [offset, offset+bytes), which may reach into both red zones. */
-	int (*write)(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e);
+		       struct backend_run **ret_run, struct err *e);
+	/* Copies between host memory and the buffer's bytes [offset, offset+bytes), which may reach into both red
+	 * zones. */
+	int (*write)(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes,
+		     struct err *e);
 	int (*read)(struct backend_run *run, unsigned buffer, int64_t offset, void *to, size_t bytes, struct err *e);
-	/* Sets all bytes of the buffer, without its red zones. May return early if later calls wait for it. NULL: the host writes them. */
+	/* Sets all bytes of the buffer, without its red zones. May return early if later calls wait for it. NULL: the
+	 * host writes them. */
 	int (*fill)(struct backend_run *run, unsigned buffer, uint8_t value, struct err *e);
-	/* Executes the plan's operations `times` times back to back and waits. WIRE_FLUSHED flushes the last-level cache before each; WIRE_COLD
-	 * does that, or rotates through copies of all buffers that together exceed it. ret_ns: device time per execution (events,
-	 * timestamps), without the flush. After a rotation, read and write mean one of the copies, not the one written before. */
+	/* Executes the plan's operations `times` times back to back and waits. WIRE_FLUSHED flushes the last-level
+	 * cache before each; WIRE_COLD does that, or rotates through copies of all buffers that together exceed it.
+	 * ret_ns: device time per execution (events, timestamps), without the flush. After a rotation, read and write
+	 * mean one of the copies, not the one written before. */
 	int (*execute)(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e);
 	void (*release)(struct backend_run *run);
-	/* Interprets the plan on the host and looks for races between the threads of a block. NULL: there is no interpreter. *ret_finding
-	 * (free()) describes the first race; NULL none. -ERR_UNSUPPORTED when it cannot judge this code. */
-	int (*races)(const void *binary, size_t len, const struct plan *plan, uint64_t seed, char **ret_finding, struct err *e);
+	/* Interprets the plan on the host and looks for races between the threads of a block. NULL: there is no
+	 * interpreter. *ret_finding (free()) describes the first race; NULL none. -ERR_UNSUPPORTED when it cannot judge
+	 * this code. */
+	int (*races)(const void *binary, size_t len, const struct plan *plan, uint64_t seed, char **ret_finding,
+		     struct err *e);
 };
 
 enum { BACKEND_RED_ZONE = 4096 };
 
 /* NULL-terminated: cuda, hip (where built), hlsl. */
 extern const struct backend *const backend_table[];
-/* Where bytes [offset, offset+bytes) of a buffer are, from the start of its first red zone; -ERR_INPUT when they leave its red zones. */
-int backend_place(const struct plan *plan, unsigned buffer, int64_t offset, size_t bytes, uint64_t *ret_at, struct err *e);
+/* Where bytes [offset, offset+bytes) of a buffer are, from the start of its first red zone; -ERR_INPUT when they leave
+ * its red zones. */
+int backend_place(const struct plan *plan, unsigned buffer, int64_t offset, size_t bytes, uint64_t *ret_at,
+		  struct err *e);
 /* NULL when there is none of that name. */
 const struct backend *backend_find(const char *name);
-/* Opens the libraries that the vendors' compilers need in this role, so that ld.so is done with them, and says what they will read. */
+/* Opens the libraries that the vendors' compilers need in this role, so that ld.so is done with them, and says what
+ * they will read. */
 void backend_sandbox_needs(enum sandbox_role role, struct sandbox_needs *ret_needs);
 
 #endif

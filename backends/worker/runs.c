@@ -1,5 +1,5 @@
-/* runs: see runs.h. The order of an execution is fixed: inputs, poison, red zones, launch, then outputs before anything that could still
- * change them. */
+/* runs: see runs.h. The order of an execution is fixed: inputs, poison, red zones, launch, then outputs before anything
+ * that could still change them. */
 #include "backends/worker/runs.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ struct run {
 	struct output *outputs;
 	uint32_t output_count;
 	bool executed;
-	uint64_t seed;   /* of the last execution, and its values */
+	uint64_t seed; /* of the last execution, and its values */
 	enum plan_values values;
 };
 
@@ -44,13 +44,13 @@ struct runs {
 	const struct backend *backend;
 	struct backend_device *device;
 	struct gpu_monitor *monitor;
-	struct room *room;       /* for large blocks */
+	struct room *room; /* for large blocks */
 	struct room_cache *inputs;
 	struct room_cache *references; /* NULL where kernels run in this process and could read them */
-	struct run *at[RUNS_MAX]; /* number i + 1 on the wire */
+	struct run *at[RUNS_MAX];      /* number i + 1 on the wire */
 };
 
-/* --- preparing and releasing -------------------------------------------------------------------------------------------- */
+/* --- preparing and releasing -------------------------------------------------------------------------------------- */
 
 static void run_free(struct runs *all, struct run *r)
 {
@@ -73,10 +73,12 @@ static int prepare(struct runs *all, struct wire_prepare *request, struct wire_p
 	while (slot < RUNS_MAX && all->at[slot])
 		slot++;
 	if (slot == RUNS_MAX)
-		return err_set(e, ERR_INTERNAL, "this worker has %d runs prepared already, and cannot hold more; release one", RUNS_MAX);
+		return err_set(e, ERR_INTERNAL,
+			       "this worker has %d runs prepared already, and cannot hold more; release one", RUNS_MAX);
 	struct run *r = MEM_NEW(struct run);
-	*r = (struct run){ .binary = mem_copy(request->binary, request->binary_len), .binary_len = request->binary_len,
-	                   .plan = request->plan };
+	*r = (struct run){ .binary = mem_copy(request->binary, request->binary_len),
+			   .binary_len = request->binary_len,
+			   .plan = request->plan };
 	request->plan = NULL;
 	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &r->plan->buffers[i];
@@ -94,10 +96,13 @@ static int prepare(struct runs *all, struct wire_prepare *request, struct wire_p
 	return 0;
 }
 
-struct runs *runs_new(const struct backend *backend, struct backend_device *take_device, struct gpu_monitor *take_monitor, bool shares_cpu)
+struct runs *runs_new(const struct backend *backend, struct backend_device *take_device,
+		      struct gpu_monitor *take_monitor, bool shares_cpu)
 {
 	struct runs *all = MEM_NEW(struct runs);
-	*all = (struct runs){ .backend = backend, .device = take_device, .monitor = take_monitor, .room = room_new(ROOM_KEPT) };
+	*all = (struct runs){
+		.backend = backend, .device = take_device, .monitor = take_monitor, .room = room_new(ROOM_KEPT)
+	};
 	all->inputs = room_cache_new(INPUTS_KEPT, all->room);
 	all->references = shares_cpu ? NULL : room_cache_new(REFERENCES_KEPT, all->room);
 	return all;
@@ -117,14 +122,14 @@ void runs_free(struct runs *all)
 	free(all);
 }
 
-/* --- executing ---------------------------------------------------------------------------------------------------------- */
+/* --- executing ---------------------------------------------------------------------------------------------------- */
 
 /* An image (redzone.h) of the buffer's values for this seed. Borrowed from the cache. */
 static const void *input_image(struct runs *all, const struct plan_buffer *b, uint64_t seed, enum plan_values values)
 {
 	struct buf text = BUF_INIT;
-	buf_addf(&text, "%llu %u %u %llu %lld %u %a %a", (unsigned long long)seed, values, b->type, (unsigned long long)b->bytes,
-	         (long long)b->ld, b->fill, b->lo, b->hi);
+	buf_addf(&text, "%llu %u %u %llu %lld %u %a %a", (unsigned long long)seed, values, b->type,
+		 (unsigned long long)b->bytes, (long long)b->ld, b->fill, b->lo, b->hi);
 	for (unsigned i = 0; i < b->rank; i++)
 		buf_addf(&text, " %lld", (long long)b->dims[i]);
 	buf_addf(&text, " %s", b->name);
@@ -157,7 +162,8 @@ static int set_up_buffer(struct runs *all, const struct run *r, unsigned i, cons
 	switch (b->role) {
 	case PLAN_IN:
 	case PLAN_INOUT:
-		return redzone_write(all->backend, r->on_device, i, input_image(all, b, m->seed, m->values), b->bytes, e);
+		return redzone_write(all->backend, r->on_device, i, input_image(all, b, m->seed, m->values), b->bytes,
+				     e);
 	case PLAN_TABLE:
 		table = table_image(all, b);
 		rc = redzone_write(all->backend, r->on_device, i, table, b->bytes, e);
@@ -165,7 +171,8 @@ static int set_up_buffer(struct runs *all, const struct run *r, unsigned i, cons
 		return rc;
 	case PLAN_OUT:
 	case PLAN_SCRATCH:
-		if (!(r->executed || m->keep & WIRE_KEEP_RAW) || !(m->keep & (b->role == PLAN_OUT ? WIRE_KEEP_OUTPUTS : WIRE_KEEP_SCRATCH)))
+		if (!(r->executed || m->keep & WIRE_KEEP_RAW) ||
+		    !(m->keep & (b->role == PLAN_OUT ? WIRE_KEEP_OUTPUTS : WIRE_KEEP_SCRATCH)))
 			rc = redzone_poison(all->backend, r->on_device, all->room, i, b->bytes, (uint8_t)m->poison, e);
 		break;
 	}
@@ -191,15 +198,17 @@ static int fetch(struct runs *all, struct run *r, struct output *out, struct err
 }
 
 /* Did the kernel write to an input, or to a red zone? */
-static int look_for_damage(struct runs *all, struct run *r, const struct wire_execute *m, struct wire_executed *x, struct err *e)
+static int look_for_damage(struct runs *all, struct run *r, const struct wire_execute *m, struct wire_executed *x,
+			   struct err *e)
 {
 	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &r->plan->buffers[i];
 		bool broken = false, same = true;
 		void *table = b->role == PLAN_TABLE ? table_image(all, b) : NULL;
 		const void *want = b->role == PLAN_IN ? input_image(all, b, m->seed, m->values) : table;
-		int rc = want ? redzone_same(all->backend, r->on_device, all->room, i, want, b->bytes, &same, &broken, e)
-		              : redzone_check(all->backend, r->on_device, i, b->bytes, &broken, e);
+		int rc =
+			want ? redzone_same(all->backend, r->on_device, all->room, i, want, b->bytes, &same, &broken, e)
+			     : redzone_check(all->backend, r->on_device, i, b->bytes, &broken, e);
 		room_give(all->room, table, redzone_image_bytes(b->bytes));
 		if (rc < 0)
 			return err_wrap(e, "buffer %s", b->name);
@@ -219,7 +228,8 @@ static int serve_execute(struct runs *all, struct run *r, const void *request, v
 	int rc = 0;
 	if (m->keep & WIRE_LOOK) {
 		if (!r->executed || m->seed != r->seed || m->values != r->values)
-			rc = err_set(e, ERR_INPUT, "there is nothing to look at: the run was not executed with this seed");
+			rc = err_set(e, ERR_INPUT,
+				     "there is nothing to look at: the run was not executed with this seed");
 	} else {
 		for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++)
 			if (set_up_buffer(all, r, i, m, e) < 0)
@@ -245,7 +255,7 @@ static int need_executed(struct runs *all, struct run *r, struct err *e)
 	return r->executed ? 0 : serve_execute(all, r, &(struct wire_execute){ .poison = 0xFF }, &x, e);
 }
 
-/* --- looking at outputs ------------------------------------------------------------------------------------------------- */
+/* --- looking at outputs ------------------------------------------------------------------------------------------- */
 
 /* NULL with *e set when there is none. */
 static const struct output *find_output(const struct run *r, uint32_t number, struct err *e)
@@ -268,7 +278,7 @@ static int serve_output(struct runs *all, struct run *r, const void *request, vo
 		return -ERR_INPUT;
 	if (out->len + 8 > WIRE_BODY_MAX)
 		return err_set(e, ERR_UNSUPPORTED, "output %s has %zu bytes, more than the wire carries at once",
-		               r->plan->buffers[out->buffer].name, out->len);
+			       r->plan->buffers[out->buffer].name, out->len);
 	*(struct wire_content *)answer = (struct wire_content){ .bytes = out->bytes, .len = out->len };
 	return 0;
 }
@@ -298,7 +308,8 @@ static int serve_compare(struct runs *all, struct run *r, const void *request, v
 	}
 	const struct plan_buffer *buffer = &r->plan->buffers[out->buffer];
 	if (len != out->len)
-		return err_set(e, ERR_INPUT, "the reference has %zu bytes, output %s has %zu", len, buffer->name, out->len);
+		return err_set(e, ERR_INPUT, "the reference has %zu bytes, output %s has %zu", len, buffer->name,
+			       out->len);
 	compare_outputs(buffer, out->bytes, want, m->tolerance, m->poison, compared);
 	return 0;
 }
@@ -318,13 +329,20 @@ static int serve_product(struct runs *all, struct run *r, const void *request, v
 		if (r->outputs[i].buffer == g->c)
 			bytes = r->outputs[i].bytes;
 	if (b[g->a].role != PLAN_IN || b[g->b].role != PLAN_IN || bytes == NULL)
-		return err_set(e, ERR_INPUT, "%s = %s * %s is no product of two inputs", b[g->c].name, b[g->a].name, b[g->b].name);
+		return err_set(e, ERR_INPUT, "%s = %s * %s is no product of two inputs", b[g->c].name, b[g->a].name,
+			       b[g->b].name);
 	/* Generated anew: the cache lends only one image at a time. */
 	void *from_a = room_take(all->room, b[g->a].bytes), *from_b = room_take(all->room, b[g->b].bytes);
 	fill_special(&b[g->a], r->seed, r->values, from_a);
 	fill_special(&b[g->b], r->seed, r->values, from_b);
-	struct product p = { .a = &b[g->a], .b = &b[g->b], .c = &b[g->c], .a_transposed = g->a_transposed, .b_transposed = g->b_transposed,
-	                     .a_bytes = from_a, .b_bytes = from_b, .c_bytes = bytes };
+	struct product p = { .a = &b[g->a],
+			     .b = &b[g->b],
+			     .c = &b[g->c],
+			     .a_transposed = g->a_transposed,
+			     .b_transposed = g->b_transposed,
+			     .a_bytes = from_a,
+			     .b_bytes = from_b,
+			     .c_bytes = bytes };
 	product_check(&p, m->tolerance, m->secret, answer);
 	room_give(all->room, from_a, b[g->a].bytes);
 	room_give(all->room, from_b, b[g->b].bytes);
@@ -340,7 +358,7 @@ static int serve_races(struct runs *all, struct run *r, const void *request, voi
 	return all->backend->races(r->binary, r->binary_len, r->plan, m->seed, &raced->finding, e);
 }
 
-/* --- timing ------------------------------------------------------------------------------------------------------------- */
+/* --- timing ------------------------------------------------------------------------------------------------------- */
 
 static int serve_measure(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
 {
@@ -371,7 +389,7 @@ static int serve_pair(struct runs *all, struct run *r, const void *request, void
 	return measure_pair(all->backend, r->on_device, b->on_device, all->monitor, m, answer, e);
 }
 
-/* --- serving ------------------------------------------------------------------------------------------------------------ */
+/* --- serving ------------------------------------------------------------------------------------------------------ */
 
 static int serve_release(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
 {
@@ -384,10 +402,11 @@ static int serve_release(struct runs *all, struct run *r, const void *request, v
 }
 
 /* For requests that begin with the number of their run. */
-static int (*const serve[WIRE_LAST + 1])(struct runs *all, struct run *r, const void *request, void *answer, struct err *e) = {
-	[WIRE_EXECUTE] = serve_execute, [WIRE_OUTPUT] = serve_output, [WIRE_COMPARE] = serve_compare, [WIRE_PRODUCT] = serve_product,
-	[WIRE_RACES] = serve_races, [WIRE_MEASURE] = serve_measure, [WIRE_PAIR] = serve_pair, [WIRE_ENERGY] = serve_energy,
-	[WIRE_RELEASE] = serve_release,
+static int (*const serve[WIRE_LAST + 1])(struct runs *all, struct run *r, const void *request, void *answer,
+					 struct err *e) = {
+	[WIRE_EXECUTE] = serve_execute, [WIRE_OUTPUT] = serve_output, [WIRE_COMPARE] = serve_compare,
+	[WIRE_PRODUCT] = serve_product, [WIRE_RACES] = serve_races,   [WIRE_MEASURE] = serve_measure,
+	[WIRE_PAIR] = serve_pair,       [WIRE_ENERGY] = serve_energy, [WIRE_RELEASE] = serve_release,
 };
 
 bool runs_serves(enum wire_type type)

@@ -1,9 +1,11 @@
-/* worker: `peakd worker`, the child process that compiles or owns one device. It answers wire.h's requests until end of file. */
+/* worker: `peakd worker`, the child process that compiles or owns one device. It answers wire.h's requests until end of
+ * file. */
 #ifndef PEAKD_BACKENDS_WORKER_WORKER_H
 #define PEAKD_BACKENDS_WORKER_WORKER_H
 
-/* Takes the wire from descriptors 0 and 1: moves it to private descriptors (close-on-exec), points 0 at /dev/null and 1 at
- * stderr before any vendor library is loaded, says hello, then serves until the daemon closes. Returns the exit status. */
+/* Takes the wire from descriptors 0 and 1: moves it to private descriptors (close-on-exec), points 0 at /dev/null and 1
+ * at stderr before any vendor library is loaded, says hello, then serves until the daemon closes. Returns the exit
+ * status. */
 int worker_main(void);
 
 #endif
