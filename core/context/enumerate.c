@@ -38,7 +38,7 @@ struct var {
 	struct value *values; /* NULL for a set that depends on other variables */
 	uint16_t *index;      /* of each value in the domain */
 	size_t count;
-	const struct set *set;
+	const struct expr_set *set;
 	size_t slot;
 	bool bound;          /* while the order is chosen: it comes before the depth that is looked at */
 	struct rule **tests; /* to run once this variable is bound */
@@ -137,10 +137,10 @@ static int intern(struct search *s, size_t var, struct value v, uint16_t *ret_in
 	return spend(s, 1 + k / 2);
 }
 
-static bool depends(const struct search *s, const struct set *set)
+static bool depends(const struct search *s, const struct expr_set *set)
 {
 	for (size_t k = 0; k < s->spec->var_count; k++)
-		if (set_mentions(set, s->spec->vars[k].slot))
+		if (expr_set_mentions(set, s->spec->vars[k].slot))
 			return true;
 	return false;
 }
@@ -150,7 +150,7 @@ static int values_of(struct search *s, size_t var, struct value **ret_values, si
 	const struct spec_var *v = &s->spec->vars[var];
 	uint64_t steps = 0;
 	char at[256];
-	int rc = set_values(s->vars[var].set, s->env, ret_values, ret_count, &steps, s->e);
+	int rc = expr_set_values(s->vars[var].set, s->env, ret_values, ret_count, &steps, s->e);
 	if (rc < 0)
 		return err_wrap(s->e, "%s: %s: %s", place(s, v->line, at), v->tuning ? "tune" : "inputs", v->name);
 	rc = spend(s, steps);
@@ -208,7 +208,7 @@ static bool is_ready(const struct search *s, size_t var)
 	if (s->vars[var].values)
 		return true;
 	for (size_t k = 0; k < s->spec->var_count; k++)
-		if (!s->vars[k].bound && set_mentions(s->vars[var].set, s->spec->vars[k].slot))
+		if (!s->vars[k].bound && expr_set_mentions(s->vars[var].set, s->spec->vars[k].slot))
 			return false;
 	return true;
 }

@@ -1,8 +1,8 @@
-/* expr: compiler and evaluator of front matter's expressions; see expr.h. Used by core/context/{set,spec,space}.
+/* expr: compiler and evaluator of front matter's expressions; see expr.h.
  *
  * The parser climbs precedences as Lua's own lparser.c does (its priority table is repeated below); the code is for a
  * stack machine whose depth is known when the expression is compiled. */
-#include "core/context/expr_inside.h"
+#include "core/context/expr.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,7 +15,38 @@
 
 enum { DEPTH_MAX = 60, NAME_MAX_LEN = 63, UNARY_PRIORITY = 12, POWER_COST = 16 };
 
-static const char *const function_names[FN_COUNT] = { "cdiv", "min", "max", "floor", "ceil", "abs" };
+/* --- names -------------------------------------------------------------------------------------------------------- */
+struct expr_scope *expr_scope_new(void)
+{
+	return MEM_NEW(struct expr_scope);
+}
+
+void expr_scope_free(struct expr_scope *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t k = 0; k < s->count; k++)
+		free(s->names[k]);
+	free(s->names);
+	free(s);
+}
+
+size_t expr_scope_add(struct expr_scope *s, const char *name)
+{
+	*MEM_PUSH(s->names, s->count) = mem_str(name);
+	return s->count - 1;
+}
+
+int expr_scope_find(const struct expr_scope *s, const char *name)
+{
+	for (size_t k = 0; k < s->count; k++)
+		if (strcmp(s->names[k], name) == 0)
+			return (int)k;
+	return -1;
+}
+
+/* --- grammar ------------------------------------------------------------------------------------------------------ */
+static const char *const function_names[EXPR_FUNCTIONS] = { "cdiv", "min", "max", "floor", "ceil", "abs" };
 
 struct binary {
 	const char *text;
@@ -24,13 +55,13 @@ struct binary {
 	int left, right;
 };
 static const struct binary binaries[] = {
-	{ "or", CODE_OR, 0, 1, 1 },          { "and", CODE_AND, 0, 2, 2 },          { "<=", CODE_OP, VALUE_LE, 3, 3 },
-	{ ">=", CODE_OP, VALUE_GE, 3, 3 },   { "~=", CODE_OP, VALUE_NE, 3, 3 },     { "==", CODE_OP, VALUE_EQ, 3, 3 },
-	{ "<<", CODE_OP, VALUE_SHL, 7, 7 },  { ">>", CODE_OP, VALUE_SHR, 7, 7 },    { "<", CODE_OP, VALUE_LT, 3, 3 },
-	{ ">", CODE_OP, VALUE_GT, 3, 3 },    { "|", CODE_OP, VALUE_BOR, 4, 4 },     { "~", CODE_OP, VALUE_BXOR, 5, 5 },
-	{ "&", CODE_OP, VALUE_BAND, 6, 6 },  { "+", CODE_OP, VALUE_ADD, 10, 10 },   { "-", CODE_OP, VALUE_SUB, 10, 10 },
-	{ "*", CODE_OP, VALUE_MUL, 11, 11 }, { "//", CODE_OP, VALUE_IDIV, 11, 11 }, { "/", CODE_OP, VALUE_DIV, 11, 11 },
-	{ "%", CODE_OP, VALUE_MOD, 11, 11 }, { "^", CODE_OP, VALUE_POW, 14, 13 },
+	{ "or", EXPR_OR, 0, 1, 1 },          { "and", EXPR_AND, 0, 2, 2 },          { "<=", EXPR_OP, VALUE_LE, 3, 3 },
+	{ ">=", EXPR_OP, VALUE_GE, 3, 3 },   { "~=", EXPR_OP, VALUE_NE, 3, 3 },     { "==", EXPR_OP, VALUE_EQ, 3, 3 },
+	{ "<<", EXPR_OP, VALUE_SHL, 7, 7 },  { ">>", EXPR_OP, VALUE_SHR, 7, 7 },    { "<", EXPR_OP, VALUE_LT, 3, 3 },
+	{ ">", EXPR_OP, VALUE_GT, 3, 3 },    { "|", EXPR_OP, VALUE_BOR, 4, 4 },     { "~", EXPR_OP, VALUE_BXOR, 5, 5 },
+	{ "&", EXPR_OP, VALUE_BAND, 6, 6 },  { "+", EXPR_OP, VALUE_ADD, 10, 10 },   { "-", EXPR_OP, VALUE_SUB, 10, 10 },
+	{ "*", EXPR_OP, VALUE_MUL, 11, 11 }, { "//", EXPR_OP, VALUE_IDIV, 11, 11 }, { "/", EXPR_OP, VALUE_DIV, 11, 11 },
+	{ "%", EXPR_OP, VALUE_MOD, 11, 11 }, { "^", EXPR_OP, VALUE_POW, 14, 13 },
 };
 /* What other languages write, and what Lua writes. */
 static const struct {
@@ -40,7 +71,7 @@ static const struct {
 };
 
 struct parser {
-	const struct scope *scope;
+	const struct expr_scope *scope;
 	const char *text, *at, *end;
 	int depth, stack, stack_max;
 	struct expr *x;
@@ -96,7 +127,7 @@ static void emit(struct parser *p, enum expr_code code, unsigned op, size_t arg,
 static void emit_const(struct parser *p, struct value v)
 {
 	*MEM_PUSH(p->x->consts, p->x->const_count) = v;
-	emit(p, CODE_CONST, 0, p->x->const_count - 1, 1);
+	emit(p, EXPR_CONST, 0, p->x->const_count - 1, 1);
 }
 
 static void add_slot(struct expr *x, uint16_t slot)
@@ -172,12 +203,13 @@ static int parse_call(struct parser *p, const char *name)
 {
 	int fn = 0, count = 0;
 	char hint[96];
-	while (fn < FN_COUNT && strcmp(name, function_names[fn]) != 0)
+	while (fn < EXPR_FUNCTIONS && strcmp(name, function_names[fn]) != 0)
 		fn++;
-	if (fn == FN_COUNT)
-		return err_set(
-			p->e, ERR_INPUT, "`%.*s`: no function %s%s; there are cdiv, min, max, floor, ceil and abs",
-			(int)(p->end - p->text), p->text, name, suggest_hint(name, function_names, FN_COUNT, hint));
+	if (fn == EXPR_FUNCTIONS)
+		return err_set(p->e, ERR_INPUT,
+			       "`%.*s`: no function %s%s; there are cdiv, min, max, floor, ceil and abs",
+			       (int)(p->end - p->text), p->text, name,
+			       suggest_hint(name, function_names, EXPR_FUNCTIONS, hint));
 	p->at++;
 	do {
 		int rc = parse_level(p, 0);
@@ -187,15 +219,15 @@ static int parse_call(struct parser *p, const char *name)
 	} while (take(p, ','));
 	if (!take(p, ')'))
 		return fail(p, "',' or ')'");
-	bool good = fn == FN_CDIV ? count == 2 : fn == FN_MIN || fn == FN_MAX ? count < 100 : count == 1;
+	bool good = fn == EXPR_CDIV ? count == 2 : fn == EXPR_MIN || fn == EXPR_MAX ? count < 100 : count == 1;
 	if (!good)
 		return err_set(p->e, ERR_INPUT, "`%.*s`: %s takes %s, not %d arguments", (int)(p->end - p->text),
 			       p->text, name,
-			       fn == FN_CDIV                  ? "two numbers (dividend, divisor)"
-			       : fn == FN_MIN || fn == FN_MAX ? "less than 100 numbers"
-							      : "one number",
+			       fn == EXPR_CDIV                    ? "two numbers (dividend, divisor)"
+			       : fn == EXPR_MIN || fn == EXPR_MAX ? "less than 100 numbers"
+								  : "one number",
 			       count);
-	emit(p, CODE_CALL, (unsigned)fn, (size_t)count, 1 - count);
+	emit(p, EXPR_CALL, (unsigned)fn, (size_t)count, 1 - count);
 	return 0;
 }
 
@@ -214,13 +246,13 @@ static int parse_name(struct parser *p)
 	skip_space(p);
 	if (p->at < p->end && *p->at == '(')
 		return parse_call(p, name);
-	int slot = scope_find(p->scope, name);
+	int slot = expr_scope_find(p->scope, name);
 	if (slot < 0)
 		return err_set(p->e, ERR_INPUT, "`%.*s`: no parameter, input or constant %s is known here%s",
 			       (int)(p->end - p->text), p->text, name,
 			       suggest_hint(name, (const char *const *)p->scope->names, p->scope->count, hint));
 	add_slot(p->x, (uint16_t)slot);
-	emit(p, CODE_VAR, 0, (size_t)slot, 1);
+	emit(p, EXPR_VAR, 0, (size_t)slot, 1);
 	return 0;
 }
 
@@ -261,7 +293,7 @@ static int parse_unary(struct parser *p)
 	p->at += n;
 	int rc = parse_level(p, UNARY_PRIORITY);
 	if (rc == 0)
-		emit(p, CODE_OP, op, 0, 0);
+		emit(p, EXPR_OP, op, 0, 0);
 	return rc;
 }
 
@@ -288,13 +320,13 @@ static int parse_right(struct parser *p, const struct binary *b)
 {
 	p->at += strlen(b->text);
 	size_t jump = p->x->len;
-	if (b->code != CODE_OP)
+	if (b->code != EXPR_OP)
 		emit(p, b->code, 0, 0, -1);
 	int rc = parse_level(p, b->right);
 	if (rc < 0)
 		return rc;
-	if (b->code == CODE_OP)
-		emit(p, CODE_OP, b->op, 0, -1);
+	if (b->code == EXPR_OP)
+		emit(p, EXPR_OP, b->op, 0, -1);
 	else
 		p->x->code[jump].arg = (uint16_t)p->x->len;
 	return 0;
@@ -316,7 +348,7 @@ static int parse_level(struct parser *p, int limit)
 	return rc;
 }
 
-int expr_parse(const struct scope *scope, const char *text, size_t len, struct expr **ret_expr, struct err *e)
+int expr_parse(const struct expr_scope *scope, const char *text, size_t len, struct expr **ret_expr, struct err *e)
 {
 	while (len && isspace((unsigned char)text[len - 1]))
 		len--;
@@ -368,7 +400,7 @@ uint64_t expr_cost(const struct expr *x)
 {
 	uint64_t cost = 0;
 	for (size_t k = 0; k < x->len; k++)
-		cost += x->code[k].code == CODE_OP && x->code[k].op == VALUE_POW ? POWER_COST : 1;
+		cost += x->code[k].code == EXPR_OP && x->code[k].op == VALUE_POW ? POWER_COST : 1;
 	return cost;
 }
 
@@ -377,13 +409,13 @@ static enum value_status call_function(enum expr_function fn, const struct value
 				       struct value *ret_v)
 {
 	switch (fn) {
-	case FN_CDIV: return value_cdiv(args[0], args[1], ret_v);
-	case FN_FLOOR: return value_floor(args[0], ret_v);
-	case FN_CEIL: return value_ceil(args[0], ret_v);
-	case FN_ABS: return value_abs(args[0], ret_v);
-	case FN_MIN: return value_best(VALUE_LT, args, count, ret_v);
-	case FN_MAX: return value_best(VALUE_GT, args, count, ret_v);
-	case FN_COUNT: break;
+	case EXPR_CDIV: return value_cdiv(args[0], args[1], ret_v);
+	case EXPR_FLOOR: return value_floor(args[0], ret_v);
+	case EXPR_CEIL: return value_ceil(args[0], ret_v);
+	case EXPR_ABS: return value_abs(args[0], ret_v);
+	case EXPR_MIN: return value_best(VALUE_LT, args, count, ret_v);
+	case EXPR_MAX: return value_best(VALUE_GT, args, count, ret_v);
+	case EXPR_FUNCTIONS: break;
 	}
 	return VALUE_TYPE;
 }
@@ -419,25 +451,25 @@ enum value_status expr_eval(const struct expr *x, const struct value *env, struc
 	for (size_t pc = 0; pc < x->len && st == VALUE_OK; pc++) {
 		const struct expr_ins in = x->code[pc];
 		switch ((enum expr_code)in.code) {
-		case CODE_CONST: *top++ = x->consts[in.arg]; break;
-		case CODE_VAR:
+		case EXPR_CONST: *top++ = x->consts[in.arg]; break;
+		case EXPR_VAR:
 			*top++ = env[in.arg];
 			st = env[in.arg].kind == VALUE_NONE ? VALUE_UNBOUND : VALUE_OK;
 			break;
-		case CODE_OP:
+		case EXPR_OP:
 			if (in.op >= VALUE_NEG)
 				st = value_apply(in.op, top[-1], top[-1], &top[-1]);
 			else if (top--, !fast_op(in.op, &top[-1], top))
 				st = value_apply(in.op, top[-1], *top, &top[-1]);
 			break;
-		case CODE_AND:
-		case CODE_OR:
-			if (value_true(top[-1]) == (in.code == CODE_OR))
+		case EXPR_AND:
+		case EXPR_OR:
+			if (value_true(top[-1]) == (in.code == EXPR_OR))
 				pc = (size_t)in.arg - 1;
 			else
 				top--;
 			break;
-		case CODE_CALL:
+		case EXPR_CALL:
 			top -= in.arg;
 			st = call_function(in.op, top, in.arg, top);
 			top++;

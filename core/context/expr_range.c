@@ -1,13 +1,14 @@
-/* expr: expressions on ranges: what one can come to while some of its variables are only known to lie between two numbers, in equal steps; see
- * expr.h. Called by core/context/enumerate, which need not look at what cannot hold.
+/* expr_range: what an expression can come to while some of its variables are only known to lie between two numbers, in
+ * equal steps; see expr.h. Called by core/context/enumerate, which skips what cannot hold.
  *
- * Every operation encloses what value.c computes (interval arithmetic: Moore, Kearfott and Cloud, Introduction to Interval Analysis, 2009; steps:
- * Granger, Static analysis of arithmetical congruences, International Journal of Computer Mathematics 30, 1989). That all of X*Y are multiples of
- * X refutes a product that must be equal to a number which X does not divide. Bounds stay below 2^50, where integers do not wrap, doubles hold
- * them exactly, and no quotient of two is rounded to an integer that it is not; whatever may go beyond them may be anything. */
+ * Every operation encloses what value.c computes. Interval arithmetic: Moore, Kearfott and Cloud, Introduction to
+ * Interval Analysis, 2009. Steps: Granger, Static analysis of arithmetical congruences, International Journal of
+ * Computer Mathematics 30, 1989. For example, every X*Y is a multiple of X's step, which refutes a product that must
+ * equal a number that the step does not divide. Bounds stay below 2^50, where integers do not wrap, doubles hold them
+ * exactly, and no quotient of two is rounded to a wrong integer; what may lie beyond may be anything. */
 #include <math.h>
 
-#include "core/context/expr_inside.h"
+#include "core/context/expr.h"
 
 #define BOUND_MAX 0x1p50
 
@@ -126,7 +127,8 @@ static struct expr_range product(struct expr_range a, struct expr_range b)
 static struct expr_range power(struct expr_range a, struct expr_range b)
 {
 	struct value v;
-	if (a.lo == a.hi && b.lo == b.hi && value_apply(VALUE_POW, value_of_float(a.lo), value_of_float(b.lo), &v) == VALUE_OK)
+	if (a.lo == a.hi && b.lo == b.hi &&
+	    value_apply(VALUE_POW, value_of_float(a.lo), value_of_float(b.lo), &v) == VALUE_OK)
 		return expr_range_of(v);
 	if (a.lo < 0 || b.lo < 0 || b.lo != b.hi)
 		return anything();
@@ -191,19 +193,19 @@ static struct expr_range call(enum expr_function fn, const struct expr_range *ar
 		if (!args[k].number)
 			return anything();
 	switch (fn) {
-	case FN_CDIV: return quotient(args[0], args[1], ceil);
-	case FN_FLOOR: return r.whole ? r : in_steps(between(floor(r.lo), floor(r.hi)), 1);
-	case FN_CEIL: return r.whole ? r : in_steps(between(ceil(r.lo), ceil(r.hi)), 1);
-	case FN_ABS: return absolute(r);
-	case FN_MIN:
+	case EXPR_CDIV: return quotient(args[0], args[1], ceil);
+	case EXPR_FLOOR: return r.whole ? r : in_steps(between(floor(r.lo), floor(r.hi)), 1);
+	case EXPR_CEIL: return r.whole ? r : in_steps(between(ceil(r.lo), ceil(r.hi)), 1);
+	case EXPR_ABS: return absolute(r);
+	case EXPR_MIN:
 		for (size_t k = 1; k < count; k++)
 			r = one_of(between(fmin(r.lo, args[k].lo), fmin(r.hi, args[k].hi)), r, args[k]);
 		return r;
-	case FN_MAX:
+	case EXPR_MAX:
 		for (size_t k = 1; k < count; k++)
 			r = one_of(between(fmax(r.lo, args[k].lo), fmax(r.hi, args[k].hi)), r, args[k]);
 		return r;
-	case FN_COUNT: break;
+	case EXPR_FUNCTIONS: break;
 	}
 	return anything();
 }
@@ -211,40 +213,42 @@ static struct expr_range call(enum expr_function fn, const struct expr_range *ar
 /* Of `and` and `or` whose left side may or may not decide. */
 static struct expr_range either(enum expr_code code, struct expr_range left, struct expr_range right)
 {
-	bool goes_on = code == CODE_AND ? left.yes : left.no;
-	return (struct expr_range){ .yes = (code == CODE_OR && left.yes) || (goes_on && right.yes),
-		                    .no = (code == CODE_AND && left.no) || (goes_on && right.no),
-		                    .fails = left.fails || (goes_on && right.fails) };
+	bool goes_on = code == EXPR_AND ? left.yes : left.no;
+	return (struct expr_range){ .yes = (code == EXPR_OR && left.yes) || (goes_on && right.yes),
+				    .no = (code == EXPR_AND && left.no) || (goes_on && right.no),
+				    .fails = left.fails || (goes_on && right.fails) };
 }
 
 /* The code from pc to end, which leaves one value at `top`. */
 static void walk(const struct expr *x, size_t pc, size_t end, const struct value *env, const struct expr_range *wide,
-                 struct expr_range *top)
+		 struct expr_range *top)
 {
 	struct expr_range left;
 	for (; pc < end; pc++) {
 		const struct expr_ins in = x->code[pc];
 		switch ((enum expr_code)in.code) {
-		case CODE_CONST: *top++ = expr_range_of(x->consts[in.arg]); break;
-		case CODE_VAR: *top++ = env[in.arg].kind == VALUE_NONE ? wide[in.arg] : expr_range_of(env[in.arg]); break;
-		case CODE_OP:
+		case EXPR_CONST: *top++ = expr_range_of(x->consts[in.arg]); break;
+		case EXPR_VAR:
+			*top++ = env[in.arg].kind == VALUE_NONE ? wide[in.arg] : expr_range_of(env[in.arg]);
+			break;
+		case EXPR_OP:
 			top -= in.op < VALUE_NEG;
 			top[-1] = apply(in.op, top[-1], in.op < VALUE_NEG ? top[0] : top[-1]);
 			break;
-		case CODE_AND:
-		case CODE_OR:
+		case EXPR_AND:
+		case EXPR_OR:
 			left = top[-1];
-			if (!left.fails && !(in.code == CODE_OR ? left.yes : left.no)) {
+			if (!left.fails && !(in.code == EXPR_OR ? left.yes : left.no)) {
 				top--;
 				break;
 			}
-			if (left.fails || (in.code == CODE_OR ? left.no : left.yes)) {
+			if (left.fails || (in.code == EXPR_OR ? left.no : left.yes)) {
 				walk(x, pc + 1, in.arg, env, wide, top - 1);
 				top[-1] = either(in.code, left, top[-1]);
 			}
 			pc = (size_t)in.arg - 1;
 			break;
-		case CODE_CALL:
+		case EXPR_CALL:
 			top -= in.arg;
 			*top = call(in.op, top, in.arg);
 			top++;

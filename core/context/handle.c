@@ -1,5 +1,4 @@
-/* handle: buffers, maps and typed scalars in host code; see handle.h. Used by
- * core/context/{host,launch,memory,tensor}. */
+/* handle: buffers, maps and typed scalars in host code; see handle.h. */
 #include "core/context/handle.h"
 
 #include <ctype.h>
@@ -24,7 +23,7 @@ struct handle_run *handle_run_of(lua_State *L)
 }
 
 /* --- buffers ------------------------------------------------------------------------------------------------------ */
-/* A.size, A.bytes, A.ld, A.rows, A.cols: what is known of a buffer without touching it. */
+/* A.size, A.bytes, A.ld, A.rows, A.cols: what the declaration says about a buffer. */
 static int buffer_index(lua_State *L)
 {
 	const struct plan_buffer *b = &handle_run_of(L)->plan->buffers[handle_need_buffer(L, 1, "buffer")];
@@ -165,7 +164,7 @@ struct handle_scalar handle_convert(lua_State *L, int index, enum dtype type, co
 	if (dtype_is_float(type))
 		s.f = value_double(v);
 	else if (!value_int(v, &s.i) || !fits(type, s.i))
-		luaL_error(L, "%s: %s is no %s", what, handle_describe(L, index), dtype_name(type));
+		luaL_error(L, "%s: %s does not fit into %s", what, handle_describe(L, index), dtype_name(type));
 	return s;
 }
 
@@ -239,8 +238,7 @@ char *handle_new_name(lua_State *L, int index, const char *prefix)
 	const struct plan *plan = handle_run_of(L)->plan;
 	char *name = NULL;
 	if (lua_isnoneornil(L, index)) {
-		size_t number =
-			plan->buffer_count - handle_run_of(L)->spec->array_count; /* rarely taken: no search from 0 */
+		size_t number = plan->buffer_count - handle_run_of(L)->spec->array_count; /* rarely taken */
 		do {
 			free(name);
 			name = mem_fmt("%s%zu", prefix, number++);

@@ -1,21 +1,18 @@
-/* host: host code → plan; see host.h. The environment that a script sees is assembled here, from nothing. */
+/* host: runs host code and records the plan; see host.h. Builds the environment that a script sees, from nothing. */
 #include "core/context/host.h"
 
+#include <ctype.h>
 #include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "core/context/handle.h"
-#include "core/context/launch.h"
-#include "core/context/limits.h"
-#include "core/context/memory.h"
-#include "core/context/names.h"
 #include "core/context/script.h"
-#include "core/context/tensor.h"
 
 #define HOST_NAME "host code"
 #define EXTENT_MAX (INT64_C(1) << 42)
+enum { STEPS_MAX = 200000 }; /* of looking for the arguments of launches */
 
 /* --- arithmetic, with the meaning that it has in front matter (core/context/value) -------------------------------- */
 static struct value number(lua_State *L, int index, const char *what)
@@ -116,11 +113,21 @@ static const struct {
 	const char *name;
 	lua_CFunction fn;
 } functions[] = {
-	{ "cdiv", fn_cdiv },      { "min", fn_min },         { "max", fn_max },
-	{ "floor", fn_floor },    { "ceil", fn_ceil },       { "abs", fn_abs },
-	{ "need", fn_need },      { "invalid", fn_invalid }, { "launch", launch_record },
-	{ "__arg", launch_arg },  { "alloc", memory_alloc }, { "table", memory_table },
-	{ "memset", memory_set }, { "copy", memory_copy },   { "tensor_map", tensor_record },
+	{ "cdiv", fn_cdiv },
+	{ "min", fn_min },
+	{ "max", fn_max },
+	{ "floor", fn_floor },
+	{ "ceil", fn_ceil },
+	{ "abs", fn_abs },
+	{ "need", fn_need },
+	{ "invalid", fn_invalid },
+	{ "launch", handle_ops_launch },
+	{ "__arg", handle_ops_arg },
+	{ "alloc", handle_ops_alloc },
+	{ "table", handle_ops_table },
+	{ "memset", handle_ops_memset },
+	{ "copy", handle_ops_copy },
+	{ "tensor_map", handle_ops_tensor_map },
 };
 static const struct {
 	const char *name;
@@ -169,9 +176,9 @@ static int fill_environment(lua_State *L)
 		lua_setglobal(L, run->spec->arrays[k].name);
 	}
 	lua_newtable(L);
-	for (size_t k = 0; run->facts && k < limits_count(); k++) {
-		lua_pushinteger(L, limits_value(run->facts, k));
-		lua_setfield(L, -2, limits_name(k));
+	for (size_t k = 0; run->facts && k < SPEC_DEVICE_NAMES; k++) {
+		lua_pushinteger(L, spec_device_value(run->facts, k));
+		lua_setfield(L, -2, spec_device_name(k));
 	}
 	lua_setglobal(L, "device");
 	return 0;
@@ -239,9 +246,171 @@ static int check_requires(const struct spec *spec, const struct facts *facts, co
 	return rc;
 }
 
+/* --- names of launch arguments: a small lexer for Lua (reference manual, section 3.1) ----------------------------- */
+struct token {
+	const char *at;
+	size_t len;
+	bool name; /* an identifier or a keyword */
+	bool wrap; /* to be rewritten */
+};
+
+struct tokens {
+	struct token *at;
+	size_t count;
+	size_t steps; /* taken so far by mark_*; bounds the cost of launches nested in launches */
+};
+
+/* Length of `[==[ … ]==]` at s, 0 when there is none; up to the end of the text when it is never closed. */
+static size_t long_bracket(const char *s)
+{
+	size_t level = 0;
+	if (s[0] != '[')
+		return 0;
+	while (s[1 + level] == '=')
+		level++;
+	if (s[1 + level] != '[')
+		return 0;
+	for (const char *c = s + 2 + level; *c; c++)
+		if (*c == ']' && strspn(c + 1, "=") >= level && c[1 + level] == ']')
+			return (size_t)(c - s) + 2 + level;
+	return strlen(s);
+}
+
+static size_t quoted(const char *s)
+{
+	size_t n = 1;
+	while (s[n] && s[n] != s[0] && s[n] != '\n')
+		n += s[n] == '\\' && s[n + 1] ? 2 : 1;
+	return n + (s[n] == s[0]);
+}
+
+/* Length of white space or a comment at s, 0 when there is none. */
+static size_t skipped(const char *s)
+{
+	if (isspace((unsigned char)*s))
+		return 1;
+	if (s[0] != '-' || s[1] != '-')
+		return 0;
+	size_t n = long_bracket(s + 2);
+	return 2 + (n ? n : strcspn(s + 2, "\n"));
+}
+
+static bool name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static struct tokens scan(const char *s)
+{
+	struct tokens t = { NULL, 0, 0 };
+	while (*s) {
+		size_t n = skipped(s);
+		if (n) {
+			s += n;
+			continue;
+		}
+		bool word = name_char(*s);
+		n = *s == '"' || *s == '\'' ? quoted(s) : long_bracket(s);
+		while (word && name_char(s[n]))
+			n++;
+		if (n == 0)
+			n = 1;
+		*MEM_PUSH(t.at, t.count) =
+			(struct token){ .at = s, .len = n, .name = word && !isdigit((unsigned char)*s) };
+		s += n;
+	}
+	return t;
+}
+
+static bool is_token(const struct tokens *t, size_t k, const char *text)
+{
+	return k < t->count && t->at[k].len == strlen(text) && memcmp(t->at[k].at, text, t->at[k].len) == 0;
+}
+
+static int nesting(const struct tokens *t, size_t k)
+{
+	if (t->at[k].len != 1)
+		return 0;
+	char c = *t->at[k].at;
+	return (c == '(' || c == '{' || c == '[') - (c == ')' || c == '}' || c == ']');
+}
+
+static bool plain_name(const struct tokens *t, size_t k)
+{
+	return t->at[k].name && !is_token(t, k, "nil") && !is_token(t, k, "true") && !is_token(t, k, "false");
+}
+
+static void mark_element(struct tokens *t, size_t from, size_t to)
+{
+	if (to - from == 1 && plain_name(t, from))
+		t->at[from].wrap = true;
+	else if (to - from == 3 && t->at[from].name && is_token(t, from + 1, "=") && plain_name(t, from + 2))
+		t->at[from + 2].wrap = true;
+}
+
+/* The elements of the table whose opening brace is token `open`. */
+static void mark_table(struct tokens *t, size_t open)
+{
+	int depth = 0;
+	size_t from = open + 1;
+	for (size_t k = open; k < t->count && t->steps++ < STEPS_MAX; k++) {
+		depth += nesting(t, k);
+		if (depth == 0 || (depth == 1 && (is_token(t, k, ",") || is_token(t, k, ";")))) {
+			if (k > from)
+				mark_element(t, from, k);
+			from = k + 1;
+		}
+		if (depth == 0)
+			return;
+	}
+}
+
+/* `open` is the parenthesis behind `launch`: the argument list is the fourth argument. */
+static void mark_launch(struct tokens *t, size_t open)
+{
+	int depth = 0, commas = 0;
+	for (size_t k = open; k < t->count && t->steps++ < STEPS_MAX; k++) {
+		depth += nesting(t, k);
+		if (depth == 0)
+			return;
+		if (depth != 1 || !is_token(t, k, ","))
+			continue;
+		if (++commas == 3) {
+			if (is_token(t, k + 1, "{"))
+				mark_table(t, k + 1);
+			return;
+		}
+	}
+}
+
+/* In `launch(k, grid, block, {A, n, m = x})` the value of `n` alone does not tell that it is the input n, with its
+ * declared type. So every element of a literal argument list that is a single name is rewritten on the same line:
+ * `n` becomes `__arg("n",n)`. Any text is accepted, Lua or not. Owned by the caller. */
+static char *name_arguments(const char *script)
+{
+	struct tokens t = scan(script);
+	struct buf out = BUF_INIT;
+	for (size_t k = 0; k + 1 < t.count; k++)
+		if (is_token(&t, k, "launch") && is_token(&t, k + 1, "(") &&
+		    (k == 0 ||
+		     !(is_token(&t, k - 1, ".") || is_token(&t, k - 1, ":") || is_token(&t, k - 1, "function"))))
+			mark_launch(&t, k + 1);
+	const char *at = script;
+	for (size_t k = 0; k < t.count; k++) {
+		if (!t.at[k].wrap)
+			continue;
+		buf_add(&out, at, (size_t)(t.at[k].at - at));
+		buf_addf(&out, "__arg(\"%.*s\",%.*s)", (int)t.at[k].len, t.at[k].at, (int)t.at[k].len, t.at[k].at);
+		at = t.at[k].at + t.at[k].len;
+	}
+	buf_adds(&out, at);
+	free(t.at);
+	return buf_steal(&out);
+}
+
 static int run_script(struct handle_run *run, struct err *e)
 {
-	char *text = names_rewrite(context_region(run->ctx, REGION_HOST));
+	char *text = name_arguments(context_region(run->ctx, REGION_HOST));
 	struct script *s = script_new(HOST_NAME, run);
 	script_quote(s, context_region(run->ctx, REGION_HOST));
 	int rc = script_call(s, fill_environment, e);

@@ -1,4 +1,4 @@
-/* input: declarations below `inputs:`; see input.h. Used by core/context/spec. */
+/* input: reads the declarations below `inputs:`; see input.h. */
 #include "core/context/input.h"
 
 #include <ctype.h>
@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/context/limits.h"
 
 enum { VARS_MAX = 64, ARRAYS_MAX = 64, NAME_LEN_MAX = 48 };
 
@@ -40,15 +39,15 @@ int input_name(const struct spec *spec, const char *name, struct err *e)
 	size_t n = strlen(name), dot = strcspn(name, ".");
 	bool good = n > 0 && n <= NAME_LEN_MAX && !isdigit((unsigned char)name[0]) && name[0] != '_' && dot == n;
 	if (!good)
-		return err_set(
-			e, ERR_INPUT,
-			"%s is no name that works here: letters, digits and underscores, a letter first, at most %d",
-			name, NAME_LEN_MAX);
+		return err_set(e, ERR_INPUT,
+			       "%s cannot be a name here; expected a letter, then letters, digits and underscores, at "
+			       "most %d in all",
+			       name, NAME_LEN_MAX);
 	if (is_word(name))
-		return err_set(e, ERR_INPUT, "%s is a word of the language or of host code; take another name", name);
+		return err_set(e, ERR_INPUT, "%s is a word of the language or of host code; choose another name", name);
 	if (dtype_parse(name) >= 0)
-		return err_set(e, ERR_INPUT, "%s is the name of a type; take another name", name);
-	bool taken = scope_find(spec->scope, name) >= 0;
+		return err_set(e, ERR_INPUT, "%s is the name of a type; choose another name", name);
+	bool taken = expr_scope_find(spec->scope, name) >= 0;
 	for (size_t k = 0; k < spec->array_count; k++)
 		taken = taken || strcmp(spec->arrays[k].name, name) == 0;
 	return taken ? err_set(e, ERR_INPUT, "%s is declared twice (input, tuning parameter or constant)", name) : 0;
@@ -60,11 +59,11 @@ int input_var(struct spec *spec, const char *name, bool tuning, enum dtype type,
 	struct spec_var v = { .tuning = tuning, .type = type, .line = line };
 	if (spec->var_count == VARS_MAX)
 		return err_set(e, ERR_INPUT, "more than %d scalar inputs and tuning parameters", VARS_MAX);
-	int rc = set_parse(spec->scope, set, strlen(set), &v.set, e);
+	int rc = expr_set_parse(spec->scope, set, strlen(set), &v.set, e);
 	if (rc < 0)
 		return rc;
 	v.name = mem_str(name);
-	v.slot = scope_add(spec->scope, name);
+	v.slot = expr_scope_add(spec->scope, name);
 	*MEM_PUSH(spec->vars, spec->var_count) = v;
 	spec->input_count += !tuning;
 	return 0;
@@ -143,7 +142,7 @@ static int array_extent(struct spec *spec, const char *text, size_t len, struct 
 {
 	struct expr *x = NULL;
 	int rc = expr_parse(spec->scope, text, len, &x, e);
-	for (size_t k = 0; rc == 0 && k < limits_count(); k++)
+	for (size_t k = 0; rc == 0 && k < SPEC_DEVICE_NAMES; k++)
 		if (expr_mentions(x, spec->device_slot + k))
 			rc = err_set(e, ERR_INPUT, "an extent cannot depend on the device");
 	if (rc < 0)
@@ -242,11 +241,11 @@ static int array_size_var(struct spec *spec, struct spec_array *a, struct err *e
 {
 	char *size = mem_fmt("%s.size", a->name);
 	int rc = 0;
-	if (a->rank == 0 && scope_find(spec->scope, size) < 0)
+	if (a->rank == 0 && expr_scope_find(spec->scope, size) < 0)
 		rc = err_set(e, ERR_INPUT,
 			     "expected extents in brackets, as in %s: f32[n, n], or its sizes as `%s: {…}`", a->name,
 			     size);
-	else if (a->rank > 0 && scope_find(spec->scope, size) >= 0)
+	else if (a->rank > 0 && expr_scope_find(spec->scope, size) >= 0)
 		rc = err_set(e, ERR_INPUT, "%s has extents in brackets and %s as well; keep one of the two", a->name,
 			     size);
 	else if (a->rank == 0) {

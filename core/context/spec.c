@@ -2,18 +2,17 @@
 #include "core/context/spec.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/context/limits.h"
-#include "core/context/reader.h"
 
 int spec_new(const char *file, const struct front_matter *front, struct spec **ret_spec, struct err *e)
 {
 	struct spec *s = MEM_NEW(struct spec);
-	s->scope = scope_new();
-	int rc = reader_fill(file, front, s, e);
+	s->scope = expr_scope_new();
+	int rc = spec_reader_fill(file, front, s, e);
 	if (rc < 0)
 		spec_free(s);
 	else
@@ -34,7 +33,7 @@ static void checks_free(struct spec *s)
 {
 	for (size_t k = 0; k < s->check_count; k++) {
 		for (size_t v = 0; v < s->var_count; v++)
-			set_free(s->checks[k].sets[v]);
+			expr_set_free(s->checks[k].sets[v]);
 		free(s->checks[k].sets);
 	}
 	free(s->checks);
@@ -59,7 +58,7 @@ void spec_free(struct spec *s)
 	arrays_free(s);
 	for (size_t k = 0; k < s->var_count; k++) {
 		free(s->vars[k].name);
-		set_free(s->vars[k].set);
+		expr_set_free(s->vars[k].set);
 	}
 	for (size_t k = 0; k < s->constant_count; k++)
 		free(s->constants[k].name);
@@ -69,7 +68,7 @@ void spec_free(struct spec *s)
 	rules_free(s->requires, s->requires_count);
 	expr_free(s->flops);
 	expr_free(s->bytes);
-	scope_free(s->scope);
+	expr_scope_free(s->scope);
 	free(s->vars);
 	free(s->constants);
 	free(s->options);
@@ -89,14 +88,68 @@ int spec_find(const struct spec *s, const char *name)
 	return -1;
 }
 
+/* --- facts of the device ------------------------------------------------------------------------------------------ */
+/* A grid made of 0 multiprocessors could not be launched; this stands in where an architecture only compiles. It
+ * decides nothing else. */
+enum { UNITS_STAND_IN = 64 };
+
+#define FACT(name, field)                                                                                              \
+	{                                                                                                              \
+		name, offsetof(struct facts, field), sizeof(((struct facts *)NULL)->field)                             \
+	}
+static const struct {
+	const char *name;
+	size_t offset, bytes; /* an unsigned integer of 4 or 8 bytes */
+} device_facts[SPEC_DEVICE_NAMES] = {
+	FACT("warp_size", warp_size),
+	FACT("max_threads", max_threads),
+	FACT("max_block_x", max_block[0]),
+	FACT("max_block_y", max_block[1]),
+	FACT("max_block_z", max_block[2]),
+	FACT("max_grid_x", max_grid[0]),
+	FACT("max_grid_y", max_grid[1]),
+	FACT("max_grid_z", max_grid[2]),
+	FACT("shared_static", shared_static),
+	FACT("shared_optin", shared_optin),
+	FACT("registers", registers),
+	FACT("units", units),
+	FACT("clock_khz", clock_khz),
+	FACT("max_cluster", max_cluster),
+	FACT("l2_bytes", l2_bytes),
+	FACT("memory_bytes", memory_bytes),
+	{ "sm", 0, 0 }, /* read from the architecture's name */
+};
+
+const char *spec_device_name(size_t k)
+{
+	return device_facts[k].name;
+}
+
+int64_t spec_device_value(const struct facts *f, size_t k)
+{
+	uint32_t small;
+	uint64_t large;
+	if (device_facts[k].bytes == 0)
+		return strncmp(f->arch, "sm_", 3) == 0 ? atoi(f->arch + 3) : 0;
+	if (device_facts[k].offset == offsetof(struct facts, units) && f->units == 0 && !f->runs)
+		return UNITS_STAND_IN;
+	const char *at = (const char *)f + device_facts[k].offset;
+	if (device_facts[k].bytes == sizeof small) {
+		memcpy(&small, at, sizeof small);
+		return small;
+	}
+	memcpy(&large, at, sizeof large);
+	return (int64_t)large;
+}
+
 /* --- questions ---------------------------------------------------------------------------------------------------- */
 struct value *spec_env(const struct spec *s, const struct facts *facts, const struct params *params)
 {
 	struct value *env = MEM_NEW_N(struct value, s->scope->count + 1);
 	for (size_t k = 0; k < s->constant_count; k++)
 		env[s->constants[k].slot] = s->constants[k].value;
-	for (size_t k = 0; facts && k < limits_count(); k++)
-		env[s->device_slot + k] = value_of_int(limits_value(facts, k));
+	for (size_t k = 0; facts && k < SPEC_DEVICE_NAMES; k++)
+		env[s->device_slot + k] = value_of_int(spec_device_value(facts, k));
 	for (size_t k = 0; params && k < s->var_count; k++) {
 		const struct param *p = params_find(params, s->vars[k].name);
 		if (p)
@@ -178,7 +231,8 @@ double spec_roundoff_inputs(const struct spec *s)
 	double u = s->precision == SPEC_STRICT ? 0 : roundoff_named(s->precision_in);
 	bool finer = false;
 	for (size_t k = 0; k < s->array_count; k++)
-		finer |= s->arrays[k].role != PLAN_OUT && dtype_is_float(s->arrays[k].type) && dtype_roundoff(s->arrays[k].type) < u;
+		finer |= s->arrays[k].role != PLAN_OUT && dtype_is_float(s->arrays[k].type) &&
+			 dtype_roundoff(s->arrays[k].type) < u;
 	return finer ? u : 0;
 }
 

@@ -13,18 +13,17 @@
 #include "base/err.h"
 #include "core/context/expr.h"
 #include "core/context/params.h"
-#include "core/context/set.h"
 
 struct front_matter;
 
 /* A scalar input, an "A.size", or a tuning parameter: something that execution parameters give a value to. */
 struct spec_var {
 	char *name;
-	bool tuning;     /* else an input */
-	enum dtype type; /* declared type of a scalar input; I64 for "A.size"; I32 for a tuning parameter */
-	size_t slot;     /* in spec->scope */
-	struct set *set; /* its values; may depend on variables before it */
-	int line;        /* in the file */
+	bool tuning;          /* else an input */
+	enum dtype type;      /* declared type of a scalar input; I64 for "A.size"; I32 for a tuning parameter */
+	size_t slot;          /* in spec->scope */
+	struct expr_set *set; /* its values; may depend on variables before it */
+	int line;             /* in the file */
 };
 
 struct spec_array {
@@ -62,7 +61,7 @@ struct spec_rule {
 
 /* One further set of sizes from check:; inputs that it does not name keep their declared sets. */
 struct spec_check {
-	struct set **sets; /* one per var; NULL: as declared */
+	struct expr_set **sets; /* one per var; NULL: as declared */
 	int line;
 };
 
@@ -95,14 +94,20 @@ struct spec {
 	char precision_in[8], precision_acc[8]; /* "f16", "f32"; "" when strict */
 	struct expr *flops, *bytes;             /* NULL when undeclared */
 	struct spec_gemm *gemm;                 /* library: the vendor's equivalent; NULL when undeclared */
-	struct scope *scope; /* the names that expressions see: constants, device.*, vars, loop variables */
-	size_t device_slot;  /* of the first of limits_count device.* names */
+	struct expr_scope *scope; /* the names that expressions see: constants, device.*, vars, loop variables */
+	size_t device_slot;       /* of the first of SPEC_DEVICE_NAMES device.* names */
 };
 
 /* Position of a variable in spec->vars; -1 when there is none. */
 int spec_find(const struct spec *spec, const char *name);
 
-/* Values for spec->scope: constants, the device's limits (without a value when facts is NULL) and `params` (may be
+/* The facts of a device that front matter and host code may ask for, as `device.NAME`: the name ("warp_size") and the
+ * value of number k. */
+enum { SPEC_DEVICE_NAMES = 17 };
+const char *spec_device_name(size_t k);
+int64_t spec_device_value(const struct facts *facts, size_t k);
+
+/* Values for spec->scope: constants, the device's facts (without a value when facts is NULL) and `params` (may be
  * NULL). Owned by the caller. */
 struct value *spec_env(const struct spec *spec, const struct facts *facts, const struct params *params);
 
@@ -115,9 +120,10 @@ double spec_reduction(const struct spec *spec, const struct params *params);
 /* Unit roundoff of the coarsest type that precision: permits: strict: the coarsest floating type among the arrays;
  * tensor: also IN and ACC ("tf32" is 2^-11). 0 when everything is an integer. */
 double spec_roundoff(const struct spec *spec);
-/* Unit roundoff of the sums that precision: permits (strict: spec_roundoff; tensor: that of ACC), and of what inputs may be rounded
- * to beyond their own types (tensor: IN, when an input array is finer; else 0). */
+/* Unit roundoff of the sums that precision: permits (strict: spec_roundoff; tensor: that of ACC). */
 double spec_roundoff_sums(const struct spec *spec);
+/* Unit roundoff to which inputs may be rounded beyond their own types (tensor: IN, when an input array is finer; else
+ * 0). */
 double spec_roundoff_inputs(const struct spec *spec);
 
 /* requires: entries that mention the device (facts NULL: none do), and those about input sizes alone (the domain):
@@ -129,5 +135,8 @@ bool spec_domain_ok(const struct spec *spec, const struct params *params, char *
 /* For context.c: makes the typed form of a parsed front matter. `file` names it in messages. */
 int spec_new(const char *file, const struct front_matter *front, struct spec **ret_spec, struct err *e);
 void spec_free(struct spec *spec);
+/* For spec_new (spec_reader.c): fills an empty specification that has a scope; after a failure it is half filled, and
+ * spec_free frees it. Messages name file, line and field. */
+int spec_reader_fill(const char *file, const struct front_matter *front, struct spec *spec, struct err *e);
 
 #endif

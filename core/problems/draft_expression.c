@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "core/context/expr.h"
-#include "core/context/scope.h"
 #include "core/problems/drafting.h"
 
 enum { DEEP = 8 };
@@ -185,7 +184,7 @@ bool draft_expression_lua(const struct source *s, const struct tokens *t, struct
 bool draft_expression_value(const struct source *s, const struct tokens *t, struct source_range range, const struct expression_names *numbers,
                       struct value *ret_value)
 {
-	struct scope *scope = scope_new();
+	struct expr_scope *scope = expr_scope_new();
 	struct buf text = BUF_INIT;
 	struct expr *x = NULL;
 	struct err ignored = ERR_INIT;
@@ -193,6 +192,6 @@ bool draft_expression_value(const struct source *s, const struct tokens *t, stru
 	            expr_eval(x, NULL, ret_value) == VALUE_OK;
 	expr_free(x);
 	buf_fini(&text);
-	scope_free(scope);
+	expr_scope_free(scope);
 	return good;
 }

@@ -48,7 +48,7 @@ static int choose(struct drafting *d, const struct context *ctx, struct params *
 		struct value *values = NULL, value;
 		size_t count = 0;
 		if (!own_value(d, var, &value)) {
-			rc = set_values(var->set, env, &values, &count, NULL, e);
+			rc = expr_set_values(var->set, env, &values, &count, NULL, e);
 			if (rc == 0 && count == 0)
 				rc = err_set(e, ERR_INPUT, "%s has no value", var->name);
 			if (rc < 0)

@@ -22,7 +22,7 @@ struct objective {
 	const char *unit;
 	bool is_time;
 	const struct spec *spec;  /* whose variables follow the measured ones */
-	struct scope *scope;
+	struct expr_scope *scope;
 	struct expr *expr;
 };
 
@@ -41,7 +41,7 @@ int objective_new(const char *text, const struct context *ctx, const struct fact
 	const char *expression = o->text = mem_str(text && *text ? text : "time");
 	o->unit = "";
 	o->spec = context_spec(ctx);
-	o->scope = scope_new();
+	o->scope = expr_scope_new();
 	for (size_t i = 0; i < MEM_COUNT(known); i++)
 		if (strcmp(o->text, known[i].name) == 0) {
 			expression = known[i].expression;
@@ -50,9 +50,9 @@ int objective_new(const char *text, const struct context *ctx, const struct fact
 		}
 	/* A parameter of the same name would be shadowed: what was measured comes first. */
 	for (size_t i = 0; i < SLOTS; i++)
-		scope_add(o->scope, slot_names[i]);
+		expr_scope_add(o->scope, slot_names[i]);
 	for (size_t i = 0; i < o->spec->var_count; i++)
-		scope_add(o->scope, o->spec->vars[i].name);
+		expr_scope_add(o->scope, o->spec->vars[i].name);
 	int rc = expr_parse(o->scope, expression, strlen(expression), &o->expr, e);
 	if (rc < 0)
 		err_wrap(e, "objective: time, energy, edp or an expression over time, energy, power, registers, shared, spill and parameters");
@@ -70,7 +70,7 @@ void objective_free(struct objective *o)
 	if (o == NULL)
 		return;
 	expr_free(o->expr);
-	scope_free(o->scope);
+	expr_scope_free(o->scope);
 	free(o->text);
 	free(o);
 }

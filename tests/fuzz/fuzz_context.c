@@ -3,7 +3,7 @@
 #include "backends/wire/plan.h"
 #include "core/context/context.h"
 #include "core/context/host.h"
-#include "core/context/set.h"
+#include "core/context/expr.h"
 #include "core/context/space.h"
 #include "fuzz/fuzz.h"
 
@@ -36,7 +36,7 @@ static bool is_small(const struct spec *spec)
 	for (size_t i = 0; i < spec->var_count; i++) {
 		struct value *values;
 		size_t count;
-		if (set_values(spec->vars[i].set, env, &values, &count, NULL, NULL) < 0) {
+		if (expr_set_values(spec->vars[i].set, env, &values, &count, NULL, NULL) < 0) {
 			points = 0;
 			break;
 		}

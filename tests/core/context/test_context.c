@@ -211,15 +211,15 @@ static const struct bad {
 	{ HEAD "tune:\n  n: {1}\n" TAIL, "f:9: tune: n: n is declared twice" },
 	{ HEAD "tune:\n  while: {1}\n" TAIL, "f:9: tune: while: while is a word of the language" },
 	{ HEAD "tune:\n  f32: {1}\n" TAIL, "f:9: tune: f32: f32 is the name of a type" },
-	{ HEAD "tune:\n  2x: {1}\n" TAIL, "f:9: tune: 2x: 2x is no name that works here" },
+	{ HEAD "tune:\n  2x: {1}\n" TAIL, "f:9: tune: 2x: 2x cannot be a name here" },
 	{ HEAD "tune:\n  - BX\n" TAIL, "f:9: `- BX`: a list item must be below one of where:, requires:" },
 	{ HEAD "where:\n  BX: 1\n" TAIL, "f:9: `BX:` is indented but where takes no entries" },
 	{ HEAD "where:\n  n > 1\n" TAIL, "f:9: `n > 1`: expected `NAME: VALUE` or `- VALUE`" },
 	{ HEAD "where: n != 1\n" TAIL, "f:8: where: `n != 1`, column 3: write ~= in place of !=" },
 	{ HEAD "tune:\n  BX: {1}\nrequires: BX > 0\n" TAIL, "f:10: requires: `BX > 0` mentions a tuning parameter" },
-	{ HEAD "check: m = 5\n" TAIL, "f:8: check: m is no scalar input" },
+	{ HEAD "check: m = 5\n" TAIL, "f:8: check: m is not a scalar input" },
 	{ HEAD "check: 5\n" TAIL, "f:8: check: `5`: expected `NAME = VALUES`" },
-	{ HEAD "check: n = {5}, n = 6\n" TAIL, "f:8: check: n stands twice" },
+	{ HEAD "check: n = {5}, n = 6\n" TAIL, "f:8: check: n is given twice" },
 	{ HEAD "precision: fast\n" TAIL, "f:8: precision: expected strict or tensor:IN/ACC" },
 	{ HEAD "constants:\n  K: n\n" TAIL, "f:9: constants: K: `n`: no parameter" },
 	{ HEAD "constants:\n  K: 1 < 2\n" TAIL, "f:9: constants: K: `1 < 2`: a truth value" },
@@ -357,7 +357,7 @@ static void test_library(void)
 	refuse_gemm("gemm D = A * B", "no array `D`");
 	refuse_gemm("gemm A = C * B", "is an input");
 	refuse_gemm("gemm C = C * B", "inputs of one type");
-	refuse_gemm("gemm C = v * B", "no matrix");
+	refuse_gemm("gemm C = v * B", "not a matrix");
 }
 
 /* Line ends of files that were converted more than once. */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "core/context/set.h"
 #include "tap.h"
 
 static uint64_t state = 42;
@@ -62,11 +61,11 @@ static void test_against_lua(void)
 {
 	static const int64_t ints[] = { 0, 1, -1, 5, 64, -7, INT64_MAX, INT64_MIN };
 	lua_State *L = luaL_newstate();
-	struct scope *scope = scope_new();
+	struct expr_scope *scope = expr_scope_new();
 	struct value env[4];
 	int differences = 0, computed = 0;
 	for (int k = 0; k < 4; k++)
-		scope_add(scope, (const char *[]){ "a", "b", "c", "d" }[k]);
+		expr_scope_add(scope, (const char *[]){ "a", "b", "c", "d" }[k]);
 	for (int round = 0; round < 30000; round++) {
 		struct buf text = BUF_INIT;
 		struct expr *x = NULL;
@@ -94,22 +93,22 @@ static void test_against_lua(void)
 	}
 	is_int(differences, 0, "30000 random expressions mean what Lua says");
 	ok(computed > 10000, "most of them can be computed (%d)", computed);
-	scope_free(scope);
+	expr_scope_free(scope);
 	lua_close(L);
 }
 
-static struct scope *small_scope(void)
+static struct expr_scope *small_scope(void)
 {
-	struct scope *s = scope_new();
-	scope_add(s, "n");
-	scope_add(s, "BX");
-	scope_add(s, "A.size");
+	struct expr_scope *s = expr_scope_new();
+	expr_scope_add(s, "n");
+	expr_scope_add(s, "BX");
+	expr_scope_add(s, "A.size");
 	return s;
 }
 
 static void gives(const char *text, double want)
 {
-	struct scope *s = small_scope();
+	struct expr_scope *s = small_scope();
 	struct value env[3] = { value_of_int(512), value_of_int(16), value_of_int(100) }, v = value_of_int(0);
 	struct expr *x = NULL;
 	struct err e = ERR_INIT;
@@ -119,17 +118,17 @@ static void gives(const char *text, double want)
 	ok(rc == 0 && (v.kind == VALUE_BOOL ? v.b == (want != 0) : value_double(v) == want), "%s = %g %s", text, want,
 	   e.text);
 	expr_free(x);
-	scope_free(s);
+	expr_scope_free(s);
 }
 
 static void refuses(const char *text, const char *message)
 {
-	struct scope *s = small_scope();
+	struct expr_scope *s = small_scope();
 	struct expr *x = NULL;
 	struct err e = ERR_INIT;
 	is_int(expr_parse(s, text, strlen(text), &x, &e), -ERR_INPUT, "`%.40s` is refused", text);
 	has_str(e.text, message, "and says why");
-	scope_free(s);
+	expr_scope_free(s);
 }
 
 static void test_language(void)
@@ -162,32 +161,32 @@ static void test_language(void)
 	struct buf deep = BUF_INIT;
 	for (int k = 0; k < 100000; k++)
 		buf_addc(&deep, '(');
-	struct scope *s = small_scope();
+	struct expr_scope *s = small_scope();
 	struct expr *x = NULL;
 	struct err e = ERR_INIT;
 	is_int(expr_parse(s, deep.data, deep.len, &x, &e), -ERR_INPUT, "100000 parentheses are refused");
 	has_str(e.text, "nested too deep", "not crashed on");
 	buf_fini(&deep);
-	scope_free(s);
+	expr_scope_free(s);
 }
 
 static void values(const char *text, const char *want)
 {
-	struct scope *s = small_scope();
+	struct expr_scope *s = small_scope();
 	struct value env[8] = { value_of_int(512), value_of_int(16), value_of_int(100) }, *v = NULL;
-	struct set *set = NULL;
+	struct expr_set *set = NULL;
 	struct err e = ERR_INIT;
 	struct buf got = BUF_INIT;
 	size_t count = 0;
-	if (set_parse(s, text, strlen(text), &set, &e) == 0 && set_values(set, env, &v, &count, NULL, &e) == 0)
+	if (expr_set_parse(s, text, strlen(text), &set, &e) == 0 && expr_set_values(set, env, &v, &count, NULL, &e) == 0)
 		for (size_t k = 0; k < count; k++)
 			buf_addf(&got, "%s%g", k ? " " : "", value_double(v[k]));
 	else
 		buf_adds(&got, e.text);
 	has_str(buf_text(&got), want, "%s", text);
 	free(v);
-	set_free(set);
-	scope_free(s);
+	expr_set_free(set);
+	expr_scope_free(s);
 	buf_fini(&got);
 }
 

@@ -133,10 +133,10 @@ static void look(const struct expr *x, const struct made *m, struct value *env, 
 
 int main(void)
 {
-	struct scope *scope = scope_new();
+	struct expr_scope *scope = expr_scope_new();
 	struct seen seen = { 0 };
 	for (int v = 0; v < VARS; v++)
-		scope_add(scope, (const char[]){ (char)('X' + v), '\0' });
+		expr_scope_add(scope, (const char[]){ (char)('X' + v), '\0' });
 	for (int round = 0; round < ROUNDS; round++) {
 		struct made m;
 		struct buf text = BUF_INIT;
@@ -167,7 +167,7 @@ int main(void)
 		expr_free(x);
 		buf_fini(&text);
 	}
-	scope_free(scope);
+	expr_scope_free(scope);
 	printf("# %d expressions: %zu surely numbers, %zu of them in steps, %zu surely false, %zu surely true\n", ROUNDS, seen.numbers, seen.stepped,
 	       seen.refuted, seen.sure);
 	is_int(seen.wrong, 0, "no value lies outside of what its range says, and no error is taken for a number or a truth");

@@ -1,7 +1,7 @@
 /* What host code records: the plan of the examples, types and names of arguments, scratch, tables, copies, maps,
  * pruning. */
 #include "core/context/host.h"
-#include "core/context/limits.h"
+#include "core/context/spec.h"
 
 #include "core/context/sample.h"
 #include "core/context/space.h"
@@ -114,7 +114,7 @@ static void test_memory(void)
 	is_int(p->ops[1].copy.bytes, 64, "copy of 64 bytes");
 	plan_free(p);
 	p = run_host("cuda", "", "local t = table(i8, {1, 300})\nlaunch('k', 1, 1, {t})\n", &e);
-	has_str(e.text, "table: entry: number 300 is no i8", "a table's entry that does not fit");
+	has_str(e.text, "table: entry: number 300 does not fit into i8", "a table's entry that does not fit");
 	p = run_host("cuda", "", "memset(C, 0, 1000)\n", &e);
 	has_str(e.text, "not inside buffer C of 256 bytes", "memset beyond the end");
 	p = run_host("cuda", "",
@@ -140,13 +140,13 @@ static void test_units(void)
 {
 	struct facts f = sample_facts();
 	size_t k = 0;
-	while (strcmp(limits_name(k), "units") != 0)
+	while (strcmp(spec_device_name(k), "units") != 0)
 		k++;
-	is_int(limits_value(&f, k), 132, "a device's own number of multiprocessors");
+	is_int(spec_device_value(&f, k), 132, "a device's own number of multiprocessors");
 	f.units = 0;
-	is_int(limits_value(&f, k), 64, "a stand-in where an architecture has none");
+	is_int(spec_device_value(&f, k), 64, "a stand-in where an architecture has none");
 	f.runs = true;
-	is_int(limits_value(&f, k), 0, "a device that does not tell it stays unknown");
+	is_int(spec_device_value(&f, k), 0, "a device that does not tell it stays unknown");
 }
 
 static void test_prune(void)

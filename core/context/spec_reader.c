@@ -1,14 +1,12 @@
-/* reader: front matter → typed specification; see reader.h. Used by core/context/spec. */
-#include "core/context/reader.h"
+/* spec_reader: reads the fields of a front matter into a typed specification; see spec.h. Called by spec.c alone. */
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/front_matter.h"
 #include "base/mem.h"
 #include "core/context/input.h"
-#include "core/context/gemm.h"
-#include "core/context/limits.h"
 
 struct reader {
 	const char *file;
@@ -127,8 +125,9 @@ static int read_constant(struct reader *r, const struct front_matter_line *l)
 		rc = err_set(r->e, ERR_INPUT, "`%s`: %s; a constant is a number made of numbers and earlier constants",
 			     l->value, st != VALUE_OK ? value_status_text(st) : "a truth value");
 	else
-		*MEM_PUSH(s->constants, s->constant_count) =
-			(struct spec_const){ .name = mem_str(l->key), .slot = scope_add(s->scope, l->key), .value = v };
+		*MEM_PUSH(s->constants, s->constant_count) = (struct spec_const){
+			.name = mem_str(l->key), .slot = expr_scope_add(s->scope, l->key), .value = v
+		};
 	free(env);
 	expr_free(x);
 	return rc;
@@ -223,7 +222,8 @@ static int read_rule(struct reader *r, const struct front_matter_line *l, bool r
 	size_t count;
 	const uint16_t *slots = expr_slots(rule.expr, &count);
 	for (size_t k = 0; k < count; k++) {
-		rule.device = rule.device || (slots[k] >= s->device_slot && slots[k] < s->device_slot + limits_count());
+		rule.device =
+			rule.device || (slots[k] >= s->device_slot && slots[k] < s->device_slot + SPEC_DEVICE_NAMES);
 		for (size_t v = s->input_count; v < s->var_count; v++)
 			rule.tuning = rule.tuning || s->vars[v].slot == slots[k];
 	}
@@ -262,7 +262,7 @@ static int read_check(struct reader *r, const struct front_matter_line *l)
 {
 	struct spec *s = r->spec;
 	struct spec_check *c = MEM_PUSH(s->checks, s->check_count);
-	*c = (struct spec_check){ .sets = MEM_NEW_N(struct set *, s->var_count + 1), .line = l->line };
+	*c = (struct spec_check){ .sets = MEM_NEW_N(struct expr_set *, s->var_count + 1), .line = l->line };
 	for (const char *at = l->value; *at;) {
 		size_t n = outside_comma(at), eq = strcspn(at, "=");
 		char *name = front_matter_collapse(at, eq < n ? eq : n);
@@ -270,11 +270,12 @@ static int read_check(struct reader *r, const struct front_matter_line *l)
 		if (eq >= n)
 			rc = err_set(r->e, ERR_INPUT, "`%s`: expected `NAME = VALUES`, as in n = {67, 257}", l->value);
 		else if (var < 0 || s->vars[var].tuning)
-			rc = err_set(r->e, ERR_INPUT, "%s is no scalar input; check: gives further input sizes", name);
+			rc = err_set(r->e, ERR_INPUT, "%s is not a scalar input; check: gives further input sizes",
+				     name);
 		else if (c->sets[var])
-			rc = err_set(r->e, ERR_INPUT, "%s stands twice in `%s`", name, l->value);
+			rc = err_set(r->e, ERR_INPUT, "%s is given twice in `%s`", name, l->value);
 		else
-			rc = set_parse(s->scope, at + eq + 1, n - eq - 1, &c->sets[var], r->e);
+			rc = expr_set_parse(s->scope, at + eq + 1, n - eq - 1, &c->sets[var], r->e);
 		free(name);
 		if (rc < 0)
 			return rc;
@@ -298,44 +299,114 @@ static int read_amount(struct reader *r, const char *field, struct expr **ret_x)
 			rc = err_set(r->e, ERR_INPUT,
 				     "`%s` mentions tuning parameter %s; the work does not depend on tuning", l->value,
 				     s->vars[v].name);
-	for (size_t k = 0; rc == 0 && k < limits_count(); k++)
+	for (size_t k = 0; rc == 0 && k < SPEC_DEVICE_NAMES; k++)
 		if (expr_mentions(*ret_x, s->device_slot + k))
 			rc = err_set(r->e, ERR_INPUT, "`%s` mentions the device; the work does not depend on it",
 				     l->value);
 	return rc < 0 ? place(r, l->line, field, NULL) : 0;
 }
 
+/* --- library: ----------------------------------------------------------------------------------------------------- */
+#define GEMM "expected `gemm C = A * B`, the names of arrays, with ^T behind A or B when it is stored transposed"
+
+static void skip_space(const char **at)
+{
+	while (isspace((unsigned char)**at))
+		(*at)++;
+}
+
+static bool take_text(const char **at, const char *what)
+{
+	skip_space(at);
+	if (strncmp(*at, what, strlen(what)) != 0)
+		return false;
+	*at += strlen(what);
+	return true;
+}
+
+/* The array whose name stands here. */
+static int take_array(const struct spec *spec, const char **at, size_t *ret_index, struct err *e)
+{
+	size_t n = 0;
+	skip_space(at);
+	while (isalnum((unsigned char)(*at)[n]) || (*at)[n] == '_')
+		n++;
+	for (size_t k = 0; k < spec->array_count; k++) {
+		const struct spec_array *a = &spec->arrays[k];
+		if (strlen(a->name) != n || strncmp(a->name, *at, n) != 0)
+			continue;
+		if (a->rank != 2 || dtype_size(a->type) < 2 || !dtype_is_float(a->type))
+			return err_set(e, ERR_INPUT, "gemm: %s is not a matrix of f16, bf16, f32 or f64", a->name);
+		*at += n;
+		*ret_index = k;
+		return 0;
+	}
+	return err_set(e, ERR_INPUT, "gemm: there is no array `%.*s`; " GEMM, (int)n, *at);
+}
+
+/* `gemm C = A * B`. The extents are expressions; plan_check compares them once they are numbers. */
+static int parse_gemm(const struct spec *spec, const char *text, struct spec_gemm **ret_gemm, struct err *e)
+{
+	struct spec_gemm g = { .a = 0 };
+	const char *at = text;
+	if (!take_text(&at, "gemm") || !isspace((unsigned char)*at))
+		return err_set(e, ERR_INPUT, "`%s`: " GEMM, text);
+	if (take_array(spec, &at, &g.c, e) < 0)
+		return -ERR_INPUT;
+	if (!take_text(&at, "="))
+		return err_set(e, ERR_INPUT, "`%s`: " GEMM, text);
+	if (take_array(spec, &at, &g.a, e) < 0)
+		return -ERR_INPUT;
+	g.a_transposed = take_text(&at, "^T");
+	if (!take_text(&at, "*"))
+		return err_set(e, ERR_INPUT, "`%s`: " GEMM, text);
+	if (take_array(spec, &at, &g.b, e) < 0)
+		return -ERR_INPUT;
+	g.b_transposed = take_text(&at, "^T");
+	skip_space(&at);
+	if (*at)
+		return err_set(e, ERR_INPUT, "`%s`: `%s` is left over; " GEMM, text, at);
+	if (spec->arrays[g.c].role == PLAN_IN)
+		return err_set(e, ERR_INPUT, "gemm: %s is an input; the product is an output", spec->arrays[g.c].name);
+	if (spec->arrays[g.a].role == PLAN_OUT || spec->arrays[g.b].role == PLAN_OUT ||
+	    spec->arrays[g.a].type != spec->arrays[g.b].type)
+		return err_set(e, ERR_INPUT, "gemm: %s and %s have to be inputs of one type", spec->arrays[g.a].name,
+			       spec->arrays[g.b].name);
+	*ret_gemm = mem_copy(&g, sizeof g);
+	return 0;
+}
+
 static int read_library(struct reader *r)
 {
 	const struct front_matter_line *l = field_line(r, "library");
-	int rc = l ? gemm_parse(r->spec, l->value, &r->spec->gemm, r->e) : 0;
+	int rc = l ? parse_gemm(r->spec, l->value, &r->spec->gemm, r->e) : 0;
 	return rc < 0 ? place(r, l->line, "library", NULL) : 0;
 }
 
-int reader_fill(const char *file, const struct front_matter *front, struct spec *s, struct err *e)
+int spec_reader_fill(const char *file, const struct front_matter *front, struct spec *s, struct err *e)
 {
+	static const struct {
+		const char *field;
+		entry_reader fn;
+	} lists[] = { { "tune", read_tune },
+		      { "where", read_where },
+		      { "requires", read_requires },
+		      { "check", read_check },
+		      { "options", read_options } };
 	struct reader reader = { .file = file, .front = front, .spec = s, .e = e }, *r = &reader;
 	int rc = read_identity(r);
 	if (rc == 0)
 		rc = each(r, "constants", read_constant);
 	s->device_slot = s->scope->count;
-	for (size_t k = 0; k < limits_count(); k++) {
-		char *name = mem_fmt("device.%s", limits_name(k));
-		scope_add(s->scope, name);
+	for (size_t k = 0; k < SPEC_DEVICE_NAMES; k++) {
+		char *name = mem_fmt("device.%s", spec_device_name(k));
+		expr_scope_add(s->scope, name);
 		free(name);
 	}
 	if (rc == 0)
 		rc = read_inputs(r);
-	if (rc == 0)
-		rc = each(r, "tune", read_tune);
-	if (rc == 0)
-		rc = each(r, "where", read_where);
-	if (rc == 0)
-		rc = each(r, "requires", read_requires);
-	if (rc == 0)
-		rc = each(r, "check", read_check);
-	if (rc == 0)
-		rc = each(r, "options", read_options);
+	for (size_t k = 0; rc == 0 && k < MEM_COUNT(lists); k++)
+		rc = each(r, lists[k].field, lists[k].fn);
 	if (rc == 0)
 		rc = read_precision(r);
 	if (rc == 0)

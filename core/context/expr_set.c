@@ -1,5 +1,5 @@
-/* set: value sets of front matter; see set.h. Used by core/context/{spec,space}. */
-#include "core/context/set.h"
+/* expr_set: sets of values in front matter; see expr.h. */
+#include "core/context/expr.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { STEPS_MAX = 1 << 20 }; /* of a loop, those that its condition drops included */
 
-struct set {
+struct expr_set {
 	struct expr **items; /* the elements of {…}, or the one expression of a loop */
 	size_t item_count;
 	bool loop;
@@ -17,7 +17,7 @@ struct set {
 	struct expr *from, *to, *step, *when; /* step and when may be NULL */
 };
 
-void set_free(struct set *s)
+void expr_set_free(struct expr_set *s)
 {
 	if (s == NULL)
 		return;
@@ -59,7 +59,7 @@ static void trim(const char **text, size_t *len)
 
 /* `NAME = FROM, TO [, STEP] [if COND]`, with the loop variable in scope while FROM … COND are not allowed to see it but
  * COND and the element are. */
-static int parse_loop(struct scope *scope, struct set *s, const char *item, size_t item_len, const char *text,
+static int parse_loop(struct expr_scope *scope, struct expr_set *s, const char *item, size_t item_len, const char *text,
 		      size_t len, struct err *e)
 {
 	static const char shape[] = "expected `EXPR for NAME = FROM, TO [, STEP] [if CONDITION]`";
@@ -76,7 +76,7 @@ static int parse_loop(struct scope *scope, struct set *s, const char *item, size
 	size_t range_len = cond - equals - 1, comma = find_outside(range, range_len, ",");
 	struct expr **parts[] = { &s->from, &s->to, &s->step };
 	int rc = 0;
-	if (scope_find(scope, name) >= 0)
+	if (expr_scope_find(scope, name) >= 0)
 		rc = err_set(e, ERR_INPUT,
 			     "the loop variable %s is also the name of an input, parameter or constant; take another",
 			     name);
@@ -93,7 +93,7 @@ static int parse_loop(struct scope *scope, struct set *s, const char *item, size
 		rc = err_set(e, ERR_INPUT, "`%.*s`: %s", (int)len, text, shape);
 	if (rc == 0) {
 		s->loop = true;
-		s->slot = scope_add(scope, name);
+		s->slot = expr_scope_add(scope, name);
 		rc = expr_parse(scope, item, item_len, MEM_PUSH(s->items, s->item_count), e);
 		if (rc < 0)
 			s->item_count = 0;
@@ -106,7 +106,7 @@ static int parse_loop(struct scope *scope, struct set *s, const char *item, size
 	return rc;
 }
 
-static int parse_items(struct scope *scope, struct set *s, const char *text, size_t len, struct err *e)
+static int parse_items(struct expr_scope *scope, struct expr_set *s, const char *text, size_t len, struct err *e)
 {
 	for (;;) {
 		size_t comma = find_outside(text, len, ",");
@@ -125,9 +125,9 @@ static int parse_items(struct scope *scope, struct set *s, const char *text, siz
 	}
 }
 
-int set_parse(struct scope *scope, const char *text, size_t len, struct set **ret_set, struct err *e)
+int expr_set_parse(struct expr_scope *scope, const char *text, size_t len, struct expr_set **ret_set, struct err *e)
 {
-	struct set *s = MEM_NEW(struct set);
+	struct expr_set *s = MEM_NEW(struct expr_set);
 	bool braces = false;
 	int rc;
 	trim(&text, &len);
@@ -156,7 +156,7 @@ int set_parse(struct scope *scope, const char *text, size_t len, struct set **re
 		rc = parse_items(scope, s, text, len, e);
 out:
 	if (rc < 0)
-		set_free(s);
+		expr_set_free(s);
 	else
 		*ret_set = s;
 	return rc;
@@ -167,7 +167,7 @@ static bool mentions(const struct expr *x, size_t slot)
 	return x && expr_mentions(x, slot);
 }
 
-bool set_mentions(const struct set *s, size_t slot)
+bool expr_set_mentions(const struct expr_set *s, size_t slot)
 {
 	if (s->loop && slot == s->slot)
 		return false;
@@ -195,10 +195,10 @@ static int add_value(struct values *v, const struct expr *x, const struct value 
 	for (size_t k = 0; k < v->count; k++)
 		if (value_same(v->at[k], got))
 			return 0;
-	if (v->count == SET_VALUES_MAX)
+	if (v->count == EXPR_SET_MAX)
 		return err_set(e, ERR_INPUT,
 			       "more than %d values in one set; make the range shorter or its step longer",
-			       SET_VALUES_MAX);
+			       EXPR_SET_MAX);
 	*MEM_PUSH(v->at, v->count) = got;
 	return 0;
 }
@@ -214,7 +214,7 @@ static int bound(const struct expr *x, const struct value *env, const char *what
 	return 0;
 }
 
-static int loop_values(const struct set *s, struct value *env, struct values *v, struct err *e)
+static int loop_values(const struct expr_set *s, struct value *env, struct values *v, struct err *e)
 {
 	int64_t from, to, step = 1, i;
 	int rc = bound(s->from, env, "start", &from, e);
@@ -245,8 +245,8 @@ static int loop_values(const struct set *s, struct value *env, struct values *v,
 	return rc;
 }
 
-int set_values(const struct set *s, struct value *env, struct value **ret_values, size_t *ret_count, uint64_t *steps,
-	       struct err *e)
+int expr_set_values(const struct expr_set *s, struct value *env, struct value **ret_values, size_t *ret_count,
+		    uint64_t *steps, struct err *e)
 {
 	struct values v = { NULL, 0, 0 };
 	int rc = 0;
