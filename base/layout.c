@@ -330,7 +330,7 @@ int layout_read(const struct layout *l, const json_t *json, void *object, struct
 		const json_t *value = json_object_get(json, f->name);
 		if (f->type == LAYOUT_PART)
 			rc = layout_read(f->of, json, member(f, object), e);
-		else if (value && !json_is_null(value))
+		else if (value && !json_is_null(value) && !(f->flags & LAYOUT_WRITTEN))
 			rc = read_field(f, value, object, e);
 	}
 	return rc;

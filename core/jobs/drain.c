@@ -1,4 +1,5 @@
-/* drain: a bundle's folder and its seal; see drain.h. */
+/* drain: a bundle's folder and its seal, and how one is made: jobs, their checkpoints and what these consist of, copied into a database
+ * of its own; see drain.h. drain_merge.c takes the results back. */
 #include "core/jobs/drain.h"
 
 #include <errno.h>
@@ -6,14 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fields.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "core/jobs/work.h"
+#include "core/record/blob.h"
+#include "core/record/checkpoint.h"
 #include "core/record/job.h"
+#include "core/record/store.h"
 
-enum { CHUNK = 1 << 16, SEAL_MAX = 1 << 12 };
+enum { CHUNK = 1 << 16, SEAL_LINE_MAX = 200 };
 #define FORMAT "peakd drain 1"
 
 static const char *const state_names[DRAIN_STATES] = {
@@ -29,11 +34,12 @@ const char *drain_state_name(enum drain_state state)
 
 bool drain_is_later(const struct job *job)
 {
-	struct fields request = FIELDS_INIT;
+	struct work_subject subject;
 	struct err ignored = ERR_INIT;
-	bool later = job->state == JOB_QUEUED && fields_parse(job->request, &request, &ignored) == 0 &&
-	             fields_flag(&request, "later");
-	fields_fini(&request);
+	layout_init(&work_subject_layout, &subject);
+	bool later = job->state == JOB_QUEUED && layout_read_text(&work_subject_layout, job->request, &subject, &ignored) == 0 &&
+	             subject.later;
+	layout_fini(&work_subject_layout, &subject);
 	return later;
 }
 
@@ -59,24 +65,25 @@ static int hash_file(const char *path, struct hash *ret_hash, struct err *e)
 	return rc;
 }
 
-static int read_seal(const char *folder, struct fields *ret_seal, struct err *e)
+/* A seal: lines "name: value". */
+struct seal { char format[40], state[20], sha256[HASH_SIZE]; };
+
+static int read_seal(const char *folder, struct seal *ret_seal, struct err *e)
 {
-	char *path = mem_fmt("%s/seal", folder), text[SEAL_MAX];
+	char *path = mem_fmt("%s/seal", folder), line[SEAL_LINE_MAX];
 	FILE *f = fopen(path, "re");
-	int errnum = errno;
-	size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
-	text[n] = '\0';
-	if (f)
-		fclose(f);
-	int rc;
+	int errnum = errno, rc = 0;
+	*ret_seal = (struct seal){ .format = "" };
 	if (f == NULL && errnum == ENOENT)
 		rc = err_set(e, ERR_NOT_FOUND, "%s holds no bundle (no file `seal`): name a folder that `peakd drain export` made", folder);
 	else if (f == NULL)
 		rc = err_sys(e, errnum, "%s cannot be read", path);
-	else if (fields_parse(text, ret_seal, e) < 0)
-		rc = err_set(e, ERR_IO, "%s is damaged: copy the bundle again", path);
-	else
-		rc = 0;
+	while (rc == 0 && fgets(line, sizeof line, f))
+		if (sscanf(line, "format: %39[^\n]", ret_seal->format) != 1 && sscanf(line, "state: %19[^\n]", ret_seal->state) != 1 &&
+		    sscanf(line, "sha256: %64[^\n]", ret_seal->sha256) != 1)
+			rc = err_set(e, ERR_IO, "%s is damaged: copy the bundle again", path);
+	if (f)
+		fclose(f);
 	free(path);
 	return rc;
 }
@@ -97,52 +104,227 @@ static int check_hash(const char *folder, const char *want, struct err *e)
 
 int drain_check(const char *folder, enum drain_state *ret_state, struct err *e)
 {
-	struct fields seal = FIELDS_INIT;
+	struct seal seal;
 	int rc = read_seal(folder, &seal, e), state = 0;
 	if (rc < 0)
 		return rc;
-	while (state < DRAIN_STATES && strcmp(state_names[state], fields_text(&seal, "state", "")) != 0)
+	while (state < DRAIN_STATES && strcmp(state_names[state], seal.state) != 0)
 		state++;
-	if (strcmp(fields_text(&seal, "format", ""), FORMAT) != 0 || state == DRAIN_STATES)
-		rc = err_set(e, ERR_UNSUPPORTED, "%s is no bundle of a form that this peakd knows (\"%s\"): use the peakd that made it", folder,
-		             fields_text(&seal, "format", "no format"));
+	if (strcmp(seal.format, FORMAT) != 0 || state == DRAIN_STATES)
+		rc = err_set(e, ERR_UNSUPPORTED, "%s is not a bundle that this peakd can read (\"%s\"): use the peakd that made it", folder,
+		             *seal.format ? seal.format : "no format");
 	else if (state != DRAIN_RUNNING)
-		rc = check_hash(folder, fields_text(&seal, "sha256", ""), e);
-	fields_fini(&seal);
+		rc = check_hash(folder, seal.sha256, e);
 	if (rc == 0)
 		*ret_state = (enum drain_state)state;
 	return rc;
 }
 
-/* Written beside and renamed, so that there is always a whole one. */
-static int write_seal(const char *folder, const struct fields *seal, struct err *e)
+int drain_seal(const char *folder, enum drain_state state, struct err *e)
 {
-	char *path = mem_fmt("%s/seal", folder), *fresh = mem_fmt("%s/seal.new", folder), *text = fields_render(seal);
-	FILE *f = fopen(fresh, "we");
-	bool good = f && fputs(text, f) >= 0 && fflush(f) == 0 && fsync(fileno(f)) == 0;
-	if (f)
-		good = fclose(f) == 0 && good;
-	good = good && rename(fresh, path) == 0;
-	int rc = good ? 0 : err_sys(e, errno, "%s cannot be written", path);
+	char *db = drain_db(folder), *path = mem_fmt("%s/seal", folder), *fresh = mem_fmt("%s/seal.new", folder);
+	struct hash hash = { .hex = "" };
+	int rc = state == DRAIN_RUNNING ? 0 : hash_file(db, &hash, e);
+	if (rc == 0) {
+		/* Written beside and renamed, so that there is always a whole one. */
+		FILE *f = fopen(fresh, "we");
+		bool good = f && fprintf(f, "format: %s\nstate: %s\n", FORMAT, state_names[state]) > 0 &&
+		            (*hash.hex == '\0' || fprintf(f, "sha256: %s\n", hash.hex) > 0) && fflush(f) == 0 && fsync(fileno(f)) == 0;
+		if (f)
+			good = fclose(f) == 0 && good;
+		good = good && rename(fresh, path) == 0;
+		rc = good ? 0 : err_sys(e, errno, "%s cannot be written", path);
+	}
+	free(db);
 	free(path);
 	free(fresh);
-	free(text);
 	return rc;
 }
 
-int drain_seal(const char *folder, enum drain_state state, struct err *e)
+/* The fields of a table that have this name, also those of its parts. */
+static const struct layout_field *find_field(const struct layout *l, const char *name, size_t *ret_offset)
 {
-	struct fields seal = FIELDS_INIT;
-	char *db = drain_db(folder);
-	struct hash hash;
-	int rc = 0;
-	fields_set(&seal, "format", FORMAT);
-	fields_set(&seal, "state", state_names[state]);
-	if (state != DRAIN_RUNNING && (rc = hash_file(db, &hash, e)) == 0)
-		fields_set(&seal, "sha256", hash.hex);
+	for (const struct layout_field *f = l->fields; f->name; f++) {
+		const struct layout_field *inner = f->type == LAYOUT_PART ? find_field(f->of, name, ret_offset) : NULL;
+		if (inner || strcmp(f->name, name) == 0) {
+			*ret_offset += inner ? f->offset : 0;
+			return inner ? inner : f;
+		}
+	}
+	return NULL;
+}
+
+char *drain_request(const struct engine_kind *kind, const struct job *job, int64_t checkpoint)
+{
+	struct err ignored = ERR_INIT;
+	size_t offset = 0;
+	void *request = layout_new(kind->request);
+	const struct layout_field *f = find_field(kind->request, "checkpoint", &offset);
+	char *text = NULL;
+	if (f && layout_read_text(kind->request, job->request, request, &ignored) == 0) {
+		layout_set_int(f, (char *)request + offset, checkpoint);
+		text = layout_write(kind->request, request);
+	}
+	layout_free(kind->request, request);
+	return text ? text : mem_str(job->request);
+}
+
+/* --- a bundle is made ---------------------------------------------------------------------------------------------------------- */
+
+static int copy_text(struct db *from, struct db *to, const char *hash, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	struct hash same;
+	int rc = blob_get(from, hash, &text, e);
 	if (rc == 0)
-		rc = write_seal(folder, &seal, e);
-	fields_fini(&seal);
-	free(db);
+		rc = blob_put(to, buf_text(&text), text.len, &same, e);
+	buf_fini(&text);
 	return rc;
+}
+
+/* One checkpoint whose parents are there already. */
+static int copy_one(struct db *from, struct db *to, const struct checkpoint *c, int64_t *ret_id, struct err *e)
+{
+	struct checkpoint copy = *c, parent;
+	char *canonical = NULL;
+	int rc = c->text ? copy_text(from, to, c->text, e) : 0;
+	copy.parents = MEM_NEW_N(int64_t, c->parent_count);
+	for (size_t i = 0; rc == 0 && i < c->parent_count; i++) {
+		rc = checkpoint_get(from, c->parents[i], &parent, e);
+		if (rc == 0) {
+			rc = checkpoint_find(to, parent.hash.hex, &copy.parents[i], e);
+			checkpoint_fini(&parent);
+		}
+	}
+	if (rc == 0)
+		rc = checkpoint_context(from, c->id, &canonical, e);
+	if (rc == 0)
+		rc = checkpoint_add(to, &copy, canonical, ret_id, e);
+	free(copy.parents);
+	free(canonical);
+	return rc < 0 ? rc : 0;
+}
+
+/* A checkpoint and its ancestors; *ret_id is its number there. */
+static int copy_line(struct db *from, struct db *to, int64_t head, int64_t *ret_id, struct err *e)
+{
+	struct checkpoint_list line;
+	int rc = checkpoint_log(from, head, 0, &line, e);
+	if (rc < 0)
+		return rc;
+	rc = line.count ? 0 : err_set(e, ERR_NOT_FOUND, "checkpoint %lld is not in this database", (long long)head);
+	/* Newest first, and parents have smaller numbers: from the end, every parent comes before its children. */
+	for (size_t i = line.count; rc == 0 && i > 0; i--)
+		rc = copy_one(from, to, &line.at[i - 1], ret_id, e);
+	checkpoint_list_fini(&line);
+	return rc;
+}
+
+static int copy_job(struct db *from, struct db *to, const struct job *job, struct buf *report, struct err *e)
+{
+	const struct engine_kind *kind = work_kind(job->kind);
+	struct work_subject subject;
+	struct checkpoint c;
+	int64_t id = 0;
+	if (kind == NULL)
+		return err_set(e, ERR_UNSUPPORTED, "job %s: this peakd has no job of kind '%s'", job->id, job->kind);
+	layout_init(&work_subject_layout, &subject);
+	int rc = layout_read_text(&work_subject_layout, job->request, &subject, e);
+	if (rc == 0)
+		rc = copy_line(from, to, subject.checkpoint, &id, e);
+	if (rc == 0)
+		rc = checkpoint_get(to, id, &c, e);
+	if (rc == 0) {
+		char *request = drain_request(kind, job, id);
+		rc = job_adopt(to, job->id, job->kind, request, e);
+		buf_addf(report, "%s %s %s of checkpoint %.12s, device %s
+", job->id, job->kind, c.kernel, c.hash.hex,
+		         subject.device ? subject.device : c.backend);
+		free(request);
+		checkpoint_fini(&c);
+	}
+	layout_fini(&work_subject_layout, &subject);
+	return rc < 0 ? err_wrap(e, "job %s", job->id) : 0;
+}
+
+static int copy_jobs(struct db *home, const struct job_list *jobs, const char *db_path, const char *only, struct buf *report,
+                     struct err *e)
+{
+	struct store *store = NULL;
+	struct db *to = NULL;
+	int count = 0;
+	int rc = store_open(db_path, &store, e);
+	if (rc == 0)
+		rc = store_take(store, &to, e);
+	if (rc == 0)
+		rc = store_begin(to, e);
+	if (rc == 0) {
+		/* Listed newest first; they keep their order. */
+		for (size_t i = jobs->count; rc == 0 && i > 0; i--) {
+			const struct job *j = &jobs->at[i - 1];
+			if (!drain_is_later(j) || (only && strcmp(only, j->id) != 0))
+				continue;
+			rc = copy_job(home, to, j, report, e);
+			count++;
+		}
+		rc = store_end(to, rc, e);
+	}
+	store_give(to);
+	store_close(store);
+	return rc < 0 ? rc : count;
+}
+
+static size_t count_later(const struct job_list *jobs, const char *only)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < jobs->count; i++)
+		n += drain_is_later(&jobs->at[i]) && (only == NULL || strcmp(only, jobs->at[i].id) == 0);
+	return n;
+}
+
+static int make_folder(const char *folder, struct err *e)
+{
+	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
+		return err_sys(e, errno, "%s cannot be made", folder);
+	if (rmdir(folder) < 0)
+		return errno == ENOTEMPTY || errno == EEXIST
+		       ? err_set(e, ERR_CONFLICT, "%s is not empty and was not touched: name a new folder", folder)
+		       : err_sys(e, errno, "%s cannot become a bundle", folder);
+	return mkdir(folder, 0777) < 0 ? err_sys(e, errno, "%s cannot be made", folder) : 0;
+}
+
+static void remove_unfinished(const char *folder, const char *db_path)
+{
+	static const char *const tails[] = { "", "-wal", "-shm", ".lock" };
+	for (size_t i = 0; i < MEM_COUNT(tails); i++) {
+		char *path = mem_fmt("%s%s", db_path, tails[i]);
+		unlink(path);
+		free(path);
+	}
+	rmdir(folder);
+}
+
+int drain_export(struct db *home, const char *folder, const char *only, struct buf *report, struct err *e)
+{
+	struct job_list jobs;
+	char *db_path = drain_db(folder);
+	int count = 0;
+	int rc = job_list(home, NULL, true, 0, &jobs, e);
+	if (rc < 0) {
+		free(db_path);
+		return rc;
+	}
+	if (count_later(&jobs, only) > 0) {
+		rc = make_folder(folder, e);
+		if (rc == 0) {
+			rc = count = copy_jobs(home, &jobs, db_path, only, report, e);
+			if (rc > 0)
+				rc = drain_seal(folder, DRAIN_EXPORTED, e);
+			if (rc < 0)
+				remove_unfinished(folder, db_path);
+		}
+	}
+	job_list_fini(&jobs);
+	free(db_path);
+	return rc < 0 ? rc : count;
 }

@@ -12,11 +12,13 @@
 #define PEAKD_CORE_JOBS_DRAIN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 
 struct db;
+struct engine_kind;
 struct job;
 struct store;
 
@@ -29,6 +31,8 @@ const char *drain_state_name(enum drain_state state);
 /* True for a queued job that is kept for another machine. */
 bool drain_is_later(const struct job *job);
 
+/* A job's request about the checkpoint of another number, as the text of a row; free(). */
+char *drain_request(const struct engine_kind *kind, const struct job *job, int64_t checkpoint);
 /* The path of the bundle's database; free(). */
 char *drain_db(const char *folder);
 /* Reads the seal and compares the database with it. -ERR_NOT_FOUND: no bundle; -ERR_IO: damaged; both say what to do. */

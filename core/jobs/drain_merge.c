@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fields.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "core/jobs/work.h"
 #include "core/record/checkpoint.h"
 #include "core/record/event.h"
 #include "core/record/fact.h"
@@ -36,7 +36,6 @@ struct merge {
 	struct db *home, *away;
 	const struct job *job;         /* of the bundle */
 	struct checkpoint there, here; /* the checkpoint that it is about, in either database */
-	struct fields request;         /* of the bundle's job */
 	struct pairs runs, validations;
 	struct drain_merged *sums;
 	struct buf *report;
@@ -185,24 +184,41 @@ static int was_merged(struct merge *m, const struct job *home, struct err *e)
 	return known;
 }
 
-/* The result quotes row numbers of tune runs and of evidence ("run_0: 3", "evidence_0: 17"), which are others here. */
-static char *translate_result(const struct merge *m, const char *result)
+/* The result quotes row numbers of tune runs and of evidence, which are others here. */
+static void translate(const struct merge *m, const struct layout *l, void *object)
 {
-	struct fields f = FIELDS_INIT;
-	struct err ignored = ERR_INIT;
-	if (result == NULL || fields_parse(result, &f, &ignored) < 0)
-		return mem_str(result);
-	for (size_t i = 0; i < f.count; i++) {
-		char name[64];
-		bool run = strncmp(f.at[i].name, "run_", 4) == 0, evidence = strncmp(f.at[i].name, "evidence_", 9) == 0;
-		int64_t here = run || evidence ? pairs_find(run ? &m->runs : &m->validations, strtoll(f.at[i].value, NULL, 10)) : 0;
-		snprintf(name, sizeof name, "%s", f.at[i].name);
+	for (const struct layout_field *f = l->fields; f->name; f++) {
+		if (f->type == LAYOUT_LIST) {
+			size_t count = *(size_t *)(void *)((char *)object + f->count);
+			for (size_t i = 0; i < count; i++)
+				translate(m, f->of, *(char **)(void *)((char *)object + f->offset) + i * f->of->size);
+		}
+		bool run = strcmp(f->name, "run") == 0, evidence = strcmp(f->name, "evidence") == 0;
+		int64_t here = run || evidence ? pairs_find(run ? &m->runs : &m->validations, layout_get_int(f, object)) : 0;
 		if (here)
-			fields_setf(&f, name, "%lld", (long long)here);
+			layout_set_int(f, object, here);
 	}
-	char *text = fields_render(&f);
-	fields_fini(&f);
-	return text;
+}
+
+static char *translate_result(const struct merge *m, const char *text)
+{
+	const struct engine_kind *kind = work_kind(m->job->kind);
+	struct err ignored = ERR_INIT;
+	void *result = kind ? layout_new(kind->result) : NULL;
+	void *spent = layout_new(&engine_spent_layout);
+	char *translated = NULL;
+	if (kind && text && layout_read_text(kind->result, text, result, &ignored) == 0 &&
+	    layout_read_text(&engine_spent_layout, text, spent, &ignored) == 0) {
+		translate(m, kind->result, result);
+		json_t *json = layout_json(kind->result, result);
+		layout_add_json(&engine_spent_layout, spent, json);
+		translated = json_dumps(json, JSON_COMPACT);
+		json_decref(json);
+	}
+	if (kind)
+		layout_free(kind->result, result);
+	layout_free(&engine_spent_layout, spent);
+	return translated ? translated : mem_str(text);
 }
 
 /* As work_validate would have done here. */
@@ -234,27 +250,33 @@ static int end_job(struct merge *m, struct err *e)
 /* The same job about the same checkpoint, or something is wrong with the bundle. */
 static int check_same(struct merge *m, const struct job *home, struct err *e)
 {
-	struct fields copy = FIELDS_INIT;
+	const struct engine_kind *kind = work_kind(m->job->kind);
+	struct work_subject subject;
 	int64_t id = 0;
-	int rc = fields_parse(m->job->request, &m->request, e);
+	if (kind == NULL)
+		return err_set(e, ERR_UNSUPPORTED, "job %s: this peakd has no job of kind '%s'", m->job->id, m->job->kind);
+	layout_init(&work_subject_layout, &subject);
+	int rc = layout_read_text(&work_subject_layout, m->job->request, &subject, e);
 	if (rc == 0)
-		rc = checkpoint_get(m->away, fields_int(&m->request, "checkpoint", 0), &m->there, e);
+		rc = checkpoint_get(m->away, subject.checkpoint, &m->there, e);
 	if (rc == 0)
 		rc = checkpoint_find(m->home, m->there.hash.hex, &id, e);
 	if (rc == 0)
 		rc = checkpoint_get(m->home, id, &m->here, e);
-	if (rc == 0)
-		rc = fields_parse(m->job->request, &copy, e);
+	layout_fini(&work_subject_layout, &subject);
 	if (rc < 0)
 		return err_set(e, ERR_CONFLICT, "job %s: %s", m->job->id, e->text);
-	fields_setf(&copy, "checkpoint", "%lld", (long long)id);
-	char *text = fields_render(&copy);
-	if (strcmp(text, home->request) != 0 || strcmp(m->job->kind, home->kind) != 0 ||
-	    strcmp(m->there.context.hex, m->here.context.hex) != 0)
+	char *theirs = drain_request(kind, m->job, id), *ours_text = drain_request(kind, home, id);
+	struct work_subject asked;
+	layout_init(&work_subject_layout, &asked);
+	rc = layout_read_text(&work_subject_layout, home->request, &asked, e);
+	if (rc == 0 && (asked.checkpoint != id || strcmp(theirs, ours_text) != 0 || strcmp(m->job->kind, home->kind) != 0 ||
+	                strcmp(m->there.context.hex, m->here.context.hex) != 0))
 		rc = err_set(e, ERR_CONFLICT, "job %s of the bundle is not what was asked here: the bundle was changed, or is of another database",
 		             m->job->id);
-	free(text);
-	fields_fini(&copy);
+	layout_fini(&work_subject_layout, &asked);
+	free(theirs);
+	free(ours_text);
 	return rc;
 }
 
@@ -313,7 +335,6 @@ static int merge_job(struct merge *m, struct err *e)
 	job_fini(&home);
 	checkpoint_fini(&m->there);
 	checkpoint_fini(&m->here);
-	fields_fini(&m->request);
 	free(m->runs.at);
 	free(m->validations.at);
 	return rc;

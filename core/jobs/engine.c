@@ -2,6 +2,7 @@
 #include "core/jobs/engine.h"
 
 #include <assert.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,9 +45,9 @@ struct engine {
 
 static const struct engine_kind *find_kind(const struct engine *g, const char *name)
 {
-	for (const struct engine_kind *k = g->config.kinds; k->name; k++)
-		if (strcmp(k->name, name) == 0)
-			return k;
+	for (size_t i = 0; g->config.kinds[i]; i++)
+		if (strcmp(g->config.kinds[i]->name, name) == 0)
+			return g->config.kinds[i];
 	return NULL;
 }
 
@@ -84,44 +85,35 @@ static void drop_ticket(struct engine *g, struct ticket *gone)
 	free(gone);
 }
 
-/* Runs a job whose row is "running" and returns what its kind returned. */
-static int run_kind(struct engine *g, struct engine_job *job, const struct job *row, struct fields *result, struct err *e)
+/* What a job used beside its own result; the fields stand in its JSON. */
+struct spent { double leased_seconds, validation_seconds, validation_leased_seconds; };
+
+static const struct layout_field spent_fields[] = {
+	{ LAYOUT_AT(struct spent, leased_seconds, REAL), .unit = "s" },
+	{ LAYOUT_AT(struct spent, validation_seconds, REAL), .unit = "s" },
+	{ LAYOUT_AT(struct spent, validation_leased_seconds, REAL), .unit = "s" },
+	{ .name = NULL },
+};
+const struct layout engine_spent_layout = { "spent", sizeof(struct spent), spent_fields };
+
+/* Milliseconds are exact enough; nothing is left out. */
+static double seconds(int64_t ns)
 {
-	struct fields request = FIELDS_INIT;
-	const struct engine_kind *kind = find_kind(g, row->kind);
-	if (kind == NULL)
-		return err_set(e, ERR_UNSUPPORTED, "this peakd has no job of kind '%s'", row->kind);
-	int rc = fields_parse(row->request, &request, e);
-	if (rc < 0)
-		return err_wrap(e, "request of job %s", row->id);
-	job->request = &request;
-	rc = kind->run(job, result, e);
-	fields_fini(&request);
-	return rc;
+	return ns > 0 ? round((double)ns / 1e6) / 1e3 : (double)NAN;
 }
 
-static void add_seconds(struct fields *result, const char *name, int64_t ns)
+static char *result_text(const struct engine_kind *kind, const struct engine_job *job, const void *result)
 {
-	if (ns > 0)
-		fields_setf(result, name, "%.3f", (double)ns / 1e9);
-}
-
-static int end_row(struct engine_job *job, const struct job *row, int rc, struct fields *result, struct err *why, struct err *e)
-{
-	add_seconds(result, "leased_seconds", atomic_load(&job->spent.leased_ns));
-	add_seconds(result, "validation_seconds", atomic_load(&job->spent.validation_ns));
-	add_seconds(result, "validation_leased_seconds", atomic_load(&job->spent.validation_leased_ns));
-	char *text = fields_render(result);
-	int ended;
-	utf8_clean(text); /* results quote compilers and host code, and end in JSON */
-	if (rc < 0 && cancel_asked(&job->cancel))
-		why->code = ERR_CANCELLED;
-	if (rc < 0)
-		log_message(why->code == ERR_CANCELLED ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "job %s (%s): %s", row->id, row->kind,
-		            why->text);
-	ended = rc < 0 ? job_fail(job->db, row->id, why, text, e) : job_done(job->db, row->id, text, e);
-	free(text);
-	return ended;
+	struct spent spent = {
+		.leased_seconds = seconds(atomic_load(&job->spent.leased_ns)),
+		.validation_seconds = seconds(atomic_load(&job->spent.validation_ns)),
+		.validation_leased_seconds = seconds(atomic_load(&job->spent.validation_leased_ns)),
+	};
+	json_t *json = result ? layout_json(kind->result, result) : json_object();
+	layout_add_json(&engine_spent_layout, &spent, json);
+	char *text = json_dumps(json, JSON_COMPACT);
+	json_decref(json);
+	return text;
 }
 
 static bool is_ending(struct engine *g)
@@ -132,24 +124,48 @@ static bool is_ending(struct engine *g)
 	return ending;
 }
 
+static int end_row(struct engine_job *job, const struct job *row, int rc, const char *result, struct err *why, struct err *e)
+{
+	if (rc < 0 && cancel_asked(&job->cancel))
+		why->code = ERR_CANCELLED;
+	if (rc < 0)
+		log_message(why->code == ERR_CANCELLED ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "job %s (%s): %s", row->id, row->kind,
+		            why->text);
+	return rc < 0 ? job_fail(job->db, row->id, why, result, e) : job_done(job->db, row->id, result, e);
+}
+
 static int run_job(struct engine *g, struct engine_job *job, struct err *e)
 {
 	struct job row;
-	struct fields result = FIELDS_INIT;
 	struct err why = ERR_INIT;
+	void *request = NULL, *result = NULL;
 	int rc = job_start(job->db, job->id, e);
 	if (rc < 0)
 		return e->code == ERR_CANCELLED ? 0 : rc;
 	rc = job_get(job->db, job->id, &row, e);
 	if (rc < 0)
 		return rc;
-	rc = run_kind(g, job, &row, &result, &why);
+	const struct engine_kind *kind = find_kind(g, row.kind);
+	if (kind == NULL) {
+		rc = err_set(&why, ERR_UNSUPPORTED, "this peakd has no job of kind '%s'", row.kind);
+	} else {
+		request = layout_new(kind->request);
+		result = layout_new(kind->result);
+		rc = layout_read_text(kind->request, row.request, request, &why);
+		rc = rc < 0 ? err_wrap(&why, "request of job %s", row.id) : kind->run(job, request, result, &why);
+	}
 	/* A job that the daemon's own end cut off stays "running": the next daemon finds it interrupted, and it can be resumed. */
-	if (rc < 0 && is_ending(g))
+	if (rc < 0 && is_ending(g)) {
 		rc = 0;
-	else
-		rc = end_row(job, &row, rc, &result, &why, e);
-	fields_fini(&result);
+	} else {
+		char *text = result_text(kind, job, result);
+		rc = end_row(job, &row, rc, text, &why, e);
+		free(text);
+	}
+	if (kind) {
+		layout_free(kind->request, request);
+		layout_free(kind->result, result);
+	}
 	job_fini(&row);
 	return rc;
 }
@@ -307,19 +323,76 @@ void engine_free(struct engine *g)
 	free(g);
 }
 
-int engine_submit(struct engine *g, struct db *db, const char *kind, const struct fields *request, char **ret_id,
-                  struct err *e)
+/* A request as JSON without what does not change the work: how the checkpoint was named, and that a like job may be joined. */
+static json_t *comparable(const struct engine_kind *kind, const void *request)
 {
-	assert(find_kind(g, kind));
-	char *text = fields_render(request), *id = NULL;
-	int rc = job_create(db, kind, text, &id, e);
-	free(text);
+	json_t *json = layout_json(kind->request, request);
+	json_object_del(json, "workflow");
+	json_object_del(json, "resume");
+	return json;
+}
+
+/* The live job whose request is the same; *ret_id stays NULL when there is none. One that runs or waits goes before an interrupted one,
+ * and the newest before older ones. */
+static int find_same(struct db *db, const struct engine_kind *kind, const json_t *want, char **ret_id, bool *ret_interrupted, struct err *e)
+{
+	struct job_list jobs;
+	int rc = job_list(db, kind->name, true, 0, &jobs, e);
 	if (rc < 0)
 		return rc;
-	if (!fields_flag(request, "later"))
+	for (size_t i = 0; rc == 0 && i < jobs.count; i++) {
+		const struct job *j = &jobs.at[i];
+		struct err unreadable = ERR_INIT;
+		void *other = layout_new(kind->request);
+		if (!drain_is_later(j) && layout_read_text(kind->request, j->request, other, &unreadable) == 0) {
+			json_t *have = comparable(kind, other);
+			bool interrupted = j->state == JOB_INTERRUPTED;
+			if (json_equal(have, want) && (*ret_id == NULL || (*ret_interrupted && !interrupted))) {
+				free(*ret_id);
+				*ret_id = mem_str(j->id);
+				*ret_interrupted = interrupted;
+			} else if (!json_equal(have, want) && !interrupted &&
+			           json_equal(json_object_get(have, "checkpoint"), json_object_get(want, "checkpoint"))) {
+				rc = err_set(e, ERR_CONFLICT, "job %s (%s) is working on checkpoint %lld with another request: wait for it (job "
+				             "with action wait), or cancel it", j->id, j->kind,
+				             (long long)json_integer_value(json_object_get(want, "checkpoint")));
+			}
+			json_decref(have);
+		}
+		layout_free(kind->request, other);
+	}
+	job_list_fini(&jobs);
+	return rc;
+}
+
+int engine_submit(struct engine *g, struct db *db, const char *name, const void *request, bool join, char **ret_id, bool *ret_fresh,
+                  struct err *e)
+{
+	const struct engine_kind *kind = find_kind(g, name);
+	assert(kind);
+	char *text = layout_write(kind->request, request), *id = NULL;
+	json_t *want = comparable(kind, request);
+	bool interrupted = false;
+	/* One transaction: of two equal requests the second one finds the first one's row. */
+	int rc = store_begin(db, e);
+	if (rc == 0) {
+		rc = join ? find_same(db, kind, want, &id, &interrupted, e) : 0;
+		*ret_fresh = id == NULL;
+		if (rc == 0 && interrupted)
+			rc = job_resume(db, id, e);
+		else if (rc == 0 && id == NULL)
+			rc = job_create(db, name, text, &id, e);
+		rc = store_end(db, rc, e);
+	}
+	if (rc >= 0 && (*ret_fresh || interrupted) && !drain_is_later(&(struct job){ .state = JOB_QUEUED, .request = text }))
 		enqueue(g, id);
-	*ret_id = id;
-	return 0;
+	json_decref(want);
+	free(text);
+	if (rc < 0)
+		free(id);
+	else
+		*ret_id = id;
+	return rc < 0 ? rc : 0;
 }
 
 int engine_cancel(struct engine *g, struct db *db, const char *id, struct err *e)

@@ -1,10 +1,10 @@
-/* engine: threads that carry out jobs. A job is a row first (core/record/job): it is written before anybody is told its id, its
+/* engine: threads that run jobs. A job is a row first (core/record/job): it is written before anybody is told its id, its
  * thread is blocking straight-line code, and what it has to tell are event rows. The daemon makes one engine. */
 #ifndef PEAKD_CORE_JOBS_ENGINE_H
 #define PEAKD_CORE_JOBS_ENGINE_H
 
 #include "base/err.h"
-#include "base/fields.h"
+#include "base/layout.h"
 #include "core/workers/eval.h"
 #include "core/record/store.h"
 
@@ -14,24 +14,28 @@ struct pool;
 /* One job while it runs. */
 struct engine_job {
 	const char *id;
-	const struct fields *request;
 	struct db *db;             /* this thread's handle */
 	struct cancel cancel;
 	struct eval_spent spent;   /* its end writes this into the result: leased_seconds, validation_seconds, validation_leased_seconds */
 	void *user;                /* engine_config's */
 };
 
-/* What a kind of job does. Fills `result` (kept also when it fails) and returns 0 or an error; -ERR_CANCELLED when it ended
- * because of job->cancel. */
+/* A kind of job: its request and result as structs with a layout each, which the row keeps as JSON, and what it does: `run` fills the
+ * result (kept also when it fails) and returns 0 or an error; -ERR_CANCELLED when it ended because of job->cancel. */
 struct engine_kind {
 	const char *name;
-	int (*run)(struct engine_job *job, struct fields *result, struct err *e);
+	const struct layout *request, *result;
+	int (*run)(struct engine_job *job, const void *request, void *result, struct err *e);
 };
+
+/* The fields that every result has beside its own: leased_seconds, validation_seconds, validation_leased_seconds; each is left out when
+ * it is nothing. */
+extern const struct layout engine_spent_layout;
 
 struct engine_config {
 	struct store *store;
 	struct pool *pool;                 /* whose workers are interrupted by cancelling */
-	const struct engine_kind *kinds;   /* ends with a NULL name */
+	const struct engine_kind *const *kinds; /* NULL at the end */
 	void *user;
 	unsigned threads;                  /* jobs at once; 0: 16 */
 	bool later;                        /* of a bundle (drain.h): runs what is kept for another machine, goes on with what was cut off */
@@ -43,8 +47,11 @@ int engine_new(const struct engine_config *config, struct engine **ret_engine, s
 void engine_stop(struct engine *engine);
 /* engine_stop, and frees. Nobody may be in any of these functions any more. */
 void engine_free(struct engine *engine);
-/* Writes the job and queues it; with the field `later` it is only written, for another machine (drain.h). *ret_id is the caller's. */
-int engine_submit(struct engine *engine, struct db *db, const char *kind, const struct fields *request, char **ret_id,
+/* Writes the job and queues it; one whose request says `later` is only written, for another machine (drain.h). `request` is the kind's
+ * struct. With `join` a live job of the kind with the same request is taken instead (`workflow` and `resume` do not count), and queued
+ * again when it was interrupted; -ERR_CONFLICT when a job with another request works on the same checkpoint. *ret_id is the caller's,
+ * *ret_fresh says whether a job was made. */
+int engine_submit(struct engine *engine, struct db *db, const char *kind, const void *request, bool join, char **ret_id, bool *ret_fresh,
                   struct err *e);
 /* Asks a job to end; its workers are interrupted at once. */
 int engine_cancel(struct engine *engine, struct db *db, const char *id, struct err *e);

@@ -11,7 +11,7 @@
 #include "core/jobs/import_results.h"
 #include "core/record/lineage.h"
 #include "core/record/store.h"
-#include "core/jobs/work_size.h"
+#include "core/jobs/work.h"
 
 /* A file may say anything: what is kept of its words with every row. */
 enum { LEFT_OUT_SHOWN = 8, DEVICE_BYTES = 80, NAME_BYTES = 40 };
@@ -49,13 +49,10 @@ static void importing_fini(struct importing *x)
 /* The size that was given, or the only one that the context has. */
 static int find_size(struct importing *x, struct err *e)
 {
-	struct fields request = FIELDS_INIT;
 	struct work_sizes sizes = { 0 };
 	if (x->size)
 		return 0;
-	fields_set(&request, "sizes", x->given);
-	int rc = work_size_list(&request, x->l.ctx, NULL, &sizes, e);
-	fields_fini(&request);
+	int rc = work_sizes_list(x->given, x->l.ctx, NULL, &sizes, e);
 	if (rc < 0)
 		return rc;
 	if (sizes.count == 1)

@@ -1,52 +1,110 @@
 /* work_compare: the job behind the compare tool: two checkpoints, each at its own best, at every asked size; see work.h. */
 #include "core/jobs/work.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "core/context/space.h"
 #include "core/measure/compare.h"
-#include "core/record/lineage.h"
-#include "core/record/measurement.h"
-#include "core/jobs/work_size.h"
 
-/* The smaller part of a comparison's answer. */
-static void describe(const struct compare_request *q, const char *size, const struct trial_paired *p, double seconds, size_t i,
-                     struct fields *result)
+struct request {
+	int64_t a, b;         /* checkpoints; b 0: a against its parent */
+	char *device;
+	char *sizes;          /* one assignment; NULL: every declared size */
+	bool warm;
+};
+
+static const struct layout_field request_fields[] = {
+	{ LAYOUT_AT(struct request, a, ID) },
+	{ LAYOUT_AT(struct request, b, ID) },
+	{ LAYOUT_AT(struct request, device, TEXT) },
+	{ LAYOUT_AT(struct request, sizes, TEXT) },
+	{ LAYOUT_AT(struct request, warm, BOOL), .flags = LAYOUT_OPTIONAL },
+	{ .name = NULL },
+};
+static const struct layout request_layout = { "compare request", sizeof(struct request), request_fields };
+
+/* At one input size: the verdict is on B relative to A. */
+struct size {
+	char *size, *verdict;
+	double ratio, low, high;        /* B's time / A's, and its interval */
+	double a_ns, b_ns;
+	int64_t pairs, discarded;
+	double margin;                  /* "same" means within it */
+	char *note;                     /* why it may not be quoted; NULL */
+	char *a_params, *b_params;
+	int64_t a_evidence, b_evidence; /* validations */
+	double seconds;
+};
+
+static const struct layout_field size_fields[] = {
+	{ LAYOUT_AT(struct size, size, TEXT), .say = "%: " },
+	{ LAYOUT_AT(struct size, verdict, TEXT), .say = "%" },
+	{ LAYOUT_AT(struct size, ratio, REAL), .unit = "ratio", .say = ": B takes % of A's time" },
+	{ LAYOUT_AT(struct size, low, REAL), .unit = "ratio", .say = " (% to" },
+	{ LAYOUT_AT(struct size, high, REAL), .unit = "ratio", .say = " %)" },
+	{ LAYOUT_AT(struct size, b_ns, REAL), .unit = "ns", .say = ": %" },
+	{ LAYOUT_AT(struct size, a_ns, REAL), .unit = "ns", .say = " against %" },
+	{ LAYOUT_AT(struct size, pairs, INT), .say = ", % pairs" },
+	{ LAYOUT_AT(struct size, discarded, INT) },
+	{ LAYOUT_AT(struct size, margin, REAL), .unit = "share", .say = "; same means within %" },
+	{ LAYOUT_AT(struct size, note, TEXT), .say = "; %" },
+	{ LAYOUT_AT(struct size, a_params, TEXT) },
+	{ LAYOUT_AT(struct size, b_params, TEXT) },
+	{ LAYOUT_AT(struct size, b_evidence, ID), .say = "; evidence %" },
+	{ LAYOUT_AT(struct size, a_evidence, ID), .say = " and %" },
+	{ LAYOUT_AT(struct size, seconds, REAL), .unit = "s" },
+	{ .name = NULL },
+};
+static const struct layout size_layout = { "compared size", sizeof(struct size), size_fields };
+
+struct result {
+	int64_t a, b;
+	struct size *sizes;
+	size_t count;
+};
+
+static const struct layout_field result_fields[] = {
+	{ LAYOUT_AT(struct result, a, ID), .say = "A is checkpoint %, " },
+	{ LAYOUT_AT(struct result, b, ID), .say = "B is checkpoint %\n" },
+	{ LAYOUT_MANY(struct result, sizes, count, LIST), .of = &size_layout },
+	{ LAYOUT_AT(struct result, count, ID), .flags = LAYOUT_WRITTEN },
+	{ .name = NULL },
+};
+static const struct layout result_layout = { "compare result", sizeof(struct result), result_fields };
+
+static char *tuning_text(const struct params *params)
 {
-	struct params *a = params_part(q->a.params, true), *b = params_part(q->b.params, true);
-	char *a_text = params_text(a), *b_text = params_text(b);
-	work_size_text(result, "size", i, size);
-	work_size_text(result, "verdict", i, trial_verdict_name(p->verdict));
-	work_size_number(result, "ratio", i, p->ratio);
-	work_size_number(result, "low", i, p->low);
-	work_size_number(result, "high", i, p->high);
-	work_size_number(result, "margin", i, p->margin);
-	work_size_number(result, "a_ns", i, p->a_ns);
-	work_size_number(result, "b_ns", i, p->b_ns);
-	work_size_text(result, "a_params", i, a_text);
-	work_size_text(result, "b_params", i, b_text);
-	work_size_number(result, "a_evidence", i, (double)q->a.evidence);
-	work_size_number(result, "b_evidence", i, (double)q->b.evidence);
-	work_size_number(result, "pairs", i, (double)p->count);
-	work_size_number(result, "discarded", i, (double)p->discarded);
-	if (p->disturbed) {
-		char *note = mem_fmt("the device was throttled or used by others all the time (%s): compare again", p->cause);
-		work_size_text(result, "note", i, note);
-		free(note);
-	}
-	work_size_number(result, "seconds", i, seconds);
-	params_free(a);
-	params_free(b);
-	free(a_text);
-	free(b_text);
+	struct params *tuning = params_part(params, true);
+	char *text = params_text(tuning);
+	params_free(tuning);
+	return text;
 }
 
-static int compare_size(struct engine_job *job, const struct lineage l[2], const struct facts *facts, const struct params *size,
-                        size_t i, struct fields *result, struct err *e)
+static void describe(const struct compare_request *q, const char *size, const struct trial_paired *p, double seconds, struct size *s)
+{
+	layout_init(&size_layout, s);
+	s->size = mem_str(size);
+	s->verdict = mem_str(trial_verdict_name(p->verdict));
+	s->ratio = p->ratio;
+	s->low = p->low;
+	s->high = p->high;
+	s->margin = p->margin;
+	s->a_ns = p->a_ns;
+	s->b_ns = p->b_ns;
+	s->a_params = tuning_text(q->a.params);
+	s->b_params = tuning_text(q->b.params);
+	s->a_evidence = q->a.evidence;
+	s->b_evidence = q->b.evidence;
+	s->pairs = (int64_t)p->count;
+	s->discarded = (int64_t)p->discarded;
+	s->seconds = seconds;
+	if (p->disturbed)
+		s->note = mem_fmt("the device was throttled or used by others all the time (%s): compare again", p->cause);
+}
+
+static int compare_size(struct engine_job *job, const struct request *q, const struct lineage l[2], const struct facts *facts,
+                        const struct params *size, struct result *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
 	struct params *params[2] = { NULL, NULL };
@@ -55,17 +113,17 @@ static int compare_size(struct engine_job *job, const struct lineage l[2], const
 	char *text = params_text(size);
 	int rc = 0;
 	for (int k = 0; k < 2 && rc == 0; k++)
-		rc = work_size_best(job->db, &l[k], facts, size, fields_flag(job->request, "warm"), &params[k], e);
+		rc = work_best(job->db, &l[k], facts, size, q->warm, &params[k], e);
 	if (rc == 0) {
-		struct compare_request q = {
-			.a = { .checkpoint = l[0].id, .ctx = l[0].ctx, .baseline = l[0].root, .params = params[0] },
-			.b = { .checkpoint = l[1].id, .ctx = l[1].ctx, .baseline = l[1].root, .params = params[1] },
-			.facts = facts, .warm = fields_flag(job->request, "warm"),
+		struct compare_request r = {
+			.a = { .checkpoint = l[0].id, .ctx = l[0].ctx, .root = l[0].root, .params = params[0] },
+			.b = { .checkpoint = l[1].id, .ctx = l[1].ctx, .root = l[1].root, .params = params[1] },
+			.facts = facts, .warm = q->warm,
 		};
-		eval_progress(&ev, (double)i, 0, "comparing %lld with %lld at %s", (long long)l[1].id, (long long)l[0].id, text);
-		rc = compare_run(&ev, &q, job->db, job->id, &p, e);
+		eval_progress(&ev, (double)result->count, 0, "comparing %lld with %lld at %s", (long long)l[1].id, (long long)l[0].id, text);
+		rc = compare_run(&ev, &r, job->db, job->id, &p, e);
 		if (rc == 0) {
-			describe(&q, text, &p, (double)(clock_now() - start) / 1e9, i, result);
+			describe(&r, text, &p, (double)(clock_now() - start) / 1e9, MEM_PUSH(result->sizes, result->count));
 			trial_paired_fini(&p);
 		}
 	}
@@ -77,46 +135,40 @@ static int compare_size(struct engine_job *job, const struct lineage l[2], const
 	return rc;
 }
 
-/* b is left out: a checkpoint against its parent. */
-static int load_both(struct engine_job *job, struct lineage l[2], struct err *e)
+static int run(struct engine_job *job, const void *request, void *ret_result, struct err *e)
 {
-	int64_t a = fields_int(job->request, "a", 0), b = fields_int(job->request, "b", 0);
-	int rc = lineage_load(job->db, b ? b : a, &l[1], e);
-	if (rc < 0)
-		return rc;
-	if (b == 0 && l[1].parent_id == 0)
-		rc = err_set(e, ERR_INPUT, "b: checkpoint %lld is a root and has no parent to be compared with: name the other one", (long long)a);
-	else
-		rc = lineage_load(job->db, b ? a : l[1].parent_id, &l[0], e);
-	if (rc < 0)
-		lineage_fini(&l[1]);
-	return rc;
-}
-
-int work_compare(struct engine_job *job, struct fields *result, struct err *e)
-{
+	const struct request *q = request;
+	struct result *result = ret_result;
 	struct lineage l[2];
 	struct facts facts;
 	struct work_sizes sizes = { .count = 0 };
-	int rc = load_both(job, l, e);
+	int rc = lineage_load(job->db, q->b ? q->b : q->a, &l[1], e);
 	if (rc < 0)
 		return rc;
-	rc = work_device(job, l[1].ctx, &facts, e);
+	if (q->b == 0 && l[1].parent_id == 0)
+		rc = err_set(e, ERR_INPUT, "b: checkpoint %lld is a baseline and has no parent to compare with: name another checkpoint",
+		             (long long)q->a);
+	else
+		rc = lineage_load(job->db, q->b ? q->a : l[1].parent_id, &l[0], e);
+	if (rc < 0) {
+		lineage_fini(&l[1]);
+		return rc;
+	}
+	rc = work_device(job, q->device, l[1].ctx, &facts, e);
 	if (rc == 0 && !facts.runs)
 		rc = err_set(e, ERR_UNSUPPORTED, "%s only compiles: nothing can be timed on it", facts.id);
 	if (rc == 0)
-		rc = work_size_list(job->request, l[1].ctx, &facts, &sizes, e);
-	for (size_t i = 0; rc == 0 && i < sizes.count; i++) {
-		rc = compare_size(job, l, &facts, sizes.at[i], i, result, e);
-		if (rc == 0)
-			fields_setf(result, "count", "%zu", i + 1);
-	}
+		rc = work_sizes_list(q->sizes, l[1].ctx, &facts, &sizes, e);
+	for (size_t i = 0; rc == 0 && i < sizes.count; i++)
+		rc = compare_size(job, q, l, &facts, sizes.at[i], result, e);
 	if (rc == 0) {
-		fields_setf(result, "a", "%lld", (long long)l[0].id);
-		fields_setf(result, "b", "%lld", (long long)l[1].id);
+		result->a = l[0].id;
+		result->b = l[1].id;
 	}
 	work_sizes_fini(&sizes);
 	lineage_fini(&l[0]);
 	lineage_fini(&l[1]);
 	return rc;
 }
+
+const struct engine_kind work_compare = { "compare", &request_layout, &result_layout, run };

@@ -1,5 +1,5 @@
-/* work_draft: the job behind the draft tool where a model is to answer, or a device to try: see work.h. What the model said is recorded as
- * its answers to transformations are, under the name "draft" and the hash of the file. */
+/* work_draft: the job behind the draft tool when a model answers questions or a device tries the result; see work.h. The model's answers
+ * are recorded as those to transformations are, under the name "draft" and the hash of the file. */
 #include "core/jobs/work.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/problems/draft.h"
+#include "core/problems/ask.h"
 #include "core/record/exchange.h"
 #include "core/transform/feedback.h"
 #include "core/jobs/work_judge.h"
@@ -85,99 +85,124 @@ static int answered(void *arg, const struct model_request *request, const struct
 	return rc < 0 ? rc : 0;
 }
 
-/* --- request and result ----------------------------------------------------------------------------------------------------- */
+/* --- request and result ------------------------------------------------------------------------------------------------------- */
 
-/* One text a line; the array is the caller's, its texts point into `text`, which is cut up. */
-static const char **split(char *text, size_t *ret_count)
-{
-	const char **list = NULL;
-	char *rest;
-	*ret_count = 0;
-	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		*MEM_PUSH(list, *ret_count) = line;
-	return list;
-}
+struct request {
+	char *source, *backend;      /* backend NULL: cuda */
+	char **declared;             /* answers to questions, a line each */
+	size_t declared_count;
+	char *model;                 /* asked where questions are open; NULL: nobody is asked */
+	char *device;                /* tries what came out; NULL: nothing is tried */
+};
 
-static void set_lines(struct fields *result, const char *name, char *const *at, size_t count, const char *last)
+static const struct layout_field request_fields[] = {
+	{ LAYOUT_AT(struct request, source, TEXT) },
+	{ LAYOUT_AT(struct request, backend, TEXT) },
+	{ LAYOUT_MANY(struct request, declared, declared_count, TEXTS) },
+	{ LAYOUT_AT(struct request, model, TEXT) },
+	{ LAYOUT_AT(struct request, device, TEXT) },
+	{ .name = NULL },
+};
+static const struct layout request_layout = { "draft request", sizeof(struct request), request_fields };
+
+/* No checkpoint is made. */
+struct result {
+	bool complete;               /* no question is open */
+	char *context;
+	char **questions, **notes;
+	size_t question_count, note_count;
+	int64_t asked;               /* how often the model was asked */
+	int64_t tokens_in, tokens_out, tokens_cached; /* negative: nobody was asked */
+};
+
+static const struct layout_field result_fields[] = {
+	{ LAYOUT_AT(struct result, complete, BOOL) },
+	{ LAYOUT_AT(struct result, context, TEXT), .say = "%\n" },
+	{ LAYOUT_MANY(struct result, questions, question_count, TEXTS), .say = "question: %\n" },
+	{ LAYOUT_MANY(struct result, notes, note_count, TEXTS), .say = "note: %\n" },
+	{ LAYOUT_AT(struct result, asked, INT) },
+	{ LAYOUT_AT(struct result, tokens_in, COUNT) },
+	{ LAYOUT_AT(struct result, tokens_out, COUNT) },
+	{ LAYOUT_AT(struct result, tokens_cached, COUNT) },
+	{ .name = NULL },
+};
+static const struct layout result_layout = { "draft result", sizeof(struct result), result_fields };
+
+static void copy_lines(char *const *from, size_t count, const char *last, char ***ret_lines, size_t *ret_count)
 {
-	struct buf out = BUF_INIT;
 	for (size_t i = 0; i < count; i++)
-		buf_addf(&out, "%s%s", i ? "\n" : "", at[i]);
+		*MEM_PUSH(*ret_lines, *ret_count) = mem_str(from[i]);
 	if (last)
-		buf_addf(&out, "%s%s", count ? "\n" : "", last);
-	fields_set(result, name, buf_text(&out));
-	buf_fini(&out);
+		*MEM_PUSH(*ret_lines, *ret_count) = mem_str(last);
 }
 
-static void describe(const struct drafter *w, const struct draft_ask_result *r, struct fields *result)
+static void describe(const struct drafter *w, const struct ask_result *r, struct result *result)
 {
 	/* One line each. */
 	char *complaint = mem_str(r->complaint ? r->complaint : w->untried);
 	for (char *c = complaint; c && *c; c++)
 		if (*c == '\n')
 			*c = ' ';
-	fields_set(result, "complete", r->draft.question_count == 0 && complaint == NULL ? "1" : "0");
-	fields_set(result, "context", r->draft.text);
-	set_lines(result, "questions", r->draft.questions, r->draft.question_count, complaint);
-	set_lines(result, "notes", r->draft.notes, r->draft.note_count, w->tried);
-	fields_setf(result, "asked", "%u", r->asked);
+	result->complete = r->draft.question_count == 0 && complaint == NULL;
+	result->context = mem_str(r->draft.text);
+	copy_lines(r->draft.questions, r->draft.question_count, complaint, &result->questions, &result->question_count);
+	copy_lines(r->draft.notes, r->draft.note_count, w->tried, &result->notes, &result->note_count);
+	result->asked = r->asked;
 	if (r->asked) {
-		fields_setf(result, "tokens_in", "%llu", (unsigned long long)w->tokens_in);
-		fields_setf(result, "tokens_out", "%llu", (unsigned long long)w->tokens_out);
-		fields_setf(result, "tokens_cached", "%llu", (unsigned long long)w->tokens_cached);
+		result->tokens_in = (int64_t)w->tokens_in;
+		result->tokens_out = (int64_t)w->tokens_out;
+		result->tokens_cached = (int64_t)w->tokens_cached;
 	}
 	free(complaint);
 }
 
-static int find_device(struct engine_job *job, const char *backend, struct facts *ret_facts, struct err *e)
+static int find_device(struct engine_job *job, const char *device, const char *backend, struct facts *ret_facts, struct err *e)
 {
 	struct work *w = job->user;
 	struct facts *list;
 	size_t count;
-	int rc = pool_device_set(w->pool, fields_text(job->request, "device", ""), &list, &count, e);
+	int rc = pool_device_set(w->pool, device, &list, &count, e);
 	if (rc < 0)
 		return rc;
 	*ret_facts = list[0];
 	free(list);
 	if (strcmp(ret_facts->backend, backend) != 0)
-		return err_set(e, ERR_INPUT, "device %s runs %s code, and this is a file of %s", ret_facts->id, ret_facts->backend, backend);
+		return err_set(e, ERR_INPUT, "device %s runs %s code, and this file is %s", ret_facts->id, ret_facts->backend, backend);
 	return 0;
 }
 
-int work_draft(struct engine_job *job, struct fields *result, struct err *e)
+static int run(struct engine_job *job, const void *request, void *result, struct err *e)
 {
+	const struct request *q = request;
 	struct work *shared = job->user;
 	struct drafter w = { .job = job, .ev = work_eval(job) };
 	struct models_open open = { 0 };
 	struct facts facts;
-	struct draft_ask_result r;
-	const char *backend = fields_text(job->request, "backend", "cuda");
-	char *lines = mem_str(fields_text(job->request, "declared", ""));
-	struct draft_ask_request q = { .source = fields_text(job->request, "source", ""), .backend = backend, .cancel = &job->cancel.asked,
-	                         .judge = judge, .answered = answered, .arg = &w };
+	struct ask_result r;
+	struct ask_request ask = { .source = q->source ? q->source : "", .backend = q->backend ? q->backend : "cuda",
+	                           .cancel = &job->cancel.asked, .declared = (const char *const *)q->declared,
+	                           .declared_count = q->declared_count, .judge = judge, .answered = answered, .arg = &w };
 	int rc = 0;
-	const char **declared = split(lines, &q.declared_count);
-	q.declared = declared;
 	w.ev.progress = NULL;
-	if (fields_get(job->request, "device")) {
-		rc = find_device(job, backend, &facts, e);
+	if (q->device) {
+		rc = find_device(job, q->device, ask.backend, &facts, e);
 		w.facts = &facts;
 	}
-	if (rc == 0 && fields_get(job->request, "model")) {
-		rc = models_open(shared->models, fields_get(job->request, "model"), 1, &open, e);
-		q.model = open.model;
+	if (rc == 0 && q->model) {
+		rc = models_open(shared->models, q->model, 1, &open, e);
+		ask.model = open.model;
 		w.model = open.model ? open.model->name : "";
 	}
 	if (rc == 0)
-		rc = draft_ask(&q, &r, e);
+		rc = ask_run(&ask, &r, e);
 	if (rc == 0) {
 		describe(&w, &r, result);
-		draft_ask_fini(&r);
+		ask_result_fini(&r);
 	}
 	models_close(&open);
 	free(w.tried);
 	free(w.untried);
-	free(declared);
-	free(lines);
 	return rc;
 }
+
+const struct engine_kind work_draft = { "draft", &request_layout, &result_layout, run };

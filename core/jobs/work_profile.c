@@ -7,87 +7,132 @@
 
 #include "base/mem.h"
 #include "core/measure/profile.h"
-#include "core/jobs/work_size.h"
 
-/* The last line: the state of the device beside the last sample. */
-static const char *last_line(const char *text)
-{
-	const char *end = text ? strrchr(text, '\n') : NULL;
-	return end ? end + 1 : text ? text : "";
-}
+struct request {
+	struct work_subject subject;
+	char *sizes;                 /* one assignment; NULL: every declared size */
+};
 
-static void describe_library(const struct library_baseline *l, size_t i, struct fields *result)
-{
-	if (l->name == NULL)
-		return;
-	work_size_text(result, "library", i, l->why ? l->why : l->name);
-	if (l->why)
-		return;
-	work_size_number(result, "library_ratio", i, l->paired.ratio);
-	work_size_number(result, "library_low", i, l->paired.low);
-	work_size_number(result, "library_high", i, l->paired.high);
-}
+static const struct layout_field request_fields[] = {
+	{ LAYOUT_AT(struct request, subject, PART), .of = &work_subject_layout },
+	{ LAYOUT_AT(struct request, sizes, TEXT) },
+	{ .name = NULL },
+};
+static const struct layout request_layout = { "profile request", sizeof(struct request), request_fields };
 
-static void describe_more(const struct external_metrics *m, size_t i, struct fields *result)
+/* At one input size. More than 20 fields, since each is a figure of the answer. */
+struct size {
+	char *size, *params;
+	double cold_ns, warm_ns;     /* medians */
+	double rse;                  /* relative standard error of the cold one */
+	int64_t samples, discarded;
+	double gflops;
+	double joules, watts;        /* of one execution, and while it was repeated */
+	char *energy;                /* why there is no energy; NULL */
+	char *conditions;            /* of the device beside the last sample */
+	char *pipe;                  /* the execution pipe whose ceiling is nearest */
+	double pipe_percent, copy_percent;
+	struct work_library library;
+	int64_t registers, shared_bytes, spill_bytes;
+	char *metrics;               /* what the user's evaluators gave; NULL */
+	int64_t evidence;            /* validation */
+};
+
+static const struct layout_field size_fields[] = {
+	{ LAYOUT_AT(struct size, size, TEXT), .say = "%: " },
+	{ LAYOUT_AT(struct size, cold_ns, REAL), .unit = "ns", .say = "cold %" },
+	{ LAYOUT_AT(struct size, warm_ns, REAL), .unit = "ns", .say = ", warm %" },
+	{ LAYOUT_AT(struct size, gflops, REAL), .say = ", % GFLOP/s" },
+	{ LAYOUT_AT(struct size, pipe_percent, REAL), .unit = "%", .say = ", %" },
+	{ LAYOUT_AT(struct size, pipe, TEXT), .say = " of the % ceiling" },
+	{ LAYOUT_AT(struct size, copy_percent, REAL), .unit = "%", .say = ", % of the copy ceiling" },
+	{ LAYOUT_AT(struct size, joules, REAL), .unit = "J", .say = "; % an execution" },
+	{ LAYOUT_AT(struct size, watts, REAL), .unit = "W", .say = " at %" },
+	{ LAYOUT_AT(struct size, energy, TEXT), .say = "; energy: %" },
+	{ LAYOUT_AT(struct size, library, PART), .of = &work_library_layout },
+	{ LAYOUT_AT(struct size, registers, COUNT), .say = "; % registers" },
+	{ LAYOUT_AT(struct size, shared_bytes, COUNT), .say = ", % bytes of shared memory" },
+	{ LAYOUT_AT(struct size, spill_bytes, COUNT), .say = ", % spilled" },
+	{ LAYOUT_AT(struct size, metrics, TEXT), .say = "; %" },
+	{ LAYOUT_AT(struct size, params, TEXT), .say = "; %" },
+	{ LAYOUT_AT(struct size, evidence, ID), .say = "; evidence %" },
+	{ LAYOUT_AT(struct size, rse, REAL) },
+	{ LAYOUT_AT(struct size, samples, INT) },
+	{ LAYOUT_AT(struct size, discarded, INT) },
+	{ LAYOUT_AT(struct size, conditions, TEXT) },
+	{ .name = NULL },
+};
+static const struct layout size_layout = { "profiled size", sizeof(struct size), size_fields };
+
+struct result {
+	struct size *sizes;
+	size_t count;
+};
+
+static const struct layout_field result_fields[] = {
+	{ LAYOUT_MANY(struct result, sizes, count, LIST), .of = &size_layout },
+	{ LAYOUT_AT(struct result, count, ID), .flags = LAYOUT_WRITTEN },
+	{ .name = NULL },
+};
+static const struct layout result_layout = { "profile result", sizeof(struct result), result_fields };
+
+static char *metrics_text(const struct external_metrics *m)
 {
 	struct buf text = BUF_INIT;
 	for (size_t k = 0; k < m->count; k++)
 		buf_addf(&text, "%s%s %.6g%s%s", k ? "; " : "", m->at[k].name, m->at[k].value, *m->at[k].unit ? " " : "", m->at[k].unit);
 	for (size_t k = 0; k < m->skipped_count; k++)
 		buf_addf(&text, "%s%s", text.len ? "; " : "", m->skipped[k]);
-	if (text.len)
-		work_size_text(result, "metrics", i, buf_text(&text));
+	char *all = text.len ? buf_steal(&text) : NULL;
 	buf_fini(&text);
+	return all;
 }
 
-static void describe(const struct profile_result *r, const char *size, const struct params *params, size_t i, struct fields *result)
+static void describe(const struct profile_result *r, const char *size, const struct params *params, struct size *s)
 {
 	struct params *tuning = params_part(params, true);
-	char *text = params_text(tuning);
-	work_size_text(result, "size", i, size);
-	work_size_text(result, "params", i, text);
-	work_size_number(result, "cold_ns", i, r->cold.median);
-	work_size_number(result, "warm_ns", i, r->warm.median);
-	work_size_number(result, "rse", i, r->cold.rse);
-	work_size_number(result, "samples", i, (double)r->cold.count);
-	work_size_number(result, "discarded", i, (double)(r->cold.discarded + r->warm.discarded));
-	work_size_number(result, "gflops", i, r->flops / r->cold.median);
-	work_size_number(result, "joules", i, r->energy.joules);
-	work_size_number(result, "watts", i, r->energy.watts);
+	const char *conditions = r->cold.conditions ? r->cold.conditions : "", *last = strrchr(conditions, '\n');
+	layout_init(&size_layout, s);
+	s->size = mem_str(size);
+	s->params = params_text(tuning);
+	s->cold_ns = r->cold.median;
+	s->warm_ns = r->warm.median;
+	s->rse = r->cold.rse;
+	s->samples = (int64_t)r->cold.count;
+	s->discarded = (int64_t)(r->cold.discarded + r->warm.discarded);
+	s->gflops = r->flops / r->cold.median;
+	s->joules = r->energy.joules;
+	s->watts = r->energy.watts;
 	if (!isfinite(r->energy.joules))
-		work_size_text(result, "energy", i, r->energy.note && *r->energy.note ? r->energy.note : "not available");
-	work_size_text(result, "conditions", i, last_line(r->cold.conditions));
-	if (r->pipe)
-		work_size_text(result, "pipe", i, r->pipe);
-	work_size_number(result, "pipe_percent", i, 100 * r->pipe_share);
-	work_size_number(result, "copy_percent", i, 100 * r->copy_share);
-	describe_library(&r->library, i, result);
-	if (r->registers >= 0)
-		work_size_number(result, "registers", i, (double)r->registers);
-	if (r->shared >= 0)
-		work_size_number(result, "shared_bytes", i, (double)r->shared);
-	if (r->spill >= 0)
-		work_size_number(result, "spill_bytes", i, (double)r->spill);
-	describe_more(&r->more, i, result);
-	work_size_number(result, "evidence", i, (double)r->evidence);
+		s->energy = mem_str(r->energy.note && *r->energy.note ? r->energy.note : "not available");
+	s->conditions = mem_str(last ? last + 1 : conditions);
+	s->pipe = mem_str(r->pipe);
+	s->pipe_percent = 100 * r->pipe_share;
+	s->copy_percent = 100 * r->copy_share;
+	work_library_set(&s->library, r->library.name, r->library.why, r->library.paired.ratio, r->library.paired.low,
+	                 r->library.paired.high);
+	s->registers = r->registers;
+	s->shared_bytes = r->shared;
+	s->spill_bytes = r->spill;
+	s->metrics = metrics_text(&r->more);
+	s->evidence = r->evidence;
 	params_free(tuning);
-	free(text);
 }
 
-static int profile_size(struct engine_job *job, const struct lineage *l, const struct facts *facts, const struct params *size, size_t i,
-                        struct fields *result, struct err *e)
+static int profile_size(struct engine_job *job, const struct lineage *l, const struct facts *facts, const struct params *size,
+                        struct result *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
 	struct params *params = NULL;
 	struct profile_result r;
 	char *text = params_text(size);
-	int rc = work_size_best(job->db, l, facts, size, false, &params, e);
+	int rc = work_best(job->db, l, facts, size, false, &params, e);
 	if (rc == 0) {
 		struct profile_request q = { .ctx = l->ctx, .baseline = l->root, .params = params, .facts = facts };
 		rc = profile_run(&ev, &q, job->db, l->id, job->id, &r, e);
 	}
 	if (rc == 0) {
-		describe(&r, text, params, i, result);
+		describe(&r, text, params, MEM_PUSH(result->sizes, result->count));
 		profile_result_fini(&r);
 	} else {
 		err_wrap(e, "%s", text);
@@ -97,25 +142,25 @@ static int profile_size(struct engine_job *job, const struct lineage *l, const s
 	return rc;
 }
 
-int work_profile(struct engine_job *job, struct fields *result, struct err *e)
+static int run(struct engine_job *job, const void *request, void *result, struct err *e)
 {
+	const struct request *q = request;
 	struct lineage l;
 	struct facts facts;
 	struct work_sizes sizes = { .count = 0 };
-	int rc = lineage_load(job->db, fields_int(job->request, "checkpoint", 0), &l, e);
+	int rc = lineage_load(job->db, q->subject.checkpoint, &l, e);
 	if (rc < 0)
 		return rc;
-	rc = work_device(job, l.ctx, &facts, e);
+	rc = work_device(job, q->subject.device, l.ctx, &facts, e);
 	if (rc == 0 && !facts.runs)
 		rc = err_set(e, ERR_UNSUPPORTED, "%s only compiles: nothing can be timed on it", facts.id);
 	if (rc == 0)
-		rc = work_size_list(job->request, l.ctx, &facts, &sizes, e);
-	for (size_t i = 0; rc == 0 && i < sizes.count; i++) {
-		rc = profile_size(job, &l, &facts, sizes.at[i], i, result, e);
-		if (rc == 0)
-			fields_setf(result, "count", "%zu", i + 1);
-	}
+		rc = work_sizes_list(q->sizes, l.ctx, &facts, &sizes, e);
+	for (size_t i = 0; rc == 0 && i < sizes.count; i++)
+		rc = profile_size(job, &l, &facts, sizes.at[i], result, e);
 	work_sizes_fini(&sizes);
 	lineage_fini(&l);
 	return rc;
 }
+
+const struct engine_kind work_profile = { "profile", &request_layout, &result_layout, run };

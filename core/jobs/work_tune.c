@@ -2,31 +2,111 @@
 #include "core/jobs/work.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/context/space.h"
+#include "core/record/checkpoint.h"
+#include "core/record/job.h"
+#include "core/record/measurement.h"
 #include "core/tune/tune.h"
-#include "core/record/lineage.h"
-#include "core/jobs/work_size.h"
-#include "core/jobs/work_tune_known.h"
 
-/* As many of a parent's best as PEAK takes over; of them so many before what is known of other sizes and devices. */
+/* Of a parent's best as many as PEAK takes over; the first few of them come before what is known of other sizes and devices. */
 enum { PREFER = 128, PREFER_FIRST = 8, IMPORTS = 4 };
+
+struct request {
+	struct work_subject subject;
+	int64_t budget;                 /* configurations per tune; 0: 128, or any number when there is another budget */
+	char *strategy;                 /* NULL: auto */
+	char *sizes;                    /* one assignment; NULL: every declared size */
+	char *over;                     /* "each" (NULL): a winner per size; "mean", "worst": one for all */
+	char *objective;                /* NULL: time */
+	double seconds, device_seconds; /* NAN: any */
+	int64_t seed;                   /* of the search; negative: 1 */
+	bool warm, resume;              /* resume: continues an earlier tune, or answers as it did */
+};
+
+static const struct layout_field request_fields[] = {
+	{ LAYOUT_AT(struct request, subject, PART), .of = &work_subject_layout },
+	{ LAYOUT_AT(struct request, budget, ID) },
+	{ LAYOUT_AT(struct request, strategy, TEXT) },
+	{ LAYOUT_AT(struct request, sizes, TEXT) },
+	{ LAYOUT_AT(struct request, over, TEXT) },
+	{ LAYOUT_AT(struct request, objective, TEXT) },
+	{ LAYOUT_AT(struct request, seconds, REAL), .unit = "s" },
+	{ LAYOUT_AT(struct request, device_seconds, REAL), .unit = "s" },
+	{ LAYOUT_AT(struct request, seed, COUNT) },
+	{ LAYOUT_AT(struct request, warm, BOOL), .flags = LAYOUT_OPTIONAL },
+	{ LAYOUT_AT(struct request, resume, BOOL), .flags = LAYOUT_OPTIONAL },
+	{ .name = NULL },
+};
+static const struct layout request_layout = { "tune request", sizeof(struct request), request_fields };
+
+/* At one input size, or at several together. More than 20 fields, since each is a figure of the answer. */
+struct size {
+	char *size;
+	char *best;              /* the winner's tuning parameters */
+	double median_ns;
+	double gflops;           /* NAN where the context declares no flops */
+	double value;            /* of the objective that was asked for; NAN: none was */
+	char *unproven;          /* why the figure may not be quoted; NULL */
+	int64_t evidence;        /* validation of the winner; 0: none */
+	int64_t tried, space;    /* configurations: tried, of the valid ones */
+	int64_t pruned, refused, wrong, broken, timed, resumed;
+	struct work_library library;
+	double rse;              /* relative standard error of the winner's samples */
+	int64_t samples;         /* negative: no final timing */
+	int64_t run;             /* measurement run */
+	double device_seconds, seconds, estimated_seconds;
+	char *why;               /* examples of what failed, a line each */
+};
+
+static const struct layout_field size_fields[] = {
+	{ LAYOUT_AT(struct size, size, TEXT), .say = "%: " },
+	{ LAYOUT_AT(struct size, median_ns, REAL), .unit = "ns", .say = "best %" },
+	{ LAYOUT_AT(struct size, gflops, REAL), .say = " (% GFLOP/s)" },
+	{ LAYOUT_AT(struct size, best, TEXT), .say = " with %;" },
+	{ LAYOUT_AT(struct size, value, REAL), .say = " objective %;" },
+	{ LAYOUT_AT(struct size, unproven, TEXT), .say = " NOT VALIDATED (%);" },
+	{ LAYOUT_AT(struct size, evidence, ID), .say = " evidence %;" },
+	{ LAYOUT_AT(struct size, tried, INT), .say = " % tried" },
+	{ LAYOUT_AT(struct size, space, INT), .say = " of % valid," },
+	{ LAYOUT_AT(struct size, pruned, INT), .say = " % pruned," },
+	{ LAYOUT_AT(struct size, refused, INT), .say = " % refused by the compiler," },
+	{ LAYOUT_AT(struct size, wrong, INT), .say = " % wrong," },
+	{ LAYOUT_AT(struct size, broken, INT), .say = " % broken" },
+	{ LAYOUT_AT(struct size, library, PART), .of = &work_library_layout },
+	{ LAYOUT_AT(struct size, timed, INT) },
+	{ LAYOUT_AT(struct size, resumed, ID) },
+	{ LAYOUT_AT(struct size, rse, REAL) },
+	{ LAYOUT_AT(struct size, samples, COUNT) },
+	{ LAYOUT_AT(struct size, run, ID) },
+	{ LAYOUT_AT(struct size, device_seconds, REAL), .unit = "s" },
+	{ LAYOUT_AT(struct size, seconds, REAL), .unit = "s" },
+	{ LAYOUT_AT(struct size, estimated_seconds, REAL), .unit = "s" },
+	{ LAYOUT_AT(struct size, why, TEXT) },
+	{ .name = NULL },
+};
+static const struct layout size_layout = { "tuned size", sizeof(struct size), size_fields };
+
+struct result {
+	struct size *sizes;
+	size_t count;
+};
+
+static const struct layout_field result_fields[] = {
+	{ LAYOUT_MANY(struct result, sizes, count, LIST), .of = &size_layout },
+	{ LAYOUT_AT(struct result, count, ID), .flags = LAYOUT_WRITTEN },
+	{ .name = NULL },
+};
+static const struct layout result_layout = { "tune result", sizeof(struct result), result_fields };
+
+/* --- what is tried first ------------------------------------------------------------------------------------------------------ */
 
 struct seeds {
 	struct params **at;
 	size_t count;
 };
-
-static void seeds_fini(struct seeds *s)
-{
-	for (size_t i = 0; i < s->count; i++)
-		params_free(s->at[i]);
-	free(s->at);
-}
 
 static void add_seeds(struct seeds *s, const struct context *ctx, const struct measurement_list *list, size_t from, size_t to)
 {
@@ -37,7 +117,7 @@ static void add_seeds(struct seeds *s, const struct context *ctx, const struct m
 			*MEM_PUSH(s->at, s->count) = params;
 }
 
-/* The fastest of what was imported for a checkpoint: newest import first. */
+/* The fastest of what was imported for a checkpoint, the newest import first. */
 static void add_imported(struct engine_job *job, struct seeds *seeds, const struct context *ctx, int64_t checkpoint)
 {
 	struct measurement_run_list runs;
@@ -56,9 +136,8 @@ static void add_imported(struct engine_job *job, struct seeds *seeds, const stru
 	measurement_run_list_fini(&runs);
 }
 
-/* What was fast before, to be tried first: this checkpoint's and its parent's best at this size on this device, then their best at other
- * sizes and on other devices and of imported files (which are worth a try and no more), then the rest of the first. Proven or not: they are measured anew.
- * Missing ones are no error. */
+/* What was fast before is tried first: this checkpoint's and its parent's best at this size on this device, then their best at other
+ * sizes, on other devices and of imported files, then the rest of the first. Validated or not: all are measured anew. */
 static void find_preferred(struct engine_job *job, const struct lineage *l, const struct facts *facts, const char *sizes,
                            struct seeds *seeds)
 {
@@ -84,21 +163,9 @@ static void find_preferred(struct engine_job *job, const struct lineage *l, cons
 		measurement_list_fini(&here[k]);
 }
 
-static void set_size(struct fields *result, const char *name, size_t i, const char *value)
-{
-	char key[64];
-	snprintf(key, sizeof key, "%s_%zu", name, i);
-	fields_set(result, key, value);
-}
+/* --- the answer --------------------------------------------------------------------------------------------------------------- */
 
-static void set_count(struct fields *result, const char *name, size_t i, double value)
-{
-	char text[32];
-	snprintf(text, sizeof text, "%.15g", value);
-	set_size(result, name, i, text);
-}
-
-/* Why nothing that a tune of this checkpoint finds may be quoted: it was refuted, or nobody knows. NULL when it stands; free(). */
+/* Why nothing that a tune of this checkpoint finds may be quoted. NULL when it stands; free(). */
 static char *why_refuted(struct db *db, int64_t checkpoint)
 {
 	struct checkpoint c;
@@ -112,114 +179,148 @@ static char *why_refuted(struct db *db, int64_t checkpoint)
 	return why;
 }
 
-static void describe(const struct context *ctx, const struct tune_result *t, const char *size, const char *objective, size_t i,
-                     struct fields *result)
+static bool is_top(const struct tune_result *t, const char *best)
 {
-	const struct tune_top *best = &t->top[0];
-	double flops = spec_flops(context_spec(ctx), best->params);
-	char *params = params_text(best->params);
-	struct buf why = BUF_INIT;
-	set_size(result, "size", i, size);
-	set_size(result, "best", i, params);
-	set_count(result, "median_ns", i, best->median_ns);
-	if (best->validation) {
-		set_count(result, "rse", i, best->rse);
-		set_count(result, "samples", i, (double)best->samples);
-		set_count(result, "evidence", i, (double)best->validation);
-	} else {
-		set_size(result, "unproven", i, "a figure of the search: it was cut off before anything was proven");
+	bool found = false;
+	for (size_t k = 0; k < t->top_count && !found; k++) {
+		char *params = params_text(t->top[k].params);
+		found = best && strcmp(params, best) == 0;
+		free(params);
 	}
-	if (objective && *objective)
-		set_count(result, "value", i, best->value);
-	if (t->resumed)
-		set_count(result, "resumed", i, (double)t->resumed);
-	if (isfinite(flops))
-		set_count(result, "gflops", i, flops / best->median_ns);
-	set_count(result, "run", i, (double)t->run);
-	set_count(result, "space", i, (double)t->space);
-	set_count(result, "tried", i, (double)t->tried);
-	set_count(result, "timed", i, (double)t->timed);
-	set_count(result, "pruned", i, (double)t->pruned);
-	set_count(result, "refused", i, (double)t->refused);
-	set_count(result, "wrong", i, (double)t->wrong);
-	set_count(result, "broken", i, (double)t->broken);
-	set_count(result, "device_seconds", i, t->device_s);
-	set_count(result, "seconds", i, (double)t->elapsed_ns / 1e9);
-	set_count(result, "estimated_seconds", i, t->estimate_s);
-	if (t->library.name)
-		set_size(result, "library", i, t->library.why ? t->library.why : t->library.name);
-	if (isfinite(t->library.ratio) && t->library.name) {
-		set_count(result, "library_ratio", i, t->library.ratio);
-		set_count(result, "library_low", i, t->library.low);
-		set_count(result, "library_high", i, t->library.high);
-	}
-	for (size_t k = 0; k < t->why_count; k++)
-		buf_addf(&why, "%s\n", t->why[k]);
-	set_size(result, "why", i, buf_text(&why));
-	buf_fini(&why);
-	free(params);
+	return found;
 }
 
-/* One tune: of size number `first`, and, when they count together, of all sizes behind it. */
-static int tune_sizes(struct engine_job *job, const struct lineage *l, const struct facts *facts, size_t devices,
-                      const struct work_sizes *sizes, size_t first, bool together, struct fields *result, struct err *e)
+/* A run that had ended before is answered as the job did that made it, which knew more than the rows: the library's figure, what it took.
+ * False when no such job is left; then the rows describe it. */
+static bool describe_known(struct db *db, const struct tune_result *t, struct size *s)
+{
+	struct job_list jobs;
+	struct err ignored = ERR_INIT;
+	bool found = false;
+	if (job_list(db, "tune", false, 0, &jobs, &ignored) < 0)
+		return false;
+	for (size_t k = 0; k < jobs.count && !found; k++) {
+		struct result other;
+		layout_init(&result_layout, &other);
+		if (jobs.at[k].state == JOB_DONE && jobs.at[k].result)
+			layout_read_text(&result_layout, jobs.at[k].result, &other, &ignored);
+		for (size_t i = 0; i < other.count && !found; i++) {
+			struct size *known = &other.sizes[i];
+			found = known->run == t->run && (known->unproven == NULL || *known->unproven == '\0') && is_top(t, known->best);
+			if (found) {
+				*s = *known;
+				layout_init(&size_layout, known);
+			}
+		}
+		layout_fini(&result_layout, &other);
+	}
+	job_list_fini(&jobs);
+	return found;
+}
+
+static void describe(const struct context *ctx, const struct tune_result *t, const char *size, bool objective, struct size *s)
+{
+	const struct tune_top *best = &t->top[0];
+	struct buf why = BUF_INIT;
+	layout_init(&size_layout, s);
+	s->size = mem_str(size);
+	s->best = params_text(best->params);
+	s->median_ns = best->median_ns;
+	s->gflops = spec_flops(context_spec(ctx), best->params) / best->median_ns;
+	if (best->validation) {
+		s->rse = best->rse;
+		s->samples = (int64_t)best->samples;
+		s->evidence = best->validation;
+	} else {
+		s->unproven = mem_str("a figure of the search, which was cut off before it validated anything");
+	}
+	if (objective)
+		s->value = best->value;
+	s->run = t->run;
+	s->space = (int64_t)t->space;
+	s->tried = (int64_t)t->tried;
+	s->timed = (int64_t)t->timed;
+	s->resumed = (int64_t)t->resumed;
+	s->pruned = (int64_t)t->pruned;
+	s->refused = (int64_t)t->refused;
+	s->wrong = (int64_t)t->wrong;
+	s->broken = (int64_t)t->broken;
+	s->device_seconds = t->device_s;
+	s->seconds = (double)t->elapsed_ns / 1e9;
+	s->estimated_seconds = t->estimate_s;
+	work_library_set(&s->library, t->library.name, t->library.why, t->library.ratio, t->library.low, t->library.high);
+	for (size_t k = 0; k < t->why_count; k++)
+		buf_addf(&why, "%s\n", t->why[k]);
+	s->why = buf_steal(&why);
+}
+
+/* --- the job ------------------------------------------------------------------------------------------------------------------ */
+
+/* One tune: of size number `first`, or of all sizes together. */
+static int tune_sizes(struct engine_job *job, const struct request *r, const struct lineage *l, const struct facts *facts, size_t devices,
+                      const struct work_sizes *sizes, struct result *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
 	struct seeds seeds = { .count = 0 };
 	struct tune_result t = { 0 };
-	const char *objective = fields_get(job->request, "objective");
+	size_t first = result->count;
+	bool worst = r->over && strcmp(r->over, "worst") == 0, together = worst || (r->over && strcmp(r->over, "mean") == 0);
 	char *size = params_text(sizes->at[first]);
 	char *shown = together && sizes->count > 1 ? mem_fmt("%s and %zu more together", size, sizes->count - 1) : mem_str(size);
 	find_preferred(job, l, facts, size, &seeds);
 	struct tune_request q = {
-		.ctx = l->ctx, .baseline = l->root, .facts = facts, .device_count = devices, .size = sizes->at[first],
-		.also = sizes->at + 1,
-		.also_count = together ? sizes->count - 1 : 0, .worst = strcmp(fields_text(job->request, "over", ""), "worst") == 0,
-		.objective = objective, .budget = (size_t)fields_int(job->request, "budget", 0),
-		.seconds = fields_number(job->request, "seconds", 0), .device_seconds = fields_number(job->request, "device_seconds", 0),
-		.strategy = fields_get(job->request, "strategy"), .seed = (uint64_t)fields_int(job->request, "seed", 1),
-		.prefer = seeds.at, .prefer_count = seeds.count, .warm = fields_flag(job->request, "warm"),
-		.resume = fields_flag(job->request, "resume"),
+		.ctx = l->ctx, .root = l->root, .facts = facts, .device_count = devices, .size = sizes->at[first],
+		.also = sizes->at + 1, .also_count = together ? sizes->count - 1 : 0, .worst = worst, .objective = r->objective,
+		.budget = (size_t)r->budget, .seconds = isfinite(r->seconds) ? r->seconds : 0,
+		.device_seconds = isfinite(r->device_seconds) ? r->device_seconds : 0, .strategy = r->strategy,
+		.seed = r->seed < 0 ? 1 : (uint64_t)r->seed, .prefer = seeds.at, .prefer_count = seeds.count, .warm = r->warm,
+		.resume = r->resume,
 	};
 	int rc = tune_run(&ev, &q, job->db, l->id, job->id, &t, e);
 	if (t.top_count) {
+		struct size *s = MEM_PUSH(result->sizes, result->count);
 		char *refuted = why_refuted(job->db, l->id);
-		if (!t.known || !work_tune_known(job->db, &t, first, result))
-			describe(l->ctx, &t, shown, objective, first, result);
-		if (refuted)
-			set_size(result, "unproven", first, refuted);
-		free(refuted);
-		fields_setf(result, "count", "%zu", first + 1);
+		if (!t.known || !describe_known(job->db, &t, s))
+			describe(l->ctx, &t, shown, r->objective && *r->objective, s);
+		if (refuted) {
+			free(s->unproven);
+			s->unproven = refuted;
+		}
 	}
 	if (rc < 0)
 		err_wrap(e, "%s", shown);
 	tune_result_fini(&t);
-	seeds_fini(&seeds);
+	for (size_t i = 0; i < seeds.count; i++)
+		params_free(seeds.at[i]);
+	free(seeds.at);
 	free(shown);
 	free(size);
 	return rc;
 }
 
-int work_tune(struct engine_job *job, struct fields *result, struct err *e)
+static int run(struct engine_job *job, const void *request, void *result, struct err *e)
 {
+	const struct request *q = request;
 	struct lineage l;
 	struct facts *facts = NULL;
 	size_t devices = 0;
 	struct work_sizes sizes = { 0 };
-	const char *over = fields_text(job->request, "over", "each");
-	bool together = strcmp(over, "mean") == 0 || strcmp(over, "worst") == 0;
-	if (!together && *over && strcmp(over, "each") != 0)
+	const char *over = q->over && *q->over ? q->over : "each";
+	bool each = strcmp(over, "each") == 0;
+	if (!each && strcmp(over, "mean") != 0 && strcmp(over, "worst") != 0)
 		return err_set(e, ERR_INPUT, "over: '%s'; expected each (a winner per input size), mean (geometric) or worst", over);
-	int rc = lineage_load(job->db, fields_int(job->request, "checkpoint", 0), &l, e);
+	int rc = lineage_load(job->db, q->subject.checkpoint, &l, e);
 	if (rc < 0)
 		return rc;
-	rc = work_devices(job, l.ctx, &facts, &devices, e);
+	rc = work_devices(job, q->subject.device, l.ctx, &facts, &devices, e);
 	if (rc == 0)
-		rc = work_size_list(job->request, l.ctx, facts, &sizes, e);
-	for (size_t i = 0; rc == 0 && i < (together ? 1 : sizes.count); i++)
-		rc = tune_sizes(job, &l, facts, devices, &sizes, i, together, result, e);
+		rc = work_sizes_list(q->sizes, l.ctx, facts, &sizes, e);
+	for (size_t i = 0; rc == 0 && i < (each ? sizes.count : 1); i++)
+		rc = tune_sizes(job, q, &l, facts, devices, &sizes, result, e);
 	free(facts);
 	work_sizes_fini(&sizes);
 	lineage_fini(&l);
 	return rc;
 }
+
+const struct engine_kind work_tune = { "tune", &request_layout, &result_layout, run };

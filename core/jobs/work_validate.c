@@ -1,4 +1,4 @@
-/* work_validate: the job behind the validate tool; see work.h. */
+/* work_validate: the job behind the validate tool: outputs compared with the baseline's, or a run under a sanitizer; see work.h. */
 #include "core/jobs/work.h"
 
 #include <stdlib.h>
@@ -6,34 +6,67 @@
 #include "base/mem.h"
 #include "core/judge/sanitize.h"
 #include "core/judge/validate.h"
-#include "core/record/lineage.h"
 
-enum { SAMPLES = 16 };
+struct request {
+	struct work_subject subject;
+	int64_t samples;             /* execution parameters to sample; 0: WORK_SAMPLES */
+	char *sanitizer;             /* a tool of compute-sanitizer, instead of comparing outputs; NULL or "": none */
+};
 
-static void describe(const struct validate_result *v, struct fields *result)
+static const struct layout_field request_fields[] = {
+	{ LAYOUT_AT(struct request, subject, PART), .of = &work_subject_layout },
+	{ LAYOUT_AT(struct request, samples, ID) },
+	{ LAYOUT_AT(struct request, sanitizer, TEXT) },
+	{ .name = NULL },
+};
+static const struct layout request_layout = { "validate request", sizeof(struct request), request_fields };
+
+struct result {
+	bool passed;
+	char *summary;
+	int64_t passed_count, failed_count, pruned_count, skipped_count; /* execution parameters; negative: not counted */
+	char *domain;    /* what was checked of the declared domain */
+	char *details;   /* of the first failure, or a compiler's log; NULL */
+};
+
+static const struct layout_field result_fields[] = {
+	{ LAYOUT_AT(struct result, passed, BOOL) },
+	{ LAYOUT_AT(struct result, summary, TEXT), .say = "%\n" },
+	{ LAYOUT_AT(struct result, passed_count, COUNT) },
+	{ LAYOUT_AT(struct result, failed_count, COUNT) },
+	{ LAYOUT_AT(struct result, pruned_count, COUNT) },
+	{ LAYOUT_AT(struct result, skipped_count, COUNT) },
+	{ LAYOUT_AT(struct result, domain, TEXT) },
+	{ LAYOUT_AT(struct result, details, TEXT), .say = "%\n" },
+	{ .name = NULL },
+};
+static const struct layout result_layout = { "validate result", sizeof(struct result), result_fields };
+
+static void describe(const struct validate_result *v, struct result *r)
 {
-	fields_set(result, "passed", v->passed ? "1" : "0");
-	fields_set(result, "summary", v->summary);
-	fields_setf(result, "passed_count", "%zu", v->passed_count);
-	fields_setf(result, "failed_count", "%zu", v->failed_count);
-	fields_setf(result, "pruned_count", "%zu", v->pruned_count);
+	r->passed = v->passed;
+	r->summary = mem_str(v->summary);
+	r->passed_count = (int64_t)v->passed_count;
+	r->failed_count = (int64_t)v->failed_count;
+	r->pruned_count = (int64_t)v->pruned_count;
 	if (v->skipped_count)
-		fields_setf(result, "skipped_count", "%zu", v->skipped_count);
-	fields_set(result, "domain", v->domain);
-	for (size_t i = 0; i < v->finding_count; i++)
-		if (!v->findings[i].check.passed) {
-			const struct validate_finding *f = &v->findings[i];
-			if (f->check.output == NULL && f->details == NULL)
-				break; /* the summary has its reason */
+		r->skipped_count = (int64_t)v->skipped_count;
+	r->domain = mem_str(v->domain);
+	for (size_t i = 0; i < v->finding_count; i++) {
+		const struct validate_finding *f = &v->findings[i];
+		if (f->check.passed)
+			continue;
+		if (f->check.output || f->details) {
 			char *params = params_text(f->params), *details = f->details ? mem_str(f->details) : check_details(&f->check);
-			fields_setf(result, "details", "%s\n%s", params, details);
+			r->details = mem_fmt("%s\n%s", params, details);
 			free(params);
 			free(details);
-			break;
 		}
+		break; /* without an output the summary has its reason */
+	}
 }
 
-/* Where no configuration got as far as running there is no verdict: what was handed in is refused, and that is an error. */
+/* When no configuration ran at all, there is no verdict: the checkpoint is refused, which is an error. */
 static int refuse_unjudged(const struct validate_result *v, struct err *e)
 {
 	enum err_code code = ERR_PRUNED;
@@ -45,82 +78,84 @@ static int refuse_unjudged(const struct validate_result *v, struct err *e)
 	return v->passed_count ? 0 : err_set(e, code, "%s", v->summary);
 }
 
-/* A named architecture: what can be said is whether it compiles. Nothing is recorded, since nothing was shown about outputs. */
-static int compile_only(const struct eval *ev, const struct validate_request *q, struct fields *result, struct err *e)
+/* A named architecture only compiles. Nothing is recorded, since nothing was shown about outputs. */
+static int compile_only(const struct eval *ev, const struct validate_request *q, struct result *r, struct err *e)
 {
 	struct validate_result v = { 0 };
 	int rc = validate_compile(ev, q->ctx, q->facts, q->samples, q->seed, &v, e);
 	if (rc < 0)
 		return rc;
-	describe(&v, result);
-	fields_set(result, "passed", "0");
-	if (v.passed && v.log)
-		fields_set(result, "details", v.log);
+	describe(&v, r);
+	r->passed = false;
+	if (v.passed && v.log) {
+		free(r->details);
+		r->details = mem_str(v.log);
+	}
 	rc = refuse_unjudged(&v, e);
 	validate_result_fini(&v);
 	return rc;
 }
 
-/* What the tool found refutes; that it found nothing proves no output right, so the status stays. */
-static int sanitize(struct engine_job *job, const struct eval *ev, const struct lineage *l, const struct facts *facts, const char *tool,
-                    struct fields *result, struct err *e)
+/* A finding refutes the checkpoint. No finding shows nothing about outputs, so the status stays. */
+static int sanitize(struct engine_job *job, const struct request *q, const struct lineage *l, const struct facts *facts,
+                    struct result *ret_result, struct err *e)
 {
-	struct sanitize_request q = { .ctx = l->ctx, .facts = facts, .tool = tool,
-	                              .samples = (unsigned)fields_int(job->request, "samples", 0), .seed = check_seed() };
+	struct eval ev = work_eval(job);
+	struct sanitize_request request = { .ctx = l->ctx, .facts = facts, .tool = q->sanitizer, .samples = (unsigned)q->samples,
+	                                    .seed = check_seed() };
 	struct sanitize_result r = { 0 };
-	if (!sanitize_known(tool))
-		return err_set(e, ERR_INPUT, "there is no sanitizer '%s'; there are memcheck, racecheck, initcheck and synccheck", tool);
+	if (!sanitize_known(q->sanitizer))
+		return err_set(e, ERR_INPUT, "there is no sanitizer '%s'; there are memcheck, racecheck, initcheck and synccheck", q->sanitizer);
 	if (!facts->runs)
 		return err_set(e, ERR_UNSUPPORTED, "%s can only be compiled for: a sanitizer needs a device that runs", facts->id);
-	int rc = sanitize_run(ev, &q, job->db, l->id, job->id, &r, e);
+	int rc = sanitize_run(&ev, &request, job->db, l->id, job->id, &r, e);
 	if (rc < 0)
 		return rc;
-	fields_set(result, "passed", r.passed ? "1" : "0");
-	fields_set(result, "summary", r.summary);
-	if (r.details)
-		fields_set(result, "details", r.details);
+	ret_result->passed = r.passed;
+	ret_result->summary = mem_str(r.summary);
+	ret_result->details = mem_str(r.details);
 	if (!r.passed && !r.skipped && r.details)
 		rc = checkpoint_set_status(job->db, l->id, CHECKPOINT_FAILED, r.summary, e);
 	sanitize_result_fini(&r);
 	return rc < 0 ? rc : 0;
 }
 
-int work_validate(struct engine_job *job, struct fields *result, struct err *e)
+static int validate(struct engine_job *job, const struct eval *ev, const struct validate_request *q, int64_t checkpoint,
+                    struct result *r, struct err *e)
 {
+	struct validate_result v = { 0 };
+	int rc = validate_run(ev, q, job->db, checkpoint, job->id, &v, e);
+	if (rc < 0)
+		return rc;
+	describe(&v, r);
+	/* Without a verdict, what was known stays. */
+	if (v.passed || v.failed_count || !v.skipped_count)
+		rc = checkpoint_set_status(job->db, checkpoint, v.passed ? CHECKPOINT_ACCEPTED : CHECKPOINT_FAILED,
+		                           v.passed ? NULL : v.summary, e);
+	if (rc >= 0)
+		rc = refuse_unjudged(&v, e);
+	validate_result_fini(&v);
+	return rc < 0 ? rc : 0;
+}
+
+static int run(struct engine_job *job, const void *request, void *result, struct err *e)
+{
+	const struct request *q = request;
 	struct eval ev = work_eval(job);
 	struct lineage l;
 	struct facts facts;
-	struct validate_result v = { 0 };
-	int rc = lineage_load(job->db, fields_int(job->request, "checkpoint", 0), &l, e);
+	int rc = lineage_load(job->db, q->subject.checkpoint, &l, e);
 	if (rc < 0)
 		return rc;
-	rc = work_device(job, l.ctx, &facts, e);
-	const char *tool = fields_text(job->request, "sanitizer", "");
-	if (rc == 0 && *tool)
-		rc = sanitize(job, &ev, &l, &facts, tool, result, e);
-	if (rc < 0 || *tool) {
-		lineage_fini(&l);
-		return rc;
-	}
-	struct validate_request q = { .ctx = l.ctx, .baseline = l.root, .parent = l.parent, .facts = &facts,
-	                              .samples = (unsigned)fields_int(job->request, "samples", SAMPLES), .seed = check_seed() };
-	if (rc == 0 && !facts.runs) {
-		rc = compile_only(&ev, &q, result, e);
-		lineage_fini(&l);
-		return rc;
-	}
-	if (rc == 0)
-		rc = validate_run(&ev, &q, job->db, l.id, job->id, &v, e);
-	if (rc == 0) {
-		describe(&v, result);
-		/* What could not be judged changes nothing about what was known. */
-		if (v.passed || v.failed_count || !v.skipped_count)
-			rc = checkpoint_set_status(job->db, l.id, v.passed ? CHECKPOINT_ACCEPTED : CHECKPOINT_FAILED,
-			                           v.passed ? NULL : v.summary, e);
-		if (rc >= 0)
-			rc = refuse_unjudged(&v, e);
-	}
-	validate_result_fini(&v);
+	rc = work_device(job, q->subject.device, l.ctx, &facts, e);
+	struct validate_request r = { .ctx = l.ctx, .root = l.root, .parent = l.parent, .facts = &facts,
+	                              .samples = (unsigned)(q->samples ? q->samples : WORK_SAMPLES), .seed = check_seed() };
+	if (rc == 0 && q->sanitizer && *q->sanitizer)
+		rc = sanitize(job, q, &l, &facts, result, e);
+	else if (rc == 0)
+		rc = facts.runs ? validate(job, &ev, &r, l.id, result, e) : compile_only(&ev, &r, result, e);
 	lineage_fini(&l);
-	return rc < 0 ? rc : 0;
+	return rc;
 }
+
+const struct engine_kind work_validate = { "validate", &request_layout, &result_layout, run };
