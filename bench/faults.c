@@ -18,7 +18,6 @@
 
 #include "backends/worker/worker.h"
 #include "base/clock.h"
-#include "base/fields.h"
 #include "base/mem.h"
 #include "bench/faults_kinds.h"
 #include "bench/faults_left.h"

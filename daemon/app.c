@@ -165,7 +165,7 @@ void app_free(struct app *app)
 	notify_free(app->notify);
 	mcp_server_free(app->mcp);
 	engine_free(app->engine);
-	free(app->tools);
+	tools_free(app);
 	models_free(app->work.models);
 	library_free(app->work.library);
 	references_free(app->work.references);

@@ -24,10 +24,17 @@
 struct waiter {
 	struct mcp_call *call;
 	char *job;
-	int64_t deadline, seen;   /* seen: number of the last event that was sent on */
+	int64_t deadline, seen;   /* seen: number of the last event that was sent on; negative: the last one of any earlier answer */
 	bool fresh;               /* the job's id has not been given to anybody */
 	notify_answer *answer;
 	struct waiter *next;
+};
+
+/* How far the answers about a job that has not ended have told its events, for those who ask again. */
+struct told {
+	char *job;
+	int64_t seq;
+	struct told *next;
 };
 
 /* A job whose only client went away before it learned the id. */
@@ -49,6 +56,7 @@ struct notify {
 	/* The thread's own: */
 	struct waiter *waiters;
 	struct orphan *orphans;
+	struct told *told;
 	struct subscriptions *feed;
 	struct mcp_server *server; /* what is told to subscribers goes through it; NULL until there is one */
 };
@@ -77,6 +85,34 @@ static void wake(struct notify *n)
 static void woken_by_cancel(void *arg)
 {
 	wake(arg);
+}
+
+/* Remembers `seq` for a job that goes on; forgets a job that has ended. */
+static void set_told(struct notify *n, const char *job, bool ended, int64_t seq)
+{
+	struct told **link = &n->told;
+	while (*link && strcmp((*link)->job, job) != 0)
+		link = &(*link)->next;
+	struct told *t = *link;
+	if (ended && t) {
+		*link = t->next;
+		free(t->job);
+		free(t);
+	} else if (!ended && t == NULL) {
+		*link = t = MEM_NEW(struct told);
+		t->job = mem_str(job);
+	}
+	if (!ended)
+		t->seq = seq;
+}
+
+/* Of a job that no answer was about yet, only the newest event is news. */
+static int64_t told_of(const struct notify *n, const struct job *job)
+{
+	for (const struct told *t = n->told; t; t = t->next)
+		if (strcmp(t->job, job->id) == 0)
+			return t->seq;
+	return job->last_event > 0 ? job->last_event - 1 : 0;
 }
 
 static void send_progress(struct db *db, struct waiter *w)
@@ -140,11 +176,6 @@ static void client_left(struct notify *n, struct db *db, const struct waiter *w)
 	n->orphans = o;
 }
 
-static const struct mcp_done *give_answer(struct notify *n, struct db *db, struct waiter *w, const struct job *job)
-{
-	return w->answer(n->app, db, w->call, job);
-}
-
 /* True when the waiter is done with. */
 static bool attend(struct notify *n, struct db *db, struct waiter *w, bool hurry)
 {
@@ -155,11 +186,13 @@ static bool attend(struct notify *n, struct db *db, struct waiter *w, bool hurry
 		mcp_call_was_pending(mcp_call_fail(w->call, -32603, "cancelled"));
 		return true;
 	}
-	send_progress(db, w);
 	if (job_get(db, w->job, &job, &e) < 0) {
 		mcp_call_was_pending(mcp_call_refuse(w->call, "%s", e.text));
 		return true;
 	}
+	if (w->seen < 0)
+		w->seen = told_of(n, &job);
+	send_progress(db, w);
 	char *lost = job_state_ended(job.state) ? NULL : engine_lost(n->app->engine, w->job);
 	if (lost) {
 		free((char *)job.error_text);
@@ -167,8 +200,10 @@ static bool attend(struct notify *n, struct db *db, struct waiter *w, bool hurry
 		job.state = JOB_FAILED;
 	}
 	bool done = hurry || job_state_ended(job.state) || job.state == JOB_INTERRUPTED || clock_now() >= w->deadline;
-	if (done)
-		mcp_call_was_pending(give_answer(n, db, w, &job));
+	if (done) {
+		set_told(n, w->job, job_state_ended(job.state), w->seen);
+		mcp_call_was_pending(w->answer(n->app, db, w->call, &job));
+	}
 	job_fini(&job);
 	return done;
 }
@@ -329,6 +364,8 @@ void notify_free(struct notify *n)
 		free(o->job);
 		free(o);
 	}
+	while (n->told)
+		set_told(n, n->told->job, true, 0);
 	event_unwatch(n->app->work.store, n->event_fd);
 	close(n->wake_fd);
 	subscriptions_free(n->feed);
@@ -347,12 +384,13 @@ void notify_listened(struct notify *n, struct mcp_server *server)
 	wake(n);
 }
 
-const struct mcp_done *notify_wait(struct notify *n, struct mcp_call *call, const char *job, int64_t deadline, int fresh,
+const struct mcp_done *notify_wait(struct notify *n, struct mcp_call *call, const char *job, int64_t after, int64_t deadline, int fresh,
                                    notify_answer *answer)
 {
 	struct waiter *w = MEM_NEW(struct waiter);
 	w->call = mcp_call_ref(call);
 	w->job = mem_str(job);
+	w->seen = after;
 	w->deadline = deadline;
 	w->fresh = fresh;
 	w->answer = answer;

@@ -237,8 +237,7 @@ static int copy_job(struct db *from, struct db *to, const struct job *job, struc
 	if (rc == 0) {
 		char *request = drain_request(kind, job, id);
 		rc = job_adopt(to, job->id, job->kind, request, e);
-		buf_addf(report, "%s %s %s of checkpoint %.12s, device %s
-", job->id, job->kind, c.kernel, c.hash.hex,
+		buf_addf(report, "%s %s %s of checkpoint %.12s, device %s\n", job->id, job->kind, c.kernel, c.hash.hex,
 		         subject.device ? subject.device : c.backend);
 		free(request);
 		checkpoint_fini(&c);

@@ -18,11 +18,80 @@
 #include "core/record/store.h"
 #include "core/transform/saved.h"
 
-enum { SAMPLES = 16, WHY_MAX = ERR_TEXT_MAX - 640 };
+enum { WHY_MAX = ERR_TEXT_MAX - 640 };
+
+/* What all three are asked; each reads what it needs. */
+struct request {
+	struct work_subject subject;
+	char *transformation;          /* a name or a sentence */
+	char *pending;                 /* the half-done one to go on with; NULL: begin */
+	bool discard;                  /* drop it */
+	char *model;                   /* to ask; of an answer: who gave it */
+	int64_t samples;               /* of a validation; 0: WORK_SAMPLES */
+	int64_t attempt;               /* the how manyth independent try this is, for recordings; 0: 1 */
+	char *answer;                  /* submit */
+	char *region, *text, *source;  /* edit: one region's new text, or a whole context */
+};
+
+static const struct layout_field request_fields[] = {
+	{ LAYOUT_AT(struct request, subject, PART), .of = &work_subject_layout },
+	{ LAYOUT_AT(struct request, transformation, TEXT) },
+	{ LAYOUT_AT(struct request, pending, TEXT) },
+	{ LAYOUT_AT(struct request, discard, BOOL), .flags = LAYOUT_OPTIONAL },
+	{ LAYOUT_AT(struct request, model, TEXT) },
+	{ LAYOUT_AT(struct request, samples, ID) },
+	{ LAYOUT_AS(struct request, attempt, ID, "try") },
+	{ LAYOUT_AT(struct request, answer, TEXT) },
+	{ LAYOUT_AT(struct request, region, TEXT) },
+	{ LAYOUT_AT(struct request, text, TEXT) },
+	{ LAYOUT_AT(struct request, source, TEXT) },
+	{ .name = NULL },
+};
+static const struct layout request_layout = { "transform request", sizeof(struct request), request_fields };
+
+struct result {
+	bool passed;                   /* edit: the outputs were compared and are right */
+	char *summary;
+	int64_t checkpoint;            /* that was made; 0: none */
+	char *details;
+	char *pending, *state;         /* of the transformation */
+	char *outcome;                 /* submit: what the answer was */
+	char *prompt, *region;         /* what to answer next */
+	int64_t asked, repairs;        /* negative: no model was asked */
+	int64_t tokens_in, tokens_out, tokens_cached;
+	char *first_try;               /* "right", or the first trouble: "malformed", "compile", "wrong", "crash", "narrow" */
+};
+
+static const struct layout_field result_fields[] = {
+	{ LAYOUT_AT(struct result, summary, TEXT), .say = "%\n" },
+	{ LAYOUT_AT(struct result, checkpoint, ID), .say = "checkpoint %\n" },
+	{ LAYOUT_AT(struct result, details, TEXT), .say = "%\n" },
+	{ LAYOUT_AT(struct result, pending, TEXT) },
+	{ LAYOUT_AT(struct result, state, TEXT) },
+	{ LAYOUT_AT(struct result, outcome, TEXT) },
+	{ LAYOUT_AT(struct result, prompt, TEXT), .say = "\n%\n" },
+	{ LAYOUT_AT(struct result, region, TEXT) },
+	{ LAYOUT_AT(struct result, asked, COUNT) },
+	{ LAYOUT_AT(struct result, repairs, COUNT) },
+	{ LAYOUT_AT(struct result, tokens_in, COUNT) },
+	{ LAYOUT_AT(struct result, tokens_out, COUNT) },
+	{ LAYOUT_AT(struct result, tokens_cached, COUNT) },
+	{ LAYOUT_AT(struct result, first_try, TEXT) },
+	{ .name = NULL },
+};
+static const struct layout result_layout = { "transform result", sizeof(struct result), result_fields };
+
+static const struct layout_field edit_fields[] = {
+	{ LAYOUT_AT(struct result, passed, BOOL) },
+	{ .name = "result", .type = LAYOUT_PART, .size = sizeof(struct result), .of = &result_layout },
+	{ .name = NULL },
+};
+static const struct layout edit_layout = { "edit result", sizeof(struct result), edit_fields };
 
 /* A transformation and the job that works on it. */
 struct apply {
 	struct engine_job *job;
+	const struct request *q;
 	struct lineage l; /* of the checkpoint that it began with */
 	struct facts facts;
 	struct eval ev;
@@ -40,7 +109,7 @@ static int begin(struct apply *a, struct err *e)
 {
 	struct work *w = a->job->user;
 	struct transformation *t;
-	int rc = library_find_or_text(w->library, fields_text(a->job->request, "transformation", ""), &t, e);
+	int rc = library_find_or_text(w->library, a->q->transformation ? a->q->transformation : "", &t, e);
 	if (rc < 0)
 		return rc;
 	const struct transform_start start = { .t = t,
@@ -53,7 +122,7 @@ static int begin(struct apply *a, struct err *e)
 	if (rc < 0)
 		return rc;
 	a->x->parent_id = a->l.id;
-	a->x->workflow = mem_str(fields_get(a->job->request, "workflow"));
+	a->x->workflow = mem_str(a->q->subject.workflow);
 	return 0;
 }
 
@@ -62,11 +131,11 @@ static int take(struct apply *a, struct err *e)
 {
 	struct engine_job *job = a->job;
 	struct pending own = { .id = NULL };
-	int64_t at = fields_int(job->request, "checkpoint", 0);
+	int64_t at = a->q->subject.checkpoint;
 	int rc = pending_of_job(job->db, job->id, &own, e);
 	a->resumed = rc > 0;
 	a->made = own.checkpoint;
-	const char *id = own.id ? own.id : fields_get(job->request, "pending");
+	const char *id = own.id ? own.id : a->q->pending;
 	if (rc >= 0 && !a->made && id && *id)
 		rc = saved_take(job->db, id, job->id, &a->x, e);
 	if (rc >= 0 && a->x && at && at != a->x->parent_id)
@@ -85,15 +154,14 @@ static void apply_fini(struct apply *a)
 }
 
 /* On failure nothing is left to free. */
-static int apply_init(struct apply *a, struct engine_job *job, struct err *e)
+static int apply_init(struct apply *a, struct engine_job *job, const struct request *q, struct err *e)
 {
-	*a = (struct apply){ .job = job };
+	*a = (struct apply){ .job = job, .q = q };
 	int rc = take(a, e);
 	if (rc == 0 && !a->made)
-		rc = lineage_load(job->db, a->x ? a->x->parent_id : fields_int(job->request, "checkpoint", 0), &a->l,
-				  e);
+		rc = lineage_load(job->db, a->x ? a->x->parent_id : q->subject.checkpoint, &a->l, e);
 	if (rc == 0 && !a->made)
-		rc = work_device(job, a->l.ctx, &a->facts, e);
+		rc = work_device(job, q->subject.device, a->l.ctx, &a->facts, e);
 	if (rc == 0 && !a->made && a->x == NULL)
 		rc = begin(a, e);
 	if (rc < 0)
@@ -104,8 +172,7 @@ static int apply_init(struct apply *a, struct engine_job *job, struct err *e)
 	a->x->has_facts = true;
 	a->ev = work_eval(job);
 	a->ev.progress = NULL; /* passes are this job's progress, not the configurations inside one */
-	work_judge_init(&a->judge, &a->ev, a->l.root, &a->facts,
-			(unsigned)fields_int(job->request, "samples", SAMPLES));
+	work_judge_init(&a->judge, &a->ev, a->l.root, &a->facts, (unsigned)(q->samples ? q->samples : WORK_SAMPLES));
 	return 0;
 }
 
@@ -173,7 +240,7 @@ static int advise(const struct apply *a, struct err *why)
 }
 
 /* What to answer next: the whole prompt at the beginning of a step, else only what was added to it. */
-static void show_question(const struct transform *x, struct fields *result)
+static void show_question(const struct transform *x, struct result *result)
 {
 	const struct prompt *p = transform_prompt(x);
 	struct buf text = BUF_INIT;
@@ -181,33 +248,34 @@ static void show_question(const struct transform *x, struct fields *result)
 		buf_adds(&text, p->turns[p->count - 1].text);
 	else
 		prompt_render(p, &text);
-	fields_set(result, "prompt", buf_text(&text));
-	fields_set(result, "region", context_region_name(transform_region(x)));
+	result->prompt = buf_steal(&text);
+	result->region = mem_str(context_region_name(transform_region(x)));
 	buf_fini(&text);
 }
 
-static void show_state(const struct apply *a, struct fields *result)
+static void show_state(const struct apply *a, struct result *result)
 {
 	const struct transform *x = a->x;
-	fields_set(result, "pending", x->id);
-	fields_set(result, "state", transform_state_name(x->state));
-	fields_set(result, "summary", x->last);
+	result->pending = mem_str(x->id);
+	result->state = mem_str(transform_state_name(x->state));
+	result->summary = mem_str(x->last);
 	if (x->state == TRANSFORM_ASK)
 		show_question(x, result);
 	if (x->checkpoint)
-		fields_setf(result, "checkpoint", "%lld", (long long)x->checkpoint);
+		result->checkpoint = x->checkpoint;
 	if (x->state == TRANSFORM_STUCK) {
 		struct err how = ERR_INIT;
 		err_set(&how, ERR_MODEL, "%s", x->last);
 		advise(a, &how);
-		fields_set(result, "summary", how.text);
+		free(result->summary);
+		result->summary = mem_str(how.text);
 	}
 }
 
-static int show_made(const struct apply *a, struct fields *result)
+static int show_made(const struct apply *a, struct result *result)
 {
-	fields_set(result, "state", transform_state_name(TRANSFORM_DONE));
-	fields_setf(result, "checkpoint", "%lld", (long long)a->made);
+	result->state = mem_str(transform_state_name(TRANSFORM_DONE));
+	result->checkpoint = a->made;
 	return 0;
 }
 
@@ -264,7 +332,7 @@ static int judged(void *arg, struct transform *x, struct err *e)
 }
 
 /* `model` is NULL where every pass holds already. */
-static int run_model(struct apply *a, const struct model *model, struct fields *result, struct err *e)
+static int run_model(struct apply *a, const struct model *model, struct result *result, struct err *e)
 {
 	struct transform *x = a->x;
 	struct transform_watch watch = { .arg = a, .answered = answered, .judged = judged };
@@ -276,36 +344,37 @@ static int run_model(struct apply *a, const struct model *model, struct fields *
 		rc = transform_reopen(x, true, e);
 	if (rc == 0)
 		rc = transform_run(x, model, &a->judge.judge, &watch, &a->job->cancel.asked, e);
-	fields_setf(result, "asked", "%u", x->asked);
-	fields_setf(result, "repairs", "%u", x->repairs);
-	fields_setf(result, "tokens_in", "%llu", (unsigned long long)a->tokens_in);
-	fields_setf(result, "tokens_out", "%llu", (unsigned long long)a->tokens_out);
-	fields_setf(result, "tokens_cached", "%llu", (unsigned long long)a->tokens_cached);
+	result->asked = x->asked;
+	result->repairs = x->repairs;
+	result->tokens_in = (int64_t)a->tokens_in;
+	result->tokens_out = (int64_t)a->tokens_out;
+	result->tokens_cached = (int64_t)a->tokens_cached;
 	if (a->trouble || (rc == 0 && began))
-		fields_set(result, "first_try", a->trouble ? a->trouble : "right");
+		result->first_try = mem_str(a->trouble ? a->trouble : "right");
 	if (rc == 0)
 		rc = keep(a, e);
 	if (x->checkpoint) {
-		fields_setf(result, "checkpoint", "%lld", (long long)x->checkpoint);
-		fields_set(result, "summary", a->judge.have_last ? a->judge.last.summary : x->last);
-		fields_set(result, "details", a->judge.have_last ? a->judge.last.log : NULL);
+		result->checkpoint = x->checkpoint;
+		result->summary = mem_str(a->judge.have_last ? a->judge.last.summary : x->last);
+		result->details = mem_str(a->judge.have_last ? a->judge.last.log : NULL);
 	} else if (rc < 0 && x->id) {
-		fields_set(result, "pending", x->id);
+		result->pending = mem_str(x->id);
 	}
 	return rc < 0 ? advise(a, e) : 0;
 }
 
-int work_transform(struct engine_job *job, struct fields *result, struct err *e)
+static int run_transform(struct engine_job *job, const void *request, void *result, struct err *e)
 {
+	const struct request *q = request;
 	struct work *w = job->user;
 	struct apply a;
 	struct models_open open = { 0 };
-	int rc = apply_init(&a, job, e);
+	int rc = apply_init(&a, job, q, e);
 	if (rc < 0)
 		return rc;
 	if (a.made)
 		return show_made(&a, result);
-	if (fields_flag(job->request, "discard")) {
+	if (q->discard) {
 		rc = transform_discard(a.x, e);
 		if (rc == 0)
 			rc = keep(&a, e);
@@ -320,8 +389,7 @@ int work_transform(struct engine_job *job, struct fields *result, struct err *e)
 			rc = keep(&a, e);
 		/* A mistake in the transformation's name was said before one in the model's. */
 		if (rc == 0 && a.x->state != TRANSFORM_DONE)
-			rc = models_open(w->models, fields_text(job->request, "model", ""),
-					 (unsigned)fields_int(job->request, "try", 1), &open, e);
+			rc = models_open(w->models, q->model ? q->model : "", (unsigned)(q->attempt ? q->attempt : 1), &open, e);
 		rc = rc < 0 ? advise(&a, e) : run_model(&a, open.model, result, e);
 	}
 	models_close(&open);
@@ -344,12 +412,12 @@ static int was_recorded(struct apply *a, struct err *e)
 }
 
 /* Nothing is written before the verdict is in, so that the same answer can be submitted again. */
-static int submit(struct apply *a, struct fields *result, struct err *e)
+static int submit(struct apply *a, struct result *result, struct err *e)
 {
 	struct transform *x = a->x;
 	struct prompt prompt = PROMPT_INIT;
-	struct model_answer answer = { .text = (char *)fields_text(a->job->request, "answer", ""),
-				       .model = (char *)fields_text(a->job->request, "model", "agent") };
+	struct model_answer answer = { .text = a->q->answer ? a->q->answer : (char *)"",
+	                               .model = a->q->model ? a->q->model : (char *)"agent" };
 	enum reply_outcome outcome;
 	int rc = x->state == TRANSFORM_STUCK ? transform_reopen(x, false, e) : 0;
 	if (rc < 0)
@@ -375,16 +443,17 @@ static int submit(struct apply *a, struct fields *result, struct err *e)
 			       e); /* a workflow that was moved does not undo the checkpoint */
 		if (rc == 0)
 			rc = kept;
-		fields_set(result, "outcome", reply_outcome_name(outcome));
+		result->outcome = mem_str(reply_outcome_name(outcome));
 	}
 	prompt_fini(&prompt);
 	return rc;
 }
 
-int work_submit(struct engine_job *job, struct fields *result, struct err *e)
+static int run_submit(struct engine_job *job, const void *request, void *result, struct err *e)
 {
+	const struct request *q = request;
 	struct apply a;
-	int rc = apply_init(&a, job, e);
+	int rc = apply_init(&a, job, q, e);
 	if (rc < 0)
 		return rc;
 	if (a.made)
@@ -447,34 +516,34 @@ static int parse_source(const struct context *parent, const char *source, struct
 	return rc;
 }
 
-static int edited(const struct engine_job *job, const struct context *before, struct context **ret_ctx, struct err *e)
+static int edited(const struct request *q, const struct context *before, struct context **ret_ctx, struct err *e)
 {
-	const char *source = fields_get(job->request, "source"), *name = fields_text(job->request, "region", "");
-	if (source)
-		return parse_source(before, source, ret_ctx, e);
+	const char *name = q->region ? q->region : "";
+	if (q->source)
+		return parse_source(before, q->source, ret_ctx, e);
 	int region = context_region_parse(name);
 	if (region < 0)
 		return err_set(e, ERR_INPUT, "region: expected device, host or macros, not '%s'", name);
-	return context_with_region(before, (enum region)region, fields_text(job->request, "text", ""), ret_ctx, e);
+	return context_with_region(before, (enum region)region, q->text ? q->text : "", ret_ctx, e);
 }
 
 /* Finishes the half-done pass; nothing is written before the verdict is in. */
-static int edit_pass(struct engine_job *job, struct fields *result, struct err *e)
+static int edit_pass(struct engine_job *job, const struct request *q, struct result *result, struct err *e)
 {
 	struct apply a;
 	struct context *ctx = NULL;
-	int rc = apply_init(&a, job, e);
+	int rc = apply_init(&a, job, q, e);
 	if (rc < 0)
 		return rc;
 	if (a.made)
 		return show_made(&a, result);
-	rc = edited(job, a.x->ctx, &ctx, e);
+	rc = edited(q, a.x->ctx, &ctx, e);
 	if (rc == 0)
 		rc = transform_take_over(a.x, ctx, e);
 	if (rc == 0)
 		rc = judge_all(&a, e);
 	if (rc == 0) {
-		fields_set(result, "passed", a.x->verdict == JUDGE_PASS && a.facts.runs ? "1" : "0");
+		result->passed = a.x->verdict == JUDGE_PASS && a.facts.runs;
 		rc = keep(&a, e);
 	}
 	if (rc == 0 || a.x->checkpoint)
@@ -484,51 +553,55 @@ static int edit_pass(struct engine_job *job, struct fields *result, struct err *
 	return rc;
 }
 
-static int edit_checkpoint(struct engine_job *job, const struct lineage *l, const struct facts *facts,
-			   struct fields *result, struct err *e)
+static int edit_checkpoint(struct engine_job *job, const struct request *q, const struct lineage *l, const struct facts *facts,
+			   struct result *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
 	struct work_judge judge;
 	struct judge_verdict verdict;
 	struct context *ctx = NULL;
 	int64_t checkpoint = 0;
-	int rc = edited(job, l->ctx, &ctx, e);
+	int rc = edited(q, l->ctx, &ctx, e);
 	if (rc < 0)
 		return rc;
-	work_judge_init(&judge, &ev, l->root, facts, (unsigned)fields_int(job->request, "samples", SAMPLES));
+	work_judge_init(&judge, &ev, l->root, facts, (unsigned)(q->samples ? q->samples : WORK_SAMPLES));
 	rc = judge.judge.validate(judge.judge.arg, l->ctx, ctx, &verdict, e);
 	if (rc == 0) {
 		bool passed = verdict.result == JUDGE_PASS;
 		const struct work_made made = { .ctx = ctx,
 						.parent = l->id,
 						.by = "edit",
-						.workflow = passed ? fields_get(job->request, "workflow") : NULL,
+						.workflow = passed ? q->subject.workflow : NULL,
 						.job = job->id };
 		rc = work_judge_checkpoint(&judge, job->db, &made, &checkpoint, e);
 		/* What only compiled has passed nothing. */
-		fields_set(result, "passed", passed && facts->runs ? "1" : "0");
-		fields_set(result, "summary", verdict.summary);
+		result->passed = passed && facts->runs;
+		result->summary = mem_str(verdict.summary);
 		judge_verdict_fini(&verdict);
 	}
-	if (checkpoint)
-		fields_setf(result, "checkpoint", "%lld", (long long)checkpoint);
+	result->checkpoint = checkpoint;
 	work_judge_fini(&judge);
 	context_free(ctx);
 	return rc;
 }
 
-int work_edit(struct engine_job *job, struct fields *result, struct err *e)
+static int run_edit(struct engine_job *job, const void *request, void *result, struct err *e)
 {
+	const struct request *q = request;
 	struct lineage l;
 	struct facts facts;
-	if (fields_get(job->request, "pending"))
-		return edit_pass(job, result, e);
-	int rc = lineage_load(job->db, fields_int(job->request, "checkpoint", 0), &l, e);
+	if (q->pending)
+		return edit_pass(job, q, result, e);
+	int rc = lineage_load(job->db, q->subject.checkpoint, &l, e);
 	if (rc < 0)
 		return rc;
-	rc = work_device(job, l.ctx, &facts, e);
+	rc = work_device(job, q->subject.device, l.ctx, &facts, e);
 	if (rc == 0)
-		rc = edit_checkpoint(job, &l, &facts, result, e);
+		rc = edit_checkpoint(job, q, &l, &facts, result, e);
 	lineage_fini(&l);
 	return rc;
 }
+
+const struct engine_kind work_transform = { "transform", &request_layout, &result_layout, run_transform };
+const struct engine_kind work_submit = { "submit", &request_layout, &result_layout, run_submit };
+const struct engine_kind work_edit = { "edit", &request_layout, &edit_layout, run_edit };

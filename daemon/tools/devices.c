@@ -1,5 +1,4 @@
 /* devices: what this machine can run on. */
-#include "daemon/tools/devices.h"
 
 #include <stdlib.h>
 #include <string.h>

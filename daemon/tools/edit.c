@@ -15,7 +15,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 }
 
 const struct tool tool_edit = {
-	.name = "edit",
+	.name = "edit", .kind = "edit",
 	.title = "Edit by hand",
 	.description = "Replace a region (or the whole context) with your own text; it is validated and becomes a new "
 		       "checkpoint. A failed one moves no workflow. Answers passed, summary and checkpoint, or a job "

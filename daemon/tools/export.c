@@ -1,5 +1,4 @@
 /* export: a checkpoint's winner as source files; see export.h. The files are written by whoever asked. */
-#include "daemon/tools/export.h"
 
 #include <math.h>
 #include <stdlib.h>

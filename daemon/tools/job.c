@@ -7,33 +7,41 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/jobs/work.h"
 #include "core/record/event.h"
 
 enum { LIST_MAX = 30, LOG_MAX = 40, SUBJECT_MAX = 60, WHY_MAX = 120 };
 
-/* What a job was about, so that somebody finds the one that is meant: " (mm, checkpoint 3, tb-tiling, hlsl:0)". */
+/* What a job was about, so that a reader finds it in the list: " (mm, checkpoint 3, tb-tiling, hlsl:0)". */
 static void add_subject(const struct job *job, struct buf *out)
 {
 	static const struct { const char *field, *before; } parts[] = {
 		{ "workflow", "" }, { "checkpoint", "checkpoint " }, { "a", "checkpoint " }, { "b", "checkpoint " }, { "transformation", "" },
 		{ "device", "" },
 	};
-	struct fields request = FIELDS_INIT;
+	const struct engine_kind *kind = work_kind(job->kind);
 	struct err ignored = ERR_INIT;
 	const char *between = " (";
-	if (fields_parse(job->request, &request, &ignored) < 0)
+	if (kind == NULL)
 		return;
+	void *object = layout_new(kind->request);
+	layout_read_text(kind->request, job->request, object, &ignored);
+	json_t *request = layout_json(kind->request, object);
 	for (size_t i = 0; i < MEM_COUNT(parts); i++) {
-		const char *value = fields_text(&request, parts[i].field, "");
-		size_t n = utf8_fit(value, SUBJECT_MAX), line = strcspn(value, "\n");
-		if (*value)
-			buf_addf(out, "%s%s%.*s", between, parts[i].before, (int)(line < n ? line : n), value);
-		if (*value)
+		const json_t *value = json_object_get(request, parts[i].field);
+		const char *text = json_string_value(value);
+		size_t n = text ? utf8_fit(text, SUBJECT_MAX) : 0, line = text ? strcspn(text, "\n") : 0;
+		if (json_integer_value(value))
+			buf_addf(out, "%s%s%" JSON_INTEGER_FORMAT, between, parts[i].before, json_integer_value(value));
+		else if (n)
+			buf_addf(out, "%s%s%.*s", between, parts[i].before, (int)(line < n ? line : n), text);
+		if (n || json_integer_value(value))
 			between = ", ";
 	}
 	if (*between == ',')
 		buf_addc(out, ')');
-	fields_fini(&request);
+	json_decref(request);
+	layout_free(kind->request, object);
 }
 
 static void add_line(const struct job *job, struct buf *out)
@@ -109,7 +117,7 @@ static const struct mcp_done *show(struct mcp_call *call, struct db *db, const c
 	char *text;
 	if (job_get(db, id, &job, &e) < 0)
 		return tools_refuse(call, &e);
-	json_t *shown = tools_show_job(tools_app(call), db, &job, &text);
+	json_t *shown = tools_show_job(db, &job, &text);
 	const struct mcp_done *done = mcp_call_reply(call, shown, "%s", text);
 	free(text);
 	job_fini(&job);
@@ -123,7 +131,7 @@ static const struct mcp_done *wait_for(struct mcp_call *call, struct db *db, con
 	if (job_get(db, id, &job, &e) < 0)
 		return tools_refuse(call, &e);
 	job_fini(&job);
-	return tools_wait(call, id, 0);
+	return tools_wait(call, id, tools_int(call, "after", -1), 0);
 }
 
 static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)

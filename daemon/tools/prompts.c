@@ -1,7 +1,6 @@
 /* prompts: the usual ways of working, as texts that a person picks in a client and a model then follows with peakd's tools:
  * from somebody's kernel to a validated baseline, one optimisation step, and a transformation that the model itself writes.
  * Called by mcp/ through the table. */
-#include "daemon/tools/prompts.h"
 
 #include <stdlib.h>
 

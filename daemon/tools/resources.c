@@ -1,5 +1,4 @@
 /* resources: texts behind peak:// addresses; see resources.h. */
-#include "daemon/tools/resources.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include "core/record/job.h"
 #include "core/record/workflow.h"
 #include "core/transform/models.h"
-#include "daemon/tools/devices.h"
 #include "daemon/tools/part.h"
 #include "daemon/tools/tools.h"
 
@@ -122,7 +120,7 @@ static const struct mcp_done *job_state(struct mcp_call *call, struct db *db)
 	char *text;
 	if (job_get(db, mcp_call_variable(call, "id"), &job, &e) < 0)
 		return mcp_call_reply_absent(call, e.text);
-	json_t *shown = tools_show_job(tools_app(call), db, &job, &text);
+	json_t *shown = tools_show_job(db, &job, &text);
 	free(text);
 	job_fini(&job);
 	text = json_dumps(shown, JSON_INDENT(1));

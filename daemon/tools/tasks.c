@@ -1,5 +1,4 @@
 /* tasks: jobs as tasks of MCP's tasks extension; see tasks.h. A task's id is the job's, which is unguessable and durable. */
-#include "daemon/tools/tasks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +22,10 @@ static const char *status_of(enum job_state state)
 	return "failed";
 }
 
-static json_t *describe(struct app *app, struct db *db, const struct job *job)
+static json_t *describe(struct db *db, const struct job *job)
 {
 	char created[32], updated[32], *text = NULL;
-	json_t *shown = tools_show_job(app, db, job, &text);
+	json_t *shown = tools_show_job(db, job, &text);
 	const char *status = status_of(job->state);
 	json_t *task = json_pack("{s:s, s:s, s:s, s:n, s:i}", "status", status, "createdAt", clock_iso(job->created_ms, created),
 	                         "lastUpdatedAt", clock_iso(job->ended_ms ? job->ended_ms : clock_wall_ms(), updated), "ttlMs",
@@ -53,7 +52,7 @@ static int get(void *user, const char *id, json_t **ret_task, struct err *e)
 		return rc;
 	rc = job_get(db, id, &job, e);
 	if (rc >= 0) {
-		*ret_task = describe(app, db, &job);
+		*ret_task = describe(db, &job);
 		job_fini(&job);
 	}
 	store_give(db);

@@ -1,4 +1,4 @@
-/* tools: the table of tools, the server made of it, and what tools share; see tools.h. */
+/* tools: what tools share, those that only start a job, the table of all tools and the server made of it; see tools.h. */
 #include "daemon/tools/tools.h"
 
 #include <stdlib.h>
@@ -10,63 +10,11 @@
 #include "core/workers/pool.h"
 #include "core/record/checkpoint.h"
 #include "core/record/workflow.h"
-#include "daemon/tools/prompts.h"
-#include "daemon/tools/resources.h"
-#include "daemon/tools/tasks.h"
 #include "schema_files.h"
 
-/* In the order in which clients show them: the order of the work. */
-static const struct tool *const table[] = {
-	&tool_context_create, &tool_draft, &tool_transformations, &tool_transform, &tool_transform_begin, &tool_transform_submit, &tool_edit,
-	&tool_validate, &tool_tune, &tool_compare, &tool_profile, &tool_workflow, &tool_job, &tool_devices,
-};
+enum { WAIT_S = 20, WAIT_MAX_S = 45 };
 
-static const char instructions[] =
-	"peakd makes GPU kernels faster step by step, and proves each step. Begin with context_create (a kernel with its launch code, "
-	"input sizes and tuning parameters as one Markdown text), then validate and tune it as the baseline. `transformations` lists what "
-	"can be done to it; transform lets a configured model do one, transform_begin and transform_submit let you do it yourself. "
-	"Every accepted step is a checkpoint of a workflow: workflow log shows times and speed-ups. Work that takes longer than a call may "
-	"wait answers with a job id: call job with action wait. No figure is quoted that was not validated.";
-
-enum { WAIT_S = 20, WAIT_MAX_S = 45, TOOLS = MEM_COUNT(table) };
-
-static const char *schema(const char *tool, const char *which)
-{
-	char *path = mem_fmt("schema/%s.%s.json", tool, which);
-	const char *text = NULL;
-	for (const struct schema_file *f = schema_files; f->path; f++)
-		if (strcmp(f->path, path) == 0)
-			text = f->text;
-	free(path);
-	return text;
-}
-
-static void listened(void *user)
-{
-	struct app *app = user;
-	notify_listened(app->notify, app->mcp);
-}
-
-int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e)
-{
-	/* The server keeps pointers into this for its life, which is the app's. */
-	struct mcp_tool *tools = app->tools = MEM_NEW_N(struct mcp_tool, TOOLS + 1);
-	for (size_t i = 0; i < TOOLS; i++) {
-		const struct tool *t = table[i];
-		tools[i] = (struct mcp_tool){
-			.name = t->name, .title = t->title, .description = t->description, .flags = t->flags,
-			.input_schema = schema(t->name, "input"), .output_schema = schema(t->name, "output"),
-			.handler = t->handler,
-		};
-	}
-	struct mcp_server_config config = {
-		.name = "peakd", .title = "peakd", .version = PEAKD_VERSION, .instructions = instructions, .user = app,
-		.tools = tools, .resources = resources_table, .templates = resources_templates, .list_resources = resources_list,
-		.prompts = prompts_table,
-		.complete = resources_complete, .tasks = &tasks_hooks, .listened = listened, .list_changed = 1, .threads = 8,
-	};
-	return mcp_server_new(&config, ret_server, e);
-}
+/* --- what tools share --------------------------------------------------------------------------------------------------------- */
 
 struct app *tools_app(const struct mcp_call *call)
 {
@@ -81,9 +29,7 @@ const char *tools_text(const struct mcp_call *call, const char *key)
 json_int_t tools_int(const struct mcp_call *call, const char *key, json_int_t or_else)
 {
 	const json_t *value = json_object_get(mcp_call_arguments(call), key);
-	if (json_is_real(value)) /* 3.0 is an integer to the schemas */
-		return (json_int_t)json_real_value(value);
-	return json_is_integer(value) ? json_integer_value(value) : or_else;
+	return json_is_integer(value) ? json_integer_value(value) : json_is_real(value) ? (json_int_t)json_real_value(value) : or_else;
 }
 
 int tools_flag(const struct mcp_call *call, const char *key)
@@ -130,62 +76,37 @@ int tools_at(const struct mcp_call *call, struct db *db, int64_t *ret_checkpoint
 }
 
 /* Arguments that name a checkpoint become its number. */
-static int resolve(const struct mcp_call *call, struct db *db, const char *name, struct fields *request, struct err *e)
+static int resolve(const struct mcp_call *call, struct db *db, const char *name, json_t *request, struct err *e)
 {
 	int64_t checkpoint;
 	if (tools_text(call, name) == NULL)
 		return 0;
 	if (workflow_resolve(db, tools_text(call, name), &checkpoint, e) < 0)
 		return err_wrap(e, "%s", name);
-	fields_setf(request, name, "%lld", (long long)checkpoint);
-	return 0;
+	return json_object_set_new(request, name, json_integer(checkpoint));
 }
 
-/* Texts become lines, a field each list. */
-static void set_lines(struct fields *request, const char *key, const json_t *list)
+/* The kind's request from the arguments: `at` becomes a checkpoint and the workflow to advance. */
+static int request_of(const struct mcp_call *call, struct db *db, const struct engine_kind *kind, void *request, struct err *e)
 {
-	struct buf lines = BUF_INIT;
-	const json_t *x;
-	size_t i;
-	json_array_foreach(list, i, x)
-		buf_addf(&lines, "%s%s", i ? "\n" : "", json_string_value(x));
-	fields_set(request, key, buf_text(&lines));
-	buf_fini(&lines);
-}
-
-/* Every argument but those that concern the call itself becomes a job field; `at` becomes a checkpoint and the workflow to advance. */
-static int request_of(const struct mcp_call *call, struct db *db, struct fields *request, struct err *e)
-{
-	const char *key;
-	json_t *value;
-	json_object_foreach((json_t *)mcp_call_arguments(call), key, value) {
-		if (strcmp(key, "at") == 0 || strcmp(key, "wait_s") == 0)
-			continue;
-		if (json_is_string(value))
-			fields_set(request, key, json_string_value(value));
-		else if (json_is_boolean(value))
-			fields_set(request, key, json_is_true(value) ? "1" : "0");
-		else if (json_is_integer(value)) /* exact: a double has 53 bits only */
-			fields_setf(request, key, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-		else if (json_is_real(value))
-			fields_setf(request, key, "%.15g", json_real_value(value));
-		else if (json_is_array(value))
-			set_lines(request, key, value);
-	}
-	int rc = resolve(call, db, "a", request, e);
-	if (rc == 0)
-		rc = resolve(call, db, "b", request, e);
-	if (rc < 0 || tools_text(call, "at") == NULL)
-		return rc;
+	json_t *json = json_copy((json_t *)mcp_call_arguments(call));
+	char *workflow = NULL;
 	int64_t checkpoint;
-	char *workflow;
-	rc = tools_at(call, db, &checkpoint, &workflow, e);
-	if (rc < 0)
-		return rc;
-	fields_setf(request, "checkpoint", "%lld", (long long)checkpoint);
-	fields_set(request, "workflow", workflow);
+	int rc = resolve(call, db, "a", json, e);
+	if (rc == 0)
+		rc = resolve(call, db, "b", json, e);
+	if (rc == 0 && tools_text(call, "at")) {
+		rc = tools_at(call, db, &checkpoint, &workflow, e);
+		if (rc == 0) {
+			json_object_set_new(json, "checkpoint", json_integer(checkpoint));
+			json_object_set_new(json, "workflow", json_string(workflow));
+		}
+	}
+	if (rc == 0)
+		rc = layout_read(kind->request, json, request, e);
 	free(workflow);
-	return 0;
+	json_decref(json);
+	return rc;
 }
 
 char *tools_page(const struct mcp_call *call, const char *text)
@@ -198,14 +119,15 @@ char *tools_page(const struct mcp_call *call, const char *text)
 	const char *line = memrchr(text + from, '\n', n);
 	if (line)
 		n = (size_t)(line + 1 - (text + from));
-	return mem_fmt("%.*s\n[bytes %zu to %zu of %zu; go on with from=%zu, or ask for more with limit]\n", (int)n, text + from, from,
+	return mem_fmt("%.*s\n[bytes %zu to %zu of %zu; continue with from=%zu, or ask for more with limit]\n", (int)n, text + from, from,
 	               from + n, len, from + n);
 }
 
 static const struct mcp_done *answer_job(struct app *app, struct db *db, struct mcp_call *call, const struct job *job)
 {
 	char *text = NULL;
-	json_t *shown = tools_show_job(app, db, job, &text);
+	(void)app;
+	json_t *shown = tools_show_job(db, job, &text);
 	const struct mcp_done *done = job->state == JOB_FAILED ? mcp_call_refuse_with(call, shown, text)
 	                                                       : mcp_call_reply(call, shown, "%s", text);
 	free(text);
@@ -221,9 +143,9 @@ static int64_t patience(const struct mcp_call *call)
 	return clock_now() + (int64_t)(seconds * 1e9);
 }
 
-const struct mcp_done *tools_wait(struct mcp_call *call, const char *job, int fresh)
+const struct mcp_done *tools_wait(struct mcp_call *call, const char *job, int64_t after, int fresh)
 {
-	return notify_wait(tools_app(call)->notify, call, job, patience(call), fresh, answer_job);
+	return notify_wait(tools_app(call)->notify, call, job, after, patience(call), fresh, answer_job);
 }
 
 static const struct mcp_done *answer_now(struct mcp_call *call, struct db *db, const char *id)
@@ -238,55 +160,170 @@ static const struct mcp_done *answer_now(struct mcp_call *call, struct db *db, c
 }
 
 /* What is kept for another machine must be something that a machine could do. */
-static int check_later(struct db *db, const struct fields *request, struct err *e)
+static int check_later(const struct mcp_call *call, struct db *db, struct err *e)
 {
-	const char *device = fields_text(request, "device", "");
+	const char *device = tools_text(call, "device");
 	struct checkpoint c;
-	if (!fields_flag(request, "later") || *device == '\0')
+	int64_t id;
+	if (device == NULL || *device == '\0')
 		return 0;
-	int rc = checkpoint_get(db, fields_int(request, "checkpoint", 0), &c, e);
+	int rc = tools_at(call, db, &id, NULL, e);
+	if (rc == 0)
+		rc = checkpoint_get(db, id, &c, e);
 	if (rc < 0)
 		return rc;
 	if (!pool_is_of_backend(device, c.backend))
-		rc = err_set(e, ERR_INPUT, "device %s runs no %s code, which checkpoint %lld is", device, c.backend, (long long)c.id);
+		rc = err_set(e, ERR_INPUT, "device %s runs no %s code, and checkpoint %lld is %s code", device, c.backend, (long long)c.id,
+		             c.backend);
 	checkpoint_fini(&c);
 	return rc < 0 ? rc : 0;
 }
 
-static const struct mcp_done *start(struct mcp_call *call, struct db *db, const char *kind, const struct fields *request)
+static const struct mcp_done *start(struct mcp_call *call, struct db *db, const struct engine_kind *kind, const void *request)
 {
 	struct app *app = tools_app(call);
 	struct err e = ERR_INIT;
 	char *id = NULL;
+	bool later = tools_flag(call, "later"), fresh;
 	const struct mcp_done *done;
-	int rc = check_later(db, request, &e);
+	int rc = later ? check_later(call, db, &e) : 0;
 	if (rc == 0)
-		rc = fields_flag(request, "resume") && !fields_flag(request, "later") ? tools_join(app, db, kind, request, &id, &e) : 0;
-	int fresh = id == NULL;
-	if (rc == 0 && fresh)
-		rc = engine_submit(app->engine, db, kind, request, &id, &e);
+		rc = engine_submit(app->engine, db, kind->name, request, tools_flag(call, "resume") && !later, &id, &fresh, &e);
 	if (rc < 0)
 		return tools_refuse(call, &e);
-	if (fields_flag(request, "later"))
+	if (later)
 		done = answer_now(call, db, id);
 	else if (mcp_call_client_has_tasks(call))
 		done = mcp_call_task(call, id);
 	else
-		done = tools_wait(call, id, fresh);
+		done = tools_wait(call, id, fresh ? 0 : -1, fresh);
 	free(id);
 	return done;
 }
 
-const struct mcp_done *tools_start(struct mcp_call *call, const char *kind)
+const struct mcp_done *tools_start(struct mcp_call *call, const char *name)
 {
+	const struct engine_kind *kind = work_kind(name);
 	struct db *db;
-	struct fields request = FIELDS_INIT;
 	struct err e = ERR_INIT;
 	if (store_take(tools_app(call)->work.store, &db, &e) < 0)
 		return tools_refuse(call, &e);
-	const struct mcp_done *done = request_of(call, db, &request, &e) < 0 ? tools_refuse(call, &e)
-	                                                                      : start(call, db, kind, &request);
-	fields_fini(&request);
+	void *request = layout_new(kind->request);
+	const struct mcp_done *done = request_of(call, db, kind, request, &e) < 0 ? tools_refuse(call, &e) : start(call, db, kind, request);
+	layout_free(kind->request, request);
 	store_give(db);
 	return done;
+}
+
+static const struct mcp_done *start_named(struct mcp_call *call)
+{
+	return tools_start(call, mcp_call_name(call));
+}
+
+/* --- tools that do nothing but start the job of their name -------------------------------------------------------------------- */
+
+static const struct tool tool_validate = {
+	.name = "validate", .title = "Validate a checkpoint", .kind = "validate",
+	.description = "Check that a checkpoint computes what its baseline does, over declared and check: sizes with secret inputs and "
+	               "poisoned outputs. Answers passed, or failed with the first mismatches, or a job id (then: job wait). "
+	               "Failing marks it failed. Next: tune, or edit what is wrong.",
+	.flags = MCP_TOOL_IDEMPOTENT, .handler = start_named,
+};
+
+static const struct tool tool_tune = {
+	.name = "tune", .title = "Tune a checkpoint", .kind = "tune",
+	.description = "Find a checkpoint's fastest tuning parameters on a device: checks every variant that it times, validates "
+	               "the winner. Answers with best time, configuration and what failed, or a job id (then: job wait). Next: "
+	               "workflow log, or transform.",
+	.flags = MCP_TOOL_IDEMPOTENT, .handler = start_named,
+};
+
+static const struct tool tool_compare = {
+	.name = "compare", .title = "Compare two checkpoints", .kind = "compare",
+	.description = "Is B faster than A? Both at their best configuration, checked, timed alternately in one process. Answers for each size "
+	               "with the verdict on B (faster, slower, same within 1 % or 0.2 us, unclear), the ratio of times and its 95 % interval. "
+	               "Next: profile, or transform.",
+	.flags = MCP_TOOL_IDEMPOTENT, .handler = start_named,
+};
+
+static const struct tool tool_profile = {
+	.name = "profile", .title = "Profile a checkpoint", .kind = "profile",
+	.description = "How good is its best configuration? Answers with time (cold, warm), energy, clocks, percent of the device's measured "
+	               "ceilings and of the vendor's library, registers and shared memory. Next: transform, or compare.",
+	.flags = MCP_TOOL_IDEMPOTENT, .handler = start_named,
+};
+
+/* --- the server ----------------------------------------------------------------------------------------------------------------- */
+
+/* In the order in which clients show them: the order of the work. */
+static const struct tool *const table[] = {
+	&tool_context_create, &tool_draft, &tool_transformations, &tool_transform, &tool_transform_begin, &tool_transform_submit, &tool_edit,
+	&tool_validate, &tool_tune, &tool_compare, &tool_profile, &tool_workflow, &tool_job, &tool_devices,
+};
+
+static const char instructions[] =
+	"peakd makes GPU kernels faster step by step, and proves each step. Begin with context_create (a kernel with its launch code, "
+	"input sizes and tuning parameters as one Markdown text), then validate and tune it as the baseline. `transformations` lists what "
+	"can be done to it; transform lets a configured model do one, transform_begin and transform_submit let you do it yourself. "
+	"Every accepted step is a checkpoint of a workflow: workflow log shows times and speed-ups. Work that takes longer than a call may "
+	"wait answers with a job id: call job with action wait. No figure is quoted that was not validated.";
+
+enum { TOOLS = MEM_COUNT(table) };
+
+/* A file of schema/, which is compiled in; NULL when there is none. free() */
+static char *schema_file(const char *tool, const char *which)
+{
+	char *path = mem_fmt("schema/%s.%s.json", tool, which), *text = NULL;
+	for (const struct schema_file *f = schema_files; f->path; f++)
+		if (strcmp(f->path, path) == 0)
+			text = mem_str(f->text);
+	free(path);
+	return text;
+}
+
+/* Of a tool that starts a job it is made from the layout of the job's result. */
+static char *output_schema(const struct tool *t)
+{
+	if (t->kind == NULL)
+		return schema_file(t->name, "output");
+	json_t *schema = tools_show_schema(work_kind(t->kind));
+	char *text = json_dumps(schema, JSON_COMPACT);
+	json_decref(schema);
+	return text;
+}
+
+static void listened(void *user)
+{
+	struct app *app = user;
+	notify_listened(app->notify, app->mcp);
+}
+
+int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e)
+{
+	/* The server keeps pointers into this for its life, which is the app's. */
+	struct mcp_tool *tools = app->tools = MEM_NEW_N(struct mcp_tool, TOOLS + 1);
+	for (size_t i = 0; i < TOOLS; i++) {
+		const struct tool *t = table[i];
+		tools[i] = (struct mcp_tool){
+			.name = t->name, .title = t->title, .description = t->description, .flags = t->flags,
+			.input_schema = schema_file(t->name, "input"), .output_schema = output_schema(t), .handler = t->handler,
+		};
+	}
+	struct mcp_server_config config = {
+		.name = "peakd", .title = "peakd", .version = PEAKD_VERSION, .instructions = instructions, .user = app,
+		.tools = tools, .resources = resources_table, .templates = resources_templates, .list_resources = resources_list,
+		.prompts = prompts_table,
+		.complete = resources_complete, .tasks = &tasks_hooks, .listened = listened, .list_changed = 1, .threads = 8,
+	};
+	return mcp_server_new(&config, ret_server, e);
+}
+
+void tools_free(struct app *app)
+{
+	for (size_t i = 0; app->tools && app->tools[i].name; i++) {
+		free((char *)app->tools[i].input_schema);
+		free((char *)app->tools[i].output_schema);
+	}
+	free(app->tools);
+	app->tools = NULL;
 }

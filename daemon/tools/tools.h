@@ -1,11 +1,10 @@
-/* tools: the MCP tools of peakd, one file each; JSON ends in this folder. A tool parses its (already schema-checked) arguments into
- * a struct or job fields, calls core, and shows what comes back: structured, with a short text for people and models. */
+/* tools: the MCP tools of peakd; JSON ends in this folder. A tool reads its arguments, which were checked against its schema, into a
+ * struct, calls core, and shows what comes back: structured, with a short text for people and models. */
 #ifndef PEAKD_DAEMON_TOOLS_TOOLS_H
 #define PEAKD_DAEMON_TOOLS_TOOLS_H
 
 #include <jansson.h>
 
-#include "base/fields.h"
 #include "core/record/job.h"
 #include "core/record/store.h"
 #include "daemon/app.h"
@@ -15,19 +14,22 @@
 /* Answers stay below about 2,000 tokens unless the client asks for more: bytes of one text. */
 enum { TOOLS_TEXT_MAX = 6000 };
 
-/* One entry; its schemas are schema/NAME.input.json and schema/NAME.output.json. */
+/* One entry; its schemas are schema/NAME.input.json and schema/NAME.output.json. A tool whose answer is a job's has `kind` instead of the
+ * latter: its output schema is made from the layout of the kind's result. */
 struct tool {
 	const char *name, *title, *description;
+	const char *kind;           /* of its job; NULL: it answers by itself */
 	unsigned flags;             /* of enum mcp_tool_flags */
 	mcp_handler *handler;
 };
 
-extern const struct tool tool_context_create, tool_transformations, tool_transform, tool_transform_begin, tool_transform_submit,
-	tool_edit, tool_validate, tool_tune, tool_compare, tool_profile,
-	tool_workflow, tool_job, tool_devices, tool_draft;
+extern const struct tool tool_context_create, tool_draft, tool_transformations, tool_transform, tool_transform_begin,
+	tool_transform_submit, tool_edit, tool_workflow, tool_job, tool_devices;
 
 /* Makes the server with all tools, resources and task hooks. */
 int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e);
+/* Frees the server's table of tools, when the server is gone. */
+void tools_free(struct app *app);
 
 /* --- what tools share ------------------------------------------------------------------------------------------------- */
 
@@ -49,22 +51,37 @@ const struct mcp_done *tools_start(struct mcp_call *call, const char *kind);
 /* A page of a long text: from character offset `from` (argument, default 0), at most `limit` bytes (argument, default
  * TOOLS_TEXT_MAX), ending at a line's end where there is one, with a note behind it when more follows. free(). */
 char *tools_page(const struct mcp_call *call, const char *text);
-/* join.c: with the argument `resume`, the job of this kind that has the same request and has not ended; one that was interrupted is queued
- * again. *ret_id: free(); NULL when there is none. -ERR_CONFLICT when one with another request is at work on the same checkpoint. */
-int tools_join(struct app *app, struct db *db, const char *kind, const struct fields *request, char **ret_id, struct err *e);
-/* Waits for a job that exists, as tools_start does. */
-const struct mcp_done *tools_wait(struct mcp_call *call, const char *job, int fresh);
+/* Waits for a job that exists, as tools_start does; events after number `after` are sent on (negative: after the last one that any
+ * answer about this job gave). */
+const struct mcp_done *tools_wait(struct mcp_call *call, const char *job, int64_t after, int fresh);
+
+/* --- the other files of this folder ------------------------------------------------------------------------------------------ */
+
+/* The winner of a checkpoint as source files, as an answer of the workflow tool. */
+const struct mcp_done *export_answer(struct mcp_call *call, struct db *db, int64_t checkpoint);
+/* A device as the devices tool and peak://device/… show it. New reference. */
+struct facts;
+json_t *devices_entry(const struct facts *facts);
+/* Where a part of a checkpoint (or its source) is read: peak://checkpoint/AT/PART, names percent-encoded. free() */
+char *resources_address(const char *at, const char *part);
+extern const struct mcp_resource resources_table[];
+extern const struct mcp_template resources_templates[];
+/* For struct mcp_server_config: resources that are not in the table, and completion of names. */
+void resources_list(void *user, size_t offset, size_t limit, json_t *array);
+void resources_complete(void *user, const struct mcp_completion *what, json_t *candidates);
+extern const struct mcp_prompt prompts_table[];
+extern const struct mcp_task_hooks tasks_hooks;
 
 /* --- show.c: rows as JSON and words -------------------------------------------------------------------------------------- */
 
 /* A job as the job tools answer it; *ret_text (free()) for people. New reference. */
-json_t *tools_show_job(struct app *app, struct db *db, const struct job *job, char **ret_text);
+json_t *tools_show_job(struct db *db, const struct job *job, char **ret_text);
+/* The schema of that answer for one kind of job. New reference. */
+json_t *tools_show_schema(const struct engine_kind *kind);
 /* One line of a list of jobs: without its result, the message cut, and of one that has not ended its workflow. New reference. */
 json_t *tools_show_job_line(struct db *db, const struct job *job);
 /* The first `limit` checkpoints of a log, newest first, with best times, speed-ups over the root and over the parent. New reference. */
 struct checkpoint_list;
 json_t *tools_show_log(struct db *db, const struct checkpoint_list *log, size_t limit);
-/* "0.2714 ms", "13.2 us". */
-char *tools_show_ns(double ns, char text[32]);
 
 #endif

@@ -17,7 +17,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 }
 
 const struct tool tool_transform = {
-	.name = "transform",
+	.name = "transform", .kind = "transform",
 	.title = "Transform a checkpoint",
 	.description =
 		"Let the configured model apply a transformation (a name or your own sentence) to a checkpoint, pass "

@@ -14,7 +14,6 @@
 #include "core/record/checkpoint.h"
 #include "core/record/measurement.h"
 #include "core/record/workflow.h"
-#include "daemon/tools/export.h"
 #include "daemon/tools/part.h"
 
 enum { LOG_ROWS = 10 };
@@ -62,7 +61,7 @@ static void log_line(const json_t *checkpoint, struct buf *out)
 	json_array_foreach(json_object_get(checkpoint, "best"), i, best) {
 		double gflops = number(best, "gflops"), speedup = number(best, "speedup");
 		buf_addf(out, "; %s: %s", json_string_value(json_object_get(best, "sizes")),
-		         tools_show_ns(number(best, "median_ns"), time));
+		         layout_time(number(best, "median_ns"), time));
 		if (isfinite(gflops))
 			buf_addf(out, ", %.4g GFLOP/s", gflops);
 		if (isfinite(speedup))
@@ -184,8 +183,8 @@ static const struct mcp_done *diff(struct mcp_call *call, struct db *db, int64_t
 static json_t *compare_row(const struct measurement *a, const struct measurement *b, struct buf *text)
 {
 	char time_a[32], time_b[32];
-	buf_addf(text, "%s: %s against %s: %.3fx\n", b->sizes, tools_show_ns(b->median_ns, time_b),
-	         tools_show_ns(a->median_ns, time_a), a->median_ns / b->median_ns);
+	buf_addf(text, "%s: %s against %s: %.3fx\n", b->sizes, layout_time(b->median_ns, time_b),
+	         layout_time(a->median_ns, time_a), a->median_ns / b->median_ns);
 	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:s, s:s, s:I, s:I}", "device", b->device, "sizes", b->sizes, "a_ns", a->median_ns, "b_ns",
 	                 b->median_ns, "ratio", a->median_ns / b->median_ns, "a_params", a->params, "b_params", b->params, "a_evidence",
 	                 (json_int_t)a->validation, "b_evidence", (json_int_t)b->validation);

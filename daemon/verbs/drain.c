@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "core/jobs/drain.h"
+#include "core/jobs/work.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
 #include "core/record/store.h"
@@ -131,17 +132,18 @@ static int check_devices(const struct job_list *jobs, struct err *e)
 	struct pool *pool = pool_new(&config);
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < jobs->count; i++) {
-		struct fields request = FIELDS_INIT;
+		struct work_subject subject;
 		struct facts *facts = NULL;
 		size_t count;
 		if (job_state_ended(jobs->at[i].state))
 			continue;
-		rc = fields_parse(jobs->at[i].request, &request, e);
-		const char *device = rc == 0 ? fields_text(&request, "device", "") : "";
-		if (*device && (rc = pool_device_set(pool, device, &facts, &count, e)) < 0)
+		layout_init(&work_subject_layout, &subject);
+		rc = layout_read_text(&work_subject_layout, jobs->at[i].request, &subject, e);
+		if (rc == 0 && subject.device && *subject.device &&
+		    (rc = pool_device_set(pool, subject.device, &facts, &count, e)) < 0)
 			err_wrap(e, "job %s", jobs->at[i].id);
 		free(facts);
-		fields_fini(&request);
+		layout_fini(&work_subject_layout, &subject);
 	}
 	pool_free(pool);
 	return rc;

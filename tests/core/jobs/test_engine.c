@@ -16,25 +16,50 @@
 #include "pace.h"
 #include "tap.h"
 
-static int run_add(struct engine_job *job, struct fields *result, struct err *e)
+struct request { int64_t a, b; char *word; bool later; };
+static const struct layout_field request_fields[] = {
+	{ LAYOUT_AT(struct request, a, ID) },
+	{ LAYOUT_AT(struct request, b, ID) },
+	{ LAYOUT_AT(struct request, word, TEXT) },
+	{ LAYOUT_AT(struct request, later, BOOL), .flags = LAYOUT_OPTIONAL },
+	{ .name = NULL },
+};
+static const struct layout request_layout = { "request", sizeof(struct request), request_fields };
+
+struct result { int64_t sum, reached, began; };
+static const struct layout_field result_fields[] = {
+	{ LAYOUT_AT(struct result, sum, ID) },
+	{ LAYOUT_AT(struct result, reached, ID) },
+	{ LAYOUT_AT(struct result, began, ID) },
+	{ .name = NULL },
+};
+static const struct layout result_layout = { "result", sizeof(struct result), result_fields };
+
+static int run_add(struct engine_job *job, const void *request, void *ret_result, struct err *e)
 {
+	const struct request *q = request;
+	struct result *result = ret_result;
 	(void)e;
-	fields_setf(result, "sum", "%lld", (long long)(fields_int(job->request, "a", 0) + fields_int(job->request, "b", 0)));
+	result->sum = q->a + q->b;
 	engine_progress(job, 1, 2, "half");
 	return 0;
 }
 
-static int run_refuse(struct engine_job *job, struct fields *result, struct err *e)
+static int run_refuse(struct engine_job *job, const void *request, void *ret_result, struct err *e)
 {
-	fields_set(result, "reached", "1");
+	struct result *result = ret_result;
+	(void)request;
+	result->reached = 1;
 	atomic_fetch_add(&job->spent.leased_ns, 1500 * CLOCK_MS);
 	return err_set(e, ERR_WRONG, "it is wrong");
 }
 
 /* Runs until it is cancelled, or for a minute; tells by the file descriptor in `user` that it has begun. */
-static int run_wait(struct engine_job *job, struct fields *result, struct err *e)
+static int run_wait(struct engine_job *job, const void *request, void *ret_result, struct err *e)
 {
-	fields_set(result, "began", "1");
+	struct result *result = ret_result;
+	(void)request;
+	result->began = 1;
 	engine_progress(job, 0, 0, "waiting");
 	for (int i = 0; i < 6000; i++) {
 		if (cancel_asked(&job->cancel))
@@ -54,8 +79,10 @@ static void *tell_often(void *arg)
 }
 
 /* What a tune does: one thread records in transactions, those that wait for devices tell that they do. */
-static int run_crowd(struct engine_job *job, struct fields *result, struct err *e)
+static int run_crowd(struct engine_job *job, const void *request, void *ret_result, struct err *e)
 {
+	(void)request;
+	(void)ret_result;
 	pthread_t threads[CROWD_THREADS];
 	char key[16];
 	int rc = 0;
@@ -73,13 +100,14 @@ static int run_crowd(struct engine_job *job, struct fields *result, struct err *
 	}
 	for (int i = 0; i < CROWD_THREADS; i++)
 		pthread_join(threads[i], NULL);
-	fields_set(result, "recorded", "1");
 	return rc;
 }
 
-static const struct engine_kind kinds[] = {
-	{ "add", run_add }, { "refuse", run_refuse }, { "wait", run_wait }, { "crowd", run_crowd }, { NULL, NULL },
-};
+static const struct engine_kind add_kind = { "add", &request_layout, &result_layout, run_add };
+static const struct engine_kind refuse_kind = { "refuse", &request_layout, &result_layout, run_refuse };
+static const struct engine_kind wait_kind = { "wait", &request_layout, &result_layout, run_wait };
+static const struct engine_kind crowd_kind = { "crowd", &request_layout, &result_layout, run_crowd };
+static const struct engine_kind *const kinds[] = { &add_kind, &refuse_kind, &wait_kind, &crowd_kind, NULL };
 
 struct bench {
 	char folder[64], *path;
@@ -98,14 +126,12 @@ static void start(struct bench *b, unsigned threads)
 
 static char *submit(struct bench *b, const char *kind)
 {
-	struct fields f = FIELDS_INIT;
+	struct request q = { .a = 2, .b = 3 };
 	struct err e = ERR_INIT;
 	char *id = NULL;
-	fields_set(&f, "a", "2");
-	fields_set(&f, "b", "3");
-	if (engine_submit(b->engine, b->db, kind, &f, &id, &e) < 0)
+	bool fresh;
+	if (engine_submit(b->engine, b->db, kind, &q, false, &id, &fresh, &e) < 0)
 		printf("# %s\n", e.text);
-	fields_fini(&f);
 	return id;
 }
 
@@ -145,7 +171,7 @@ static void ends(struct bench *b)
 	is_str(job.error_code, "wrong", "with its code");
 	is_str(job.error_text, "it is wrong", "its message");
 	has_str(job.result, "reached", "and what it had reached");
-	has_str(job.result, "leased_seconds: 1.500", "and how long it had a device");
+	has_str(job.result, "\"leased_seconds\":1.5", "and how long it had a device");
 	job_fini(&job);
 	is_int(engine_cancel(b->engine, b->db, add, &e), -ERR_CONFLICT, "what has ended cannot be cancelled");
 	is_int(engine_cancel(b->engine, b->db, "jnobody", &e), -ERR_NOT_FOUND, "nor what does not exist");

@@ -47,36 +47,37 @@ struct bench {
 	struct engine *engine;
 };
 
-static char *submit(struct bench *b, const char *kind, int64_t checkpoint, const char *name, const char *value)
+static char *submit(struct bench *b, const char *name, int64_t checkpoint, const char *key, const char *value)
 {
-	struct fields f = FIELDS_INIT;
+	const struct engine_kind *kind = work_kind(name);
 	struct err e = ERR_INIT;
 	char *id = NULL;
-	fields_setf(&f, "checkpoint", "%lld", (long long)checkpoint);
-	fields_set(&f, "budget", "3");
-	fields_set(&f, "samples", "3");
-	if (name)
-		fields_set(&f, name, value);
-	if (engine_submit(b->engine, b->s.db, kind, &f, &id, &e) < 0)
+	bool fresh;
+	void *request = layout_new(kind->request);
+	char *json = mem_fmt("{\"checkpoint\":%lld,\"budget\":3,\"samples\":3%s%s%s%s%s}", (long long)checkpoint, key ? ",\"" : "",
+	                     key ? key : "", key ? "\":\"" : "", key ? value : "", key ? "\"" : "");
+	if (layout_read_text(kind->request, json, request, &e) < 0 ||
+	    engine_submit(b->engine, b->s.db, name, request, false, &id, &fresh, &e) < 0)
 		printf("# %s\n", e.text);
-	fields_fini(&f);
+	layout_free(kind->request, request);
+	free(json);
 	return id;
 }
 
 /* Until it has ended, however long it waits for a device that other tests use, too. The result is empty when there is none. */
-static enum job_state outcome(struct bench *b, const char *id, struct fields *ret_result, char **ret_error)
+static enum job_state outcome(struct bench *b, const char *id, json_t **ret_result, char **ret_error)
 {
 	struct err e = ERR_INIT;
 	enum job_state state = JOB_FAILED;
-	*ret_result = (struct fields)FIELDS_INIT;
+	*ret_result = NULL;
 	for (;;) {
 		struct job job;
 		if (job_get(b->s.db, id, &job, &e) < 0)
 			break;
 		state = job.state;
 		bool ended = job_state_ended(state);
-		if (ended && job.result)
-			fields_parse(job.result, ret_result, &e);
+		if (ended)
+			*ret_result = job.result ? json_loads(job.result, 0, NULL) : NULL;
 		if (ended)
 			*ret_error = mem_str(job.error_text ? job.error_text : "");
 		job_fini(&job);
@@ -86,6 +87,24 @@ static enum job_state outcome(struct bench *b, const char *id, struct fields *re
 	}
 	*ret_error = mem_str(e.text);
 	return state;
+}
+
+/* A figure of the first input size; a text of it, or of the result. */
+static double first(const json_t *r, const char *name)
+{
+	return json_number_value(json_object_get(json_array_get(json_object_get(r, "sizes"), 0), name));
+}
+
+static const char *first_text(const json_t *r, const char *name)
+{
+	const char *text = json_string_value(json_object_get(json_array_get(json_object_get(r, "sizes"), 0), name));
+	return text ? text : "";
+}
+
+static const char *text_of(const json_t *r, const char *name)
+{
+	const char *text = json_string_value(json_object_get(r, name));
+	return text ? text : "";
 }
 
 static struct context *parse(const char *text)
@@ -99,7 +118,7 @@ static struct context *parse(const char *text)
 
 /* Runs a job to its end and keeps its result. */
 static enum job_state run(struct bench *b, const char *kind, int64_t checkpoint, const char *name, const char *value,
-                          struct fields *ret_result, char **ret_error)
+                          json_t **ret_result, char **ret_error)
 {
 	char *id = submit(b, kind, checkpoint, name, value);
 	enum job_state state = outcome(b, id, ret_result, ret_error);
@@ -111,22 +130,22 @@ static void shapes(struct bench *b)
 {
 	struct context *ctx = parse(plain);
 	int64_t checkpoint = sample_checkpoint(&b->s, ctx);
-	struct fields r;
+	json_t *r;
 	char *error = NULL;
 	is_int(run(b, "validate", checkpoint, NULL, NULL, &r, &error), JOB_DONE, "two outputs and a real scalar: validate %s", error);
-	is_str(fields_text(&r, "passed", ""), "1", "and pass: %s", fields_text(&r, "summary", ""));
-	fields_fini(&r);
+	ok(json_is_true(json_object_get(r, "passed")), "and pass: %s", text_of(r, "summary"));
+	json_decref(r);
 	free(error);
 	is_int(run(b, "tune", checkpoint, NULL, NULL, &r, &error), JOB_DONE, "without tuning parameters: tune %s", error);
-	is_int(fields_int(&r, "count", 0), 2, "at both sizes");
-	is_int(fields_int(&r, "space_0", 0), 1, "spaces of one point");
-	ok(fields_number(&r, "estimated_seconds_0", 0) > 0, "an estimate was given");
-	fields_fini(&r);
+	is_int(json_integer_value(json_object_get(r, "count")), 2, "at both sizes");
+	is_int(first(r, "space"), 1, "spaces of one point");
+	ok(first(r, "estimated_seconds") > 0, "an estimate was given");
+	json_decref(r);
 	free(error);
 	is_int(run(b, "tune", checkpoint, "sizes", "n=512", &r, &error), JOB_DONE, "one size alone: tune %s", error);
-	is_int(fields_int(&r, "count", 0), 1, "at that size");
-	has_str(fields_text(&r, "size_0", ""), "n=512", "and no other");
-	fields_fini(&r);
+	is_int(json_integer_value(json_object_get(r, "count")), 1, "at that size");
+	has_str(first_text(r, "size"), "n=512", "and no other");
+	json_decref(r);
 	free(error);
 	context_free(ctx);
 }
@@ -157,22 +176,22 @@ static void evidence(struct bench *b, int64_t checkpoint)
 /* After a refutation no job says how fast the checkpoint is, whatever it measures. */
 static void refuted(struct bench *b, int64_t checkpoint)
 {
-	struct fields r;
+	json_t *r;
 	struct err e = ERR_INIT;
 	char *error = NULL;
 	is_int(run(b, "profile", checkpoint, NULL, NULL, &r, &error), JOB_DONE, "a profile %s", error);
-	ok(fields_number(&r, "cold_ns_0", 0) > 0 && fields_int(&r, "evidence_0", 0) > 0, "says how fast it is, and on what evidence");
-	fields_fini(&r);
+	ok(first(r, "cold_ns") > 0 && first(r, "evidence") > 0, "says how fast it is, and on what evidence");
+	json_decref(r);
 	free(error);
 	checkpoint_set_status(b->s.db, checkpoint, CHECKPOINT_FAILED, "a planted reason", &e);
 	is_int(run(b, "profile", checkpoint, NULL, NULL, &r, &error), JOB_FAILED, "not so of a checkpoint that was refuted");
 	has_str(error, "a planted reason", "which is said");
-	ok(fields_get(&r, "cold_ns_0") == NULL, "without a figure");
-	fields_fini(&r);
+	ok(first(r, "cold_ns") == 0, "without a figure");
+	json_decref(r);
 	free(error);
 	is_int(run(b, "tune", checkpoint, NULL, NULL, &r, &error), JOB_DONE, "it can be tuned %s", error);
-	has_str(fields_text(&r, "unproven_0", ""), "a planted reason", "but what comes of it is not proven");
-	fields_fini(&r);
+	has_str(first_text(r, "unproven"), "a planted reason", "but what comes of it is not proven");
+	json_decref(r);
 	free(error);
 	checkpoint_set_status(b->s.db, checkpoint, CHECKPOINT_DRAFT, NULL, &e);
 }
@@ -181,21 +200,21 @@ static void tuned(struct bench *b)
 {
 	struct context *ctx = sample_context(SAMPLE_RIGHT);
 	int64_t checkpoint = sample_checkpoint(&b->s, ctx);
-	struct fields r;
+	json_t *r;
 	char *error = NULL;
 	is_int(run(b, "tune", checkpoint, NULL, NULL, &r, &error), JOB_DONE, "a matmul: tune %s", error);
-	ok(fields_number(&r, "median_ns_0", 0) > 0 && fields_int(&r, "tried_0", 0) == 3, "within its budget");
-	fields_fini(&r);
+	ok(first(r, "median_ns") > 0 && first(r, "tried") == 3, "within its budget");
+	json_decref(r);
 	free(error);
 	evidence(b, checkpoint);
 	refuted(b, checkpoint);
 	is_int(run(b, "tune", checkpoint, "sizes", "n=lots", &r, &error), JOB_FAILED, "a size that is none is refused");
 	ok(*error != '\0', "with a message: %s", error);
-	fields_fini(&r);
+	json_decref(r);
 	free(error);
 	is_int(run(b, "validate", checkpoint, "device", "hlsl:7", &r, &error), JOB_FAILED, "a device that is not there is refused");
 	has_str(error, "hlsl:0", "and those that are get named");
-	fields_fini(&r);
+	json_decref(r);
 	free(error);
 	context_free(ctx);
 }
@@ -223,7 +242,7 @@ static bool says(struct bench *b, const char *id, const char *words)
 static bool cancelled(struct bench *b, const char *id, const char *what, const char *when)
 {
 	struct err e = ERR_INIT;
-	struct fields r;
+	json_t *r;
 	char *error = NULL;
 	struct pace pace = pace_begin();
 	engine_cancel(b->engine, b->s.db, id, &e);
@@ -231,7 +250,7 @@ static bool cancelled(struct bench *b, const char *id, const char *what, const c
 	bool soon = pace_within(&pace, CLOCK_S);
 	if (state != JOB_DONE)
 		ok(state == JOB_CANCELLED && soon, "%s cancelled %s ends within a second (%s, %s)", what, when, pace_text(&pace), error);
-	fields_fini(&r);
+	json_decref(r);
 	free(error);
 	return state != JOB_DONE;
 }
@@ -269,19 +288,19 @@ static void cancels(struct bench *b)
 	/* One holds the device, another waits for it, once that has it. */
 	char *holder = submit(b, "validate", checkpoint, NULL, NULL), *error = NULL;
 	struct err e = ERR_INIT;
-	struct fields r;
+	json_t *r;
 	heard = false;
 	for (int i = 0; i < 20 && !heard; i++)
 		heard = cancelled_in_line(b, right);
 	ok(heard, "a validation is cancelled before it had the device");
 	engine_cancel(b->engine, b->s.db, holder, &e);
 	outcome(b, holder, &r, &error);
-	fields_fini(&r);
+	json_decref(r);
 	free(error);
 	free(holder);
 	is_int(run(b, "validate", right, NULL, NULL, &r, &error), JOB_DONE, "afterwards a job finds healthy workers %s", error);
-	is_str(fields_text(&r, "passed", ""), "1", "and passes");
-	fields_fini(&r);
+	ok(json_is_true(json_object_get(r, "passed")), "and passes");
+	json_decref(r);
 	free(error);
 	context_free(slow);
 	context_free(ctx);
@@ -317,7 +336,7 @@ static void saved_anew(struct bench *b)
 	struct context *ctx = sample_context(SAMPLE_RIGHT);
 	int64_t checkpoint = sample_checkpoint(&b->s, ctx);
 	struct err e = ERR_INIT;
-	struct fields r;
+	json_t *r;
 	char *error = NULL;
 	pthread_t thread;
 	b->work.library = library_new(folders, 1);
@@ -329,11 +348,11 @@ static void saved_anew(struct bench *b)
 	pthread_create(&thread, NULL, save_anew, &s);
 	is_int(run(b, "transform", checkpoint, "transformation", "once", &r, &error), JOB_DONE,
 	       "a transformation whose file is saved anew meanwhile is carried out as it was read at first %s", error);
-	ok(fields_int(&r, "checkpoint", 0) > checkpoint, "and makes a checkpoint");
+	ok(json_integer_value(json_object_get(r, "checkpoint")) > checkpoint, "and makes a checkpoint");
 	int unread = open(s.pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a job that never came so far leaves the writer waiting */
 	pthread_join(thread, NULL);
 	close(unread);
-	fields_fini(&r);
+	json_decref(r);
 	free(error);
 	free(s.pipe);
 	free(s.later);

@@ -60,17 +60,18 @@ static int64_t checkpoint_of(struct bench *b, const char *other, int64_t parent)
 /* A tune job to its end: its rows of the search are those with numbers above `after`. */
 static void tuned(struct bench *b, int64_t checkpoint, const char *device, const char *size, const char *strategy, int budget)
 {
-	struct fields f = FIELDS_INIT;
+	const struct engine_kind *kind = work_kind("tune");
 	struct err e = ERR_INIT;
 	char *id = NULL, why[256] = "it did not end";
-	bool done = false;
-	fields_setf(&f, "checkpoint", "%lld", (long long)checkpoint);
-	fields_set(&f, "device", device);
-	fields_set(&f, "sizes", size);
-	fields_set(&f, "strategy", strategy);
-	fields_setf(&f, "budget", "%d", budget);
-	if (engine_submit(b->engine, b->s.db, "tune", &f, &id, &e) < 0)
+	bool done = false, fresh;
+	void *request = layout_new(kind->request);
+	char *json = mem_fmt("{\"checkpoint\":%lld,\"device\":\"%s\",\"sizes\":\"%s\",\"strategy\":\"%s\",\"budget\":%d}",
+	                     (long long)checkpoint, device, size, strategy, budget);
+	if (layout_read_text(kind->request, json, request, &e) < 0 ||
+	    engine_submit(b->engine, b->s.db, "tune", request, false, &id, &fresh, &e) < 0)
 		printf("# %s\n", e.text);
+	layout_free(kind->request, request);
+	free(json);
 	for (int i = 0; i < 12000 && !done; i++) {
 		struct job job;
 		if (job_get(b->s.db, id, &job, &e) < 0)
@@ -83,7 +84,6 @@ static void tuned(struct bench *b, int64_t checkpoint, const char *device, const
 			clock_sleep(10 * CLOCK_MS);
 	}
 	ok(*why == '\0', "a tune of %s on %s ends %s", size, device, why);
-	fields_fini(&f);
 	free(id);
 }
 
