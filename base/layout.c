@@ -476,7 +476,7 @@ void layout_add_schema(const struct layout *l, json_t *into)
 	for (const struct layout_field *f = l->fields; f->name; f++) {
 		if (f->type == LAYOUT_PART)
 			layout_add_schema(f->of, into);
-		else
+		else if (!(f->flags & LAYOUT_DETAIL))
 			json_object_set_new(properties, f->name, field_schema(f));
 		if (f->flags & LAYOUT_REQUIRED) {
 			if (required == NULL)

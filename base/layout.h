@@ -43,6 +43,7 @@ enum layout_flags {
 	LAYOUT_OPTIONAL = 1, /* BOOL, INT: left out of JSON when it is 0 or false */
 	LAYOUT_REQUIRED = 2, /* the schema says that it is always there */
 	LAYOUT_WRITTEN = 4,  /* written and never read: the count of a list */
+	LAYOUT_DETAIL = 8,   /* left out of the schema, which must stay short and does not forbid further properties */
 };
 
 struct layout;

@@ -89,9 +89,9 @@ static void drop_ticket(struct engine *g, struct ticket *gone)
 struct spent { double leased_seconds, validation_seconds, validation_leased_seconds; };
 
 static const struct layout_field spent_fields[] = {
-	{ LAYOUT_AT(struct spent, leased_seconds, REAL), .unit = "s" },
-	{ LAYOUT_AT(struct spent, validation_seconds, REAL), .unit = "s" },
-	{ LAYOUT_AT(struct spent, validation_leased_seconds, REAL), .unit = "s" },
+	{ LAYOUT_AT(struct spent, leased_seconds, REAL), .unit = "s", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct spent, validation_seconds, REAL), .unit = "s", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct spent, validation_leased_seconds, REAL), .unit = "s", .flags = LAYOUT_DETAIL },
 	{ .name = NULL },
 };
 const struct layout engine_spent_layout = { "spent", sizeof(struct spent), spent_fields };

@@ -33,8 +33,8 @@ const struct layout work_subject_layout = { "request", sizeof(struct work_subjec
 static const struct layout_field library_fields[] = {
 	{ LAYOUT_AT(struct work_library, library, TEXT), .say = "; library: %" },
 	{ LAYOUT_AT(struct work_library, library_ratio, REAL), .unit = "share", .say = ", % of its speed" },
-	{ LAYOUT_AT(struct work_library, library_low, REAL), .unit = "share", .say = " (% to" },
-	{ LAYOUT_AT(struct work_library, library_high, REAL), .unit = "share", .say = " %)" },
+	{ LAYOUT_AT(struct work_library, library_low, REAL), .unit = "share", .say = " (% to", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct work_library, library_high, REAL), .unit = "share", .say = " %)", .flags = LAYOUT_DETAIL },
 	{ .name = NULL },
 };
 const struct layout work_library_layout = { "library", sizeof(struct work_library), library_fields };

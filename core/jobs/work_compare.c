@@ -45,15 +45,15 @@ static const struct layout_field size_fields[] = {
 	{ LAYOUT_AT(struct size, high, REAL), .unit = "ratio", .say = " %)" },
 	{ LAYOUT_AT(struct size, b_ns, REAL), .unit = "ns", .say = ": %" },
 	{ LAYOUT_AT(struct size, a_ns, REAL), .unit = "ns", .say = " against %" },
-	{ LAYOUT_AT(struct size, pairs, INT), .say = ", % pairs" },
-	{ LAYOUT_AT(struct size, discarded, INT) },
-	{ LAYOUT_AT(struct size, margin, REAL), .unit = "share", .say = "; same means within %" },
-	{ LAYOUT_AT(struct size, note, TEXT), .say = "; %" },
-	{ LAYOUT_AT(struct size, a_params, TEXT) },
-	{ LAYOUT_AT(struct size, b_params, TEXT) },
-	{ LAYOUT_AT(struct size, b_evidence, ID), .say = "; evidence %" },
-	{ LAYOUT_AT(struct size, a_evidence, ID), .say = " and %" },
-	{ LAYOUT_AT(struct size, seconds, REAL), .unit = "s" },
+	{ LAYOUT_AT(struct size, pairs, INT), .say = ", % pairs", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, discarded, INT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, margin, REAL), .unit = "share", .say = "; same means within %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, note, TEXT), .say = "; %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, a_params, TEXT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, b_params, TEXT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, b_evidence, ID), .say = "; evidence %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, a_evidence, ID), .say = " and %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, seconds, REAL), .unit = "s", .flags = LAYOUT_DETAIL },
 	{ .name = NULL },
 };
 static const struct layout size_layout = { "compared size", sizeof(struct size), size_fields };
@@ -65,10 +65,10 @@ struct result {
 };
 
 static const struct layout_field result_fields[] = {
-	{ LAYOUT_AT(struct result, a, ID), .say = "A is checkpoint %, " },
-	{ LAYOUT_AT(struct result, b, ID), .say = "B is checkpoint %\n" },
+	{ LAYOUT_AT(struct result, a, ID), .say = "A is checkpoint %, ", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct result, b, ID), .say = "B is checkpoint %\n", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_MANY(struct result, sizes, count, LIST), .of = &size_layout },
-	{ LAYOUT_AT(struct result, count, ID), .flags = LAYOUT_WRITTEN },
+	{ LAYOUT_AT(struct result, count, ID), .flags = LAYOUT_DETAIL | LAYOUT_WRITTEN },
 	{ .name = NULL },
 };
 static const struct layout result_layout = { "compare result", sizeof(struct result), result_fields };

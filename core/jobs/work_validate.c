@@ -32,11 +32,11 @@ struct result {
 static const struct layout_field result_fields[] = {
 	{ LAYOUT_AT(struct result, passed, BOOL) },
 	{ LAYOUT_AT(struct result, summary, TEXT), .say = "%\n" },
-	{ LAYOUT_AT(struct result, passed_count, COUNT) },
-	{ LAYOUT_AT(struct result, failed_count, COUNT) },
-	{ LAYOUT_AT(struct result, pruned_count, COUNT) },
-	{ LAYOUT_AT(struct result, skipped_count, COUNT) },
-	{ LAYOUT_AT(struct result, domain, TEXT) },
+	{ LAYOUT_AT(struct result, passed_count, COUNT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct result, failed_count, COUNT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct result, pruned_count, COUNT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct result, skipped_count, COUNT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct result, domain, TEXT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, details, TEXT), .say = "%\n" },
 	{ .name = NULL },
 };

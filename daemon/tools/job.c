@@ -163,8 +163,8 @@ static const struct mcp_done *handler(struct mcp_call *call)
 
 const struct tool tool_job = {
 	.name = "job", .title = "Follow a job",
-	.description = "Work that a tool answered with a job id for: wait for it (then wait again), get its state, read its log, "
-	               "cancel it, resume an interrupted one, or list the last ones. result is what the tool would have answered. "
-	               "Next: as that tool says.",
+	.description = "Follow work that a tool answered with a job id for: wait (and wait again), get its state, read its "
+	               "log, cancel it, resume an interrupted one, list the newest. result is what the tool would have "
+	               "answered. Next: as that tool says.",
 	.flags = 0, .handler = handler,
 };

@@ -32,13 +32,13 @@ struct shown {
 };
 
 static const struct layout_field shown_fields[] = {
-	{ LAYOUT_AT(struct shown, job, TEXT), .flags = LAYOUT_REQUIRED },
-	{ LAYOUT_AT(struct shown, kind, TEXT) },
-	{ LAYOUT_AT(struct shown, state, TEXT), .flags = LAYOUT_REQUIRED },
-	{ LAYOUT_AT(struct shown, error, TEXT) },
-	{ LAYOUT_AT(struct shown, message, TEXT) },
-	{ LAYOUT_AT(struct shown, event, ID) },
-	{ LAYOUT_AT(struct shown, next, TEXT) },
+	{ LAYOUT_AT(struct shown, job, TEXT) },
+	{ LAYOUT_AT(struct shown, kind, TEXT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct shown, state, TEXT) },
+	{ LAYOUT_AT(struct shown, error, TEXT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct shown, message, TEXT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct shown, event, ID), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct shown, next, TEXT), .flags = LAYOUT_DETAIL },
 	{ .name = NULL },
 };
 static const struct layout shown_layout = { "job", sizeof(struct shown), shown_fields };
@@ -46,12 +46,6 @@ static const struct layout shown_layout = { "job", sizeof(struct shown), shown_f
 json_t *tools_show_schema(const struct engine_kind *kind)
 {
 	json_t *schema = layout_schema(&shown_layout), *result = layout_schema(kind->result);
-	json_t *properties = json_object_get(result, "properties");
-	layout_add_schema(&engine_spent_layout, result);
-	if (json_object_get(properties, "sizes")) {
-		json_object_set_new(properties, "refuted", json_pack("{s:s}", "type", "string"));
-		json_object_set_new(properties, "note", json_pack("{s:s}", "type", "string"));
-	}
 	json_object_set_new(json_object_get(schema, "properties"), "result", result);
 	return schema;
 }

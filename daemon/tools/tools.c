@@ -224,32 +224,32 @@ static const struct mcp_done *start_named(struct mcp_call *call)
 
 static const struct tool tool_validate = {
 	.name = "validate", .title = "Validate a checkpoint", .kind = "validate",
-	.description = "Check that a checkpoint computes what its baseline does, over declared and check: sizes with secret inputs and "
-	               "poisoned outputs. Answers passed, or failed with the first mismatches, or a job id (then: job wait). "
-	               "Failing marks it failed. Next: tune, or edit what is wrong.",
+	.description = "Check a checkpoint's outputs against its baseline's, with secret inputs and poisoned outputs. "
+	               "Answers passed, or the first mismatches, or a job id (then: job wait). A failure marks it failed. "
+	               "Next: tune, or edit.",
 	.flags = MCP_TOOL_IDEMPOTENT, .handler = start_named,
 };
 
 static const struct tool tool_tune = {
 	.name = "tune", .title = "Tune a checkpoint", .kind = "tune",
-	.description = "Find a checkpoint's fastest tuning parameters on a device: checks every variant that it times, validates "
-	               "the winner. Answers with best time, configuration and what failed, or a job id (then: job wait). Next: "
-	               "workflow log, or transform.",
+	.description = "Find a checkpoint's fastest tuning parameters: checks every variant that it times, validates the "
+	               "winner. Answers with best time and configuration, or a job id (then: job wait). Next: workflow log, "
+	               "or transform.",
 	.flags = MCP_TOOL_IDEMPOTENT, .handler = start_named,
 };
 
 static const struct tool tool_compare = {
 	.name = "compare", .title = "Compare two checkpoints", .kind = "compare",
-	.description = "Is B faster than A? Both at their best configuration, checked, timed alternately in one process. Answers for each size "
-	               "with the verdict on B (faster, slower, same within 1 % or 0.2 us, unclear), the ratio of times and its 95 % interval. "
-	               "Next: profile, or transform.",
+	.description = "Is B faster than A? Both at their best configuration, timed alternately in one process. Answers per "
+	               "size with a verdict on B (faster, slower, same, unclear), the ratio of times and its interval. Next: "
+	               "profile, or transform.",
 	.flags = MCP_TOOL_IDEMPOTENT, .handler = start_named,
 };
 
 static const struct tool tool_profile = {
 	.name = "profile", .title = "Profile a checkpoint", .kind = "profile",
-	.description = "How good is its best configuration? Answers with time (cold, warm), energy, clocks, percent of the device's measured "
-	               "ceilings and of the vendor's library, registers and shared memory. Next: transform, or compare.",
+	.description = "How good is its best configuration? Answers with cold and warm time, energy, percent of the device's "
+	               "ceilings and of the vendor's library. Next: transform, or compare.",
 	.flags = MCP_TOOL_IDEMPOTENT, .handler = start_named,
 };
 

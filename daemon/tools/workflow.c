@@ -305,8 +305,8 @@ static const struct mcp_done *handler(struct mcp_call *call)
 
 const struct tool tool_workflow = {
 	.name = "workflow", .title = "Read and steer workflows",
-	.description = "Lines of checkpoints, as branches in git. Answers: log every step's best time, GFLOP/s and speed-up over "
-	               "the root; show any part of a checkpoint; diff and compare two; restore, tag, branch; export the winner. "
-	               "Next: transform the head, or restore an earlier one.",
+	.description = "Lines of checkpoints, as branches in git. Answers: log every step's best time and speed-up over the "
+	               "baseline; show any part of a checkpoint; diff and compare two; restore, tag, branch, rename, delete; "
+	               "export the winner. Next: transform the head.",
 	.flags = 0, .handler = handler,
 };

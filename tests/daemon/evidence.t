@@ -104,5 +104,5 @@ is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)
 peak profile 2 --sizes n=4096 >"$T/out" 2>"$T/err"
 has "$(cat "$T/err")" "a planted reason" "a profile is refused"
 peak tune 2 --budget 2 --sizes n=4096 >"$T/out" 2>"$T/err"
-has "$(cat "$T/out")" "NOT PROVEN (checkpoint 2 was refuted: a planted reason)" "a new tune's figures are not proven"
+has "$(cat "$T/out")" "NOT VALIDATED (checkpoint 2 was refuted: a planted reason)" "a new tune's figures are not proven"
 done_testing
