@@ -184,7 +184,7 @@ is $? 0 "times that claim none are taken" "$(cat "$T/unproven.out")"
 is "$(sqlite3 "$T/early.db" "SELECT count(*) > 0, (SELECT count(*) FROM measurement_proven) FROM measurement WHERE job_id = '$tune'")" "1|0" "and are never quoted"
 is "$(timeout 120 "$peakd" workflow log s --db "$T/early.db" --json | jq -c '.checkpoints[0].best')" '[]' "not by the log"
 cp -r "$T/node/b" "$T/forged"
-sqlite3 "$T/forged/jobs.peakdb" "UPDATE job SET request = replace(request, '"budget":2', '"budget":9')"
+sqlite3 "$T/forged/jobs.peakdb" "UPDATE job SET request = replace(request, 'budget\":2', 'budget\":9')"
 rm -f "$T/forged"/jobs.peakdb-*
 printf 'format: peakd drain 1\nstate: ran\nsha256: %s\n' "$(sha256sum "$T/forged/jobs.peakdb" | cut -d' ' -f1)" >"$T/forged/seal"
 "$peakd" drain merge "$T/forged" --db "$db" 2>"$T/forged.err"

@@ -22,7 +22,7 @@ workers=$(pgrep -P "$daemon")
 kill -KILL "$daemon"
 wait $client
 is $? 1 "the client that waited fails"
-has "$(cat "$T/tune.err")" "what it had committed is kept" "and says what to do"
+has "$(cat "$T/tune.err")" "committed results are kept" "and says what to do"
 left=
 for worker in $workers; do
 	wait_for 60 gone "$worker" || left="$left $worker"

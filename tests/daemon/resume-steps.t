@@ -44,5 +44,5 @@ is $? 1 "another context under the same name is refused"
 has "$(cat "$T/err")" "mm" "with the name"
 resume "$root/examples/matmul-fp32-hlsl.peak.md" --name mm --device hlsl:0 --transform refactor --transform vectorize
 is $? 1 "other steps than those that were made are refused"
-has "$(cat "$T/err")" "is by tb-tiling, and vectorize is asked for there" "with the step at which they part"
+has "$(cat "$T/err")" "was made by tb-tiling, and vectorize is asked for there" "with the step at which they part"
 done_testing

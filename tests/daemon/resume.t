@@ -63,8 +63,7 @@ wait $client 2>/dev/null
 resume "$T/alone.peak.md" --budget 36
 is $? 0 "a tune that is still at work is waited for"
 is "$(holder "$db")" "$daemon" "in the same daemon"
-is "$(sql "SELECT count(*) FROM job WHERE kind = 'tune' AND request LIKE '%checkpoint: ' || (SELECT root_id FROM workflow WHERE name = 'alone') || '
-%'")" 1 "and no second one was begun"
+is "$(sql "SELECT count(*) FROM job WHERE kind = 'tune' AND json_extract(request, '$.checkpoint') = (SELECT root_id FROM workflow WHERE name = 'alone')")" 1 "and no second one was begun"
 is "$(twice)" 0 "nothing was searched twice"
 
 # --- cancelled: what was measured until then is taken over by another job
@@ -72,7 +71,7 @@ wide 6 >"$T/cancelled.peak.md"
 interrupted cancelled
 job=$(sql "SELECT id FROM job WHERE kind = 'tune' AND state = 'running'")
 timeout 60 "$peakd" tune cancelled --resume --budget 7 --db "$db" >"$T/other" 2>&1
-has "$(cat "$T/other")" "$job (tune) is at work on checkpoint" "something else is not measured on the same checkpoint at the same time"
+has "$(cat "$T/other")" "$job (tune) is working on checkpoint" "something else is not measured on the same checkpoint at the same time"
 timeout 60 "$peakd" jobs cancel "$job" --db "$db" >/dev/null
 wait $client
 is $? 1 "a run whose tune is cancelled fails"
