@@ -27,8 +27,9 @@ void notify_free(struct notify *notify);
 
 /* The call waits for the job until the monotonic deadline and gets the events after number `after` as progress; negative: those after the
  * last one that an earlier answer about this job gave. A call that its client cancels while it waits cancels the job too, if
- * the job's id never reached anybody (`fresh`): at once in the legacy era, and after ten seconds without another waiter in the
- * stateless one, where a broken connection looks the same. Returns what a handler returns. */
+ * the job's id never reached anybody (`fresh`): at once when the client said so, and after ten seconds without another waiter when
+ * it closed its stream (2026-07-28 over HTTP), since a broken connection looks the same. The end of a session or of a stdio
+ * connection cancels no job. Returns what a handler returns. */
 const struct mcp_done *notify_wait(struct notify *notify, struct mcp_call *call, const char *job, int64_t after, int64_t deadline, int fresh,
                                    notify_answer *answer);
 

@@ -116,8 +116,8 @@ static int compare_size(struct engine_job *job, const struct request *q, const s
 		rc = work_best(job->db, &l[k], facts, size, q->warm, &params[k], e);
 	if (rc == 0) {
 		struct compare_request r = {
-			.a = { .checkpoint = l[0].id, .ctx = l[0].ctx, .root = l[0].root, .params = params[0] },
-			.b = { .checkpoint = l[1].id, .ctx = l[1].ctx, .root = l[1].root, .params = params[1] },
+			.a = { .checkpoint = l[0].id, .ctx = l[0].ctx, .baseline = l[0].root, .params = params[0] },
+			.b = { .checkpoint = l[1].id, .ctx = l[1].ctx, .baseline = l[1].root, .params = params[1] },
 			.facts = facts, .warm = q->warm,
 		};
 		eval_progress(&ev, (double)result->count, 0, "comparing %lld with %lld at %s", (long long)l[1].id, (long long)l[0].id, text);

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/problems/ask.h"
+#include "core/problems/draft.h"
 #include "core/record/exchange.h"
 #include "core/transform/feedback.h"
 #include "core/jobs/work_judge.h"
@@ -136,7 +136,7 @@ static void copy_lines(char *const *from, size_t count, const char *last, char *
 		*MEM_PUSH(*ret_lines, *ret_count) = mem_str(last);
 }
 
-static void describe(const struct drafter *w, const struct ask_result *r, struct result *result)
+static void describe(const struct drafter *w, const struct draft_ask_result *r, struct result *result)
 {
 	/* One line each. */
 	char *complaint = mem_str(r->complaint ? r->complaint : w->untried);
@@ -178,8 +178,8 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 	struct drafter w = { .job = job, .ev = work_eval(job) };
 	struct models_open open = { 0 };
 	struct facts facts;
-	struct ask_result r;
-	struct ask_request ask = { .source = q->source ? q->source : "", .backend = q->backend ? q->backend : "cuda",
+	struct draft_ask_result r;
+	struct draft_ask_request ask = { .source = q->source ? q->source : "", .backend = q->backend ? q->backend : "cuda",
 	                           .cancel = &job->cancel.asked, .declared = (const char *const *)q->declared,
 	                           .declared_count = q->declared_count, .judge = judge, .answered = answered, .arg = &w };
 	int rc = 0;
@@ -194,10 +194,10 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 		w.model = open.model ? open.model->name : "";
 	}
 	if (rc == 0)
-		rc = ask_run(&ask, &r, e);
+		rc = draft_ask(&ask, &r, e);
 	if (rc == 0) {
 		describe(&w, &r, result);
-		ask_result_fini(&r);
+		draft_ask_fini(&r);
 	}
 	models_close(&open);
 	free(w.tried);

@@ -269,7 +269,7 @@ static int tune_sizes(struct engine_job *job, const struct request *r, const str
 	char *shown = together && sizes->count > 1 ? mem_fmt("%s and %zu more together", size, sizes->count - 1) : mem_str(size);
 	find_preferred(job, l, facts, size, &seeds);
 	struct tune_request q = {
-		.ctx = l->ctx, .root = l->root, .facts = facts, .device_count = devices, .size = sizes->at[first],
+		.ctx = l->ctx, .baseline = l->root, .facts = facts, .device_count = devices, .size = sizes->at[first],
 		.also = sizes->at + 1, .also_count = together ? sizes->count - 1 : 0, .worst = worst, .objective = r->objective,
 		.budget = (size_t)r->budget, .seconds = isfinite(r->seconds) ? r->seconds : 0,
 		.device_seconds = isfinite(r->device_seconds) ? r->device_seconds : 0, .strategy = r->strategy,

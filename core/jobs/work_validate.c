@@ -148,7 +148,7 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 	if (rc < 0)
 		return rc;
 	rc = work_device(job, q->subject.device, l.ctx, &facts, e);
-	struct validate_request r = { .ctx = l.ctx, .root = l.root, .parent = l.parent, .facts = &facts,
+	struct validate_request r = { .ctx = l.ctx, .baseline = l.root, .parent = l.parent, .facts = &facts,
 	                              .samples = (unsigned)(q->samples ? q->samples : WORK_SAMPLES), .seed = check_seed() };
 	if (rc == 0 && q->sanitizer && *q->sanitizer)
 		rc = sanitize(job, q, &l, &facts, result, e);
