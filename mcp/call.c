@@ -17,8 +17,8 @@
 #include "mcp/pool.h"
 #include "mcp/session.h"
 
-struct mcp_call *mcp_call_new(struct mcp_server *server, int modern, struct mcp_jsonrpc *take_m,
-			      struct mcp_stream *stream, struct mcp_session *session)
+struct mcp_call *mcp_call_new(struct mcp_server *server, int modern, struct mcp_jsonrpc *take_m, struct mcp_stream *stream,
+			      struct mcp_session *session)
 {
 	struct mcp_call *c = MEM_NEW(struct mcp_call);
 	atomic_init(&c->refs, 1);
@@ -67,8 +67,8 @@ void mcp_call_unref(struct mcp_call *c)
 	if (c->phase != MCP_CALL_OVER) {
 		/* Nobody is left to answer, so the call answers itself. Its stream may hold it for that long. */
 		atomic_store(&c->refs, 1);
-		mcp_call_was_pending(mcp_call_answer_error(c, MCP_INTERNAL_ERROR, NULL,
-							   "the request was dropped without an answer"));
+		mcp_call_was_pending(
+			mcp_call_answer_error(c, MCP_INTERNAL_ERROR, NULL, "the request was dropped without an answer"));
 		if (atomic_fetch_sub(&c->refs, 1) > 1)
 			return;
 	}
@@ -114,8 +114,8 @@ const struct mcp_done *mcp_call_run_later(struct mcp_call *call, mcp_handler *ha
 	if (call->tool && (call->tool->flags & MCP_TOOL_QUICK))
 		return handler(call);
 	if (mcp_pool_add(call->server->pool, run, mcp_call_ref(call)) < 0) {
-		const struct mcp_done *done = mcp_call_answer_full(
-			call, "the server is busy: too many requests at once; try again in a second");
+		const struct mcp_done *done =
+			mcp_call_answer_full(call, "the server is busy: too many requests at once; try again in a second");
 		mcp_call_unref(call);
 		return done;
 	}
@@ -163,8 +163,7 @@ int mcp_call_client_has(const struct mcp_call *call, const char *path)
 int mcp_call_client_has_tasks(const struct mcp_call *call)
 {
 	const json_t *extensions = json_object_get(call->capabilities, "extensions");
-	return call->modern && call->server->config.tasks &&
-	       json_is_object(json_object_get(extensions, MCP_TASKS_EXTENSION));
+	return call->modern && call->server->config.tasks && json_is_object(json_object_get(extensions, MCP_TASKS_EXTENSION));
 }
 
 const char *mcp_call_revision(const struct mcp_call *call)
@@ -177,8 +176,7 @@ const char *mcp_call_param(struct mcp_call *call, const char *field, const struc
 	const char *value = json_string_value(json_object_get(call->message.params, field));
 	if (value && *value)
 		return value;
-	*ret_done =
-		mcp_call_fail(call, MCP_INVALID_PARAMS, "%s needs params.%s, a string", call->message.method, field);
+	*ret_done = mcp_call_fail(call, MCP_INVALID_PARAMS, "%s needs params.%s, a string", call->message.method, field);
 	return NULL;
 }
 
@@ -244,8 +242,8 @@ void mcp_call_progress(struct mcp_call *call, double progress, double total, con
 void mcp_call_log(struct mcp_call *call, enum mcp_log_level level, const char *logger, json_t *take_data)
 {
 	if (call->log_level >= 0 && (int)level >= call->log_level) {
-		json_t *params = json_pack("{s:s, s:O, s:s*}", "level", mcp_server_level_name(level), "data", take_data,
-					   "logger", logger);
+		json_t *params =
+			json_pack("{s:s, s:O, s:s*}", "level", mcp_server_level_name(level), "data", take_data, "logger", logger);
 		char *text = mcp_jsonrpc_notification("notifications/message", params);
 		mcp_call_send(call, text);
 		free(text);

@@ -90,17 +90,15 @@ void mcp_call_unref(struct mcp_call *call);
 /* --- answers ---------------------------------------------------------------------------------------------------- */
 
 /* A tool's result: structured content (NULL: none) and text. fmt NULL: the text is the structured content as JSON. */
-const struct mcp_done *mcp_call_reply(struct mcp_call *call, json_t *take_structured, const char *fmt,
-				      ...) MCP_MUST_RETURN __attribute__((format(printf, 3, 4)));
+const struct mcp_done *mcp_call_reply(struct mcp_call *call, json_t *take_structured, const char *fmt, ...) MCP_MUST_RETURN
+	__attribute__((format(printf, 3, 4)));
 /* A tool's failure that the model should read and act upon: a result with isError and this text. */
 const struct mcp_done *mcp_call_refuse(struct mcp_call *call, const char *fmt, ...) MCP_MUST_RETURN
 	__attribute__((format(printf, 2, 3)));
 /* The same with structured content, e.g. the verdicts that led to it. */
-const struct mcp_done *mcp_call_refuse_with(struct mcp_call *call, json_t *take_structured,
-					    const char *text) MCP_MUST_RETURN;
+const struct mcp_done *mcp_call_refuse_with(struct mcp_call *call, json_t *take_structured, const char *text) MCP_MUST_RETURN;
 /* A resource's content. mime_type NULL: the table's. */
-const struct mcp_done *mcp_call_reply_text(struct mcp_call *call, const char *mime_type,
-					   const char *text) MCP_MUST_RETURN;
+const struct mcp_done *mcp_call_reply_text(struct mcp_call *call, const char *mime_type, const char *text) MCP_MUST_RETURN;
 /* "There is no such resource", with what to do about it in `hint` (may be NULL). */
 const struct mcp_done *mcp_call_reply_absent(struct mcp_call *call, const char *hint) MCP_MUST_RETURN;
 /* A prompt: array of {role, content}; description may be NULL. */

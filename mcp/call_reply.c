@@ -18,8 +18,7 @@ json_t *mcp_call_result(json_t *take_structured, const char *text, int is_error)
 	if (text == NULL && take_structured) /* tools.mdx: structured content SHOULD be repeated as text */
 		text = again = mcp_jsonrpc_text(take_structured);
 	if (text)
-		json_array_append_new(content,
-				      json_pack("{s:s, s:o}", "type", "text", "text", mcp_jsonrpc_string(text)));
+		json_array_append_new(content, json_pack("{s:s, s:o}", "type", "text", "text", mcp_jsonrpc_string(text)));
 	free(again);
 	json_t *result = json_pack("{s:o}", "content", content);
 	if (take_structured)
@@ -30,8 +29,7 @@ json_t *mcp_call_result(json_t *take_structured, const char *text, int is_error)
 }
 
 /* A client would refuse structured content that breaks the tool's own outputSchema without a word. */
-static const struct mcp_done *answer_tool(struct mcp_call *call, json_t *take_structured, const char *text,
-					  int is_error)
+static const struct mcp_done *answer_tool(struct mcp_call *call, json_t *take_structured, const char *text, int is_error)
 {
 	struct err e = ERR_INIT;
 	const struct mcp_tool *tool = call->tool;
@@ -45,8 +43,8 @@ static const struct mcp_done *answer_tool(struct mcp_call *call, json_t *take_st
 	if (e.code != ERR_NONE) {
 		json_decref(take_structured);
 		return mcp_call_fail(call, MCP_INTERNAL_ERROR,
-				     "tool \"%s\" gave an answer that its outputSchema does not allow: %s",
-				     mcp_call_name(call), e.text);
+				     "tool \"%s\" gave an answer that its outputSchema does not allow: %s", mcp_call_name(call),
+				     e.text);
 	}
 	return mcp_call_answer(call, mcp_call_result(take_structured, text, is_error));
 }
@@ -88,8 +86,7 @@ const struct mcp_done *mcp_call_reply_text(struct mcp_call *call, const char *mi
 const struct mcp_done *mcp_call_reply_absent(struct mcp_call *call, const char *hint)
 {
 	json_t *data = json_pack("{s:s}", "uri", mcp_call_name(call));
-	char *text =
-		mem_fmt("there is no resource \"%s\"%s%s", mcp_call_name(call), hint ? ": " : "", hint ? hint : "");
+	char *text = mem_fmt("there is no resource \"%s\"%s%s", mcp_call_name(call), hint ? ": " : "", hint ? hint : "");
 	int code = call->modern ? MCP_INVALID_PARAMS : MCP_LEGACY_RESOURCE_NOT_FOUND;
 	const struct mcp_done *done = mcp_call_answer_error(call, code, data, text);
 	free(text);
@@ -191,8 +188,7 @@ const struct mcp_done *mcp_call_ask(struct mcp_call *call, json_t *take_requests
 		return need_all(call, missing);
 	}
 	json_decref(missing);
-	return call->modern ? mcp_modern_ask(call, take_requests, take_state)
-			    : mcp_session_ask(call, take_requests, take_state);
+	return call->modern ? mcp_modern_ask(call, take_requests, take_state) : mcp_session_ask(call, take_requests, take_state);
 }
 
 const struct mcp_done *mcp_call_task(struct mcp_call *call, const char *id)

@@ -27,8 +27,7 @@ static char *decode(const char *value)
 	base64_decode_init(&ctx);
 	size_t got = BASE64_DECODE_LENGTH(n);
 	char *text = mem_new(got + 1, 1);
-	if (base64_decode_update(&ctx, &got, (uint8_t *)text, n - head - tail, value + head) &&
-	    base64_decode_final(&ctx)) {
+	if (base64_decode_update(&ctx, &got, (uint8_t *)text, n - head - tail, value + head) && base64_decode_final(&ctx)) {
 		text[got] = '\0';
 		return text;
 	}
@@ -48,13 +47,12 @@ static int same_number(const char *a, const char *b)
 static int compare(const char *header, const char *value, const char *body, int as_number, struct err *e)
 {
 	if (value == NULL)
-		return err_set(e, ERR_INPUT, "header mismatch: the header %s is missing; the body says \"%s\"", header,
-			       body);
+		return err_set(e, ERR_INPUT, "header mismatch: the header %s is missing; the body says \"%s\"", header, body);
 	char *text = decode(value);
 	int same = text && (strcmp(text, body) == 0 || (as_number && same_number(text, body)));
-	int rc = same ? 0
-		      : err_set(e, ERR_INPUT, "header mismatch: %s says \"%s\", the body \"%s\"", header,
-				text ? text : value, body);
+	int rc =
+		same ? 0
+		     : err_set(e, ERR_INPUT, "header mismatch: %s says \"%s\", the body \"%s\"", header, text ? text : value, body);
 	free(text);
 	return rc;
 }
@@ -89,16 +87,14 @@ static int check_params(const struct mcp_headers *headers, const json_t *schema,
 			rc = compare(header, said, text, json_is_number(value), e);
 			free(text);
 		} else if (said) {
-			rc = err_set(e, ERR_INPUT, "header mismatch: %s is there, but the body has no such argument",
-				     header);
+			rc = err_set(e, ERR_INPUT, "header mismatch: %s is there, but the body has no such argument", header);
 		}
 		free(header);
 	}
 	return rc;
 }
 
-int mcp_headers_check(const struct mcp_headers *headers, const struct mcp_jsonrpc *m, const json_t *schema,
-		      struct err *e)
+int mcp_headers_check(const struct mcp_headers *headers, const struct mcp_jsonrpc *m, const json_t *schema, struct err *e)
 {
 	static const struct {
 		const char *method, *field;

@@ -66,11 +66,9 @@ static enum MHD_Result receive(struct http_exchange *x)
 				       .get = get_header,
 				       .ctx = x };
 	struct mcp_stream *stream = x->session ? http_replay_begin(x->session, x) : mcp_stream_ref(&x->stream);
-	struct mcp_arrival a = { .text = buf_text(&x->body),
-				 .n = x->body.len,
-				 .stream = stream,
-				 .session = x->session,
-				 .headers = &headers };
+	struct mcp_arrival a = {
+		.text = buf_text(&x->body), .n = x->body.len, .stream = stream, .session = x->session, .headers = &headers
+	};
 	struct mcp_receipt receipt;
 	mcp_server_receive(x->http->server, &a, &receipt);
 	mcp_stream_unref(stream);
@@ -91,8 +89,7 @@ static enum MHD_Result post(struct http_exchange *x)
 		return http_exchange_refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "1",
 					    "the server is busy: other messages fill the memory that it has for them");
 	if (x->is_too_large)
-		return http_exchange_refuse(x, MHD_HTTP_CONTENT_TOO_LARGE, NULL, NULL,
-					    "a message may have %zu bytes at most",
+		return http_exchange_refuse(x, MHD_HTTP_CONTENT_TOO_LARGE, NULL, NULL, "a message may have %zu bytes at most",
 					    x->http->server->config.max_message);
 	if (type == NULL || strncasecmp(type, "application/json", 16) != 0 || (type[16] && !strchr("; \t", type[16])))
 		return http_exchange_refuse(x, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL, NULL,
@@ -127,8 +124,7 @@ static enum MHD_Result get_or_delete(struct http_exchange *x, int is_get)
 	if (find_session(x, &result) < 0)
 		return result;
 	if (x->session == NULL && version && mcp_legacy_speaks(version))
-		return http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL,
-					    "the header Mcp-Session-Id is missing");
+		return http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL, "the header Mcp-Session-Id is missing");
 	if (x->session == NULL)
 		return not_allowed(x);
 	if (!is_get) {
@@ -141,8 +137,7 @@ static enum MHD_Result get_or_delete(struct http_exchange *x, int is_get)
 	if (!http_exchange_count_stream(x))
 		return refuse_stream(x);
 	if (http_replay_attach(x->session, x, x->headers[HTTP_LAST_EVENT_ID]) < 0)
-		return http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL,
-					    "Last-Event-ID names nothing that is kept");
+		return http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL, "Last-Event-ID names nothing that is kept");
 	return http_exchange_respond(x);
 }
 
@@ -163,7 +158,7 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 	struct mcp_http *http = x->http;
 	const struct mcp_http_plain *plain = find_page(http, path);
 	int is_get = strcmp(method, "GET") == 0, is_head = strcmp(method, "HEAD") == 0;
-	http_connections_busy(x);
+	http_connections_set_idle(x, 0);
 	x->is_served = 1;
 	if (!http_guard_admit(x, &result))
 		return result;
@@ -178,19 +173,18 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 		return http_exchange_text(x, page.status, page.content_type, buf_steal(&page.body), n, NULL, NULL);
 	}
 	if (strcmp(path, http->config.path) != 0)
-		return http_exchange_refuse(x, MHD_HTTP_NOT_FOUND, NULL, NULL,
-					    "there is nothing here; the MCP endpoint is %s", http->config.path);
+		return http_exchange_refuse(x, MHD_HTTP_NOT_FOUND, NULL, NULL, "there is nothing here; the MCP endpoint is %s",
+					    http->config.path);
 	if (atomic_load(&http->stopping))
-		return http_exchange_refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5",
-					    "the server is stopping");
+		return http_exchange_refuse(x, MHD_HTTP_SERVICE_UNAVAILABLE, "Retry-After", "5", "the server is stopping");
 	x->takes_events = accepts(x, "text/event-stream");
 	if (strcmp(method, "POST") == 0)
 		return post(x);
 	return is_get || strcmp(method, "DELETE") == 0 ? get_or_delete(x, is_get) : not_allowed(x);
 }
 
-static enum MHD_Result on_access(void *arg, struct MHD_Connection *mhd, const char *path, const char *method,
-				 const char *version, const char *data, size_t *size, void **state)
+static enum MHD_Result on_access(void *arg, struct MHD_Connection *mhd, const char *path, const char *method, const char *version,
+				 const char *data, size_t *size, void **state)
 {
 	struct mcp_http *http = arg;
 	struct http_exchange *x = *state;
@@ -198,9 +192,8 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *mhd, const ch
 	if (x == NULL) { /* the headers are there */
 		const struct mcp_http_plain *plain = find_page(http, path);
 		*state = x = http_exchange_new(http, mhd);
-		http_connections_begin(x);
-		http_guard_judge(x, strcmp(method, "OPTIONS") == 0 || http_guard_is_metadata(http, path) ||
-					    (plain && plain->open));
+		http_connections_set_idle(x, 1); /* the rest of the request gets as long again */
+		http_guard_judge(x, strcmp(method, "OPTIONS") == 0 || http_guard_is_metadata(http, path) || (plain && plain->open));
 		return MHD_YES;
 	}
 	if (*size > 0) {
@@ -258,8 +251,8 @@ static int open_socket(const struct mcp_http_config *c, int *ret_fd, int *ret_po
 	socklen_t n = is_v4 ? sizeof a.v4 : sizeof a.v6;
 	a.any.sa_family = is_v4 ? AF_INET : AF_INET6;
 	if ((!is_v4 && inet_pton(AF_INET6, c->address, &a.v6.sin6_addr) != 1) || c->port < 0 || c->port > 65535)
-		return err_set(e, ERR_INPUT, "%s:%d is not an address; write it in numbers, e.g. 127.0.0.1 and 7325",
-			       c->address, c->port);
+		return err_set(e, ERR_INPUT, "%s:%d is not an address; write it in numbers, e.g. 127.0.0.1 and 7325", c->address,
+			       c->port);
 	int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -309,8 +302,7 @@ static int start_daemon(struct mcp_http *http, int take_fd, struct err *e)
 	return http->daemon ? 0 : err_set(e, ERR_NETWORK, "the HTTP server could not start: %s", strerror(errno));
 }
 
-int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *config, struct mcp_http **ret_http,
-		   struct err *e)
+int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *config, struct mcp_http **ret_http, struct err *e)
 {
 	struct mcp_http *http = MEM_NEW(struct mcp_http);
 	int fd = -1;
@@ -321,8 +313,7 @@ int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *conf
 	int rc = http_guard_check(&http->config, e);
 	if (rc == 0)
 		rc = http_connections_start(http, e);
-	if (rc == 0 &&
-	    ((rc = open_socket(&http->config, &fd, &http->port, e)) < 0 || (rc = start_daemon(http, fd, e)) < 0))
+	if (rc == 0 && ((rc = open_socket(&http->config, &fd, &http->port, e)) < 0 || (rc = start_daemon(http, fd, e)) < 0))
 		http_connections_stop(http);
 	if (rc < 0) {
 		lock_fini(&http->lock);

@@ -36,16 +36,15 @@ struct mcp_http_config {
 	const struct mcp_http_plain *plain; /* ends with a NULL path */
 	void *user;                         /* for plain handlers */
 	int max_connections; /* a further one takes the place of the longest idle, or gets 503 when all are busy; 0: 512 */
-	int max_per_client; /* connections of one address; further ones are closed at once; 0: no such limit */
-	int max_streams;    /* GET and subscriptions/listen streams; a further one gets 429; 0: 128 */
-	int idle_ms;        /* a connection ends after so long without a whole request; 0: 60 s */
-	int keep_alive_ms;  /* a stream that is quiet for so long gets a comment, within 1.4 times that; 0: 10 s */
+	int max_per_client;  /* connections of one address; further ones are closed at once; 0: no such limit */
+	int max_streams;     /* GET and subscriptions/listen streams; a further one gets 429; 0: 128 */
+	int idle_ms;         /* a connection ends after so long without a whole request; 0: 60 s */
+	int keep_alive_ms;   /* a stream that is quiet for so long gets a comment, within 1.4 times that; 0: 10 s */
 };
 
 /* Listens and serves on its own threads. ERR_INPUT for a configuration that is not safe, ERR_NETWORK when the address
  * cannot be had. */
-int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *config, struct mcp_http **ret_http,
-		   struct err *e);
+int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *config, struct mcp_http **ret_http, struct err *e);
 /* The port that it listens on. */
 int mcp_http_port(const struct mcp_http *http);
 /* Ends every stream gracefully, stops listening, waits for the threads. NULL is allowed. */

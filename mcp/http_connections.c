@@ -22,143 +22,86 @@
 
 enum { TICKS = 3, EVENTS = 64 }; /* TICKS: how often a stream is looked at while it may be quiet */
 
-/* --- idle connections ------------------------------------------------------------------------------------------- */
-
-static void enqueue_locked(struct mcp_http *http, struct http_connection *c)
-{
-	c->is_idle = 1;
-	c->since = clock_now();
-	c->prev = http->idle_last;
-	c->next = NULL;
-	if (c->prev)
-		c->prev->next = c;
-	else
-		http->idle_first = c;
-	http->idle_last = c;
-}
-
-static void dequeue_locked(struct mcp_http *http, struct http_connection *c)
-{
-	if (!c->is_idle)
-		return;
-	if (c->prev)
-		c->prev->next = c->next;
-	else
-		http->idle_first = c->next;
-	if (c->next)
-		c->next->prev = c->prev;
-	else
-		http->idle_last = c->prev;
-	c->is_idle = 0;
-}
+/* --- connections ------------------------------------------------------------------------------------------------ */
 
 /* libmicrohttpd has no call for this; it notices the end of the connection in its next turn. */
 static void doom_locked(struct mcp_http *http, struct http_connection *c)
 {
-	dequeue_locked(http, c);
+	c->is_idle = 0;
 	c->is_doomed = 1;
 	http->doomed += !c->is_surplus;
 	shutdown(c->fd, SHUT_RDWR);
 }
 
-void http_connections_notify(void *arg, struct MHD_Connection *mhd, void **context,
-			     enum MHD_ConnectionNotificationCode code)
+void http_connections_notify(void *arg, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode code)
 {
 	struct mcp_http *http = arg;
-	struct http_connection *c = *context;
+	struct http_connection *c = *context, *idlest = NULL;
 	lock_take(&http->lock);
 	switch (code) {
 	case MHD_CONNECTION_NOTIFY_STARTED:
 		*context = c = MEM_NEW(struct http_connection);
 		c->fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 		if (http->connections - http->doomed >= http->config.max_connections) {
-			struct http_connection *idlest = http->idle_first;
-			while (idlest && idlest->is_surplus) /* has no place to give */
-				idlest = idlest->next;
-			if (idlest)
-				doom_locked(http, idlest);
-			else
-				c->is_surplus = 1;
+			for (struct http_connection *o = http->all; o; o = o->next)
+				if (o->is_idle && !o->is_surplus && (idlest == NULL || o->since <= idlest->since))
+					idlest = o;
+			c->is_surplus = idlest == NULL;
 		}
+		if (idlest)
+			doom_locked(http, idlest);
 		http->connections += !c->is_surplus;
-		enqueue_locked(http, c);
+		c->is_idle = 1;
+		c->since = clock_now();
+		c->next = http->all;
+		if (c->next)
+			c->next->prev = c;
+		http->all = c;
 		break;
 	case MHD_CONNECTION_NOTIFY_CLOSED:
 		*context = NULL;
-		dequeue_locked(http, c);
 		http->connections -= !c->is_surplus;
 		http->doomed -= c->is_doomed && !c->is_surplus;
+		if (c->prev)
+			c->prev->next = c->next;
+		else
+			http->all = c->next;
+		if (c->next)
+			c->next->prev = c->prev;
 		free(c);
 		break;
 	}
 	lock_release(&http->lock);
 }
 
-void http_connections_begin(struct http_exchange *x)
+void http_connections_set_idle(struct http_exchange *x, int idle)
 {
 	lock_take(&x->http->lock);
-	if (x->connection->is_idle) { /* the rest of the request gets as long again */
-		dequeue_locked(x->http, x->connection);
-		enqueue_locked(x->http, x->connection);
-	}
-	lock_release(&x->http->lock);
-}
-
-void http_connections_busy(struct http_exchange *x)
-{
-	lock_take(&x->http->lock);
-	dequeue_locked(x->http, x->connection);
-	lock_release(&x->http->lock);
-}
-
-void http_connections_done(struct http_exchange *x)
-{
-	lock_take(&x->http->lock);
-	if (!x->connection->is_idle && !x->connection->is_doomed)
-		enqueue_locked(x->http, x->connection);
+	x->connection->is_idle = idle && !x->connection->is_doomed;
+	x->connection->since = clock_now();
 	lock_release(&x->http->lock);
 }
 
 /* --- watched exchanges ------------------------------------------------------------------------------------------ */
 
-void http_connections_watch(struct http_exchange *x)
+void http_connections_watch(struct http_exchange *x, int on)
 {
-	struct mcp_http *http = x->http;
-	struct epoll_event ev = { .events = EPOLLRDHUP | EPOLLONESHOT, .data.fd = x->connection->fd };
-	if (x->is_watched)
-		return;
-	x->is_watched = 1;
-	lock_take(&http->lock);
-	x->next = http->watched;
-	if (x->next)
-		x->next->prev = x;
-	http->watched = x;
-	epoll_ctl(http->epoll_fd, EPOLL_CTL_ADD, x->connection->fd, &ev);
-	lock_release(&http->lock);
-}
-
-void http_connections_unwatch(struct http_exchange *x)
-{
-	struct mcp_http *http = x->http;
-	if (!x->is_watched)
-		return;
-	x->is_watched = 0;
-	lock_take(&http->lock);
-	if (x->prev)
-		x->prev->next = x->next;
-	else
-		http->watched = x->next;
-	if (x->next)
-		x->next->prev = x->prev;
-	x->prev = x->next = NULL;
-	epoll_ctl(http->epoll_fd, EPOLL_CTL_DEL, x->connection->fd, NULL);
-	lock_release(&http->lock);
+	struct http_connection *c = x->connection;
+	struct epoll_event ev = { .events = EPOLLRDHUP | EPOLLONESHOT, .data.fd = c->fd };
+	lock_take(&x->http->lock);
+	if (on != (c->watched != NULL))
+		epoll_ctl(x->http->epoll_fd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, c->fd, &ev);
+	c->watched = on ? x : NULL;
+	lock_release(&x->http->lock);
 }
 
 size_t http_connections_end_streams(struct mcp_http *http)
 {
 	lock_take(&http->lock);
-	for (struct http_exchange *x = http->watched; x; x = x->next) {
+	for (struct http_connection *c = http->all; c; c = c->next) {
+		struct http_exchange *x = c->watched;
+		if (x == NULL)
+			continue;
 		lock_take(&x->lock);
 		int events = x->phase == HTTP_EVENTS;
 		lock_release(&x->lock);
@@ -179,9 +122,10 @@ static void look_at(struct mcp_http *http, int fd)
 	struct mcp_call *call = NULL;
 	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
 	lock_take(&http->lock);
-	struct http_exchange *x = http->watched;
-	while (x && x->connection->fd != fd)
-		x = x->next;
+	struct http_connection *c = http->all;
+	while (c && c->fd != fd)
+		c = c->next;
+	struct http_exchange *x = c ? c->watched : NULL;
 	if (x && poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR))) {
 		call = x->call && x->call->modern ? mcp_call_ref(x->call) : NULL;
 		http_exchange_hang_up(x);
@@ -206,10 +150,12 @@ static void *watch(void *arg)
 		if (now < next)
 			continue;
 		lock_take(&http->lock);
-		for (struct http_exchange *x = http->watched; x; x = x->next)
-			http_exchange_keep_alive(x, now);
-		while (http->idle_first && now - http->idle_first->since >= http->config.idle_ms * CLOCK_MS)
-			doom_locked(http, http->idle_first);
+		for (struct http_connection *c = http->all; c; c = c->next) {
+			if (c->watched)
+				http_exchange_keep_alive(c->watched, now);
+			if (c->is_idle && now - c->since >= http->config.idle_ms * CLOCK_MS)
+				doom_locked(http, c);
+		}
 		lock_release(&http->lock);
 		next = now + http->config.keep_alive_ms * CLOCK_MS / TICKS;
 	}

@@ -182,8 +182,8 @@ enum MHD_Result http_exchange_text(struct http_exchange *x, int status, const ch
 	return http_exchange_queue(x, status, r);
 }
 
-enum MHD_Result http_exchange_refuse(struct http_exchange *x, int status, const char *header, const char *value,
-				     const char *fmt, ...)
+enum MHD_Result http_exchange_refuse(struct http_exchange *x, int status, const char *header, const char *value, const char *fmt,
+				     ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -247,7 +247,7 @@ enum MHD_Result http_exchange_respond(struct http_exchange *x)
 		const char *retry = status == MHD_HTTP_SERVICE_UNAVAILABLE ? "Retry-After" : NULL;
 		return http_exchange_text(x, status, "application/json", buf_steal(&whole), n, retry, "1");
 	}
-	http_connections_watch(x);
+	http_connections_watch(x, 1);
 	if (phase != HTTP_EVENTS)
 		return MHD_YES;
 	struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_events, x, NULL);
@@ -261,7 +261,7 @@ enum MHD_Result http_exchange_respond(struct http_exchange *x)
 
 void http_exchange_closed(struct http_exchange *x, int delivered)
 {
-	http_connections_unwatch(x);
+	http_connections_watch(x, 0);
 	lock_take(&x->lock);
 	int whole = delivered && x->final && x->out.len == 0;
 	x->phase = HTTP_CLOSED;
@@ -281,7 +281,7 @@ void http_exchange_closed(struct http_exchange *x, int delivered)
 	mcp_session_unref(x->opened);
 	x->session = x->opened = NULL;
 	x->http->streams -= x->is_counted;
-	http_connections_done(x);
+	http_connections_set_idle(x, 1);
 	atomic_fetch_sub(&x->http->open, 1);
 	mcp_stream_unref(&x->stream);
 }

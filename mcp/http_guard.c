@@ -27,8 +27,7 @@ int http_guard_check(const struct mcp_http_config *c, struct err *e)
 {
 	int open = !is_loopback(c->address);
 	if (open && (c->token == NULL || c->token[0] == '\0'))
-		return err_set(e, ERR_INPUT, "listening on %s, which others can reach, needs a bearer token",
-			       c->address);
+		return err_set(e, ERR_INPUT, "listening on %s, which others can reach, needs a bearer token", c->address);
 	if (open && (c->tls_cert == NULL || c->tls_key == NULL))
 		return err_set(e, ERR_INPUT, "listening on %s, which others can reach, needs a TLS certificate and key",
 			       c->address);
@@ -168,11 +167,10 @@ int http_guard_admit(struct http_exchange *x, enum MHD_Result *ret_result)
 	case BAD_TOKEN:
 		origin = server_origin(x);
 		challenge = mem_fmt("Bearer realm=\"mcp\"%s, resource_metadata=\"%s%s%s\"", /* RFC 6750 */
-				    x->headers[HTTP_AUTHORIZATION] ? ", error=\"invalid_token\"" : "", origin,
-				    WELL_KNOWN, x->http->config.path);
-		*ret_result = http_exchange_refuse(
-			x, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", challenge,
-			"this server needs its bearer token: send \"Authorization: Bearer TOKEN\"");
+				    x->headers[HTTP_AUTHORIZATION] ? ", error=\"invalid_token\"" : "", origin, WELL_KNOWN,
+				    x->http->config.path);
+		*ret_result = http_exchange_refuse(x, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", challenge,
+						   "this server needs its bearer token: send \"Authorization: Bearer TOKEN\"");
 		free(origin);
 		free(challenge);
 		break;
@@ -194,8 +192,8 @@ int http_guard_is_metadata(const struct mcp_http *http, const char *path)
 enum MHD_Result http_guard_metadata(struct http_exchange *x)
 {
 	char *origin = server_origin(x);
-	json_t *about = json_pack("{s:s+, s:[s], s:s}", "resource", origin, x->http->config.path,
-				  "bearer_methods_supported", "header", "resource_name", x->http->server->config.name);
+	json_t *about = json_pack("{s:s+, s:[s], s:s}", "resource", origin, x->http->config.path, "bearer_methods_supported",
+				  "header", "resource_name", x->http->server->config.name);
 	char *text = mcp_jsonrpc_text(about);
 	json_decref(about);
 	free(origin);

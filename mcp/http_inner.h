@@ -49,13 +49,14 @@ enum http_header {
 };
 
 /* One connection, from its beginning to its end. It is idle until a whole request has arrived, then busy until that is
- * answered. Under http.lock. */
+ * answered. All of it under http.lock. */
 struct http_connection {
-	struct http_connection *prev, *next; /* in the queue of idle ones, longest idle first */
+	struct http_connection *prev, *next; /* in http->all */
 	int fd;
-	int is_idle, is_doomed; /* in the queue; told to end, which takes until libmicrohttpd notices */
-	int is_surplus;         /* beyond the limit: every request gets 503 */
-	int64_t since;          /* monotonic time of becoming idle */
+	int is_idle, is_doomed;        /* doomed: told to end, which takes until libmicrohttpd notices */
+	int is_surplus;                /* beyond the limit: every request gets 503 */
+	int64_t since;                 /* monotonic time of becoming idle */
+	struct http_exchange *watched; /* whose client is looked after; NULL: none waits */
 };
 
 /* One HTTP request and its response; as a stream it is what a call answers to. More than 20 fields: libmicrohttpd gives
@@ -78,9 +79,7 @@ struct http_exchange {
 	struct mcp_session *session;       /* held: of a legacy request; busy while this is open, or NULL */
 	struct mcp_call *call;             /* held: told when the client goes away; or NULL */
 	struct http_channel *channel;      /* held: the legacy stream that this carries, or NULL */
-	struct http_exchange *prev, *next; /* those that are watched, under http.lock */
-	int is_watched;
-	struct lock lock; /* of all below */
+	struct lock lock;                  /* of all below */
 	enum http_phase phase;
 	int status;      /* of a whole answer */
 	struct buf out;  /* what is to be sent */
@@ -104,8 +103,7 @@ struct mcp_http {
 	pthread_t watcher;
 	int epoll_fd, wake_fd; /* of the watching thread */
 	struct lock lock;      /* LOCK_SESSION, of all below */
-	struct http_exchange *watched;
-	struct http_connection *idle_first, *idle_last;
+	struct http_connection *all;
 	int connections, doomed; /* all but the surplus, and those of them that were told to end */
 };
 
@@ -137,8 +135,8 @@ enum MHD_Result http_exchange_queue(struct http_exchange *x, int status, struct 
 enum MHD_Result http_exchange_text(struct http_exchange *x, int status, const char *type, char *take_text, size_t n,
 				   const char *header, const char *value);
 /* The answer to a request that is refused before it is a message: a JSON-RPC error without an id. */
-enum MHD_Result http_exchange_refuse(struct http_exchange *x, int status, const char *header, const char *value,
-				     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+enum MHD_Result http_exchange_refuse(struct http_exchange *x, int status, const char *header, const char *value, const char *fmt,
+				     ...) __attribute__((format(printf, 5, 6)));
 /* An answer without a body. */
 enum MHD_Result http_exchange_empty(struct http_exchange *x, int status);
 /* Takes a piece of the request's body; MHD_NO when the sender is to be cut off. */
@@ -161,15 +159,11 @@ void http_exchange_keep_alive(struct http_exchange *x, int64_t now);
 int http_connections_start(struct mcp_http *http, struct err *e);
 void http_connections_stop(struct mcp_http *http);
 /* libmicrohttpd's notice of connections that begin and end. */
-void http_connections_notify(void *http, struct MHD_Connection *mhd, void **context,
-			     enum MHD_ConnectionNotificationCode code);
-/* The steps of a request: its headers are there, all of it is there, it is answered. */
-void http_connections_begin(struct http_exchange *x);
-void http_connections_busy(struct http_exchange *x);
-void http_connections_done(struct http_exchange *x);
-/* Looks after the client of an exchange, until that is removed or closed. */
-void http_connections_watch(struct http_exchange *x);
-void http_connections_unwatch(struct http_exchange *x);
+void http_connections_notify(void *http, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode code);
+/* Its connection is idle (again), since now: its request has begun, or was answered; or it is busy with a whole one. */
+void http_connections_set_idle(struct http_exchange *x, int idle);
+/* Looks after the client of an exchange, or not any more. */
+void http_connections_watch(struct http_exchange *x, int on);
 /* Ends every watched stream; returns how many exchanges are still open. */
 size_t http_connections_end_streams(struct mcp_http *http);
 

@@ -2,7 +2,7 @@
  *
  * A channel is one logical stream: number 0 is the session's own (GET), each request has another. It writes to the
  * exchange that carries it at present, if any, and numbers what it sends "CHANNEL-EVENT", so that Last-Event-ID says where
- * a client stopped. Channels whose answer has arrived are dropped. Calls send from any thread. */
+ * a client stopped. The session holds its channels; one whose answer has arrived is dropped. Calls send from any thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +19,12 @@ struct event {
 	int final;
 };
 
-struct replay;
-
 struct http_channel {
-	struct mcp_stream stream; /* first: streams are cast to this */
-	struct replay *replay;    /* held */
+	struct mcp_stream stream;    /* first: streams are cast to this */
+	struct mcp_session *session; /* held */
 	long number;
 	int primes; /* the client's revision has empty events that only carry an id */
-	/* ---- under replay.lock ---- */
+	/* ---- under session->kept_lock ---- */
 	struct http_exchange *carrier; /* held; NULL while no connection carries it */
 	struct event *events;          /* the last ones, oldest first */
 	size_t count, bytes;
@@ -34,62 +32,6 @@ struct http_channel {
 	int begun; /* the carrier's response is a stream of events */
 	int done;  /* the answer was sent, or never will be */
 };
-
-/* All channels of one session. */
-struct replay {
-	atomic_int refs;                /* the session's, and one for each channel */
-	struct lock lock;               /* LOCK_OUTPUT */
-	struct http_channel **channels; /* held; number 0 first */
-	size_t count;
-	long last; /* number of the last channel */
-};
-
-static void replay_unref(void *arg)
-{
-	struct replay *r = arg;
-	if (atomic_fetch_sub(&r->refs, 1) > 1)
-		return;
-	free(r->channels);
-	lock_fini(&r->lock);
-	free(r);
-}
-
-/* The session has ended: its channels go as soon as nobody sends on them. */
-static void replay_end(void *arg)
-{
-	struct replay *r = arg;
-	struct http_channel **channels;
-	size_t count;
-	lock_take(&r->lock);
-	channels = r->channels;
-	count = r->count;
-	r->channels = NULL;
-	r->count = 0;
-	lock_release(&r->lock);
-	for (size_t i = 0; i < count; i++) {
-		lock_take(&r->lock);
-		struct http_exchange *x = channels[i]->carrier;
-		channels[i]->carrier = NULL;
-		lock_release(&r->lock);
-		if (x) {
-			http_exchange_add_events(x, "", 0, 1);
-			mcp_stream_unref(&x->stream);
-		}
-		mcp_stream_unref(&channels[i]->stream);
-	}
-	free(channels);
-	replay_unref(r);
-}
-
-static void channel_free(struct mcp_stream *stream)
-{
-	struct http_channel *c = (struct http_channel *)stream;
-	for (size_t i = 0; i < c->count; i++)
-		free(c->events[i].text);
-	free(c->events);
-	replay_unref(c->replay);
-	free(c);
-}
 
 /* --- sending ---------------------------------------------------------------------------------------------------- */
 
@@ -110,22 +52,8 @@ static void carry_locked(struct http_channel *c, const struct mcp_outgoing *m, l
 	http_exchange_send(c->carrier, &numbered);
 }
 
-static void channel_send(struct mcp_stream *stream, const struct mcp_outgoing *m)
+static void keep_locked(struct http_channel *c, const struct mcp_outgoing *m)
 {
-	struct http_channel *c = (struct http_channel *)stream;
-	lock_take(&c->replay->lock);
-	if (c->carrier && !m->final && !c->begun) { /* a stream begins with an id to come back with */
-		c->begun = 1;
-		if (c->primes)
-			send_id_locked(c, RETRY_MS, 0);
-	}
-	c->done |= m->final;
-	if (m->n == 0) {
-		if (c->carrier)
-			http_exchange_send(c->carrier, m);
-		lock_release(&c->replay->lock);
-		return;
-	}
 	while (c->count > 0 && (c->count >= EVENTS_MAX || c->bytes + m->n > KEPT_MAX)) {
 		c->bytes -= c->events[0].n;
 		free(c->events[0].text);
@@ -134,120 +62,131 @@ static void channel_send(struct mcp_stream *stream, const struct mcp_outgoing *m
 	struct event *e = MEM_PUSH(c->events, c->count);
 	*e = (struct event){ .number = ++c->last, .text = mem_strn(m->text, m->n), .n = m->n, .final = m->final };
 	c->bytes += m->n;
-	if (c->carrier)
-		carry_locked(c, m, c->last);
-	lock_release(&c->replay->lock);
 }
 
-/* Lets the connection go; the client comes back with Last-Event-ID. */
+static void channel_send(struct mcp_stream *stream, const struct mcp_outgoing *m)
+{
+	struct http_channel *c = (struct http_channel *)stream;
+	lock_take(&c->session->kept_lock);
+	c->done |= m->final;
+	if (c->carrier && !m->final && !c->begun) { /* a stream begins with an id to come back with */
+		c->begun = 1;
+		if (c->primes)
+			send_id_locked(c, RETRY_MS, 0);
+	}
+	if (m->n > 0)
+		keep_locked(c, m);
+	if (c->carrier)
+		carry_locked(c, m, c->last);
+	lock_release(&c->session->kept_lock);
+}
+
+/* Lets the connection go: the client comes back with Last-Event-ID after retry_ms, or never (negative). */
 static void channel_close(struct mcp_stream *stream, int retry_ms)
 {
 	struct http_channel *c = (struct http_channel *)stream;
-	lock_take(&c->replay->lock);
-	struct http_exchange *x = c->primes ? c->carrier : NULL;
-	if (x) {
-		send_id_locked(c, retry_ms, 1);
+	struct http_exchange *x = NULL;
+	lock_take(&c->session->kept_lock);
+	if (c->carrier && (retry_ms < 0 || c->primes)) {
+		if (retry_ms < 0)
+			http_exchange_add_events(c->carrier, "", 0, 1);
+		else
+			send_id_locked(c, retry_ms, 1);
 		c->begun = 1;
+		x = c->carrier;
 		c->carrier = NULL;
 	}
-	lock_release(&c->replay->lock);
+	lock_release(&c->session->kept_lock);
 	if (x)
 		mcp_stream_unref(&x->stream);
+}
+
+static void channel_free(struct mcp_stream *stream)
+{
+	struct http_channel *c = (struct http_channel *)stream;
+	for (size_t i = 0; i < c->count; i++)
+		free(c->events[i].text);
+	free(c->events);
+	mcp_session_unref(c->session);
+	free(c);
 }
 
 static const struct mcp_stream_ops CHANNEL = { .send = channel_send, .close = channel_close, .free = channel_free };
 
 /* --- channels --------------------------------------------------------------------------------------------------- */
 
-/* The session's replay, made when first needed; held by the caller. */
-static struct replay *replay_of(struct mcp_session *session)
-{
-	lock_take(&session->lock);
-	struct replay *r = session->transport;
-	if (r == NULL) {
-		r = MEM_NEW(struct replay);
-		atomic_init(&r->refs, 1);
-		lock_init(&r->lock, LOCK_OUTPUT);
-		session->transport = r;
-		session->transport_end = replay_end;
-	}
-	atomic_fetch_add(&r->refs, 1);
-	lock_release(&session->lock);
-	return r;
-}
-
-/* Takes a channel out of the list and drops the list's reference; which NULL: the oldest that nobody waits for any more,
- * if there are too many. Channel 0 stays. */
-static void drop(struct replay *r, const struct http_channel *which)
+/* Takes a channel out of the session's list and drops the list's reference; which NULL: the oldest that nobody waits for
+ * any more, if there are too many. Channel 0 stays. */
+static void drop(struct mcp_session *s, const struct http_channel *which)
 {
 	struct http_channel *found = NULL;
-	lock_take(&r->lock);
-	for (size_t i = 0; i < r->count && !found; i++) {
-		struct http_channel *c = r->channels[i];
-		if (c->number != 0 && (which ? c == which : r->count > CHANNELS_MAX && c->done)) {
+	lock_take(&s->kept_lock);
+	for (size_t i = 0; i < s->kept_count && !found; i++) {
+		struct http_channel *c = (struct http_channel *)s->kept[i];
+		if (c->number != 0 && (which ? c == which : s->kept_count > CHANNELS_MAX && c->done)) {
 			found = c;
-			memmove(&r->channels[i], &r->channels[i + 1], (--r->count - i) * sizeof *r->channels);
+			memmove(&s->kept[i], &s->kept[i + 1], (--s->kept_count - i) * sizeof *s->kept);
 		}
 	}
-	lock_release(&r->lock);
+	lock_release(&s->kept_lock);
 	if (found)
 		mcp_stream_unref(&found->stream);
 }
 
-/* A new channel in the list; x may be NULL. One reference for the caller. */
-static struct http_channel *channel_new(struct mcp_session *session, long number, struct http_exchange *x)
+/* The channel of that number; a negative one makes a new channel. Held by the caller; NULL when there is none. */
+static struct http_channel *find_or_make(struct mcp_session *s, long number)
 {
-	struct replay *r = replay_of(session);
-	struct http_channel *c = MEM_NEW(struct http_channel);
-	const char *revision = mcp_session_revision(session);
-	mcp_stream_init(&c->stream, &CHANNEL);
-	c->replay = r; /* takes the reference over */
-	c->primes = revision && strcmp(revision, "2025-11-25") >= 0;
-	if (x) {
-		c->carrier = x;
-		mcp_stream_ref(&x->stream);
-		x->channel = c;
+	struct http_channel *c = NULL;
+	const char *revision = mcp_session_revision(s);
+	lock_take(&s->kept_lock);
+	for (size_t i = 0; i < s->kept_count && !c; i++)
+		if (((struct http_channel *)s->kept[i])->number == number)
+			c = (struct http_channel *)s->kept[i];
+	if (c) {
 		mcp_stream_ref(&c->stream);
+	} else if (number <= 0) {
+		c = MEM_NEW(struct http_channel);
+		mcp_stream_init(&c->stream, &CHANNEL);
+		c->session = mcp_session_ref(s);
+		c->number = number < 0 ? ++s->last_kept : 0;
+		c->primes = revision && strcmp(revision, "2025-11-25") >= 0;
+		*MEM_PUSH(s->kept, s->kept_count) = mcp_stream_ref(&c->stream);
 	}
-	lock_take(&r->lock);
-	c->number = number >= 0 ? number : ++r->last;
-	*MEM_PUSH(r->channels, r->count) = c;
-	mcp_stream_ref(&c->stream);
-	lock_release(&r->lock);
-	drop(r, NULL);
+	lock_release(&s->kept_lock);
+	drop(s, NULL);
 	return c;
 }
 
 struct mcp_stream *http_replay_begin(struct mcp_session *session, struct http_exchange *x)
 {
-	return &channel_new(session, -1, x)->stream;
-}
-
-/* The channel of that number, held; NULL when there is none. */
-static struct http_channel *find(struct replay *r, long number)
-{
-	struct http_channel *found = NULL;
-	lock_take(&r->lock);
-	for (size_t i = 0; i < r->count && !found; i++)
-		if (r->channels[i]->number == number)
-			found = r->channels[i];
-	if (found)
-		mcp_stream_ref(&found->stream);
-	lock_release(&r->lock);
-	return found;
-}
-
-/* Puts x in the place of the channel's carrier and sends what came after event `seen`. */
-static void take_over(struct http_channel *c, struct http_exchange *x, long seen)
-{
+	struct http_channel *c = find_or_make(session, -1);
 	mcp_stream_ref(&x->stream);
 	x->channel = c;
-	mcp_stream_ref(&c->stream);
-	lock_take(&c->replay->lock);
-	struct http_exchange *old = c->carrier;
+	lock_take(&session->kept_lock);
+	c->carrier = x;
+	lock_release(&session->kept_lock);
+	return mcp_stream_ref(&c->stream);
+}
+
+int http_replay_attach(struct mcp_session *session, struct http_exchange *x, const char *last_event_id)
+{
+	long number = 0, seen = 0;
+	if (last_event_id && (sscanf(last_event_id, "%ld-%ld", &number, &seen) != 2 || number < 0))
+		return -1;
+	struct http_channel *c = find_or_make(session, number);
+	if (c == NULL)
+		return -1;
+	if (number == 0)
+		mcp_session_set_stream(session, &c->stream);
+	x->channel = c;
+	mcp_stream_ref(&x->stream);
+	lock_take(&session->kept_lock);
+	struct http_exchange *before = c->carrier;
 	c->carrier = x;
 	c->begun = 1;
 	http_exchange_add_events(x, ": welcome\n\n", 11, 0);
+	if (last_event_id == NULL) /* a client that does not say where it was begins with what comes now */
+		seen = c->last;
 	for (size_t i = 0; i < c->count; i++) {
 		const struct event *e = &c->events[i];
 		struct mcp_outgoing m = { .text = e->text, .n = e->n, .final = e->final };
@@ -256,56 +195,30 @@ static void take_over(struct http_channel *c, struct http_exchange *x, long seen
 	}
 	if (c->done)
 		http_exchange_add_events(x, "", 0, 1);
-	lock_release(&c->replay->lock);
-	if (old) {
-		http_exchange_add_events(old, "", 0, 1);
-		mcp_stream_unref(&old->stream);
+	lock_release(&session->kept_lock);
+	if (before) {
+		http_exchange_add_events(before, "", 0, 1);
+		mcp_stream_unref(&before->stream);
 	}
-}
-
-int http_replay_attach(struct mcp_session *session, struct http_exchange *x, const char *last_event_id)
-{
-	long number = 0, seen = 0;
-	struct replay *r = replay_of(session);
-	struct http_channel *c = NULL;
-	if (last_event_id == NULL || sscanf(last_event_id, "%ld-%ld", &number, &seen) == 2)
-		c = find(r, number);
-	else
-		number = -1;
-	if (c == NULL && number == 0) {
-		c = channel_new(session, 0, NULL);
-		mcp_session_set_stream(session, &c->stream);
-	}
-	if (c && last_event_id == NULL) {
-		lock_take(&r->lock);
-		seen = c->last; /* a client that does not say where it was begins with what comes now */
-		lock_release(&r->lock);
-	}
-	replay_unref(r);
-	if (c == NULL)
-		return -1;
-	take_over(c, x, seen);
-	mcp_stream_unref(&c->stream);
 	return 0;
 }
 
 void http_replay_forget(struct http_channel *c)
 {
-	drop(c->replay, c);
+	drop(c->session, c);
 }
 
 void http_replay_detach(struct http_channel *c, struct http_exchange *x, int delivered)
 {
-	lock_take(&c->replay->lock);
+	lock_take(&c->session->kept_lock);
 	int ours = c->carrier == x;
 	if (ours)
 		c->carrier = NULL;
-	int finished =
-		ours && c->done && delivered; /* one that was let go before the answer delivered something else */
-	lock_release(&c->replay->lock);
+	int finished = ours && c->done && delivered; /* one that was let go before delivered something else */
+	lock_release(&c->session->kept_lock);
 	if (ours)
 		mcp_stream_unref(&x->stream);
 	if (finished)
-		drop(c->replay, c);
+		drop(c->session, c);
 	mcp_stream_unref(&c->stream);
 }

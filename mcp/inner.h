@@ -40,7 +40,8 @@ struct mcp_stream {
 struct mcp_stream_ops {
 	/* Takes a copy of the message and does not wait for the peer. What comes after the peer has gone is dropped. */
 	void (*send)(struct mcp_stream *s, const struct mcp_outgoing *m);
-	/* Ends the stream without an answer: the rest is for a client that comes back (legacy HTTP). May be NULL. */
+	/* Legacy HTTP, NULL elsewhere: ends the response; the rest is for a client that comes back after retry_ms, or for
+	 * nobody (negative). */
 	void (*close)(struct mcp_stream *s, int retry_ms);
 	/* The last reference is gone. */
 	void (*free)(struct mcp_stream *s);
@@ -113,8 +114,8 @@ struct mcp_call {
 };
 
 /* A call for a request; takes the message over. It joins the server's live calls. session NULL: modern HTTP. */
-struct mcp_call *mcp_call_new(struct mcp_server *server, int modern, struct mcp_jsonrpc *take_m,
-			      struct mcp_stream *stream, struct mcp_session *session);
+struct mcp_call *mcp_call_new(struct mcp_server *server, int modern, struct mcp_jsonrpc *take_m, struct mcp_stream *stream,
+			      struct mcp_session *session);
 /* Another reference if the call is not being freed already. For lists that hold none. */
 int mcp_call_try_ref(struct mcp_call *call);
 /* Has the handler run on the pool, or here when the tool is quick. */
@@ -125,8 +126,7 @@ void mcp_call_continue(struct mcp_call *take_call);
 void mcp_call_cancel(struct mcp_call *call, enum mcp_cancel why);
 /* A result, completed for the call's era; every result ends here. */
 const struct mcp_done *mcp_call_answer(struct mcp_call *call, json_t *take_result) MCP_MUST_RETURN;
-const struct mcp_done *mcp_call_answer_error(struct mcp_call *call, int code, json_t *take_data,
-					     const char *text) MCP_MUST_RETURN;
+const struct mcp_done *mcp_call_answer_error(struct mcp_call *call, int code, json_t *take_data, const char *text) MCP_MUST_RETURN;
 /* Too much is going on: an error that HTTP clients see as 503. */
 const struct mcp_done *mcp_call_answer_full(struct mcp_call *call, const char *text) MCP_MUST_RETURN;
 /* The client did not declare the tasks extension. */

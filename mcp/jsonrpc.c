@@ -49,12 +49,10 @@ int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_json
 	m->whole = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
 	if (m->whole == NULL) {
 		*ret_code = MCP_PARSE_ERROR;
-		return err_set(e, ERR_INPUT, "the message is not JSON: %s at byte %d of %zu", why.text, why.position,
-			       n);
+		return err_set(e, ERR_INPUT, "the message is not JSON: %s at byte %d of %zu", why.text, why.position, n);
 	}
 	if (json_is_array(m->whole))
-		return fail(m, ret_code, MCP_INVALID_REQUEST, e,
-			    "batches are not accepted: send one message at a time");
+		return fail(m, ret_code, MCP_INVALID_REQUEST, e, "batches are not accepted: send one message at a time");
 	if (!json_is_object(m->whole))
 		return fail(m, ret_code, MCP_INVALID_REQUEST, e, "the message must be an object");
 
@@ -73,8 +71,7 @@ int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_json
 		if ((m->result == NULL) == (m->error == NULL))
 			return fail(m, ret_code, MCP_INVALID_REQUEST, e,
 				    "the message has neither a \"method\" nor exactly one of \"result\" and \"error\"");
-		return m->id ? 0
-			     : fail(m, ret_code, MCP_INVALID_REQUEST, e, "a response needs the \"id\" of its request");
+		return m->id ? 0 : fail(m, ret_code, MCP_INVALID_REQUEST, e, "a response needs the \"id\" of its request");
 	}
 	if (!json_is_string(method))
 		return fail(m, ret_code, MCP_INVALID_REQUEST, e, "\"method\" must be a string");
@@ -122,20 +119,19 @@ static char *write_message(json_t *take_message)
 
 char *mcp_jsonrpc_result(const json_t *id, const json_t *result)
 {
-	return write_message(
-		json_pack("{s:s, s:O*, s:O}", "jsonrpc", "2.0", "id", MCP_JSON(id), "result", MCP_JSON(result)));
+	return write_message(json_pack("{s:s, s:O*, s:O}", "jsonrpc", "2.0", "id", MCP_JSON(id), "result", MCP_JSON(result)));
 }
 
 char *mcp_jsonrpc_error(const json_t *id, int code, const char *message, const json_t *data)
 {
-	return write_message(json_pack("{s:s, s:O*, s:{s:i, s:o, s:O*}}", "jsonrpc", "2.0", "id", MCP_JSON(id), "error",
-				       "code", code, "message", mcp_jsonrpc_string(message), "data", MCP_JSON(data)));
+	return write_message(json_pack("{s:s, s:O*, s:{s:i, s:o, s:O*}}", "jsonrpc", "2.0", "id", MCP_JSON(id), "error", "code",
+				       code, "message", mcp_jsonrpc_string(message), "data", MCP_JSON(data)));
 }
 
 char *mcp_jsonrpc_request(const json_t *id, const char *method, const json_t *params)
 {
-	return write_message(json_pack("{s:s, s:O*, s:s, s:O*}", "jsonrpc", "2.0", "id", MCP_JSON(id), "method", method,
-				       "params", MCP_JSON(params)));
+	return write_message(json_pack("{s:s, s:O*, s:s, s:O*}", "jsonrpc", "2.0", "id", MCP_JSON(id), "method", method, "params",
+				       MCP_JSON(params)));
 }
 
 char *mcp_jsonrpc_notification(const char *method, const json_t *params)

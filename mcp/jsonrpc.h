@@ -39,8 +39,7 @@ struct mcp_jsonrpc {
 
 /* Reads one message. max_depth bounds nested arrays and objects and is checked before anything is parsed. On failure
  * *ret_code is the JSON-RPC code to answer with and ret_m holds at most the id; call mcp_jsonrpc_fini in any case. */
-int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_jsonrpc *ret_m, int *ret_code,
-		      struct err *e);
+int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_jsonrpc *ret_m, int *ret_code, struct err *e);
 void mcp_jsonrpc_fini(struct mcp_jsonrpc *m);
 
 /* Each writes one message on one line, without a newline; free() it. id, params and data may be NULL (left out). */

@@ -36,9 +36,9 @@ static const struct mcp_done *initialize(struct mcp_call *call)
 	const char *revision = known_revision(wanted);
 	call->revision = revision ? revision : REVISIONS[0];
 	mcp_session_open(call->session, call->revision, json_object_get(params, "capabilities"));
-	return mcp_call_answer(call, json_pack("{s:s, s:o, s:O, s:s*}", "protocolVersion", call->revision,
-					       "capabilities", mcp_server_capabilities(s, 0), "serverInfo", s->info,
-					       "instructions", s->config.instructions));
+	return mcp_call_answer(call, json_pack("{s:s, s:o, s:O, s:s*}", "protocolVersion", call->revision, "capabilities",
+					       mcp_server_capabilities(s, 0), "serverInfo", s->info, "instructions",
+					       s->config.instructions));
 }
 
 static const struct mcp_done *ping(struct mcp_call *call)
@@ -108,33 +108,29 @@ static const struct mcp_done *serve(struct mcp_call *call)
 				     "the first request must be initialize; or send "
 				     "_meta[\"" MCP_META "protocolVersion\"] with every request (" MCP_MODERN ")");
 	if (method == NULL)
-		return mcp_call_fail(call, MCP_METHOD_NOT_FOUND,
-				     "there is no method \"%s\", or this server does not offer it", name);
+		return mcp_call_fail(call, MCP_METHOD_NOT_FOUND, "there is no method \"%s\", or this server does not offer it",
+				     name);
 	if (mcp_server_is_full(call->server))
-		return mcp_call_answer_full(call,
-					    "the server is busy: too many requests at once; try again in a second");
+		return mcp_call_answer_full(call, "the server is busy: too many requests at once; try again in a second");
 	return method->run(call);
 }
 
-void mcp_legacy_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m,
-			struct mcp_receipt *receipt)
+void mcp_legacy_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m, struct mcp_receipt *receipt)
 {
 	struct mcp_session *session = a->session;
 	int opens = session == NULL && strcmp(m->method, "initialize") == 0;
 	if (opens)
 		session = receipt->session = mcp_session_new(server, NULL, 1);
 	if (opens && session == NULL) {
-		mcp_server_refuse(
-			server, a->stream, m->id, 503, MCP_INTERNAL_ERROR,
-			"too many sessions are open, and all of them are busy; end one (DELETE), or try again "
-			"when a call has ended");
+		mcp_server_refuse(server, a->stream, m->id, 503, MCP_INTERNAL_ERROR,
+				  "too many sessions are open, and all of them are busy; end one (DELETE), or try again "
+				  "when a call has ended");
 		return;
 	}
 	if (session == NULL) {
-		mcp_server_refuse(
-			server, a->stream, m->id, 400, MCP_INVALID_REQUEST,
-			"the header Mcp-Session-Id is missing: send initialize first (revisions to 2025-11-25), "
-			"or MCP-Protocol-Version: " MCP_MODERN " with its _meta");
+		mcp_server_refuse(server, a->stream, m->id, 400, MCP_INVALID_REQUEST,
+				  "the header Mcp-Session-Id is missing: send initialize first (revisions to 2025-11-25), "
+				  "or MCP-Protocol-Version: " MCP_MODERN " with its _meta");
 		return;
 	}
 	struct mcp_call *call = mcp_call_new(server, 0, m, a->stream, session);

@@ -7,7 +7,6 @@
 /* Whether this server speaks that revision. */
 int mcp_legacy_speaks(const char *revision);
 /* Handles a request; takes the message over. `initialize` over HTTP puts the new session into the receipt. */
-void mcp_legacy_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m,
-			struct mcp_receipt *receipt);
+void mcp_legacy_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m, struct mcp_receipt *receipt);
 
 #endif

@@ -11,8 +11,7 @@
  * server/utilities/completion, "Response". */
 enum { URI_MAX = 8192, COMPLETIONS_MAX = 100 };
 
-const struct mcp_method *mcp_methods_find(const struct mcp_server *server, const struct mcp_method *table,
-					  const char *name)
+const struct mcp_method *mcp_methods_find(const struct mcp_server *server, const struct mcp_method *table, const char *name)
 {
 	const struct mcp_server_config *c = &server->config;
 	const struct mcp_method *m = table;
@@ -33,8 +32,7 @@ const struct mcp_method *mcp_methods_find(const struct mcp_server *server, const
 }
 
 /* Cursors are "at-N". They are opaque to clients, and stable since tables do not change and dynamic lists only grow. */
-int mcp_methods_page(struct mcp_call *call, size_t count, size_t *ret_from, size_t *ret_to,
-		     const struct mcp_done **ret_done)
+int mcp_methods_page(struct mcp_call *call, size_t count, size_t *ret_from, size_t *ret_to, const struct mcp_done **ret_done)
 {
 	const json_t *cursor = json_object_get(call->message.params, "cursor");
 	size_t from = 0, page = call->server->config.page;
@@ -44,9 +42,8 @@ int mcp_methods_page(struct mcp_call *call, size_t count, size_t *ret_from, size
 		if (text && strncmp(text, "at-", 3) == 0 && text[3] >= '0' && text[3] <= '9')
 			from = strtoul(text + 3, &end, 10);
 		if (end == NULL || *end != '\0' || from > count) {
-			*ret_done =
-				mcp_call_fail(call, MCP_INVALID_PARAMS,
-					      "params.cursor does not come from this server; list again without it");
+			*ret_done = mcp_call_fail(call, MCP_INVALID_PARAMS,
+						  "params.cursor does not come from this server; list again without it");
 			return 0;
 		}
 	}
@@ -70,19 +67,17 @@ const struct mcp_done *mcp_methods_list(struct mcp_call *call, const char *field
 const struct mcp_done *mcp_methods_unknown(struct mcp_call *call, const char *what, const char *name, const char *best)
 {
 	if (best)
-		return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no %s \"%s\"; did you mean \"%s\"?", what,
-				     name, best);
-	return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no %s \"%s\"; %ss/list names them all", what, name,
-			     what);
+		return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no %s \"%s\"; did you mean \"%s\"?", what, name, best);
+	return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no %s \"%s\"; %ss/list names them all", what, name, what);
 }
 
 /* --- resources -------------------------------------------------------------------------------------------------- */
 
-static json_t *resource_entry(const char *field, const char *uri, const char *name, const char *title,
-			      const char *description, const char *mime_type)
+static json_t *resource_entry(const char *field, const char *uri, const char *name, const char *title, const char *description,
+			      const char *mime_type)
 {
-	return json_pack("{s:s, s:s, s:s*, s:s*, s:s*}", field, uri, "name", name, "title", title, "description",
-			 description, "mimeType", mime_type);
+	return json_pack("{s:s, s:s, s:s*, s:s*, s:s*}", field, uri, "name", name, "title", title, "description", description,
+			 "mimeType", mime_type);
 }
 
 /* The table comes first, then what the owner lists. */
@@ -128,9 +123,8 @@ const struct mcp_done *mcp_methods_resources_templates(struct mcp_call *call)
 		return done;
 	json_t *entries = json_array();
 	for (size_t i = from; i < to; i++)
-		json_array_append_new(entries,
-				      resource_entry("uriTemplate", table[i].uri_template, table[i].name,
-						     table[i].title, table[i].description, table[i].mime_type));
+		json_array_append_new(entries, resource_entry("uriTemplate", table[i].uri_template, table[i].name, table[i].title,
+							      table[i].description, table[i].mime_type));
 	return mcp_methods_list(call, "resourceTemplates", entries, to < count ? to : 0);
 }
 
@@ -202,9 +196,8 @@ const struct mcp_done *mcp_methods_prompts_get(struct mcp_call *call)
 	}
 	for (const struct mcp_prompt_argument *a = prompt->arguments; a && a->name; a++)
 		if (a->required && json_object_get(arguments, a->name) == NULL)
-			return mcp_call_fail(call, MCP_INVALID_PARAMS, "prompt \"%s\" needs the argument \"%s\"%s%s",
-					     name, a->name, a->description ? ": " : "",
-					     a->description ? a->description : "");
+			return mcp_call_fail(call, MCP_INVALID_PARAMS, "prompt \"%s\" needs the argument \"%s\"%s%s", name, a->name,
+					     a->description ? ": " : "", a->description ? a->description : "");
 	json_object_update(call->arguments, arguments);
 	return mcp_call_run_later(call, prompt->get);
 }
@@ -239,8 +232,8 @@ static const struct mcp_done *complete(struct mcp_call *call)
 	}
 	json_decref(candidates);
 	json_decref(none);
-	return mcp_call_answer(call, json_pack("{s:{s:o, s:I, s:b}}", "completion", "values", values, "total",
-					       (json_int_t)total, "hasMore", total > COMPLETIONS_MAX));
+	return mcp_call_answer(call, json_pack("{s:{s:o, s:I, s:b}}", "completion", "values", values, "total", (json_int_t)total,
+					       "hasMore", total > COMPLETIONS_MAX));
 }
 
 /* Whether ref names a prompt, template or resource of this server. */
@@ -263,9 +256,8 @@ const struct mcp_done *mcp_methods_complete(struct mcp_call *call)
 {
 	const json_t *argument = json_object_get(call->message.params, "argument");
 	if (!json_is_string(json_object_get(argument, "name")) || !json_is_string(json_object_get(argument, "value")))
-		return mcp_call_fail(
-			call, MCP_INVALID_PARAMS,
-			"completion/complete needs params.argument with the strings \"name\" and \"value\"");
+		return mcp_call_fail(call, MCP_INVALID_PARAMS,
+				     "completion/complete needs params.argument with the strings \"name\" and \"value\"");
 	if (!ref_is_known(&call->server->config, json_object_get(call->message.params, "ref")))
 		return mcp_call_fail(call, MCP_INVALID_PARAMS,
 				     "params.ref must be {\"type\": \"ref/prompt\", \"name\": …} or "

@@ -27,13 +27,11 @@ struct mcp_method {
 };
 
 /* The method of that name, if the server offers its feature; the table ends with a NULL name. */
-const struct mcp_method *mcp_methods_find(const struct mcp_server *server, const struct mcp_method *table,
-					  const char *name);
+const struct mcp_method *mcp_methods_find(const struct mcp_server *server, const struct mcp_method *table, const char *name);
 
 /* The part of a list of `count` entries that the request's cursor names. False when the cursor is not one of ours; then
  * the call was failed. */
-int mcp_methods_page(struct mcp_call *call, size_t count, size_t *ret_from, size_t *ret_to,
-		     const struct mcp_done **ret_done);
+int mcp_methods_page(struct mcp_call *call, size_t count, size_t *ret_from, size_t *ret_to, const struct mcp_done **ret_done);
 /* Answers with {field: entries}; next: where the following page begins, 0 on the last. */
 const struct mcp_done *mcp_methods_list(struct mcp_call *call, const char *field, json_t *take_entries, size_t next);
 

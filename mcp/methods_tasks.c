@@ -58,8 +58,7 @@ static const struct mcp_done *update(struct mcp_call *call)
 		return fail(call, &e);
 	json_decref(task);
 	if (config->tasks->update)
-		rc = config->tasks->update(config->user, call->name,
-					   json_object_get(call->message.params, "inputResponses"), &e);
+		rc = config->tasks->update(config->user, call->name, json_object_get(call->message.params, "inputResponses"), &e);
 	return rc < 0 ? fail(call, &e) : mcp_call_answer(call, json_object());
 }
 

@@ -23,15 +23,13 @@ static json_t *annotations(unsigned flags)
 }
 
 /* Parses and validates one schema; the text is the server owner's, so mistakes are named precisely. */
-static int read_schema(const struct mcp_tool *tool, const char *which, const char *text, json_t **ret_schema,
-		       struct err *e)
+static int read_schema(const struct mcp_tool *tool, const char *which, const char *text, json_t **ret_schema, struct err *e)
 {
 	json_error_t why;
 	json_t *schema = json_loads(text, JSON_REJECT_DUPLICATES, &why);
 	*ret_schema = schema;
 	if (schema == NULL)
-		return err_set(e, ERR_INPUT, "%s is not JSON: %s (line %d, column %d)", which, why.text, why.line,
-			       why.column);
+		return err_set(e, ERR_INPUT, "%s is not JSON: %s (line %d, column %d)", which, why.text, why.line, why.column);
 	return tool->flags & MCP_TOOL_UNCHECKED ? 0 : mcp_schema_validate(schema, which, e);
 }
 
@@ -56,9 +54,9 @@ static int prepare(struct mcp_tool_entry *t, const struct mcp_tool *tool, struct
 	if (rc < 0)
 		return rc;
 	t->header_marks = mcp_headers_count_marks(t->input);
-	t->shown = json_pack("{s:s, s:s*, s:s*, s:O, s:O*, s:o}", "name", tool->name, "title", tool->title,
-			     "description", tool->description, "inputSchema", t->input, "outputSchema", t->output,
-			     "annotations", annotations(tool->flags));
+	t->shown = json_pack("{s:s, s:s*, s:s*, s:O, s:O*, s:o}", "name", tool->name, "title", tool->title, "description",
+			     tool->description, "inputSchema", t->input, "outputSchema", t->output, "annotations",
+			     annotations(tool->flags));
 	t->legacy_shown = json_copy(t->shown);
 	if (t->output && !is_object_schema(t->output)) /* before 2026-07-28 the root had to be an object */
 		json_object_del(t->legacy_shown, "outputSchema");

@@ -28,8 +28,7 @@ static const struct mcp_done *discover(struct mcp_call *call)
 	call->ttl_ms = config->list_ttl_ms;
 	call->shared = 1;
 	return mcp_call_answer(call, json_pack("{s:[s], s:o, s:s*}", "supportedVersions", MCP_MODERN, "capabilities",
-					       mcp_server_capabilities(call->server, 1), "instructions",
-					       config->instructions));
+					       mcp_server_capabilities(call->server, 1), "instructions", config->instructions));
 }
 
 static const struct mcp_method METHODS[] = {
@@ -85,8 +84,7 @@ static const struct mcp_done *check_meta(struct mcp_call *call, const struct mcp
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
 	if (strcmp(version, MCP_MODERN) != 0)
 		return mcp_call_answer_error(
-			call, MCP_UNSUPPORTED_VERSION,
-			json_pack("{s:[s], s:s}", "supported", MCP_MODERN, "requested", version),
+			call, MCP_UNSUPPORTED_VERSION, json_pack("{s:[s], s:s}", "supported", MCP_MODERN, "requested", version),
 			"this protocol version is not supported with metadata in each request; earlier ones begin "
 			"with initialize");
 	if (!json_is_object(capabilities))
@@ -117,13 +115,11 @@ static const struct mcp_done *serve(struct mcp_call *call, const struct mcp_head
 				     call->message.method);
 	call->accepted = 1;
 	if (mcp_server_is_full(call->server))
-		return mcp_call_answer_full(call,
-					    "the server is busy: too many requests at once; try again in a second");
+		return mcp_call_answer_full(call, "the server is busy: too many requests at once; try again in a second");
 	return method->run(call);
 }
 
-void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m,
-			struct mcp_receipt *receipt)
+void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m, struct mcp_receipt *receipt)
 {
 	receipt->call = mcp_call_new(server, 1, m, a->stream, a->headers ? NULL : a->session);
 	mcp_call_was_pending(serve(receipt->call, a->headers));
@@ -163,8 +159,8 @@ static void add_base64(struct buf *b, const void *bytes, size_t n)
 static json_t *seal(const struct mcp_call *call, const json_t *state)
 {
 	struct hash digest = digest_of(call);
-	json_t *envelope = json_pack("{s:s, s:I, s:O*}", "for", digest.hex, "until",
-				     (json_int_t)(clock_wall_ms() + SEAL_LIFE_MS), "state", MCP_JSON(state));
+	json_t *envelope = json_pack("{s:s, s:I, s:O*}", "for", digest.hex, "until", (json_int_t)(clock_wall_ms() + SEAL_LIFE_MS),
+				     "state", MCP_JSON(state));
 	char *plain = mcp_jsonrpc_text(envelope);
 	uint8_t mac[SHA256_DIGEST_SIZE];
 	struct buf b = BUF_INIT;
@@ -208,16 +204,14 @@ static int unseal(const struct mcp_call *call, const char *text, json_t **ret_st
 	}
 	sign(call, buf_text(&plain), plain.len, want);
 	if (mac.len != sizeof want || !memeql_sec(buf_text(&mac), want, sizeof want)) {
-		rc = err_set(
-			e, ERR_INPUT,
-			"it was changed, or comes from another server or from before a restart; start over without it");
+		rc = err_set(e, ERR_INPUT,
+			     "it was changed, or comes from another server or from before a restart; start over without it");
 		goto out;
 	}
 	envelope = json_loadb(buf_text(&plain), plain.len, 0, NULL);
 	const char *bound_to = json_string_value(json_object_get(envelope, "for"));
 	if (bound_to == NULL || strcmp(bound_to, digest.hex) != 0) {
-		rc = err_set(e, ERR_INPUT,
-			     "it belongs to another request; repeat the original one with the same arguments");
+		rc = err_set(e, ERR_INPUT, "it belongs to another request; repeat the original one with the same arguments");
 		goto out;
 	}
 	if (json_integer_value(json_object_get(envelope, "until")) < clock_wall_ms()) {
@@ -253,13 +247,11 @@ const struct mcp_done *mcp_modern_retry(struct mcp_call *call)
 	struct err e;
 	err_init(&e);
 	if (answers && !json_is_object(answers))
-		return mcp_call_fail(call, MCP_INVALID_PARAMS,
-				     "params.inputResponses must be an object of answers by key");
+		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params.inputResponses must be an object of answers by key");
 	if (answers)
 		call->inputs = json_incref(answers);
 	if (sealed && !json_is_string(sealed))
-		return mcp_call_fail(call, MCP_INVALID_PARAMS,
-				     "params.requestState must be the string that this server gave");
+		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params.requestState must be the string that this server gave");
 	if (sealed && unseal(call, json_string_value(sealed), &call->state, &e) < 0)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params.requestState cannot be accepted: %s", e.text);
 	return NULL;

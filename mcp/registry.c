@@ -83,8 +83,7 @@ static int match(const char *t, const char *uri, json_t *variables)
 	return 0;
 }
 
-const struct mcp_template *mcp_registry_template(const struct mcp_template *templates, const char *uri,
-						 json_t **ret_variables)
+const struct mcp_template *mcp_registry_template(const struct mcp_template *templates, const char *uri, json_t **ret_variables)
 {
 	for (const struct mcp_template *t = templates; t && t->uri_template; t++) {
 		json_t *variables = json_object();

@@ -104,7 +104,6 @@ const struct mcp_tool *mcp_registry_tool(const struct mcp_tool *tools, const cha
 const struct mcp_prompt *mcp_registry_prompt(const struct mcp_prompt *prompts, const char *name);
 const struct mcp_resource *mcp_registry_resource(const struct mcp_resource *resources, const char *uri);
 /* The first template that matches; *ret_variables is a new object of decoded strings. */
-const struct mcp_template *mcp_registry_template(const struct mcp_template *templates, const char *uri,
-						 json_t **ret_variables);
+const struct mcp_template *mcp_registry_template(const struct mcp_template *templates, const char *uri, json_t **ret_variables);
 
 #endif

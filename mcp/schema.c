@@ -78,8 +78,7 @@ static int is_string(const json_t *value)
 
 static int validate(const json_t *schema, const char *what, const char *where, int depth, struct err *e);
 
-static int validate_keyword(const char *name, const json_t *value, const char *what, const char *where, int depth,
-			    struct err *e)
+static int validate_keyword(const char *name, const json_t *value, const char *what, const char *where, int depth, struct err *e)
 {
 	size_t k = 0;
 	while (k < MEM_COUNT(KEYWORDS) && strcmp(KEYWORDS[k].name, name) != 0)
@@ -176,8 +175,7 @@ static void add_value(struct buf *b, const json_t *value)
 }
 
 /* Writes "PLACE: …", or with a value "PLACE: given VALUE…", and returns -ERR_INPUT. */
-static int wrong(const struct place *at, const json_t *value, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+static int wrong(const struct place *at, const json_t *value, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static int wrong(const struct place *at, const json_t *value, const char *fmt, ...)
 {
 	struct buf b = BUF_INIT;
@@ -265,8 +263,8 @@ static int check_enum(const json_t *allowed, const json_t *value, const struct p
 	}
 	const char *best = text ? suggest_best(&near) : NULL;
 	int rc = good ? 0
-		      : wrong(at, value, ", allowed: %s%s%s%s", buf_text(&b), best ? "; did you mean \"" : "",
-			      best ? best : "", best ? "\"?" : "");
+		      : wrong(at, value, ", allowed: %s%s%s%s", buf_text(&b), best ? "; did you mean \"" : "", best ? best : "",
+			      best ? "\"?" : "");
 	buf_fini(&b);
 	return rc;
 }
@@ -275,8 +273,7 @@ static int check_enum(const json_t *allowed, const json_t *value, const struct p
 static int compare(const json_t *a, const json_t *b)
 {
 	if (json_is_integer(a) && json_is_integer(b))
-		return (json_integer_value(a) > json_integer_value(b)) -
-		       (json_integer_value(a) < json_integer_value(b));
+		return (json_integer_value(a) > json_integer_value(b)) - (json_integer_value(a) < json_integer_value(b));
 	return (json_number_value(a) > json_number_value(b)) - (json_number_value(a) < json_number_value(b));
 }
 
@@ -305,8 +302,7 @@ static int check_number(const json_t *schema, const json_t *value, const struct 
 }
 
 /* minLength and maxLength, minItems and maxItems. value: of the string, whose text a message shows; NULL: an array. */
-static int check_size(const json_t *schema, size_t n, const char *min, const char *max, const json_t *value,
-		      const struct place *at)
+static int check_size(const json_t *schema, size_t n, const char *min, const char *max, const json_t *value, const struct place *at)
 {
 	const json_t *least = json_object_get(schema, min), *most = json_object_get(schema, max);
 	const char *what = value ? "characters" : "items";
@@ -358,8 +354,7 @@ static int unknown_member(const json_t *properties, const char *name, const stru
 	}
 	const char *best = suggest_best(&near);
 	int rc = wrong(at, NULL, "unknown field \"%s\"; allowed: %s%s%s%s%s", name, b.len ? buf_text(&b) : "none",
-		       listed > LISTED ? ", …" : "", best ? "; did you mean \"" : "", best ? best : "",
-		       best ? "\"?" : "");
+		       listed > LISTED ? ", …" : "", best ? "; did you mean \"" : "", best ? best : "", best ? "\"?" : "");
 	buf_fini(&b);
 	return rc;
 }
@@ -419,8 +414,7 @@ static int check(const json_t *schema, const json_t *value, const struct place *
 	case JSON_OBJECT: return check_object(schema, value, at);
 	case JSON_ARRAY: return check_array(schema, value, at);
 	case JSON_STRING:
-		return check_size(schema, count_characters(json_string_value(value)), "minLength", "maxLength", value,
-				  at);
+		return check_size(schema, count_characters(json_string_value(value)), "minLength", "maxLength", value, at);
 	case JSON_INTEGER:
 	case JSON_REAL: return check_number(schema, value, at);
 	case JSON_TRUE:

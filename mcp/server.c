@@ -302,8 +302,7 @@ json_t *mcp_server_capabilities(const struct mcp_server *server, int modern)
 	if (c->tools)
 		json_object_set_new(all, "tools", json_pack("{s:b}", "listChanged", c->list_changed));
 	if (mcp_server_has_resources(server))
-		json_object_set_new(all, "resources",
-				    json_pack("{s:b, s:b}", "subscribe", 1, "listChanged", c->list_changed));
+		json_object_set_new(all, "resources", json_pack("{s:b, s:b}", "subscribe", 1, "listChanged", c->list_changed));
 	if (c->prompts)
 		json_object_set_new(all, "prompts", json_pack("{s:b}", "listChanged", c->list_changed));
 	if (c->complete)

@@ -49,7 +49,7 @@ struct mcp_server_config {
 	size_t max_message; /* bytes of one message; 0: 8 MiB */
 	size_t page;        /* entries of one page of a list; 0: 100 */
 	int list_ttl_ms;    /* how long clients may keep lists of tables; 0: 60 s */
-	int max_sessions; /* legacy HTTP sessions: the longest idle makes room; when all are busy, a new one is refused.
+	int max_sessions;   /* legacy HTTP sessions: the longest idle makes room; when all are busy, a new one is refused.
 	                     * 0: 256 */
 };
 
@@ -68,8 +68,7 @@ void mcp_server_task_updated(struct mcp_server *server, const char *task_id);
 
 /* What anybody listens to at present: each(arg, task_id, NULL) for tasks, each(arg, NULL, uri) for resources. On this
  * thread, out of any lock; the same one may come more than once. */
-void mcp_server_watched(struct mcp_server *server, void (*each)(void *arg, const char *task_id, const char *uri),
-			void *arg);
+void mcp_server_watched(struct mcp_server *server, void (*each)(void *arg, const char *task_id, const char *uri), void *arg);
 
 /* Figures for /metrics; all since the start but the first two. */
 struct mcp_server_stats {

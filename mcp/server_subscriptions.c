@@ -53,8 +53,7 @@ static void subscription_free(struct mcp_subscription *s)
 }
 
 /* Takes out the subscription of a call, or any of a session, or any at all; NULL when there is none (any more). */
-static struct mcp_subscription *take(struct mcp_server *server, const struct mcp_call *call,
-				     const struct mcp_session *session)
+static struct mcp_subscription *take(struct mcp_server *server, const struct mcp_call *call, const struct mcp_session *session)
 {
 	struct mcp_subscription *found = NULL;
 	lock_take(&server->lock);
@@ -132,9 +131,8 @@ const struct mcp_done *mcp_server_listen(struct mcp_call *call)
 {
 	const json_t *wanted = json_object_get(call->message.params, "notifications");
 	if (!json_is_object(wanted))
-		return mcp_call_fail(
-			call, MCP_INVALID_PARAMS,
-			"subscriptions/listen needs params.notifications, an object that says what to send");
+		return mcp_call_fail(call, MCP_INVALID_PARAMS,
+				     "subscriptions/listen needs params.notifications, an object that says what to send");
 	if (json_object_get(wanted, "taskIds") && !mcp_call_client_has_tasks(call))
 		return mcp_call_need_tasks(call);
 	return mcp_call_run_later(call, start);
@@ -167,8 +165,7 @@ static int wants(const json_t *filter, const char *key, const char *value)
 	return 0;
 }
 
-static void tell_subscribers(struct mcp_server *s, const char *key, const char *value, const char *method,
-			     const json_t *params)
+static void tell_subscribers(struct mcp_server *s, const char *key, const char *value, const char *method, const json_t *params)
 {
 	struct mcp_call **calls = NULL;
 	size_t count = 0;
@@ -237,8 +234,7 @@ void mcp_server_task_updated(struct mcp_server *server, const char *task_id)
 	}
 }
 
-void mcp_server_watched(struct mcp_server *server, void (*each)(void *arg, const char *task_id, const char *uri),
-			void *arg)
+void mcp_server_watched(struct mcp_server *server, void (*each)(void *arg, const char *task_id, const char *uri), void *arg)
 {
 	json_t *tasks = json_array(), *uris = json_array(), *item;
 	size_t i, count;

@@ -16,6 +16,7 @@ struct mcp_session *mcp_session_new(struct mcp_server *server, struct mcp_stream
 	struct mcp_session *s = MEM_NEW(struct mcp_session);
 	atomic_init(&s->refs, 1);
 	lock_init(&s->lock, LOCK_SESSION);
+	lock_init(&s->kept_lock, LOCK_OUTPUT);
 	s->server = server;
 	s->stream = stream ? mcp_stream_ref(stream) : NULL;
 	s->capabilities = json_object();
@@ -43,26 +44,18 @@ struct mcp_session *mcp_session_ref(struct mcp_session *s)
 	return s;
 }
 
-static void end_transport(struct mcp_session *s)
-{
-	lock_take(&s->lock);
-	void *transport = s->transport;
-	s->transport = NULL;
-	lock_release(&s->lock);
-	if (transport)
-		s->transport_end(transport);
-}
-
 void mcp_session_unref(struct mcp_session *s)
 {
 	if (s == NULL || atomic_fetch_sub(&s->refs, 1) > 1)
 		return;
-	assert(s->ask_count == 0); /* each held a call, and each call held the session */
-	end_transport(s);
+	assert(s->ask_count == 0);  /* each held a call, and each call held the session */
+	assert(s->kept_count == 0); /* each held the session */
 	mcp_stream_unref(s->stream);
 	json_decref(s->capabilities);
 	json_decref(s->watched);
 	free(s->asks);
+	free(s->kept);
+	lock_fini(&s->kept_lock);
 	lock_fini(&s->lock);
 	free(s);
 }
@@ -73,7 +66,15 @@ void mcp_session_end(struct mcp_session *s)
 	s->ended = 1;
 	lock_release(&s->lock);
 	mcp_session_set_stream(s, NULL);
-	end_transport(s);
+	for (;;) {
+		lock_take(&s->kept_lock);
+		struct mcp_stream *kept = s->kept_count > 0 ? s->kept[--s->kept_count] : NULL;
+		lock_release(&s->kept_lock);
+		if (kept == NULL)
+			return;
+		kept->ops->close(kept, -1);
+		mcp_stream_unref(kept);
+	}
 }
 
 void mcp_session_open(struct mcp_session *s, const char *revision, const json_t *capabilities)
@@ -168,8 +169,7 @@ const struct mcp_done *mcp_session_ask(struct mcp_call *call, json_t *take_reque
 	int empty = json_object_size(take_requests) == 0;
 	if (empty || !mcp_call_wait_inputs(call, (int)json_object_size(take_requests))) {
 		json_decref(take_requests);
-		return mcp_call_fail(call, MCP_INTERNAL_ERROR,
-				     empty ? "this needs a client of revision " MCP_MODERN : "cancelled");
+		return mcp_call_fail(call, MCP_INTERNAL_ERROR, empty ? "this needs a client of revision " MCP_MODERN : "cancelled");
 	}
 	mcp_call_ref(call); /* an answer may end the call while its other questions are still being sent */
 	json_object_foreach(take_requests, key, request)

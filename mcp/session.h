@@ -33,8 +33,10 @@ struct mcp_session {
 	size_t ask_count;
 	long last_number;
 	int ended;
-	void *transport; /* HTTP: the streams that it keeps for a session (mcp/http_replay.c), and what ends and frees them */
-	void (*transport_end)(void *transport);
+	struct lock kept_lock;    /* LOCK_OUTPUT, of the rest */
+	struct mcp_stream **kept; /* HTTP: streams that a client may resume (mcp/http_replay.c), held */
+	size_t kept_count;
+	long last_kept; /* number of the newest */
 };
 
 /* stream is borrowed and may be NULL; with_id: for HTTP. One reference, the caller's. NULL when there are too many HTTP

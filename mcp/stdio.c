@@ -119,8 +119,7 @@ static const struct mcp_stream_ops STREAM = { .send = stream_send, .close = NULL
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
-static void receive(struct mcp_server *server, struct mcp_session *session, struct stdio *io, const char *line,
-		    size_t n)
+static void receive(struct mcp_server *server, struct mcp_session *session, struct stdio *io, const char *line, size_t n)
 {
 	if (n > 0 && line[n - 1] == '\r')
 		n--;
