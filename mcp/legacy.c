@@ -58,27 +58,18 @@ static const struct mcp_done *set_level(struct mcp_call *call)
 	return mcp_call_answer(call, json_object());
 }
 
-static const struct mcp_done *watch(struct mcp_call *call, int on)
+static const struct mcp_done *subscribe(struct mcp_call *call)
 {
 	const struct mcp_server_config *config = &call->server->config;
 	const struct mcp_done *done;
 	const char *uri = mcp_call_param(call, "uri", &done);
+	int on = strcmp(call->message.method, "resources/subscribe") == 0;
 	if (uri == NULL)
 		return done;
 	mcp_session_watch(call->session, uri, on);
 	if (on && config->listened)
 		config->listened(config->user);
 	return mcp_call_answer(call, json_object());
-}
-
-static const struct mcp_done *subscribe(struct mcp_call *call)
-{
-	return watch(call, 1);
-}
-
-static const struct mcp_done *unsubscribe(struct mcp_call *call)
-{
-	return watch(call, 0);
 }
 
 static const struct mcp_method METHODS[] = {
@@ -91,7 +82,7 @@ static const struct mcp_method METHODS[] = {
 	{ "resources/templates/list", mcp_methods_resources_templates, MCP_OFFER_RESOURCES },
 	{ "resources/read", mcp_methods_resources_read, MCP_OFFER_RESOURCES },
 	{ "resources/subscribe", subscribe, MCP_OFFER_RESOURCES },
-	{ "resources/unsubscribe", unsubscribe, MCP_OFFER_RESOURCES },
+	{ "resources/unsubscribe", subscribe, MCP_OFFER_RESOURCES },
 	{ "prompts/list", mcp_methods_prompts_list, MCP_OFFER_PROMPTS },
 	{ "prompts/get", mcp_methods_prompts_get, MCP_OFFER_PROMPTS },
 	{ "completion/complete", mcp_methods_complete, MCP_OFFER_COMPLETIONS },

@@ -41,7 +41,7 @@ const struct mcp_done *mcp_methods_unknown(struct mcp_call *call, const char *wh
 mcp_method_run mcp_methods_resources_list, mcp_methods_resources_templates, mcp_methods_resources_read;
 mcp_method_run mcp_methods_prompts_list, mcp_methods_prompts_get, mcp_methods_complete;
 mcp_method_run mcp_methods_tools_list, mcp_methods_tools_call;
-mcp_method_run mcp_methods_tasks_get, mcp_methods_tasks_update, mcp_methods_tasks_cancel;
+mcp_method_run mcp_methods_tasks; /* tasks/get, tasks/update, tasks/cancel */
 
 /* Validates the server's tools and prepares their entries; ERR_INPUT names the wrong tool. */
 int mcp_methods_tools_prepare(struct mcp_server *server, struct err *e);

@@ -1,5 +1,7 @@
 /* methods_tasks: the extension io.modelcontextprotocol/tasks (SEP-2663) over the owner's durable jobs (struct
  * mcp_task_hooks); see methods.h. mcp/subscriptions.c reads tasks here for its notifications. */
+#include <string.h>
+
 #include "mcp/methods.h"
 
 int mcp_methods_tasks_read(struct mcp_server *server, const char *id, json_t **ret_task, struct err *e)
@@ -70,29 +72,18 @@ static const struct mcp_done *cancel(struct mcp_call *call)
 	return mcp_call_answer(call, json_object());
 }
 
-/* What all three methods begin with; the owner's hooks may ask a database, so they run on the pool. */
-static const struct mcp_done *begin(struct mcp_call *call, mcp_handler *handler)
+/* The owner's hooks may ask a database, so they run on the pool. */
+const struct mcp_done *mcp_methods_tasks(struct mcp_call *call)
 {
+	const char *method = call->message.method;
 	const struct mcp_done *done;
+	int updates = strcmp(method, "tasks/update") == 0;
+	if (updates && !json_is_object(json_object_get(call->message.params, "inputResponses")))
+		return mcp_call_fail(call, MCP_INVALID_PARAMS, "tasks/update needs params.inputResponses, an object");
 	if (!mcp_call_client_has_tasks(call))
 		return mcp_call_need_tasks(call);
 	call->name = mcp_call_param(call, "taskId", &done);
-	return call->name ? mcp_call_run_later(call, handler) : done;
-}
-
-const struct mcp_done *mcp_methods_tasks_get(struct mcp_call *call)
-{
-	return begin(call, get);
-}
-
-const struct mcp_done *mcp_methods_tasks_update(struct mcp_call *call)
-{
-	if (!json_is_object(json_object_get(call->message.params, "inputResponses")))
-		return mcp_call_fail(call, MCP_INVALID_PARAMS, "tasks/update needs params.inputResponses, an object");
-	return begin(call, update);
-}
-
-const struct mcp_done *mcp_methods_tasks_cancel(struct mcp_call *call)
-{
-	return begin(call, cancel);
+	if (call->name == NULL)
+		return done;
+	return mcp_call_run_later(call, updates ? update : strcmp(method, "tasks/cancel") == 0 ? cancel : get);
 }

@@ -42,9 +42,9 @@ static const struct mcp_method METHODS[] = {
 	{ "prompts/get", mcp_methods_prompts_get, MCP_OFFER_PROMPTS },
 	{ "completion/complete", mcp_methods_complete, MCP_OFFER_COMPLETIONS },
 	{ "subscriptions/listen", mcp_server_listen, MCP_OFFER_ALWAYS },
-	{ "tasks/get", mcp_methods_tasks_get, MCP_OFFER_TASKS },
-	{ "tasks/update", mcp_methods_tasks_update, MCP_OFFER_TASKS },
-	{ "tasks/cancel", mcp_methods_tasks_cancel, MCP_OFFER_TASKS },
+	{ "tasks/get", mcp_methods_tasks, MCP_OFFER_TASKS },
+	{ "tasks/update", mcp_methods_tasks, MCP_OFFER_TASKS },
+	{ "tasks/cancel", mcp_methods_tasks, MCP_OFFER_TASKS },
 	{ NULL, NULL, 0 },
 };
 

@@ -21,7 +21,8 @@
 
 struct mcp_server;
 
-/* Everything may be 0 or NULL except name and version. Strings and tables are borrowed for the server's life. */
+/* Everything may be 0 or NULL except name and version. Strings and tables are borrowed for the server's life. More than 20
+ * fields: this is all that an owner says of a server. */
 struct mcp_server_config {
 	const char *name;  /* as the server calls itself */
 	const char *title; /* for people */

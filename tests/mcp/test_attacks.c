@@ -98,7 +98,7 @@ static void honest(const struct world *w, const char *during)
 	}
 	is_int(good, 10, "%s: an honest client is answered", during);
 	double slow = pace_slowness();
-	ok((double)longest < (double)(HONEST_MS * CLOCK_MS) * slow, "%s: soon (%.1f ms at most, the machine being %.1f times slower than itself)",
+	ok((double)longest < (double)(HONEST_MS * CLOCK_MS) * slow, "%s: the answer comes soon (%.1f ms at most, the machine being %.1f times slower than itself)",
 	   during, (double)longest / 1e6, slow);
 }
 
@@ -167,9 +167,9 @@ static void test_half_open(const struct world *w)
 		buf_clear(&b);
 		read_until(fds[i], &b, "acknowledged", 60000);
 	}
-	is_int((long)running(w, STREAMS), STREAMS, "half-open streams: they are open");
+	is_int((long)running(w, STREAMS), STREAMS, "half-open streams: all are open");
 	has_str(ask(w->port, "POST", "/mcp", LISTEN_HEADERS, LISTEN), "HTTP/1.1 429 ", "one stream more is 429");
-	has_str(ask(w->port, "POST", "/mcp", LISTEN_HEADERS, LISTEN), "Retry-After: 1", "and says when to come back");
+	has_str(ask(w->port, "POST", "/mcp", LISTEN_HEADERS, LISTEN), "Retry-After: 1", "the 429 says when to come back");
 	honest(w, "half-open streams");
 	for (int i = 0; i < STREAMS; i++) {
 		struct linger reset = { .l_onoff = 1, .l_linger = 0 };
@@ -186,9 +186,9 @@ static void test_half_open(const struct world *w)
 	int fd = dial(w->port);
 	request(fd, "POST", "/mcp", LISTEN_HEADERS, LISTEN);
 	buf_clear(&b);
-	is_int(read_until(fd, &b, "acknowledged", 60000), 0, "then there is room for another");
+	is_int(read_until(fd, &b, "acknowledged", 60000), 0, "an ended stream makes room for another");
 	close(fd);
-	is_int((long)running(w, 0), 0, "which ends too");
+	is_int((long)running(w, 0), 0, "a closed subscription ends");
 	buf_fini(&b);
 }
 
@@ -212,9 +212,9 @@ static void test_never_reads(struct world *w)
 	}
 	is_int(w->cancelled, 4, "readers that never read: their calls are ended");
 	/* 16 MB may wait for each reader, in buffers that double. */
-	ok(most - before < 4 * 40 * 1024, "within memory (%ld KB more)", most - before);
+	ok(most - before < 4 * 40 * 1024, "readers that never read cost little memory (%ld KB more)", most - before);
 	hang_up(fds, 4);
-	is_int((long)running(w, 0), 0, "and nothing of them is left");
+	is_int((long)running(w, 0), 0, "nothing is left of readers that never read");
 }
 
 /* Connections that ask for nothing, as many as descriptors allow (both ends are in this process). */
@@ -250,9 +250,9 @@ static void test_all_busy(const struct world *w)
 	}
 	is_int((long)running(w, MOST), MOST, "all connections are busy");
 	const char *answer = ask(w->port, "GET", "/mcp", "", "");
-	is_int(status_of(answer), 503, "one more is told so");
-	has_str(answer, "Retry-After: 1", "and when to come back");
-	is_int(count_ended(fds, MOST), 0, "nobody lost a connection");
+	is_int(status_of(answer), 503, "a connection more than the limit is 503");
+	has_str(answer, "Retry-After: 1", "the 503 says when to come back");
+	is_int(count_ended(fds, MOST), 0, "no busy connection is closed");
 	hang_up(fds, MOST);
 	is_int((long)running(w, 0), 0, "a modern client that goes cancels its call");
 	honest(w, "after it");
@@ -268,8 +268,8 @@ static void test_calls(const struct mcp_server_config *like)
 	int fds[20];
 	config.max_calls = 10;
 	config.user = &w;
-	is_int(mcp_server_new(&config, &w.server, &e), 0, "a server of ten calls %s", e.text);
-	is_int(mcp_http_start(w.server, &listen, &http, &e), 0, "and 20 connections per client %s", e.text);
+	is_int(mcp_server_new(&config, &w.server, &e), 0, "a server of ten calls starts %s", e.text);
+	is_int(mcp_http_start(w.server, &listen, &http, &e), 0, "HTTP listens with 20 connections per client %s", e.text);
 	w.port = mcp_http_port(http);
 	for (int i = 0; i < 20; i++) {
 		fds[i] = dial(w.port);
@@ -277,7 +277,7 @@ static void test_calls(const struct mcp_server_config *like)
 			request(fds[i], "POST", "/mcp", CALL_HEADERS("hold"),
 				MODERN("1", "tools/call", "\"name\":\"hold\","));
 	}
-	is_int((long)running(&w, 10), 10, "ten are running");
+	is_int((long)running(&w, 10), 10, "ten calls are running");
 	struct buf b = BUF_INIT;
 	request(fds[10], "POST", "/mcp", CALL_HEADERS("hold"), MODERN("1", "tools/call", "\"name\":\"hold\","));
 	read_until(fds[10], &b, "}}", 60000);
@@ -299,12 +299,12 @@ static void test_sizes(const struct world *w)
 	memset(headers + 8, 'x', 60000);
 	strcpy(headers + 60008, "\r\n");
 	memset(deep, '[', 1000);
-	is_int(status_of(ask(w->port, "POST", "/mcp", "", big)), 413, "a body that is too large");
-	is_int(status_of(ask(w->port, "POST", "/mcp", headers, "{}")), 431, "headers that are too large");
+	is_int(status_of(ask(w->port, "POST", "/mcp", "", big)), 413, "a body over the limit is 413");
+	is_int(status_of(ask(w->port, "POST", "/mcp", headers, "{}")), 431, "headers over the limit are 431");
 	char *body = mem_fmt("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"a\":%s", deep);
 	const char *answer = ask(w->port, "POST", "/mcp", "", body);
-	is_int(status_of(answer), 400, "JSON that is too deep");
-	has_str(answer, "nested deeper than 64 levels", "which the answer says");
+	is_int(status_of(answer), 400, "JSON over the depth limit is 400");
+	has_str(answer, "nested deeper than 64 levels", "the answer names the depth limit");
 	free(big);
 	free(headers);
 	free(deep);
@@ -321,7 +321,7 @@ static void test_bodies(const struct world *of, const struct mcp_http_config *li
 	struct mcp_http *http;
 	struct err e = ERR_INIT;
 	patient.idle_ms = 300000;
-	is_int(mcp_http_start(of->server, &patient, &http, &e), 0, "a patient listener %s", e.text);
+	is_int(mcp_http_start(of->server, &patient, &http, &e), 0, "a listener with a long idle time starts %s", e.text);
 	struct world here = { .server = of->server, .port = mcp_http_port(http) }, *w = &here;
 	long before = rss_kb();
 	char *piece = mem_new(PIECE + 1, 1);
@@ -367,8 +367,8 @@ int main(void)
 					  .max_per_client = PER_CLIENT };
 	struct mcp_http *http;
 	struct err e = ERR_INIT;
-	is_int(mcp_server_new(&config, &w.server, &e), 0, "a server starts %s", e.text);
-	is_int(mcp_http_start(w.server, &listen, &http, &e), 0, "and listens %s", e.text);
+	is_int(mcp_server_new(&config, &w.server, &e), 0, "the server starts %s", e.text);
+	is_int(mcp_http_start(w.server, &listen, &http, &e), 0, "HTTP listens on a free port %s", e.text);
 	w.port = mcp_http_port(http);
 	test_dribble(&w, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", "x", "slow headers");
 	test_dribble(&w,

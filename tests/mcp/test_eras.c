@@ -136,16 +136,16 @@ static void test_modern(struct mcp_server *server)
 	is_str(at(m, "result.capabilities.extensions.<io.modelcontextprotocol/tasks>"), "{}", "discover: tasks");
 	json_decref(m);
 	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}"), "-32602",
-	       "_meta is needed");
+	       "a request without _meta is refused");
 	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
 			    "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}}}"),
-	       "-32602", "and its capabilities");
+	       "-32602", "_meta without capabilities is refused");
 	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
 			 "\"io.modelcontextprotocol/protocolVersion\":\"2030-01-01\",\"io.modelcontextprotocol/"
 			 "clientCapabilities\":{}}}}");
 	is_str(at(m, "error.code"), "-32022", "another version is refused");
-	is_str(at(m, "error.data.requested"), "2030-01-01", "by its name");
-	is_str(at(m, "error.data.supported.0"), "2026-07-28", "with what there is");
+	is_str(at(m, "error.data.requested"), "2030-01-01", "the refusal names the requested version");
+	is_str(at(m, "error.data.supported.0"), "2026-07-28", "the refusal names the supported versions");
 	json_decref(m);
 	static const char *const GONE[] = { "initialize", "ping", "logging/setLevel", "resources/subscribe",
 					    "tasks/list" };
@@ -153,16 +153,16 @@ static void test_modern(struct mcp_server *server)
 		ERRORS(modern(&p, GONE[i], "", ""), "-32601", "%s is gone", GONE[i]);
 	m = modern(&p, "tools/call", "", "\"name\":\"whoami\",\"arguments\":{}");
 	is_str(at(m, "result.structuredContent.0"), "2026-07-28", "structured content may be an array");
-	is_str(at(m, "result.content.0.text"), "[\"2026-07-28\"]", "and is repeated as text");
+	is_str(at(m, "result.content.0.text"), "[\"2026-07-28\"]", "structured content is repeated as text");
 	json_decref(m);
 	ERRORS(modern(&p, "tools/call", "", "\"name\":\"lie\""), "-32603",
-	       "a tool that breaks its outputSchema is our error");
-	ERRORS(modern(&p, "resources/read", "", "\"uri\":\"test://gone\""), "-32602", "an absent resource");
-	ERRORS(modern(&p, "resources/read", "", "\"uri\":\"other://x\""), "-32602", "an unknown URI");
+	       "an answer that breaks the outputSchema is an internal error");
+	ERRORS(modern(&p, "resources/read", "", "\"uri\":\"test://gone\""), "-32602", "an absent resource is -32602");
+	ERRORS(modern(&p, "resources/read", "", "\"uri\":\"other://x\""), "-32602", "an unknown URI is -32602");
 	m = modern(&p, "resources/read", "", "\"uri\":\"test://x\"");
 	is_str(at(m, "result.contents.0.text"), "all", "a template's resource is read");
-	is_str(at(m, "result.ttlMs"), "0", "it changes, so that nobody may keep it");
-	is_str(at(m, "result.cacheScope"), "private", "nor show it to others");
+	is_str(at(m, "result.ttlMs"), "0", "a resource that may change has ttlMs 0");
+	is_str(at(m, "result.cacheScope"), "private", "a resource that may change is private");
 	json_decref(m);
 	GIVES(modern(&p, "resources/read", "", "\"uri\":\"test://x/files/a/b%20c\""), "result.contents.0.text", "a/b c",
 	      "variables are decoded");
@@ -172,14 +172,14 @@ static void test_modern(struct mcp_server *server)
 		   "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"test://{id}\"},\"argument\":"
 		   "{\"name\":\"id\",\"value\":\"D-1\"}");
 	is_str(at(m, "result.completion.total"), "111", "completion counts what contains the value");
-	is_str(at(m, "result.completion.hasMore"), "true", "and says that there is more than it lists");
+	is_str(at(m, "result.completion.hasMore"), "true", "completion says that there are more values");
 	is_int(json_array_size(json_object_get(json_object_get(json_object_get(m, "result"), "completion"), "values")),
-	       100, "at most 100");
+	       100, "completion lists at most 100 values");
 	json_decref(m);
 	m = modern(&p, "tools/list", "", "");
 	is_str(at(m, "result.nextCursor"), "at-3", "a page has a cursor");
 	json_decref(m);
-	GIVES(modern(&p, "tools/list", "", "\"cursor\":\"at-3\""), "result.tools.0.name", "job", "that leads on");
+	GIVES(modern(&p, "tools/list", "", "\"cursor\":\"at-3\""), "result.tools.0.name", "job", "the cursor leads to the next page");
 	peer_close(&p);
 }
 
@@ -195,7 +195,7 @@ static void test_log(struct mcp_server *server)
 		"\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
 	is_str(at(m, "params.data"), "told", "a log message when its level is asked for");
 	json_decref(m);
-	GIVES(peer_read(&p, 60000), "id", "1", "then the answer");
+	GIVES(peer_read(&p, 60000), "id", "1", "the answer follows the log message");
 	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{\"_meta\":{"
 			    "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/"
 			    "logLevel\":\"loud\","
@@ -210,11 +210,11 @@ static void test_ask(struct mcp_server *server)
 	peer_open(&p, server);
 	json_t *m = modern(&p, "tools/call", "", "\"name\":\"ask\"");
 	is_str(at(m, "error.code"), "-32021", "a question that the client cannot answer is not asked");
-	is_str(at(m, "error.data.requiredCapabilities"), "{\"elicitation\":{}}", "what is missing is named");
+	is_str(at(m, "error.data.requiredCapabilities"), "{\"elicitation\":{}}", "the refusal names the missing capability");
 	json_decref(m);
 	m = modern(&p, "tools/call", "\"elicitation\":{}", "\"name\":\"ask\"");
 	is_str(at(m, "result.resultType"), "input_required", "the question is a result");
-	is_str(at(m, "result.inputRequests.name.method"), "elicitation/create", "with the request");
+	is_str(at(m, "result.inputRequests.name.method"), "elicitation/create", "the result holds the request");
 	char *state = mem_str(at(m, "result.requestState"));
 	json_decref(m);
 	char *good = mem_fmt(
@@ -222,7 +222,7 @@ static void test_ask(struct mcp_server *server)
 		"\"requestState\":\"%s\"",
 		state);
 	GIVES(modern(&p, "tools/call", "\"elicitation\":{}", good), "result.content.0.text", "Ada state",
-	      "the retry brings answer and state");
+	      "the retry brings back answer and state");
 	char *other = mem_fmt("\"name\":\"ask\",\"arguments\":{\"x\":1},\"requestState\":\"%s\"", state);
 	ERRORS(modern(&p, "tools/call", "\"elicitation\":{}", other), "-32602",
 	       "a state of another request is refused");
@@ -232,7 +232,7 @@ static void test_ask(struct mcp_server *server)
 	ERRORS(modern(&p, "tools/call", "\"elicitation\":{}", "\"name\":\"ask\",\"requestState\":\"x\""), "-32602",
 	       "an invented state is refused");
 	ERRORS(modern(&p, "tools/call", "\"elicitation\":{}", "\"name\":\"ask\",\"inputResponses\":[]"), "-32602",
-	       "answers must be an object");
+	       "inputResponses must be an object");
 	free(state), free(good), free(other), free(bad);
 	peer_close(&p);
 }
@@ -241,9 +241,9 @@ static void test_listen(struct mcp_server *server)
 {
 	struct peer p;
 	peer_open(&p, server);
-	ERRORS(modern(&p, "subscriptions/listen", "", ""), "-32602", "listen needs a filter");
+	ERRORS(modern(&p, "subscriptions/listen", "", ""), "-32602", "listen without a filter is refused");
 	ERRORS(modern(&p, "subscriptions/listen", "", "\"notifications\":{\"taskIds\":[\"t1\"]}"), "-32021",
-	       "task ids need the extension");
+	       "listening to tasks needs the extension");
 	json_t *m = modern(&p, "subscriptions/listen", "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}",
 			   "\"notifications\":{\"toolsListChanged\":true,\"promptsListChanged\":true,"
 			   "\"resourceSubscriptions\":[\"test://x\"],\"taskIds\":[\"t1\",\"t2\"]}");
@@ -251,24 +251,24 @@ static void test_listen(struct mcp_server *server)
 	is_str(at(m, "params.notifications"),
 	       "{\"toolsListChanged\":true,\"resourceSubscriptions\":[\"test://x\"],\"taskIds\":"
 	       "[\"t1\"]}",
-	       "with what this server can honour");
-	is_str(at(m, "params._meta.<io.modelcontextprotocol/subscriptionId>"), "1", "tagged with the request's id");
+	       "the acknowledgement names what the server honours");
+	is_str(at(m, "params._meta.<io.modelcontextprotocol/subscriptionId>"), "1", "the acknowledgement carries the subscription's id");
 	json_decref(m);
 	mcp_server_prompts_changed(server);
 	mcp_server_resource_updated(server, "test://y");
 	mcp_server_tools_changed(server);
 	m = peer_read(&p, 60000);
-	is_str(at(m, "method"), "notifications/tools/list_changed", "only what was asked for arrives");
-	is_str(at(m, "params._meta.<io.modelcontextprotocol/subscriptionId>"), "1", "tagged");
+	is_str(at(m, "method"), "notifications/tools/list_changed", "a subscriber hears only what it asked for");
+	is_str(at(m, "params._meta.<io.modelcontextprotocol/subscriptionId>"), "1", "a notification carries the subscription's id");
 	json_decref(m);
 	mcp_server_resource_updated(server, "test://x");
-	GIVES(peer_read(&p, 60000), "params.uri", "test://x", "a watched resource");
+	GIVES(peer_read(&p, 60000), "params.uri", "test://x", "a watched resource is announced");
 	mcp_server_task_updated(server, "t1");
-	GIVES(peer_read(&p, 60000), "params.status", "completed", "a task, whole");
+	GIVES(peer_read(&p, 60000), "params.status", "completed", "a task is announced with its state");
 	peer_send(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}");
 	GIVES(modern(&p, "tools/list", "", ""), "id", "1", "after cancelling, the id is free again");
 	mcp_server_tools_changed(server);
-	ok(peer_read(&p, 50) == NULL, "and nothing more is told");
+	ok(peer_read(&p, 50) == NULL, "a cancelled subscription is told nothing");
 	json_decref(modern(&p, "subscriptions/listen", "", "\"notifications\":{\"toolsListChanged\":true}"));
 	struct pace pace = pace_begin();
 	peer_close(&p);
@@ -281,24 +281,24 @@ static void test_tasks(struct mcp_server *server)
 	struct peer p;
 	peer_open(&p, server);
 	ERRORS(modern(&p, "tools/call", "", "\"name\":\"job\""), "-32021", "a tool that is a task needs the extension");
-	ERRORS(modern(&p, "tasks/get", "", "\"taskId\":\"t1\""), "-32021", "so does tasks/get");
+	ERRORS(modern(&p, "tasks/get", "", "\"taskId\":\"t1\""), "-32021", "tasks/get needs the extension");
 	json_t *m = modern(&p, "tools/call", EXT, "\"name\":\"job\"");
 	is_str(at(m, "result.resultType"), "task", "a call is answered with a task");
-	is_str(at(m, "result.taskId"), "t1", "by its id");
-	is_str(at(m, "result.result"), "(none)", "without its result");
+	is_str(at(m, "result.taskId"), "t1", "the task has its id");
+	is_str(at(m, "result.result"), "(none)", "the task comes without its result");
 	json_decref(m);
 	ERRORS(modern(&p, "tools/call", EXT, "\"name\":\"job\",\"arguments\":{\"lose\":true}"), "-32602",
-	       "a task that does not exist is no answer");
+	       "a call cannot answer with a task that does not exist");
 	m = modern(&p, "tasks/get", EXT, "\"taskId\":\"t1\"");
-	is_str(at(m, "result.resultType"), "complete", "tasks/get is complete");
-	is_str(at(m, "result.result.content"), "[]", "and has the result");
-	is_str(at(m, "result.result.resultType"), "complete", "which says that it is complete");
+	is_str(at(m, "result.resultType"), "complete", "tasks/get answers with resultType complete");
+	is_str(at(m, "result.result.content"), "[]", "tasks/get has the task's result");
+	is_str(at(m, "result.result.resultType"), "complete", "the task's result has resultType complete");
 	json_decref(m);
-	ERRORS(modern(&p, "tasks/get", EXT, "\"taskId\":\"t2\""), "-32602", "an unknown task");
-	ERRORS(modern(&p, "tasks/update", EXT, "\"taskId\":\"t1\""), "-32602", "an update needs answers");
+	ERRORS(modern(&p, "tasks/get", EXT, "\"taskId\":\"t2\""), "-32602", "an unknown task is -32602");
+	ERRORS(modern(&p, "tasks/update", EXT, "\"taskId\":\"t1\""), "-32602", "tasks/update without answers is refused");
 	m = modern(&p, "tasks/cancel", EXT, "\"taskId\":\"t1\"");
 	is_str(at(m, "result.resultType"), "complete", "tasks/cancel is acknowledged");
-	is_str(at(m, "result.taskId"), "(none)", "and nothing else");
+	is_str(at(m, "result.taskId"), "(none)", "the acknowledgement holds nothing else");
 	json_decref(m);
 	peer_close(&p);
 }
@@ -316,12 +316,12 @@ static void test_legacy(struct mcp_server *server)
 	      "an unknown revision is answered with the newest");
 	json_t *m = peer_ask(&p, CALL("ask"));
 	is_str(at(m, "method"), "elicitation/create", "the question is a request");
-	is_str(at(m, "params.message"), "Who?", "with its parameters");
+	is_str(at(m, "params.message"), "Who?", "the request has its parameters");
 	char *answer = mem_fmt(
 		"{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}}",
 		at(m, "id"));
 	json_decref(m);
-	GIVES(peer_ask(&p, answer), "result.content.0.text", "Ada state", "its answer lets the handler run on");
+	GIVES(peer_ask(&p, answer), "result.content.0.text", "Ada state", "the handler runs again with the client's answer");
 	peer_send(&p, answer); /* again: nobody waits for it */
 	free(answer);
 	m = peer_ask(&p, CALL("whoami"));
@@ -329,32 +329,32 @@ static void test_legacy(struct mcp_server *server)
 	json_decref(m);
 	m = peer_read(&p, 60000);
 	is_str(at(m, "result.structuredContent"), "(none)", "structured content that is no object is left out");
-	is_str(at(m, "result.content.0.text"), "[\"2025-11-25\"]", "its text is not");
+	is_str(at(m, "result.content.0.text"), "[\"2025-11-25\"]", "its text is kept");
 	json_decref(m);
 	GIVES(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"logging/"
 			   "setLevel\",\"params\":{\"level\":\"error\"}}"),
 	      "result", "{}", "the level can be set");
-	GIVES(peer_ask(&p, CALL("whoami")), "id", "c", "then info is not sent");
+	GIVES(peer_ask(&p, CALL("whoami")), "id", "c", "messages below the level are not sent");
 	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/read\",\"params\":{\"uri\":\"test://"
 			    "gone\"}}"),
-	       "-32002", "an absent resource has its old code");
+	       "-32002", "an absent resource is -32002 for sessions");
 	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tasks/get\",\"params\":{\"taskId\":\"t1\"}}"),
-	       "-32601", "there are no tasks");
+	       "-32601", "sessions have no tasks");
 	GIVES(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/"
 			   "subscribe\",\"params\":{\"uri\":\"test://x\"}}"),
 	      "result", "{}", "a resource can be watched");
 	mcp_server_resource_updated(server, "test://y");
 	mcp_server_resource_updated(server, "test://x");
-	GIVES(peer_read(&p, 60000), "params.uri", "test://x", "its changes arrive");
+	GIVES(peer_read(&p, 60000), "params.uri", "test://x", "a watched resource's changes arrive");
 	mcp_server_tools_changed(server);
-	GIVES(peer_read(&p, 60000), "method", "notifications/tools/list_changed", "and those of lists");
+	GIVES(peer_read(&p, 60000), "method", "notifications/tools/list_changed", "changes of lists arrive");
 	json_decref(peer_ask(&p, CALL("ask")));
 	peer_send(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"c\"}}");
 	GIVES(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}"), "id", "9",
 	      "a question can be cancelled");
 	json_decref(peer_ask(&p, CALL("ask")));
 	peer_close(&p); /* and an open one does not hold up the end for ever */
-	ok(1, "the end comes with an open question");
+	ok(1, "an open question does not hold up the end");
 }
 
 /* Subscriptions are requests too: there is an end to them. */
@@ -384,7 +384,7 @@ int main(void)
 					    .max_calls = 20 };
 	struct mcp_server *server;
 	struct err e = ERR_INIT;
-	is_int(mcp_server_new(&config, &server, &e), 0, "a server starts %s", e.text);
+	is_int(mcp_server_new(&config, &server, &e), 0, "the server starts %s", e.text);
 	test_modern(server);
 	test_log(server);
 	test_ask(server);

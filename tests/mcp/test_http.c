@@ -135,9 +135,9 @@ static void test_door(int port)
 		       DOOR[i].body);
 	char *big = mem_new(70001, 1);
 	memset(big, ' ', 70000);
-	is_int(status_of(ask(port, "POST", "/mcp", "", big)), 413, "a message that is too large");
+	is_int(status_of(ask(port, "POST", "/mcp", "", big)), 413, "a message over the limit is 413");
 	free(big);
-	has_str(ask(port, "GET", "/healthz", "", ""), "\r\n\r\nfine", "a page has its text");
+	has_str(ask(port, "GET", "/healthz", "", ""), "\r\n\r\nfine", "a plain page is served with its text");
 }
 
 /* --- 2026-07-28 ------------------------------------------------------------------------------------------------- */
@@ -204,11 +204,11 @@ static void test_modern(int port)
 	for (size_t i = 0; i < MEM_COUNT(MODERN_CASES); i++) {
 		const char *answer = ask(port, "POST", "/mcp", MODERN_CASES[i].headers, MODERN_CASES[i].body);
 		is_int(status_of(answer), MODERN_CASES[i].status, "%s", one_line(MODERN_CASES[i].headers));
-		has_str(answer, MODERN_CASES[i].part, "and its answer");
+		has_str(answer, MODERN_CASES[i].part, "the answer of this request says why");
 	}
 	ok(strstr(ask(port, "POST", "/mcp", MODERN_HEADERS("tools/list"), MODERN("1", "tools/list", "")),
 		  "Mcp-Session-Id") == NULL,
-	   "no session is made");
+	   "a 2026-07-28 request makes no session");
 }
 
 static void test_modern_stream(int port, struct world *w)
@@ -222,13 +222,13 @@ static void test_modern_stream(int port, struct world *w)
 		"\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
 	mcp_call_progress(held(w), 1, 2, "half");
 	is_int(read_until(fd, &b, "\"half\"}}\n\n", 60000), 0, "progress opens a stream of events");
-	has_str(buf_text(&b), "Content-Type: text/event-stream", "of that type");
-	has_str(buf_text(&b), "X-Accel-Buffering: no", "that proxies pass on");
-	ok(strstr(buf_text(&b), "\nid:") == NULL, "without ids");
+	has_str(buf_text(&b), "Content-Type: text/event-stream", "a stream has the type text/event-stream");
+	has_str(buf_text(&b), "X-Accel-Buffering: no", "a stream tells proxies not to buffer");
+	ok(strstr(buf_text(&b), "\nid:") == NULL, "a 2026-07-28 stream has no event ids");
 	is_int(read_until(fd, &b, "\n: ", 60000), 0, "a quiet stream gets a comment");
 	let_go(w);
 	is_int(read_until(fd, &b, "\"done\"", 60000), 0, "the answer is the last event");
-	is_int(read_until(fd, &b, "\r\n0\r\n", 60000), 0, "and the stream ends");
+	is_int(read_until(fd, &b, "\r\n0\r\n", 60000), 0, "the stream ends after the answer");
 	close(fd);
 	buf_fini(&b);
 
@@ -238,7 +238,7 @@ static void test_modern_stream(int port, struct world *w)
 	held(w);
 	close(fd);
 	is_int(soon(&w->cancels, 1), 1, "a client that goes away cancels its call");
-	is_int(w->why, MCP_CANCEL_LEFT, "and the call hears why");
+	is_int(w->why, MCP_CANCEL_LEFT, "the call hears that its client closed the stream");
 	let_go(w);
 }
 
@@ -250,10 +250,10 @@ static void test_listen(int port, struct mcp_server *server)
 		MODERN("7", "subscriptions/listen", "\"notifications\":{\"toolsListChanged\":true},"));
 	is_int(read_until(fd, &b, "acknowledged", 60000), 0, "a subscription is acknowledged");
 	mcp_server_tools_changed(server);
-	is_int(read_until(fd, &b, "notifications/tools/list_changed", 60000), 0, "and told");
+	is_int(read_until(fd, &b, "notifications/tools/list_changed", 60000), 0, "a subscriber is told that the tools changed");
 	close(fd);
 	PACE_WAIT(mcp_server_stats(server).running == 0);
-	is_int(mcp_server_stats(server).running, 0, "it ends with its connection");
+	is_int(mcp_server_stats(server).running, 0, "a subscription ends with its connection");
 	buf_fini(&b);
 }
 
@@ -274,11 +274,11 @@ static void test_session(int port, struct mcp_server *server)
 	request(fd, "GET", "/mcp", accept, "");
 	is_int(read_until(fd, &b, "text/event-stream", 60000), 0, "GET opens the session's stream");
 	mcp_server_tools_changed(server);
-	is_int(read_until(fd, &b, "list_changed", 60000), 0, "which carries notifications");
+	is_int(read_until(fd, &b, "list_changed", 60000), 0, "the session's stream carries notifications");
 	is_int(status_of(ask(port, "DELETE", "/mcp", session, "")), 204, "DELETE ends the session");
-	is_int(read_until(fd, &b, "\r\n0\r\n", 60000), 0, "and its stream");
+	is_int(read_until(fd, &b, "\r\n0\r\n", 60000), 0, "DELETE ends the session's stream");
 	is_int(status_of(ask(port, "POST", "/mcp", session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}")), 404,
-	       "then it is gone");
+	       "an ended session is 404");
 	close(fd);
 	free(accept);
 	free(session);
@@ -292,8 +292,8 @@ static void test_resume(int port, struct world *w)
 	int fd = dial(port);
 	request(fd, "POST", "/mcp", session,
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"leave\"}}");
-	is_int(read_until(fd, &b, "\r\n0\r\n", 60000), 0, "a tool lets its connection go");
-	has_str(buf_text(&b), "retry: 10", "and says when to come back");
+	is_int(read_until(fd, &b, "\r\n0\r\n", 60000), 0, "a tool can close its stream before it answers");
+	has_str(buf_text(&b), "retry: 10", "a closed stream says when to come back");
 	close(fd);
 	const char *id = strstr(buf_text(&b), "id: ");
 	char *headers = mem_fmt("%sAccept: text/event-stream\r\nLast-Event-ID: %.*s\r\n", session,
@@ -301,8 +301,8 @@ static void test_resume(int port, struct world *w)
 	buf_clear(&b);
 	fd = dial(port);
 	request(fd, "GET", "/mcp", headers, "");
-	is_int(read_until(fd, &b, "\"after\"", 60000), 0, "Last-Event-ID brings the rest");
-	is_int(read_until(fd, &b, "\r\n0\r\n", 60000), 0, "and then its end");
+	is_int(read_until(fd, &b, "\"after\"", 60000), 0, "Last-Event-ID brings the rest of a stream");
+	is_int(read_until(fd, &b, "\r\n0\r\n", 60000), 0, "a resumed stream ends after the answer");
 	close(fd);
 	free(headers);
 	buf_clear(&b);
@@ -326,8 +326,8 @@ static void test_resume(int port, struct world *w)
 	buf_clear(&b);
 	fd = dial(port);
 	request(fd, "GET", "/mcp", headers, "");
-	is_int(read_until(fd, &b, "\"done\"", 60000), 0, "its answer is kept, and had by coming back");
-	ok(strstr(buf_text(&b), "seen") == NULL, "without what was seen");
+	is_int(read_until(fd, &b, "\"done\"", 60000), 0, "the answer to a lost legacy connection is kept until the client comes back");
+	ok(strstr(buf_text(&b), "seen") == NULL, "a resumed stream repeats no event that was seen");
 	close(fd);
 	free(headers);
 	free(session);
@@ -346,12 +346,12 @@ static void test_cancel(int port, struct world *w)
 			     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
 			     "\"requestId\":\"x\"}}")),
 	       202, "a legacy client cancels by a notification");
-	is_int(soon(&w->cancels, 1), 1, "which is heard");
-	is_int(w->why, MCP_CANCEL_ASKED, "as the client's wish");
+	is_int(soon(&w->cancels, 1), 1, "the cancelled call hears of it");
+	is_int(w->why, MCP_CANCEL_ASKED, "the call hears that the client asked");
 	struct buf b = BUF_INIT;
 	let_go(w);
-	is_int(read_until(fd, &b, "\r\n0\r\n", 60000), 0, "its stream ends");
-	ok(strstr(buf_text(&b), "\"id\"") == NULL, "without an answer");
+	is_int(read_until(fd, &b, "\r\n0\r\n", 60000), 0, "the stream of a cancelled call ends");
+	ok(strstr(buf_text(&b), "\"id\"") == NULL, "a cancelled call gets no answer");
 	buf_fini(&b);
 	close(fd);
 	free(session);
@@ -379,8 +379,8 @@ static void test_races(int port, struct mcp_server *server, struct world *w)
 		PACE_WAIT(mcp_server_stats(server).running == 0);
 		odd += mcp_server_stats(server).running != 0;
 	}
-	is_int(odd, 0, "calls whose clients leave as they are answered end all the same");
-	is_int(status_of(ask(port, "DELETE", "/mcp", session, "")), 204, "and so does their session");
+	is_int(odd, 0, "calls end when their clients leave at the moment of the answer");
+	is_int(status_of(ask(port, "DELETE", "/mcp", session, "")), 204, "a session of lost connections can be ended");
 	free(session);
 }
 
@@ -394,8 +394,8 @@ static void test_sessions(const struct mcp_server_config *like, struct world *w)
 	struct buf b = BUF_INIT;
 	struct err e = ERR_INIT;
 	config.max_sessions = 3;
-	is_int(mcp_server_new(&config, &server, &e), 0, "a server of three sessions %s", e.text);
-	is_int(mcp_http_start(server, &listen, &http, &e), 0, "and listens %s", e.text);
+	is_int(mcp_server_new(&config, &server, &e), 0, "a server of three sessions starts %s", e.text);
+	is_int(mcp_http_start(server, &listen, &http, &e), 0, "HTTP listens on a free port %s", e.text);
 	int port = mcp_http_port(http);
 	static const char PING[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
 	static const char HOLD[] =
@@ -411,10 +411,10 @@ static void test_sessions(const struct mcp_server_config *like, struct world *w)
 	for (int i = 0; i < 300; i++)
 		free(new_session(port));
 	is_int(status_of(ask(port, "POST", "/mcp", idle, PING)), 404, "300 others evict an idle session");
-	is_int(status_of(ask(port, "POST", "/mcp", streams, PING)), 200, "but none with an open stream");
-	is_int(status_of(ask(port, "POST", "/mcp", calls, PING)), 200, "and none with a running call");
-	is_int(w->cancels, 0, "which goes on");
-	is_int((long)mcp_server_stats(server).sessions, 3, "there are as many as there may be");
+	is_int(status_of(ask(port, "POST", "/mcp", streams, PING)), 200, "a session with an open stream is not evicted");
+	is_int(status_of(ask(port, "POST", "/mcp", calls, PING)), 200, "a session with a running call is not evicted");
+	is_int(w->cancels, 0, "its call goes on");
+	is_int((long)mcp_server_stats(server).sessions, 3, "the limit on sessions is kept");
 
 	struct mcp_call *first = w->held; /* now the third is busy too */
 	char *third = new_session(port);
@@ -423,16 +423,16 @@ static void test_sessions(const struct mcp_server_config *like, struct world *w)
 	request(third_fd, "POST", "/mcp", third, HOLD);
 	held(w);
 	const char *answer = ask(port, "POST", "/mcp", "", LEGACY_INIT);
-	is_int(status_of(answer), 503, "when all are busy, a new one is refused");
-	has_str(answer, "all of them are busy", "and the client reads why");
+	is_int(status_of(answer), 503, "when all sessions are busy, initialize is refused");
+	has_str(answer, "all of them are busy", "the refusal says why");
 	let_go(w);
 	w->held = first;
 	close(call_fd);
 	clock_sleep(20 * CLOCK_MS);
-	is_int(w->cancels, 0, "a client that leaves its session cancels nothing");
-	is_int(status_of(ask(port, "DELETE", "/mcp", calls, "")), 204, "one that ends it");
-	is_int(soon(&w->cancels, 1), 1, "ends its calls");
-	is_int(w->why, MCP_CANCEL_ENDED, "which is no wish to cancel what they do");
+	is_int(w->cancels, 0, "a lost legacy connection cancels no call");
+	is_int(status_of(ask(port, "DELETE", "/mcp", calls, "")), 204, "a client ends its session");
+	is_int(soon(&w->cancels, 1), 1, "DELETE cancels the session's calls");
+	is_int(w->why, MCP_CANCEL_ENDED, "such a call hears that its session ended");
 	let_go(w);
 	close(third_fd);
 	close(stream_fd);
@@ -449,22 +449,22 @@ static void test_cors(struct mcp_server *server)
 	struct mcp_http_config config = { .token = "secret", .allowed_origins = ORIGINS };
 	struct mcp_http *http;
 	struct err e = ERR_INIT;
-	is_int(mcp_http_start(server, &config, &http, &e), 0, "with an allowed origin %s", e.text);
+	is_int(mcp_http_start(server, &config, &http, &e), 0, "HTTP listens with an allowed origin %s", e.text);
 	int port = mcp_http_port(http);
 	const char *answer = ask(port, "OPTIONS", "/mcp",
 				 "Origin: https://ide.example\r\nAccess-Control-Request-Method: POST\r\n"
 				 "Access-Control-Request-Headers: authorization, mcp-param-text\r\n",
 				 "");
 	is_int(status_of(answer), 204, "a preflight needs no token");
-	has_str(answer, "Access-Control-Allow-Origin: https://ide.example\r\n", "allows the origin");
-	has_str(answer, "Access-Control-Allow-Headers: authorization, mcp-param-text\r\n", "and the headers");
+	has_str(answer, "Access-Control-Allow-Origin: https://ide.example\r\n", "a preflight allows the origin");
+	has_str(answer, "Access-Control-Allow-Headers: authorization, mcp-param-text\r\n", "a preflight allows the headers");
 	answer = ask(port, "POST", "/mcp", "Origin: https://ide.example\r\nAuthorization: Bearer secret\r\n", LEGACY_INIT);
-	is_int(status_of(answer), 200, "the request is served");
+	is_int(status_of(answer), 200, "a page's request is served");
 	has_str(answer, "Access-Control-Allow-Origin: https://ide.example\r\n", "the page may read the answer");
-	has_str(answer, "Access-Control-Expose-Headers: Mcp-Session-Id", "and its session");
+	has_str(answer, "Access-Control-Expose-Headers: Mcp-Session-Id", "the page may read the session id");
 	answer = ask(port, "OPTIONS", "/mcp", "Origin: https://other.example\r\n", "");
-	is_int(status_of(answer), 403, "another origin is refused");
-	ok(strstr(answer, "Access-Control-Allow") == NULL, "without a word of CORS");
+	is_int(status_of(answer), 403, "a preflight from another origin is refused");
+	ok(strstr(answer, "Access-Control-Allow") == NULL, "a refused origin gets no CORS headers");
 	mcp_http_stop(http);
 }
 
@@ -475,29 +475,29 @@ static void test_token(struct mcp_server *server, const struct mcp_http_plain *p
 	struct mcp_http_config config = { .token = "secret", .plain = plain };
 	struct mcp_http *http;
 	struct err e = ERR_INIT;
-	is_int(mcp_http_start(server, &config, &http, &e), 0, "with a token %s", e.text);
+	is_int(mcp_http_start(server, &config, &http, &e), 0, "HTTP listens with a token %s", e.text);
 	int port = mcp_http_port(http);
 	const char *answer = ask(port, "POST", "/mcp", "", LEGACY_INIT);
-	is_int(status_of(answer), 401, "nobody comes in without it");
+	is_int(status_of(answer), 401, "a request without the token is 401");
 	has_str(answer, "WWW-Authenticate: Bearer realm=\"mcp\", resource_metadata=\"http://",
-		"and hears what is wanted");
+		"the 401 names the metadata");
 	answer = ask(port, "GET", "/.well-known/oauth-protected-resource/mcp", "", "");
-	is_int(status_of(answer), 200, "the metadata that it names are there");
-	has_str(answer, "\"bearer_methods_supported\":[\"header\"]", "and say where the token goes (RFC 9728)");
+	is_int(status_of(answer), 200, "the metadata need no token");
+	has_str(answer, "\"bearer_methods_supported\":[\"header\"]", "the metadata say where the token goes (RFC 9728)");
 	is_int(status_of(ask(port, "GET", "/.well-known/oauth-protected-resource/other", "", "")), 401,
-	       "of no other path");
+	       "metadata exist for the endpoint's path only");
 	is_int(status_of(ask(port, "POST", "/mcp", "Authorization: Bearer secreT\r\n", LEGACY_INIT)), 401,
-	       "nor with another");
+	       "a wrong token is 401");
 	is_int(status_of(ask(port, "POST", "/mcp", "Authorization: Bearer secret\r\n", LEGACY_INIT)), 200,
-	       "but with it");
-	is_int(status_of(ask(port, "GET", "/healthz", "", "")), 200, "an open page needs none");
+	       "the right token is let in");
+	is_int(status_of(ask(port, "GET", "/healthz", "", "")), 200, "an open page needs no token");
 	mcp_http_stop(http);
 	config = (struct mcp_http_config){ .address = "0.0.0.0" };
-	ok(mcp_http_start(server, &config, &http, &e) < 0, "others' addresses need a token");
-	has_str(e.text, "token", "as the message says");
+	ok(mcp_http_start(server, &config, &http, &e) < 0, "an address that others can reach needs a token");
+	has_str(e.text, "token", "the message names what is missing");
 	config.token = "secret";
-	ok(mcp_http_start(server, &config, &http, &e) < 0, "and TLS");
-	has_str(e.text, "TLS", "as the message says");
+	ok(mcp_http_start(server, &config, &http, &e) < 0, "an address that others can reach needs TLS");
+	has_str(e.text, "TLS", "the message names what is missing");
 }
 
 /* Streams that are open when the server stops are ended, not cut. */
@@ -507,16 +507,16 @@ static void test_stop(struct mcp_server *server)
 	struct mcp_http *http;
 	struct buf b = BUF_INIT;
 	struct err e = ERR_INIT;
-	is_int(mcp_http_start(server, &config, &http, &e), 0, "another one %s", e.text);
+	is_int(mcp_http_start(server, &config, &http, &e), 0, "another listener starts %s", e.text);
 	int fd = dial(mcp_http_port(http));
 	request(fd, "POST", "/mcp", MODERN_HEADERS("subscriptions/listen"),
 		MODERN("7", "subscriptions/listen", "\"notifications\":{},"));
 	read_until(fd, &b, "acknowledged", 60000);
 	struct pace pace = pace_begin();
 	mcp_http_stop(http);
-	ok(pace_within(&pace, CLOCK_S), "stopping is quick (%s)", pace_text(&pace));
-	is_int(read_until(fd, &b, "\"id\":7,\"result\"", 60000), 0, "a subscription gets its result");
-	is_int(read_until(fd, &b, "\r\n0\r\n", 60000), 0, "and its end");
+	ok(pace_within(&pace, CLOCK_S), "stopping takes less than a second (%s)", pace_text(&pace));
+	is_int(read_until(fd, &b, "\"id\":7,\"result\"", 60000), 0, "stopping ends a subscription with its result");
+	is_int(read_until(fd, &b, "\r\n0\r\n", 60000), 0, "stopping ends the stream, not the connection alone");
 	close(fd);
 	buf_fini(&b);
 }
@@ -538,8 +538,8 @@ int main(void)
 	struct mcp_server *server;
 	struct mcp_http *http;
 	struct err e = ERR_INIT;
-	is_int(mcp_server_new(&config, &server, &e), 0, "a server starts %s", e.text);
-	is_int(mcp_http_start(server, &listen, &http, &e), 0, "and listens %s", e.text);
+	is_int(mcp_server_new(&config, &server, &e), 0, "the server starts %s", e.text);
+	is_int(mcp_http_start(server, &listen, &http, &e), 0, "HTTP listens on a free port %s", e.text);
 	int port = mcp_http_port(http);
 	test_door(port);
 	test_modern(port);

@@ -58,11 +58,11 @@ static void test_overtakes(struct mcp_server *server, struct world *w)
 	peer_send(&p, MODERN("1", "stuck"));
 	json_t *m = peer_ask(&p, MODERN("2", "quick"));
 	is_str(at(m, "id"), "2", "a quick tool answers while the only thread of the pool is taken");
-	is_str(at(m, "result.content.0.text"), "quick", "as any tool does");
+	is_str(at(m, "result.content.0.text"), "quick", "a quick tool's answer has its text");
 	json_decref(m);
 	w->go = 1;
 	m = peer_read(&p, 60000);
-	is_str(at(m, "id"), "1", "the other one later");
+	is_str(at(m, "id"), "1", "the slow tool answers later");
 	json_decref(m);
 	peer_close(&p);
 }
@@ -137,8 +137,8 @@ static void test_piped(struct mcp_server *server)
 			last = id;
 		}
 	}
-	is_int(once, ASKED, "every call is answered once though the client is slow to read");
-	is_int(out_of_order, 0, "what the reading thread answers stays in order");
+	is_int(once, ASKED, "every call is answered once although the client reads late");
+	is_int(out_of_order, 0, "the answers of quick tools stay in order");
 	piped_close(&p);
 	is_int(p.rc, 0, "the end of the input is no error");
 	close(p.out[0]);
@@ -152,8 +152,8 @@ static void test_broken_pipe(struct mcp_server *server)
 	close(p.out[0]);
 	piped_ask(&p, 1, "quick");
 	piped_close(&p);
-	is_int(p.rc, 0, "a client that closed its end is no error, and no signal ends the process");
-	is_int(p.raised, 0, "nor is one left behind");
+	is_int(p.rc, 0, "a client that closed its end is no error");
+	is_int(p.raised, 0, "no SIGPIPE is left pending or blocked");
 }
 
 /* n connections that ask something while the network thread is busy. */
@@ -191,8 +191,8 @@ int main(void)
 	struct mcp_server *server;
 	struct mcp_http *http;
 	struct err e = ERR_INIT;
-	is_int(mcp_server_new(&config, &server, &e), 0, "a server starts %s", e.text);
-	is_int(mcp_http_start(server, &listen, &http, &e), 0, "and listens %s", e.text);
+	is_int(mcp_server_new(&config, &server, &e), 0, "the server starts %s", e.text);
+	is_int(mcp_http_start(server, &listen, &http, &e), 0, "HTTP listens on a free port %s", e.text);
 	test_overtakes(server, &w);
 	test_piped(server);
 	test_broken_pipe(server);

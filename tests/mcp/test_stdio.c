@@ -46,38 +46,38 @@ static void test_talk(struct mcp_server *server)
 	struct peer p;
 	peer_open(&p, server);
 	json_t *m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"tools/list\"}");
-	is_str(at(m, "error.code"), "-32600", "nothing before initialize");
+	is_str(at(m, "error.code"), "-32600", "a request before initialize is refused");
 	json_decref(m);
 	m = peer_ask(&p, INITIALIZE);
 	is_str(at(m, "result.protocolVersion"), "2025-06-18", "initialize agrees to the revision");
-	is_str(at(m, "result.serverInfo.name"), "test", "and says who serves");
+	is_str(at(m, "result.serverInfo.name"), "test", "initialize names the server");
 	json_decref(m);
 	peer_send(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
 	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":\"two\",\"method\":\"tools/list\"}");
 	is_str(at(m, "id"), "two", "string ids come back as strings");
 	is_str(at(m, "result.tools.0.name"), "echo", "tools are listed in order");
-	is_str(at(m, "result.tools.0.annotations.readOnlyHint"), "true", "with annotations");
-	is_str(at(m, "result.resultType"), "(none)", "and nothing modern");
+	is_str(at(m, "result.tools.0.annotations.readOnlyHint"), "true", "tools are listed with annotations");
+	is_str(at(m, "result.resultType"), "(none)", "a session's results have no resultType");
 	json_decref(m);
 	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
 			 "\"arguments\":{\"text\":\"h\\u00fc\"}}}");
 	is_str(at(m, "result.content.0.text"), "hü", "a call answers with text");
-	is_str(at(m, "result.structuredContent.text"), "hü", "and structured content");
+	is_str(at(m, "result.structuredContent.text"), "hü", "a call answers with structured content");
 	json_decref(m);
 	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
 			 "\"arguments\":{\"txt\":\"a\"}}}");
 	is_str(at(m, "result.isError"), "true", "wrong arguments are a tool error");
-	has_str(at(m, "result.content.0.text"), "did you mean \"text\"?", "that names the nearest field");
+	has_str(at(m, "result.content.0.text"), "did you mean \"text\"?", "a tool error suggests the nearest field");
 	json_decref(m);
 	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",\"params\":{\"name\":\"ecko\"}}");
 	is_str(at(m, "error.code"), "-32602", "an unknown tool is a protocol error");
-	has_str(at(m, "error.message"), "\"echo\"", "that names the nearest tool");
+	has_str(at(m, "error.message"), "\"echo\"", "the error suggests the nearest tool");
 	json_decref(m);
 	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"ping\"}");
-	is_str(at(m, "result"), "{}", "ping");
+	is_str(at(m, "result"), "{}", "ping is answered");
 	json_decref(m);
 	peer_close(&p);
-	is_int(p.rc, 0, "the end of the input is a good end");
+	is_int(p.rc, 0, "the end of the input is no error");
 }
 
 static void test_bad_input(struct mcp_server *server)
@@ -104,7 +104,7 @@ static void test_bad_input(struct mcp_server *server)
 	for (size_t i = 0; i < MEM_COUNT(BAD); i++) {
 		json_t *m = peer_ask(&p, BAD[i].text);
 		is_str(at(m, "error.code"), BAD[i].code, "code for %s", BAD[i].text);
-		is_str(at(m, "id"), BAD[i].id, "id for it");
+		is_str(at(m, "id"), BAD[i].id, "its id");
 		json_decref(m);
 	}
 	char *big = mem_new(70000, 1);
@@ -114,7 +114,7 @@ static void test_bad_input(struct mcp_server *server)
 	json_decref(m);
 	free(big);
 	m = peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
-	is_str(at(m, "id"), "1", "and the next one is served");
+	is_str(at(m, "id"), "1", "the line after a refused one is served");
 	json_decref(m);
 	peer_close(&p);
 }
@@ -139,7 +139,7 @@ static void test_pending(struct mcp_server *server, _Atomic(struct mcp_call *) *
 	mcp_call_progress(*held, 2, 0, NULL);
 	json_t *m = peer_read(&p, 60000);
 	is_str(at(m, "params.progressToken"), "7", "progress carries the client's token");
-	is_str(at(m, "params.total"), "3", "and the total");
+	is_str(at(m, "params.total"), "3", "progress carries the total");
 	json_decref(m);
 	m = peer_read(&p, 60000);
 	is_str(at(m, "params.progress"), "2", "progress that does not increase is dropped");
@@ -161,10 +161,10 @@ static void test_pending(struct mcp_server *server, _Atomic(struct mcp_call *) *
 	PACE_WAIT(cancels > 0);
 	is_int(mcp_call_cancelled(*held), MCP_CANCEL_ASKED, "a cancelled call hears of it, and that the client asked");
 	mcp_call_was_pending(mcp_call_reply(*held, NULL, "late"));
-	is_int(cancels, 1, "and it heard once");
+	is_int(cancels, 1, "the cancel callback runs once");
 	mcp_call_unref(*held);
 	*held = NULL;
-	ok(peer_read(&p, 50) == NULL, "the client sees nothing of it");
+	ok(peer_read(&p, 50) == NULL, "a cancelled call sends nothing");
 
 	peer_send(&p, "{\"jsonrpc\":\"2.0\",\"id\":\"d\",\"method\":\"tools/call\",\"params\":{\"name\":\"hold\"}}");
 	while (*held == NULL)
@@ -172,7 +172,7 @@ static void test_pending(struct mcp_server *server, _Atomic(struct mcp_call *) *
 	mcp_call_unref(*held);
 	*held = NULL;
 	m = peer_read(&p, 60000);
-	is_str(at(m, "error.code"), "-32603", "a call that everybody dropped fails by itself");
+	is_str(at(m, "error.code"), "-32603", "a call whose owner dropped it answers with an error");
 	json_decref(m);
 	peer_close(&p);
 }
@@ -193,7 +193,7 @@ static void test_deaf(struct mcp_server *server)
 	for (int i = 0; i < 50; i++)
 		peer_send(&p, buf_text(&b));
 	json_t *m = peer_ask(&other, INITIALIZE);
-	is_str(at(m, "id"), "1", "another client is served");
+	is_str(at(m, "id"), "1", "a client that never reads does not hold up another");
 	json_decref(m);
 	peer_close(&other);
 	struct pace pace = pace_begin();
@@ -213,7 +213,7 @@ int main(void)
 					    .max_depth = 10 };
 	struct mcp_server *server;
 	struct err e = ERR_INIT;
-	is_int(mcp_server_new(&config, &server, &e), 0, "a server starts %s", e.text);
+	is_int(mcp_server_new(&config, &server, &e), 0, "the server starts %s", e.text);
 	test_talk(server);
 	test_bad_input(server);
 	test_pending(server, &held);
