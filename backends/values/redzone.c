@@ -14,39 +14,39 @@ static void pattern(uint8_t *zone)
 		zone[i] = i % 2 ? 0xFF : 0xFD;
 }
 
-int redzone_arm(const struct backend *b, struct backend_run *run, unsigned buffer, uint64_t bytes, struct err *e)
+int redzone_arm(const struct redzone *z, struct err *e)
 {
 	uint8_t zone[BACKEND_RED_ZONE];
 	pattern(zone);
-	int r = b->write(run, buffer, -BACKEND_RED_ZONE, zone, sizeof zone, e);
-	return r < 0 ? r : b->write(run, buffer, (int64_t)bytes, zone, sizeof zone, e);
+	int r = z->backend->write(z->run, z->buffer, -BACKEND_RED_ZONE, zone, sizeof zone, e);
+	return r < 0 ? r : z->backend->write(z->run, z->buffer, (int64_t)z->bytes, zone, sizeof zone, e);
 }
 
-int redzone_check(const struct backend *b, struct backend_run *run, unsigned buffer, uint64_t bytes, bool *ret_broken,
-		  struct err *e)
+int redzone_check(const struct redzone *z, bool *ret_broken, struct err *e)
 {
 	uint8_t zone[BACKEND_RED_ZONE], below[BACKEND_RED_ZONE], above[BACKEND_RED_ZONE];
 	pattern(zone);
-	int r = b->read(run, buffer, -BACKEND_RED_ZONE, below, sizeof below, e);
+	int r = z->backend->read(z->run, z->buffer, -BACKEND_RED_ZONE, below, sizeof below, e);
 	if (r == 0)
-		r = b->read(run, buffer, (int64_t)bytes, above, sizeof above, e);
+		r = z->backend->read(z->run, z->buffer, (int64_t)z->bytes, above, sizeof above, e);
 	if (r == 0)
 		*ret_broken = memcmp(zone, below, sizeof zone) != 0 || memcmp(zone, above, sizeof zone) != 0;
 	return r;
 }
 
-int redzone_poison(const struct backend *b, struct backend_run *run, struct room *room, unsigned buffer, uint64_t bytes,
-		   uint8_t value, struct err *e)
+int redzone_poison(const struct redzone *z, uint8_t value, struct err *e)
 {
-	size_t piece = bytes < PIECE ? (size_t)bytes : PIECE;
+	size_t piece = z->bytes < PIECE ? (size_t)z->bytes : PIECE;
 	int r = 0;
-	if (b->fill)
-		return b->fill(run, buffer, value, e);
-	uint8_t *poison = room_take(room, piece);
+	if (z->backend->fill)
+		return z->backend->fill(z->run, z->buffer, value, e);
+	uint8_t *poison = room_take(z->room, piece);
 	memset(poison, value, piece);
-	for (uint64_t at = 0; at < bytes && r == 0; at += piece)
-		r = b->write(run, buffer, (int64_t)at, poison, bytes - at < piece ? (size_t)(bytes - at) : piece, e);
-	room_give(room, poison, piece);
+	for (uint64_t at = 0; at < z->bytes && r == 0; at += piece) {
+		size_t n = z->bytes - at < piece ? (size_t)(z->bytes - at) : piece;
+		r = z->backend->write(z->run, z->buffer, (int64_t)at, poison, n, e);
+	}
+	room_give(z->room, poison, piece);
 	return r;
 }
 
@@ -63,10 +63,9 @@ void redzone_frame(void *image, uint64_t bytes)
 	pattern((uint8_t *)redzone_content(image) + bytes);
 }
 
-int redzone_write(const struct backend *b, struct backend_run *run, unsigned buffer, const void *image, uint64_t bytes,
-		  struct err *e)
+int redzone_write(const struct redzone *z, const void *image, struct err *e)
 {
-	return b->write(run, buffer, -BACKEND_RED_ZONE, image, redzone_image_bytes(bytes), e);
+	return z->backend->write(z->run, z->buffer, -BACKEND_RED_ZONE, image, redzone_image_bytes(z->bytes), e);
 }
 
 /* True when `have`, the image's n bytes from `at` on, differs from it somewhere in [from, to). */
@@ -77,23 +76,21 @@ static bool differs(const uint8_t *have, const uint8_t *image, size_t at, size_t
 	return from < to && memcmp(have + (from - at), image + from, to - from) != 0;
 }
 
-int redzone_same(const struct backend *b, struct backend_run *run, struct room *room, unsigned buffer,
-		 const void *image, uint64_t bytes, bool *ret_same, bool *ret_broken, struct err *e)
+int redzone_same(const struct redzone *z, const void *image, bool *ret_same, bool *ret_broken, struct err *e)
 {
-	size_t all = redzone_image_bytes(bytes), piece = all < PIECE ? all : PIECE, end = all - BACKEND_RED_ZONE;
-	uint8_t *have = room_take(room, piece);
+	size_t all = redzone_image_bytes(z->bytes), piece = all < PIECE ? all : PIECE, end = all - BACKEND_RED_ZONE;
+	uint8_t *have = room_take(z->room, piece);
 	bool same = true, broken = false;
 	int r = 0;
 	for (size_t at = 0; at < all && r == 0; at += piece) {
 		size_t n = all - at < piece ? all - at : piece;
-		r = b->read(run, buffer, (int64_t)at - BACKEND_RED_ZONE, have, n, e);
+		r = z->backend->read(z->run, z->buffer, (int64_t)at - BACKEND_RED_ZONE, have, n, e);
 		if (r < 0 || !differs(have, image, at, n, 0, all))
 			continue;
 		same = same && !differs(have, image, at, n, BACKEND_RED_ZONE, end);
-		broken = broken || differs(have, image, at, n, 0, BACKEND_RED_ZONE) ||
-			 differs(have, image, at, n, end, all);
+		broken = broken || differs(have, image, at, n, 0, BACKEND_RED_ZONE) || differs(have, image, at, n, end, all);
 	}
-	room_give(room, have, piece);
+	room_give(z->room, have, piece);
 	if (r == 0) {
 		*ret_same = same;
 		*ret_broken = broken;

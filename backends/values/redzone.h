@@ -10,14 +10,21 @@
 #include "backends/values/room.h"
 #include "backends/worker/backend.h"
 
-/* Writes the red zones on both sides of a buffer of `bytes` bytes. */
-int redzone_arm(const struct backend *b, struct backend_run *run, unsigned buffer, uint64_t bytes, struct err *e);
+/* A buffer of a run, all borrowed; the room is for copies. */
+struct redzone {
+	const struct backend *backend;
+	struct backend_run *run;
+	struct room *room;
+	unsigned buffer;
+	uint64_t bytes; /* of the buffer, without its red zones */
+};
+
+/* Writes the red zones on both sides of the buffer. */
+int redzone_arm(const struct redzone *z, struct err *e);
 /* Sets *ret_broken when a red zone lost its pattern. */
-int redzone_check(const struct backend *b, struct backend_run *run, unsigned buffer, uint64_t bytes, bool *ret_broken,
-		  struct err *e);
+int redzone_check(const struct redzone *z, bool *ret_broken, struct err *e);
 /* Fills the buffer with one byte value. */
-int redzone_poison(const struct backend *b, struct backend_run *run, struct room *room, unsigned buffer, uint64_t bytes,
-		   uint8_t value, struct err *e);
+int redzone_poison(const struct redzone *z, uint8_t value, struct err *e);
 
 /* Content that must not change is written and compared together with its red zones: an image is a zone, the content, a
  * zone. */
@@ -29,10 +36,8 @@ static inline void *redzone_content(void *image)
 }
 /* Writes the zones of an image whose content has `bytes` bytes. */
 void redzone_frame(void *image, uint64_t bytes);
-int redzone_write(const struct backend *b, struct backend_run *run, unsigned buffer, const void *image, uint64_t bytes,
-		  struct err *e);
+int redzone_write(const struct redzone *z, const void *image, struct err *e);
 /* Sets *ret_same when the buffer holds the image's content, and *ret_broken when a red zone lost its pattern. */
-int redzone_same(const struct backend *b, struct backend_run *run, struct room *room, unsigned buffer,
-		 const void *image, uint64_t bytes, bool *ret_same, bool *ret_broken, struct err *e);
+int redzone_same(const struct redzone *z, const void *image, bool *ret_same, bool *ret_broken, struct err *e);
 
 #endif

@@ -21,8 +21,7 @@ struct header {
 	uint32_t magic, type, id, zero;
 	uint64_t len;
 };
-_Static_assert(sizeof(struct header) == WIRE_HEADER,
-	       "the header travels as it is in memory, little-endian (wire_table.c)");
+_Static_assert(sizeof(struct header) == WIRE_HEADER, "the header travels as it is in memory, little-endian (wire_table.c)");
 
 static int peer_gone(struct err *e)
 {
@@ -73,20 +72,20 @@ static ssize_t write_some(int fd, const struct iovec piece[PIECES], bool careful
 
 int wire_send(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, int64_t deadline, struct err *e)
 {
-	return wire_send_tail(fd, type, id, body, len, NULL, deadline, e);
+	struct buf borrowed = { .data = (char *)(uintptr_t)body, .len = len };
+	return wire_send_tail(fd, type, id, &borrowed, NULL, deadline, e);
 }
 
-int wire_send_tail(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, const struct wire_tail *tail,
-		   int64_t deadline, struct err *e)
+int wire_send_tail(int fd, enum wire_type type, uint32_t id, const struct buf *body, const struct wire_tail *tail, int64_t deadline,
+		   struct err *e)
 {
-	size_t more = tail ? tail->len : 0;
+	size_t len = body ? body->len : 0, more = tail ? tail->len : 0;
 	if (len > WIRE_BODY_MAX || more > WIRE_BODY_MAX - len)
-		return err_set(e, ERR_INPUT,
-			       "a message of %zu bytes does not fit the wire (at most %llu); use smaller buffers",
+		return err_set(e, ERR_INPUT, "a message of %zu bytes is too large for the wire (at most %llu); use smaller buffers",
 			       len + more, (unsigned long long)WIRE_BODY_MAX);
 	struct header header = { .magic = WIRE_MAGIC, .type = type, .id = id, .len = len + more };
 	struct iovec piece[PIECES] = { { &header, sizeof header },
-				       { (void *)(uintptr_t)body, len },
+				       { body ? body->data : NULL, len },
 				       { (void *)(uintptr_t)(tail ? tail->bytes : NULL), more } };
 	int flags = fcntl(fd, F_GETFL);
 	bool careful = deadline != CLOCK_NEVER && flags >= 0 && !(flags & O_NONBLOCK);
@@ -157,8 +156,7 @@ static ssize_t read_some(int fd, void *to, size_t n, int64_t deadline, int *also
 	}
 }
 
-int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, int also_fd, struct buf *also,
-		       struct err *e)
+int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e)
 {
 	struct wire_frame *f = io_frame;
 	struct header header;
@@ -168,11 +166,10 @@ int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, in
 			return (int)n;
 	if (header.magic != WIRE_MAGIC || header.type < WIRE_HELLO || header.type > WIRE_LAST || header.zero ||
 	    header.len > WIRE_BODY_MAX)
-		return err_set(
-			e, ERR_NETWORK,
-			"garbage on the wire (magic %08x, type %u, %llu bytes): something else writes to the worker's "
-			"standard output, or it is not a peakd worker; check the launcher prefix",
-			header.magic, header.type, (unsigned long long)header.len);
+		return err_set(e, ERR_NETWORK,
+			       "garbage on the wire (magic %08x, type %u, %llu bytes): something else writes to the worker's "
+			       "standard output, or it is not a peakd worker; check the launcher prefix",
+			       header.magic, header.type, (unsigned long long)header.len);
 	size_t len = header.len;
 	/* The memory grows with what arrives: a length alone must not make us allocate. */
 	for (size_t got = 0; got < len || f->room == 0; got += (size_t)n) {

@@ -69,15 +69,14 @@ struct wire_frame {
 };
 /* Writes one whole frame before the monotonic deadline. The descriptor may be non-blocking. */
 int wire_send(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, int64_t deadline, struct err *e);
-/* The same with a tail behind the body; NULL: none. */
-int wire_send_tail(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, const struct wire_tail *tail,
-		   int64_t deadline, struct err *e);
+/* The same with a tail behind the body. NULL: no body, no tail. */
+int wire_send_tail(int fd, enum wire_type type, uint32_t id, const struct buf *body, const struct wire_tail *tail, int64_t deadline,
+		   struct err *e);
 /* Reads one whole frame before the deadline: -ERR_TIMEOUT, -ERR_CRASH at end of file, -ERR_NETWORK for garbage.
  * Meanwhile `also_fd`, the worker's stderr, is drained into `also`, which keeps the last 8 KiB; -1: none. */
 int wire_receive(int fd, struct wire_frame *ret_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e);
 /* The same into the memory of an earlier frame ({ 0 }: none). The caller keeps it, even on failure. */
-int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, int also_fd, struct buf *also,
-		       struct err *e);
+int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, int also_fd, struct buf *also, struct err *e);
 
 /* clang-format off */
 
@@ -283,19 +282,19 @@ struct wire_product_found {
 
 /* Each message has a table, and three functions with its type: append to a buffer; read a whole message (errors as
  * wire_decode's); free what the reader allocated. */
-#define WIRE_MESSAGE(message, type)                                                                                    \
-	extern const struct wire_table wire_##message##_table;                                                         \
-	static inline void wire_##message##_encode(const struct type *m, struct buf *out)                              \
-	{                                                                                                              \
-		wire_encode(&wire_##message##_table, m, out);                                                          \
-	}                                                                                                              \
-	static inline int wire_##message##_decode(struct wire_in *in, struct type *ret_m, struct err *e)               \
-	{                                                                                                              \
-		return wire_decode(&wire_##message##_table, in, ret_m, e);                                             \
-	}                                                                                                              \
-	static inline void wire_##message##_fini(struct type *m)                                                       \
-	{                                                                                                              \
-		wire_fini(&wire_##message##_table, m);                                                                 \
+#define WIRE_MESSAGE(message, type)                                                                                                \
+	extern const struct wire_table wire_##message##_table;                                                                     \
+	static inline void wire_##message##_encode(const struct type *m, struct buf *out)                                          \
+	{                                                                                                                          \
+		wire_encode(&wire_##message##_table, m, out);                                                                      \
+	}                                                                                                                          \
+	static inline int wire_##message##_decode(struct wire_in *in, struct type *ret_m, struct err *e)                           \
+	{                                                                                                                          \
+		return wire_decode(&wire_##message##_table, in, ret_m, e);                                                         \
+	}                                                                                                                          \
+	static inline void wire_##message##_fini(struct type *m)                                                                   \
+	{                                                                                                                          \
+		wire_fini(&wire_##message##_table, m);                                                                             \
 	}
 WIRE_MESSAGE(name, wire_name)
 WIRE_MESSAGE(facts, facts)

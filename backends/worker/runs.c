@@ -73,8 +73,8 @@ static int prepare(struct runs *all, struct wire_prepare *request, struct wire_p
 	while (slot < RUNS_MAX && all->at[slot])
 		slot++;
 	if (slot == RUNS_MAX)
-		return err_set(e, ERR_INTERNAL,
-			       "this worker has %d runs prepared already, and cannot hold more; release one", RUNS_MAX);
+		return err_set(e, ERR_INTERNAL, "this worker has %d runs prepared already, and cannot hold more; release one",
+			       RUNS_MAX);
 	struct run *r = MEM_NEW(struct run);
 	*r = (struct run){ .binary = mem_copy(request->binary, request->binary_len),
 			   .binary_len = request->binary_len,
@@ -96,13 +96,11 @@ static int prepare(struct runs *all, struct wire_prepare *request, struct wire_p
 	return 0;
 }
 
-struct runs *runs_new(const struct backend *backend, struct backend_device *take_device,
-		      struct gpu_monitor *take_monitor, bool shares_cpu)
+struct runs *runs_new(const struct backend *backend, struct backend_device *take_device, struct gpu_monitor *take_monitor,
+		      bool shares_cpu)
 {
 	struct runs *all = MEM_NEW(struct runs);
-	*all = (struct runs){
-		.backend = backend, .device = take_device, .monitor = take_monitor, .room = room_new(ROOM_KEPT)
-	};
+	*all = (struct runs){ .backend = backend, .device = take_device, .monitor = take_monitor, .room = room_new(ROOM_KEPT) };
 	all->inputs = room_cache_new(INPUTS_KEPT, all->room);
 	all->references = shares_cpu ? NULL : room_cache_new(REFERENCES_KEPT, all->room);
 	return all;
@@ -128,8 +126,8 @@ void runs_free(struct runs *all)
 static const void *input_image(struct runs *all, const struct plan_buffer *b, uint64_t seed, enum plan_values values)
 {
 	struct buf text = BUF_INIT;
-	buf_addf(&text, "%llu %u %u %llu %lld %u %a %a", (unsigned long long)seed, values, b->type,
-		 (unsigned long long)b->bytes, (long long)b->ld, b->fill, b->lo, b->hi);
+	buf_addf(&text, "%llu %u %u %llu %lld %u %a %a", (unsigned long long)seed, values, b->type, (unsigned long long)b->bytes,
+		 (long long)b->ld, b->fill, b->lo, b->hi);
 	for (unsigned i = 0; i < b->rank; i++)
 		buf_addf(&text, " %lld", (long long)b->dims[i]);
 	buf_addf(&text, " %s", b->name);
@@ -154,29 +152,33 @@ static void *table_image(struct runs *all, const struct plan_buffer *b)
 	return image;
 }
 
+static struct redzone zone_of(const struct runs *all, const struct run *r, unsigned i)
+{
+	return (struct redzone){ all->backend, r->on_device, all->room, i, r->plan->buffers[i].bytes };
+}
+
 static int set_up_buffer(struct runs *all, const struct run *r, unsigned i, const struct wire_execute *m, struct err *e)
 {
 	const struct plan_buffer *b = &r->plan->buffers[i];
+	struct redzone z = zone_of(all, r, i);
 	void *table = NULL;
 	int rc = 0;
 	switch (b->role) {
 	case PLAN_IN:
-	case PLAN_INOUT:
-		return redzone_write(all->backend, r->on_device, i, input_image(all, b, m->seed, m->values), b->bytes,
-				     e);
+	case PLAN_INOUT: return redzone_write(&z, input_image(all, b, m->seed, m->values), e);
 	case PLAN_TABLE:
 		table = table_image(all, b);
-		rc = redzone_write(all->backend, r->on_device, i, table, b->bytes, e);
+		rc = redzone_write(&z, table, e);
 		room_give(all->room, table, redzone_image_bytes(b->bytes));
 		return rc;
 	case PLAN_OUT:
 	case PLAN_SCRATCH:
 		if (!(r->executed || m->keep & WIRE_KEEP_RAW) ||
 		    !(m->keep & (b->role == PLAN_OUT ? WIRE_KEEP_OUTPUTS : WIRE_KEEP_SCRATCH)))
-			rc = redzone_poison(all->backend, r->on_device, all->room, i, b->bytes, (uint8_t)m->poison, e);
+			rc = redzone_poison(&z, (uint8_t)m->poison, e);
 		break;
 	}
-	return rc < 0 ? rc : redzone_arm(all->backend, r->on_device, i, b->bytes, e);
+	return rc < 0 ? rc : redzone_arm(&z, e);
 }
 
 /* Reads one output and drops the padding between its rows. */
@@ -198,17 +200,15 @@ static int fetch(struct runs *all, struct run *r, struct output *out, struct err
 }
 
 /* Did the kernel write to an input, or to a red zone? */
-static int look_for_damage(struct runs *all, struct run *r, const struct wire_execute *m, struct wire_executed *x,
-			   struct err *e)
+static int look_for_damage(struct runs *all, struct run *r, const struct wire_execute *m, struct wire_executed *x, struct err *e)
 {
 	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &r->plan->buffers[i];
 		bool broken = false, same = true;
 		void *table = b->role == PLAN_TABLE ? table_image(all, b) : NULL;
 		const void *want = b->role == PLAN_IN ? input_image(all, b, m->seed, m->values) : table;
-		int rc =
-			want ? redzone_same(all->backend, r->on_device, all->room, i, want, b->bytes, &same, &broken, e)
-			     : redzone_check(all->backend, r->on_device, i, b->bytes, &broken, e);
+		struct redzone z = zone_of(all, r, i);
+		int rc = want ? redzone_same(&z, want, &same, &broken, e) : redzone_check(&z, &broken, e);
 		room_give(all->room, table, redzone_image_bytes(b->bytes));
 		if (rc < 0)
 			return err_wrap(e, "buffer %s", b->name);
@@ -228,8 +228,7 @@ static int serve_execute(struct runs *all, struct run *r, const void *request, v
 	int rc = 0;
 	if (m->keep & WIRE_LOOK) {
 		if (!r->executed || m->seed != r->seed || m->values != r->values)
-			rc = err_set(e, ERR_INPUT,
-				     "there is nothing to look at: the run was not executed with this seed");
+			rc = err_set(e, ERR_INPUT, "there is nothing to look at: the run was not executed with this seed");
 	} else {
 		for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++)
 			if (set_up_buffer(all, r, i, m, e) < 0)
@@ -308,8 +307,7 @@ static int serve_compare(struct runs *all, struct run *r, const void *request, v
 	}
 	const struct plan_buffer *buffer = &r->plan->buffers[out->buffer];
 	if (len != out->len)
-		return err_set(e, ERR_INPUT, "the reference has %zu bytes, output %s has %zu", len, buffer->name,
-			       out->len);
+		return err_set(e, ERR_INPUT, "the reference has %zu bytes, output %s has %zu", len, buffer->name, out->len);
 	compare_outputs(buffer, out->bytes, want, m->tolerance, m->poison, compared);
 	return 0;
 }
@@ -329,8 +327,7 @@ static int serve_product(struct runs *all, struct run *r, const void *request, v
 		if (r->outputs[i].buffer == g->c)
 			bytes = r->outputs[i].bytes;
 	if (b[g->a].role != PLAN_IN || b[g->b].role != PLAN_IN || bytes == NULL)
-		return err_set(e, ERR_INPUT, "%s = %s * %s is no product of two inputs", b[g->c].name, b[g->a].name,
-			       b[g->b].name);
+		return err_set(e, ERR_INPUT, "%s = %s * %s is no product of two inputs", b[g->c].name, b[g->a].name, b[g->b].name);
 	/* Generated anew: the cache lends only one image at a time. */
 	void *from_a = room_take(all->room, b[g->a].bytes), *from_b = room_take(all->room, b[g->b].bytes);
 	fill_special(&b[g->a], r->seed, r->values, from_a);
@@ -402,8 +399,7 @@ static int serve_release(struct runs *all, struct run *r, const void *request, v
 }
 
 /* For requests that begin with the number of their run. */
-static int (*const serve[WIRE_LAST + 1])(struct runs *all, struct run *r, const void *request, void *answer,
-					 struct err *e) = {
+static int (*const serve[WIRE_LAST + 1])(struct runs *all, struct run *r, const void *request, void *answer, struct err *e) = {
 	[WIRE_EXECUTE] = serve_execute, [WIRE_OUTPUT] = serve_output, [WIRE_COMPARE] = serve_compare,
 	[WIRE_PRODUCT] = serve_product, [WIRE_RACES] = serve_races,   [WIRE_MEASURE] = serve_measure,
 	[WIRE_PAIR] = serve_pair,       [WIRE_ENERGY] = serve_energy, [WIRE_RELEASE] = serve_release,

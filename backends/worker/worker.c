@@ -23,10 +23,10 @@
 #define FRAME_KEPT ((size_t)256 << 20)
 
 struct worker {
-	int in, out;        /* the wire, above 2 */
-	struct runs *runs;  /* of the opened device; NULL before */
-	struct facts facts; /* of that device */
-	size_t frame_kept; /* request memory up to this size is reused; 0 where a kernel could read references there */
+	int in, out;                  /* the wire, above 2 */
+	struct runs *runs;            /* of the opened device; NULL before */
+	struct facts facts;           /* of that device */
+	size_t frame_kept;            /* request memory up to this size is reused; 0 where a kernel could read references there */
 	struct sandbox_kernel kernel; /* what the sandbox is made of */
 	bool entered, closed;         /* sandbox_enter and sandbox_close were called */
 	enum sandbox_role role;       /* of the sandbox, once entered */
@@ -79,8 +79,7 @@ static int need_drivers(const struct worker *w, struct err *e)
 {
 	if (!w->entered || w->role == SANDBOX_DEVICE || w->kernel.off)
 		return 0;
-	return err_set(e, ERR_CRASH,
-		       "this worker has compiled, so its sandbox keeps it from all drivers; ask a fresh one");
+	return err_set(e, ERR_CRASH, "this worker has compiled, so its sandbox keeps it from all drivers; ask a fresh one");
 }
 
 /* --- requests: struct of wire_calls[type] in, the other out ------------------------------------------------------- */
@@ -121,21 +120,18 @@ static int serve_open(struct worker *w, void *request, void *answer, struct err 
 	const char *rest = NULL;
 	char *end = NULL;
 	if (w->runs)
-		return err_set(e, ERR_INTERNAL, "this worker has %s open, and opens one device in its life",
-			       w->facts.id);
+		return err_set(e, ERR_INTERNAL, "this worker has %s open, and opens one device in its life", w->facts.id);
 	if (split_id(m->id, &b, &rest, e) < 0)
 		return -(int)e->code;
 	errno = 0;
 	unsigned long index = rest && rest[0] >= '0' && rest[0] <= '9' ? strtoul(rest, &end, 10) : 0;
 	if (end == NULL || *end || errno || index > UINT32_MAX)
-		return err_set(e, ERR_UNSUPPORTED, "%s cannot run anything: write a device's number, as in %s:0", m->id,
-			       b->name);
+		return err_set(e, ERR_UNSUPPORTED, "%s cannot run anything: write a device's number, as in %s:0", m->id, b->name);
 	if (need_drivers(w, e) < 0 || enter(w, SANDBOX_DEVICE, e) < 0 || b->devices(&list, &count, e) < 0)
 		return -(int)e->code;
 	int rc = index < count ? b->open((uint32_t)index, &device, e)
-			       : err_set(e, ERR_UNSUPPORTED,
-					 "device %s:%lu does not exist, there are %zu; see `peakd devices`", b->name,
-					 index, count);
+			       : err_set(e, ERR_UNSUPPORTED, "device %s:%lu does not exist, there are %zu; see `peakd devices`",
+					 b->name, index, count);
 	if (rc == 0)
 		w->facts = list[index];
 	free(list);
@@ -205,8 +201,7 @@ static bool answer(struct worker *w, const struct wire_frame *frame)
 		wire_failed_encode(&e, &body);
 	else
 		wire_encode_split(call->answer, result, &body, &tail);
-	int sent = wire_send_tail(w->out, rc < 0 ? WIRE_FAILED : frame->type, frame->id, buf_text(&body), body.len,
-				  &tail, CLOCK_NEVER, NULL);
+	int sent = wire_send_tail(w->out, rc < 0 ? WIRE_FAILED : frame->type, frame->id, &body, &tail, CLOCK_NEVER, NULL);
 	if (request) {
 		wire_fini(call->request, request);
 		wire_fini(call->answer, result);
@@ -247,8 +242,7 @@ static int move_wire(struct worker *w)
 	w->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	w->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (w->in < 0 || w->out < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 ||
-	    dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+	if (w->in < 0 || w->out < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
 		fprintf(stderr, "peakd worker: standard input, output and error must be open: %s\n", strerror(errno));
 		return -1;
 	}

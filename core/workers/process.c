@@ -248,12 +248,8 @@ int process_greet(struct process *p, const atomic_bool *interrupted, struct err 
 static int own_error(const struct wire_frame *frame, struct err *e)
 {
 	struct wire_in in = { .at = frame->body, .end = frame->body + frame->len };
-	uint32_t code = wire_get_u32(&in);
-	char *text = wire_get_text(&in);
-	int rc = in.bad || code == ERR_NONE || code > ERR_INTERNAL
-			 ? err_set(e, ERR_NETWORK, "the worker's error message is garbled")
-			 : err_set(e, (enum err_code)code, "%s", utf8_clean(text));
-	free(text);
+	int rc = wire_failed_decode(&in, e);
+	utf8_clean(e->text);
 	return rc;
 }
 
@@ -264,7 +260,7 @@ int process_call(struct process *p, const struct process_request *r, uint8_t **r
 	int64_t begun = clock_now();
 	size_t sent = r->body ? r->body->len : 0;
 	buf_clear(&p->said);
-	int rc = wire_send_tail(p->wire, r->type, id, r->body ? r->body->data : NULL, sent, r->tail, r->deadline, e);
+	int rc = wire_send_tail(p->wire, r->type, id, r->body, r->tail, r->deadline, e);
 	if (rc == 0)
 		rc = wire_receive(p->wire, &frame, r->deadline, p->complaints, &p->said, e);
 	if (rc == 0 && (frame.id != id || (frame.type != r->type && frame.type != WIRE_FAILED)))

@@ -359,10 +359,11 @@ static void test_tail(void)
 			struct err e = ERR_INIT;
 			struct wire_frame f = { 0 };
 			struct wire_tail tail = { .bytes = bytes + lens[k].body, .len = lens[k].tail };
+			struct buf body = { .data = (char *)bytes, .len = lens[k].body };
 			pair(fd);
 			pid_t pid = fork();
 			if (pid == 0)
-				_exit(wire_send_tail(fd[0], WIRE_OUTPUT, 5, bytes, lens[k].body, &tail,
+				_exit(wire_send_tail(fd[0], WIRE_OUTPUT, 5, &body, &tail,
 				                     careful ? clock_now() + 60 * CLOCK_S : CLOCK_NEVER, NULL) < 0);
 			is_int(wire_receive(fd[1], &f, clock_now() + 60 * CLOCK_S, -1, NULL, &e), 0, "a body of %zu and a tail of %zu bytes are received", lens[k].body, lens[k].tail);
 			ok(f.len == lens[k].body + lens[k].tail && memcmp(f.body, bytes, f.len) == 0, "body and tail arrive as one message");
@@ -373,7 +374,7 @@ static void test_tail(void)
 		}
 	struct err e = ERR_INIT;
 	struct wire_tail beyond = { .bytes = bytes, .len = WIRE_BODY_MAX };
-	is_int(wire_send_tail(-1, WIRE_OUTPUT, 5, bytes, 1, &beyond, CLOCK_NEVER, &e), -ERR_INPUT, "a body and a tail that are too large together are refused");
+	is_int(wire_send_tail(-1, WIRE_OUTPUT, 5, &(struct buf){ .data = (char *)bytes, .len = 1 }, &beyond, CLOCK_NEVER, &e), -ERR_INPUT, "a body and a tail that are too large together are refused");
 	struct wire_compare m = { .run = 3, .reference = bytes, .reference_len = 9, .tolerance = 0.5, .poison = 7 };
 	struct buf whole = BUF_INIT, begun = BUF_INIT;
 	struct wire_tail rest;
