@@ -11,7 +11,7 @@
 /* What kind of failure it is: the edges choose exit status, JSON-RPC code or job state from it. */
 enum err_code {
 	ERR_NONE = 0,
-	ERR_INPUT,       /* somebody wrote something that cannot be accepted: names field, given, allowed */
+	ERR_INPUT,       /* an input that cannot be accepted: names field, given, allowed */
 	ERR_NOT_FOUND,   /* a name or id that does not exist */
 	ERR_CONFLICT,    /* exists already, or changed underneath */
 	ERR_UNSUPPORTED, /* this machine, build or device cannot do it */
@@ -23,8 +23,8 @@ enum err_code {
 	ERR_MODEL,       /* the model refused, was truncated, or answered with nonsense */
 	ERR_NETWORK,     /* a peer could not be reached or spoke nonsense */
 	ERR_IO,          /* files, database, disk full */
-	ERR_CANCELLED,   /* somebody asked for it to end */
-	ERR_INTERNAL,    /* ours */
+	ERR_CANCELLED,   /* the caller asked for it to end */
+	ERR_INTERNAL,    /* a bug of peakd */
 };
 
 enum { ERR_TEXT_MAX = 4096 };

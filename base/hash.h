@@ -11,7 +11,8 @@ struct hash { char hex[HASH_SIZE]; };
 
 struct hash hash_bytes(const void *bytes, size_t n);
 struct hash hash_text(const char *text);
-/* For megabytes that nobody else names: the hash of the hashes of their parts, made by all processors. Not hash_bytes' result. */
+/* For megabytes that only peakd names: the hash of the hashes of their parts, computed by all processors. Differs from
+ * hash_bytes' result. */
 struct hash hash_array(const void *bytes, size_t n);
 
 /* For content that comes in pieces: new, add any number of times, end (which frees). */

@@ -1,4 +1,5 @@
-/* spread: see spread.h. Threads are started anew each time: a start takes some 20 us, a loop that is worth it milliseconds. */
+/* parallel_for: see parallel_for.h. Threads are started for each loop: a start takes 20 us, a loop that is worth it
+ * milliseconds. */
 #include "base/parallel_for.h"
 
 #include <pthread.h>
@@ -23,7 +24,7 @@ static void *take_cuts(void *arg)
 		if (k >= PARALLEL_FOR_PARTS)
 			return NULL;
 		w->part(w->arg, k, w->count / PARALLEL_FOR_PARTS * k,
-		        k + 1 == PARALLEL_FOR_PARTS ? w->count : w->count / PARALLEL_FOR_PARTS * (k + 1));
+			k + 1 == PARALLEL_FOR_PARTS ? w->count : w->count / PARALLEL_FOR_PARTS * (k + 1));
 	}
 }
 
@@ -42,7 +43,7 @@ void parallel_for(uint64_t count, void (*part)(void *arg, unsigned k, uint64_t f
 		part(arg, 0, 0, count);
 		return;
 	}
-	/* Where no thread can be had, the caller does it all. */
+	/* If no thread can be started, the caller does everything. */
 	while (started + 1 < want && pthread_create(&threads[started], NULL, take_cuts, &w) == 0)
 		started++;
 	take_cuts(&w);

@@ -1,4 +1,4 @@
-/* nearest: edit distance of names; see nearest.h. Used for contexts, checkpoints, transformations, tools and verbs. */
+/* suggest: edit distance of names; see suggest.h. */
 #include "base/suggest.h"
 
 #include <ctype.h>
@@ -17,8 +17,8 @@ static int letter(const char *text, size_t i)
 
 size_t suggest_distance(const char *a, const char *b)
 {
-	size_t n = least(strlen(a), NEAREST_MAX), m = least(strlen(b), NEAREST_MAX);
-	size_t rows[3][NEAREST_MAX + 1]; /* the present row of the table and the two above it */
+	size_t n = least(strlen(a), SUGGEST_MAX), m = least(strlen(b), SUGGEST_MAX);
+	size_t rows[3][SUGGEST_MAX + 1]; /* the present row of the table and the two above it */
 	for (size_t j = 0; j <= m; j++)
 		rows[0][j] = j;
 	for (size_t i = 1; i <= n; i++) {
@@ -43,7 +43,7 @@ void suggest_init(struct suggest *n, const char *given)
 void suggest_offer(struct suggest *n, const char *candidate)
 {
 	size_t distance = suggest_distance(n->given, candidate);
-	/* What shares no letter is not meant, however short it is. */
+	/* A name that shares no letter is not meant, however short it is. */
 	if (distance >= n->distance || distance >= strlen(n->given))
 		return;
 	n->distance = distance;

@@ -1,17 +1,16 @@
-/* nearest: "did you mean": the name of a list that is closest to one that does not exist. For every message about an unknown
- * name. */
+/* suggest: "did you mean": the known name that is closest to an unknown one. For every message about an unknown name. */
 #ifndef PEAKD_BASE_SUGGEST_H
 #define PEAKD_BASE_SUGGEST_H
 
 #include <stddef.h>
 
-enum { NEAREST_MAX = 127 }; /* bytes of longer names are not looked at */
+enum { SUGGEST_MAX = 127 }; /* longer names are compared by their first bytes */
 
 /* Keeps the best of several candidates. */
 struct suggest {
-	const char *given;           /* borrowed */
-	char best[NEAREST_MAX + 1];  /* "" while nothing is near enough to be meant */
-	size_t distance;             /* of best, or the first that would be too far */
+	const char *given;          /* borrowed */
+	char best[SUGGEST_MAX + 1]; /* "" while nothing is near enough to be meant */
+	size_t distance;            /* of best, or the first that would be too far */
 };
 
 /* How many letters must be put in, taken out, changed or swapped with a neighbour to make b of a, whatever their case: the optimal

@@ -1,4 +1,4 @@
-/* context: files ↔ kernel contexts, their identity and their edits; see context.h. */
+/* context: reads, identifies and edits kernel contexts; see context.h. */
 #include "core/context/context.h"
 
 #include <errno.h>
@@ -37,8 +37,8 @@ int context_region_parse(const char *name)
 	return -1;
 }
 
-/* Takes the field `library:` out of a canonical text: what a context is compared with changes nothing that it computes, so naming
- * it later makes no other context of it. */
+/* Removes `library:` from a canonical text. What a context is compared with does not change what it computes, so adding
+ * the field later must keep the hash. */
 static void drop_library(char *canonical)
 {
 	char *end = strstr(canonical, "\n---\n"), *line = strstr(canonical, "\nlibrary:");
@@ -183,8 +183,7 @@ const char *context_reference(const struct context *ctx)
 }
 
 /* --- changed copies ----------------------------------------------------------------------------------------------- */
-int context_with_region(const struct context *ctx, enum region region, const char *text, struct context **ret_ctx,
-			struct err *e)
+int context_with_region(const struct context *ctx, enum region region, const char *text, struct context **ret_ctx, struct err *e)
 {
 	int rc = document_check(region_parts[region], text, e);
 	if (rc < 0)
@@ -202,7 +201,7 @@ int context_as_reference(const struct context *ctx, struct context **ret_ctx, st
 	return context_with_region(ctx, REGION_DEVICE, text, ret_ctx, e);
 }
 
-/* Whether an expression mentions a tuning parameter of the context as it is in `front`. The text may be unparsable. */
+/* Whether an expression mentions a name. The text need not parse. */
 static bool mentions(const char *text, const char *name)
 {
 	static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
@@ -267,7 +266,7 @@ static int apply(struct document *doc, const struct context_edit *edit, struct e
 {
 	const char *text = edit->text ? edit->text : "";
 	const struct front_matter *f = &doc->front;
-	/* A newline or a comment sign would write further lines of front matter. */
+	/* A newline or a comment sign would add further lines of front matter. */
 	if (strpbrk(text, "\n\r#") || (edit->name && strpbrk(edit->name, "\n\r#: ")))
 		return err_set(e, ERR_INPUT, "`%s`: expected one line without '#'", text);
 	switch (edit->kind) {
@@ -286,10 +285,8 @@ static int apply(struct document *doc, const struct context_edit *edit, struct e
 		if (find_item(f, "where", text) < 0)
 			return err_set(e, ERR_NOT_FOUND, "where: there is no constraint `%s`", text);
 		if (!mentions_tuning(f, text))
-			return err_set(
-				e, ERR_INPUT,
-				"where: `%s` is a condition on input sizes alone, and not the transformation's to drop",
-				text);
+			return err_set(e, ERR_INPUT,
+				       "where: `%s` is a condition on input sizes alone; a transformation may not drop it", text);
 		document_drop_line(doc, find_item(f, "where", text));
 		return 0;
 	case CONTEXT_REQUIRES_ADD:
@@ -300,8 +297,8 @@ static int apply(struct document *doc, const struct context_edit *edit, struct e
 	return 0;
 }
 
-int context_with_tuning(const struct context *ctx, const struct context_edit *edits, size_t count,
-			struct context **ret_ctx, struct err *e)
+int context_with_tuning(const struct context *ctx, const struct context_edit *edits, size_t count, struct context **ret_ctx,
+			struct err *e)
 {
 	struct document *doc = document_copy(ctx->doc);
 	for (size_t k = 0; k < count; k++) {

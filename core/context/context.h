@@ -23,7 +23,7 @@ enum region { REGION_DEVICE, REGION_HOST, REGION_MACROS, REGION_COUNT };
 const char *context_region_name(enum region region);
 int context_region_parse(const char *name);
 
-/* Reads a context. `file_name` stands in front of every message ("matmul.peak.md:7: inputs: …"). -ERR_INPUT with
+/* Reads a context. `file_name` begins every message ("matmul.peak.md:7: inputs: …"). -ERR_INPUT with
  * file, line, field, what was found and what was expected. Host code is not run or compiled here: host_check does
  * that. */
 int context_parse(const char *file_name, const char *text, struct context **ret_ctx, struct err *e);
@@ -48,16 +48,15 @@ const char *context_kernel(const struct context *ctx);  /* kernel: */
 const char *context_backend(const struct context *ctx); /* "cuda", "hip" or "hlsl" */
 /* The region's text, ending in a newline unless empty ("" for a missing macros region). Borrowed. */
 const char *context_region(const struct context *ctx, enum region region);
-/* Device code that stands in for the device region when a reference is computed (always launched by the ROOT
- * context's host code, with its macros); NULL when the context has none. */
+/* Device code that replaces the device region when a reference is computed (always launched by the root context's host
+ * code, with its macros); NULL when the context has none. */
 const char *context_reference(const struct context *ctx);
 /* Inputs, tuning parameters, constraints, options, precision, … as typed data. Borrowed. */
 const struct spec *context_spec(const struct context *ctx);
 
 /* A context with one region replaced; everything else, the file name included, stays. -ERR_INPUT when the text cannot
  * be a region (an empty device or host region, or too large). */
-int context_with_region(const struct context *ctx, enum region region, const char *text, struct context **ret_ctx,
-			struct err *e);
+int context_with_region(const struct context *ctx, enum region region, const char *text, struct context **ret_ctx, struct err *e);
 /* This context with the device region replaced by its `reference` fence: what computes reference outputs.
  * -ERR_NOT_FOUND when there is none. */
 int context_as_reference(const struct context *ctx, struct context **ret_ctx, struct err *e);
@@ -75,10 +74,10 @@ struct context_edit {
 	const char *name; /* TUNE_*; else NULL */
 	const char *text; /* all but TUNE_DROP */
 };
-/* Edits are applied in order, then the whole is checked as by context_parse. Adding what is there already is no error.
+/* Edits are applied in order, then the whole is checked as by context_parse. Adding what is there already is not an error.
  * -ERR_INPUT for a text that does not parse, -ERR_NOT_FOUND for a parameter or constraint that is not there. */
-int context_with_tuning(const struct context *ctx, const struct context_edit *edits, size_t count,
-			struct context **ret_ctx, struct err *e);
+int context_with_tuning(const struct context *ctx, const struct context_edit *edits, size_t count, struct context **ret_ctx,
+			struct err *e);
 
 /* What the compiler gets as -D: constants, then tuning parameters. An array owned by the caller, as are its strings
  * (context_defines_free). */

@@ -36,8 +36,8 @@ int document_check(enum document_part part, const char *text, struct err *e)
 		return err_set(e, ERR_INPUT, "%s: %zu bytes; at most %zu are accepted", part_names[part], n, max);
 	const char *bad = utf8_bad(text);
 	if (bad)
-		return err_set(e, ERR_INPUT, "%s: line %d of the region is not UTF-8: write it in UTF-8",
-			       part_names[part], utf8_line(text, bad));
+		return err_set(e, ERR_INPUT, "%s: line %d of the region is not UTF-8: write it in UTF-8", part_names[part],
+			       utf8_line(text, bad));
 	if (part != DOCUMENT_MACROS && strspn(text, " \t\n") == n)
 		return err_set(e, ERR_INPUT, "%s: the region is empty", part_names[part]);
 	return 0;
@@ -86,8 +86,8 @@ static int check_info(struct reader *r, const char *info, int line, int *ret_par
 	size_t n = strcspn(info, " ");
 	bool language = *ret_part == DOCUMENT_DEVICE || (*ret_part == DOCUMENT_REFERENCE && info[n]);
 	if (language && *backend && (strlen(backend) != n || strncmp(info, backend, n) != 0))
-		return err_set(r->e, ERR_INPUT, "%s:%d: a ```%.*s fence in a context for backend %s; expected ```%s",
-			       r->file, line, (int)n, info, backend, backend);
+		return err_set(r->e, ERR_INPUT, "%s:%d: a ```%.*s fence in a context for backend %s; expected ```%s", r->file, line,
+			       (int)n, info, backend, backend);
 	const struct document_block *had = document_find(r->doc, (enum document_part) * ret_part);
 	if (had)
 		return err_set(r->e, ERR_INPUT, "%s:%d: a second %s fence; the first begins on line %d", r->file, line,
@@ -118,8 +118,7 @@ static int read_block(struct reader *r, const struct markdown_block *fence, cons
 	if (rc < 0)
 		return rc;
 	if (!fence->closed)
-		return err_set(r->e, ERR_INPUT, "%s:%d: the %s fence is never closed", r->file, fence->line,
-			       part_names[part]);
+		return err_set(r->e, ERR_INPUT, "%s:%d: the %s fence is never closed", r->file, fence->line, part_names[part]);
 	struct document_block *b = &r->doc->blocks[r->doc->block_count++];
 	*b = (struct document_block){
 		.part = (enum document_part)part,
@@ -145,10 +144,9 @@ static int check_braces(struct reader *r)
 		for (const char *c = l->value; *c && depth >= 0; c++)
 			depth += (strchr("({[", *c) != NULL) - (strchr(")}]", *c) != NULL);
 		if (depth != 0)
-			return err_set(
-				r->e, ERR_INPUT,
-				"%s:%d: %s: `%s`: brackets do not close; a value ends on the line that it starts on",
-				r->file, l->line, field, l->value);
+			return err_set(r->e, ERR_INPUT,
+				       "%s:%d: %s: `%s`: brackets do not close; a value ends on the line that it starts on",
+				       r->file, l->line, field, l->value);
 	}
 	return 0;
 }
@@ -164,8 +162,7 @@ static int read_document(struct reader *r, const char *text)
 	if (!doc->front.found) {
 		size_t blank = strspn(text, " \t\n"), n = strcspn(text + blank, "\n");
 		return err_set(r->e, ERR_INPUT, "%s:%d: expected `---` before the front matter, found `%.*s`", r->file,
-			       utf8_line(text, text + blank), (int)(n > 40 ? utf8_fit(text + blank, 40) : n),
-			       text + blank);
+			       utf8_line(text, text + blank), (int)(n > 40 ? utf8_fit(text + blank, 40) : n), text + blank);
 	}
 	rc = check_braces(r);
 	const char *prose = m.at;
@@ -177,8 +174,8 @@ static int read_document(struct reader *r, const char *text)
 	doc->after = trim_prose(prose, strlen(prose));
 	for (int p = 0; rc == 0 && p < DOCUMENT_PARTS; p++)
 		if ((p == DOCUMENT_DEVICE || p == DOCUMENT_HOST) && !document_find(doc, (enum document_part)p))
-			rc = err_set(r->e, ERR_INPUT, "%s:%d: the file has no %s fence; expected one ```%s block",
-				     r->file, m.line, part_names[p],
+			rc = err_set(r->e, ERR_INPUT, "%s:%d: the file has no %s fence; expected one ```%s block", r->file, m.line,
+				     part_names[p],
 				     p == DOCUMENT_HOST ? "lua host"
 				     : *backend_of(doc) ? backend_of(doc)
 							: "cuda");
@@ -191,8 +188,7 @@ int document_parse(const char *file, const char *text, struct document **ret_doc
 		return err_set(e, ERR_INPUT, "%s: larger than %d MiB", file, FILE_MAX >> 20);
 	const char *bad = utf8_bad(text);
 	if (bad)
-		return err_set(e, ERR_INPUT, "%s:%d: this line is not UTF-8: save the file as UTF-8", file,
-			       utf8_line(text, bad));
+		return err_set(e, ERR_INPUT, "%s:%d: this line is not UTF-8: save the file as UTF-8", file, utf8_line(text, bad));
 	struct buf clean = BUF_INIT; /* without carriage returns at line ends */
 	if (strncmp(text, "\xEF\xBB\xBF", 3) == 0)
 		text += 3;
@@ -306,9 +302,7 @@ static size_t need_field(struct front_matter *f, const char *name)
 			index--;
 		break;
 	}
-	insert_line(
-		f, index,
-		(struct front_matter_line){ .kind = FRONT_MATTER_FIELD, .key = mem_str(name), .value = mem_str("") });
+	insert_line(f, index, (struct front_matter_line){ .kind = FRONT_MATTER_FIELD, .key = mem_str(name), .value = mem_str("") });
 	return index;
 }
 
@@ -351,8 +345,7 @@ void document_add_item(struct document *doc, const char *field, const char *valu
 		insert_line(f, at + 1, first);
 	}
 	insert_line(f, end_of(f, at),
-		    (struct front_matter_line){ .kind = FRONT_MATTER_ITEM,
-						.value = front_matter_collapse(value, strlen(value)) });
+		    (struct front_matter_line){ .kind = FRONT_MATTER_ITEM, .value = front_matter_collapse(value, strlen(value)) });
 }
 
 void document_drop_line(struct document *doc, int index)
@@ -373,9 +366,7 @@ static void write_line(const struct front_matter_line *l, bool comments, struct 
 {
 	switch (l->kind) {
 	case FRONT_MATTER_BLANK: break;
-	case FRONT_MATTER_COMMENT:
-		buf_addf(out, "%s#%s%s", l->indented ? "  " : "", l->comment[0] ? " " : "", l->comment);
-		break;
+	case FRONT_MATTER_COMMENT: buf_addf(out, "%s#%s%s", l->indented ? "  " : "", l->comment[0] ? " " : "", l->comment); break;
 	case FRONT_MATTER_FIELD: buf_addf(out, "%s:%s%s", l->key, l->value[0] ? " " : "", l->value); break;
 	case FRONT_MATTER_ENTRY: buf_addf(out, "  %s: %s", l->key, l->value); break;
 	case FRONT_MATTER_ITEM: buf_addf(out, "  - %s", l->value); break;
@@ -389,10 +380,7 @@ static void write_block(const struct document_block *b, const char *backend, str
 {
 	char *fence = mem_new(markdown_ticks(b->text, false) + 1, 1);
 	memset(fence, '`', markdown_ticks(b->text, false));
-	buf_addf(out, "%s%s", fence,
-		 b->part == DOCUMENT_MACROS ? "macros"
-		 : b->part == DOCUMENT_HOST ? "lua host"
-					    : backend);
+	buf_addf(out, "%s%s", fence, b->part == DOCUMENT_MACROS ? "macros" : b->part == DOCUMENT_HOST ? "lua host" : backend);
 	buf_adds(out, b->part == DOCUMENT_REFERENCE ? " reference\n" : "\n");
 	buf_addf(out, "%s%s\n", b->text, fence);
 	free(fence);

@@ -70,14 +70,6 @@ struct comparison {
 	struct err *e;
 };
 
-static void add_narrowed(struct comparison *c, const struct params *size, const char *why)
-{
-	char *text = params_text(size);
-	if (c->out->narrowed++ < SHOWN_MAX)
-		buf_addf(&c->narrowed, "%s%s (%s)", c->narrowed.len ? ", " : "", text, why);
-	free(text);
-}
-
 static int compare_size(struct comparison *c, const struct params *size)
 {
 	bool parent = false, child = false;
@@ -91,38 +83,31 @@ static int compare_size(struct comparison *c, const struct params *size)
 		c->out->covered++;
 	else if (rc == 0 && !spec_domain_ok(context_spec(c->child), size, NULL))
 		c->out->declared++;
-	else if (rc == 0)
-		add_narrowed(c, size, why);
+	else if (rc == 0 && c->out->narrowed++ < SHOWN_MAX) {
+		char *text = params_text(size);
+		buf_addf(&c->narrowed, "%s%s (%s)", c->narrowed.len ? ", " : "", text, why);
+		free(text);
+	}
 	free(why);
 	return rc;
 }
 
-static int compare_sizes(struct comparison *c, const struct space *space)
-{
-	int rc = 0;
-	for (size_t k = 0; rc == 0 && k < space_size_count(space); k++) {
-		struct params *size = space_size_at(space, k);
-		rc = compare_size(c, size);
-		params_free(size);
-	}
-	return rc;
-}
-
-int domain_compare(const struct context *parent, const struct context *child, const struct facts *facts,
-		   struct domain *ret_domain, struct err *e)
+int domain_compare(const struct context *parent, const struct context *child, const struct facts *facts, struct domain *ret_domain,
+		   struct err *e)
 {
 	struct domain d = { .sizes = 0 };
-	struct comparison c = {
-		.parent = parent, .child = child, .facts = facts, .out = &d, .narrowed = BUF_INIT, .e = e
-	};
+	struct comparison c = { .parent = parent, .child = child, .facts = facts, .out = &d, .narrowed = BUF_INIT, .e = e };
 	struct space *declared = NULL, *check = NULL;
 	int rc = space_new(parent, facts, NULL, &declared, e);
 	if (rc == 0)
 		rc = space_new_check(parent, facts, NULL, &check, e);
-	if (rc == 0)
-		rc = compare_sizes(&c, declared);
-	if (rc == 0)
-		rc = compare_sizes(&c, check);
+	const struct space *spaces[] = { declared, check };
+	for (size_t s = 0; rc == 0 && s < MEM_COUNT(spaces); s++)
+		for (size_t k = 0; rc == 0 && k < space_size_count(spaces[s]); k++) {
+			struct params *size = space_size_at(spaces[s], k);
+			rc = compare_size(&c, size);
+			params_free(size);
+		}
 	if (rc == 0) {
 		struct buf text = BUF_INIT;
 		buf_addf(&text, "%zu of %zu input sizes covered", d.covered, d.sizes);

@@ -1,5 +1,5 @@
-/* domain: which input sizes a context still accepts, compared with its parent. A transformation that makes host code or
- * where: refuse a size narrows the domain; that is a failure unless requires: declares it. Used by validators. */
+/* domain: which input sizes a context still accepts, compared with its parent. A transformation whose host code or
+ * where: refuses such a size narrows the domain; that is a failure unless requires: declares it. Used by validators. */
 #ifndef PEAKD_CORE_CONTEXT_DOMAIN_H
 #define PEAKD_CORE_CONTEXT_DOMAIN_H
 
@@ -23,8 +23,8 @@ struct domain {
 int domain_accepts(const struct context *ctx, const struct facts *facts, const struct params *size, bool *ret_accepts,
 		   char **ret_why, struct err *e);
 /* Compares over all sizes that the parent accepts. */
-int domain_compare(const struct context *parent, const struct context *child, const struct facts *facts,
-		   struct domain *ret_domain, struct err *e);
+int domain_compare(const struct context *parent, const struct context *child, const struct facts *facts, struct domain *ret_domain,
+		   struct err *e);
 void domain_fini(struct domain *d);
 
 #endif

@@ -76,11 +76,10 @@ static const char *place(const struct search *s, int line, char text[256])
 
 static int too_many_points(struct search *s)
 {
-	return err_set(
-		s->e, ERR_INPUT,
-		"%s: the space of kernel %s has more than %zu valid points (raw product %.3g); tighten where:, shorten "
-		"the sets under tune:, or fix some parameters",
-		s->query->file, s->spec->kernel, s->points_max, s->out->raw);
+	return err_set(s->e, ERR_INPUT,
+		       "%s: the space of kernel %s has more than %zu valid points (raw product %.3g); tighten where:, shorten "
+		       "the sets under tune:, or fix some parameters",
+		       s->query->file, s->spec->kernel, s->points_max, s->out->raw);
 }
 
 static int too_hard(struct search *s)
@@ -91,19 +90,17 @@ static int too_hard(struct search *s)
 		if (most == NULL || s->rules[k].spent > most->spent)
 			most = &s->rules[k];
 	if (most == NULL || most->spent < SPACE_STEPS_MAX / 4)
-		return err_set(
-			s->e, ERR_INPUT,
-			"%s: the space of kernel %s cannot be enumerated within %.2g steps (raw product %.3g); tighten "
-			"where:, shorten the sets under tune:, or fix some parameters",
-			s->query->file, s->spec->kernel, (double)SPACE_STEPS_MAX, s->out->raw);
-	return err_set(
-		s->e, ERR_INPUT,
-		"%s: %s: `%s` is too hard: the space of kernel %s (raw product %.3g) cannot be enumerated within %.2g "
-		"steps, because this constraint depends on %zu parameters and excludes too little before the last of "
-		"them has a value. Split it into constraints on fewer parameters, add a simpler one that implies it, "
-		"shorten the sets under tune:, or fix some parameters",
-		place(s, most->from->line, at), most->field, most->from->text, s->spec->kernel, s->out->raw,
-		(double)SPACE_STEPS_MAX, most->var_count);
+		return err_set(s->e, ERR_INPUT,
+			       "%s: the space of kernel %s cannot be enumerated within %.2g steps (raw product %.3g); tighten "
+			       "where:, shorten the sets under tune:, or fix some parameters",
+			       s->query->file, s->spec->kernel, (double)SPACE_STEPS_MAX, s->out->raw);
+	return err_set(s->e, ERR_INPUT,
+		       "%s: %s: `%s` is too hard: the space of kernel %s (raw product %.3g) cannot be enumerated within %.2g "
+		       "steps, because this constraint depends on %zu parameters and excludes too little before the last of "
+		       "them has a value. Split it into constraints on fewer parameters, add a simpler one that implies it, "
+		       "shorten the sets under tune:, or fix some parameters",
+		       place(s, most->from->line, at), most->field, most->from->text, s->spec->kernel, s->out->raw,
+		       (double)SPACE_STEPS_MAX, most->var_count);
 }
 
 /* Accounts for work; fails beyond the limit, and once the caller does not want the result any more. */
@@ -292,8 +289,8 @@ static int holds(struct search *s, struct rule *r, double below)
 	enum value_status st = expr_eval(r->from->expr, s->env, &v);
 	char at[256];
 	if (st != VALUE_OK && st != VALUE_DIVZERO)
-		return err_set(s->e, ERR_INPUT, "%s: %s: `%s` cannot be computed: %s", place(s, r->from->line, at),
-			       r->field, r->from->text, value_status_text(st));
+		return err_set(s->e, ERR_INPUT, "%s: %s: `%s` cannot be computed: %s", place(s, r->from->line, at), r->field,
+			       r->from->text, value_status_text(st));
 	r->spent += r->cost;
 	if (st == VALUE_OK && value_true(v))
 		return 1;

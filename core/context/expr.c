@@ -46,8 +46,6 @@ int expr_scope_find(const struct expr_scope *s, const char *name)
 }
 
 /* --- grammar ------------------------------------------------------------------------------------------------------ */
-static const char *const function_names[EXPR_FUNCTIONS] = { "cdiv", "min", "max", "floor", "ceil", "abs" };
-
 struct binary {
 	const char *text;
 	enum expr_code code;
@@ -63,7 +61,7 @@ static const struct binary binaries[] = {
 	{ "*", EXPR_OP, VALUE_MUL, 11, 11 }, { "//", EXPR_OP, VALUE_IDIV, 11, 11 }, { "/", EXPR_OP, VALUE_DIV, 11, 11 },
 	{ "%", EXPR_OP, VALUE_MOD, 11, 11 }, { "^", EXPR_OP, VALUE_POW, 14, 13 },
 };
-/* What other languages write, and what Lua writes. */
+/* Operators of other languages, and Lua's. */
 static const struct {
 	const char *text, *lua;
 } strangers[] = {
@@ -92,8 +90,7 @@ static int fail(struct parser *p, const char *expected)
 	if (p->at < p->end) {
 		size_t n = 0;
 		while (n < 20 && p->at + n < p->end &&
-		       (n == 0 || isalnum((unsigned char)p->at[n]) ||
-			(p->at[n] == '.' && isdigit((unsigned char)*p->at))))
+		       (n == 0 || isalnum((unsigned char)p->at[n]) || (p->at[n] == '.' && isdigit((unsigned char)*p->at))))
 			n++;
 		snprintf(found, sizeof found, "'%.*s'", (int)n, p->at);
 	}
@@ -108,17 +105,15 @@ static int check_stranger(struct parser *p)
 		size_t n = strlen(strangers[k].text);
 		if ((size_t)(p->end - p->at) >= n && memcmp(p->at, strangers[k].text, n) == 0 &&
 		    !(n == 1 && p->at + 1 < p->end && p->at[0] == '=' && p->at[1] == '='))
-			return err_set(p->e, ERR_INPUT, "`%.*s`, column %d: write %s in place of %s",
-				       (int)(p->end - p->text), p->text, (int)(p->at - p->text) + 1, strangers[k].lua,
-				       strangers[k].text);
+			return err_set(p->e, ERR_INPUT, "`%.*s`, column %d: write %s in place of %s", (int)(p->end - p->text),
+				       p->text, (int)(p->at - p->text) + 1, strangers[k].lua, strangers[k].text);
 	}
 	return 0;
 }
 
 static void emit(struct parser *p, enum expr_code code, unsigned op, size_t arg, int effect)
 {
-	*MEM_PUSH(p->x->code, p->x->len) =
-		(struct expr_ins){ .code = (uint8_t)code, .op = (uint8_t)op, .arg = (uint16_t)arg };
+	*MEM_PUSH(p->x->code, p->x->len) = (struct expr_ins){ .code = (uint8_t)code, .op = (uint8_t)op, .arg = (uint16_t)arg };
 	p->stack += effect;
 	if (p->stack > p->stack_max)
 		p->stack_max = p->stack;
@@ -203,13 +198,12 @@ static int parse_call(struct parser *p, const char *name)
 {
 	int fn = 0, count = 0;
 	char hint[96];
-	while (fn < EXPR_FUNCTIONS && strcmp(name, function_names[fn]) != 0)
+	while (fn < VALUE_FUNCTIONS && strcmp(name, value_function_names[fn]) != 0)
 		fn++;
-	if (fn == EXPR_FUNCTIONS)
-		return err_set(p->e, ERR_INPUT,
-			       "`%.*s`: no function %s%s; there are cdiv, min, max, floor, ceil and abs",
+	if (fn == VALUE_FUNCTIONS)
+		return err_set(p->e, ERR_INPUT, "`%.*s`: no function %s%s; there are cdiv, min, max, floor, ceil and abs",
 			       (int)(p->end - p->text), p->text, name,
-			       suggest_hint(name, function_names, EXPR_FUNCTIONS, hint));
+			       suggest_hint(name, value_function_names, VALUE_FUNCTIONS, hint));
 	p->at++;
 	do {
 		int rc = parse_level(p, 0);
@@ -219,13 +213,12 @@ static int parse_call(struct parser *p, const char *name)
 	} while (take(p, ','));
 	if (!take(p, ')'))
 		return fail(p, "',' or ')'");
-	bool good = fn == EXPR_CDIV ? count == 2 : fn == EXPR_MIN || fn == EXPR_MAX ? count < 100 : count == 1;
+	bool good = fn == VALUE_CDIV ? count == 2 : fn == VALUE_MIN || fn == VALUE_MAX ? count < 100 : count == 1;
 	if (!good)
-		return err_set(p->e, ERR_INPUT, "`%.*s`: %s takes %s, not %d arguments", (int)(p->end - p->text),
-			       p->text, name,
-			       fn == EXPR_CDIV                    ? "two numbers (dividend, divisor)"
-			       : fn == EXPR_MIN || fn == EXPR_MAX ? "less than 100 numbers"
-								  : "one number",
+		return err_set(p->e, ERR_INPUT, "`%.*s`: %s takes %s, not %d arguments", (int)(p->end - p->text), p->text, name,
+			       fn == VALUE_CDIV                     ? "two numbers (dividend, divisor)"
+			       : fn == VALUE_MIN || fn == VALUE_MAX ? "less than 100 numbers"
+								    : "one number",
 			       count);
 	emit(p, EXPR_CALL, (unsigned)fn, (size_t)count, 1 - count);
 	return 0;
@@ -335,8 +328,7 @@ static int parse_right(struct parser *p, const struct binary *b)
 static int parse_level(struct parser *p, int limit)
 {
 	if (++p->depth > DEPTH_MAX || p->stack_max > EXPR_STACK_MAX || p->x->len > UINT16_MAX - 8)
-		return err_set(p->e, ERR_INPUT, "the expression is nested too deep or is too long: at most %d levels",
-			       DEPTH_MAX);
+		return err_set(p->e, ERR_INPUT, "the expression is nested too deep or is too long: at most %d levels", DEPTH_MAX);
 	int rc = parse_unary(p);
 	while (rc == 0) {
 		const struct binary *b = next_binary(p);
@@ -354,9 +346,7 @@ int expr_parse(const struct expr_scope *scope, const char *text, size_t len, str
 		len--;
 	while (len && isspace((unsigned char)*text))
 		text++, len--;
-	struct parser p = {
-		.scope = scope, .text = text, .at = text, .end = text + len, .x = MEM_NEW(struct expr), .e = e
-	};
+	struct parser p = { .scope = scope, .text = text, .at = text, .end = text + len, .x = MEM_NEW(struct expr), .e = e };
 	int rc = parse_level(&p, 0);
 	if (rc == 0) {
 		rc = check_stranger(&p);
@@ -405,21 +395,6 @@ uint64_t expr_cost(const struct expr *x)
 }
 
 /* --- evaluation --------------------------------------------------------------------------------------------------- */
-static enum value_status call_function(enum expr_function fn, const struct value *args, size_t count,
-				       struct value *ret_v)
-{
-	switch (fn) {
-	case EXPR_CDIV: return value_cdiv(args[0], args[1], ret_v);
-	case EXPR_FLOOR: return value_floor(args[0], ret_v);
-	case EXPR_CEIL: return value_ceil(args[0], ret_v);
-	case EXPR_ABS: return value_abs(args[0], ret_v);
-	case EXPR_MIN: return value_best(VALUE_LT, args, count, ret_v);
-	case EXPR_MAX: return value_best(VALUE_GT, args, count, ret_v);
-	case EXPR_FUNCTIONS: break;
-	}
-	return VALUE_TYPE;
-}
-
 /* The common case, without a call: two integers whose result cannot fail. */
 static bool fast_op(enum value_op op, struct value *a, const struct value *b)
 {
@@ -471,7 +446,7 @@ enum value_status expr_eval(const struct expr *x, const struct value *env, struc
 			break;
 		case EXPR_CALL:
 			top -= in.arg;
-			st = call_function(in.op, top, in.arg, top);
+			st = value_call(in.op, top, in.arg, top);
 			top++;
 			break;
 		}

@@ -73,19 +73,18 @@ void expr_set_free(struct expr_set *s);
  * the set was parsed with, and is written to meanwhile (the loop variable). *ret_values is owned by the caller. An empty
  * set is not an error. The work, as expr_cost counts it, is added to *steps (may be NULL). -ERR_INPUT for an expression
  * that fails, a range that is too long or more than EXPR_SET_MAX values. */
-int expr_set_values(const struct expr_set *s, struct value *env, struct value **ret_values, size_t *ret_count,
-		    uint64_t *steps, struct err *e);
+int expr_set_values(const struct expr_set *s, struct value *env, struct value **ret_values, size_t *ret_count, uint64_t *steps,
+		    struct err *e);
 /* Mentions this slot (its own loop variable apart). */
 bool expr_set_mentions(const struct expr_set *s, size_t slot);
 
 /* --- for expr.c and expr_range.c alone: the code ------------------------------------------------------------------ */
 enum { EXPR_STACK_MAX = 120 };
 enum expr_code { EXPR_CONST, EXPR_VAR, EXPR_OP, EXPR_AND, EXPR_OR, EXPR_CALL };
-enum expr_function { EXPR_CDIV, EXPR_MIN, EXPR_MAX, EXPR_FLOOR, EXPR_CEIL, EXPR_ABS, EXPR_FUNCTIONS };
 
 struct expr_ins {
 	uint8_t code; /* enum expr_code */
-	uint8_t op;   /* enum value_op or enum expr_function */
+	uint8_t op;   /* enum value_op or enum value_function */
 	uint16_t arg; /* constant, slot, jump target or number of arguments */
 };
 

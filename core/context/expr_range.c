@@ -127,8 +127,7 @@ static struct expr_range product(struct expr_range a, struct expr_range b)
 static struct expr_range power(struct expr_range a, struct expr_range b)
 {
 	struct value v;
-	if (a.lo == a.hi && b.lo == b.hi &&
-	    value_apply(VALUE_POW, value_of_float(a.lo), value_of_float(b.lo), &v) == VALUE_OK)
+	if (a.lo == a.hi && b.lo == b.hi && value_apply(VALUE_POW, value_of_float(a.lo), value_of_float(b.lo), &v) == VALUE_OK)
 		return expr_range_of(v);
 	if (a.lo < 0 || b.lo < 0 || b.lo != b.hi)
 		return anything();
@@ -186,26 +185,26 @@ static struct expr_range absolute(struct expr_range a)
 	return a.whole ? in_steps(r, 1) : r;
 }
 
-static struct expr_range call(enum expr_function fn, const struct expr_range *args, size_t count)
+static struct expr_range call(enum value_function fn, const struct expr_range *args, size_t count)
 {
 	struct expr_range r = args[0];
 	for (size_t k = 0; k < count; k++)
 		if (!args[k].number)
 			return anything();
 	switch (fn) {
-	case EXPR_CDIV: return quotient(args[0], args[1], ceil);
-	case EXPR_FLOOR: return r.whole ? r : in_steps(between(floor(r.lo), floor(r.hi)), 1);
-	case EXPR_CEIL: return r.whole ? r : in_steps(between(ceil(r.lo), ceil(r.hi)), 1);
-	case EXPR_ABS: return absolute(r);
-	case EXPR_MIN:
+	case VALUE_CDIV: return quotient(args[0], args[1], ceil);
+	case VALUE_FLOOR: return r.whole ? r : in_steps(between(floor(r.lo), floor(r.hi)), 1);
+	case VALUE_CEIL: return r.whole ? r : in_steps(between(ceil(r.lo), ceil(r.hi)), 1);
+	case VALUE_ABS: return absolute(r);
+	case VALUE_MIN:
 		for (size_t k = 1; k < count; k++)
 			r = one_of(between(fmin(r.lo, args[k].lo), fmin(r.hi, args[k].hi)), r, args[k]);
 		return r;
-	case EXPR_MAX:
+	case VALUE_MAX:
 		for (size_t k = 1; k < count; k++)
 			r = one_of(between(fmax(r.lo, args[k].lo), fmax(r.hi, args[k].hi)), r, args[k]);
 		return r;
-	case EXPR_FUNCTIONS: break;
+	case VALUE_FUNCTIONS: break;
 	}
 	return anything();
 }
@@ -228,9 +227,7 @@ static void walk(const struct expr *x, size_t pc, size_t end, const struct value
 		const struct expr_ins in = x->code[pc];
 		switch ((enum expr_code)in.code) {
 		case EXPR_CONST: *top++ = expr_range_of(x->consts[in.arg]); break;
-		case EXPR_VAR:
-			*top++ = env[in.arg].kind == VALUE_NONE ? wide[in.arg] : expr_range_of(env[in.arg]);
-			break;
+		case EXPR_VAR: *top++ = env[in.arg].kind == VALUE_NONE ? wide[in.arg] : expr_range_of(env[in.arg]); break;
 		case EXPR_OP:
 			top -= in.op < VALUE_NEG;
 			top[-1] = apply(in.op, top[-1], in.op < VALUE_NEG ? top[0] : top[-1]);

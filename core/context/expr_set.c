@@ -59,8 +59,8 @@ static void trim(const char **text, size_t *len)
 
 /* `NAME = FROM, TO [, STEP] [if COND]`, with the loop variable in scope while FROM … COND are not allowed to see it but
  * COND and the element are. */
-static int parse_loop(struct expr_scope *scope, struct expr_set *s, const char *item, size_t item_len, const char *text,
-		      size_t len, struct err *e)
+static int parse_loop(struct expr_scope *scope, struct expr_set *s, const char *item, size_t item_len, const char *text, size_t len,
+		      struct err *e)
 {
 	static const char shape[] = "expected `EXPR for NAME = FROM, TO [, STEP] [if CONDITION]`";
 	size_t n = 0, equals = find_outside(text, len, "="), cond = find_outside(text, len, "if");
@@ -78,8 +78,7 @@ static int parse_loop(struct expr_scope *scope, struct expr_set *s, const char *
 	int rc = 0;
 	if (expr_scope_find(scope, name) >= 0)
 		rc = err_set(e, ERR_INPUT,
-			     "the loop variable %s is also the name of an input, parameter or constant; take another",
-			     name);
+			     "the loop variable %s is also the name of an input, parameter or constant; choose another", name);
 	else if (comma == range_len)
 		rc = err_set(e, ERR_INPUT, "`%.*s`: %s", (int)len, text, shape);
 	for (size_t k = 0; rc == 0 && k < 3 && range_len > 0; k++) {
@@ -99,7 +98,7 @@ static int parse_loop(struct expr_scope *scope, struct expr_set *s, const char *
 			s->item_count = 0;
 		if (rc == 0 && cond < len)
 			rc = expr_parse(scope, text + cond + 2, len - cond - 2, &s->when, e);
-		/* No later expression may see the loop variable. */
+		/* Hides the loop variable from later expressions. */
 		scope->names[s->slot][0] = '(';
 	}
 	free(name);
@@ -121,7 +120,7 @@ static int parse_items(struct expr_scope *scope, struct expr_set *s, const char 
 		len -= comma + 1;
 		trim(&text, &len);
 		if (len == 0)
-			return 0; /* a comma behind the last one, as Lua allows */
+			return 0; /* Lua allows a comma behind the last value */
 	}
 }
 
@@ -147,11 +146,9 @@ int expr_set_parse(struct expr_scope *scope, const char *text, size_t len, struc
 	else if (loop < len)
 		rc = parse_loop(scope, s, text, loop, text + loop + 3, len - loop - 3, e);
 	else if (!braces && len > 1 && text[0] == '[' && text[len - 1] == ']')
-		rc = err_set(e, ERR_INPUT, "`%.*s`: values stand in braces: {%.*s}", (int)len, text, (int)len - 2,
-			     text + 1);
+		rc = err_set(e, ERR_INPUT, "`%.*s`: write values in braces: {%.*s}", (int)len, text, (int)len - 2, text + 1);
 	else if (!braces && find_outside(text, len, ",") < len)
-		rc = err_set(e, ERR_INPUT, "`%.*s`: several values stand in braces: {%.*s}", (int)len, text, (int)len,
-			     text);
+		rc = err_set(e, ERR_INPUT, "`%.*s`: write several values in braces: {%.*s}", (int)len, text, (int)len, text);
 	else
 		rc = parse_items(scope, s, text, len, e);
 out:
@@ -196,8 +193,7 @@ static int add_value(struct values *v, const struct expr *x, const struct value 
 		if (value_same(v->at[k], got))
 			return 0;
 	if (v->count == EXPR_SET_MAX)
-		return err_set(e, ERR_INPUT,
-			       "more than %d values in one set; make the range shorter or its step longer",
+		return err_set(e, ERR_INPUT, "more than %d values in one set; make the range shorter or its step longer",
 			       EXPR_SET_MAX);
 	*MEM_PUSH(v->at, v->count) = got;
 	return 0;
@@ -210,7 +206,7 @@ static int bound(const struct expr *x, const struct value *env, const char *what
 	if (st != VALUE_OK)
 		return err_set(e, ERR_INPUT, "the range's %s cannot be computed: %s", what, value_status_text(st));
 	if (!value_int(got, ret_i))
-		return err_set(e, ERR_INPUT, "the range's %s is no integer", what);
+		return err_set(e, ERR_INPUT, "the range's %s is not an integer", what);
 	return 0;
 }
 
@@ -245,8 +241,8 @@ static int loop_values(const struct expr_set *s, struct value *env, struct value
 	return rc;
 }
 
-int expr_set_values(const struct expr_set *s, struct value *env, struct value **ret_values, size_t *ret_count,
-		    uint64_t *steps, struct err *e)
+int expr_set_values(const struct expr_set *s, struct value *env, struct value **ret_values, size_t *ret_count, uint64_t *steps,
+		    struct err *e)
 {
 	struct values v = { NULL, 0, 0 };
 	int rc = 0;

@@ -41,8 +41,7 @@ static int buffer_index(lua_State *L)
 	else if (strcmp(key, "rows") == 0)
 		lua_pushinteger(L, (lua_Integer)(size / (uint64_t)cols));
 	else
-		return luaL_error(L, "buffer %s has no field %s; there are size, bytes, rows, cols and ld", b->name,
-				  key);
+		return luaL_error(L, "buffer %s has no field %s; there are size, bytes, rows, cols and ld", b->name, key);
 	return 1;
 }
 

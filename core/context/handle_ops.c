@@ -35,8 +35,7 @@ static void add_op(lua_State *L, struct plan_op op)
 static enum dtype default_type(lua_State *L, int index)
 {
 	int64_t i;
-	struct value v = lua_isinteger(L, index) ? value_of_int(lua_tointeger(L, index))
-						 : value_of_float(lua_tonumber(L, index));
+	struct value v = lua_isinteger(L, index) ? value_of_int(lua_tointeger(L, index)) : value_of_float(lua_tonumber(L, index));
 	if (!value_int(v, &i))
 		return DTYPE_F32;
 	return i >= INT32_MIN && i <= INT32_MAX ? DTYPE_I32 : DTYPE_I64;
@@ -48,8 +47,7 @@ int handle_ops_arg(lua_State *L)
 	const struct spec *spec = handle_run_of(L)->spec;
 	int var = spec_find(spec, name);
 	if (lua_isnil(L, 2))
-		return luaL_error(L, "launch: argument %s has no value (no input, parameter or local of that name)",
-				  name);
+		return luaL_error(L, "launch: argument %s has no value (no input, parameter or local of that name)", name);
 	if (lua_type(L, 2) != LUA_TNUMBER) {
 		lua_settop(L, 2);
 		return 1;
@@ -117,8 +115,7 @@ static size_t read_keys(lua_State *L, int index, const char *names[ARGS_MAX], lu
 		} else if (lua_type(L, -1) == LUA_TSTRING) {
 			names[count++] = lua_tostring(L, -1);
 		} else {
-			luaL_error(L, "launch: an argument has the key %s; expected positions and names",
-				   handle_describe(L, -1));
+			luaL_error(L, "launch: an argument has the key %s; expected positions and names", handle_describe(L, -1));
 		}
 	}
 	qsort(names, count, sizeof *names, by_text);
@@ -132,8 +129,7 @@ static void check_names(lua_State *L)
 	for (size_t k = 0; k < l->arg_count; k++) {
 		const struct plan_arg *a = &l->args[k];
 		if (a->kind == PLAN_ARG_SCALAR && a->name[0] == '\0')
-			luaL_error(L, "launch: argument %d has no name; HLSL binds by name: write {…, NAME = VALUE}",
-				   (int)k + 1);
+			luaL_error(L, "launch: argument %d has no name; HLSL binds by name: write {…, NAME = VALUE}", (int)k + 1);
 		for (size_t j = 0; j < k; j++)
 			if (a->kind == PLAN_ARG_SCALAR && strcmp(l->args[j].name, a->name) == 0)
 				luaL_error(L, "launch: two arguments are named %s", a->name);
@@ -185,8 +181,7 @@ static void read_options(lua_State *L, int index)
 	if (lua_isnoneornil(L, index))
 		return;
 	if (lua_type(L, index) != LUA_TTABLE)
-		luaL_error(L, "launch: options: expected {shared=, cluster=, cooperative=}, found %s",
-			   handle_describe(L, index));
+		luaL_error(L, "launch: options: expected {shared=, cluster=, cooperative=}, found %s", handle_describe(L, index));
 	lua_pushnil(L);
 	while (lua_next(L, index)) {
 		script_charge(L, 1);
@@ -322,8 +317,8 @@ int handle_ops_memset(lua_State *L)
 	uint64_t offset = optional(L, 4, "memset: offset", 0, 0);
 	uint64_t bytes = optional(L, 3, "memset: bytes", offset < b->bytes ? b->bytes - offset : 0, 1);
 	if (bytes == 0 || bytes > b->bytes || offset > b->bytes - bytes)
-		return luaL_error(L, "memset: bytes %I at offset %I are not inside buffer %s of %I bytes",
-				  (lua_Integer)bytes, (lua_Integer)offset, b->name, (lua_Integer)b->bytes);
+		return luaL_error(L, "memset: bytes %I at offset %I are not inside buffer %s of %I bytes", (lua_Integer)bytes,
+				  (lua_Integer)offset, b->name, (lua_Integer)b->bytes);
 	struct plan_op op = { .kind = PLAN_OP_MEMSET };
 	op.memset = (struct plan_memset){ .buffer = buffer, .offset = offset, .bytes = bytes, .value = value };
 	add_op(L, op);
@@ -336,19 +331,15 @@ int handle_ops_copy(lua_State *L)
 	const struct plan_buffer *buffers = handle_run_of(L)->plan->buffers;
 	unsigned dst = handle_need_buffer(L, 1, "copy: to"), src = handle_need_buffer(L, 2, "copy: from");
 	uint64_t to = buffers[dst].bytes, from = buffers[src].bytes;
-	uint64_t to_offset = optional(L, 4, "copy: to_offset", 0, 0),
-		 from_offset = optional(L, 5, "copy: from_offset", 0, 0);
+	uint64_t to_offset = optional(L, 4, "copy: to_offset", 0, 0), from_offset = optional(L, 5, "copy: from_offset", 0, 0);
 	if (to_offset >= to || from_offset >= from)
 		return luaL_error(L, "copy: an offset is behind the end of its buffer");
 	uint64_t room = to - to_offset < from - from_offset ? to - to_offset : from - from_offset;
 	uint64_t bytes = optional(L, 3, "copy: bytes", room, 1);
 	if (bytes > room)
-		return luaL_error(L, "copy: %I bytes, but only %I are inside both buffers", (lua_Integer)bytes,
-				  (lua_Integer)room);
+		return luaL_error(L, "copy: %I bytes, but only %I are inside both buffers", (lua_Integer)bytes, (lua_Integer)room);
 	struct plan_op op = { .kind = PLAN_OP_COPY };
-	op.copy = (struct plan_copy){
-		.dst = dst, .src = src, .dst_offset = to_offset, .src_offset = from_offset, .bytes = bytes
-	};
+	op.copy = (struct plan_copy){ .dst = dst, .src = src, .dst_offset = to_offset, .src_offset = from_offset, .bytes = bytes };
 	add_op(L, op);
 	return 0;
 }
@@ -384,9 +375,8 @@ static void check_map_fields(lua_State *L)
 		while (k < MEM_COUNT(known) && strcmp(known[k], key) != 0)
 			k++;
 		if (k == MEM_COUNT(known))
-			luaL_error(L,
-				   "tensor_map: no field %s%s; there are dims, strides, box, dtype, swizzle and fill",
-				   key, suggest_hint(key, known, MEM_COUNT(known), hint));
+			luaL_error(L, "tensor_map: no field %s%s; there are dims, strides, box, dtype, swizzle and fill", key,
+				   suggest_hint(key, known, MEM_COUNT(known), hint));
 	}
 }
 
@@ -403,8 +393,7 @@ int handle_ops_tensor_map(lua_State *L)
 	struct plan_map m = { .rank = 0 };
 	int64_t n[PLAN_RANK_MAX + 1];
 	if (strcmp(context_backend(run->ctx), "cuda") != 0)
-		return luaL_error(L, "tensor_map: only CUDA has tensor maps; the context is for %s",
-				  context_backend(run->ctx));
+		return luaL_error(L, "tensor_map: only CUDA has tensor maps; the context is for %s", context_backend(run->ctx));
 	if (lua_type(L, 1) != LUA_TTABLE)
 		return luaL_error(L, "tensor_map: expected tensor_map{buffer, box = {…}, …}");
 	script_charge(L, 10);
@@ -423,11 +412,10 @@ int handle_ops_tensor_map(lua_State *L)
 	if (has_field(L, "strides")) {
 		unsigned count = handle_ints(L, 2, "tensor_map: strides", 1, EXTENT_MAX, PLAN_RANK_MAX, n);
 		if (count != m.rank - 1)
-			return luaL_error(
-				L,
-				"tensor_map: strides: %d given, expected %d (bytes, for every dimension but the "
-				"innermost)",
-				(int)count, (int)m.rank - 1);
+			return luaL_error(L,
+					  "tensor_map: strides: %d given, expected %d (bytes, for every dimension but the "
+					  "innermost)",
+					  (int)count, (int)m.rank - 1);
 		for (unsigned k = 1; k < m.rank; k++)
 			m.strides[k] = (uint64_t)n[k - 1];
 	}
@@ -444,8 +432,7 @@ int handle_ops_tensor_map(lua_State *L)
 		const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
 		m.fill_nan = strcmp(text, "nan") == 0;
 		if (!m.fill_nan && strcmp(text, "zero") != 0)
-			return luaL_error(L, "tensor_map: fill: expected \"zero\" or \"nan\", found %s",
-					  handle_describe(L, -1));
+			return luaL_error(L, "tensor_map: fill: expected \"zero\" or \"nan\", found %s", handle_describe(L, -1));
 	}
 	if (run->plan->map_count == MAPS_MAX)
 		return luaL_error(L, "tensor_map: more than %d maps", MAPS_MAX);

@@ -15,14 +15,6 @@
 enum { STEPS_MAX = 200000 }; /* of looking for the arguments of launches */
 
 /* --- arithmetic, with the meaning that it has in front matter (core/context/value) -------------------------------- */
-static struct value number(lua_State *L, int index, const char *what)
-{
-	if (lua_type(L, index) != LUA_TNUMBER)
-		luaL_error(L, "%s: expected a number, found %s", what, handle_describe(L, index));
-	return value_normal(lua_isinteger(L, index) ? value_of_int(lua_tointeger(L, index))
-						    : value_of_float(lua_tonumber(L, index)));
-}
-
 static int give(lua_State *L, struct value v)
 {
 	if (v.kind == VALUE_INT)
@@ -32,55 +24,28 @@ static int give(lua_State *L, struct value v)
 	return 1;
 }
 
-static int fn_cdiv(lua_State *L)
+/* cdiv, min, …: the function is the closure's upvalue, above the numbers of types, so that handle_type does not take it
+ * for one. min and max fold pairs, so that any number of arguments works. */
+static int fn_number(lua_State *L)
 {
-	struct value v;
-	if (value_cdiv(number(L, 1, "cdiv"), number(L, 2, "cdiv"), &v) != VALUE_OK)
-		return luaL_error(L, "cdiv: division by zero");
-	return give(L, v);
-}
-
-static int best_of(lua_State *L, const char *what, enum value_op better)
-{
-	struct value best[2] = { number(L, 1, what) };
-	int n = lua_gettop(L);
-	script_charge(L, (uint64_t)n);
-	for (int k = 2; k <= n; k++) {
-		best[1] = number(L, k, what);
-		(void)value_best(better, best, 2, &best[0]);
+	enum value_function fn = (enum value_function)(lua_tointeger(L, lua_upvalueindex(1)) - DTYPE_COUNT);
+	const char *name = value_function_names[fn];
+	int count = value_arity(fn) ? (int)value_arity(fn) : lua_gettop(L) > 0 ? lua_gettop(L) : 1;
+	struct value args[2];
+	script_charge(L, (uint64_t)count);
+	for (int k = 1; k <= count; k++) {
+		if (lua_type(L, k) != LUA_TNUMBER)
+			return luaL_error(L, "%s: expected a number, found %s", name, handle_describe(L, k));
+		args[k > 1] =
+			value_normal(lua_isinteger(L, k) ? value_of_int(lua_tointeger(L, k)) : value_of_float(lua_tonumber(L, k)));
+		if (k == 2 && fn == VALUE_CDIV && value_call(fn, args, 2, &args[0]) != VALUE_OK)
+			return luaL_error(L, "cdiv: division by zero");
+		if (k > 1 && fn != VALUE_CDIV)
+			(void)value_call(fn, args, 2, &args[0]);
 	}
-	return give(L, best[0]);
-}
-
-static int fn_min(lua_State *L)
-{
-	return best_of(L, "min", VALUE_LT);
-}
-
-static int fn_max(lua_State *L)
-{
-	return best_of(L, "max", VALUE_GT);
-}
-
-static int fn_floor(lua_State *L)
-{
-	struct value v = number(L, 1, "floor");
-	(void)value_floor(v, &v);
-	return give(L, v);
-}
-
-static int fn_ceil(lua_State *L)
-{
-	struct value v = number(L, 1, "ceil");
-	(void)value_ceil(v, &v);
-	return give(L, v);
-}
-
-static int fn_abs(lua_State *L)
-{
-	struct value v = number(L, 1, "abs");
-	(void)value_abs(v, &v);
-	return give(L, v);
+	if (count == 1)
+		(void)value_call(fn, args, 1, &args[0]);
+	return give(L, args[0]);
 }
 
 /* i32(5): the type is the closure's upvalue. */
@@ -113,12 +78,6 @@ static const struct {
 	const char *name;
 	lua_CFunction fn;
 } functions[] = {
-	{ "cdiv", fn_cdiv },
-	{ "min", fn_min },
-	{ "max", fn_max },
-	{ "floor", fn_floor },
-	{ "ceil", fn_ceil },
-	{ "abs", fn_abs },
 	{ "need", fn_need },
 	{ "invalid", fn_invalid },
 	{ "launch", handle_ops_launch },
@@ -160,6 +119,11 @@ static int fill_environment(lua_State *L)
 		lua_pushcfunction(L, functions[k].fn);
 		lua_setglobal(L, functions[k].name);
 	}
+	for (int fn = 0; fn < VALUE_FUNCTIONS; fn++) {
+		lua_pushinteger(L, DTYPE_COUNT + fn);
+		lua_pushcclosure(L, fn_number, 1);
+		lua_setglobal(L, value_function_names[fn]);
+	}
 	for (int t = 0; t < DTYPE_COUNT; t++)
 		set_type(L, dtype_name((enum dtype)t), (enum dtype)t);
 	for (size_t k = 0; k < MEM_COUNT(constructors); k++)
@@ -185,25 +149,20 @@ static int fill_environment(lua_State *L)
 }
 
 /* --- declared arrays ---------------------------------------------------------------------------------------------- */
-static int extent(const struct spec_array *a, const struct expr *x, const struct value *env, int64_t *ret_n,
-		  struct err *e)
+static int extent(const struct spec_array *a, const struct expr *x, const struct value *env, int64_t *ret_n, struct err *e)
 {
 	struct value v;
 	enum value_status st = expr_eval(x, env, &v);
 	if (st != VALUE_OK)
-		return err_set(e, ERR_INPUT, "inputs: %s: an extent cannot be computed: %s", a->name,
-			       value_status_text(st));
+		return err_set(e, ERR_INPUT, "inputs: %s: an extent cannot be computed: %s", a->name, value_status_text(st));
 	if (!value_int(v, ret_n) || *ret_n < 1 || *ret_n > EXTENT_MAX)
-		return err_set(e, ERR_INPUT, "inputs: %s: an extent is %g; expected a positive integer", a->name,
-			       value_double(v));
+		return err_set(e, ERR_INPUT, "inputs: %s: an extent is %g; expected a positive integer", a->name, value_double(v));
 	return 0;
 }
 
 static int declare_array(const struct spec_array *a, const struct value *env, struct plan *plan, struct err *e)
 {
-	struct plan_buffer b = {
-		.type = a->type, .role = a->role, .rank = a->rank, .fill = a->fill, .lo = a->lo, .hi = a->hi
-	};
+	struct plan_buffer b = { .type = a->type, .role = a->role, .rank = a->rank, .fill = a->fill, .lo = a->lo, .hi = a->hi };
 	int64_t elements = 1;
 	int rc = 0;
 	for (unsigned k = 0; rc == 0 && k < a->rank; k++)
@@ -214,8 +173,8 @@ static int declare_array(const struct spec_array *a, const struct value *env, st
 	if (rc < 0)
 		return rc;
 	if (b.ld < b.dims[a->rank - 1])
-		return err_set(e, ERR_INPUT, "inputs: %s: the leading dimension %lld is smaller than a row of %lld",
-			       a->name, (long long)b.ld, (long long)b.dims[a->rank - 1]);
+		return err_set(e, ERR_INPUT, "inputs: %s: the leading dimension %lld is smaller than a row of %lld", a->name,
+			       (long long)b.ld, (long long)b.dims[a->rank - 1]);
 	for (unsigned k = 0; k + 1 < a->rank; k++)
 		if (__builtin_mul_overflow(elements, b.dims[k], &elements) || elements > EXTENT_MAX)
 			return err_set(e, ERR_INPUT, "inputs: %s is larger than any memory", a->name);
@@ -225,25 +184,6 @@ static int declare_array(const struct spec_array *a, const struct value *env, st
 	b.name = mem_str(a->name);
 	*MEM_PUSH(plan->buffers, plan->buffer_count) = b;
 	return 0;
-}
-
-static int check_params(const struct spec *spec, const struct params *params, struct err *e)
-{
-	for (size_t k = 0; k < spec->var_count; k++)
-		if (params_find(params, spec->vars[k].name) == NULL)
-			return err_set(e, ERR_INPUT, "execution parameters: %s has no value", spec->vars[k].name);
-	return 0;
-}
-
-static int check_requires(const struct spec *spec, const struct facts *facts, const struct params *params,
-			  struct err *e)
-{
-	char *why = NULL;
-	if (spec_device_ok(spec, facts, params, &why) && spec_domain_ok(spec, params, &why))
-		return 0;
-	int rc = err_set(e, ERR_PRUNED, "%s", why);
-	free(why);
-	return rc;
 }
 
 /* --- names of launch arguments: a small lexer for Lua (reference manual, section 3.1) ----------------------------- */
@@ -315,8 +255,7 @@ static struct tokens scan(const char *s)
 			n++;
 		if (n == 0)
 			n = 1;
-		*MEM_PUSH(t.at, t.count) =
-			(struct token){ .at = s, .len = n, .name = word && !isdigit((unsigned char)*s) };
+		*MEM_PUSH(t.at, t.count) = (struct token){ .at = s, .len = n, .name = word && !isdigit((unsigned char)*s) };
 		s += n;
 	}
 	return t;
@@ -392,8 +331,7 @@ static char *name_arguments(const char *script)
 	struct buf out = BUF_INIT;
 	for (size_t k = 0; k + 1 < t.count; k++)
 		if (is_token(&t, k, "launch") && is_token(&t, k + 1, "(") &&
-		    (k == 0 ||
-		     !(is_token(&t, k - 1, ".") || is_token(&t, k - 1, ":") || is_token(&t, k - 1, "function"))))
+		    (k == 0 || !(is_token(&t, k - 1, ".") || is_token(&t, k - 1, ":") || is_token(&t, k - 1, "function"))))
 			mark_launch(&t, k + 1);
 	const char *at = script;
 	for (size_t k = 0; k < t.count; k++) {
@@ -429,11 +367,17 @@ int host_run(const struct context *ctx, const struct params *params, const struc
 	const struct spec *spec = context_spec(ctx);
 	struct handle_run run = { .ctx = ctx, .spec = spec, .params = params, .facts = facts, .plan = plan_new() };
 	struct value *env = spec_env(spec, facts, params);
-	int rc = check_params(spec, params, e);
-	if (rc == 0)
-		rc = check_requires(spec, facts, params, e);
+	char *why = NULL;
+	int rc = 0;
+	for (size_t k = 0; rc == 0 && k < spec->var_count; k++)
+		if (params_find(params, spec->vars[k].name) == NULL)
+			rc = err_set(e, ERR_INPUT, "execution parameters: %s has no value", spec->vars[k].name);
+	if (rc == 0 && (!spec_device_ok(spec, facts, params, &why) || !spec_domain_ok(spec, params, &why)))
+		rc = err_set(e, ERR_PRUNED, "%s", why);
+	free(why);
 	for (size_t k = 0; rc == 0 && k < spec->array_count; k++)
 		rc = declare_array(&spec->arrays[k], env, run.plan, e);
+	free(env);
 	if (rc == 0)
 		rc = run_script(&run, e);
 	if (rc == 0) {
@@ -441,7 +385,6 @@ int host_run(const struct context *ctx, const struct params *params, const struc
 		if (rc < 0)
 			rc = err_wrap(e, HOST_NAME);
 	}
-	free(env);
 	if (rc < 0) {
 		plan_free(run.plan);
 		return err_wrap(e, "%s", context_file(ctx));

@@ -53,8 +53,7 @@ int input_name(const struct spec *spec, const char *name, struct err *e)
 	return taken ? err_set(e, ERR_INPUT, "%s is declared twice (input, tuning parameter or constant)", name) : 0;
 }
 
-int input_var(struct spec *spec, const char *name, bool tuning, enum dtype type, const char *set, int line,
-	      struct err *e)
+int input_var(struct spec *spec, const char *name, bool tuning, enum dtype type, const char *set, int line, struct err *e)
 {
 	struct spec_var v = { .tuning = tuning, .type = type, .line = line };
 	if (spec->var_count == VARS_MAX)
@@ -188,13 +187,12 @@ static int take_extents(struct spec *spec, struct spec_array *a, const char **at
 		s += n;
 	}
 	if (*s != ']')
-		return err_set(e, ERR_INPUT,
-			       "expected ']' behind the extents in `%s`, as in f32[m, k] or f32[m, k; ld]", *at);
+		return err_set(e, ERR_INPUT, "expected ']' behind the extents in `%s`, as in f32[m, k] or f32[m, k; ld]", *at);
 	*at = s + 1;
 	return 0;
 }
 
-/* What plain `random` means: symmetric for signed types, so that sums cancel and errors show. */
+/* Plain `random` is symmetric for signed types, so that sums cancel and errors show. */
 static void default_range(struct spec_array *a)
 {
 	bool floating = dtype_is_float(a->type);
@@ -211,8 +209,7 @@ static int take_fill(struct spec_array *a, const char *text, struct err *e)
 	while (k < MEM_COUNT(fills) && !take_word(&at, fills[k]))
 		k++;
 	if (k == MEM_COUNT(fills))
-		return err_set(e, ERR_INPUT,
-			       "expected zeros, ones, random, random(lo, hi), normal or iota behind '=', found `%s`",
+		return err_set(e, ERR_INPUT, "expected zeros, ones, random, random(lo, hi), normal or iota behind '=', found `%s`",
 			       text);
 	a->fill = fill_kinds[k];
 	while (*at == ' ')
@@ -230,8 +227,7 @@ static int take_fill(struct spec_array *a, const char *text, struct err *e)
 		while (*end == ' ')
 			end++;
 		if (!good || *end != ')')
-			return err_set(e, ERR_INPUT, "expected random(lo, hi) with two numbers, lo < hi, found `%s`",
-				       text);
+			return err_set(e, ERR_INPUT, "expected random(lo, hi) with two numbers, lo < hi, found `%s`", text);
 		at = end + 1;
 	}
 	return *at == '\0' ? 0 : err_set(e, ERR_INPUT, "expected nothing more behind the fill, found `%s`", at);
@@ -242,12 +238,10 @@ static int array_size_var(struct spec *spec, struct spec_array *a, struct err *e
 	char *size = mem_fmt("%s.size", a->name);
 	int rc = 0;
 	if (a->rank == 0 && expr_scope_find(spec->scope, size) < 0)
-		rc = err_set(e, ERR_INPUT,
-			     "expected extents in brackets, as in %s: f32[n, n], or its sizes as `%s: {…}`", a->name,
+		rc = err_set(e, ERR_INPUT, "expected extents in brackets, as in %s: f32[n, n], or its sizes as `%s: {…}`", a->name,
 			     size);
 	else if (a->rank > 0 && expr_scope_find(spec->scope, size) >= 0)
-		rc = err_set(e, ERR_INPUT, "%s has extents in brackets and %s as well; keep one of the two", a->name,
-			     size);
+		rc = err_set(e, ERR_INPUT, "%s has extents in brackets and %s too; keep one of the two", a->name, size);
 	else if (a->rank == 0) {
 		rc = expr_parse(spec->scope, size, strlen(size), &a->dims[0], e);
 		a->rank = 1;
@@ -283,7 +277,7 @@ static int read_array(struct spec *spec, struct spec_array *a, const char *value
 	if (a->role == PLAN_OUT)
 		return err_set(
 			e, ERR_INPUT,
-			"an output has no fill: it is poisoned before every run; write inout when the kernel reads it");
+			"an output has no fill, because it is poisoned before every run; write inout if the kernel reads it");
 	return take_fill(a, at + 1, e);
 }
 
@@ -295,6 +289,6 @@ int input_array(struct spec *spec, const char *name, const char *value, int line
 		rc = err_set(e, ERR_INPUT, "more than %d arrays", ARRAYS_MAX);
 	if (rc == 0)
 		rc = read_array(spec, &a, value, e);
-	*MEM_PUSH(spec->arrays, spec->array_count) = a; /* the specification frees it, also after a failure */
+	*MEM_PUSH(spec->arrays, spec->array_count) = a; /* spec_free frees it, also after a failure */
 	return rc;
 }

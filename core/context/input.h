@@ -19,11 +19,10 @@ int input_array(struct spec *spec, const char *name, const char *value, int line
 
 /* Adds a variable with a set of values to the specification (a tuning parameter too). Messages name the problem
  * only. */
-int input_var(struct spec *spec, const char *name, bool tuning, enum dtype type, const char *set, int line,
-	      struct err *e);
-/* True for words of C, Lua and host code, and for types: no name for an input. */
+int input_var(struct spec *spec, const char *name, bool tuning, enum dtype type, const char *set, int line, struct err *e);
+/* True for words of C, Lua and host code, and for types: an input must not have such a name. */
 bool input_is_taken(const char *name);
-/* A name that C, Lua and host code leave free: -ERR_INPUT says what is wrong with it. */
+/* Checks that C, Lua and host code leave the name free: -ERR_INPUT says what is wrong with it. */
 int input_name(const struct spec *spec, const char *name, struct err *e);
 
 #endif

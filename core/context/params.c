@@ -169,8 +169,8 @@ static int unknown_name(const struct spec *s, const char *name, struct err *e)
 		names[k] = s->vars[k].name;
 		buf_addf(&all, "%s%s", k ? ", " : "", names[k]);
 	}
-	int rc = err_set(e, ERR_INPUT, "execution parameters: kernel %s has no parameter %s%s; it has %s", s->kernel,
-			 name, suggest_hint(name, names, s->var_count, hint), s->var_count ? buf_text(&all) : "none");
+	int rc = err_set(e, ERR_INPUT, "execution parameters: kernel %s has no parameter %s%s; it has %s", s->kernel, name,
+			 suggest_hint(name, names, s->var_count, hint), s->var_count ? buf_text(&all) : "none");
 	buf_fini(&all);
 	free(names);
 	return rc;
@@ -182,8 +182,7 @@ static int read_one(const struct spec *s, const char *text, size_t n, struct par
 	const char *eq = memchr(text, '=', n);
 	if (eq == NULL)
 		return err_set(e, ERR_INPUT, "execution parameters: expected NAME=VALUE, found `%.*s`", (int)n, text);
-	char *name = mem_strn(text, (size_t)(eq - text)), *value = mem_strn(eq + 1, n - (size_t)(eq - text) - 1), *end,
-	     *end_f;
+	char *name = mem_strn(text, (size_t)(eq - text)), *value = mem_strn(eq + 1, n - (size_t)(eq - text) - 1), *end, *end_f;
 	int var = spec_find(s, name), rc = 0;
 	errno = 0;
 	long long i = strtoll(value, &end, 10);
@@ -222,8 +221,7 @@ int params_parse(const struct context *ctx, const char *text, bool complete, str
 		if (p)
 			set_copy(ordered, p);
 		else if (complete)
-			rc = err_set(e, ERR_INPUT,
-				     "execution parameters: %s has no value in `%s`; give one as %s=VALUE",
+			rc = err_set(e, ERR_INPUT, "execution parameters: %s has no value in `%s`; give one as %s=VALUE",
 				     s->vars[k].name, text, s->vars[k].name);
 	}
 	params_free(got);

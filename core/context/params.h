@@ -51,7 +51,7 @@ void param_value(const struct param *p, struct buf *out);
 struct hash params_hash(const struct params *p);
 /* Reads "n=512 BX=16" (separated by spaces or commas, any order) for a context; the result is in the context's order.
  * `complete`: every input and tuning parameter must be there. -ERR_INPUT for a name that the context does not have, a
- * value that is no number, a name that comes twice or is missing. The values need not be in the declared sets. */
+ * value that is not a number, a name that is given twice or is missing. The values need not be in the declared sets. */
 int params_parse(const struct context *ctx, const char *text, bool complete, struct params **ret_params, struct err *e);
 
 #endif

@@ -53,7 +53,7 @@ static int64_t cpu_now(void)
 	return (int64_t)t.tv_sec * CLOCK_S + t.tv_nsec;
 }
 
-/* Lua requires that shrinking never fails. */
+/* Lua relies on shrinking never to fail. */
 static void *allocate(void *ud, void *p, size_t old, size_t n)
 {
 	struct script *s = ud;
@@ -83,7 +83,7 @@ void script_charge(lua_State *L, uint64_t units)
 	if (s->work > SCRIPT_WORK_MAX)
 		halt(L, s, STOP_WORK);
 	int64_t now = clock_now();
-	/* The vDSO's clock is cheap and the thread's own is a system call: look at that once in a while only. */
+	/* The monotonic clock is cheap, the thread's own clock is a system call: look at that only now and then. */
 	if (now - s->checked < CLOCK_MS)
 		return;
 	s->checked = now;
@@ -104,7 +104,7 @@ struct script *script_new(const char *name, void *owner)
 	s->owner = owner;
 	s->L = lua_newstate(allocate, s);
 	if (s->L == NULL)
-		abort(); /* a fresh state is far below the cap: only exhaustion gets here */
+		abort(); /* out of memory: a fresh state is far below the cap */
 	*(struct script **)lua_getextraspace(s->L) = s;
 	s->cpu_start = cpu_now();
 	s->checked = clock_now();
@@ -158,7 +158,7 @@ int script_prune(lua_State *L, const char *function, const char *why)
 	return 0;
 }
 
-/* What people and models write from habit, and what Lua writes. */
+/* Habits from other languages, and what Lua writes instead. */
 static const char *advice(const struct script *s, const char *message)
 {
 	const char *line_at = strchr(message, ':');
@@ -186,8 +186,7 @@ static int translate(struct script *s, const char *message, struct err *e)
 	if (strncmp(message, s->name, n) == 0 && message[n] == ':') {
 		int line = atoi(message + n + 1);
 		const char *rest = strchr(message + n + 1, ':');
-		return err_set(e, ERR_INPUT, "%s, line %d:%s%s", s->name, line, rest ? rest + 1 : "",
-			       advice(s, message));
+		return err_set(e, ERR_INPUT, "%s, line %d:%s%s", s->name, line, rest ? rest + 1 : "", advice(s, message));
 	}
 	return err_set(e, ERR_INPUT, "%s: %s", s->name, message);
 }
@@ -196,22 +195,20 @@ static int finish(struct script *s, int status, struct err *e)
 {
 	if (status == LUA_OK)
 		return 0;
-	const char *message = lua_type(s->L, -1) == LUA_TSTRING ? lua_tostring(s->L, -1) : "an error that is no text";
+	const char *message = lua_type(s->L, -1) == LUA_TSTRING ? lua_tostring(s->L, -1) : "an error without a text";
 	switch (s->stop) {
 	case STOP_PRUNED: return err_set(e, ERR_PRUNED, "%s", s->why);
 	case STOP_WORK:
-		return err_set(e, ERR_INPUT,
-			       "%s: more than %d steps; it only describes launches and must end (an endless loop?)",
+		return err_set(e, ERR_INPUT, "%s: more than %d steps; it only describes launches and must end (an endless loop?)",
 			       s->name, SCRIPT_WORK_MAX);
 	case STOP_TIME:
-		return err_set(e, ERR_INPUT, "%s: more than %d ms of processor time; it only describes launches",
-			       s->name, SCRIPT_CPU_MS);
+		return err_set(e, ERR_INPUT, "%s: more than %d ms of processor time; it only describes launches", s->name,
+			       SCRIPT_CPU_MS);
 	case STOP_NONE: break;
 	}
 	if (status == LUA_ERRMEM)
-		return err_set(e, ERR_INPUT,
-			       "%s: more memory than a host script may use (%d MiB at once, %d MiB in total)", s->name,
-			       SCRIPT_MEMORY_MAX >> 20, SCRIPT_TRAFFIC_MAX >> 20);
+		return err_set(e, ERR_INPUT, "%s: more memory than a host script may use (%d MiB at once, %d MiB in total)",
+			       s->name, SCRIPT_MEMORY_MAX >> 20, SCRIPT_TRAFFIC_MAX >> 20);
 	return translate(s, message, e);
 }
 

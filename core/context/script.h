@@ -36,10 +36,10 @@ int script_run(struct script *s, struct err *e);
 int script_call(struct script *s, lua_CFunction fn, struct err *e);
 
 /* For C functions: counts `units` of work against the cap, and raises when it is used up. Loops over what a script gave
- * charge per step, so that nothing long hides in a function. */
+ * charge per step, so that no function can run long unnoticed. */
 void script_charge(lua_State *L, uint64_t units);
-/* Ends the script as not applicable for these parameters; never returns. `why` may be NULL: the calling line stands
- * for it. */
+/* Ends the script as not applicable for these parameters; never returns. `why` may be NULL: the calling line is quoted
+ * then. */
 int script_prune(lua_State *L, const char *function, const char *why);
 /* Line of the script that called the running C function; 0 when unknown. */
 int script_line(lua_State *L);

@@ -1,5 +1,4 @@
-/* space: valid points, sorted and addressed by number; see space.h. The enumeration itself is
- * core/context/enumerate. */
+/* space: valid points, sorted and addressed by number; see space.h. core/context/enumerate finds them. */
 #include "core/context/space.h"
 
 #include <stdlib.h>
@@ -86,16 +85,9 @@ static int check_fixed(const struct enumerate_query *q, struct err *e)
 {
 	for (size_t k = 0; q->fixed && k < q->fixed->count; k++)
 		if (spec_find(q->spec, q->fixed->at[k].name) < 0)
-			return err_set(e, ERR_INPUT, "%s: kernel %s has no parameter %s to fix", q->file,
-				       q->spec->kernel, q->fixed->at[k].name);
+			return err_set(e, ERR_INPUT, "%s: kernel %s has no parameter %s to fix", q->file, q->spec->kernel,
+				       q->fixed->at[k].name);
 	return 0;
-}
-
-static struct space *space_alloc(const struct context *ctx)
-{
-	struct space *s = MEM_NEW(struct space);
-	s->spec = context_spec(ctx);
-	return s;
 }
 
 static int finish(struct space *s, const char *file, const struct space_stop *stop, struct err *e)
@@ -106,11 +98,11 @@ static int finish(struct space *s, const char *file, const struct space_stop *st
 	return rc;
 }
 
-/* A space without an explanation when it is empty; *ret_why explains it. */
-static int enumerate(const struct context *ctx, const struct enumerate_query *query, struct space **ret_space,
-		     char **ret_why, struct err *e)
+/* An empty space is not an error; *ret_why explains it. */
+static int enumerate(const struct enumerate_query *query, struct space **ret_space, char **ret_why, struct err *e)
 {
-	struct space *s = space_alloc(ctx);
+	struct space *s = MEM_NEW(struct space);
+	s->spec = query->spec;
 	int rc = check_fixed(query, e);
 	if (rc == 0)
 		rc = enumerate_run(query, &s->points, ret_why, e);
@@ -124,28 +116,26 @@ static int enumerate(const struct context *ctx, const struct enumerate_query *qu
 	return 0;
 }
 
-int space_new_maybe(const struct context *ctx, const struct facts *facts, const struct params *fixed,
-		    struct space **ret_space, char **ret_why, struct err *e)
+int space_new_maybe(const struct context *ctx, const struct facts *facts, const struct params *fixed, struct space **ret_space,
+		    char **ret_why, struct err *e)
 {
-	struct enumerate_query query = {
-		.file = context_file(ctx), .spec = context_spec(ctx), .facts = facts, .fixed = fixed
-	};
-	return enumerate(ctx, &query, ret_space, ret_why, e);
+	struct enumerate_query query = { .file = context_file(ctx), .spec = context_spec(ctx), .facts = facts, .fixed = fixed };
+	return enumerate(&query, ret_space, ret_why, e);
 }
 
-int space_new_until(const struct context *ctx, const struct facts *facts, const struct params *fixed,
-		    const struct space_stop *stop, struct space **ret_space, struct err *e)
+int space_new_until(const struct context *ctx, const struct facts *facts, const struct params *fixed, const struct space_stop *stop,
+		    struct space **ret_space, struct err *e)
 {
 	struct enumerate_query query = {
 		.file = context_file(ctx), .spec = context_spec(ctx), .facts = facts, .fixed = fixed, .stop = stop
 	};
 	struct space *s = NULL;
 	char *why = NULL;
-	int rc = enumerate(ctx, &query, &s, &why, e);
+	int rc = enumerate(&query, &s, &why, e);
 	if (rc == 0 && s->points.count == 0) {
 		char *given = fixed ? params_text(fixed) : mem_str("");
-		rc = err_set(e, ERR_INPUT, "%s: no valid execution parameters%s%s: %s", context_file(ctx),
-			     *given ? " with " : "", given, why && *why ? why : "every set of values is empty");
+		rc = err_set(e, ERR_INPUT, "%s: no valid execution parameters%s%s: %s", context_file(ctx), *given ? " with " : "",
+			     given, why && *why ? why : "every set of values is empty");
 		free(given);
 	}
 	free(why);
@@ -156,19 +146,18 @@ int space_new_until(const struct context *ctx, const struct facts *facts, const 
 	return rc;
 }
 
-int space_new(const struct context *ctx, const struct facts *facts, const struct params *fixed,
-	      struct space **ret_space, struct err *e)
+int space_new(const struct context *ctx, const struct facts *facts, const struct params *fixed, struct space **ret_space,
+	      struct err *e)
 {
 	return space_new_until(ctx, facts, fixed, NULL, ret_space, e);
 }
 
-int space_new_check(const struct context *ctx, const struct facts *facts, const struct params *fixed,
-		    struct space **ret_space, struct err *e)
+int space_new_check(const struct context *ctx, const struct facts *facts, const struct params *fixed, struct space **ret_space,
+		    struct err *e)
 {
-	struct enumerate_query query = {
-		.file = context_file(ctx), .spec = context_spec(ctx), .facts = facts, .fixed = fixed
-	};
-	struct space *s = space_alloc(ctx);
+	struct enumerate_query query = { .file = context_file(ctx), .spec = context_spec(ctx), .facts = facts, .fixed = fixed };
+	struct space *s = MEM_NEW(struct space);
+	s->spec = query.spec;
 	int rc = check_fixed(&query, e);
 	for (size_t k = 0; rc == 0 && k < s->spec->check_count; k++) {
 		char *why = NULL;
@@ -317,7 +306,7 @@ static uint64_t next_random(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* Uniform below n: draws from the incomplete last stretch are thrown away. */
+/* Uniform below n: draws from the incomplete last interval are rejected. */
 static uint64_t random_below(uint64_t *state, uint64_t n)
 {
 	uint64_t limit = UINT64_MAX - UINT64_MAX % n, r;

@@ -1,6 +1,6 @@
 /* space: all valid execution parameters of a context, enumerated once and then addressed by number. Constraints are
- * applied as soon as their variables are bound, so the work is bounded by the partial assignments visited and not by
- * the product. Used by validators (samples), tuners (everything) and estimates (counts). */
+ * applied as soon as their variables are bound, so the work depends on the partial assignments visited, not on the
+ * product. Used by validators (samples), tuners (everything) and estimates (counts). */
 #ifndef PEAKD_CORE_CONTEXT_SPACE_H
 #define PEAKD_CORE_CONTEXT_SPACE_H
 
@@ -31,19 +31,19 @@ struct space_stop {
  * size (NULL: none). requires: and where: both hold at every point. -ERR_INPUT for an empty space (says which
  * constraints removed how much) or one beyond the limits above (says what to tighten); -ERR_UNSUPPORTED when the
  * device does not meet requires:. The context must outlive the space. */
-int space_new(const struct context *ctx, const struct facts *facts, const struct params *fixed,
-	      struct space **ret_space, struct err *e);
-/* The same, but an empty space is no error: it has count 0, and *ret_why (owned by the caller, else NULL) says what
+int space_new(const struct context *ctx, const struct facts *facts, const struct params *fixed, struct space **ret_space,
+	      struct err *e);
+/* The same, but an empty space is not an error: it has count 0, and *ret_why (owned by the caller, else NULL) says what
  * removed everything. */
-int space_new_maybe(const struct context *ctx, const struct facts *facts, const struct params *fixed,
-		    struct space **ret_space, char **ret_why, struct err *e);
+int space_new_maybe(const struct context *ctx, const struct facts *facts, const struct params *fixed, struct space **ret_space,
+		    char **ret_why, struct err *e);
 /* The same with the sizes of check: in place of the declared ones. May be empty (count 0) without being an error: the
  * context has no check:, or it requires what those sizes do not fulfil. */
-int space_new_check(const struct context *ctx, const struct facts *facts, const struct params *fixed,
+int space_new_check(const struct context *ctx, const struct facts *facts, const struct params *fixed, struct space **ret_space,
+		    struct err *e);
+/* As space_new, but ends with -ERR_CANCELLED once `stop` says so. For callers who may stop waiting. */
+int space_new_until(const struct context *ctx, const struct facts *facts, const struct params *fixed, const struct space_stop *stop,
 		    struct space **ret_space, struct err *e);
-/* As space_new, but ends with -ERR_CANCELLED once `stop` says so. For callers who do not wait for ever. */
-int space_new_until(const struct context *ctx, const struct facts *facts, const struct params *fixed,
-		    const struct space_stop *stop, struct space **ret_space, struct err *e);
 void space_free(struct space *space);
 
 size_t space_count(const struct space *space);
@@ -57,8 +57,9 @@ struct params *space_at(const struct space *space, size_t index);
 /* Number of the point with these values; SIZE_MAX when it is not in the space. */
 size_t space_find(const struct space *space, const struct params *params);
 
-/* The values that variable number `var` of the specification (inputs first, then tuning parameters) may take, in no order, some perhaps at
- * no valid point: borrowed, *ret_count of them; and which of them point `index` has. For those who look at all points. */
+/* The values that variable number `var` of the specification (inputs first, then tuning parameters) may take, unordered;
+ * some may occur at no valid point. Borrowed, *ret_count of them. And the index of the value that point `index` has. For
+ * callers who look at all points. */
 const struct value *space_domain(const struct space *space, size_t var, size_t *ret_count);
 uint16_t space_domain_index(const struct space *space, size_t index, size_t var);
 
@@ -66,10 +67,10 @@ uint16_t space_domain_index(const struct space *space, size_t index, size_t var)
  * and their number returned. */
 size_t space_sample(const struct space *space, uint64_t seed, size_t k, size_t *ret_index);
 
-/* A uniformly random point; `state` (any number at first) goes on with every call. The space must not be empty. */
+/* A uniformly random point; `state` (any number at first) advances with every call. The space must not be empty. */
 size_t space_random(const struct space *space, uint64_t *state);
-/* The points of the same input size that differ from point `index` in exactly one parameter, ascending by parameter and value: appended
- * to a MEM_PUSH array. A binary search per value, so that it takes microseconds. */
+/* Appends to a MEM_PUSH array the points of the same input size that differ from point `index` in exactly one parameter,
+ * ascending by parameter and value. A binary search per value: microseconds. */
 void space_neighbours(const struct space *space, size_t index, size_t **points, size_t *count);
 
 /* Input sizes: the distinct assignments of the inputs. Points of size number s are first … first+count-1. */

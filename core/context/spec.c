@@ -29,18 +29,16 @@ static void rules_free(struct spec_rule *rules, size_t count)
 	free(rules);
 }
 
-static void checks_free(struct spec *s)
+void spec_free(struct spec *s)
 {
+	if (s == NULL)
+		return;
 	for (size_t k = 0; k < s->check_count; k++) {
 		for (size_t v = 0; v < s->var_count; v++)
 			expr_set_free(s->checks[k].sets[v]);
 		free(s->checks[k].sets);
 	}
 	free(s->checks);
-}
-
-static void arrays_free(struct spec *s)
-{
 	for (size_t k = 0; k < s->array_count; k++) {
 		free(s->arrays[k].name);
 		for (size_t d = 0; d < PLAN_RANK_MAX; d++)
@@ -48,30 +46,22 @@ static void arrays_free(struct spec *s)
 		expr_free(s->arrays[k].ld);
 	}
 	free(s->arrays);
-}
-
-void spec_free(struct spec *s)
-{
-	if (s == NULL)
-		return;
-	checks_free(s);
-	arrays_free(s);
 	for (size_t k = 0; k < s->var_count; k++) {
 		free(s->vars[k].name);
 		expr_set_free(s->vars[k].set);
 	}
+	free(s->vars);
 	for (size_t k = 0; k < s->constant_count; k++)
 		free(s->constants[k].name);
+	free(s->constants);
 	for (size_t k = 0; k < s->option_count; k++)
 		free(s->options[k]);
+	free(s->options);
 	rules_free(s->where, s->where_count);
 	rules_free(s->requires, s->requires_count);
 	expr_free(s->flops);
 	expr_free(s->bytes);
 	expr_scope_free(s->scope);
-	free(s->vars);
-	free(s->constants);
-	free(s->options);
 	free(s->inputs);
 	free(s->kernel);
 	free(s->backend);
@@ -93,9 +83,9 @@ int spec_find(const struct spec *s, const char *name)
  * decides nothing else. */
 enum { UNITS_STAND_IN = 64 };
 
-#define FACT(name, field)                                                                                              \
-	{                                                                                                              \
-		name, offsetof(struct facts, field), sizeof(((struct facts *)NULL)->field)                             \
+#define FACT(name, field)                                                                                                          \
+	{                                                                                                                          \
+		name, offsetof(struct facts, field), sizeof(((struct facts *)NULL)->field)                                         \
 	}
 static const struct {
 	const char *name;
@@ -180,8 +170,7 @@ double spec_bytes(const struct spec *s, const struct params *params)
 }
 
 /* Elements of an array and its largest extent; NaN when they cannot be computed. */
-static double elements(const struct spec *s, const struct spec_array *a, const struct params *params,
-		       double *ret_largest)
+static double elements(const struct spec *s, const struct spec_array *a, const struct params *params, double *ret_largest)
 {
 	double n = 1;
 	*ret_largest = 1;
@@ -231,8 +220,8 @@ double spec_roundoff_inputs(const struct spec *s)
 	double u = s->precision == SPEC_STRICT ? 0 : roundoff_named(s->precision_in);
 	bool finer = false;
 	for (size_t k = 0; k < s->array_count; k++)
-		finer |= s->arrays[k].role != PLAN_OUT && dtype_is_float(s->arrays[k].type) &&
-			 dtype_roundoff(s->arrays[k].type) < u;
+		finer |=
+			s->arrays[k].role != PLAN_OUT && dtype_is_float(s->arrays[k].type) && dtype_roundoff(s->arrays[k].type) < u;
 	return finer ? u : 0;
 }
 

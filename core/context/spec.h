@@ -94,8 +94,8 @@ struct spec {
 	char precision_in[8], precision_acc[8]; /* "f16", "f32"; "" when strict */
 	struct expr *flops, *bytes;             /* NULL when undeclared */
 	struct spec_gemm *gemm;                 /* library: the vendor's equivalent; NULL when undeclared */
-	struct expr_scope *scope; /* the names that expressions see: constants, device.*, vars, loop variables */
-	size_t device_slot;       /* of the first of SPEC_DEVICE_NAMES device.* names */
+	struct expr_scope *scope;               /* the names that expressions see: constants, device.*, vars, loop variables */
+	size_t device_slot;                     /* of the first of SPEC_DEVICE_NAMES device.* names */
 };
 
 /* Position of a variable in spec->vars; -1 when there is none. */

@@ -53,19 +53,16 @@ static int read_identity(struct reader *r)
 {
 	const struct front_matter_line *kernel = field_line(r, "kernel"), *backend = field_line(r, "backend");
 	if (kernel == NULL || backend == NULL)
-		return err_set(
-			r->e, ERR_INPUT,
-			"%s:1: the front matter has no `%s:` field; expected kernel, backend and inputs at least",
-			r->file, kernel ? "backend" : "kernel");
+		return err_set(r->e, ERR_INPUT,
+			       "%s:1: the front matter has no `%s:` field; expected kernel, backend and inputs at least", r->file,
+			       kernel ? "backend" : "kernel");
 	for (const char *c = kernel->value; *c; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
-			return err_set(r->e, ERR_INPUT,
-				       "%s:%d: kernel: `%s`: expected a name of letters, digits, '_', '-' and '.'",
+			return err_set(r->e, ERR_INPUT, "%s:%d: kernel: `%s`: expected a name of letters, digits, '_', '-' and '.'",
 				       r->file, kernel->line, kernel->value);
-	if (strcmp(backend->value, "cuda") != 0 && strcmp(backend->value, "hip") != 0 &&
-	    strcmp(backend->value, "hlsl") != 0)
-		return err_set(r->e, ERR_INPUT, "%s:%d: backend: expected cuda, hip or hlsl, found `%s`", r->file,
-			       backend->line, backend->value);
+	if (strcmp(backend->value, "cuda") != 0 && strcmp(backend->value, "hip") != 0 && strcmp(backend->value, "hlsl") != 0)
+		return err_set(r->e, ERR_INPUT, "%s:%d: backend: expected cuda, hip or hlsl, found `%s`", r->file, backend->line,
+			       backend->value);
 	r->spec->kernel = mem_str(kernel->value);
 	r->spec->backend = mem_str(backend->value);
 	return 0;
@@ -122,12 +119,11 @@ static int read_constant(struct reader *r, const struct front_matter_line *l)
 	struct value *env = spec_env(s, NULL, NULL), v;
 	enum value_status st = expr_eval(x, env, &v);
 	if (st != VALUE_OK || v.kind == VALUE_BOOL)
-		rc = err_set(r->e, ERR_INPUT, "`%s`: %s; a constant is a number made of numbers and earlier constants",
-			     l->value, st != VALUE_OK ? value_status_text(st) : "a truth value");
+		rc = err_set(r->e, ERR_INPUT, "`%s`: %s; a constant is a number made of numbers and earlier constants", l->value,
+			     st != VALUE_OK ? value_status_text(st) : "a truth value");
 	else
-		*MEM_PUSH(s->constants, s->constant_count) = (struct spec_const){
-			.name = mem_str(l->key), .slot = expr_scope_add(s->scope, l->key), .value = v
-		};
+		*MEM_PUSH(s->constants, s->constant_count) =
+			(struct spec_const){ .name = mem_str(l->key), .slot = expr_scope_add(s->scope, l->key), .value = v };
 	free(env);
 	expr_free(x);
 	return rc;
@@ -140,14 +136,13 @@ static bool is_size(const char *name, size_t *ret_len)
 	return n > 5 && strcmp(name + n - 5, ".size") == 0;
 }
 
-/* Whether the front matter has NAME.size for this entry: then NAME is an array without brackets. */
+/* Whether the front matter has NAME.size, which makes NAME an array without brackets. */
 static bool has_size(struct reader *r, const char *name)
 {
 	int at = front_matter_find(r->front, "inputs");
 	size_t n;
 	for (int k = front_matter_next(r->front, at, at); k >= 0; k = front_matter_next(r->front, at, k))
-		if (is_size(r->front->lines[k].key, &n) && strlen(name) == n &&
-		    strncmp(r->front->lines[k].key, name, n) == 0)
+		if (is_size(r->front->lines[k].key, &n) && strlen(name) == n && strncmp(r->front->lines[k].key, name, n) == 0)
 			return true;
 	return false;
 }
@@ -222,15 +217,13 @@ static int read_rule(struct reader *r, const struct front_matter_line *l, bool r
 	size_t count;
 	const uint16_t *slots = expr_slots(rule.expr, &count);
 	for (size_t k = 0; k < count; k++) {
-		rule.device =
-			rule.device || (slots[k] >= s->device_slot && slots[k] < s->device_slot + SPEC_DEVICE_NAMES);
+		rule.device = rule.device || (slots[k] >= s->device_slot && slots[k] < s->device_slot + SPEC_DEVICE_NAMES);
 		for (size_t v = s->input_count; v < s->var_count; v++)
 			rule.tuning = rule.tuning || s->vars[v].slot == slots[k];
 	}
 	rule.text = mem_str(l->value);
 	if (requires && rule.tuning)
-		rc = err_set(r->e, ERR_INPUT,
-			     "`%s` mentions a tuning parameter; that is a constraint for where:", l->value);
+		rc = err_set(r->e, ERR_INPUT, "`%s` mentions a tuning parameter; write it below where:", l->value);
 	if (requires)
 		*MEM_PUSH(s->requires, s->requires_count) = rule;
 	else
@@ -270,8 +263,7 @@ static int read_check(struct reader *r, const struct front_matter_line *l)
 		if (eq >= n)
 			rc = err_set(r->e, ERR_INPUT, "`%s`: expected `NAME = VALUES`, as in n = {67, 257}", l->value);
 		else if (var < 0 || s->vars[var].tuning)
-			rc = err_set(r->e, ERR_INPUT, "%s is not a scalar input; check: gives further input sizes",
-				     name);
+			rc = err_set(r->e, ERR_INPUT, "%s is not a scalar input; check: gives further input sizes", name);
 		else if (c->sets[var])
 			rc = err_set(r->e, ERR_INPUT, "%s is given twice in `%s`", name, l->value);
 		else
@@ -286,7 +278,7 @@ static int read_check(struct reader *r, const struct front_matter_line *l)
 	return 0;
 }
 
-/* flops: and bytes: see inputs and constants only, so that they mean the same for every variant. */
+/* flops: and bytes: depend on inputs and constants only, so that they mean the same for every variant. */
 static int read_amount(struct reader *r, const char *field, struct expr **ret_x)
 {
 	const struct front_matter_line *l = field_line(r, field);
@@ -297,11 +289,11 @@ static int read_amount(struct reader *r, const char *field, struct expr **ret_x)
 	for (size_t v = s->input_count; rc == 0 && v < s->var_count; v++)
 		if (expr_mentions(*ret_x, s->vars[v].slot))
 			rc = err_set(r->e, ERR_INPUT,
-				     "`%s` mentions tuning parameter %s; the work does not depend on tuning", l->value,
+				     "`%s` mentions tuning parameter %s; the amount of work must not depend on tuning", l->value,
 				     s->vars[v].name);
 	for (size_t k = 0; rc == 0 && k < SPEC_DEVICE_NAMES; k++)
 		if (expr_mentions(*ret_x, s->device_slot + k))
-			rc = err_set(r->e, ERR_INPUT, "`%s` mentions the device; the work does not depend on it",
+			rc = err_set(r->e, ERR_INPUT, "`%s` mentions the device; the amount of work must not depend on it",
 				     l->value);
 	return rc < 0 ? place(r, l->line, field, NULL) : 0;
 }
@@ -365,12 +357,12 @@ static int parse_gemm(const struct spec *spec, const char *text, struct spec_gem
 	g.b_transposed = take_text(&at, "^T");
 	skip_space(&at);
 	if (*at)
-		return err_set(e, ERR_INPUT, "`%s`: `%s` is left over; " GEMM, text, at);
+		return err_set(e, ERR_INPUT, "`%s`: unexpected `%s`; " GEMM, text, at);
 	if (spec->arrays[g.c].role == PLAN_IN)
-		return err_set(e, ERR_INPUT, "gemm: %s is an input; the product is an output", spec->arrays[g.c].name);
+		return err_set(e, ERR_INPUT, "gemm: %s is an input; the product must be an output", spec->arrays[g.c].name);
 	if (spec->arrays[g.a].role == PLAN_OUT || spec->arrays[g.b].role == PLAN_OUT ||
 	    spec->arrays[g.a].type != spec->arrays[g.b].type)
-		return err_set(e, ERR_INPUT, "gemm: %s and %s have to be inputs of one type", spec->arrays[g.a].name,
+		return err_set(e, ERR_INPUT, "gemm: %s and %s must be inputs of one type", spec->arrays[g.a].name,
 			       spec->arrays[g.b].name);
 	*ret_gemm = mem_copy(&g, sizeof g);
 	return 0;

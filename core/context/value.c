@@ -76,7 +76,7 @@ bool value_same(struct value a, struct value b)
 	return false;
 }
 
-/* -1, 0, 1 for an integer against a float, exactly; the float is no NaN. */
+/* -1, 0, 1 for an integer against a float, exactly; the float is not NaN. */
 static int compare_mixed(int64_t i, double f)
 {
 	if (f >= 0x1p63)
@@ -235,54 +235,44 @@ enum value_status value_apply(enum value_op op, struct value a, struct value b, 
 }
 
 /* --- functions ---------------------------------------------------------------------------------------------------- */
-enum value_status value_cdiv(struct value a, struct value b, struct value *ret_v)
+const char *const value_function_names[VALUE_FUNCTIONS] = { "cdiv", "min", "max", "floor", "ceil", "abs" };
+
+size_t value_arity(enum value_function fn)
+{
+	return fn == VALUE_CDIV ? 2 : fn == VALUE_MIN || fn == VALUE_MAX ? 0 : 1;
+}
+
+/* ceil(a/b) = -floor(-a/b) */
+static enum value_status ceiling_division(struct value a, struct value b, struct value *ret_v)
 {
 	struct value minus, q;
-	enum value_status st = value_apply(VALUE_NEG, a, a, &minus);
+	enum value_status st = arithmetic(VALUE_NEG, a, a, &minus);
 	if (st == VALUE_OK)
-		st = value_apply(VALUE_IDIV, minus, b, &q); /* ceil(a/b) = -floor(-a/b) */
+		st = arithmetic(VALUE_IDIV, minus, b, &q);
 	if (st == VALUE_OK)
-		st = value_apply(VALUE_NEG, q, q, ret_v);
+		st = arithmetic(VALUE_NEG, q, q, ret_v);
 	if (st == VALUE_OK)
 		*ret_v = value_normal(*ret_v);
 	return st;
 }
 
-enum value_status value_floor(struct value a, struct value *ret_v)
+enum value_status value_call(enum value_function fn, const struct value *args, size_t count, struct value *ret_v)
 {
-	if (!is_number(a))
+	struct value v = args[0], wins;
+	if (!is_number(v))
 		return VALUE_TYPE;
-	*ret_v = a.kind == VALUE_INT ? a : value_normal(value_of_float(floor(a.f)));
-	return VALUE_OK;
-}
-
-enum value_status value_ceil(struct value a, struct value *ret_v)
-{
-	if (!is_number(a))
-		return VALUE_TYPE;
-	*ret_v = a.kind == VALUE_INT ? a : value_normal(value_of_float(ceil(a.f)));
-	return VALUE_OK;
-}
-
-enum value_status value_abs(struct value a, struct value *ret_v)
-{
-	if (!is_number(a))
-		return VALUE_TYPE;
-	*ret_v = a;
-	return value_double(a) < 0 ? value_apply(VALUE_NEG, a, a, ret_v) : VALUE_OK;
-}
-
-enum value_status value_best(enum value_op better, const struct value *v, size_t count, struct value *ret_v)
-{
-	struct value best = v[0], wins;
-	if (!is_number(best))
-		return VALUE_TYPE;
-	for (size_t k = 1; k < count; k++) {
-		if (value_apply(better, v[k], best, &wins) != VALUE_OK)
+	if (fn == VALUE_CDIV)
+		return ceiling_division(v, args[1], ret_v);
+	if (fn == VALUE_ABS && value_double(v) < 0)
+		return arithmetic(VALUE_NEG, v, v, ret_v);
+	if (fn == VALUE_FLOOR || fn == VALUE_CEIL)
+		v = v.kind == VALUE_INT ? v : value_normal(value_of_float(fn == VALUE_FLOOR ? floor(v.f) : ceil(v.f)));
+	for (size_t k = 1; k < count && (fn == VALUE_MIN || fn == VALUE_MAX); k++) {
+		if (relation(fn == VALUE_MIN ? VALUE_LT : VALUE_GT, args[k], v, &wins) != VALUE_OK)
 			return VALUE_TYPE;
 		if (wins.b)
-			best = v[k];
+			v = args[k];
 	}
-	*ret_v = best;
+	*ret_v = v;
 	return VALUE_OK;
 }

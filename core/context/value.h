@@ -1,4 +1,4 @@
-/* value: one number or truth value of an expression, and Lua 5.4's arithmetic on it (reference manual §3.4.1-§3.4.5):
+/* value: one number or truth value of an expression, and Lua 5.4's arithmetic on it (reference manual 3.4.1 to 3.4.5):
  * wrapping 64-bit integers, doubles, floor division and modulo, exact comparison between the two. Used by
  * core/context/expr and by whoever reads the result of an expression. */
 #ifndef PEAKD_CORE_CONTEXT_VALUE_H
@@ -55,14 +55,22 @@ struct value value_of_float(double f);
 struct value value_of_bool(bool b);
 
 enum value_status value_apply(enum value_op op, struct value a, struct value b, struct value *ret_v);
-/* The functions of expressions and host code, on numbers (else VALUE_TYPE). Ceiling division: the smallest integer ≥
- * a/b. */
-enum value_status value_cdiv(struct value a, struct value b, struct value *ret_v);
-enum value_status value_floor(struct value a, struct value *ret_v);
-enum value_status value_ceil(struct value a, struct value *ret_v);
-enum value_status value_abs(struct value a, struct value *ret_v);
-/* The first of count ≥ 1 values that no other is better than: VALUE_LT gives the minimum, VALUE_GT the maximum. */
-enum value_status value_best(enum value_op better, const struct value *v, size_t count, struct value *ret_v);
+/* The functions of expressions and of host code, on numbers. */
+enum value_function {
+	VALUE_CDIV, /* ceiling division: the smallest integer not below a/b */
+	VALUE_MIN,
+	VALUE_MAX,
+	VALUE_FLOOR,
+	VALUE_CEIL,
+	VALUE_ABS,
+	VALUE_FUNCTIONS
+};
+/* "cdiv", "min", …, by number. */
+extern const char *const value_function_names[VALUE_FUNCTIONS];
+/* How many arguments a function takes: 0 for one or more. */
+size_t value_arity(enum value_function fn);
+/* Calls a function with as many arguments as it takes. */
+enum value_status value_call(enum value_function fn, const struct value *args, size_t count, struct value *ret_v);
 /* "division by zero", … for messages. */
 const char *value_status_text(enum value_status status);
 

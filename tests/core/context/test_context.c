@@ -203,9 +203,9 @@ static const struct bad {
 	{ HEAD "flops: 2*n +\n" TAIL, "f:8: flops: `2*n +`, column 6: expected a number or a name, found the end" },
 	{ HEAD "tune: {1}\n" TAIL, "f:8: tune: expected entries on the next lines" },
 	{ HEAD "tune:\n  BX: {1, 2\n" TAIL, "f:9: tune: `{1, 2`: brackets do not close" },
-	{ HEAD "tune:\n  BX: [1, 2]\n" TAIL, "f:9: tune: BX: `[1, 2]`: values stand in braces: {1, 2}" },
+	{ HEAD "tune:\n  BX: [1, 2]\n" TAIL, "f:9: tune: BX: `[1, 2]`: write values in braces: {1, 2}" },
 	{ HEAD "tune:\n  BX: 2..4\n" TAIL, "f:9: tune: BX: `2..4`, column 1: expected a number, found '2..4'" },
-	{ HEAD "tune:\n  BX: 1, 2\n" TAIL, "f:9: tune: BX: `1, 2`: several values stand in braces: {1, 2}" },
+	{ HEAD "tune:\n  BX: 1, 2\n" TAIL, "f:9: tune: BX: `1, 2`: write several values in braces: {1, 2}" },
 	{ HEAD "tune:\n  BX:\n" TAIL, "f:9: tune: BX: expected a value" },
 	{ HEAD "tune:\n  BX: {1}\n  BX: {2}\n" TAIL, "f:10: tune: BX is declared twice; first on line 9" },
 	{ HEAD "tune:\n  n: {1}\n" TAIL, "f:9: tune: n: n is declared twice" },
@@ -353,7 +353,7 @@ static void test_library(void)
 	free(without);
 	refuse_gemm("cublas", "gemm C = A * B");
 	refuse_gemm("gemm C = A + B", "gemm C = A * B");
-	refuse_gemm("gemm C = A * B^", "left over");
+	refuse_gemm("gemm C = A * B^", "unexpected `");
 	refuse_gemm("gemm D = A * B", "no array `D`");
 	refuse_gemm("gemm A = C * B", "is an input");
 	refuse_gemm("gemm C = C * B", "inputs of one type");

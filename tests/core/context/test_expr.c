@@ -203,7 +203,7 @@ static void test_sets(void)
 	values("i for i = 0,4 if n % i == 0", "1 2 4");
 	values("BX*i for i = 1,cdiv(n, 256)", "16 32");
 	values("{min(1,2), max(3,4)}", "1 4");
-	values("1, 2", "several values stand in braces: {1, 2}");
+	values("1, 2", "write several values in braces: {1, 2}");
 	values("{1, 2", "expected '}'");
 	values("{}", "expected values, such as {16, 32, 64}");
 	values("i for i = 1", "expected `EXPR for NAME = FROM, TO");
@@ -212,7 +212,7 @@ static void test_sets(void)
 	values("i for i = 1,2,0", "the range's step is 0");
 	values("i for i = 1,10^9", "more than 4096 values");
 	values("0 for i = 1,10^9", "more than 1048576 steps");
-	values("i for i = 1,0.5*n+0.5", "the range's end is no integer");
+	values("i for i = 1,0.5*n+0.5", "the range's end is not an integer");
 	values("{1 < 2}", "a value is true or false");
 	values("{1 // 0}", "division by zero");
 }
