@@ -2,6 +2,7 @@
 #include "core/context/input.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,12 +69,16 @@ int input_var(struct spec *spec, const char *name, bool tuning, enum dtype type,
 	return 0;
 }
 
+static const char *past_blanks(const char *text)
+{
+	return text + strspn(text, " ");
+}
+
 /* Takes a word from *at when it is the next one; a word ends where letters, digits and underscores end. */
 static bool take_word(const char **at, const char *word)
 {
 	size_t n = strlen(word);
-	while (**at == ' ')
-		++*at;
+	*at = past_blanks(*at);
 	if (strncmp(*at, word, n) != 0 || isalnum((unsigned char)(*at)[n]) || (*at)[n] == '_')
 		return false;
 	*at += n;
@@ -82,8 +87,7 @@ static bool take_word(const char **at, const char *word)
 
 static int take_type(const char **at, enum dtype *ret_type, struct err *e)
 {
-	while (**at == ' ')
-		++*at;
+	*at = past_blanks(*at);
 	size_t n = 0;
 	while (isalnum((unsigned char)(*at)[n]) || (*at)[n] == '_')
 		n++;
@@ -120,8 +124,7 @@ int input_scalar(struct spec *spec, const char *name, const char *value, int lin
 	int rc = take_type(&at, &type, e);
 	if (rc < 0)
 		return rc;
-	while (*at == ' ')
-		at++;
+	at = past_blanks(at);
 	if (*at != '=')
 		return err_set(e, ERR_INPUT,
 			       "expected `= VALUES` behind the type (all values of a scalar are enumerated, as in "
@@ -129,11 +132,6 @@ int input_scalar(struct spec *spec, const char *name, const char *value, int lin
 			       name, *at ? "`" : "", *at ? at : "the end of the line", *at ? "`" : "");
 	rc = input_name(spec, name, e);
 	return rc < 0 ? rc : input_var(spec, name, false, type, at + 1, line, e);
-}
-
-int input_size(struct spec *spec, const char *name, const char *value, int line, struct err *e)
-{
-	return input_var(spec, name, false, DTYPE_I64, value, line, e);
 }
 
 /* --- arrays ------------------------------------------------------------------------------------------------------- */
@@ -163,48 +161,33 @@ static size_t item_length(const char *text)
 /* `[rows, cols; ld]`, *at on the bracket. */
 static int take_extents(struct spec *spec, struct spec_array *a, const char **at, struct err *e)
 {
-	const char *s = *at + 1;
-	for (;;) {
-		size_t n = item_length(s);
+	const char *s = *at;
+	int rc = 0;
+	do {
+		size_t n = item_length(++s);
 		if (a->rank == PLAN_RANK_MAX)
 			return err_set(e, ERR_INPUT, "more than %d extents in `%s`", PLAN_RANK_MAX, *at);
-		int rc = array_extent(spec, s, n, &a->dims[a->rank], e);
-		if (rc < 0)
-			return rc;
-		a->rank++;
+		rc = array_extent(spec, s, n, &a->dims[a->rank], e);
+		a->rank += rc == 0;
 		s += n;
-		if (*s != ',')
-			break;
-		s++;
-	}
-	if (*s == ';') {
+	} while (rc == 0 && *s == ',');
+	if (rc == 0 && *s == ';') {
 		size_t n = item_length(++s);
-		int rc = array_extent(spec, s, n, &a->ld, e);
-		if (rc < 0)
-			return rc;
-		if (a->rank < 2)
-			return err_set(e, ERR_INPUT, "a leading dimension (`; ld`) needs two extents or more");
+		rc = array_extent(spec, s, n, &a->ld, e);
+		if (rc == 0 && a->rank < 2)
+			rc = err_set(e, ERR_INPUT, "a leading dimension (`; ld`) needs two extents or more");
 		s += n;
 	}
-	if (*s != ']')
-		return err_set(e, ERR_INPUT, "expected ']' behind the extents in `%s`, as in f32[m, k] or f32[m, k; ld]", *at);
-	*at = s + 1;
-	return 0;
+	if (rc == 0 && *s != ']')
+		rc = err_set(e, ERR_INPUT, "expected ']' behind the extents in `%s`, as in f32[m, k] or f32[m, k; ld]", *at);
+	*at = s + (rc == 0);
+	return rc;
 }
 
-/* Plain `random` is symmetric for signed types, so that sums cancel and errors show. */
-static void default_range(struct spec_array *a)
-{
-	bool floating = dtype_is_float(a->type);
-	a->lo = floating ? -1 : dtype_is_signed(a->type) ? -8 : 0;
-	a->hi = floating ? 1 : dtype_is_signed(a->type) ? 8 : 16;
-}
-
+/* `FILL`, or `random(lo, hi)`. */
 static int take_fill(struct spec_array *a, const char *text, struct err *e)
 {
-	while (*text == ' ')
-		text++;
-	const char *at = text;
+	const char *at = text = past_blanks(text);
 	size_t k = 0;
 	while (k < MEM_COUNT(fills) && !take_word(&at, fills[k]))
 		k++;
@@ -212,23 +195,12 @@ static int take_fill(struct spec_array *a, const char *text, struct err *e)
 		return err_set(e, ERR_INPUT, "expected zeros, ones, random, random(lo, hi), normal or iota behind '=', found `%s`",
 			       text);
 	a->fill = fill_kinds[k];
-	while (*at == ' ')
-		at++;
+	at = past_blanks(at);
 	if (a->fill == PLAN_RANDOM && *at == '(') {
-		char *end;
-		a->lo = strtod(at + 1, &end);
-		bool good = end > at + 1;
-		while (*end == ' ')
-			end++;
-		good = good && *end == ',';
-		const char *second = end + good;
-		a->hi = strtod(second, &end);
-		good = good && end > second && a->lo < a->hi;
-		while (*end == ' ')
-			end++;
-		if (!good || *end != ')')
+		int end = 0;
+		if (sscanf(at, "(%lf ,%lf )%n", &a->lo, &a->hi, &end) != 2 || end == 0 || !(a->lo < a->hi))
 			return err_set(e, ERR_INPUT, "expected random(lo, hi) with two numbers, lo < hi, found `%s`", text);
-		at = end + 1;
+		at += end;
 	}
 	return *at == '\0' ? 0 : err_set(e, ERR_INPUT, "expected nothing more behind the fill, found `%s`", at);
 }
@@ -258,8 +230,10 @@ static int read_array(struct spec *spec, struct spec_array *a, const char *value
 	int rc = take_type(&at, &a->type, e);
 	if (rc < 0)
 		return rc;
-	default_range(a);
+	/* Plain `random` is symmetric for signed types, so that sums cancel and errors show. */
 	a->fill = PLAN_RANDOM;
+	a->lo = dtype_is_float(a->type) ? -1 : dtype_is_signed(a->type) ? -8 : 0;
+	a->hi = dtype_is_float(a->type) ? 1 : dtype_is_signed(a->type) ? 8 : 16;
 	if (*at == '[' && at[1] == ']')
 		at += 2;
 	else if (*at == '[')
@@ -268,8 +242,7 @@ static int read_array(struct spec *spec, struct spec_array *a, const char *value
 		rc = array_size_var(spec, a, e);
 	if (rc < 0)
 		return rc;
-	while (*at == ' ')
-		at++;
+	at = past_blanks(at);
 	if (*at == '\0')
 		return 0;
 	if (*at != '=')

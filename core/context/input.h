@@ -12,13 +12,10 @@
 bool input_is_array(const char *value);
 /* `TYPE = SET`. The scope must hold everything that SET may mention, and gets `name` added behind it. */
 int input_scalar(struct spec *spec, const char *name, const char *value, int line, struct err *e);
-/* `NAME.size: SET`. */
-int input_size(struct spec *spec, const char *name, const char *value, int line, struct err *e);
 /* `[out|inout] TYPE[dims; ld] [= FILL]`; without brackets when the scope has NAME.size. */
 int input_array(struct spec *spec, const char *name, const char *value, int line, struct err *e);
 
-/* Adds a variable with a set of values to the specification (a tuning parameter too). Messages name the problem
- * only. */
+/* Adds a scalar, a NAME.size or a tuning parameter with its set of values. Messages name the problem only. */
 int input_var(struct spec *spec, const char *name, bool tuning, enum dtype type, const char *set, int line, struct err *e);
 /* True for words of C, Lua and host code, and for types: an input must not have such a name. */
 bool input_is_taken(const char *name);

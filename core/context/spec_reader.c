@@ -1,6 +1,7 @@
 /* spec_reader: reads the fields of a front matter into a typed specification; see spec.h. Called by spec.c alone. */
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,28 +69,29 @@ static int read_identity(struct reader *r)
 	return 0;
 }
 
+static bool is_one_of(const char *word, const char *const *list)
+{
+	while (*list && strcmp(*list, word) != 0)
+		list++;
+	return *list != NULL;
+}
+
 /* `strict` or `tensor:IN/ACC`. */
 static int read_precision(struct reader *r)
 {
-	static const char *const ins[] = { "f32", "f16", "bf16", "tf32", "e4m3", "e5m2", "i8", "u8" };
-	static const char *const accs[] = { "f16", "f32", "f64", "i32" };
+	static const char *const ins[] = { "f32", "f16", "bf16", "tf32", "e4m3", "e5m2", "i8", "u8", NULL };
+	static const char *const accs[] = { "f16", "f32", "f64", "i32", NULL };
 	const struct front_matter_line *l = field_line(r, "precision");
 	struct spec *s = r->spec;
+	int end = 0;
 	s->precision_text = mem_str(l ? l->value : "strict");
 	if (strcmp(s->precision_text, "strict") == 0)
 		return 0;
-	for (size_t i = 0; i < MEM_COUNT(ins); i++)
-		for (size_t a = 0; a < MEM_COUNT(accs); a++) {
-			char *form = mem_fmt("tensor:%s/%s", ins[i], accs[a]);
-			bool same = strcmp(form, s->precision_text) == 0;
-			free(form);
-			if (!same)
-				continue;
-			s->precision = SPEC_TENSOR;
-			strcpy(s->precision_in, ins[i]);
-			strcpy(s->precision_acc, accs[a]);
-			return 0;
-		}
+	if (sscanf(s->precision_text, "tensor:%7[a-z0-9]/%7[a-z0-9]%n", s->precision_in, s->precision_acc, &end) == 2 &&
+	    s->precision_text[end] == '\0' && is_one_of(s->precision_in, ins) && is_one_of(s->precision_acc, accs)) {
+		s->precision = SPEC_TENSOR;
+		return 0;
+	}
 	return err_set(r->e, ERR_INPUT,
 		       "%s:%d: precision: expected strict or tensor:IN/ACC with IN one of f32, f16, bf16, tf32, "
 		       "e4m3, e5m2, i8, u8 and ACC one of f16, f32, f64, i32 (tensor:f16/f32), found `%s`",
@@ -129,41 +131,41 @@ static int read_constant(struct reader *r, const struct front_matter_line *l)
 	return rc;
 }
 
-static bool is_size(const char *name, size_t *ret_len)
-{
-	size_t n = strlen(name);
-	*ret_len = n > 5 ? n - 5 : 0;
-	return n > 5 && strcmp(name + n - 5, ".size") == 0;
-}
-
-/* Whether the front matter has NAME.size, which makes NAME an array without brackets. */
-static bool has_size(struct reader *r, const char *name)
+/* The entry of inputs: with this name; NULL when there is none. */
+static const struct front_matter_line *input_line(struct reader *r, const char *name, size_t len)
 {
 	int at = front_matter_find(r->front, "inputs");
-	size_t n;
 	for (int k = front_matter_next(r->front, at, at); k >= 0; k = front_matter_next(r->front, at, k))
-		if (is_size(r->front->lines[k].key, &n) && strlen(name) == n && strncmp(r->front->lines[k].key, name, n) == 0)
-			return true;
-	return false;
+		if (strlen(r->front->lines[k].key) == len && strncmp(r->front->lines[k].key, name, len) == 0)
+			return &r->front->lines[k];
+	return NULL;
 }
 
+/* Length of NAME in "NAME.size", 0 for any other key. */
+static size_t sized_length(const char *key)
+{
+	size_t n = strlen(key);
+	return n > 5 && strcmp(key + n - 5, ".size") == 0 ? n - 5 : 0;
+}
+
+/* NAME.size makes NAME an array without brackets. */
 static bool is_array(struct reader *r, const struct front_matter_line *l)
 {
-	size_t n;
-	return !is_size(l->key, &n) && (input_is_array(l->value) || has_size(r, l->key));
+	char *size = mem_fmt("%s.size", l->key);
+	bool sized = input_line(r, size, strlen(size)) != NULL;
+	free(size);
+	return sized_length(l->key) == 0 && (sized || input_is_array(l->value));
 }
 
 static int read_scalar(struct reader *r, const struct front_matter_line *l)
 {
-	size_t n;
+	size_t n = sized_length(l->key);
 	if (is_array(r, l))
 		return 0;
-	if (!is_size(l->key, &n))
+	if (n == 0)
 		return input_scalar(r->spec, l->key, l->value, l->line, r->e);
-	int at = front_matter_find(r->front, "inputs");
-	for (int k = front_matter_next(r->front, at, at); k >= 0; k = front_matter_next(r->front, at, k))
-		if (strlen(r->front->lines[k].key) == n && strncmp(r->front->lines[k].key, l->key, n) == 0)
-			return input_size(r->spec, l->key, l->value, l->line, r->e);
+	if (input_line(r, l->key, n))
+		return input_var(r->spec, l->key, false, DTYPE_I64, l->value, l->line, r->e);
 	return err_set(r->e, ERR_INPUT, "no array %.*s is declared", (int)n, l->key);
 }
 
@@ -316,7 +318,7 @@ static bool take_text(const char **at, const char *what)
 	return true;
 }
 
-/* The array whose name stands here. */
+/* Reads the name of an array. */
 static int take_array(const struct spec *spec, const char **at, size_t *ret_index, struct err *e)
 {
 	size_t n = 0;
