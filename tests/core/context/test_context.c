@@ -38,7 +38,7 @@ static void test_examples(void)
 {
 	struct dirent **list = NULL;
 	int n = scandir("examples", &list, is_example, alphasort);
-	ok(n >= 3, "there are examples");
+	ok(n >= 3, "the examples are found");
 	for (int k = 0; k < n; k++) {
 		char *path = mem_fmt("examples/%s", list[k]->d_name);
 		struct context *ctx = NULL;
@@ -47,11 +47,11 @@ static void test_examples(void)
 		struct err e = ERR_INIT;
 		is_int(context_load(path, &ctx, &e), 0, "%s loads %s", path, e.text);
 		round_trip(list[k]->d_name, context_render(ctx));
-		is_int(host_check(ctx, &e), 0, "its host code compiles %s", e.text);
-		is_int(space_new(ctx, &facts, NULL, &space, &e), 0, "it has valid parameters %s", e.text);
-		is_int(space_new_check(ctx, &facts, NULL, &check, &e), 0, "and check: sizes %s", e.text);
+		is_int(host_check(ctx, &e), 0, "an example's host code compiles %s", e.text);
+		is_int(space_new(ctx, &facts, NULL, &space, &e), 0, "an example has valid parameters %s", e.text);
+		is_int(space_new_check(ctx, &facts, NULL, &check, &e), 0, "an example has check: sizes %s", e.text);
 		bool emulated = strstr(path, "gfx90a") != NULL; /* too slow for a second, finer computation: the root is its own reference */
-		ok(space_size_count(check) >= 2 && (context_reference(ctx) != NULL || emulated), "two of them or more, and a reference");
+		ok(space_size_count(check) >= 2 && (context_reference(ctx) != NULL || emulated), "an example checks several sizes and has a reference");
 		space_free(space);
 		space_free(check);
 		context_free(ctx);
@@ -77,18 +77,18 @@ static void test_awkward(void)
 	struct context *ctx = sample_parse(awkward);
 	const char *r = context_render(ctx);
 	has_str(r, "---\n# heading comment\nbackend: cuda  # where\n\nkernel: odd.name-2\n",
-		"comments, blank lines and order are kept");
+		"rendering keeps comments, blank lines and order");
 	has_str(r, "  # about n\n  A: f32[ n, n ; n+1 ] = random( 0 , 2 )\n  n: int = {1, 2}  # sizes\n",
-		"white space is collapsed");
+		"rendering collapses white space");
 	has_str(r, "---\n\nSome prose\nin two lines.\n\n```lua host\nlaunch('k', 1, 1, {A})   -- a comment\n```\n",
-		"prose is kept");
+		"rendering keeps prose");
 	has_str(r, "````cuda\n// a fence inside\n```\nvoid k();   \n````\n\nThe end.\n",
-		"regions byte for byte, in a fence that is long enough");
-	is_str(context_region(ctx, REGION_MACROS), "", "no macros");
+		"rendering keeps regions byte for byte, in a fence that is long enough");
+	is_str(context_region(ctx, REGION_MACROS), "", "a missing macros region is empty");
 	const struct spec *s = context_spec(ctx);
-	ok(s->arrays[0].lo == 0 && s->arrays[0].hi == 2 && s->arrays[0].ld != NULL, "range and leading dimension");
-	is_int(s->arrays[1].role, PLAN_INOUT, "inout");
-	is_int(s->option_count, 2, "two options");
+	ok(s->arrays[0].lo == 0 && s->arrays[0].hi == 2 && s->arrays[0].ld != NULL, "a range of random values and a leading dimension are read");
+	is_int(s->arrays[1].role, PLAN_INOUT, "inout is read");
+	is_int(s->option_count, 2, "options are split at spaces");
 	context_free(ctx);
 }
 
@@ -105,35 +105,35 @@ static void test_identity(void)
 	struct hash h = hash_of(SAMPLE_TUNE "where: BX > 1\n", SAMPLE_HOST);
 	is_str(hash_of("# comment\ntune:\n  BX: {16,  32}  # more\n\nwhere:\n  - BX > 1\n", SAMPLE_HOST).hex,
 	       hash_of("tune:\n  BX: {16, 32}\nwhere: BX > 1\n", SAMPLE_HOST).hex,
-	       "comments and shape of lists do not count");
-	is_str(hash_of("where: BX > 1\n" SAMPLE_TUNE, SAMPLE_HOST).hex, h.hex, "nor the order of fields");
-	ok(strcmp(hash_of(SAMPLE_TUNE "where: BX > 2\n", SAMPLE_HOST).hex, h.hex) != 0, "constraints do");
+	       "comments and the shape of lists do not change the hash");
+	is_str(hash_of("where: BX > 1\n" SAMPLE_TUNE, SAMPLE_HOST).hex, h.hex, "the order of fields does not change the hash");
+	ok(strcmp(hash_of(SAMPLE_TUNE "where: BX > 2\n", SAMPLE_HOST).hex, h.hex) != 0, "a constraint changes the hash");
 	ok(strcmp(hash_of(SAMPLE_TUNE "where: BX > 1\n", SAMPLE_HOST "-- x\n").hex, h.hex) != 0,
-	   "comments in regions do");
+	   "a comment in a region changes the hash");
 }
 
 static void test_regions(void)
 {
 	struct err e = ERR_INIT;
 	struct context *ctx = sample_context("cuda", SAMPLE_TUNE, SAMPLE_HOST), *with = NULL, *back = NULL;
-	is_int(context_with_region(ctx, REGION_MACROS, "#define X 1", &with, &e), 0, "macros are added");
-	is_str(context_region(with, REGION_MACROS), "#define X 1\n", "with a newline at the end");
-	is_str(context_region(with, REGION_HOST), SAMPLE_HOST, "the rest stays");
+	is_int(context_with_region(ctx, REGION_MACROS, "#define X 1", &with, &e), 0, "a macros region is added");
+	is_str(context_region(with, REGION_MACROS), "#define X 1\n", "a new region gets a newline at its end");
+	is_str(context_region(with, REGION_HOST), SAMPLE_HOST, "the other regions stay");
 	has_str(context_render(with), "void k() {}\n```\n```macros\n#define X 1\n```\n```lua host\n",
-		"behind the device code");
-	ok(strcmp(context_hash(ctx)->hex, context_hash(with)->hex) != 0, "another context");
-	is_int(context_with_region(with, REGION_MACROS, "", &back, &e), 0, "and removed");
-	is_str(context_hash(back)->hex, context_hash(ctx)->hex, "the first one again");
+		"macros are put behind the device code");
+	ok(strcmp(context_hash(ctx)->hex, context_hash(with)->hex) != 0, "a changed region changes the hash");
+	is_int(context_with_region(with, REGION_MACROS, "", &back, &e), 0, "a macros region is removed");
+	is_str(context_hash(back)->hex, context_hash(ctx)->hex, "removing what was added restores the hash");
 	context_free(back);
 	is_int(context_with_region(ctx, REGION_DEVICE, " \n", &back, &e), -ERR_INPUT,
 	       "an empty device region is refused");
-	has_str(e.text, "sample.peak.md: device code: the region is empty", "with a message");
-	is_int(context_as_reference(ctx, &back, &e), -ERR_NOT_FOUND, "no reference fence");
+	has_str(e.text, "sample.peak.md: device code: the region is empty", "the message says that the region is empty");
+	is_int(context_as_reference(ctx, &back, &e), -ERR_NOT_FOUND, "a context without a reference fence says so");
 	round_trip("with macros", context_render(with));
 	context_free(with);
 	struct context *shared = context_ref(ctx);
 	context_free(ctx);
-	is_str(context_kernel(shared), "sample", "a second owner keeps it alive");
+	is_str(context_kernel(shared), "sample", "a second owner keeps the context alive");
 	context_free(shared);
 }
 
@@ -155,29 +155,29 @@ static void test_edits(void)
 		{ CONTEXT_WHERE_ADD, NULL, "TILE_K < BX" },   { CONTEXT_WHERE_ADD, NULL, "TILE_K  < BX" },
 		{ CONTEXT_REQUIRES_ADD, NULL, "n % 8 == 0" },
 	};
-	is_int(context_with_tuning(ctx, edits, 5, &next, &e), 0, "edits apply %s", e.text);
+	is_int(context_with_tuning(ctx, edits, 5, &next, &e), 0, "edits of tuning parameters apply %s", e.text);
 	has_str(context_render(next),
 		"tune:\n  BX: {64}\n  TILE_K: {8, 16}\n# about the constraint\nwhere:\n  - BX > 1  # why\n"
 		"  - TILE_K < BX\nrequires:\n  - n % 8 == 0\nflops: n\n---\n",
-		"in their places, with comments kept");
+		"edits go to their places and keep comments");
 	round_trip("edited", context_render(next));
 	struct context *less = NULL;
 	is_int(edit(next, CONTEXT_TUNE_DROP, "TILE_K", NULL, &less, &e), 0, "a parameter is dropped %s", e.text);
-	ok(context_spec(less)->where_count == 1 && context_spec(less)->var_count == 2, "with its constraint");
+	ok(context_spec(less)->where_count == 1 && context_spec(less)->var_count == 2, "dropping a parameter drops its constraint");
 	context_free(less);
 	is_int(edit(next, CONTEXT_WHERE_DROP, NULL, "BX > 1", &less, &e), 0, "a constraint is dropped");
-	is_int(context_spec(less)->where_count, 1, "alone");
+	is_int(context_spec(less)->where_count, 1, "dropping a constraint drops no other");
 	context_free(less);
 	context_free(next);
-	is_int(edit(ctx, CONTEXT_WHERE_ADD, NULL, "n > 64", &next, &e), -ERR_INPUT, "a constraint on sizes alone");
-	has_str(e.text, "belongs under requires:", "is refused");
-	is_int(edit(ctx, CONTEXT_TUNE_DROP, "BY", NULL, &next, &e), -ERR_NOT_FOUND, "an unknown parameter");
-	is_int(edit(ctx, CONTEXT_WHERE_DROP, NULL, "BX > 2", &next, &e), -ERR_NOT_FOUND, "an unknown constraint");
-	is_int(edit(ctx, CONTEXT_TUNE_SET, "n", "{1}", &next, &e), -ERR_INPUT, "an input's name");
-	is_int(edit(ctx, CONTEXT_TUNE_SET, "BY", "{1}\nflops: 5", &next, &e), -ERR_INPUT, "a line smuggled in");
-	is_int(edit(ctx, CONTEXT_TUNE_SET, "BY: {1}\noptions", "-x", &next, &e), -ERR_INPUT, "also by the name");
+	is_int(edit(ctx, CONTEXT_WHERE_ADD, NULL, "n > 64", &next, &e), -ERR_INPUT, "where: on sizes alone is not accepted");
+	has_str(e.text, "belongs under requires:", "the message points to requires:");
+	is_int(edit(ctx, CONTEXT_TUNE_DROP, "BY", NULL, &next, &e), -ERR_NOT_FOUND, "an unknown parameter cannot be dropped");
+	is_int(edit(ctx, CONTEXT_WHERE_DROP, NULL, "BX > 2", &next, &e), -ERR_NOT_FOUND, "an unknown constraint cannot be dropped");
+	is_int(edit(ctx, CONTEXT_TUNE_SET, "n", "{1}", &next, &e), -ERR_INPUT, "a tuning parameter cannot have an input's name");
+	is_int(edit(ctx, CONTEXT_TUNE_SET, "BY", "{1}\nflops: 5", &next, &e), -ERR_INPUT, "a value cannot add another line");
+	is_int(edit(ctx, CONTEXT_TUNE_SET, "BY: {1}\noptions", "-x", &next, &e), -ERR_INPUT, "a name cannot add another line");
 	is_int(edit(ctx, CONTEXT_REQUIRES_ADD, NULL, "BX > 1", &next, &e), -ERR_INPUT,
-	       "requires: on a tuning parameter");
+	       "requires: cannot mention a tuning parameter");
 	context_free(ctx);
 }
 
@@ -267,7 +267,7 @@ static void test_bad(void)
 	(void)context_parse("f", HEAD "tunes:\n" TAIL, &ctx, &e);
 	has_str(e.text, "\n     8 | tunes:", "the message shows the line that it names");
 	e = (struct err)ERR_INIT;
-	is_int(context_load("no/such/file.peak.md", &ctx, &e), -ERR_NOT_FOUND, "a missing file");
+	is_int(context_load("no/such/file.peak.md", &ctx, &e), -ERR_NOT_FOUND, "a missing file is reported as not found");
 }
 
 static void test_size_spelling(void)
@@ -279,14 +279,14 @@ static void test_size_spelling(void)
 		"launch('k', A.size, 1, {A, C})\n```\n");
 	struct space *s = NULL;
 	struct facts facts = sample_facts();
-	is_int(space_new(ctx, &facts, NULL, &s, &e), 0, "PEAK's A.size spelling %s", e.text);
-	is_int(space_count(s), 2, "two valid sizes");
+	is_int(space_new(ctx, &facts, NULL, &s, &e), 0, "PEAK's A.size spelling is read %s", e.text);
+	is_int(space_count(s), 2, "constraints on A.size select sizes");
 	struct params *p = space_at(s, 1);
 	char *text = params_text(p);
-	is_str(text, "m=8 A.size=64 C.size=64", "as parameters");
+	is_str(text, "m=8 A.size=64 C.size=64", "A.size is a parameter");
 	struct plan *plan = NULL;
-	is_int(host_run(ctx, p, &facts, &plan, &e), 0, "and in host code %s", e.text);
-	ok(plan && plan->ops[0].launch.grid[0] == 64 && plan->buffers[1].bytes == 256, "with the size");
+	is_int(host_run(ctx, p, &facts, &plan, &e), 0, "host code runs with A.size %s", e.text);
+	ok(plan && plan->ops[0].launch.grid[0] == 64 && plan->buffers[1].bytes == 256, "A.size reaches the plan");
 	round_trip("size", context_render(ctx));
 	plan_free(plan);
 	free(text);
@@ -304,8 +304,8 @@ static void test_defines(void)
 	(void)params_parse(ctx, "n=64 BX=16", true, &p, &e);
 	struct wire_define *d = context_defines(ctx, p, &count);
 	is_int(count, 3, "constants and tuning parameters become macros, inputs do not");
-	ok(strcmp(d[0].name, "EPS") == 0 && strcmp(d[0].value, "1e-05") == 0, "EPS");
-	ok(strcmp(d[1].value, "32") == 0 && strcmp(d[2].name, "BX") == 0 && strcmp(d[2].value, "16") == 0, "W and BX");
+	ok(strcmp(d[0].name, "EPS") == 0 && strcmp(d[0].value, "1e-05") == 0, "a fractional constant is written in decimals");
+	ok(strcmp(d[1].value, "32") == 0 && strcmp(d[2].name, "BX") == 0 && strcmp(d[2].value, "16") == 0, "an integer constant and a tuning parameter are written");
 	context_defines_free(d, count);
 	params_free(p);
 	context_free(ctx);
@@ -325,8 +325,8 @@ static void refuse_gemm(const char *value, const char *want)
 	struct context *ctx = NULL;
 	struct err e = ERR_INIT;
 	is_int(context_parse("g", text, &ctx, &e), -ERR_INPUT, "refused: library: %s", value);
-	has_str(e.text, want, "it says why");
-	has_str(e.text, "library", "and where");
+	has_str(e.text, want, "the message says why the product is refused");
+	has_str(e.text, "library", "the message names the field");
 	free(line);
 	free(text);
 }
@@ -337,14 +337,14 @@ static void test_library(void)
 	char *with = gemm_text("library: gemm C = A*B^T\n"), *without = gemm_text("");
 	struct context *a = sample_parse(with), *b = sample_parse(without);
 	const struct spec_gemm *g = context_spec(a)->gemm;
-	ok(g && g->a == 0 && g->b == 1 && g->c == 2 && !g->a_transposed && g->b_transposed, "a product is read");
-	ok(context_spec(b)->gemm == NULL, "or not there");
-	is_str(context_hash(a)->hex, context_hash(b)->hex, "the name is the same with it and without");
+	ok(g && g->a == 0 && g->b == 1 && g->c == 2 && !g->a_transposed && g->b_transposed, "library: is read");
+	ok(context_spec(b)->gemm == NULL, "library: is optional");
+	is_str(context_hash(a)->hex, context_hash(b)->hex, "library: does not change the hash");
 	char *canonical = context_canonical(a);
-	has_str(canonical, "\nlibrary: gemm C = A*B^T\n---\n", "what is stored has it");
+	has_str(canonical, "\nlibrary: gemm C = A*B^T\n---\n", "the canonical text has library:");
 	struct context *again = sample_parse(canonical);
-	ok(context_spec(again)->gemm != NULL, "and gives it back");
-	is_str(context_hash(again)->hex, context_hash(a)->hex, "with the same name");
+	ok(context_spec(again)->gemm != NULL, "the canonical text reads again");
+	is_str(context_hash(again)->hex, context_hash(a)->hex, "and has the same hash");
 	free(canonical);
 	context_free(again);
 	context_free(a);

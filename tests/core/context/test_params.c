@@ -16,10 +16,10 @@ static void round_trip(const struct context *ctx, const char *text, const char *
 	}
 	char *got = params_text(p);
 	is_str(got, want, "`%s`", text);
-	is_int(params_parse(ctx, got, true, &again, &e), 0, "reads back");
-	ok(again && params_equal(p, again), "the same");
+	is_int(params_parse(ctx, got, true, &again, &e), 0, "a parameter text is read");
+	ok(again && params_equal(p, again), "reading a parameter text restores it");
 	struct hash a = params_hash(p), b = params_hash(again);
-	is_str(a.hex, b.hex, "with the same hash");
+	is_str(a.hex, b.hex, "reading a parameter text restores the hash");
 	free(got);
 	params_free(p);
 	params_free(again);
@@ -33,11 +33,11 @@ static void test_figures(void)
 	is_int(context_load("examples/matmul-fp16-cuda.peak.md", &ctx, &e), 0, "the fp16 example loads %s", e.text);
 	const struct spec *s = context_spec(ctx);
 	(void)params_parse(ctx, "n=64", false, &p, &e);
-	ok(spec_flops(s, p) == 2.0 * 64 * 64 * 64, "flops");
-	ok(spec_bytes(s, p) == 6.0 * 64 * 64, "bytes");
-	ok(spec_reduction(s, p) == 128, "K is flops per output");
-	ok(spec_roundoff(s) == 0x1p-11, "the coarsest type is f16");
-	is_str(s->precision_acc, "f32", "accumulated in f32");
+	ok(spec_flops(s, p) == 2.0 * 64 * 64 * 64, "flops: is evaluated");
+	ok(spec_bytes(s, p) == 6.0 * 64 * 64, "bytes: is evaluated");
+	ok(spec_reduction(s, p) == 128, "the reduction length is flops per output");
+	ok(spec_roundoff(s) == 0x1p-11, "the roundoff is that of the coarsest type");
+	is_str(s->precision_acc, "f32", "sums have the roundoff of ACC");
 	params_free(p);
 	context_free(ctx);
 	ctx = sample_context("cuda", "precision: tensor:f32/f32\n", SAMPLE_HOST);
@@ -48,7 +48,7 @@ static void test_figures(void)
 	(void)params_parse(ctx, "n=64", false, &p, &e);
 	s = context_spec(ctx);
 	ok(isnan(spec_flops(s, p)) && isnan(spec_bytes(s, p)), "undeclared work is NaN");
-	ok(spec_reduction(s, p) == 64, "and K the largest extent of an input");
+	ok(spec_reduction(s, p) == 64, "without flops: the reduction length is the largest extent");
 	ok(spec_roundoff(s) == 0x1p-11, "tf32 is coarser than f32");
 	params_free(p);
 	context_free(ctx);
@@ -71,9 +71,9 @@ int main(void)
 	size = params_part(all, false);
 	tune = params_part(all, true);
 	again = params_merge(tune, size);
-	ok(size->count == 1 && tune->count == 2, "inputs and tuning parameters apart");
-	ok(params_equal(again, all) && strcmp(again->at[0].name, "n") == 0, "and together again, inputs first");
-	ok(params_contain(all, size) && !params_contain(size, all), "contained in one direction");
+	ok(size->count == 1 && tune->count == 2, "inputs and tuning parameters are separated");
+	ok(params_equal(again, all) && strcmp(again->at[0].name, "n") == 0, "merging puts inputs first");
+	ok(params_contain(all, size) && !params_contain(size, all), "a part is contained in the whole only");
 	params_set_int(again, "BX", true, 32);
 	ok(!params_equal(again, all), "another value is another assignment");
 	params_free(all);

@@ -45,19 +45,19 @@ static void test_points(void)
 		params_free(p);
 	}
 	is_int(seen, want, "every point fulfils the constraints and is found again");
-	is_int(space_size_count(s), 2, "two input sizes");
+	is_int(space_size_count(s), 2, "both input sizes are found");
 	size_t first, count;
 	space_size_range(s, 1, &first, &count);
 	struct params *size = space_size_at(s, 1), *p = space_at(s, first);
 	char *text = params_text(size);
-	is_str(text, "n=128", "the second size");
-	ok(params_contain(p, size) && first + count == want, "and its points are together");
+	is_str(text, "n=128", "a size can be read by number");
+	ok(params_contain(p, size) && first + count == want, "the points of one size are contiguous");
 	free(text);
 	params_free(p);
 	params_free(size);
 	space_free(s);
 	s = make(ctx, "n=96", &e);
-	ok(s && space_size_count(s) == 1, "a fixed size need not be declared");
+	ok(s && space_size_count(s) == 1, "a fixed size need not be in the declared set");
 	space_free(s);
 	context_free(ctx);
 }
@@ -68,18 +68,18 @@ static void test_sample(void)
 	struct context *ctx = tuned("tune:\n  BX: i for i = 1,50\n");
 	struct space *s = make(ctx, "n=64", &e);
 	size_t a[50], b[50], hits[50] = { 0 };
-	is_int(space_sample(s, 7, 10, a), 10, "ten points");
+	is_int(space_sample(s, 7, 10, a), 10, "a sample has as many points as asked for");
 	space_sample(s, 7, 10, b);
-	ok(memcmp(a, b, 10 * sizeof *a) == 0, "the same for the same seed");
+	ok(memcmp(a, b, 10 * sizeof *a) == 0, "the same seed gives the same sample");
 	space_sample(s, 8, 10, b);
-	ok(memcmp(a, b, 10 * sizeof *a) != 0, "others for another");
-	is_int(space_sample(s, 1, 90, a), 50, "never more than there are");
+	ok(memcmp(a, b, 10 * sizeof *a) != 0, "another seed gives another sample");
+	is_int(space_sample(s, 1, 90, a), 50, "a sample has at most all points");
 	for (int k = 0; k < 50; k++)
 		hits[a[k]]++;
 	size_t once = 0;
 	for (int k = 0; k < 50; k++)
 		once += hits[k] == 1;
-	is_int(once, 50, "each once");
+	is_int(once, 50, "a sample has each point once");
 	memset(hits, 0, sizeof hits);
 	for (uint64_t seed = 0; seed < 5000; seed++) {
 		space_sample(s, seed, 5, a);
@@ -90,7 +90,7 @@ static void test_sample(void)
 	size_t fair = 0;
 	for (int k = 0; k < 50; k++)
 		fair += hits[k] > 370 && hits[k] < 630;
-	is_int(fair, 50, "uniformly");
+	is_int(fair, 50, "samples are uniform");
 	space_free(s);
 	context_free(ctx);
 }
@@ -103,17 +103,17 @@ static void test_check(void)
 	struct context *ctx = tuned(SAMPLE_TUNE "check:\n  - n = {67, 257}\n  - n = 67\n");
 	is_int(space_new_check(ctx, &facts, NULL, &s, &e), 0, "check sizes %s", e.text);
 	is_int(space_count(s), 4, "two sizes with two tuning configurations, each once");
-	is_int(space_size_count(s), 2, "two sizes");
+	is_int(space_size_count(s), 2, "check: sizes are counted once");
 	space_free(s);
 	context_free(ctx);
 	ctx = tuned(SAMPLE_TUNE "requires: n % 8 == 0\ncheck: n = {67, 257}\n");
-	is_int(space_new_check(ctx, &facts, NULL, &s, &e), 0, "check sizes that requires: excludes");
-	is_int(space_count(s), 0, "leave none, which is no error");
+	is_int(space_new_check(ctx, &facts, NULL, &s, &e), 0, "check: sizes that requires: excludes are not an error");
+	is_int(space_count(s), 0, "check: sizes that requires: excludes leave no point");
 	space_free(s);
 	context_free(ctx);
 	ctx = tuned(SAMPLE_TUNE);
-	is_int(space_new_check(ctx, &facts, NULL, &s, &e), 0, "no check: at all");
-	is_int(space_count(s), 0, "is none too");
+	is_int(space_new_check(ctx, &facts, NULL, &s, &e), 0, "a context without check: is not an error");
+	is_int(space_count(s), 0, "a context without check: has no check points");
 	space_free(s);
 	context_free(ctx);
 }
@@ -124,20 +124,20 @@ static void test_empty(void)
 	struct context *ctx = tuned(SAMPLE_TUNE "where:\n  - BX > 8\n  - BX*4 < n/8\n  - BX >= 64\n");
 	struct space *s = make(ctx, NULL, &e);
 	ok(s == NULL && e.code == ERR_INPUT, "an empty space is an error");
-	has_str(e.text, "sample.peak.md: no valid execution parameters", "that says so");
-	has_str(e.text, "where: BX >= 64 (line 13) removed 4 of 4", "and which constraint did it");
+	has_str(e.text, "sample.peak.md: no valid execution parameters", "the message says that nothing is valid");
+	has_str(e.text, "where: BX >= 64 (line 13) removed 4 of 4", "the message names the constraint that removed most");
 	context_free(ctx);
 	ctx = tuned(SAMPLE_TUNE "requires:\n  - device.sm >= 100\n");
 	s = make(ctx, NULL, &e);
-	ok(s == NULL && e.code == ERR_UNSUPPORTED, "a device that does not meet requires:");
-	has_str(e.text, "requires device.sm >= 100, which device cuda:0 (Sample) does not fulfil", "is named");
+	ok(s == NULL && e.code == ERR_UNSUPPORTED, "a device that does not meet requires: is unsupported");
+	has_str(e.text, "requires device.sm >= 100, which device cuda:0 (Sample) does not fulfil", "the message names the device and the requirement");
 	is_int(space_new(ctx, NULL, NULL, &s, &e), 0, "without a device that requirement is left out");
 	space_free(s);
 	context_free(ctx);
 	ctx = tuned("tune:\n  BX: i for i = 1,4096\n  BY: i for i = 1,4096\n");
 	s = make(ctx, NULL, &e);
 	has_str(e.text,
-		"more than 8000000 valid points (raw product 3.36e+07); tighten where:", "a space that is too large");
+		"more than 8000000 valid points (raw product 3.36e+07); tighten where:", "a space that is too large is refused");
 	context_free(ctx);
 	ctx = tuned("tune:\n  BX: i for i = 1,4\nwhere: n // (BX-1) > 0\n");
 	s = make(ctx, NULL, &e);
@@ -151,13 +151,13 @@ static void test_types(void)
 	struct err e;
 	struct context *ctx = tuned(SAMPLE_TUNE "where: BX + (n == 64) > 3\n");
 	struct space *s = make(ctx, NULL, &e);
-	ok(s == NULL, "a constraint without meaning is an error");
+	ok(s == NULL, "a constraint that cannot be computed is an error");
 	has_str(e.text, "sample.peak.md:10: where: `BX + (n == 64) > 3` cannot be computed: arithmetic on a truth value",
-		"with its line");
+		"the message has file and line");
 	context_free(ctx);
 	ctx = tuned(SAMPLE_TUNE "where: BX + (n == 64) > 3 and BX > 100\n");
 	s = make(ctx, NULL, &e);
-	has_str(e.text, "cannot be computed: arithmetic on a truth value", "also where the rest of it cannot hold");
+	has_str(e.text, "cannot be computed: arithmetic on a truth value", "it is an error even where the rest of the constraint cannot hold");
 	space_free(s);
 	context_free(ctx);
 }
@@ -201,7 +201,7 @@ static void test_hopeless(void)
 	struct space *s = make(ctx, NULL, &e);
 	ok(s == NULL, "constraints that nothing fulfils are an error");
 	has_str(e.text, "no valid execution parameters: where: X*Y*Z > 4096^4 (line 14) removed 137438953472 of 137438953472",
-		"which is found without trying 10^11 combinations");
+		"impossible constraints are found without trying 10^11 combinations");
 	context_free(ctx);
 	ctx = tuned("tune:\n  A1: i for i = 1,32\n  A2: i for i = 1,32\n  A3: i for i = 1,32\n  A4: i for i = 1,32\n  A5: i for i = 1,32\n"
 	            "where: A1*A2*A3*A4*A5 <= 8\n");
@@ -219,7 +219,7 @@ static void test_hopeless(void)
 	equal_products();
 	ctx = tuned("tune:\n  X: i for i = 1,50\n  Y: {1, 2, X}\nwhere: X > 1000 or Y\n"); /* a number is true */
 	s = make(ctx, "n=64", &e);
-	is_int(s ? space_count(s) : 0, 2 + 2 + 48 * 3, "of a set that depends on another parameter nothing is known before that has a value");
+	is_int(s ? space_count(s) : 0, 2 + 2 + 48 * 3, "a set that depends on another parameter is enumerated for each of its values");
 	space_free(s);
 	context_free(ctx);
 }
@@ -240,15 +240,15 @@ static void test_hard(void)
 	const struct space_stop stop = { .wanted = stop_at_third, .arg = &asked };
 	is_int(space_new_until(ctx, NULL, NULL, &stop, &s, &e), -ERR_CANCELLED, "an enumeration ends when its caller is gone");
 	ok(s == NULL && asked == 3, "after it was asked %d times", asked);
-	has_str(e.text, "sample.peak.md: the enumeration of the space was cancelled", "and says so");
+	has_str(e.text, "sample.peak.md: the enumeration of the space was cancelled", "the message says that it was cancelled");
 	is_int(space_new(ctx, NULL, NULL, &s, &e), -ERR_INPUT, "a space that is too hard is refused");
 	has_str(e.text, "sample.peak.md:12: where: `(X*Y*Z) % 1000003 == 77777` is too hard", "the message names the constraint");
-	has_str(e.text, "depends on 3 parameters", "the reason");
-	has_str(e.text, "Split it into constraints on fewer parameters", "and what to do");
+	has_str(e.text, "depends on 3 parameters", "the message gives the reason");
+	has_str(e.text, "Split it into constraints on fewer parameters", "the message says what to do");
 	context_free(ctx);
 	ctx = tuned("tune:\n  X: i for i = 1,4096\n  Y: i*X for i = 1,4096\n  Z: i*Y for i = 1,4096\nwhere: X*Y*Z > 7\n");
 	is_int(space_new(ctx, NULL, NULL, &s, &e), -ERR_INPUT, "sets that depend on one another are counted as well");
-	has_str(e.text, "sample.peak.md: the space of kernel", "and refused with the file");
+	has_str(e.text, "sample.peak.md: the space of kernel", "the message names the file");
 	context_free(ctx);
 }
 
@@ -321,7 +321,7 @@ static void test_near(void)
 	}
 	double near_us = (double)(pace_used() - start) / 1e6;
 	printf("# %zu points: a random one in %.0f ns, all neighbours in %.1f us\n", all, random_ns, near_us);
-	ok(sum > 0 && random_ns < 100000 && near_us < 1000, "both in microseconds");
+	ok(sum > 0 && random_ns < 100000 && near_us < 1000, "a random point and its neighbours take microseconds");
 	free(near);
 	space_free(s);
 	context_free(ctx);
