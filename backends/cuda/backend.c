@@ -1,5 +1,5 @@
-/* backend: the CUDA backend's table, and what only CUDA does when it opens a device and prepares a plan: the primary context, tensor maps,
- * functions' opt-ins, products by cuBLASLt. gpu/run.c does the rest. */
+/* backend: the CUDA backend's table, and what only CUDA does when it opens a device and prepares a plan: the primary
+ * context, tensor maps, functions' opt-ins, products by cuBLASLt. gpu/run.c does the rest. */
 #include "backends/cuda/backend.h"
 
 #include <stdlib.h>
@@ -42,8 +42,7 @@ static int open_device(uint32_t index, struct backend_device **ret_device, struc
 		result = gpu_device_use(d);
 	if (result != GPU_SUCCESS) {
 		rc = gpu_device_fail(
-			d, result,
-			"opening the device (is it in exclusive mode and in use, or out of memory? see nvidia-smi)", e);
+			d, result, "opening the device (is it in exclusive mode and in use, or out of memory? see nvidia-smi)", e);
 		goto out;
 	}
 	d->cooperative = d->api.launch_extended && has(d, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH);
@@ -99,13 +98,12 @@ static int encode_map(const struct backend_run *run, struct gpu_set *set, size_t
 
 	if (!d->tensor_maps)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "tensor maps need compute capability 9.0 and driver 525 or newer; this is %s (%s)",
-			       d->facts.name, d->facts.driver);
+			       "tensor maps need compute capability 9.0 and driver 525 or newer; this is %s (%s)", d->facts.name,
+			       d->facts.driver);
 	/* strides[0] is implied by the element type: the driver's list starts with dimension 1. */
 	result = d->api.tensor_map(
-		&set->maps[i], map_type(m->type), m->rank, (void *)(uintptr_t)set->buffers[m->buffer], m->dims,
-		m->strides + 1, m->box, every_element, CU_TENSOR_MAP_INTERLEAVE_NONE, map_swizzle(m->swizzle),
-		CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+		&set->maps[i], map_type(m->type), m->rank, (void *)(uintptr_t)set->buffers[m->buffer], m->dims, m->strides + 1,
+		m->box, every_element, CU_TENSOR_MAP_INTERLEAVE_NONE, map_swizzle(m->swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
 		m->fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 	if (result == GPU_INVALID_VALUE)
 		return err_set(e, ERR_PRUNED,
@@ -136,8 +134,7 @@ static int set_function(const struct backend_run *run, const struct plan_launch 
 	gpu_result result = d->api.function_attribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f);
 
 	if (result == GPU_SUCCESS && block > (uint64_t)threads)
-		return err_set(e, ERR_PRUNED,
-			       "kernel \"%s\": %llu threads per block asked, the driver allows %d for this kernel",
+		return err_set(e, ERR_PRUNED, "kernel \"%s\": %llu threads per block asked, the driver allows %d for this kernel",
 			       l->kernel, (unsigned long long)block, threads);
 	/* Only upwards: an earlier launch of the same kernel may need more. */
 	if (result == GPU_SUCCESS)
@@ -148,8 +145,8 @@ static int set_function(const struct backend_run *run, const struct plan_launch 
 		result = d->api.function_set(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
 	if (result != GPU_SUCCESS)
 		return gpu_device_fail(d, result, "asking for the kernel's shared memory and clusters", e);
-	if (cluster > 1 && d->api.occupancy_clusters &&
-	    d->api.occupancy_clusters(&clusters, f, &config) == GPU_SUCCESS && clusters < 1)
+	if (cluster > 1 && d->api.occupancy_clusters && d->api.occupancy_clusters(&clusters, f, &config) == GPU_SUCCESS &&
+	    clusters < 1)
 		return err_set(e, ERR_PRUNED,
 			       "kernel \"%s\": no cluster of %llu blocks with %u bytes of shared memory each fits on "
 			       "the device",
@@ -198,7 +195,8 @@ static int prepare(struct backend_device *device, const void *binary, size_t len
 		rc = gpu_run_add_set(run, e);
 	if (!rc && !library)
 		rc = gpu_run_write_tables(run, e);
-	/* A library's algorithm is searched, and then recorded, when the inputs are there. */
+	/* A library's algorithm is searched and recorded at the first execution, because the search needs the
+	 * inputs. */
 	if (!rc && !library)
 		rc = record(run, e);
 	gpu_module_fini(&module);

@@ -12,46 +12,43 @@
 #include "base/mem.h"
 
 /* --- headers -------------------------------------------------------------------------------------------------------------- */
-/* The integer types are those of the toolkit's own cuda/std/cstdint under NVRTC, so that both can be included. NVRTC has everything else
- * that such headers declare built in (size_t, printf, assert, sqrtf, …). */
-#define STDINT                                                                                                         \
-	"#pragma once\n"                                                                                               \
-	"typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;\n"         \
-	"typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;\n"             \
+/* The integer types are those of the toolkit's own cuda/std/cstdint under NVRTC, so that both can be included. NVRTC
+ * has everything else that such headers declare built in (size_t, printf, assert, sqrtf, …). */
+#define STDINT                                                                                                                     \
+	"#pragma once\n"                                                                                                           \
+	"typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;\n"                     \
+	"typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;\n"                         \
 	"typedef unsigned long long uint64_t; typedef long long intptr_t; typedef unsigned long long uintptr_t;\n"
-#define FLOAT                                                                                                          \
-	"#pragma once\n"                                                                                               \
-	"#define FLT_MAX 3.40282346638528859812e+38f\n#define FLT_MIN 1.17549435082228750797e-38f\n"                   \
-	"#define FLT_EPSILON 1.19209289550781250000e-7f\n#define DBL_MAX 1.79769313486231570815e+308\n"                \
+#define FLOAT                                                                                                                      \
+	"#pragma once\n"                                                                                                           \
+	"#define FLT_MAX 3.40282346638528859812e+38f\n#define FLT_MIN 1.17549435082228750797e-38f\n"                               \
+	"#define FLT_EPSILON 1.19209289550781250000e-7f\n#define DBL_MAX 1.79769313486231570815e+308\n"                            \
 	"#define DBL_MIN 2.22507385850720138309e-308\n#define DBL_EPSILON 2.22044604925031308085e-16\n"
-#define MATH                                                                                                           \
-	"#pragma once\n"                                                                                               \
-	"#define INFINITY __int_as_float(0x7f800000)\n#define NAN __int_as_float(0x7fffffff)\n"                        \
+#define MATH                                                                                                                       \
+	"#pragma once\n"                                                                                                           \
+	"#define INFINITY __int_as_float(0x7f800000)\n#define NAN __int_as_float(0x7fffffff)\n"                                    \
 	"#define M_PI 3.14159265358979323846\n"
 /* The only part of the driver API's header that a kernel needs: the type of a tensor map parameter. */
-#define DRIVER                                                                                                         \
-	"#pragma once\n"                                                                                               \
+#define DRIVER                                                                                                                     \
+	"#pragma once\n"                                                                                                           \
 	"typedef struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; } CUtensorMap;\n"
 
-#define LIST(X)                                                                                                        \
-	X("stdint.h", STDINT)                                                                                          \
-	X("cstdint", STDINT)                                                                                           \
-	X("stddef.h", GPU_HEADER_EMPTY) X("cstddef", GPU_HEADER_EMPTY) X("stdio.h", GPU_HEADER_EMPTY)                  \
-		X("cstdio", GPU_HEADER_EMPTY) X("stdlib.h", GPU_HEADER_EMPTY) X("assert.h", GPU_HEADER_EMPTY)          \
-			X("cassert", GPU_HEADER_EMPTY) X("limits.h", GPU_HEADER_LIMITS)                                \
-				X("climits", GPU_HEADER_LIMITS) X("float.h", FLOAT) X("cfloat", FLOAT)                 \
-					X("math.h", MATH) X("cmath", MATH) X("string.h", GPU_HEADER_EMPTY)             \
-						X("cuda.h", DRIVER) X("cudaTypedefs.h", "#include <cuda.h>\n")         \
-							X("cuda_runtime.h", GPU_HEADER_EMPTY)                          \
-								X("device_launch_parameters.h", GPU_HEADER_EMPTY)
+#define LIST(X)                                                                                                                    \
+	X("stdint.h", STDINT)                                                                                                      \
+	X("cstdint", STDINT)                                                                                                       \
+	X("stddef.h", GPU_HEADER_EMPTY)                                                                                            \
+	X("cstddef", GPU_HEADER_EMPTY) X("stdio.h", GPU_HEADER_EMPTY) X("cstdio", GPU_HEADER_EMPTY)                                \
+		X("stdlib.h", GPU_HEADER_EMPTY) X("assert.h", GPU_HEADER_EMPTY) X("cassert", GPU_HEADER_EMPTY)                     \
+			X("limits.h", GPU_HEADER_LIMITS) X("climits", GPU_HEADER_LIMITS) X("float.h", FLOAT) X("cfloat", FLOAT)    \
+				X("math.h", MATH) X("cmath", MATH) X("string.h", GPU_HEADER_EMPTY) X("cuda.h", DRIVER)             \
+					X("cudaTypedefs.h", "#include <cuda.h>\n") X("cuda_runtime.h", GPU_HEADER_EMPTY)           \
+						X("device_launch_parameters.h", GPU_HEADER_EMPTY)
 #define NAME(name, text) name,
 #define TEXT(name, text) text,
 
 static const char *const header_names[] = { LIST(NAME) };
 static const char *const header_texts[] = { LIST(TEXT) };
-const struct gpu_headers cuda_compile_headers = { .count = MEM_COUNT(header_names),
-						  .names = header_names,
-						  .texts = header_texts };
+const struct gpu_headers cuda_compile_headers = { .count = MEM_COUNT(header_names), .names = header_names, .texts = header_texts };
 
 /* --- failures --------------------------------------------------------------------------------------------------------- */
 static int fail_option(const struct gpu_rtc *nvrtc, const char *arch, const char *log, struct err *e)
@@ -60,8 +57,7 @@ static int fail_option(const struct gpu_rtc *nvrtc, const char *arch, const char
 	int count = 0, *archs, rc;
 
 	if (!strstr(log, "architecture"))
-		return err_set(e, ERR_INPUT,
-			       "the CUDA compiler (NVRTC %d.%d) refuses an option of the context's `options`: %.*s",
+		return err_set(e, ERR_INPUT, "the CUDA compiler (NVRTC %d.%d) refuses an option of the context's `options`: %.*s",
 			       nvrtc->version_major, nvrtc->version_minor, (int)strcspn(log, "\n"), log);
 	nvrtc->arch_count(&count);
 	archs = MEM_NEW_N(int, count > 0 ? (size_t)count : 1);
@@ -106,8 +102,8 @@ static int fail_header(const struct gpu_rtc *nvrtc, const char *header, const ch
 			     "whole toolkit), name the toolkit in CUDA_HOME, or do without the header\n%s",
 			     header, nvrtc->path, buf_text(&places), errors);
 	} else if (is_toolkit_header(header)) {
-		rc = err_set(e, ERR_COMPILE, "%sThe header <%.100s> is not in the CUDA toolkit's folder %s", errors,
-			     header, nvrtc->include[0]);
+		rc = err_set(e, ERR_COMPILE, "%sThe header <%.100s> is not in the CUDA toolkit's folder %s", errors, header,
+			     nvrtc->include[0]);
 	} else {
 		rc = err_set(e, ERR_COMPILE,
 			     "%sDevice code is compiled alone, without the host's headers: leave <%.100s> out; "
@@ -119,8 +115,8 @@ static int fail_header(const struct gpu_rtc *nvrtc, const char *header, const ch
 	return rc;
 }
 
-static int fail(const struct gpu_rtc *nvrtc, const struct wire_compile *request, const char *source,
-		const struct gpu_options *o, const struct gpu_attempt *a, struct err *e)
+static int fail(const struct gpu_rtc *nvrtc, const struct wire_compile *request, const char *source, const struct gpu_options *o,
+		const struct gpu_attempt *a, struct err *e)
 {
 	struct buf text = BUF_INIT;
 	char *header;
@@ -136,9 +132,9 @@ static int fail(const struct gpu_rtc *nvrtc, const struct wire_compile *request,
 			       "__shared__ with {shared = bytes} in the launch",
 			       asked, allowed, request->arch);
 	if (cuda_diagnostic_is_ptxas(a->log)) {
-		/* ptxas only knows lines of the intermediate code; a second attempt, with line information, leads to the author's. */
-		struct gpu_options with_lines = { .list = mem_new(o->count + 1, sizeof *o->list),
-						  .count = o->count + 1 };
+		/* ptxas only knows lines of the intermediate code; a second attempt, with line information, leads to
+		 * the author's. */
+		struct gpu_options with_lines = { .list = mem_new(o->count + 1, sizeof *o->list), .count = o->count + 1 };
 		struct gpu_attempt again;
 		char *ptx;
 
@@ -154,8 +150,8 @@ static int fail(const struct gpu_rtc *nvrtc, const struct wire_compile *request,
 		cuda_diagnostic_clean(a->log, NULL, request, true, &text);
 	}
 	if (!text.len)
-		buf_addf(&text, "NVRTC %d.%d fails with result %d and says: %s\n", nvrtc->version_major,
-			 nvrtc->version_minor, a->result, a->log[0] ? a->log : "nothing");
+		buf_addf(&text, "NVRTC %d.%d fails with result %d and says: %s\n", nvrtc->version_major, nvrtc->version_minor,
+			 a->result, a->log[0] ? a->log : "nothing");
 	header = cuda_diagnostic_header(a->log);
 	rc = header ? fail_header(nvrtc, header, buf_text(&text), e) : err_set(e, ERR_COMPILE, "%s", buf_text(&text));
 	free(header);

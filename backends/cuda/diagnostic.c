@@ -1,5 +1,5 @@
-/* diagnostic: see diagnostic.h. A message of NVRTC starts in the first column ("device(12): error: …"); the lines that quote the source
- * behind it are indented. */
+/* diagnostic: see diagnostic.h. A message of NVRTC starts in the first column ("device(12): error: …"); the lines
+ * that quote the source behind it are indented. */
 #include "backends/cuda/diagnostic.h"
 
 #include <ctype.h>
@@ -18,8 +18,8 @@ static bool has_any(const char *line, const char *const *parts, size_t count)
 	return false;
 }
 
-/* Line `number` of the intermediate code as fresh text, with the file and line of the last ".loc FILE LINE COLUMN" before it (0: none).
- * NULL when there is no such line. */
+/* Line `number` of the intermediate code as fresh text, with the file and line of the last ".loc FILE LINE COLUMN"
+ * before it (0: none). NULL when there is no such line. */
 static char *find_instruction(const char *ptx, unsigned number, unsigned *ret_file, unsigned *ret_line)
 {
 	unsigned file, source, column;
@@ -39,8 +39,8 @@ static char *find_instruction(const char *ptx, unsigned number, unsigned *ret_fi
 	return NULL;
 }
 
-/* The name in '.file NUMBER "NAME"', as fresh text: "device", "macros" or a header's path; NULL when it is not there. NVRTC puts its
- * working directory in front of the regions' names. */
+/* The name in '.file NUMBER "NAME"', as fresh text: "device", "macros" or a header's path; NULL when it is not
+ * there. NVRTC puts its working directory in front of the regions' names. */
 static char *file_name(const char *ptx, unsigned number)
 {
 	char *want = mem_fmt(".file\t%u \"", number);
@@ -58,7 +58,8 @@ static char *file_name(const char *ptx, unsigned number)
 	return name;
 }
 
-/* "ptxas application ptx input, line 26; error   : TEXT" becomes "device(3): ptxas error: TEXT in: INSTRUCTION" and the source line. */
+/* "ptxas application ptx input, line 26; error   : TEXT" becomes "device(3): ptxas error: TEXT in: INSTRUCTION" and
+ * the source line. */
 static char *explain_ptxas(const char *line, const char *ptx, const struct wire_compile *request)
 {
 	char *instruction, *file, *source, *text;
@@ -66,8 +67,8 @@ static char *explain_ptxas(const char *line, const char *ptx, const struct wire_
 	char word[16];
 	int at = 0;
 
-	if (!ptx || sscanf(line, "ptxas application ptx input, line %u; %15s : %n", &number, word, &at) != 2 ||
-	    at == 0 || !(instruction = find_instruction(ptx, number, &from_file, &from_line)))
+	if (!ptx || sscanf(line, "ptxas application ptx input, line %u; %15s : %n", &number, word, &at) != 2 || at == 0 ||
+	    !(instruction = find_instruction(ptx, number, &from_file, &from_line)))
 		return mem_str(line);
 	file = file_name(ptx, from_file);
 	source = file ? gpu_diagnostic_source(request, file, from_line) : NULL;
@@ -82,14 +83,13 @@ static char *explain_ptxas(const char *line, const char *ptx, const struct wire_
 	return text;
 }
 
-void cuda_diagnostic_clean(const char *log, const char *ptx, const struct wire_compile *request, bool errors_only,
-			   struct buf *out)
+void cuda_diagnostic_clean(const char *log, const char *ptx, const struct wire_compile *request, bool errors_only, struct buf *out)
 {
-	static const char *const noise[] = { "Remark: The warnings can be suppressed",
-					     " detected in the compilation of ", "Compilation terminated.",
-					     "Ptx assembly aborted due to errors" };
-	static const char *const errors[] = { ": error",     " error:",    "; error ", "catastrophic error",
-					      "ptxas fatal", "ptxas error" };
+	static const char *const noise[] = { "Remark: The warnings can be suppressed", " detected in the compilation of ",
+					     "Compilation terminated.", "Ptx assembly aborted due to errors" };
+	static const char *const errors[] = {
+		": error", " error:", "; error ", "catastrophic error", "ptxas fatal", "ptxas error"
+	};
 	struct gpu_messages messages = { .list = NULL };
 	char *line;
 
@@ -100,10 +100,8 @@ void cuda_diagnostic_clean(const char *log, const char *ptx, const struct wire_c
 			gpu_diagnostic_add(&messages, GPU_CONTINUES, line);
 		} else {
 			enum gpu_severity severity = has_any(line, errors, MEM_COUNT(errors)) ? GPU_ERROR : GPU_WARNING;
-			bool ptxas = strncmp(line, "ptxas application ptx input",
-					     strlen("ptxas application ptx input")) == 0;
-			gpu_diagnostic_add(&messages, severity,
-					   ptxas ? explain_ptxas(line, ptx, request) : mem_str(line));
+			bool ptxas = strncmp(line, "ptxas application ptx input", strlen("ptxas application ptx input")) == 0;
+			gpu_diagnostic_add(&messages, severity, ptxas ? explain_ptxas(line, ptx, request) : mem_str(line));
 			free(line);
 		}
 	}

@@ -10,10 +10,11 @@
 #include "backends/cuda/library.h"
 #include "base/mem.h"
 
-/* One compute capability. Limits: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". fp32 lanes and
- * tensor rates: the architecture white papers (Volta, Turing, GA100, GA102, Ada, H100, Blackwell) as multiply-adds per clock and
- * multiprocessor, dense, fp32 accumulation, of the fastest product: consumer parts run at half of it, so a peak made of
- * these is never too low. H100's 989 TFLOP/s dense f16 = 132 units × 2048 × 2 × 1.83 GHz. 0: not published. */
+/* One compute capability. Limits: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+ * fp32 lanes and tensor rates: the architecture white papers (Volta, Turing, GA100, GA102, Ada, H100, Blackwell) as
+ * multiply-adds per clock and multiprocessor, dense, fp32 accumulation, of the fastest product: consumer parts run
+ * at half of it, so these peaks are never too low. H100's 989 TFLOP/s dense f16 = 132 units × 2048 × 2 × 1.83 GHz.
+ * 0: not published. */
 struct capability {
 	unsigned cc;           /* 10·major + minor */
 	const char *suffix;    /* of the compile target that has all of the chip's instructions */
@@ -22,12 +23,10 @@ struct capability {
 	uint32_t lanes_f32, fma_f16, fma_tf32;
 };
 static const struct capability capabilities[] = {
-	{ 70, "", 96, 1, 64, 512, 0 },          { 72, "", 96, 1, 64, 512, 0 },
-	{ 75, "", 64, 1, 64, 512, 0 },          { 80, "", 163, 1, 64, 1024, 512 },
-	{ 86, "", 99, 1, 128, 512, 256 },       { 87, "", 163, 1, 128, 512, 256 },
-	{ 88, "", 99, 1, 128, 512, 256 },       { 89, "", 99, 1, 128, 512, 256 },
-	{ 90, "a", 227, 16, 128, 2048, 1024 },  { 100, "a", 227, 16, 128, 4096, 2048 },
-	{ 103, "a", 227, 16, 128, 4096, 2048 }, { 110, "a", 227, 16, 128, 0, 0 },
+	{ 70, "", 96, 1, 64, 512, 0 },          { 72, "", 96, 1, 64, 512, 0 },          { 75, "", 64, 1, 64, 512, 0 },
+	{ 80, "", 163, 1, 64, 1024, 512 },      { 86, "", 99, 1, 128, 512, 256 },       { 87, "", 163, 1, 128, 512, 256 },
+	{ 88, "", 99, 1, 128, 512, 256 },       { 89, "", 99, 1, 128, 512, 256 },       { 90, "a", 227, 16, 128, 2048, 1024 },
+	{ 100, "a", 227, 16, 128, 4096, 2048 }, { 103, "a", 227, 16, 128, 4096, 2048 }, { 110, "a", 227, 16, 128, 0, 0 },
 	{ 120, "a", 99, 8, 128, 512, 256 },     { 121, "a", 99, 8, 128, 512, 256 },
 };
 
@@ -71,8 +70,7 @@ int cuda_facts_describe(const char *arch, struct facts *ret_facts, struct err *e
 		int rc;
 		for (size_t i = 0; i < MEM_COUNT(capabilities); i++)
 			buf_addf(&list, " sm_%u%s", capabilities[i].cc, capabilities[i].suffix);
-		rc = err_set(e, ERR_NOT_FOUND, "unknown NVIDIA architecture \"%.40s\": expected one of%s", arch,
-			     buf_text(&list));
+		rc = err_set(e, ERR_NOT_FOUND, "unknown NVIDIA architecture \"%.40s\": expected one of%s", arch, buf_text(&list));
 		buf_fini(&list);
 		return rc;
 	}
@@ -89,7 +87,8 @@ int cuda_facts_describe(const char *arch, struct facts *ret_facts, struct err *e
 	return 0;
 }
 
-/* One line of versions: the kernel module's own ("580.95.05"; the driver API only tells which CUDA it implements), CUDA, libraries. */
+/* One line of versions: the kernel module's own ("580.95.05"; the driver API only tells which CUDA it implements),
+ * CUDA, libraries. */
 static void describe_driver(const struct gpu_driver *driver, struct facts *f)
 {
 	FILE *file = fopen("/proc/driver/nvidia/version", "re");
@@ -99,8 +98,7 @@ static void describe_driver(const struct gpu_driver *driver, struct facts *f)
 	int version = 0;
 
 	if (file && fgets(line, sizeof line, file))
-		for (char *rest = NULL, *word = strtok_r(line, " \t\n", &rest); word;
-		     word = strtok_r(NULL, " \t\n", &rest))
+		for (char *rest = NULL, *word = strtok_r(line, " \t\n", &rest); word; word = strtok_r(NULL, " \t\n", &rest))
 			if (strspn(word, "0123456789.") == strlen(word) && strchr(word, '.')) {
 				buf_addf(&text, "driver %.31s, ", word);
 				break;
@@ -128,8 +126,8 @@ static void describe_uuid(const struct gpu_driver *driver, int device, struct fa
 		return;
 	snprintf(f->uuid, sizeof f->uuid, "GPU-");
 	for (int i = 0; i < 16; i++)
-		n += snprintf(f->uuid + n, sizeof f->uuid - (size_t)n,
-			      i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", u.bytes[i]);
+		n += snprintf(f->uuid + n, sizeof f->uuid - (size_t)n, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
+			      u.bytes[i]);
 }
 
 /* 0 when the driver does not know the attribute. */
@@ -180,8 +178,8 @@ int cuda_facts_device(const struct gpu_driver *driver, uint32_t index, struct fa
 
 	driver->device_count(&count);
 	if (index >= (uint32_t)count || driver->device_get(&device, (int)index) != GPU_SUCCESS)
-		return err_set(e, ERR_NOT_FOUND, "there is no device cuda:%u: the driver sees %d (cuda:0 to cuda:%d)",
-			       index, count, count - 1);
+		return err_set(e, ERR_NOT_FOUND, "there is no device cuda:%u: the driver sees %d (cuda:0 to cuda:%d)", index, count,
+			       count - 1);
 	f.runs = true;
 	f.index = index;
 	snprintf(f.id, sizeof f.id, "cuda:%u", index);

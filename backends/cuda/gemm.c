@@ -1,5 +1,5 @@
-/* gemm: see gemm.h. cuBLASLt stores matrices by columns: a row-major c = a·b is, by columns, cᵀ = bᵀ·aᵀ, so b becomes its first operand. The
- * interface below is NVIDIA's (cuBLAS documentation, "Using the cublasLt API"). */
+/* gemm: see gemm.h. cuBLASLt stores matrices by columns: a row-major c = a·b is, by columns, cᵀ = bᵀ·aᵀ, so b
+ * becomes its first operand. The interface below is NVIDIA's (cuBLAS documentation, "Using the cublasLt API"). */
 #include "backends/cuda/gemm.h"
 
 #include <dlfcn.h>
@@ -34,29 +34,29 @@ enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 };
 enum { CUBLASLT_MATMUL_DESC_TRANSA = 3, CUBLASLT_MATMUL_DESC_TRANSB = 4, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1 };
 
 /* X(need, member, symbol, (parameters)): as in api.h, with the parameters. */
-#define BLAS_LIST(X)                                                                                                   \
-	X(1, handle_new, cublasLtCreate, (cublasLtHandle_t * handle))                                                  \
-	X(1, handle_free, cublasLtDestroy, (cublasLtHandle_t handle))                                                  \
-	X(1, desc_new, cublasLtMatmulDescCreate, (cublasLtMatmulDesc_t * desc, int compute, int scale))                \
-	X(1, desc_free, cublasLtMatmulDescDestroy, (cublasLtMatmulDesc_t desc))                                        \
-	X(1, desc_set, cublasLtMatmulDescSetAttribute,                                                                 \
-	  (cublasLtMatmulDesc_t desc, int attribute, const void *value, size_t bytes))                                 \
-	X(1, layout_new, cublasLtMatrixLayoutCreate,                                                                   \
-	  (cublasLtMatrixLayout_t * layout, int type, uint64_t rows, uint64_t columns, int64_t ld))                    \
-	X(1, layout_free, cublasLtMatrixLayoutDestroy, (cublasLtMatrixLayout_t layout))                                \
-	X(1, preference_new, cublasLtMatmulPreferenceCreate, (cublasLtMatmulPreference_t * preference))                \
-	X(1, preference_free, cublasLtMatmulPreferenceDestroy, (cublasLtMatmulPreference_t preference))                \
-	X(1, preference_set, cublasLtMatmulPreferenceSetAttribute,                                                     \
-	  (cublasLtMatmulPreference_t preference, int attribute, const void *value, size_t bytes))                     \
-	X(1, heuristic, cublasLtMatmulAlgoGetHeuristic,                                                                \
-	  (cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,     \
-	   cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int wanted,      \
-	   cublasLtMatmulHeuristicResult_t *list, int *count))                                                         \
-	X(1, matmul, cublasLtMatmul,                                                                                   \
-	  (cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *alpha, const void *a,                       \
-	   cublasLtMatrixLayout_t layout_a, const void *b, cublasLtMatrixLayout_t layout_b, const void *beta,          \
-	   const void *c, cublasLtMatrixLayout_t layout_c, void *d, cublasLtMatrixLayout_t layout_d,                   \
-	   const cublasLtMatmulAlgo_t *algo, void *workspace, size_t bytes, gpu_stream stream))
+#define BLAS_LIST(X)                                                                                                               \
+	X(1, handle_new, cublasLtCreate, (cublasLtHandle_t * handle))                                                              \
+	X(1, handle_free, cublasLtDestroy, (cublasLtHandle_t handle))                                                              \
+	X(1, desc_new, cublasLtMatmulDescCreate, (cublasLtMatmulDesc_t * desc, int compute, int scale))                            \
+	X(1, desc_free, cublasLtMatmulDescDestroy, (cublasLtMatmulDesc_t desc))                                                    \
+	X(1, desc_set, cublasLtMatmulDescSetAttribute,                                                                             \
+	  (cublasLtMatmulDesc_t desc, int attribute, const void *value, size_t bytes))                                             \
+	X(1, layout_new, cublasLtMatrixLayoutCreate,                                                                               \
+	  (cublasLtMatrixLayout_t * layout, int type, uint64_t rows, uint64_t columns, int64_t ld))                                \
+	X(1, layout_free, cublasLtMatrixLayoutDestroy, (cublasLtMatrixLayout_t layout))                                            \
+	X(1, preference_new, cublasLtMatmulPreferenceCreate, (cublasLtMatmulPreference_t * preference))                            \
+	X(1, preference_free, cublasLtMatmulPreferenceDestroy, (cublasLtMatmulPreference_t preference))                            \
+	X(1, preference_set, cublasLtMatmulPreferenceSetAttribute,                                                                 \
+	  (cublasLtMatmulPreference_t preference, int attribute, const void *value, size_t bytes))                                 \
+	X(1, heuristic, cublasLtMatmulAlgoGetHeuristic,                                                                            \
+	  (cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,                 \
+	   cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int wanted,                  \
+	   cublasLtMatmulHeuristicResult_t *list, int *count))                                                                     \
+	X(1, matmul, cublasLtMatmul,                                                                                               \
+	  (cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *alpha, const void *a, cublasLtMatrixLayout_t layout_a,  \
+	   const void *b, cublasLtMatrixLayout_t layout_b, const void *beta, const void *c, cublasLtMatrixLayout_t layout_c,       \
+	   void *d, cublasLtMatrixLayout_t layout_d, const cublasLtMatmulAlgo_t *algo, void *workspace, size_t bytes,              \
+	   gpu_stream stream))
 
 #define MEMBER(need, member, symbol, parameters) cublasStatus_t(*member) parameters;
 #define RESOLVE(need, member, symbol, parameters) GPU_RESOLVE(need, member, symbol)
@@ -67,7 +67,7 @@ struct blas {
 enum { ALGORITHMS = 64, FIRST_SAMPLES = 3, FINALISTS = 5, FINAL_SAMPLES = 9, SAMPLES_MAX = 9 };
 #define WORKSPACE ((size_t)64 << 20) /* bytes; twice what cuBLAS recommends for Hopper */
 
-/* What is multiplied: all that cuBLASLt is told. No padding: compared as bytes. */
+/* A product as cuBLASLt sees it. Has no padding, because it is compared as bytes. */
 struct product_key {
 	int64_t rows[3], columns[3], ld[3]; /* of a, b, c */
 	int32_t types[3], transposed[2], compute;
@@ -112,15 +112,14 @@ static int open_blas(struct blas *ret_blas, struct err *e)
 	int rc = 0;
 
 	if (!handle)
-		rc = err_set(
-			e, ERR_UNSUPPORTED,
-			"no library to compare with: libcublasLt.so cannot be loaded%s%s. Install the CUDA toolkit's "
-			"libcublas (NVIDIA's package libcublas-13-0), or name the toolkit's folder in "
-			"PEAKD_CUDA_TOOLKIT or CUDA_HOME",
-			tried.len ? ": " : "", buf_text(&tried));
-	else if (missing)
 		rc = err_set(e, ERR_UNSUPPORTED,
-			     "no library to compare with: libcublasLt has no %s; install CUDA 12 or 13", missing);
+			     "no library to compare with: libcublasLt.so cannot be loaded%s%s. Install the CUDA toolkit's "
+			     "libcublas (NVIDIA's package libcublas-13-0), or name the toolkit's folder in "
+			     "PEAKD_CUDA_TOOLKIT or CUDA_HOME",
+			     tried.len ? ": " : "", buf_text(&tried));
+	else if (missing)
+		rc = err_set(e, ERR_UNSUPPORTED, "no library to compare with: libcublasLt has no %s; install CUDA 12 or 13",
+			     missing);
 	buf_fini(&tried);
 	return rc;
 }
@@ -144,14 +143,13 @@ static int data_type(enum dtype t)
 	return t == DTYPE_F16 ? CUDA_R_16F : t == DTYPE_BF16 ? CUDA_R_16BF : t == DTYPE_F64 ? CUDA_R_64F : CUDA_R_32F;
 }
 
-/* Tells the library what is multiplied, and asks it for algorithms. */
+/* Describes the product to the library, and asks it for algorithms. */
 static cublasStatus_t describe(struct cuda_gemm *g, const struct plan *plan)
 {
 	const struct plan_gemm *op = g->op;
 	const struct plan_buffer *of[] = { &plan->buffers[op->a], &plan->buffers[op->b], &plan->buffers[op->c] };
 	cublasLtMatrixLayout_t *layouts[] = { &g->second, &g->first, &g->out };
-	int32_t first = op->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
-		second = op->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+	int32_t first = op->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, second = op->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
 	int compute = g->f64                                 ? CUBLAS_COMPUTE_64F
 		      : op->tf32 && of[0]->type == DTYPE_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32
 							     : CUBLAS_COMPUTE_32F;
@@ -171,17 +169,15 @@ static cublasStatus_t describe(struct cuda_gemm *g, const struct plan *plan)
 		g->key.columns[i] = b->dims[1];
 		g->key.ld[i] = b->ld;
 		g->key.types[i] = (int32_t)b->type;
-		s = g->blas.layout_new(layouts[i], data_type(b->type), (uint64_t)b->dims[1], (uint64_t)b->dims[0],
-				       b->ld);
+		s = g->blas.layout_new(layouts[i], data_type(b->type), (uint64_t)b->dims[1], (uint64_t)b->dims[0], b->ld);
 	}
 	if (!s)
 		s = g->blas.preference_new(&g->preference);
 	if (!s)
-		s = g->blas.preference_set(g->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes,
-					   sizeof bytes);
+		s = g->blas.preference_set(g->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof bytes);
 	if (!s)
-		s = g->blas.heuristic(g->handle, g->desc, g->first, g->second, g->out, g->out, g->preference,
-				      ALGORITHMS, g->list, &g->count);
+		s = g->blas.heuristic(g->handle, g->desc, g->first, g->second, g->out, g->out, g->preference, ALGORITHMS, g->list,
+				      &g->count);
 	return s;
 }
 
@@ -202,11 +198,10 @@ int cuda_gemm_new(struct backend_device *device, const struct plan *plan, struct
 		goto out;
 	status = describe(g, plan);
 	if (status || g->count < 1) {
-		rc = err_set(
-			e, ERR_UNSUPPORTED,
-			"cuBLASLt has no algorithm for this product of %s and %s (status %d): its rules for types, "
-			"leading dimensions and alignment are in the documentation of cublasLtMatmul",
-			plan->buffers[g->op->a].name, plan->buffers[g->op->b].name, status);
+		rc = err_set(e, ERR_UNSUPPORTED,
+			     "cuBLASLt has no algorithm for this product of %s and %s (status %d): its rules for types, "
+			     "leading dimensions and alignment are in the documentation of cublasLtMatmul",
+			     plan->buffers[g->op->a].name, plan->buffers[g->op->b].name, status);
 		goto out;
 	}
 	result = device->api.memory_alloc(&g->workspace, WORKSPACE);
@@ -278,7 +273,7 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median of some cold executions in *ret_ms; negative in it when the algorithm refuses. */
+/* The median of some cold executions in *ret_ms; negative when the algorithm refuses. */
 static gpu_result time_one(const struct cuda_gemm *g, int which, int samples, const gpu_address *buffers, float *ret_ms)
 {
 	struct backend_device *d = g->device;
@@ -313,7 +308,8 @@ static bool is_usable(const struct cuda_gemm *g, int which)
 	return g->list[which].state == CUBLAS_STATUS_SUCCESS && g->list[which].workspace <= WORKSPACE;
 }
 
-/* Leaves those that were finalists before, when the library proposes all of them again; else nothing is known. */
+/* Marks the product's earlier finalists in ms, all others -1. False unless the library proposes every one of them
+ * again. */
 static bool recall(const struct cuda_gemm *g, float ms[ALGORITHMS])
 {
 	const struct cuda_gemm_known *known = find_known(g);
@@ -376,8 +372,8 @@ int cuda_gemm_search(struct cuda_gemm *g, const gpu_address *buffers, struct err
 	if (result != GPU_SUCCESS)
 		return gpu_device_fail(g->device, result, "timing cuBLASLt's algorithms", e);
 	if (g->best < 0)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "none of the %d algorithms that cuBLASLt proposes for this product works", g->count);
+		return err_set(e, ERR_UNSUPPORTED, "none of the %d algorithms that cuBLASLt proposes for this product works",
+			       g->count);
 	remember(g, taken);
 	return 0;
 }

@@ -63,39 +63,35 @@ int cuda_library_driver(struct gpu_driver *ret_driver, struct err *e)
 	int rc = 0;
 
 	if (!handle) {
-		rc = err_set(
-			e, ERR_UNSUPPORTED,
-			"no NVIDIA driver: libcuda.so.1 cannot be loaded (%s). Install the GPU's driver (Debian: "
-			"nvidia-driver and libcuda1 from non-free; containers: start them with the NVIDIA runtime), or "
-			"name the file in "
-			"PEAKD_CUDA_DRIVER. Compiling for a named architecture (--device cuda:sm_90a) needs no driver",
-			buf_text(&tried));
+		rc = err_set(e, ERR_UNSUPPORTED,
+			     "no NVIDIA driver: libcuda.so.1 cannot be loaded (%s). Install the GPU's driver (Debian: "
+			     "nvidia-driver and libcuda1 from non-free; containers: start them with the NVIDIA runtime), or "
+			     "name the file in "
+			     "PEAKD_CUDA_DRIVER. Compiling for a named architecture (--device cuda:sm_90a) needs no driver",
+			     buf_text(&tried));
 		buf_fini(&tried);
 		return rc;
 	}
 	buf_fini(&tried);
 	missing = resolve_driver(handle, &driver);
 	if (missing)
-		return err_set(
-			e, ERR_UNSUPPORTED,
-			"the NVIDIA driver is too old: libcuda has no %s; peakd needs driver 525 (CUDA 12.0) or newer",
-			missing);
+		return err_set(e, ERR_UNSUPPORTED,
+			       "the NVIDIA driver is too old: libcuda has no %s; peakd needs driver 525 (CUDA 12.0) or newer",
+			       missing);
 	result = driver.init(0);
 	if (result == GPU_NO_DEVICE)
-		return err_set(
-			e, ERR_UNSUPPORTED,
-			"the NVIDIA driver is installed, but sees no GPU: check nvidia-smi, CUDA_VISIBLE_DEVICES and "
-			"the permissions of /dev/nvidia*");
+		return err_set(e, ERR_UNSUPPORTED,
+			       "the NVIDIA driver is installed, but sees no GPU: check nvidia-smi, CUDA_VISIBLE_DEVICES and "
+			       "the permissions of /dev/nvidia*");
 	if (result == GPU_STUB_LIBRARY)
 		return err_set(e, ERR_UNSUPPORTED,
 			       "libcuda.so.1 is the toolkit's stub for linking, not a driver: remove its folder from "
 			       "LD_LIBRARY_PATH, or install the GPU's driver");
 	if (result != GPU_SUCCESS) {
 		driver.error_text(result, &text);
-		return err_set(
-			e, ERR_UNSUPPORTED,
-			"the NVIDIA driver cannot be initialised: cuInit answers %d (%s); see nvidia-smi and dmesg",
-			result, text ? text : "unknown");
+		return err_set(e, ERR_UNSUPPORTED,
+			       "the NVIDIA driver cannot be initialised: cuInit answers %d (%s); see nvidia-smi and dmesg", result,
+			       text ? text : "unknown");
 	}
 	*ret_driver = driver;
 	return 0;
@@ -120,7 +116,7 @@ bool cuda_library_find(const char *const *names, size_t count, char ret_file[GPU
 	return found;
 }
 
-/* cuda_fp16.h is in every toolkit, and in nothing else. */
+/* cuda_fp16.h is in every toolkit, and nowhere else. */
 static bool is_include(const char *folder)
 {
 	char *file = mem_fmt("%s/cuda_fp16.h", folder);
@@ -137,7 +133,7 @@ static void find_includes(const struct gpu_places *places, struct gpu_rtc *nvrtc
 	char *end = strrchr(nvrtc->path, '/');
 	bool found = false;
 
-	/* A toolkit that was named is taken as it is. */
+	/* A toolkit that the user named is used alone. */
 	if (end && end != nvrtc->path && !gpu_library_setting("PEAKD_CUDA_TOOLKIT")) {
 		buf_addf(&folder, "%.*s/../include", (int)(end - nvrtc->path), nvrtc->path);
 		found = is_include(buf_text(&folder));
@@ -188,10 +184,9 @@ int cuda_library_nvrtc(struct gpu_rtc *ret_nvrtc, struct err *e)
 	}
 	missing = resolve_nvrtc(handle, &nvrtc);
 	if (missing || nvrtc.version(&nvrtc.version_major, &nvrtc.version_minor) != GPU_RTC_SUCCESS) {
-		rc = err_set(
-			e, ERR_UNSUPPORTED,
-			"the CUDA compiler library is too old: it has no working %s; install the CUDA toolkit 12 or 13",
-			missing ? missing : "nvrtcVersion");
+		rc = err_set(e, ERR_UNSUPPORTED,
+			     "the CUDA compiler library is too old: it has no working %s; install the CUDA toolkit 12 or 13",
+			     missing ? missing : "nvrtcVersion");
 		goto out;
 	}
 	gpu_library_path(*(void **)&nvrtc.version, nvrtc.path);

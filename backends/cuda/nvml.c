@@ -26,21 +26,19 @@ typedef struct {
 } nvmlProcessInfo_t;
 
 /* X(need, member, symbol, (parameters)): as in api.h, with the parameters. */
-#define NVML_LIST(X)                                                                                                   \
-	X(1, init, nvmlInit_v2, (void))                                                                                \
-	X(1, error_text, nvmlErrorString, (nvmlReturn_t result))                                                       \
-	X(1, device_by_uuid, nvmlDeviceGetHandleByUUID, (const char *uuid, nvmlDevice_t *device))                      \
-	X(1, clock, nvmlDeviceGetClockInfo, (nvmlDevice_t device, int type, unsigned *mhz))                            \
-	X(0, clock_max, nvmlDeviceGetMaxClockInfo, (nvmlDevice_t device, int type, unsigned *mhz))                     \
-	X(1, power, nvmlDeviceGetPowerUsage, (nvmlDevice_t device, unsigned *milliwatts))                              \
-	X(1, temperature, nvmlDeviceGetTemperature, (nvmlDevice_t device, int sensor, unsigned *celsius))              \
-	X(0, throttle, nvmlDeviceGetCurrentClocksEventReasons, (nvmlDevice_t device, unsigned long long *reasons))     \
-	X(0, throttle_old, nvmlDeviceGetCurrentClocksThrottleReasons,                                                  \
-	  (nvmlDevice_t device, unsigned long long *reasons))                                                          \
-	X(0, energy, nvmlDeviceGetTotalEnergyConsumption, (nvmlDevice_t device, unsigned long long *millijoules))      \
-	X(0, processes, nvmlDeviceGetComputeRunningProcesses_v3,                                                       \
-	  (nvmlDevice_t device, unsigned *count, nvmlProcessInfo_t *list))                                             \
-	X(0, load, nvmlDeviceGetProcessUtilization,                                                                    \
+#define NVML_LIST(X)                                                                                                               \
+	X(1, init, nvmlInit_v2, (void))                                                                                            \
+	X(1, error_text, nvmlErrorString, (nvmlReturn_t result))                                                                   \
+	X(1, device_by_uuid, nvmlDeviceGetHandleByUUID, (const char *uuid, nvmlDevice_t *device))                                  \
+	X(1, clock, nvmlDeviceGetClockInfo, (nvmlDevice_t device, int type, unsigned *mhz))                                        \
+	X(0, clock_max, nvmlDeviceGetMaxClockInfo, (nvmlDevice_t device, int type, unsigned *mhz))                                 \
+	X(1, power, nvmlDeviceGetPowerUsage, (nvmlDevice_t device, unsigned *milliwatts))                                          \
+	X(1, temperature, nvmlDeviceGetTemperature, (nvmlDevice_t device, int sensor, unsigned *celsius))                          \
+	X(0, throttle, nvmlDeviceGetCurrentClocksEventReasons, (nvmlDevice_t device, unsigned long long *reasons))                 \
+	X(0, throttle_old, nvmlDeviceGetCurrentClocksThrottleReasons, (nvmlDevice_t device, unsigned long long *reasons))          \
+	X(0, energy, nvmlDeviceGetTotalEnergyConsumption, (nvmlDevice_t device, unsigned long long *millijoules))                  \
+	X(0, processes, nvmlDeviceGetComputeRunningProcesses_v3, (nvmlDevice_t device, unsigned *count, nvmlProcessInfo_t *list))  \
+	X(0, load, nvmlDeviceGetProcessUtilization,                                                                                \
 	  (nvmlDevice_t device, nvmlProcessUtilizationSample_t * list, unsigned *count, unsigned long long since))
 
 enum { PROCESSES = 64, SAMPLES = 256, REASONS = 0xff };
@@ -55,8 +53,7 @@ struct nvml {
 };
 
 static const char *const files[] = { "libnvidia-ml.so.1", "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1",
-				     "/usr/local/nvidia/lib64/libnvidia-ml.so.1",
-				     "/usr/lib/wsl/lib/libnvidia-ml.so.1" };
+				     "/usr/local/nvidia/lib64/libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1" };
 
 static const char *resolve(void *handle, struct nvml *ret)
 {
@@ -72,8 +69,7 @@ static int fail(const struct nvml *n, nvmlReturn_t result, const char *doing, st
 	/* Declared like the others, but it returns a text. */
 	const char *(*text)(nvmlReturn_t) = NULL;
 	*(void **)&text = *(void *const *)&n->error_text;
-	return err_set(e, ERR_UNSUPPORTED, UNWATCHED ": NVML answers \"%s\" to %s; see nvidia-smi", text(result),
-		       doing);
+	return err_set(e, ERR_UNSUPPORTED, UNWATCHED ": NVML answers \"%s\" to %s; see nvidia-smi", text(result), doing);
 }
 
 static int open_device(const char *uuid, void **ret_state, struct err *e)

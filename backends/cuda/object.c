@@ -1,6 +1,7 @@
-/* object: see object.h. A cubin is an ELF64 file: one .text.KERNEL section per kernel, .nv.shared.KERNEL, and .nv.info sections made
- * of records {u8 form, u8 attribute, u16 value or length}. NVIDIA does not document the attributes' numbers; those used here
- * are the ones that cuobjdump prints by name (EIATTR_…), and were checked against `ptxas -v` of CUDA 13.0 for sm_75 to sm_120. */
+/* object: see object.h. A cubin is an ELF64 file: one .text.KERNEL section per kernel, .nv.shared.KERNEL, and
+ * .nv.info sections made of records {u8 form, u8 attribute, u16 value or length}. NVIDIA does not document the
+ * attributes' numbers; the ones below are those that cuobjdump prints by name (EIATTR_…), and were checked against
+ * `ptxas -v` of CUDA 13.0 for sm_75 to sm_120. */
 #include "backends/cuda/object.h"
 
 #include <elf.h>
@@ -19,11 +20,9 @@ enum {
 	EIATTR_REGCOUNT = 0x2f,         /* u32 symbol, u32 registers */
 	EIATTR_CTA_PER_CLUSTER = 0x3d,  /* u32 x, y, z */
 };
-enum { FORM_SIZED = 4 };        /* the head's u16 is the length of what follows */
-enum { STO_CUDA_ENTRY = 0x10 }; /* symbol's st_other: a kernel, not a device function */
-enum {
-	SHARED_RESERVED = 1024
-}; /* bytes at the front of shared memory that the system keeps from compute capability 9.0 on */
+enum { FORM_SIZED = 4 };         /* the head's u16 is the length of what follows */
+enum { STO_CUDA_ENTRY = 0x10 };  /* symbol's st_other: a kernel, not a device function */
+enum { SHARED_RESERVED = 1024 }; /* bytes at the front of shared memory that the system keeps from compute capability 9.0 on */
 enum { PARAMS_MAX = 4096 };
 
 struct image {
@@ -61,8 +60,7 @@ static const char *text_at(const struct image *im, size_t table, uint32_t offset
 	if (table >= im->section_count)
 		return NULL;
 	s = &im->sections[table];
-	if (s->sh_type != SHT_STRTAB || offset >= s->sh_size ||
-	    !memchr(im->bytes + s->sh_offset + offset, 0, s->sh_size - offset))
+	if (s->sh_type != SHT_STRTAB || offset >= s->sh_size || !memchr(im->bytes + s->sh_offset + offset, 0, s->sh_size - offset))
 		return NULL;
 	return (const char *)im->bytes + s->sh_offset + offset;
 }
@@ -90,29 +88,23 @@ static int image_open(const void *bytes, size_t len, struct image *im, Elf64_Shd
 	Elf64_Shdr *sections;
 
 	if (len < sizeof head || memcmp(bytes, ELFMAG, SELFMAG) != 0)
-		return err_set(e, ERR_INTERNAL, "the compiled binary is not a CUDA image (no ELF header in %zu bytes)",
-			       len);
+		return err_set(e, ERR_INTERNAL, "the compiled binary is not a CUDA image (no ELF header in %zu bytes)", len);
 	memcpy(&head, bytes, sizeof head);
-	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != EM_CUDA ||
-	    head.e_shentsize != sizeof(Elf64_Shdr) || head.e_shoff > len ||
-	    (len - head.e_shoff) / sizeof(Elf64_Shdr) < head.e_shnum)
-		return err_set(e, ERR_INTERNAL,
-			       "the compiled binary is not a 64-bit CUDA image, or is cut short (%zu bytes)", len);
+	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != EM_CUDA || head.e_shentsize != sizeof(Elf64_Shdr) ||
+	    head.e_shoff > len || (len - head.e_shoff) / sizeof(Elf64_Shdr) < head.e_shnum)
+		return err_set(e, ERR_INTERNAL, "the compiled binary is not a 64-bit CUDA image, or is cut short (%zu bytes)", len);
 	sections = mem_new(head.e_shnum + 1u, sizeof *sections);
 	memcpy(sections, (const uint8_t *)bytes + head.e_shoff, head.e_shnum * sizeof *sections);
 	for (size_t i = 0; i < head.e_shnum; i++)
 		if (sections[i].sh_type != SHT_NOBITS &&
 		    (sections[i].sh_offset > len || sections[i].sh_size > len - sections[i].sh_offset)) {
 			free(sections);
-			return err_set(e, ERR_INTERNAL,
-				       "the compiled CUDA image is cut short: section %zu ends behind byte %zu", i,
+			return err_set(e, ERR_INTERNAL, "the compiled CUDA image is cut short: section %zu ends behind byte %zu", i,
 				       len);
 		}
-	*im = (struct image){ .bytes = bytes,
-			      .len = len,
-			      .sections = sections,
-			      .section_count = head.e_shnum,
-			      .names = head.e_shstrndx };
+	*im = (struct image){
+		.bytes = bytes, .len = len, .sections = sections, .section_count = head.e_shnum, .names = head.e_shstrndx
+	};
 	*ret_sections = sections;
 	return 0;
 }
@@ -122,11 +114,8 @@ static bool info_next(const struct image *im, const Elf64_Shdr *s, size_t *at, s
 {
 	if (s->sh_type == SHT_NOBITS || s->sh_size < 4 || *at > s->sh_size - 4)
 		return false;
-	const uint8_t *p =
-		im->bytes + s->sh_offset; /* of a section with bytes, which image_open found inside of the image */
-	*ret = (struct info){
-		.form = p[*at], .attribute = p[*at + 1], .value = u16_at(p + *at + 2), .data = p + *at + 4
-	};
+	const uint8_t *p = im->bytes + s->sh_offset; /* image_open checked that it is inside the image */
+	*ret = (struct info){ .form = p[*at], .attribute = p[*at + 1], .value = u16_at(p + *at + 2), .data = p + *at + 4 };
 	*at += 4;
 	if (ret->form == FORM_SIZED) {
 		if (ret->value > s->sh_size - *at)
@@ -176,7 +165,8 @@ static void read_own(const struct image *im, struct gpu_kernel *k)
 			bytes = i.value;
 	}
 	k->bound = bound[0] * (bound[1] ? bound[1] : 1) * (bound[2] ? bound[2] : 1);
-	/* The last parameter must end where the parameters end, and none may be a hole; anything else is a form not known here. */
+	/* The last parameter must end where the parameters end, and none may be a hole; anything else is an unknown
+	 * form. */
 	k->params_known = s != NULL;
 	for (size_t p = 0; p < k->param_count; p++) {
 		if (!k->params[p].bytes || k->params[p].offset < end)
@@ -201,8 +191,8 @@ static void read_common(const struct image *im, uint32_t symbol, struct gpu_kern
 		value = u32_at(i.data + 4);
 		if (i.attribute == EIATTR_REGCOUNT)
 			k->registers = value;
-		else if ((i.attribute == EIATTR_FRAME_SIZE || i.attribute == EIATTR_MIN_STACK_SIZE) &&
-			 value != UINT32_MAX && value > k->local)
+		else if ((i.attribute == EIATTR_FRAME_SIZE || i.attribute == EIATTR_MIN_STACK_SIZE) && value != UINT32_MAX &&
+			 value > k->local)
 			k->local = value;
 	}
 }
@@ -240,8 +230,7 @@ int cuda_object_read(const void *bytes, size_t len, struct gpu_module *ret_modul
 
 			memcpy(&symbol, im.bytes + table->sh_offset + n * sizeof symbol, sizeof symbol);
 			name = text_at(&im, table->sh_link, symbol.st_name);
-			if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !(symbol.st_other & STO_CUDA_ENTRY) || !name ||
-			    !*name)
+			if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !(symbol.st_other & STO_CUDA_ENTRY) || !name || !*name)
 				continue;
 			k = MEM_PUSH(module.kernels, module.count);
 			*k = (struct gpu_kernel){ .name = mem_str(name) };

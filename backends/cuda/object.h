@@ -1,5 +1,5 @@
-/* object: reads what a compiled CUDA binary (a cubin) says about its kernels, without a driver or a GPU. Called by compile.c, to report and
- * check, and by backend.c. */
+/* object: reads what a compiled CUDA binary (a cubin) says about its kernels, without a driver or a GPU. Called by
+ * compile.c, to report and check, and by backend.c. */
 #ifndef PEAKD_BACKENDS_CUDA_OBJECT_H
 #define PEAKD_BACKENDS_CUDA_OBJECT_H
 

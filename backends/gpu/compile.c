@@ -98,13 +98,12 @@ static void report(const struct gpu_kernel *k, const struct facts *limits, struc
 	for (size_t i = 0; i < to->kernel_count; i++)
 		if (strcmp(to->kernels[i].name, k->name) == 0)
 			return;
-	*MEM_PUSH(to->kernels, to->kernel_count) =
-		(struct wire_kernel){ .name = mem_str(k->name),
-				      .registers = k->registers,
-				      .shared = k->shared,
-				      .spill = k->local,
-				      .max_threads = gpu_check_max_threads(k, limits),
-				      .block = { k->block[0], k->block[1], k->block[2] } };
+	*MEM_PUSH(to->kernels, to->kernel_count) = (struct wire_kernel){ .name = mem_str(k->name),
+									 .registers = k->registers,
+									 .shared = k->shared,
+									 .spill = k->local,
+									 .max_threads = gpu_check_max_threads(k, limits),
+									 .block = { k->block[0], k->block[1], k->block[2] } };
 }
 
 int gpu_compile_check(const struct plan *plan, const struct gpu_module *module, const struct facts *limits,

@@ -1,5 +1,5 @@
-/* compile: what cuda/compile.c and hip/compile.c have in common: the source text, a run of NVRTC or hiprtc, its binary, and the check of a
- * plan's launches against the binary's kernels. */
+/* compile: what cuda/compile.c and hip/compile.c have in common: the source text, a run of NVRTC or hiprtc, its
+ * binary, and the check of a plan's launches against the binary's kernels. */
 #ifndef PEAKD_BACKENDS_GPU_COMPILE_H
 #define PEAKD_BACKENDS_GPU_COMPILE_H
 
@@ -9,17 +9,17 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Small replacements for headers that kernels habitually include: the compilers have no include folder of their own, and a host's headers
- * do not compile as device code. They win over every folder. */
+/* Small replacements for headers that kernels habitually include: the compilers have no include folder of their own,
+ * and a host's headers do not compile as device code. They win over every folder. */
 struct gpu_headers {
 	int count;
 	const char *const *names; /* "stdint.h" */
 	const char *const *texts;
 };
-#define GPU_HEADER_LIMITS                                                                                              \
-	"#pragma once\n"                                                                                               \
-	"#define INT_MAX 2147483647\n#define INT_MIN (-INT_MAX - 1)\n#define UINT_MAX 4294967295u\n"                   \
-	"#define LLONG_MAX 9223372036854775807ll\n#define LLONG_MIN (-LLONG_MAX - 1)\n#define ULLONG_MAX "             \
+#define GPU_HEADER_LIMITS                                                                                                          \
+	"#pragma once\n"                                                                                                           \
+	"#define INT_MAX 2147483647\n#define INT_MIN (-INT_MAX - 1)\n#define UINT_MAX 4294967295u\n"                               \
+	"#define LLONG_MAX 9223372036854775807ll\n#define LLONG_MIN (-LLONG_MAX - 1)\n#define ULLONG_MAX "                         \
 	"18446744073709551615ull\n"
 #define GPU_HEADER_EMPTY "#pragma once\n"
 
@@ -35,8 +35,9 @@ struct gpu_attempt {
 	char *log;           /* never NULL */
 };
 
-/* Adds the translation unit: the parameters as macros, the macros region, the device region. #line makes messages read macros(3) and
- * device(12), the lines that the author wrote. -ERR_INPUT for a parameter that cannot become a macro. */
+/* Adds the translation unit: the parameters as macros, the macros region, the device region. #line makes messages
+ * read macros(3) and device(12), the lines that the author wrote. -ERR_INPUT for a parameter that cannot become a
+ * macro. */
 int gpu_compile_source(const struct wire_compile *request, struct buf *out, struct err *e);
 void gpu_options_add(struct gpu_options *o, char *take_option);
 /* Adds the context's own options. */
@@ -50,8 +51,8 @@ char *gpu_attempt_text(gpu_program program, int (*size)(gpu_program, size_t *), 
 /* Moves the binary to `to`. `compiler` and `other` are for the message: "NVRTC", "PTX or LTO". */
 int gpu_attempt_binary(const struct gpu_rtc *rtc, const struct gpu_attempt *a, const char *compiler, const char *other,
 		       struct wire_compiled *to, struct err *e);
-/* Checks every launch of the plan (gpu_check_launch, gpu_module_missing) and that the module keeps no state, and reports each launched
- * kernel once in to->kernels; without a plan, every kernel of the module. */
+/* Checks every launch of the plan (gpu_check_launch, gpu_module_missing) and that the module keeps no state, and
+ * reports each launched kernel once in to->kernels; without a plan, every kernel of the module. */
 int gpu_compile_check(const struct plan *plan, const struct gpu_module *module, const struct facts *limits,
 		      struct wire_compiled *to, struct err *e);
 

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After these every later call in the process fails ("the context is corrupted", CUDA Driver API, CUresult). Most faults on AMD never come
- * this far: the runtime aborts the process itself ("Memory access fault by GPU node"), which the daemon sees as a worker's death. */
+/* After these every later call in the process fails ("the context is corrupted", CUDA Driver API, CUresult). Most
+ * faults on AMD never come this far: the runtime aborts the process itself ("Memory access fault by GPU node"),
+ * which the daemon sees as a worker's death. */
 static bool is_fault(gpu_result result)
 {
 	static const gpu_result faults[] = {
@@ -48,13 +49,13 @@ int gpu_device_fail(const struct backend_device *device, gpu_result result, cons
 			       "worker process has to be replaced",
 			       result, doing, name, text);
 	if (result == GPU_NOT_SUPPORTED)
-		return err_set(e, ERR_UNSUPPORTED, "%s does not support this, while %s: %s (%s)", device->facts.id,
-			       doing, name, text);
+		return err_set(e, ERR_UNSUPPORTED, "%s does not support this, while %s: %s (%s)", device->facts.id, doing, name,
+			       text);
 	if (is_limit(result))
-		return err_set(e, ERR_PRUNED, "%s refuses this configuration while %s: %d %s (%s)", device->facts.id,
-			       doing, result, name, text);
-	return err_set(e, ERR_INTERNAL, "the %s fails while %s: %d %s (%s)", amd ? "HIP runtime" : "CUDA driver", doing,
-		       result, name, text);
+		return err_set(e, ERR_PRUNED, "%s refuses this configuration while %s: %d %s (%s)", device->facts.id, doing, result,
+			       name, text);
+	return err_set(e, ERR_INTERNAL, "the %s fails while %s: %d %s (%s)", amd ? "HIP runtime" : "CUDA driver", doing, result,
+		       name, text);
 }
 
 int gpu_device_start(struct backend_device *d, size_t flush_min, struct err *e)

@@ -1,5 +1,5 @@
-/* device: one opened NVIDIA or AMD device, with the stream and events that everything on it uses. cuda/backend.c and hip/backend.c open
- * it; run.c works with it. */
+/* device: one opened NVIDIA or AMD device, with the stream and events that everything on it uses. cuda/backend.c and
+ * hip/backend.c open it; run.c works with it. */
 #ifndef PEAKD_BACKENDS_GPU_DEVICE_H
 #define PEAKD_BACKENDS_GPU_DEVICE_H
 
@@ -17,18 +17,18 @@ struct backend_device {
 	gpu_context context;  /* CUDA: the device's primary context, whose functions are the same in CUDA 12 and 13 */
 	gpu_stream stream;    /* all work goes through it, in order */
 	gpu_event start, end; /* of the timed window */
-	gpu_address flush; /* scratch that is written to push everything else out of the caches; 0 until first needed */
+	gpu_address flush;    /* scratch that is written to push everything else out of the caches; 0 until first needed */
 	size_t flush_bytes;
-	uint64_t cache_bytes; /* what rotated copies of buffers must displace; 0 unknown: rotation is not used */
-	bool cooperative;     /* can launch cooperative kernels */
-	bool tensor_maps;     /* CUDA: device and driver know tensor maps */
-	bool graphs;          /* plans are recorded once and replayed; else their operations are submitted each time */
+	uint64_t cache_bytes;          /* what rotated copies of buffers must displace; 0 unknown: rotation is not used */
+	bool cooperative;              /* can launch cooperative kernels */
+	bool tensor_maps;              /* CUDA: device and driver know tensor maps */
+	bool graphs;                   /* plans are recorded once and replayed; else their operations are submitted each time */
 	struct cuda_gemm_known *gemms; /* CUDA: products whose best algorithms are known (cuda/gemm.c) */
 	size_t gemm_count;
 };
 
-/* Makes the stream and the events, and sizes the flush: twice the cache, at least flush_min bytes. On failure the rest is left to
- * gpu_device_close. */
+/* Makes the stream and the events, and sizes the flush: twice the cache, at least flush_min bytes. On failure the
+ * rest is left to gpu_device_close. */
 int gpu_device_start(struct backend_device *device, size_t flush_min, struct err *e);
 /* backend.h: close. Also of a device that has faulted, and of NULL. */
 void gpu_device_close(struct backend_device *device);
@@ -39,8 +39,9 @@ gpu_result gpu_device_flush(struct backend_device *device);
 /* Marks the start of a timed window on the stream; the end waits for all work in it. */
 gpu_result gpu_device_window_begin(const struct backend_device *device);
 gpu_result gpu_device_window_end(const struct backend_device *device, float *ret_ms);
-/* The error for a driver call that failed. -ERR_CRASH: a fault, after which this process cannot use the device; -ERR_PRUNED: a limit;
- * -ERR_UNSUPPORTED: the device cannot do it; else -ERR_INTERNAL. `doing` reads as in "while DOING". */
+/* The error for a driver call that failed. -ERR_CRASH: a fault, after which this process cannot use the device;
+ * -ERR_PRUNED: a limit; -ERR_UNSUPPORTED: the device cannot do it; else -ERR_INTERNAL. `doing` reads as in "while
+ * DOING". */
 int gpu_device_fail(const struct backend_device *device, gpu_result result, const char *doing, struct err *e);
 
 #endif

@@ -51,9 +51,7 @@ void gpu_diagnostic_fini(struct gpu_messages *m)
 
 char *gpu_diagnostic_source(const struct wire_compile *request, const char *file, unsigned number)
 {
-	const char *at = strcmp(file, "device") == 0   ? request->device
-			 : strcmp(file, "macros") == 0 ? request->macros
-						       : NULL;
+	const char *at = strcmp(file, "device") == 0 ? request->device : strcmp(file, "macros") == 0 ? request->macros : NULL;
 
 	for (; at && number > 1; number--)
 		at = (at = strchr(at, '\n')) ? at + 1 : NULL;

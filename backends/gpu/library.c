@@ -71,8 +71,7 @@ void *gpu_library_open_first(const char *variable, const char *const *files, siz
 	return handle;
 }
 
-bool gpu_library_next(const struct gpu_places *places, const char *const *names, size_t count, size_t *io_at,
-		      char file[GPU_PATH])
+bool gpu_library_next(const struct gpu_places *places, const char *const *names, size_t count, size_t *io_at, char file[GPU_PATH])
 {
 	for (size_t all = places->count * MEM_COUNT(folders) * count; *io_at < all;) {
 		size_t at = (*io_at)++, name = at % count, folder = at / count % MEM_COUNT(folders),

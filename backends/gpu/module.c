@@ -42,11 +42,10 @@ int gpu_module_missing(const struct gpu_module *module, const char *name, struct
 	}
 	if (forgotten)
 		rc = err_set(e, ERR_INPUT,
-			     "the device code's kernel \"%s\" has a C++ name (%s): declare it extern \"C\" __global__",
-			     name, buf_text(&list));
+			     "the device code's kernel \"%s\" has a C++ name (%s): declare it extern \"C\" __global__", name,
+			     buf_text(&list));
 	else if (module->count)
-		rc = err_set(e, ERR_INPUT,
-			     "the host code launches kernel \"%s\", which the device code does not have; it has: %s",
+		rc = err_set(e, ERR_INPUT, "the host code launches kernel \"%s\", which the device code does not have; it has: %s",
 			     name, buf_text(&list));
 	else
 		rc = err_set(e, ERR_INPUT,

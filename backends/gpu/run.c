@@ -7,28 +7,21 @@
 #include "backends/gpu/check.h"
 #include "base/mem.h"
 
-enum {
-	ALIGN = 1024
-}; /* bytes, of every buffer's first element: 128-byte swizzled tiles need it, and allocators promise less */
+enum { ALIGN = 1024 };    /* bytes, of every buffer's first element: 128-byte swizzled tiles need it, and allocators promise less */
 enum { TIMES_CACHE = 3 }; /* all sets together: nothing of a set is cached when its turn comes again */
-enum {
-	HIDE_BYTES = 32 << 20
-}; /* written before a rotated window: hides the CPU's submission, and is only a part of the L2 */
+enum { HIDE_BYTES = 32 << 20 }; /* written before a rotated window: hides the CPU's submission, and is only a part of the L2 */
 
 /* --- loading ------------------------------------------------------------------------------------------------------------ */
-static int check_launch(const struct backend_device *d, const struct plan_launch *l, const struct gpu_module *module,
-			struct err *e)
+static int check_launch(const struct backend_device *d, const struct plan_launch *l, const struct gpu_module *module, struct err *e)
 {
 	const struct gpu_kernel *k = gpu_module_find(module, l->kernel);
 
 	if (!k)
 		return gpu_module_missing(module, l->kernel, e);
 	if (l->cooperative && !d->cooperative)
-		return err_set(e, ERR_UNSUPPORTED, "kernel \"%s\": %s has no cooperative launches", l->kernel,
-			       d->facts.name);
+		return err_set(e, ERR_UNSUPPORTED, "kernel \"%s\": %s has no cooperative launches", l->kernel, d->facts.name);
 	if ((k->cluster[0] || gpu_check_volume(l->cluster) > 1) && !d->api.launch_extended && d->facts.max_cluster > 1)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "kernel \"%s\": the driver has no cluster launches; install driver 525 or newer",
+		return err_set(e, ERR_UNSUPPORTED, "kernel \"%s\": the driver has no cluster launches; install driver 525 or newer",
 			       l->kernel);
 	return gpu_check_launch(l, k, &d->facts, e);
 }
@@ -135,8 +128,7 @@ unsigned gpu_run_sets_wanted(const struct backend_device *device, const struct p
 	sets = (TIMES_CACHE * device->cache_bytes + bytes - 1) / bytes;
 	if (sets < 2)
 		sets = 2;
-	if (sets > GPU_SETS_MAX || device->api.memory_info(&left, &total) != GPU_SUCCESS ||
-	    (sets - 1) * bytes > left / 2)
+	if (sets > GPU_SETS_MAX || device->api.memory_info(&left, &total) != GPU_SUCCESS || (sets - 1) * bytes > left / 2)
 		return 1;
 	return (unsigned)sets;
 }
@@ -214,8 +206,7 @@ unsigned gpu_run_attributes(const struct plan_launch *l, struct gpu_launch_attri
 	return n;
 }
 
-static gpu_result launch(const struct backend_device *d, const struct gpu_set *set, const struct plan_launch *l,
-			 gpu_function f)
+static gpu_result launch(const struct backend_device *d, const struct gpu_set *set, const struct plan_launch *l, gpu_function f)
 {
 	const uint32_t *grid = l->grid, *block = l->block;
 	union slot *slots = aligned_alloc(_Alignof(union slot), (l->arg_count + 1) * sizeof *slots);
@@ -238,11 +229,11 @@ static gpu_result launch(const struct backend_device *d, const struct gpu_set *s
 	if (config.attr_count && d->api.launch_extended)
 		result = d->api.launch_extended(&config, f, args, NULL);
 	else if (l->cooperative)
-		result = d->api.launch_cooperative(f, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-						   l->shared, d->stream, args);
+		result = d->api.launch_cooperative(f, grid[0], grid[1], grid[2], block[0], block[1], block[2], l->shared, d->stream,
+						   args);
 	else
-		result = d->api.launch(f, grid[0], grid[1], grid[2], block[0], block[1], block[2], l->shared, d->stream,
-				       args, NULL);
+		result =
+			d->api.launch(f, grid[0], grid[1], grid[2], block[0], block[1], block[2], l->shared, d->stream, args, NULL);
 	free(args);
 	free(slots);
 	return result;
@@ -262,13 +253,12 @@ static gpu_result submit(const struct backend_run *run, const struct gpu_set *se
 		switch (op->kind) {
 		case PLAN_OP_LAUNCH: result = launch(d, set, &op->launch, run->functions[i]); break;
 		case PLAN_OP_MEMSET:
-			result = d->api.memory_set(set->buffers[op->memset.buffer] + op->memset.offset,
-						   op->memset.value, op->memset.bytes, d->stream);
+			result = d->api.memory_set(set->buffers[op->memset.buffer] + op->memset.offset, op->memset.value,
+						   op->memset.bytes, d->stream);
 			break;
 		case PLAN_OP_COPY:
 			result = d->api.copy_within(set->buffers[op->copy.dst] + op->copy.dst_offset,
-						    set->buffers[op->copy.src] + op->copy.src_offset, op->copy.bytes,
-						    d->stream);
+						    set->buffers[op->copy.src] + op->copy.src_offset, op->copy.bytes, d->stream);
 			break;
 		case PLAN_OP_GEMM: /* a library plan has no other operations; cuda/gemm.c records it */
 			result = GPU_INVALID_VALUE;
@@ -282,8 +272,7 @@ static int fail_op(const struct backend_run *run, gpu_result result, size_t op, 
 {
 	const struct plan_op *o = &run->plan->ops[op - 1];
 	bool launches = o->kind == PLAN_OP_LAUNCH;
-	char *doing = mem_fmt("recording operation %zu%s%s", op, launches ? ", kernel " : "",
-			      launches ? o->launch.kernel : "");
+	char *doing = mem_fmt("recording operation %zu%s%s", op, launches ? ", kernel " : "", launches ? o->launch.kernel : "");
 	int rc = gpu_device_fail(run->device, result, doing, e);
 
 	free(doing);
@@ -334,10 +323,9 @@ int gpu_run_record(struct backend_run *run, struct err *e)
 			continue;
 		held = (uint64_t)per_unit * d->facts.units;
 		if (blocks > held)
-			return err_set(
-				e, ERR_PRUNED,
-				"kernel \"%s\": a cooperative grid of %llu blocks asked, the device holds %llu at once",
-				l->kernel, (unsigned long long)blocks, (unsigned long long)held);
+			return err_set(e, ERR_PRUNED,
+				       "kernel \"%s\": a cooperative grid of %llu blocks asked, the device holds %llu at once",
+				       l->kernel, (unsigned long long)blocks, (unsigned long long)held);
 	}
 	if (!d->graphs) {
 		run->set_count++;
@@ -355,8 +343,7 @@ int gpu_run_record(struct backend_run *run, struct err *e)
 
 /* --- reading and writing -------------------------------------------------------------------------------------------------- */
 /* The address of bytes [offset, offset+bytes) of a buffer with its red zones. */
-static int address(const struct backend_run *run, unsigned buffer, int64_t offset, size_t bytes, gpu_address *ret_at,
-		   struct err *e)
+static int address(const struct backend_run *run, unsigned buffer, int64_t offset, size_t bytes, gpu_address *ret_at, struct err *e)
 {
 	uint64_t place = 0;
 	int rc = backend_place(run->plan, buffer, offset, bytes, &place, e);
@@ -366,8 +353,7 @@ static int address(const struct backend_run *run, unsigned buffer, int64_t offse
 	return rc;
 }
 
-int gpu_run_write(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes,
-		  struct err *e)
+int gpu_run_write(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e)
 {
 	struct backend_device *d = run->device;
 	gpu_address at = 0;
@@ -423,8 +409,7 @@ int gpu_run_write_tables(struct backend_run *run, struct err *e)
 
 	for (size_t i = 0; i < run->plan->buffer_count && !rc; i++)
 		if (run->plan->buffers[i].role == PLAN_TABLE)
-			rc = gpu_run_write(run, (unsigned)i, 0, run->plan->buffers[i].table,
-					   run->plan->buffers[i].bytes, e);
+			rc = gpu_run_write(run, (unsigned)i, 0, run->plan->buffers[i].table, run->plan->buffers[i].bytes, e);
 	return rc;
 }
 
@@ -454,8 +439,7 @@ static gpu_result copy_sets(struct backend_run *run)
 
 	for (unsigned n = 0; n < run->set_count; n++)
 		for (size_t i = 0; n != run->current && i < run->plan->buffer_count && result == GPU_SUCCESS; i++)
-			result = d->api.copy_within(run->sets[n].buffers[i] - BACKEND_RED_ZONE,
-						    from->buffers[i] - BACKEND_RED_ZONE,
+			result = d->api.copy_within(run->sets[n].buffers[i] - BACKEND_RED_ZONE, from->buffers[i] - BACKEND_RED_ZONE,
 						    run->plan->buffers[i].bytes + 2 * BACKEND_RED_ZONE, d->stream);
 	if (result == GPU_SUCCESS)
 		result = d->api.stream_wait(d->stream);
@@ -491,8 +475,9 @@ int gpu_run_execute(struct backend_run *run, uint32_t times, enum wire_cache cac
 	}
 	if (result != GPU_SUCCESS)
 		return gpu_device_fail(d, result, "executing the plan", e);
-	/* Reads must see a set that only took turns, never the one that was written: a kernel could recognise the addresses of its first
-	 * inputs, compute there and do nothing elsewhere, and be right where it is checked and fast where it is timed. */
+	/* Reads must see a set that only took turns, never the one that was written: a kernel could recognise the
+	 * addresses of its first inputs, compute there and do nothing elsewhere, and be right where it is checked
+	 * and fast where it is timed. */
 	if (rotated)
 		run->current = run->turn == run->home ? (run->turn + run->set_count - 1) % run->set_count : run->turn;
 	*ret_ns = (uint64_t)(ns / times + 0.5);

@@ -1,4 +1,5 @@
-/* backend: the HIP backend's table, and what only HIP does when it opens a device and prepares a plan. gpu/run.c does the rest. */
+/* backend: the HIP backend's table, and what only HIP does when it opens a device and prepares a plan. gpu/run.c
+ * does the rest. */
 #include "backends/hip/backend.h"
 
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 #include "backends/hip/object.h"
 #include "base/mem.h"
 
-/* Bytes. The memory-side cache behind the L2 (256 MiB on MI300X, up to 128 MiB on RDNA) has no attribute, so it is always assumed. */
+/* Bytes. The memory-side cache behind the L2 (256 MiB on MI300X, up to 128 MiB on RDNA) has no attribute, so it is
+ * always assumed. */
 enum { CACHE_MIN = 256 << 20 };
 enum { GRAPHS_SINCE = 6 }; /* ROCm: captures were incomplete before (cooperative launches, memset nodes) */
 
@@ -31,9 +33,8 @@ static int open_device(uint32_t index, struct backend_device **ret_device, struc
 		rc = gpu_device_fail(d, result, "opening the device (see rocminfo and dmesg)", e);
 		goto out;
 	}
-	d->cooperative =
-		api->launch_cooperative &&
-		api->device_attribute(&value, hipDeviceAttributeCooperativeLaunch, (int)index) == GPU_SUCCESS && value;
+	d->cooperative = api->launch_cooperative &&
+			 api->device_attribute(&value, hipDeviceAttributeCooperativeLaunch, (int)index) == GPU_SUCCESS && value;
 	d->graphs = api->major >= GRAPHS_SINCE && api->capture_begin && api->capture_end && api->graph_free &&
 		    api->graph_instantiate && api->graph_launch && api->graph_exec_free;
 	d->cache_bytes = d->facts.l2_bytes > CACHE_MIN ? d->facts.l2_bytes : CACHE_MIN;

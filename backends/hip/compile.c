@@ -17,48 +17,46 @@
 #include "base/mem.h"
 
 /* --- headers -------------------------------------------------------------------------------------------------------------- */
-/* hiprtc has size_t, the fixed-width integers, __half and the mathematical functions built in, so most of these are empty. ROCm 5.2 cannot
- * even include its own hip_fp16.h. */
-#define FLOAT                                                                                                          \
-	"#pragma once\n"                                                                                               \
-	"#define FLT_MAX __FLT_MAX__\n#define FLT_MIN __FLT_MIN__\n#define FLT_EPSILON __FLT_EPSILON__\n"              \
+/* hiprtc has size_t, the fixed-width integers, __half and the mathematical functions built in, so most of these are
+ * empty. ROCm 5.2 cannot even include its own hip_fp16.h. */
+#define FLOAT                                                                                                                      \
+	"#pragma once\n"                                                                                                           \
+	"#define FLT_MAX __FLT_MAX__\n#define FLT_MIN __FLT_MIN__\n#define FLT_EPSILON __FLT_EPSILON__\n"                          \
 	"#define DBL_MAX __DBL_MAX__\n#define DBL_MIN __DBL_MIN__\n#define DBL_EPSILON __DBL_EPSILON__\n"
-#define MATH                                                                                                           \
-	"#pragma once\n"                                                                                               \
-	"#ifndef INFINITY\n#define INFINITY __builtin_huge_valf()\n#endif\n#ifndef NAN\n#define NAN "                  \
-	"__builtin_nanf(\"\")\n#endif\n"                                                                               \
+#define MATH                                                                                                                       \
+	"#pragma once\n"                                                                                                           \
+	"#ifndef INFINITY\n#define INFINITY __builtin_huge_valf()\n#endif\n#ifndef NAN\n#define NAN "                              \
+	"__builtin_nanf(\"\")\n#endif\n"                                                                                           \
 	"#define M_PI 3.14159265358979323846\n"
 #define HALF "#pragma once\ntypedef __half half;\ntypedef __half2 half2;\n"
 
-#define LIST(X)                                                                                                        \
-	X("stdint.h", GPU_HEADER_EMPTY)                                                                                \
-	X("cstdint", GPU_HEADER_EMPTY)                                                                                 \
-	X("stddef.h", GPU_HEADER_EMPTY) X("cstddef", GPU_HEADER_EMPTY) X("stdio.h", GPU_HEADER_EMPTY)                  \
-		X("cstdio", GPU_HEADER_EMPTY) X("stdlib.h", GPU_HEADER_EMPTY) X("assert.h", GPU_HEADER_EMPTY)          \
-			X("cassert", GPU_HEADER_EMPTY) X("limits.h", GPU_HEADER_LIMITS)                                \
-				X("climits", GPU_HEADER_LIMITS) X("float.h", FLOAT) X("cfloat", FLOAT)                 \
-					X("math.h", MATH) X("cmath", MATH) X("string.h", GPU_HEADER_EMPTY)             \
-						X("hip/hip_runtime.h", GPU_HEADER_EMPTY) X("hip/hip_fp16.h", HALF)
+#define LIST(X)                                                                                                                    \
+	X("stdint.h", GPU_HEADER_EMPTY)                                                                                            \
+	X("cstdint", GPU_HEADER_EMPTY)                                                                                             \
+	X("stddef.h", GPU_HEADER_EMPTY)                                                                                            \
+	X("cstddef", GPU_HEADER_EMPTY) X("stdio.h", GPU_HEADER_EMPTY) X("cstdio", GPU_HEADER_EMPTY)                                \
+		X("stdlib.h", GPU_HEADER_EMPTY) X("assert.h", GPU_HEADER_EMPTY) X("cassert", GPU_HEADER_EMPTY)                     \
+			X("limits.h", GPU_HEADER_LIMITS) X("climits", GPU_HEADER_LIMITS) X("float.h", FLOAT) X("cfloat", FLOAT)    \
+				X("math.h", MATH) X("cmath", MATH) X("string.h", GPU_HEADER_EMPTY)                                 \
+					X("hip/hip_runtime.h", GPU_HEADER_EMPTY) X("hip/hip_fp16.h", HALF)
 #define NAME(name, text) name,
 #define TEXT(name, text) text,
 
 static const char *const header_names[] = { LIST(NAME) };
 static const char *const header_texts[] = { LIST(TEXT) };
-static const struct gpu_headers headers = { .count = MEM_COUNT(header_names),
-					    .names = header_names,
-					    .texts = header_texts };
+static const struct gpu_headers headers = { .count = MEM_COUNT(header_names), .names = header_names, .texts = header_texts };
 
-#define INDEX(hip, plain)                                                                                              \
-	"#ifndef hip" hip "_x\n#define hip" hip "_x " plain ".x\n#define hip" hip "_y " plain ".y\n#define hip" hip    \
-	"_z " plain ".z\n#endif\n"
+#define INDEX(hip, plain)                                                                                                          \
+	"#ifndef hip" hip "_x\n#define hip" hip "_x " plain ".x\n#define hip" hip "_y " plain ".y\n#define hip" hip "_z " plain    \
+	".z\n#endif\n"
 
-const char hip_compile_begin[] = INDEX("ThreadIdx", "threadIdx") INDEX("BlockIdx", "blockIdx")
-	INDEX("BlockDim", "blockDim") INDEX("GridDim", "gridDim") "#pragma clang force_cuda_host_device begin\n";
+const char hip_compile_begin[] = INDEX("ThreadIdx", "threadIdx") INDEX("BlockIdx", "blockIdx") INDEX("BlockDim", "blockDim")
+	INDEX("GridDim", "gridDim") "#pragma clang force_cuda_host_device begin\n";
 const char hip_compile_end[] = "\n#pragma clang force_cuda_host_device end\n";
 
 /* --- failures --------------------------------------------------------------------------------------------------------- */
-/* The assembler's words go to stderr: compiles once more with stderr redirected. The first attempt leaves stderr alone, because the
- * daemon must see what a crash writes there. */
+/* The assembler's words go to stderr: compiles once more with stderr redirected. The first attempt leaves stderr
+ * alone, because the daemon must see what a crash writes there. */
 static void add_assembler(const struct gpu_rtc *rtc, const char *source, const struct gpu_options *o, struct buf *out)
 {
 	int aside = memfd_create("peakd-assembler", MFD_CLOEXEC), kept = dup(STDERR_FILENO);
@@ -91,20 +89,17 @@ static int fail(const struct gpu_rtc *rtc, const char *arch, const char *source,
 	unsigned asked, allowed;
 	int rc;
 
-	if (strstr(a->log, "unsupported option") || strstr(a->log, "unknown argument") ||
-	    a->result == GPU_RTC_INVALID_OPTION)
-		return err_set(e, ERR_INPUT,
-			       "the HIP compiler (hiprtc %d.%d) refuses an option of the context's `options`: %.*s",
+	if (strstr(a->log, "unsupported option") || strstr(a->log, "unknown argument") || a->result == GPU_RTC_INVALID_OPTION)
+		return err_set(e, ERR_INPUT, "the HIP compiler (hiprtc %d.%d) refuses an option of the context's `options`: %.*s",
 			       rtc->version_major, rtc->version_minor, (int)strcspn(a->log, "\n"), a->log);
 	if (hip_diagnostic_shared(a->log, &asked, &allowed))
-		return err_set(e, ERR_PRUNED, "%u bytes of static shared memory (LDS) asked, %s allows %u", asked, arch,
-			       allowed);
+		return err_set(e, ERR_PRUNED, "%u bytes of static shared memory (LDS) asked, %s allows %u", asked, arch, allowed);
 	if (hip_diagnostic_is_assembler(a->log))
 		add_assembler(rtc, source, o, &text);
 	hip_diagnostic_clean(a->log, true, &text);
 	if (!text.len)
-		buf_addf(&text, "hiprtc %d.%d fails with result %d and says: %s\n", rtc->version_major,
-			 rtc->version_minor, a->result, a->log[0] ? a->log : "nothing");
+		buf_addf(&text, "hiprtc %d.%d fails with result %d and says: %s\n", rtc->version_major, rtc->version_minor,
+			 a->result, a->log[0] ? a->log : "nothing");
 	header = hip_diagnostic_header(a->log);
 	if (header)
 		buf_addf(&text,
@@ -135,8 +130,8 @@ static int check_arch(const struct gpu_rtc *rtc, const char *arch, struct err *e
 }
 
 /* One line of resources for each reported kernel, at its first launch. */
-static void log_kernels(const struct wire_compile *request, const struct gpu_module *module,
-			const struct wire_compiled *to, struct buf *log)
+static void log_kernels(const struct wire_compile *request, const struct gpu_module *module, const struct wire_compiled *to,
+			struct buf *log)
 {
 	const struct hip_arch *arch = hip_facts_arch(request->arch);
 	const struct plan *plan = request->plan;
@@ -154,10 +149,8 @@ static void log_kernels(const struct wire_compile *request, const struct gpu_mod
 				break;
 			}
 		}
-		buf_addf(log,
-			 "%s: %u VGPR, %u AGPR, %u SGPR, %u bytes LDS, %u bytes scratch, %u VGPR and %u SGPR spilled",
-			 k->name, k->registers, k->agprs, k->sgprs, k->shared + shared, k->local, k->vgpr_spills,
-			 k->sgpr_spills);
+		buf_addf(log, "%s: %u VGPR, %u AGPR, %u SGPR, %u bytes LDS, %u bytes scratch, %u VGPR and %u SGPR spilled", k->name,
+			 k->registers, k->agprs, k->sgprs, k->shared + shared, k->local, k->vgpr_spills, k->sgpr_spills);
 		if (arch) {
 			struct hip_occupancy o = hip_occupancy(k, arch, threads, shared);
 			buf_addf(log,

@@ -6,8 +6,8 @@
 
 #include "base/buf.h"
 
-/* Appends the log's messages, errors first (or only them), each with its source lines and notes, without counts. "device:7:38: error:"
- * becomes "device(7): error:", as the CUDA backend writes it. */
+/* Appends the log's messages, errors first (or only them), each with its source lines and notes, without counts.
+ * "device:7:38: error:" becomes "device(7): error:", as the CUDA backend writes it. */
 void hip_diagnostic_clean(const char *log, bool errors_only, struct buf *out);
 /* True when the assembler refused inline assembly: its words are on stderr, not in the log. */
 bool hip_diagnostic_is_assembler(const char *log);

@@ -10,27 +10,21 @@
 #include "backends/hip/library.h"
 #include "base/mem.h"
 
-/* Registers, waves and SIMDs: LLVM, llvm/lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp (getTotalNumVGPRs: 256 before gfx90a, 512 with its
- * instructions, 1024 from gfx10 on, 1536 with Feature1_5xVGPRs: gfx1100, gfx1101, gfx1151, gfx120x; getVGPRAllocGranule: 4, 8, 8, 16 from
- * gfx10.3 on, 24; getMaxWavesPerEU: 10, 8, 20, 16; getEUsPerCU: 4 in work-group processor mode); gfx10 and newer as compiled by default
- * (wave32, work-group processor mode). LDS: "AMD GPU specifications", rocm.docs.amd.com/en/latest/reference/gpu-specs.html (64 KiB a
- * compute unit, 160 on gfx950). Rates: AMD's CDNA, CDNA 2 and CDNA 3 white papers: MI100 46.1 (fp32 matrix) and 184.6 TFLOP/s f16 = 120 units × 1502 MHz;
- * MI250X 95.7 and 383 = 220 × 1700 MHz; MI300X 163.4, 653.7 tf32 and 1307.4 f16 = 304 × 2100 MHz. */
+/* Registers, waves and SIMDs: LLVM, llvm/lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp (getTotalNumVGPRs: 256 before
+ * gfx90a, 512 with its instructions, 1024 from gfx10 on, 1536 with Feature1_5xVGPRs: gfx1100, gfx1101, gfx1151,
+ * gfx120x; getVGPRAllocGranule: 4, 8, 8, 16 from gfx10.3 on, 24; getMaxWavesPerEU: 10, 8, 20, 16; getEUsPerCU: 4 in
+ * work-group processor mode); gfx10 and newer as compiled by default (wave32, work-group processor mode). LDS: "AMD
+ * GPU specifications", rocm.docs.amd.com/en/latest/reference/gpu-specs.html (64 KiB a compute unit, 160 on gfx950).
+ * Rates: AMD's CDNA, CDNA 2 and CDNA 3 white papers: MI100 46.1 (fp32 matrix) and 184.6 TFLOP/s f16 = 120 units ×
+ * 1502 MHz; MI250X 95.7 and 383 = 220 × 1700 MHz; MI300X 163.4, 653.7 tf32 and 1307.4 f16 = 304 × 2100 MHz. */
 static const struct hip_arch archs[] = {
-	{ "gfx900", 64, 4, 10, 256, 4, false, 64, 64, 64, 0, 0 },
-	{ "gfx906", 64, 4, 10, 256, 4, false, 64, 64, 64, 0, 0 },
-	{ "gfx908", 64, 4, 10, 256, 4, false, 64, 64, 128, 512, 0 },
-	{ "gfx90a", 64, 4, 8, 512, 8, true, 64, 64, 128, 512, 0 },
-	{ "gfx942", 64, 4, 8, 512, 8, true, 64, 64, 128, 1024, 512 },
-	{ "gfx950", 64, 4, 8, 512, 8, true, 160, 160, 0, 0, 0 },
-	{ "gfx101*", 32, 4, 20, 1024, 8, false, 128, 64, 0, 0, 0 },
-	{ "gfx103*", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },
-	{ "gfx1100", 32, 4, 16, 1536, 24, false, 128, 64, 0, 0, 0 },
-	{ "gfx1101", 32, 4, 16, 1536, 24, false, 128, 64, 0, 0, 0 },
-	{ "gfx1102", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },
-	{ "gfx1103", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },
-	{ "gfx1151", 32, 4, 16, 1536, 24, false, 128, 64, 0, 0, 0 },
-	{ "gfx115*", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },
+	{ "gfx900", 64, 4, 10, 256, 4, false, 64, 64, 64, 0, 0 },     { "gfx906", 64, 4, 10, 256, 4, false, 64, 64, 64, 0, 0 },
+	{ "gfx908", 64, 4, 10, 256, 4, false, 64, 64, 128, 512, 0 },  { "gfx90a", 64, 4, 8, 512, 8, true, 64, 64, 128, 512, 0 },
+	{ "gfx942", 64, 4, 8, 512, 8, true, 64, 64, 128, 1024, 512 }, { "gfx950", 64, 4, 8, 512, 8, true, 160, 160, 0, 0, 0 },
+	{ "gfx101*", 32, 4, 20, 1024, 8, false, 128, 64, 0, 0, 0 },   { "gfx103*", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },
+	{ "gfx1100", 32, 4, 16, 1536, 24, false, 128, 64, 0, 0, 0 },  { "gfx1101", 32, 4, 16, 1536, 24, false, 128, 64, 0, 0, 0 },
+	{ "gfx1102", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },  { "gfx1103", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },
+	{ "gfx1151", 32, 4, 16, 1536, 24, false, 128, 64, 0, 0, 0 },  { "gfx115*", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },
 	{ "gfx120*", 32, 4, 16, 1536, 24, false, 128, 64, 0, 0, 0 },
 };
 
@@ -38,8 +32,7 @@ const struct hip_arch *hip_facts_arch(const char *arch)
 {
 	for (size_t i = 0; i < MEM_COUNT(archs); i++) {
 		const char *star = strchr(archs[i].name, '*');
-		if (star ? strncmp(archs[i].name, arch, (size_t)(star - archs[i].name)) == 0
-			 : strcmp(archs[i].name, arch) == 0)
+		if (star ? strncmp(archs[i].name, arch, (size_t)(star - archs[i].name)) == 0 : strcmp(archs[i].name, arch) == 0)
 			return &archs[i];
 	}
 	return NULL;
@@ -47,7 +40,8 @@ const struct hip_arch *hip_facts_arch(const char *arch)
 
 static struct facts common(void)
 {
-	/* HIP programming manual: at most 1024 threads per block in any shape; grids of up to 2^32 - 1 threads a dimension. */
+	/* HIP programming manual: at most 1024 threads per block in any shape; grids of up to 2^32 - 1 threads a
+	 * dimension. */
 	return (struct facts){ .backend = "hip",
 			       .warp_size = 64,
 			       .max_threads = 1024,
@@ -83,8 +77,8 @@ static int unknown(const char *arch, const struct buf *known, struct err *e)
 
 	for (size_t i = 0; i < MEM_COUNT(archs); i++)
 		buf_addf(&list, " %s", archs[i].name);
-	rc = err_set(e, ERR_NOT_FOUND, "unknown AMD architecture \"%.40s\": expected one of%s%s%s", arch,
-		     buf_text(&list), known->len ? "; this compiler knows " : "", buf_text(known));
+	rc = err_set(e, ERR_NOT_FOUND, "unknown AMD architecture \"%.40s\": expected one of%s%s%s", arch, buf_text(&list),
+		     known->len ? "; this compiler knows " : "", buf_text(known));
 	buf_fini(&list);
 	return rc;
 }
@@ -124,10 +118,11 @@ static uint32_t ask(const struct gpu_driver *rt, int device, int attribute)
 	return rt->device_attribute(&value, attribute, device) == GPU_SUCCESS && value > 0 ? (uint32_t)value : 0;
 }
 
-/* "gfx90a:sramecc+:xnack-" → "gfx90a": code compiled without features runs with any of them (AMDGPU user guide, "Target ID"). */
+/* "gfx90a:sramecc+:xnack-" → "gfx90a": code compiled without features runs with any of them (AMDGPU user guide,
+ * "Target ID"). */
 static bool ask_arch(const struct gpu_driver *rt, int device, char arch[32])
 {
-	/* Larger than any version's structure: a runtime that writes more than it should not harms nobody. */
+	/* Larger than any version's structure, in case a runtime writes more than expected. */
 	_Alignas(16) char properties[4 * HIP_PROPERTIES_R0600];
 	const char *name = NULL;
 
@@ -142,7 +137,7 @@ static bool ask_arch(const struct gpu_driver *rt, int device, char arch[32])
 	return is_arch_name(arch);
 }
 
-/* Without hipDeviceGetUuid the place on the bus names the physical device. */
+/* Without hipDeviceGetUuid, the PCI address identifies the physical device. */
 static void ask_uuid(const struct gpu_driver *rt, int device, struct facts *f)
 {
 	char bus[32] = "";
@@ -186,8 +181,8 @@ static void ask_peaks(const struct gpu_driver *rt, int device, struct facts *f)
 	const struct hip_arch *a = hip_facts_arch(f->arch);
 	double cycles = (double)f->units * f->clock_khz * 1e3;
 
-	f->peak_bytes = 2e3 * ask(rt, device, hipDeviceAttributeMemoryClockRate) *
-			ask(rt, device, hipDeviceAttributeMemoryBusWidth) / 8;
+	f->peak_bytes =
+		2e3 * ask(rt, device, hipDeviceAttributeMemoryClockRate) * ask(rt, device, hipDeviceAttributeMemoryBusWidth) / 8;
 	if (!a)
 		return;
 	f->peak_f32 = cycles * a->lanes_f32 * 2;
@@ -203,17 +198,17 @@ int hip_facts_device(const struct gpu_driver *rt, uint32_t index, struct facts *
 
 	rt->device_count(&count);
 	if (index >= (uint32_t)count)
-		return err_set(e, ERR_NOT_FOUND, "there is no device hip:%u: the runtime sees %d (hip:0 to hip:%d)",
-			       index, count, count - 1);
+		return err_set(e, ERR_NOT_FOUND, "there is no device hip:%u: the runtime sees %d (hip:0 to hip:%d)", index, count,
+			       count - 1);
 	f.runs = true;
-	/* shares_cpu stays false: what prompts and timing make of it is about devices whose speed is the CPU's. */
+	/* shares_cpu stays false: prompts and timing use it for devices whose speed is the CPU's. */
 	f.emulated = rt->emulated != NULL;
 	f.index = index;
 	snprintf(f.id, sizeof f.id, "hip:%u", index);
 	if (!ask_arch(rt, (int)index, f.arch))
 		return err_set(e, ERR_UNSUPPORTED,
-			       "hip:%u: the HIP runtime (%s) does not tell the device's architecture; see rocminfo",
-			       index, rt->path);
+			       "hip:%u: the HIP runtime (%s) does not report the device's architecture; see rocminfo", index,
+			       rt->path);
 	if (rt->device_name(f.name, sizeof f.name, (int)index) != GPU_SUCCESS || !f.name[0])
 		snprintf(f.name, sizeof f.name, "AMD %s", f.arch);
 	f.name[sizeof f.name - 1] = 0;
@@ -226,8 +221,7 @@ int hip_facts_device(const struct gpu_driver *rt, uint32_t index, struct facts *
 		       : snprintf(f.driver, sizeof f.driver, "HIP %d.%d.%d", version / 10000000, version / 100000 % 100,
 				  version % 100000);
 	if (hip_library_rtc(&rtc, NULL) == 0)
-		snprintf(f.driver + n, sizeof f.driver - (size_t)n, ", hiprtc %d.%d", rtc.version_major,
-			 rtc.version_minor);
+		snprintf(f.driver + n, sizeof f.driver - (size_t)n, ", hiprtc %d.%d", rtc.version_major, rtc.version_minor);
 	*ret_facts = f;
 	return 0;
 }

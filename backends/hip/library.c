@@ -26,7 +26,7 @@ static struct gpu_places places_new(void)
 	return p;
 }
 
-/* A library by its name and the number behind it, in the folders, then where ld.so looks (unless a folder was named). */
+/* Opens NAME.so.NUMBER from the folders, then from where ld.so looks (unless PEAKD_ROCM names a folder). */
 static void *open_numbered(const struct gpu_places *places, const char *name, int number, struct buf *tried)
 {
 	char file[64];
@@ -83,8 +83,7 @@ int hip_library_runtime(struct gpu_driver *ret_runtime, struct err *e)
 	}
 	missing = resolve_runtime(handle, &rt);
 	if (missing) {
-		rc = err_set(e, ERR_UNSUPPORTED, "the HIP runtime is too old: it has no %s; install ROCm 5.2 or newer",
-			     missing);
+		rc = err_set(e, ERR_UNSUPPORTED, "the HIP runtime is too old: it has no %s; install ROCm 5.2 or newer", missing);
 		goto out;
 	}
 	gpu_library_path(*(void **)&rt.init, rt.path);
@@ -100,10 +99,9 @@ int hip_library_runtime(struct gpu_driver *ret_runtime, struct err *e)
 			     "(--device hip:gfx90a) needs no GPU",
 			     rt.path);
 	else if (result != GPU_SUCCESS)
-		rc = err_set(
-			e, ERR_UNSUPPORTED,
-			"the HIP runtime (%s) cannot be initialised: hipInit answers %d (%s); see rocminfo and dmesg",
-			rt.path, result, rt.text_of_error(result));
+		rc = err_set(e, ERR_UNSUPPORTED,
+			     "the HIP runtime (%s) cannot be initialised: hipInit answers %d (%s); see rocminfo and dmesg", rt.path,
+			     result, rt.text_of_error(result));
 	else
 		*ret_runtime = rt;
 out:
@@ -112,8 +110,8 @@ out:
 	return rc;
 }
 
-/* The comgr that hiprtc uses. One that is in the process already came with it; else hiprtc loads it by this name at its first use, and
- * ROCm 5.2's crashes when it cannot. */
+/* The comgr that hiprtc uses. One that is in the process already came with it; else hiprtc loads it by this name at
+ * its first use, and ROCm 5.2's crashes when it cannot. */
 static void *open_comgr(const struct gpu_places *places, int major, struct buf *tried)
 {
 	static const int newer[] = { 3, 2 }, older[] = { 2, 3 };

@@ -70,8 +70,7 @@ static struct value next_long(struct in *in, uint8_t head)
 	if (head >= 0xd9 && head <= 0xdb)
 		return text_of(in, take_number(in, 1u << (head - 0xd9)), KIND_TEXT);
 	if (head >= 0xdc)
-		return (struct value){ .kind = head < 0xde ? KIND_ARRAY : KIND_MAP,
-				       .n = take_number(in, head & 1 ? 4 : 2) };
+		return (struct value){ .kind = head < 0xde ? KIND_ARRAY : KIND_MAP, .n = take_number(in, head & 1 ? 4 : 2) };
 	if (head == 0xca || head == 0xcb)
 		return text_of(in, head == 0xca ? 4 : 8, KIND_OTHER); /* floats */
 	in->bad = true;                                               /* extensions: AMD uses none */
@@ -205,7 +204,7 @@ static void read_metadata(struct in *in, struct gpu_module *module)
 }
 
 /* --- ELF -------------------------------------------------------------------------------------------------------------- */
-/* The note's content among the notes of a segment. */
+/* Finds the metadata among the notes of a segment. */
 static bool find_note(const uint8_t *at, uint64_t len, struct in *ret)
 {
 	Elf64_Nhdr h;
@@ -218,8 +217,7 @@ static bool find_note(const uint8_t *at, uint64_t len, struct in *ret)
 		at += sizeof h, len -= sizeof h;
 		if (name > len || h.n_descsz > len - name)
 			return false;
-		if (h.n_type == NT_AMDGPU_METADATA && h.n_namesz == sizeof "AMDGPU" &&
-		    memcmp(at, "AMDGPU", sizeof "AMDGPU") == 0) {
+		if (h.n_type == NT_AMDGPU_METADATA && h.n_namesz == sizeof "AMDGPU" && memcmp(at, "AMDGPU", sizeof "AMDGPU") == 0) {
 			*ret = (struct in){ .at = at + name, .end = at + name + h.n_descsz };
 			return true;
 		}
@@ -238,21 +236,19 @@ static bool find_metadata(const uint8_t *bytes, size_t len, struct in *ret)
 	if (len < sizeof head)
 		return false;
 	memcpy(&head, bytes, sizeof head);
-	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    head.e_machine != EM_AMDGPU || head.e_phentsize != sizeof segment || head.e_phoff > len ||
-	    head.e_phnum > (len - head.e_phoff) / sizeof segment)
+	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != EM_AMDGPU ||
+	    head.e_phentsize != sizeof segment || head.e_phoff > len || head.e_phnum > (len - head.e_phoff) / sizeof segment)
 		return false;
 	for (unsigned i = 0; i < head.e_phnum; i++) {
 		memcpy(&segment, bytes + head.e_phoff + i * sizeof segment, sizeof segment);
-		if (segment.p_type == PT_NOTE && segment.p_offset <= len &&
-		    segment.p_filesz <= len - segment.p_offset &&
+		if (segment.p_type == PT_NOTE && segment.p_offset <= len && segment.p_filesz <= len - segment.p_offset &&
 		    find_note(bytes + segment.p_offset, segment.p_filesz, ret))
 			return true;
 	}
 	return false;
 }
 
-/* The variables of the module. Newer linkers make a section .relro_padding, which holds none. */
+/* The bytes of the module's variables. Newer linkers add a section .relro_padding, which holds none. */
 static void count_variables(const uint8_t *bytes, size_t len, struct gpu_module *module)
 {
 	Elf64_Ehdr head;
@@ -286,17 +282,15 @@ int hip_object_read(const void *bytes, size_t len, struct gpu_module *ret_module
 	struct in in = { .at = NULL };
 
 	if (!find_metadata(bytes, len, &in))
-		return err_set(
-			e, ERR_INTERNAL,
-			"the %zu bytes are not an AMD code object with kernel metadata (version 3 or newer): compile "
-			"the context again",
-			len);
+		return err_set(e, ERR_INTERNAL,
+			       "the %zu bytes are not an AMD code object with kernel metadata (version 3 or newer): compile "
+			       "the context again",
+			       len);
 	read_metadata(&in, &module);
 	count_variables(bytes, len, &module);
 	if (in.bad) {
 		gpu_module_fini(&module);
-		return err_set(e, ERR_INTERNAL,
-			       "the code object's kernel metadata cannot be read: compile the context again");
+		return err_set(e, ERR_INTERNAL, "the code object's kernel metadata cannot be read: compile the context again");
 	}
 	*ret_module = module;
 	return 0;

@@ -3,7 +3,8 @@
 
 enum { LDS_STEP = 512, SGPRS_PLENTY = 10 };
 
-/* LLVM AMDGPUBaseInfo/GCNSubtarget::getOccupancyWithNumSGPRs: gfx9 and before; later ones have enough for every wave. */
+/* LLVM AMDGPUBaseInfo/GCNSubtarget::getOccupancyWithNumSGPRs: gfx9 and before; later ones have enough for every
+ * wave. */
 static uint32_t waves_by_sgprs(const struct hip_arch *a, uint32_t sgprs)
 {
 	if (a->wave == 32)
@@ -11,13 +12,12 @@ static uint32_t waves_by_sgprs(const struct hip_arch *a, uint32_t sgprs)
 	return sgprs <= 80 ? SGPRS_PLENTY : sgprs <= 88 ? 9 : sgprs <= 100 ? 8 : 7;
 }
 
-/* With separate files .vgpr_count leaves the accumulation registers out and each file limits for itself; with a unified one it counts both
- * (AMDGPU user guide, "Code Object V3 Kernel Metadata Map"). */
+/* With separate files .vgpr_count leaves the accumulation registers out and each file limits for itself; with a
+ * unified one it counts both (AMDGPU user guide, "Code Object V3 Kernel Metadata Map"). */
 static uint32_t waves_by_vgprs(const struct hip_arch *a, const struct gpu_kernel *k)
 {
 	uint32_t n = !a->unified && k->agprs > k->registers ? k->agprs : k->registers;
-	uint32_t file = k->wave > a->wave ? a->vgprs / 2 : a->vgprs,
-		 step = k->wave > a->wave ? a->vgpr_step / 2 : a->vgpr_step;
+	uint32_t file = k->wave > a->wave ? a->vgprs / 2 : a->vgprs, step = k->wave > a->wave ? a->vgpr_step / 2 : a->vgpr_step;
 
 	n = (n + step - 1) / step * step;
 	return n ? file / n : a->waves;
@@ -31,11 +31,9 @@ static void lower(uint32_t to, const char *why, uint32_t *io, const char **io_wh
 	}
 }
 
-struct hip_occupancy hip_occupancy(const struct gpu_kernel *k, const struct hip_arch *a, uint64_t threads,
-				   uint32_t shared)
+struct hip_occupancy hip_occupancy(const struct gpu_kernel *k, const struct hip_arch *a, uint64_t threads, uint32_t shared)
 {
-	uint32_t wave = k->wave ? k->wave : a->wave, waves = a->waves,
-		 per_block = (uint32_t)((threads + wave - 1) / wave);
+	uint32_t wave = k->wave ? k->wave : a->wave, waves = a->waves, per_block = (uint32_t)((threads + wave - 1) / wave);
 	uint32_t lds = k->shared + shared, by_lds;
 	struct hip_occupancy o = { .max = a->waves, .limit = "the architecture" };
 

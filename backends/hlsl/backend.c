@@ -1,7 +1,7 @@
-/* backend: the HLSL backend's table, and a module with buffers for one plan on one Vulkan device. Every execution records its operations
- * afresh, with a full barrier between them. Cold timing fills a buffer larger than the caches before each execution, outside of the
- * timestamps. On a CPU device the same cores do the filling, so their own caches are cold afterwards; a server's last-level cache of
- * hundreds of megabytes is not. */
+/* backend: the HLSL backend's table, and a module with buffers for one plan on one Vulkan device. Every execution
+ * records its operations afresh, with a full barrier between them. Cold timing fills a buffer larger than the caches
+ * before each execution, outside of the timestamps. On a CPU device the same cores do the filling, so their own
+ * caches are cold afterwards; a server's last-level cache of hundreds of megabytes is not. */
 #include "backends/hlsl/backend.h"
 
 #include <assert.h>
@@ -40,13 +40,12 @@ struct backend_run {
 
 static int over(const char *kernel, const char *what, uint64_t asked, uint64_t allowed, struct err *e)
 {
-	return err_set(e, ERR_PRUNED, "launch of %s: %s is %llu, the device allows %llu", kernel, what,
-		       (unsigned long long)asked, (unsigned long long)allowed);
+	return err_set(e, ERR_PRUNED, "launch of %s: %s is %llu, the device allows %llu", kernel, what, (unsigned long long)asked,
+		       (unsigned long long)allowed);
 }
 
 /* The device's limits and optional features. */
-static int check_device(const struct backend_device *d, const struct plan_launch *l, const struct spirv *s,
-			struct err *e)
+static int check_device(const struct backend_device *d, const struct plan_launch *l, const struct spirv *s, struct err *e)
 {
 	static const char *const blocks[] = { "block x", "block y", "block z" };
 	static const char *const grids[] = { "grid x", "grid y", "grid z" };
@@ -85,13 +84,13 @@ static int check_device(const struct backend_device *d, const struct plan_launch
 	for (size_t i = 0; i < s->capability_count; i++)
 		for (size_t k = 0; k < MEM_COUNT(optional); k++)
 			if (s->capabilities[i] == optional[k].capability && !optional[k].there)
-				return err_set(e, ERR_PRUNED, "kernel %s needs %s, which the device does not have",
-					       l->kernel, optional[k].what);
+				return err_set(e, ERR_PRUNED, "kernel %s needs %s, which the device does not have", l->kernel,
+					       optional[k].what);
 	return 0;
 }
 
-static int fill_scalars(const struct backend_run *r, struct kernel *k, const struct plan_launch *launch,
-			const struct spirv *s, struct err *e)
+static int fill_scalars(const struct backend_run *r, struct kernel *k, const struct plan_launch *launch, const struct spirv *s,
+			struct err *e)
 {
 	uint32_t allowed = r->device->limits.maxPushConstantsSize;
 
@@ -111,19 +110,17 @@ static int fill_scalars(const struct backend_run *r, struct kernel *k, const str
 		if (!s->members[i].used || a == NULL)
 			continue;
 		if (!dtype_is_float(a->type))
-			fits = dtype_is_signed(a->type) ? a->i >= INT32_MIN && a->i <= INT32_MAX
-							: (uint64_t)a->i <= UINT32_MAX;
+			fits = dtype_is_signed(a->type) ? a->i >= INT32_MIN && a->i <= INT32_MAX : (uint64_t)a->i <= UINT32_MAX;
 		if (!fits)
-			return err_set(e, ERR_INPUT,
-				       "launch of %s: scalar %s = %lld does not fit the 32 bits that HLSL code sees",
+			return err_set(e, ERR_INPUT, "launch of %s: scalar %s = %lld does not fit the 32 bits that HLSL code sees",
 				       launch->kernel, s->members[i].name, (long long)a->i);
 		hlsl_bind_store(&s->members[i], a, k->scalars + s->members[i].offset);
 	}
 	return 0;
 }
 
-static int make_pipeline(struct backend_device *d, struct kernel *k, const struct hlsl_kernel *code,
-			 const struct spirv *s, struct err *e)
+static int make_pipeline(struct backend_device *d, struct kernel *k, const struct hlsl_kernel *code, const struct spirv *s,
+			 struct err *e)
 {
 	VkDescriptorSetLayoutBinding *list = MEM_NEW_N(VkDescriptorSetLayoutBinding, s->binding_count);
 	VkDescriptorSetLayoutCreateInfo set = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
@@ -150,11 +147,10 @@ static int make_pipeline(struct backend_device *d, struct kernel *k, const struc
 				"vkCreateDescriptorSetLayout", e);
 	free(list);
 	if (rc == 0)
-		rc = hlsl_library_check(d->vk.CreatePipelineLayout(d->handle, &layout, NULL, &k->layout),
-					"vkCreatePipelineLayout", e);
+		rc = hlsl_library_check(d->vk.CreatePipelineLayout(d->handle, &layout, NULL, &k->layout), "vkCreatePipelineLayout",
+					e);
 	if (rc == 0)
-		rc = hlsl_library_check(d->vk.CreateShaderModule(d->handle, &module, NULL, &k->module),
-					"vkCreateShaderModule", e);
+		rc = hlsl_library_check(d->vk.CreateShaderModule(d->handle, &module, NULL, &k->module), "vkCreateShaderModule", e);
 	if (rc < 0)
 		return rc;
 	info.layout = k->layout;
@@ -166,27 +162,25 @@ static int make_pipeline(struct backend_device *d, struct kernel *k, const struc
 				  "vkCreateComputePipelines", e);
 }
 
-/* A binding covers its buffer and the red zone behind it: a driver that checks bounds would hide accesses of the zone otherwise. */
-static int make_set(const struct backend_run *r, struct kernel *k, const struct plan_launch *launch,
-		    const struct spirv *s, struct err *e)
+/* A binding covers its buffer and the red zone behind it: a driver that checks bounds would hide accesses of the
+ * zone otherwise. */
+static int make_set(const struct backend_run *r, struct kernel *k, const struct plan_launch *launch, const struct spirv *s,
+		    struct err *e)
 {
 	struct backend_device *d = r->device;
 	uint32_t count = (uint32_t)s->binding_count;
 	VkDescriptorPoolSize size = { .type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = count ? count : 1 };
-	VkDescriptorPoolCreateInfo pool = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-					    .maxSets = 1,
-					    .poolSizeCount = 1,
-					    .pPoolSizes = &size };
+	VkDescriptorPoolCreateInfo pool = {
+		.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size
+	};
 	VkDescriptorSetAllocateInfo info = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
 					     .descriptorSetCount = 1,
 					     .pSetLayouts = &k->set_layout };
 
-	if (hlsl_library_check(d->vk.CreateDescriptorPool(d->handle, &pool, NULL, &k->pool), "vkCreateDescriptorPool",
-			       e) < 0)
+	if (hlsl_library_check(d->vk.CreateDescriptorPool(d->handle, &pool, NULL, &k->pool), "vkCreateDescriptorPool", e) < 0)
 		return -(int)e->code;
 	info.descriptorPool = k->pool;
-	if (hlsl_library_check(d->vk.AllocateDescriptorSets(d->handle, &info, &k->set), "vkAllocateDescriptorSets", e) <
-	    0)
+	if (hlsl_library_check(d->vk.AllocateDescriptorSets(d->handle, &info, &k->set), "vkAllocateDescriptorSets", e) < 0)
 		return -(int)e->code;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct plan_arg *a = hlsl_bind_find(r->plan, launch, s->bindings[i].name);
@@ -202,8 +196,8 @@ static int make_set(const struct backend_run *r, struct kernel *k, const struct 
 					       .pBufferInfo = &where };
 
 		if (where.range > d->limits.maxStorageBufferRange)
-			return over(launch->kernel, "the size of a buffer in bytes", where.range,
-				    d->limits.maxStorageBufferRange, e);
+			return over(launch->kernel, "the size of a buffer in bytes", where.range, d->limits.maxStorageBufferRange,
+				    e);
 		d->vk.UpdateDescriptorSets(d->handle, 1, &write, 0, NULL);
 	}
 	return 0;
@@ -265,8 +259,8 @@ static void release(struct backend_run *r)
 	free(r);
 }
 
-static int prepare(struct backend_device *d, const void *binary, size_t len, const struct plan *plan,
-		   struct backend_run **ret_run, struct err *e)
+static int prepare(struct backend_device *d, const void *binary, size_t len, const struct plan *plan, struct backend_run **ret_run,
+		   struct err *e)
 {
 	struct hlsl_object object;
 	struct backend_run *r;
@@ -277,8 +271,7 @@ static int prepare(struct backend_device *d, const void *binary, size_t len, con
 	for (size_t i = 0; i < plan->op_count; i++) {
 		const struct plan_memset *m = &plan->ops[i].memset;
 		if (plan->ops[i].kind == PLAN_OP_MEMSET && (m->offset % 4 || m->bytes % 4))
-			return err_set(e, ERR_PRUNED,
-				       "memset of bytes %llu to %llu: Vulkan fills whole words of 4 bytes",
+			return err_set(e, ERR_PRUNED, "memset of bytes %llu to %llu: Vulkan fills whole words of 4 bytes",
 				       (unsigned long long)m->offset, (unsigned long long)(m->offset + m->bytes));
 	}
 	if (hlsl_object_decode(binary, len, &object, e) < 0)
@@ -303,8 +296,7 @@ static int prepare(struct backend_device *d, const void *binary, size_t len, con
 			continue;
 		code = hlsl_object_find(&object, l->kernel);
 		if (code == NULL)
-			rc = err_set(e, ERR_INPUT, "the binary has no kernel %s; it was compiled for another plan",
-				     l->kernel);
+			rc = err_set(e, ERR_INPUT, "the binary has no kernel %s; it was compiled for another plan", l->kernel);
 		else
 			rc = kernel_new(r, code, l, &r->kernels[i], e);
 	}
@@ -321,13 +313,11 @@ static uint64_t place(const struct backend_run *r, unsigned buffer, int64_t offs
 {
 	uint64_t at = (uint64_t)(offset + BACKEND_RED_ZONE);
 
-	assert(buffer < r->plan->buffer_count && offset >= -BACKEND_RED_ZONE &&
-	       at + bytes <= r->buffers[buffer]->bytes);
+	assert(buffer < r->plan->buffer_count && offset >= -BACKEND_RED_ZONE && at + bytes <= r->buffers[buffer]->bytes);
 	return at;
 }
 
-static int write_buffer(struct backend_run *r, unsigned buffer, int64_t offset, const void *from, size_t bytes,
-			struct err *e)
+static int write_buffer(struct backend_run *r, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e)
 {
 	return hlsl_device_write(r->device, r->buffers[buffer], place(r, buffer, offset, bytes), from, bytes, e);
 }
@@ -351,11 +341,10 @@ static void record_ops(struct backend_run *r)
 		switch (op->kind) {
 		case PLAN_OP_LAUNCH:
 			d->vk.CmdBindPipeline(d->commands, VK_PIPELINE_BIND_POINT_COMPUTE, k->pipeline);
-			d->vk.CmdBindDescriptorSets(d->commands, VK_PIPELINE_BIND_POINT_COMPUTE, k->layout, 0, 1,
-						    &k->set, 0, NULL);
+			d->vk.CmdBindDescriptorSets(d->commands, VK_PIPELINE_BIND_POINT_COMPUTE, k->layout, 0, 1, &k->set, 0, NULL);
 			if (k->scalar_bytes)
-				d->vk.CmdPushConstants(d->commands, k->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-						       k->scalar_bytes, k->scalars);
+				d->vk.CmdPushConstants(d->commands, k->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, k->scalar_bytes,
+						       k->scalars);
 			d->vk.CmdDispatch(d->commands, k->grid[0], k->grid[1], k->grid[2]);
 			break;
 		case PLAN_OP_MEMSET:
@@ -367,8 +356,8 @@ static void record_ops(struct backend_run *r)
 			region = (VkBufferCopy){ .srcOffset = BACKEND_RED_ZONE + op->copy.src_offset,
 						 .dstOffset = BACKEND_RED_ZONE + op->copy.dst_offset,
 						 .size = op->copy.bytes };
-			d->vk.CmdCopyBuffer(d->commands, r->buffers[op->copy.src]->handle,
-					    r->buffers[op->copy.dst]->handle, 1, &region);
+			d->vk.CmdCopyBuffer(d->commands, r->buffers[op->copy.src]->handle, r->buffers[op->copy.dst]->handle, 1,
+					    &region);
 			break;
 		case PLAN_OP_GEMM: /* refused by prepare */ break;
 		}
@@ -383,8 +372,7 @@ static void record_timestamp(struct backend_device *d, uint32_t query)
 }
 
 /* One submission: `pairs` timed stretches of `times` executions each, whose nanoseconds are added to *io_ns. */
-static int submit(struct backend_run *r, uint32_t pairs, uint32_t times, struct device_buffer *flush, double *io_ns,
-		  struct err *e)
+static int submit(struct backend_run *r, uint32_t pairs, uint32_t times, struct device_buffer *flush, double *io_ns, struct err *e)
 {
 	struct backend_device *d = r->device;
 	uint64_t ticks[DEVICE_QUERIES];
@@ -406,14 +394,12 @@ static int submit(struct backend_run *r, uint32_t pairs, uint32_t times, struct 
 		return -(int)e->code;
 	if (!d->queries)
 		return 0;
-	if (hlsl_library_check(d->vk.GetQueryPoolResults(d->handle, d->queries, 0, 2 * pairs, sizeof ticks, ticks,
-							 sizeof ticks[0],
+	if (hlsl_library_check(d->vk.GetQueryPoolResults(d->handle, d->queries, 0, 2 * pairs, sizeof ticks, ticks, sizeof ticks[0],
 							 VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
 			       "vkGetQueryPoolResults", e) < 0)
 		return -(int)e->code;
 	for (uint32_t i = 0; i < pairs; i++)
-		*io_ns +=
-			(double)((ticks[2 * i + 1] - ticks[2 * i]) & d->tick_mask) * (double)d->limits.timestampPeriod;
+		*io_ns += (double)((ticks[2 * i + 1] - ticks[2 * i]) & d->tick_mask) * (double)d->limits.timestampPeriod;
 	return 0;
 }
 

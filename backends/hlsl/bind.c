@@ -24,10 +24,9 @@ static const struct {
 	const char *suffix, *type;
 	bool half;
 } views[] = {
-	{ "_float", "float", false }, { "_float2", "float2", false }, { "_float4", "float4", false },
-	{ "_int", "int", false },     { "_int2", "int2", false },     { "_int4", "int4", false },
-	{ "_uint", "uint", false },   { "_uint2", "uint2", false },   { "_uint4", "uint4", false },
-	{ "_half", "half", true },    { "_half2", "half2", true },    { "_half4", "half4", true },
+	{ "_float", "float", false }, { "_float2", "float2", false }, { "_float4", "float4", false }, { "_int", "int", false },
+	{ "_int2", "int2", false },   { "_int4", "int4", false },     { "_uint", "uint", false },     { "_uint2", "uint2", false },
+	{ "_uint4", "uint4", false }, { "_half", "half", true },      { "_half2", "half2", true },    { "_half4", "half4", true },
 	{ "_bytes", NULL, false },
 };
 
@@ -38,8 +37,7 @@ static const char *arg_name(const struct plan *plan, const struct plan_arg *arg)
 	return arg->kind == PLAN_ARG_BUFFER ? plan->buffers[arg->index].name : "";
 }
 
-static const struct plan_arg *find_exact(const struct plan *plan, const struct plan_launch *launch, const char *name,
-					 size_t n)
+static const struct plan_arg *find_exact(const struct plan *plan, const struct plan_launch *launch, const char *name, size_t n)
 {
 	for (size_t i = 0; i < launch->arg_count; i++) {
 		const char *is = arg_name(plan, &launch->args[i]);
@@ -72,8 +70,7 @@ int hlsl_bind_check(const struct plan *plan, const struct plan_launch *l, const 
 			       "them the same",
 			       l->kernel, l->block[0], l->block[1], l->block[2], s->block[0], s->block[1], s->block[2]);
 	if (l->cluster[0] != 1 || l->cluster[1] != 1 || l->cluster[2] != 1 || l->cooperative)
-		return err_set(e, ERR_INPUT,
-			       "launch of %s: HLSL has no cluster and no cooperative launches; leave them out",
+		return err_set(e, ERR_INPUT, "launch of %s: HLSL has no cluster and no cooperative launches; leave them out",
 			       l->kernel);
 	if (l->shared)
 		return err_set(e, ERR_INPUT,
@@ -148,8 +145,7 @@ static int add_name(struct names *names, struct name n, struct err *e)
 		if (strcmp(old->is, n.is) != 0)
 			continue;
 		if (old->scalar != n.scalar || old->type != n.type)
-			return err_set(e, ERR_INPUT,
-				       "argument %s is %s%s in one launch and %s%s in another; use two names", n.is,
+			return err_set(e, ERR_INPUT, "argument %s is %s%s in one launch and %s%s in another; use two names", n.is,
 				       old->scalar ? "a scalar " : "a buffer of ", dtype_name(old->type),
 				       n.scalar ? "a scalar " : "a buffer of ", dtype_name(n.type));
 		old->written |= n.written;
@@ -165,8 +161,7 @@ static int add_launch(const struct plan *plan, const struct plan_launch *l, stru
 		const struct plan_arg *a = &l->args[i];
 		const struct plan_buffer *b = a->kind == PLAN_ARG_BUFFER ? &plan->buffers[a->index] : NULL;
 		if (a->kind == PLAN_ARG_MAP)
-			return err_set(e, ERR_INPUT, "launch of %s: HLSL has no tensor maps; pass the buffer",
-				       l->kernel);
+			return err_set(e, ERR_INPUT, "launch of %s: HLSL has no tensor maps; pass the buffer", l->kernel);
 		struct name n = { .is = arg_name(plan, a),
 				  .scalar = b == NULL,
 				  .type = b ? b->type : a->type,
@@ -254,8 +249,8 @@ static bool is_name(const struct names *names, const char *text)
 	return false;
 }
 
-static void declare_buffer(const struct wire_compile *request, const struct names *names, const struct name *n,
-			   struct buf *out, unsigned *binding, bool *half)
+static void declare_buffer(const struct wire_compile *request, const struct names *names, const struct name *n, struct buf *out,
+			   unsigned *binding, bool *half)
 {
 	if (occurs(request, n->is)) {
 		declare(out, n, "", element(n->type), binding);
@@ -264,9 +259,8 @@ static void declare_buffer(const struct wire_compile *request, const struct name
 	for (size_t i = 0; i < MEM_COUNT(views); i++) {
 		char *identifier = mem_fmt("%s%s", n->is, views[i].suffix);
 		/* Half views switch the whole source to 16-bit types, so ## does not count for them. */
-		bool wanted = views[i].half
-				      ? occurs_in(request->device, identifier) || occurs_in(request->macros, identifier)
-				      : occurs(request, identifier);
+		bool wanted = views[i].half ? occurs_in(request->device, identifier) || occurs_in(request->macros, identifier)
+					    : occurs(request, identifier);
 		if (wanted && !is_name(names, identifier)) {
 			declare(out, n, views[i].suffix, views[i].type, binding);
 			*half |= views[i].half;
@@ -293,8 +287,8 @@ int hlsl_bind_declare(const struct wire_compile *request, struct buf *out, bool 
 		const struct name *n = &names.list[i];
 		if (!n->scalar || !occurs(request, n->is))
 			continue;
-		buf_addf(out, "%s%s %s;\n", any ? "" : "[[vk::push_constant]] cbuffer peakd_scalars {\n",
-			 scalar_type(n->type), n->is);
+		buf_addf(out, "%s%s %s;\n", any ? "" : "[[vk::push_constant]] cbuffer peakd_scalars {\n", scalar_type(n->type),
+			 n->is);
 		any = true;
 	}
 	buf_adds(out, any ? "};\n" : "");

@@ -1,5 +1,5 @@
-/* compile: see compile.h. Every kernel is compiled from the same text with another entry point; glslang drops what that entry point does
- * not reach, so its module holds only what it uses. */
+/* compile: see compile.h. Every kernel is compiled from the same text with another entry point; glslang drops what
+ * that entry point does not reach, so its module holds only what it uses. */
 #include "backends/hlsl/compile.h"
 
 #include <stdio.h>
@@ -31,7 +31,8 @@ static bool starts(const char *s, const char *with)
 	return strncmp(s, with, strlen(with)) == 0;
 }
 
-/* Lines that add nothing to the others, or that the parser writes when it gives up on a line it has already reported. */
+/* Lines that add nothing to the others, or that the parser writes when it gives up on a line it has already
+ * reported. */
 static bool is_noise(const char *line)
 {
 	static const char *const noise[] = { "compilation errors", "HLSL parsing failed", "'declaration' : Expected",
@@ -153,11 +154,9 @@ int hlsl_compile(const struct wire_compile *request, struct wire_compiled *ret_c
 	int rc = 0;
 
 	if (strcmp(request->arch, FACTS_ARCH) != 0)
-		return err_set(e, ERR_UNSUPPORTED, "hlsl compiles for %s only, not for \"%s\"", FACTS_ARCH,
-			       request->arch);
+		return err_set(e, ERR_UNSUPPORTED, "hlsl compiles for %s only, not for \"%s\"", FACTS_ARCH, request->arch);
 	if (request->option_count)
-		return err_set(e, ERR_INPUT,
-			       "the HLSL front end takes no options (\"%s\" given); remove them from the context",
+		return err_set(e, ERR_INPUT, "the HLSL front end takes no options (\"%s\" given); remove them from the context",
 			       request->options[0]);
 	for (size_t i = 0; i < request->define_count; i++)
 		buf_addf(&j.source, "#define %s %s\n", request->defines[i].name, request->defines[i].value);

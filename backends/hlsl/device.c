@@ -7,8 +7,7 @@
 #include "base/mem.h"
 
 enum { STAGING = 16 << 20 };
-static const VkMemoryPropertyFlags host_memory =
-	VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+static const VkMemoryPropertyFlags host_memory = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
@@ -72,9 +71,7 @@ static bool has_extension(struct backend_device *d, const char *name)
 static int make_device(struct backend_device *d, uint32_t family, struct err *e)
 {
 	static const char *const small_types = VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME;
-	VkPhysicalDevice16BitStorageFeatures storage = {
-		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES
-	};
+	VkPhysicalDevice16BitStorageFeatures storage = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES };
 	VkPhysicalDeviceShaderFloat16Int8Features small = {
 		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES
 	};
@@ -100,9 +97,7 @@ static int make_device(struct backend_device *d, uint32_t family, struct err *e)
 	d->storage16 = storage.storageBuffer16BitAccess;
 	d->float16 = small.shaderFloat16;
 	d->int8 = small.shaderInt8;
-	all.features = (VkPhysicalDeviceFeatures){ .shaderFloat64 = d->float64,
-						   .shaderInt64 = d->int64,
-						   .shaderInt16 = d->int16 };
+	all.features = (VkPhysicalDeviceFeatures){ .shaderFloat64 = d->float64, .shaderInt64 = d->int64, .shaderInt16 = d->int16 };
 	storage = (VkPhysicalDevice16BitStorageFeatures){ .sType = storage.sType,
 							  .pNext = storage.pNext,
 							  .storageBuffer16BitAccess = d->storage16 };
@@ -128,15 +123,14 @@ static int make_objects(struct backend_device *d, uint32_t family, uint32_t bits
 	if (hlsl_library_check(d->vk.CreateCommandPool(d->handle, &pool, NULL, &d->pool), "vkCreateCommandPool", e) < 0)
 		return -(int)e->code;
 	commands.commandPool = d->pool;
-	if (hlsl_library_check(d->vk.AllocateCommandBuffers(d->handle, &commands, &d->commands),
-			       "vkAllocateCommandBuffers", e) < 0 ||
+	if (hlsl_library_check(d->vk.AllocateCommandBuffers(d->handle, &commands, &d->commands), "vkAllocateCommandBuffers", e) <
+		    0 ||
 	    hlsl_library_check(d->vk.CreateFence(d->handle, &fence, NULL, &d->fence), "vkCreateFence", e) < 0)
 		return -(int)e->code;
 	if (bits == 0)
 		return 0;
 	d->tick_mask = bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-	return hlsl_library_check(d->vk.CreateQueryPool(d->handle, &queries, NULL, &d->queries), "vkCreateQueryPool",
-				  e);
+	return hlsl_library_check(d->vk.CreateQueryPool(d->handle, &queries, NULL, &d->queries), "vkCreateQueryPool", e);
 }
 
 int hlsl_device_open(uint32_t index, struct backend_device **ret_device, struct err *e)
@@ -144,9 +138,8 @@ int hlsl_device_open(uint32_t index, struct backend_device **ret_device, struct 
 	struct backend_device *d = MEM_NEW(struct backend_device);
 	uint32_t family = 0, bits = 0;
 
-	if (hlsl_library_init(&d->vk, e) < 0 || pick_physical(d, index, e) < 0 ||
-	    find_family(d, &family, &bits, e) < 0 || make_device(d, family, e) < 0 ||
-	    make_objects(d, family, bits, e) < 0) {
+	if (hlsl_library_init(&d->vk, e) < 0 || pick_physical(d, index, e) < 0 || find_family(d, &family, &bits, e) < 0 ||
+	    make_device(d, family, e) < 0 || make_objects(d, family, bits, e) < 0) {
 		hlsl_device_close(d);
 		return -(int)e->code;
 	}
@@ -185,16 +178,13 @@ int hlsl_device_begin(struct backend_device *d, struct err *e)
  * anyway. */
 int hlsl_device_submit(struct backend_device *d, struct err *e)
 {
-	VkSubmitInfo info = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-			      .commandBufferCount = 1,
-			      .pCommandBuffers = &d->commands };
+	VkSubmitInfo info = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &d->commands };
 	int rc = hlsl_library_check(d->vk.EndCommandBuffer(d->commands), "vkEndCommandBuffer", e);
 
 	if (rc == 0)
 		rc = hlsl_library_check(d->vk.QueueSubmit(d->queue, 1, &info, d->fence), "vkQueueSubmit", e);
 	if (rc == 0)
-		rc = hlsl_library_check(d->vk.WaitForFences(d->handle, 1, &d->fence, VK_TRUE, UINT64_MAX),
-					"vkWaitForFences", e);
+		rc = hlsl_library_check(d->vk.WaitForFences(d->handle, 1, &d->fence, VK_TRUE, UINT64_MAX), "vkWaitForFences", e);
 	return rc < 0 ? rc : hlsl_library_check(d->vk.ResetFences(d->handle, 1, &d->fence), "vkResetFences", e);
 }
 
@@ -202,8 +192,7 @@ void hlsl_device_barrier(struct backend_device *d)
 {
 	VkMemoryBarrier all = { .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
 				.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_WRITE_BIT,
-				.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT |
-						 VK_ACCESS_HOST_READ_BIT };
+				.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_READ_BIT };
 	VkPipelineStageFlags stages = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT;
 
 	d->vk.CmdPipelineBarrier(d->commands, stages, stages, 0, 1, &all, 0, NULL, 0, NULL);
@@ -234,13 +223,11 @@ static int allocate(struct backend_device *d, struct device_buffer *b, bool visi
 		return -(int)e->code;
 	d->vk.GetBufferMemoryRequirements(d->handle, b->handle, &need);
 	type = find_type(d, need.memoryTypeBits,
-			 visible ? host_memory | VK_MEMORY_PROPERTY_HOST_CACHED_BIT
-				 : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+			 visible ? host_memory | VK_MEMORY_PROPERTY_HOST_CACHED_BIT : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
 	if (visible && type < 0)
 		type = find_type(d, need.memoryTypeBits, host_memory);
 	if (type < 0)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "the Vulkan device has no %s memory for buffers; choose another device",
+		return err_set(e, ERR_UNSUPPORTED, "the Vulkan device has no %s memory for buffers; choose another device",
 			       visible ? "host-visible" : "device-local");
 	memory.allocationSize = need.size;
 	memory.memoryTypeIndex = (uint32_t)type;
@@ -249,12 +236,10 @@ static int allocate(struct backend_device *d, struct device_buffer *b, bool visi
 		return -(int)e->code;
 	if ((d->memory.memoryTypes[type].propertyFlags & host_memory) != host_memory)
 		return 0;
-	return hlsl_library_check(d->vk.MapMemory(d->handle, b->memory, 0, VK_WHOLE_SIZE, 0, (void **)&b->host),
-				  "vkMapMemory", e);
+	return hlsl_library_check(d->vk.MapMemory(d->handle, b->memory, 0, VK_WHOLE_SIZE, 0, (void **)&b->host), "vkMapMemory", e);
 }
 
-int hlsl_device_buffer_new(struct backend_device *d, uint64_t bytes, bool visible, struct device_buffer **ret_buffer,
-			   struct err *e)
+int hlsl_device_buffer_new(struct backend_device *d, uint64_t bytes, bool visible, struct device_buffer **ret_buffer, struct err *e)
 {
 	struct device_buffer *b = MEM_NEW(struct device_buffer);
 	int rc;
@@ -290,8 +275,8 @@ static int copy(struct backend_device *d, struct device_buffer *to, uint64_t to_
 	return hlsl_device_submit(d, e);
 }
 
-int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_t offset, const void *from,
-		      size_t bytes, struct err *e)
+int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_t offset, const void *from, size_t bytes,
+		      struct err *e)
 {
 	int rc = b->host || d->staging ? 0 : hlsl_device_buffer_new(d, STAGING, true, &d->staging, e);
 
@@ -307,8 +292,7 @@ int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_
 	return rc;
 }
 
-int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *to, size_t bytes,
-		     struct err *e)
+int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *to, size_t bytes, struct err *e)
 {
 	int rc = b->host || d->staging ? 0 : hlsl_device_buffer_new(d, STAGING, true, &d->staging, e);
 

@@ -48,10 +48,9 @@ void hlsl_device_barrier(struct backend_device *d);
 int hlsl_device_buffer_new(struct backend_device *d, uint64_t bytes, bool visible, struct device_buffer **ret_buffer,
 			   struct err *e);
 void hlsl_device_buffer_free(struct backend_device *d, struct device_buffer *b);
-int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_t offset, const void *from,
-		      size_t bytes, struct err *e);
-int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *to, size_t bytes,
-		     struct err *e);
+int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_t offset, const void *from, size_t bytes,
+		      struct err *e);
+int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *to, size_t bytes, struct err *e);
 /* The buffer that empties the caches when it is filled: 64 MiB beside a CPU, 256 MiB on a GPU. */
 int hlsl_device_flush_buffer(struct backend_device *d, struct device_buffer **ret_buffer, struct err *e);
 

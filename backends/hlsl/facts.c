@@ -24,14 +24,13 @@ static uint64_t device_memory(const struct library *lib, VkPhysicalDevice device
 	uint64_t most = 0;
 	lib->GetPhysicalDeviceMemoryProperties(device, &memory);
 	for (uint32_t i = 0; i < memory.memoryHeapCount; i++)
-		if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) &&
-		    memory.memoryHeaps[i].size > most)
+		if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) && memory.memoryHeaps[i].size > most)
 			most = memory.memoryHeaps[i].size;
 	return most;
 }
 
-/* Mesa 22's llvmpipe silently ends all loops of an invocation after 65535 iterations in total (seen with 22.3.6): a correct kernel then
- * gives garbage, so its author must know. Later versions do not. */
+/* Mesa 22's llvmpipe silently ends all loops of an invocation after 65535 iterations in total (seen with 22.3.6): a
+ * correct kernel then gives garbage, so its author must know. Later versions do not. */
 static bool ends_loops(const VkPhysicalDeviceDriverProperties *driver)
 {
 	return driver->driverID == VK_DRIVER_ID_MESA_LLVMPIPE && strncmp(driver->driverInfo, "Mesa 22.", 8) == 0;
@@ -40,12 +39,10 @@ static bool ends_loops(const VkPhysicalDeviceDriverProperties *driver)
 static void describe_device(const struct library *lib, VkPhysicalDevice device, uint32_t index, struct facts *f)
 {
 	VkPhysicalDeviceDriverProperties driver = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES };
-	VkPhysicalDeviceIDProperties id = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES,
-					    .pNext = &driver };
+	VkPhysicalDeviceIDProperties id = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES, .pNext = &driver };
 	VkPhysicalDeviceSubgroupProperties subgroup = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES,
 							.pNext = &id };
-	VkPhysicalDeviceProperties2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-					    .pNext = &subgroup };
+	VkPhysicalDeviceProperties2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup };
 	lib->GetPhysicalDeviceProperties2(device, &all);
 	const VkPhysicalDeviceProperties *p = &all.properties;
 	*f = (struct facts){
@@ -63,8 +60,8 @@ static void describe_device(const struct library *lib, VkPhysicalDevice device, 
 	};
 	snprintf(f->id, sizeof f->id, "hlsl:%u", index);
 	snprintf(f->name, sizeof f->name, "%.*s", FACTS_TEXT - 1, p->deviceName);
-	snprintf(f->driver, sizeof f->driver, "%.20s %.30s, %.30s%s", driver.driverName, driver.driverInfo,
-		 hlsl_glslang_name(), ends_loops(&driver) ? "; loops end after 65535 iterations" : "");
+	snprintf(f->driver, sizeof f->driver, "%.20s %.30s, %.30s%s", driver.driverName, driver.driverInfo, hlsl_glslang_name(),
+		 ends_loops(&driver) ? "; loops end after 65535 iterations" : "");
 	write_uuid(id.deviceUUID, index, f->uuid);
 	memcpy(f->max_block, p->limits.maxComputeWorkGroupSize, sizeof f->max_block);
 	memcpy(f->max_grid, p->limits.maxComputeWorkGroupCount, sizeof f->max_grid);
@@ -93,10 +90,9 @@ int hlsl_facts_devices(struct facts **ret_facts, size_t *ret_count, struct err *
 int hlsl_facts_describe(const char *arch, struct facts *ret_facts, struct err *e)
 {
 	if (strcmp(arch, FACTS_ARCH) != 0)
-		return err_set(
-			e, ERR_UNSUPPORTED,
-			"hlsl:%s is not an architecture; hlsl compiles for hlsl:%s and runs on hlsl:0, hlsl:1, …", arch,
-			FACTS_ARCH);
+		return err_set(e, ERR_UNSUPPORTED,
+			       "hlsl:%s is not an architecture; hlsl compiles for hlsl:%s and runs on hlsl:0, hlsl:1, …", arch,
+			       FACTS_ARCH);
 	*ret_facts = (struct facts){
 		.id = "hlsl:" FACTS_ARCH,
 		.backend = "hlsl",

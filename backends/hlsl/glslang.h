@@ -1,5 +1,5 @@
 /* glslang: the HLSL front end behind one C function. glslang's own C interface cannot name an HLSL entry point, so
- * this is the project's one C++ file. Called by backends/hlsl/compile.c. glslang deprecated its HLSL front end in
+ * this is the project's only C++ file. Called by backends/hlsl/compile.c. glslang deprecated its HLSL front end in
  * April 2026; what it cannot do (templates, enum, float16_t) is listed in docs. */
 #ifndef PEAKD_BACKENDS_HLSL_GLSLANG_H
 #define PEAKD_BACKENDS_HLSL_GLSLANG_H

@@ -8,15 +8,13 @@
 
 #include "base/mem.h"
 
-static const char install[] =
-	"install a Vulkan loader and driver (Debian: libvulkan1 and mesa-vulkan-drivers, whose lavapipe "
-	"needs no GPU)";
+static const char install[] = "install a Vulkan loader and driver (Debian: libvulkan1 and mesa-vulkan-drivers, whose lavapipe "
+			      "needs no GPU)";
 
 static int make_instance(struct library *lib, PFN_vkGetInstanceProcAddr get, struct err *e)
 {
 	PFN_vkCreateInstance create = (PFN_vkCreateInstance)get(NULL, "vkCreateInstance");
-	PFN_vkEnumerateInstanceVersion version =
-		(PFN_vkEnumerateInstanceVersion)get(NULL, "vkEnumerateInstanceVersion");
+	PFN_vkEnumerateInstanceVersion version = (PFN_vkEnumerateInstanceVersion)get(NULL, "vkEnumerateInstanceVersion");
 	if (create == NULL || version == NULL)
 		return err_set(e, ERR_UNSUPPORTED, "libvulkan.so.1 knows only Vulkan 1.0, 1.1 is needed; %s", install);
 	VkApplicationInfo app = { .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
@@ -28,9 +26,9 @@ static int make_instance(struct library *lib, PFN_vkGetInstanceProcAddr get, str
 		return err_set(e, ERR_UNSUPPORTED, "there is a Vulkan loader but no driver; %s", install);
 	if (result != VK_SUCCESS)
 		return err_set(e, ERR_UNSUPPORTED, "vkCreateInstance failed with %d; %s", result, install);
-#define F(name)                                                                                                        \
-	lib->name = (PFN_vk##name)get(lib->instance, "vk" #name);                                                      \
-	if (lib->name == NULL)                                                                                         \
+#define F(name)                                                                                                                    \
+	lib->name = (PFN_vk##name)get(lib->instance, "vk" #name);                                                                  \
+	if (lib->name == NULL)                                                                                                     \
 		return err_set(e, ERR_UNSUPPORTED, "libvulkan.so.1 has no vk" #name "; %s", install);
 	LIBRARY_FUNCTIONS(F)
 #undef F
@@ -41,8 +39,7 @@ int hlsl_library_init(struct library *lib, struct err *e)
 {
 	*lib = (struct library){ .handle = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL) };
 	if (lib->handle == NULL)
-		return err_set(e, ERR_UNSUPPORTED, "HLSL runs on Vulkan, and libvulkan.so.1 cannot be opened; %s",
-			       install);
+		return err_set(e, ERR_UNSUPPORTED, "HLSL runs on Vulkan, and libvulkan.so.1 cannot be opened; %s", install);
 	PFN_vkGetInstanceProcAddr get;
 	*(void **)&get = dlsym(lib->handle, "vkGetInstanceProcAddr");
 	int r = get ? make_instance(lib, get, e)
@@ -66,8 +63,8 @@ static int note_driver(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* The loader unloads drivers with the instance, and Mesa's then leak what they allocate once (on AMD processors the sharing of
- * caches, util/u_cpu_detect.c). A driver that was loaded stays, so that the next instance finds it again. */
+/* The loader unloads drivers with the instance, and Mesa's then leak what they allocate once (on AMD processors the
+ * sharing of caches, util/u_cpu_detect.c). A driver that was loaded stays, so that the next instance finds it again. */
 static void keep_drivers(void)
 {
 	struct drivers d = { 0 };

@@ -1,5 +1,5 @@
-/* object: see object.h. The bytes may come from a database that somebody else wrote, so nothing here trusts them. Numbers are from the
- * SPIR-V specification, version 1.3, section 3. */
+/* object: see object.h. The bytes may come from a database that somebody else wrote, so nothing here trusts them.
+ * Numbers are from the SPIR-V specification, version 1.3, section 3. */
 #include "backends/hlsl/object.h"
 
 #include <stdlib.h>
@@ -31,8 +31,7 @@ int hlsl_object_decode(const void *bytes, size_t len, struct hlsl_object *ret_ob
 	struct wire_in in = { .at = bytes, .end = (const uint8_t *)bytes + len };
 	struct hlsl_object m = { 0 };
 	if (wire_get_u32(&in) != BINARY_MAGIC || wire_get_u32(&in) != BINARY_VERSION)
-		return err_set(e, ERR_INPUT,
-			       "these %zu bytes are not an HLSL binary of this version of peakd; compile again", len);
+		return err_set(e, ERR_INPUT, "these %zu bytes are not an HLSL binary of this version of peakd; compile again", len);
 	m.count = wire_get_count(&in, 16);
 	m.kernels = MEM_NEW_N(struct hlsl_kernel, m.count);
 	for (size_t i = 0; i < m.count; i++) {
@@ -185,8 +184,8 @@ static uint64_t constant(const struct module *m, uint32_t id)
 	return op->code == OP_CONSTANT && op->count >= 3 ? op->args[2] : 0;
 }
 
-/* Bytes of a type, and its alignment: natural, as Mesa lays out workgroup memory. Saturates instead of overflowing. A type of more
- * than `steps` parts, all counted, has no size that a device could have. */
+/* Bytes of a type, and its natural alignment, as Mesa lays out workgroup memory. Saturates instead of overflowing. A
+ * type of more than `steps` parts in all counts as too large for any device. */
 static uint64_t size_of(const struct module *m, uint32_t type, uint32_t *ret_align, int depth, int *steps)
 {
 	const struct op *op = &find(m, type)->made;
@@ -219,7 +218,7 @@ static uint64_t size_of(const struct module *m, uint32_t type, uint32_t *ret_ali
 	return 0;
 }
 
-/* The type behind a variable's pointer; 0 when it has none. */
+/* The type that a variable's pointer points to; 0: none. */
 static uint32_t pointee(const struct module *m, const struct op *variable)
 {
 	const struct op *pointer = &find(m, variable->args[0])->made;
@@ -280,14 +279,13 @@ static void add_variable(struct module *m, const struct op *op)
 	} else if (storage == STORAGE_PUSH_CONSTANT) {
 		m->push = op->args[1];
 		add_members(m, type);
-	} else if (storage == STORAGE_UNIFORM || storage == STORAGE_STORAGE_BUFFER ||
-		   storage == STORAGE_UNIFORM_CONSTANT) {
+	} else if (storage == STORAGE_UNIFORM || storage == STORAGE_STORAGE_BUFFER || storage == STORAGE_UNIFORM_CONSTANT) {
 		*MEM_PUSH(m->out->bindings, m->out->binding_count) = (struct spirv_binding){
 			.name = mem_str(id->name ? id->name : ""),
 			.set = id->set,
 			.binding = id->binding,
-			.storage = id->bound && (storage == STORAGE_STORAGE_BUFFER ||
-						 (storage == STORAGE_UNIFORM && find(m, type)->buffer)),
+			.storage = id->bound &&
+				   (storage == STORAGE_STORAGE_BUFFER || (storage == STORAGE_UNIFORM && find(m, type)->buffer)),
 		};
 	}
 }
@@ -297,8 +295,7 @@ static void note_member(struct module *m, const struct op *op, uint32_t push_typ
 {
 	struct spirv_member *member;
 
-	if ((op->code == OP_ACCESS_CHAIN || op->code == OP_IN_BOUNDS_ACCESS_CHAIN) && op->count >= 4 &&
-	    op->args[2] == m->push) {
+	if ((op->code == OP_ACCESS_CHAIN || op->code == OP_IN_BOUNDS_ACCESS_CHAIN) && op->count >= 4 && op->args[2] == m->push) {
 		uint64_t i = constant(m, op->args[3]);
 		if (i < m->out->member_count)
 			m->out->members[i].used = true;
@@ -338,9 +335,7 @@ int hlsl_spirv_read(const uint32_t *words, size_t count, struct spirv *ret_spirv
 	struct spirv out = { 0 };
 	if (count < HEADER || words[0] != SPIRV_MAGIC || words[3] < 1 || words[3] > ID_MAX)
 		return bad(e, "its header");
-	struct module m = {
-		.words = words, .count = count, .bound = words[3], .ids = MEM_NEW_N(struct id, words[3]), .out = &out
-	};
+	struct module m = { .words = words, .count = count, .bound = words[3], .ids = MEM_NEW_N(struct id, words[3]), .out = &out };
 	int r = read_module(&m, e);
 	for (uint32_t i = 0; i < m.bound; i++)
 		free(m.ids[i].name);
@@ -370,13 +365,12 @@ int hlsl_spirv_validate(const uint32_t *words, size_t count, struct err *e)
 	spv_diagnostic diagnostic = NULL;
 	int r = 0;
 	if (spvValidateBinary(context, words, count, &diagnostic) != SPV_SUCCESS)
-		r = err_set(
-			e, ERR_COMPILE,
-			"the HLSL front end made invalid SPIR-V from this code, and a driver may do anything with it: "
-			"%s. "
-			"A known case: atomics of byte-address buffers need unsigned values, InterlockedAdd(at, 1u) "
-			"instead of 1",
-			diagnostic ? diagnostic->error : "no reason given");
+		r = err_set(e, ERR_COMPILE,
+			    "the HLSL front end made invalid SPIR-V from this code, and a driver may do anything with it: "
+			    "%s. "
+			    "A known case: atomics of byte-address buffers need unsigned values, InterlockedAdd(at, 1u) "
+			    "instead of 1",
+			    diagnostic ? diagnostic->error : "no reason given");
 	spvDiagnosticDestroy(diagnostic);
 	spvContextDestroy(context);
 	return r;

@@ -1,5 +1,6 @@
-/* race: see race.h. Threads of a group run one after the other from barrier to barrier: any order shows the same conflicts, because all
- * that counts is who touched what between which barriers. Numbers are those of the SPIR-V specification 1.6 (Khronos). */
+/* race: see race.h. Threads of a group run one after the other from barrier to barrier: any order shows the same
+ * conflicts, because all that counts is who touched what between which barriers. Numbers are those of the SPIR-V
+ * specification 1.6 (Khronos). */
 #include "backends/hlsl/race.h"
 
 #include <stdlib.h>
@@ -198,9 +199,8 @@ static int add_variable(struct race_module *m, const uint32_t *w, uint32_t n, st
 /* Instructions with a result: type in word 1, number in word 2. */
 static bool has_result(uint32_t op)
 {
-	return op == 12 || op == 55 || op == 57 || (op >= 60 && op <= 68 && op != 62 && op != 63) ||
-	       (op >= 77 && op <= 84) || (op >= 109 && op <= 205) || (op >= 227 && op <= 242 && op != 228) ||
-	       op == 245 || op == OP_UNDEF;
+	return op == 12 || op == 55 || op == 57 || (op >= 60 && op <= 68 && op != 62 && op != 63) || (op >= 77 && op <= 84) ||
+	       (op >= 109 && op <= 205) || (op >= 227 && op <= 242 && op != 228) || op == 245 || op == OP_UNDEF;
 }
 
 static int add_result(struct race_module *m, uint32_t op, const uint32_t *w, struct err *e)
@@ -220,12 +220,10 @@ static int read_one(struct race_module *m, size_t at, uint32_t op, uint32_t n, s
 	const uint32_t *w = m->words + at;
 	m->has_barrier |= op == OP_CONTROL_BARRIER;
 	uint32_t result = op == OP_NAME || op == OP_DECORATE || op == OP_MEMBER_DECORATE ||
-					  (op >= OP_TYPE_VOID && op <= OP_TYPE_FUNCTION) || op == OP_LABEL ||
-					  op == OP_EXT_IMPORT
+					  (op >= OP_TYPE_VOID && op <= OP_TYPE_FUNCTION) || op == OP_LABEL || op == OP_EXT_IMPORT
 				  ? 1
 				  : 2;
-	if (n > result && w[result] >= m->bound &&
-	    (has_result(op) || result == 1 || op == OP_FUNCTION || op == OP_VARIABLE))
+	if (n > result && w[result] >= m->bound && (has_result(op) || result == 1 || op == OP_FUNCTION || op == OP_VARIABLE))
 		return hlsl_race_lane_unknown(op, e);
 	if (n <= result)
 		return 0;
@@ -323,8 +321,7 @@ static int buffers_new(const struct plan *plan, uint64_t seed, uint8_t ***ret_bu
 	for (size_t i = 0; i < plan->buffer_count; i++)
 		all += plan->buffers[i].bytes;
 	if (all > MEMORY_MAX)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "the race check runs on the host, and %llu bytes of buffers are too many for it",
+		return err_set(e, ERR_UNSUPPORTED, "the race check runs on the host, and %llu bytes of buffers are too many for it",
 			       (unsigned long long)all);
 	uint8_t **buffers = MEM_NEW_N(uint8_t *, plan->buffer_count + 1);
 	for (size_t i = 0; i < plan->buffer_count; i++) {
@@ -368,8 +365,7 @@ static void bind(struct launch *x, uint8_t *const *buffers)
 							   ? hlsl_bind_find(x->plan, x->l, x->s.bindings[i].name)
 							   : NULL;
 			if (a && a->kind == PLAN_ARG_BUFFER)
-				x->group.memory[id] =
-					(struct race_memory){ buffers[a->index], x->plan->buffers[a->index].bytes };
+				x->group.memory[id] = (struct race_memory){ buffers[a->index], x->plan->buffers[a->index].bytes };
 		}
 	}
 }
@@ -430,7 +426,8 @@ static void begin_group(struct launch *x, const uint32_t group[3])
 	}
 }
 
-/* After all lanes have come as far as they can: all at one barrier, or all at the end. */
+/* Called when no lane can go on: all must wait at one barrier, or all be at the end. True: at a barrier, so they go
+ * on. */
 static bool meet(struct launch *x)
 {
 	uint32_t waits = 0, stranger = 0;
@@ -440,17 +437,16 @@ static bool meet(struct launch *x)
 		if (lane->barrier == 0)
 			stranger = i;
 		else if (first && first->barrier != lane->barrier)
-			x->group.finding = x->group.finding
-						   ? x->group.finding
-						   : mem_fmt("threads %u and %u of a group wait at different barriers",
-							     first->index, lane->index);
+			x->group.finding = x->group.finding ? x->group.finding
+							    : mem_fmt("threads %u and %u of a group wait at different barriers",
+								      first->index, lane->index);
 		else
 			first = lane;
 		waits += lane->barrier != 0;
 	}
 	if (waits && waits < x->lane_count && !x->group.finding && x->group.budget)
-		x->group.finding = mem_fmt("thread %u of a group does not reach the barrier at which thread %u waits",
-					   stranger, first->index);
+		x->group.finding =
+			mem_fmt("thread %u of a group does not reach the barrier at which thread %u waits", stranger, first->index);
 	x->group.epoch++;
 	return waits == x->lane_count && x->group.finding == NULL && x->group.budget > 0;
 }
@@ -471,8 +467,7 @@ static int run_group(struct launch *x, const uint32_t group[3], struct err *e)
 static int make_lanes(struct launch *x, struct err *e)
 {
 	const uint32_t *b = x->s.block;
-	bool many =
-		b[0] > LANES_MAX || b[1] > LANES_MAX || b[2] > LANES_MAX || (uint64_t)b[0] * b[1] * b[2] > LANES_MAX;
+	bool many = b[0] > LANES_MAX || b[1] > LANES_MAX || b[2] > LANES_MAX || (uint64_t)b[0] * b[1] * b[2] > LANES_MAX;
 	x->lane_count = many ? 0 : b[0] * b[1] * b[2];
 	if (many || (uint64_t)x->lane_count * x->m.lane_slots * 8 > MEMORY_MAX)
 		return err_set(e, ERR_UNSUPPORTED, "the kernel is too large for the race check");
@@ -509,15 +504,14 @@ static int run_launch(const struct plan *plan, const struct plan_launch *l, cons
 	if (k == NULL)
 		return err_set(e, ERR_INPUT, "the binary has no kernel %s", l->kernel);
 	struct err why = ERR_INIT;
-	if (hlsl_spirv_validate(k->words, k->count, &why) < 0) /* the interpreter believes what a validator has seen */
-		return err_set(
-			e, ERR_INPUT,
-			"the race check reads valid SPIR-V only, and the binary's kernel %s is not: compile it again",
-			l->kernel);
+	if (hlsl_spirv_validate(k->words, k->count, &why) < 0) /* the interpreter trusts what the validator accepted */
+		return err_set(e, ERR_INPUT,
+			       "the race check reads valid SPIR-V only, and the binary's kernel %s is not: compile it again",
+			       l->kernel);
 	if (hlsl_spirv_read(k->words, k->count, &x.s, e) < 0)
 		return -(int)e->code;
 	int rc = module_read(k->words, k->count, &x.m, e);
-	if (rc == 0 && x.m.group_slots == 0 && !x.m.has_barrier) { /* nothing is shared, nobody waits */
+	if (rc == 0 && x.m.group_slots == 0 && !x.m.has_barrier) { /* no shared memory and no barrier: no race */
 		launch_fini(&x);
 		return 0;
 	}
@@ -525,8 +519,8 @@ static int run_launch(const struct plan *plan, const struct plan_launch *l, cons
 		rc = make_lanes(&x, e);
 	if (rc == 0)
 		bind(&x, buffers);
-	for (uint64_t i = 0;
-	     rc == 0 && i < (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] && !x.group.finding && x.group.budget; i++) {
+	for (uint64_t i = 0; rc == 0 && i < (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] && !x.group.finding && x.group.budget;
+	     i++) {
 		uint32_t at[3] = { (uint32_t)(i % l->grid[0]), (uint32_t)(i / l->grid[0] % l->grid[1]),
 				   (uint32_t)(i / l->grid[0] / l->grid[1]) };
 		rc = run_group(&x, at, e);
@@ -538,8 +532,7 @@ static int run_launch(const struct plan *plan, const struct plan_launch *l, cons
 	return rc;
 }
 
-int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, uint64_t seed, char **ret_finding,
-		    struct err *e)
+int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, uint64_t seed, char **ret_finding, struct err *e)
 {
 	struct hlsl_object object;
 	uint8_t **buffers = NULL;
@@ -556,8 +549,8 @@ int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, uin
 			memset(buffers[op->memset.buffer] + op->memset.offset, op->memset.value, op->memset.bytes);
 			break;
 		case PLAN_OP_COPY:
-			memmove(buffers[op->copy.dst] + op->copy.dst_offset,
-				buffers[op->copy.src] + op->copy.src_offset, op->copy.bytes);
+			memmove(buffers[op->copy.dst] + op->copy.dst_offset, buffers[op->copy.src] + op->copy.src_offset,
+				op->copy.bytes);
 			break;
 		case PLAN_OP_GEMM: break; /* the vendor's library */
 		}

@@ -124,8 +124,8 @@ static uint64_t int_result(uint32_t op, const struct race_type *in, uint64_t a, 
 	}
 }
 
-/* Conversions, logic and comparisons of floats, whose results have a type of their own; then the arithmetic. `in`: the operands' type.
- * *io_known becomes false for an operation that is not here. */
+/* Conversions, logic and comparisons of floats, whose results have a type of their own; then the arithmetic. `in`:
+ * the operands' type. *io_known becomes false for an operation that is not here. */
 static uint64_t scalar_result(uint32_t op, const struct race_type *out, const struct race_type *in, const uint64_t v[3],
 			      bool *io_known)
 {
@@ -232,15 +232,13 @@ static uint64_t *value(const struct race_group *g, const struct race_lane *lane,
 
 /* --- shared memory and its shadow --------------------------------------------------------------------------------------- */
 
-static void found(struct race_group *g, const char *how, uint32_t variable, uint64_t offset, uint32_t one,
-		  uint32_t other)
+static void found(struct race_group *g, const char *how, uint32_t variable, uint64_t offset, uint32_t one, uint32_t other)
 {
 	const char *name = g->m->ids[variable].name;
 	char *who = other == RACE_SEVERAL ? mem_str("others have touched") : mem_fmt("thread %u has touched", other);
 	if (g->finding == NULL)
-		g->finding = mem_fmt(
-			"race in groupshared %s: thread %u %s element %llu, which %s, with no barrier between them",
-			name ? name : "memory", one, how, (unsigned long long)offset, who);
+		g->finding = mem_fmt("race in groupshared %s: thread %u %s element %llu, which %s, with no barrier between them",
+				     name ? name : "memory", one, how, (unsigned long long)offset, who);
 	free(who);
 }
 
@@ -256,8 +254,7 @@ static void shadow_read(struct race_group *g, const struct race_lane *lane, uint
 }
 
 /* Several threads may write the same number, such as a flag. */
-static void shadow_write(struct race_group *g, const struct race_lane *lane, uint32_t variable, uint64_t offset,
-			 bool same)
+static void shadow_write(struct race_group *g, const struct race_lane *lane, uint32_t variable, uint64_t offset, bool same)
 {
 	struct race_shadow *s = &g->shadow[g->m->ids[variable].place + offset];
 	if (s->write_epoch == g->epoch && s->writer != lane->index && !same)
@@ -284,8 +281,8 @@ static void shadow_atomic(struct race_group *g, const struct race_lane *lane, ui
 /* --- loads and stores --------------------------------------------------------------------------------------------------- */
 
 /* Scalars of a type between slots and a buffer's bytes; outside of the buffer reads give zero and writes do nothing. */
-static uint64_t *buffer_move(const struct race_group *g, const struct race_memory *mem, const struct race_type *t,
-			     uint64_t at, uint64_t *slots, bool store)
+static uint64_t *buffer_move(const struct race_group *g, const struct race_memory *mem, const struct race_type *t, uint64_t at,
+			     uint64_t *slots, bool store)
 {
 	uint32_t bytes = t->bits == 1 ? 4 : t->bits / 8;
 	if (t->op == TYPE_STRUCT) {
@@ -296,8 +293,7 @@ static uint64_t *buffer_move(const struct race_group *g, const struct race_memor
 	if (t->op == TYPE_VECTOR || t->op == TYPE_ARRAY) {
 		const struct race_type *element = type_of(g, t->element);
 		for (uint32_t i = 0; i < t->count; i++)
-			slots = buffer_move(g, mem, element,
-					    at + (uint64_t)i * (t->stride ? t->stride : element->bits / 8), slots,
+			slots = buffer_move(g, mem, element, at + (uint64_t)i * (t->stride ? t->stride : element->bits / 8), slots,
 					    store);
 		return slots;
 	}
@@ -311,8 +307,8 @@ static uint64_t *buffer_move(const struct race_group *g, const struct race_memor
 	return slots + 1;
 }
 
-static void move(struct race_group *g, struct race_lane *lane, const uint64_t *pointer, const struct race_type *t,
-		 uint64_t *slots, bool store)
+static void move(struct race_group *g, struct race_lane *lane, const uint64_t *pointer, const struct race_type *t, uint64_t *slots,
+		 bool store)
 {
 	uint32_t variable = (uint32_t)pointer[0];
 	const struct race_id *x = &g->m->ids[variable < g->m->bound ? variable : 0];
@@ -325,8 +321,8 @@ static void move(struct race_group *g, struct race_lane *lane, const uint64_t *p
 	}
 	if (pointer[1] > whole->slots || t->slots > whole->slots - pointer[1]) {
 		if (p->storage == STORAGE_WORKGROUP && g->finding == NULL)
-			g->finding = mem_fmt("thread %u reaches outside of groupshared %s", lane->index,
-					     x->name ? x->name : "memory");
+			g->finding =
+				mem_fmt("thread %u reaches outside of groupshared %s", lane->index, x->name ? x->name : "memory");
 		return;
 	}
 	uint64_t *to = (p->storage == STORAGE_WORKGROUP ? g->shared : lane->slots) + x->place + pointer[1];
@@ -370,8 +366,8 @@ static int access_chain(struct race_group *g, struct race_lane *lane, const uint
 
 /* --- values ------------------------------------------------------------------------------------------------------------- */
 
-static int elementwise(struct race_group *g, struct race_lane *lane, uint32_t op, bool ext, const uint32_t *w,
-		       uint32_t n, uint32_t first, struct err *e)
+static int elementwise(struct race_group *g, struct race_lane *lane, uint32_t op, bool ext, const uint32_t *w, uint32_t n,
+		       uint32_t first, struct err *e)
 {
 	const struct race_type *out = value_type(g, w[2]), *in = NULL;
 	uint64_t *to = value(g, lane, w[2]), *from[3] = { NULL };
@@ -401,8 +397,8 @@ static int elementwise(struct race_group *g, struct race_lane *lane, uint32_t op
 }
 
 /* The offset of a literal index path inside a composite. */
-static int path(const struct race_group *g, const struct race_type *t, const uint32_t *at, uint32_t count,
-		uint32_t *ret, uint32_t *ret_slots, struct err *e)
+static int path(const struct race_group *g, const struct race_type *t, const uint32_t *at, uint32_t count, uint32_t *ret,
+		uint32_t *ret_slots, struct err *e)
 {
 	*ret = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -418,8 +414,7 @@ static int path(const struct race_group *g, const struct race_type *t, const uin
 	return 0;
 }
 
-static int composite(struct race_group *g, struct race_lane *lane, uint32_t op, const uint32_t *w, uint32_t n,
-		     struct err *e)
+static int composite(struct race_group *g, struct race_lane *lane, uint32_t op, const uint32_t *w, uint32_t n, struct err *e)
 {
 	uint64_t *to = value(g, lane, w[2]);
 	const struct race_type *out = value_type(g, w[2]);
@@ -512,13 +507,11 @@ static uint64_t updated(uint32_t op, const struct race_type *t, uint64_t old, ui
 
 	for (size_t i = 0; i < MEM_COUNT(as); i++)
 		if (as[i].atomic == op)
-			return as[i].plain ? scalar_result(as[i].plain, t, t, v, &known)
-					   : ext_result(as[i].ext, t, v, &known);
+			return as[i].plain ? scalar_result(as[i].plain, t, t, v, &known) : ext_result(as[i].ext, t, v, &known);
 	return operand;
 }
 
-static int atomic(struct race_group *g, struct race_lane *lane, uint32_t op, const uint32_t *w, uint32_t n,
-		  struct err *e)
+static int atomic(struct race_group *g, struct race_lane *lane, uint32_t op, const uint32_t *w, uint32_t n, struct err *e)
 {
 	uint32_t pointer_at = op == 228 ? 1 : 3, value_at = op == 228 ? 4 : op == 230 ? 7 : 6;
 	const uint64_t *p = value(g, lane, w[pointer_at]);
@@ -583,8 +576,7 @@ static int call(struct race_group *g, struct race_lane *lane, const uint32_t *w,
 	lane->at = g->m->ids[w[3]].at;
 	for (uint32_t i = 4; i < n; i++, lane->at += g->m->words[lane->at] >> 16) {
 		uint32_t parameter = g->m->words[lane->at + 2];
-		memmove(value(g, lane, parameter), value(g, lane, w[i]),
-			value_type(g, parameter)->slots * sizeof(uint64_t));
+		memmove(value(g, lane, parameter), value(g, lane, w[i]), value_type(g, parameter)->slots * sizeof(uint64_t));
 	}
 	return 0;
 }
@@ -603,8 +595,7 @@ static void return_from(struct race_group *g, struct race_lane *lane, const uint
 	lane->previous = f.previous;
 }
 
-static int control(struct race_group *g, struct race_lane *lane, uint32_t op, const uint32_t *w, uint32_t n,
-		   struct err *e)
+static int control(struct race_group *g, struct race_lane *lane, uint32_t op, const uint32_t *w, uint32_t n, struct err *e)
 {
 	uint32_t to = w[n > 2 ? 2 : 1];
 	switch (op) {
@@ -640,17 +631,14 @@ static int one(struct race_group *g, struct race_lane *lane, uint32_t op, const 
 	case 59:
 		x = &g->m->ids[w[2]];
 		if (x->init && x->place != RACE_UNSET)
-			memcpy(lane->slots + x->place, value(g, lane, x->init),
-			       value_type(g, x->init)->slots * sizeof(uint64_t));
+			memcpy(lane->slots + x->place, value(g, lane, x->init), value_type(g, x->init)->slots * sizeof(uint64_t));
 		return 0;
 	case 61: move(g, lane, value(g, lane, w[3]), value_type(g, w[2]), value(g, lane, w[2]), false); return 0;
 	case 62: move(g, lane, value(g, lane, w[1]), value_type(g, w[2]), value(g, lane, w[2]), true); return 0;
 	case 65:
 	case 66: return access_chain(g, lane, w, n, e);
 	case 83:
-	case 400:
-		memmove(value(g, lane, w[2]), value(g, lane, w[3]), value_type(g, w[2])->slots * sizeof(uint64_t));
-		return 0;
+	case 400: memmove(value(g, lane, w[2]), value(g, lane, w[3]), value_type(g, w[2])->slots * sizeof(uint64_t)); return 0;
 	case 142: return elementwise(g, lane, 133, false, w, n, 3, e);
 	case 148:
 	case 154:

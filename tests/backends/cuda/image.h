@@ -1,5 +1,6 @@
-/* image: a CUDA binary made by hand, for tests that shall not depend on a compiler: kernel "kern" with parameters of 8, 4 and 128
- * bytes, 168 registers, 500 bytes of static shared memory, launch bounds of 128 threads and clusters of {2, 1, 1}. */
+/* image: a CUDA binary made by hand, for tests that shall not depend on a compiler: kernel "kern" with parameters of
+ * 8, 4 and 128 bytes, 168 registers, 500 bytes of static shared memory, launch bounds of 128 threads and clusters of
+ * {2, 1, 1}. */
 #ifndef PEAKD_TESTS_BACKENDS_CUDA_IMAGE_H
 #define PEAKD_TESTS_BACKENDS_CUDA_IMAGE_H
 

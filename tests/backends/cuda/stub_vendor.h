@@ -1,4 +1,5 @@
-/* Stand-ins for cuBLASLt (LIB_BLAS) and NVML (LIB_NVML), built by test_gemm.c and test_nvml.c with the published names and layouts. */
+/* Stand-ins for cuBLASLt (LIB_BLAS) and NVML (LIB_NVML), built by test_gemm.c and test_nvml.c with the published
+ * names and layouts. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

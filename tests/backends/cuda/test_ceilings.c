@@ -1,4 +1,4 @@
-/* The kernels behind the ceilings compile for what they are meant for, and their plans hold. */
+/* The kernels behind the ceilings compile for their architectures, and their plans are consistent. */
 #include "backends/timing/ceilings.h"
 
 #include "backends/cuda/backend.h"
@@ -17,11 +17,11 @@ static void all_for(const char *arch, size_t want)
 		struct wire_ceiling *c = &list.at[i];
 		struct wire_compiled out = { 0 };
 		struct err e = ERR_INIT;
-		is_int(plan_check(c->plan, &e), 0, "%s %s: the plan holds %s", arch, c->name, e.text);
-		is_int(compile(arch, "", c->device, c->plan, &out, &e), 0, "it compiles %s", e.text);
+		is_int(plan_check(c->plan, &e), 0, "%s %s: the plan is consistent %s", arch, c->name, e.text);
+		is_int(compile(arch, "", c->device, c->plan, &out, &e), 0, "the ceiling's kernel compiles %s", e.text);
 		if (out.kernel_count)
-			ok(out.kernels[0].spill == 0, "nothing is spilled, which would not be the pipe's speed (%u registers)", out.kernels[0].registers);
-		ok(c->work > 1e6, "%g %s an execution", c->work, c->unit);
+			ok(out.kernels[0].spill == 0, "the ceiling's kernel does not spill (%u registers)", out.kernels[0].registers);
+		ok(c->work > 1e6, "the work of an execution is known: %g %s", c->work, c->unit);
 		wire_compiled_fini(&out);
 	}
 	wire_ceilings_fini(&list);
@@ -39,7 +39,7 @@ int main(void)
 	all_for("sm_80", 6);
 	struct wire_ceilings none;
 	ceilings_list(NULL, "spirv1.3", 0, &none);
-	is_int((long long)none.count, 0, "a backend without such kernels has none");
+	is_int((long long)none.count, 0, "a backend without ceiling kernels has no ceilings");
 	wire_ceilings_fini(&none);
 	return tap_done();
 }

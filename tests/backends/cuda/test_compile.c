@@ -1,4 +1,4 @@
-/* The CUDA compiler library as it is installed here: what comes out of a good kernel, and what is said about a bad one. */
+/* The installed CUDA compiler library: the result for a good kernel, and the message for a bad one. */
 #include "backends/cuda/backend.h"
 #define PLANS_BACKEND backend_cuda
 #include "backends/plans.h"
@@ -20,16 +20,16 @@ static void good(void)
 
 	is_int(compile(ARCH, "", naive_matmul, p, &c, &e), 0, "naive matmul compiles for " ARCH " (%s)", e.text);
 	ok(c.binary_len > 1000 && memcmp(c.binary, "\177ELF", 4) == 0, "the binary is an ELF image of %zu bytes", c.binary_len);
-	is_int(c.kernel_count, 1, "one kernel is launched");
+	is_int(c.kernel_count, 1, "one kernel is reported");
 	if (c.kernel_count == 1) {
-		is_str(c.kernels[0].name, "matmul", "by its name");
+		is_str(c.kernels[0].name, "matmul", "the kernel's name");
 		ok(c.kernels[0].registers >= 16 && c.kernels[0].registers <= 64, "%u registers", c.kernels[0].registers);
 		is_int(c.kernels[0].shared, 0, "no shared memory");
 		is_int(c.kernels[0].spill, 0, "no spills");
-		is_int(c.kernels[0].max_threads, 1024, "1024 threads possible");
-		is_int(c.kernels[0].block[0], 0, "the block size is free");
+		is_int(c.kernels[0].max_threads, 1024, "1024 threads per block are allowed");
+		is_int(c.kernels[0].block[0], 0, "the block size is not fixed");
 	}
-	ok(c.compile_ns > 1000000, "took %.1f ms", (double)c.compile_ns / 1e6);
+	ok(c.compile_ns > 1000000, "the compile time is reported: %.1f ms", (double)c.compile_ns / 1e6);
 	wire_compiled_fini(&c);
 	plan_free(p);
 }
@@ -42,9 +42,9 @@ static void bad(const char *what, const char *macros, const char *device, struct
 	struct err e;
 
 	is_int(compile(ARCH, macros, device, take_plan, &c, &e), -(int)code, "%s: %s", what, err_code_name(code));
-	has_str(e.text, part, "%s: says where or what", what);
-	has_str(e.text, part2, "%s: and why", what);
-	ok(!strstr(e.text, "/device(") && !strstr(e.text, "/macros("), "%s: by the region's name alone", what);
+	has_str(e.text, part, "%s: the message says where or what", what);
+	has_str(e.text, part2, "%s: the message says why", what);
+	ok(!strstr(e.text, "/device(") && !strstr(e.text, "/macros("), "%s: the region's name has no path", what);
 	wire_compiled_fini(&c);
 	plan_free(take_plan);
 }
@@ -101,10 +101,10 @@ static void more_errors(void)
 	    "\t__syncthreads();\n#pragma unroll\n\tfor (int i = 0; i < 96; i++) C[(i * 7 % 96) * 1024 + threadIdx.x] = v[i] * v[95 - i] + v[(i * 5) % 96];\n}\n",
 	    p, ERR_PRUNED, "1024 threads per block asked", "registers per thread");
 	p = small_plan("k", 1, 32);
-	is_int(compile("sm_20", "", "", p, &c, &e), -ERR_NOT_FOUND, "an architecture of the past");
-	has_str(e.text, "sm_90a", "lists those that are known");
-	is_int(compile("sm_70", "", "", p, &c, &e), -ERR_UNSUPPORTED, "an architecture that CUDA 13 has dropped");
-	has_str(e.text, "sm_75", "lists those of this NVRTC");
+	is_int(compile("sm_20", "", "", p, &c, &e), -ERR_NOT_FOUND, "an unknown architecture is refused");
+	has_str(e.text, "sm_90a", "the message lists the known architectures");
+	is_int(compile("sm_70", "", "", p, &c, &e), -ERR_UNSUPPORTED, "an architecture that NVRTC does not support is refused");
+	has_str(e.text, "sm_75", "the message lists the architectures of this NVRTC");
 	plan_free(p);
 }
 
@@ -120,12 +120,12 @@ static void shows_resources(void)
 	               "	extern __shared__ float dynamic[]; __shared__ float t[333]; float local[100]; int unused; uint32_t x = threadIdx.x;\n"
 	               "	for (int i = 0; i < 100; i++) local[i] = C[i + x];\n"
 	               "	t[x] = local[(int)C[x]] + INFINITY; dynamic[x] = t[x]; __syncthreads(); C[x] = t[63 - x] * dynamic[x + 1];\n}\n",
-	               p, &c, &e), 0, "shared, local and dynamic memory (%s)", e.text);
+	               p, &c, &e), 0, "compile a kernel with shared, local and dynamic memory (%s)", e.text);
 	is_int(c.kernel_count == 1 ? c.kernels[0].shared : 0, 1344, "static shared memory: 1332 bytes in units of 16, without the reserved part");
-	is_int(c.kernel_count == 1 ? c.kernels[0].spill : 0, 400, "an indexed array is local memory");
-	is_int(c.kernel_count == 1 ? c.kernels[0].max_threads : 0, 64, "launch bounds");
-	has_str(c.log, "device(2): warning", "warnings are kept");
-	ok(c.log && !strstr(c.log, "Remark"), "hints about compiler options are not");
+	is_int(c.kernel_count == 1 ? c.kernels[0].spill : 0, 400, "an indexed array counts as local memory");
+	is_int(c.kernel_count == 1 ? c.kernels[0].max_threads : 0, 64, "launch bounds limit the threads");
+	has_str(c.log, "device(2): warning", "the log keeps warnings");
+	ok(c.log && !strstr(c.log, "Remark"), "the log drops hints about compiler options");
 	wire_compiled_fini(&c);
 	plan_free(p);
 }
@@ -144,22 +144,22 @@ static void toolkit_headers(void)
 
 	cuda_library_nvrtc(&nvrtc, NULL);
 	if (nvrtc.include_count)
-		is_int(compile(ARCH, "", device, p, &c, &e), 0, "fp16, bf16, mma headers of the toolkit (%s)", e.text);
+		is_int(compile(ARCH, "", device, p, &c, &e), 0, "fp16, bf16 and mma headers of the toolkit compile (%s)", e.text);
 	else
 		SKIP(1, "no toolkit headers beside %s", nvrtc.path);
 	if (nvrtc.include_count)
 		wire_compiled_fini(&c);
 
 	/* A toolkit that is only the library: a folder with a link to it, so that no include/ is beside it. */
-	ok(mkdtemp(folder) != NULL, "a folder");
+	ok(mkdtemp(folder) != NULL, "make a folder");
 	snprintf(lib, sizeof lib, "%s/lib64", folder);
 	mkdir(lib, 0700);
 	snprintf(link, sizeof link, "%s/libnvrtc.so.%d", lib, nvrtc.version_major);
-	ok(realpath(nvrtc.path, target) && symlink(target, link) == 0, "links to NVRTC");
+	ok(realpath(nvrtc.path, target) && symlink(target, link) == 0, "link NVRTC into it");
 	setenv("PEAKD_CUDA_TOOLKIT", folder, 1);
-	is_int(compile(ARCH, "", device, p, &c, &e), -ERR_UNSUPPORTED, "a toolkit header without a toolkit");
-	has_str(e.text, "<cuda_fp16.h>", "names it");
-	has_str(e.text, "CUDA_HOME", "says what to do");
+	is_int(compile(ARCH, "", device, p, &c, &e), -ERR_UNSUPPORTED, "a toolkit header without a toolkit is refused");
+	has_str(e.text, "<cuda_fp16.h>", "the message names the header");
+	has_str(e.text, "CUDA_HOME", "the message says what to do");
 	is_int(compile(ARCH, "", "#include <stdint.h>\nextern \"C\" __global__ void k(float *C) { C[0] = sizeof(uint64_t); }", p, &c, &e), 0,
 	       "standard types work without a toolkit (%s)", e.text);
 	wire_compiled_fini(&c);

@@ -1,4 +1,4 @@
-/* What is made of a driver's answers: compile target, identity and peaks of a device as an H100 SXM describes itself. */
+/* A device's facts from its driver's answers: compile target, identity and peaks of an H100 SXM. */
 #include "backends/cuda/facts.h"
 
 #include <stdio.h>
@@ -56,31 +56,31 @@ int main(void)
 	struct facts f;
 	struct err e = ERR_INIT;
 
-	is_int(cuda_facts_device(&driver, 0, &f, &e), 0, "a device is described");
-	is_str(f.id, "cuda:0", "its id");
-	is_str(f.arch, "sm_90a", "its compile target has all of its instructions");
-	is_str(f.name, "NVIDIA H100", "its name");
-	is_str(f.uuid, "GPU-00112233-4455-6677-8899-aabbccddeeff", "its identity as nvidia-smi writes it");
-	has_str(f.driver, "CUDA 13.0", "its driver");
-	ok(f.runs && !f.shares_cpu && f.max_cluster == 16, "it runs, with clusters");
-	is_int(f.max_block[2], 1004, "limits are the driver's own");
-	is_int(f.max_grid[1], 1006, "of every dimension");
+	is_int(cuda_facts_device(&driver, 0, &f, &e), 0, "describe a device");
+	is_str(f.id, "cuda:0", "id");
+	is_str(f.arch, "sm_90a", "the compile target includes the chip's own instructions");
+	is_str(f.name, "NVIDIA H100", "name");
+	is_str(f.uuid, "GPU-00112233-4455-6677-8899-aabbccddeeff", "UUID as nvidia-smi writes it");
+	has_str(f.driver, "CUDA 13.0", "driver version");
+	ok(f.runs && !f.shares_cpu && f.max_cluster == 16, "it runs kernels and has clusters");
+	is_int(f.max_block[2], 1004, "limits come from the driver");
+	is_int(f.max_grid[1], 1006, "limits of every dimension");
 	is_int(f.shared_optin, 1097, "shared memory with opt-in");
-	is_int(f.l2_bytes, 0, "what the driver does not know is unknown");
+	is_int(f.l2_bytes, 0, "an attribute that the driver lacks is unknown");
 	ok(near(f.peak_tensor_f16, 989.4e12), "dense f16: %.1f TFLOP/s, as its datasheet says", f.peak_tensor_f16 / 1e12);
 	ok(near(f.peak_tensor_tf32, 494.7e12), "dense tf32: %.1f", f.peak_tensor_tf32 / 1e12);
 	ok(near(f.peak_f32, 61.84e12), "fp32: %.2f at this clock", f.peak_f32 / 1e12);
 	ok(near(f.peak_bytes, 3.352e12), "memory: %.3f TB/s, as its datasheet says", f.peak_bytes / 1e12);
-	is_int(cuda_facts_device(&driver, 1, &f, &e), -ERR_NOT_FOUND, "there is no second one");
-	has_str(e.text, "the driver sees 1", "which is said");
+	is_int(cuda_facts_device(&driver, 1, &f, &e), -ERR_NOT_FOUND, "an index beyond the last device is refused");
+	has_str(e.text, "the driver sees 1", "the message counts the devices");
 
 	capability = 86;
 	cuda_facts_device(&driver, 0, &f, &e);
-	is_str(f.arch, "sm_86", "no suffix before 9.0");
-	is_int(f.max_cluster, 1, "nor clusters");
+	is_str(f.arch, "sm_86", "no suffix before compute capability 9.0");
+	is_int(f.max_cluster, 1, "no clusters before 9.0");
 	capability = 995; /* of the future */
 	cuda_facts_device(&driver, 0, &f, &e);
-	is_str(f.arch, "sm_995a", "an unknown architecture is still named");
-	ok(f.peak_f32 == 0 && f.peak_bytes > 0, "without peaks that nobody knows");
+	is_str(f.arch, "sm_995a", "an unknown architecture still gets a compile target");
+	ok(f.peak_f32 == 0 && f.peak_bytes > 0, "an unknown architecture has no arithmetic peaks");
 	return tap_done();
 }

@@ -1,5 +1,5 @@
-/* cuBLASLt as a rival, against a library that is made here and multiplies on the CPU: operands in the right places, the best algorithm
- * found, nothing leaked; and what is said where there is no library. */
+/* cuBLASLt as the library baseline, against a stand-in that multiplies on the CPU: operands in the right places, the
+ * best algorithm found, nothing leaked; and the message when there is no library. */
 #include "backends/cuda/gemm.h"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 #include "stub.h"
 #include "tap.h"
 
-/* The library's own record of what it did. */
+/* The stand-in's record of its calls. */
 static int *last, *compute, *alive, *calls;
 static int blocks;
 enum { FINAL = 9 }; /* samples of a finalist */
@@ -31,7 +31,7 @@ static void matrix(struct plan *p, const char *name, enum plan_role role, enum d
 		.bytes = (uint64_t)(rows * ld) * dtype_size(type) };
 }
 
-/* The same product once more is only sought among those that were the fastest; another one among all. */
+/* For the same product only the finalists are timed again; for another one every algorithm. */
 static void again(struct backend_device *d, struct plan *p, const gpu_address *at)
 {
 	struct cuda_gemm *g = NULL;
@@ -40,20 +40,20 @@ static void again(struct backend_device *d, struct plan *p, const gpu_address *a
 	for (int i = 0; i < 8; i++)
 		all += calls[i];
 	memset(calls, 0, 8 * sizeof *calls);
-	is_int(cuda_gemm_new(d, p, &g, &e), 0, "a second time %s", e.text);
-	is_int(cuda_gemm_search(g, at, &e), 0, "it is sought %s", e.text);
+	is_int(cuda_gemm_new(d, p, &g, &e), 0, "open the same product again %s", e.text);
+	is_int(cuda_gemm_search(g, at, &e), 0, "search its best algorithm again %s", e.text);
 	for (int i = 0; i < 8; i++)
 		some += calls[i] != 0 && calls[i] != FINAL ? 1000 : calls[i];
 	ok(calls[2] == FINAL && some < all && some < 1000, "only finalists are timed: %d calls after %d", some, all);
-	is_int(cuda_gemm_issue(g, at), 0, "it runs");
-	is_int(*last, 2, "with the fastest");
+	is_int(cuda_gemm_issue(g, at), 0, "issue the product again");
+	is_int(*last, 2, "the fastest algorithm runs again");
 	cuda_gemm_free(g);
 	memset(calls, 0, 8 * sizeof *calls);
 	p->buffers[2].dims[0]--;
 	p->buffers[0].dims[p->ops[0].gemm.a_transposed]--;
-	is_int(cuda_gemm_new(d, p, &g, &e), 0, "another product %s", e.text);
-	is_int(cuda_gemm_search(g, at, &e), 0, "is sought %s", e.text);
-	ok(calls[2] > FINAL && calls[3] > 0, "among all");
+	is_int(cuda_gemm_new(d, p, &g, &e), 0, "open another product %s", e.text);
+	is_int(cuda_gemm_search(g, at, &e), 0, "search its best algorithm %s", e.text);
+	ok(calls[2] > FINAL && calls[3] > 0, "every algorithm is timed for another product");
 	cuda_gemm_free(g);
 	p->buffers[2].dims[0]++;
 	p->buffers[0].dims[p->ops[0].gemm.a_transposed]++;
@@ -71,7 +71,7 @@ static void product(struct backend_device *d, enum dtype type, bool ta, bool tb,
 	matrix(p, "C", PLAN_OUT, type, M, N, 6);
 	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){ .kind = PLAN_OP_GEMM, .gemm = { .a = 0, .b = 1, .c = 2, .a_transposed = ta,
 	                                                                                   .b_transposed = tb, .tf32 = tf32 } };
-	is_int(plan_check(p, &e), 0, "a plan of one product holds %s", e.text);
+	is_int(plan_check(p, &e), 0, "a plan of one product is consistent %s", e.text);
 	gpu_address at[3];
 	for (int i = 0; i < 3; i++) {
 		uint8_t *bytes = mem_new(p->buffers[i].bytes, 1);
@@ -80,13 +80,13 @@ static void product(struct backend_device *d, enum dtype type, bool ta, bool tb,
 			dtype_store(type, bytes + x * size, sin((double)(x + 31 * (size_t)i)));
 		at[i] = (gpu_address)(uintptr_t)bytes;
 	}
-	is_int(cuda_gemm_new(d, p, &g, &e), 0, "the library takes it %s", e.text);
-	is_int(*compute, want_compute, "with the arithmetic that is allowed");
+	is_int(cuda_gemm_new(d, p, &g, &e), 0, "the library accepts the product %s", e.text);
+	is_int(*compute, want_compute, "the library gets the permitted arithmetic");
 	memset(calls, 0, 8 * sizeof *calls);
-	is_int(cuda_gemm_search(g, at, &e), 0, "the best algorithm is sought %s", e.text);
-	ok(calls[1] == 0 && calls[2] > calls[0] - 1 && calls[4] > 0, "every usable one was timed");
-	is_int(cuda_gemm_issue(g, at), 0, "it runs");
-	is_int(*last, 2, "with the fastest");
+	is_int(cuda_gemm_search(g, at, &e), 0, "search the best algorithm %s", e.text);
+	ok(calls[1] == 0 && calls[2] > calls[0] - 1 && calls[4] > 0, "every usable algorithm is timed");
+	is_int(cuda_gemm_issue(g, at), 0, "issue the product");
+	is_int(*last, 2, "the fastest algorithm runs");
 	again(d, p, at);
 	for (int64_t r = 0; r < M; r++)
 		for (int64_t c = 0; c < N; c++) {
@@ -98,8 +98,8 @@ static void product(struct backend_device *d, enum dtype type, bool ta, bool tb,
 		}
 	ok(worst < 1e-5, "C = %s·%s (%g)", ta ? "Aᵀ" : "A", tb ? "Bᵀ" : "B", worst);
 	cuda_gemm_free(g);
-	is_int(*alive, 0, "nothing of the library's is left");
-	is_int(blocks, d->flush != 0, "nor of the device's");
+	is_int(*alive, 0, "every library object is freed");
+	is_int(blocks, d->flush != 0, "every device buffer is freed");
 	for (int i = 0; i < 3; i++)
 		free((void *)(uintptr_t)at[i]);
 	plan_free(p);
@@ -115,11 +115,11 @@ static void refused(void)
 	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){ .kind = PLAN_OP_GEMM, .gemm = { .a = 0, .b = 1, .c = 2 } };
 	ok(plan_check(p, &e) < 0 && strstr(e.text, "one type"), "operands of two types are refused: %s", e.text);
 	p->ops[0].gemm.b = 0;
-	ok(plan_check(p, &e) < 0 && strstr(e.text, "does not give"), "extents that do not fit: %s", e.text);
+	ok(plan_check(p, &e) < 0 && strstr(e.text, "does not give"), "extents that do not fit are refused: %s", e.text);
 	p->ops[0].gemm.c = 0;
-	ok(plan_check(p, &e) < 0, "a product into its own operand");
+	ok(plan_check(p, &e) < 0, "a product into its own operand is refused");
 	p->ops[0].gemm.c = 9;
-	ok(plan_check(p, &e) < 0, "a buffer that is not there");
+	ok(plan_check(p, &e) < 0, "a missing buffer is refused");
 	plan_free(p);
 }
 
@@ -133,10 +133,10 @@ int main(void)
 	struct plan one = { .ops = &op, .op_count = 1, .buffers = &(struct plan_buffer){ .rank = 2 }, .buffer_count = 1 };
 	struct cuda_gemm *g = NULL;
 	struct err e = ERR_INIT;
-	ok(mkdtemp(folder) != NULL, "a folder");
+	ok(mkdtemp(folder) != NULL, "make a folder");
 	setenv("PEAKD_CUDA_TOOLKIT", folder, 1);
-	is_int(cuda_gemm_new(&d, &one, &g, &e), -ERR_UNSUPPORTED, "no library, no rival");
-	has_str(e.text, "libcublas-13-0", "it says which package brings it");
+	is_int(cuda_gemm_new(&d, &one, &g, &e), -ERR_UNSUPPORTED, "a product without the library is refused");
+	has_str(e.text, "libcublas-13-0", "the message names the package");
 	refused();
 	char *lib = mem_fmt("%s/lib64", folder), *file = mem_fmt("%s/lib64/libcublasLt.so.13", folder);
 	mkdir(lib, 0700);

@@ -1,4 +1,4 @@
-/* Missing libraries are said, with what brings them; they never stop anything else from working. */
+/* A missing library gives an error that names its package, and never stops anything else from working. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -14,16 +14,16 @@ static void missing_driver(void)
 	size_t count = 77;
 
 	setenv("PEAKD_CUDA_DRIVER", "/nonexistent/libcuda.so.1", 1);
-	is_int(backend_cuda.devices(&facts, &count, &e), -ERR_UNSUPPORTED, "no driver, no devices");
-	has_str(e.text, "/nonexistent/libcuda.so.1", "says what was tried");
-	has_str(e.text, "libcuda1", "says which package brings it");
-	ok(facts == NULL && count == 77, "nothing is returned");
-	is_int(backend_cuda.open(0, &device, &e), -ERR_UNSUPPORTED, "nor can one be opened");
-	ok(device == NULL, "nothing is returned");
+	is_int(backend_cuda.devices(&facts, &count, &e), -ERR_UNSUPPORTED, "listing devices without a driver is refused");
+	has_str(e.text, "/nonexistent/libcuda.so.1", "the message names the file that was tried");
+	has_str(e.text, "libcuda1", "the message names the package");
+	ok(facts == NULL && count == 77, "no list is returned");
+	is_int(backend_cuda.open(0, &device, &e), -ERR_UNSUPPORTED, "opening a device without a driver is refused");
+	ok(device == NULL, "no device is returned");
 	/* A library that is something else entirely. */
 	setenv("PEAKD_CUDA_DRIVER", "libc.so.6", 1);
-	is_int(backend_cuda.devices(&facts, &count, &e), -ERR_UNSUPPORTED, "a library without the driver's functions");
-	has_str(e.text, "cuInit", "says what it lacks");
+	is_int(backend_cuda.devices(&facts, &count, &e), -ERR_UNSUPPORTED, "a library without the driver's functions is refused");
+	has_str(e.text, "cuInit", "the message names a missing function");
 	unsetenv("PEAKD_CUDA_DRIVER");
 }
 
@@ -36,14 +36,14 @@ static void missing_toolkit(void)
 	struct wire_compile request = { .backend = (char *)"cuda", .arch = (char *)"sm_90a", .macros = (char *)"", .device = (char *)"" };
 	struct wire_compiled compiled = { .binary = NULL };
 
-	ok(mkdtemp(folder) != NULL, "an empty folder");
+	ok(mkdtemp(folder) != NULL, "make an empty folder");
 	setenv("PEAKD_CUDA_TOOLKIT", folder, 1);
-	is_int(cuda_library_nvrtc(&nvrtc, &e), -ERR_UNSUPPORTED, "no compiler library");
-	has_str(e.text, folder, "says where it looked");
-	has_str(e.text, "cuda-nvrtc", "says which package brings it");
-	is_int(backend_cuda.compile(&request, &compiled, &e), -ERR_UNSUPPORTED, "nothing compiles");
-	is_int(backend_cuda.describe("sm_90a", &facts, &e), 0, "an architecture is described all the same");
-	is_str(facts.driver, "no NVRTC found", "which is said");
+	is_int(cuda_library_nvrtc(&nvrtc, &e), -ERR_UNSUPPORTED, "opening NVRTC without a toolkit is refused");
+	has_str(e.text, folder, "the message names the searched folder");
+	has_str(e.text, "cuda-nvrtc", "the message names the package");
+	is_int(backend_cuda.compile(&request, &compiled, &e), -ERR_UNSUPPORTED, "compiling without a toolkit is refused");
+	is_int(backend_cuda.describe("sm_90a", &facts, &e), 0, "an architecture is described without a toolkit");
+	is_str(facts.driver, "no NVRTC found", "the description says that NVRTC is missing");
 	unsetenv("PEAKD_CUDA_TOOLKIT");
 	rmdir(folder);
 }
@@ -53,19 +53,19 @@ static void architectures(void)
 	struct err e = ERR_INIT;
 	struct facts f;
 
-	is_int(backend_cuda.describe("sm_90a", &f, &e), 0, "sm_90a is known");
-	is_str(f.id, "cuda:sm_90a", "its id");
+	is_int(backend_cuda.describe("sm_90a", &f, &e), 0, "describe sm_90a");
+	is_str(f.id, "cuda:sm_90a", "id");
 	is_int(f.shared_optin, 232448, "227 KiB of shared memory");
 	is_int(f.registers, 65536, "registers");
 	is_int(f.max_cluster, 16, "blocks per cluster");
-	ok(!f.runs && !f.shares_cpu, "it cannot run");
-	ok(f.units == 0 && f.peak_f32 == 0 && !f.uuid[0], "nothing is said of a product");
-	is_int(backend_cuda.describe("sm_75", &f, &e), 0, "sm_75 is known");
-	is_int(f.shared_optin, 65536, "64 KiB");
-	is_int(f.max_cluster, 1, "no clusters");
-	is_int(backend_cuda.describe("sm_90ax", &f, &e), -ERR_NOT_FOUND, "sm_90ax is not");
-	is_int(backend_cuda.describe("gfx90a", &f, &e), -ERR_NOT_FOUND, "nor gfx90a");
-	is_int(backend_cuda.describe("", &f, &e), -ERR_NOT_FOUND, "nor nothing");
+	ok(!f.runs && !f.shares_cpu, "an architecture does not run kernels");
+	ok(f.units == 0 && f.peak_f32 == 0 && !f.uuid[0], "an architecture has no units, clock or UUID");
+	is_int(backend_cuda.describe("sm_75", &f, &e), 0, "describe sm_75");
+	is_int(f.shared_optin, 65536, "64 KiB of shared memory");
+	is_int(f.max_cluster, 1, "no clusters on sm_75");
+	is_int(backend_cuda.describe("sm_90ax", &f, &e), -ERR_NOT_FOUND, "sm_90ax is unknown");
+	is_int(backend_cuda.describe("gfx90a", &f, &e), -ERR_NOT_FOUND, "gfx90a is unknown");
+	is_int(backend_cuda.describe("", &f, &e), -ERR_NOT_FOUND, "the empty architecture is unknown");
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* NVML as a watch, against a library that is made here: what is read, and what is not known is not invented. */
+/* NVML as a GPU monitor, against a stand-in library: what it reads, and what stays unknown. */
 #include "backends/cuda/nvml.h"
 
 #include <dlfcn.h>
@@ -10,12 +10,12 @@
 int main(void)
 {
 	char folder[] = "/tmp/peakd-nvml-XXXXXX";
-	ok(mkdtemp(folder) != NULL, "a folder");
+	ok(mkdtemp(folder) != NULL, "make a folder");
 	char *file = mem_fmt("%s/libnvidia-ml.so.1", folder);
 	setenv("PEAKD_CUDA_NVML", file, 1);
 	struct gpu_monitor *w = gpu_monitor_new(&cuda_nvml_monitor, "cuda", "GPU-1");
-	has_str(gpu_monitor_note(w), "libnvidia-ml1", "without the library it says which package brings it");
-	ok(gpu_monitor_look(w).core_mhz == 0 && !gpu_monitor_look(w).disturbed, "and knows nothing");
+	has_str(gpu_monitor_note(w), "libnvidia-ml1", "without the library the note names the package");
+	ok(gpu_monitor_look(w).core_mhz == 0 && !gpu_monitor_look(w).disturbed, "without the library nothing is known");
 	gpu_monitor_free(w);
 	if (!stub_build("LIB_NVML", file)) {
 		SKIP(1, "no C compiler");
@@ -25,25 +25,25 @@ int main(void)
 	int *known = dlsym(stub, "stub_known"), *listed = dlsym(stub, "stub_listed");
 	unsigned *load = dlsym(stub, "stub_load");
 	w = gpu_monitor_new(&cuda_nvml_monitor, "cuda", "GPU-1");
-	is_str(gpu_monitor_note(w), "", "with it nothing is missing");
+	is_str(gpu_monitor_note(w), "", "with the library there is no note");
 	struct wire_condition c = gpu_monitor_look(w);
-	ok(c.core_mhz == 1755 && c.memory_mhz == 2619 && c.milliwatts == 412345 && c.celsius == 61, "clocks, power, temperature");
-	is_int(c.throttle, WIRE_THROTTLE_POWER_CAP, "throttle reasons, by the name that older drivers have");
-	ok(c.foreign == 0 && !c.disturbed, "nobody else uses the device: own load and what was before do not count");
+	ok(c.core_mhz == 1755 && c.memory_mhz == 2619 && c.milliwatts == 412345 && c.celsius == 61, "clocks, power and temperature are read");
+	is_int(c.throttle, WIRE_THROTTLE_POWER_CAP, "throttle reasons are read through the older function");
+	ok(c.foreign == 0 && !c.disturbed, "own load and earlier load are not foreign load");
 	*load = 40;
 	gpu_monitor_begin(w, false);
 	c = gpu_monitor_look(w);
-	ok(c.foreign == 40 && c.disturbed, "somebody else does");
+	ok(c.foreign == 40 && c.disturbed, "load of another process is foreign load");
 	*listed = 0;
 	gpu_monitor_begin(w, false);
 	c = gpu_monitor_look(w);
-	ok(c.foreign == WIRE_UNKNOWN && !c.disturbed, "a process that does not find itself in the list cannot tell others from itself");
+	ok(c.foreign == WIRE_UNKNOWN && !c.disturbed, "foreign load is unknown when the process list lacks this process");
 	uint64_t mj = 0;
-	ok(gpu_monitor_energy(w, &mj) && mj == 123456, "the energy counter");
+	ok(gpu_monitor_energy(w, &mj) && mj == 123456, "the energy counter is read");
 	gpu_monitor_free(w);
 	*known = 0;
 	w = gpu_monitor_new(&cuda_nvml_monitor, "cuda", "GPU-1");
-	has_str(gpu_monitor_note(w), "Not Found", "a device that NVML does not know is said");
+	has_str(gpu_monitor_note(w), "Not Found", "the note says that NVML does not know the device");
 	gpu_monitor_free(w);
 	unlink(file);
 	rmdir(folder);

@@ -1,4 +1,5 @@
-/* Reading CUDA binaries: one made here by hand, so that no compiler is needed, then the same one cut and changed at every byte. */
+/* Reading CUDA binaries: one made by hand, so that no compiler is needed, then the same one cut and changed at every
+ * byte. */
 #include "backends/cuda/image.h"
 
 #include "backends/cuda/object.h"
@@ -11,24 +12,24 @@ static void good(const struct buf *im)
 	struct err e = ERR_INIT;
 	const struct gpu_kernel *k;
 
-	is_int(cuda_object_read(im->data, im->len, &c, &e), 0, "the image is read (%s)", e.text);
-	is_int(c.count, 1, "one kernel: the device function is none");
+	is_int(cuda_object_read(im->data, im->len, &c, &e), 0, "read an image (%s)", e.text);
+	is_int(c.count, 1, "device functions are not kernels");
 	k = gpu_module_find(&c, "kern");
-	ok(k != NULL, "found by name");
+	ok(k != NULL, "find a kernel by its name");
 	if (!k)
 		return;
-	is_int(k->registers, 168, "registers, of its own symbol");
+	is_int(k->registers, 168, "registers of the kernel's own symbol");
 	is_int(k->local, 48, "local memory with callees");
 	is_int(k->shared, 500, "static shared memory without the reserved part");
 	is_int(k->bound, 128, "launch bounds");
 	is_int(k->block[0], 0, "no fixed block");
 	ok(k->cluster[0] == 2 && k->cluster[1] == 1, "cluster");
-	is_int(k->param_count, 3, "three parameters");
-	ok(k->params_known, "which are all understood");
-	ok(k->params[0].bytes == 8 && k->params[1].bytes == 4 && k->params[2].bytes == 128, "with their sizes, in order");
-	is_int(k->params[2].offset, 128, "and offsets");
-	is_int(gpu_module_missing(&c, "other", &e), -ERR_INPUT, "a missing kernel");
-	has_str(e.text, "it has: kern", "lists those that there are");
+	is_int(k->param_count, 3, "parameter count");
+	ok(k->params_known, "the parameters are known");
+	ok(k->params[0].bytes == 8 && k->params[1].bytes == 4 && k->params[2].bytes == 128, "parameter sizes, in order");
+	is_int(k->params[2].offset, 128, "parameter offsets");
+	is_int(gpu_module_missing(&c, "other", &e), -ERR_INPUT, "a missing kernel is refused");
+	has_str(e.text, "it has: kern", "the message lists the kernels of the module");
 	gpu_module_fini(&c);
 }
 
@@ -47,8 +48,8 @@ static void broken(const struct buf *im)
 			refused++;
 		free(copy);
 	}
-	is_int(refused, im->len, "cut anywhere, it is refused");
-	has_str(e.text, "cut short", "and the reason is given");
+	is_int(refused, im->len, "an image cut anywhere is refused");
+	has_str(e.text, "cut short", "the message says that it is cut short");
 	for (size_t n = 0; n < im->len; n++)
 		for (int bit = 0; bit < 8; bit += 3) {
 			char *copy = mem_copy(im->data, im->len);
@@ -57,9 +58,9 @@ static void broken(const struct buf *im)
 				gpu_module_fini(&c), read++;
 			free(copy);
 		}
-	ok(read > im->len / 2, "changed anywhere, nothing worse happens");
-	is_int(cuda_object_read("PTX", 3, &c, &e), -ERR_INTERNAL, "not an image");
-	has_str(e.text, "no ELF header", "says so");
+	ok(read > im->len / 2, "an image changed anywhere is read or refused");
+	is_int(cuda_object_read("PTX", 3, &c, &e), -ERR_INTERNAL, "bytes that are not an image are refused");
+	has_str(e.text, "no ELF header", "the message says why");
 }
 
 static void unknown_params(void)
@@ -71,11 +72,11 @@ static void unknown_params(void)
 
 	image(&im);
 	at = memmem(im.data, im.len, whole, sizeof whole);
-	ok(at != NULL, "the record is there");
+	ok(at != NULL, "find the record to change");
 	if (at)
 		at[2] = 8;
-	is_int(cuda_object_read(im.data, im.len, &c, NULL), 0, "an image whose parameters end elsewhere");
-	ok(c.count == 1 && !c.kernels[0].params_known, "is not believed about its parameters");
+	is_int(cuda_object_read(im.data, im.len, &c, NULL), 0, "read an image whose parameters end elsewhere");
+	ok(c.count == 1 && !c.kernels[0].params_known, "contradicting parameters are not trusted");
 	gpu_module_fini(&c);
 	buf_fini(&im);
 }
@@ -96,7 +97,7 @@ static void nowhere(void)
 		h.sh_offset = UINT64_MAX - 15;
 		memcpy(at, &h, sizeof h);
 	}
-	is_int(cuda_object_read(im.data, im.len, &c, NULL), 0, "information that is nowhere is no information");
+	is_int(cuda_object_read(im.data, im.len, &c, NULL), 0, "a section without bytes is ignored");
 	gpu_module_fini(&c);
 	buf_fini(&im);
 }

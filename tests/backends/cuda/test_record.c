@@ -1,5 +1,6 @@
-/* Running a plan, against a driver that is made here: what is asked of it, in which order, and what becomes of its errors. Shows
- * without a GPU that nothing leaks, that addresses stay inside allocations, and that every failure has its kind. */
+/* Running a plan against a fake driver: which calls it gets, in which order, and which errors its failures become.
+ * Shows without a GPU that nothing leaks, that addresses stay inside allocations, and that every failure has its
+ * kind. */
 #include "backends/cuda/image.h"
 #include "backends/cuda/backend.h"
 #define PLANS_BACKEND backend_cuda
@@ -228,7 +229,7 @@ static struct plan *new_plan(void)
 static void clean(const char *what)
 {
 	ok(fake.blocks == 0 && fake.graphs == 0 && fake.execs == 0 && fake.modules == 0 && !fake.capturing,
-	   "%s: nothing is left (%d blocks, %d graphs, %d execs, %d modules)", what, fake.blocks, fake.graphs, fake.execs, fake.modules);
+	   "%s: nothing leaks (%d blocks, %d graphs, %d execs, %d modules)", what, fake.blocks, fake.graphs, fake.execs, fake.modules);
 }
 
 static void runs(const struct buf *im)
@@ -243,35 +244,35 @@ static void runs(const struct buf *im)
 
 	p->ops[2].launch.cooperative = true;
 	fake.per_unit = 2; /* 20 blocks at once, 12 asked */
-	is_int(backend_cuda.prepare(&d, im->data, im->len, p, &run, &e), 0, "a plan is prepared (%s)", e.text);
+	is_int(backend_cuda.prepare(&d, im->data, im->len, p, &run, &e), 0, "prepare a plan (%s)", e.text);
 	if (!run)
 		return;
 	is_int(fake.captured, 4, "all four operations are recorded");
-	is_int(fake.dynamic_shared, 60000, "dynamic shared memory is what the hungriest launch needs");
-	is_int(fake.shared_calls, 1, "asked once");
+	is_int(fake.dynamic_shared, 60000, "dynamic shared memory is set to the largest launch's");
+	is_int(fake.shared_calls, 1, "dynamic shared memory is set once");
 	ok(fake.arg[0] % 1024 == 0, "buffers start at multiples of 1024");
-	ok((gpu_address)(uintptr_t)fake.map_buffer == fake.arg[0], "the tensor map is of the buffer");
-	is_int((int32_t)fake.arg[1], -7, "the scalar arrives");
-	is_int(fake.arg[2], 0x7e5008, "the tensor map arrives by value");
-	is_int(fake.map_address % 128, 0, "aligned");
+	ok((gpu_address)(uintptr_t)fake.map_buffer == fake.arg[0], "the tensor map has the buffer's address");
+	is_int((int32_t)fake.arg[1], -7, "the kernel gets the scalar");
+	is_int(fake.arg[2], 0x7e5008, "the kernel gets the tensor map by value");
+	is_int(fake.map_address % 128, 0, "the tensor map is aligned");
 	ok(fake.strides[0] == 16 && fake.map_type == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 && fake.map_swizzle == CU_TENSOR_MAP_SWIZZLE_64B &&
-	   fake.map_fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA, "with stride, type, swizzle and fill");
-	is_int(backend_cuda.read(run, 0, 0, got, sizeof got, &e), 0, "the table is read");
-	ok(got[0] == 1 && got[3] == 4, "and was written");
+	   fake.map_fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA, "the tensor map has stride, type, swizzle and fill");
+	is_int(backend_cuda.read(run, 0, 0, got, sizeof got, &e), 0, "read the table");
+	ok(got[0] == 1 && got[3] == 4, "the table was written");
 	backend_cuda.read(run, 1, 0, c, sizeof c, &e);
-	ok(c[0] == 0x11 && c[59] == 0x11 && memcmp(c + 8, &got[1], 8) == 0, "memset and copy hit their bytes");
-	is_int(backend_cuda.write(run, 1, -BACKEND_RED_ZONE, zone, sizeof zone, &e), 0, "the red zone before");
-	is_int(backend_cuda.write(run, 1, 60, zone, sizeof zone, &e), 0, "the red zone behind");
-	is_int(backend_cuda.write(run, 1, 61, zone, sizeof zone, &e), -ERR_INPUT, "no byte further");
-	is_int(backend_cuda.read(run, 1, INT64_MIN, zone, 1, &e), -ERR_INPUT, "nor anywhere else");
-	is_int(backend_cuda.read(run, 1, INT64_MAX, zone, 1, &e), -ERR_INPUT, "at neither end");
-	is_int(backend_cuda.read(run, 2, 0, zone, 1, &e), -ERR_INPUT, "nor of a buffer that is not there");
+	ok(c[0] == 0x11 && c[59] == 0x11 && memcmp(c + 8, &got[1], 8) == 0, "memset and copy write their bytes");
+	is_int(backend_cuda.write(run, 1, -BACKEND_RED_ZONE, zone, sizeof zone, &e), 0, "write the red zone before a buffer");
+	is_int(backend_cuda.write(run, 1, 60, zone, sizeof zone, &e), 0, "write the red zone behind a buffer");
+	is_int(backend_cuda.write(run, 1, 61, zone, sizeof zone, &e), -ERR_INPUT, "a write behind the red zone is refused");
+	is_int(backend_cuda.read(run, 1, INT64_MIN, zone, 1, &e), -ERR_INPUT, "a read at the lowest offset is refused");
+	is_int(backend_cuda.read(run, 1, INT64_MAX, zone, 1, &e), -ERR_INPUT, "a read at the highest offset is refused");
+	is_int(backend_cuda.read(run, 2, 0, zone, 1, &e), -ERR_INPUT, "a read of a missing buffer is refused");
 
-	is_int(backend_cuda.execute(run, 3, WIRE_WARM, &ns, &e), 0, "three executions");
-	ok(fake.replays == 3 && fake.records == 2 && fake.sets == 0 && ns == 1000000, "one window around three replays, a third of it each");
-	is_int(backend_cuda.execute(run, 3, WIRE_COLD, &ns, &e), 0, "three cold ones");
-	ok(fake.replays == 6 && fake.records == 8 && fake.sets == 3 && ns == 3000000, "three windows, the cache flushed before each");
-	is_int(fake.blocks, 3, "two buffers and the flush");
+	is_int(backend_cuda.execute(run, 3, WIRE_WARM, &ns, &e), 0, "execute three times");
+	ok(fake.replays == 3 && fake.records == 2 && fake.sets == 0 && ns == 1000000, "warm: one window around three replays");
+	is_int(backend_cuda.execute(run, 3, WIRE_COLD, &ns, &e), 0, "execute three times cold");
+	ok(fake.replays == 6 && fake.records == 8 && fake.sets == 3 && ns == 3000000, "cold: three windows, with a flush before each");
+	is_int(fake.blocks, 3, "memory: two buffers and the flush");
 	backend_cuda.release(run);
 	d.api.memory_free(d.flush);
 	clean("after release");
@@ -292,7 +293,7 @@ static struct backend_run *begin(struct prepared *x, const struct buf *im)
 	*x = (struct prepared){ .d = new_device(), .plan = new_plan() };
 	x->d.cache_bytes = 16384;
 	fake.left = 1 << 30;
-	is_int(backend_cuda.prepare(&x->d, im->data, im->len, x->plan, &x->run, &e), 0, "a plan is prepared (%s)", e.text);
+	is_int(backend_cuda.prepare(&x->d, im->data, im->len, x->plan, &x->run, &e), 0, "prepare a plan (%s)", e.text);
 	return x->run;
 }
 
@@ -323,24 +324,24 @@ static void rotates(const struct buf *im)
 	fake.marks = true;
 	backend_cuda.write(run, 1, 0, &nine, 1, &e);
 	backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e);
-	is_int(first_byte(run), 1, "a warm execution is of the buffers that were written");
+	is_int(first_byte(run), 1, "a warm execution runs on the set that was written");
 	backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e);
-	is_int(fake.blocks, 7, "three sets of two buffers, and the flush");
-	is_int(first_byte(run), 2, "after a cold one those that it was made in are looked at");
+	is_int(fake.blocks, 7, "memory: three sets of two buffers, and the flush");
+	is_int(first_byte(run), 2, "a read sees the set of the last cold execution");
 	backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e);
-	is_int(first_byte(run), 3, "after the next one the next");
+	is_int(first_byte(run), 3, "a read sees the set of the next cold execution");
 	backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e);
-	is_int(first_byte(run), 3, "but never those that were written, when it is their turn");
+	is_int(first_byte(run), 3, "a read never sees the set that was written");
 	backend_cuda.execute(run, 5, WIRE_COLD, &ns, &e);
-	is_int(first_byte(run), 9, "also of several at once");
+	is_int(first_byte(run), 9, "nor after several cold executions");
 	backend_cuda.write(run, 1, 0, &nine, 1, &e);
 	backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e);
-	is_int(first_byte(run), 10, "what is written then is executed there");
+	is_int(first_byte(run), 10, "a write reaches the set that runs next");
 	backend_cuda.execute(run, 2, WIRE_COLD, &ns, &e);
-	is_int(first_byte(run), 12, "and the others take turns again");
+	is_int(first_byte(run), 12, "the other sets rotate again");
 	int copies = fake.copies;
 	backend_cuda.execute(run, 2, WIRE_FLUSHED, &ns, &e);
-	ok(first_byte(run) == 14 && fake.copies == copies, "what is flushed stays where it is");
+	ok(first_byte(run) == 14 && fake.copies == copies, "flushed executions stay on their set");
 	end(&x);
 }
 
@@ -356,10 +357,10 @@ static void only_flushes(const struct buf *im)
 	x.d.flush_bytes = 64 << 20; /* more than hides a submission */
 	fake.marks = true;
 	backend_cuda.write(run, 1, 0, &nine, 1, &e);
-	is_int(backend_cuda.execute(run, 3, WIRE_FLUSHED, &ns, &e), 0, "flushed");
-	ok(fake.blocks == 3 && fake.execs == 1 && fake.copies == 0, "no copies are made (%d blocks, %d graphs, %d copies)", fake.blocks,
+	is_int(backend_cuda.execute(run, 3, WIRE_FLUSHED, &ns, &e), 0, "execute with a flush");
+	ok(fake.blocks == 3 && fake.execs == 1 && fake.copies == 0, "a flush needs no further sets (%d blocks, %d graphs, %d copies)", fake.blocks,
 	   fake.execs, fake.copies);
-	ok(fake.sets == 3 && fake.set_bytes == x.d.flush_bytes, "the whole cache is overwritten before each");
+	ok(fake.sets == 3 && fake.set_bytes == x.d.flush_bytes, "the whole cache is overwritten before each execution");
 	ok(fake.replays == 3 && fake.records == 6 && ns == 3000000, "each in a window of its own");
 	is_int(first_byte(run), 3, "and what is looked at is what was executed");
 	is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), 0, "cold after that");
@@ -377,10 +378,10 @@ static void no_room_for_copies(const struct buf *im)
 	uint64_t ns;
 
 	for (fake.execs_max = 1; fake.execs_max < 3; fake.execs_max++) {
-		is_int(backend_cuda.execute(run, 2, WIRE_COLD, &ns, &e), 0, "cold, with room for %d of three graphs (%s)", fake.execs_max, e.text);
-		ok(fake.blocks == 3 && fake.execs == 1, "the cache is flushed instead (%d blocks, %d graphs)", fake.blocks, fake.execs);
+		is_int(backend_cuda.execute(run, 2, WIRE_COLD, &ns, &e), 0, "execute cold with memory for %d of three graphs (%s)", fake.execs_max, e.text);
+		ok(fake.blocks == 3 && fake.execs == 1, "the cache is flushed instead of rotated (%d blocks, %d graphs)", fake.blocks, fake.execs);
 		backend_cuda.release(run);
-		is_int(backend_cuda.prepare(&x.d, im->data, im->len, x.plan, &run, &e), 0, "prepared anew");
+		is_int(backend_cuda.prepare(&x.d, im->data, im->len, x.plan, &run, &e), 0, "prepare again");
 	}
 	x.run = run;
 	end(&x);
@@ -399,15 +400,15 @@ static void fills(const struct buf *im)
 	backend_cuda.write(run, 1, -1, c, sizeof c, &e);
 	backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e);
 	int sets = fake.sets;
-	is_int(backend_cuda.fill(run, 1, 0x77, &e), 0, "filled");
-	is_int(fake.sets, sets + 1, "by one call");
+	is_int(backend_cuda.fill(run, 1, 0x77, &e), 0, "fill a buffer");
+	is_int(fake.sets, sets + 1, "a fill is one call");
 	backend_cuda.read(run, 1, -1, c, sizeof c, &e);
-	ok(c[0] == 1 && c[1] == 0x77 && c[60] == 0x77 && c[61] == 1, "all of it and nothing else");
+	ok(c[0] == 1 && c[1] == 0x77 && c[60] == 0x77 && c[61] == 1, "a fill writes the buffer and not its red zones");
 	backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e);
 	memset(c, 0, sizeof c);
 	backend_cuda.read(run, 1, -1, c, sizeof c, &e);
-	ok(c[0] == 1 && c[1] == 0x77 && c[60] == 0x77, "so are the buffers that take turns");
-	is_int(backend_cuda.fill(run, 2, 0, &e), -ERR_INPUT, "a buffer that is not there");
+	ok(c[0] == 1 && c[1] == 0x77 && c[60] == 0x77, "a fill reaches the rotated sets");
+	is_int(backend_cuda.fill(run, 2, 0, &e), -ERR_INPUT, "a fill of a missing buffer is refused");
 	end(&x);
 }
 
@@ -422,12 +423,12 @@ static void launch_attributes(const struct buf *im)
 	p->ops[3].launch.cooperative = true;
 	p->ops[3].launch.grid[1] = 2;
 	fake.per_unit = 1; /* 10 blocks at once, 8 asked */
-	is_int(backend_cuda.prepare(&d, im->data, im->len, p, &run, &e), 0, "a cooperative launch of clusters (%s)", e.text);
-	is_int(fake.config.attr_count, 2, "two attributes");
+	is_int(backend_cuda.prepare(&d, im->data, im->len, p, &run, &e), 0, "prepare a cooperative launch of clusters (%s)", e.text);
+	is_int(fake.config.attr_count, 2, "the launch has two attributes");
 	ok(fake.attrs[0].id == GPU_ATTRIBUTE_CLUSTER && fake.attrs[0].value.cluster.x == 2 && fake.attrs[0].value.cluster.z == 1,
-	   "the cluster");
-	ok(fake.attrs[1].id == GPU_ATTRIBUTE_COOPERATIVE && fake.attrs[1].value.cooperative == 1, "and cooperation");
-	ok(fake.config.grid[0] == 4 && fake.config.grid[1] == 2 && fake.config.block[0] == 64 && fake.config.shared == 100, "with its geometry");
+	   "the cluster attribute is set");
+	ok(fake.attrs[1].id == GPU_ATTRIBUTE_COOPERATIVE && fake.attrs[1].value.cooperative == 1, "the cooperative attribute is set");
+	ok(fake.config.grid[0] == 4 && fake.config.grid[1] == 2 && fake.config.block[0] == 64 && fake.config.shared == 100, "the launch has its geometry");
 	backend_cuda.release(run);
 	clean("after release");
 	plan_free(p);
@@ -441,8 +442,8 @@ static void fails(const char *what, struct backend_device *d, struct plan *take_
 	struct err e = ERR_INIT;
 
 	is_int(backend_cuda.prepare(d, im->data, im->len, take_plan, &run, &e), -(int)want, "%s: %s", what, err_code_name(want));
-	has_str(e.text, part, "%s: is said", what);
-	ok(run == NULL, "%s: no run", what);
+	has_str(e.text, part, "%s: the message says what", what);
+	ok(run == NULL, "%s: no run is returned", what);
 	clean(what);
 	plan_free(take_plan);
 }
@@ -504,18 +505,18 @@ static void faults(const struct buf *im)
 	uint64_t ns = 77;
 	char byte;
 
-	is_int(backend_cuda.prepare(&d, im->data, im->len, p, &run, &e), 0, "prepared (%s)", e.text);
+	is_int(backend_cuda.prepare(&d, im->data, im->len, p, &run, &e), 0, "prepare a plan that faults (%s)", e.text);
 	for (size_t i = 0; i < MEM_COUNT(sticky); i++) {
 		fake.fail_wait = sticky[i];
 		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), -ERR_CRASH, "%d is a crash", sticky[i]);
 	}
-	is_int(backend_cuda.read(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "reading too");
-	is_int(backend_cuda.write(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "and writing");
-	is_int(ns, 77, "no time is given");
+	is_int(backend_cuda.read(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "a read after the fault is a crash");
+	is_int(backend_cuda.write(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "a write after the fault is a crash");
+	is_int(ns, 77, "a crash gives no time");
 	fake.fail_wait = GPU_OUT_OF_RESOURCES;
 	is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_PRUNED, "701 is a limit");
 	fake.fail_wait = 999;
-	is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_INTERNAL, "999 is neither");
+	is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_INTERNAL, "999 is an internal error");
 	backend_cuda.release(run);
 	d.api.memory_free(d.flush);
 	clean("after faults");

@@ -1,5 +1,5 @@
-/* The CUDA backend on a real device: results, times, limits, clusters, tensor maps and faults. Needs an NVIDIA GPU; the tests
- * are skipped, with the reason, where there is none. */
+/* The CUDA backend on a real device: results, times, limits, clusters, tensor maps and faults. Needs an NVIDIA GPU;
+ * skipped, with the reason, without one. */
 #include "backends/cuda/backend.h"
 #define PLANS_BACKEND backend_cuda
 #include "backends/plans.h"
@@ -31,7 +31,7 @@ static float *random_floats(size_t n, unsigned seed)
 	return v;
 }
 
-/* --- a fault, in a process of its own ------------------------------------------------------------------------------------- */
+/* --- a fault, in a child process ------------------------------------------------------------------------------------- */
 static int fault_child(void)
 {
 	struct backend_device *d = NULL;
@@ -110,29 +110,29 @@ static void results(struct backend_device *d)
 	uint64_t ns = 0;
 	bool whole = true;
 
-	is_int(prepare(d, naive_matmul, p, &c, &run, &e), 0, "naive matmul is prepared (%s)", e.text);
+	is_int(prepare(d, naive_matmul, p, &c, &run, &e), 0, "prepare a naive matmul (%s)", e.text);
 	if (!run)
 		goto out;
 	memset(C, 0xff, bytes);
 	memset(zone, 0xa5, BACKEND_RED_ZONE);
-	is_int(backend_cuda.write(run, 0, 0, A, bytes, &e), 0, "A is written");
-	is_int(backend_cuda.write(run, 1, 0, B, bytes, &e), 0, "B is written");
-	is_int(backend_cuda.write(run, 2, 0, C, bytes, &e), 0, "C is poisoned");
+	is_int(backend_cuda.write(run, 0, 0, A, bytes, &e), 0, "write A");
+	is_int(backend_cuda.write(run, 1, 0, B, bytes, &e), 0, "write B");
+	is_int(backend_cuda.write(run, 2, 0, C, bytes, &e), 0, "poison C");
 	for (size_t i = 0; i < MEM_COUNT(zones); i++)
-		is_int(backend_cuda.write(run, 2, zones[i], zone, BACKEND_RED_ZONE, &e), 0, "red zone %zu of C is written", i + 1);
-	is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), 0, "it runs (%s)", e.text);
-	ok(ns > 0, "in %llu ns", (unsigned long long)ns);
-	is_int(backend_cuda.read(run, 2, 0, C, bytes, &e), 0, "C is read");
-	ok(worst_error(A, B, C, N) < 1e-4, "C = A·B (%g)", worst_error(A, B, C, N));
+		is_int(backend_cuda.write(run, 2, zones[i], zone, BACKEND_RED_ZONE, &e), 0, "write red zone %zu of C", i + 1);
+	is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), 0, "execute it (%s)", e.text);
+	ok(ns > 0, "its time is positive: %llu ns", (unsigned long long)ns);
+	is_int(backend_cuda.read(run, 2, 0, C, bytes, &e), 0, "read C");
+	ok(worst_error(A, B, C, N) < 1e-4, "C equals A·B (%g)", worst_error(A, B, C, N));
 	for (size_t i = 0; i < MEM_COUNT(zones); i++) {
 		memset(zone, 0, BACKEND_RED_ZONE);
 		backend_cuda.read(run, 2, zones[i], zone, BACKEND_RED_ZONE, &e);
 		for (size_t k = 0; k < BACKEND_RED_ZONE; k++)
 			whole = whole && zone[k] == 0xa5;
 	}
-	ok(whole, "the red zones are whole");
-	is_int(backend_cuda.read(run, 2, -BACKEND_RED_ZONE - 1, zone, 1, &e), -ERR_INPUT, "nothing before the red zone is read");
-	is_int(backend_cuda.write(run, 2, (int64_t)bytes, zone, BACKEND_RED_ZONE + 1, &e), -ERR_INPUT, "nothing behind it is written");
+	ok(whole, "the red zones keep their bytes");
+	is_int(backend_cuda.read(run, 2, -BACKEND_RED_ZONE - 1, zone, 1, &e), -ERR_INPUT, "a read before the red zone is refused");
+	is_int(backend_cuda.write(run, 2, (int64_t)bytes, zone, BACKEND_RED_ZONE + 1, &e), -ERR_INPUT, "a write behind the red zone is refused");
 	backend_cuda.release(run);
 out:
 	wire_compiled_fini(&c);
@@ -152,31 +152,31 @@ static void times(struct backend_device *d)
 	struct err e;
 	uint64_t warm = 0, warm10 = 0, cold = 0, first = 0;
 
-	is_int(prepare(d, naive_matmul, p, &c, &run, &e), 0, "matmul of %d (%s)", N, e.text);
+	is_int(prepare(d, naive_matmul, p, &c, &run, &e), 0, "prepare a matmul of %d (%s)", N, e.text);
 	if (run) {
 		double least_ns = 2.0 * N * N * N / d->facts.peak_f32 * 1e9;
 		backend_cuda.execute(run, 1, WIRE_WARM, &first, &e);
-		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &warm, &e), 0, "once");
-		is_int(backend_cuda.execute(run, 10, WIRE_WARM, &warm10, &e), 0, "ten times");
-		is_int(backend_cuda.execute(run, 3, WIRE_COLD, &cold, &e), 0, "cold (%s)", e.text);
+		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &warm, &e), 0, "execute it once");
+		is_int(backend_cuda.execute(run, 10, WIRE_WARM, &warm10, &e), 0, "execute it ten times");
+		is_int(backend_cuda.execute(run, 3, WIRE_COLD, &cold, &e), 0, "execute it cold (%s)", e.text);
 		printf("# n=%d naive: first %.3f ms, warm %.3f, warm of 10 %.3f, cold %.3f; floor %.3f (%.1f TFLOP/s)\n", N, (double)first / 1e6,
 		       (double)warm / 1e6, (double)warm10 / 1e6, (double)cold / 1e6, least_ns / 1e6, d->facts.peak_f32 / 1e12);
-		ok((double)warm10 > least_ns, "no faster than the device can be");
-		ok(warm10 < 2 * warm && warm < 2 * warm10, "the mean of ten is like one");
-		ok(cold < 3 * warm10 && 2 * cold > warm10, "cold is like warm for a kernel of milliseconds: the flush is not counted");
+		ok((double)warm10 > least_ns, "its time is above the device's floor");
+		ok(warm10 < 2 * warm && warm < 2 * warm10, "the mean of ten executions is near the time of one");
+		ok(cold < 3 * warm10 && 2 * cold > warm10, "cold is near warm for a kernel of milliseconds: the flush is not timed");
 		backend_cuda.release(run);
 	}
 	wire_compiled_fini(&c);
 	run = NULL;
-	is_int(prepare(d, "extern \"C\" __global__ void k(float *C) { }", empty, &c, &run, &e), 0, "an empty kernel (%s)", e.text);
+	is_int(prepare(d, "extern \"C\" __global__ void k(float *C) { }", empty, &c, &run, &e), 0, "prepare an empty kernel (%s)", e.text);
 	if (run) {
 		backend_cuda.execute(run, 10, WIRE_WARM, &first, &e);
 		backend_cuda.execute(run, 1000, WIRE_WARM, &warm, &e);
 		backend_cuda.execute(run, 20, WIRE_COLD, &cold, &e);
 		printf("# empty kernel: warm of 1000 %llu ns, cold %llu ns, first ten %llu ns each\n", (unsigned long long)warm,
 		       (unsigned long long)cold, (unsigned long long)first);
-		ok(warm > 0 && warm < 100000 && cold > 0 && cold < 100000, "launching costs less than 0.1 ms");
-		is_int(backend_cuda.execute(run, 0, WIRE_WARM, &warm, &e), -ERR_INPUT, "zero times is refused");
+		ok(warm > 0 && warm < 100000 && cold > 0 && cold < 100000, "an empty launch takes less than 0.1 ms");
+		is_int(backend_cuda.execute(run, 0, WIRE_WARM, &warm, &e), -ERR_INPUT, "zero executions are refused");
 		backend_cuda.release(run);
 	}
 	wire_compiled_fini(&c);
@@ -214,13 +214,13 @@ static void operations(struct backend_device *d)
 	*MEM_PUSH(l->args, l->arg_count) = (struct plan_arg){ .name = mem_str("g"), .kind = PLAN_ARG_SCALAR, .type = DTYPE_F64, .f = 0.25 };
 	is_int(prepare(d, "extern \"C\" __global__ void k(const float *X, float *C, signed char a, unsigned short b, long long c, float f, double g) {\n"
 	                  "	C[threadIdx.x] = X[threadIdx.x] + a + b + (c == -5000000000ll ? f : 1000) + g; }", p, &c, &run, &e), 0,
-	       "copy, memset, table and scalars (%s)", e.text);
+	       "prepare a plan with copy, memset, table and scalars (%s)", e.text);
 	if (run) {
-		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), 0, "run (%s)", e.text);
+		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), 0, "execute it (%s)", e.text);
 		backend_cuda.read(run, 2, 0, got, sizeof got, &e);
 		for (int i = 0; i < 64; i++)
 			good = good && got[i] == (i == 1 ? 0 : table[i]) - 3 + 40000 + 0.75f;
-		ok(good, "and give what they must (%g, %g)", got[1], got[2]);
+		ok(good, "copy, memset, table and scalars reach the kernel (%g, %g)", got[1], got[2]);
 		backend_cuda.release(run);
 	}
 	wire_compiled_fini(&c);
@@ -238,8 +238,8 @@ static void refused(struct backend_device *d, const char *what, const char *code
 	struct err e;
 
 	is_int(prepare(d, code, take_plan, &c, &run, &e), -(int)want, "%s: %s", what, err_code_name(want));
-	has_str(e.text, part, "%s: says so", what);
-	ok(run == NULL, "%s: nothing is left", what);
+	has_str(e.text, part, "%s: the message names it", what);
+	ok(run == NULL, "%s: no run is returned", what);
 	backend_cuda.release(run);
 	wire_compiled_fini(&c);
 	plan_free(take_plan);
@@ -271,14 +271,14 @@ static void limits(struct backend_device *d)
 	refused(d, "memory", plain, p, ERR_PRUNED, "does not fit");
 
 	p = small_plan("k", 1, 32);
-	is_int(compile(strcmp(d->facts.arch, "sm_75") == 0 ? "sm_80" : "sm_75", "", plain, p, &c, &e), 0, "compiled for another device (%s)", e.text);
-	is_int(backend_cuda.prepare(d, c.binary, c.binary_len, p, &run, &e), -ERR_INPUT, "it is refused here");
-	has_str(e.text, "another architecture", "with the reason");
+	is_int(compile(strcmp(d->facts.arch, "sm_75") == 0 ? "sm_80" : "sm_75", "", plain, p, &c, &e), 0, "compile for another architecture (%s)", e.text);
+	is_int(backend_cuda.prepare(d, c.binary, c.binary_len, p, &run, &e), -ERR_INPUT, "a binary of another architecture is refused");
+	has_str(e.text, "another architecture", "the message says why");
 	wire_compiled_fini(&c);
 	plan_free(p);
 }
 
-/* --- what the driver says of a binary is what cubin.c reads ---------------------------------------------------------------- */
+/* --- the driver and object.c read the same from a binary ---------------------------------------------------------------- */
 static void driver_agrees(struct backend_device *d)
 {
 	static const char code[] =
@@ -300,24 +300,24 @@ static void driver_agrees(struct backend_device *d)
 		int registers = 0, shared = 0, local = 0, threads = 0;
 		bool same = true;
 
-		is_int(compile(d->facts.arch, "", codes[n], NULL, &c, &e), 0, "binary %zu (%s)", n + 1, e.text);
-		is_int(cuda_object_read(c.binary, c.binary_len, &cubin, &e), 0, "is read");
-		is_int(cu->module_load(&m, c.binary), 0, "and loaded");
-		is_int(cu->module_function(&f, m, "k"), 0, "and its kernel found");
+		is_int(compile(d->facts.arch, "", codes[n], NULL, &c, &e), 0, "compile binary %zu (%s)", n + 1, e.text);
+		is_int(cuda_object_read(c.binary, c.binary_len, &cubin, &e), 0, "read its kernels");
+		is_int(cu->module_load(&m, c.binary), 0, "load it");
+		is_int(cu->module_function(&f, m, "k"), 0, "find its kernel");
 		cu->function_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f);
 		cu->function_attribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f);
 		cu->function_attribute(&local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, f);
 		cu->function_attribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f);
-		is_int(registers, cubin.kernels[0].registers, "registers");
-		is_int(shared, cubin.kernels[0].shared, "static shared memory");
-		is_int(local, cubin.kernels[0].local, "local memory");
-		is_int(threads, c.kernels[0].max_threads, "threads per block");
+		is_int(registers, cubin.kernels[0].registers, "registers are those that the driver reports");
+		is_int(shared, cubin.kernels[0].shared, "static shared memory is what the driver reports");
+		is_int(local, cubin.kernels[0].local, "local memory is what the driver reports");
+		is_int(threads, c.kernels[0].max_threads, "threads per block are those that the driver allows");
 		for (size_t i = 0; cu->function_parameter && i < cubin.kernels[0].param_count; i++) {
 			size_t offset = 0, bytes = 0;
 			same = same && cu->function_parameter(f, i, &offset, &bytes) == 0 && bytes == cubin.kernels[0].params[i].bytes &&
 			       offset == cubin.kernels[0].params[i].offset;
 		}
-		ok(same, "parameters");
+		ok(same, "parameters are those that the driver reports");
 		cu->module_unload(m);
 		gpu_module_fini(&cubin);
 		wire_compiled_fini(&c);
@@ -339,14 +339,14 @@ static void clusters(struct backend_device *d, uint32_t size)
 	p->ops[0].launch.shared = 100000;
 	is_int(prepare(d, "extern \"C\" __global__ void k(float *C) { unsigned rank, n; extern __shared__ float s[]; s[24000] = 7;\n"
 	                  "	asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(rank)); asm(\"mov.u32 %0, %%cluster_nctarank;\" : \"=r\"(n));\n"
-	                  "	C[blockIdx.x] = rank + 100 * n + s[24000]; }", p, &c, &run, &e), 0, "clusters of %u with 100000 bytes of dynamic shared memory (%s)",
+	                  "	C[blockIdx.x] = rank + 100 * n + s[24000]; }", p, &c, &run, &e), 0, "prepare clusters of %u with 100000 bytes of dynamic shared memory (%s)",
 	       size, e.text);
 	if (run) {
 		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), 0, "run (%s)", e.text);
 		backend_cuda.read(run, 0, 0, got, 2 * size * sizeof(float), &e);
 		for (uint32_t i = 0; i < 2 * size; i++)
 			good = good && got[i] == (float)(i % size + 100 * size + 7);
-		ok(good, "every block knows its rank");
+		ok(good, "every block has its rank in the cluster");
 		backend_cuda.release(run);
 	}
 	wire_compiled_fini(&c);
@@ -391,21 +391,21 @@ static void tensor_map(struct backend_device *d)
 	l = add_launch(p, "k", 1, 1, 32, 1);
 	add_map_arg(l, 0);
 	add_buffer_arg(l, "C", 1);
-	is_int(prepare(d, tma, p, &c, &run, &e), 0, "a tensor map (%s)", e.text);
+	is_int(prepare(d, tma, p, &c, &run, &e), 0, "prepare a plan with a tensor map (%s)", e.text);
 	if (run) {
 		backend_cuda.write(run, 0, 0, A, sizeof(float) * 32 * 64, &e);
-		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), 0, "a bulk tensor load (%s)", e.text);
+		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), 0, "execute a bulk tensor load (%s)", e.text);
 		backend_cuda.read(run, 1, 0, got, sizeof got, &e);
 		for (int r = 0; r < 16; r++)
 			for (int i = 0; i < 32; i++)
 				good = good && got[r * 32 + i] == (i < 16 ? A[(16 + r) * 64 + 48 + i] : 0);
-		ok(good, "brings the tile, and zeros from outside");
+		ok(good, "it loads the tile, and zeros from outside");
 		backend_cuda.release(run);
 		run = NULL;
 	}
 	p->maps[0].box[0] = 512;
-	is_int(backend_cuda.prepare(d, c.binary, c.binary_len, p, &run, &e), -ERR_PRUNED, "a box that the device refuses");
-	has_str(e.text, "box dims 1 to 256", "with the rules");
+	is_int(backend_cuda.prepare(d, c.binary, c.binary_len, p, &run, &e), -ERR_PRUNED, "a tensor map that the device refuses");
+	has_str(e.text, "box dims 1 to 256", "the message lists the rules");
 	wire_compiled_fini(&c);
 	plan_free(p);
 	free(A);
@@ -417,14 +417,14 @@ static void facts(void)
 	size_t count = 0;
 	struct err e = ERR_INIT;
 
-	is_int(backend_cuda.devices(&list, &count, &e), 0, "devices are listed (%s)", e.text);
+	is_int(backend_cuda.devices(&list, &count, &e), 0, "list the devices (%s)", e.text);
 	for (size_t i = 0; i < count; i++)
 		printf("# %s: %s, %s, %s, %s; %u units at %u kHz, %u shared (%u opt-in), %u registers, cluster %u, L2 %llu, memory %llu, peaks: fp32 %.1f, "
 		       "f16 %.1f, tf32 %.1f TFLOP/s, %.2f TB/s\n", list[i].id, list[i].name, list[i].arch, list[i].uuid, list[i].driver, list[i].units,
 		       list[i].clock_khz, list[i].shared_static, list[i].shared_optin, list[i].registers, list[i].max_cluster,
 		       (unsigned long long)list[i].l2_bytes, (unsigned long long)list[i].memory_bytes, list[i].peak_f32 / 1e12,
 		       list[i].peak_tensor_f16 / 1e12, list[i].peak_tensor_tf32 / 1e12, list[i].peak_bytes / 1e12);
-	ok(count > 0 && list[0].runs && list[0].units > 0 && list[0].peak_f32 > 0, "with their facts");
+	ok(count > 0 && list[0].runs && list[0].units > 0 && list[0].peak_f32 > 0, "a device has its facts");
 	free(list);
 }
 
@@ -438,7 +438,7 @@ int main(void)
 		SKIP(1, "no device: %.300s", e.text);
 		return tap_done();
 	}
-	is_int(status, 0, "an illegal address is a crash of that process alone");
+	is_int(status, 0, "an illegal address crashes only its own process");
 	facts();
 	results(d);
 	times(d);

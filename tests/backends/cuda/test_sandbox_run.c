@@ -1,5 +1,6 @@
-/* backends/sandbox with NVIDIA's driver: real device workers, in the sandbox, open the device, run, are timed, and lose nothing when device
- * code prints, traps, allocates, recurses or reads where it must not. Needs an NVIDIA GPU; skipped, with the reason, without. */
+/* The sandbox with NVIDIA's driver: real device workers in the sandbox open the device, run and time kernels, and
+ * survive or crash in order when device code prints, traps, allocates, recurses or reads wild addresses. Needs an
+ * NVIDIA GPU; skipped, with the reason, without one. */
 #include "backends/sandbox/sandbox.h"
 
 #include <stdio.h>
@@ -65,7 +66,7 @@ static int run(const char *device, const char *arch, bool timed, struct err *e)
 struct row { const char *what, *code; int want; };
 
 static const struct row rows[] = {
-	{ "printf goes nowhere that matters", KERNEL "{ printf(\"%s\", \"x\"); C[0] = A[0]; }", 0 },
+	{ "printf does not disturb the wire", KERNEL "{ printf(\"%s\", \"x\"); C[0] = A[0]; }", 0 },
 	{ "a trap", KERNEL "{ __trap(); }", -ERR_CRASH },
 	{ "a break point without a debugger", KERNEL "{ asm(\"brkpt;\"); }", -ERR_CRASH },
 	{ "an illegal address", KERNEL "{ *(float *)16 = C[0]; }", -ERR_CRASH },
@@ -104,6 +105,6 @@ int main(void)
 		e = (struct err)ERR_INIT;
 		is_int(run(rows[i].code, facts.arch, false, &e), rows[i].want, "%s: %.200s", rows[i].what, e.text);
 	}
-	is_int(run(good, facts.arch, true, &e), 0, "and the next worker is well: %s", e.text);
+	is_int(run(good, facts.arch, true, &e), 0, "the next worker runs: %s", e.text);
 	return tap_done();
 }

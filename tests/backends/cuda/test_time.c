@@ -1,5 +1,6 @@
-/* Timing on a real device: rotated buffers against a flushed cache, comparisons, energy, NVML, the ceilings, and cuBLASLt. Needs an
- * NVIDIA GPU; skipped, with the reason, where there is none. What it prints is what the device can do. */
+/* Timing on a real device: rotated buffers against a flushed cache, comparisons, energy, NVML, the ceilings, and
+ * cuBLASLt. Needs an NVIDIA GPU; skipped, with the reason, where there is none. What it prints is what the device
+ * can do. */
 #include "backends/cuda/backend.h"
 #define PLANS_BACKEND backend_cuda
 #include "backends/plans.h"
@@ -82,11 +83,11 @@ static void nvml(struct bench *b)
 {
 	struct wire_condition c = gpu_monitor_look(b->monitor);
 	uint64_t mj = 0;
-	is_str(gpu_monitor_note(b->monitor), "", "NVML knows the device");
+	is_str(gpu_monitor_note(b->monitor), "", "NVML monitors the device");
 	printf("# core %u MHz, memory %u MHz, %.1f W, %u C, throttle %#x, other load %u, disturbed %u\n", c.core_mhz, c.memory_mhz,
 	       c.milliwatts / 1e3, c.celsius, c.throttle, c.foreign, c.disturbed);
 	ok(c.core_mhz > 100 && c.milliwatts > 5000 && c.celsius > 10 && c.celsius < 110, "clocks, power and temperature are plausible");
-	ok(gpu_monitor_energy(b->monitor, &mj) && mj > 0, "there is an energy counter");
+	ok(gpu_monitor_energy(b->monitor, &mj) && mj > 0, "the energy counter is read");
 	int64_t start = clock_now();
 	for (int i = 0; i < 20; i++) {
 		gpu_monitor_begin(b->monitor, false);
@@ -199,11 +200,11 @@ static void library(struct bench *b, enum dtype type, int64_t n)
 		double cold = median(b, r, WIRE_COLD), warm = median(b, r, WIRE_WARM), flops = 2.0 * (double)n * (double)n * (double)n;
 		printf("# cuBLASLt %s n=%lld: cold %.4f ms (%.1f TFLOP/s), warm %.4f ms (%.1f TFLOP/s), all in %.2f s\n", dtype_name(type),
 		       (long long)n, cold / 1e6, flops / cold / 1e3, warm / 1e6, flops / warm / 1e3, (double)(clock_now() - start) / 1e9);
-		ok(cold > 0 && warm > 0, "timed");
+		ok(cold > 0 && warm > 0, "the library is timed cold and warm");
 		struct wire_paired p;
 		struct err e = ERR_INIT;
 		int rc = pair(b, r, again, &p, &e);
-		ok(rc == 0, "compared with itself, each search on its own %s", e.text);
+		ok(rc == 0, "compare the library with itself %s", e.text);
 		if (rc == 0) {
 			printf("# ratio %.4f (%.4f to %.4f), %zu pairs, verdict %d, %u discarded, disturbed %u\n", p.ratio, p.low, p.high, p.pair_count,
 			       p.verdict, p.discarded, p.disturbed);
@@ -236,8 +237,8 @@ static struct plan *loop_plan(int64_t steps)
 	return p;
 }
 
-/* Of 9.5 us, 400 steps take 4.1 on an H200 that shares its host with others, the launch the rest. What can be told apart there is 0.2 us: 56 steps
- * more make 6 % of the whole. */
+/* Of 9.5 us, 400 steps take 4.1 on an H200 that shares its host with others, the launch the rest. What can be told
+ * apart there is 0.2 us: 56 steps more make 6 % of the whole. */
 static void compare(struct bench *b, int64_t steps, int64_t extra)
 {
 	uint32_t a = load(b, loops, loop_plan(steps)), same = load(b, loops, loop_plan(steps)),
@@ -258,7 +259,7 @@ static void compare(struct bench *b, int64_t steps, int64_t extra)
 		wire_paired_fini(&p);
 	}
 	printf("# 20 comparisons in %.2f s\n", (double)(clock_now() - start) / 1e9);
-	ok(said[0][WIRE_SAME] >= 9 && said[0][WIRE_FASTER] + said[0][WIRE_SLOWER] == 0, "itself is the same %d of 10 times", said[0][WIRE_SAME]);
+	ok(said[0][WIRE_SAME] >= 9 && said[0][WIRE_FASTER] + said[0][WIRE_SLOWER] == 0, "a kernel compared with itself is the same %d of 10 times", said[0][WIRE_SAME]);
 	ok(said[1][WIRE_SLOWER] >= 9, "%lld steps more are slower %d of 10 times", (long long)extra, said[1][WIRE_SLOWER]);
 	release(b, a);
 	release(b, same);
@@ -276,12 +277,12 @@ static void energy(struct bench *b)
 	is_int(runs_serve(b->runs, WIRE_ENERGY, &m, &x, &e), 0, "energy %s", e.text);
 	printf("# naive matmul of 2048: %.2f J in %.3f s over %llu executions: %.4f J each, %.0f W; %s\n", x.joules, x.seconds,
 	       (unsigned long long)x.executions, x.joules / (double)x.executions, x.joules / x.seconds, x.note);
-	ok(x.joules / x.seconds > 50 && x.joules / x.seconds < 1500, "a plausible power");
+	ok(x.joules / x.seconds > 50 && x.joules / x.seconds < 1500, "the power is plausible");
 	wire_energised_fini(&x);
 	release(b, r);
 }
 
-/* Rotated sets and a flushed cache are two ways to the same figure. */
+/* Rotated sets and a flushed cache give the same figure. */
 static void cold(struct bench *b)
 {
 	static const uint32_t sizes[] = { 1024, 2048 };
@@ -291,8 +292,8 @@ static void cold(struct bench *b)
 		uint32_t r = load(b, naive_matmul, p);
 		double f = median(b, r, WIRE_FLUSHED), c = median(b, r, WIRE_COLD), w = median(b, r, WIRE_WARM);
 		printf("# naive matmul of %u: %u sets, flushed %.4f ms, cold %.4f ms, warm %.4f ms\n", sizes[i], sets, f / 1e6, c / 1e6, w / 1e6);
-		ok(c > 0.9 * w && c < 1.5 * w, "cold is not far from warm for so much arithmetic");
-		ok(f > 0.9 * w && f < 1.5 * w, "nor is flushed");
+		ok(c > 0.9 * w && c < 1.5 * w, "cold is near warm for so much arithmetic");
+		ok(f > 0.9 * w && f < 1.5 * w, "flushed is near warm too");
 		release(b, r);
 	}
 }

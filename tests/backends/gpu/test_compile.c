@@ -54,16 +54,16 @@ int main(void)
 	struct buf out = BUF_INIT;
 	struct wire_compile empty = { .define_count = 0 };
 	struct err e;
-	is_int(add("BX", "16 + 1", &out, &e), 0, "a parameter and two regions %s", e.text);
+	is_int(add("BX", "16 + 1", &out, &e), 0, "assemble a parameter and two regions %s", e.text);
 	is_str(buf_text(&out), "#define BX 16 + 1\n#line 1 \"macros\"\n#define M(x) \\\n\n#line 1 \"device\"\nint d;\n",
-	       "each region counts its own lines, and a macro that goes on at the end of one ends there");
+	       "each region counts its own lines, and an open macro ends with its region");
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
 		is_int(add(bad[i][0], bad[i][1], &out, &e), -ERR_INPUT,
-		       "a name or value that would be another line or another macro is refused");
-	has_str(e.text, "cannot become a macro", "with the reason");
+		       "a name or value that would start another line or macro is refused");
+	has_str(e.text, "cannot become a macro", "the message says why");
 	buf_clear(&out);
-	is_int(gpu_compile_source(&empty, &out, &e), 0, "no regions are empty ones");
-	is_str(buf_text(&out), "#line 1 \"macros\"\n\n\n#line 1 \"device\"\n\n", "with their lines");
+	is_int(gpu_compile_source(&empty, &out, &e), 0, "assemble missing regions");
+	is_str(buf_text(&out), "#line 1 \"macros\"\n\n\n#line 1 \"device\"\n\n", "missing regions are empty");
 	buf_fini(&out);
 	diagnostics();
 	return tap_done();

@@ -1,4 +1,5 @@
-/* prelude: the few words of HIP that the cross-checked kernels use, for a plain clang without ROCm's headers; see test_cross.c. */
+/* prelude: the few words of HIP that the cross-checked kernels use, for a plain clang without ROCm's headers; see
+ * test_cross.c. */
 #ifndef PEAKD_TESTS_BACKENDS_HIP_PRELUDE_H
 #define PEAKD_TESTS_BACKENDS_HIP_PRELUDE_H
 

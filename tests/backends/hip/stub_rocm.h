@@ -1,5 +1,6 @@
-/* A stand-in for AMD's libraries, built by test_library.c with the layouts and names of one ROCm: LIB_RUNTIME, LIB_RTC and LIB_COMGR say
- * which of the libraries it is, R0600 whether the new property structure is there, OLD whether the old one is. */
+/* A stand-in for AMD's libraries, built by test_library.c with the layouts and names of one ROCm: LIB_RUNTIME,
+ * LIB_RTC and LIB_COMGR say which of the libraries it is, R0600 whether the new property structure is there, OLD
+ * whether the old one is. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The HIP compiler library as it is installed here: what comes out of a good kernel, and what is said about a bad one. */
+/* The installed HIP compiler library: the result for a good kernel, and the message for a bad one. */
 #include "backends/hip/backend.h"
 #define PLANS_BACKEND backend_hip
 #include "backends/plans.h"
@@ -17,17 +17,17 @@ static void good(const char *arch, uint32_t most)
 
 	is_int(compile(arch, "", naive_matmul, p, &c, &e), 0, "naive matmul compiles for %s (%s)", arch, e.text);
 	ok(c.binary_len > 1000 && memcmp(c.binary, "\177ELF", 4) == 0, "the binary is an ELF image of %zu bytes", c.binary_len);
-	is_int(c.kernel_count, 1, "one kernel is launched");
+	is_int(c.kernel_count, 1, "one kernel is reported");
 	if (c.kernel_count == 1) {
-		is_str(c.kernels[0].name, "matmul", "by its name");
+		is_str(c.kernels[0].name, "matmul", "the kernel's name");
 		ok(c.kernels[0].registers >= 4 && c.kernels[0].registers <= most, "%u vector registers", c.kernels[0].registers);
 		is_int(c.kernels[0].shared, 0, "no shared memory");
 		is_int(c.kernels[0].spill, 0, "no scratch");
-		is_int(c.kernels[0].max_threads, 1024, "1024 threads possible");
+		is_int(c.kernels[0].max_threads, 1024, "1024 threads per block are allowed");
 	}
-	has_str(c.log, "SGPR, 0 bytes LDS, 0 bytes scratch, 0 VGPR and 0 SGPR spilled; computed occupancy", "resources are told");
-	has_str(c.log, "with blocks of 256 threads", "for the plan's block");
-	ok(c.compile_ns > 1000000, "took %.1f ms", (double)c.compile_ns / 1e6);
+	has_str(c.log, "SGPR, 0 bytes LDS, 0 bytes scratch, 0 VGPR and 0 SGPR spilled; computed occupancy", "the log has the resources");
+	has_str(c.log, "with blocks of 256 threads", "the log has the occupancy for the plan's block");
+	ok(c.compile_ns > 1000000, "the compile time is reported: %.1f ms", (double)c.compile_ns / 1e6);
 	wire_compiled_fini(&c);
 	plan_free(p);
 }
@@ -45,16 +45,16 @@ static void spellings(void)
 	struct wire_compiled c;
 	struct err e;
 
-	is_int(compile(ARCH, "", device, p, &c, &e), 0, "both spellings of the indices, headers, plain helpers, shuffles (%s)", e.text);
-	is_int(c.kernel_count == 1 ? c.kernels[0].max_threads : 0, 64, "launch bounds");
+	is_int(compile(ARCH, "", device, p, &c, &e), 0, "both spellings of the indices, headers, plain helpers and shuffles compile (%s)", e.text);
+	is_int(c.kernel_count == 1 ? c.kernels[0].max_threads : 0, 64, "launch bounds limit the threads");
 	wire_compiled_fini(&c);
 	is_int(compile(ARCH, "__constant__ float table[4] = { 1, 2, 3, 4 };\n", KERNEL "k(float *C) { C[threadIdx.x] = table[threadIdx.x & 3]; }\n", p, &c, &e),
-	       0, "a table of constants (%s)", e.text);
+	       0, "a table of constants compiles (%s)", e.text);
 	wire_compiled_fini(&c);
 	is_int(compile(ARCH, "typedef float v4 __attribute__((ext_vector_type(4)));\n",
 	               KERNEL "k(float *C) { v4 acc = { 0, 0, 0, 0 };\n"
 	               "for (int i = 0; i < 64; i++) acc = __builtin_amdgcn_mfma_f32_16x16x4f32(C[i], C[threadIdx.x], acc, 0, 0, 0);\n"
-	               "C[threadIdx.x] = acc[0] + acc[1] + acc[2] + acc[3]; }\n", p, &c, &e), 0, "matrix instructions by built-ins (%s)", e.text);
+	               "C[threadIdx.x] = acc[0] + acc[1] + acc[2] + acc[3]; }\n", p, &c, &e), 0, "matrix instructions by built-ins compile (%s)", e.text);
 	wire_compiled_fini(&c);
 	plan_free(p);
 }
@@ -67,8 +67,8 @@ static void bad(const char *what, const char *macros, const char *device, struct
 	struct err e;
 
 	is_int(compile(ARCH, macros, device, take_plan, &c, &e), -(int)code, "%s: %s", what, err_code_name(code));
-	has_str(e.text, part, "%s: says where or what", what);
-	has_str(e.text, part2, "%s: and why", what);
+	has_str(e.text, part, "%s: the message says where or what", what);
+	has_str(e.text, part2, "%s: the message says why", what);
 	wire_compiled_fini(&c);
 	plan_free(take_plan);
 }
@@ -109,8 +109,8 @@ static void options(void)
 	struct wire_compiled c = { .binary = NULL };
 	struct err e = ERR_INIT;
 
-	is_int(backend_hip.compile(&request, &c, &e), -ERR_INPUT, "an unknown option");
-	has_str(e.text, "-fnonsense", "is named (%s)", e.text);
+	is_int(backend_hip.compile(&request, &c, &e), -ERR_INPUT, "an unknown option is refused");
+	has_str(e.text, "-fnonsense", "the message names the option (%s)", e.text);
 	wire_compiled_fini(&c);
 	plan_free(p);
 }
@@ -129,9 +129,9 @@ static void architectures(const struct gpu_rtc *rtc)
 		ok(known ? rc == 0 : rc == -ERR_UNSUPPORTED && strstr(e.text, "gfx90a"), "%s: %s", newer[i], known ? "compiles" : e.text);
 		wire_compiled_fini(&c);
 	}
-	is_int(compile("gfx9zz", "", "", p, &c, &e), -ERR_NOT_FOUND, "no architecture at all");
-	is_int(compile("gfx999", "", "", p, &c, &e), -ERR_NOT_FOUND, "an architecture that nobody knows");
-	has_str(e.text, "gfx1030", "lists those that are known");
+	is_int(compile("gfx9zz", "", "", p, &c, &e), -ERR_NOT_FOUND, "a malformed architecture is refused");
+	is_int(compile("gfx999", "", "", p, &c, &e), -ERR_NOT_FOUND, "an unknown architecture is refused");
+	has_str(e.text, "gfx1030", "the message lists the known architectures");
 	plan_free(p);
 }
 
@@ -145,10 +145,10 @@ static void shows_resources(void)
 	is_int(compile(ARCH, "", KERNEL "k(float *C) {\n\textern __shared__ float dynamic[]; __shared__ float t[333]; float local[100]; int unused;\n"
 	               "	int x = threadIdx.x;\n	for (int i = 0; i < 100; i++) local[i] = C[i + x];\n"
 	               "	t[x] = local[(int)C[x]]; dynamic[x] = t[x]; __syncthreads(); C[x] = t[63 - x] * dynamic[x + 1];\n}\n",
-	               p, &c, &e), 0, "shared, local and dynamic memory (%s)", e.text);
-	is_int(c.kernel_count == 1 ? c.kernels[0].shared : 0, 1332, "static LDS");
-	ok(c.kernel_count == 1 && c.kernels[0].spill >= 400, "an indexed array is scratch");
-	has_str(c.log, "2332 bytes LDS", "LDS with the dynamic part");
+	               p, &c, &e), 0, "compile a kernel with shared, local and dynamic memory (%s)", e.text);
+	is_int(c.kernel_count == 1 ? c.kernels[0].shared : 0, 1332, "static LDS is reported");
+	ok(c.kernel_count == 1 && c.kernels[0].spill >= 400, "an indexed array counts as scratch");
+	has_str(c.log, "2332 bytes LDS", "the log has LDS with the dynamic part");
 	wire_compiled_fini(&c);
 	plan_free(p);
 }

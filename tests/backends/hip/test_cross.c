@@ -1,6 +1,6 @@
-/* Architectures that ROCm 5.2's compiler does not know, compiled by a newer clang (Debian's clang-19): what this room reads out of newer
- * code objects, and that kernels as peakd writes them compile for gfx942, gfx1100 and gfx1201. A cross-check of the tests alone:
- * peakd itself never starts a compiler driver. */
+/* Architectures that ROCm 5.2's compiler does not know, compiled by a newer clang (Debian's clang-19): newer code
+ * objects are read, and peakd's translation units compile for gfx942, gfx1100 and gfx1201. Only tests do this: peakd
+ * itself never starts a compiler driver. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -62,18 +62,18 @@ static void matmul(const char *arch, uint32_t wave)
 	const struct gpu_kernel *k;
 	struct facts f;
 
-	is_int(hip_object_read(code.data, code.len, &o, &e), 0, "%s: naive matmul compiles and is read (%s)", arch, e.text);
+	is_int(hip_object_read(code.data, code.len, &o, &e), 0, "%s: a naive matmul compiles and is read (%s)", arch, e.text);
 	k = gpu_module_find(&o, "matmul");
-	is_int(backend_hip.describe(arch, &f, &e), 0, "%s: is described", arch);
+	is_int(backend_hip.describe(arch, &f, &e), 0, "%s: the architecture is described", arch);
 	if (k) {
 		struct hip_occupancy oc = hip_occupancy(k, hip_facts_arch(arch), 256, 0);
 		is_int(k->wave, wave, "%s: the compiler's wave size", arch);
-		is_int(f.warp_size, wave, "%s: is what the facts say", arch);
-		is_int(k->param_count, 4, "%s: four parameters, the hidden ones not counted", arch);
+		is_int(f.warp_size, wave, "%s: the facts have that wave size", arch);
+		is_int(k->param_count, 4, "%s: hidden parameters are not counted", arch);
 		is_int(gpu_check_launch(&p->ops[0].launch, k, &f, &e), 0, "%s: the launch fits (%s)", arch, e.text);
 		ok(oc.waves == oc.max, "%s: %u VGPR, %u SGPR, occupancy %u of %u", arch, k->registers, k->sgprs, oc.waves, oc.max);
 	} else {
-		ok(false, "%s: has the kernel", arch);
+		ok(false, "%s: the code object has the kernel", arch);
 	}
 	gpu_module_fini(&o);
 	buf_fini(&code);
@@ -87,7 +87,7 @@ static void local(const char *arch)
 	struct err e = ERR_INIT;
 	const struct gpu_kernel *k;
 
-	is_int(hip_object_read(code.data, code.len, &o, &e), 0, "%s: LDS, launch bounds, both spellings (%s)", arch, e.text);
+	is_int(hip_object_read(code.data, code.len, &o, &e), 0, "%s: LDS, launch bounds and both spellings compile (%s)", arch, e.text);
 	k = gpu_module_find(&o, "sums");
 	ok(k && k->shared == 1024 && k->bound == 256 && k->local == 0 && k->vgpr_spills == 0, "%s: %u bytes LDS, bound %u, %u scratch, %u spills", arch,
 	   k ? k->shared : 0, k ? k->bound : 0, k ? k->local : 0, k ? k->vgpr_spills : 0);
@@ -108,11 +108,11 @@ static void matrix(void)
 	struct err e = ERR_INIT;
 	const struct gpu_kernel *k;
 
-	is_int(hip_object_read(code.data, code.len, &o, &e), 0, "gfx942: matrix instructions (%s)", e.text);
+	is_int(hip_object_read(code.data, code.len, &o, &e), 0, "gfx942: matrix instructions compile (%s)", e.text);
 	k = gpu_module_find(&o, "k");
 	ok(k && k->registers >= 128, "gfx942: accumulators in registers: %u vector, of them %u accumulation", k ? k->registers : 0, k ? k->agprs : 0);
 	if (k)
-		ok(hip_occupancy(k, hip_facts_arch("gfx942"), 64, 0).waves <= 4, "gfx942: which limits occupancy");
+		ok(hip_occupancy(k, hip_facts_arch("gfx942"), 64, 0).waves <= 4, "gfx942: the accumulators limit occupancy");
 	gpu_module_fini(&o);
 	buf_fini(&code);
 }

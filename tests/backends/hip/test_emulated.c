@@ -1,5 +1,5 @@
-/* The emulated gfx90a: real code objects, made here by hiprtc, give what the same expressions give on this CPU. Needs ROCm's compiler; the
- * device is the library that PEAKD_HIP_RUNTIME names (emulated/, built with the tests). */
+/* The emulated gfx90a: real code objects, compiled by hiprtc, give the results of the same expressions on this CPU.
+ * Needs ROCm's compiler; the device is the library that PEAKD_HIP_RUNTIME names (emulated/, built with the tests). */
 #include <math.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,7 +57,7 @@ static int run(const char *source, struct shape s, int n, struct err *e)
 	    !(rc = backend_hip.write(r, 2, 0, c, sizeof c, e)) && !(rc = backend_hip.execute(r, 1, WIRE_WARM, &ns, e)))
 		rc = backend_hip.read(r, 2, 0, c, sizeof c, e);
 	if (!rc && ns != 0)
-		rc = err_set(e, ERR_INTERNAL, "it gave a time: %llu ns", (unsigned long long)ns);
+		rc = err_set(e, ERR_INTERNAL, "the emulated device gave a time: %llu ns", (unsigned long long)ns);
 	if (r)
 		backend_hip.release(r);
 	wire_compiled_fini(&code);
@@ -117,14 +117,14 @@ static void expressions(void)
 	struct err e;
 	enum { LANES = 32 };
 
-	ok(count * 8 * LANES <= sizeof c, "%zu expressions fit", count);
+	ok(count * 8 * LANES <= sizeof c, "%zu expressions fit into the output", count);
 	buf_addf(&source, "#pragma clang fp contract(off)\n" KERNEL "{ const int i = threadIdx.x; unsigned long long *to = (unsigned long long *)C + i;\n%s", values);
 	for (size_t k = 0; k < count; k++)
 		buf_addf(&source, "{ union { %s value; unsigned long long bits; } t; t.bits = 0; t.value = (%s)(%s); to[%zu] = t.bits; }\n",
 		         exact_texts[k].type, exact_texts[k].type, exact_texts[k].text, k * LANES);
 	buf_adds(&source, "}\n");
 	fill();
-	is_int(run(buf_text(&source), (struct shape){ 1, LANES, 0 }, 0, &e), 0, "all expressions run (%s)", e.text);
+	is_int(run(buf_text(&source), (struct shape){ 1, LANES, 0 }, 0, &e), 0, "run all expressions (%s)", e.text);
 	for (size_t k = 0; k < count; k++) {
 		size_t bytes = strcmp(exact_texts[k].type, "double") == 0 ? 8 : 4, wrong = 0;
 		unsigned first = 0;
@@ -150,20 +150,20 @@ static int count_wrong(int n, const float *want)
 
 static float want[WORDS];
 
-/* What runs first: arguments, several blocks, a tail. */
+/* Arguments, several blocks, a tail. */
 static void saxpy(void)
 {
 	struct err e;
 
 	fill();
 	is_int(run(KERNEL "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) C[i] = __builtin_fmaf(2.5f, A[i], B[i]); }\n",
-	           (struct shape){ 11, 96, 0 }, 1000, &e), 0, "saxpy (%s)", e.text);
+	           (struct shape){ 11, 96, 0 }, 1000, &e), 0, "run saxpy (%s)", e.text);
 	for (int i = 0; i < WORDS; i++)
 		want[i] = i < 1000 ? __builtin_fmaf(2.5f, a[i], b[i]) : 0;
-	is_int(count_wrong(WORDS, want), 0, "is exact, and stops at n");
+	is_int(count_wrong(WORDS, want), 0, "saxpy is exact and stops at n");
 }
 
-/* 48×48 in 16×16 tiles, through LDS; n is no multiple of the tile. */
+/* 48×48 in 16×16 tiles, through LDS; n is not a multiple of the tile. */
 static void tiled_matmul(void)
 {
 	enum { N = 43 };
@@ -175,13 +175,13 @@ static void tiled_matmul(void)
 	           "for (int k0 = 0; k0 < n; k0 += 16) {\n"
 	           "	s[y][x] = row < n && k0 + x < n ? A[row * n + k0 + x] : 0; t[y][x] = col < n && k0 + y < n ? B[(k0 + y) * n + col] : 0;\n"
 	           "	__syncthreads(); for (int k = 0; k < 16; k++) sum = __builtin_fmaf(s[y][k], t[k][x], sum); __syncthreads(); }\n"
-	           "if (row < n && col < n) C[row * n + col] = sum; }\n", (struct shape){ 9, 256, 0 }, N, &e), 0, "tiled matmul (%s)", e.text);
+	           "if (row < n && col < n) C[row * n + col] = sum; }\n", (struct shape){ 9, 256, 0 }, N, &e), 0, "run a tiled matmul (%s)", e.text);
 	memset(want, 0, sizeof want);
 	for (int r = 0; r < N; r++)
 		for (int q = 0; q < N; q++)
 			for (int k = 0; k < N; k++)
 				want[r * N + q] = __builtin_fmaf(a[r * N + k], b[k * N + q], want[r * N + q]);
-	is_int(count_wrong(WORDS, want), 0, "is exact");
+	is_int(count_wrong(WORDS, want), 0, "the tiled matmul is exact");
 }
 
 /* Lane i of 64 gives C[i]; `at` computes what it must be. */
@@ -261,10 +261,10 @@ static void mfma(const char *name, int m, int k, bool half)
 	free(source);
 }
 
-/* --- what must not pass ------------------------------------------------------------------------------------------------------------------------ */
+/* --- faults ------------------------------------------------------------------------------------------------------------------------ */
 struct outcome { int rc; struct err e; };
 
-/* A fault stays with the process, so it happens in another one. */
+/* A fault lasts for the life of its process, so it happens in a child. */
 static struct outcome elsewhere(const char *source, struct shape s, int n)
 {
 	struct outcome o = { .rc = 1 };
@@ -289,7 +289,7 @@ static void stops(const char *what, const char *source, struct shape s, int n, e
 {
 	struct outcome o = elsewhere(source, s, n);
 	is_int(o.rc, -(int)code, "%s: %s", what, err_code_name(code));
-	has_str(o.e.text, part, "%s: is said (%s)", what, o.e.text);
+	has_str(o.e.text, part, "%s: the message says what (%s)", what, o.e.text);
 }
 
 static void faults(void)
@@ -314,12 +314,12 @@ static void red_zone(void)
 	uint64_t ns;
 	float behind[64] = { 0 };
 
-	is_int(compile("gfx90a", "", "extern \"C\" __global__ void k(float *C) { C[1024 + threadIdx.x] = threadIdx.x; }\n", p, &code, &e), 0, "compiles");
-	is_int(backend_hip.prepare(device, code.binary, code.binary_len, p, &r, &e), 0, "is prepared (%s)", e.text);
+	is_int(compile("gfx90a", "", "extern \"C\" __global__ void k(float *C) { C[1024 + threadIdx.x] = threadIdx.x; }\n", p, &code, &e), 0, "compile a write behind a buffer");
+	is_int(backend_hip.prepare(device, code.binary, code.binary_len, p, &r, &e), 0, "prepare it (%s)", e.text);
 	if (r) {
-		is_int(backend_hip.execute(r, 1, WIRE_WARM, &ns, &e), 0, "a write behind a buffer runs (%s)", e.text);
-		is_int(backend_hip.read(r, 0, 4096, behind, sizeof behind, &e), 0, "the red zone is read");
-		ok(behind[63] == 63, "and shows it");
+		is_int(backend_hip.execute(r, 1, WIRE_WARM, &ns, &e), 0, "execute a write behind a buffer (%s)", e.text);
+		is_int(backend_hip.read(r, 0, 4096, behind, sizeof behind, &e), 0, "read the red zone");
+		ok(behind[63] == 63, "the red zone has the write");
 		backend_hip.release(r);
 	}
 	wire_compiled_fini(&code);
@@ -332,11 +332,11 @@ static void identity(void)
 	struct err e = ERR_INIT;
 	struct gpu_driver rt;
 
-	is_int(hip_library_runtime(&rt, &e), 0, "the runtime opens (%s)", e.text);
-	is_int(hip_facts_device(&rt, 0, &f, &e), 0, "and has a device");
-	is_str(f.name, "emulated gfx90a", "its name");
-	has_str(f.driver, "no driver", "no driver's version");
-	ok(f.emulated && f.runs && f.warp_size == 64 && f.clock_khz == 0 && f.peak_f32 == 0 && f.units == 0, "emulated, wave of 64, no product's figures");
+	is_int(hip_library_runtime(&rt, &e), 0, "open the runtime (%s)", e.text);
+	is_int(hip_facts_device(&rt, 0, &f, &e), 0, "describe its device");
+	is_str(f.name, "emulated gfx90a", "name");
+	has_str(f.driver, "no driver", "the driver line says that there is no driver");
+	ok(f.emulated && f.runs && f.warp_size == 64 && f.clock_khz == 0 && f.peak_f32 == 0 && f.units == 0, "the facts say emulated, waves of 64, and no peaks");
 }
 
 int main(void)
@@ -352,7 +352,7 @@ int main(void)
 		return tap_done();
 	}
 	identity();
-	if (!ok(backend_hip.open(0, &device, &e) == 0, "the device opens (%s)", e.text))
+	if (!ok(backend_hip.open(0, &device, &e) == 0, "open the device (%s)", e.text))
 		return tap_done();
 	saxpy();
 	expressions();

@@ -1,5 +1,6 @@
-/* Running a plan, against a runtime that is made here: what is asked of it, in which order, and what becomes of its errors. Shows
- * without a GPU that nothing leaks, that addresses stay inside allocations, and that every failure has its kind. */
+/* Running a plan against a fake runtime: which calls it gets, in which order, and which errors its failures become.
+ * Shows without a GPU that nothing leaks, that addresses stay inside allocations, and that every failure has its
+ * kind. */
 #include "backends/hip/image.h"
 #include "backends/hip/backend.h"
 #define PLANS_BACKEND backend_hip
@@ -165,7 +166,7 @@ static struct plan *new_plan(void)
 static void clean(const char *what)
 {
 	ok(fake.blocks == 0 && fake.graphs == 0 && fake.execs == 0 && fake.modules == 0 && !fake.capturing,
-	   "%s: nothing is left (%d blocks, %d graphs, %d execs, %d modules)", what, fake.blocks, fake.graphs, fake.execs, fake.modules);
+	   "%s: nothing leaks (%d blocks, %d graphs, %d execs, %d modules)", what, fake.blocks, fake.graphs, fake.execs, fake.modules);
 }
 
 static void reads_and_writes(struct backend_run *run)
@@ -174,21 +175,21 @@ static void reads_and_writes(struct backend_run *run)
 	float got[4];
 	unsigned char c[60], zone[BACKEND_RED_ZONE] = { 0 };
 
-	is_int(backend_hip.read(run, 0, 0, got, sizeof got, &e), 0, "the table is read");
-	ok(got[0] == 1 && got[3] == 4, "and was written");
+	is_int(backend_hip.read(run, 0, 0, got, sizeof got, &e), 0, "read the table");
+	ok(got[0] == 1 && got[3] == 4, "the table was written");
 	backend_hip.read(run, 1, 0, c, sizeof c, &e);
-	ok(c[0] == 0x11 && c[59] == 0x11 && memcmp(c + 8, &got[1], 8) == 0, "memset and copy hit their bytes");
-	is_int(backend_hip.write(run, 1, -BACKEND_RED_ZONE, zone, sizeof zone, &e), 0, "the red zone before");
-	is_int(backend_hip.write(run, 1, 60, zone, sizeof zone, &e), 0, "the red zone behind");
-	is_int(backend_hip.write(run, 1, 61, zone, sizeof zone, &e), -ERR_INPUT, "no byte further");
-	is_int(backend_hip.fill(run, 1, 0x77, &e), 0, "the device fills a buffer");
+	ok(c[0] == 0x11 && c[59] == 0x11 && memcmp(c + 8, &got[1], 8) == 0, "memset and copy write their bytes");
+	is_int(backend_hip.write(run, 1, -BACKEND_RED_ZONE, zone, sizeof zone, &e), 0, "write the red zone before a buffer");
+	is_int(backend_hip.write(run, 1, 60, zone, sizeof zone, &e), 0, "write the red zone behind a buffer");
+	is_int(backend_hip.write(run, 1, 61, zone, sizeof zone, &e), -ERR_INPUT, "a write behind the red zone is refused");
+	is_int(backend_hip.fill(run, 1, 0x77, &e), 0, "fill a buffer");
 	unsigned char filled[62];
 	backend_hip.read(run, 1, -1, filled, sizeof filled, &e);
-	ok(filled[0] == 0 && filled[1] == 0x77 && filled[60] == 0x77 && filled[61] == 0, "all of it and nothing else");
-	is_int(backend_hip.fill(run, 2, 0, &e), -ERR_INPUT, "but none that is not there");
-	is_int(backend_hip.read(run, 1, INT64_MIN, zone, 1, &e), -ERR_INPUT, "nor anywhere else");
-	is_int(backend_hip.read(run, 1, INT64_MAX, zone, 1, &e), -ERR_INPUT, "at neither end");
-	is_int(backend_hip.read(run, 2, 0, zone, 1, &e), -ERR_INPUT, "nor of a buffer that is not there");
+	ok(filled[0] == 0 && filled[1] == 0x77 && filled[60] == 0x77 && filled[61] == 0, "a fill writes the buffer and not its red zones");
+	is_int(backend_hip.fill(run, 2, 0, &e), -ERR_INPUT, "a fill of a missing buffer is refused");
+	is_int(backend_hip.read(run, 1, INT64_MIN, zone, 1, &e), -ERR_INPUT, "a read at the lowest offset is refused");
+	is_int(backend_hip.read(run, 1, INT64_MAX, zone, 1, &e), -ERR_INPUT, "a read at the highest offset is refused");
+	is_int(backend_hip.read(run, 2, 0, zone, 1, &e), -ERR_INPUT, "a read of a missing buffer is refused");
 }
 
 /* The same plan, recorded into a graph (ROCm 6 and newer) or submitted each time. */
@@ -202,22 +203,22 @@ static void runs(const struct buf *im, bool graphs)
 
 	p->ops[2].launch.cooperative = true;
 	fake.per_unit = 2; /* 20 blocks at once, 12 asked */
-	is_int(backend_hip.prepare(&d, im->data, im->len, p, &run, &e), 0, "a plan is prepared, %s (%s)", graphs ? "graph" : "stream", e.text);
+	is_int(backend_hip.prepare(&d, im->data, im->len, p, &run, &e), 0, "prepare a plan, %s (%s)", graphs ? "graph" : "stream", e.text);
 	if (!run)
 		return;
-	is_int(fake.captured, graphs ? 4 : 0, "operations recorded");
-	is_int(backend_hip.execute(run, 3, WIRE_WARM, &ns, &e), 0, "three executions");
-	ok(fake.replays == (graphs ? 3 : 0) && fake.submitted == (graphs ? 0 : 12), "%d replays, %d submitted", fake.replays, fake.submitted);
-	ok(fake.records == 2 && fake.sets == 0 && ns == 1000000, "one window around them, a third of it each");
+	is_int(fake.captured, graphs ? 4 : 0, "operations are recorded where there are graphs");
+	is_int(backend_hip.execute(run, 3, WIRE_WARM, &ns, &e), 0, "execute three times");
+	ok(fake.replays == (graphs ? 3 : 0) && fake.submitted == (graphs ? 0 : 12), "three executions: %d replays, %d operations submitted", fake.replays, fake.submitted);
+	ok(fake.records == 2 && fake.sets == 0 && ns == 1000000, "warm: one window around three executions");
 	is_int(fake.cooperative, graphs ? 1 : 3, "the first launch is cooperative");
-	ok(fake.grid[0] == 4 && fake.grid[1] == 3 && fake.block[0] == 64 && fake.block[1] == 2 && fake.shared == 100, "geometry");
+	ok(fake.grid[0] == 4 && fake.grid[1] == 3 && fake.block[0] == 64 && fake.block[1] == 2 && fake.shared == 100, "the launch has its geometry");
 	ok(fake.arg[0] % 1024 == 0, "buffers start at multiples of 1024");
-	is_int((int32_t)fake.arg[1], -7, "the scalar arrives");
+	is_int((int32_t)fake.arg[1], -7, "the kernel gets the scalar");
 	reads_and_writes(run);
-	is_int(backend_hip.execute(run, 3, WIRE_COLD, &ns, &e), 0, "three cold ones");
-	ok(fake.records == 8 && fake.sets == 3 && ns == 3000000, "three windows, the cache flushed before each");
-	is_int(backend_hip.execute(run, 0, WIRE_WARM, &ns, &e), -ERR_INPUT, "none at all is an error");
-	is_int(fake.blocks, 3, "two buffers and the flush");
+	is_int(backend_hip.execute(run, 3, WIRE_COLD, &ns, &e), 0, "execute three times cold");
+	ok(fake.records == 8 && fake.sets == 3 && ns == 3000000, "cold: three windows, with a flush before each");
+	is_int(backend_hip.execute(run, 0, WIRE_WARM, &ns, &e), -ERR_INPUT, "zero executions are refused");
+	is_int(fake.blocks, 3, "memory: two buffers and the flush");
 	backend_hip.release(run);
 	memory_free(d.flush);
 	clean("after release");
@@ -263,8 +264,8 @@ static void fails(const char *what, struct backend_device d, struct plan *take_p
 	struct err e = ERR_INIT;
 
 	is_int(backend_hip.prepare(&d, im->data, im->len, take_plan, &run, &e), -(int)want, "%s: %s", what, err_code_name(want));
-	has_str(e.text, part, "%s: is said", what);
-	ok(run == NULL, "%s: no run", what);
+	has_str(e.text, part, "%s: the message says what", what);
+	ok(run == NULL, "%s: no run is returned", what);
 	clean(what);
 	plan_free(take_plan);
 }
@@ -315,18 +316,18 @@ static void faults(const struct buf *im)
 	uint64_t ns = 77;
 	char byte = 0;
 
-	is_int(backend_hip.prepare(&d, im->data, im->len, p, &run, &e), 0, "prepared (%s)", e.text);
+	is_int(backend_hip.prepare(&d, im->data, im->len, p, &run, &e), 0, "prepare a plan that faults (%s)", e.text);
 	for (size_t i = 0; i < MEM_COUNT(sticky); i++) {
 		fake.fail_wait = sticky[i];
 		is_int(backend_hip.execute(run, 1, WIRE_WARM, &ns, &e), -ERR_CRASH, "%d is a crash", sticky[i]);
 	}
-	is_int(backend_hip.read(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "reading too");
-	is_int(backend_hip.write(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "and writing");
+	is_int(backend_hip.read(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "a read after the fault is a crash");
+	is_int(backend_hip.write(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "a write after the fault is a crash");
 	fake.fail_wait = GPU_OUT_OF_RESOURCES;
 	is_int(backend_hip.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_PRUNED, "701 is a limit");
 	fake.fail_wait = 999;
-	is_int(backend_hip.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_INTERNAL, "999 is neither");
-	is_int(ns, 77, "no time is given");
+	is_int(backend_hip.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_INTERNAL, "999 is an internal error");
+	is_int(ns, 77, "a crash gives no time");
 	backend_hip.release(run);
 	memory_free(d.flush);
 	clean("after faults");

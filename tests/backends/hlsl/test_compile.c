@@ -1,4 +1,4 @@
-/* backends/hlsl/compile: what the front end would let through, and how its refusals read. Needs no device. */
+/* Compiling HLSL: what is refused although the front end accepts it, and how errors read. Needs no device. */
 #include "backends/hlsl/compile.h"
 
 #include "backends/hlsl/object.h"
@@ -41,18 +41,18 @@ static void test_refusals(void)
 	outcome("no such kernel", "[numthreads(8,8,1)] void other() { C[0] = 1; }", -ERR_COMPILE, "no function matmul");
 	outcome("wrong numthreads", "[numthreads(8,4,1)] void matmul() { C[0] = 1; }", -ERR_INPUT,
 	        "8×8×1, the kernel has [numthreads(8, 4, 1)]");
-	outcome("a binding of one's own", "RWStructuredBuffer<float> X : register(u9);\n" KERNEL "{ X[id.x] = 1; }",
+	outcome("a binding that the plan lacks", "RWStructuredBuffer<float> X : register(u9);\n" KERNEL "{ X[id.x] = 1; }",
 	        -ERR_INPUT,
 	        "uses the buffer X");
 	outcome("a texture", "Texture2D<float> T;\n" KERNEL "{ C[id.x] = T.Load(int3(0, 0, 0)); }", -ERR_INPUT,
 	        "resource T");
-	outcome("a constant buffer of one's own", "cbuffer own { int m; };\n" KERNEL "{ C[id.x] = m; }", -ERR_INPUT,
+	outcome("a custom constant buffer", "cbuffer own { int m; };\n" KERNEL "{ C[id.x] = m; }", -ERR_INPUT,
 	        "resource");
 	outcome("writing an input", KERNEL "{ A[id.x] = 1; }", -ERR_COMPILE, "device:2:");
 	outcome("an include", "#include \"/etc/passwd\"\n" KERNEL "{ C[0] = 1; }", -ERR_COMPILE, "device:1:");
 	outcome("an atomic on integers", "groupshared uint s;\n" KERNEL "{ InterlockedAdd(s, 1u); C[id.x] = s; }", 0, "");
 	outcome("a signed value in an unsigned atomic", KERNEL "{ C_bytes.InterlockedAdd(4, 1); }", -ERR_COMPILE, "1u");
-	outcome("an unsigned one", KERNEL "{ C_bytes.InterlockedAdd(4, 1u); }", 0, "");
+	outcome("an unsigned value in an unsigned atomic", KERNEL "{ C_bytes.InterlockedAdd(4, 1u); }", 0, "");
 	/* Its module numbers more identifiers than it has words: those of what the compiler left out. */
 	outcome("a small kernel below large unused code",
 	        "float big(float x) { for (int i = 0; i < 9; i++) { x = x * x + i; if (x > 3) x = sqrt(x) - sin(x) * cos(x); x = max(x, exp(x)); "
@@ -70,11 +70,11 @@ static void test_plan_refusals(void)
 	struct plan_launch *l = &p->ops[0].launch;
 	l->arg_count = 3;
 	is_int(compile(KERNEL "{ C[id.x] = n; }", "", p, &out, &e), -ERR_COMPILE,
-	       "a scalar that no launch passes does not exist");
+	       "a scalar that no launch passes is unknown");
 	free(l->args[3].name);
 	l->shared = 64;
 	is_int(compile(KERNEL "{ C[id.x] = 1; }", "", p, &out, &e), -ERR_INPUT, "dynamic shared memory is refused");
-	has_str(e.text, "groupshared", "with what to do");
+	has_str(e.text, "groupshared", "the message says what to do");
 	plan_free(p);
 	p = sample_matmul(64, 8, 8);
 	free(p->ops[0].launch.args[3].name);
@@ -99,11 +99,11 @@ static void test_two_kernels(void)
 	sample_arg_buffer(l, "scratch0", 3);
 	sample_arg_buffer(l, "C", 2);
 	is_int(compile(good, "", p, &out, &e), 0, "two kernels compile: %s", e.text);
-	ok(out.kernel_count == 2 && out.kernels[1].block[0] == 8 && out.kernels[1].block[1] == 1, "each with its block");
-	is_str(out.kernels[0].name, "matmul", "and name");
+	ok(out.kernel_count == 2 && out.kernels[1].block[0] == 8 && out.kernels[1].block[1] == 1, "each kernel has its block");
+	is_str(out.kernels[0].name, "matmul", "each kernel has its name");
 	wire_compiled_fini(&out);
 	is_int(compile(bad, "", p, &out, &e), -ERR_INPUT, "a scalar that only the other launch passes is refused");
-	has_str(e.text, "second uses the scalar n", "by name");
+	has_str(e.text, "second uses the scalar n", "the message names the kernel and the scalar");
 	plan_free(p);
 }
 
@@ -116,12 +116,12 @@ static void test_binary(void)
 	struct plan *p = sample_matmul(64, 8, 8);
 	is_int(compile("groupshared float T[32][33]; groupshared struct { float3 a; uint b; } U[4];\n" KERNEL
 	               "{ T[g][0] = n; U[0].b = g; U[1].a = 1.0; GroupMemoryBarrierWithGroupSync();\n"
-	               "C[id.x] = T[id.y][1] + A_float4[id.x].y + U[id.x].b + U[id.x].a.x; }", "", p, &out, &e), 0, "compiles: %s", e.text);
+	               "C[id.x] = T[id.y][1] + A_float4[id.x].y + U[id.x].b + U[id.x].a.x; }", "", p, &out, &e), 0, "compile a kernel with groupshared memory: %s", e.text);
 	is_int(out.kernels[0].shared, 32 * 33 * 4 + 4 * 16, "groupshared memory is counted");
-	is_int(hlsl_object_decode(out.binary, out.binary_len, &m, &e), 0, "the binary is read back");
-	is_int(hlsl_spirv_read(m.kernels[0].words, m.kernels[0].count, &s, &e), 0, "and its SPIR-V");
-	is_int(s.binding_count, 2, "only bindings that are used are there");
-	ok(s.member_count == 1 && s.members[0].used && strcmp(s.members[0].name, "n") == 0, "and scalars");
+	is_int(hlsl_object_decode(out.binary, out.binary_len, &m, &e), 0, "read the binary back");
+	is_int(hlsl_spirv_read(m.kernels[0].words, m.kernels[0].count, &s, &e), 0, "read its SPIR-V");
+	is_int(s.binding_count, 2, "only used bindings are listed");
+	ok(s.member_count == 1 && s.members[0].used && strcmp(s.members[0].name, "n") == 0, "only used scalars are listed");
 	hlsl_spirv_fini(&s);
 
 	int survived = 0;

@@ -1,5 +1,5 @@
-/* backends/hlsl/device: memory that the host cannot see is reached through a staging buffer. lavapipe shows all of
- * its memory, so the test hides a buffer's address. */
+/* Memory that the host cannot see is reached through a staging buffer. lavapipe shows all of its memory, so the test
+ * hides a buffer's address. */
 #include "backends/hlsl/device.h"
 
 #include "base/mem.h"
@@ -21,20 +21,20 @@ int main(void)
 		bytes[i] = (uint8_t)(i * 2654435761u >> 11);
 	is_int(hlsl_device_buffer_new(d, BYTES, true, &b, &e), 0, "a buffer of 40 MiB: %s", e.text);
 	uint8_t *host = b->host;
-	ok(host != NULL, "which the host sees");
+	ok(host != NULL, "the host sees the buffer");
 	memset(host, 0, BYTES);
 	b->host = NULL;
-	is_int(hlsl_device_write(d, b, 4, bytes, BYTES - 8, &e), 0, "written through staging: %s", e.text);
-	ok(memcmp(host + 4, bytes, BYTES - 8) == 0, "it arrives");
-	ok(host[0] == 0 && host[BYTES - 1] == 0, "where it was meant to");
+	is_int(hlsl_device_write(d, b, 4, bytes, BYTES - 8, &e), 0, "write through staging: %s", e.text);
+	ok(memcmp(host + 4, bytes, BYTES - 8) == 0, "the bytes arrive");
+	ok(host[0] == 0 && host[BYTES - 1] == 0, "nothing else is written");
 	is_int(hlsl_device_read(d, b, 4, back, BYTES - 8, &e), 0, "read through staging: %s", e.text);
-	ok(memcmp(back, bytes, BYTES - 8) == 0, "it comes back");
+	ok(memcmp(back, bytes, BYTES - 8) == 0, "the bytes come back");
 	hlsl_device_buffer_free(d, b);
 	struct device_buffer *flush, *again;
-	is_int(hlsl_device_flush_buffer(d, &flush, &e), 0, "there is a buffer to empty the caches with");
-	ok(hlsl_device_flush_buffer(d, &again, &e) == 0 && flush == again, "one");
+	is_int(hlsl_device_flush_buffer(d, &flush, &e), 0, "get the buffer that empties the caches");
+	ok(hlsl_device_flush_buffer(d, &again, &e) == 0 && flush == again, "there is one such buffer");
 	hlsl_device_close(d);
-	is_int(hlsl_device_open(1000, &d, &e), -ERR_UNSUPPORTED, "device 1000 does not exist");
+	is_int(hlsl_device_open(1000, &d, &e), -ERR_UNSUPPORTED, "a missing device is refused");
 	hlsl_device_close(NULL);
 	free(bytes);
 	free(back);

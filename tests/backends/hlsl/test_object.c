@@ -1,4 +1,4 @@
-/* SPIR-V that no compiler made: what is read of it is bounded in time. */
+/* SPIR-V that no compiler made is read in bounded time. */
 #include "backends/hlsl/object.h"
 
 #include "base/buf.h"
@@ -44,9 +44,9 @@ int main(void)
 	nested(&b);
 	struct pace pace = pace_begin();
 	int rc = hlsl_spirv_read((const uint32_t *)(const void *)b.data, b.len / 4, &s, &e);
-	ok(pace_within(&pace, 2 * CLOCK_S), "a type of endless parts is soon done with (%s)", pace_text(&pace));
-	is_int(rc, 0, "it is read (%s)", e.text);
-	ok(s.shared > 1u << 30, "as one that is too large for any device (%u bytes)", s.shared);
+	ok(pace_within(&pace, 2 * CLOCK_S), "a type of endless parts is read in bounded time (%s)", pace_text(&pace));
+	is_int(rc, 0, "the module is read (%s)", e.text);
+	ok(s.shared > 1u << 30, "its shared memory is too large for any device (%u bytes)", s.shared);
 	if (rc == 0)
 		hlsl_spirv_fini(&s);
 	buf_fini(&b);

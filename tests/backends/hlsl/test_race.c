@@ -1,5 +1,5 @@
-/* backends/hlsl/race: the tiled matmul that the tb-tiling transformation makes is free of races, and is not without either barrier;
- * other kernels show what counts as a race and what does not. Needs no device. */
+/* The race check: the tiled matmul that the tb-tiling transformation makes has no race, and has one without either
+ * barrier. Other kernels show what counts as a race and what does not. Needs no device. */
 #include "backends/hlsl/race.h"
 
 #include "backends/hlsl/compile.h"
@@ -76,7 +76,7 @@ static void race(const char *name, const char *device, const char *part)
 #define KERNEL(declarations, body) \
 	declarations "[numthreads(BX, BY, 1)] void matmul(uint3 id : SV_DispatchThreadID, uint me : SV_GroupIndex) { " body " }\n"
 
-/* A binary as somebody else's database may hold it: refused, with this in the reason. */
+/* A hostile binary from another database is refused, with `part` in the message. */
 static void refused(const char *name, uint32_t *words, size_t count, const char *part)
 {
 	struct hlsl_kernel kernel = { (char *)"matmul", words, count };
@@ -86,7 +86,7 @@ static void refused(const char *name, uint32_t *words, size_t count, const char 
 	char *finding = NULL;
 	hlsl_object_encode(&(struct hlsl_object){ .kernels = &kernel, .count = 1 }, &binary);
 	ok(hlsl_race_check(binary.data, binary.len, p, 7, &finding, &e) < 0 && finding == NULL, "%s are refused", name);
-	has_str(e.text, part, "with the reason");
+	has_str(e.text, part, "the message says why");
 	buf_fini(&binary);
 	plan_free(p);
 }
@@ -96,7 +96,7 @@ static void test_strange_words(void)
 	/* The type of an integer ends before its width. */
 	uint32_t words[] = { 0x07230203, 0x00010300, 0, 9, 0, 6u << 16 | 16, 1, 17, 8, 4, 1, 2u << 16 | 21, 2 };
 	refused("words that no compiler makes", words, MEM_COUNT(words), "valid SPIR-V only");
-	/* 65536 · 65536 begins again at 0. */
+	/* 65536 · 65536 wraps to 0. */
 	struct glslang_output big;
 	if (!hlsl_glslang("groupshared float s[4]; RWStructuredBuffer<float> C; [numthreads(65536, 65536, 1)]\n"
 	                  "void matmul(uint me : SV_GroupIndex) { s[me & 3] = 1; GroupMemoryBarrierWithGroupSync(); C[0] = s[0]; }",
@@ -111,26 +111,27 @@ int main(void)
 {
 	test_strange_words();
 	none("both barriers", TILED(BARRIER, BARRIER));
-	race("without the first", TILED("", BARRIER), "race in groupshared a_tile");
-	race("without the second", TILED(BARRIER, ""), "race in groupshared a_tile");
-	race("without any", TILED("", ""), "race in groupshared");
-	race("a memory barrier alone waits for nobody", TILED("GroupMemoryBarrier();", BARRIER), "race in groupshared");
+	race("without the first barrier", TILED("", BARRIER), "race in groupshared a_tile");
+	race("without the second barrier", TILED(BARRIER, ""), "race in groupshared a_tile");
+	race("without any barrier", TILED("", ""), "race in groupshared");
+	race("a memory barrier alone does not wait", TILED("GroupMemoryBarrier();", BARRIER), "race in groupshared");
 
 	none("own elements need no barrier", KERNEL("groupshared float s[BX * BY];\n", "s[me] = A[me]; C[me] = s[me] * 2;"));
-	race("a neighbour's does", KERNEL("groupshared float s[BX * BY];\n", "s[me] = A[me]; C[me] = s[me ^ 1];"), "element");
-	none("behind a barrier it does not", KERNEL("groupshared float s[BX * BY];\n", "s[me] = A[me]; " BARRIER " C[me] = s[me ^ 1];"));
-	none("a flag that all set alike", KERNEL("groupshared int f;\n", "f = 3; " BARRIER " C[me] = f;"));
-	race("a word that each sets otherwise", KERNEL("groupshared int f;\n", "f = int(me); " BARRIER " C[me] = f;"), "overwrites");
+	race("a neighbour's element needs a barrier", KERNEL("groupshared float s[BX * BY];\n", "s[me] = A[me]; C[me] = s[me ^ 1];"), "element");
+	none("a neighbour's element behind a barrier", KERNEL("groupshared float s[BX * BY];\n", "s[me] = A[me]; " BARRIER " C[me] = s[me ^ 1];"));
+	none("a flag that all threads set to the same value", KERNEL("groupshared int f;\n", "f = 3; " BARRIER " C[me] = f;"));
+	race("a word that each thread sets differently", KERNEL("groupshared int f;\n", "f = int(me); " BARRIER " C[me] = f;"), "overwrites");
 	none("atomics", KERNEL("groupshared uint f;\n", "if (me == 0) f = 0; " BARRIER " uint old; InterlockedAdd(f, 1u, old); " BARRIER " C[me] = f;"));
-	race("atomics before it is zero", KERNEL("groupshared uint f;\n", "if (me == 0) f = 0; uint old; InterlockedAdd(f, 1u, old); C[me] = old;"),
+	race("atomics before the zero is written", KERNEL("groupshared uint f;\n", "if (me == 0) f = 0; uint old; InterlockedAdd(f, 1u, old); C[me] = old;"),
 	     "race in groupshared f");
-	race("a barrier for some", KERNEL("groupshared float s[BX * BY];\n", "if (me > 5) " BARRIER " C[me] = 1;"), "does not reach the barrier");
+	race("a barrier that some threads skip", KERNEL("groupshared float s[BX * BY];\n", "if (me > 5) " BARRIER " C[me] = 1;"), "does not reach the barrier");
 	race("two different barriers", KERNEL("groupshared float s[BX * BY];\n",
 	     "if (me > 5) { s[me] = 1; " BARRIER " } else { s[me] = 2; " BARRIER " s[me] += 3; } C[me] = s[me];"), "barrier");
 	race("an index that leaves the array", KERNEL("groupshared float s[8];\n", "s[me + 1] = A[me]; " BARRIER " C[me] = s[0];"), "outside");
-	race("wave operations are said to be unknown", KERNEL("groupshared float s[BX * BY];\n", "s[me] = WaveActiveSum(A[me]); " BARRIER " C[me] = s[0];"), "error:");
+	race("wave operations are unsupported", KERNEL("groupshared float s[BX * BY];\n", "s[me] = WaveActiveSum(A[me]); " BARRIER " C[me] = s[0];"), "error:");
 
-	/* 2^32 scalars: a count that begins again at 0 must not pass for a small one. Structs so wide stay whole in the optimiser. */
+	/* 2^32 scalars: a count that wraps to 0 must not pass for a small one. The optimiser keeps structs so wide
+	 * whole. */
 	race("a local variable of 2^32 words",
 	     KERNEL("#define M8(T, n) T n##0; T n##1; T n##2; T n##3; T n##4; T n##5; T n##6; T n##7;\n"
 	            "#define M64(T, n) M8(T, n##0) M8(T, n##1) M8(T, n##2) M8(T, n##3) M8(T, n##4) M8(T, n##5) M8(T, n##6) M8(T, n##7)\n"

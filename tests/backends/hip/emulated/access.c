@@ -1,4 +1,5 @@
-/* access: loads and stores: global, flat, scratch and buffer. An address is a lane's own, checked, wherever it points. */
+/* access: loads and stores: global, flat, scratch and buffer. An address is a lane's own, checked, wherever it
+ * points. */
 #include "tests/backends/hip/emulated/emulated.h"
 
 enum kind { KIND_GLOBAL, KIND_FLAT, KIND_SCRATCH, KIND_BUFFER };
@@ -30,8 +31,8 @@ static void *lane_scratch(struct wave *w, const struct op *o, unsigned first, un
 	return memory_private(w, o, lane, at, bytes);
 }
 
-/* A descriptor with swizzling is the one of private memory, which dispatch.c made: its scalar offset counts all lanes' bytes. Others are
- * plain: base and bytes. NULL without a stop: out of its range. */
+/* A descriptor with swizzling is the one of private memory, which dispatch.c made: its scalar offset counts all
+ * lanes' bytes. Others are plain: base and bytes. NULL without a stop: out of its range. */
 static void *lane_buffer(struct wave *w, const struct op *o, unsigned first, unsigned lane, unsigned bytes)
 {
 	const uint32_t *d = &w->s[o->o[first + 1].reg];

@@ -1,5 +1,5 @@
-/* decode: .text to ops, once a code object: comgr disassembles, the text tells registers and constants, the encoding tells lane
- * selections. */
+/* decode: .text to ops, once a code object: comgr disassembles, the text tells registers and constants, the encoding
+ * tells lane selections. */
 #include "tests/backends/hip/emulated/emulated.h"
 
 #include <dlfcn.h>

@@ -9,7 +9,8 @@
 
 /* Instructions until another wave of the block has its turn, so that waves may wait for one another. */
 enum { TURN = 200000 };
-/* What registers and LDS hold before anything is written: a signaling NaN's bits, so that a kernel that relies on zeros is found. */
+/* What registers and LDS hold before anything is written: a signaling NaN's bits, so that a kernel that relies on
+ * zeros is found. */
 static const uint32_t UNSET = 0xffa0dead;
 enum { UNSET_LDS = 0xff };
 /* kernel_code_properties and compute_pgm_rsrc2 (LLVM's AMDGPU user guide, "Kernel Descriptor"). */

@@ -1,16 +1,19 @@
-/* emulated: a stand-in for the HIP runtime that executes gfx90a code objects on the CPU: the machine code that AMD's own compiler made,
- * instruction by instruction, 64 lanes a wave. For tests only: it shows that kernels, launches and arguments are right, and nothing
- * about time. PEAKD_HIP_RUNTIME names the built library; its device calls itself "emulated gfx90a" and gives no times.
+/* emulated: a stand-in for the HIP runtime that executes gfx90a code objects on the CPU: the machine code that AMD's
+ * own compiler made, instruction by instruction, 64 lanes a wave. For tests only: it shows that kernels, launches and
+ * arguments are right, and nothing about time. PEAKD_HIP_RUNTIME names the built library; its device calls itself
+ * "emulated gfx90a" and gives no times.
  *
- * runtime.c has the functions that peakd calls; image.c loads a code object; decode.c and text.c turn comgr's disassembly into ops;
- * dispatch.c runs blocks of waves; memory.c knows what may be touched; the other files are the instructions, one file a kind.
+ * runtime.c has the functions that peakd calls; image.c loads a code object; decode.c and text.c turn comgr's
+ * disassembly into ops; dispatch.c runs blocks of waves; memory.c knows what may be touched; the other files are the
+ * instructions, one file a kind.
  *
- * Sources: AMD's "CDNA2" instruction set architecture reference guide (instructions, registers), LLVM's "User Guide for AMDGPU Backend"
- * (kernel descriptor, initial register state, code object metadata), comgr's reference manual.
+ * Sources: AMD's "CDNA2" instruction set architecture reference guide (instructions, registers), LLVM's "User Guide for
+ * AMDGPU Backend" (kernel descriptor, initial register state, code object metadata), comgr's reference manual.
  *
- * Differences from hardware, on purpose: blocks run one after another (a kernel that waits for another block hangs here too often);
- * rcp, rsq, sqrt, exp, log, sin and cos are rounded correctly; accesses outside of a block's LDS stop the kernel, where hardware reads
- * zero; waits and hazards do not exist. An instruction that is not in the tables stops the kernel and is named. */
+ * Differences from hardware, on purpose: blocks run one after another (a kernel that waits for another block hangs
+ * here too often); rcp, rsq, sqrt, exp, log, sin and cos are rounded correctly; accesses outside of a block's LDS
+ * stop the kernel, where hardware reads zero; waits and hazards do not exist. An instruction that is not in the
+ * tables stops the kernel and is named. */
 #ifndef PEAKD_TESTS_BACKENDS_HIP_EMULATED_EMULATED_H
 #define PEAKD_TESTS_BACKENDS_HIP_EMULATED_EMULATED_H
 
@@ -56,8 +59,9 @@ struct operand {
 	uint64_t value;   /* OPERAND_CONST: its bits, in the width that the instruction reads */
 };
 
-/* An instruction's row in a table. `types`: one letter an operand, in the order of the text; capital: written. A source's letter says
- * what a constant there means: h f16, f f32 or any 32 bits, d f64, q 64-bit integer. M: a lane mask. '*' alone: operands are not read. */
+/* An instruction's row in a table. `types`: one letter an operand, in the order of the text; capital: written. A
+ * source's letter says what a constant there means: h f16, f f32 or any 32 bits, d f64, q 64-bit integer. M: a lane
+ * mask. '*' alone: operands are not read. */
 struct rule { const char *name; execute_fn *execute; const char *types; };
 
 /* One decoded instruction. */
@@ -152,7 +156,8 @@ void memory_lend(const void *address, size_t bytes);
 void memory_take(const void *address);
 /* Whether [address, address + bytes) lies in one allocation. */
 bool memory_has(uint64_t address, size_t bytes);
-/* Where a lane's access goes: global memory, LDS or private memory by its aperture; NULL after it stopped the kernel. */
+/* Where a lane's access goes: global memory, LDS or private memory by its aperture; NULL after it stopped the
+ * kernel. */
 void *memory_at(struct wave *w, const struct op *o, unsigned lane, uint64_t address, size_t bytes);
 void *memory_lds(struct wave *w, const struct op *o, unsigned lane, uint64_t offset, size_t bytes);
 void *memory_private(struct wave *w, const struct op *o, unsigned lane, uint64_t offset, size_t bytes);
@@ -177,7 +182,8 @@ static inline uint64_t wave_exec(const struct wave *w) { return wave_s64(w, SGPR
 /* A scalar source of 32 or 64 bits. */
 uint32_t operand_scalar(const struct wave *w, const struct operand *p);
 uint64_t operand_scalar64(const struct wave *w, const struct operand *p);
-/* word: 1 for the upper half of 64 bits. Modifiers: those of f32 (word 0) or f64 (word 1); operand_f16 has those of f16. */
+/* word: 1 for the upper half of 64 bits. Modifiers: those of f32 (word 0) or f64 (word 1); operand_f16 has those of
+ * f16. */
 const uint32_t *operand_in(const struct wave *w, const struct op *o, unsigned n, unsigned word, struct lanes *space);
 const uint32_t *operand_plain(const struct wave *w, const struct op *o, unsigned n, unsigned word, struct lanes *space);
 /* Writes active lanes. operand_out applies SDWA's destination; operand_out_f32 clamp and omod before. */

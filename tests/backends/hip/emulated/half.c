@@ -1,5 +1,5 @@
-/* half: lane by lane on 16 bits: f16 and 16-bit integers; conversions to and from f16. Results clear the upper half, unless op_sel says
- * that they go there. */
+/* half: lane by lane on 16 bits: f16 and 16-bit integers; conversions to and from f16. Results clear the upper half,
+ * unless op_sel says that they go there. */
 #include "tests/backends/hip/emulated/emulated.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* memory: the allocations that kernels may touch, and the checks of every access. Device addresses are the host's own. */
+/* memory: the allocations that kernels may touch, and the checks of every access. Device addresses are the host's
+ * own. */
 #include "tests/backends/hip/emulated/emulated.h"
 
 #include <stdlib.h>

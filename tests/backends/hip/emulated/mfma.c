@@ -1,12 +1,13 @@
-/* mfma: matrix multiply-add of a whole wave, whatever lanes are active: D = A × B + C in `blocks` independent blocks of M × M × K.
+/* mfma: matrix multiply-add of a whole wave, whatever lanes are active: D = A × B + C in `blocks` independent blocks of
+ * M × M × K.
  *
- * Layouts (the "CDNA2" guide's chapter on matrix instructions; AMD's matrix instruction calculator). A lane's number, from its lowest
- * bits: row of A (column of B) within M, then the block, or where there is one block, the group of k. Within a lane's A and B the
- * values are consecutive k. Registers of C and D: 4 consecutive rows; lane / M goes on with the rows (one block of 32: groups of 4 rows
- * alternate between the halves of the wave).
+ * Layouts (the "CDNA2" guide's chapter on matrix instructions; AMD's matrix instruction calculator). A lane's number,
+ * from its lowest bits: row of A (column of B) within M, then the block, or where there is one block, the group of k.
+ * Within a lane's A and B the values are consecutive k. Registers of C and D: 4 consecutive rows; lane / M goes on with
+ * the rows (one block of 32: groups of 4 rows alternate between the halves of the wave).
  *
- * fp32 products and sums: one fused multiply-add a product, k ascending. f16 and bf16: subnormal inputs and results are zero, as on
- * MI200 (AMD's ROCm documentation on precision). */
+ * fp32 products and sums: one fused multiply-add a product, k ascending. f16 and bf16: subnormal inputs and results
+ * are zero, as on MI200 (AMD's ROCm documentation on precision). */
 #include "tests/backends/hip/emulated/emulated.h"
 
 #include <math.h>

@@ -46,7 +46,8 @@ uint32_t number_to_f16(double value)
 
 double number_fma_f16(double a, double b, double c)
 {
-	/* The product is exact. The sum is rounded to odd, so that rounding again to f16 gives the right result (Boldo, Melquiond 2008). */
+	/* The product is exact. The sum is rounded to odd, so that rounding again to f16 gives the right result
+	 * (Boldo, Melquiond 2008). */
 	double p = a * b, s = p + c, back = s - p, lost = (p - (s - back)) + (c - back);
 	uint64_t bits;
 

@@ -1,5 +1,5 @@
-/* runtime: the entry points that peakd calls. Everything is done before a call returns; what a kernel did wrong is told by the next
- * hipStreamSynchronize, and from then on, as a driver does. */
+/* runtime: the entry points that peakd calls. Everything is done before a call returns; what a kernel did wrong is
+ * told by the next hipStreamSynchronize, and from then on, as a driver does. */
 #include "tests/backends/hip/emulated/emulated.h"
 
 #include <stdio.h>
@@ -165,7 +165,8 @@ EXPORT hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks
 }
 
 /* --- launches ---------------------------------------------------------------------------------------------------------------------------- */
-/* Hidden arguments of code object V5, behind the others (LLVM's AMDGPU user guide, "Code Object V5 Metadata"). V4's are all zero here. */
+/* Hidden arguments of code object V5, behind the others (LLVM's AMDGPU user guide, "Code Object V5 Metadata"). V4's
+ * are all zero here. */
 static void fill_hidden_v5(uint8_t *to, const struct launch *l)
 {
 	uint16_t dims = l->grid[2] > 1 || l->block[2] > 1 ? 3 : l->grid[1] > 1 || l->block[1] > 1 ? 2 : 1;

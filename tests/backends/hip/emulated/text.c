@@ -1,4 +1,5 @@
-/* text: operands and modifiers of one disassembled instruction, as LLVM's AMDGPU printer writes them. Called by decode.c. */
+/* text: operands and modifiers of one disassembled instruction, as LLVM's AMDGPU printer writes them. Called by
+ * decode.c. */
 #include "tests/backends/hip/emulated/emulated.h"
 
 #include <ctype.h>
