@@ -1,6 +1,5 @@
-/* api: NVIDIA's names and numbers, declared here so that building needs no toolkit: the CUDA Driver API and NVRTC
- * reference manuals. The two lists say which symbol fills which member of gpu/api.h's structs; library.c turns them
- * into dlsym calls. */
+/* api: NVIDIA's names and numbers, declared here so that building needs no toolkit: the CUDA Driver API and NVRTC reference
+ * manuals. The two lists say which symbol fills which member of gpu/api.h's structs; library.c turns them into dlsym calls. */
 #ifndef PEAKD_BACKENDS_CUDA_API_H
 #define PEAKD_BACKENDS_CUDA_API_H
 
@@ -50,8 +49,8 @@ enum { CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B, CU_TENSOR_MAP_SWIZ
 enum { CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2 };
 enum { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0, CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1 };
 
-/* X(need, member, symbol): need 1 = its absence makes the driver unusable, 0 = the member is NULL then (older
- * drivers). Symbols carry the version suffix whose parameters gpu/api.h gives. */
+/* X(need, member, symbol): need 1 = its absence makes the driver unusable, 0 = the member is NULL then (older drivers).
+ * Symbols carry the version suffix whose parameters gpu/api.h gives. */
 #define CUDA_DRIVER_LIST(X)                                                                                                        \
 	X(1, init, cuInit)                                                                                                         \
 	X(1, version, cuDriverGetVersion)                                                                                          \

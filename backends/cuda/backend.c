@@ -195,8 +195,7 @@ static int prepare(struct backend_device *device, const void *binary, size_t len
 		rc = gpu_run_add_set(run, e);
 	if (!rc && !library)
 		rc = gpu_run_write_tables(run, e);
-	/* A library's algorithm is searched and recorded at the first execution, because the search needs the
-	 * inputs. */
+	/* A library's algorithm is searched and recorded at the first execution, because the search needs the inputs. */
 	if (!rc && !library)
 		rc = record(run, e);
 	gpu_module_fini(&module);

@@ -1,7 +1,6 @@
-/* ceilings: see ceilings.h. Each kernel is a loop of independent multiply-adds, so that only its pipe limits it.
- * Hopper's tensor pipes need wgmma (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"), whose operands are
- * swizzled tiles of 64 and 256 rows of 128 bytes in shared memory. Their contents do not matter, except that zeros
- * would draw less power. */
+/* ceilings: see ceilings.h. Each kernel is a loop of independent multiply-adds, so that only its pipe limits it. Hopper's
+ * tensor pipes need wgmma (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"), whose operands are swizzled tiles
+ * of 64 and 256 rows of 128 bytes in shared memory. Their contents do not matter, except that zeros would draw less power. */
 #include "backends/cuda/ceilings.h"
 
 #include <stddef.h>

@@ -1,5 +1,4 @@
-/* ceilings: the kernels that keep one pipe of an NVIDIA GPU busy; see backends/timing/ceilings.h. Listed in
- * backend.c. */
+/* ceilings: the kernels that keep one pipe of an NVIDIA GPU busy; see backends/timing/ceilings.h. Listed in backend.c. */
 #ifndef PEAKD_BACKENDS_CUDA_CEILINGS_H
 #define PEAKD_BACKENDS_CUDA_CEILINGS_H
 

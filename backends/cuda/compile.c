@@ -12,8 +12,8 @@
 #include "base/mem.h"
 
 /* --- headers -------------------------------------------------------------------------------------------------------------- */
-/* The integer types are those of the toolkit's own cuda/std/cstdint under NVRTC, so that both can be included. NVRTC
- * has everything else that such headers declare built in (size_t, printf, assert, sqrtf, …). */
+/* The integer types are those of the toolkit's own cuda/std/cstdint under NVRTC, so that both can be included. NVRTC has
+ * everything else that such headers declare built in (size_t, printf, assert, sqrtf, …). */
 #define STDINT                                                                                                                     \
 	"#pragma once\n"                                                                                                           \
 	"typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;\n"                     \
@@ -37,12 +37,12 @@
 	X("stdint.h", STDINT)                                                                                                      \
 	X("cstdint", STDINT)                                                                                                       \
 	X("stddef.h", GPU_HEADER_EMPTY)                                                                                            \
-	X("cstddef", GPU_HEADER_EMPTY) X("stdio.h", GPU_HEADER_EMPTY) X("cstdio", GPU_HEADER_EMPTY)                                \
-		X("stdlib.h", GPU_HEADER_EMPTY) X("assert.h", GPU_HEADER_EMPTY) X("cassert", GPU_HEADER_EMPTY)                     \
-			X("limits.h", GPU_HEADER_LIMITS) X("climits", GPU_HEADER_LIMITS) X("float.h", FLOAT) X("cfloat", FLOAT)    \
-				X("math.h", MATH) X("cmath", MATH) X("string.h", GPU_HEADER_EMPTY) X("cuda.h", DRIVER)             \
-					X("cudaTypedefs.h", "#include <cuda.h>\n") X("cuda_runtime.h", GPU_HEADER_EMPTY)           \
-						X("device_launch_parameters.h", GPU_HEADER_EMPTY)
+	X("cstddef", GPU_HEADER_EMPTY)                                                                                             \
+	X("stdio.h", GPU_HEADER_EMPTY) X("cstdio", GPU_HEADER_EMPTY) X("stdlib.h", GPU_HEADER_EMPTY)                               \
+		X("assert.h", GPU_HEADER_EMPTY) X("cassert", GPU_HEADER_EMPTY) X("limits.h", GPU_HEADER_LIMITS)                    \
+			X("climits", GPU_HEADER_LIMITS) X("float.h", FLOAT) X("cfloat", FLOAT) X("math.h", MATH) X("cmath", MATH)  \
+				X("string.h", GPU_HEADER_EMPTY) X("cuda.h", DRIVER) X("cudaTypedefs.h", "#include <cuda.h>\n")     \
+					X("cuda_runtime.h", GPU_HEADER_EMPTY) X("device_launch_parameters.h", GPU_HEADER_EMPTY)
 #define NAME(name, text) name,
 #define TEXT(name, text) text,
 
@@ -132,8 +132,8 @@ static int fail(const struct gpu_rtc *nvrtc, const struct wire_compile *request,
 			       "__shared__ with {shared = bytes} in the launch",
 			       asked, allowed, request->arch);
 	if (cuda_diagnostic_is_ptxas(a->log)) {
-		/* ptxas only knows lines of the intermediate code; a second attempt, with line information, leads to
-		 * the author's. */
+		/* ptxas only knows lines of the intermediate code; a second attempt, with line information, leads to the
+		 * author's. */
 		struct gpu_options with_lines = { .list = mem_new(o->count + 1, sizeof *o->list), .count = o->count + 1 };
 		struct gpu_attempt again;
 		char *ptx;

@@ -1,5 +1,5 @@
-/* diagnostic: see diagnostic.h. A message of NVRTC starts in the first column ("device(12): error: …"); the lines
- * that quote the source behind it are indented. */
+/* diagnostic: see diagnostic.h. A message of NVRTC starts in the first column ("device(12): error: …"); the lines that quote
+ * the source behind it are indented. */
 #include "backends/cuda/diagnostic.h"
 
 #include <ctype.h>
@@ -18,8 +18,8 @@ static bool has_any(const char *line, const char *const *parts, size_t count)
 	return false;
 }
 
-/* Line `number` of the intermediate code as fresh text, with the file and line of the last ".loc FILE LINE COLUMN"
- * before it (0: none). NULL when there is no such line. */
+/* Line `number` of the intermediate code as fresh text, with the file and line of the last ".loc FILE LINE COLUMN" before it
+ * (0: none). NULL when there is no such line. */
 static char *find_instruction(const char *ptx, unsigned number, unsigned *ret_file, unsigned *ret_line)
 {
 	unsigned file, source, column;
@@ -39,8 +39,8 @@ static char *find_instruction(const char *ptx, unsigned number, unsigned *ret_fi
 	return NULL;
 }
 
-/* The name in '.file NUMBER "NAME"', as fresh text: "device", "macros" or a header's path; NULL when it is not
- * there. NVRTC puts its working directory in front of the regions' names. */
+/* The name in '.file NUMBER "NAME"', as fresh text: "device", "macros" or a header's path; NULL when it is not there. NVRTC
+ * puts its working directory in front of the regions' names. */
 static char *file_name(const char *ptx, unsigned number)
 {
 	char *want = mem_fmt(".file\t%u \"", number);
@@ -58,8 +58,8 @@ static char *file_name(const char *ptx, unsigned number)
 	return name;
 }
 
-/* "ptxas application ptx input, line 26; error   : TEXT" becomes "device(3): ptxas error: TEXT in: INSTRUCTION" and
- * the source line. */
+/* "ptxas application ptx input, line 26; error   : TEXT" becomes "device(3): ptxas error: TEXT in: INSTRUCTION" and the
+ * source line. */
 static char *explain_ptxas(const char *line, const char *ptx, const struct wire_compile *request)
 {
 	char *instruction, *file, *source, *text;

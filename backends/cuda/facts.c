@@ -10,11 +10,10 @@
 #include "backends/cuda/library.h"
 #include "base/mem.h"
 
-/* One compute capability. Limits: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
- * fp32 lanes and tensor rates: the architecture white papers (Volta, Turing, GA100, GA102, Ada, H100, Blackwell) as
- * multiply-adds per clock and multiprocessor, dense, fp32 accumulation, of the fastest product: consumer parts run
- * at half of it, so these peaks are never too low. H100's 989 TFLOP/s dense f16 = 132 units × 2048 × 2 × 1.83 GHz.
- * 0: not published. */
+/* One compute capability. Limits: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". fp32 lanes
+ * and tensor rates: the architecture white papers (Volta, Turing, GA100, GA102, Ada, H100, Blackwell) as multiply-adds per
+ * clock and multiprocessor, dense, fp32 accumulation, of the fastest product: consumer parts run at half of it, so these
+ * peaks are never too low. H100's 989 TFLOP/s dense f16 = 132 units × 2048 × 2 × 1.83 GHz. 0: not published. */
 struct capability {
 	unsigned cc;           /* 10·major + minor */
 	const char *suffix;    /* of the compile target that has all of the chip's instructions */
@@ -87,8 +86,8 @@ int cuda_facts_describe(const char *arch, struct facts *ret_facts, struct err *e
 	return 0;
 }
 
-/* One line of versions: the kernel module's own ("580.95.05"; the driver API only tells which CUDA it implements),
- * CUDA, libraries. */
+/* One line of versions: the kernel module's own ("580.95.05"; the driver API only tells which CUDA it implements), CUDA,
+ * libraries. */
 static void describe_driver(const struct gpu_driver *driver, struct facts *f)
 {
 	FILE *file = fopen("/proc/driver/nvidia/version", "re");

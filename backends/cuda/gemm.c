@@ -1,5 +1,5 @@
-/* gemm: see gemm.h. cuBLASLt stores matrices by columns: a row-major c = a·b is, by columns, cᵀ = bᵀ·aᵀ, so b
- * becomes its first operand. The interface below is NVIDIA's (cuBLAS documentation, "Using the cublasLt API"). */
+/* gemm: see gemm.h. cuBLASLt stores matrices by columns: a row-major c = a·b is, by columns, cᵀ = bᵀ·aᵀ, so b becomes its
+ * first operand. The interface below is NVIDIA's (cuBLAS documentation, "Using the cublasLt API"). */
 #include "backends/cuda/gemm.h"
 
 #include <dlfcn.h>
@@ -308,8 +308,7 @@ static bool is_usable(const struct cuda_gemm *g, int which)
 	return g->list[which].state == CUBLAS_STATUS_SUCCESS && g->list[which].workspace <= WORKSPACE;
 }
 
-/* Marks the product's earlier finalists in ms, all others -1. False unless the library proposes every one of them
- * again. */
+/* Marks the product's earlier finalists in ms, all others -1. False unless the library proposes every one of them again. */
 static bool recall(const struct cuda_gemm *g, float ms[ALGORITHMS])
 {
 	const struct cuda_gemm_known *known = find_known(g);

@@ -1,7 +1,7 @@
-/* gemm: a plan's matrix product by cuBLASLt at its best, which contexts with a `library:` line are compared with.
- * Every algorithm that the library proposes is timed with cold caches, and the fastest is kept. While it is open,
- * the device remembers the finalists of a product: the next time only they are timed. Called by backend.c; facts.c
- * asks for the version. */
+/* gemm: a plan's matrix product by cuBLASLt at its best, which contexts with a `library:` line are compared with. Every
+ * algorithm that the library proposes is timed with cold caches, and the fastest is kept. While it is open, the device
+ * remembers the finalists of a product: the next time only they are timed. Called by backend.c; facts.c asks for the
+ * version. */
 #ifndef PEAKD_BACKENDS_CUDA_GEMM_H
 #define PEAKD_BACKENDS_CUDA_GEMM_H
 
@@ -11,8 +11,8 @@
 
 struct cuda_gemm;
 
-/* For a plan with one gemm and nothing else. Products of f16 and bf16 accumulate in fp32, f32 in fp32 without TF32
- * unless the plan permits it. -ERR_UNSUPPORTED without the library, or when it has no algorithm for these matrices. */
+/* For a plan with one gemm and nothing else. Products of f16 and bf16 accumulate in fp32, f32 in fp32 without TF32 unless
+ * the plan permits it. -ERR_UNSUPPORTED without the library, or when it has no algorithm for these matrices. */
 int cuda_gemm_new(struct backend_device *device, const struct plan *plan, struct cuda_gemm **ret_gemm, struct err *e);
 void cuda_gemm_free(struct cuda_gemm *g);
 /* Times the algorithms on these buffers, which hold the inputs. Once; later calls do nothing. */

@@ -1,7 +1,7 @@
-/* object: see object.h. A cubin is an ELF64 file: one .text.KERNEL section per kernel, .nv.shared.KERNEL, and
- * .nv.info sections made of records {u8 form, u8 attribute, u16 value or length}. NVIDIA does not document the
- * attributes' numbers; the ones below are those that cuobjdump prints by name (EIATTR_…), and were checked against
- * `ptxas -v` of CUDA 13.0 for sm_75 to sm_120. */
+/* object: see object.h. A cubin is an ELF64 file: one .text.KERNEL section per kernel, .nv.shared.KERNEL, and .nv.info
+ * sections made of records {u8 form, u8 attribute, u16 value or length}. NVIDIA does not document the attributes' numbers;
+ * the ones below are those that cuobjdump prints by name (EIATTR_…), and were checked against `ptxas -v` of CUDA 13.0 for
+ * sm_75 to sm_120. */
 #include "backends/cuda/object.h"
 
 #include <elf.h>
@@ -165,8 +165,7 @@ static void read_own(const struct image *im, struct gpu_kernel *k)
 			bytes = i.value;
 	}
 	k->bound = bound[0] * (bound[1] ? bound[1] : 1) * (bound[2] ? bound[2] : 1);
-	/* The last parameter must end where the parameters end, and none may be a hole; anything else is an unknown
-	 * form. */
+	/* The last parameter must end where the parameters end, and none may be a hole; anything else is an unknown form. */
 	k->params_known = s != NULL;
 	for (size_t p = 0; p < k->param_count; p++) {
 		if (!k->params[p].bytes || k->params[p].offset < end)

@@ -1,7 +1,7 @@
-/* api: the functions of the CUDA driver and of the HIP runtime, of NVRTC and of hiprtc, under one set of names. AMD
- * made its interfaces after NVIDIA's: the functions have the same parameters, results have the same numbers, and
- * handles and addresses are 64 bits wide in both. cuda/api.h and hip/api.h list which symbol fills which member; a
- * member that one vendor lacks is NULL there. Used by all of backends/{gpu,cuda,hip}/. */
+/* api: the functions of the CUDA driver and of the HIP runtime, of NVRTC and of hiprtc, under one set of names. AMD made its
+ * interfaces after NVIDIA's: the functions have the same parameters, results have the same numbers, and handles and
+ * addresses are 64 bits wide in both. cuda/api.h and hip/api.h list which symbol fills which member; a member that one
+ * vendor lacks is NULL there. Used by all of backends/{gpu,cuda,hip}/. */
 #ifndef PEAKD_BACKENDS_GPU_API_H
 #define PEAKD_BACKENDS_GPU_API_H
 
@@ -186,8 +186,8 @@ struct gpu_rtc {
 	char include[GPU_INCLUDES][GPU_PATH]; /* CUDA: the toolkit's include folder, and its cccl/ (CUDA 13) */
 };
 
-/* Fills one member of *ret from an opened library; for the vendors' lists X(need, member, symbol). `missing` becomes
- * the first symbol that is needed but absent. */
+/* Fills one member of *ret from an opened library; for the vendors' lists X(need, member, symbol). `missing` becomes the
+ * first symbol that is needed but absent. */
 #define GPU_RESOLVE(need, member, symbol)                                                                                          \
 	*(void **)&ret->member = dlsym(handle, #symbol);                                                                           \
 	if ((need) && !ret->member && !missing)                                                                                    \

@@ -81,8 +81,7 @@ static int check_block(const struct plan_launch *l, const struct gpu_kernel *k, 
 		if (l->grid[i] > limits->max_grid[i])
 			return err_set(e, ERR_PRUNED, "kernel \"%s\": grid dimension %c is %u, the device allows %u", l->kernel,
 				       "xyz"[i], l -> grid[i], limits -> max_grid[i]);
-		/* AMD's dispatch packet counts threads in 32 bits (HSA Runtime Specification, kernel dispatch
-		 * packet). */
+		/* AMD's dispatch packet counts threads in 32 bits (HSA Runtime Specification, kernel dispatch packet). */
 		if (is_amd(limits) && (uint64_t)l->grid[i] * l->block[i] > UINT32_MAX)
 			return err_set(e, ERR_PRUNED, "kernel \"%s\": grid dimension %c has %llu threads, the device allows %u",
 				       l->kernel, "xyz"[i], (unsigned long long)l -> grid[i] * l -> block[i], UINT32_MAX);

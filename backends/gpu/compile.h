@@ -1,5 +1,5 @@
-/* compile: what cuda/compile.c and hip/compile.c have in common: the source text, a run of NVRTC or hiprtc, its
- * binary, and the check of a plan's launches against the binary's kernels. */
+/* compile: what cuda/compile.c and hip/compile.c have in common: the source text, a run of NVRTC or hiprtc, its binary, and
+ * the check of a plan's launches against the binary's kernels. */
 #ifndef PEAKD_BACKENDS_GPU_COMPILE_H
 #define PEAKD_BACKENDS_GPU_COMPILE_H
 
@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Small replacements for headers that kernels habitually include: the compilers have no include folder of their own,
- * and a host's headers do not compile as device code. They win over every folder. */
+/* Small replacements for headers that kernels habitually include: the compilers have no include folder of their own, and a
+ * host's headers do not compile as device code. They win over every folder. */
 struct gpu_headers {
 	int count;
 	const char *const *names; /* "stdint.h" */
@@ -35,9 +35,8 @@ struct gpu_attempt {
 	char *log;           /* never NULL */
 };
 
-/* Adds the translation unit: the parameters as macros, the macros region, the device region. #line makes messages
- * read macros(3) and device(12), the lines that the author wrote. -ERR_INPUT for a parameter that cannot become a
- * macro. */
+/* Adds the translation unit: the parameters as macros, the macros region, the device region. #line makes messages read
+ * macros(3) and device(12), the lines that the author wrote. -ERR_INPUT for a parameter that cannot become a macro. */
 int gpu_compile_source(const struct wire_compile *request, struct buf *out, struct err *e);
 void gpu_options_add(struct gpu_options *o, char *take_option);
 /* Adds the context's own options. */
@@ -51,8 +50,8 @@ char *gpu_attempt_text(gpu_program program, int (*size)(gpu_program, size_t *), 
 /* Moves the binary to `to`. `compiler` and `other` are for the message: "NVRTC", "PTX or LTO". */
 int gpu_attempt_binary(const struct gpu_rtc *rtc, const struct gpu_attempt *a, const char *compiler, const char *other,
 		       struct wire_compiled *to, struct err *e);
-/* Checks every launch of the plan (gpu_check_launch, gpu_module_missing) and that the module keeps no state, and
- * reports each launched kernel once in to->kernels; without a plan, every kernel of the module. */
+/* Checks every launch of the plan (gpu_check_launch, gpu_module_missing) and that the module keeps no state, and reports
+ * each launched kernel once in to->kernels; without a plan, every kernel of the module. */
 int gpu_compile_check(const struct plan *plan, const struct gpu_module *module, const struct facts *limits,
 		      struct wire_compiled *to, struct err *e);
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After these every later call in the process fails ("the context is corrupted", CUDA Driver API, CUresult). Most
- * faults on AMD never come this far: the runtime aborts the process itself ("Memory access fault by GPU node"),
- * which the daemon sees as a worker's death. */
+/* After these every later call in the process fails ("the context is corrupted", CUDA Driver API, CUresult). Most faults on
+ * AMD never come this far: the runtime aborts the process itself ("Memory access fault by GPU node"), which the daemon sees
+ * as a worker's death. */
 static bool is_fault(gpu_result result)
 {
 	static const gpu_result faults[] = {

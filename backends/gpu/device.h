@@ -27,8 +27,8 @@ struct backend_device {
 	size_t gemm_count;
 };
 
-/* Makes the stream and the events, and sizes the flush: twice the cache, at least flush_min bytes. On failure the
- * rest is left to gpu_device_close. */
+/* Makes the stream and the events, and sizes the flush: twice the cache, at least flush_min bytes. On failure the rest is
+ * left to gpu_device_close. */
 int gpu_device_start(struct backend_device *device, size_t flush_min, struct err *e);
 /* backend.h: close. Also of a device that has faulted, and of NULL. */
 void gpu_device_close(struct backend_device *device);
@@ -39,9 +39,8 @@ gpu_result gpu_device_flush(struct backend_device *device);
 /* Marks the start of a timed window on the stream; the end waits for all work in it. */
 gpu_result gpu_device_window_begin(const struct backend_device *device);
 gpu_result gpu_device_window_end(const struct backend_device *device, float *ret_ms);
-/* The error for a driver call that failed. -ERR_CRASH: a fault, after which this process cannot use the device;
- * -ERR_PRUNED: a limit; -ERR_UNSUPPORTED: the device cannot do it; else -ERR_INTERNAL. `doing` reads as in "while
- * DOING". */
+/* The error for a driver call that failed. -ERR_CRASH: a fault, after which this process cannot use the device; -ERR_PRUNED:
+ * a limit; -ERR_UNSUPPORTED: the device cannot do it; else -ERR_INTERNAL. `doing` reads as in "while DOING". */
 int gpu_device_fail(const struct backend_device *device, gpu_result result, const char *doing, struct err *e);
 
 #endif

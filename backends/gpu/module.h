@@ -1,5 +1,5 @@
-/* module: what a compiled binary says about its kernels: registers, memory, launch bounds and parameters.
- * cuda/object.c and hip/object.c read it from their vendor's format; check.c, compile.c and run.c use it. */
+/* module: what a compiled binary says about its kernels: registers, memory, launch bounds and parameters. cuda/object.c and
+ * hip/object.c read it from their vendor's format; check.c, compile.c and run.c use it. */
 #ifndef PEAKD_BACKENDS_GPU_MODULE_H
 #define PEAKD_BACKENDS_GPU_MODULE_H
 
@@ -42,9 +42,8 @@ void gpu_module_fini(struct gpu_module *module);
 const struct gpu_kernel *gpu_module_find(const struct gpu_module *module, const char *name);
 /* -ERR_INPUT that lists the module's kernels, and says when extern "C" was forgotten. */
 int gpu_module_missing(const struct gpu_module *module, const char *name, struct err *e);
-/* -ERR_INPUT when the module has memory that outlives a launch, other than tables of at most 64 KiB: a kernel could
- * keep results there from one execution to the next. (A __device__ const table looks like a variable with an initial
- * value.) */
+/* -ERR_INPUT when the module has memory that outlives a launch, other than tables of at most 64 KiB: a kernel could keep
+ * results there from one execution to the next. (A __device__ const table looks like a variable with an initial value.) */
 int gpu_module_stateless(const struct gpu_module *module, struct err *e);
 
 #endif

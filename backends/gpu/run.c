@@ -475,9 +475,9 @@ int gpu_run_execute(struct backend_run *run, uint32_t times, enum wire_cache cac
 	}
 	if (result != GPU_SUCCESS)
 		return gpu_device_fail(d, result, "executing the plan", e);
-	/* Reads must see a set that only took turns, never the one that was written: a kernel could recognise the
-	 * addresses of its first inputs, compute there and do nothing elsewhere, and be right where it is checked
-	 * and fast where it is timed. */
+	/* Reads must see a set that only took turns, never the one that was written: a kernel could recognise the addresses
+	 * of its first inputs, compute there and do nothing elsewhere, and be right where it is checked and fast where it is
+	 * timed. */
 	if (rotated)
 		run->current = run->turn == run->home ? (run->turn + run->set_count - 1) % run->set_count : run->turn;
 	*ret_ns = (uint64_t)(ns / times + 0.5);

@@ -1,6 +1,6 @@
 /* api: AMD's names and numbers, declared here so that building needs no ROCm: the HIP Runtime API, hiprtc and comgr
- * reference manuals, the same in ROCm 5, 6 and 7 unless a comment says otherwise. The lists say which symbol fills
- * which member of gpu/api.h's structs; library.c turns them into dlsym calls. */
+ * reference manuals, the same in ROCm 5, 6 and 7 unless a comment says otherwise. The lists say which symbol fills which
+ * member of gpu/api.h's structs; library.c turns them into dlsym calls. */
 #ifndef PEAKD_BACKENDS_HIP_API_H
 #define PEAKD_BACKENDS_HIP_API_H
 
@@ -21,9 +21,8 @@ enum {
 	hipDeviceAttributeWarpSize = 87,
 };
 
-/* peakd reads hipDeviceProp_t only for the name of the architecture: everything else has an attribute. ROCm 6.0
- * changed the structure's layout, and exports the new one as hipGetDevicePropertiesR0600 (HIP 6.0 release notes).
- * Bytes. */
+/* peakd reads hipDeviceProp_t only for the name of the architecture: everything else has an attribute. ROCm 6.0 changed the
+ * structure's layout, and exports the new one as hipGetDevicePropertiesR0600 (HIP 6.0 release notes). Bytes. */
 enum { HIP_PROPERTIES_OLD_ARCH = 396, HIP_PROPERTIES_R0600 = 1472, HIP_PROPERTIES_R0600_ARCH = 1160, HIP_PROPERTIES_ARCH = 256 };
 
 /* X(need, member, symbol): need 1 = its absence makes the runtime unusable, 0 = the member is NULL then. */

@@ -1,5 +1,5 @@
-/* backend: the HIP backend's table, and what only HIP does when it opens a device and prepares a plan. gpu/run.c
- * does the rest. */
+/* backend: the HIP backend's table, and what only HIP does when it opens a device and prepares a plan. gpu/run.c does the
+ * rest. */
 #include "backends/hip/backend.h"
 
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "backends/hip/object.h"
 #include "base/mem.h"
 
-/* Bytes. The memory-side cache behind the L2 (256 MiB on MI300X, up to 128 MiB on RDNA) has no attribute, so it is
- * always assumed. */
+/* Bytes. The memory-side cache behind the L2 (256 MiB on MI300X, up to 128 MiB on RDNA) has no attribute, so it is always
+ * assumed. */
 enum { CACHE_MIN = 256 << 20 };
 enum { GRAPHS_SINCE = 6 }; /* ROCm: captures were incomplete before (cooperative launches, memset nodes) */
 

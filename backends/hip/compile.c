@@ -17,8 +17,8 @@
 #include "base/mem.h"
 
 /* --- headers -------------------------------------------------------------------------------------------------------------- */
-/* hiprtc has size_t, the fixed-width integers, __half and the mathematical functions built in, so most of these are
- * empty. ROCm 5.2 cannot even include its own hip_fp16.h. */
+/* hiprtc has size_t, the fixed-width integers, __half and the mathematical functions built in, so most of these are empty.
+ * ROCm 5.2 cannot even include its own hip_fp16.h. */
 #define FLOAT                                                                                                                      \
 	"#pragma once\n"                                                                                                           \
 	"#define FLT_MAX __FLT_MAX__\n#define FLT_MIN __FLT_MIN__\n#define FLT_EPSILON __FLT_EPSILON__\n"                          \
@@ -34,11 +34,11 @@
 	X("stdint.h", GPU_HEADER_EMPTY)                                                                                            \
 	X("cstdint", GPU_HEADER_EMPTY)                                                                                             \
 	X("stddef.h", GPU_HEADER_EMPTY)                                                                                            \
-	X("cstddef", GPU_HEADER_EMPTY) X("stdio.h", GPU_HEADER_EMPTY) X("cstdio", GPU_HEADER_EMPTY)                                \
-		X("stdlib.h", GPU_HEADER_EMPTY) X("assert.h", GPU_HEADER_EMPTY) X("cassert", GPU_HEADER_EMPTY)                     \
-			X("limits.h", GPU_HEADER_LIMITS) X("climits", GPU_HEADER_LIMITS) X("float.h", FLOAT) X("cfloat", FLOAT)    \
-				X("math.h", MATH) X("cmath", MATH) X("string.h", GPU_HEADER_EMPTY)                                 \
-					X("hip/hip_runtime.h", GPU_HEADER_EMPTY) X("hip/hip_fp16.h", HALF)
+	X("cstddef", GPU_HEADER_EMPTY)                                                                                             \
+	X("stdio.h", GPU_HEADER_EMPTY) X("cstdio", GPU_HEADER_EMPTY) X("stdlib.h", GPU_HEADER_EMPTY)                               \
+		X("assert.h", GPU_HEADER_EMPTY) X("cassert", GPU_HEADER_EMPTY) X("limits.h", GPU_HEADER_LIMITS)                    \
+			X("climits", GPU_HEADER_LIMITS) X("float.h", FLOAT) X("cfloat", FLOAT) X("math.h", MATH) X("cmath", MATH)  \
+				X("string.h", GPU_HEADER_EMPTY) X("hip/hip_runtime.h", GPU_HEADER_EMPTY) X("hip/hip_fp16.h", HALF)
 #define NAME(name, text) name,
 #define TEXT(name, text) text,
 
@@ -55,8 +55,8 @@ const char hip_compile_begin[] = INDEX("ThreadIdx", "threadIdx") INDEX("BlockIdx
 const char hip_compile_end[] = "\n#pragma clang force_cuda_host_device end\n";
 
 /* --- failures --------------------------------------------------------------------------------------------------------- */
-/* The assembler's words go to stderr: compiles once more with stderr redirected. The first attempt leaves stderr
- * alone, because the daemon must see what a crash writes there. */
+/* The assembler's words go to stderr: compiles once more with stderr redirected. The first attempt leaves stderr alone,
+ * because the daemon must see what a crash writes there. */
 static void add_assembler(const struct gpu_rtc *rtc, const char *source, const struct gpu_options *o, struct buf *out)
 {
 	int aside = memfd_create("peakd-assembler", MFD_CLOEXEC), kept = dup(STDERR_FILENO);

@@ -1,5 +1,5 @@
-/* diagnostic: see diagnostic.h. A message of clang is "FILE:LINE:COLUMN: error: TEXT" or, from behind the front end,
- * "error: TEXT"; the lines behind it quote the source. */
+/* diagnostic: see diagnostic.h. A message of clang is "FILE:LINE:COLUMN: error: TEXT" or, from behind the front end, "error:
+ * TEXT"; the lines behind it quote the source. */
 #include "backends/hip/diagnostic.h"
 
 #include <ctype.h>

@@ -10,13 +10,13 @@
 #include "backends/hip/library.h"
 #include "base/mem.h"
 
-/* Registers, waves and SIMDs: LLVM, llvm/lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp (getTotalNumVGPRs: 256 before
- * gfx90a, 512 with its instructions, 1024 from gfx10 on, 1536 with Feature1_5xVGPRs: gfx1100, gfx1101, gfx1151,
- * gfx120x; getVGPRAllocGranule: 4, 8, 8, 16 from gfx10.3 on, 24; getMaxWavesPerEU: 10, 8, 20, 16; getEUsPerCU: 4 in
- * work-group processor mode); gfx10 and newer as compiled by default (wave32, work-group processor mode). LDS: "AMD
- * GPU specifications", rocm.docs.amd.com/en/latest/reference/gpu-specs.html (64 KiB a compute unit, 160 on gfx950).
- * Rates: AMD's CDNA, CDNA 2 and CDNA 3 white papers: MI100 46.1 (fp32 matrix) and 184.6 TFLOP/s f16 = 120 units ×
- * 1502 MHz; MI250X 95.7 and 383 = 220 × 1700 MHz; MI300X 163.4, 653.7 tf32 and 1307.4 f16 = 304 × 2100 MHz. */
+/* Registers, waves and SIMDs: LLVM, llvm/lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp (getTotalNumVGPRs: 256 before gfx90a,
+ * 512 with its instructions, 1024 from gfx10 on, 1536 with Feature1_5xVGPRs: gfx1100, gfx1101, gfx1151, gfx120x;
+ * getVGPRAllocGranule: 4, 8, 8, 16 from gfx10.3 on, 24; getMaxWavesPerEU: 10, 8, 20, 16; getEUsPerCU: 4 in work-group
+ * processor mode); gfx10 and newer as compiled by default (wave32, work-group processor mode). LDS: "AMD GPU
+ * specifications", rocm.docs.amd.com/en/latest/reference/gpu-specs.html (64 KiB a compute unit, 160 on gfx950). Rates: AMD's
+ * CDNA, CDNA 2 and CDNA 3 white papers: MI100 46.1 (fp32 matrix) and 184.6 TFLOP/s f16 = 120 units × 1502 MHz; MI250X 95.7
+ * and 383 = 220 × 1700 MHz; MI300X 163.4, 653.7 tf32 and 1307.4 f16 = 304 × 2100 MHz. */
 static const struct hip_arch archs[] = {
 	{ "gfx900", 64, 4, 10, 256, 4, false, 64, 64, 64, 0, 0 },     { "gfx906", 64, 4, 10, 256, 4, false, 64, 64, 64, 0, 0 },
 	{ "gfx908", 64, 4, 10, 256, 4, false, 64, 64, 128, 512, 0 },  { "gfx90a", 64, 4, 8, 512, 8, true, 64, 64, 128, 512, 0 },
@@ -40,8 +40,7 @@ const struct hip_arch *hip_facts_arch(const char *arch)
 
 static struct facts common(void)
 {
-	/* HIP programming manual: at most 1024 threads per block in any shape; grids of up to 2^32 - 1 threads a
-	 * dimension. */
+	/* HIP programming manual: at most 1024 threads per block in any shape; grids of up to 2^32 - 1 threads a dimension. */
 	return (struct facts){ .backend = "hip",
 			       .warp_size = 64,
 			       .max_threads = 1024,
@@ -118,8 +117,8 @@ static uint32_t ask(const struct gpu_driver *rt, int device, int attribute)
 	return rt->device_attribute(&value, attribute, device) == GPU_SUCCESS && value > 0 ? (uint32_t)value : 0;
 }
 
-/* "gfx90a:sramecc+:xnack-" → "gfx90a": code compiled without features runs with any of them (AMDGPU user guide,
- * "Target ID"). */
+/* "gfx90a:sramecc+:xnack-" → "gfx90a": code compiled without features runs with any of them (AMDGPU user guide, "Target
+ * ID"). */
 static bool ask_arch(const struct gpu_driver *rt, int device, char arch[32])
 {
 	/* Larger than any version's structure, in case a runtime writes more than expected. */

@@ -1,5 +1,5 @@
-/* facts: AMD devices and architectures: names, limits, register files, peaks. Fills backend.h's devices and
- * describe; backend.c asks for the device that it opens, compile.c for an architecture. */
+/* facts: AMD devices and architectures: names, limits, register files, peaks. Fills backend.h's devices and describe;
+ * backend.c asks for the device that it opens, compile.c for an architecture. */
 #ifndef PEAKD_BACKENDS_HIP_FACTS_H
 #define PEAKD_BACKENDS_HIP_FACTS_H
 
@@ -28,8 +28,7 @@ int hip_facts_devices(struct facts **ret_facts, size_t *ret_count, struct err *e
 int hip_facts_describe(const char *arch, struct facts *ret_facts, struct err *e);
 /* Of the device with that index, through an opened runtime. -ERR_NOT_FOUND when there are fewer. */
 int hip_facts_device(const struct gpu_driver *runtime, uint32_t index, struct facts *ret_facts, struct err *e);
-/* NULL for an architecture whose registers peakd does not know. `arch` without features ("gfx90a", not
- * "gfx90a:xnack-"). */
+/* NULL for an architecture whose registers peakd does not know. `arch` without features ("gfx90a", not "gfx90a:xnack-"). */
 const struct hip_arch *hip_facts_arch(const char *arch);
 
 #endif

@@ -110,8 +110,8 @@ out:
 	return rc;
 }
 
-/* The comgr that hiprtc uses. One that is in the process already came with it; else hiprtc loads it by this name at
- * its first use, and ROCm 5.2's crashes when it cannot. */
+/* The comgr that hiprtc uses. One that is in the process already came with it; else hiprtc loads it by this name at its
+ * first use, and ROCm 5.2's crashes when it cannot. */
 static void *open_comgr(const struct gpu_places *places, int major, struct buf *tried)
 {
 	static const int newer[] = { 3, 2 }, older[] = { 2, 3 };

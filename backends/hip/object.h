@@ -1,8 +1,8 @@
-/* object: reads what a compiled AMD code object says about its kernels, without a driver or a GPU. Called by compile.c,
- * to report and check, and by backend.c.
+/* object: reads what a compiled AMD code object says about its kernels, without a driver or a GPU. Called by compile.c, to
+ * report and check, and by backend.c.
  *
- * Format: LLVM's "User Guide for AMDGPU Backend", code object V3 and later: an ELF note "AMDGPU" of type
- * NT_AMDGPU_METADATA (32) whose content is a MessagePack map. */
+ * Format: LLVM's "User Guide for AMDGPU Backend", code object V3 and later: an ELF note "AMDGPU" of type NT_AMDGPU_METADATA
+ * (32) whose content is a MessagePack map. */
 #ifndef PEAKD_BACKENDS_HIP_OBJECT_H
 #define PEAKD_BACKENDS_HIP_OBJECT_H
 

@@ -3,8 +3,7 @@
 
 enum { LDS_STEP = 512, SGPRS_PLENTY = 10 };
 
-/* LLVM AMDGPUBaseInfo/GCNSubtarget::getOccupancyWithNumSGPRs: gfx9 and before; later ones have enough for every
- * wave. */
+/* LLVM AMDGPUBaseInfo/GCNSubtarget::getOccupancyWithNumSGPRs: gfx9 and before; later ones have enough for every wave. */
 static uint32_t waves_by_sgprs(const struct hip_arch *a, uint32_t sgprs)
 {
 	if (a->wave == 32)
@@ -12,8 +11,8 @@ static uint32_t waves_by_sgprs(const struct hip_arch *a, uint32_t sgprs)
 	return sgprs <= 80 ? SGPRS_PLENTY : sgprs <= 88 ? 9 : sgprs <= 100 ? 8 : 7;
 }
 
-/* With separate files .vgpr_count leaves the accumulation registers out and each file limits for itself; with a
- * unified one it counts both (AMDGPU user guide, "Code Object V3 Kernel Metadata Map"). */
+/* With separate files .vgpr_count leaves the accumulation registers out and each file limits for itself; with a unified one
+ * it counts both (AMDGPU user guide, "Code Object V3 Kernel Metadata Map"). */
 static uint32_t waves_by_vgprs(const struct hip_arch *a, const struct gpu_kernel *k)
 {
 	uint32_t n = !a->unified && k->agprs > k->registers ? k->agprs : k->registers;

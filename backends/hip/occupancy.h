@@ -1,5 +1,5 @@
-/* occupancy: how many waves of a kernel run at once on an AMD device, computed from registers, LDS and the block's
- * size. Called by compile.c for its report. */
+/* occupancy: how many waves of a kernel run at once on an AMD device, computed from registers, LDS and the block's size.
+ * Called by compile.c for its report. */
 #ifndef PEAKD_BACKENDS_HIP_OCCUPANCY_H
 #define PEAKD_BACKENDS_HIP_OCCUPANCY_H
 

@@ -1,7 +1,7 @@
-/* backend: the HLSL backend's table, and a module with buffers for one plan on one Vulkan device. Every execution
- * records its operations afresh, with a full barrier between them. Cold timing fills a buffer larger than the caches
- * before each execution, outside of the timestamps. On a CPU device the same cores do the filling, so their own
- * caches are cold afterwards; a server's last-level cache of hundreds of megabytes is not. */
+/* backend: the HLSL backend's table, and a module with buffers for one plan on one Vulkan device. Every execution records
+ * its operations afresh, with a full barrier between them. Cold timing fills a buffer larger than the caches before each
+ * execution, outside of the timestamps. On a CPU device the same cores do the filling, so their own caches are cold
+ * afterwards; a server's last-level cache of hundreds of megabytes is not. */
 #include "backends/hlsl/backend.h"
 
 #include <assert.h>
@@ -162,8 +162,8 @@ static int make_pipeline(struct backend_device *d, struct kernel *k, const struc
 				  "vkCreateComputePipelines", e);
 }
 
-/* A binding covers its buffer and the red zone behind it: a driver that checks bounds would hide accesses of the
- * zone otherwise. */
+/* A binding covers its buffer and the red zone behind it: a driver that checks bounds would hide accesses of the zone
+ * otherwise. */
 static int make_set(const struct backend_run *r, struct kernel *k, const struct plan_launch *launch, const struct spirv *s,
 		    struct err *e)
 {

@@ -1,5 +1,5 @@
-/* backend: the HLSL backend's table, for backends/worker/backend.c. HLSL is compiled to SPIR-V in this process and
- * run by Vulkan. */
+/* backend: the HLSL backend's table, for backends/worker/backend.c. HLSL is compiled to SPIR-V in this process and run by
+ * Vulkan. */
 #ifndef PEAKD_BACKENDS_HLSL_BACKEND_H
 #define PEAKD_BACKENDS_HLSL_BACKEND_H
 

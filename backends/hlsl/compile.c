@@ -1,5 +1,5 @@
-/* compile: see compile.h. Every kernel is compiled from the same text with another entry point; glslang drops what
- * that entry point does not reach, so its module holds only what it uses. */
+/* compile: see compile.h. Every kernel is compiled from the same text with another entry point; glslang drops what that
+ * entry point does not reach, so its module holds only what it uses. */
 #include "backends/hlsl/compile.h"
 
 #include <stdio.h>
@@ -31,8 +31,7 @@ static bool starts(const char *s, const char *with)
 	return strncmp(s, with, strlen(with)) == 0;
 }
 
-/* Lines that add nothing to the others, or that the parser writes when it gives up on a line it has already
- * reported. */
+/* Lines that add nothing to the others, or that the parser writes when it gives up on a line it has already reported. */
 static bool is_noise(const char *line)
 {
 	static const char *const noise[] = { "compilation errors", "HLSL parsing failed", "'declaration' : Expected",

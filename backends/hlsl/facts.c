@@ -29,8 +29,8 @@ static uint64_t device_memory(const struct library *lib, VkPhysicalDevice device
 	return most;
 }
 
-/* Mesa 22's llvmpipe silently ends all loops of an invocation after 65535 iterations in total (seen with 22.3.6): a
- * correct kernel then gives garbage, so its author must know. Later versions do not. */
+/* Mesa 22's llvmpipe silently ends all loops of an invocation after 65535 iterations in total (seen with 22.3.6): a correct
+ * kernel then gives garbage, so its author must know. Later versions do not. */
 static bool ends_loops(const VkPhysicalDeviceDriverProperties *driver)
 {
 	return driver->driverID == VK_DRIVER_ID_MESA_LLVMPIPE && strncmp(driver->driverInfo, "Mesa 22.", 8) == 0;

@@ -63,8 +63,8 @@ static int note_driver(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* The loader unloads drivers with the instance, and Mesa's then leak what they allocate once (on AMD processors the
- * sharing of caches, util/u_cpu_detect.c). A driver that was loaded stays, so that the next instance finds it again. */
+/* The loader unloads drivers with the instance, and Mesa's then leak what they allocate once (on AMD processors the sharing
+ * of caches, util/u_cpu_detect.c). A driver that was loaded stays, so that the next instance finds it again. */
 static void keep_drivers(void)
 {
 	struct drivers d = { 0 };

@@ -1,5 +1,5 @@
-/* object: see object.h. The bytes may come from a database that somebody else wrote, so nothing here trusts them.
- * Numbers are from the SPIR-V specification, version 1.3, section 3. */
+/* object: see object.h. The bytes may come from a database that somebody else wrote, so nothing here trusts them. Numbers
+ * are from the SPIR-V specification, version 1.3, section 3. */
 #include "backends/hlsl/object.h"
 
 #include <stdlib.h>
@@ -184,8 +184,8 @@ static uint64_t constant(const struct module *m, uint32_t id)
 	return op->code == OP_CONSTANT && op->count >= 3 ? op->args[2] : 0;
 }
 
-/* Bytes of a type, and its natural alignment, as Mesa lays out workgroup memory. Saturates instead of overflowing. A
- * type of more than `steps` parts in all counts as too large for any device. */
+/* Bytes of a type, and its natural alignment, as Mesa lays out workgroup memory. Saturates instead of overflowing. A type of
+ * more than `steps` parts in all counts as too large for any device. */
 static uint64_t size_of(const struct module *m, uint32_t type, uint32_t *ret_align, int depth, int *steps)
 {
 	const struct op *op = &find(m, type)->made;

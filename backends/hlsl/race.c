@@ -1,6 +1,6 @@
-/* race: see race.h. Threads of a group run one after the other from barrier to barrier: any order shows the same
- * conflicts, because all that counts is who touched what between which barriers. Numbers are those of the SPIR-V
- * specification 1.6 (Khronos). */
+/* race: see race.h. Threads of a group run one after the other from barrier to barrier: any order shows the same conflicts,
+ * because all that counts is who touched what between which barriers. Numbers are those of the SPIR-V specification 1.6
+ * (Khronos). */
 #include "backends/hlsl/race.h"
 
 #include <stdlib.h>
@@ -426,8 +426,7 @@ static void begin_group(struct launch *x, const uint32_t group[3])
 	}
 }
 
-/* Called when no lane can go on: all must wait at one barrier, or all be at the end. True: at a barrier, so they go
- * on. */
+/* Called when no lane can go on: all must wait at one barrier, or all be at the end. True: at a barrier, so they go on. */
 static bool meet(struct launch *x)
 {
 	uint32_t waits = 0, stranger = 0;

@@ -124,8 +124,8 @@ static uint64_t int_result(uint32_t op, const struct race_type *in, uint64_t a, 
 	}
 }
 
-/* Conversions, logic and comparisons of floats, whose results have a type of their own; then the arithmetic. `in`:
- * the operands' type. *io_known becomes false for an operation that is not here. */
+/* Conversions, logic and comparisons of floats, whose results have a type of their own; then the arithmetic. `in`: the
+ * operands' type. *io_known becomes false for an operation that is not here. */
 static uint64_t scalar_result(uint32_t op, const struct race_type *out, const struct race_type *in, const uint64_t v[3],
 			      bool *io_known)
 {

@@ -1,8 +1,8 @@
-/* race_lane: one thread group of a kernel, interpreted, with a shadow of its shared memory. race.c reads the module,
- * makes the groups and runs them; race_lane.c executes instructions.
+/* race_lane: one thread group of a kernel, interpreted, with a shadow of its shared memory. race.c reads the module, makes the
+ * groups and runs them; race_lane.c executes instructions.
  *
- * Memory: values and private variables are scalars ("slots") of 64 bits in a lane's memory, shared variables in the
- * group's. A pointer is a variable's number and an offset, in slots, or in bytes for buffers. */
+ * Memory: values and private variables are scalars ("slots") of 64 bits in a lane's memory, shared variables in the group's.
+ * A pointer is a variable's number and an offset, in slots, or in bytes for buffers. */
 #ifndef PEAKD_BACKENDS_HLSL_RACE_LANE_H
 #define PEAKD_BACKENDS_HLSL_RACE_LANE_H
 

@@ -16,8 +16,9 @@ static struct gpu_kernel kernel(uint32_t registers)
 static void threads(const struct facts *f)
 {
 	/* registers per thread, threads per block */
-	static const uint32_t known[][2] = { { 16, 1024 }, { 32, 1024 }, { 64, 1024 }, { 65, 896 }, { 72, 896 }, { 96, 640 }, { 128, 512 },
-	                                     { 168, 384 }, { 200, 256 }, { 255, 256 }, { UINT32_MAX, 1024 }, { 0, 1024 } };
+	static const uint32_t known[][2] = { { 16, 1024 }, { 32, 1024 }, { 64, 1024 },         { 65, 896 },
+					     { 72, 896 },  { 96, 640 },  { 128, 512 },         { 168, 384 },
+					     { 200, 256 }, { 255, 256 }, { UINT32_MAX, 1024 }, { 0, 1024 } };
 	struct gpu_kernel k;
 
 	for (size_t i = 0; i < MEM_COUNT(known); i++) {
@@ -31,8 +32,8 @@ static void threads(const struct facts *f)
 	is_int(gpu_check_max_threads(&k, f), 640, "launch bounds above the registers' limit");
 }
 
-static void check(const char *what, const struct plan_launch *l, const struct gpu_kernel *k, const struct facts *f, enum err_code want,
-                  const char *part)
+static void check(const char *what, const struct plan_launch *l, const struct gpu_kernel *k, const struct facts *f,
+		  enum err_code want, const char *part)
 {
 	struct err e = ERR_INIT;
 
@@ -59,7 +60,8 @@ static void geometry(const struct facts *f)
 	check("too many threads", l, &k, f, ERR_PRUNED, "67108864 threads per block asked, the device allows 1024");
 	l->block[1] = l->block[2] = 1;
 	k = kernel(168);
-	check("too many registers", l, &k, f, ERR_PRUNED, "at 168 registers per thread the device's 65536 registers per block allow 384 threads");
+	check("too many registers", l, &k, f, ERR_PRUNED,
+	      "at 168 registers per thread the device's 65536 registers per block allow 384 threads");
 	k = kernel(32);
 	k.block[0] = 256;
 	k.block[1] = k.block[2] = 1;
@@ -76,7 +78,8 @@ static void geometry(const struct facts *f)
 	k = kernel(32);
 	k.shared = 40000;
 	l->shared = 192449;
-	check("too much shared memory", l, &k, f, ERR_PRUNED, "232449 bytes of shared memory per block asked (40000 static, 192449 dynamic), the device "
+	check("too much shared memory", l, &k, f, ERR_PRUNED,
+	      "232449 bytes of shared memory per block asked (40000 static, 192449 dynamic), the device "
 	      "allows 232448");
 	l->shared--;
 	check("all of the shared memory", l, &k, f, ERR_NONE, "");
@@ -96,7 +99,8 @@ static void arguments(const struct facts *f)
 	add_int_arg(l, "", DTYPE_I16, 1);
 	check("arguments that fit", l, &k, f, ERR_NONE, "");
 	params[0].bytes = 4;
-	check("a buffer for an int", l, &k, f, ERR_INPUT, "argument 1 (C) is a buffer of 8 bytes, but the kernel's parameter 1 has 4");
+	check("a buffer for an int", l, &k, f, ERR_INPUT,
+	      "argument 1 (C) is a buffer of 8 bytes, but the kernel's parameter 1 has 4");
 	params[0].bytes = 128;
 	check("a buffer for a map", l, &k, f, ERR_INPUT, "has 128 bytes");
 	k.params_known = false;
@@ -107,8 +111,14 @@ static void arguments(const struct facts *f)
 static struct gpu_param amd_params[] = { { 0, 8 }, { 8, 4 } };
 static struct gpu_kernel amd_kernel(void)
 {
-	return (struct gpu_kernel){ .registers = 64, .sgprs = 30, .shared = 1000, .bound = 256, .wave = 64, .params = amd_params, .param_count = 2,
-	                            .params_known = true };
+	return (struct gpu_kernel){ .registers = 64,
+				    .sgprs = 30,
+				    .shared = 1000,
+				    .bound = 256,
+				    .wave = 64,
+				    .params = amd_params,
+				    .param_count = 2,
+				    .params_known = true };
 }
 
 static struct plan *amd_plan(void)
@@ -142,7 +152,8 @@ static void amd(void)
 	amd_check("a good launch", amd_plan(), &k, ERR_NONE, "");
 	p = amd_plan();
 	p->ops[0].launch.block[1] = 8;
-	amd_check("more threads than the launch bounds", p, &k, ERR_PRUNED, "512 threads per block asked, its __launch_bounds__ allow 256");
+	amd_check("more threads than the launch bounds", p, &k, ERR_PRUNED,
+		  "512 threads per block asked, its __launch_bounds__ allow 256");
 	p = amd_plan();
 	p->ops[0].launch.block[0] = 1024;
 	amd_check("more threads than the device allows", p, &k, ERR_PRUNED, "2048 threads per block asked, the device allows 1024");
@@ -151,13 +162,15 @@ static void amd(void)
 	amd_check("more threads in the grid than 32 bits count", p, &k, ERR_PRUNED, "grid dimension x has 68719476736 threads");
 	p = amd_plan();
 	p->ops[0].launch.shared = 65000;
-	amd_check("too much LDS", p, &k, ERR_PRUNED, "66000 bytes of shared memory (LDS) per block asked (1000 static, 65000 dynamic), the device allows 65536");
+	amd_check("too much LDS", p, &k, ERR_PRUNED,
+		  "66000 bytes of shared memory (LDS) per block asked (1000 static, 65000 dynamic), the device allows 65536");
 	p = amd_plan();
 	p->ops[0].launch.cluster[0] = 2;
 	amd_check("clusters", p, &k, ERR_UNSUPPORTED, "no clusters");
 	p = amd_plan();
 	p->ops[0].launch.args[1].type = DTYPE_I64;
-	amd_check("an argument of the wrong size", p, &k, ERR_INPUT, "argument 2 (n) is i64 of 8 bytes, but the kernel's parameter 2 has 4");
+	amd_check("an argument of the wrong size", p, &k, ERR_INPUT,
+		  "argument 2 (n) is i64 of 8 bytes, but the kernel's parameter 2 has 4");
 	p = amd_plan();
 	p->ops[0].launch.args[1].kind = PLAN_ARG_MAP;
 	amd_check("a tensor map", p, &k, ERR_UNSUPPORTED, "tensor map");

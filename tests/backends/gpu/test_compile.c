@@ -48,9 +48,7 @@ static void diagnostics(void)
 
 int main(void)
 {
-	static const char *const bad[][2] = {
-		{ "B X", "1" }, { "BX\n", "1" }, { "BX", "1\n#define C 2" }, { "BX", "1\r2" }
-	};
+	static const char *const bad[][2] = { { "B X", "1" }, { "BX\n", "1" }, { "BX", "1\n#define C 2" }, { "BX", "1\r2" } };
 	struct buf out = BUF_INIT;
 	struct wire_compile empty = { .define_count = 0 };
 	struct err e;
