@@ -108,8 +108,14 @@ static double compile(const struct gpu_rtc *nvrtc, const struct linker *l, const
 	const char *options[16];
 	int count = 0;
 	char *includes[GPU_INCLUDES], *pch = mem_fmt("--pch-dir=%s", folder);
+	const char *names[32], *texts[32];
 	gpu_program program = NULL;
 	size_t bytes = 0;
+	int header_count = 0;
+	for (const struct gpu_header *h = cuda_compile_headers; h->name; h++) {
+		names[header_count] = h->name;
+		texts[header_count++] = h->text;
+	}
 	options[count++] = way == SPLIT ? "--gpu-architecture=compute_" ARCH : "--gpu-architecture=sm_" ARCH;
 	options[count++] = "--std=c++17";
 	options[count++] = "-default-device";
@@ -121,8 +127,7 @@ static double compile(const struct gpu_rtc *nvrtc, const struct linker *l, const
 		options[count++] = pch;
 	}
 	double start = cpu_ms(), took = NAN;
-	if (nvrtc->program_new(&program, source, "parameters", cuda_compile_headers.count, cuda_compile_headers.texts,
-	                       cuda_compile_headers.names) == GPU_RTC_SUCCESS &&
+	if (nvrtc->program_new(&program, source, "parameters", header_count, texts, names) == GPU_RTC_SUCCESS &&
 	    nvrtc->program_compile(program, count, options) == GPU_RTC_SUCCESS) {
 		bool good;
 		if (way == SPLIT) {

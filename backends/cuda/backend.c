@@ -107,11 +107,9 @@ static int encode_map(const struct backend_run *run, struct gpu_set *set, size_t
 		m->fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 	if (result == GPU_INVALID_VALUE)
 		return err_set(e, ERR_PRUNED,
-			       "the device refuses tensor map %zu of buffer \"%s\" (%s, rank %u, innermost %llu "
-			       "elements, box %u×%u, "
-			       "swizzle %u): dims at most 2^32, strides multiples of 16 below 2^40, box dims 1 to 256, "
-			       "the box's innermost bytes a "
-			       "multiple of 16 and at most the swizzle",
+			       "the device refuses tensor map %zu of buffer \"%s\" (%s, rank %u, innermost %llu elements, box "
+			       "%u×%u, swizzle %u): dims at most 2^32, strides multiples of 16 below 2^40, box dims 1 to 256, the "
+			       "box's innermost bytes a multiple of 16 and at most the swizzle",
 			       i + 1, run->plan->buffers[m->buffer].name, dtype_name(m->type), m->rank,
 			       (unsigned long long)m->dims[0], m->box[0], m->rank > 1 ? m->box[1] : 1, m->swizzle);
 	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "encoding a tensor map", e);
@@ -148,8 +146,7 @@ static int set_function(const struct backend_run *run, const struct plan_launch 
 	if (cluster > 1 && d->api.occupancy_clusters && d->api.occupancy_clusters(&clusters, f, &config) == GPU_SUCCESS &&
 	    clusters < 1)
 		return err_set(e, ERR_PRUNED,
-			       "kernel \"%s\": no cluster of %llu blocks with %u bytes of shared memory each fits on "
-			       "the device",
+			       "kernel \"%s\": no cluster of %llu blocks with %u bytes of shared memory each fits on the device",
 			       l->kernel, (unsigned long long)cluster, l->shared);
 	return 0;
 }

@@ -33,22 +33,29 @@
 	"#pragma once\n"                                                                                                           \
 	"typedef struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; } CUtensorMap;\n"
 
-#define LIST(X)                                                                                                                    \
-	X("stdint.h", STDINT)                                                                                                      \
-	X("cstdint", STDINT)                                                                                                       \
-	X("stddef.h", GPU_HEADER_EMPTY)                                                                                            \
-	X("cstddef", GPU_HEADER_EMPTY)                                                                                             \
-	X("stdio.h", GPU_HEADER_EMPTY) X("cstdio", GPU_HEADER_EMPTY) X("stdlib.h", GPU_HEADER_EMPTY)                               \
-		X("assert.h", GPU_HEADER_EMPTY) X("cassert", GPU_HEADER_EMPTY) X("limits.h", GPU_HEADER_LIMITS)                    \
-			X("climits", GPU_HEADER_LIMITS) X("float.h", FLOAT) X("cfloat", FLOAT) X("math.h", MATH) X("cmath", MATH)  \
-				X("string.h", GPU_HEADER_EMPTY) X("cuda.h", DRIVER) X("cudaTypedefs.h", "#include <cuda.h>\n")     \
-					X("cuda_runtime.h", GPU_HEADER_EMPTY) X("device_launch_parameters.h", GPU_HEADER_EMPTY)
-#define NAME(name, text) name,
-#define TEXT(name, text) text,
-
-static const char *const header_names[] = { LIST(NAME) };
-static const char *const header_texts[] = { LIST(TEXT) };
-const struct gpu_headers cuda_compile_headers = { .count = MEM_COUNT(header_names), .names = header_names, .texts = header_texts };
+const struct gpu_header cuda_compile_headers[] = {
+	{ "stdint.h", STDINT },
+	{ "cstdint", STDINT },
+	{ "stddef.h", GPU_HEADER_EMPTY },
+	{ "cstddef", GPU_HEADER_EMPTY },
+	{ "stdio.h", GPU_HEADER_EMPTY },
+	{ "cstdio", GPU_HEADER_EMPTY },
+	{ "stdlib.h", GPU_HEADER_EMPTY },
+	{ "assert.h", GPU_HEADER_EMPTY },
+	{ "cassert", GPU_HEADER_EMPTY },
+	{ "limits.h", GPU_HEADER_LIMITS },
+	{ "climits", GPU_HEADER_LIMITS },
+	{ "float.h", FLOAT },
+	{ "cfloat", FLOAT },
+	{ "math.h", MATH },
+	{ "cmath", MATH },
+	{ "string.h", GPU_HEADER_EMPTY },
+	{ "cuda.h", DRIVER },
+	{ "cudaTypedefs.h", "#include <cuda.h>\n" },
+	{ "cuda_runtime.h", GPU_HEADER_EMPTY },
+	{ "device_launch_parameters.h", GPU_HEADER_EMPTY },
+	{ NULL, NULL },
+};
 
 /* --- failures --------------------------------------------------------------------------------------------------------- */
 static int fail_option(const struct gpu_rtc *nvrtc, const char *arch, const char *log, struct err *e)
@@ -65,9 +72,8 @@ static int fail_option(const struct gpu_rtc *nvrtc, const char *arch, const char
 		for (int i = 0; i < count; i++)
 			buf_addf(&list, " sm_%d", archs[i]);
 	rc = err_set(e, ERR_UNSUPPORTED,
-		     "the CUDA compiler (NVRTC %d.%d) cannot compile for \"%.40s\": it knows%s (with a or f behind the "
-		     "number "
-		     "from sm_90 on). Install a toolkit that fits the device",
+		     "the CUDA compiler (NVRTC %d.%d) cannot compile for \"%.40s\": it knows%s (with a or f behind the number from "
+		     "sm_90 on). Install a toolkit that fits the device",
 		     nvrtc->version_major, nvrtc->version_minor, arch, buf_text(&list));
 	free(archs);
 	buf_fini(&list);
@@ -95,20 +101,17 @@ static int fail_header(const struct gpu_rtc *nvrtc, const char *header, const ch
 	if (is_toolkit_header(header) && !nvrtc->include_count) {
 		cuda_library_include_places(&places);
 		rc = err_set(e, ERR_UNSUPPORTED,
-			     "the device code includes <%.100s>, but the CUDA toolkit's headers are not on this "
-			     "machine (looked for "
-			     "cuda_fp16.h beside %s and in %s). Install them (NVIDIA's packages cuda-cudart-dev-13-0 "
-			     "and cuda-crt-13-0, or the "
-			     "whole toolkit), name the toolkit in CUDA_HOME, or do without the header\n%s",
+			     "the device code includes <%.100s>, but the CUDA toolkit's headers are not on this machine (looked "
+			     "for cuda_fp16.h beside %s and in %s). Install them (NVIDIA's packages cuda-cudart-dev-13-0 and "
+			     "cuda-crt-13-0, or the whole toolkit), name the toolkit in CUDA_HOME, or do without the header\n%s",
 			     header, nvrtc->path, buf_text(&places), errors);
 	} else if (is_toolkit_header(header)) {
 		rc = err_set(e, ERR_COMPILE, "%sThe header <%.100s> is not in the CUDA toolkit's folder %s", errors, header,
 			     nvrtc->include[0]);
 	} else {
 		rc = err_set(e, ERR_COMPILE,
-			     "%sDevice code is compiled alone, without the host's headers: leave <%.100s> out; "
-			     "<stdint.h>, <math.h> "
-			     "and the CUDA headers are there",
+			     "%sDevice code is compiled alone, without the host's headers: leave <%.100s> out; <stdint.h>, "
+			     "<math.h> and the CUDA headers are there",
 			     errors, header);
 	}
 	buf_fini(&places);
@@ -127,8 +130,7 @@ static int fail(const struct gpu_rtc *nvrtc, const struct wire_compile *request,
 		return fail_option(nvrtc, request->arch, a->log, e);
 	if (cuda_diagnostic_shared(a->log, &asked, &allowed))
 		return err_set(e, ERR_PRUNED,
-			       "%u bytes of static shared memory asked, the compiler allows %u for %s; more is "
-			       "possible as extern "
+			       "%u bytes of static shared memory asked, the compiler allows %u for %s; more is possible as extern "
 			       "__shared__ with {shared = bytes} in the launch",
 			       asked, allowed, request->arch);
 	if (cuda_diagnostic_is_ptxas(a->log)) {
@@ -140,7 +142,7 @@ static int fail(const struct gpu_rtc *nvrtc, const struct wire_compile *request,
 
 		memcpy(with_lines.list, o->list, o->count * sizeof *o->list);
 		with_lines.list[o->count] = (char *)"--generate-line-info";
-		again = gpu_attempt_new(nvrtc, source, &cuda_compile_headers, &with_lines);
+		again = gpu_attempt_new(nvrtc, source, cuda_compile_headers, &with_lines);
 		ptx = gpu_attempt_text(again.program, nvrtc->ptx_size, nvrtc->ptx);
 		cuda_diagnostic_clean(again.log, ptx, request, true, &text);
 		free(ptx);
@@ -183,7 +185,7 @@ int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_c
 	for (unsigned i = 0; i < nvrtc.include_count; i++)
 		gpu_options_add(&options, mem_fmt("--include-path=%s", nvrtc.include[i]));
 	gpu_options_add_request(&options, request);
-	a = gpu_attempt_new(&nvrtc, buf_text(&source), &cuda_compile_headers, &options);
+	a = gpu_attempt_new(&nvrtc, buf_text(&source), cuda_compile_headers, &options);
 	if (a.result != GPU_RTC_SUCCESS) {
 		rc = fail(&nvrtc, request, buf_text(&source), &options, &a, e);
 		goto out;

@@ -12,6 +12,6 @@
 int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_compiled, struct err *e);
 
 /* What `#include <stdint.h>` and the like give. */
-extern const struct gpu_headers cuda_compile_headers;
+extern const struct gpu_header cuda_compile_headers[];
 
 #endif

@@ -112,11 +112,11 @@ static int open_blas(struct blas *ret_blas, struct err *e)
 	int rc = 0;
 
 	if (!handle)
-		rc = err_set(e, ERR_UNSUPPORTED,
-			     "no library to compare with: libcublasLt.so cannot be loaded%s%s. Install the CUDA toolkit's "
-			     "libcublas (NVIDIA's package libcublas-13-0), or name the toolkit's folder in "
-			     "PEAKD_CUDA_TOOLKIT or CUDA_HOME",
-			     tried.len ? ": " : "", buf_text(&tried));
+		rc = err_set(
+			e, ERR_UNSUPPORTED,
+			"no library to compare with: libcublasLt.so cannot be loaded%s%s. Install the CUDA toolkit's libcublas "
+			"(NVIDIA's package libcublas-13-0), or name the toolkit's folder in PEAKD_CUDA_TOOLKIT or CUDA_HOME",
+			tried.len ? ": " : "", buf_text(&tried));
 	else if (missing)
 		rc = err_set(e, ERR_UNSUPPORTED, "no library to compare with: libcublasLt has no %s; install CUDA 12 or 13",
 			     missing);
@@ -199,8 +199,8 @@ int cuda_gemm_new(struct backend_device *device, const struct plan *plan, struct
 	status = describe(g, plan);
 	if (status || g->count < 1) {
 		rc = err_set(e, ERR_UNSUPPORTED,
-			     "cuBLASLt has no algorithm for this product of %s and %s (status %d): its rules for types, "
-			     "leading dimensions and alignment are in the documentation of cublasLtMatmul",
+			     "cuBLASLt has no algorithm for this product of %s and %s (status %d): its rules for types, leading "
+			     "dimensions and alignment are in the documentation of cublasLtMatmul",
 			     plan->buffers[g->op->a].name, plan->buffers[g->op->b].name, status);
 		goto out;
 	}

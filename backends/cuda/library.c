@@ -63,12 +63,12 @@ int cuda_library_driver(struct gpu_driver *ret_driver, struct err *e)
 	int rc = 0;
 
 	if (!handle) {
-		rc = err_set(e, ERR_UNSUPPORTED,
-			     "no NVIDIA driver: libcuda.so.1 cannot be loaded (%s). Install the GPU's driver (Debian: "
-			     "nvidia-driver and libcuda1 from non-free; containers: start them with the NVIDIA runtime), or "
-			     "name the file in "
-			     "PEAKD_CUDA_DRIVER. Compiling for a named architecture (--device cuda:sm_90a) needs no driver",
-			     buf_text(&tried));
+		rc = err_set(
+			e, ERR_UNSUPPORTED,
+			"no NVIDIA driver: libcuda.so.1 cannot be loaded (%s). Install the GPU's driver (Debian: nvidia-driver and "
+			"libcuda1 from non-free; containers: start them with the NVIDIA runtime), or name the file in "
+			"PEAKD_CUDA_DRIVER. Compiling for a named architecture (--device cuda:sm_90a) needs no driver",
+			buf_text(&tried));
 		buf_fini(&tried);
 		return rc;
 	}
@@ -81,8 +81,8 @@ int cuda_library_driver(struct gpu_driver *ret_driver, struct err *e)
 	result = driver.init(0);
 	if (result == GPU_NO_DEVICE)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "the NVIDIA driver is installed, but sees no GPU: check nvidia-smi, CUDA_VISIBLE_DEVICES and "
-			       "the permissions of /dev/nvidia*");
+			       "the NVIDIA driver is installed, but sees no GPU: check nvidia-smi, CUDA_VISIBLE_DEVICES and the "
+			       "permissions of /dev/nvidia*");
 	if (result == GPU_STUB_LIBRARY)
 		return err_set(e, ERR_UNSUPPORTED,
 			       "libcuda.so.1 is the toolkit's stub for linking, not a driver: remove its folder from "
@@ -174,11 +174,9 @@ int cuda_library_nvrtc(struct gpu_rtc *ret_nvrtc, struct err *e)
 	if (!handle) {
 		gpu_places_describe(&places, &tried);
 		rc = err_set(e, ERR_UNSUPPORTED,
-			     "no CUDA compiler library: libnvrtc.so cannot be loaded (%s). Install the CUDA toolkit 12 "
-			     "or 13 "
-			     "(NVIDIA's packages cuda-nvrtc-13-0, cuda-cudart-dev-13-0 and cuda-crt-13-0 are enough), "
-			     "or name its folder in "
-			     "PEAKD_CUDA_TOOLKIT or CUDA_HOME",
+			     "no CUDA compiler library: libnvrtc.so cannot be loaded (%s). Install the CUDA toolkit 12 or 13 "
+			     "(NVIDIA's packages cuda-nvrtc-13-0, cuda-cudart-dev-13-0 and cuda-crt-13-0 are enough), or name its "
+			     "folder in PEAKD_CUDA_TOOLKIT or CUDA_HOME",
 			     buf_text(&tried));
 		goto out;
 	}

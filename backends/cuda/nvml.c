@@ -85,8 +85,8 @@ static int open_device(const char *uuid, void **ret_state, struct err *e)
 	buf_fini(&tried);
 	if (!handle)
 		return err_set(e, ERR_UNSUPPORTED,
-			       UNWATCHED ": libnvidia-ml.so.1 cannot be loaded; it comes with NVIDIA's driver (Debian: "
-					 "libnvidia-ml1)");
+			       UNWATCHED
+			       ": libnvidia-ml.so.1 cannot be loaded; it comes with NVIDIA's driver (Debian: libnvidia-ml1)");
 	n = MEM_NEW(struct nvml);
 	missing = resolve(handle, n);
 	if (missing)

@@ -33,8 +33,7 @@ static int check_args(const struct plan_launch *l, const struct gpu_kernel *k, c
 {
 	if (k->params_known && l->arg_count != k->param_count)
 		return err_set(e, ERR_INPUT,
-			       "kernel \"%s\" takes %zu parameters, but the host code's launch gives %zu arguments: "
-			       "make the two "
+			       "kernel \"%s\" takes %zu parameters, but the host code's launch gives %zu arguments: make the two "
 			       "lists equal, in the same order",
 			       l->kernel, k->param_count, l->arg_count);
 	for (size_t i = 0; i < l->arg_count; i++) {
@@ -50,19 +49,18 @@ static int check_args(const struct plan_launch *l, const struct gpu_kernel *k, c
 			break;
 		case PLAN_ARG_MAP:
 			if (is_amd(limits))
-				return err_set(e, ERR_UNSUPPORTED,
-					       "kernel \"%s\", argument %zu is a tensor map: AMD devices have none; "
-					       "pass the buffer",
-					       l->kernel, i + 1);
+				return err_set(
+					e, ERR_UNSUPPORTED,
+					"kernel \"%s\", argument %zu is a tensor map: AMD devices have none; pass the buffer",
+					l->kernel, i + 1);
 			kind = "a tensor map";
 			bytes = MAP_BYTES;
 			break;
 		}
 		if (k->params_known && bytes != k->params[i].bytes)
 			return err_set(e, ERR_INPUT,
-				       "kernel \"%s\", argument %zu%s%s%s is %s of %zu bytes, but the kernel's "
-				       "parameter %zu has %u bytes: "
-				       "give a value of the parameter's type, as i32(x), i64(x), f32(x), f64(x)",
+				       "kernel \"%s\", argument %zu%s%s%s is %s of %zu bytes, but the kernel's parameter %zu has "
+				       "%u bytes: give a value of the parameter's type, as i32(x), i64(x), f32(x), f64(x)",
 				       l->kernel, i + 1, *name ? " (" : "", name, *name ? ")" : "", kind, bytes, i + 1,
 				       k->params[i].bytes);
 	}
@@ -87,8 +85,7 @@ static int check_block(const struct plan_launch *l, const struct gpu_kernel *k, 
 				       l->kernel, "xyz"[i], (unsigned long long)l -> grid[i] * l -> block[i], UINT32_MAX);
 		if (k->block[0] && l->block[i] != k->block[i])
 			return err_set(e, ERR_INPUT,
-				       "kernel \"%s\" is compiled for blocks of {%u, %u, %u}, but the host code "
-				       "launches blocks of "
+				       "kernel \"%s\" is compiled for blocks of {%u, %u, %u}, but the host code launches blocks of "
 				       "{%u, %u, %u}",
 				       l->kernel, k->block[0], k->block[1], k->block[2], l->block[0], l->block[1], l->block[2]);
 	}
@@ -112,15 +109,13 @@ static int check_shared(const struct plan_launch *l, const struct gpu_kernel *k,
 
 	if (k->shared > limits->shared_static && limits->shared_optin > limits->shared_static)
 		return err_set(e, ERR_PRUNED,
-			       "kernel \"%s\": %u bytes of static shared memory declared, the device allows %u; up to "
-			       "%u when they are "
-			       "extern __shared__ and the launch says {shared = bytes}",
+			       "kernel \"%s\": %u bytes of static shared memory declared, the device allows %u; up to %u when they "
+			       "are extern __shared__ and the launch says {shared = bytes}",
 			       l->kernel, k->shared, limits->shared_static, limits->shared_optin);
 	if (all > limits->shared_optin)
 		return err_set(e, ERR_PRUNED,
-			       "kernel \"%s\": %llu bytes of shared memory%s per block asked (%u static, %u dynamic), "
-			       "the device allows "
-			       "%u",
+			       "kernel \"%s\": %llu bytes of shared memory%s per block asked (%u static, %u dynamic), the device "
+			       "allows %u",
 			       l->kernel, (unsigned long long)all, is_amd(limits) ? " (LDS)" : "", k->shared, l->shared,
 			       limits->shared_optin);
 	return 0;
@@ -138,9 +133,8 @@ static int check_cluster(const struct plan_launch *l, const struct gpu_kernel *k
 	for (int i = 0; asked && fixed && i < 3; i++)
 		if (l->cluster[i] != k->cluster[i])
 			return err_set(e, ERR_INPUT,
-				       "kernel \"%s\" is compiled for clusters of {%u, %u, %u}, but the host code "
-				       "launches clusters of "
-				       "{%u, %u, %u}",
+				       "kernel \"%s\" is compiled for clusters of {%u, %u, %u}, but the host code launches "
+				       "clusters of {%u, %u, %u}",
 				       l->kernel, k->cluster[0], k->cluster[1], k->cluster[2], l->cluster[0], l->cluster[1],
 				       l->cluster[2]);
 	if (blocks <= 1)

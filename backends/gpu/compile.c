@@ -1,21 +1,24 @@
 /* compile: see compile.h. */
 #include "backends/gpu/compile.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/gpu/check.h"
 #include "base/mem.h"
 
+enum { HEADERS_MAX = 32 };
+
 int gpu_compile_source(const struct wire_compile *request, struct buf *out, struct err *e)
 {
 	for (size_t i = 0; i < request->define_count; i++) {
 		const struct wire_define *d = &request->defines[i];
 		if (strpbrk(d->name, " \t\r\n") || strpbrk(d->value, "\r\n"))
-			return err_set(e, ERR_INPUT,
-				       "the parameter \"%.60s\" cannot become a macro: its name or value has a line "
-				       "break or a space",
-				       d->name);
+			return err_set(
+				e, ERR_INPUT,
+				"the parameter \"%.60s\" cannot become a macro: its name or value has a line break or a space",
+				d->name);
 		buf_addf(out, "#define %s %s\n", d->name, d->value);
 	}
 	/* The empty line ends a macro whose last line ends in a backslash. */
@@ -55,12 +58,19 @@ char *gpu_attempt_text(gpu_program program, int (*size)(gpu_program, size_t *), 
 	return text;
 }
 
-struct gpu_attempt gpu_attempt_new(const struct gpu_rtc *rtc, const char *source, const struct gpu_headers *headers,
+struct gpu_attempt gpu_attempt_new(const struct gpu_rtc *rtc, const char *source, const struct gpu_header *headers,
 				   const struct gpu_options *options)
 {
+	const char *names[HEADERS_MAX], *texts[HEADERS_MAX];
 	struct gpu_attempt a = { .program = NULL };
+	int count = 0;
 
-	a.result = rtc->program_new(&a.program, source, "parameters", headers->count, headers->texts, headers->names);
+	for (const struct gpu_header *h = headers; h->name; h++) {
+		assert(count < HEADERS_MAX);
+		names[count] = h->name;
+		texts[count++] = h->text;
+	}
+	a.result = rtc->program_new(&a.program, source, "parameters", count, texts, names);
 	if (a.result == GPU_RTC_SUCCESS)
 		a.result = rtc->program_compile(a.program, (int)options->count, (const char *const *)options->list);
 	else
@@ -83,8 +93,7 @@ int gpu_attempt_binary(const struct gpu_rtc *rtc, const struct gpu_attempt *a, c
 
 	if (rtc->binary_size(a->program, &bytes) != GPU_RTC_SUCCESS || bytes == 0)
 		return err_set(e, ERR_INTERNAL,
-			       "%s %d.%d compiled without error but gives no binary: options that ask for %s only "
-			       "cannot be used",
+			       "%s %d.%d compiled without error but gives no binary: options that ask for %s only cannot be used",
 			       compiler, rtc->version_major, rtc->version_minor, other);
 	to->binary = mem_new(bytes, 1);
 	to->binary_len = bytes;

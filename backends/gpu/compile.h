@@ -11,11 +11,9 @@
 
 /* Small replacements for headers that kernels habitually include: the compilers have no include folder of their own, and a
  * host's headers do not compile as device code. They win over every folder. */
-struct gpu_headers {
-	int count;
-	const char *const *names; /* "stdint.h" */
-	const char *const *texts;
-};
+struct gpu_header {
+	const char *name, *text;
+}; /* "stdint.h"; a list ends with a NULL name */
 #define GPU_HEADER_LIMITS                                                                                                          \
 	"#pragma once\n"                                                                                                           \
 	"#define INT_MAX 2147483647\n#define INT_MIN (-INT_MAX - 1)\n#define UINT_MAX 4294967295u\n"                               \
@@ -42,7 +40,7 @@ void gpu_options_add(struct gpu_options *o, char *take_option);
 /* Adds the context's own options. */
 void gpu_options_add_request(struct gpu_options *o, const struct wire_compile *request);
 void gpu_options_fini(struct gpu_options *o);
-struct gpu_attempt gpu_attempt_new(const struct gpu_rtc *rtc, const char *source, const struct gpu_headers *headers,
+struct gpu_attempt gpu_attempt_new(const struct gpu_rtc *rtc, const char *source, const struct gpu_header *headers,
 				   const struct gpu_options *options);
 void gpu_attempt_fini(const struct gpu_rtc *rtc, struct gpu_attempt *a);
 /* A text that the compiler hands out in two calls, fresh; "" when it does not, or without a program. */

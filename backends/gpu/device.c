@@ -44,9 +44,8 @@ int gpu_device_fail(const struct backend_device *device, gpu_result result, cons
 	text = text ? text : "the driver has no text for it";
 	if (is_fault(result))
 		return err_set(e, ERR_CRASH,
-			       "device fault %d while %s: %s (%s). The kernel accesses memory that it must not, or "
-			       "stops itself; the "
-			       "worker process has to be replaced",
+			       "device fault %d while %s: %s (%s). The kernel accesses memory that it must not, or stops itself; "
+			       "the worker process has to be replaced",
 			       result, doing, name, text);
 	if (result == GPU_NOT_SUPPORTED)
 		return err_set(e, ERR_UNSUPPORTED, "%s does not support this, while %s: %s (%s)", device->facts.id, doing, name,

@@ -49,8 +49,7 @@ int gpu_module_missing(const struct gpu_module *module, const char *name, struct
 			     name, buf_text(&list));
 	else
 		rc = err_set(e, ERR_INPUT,
-			     "the host code launches kernel \"%s\", but the device code has no kernel at all: write "
-			     "extern \"C\" "
+			     "the host code launches kernel \"%s\", but the device code has no kernel at all: write extern \"C\" "
 			     "__global__ void %s(…)",
 			     name, name);
 	free(mangled);
@@ -63,8 +62,7 @@ int gpu_module_stateless(const struct gpu_module *module, struct err *e)
 	if (module->state == 0 && module->tables <= TABLES_MAX)
 		return 0;
 	return err_set(e, ERR_INPUT,
-		       "the device code has %llu bytes of __device__ or static variables, which outlive an execution; "
-		       "take scratch "
+		       "the device code has %llu bytes of __device__ or static variables, which outlive an execution; take scratch "
 		       "from alloc() in host code, and constants from __constant__ or table()",
 		       (unsigned long long)(module->state ? module->state : module->tables));
 }

@@ -30,21 +30,27 @@
 	"#define M_PI 3.14159265358979323846\n"
 #define HALF "#pragma once\ntypedef __half half;\ntypedef __half2 half2;\n"
 
-#define LIST(X)                                                                                                                    \
-	X("stdint.h", GPU_HEADER_EMPTY)                                                                                            \
-	X("cstdint", GPU_HEADER_EMPTY)                                                                                             \
-	X("stddef.h", GPU_HEADER_EMPTY)                                                                                            \
-	X("cstddef", GPU_HEADER_EMPTY)                                                                                             \
-	X("stdio.h", GPU_HEADER_EMPTY) X("cstdio", GPU_HEADER_EMPTY) X("stdlib.h", GPU_HEADER_EMPTY)                               \
-		X("assert.h", GPU_HEADER_EMPTY) X("cassert", GPU_HEADER_EMPTY) X("limits.h", GPU_HEADER_LIMITS)                    \
-			X("climits", GPU_HEADER_LIMITS) X("float.h", FLOAT) X("cfloat", FLOAT) X("math.h", MATH) X("cmath", MATH)  \
-				X("string.h", GPU_HEADER_EMPTY) X("hip/hip_runtime.h", GPU_HEADER_EMPTY) X("hip/hip_fp16.h", HALF)
-#define NAME(name, text) name,
-#define TEXT(name, text) text,
-
-static const char *const header_names[] = { LIST(NAME) };
-static const char *const header_texts[] = { LIST(TEXT) };
-static const struct gpu_headers headers = { .count = MEM_COUNT(header_names), .names = header_names, .texts = header_texts };
+static const struct gpu_header headers[] = {
+	{ "stdint.h", GPU_HEADER_EMPTY },
+	{ "cstdint", GPU_HEADER_EMPTY },
+	{ "stddef.h", GPU_HEADER_EMPTY },
+	{ "cstddef", GPU_HEADER_EMPTY },
+	{ "stdio.h", GPU_HEADER_EMPTY },
+	{ "cstdio", GPU_HEADER_EMPTY },
+	{ "stdlib.h", GPU_HEADER_EMPTY },
+	{ "assert.h", GPU_HEADER_EMPTY },
+	{ "cassert", GPU_HEADER_EMPTY },
+	{ "limits.h", GPU_HEADER_LIMITS },
+	{ "climits", GPU_HEADER_LIMITS },
+	{ "float.h", FLOAT },
+	{ "cfloat", FLOAT },
+	{ "math.h", MATH },
+	{ "cmath", MATH },
+	{ "string.h", GPU_HEADER_EMPTY },
+	{ "hip/hip_runtime.h", GPU_HEADER_EMPTY },
+	{ "hip/hip_fp16.h", HALF },
+	{ NULL, NULL },
+};
 
 #define INDEX(hip, plain)                                                                                                          \
 	"#ifndef hip" hip "_x\n#define hip" hip "_x " plain ".x\n#define hip" hip "_y " plain ".y\n#define hip" hip "_z " plain    \
@@ -67,7 +73,7 @@ static void add_assembler(const struct gpu_rtc *rtc, const char *source, const s
 	if (aside >= 0 && kept >= 0) {
 		fflush(stderr);
 		dup2(aside, STDERR_FILENO);
-		again = gpu_attempt_new(rtc, source, &headers, o);
+		again = gpu_attempt_new(rtc, source, headers, o);
 		fflush(stderr);
 		dup2(kept, STDERR_FILENO);
 		gpu_attempt_fini(rtc, &again);
@@ -103,8 +109,7 @@ static int fail(const struct gpu_rtc *rtc, const char *arch, const char *source,
 	header = hip_diagnostic_header(a->log);
 	if (header)
 		buf_addf(&text,
-			 "Device code is compiled alone, without the host's headers: leave <%.100s> out; <stdint.h>, "
-			 "<math.h>, "
+			 "Device code is compiled alone, without the host's headers: leave <%.100s> out; <stdint.h>, <math.h>, "
 			 "<hip/hip_runtime.h> and <hip/hip_fp16.h> are there",
 			 header);
 	rc = err_set(e, ERR_COMPILE, "%s", buf_text(&text));
@@ -121,8 +126,7 @@ static int check_arch(const struct gpu_rtc *rtc, const char *arch, struct err *e
 
 	if (!hip_library_knows(rtc, arch, &known))
 		rc = err_set(e, ERR_UNSUPPORTED,
-			     "the HIP compiler (hiprtc %d.%d, %s) cannot compile for \"%.40s\": it knows %s. Install a "
-			     "ROCm that "
+			     "the HIP compiler (hiprtc %d.%d, %s) cannot compile for \"%.40s\": it knows %s. Install a ROCm that "
 			     "fits the device",
 			     rtc->version_major, rtc->version_minor, rtc->path, arch, buf_text(&known));
 	buf_fini(&known);
@@ -153,9 +157,7 @@ static void log_kernels(const struct wire_compile *request, const struct gpu_mod
 			 k->registers, k->agprs, k->sgprs, k->shared + shared, k->local, k->vgpr_spills, k->sgpr_spills);
 		if (arch) {
 			struct hip_occupancy o = hip_occupancy(k, arch, threads, shared);
-			buf_addf(log,
-				 "; computed occupancy %u of %u waves per SIMD with blocks of %llu threads, limited by "
-				 "%s",
+			buf_addf(log, "; computed occupancy %u of %u waves per SIMD with blocks of %llu threads, limited by %s",
 				 o.waves, o.max, (unsigned long long)threads, o.limit);
 		}
 		buf_addc(log, '\n');
@@ -185,7 +187,7 @@ int hip_compile(const struct wire_compile *request, struct wire_compiled *ret_co
 	gpu_options_add(&options, mem_str("-std=c++17"));
 	gpu_options_add(&options, mem_str("-O3"));
 	gpu_options_add_request(&options, request);
-	a = gpu_attempt_new(&rtc, buf_text(&source), &headers, &options);
+	a = gpu_attempt_new(&rtc, buf_text(&source), headers, &options);
 	if (a.result != GPU_RTC_SUCCESS) {
 		rc = fail(&rtc, request->arch, buf_text(&source), &options, &a, e);
 		goto out;

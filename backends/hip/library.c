@@ -92,11 +92,9 @@ int hip_library_runtime(struct gpu_driver *ret_runtime, struct err *e)
 		result = rt.device_count(&count);
 	if (result == GPU_NO_DEVICE || result == GPU_INVALID_DEVICE || (result == GPU_SUCCESS && count < 1))
 		rc = err_set(e, ERR_UNSUPPORTED,
-			     "the HIP runtime (%s) is installed, but sees no AMD GPU: check rocminfo, the amdgpu "
-			     "kernel driver, "
-			     "HIP_VISIBLE_DEVICES and the permissions of /dev/kfd and /dev/dri/render*. Compiling for "
-			     "a named architecture "
-			     "(--device hip:gfx90a) needs no GPU",
+			     "the HIP runtime (%s) is installed, but sees no AMD GPU: check rocminfo, the amdgpu kernel driver, "
+			     "HIP_VISIBLE_DEVICES and the permissions of /dev/kfd and /dev/dri/render*. Compiling for a named "
+			     "architecture (--device hip:gfx90a) needs no GPU",
 			     rt.path);
 	else if (result != GPU_SUCCESS)
 		rc = err_set(e, ERR_UNSUPPORTED,
@@ -147,8 +145,7 @@ int hip_library_rtc(struct gpu_rtc *ret_rtc, struct err *e)
 	if (!handle || !comgr) {
 		gpu_places_describe(&places, &tried);
 		rc = err_set(e, ERR_UNSUPPORTED,
-			     "no HIP compiler library: %s cannot be loaded (%s). Install ROCm 5, 6 or 7 (Debian: "
-			     "libamdhip64-5 and "
+			     "no HIP compiler library: %s cannot be loaded (%s). Install ROCm 5, 6 or 7 (Debian: libamdhip64-5 and "
 			     "libamd-comgr2), or name its folder in PEAKD_ROCM or ROCM_PATH",
 			     handle ? "libamd_comgr.so" : "libhiprtc.so", buf_text(&tried));
 		goto out;

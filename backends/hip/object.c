@@ -283,8 +283,8 @@ int hip_object_read(const void *bytes, size_t len, struct gpu_module *ret_module
 
 	if (!find_metadata(bytes, len, &in))
 		return err_set(e, ERR_INTERNAL,
-			       "the %zu bytes are not an AMD code object with kernel metadata (version 3 or newer): compile "
-			       "the context again",
+			       "the %zu bytes are not an AMD code object with kernel metadata (version 3 or newer): compile the "
+			       "context again",
 			       len);
 	read_metadata(&in, &module);
 	count_variables(bytes, len, &module);

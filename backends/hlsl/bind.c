@@ -65,8 +65,7 @@ int hlsl_bind_check(const struct plan *plan, const struct plan_launch *l, const 
 {
 	if (memcmp(l->block, s->block, sizeof s->block) != 0)
 		return err_set(e, ERR_INPUT,
-			       "launch of %s: host code asks for blocks of %u×%u×%u, the kernel has [numthreads(%u, "
-			       "%u, %u)]; make "
+			       "launch of %s: host code asks for blocks of %u×%u×%u, the kernel has [numthreads(%u, %u, %u)]; make "
 			       "them the same",
 			       l->kernel, l->block[0], l->block[1], l->block[2], s->block[0], s->block[1], s->block[2]);
 	if (l->cluster[0] != 1 || l->cluster[1] != 1 || l->cluster[2] != 1 || l->cooperative)
@@ -74,8 +73,7 @@ int hlsl_bind_check(const struct plan *plan, const struct plan_launch *l, const 
 			       l->kernel);
 	if (l->shared)
 		return err_set(e, ERR_INPUT,
-			       "launch of %s: HLSL has no dynamic shared memory (%u bytes asked for); declare "
-			       "groupshared arrays",
+			       "launch of %s: HLSL has no dynamic shared memory (%u bytes asked for); declare groupshared arrays",
 			       l->kernel, l->shared);
 	for (size_t i = 0; i < s->binding_count; i++) {
 		const struct spirv_binding *b = &s->bindings[i];
@@ -83,25 +81,24 @@ int hlsl_bind_check(const struct plan *plan, const struct plan_launch *l, const 
 
 		if (!b->storage || b->set != 0)
 			return err_set(e, ERR_INPUT,
-				       "kernel %s has a resource %s that is not a buffer of the plan; only buffers and "
-				       "scalars that the "
-				       "launch passes exist",
+				       "kernel %s has a resource %s that is not a buffer of the plan; only buffers and scalars "
+				       "that the launch passes exist",
 				       l->kernel, b->name);
 		if (a == NULL || a->kind != PLAN_ARG_BUFFER)
-			return err_set(e, ERR_INPUT,
-				       "kernel %s uses the buffer %s, which its launch does not pass; add it to the "
-				       "launch's arguments",
-				       l->kernel, b->name);
+			return err_set(
+				e, ERR_INPUT,
+				"kernel %s uses the buffer %s, which its launch does not pass; add it to the launch's arguments",
+				l->kernel, b->name);
 	}
 	for (size_t i = 0; i < s->member_count; i++) {
 		const struct spirv_member *m = &s->members[i];
 		const struct plan_arg *a = hlsl_bind_find(plan, l, m->name);
 
 		if (m->used && (a == NULL || a->kind != PLAN_ARG_SCALAR || m->bits < 32))
-			return err_set(e, ERR_INPUT,
-				       "kernel %s uses the scalar %s, which its launch does not pass; add it to the "
-				       "launch's arguments",
-				       l->kernel, m->name);
+			return err_set(
+				e, ERR_INPUT,
+				"kernel %s uses the scalar %s, which its launch does not pass; add it to the launch's arguments",
+				l->kernel, m->name);
 	}
 	return 0;
 }
@@ -136,9 +133,8 @@ static int add_name(struct names *names, struct name n, struct err *e)
 {
 	if (!is_identifier(n.is))
 		return err_set(e, ERR_INPUT,
-			       "HLSL binds arguments by name, and \"%s\" is not a name: pass variables with names of "
-			       "letters, digits and _, "
-			       "not expressions",
+			       "HLSL binds arguments by name, and \"%s\" is not a name: pass variables with names of letters, "
+			       "digits and _, not expressions",
 			       n.is);
 	for (size_t i = 0; i < names->count; i++) {
 		struct name *old = &names->list[i];

@@ -99,10 +99,10 @@ static int compile_kernel(struct job *j, const char *name, struct err *e)
 	int rc = 0;
 
 	if (strstr(o.log, "Entry point not found"))
-		rc = err_set(e, ERR_COMPILE,
-			     "the device code has no function %s, which host code launches: launch one of its "
-			     "functions, or write it",
-			     name);
+		rc = err_set(
+			e, ERR_COMPILE,
+			"the device code has no function %s, which host code launches: launch one of its functions, or write it",
+			name);
 	else if (!good)
 		rc = refused(j->request, name, o.log, e);
 	else if (hlsl_spirv_validate(o.words, o.word_count, e) < 0)

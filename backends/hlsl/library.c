@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 
-static const char install[] = "install a Vulkan loader and driver (Debian: libvulkan1 and mesa-vulkan-drivers, whose lavapipe "
-			      "needs no GPU)";
+static const char install[] =
+	"install a Vulkan loader and driver (Debian: libvulkan1 and mesa-vulkan-drivers, whose lavapipe needs no GPU)";
 
 static int make_instance(struct library *lib, PFN_vkGetInstanceProcAddr get, struct err *e)
 {
@@ -113,10 +113,10 @@ int hlsl_library_check(VkResult result, const char *call, struct err *e)
 	if (result == VK_SUCCESS)
 		return 0;
 	if (result == VK_ERROR_DEVICE_LOST)
-		return err_set(e, ERR_CRASH,
-			       "%s: the device was lost, most likely by an access outside of a buffer or a kernel that "
-			       "ran too long",
-			       call);
+		return err_set(
+			e, ERR_CRASH,
+			"%s: the device was lost, most likely by an access outside of a buffer or a kernel that ran too long",
+			call);
 	if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY)
 		return err_set(e, ERR_PRUNED, "%s: out of memory on the device; use smaller inputs", call);
 	return err_set(e, ERR_INTERNAL, "%s failed with VkResult %d", call, result);

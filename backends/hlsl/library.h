@@ -13,19 +13,22 @@
 	F(DestroyInstance)                                                                                                         \
 	F(EnumeratePhysicalDevices)                                                                                                \
 	F(GetPhysicalDeviceProperties2)                                                                                            \
-	F(GetPhysicalDeviceFeatures2) F(GetPhysicalDeviceMemoryProperties) F(GetPhysicalDeviceQueueFamilyProperties) F(            \
-		EnumerateDeviceExtensionProperties) F(CreateDevice) F(DestroyDevice) F(GetDeviceQueue) F(DeviceWaitIdle)           \
-		F(QueueSubmit) F(CreateFence) F(DestroyFence) F(WaitForFences) F(ResetFences) F(CreateBuffer) F(DestroyBuffer) F(  \
-			GetBufferMemoryRequirements) F(AllocateMemory) F(FreeMemory) F(BindBufferMemory) F(MapMemory)              \
-			F(CreateShaderModule) F(DestroyShaderModule) F(CreateDescriptorSetLayout) F(DestroyDescriptorSetLayout) F( \
-				CreatePipelineLayout) F(DestroyPipelineLayout) F(CreateComputePipelines) F(DestroyPipeline)        \
-				F(CreateDescriptorPool) F(DestroyDescriptorPool) F(AllocateDescriptorSets) F(UpdateDescriptorSets) \
-					F(CreateCommandPool) F(DestroyCommandPool) F(AllocateCommandBuffers) F(BeginCommandBuffer) \
-						F(EndCommandBuffer) F(CmdBindPipeline) F(CmdBindDescriptorSets)                    \
-							F(CmdPushConstants) F(CmdDispatch) F(CmdPipelineBarrier) F(CmdCopyBuffer)  \
-								F(CmdFillBuffer) F(CmdUpdateBuffer) F(CmdResetQueryPool)           \
-									F(CmdWriteTimestamp) F(CreateQueryPool)                    \
-										F(DestroyQueryPool) F(GetQueryPoolResults)
+	F(GetPhysicalDeviceFeatures2)                                                                                              \
+	F(GetPhysicalDeviceMemoryProperties) F(GetPhysicalDeviceQueueFamilyProperties) F(EnumerateDeviceExtensionProperties) F(    \
+		CreateDevice) F(DestroyDevice) F(GetDeviceQueue) F(DeviceWaitIdle) F(QueueSubmit) F(CreateFence) F(DestroyFence)   \
+		F(WaitForFences) F(ResetFences) F(CreateBuffer) F(DestroyBuffer) F(GetBufferMemoryRequirements) F(AllocateMemory)  \
+			F(FreeMemory) F(BindBufferMemory) F(MapMemory) F(CreateShaderModule) F(DestroyShaderModule) F(             \
+				CreateDescriptorSetLayout) F(DestroyDescriptorSetLayout) F(CreatePipelineLayout)                   \
+				F(DestroyPipelineLayout) F(CreateComputePipelines) F(DestroyPipeline) F(CreateDescriptorPool)      \
+					F(DestroyDescriptorPool) F(AllocateDescriptorSets) F(UpdateDescriptorSets)                 \
+						F(CreateCommandPool) F(DestroyCommandPool) F(AllocateCommandBuffers)               \
+							F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdBindPipeline)               \
+								F(CmdBindDescriptorSets) F(CmdPushConstants) F(CmdDispatch)        \
+									F(CmdPipelineBarrier) F(CmdCopyBuffer) F(CmdFillBuffer)    \
+										F(CmdUpdateBuffer) F(CmdResetQueryPool)            \
+											F(CmdWriteTimestamp) F(CreateQueryPool)    \
+												F(DestroyQueryPool)                \
+													F(GetQueryPoolResults)
 
 struct library {
 	void *handle; /* of dlopen */

@@ -366,10 +366,8 @@ int hlsl_spirv_validate(const uint32_t *words, size_t count, struct err *e)
 	int r = 0;
 	if (spvValidateBinary(context, words, count, &diagnostic) != SPV_SUCCESS)
 		r = err_set(e, ERR_COMPILE,
-			    "the HLSL front end made invalid SPIR-V from this code, and a driver may do anything with it: "
-			    "%s. "
-			    "A known case: atomics of byte-address buffers need unsigned values, InterlockedAdd(at, 1u) "
-			    "instead of 1",
+			    "the HLSL front end made invalid SPIR-V from this code, and a driver may do anything with it: %s. A "
+			    "known case: atomics of byte-address buffers need unsigned values, InterlockedAdd(at, 1u) instead of 1",
 			    diagnostic ? diagnostic->error : "no reason given");
 	spvDiagnosticDestroy(diagnostic);
 	spvContextDestroy(context);
