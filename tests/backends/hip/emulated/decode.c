@@ -192,7 +192,7 @@ int decode_code(struct code *code, struct stop *ret_stop)
 	while (at < code->text_bytes) {
 		uint64_t size = 0;
 		struct op *o;
-		/* What is between functions need not be code. */
+		/* Bytes between functions need not be code. */
 		if (comgr.next(info, code->text_at + at, &r, &size) || !size) {
 			at += 4;
 			continue;

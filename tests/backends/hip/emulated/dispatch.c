@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-/* Instructions until another wave of the block has its turn, so that waves may wait for one another. */
+/* Instructions before another wave of the block runs, so that waves may wait for one another. */
 enum { TURN = 200000 };
 /* What registers and LDS hold before anything is written: a signaling NaN's bits, so that a kernel that relies on
  * zeros is found. */

@@ -1,5 +1,5 @@
-/* runtime: the entry points that peakd calls. Everything is done before a call returns; what a kernel did wrong is
- * told by the next hipStreamSynchronize, and from then on, as a driver does. */
+/* runtime: the entry points that peakd calls. Every call finishes its work before it returns. A kernel's fault is reported by
+ * the next hipStreamSynchronize and by every call after it, as a real driver does. */
 #include "tests/backends/hip/emulated/emulated.h"
 
 #include <stdio.h>
@@ -8,12 +8,12 @@
 #include "base/mem.h"
 
 #define EXPORT __attribute__((visibility("default")))
-/* Nothing calls these but through dlsym, so there is no header. */
+/* These are only called through dlsym, so there is no header. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 enum { ABI_V5 = 3, HIDDEN_V5_BYTES = 256 };
 
-static struct stop fault, refused; /* of a kernel: stays; of the last call: for its text */
+static struct stop fault, refused; /* fault: of a kernel, and lasts; refused: of the last call, for its text */
 
 EXPORT const char *peakd_emulated(void) { return "emulated gfx90a"; }
 EXPORT hipError_t hipInit(unsigned flags) { (void)flags; return hipSuccess; }
@@ -38,7 +38,7 @@ EXPORT const char *hipGetErrorName(hipError_t result)
 
 EXPORT const char *hipGetErrorString(hipError_t result)
 {
-	return fault.code == result && result ? fault.text : refused.code == result && result ? refused.text : "no more is known";
+	return fault.code == result && result ? fault.text : refused.code == result && result ? refused.text : "no further information";
 }
 
 static hipError_t refuse(hipError_t code, const char *text)
@@ -48,7 +48,7 @@ static hipError_t refuse(hipError_t code, const char *text)
 	return code;
 }
 
-/* --- what the device is: gfx90a's limits; nothing of a product ------------------------------------------------------------------------ */
+/* --- the device: gfx90a's limits, no figures of a product ------------------------------------------------------------------------ */
 EXPORT hipError_t hipDeviceGetName(char *name, int len, hipDevice_t device)
 {
 	(void)device;
