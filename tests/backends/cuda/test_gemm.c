@@ -113,7 +113,7 @@ static void refused(void)
 	matrix(p, "B", PLAN_IN, DTYPE_F16, 4, 4, 4);
 	matrix(p, "C", PLAN_OUT, DTYPE_F32, 4, 5, 5);
 	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){ .kind = PLAN_OP_GEMM, .gemm = { .a = 0, .b = 1, .c = 2 } };
-	ok(plan_check(p, &e) < 0 && strstr(e.text, "one type"), "operands of two types are refused: %s", e.text);
+	ok(plan_check(p, &e) < 0 && strstr(e.text, "the same type"), "operands of two types are refused: %s", e.text);
 	p->ops[0].gemm.b = 0;
 	ok(plan_check(p, &e) < 0 && strstr(e.text, "does not give"), "extents that do not fit are refused: %s", e.text);
 	p->ops[0].gemm.c = 0;
