@@ -1,5 +1,5 @@
-/* import: see import.h. Parameters that the context does not have are left out: of configurations that differ in nothing else the
- * fastest stays. */
+/* import: see import.h. Parameters that the context does not have are left out. When several configurations differ
+ * in nothing else, the fastest is kept. */
 #include "core/jobs/import.h"
 
 #include <math.h>
@@ -9,24 +9,27 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/jobs/import_results.h"
+#include "core/jobs/work.h"
 #include "core/record/lineage.h"
 #include "core/record/store.h"
-#include "core/jobs/work.h"
 
-/* A file may say anything: what is kept of its words with every row. */
+/* Files may contain anything, so what is copied from them into messages and rows is bounded. */
 enum { LEFT_OUT_SHOWN = 8, DEVICE_BYTES = 80, NAME_BYTES = 40 };
 
-/* A result in the context's own words. */
-struct row { char *device, *sizes, *params; const struct import_result *result; };
+/* One result, in the context's own parameters. */
+struct row {
+	char *device, *sizes, *params;
+	const struct import_result *result;
+};
 
 struct importing {
 	struct lineage l;
 	struct import_results results;
-	struct params *size;     /* where the file does not say; NULL until it is needed */
-	const char *given;       /* the caller's word for it */
+	struct params *size; /* used when the file names no size; NULL until needed */
+	const char *given;   /* the size that the caller named, or NULL */
 	struct row *rows;
 	size_t count;
-	char **left_out;         /* names of parameters that the context does not have */
+	char **left_out; /* names of parameters that the context lacks */
 	size_t left_out_count;
 };
 
@@ -46,7 +49,7 @@ static void importing_fini(struct importing *x)
 	lineage_fini(&x->l);
 }
 
-/* The size that was given, or the only one that the context has. */
+/* Uses the size that the caller named, or the only one that the context has. */
 static int find_size(struct importing *x, struct err *e)
 {
 	struct work_sizes sizes = { 0 };
@@ -58,8 +61,11 @@ static int find_size(struct importing *x, struct err *e)
 	if (sizes.count == 1)
 		x->size = params_copy(sizes.at[0]);
 	else
-		rc = err_set(e, ERR_INPUT, "the file does not say which input sizes were measured, and kernel %s has %zu: name one (sizes, "
-		             "--sizes)", context_kernel(x->l.ctx), sizes.count);
+		rc = err_set(
+			e, ERR_INPUT,
+			"the file does not say which input sizes were measured, and kernel %s has %zu: name one with "
+			"`sizes` (--sizes)",
+			context_kernel(x->l.ctx), sizes.count);
 	work_sizes_fini(&sizes);
 	return rc;
 }
@@ -74,7 +80,7 @@ static void leave_out(struct importing *x, const char *name, size_t len)
 	*MEM_PUSH(x->left_out, x->left_out_count) = mem_strn(name, len);
 }
 
-/* "BX=16 OLD=1" without what is no tuning parameter here. */
+/* Drops what is not a tuning parameter of this context from a text like "BX=16 OLD=1". */
 static char *shared_params(struct importing *x, const char *params)
 {
 	const struct spec *spec = context_spec(x->l.ctx);
@@ -93,7 +99,7 @@ static char *shared_params(struct importing *x, const char *params)
 	return buf_steal(&out);
 }
 
-/* One result as a row; a configuration that is none of this context is passed over. */
+/* Adds one result as a row. Skips configurations that the context cannot have. */
 static int add_row(struct importing *x, const struct import_result *r, struct err *e)
 {
 	struct params *tuning = NULL, *size = NULL, *whole;
@@ -106,10 +112,12 @@ static int add_row(struct importing *x, const struct import_result *r, struct er
 			rc = find_size(x, e);
 		if (rc == 0) {
 			whole = params_merge(size ? size : x->size, tuning);
-			*MEM_PUSH(x->rows, x->count) = (struct row){ .device = mem_fmt("imported: %.*s", (int)utf8_fit(device, DEVICE_BYTES),
-			                                                               device),
-			                                             .sizes = params_text(size ? size : x->size), .params = params_text(whole),
-			                                             .result = r };
+			*MEM_PUSH(x->rows, x->count) =
+				(struct row){ .device = mem_fmt("imported: %.*s", (int)utf8_fit(device, DEVICE_BYTES),
+								device),
+					      .sizes = params_text(size ? size : x->size),
+					      .params = params_text(whole),
+					      .result = r };
 			params_free(whole);
 		}
 	}
@@ -137,7 +145,8 @@ static int alike_and_faster(const void *a, const void *b)
 	return c ? c : (time_of(x) > time_of(y)) - (time_of(x) < time_of(y));
 }
 
-static int record(struct db *db, const struct importing *x, const struct row *row, int64_t run, const char *message, struct err *e)
+static int record(struct db *db, const struct importing *x, const struct row *row, int64_t run, const char *message,
+		  struct err *e)
 {
 	const struct import_result *r = row->result;
 	double *samples = MEM_NEW_N(double, r->run_count + 1), least = r->ms;
@@ -145,25 +154,40 @@ static int record(struct db *db, const struct importing *x, const struct row *ro
 		samples[i] = r->runs_ms[i] * 1e6;
 		least = fmin(least, r->runs_ms[i]);
 	}
-	/* How others time is not known; hardly anybody flushes caches. */
-	struct measurement m = { .checkpoint = x->l.id, .run = run, .device = row->device, .sizes = row->sizes, .params = row->params,
-	                         .status = r->status, .median_ns = r->ms * 1e6, .min_ns = least * 1e6, .rse = NAN, .samples = samples,
-	                         .sample_count = isfinite(r->ms) ? r->run_count : 0, .cold = false,
-	                         .compile_ns = isfinite(r->compile_ms) ? (int64_t)(r->compile_ms * 1e6) : -1, .registers = -1,
-	                         .shared_bytes = -1, .spill_bytes = -1, .message = message };
+	/* The file does not say how it was timed. Hardly any tool flushes caches, so count it as warm. */
+	struct measurement m = { .checkpoint = x->l.id,
+				 .run = run,
+				 .device = row->device,
+				 .sizes = row->sizes,
+				 .params = row->params,
+				 .status = r->status,
+				 .median_ns = r->ms * 1e6,
+				 .min_ns = least * 1e6,
+				 .rse = NAN,
+				 .samples = samples,
+				 .sample_count = isfinite(r->ms) ? r->run_count : 0,
+				 .cold = false,
+				 .compile_ns = isfinite(r->compile_ms) ? (int64_t)(r->compile_ms * 1e6) : -1,
+				 .registers = -1,
+				 .shared_bytes = -1,
+				 .spill_bytes = -1,
+				 .message = message };
 	int rc = measurement_add(db, &m, e);
 	free(samples);
 	return rc;
 }
 
-/* Rows are sorted. *ret_best is the fastest. */
-static int record_all(struct db *db, const struct importing *x, const char *origin, struct import_summary *sum, const struct row **ret_best,
-                      struct err *e)
+/* Records the sorted rows in one transaction. *ret_best is the fastest. */
+static int record_all(struct db *db, const struct importing *x, const char *origin, struct import_summary *sum,
+		      const struct row **ret_best, struct err *e)
 {
 	char *settings = mem_fmt("%s: %zu configurations", origin, x->results.count);
 	char *message = mem_fmt("imported, not measured here: %s", origin);
-	struct measurement_run run = { .checkpoint = x->l.id, .device = x->rows[0].device, .strategy = "import", .settings = settings,
-	                               .planned = (int64_t)x->count };
+	struct measurement_run run = { .checkpoint = x->l.id,
+				       .device = x->rows[0].device,
+				       .strategy = "import",
+				       .settings = settings,
+				       .planned = (int64_t)x->count };
 	int rc = store_begin(db, e);
 	if (rc == 0) {
 		rc = measurement_run_begin(db, &run, e);
@@ -185,11 +209,15 @@ static int record_all(struct db *db, const struct importing *x, const char *orig
 	return rc;
 }
 
-static char *describe(const struct importing *x, const struct import_summary *sum, const struct row *best, const char *origin)
+static char *describe(const struct importing *x, const struct import_summary *sum, const struct row *best,
+		      const char *origin)
 {
 	struct buf out = BUF_INIT;
-	buf_addf(&out, "%zu of %zu configurations of %s are kept as run %lld of \"%s\": never quoted, the fastest are the next tunes' "
-	         "seeds.", sum->taken, sum->found, origin, (long long)sum->run, x->rows[0].device);
+	buf_addf(&out,
+		 "Kept %zu of %zu configurations of %s as run %lld of \"%s\". They are never quoted; the next tune "
+		 "starts with "
+		 "the fastest.",
+		 sum->taken, sum->found, origin, (long long)sum->run, x->rows[0].device);
 	if (isfinite(time_of(best)))
 		buf_addf(&out, " Fastest there: %.6g ms with %s.", best->result->ms, best->params);
 	for (size_t i = 0; i < x->left_out_count && i < LEFT_OUT_SHOWN; i++)
@@ -200,7 +228,7 @@ static char *describe(const struct importing *x, const struct import_summary *su
 }
 
 int import_take(struct db *db, int64_t checkpoint, const char *text, const char *sizes, const char *origin,
-                struct import_summary *ret_summary, struct err *e)
+		struct import_summary *ret_summary, struct err *e)
 {
 	struct importing x = { .given = sizes };
 	struct import_summary sum = { 0 };
@@ -213,8 +241,9 @@ int import_take(struct db *db, int64_t checkpoint, const char *text, const char 
 	for (size_t i = 0; rc == 0 && i < x.results.count; i++)
 		rc = add_row(&x, &x.results.at[i], e);
 	if (rc == 0 && x.count == 0)
-		rc = err_set(e, ERR_INPUT, "none of %zu configurations has a tuning parameter of kernel %s with a number", x.results.count,
-		             context_kernel(x.l.ctx));
+		rc = err_set(e, ERR_INPUT,
+			     "none of the %zu configurations gives a number for a tuning parameter of kernel %s",
+			     x.results.count, context_kernel(x.l.ctx));
 	if (rc == 0) {
 		qsort(x.rows, x.count, sizeof x.rows[0], alike_and_faster);
 		rc = record_all(db, &x, origin, &sum, &best, e);

@@ -1,5 +1,5 @@
-/* import_results: see import_results.h. T4: results-schema.json of Kernel Tuner (schema/T4/1.0.0); real files write `compilation` where it
- * says `compilation_time`. Times are milliseconds in both formats. */
+/* import_results: see import_results.h. T4 is defined by Kernel Tuner's results-schema.json (schema/T4/1.0.0). Real
+ * files write `compilation` where the schema says `compilation_time`. Times are milliseconds in both formats. */
 #include "core/jobs/import_results.h"
 
 #include <ctype.h>
@@ -13,16 +13,25 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define MS_MAX 1e12 /* thirty years: no time of a kernel, nor of its compiler */
+#define MS_MAX 1e12 /* thirty years: longer than any kernel or compiler takes */
 
-/* What T4 calls an outcome. The first word of a status is written, and each word is read as the first status that it stands for. */
-static const struct { const char *word; enum measurement_status status; } outcomes[] = {
-	{ "correct", MEASUREMENT_OK },          { "constraints", MEASUREMENT_PRUNED },      { "compile", MEASUREMENT_COMPILE },
-	{ "correctness", MEASUREMENT_WRONG },   { "runtime", MEASUREMENT_CRASH },           { "timeout", MEASUREMENT_TIMEOUT },
-	{ "correctness", MEASUREMENT_IMPOSSIBLE }, { "constraints", MEASUREMENT_UNSUPPORTED }, { "runtime", MEASUREMENT_ERROR },
+/* Names of outcomes in T4. Writing uses the first word of a status; reading uses the first status of a word. */
+static const struct {
+	const char *word;
+	enum measurement_status status;
+} outcomes[] = {
+	{ "correct", MEASUREMENT_OK },
+	{ "constraints", MEASUREMENT_PRUNED },
+	{ "compile", MEASUREMENT_COMPILE },
+	{ "correctness", MEASUREMENT_WRONG },
+	{ "runtime", MEASUREMENT_CRASH },
+	{ "timeout", MEASUREMENT_TIMEOUT },
+	{ "correctness", MEASUREMENT_IMPOSSIBLE },
+	{ "constraints", MEASUREMENT_UNSUPPORTED },
+	{ "runtime", MEASUREMENT_ERROR },
 };
 
-/* --- reading -------------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static double number(const json_t *object, const char *key)
 {
@@ -30,7 +39,7 @@ static double number(const json_t *object, const char *key)
 	return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-/* What a parameter can be called in a context. */
+/* Whether a context could have a parameter of this name. */
 static bool is_name(const char *text)
 {
 	const char *c = text;
@@ -47,16 +56,17 @@ static void add_param(struct buf *out, const char *name, const json_t *value)
 	if (json_is_real(value))
 		buf_addf(out, "%.17g", json_real_value(value));
 	else
-		buf_addf(out, "%" JSON_INTEGER_FORMAT, json_is_integer(value) ? json_integer_value(value) : (json_int_t)json_is_true(value));
+		buf_addf(out, "%" JSON_INTEGER_FORMAT,
+			 json_is_integer(value) ? json_integer_value(value) : (json_int_t)json_is_true(value));
 }
 
 static void read_runs(const json_t *list, struct import_result *r)
 {
 	const json_t *v;
 	size_t i;
-	json_array_foreach(list, i, v)
-		if (json_is_number(v) && json_number_value(v) > 0 && json_number_value(v) < MS_MAX)
-			*MEM_PUSH(r->runs_ms, r->run_count) = json_number_value(v);
+	json_array_foreach(list, i,
+			   v) if (json_is_number(v) && json_number_value(v) > 0 && json_number_value(v) < MS_MAX) *
+		MEM_PUSH(r->runs_ms, r->run_count) = json_number_value(v);
 }
 
 static double mean(const double *values, size_t count)
@@ -67,7 +77,7 @@ static double mean(const double *values, size_t count)
 	return count ? sum / (double)count : NAN;
 }
 
-/* A time makes it one that is timed; without one it is none, whatever the file calls it. */
+/* A configuration counts as timed only with a plausible time, whatever the file calls it. */
 static void settle(struct import_result *r, enum measurement_status status)
 {
 	double ms = isnan(r->ms) ? mean(r->runs_ms, r->run_count) : r->ms;
@@ -77,8 +87,12 @@ static void settle(struct import_result *r, enum measurement_status status)
 
 static void read_cached(const json_t *keys, const json_t *entry, struct import_result *r)
 {
-	static const struct { const char *word; enum measurement_status status; } failures[] = {
-		{ "CompilationFailedConfig", MEASUREMENT_COMPILE }, { "RuntimeFailedConfig", MEASUREMENT_CRASH },
+	static const struct {
+		const char *word;
+		enum measurement_status status;
+	} failures[] = {
+		{ "CompilationFailedConfig", MEASUREMENT_COMPILE },
+		{ "RuntimeFailedConfig", MEASUREMENT_CRASH },
 		{ "InvalidConfig", MEASUREMENT_PRUNED },
 	};
 	const json_t *key, *time = json_object_get(entry, "time");
@@ -86,9 +100,8 @@ static void read_cached(const json_t *keys, const json_t *entry, struct import_r
 	enum measurement_status status = json_is_number(time) ? MEASUREMENT_OK : MEASUREMENT_ERROR;
 	struct buf params = BUF_INIT;
 	size_t i;
-	json_array_foreach(keys, i, key)
-		if (json_is_string(key))
-			add_param(&params, json_string_value(key), json_object_get(entry, json_string_value(key)));
+	json_array_foreach(keys, i, key) if (json_is_string(key))
+		add_param(&params, json_string_value(key), json_object_get(entry, json_string_value(key)));
 	for (i = 0; word && i < MEM_COUNT(failures); i++)
 		status = strcmp(failures[i].word, word) == 0 ? failures[i].status : status;
 	*r = (struct import_result){ .params = buf_steal(&params), .ms = number(entry, "time"), .compile_ms = NAN };
@@ -96,13 +109,16 @@ static void read_cached(const json_t *keys, const json_t *entry, struct import_r
 	settle(r, status);
 }
 
-/* Milliseconds of a measurement in its own unit. */
+/* Converts a measurement from its own unit. */
 static double in_ms(const json_t *measurement)
 {
 	const char *unit = json_string_value(json_object_get(measurement, "unit"));
 	double value = number(measurement, "value");
-	return unit == NULL ? value : strcmp(unit, "s") == 0 ? value * 1e3 : strcmp(unit, "us") == 0 ? value / 1e3
-	     : strcmp(unit, "ns") == 0 ? value / 1e6 : value;
+	return unit == NULL              ? value
+	       : strcmp(unit, "s") == 0  ? value * 1e3
+	       : strcmp(unit, "us") == 0 ? value / 1e3
+	       : strcmp(unit, "ns") == 0 ? value / 1e6
+					 : value;
 }
 
 static void read_t4(const json_t *entry, struct import_result *r)
@@ -112,16 +128,18 @@ static void read_t4(const json_t *entry, struct import_result *r)
 	enum measurement_status status = MEASUREMENT_ERROR;
 	struct buf params = BUF_INIT;
 	size_t i;
-	json_object_foreach(json_object_get(entry, "configuration"), name, value)
-		add_param(&params, name, value);
+	json_object_foreach(json_object_get(entry, "configuration"), name, value) add_param(&params, name, value);
 	for (i = MEM_COUNT(outcomes); invalidity && i-- > 0;)
 		status = strcmp(outcomes[i].word, invalidity) == 0 ? outcomes[i].status : status;
-	*r = (struct import_result){ .params = buf_steal(&params), .ms = NAN, .compile_ms = number(times, "compilation_time") };
+	*r = (struct import_result){ .params = buf_steal(&params),
+				     .ms = NAN,
+				     .compile_ms = number(times, "compilation_time") };
 	if (isnan(r->compile_ms))
 		r->compile_ms = number(times, "compilation");
 	if (!(r->compile_ms >= 0 && r->compile_ms < MS_MAX))
 		r->compile_ms = NAN;
-	json_array_foreach(json_object_get(entry, "measurements"), i, m) {
+	json_array_foreach(json_object_get(entry, "measurements"), i, m)
+	{
 		name = json_string_value(json_object_get(m, "name"));
 		value = json_object_get(m, "value");
 		if (name && strcmp(name, "time") == 0)
@@ -135,7 +153,7 @@ static void read_t4(const json_t *entry, struct import_result *r)
 	settle(r, status);
 }
 
-/* Kernel Tuner appends a line at a time and writes the closing braces when it ends. */
+/* Kernel Tuner appends line by line and writes the closing braces at the end, so try again with them added. */
 static json_t *load(const char *text, size_t len, json_error_t *ret_bad)
 {
 	json_error_t ignored;
@@ -156,27 +174,30 @@ int import_results_read(const char *text, size_t len, struct import_results *ret
 {
 	struct import_results r = { 0 };
 	json_error_t bad;
-	json_t *root = load(text, len, &bad), *cache = json_object_get(root, "cache"), *results = json_object_get(root, "results"), *entry;
+	json_t *root = load(text, len, &bad), *cache = json_object_get(root, "cache"),
+	       *results = json_object_get(root, "results"), *entry;
 	const char *key;
 	size_t i;
 	if (root == NULL)
-		return err_set(e, ERR_INPUT, "line %d: %s; expected a cache file of Kernel Tuner or T4 results (JSON)", bad.line, bad.text);
+		return err_set(e, ERR_INPUT, "line %d: %s; expected a cache file of Kernel Tuner or T4 results (JSON)",
+			       bad.line, bad.text);
 	if (!json_is_object(cache) && !json_is_array(results)) {
 		json_decref(root);
-		return err_set(e, ERR_INPUT, "neither \"cache\" nor \"results\" is there; expected a cache file of Kernel Tuner or T4 results");
+		return err_set(
+			e, ERR_INPUT,
+			"neither \"cache\" nor \"results\" found; expected a cache file of Kernel Tuner or T4 results");
 	}
 	r.format = mem_str(cache ? "Kernel Tuner's cache" : "T4 results");
 	r.device = mem_str(json_string_value(json_object_get(root, "device_name")));
 	json_object_foreach(cache, key, entry)
 		read_cached(json_object_get(root, "tune_params_keys"), entry, MEM_PUSH(r.at, r.count));
-	json_array_foreach(results, i, entry)
-		read_t4(entry, MEM_PUSH(r.at, r.count));
+	json_array_foreach(results, i, entry) read_t4(entry, MEM_PUSH(r.at, r.count));
 	json_decref(root);
 	*ret_results = r;
 	return 0;
 }
 
-/* --- writing -------------------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static json_t *configuration(const char *params)
 {
@@ -188,7 +209,8 @@ static json_t *configuration(const char *params)
 		long long whole = strtoll(value, &end, 10);
 		if (name < n) {
 			char *key = mem_strn(at, name);
-			json_object_set_new(object, key, *end || errno ? json_real(strtod(value, NULL)) : json_integer(whole));
+			json_object_set_new(object, key,
+					    *end || errno ? json_real(strtod(value, NULL)) : json_integer(whole));
 			free(key);
 		}
 		free(value);
@@ -222,8 +244,8 @@ static json_t *result_json(const struct import_result *r, const char *word)
 		add_measurement(measurements, "sizes", json_string(r->sizes), "");
 	if (r->proven)
 		add_measurement(measurements, "proven", json_integer(1), "");
-	json_t *object = json_pack("{s:o, s:o, s:s, s:i, s:o}", "configuration", configuration(r->params), "times", times, "invalidity", word,
-	                           "correctness", good, "measurements", measurements);
+	json_t *object = json_pack("{s:o, s:o, s:s, s:i, s:o}", "configuration", configuration(r->params), "times",
+				   times, "invalidity", word, "correctness", good, "measurements", measurements);
 	if (good)
 		json_object_set_new(object, "objectives", json_pack("[s]", "time"));
 	if (r->created_ms)
@@ -264,7 +286,7 @@ void import_results_write(const struct import_results *results, struct buf *out)
 	buf_adds(out, "\n]}\n");
 }
 
-/* --- both ------------------------------------------------------------------------------------------------------------------ */
+/* --- both --------------------------------------------------------------------------------------------------------- */
 
 static void result_fini(struct import_result *r)
 {

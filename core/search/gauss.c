@@ -1,21 +1,47 @@
-/* gauss: Matérn 5/2 with one length per dimension; lengths and noise follow the likelihood by random steps; see gauss.h. */
+/* gauss: a Gaussian process whose covariance is partly additive over the dimensions and partly joint (Matérn 5/2),
+ * with one length per dimension; see gauss.h. The additive part learns what each parameter does alone from a handful
+ * of points, the joint part learns what several do together. A search spends most of its time here, so everything
+ * works on GAUSS_LANES numbers at once, in single precision. */
 #include "core/search/gauss.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 
-/* Priors of the settings, natural logarithms: a length of half the range, a noise of a thousandth, both loose. Lengths grow with the
- * root of the dimensions, or no two points of a large space would know of each other: Hvarfner, Hellsten, Nardi, "Vanilla Bayesian
- * optimization performs great in high dimensions" (ICML 2024). */
+/* The additive share of the covariance; chosen by figures (docs/search.md). */
+#define ADDITIVE 0.6f
+/* Priors of the settings, natural logarithms: a length of half the range and a noise of a thousandth, both loose.
+ * Lengths grow with the root of the dimensions; otherwise no two points of a large space would tell about each
+ * other: Hvarfner, Hellsten, Nardi, "Vanilla Bayesian optimization performs great in high dimensions" (ICML 2024). */
 #define WEIGHT_MEAN 1.0
 #define WEIGHT_DIMS 4.0
 #define WEIGHT_DEVIATION 1.0
 #define NOISE_MEAN (-7.0)
 #define NOISE_DEVIATION 1.5
+/* Added to the diagonal: single precision cannot factor an almost singular matrix. */
+#define JITTER 1e-5f
+
+/* A vector of GCC and Clang, which becomes whatever registers the processor has. */
+typedef float lanes __attribute__((vector_size(GAUSS_LANES * sizeof(float))));
+typedef float lanes_in_memory
+	__attribute__((vector_size(GAUSS_LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
+typedef int32_t bits __attribute__((vector_size(GAUSS_LANES * sizeof(int32_t))));
+
+#define AT(row, i) (*(lanes_in_memory *)((row) + (i)))
+#define GET(row, i) (*(const lanes_in_memory *)((row) + (i)))
+/* a where the mask is set, else b. */
+#define CHOOSE(mask, a, b) ((lanes)(((bits)(a) & (mask)) | ((bits)(b) & ~(mask))))
+
+/* One version per generation of processors; the loader chooses. Sanitizers and other processors get one version.
+ * Results are equal. */
+#if defined(__x86_64__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) &&           \
+	!defined(__SANITIZE_THREAD__)
+#define FAST __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define FAST
+#endif
 
 static double weight_mean(size_t dims)
 {
@@ -26,244 +52,271 @@ void search_gauss_init(struct search_gauss *g, size_t dims, size_t room)
 {
 	size_t stride = (room + GAUSS_LANES - 1) / GAUSS_LANES * GAUSS_LANES;
 	*g = (struct search_gauss){ .dims = dims, .room = room, .stride = stride, .noise = exp(NOISE_MEAN) };
-	g->x = MEM_NEW_N(float, stride * dims + 1);
+	g->x = MEM_NEW_N(float, stride *dims + 1);
+	g->scaled = MEM_NEW_N(float, stride *dims + 1);
 	g->y = MEM_NEW_N(double, room);
 	g->weights = MEM_NEW_N(double, dims + 1);
 	for (size_t d = 0; d < dims; d++)
 		g->weights[d] = exp(weight_mean(dims));
-	g->chol = MEM_NEW_N(double, room * stride);
-	g->alpha = MEM_NEW_N(double, stride);
-	g->scratch = MEM_NEW_N(double, stride);
-	g->chol32 = MEM_NEW_N(float, room * room);
-	g->inverse32 = MEM_NEW_N(float, room);
-	g->alpha32 = MEM_NEW_N(float, room);
+	g->upper = MEM_NEW_N(float, stride *stride);
+	g->lower = MEM_NEW_N(float, stride *stride);
+	g->inverse = MEM_NEW_N(float, stride);
+	g->alpha = MEM_NEW_N(float, stride);
+	g->scratch = MEM_NEW_N(float, stride);
 }
 
 void search_gauss_fini(struct search_gauss *g)
 {
 	free(g->x);
+	free(g->scaled);
 	free(g->y);
 	free(g->weights);
-	free(g->chol);
+	free(g->upper);
+	free(g->lower);
+	free(g->inverse);
 	free(g->alpha);
 	free(g->scratch);
-	free(g->chol32);
-	free(g->inverse32);
-	free(g->alpha32);
 	*g = (struct search_gauss){ 0 };
 }
 
-/* Everything below that runs over GAUSS_LANES numbers at once is written so that a compiler turns it into vector instructions:
- * loops of constant length, no sum whose order would change, no calls. */
-
-/* GCC's and Clang's vectors, which become whatever the machine has. */
-typedef float four __attribute__((vector_size(4 * sizeof(float)), aligned(sizeof(float))));
-
-/* e^-r for r >= 0, within 3e-7: 2^whole by its bits, the rest by a polynomial (Taylor's of e^x for |x| <= ln(2)/2). */
-static inline void exp_minus(float r[GAUSS_LANES])
+/* Covariances of the points in `point` (a vector per dimension) with measured point i; all are scaled. Inlined and
+ * without vectors by value, because their calling convention depends on the processor. */
+static inline __attribute__((always_inline)) void covariance(const struct search_gauss *g, const lanes *point, size_t i,
+							     lanes *ret)
 {
-	for (int l = 0; l < GAUSS_LANES; l++) {
-		float t = r[l] < 86 ? r[l] * -1.44269504f : -86 * 1.44269504f;
-		int32_t whole = (int32_t)(t - 0.5f);
-		float x = (t - (float)whole) * 0.693147181f;
-		union { int32_t bits; float value; } power = { .bits = (whole + 127) * (1 << 23) };
-		r[l] = power.value * (1 + x * (1 + x * (0.5f + x * (1 / 6.0f + x * (1 / 24.0f + x * (1 / 120.0f + x * (1 / 720.0f)))))));
+	lanes s = { 0 }, far = { 0 };
+	for (size_t d = 0; d < g->dims; d++) {
+		lanes apart = point[d] - g->scaled[d * g->stride + i];
+		s += apart * apart;
+		far += (lanes)((bits)apart & 0x7fffffff);
 	}
+	/* Matérn: (1 + r + r²/3) e^-r with r² = 5 s. The root is Newton's, from a guess on the bits; 1e-12 keeps it
+	 * finite at 0. */
+	s = 5 * s + 1e-12f;
+	lanes root = (lanes)(0x5f3759df - ((bits)s >> 1));
+	root *= 1.5f - 0.5f * s * root * root;
+	root *= 1.5f - 0.5f * s * root * root;
+	lanes r = s * root;
+	/* e^-r is 2^whole by its bits, times Taylor's polynomial for |x| <= ln(2) / 2; nothing remains beyond r =
+	 * 80. */
+	lanes t = CHOOSE(r < 80, r * -1.44269504f, (lanes){ 0 });
+	bits whole = __builtin_convertvector(t - 0.5f, bits);
+	lanes x = (t - __builtin_convertvector(whole, lanes)) * 0.693147181f;
+	lanes e = (lanes)((whole + 127) << 23) *
+		  (1 + x * (1 + x * (0.5f + x * (1 / 6.0f + x * (1 / 24.0f + x * (1 / 120.0f))))));
+	lanes joint = CHOOSE(r < 80, (1 + r + r * r * (1 / 3.0f)) * e, (lanes){ 0 });
+	*ret = (1 - ADDITIVE) * joint + ADDITIVE - g->slope * far;
 }
 
-/* From squared distances to covariances. */
-static inline void matern(float s[GAUSS_LANES])
-{
-	float r[GAUSS_LANES], e[GAUSS_LANES];
-	for (int l = 0; l < GAUSS_LANES; l++)
-		r[l] = e[l] = sqrtf(5 * s[l]);
-	exp_minus(e);
-	for (int l = 0; l < GAUSS_LANES; l++)
-		s[l] = (1 + r[l] + r[l] * r[l] * (1 / 3.0f)) * e[l];
-}
+/* --- learning ----------------------------------------------------------------------------------------------------- */
 
-/* to -= factor * row, from the lanes that hold column `from` on. */
-static inline void subtract(const struct search_gauss *g, double *to, const double *row, double factor, size_t from)
+/* Factors the covariance matrix of the measured points. Columns behind the last point are computed along and never
+ * read. */
+FAST static void factor(struct search_gauss *g)
 {
-	for (size_t at = from / GAUSS_LANES * GAUSS_LANES; at < g->count; at += GAUSS_LANES)
-		for (int l = 0; l < GAUSS_LANES; l++)
-			to[at + (size_t)l] -= factor * row[at + (size_t)l];
-}
-
-static void covariances(const struct search_gauss *g, size_t i, const float *weights, double *row)
-{
-	for (size_t at = i / GAUSS_LANES * GAUSS_LANES; at < g->count; at += GAUSS_LANES) {
-		float s[GAUSS_LANES] = { 0 };
-		for (size_t d = 0; d < g->dims; d++) {
-			const float *x = g->x + d * g->stride;
-			for (int l = 0; l < GAUSS_LANES; l++)
-				s[l] += weights[d] * (x[at + (size_t)l] - x[i]) * (x[at + (size_t)l] - x[i]);
-		}
-		matern(s);
-		for (int l = 0; l < GAUSS_LANES; l++)
-			row[at + (size_t)l] = (double)s[l];
+	size_t n = g->count, dims = g->dims, stride = g->stride;
+	lanes point[dims + 1];
+	double reach = 1e-12;
+	for (size_t d = 0; d < dims; d++) {
+		float w = (float)sqrt(g->weights[d]);
+		reach += sqrt(g->weights[d]);
+		for (size_t i = 0; i < n; i += GAUSS_LANES)
+			AT(g->scaled + d * stride, i) = w * GET(g->x + d * stride, i);
 	}
-}
-
-/* The covariance's factor, a column of the lower triangle per row of memory; the diagonal's addition keeps it positive. Columns behind
- * the last point are copies of stale or zero points: they are computed along and never looked at. */
-static void factor(struct search_gauss *g)
-{
-	float weights[g->dims + 1];
-	for (size_t d = 0; d < g->dims; d++)
-		weights[d] = (float)g->weights[d];
-	for (size_t i = 0; i < g->count; i++) {
-		double *row = g->chol + i * g->stride;
-		covariances(g, i, weights, row);
-		row[i] = 1 + g->noise + 1e-6;
-		for (size_t k = 0; k < i; k++)
-			subtract(g, row, g->chol + k * g->stride, g->chol[k * g->stride + i], i);
-		double pivot = sqrt(fmax(row[i], 1e-9)), inverse = 1 / pivot;
+	g->slope = (float)(ADDITIVE / reach);
+	for (size_t i = 0; i < n; i++) {
+		float *row = g->upper + i * stride;
 		size_t first = i / GAUSS_LANES * GAUSS_LANES;
+		for (size_t c = first; c < n; c += GAUSS_LANES) {
+			for (size_t d = 0; d < dims; d++)
+				point[d] = GET(g->scaled + d * stride, c);
+			lanes from;
+			covariance(g, point, i, &from);
+			AT(row, c) = from;
+		}
+		row[i] = 1 + (float)g->noise + JITTER;
+		/* Four vectors, or two sums, at once: one alone would wait for its own previous subtraction. */
+		size_t c = first;
+		for (; c + 3 * GAUSS_LANES < n; c += 4 * GAUSS_LANES) {
+			lanes s0 = GET(row, c), s1 = GET(row, c + GAUSS_LANES), s2 = GET(row, c + 2 * GAUSS_LANES),
+			      s3 = GET(row, c + 3 * GAUSS_LANES);
+			for (size_t k = 0; k < i; k++) {
+				const float *other = g->upper + k * stride;
+				s0 -= other[i] * GET(other, c);
+				s1 -= other[i] * GET(other, c + GAUSS_LANES);
+				s2 -= other[i] * GET(other, c + 2 * GAUSS_LANES);
+				s3 -= other[i] * GET(other, c + 3 * GAUSS_LANES);
+			}
+			AT(row, c) = s0;
+			AT(row, c + GAUSS_LANES) = s1;
+			AT(row, c + 2 * GAUSS_LANES) = s2;
+			AT(row, c + 3 * GAUSS_LANES) = s3;
+		}
+		for (; c < n; c += GAUSS_LANES) {
+			lanes even = GET(row, c), odd = { 0 };
+			size_t k = 0;
+			for (; k + 1 < i; k += 2) {
+				const float *other = g->upper + k * stride;
+				even -= other[i] * GET(other, c);
+				odd -= other[i + stride] * GET(other + stride, c);
+			}
+			if (k < i)
+				even -= g->upper[k * stride + i] * GET(g->upper + k * stride, c);
+			AT(row, c) = even + odd;
+		}
+		float pivot = sqrtf(fmaxf(row[i], JITTER));
+		g->inverse[i] = 1 / pivot;
+		for (c = first; c < n; c += GAUSS_LANES)
+			AT(row, c) *= g->inverse[i];
 		for (size_t j = first; j < i; j++)
 			row[j] = 0;
-		for (size_t at = first; at < g->count; at += GAUSS_LANES)
-			for (int l = 0; l < GAUSS_LANES; l++)
-				row[at + (size_t)l] *= inverse;
 		row[i] = pivot;
 	}
 }
 
-/* In place; out has a stride of elements. */
-static void solve(const struct search_gauss *g, double *out)
+/* Solves upper' upper x = out in place. `out` has `stride` elements; those behind the last point become 0. */
+FAST static void solve(const struct search_gauss *g, float *out)
 {
 	size_t n = g->count;
 	for (size_t k = 0; k < n; k++) {
-		const double *row = g->chol + k * g->stride;
-		double own = out[k] / row[k];
-		subtract(g, out, row, own, k);
+		const float *row = g->upper + k * g->stride;
+		float own = out[k] * g->inverse[k];
+		for (size_t c = k / GAUSS_LANES * GAUSS_LANES; c < n; c += GAUSS_LANES)
+			AT(out, c) -= own * GET(row, c);
 		out[k] = own;
 	}
+	for (size_t i = n; i < g->stride; i++)
+		out[i] = 0;
 	for (size_t i = n; i-- > 0;) {
-		const double *row = g->chol + i * g->stride;
-		double sum[GAUSS_LANES] = { 0 };
-		size_t at = i + 1;
-		for (; at < n && at % GAUSS_LANES; at++)
-			sum[0] += row[at] * out[at];
-		for (; at + GAUSS_LANES <= n; at += GAUSS_LANES)
-			for (int l = 0; l < GAUSS_LANES; l++)
-				sum[l] += row[at + (size_t)l] * out[at + (size_t)l];
-		for (; at < n; at++)
-			sum[0] += row[at] * out[at];
-		for (int l = 1; l < GAUSS_LANES; l++)
-			sum[0] += sum[l];
-		out[i] = (out[i] - sum[0]) / row[i];
+		const float *row = g->upper + i * g->stride;
+		lanes sums = { 0 };
+		float own = out[i], sum = 0;
+		out[i] = 0;
+		/* The factor is 0 before column i. */
+		for (size_t c = i / GAUSS_LANES * GAUSS_LANES; c < n; c += GAUSS_LANES)
+			sums += GET(row, c) * GET(out, c);
+		for (int l = 0; l < GAUSS_LANES; l++)
+			sum += sums[l];
+		out[i] = (own - sum) * g->inverse[i];
 	}
 }
 
-/* Factor, mean, scale and weights of the measurements under the present settings; the log likelihood with priors. */
+/* Computes factor, mean, scale and alpha under the present settings. Returns the log likelihood with priors. */
 static double condition(struct search_gauss *g)
 {
 	size_t n = g->count;
-	double *along = g->scratch, top = 0, bottom = 0, fit = 0, log_det = 0, prior = 0;
+	double top = 0, bottom = 0, fit = 0, log_det = 0, prior = 0;
 	factor(g);
-	for (size_t i = 0; i < n; i++)
-		along[i] = 1;
-	solve(g, along);
+	for (size_t i = 0; i < g->stride; i++)
+		g->scratch[i] = i < n;
+	solve(g, g->scratch);
 	for (size_t i = 0; i < n; i++) {
-		top += along[i] * g->y[i];
-		bottom += along[i];
+		top += (double)g->scratch[i] * g->y[i];
+		bottom += (double)g->scratch[i];
 	}
 	g->mean = top / bottom;
 	for (size_t i = 0; i < n; i++)
-		g->alpha[i] = g->y[i] - g->mean;
+		g->alpha[i] = (float)(g->y[i] - g->mean);
 	solve(g, g->alpha);
 	for (size_t i = 0; i < n; i++) {
-		fit += (g->y[i] - g->mean) * g->alpha[i];
-		log_det += log(g->chol[i * g->stride + i]);
+		fit += (g->y[i] - g->mean) * (double)g->alpha[i];
+		log_det -= log((double)g->inverse[i]);
 	}
-	/* One made-up measurement of the expected size keeps the scale sane while there are few. */
-	g->scale = (fit + 1) / (double)(n + 1);
+	/* One invented measurement of the expected size keeps the scale plausible while there are few. */
+	g->scale = (fmax(fit, 0) + 1) / (double)(n + 1);
 	for (size_t d = 0; d < g->dims; d++)
 		prior += pow((log(g->weights[d]) - weight_mean(g->dims)) / WEIGHT_DEVIATION, 2);
 	prior += pow((log(g->noise) - NOISE_MEAN) / NOISE_DEVIATION, 2);
 	return -0.5 * (double)(n + 1) * log(g->scale) - log_det - 0.5 * prior;
 }
 
-static void improve(struct search_gauss *g, struct shuffle *random)
-{
-	double kept[g->dims + 1], noise = g->noise;
-	memcpy(kept, g->weights, g->dims * sizeof kept[0]);
-	/* Mostly one setting at a time; sometimes all. */
-	size_t which = search_shuffle_below(random, g->dims + 2);
-	double size = search_shuffle_uniform(random) < 0.5 ? 3.0 : 1.0;
-	for (size_t d = 0; d < g->dims; d++)
-		if (which == d || which == g->dims + 1)
-			g->weights[d] *= exp(size * (2 * search_shuffle_uniform(random) - 1));
-	if (which >= g->dims)
-		g->noise *= exp(size * (2 * search_shuffle_uniform(random) - 1));
-	double score = condition(g);
-	if (score > g->score) {
-		g->score = score;
-		return;
-	}
-	memcpy(g->weights, kept, g->dims * sizeof kept[0]);
-	g->noise = noise;
-}
-
-void search_gauss_fit(struct search_gauss *g, const float *x, const double *y, size_t count, size_t steps, struct shuffle *random)
+/* Settings follow their posterior (Metropolis et al. 1953) instead of the largest likelihood: what a search proposes
+ * over several steps then covers all settings that fit the measurements. */
+void search_gauss_fit(struct search_gauss *g, const float *x, const double *y, size_t count, size_t steps,
+		      struct search_shuffle *random)
 {
 	size_t n = g->count = count < g->room ? count : g->room;
+	double kept[g->dims + 1];
+	bool current = true;
 	for (size_t i = 0; i < n; i++)
 		for (size_t d = 0; d < g->dims; d++)
 			g->x[d * g->stride + i] = x[i * g->dims + d];
 	memcpy(g->y, y, n * sizeof *y);
-	g->score = condition(g);
-	for (size_t i = 0; i < steps; i++)
-		improve(g, random);
-	condition(g);
-	for (size_t i = 0; i < n; i++) {
-		for (size_t k = 0; k < i; k++)
-			g->chol32[i * n + k] = (float)g->chol[k * g->stride + i];
-		g->inverse32[i] = (float)(1 / g->chol[i * g->stride + i]);
-		g->alpha32[i] = (float)g->alpha[i];
+	double score = condition(g);
+	for (size_t i = 0; i < steps; i++) {
+		double noise = g->noise, size = search_shuffle_uniform(random) < 0.5 ? 3 : 1;
+		memcpy(kept, g->weights, g->dims * sizeof kept[0]);
+		/* Mostly one setting changes, sometimes all. */
+		size_t which = search_shuffle_below(random, g->dims + 2);
+		for (size_t d = 0; d < g->dims; d++)
+			if (which == d || which == g->dims + 1)
+				g->weights[d] *= exp(size * (2 * search_shuffle_uniform(random) - 1));
+		if (which >= g->dims)
+			g->noise *= exp(size * (2 * search_shuffle_uniform(random) - 1));
+		double now = condition(g);
+		current = now > score + log(search_shuffle_uniform(random) + 1e-300);
+		if (current) {
+			score = now;
+			continue;
+		}
+		memcpy(g->weights, kept, g->dims * sizeof kept[0]);
+		g->noise = noise;
 	}
+	if (!current)
+		condition(g);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k <= i; k++)
+			g->lower[i * g->stride + k] = g->upper[k * g->stride + i];
 }
 
-/* sum -= row × v, over the first n of v: where the time goes, so its four vectors stay in registers by being named. */
-static inline void eliminate(float sum[GAUSS_LANES], const float *row, float (*v)[GAUSS_LANES], size_t n)
+/* --- predictions -------------------------------------------------------------------------------------------------- */
+
+FAST void search_gauss_mean(const struct search_gauss *g, const float *x, size_t stride, size_t count, float *ret_mean,
+			    float *ret_nearest)
 {
-	four a = *(four *)sum, b = *(four *)(sum + 4), c = *(four *)(sum + 8), d = *(four *)(sum + 12);
-	for (size_t k = 0; k < n; k++) {
-		a -= row[k] * *(four *)v[k];
-		b -= row[k] * *(four *)(v[k] + 4);
-		c -= row[k] * *(four *)(v[k] + 8);
-		d -= row[k] * *(four *)(v[k] + 12);
+	lanes point[g->dims + 1];
+	for (size_t p = 0; p < count; p += GAUSS_LANES) {
+		lanes mean = { 0 }, nearest = { 0 };
+		for (size_t d = 0; d < g->dims; d++)
+			point[d] = (float)sqrt(g->weights[d]) * GET(x + d * stride, p);
+		for (size_t i = 0; i < g->count; i++) {
+			lanes c;
+			covariance(g, point, i, &c);
+			mean += c * g->alpha[i];
+			nearest = CHOOSE(c > nearest, c, nearest);
+		}
+		AT(ret_mean, p) = mean + (float)g->mean;
+		AT(ret_nearest, p) = nearest;
 	}
-	*(four *)sum = a;
-	*(four *)(sum + 4) = b;
-	*(four *)(sum + 8) = c;
-	*(four *)(sum + 12) = d;
 }
 
-void search_gauss_predict(const struct search_gauss *g, float (*x)[GAUSS_LANES], float ret_mean[GAUSS_LANES],
-                          float ret_deviation[GAUSS_LANES])
+double search_gauss_most(const struct search_gauss *g, double nearest)
+{
+	return sqrt(fmax(1 - nearest * nearest / (1 + g->noise), 1e-6) * g->scale);
+}
+
+FAST void search_gauss_deviation(const struct search_gauss *g, const float *x, size_t stride,
+				 const size_t which[GAUSS_LANES], float ret_deviation[GAUSS_LANES])
 {
 	size_t n = g->count;
-	float v[n][GAUSS_LANES], mean[GAUSS_LANES] = { 0 }, seen[GAUSS_LANES] = { 0 };
-	for (size_t i = 0; i < n; i++) {
-		float sum[GAUSS_LANES] = { 0 };
-		for (size_t d = 0; d < g->dims; d++) {
-			float at = g->x[d * g->stride + i], weight = (float)g->weights[d];
-			for (int l = 0; l < GAUSS_LANES; l++)
-				sum[l] += weight * (x[d][l] - at) * (x[d][l] - at);
-		}
-		matern(sum);
+	lanes point[g->dims + 1], v[n + 1], known = { 0 };
+	for (size_t d = 0; d < g->dims; d++)
 		for (int l = 0; l < GAUSS_LANES; l++)
-			mean[l] += sum[l] * g->alpha32[i];
-		eliminate(sum, g->chol32 + i * n, v, i);
-		for (int l = 0; l < GAUSS_LANES; l++) {
-			v[i][l] = sum[l] * g->inverse32[i];
-			seen[l] += v[i][l] * v[i][l];
+			point[d][l] = (float)sqrt(g->weights[d]) * x[d * stride + which[l]];
+	for (size_t i = 0; i < n; i++) {
+		const float *row = g->lower + i * g->stride;
+		lanes even, odd = { 0 };
+		size_t k = 0;
+		covariance(g, point, i, &even);
+		for (; k + 1 < i; k += 2) {
+			even -= row[k] * v[k];
+			odd -= row[k + 1] * v[k + 1];
 		}
+		if (k < i)
+			even -= row[k] * v[k];
+		v[i] = (even + odd) * g->inverse[i];
+		known += v[i] * v[i];
 	}
-	for (int l = 0; l < GAUSS_LANES; l++) {
-		ret_mean[l] = mean[l] + (float)g->mean;
-		ret_deviation[l] = sqrtf(fmaxf(1 - seen[l], 1e-6f) * (float)g->scale);
-	}
+	for (int l = 0; l < GAUSS_LANES; l++)
+		ret_deviation[l] = sqrtf(fmaxf(1 - known[l], 1e-6f) * (float)g->scale);
 }

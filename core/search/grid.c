@@ -29,7 +29,7 @@ static float *add_feature(struct search_grid *g, size_t d)
 	return g->feature[g->features++] = MEM_NEW_N(float, g->sizes[d]);
 }
 
-/* Steps of a parameter are even in rank, its effects often in factors: half of each. */
+/* The mean of rank and logarithm: some parameters act in steps, others in factors. */
 static void add_place(struct search_grid *g, size_t d, const double *values)
 {
 	size_t n = g->sizes[d];
@@ -42,7 +42,7 @@ static void add_place(struct search_grid *g, size_t d, const double *values)
 	}
 }
 
-/* 1 - 1/odd part: 0 for powers of two, 2/3 for 3, 6, 12, … */
+/* 1 - 1/(odd part): 0 for powers of two, 2/3 for 3, 6, 12, … */
 static double oddness(double value)
 {
 	double whole;
@@ -54,14 +54,14 @@ static double oddness(double value)
 	return 1 - 1 / (double)n;
 }
 
-/* Hardware is built in powers of two: 128 and 112 are near and yet unlike. Where a parameter has both kinds of values, how far
- * each is from a power of two becomes a feature of its own. */
+/* Hardware is built in powers of two: 128 and 112 are close, and yet behave differently. A parameter with both kinds
+ * of values gets a second feature, the distance from a power of two. */
 static void add_oddness(struct search_grid *g, size_t d, const double *values)
 {
 	double most = 0;
 	for (size_t i = 0; values && i < g->sizes[d]; i++)
 		most = fmax(most, oddness(values[i]));
-	/* From 0 on they are numbers of methods rather than sizes. */
+	/* Values that begin with 0 number methods; they are not sizes. */
 	if (most == 0 || g->sizes[d] < 3 || values[0] == 0)
 		return;
 	float *feature = add_feature(g, d);
@@ -143,14 +143,6 @@ size_t search_grid_find(const struct search_grid *g, const uint16_t *indices)
 	return SEARCH_NONE;
 }
 
-size_t search_grid_hamming(const struct search_grid *g, size_t a, size_t b)
-{
-	size_t places = 0;
-	for (size_t d = 0; d < g->dims; d++)
-		places += search_grid_index(g, a, d) != search_grid_index(g, b, d);
-	return places;
-}
-
 void search_grid_neighbours(const struct search_grid *g, size_t point, size_t **points, size_t *count)
 {
 	uint16_t *indices = MEM_NEW_N(uint16_t, g->dims + 1);
@@ -168,7 +160,7 @@ void search_grid_neighbours(const struct search_grid *g, size_t point, size_t **
 	free(indices);
 }
 
-size_t search_grid_jump(const struct search_grid *g, struct shuffle *random, size_t point, size_t places)
+size_t search_grid_jump(const struct search_grid *g, struct search_shuffle *random, size_t point, size_t places)
 {
 	uint16_t *indices = MEM_NEW_N(uint16_t, g->dims + 1);
 	size_t found = SEARCH_NONE;

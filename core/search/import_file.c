@@ -1,4 +1,4 @@
-/* import_file: see import_file.h. gzread passes plain files through as they are. */
+/* import_file: see import_file.h. gzread returns plain files unchanged. */
 #include "core/search/import_file.h"
 
 #include <errno.h>
@@ -22,8 +22,8 @@ int import_file_read(const char *path, struct buf *text, struct err *e)
 	gzerror(f, &problem);
 	gzclose(f);
 	if (got > 0)
-		return err_set(e, ERR_INPUT, "%s: more than %d bytes of JSON; expected one space's measurements", path, BYTES_MAX);
+		return err_set(e, ERR_INPUT, "%s: more than %d bytes of JSON", path, BYTES_MAX);
 	if (got < 0)
-		return err_set(e, ERR_IO, "%s: cannot be read or unpacked (zlib's error %d): is the file complete?", path, problem);
+		return err_set(e, ERR_IO, "%s: cannot be read or unpacked (zlib error %d): is the file complete?", path, problem);
 	return 0;
 }

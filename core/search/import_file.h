@@ -1,11 +1,12 @@
-/* import_file: the text of a file that another tool wrote, plain or gzipped. Called by the importers and by `peakd workflow import`. */
+/* import_file: reads a JSON file of another tool, or one of our own, plain or gzipped. Called by core/search/simulate,
+ * core/transform/replay and `peakd workflow import`. */
 #ifndef PEAKD_CORE_SEARCH_IMPORT_FILE_H
 #define PEAKD_CORE_SEARCH_IMPORT_FILE_H
 
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Appends all of it. -ERR_IO when it cannot be read, -ERR_INPUT beyond a gibibyte. */
+/* Appends the whole text. Returns -ERR_IO when the file cannot be read, -ERR_INPUT beyond a gibibyte. */
 int import_file_read(const char *path, struct buf *text, struct err *e);
 
 #endif

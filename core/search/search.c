@@ -1,4 +1,5 @@
-/* search: the table of strategies and what they share: budget, preferred points, no point twice; see search.h. */
+/* search: the table of strategies, and what they share: the budget, preferred points, no point twice, random
+ * numbers; see search.h. */
 #include "core/search/search.h"
 
 #include <assert.h>
@@ -7,57 +8,40 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "core/search/annealing.h"
-#include "core/search/bandit.h"
-#include "core/search/bayes.h"
-#include "core/search/differential.h"
-#include "core/search/exhaustive.h"
-#include "core/search/forest.h"
-#include "core/search/genetic.h"
-#include "core/search/local.h"
-#include "core/search/random.h"
-#include "core/search/tabu.h"
 
 static const struct search_strategy *const strategies[] = {
-	&search_bayes, &search_exhaustive, &search_random, &search_local, &search_annealing, &search_genetic, &search_differential,
-	&search_tabu, &search_bandit, &search_forest,
+	&search_bayes,
+	&search_differential,
+	&search_random,
+	&search_exhaustive,
 };
 
 struct search {
 	const struct search_strategy *strategy;
 	void *state;
-	size_t points, left;     /* of the space; of the budget */
-	unsigned char *asked;    /* per point */
+	size_t points, left;  /* points of the space; evaluations left of the budget */
+	unsigned char *asked; /* per point */
 	size_t *preferred;
 	size_t preferred_count, preferred_next;
 };
 
-static const struct search_strategy *find(const char *name)
+int search_new(const char *name, const struct search_space *space, size_t budget, uint64_t seed,
+	       struct search **ret_search, struct err *e)
 {
-	for (size_t i = 0; i < MEM_COUNT(strategies); i++)
-		if (strcmp(strategies[i]->name, name) == 0)
-			return strategies[i];
-	return NULL;
-}
-
-static int unknown(const char *name, struct err *e)
-{
+	const struct search_strategy *strategy = NULL;
 	struct buf names = BUF_INIT;
-	for (size_t i = 0; i < MEM_COUNT(strategies); i++)
-		buf_addf(&names, ", %s", strategies[i]->name);
-	int rc = err_set(e, ERR_INPUT, "no search strategy '%s'; there are auto%s", name, buf_text(&names));
-	buf_fini(&names);
-	return rc;
-}
-
-int search_new(const char *name, const struct search_space *space, size_t budget, uint64_t seed, struct search **ret_search,
-               struct err *e)
-{
 	if (strcmp(name, "auto") == 0)
 		name = budget >= space->count ? "exhaustive" : "bayes";
-	const struct search_strategy *strategy = find(name);
+	for (size_t i = 0; i < MEM_COUNT(strategies); i++) {
+		if (strcmp(strategies[i]->name, name) == 0)
+			strategy = strategies[i];
+		buf_addf(&names, ", %s", strategies[i]->name);
+	}
 	if (strategy == NULL)
-		return unknown(name, e);
+		err_set(e, ERR_INPUT, "no search strategy '%s'; there are auto%s", name, buf_text(&names));
+	buf_fini(&names);
+	if (strategy == NULL)
+		return -ERR_INPUT;
 	struct search *s = MEM_NEW(struct search);
 	s->strategy = strategy;
 	s->points = space->count;
@@ -110,7 +94,7 @@ size_t search_ask(struct search *s)
 		if (s->asked[point])
 			point = SEARCH_NONE;
 	}
-	/* A strategy does not know which points were preferred: those that it repeats are passed over. */
+	/* The strategy does not know which points were preferred, so it may repeat them. */
 	while (point == SEARCH_NONE) {
 		point = s->strategy->ask(s->state);
 		if (point == SEARCH_NONE)
@@ -132,4 +116,50 @@ void search_tell(struct search *s, size_t point, double ns)
 const char *search_name(const struct search *s)
 {
 	return s->strategy->name;
+}
+
+/* --- random numbers ----------------------------------------------------------------------------------------------- */
+
+/* SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014). */
+static uint64_t draw_bits(struct search_shuffle *s)
+{
+	uint64_t z = s->state += UINT64_C(0x9e3779b97f4a7c15);
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+void search_shuffle_init(struct search_shuffle *s, size_t count, uint64_t seed)
+{
+	*s = (struct search_shuffle){ .order = MEM_NEW_N(size_t, count + 1), .count = count, .state = seed };
+	for (size_t i = 0; i < count; i++)
+		s->order[i] = i;
+}
+
+void search_shuffle_fini(struct search_shuffle *s)
+{
+	free(s->order);
+	s->order = NULL;
+}
+
+size_t search_shuffle_below(struct search_shuffle *s, size_t n)
+{
+	/* Multiply and shift; a bias of n / 2^64 is negligible here. */
+	return (size_t)(((__uint128_t)draw_bits(s) * n) >> 64);
+}
+
+double search_shuffle_uniform(struct search_shuffle *s)
+{
+	return (double)search_shuffle_below(s, (size_t)1 << 52) / (double)((size_t)1 << 52);
+}
+
+/* One step of a Fisher-Yates shuffle. */
+size_t search_shuffle_draw(struct search_shuffle *s)
+{
+	if (s->next >= s->count)
+		return SIZE_MAX;
+	size_t j = s->next + search_shuffle_below(s, s->count - s->next), point = s->order[j];
+	s->order[j] = s->order[s->next];
+	s->order[s->next++] = point;
+	return point;
 }

@@ -1,4 +1,4 @@
-/* tunespace: points as value indices; see tunespace.h. */
+/* tunespace: see tunespace.h. */
 #include "core/search/tunespace.h"
 
 #include <math.h>
@@ -8,14 +8,14 @@
 #include "base/mem.h"
 #include "core/context/space.h"
 
-enum { SPREAD = 7919 /* a prime: turns that follow each other land far apart */ };
+enum { SPREAD = 7919 /* a prime, so that consecutive turns land far apart */ };
 
 struct tunespace {
 	struct space *space;
 	struct search_space search;
 	uint16_t *points;
-	char **names;           /* of the tuning parameters, in order */
-	double **values;        /* per parameter: the distinct values, ascending */
+	char **names;    /* of the tuning parameters, in order */
+	double **values; /* per parameter: the distinct values, ascending */
 	size_t *value_counts;
 };
 
@@ -30,24 +30,12 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void name_dims(struct tunespace *t, const struct context *ctx)
-{
-	const struct spec *spec = context_spec(ctx);
-	size_t dims = spec->var_count - spec->input_count;
-	t->search.dims = dims;
-	t->names = MEM_NEW_N(char *, dims + 1);
-	t->values = MEM_NEW_N(double *, dims + 1);
-	t->value_counts = MEM_NEW_N(size_t, dims + 1);
-	for (size_t d = 0; d < dims; d++)
-		t->names[d] = mem_str(spec->vars[spec->input_count + d].name);
-}
-
 static double number(struct value v)
 {
 	return v.kind == VALUE_FLOAT ? v.f : (double)v.i;
 }
 
-/* The distinct values of a parameter over all points, ascending, and every point's place among them. */
+/* Finds the distinct values of a parameter over all points, ascending, and the place of each point among them. */
 static void fill_dim(struct tunespace *t, size_t dim, size_t var)
 {
 	size_t domain_count, n = 0, dims = t->search.dims, count = t->search.count;
@@ -74,21 +62,10 @@ static void fill_dim(struct tunespace *t, size_t dim, size_t var)
 	free(rank);
 }
 
-static void fill(struct tunespace *t, const struct spec *spec)
+int tunespace_new(const struct context *ctx, const struct facts *facts, const struct params *size,
+		  struct tunespace **ret_space, struct err *e)
 {
-	size_t count = space_count(t->space), dims = t->search.dims;
-	t->search.count = count;
-	t->points = MEM_NEW_N(uint16_t, count * dims + 1);
-	for (size_t d = 0; d < dims; d++)
-		fill_dim(t, d, spec->input_count + d);
-	t->search.points = t->points;
-	t->search.values = (const double *const *)t->values;
-	t->search.value_counts = t->value_counts;
-}
-
-int tunespace_new(const struct context *ctx, const struct facts *facts, const struct params *size, struct tunespace **ret_space,
-                  struct err *e)
-{
+	const struct spec *spec = context_spec(ctx);
 	struct tunespace *t = MEM_NEW(struct tunespace);
 	struct params *inputs = params_part(size, false);
 	int rc = space_new(ctx, facts, inputs, &t->space, e);
@@ -97,8 +74,20 @@ int tunespace_new(const struct context *ctx, const struct facts *facts, const st
 		free(t);
 		return rc;
 	}
-	name_dims(t, ctx);
-	fill(t, context_spec(ctx));
+	size_t count = space_count(t->space), dims = spec->var_count - spec->input_count;
+	t->search.count = count;
+	t->search.dims = dims;
+	t->names = MEM_NEW_N(char *, dims + 1);
+	t->values = MEM_NEW_N(double *, dims + 1);
+	t->value_counts = MEM_NEW_N(size_t, dims + 1);
+	t->points = MEM_NEW_N(uint16_t, count * dims + 1);
+	for (size_t d = 0; d < dims; d++) {
+		t->names[d] = mem_str(spec->vars[spec->input_count + d].name);
+		fill_dim(t, d, spec->input_count + d);
+	}
+	t->search.points = t->points;
+	t->search.values = (const double *const *)t->values;
+	t->search.value_counts = t->value_counts;
 	*ret_space = t;
 	return 0;
 }
@@ -140,13 +129,8 @@ size_t tunespace_point(const struct tunespace *t, const struct params *params)
 	return point == SIZE_MAX ? SEARCH_NONE : point;
 }
 
-bool tunespace_has(const struct tunespace *t, const struct params *params)
-{
-	return space_find(t->space, params) != SIZE_MAX;
-}
-
-/* Per parameter that both have and per value: how far it is from the wanted one; NULL for the others. Tuning parameters are mostly powers
- * of two: distance is in factors. False when nothing is shared. */
+/* Fills the distance from the wanted value, per shared parameter and value; others stay NULL. Distances are in
+ * factors, because most tuning parameters are powers of two. Returns false when no parameter is shared. */
 static bool price(const struct tunespace *t, const struct params *like, double **prices)
 {
 	bool shared = false;

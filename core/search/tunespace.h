@@ -1,5 +1,5 @@
-/* tunespace: the tuning configurations of one input size as a search sees them: numbered points with value indices.
- * Between core/context/space and core/eval/search; used by tune.c. */
+/* tunespace: the tuning configurations of one input size, as a search sees them: numbered points with value indices.
+ * Connects core/context/space with core/search; used by core/tune. */
 #ifndef PEAKD_CORE_SEARCH_TUNESPACE_H
 #define PEAKD_CORE_SEARCH_TUNESPACE_H
 
@@ -10,22 +10,21 @@
 
 struct tunespace;
 
-/* All valid points of a size (its inputs; tuning parameters in it are ignored). The context must outlive it. */
-int tunespace_new(const struct context *ctx, const struct facts *facts, const struct params *size, struct tunespace **ret_space,
-                  struct err *e);
+/* All valid points at one input size (tuning parameters in `size` are ignored). The context must outlive the
+ * tunespace. */
+int tunespace_new(const struct context *ctx, const struct facts *facts, const struct params *size,
+		  struct tunespace **ret_space, struct err *e);
 void tunespace_free(struct tunespace *space);
 const struct search_space *tunespace_search(const struct tunespace *space);
-/* Name of a dimension's tuning parameter. Borrowed. */
+/* The name of a dimension's tuning parameter. Borrowed. */
 const char *tunespace_name(const struct tunespace *space, size_t dim);
-/* Full execution parameters of a point; params_free them. */
+/* The complete execution parameters of a point; params_free them. */
 struct params *tunespace_at(const struct tunespace *space, size_t point);
-/* The point with exactly these parameters, sizes included; SEARCH_NONE when there is none. */
+/* The point with exactly these parameters, sizes included; SEARCH_NONE if there is none. */
 size_t tunespace_point(const struct tunespace *space, const struct params *params);
-/* It is one of the points. */
-bool tunespace_has(const struct tunespace *space, const struct params *params);
-/* The point whose tuning parameters agree with most of `like` (those that both have; nearest values for the rest), so that the
- * winners of a parent seed a child with other parameters. Where parameters appeared, many points agree equally well: `turn` takes
- * them one after the other, so that many winners spread over what is new. SEARCH_NONE when nothing is shared. */
+/* The point nearest to `like` in the tuning parameters that both have, so that a parent's winners can start a
+ * child's search. When the child has new parameters, many points are equally near: each `turn` takes another one, so
+ * that many winners spread over the new values. SEARCH_NONE when no parameter is shared. */
 size_t tunespace_nearest(const struct tunespace *space, const struct params *like, size_t turn);
 
 #endif

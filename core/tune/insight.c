@@ -1,7 +1,8 @@
-/* insight: see insight.h. Importance is the share of a model's variance over the valid space that a parameter explains alone, and a pair
- * beyond its two: functional ANOVA (Hutter, Hoos, Leyton-Brown, "An efficient approach for assessing hyperparameter importance", ICML
- * 2014), here by averages over valid points instead of marginals in closed form, since constraints tie parameters to one another. The
- * model is search/trees.h over the logarithms of the times. */
+/* insight: see insight.h. The importance of a parameter is the share of the variance over the valid space that it
+ * explains alone, and that of a pair is what it explains beyond its two parameters: functional ANOVA (Hutter, Hoos,
+ * Leyton-Brown, "An efficient approach for assessing hyperparameter importance", ICML 2014). Averages over valid
+ * points replace the paper's closed-form marginals, because constraints tie parameters to each other. The model is
+ * core/search/trees over the logarithms of the times. */
 #include "core/tune/insight.h"
 
 #include <ctype.h>
@@ -10,12 +11,22 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/record/measurement.h"
 #include "core/search/grid.h"
 #include "core/search/trees.h"
 #include "core/search/tunespace.h"
-#include "core/record/measurement.h"
 
-enum { TOP = 5, GROUPS = 6, TREES = 48, LEARN_FROM = 1000, SAMPLE = 3000, ENOUGH = 12, SHOWN = 6, PAIRS = 3, WHY_BYTES = 160 };
+enum {
+	TOP = 5,
+	GROUPS = 6,
+	TREES = 48,
+	LEARN_FROM = 1000,
+	SAMPLE = 3000,
+	ENOUGH = 12,
+	SHOWN = 6,
+	PAIRS = 3,
+	WHY_BYTES = 160
+};
 
 struct study {
 	const struct context *ctx;
@@ -23,15 +34,15 @@ struct study {
 	struct tunespace *space;
 	struct search_grid grid;
 	struct search_trees trees;
-	unsigned char *seen;     /* per point */
+	unsigned char *seen; /* per point: 1 if it was tried */
 	size_t seen_count, timed;
-	double best;             /* log time */
-	size_t *sample;          /* points of the space, uniformly */
-	double *value, *spread;  /* of the model at each */
+	double best;            /* log time of the fastest */
+	size_t *sample;         /* points of the space, drawn uniformly */
+	double *value, *spread; /* prediction of the model and its uncertainty, per sample */
 	size_t count;
 };
 
-/* --- leaders and failures ------------------------------------------------------------------------------------------------- */
+/* --- fastest and failed configurations ---------------------------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b)
 {
@@ -39,7 +50,7 @@ static int by_time(const void *a, const void *b)
 	return (x->median_ns > y->median_ns) - (x->median_ns < y->median_ns);
 }
 
-static void leaders(const struct measurement_list *rows, struct buf *out)
+static void fastest(const struct measurement_list *rows, struct buf *out)
 {
 	const struct measurement **at = MEM_NEW_N(const struct measurement *, rows->count + 1);
 	size_t n = 0, shown = 0;
@@ -49,12 +60,15 @@ static void leaders(const struct measurement_list *rows, struct buf *out)
 	qsort(at, n, sizeof at[0], by_time);
 	buf_adds(out, "fastest (median, least, relative standard error, samples):\n");
 	for (size_t i = 0; i < n && shown < TOP; i++, shown++)
-		buf_addf(out, "  %.6g ms  %.6g ms  %.2f %%  %zu  %s%s\n", at[i]->median_ns / 1e6, at[i]->min_ns / 1e6, 100 * at[i]->rse,
-		         at[i]->sample_count, at[i]->params, at[i]->proven ? "" : at[i]->validation ? "  (refuted since)" : "  (of the search, not proven)");
+		buf_addf(out, "  %.6g ms  %.6g ms  %.2f %%  %zu  %s%s\n", at[i]->median_ns / 1e6, at[i]->min_ns / 1e6,
+			 100 * at[i]->rse, at[i]->sample_count, at[i]->params,
+			 at[i]->proven       ? ""
+			 : at[i]->validation ? "  (refuted since)"
+					     : "  (from the search, not validated)");
 	free(at);
 }
 
-/* The message with every number as #, so that "needs 49152 bytes" and "needs 65536 bytes" are one reason. */
+/* Replaces numbers by #, so that "needs 49152 bytes" and "needs 65536 bytes" count as one reason. */
 static char *reason_of(const struct measurement *m)
 {
 	struct buf out = BUF_INIT;
@@ -70,7 +84,11 @@ static char *reason_of(const struct measurement *m)
 
 static void failures(const struct measurement_list *rows, struct buf *out)
 {
-	struct { char *reason; const char *example; size_t count; } groups[GROUPS];
+	struct {
+		char *reason;
+		const char *example;
+		size_t count;
+	} groups[GROUPS];
 	size_t n = 0, others = 0;
 	for (size_t i = 0; i < rows->count; i++) {
 		if (rows->at[i].status == MEASUREMENT_OK)
@@ -90,22 +108,22 @@ static void failures(const struct measurement_list *rows, struct buf *out)
 		}
 		free(reason);
 	}
-	buf_adds(out, n ? "what failed:\n" : "nothing failed\n");
+	buf_adds(out, n ? "failures by reason:\n" : "no configuration failed\n");
 	for (size_t g = 0; g < n; g++) {
-		buf_addf(out, "  %zu × %s (as %s)\n", groups[g].count, groups[g].reason, groups[g].example);
+		buf_addf(out, "  %zu × %s (for example %s)\n", groups[g].count, groups[g].reason, groups[g].example);
 		free(groups[g].reason);
 	}
 	if (others)
 		buf_addf(out, "  %zu for other reasons\n", others);
 }
 
-/* --- the model ------------------------------------------------------------------------------------------------------------ */
+/* --- the model ---------------------------------------------------------------------------------------------------- */
 
-/* Learns from one time per point; marks what was seen. */
-static void learn(struct study *s, struct shuffle *random)
+/* Fits the model to one time per point, and marks the points that were tried. */
+static void learn(struct study *s, struct search_shuffle *random)
 {
 	size_t features = s->grid.features;
-	float *x = MEM_NEW_N(float, LEARN_FROM * features + 1);
+	float *x = MEM_NEW_N(float, LEARN_FROM *features + 1);
 	double *y = MEM_NEW_N(double, LEARN_FROM);
 	s->best = INFINITY;
 	for (size_t i = 0; i < s->rows->count; i++) {
@@ -132,7 +150,7 @@ static void learn(struct study *s, struct shuffle *random)
 	free(y);
 }
 
-static void predict(struct study *s, struct shuffle *random)
+static void predict(struct study *s, struct search_shuffle *random)
 {
 	size_t all = s->grid.space->count;
 	float *x = MEM_NEW_N(float, s->grid.features + 1);
@@ -145,7 +163,7 @@ static void predict(struct study *s, struct shuffle *random)
 	free(x);
 }
 
-/* Variance of the averages of groups of the sample: those that share the value of one parameter, or of two (b < dims). */
+/* Variance of the sample's averages, grouped by the value of parameter a, or of a and b (when b < dims). */
 static double explained(const struct study *s, size_t a, size_t b)
 {
 	size_t width = b < s->grid.dims ? s->grid.sizes[b] : 1, cells = s->grid.sizes[a] * width;
@@ -166,7 +184,10 @@ static double explained(const struct study *s, size_t a, size_t b)
 	return variance;
 }
 
-struct share { size_t a, b; double part; };
+struct share {
+	size_t a, b;
+	double part;
+};
 
 static int larger_first(const void *a, const void *b)
 {
@@ -189,22 +210,25 @@ static void importance(const struct study *s, struct buf *out)
 	}
 	for (size_t a = 0; a < dims; a++)
 		for (size_t b = a + 1; b < dims; b++)
-			two[pairs++] = (struct share){ a, b, (explained(s, a, b) - alone[a] - alone[b]) / (total + 1e-300) };
+			two[pairs++] =
+				(struct share){ a, b, (explained(s, a, b) - alone[a] - alone[b]) / (total + 1e-300) };
 	qsort(one, dims, sizeof one[0], larger_first);
 	qsort(two, pairs, sizeof two[0], larger_first);
-	buf_adds(out, "what matters (share of the variance of log time that a model of the times explains, over the valid space; shares overlap where "
-	              "constraints tie parameters to one another):\n");
+	buf_adds(out, "what matters (share of the variance of log time over the valid space, by a model of the "
+		      "measured times; shares overlap where "
+		      "constraints tie parameters to each other):\n");
 	for (size_t i = 0; i < dims && i < SHOWN; i++)
 		buf_addf(out, "  %.0f %%  %s\n", 100 * one[i].part, tunespace_name(s->space, s->grid.dim[one[i].a]));
 	for (size_t i = 0; i < pairs && i < PAIRS && two[i].part > 0.01; i++)
 		buf_addf(out, "  %.0f %%  %s and %s together, beyond each alone\n", 100 * two[i].part,
-		         tunespace_name(s->space, s->grid.dim[two[i].a]), tunespace_name(s->space, s->grid.dim[two[i].b]));
+			 tunespace_name(s->space, s->grid.dim[two[i].a]),
+			 tunespace_name(s->space, s->grid.dim[two[i].b]));
 	free(one);
 	free(two);
 	free(alone);
 }
 
-/* Expected improvement of the most promising points that nobody tried, under the model: an estimate, and only as good as that. */
+/* Expected improvement of the most promising untried points under the model. */
 static void outlook(const struct study *s, struct buf *out)
 {
 	double most = 0;
@@ -213,24 +237,28 @@ static void outlook(const struct study *s, struct buf *out)
 		if (s->seen[s->sample[i]])
 			continue;
 		double deviation = fmax(s->spread[i], 1e-6), z = (s->best - s->value[i]) / deviation;
-		double gain = (s->best - s->value[i]) * 0.5 * erfc(-z * M_SQRT1_2) + deviation * exp(-0.5 * z * z) * 0.3989422804014327;
+		double gain = (s->best - s->value[i]) * 0.5 * erfc(-z * M_SQRT1_2) +
+			      deviation * exp(-0.5 * z * z) * 0.3989422804014327;
 		most = fmax(most, gain);
 		hopeful += 0.5 * erfc(-z * M_SQRT1_2) > 0.05;
 		unseen++;
 	}
 	if (unseen == 0) {
-		buf_adds(out, "more budget: of what was looked at nothing is untried\n");
+		buf_adds(out, "more budget: every sampled configuration was tried\n");
 		return;
 	}
-	buf_addf(out, "more budget: the most promising untried configuration is expected to be %.2f %% faster than the best; %.1f %% of the "
-	         "untried have more than a chance of 5 %% to beat it (an estimate of the model: %s)\n", 100 * (1 - exp(-most)),
-	         100 * (double)hopeful / (double)unseen, most > 0.01 ? "it is likely to pay" : "it is unlikely to pay");
+	buf_addf(out,
+		 "more budget: the model expects the most promising untried configuration to be %.2f %% faster than "
+		 "the best; %.1f %% of the "
+		 "untried ones beat it with more than 5 %% probability (%s)\n",
+		 100 * (1 - exp(-most)), 100 * (double)hopeful / (double)unseen,
+		 most > 0.01 ? "likely to pay" : "unlikely to pay");
 }
 
 static void model(struct study *s, struct buf *out)
 {
 	const struct search_space *space = tunespace_search(s->space);
-	struct shuffle random;
+	struct search_shuffle random;
 	search_grid_init(&s->grid, space);
 	search_trees_init(&s->trees, s->grid.features, LEARN_FROM, TREES);
 	search_shuffle_init(&random, space->count, 1);
@@ -239,14 +267,15 @@ static void model(struct study *s, struct buf *out)
 	s->value = MEM_NEW_N(double, SAMPLE);
 	s->spread = MEM_NEW_N(double, SAMPLE);
 	learn(s, &random);
-	buf_addf(out, "seen: %zu of %zu valid configurations (%.3g %%)\n", s->seen_count, space->count,
-	         100 * (double)s->seen_count / (double)space->count);
+	buf_addf(out, "tried: %zu of %zu valid configurations (%.3g %%)\n", s->seen_count, space->count,
+		 100 * (double)s->seen_count / (double)space->count);
 	if (s->timed >= ENOUGH && s->grid.dims > 0) {
 		predict(s, &random);
 		importance(s, out);
 		outlook(s, out);
 	} else {
-		buf_addf(out, "what matters: not to be told from %zu times; %d or more are needed\n", s->timed, ENOUGH);
+		buf_addf(out, "what matters: unknown; %zu configurations were timed, and the model needs %d\n",
+			 s->timed, ENOUGH);
 	}
 	search_shuffle_fini(&random);
 	search_trees_fini(&s->trees);
@@ -257,16 +286,16 @@ static void model(struct study *s, struct buf *out)
 	free(s->spread);
 }
 
-/* --- the report ----------------------------------------------------------------------------------------------------------- */
+/* --- the report --------------------------------------------------------------------------------------------------- */
 
-static int report(const struct measurement_run *run, const struct measurement_list *rows, const struct context *ctx, struct buf *out,
-                  struct err *e)
+static int report(const struct measurement_run *run, const struct measurement_list *rows, const struct context *ctx,
+		  struct buf *out, struct err *e)
 {
 	struct study s = { .ctx = ctx, .rows = rows };
 	struct params *params, *size;
 	buf_addf(out, "run %lld, strategy %s, %s%s\n", (long long)run->id, run->strategy, run->settings,
-	         run->ended_ms ? "" : " (cut off)");
-	leaders(rows, out);
+		 run->ended_ms ? "" : " (interrupted)");
+	fastest(rows, out);
 	failures(rows, out);
 	if (rows->count == 0)
 		return 0;
@@ -274,7 +303,7 @@ static int report(const struct measurement_run *run, const struct measurement_li
 	if (rc < 0)
 		return rc;
 	size = params_part(params, false);
-	/* Constraints that mention the device are left out: which device it is may not be known here any more. */
+	/* The device may be gone, so constraints that mention it are left out. */
 	rc = tunespace_new(ctx, NULL, size, &s.space, e);
 	if (rc == 0)
 		model(&s, out);
@@ -291,7 +320,7 @@ int insight_text(struct db *db, int64_t checkpoint, const struct context *ctx, s
 	int rc = measurement_runs(db, checkpoint, &runs, e);
 	if (rc < 0)
 		return rc;
-	/* The newest tune; what was imported only where there is none. */
+	/* Take the newest tune, and an import only if there is no tune. */
 	size_t k = 0;
 	while (k + 1 < runs.count && strcmp(runs.at[k].strategy, "import") == 0)
 		k++;

@@ -12,30 +12,26 @@ enum slot { SLOT_TIME, SLOT_ENERGY, SLOT_POWER, SLOT_REGISTERS, SLOT_SHARED, SLO
 
 static const char *const slot_names[SLOTS] = { "time", "energy", "power", "registers", "shared", "spill" };
 
-/* The names have fixed meanings; all of them are expressions underneath, so that there is one way to compute. */
-static const struct { const char *name, *expression, *unit; } known[] = {
-	{ "time", "time * 1e9", "ns" }, { "energy", "energy", "J" }, { "edp", "energy * time", "J s" },
+/* The fixed names are expressions underneath, so that there is only one way to compute. */
+static const struct {
+	const char *name, *expression, *unit;
+} known[] = {
+	{ "time", "time * 1e9", "ns" },
+	{ "energy", "energy", "J" },
+	{ "edp", "energy * time", "J s" },
 };
 
 struct objective {
 	char *text;
 	const char *unit;
 	bool is_time;
-	const struct spec *spec;  /* whose variables follow the measured ones */
+	const struct spec *spec; /* its variables follow the measured ones in the scope */
 	struct expr_scope *scope;
 	struct expr *expr;
 };
 
-static int refuse_energy(const struct objective *o, const struct facts *facts, struct err *e)
-{
-	if (!objective_weighs(o) || strcmp(facts->backend, "cuda") == 0)
-		return 0;
-	return err_set(e, ERR_UNSUPPORTED, "objective %s needs energy, and %s (%s) has no energy counter that peakd can read: tune for "
-	               "time, or on an NVIDIA device (its management library counts energy)", o->text, facts->id, facts->name);
-}
-
-int objective_new(const char *text, const struct context *ctx, const struct facts *facts, struct objective **ret_objective,
-                  struct err *e)
+int objective_new(const char *text, const struct context *ctx, const struct facts *facts,
+		  struct objective **ret_objective, struct err *e)
 {
 	struct objective *o = MEM_NEW(struct objective);
 	const char *expression = o->text = mem_str(text && *text ? text : "time");
@@ -48,16 +44,21 @@ int objective_new(const char *text, const struct context *ctx, const struct fact
 			o->unit = known[i].unit;
 			o->is_time = i == 0;
 		}
-	/* A parameter of the same name would be shadowed: what was measured comes first. */
+	/* Measured values come first, so they shadow parameters of the same name. */
 	for (size_t i = 0; i < SLOTS; i++)
 		expr_scope_add(o->scope, slot_names[i]);
 	for (size_t i = 0; i < o->spec->var_count; i++)
 		expr_scope_add(o->scope, o->spec->vars[i].name);
 	int rc = expr_parse(o->scope, expression, strlen(expression), &o->expr, e);
 	if (rc < 0)
-		err_wrap(e, "objective: time, energy, edp or an expression over time, energy, power, registers, shared, spill and parameters");
-	if (rc == 0)
-		rc = refuse_energy(o, facts, e);
+		err_wrap(e, "objective: expected time, energy, edp or an expression over time, energy, power, "
+			    "registers, shared, spill and parameters");
+	else if (objective_weighs(o) && strcmp(facts->backend, "cuda") != 0)
+		rc = err_set(
+			e, ERR_UNSUPPORTED,
+			"objective %s needs energy, and %s (%s) has no energy counter that peakd can read: tune for "
+			"time, or use an NVIDIA device",
+			o->text, facts->id, facts->name);
 	if (rc < 0)
 		objective_free(o);
 	else
@@ -95,12 +96,6 @@ const char *objective_unit(const struct objective *o)
 	return o->unit;
 }
 
-static void set_count(struct value *to, int64_t count)
-{
-	if (count >= 0)
-		*to = value_of_int(count);
-}
-
 int objective_value(const struct objective *o, const struct objective_metrics *m, double *ret_value, struct err *e)
 {
 	double seconds = m->time_ns / 1e9;
@@ -110,9 +105,10 @@ int objective_value(const struct objective *o, const struct objective_metrics *m
 		env[SLOT_ENERGY] = value_of_float(m->joules);
 		env[SLOT_POWER] = value_of_float(m->joules / seconds);
 	}
-	set_count(&env[SLOT_REGISTERS], m->registers);
-	set_count(&env[SLOT_SHARED], m->shared);
-	set_count(&env[SLOT_SPILL], m->spill);
+	const int64_t counts[] = { m->registers, m->shared, m->spill };
+	for (size_t i = 0; i < MEM_COUNT(counts); i++)
+		if (counts[i] >= 0)
+			env[SLOT_REGISTERS + i] = value_of_int(counts[i]);
 	for (size_t i = 0; i < o->spec->var_count; i++) {
 		const struct param *p = params_find(m->params, o->spec->vars[i].name);
 		if (p)
@@ -122,10 +118,12 @@ int objective_value(const struct objective *o, const struct objective_metrics *m
 	free(env);
 	if (status != VALUE_OK)
 		return err_set(e, ERR_INPUT, "objective `%s` cannot be computed: %s", o->text,
-		               status == VALUE_UNBOUND ? "something that it names is not known here" : value_status_text(status));
-	double value = o->is_time ? m->time_ns : value_double(result); /* not rounded on its way through seconds */
+			       status == VALUE_UNBOUND ? "it names something that is unknown here"
+						       : value_status_text(status));
+	double value = o->is_time ? m->time_ns : value_double(result); /* not rounded by the detour through seconds */
 	if (!isfinite(value) || value <= 0)
-		return err_set(e, ERR_INPUT, "objective `%s` is %g; it must be a positive number, and smaller is better", o->text, value);
+		return err_set(e, ERR_INPUT, "objective `%s` is %g; expected a positive number (smaller is better)",
+			       o->text, value);
 	*ret_value = value;
 	return 0;
 }

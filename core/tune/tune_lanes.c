@@ -237,7 +237,7 @@ static void build_at(const struct tune_try *c, struct tune_tried *t, size_t size
 		return;
 	}
 	j->params = tune_try_params(c->q, t->built->params, size);
-	if (!tunespace_has(c->spaces[size], j->params))
+	if (tunespace_point(c->spaces[size], j->params) == SEARCH_NONE)
 		err_set(&j->why, ERR_PRUNED, "its where: line does not hold at this size");
 	else if (variant_build(c->ev, c->q->ctx, j->params, t->facts, &j->variant, &j->why) == 0)
 		j->used = &j->variant;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# peakd tune --simulate: a small brute-forced space in Kernel Tuner's format, plain and gzipped; wrong files say what is wrong.
+# peakd tune --simulate replays a small space in Kernel Tuner's format, plain and gzipped, and says what is wrong with other files.
 . "$(dirname "$0")/lib.sh"
 
 python3 - "$T/space.json" <<'PY'
@@ -15,13 +15,13 @@ gzip -k "$T/space.json"
 
 "$peakd" tune --simulate "$T/space.json" --strategy exhaustive --budget 10 --seeds 2 --json >"$T/out" 2>"$T/err"
 is $? 0 "a plain file is replayed"
-is "$(cat "$T/err")" "" "… without a word on stderr"
+is "$(cat "$T/err")" "" "a replay writes nothing to stderr"
 is "$(jq -c '[keys, (.["0"] | length), (.["0"] | map(select(. == null)) | length), (.["1"] | map(select(.)) | min)]' "$T/out")" \
-	'[["0","1"],10,2,1.25]' "… each seed's times, null for a failure"
+	'[["0","1"],10,2,1.25]' "the output lists the times of each seed, null for a failure"
 "$peakd" tune --simulate "$T/space.json.gz" --budget 6 --seeds 3 --json >"$T/a"
 "$peakd" tune --simulate "$T/space.json.gz" --budget 6 --seeds 1 --seed 2 --json >"$T/b"
-is "$(jq -c '.["2"]' "$T/a")" "$(jq -c '.["2"]' "$T/b")" "a gzipped file; a seed's run owes nothing to the seeds before it"
-has "$("$peakd" tune --simulate "$T/space.json.gz" --budget 10 --seeds 3)" "100.0 %" "without --json: a line for people"
+is "$(jq -c '.["2"]' "$T/a")" "$(jq -c '.["2"]' "$T/b")" "a seed gives the same run whatever ran before it, also from a gzipped file"
+has "$("$peakd" tune --simulate "$T/space.json.gz" --budget 10 --seeds 3)" "100.0 %" "without --json one line gives the result"
 
 wrong() # wrong STATUS PART ARGUMENTS…
 {
@@ -29,7 +29,7 @@ wrong() # wrong STATUS PART ARGUMENTS…
 	shift 2
 	"$peakd" tune "$@" >"$T/out" 2>"$T/err"
 	is $? "$status" "peakd tune $*: exit status $status"
-	has "$(cat "$T/err")" "$part" "… and says: $part"
+	has "$(cat "$T/err")" "$part" "peakd tune $* says: $part"
 }
 echo '{}' >"$T/empty.json"
 wrong 1 "tune_params_keys" --simulate "$T/empty.json"

@@ -29,7 +29,7 @@ GENERATED = {"schema_files.h": ("core/record/", "daemon/")}
 LIBRARIES = (
     (r"(vulkan|glslang|SPIRV|spirv|spirv-tools|dxc|hip|hsa|rocm_smi)/|cuda|nvrtc|nvml|cupti", ("backends/",)),
     (r"jansson\.h", ("base/layout", "daemon/", "mcp/", "core/transform/llm", "core/transform/replay", "core/judge/external",
-                     "core/search/import", "core/jobs/")),
+                     "core/search/simulate", "core/jobs/")),
     (r"sqlite3\.h", ("core/record/",)),
     (r"curl/", ("core/transform/llm", "daemon/")),
     (r"microhttpd\.h", ("mcp/", "daemon/")),

@@ -1,5 +1,5 @@
-/* Proposals hide behind compilation: at 20,000 valid configurations none takes 10 ms of this thread, whatever is known so far. And the
- * contract of asking ahead: the same seed and the same order of answers, the same questions. */
+/* Proposals must hide behind compilation: with 20,000 valid configurations none takes 10 ms of this thread. And
+ * asking ahead is deterministic: the same seed and the same order of answers give the same proposals. */
 #include <stdio.h>
 #include <time.h>
 
@@ -9,7 +9,7 @@
 enum { POINTS = 20000, ASKS = 400, AHEAD = 48 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
-#define LIMIT_MS 1000.0 /* instrumented: only that it ends */
+#define LIMIT_MS 1000.0 /* instrumented: it only has to end */
 #else
 #define LIMIT_MS 10.0
 #endif
@@ -27,7 +27,8 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Asks `ahead` points before the first answer; answers in order. Every eighth fails, so that there is that to learn as well. */
+/* Asks for `ahead` points before the first answer, and answers in order. Every eighth fails, so that failures are
+ * learned as well. */
 static void drive(const struct made *m, size_t ahead, uint64_t seed, size_t *order, double *ms)
 {
 	struct search *s;
@@ -53,25 +54,26 @@ int main(void)
 	made_init(&m, &made_shapes[MADE_NEEDLE]);
 	m.space.count = m.space.count < POINTS ? m.space.count : POINTS;
 	is_int(m.space.count, POINTS, "20,000 valid configurations");
-	/* The same proposals three times: what the machine does beside them can only add, so the quickest of each counts. */
+	/* The same proposals three times. Other load can only add time, so the quickest of each counts. */
 	drive(&m, 1, 1, order, ms);
 	for (int k = 0; k < 2; k++) {
 		drive(&m, 1, 1, again, more);
 		for (size_t i = 0; i < ASKS; i++)
 			ms[i] = more[i] < ms[i] ? more[i] : ms[i];
 	}
-	ok(memcmp(order, again, sizeof order) == 0, "the same seed and answers, the same proposals");
+	ok(memcmp(order, again, sizeof order) == 0, "the same seed and answers give the same proposals");
 	qsort(ms, ASKS, sizeof *ms, ascending);
-	printf("# %d proposals: median %.2f ms, 99th percentile %.2f ms, slowest %.2f ms\n", ASKS, ms[ASKS / 2], ms[ASKS * 99 / 100],
-	       ms[ASKS - 1]);
+	printf("# %d proposals: median %.2f ms, 99th percentile %.2f ms, slowest %.2f ms\n", ASKS, ms[ASKS / 2],
+	       ms[ASKS * 99 / 100], ms[ASKS - 1]);
 	ok(ms[ASKS - 1] < LIMIT_MS, "no proposal takes %.0f ms", LIMIT_MS);
 	drive(&m, AHEAD, 1, order, ms);
 	drive(&m, AHEAD, 1, again, ms);
-	ok(memcmp(order, again, sizeof order) == 0, "%d asked ahead: the same seed and order of answers, the same questions", AHEAD);
+	ok(memcmp(order, again, sizeof order) == 0, "%d asked ahead: the same seed and answers give the same proposals",
+	   AHEAD);
 	drive(&m, AHEAD, 2, again, ms);
-	ok(memcmp(order, again, sizeof order) != 0, "another seed, others");
+	ok(memcmp(order, again, sizeof order) != 0, "another seed gives other proposals");
 	drive(&m, 1, 1, again, ms);
-	ok(memcmp(order, again, sizeof order) != 0, "asked ahead, others than one after the other: it knows less when it asks");
+	ok(memcmp(order, again, sizeof order) != 0, "asking ahead gives other proposals, because less is known");
 	made_fini(&m);
 	return tap_done();
 }

@@ -1,4 +1,4 @@
-/* core/tune/objective: what a configuration's value is: the measured time itself, or what an expression makes of it. */
+/* core/tune/objective: the value of a configuration is the measured time itself, or the result of an expression. */
 #include "core/tune/objective.h"
 
 #include <math.h>
@@ -20,7 +20,9 @@ static struct objective *make(const struct context *ctx, const char *text)
 
 static double value_at(const struct objective *o, const struct params *params, double time_ns)
 {
-	struct objective_metrics m = { .params = params, .time_ns = time_ns, .joules = NAN, .registers = 32, .shared = -1, .spill = -1 };
+	struct objective_metrics m = {
+		.params = params, .time_ns = time_ns, .joules = NAN, .registers = 32, .shared = -1, .spill = -1
+	};
 	struct err e = ERR_INIT;
 	double value = NAN;
 	if (objective_value(o, &m, &value, &e) < 0)
@@ -28,30 +30,32 @@ static double value_at(const struct objective *o, const struct params *params, d
 	return value;
 }
 
-/* Whoever looks for the row that a value was read from compares them: there and back through seconds, one in twenty was another. */
+/* Callers find a row by comparing its time with the value. A detour through seconds changed one time in twenty. */
 static void times(const struct context *ctx, const struct params *params)
 {
 	struct objective *o = make(ctx, NULL);
 	size_t others = 0;
 	for (double ns = 1000.5; ns < 1e7; ns += 500.5)
 		others += value_at(o, params, ns) != ns;
-	ok(objective_is_time(o) && !objective_weighs(o), "without a word it is time");
-	is_int((long long)others, 0, "a time's value is the measured time itself, bit by bit");
+	ok(objective_is_time(o) && !objective_weighs(o), "the default objective is time");
+	is_int((long long)others, 0, "the value of a time is the measured time, bit by bit");
 	objective_free(o);
 }
 
 static void expressions(const struct context *ctx, const struct params *params)
 {
 	struct objective *o = make(ctx, "time * registers + BX");
-	ok(!objective_is_time(o) && fabs(value_at(o, params, 1e9) - (32 + 8)) < 1e-12, "in an expression time is seconds");
+	ok(!objective_is_time(o) && fabs(value_at(o, params, 1e9) - (32 + 8)) < 1e-12,
+	   "time counts in seconds in an expression");
 	objective_free(o);
 	o = make(ctx, "time + shared");
-	ok(isnan(value_at(o, params, 1e9)), "what is not known cannot be computed with");
+	ok(isnan(value_at(o, params, 1e9)), "an unknown quantity is an error");
 	objective_free(o);
 	o = make(ctx, "BX - 8");
-	ok(isnan(value_at(o, params, 1e9)), "nothing is better than what is no positive number");
+	ok(isnan(value_at(o, params, 1e9)), "a value that is not positive is an error");
 	objective_free(o);
-	ok(make(ctx, "edp") == NULL && make(ctx, "speed") == NULL, "energy where none is told, and a name that nobody knows, are refused");
+	ok(make(ctx, "edp") == NULL && make(ctx, "speed") == NULL,
+	   "energy without a counter and unknown names are refused");
 }
 
 int main(void)

@@ -247,7 +247,7 @@ static void killed(struct sample *s, const char *self)
 	struct buf out = BUF_INIT;
 	struct err e = ERR_INIT;
 	is_int(insight_text(s->db, checkpoint, ctx, &out, &e), 0, "what it says %s", e.text);
-	has_str(buf_text(&out), "seen: 14 of 72 valid configurations", "how much was seen");
+	has_str(buf_text(&out), "tried: 14 of 72 valid configurations", "how much was seen");
 	has_str(buf_text(&out), "what matters", "which parameters matter");
 	has_str(buf_text(&out), "more budget:", "and whether more is likely to pay");
 	taken_over(s, checkpoint, &p.result);

@@ -1,11 +1,12 @@
-/* exhaustive: every point in order; see exhaustive.h. */
-#include "core/search/exhaustive.h"
-
+/* search_exhaustive: every point, in order; see search.h. */
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "core/search/search.h"
 
-struct state { size_t next, count; };
+struct state {
+	size_t next, count;
+};
 
 static void *start(const struct search_space *space, size_t budget, uint64_t seed)
 {
@@ -30,5 +31,5 @@ static void tell(void *state, size_t point, double ns)
 }
 
 const struct search_strategy search_exhaustive = {
-	.name = "exhaustive", .summary = "every valid configuration", .start = start, .ask = ask, .tell = tell, .end = free,
+	.name = "exhaustive", .start = start, .ask = ask, .tell = tell, .end = free
 };

@@ -1,14 +1,12 @@
-/* random: uniform sampling without replacement; see random.h. What every other strategy must beat. */
-#include "core/search/random.h"
-
+/* search_random: uniform, without replacement: the baseline that every other strategy must beat; see search.h. */
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "core/search/shuffle.h"
+#include "core/search/search.h"
 
 static void *start(const struct search_space *space, size_t budget, uint64_t seed)
 {
-	struct shuffle *s = MEM_NEW(struct shuffle);
+	struct search_shuffle *s = MEM_NEW(struct search_shuffle);
 	search_shuffle_init(s, space->count, seed);
 	(void)budget;
 	return s;
@@ -32,6 +30,4 @@ static void end(void *state)
 	free(state);
 }
 
-const struct search_strategy search_random = {
-	.name = "random", .summary = "uniform, without replacement", .start = start, .ask = ask, .tell = tell, .end = end,
-};
+const struct search_strategy search_random = { .name = "random", .start = start, .ask = ask, .tell = tell, .end = end };
