@@ -1,8 +1,9 @@
 /* search_bayes: expected improvement (Jones, Schonlau, Welch 1998) under a Gaussian process, over the neighbourhoods
- * of the fastest points and random points. Every fourth proposal comes from extremely randomised trees instead,
- * because one model's blind spot is seldom the other's. Failures count as the slowest time; trees learn what fails,
- * and weight the improvement by the probability of success (BaCO: Hellsten et al., ASPLOS 2023). Points still out
- * count as the median of the known times (a constant liar: Ginsbourger, Le Riche, Carraro 2010). See search.h. */
+ * of the fastest points and random points. After 20 points every fourth proposal comes from extremely randomised
+ * trees instead, because one model's blind spot is seldom the other's. Failures count as the slowest time; trees
+ * learn what fails, and weight the improvement by the probability of success (BaCO: Hellsten et al., ASPLOS 2023).
+ * Points still out count as the median of the known times (a constant liar: Ginsbourger, Le Riche, Carraro 2010).
+ * See search.h. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ enum {
 	LEADERS = 5,
 	JUMPS = 40,
 	FOREST_EVERY = 4,
+	FOREST_AFTER = 20,
 	FOREST_FROM = 256,
 	FOREST_LEAF = 2,
 	FOREST_TREES = 20,
@@ -201,8 +203,7 @@ static size_t candidates(struct state *s, size_t **points)
 	for (size_t i = 0; i < LEADERS && i < s->seen_count; i++) {
 		search_grid_neighbours(&s->grid, s->seen[i].point, &near, &near_count);
 		for (int k = 0; k < JUMPS; k++)
-			add(s, search_grid_jump(&s->grid, &s->random, s->seen[i].point, 2 + (size_t)k % 2), points,
-			    &count);
+			add(s, search_grid_jump(&s->grid, &s->random, s->seen[i].point, 2 + (size_t)k % 2), points, &count);
 	}
 	for (size_t i = 0; i < near_count; i++)
 		add(s, near[i], points, &count);
@@ -298,7 +299,7 @@ static size_t ask(void *state)
 		qsort(s->seen, s->seen_count, sizeof *s->seen, faster_first);
 	if (s->seen_count < DIVERSE || good < 2) {
 		point = diverse(s);
-	} else if (s->seen_count % FOREST_EVERY == FOREST_EVERY - 1) {
+	} else if (s->seen_count >= FOREST_AFTER && s->seen_count % FOREST_EVERY == FOREST_EVERY - 1) {
 		learn_forest(s, good);
 		point = by_forest(s);
 	} else {
