@@ -29,10 +29,10 @@ before=$(timeout 120 "$peakd" workflow log scale --db "$db")
 
 timeout 120 "$peakd" workflow import scale "$T/kt.json.gz" --db "$db" >"$T/out" 2>"$T/err"
 is $? 1 "a file that does not say which of two sizes was measured is refused"
-has "$(cat "$T/err")" "name one (sizes, --sizes)" "… with what to do"
+has "$(cat "$T/err")" "name one with `sizes` (--sizes)" "… with what to do"
 timeout 120 "$peakd" workflow import scale "$T/kt.json.gz" --sizes n=8192 --db "$db" >"$T/out" 2>"$T/err"
 is $? 0 "Kernel Tuner's cache is taken in" "$(cat "$T/err")"
-has "$(cat "$T/out")" "2 of 2 configurations of kt.json.gz (Kernel Tuner's cache) are kept" "… which says what was kept"
+has "$(cat "$T/out")" "Kept 2 of 2 configurations of kt.json.gz" "… which says what was kept"
 has "$(cat "$T/out")" "Not parameters of this kernel: OLD" "… and what was not"
 has "$(show measurements)" '"imported: Some GPU","n=8192 BX=32",ok,' "the rows name their device as imported"
 is "$(timeout 120 "$peakd" workflow log scale --db "$db")" "$before" "the impossibly fast one is quoted nowhere"

@@ -35,6 +35,6 @@ echo '{}' >"$T/empty.json"
 wrong 1 "tune_params_keys" --simulate "$T/empty.json"
 wrong 1 "cannot be opened" --simulate "$T/none.json"
 wrong 1 "there are auto" --simulate "$T/space.json" --strategy best
-wrong 2 "either a checkpoint to tune or a space to replay"
-wrong 2 "either a checkpoint to tune or a space to replay" mm --simulate "$T/space.json"
+wrong 2 "a checkpoint to tune or a space to replay"
+wrong 2 "a checkpoint to tune or a space to replay" mm --simulate "$T/space.json"
 done_testing

@@ -6,7 +6,7 @@
 #include "core/search/simulate.h"
 #include "tap.h"
 
-enum { SHAPES = MEM_COUNT(made_shapes), BUDGET = 100, FROM = 10, SEEDS = 12 };
+enum { SHAPES = MEM_COUNT(made_shapes), BUDGET = 100, FROM = 10, SEEDS = 24 };
 
 static int ascending(const void *a, const void *b)
 {
