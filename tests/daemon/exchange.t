@@ -29,7 +29,7 @@ before=$(timeout 120 "$peakd" workflow log scale --db "$db")
 
 timeout 120 "$peakd" workflow import scale "$T/kt.json.gz" --db "$db" >"$T/out" 2>"$T/err"
 is $? 1 "a file that does not say which of two sizes was measured is refused"
-has "$(cat "$T/err")" "name one with `sizes` (--sizes)" "… with what to do"
+has "$(cat "$T/err")" 'name one with `sizes` (--sizes)' "… with what to do"
 timeout 120 "$peakd" workflow import scale "$T/kt.json.gz" --sizes n=8192 --db "$db" >"$T/out" 2>"$T/err"
 is $? 0 "Kernel Tuner's cache is taken in" "$(cat "$T/err")"
 has "$(cat "$T/out")" "Kept 2 of 2 configurations of kt.json.gz" "… which says what was kept"
