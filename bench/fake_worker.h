@@ -1,6 +1,6 @@
-/* fake_worker: a worker without compiler and device, for measuring what is peakd's own: it answers every request at once, or after the
- * times that $PEAKD_BENCH_FAKE names ("COMPILE_US DEVICE_US DEVICES"). Its devices are of the hlsl backend, its kernels write the same few numbers.
- * Tests of tunes set fake_time, so that a configuration has a time of its own, alone and in a pair. */
+/* fake_worker: a worker without compiler and device, to measure peakd's own time: it answers every request at once, or
+ * after the times in $PEAKD_BENCH_FAKE ("COMPILE_US DEVICE_US DEVICES"). Its devices belong to the hlsl backend, and all
+ * its kernels write the same numbers. Tests of tunes set fake_time, which gives each configuration its own time. */
 #ifndef PEAKD_BENCH_FAKE_WORKER_H
 #define PEAKD_BENCH_FAKE_WORKER_H
 
@@ -21,24 +21,25 @@ static int64_t fake_compile_ns, fake_device_ns;
 static unsigned fake_devices;
 static float fake_values[FAKE_N];
 enum fake_timing { FAKE_SEARCHED, FAKE_ALONE, FAKE_PAIRED };
-/* Nanoseconds of a configuration, by the defines that it was compiled with and the first extent of its first buffer ("X=1 Y=2 at 64"), and by how
+/* Nanoseconds of a configuration, by its defines and the first extent of its first buffer ("X=1 Y=2 at 64"), and by how
  * it is timed. */
 static uint64_t (*fake_time)(const char *defines, enum fake_timing how);
-/* Whether the compiler refuses it; NULL: none. */
+/* True when the compiler refuses it. NULL: never. */
 static bool (*fake_refuses)(const char *defines);
-/* Whether the device is gone at that request, the how-manieth of its kind: the worker dies, and no other one can open it. NULL: never. */
+/* True when the device is lost at the count-th request of this type: the worker dies, and no other one can open the
+ * device. NULL: never. */
 static bool (*fake_gone)(unsigned device, enum wire_type type, unsigned count);
 static unsigned fake_device, fake_prepares, fake_executes;
-/* Whether its outputs are wrong from its first pair on. */
+/* True when its outputs are wrong from its first pair on. */
 static bool (*fake_spoilt)(const char *defines);
 static bool fake_was_paired[FAKE_RUNS];
-/* Whether weighing it kills the worker, once it was timed alone; NULL: never. */
+/* True when an energy request kills the worker, once it was timed alone. NULL: never. */
 static bool (*fake_breaks)(const char *defines);
 static bool fake_was_alone[FAKE_RUNS];
-/* Whether all pairs are disturbed by heat; NULL: none. */
+/* True when all pairs are disturbed by heat. NULL: never. */
 static bool (*fake_hot)(void);
-static unsigned fake_pairs; /* requests to time two alternately, this one included */
-static char *fake_runs[FAKE_RUNS]; /* the defines of each run that is prepared, from 1 on */
+static unsigned fake_pairs; /* pair requests, this one included */
+static char *fake_runs[FAKE_RUNS]; /* the defines of each prepared run, from 1 on */
 
 static struct facts fake_facts(unsigned index)
 {
@@ -162,7 +163,7 @@ static void fake_measured(struct wire_in *in, uint32_t number, struct buf *out)
 	wire_measured_encode(&m, out);
 }
 
-/* A kilowatt. */
+/* One kilowatt. */
 static void fake_weighed(struct wire_in *in, struct buf *out)
 {
 	struct wire_energised x = { .executions = 1, .note = (char *)"" };
@@ -177,7 +178,7 @@ static void fake_weighed(struct wire_in *in, struct buf *out)
 	wire_energised_encode(&x, out);
 }
 
-/* False for a request that this worker refuses. */
+/* False: the request is refused. */
 static bool fake_answer(const struct wire_frame *f, uint32_t number, struct buf *out)
 {
 	struct wire_in in = { .at = f->body, .end = f->body + f->len };
