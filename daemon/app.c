@@ -1,4 +1,4 @@
-/* app: wiring; see app.h. The order of the constructor is the order of dependence, and app_free is its reverse. */
+/* app: see app.h. The constructor follows the order of dependence, and app_free the reverse. */
 #include "daemon/app.h"
 
 #include <errno.h>
@@ -9,14 +9,14 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "core/workers/binaries.h"
 #include "core/judge/reference.h"
+#include "core/workers/binaries.h"
 #include "daemon/tools/tools.h"
 
 enum { REFERENCE_BYTES = 1 << 30, BINARIES_MIB = 1024 };
 
 enum { SLOW_THREADS = 2, SLOW_QUEUED = 64 };
-#define LAST_CALLS_NS (10 * CLOCK_S) /* handlers that still run at the end may take so long */
+#define LAST_CALLS_NS (10 * CLOCK_S) /* how long the end waits for running handlers */
 
 static bool has_transforms(const char *folder)
 {
@@ -57,18 +57,20 @@ static char *own_folder(const char *leaf)
 	return home && *home ? mem_fmt("%s/.local/share/peakd/%s", home, leaf) : NULL;
 }
 
-/* What was compiled, in the user's cache folder. PEAKD_BINARIES_MB bounds it; 0: nothing is kept. */
+/* The cache of compiled kernels in the user's cache folder. PEAKD_BINARIES_MB bounds it; 0 keeps none. */
 static struct binaries *open_binaries(void)
 {
 	const char *set = getenv("PEAKD_BINARIES_MB"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	uint64_t mib = set && *set ? strtoull(set, NULL, 10) : BINARIES_MIB;
-	char *folder = cache && *cache ? mem_fmt("%s/peakd/binaries", cache) : home && *home ? mem_fmt("%s/.cache/peakd/binaries", home) : NULL;
+	char *folder = cache && *cache ? mem_fmt("%s/peakd/binaries", cache)
+		       : home && *home ? mem_fmt("%s/.cache/peakd/binaries", home)
+				       : NULL;
 	struct binaries *b = folder ? binaries_new(folder, mib << 20) : NULL;
 	free(folder);
 	return b;
 }
 
-/* How long one of the user's validators or evaluators may take; 0: the default. */
+/* The time limit of custom validators and evaluators; 0: the default. */
 static int64_t external_seconds(void)
 {
 	const char *set = getenv("PEAKD_VALIDATOR_SECONDS");
@@ -105,13 +107,18 @@ static int fill(struct app *app, const struct app_config *config, struct err *e)
 	app->work.references = references_new(REFERENCE_BYTES);
 	app->work.binaries = open_binaries();
 	app->work.library = library_new(folders, MEM_COUNT(folders));
-	app->work.external = (struct external_config){ .validators = getenv("PEAKD_VALIDATORS"), .evaluators = getenv("PEAKD_EVALUATORS"),
-	                                               .deadline_ns = external_seconds() * CLOCK_S };
+	app->work.external = (struct external_config){ .validators = getenv("PEAKD_VALIDATORS"),
+						       .evaluators = getenv("PEAKD_EVALUATORS"),
+						       .deadline_ns = external_seconds() * CLOCK_S };
 	rc = add_models(app, config, e);
 	if (rc < 0)
 		goto out;
-	struct engine_config engine = { .store = app->work.store, .pool = app->work.pool, .kinds = work_kinds,
-	                                .user = &app->work, .threads = config->jobs, .later = config->later };
+	struct engine_config engine = { .store = app->work.store,
+					.pool = app->work.pool,
+					.kinds = work_kinds,
+					.user = &app->work,
+					.threads = config->jobs,
+					.later = config->later };
 	rc = engine_new(&engine, &app->engine, e);
 	if (rc == 0)
 		rc = notify_new(app, &app->notify, e);
@@ -146,8 +153,8 @@ void app_end(struct app *app)
 	notify_hurry(app->notify);
 }
 
-/* Jobs end first, so that the calls which wait for them can be answered; then, since the transports are gone and no new call comes,
- * the calls; only then what calls use. */
+/* Jobs end first, so that the calls waiting for them are answered. The transports are gone, so no new call comes; then the calls end, and
+ * only after them what calls use. */
 static void end_calls(struct app *app)
 {
 	int64_t deadline = clock_now() + LAST_CALLS_NS;

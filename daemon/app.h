@@ -1,4 +1,4 @@
-/* app: everything that one daemon consists of, wired together once at the start; tools get it as their user pointer. */
+/* app: all parts of one daemon, wired together at the start. Tools get it as their user pointer. */
 #ifndef PEAKD_DAEMON_APP_H
 #define PEAKD_DAEMON_APP_H
 
@@ -10,34 +10,34 @@
 #include "mcp/server.h"
 
 struct app {
-	struct work work;            /* store, pool, references, library, models */
+	struct work work; /* store, pool, references, library, models */
 	struct engine *engine;
 	struct notify *notify;
 	struct mcp_server *mcp;
-	struct mcp_pool *slow;       /* threads for calls that compute for seconds, so that they hold up no others */
-	atomic_bool ending;          /* what computes for long gives up */
-	struct mcp_tool *tools;      /* the server's table, made from daemon/tools */
-	char *share;                 /* folder with transforms/ and examples/ */
-	char *own_transforms;        /* the user's own transformations; may not exist */
-	int64_t started_ms;          /* wall clock */
+	struct mcp_pool *slow;  /* threads for calls that compute for seconds, so that they hold up no others */
+	atomic_bool ending;     /* what computes for long gives up */
+	struct mcp_tool *tools; /* the server's table, made from daemon/tools */
+	char *share;            /* folder with transforms/ and examples/ */
+	char *own_transforms;   /* the user's own transformations; may not exist */
+	int64_t started_ms;     /* wall clock */
 };
 
 struct app_config {
-	const char *db;              /* path of the database */
-	const char *share;           /* NULL: found from the binary's place */
-	const char *const *models;   /* NULL-terminated specifications, see core/transform/models.h */
-	unsigned jobs;               /* at once; 0: default */
-	bool later;                  /* the database is a bundle's: see core/jobs/drain.h */
+	const char *db;            /* path of the database */
+	const char *share;         /* NULL: found from the binary's place */
+	const char *const *models; /* NULL-terminated specifications, see core/transform/models.h */
+	unsigned jobs;             /* at once; 0: default */
+	bool later;                /* the database is a bundle's: see core/jobs/drain.h */
 };
 
 int app_new(const struct app_config *config, struct app **ret_app, struct err *e);
-/* Before the transports end: cuts off the jobs, which the next daemon finds interrupted, and answers the calls that wait for them.
- * NULL is fine. */
+/* Before the transports end: interrupts the jobs, which the next daemon can resume, and answers the calls that wait for them. NULL is
+ * allowed. */
 void app_end(struct app *app);
-/* After the transports ended: app_end, ends the workers, closes the database. NULL is fine. */
+/* After the transports have ended: app_end, then ends the workers and closes the database. NULL is allowed. */
 void app_free(struct app *app);
 
-/* Where transforms/ and examples/ are: $PEAKD_SHARE, the folder above the binary's (a source tree), PREFIX/share/peakd. free(). */
+/* The folder of transforms/ and examples/: $PEAKD_SHARE, the folder above the binary's (a source tree), or PREFIX/share/peakd. free(). */
 char *app_share(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* notify: one thread that turns job events into progress and answers; see notify.h. */
+/* notify: see notify.h. */
 #include "daemon/notify.h"
 
 #include <errno.h>
@@ -17,48 +17,57 @@
 #include "core/record/event.h"
 #include "core/record/job.h"
 #include "daemon/app.h"
-#include "daemon/subscriptions.h"
+#include "mcp/server.h"
 
-#define GRACE_NS (10 * CLOCK_S) /* DESIGN: a closed stream's job lives this long, in case somebody attaches */
+#define GRACE_NS (10 * CLOCK_S) /* how long the job of a closed stream lives, in case a client attaches */
 
 struct waiter {
 	struct mcp_call *call;
 	char *job;
-	int64_t deadline, seen;   /* seen: number of the last event that was sent on; negative: the last one of any earlier answer */
-	bool fresh;               /* the job's id has not been given to anybody */
+	int64_t deadline, seen; /* seen: number of the last event sent; negative: the last one of any earlier answer */
+	bool fresh;             /* no client knows the job's id yet */
 	notify_answer *answer;
 	struct waiter *next;
 };
 
-/* How far the answers about a job that has not ended have told its events, for those who ask again. */
+/* How far the answers about a running job have told its events, for clients that ask again. */
 struct told {
 	char *job;
 	int64_t seq;
 	struct told *next;
 };
 
-/* A job whose only client went away before it learned the id. */
+/* A job whose only client left before it learned the id. */
 struct orphan {
 	char *job;
 	int64_t deadline;
 	struct orphan *next;
 };
 
+/* A task or resource that clients subscribed to (2026-07-28: subscriptions/listen; before: resources/subscribe). */
+struct watched {
+	char *task, *uri; /* one of them */
+	char *job;        /* the job whose events count; NULL: any job's end, since only jobs change checkpoints */
+	int64_t seen;     /* the last event told, or the number of ended jobs; -1: nothing was told */
+	bool still;       /* seen in the current look */
+	struct watched *next;
+};
+
 struct notify {
 	struct app *app;
 	struct lock lock;
-	struct waiter *arrived;   /* handed over to the thread */
-	bool hurry, ending, newcomer; /* newcomer: somebody subscribed */
-	struct mcp_server *listened; /* the server that has subscribers, or NULL */
-	int wake_fd;              /* eventfd: something arrived */
-	int event_fd;             /* the store's bell */
+	struct waiter *arrived;       /* handed over to the thread */
+	bool hurry, ending, newcomer; /* newcomer: there is a new subscription */
+	struct mcp_server *listened;  /* the server with subscribers, or NULL */
+	int wake_fd;                  /* eventfd: something arrived */
+	int event_fd;                 /* the store's bell */
 	pthread_t thread;
 	/* The thread's own: */
 	struct waiter *waiters;
 	struct orphan *orphans;
 	struct told *told;
-	struct subscriptions *feed;
-	struct mcp_server *server; /* what is told to subscribers goes through it; NULL until there is one */
+	struct watched *watched;
+	struct mcp_server *server; /* tells subscribers; NULL until there is one */
 };
 
 static void waiter_free(struct waiter *w)
@@ -147,7 +156,7 @@ static bool others_wait(const struct notify *n, const char *job)
 	return false;
 }
 
-/* Asked when it matters: the transports go after notify_hurry, so that their end is never taken for a client's wish. */
+/* The transports end after notify_hurry, so that their end is never taken for a client's wish. */
 static bool hurrying(struct notify *n)
 {
 	lock_take(&n->lock);
@@ -156,13 +165,12 @@ static bool hurrying(struct notify *n)
 	return hurry;
 }
 
-/* A job whose id nobody has is cancelled when its client asked for that. Where a client can only close its stream
- * (2026-07-28 over HTTP), a lost connection looks the same, so somebody may still attach within the grace. A session or
- * stdio connection that ends asked for nothing: the job goes on. */
+/* Cancels a job whose id no client knows when its client asked for that. Where a client can only close its stream (2026-07-28 over HTTP), a
+ * lost connection looks the same, so others may attach within the grace period. The end of a session or stdio connection cancels nothing. */
 static void client_left(struct notify *n, struct db *db, const struct waiter *w)
 {
 	enum mcp_cancel why = mcp_call_cancelled(w->call);
-	/* At the end of the daemon nobody left: what ran is interrupted and can be resumed. */
+	/* When the daemon ends, running jobs are interrupted and can be resumed. */
 	if (!w->fresh || why == MCP_CANCEL_ENDED || hurrying(n) || others_wait(n, w->job))
 		return;
 	if (why == MCP_CANCEL_ASKED) {
@@ -176,7 +184,7 @@ static void client_left(struct notify *n, struct db *db, const struct waiter *w)
 	n->orphans = o;
 }
 
-/* True when the waiter is done with. */
+/* Sends a waiter its progress or answer; true after the answer. */
 static bool attend(struct notify *n, struct db *db, struct waiter *w, bool hurry)
 {
 	struct err e = ERR_INIT;
@@ -234,6 +242,100 @@ static void attend_all(struct notify *n, struct db *db, bool hurry)
 	}
 }
 
+/* --- subscriptions ------------------------------------------------------------------------------------------------------------ */
+
+static const char JOB[] = "peak://job/", CHECKPOINT[] = "peak://checkpoint/";
+
+static void watched_free(struct watched *one)
+{
+	free(one->task);
+	free(one->uri);
+	free(one->job);
+	free(one);
+}
+
+/* Drops what nobody watches any more; all: everything. */
+static void drop_watched(struct notify *n, bool all)
+{
+	for (struct watched **link = &n->watched; *link;) {
+		struct watched *one = *link;
+		if (one->still && !all) {
+			link = &one->next;
+		} else {
+			*link = one->next;
+			watched_free(one);
+		}
+	}
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static void note_watched(void *arg, const char *task, const char *uri)
+{
+	struct notify *n = arg;
+	for (struct watched *one = n->watched; one; one = one->next) {
+		if (same(one->task, task) && same(one->uri, uri)) {
+			one->still = true;
+			return;
+		}
+	}
+	bool of_job = uri && strncmp(uri, JOB, sizeof JOB - 1) == 0;
+	if (uri && !of_job && strncmp(uri, CHECKPOINT, sizeof CHECKPOINT - 1) != 0)
+		return; /* transformations and documents do not change */
+	struct watched *one = MEM_NEW(struct watched);
+	one->task = mem_str(task);
+	one->uri = mem_str(uri);
+	if (task)
+		one->job = mem_str(task);
+	else if (of_job)
+		one->job = mem_strn(uri + sizeof JOB - 1, strcspn(uri + sizeof JOB - 1, "/"));
+	one->seen = -1;
+	one->still = true;
+	one->next = n->watched;
+	n->watched = one;
+}
+
+/* The number that grows with news; -1 without such a job. */
+static int64_t number_of(struct db *db, const struct watched *one)
+{
+	struct err e = ERR_INIT;
+	struct job job;
+	int64_t number = -1;
+	if (one->job == NULL) {
+		if (job_ended(db, &number, &e) < 0)
+			log_warning("counting jobs: %s", e.text);
+	} else if (job_get(db, one->job, &job, &e) == 0) {
+		number = job.last_event;
+		job_fini(&job);
+	}
+	return number;
+}
+
+/* Compares everything watched with the database and tells subscribers what changed. After a new subscription it tells everything, since
+ * what the subscriber waits for may have happened already. */
+static void tell_subscribers(struct notify *n, struct db *db, bool newcomer)
+{
+	for (struct watched *one = n->watched; one; one = one->next)
+		one->still = false;
+	mcp_server_watched(n->server, note_watched, n);
+	drop_watched(n, false);
+	for (struct watched *one = n->watched; one; one = one->next) {
+		int64_t number = number_of(db, one);
+		if (number == one->seen && !newcomer)
+			continue;
+		one->seen = number;
+		if (one->task)
+			mcp_server_task_updated(n->server, one->task);
+		else
+			mcp_server_resource_updated(n->server, one->uri);
+	}
+}
+
+/* --- the thread --------------------------------------------------------------------------------------------------------------- */
+
 static int64_t next_deadline(const struct notify *n)
 {
 	int64_t at = CLOCK_NEVER;
@@ -244,7 +346,7 @@ static int64_t next_deadline(const struct notify *n)
 	return at;
 }
 
-/* False when the thread is to end. */
+/* Takes new waiters and flags; false when the thread has to end. */
 static bool take_arrived(struct notify *n, bool *ret_hurry, bool *ret_newcomer)
 {
 	lock_take(&n->lock);
@@ -263,14 +365,16 @@ static bool take_arrived(struct notify *n, bool *ret_hurry, bool *ret_newcomer)
 	return !ending;
 }
 
-/* Without a database nothing can be said of the jobs, so that is what those who wait are told. */
+/* Without a database the jobs' states are unknown, and every waiter is told so. */
 static void refuse_all(struct notify *n, const struct err *why)
 {
 	while (n->waiters) {
 		struct waiter *w = n->waiters;
 		n->waiters = w->next;
-		mcp_call_was_pending(mcp_call_refuse(w->call, "job %s goes on, but its state cannot be read: %s; ask for it again with "
-		                                     "the tool job", w->job, why->text));
+		mcp_call_was_pending(mcp_call_refuse(w->call,
+						     "job %s continues, but its state cannot be read: %s; ask for it again with "
+						     "the tool job",
+						     w->job, why->text));
 		waiter_free(w);
 	}
 }
@@ -285,13 +389,13 @@ static void *notify_thread(void *arg)
 		int64_t next;
 		if (db == NULL && store_take(n->app->work.store, &db, &e) < 0) {
 			if (!lost)
-				log_error("notifications: %s; it is tried again every second", e.text);
+				log_error("notifications: %s; trying again every second", e.text);
 			refuse_all(n, &e);
 			next = clock_now() + CLOCK_S;
 		} else {
 			attend_all(n, db, hurry);
 			if (n->server)
-				subscriptions_look(n->feed, n->server, db, newcomer);
+				tell_subscribers(n, db, newcomer);
 			next = next_deadline(n);
 		}
 		lost = db == NULL;
@@ -314,7 +418,6 @@ int notify_new(struct app *app, struct notify **ret_notify, struct err *e)
 {
 	struct notify *n = MEM_NEW(struct notify);
 	n->app = app;
-	n->feed = subscriptions_new();
 	lock_init(&n->lock, LOCK_LEAF);
 	n->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	n->event_fd = event_watch(app->work.store, e);
@@ -326,7 +429,6 @@ int notify_new(struct app *app, struct notify **ret_notify, struct err *e)
 			event_unwatch(app->work.store, n->event_fd);
 		if (n->wake_fd >= 0)
 			close(n->wake_fd);
-		subscriptions_free(n->feed);
 		free(n);
 		return rc;
 	}
@@ -368,7 +470,7 @@ void notify_free(struct notify *n)
 		set_told(n, n->told->job, true, 0);
 	event_unwatch(n->app->work.store, n->event_fd);
 	close(n->wake_fd);
-	subscriptions_free(n->feed);
+	drop_watched(n, true);
 	lock_fini(&n->lock);
 	free(n);
 }

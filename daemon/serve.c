@@ -1,4 +1,4 @@
-/* serve: takes the database's lock, wires the daemon together, serves until a signal or until nobody needs it; see serve.h. */
+/* serve: see serve.h. It takes the database's lock, wires the daemon together, and serves until a signal comes or nobody needs it. */
 #include "daemon/serve.h"
 
 #include <errno.h>
@@ -19,7 +19,6 @@
 #include "core/jobs/engine.h"
 #include "core/record/store.h"
 #include "daemon/app.h"
-#include "daemon/page.h"
 #include "daemon/socket.h"
 #include "mcp/http.h"
 
@@ -29,14 +28,14 @@ struct serve {
 	const struct verb_line *line;
 	struct app *app;
 	struct sockets *sockets;
-	struct mcp_http *http;      /* NULL with --listen none */
-	char *socket;               /* path */
-	char *address;              /* to listen on; NULL: none */
+	struct mcp_http *http; /* NULL with --listen none */
+	char *socket;          /* path */
+	char *address;         /* to listen on; NULL: none */
 	int port;
-	char *token, *cert, *key;   /* texts of the files; NULL when not given */
-	char **hosts, **origins;    /* NULL-terminated */
-	int lock_fd, signals;       /* the claim on the database; signalfd */
-	int64_t idle_ns;            /* --idle-exit; 0: never */
+	char *token, *cert, *key; /* texts of the files; NULL when not given */
+	char **hosts, **origins;  /* NULL-terminated */
+	int lock_fd, signals;     /* the claim on the database; signalfd */
+	int64_t idle_ns;          /* --idle-exit; 0: never */
 };
 
 /* --- the command line ---------------------------------------------------------------------------------------------------- */
@@ -57,7 +56,8 @@ static int parse_listen(struct serve *s, struct err *e)
 	digits = colon ? colon + 1 : text;
 	long port = strtol(digits, &end, 10);
 	if (end == digits || *end || port < 0 || port > 65535 || colon == text)
-		return err_set(e, ERR_INPUT, "--listen: '%s' is no ADDRESS:PORT, PORT or none (for example 127.0.0.1:%d)", text, PORT);
+		return err_set(e, ERR_INPUT, "--listen: '%s' is not ADDRESS:PORT, PORT or none (for example 127.0.0.1:%d)", text,
+			       PORT);
 	s->port = (int)port;
 	if (colon && *text == '[' && colon[-1] == ']')
 		s->address = mem_strn(text + 1, (size_t)(colon - text) - 2);
@@ -66,7 +66,7 @@ static int parse_listen(struct serve *s, struct err *e)
 	return 0;
 }
 
-/* A file's text without the white space at its end; `what` asked for it. */
+/* A file's text without trailing white space; `what` names the option for messages. */
 static int read_text(const char *what, const char *path, char **ret_text, struct err *e)
 {
 	struct buf text = BUF_INIT;
@@ -139,15 +139,58 @@ static int read_options(struct serve *s, struct err *e)
 	if (rc == 0)
 		rc = read_option(s->line, "tls-key", &s->key, e);
 	if (rc == 0 && (s->cert == NULL) != (s->key == NULL))
-		rc = err_set(e, ERR_INPUT, "--tls-cert and --tls-key belong together: give both");
+		rc = err_set(e, ERR_INPUT, "--tls-cert and --tls-key need each other: give both");
 	s->hosts = all_of(s->line, "allow-host");
 	s->origins = all_of(s->line, "allow-origin");
 	return rc;
 }
 
+/* --- plain pages beside /mcp, for people, probes and monitoring --------------------------------------------------------------- */
+
+static void page_home(void *user, struct mcp_http_page *page)
+{
+	const struct app *app = user;
+	char since[32];
+	page->content_type = "text/html; charset=utf-8";
+	buf_addf(&page->body,
+		 "<!doctype html>\n<title>peakd</title>\n<h1>peakd %s</h1>\n"
+		 "<p>Makes GPU kernels faster together with a language model; serving since %s.</p>\n"
+		 "<p>MCP is at <code>/mcp</code> (Streamable HTTP): give this address to an MCP client, or let it start "
+		 "<code>peakd stdio</code>.</p>\n"
+		 "<p><a href=\"/metrics\">/metrics</a> has figures, <a href=\"/healthz\">/healthz</a> is for probes. "
+		 "<code>peakd help</code> lists the commands.</p>\n",
+		 PEAKD_VERSION, clock_iso(app->started_ms, since));
+}
+
+static void page_health(void *user, struct mcp_http_page *page)
+{
+	(void)user;
+	buf_adds(&page->body, "ok\n");
+}
+
+static void figure(struct buf *out, const char *name, const char *type, const char *help, double value)
+{
+	buf_addf(out, "# HELP peakd_%s %s\n# TYPE peakd_%s %s\npeakd_%s %.15g\n", name, help, name, type, name, value);
+}
+
+static void page_metrics(void *user, struct mcp_http_page *page)
+{
+	struct app *app = user;
+	struct mcp_server_stats stats = mcp_server_stats(app->mcp);
+	struct buf *out = &page->body;
+	page->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	figure(out, "uptime_seconds", "gauge", "Seconds since the start.", (double)(clock_wall_ms() - app->started_ms) / 1e3);
+	figure(out, "jobs", "gauge", "Jobs that run or wait.", engine_busy(app->engine));
+	figure(out, "mcp_calls", "gauge", "Calls that are being answered.", (double)stats.running);
+	figure(out, "mcp_sessions", "gauge", "Sessions of clients of the older protocol.", (double)stats.sessions);
+	figure(out, "mcp_requests_total", "counter", "Requests received.", (double)stats.requests);
+	figure(out, "mcp_errors_total", "counter", "Requests answered with a protocol error.", (double)stats.errors);
+	figure(out, "mcp_cancelled_total", "counter", "Calls cancelled.", (double)stats.cancelled);
+}
+
 /* --- starting ------------------------------------------------------------------------------------------------------------ */
 
-/* Before any thread exists, so that all of them inherit the mask and the signals arrive on the descriptor alone. */
+/* Called before any thread exists, so that all inherit the mask and signals arrive on the descriptor alone. */
 static int take_signals(struct serve *s, struct err *e)
 {
 	sigset_t set;
@@ -157,13 +200,12 @@ static int take_signals(struct serve *s, struct err *e)
 	sigaddset(&set, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a failed write, as on a full disk, not the end of the daemon */
+	signal(SIGXFSZ, SIG_IGN); /* a file at its size limit is a failed write, as on a full disk */
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return s->signals < 0 ? err_sys(e, errno, "signalfd") : 0;
 }
 
-/* Each connection, worker and database handle needs a descriptor; the usual soft limit of 1024 is for programs that use
- * select(2), which this one does not. */
+/* Each connection, worker and database handle needs a descriptor. The usual soft limit of 1024 is for programs that use select(2). */
 static void raise_files(void)
 {
 	struct rlimit limit;
@@ -171,24 +213,33 @@ static void raise_files(void)
 		return;
 	limit.rlim_cur = limit.rlim_max < FILES ? limit.rlim_max : FILES;
 	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-		log_debug("the limit of open files cannot be raised: %s", strerror(errno));
+		log_debug("cannot raise the limit of open files: %s", strerror(errno));
 }
 
 static int start_http(struct serve *s, struct err *e)
 {
 	static const struct mcp_http_plain pages[] = {
-		{ "/", page_home, 1 }, { "/healthz", page_health, 1 }, { "/metrics", page_metrics, 0 }, { NULL, NULL, 0 },
+		{ "/", page_home, 1 },
+		{ "/healthz", page_health, 1 },
+		{ "/metrics", page_metrics, 0 },
+		{ NULL, NULL, 0 },
 	};
 	struct mcp_http_config config = {
-		.address = s->address, .port = s->port, .token = s->token, .tls_cert = s->cert, .tls_key = s->key,
-		.allowed_hosts = (const char *const *)s->hosts, .allowed_origins = (const char *const *)s->origins, .plain = pages,
+		.address = s->address,
+		.port = s->port,
+		.token = s->token,
+		.tls_cert = s->cert,
+		.tls_key = s->key,
+		.allowed_hosts = (const char *const *)s->hosts,
+		.allowed_origins = (const char *const *)s->origins,
+		.plain = pages,
 		.user = s->app,
 	};
 	if (s->address == NULL)
 		return 0;
 	int rc = mcp_http_start(s->app->mcp, &config, &s->http, e);
 	if (rc == -ERR_INPUT && (s->token == NULL || s->cert == NULL || s->key == NULL))
-		err_wrap(e, "beyond loopback with --token-file, --tls-cert and --tls-key only");
+		err_wrap(e, "addresses beyond loopback need --token-file, --tls-cert and --tls-key");
 	return rc < 0 ? err_wrap(e, "--listen") : 0;
 }
 
@@ -217,20 +268,20 @@ static void announce(const struct serve *s)
 	char where[128] = "no HTTP";
 	if (s->http)
 		snprintf(where, sizeof where, strchr(s->address, ':') ? "%s://[%s]:%d/mcp" : "%s://%s:%d/mcp",
-		         s->cert ? "https" : "http", s->address, mcp_http_port(s->http));
+			 s->cert ? "https" : "http", s->address, mcp_http_port(s->http));
 	log_info("serving %s: %s, socket %s", s->line->db, where, s->socket);
 	sd_notifyf(0, "READY=1\nSTATUS=Serving %s, %s", s->line->db, where);
 }
 
 /* --- serving ------------------------------------------------------------------------------------------------------------- */
 
-/* Since when nobody needs the daemon: no client, no job, no request. The present time while somebody does. */
+/* The time since which the daemon has had no client, job or request; now while it has one. */
 static int64_t idle_since(struct serve *s, unsigned long *requests)
 {
 	struct mcp_server_stats stats = mcp_server_stats(s->app->mcp);
 	int64_t since;
 	bool busy = sockets_clients(s->sockets, &since) > 0 || engine_busy(s->app->engine) > 0 || stats.running > 0 ||
-	            stats.requests != *requests;
+		    stats.requests != *requests;
 	*requests = stats.requests;
 	return busy ? clock_now() : since;
 }
@@ -241,7 +292,7 @@ static void serve_until_told(struct serve *s)
 	int64_t needed = clock_now(), since;
 	unsigned long requests = 0;
 	for (;;) {
-		/* While it is needed, looking once in a while is enough; without --idle-exit nothing is looked at. */
+		/* Without --idle-exit there is nothing to look at. */
 		int rc = poll(&fd, 1, s->idle_ns ? clock_poll_ms(needed + s->idle_ns) : -1);
 		if (rc > 0) {
 			struct signalfd_siginfo info;
@@ -256,7 +307,7 @@ static void serve_until_told(struct serve *s)
 			return;
 		}
 		if (s->idle_ns && clock_now() - needed >= s->idle_ns)
-			needed = clock_now(); /* it could not retire: not before the same time again */
+			needed = clock_now(); /* a client came: wait as long again */
 	}
 }
 
@@ -267,7 +318,7 @@ static void stop(struct serve *s)
 	mcp_http_stop(s->http);
 	sockets_stop(s->sockets);
 	app_free(s->app);
-	/* The lock goes last: until then no other daemon may open the database. */
+	/* The lock is released last, because no other daemon may open the database before. */
 	if (s->lock_fd >= 0)
 		close(s->lock_fd);
 	if (s->signals >= 0)
@@ -302,20 +353,25 @@ static int serve_run(const struct verb_line *line)
 }
 
 static const struct verb_option options[] = {
-	{ "listen", "ADDR:PORT", "MCP over HTTP there (default 127.0.0.1:7325; port 0: any free one; none: socket only)" },
-	{ "model", "NAME=SPEC", "a model to ask: replay:NAME, openai:URL?model=M or anthropic:URL?model=M; may be repeated" },
+	{ "listen", "ADDR:PORT", "serves MCP over HTTP there (default 127.0.0.1:7325; port 0: any free port; none: socket only)" },
+	{ "model", "NAME=SPEC", "a model: replay:NAME, openai:URL?model=M or anthropic:URL?model=M; may be repeated" },
 	{ "token-file", "FILE", "bearer token that HTTP clients must send; default: the systemd credential \"token\"" },
 	{ "tls-cert", "FILE", "PEM certificate chain; needed to listen on anything but loopback" },
-	{ "tls-key", "FILE", "its key" },
-	{ "allow-host", "NAME", "a further Host that clients may name; may be repeated" },
-	{ "allow-origin", "URL", "a further Origin whose pages may call; may be repeated" },
-	{ "idle-exit", "SECONDS", "ends when there was no client and no job for so long" },
+	{ "tls-key", "FILE", "PEM key of the certificate" },
+	{ "allow-host", "NAME", "another Host that clients may name; may be repeated" },
+	{ "allow-origin", "URL", "another Origin whose pages may call; may be repeated" },
+	{ "idle-exit", "SECONDS", "ends after so long without a client or job" },
 	{ NULL, NULL, NULL },
 };
 
 const struct verb serve_verb = {
-	.name = "serve", .words = "", .summary = "the daemon: serves one database over MCP (Unix socket and HTTP)",
+	.name = "serve",
+	.words = "",
+	.summary = "the daemon: serves one database over MCP (Unix socket and HTTP)",
 	.details = "Pages beside /mcp: /healthz, /metrics and /. Keys of models come from the environment variables or systemd\n"
-	           "credentials that their specifications name. SIGTERM and SIGINT end it; unfinished jobs can be resumed.\n",
-	.options = options, .min_words = 0, .max_words = 0, .run = serve_run,
+		   "credentials that their specifications name. SIGTERM and SIGINT end it; unfinished jobs can be resumed.\n",
+	.options = options,
+	.min_words = 0,
+	.max_words = 0,
+	.run = serve_run,
 };

@@ -1,4 +1,4 @@
-/* socket: where a database's socket is, and the daemon's clients on it; see socket.h. One thread accepts, one serves each client. */
+/* socket: see socket.h. One thread accepts clients, and one thread serves each. */
 #include "daemon/socket.h"
 
 #include <errno.h>
@@ -29,17 +29,19 @@ enum { BACKLOG = 64, HASH_PART = 16, CLIENTS_MAX = 256 };
 
 /* --- the path ------------------------------------------------------------------------------------------------------------ */
 
-/* Anybody can make folders in /tmp: what is there already must be ours and closed to others. */
+/* Anybody can make folders in /tmp, so an existing one must be ours and closed to others. */
 static int private_folder(const char *path, struct err *e)
 {
 	struct stat st;
 	if (mkdir(path, 0700) != 0 && errno != EEXIST)
-		return err_sys(e, errno, "%s: the folder of the daemon's socket cannot be made", path);
+		return err_sys(e, errno, "%s: cannot make the folder of the daemon's socket", path);
 	if (lstat(path, &st) != 0)
 		return err_sys(e, errno, "%s", path);
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
-		return err_set(e, ERR_INPUT, "%s must be a folder of this user alone (mode 0700), since the daemon's socket is in it: "
-		               "remove it, or chmod 700 it, and try again", path);
+		return err_set(e, ERR_INPUT,
+			       "%s must be a folder of this user alone (mode 0700), because it holds the daemon's socket: "
+			       "remove it, or chmod 700 it, and try again",
+			       path);
 	return 0;
 }
 
@@ -62,10 +64,10 @@ static int socket_folder(char **ret_folder, struct err *e)
 	return rc;
 }
 
-/* One name for one database however it is spelled, also before it exists. */
+/* One name for one database, however its path is written and before it exists. */
 static char *real_name(const char *db)
 {
-	/* The store makes the last folder when it is missing; the name must be the same before and after. */
+	/* The store makes a missing last folder, and the name must not change then. */
 	char *real = realpath(db, NULL), *copy = mem_str(db), *slash = strrchr(copy, '/');
 	if (real == NULL) {
 		if (slash)
@@ -98,7 +100,8 @@ static int open_socket(const char *path, struct sockaddr_un *ret_address, int *r
 {
 	*ret_address = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof ret_address->sun_path)
-		return err_set(e, ERR_INPUT, "%s: the path of a socket may have %zu characters", path, sizeof ret_address->sun_path - 1);
+		return err_set(e, ERR_INPUT, "%s: the path of a socket may have at most %zu characters", path,
+			       sizeof ret_address->sun_path - 1);
 	memcpy(ret_address->sun_path, path, strlen(path) + 1);
 	*ret_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	return *ret_fd < 0 ? err_sys(e, errno, "socket") : 0;
@@ -113,9 +116,8 @@ int socket_connect(const char *path, int *ret_fd, struct err *e)
 	while (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
 		if (errno == EINTR)
 			continue;
-		rc = errno == ENOENT || errno == ECONNREFUSED
-		     ? err_set(e, ERR_NOT_FOUND, "%s: no daemon listens there", path)
-		     : err_sys(e, errno, "%s: cannot connect", path);
+		rc = errno == ENOENT || errno == ECONNREFUSED ? err_set(e, ERR_NOT_FOUND, "%s: no daemon listens there", path)
+							      : err_sys(e, errno, "%s: cannot connect", path);
 		close(fd);
 		return rc;
 	}
@@ -128,7 +130,7 @@ int socket_connect(const char *path, int *ret_fd, struct err *e)
 struct peer {
 	struct sockets *owner;
 	int fd;
-	bool over;             /* its thread has nothing more to do and can be joined */
+	bool over; /* its thread has ended and can be joined */
 	pthread_t thread;
 	struct peer *next;
 };
@@ -138,11 +140,11 @@ struct sockets {
 	char *path;
 	int listen_fd, wake_fd;
 	pthread_t thread;
-	struct lock lock;          /* LOCK_LEAF, of all below */
-	struct lock_bell bell;     /* a client's thread is over */
+	struct lock lock;      /* LOCK_LEAF, of all below */
+	struct lock_bell bell; /* a client's thread is over */
 	struct peer *peers;
 	unsigned clients;
-	int64_t last_ns;           /* when the last client left */
+	int64_t last_ns; /* when the last client left */
 	bool ending;
 };
 
@@ -244,7 +246,7 @@ static void *accept_thread(void *arg)
 			continue;
 		if (fds[1].revents && read(s->wake_fd, &n, sizeof n) < 0)
 			log_debug("wake: %s", strerror(errno));
-		/* Out of descriptors, accept fails at once and poll reports it again: a short rest keeps that from burning a core. */
+		/* Out of descriptors, accept fails and poll reports the client again at once; a short sleep keeps the loop from spinning. */
 		if (fds[0].revents && !accept_one(s))
 			clock_sleep(10 * CLOCK_MS);
 		join_finished(s);
@@ -301,18 +303,18 @@ unsigned sockets_clients(struct sockets *s, int64_t *ret_last_ns)
 
 bool sockets_retire(struct sockets *s)
 {
-	/* Under another name nobody new finds it, and whoever found it before waits in the queue and is seen by poll. */
+	/* New clients do not find the socket under its other name, and poll sees those that found it before. */
 	char *aside = mem_fmt("%s.old", s->path);
 	struct pollfd fd = { .fd = s->listen_fd, .events = POLLIN };
 	bool retired = rename(s->path, aside) == 0;
-	bool gone = !retired && errno == ENOENT; /* somebody removed it: nobody new finds it, and nothing is to be given back */
+	bool gone = !retired && errno == ENOENT; /* somebody removed it: no new client finds it, and it has no name to restore */
 	lock_take(&s->lock);
 	bool wanted = poll(&fd, 1, 0) > 0 || s->clients > 0;
 	lock_release(&s->lock);
 	if (retired && wanted) {
 		retired = false;
 		if (rename(aside, s->path) != 0)
-			log_error("%s: cannot be given its name back: %s", s->path, strerror(errno));
+			log_error("%s: cannot restore the socket's name: %s", s->path, strerror(errno));
 	}
 	if (retired)
 		unlink(aside);
@@ -333,7 +335,7 @@ void sockets_stop(struct sockets *s)
 	unlink(s->path);
 	lock_take(&s->lock);
 	s->ending = true;
-	/* Their threads see the end of the input and finish what is in flight; who does not read its answers is cut off. */
+	/* Their threads see the end of input and finish the calls in flight; clients that do not read their answers are cut off. */
 	shut_all_locked(s, SHUT_RD);
 	int64_t deadline = clock_now() + STOP_NS;
 	while (s->clients > 0 && lock_bell_wait(&s->bell, &s->lock, deadline) == 0)

@@ -32,7 +32,7 @@ wrong 1 "with --token-file, --tls-cert and --tls-key" serve --listen 0.0.0.0:0 -
 echo secret >"$T/token"
 echo "no certificate" >"$T/cert.pem"
 wrong 1 "a TLS certificate and key" serve --listen 0.0.0.0:0 --token-file "$T/token" --db "$db.2"
-wrong 2 "belong together" serve --listen 0.0.0.0:0 --token-file "$T/token" --tls-cert "$T/cert.pem" --db "$db.2"
+wrong 2 "need each other" serve --listen 0.0.0.0:0 --token-file "$T/token" --tls-cert "$T/cert.pem" --db "$db.2"
 wrong 1 "are certificate and key PEM files" serve --listen 0.0.0.0:0 --token-file "$T/token" --tls-cert "$T/cert.pem" --tls-key "$T/cert.pem" --db "$db.2"
 timeout 120 "$peakd" selftest --only no-such --db "$db" >/dev/null 2>"$T/err"
 is $? 1 "a selftest of nothing: exit status 1"
