@@ -57,49 +57,49 @@ static void trim(const char **text, size_t *len)
 		--*len;
 }
 
-/* `NAME = FROM, TO [, STEP] [if COND]`, with the loop variable in scope while FROM … COND are not allowed to see it but
- * COND and the element are. */
+static int bad_loop(const char *text, size_t len, struct err *e)
+{
+	return err_set(e, ERR_INPUT, "`%.*s`: expected `EXPR for NAME = FROM, TO [, STEP] [if CONDITION]`", (int)len, text);
+}
+
+/* `NAME = FROM, TO [, STEP] [if COND]` behind the element and `for`. Only the element and COND see the loop variable. */
 static int parse_loop(struct expr_scope *scope, struct expr_set *s, const char *item, size_t item_len, const char *text, size_t len,
 		      struct err *e)
 {
-	static const char shape[] = "expected `EXPR for NAME = FROM, TO [, STEP] [if CONDITION]`";
-	size_t n = 0, equals = find_outside(text, len, "="), cond = find_outside(text, len, "if");
 	trim(&text, &len);
-	equals = find_outside(text, len, "=");
-	cond = find_outside(text, len, "if");
+	size_t n = 0, equals = find_outside(text, len, "="), cond = find_outside(text, len, "if");
 	while (n < len && (isalnum((unsigned char)text[n]) || text[n] == '_'))
 		n++;
-	if (n == 0 || equals == len || equals > cond)
-		return err_set(e, ERR_INPUT, "`%.*s`: %s", (int)len, text, shape);
-	char *name = mem_strn(text, n);
 	const char *range = text + equals + 1;
-	size_t range_len = cond - equals - 1, comma = find_outside(range, range_len, ",");
+	bool good = n > 0 && equals < len && equals < cond;
+	size_t range_len = good ? cond - equals - 1 : 0;
+	if (!good || find_outside(range, range_len, ",") == range_len)
+		return bad_loop(text, len, e);
+	char *name = mem_strn(text, n);
 	struct expr **parts[] = { &s->from, &s->to, &s->step };
 	int rc = 0;
 	if (expr_scope_find(scope, name) >= 0)
 		rc = err_set(e, ERR_INPUT,
 			     "the loop variable %s is also the name of an input, parameter or constant; choose another", name);
-	else if (comma == range_len)
-		rc = err_set(e, ERR_INPUT, "`%.*s`: %s", (int)len, text, shape);
 	for (size_t k = 0; rc == 0 && k < 3 && range_len > 0; k++) {
-		comma = find_outside(range, range_len, ",");
-		rc = expr_parse(scope, range, k == 2 ? range_len : comma, parts[k], e);
-		size_t used = comma < range_len ? comma + 1 : range_len;
-		range += used;
-		range_len -= used;
+		size_t comma = k == 2 ? range_len : find_outside(range, range_len, ",");
+		rc = expr_parse(scope, range, comma, parts[k], e);
+		comma += comma < range_len;
+		range += comma;
+		range_len -= comma;
 	}
 	if (rc == 0 && s->to == NULL)
-		rc = err_set(e, ERR_INPUT, "`%.*s`: %s", (int)len, text, shape);
+		rc = bad_loop(text, len, e);
 	if (rc == 0) {
+		struct expr *element = NULL;
 		s->loop = true;
 		s->slot = expr_scope_add(scope, name);
-		rc = expr_parse(scope, item, item_len, MEM_PUSH(s->items, s->item_count), e);
-		if (rc < 0)
-			s->item_count = 0;
+		rc = expr_parse(scope, item, item_len, &element, e);
+		if (rc == 0)
+			*MEM_PUSH(s->items, s->item_count) = element;
 		if (rc == 0 && cond < len)
 			rc = expr_parse(scope, text + cond + 2, len - cond - 2, &s->when, e);
-		/* Hides the loop variable from later expressions. */
-		scope->names[s->slot][0] = '(';
+		scope->names[s->slot][0] = '('; /* hides the loop variable from later expressions */
 	}
 	free(name);
 	return rc;
