@@ -90,16 +90,13 @@ static int read_file(const char *path, struct buf *out, struct err *e)
 	if (f == NULL)
 		return errno == ENOENT ? err_set(e, ERR_NOT_FOUND, "%s: there is no such file", path)
 				       : err_sys(e, errno, "%s", path);
+	char chunk[8192];
 	size_t n;
-	do {
-		char *room = buf_room(out, 65536);
-		n = fread(room, 1, 65536, f);
-		out->len -= 65536 - n;
-	} while (n > 0 && out->len <= FILE_MAX);
+	while ((n = fread(chunk, 1, sizeof chunk, f)) > 0 && out->len <= FILE_MAX)
+		buf_add(out, chunk, n);
 	int rc = ferror(f) ? err_sys(e, errno, "%s", path) : 0;
 	fclose(f);
-	buf_addc(out, '\0');
-	if (rc == 0 && strlen(out->data) != out->len - 1)
+	if (rc == 0 && strlen(buf_text(out)) != out->len)
 		rc = err_set(e, ERR_INPUT, "%s: the file has a NUL byte; expected text", path);
 	return rc;
 }

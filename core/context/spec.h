@@ -73,6 +73,7 @@ struct spec_gemm {
 
 enum spec_precision { SPEC_STRICT, SPEC_TENSOR };
 
+/* Many fields, because each thing that a front matter can declare has its own, and all are read together. */
 struct spec {
 	char *kernel, *backend;
 	struct spec_var *vars;         /* scalar inputs and sizes in order, then tuning parameters in order */
