@@ -339,7 +339,7 @@ static json_t *wait_arguments(const char *id)
 /* Tools whose work is a job. With wait_s = 0 they answer with its id at once. */
 static bool starts_job(const char *tool)
 {
-	static const char *const tools[] = { "tune", "validate", "transform", "compare", "profile" };
+	static const char *const tools[] = { "tune", "validate", "transform", "compare", "profile", "draft" };
 	for (size_t i = 0; i < MEM_COUNT(tools); i++)
 		if (strcmp(tools[i], tool) == 0)
 			return true;

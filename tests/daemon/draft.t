@@ -62,6 +62,25 @@ is "$(sqlite3 "$T/b.db" "SELECT group_concat(transformation || ' ' || attempt ||
 	"both exchanges are on record"
 is "$(ls "$PEAKD_RECORD" | sed 's/-[0-9a-f]*\.md//' | tr '\n' ' ')" "draft-1-1-1 draft-1-1-2 " "and recorded as files"
 
+# Ctrl-C while the model has not answered yet: the job is cancelled and named.
+cp "$T/answer" "$T/slow"
+echo 0 >"$T/slow.only"
+python3 "$root/tests/daemon/model.py" "$T/slow" >"$T/slow.port" &
+slow=$!
+trap 'kill $slow $model; finish' EXIT
+wait_for 60 test -s "$T/slow.port"
+env -u PEAKD_RECORD PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/slow.port")/v1?model=fake&retries=0" python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL) # which a shell ignores for what runs beside it
+os.execvp(sys.argv[1], sys.argv[1:])' "$peakd" draft "$file" --db "$T/e.db" --model default >"$T/out" 2>"$T/err" &
+client=$!
+wait_for 60 sh -c "timeout 60 '$peakd' jobs --db '$T/e.db' | grep -q 'draft running'"
+kill -INT $client
+wait $client
+is $? 130 "Ctrl-C while a model is waited for: exit status 130"
+job=$(sqlite3 "$T/e.db" "SELECT id FROM job")
+has "$(cat "$T/err")" "job $job is cancelled" "and the job is named"
+kill $slow
+
 kill $model
 unset PEAKD_MODEL PEAKD_RECORD
 timeout 120 "$peakd" draft "$file" --db "$T/c.db" --model replay:norm >"$T/replayed" 2>"$T/err"
