@@ -188,7 +188,7 @@ void work_judge_fini(struct work_judge *j)
 	*j = (struct work_judge){ 0 };
 }
 
-/* A device that cannot run proves nothing: that is said in a row of its own, never passed over. */
+/* A device that cannot run validates nothing: a row of its own says so. */
 static int record_skipped(struct work_judge *j, struct db *db, int64_t checkpoint, const char *job, struct err *e)
 {
 	char *reason = mem_fmt("%s can only be compiled for; outputs were not compared", j->facts->id);
@@ -245,7 +245,7 @@ static int add_all(struct work_judge *j, struct db *db, const struct work_made *
 		made->x->checkpoint = *ret_checkpoint;
 		rc = made->x->id ? saved_keep(db, made->x, made->job, e) : 0;
 	}
-	/* The work is not lost with a workflow that somebody moved meanwhile: the checkpoint stays, beside it. */
+	/* When somebody has moved the workflow meanwhile, the checkpoint stays beside it. */
 	if (rc >= 0 && made->workflow && *made->workflow && c.status != CHECKPOINT_FAILED &&
 	    workflow_append(db, made->workflow, *ret_checkpoint, moved) < 0 && moved->code != ERR_CONFLICT) {
 		*e = *moved;

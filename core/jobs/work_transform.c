@@ -1,6 +1,6 @@
-/* work_transform: the jobs behind transform, transform_submit and edit: three ways through the same passes, for a model that
- * the daemon asks, a client that answers itself, and somebody who edits. The row is written after every move, so that each of
- * them can go on where another one stopped, and a killed job where it was cut off. See work.h. */
+/* work_transform: the jobs of the tools transform, transform_submit and edit: three ways through the same passes, for a model
+ * that the daemon asks, for a client that answers itself, and for a person who edits. The row is written after every move, so
+ * that each can continue where another stopped, and a killed job where it was cut off. See work.h. */
 #include "core/jobs/work.h"
 
 #include <stdlib.h>
@@ -97,7 +97,7 @@ struct apply {
 	struct eval ev;
 	struct work_judge judge;
 	struct transform *x;
-	bool resumed;      /* this job was cut off and goes on with its own row */
+	bool resumed;      /* this job was cut off and continues its own row */
 	int64_t made;      /* what it became before this job was cut off; then nothing else is set but `job` */
 	const char *model; /* provider's name */
 	uint64_t tokens_in, tokens_out, tokens_cached;
@@ -224,7 +224,7 @@ static int keep(struct apply *a, struct err *e)
 	return work_judge_checkpoint(&a->judge, a->job->db, &made, &checkpoint, e);
 }
 
-/* How to go on with what is kept, behind the reason why this job did not. */
+/* Adds how to continue what is kept to the reason why this job failed. */
 static int advise(const struct apply *a, struct err *why)
 {
 	const char *id = a->x->id;
@@ -387,7 +387,7 @@ static int run_transform(struct engine_job *job, const void *request, void *resu
 			rc = judge_all(&a, e);
 		if (rc == 0 && judging && a.x->state != TRANSFORM_DONE)
 			rc = keep(&a, e);
-		/* A mistake in the transformation's name was said before one in the model's. */
+		/* A mistake in the transformation's name is reported before one in the model's. */
 		if (rc == 0 && a.x->state != TRANSFORM_DONE)
 			rc = models_open(w->models, q->model ? q->model : "", (unsigned)(q->attempt ? q->attempt : 1), &open, e);
 		rc = rc < 0 ? advise(&a, e) : run_model(&a, open.model, result, e);
@@ -399,7 +399,7 @@ static int run_transform(struct engine_job *job, const void *request, void *resu
 
 /* --- by the client's answer --------------------------------------------------------------------------------------------------- */
 
-/* A job that was cut off behind its last write has recorded its answer. */
+/* A job that was cut off after its last write has recorded its answer. */
 static int was_recorded(struct apply *a, struct err *e)
 {
 	struct exchange_list list;

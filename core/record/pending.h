@@ -1,4 +1,4 @@
-/* pending: rows of half-done transformations: everything that is needed to go on after a restart, or for somebody else
+/* pending: rows of half-done transformations: everything that is needed to continue after a restart, or for somebody else
  * to take over. A row belongs to the job that took it last, for as long as that job is queued or running. What the
  * states mean and which moves are allowed is core/transform/transform's business; core/transform/saved alone calls
  * this. */

@@ -19,7 +19,7 @@ static void add_quoted(struct buf *out, const char *info, const char *text, size
 	buf_fini(&clean);
 }
 
-/* Summaries and reasons may carry a whole log behind their first line; the log is shown elsewhere. */
+/* Summaries and reasons may hold a whole log after their first line; the log is shown elsewhere. */
 static void add_first_line(struct buf *out, const char *text, size_t max)
 {
 	char *line = mem_strn(text, strcspn(text, "\n"));
@@ -111,8 +111,7 @@ static void add_counts(struct buf *out, const struct judge_verdict *v)
 		buf_addf(out, "- relative error %.3g, allowed %.3g\n", v->error, v->tolerance);
 	if (!v->mismatch_count)
 		return;
-	buf_adds(out,
-		 "- first mismatches:\n\n| output | row | column | got | want |\n| --- | --- | --- | --- | --- |\n");
+	buf_adds(out, "- first mismatches:\n\n| output | row | column | got | want |\n| --- | --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < v->mismatch_count && i < FEEDBACK_MISMATCHES; i++) {
 		const struct judge_mismatch *m = &v->mismatches[i];
 		buf_addf(out, "| %s | %" PRId64 " | %" PRId64 " | ", m->output, m->row, m->column);
@@ -144,8 +143,7 @@ static void add_configs(struct buf *out, const struct judge_verdict *v, bool pas
 		if (c->passed != passed)
 			continue;
 		if (!shown++)
-			buf_adds(out,
-				 passed ? "\nConfigurations that passed:\n\n" : "\nConfigurations that failed:\n\n");
+			buf_adds(out, passed ? "\nConfigurations that passed:\n\n" : "\nConfigurations that failed:\n\n");
 		buf_addf(out, "- %s", c->params);
 		if (c->why && v->result != JUDGE_COMPILE) { /* compilers say the same for all */
 			buf_adds(out, ": ");
@@ -174,7 +172,9 @@ static const char *headline(enum judge_result result)
 
 void feedback_verdict(const struct judge_verdict *v, const struct context *ctx, struct buf *out)
 {
-	buf_addf(out, "%s\n", v->right ? "The context compiles and its results are right, but a further check refused it." : headline(v->result));
+	buf_addf(out, "%s\n",
+		 v->right ? "The context compiles and its results are right, but a further check refused it."
+			  : headline(v->result));
 	if (v->summary) {
 		buf_addc(out, '\n');
 		add_first_line(out, v->summary, v->error_count ? WHY_MAX : MESSAGE_MAX);

@@ -1,4 +1,4 @@
-/* feedback: what a model is told after an answer that did not do: one user turn, appended to the prompt. Used by
+/* feedback: what a model is told after an answer that failed: one user turn, appended to the prompt. Used by
  * transform.c. */
 #ifndef PEAKD_CORE_TRANSFORM_FEEDBACK_H
 #define PEAKD_CORE_TRANSFORM_FEEDBACK_H
@@ -10,7 +10,7 @@
 
 enum {
 	FEEDBACK_ERRORS = 3, /* first errors shown */
-	FEEDBACK_AROUND = 3, /* lines of source shown before and behind each */
+	FEEDBACK_AROUND = 3, /* lines of source shown before and after each */
 	FEEDBACK_MISMATCHES = 8,
 	FEEDBACK_CONFIGS = 8, /* failing and passing ones named, each */
 };

@@ -34,8 +34,7 @@ void judge_verdict_error(struct judge_verdict *v, enum region region, unsigned l
 			(struct judge_error){ .region = region, .line = line, .text = mem_str(text) };
 }
 
-void judge_verdict_mismatch(struct judge_verdict *v, const char *output, int64_t row, int64_t column, double got,
-			    double want)
+void judge_verdict_mismatch(struct judge_verdict *v, const char *output, int64_t row, int64_t column, double got, double want)
 {
 	if (v->mismatch_count < JUDGE_LIST_MAX)
 		*MEM_PUSH(v->mismatches, v->mismatch_count) = (struct judge_mismatch){

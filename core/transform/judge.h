@@ -42,8 +42,8 @@ enum { JUDGE_MAP = 8, JUDGE_LIST_MAX = 64 };
 
 struct judge_verdict {
 	enum judge_result result;
-	char *summary; /* one line for people: what was checked, what failed; owned, may be NULL */
-	char *params;  /* the configuration that the errors or counts below belong to; owned, may be NULL */
+	char *summary;              /* one line for people: what was checked, what failed; owned, may be NULL */
+	char *params;               /* the configuration that the errors or counts below belong to; owned, may be NULL */
 	struct judge_error *errors; /* of JUDGE_COMPILE, in the compiler's order; owned */
 	size_t error_count;
 	char *log; /* whole compiler log when it could not be parsed into errors; owned, may be NULL */
@@ -60,15 +60,14 @@ struct judge_verdict {
 	size_t hint_count;
 };
 
-#define JUDGE_VERDICT_INIT                                                                                             \
-	{                                                                                                              \
-		.result = JUDGE_PASS                                                                                   \
+#define JUDGE_VERDICT_INIT                                                                                                         \
+	{                                                                                                                          \
+		.result = JUDGE_PASS                                                                                               \
 	}
 void judge_verdict_fini(struct judge_verdict *v);
 /* Append to a verdict; texts are copied; lists end silently at JUDGE_LIST_MAX. */
 void judge_verdict_error(struct judge_verdict *v, enum region region, unsigned line, const char *text);
-void judge_verdict_mismatch(struct judge_verdict *v, const char *output, int64_t row, int64_t column, double got,
-			    double want);
+void judge_verdict_mismatch(struct judge_verdict *v, const char *output, int64_t row, int64_t column, double got, double want);
 void judge_verdict_config(struct judge_verdict *v, const char *params, bool passed, const char *why);
 void judge_verdict_hint(struct judge_verdict *v, const char *text);
 /* "pass", "compile", "wrong", "crash", "narrow". Static storage. */
@@ -81,8 +80,8 @@ struct judge {
 	/* Host code runs and device code compiles, for a few sampled execution parameters. */
 	int (*compile)(void *arg, const struct context *ctx, struct judge_verdict *ret_verdict, struct err *e);
 	/* The above, and outputs equal the reference's. `parent` is the context that the transformation started from. */
-	int (*validate)(void *arg, const struct context *parent, const struct context *ctx,
-			struct judge_verdict *ret_verdict, struct err *e);
+	int (*validate)(void *arg, const struct context *parent, const struct context *ctx, struct judge_verdict *ret_verdict,
+			struct err *e);
 };
 
 #endif

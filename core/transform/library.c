@@ -72,7 +72,7 @@ static int read_file(const char *path, struct buf *out, struct err *e)
 	const char *odd = utf8_bad(buf_text(out));
 	if (odd)
 		return err_set(e, ERR_INPUT, "%s:%d: this line is not UTF-8: save the file as UTF-8", path,
-		               utf8_line(buf_text(out), odd));
+			       utf8_line(buf_text(out), odd));
 	return 1;
 }
 
@@ -129,8 +129,7 @@ void library_sequence_names(const struct library *lib, char ***ret_names, size_t
 }
 
 /* "; nearest: a, b" out of the names, or a hint about where files are looked for. */
-static int not_found(const struct library *lib, const char *what, const char *name, char **names, size_t count,
-		     struct err *e)
+static int not_found(const struct library *lib, const char *what, const char *name, char **names, size_t count, struct err *e)
 {
 	struct buf text = BUF_INIT;
 	for (unsigned shown = 0; shown < NEAREST; shown++) {
@@ -165,8 +164,8 @@ static bool plain_file(const char *name)
 static int import_file(const struct library *lib, const char *name, const char *path, struct buf *out, struct err *e)
 {
 	if (!plain_file(name))
-		return err_set(e, ERR_INPUT, "%s: import: expected the name of one file of library/, such as hopper.cuh, not \"%s\"",
-			       path, name);
+		return err_set(e, ERR_INPUT,
+			       "%s: import: expected the name of one file of library/, such as hopper.cuh, not \"%s\"", path, name);
 	for (size_t i = 0; i < lib->count; i++) {
 		char *at = mem_fmt("%s/library/%s", lib->folders[i], name);
 		int rc = read_file(at, out, e);
@@ -250,7 +249,7 @@ int library_find(const struct library *lib, const char *name, struct transformat
 	return not_found(lib, "transformation", name, names, count, e);
 }
 
-/* A misspelt name must not become a sentence that a model is asked to carry out. */
+/* A misspelt name must not become a sentence that a model is asked to apply. */
 bool library_is_name(const char *name_or_text)
 {
 	for (const char *c = name_or_text; *c; c++)
@@ -259,8 +258,7 @@ bool library_is_name(const char *name_or_text)
 	return true;
 }
 
-int library_find_or_text(const struct library *lib, const char *name_or_text, struct transformation **ret_t,
-			 struct err *e)
+int library_find_or_text(const struct library *lib, const char *name_or_text, struct transformation **ret_t, struct err *e)
 {
 	return library_is_name(name_or_text) ? library_find(lib, name_or_text, ret_t, e)
 					     : transformation_of_text(name_or_text, ret_t, e);
@@ -296,8 +294,8 @@ int library_sequence(const struct library *lib, const char *name, char ***ret_na
 {
 	static const char *const endings[] = { ".md", ".txt" };
 	for (size_t i = 0; i < lib->count * MEM_COUNT(endings) && plain_name(name); i++) {
-		char *path = mem_fmt("%s/sequences/%s%s", lib->folders[i / MEM_COUNT(endings)], name,
-				     endings[i % MEM_COUNT(endings)]);
+		char *path =
+			mem_fmt("%s/sequences/%s%s", lib->folders[i / MEM_COUNT(endings)], name, endings[i % MEM_COUNT(endings)]);
 		struct buf text = BUF_INIT;
 		char **names = NULL;
 		size_t count = 0;
@@ -305,8 +303,7 @@ int library_sequence(const struct library *lib, const char *name, char ***ret_na
 		if (rc > 0)
 			read_sequence(buf_text(&text), &names, &count);
 		if (rc > 0 && !count)
-			rc = err_set(e, ERR_INPUT, "%s: no name of a transformation was found; one a line is expected",
-				     path);
+			rc = err_set(e, ERR_INPUT, "%s: no name of a transformation was found; one a line is expected", path);
 		buf_fini(&text);
 		free(path);
 		if (rc < 0)

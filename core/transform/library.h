@@ -21,8 +21,7 @@ int library_find(const struct library *lib, const char *name, struct transformat
 /* One word: printable ASCII without a blank. All other text is a sentence. */
 bool library_is_name(const char *name_or_text);
 /* One word is a name; all other text is a transformation of its own. */
-int library_find_or_text(const struct library *lib, const char *name_or_text, struct transformation **ret_t,
-			 struct err *e);
+int library_find_or_text(const struct library *lib, const char *name_or_text, struct transformation **ret_t, struct err *e);
 /* Every name, sorted, a user's own hiding a shipped one. Array and names owned by the caller (library_names_free). */
 void library_names(const struct library *lib, char ***ret_names, size_t *ret_count);
 /* sequences/NAME.txt or NAME.md: names of transformations in order. */

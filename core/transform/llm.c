@@ -22,9 +22,8 @@ enum {
 	TEXT_MAX = 16 << 20, /* bytes of an answer */
 	BACKOFF_MAX_MS = 8000,
 	RETRY_AFTER_MAX_MS = 60000, /* a longer retry-after is not waited for: the usual pause is taken */
-	CHARS_PER_TOKEN_MAX =
-		6, /* code and English take 3 to 5 characters a token; more means that the prompt was cut */
-	CHECK_CHARS_MIN = 4000, /* shorter prompts are not judged by that */
+	CHARS_PER_TOKEN_MAX = 6,    /* code and English take 3 to 5 characters a token; more means that the prompt was cut */
+	CHECK_CHARS_MIN = 4000,     /* shorter prompts are not judged by that */
 };
 
 struct llm {
@@ -43,7 +42,7 @@ struct call {
 	struct buf body;   /* raw, as long as no event was seen */
 	int64_t last_byte; /* monotonic */
 	bool cancelled, stalled;
-	bool connected;    /* the server took the connection */
+	bool connected; /* the server took the connection */
 	long status;
 	char should_retry[16];  /* x-should-retry */
 	int64_t retry_after_ms; /* -1 none */
@@ -78,13 +77,11 @@ static int find_key(const struct llm_config *c, char **ret_key, struct err *e)
 	if (!key && env && *env)
 		key = mem_strn(env, strcspn(env, "\r\n"));
 	if (!key && (c->key_env || c->key_credential))
-		return err_set(
-			e, ERR_INPUT,
-			"the model's key was not found: set the environment variable %s%s%s, or leave the key out "
-			"for a server that needs none",
-			c->key_env ? c->key_env : "(none named)",
-			c->key_credential ? " or the systemd credential " : "",
-			c->key_credential ? c->key_credential : "");
+		return err_set(e, ERR_INPUT,
+			       "the model's key was not found: set the environment variable %s%s%s, or leave the key out "
+			       "for a server that needs none",
+			       c->key_env ? c->key_env : "(none named)", c->key_credential ? " or the systemd credential " : "",
+			       c->key_credential ? c->key_credential : "");
 	*ret_key = key;
 	return 0;
 }
@@ -92,8 +89,7 @@ static int find_key(const struct llm_config *c, char **ret_key, struct err *e)
 static int check_config(const struct llm_config *c, struct err *e)
 {
 	if (!c->model || !*c->model)
-		return err_set(e, ERR_INPUT,
-			       "no model is named: give the provider's name of it, as in its own documentation");
+		return err_set(e, ERR_INPUT, "no model is named: give the provider's name of it, as in its own documentation");
 	if (!c->base_url || (strncmp(c->base_url, "http://", 7) != 0 && strncmp(c->base_url, "https://", 8) != 0))
 		return err_set(e, ERR_INPUT,
 			       "the model's base URL must start with http:// or https://, such as "
@@ -160,10 +156,10 @@ void llm_free(struct llm *llm)
 /* --- one try: what libcurl calls
  * -------------------------------------------------------------------------------------- */
 
-static int take_event(void *arg, const char *name, const char *data)
+static int take_event(void *arg, const char *data)
 {
 	struct call *call = arg;
-	call->llm->wire->event(&call->stream, name, data);
+	call->llm->wire->event(&call->stream, data);
 	if (call->request->progress)
 		call->request->progress(call->request->progress_arg, call->stream.text.len);
 	return call->stream.text.len > TEXT_MAX ? -1 : 0;
@@ -324,8 +320,8 @@ static int http_failure(const struct call *call, struct err *e)
 	else if (call->status >= 400 && call->status < 500)
 		advice = "the provider does not accept the request: check model, max_tokens and reasoning in the "
 			 "configuration";
-	int rc = err_set(e, code, "%s at %s answered %ld: %s; %s", llm->name, llm->url, call->status,
-			 *words ? words : "(no words)", advice);
+	int rc = err_set(e, code, "%s at %s answered %ld: %s; %s", llm->name, llm->url, call->status, *words ? words : "(no words)",
+			 advice);
 	free(words);
 	return rc;
 }
@@ -336,19 +332,25 @@ static int broken(const struct call *call, CURLcode code, const char *why, struc
 	if (call->cancelled)
 		return err_set(e, ERR_CANCELLED, "the call to %s was cancelled", llm->name);
 	if (call->stalled)
-		return err_set(e, ERR_TIMEOUT, "%s at %s sent nothing for %u s; the call was ended: try again, or raise stall_s of "
-			       "the model", llm->name,
-			       llm->url, llm->config.stall_ms / 1000);
+		return err_set(e, ERR_TIMEOUT,
+			       "%s at %s sent nothing for %u s; the call was ended: try again, or raise stall_s of "
+			       "the model",
+			       llm->name, llm->url, llm->config.stall_ms / 1000);
 	if (code == CURLE_OPERATION_TIMEDOUT && call->connected)
-		return err_set(e, ERR_TIMEOUT, "%s at %s did not finish within %u s: raise total_s of the model, or name "
-			       "another one", llm->name, llm->url, llm->config.total_ms / 1000);
+		return err_set(e, ERR_TIMEOUT,
+			       "%s at %s did not finish within %u s: raise total_s of the model, or name "
+			       "another one",
+			       llm->name, llm->url, llm->config.total_ms / 1000);
 	if (call->stream.text.len || call->body.len)
-		return err_set(e, ERR_NETWORK, "%s broke off in mid-answer after %zu characters (%s): try again, or name "
-			       "another model", llm->name,
-			       call->stream.text.len ? call->stream.text.len : call->body.len, why);
+		return err_set(e, ERR_NETWORK,
+			       "%s broke off in mid-answer after %zu characters (%s): try again, or name "
+			       "another model",
+			       llm->name, call->stream.text.len ? call->stream.text.len : call->body.len, why);
 	if (call->connected)
-		return err_set(e, ERR_NETWORK, "%s at %s ended the connection without an answer (%s): look at the server's "
-			       "log, or try again", llm->name, llm->url, why);
+		return err_set(e, ERR_NETWORK,
+			       "%s at %s ended the connection without an answer (%s): look at the server's "
+			       "log, or try again",
+			       llm->name, llm->url, why);
 	return err_set(e, code == CURLE_OPERATION_TIMEDOUT ? ERR_TIMEOUT : ERR_NETWORK,
 		       "%s cannot be reached at %s: %s; is the "
 		       "server running, and is the base URL right?",

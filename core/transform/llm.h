@@ -14,9 +14,9 @@ enum llm_format { LLM_OPENAI, LLM_ANTHROPIC };
 /* Borrowed while llm_new runs. Zeros and NULLs take the defaults that are named. */
 struct llm_config {
 	enum llm_format format;
-	const char *base_url; /* up to and without "/chat/completions" or "/messages": "http://127.0.0.1:8080/v1" */
-	const char *model;    /* required */
-	const char *key_env;  /* name of the environment variable that holds the key; NULL or unset: see below */
+	const char *base_url;       /* up to and without "/chat/completions" or "/messages": "http://127.0.0.1:8080/v1" */
+	const char *model;          /* required */
+	const char *key_env;        /* name of the environment variable that holds the key; NULL or unset: see below */
 	const char *key_credential; /* name of a systemd credential; tried first; NULL none */
 	const char *reasoning;      /* "low", "medium", "high": sent only when set */
 	double temperature;         /* sent only when ≥ 0 and has_temperature */

@@ -16,16 +16,15 @@ void llm_wire_events_fini(struct llm_wire_events *s)
 	buf_fini(&s->data);
 }
 
-static int dispatch(struct llm_wire_events *s, int (*event)(void *arg, const char *name, const char *data), void *arg)
+static int dispatch(struct llm_wire_events *s, int (*event)(void *arg, const char *data), void *arg)
 {
 	int rc = 0;
 	if (s->data.len) {
 		s->data.data[s->data.len - 1] = '\0'; /* the newline behind the last data: line */
 		s->any = true;
-		rc = event(arg, s->event, s->data.data);
+		rc = event(arg, s->data.data);
 	}
 	buf_clear(&s->data);
-	s->event[0] = '\0';
 	return rc;
 }
 
@@ -40,17 +39,10 @@ static void take_line(struct llm_wire_events *s, const char *line)
 	} else if (key == 4 && memcmp(line, "data", 4) == 0) {
 		buf_adds(&s->data, value);
 		buf_addc(&s->data, '\n');
-	} else if (key == 5 && memcmp(line, "event", 5) == 0) {
-		size_t n = strlen(value);
-		if (n >= sizeof s->event)
-			n = sizeof s->event - 1;
-		memcpy(s->event, value, n);
-		s->event[n] = '\0';
 	}
 }
 
-int llm_wire_feed(struct llm_wire_events *s, const char *bytes, size_t n,
-		  int (*event)(void *arg, const char *name, const char *data), void *arg)
+int llm_wire_feed(struct llm_wire_events *s, const char *bytes, size_t n, int (*event)(void *arg, const char *data), void *arg)
 {
 	for (const char *end = bytes + n; bytes < end;) {
 		if (s->cr && *bytes == '\n') {
@@ -121,8 +113,8 @@ static bool take_error(struct llm_stream *s, const json_t *root)
 	long number = json_is_integer(code) ? (long)json_integer_value(code) : strtol(word, NULL, 10);
 	s->failed = true;
 	s->spent = any_of(message, spending) || any_of(type, spending) || any_of(word, spending);
-	s->may_retry = !s->spent && (number == 408 || number == 409 || number == 429 || number >= 500 ||
-				     any_of(type, passing) || any_of(word, passing));
+	s->may_retry = !s->spent && (number == 408 || number == 409 || number == 429 || number >= 500 || any_of(type, passing) ||
+				     any_of(word, passing));
 	if (number && !*type)
 		snprintf(s->error, sizeof s->error, "%s (%ld)", message, number);
 	else
@@ -215,16 +207,14 @@ static void openai_usage(struct llm_stream *s, const json_t *root)
 /* `part`: "delta" of a stream, "message" of a whole answer. */
 static void openai_choice(struct llm_stream *s, const json_t *root, const char *part)
 {
-	const json_t *choice = json_array_get(json_object_get(root, "choices"), 0),
-		     *message = json_object_get(choice, part);
+	const json_t *choice = json_array_get(json_object_get(root, "choices"), 0), *message = json_object_get(choice, part);
 	buf_adds(&s->text, text_of(message, "content"));
 	buf_adds(&s->refusal, text_of(message, "refusal"));
 	openai_finish(s, text_of(choice, "finish_reason"));
 }
 
-static void openai_event(struct llm_stream *s, const char *name, const char *data)
+static void openai_event(struct llm_stream *s, const char *data)
 {
-	(void)name;
 	if (strcmp(data, "[DONE]") == 0)
 		return;
 	json_t *root = json_loads(data, 0, NULL);
@@ -339,9 +329,8 @@ static void anthropic_usage(struct llm_stream *s, const json_t *usage)
 		s->output_tokens = output;
 }
 
-static void anthropic_event(struct llm_stream *s, const char *name, const char *data)
+static void anthropic_event(struct llm_stream *s, const char *data)
 {
-	(void)name; /* the type is in the data as well */
 	json_t *root = json_loads(data, 0, NULL);
 	const char *type = text_of(root, "type");
 	if (!root || take_error(s, root)) {

@@ -25,13 +25,13 @@ struct llm_stream {
 };
 
 struct llm_wire {
-	const char *path;         /* behind the base URL */
+	const char *path;         /* after the base URL */
 	const char *key_header;   /* what stands before the key */
 	const char *extra_header; /* NULL none */
 	/* The request's body as JSON; owned by the caller. */
 	char *(*body)(const struct llm_config *config, const struct prompt *prompt);
 	/* One event of the stream. */
-	void (*event)(struct llm_stream *s, const char *name, const char *data);
+	void (*event)(struct llm_stream *s, const char *data);
 	/* A whole body in place of a stream: an answer or an error. False when it is neither. */
 	bool (*whole)(struct llm_stream *s, const char *body);
 };
@@ -44,19 +44,17 @@ enum { LLM_WIRE_LINE_MAX = 4 << 20 }; /* bytes in one line or event; more is gar
 struct llm_wire_events {
 	struct buf line; /* the line that is not complete yet */
 	struct buf data; /* data: lines of the event that is not complete yet */
-	char event[64];  /* its event: name, "" when none came */
 	bool cr;         /* the last byte was a CR: a LF that follows belongs to it */
 	bool any;        /* at least one event or comment came */
 };
 
-#define LLM_WIRE_EVENTS_INIT                                                                                           \
-	{                                                                                                              \
-		.line = BUF_INIT, .data = BUF_INIT                                                                     \
+#define LLM_WIRE_EVENTS_INIT                                                                                                       \
+	{                                                                                                                          \
+		.line = BUF_INIT, .data = BUF_INIT                                                                                 \
 	}
 void llm_wire_events_fini(struct llm_wire_events *s);
-/* Calls back once per event with its name ("" when none) and data. A negative return of the callback ends it and is
+/* Calls back once per event with its data; names of events are ignored, since both formats repeat them in the data. A negative return of the callback ends it and is
  * returned; -1 for a line that is too long. */
-int llm_wire_feed(struct llm_wire_events *s, const char *bytes, size_t n,
-		  int (*event)(void *arg, const char *name, const char *data), void *arg);
+int llm_wire_feed(struct llm_wire_events *s, const char *bytes, size_t n, int (*event)(void *arg, const char *data), void *arg);
 
 #endif

@@ -14,14 +14,16 @@
 
 enum { RETRIES = 2 };
 
-struct entry { char *name, *spec; };
+struct entry {
+	char *name, *spec;
+};
 
 struct models {
 	char **folders;
 	size_t folder_count;
 	struct entry *entries;
 	size_t count;
-	char *record;      /* folder for recordings; NULL: none are made */
+	char *record; /* folder for recordings; NULL: none are made */
 };
 
 struct models *models_new(const char *const *folders, size_t count)
@@ -71,8 +73,9 @@ static bool begins(const char *text, const char *with)
 /* A misspelt option would be a setting that silently is not made. */
 static int check_options(const char *spec, const char *options, struct err *e)
 {
-	static const char *const known[] = { "model", "key_env", "key_credential", "reasoning", "temperature", "max_tokens", "old_max_tokens",
-	                                     "retries", "stall_s", "total_s", "connect_s" };
+	static const char *const known[] = { "model",       "key_env",    "key_credential", "reasoning",
+					     "temperature", "max_tokens", "old_max_tokens", "retries",
+					     "stall_s",     "total_s",    "connect_s" };
 	char hint[96];
 	bool model = false;
 	int rc = 0;
@@ -84,14 +87,15 @@ static int check_options(const char *spec, const char *options, struct err *e)
 		bool set = strlen(value) > strlen(name) + 1;
 		model = model || (i == 0 && set);
 		if (i == MEM_COUNT(known))
-			rc = err_set(e, ERR_INPUT, "'%s': there is no option '%s'%s behind '?'", spec, name, suggest_hint(name, known, MEM_COUNT(known), hint));
+			rc = err_set(e, ERR_INPUT, "'%s': there is no option '%s'%s after '?'", spec, name,
+				     suggest_hint(name, known, MEM_COUNT(known), hint));
 		else if (!set)
 			rc = err_set(e, ERR_INPUT, "'%s': '%s' has no value: write %s=…", spec, name, name);
 		free(name);
 		free(value);
 		options += len + (options[len] == '&');
 	}
-	return rc < 0 || model ? rc : err_set(e, ERR_INPUT, "'%s' does not say which model: write ?model=M behind the URL", spec);
+	return rc < 0 || model ? rc : err_set(e, ERR_INPUT, "'%s' does not say which model: write ?model=M after the URL", spec);
 }
 
 static int check_spec(const char *spec, struct err *e)
@@ -99,10 +103,13 @@ static int check_spec(const char *spec, struct err *e)
 	if (begins(spec, "replay:") && spec[7])
 		return 0;
 	if (!begins(spec, "openai:") && !begins(spec, "anthropic:"))
-		return err_set(e, ERR_INPUT, "'%s' is no model: write replay:NAME, openai:URL?model=M or anthropic:URL?model=M", spec);
+		return err_set(e, ERR_INPUT, "'%s' is no model: write replay:NAME, openai:URL?model=M or anthropic:URL?model=M",
+			       spec);
 	const char *url = strchr(spec, ':') + 1, *query = strchr(url, '?');
 	if (!begins(url, "http://") && !begins(url, "https://"))
-		return err_set(e, ERR_INPUT, "'%s' has no URL: it begins with http:// or https://, as in openai:http://127.0.0.1:8080/v1?model=M", spec);
+		return err_set(e, ERR_INPUT,
+			       "'%s' has no URL: it begins with http:// or https://, as in openai:http://127.0.0.1:8080/v1?model=M",
+			       spec);
 	return check_options(spec, query ? query + 1 : "", e);
 }
 
@@ -145,13 +152,20 @@ static int open_llm(const char *spec, struct models_open *ret_open, struct err *
 	unsigned retries = number(query + 1, "retries", RETRIES);
 	char *url = mem_strn(colon + 1, (size_t)(query - colon - 1)), *temperature = option(query + 1, "temperature");
 	struct llm_config c = {
-		.format = begins(spec, "openai:") ? LLM_OPENAI : LLM_ANTHROPIC, .base_url = url,
-		.model = option(query + 1, "model"), .key_env = option(query + 1, "key_env"),
-		.key_credential = option(query + 1, "key_credential"), .reasoning = option(query + 1, "reasoning"),
-		.has_temperature = temperature != NULL, .temperature = temperature ? strtod(temperature, NULL) : 0,
-		.old_max_tokens = number(query + 1, "old_max_tokens", 0) != 0, .max_tokens = number(query + 1, "max_tokens", 0),
-		.retries = retries > 0 ? retries : UINT_MAX /* which means none */, .stall_ms = number(query + 1, "stall_s", 0) * 1000,
-		.total_ms = number(query + 1, "total_s", 0) * 1000, .connect_ms = number(query + 1, "connect_s", 0) * 1000,
+		.format = begins(spec, "openai:") ? LLM_OPENAI : LLM_ANTHROPIC,
+		.base_url = url,
+		.model = option(query + 1, "model"),
+		.key_env = option(query + 1, "key_env"),
+		.key_credential = option(query + 1, "key_credential"),
+		.reasoning = option(query + 1, "reasoning"),
+		.has_temperature = temperature != NULL,
+		.temperature = temperature ? strtod(temperature, NULL) : 0,
+		.old_max_tokens = number(query + 1, "old_max_tokens", 0) != 0,
+		.max_tokens = number(query + 1, "max_tokens", 0),
+		.retries = retries > 0 ? retries : UINT_MAX /* which means none */,
+		.stall_ms = number(query + 1, "stall_s", 0) * 1000,
+		.total_ms = number(query + 1, "total_s", 0) * 1000,
+		.connect_ms = number(query + 1, "connect_s", 0) * 1000,
 	};
 	int rc = llm_new(&c, &ret_open->llm, e);
 	if (rc == 0)
@@ -194,9 +208,12 @@ static int unknown(const struct models *m, const char *name, struct err *e)
 	struct buf names = BUF_INIT;
 	for (size_t i = 0; i < m->count; i++)
 		buf_addf(&names, "%s %s", i ? "," : "", m->entries[i].name);
-	int rc = err_set(e, ERR_NOT_FOUND, "no model '%s'; configured:%s. Start the daemon with `peakd serve --model NAME=SPEC` or "
-	                 "PEAKD_MODEL=SPEC in its environment (SPEC: openai:URL?model=M or anthropic:URL?model=M), name recordings (replay:NAME), or "
-	                 "carry the steps out yourself with transform_begin and transform_submit", name, m->count ? buf_text(&names) : " none");
+	int rc = err_set(e, ERR_NOT_FOUND,
+			 "no model '%s'; configured:%s. Start the daemon with `peakd serve --model NAME=SPEC` or "
+			 "PEAKD_MODEL=SPEC in its environment (SPEC: openai:URL?model=M or anthropic:URL?model=M), name recordings "
+			 "(replay:NAME), or "
+			 "apply the steps yourself with transform_begin and transform_submit",
+			 name, m->count ? buf_text(&names) : " none");
 	buf_fini(&names);
 	return rc;
 }

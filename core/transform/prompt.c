@@ -1,5 +1,5 @@
-/* prompt: puts the words together; see prompt.h. The order serves prompt caches: what is the same for all steps of a
- * transformation on one device comes first. */
+/* prompt: see prompt.h. The order serves prompt caches: what all steps of a transformation on one device share comes
+ * first. */
 #include "core/transform/prompt.h"
 
 #include <stdlib.h>
@@ -66,7 +66,7 @@ const char *prompt_region_fence(enum region region, const char *backend)
 	return "";
 }
 
-/* Bytes that a terminal or a model could take for something else than text are left out. */
+/* Leaves out bytes that a terminal or a model could mistake for something other than text. */
 static void add_clean(struct buf *out, const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -127,8 +127,7 @@ static void add_facts(struct buf *out, const struct facts *f)
 			       : "");
 	add_fact(out, "threads per block (max_threads)", f->max_threads, "");
 	if (f->max_block[0])
-		buf_addf(out, "- block dimensions: at most %u x %u x %u\n", f->max_block[0], f->max_block[1],
-			 f->max_block[2]);
+		buf_addf(out, "- block dimensions: at most %u x %u x %u\n", f->max_block[0], f->max_block[1], f->max_block[2]);
 	add_fact(out, "threads in lock-step (warp_size)", f->warp_size, "");
 	add_fact(out, "shared memory that a block may declare (shared_static)", f->shared_static, " bytes");
 	if (f->shared_optin > f->shared_static)
@@ -175,7 +174,7 @@ static void add_transformation(struct buf *out, const struct transformation *t, 
 		buf_addf(out, "%zu. %s\n", i + 1, t->passes[i].title);
 }
 
-/* Takes out the line that begins so. */
+/* Removes the first line that begins with these words. */
 static void drop_line(char *text, const char *beginning)
 {
 	for (char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
@@ -190,8 +189,8 @@ static void drop_line(char *text, const char *beginning)
 	}
 }
 
-/* The front matter as the file has it, without the lines around it, and without what the context is compared with: that is no part
- * of what it is. */
+/* The front matter as the file has it, without the lines around it and without `library:`, which only says what the context is
+ * compared with. */
 static void add_front(struct buf *out, const struct context *ctx)
 {
 	const char *file = context_render(ctx), *start = strstr(file, "---\n");
@@ -232,22 +231,17 @@ static size_t count_lines(const char *text)
 	return n;
 }
 
-static void add_ask(struct buf *out, const struct transformation_pass *pass, enum region region,
-		    const struct context *ctx)
+static void add_ask(struct buf *out, const struct transformation_pass *pass, enum region region, const struct context *ctx)
 {
 	const char *name = context_region_name(region), *info = prompt_region_fence(region, context_backend(ctx));
-	buf_addf(out, "\n# Return now\n\nThe whole new %s region, in one fenced block that starts with ```%s\n", name,
-		 info);
+	buf_addf(out, "\n# Return now\n\nThe whole new %s region, in one fenced block that starts with ```%s\n", name, info);
 	if (count_lines(context_region(ctx, region)) > PROMPT_LONG_REGION)
-		buf_adds(out,
-			 "\nThis region is long: in place of the whole you may return search/replace blocks, each\n\n"
-			 "<<<<<<< SEARCH\nwhole lines, exactly as they stand, enough to be unique\n=======\nthe lines "
-			 "to put there\n"
-			 ">>>>>>> REPLACE\n\nEvery search must match exactly once; all blocks are applied, or none.\n");
+		buf_adds(out, "\nThis region is long: in place of the whole you may return search/replace blocks, each\n\n"
+			      "<<<<<<< SEARCH\nwhole lines, exactly as they stand, enough to be unique\n=======\nthe lines "
+			      "to put there\n"
+			      ">>>>>>> REPLACE\n\nEvery search must match exactly once; all blocks are applied, or none.\n");
 	switch (pass->expect) {
-	case TRANSFORMATION_NONE:
-		buf_adds(out, "\nAfter this pass nothing is compiled yet; the next passes complete it.\n");
-		break;
+	case TRANSFORMATION_NONE: buf_adds(out, "\nAfter this pass nothing is compiled yet; the next passes complete it.\n"); break;
 	case TRANSFORMATION_COMPILES:
 		buf_adds(out, "\nAfter the last step of this pass the context must compile and launch; its results are "
 			      "not looked at yet.\n");
@@ -264,8 +258,7 @@ static void add_step(struct buf *out, const struct transformation *t, size_t pas
 	const struct transformation_pass *p = &t->passes[pass];
 	buf_addf(out, "\n# Now: pass %zu of %zu, %s\n", pass + 1, t->pass_count, p->title);
 	add_text_for(out, p->text, backend);
-	buf_addf(out, "\n## Step %zu of %zu: the %s region\n", step + 1, p->step_count,
-		 context_region_name(p->steps[step].region));
+	buf_addf(out, "\n## Step %zu of %zu: the %s region\n", step + 1, p->step_count, context_region_name(p->steps[step].region));
 	add_text_for(out, p->steps[step].text, backend);
 	for (size_t i = step + 1; i < p->step_count; i++) {
 		buf_addf(out, "\nNot now, but next in this pass, the %s region will be changed like this:\n",

@@ -23,9 +23,9 @@ struct prompt {
 	size_t count;
 };
 
-#define PROMPT_INIT                                                                                                    \
-	{                                                                                                              \
-		.turns = NULL, .count = 0                                                                              \
+#define PROMPT_INIT                                                                                                                \
+	{                                                                                                                          \
+		.turns = NULL, .count = 0                                                                                          \
 	}
 void prompt_fini(struct prompt *p);
 void prompt_add(struct prompt *p, enum prompt_role role, const char *text);
@@ -44,7 +44,7 @@ enum { PROMPT_LONG_REGION = 300 };
  * device chosen). `p` must be empty. */
 void prompt_start(struct prompt *p, const struct transformation *t, size_t pass, size_t step, const struct context *ctx,
 		  const struct facts *facts);
-/* What stands behind the fence of a region for a backend: "cuda", "lua host", "macros". Static storage or `backend`. */
+/* The info string of a region's fence for a backend: "cuda", "lua host", "macros". Static storage or `backend`. */
 const char *prompt_region_fence(enum region region, const char *backend);
 /* Text that comes from outside (comments, logs): control characters but newline and tab dropped, cut in the middle at
  * max bytes with a line that says so. Appends to out. */

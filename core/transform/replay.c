@@ -97,13 +97,11 @@ static int parse_recording(const char *source, const char *text, struct recordin
 	r.output_tokens = number_of(&m, "output-tokens");
 	r.elapsed_ms = number_of(&m, "elapsed-ms");
 	r.text = find_answer(m.body);
-	if (!hash_valid(r.key.context.hex) || !*r.key.transformation || !r.key.pass || !r.key.step || !r.key.attempt ||
-	    !r.text) {
-		rc = err_set(
-			e, ERR_INPUT,
-			"recording %s: expected front matter with context (64 hexadecimal digits), transformation, "
-			"pass, step and attempt, and a closed fence marked `answer`",
-			source);
+	if (!hash_valid(r.key.context.hex) || !*r.key.transformation || !r.key.pass || !r.key.step || !r.key.attempt || !r.text) {
+		rc = err_set(e, ERR_INPUT,
+			     "recording %s: expected front matter with context (64 hexadecimal digits), transformation, "
+			     "pass, step and attempt, and a closed fence marked `answer`",
+			     source);
 		free(r.text);
 		goto out;
 	}
@@ -156,14 +154,14 @@ static int not_recorded(const struct replay *r, const struct model_key *key, str
 	const struct recording *near = NULL;
 	for (size_t i = 0; i < r->count; i++) {
 		const struct model_key *k = &r->at[i].key;
-		if (strcmp(k->transformation, key->transformation) == 0 && k->pass == key->pass &&
-		    k->step == key->step && (!near || k->attempt == key->attempt))
+		if (strcmp(k->transformation, key->transformation) == 0 && k->pass == key->pass && k->step == key->step &&
+		    (!near || k->attempt == key->attempt))
 			near = &r->at[i];
 	}
 	if (!near)
 		return err_set(e, ERR_NOT_FOUND,
-			       "%s holds no answer for transformation %s, pass %u, step %u; record one with a model",
-			       r->folder, key->transformation, key->pass, key->step);
+			       "%s holds no answer for transformation %s, pass %u, step %u; record one with a model", r->folder,
+			       key->transformation, key->pass, key->step);
 	if (near->key.attempt != key->attempt)
 		return err_set(e, ERR_NOT_FOUND,
 			       "%s holds no answer for attempt %u of transformation %s, pass %u, step %u: the attempt "
@@ -199,10 +197,9 @@ static int ask(void *arg, const struct model_request *request, struct model_answ
 			continue;
 		struct hash now = prompt_hash(request->prompt);
 		bool same = strcmp(now.hex, found->prompt) == 0;
-		*ret_answer = answer_of(found,
-					same ? NULL
-					     : mem_fmt("the prompt's words differ from those that %s was recorded with",
-						       found->source));
+		*ret_answer = answer_of(
+			found,
+			same ? NULL : mem_fmt("the prompt's words differ from those that %s was recorded with", found->source));
 		return 0;
 	}
 	return not_recorded(r, &request->key, e);
@@ -211,8 +208,7 @@ static int ask(void *arg, const struct model_request *request, struct model_answ
 static int is_recording(const struct dirent *d)
 {
 	size_t n = strlen(d->d_name);
-	return n > 3 && d->d_name[0] != '.' && strcmp(d->d_name + n - 3, ".md") == 0 &&
-	       strcasecmp(d->d_name, "README.md") != 0;
+	return n > 3 && d->d_name[0] != '.' && strcmp(d->d_name + n - 3, ".md") == 0 && strcasecmp(d->d_name, "README.md") != 0;
 }
 
 static char *try_folder(const char *folder, unsigned attempt)
@@ -225,8 +221,7 @@ static int load_folder(struct replay *r, const char *folder, struct err *e)
 	struct dirent **list;
 	int n = scandir(folder, &list, is_recording, alphasort), rc = 0;
 	if (n < 0 && errno == ENOENT)
-		return err_set(e, ERR_NOT_FOUND, "there is no folder of recordings %s; record one with a model first",
-			       folder);
+		return err_set(e, ERR_NOT_FOUND, "there is no folder of recordings %s; record one with a model first", folder);
 	if (n < 0)
 		return err_sys(e, errno, "recordings cannot be read from %s", folder);
 	for (int i = 0; i < n; i++) {
@@ -340,8 +335,8 @@ static void render(const struct model_request *request, const struct model_answe
 	const struct model_key *k = &request->key;
 	struct hash words = prompt_hash(request->prompt);
 	char *model = one_line(answer->model);
-	buf_addf(out, "---\ntransformation: %s\npass: %u\nstep: %u\nattempt: %u\ncontext: %s\nprompt: %s\n",
-		 k->transformation, k->pass, k->step, k->attempt, k->context.hex, words.hex);
+	buf_addf(out, "---\ntransformation: %s\npass: %u\nstep: %u\nattempt: %u\ncontext: %s\nprompt: %s\n", k->transformation,
+		 k->pass, k->step, k->attempt, k->context.hex, words.hex);
 	buf_addf(out,
 		 "model: %s\nfinish: %s\nprompt-tokens: %llu\ncached-tokens: %llu\noutput-tokens: %llu\nelapsed-ms: "
 		 "%llu\n---\n",
@@ -397,12 +392,10 @@ static int make_folder(const char *folder, struct err *e)
 
 static char *recording_path(const char *folder, const struct model_key *k)
 {
-	return mem_fmt("%s/%s-%u-%u-%u-%.8s.md", folder, k->transformation, k->pass, k->step, k->attempt,
-		       k->context.hex);
+	return mem_fmt("%s/%s-%u-%u-%u-%.8s.md", folder, k->transformation, k->pass, k->step, k->attempt, k->context.hex);
 }
 
-int replay_record(const char *folder, const struct model_request *request, const struct model_answer *answer,
-		  struct err *e)
+int replay_record(const char *folder, const struct model_request *request, const struct model_answer *answer, struct err *e)
 {
 	int rc = make_folder(folder, e);
 	if (rc < 0)
@@ -422,7 +415,7 @@ struct replay_recorder {
 	struct model model;
 };
 
-/* A question that was answered before in the same words: a study that was interrupted goes on without paying twice. */
+/* A question that was answered before in the same words: an interrupted study resumes without paying twice. */
 static bool recorded_before(const char *folder, const struct model_request *request, struct model_answer *ret_answer)
 {
 	char *path = recording_path(folder, &request->key);
@@ -439,8 +432,7 @@ static bool recorded_before(const char *folder, const struct model_request *requ
 	return found;
 }
 
-static int ask_and_record(void *arg, const struct model_request *request, struct model_answer *ret_answer,
-			  struct err *e)
+static int ask_and_record(void *arg, const struct model_request *request, struct model_answer *ret_answer, struct err *e)
 {
 	struct replay_recorder *r = arg;
 	struct model_answer answer = { 0 };

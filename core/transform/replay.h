@@ -21,11 +21,10 @@ size_t replay_count(const struct replay *r);
 
 /* Writes one exchange to FOLDER/TRANSFORMATION-PASS-STEP-ATTEMPT-CONTEXT8.md, replacing one of the same key; makes
  * the folder. Written whole, then renamed. */
-int replay_record(const char *folder, const struct model_request *request, const struct model_answer *answer,
-		  struct err *e);
+int replay_record(const char *folder, const struct model_request *request, const struct model_answer *answer, struct err *e);
 
 /* A model that asks `inner` and records every answer in the folder; a question that is recorded there in the same words is
- * answered from it, so that what was interrupted goes on where it ended. `inner` is borrowed. */
+ * answered from it, so that an interrupted study resumes where it ended. `inner` is borrowed. */
 struct replay_recorder;
 struct replay_recorder *replay_recorder_new(const struct model *inner, const char *folder, unsigned attempt);
 void replay_recorder_free(struct replay_recorder *r);

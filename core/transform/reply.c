@@ -104,8 +104,8 @@ static bool stands_for_code(const char *line, size_t n)
 			return true;
 	}
 	s += strspn(s, "/*-# \t");
-	return s == dots && strspn(s + (*dots == '.' ? 3 : strlen("\u2026")), "*/ \t\r") ==
-				    strlen(s + (*dots == '.' ? 3 : strlen("\u2026")));
+	return s == dots &&
+	       strspn(s + (*dots == '.' ? 3 : strlen("\u2026")), "*/ \t\r") == strlen(s + (*dots == '.' ? 3 : strlen("\u2026")));
 }
 
 /* The first line that elides code and did not stand in the region before; NULL when none. */
@@ -129,7 +129,7 @@ static bool ident(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* True when the text defines or names `name` as a function: the whole word with '(' behind it. */
+/* True when the text defines or names `name` as a function: the whole word followed by '('. */
 static bool has_function(const char *text, const char *name)
 {
 	size_t n = strlen(name);
@@ -208,19 +208,16 @@ static void check_text(const struct reply_want *want, char *take_text, struct re
 	char *found;
 	const char *region = context_region_name(want->region);
 	if (!want->may_keep && same_code(take_text, want->before)) {
-		fail(r, REPLY_UNCHANGED,
-		     mem_fmt("the %s region came back as it was; the step asks for a change", region));
+		fail(r, REPLY_UNCHANGED, mem_fmt("the %s region came back as it was; the step asks for a change", region));
 	} else if (want->region != REGION_MACROS && take_text[strspn(take_text, " \t\r\n")] == '\0') {
 		fail(r, REPLY_EMPTY, mem_fmt("the %s region is empty", region));
 	} else if ((found = find_elision(take_text, want->before))) {
 		fail(r, REPLY_ELIDED,
-		     mem_fmt("code was left out (\"%.120s\"); the region must be complete",
-			     found + strspn(found, " \t")));
+		     mem_fmt("code was left out (\"%.120s\"); the region must be complete", found + strspn(found, " \t")));
 		free(found);
 	} else if (want->region == REGION_DEVICE && want->host && !want->may_drop_kernels &&
 		   (found = find_dropped(want->host, want->before, take_text))) {
-		fail(r, REPLY_DROPPED_KERNEL,
-		     mem_fmt("kernel %s is gone, and host code launches it; keep its name", found));
+		fail(r, REPLY_DROPPED_KERNEL, mem_fmt("kernel %s is gone, and host code launches it; keep its name", found));
 		free(found);
 	} else {
 		r->outcome = REPLY_OK;
@@ -242,7 +239,7 @@ static bool marks(const char *line, char c)
 	return strspn(line, (char[]){ c, '\0' }) >= 5;
 }
 
-/* `<<<<<<< SEARCH` and `>>>>>>> REPLACE` are told from shifts in code by their length and the word. */
+/* `<<<<<<< SEARCH` and `>>>>>>> REPLACE` differ from shifts in code by their length and the word. */
 static bool opens(const char *line)
 {
 	return marks(line, '<') && strncmp(line + strcspn(line, "S\n"), "SEARCH", 6) == 0;
@@ -292,7 +289,7 @@ static const char *read_block(const char *line, struct block *b)
 	return NULL;
 }
 
-/* First place at or behind `from` where the search stands as whole lines. */
+/* First place at or after `from` where the search stands as whole lines. */
 static const char *find_lines(const char *text, const char *from, const char *search)
 {
 	for (const char *at = from; (at = strstr(at, search)); at++) {
@@ -313,13 +310,11 @@ static bool apply_block(struct buf *text, const struct block *b, struct reply *r
 {
 	const char *search = buf_text(&b->search), *at = *search ? find_lines(text->data, text->data, search) : NULL;
 	if (!at) {
-		fail(r, REPLY_SEARCH_MISSING,
-		     describe("is not in the region; it must repeat whole lines exactly", search));
+		fail(r, REPLY_SEARCH_MISSING, describe("is not in the region; it must repeat whole lines exactly", search));
 		return false;
 	}
 	if (find_lines(text->data, at + 1, search)) {
-		fail(r, REPLY_SEARCH_TWICE,
-		     describe("is there more than once; it must hold enough lines to be unique", search));
+		fail(r, REPLY_SEARCH_TWICE, describe("is there more than once; it must hold enough lines to be unique", search));
 		return false;
 	}
 	struct buf out = BUF_INIT;
@@ -373,8 +368,7 @@ void reply_parse(const struct reply_want *want, const char *answer, enum reply_f
 		if (finish == REPLY_FINISH_REFUSED)
 			fail(ret_reply, REPLY_REFUSED, mem_str("the provider reports a refusal and sent no text"));
 		else if (finish == REPLY_FINISH_LENGTH)
-			fail(ret_reply, REPLY_TRUNCATED,
-			     mem_str("the answer was cut at its length limit before any text came"));
+			fail(ret_reply, REPLY_TRUNCATED, mem_str("the answer was cut at its length limit before any text came"));
 		else
 			fail(ret_reply, REPLY_EMPTY, mem_str("the answer is empty"));
 		return;
@@ -388,8 +382,7 @@ void reply_parse(const struct reply_want *want, const char *answer, enum reply_f
 		no_fence(want, answer, finish, ret_reply);
 	} else if (rank == 0) {
 		fail(ret_reply, REPLY_WRONG_REGION,
-		     mem_fmt("no fence holds the %s region; mark it as the instructions say",
-			     context_region_name(want->region)));
+		     mem_fmt("no fence holds the %s region; mark it as the instructions say", context_region_name(want->region)));
 	} else if (!f.closed) {
 		bool cut = finish == REPLY_FINISH_LENGTH;
 		fail(ret_reply, cut ? REPLY_TRUNCATED : REPLY_UNTERMINATED,

@@ -1,5 +1,5 @@
 /* saved: see saved.h. The text is a row of named pieces, each `name length` on a line and then its bytes, so that
- * people can still read it. Conversations are kept turn by turn: a repair goes on where it stood. */
+ * people can still read it. Conversations are kept turn by turn: a repair continues where it stood. */
 #include "core/transform/saved.h"
 
 #include <stdio.h>
@@ -53,8 +53,7 @@ static int read_pieces(const char *text, struct pieces *ret_pieces, struct err *
 			return err_set(e, ERR_INPUT, "the saved transformation is damaged at byte %zu: begin it again",
 				       (size_t)(at - text));
 		}
-		*MEM_PUSH(p.at, p.count) =
-			(struct piece){ mem_strn(at, (size_t)(blank - at)), mem_strn(line + 1, (size_t)n) };
+		*MEM_PUSH(p.at, p.count) = (struct piece){ mem_strn(at, (size_t)(blank - at)), mem_strn(line + 1, (size_t)n) };
 		at = line + 2 + n;
 	}
 	*ret_pieces = p;
@@ -79,22 +78,22 @@ static unsigned number_of(const struct pieces *p, const char *name)
 /* --- the machine as pieces ---------------------------------------------------------------------------------------- */
 
 /* Calls MACRO(name, lvalue) for every number that is kept. */
-#define NUMBERS(MACRO)                                                                                                 \
-	MACRO("pass", x->pass)                                                                                         \
-	MACRO("step", x->step)                                                                                         \
-	MACRO("sample", x->sample)                                                                                     \
-	MACRO("asked", x->asked)                                                                                       \
-	MACRO("repairs", x->repairs)                                                                                   \
-	MACRO("repairing", x->repairing)                                                                               \
-	MACRO("compile-repairs", x->compile_repairs)                                                                   \
-	MACRO("wrong-repairs", x->wrong_repairs)                                                                       \
-	MACRO("malformed", x->malformed)                                                                               \
-	MACRO("limit-compile", x->limits.compile_repairs)                                                              \
-	MACRO("limit-wrong", x->limits.wrong_repairs)                                                                  \
-	MACRO("limit-malformed", x->limits.malformed)                                                                  \
-	MACRO("limit-samples", x->limits.samples)                                                                      \
-	MACRO("attempts-1", x->attempts[0])                                                                            \
-	MACRO("attempts-2", x->attempts[1])                                                                            \
+#define NUMBERS(MACRO)                                                                                                             \
+	MACRO("pass", x->pass)                                                                                                     \
+	MACRO("step", x->step)                                                                                                     \
+	MACRO("sample", x->sample)                                                                                                 \
+	MACRO("asked", x->asked)                                                                                                   \
+	MACRO("repairs", x->repairs)                                                                                               \
+	MACRO("repairing", x->repairing)                                                                                           \
+	MACRO("compile-repairs", x->compile_repairs)                                                                               \
+	MACRO("wrong-repairs", x->wrong_repairs)                                                                                   \
+	MACRO("malformed", x->malformed)                                                                                           \
+	MACRO("limit-compile", x->limits.compile_repairs)                                                                          \
+	MACRO("limit-wrong", x->limits.wrong_repairs)                                                                              \
+	MACRO("limit-malformed", x->limits.malformed)                                                                              \
+	MACRO("limit-samples", x->limits.samples)                                                                                  \
+	MACRO("attempts-1", x->attempts[0])                                                                                        \
+	MACRO("attempts-2", x->attempts[1])                                                                                        \
 	MACRO("attempts-3", x->attempts[2])
 #define PUT_NUMBER(name, value) put_number(out, name, value);
 #define GET_NUMBER(name, value) value = number_of(&p, name);
@@ -194,7 +193,7 @@ int saved_keep(struct db *db, struct transform *x, const char *job, struct err *
 		.context = context_render(x->ctx),
 		.state = transform_state_name(x->state),
 		.verdict = x->last,
-		.data = is_final(x->state) ? NULL : buf_text(&data), /* nobody goes on with it */
+		.data = is_final(x->state) ? NULL : buf_text(&data), /* nobody continues it */
 		.job = job,
 		.checkpoint = x->checkpoint,
 	};
@@ -221,8 +220,7 @@ int saved_take(struct db *db, const char *id, const char *job, struct transform 
 	else if (state == TRANSFORM_DISCARDED)
 		rc = err_set(e, ERR_CONFLICT, "transformation %s was discarded: begin a new one", id);
 	else if (!taken)
-		rc = err_set(e, ERR_CONFLICT,
-			     "job %s works on transformation %s: wait for it (job with action wait), or cancel it",
+		rc = err_set(e, ERR_CONFLICT, "job %s works on transformation %s: wait for it (job with action wait), or cancel it",
 			     row.job, id);
 	else
 		rc = saved_read(row.data ? row.data : "", state, &x, e);

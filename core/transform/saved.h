@@ -1,4 +1,4 @@
-/* saved: a transformation under way as a row, so that anybody can go on with it after an error, a restart or a kill:
+/* saved: a transformation under way as a row, so that anybody can continue it after an error, a restart or a kill:
  * the same job, another model, an agent, a person. One worker at a time: a row belongs to the job that took it for as
  * long as that job is queued or running. Used by core/jobs/work_transform and the tool transform_begin. */
 #ifndef PEAKD_CORE_TRANSFORM_SAVED_H

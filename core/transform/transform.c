@@ -17,10 +17,10 @@ static const struct {
 	const char *name;
 	unsigned to; /* a bit for every state that may follow */
 } states[TRANSFORM_STATES] = {
-	[TRANSFORM_ASK] = { "waiting", 1u << TRANSFORM_ASK | 1u << TRANSFORM_JUDGE | 1u << TRANSFORM_STUCK |
-					       1u << TRANSFORM_DISCARDED },
-	[TRANSFORM_JUDGE] = { "open", 1u << TRANSFORM_ASK | 1u << TRANSFORM_JUDGE | 1u << TRANSFORM_STUCK |
-					      1u << TRANSFORM_DONE | 1u << TRANSFORM_DISCARDED },
+	[TRANSFORM_ASK] = { "waiting",
+			    1u << TRANSFORM_ASK | 1u << TRANSFORM_JUDGE | 1u << TRANSFORM_STUCK | 1u << TRANSFORM_DISCARDED },
+	[TRANSFORM_JUDGE] = { "open", 1u << TRANSFORM_ASK | 1u << TRANSFORM_JUDGE | 1u << TRANSFORM_STUCK | 1u << TRANSFORM_DONE |
+					      1u << TRANSFORM_DISCARDED },
 	[TRANSFORM_DONE] = { "accepted", 0 },
 	[TRANSFORM_STUCK] = { "given-up", 1u << TRANSFORM_ASK | 1u << TRANSFORM_JUDGE | 1u << TRANSFORM_DISCARDED },
 	[TRANSFORM_DISCARDED] = { "cancelled", 0 },
@@ -74,10 +74,9 @@ enum region transform_region(const struct transform *x)
 
 struct model_key transform_key(const struct transform *x)
 {
-	struct model_key key = { .context = *context_hash(x->ctx),
-				 .pass = x->pass + 1,
-				 .step = x->step + 1,
-				 .attempt = x->attempts[x->step] + 1 };
+	struct model_key key = {
+		.context = *context_hash(x->ctx), .pass = x->pass + 1, .step = x->step + 1, .attempt = x->attempts[x->step] + 1
+	};
 	strncpy(key.transformation, x->t->name, sizeof key.transformation - 1);
 	return key;
 }
@@ -117,7 +116,7 @@ static void start_talk(struct transform *x, unsigned step)
 
 /* --- passes ------------------------------------------------------------------------------------------------------- */
 
-/* Code that is inserted without a model, once only: macros go behind those that are there, other code in front. */
+/* Code that is inserted without a model, once only: macros go after those that are there, other code in front. */
 static int insert_code(struct transform *x, struct err *e)
 {
 	const char *code = transformation_insert_for(step_of(x), context_backend(x->ctx));
@@ -125,8 +124,8 @@ static int insert_code(struct transform *x, struct err *e)
 	const char *before = context_region(x->ctx, region);
 	if (!code || strstr(before, code))
 		return 0;
-	bool behind = region == REGION_MACROS;
-	char *text = mem_fmt("%s%s%s", behind ? before : code, *before ? "\n" : "", behind ? code : before);
+	bool after = region == REGION_MACROS;
+	char *text = mem_fmt("%s%s%s", after ? before : code, *before ? "\n" : "", after ? code : before);
 	struct context *ctx;
 	int rc = context_with_region(x->ctx, region, text, &ctx, e);
 	free(text);
@@ -194,8 +193,8 @@ static int apply_parameters(struct transform *x, struct err *e)
 	for (size_t i = 0; x->pass == 0 && i < t->drop_count; i++)
 		*MEM_PUSH(edits, count) = (struct context_edit){ CONTEXT_TUNE_DROP, t->drops[i], NULL };
 	for (size_t i = 0; i < pass_of(x)->add_count; i++)
-		*MEM_PUSH(edits, count) = (struct context_edit){ CONTEXT_TUNE_SET, pass_of(x)->adds[i],
-								 values_of(t, pass_of(x)->adds[i]) };
+		*MEM_PUSH(edits, count) =
+			(struct context_edit){ CONTEXT_TUNE_SET, pass_of(x)->adds[i], values_of(t, pass_of(x)->adds[i]) };
 	/* Constraints come with the last parameters: then everything that they mention is there. */
 	for (size_t i = 0; x->pass == last && i < t->where_count; i++)
 		*MEM_PUSH(edits, count) = (struct context_edit){ CONTEXT_WHERE_ADD, NULL, t->where[i] };
@@ -242,8 +241,7 @@ static int end_sample(struct transform *x, struct err *e)
 {
 	if (x->sample < x->limits.samples)
 		return begin_sample(x, x->sample + 1, e);
-	set_last(x, mem_fmt("%s\npass %u (%s) is given up after %u samples", x->last, x->pass + 1, pass_of(x)->title,
-			    x->sample));
+	set_last(x, mem_fmt("%s\npass %u (%s) is given up after %u samples", x->last, x->pass + 1, pass_of(x)->title, x->sample));
 	move(x, TRANSFORM_STUCK);
 	return 0;
 }
@@ -251,8 +249,7 @@ static int end_sample(struct transform *x, struct err *e)
 int transform_new(const struct transform_start *start, struct transform **ret_x, struct err *e)
 {
 	struct transformation *copy;
-	int rc =
-		transformation_check(start->t, context_backend(start->parent), start->applied, start->applied_count, e);
+	int rc = transformation_check(start->t, context_backend(start->parent), start->applied, start->applied_count, e);
 	if (rc == 0)
 		rc = transformation_parse(start->t->source, start->t->name, &copy, e);
 	if (rc < 0)
@@ -406,10 +403,8 @@ static int repair(struct transform *x, const struct judge_verdict *v, struct err
 		enum region region = pass_of(x)->steps[s].region;
 		if (s == x->step)
 			continue;
-		buf_addf(&text, "\nFor your information, the %s region of this pass is now:\n\n",
-			 context_region_name(region));
-		prompt_fence(&text, prompt_region_fence(region, context_backend(x->ctx)),
-			     context_region(x->ctx, region));
+		buf_addf(&text, "\nFor your information, the %s region of this pass is now:\n\n", context_region_name(region));
+		prompt_fence(&text, prompt_region_fence(region, context_backend(x->ctx)), context_region(x->ctx, region));
 	}
 	feedback_ask(transform_region(x), context_backend(x->ctx), &text);
 	add_question(x, &text);
@@ -450,9 +445,8 @@ int transform_reopen(struct transform *x, bool fresh, struct err *e)
 	if (x->state != TRANSFORM_STUCK)
 		return refuse_state(x, "be reopened", e);
 	if (!transform_prompt(x)->count)
-		return err_set(e, ERR_CONFLICT,
-			       "no step of pass %u of transformation %s asks a model: finish it with edit", x->pass + 1,
-			       x->t->name);
+		return err_set(e, ERR_CONFLICT, "no step of pass %u of transformation %s asks a model: finish it with edit",
+			       x->pass + 1, x->t->name);
 	if (fresh)
 		return begin_sample(x, 1, e);
 	reset_limits(x, 1);
@@ -465,8 +459,8 @@ int transform_take_over(struct transform *x, const struct context *ctx, struct e
 	if (x->state == TRANSFORM_DONE || x->state == TRANSFORM_DISCARDED)
 		return refuse_state(x, "be edited", e);
 	if (strcmp(context_backend(ctx), context_backend(x->parent)) != 0)
-		return err_set(e, ERR_INPUT, "the context is for %s, and the transformation began with %s",
-			       context_backend(ctx), context_backend(x->parent));
+		return err_set(e, ERR_INPUT, "the context is for %s, and the transformation began with %s", context_backend(ctx),
+			       context_backend(x->parent));
 	set_context(&x->ctx, context_ref(ctx));
 	reset_limits(x, 1);
 	x->repairing = false;
@@ -490,8 +484,8 @@ int transform_discard(struct transform *x, struct err *e)
 
 /* --- the loop ----------------------------------------------------------------------------------------------------- */
 
-static int ask(struct transform *x, const struct model *model, const struct transform_watch *watch,
-	       const atomic_bool *cancel, struct err *e)
+static int ask(struct transform *x, const struct model *model, const struct transform_watch *watch, const atomic_bool *cancel,
+	       struct err *e)
 {
 	struct prompt prompt; /* what was asked, for the watch: feeding changes the conversation */
 	prompt_copy(&prompt, transform_prompt(x));
@@ -510,14 +504,13 @@ static int ask(struct transform *x, const struct model *model, const struct tran
 	return rc;
 }
 
-int transform_run(struct transform *x, const struct model *model, const struct judge *judge,
-		  const struct transform_watch *watch, const atomic_bool *cancel, struct err *e)
+int transform_run(struct transform *x, const struct model *model, const struct judge *judge, const struct transform_watch *watch,
+		  const atomic_bool *cancel, struct err *e)
 {
 	for (;;) {
 		int rc = 0;
 		if (cancel && atomic_load(cancel) && x->state != TRANSFORM_DONE)
-			return err_set(e, ERR_CANCELLED, "transformation %s was cancelled in pass %u", x->t->name,
-				       x->pass + 1);
+			return err_set(e, ERR_CANCELLED, "transformation %s was cancelled in pass %u", x->t->name, x->pass + 1);
 		switch (x->state) {
 		case TRANSFORM_ASK: rc = ask(x, model, watch, cancel, e); break;
 		case TRANSFORM_JUDGE:

@@ -1,4 +1,4 @@
-/* transform: one transformation applied to one context, as a state machine that can stop, be saved and go on between
+/* transform: one transformation applied to one context, as a state machine that can stop, be saved and continue between
  * any two calls. The machine, its row (saved.h) and its job share one state and one table of allowed moves. It serves
  * a model that the daemon calls, replayed recordings, an agent that answers itself, and a person who edits:
  *
@@ -25,7 +25,7 @@ enum transform_state {
 	TRANSFORM_ASK,       /* a step waits for an answer */
 	TRANSFORM_JUDGE,     /* every step of the pass is answered; the pass waits for its verdict */
 	TRANSFORM_DONE,      /* every pass holds: the context becomes a checkpoint */
-	TRANSFORM_STUCK,     /* repairs and fresh samples are used up; anybody may go on */
+	TRANSFORM_STUCK,     /* repairs and fresh samples are used up; anybody may continue */
 	TRANSFORM_DISCARDED, /* somebody dropped it */
 	TRANSFORM_STATES
 };
@@ -108,15 +108,15 @@ int transform_discard(struct transform *x, struct err *e);
 struct transform_watch {
 	void *arg;
 	/* After every answer; `x` has already moved on. */
-	int (*answered)(void *arg, struct transform *x, const struct model_request *request,
-			const struct model_answer *answer, enum reply_outcome outcome, struct err *e);
+	int (*answered)(void *arg, struct transform *x, const struct model_request *request, const struct model_answer *answer,
+			enum reply_outcome outcome, struct err *e);
 	/* After every verdict; `x` has already moved on. */
 	int (*judged)(void *arg, struct transform *x, struct err *e);
 };
 
 /* Runs until DONE (0). -ERR_MODEL when stuck, or whatever model or judge failed with; the machine then stands where it
  * stood and can be run again. `watch` and `cancel` may be NULL. */
-int transform_run(struct transform *x, const struct model *model, const struct judge *judge,
-		  const struct transform_watch *watch, const atomic_bool *cancel, struct err *e);
+int transform_run(struct transform *x, const struct model *model, const struct judge *judge, const struct transform_watch *watch,
+		  const atomic_bool *cancel, struct err *e);
 
 #endif

@@ -58,12 +58,10 @@ static int read_front_matter(struct transformation *t, const struct front_matter
 	t->name = mem_str(front_matter_value(m, "name"));
 	t->summary = mem_str(front_matter_value(m, "summary"));
 	if (!is_name(t->name))
-		return err_set(e, ERR_INPUT,
-			       "%s:1: name: expected lower-case letters, digits and '-' (at most 63), got \"%s\"",
+		return err_set(e, ERR_INPUT, "%s:1: name: expected lower-case letters, digits and '-' (at most 63), got \"%s\"",
 			       where, t->name);
 	if (!*t->summary)
-		return err_set(e, ERR_INPUT, "%s:1: summary: expected one line about what the transformation does",
-			       where);
+		return err_set(e, ERR_INPUT, "%s:1: summary: expected one line about what the transformation does", where);
 	read_list(m, "backends", true, &t->backends, &t->backend_count);
 	for (size_t i = 0; i < t->backend_count; i++) {
 		if (!is_backend(t->backends[i]))
@@ -77,12 +75,10 @@ static int read_front_matter(struct transformation *t, const struct front_matter
 	int adds = front_matter_find(m, "adds");
 	for (int k = front_matter_next(m, adds, adds); k >= 0; k = front_matter_next(m, adds, k)) {
 		if (!is_identifier(m->lines[k].key))
-			return err_set(e, ERR_INPUT,
-				       "%s:%d: adds: expected `NAME: values`, such as `TILE_K_SIZE: {8, 16}`", where,
+			return err_set(e, ERR_INPUT, "%s:%d: adds: expected `NAME: values`, such as `TILE_K_SIZE: {8, 16}`", where,
 				       m->lines[k].line);
 		*MEM_PUSH(t->params, t->param_count) =
-			(struct transformation_param){ .name = mem_str(m->lines[k].key),
-						       .values = mem_str(m->lines[k].value) };
+			(struct transformation_param){ .name = mem_str(m->lines[k].key), .values = mem_str(m->lines[k].value) };
 	}
 	return 0;
 }
@@ -129,15 +125,13 @@ static int close_pass(struct reading *r, struct err *e)
 	if (!p)
 		return 0;
 	if (!p->step_count)
-		return err_set(
-			e, ERR_INPUT,
-			"%s:%d: pass %zu has no step: expected at least one of `### device`, `### host`, `### macros`",
-			r->where, r->line, r->t->pass_count);
+		return err_set(e, ERR_INPUT,
+			       "%s:%d: pass %zu has no step: expected at least one of `### device`, `### host`, `### macros`",
+			       r->where, r->line, r->t->pass_count);
 	for (size_t i = 0; i < p->step_count; i++) {
 		if (!*p->steps[i].text && !p->steps[i].insert_count)
-			return err_set(e, ERR_INPUT,
-				       "%s:%d: pass %zu, step %s has neither instructions nor code to insert", r->where,
-				       r->line, r->t->pass_count, context_region_name(p->steps[i].region));
+			return err_set(e, ERR_INPUT, "%s:%d: pass %zu, step %s has neither instructions nor code to insert",
+				       r->where, r->line, r->t->pass_count, context_region_name(p->steps[i].region));
 	}
 	return 0;
 }
@@ -150,12 +144,11 @@ static int open_pass(struct reading *r, const char *title, struct err *e)
 	char *end;
 	unsigned long number = strtoul(title, &end, 10);
 	if (end == title || number != r->t->pass_count + 1)
-		return err_set(e, ERR_INPUT, "%s:%d: expected `## Pass %zu: title`", r->where, r->line,
-			       r->t->pass_count + 1);
+		return err_set(e, ERR_INPUT, "%s:%d: expected `## Pass %zu: title`", r->where, r->line, r->t->pass_count + 1);
 	end += strspn(end, ": \t");
-	*MEM_PUSH(r->t->passes, r->t->pass_count) = (struct transformation_pass){
-		.title = mem_strn(end, strcspn(end, "\r\n")), .text = mem_str(""), .expect = TRANSFORMATION_NONE
-	};
+	*MEM_PUSH(r->t->passes, r->t->pass_count) = (struct transformation_pass){ .title = mem_strn(end, strcspn(end, "\r\n")),
+										  .text = mem_str(""),
+										  .expect = TRANSFORMATION_NONE };
 	r->directives = true;
 	return 0;
 }
@@ -167,16 +160,14 @@ static int open_step(struct reading *r, const char *title, struct err *e)
 	int region = context_region_parse(name);
 	free(name);
 	if (!p)
-		return err_set(e, ERR_INPUT, "%s:%d: a step stands before the first `## Pass 1: title`", r->where,
-			       r->line);
+		return err_set(e, ERR_INPUT, "%s:%d: a step stands before the first `## Pass 1: title`", r->where, r->line);
 	if (region < 0)
-		return err_set(e, ERR_INPUT,
-			       "%s:%d: a heading `### …` inside a pass names a region: device, host or macros",
+		return err_set(e, ERR_INPUT, "%s:%d: a heading `### …` inside a pass names a region: device, host or macros",
 			       r->where, r->line);
 	for (size_t i = 0; i < p->step_count; i++) {
 		if (p->steps[i].region == (enum region)region)
-			return err_set(e, ERR_INPUT, "%s:%d: pass %zu has two steps for %s; start a new pass", r->where,
-				       r->line, r->t->pass_count, context_region_name((enum region)region));
+			return err_set(e, ERR_INPUT, "%s:%d: pass %zu has two steps for %s; start a new pass", r->where, r->line,
+				       r->t->pass_count, context_region_name((enum region)region));
 	}
 	close_section(r);
 	p->steps[p->step_count++] = (struct transformation_step){ .region = (enum region)region, .text = mem_str("") };
@@ -194,8 +185,8 @@ static int read_adds(struct reading *r, const char *value, struct err *e)
 		while (i < r->t->param_count && strcmp(r->t->params[i].name, name) != 0)
 			i++;
 		if (i == r->t->param_count)
-			return err_set(e, ERR_INPUT, "%s:%d: adds: %s has no values in the front matter's `adds:`",
-				       r->where, r->line, name);
+			return err_set(e, ERR_INPUT, "%s:%d: adds: %s has no values in the front matter's `adds:`", r->where,
+				       r->line, name);
 		value += n;
 	}
 	return 0;
@@ -216,12 +207,10 @@ static int read_directive(struct reading *r, const char *line, struct err *e)
 	int rc = 0;
 	if (key == 6 && memcmp(line, "expect", 6) == 0) {
 		int x = TRANSFORMATION_NONE;
-		while (x <= TRANSFORMATION_VALID &&
-		       strcmp(transformation_expect_name((enum transformation_expect)x), value) != 0)
+		while (x <= TRANSFORMATION_VALID && strcmp(transformation_expect_name((enum transformation_expect)x), value) != 0)
 			x++;
 		if (x > TRANSFORMATION_VALID)
-			rc = err_set(e, ERR_INPUT, "%s:%d: expect: none, compiles or valid, not \"%s\"", r->where,
-				     r->line, value);
+			rc = err_set(e, ERR_INPUT, "%s:%d: expect: none, compiles or valid, not \"%s\"", r->where, r->line, value);
 		else
 			p->expect = (enum transformation_expect)x;
 	} else if (key == 7 && memcmp(line, "kernels", 7) == 0 && strcmp(value, "may change") == 0) {
@@ -247,15 +236,13 @@ static int read_insert(struct reading *r, const struct markdown_block *f, struct
 		goto out;
 	struct transformation_step *step = step_of(r);
 	if (!step || !f->closed) {
-		rc = err_set(e, ERR_INPUT, "%s:%d: code to insert must be a closed fence inside a step", r->where,
-			     r->line);
+		rc = err_set(e, ERR_INPUT, "%s:%d: code to insert must be a closed fence inside a step", r->where, r->line);
 		goto out;
 	}
 	info[strcspn(info, " ")] = '\0';
 	bool any = strcmp(info, "macros") == 0 || strcmp(info, "lua") == 0;
 	if (!any && !is_backend(info)) {
-		rc = err_set(e, ERR_INPUT,
-			     "%s:%d: code to insert is marked by a backend, `lua` or `macros`, not \"%s\"", r->where,
+		rc = err_set(e, ERR_INPUT, "%s:%d: code to insert is marked by a backend, `lua` or `macros`, not \"%s\"", r->where,
 			     r->line, info);
 		goto out;
 	}
@@ -356,8 +343,8 @@ int transformation_of_text(const char *text, struct transformation **ret_t, stru
 			       "the text of the transformation is empty: say what to do, such as "
 			       "\"unroll the inner loop by 4\"");
 	if (strlen(text) > TEXT_MAX)
-		return err_set(e, ERR_INPUT, "the text of the transformation has %zu bytes, at most %d are accepted",
-			       strlen(text), TEXT_MAX);
+		return err_set(e, ERR_INPUT, "the text of the transformation has %zu bytes, at most %d are accepted", strlen(text),
+			       TEXT_MAX);
 	if (strncmp(text, "---\n", 4) == 0 || strncmp(text, "---\r\n", 5) == 0)
 		return transformation_parse(text, "transformation text", ret_t, e);
 	struct hash h = hash_text(text);
@@ -478,8 +465,8 @@ const char *transformation_expect_name(enum transformation_expect x)
 	return "?";
 }
 
-int transformation_check(const struct transformation *t, const char *backend, const char *const *applied,
-			 size_t applied_count, struct err *e)
+int transformation_check(const struct transformation *t, const char *backend, const char *const *applied, size_t applied_count,
+			 struct err *e)
 {
 	bool ours = t->backend_count == 0;
 	for (size_t i = 0; i < t->backend_count; i++)
@@ -498,10 +485,9 @@ int transformation_check(const struct transformation *t, const char *backend, co
 		for (size_t j = 0; j < applied_count; j++)
 			done |= strcmp(t->after[i], applied[j]) == 0;
 		if (!done)
-			return err_set(
-				e, ERR_INPUT,
-				"transformation %s builds on %s, which was not applied to this context: apply %s first",
-				t->name, t->after[i], t->after[i]);
+			return err_set(e, ERR_INPUT,
+				       "transformation %s builds on %s, which was not applied to this context: apply %s first",
+				       t->name, t->after[i], t->after[i]);
 	}
 	return 0;
 }

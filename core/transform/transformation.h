@@ -1,5 +1,5 @@
 /* transformation: a natural transformation as data, parsed from its Markdown file (format: docs/transformations.md)
- * or made of a sentence. People write these files; library.h finds them, transform.h carries them out. Immutable once
+ * or made of a sentence. People write these files; library.h finds them, transform.h applies them. Immutable once
  * parsed. */
 #ifndef PEAKD_CORE_TRANSFORM_TRANSFORMATION_H
 #define PEAKD_CORE_TRANSFORM_TRANSFORMATION_H
@@ -14,7 +14,7 @@
 /* What must hold after a pass. */
 enum transformation_expect { TRANSFORMATION_NONE, TRANSFORMATION_COMPILES, TRANSFORMATION_VALID };
 
-/* Code that is inserted by hand, for one backend. */
+/* Code that is inserted without a model, for one backend. */
 struct transformation_insert {
 	char *backend; /* "cuda"; "" for every backend */
 	char *code;    /* ends in a newline */
@@ -23,9 +23,8 @@ struct transformation_insert {
 /* One region of one pass: at most one model call. */
 struct transformation_step {
 	enum region region;
-	char *text; /* instructions; "" when code is only inserted by hand */
-	struct transformation_insert
-		*inserts; /* put into the region before the model is asked: macros last, else first */
+	char *text;                            /* instructions; "" when the step only inserts code */
+	struct transformation_insert *inserts; /* put into the region before the model is asked: macros last, else first */
 	size_t insert_count;
 };
 
@@ -77,17 +76,17 @@ void transformation_free(struct transformation *t);
 
 /* Steps that need a model, over all passes, on a backend. */
 size_t transformation_calls(const struct transformation *t, const char *backend);
-/* The code that a step inserts by hand on a backend; NULL when none. Borrowed. */
+/* The code that a step inserts on a backend; NULL when none. Borrowed. */
 const char *transformation_insert_for(const struct transformation_step *step, const char *backend);
 /* The text with `#### BACKEND` sections of other backends left out. Owned by the caller. */
 char *transformation_text_for(const char *text, const char *backend);
 /* "none", "compiles", "valid". Static storage. */
 const char *transformation_expect_name(enum transformation_expect x);
 
-/* Whether it may be applied to a context of this backend that has the named transformations behind it. One message
+/* Whether it may be applied to a context of this backend to which the named transformations were applied. One message
  * that names what is missing and what to do; -ERR_INPUT. Conditions on the device are checked in the context
  * (spec_device_ok). */
-int transformation_check(const struct transformation *t, const char *backend, const char *const *applied,
-			 size_t applied_count, struct err *e);
+int transformation_check(const struct transformation *t, const char *backend, const char *const *applied, size_t applied_count,
+			 struct err *e);
 
 #endif

@@ -9,12 +9,12 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/jobs/import_results.h"
-#include "core/tune/insight.h"
-#include "core/record/lineage.h"
 #include "core/record/checkpoint.h"
 #include "core/record/exchange.h"
+#include "core/record/lineage.h"
 #include "core/record/measurement.h"
 #include "core/record/validation.h"
+#include "core/tune/insight.h"
 
 /* A CSV field (RFC 4180). */
 static void field(struct buf *out, const char *text, char end)
@@ -43,8 +43,9 @@ static int measurements(struct db *db, int64_t id, struct buf *out, struct err *
 	int rc = measurement_list(db, &q, &list, e);
 	if (rc < 0)
 		return rc;
-	buf_adds(out, "device,params,status,median_ns,min_ns,rse,samples,cold,compile_ns,registers,shared_bytes,spill_bytes,evidence,"
-	              "standing,message\n");
+	buf_adds(out,
+		 "device,params,status,median_ns,min_ns,rse,samples,cold,compile_ns,registers,shared_bytes,spill_bytes,evidence,"
+		 "standing,message\n");
 	for (size_t i = 0; i < list.count; i++) {
 		const struct measurement *m = &list.at[i];
 		field(out, m->device, ',');
@@ -54,8 +55,8 @@ static int measurements(struct db *db, int64_t id, struct buf *out, struct err *
 		real(out, m->min_ns, ',');
 		real(out, m->rse, ',');
 		buf_addf(out, "%zu,%d,%lld,%lld,%lld,%lld,%lld,%s,", m->sample_count, m->cold, (long long)m->compile_ns,
-		         (long long)m->registers, (long long)m->shared_bytes, (long long)m->spill_bytes, (long long)m->validation,
-		         isfinite(m->median_ns) ? measurement_standing(m) : "");
+			 (long long)m->registers, (long long)m->shared_bytes, (long long)m->spill_bytes, (long long)m->validation,
+			 isfinite(m->median_ns) ? measurement_standing(m) : "");
 		field(out, m->message, '\n');
 	}
 	measurement_list_fini(&list);
@@ -95,7 +96,7 @@ static int exchanges(struct db *db, int64_t id, struct buf *out, struct err *e)
 	for (size_t i = 0; rc >= 0 && i < list.count; i++) {
 		const struct exchange *x = &list.at[i];
 		buf_addf(out, "%lld %s pass %d %s attempt %d, %s: %s\n", (long long)x->id, x->key.transformation, x->key.pass,
-		         x->key.step, x->key.attempt, x->model, x->outcome ? x->outcome : "");
+			 x->key.step, x->key.attempt, x->model, x->outcome ? x->outcome : "");
 	}
 	if (rc >= 0)
 		exchange_list_fini(&list);
@@ -117,10 +118,16 @@ static int t4(struct db *db, int64_t id, struct buf *out, struct err *e)
 		size_t inputs = strlen(m->sizes);
 		const char *tuning = strncmp(m->params, m->sizes, inputs) == 0 ? m->params + inputs : m->params;
 		struct import_result *r = MEM_PUSH(results.at, results.count);
-		*r = (struct import_result){ .params = mem_str(tuning + (*tuning == ' ')), .device = mem_str(m->device), .sizes = mem_str(m->sizes),
-		                             .status = m->status, .ms = m->median_ns / 1e6, .run_count = m->sample_count,
-		                             .runs_ms = MEM_NEW_N(double, m->sample_count + 1), .proven = m->proven,
-		                             .compile_ms = m->compile_ns < 0 ? NAN : (double)m->compile_ns / 1e6, .created_ms = m->created_ms };
+		*r = (struct import_result){ .params = mem_str(tuning + (*tuning == ' ')),
+					     .device = mem_str(m->device),
+					     .sizes = mem_str(m->sizes),
+					     .status = m->status,
+					     .ms = m->median_ns / 1e6,
+					     .run_count = m->sample_count,
+					     .runs_ms = MEM_NEW_N(double, m->sample_count + 1),
+					     .proven = m->proven,
+					     .compile_ms = m->compile_ns < 0 ? NAN : (double)m->compile_ns / 1e6,
+					     .created_ms = m->created_ms };
 		for (size_t k = 0; k < m->sample_count; k++)
 			r->runs_ms[k] = m->samples[k] / 1e6;
 	}
@@ -139,8 +146,8 @@ static int best(struct db *db, int64_t id, struct buf *out, struct err *e)
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < list.count; i++) {
-		buf_addf(out, "/* %s, %s: %.6g ms, evidence %lld */\n", list.at[i].device, list.at[i].sizes, list.at[i].median_ns / 1e6,
-		         (long long)list.at[i].validation);
+		buf_addf(out, "/* %s, %s: %.6g ms, evidence %lld */\n", list.at[i].device, list.at[i].sizes,
+			 list.at[i].median_ns / 1e6, (long long)list.at[i].validation);
 		for (const char *at = list.at[i].params; *at;) {
 			size_t n = strcspn(at, " "), name = strcspn(at, "=");
 			if (name < n)
@@ -186,9 +193,17 @@ static int source(struct db *db, int64_t id, struct buf *out, struct err *e)
 	return 0;
 }
 
-static const struct { const char *name; int (*make)(struct db *db, int64_t id, struct buf *out, struct err *e); } parts[] = {
-	{ "source", source }, { "measurements", measurements }, { "validations", validations }, { "exchanges", exchanges },
-	{ "best", best }, { "tuning", tuning }, { "t4", t4 },
+static const struct {
+	const char *name;
+	int (*make)(struct db *db, int64_t id, struct buf *out, struct err *e);
+} parts[] = {
+	{ "source", source },
+	{ "measurements", measurements },
+	{ "validations", validations },
+	{ "exchanges", exchanges },
+	{ "best", best },
+	{ "tuning", tuning },
+	{ "t4", t4 },
 };
 
 int part_text(struct db *db, int64_t checkpoint, const char *what, char **ret_text, struct err *e)

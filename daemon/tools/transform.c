@@ -12,7 +12,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 	if (!pending && (!named || tools_text(call, "at") == NULL))
 		return mcp_call_refuse(call, "give a checkpoint (at) and a transformation (a name, see "
 					     "transformations, or a sentence), or the "
-					     "half-done one to go on with (pending)");
+					     "half-done one to continue (pending)");
 	return tools_start(call, "transform");
 }
 

@@ -1,5 +1,5 @@
 /* transform_begin: the client is the model. It gets the question of a new transformation, or of a half-done one that it
- * takes over; the row that transform_submit goes on with is written here. */
+ * takes over; the row that transform_submit continues is written here. */
 #include "daemon/tools/tools.h"
 
 #include <stdlib.h>

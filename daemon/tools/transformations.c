@@ -64,9 +64,8 @@ static json_t *entry(const struct transformation *t, const char *backend, const 
 	return o;
 }
 
-/* The transformations for a backend (NULL: all of them); what cannot be read is told in `text`. */
-static struct transformation **read_all(const struct library *library, const char *backend, size_t *ret_count,
-					struct buf *text)
+/* The transformations for a backend (NULL: all of them); `text` names those that cannot be read. */
+static struct transformation **read_all(const struct library *library, const char *backend, size_t *ret_count, struct buf *text)
 {
 	struct transformation **all = NULL;
 	char **names;

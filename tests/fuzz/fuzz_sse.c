@@ -3,10 +3,10 @@
 #include "core/transform/llm_wire.h"
 #include "fuzz/fuzz.h"
 
-static int note(void *arg, const char *name, const char *data)
+static int note(void *arg, const char *data)
 {
-	buf_addf(arg, "[%s|%s]", name, data);
-	return strcmp(name, "stop") == 0 ? -2 : 0;
+	buf_addf(arg, "[%s]", data);
+	return strcmp(data, "stop") == 0 ? -2 : 0;
 }
 
 /* Feeds pieces of `piece` bytes; what came is appended to out. */

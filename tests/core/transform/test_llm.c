@@ -369,9 +369,9 @@ static void test_config(void)
 	is_int(llm_new(&c, &llm, &e), -ERR_INPUT, "no model");
 }
 
-static int count_event(void *arg, const char *name, const char *data)
+static int count_event(void *arg, const char *data)
 {
-	buf_addf(arg, "[%s|%s]", name, data);
+	buf_addf(arg, "[%s]", data);
 	return 0;
 }
 
@@ -386,7 +386,7 @@ static void test_sse(void)
 		for (size_t at = 0; at < sizeof stream - 1; at += piece)
 			llm_wire_feed(&s, stream + at, sizeof stream - 1 - at < piece ? sizeof stream - 1 - at : piece,
 				     count_event, &out);
-		is_str(buf_text(&out), "[a|1\n2][|x][|y]", "events in pieces of %zu", piece);
+		is_str(buf_text(&out), "[1\n2][x][y]", "events in pieces of %zu", piece);
 		buf_fini(&out);
 		llm_wire_events_fini(&s);
 	}
