@@ -24,11 +24,11 @@ enum { WHY_MAX = ERR_TEXT_MAX - 640 };
 struct request {
 	struct work_subject subject;
 	char *transformation;          /* a name or a sentence */
-	char *pending;                 /* the half-done one to go on with; NULL: begin */
+	char *pending;                 /* the half-done one to continue; NULL: begin */
 	bool discard;                  /* drop it */
 	char *model;                   /* to ask; of an answer: who gave it */
 	int64_t samples;               /* of a validation; 0: WORK_SAMPLES */
-	int64_t attempt;               /* the how manyth independent try this is, for recordings; 0: 1 */
+	int64_t attempt;               /* which independent try this is, for recordings; 0: 1 */
 	char *answer;                  /* submit */
 	char *region, *text, *source;  /* edit: one region's new text, or a whole context */
 };

@@ -40,6 +40,7 @@ struct judge_config {
 
 enum { JUDGE_MAP = 8, JUDGE_LIST_MAX = 64 };
 
+/* More than 20 fields: a verdict holds whichever evidence its validator had, and feedback shows what is there. */
 struct judge_verdict {
 	enum judge_result result;
 	char *summary;              /* one line for people: what was checked, what failed; owned, may be NULL */

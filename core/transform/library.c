@@ -4,15 +4,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/markdown.h"
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
+#include "core/search/import_file.h"
 
 enum { FILE_MAX = 1 << 20, NEAREST = 3 };
 
@@ -54,17 +55,11 @@ static bool plain_name(const char *name)
 /* 1 when read, 0 when there is no such file, negative on errors. */
 static int read_file(const char *path, struct buf *out, struct err *e)
 {
-	FILE *f = fopen(path, "rbe");
-	if (!f)
+	if (access(path, F_OK) < 0)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(e, errno, "%s cannot be read", path);
-	char chunk[4096];
-	size_t n;
-	while ((n = fread(chunk, 1, sizeof chunk, f)) > 0 && out->len <= FILE_MAX)
-		buf_add(out, chunk, n);
-	bool bad = ferror(f);
-	fclose(f);
-	if (bad)
-		return err_set(e, ERR_IO, "%s cannot be read", path);
+	int rc = import_file_read(path, out, e);
+	if (rc < 0)
+		return rc;
 	if (out->len > FILE_MAX)
 		return err_set(e, ERR_INPUT, "%s is larger than 1 MiB, which no transformation is", path);
 	if (strlen(buf_text(out)) != out->len)

@@ -402,30 +402,30 @@ void reply_fini(struct reply *r)
 
 const char *reply_finish_name(enum reply_finish f)
 {
-	switch (f) {
-	case REPLY_FINISH_STOP: return "stop";
-	case REPLY_FINISH_LENGTH: return "length";
-	case REPLY_FINISH_REFUSED: return "refused";
-	case REPLY_FINISH_OTHER: return "other";
-	}
-	return "other";
+	static const char *const names[] = {
+		[REPLY_FINISH_STOP] = "stop",
+		[REPLY_FINISH_LENGTH] = "length",
+		[REPLY_FINISH_REFUSED] = "refused",
+		[REPLY_FINISH_OTHER] = "other",
+	};
+	return names[f];
 }
 
 const char *reply_outcome_name(enum reply_outcome o)
 {
-	switch (o) {
-	case REPLY_OK: return "ok";
-	case REPLY_EMPTY: return "empty";
-	case REPLY_REFUSED: return "refused";
-	case REPLY_NO_CODE: return "no code";
-	case REPLY_WRONG_REGION: return "wrong region";
-	case REPLY_TRUNCATED: return "truncated";
-	case REPLY_UNTERMINATED: return "unterminated";
-	case REPLY_ELIDED: return "elided";
-	case REPLY_DROPPED_KERNEL: return "dropped kernel";
-	case REPLY_UNCHANGED: return "unchanged";
-	case REPLY_SEARCH_MISSING: return "search block missing";
-	case REPLY_SEARCH_TWICE: return "search block ambiguous";
-	}
-	return "?";
+	static const char *const names[] = {
+		[REPLY_OK] = "ok",
+		[REPLY_EMPTY] = "empty",
+		[REPLY_REFUSED] = "refused",
+		[REPLY_NO_CODE] = "no code",
+		[REPLY_WRONG_REGION] = "wrong region",
+		[REPLY_TRUNCATED] = "truncated",
+		[REPLY_UNTERMINATED] = "unterminated",
+		[REPLY_ELIDED] = "elided",
+		[REPLY_DROPPED_KERNEL] = "dropped kernel",
+		[REPLY_UNCHANGED] = "unchanged",
+		[REPLY_SEARCH_MISSING] = "search block missing",
+		[REPLY_SEARCH_TWICE] = "search block ambiguous",
+	};
+	return names[o];
 }
