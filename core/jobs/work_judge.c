@@ -20,8 +20,8 @@ static bool error_line(const char *line, size_t len, enum region *ret_region, un
 	for (int r = 0; r < REGION_COUNT; r++) {
 		const char *name = context_region_name((enum region)r);
 		size_t n = strlen(name);
-		if (len > n + 1 && strncmp(line, name, n) == 0 && (line[n] == '(' || line[n] == ':') &&
-		    line[n + 1] >= '0' && line[n + 1] <= '9') {
+		if (len > n + 1 && strncmp(line, name, n) == 0 && (line[n] == '(' || line[n] == ':') && line[n + 1] >= '0' &&
+		    line[n + 1] <= '9') {
 			*ret_region = (enum region)r;
 			*ret_line = (unsigned)strtoul(line + n + 1, NULL, 10);
 			return true;
@@ -117,14 +117,17 @@ static void to_verdict(const struct validate_result *r, struct judge_verdict *v)
 		v->right = bad->validator != NULL;
 		if (bad->details)
 			judge_verdict_hint(v, bad->details);
-		if (v->result == JUDGE_COMPILE ||
-		    v->result == JUDGE_NARROW) /* need() and invalid() stand in host code */
+		if (v->result == JUDGE_COMPILE)
 			add_errors(v, bad->check.reason);
 		else if (bad->check.output)
 			add_figures(v, &bad->check);
 	} else if (!r->passed) {
 		v->result = JUDGE_NARROW;
 	}
+	/* need() and invalid() narrow, and name their line of host code. */
+	const char *reason = bad ? bad->check.reason : r->summary;
+	if (v->result == JUDGE_NARROW && strstr(reason, "host code, line "))
+		add_errors(v, reason);
 }
 
 static void keep(struct work_judge *j, struct validate_result *take_result)
@@ -139,8 +142,8 @@ static int compile(void *arg, const struct context *ctx, struct judge_verdict *r
 {
 	struct work_judge *j = arg;
 	struct validate_result r;
-	int rc = validate_compile(j->ev, ctx, j->facts, j->samples < COMPILE_SAMPLES ? j->samples : COMPILE_SAMPLES,
-				  check_seed(), &r, e);
+	int rc = validate_compile(j->ev, ctx, j->facts, j->samples < COMPILE_SAMPLES ? j->samples : COMPILE_SAMPLES, check_seed(),
+				  &r, e);
 	if (rc < 0)
 		return rc;
 	to_verdict(&r, ret_verdict);
@@ -148,16 +151,13 @@ static int compile(void *arg, const struct context *ctx, struct judge_verdict *r
 	return 0;
 }
 
-static int validate(void *arg, const struct context *parent, const struct context *ctx,
-		    struct judge_verdict *ret_verdict, struct err *e)
+static int validate(void *arg, const struct context *parent, const struct context *ctx, struct judge_verdict *ret_verdict,
+		    struct err *e)
 {
 	struct work_judge *j = arg;
-	struct validate_request q = { .ctx = ctx,
-				      .baseline = j->root,
-				      .parent = parent,
-				      .facts = j->facts,
-				      .samples = j->samples,
-				      .seed = check_seed() };
+	struct validate_request q = {
+		.ctx = ctx, .baseline = j->root, .parent = parent, .facts = j->facts, .samples = j->samples, .seed = check_seed()
+	};
 	struct validate_result r;
 	int rc = j->facts->runs ? validate_run(j->ev, &q, NULL, 0, NULL, &r, e)
 				: validate_compile(j->ev, ctx, j->facts, j->samples, check_seed(), &r, e);
@@ -209,8 +209,8 @@ static int record_skipped(struct work_judge *j, struct db *db, int64_t checkpoin
 	return rc < 0 ? rc : 0;
 }
 
-static int add_all(struct work_judge *j, struct db *db, const struct work_made *made, int64_t *ret_checkpoint,
-		   struct err *moved, struct err *e)
+static int add_all(struct work_judge *j, struct db *db, const struct work_made *made, int64_t *ret_checkpoint, struct err *moved,
+		   struct err *e)
 {
 	/* Compiling alone cannot accept, but it can refuse. */
 	bool judged = j->have_last && j->facts->runs, failed = j->have_last && !j->last.passed;
@@ -235,10 +235,11 @@ static int add_all(struct work_judge *j, struct db *db, const struct work_made *
 	rc = checkpoint_add(db, &c, canonical, ret_checkpoint, e);
 	free(canonical);
 	if (rc == 0 && (judged || failed))
-		rc = checkpoint_set_status(db, *ret_checkpoint, c.status, c.note,
-					   e); /* the same step, judged once more */
+		rc = checkpoint_set_status(db, *ret_checkpoint, c.status, c.note, e); /* the same step, judged once more */
 	if (rc >= 0 && judged)
-		rc = validate_record(&(struct evidence){ .db = db, .checkpoint = *ret_checkpoint, .facts = j->facts, .job = made->job }, &j->last, e);
+		rc = validate_record(
+			&(struct evidence){ .db = db, .checkpoint = *ret_checkpoint, .facts = j->facts, .job = made->job },
+			&j->last, e);
 	else if (rc >= 0)
 		rc = record_skipped(j, db, *ret_checkpoint, made->job, e);
 	if (rc >= 0 && made->x) {
@@ -254,8 +255,7 @@ static int add_all(struct work_judge *j, struct db *db, const struct work_made *
 	return rc;
 }
 
-int work_judge_checkpoint(struct work_judge *j, struct db *db, const struct work_made *made, int64_t *ret_checkpoint,
-			  struct err *e)
+int work_judge_checkpoint(struct work_judge *j, struct db *db, const struct work_made *made, int64_t *ret_checkpoint, struct err *e)
 {
 	struct err moved = ERR_INIT;
 	int64_t checkpoint = 0;

@@ -194,6 +194,12 @@ accepted(w, "a mistake in host code is repaired", s.call("transform", at=w, tran
 ok(Model.asked == 3 and "the host region" in Model.prompts[2][-1]["content"] and "```lua host" in Model.prompts[2][-1]["content"],
    "by a question for the host region", Model.prompts[-1][-1]["content"])
 w = workflow()
+NARROW = (HOST % "n").replace("launch(", 'need(n > 5000, "large enough")\nlaunch(')
+model(GOOD, NARROW, HOST % "n")
+accepted(w, "a domain that host code narrows is repaired", s.call("transform", at=w, transformation=TWO, samples=2, wait_s=45))
+ok(Model.asked == 3 and "the host region" in Model.prompts[2][-1]["content"] and ">> need(n > 5000" in Model.prompts[2][-1]["content"],
+   "by a question for the host region and its line", Model.prompts[-1][-1]["content"])
+w = workflow()
 text, failed, result, _ = s.call("transform_begin", at=w, transformation="---\nname: only-inserts\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n"
                                  "### macros\n```hlsl insert\n#define Q 7\n```\n")
 ok("There is nothing to answer: transform with pending=%s has it judged" % result.get("pending") in text, "nothing to answer: said", text)
