@@ -65,7 +65,7 @@ void mcp_call_unref(struct mcp_call *c)
 	if (c == NULL || atomic_fetch_sub(&c->refs, 1) > 1)
 		return;
 	if (c->phase != MCP_CALL_OVER) {
-		/* Nobody is left to answer, so the call answers itself. Its stream may hold it for that long. */
+		/* Nobody is left to answer, so the call answers itself. The list of live calls may lend it meanwhile. */
 		atomic_store(&c->refs, 1);
 		mcp_call_was_pending(
 			mcp_call_answer_error(c, MCP_INTERNAL_ERROR, NULL, "the request was dropped without an answer"));
