@@ -50,9 +50,10 @@ static void *serve(void *arg)
 /* The answer to a call of `wait`, "(none)" when there is none within a minute. Static storage. */
 static const char *ask(struct client *c)
 {
-	static const char call[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":{"
-				   "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-				   "\"io.modelcontextprotocol/clientCapabilities\":{}}}}\n";
+	static const char call[] =
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":{"
+		"\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+		"\"io.modelcontextprotocol/clientCapabilities\":{}}}}\n";
 	static char text[4096];
 	struct pollfd p = { .fd = c->fds[0], .events = POLLIN };
 	ssize_t n = write(c->fds[0], call, sizeof call - 1);
@@ -69,7 +70,8 @@ int main(void)
 	struct db *taken;
 	if (mkdtemp(folder) == NULL)
 		return 1;
-	char *db = mem_fmt("%s/x.db", folder), *wal = mem_fmt("%s-wal", db), *shm = mem_fmt("%s-shm", db), *away = mem_fmt("%s.away", folder);
+	char *db = mem_fmt("%s/x.db", folder), *wal = mem_fmt("%s-wal", db), *shm = mem_fmt("%s-shm", db),
+	     *away = mem_fmt("%s.away", folder);
 	is_int(store_open(db, &app.work.store, &e), 0, "a database %s", e.text);
 	is_int(store_take(app.work.store, &taken, &e), 0, "its only handle is in use %s", e.text);
 	rename(folder, away); /* so that no other can be opened */
@@ -85,7 +87,8 @@ int main(void)
 	rename(away, folder);
 	store_give(taken);
 	const char *said = ask(&c);
-	for (int64_t end = clock_now() + 60 * CLOCK_S; strstr(said, "cannot be read") && clock_now() < end; clock_sleep(50 * CLOCK_MS))
+	for (int64_t end = clock_now() + 60 * CLOCK_S; strstr(said, "cannot be read") && clock_now() < end;
+	     clock_sleep(50 * CLOCK_MS))
 		said = ask(&c);
 	has_str(said, "j1", "when it can be opened again, the next call is served");
 	ok(strstr(said, "cannot be read") == NULL, "from the database: %s", said);

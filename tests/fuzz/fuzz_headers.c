@@ -92,10 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				       .ctx = head };
 	struct mcp_receipt receipt;
 	mcp_stream_init(&sink.stream, &SINK);
-	struct mcp_arrival a = { .text = (const char *)body,
-				 .n = size - from,
-				 .stream = &sink.stream,
-				 .headers = &headers };
+	struct mcp_arrival a = { .text = (const char *)body, .n = size - from, .stream = &sink.stream, .headers = &headers };
 	int listens = memmem(data, size, "listen", 6) != NULL;
 	mcp_server_receive(server, &a, &receipt);
 	mcp_call_unref(receipt.call);

@@ -31,8 +31,7 @@ static char *write_again(const struct mcp_jsonrpc *m)
 	case MCP_NOTIFICATION: return mcp_jsonrpc_notification(m->method, m->params);
 	case MCP_RESPONSE: break;
 	}
-	return m->result ? mcp_jsonrpc_result(m->id, m->result)
-			 : mcp_jsonrpc_error(m->id, MCP_INTERNAL_ERROR, "fuzz", m->error);
+	return m->result ? mcp_jsonrpc_result(m->id, m->result) : mcp_jsonrpc_error(m->id, MCP_INTERNAL_ERROR, "fuzz", m->error);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

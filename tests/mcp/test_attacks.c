@@ -8,14 +8,14 @@
 #include "base/mem.h"
 #include "http_client.h"
 #include "mcp/http.h"
-#include "peer.h"
 #include "pace.h"
+#include "peer.h"
 #include "tap.h"
 
 enum { MOST = 200, PER_CLIENT = 1000, STREAMS = 8, CALLS = 240, IDLE_MS = 600, HONEST_MS = 1000, MANY = 10000 };
 enum { MEMORY_KB = 64 * 1024 }; /* that an attack may cost, for a while */
 
-#define MODERN(id, method, params)                                                                                     \
+#define MODERN(id, method, params)                                                                                                 \
 	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":{" params MODERN_META "}}"
 #define MODERN_HEADERS(method) "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: " method "\r\n"
 #define CALL_HEADERS(tool) MODERN_HEADERS("tools/call") "Mcp-Name: " tool "\r\n"
@@ -60,8 +60,7 @@ static const struct mcp_tool TOOLS[] = {
 	{ .name = "echo",
 	  .description = "Echoes.",
 	  .handler = echo,
-	  .input_schema =
-		  "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},\"required\":[\"text\"]}" },
+	  .input_schema = "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},\"required\":[\"text\"]}" },
 	{ .name = "hold", .description = "Never answers.", .handler = hold },
 	{ .name = "flood", .description = "Never ends.", .handler = flood },
 	{ .name = NULL },
@@ -90,16 +89,16 @@ static void honest(const struct world *w, const char *during)
 	for (int i = 0; i < 10; i++) {
 		int64_t before = clock_now();
 		good += strstr(ask(w->port, "POST", "/mcp", CALL_HEADERS("echo"),
-				   MODERN("1", "tools/call",
-					  "\"name\":\"echo\",\"arguments\":{\"text\":\"still here\"},")),
+				   MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"still here\"},")),
 			       "still here") != NULL;
 		int64_t took = clock_now() - before;
 		longest = took > longest ? took : longest;
 	}
 	is_int(good, 10, "%s: an honest client is answered", during);
 	double slow = pace_slowness();
-	ok((double)longest < (double)(HONEST_MS * CLOCK_MS) * slow, "%s: the answer comes soon (%.1f ms at most, the machine being %.1f times slower than itself)",
-	   during, (double)longest / 1e6, slow);
+	ok((double)longest < (double)(HONEST_MS * CLOCK_MS) * slow,
+	   "%s: the answer comes soon (%.1f ms at most, the machine being %.1f times slower than itself)", during,
+	   (double)longest / 1e6, slow);
 }
 
 static void say(int fd, const char *text)
@@ -274,8 +273,7 @@ static void test_calls(const struct mcp_server_config *like)
 	for (int i = 0; i < 20; i++) {
 		fds[i] = dial(w.port);
 		if (i < 10)
-			request(fds[i], "POST", "/mcp", CALL_HEADERS("hold"),
-				MODERN("1", "tools/call", "\"name\":\"hold\","));
+			request(fds[i], "POST", "/mcp", CALL_HEADERS("hold"), MODERN("1", "tools/call", "\"name\":\"hold\","));
 	}
 	is_int((long)running(&w, 10), 10, "ten calls are running");
 	struct buf b = BUF_INIT;

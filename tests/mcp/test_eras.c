@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "mcp/jsonrpc.h"
-#include "peer.h"
 #include "pace.h"
+#include "peer.h"
 #include "tap.h"
 
 static const struct mcp_done *whoami(struct mcp_call *call)
@@ -17,13 +17,11 @@ static const struct mcp_done *whoami(struct mcp_call *call)
 
 static const struct mcp_done *ask(struct mcp_call *call)
 {
-	const char *name =
-		json_string_value(json_object_get(json_object_get(mcp_call_input(call, "name"), "content"), "name"));
+	const char *name = json_string_value(json_object_get(json_object_get(mcp_call_input(call, "name"), "content"), "name"));
 	const char *kept = json_string_value(json_object_get(mcp_call_state(call), "kept"));
 	if (name && kept)
 		return mcp_call_reply(call, NULL, "%s %s", name, kept);
-	json_t *requests =
-		json_pack("{s:{s:s, s:{s:s}}}", "name", "method", "elicitation/create", "params", "message", "Who?");
+	json_t *requests = json_pack("{s:{s:s, s:{s:s}}}", "name", "method", "elicitation/create", "params", "message", "Who?");
 	return mcp_call_ask(call, requests, json_pack("{s:s}", "kept", "state"));
 }
 
@@ -38,10 +36,7 @@ static const struct mcp_done *job(struct mcp_call *call)
 }
 
 static const struct mcp_tool TOOLS[] = {
-	{ .name = "whoami",
-	  .description = "Says the revision.",
-	  .handler = whoami,
-	  .output_schema = "{\"type\":\"array\"}" },
+	{ .name = "whoami", .description = "Says the revision.", .handler = whoami, .output_schema = "{\"type\":\"array\"}" },
 	{ .name = "ask", .description = "Asks.", .handler = ask, .input_schema = "{\"type\":\"object\"}" },
 	{ .name = "lie",
 	  .description = "Breaks its word.",
@@ -81,9 +76,8 @@ static int get_task(void *user, const char *id, json_t **ret_task, struct err *e
 	(void)user;
 	if (strcmp(id, "t1") != 0)
 		return err_set(e, ERR_NOT_FOUND, "there is no task \"%s\"", id);
-	*ret_task =
-		json_pack("{s:s, s:s, s:s, s:n, s:{s:[]}}", "status", "completed", "createdAt", "2026-11-20T00:00:00Z",
-			  "lastUpdatedAt", "2026-11-20T00:00:00Z", "ttlMs", "result", "content");
+	*ret_task = json_pack("{s:s, s:s, s:s, s:n, s:{s:[]}}", "status", "completed", "createdAt", "2026-11-20T00:00:00Z",
+			      "lastUpdatedAt", "2026-11-20T00:00:00Z", "ttlMs", "result", "content");
 	return 0;
 }
 
@@ -110,17 +104,17 @@ static json_t *modern(struct peer *p, const char *method, const char *capabiliti
 	return m;
 }
 
-#define ERRORS(m, want, ...)                                                                                           \
-	do {                                                                                                           \
-		json_t *err_m = (m);                                                                                   \
-		is_str(at(err_m, "error.code"), want, __VA_ARGS__);                                                    \
-		json_decref(err_m);                                                                                    \
+#define ERRORS(m, want, ...)                                                                                                       \
+	do {                                                                                                                       \
+		json_t *err_m = (m);                                                                                               \
+		is_str(at(err_m, "error.code"), want, __VA_ARGS__);                                                                \
+		json_decref(err_m);                                                                                                \
 	} while (0)
-#define GIVES(m, path, want, ...)                                                                                      \
-	do {                                                                                                           \
-		json_t *ok_m = (m);                                                                                    \
-		is_str(at(ok_m, path), want, __VA_ARGS__);                                                             \
-		json_decref(ok_m);                                                                                     \
+#define GIVES(m, path, want, ...)                                                                                                  \
+	do {                                                                                                                       \
+		json_t *ok_m = (m);                                                                                                \
+		is_str(at(ok_m, path), want, __VA_ARGS__);                                                                         \
+		json_decref(ok_m);                                                                                                 \
 	} while (0)
 
 static void test_modern(struct mcp_server *server)
@@ -147,8 +141,7 @@ static void test_modern(struct mcp_server *server)
 	is_str(at(m, "error.data.requested"), "2030-01-01", "the refusal names the requested version");
 	is_str(at(m, "error.data.supported.0"), "2026-07-28", "the refusal names the supported versions");
 	json_decref(m);
-	static const char *const GONE[] = { "initialize", "ping", "logging/setLevel", "resources/subscribe",
-					    "tasks/list" };
+	static const char *const GONE[] = { "initialize", "ping", "logging/setLevel", "resources/subscribe", "tasks/list" };
 	for (size_t i = 0; i < MEM_COUNT(GONE); i++)
 		ERRORS(modern(&p, GONE[i], "", ""), "-32601", "%s is gone", GONE[i]);
 	m = modern(&p, "tools/call", "", "\"name\":\"whoami\",\"arguments\":{}");
@@ -173,13 +166,14 @@ static void test_modern(struct mcp_server *server)
 		   "{\"name\":\"id\",\"value\":\"D-1\"}");
 	is_str(at(m, "result.completion.total"), "111", "completion counts what contains the value");
 	is_str(at(m, "result.completion.hasMore"), "true", "completion says that there are more values");
-	is_int(json_array_size(json_object_get(json_object_get(json_object_get(m, "result"), "completion"), "values")),
-	       100, "completion lists at most 100 values");
+	is_int(json_array_size(json_object_get(json_object_get(json_object_get(m, "result"), "completion"), "values")), 100,
+	       "completion lists at most 100 values");
 	json_decref(m);
 	m = modern(&p, "tools/list", "", "");
 	is_str(at(m, "result.nextCursor"), "at-3", "a page has a cursor");
 	json_decref(m);
-	GIVES(modern(&p, "tools/list", "", "\"cursor\":\"at-3\""), "result.tools.0.name", "job", "the cursor leads to the next page");
+	GIVES(modern(&p, "tools/list", "", "\"cursor\":\"at-3\""), "result.tools.0.name", "job",
+	      "the cursor leads to the next page");
 	peer_close(&p);
 }
 
@@ -187,12 +181,11 @@ static void test_log(struct mcp_server *server)
 {
 	struct peer p;
 	peer_open(&p, server);
-	json_t *m = peer_ask(
-		&p,
-		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"whoami\",\"_meta\":{"
-		"\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/"
-		"logLevel\":\"info\","
-		"\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
+	json_t *m =
+		peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"whoami\",\"_meta\":{"
+			     "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/"
+			     "logLevel\":\"info\","
+			     "\"io.modelcontextprotocol/clientCapabilities\":{}}}}");
 	is_str(at(m, "params.data"), "told", "a log message when its level is asked for");
 	json_decref(m);
 	GIVES(peer_read(&p, 60000), "id", "1", "the answer follows the log message");
@@ -217,15 +210,14 @@ static void test_ask(struct mcp_server *server)
 	is_str(at(m, "result.inputRequests.name.method"), "elicitation/create", "the result holds the request");
 	char *state = mem_str(at(m, "result.requestState"));
 	json_decref(m);
-	char *good = mem_fmt(
-		"\"name\":\"ask\",\"inputResponses\":{\"name\":{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}},"
-		"\"requestState\":\"%s\"",
-		state);
+	char *good =
+		mem_fmt("\"name\":\"ask\",\"inputResponses\":{\"name\":{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}},"
+			"\"requestState\":\"%s\"",
+			state);
 	GIVES(modern(&p, "tools/call", "\"elicitation\":{}", good), "result.content.0.text", "Ada state",
 	      "the retry brings back answer and state");
 	char *other = mem_fmt("\"name\":\"ask\",\"arguments\":{\"x\":1},\"requestState\":\"%s\"", state);
-	ERRORS(modern(&p, "tools/call", "\"elicitation\":{}", other), "-32602",
-	       "a state of another request is refused");
+	ERRORS(modern(&p, "tools/call", "\"elicitation\":{}", other), "-32602", "a state of another request is refused");
 	state[5] = state[5] == 'A' ? 'B' : 'A';
 	char *bad = mem_fmt("\"name\":\"ask\",\"requestState\":\"%s\"", state);
 	ERRORS(modern(&p, "tools/call", "\"elicitation\":{}", bad), "-32602", "a changed state is refused");
@@ -252,7 +244,8 @@ static void test_listen(struct mcp_server *server)
 	       "{\"toolsListChanged\":true,\"resourceSubscriptions\":[\"test://x\"],\"taskIds\":"
 	       "[\"t1\"]}",
 	       "the acknowledgement names what the server honours");
-	is_str(at(m, "params._meta.<io.modelcontextprotocol/subscriptionId>"), "1", "the acknowledgement carries the subscription's id");
+	is_str(at(m, "params._meta.<io.modelcontextprotocol/subscriptionId>"), "1",
+	       "the acknowledgement carries the subscription's id");
 	json_decref(m);
 	mcp_server_prompts_changed(server);
 	mcp_server_resource_updated(server, "test://y");
@@ -303,8 +296,8 @@ static void test_tasks(struct mcp_server *server)
 	peer_close(&p);
 }
 
-#define INITIALIZE(capabilities)                                                                                       \
-	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"                     \
+#define INITIALIZE(capabilities)                                                                                                   \
+	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"                                 \
 	"\"1999-01-01\",\"capabilities\":{" capabilities "},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"
 #define CALL(name) "{\"jsonrpc\":\"2.0\",\"id\":\"c\",\"method\":\"tools/call\",\"params\":{\"name\":\"" name "\"}}"
 
@@ -317,9 +310,8 @@ static void test_legacy(struct mcp_server *server)
 	json_t *m = peer_ask(&p, CALL("ask"));
 	is_str(at(m, "method"), "elicitation/create", "the question is a request");
 	is_str(at(m, "params.message"), "Who?", "the request has its parameters");
-	char *answer = mem_fmt(
-		"{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}}",
-		at(m, "id"));
+	char *answer = mem_fmt("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}}",
+			       at(m, "id"));
 	json_decref(m);
 	GIVES(peer_ask(&p, answer), "result.content.0.text", "Ada state", "the handler runs again with the client's answer");
 	peer_send(&p, answer); /* again: nobody waits for it */
@@ -338,8 +330,8 @@ static void test_legacy(struct mcp_server *server)
 	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/read\",\"params\":{\"uri\":\"test://"
 			    "gone\"}}"),
 	       "-32002", "an absent resource is -32002 for sessions");
-	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tasks/get\",\"params\":{\"taskId\":\"t1\"}}"),
-	       "-32601", "sessions have no tasks");
+	ERRORS(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tasks/get\",\"params\":{\"taskId\":\"t1\"}}"), "-32601",
+	       "sessions have no tasks");
 	GIVES(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/"
 			   "subscribe\",\"params\":{\"uri\":\"test://x\"}}"),
 	      "result", "{}", "a resource can be watched");
@@ -350,8 +342,7 @@ static void test_legacy(struct mcp_server *server)
 	GIVES(peer_read(&p, 60000), "method", "notifications/tools/list_changed", "changes of lists arrive");
 	json_decref(peer_ask(&p, CALL("ask")));
 	peer_send(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"c\"}}");
-	GIVES(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}"), "id", "9",
-	      "a question can be cancelled");
+	GIVES(peer_ask(&p, "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}"), "id", "9", "a question can be cancelled");
 	json_decref(peer_ask(&p, CALL("ask")));
 	peer_close(&p); /* and an open one does not hold up the end for ever */
 	ok(1, "an open question does not hold up the end");

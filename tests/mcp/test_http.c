@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "http_client.h"
-#include "peer.h"
 #include "pace.h"
+#include "peer.h"
 #include "tap.h"
 
 /* What the tool "hold" shares with the test. */
@@ -55,10 +55,10 @@ static const struct mcp_tool TOOLS[] = {
 	{ .name = NULL },
 };
 
-#define LEGACY_INIT                                                                                                    \
-	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\","      \
+#define LEGACY_INIT                                                                                                                \
+	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\","                  \
 	"\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"
-#define MODERN(id, method, params)                                                                                     \
+#define MODERN(id, method, params)                                                                                                 \
 	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"" method "\",\"params\":{" params MODERN_META "}}"
 #define MODERN_HEADERS(method) "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: " method "\r\n"
 #define CALL_HEADERS(tool) MODERN_HEADERS("tools/call") "Mcp-Name: " tool "\r\n"
@@ -119,8 +119,7 @@ static void test_door(int port)
 		{ "POST", "/mcp", "", "{", 400 },
 		{ "POST", "/mcp", "", "[]", 400 },
 		{ "POST", "/mcp", "", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", 400 },
-		{ "POST", "/mcp", "Mcp-Session-Id: 123\r\n", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}",
-		  404 },
+		{ "POST", "/mcp", "Mcp-Session-Id: 123\r\n", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", 404 },
 		{ "POST", "/mcp", "", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 202 },
 		{ "POST", "/mcp", "Mcp-Session-Id: 1\r\nMcp-Session-Id: 2\r\n", LEGACY_INIT, 400 },
 		{ "POST", "/mcp", "Origin: http://localhost\r\nOrigin: http://localhost\r\n", LEGACY_INIT, 400 },
@@ -130,9 +129,8 @@ static void test_door(int port)
 		{ "OPTIONS", "/mcp", "Origin: http://evil.example\r\n", "", 403 },
 	};
 	for (size_t i = 0; i < MEM_COUNT(DOOR); i++)
-		is_int(status_of(ask(port, DOOR[i].method, DOOR[i].path, DOOR[i].headers, DOOR[i].body)),
-		       DOOR[i].status, "%s %s %s %.40s", DOOR[i].method, DOOR[i].path, one_line(DOOR[i].headers),
-		       DOOR[i].body);
+		is_int(status_of(ask(port, DOOR[i].method, DOOR[i].path, DOOR[i].headers, DOOR[i].body)), DOOR[i].status,
+		       "%s %s %s %.40s", DOOR[i].method, DOOR[i].path, one_line(DOOR[i].headers), DOOR[i].body);
 	char *big = mem_new(70001, 1);
 	memset(big, ' ', 70000);
 	is_int(status_of(ask(port, "POST", "/mcp", "", big)), 413, "a message over the limit is 413");
@@ -150,13 +148,10 @@ static void test_modern(int port)
 		const char *part;
 	} MODERN_CASES[] = {
 		{ MODERN_HEADERS("tools/list"), MODERN("1", "tools/list", ""), 200, "\"echo\"" },
-		{ MODERN_HEADERS("tools/list") "Mcp-Session-Id: ignored\r\n", MODERN("1", "tools/list", ""), 200,
-		  "\"echo\"" },
-		{ MODERN_HEADERS("tools/list"), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", 400,
-		  "-32602" },
+		{ MODERN_HEADERS("tools/list") "Mcp-Session-Id: ignored\r\n", MODERN("1", "tools/list", ""), 200, "\"echo\"" },
+		{ MODERN_HEADERS("tools/list"), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", 400, "-32602" },
 		{ "Mcp-Method: tools/list\r\n", MODERN("1", "tools/list", ""), 400, "-32020" },
-		{ "MCP-Protocol-Version: 2025-11-25\r\nMcp-Method: tools/list\r\n", MODERN("1", "tools/list", ""), 400,
-		  "-32020" },
+		{ "MCP-Protocol-Version: 2025-11-25\r\nMcp-Method: tools/list\r\n", MODERN("1", "tools/list", ""), 400, "-32020" },
 		{ MODERN_HEADERS("tools/call"), MODERN("1", "tools/list", ""), 400, "-32020" },
 		{ "MCP-Protocol-Version: 2026-07-28\r\n", MODERN("1", "tools/list", ""), 400, "-32020" },
 		{ "MCP-Protocol-Version: 2030-01-01\r\nMcp-Method: tools/list\r\n",
@@ -169,20 +164,17 @@ static void test_modern(int port)
 		{ MODERN_HEADERS("ping"), MODERN("1", "ping", ""), 404, "-32601" },
 		{ MODERN_HEADERS("nothing"), MODERN("1", "nothing", ""), 404, "-32601" },
 		{ MODERN_HEADERS("initialize"), MODERN("1", "initialize", ""), 404, "-32601" },
-		{ MODERN_HEADERS("tools/call"),
-		  MODERN("\"a\"", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"x\"},"), 400,
-		  "\"id\":\"a\"" },
+		{ MODERN_HEADERS("tools/call"), MODERN("\"a\"", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"x\"},"),
+		  400, "\"id\":\"a\"" },
 		{ CALL_HEADERS("echo") "Mcp-Param-Text: hi\r\n",
-		  MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"},"), 200,
-		  "\"text\":\"hi\"" },
+		  MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"},"), 200, "\"text\":\"hi\"" },
 		{ CALL_HEADERS("  echo  ") "mcp-param-text: =?base64?aGk=?=\r\n",
 		  MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"},"), 200,
 		  "\"resultType\":\"complete\"" },
 		{ CALL_HEADERS("=?base64?ZWNobw==?=") "Mcp-Param-Text: hi\r\n",
-		  MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"},"), 200,
-		  "application/json" },
-		{ CALL_HEADERS("echo"), MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"},"),
-		  400, "-32020" },
+		  MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"},"), 200, "application/json" },
+		{ CALL_HEADERS("echo"), MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"},"), 400,
+		  "-32020" },
 		{ CALL_HEADERS("echo") "Mcp-Param-Text: ho\r\n",
 		  MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"},"), 400, "-32020" },
 		{ MODERN_HEADERS("tools/call") "Mcp-Param-Text: hi\r\n",
@@ -191,8 +183,8 @@ static void test_modern(int port)
 		{ CALL_HEADERS("hold") "Mcp-Param-Text: hi\r\n",
 		  MODERN("1", "tools/call", "\"name\":\"echo\",\"arguments\":{\"text\":\"hi\"},"), 400,
 		  "header mismatch: Mcp-Name says" },
-		{ MODERN_HEADERS("resources/read") "Mcp-Name: test://b\r\n",
-		  MODERN("1", "resources/read", "\"uri\":\"test://a\","), 400, "header mismatch: Mcp-Name says" },
+		{ MODERN_HEADERS("resources/read") "Mcp-Name: test://b\r\n", MODERN("1", "resources/read", "\"uri\":\"test://a\","),
+		  400, "header mismatch: Mcp-Name says" },
 		{ MODERN_HEADERS("prompts/get") "Mcp-Name: b\r\n", MODERN("1", "prompts/get", "\"name\":\"a\","), 400,
 		  "header mismatch: Mcp-Name says" },
 		{ MODERN_HEADERS("tasks/get") "Mcp-Name: b\r\n", MODERN("1", "tasks/get", "\"taskId\":\"a\","), 400,
@@ -206,8 +198,7 @@ static void test_modern(int port)
 		is_int(status_of(answer), MODERN_CASES[i].status, "%s", one_line(MODERN_CASES[i].headers));
 		has_str(answer, MODERN_CASES[i].part, "the answer of this request says why");
 	}
-	ok(strstr(ask(port, "POST", "/mcp", MODERN_HEADERS("tools/list"), MODERN("1", "tools/list", "")),
-		  "Mcp-Session-Id") == NULL,
+	ok(strstr(ask(port, "POST", "/mcp", MODERN_HEADERS("tools/list"), MODERN("1", "tools/list", "")), "Mcp-Session-Id") == NULL,
 	   "a 2026-07-28 request makes no session");
 }
 
@@ -263,8 +254,8 @@ static void test_session(int port, struct mcp_server *server)
 {
 	struct buf b = BUF_INIT;
 	char *session = new_session(port);
-	has_str(ask(port, "POST", "/mcp", session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}"),
-		"\"echo\"", "a session lists tools");
+	has_str(ask(port, "POST", "/mcp", session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}"), "\"echo\"",
+		"a session lists tools");
 	char *odd = mem_fmt("%sMCP-Protocol-Version: 1.0\r\n", session);
 	is_int(status_of(ask(port, "POST", "/mcp", odd, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}")), 400,
 	       "an unknown version is refused");
@@ -321,12 +312,13 @@ static void test_resume(int port, struct world *w)
 	id = strstr(buf_text(&b), "id: ");
 	for (const char *next = id; next; next = strstr(id + 1, "\nid: "))
 		id = next[0] == '\n' ? next + 1 : next, next = id;
-	headers = mem_fmt("%sAccept: text/event-stream\r\nLast-Event-ID: %.*s\r\n", session,
-			  id ? (int)strcspn(id + 4, "\n") : 0, id ? id + 4 : "");
+	headers = mem_fmt("%sAccept: text/event-stream\r\nLast-Event-ID: %.*s\r\n", session, id ? (int)strcspn(id + 4, "\n") : 0,
+			  id ? id + 4 : "");
 	buf_clear(&b);
 	fd = dial(port);
 	request(fd, "GET", "/mcp", headers, "");
-	is_int(read_until(fd, &b, "\"done\"", 60000), 0, "the answer to a lost legacy connection is kept until the client comes back");
+	is_int(read_until(fd, &b, "\"done\"", 60000), 0,
+	       "the answer to a lost legacy connection is kept until the client comes back");
 	ok(strstr(buf_text(&b), "seen") == NULL, "a resumed stream repeats no event that was seen");
 	close(fd);
 	free(headers);
@@ -364,9 +356,8 @@ static void test_races(int port, struct mcp_server *server, struct world *w)
 	int odd = 0;
 	for (int i = 0; i < 300; i++) {
 		int fd = dial(port);
-			if (i % 2)
-			request(fd, "POST", "/mcp", CALL_HEADERS("hold"),
-				MODERN("1", "tools/call", "\"name\":\"hold\","));
+		if (i % 2)
+			request(fd, "POST", "/mcp", CALL_HEADERS("hold"), MODERN("1", "tools/call", "\"name\":\"hold\","));
 		else
 			request(fd, "POST", "/mcp", session,
 				"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/"
@@ -398,8 +389,7 @@ static void test_sessions(const struct mcp_server_config *like, struct world *w)
 	is_int(mcp_http_start(server, &listen, &http, &e), 0, "HTTP listens on a free port %s", e.text);
 	int port = mcp_http_port(http);
 	static const char PING[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
-	static const char HOLD[] =
-		"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"hold\"}}";
+	static const char HOLD[] = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"hold\"}}";
 	char *calls = new_session(port), *streams = new_session(port), *idle = new_session(port);
 	int call_fd = dial(port), stream_fd = dial(port);
 	w->cancels = 0;
@@ -479,15 +469,13 @@ static void test_token(struct mcp_server *server, const struct mcp_http_plain *p
 	int port = mcp_http_port(http);
 	const char *answer = ask(port, "POST", "/mcp", "", LEGACY_INIT);
 	is_int(status_of(answer), 401, "a request without the token is 401");
-	has_str(answer, "WWW-Authenticate: Bearer realm=\"mcp\", resource_metadata=\"http://",
-		"the 401 names the metadata");
+	has_str(answer, "WWW-Authenticate: Bearer realm=\"mcp\", resource_metadata=\"http://", "the 401 names the metadata");
 	answer = ask(port, "GET", "/.well-known/oauth-protected-resource/mcp", "", "");
 	is_int(status_of(answer), 200, "the metadata need no token");
 	has_str(answer, "\"bearer_methods_supported\":[\"header\"]", "the metadata say where the token goes (RFC 9728)");
 	is_int(status_of(ask(port, "GET", "/.well-known/oauth-protected-resource/other", "", "")), 401,
 	       "metadata exist for the endpoint's path only");
-	is_int(status_of(ask(port, "POST", "/mcp", "Authorization: Bearer secreT\r\n", LEGACY_INIT)), 401,
-	       "a wrong token is 401");
+	is_int(status_of(ask(port, "POST", "/mcp", "Authorization: Bearer secreT\r\n", LEGACY_INIT)), 401, "a wrong token is 401");
 	is_int(status_of(ask(port, "POST", "/mcp", "Authorization: Bearer secret\r\n", LEGACY_INIT)), 200,
 	       "the right token is let in");
 	is_int(status_of(ask(port, "GET", "/healthz", "", "")), 200, "an open page needs no token");

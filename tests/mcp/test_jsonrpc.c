@@ -45,21 +45,19 @@ static const struct {
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"\\u0069d\":2,\"method\":\"a\"}", -1, MCP_PARSE_ERROR, NULL },
 	{ "{\"jsonrpc\":\"2.0\",\"x\":1,\"id\":1,\"method\":\"a\",\"y\":{}}", MCP_REQUEST, 0, "1" },
 	{ "{\"jsonrpc\":\"2.0\",\"x\":1,\"id\":1,\"method\":\"a\",\"x\":1}", -1, MCP_PARSE_ERROR, NULL },
-	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"x\":{\"b\":1,\"c\":2,\"b\":3}}}", -1,
-	  MCP_PARSE_ERROR, NULL },
-	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":true}", -1, MCP_INVALID_PARAMS, "1" },
-	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"name\":1,\"x\":2,\"n\\u0061me\":3}}", -1,
-	  MCP_PARSE_ERROR, NULL },
-	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{},\"params\":{}}", -1, MCP_PARSE_ERROR, NULL },
-	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"x\":1,\"y\":2,\"x\":3}}", -1, MCP_PARSE_ERROR,
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"x\":{\"b\":1,\"c\":2,\"b\":3}}}", -1, MCP_PARSE_ERROR,
 	  NULL },
-	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"_meta\":{\"x\":1,\"x\":2}}}", -1,
-	  MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":true}", -1, MCP_INVALID_PARAMS, "1" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"name\":1,\"x\":2,\"n\\u0061me\":3}}", -1, MCP_PARSE_ERROR,
+	  NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{},\"params\":{}}", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"x\":1,\"y\":2,\"x\":3}}", -1, MCP_PARSE_ERROR, NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"_meta\":{\"x\":1,\"x\":2}}}", -1, MCP_PARSE_ERROR, NULL },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"_meta\":{\"progressToken\":1,"
 	  "\"progressToken\":1}}}",
 	  -1, MCP_PARSE_ERROR, NULL },
-	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"_meta\":7,\"progressToken\":1,\"x\":{}}}",
-	  MCP_REQUEST, 0, "1" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"_meta\":7,\"progressToken\":1,\"x\":{}}}", MCP_REQUEST, 0,
+	  "1" },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"_meta\":{\"x\":1}", -1, MCP_PARSE_ERROR, NULL },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\" {}}", -1, MCP_PARSE_ERROR, NULL },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":123456789012345678,\"method\":\"a\"}", MCP_REQUEST, 0, "123456789012345678" },
@@ -72,8 +70,7 @@ static const struct {
 	{ "", -1, MCP_PARSE_ERROR, NULL },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1152921504606846976,\"method\":\"a\"}", MCP_REQUEST, 0, "1152921504606846976" },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"x\":[[[[[[]]]]]]}}", MCP_REQUEST, 0, "1" },
-	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"x\":[[[[[[[]]]]]]]}}", -1, MCP_INVALID_REQUEST,
-	  NULL },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":{\"x\":[[[[[[[]]]]]]]}}", -1, MCP_INVALID_REQUEST, NULL },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"[[[[[[[[[\\\"[[[[\"}", MCP_REQUEST, 0, "1" },
 };
 
@@ -108,12 +105,16 @@ static void test_write(void)
 	says(mcp_jsonrpc_error(NULL, MCP_PARSE_ERROR, "two\nlines", value),
 	     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"two\\nlines\",\"data\":{\"x\":0.27,\"y\":[1,null]}}}",
 	     "an error may have no id");
-	says(mcp_jsonrpc_error(id, 1, "a\xff" "b", NULL),
+	says(mcp_jsonrpc_error(id, 1,
+			       "a\xff"
+			       "b",
+			       NULL),
 	     "{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"b\",\"error\":{\"code\":1,\"message\":\"a?b\"}}",
 	     "a message that is not UTF-8 does not break the answer");
 	says(mcp_jsonrpc_notification("n", NULL), "{\"jsonrpc\":\"2.0\",\"method\":\"n\"}", "a notification has no id");
 	says(mcp_jsonrpc_request(id, "m", value),
-	     "{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"b\",\"method\":\"m\",\"params\":{\"x\":0.27,\"y\":[1,null]}}", "a request has all");
+	     "{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"b\",\"method\":\"m\",\"params\":{\"x\":0.27,\"y\":[1,null]}}",
+	     "a request has all");
 	json_decref(id);
 	json_decref(value);
 }

@@ -12,9 +12,8 @@
 #include "peer.h"
 #include "tap.h"
 
-#define MODERN(id, tool)                                                                                               \
-	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" tool "\"," MODERN_META  \
-	"}}"
+#define MODERN(id, tool)                                                                                                           \
+	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" tool "\"," MODERN_META "}}"
 #define HEADERS(tool) "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: " tool "\r\n"
 
 static const struct mcp_done *quick(struct mcp_call *call)
@@ -24,8 +23,8 @@ static const struct mcp_done *quick(struct mcp_call *call)
 
 /* What the tools share with the test. */
 struct world {
-	_Atomic int go;            /* lets "stuck" go */
-	_Atomic int naps, woken;   /* naps that began; how many of them may end */
+	_Atomic int go;          /* lets "stuck" go */
+	_Atomic int naps, woken; /* naps that began; how many of them may end */
 };
 
 static const struct mcp_done *nap(struct mcp_call *call)
@@ -184,9 +183,7 @@ static void test_ready_at_once(int port, struct world *w, int n)
 int main(void)
 {
 	struct world w = { .go = 0 };
-	struct mcp_server_config config = {
-		.name = "test", .version = "1", .tools = TOOLS, .threads = 1, .user = &w
-	};
+	struct mcp_server_config config = { .name = "test", .version = "1", .tools = TOOLS, .threads = 1, .user = &w };
 	struct mcp_http_config listen = { .port = 0 };
 	struct mcp_server *server;
 	struct mcp_http *http;

@@ -15,8 +15,7 @@ static const struct {
 	{ "{\"type\":\"number\"}", "3", NULL },
 	{ "{\"type\":[\"string\",\"null\"]}", "1", "given 1 (integer), expected string or null" },
 	{ "{\"type\":[\"string\",\"null\"]}", "null", NULL },
-	{ "{\"enum\":[\"cuda\",\"hip\",\"hlsl\"]}", "\"cudaa\"",
-	  "allowed: \"cuda\", \"hip\", \"hlsl\"; did you mean \"cuda\"?" },
+	{ "{\"enum\":[\"cuda\",\"hip\",\"hlsl\"]}", "\"cudaa\"", "allowed: \"cuda\", \"hip\", \"hlsl\"; did you mean \"cuda\"?" },
 	{ "{\"enum\":[1,{\"a\":[1]}]}", "{\"a\":[1]}", NULL },
 	{ "{\"minimum\":1,\"maximum\":8}", "9", "must be at most 8" },
 	{ "{\"minimum\":1,\"maximum\":8}", "8", NULL },
@@ -26,8 +25,7 @@ static const struct {
 	{ "{\"exclusiveMaximum\":1}", "1.5", "must be less than 1" },
 	{ "{\"minLength\":2,\"maxLength\":3}", "\"\\u00fc\\u00fc\\u00fc\"", NULL },
 	{ "{\"maxLength\":3}", "\"abcd\"", "given \"abcd\", must have at most 3 characters, has 4" },
-	{ "{\"items\":{\"type\":\"integer\"},\"minItems\":1}", "[1,\"x\"]",
-	  "v[1]: given \"x\" (string), expected integer" },
+	{ "{\"items\":{\"type\":\"integer\"},\"minItems\":1}", "[1,\"x\"]", "v[1]: given \"x\" (string), expected integer" },
 	{ "{\"minItems\":1}", "[]", "v: it must have at least 1 items, has 0" },
 	{ "{\"items\":false}", "[1]", "v[0]: given 1, nothing is allowed here" },
 	{ "{\"properties\":{\"n\":{\"type\":\"integer\"}},\"additionalProperties\":false}", "{\"m\":1}",
@@ -52,8 +50,7 @@ static void test_cases(void)
 		struct err e = ERR_INIT;
 		json_t *schema = json_loads(CASES[i].schema, JSON_DECODE_ANY, NULL);
 		json_t *value = json_loads(CASES[i].value, JSON_DECODE_ANY, NULL);
-		ok(schema && value && mcp_schema_validate(schema, "schema", &e) == 0, "%s is a schema %s",
-		   CASES[i].schema, e.text);
+		ok(schema && value && mcp_schema_validate(schema, "schema", &e) == 0, "%s is a schema %s", CASES[i].schema, e.text);
 		int rc = mcp_schema_check(schema, value, "v", &e);
 		if (CASES[i].words == NULL)
 			is_int(rc, 0, "%s conforms %s", CASES[i].value, e.text);

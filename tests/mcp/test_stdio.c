@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "peer.h"
 #include "pace.h"
+#include "peer.h"
 #include "tap.h"
 
 static const struct mcp_done *echo(struct mcp_call *call)
@@ -29,16 +29,15 @@ static const struct mcp_tool TOOLS[] = {
 	  .description = "Says it again.",
 	  .handler = echo,
 	  .flags = MCP_TOOL_READ_ONLY,
-	  .input_schema =
-		  "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},\"required\":[\"text\"],"
-		  "\"additionalProperties\":false}",
+	  .input_schema = "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}},\"required\":[\"text\"],"
+			  "\"additionalProperties\":false}",
 	  .output_schema = "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}" },
 	{ .name = "hold", .description = "Waits.", .handler = hold },
 	{ .name = NULL },
 };
 
-#define INITIALIZE                                                                                                     \
-	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"                     \
+#define INITIALIZE                                                                                                                 \
+	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"                                 \
 	"\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"
 
 static void test_talk(struct mcp_server *server)
@@ -93,10 +92,9 @@ static void test_bad_input(struct mcp_server *server)
 		{ "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"ping\",\"params\":[]}", "-32602", "8" },
 		{ "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"nothing\"}", "-32601", "9" },
 		{ "{\"jsonrpc\":\"2.0\",\"id\":10,\"method\":\"tools/call\"}", "-32602", "10" },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":11,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}", "-32602",
-		  "11" },
-		{ "{\"jsonrpc\":\"2.0\",\"id\":12,\"method\":\"ping\",\"params\":{\"a\":[[[[[[[[[[1]]]]]]]]]]}}",
-		  "-32600", "(none)" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":11,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}", "-32602", "11" },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":12,\"method\":\"ping\",\"params\":{\"a\":[[[[[[[[[[1]]]]]]]]]]}}", "-32600",
+		  "(none)" },
 	};
 	struct peer p;
 	peer_open(&p, server);
@@ -205,12 +203,9 @@ static void test_deaf(struct mcp_server *server)
 int main(void)
 {
 	_Atomic(struct mcp_call *) held = NULL;
-	struct mcp_server_config config = { .name = "test",
-					    .version = "1",
-					    .tools = TOOLS,
-					    .user = (void *)&held,
-					    .max_message = 65536,
-					    .max_depth = 10 };
+	struct mcp_server_config config = {
+		.name = "test", .version = "1", .tools = TOOLS, .user = (void *)&held, .max_message = 65536, .max_depth = 10
+	};
 	struct mcp_server *server;
 	struct err e = ERR_INIT;
 	is_int(mcp_server_new(&config, &server, &e), 0, "the server starts %s", e.text);
