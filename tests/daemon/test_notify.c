@@ -26,7 +26,7 @@ static const struct mcp_done *answer(struct app *app, struct db *db, struct mcp_
 static const struct mcp_done *wait_for_job(struct mcp_call *call)
 {
 	struct app *app = mcp_call_user(call);
-	return notify_wait(app->notify, call, "j1", CLOCK_NEVER, 0, answer);
+	return notify_wait(app->notify, call, "j1", 0, CLOCK_NEVER, 0, answer);
 }
 
 static const struct mcp_tool TOOLS[] = {
