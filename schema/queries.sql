@@ -145,6 +145,10 @@ SELECT c.id FROM line JOIN checkpoint c ON c.id = line.id ORDER BY c.id LIMIT 1;
 -- name: checkpoint_by_prefix
 SELECT id FROM checkpoint WHERE hash >= ?1 AND hash < ?1 || 'g' ORDER BY hash LIMIT 2;
 
+-- The oldest checkpoint of each context whose hash begins so.
+-- name: checkpoint_by_context_prefix
+SELECT min(id) FROM checkpoint WHERE context >= ?1 AND context < ?1 || 'g' GROUP BY context LIMIT 2;
+
 -- name: validation_list
 SELECT * FROM validation WHERE checkpoint_id = ?1 AND (?2 IS NULL OR device = ?2) ORDER BY id DESC LIMIT ?3;
 
@@ -233,6 +237,18 @@ SELECT checkpoint_id FROM workflow_tag WHERE name = ?1;
 -- name: workflow_tags
 SELECT * FROM workflow_tag ORDER BY name;
 
+-- name: workflow_rename
+UPDATE workflow SET name = ?2 WHERE id = ?1;
+
+-- name: workflow_rename_pending
+UPDATE pending SET workflow = ?2 WHERE workflow = ?1;
+
+-- name: workflow_delete_moves
+DELETE FROM workflow_move WHERE workflow_id = ?1;
+
+-- name: workflow_delete
+DELETE FROM workflow WHERE id = ?1;
+
 -- name: workflow_names
 SELECT name FROM workflow UNION SELECT name FROM workflow_tag;
 
@@ -283,3 +299,73 @@ INSERT INTO measurement_condition (measurement_id, conditions) VALUES (?1, ?2);
 
 -- name: measurement_condition_get
 SELECT conditions FROM measurement_condition WHERE measurement_id = ?1;
+
+-- Retention: each statement deletes at most ?2 rows and returns one row for each. ?1 is the wall clock before which things are old.
+
+-- "drained" says which results of a bundle were taken, so that taking them twice stays harmless.
+-- name: retention_events
+DELETE FROM job_event WHERE (job_id, seq) IN (
+	SELECT v.job_id, v.seq FROM job j JOIN job_event v ON v.job_id = j.id
+	WHERE j.state IN ('done', 'failed', 'cancelled') AND j.ended_ms < ?1 AND v.kind <> 'drained'
+	      AND v.seq < (SELECT max(seq) FROM job_event w WHERE w.job_id = j.id) LIMIT ?2)
+RETURNING 1;
+
+-- name: retention_jobs
+DELETE FROM job WHERE id IN (
+	SELECT id FROM job WHERE state IN ('done', 'failed', 'cancelled') AND ended_ms < ?1 LIMIT ?2)
+RETURNING 1;
+
+-- name: retention_pending
+DELETE FROM pending WHERE id IN (
+	SELECT id FROM pending WHERE state IN ('accepted', 'cancelled') AND updated_ms < ?1 LIMIT ?2)
+RETURNING 1;
+
+-- Kept: what is young, what a workflow, a move of its head, a tag, a half-done transformation or a live job names, what was compared
+-- with any of these, and all ancestors. Children have greater numbers than their parents and go first.
+-- name: retention_checkpoints
+WITH RECURSIVE kept (id) AS (
+	SELECT id FROM checkpoint WHERE created_ms >= ?1
+	UNION SELECT head_id FROM workflow UNION SELECT root_id FROM workflow
+	UNION SELECT to_id FROM workflow_move UNION SELECT from_id FROM workflow_move
+	UNION SELECT checkpoint_id FROM workflow_tag
+	UNION SELECT parent_id FROM pending UNION SELECT checkpoint_id FROM pending
+	UNION SELECT json_extract(request, '$.checkpoint') FROM job WHERE state IN ('queued', 'running', 'interrupted') AND json_valid(request)
+	UNION SELECT json_extract(request, '$.a') FROM job WHERE state IN ('queued', 'running', 'interrupted') AND json_valid(request)
+	UNION SELECT json_extract(request, '$.b') FROM job WHERE state IN ('queued', 'running', 'interrupted') AND json_valid(request)
+	UNION SELECT p.parent_id FROM checkpoint_parent p JOIN kept ON p.checkpoint_id = kept.id
+	UNION SELECT b_id FROM comparison JOIN kept ON a_id = kept.id
+	UNION SELECT a_id FROM comparison JOIN kept ON b_id = kept.id)
+DELETE FROM checkpoint WHERE id IN (
+	SELECT id FROM checkpoint WHERE id NOT IN (SELECT id FROM kept WHERE id IS NOT NULL) ORDER BY id DESC LIMIT ?2)
+RETURNING 1;
+
+-- name: retention_imports
+DELETE FROM measurement WHERE id IN (
+	SELECT m.id FROM measurement_run r JOIN measurement m ON m.run_id = r.id
+	WHERE r.strategy = 'import' AND r.created_ms < ?1 LIMIT ?2)
+RETURNING 1;
+
+-- name: retention_import_runs
+DELETE FROM measurement_run WHERE id IN (
+	SELECT id FROM measurement_run r WHERE strategy = 'import' AND created_ms < ?1
+	       AND NOT EXISTS (SELECT 1 FROM measurement m WHERE m.run_id = r.id) LIMIT ?2)
+RETURNING 1;
+
+-- Kept: what asked about a context of a checkpoint, any pass of a transformation that made one, and imported recordings.
+-- name: retention_exchanges
+DELETE FROM exchange WHERE id IN (
+	SELECT id FROM exchange WHERE created_ms < ?1 AND job_id IS NOT NULL
+	       AND context NOT IN (SELECT context FROM checkpoint) AND transformation NOT IN (SELECT by_name FROM checkpoint) LIMIT ?2)
+RETURNING 1;
+
+-- Not by age: ?1 is not used but for its place.
+-- name: retention_blobs
+DELETE FROM blob WHERE hash IN (
+	SELECT hash FROM blob WHERE ?1 IS NOT NULL AND hash NOT IN (
+		SELECT context FROM checkpoint UNION SELECT by_text FROM checkpoint WHERE by_text IS NOT NULL
+		UNION SELECT prompt FROM exchange UNION SELECT reply FROM exchange WHERE reply IS NOT NULL
+		UNION SELECT text FROM pending UNION SELECT context FROM pending) LIMIT ?2)
+RETURNING 1;
+
+-- name: retention_compact
+VACUUM;

@@ -18,7 +18,7 @@ enum {
 	WORKFLOW_HASH_MIN = 6,   /* characters of a hash that name a checkpoint */
 };
 
-static const char name_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-";
+static const char name_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
 static const struct layout_field fields[] = {
 	{ LAYOUT_AT(struct workflow, id, ID) },
@@ -163,8 +163,8 @@ static int check_name(struct db *db, const char *name, struct err *e)
 	size_t n = strlen(name);
 	bool plain = n > 0 && n <= WORKFLOW_NAME_MAX && strspn(name, name_characters) == n;
 	if (!plain || !isalnum((unsigned char)name[0]) || strspn(name, "0123456789") == n)
-		return err_set(e, ERR_INPUT, "\"%.120s\" cannot be a name: want letters, digits and ._/- (at most %d, "
-		               "not digits alone), beginning with a letter or digit", name, WORKFLOW_NAME_MAX);
+		return err_set(e, ERR_INPUT, "\"%.120s\" cannot be a name: a name has letters, digits and ._- (at most %d, "
+		               "not digits alone) and begins with a letter or digit", name, WORKFLOW_NAME_MAX);
 	struct workflow w = { .name = NULL };
 	int64_t tagged;
 	int rc = look_up(db, name, &w, e);
@@ -283,6 +283,58 @@ int workflow_restore(struct db *db, const char *name, int64_t checkpoint, struct
 	return store_end(db, rc, e);
 }
 
+/* --- names that change ------------------------------------------------------------------------------------------- */
+
+/* Runs a statement about the name or number of a workflow and its new name. */
+static int update(struct db *db, const char *query, int64_t id, const char *old, const char *name, struct err *e)
+{
+	struct query q;
+	query_init(&q, db, query);
+	if (old)
+		query_put_text(&q, old);
+	else
+		query_put_int(&q, id);
+	query_put_text(&q, name);
+	return query_run(&q, NULL, e);
+}
+
+int workflow_rename(struct db *db, const char *name, const char *to, struct err *e)
+{
+	struct workflow w = { .name = NULL };
+	int rc = store_begin(db, e);
+	if (rc < 0)
+		return rc;
+	rc = workflow_get(db, name, &w, e);
+	if (rc == 0)
+		rc = check_name(db, to, e);
+	if (rc == 0)
+		rc = update(db, "workflow_rename", w.id, NULL, to, e);
+	if (rc >= 0)
+		rc = update(db, "workflow_rename_pending", 0, name, to, e);
+	workflow_fini(&w);
+	return store_end(db, rc, e);
+}
+
+int workflow_delete(struct db *db, const char *name, struct err *e)
+{
+	static const char *const steps[] = { "workflow_delete_moves", "workflow_delete" };
+	struct workflow w = { .name = NULL };
+	int rc = store_begin(db, e);
+	if (rc < 0)
+		return rc;
+	rc = workflow_get(db, name, &w, e);
+	if (rc == 0)
+		rc = update(db, "workflow_rename_pending", 0, name, NULL, e);
+	for (size_t i = 0; rc >= 0 && i < MEM_COUNT(steps); i++) {
+		struct query q;
+		query_init(&q, db, steps[i]);
+		query_put_int(&q, w.id);
+		rc = query_run(&q, NULL, e);
+	}
+	workflow_fini(&w);
+	return store_end(db, rc, e);
+}
+
 /* --- tags -------------------------------------------------------------------------------------------------------- */
 
 static int add_tag(struct db *db, const char *name, int64_t checkpoint, struct err *e)
@@ -337,23 +389,28 @@ static int look_up_number(struct db *db, const char *digits, int64_t *ret_checkp
 	return rc;
 }
 
+/* The checkpoint whose hash begins so or, when there is none, the oldest one of the context whose hash begins so. */
 static int look_up_hash(struct db *db, const char *prefix, int64_t *ret_checkpoint, struct err *e)
 {
-	struct query q;
-	int64_t ids[2];
-	int count = 0, rc;
-	query_init(&q, db, "checkpoint_by_prefix");
-	query_put_text(&q, prefix);
-	while ((rc = query_next(&q, e)) > 0)
-		ids[count++] = query_get_int(&q);
-	query_fini(&q);
-	if (rc < 0)
-		return rc;
-	if (count > 1)
-		return err_set(e, ERR_INPUT, "%s: several checkpoints' hashes begin so (%lld, %lld, …): write more of "
-		               "it", prefix, (long long)ids[0], (long long)ids[1]);
-	if (count == 1)
-		*ret_checkpoint = ids[0];
+	static const char *const queries[] = { "checkpoint_by_prefix", "checkpoint_by_context_prefix" };
+	int count = 0;
+	for (size_t i = 0; i < MEM_COUNT(queries) && count == 0; i++) {
+		struct query q;
+		int64_t ids[2];
+		int rc;
+		query_init(&q, db, queries[i]);
+		query_put_text(&q, prefix);
+		while ((rc = query_next(&q, e)) > 0)
+			ids[count++] = query_get_int(&q);
+		query_fini(&q);
+		if (rc < 0)
+			return rc;
+		if (count > 1)
+			return err_set(e, ERR_INPUT, "%s: several hashes begin so (checkpoints %lld, %lld, …): write more of it", prefix,
+			               (long long)ids[0], (long long)ids[1]);
+		if (count == 1)
+			*ret_checkpoint = ids[0];
+	}
 	return count;
 }
 

@@ -58,9 +58,9 @@ struct workflow_tag_list {
 	size_t count;
 };
 
-/* A new workflow whose head is `checkpoint`: a root, or any other to branch off. Names are letters, digits and ._/-, at
- * most 100, not digits alone, and start with a letter or digit: else ERR_INPUT. ERR_CONFLICT: the name (also of a tag)
- * is taken. */
+/* A new workflow whose head is `checkpoint`: a root, or any other to branch off. Names have letters, digits and ._-, at
+ * most 100, not digits alone, and begin with a letter or digit: else ERR_INPUT. ERR_CONFLICT: the name (also of a tag)
+ * is taken. Databases may hold names with a slash from earlier; these are still read. */
 int workflow_create(struct db *db, const char *name, int64_t checkpoint, struct err *e);
 /* Advances the head to a checkpoint that has the present head among its parents and is not failed; else ERR_CONFLICT
  * (somebody else moved the head). Appending the head itself is fine and does nothing. */
@@ -68,6 +68,10 @@ int workflow_append(struct db *db, const char *name, int64_t checkpoint, struct 
 /* Moves the head to any checkpoint that begins at the same root; else ERR_CONFLICT. What lay in front of it stays
  * reachable by number, hash, tag and reflog. */
 int workflow_restore(struct db *db, const char *name, int64_t checkpoint, struct err *e);
+/* Gives it another name, also where half-done transformations name it. Names as for workflow_create. */
+int workflow_rename(struct db *db, const char *name, const char *to, struct err *e);
+/* Deletes the name and the moves of its head. Its checkpoints stay until retention (retention.h) finds that nothing leads to them. */
+int workflow_delete(struct db *db, const char *name, struct err *e);
 /* Reads one; workflow_fini it. ERR_NOT_FOUND names the nearest existing name. */
 int workflow_get(struct db *db, const char *name, struct workflow *ret_workflow, struct err *e);
 /* All, by name. */

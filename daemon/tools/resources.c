@@ -1,5 +1,6 @@
 /* resources: texts behind peak:// addresses; see resources.h. */
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,13 +40,42 @@ static const struct mcp_done *read_document(struct mcp_call *call)
 	return done;
 }
 
+/* RFC 3986, section 2: what is not unreserved is percent-encoded. */
+char *resources_address(const char *at, const char *part)
+{
+	struct buf out = BUF_INIT;
+	buf_adds(&out, "peak://checkpoint/");
+	for (const char *c = at; *c; c++)
+		buf_addf(&out, isalnum((unsigned char)*c) || strchr("-._~", *c) ? "%c" : "%%%02X", (unsigned char)*c);
+	buf_addf(&out, "/%s", part);
+	return buf_steal(&out);
+}
+
+/* free() */
+static char *decode(const char *text)
+{
+	struct buf out = BUF_INIT;
+	for (const char *c = text; *c; c++) {
+		unsigned code;
+		if (*c == '%' && isxdigit((unsigned char)c[1]) && isxdigit((unsigned char)c[2]) && sscanf(c + 1, "%2x", &code) == 1 && code) {
+			buf_addc(&out, (char)code);
+			c += 2;
+		} else {
+			buf_addc(&out, *c);
+		}
+	}
+	return buf_steal(&out);
+}
+
 static const struct mcp_done *checkpoint_part(struct mcp_call *call, struct db *db)
 {
-	const char *at = mcp_call_variable(call, "at"), *part = mcp_call_variable(call, "part");
+	const char *part = mcp_call_variable(call, "part");
 	struct err e = ERR_INIT;
 	int64_t id;
-	char *text;
-	if (workflow_resolve(db, at, &id, &e) < 0 || part_text(db, id, part, &text, &e) < 0)
+	char *text, *at = decode(mcp_call_variable(call, "at"));
+	int rc = workflow_resolve(db, at, &id, &e);
+	free(at);
+	if (rc < 0 || part_text(db, id, part, &text, &e) < 0)
 		return mcp_call_reply_absent(call, e.text);
 	bool csv = strcmp(part, "measurements") == 0 || strcmp(part, "validations") == 0;
 	const struct mcp_done *done = mcp_call_reply_text(call, csv ? "text/csv" : strcmp(part, "t4") == 0 ? "application/json" : "text/plain", text);
@@ -204,7 +234,7 @@ static void add_source(void *arg, size_t i, const char *name)
 	struct window *w = arg;
 	if (i < w->offset || i >= w->offset + w->limit)
 		return;
-	char *uri = mem_fmt("peak://checkpoint/%s/source", name);
+	char *uri = resources_address(name, "source");
 	json_array_append_new(w->array, json_pack("{s:s, s:s, s:s}", "uri", uri, "name", name, "mimeType", "text/plain"));
 	free(uri);
 }

@@ -1,4 +1,4 @@
-/* workflow: lines of checkpoints: list, log, show, diff, compare, restore, tag, branch, export, import. Nothing here runs long. */
+/* workflow: lines of checkpoints: list, log, show, diff, compare, restore, tag, branch, rename, delete, export, import. Nothing runs long. */
 #include "daemon/tools/tools.h"
 
 #include <math.h>
@@ -10,6 +10,7 @@
 #include "base/diff.h"
 #include "base/mem.h"
 #include "core/jobs/import.h"
+#include "core/jobs/work.h"
 #include "core/record/lineage.h"
 #include "core/record/checkpoint.h"
 #include "core/record/measurement.h"
@@ -260,6 +261,63 @@ static const struct mcp_done *branch(struct mcp_call *call, struct db *db, int64
 	return moved(call, name, id, "branches off at checkpoint");
 }
 
+/* A live job that advances the workflow would not find it any more. */
+static int check_idle(struct db *db, const char *name, struct err *e)
+{
+	struct job_list jobs;
+	int rc = job_list(db, NULL, true, 0, &jobs, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc == 0 && i < jobs.count; i++) {
+		struct work_subject subject;
+		struct err ignored = ERR_INIT;
+		layout_init(&work_subject_layout, &subject);
+		if (layout_read_text(&work_subject_layout, jobs.at[i].request, &subject, &ignored) == 0 && subject.workflow &&
+		    strcmp(subject.workflow, name) == 0)
+			rc = err_set(e, ERR_CONFLICT, "job %s (%s) is working on workflow %s: wait for it, or cancel it", jobs.at[i].id,
+			             jobs.at[i].kind, name);
+		layout_fini(&work_subject_layout, &subject);
+	}
+	job_list_fini(&jobs);
+	return rc;
+}
+
+/* rename and delete: one transaction with the look at the jobs. */
+static const struct mcp_done *change(struct mcp_call *call, struct db *db, const char *to)
+{
+	struct err e = ERR_INIT;
+	struct workflow w = { .name = NULL };
+	const char *name = wanted_name(call, &e);
+	if (name == NULL || store_begin(db, &e) < 0)
+		return tools_refuse(call, &e);
+	int rc = workflow_get(db, name, &w, &e);
+	if (rc == 0)
+		rc = check_idle(db, name, &e);
+	if (rc == 0)
+		rc = to ? workflow_rename(db, name, to, &e) : workflow_delete(db, name, &e);
+	rc = store_end(db, rc < 0 ? rc : 0, &e);
+	int64_t head = w.head;
+	workflow_fini(&w);
+	if (rc < 0)
+		return tools_refuse(call, &e);
+	mcp_server_resources_changed(tools_app(call)->mcp);
+	return mcp_call_reply(call, json_pack("{s:s, s:I}", "workflow", to ? to : name, "checkpoint", (json_int_t)head),
+	                      "%s %s%s", name, to ? "is now " : "is deleted; its checkpoints stay until `peakd vacuum` finds them old", to ? to : "");
+}
+
+static const struct mcp_done *rename_one(struct mcp_call *call, struct db *db, int64_t id)
+{
+	const char *to = tools_text(call, "text");
+	(void)id;
+	return to ? change(call, db, to) : mcp_call_refuse(call, "text: give the new name");
+}
+
+static const struct mcp_done *delete_one(struct mcp_call *call, struct db *db, int64_t id)
+{
+	(void)id;
+	return change(call, db, NULL);
+}
+
 static const struct mcp_done *import(struct mcp_call *call, struct db *db, int64_t id)
 {
 	const char *text = tools_text(call, "text"), *origin = tools_text(call, "name");
@@ -277,7 +335,7 @@ static const struct mcp_done *import(struct mcp_call *call, struct db *db, int64
 static const struct { const char *name; action *run; bool needs_at; } actions[] = {
 	{ "list", list, false }, { "log", show_log, true }, { "show", show, true }, { "diff", diff, true },
 	{ "compare", compare, true }, { "restore", restore, true }, { "tag", tag, true }, { "branch", branch, true },
-	{ "export", export_answer, true }, { "import", import, true },
+	{ "rename", rename_one, false }, { "delete", delete_one, false }, { "export", export_answer, true }, { "import", import, true },
 };
 
 static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)

@@ -168,7 +168,7 @@ static int tune_run(const struct verb_line *line)
 	if (verbs_copy_int(line, arguments, "budget", 1, 1000000, &e) < 0 ||
 	    verbs_copy_int(line, arguments, "seconds", 1, 1000000, &e) < 0 ||
 	    verbs_copy_int(line, arguments, "device-seconds", 1, 1000000, &e) < 0 ||
-	    verbs_copy_int(line, arguments, "seed", 0, (long long)1 << 53, &e) < 0)
+	    verbs_copy_int(line, arguments, "seed", 0, INT64_MAX, &e) < 0)
 		return usage(line, &e, arguments);
 	return verbs_call(line, "tune", arguments, NULL);
 }

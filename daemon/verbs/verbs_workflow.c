@@ -31,6 +31,8 @@ static const struct action {
 	{ "restore", "name", "at", "NAME AT", 2 },
 	{ "tag", "name", "at", "NAME AT", 2 },
 	{ "branch", "name", "at", "NAME AT", 2 },
+	{ "rename", "name", "text", "NAME NEW", 2 },
+	{ "rm", "name", NULL, "NAME", 1 },
 	{ "export", "at", NULL, "AT", 1 },
 	{ "import", "at", "name", "AT FILE", 2 },
 };
@@ -196,7 +198,7 @@ static int workflow_run(const struct verb_line *line)
 	if (strcmp(action->name, "create") == 0)
 		return create(line);
 	/* The shell shows everything. */
-	json_t *arguments = json_pack("{s:s, s:i}", "action", action->name, "limit", 100000000);
+	json_t *arguments = json_pack("{s:s, s:i}", "action", strcmp(action->name, "rm") == 0 ? "delete" : action->name, "limit", 100000000);
 	if (given > 0)
 		json_object_set_new(arguments, action->first, json_string(line->words[1]));
 	if (given > 1)
@@ -211,7 +213,7 @@ static int workflow_run(const struct verb_line *line)
 const struct verb verbs_workflow = {
 	.name = "workflow",
 	.words = "ACTION …",
-	.summary = "history: create, list, log, show, diff, compare, restore, tag, branch, export, import",
+	.summary = "history: create, list, log, show, diff, compare, restore, tag, branch, rename, rm, export, import",
 	.details = "  create FILE [NAME]    creates a workflow from a context file, for tune, validate and transform; "
 		   "runs nothing\n"
 		   "  list                  every workflow\n"
@@ -224,6 +226,8 @@ const struct verb verbs_workflow = {
 		   "  restore NAME AT       moves a workflow's head back to a checkpoint\n"
 		   "  tag NAME AT           names a checkpoint\n"
 		   "  branch NAME AT        starts a new workflow at a checkpoint\n"
+		   "  rename NAME NEW       gives a workflow another name\n"
+		   "  rm NAME               deletes a workflow; its checkpoints stay until `peakd vacuum` finds them old\n"
 		   "  export AT             writes its fastest configuration as plain source files\n"
 		   "  import AT FILE        imports another tool's measurements (Kernel Tuner's cache or T4 results, "
 		   "JSON, plain or gzipped):\n"

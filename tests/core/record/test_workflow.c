@@ -85,13 +85,13 @@ static void test_names(void)
 	workflow_create(f.db, "matmul", a, &e);
 	workflow_append(f.db, "matmul", b, &e);
 	workflow_append(f.db, "matmul", c, &e);
-	is_int(workflow_tag(f.db, "best/one", b, &e), 0, "a tag");
-	is_int(workflow_tag(f.db, "best/one", c, &e), -ERR_CONFLICT, "only once");
+	is_int(workflow_tag(f.db, "best.one", b, &e), 0, "a tag");
+	is_int(workflow_tag(f.db, "best.one", c, &e), -ERR_CONFLICT, "only once");
 	is_int(workflow_tag(f.db, "matmul", c, &e), -ERR_CONFLICT, "not with a workflow's name");
-	is_int(workflow_create(f.db, "best/one", c, &e), -ERR_CONFLICT, "nor the other way round");
+	is_int(workflow_create(f.db, "best.one", c, &e), -ERR_CONFLICT, "nor the other way round");
 	struct workflow_tag_list tags = { .count = 0 };
 	workflow_tags(f.db, &tags, &e);
-	ok(tags.count == 1 && tags.at[0].checkpoint == b && strcmp(tags.at[0].name, "best/one") == 0,
+	ok(tags.count == 1 && tags.at[0].checkpoint == b && strcmp(tags.at[0].name, "best.one") == 0,
 	   "tags are listed");
 	workflow_tag_list_fini(&tags);
 
@@ -105,8 +105,8 @@ static void test_names(void)
 	is_int(resolve(&f, "matmul@{1}"), b, "NAME@{1} is where the head was");
 	is_int(resolve(&f, "matmul@{1}~1"), a, "and its parent");
 	is_int(resolve(&f, "matmul@{9}"), -ERR_NOT_FOUND, "NAME@{9} never was");
-	is_int(resolve(&f, "best/one"), b, "a tag");
-	is_int(resolve(&f, "best/one~1"), a, "a tag's parent");
+	is_int(resolve(&f, "best.one"), b, "a tag");
+	is_int(resolve(&f, "best.one~1"), a, "a tag's parent");
 	char number[32];
 	snprintf(number, sizeof number, "%lld", (long long)b);
 	is_int(resolve(&f, number), b, "a number");
@@ -123,16 +123,28 @@ static void test_names(void)
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		is_int(resolve(&f, bad[i]), -ERR_INPUT, "%s is malformed", bad[i]);
 	is_int(resolve(&f, ""), -ERR_NOT_FOUND, "so is nothing");
+	checkpoint_get(f.db, b, &got, &e);
+	is_int(resolve(&f, got.context.hex), b, "the hash of its context");
+	checkpoint_fini(&got);
+	is_int(workflow_rename(f.db, "matmul", "best.one", &e), -ERR_CONFLICT, "a workflow is not renamed to a tag");
+	is_int(workflow_rename(f.db, "matmul", "a/b", &e), -ERR_INPUT, "nor to what is not a name");
+	is_int(workflow_rename(f.db, "matmul", "product", &e), 0, "but to a name that is free");
+	is_int(resolve(&f, "product~2"), a, "which finds the same checkpoints");
+	is_int(workflow_rename(f.db, "product", "matmul", &e), 0, "and back");
+	workflow_create(f.db, "short-lived", c, &e);
+	is_int(workflow_delete(f.db, "short-lived", &e), 0, "a workflow is deleted");
+	is_int(workflow_delete(f.db, "short-lived", &e), -ERR_NOT_FOUND, "once");
+	is_int(resolve(&f, "matmul"), c, "its checkpoints stay");
 	is_int(workflow_resolve(f.db, "matmull", &id, &e), -ERR_NOT_FOUND, "a name with a slip");
 	has_str(e.text, "did you mean matmul?", "names the nearest");
-	is_int(workflow_resolve(f.db, "best/on", &id, &e), -ERR_NOT_FOUND, "also of tags");
-	has_str(e.text, "did you mean best/one?", "and so");
+	is_int(workflow_resolve(f.db, "best.on", &id, &e), -ERR_NOT_FOUND, "also of tags");
+	has_str(e.text, "did you mean best.one?", "and so");
 	is_int(workflow_resolve(f.db, "attention", &id, &e), -ERR_NOT_FOUND, "a name like nothing else");
 	has_str(e.text, "list the workflows", "says where the names are");
-	const char *names[] = { "", "12", "a b", "a~1", "a@b", "-x", "ü", "a\nb" };
+	const char *names[] = { "", "12", "a b", "a~1", "a@b", "-x", "ü", "a\nb", "a/b", "a/../../x", "../x" };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		is_int(workflow_create(f.db, names[i], a, &e), -ERR_INPUT, "name %zu cannot be one", i);
-	is_int(workflow_create(f.db, "2048-x.y_z/w", a, &e), 0, "this one can");
+	is_int(workflow_create(f.db, "2048-x.y_z", a, &e), 0, "this one can");
 	fixture_fini(&f);
 }
 

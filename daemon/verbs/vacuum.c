@@ -1,0 +1,85 @@
+/* vacuum: `peakd vacuum` deletes what the retention policy (core/record/retention.h) lets go, in short transactions beside a running daemon;
+ * with --compact and without a daemon it also gives the freed space back. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "core/record/retention.h"
+#include "core/record/store.h"
+#include "daemon/verbs/verbs.h"
+
+enum { DAYS_MAX = 36500 };
+
+static int read_days(const struct verb_line *line, const char *option, int *days, struct err *e)
+{
+	long long value;
+	int rc = verb_int(line, option, 0, DAYS_MAX, *days, &value, e);
+	*days = (int)value;
+	return rc;
+}
+
+static long long file_size(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 ? (long long)st.st_size : 0;
+}
+
+static int compact(const char *path, struct db *db, struct err *e)
+{
+	int pid;
+	char *note = NULL;
+	int rc = store_lock_holder(path, &pid, &note, e);
+	free(note);
+	if (rc > 0)
+		return err_set(e, ERR_CONFLICT, "a daemon (process %d) uses this database: end it before --compact, which rewrites the file", pid);
+	return rc < 0 ? rc : retention_compact(db, e);
+}
+
+static int vacuum_run(const struct verb_line *line)
+{
+	struct retention policy = RETENTION_DEFAULT;
+	struct retention_counts c;
+	struct store *store = NULL;
+	struct db *db = NULL;
+	struct err e = ERR_INIT;
+	if (read_days(line, "events", &policy.events, &e) < 0 || read_days(line, "jobs", &policy.jobs, &e) < 0 ||
+	    read_days(line, "checkpoints", &policy.checkpoints, &e) < 0 || read_days(line, "exchanges", &policy.exchanges, &e) < 0 ||
+	    read_days(line, "imports", &policy.imports, &e) < 0)
+		return verb_misused(line, &e);
+	int rc = store_open(line->db, &store, &e);
+	if (rc == 0)
+		rc = store_take(store, &db, &e);
+	if (rc == 0)
+		rc = retention_apply(db, &policy, clock_wall_ms(), &c, &e);
+	if (rc == 0) {
+		printf("deleted: %lld events, %lld jobs, %lld checkpoints, %lld ended transformations, %lld exchanges, %lld imported "
+		       "measurements, %lld texts\n", (long long)c.events, (long long)c.jobs, (long long)c.checkpoints,
+		       (long long)c.transformations, (long long)c.exchanges, (long long)c.imports, (long long)c.texts);
+		if (verb_get(line, "compact")) {
+			long long before = file_size(line->db);
+			rc = compact(line->db, db, &e);
+			if (rc == 0)
+				printf("%s: %lld bytes before, %lld bytes now\n", line->db, before, file_size(line->db));
+		}
+	}
+	store_give(db);
+	store_close(store);
+	return rc < 0 ? verb_fail(line, &e) : VERB_OK;
+}
+
+const struct verb vacuum_verb = {
+	.name = "vacuum", .words = "", .summary = "deletes what is old and is evidence for nothing that is kept",
+	.details = "Ages are days; 0 keeps all. Checkpoints that a workflow, a move of its head, a tag, a half-done transformation or a live\n"
+	           "job leads to are never deleted, nor is their evidence. Runs in short transactions, also beside a daemon.\n",
+	.options = (const struct verb_option[]){
+		{ "events", "DAYS", "events of jobs that have ended, but for the last of each (default 30)" },
+		{ "jobs", "DAYS", "jobs that have ended, with their results (default 365)" },
+		{ "checkpoints", "DAYS", "checkpoints that nothing leads to, with their evidence (default 90)" },
+		{ "exchanges", "DAYS", "exchanges with models about contexts that no checkpoint has (default 180)" },
+		{ "imports", "DAYS", "measurements imported from other tools (default 90)" },
+		{ "compact", NULL, "gives the freed space back to the disk; no daemon may run" },
+		{ NULL, NULL, NULL },
+	},
+	.min_words = 0, .max_words = 0, .run = vacuum_run,
+};
