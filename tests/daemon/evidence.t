@@ -37,7 +37,7 @@ t4_proven() # t4_proven CHECKPOINT: how many results its t4 calls proven
 is "$(t4_proven scale)" "$(sql "SELECT count(*) FROM measurement_proven")" "t4 calls proven what may be quoted"
 is "$(head -1 "$T/csv" | cut -d, -f13-15)" "evidence,standing,message" "measurements say how they stand"
 is "$(sql "SELECT count(*) FROM measurement WHERE validation_id IS NOT NULL AND id IN (SELECT id FROM measurement_proven)")" \
-	"$(grep -c ',proven,"leader' "$T/csv")" "leaders are proven"
+	"$(grep -c ',proven,"finalist' "$T/csv")" "finalists are validated"
 is "$(grep -c '"search"$' "$T/csv")" "$(grep -c ',0,unvalidated,"search"$' "$T/csv")" "figures of the search are unvalidated, and say so"
 has "$(peak workflow show scale best)" "evidence" "the winner's parameters name theirs"
 peak workflow export scale --out "$T/files" >/dev/null
@@ -85,8 +85,8 @@ is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)
 peak workflow show scale@{root} measurements >"$T/csv"
 is "$(grep -c ',proven,' "$T/csv")" 0 "no measurement is proven"
 is "$(t4_proven scale@{root})" 0 "nor in t4"
-[ "$(grep -c ',refuted,"leader' "$T/csv")" -gt 0 ]
-ok $? "leaders are called refuted" "$(cat "$T/csv")"
+[ "$(grep -c ',refuted,"finalist' "$T/csv")" -gt 0 ]
+ok $? "finalists of a refuted checkpoint are called refuted" "$(cat "$T/csv")"
 has "$(peak workflow show scale@{root} tuning)" "(refuted since)" "also among the fastest of the tune"
 is "$(peak workflow show scale@{root} best)" "" "there is no winner"
 peak workflow export scale@{root} --out "$T/none" >/dev/null 2>"$T/err"
