@@ -55,28 +55,27 @@ static char *objection(const struct reference_output *o, const struct wire_compa
 {
 	/* Poison is NaN: what was never written counts as both. */
 	if (c->untouched)
-		return mem_fmt("%s was never written in %llu of %llu elements", o->name,
-			       (unsigned long long)c->untouched, (unsigned long long)c->elements);
+		return mem_fmt("%s was never written in %llu of %llu elements", o->name, (unsigned long long)c->untouched,
+			       (unsigned long long)c->elements);
 	if (c->nan)
 		return mem_fmt("%s has NaN or infinity in %llu of %llu elements where the reference has none", o->name,
 			       (unsigned long long)c->nan, (unsigned long long)c->elements);
 	if (c->mismatched)
 		return mem_fmt("%s is wrong in %llu of %llu elements; relative error %.3g, allowed %.3g", o->name,
-			       (unsigned long long)c->mismatched, (unsigned long long)c->elements, c->error,
-			       o->tolerance);
+			       (unsigned long long)c->mismatched, (unsigned long long)c->elements, c->error, o->tolerance);
 	if (!(c->error <= o->tolerance))
 		return mem_fmt("%s has relative error %.3g, allowed is %.3g", o->name, c->error, o->tolerance);
 	return NULL;
 }
 
-static int compare_output(struct trial *t, uint32_t k, const struct reference_output *o, uint32_t poison,
-			  struct check *c, struct err *e)
+static int compare_output(struct trial *t, uint32_t k, const struct reference_output *o, uint32_t poison, struct check *c,
+			  struct err *e)
 {
 	struct wire_compared figures;
 	const struct plan_buffer *b = variant_output(t->variant, k);
 	if (strcmp(b->name, o->name) != 0)
-		return err_set(e, ERR_INPUT, "output %u is %s, the baseline's is %s: outputs cannot be changed", k,
-			       b->name, o->name);
+		return err_set(e, ERR_INPUT, "output %u is %s, the baseline's is %s: outputs cannot be changed", k, b->name,
+			       o->name);
 	struct trial_expected want = {
 		.hash = o->hash.hex, .bytes = o->bytes, .len = o->len, .tolerance = o->tolerance, .poison = poison
 	};
@@ -112,13 +111,11 @@ static int64_t patience(const struct reference *r)
 	return ns < EVAL_EXECUTE_NS ? ns : EVAL_EXECUTE_NS;
 }
 
-int check_execution(const struct reference_source *j, struct trial *t, const struct trial_input *input,
-		    struct check *ret_check, char **ret_unfit, struct err *e)
+int check_execution(const struct reference_source *j, struct trial *t, const struct trial_input *input, struct check *ret_check,
+		    char **ret_unfit, struct err *e)
 {
 	const struct reference *reference = NULL;
-	const struct reference_values values = { .size = t->variant->params,
-						 .seed = input->seed,
-						 .values = input->values };
+	const struct reference_values values = { .size = t->variant->params, .seed = input->seed, .values = input->values };
 	struct check c = { .passed = true, .error = NAN, .tolerance = NAN };
 	struct err why = ERR_INIT; /* the kernel's own failure */
 	int rc = reference_get(j, t->worker, &values, &reference, e);
@@ -131,8 +128,7 @@ int check_execution(const struct reference_source *j, struct trial *t, const str
 	} else {
 		rc = trial_execute(t, input, patience(reference), &c.device_ns, &why);
 		if (rc == 0 && variant_output_count(t->variant) != reference->output_count)
-			rc = err_set(&why, ERR_INPUT,
-				     "the context has %zu outputs, the baseline %zu: outputs cannot be changed",
+			rc = err_set(&why, ERR_INPUT, "the context has %zu outputs, the baseline %zu: outputs cannot be changed",
 				     variant_output_count(t->variant), reference->output_count);
 		for (uint32_t k = 0; rc == 0 && k < reference->output_count; k++)
 			rc = compare_output(t, k, &reference->outputs[k], input->poison, &c, &why);
@@ -153,8 +149,8 @@ int check_execution(const struct reference_source *j, struct trial *t, const str
 	return 0;
 }
 
-int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, uint32_t poison,
-	      struct check *ret_check, struct err *e)
+int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, uint32_t poison, struct check *ret_check,
+	      struct err *e)
 {
 	struct trial_input input = { .seed = seed, .poison = poison };
 	return check_execution(j, t, &input, ret_check, NULL, e);
@@ -191,9 +187,7 @@ int check_after(const struct reference_source *j, struct trial *t, uint64_t seed
 		bool possible;
 		struct trial_input input;
 	} looks[] = {
-		{ CHECK_AS_LEFT,
-		  check_can_look(t->variant->plan),
-		  { .seed = seed, .poison = CHECK_POISON, .keep = WIRE_LOOK } },
+		{ CHECK_AS_LEFT, check_can_look(t->variant->plan), { .seed = seed, .poison = CHECK_POISON, .keep = WIRE_LOOK } },
 		{ CHECK_AFTER, true, { .seed = seed, .poison = CHECK_POISON, .keep = WIRE_KEEP_SCRATCH } },
 	};
 	struct buf log = BUF_INIT;
@@ -230,15 +224,13 @@ char *check_details(const struct check *c)
 	const struct wire_compared *f = &c->figures;
 	if (c->output == NULL)
 		return mem_str(c->reason ? c->reason : "");
-	buf_addf(&out,
-		 "%s: relative error %.3g, allowed %.3g; %llu elements, %llu wrong, %llu NaN, %llu never written\n",
+	buf_addf(&out, "%s: relative error %.3g, allowed %.3g; %llu elements, %llu wrong, %llu NaN, %llu never written\n",
 		 c->output, c->error, c->tolerance, (unsigned long long)f->elements, (unsigned long long)f->mismatched,
 		 (unsigned long long)f->nan, (unsigned long long)f->untouched);
 	int64_t columns = c->rank ? c->dims[c->rank - 1] : 1;
 	for (uint32_t i = 0; i < f->mismatch_count && i < WIRE_MISMATCHES; i++)
-		buf_addf(&out, "row %lld column %lld: got %.9g, want %.9g\n",
-			 (long long)(f->mismatch[i].index / columns), (long long)(f->mismatch[i].index % columns),
-			 f->mismatch[i].got, f->mismatch[i].want);
+		buf_addf(&out, "row %lld column %lld: got %.9g, want %.9g\n", (long long)(f->mismatch[i].index / columns),
+			 (long long)(f->mismatch[i].index % columns), f->mismatch[i].got, f->mismatch[i].want);
 	if (f->mismatched)
 		for (int r = 0; r < WIRE_MAP; r++) {
 			for (int k = 0; k < WIRE_MAP; k++)

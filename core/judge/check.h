@@ -9,15 +9,15 @@
 
 struct check {
 	bool passed;
-	enum err_code code; /* why it did not: ERR_WRONG, ERR_CRASH, ERR_TIMEOUT, …; ERR_NONE when passed */
-	char *reason;       /* one line; NULL when passed */
-	char *output;       /* name of the output that the figures below belong to: the worst one; NULL before any */
+	enum err_code code;           /* why it did not: ERR_WRONG, ERR_CRASH, ERR_TIMEOUT, …; ERR_NONE when passed */
+	char *reason;                 /* one line; NULL when passed */
+	char *output;                 /* name of the output that the figures below belong to: the worst one; NULL before any */
 	double error, tolerance;      /* relative; NAN before any comparison */
 	struct wire_compared figures; /* of that output; zero before any comparison */
 	int64_t dims[PLAN_RANK_MAX];  /* extents of that output, outermost first */
 	unsigned rank;
 	uint64_t device_ns; /* of this execution */
-	char *log; /* what was looked at, a line each: "passed with secret values"; NULL for a single execution */
+	char *log;          /* what was looked at, a line each: "passed with secret values"; NULL for a single execution */
 };
 
 enum {
@@ -28,17 +28,16 @@ enum {
 uint64_t check_seed(void);
 /* Executes the prepared trial and compares every output. Negative only when nothing could be judged (cancelled, no reference); a kernel
  * that crashes or hangs is a check that did not pass. */
-int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, uint32_t poison,
-	      struct check *ret_check, struct err *e);
+int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, uint32_t poison, struct check *ret_check,
+	      struct err *e);
 /* The same from a chosen start. *ret_unfit (may be NULL; free()): why such values cannot judge anything here, and then nothing was
  * executed; NULL when they can. */
-int check_execution(const struct reference_source *j, struct trial *t, const struct trial_input *input,
-		    struct check *ret_check, char **ret_unfit, struct err *e);
+int check_execution(const struct reference_source *j, struct trial *t, const struct trial_input *input, struct check *ret_check,
+		    char **ret_unfit, struct err *e);
 /* Call it once the trial was timed, after an execution with this seed. What the timed executions left must be right, and so must one more
  * execution with the scratch that they left and poisoned outputs; else *io_check, which had passed, has failed. Notes go to io_check->log.
  * Negative as above. No figure is quoted without it. */
-int check_after(const struct reference_source *j, struct trial *t, uint64_t seed, struct check *io_check,
-		struct err *e);
+int check_after(const struct reference_source *j, struct trial *t, uint64_t seed, struct check *io_check, struct err *e);
 /* Whether what timed executions leave can be judged: not where each starts from what the one before made of its inputs. */
 bool check_can_look(const struct plan *plan);
 #define CHECK_AS_LEFT "after timing, as the timed executions left it"
@@ -50,7 +49,7 @@ bool check_skipped(const struct check *c);
 void check_failed(struct check *ret_check, const struct err *why);
 /* Puts " (WHEN)" behind the reason, if there is one. */
 void check_name(struct check *c, const char *when);
-/* The error of somebody who needed the check to pass: its code and "WHAT: REASON". Returns -code. */
+/* For callers that need the check to pass: sets "WHAT: REASON", or the reason alone when the check was skipped. Returns -code. */
 int check_refuse(const struct check *c, const char *what, struct err *e);
 /* The figures in words, several lines: counts, first mismatches as row, column, got, want, the 8×8 map. free(). */
 char *check_details(const struct check *c);

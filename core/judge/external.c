@@ -110,8 +110,7 @@ static json_t *context_of(const struct context *ctx)
 {
 	json_t *regions = json_object();
 	for (int r = 0; r < REGION_COUNT; r++)
-		json_object_set_new(regions, context_region_name((enum region)r),
-				    text_of(context_region(ctx, (enum region)r)));
+		json_object_set_new(regions, context_region_name((enum region)r), text_of(context_region(ctx, (enum region)r)));
 	return json_pack("{s:o, s:o, s:s, s:o, s:o}", "kernel", text_of(context_kernel(ctx)), "backend",
 			 text_of(context_backend(ctx)), "hash", context_hash(ctx)->hex, "regions", regions, "source",
 			 text_of(context_render(ctx)));
@@ -122,8 +121,7 @@ static json_t *params_of(const struct params *params)
 	json_t *all = json_object();
 	for (size_t i = 0; i < params->count; i++)
 		json_object_set_new(all, params->at[i].name,
-				    params->at[i].is_float ? json_real(params->at[i].f)
-							   : json_integer(params->at[i].i));
+				    params->at[i].is_float ? json_real(params->at[i].f) : json_integer(params->at[i].i));
 	return all;
 }
 
@@ -144,11 +142,10 @@ static json_t *launches_of(const struct plan *plan)
 	for (size_t i = 0; i < plan->op_count; i++) {
 		const struct plan_launch *l = &plan->ops[i].launch;
 		if (plan->ops[i].kind == PLAN_OP_LAUNCH)
-			json_array_append_new(all,
-					      json_pack("{s:o, s:[i,i,i], s:[i,i,i], s:i}", "kernel",
-							text_of(l->kernel), "grid", (int)l->grid[0], (int)l->grid[1],
-							(int)l->grid[2], "block", (int)l->block[0], (int)l->block[1],
-							(int)l->block[2], "shared_bytes", (int)l->shared));
+			json_array_append_new(all, json_pack("{s:o, s:[i,i,i], s:[i,i,i], s:i}", "kernel", text_of(l->kernel),
+							     "grid", (int)l->grid[0], (int)l->grid[1], (int)l->grid[2], "block",
+							     (int)l->block[0], (int)l->block[1], (int)l->block[2], "shared_bytes",
+							     (int)l->shared));
 	}
 	return all;
 }
@@ -160,11 +157,11 @@ static int ask(const struct external_subject *s, const char *what, char **ret_te
 	int rc = host_run(s->ctx, s->params, s->facts, &plan, e);
 	if (rc < 0)
 		return rc;
-	json_t *device = json_pack("{s:o, s:o, s:o, s:i}", "id", text_of(s->facts->id), "name", text_of(s->facts->name),
-				   "arch", text_of(s->facts->arch), "warp_size", (int)s->facts->warp_size);
+	json_t *device = json_pack("{s:o, s:o, s:o, s:i}", "id", text_of(s->facts->id), "name", text_of(s->facts->name), "arch",
+				   text_of(s->facts->arch), "warp_size", (int)s->facts->warp_size);
 	json_t *all = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "protocol", PROTOCOL, "ask", what, "context",
-				context_of(s->ctx), "params", params_of(s->params), "defines",
-				defines_of(s->ctx, s->params), "launches", launches_of(plan), "device", device);
+				context_of(s->ctx), "params", params_of(s->params), "defines", defines_of(s->ctx, s->params),
+				"launches", launches_of(plan), "device", device);
 	if (isfinite(s->median_ns))
 		json_object_set_new(all, "measurement", json_pack("{s:f}", "median_ns", s->median_ns));
 	*ret_text = json_dumps(all, JSON_COMPACT);
@@ -268,8 +265,7 @@ static void drain_complaints(struct running *r)
 static int follow(struct running *r, int64_t deadline, const struct cancel *cancel, struct buf *out, struct err *e)
 {
 	for (;;) {
-		struct pollfd fds[2] = { { .fd = r->out, .events = POLLIN },
-					 { .fd = r->complaints, .events = POLLIN } };
+		struct pollfd fds[2] = { { .fd = r->out, .events = POLLIN }, { .fd = r->complaints, .events = POLLIN } };
 		bool ended = child_has_ended(r->pid);
 		if (!drain(&r->out, out, ANSWER_MAX))
 			return err_set(e, ERR_CRASH, "it wrote more than %d bytes", ANSWER_MAX);
@@ -306,8 +302,8 @@ static int end(struct running *r, int rc, struct err *e)
 /* Runs `path` without arguments, `input` as its stdin, until it exits with status 0; *out gets its stdout. deadline: monotonic.
  * -ERR_NOT_FOUND when it cannot be started; -ERR_TIMEOUT; -ERR_CRASH for a signal or another status (with the end of its stderr) or when it
  * writes too much; -ERR_CANCELLED. */
-static int run_program(const char *path, const char *input, int64_t deadline, const struct cancel *cancel,
-		       struct buf *out, struct err *e)
+static int run_program(const char *path, const char *input, int64_t deadline, const struct cancel *cancel, struct buf *out,
+		       struct err *e)
 {
 	struct running r = { .pid = 0, .out = -1, .complaints = -1, .said = BUF_INIT };
 	int rc = start(&r, path, input, e);
@@ -322,8 +318,7 @@ static int run_program(const char *path, const char *input, int64_t deadline, co
 }
 
 /* One program's answer in *out; a failure in *why is the program's own. Negative when cancelled. */
-static int call(const struct eval *ev, const char *path, const char *question, struct buf *out, struct err *why,
-		struct err *e)
+static int call(const struct eval *ev, const char *path, const char *question, struct buf *out, struct err *why, struct err *e)
 {
 	int64_t deadline = ev->external->deadline_ns > 0 ? ev->external->deadline_ns : DEADLINE_NS;
 	int rc = run_program(path, question, clock_now() + deadline, ev->cancel, out, why);
@@ -335,8 +330,8 @@ static int call(const struct eval *ev, const char *path, const char *question, s
 
 /* --- validators ------------------------------------------------------------------------------------------------------------------ */
 
-static int ask_validator(const struct eval *ev, const struct external_subject *s, const char *path,
-			 const char *question, struct external_answers *all, struct err *e)
+static int ask_validator(const struct eval *ev, const struct external_subject *s, const char *path, const char *question,
+			 struct external_answers *all, struct err *e)
 {
 	struct buf out = BUF_INIT;
 	struct err why = ERR_INIT;
@@ -356,8 +351,7 @@ static int ask_validator(const struct eval *ev, const struct external_subject *s
 	return rc;
 }
 
-int external_validate(const struct eval *ev, const struct external_subject *s, struct external_answers *ret_answers,
-		      struct err *e)
+int external_validate(const struct eval *ev, const struct external_subject *s, struct external_answers *ret_answers, struct err *e)
 {
 	struct programs programs = { .count = 0 };
 	struct external_answers all = { .count = 0 };
@@ -390,8 +384,7 @@ void external_answers_fini(struct external_answers *a)
 
 /* --- evaluators ------------------------------------------------------------------------------------------------------------------ */
 
-static int ask_evaluator(const struct eval *ev, const char *path, const char *question, struct external_metrics *all,
-			 struct err *e)
+static int ask_evaluator(const struct eval *ev, const char *path, const char *question, struct external_metrics *all, struct err *e)
 {
 	struct buf out = BUF_INIT;
 	struct err why = ERR_INIT;
@@ -406,8 +399,7 @@ static int ask_evaluator(const struct eval *ev, const char *path, const char *qu
 	return rc;
 }
 
-int external_evaluate(const struct eval *ev, const struct external_subject *s, struct external_metrics *ret_metrics,
-		      struct err *e)
+int external_evaluate(const struct eval *ev, const struct external_subject *s, struct external_metrics *ret_metrics, struct err *e)
 {
 	struct programs programs = { .count = 0 };
 	struct external_metrics all = { .count = 0 };

@@ -44,8 +44,8 @@ struct external_answers {
 
 /* Asks every validator, in the order of the list, those of a folder by name. 0 with answers whatever they are; -ERR_CANCELLED, or the host
  * code's error. None configured: no answers. */
-int external_validate(const struct eval *ev, const struct external_subject *subject,
-		      struct external_answers *ret_answers, struct err *e);
+int external_validate(const struct eval *ev, const struct external_subject *subject, struct external_answers *ret_answers,
+		      struct err *e);
 void external_answers_fini(struct external_answers *a);
 
 /* One figure of an evaluator. */
@@ -63,8 +63,8 @@ struct external_metrics {
 };
 
 /* The same for evaluators. */
-int external_evaluate(const struct eval *ev, const struct external_subject *subject,
-		      struct external_metrics *ret_metrics, struct err *e);
+int external_evaluate(const struct eval *ev, const struct external_subject *subject, struct external_metrics *ret_metrics,
+		      struct err *e);
 void external_metrics_fini(struct external_metrics *m);
 
 #endif

@@ -25,10 +25,9 @@ static bool is_word(const char *text, size_t max, const char *also)
 int external_answer_name(const char *name, struct err *e)
 {
 	if (!is_word(name, NAME_MAX_LEN, "-_"))
-		return err_set(
-			e, ERR_INPUT,
-			"its file's name is not 1 to %d letters, digits, '-' and '_' before the first dot: rename it",
-			NAME_MAX_LEN);
+		return err_set(e, ERR_INPUT,
+			       "its file's name is not 1 to %d letters, digits, '-' and '_' before the first dot: rename it",
+			       NAME_MAX_LEN);
 	if (strcmp(name, "outputs") == 0 || sanitize_known(name))
 		return err_set(e, ERR_INPUT, "peakd has a validator '%s' of its own: rename the file", name);
 	return 0;
@@ -39,8 +38,7 @@ static int parse(const char *text, size_t len, json_t **ret_document, struct err
 	json_error_t where;
 	json_t *document = json_loadb(text ? text : "", len, JSON_REJECT_DUPLICATES, &where);
 	if (document == NULL)
-		return err_set(e, ERR_INPUT, "its answer is not one JSON document: line %d: %s", where.line,
-			       where.text);
+		return err_set(e, ERR_INPUT, "its answer is not one JSON document: line %d: %s", where.line, where.text);
 	if (!json_is_object(document)) {
 		json_decref(document);
 		return err_set(e, ERR_INPUT, "its answer is not a JSON object");
@@ -99,12 +97,10 @@ static int add_finding(const json_t *finding, const struct context *ctx, struct 
 	return 0;
 }
 
-static int read_findings(const json_t *findings, const struct context *ctx, struct external_answer *answer,
-			 struct err *e)
+static int read_findings(const json_t *findings, const struct context *ctx, struct external_answer *answer, struct err *e)
 {
 	struct buf out = BUF_INIT;
-	int rc = findings && !json_is_array(findings) ? err_set(e, ERR_INPUT, "findings in its answer is not a list")
-						      : 0;
+	int rc = findings && !json_is_array(findings) ? err_set(e, ERR_INPUT, "findings in its answer is not a list") : 0;
 	size_t count = json_array_size(findings);
 	for (size_t i = 0; rc == 0 && i < count && i < SHOWN; i++)
 		rc = add_finding(json_array_get(findings, i), ctx, &out, e);
@@ -141,8 +137,7 @@ static int read_verdict(const json_t *document, struct external_answer *answer, 
 	return answer->reason ? 0 : err_set(e, ERR_INPUT, "its answer says %s without a reason", verdict);
 }
 
-int external_answer_read(const char *text, size_t len, const struct context *ctx, struct external_answer *answer,
-			 struct err *e)
+int external_answer_read(const char *text, size_t len, const struct context *ctx, struct external_answer *answer, struct err *e)
 {
 	json_t *document = NULL;
 	int rc = parse(text, len, &document, e);
@@ -167,14 +162,12 @@ static int add_metric(const json_t *metric, const char *evaluator, struct extern
 		   *unit = json_string_value(json_object_get(metric, "unit"));
 	const json_t *value = json_object_get(metric, "value");
 	if (name == NULL || !is_word(name, NAME_MAX_LEN, "-_."))
-		return err_set(e, ERR_INPUT,
-			       "a metric of its answer has no name of 1 to %d letters, digits, '.', '-' and '_'",
+		return err_set(e, ERR_INPUT, "a metric of its answer has no name of 1 to %d letters, digits, '.', '-' and '_'",
 			       NAME_MAX_LEN);
 	if (!json_is_number(value) || !isfinite(json_number_value(value)))
 		return err_set(e, ERR_INPUT, "metric %s of its answer has no number as its value", name);
 	if (unit && *unit && !is_word(unit, UNIT_MAX, "%/^*.-_ "))
-		return err_set(e, ERR_INPUT,
-			       "metric %s of its answer has no unit of at most %d letters, digits and %%/^*.-_", name,
+		return err_set(e, ERR_INPUT, "metric %s of its answer has no unit of at most %d letters, digits and %%/^*.-_", name,
 			       UNIT_MAX);
 	*MEM_PUSH(m->at, m->count) = (struct external_metric){ .name = mem_fmt("%s.%s", evaluator, name),
 							       .value = json_number_value(value),
@@ -191,16 +184,14 @@ static int read_metrics(const json_t *document, const char *evaluator, struct ex
 	if (why)
 		rc = err_set(e, ERR_INPUT, "skipped: %s", why);
 	else if (count == 0 || count > METRICS_MAX)
-		rc = err_set(e, ERR_INPUT, "its answer has neither 1 to %d metrics nor why it was skipped",
-			     METRICS_MAX);
+		rc = err_set(e, ERR_INPUT, "its answer has neither 1 to %d metrics nor why it was skipped", METRICS_MAX);
 	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = add_metric(json_array_get(list, i), evaluator, m, e);
 	free(why);
 	return rc;
 }
 
-int external_answer_metrics(const char *text, size_t len, const char *evaluator, struct external_metrics *io_metrics,
-			    struct err *e)
+int external_answer_metrics(const char *text, size_t len, const char *evaluator, struct external_metrics *io_metrics, struct err *e)
 {
 	json_t *document = NULL;
 	struct external_metrics m = { .count = 0 };

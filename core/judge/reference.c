@@ -92,7 +92,7 @@ static struct entry *find_locked(struct references *refs, const char *key)
 	return NULL;
 }
 
-/* Drops the least recently used references that nobody holds, until the rest fits. */
+/* Drops the least recently used references that are not in use, until the rest fits. */
 static void shrink_locked(struct references *refs)
 {
 	while (refs->bytes > refs->max_bytes) {
@@ -230,11 +230,9 @@ static int run_once(const struct making *m, const struct context *ctx, struct re
 	for (size_t k = 0; rc == 0 && compare && k < r->output_count; k++) {
 		struct wire_compared c;
 		struct reference_output *o = &r->outputs[k];
-		struct trial_expected want = { .hash = o->hash.hex,
-					       .bytes = o->bytes,
-					       .len = o->len,
-					       .tolerance = o->tolerance,
-					       .poison = POISON };
+		struct trial_expected want = {
+			.hash = o->hash.hex, .bytes = o->bytes, .len = o->len, .tolerance = o->tolerance, .poison = POISON
+		};
 		rc = trial_compare(&t, (uint32_t)k, &want, &c, e);
 		if (rc == 0 && c.nan > 0)
 			rc = err_set(e, ERR_WRONG, "%s has NaN where its reference block has none", o->name);
@@ -253,8 +251,7 @@ static int measure_baseline(const struct making *m, struct reference *r, struct 
 {
 	const struct spec *spec = context_spec(m->j->baseline);
 	bool hard = m->input.values == PLAN_SPIKES || m->input.values == PLAN_OFFSET;
-	double rounding = 4 * spec_roundoff(spec) * sqrt(spec_reduction(spec, m->params)),
-	       limit = fmax(rounding, hard ? 0.01 : 0);
+	double rounding = 4 * spec_roundoff(spec) * sqrt(spec_reduction(spec, m->params)), limit = fmax(rounding, hard ? 0.01 : 0);
 	for (size_t k = 0; k < r->output_count; k++)
 		r->outputs[k].tolerance = limit;
 	int rc = run_once(m, m->j->baseline, r, true, e);
@@ -305,7 +302,7 @@ static int compute(const struct making *m, struct reference *r, struct err *e)
 	context_free(ctx);
 	if (rc == 0)
 		return 0;
-	/* What is wrong with the baseline is no verdict on the candidate that it judges. */
+	/* A fault of the baseline says nothing about the candidate. */
 	if (e->code == ERR_INPUT || e->code == ERR_COMPILE || e->code == ERR_PRUNED || e->code == ERR_WRONG)
 		e->code = ERR_INTERNAL;
 	return err_wrap(e, "reference");
@@ -322,8 +319,8 @@ static size_t find_busy_locked(const struct references *refs, const struct pool_
 }
 
 /* The entry under that key (NULL: none is wanted) as soon as there is one; else the process is the caller's until leave(). */
-static int enter(const struct reference_source *j, const struct pool_worker *process, const char *key,
-		 struct entry **ret_entry, struct err *e)
+static int enter(const struct reference_source *j, const struct pool_worker *process, const char *key, struct entry **ret_entry,
+		 struct err *e)
 {
 	struct references *refs = j->ev->references;
 	struct entry *entry = NULL;
@@ -444,7 +441,7 @@ static void *compute_all(void *arg)
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < a->count && !atomic_load(&a->stop); i++) {
 		const struct reference *r;
-		struct err ignored = ERR_INIT; /* whoever needs it meets the same */
+		struct err ignored = ERR_INIT; /* the caller that needs it meets the same */
 		rc = reference_get(&a->judge, a->device, &a->items[i], &r, &ignored);
 		if (rc == 0)
 			reference_release(a->judge.ev->references, r);

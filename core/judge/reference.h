@@ -32,8 +32,7 @@ struct reference {
 	struct reference_output *outputs;
 	size_t output_count;
 	char *unfit; /* why these values cannot judge (special values only: declared values that cannot are an error); NULL: they can */
-	uint64_t
-		execute_ns; /* the baseline's own execution, with what the first one costs; bounds how long a candidate may take */
+	uint64_t execute_ns; /* the baseline's own execution, with what the first one costs; bounds how long a candidate may take */
 };
 
 /* Keeps references up to `max_bytes`; the least recently used ones go first. Shared by all jobs. */
@@ -67,7 +66,7 @@ struct reference_ahead *reference_ahead_new(const struct reference_source *j, st
 /* In the order of need. output_bytes: of all outputs at this size. No more than half of what references_new keeps is computed ahead:
  * the rest would push it out again. */
 void reference_ahead_add(struct reference_ahead *a, const struct reference_values *values, uint64_t output_bytes);
-/* Begins. What cannot be computed is left to whoever needs it. */
+/* Begins. What cannot be computed ahead is computed, or fails, when it is needed. */
 void reference_ahead_start(struct reference_ahead *a);
 /* Ends after the reference that is being computed. NULL is fine. */
 void reference_ahead_free(struct reference_ahead *take_ahead);

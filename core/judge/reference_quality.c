@@ -156,11 +156,10 @@ int reference_quality_check(const struct reference_output *o, struct err *e)
 			       "pass; change the inputs' values",
 			       o->name);
 	if (s.most < smallest_normal(o->type))
-		return err_set(
-			e, ERR_INTERNAL,
-			"the reference output %s is denormal throughout (at most %.3g): hardware may flush it to "
-			"zero; change the inputs' values",
-			o->name, s.most);
+		return err_set(e, ERR_INTERNAL,
+			       "the reference output %s is denormal throughout (at most %.3g): hardware may flush it to "
+			       "zero; change the inputs' values",
+			       o->name, s.most);
 	if (n > 1 && deviation <= 4 * dtype_roundoff(o->type) * fabs(s.mean))
 		return err_set(e, ERR_INTERNAL,
 			       "the reference output %s is constant (%.6g, deviation %.3g): a kernel that writes one "
@@ -168,11 +167,10 @@ int reference_quality_check(const struct reference_output *o, struct err *e)
 			       o->name, s.mean, deviation);
 	for (unsigned axis = 0; axis < o->rank; axis++)
 		if (!varies_along(o, n, axis))
-			return err_set(
-				e, ERR_INTERNAL,
-				"the reference output %s does not vary along axis %u: a kernel that computes one "
-				"slice would pass; change the inputs' values",
-				o->name, axis);
+			return err_set(e, ERR_INTERNAL,
+				       "the reference output %s does not vary along axis %u: a kernel that computes one "
+				       "slice would pass; change the inputs' values",
+				       o->name, axis);
 	return 0;
 }
 
@@ -182,8 +180,7 @@ int reference_quality_permits(const struct spec *spec, bool has_reference, struc
 {
 	int in = dtype_parse(spec->precision_in);
 	if (!has_reference)
-		return err_set(e, ERR_INTERNAL,
-			       "without a reference block the baseline's own error on such values is unknown");
+		return err_set(e, ERR_INTERNAL, "without a reference block the baseline's own error on such values is unknown");
 	if (spec_roundoff_inputs(spec) > 0 && (in == DTYPE_F16 || in == DTYPE_E4M3 || in == DTYPE_E5M2))
 		return err_set(e, ERR_INTERNAL, "precision: permits inputs in %s, which cannot hold such values",
 			       spec->precision_in);
@@ -223,14 +220,14 @@ static bool is_exact(const struct reference_output *o, double sums)
 static int exact_tolerance(struct reference_output *o, double sums, struct err *e)
 {
 	if (!is_exact(o, sums) || o->own_error > 0)
-		return err_set(e, ERR_INTERNAL,
-			       "%s is not exact on integers: this context does more than add and multiply", o->name);
+		return err_set(e, ERR_INTERNAL, "%s is not exact on integers: this context does more than add and multiply",
+			       o->name);
 	o->tolerance = 16 * sums;
 	return 0;
 }
 
-int reference_quality_tolerances(const struct spec *spec, const struct params *params, enum plan_values values,
-				 struct reference *r, struct err *e)
+int reference_quality_tolerances(const struct spec *spec, const struct params *params, enum plan_values values, struct reference *r,
+				 struct err *e)
 {
 	double sums = spec_roundoff_sums(spec), inputs = spec_roundoff_inputs(spec);
 	double terms = sqrt(fmax(spec_reduction(spec, params), TERMS_MIN));
@@ -238,8 +235,7 @@ int reference_quality_tolerances(const struct spec *spec, const struct params *p
 	for (size_t k = 0; k < r->output_count; k++) {
 		struct reference_output *o = &r->outputs[k];
 		bool known = !isnan(o->own_error);
-		double floor_ =
-			dtype_roundoff(o->type) + 2 * inputs + (known ? fmin(sums, F32_ROUNDOFF) : sums) * terms;
+		double floor_ = dtype_roundoff(o->type) + 2 * inputs + (known ? fmin(sums, F32_ROUNDOFF) : sums) * terms;
 		if (values == PLAN_SPIKES || values == PLAN_OFFSET)
 			floor_ *= 4;
 		o->tolerance = known ? fmax(floor_, 4 * o->own_error) : floor_;

@@ -21,7 +21,7 @@ int reference_quality_permits(const struct spec *spec, bool has_reference, struc
  * room). A baseline with a reference block may have a larger error of its own: then max(floor with f32 sums, 4·own_error).
  * Spikes and offsets cost conditioning: four times the floor. Exact values: 16·u_sum, since nothing rounds but the output, once.
  * -ERR_INTERNAL when values are to be exact and the outputs are not. */
-int reference_quality_tolerances(const struct spec *spec, const struct params *params, enum plan_values values,
-				 struct reference *r, struct err *e);
+int reference_quality_tolerances(const struct spec *spec, const struct params *params, enum plan_values values, struct reference *r,
+				 struct err *e);
 
 #endif

@@ -327,8 +327,8 @@ static char *find_tool(void)
 static void make_launcher(const char *exe, const char *tool, const char *log, const char *ret_words[WORDS])
 {
 	const char *const words[] = {
-		"env", "PEAKD_SANDBOX=off", exe, "--tool", tool, "--log-file", log, "--print-limit", "1000", "--show-backtrace", "no",
-		"--launch-timeout", "60", "--require-cuda-init", "no", NULL,
+		"env",  "PEAKD_SANDBOX=off", exe,  "--tool",           tool, "--log-file",          log,  "--print-limit",
+		"1000", "--show-backtrace",  "no", "--launch-timeout", "60", "--require-cuda-init", "no", NULL,
 	};
 	memcpy(ret_words, words, sizeof words);
 }
@@ -423,9 +423,9 @@ static void read_logs(const char *folder, struct sanitize_log *log)
 		closedir(d);
 }
 
-/* What the worker itself meets goes to `why`; the tool's findings are in its logs once the lease has ended. */
-static int execute(const struct eval *ev, const struct sanitize_request *q, const struct variant *v,
-		   const char *const *launcher, struct err *why)
+/* The worker's own errors go to `why`; the tool's findings are in its logs once the lease has ended. */
+static int execute(const struct eval *ev, const struct sanitize_request *q, const struct variant *v, const char *const *launcher,
+		   struct err *why)
 {
 	struct pool_worker *worker = NULL;
 	struct trial t;
@@ -468,8 +468,8 @@ static void take_findings(struct sanitize_log *from, struct sanitize_log *to)
 }
 
 /* *ret_verdict, *ret_reason (free()) and the findings, which are added. Negative when cancelled. */
-static int try_one(struct course *c, const struct params *params, enum validation_verdict *ret_verdict,
-		   char **ret_reason, struct err *e)
+static int try_one(struct course *c, const struct params *params, enum validation_verdict *ret_verdict, char **ret_reason,
+		   struct err *e)
 {
 	struct variant v = { 0 };
 	struct sanitize_log log = { .at = NULL };
@@ -504,8 +504,8 @@ static int try_one(struct course *c, const struct params *params, enum validatio
 	return rc == -ERR_CANCELLED ? rc : 0;
 }
 
-static int record(const struct course *c, const struct params *params, enum validation_verdict verdict,
-		  const char *reason, struct err *e)
+static int record(const struct course *c, const struct params *params, enum validation_verdict verdict, const char *reason,
+		  struct err *e)
 {
 	struct params *inputs = params_part(params, false);
 	char *sizes = params_text(inputs), *text = params_text(params);
@@ -542,8 +542,7 @@ static int try_all(struct course *c, const struct picked *picks, size_t count[VA
 		if (rc == 0) {
 			rc = record(c, picks->at[i], verdict, reason, e);
 			count[verdict]++;
-			eval_progress(c->ev, (double)(i + 1), (double)picks->count, "%s %zu/%zu", c->q->tool, i + 1,
-				      picks->count);
+			eval_progress(c->ev, (double)(i + 1), (double)picks->count, "%s %zu/%zu", c->q->tool, i + 1, picks->count);
 		}
 		if (rc == 0 && verdict == VALIDATION_SKIPPED && c->skipped == NULL) {
 			c->skipped = reason;
@@ -588,8 +587,7 @@ static void conclude(struct course *c, const size_t count[3], struct sanitize_re
 	} else if (r->passed) {
 		r->summary = mem_fmt("%s: nothing found in %zu configurations", c->q->tool, r->configurations);
 	} else {
-		r->summary = mem_fmt("%s: skipped: %s", c->q->tool,
-				     c->skipped ? c->skipped : "no configuration could be run");
+		r->summary = mem_fmt("%s: skipped: %s", c->q->tool, c->skipped ? c->skipped : "no configuration could be run");
 	}
 	buf_fini(&details);
 }
@@ -599,15 +597,13 @@ static void skip(const struct sanitize_request *q, const char *why, struct sanit
 	*ret_result = (struct sanitize_result){ .skipped = true, .summary = mem_fmt("%s: skipped: %s", q->tool, why) };
 }
 
-int sanitize_run(const struct eval *ev, const struct sanitize_request *q, struct db *db, int64_t checkpoint,
-		 const char *job, struct sanitize_result *ret_result, struct err *e)
+int sanitize_run(const struct eval *ev, const struct sanitize_request *q, struct db *db, int64_t checkpoint, const char *job,
+		 struct sanitize_result *ret_result, struct err *e)
 {
 	const char *tmp = getenv("TMPDIR"), *named = getenv("PEAKD_SANITIZER");
 	struct sanitize_result r = { 0 };
 	char *exe = find_tool(), *folder = mem_fmt("%s/peakd-sanitizer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	struct course c = {
-		.ev = ev, .q = q, .exe = exe, .folder = folder, .db = db, .checkpoint = checkpoint, .job = job
-	};
+	struct course c = { .ev = ev, .q = q, .exe = exe, .folder = folder, .db = db, .checkpoint = checkpoint, .job = job };
 	struct picked picks = { .count = 0 };
 	size_t count[VALIDATION_VERDICTS] = { 0 };
 	int rc = 0;

@@ -56,8 +56,8 @@ struct sanitize_result {
 bool sanitize_known(const char *tool);
 /* 0 with a result whatever it is; negative when cancelled or the record cannot be written. With `db` and a checkpoint > 0 every
  * configuration becomes a row of evidence whose validator is the tool's name. */
-int sanitize_run(const struct eval *ev, const struct sanitize_request *request, struct db *db, int64_t checkpoint,
-		 const char *job, struct sanitize_result *ret_result, struct err *e);
+int sanitize_run(const struct eval *ev, const struct sanitize_request *request, struct db *db, int64_t checkpoint, const char *job,
+		 struct sanitize_result *ret_result, struct err *e);
 void sanitize_result_fini(struct sanitize_result *r);
 
 #endif

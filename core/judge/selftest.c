@@ -48,11 +48,10 @@ static int list(const char *folder, const char *only, char ***ret_names, size_t 
 	char **names = NULL;
 	size_t count = 0;
 	if (d == NULL)
-		return err_set(
-			e, ERR_NOT_FOUND,
-			"the suite's folder %s cannot be read: %s; install peakd whole, or set PEAKD_SHARE to a source "
-			"tree",
-			folder, strerror(errno));
+		return err_set(e, ERR_NOT_FOUND,
+			       "the suite's folder %s cannot be read: %s; install peakd whole, or set PEAKD_SHARE to a source "
+			       "tree",
+			       folder, strerror(errno));
 	for (struct dirent *x; (x = readdir(d)) != NULL;)
 		if ((ends_with(x->d_name, ".bad.peak.md") || ends_with(x->d_name, ".good.peak.md")) &&
 		    (!only || strstr(x->d_name, only)))
@@ -88,8 +87,7 @@ static void read_baseline(struct specimen *s, const char *folder, const char *na
 static void specimen_read(const char *folder, const char *file, struct specimen *s)
 {
 	char *path = mem_fmt("%s/%s", folder, file), *root = NULL, *needs = NULL;
-	*s = (struct specimen){ .name = mem_strn(file, strlen(file) - strlen(".peak.md")),
-				.bad = ends_with(file, ".bad.peak.md") };
+	*s = (struct specimen){ .name = mem_strn(file, strlen(file) - strlen(".peak.md")), .bad = ends_with(file, ".bad.peak.md") };
 	if (context_load(path, &s->ctx, &s->why) == 0) {
 		const char *text = context_render(s->ctx);
 		s->because = line_of(text, "Because");
@@ -112,8 +110,7 @@ static const struct facts *find_device(const struct specimen *s, const struct fa
 {
 	const struct facts *found = NULL;
 	for (size_t i = 0; i < count; i++)
-		if (strcmp(devices[i].backend, context_backend(s->ctx)) == 0 &&
-		    (!found || (devices[i].runs && !found->runs)))
+		if (strcmp(devices[i].backend, context_backend(s->ctx)) == 0 && (!found || (devices[i].runs && !found->runs)))
 			found = &devices[i];
 	return found;
 }
@@ -126,17 +123,14 @@ static enum selftest_outcome outcome(const struct specimen *s, const struct vali
 		*ret_text = mem_str(v->summary);
 		if (s->bad)
 			return SELFTEST_REFUSED;
-		return v->passed                                  ? SELFTEST_PASSED
-		       : v->failed_count == 0 && v->skipped_count ? SELFTEST_SKIPPED
-								  : SELFTEST_BROKEN;
+		return v->passed ? SELFTEST_PASSED : v->failed_count == 0 && v->skipped_count ? SELFTEST_SKIPPED : SELFTEST_BROKEN;
 	}
-	*ret_text =
-		mem_fmt("%s; expected: %s", v->summary, s->because ? s->because : "(the file has no line Because:)");
+	*ret_text = mem_fmt("%s; expected: %s", v->summary, s->because ? s->because : "(the file has no line Because:)");
 	return SELFTEST_BROKEN;
 }
 
-static enum selftest_outcome judge(const struct eval *ev, const struct specimen *s, const struct facts *facts,
-				   char **ret_text, struct err *e)
+static enum selftest_outcome judge(const struct eval *ev, const struct specimen *s, const struct facts *facts, char **ret_text,
+				   struct err *e)
 {
 	struct validate_request q = { .ctx = s->ctx,
 				      .baseline = s->baseline,
@@ -146,8 +140,8 @@ static enum selftest_outcome judge(const struct eval *ev, const struct specimen 
 				      .seed = check_seed() };
 	struct validate_result v = { 0 };
 	bool executed = facts->runs && !s->compile_only;
-	int rc = executed ? validate_run(ev, &q, NULL, 0, NULL, &v, e)
-			  : validate_compile(ev, s->ctx, facts, SAMPLES, q.seed, &v, e);
+	int rc =
+		executed ? validate_run(ev, &q, NULL, 0, NULL, &v, e) : validate_compile(ev, s->ctx, facts, SAMPLES, q.seed, &v, e);
 	enum selftest_outcome result = SELFTEST_BROKEN;
 	if (rc < 0) {
 		/* A baseline that cannot judge is refused by peakd itself. */
@@ -166,8 +160,7 @@ static enum selftest_outcome judge(const struct eval *ev, const struct specimen 
 	return result;
 }
 
-int selftest_run(const struct eval *ev, const struct selftest_request *q, struct selftest_counts *ret_counts,
-		 struct err *e)
+int selftest_run(const struct eval *ev, const struct selftest_request *q, struct selftest_counts *ret_counts, struct err *e)
 {
 	char **names = NULL;
 	size_t count = 0;
@@ -179,8 +172,7 @@ int selftest_run(const struct eval *ev, const struct selftest_request *q, struct
 		char *text = NULL;
 		if (rc == 0) {
 			specimen_read(q->folder, names[i], &s);
-			const struct facts *facts =
-				s.why.code == ERR_NONE ? find_device(&s, q->devices, q->device_count) : NULL;
+			const struct facts *facts = s.why.code == ERR_NONE ? find_device(&s, q->devices, q->device_count) : NULL;
 			enum selftest_outcome got = SELFTEST_BROKEN;
 			if (s.why.code != ERR_NONE) {
 				text = mem_str(s.why.text);

@@ -9,7 +9,7 @@ enum selftest_outcome {
 	SELFTEST_REFUSED, /* a cheat, refused for the reason that its file names */
 	SELFTEST_PASSED,  /* an honest kernel, passed */
 	SELFTEST_SKIPPED, /* not judged here; the text says why */
-	SELFTEST_BROKEN, /* a cheat that passed or was refused for another reason, or an honest kernel that was refused */
+	SELFTEST_BROKEN,  /* a cheat that passed or was refused for another reason, or an honest kernel that was refused */
 	SELFTEST_OUTCOMES,
 };
 
@@ -33,7 +33,6 @@ struct selftest_request {
 };
 
 /* Judges each file on the device of its backend. Negative only when the folder cannot be read or all was cancelled. */
-int selftest_run(const struct eval *ev, const struct selftest_request *request, struct selftest_counts *ret_counts,
-		 struct err *e);
+int selftest_run(const struct eval *ev, const struct selftest_request *request, struct selftest_counts *ret_counts, struct err *e);
 
 #endif

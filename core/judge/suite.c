@@ -44,11 +44,7 @@ static const struct step steps[] = {
 	  .keep = WIRE_KEEP_SCRATCH },
 	{ .name = "with another poison", .full = true, .poison = NUMBER_POISON },
 	{ .name = "on exact integers", .full = true, .poison = NAN_POISON, .values = PLAN_EXACT },
-	{ .name = "on small exact integers",
-	  .full = true,
-	  .poison = NAN_POISON,
-	  .values = PLAN_EXACT_SMALL,
-	  .unless_exact = true },
+	{ .name = "on small exact integers", .full = true, .poison = NAN_POISON, .values = PLAN_EXACT_SMALL, .unless_exact = true },
 	{ .name = "on values with spikes", .full = true, .poison = NAN_POISON, .values = PLAN_SPIKES },
 	{ .name = "on values far from zero", .full = true, .poison = NAN_POISON, .values = PLAN_OFFSET },
 	{ .name = CHECK_AS_LEFT, .full = true, .timed_before = true, .poison = NUMBER_POISON, .keep = WIRE_LOOK },
@@ -121,16 +117,15 @@ static void note_errors(struct running *r)
 	const struct wire_compared *f = &r->check.figures;
 	double rms = f->ref_norm / sqrt((double)f->elements);
 	if (r->check.output && rms > 0)
-		buf_addf(&r->log, "\t%s: relative error %.2e, the largest %.2e of its root mean square\n",
-			 r->check.output, f->error, f->max_abs / rms);
+		buf_addf(&r->log, "\t%s: relative error %.2e, the largest %.2e of its root mean square\n", r->check.output,
+			 f->error, f->max_abs / rms);
 }
 
 static int run_step(struct running *r, const struct step *x, bool *ret_unfit, struct err *e)
 {
-	struct trial_input input = { .seed = x->other_seed ? r->q->other_seed : r->q->seed,
-				     .poison = x->poison,
-				     .values = x->values,
-				     .keep = x->keep };
+	struct trial_input input = {
+		.seed = x->other_seed ? r->q->other_seed : r->q->seed, .poison = x->poison, .values = x->values, .keep = x->keep
+	};
 	char *unfit = NULL;
 	check_fini(&r->check);
 	if ((x->fresh_place && move(r, e) < 0) || (x->timed_before && repeat(r, e) < 0)) {
@@ -195,11 +190,10 @@ static int compare_speed(struct running *r, struct err *e)
 	}
 	if (suspect == 0)
 		return 0;
-	return err_set(
-		e, ERR_WRONG,
-		"it keeps results from one execution to the next: with %s as the last execution left it, it takes "
-		"%.3g ms in place of %.3g ms",
-		ways[suspect].what, (double)least[suspect] / 1e6, (double)least[0] / 1e6);
+	return err_set(e, ERR_WRONG,
+		       "it keeps results from one execution to the next: with %s as the last execution left it, it takes "
+		       "%.3g ms in place of %.3g ms",
+		       ways[suspect].what, (double)least[suspect] / 1e6, (double)least[0] / 1e6);
 }
 
 static int check_kept(struct running *r, struct check *c, char **ret_unfit, struct err *e)
@@ -233,7 +227,7 @@ static int check_races(struct running *r, struct check *c, char **ret_unfit, str
 	return rc;
 }
 
-/* A lucky race needs luck: the same kernel with random delays per warp around every __syncthreads(). Delays change no result of a kernel that
+/* Data races often go unnoticed: this is the same kernel with random delays per warp around every __syncthreads(). Delays change no result of a kernel that
  * synchronises where it must, so what differs was a race. They find a missing barrier next to one that is there; barriers in assembly and
  * kernels without any are left as they are. */
 
@@ -268,8 +262,7 @@ static int instrument(const struct context *ctx, struct context **ret_ctx, char 
 	return rc;
 }
 
-void suite_compile_ahead(const struct eval *ev, const struct context *ctx, const struct params *params,
-			 const struct facts *facts)
+void suite_compile_ahead(const struct eval *ev, const struct context *ctx, const struct params *params, const struct facts *facts)
 {
 	struct context *instrumented = NULL;
 	struct variant v;
@@ -295,8 +288,7 @@ static int check_delays(struct running *r, struct check *c, char **ret_unfit, st
 		rc = trial_begin(&t, r->trial.worker, &v, e);
 	if (rc == 0) {
 		for (int i = 0; rc == 0 && c->passed && i < DELAYED_RUNS; i++) {
-			struct trial_input input = { .seed = i % 2 ? r->q->other_seed : r->q->seed,
-						     .poison = NAN_POISON };
+			struct trial_input input = { .seed = i % 2 ? r->q->other_seed : r->q->seed, .poison = NAN_POISON };
 			check_fini(c);
 			c->passed = true;
 			free(*ret_unfit);
@@ -317,9 +309,7 @@ static int check_delays(struct running *r, struct check *c, char **ret_unfit, st
 /* The tolerance that the reference gives to this output with declared values; the first step has computed it. */
 static int tolerance_of(struct running *r, const char *name, double *ret_tolerance, struct err *e)
 {
-	const struct reference_values values = { .size = r->trial.variant->params,
-						 .seed = r->q->seed,
-						 .values = PLAN_DECLARED };
+	const struct reference_values values = { .size = r->trial.variant->params, .seed = r->q->seed, .values = PLAN_DECLARED };
 	const struct reference *reference = NULL;
 	int rc = reference_get(r->j, r->trial.worker, &values, &reference, e);
 	if (rc < 0)
@@ -349,8 +339,8 @@ static int check_product(struct running *r, struct check *c, char **ret_unfit, s
 	double tolerance = 0;
 	(void)c;
 	if (spec->gemm == NULL || spec->arrays[spec->gemm->c].type == DTYPE_F64) {
-		*ret_unfit = mem_str(spec->gemm ? "sums of f64 are as exact as the check's own"
-						: "`library:` names no matrix product");
+		*ret_unfit =
+			mem_str(spec->gemm ? "sums of f64 are as exact as the check's own" : "`library:` names no matrix product");
 		return 0;
 	}
 	const struct plan *plan = r->trial.variant->plan;
@@ -420,8 +410,7 @@ static void explain(struct running *r)
 	free(finding);
 }
 
-void suite_ahead(const struct suite_request *request, const struct params *size, uint64_t output_bytes,
-		 struct reference_ahead *to)
+void suite_ahead(const struct suite_request *request, const struct params *size, uint64_t output_bytes, struct reference_ahead *to)
 {
 	for (size_t i = 0; i < MEM_COUNT(steps); i++) {
 		const struct step *x = &steps[i];

@@ -18,10 +18,8 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 	      const struct suite_request *request, struct check *ret_check, struct err *e);
 
 /* Adds the references that suite_run will need at this size (borrowed), in its order. */
-void suite_ahead(const struct suite_request *request, const struct params *size, uint64_t output_bytes,
-		 struct reference_ahead *to);
+void suite_ahead(const struct suite_request *request, const struct params *size, uint64_t output_bytes, struct reference_ahead *to);
 /* Has the kernel with random delays, which the full suite runs, compiled and kept (binaries.h); nothing where nothing is kept. */
-void suite_compile_ahead(const struct eval *ev, const struct context *ctx, const struct params *params,
-			 const struct facts *facts);
+void suite_compile_ahead(const struct eval *ev, const struct context *ctx, const struct params *params, const struct facts *facts);
 
 #endif

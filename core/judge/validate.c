@@ -21,8 +21,7 @@
 enum {
 	OVERSAMPLE = 8,    /* points drawn per point wanted, since host code prunes some */
 	CHECK_CONFIGS = 2, /* tuning configurations per check: size */
-	MEMORY_SHARE =
-		16, /* part of the device's memory that a plan may need for references to be computed beside it */
+	MEMORY_SHARE = 16, /* part of the device's memory that a plan may need for references to be computed beside it */
 };
 
 /* --- which configurations --------------------------------------------------------------------------------------------------- */
@@ -73,8 +72,7 @@ static bool is_deep(const struct validate_request *q, const struct params *size)
 }
 
 /* All samples of a size share their secret values, so that its references are computed once. */
-static struct size_samples of_size(const struct validate_request *q, const struct space *space, size_t size,
-				   bool checked_size)
+static struct size_samples of_size(const struct validate_request *q, const struct space *space, size_t size, bool checked_size)
 {
 	struct size_samples all = { .checked_size = checked_size };
 	struct params *at = space_size_at(space, size), *inputs = params_part(at, false);
@@ -94,16 +92,15 @@ static size_t common_divisor(size_t a, size_t b)
 }
 
 /* Up to `want` points of a size that host code accepts; mistakes in host code count as points, since they are findings. */
-static void sample_size(const struct validate_request *q, const struct space *space, size_t size, size_t want,
-			uint64_t seed, bool checked_size, struct samples *p)
+static void sample_size(const struct validate_request *q, const struct space *space, size_t size, size_t want, uint64_t seed,
+			bool checked_size, struct samples *p)
 {
 	struct size_samples all = of_size(q, space, size, checked_size);
 	size_t first, count, got = 0;
 	space_size_range(space, size, &first, &count);
 	size_t tries = want * OVERSAMPLE < count ? want * OVERSAMPLE : count;
 	/* A walk that visits every point of the size once: a seeded start, and a stride that is coprime to their number. */
-	size_t at = count ? (size_t)(seed % count) : 0,
-	       stride = count > 2 ? (size_t)((seed >> 20) % (count - 1)) + 1 : 1;
+	size_t at = count ? (size_t)(seed % count) : 0, stride = count > 2 ? (size_t)((seed >> 20) % (count - 1)) + 1 : 1;
 	while (count > 1 && common_divisor(stride, count) != 1)
 		stride = stride % count + 1;
 	for (size_t i = 0; i < tries && got < want; i++, at = (at + stride) % count) {
@@ -198,9 +195,7 @@ static int finish_builds(const struct eval *ev, struct lanes *lanes, struct samp
 
 static struct suite_request suite_of(const struct validate_request *q, const struct sample *x)
 {
-	return (struct suite_request){
-		.ctx = q->ctx, .seed = x->finding.seed, .other_seed = x->other_seed, .full = x->full
-	};
+	return (struct suite_request){ .ctx = q->ctx, .seed = x->finding.seed, .other_seed = x->other_seed, .full = x->full };
 }
 
 /* -ERR_CANCELLED and a baseline that cannot judge end the validation; anything else is the configuration's own failure. Where a worker was
@@ -325,9 +320,7 @@ static int ask_external(const struct eval *ev, const struct validate_request *q,
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && ev->external && i < count; i++) {
 		struct validate_finding about = p->at[i].finding;
-		struct external_subject subject = {
-			.ctx = q->ctx, .params = about.params, .facts = q->facts, .median_ns = NAN
-		};
+		struct external_subject subject = { .ctx = q->ctx, .params = about.params, .facts = q->facts, .median_ns = NAN };
 		struct external_answers answers = { .count = 0 };
 		if (!p->at[i].first || !about.check.passed)
 			continue;
@@ -389,8 +382,7 @@ static void add_external(const struct validate_result *r, struct buf *out)
 			told = r->findings[k].validator && strcmp(r->findings[k].validator, f->validator) == 0 &&
 			       !r->findings[k].excuse == !f->excuse;
 		if (f->validator && !told)
-			buf_addf(out, "; %s %s%s", f->validator, f->excuse ? "skipped: " : "passed",
-				 f->excuse ? f->excuse : "");
+			buf_addf(out, "; %s %s%s", f->validator, f->excuse ? "skipped: " : "passed", f->excuse ? f->excuse : "");
 	}
 }
 
@@ -404,8 +396,8 @@ static void summarise(struct validate_result *r, bool executed, const char *prun
 	if (bad) {
 		char *params = params_text(bad->params);
 		if (bad->validator)
-			r->summary = mem_fmt("%zu configurations have the right outputs, but %s: %s", r->passed_count,
-					     params, bad->check.reason);
+			r->summary = mem_fmt("%zu configurations have the right outputs, but %s: %s", r->passed_count, params,
+					     bad->check.reason);
 		else if (r->failed_count)
 			r->summary = mem_fmt("%zu of %zu configurations %s; %s: %s", r->failed_count, configurations,
 					     executed ? "failed" : "do not compile", params, bad->check.reason);
@@ -419,9 +411,8 @@ static void summarise(struct validate_result *r, bool executed, const char *prun
 		r->summary = mem_fmt("no configuration could be judged: all %zu tried were pruned%s%s", r->pruned_count,
 				     *pruned_why ? ", the first because of: " : "", pruned_why);
 	} else if (!executed) {
-		r->summary =
-			mem_fmt("%zu configurations compile, %zu pruned; nothing was executed, so nothing is validated",
-				r->passed_count, r->pruned_count);
+		r->summary = mem_fmt("%zu configurations compile, %zu pruned; nothing was executed, so nothing is validated",
+				     r->passed_count, r->pruned_count);
 	} else {
 		struct buf text = BUF_INIT;
 		buf_addf(&text, "%zu configurations passed, %zu pruned", r->passed_count, r->pruned_count);
@@ -483,8 +474,7 @@ int validate_record(const struct evidence *to, const struct validate_result *r, 
 		if (f->params->count == 0)
 			continue; /* the context as a whole was refused: there is no configuration to name */
 		rc = f->validator ? record_external(to, f, e)
-				  : check_record(to, f->params, f->checked_size ? "check" : "input", f->seed, &f->check,
-						 NULL, e);
+				  : check_record(to, f->params, f->checked_size ? "check" : "input", f->seed, &f->check, NULL, e);
 	}
 	return store_end(to->db, rc, e);
 }
@@ -514,16 +504,14 @@ static void keep_log(const struct samples *p, struct validate_result *r)
 			r->log = variant_describe(&p->at[i].variant);
 }
 
-static int run(const struct eval *ev, const struct validate_request *q, bool execute, struct validate_result *r,
-	       struct err *e)
+static int run(const struct eval *ev, const struct validate_request *q, bool execute, struct validate_result *r, struct err *e)
 {
 	struct samples samples = { 0 };
 	struct build build = { .ev = ev, .q = q, .samples = &samples };
 	struct lanes *lanes = NULL;
 	int rc = draw_samples(q, &samples, e);
 	if (rc == 0) {
-		lanes = lanes_new(pool_compile_width(ev->pool), execute ? 2 * samples.count : samples.count, build_one,
-				  &build);
+		lanes = lanes_new(pool_compile_width(ev->pool), execute ? 2 * samples.count : samples.count, build_one, &build);
 		rc = finish_builds(ev, lanes, &samples, e);
 	}
 	for (size_t i = 0; rc == 0 && !execute && i < samples.count; i++)
@@ -550,8 +538,8 @@ static int run(const struct eval *ev, const struct validate_request *q, bool exe
 	return rc;
 }
 
-int validate_run(const struct eval *ev, const struct validate_request *request, struct db *db, int64_t checkpoint,
-		 const char *job, struct validate_result *ret_result, struct err *e)
+int validate_run(const struct eval *ev, const struct validate_request *request, struct db *db, int64_t checkpoint, const char *job,
+		 struct validate_result *ret_result, struct err *e)
 {
 	struct evidence to = { .db = db, .checkpoint = checkpoint, .facts = request->facts, .job = job };
 	struct validate_result r = { 0 };
@@ -569,8 +557,8 @@ int validate_run(const struct eval *ev, const struct validate_request *request, 
 	return rc;
 }
 
-int validate_compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, unsigned samples,
-		     uint64_t seed, struct validate_result *ret_result, struct err *e)
+int validate_compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, unsigned samples, uint64_t seed,
+		     struct validate_result *ret_result, struct err *e)
 {
 	struct validate_request q = { .ctx = ctx, .facts = facts, .samples = samples, .seed = seed };
 	struct validate_result r = { 0 };

@@ -8,16 +8,15 @@
 #include "core/judge/check.h"
 
 struct validate_request {
-	const struct context *ctx;      /* judged */
-	const struct context *baseline; /* whose outputs are right */
-	const struct context *parent;   /* whose domain must be covered; NULL: not looked at */
-	const struct facts *facts;      /* device; must run */
-	unsigned samples;               /* execution parameters over the declared sizes (PEAK: 16) */
-	uint64_t seed;                  /* of the sampling, not of the values */
-	const struct params *only;      /* fixed parameters (one configuration, one size); NULL: none */
-	const struct params *const
-		*deep;     /* the declared sizes that get the full suite (suite.h); others get the cheap steps */
-	size_t deep_count; /* 0: all sizes do */
+	const struct context *ctx;        /* judged */
+	const struct context *baseline;   /* whose outputs are right */
+	const struct context *parent;     /* whose domain must be covered; NULL: not looked at */
+	const struct facts *facts;        /* device; must run */
+	unsigned samples;                 /* execution parameters over the declared sizes (PEAK: 16) */
+	uint64_t seed;                    /* of the sampling, not of the values */
+	const struct params *only;        /* fixed parameters (one configuration, one size); NULL: none */
+	const struct params *const *deep; /* the declared sizes that get the full suite (suite.h); others get the cheap steps */
+	size_t deep_count;                /* 0: all sizes do */
 	uint64_t secret; /* of the values: requests with the same secret share values, and so references; 0: its own */
 	const struct reference_values
 		*later; /* references that the caller needs right after: computed meanwhile, where there is time */
@@ -28,10 +27,10 @@ struct validate_finding {
 	struct params *params;
 	bool checked_size; /* of a check: size */
 	struct check check;
-	uint64_t seed; /* of the values */
+	uint64_t seed;   /* of the values */
 	char *validator; /* one of the user's, whose verdict the check holds, without figures; NULL: outputs were compared */
-	char *excuse; /* why that validator was skipped, in its own words (then the check passes, but counts nowhere); NULL */
-	char *details; /* what that validator found; NULL */
+	char *excuse;    /* why that validator was skipped, in its own words (then the check passes, but counts nowhere); NULL */
+	char *details;   /* what that validator found; NULL */
 };
 
 struct validate_result {
@@ -43,20 +42,20 @@ struct validate_result {
 	size_t skipped_count; /* could not be judged: the harness was in the way. Never counts as passed */
 	char *domain;         /* domain_compare's line; NULL when not looked at */
 	bool narrowed;        /* sizes of the parent are refused without a declaration */
-	char *log; /* validate_compile: the first accepted parameters and what the compiler said of them (warnings,
+	char *log;            /* validate_compile: the first accepted parameters and what the compiler said of them (warnings,
 	                              * resources); NULL when it said nothing */
 };
 
 /* 0 with a result whatever the verdict is; negative when nothing could be judged. With `db` and a checkpoint > 0 every finding
  * is recorded as evidence (job may be NULL). */
-int validate_run(const struct eval *ev, const struct validate_request *request, struct db *db, int64_t checkpoint,
-		 const char *job, struct validate_result *ret_result, struct err *e);
+int validate_run(const struct eval *ev, const struct validate_request *request, struct db *db, int64_t checkpoint, const char *job,
+		 struct validate_result *ret_result, struct err *e);
 /* Records the findings of an earlier run as evidence for a checkpoint that was made meanwhile. */
 int validate_record(const struct evidence *to, const struct validate_result *result, struct err *e);
 /* Host code and compiler only, for a few sampled parameters; the device need not run. Findings have no figures; `passed` means that
  * all compile, and the summary says so. */
-int validate_compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, unsigned samples,
-		     uint64_t seed, struct validate_result *ret_result, struct err *e);
+int validate_compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, unsigned samples, uint64_t seed,
+		     struct validate_result *ret_result, struct err *e);
 void validate_finding_fini(struct validate_finding *f);
 void validate_result_fini(struct validate_result *r);
 

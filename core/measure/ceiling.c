@@ -61,10 +61,9 @@ static int ask(const struct eval *ev, const struct facts *facts, struct wire_cei
 	struct pool_worker *worker;
 	uint8_t *answer = NULL;
 	size_t len = 0;
-	wire_target_encode(&(struct wire_target){ .backend = (char *)facts->backend,
-						  .arch = (char *)facts->arch,
-						  .units = facts->units },
-			   &body);
+	wire_target_encode(
+		&(struct wire_target){ .backend = (char *)facts->backend, .arch = (char *)facts->arch, .units = facts->units },
+		&body);
 	int rc = pool_take_compile(ev->pool, ev->cancel, &worker, e);
 	if (rc == 0) {
 		rc = pool_call(worker, WIRE_CEILINGS, &body, LIST_NS, &answer, &len, e);
@@ -79,8 +78,7 @@ static int ask(const struct eval *ev, const struct facts *facts, struct wire_cei
 	return rc;
 }
 
-static int compile(const struct eval *ev, const struct facts *facts, const struct wire_ceiling *c, struct variant *v,
-		   struct err *e)
+static int compile(const struct eval *ev, const struct facts *facts, const struct wire_ceiling *c, struct variant *v, struct err *e)
 {
 	struct wire_compile request = { .backend = (char *)facts->backend,
 					.arch = (char *)facts->arch,
@@ -107,8 +105,7 @@ static int compile(const struct eval *ev, const struct facts *facts, const struc
 }
 
 /* Work per second; NAN in it when the device was disturbed. */
-static int measure(const struct eval *ev, const struct facts *facts, const struct wire_ceiling *c, double *ret_speed,
-		   struct err *e)
+static int measure(const struct eval *ev, const struct facts *facts, const struct wire_ceiling *c, double *ret_speed, struct err *e)
 {
 	struct variant v = { .plan = c->plan }; /* borrowed */
 	struct pool_worker *device = NULL;
@@ -140,8 +137,7 @@ static int keep(struct db *db, const struct facts *facts, const char *name, doub
 	return rc < 0 ? rc : 0;
 }
 
-int ceiling_list(const struct eval *ev, const struct facts *facts, struct db *db, struct ceilings *ret_list,
-		 struct err *e)
+int ceiling_list(const struct eval *ev, const struct facts *facts, struct db *db, struct ceilings *ret_list, struct err *e)
 {
 	struct ceilings list = { .at = NULL };
 	struct wire_ceilings kernels = { 0 };
@@ -154,8 +150,7 @@ int ceiling_list(const struct eval *ev, const struct facts *facts, struct db *db
 	for (size_t i = 0; rc == 0 && i < kernels.count; i++) {
 		struct err why = ERR_INIT;
 		double speed = NAN;
-		eval_progress(ev, (double)i, (double)kernels.count, "measuring what %s reaches: %s", facts->id,
-			      kernels.at[i].name);
+		eval_progress(ev, (double)i, (double)kernels.count, "measuring what %s reaches: %s", facts->id, kernels.at[i].name);
 		/* A pipe that this device lacks is not a failure. */
 		if (measure(ev, facts, &kernels.at[i], &speed, &why) < 0 && why.code == ERR_CANCELLED) {
 			*e = why;

@@ -18,8 +18,7 @@ struct ceilings {
 
 /* Kept, or measured now (some seconds, once per device and driver). A device whose backend has no such kernels has none. free()
  * ret_list->at. */
-int ceiling_list(const struct eval *ev, const struct facts *facts, struct db *db, struct ceilings *ret_list,
-		 struct err *e);
+int ceiling_list(const struct eval *ev, const struct facts *facts, struct db *db, struct ceilings *ret_list, struct err *e);
 /* Of that name; NAN when there is none. */
 double ceiling_of(const struct ceilings *list, const char *name);
 

@@ -19,13 +19,11 @@ static const struct trial_pairing pairing = { .min_pairs = 12,
 					      .cap_ns = 3 * CLOCK_S,
 					      .warm_up_ns = 100 * CLOCK_MS };
 
-int compare_record(const struct evidence *to, const struct compare_pair *pair, const struct trial_paired *p,
-		   struct err *e)
+int compare_record(const struct evidence *to, const struct compare_pair *pair, const struct trial_paired *p, struct err *e)
 {
 	const struct compare_side *a = pair->a, *b = pair->b;
 	struct params *inputs = params_part(a->params, false);
-	char *sizes = params_text(inputs), *a_params = params_text(a->params),
-	     *b_params = b ? params_text(b->params) : NULL;
+	char *sizes = params_text(inputs), *a_params = params_text(a->params), *b_params = b ? params_text(b->params) : NULL;
 	double *samples = MEM_NEW_N(double, 2 * p->count);
 	for (size_t i = 0; i < p->count; i++) {
 		samples[2 * i] = p->a[i];
@@ -108,8 +106,8 @@ static int pair(const struct eval *ev, struct compare_request *q, struct trial t
 	return rc;
 }
 
-int compare_run(const struct eval *ev, struct compare_request *q, struct db *db, const char *job,
-		struct trial_paired *ret_paired, struct err *e)
+int compare_run(const struct eval *ev, struct compare_request *q, struct db *db, const char *job, struct trial_paired *ret_paired,
+		struct err *e)
 {
 	struct evidence to = { .db = db, .facts = q->facts, .job = job };
 	struct variant v[2] = { { .params = NULL } };

@@ -7,7 +7,7 @@
 #include "core/judge/check.h"
 
 #define COMPARE_MARGIN 0.01 /* "same" is within this factor either way, */
-#define COMPARE_FLOOR_NS                                                                                               \
+#define COMPARE_FLOOR_NS                                                                                                           \
 	200 /* and cold within this: two loads of one kernel differ by so much, by their places in memory (docs/measuring.md) */
 #define COMPARE_CONFIDENCE 0.95 /* of the interval */
 
@@ -37,7 +37,6 @@ struct compare_pair {
 	bool warm;
 };
 /* The row; to->checkpoint is not used. */
-int compare_record(const struct evidence *to, const struct compare_pair *pair, const struct trial_paired *p,
-		   struct err *e);
+int compare_record(const struct evidence *to, const struct compare_pair *pair, const struct trial_paired *p, struct err *e);
 
 #endif

@@ -42,8 +42,7 @@ int library_baseline_variant(const struct context *ctx, const struct params *par
 	const struct spec_gemm *g = spec->gemm;
 	struct plan *plan, *own;
 	if (g == NULL)
-		return err_set(e, ERR_NOT_FOUND,
-			       "%s names no library: add `library: gemm C = A * B` to its front matter",
+		return err_set(e, ERR_NOT_FOUND, "%s names no library: add `library: gemm C = A * B` to its front matter",
 			       context_kernel(ctx));
 	/* The context's own plan has its arrays as buffers, with extents as numbers. */
 	int rc = host_run(ctx, params, facts, &plan, e);
@@ -81,8 +80,8 @@ int library_baseline_variant(const struct context *ctx, const struct params *par
 /* After a crash, a time-out or nonsense the worker is gone, and the variant's trial with it: nothing more can be said for or against it. */
 static int fail(struct library_baseline *r, const struct err *why, struct err *e)
 {
-	if (why->code == ERR_CANCELLED || why->code == ERR_CRASH || why->code == ERR_TIMEOUT ||
-	    why->code == ERR_NETWORK || why->code == ERR_IO) {
+	if (why->code == ERR_CANCELLED || why->code == ERR_CRASH || why->code == ERR_TIMEOUT || why->code == ERR_NETWORK ||
+	    why->code == ERR_IO) {
 		*e = *why;
 		return -(int)why->code;
 	}
@@ -101,21 +100,19 @@ static int compare(const struct reference_source *j, struct trial *t, struct tri
 	if (rc < 0)
 		return rc;
 	if (!c.passed)
-		err_set(&why, c.code == ERR_NONE ? ERR_WRONG : c.code,
-			"the library's output differs from the context's: %s", c.reason);
+		err_set(&why, c.code == ERR_NONE ? ERR_WRONG : c.code, "the library's output differs from the context's: %s",
+			c.reason);
 	check_fini(&c);
 	if (why.code == ERR_NONE && trial_pair(t, library, &p, &r->paired, &why) == 0 && r->paired.disturbed)
 		err_set(&why, ERR_UNSUPPORTED,
-			"the device was throttled or used by others during the comparison with the library (%s)",
-			r->paired.cause);
+			"the device was throttled or used by others during the comparison with the library (%s)", r->paired.cause);
 	return why.code == ERR_NONE ? 0 : fail(r, &why, e);
 }
 
-int library_baseline_compare(const struct reference_source *j, struct trial *t, const struct context *ctx,
-			     uint64_t seed, bool warm, struct library_baseline *ret_compared, struct err *e)
+int library_baseline_compare(const struct reference_source *j, struct trial *t, const struct context *ctx, uint64_t seed, bool warm,
+			     struct library_baseline *ret_compared, struct err *e)
 {
-	struct library_baseline r = { .name = strcmp(j->facts->backend, "cuda") == 0 ? "cuBLASLt"
-										     : "the vendor's library" };
+	struct library_baseline r = { .name = strcmp(j->facts->backend, "cuda") == 0 ? "cuBLASLt" : "the vendor's library" };
 	struct variant v = { .params = NULL };
 	struct trial library;
 	struct err why = ERR_INIT;
@@ -142,11 +139,10 @@ void library_baseline_fini(struct library_baseline *r)
 	*r = (struct library_baseline){ .name = NULL };
 }
 
-int library_baseline_record(const struct evidence *to, const struct params *params, const struct library_baseline *r,
-			    bool warm, int64_t evidence, struct err *e)
+int library_baseline_record(const struct evidence *to, const struct params *params, const struct library_baseline *r, bool warm,
+			    int64_t evidence, struct err *e)
 {
 	struct compare_side ours = { .checkpoint = to->checkpoint, .params = params, .evidence = evidence };
 	return r->why ? 0
-		      : compare_record(to, &(struct compare_pair){ .a = &ours, .library = r->name, .warm = warm },
-				       &r->paired, e);
+		      : compare_record(to, &(struct compare_pair){ .a = &ours, .library = r->name, .warm = warm }, &r->paired, e);
 }

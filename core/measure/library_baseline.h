@@ -19,11 +19,11 @@ int library_baseline_variant(const struct context *ctx, const struct params *par
 /* Compares a prepared and checked trial of ctx with the library, on the same worker. A library that is missing or computes something else is
  * not a failure: `why` says so. seed: secret, of the library's values, never one that the variant is executed with, because the right
  * outputs lie in the device's memory afterwards. Negative only when cancelled or when the worker is gone. */
-int library_baseline_compare(const struct reference_source *j, struct trial *t, const struct context *ctx,
-			     uint64_t seed, bool warm, struct library_baseline *ret_compared, struct err *e);
+int library_baseline_compare(const struct reference_source *j, struct trial *t, const struct context *ctx, uint64_t seed, bool warm,
+			     struct library_baseline *ret_compared, struct err *e);
 void library_baseline_fini(struct library_baseline *r);
 /* The comparison's row; evidence: the variant's validation row. */
-int library_baseline_record(const struct evidence *to, const struct params *params, const struct library_baseline *r,
-			    bool warm, int64_t evidence, struct err *e);
+int library_baseline_record(const struct evidence *to, const struct params *params, const struct library_baseline *r, bool warm,
+			    int64_t evidence, struct err *e);
 
 #endif

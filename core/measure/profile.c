@@ -14,12 +14,9 @@
 enum { POISON = 0xFF };
 #define ENERGY_NS CLOCK_S
 
-static const struct trial_timing timing = { .min_samples = 10,
-					    .max_samples = 60,
-					    .rse = 0.004,
-					    .rests = true,
-					    .cap_ns = 4 * CLOCK_S,
-					    .warm_up_ns = 250 * CLOCK_MS };
+static const struct trial_timing timing = {
+	.min_samples = 10, .max_samples = 60, .rse = 0.004, .rests = true, .cap_ns = 4 * CLOCK_S, .warm_up_ns = 250 * CLOCK_MS
+};
 
 /* The fastest pipe that precision: permits. */
 static const char *pipe_of(const struct spec *spec)
@@ -42,8 +39,7 @@ static void add_shares(const struct profile_request *q, const struct ceilings *l
 	r->copy_share = r->bytes / seconds / ceiling_of(list, "copy");
 }
 
-static int keep(const struct evidence *to, const struct profile_request *q, const struct profile_result *r,
-		struct err *e)
+static int keep(const struct evidence *to, const struct profile_request *q, const struct profile_result *r, struct err *e)
 {
 	char *params = params_text(q->params);
 	const struct {
@@ -89,8 +85,8 @@ static int refuse_disturbed(const struct trial_times *times, struct err *e)
 				: 0;
 }
 
-static int measure(const struct reference_source *j, const struct profile_request *q, struct trial *t,
-		   struct profile_result *r, struct err *e)
+static int measure(const struct reference_source *j, const struct profile_request *q, struct trial *t, struct profile_result *r,
+		   struct err *e)
 {
 	struct trial_timing cold = timing, warm = timing;
 	warm.warm = true;
@@ -131,8 +127,8 @@ static int check_and_measure(const struct reference_source *j, const struct prof
 	return rc;
 }
 
-int profile_run(const struct eval *ev, const struct profile_request *q, struct db *db, int64_t checkpoint,
-		const char *job, struct profile_result *ret_result, struct err *e)
+int profile_run(const struct eval *ev, const struct profile_request *q, struct db *db, int64_t checkpoint, const char *job,
+		struct profile_result *ret_result, struct err *e)
 {
 	struct reference_source judge = { .ev = ev, .baseline = q->baseline, .facts = q->facts };
 	struct evidence to = { .db = db, .checkpoint = checkpoint, .facts = q->facts, .job = job };

@@ -21,8 +21,7 @@ struct profile_result {
 	struct trial_weighed energy;
 	struct library_baseline library; /* name NULL: the context names no library */
 	double flops, bytes;             /* of one execution; NAN undeclared */
-	const char
-		*pipe; /* the ceiling that precision permits: "f32", "tensor.f16", …; static; NULL: none is measured */
+	const char *pipe; /* the ceiling that precision permits: "f32", "tensor.f16", …; static; NULL: none is measured */
 	double pipe_share, copy_share;    /* of the ceilings, by the cold time, 0…1; NAN not known */
 	int64_t registers, shared, spill; /* -1 unknown */
 	struct external_metrics more;     /* of the user's evaluators */
@@ -30,8 +29,8 @@ struct profile_result {
 };
 
 /* Checks the configuration with a fresh seed first: -ERR_WRONG when its outputs are wrong. Figures become metrics of the checkpoint. */
-int profile_run(const struct eval *ev, const struct profile_request *request, struct db *db, int64_t checkpoint,
-		const char *job, struct profile_result *ret_result, struct err *e);
+int profile_run(const struct eval *ev, const struct profile_request *request, struct db *db, int64_t checkpoint, const char *job,
+		struct profile_result *ret_result, struct err *e);
 void profile_result_fini(struct profile_result *r);
 
 #endif

@@ -87,13 +87,13 @@ static void report(const struct tuner *u)
 	show_best(u, best);
 	show_duration(remaining(u, u->planned > r->tried ? u->planned - r->tried : 0), left);
 	eval_progress(u->ev, (double)r->tried, (double)u->planned,
-		      "tune %zu/%zu, best %s (not validated yet), %zu pruned, %zu failed, %s left", r->tried,
-		      u->planned, best, r->pruned, r->refused + r->wrong + r->broken, left);
+		      "tune %zu/%zu, best %s (not validated yet), %zu pruned, %zu failed, %s left", r->tried, u->planned, best,
+		      r->pruned, r->refused + r->wrong + r->broken, left);
 }
 
 /* One point: recorded, told to the search. */
-static int take_one(struct tuner *u, struct tune_compilers *compilers, struct tune_devices *devices,
-		    struct tune_tried *take_tried, struct err *e)
+static int take_one(struct tuner *u, struct tune_compilers *compilers, struct tune_devices *devices, struct tune_tried *take_tried,
+		    struct err *e)
 {
 	double value;
 	size_t point = take_tried->built->point;
@@ -126,7 +126,7 @@ static int take_batch(struct tuner *u, struct tune_compilers *compilers, struct 
 		return rc;
 	rc = store_end(u->to.db, rc, e);
 	if (rc == 0)
-		report(u); /* outside of the transaction: whoever is told may write, too */
+		report(u); /* outside of the transaction: the receiver may write, too */
 	if (rc == 0 && broken.code != ERR_NONE) {
 		*e = broken;
 		rc = -(int)broken.code;
@@ -242,11 +242,10 @@ static double floor_of(const struct tune_request *q, const struct params *size)
 	const struct facts *f = q->facts;
 	double peak = f->peak_f32, flops = spec_flops(spec, size);
 	if (spec->precision == SPEC_TENSOR)
-		peak = fmax(peak,
-			    strcmp(spec->precision_in, "f16") == 0 || strcmp(spec->precision_in, "bf16") == 0 ||
-					    strcmp(spec->precision_in, "f32") == 0 /* made of products of any type */
-				    ? f->peak_tensor_f16
-				    : f->peak_tensor_tf32);
+		peak = fmax(peak, strcmp(spec->precision_in, "f16") == 0 || strcmp(spec->precision_in, "bf16") == 0 ||
+						  strcmp(spec->precision_in, "f32") == 0 /* made of products of any type */
+					  ? f->peak_tensor_f16
+					  : f->peak_tensor_tf32);
 	else if (spec_roundoff(spec) > dtype_roundoff(DTYPE_F32))
 		peak *= 4; /* packed half arithmetic, at most twice per lane and per clock of fp32 on any part known to us */
 	return peak > 0 && isfinite(flops) ? flops / peak * 1e9 : 0;
@@ -356,9 +355,8 @@ static void announce(struct tuner *u, const char *strategy)
 	char duration[32], *size = params_text(u->q->size);
 	u->result.estimate_s = estimate(u, &from);
 	show_duration(u->result.estimate_s, duration);
-	eval_progress(u->ev, 0, (double)u->planned,
-		      "tune %s: %zu of %zu valid configurations, strategy %s, about %s (%s)", size, u->planned,
-		      u->result.space, strategy, duration, from);
+	eval_progress(u->ev, 0, (double)u->planned, "tune %s: %zu of %zu valid configurations, strategy %s, about %s (%s)", size,
+		      u->planned, u->result.space, strategy, duration, from);
 	free(size);
 }
 
@@ -410,12 +408,10 @@ static int make_spaces(struct tuner *u, struct err *e)
 	bool timed = q->seconds > 0 || q->device_seconds > 0;
 	int rc = 0;
 	if (q->also_count >= TUNE_SIZES)
-		return err_set(e, ERR_INPUT,
-			       "%zu input sizes at once; at most %d: name fewer (sizes), or tune them one by one",
+		return err_set(e, ERR_INPUT, "%zu input sizes at once; at most %d: name fewer (sizes), or tune them one by one",
 			       q->also_count + 1, TUNE_SIZES);
 	if (q->finalists > TUNE_TOP)
-		return err_set(e, ERR_INPUT, "%u finalists to validate and to time again; at most %d", q->finalists,
-			       TUNE_TOP);
+		return err_set(e, ERR_INPUT, "%u finalists to validate and to time again; at most %d", q->finalists, TUNE_TOP);
 	for (; rc == 0 && u->size_count < q->also_count + 1; u->size_count += rc == 0) {
 		const struct params *size = u->size_count ? q->also[u->size_count - 1] : q->size;
 		u->fastest_ns[u->size_count] = INFINITY;
@@ -444,22 +440,21 @@ static void tuner_fini(struct tuner *u)
 int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db, int64_t checkpoint, const char *job,
 	     struct tune_result *ret_result, struct err *e)
 {
-	struct tuner u = { .ev = ev,
-			   .q = q,
-			   .judge = { .ev = ev, .baseline = q->baseline, .facts = q->facts },
-			   .to = { .db = db, .checkpoint = checkpoint, .facts = q->facts, .job = job },
-			   .secrets = { .search = check_seed(),
-					.validation = check_seed(),
-					.library = { check_seed(), check_seed() } },
-			   .started = clock_now() };
+	struct tuner u = {
+		.ev = ev,
+		.q = q,
+		.judge = { .ev = ev, .baseline = q->baseline, .facts = q->facts },
+		.to = { .db = db, .checkpoint = checkpoint, .facts = q->facts, .job = job },
+		.secrets = { .search = check_seed(), .validation = check_seed(), .library = { check_seed(), check_seed() } },
+		.started = clock_now()
+	};
 	struct search *search = NULL;
 	const char *strategy = q->strategy ? q->strategy : "auto";
 	if (q->facts->emulated)
-		return err_set(
-			e, ERR_UNSUPPORTED,
-			"%s (%s) is emulated: it executes kernels and validates them, but has no times; tune on a "
-			"real device",
-			q->facts->id, q->facts->name);
+		return err_set(e, ERR_UNSUPPORTED,
+			       "%s (%s) is emulated: it executes kernels and validates them, but has no times; tune on a "
+			       "real device",
+			       q->facts->id, q->facts->name);
 	int rc = objective_new(q->objective, q->ctx, q->facts, &u.objective, e);
 	if (rc == 0)
 		rc = make_spaces(&u, e);

@@ -12,21 +12,20 @@ struct context;
 struct tune_request {
 	const struct context *ctx;      /* tuned */
 	const struct context *baseline; /* whose outputs are right */
-	const struct facts *
-		facts; /* devices; must run. Finalists are validated and timed again on the first that is not lost meanwhile */
+	const struct facts
+		*facts; /* devices; must run. Finalists are validated and timed again on the first that is not lost meanwhile */
 	size_t device_count;        /* all of one kind; 0: 1 */
 	const struct params *size;  /* one assignment of the inputs */
 	struct params *const *also; /* further ones: a configuration is judged at all of them together */
 	size_t also_count;          /* at most TUNE_SIZES - 1 */
-	bool worst; /* of several sizes the worst ratio to the first configuration counts; else the geometric mean */
+	bool worst;            /* of several sizes the worst ratio to the first configuration counts; else the geometric mean */
 	const char *objective; /* objective.h's words; NULL: time */
 	size_t budget;         /* configurations to try at most; 0: 128, or any number when there is another budget */
 	double seconds;        /* of work at most, waiting for the device not counted; 0: any */
 	double device_seconds; /* of checking and timing at most; 0: any */
 	const char *strategy;  /* search.h's names; NULL: "auto" */
 	uint64_t seed;         /* of the search */
-	struct params *const
-		*prefer; /* tried first, projected into the space (a parent's winners); at most half of the budget */
+	struct params *const *prefer; /* tried first, projected into the space (a parent's winners); at most half of the budget */
 	size_t prefer_count;
 	unsigned finalists; /* validated and timed again at the end, at most TUNE_TOP; 0: 3 */
 	bool warm;          /* time with warm caches */
@@ -78,8 +77,8 @@ struct tune_result {
  * made until then stay recorded. -ERR_CANCELLED sets *ret_result too: the fastest as the search saw them (validation 0). An interrupted run
  * of the same job, checkpoint and settings is resumed, and what it has measured is not measured again; a run that had ended is the answer.
  * Others who want the device get their turn every second or so. */
-int tune_run(const struct eval *ev, const struct tune_request *request, struct db *db, int64_t checkpoint,
-	     const char *job, struct tune_result *ret_result, struct err *e);
+int tune_run(const struct eval *ev, const struct tune_request *request, struct db *db, int64_t checkpoint, const char *job,
+	     struct tune_result *ret_result, struct err *e);
 void tune_result_fini(struct tune_result *r);
 
 #endif

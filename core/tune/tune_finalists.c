@@ -14,12 +14,9 @@
 enum { FINALISTS = 3, WINNER_SAMPLES = 4 };
 
 /* A quoted figure has at least ten samples and stops when it is sure. */
-static const struct trial_timing quoting = { .min_samples = 10,
-					     .max_samples = 60,
-					     .rse = 0.004,
-					     .rests = true,
-					     .cap_ns = 4 * CLOCK_S,
-					     .warm_up_ns = 250 * CLOCK_MS };
+static const struct trial_timing quoting = {
+	.min_samples = 10, .max_samples = 60, .rse = 0.004, .rests = true, .cap_ns = 4 * CLOCK_S, .warm_up_ns = 250 * CLOCK_MS
+};
 #define WEIGH_NS CLOCK_S
 
 /* --- which of those that the search cannot tell apart --------------------------------------------------------------------------- */
@@ -42,9 +39,7 @@ static bool is_its_own(enum err_code code)
 static int refuse(struct tuner *u, const struct params *params, const struct variant *v, enum measurement_status status,
 		  const char *why, struct err *e)
 {
-	struct tune_row row = {
-		.facts = u->q->facts, .params = params, .variant = v, .status = status, .message = why
-	};
+	struct tune_row row = { .facts = u->q->facts, .params = params, .variant = v, .status = status, .message = why };
 	return tune_record_out(u, &row, e);
 }
 
@@ -52,8 +47,7 @@ static int refuse(struct tuner *u, const struct params *params, const struct var
 static int build(struct tuner *u, struct finalist *f, struct err *e)
 {
 	struct err why = ERR_INIT;
-	if (f->variant.plan || f->out ||
-	    variant_build(u->ev, u->q->ctx, f->params, u->q->facts, &f->variant, &why) == 0)
+	if (f->variant.plan || f->out || variant_build(u->ev, u->q->ctx, f->params, u->q->facts, &f->variant, &why) == 0)
 		return 0;
 	f->out = is_its_own(why.code);
 	if (f->out)
@@ -169,13 +163,11 @@ static int validate(struct tuner *u, struct finalist *f, bool *ret_good, struct 
 	for (size_t i = 1; i < n; i++)
 		deep[i] = u->q->also[i - 1];
 	for (size_t i = 0; i < n; i++)
-		later[i] = (struct reference_values){ .size = deep[i],
-						      .seed = f->seeds[i] = check_seed(),
-						      .values = PLAN_DECLARED };
+		later[i] =
+			(struct reference_values){ .size = deep[i], .seed = f->seeds[i] = check_seed(), .values = PLAN_DECLARED };
 	for (size_t i = 0; context_spec(u->q->ctx)->gemm && i < MEM_COUNT(u->secrets.library); i++)
-		later[n++] = (struct reference_values){ .size = u->q->size,
-							.seed = u->secrets.library[i],
-							.values = PLAN_DECLARED };
+		later[n++] =
+			(struct reference_values){ .size = u->q->size, .seed = u->secrets.library[i], .values = PLAN_DECLARED };
 	struct validate_request q = { .ctx = u->q->ctx,
 				      .baseline = u->q->baseline,
 				      .facts = u->q->facts,
@@ -240,8 +232,7 @@ static int check_and_time(struct tuner *u, const struct variant *v, uint64_t see
 }
 
 /* Times a finalist again at one size, and records what came of it. Where its worker was killed from outside, a fresh one tries anew. */
-static int time_again_at(struct tuner *u, const struct variant *v, size_t size, uint64_t seed, struct again *a,
-			 struct err *e)
+static int time_again_at(struct tuner *u, const struct variant *v, size_t size, uint64_t seed, struct again *a, struct err *e)
 {
 	struct err why;
 	struct check c;
@@ -293,8 +284,7 @@ static int time_again_at(struct tuner *u, const struct variant *v, size_t size, 
 		rc = refuse(u, v->params, v, MEASUREMENT_DISTURBED, text, e);
 		free(text);
 	} else if (a->times.median < u->floor_ns[size]) {
-		rc = refuse(u, v->params, v, MEASUREMENT_IMPOSSIBLE, "faster than the hardware can be: work is missing",
-			    e);
+		rc = refuse(u, v->params, v, MEASUREMENT_IMPOSSIBLE, "faster than the hardware can be: work is missing", e);
 	} else {
 		rc = tune_record_metric(u, u->q->facts, v->params, "energy", joules, "J", e);
 		if (rc == 0)

@@ -180,13 +180,13 @@ static void weigh(struct trial *trial, const struct tune_tried *t, struct tune_j
 		return;
 	j->joules = weighed.joules;
 	if (!isfinite(weighed.joules))
-		err_set(&j->why, ERR_UNSUPPORTED, "the objective needs energy, and %s does not measure it: %s",
-			t->facts->id, weighed.note);
+		err_set(&j->why, ERR_UNSUPPORTED, "the objective needs energy, and %s does not measure it: %s", t->facts->id,
+			weighed.note);
 	free(weighed.note);
 }
 
-static void check_and_time_once(const struct tune_try *c, struct pool_worker *worker, double best_ns,
-				struct tune_tried *t, struct tune_judged *j)
+static void check_and_time_once(const struct tune_try *c, struct pool_worker *worker, double best_ns, struct tune_tried *t,
+				struct tune_judged *j)
 {
 	struct reference_source judge = { .ev = c->ev, .baseline = c->q->baseline, .facts = t->facts };
 	struct trial trial;
@@ -208,9 +208,7 @@ static void check_and_time(const struct tune_try *c, struct pool_worker *worker,
 {
 	for (unsigned tries = 0;;) {
 		check_and_time_once(c, worker, best_ns, t, j);
-		enum err_code code = t->broken.code != ERR_NONE ? t->broken.code
-				     : j->checked               ? j->check.code
-								: ERR_NONE;
+		enum err_code code = t->broken.code != ERR_NONE ? t->broken.code : j->checked ? j->check.code : ERR_NONE;
 		const char *why = t->broken.code != ERR_NONE ? t->broken.text : j->checked ? j->check.reason : NULL;
 		if (code == ERR_NONE) {
 			code = j->why.code;
@@ -322,8 +320,8 @@ static bool is_lost(struct device_lane *l, const struct tune_tried *t, struct er
 	if (t->count == 0 || t->built->why.code != ERR_NONE || t->broken.code != ERR_NONE)
 		return false;
 	const struct tune_judged *last = &t->at[t->count - 1];
-	bool broke = last->checked &&
-		     (last->check.code == ERR_CRASH || last->check.code == ERR_TIMEOUT || last->check.code == ERR_IO);
+	bool broke =
+		last->checked && (last->check.code == ERR_CRASH || last->check.code == ERR_TIMEOUT || last->check.code == ERR_IO);
 	if (last->why.code == ERR_NONE && !broke)
 		return false;
 	for (int i = l->devices->config.count < 2 ? PINGS_ALONE : 1; i > 0; i--) {

@@ -32,8 +32,7 @@ struct tune_compilers_config {
 };
 
 /* Starts one lane per compile worker; all that config points to is borrowed until tune_compilers_free. */
-int tune_compilers_new(const struct tune_compilers_config *config, struct tune_compilers **ret_compilers,
-		       struct err *e);
+int tune_compilers_new(const struct tune_compilers_config *config, struct tune_compilers **ret_compilers, struct err *e);
 /* No new points: no device gets one from now on. */
 void tune_compilers_stop(struct tune_compilers *c);
 /* The result of a point: nanoseconds, INFINITY for one that is out. Every point that was taken must be told. */
@@ -92,8 +91,8 @@ struct tune_devices_config {
 	struct tune_compilers *compilers;
 	const struct facts *facts; /* the devices, at least one; of one kind, since each point is built once */
 	size_t count;
-	struct pool_worker **
-		first; /* the lease of the first (the others are leased here): given back and taken again between turns, so
+	struct pool_worker *
+		*first;  /* the lease of the first (the others are leased here): given back and taken again between turns, so
 	                                 * NULL at the end when that was cut short */
 	int64_t turn_ns; /* after so long, whoever waits for a device gets it */
 };

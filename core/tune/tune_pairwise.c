@@ -144,8 +144,8 @@ static int compare_with_first(struct tuner *u, size_t i, size_t *ret_next, struc
 	bool built = s[0].finalist && s[1].finalist && s[0].finalist->variant.plan && s[1].finalist->variant.plan;
 	int rc = 0;
 	if (built) {
-		eval_progress(u->ev, (double)result->tried, (double)u->planned,
-			      "timing finalist %zu and the first in pairs", i + 1);
+		eval_progress(u->ev, (double)result->tried, (double)u->planned, "timing finalist %zu and the first in pairs",
+			      i + 1);
 		rc = time_pair(u, s, e);
 	}
 	if (s[1].out) {

@@ -125,8 +125,8 @@ double tune_over_sizes(struct tuner *u, const double *values)
 	return u->q->worst ? worst * u->reference[0] : exp(sum / (double)u->size_count);
 }
 
-int tune_value(const struct tuner *u, const struct params *params, const struct variant *variant,
-	       const struct trial_times *times, double joules, double *ret_value, struct err *e)
+int tune_value(const struct tuner *u, const struct params *params, const struct variant *variant, const struct trial_times *times,
+	       double joules, double *ret_value, struct err *e)
 {
 	struct objective_metrics m = { .params = params, .time_ns = times->median, .joules = joules };
 	variant_resources(variant, &m.registers, &m.shared, &m.spill);
@@ -138,8 +138,8 @@ bool tune_plain(const struct tuner *u)
 	return objective_is_time(u->objective) && u->size_count == 1;
 }
 
-int tune_record_metric(struct tuner *u, const struct facts *facts, const struct params *params, const char *name,
-		       double value, const char *unit, struct err *e)
+int tune_record_metric(struct tuner *u, const struct facts *facts, const struct params *params, const char *name, double value,
+		       const char *unit, struct err *e)
 {
 	char *text = params_text(params);
 	struct metric m = { .checkpoint = u->to.checkpoint,
@@ -155,8 +155,7 @@ int tune_record_metric(struct tuner *u, const struct facts *facts, const struct 
 	return rc < 0 ? rc : 0;
 }
 
-void tune_offer_finalist(struct tuner *u, struct params **params, struct variant *variant, double value,
-			 double median_ns)
+void tune_offer_finalist(struct tuner *u, struct params **params, struct variant *variant, double value, double median_ns)
 {
 	size_t at = u->finalist_count;
 	while (at > 0 && value < u->finalists[at - 1].value)
@@ -169,8 +168,7 @@ void tune_offer_finalist(struct tuner *u, struct params **params, struct variant
 		u->finalist_count--;
 	}
 	memmove(&u->finalists[at + 1], &u->finalists[at], (u->finalist_count - at) * sizeof u->finalists[0]);
-	u->finalists[at] =
-		(struct finalist){ .params = *params, .variant = *variant, .value = value, .median_ns = median_ns };
+	u->finalists[at] = (struct finalist){ .params = *params, .variant = *variant, .value = value, .median_ns = median_ns };
 	u->finalist_count++;
 	*params = NULL;
 	*variant = (struct variant){ 0 };
@@ -234,15 +232,13 @@ int tune_conclude(struct tuner *u, struct tune_tried *t, double *ret_value, stru
 	u->result.timed++;
 	/* Given up before all sizes were looked at: slow, as far as is known; its ratio there stands for the others. */
 	if (t->count < u->size_count)
-		*ret_value = u->finalist_count
-				     ? u->finalists[0].value * last->times.median / u->fastest_ns[t->count - 1]
-				     : INFINITY;
+		*ret_value =
+			u->finalist_count ? u->finalists[0].value * last->times.median / u->fastest_ns[t->count - 1] : INFINITY;
 	else
 		*ret_value = tune_over_sizes(u, values);
 	/* The value over all sizes is not a column of a measurement: a resumed tune reads it from here. */
 	if (!tune_plain(u))
-		rc = tune_record_metric(u, t->facts, t->built->params, "objective", *ret_value,
-					objective_unit(u->objective), e);
+		rc = tune_record_metric(u, t->facts, t->built->params, "objective", *ret_value, objective_unit(u->objective), e);
 	if (rc < 0 || last->times.hopeless)
 		return rc;
 	if (u->finalist_count == 0 || *ret_value < u->finalists[0].value)

@@ -11,17 +11,15 @@
 #include "core/record/metric.h"
 
 /* What a row says of its point; NAN: nothing that lasts (cancelled, disturbed, an error of this machine), so it is tried again. */
-static double known_value(const struct tuner *u, const struct measurement *m, const struct metric_list *values,
-			  const char *job)
+static double known_value(const struct tuner *u, const struct measurement *m, const struct metric_list *values, const char *job)
 {
 	switch (m->status) {
 	case MEASUREMENT_OK:
 		if (tune_plain(u))
 			return m->median_ns;
 		for (size_t i = 0; i < values->count; i++)
-			if (strcmp(values->at[i].name, "objective") == 0 &&
-			    strcmp(values->at[i].params, m->params) == 0 && values->at[i].job && job &&
-			    strcmp(values->at[i].job, job) == 0)
+			if (strcmp(values->at[i].name, "objective") == 0 && strcmp(values->at[i].params, m->params) == 0 &&
+			    values->at[i].job && job && strcmp(values->at[i].job, job) == 0)
 				return values->at[i].value;
 		return NAN;
 	case MEASUREMENT_PRUNED:
@@ -86,9 +84,9 @@ static void take_again(struct tuner *u, const struct measurement *m)
 	}
 }
 
-/* job: the one that the rows belong to. */
-static void tell_rows(struct tuner *u, const struct measurement_list *rows, const struct metric_list *values,
-		      const char *job, struct search *search)
+/* job: the rows' own. */
+static void tell_rows(struct tuner *u, const struct measurement_list *rows, const struct metric_list *values, const char *job,
+		      struct search *search)
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct measurement *m = &rows->at[i];
@@ -160,17 +158,14 @@ static void take_library(struct tuner *u)
 	r->library = (struct tune_library){ .ratio = NAN, .low = NAN, .high = NAN };
 	for (size_t i = 0; i < r->top_count && !found; i++) {
 		char *params = params_text(r->top[i].params);
-		found = comparison_library(u->to.db, u->to.checkpoint, u->q->facts->uuid, params, !u->q->warm, &c,
-					   &ignored) == 0;
+		found = comparison_library(u->to.db, u->to.checkpoint, u->q->facts->uuid, params, !u->q->warm, &c, &ignored) == 0;
 		free(params);
 		if (!found)
 			continue;
 		struct tune_top winner = r->top[i];
 		memmove(&r->top[1], &r->top[0], i * sizeof r->top[0]);
 		r->top[0] = winner;
-		r->library = (struct tune_library){
-			.name = mem_str(c.library), .ratio = c.ratio, .low = c.low, .high = c.high
-		};
+		r->library = (struct tune_library){ .name = mem_str(c.library), .ratio = c.ratio, .low = c.low, .high = c.high };
 		comparison_fini(&c);
 	}
 }
@@ -219,8 +214,7 @@ static bool is_ours(const struct tuner *u, const struct measurement_run *r, cons
 
 static bool is_answer(const struct tuner *u, const struct measurement_run *r, const char *settings)
 {
-	return r->ended_ms && tune_plain(u) &&
-	       (is_ours(u, r, settings) || (u->q->resume && same_question(r->settings, settings)));
+	return r->ended_ms && tune_plain(u) && (is_ours(u, r, settings) || (u->q->resume && same_question(r->settings, settings)));
 }
 
 static bool is_begun(const struct tuner *u, const struct measurement_run *r, const char *settings)

@@ -17,12 +17,12 @@ enum { TUNE_POISON = 0xFF, TUNE_FINALISTS = 16 };
 
 /* One of the fastest while the tune runs. */
 struct finalist {
-	struct params *params;  /* at the first size */
-	struct variant variant; /* empty when it was taken over from an interrupted run: built when it is needed */
-	bool out;               /* it could not be built then: recorded */
-	double value;           /* of the objective, as the search saw it; later as tune_finalists.c timed it again */
-	double median_ns;       /* likewise, at the first size */
-	double again_ns;        /* timed again, in another way than the search does (caches); 0: not */
+	struct params *params;      /* at the first size */
+	struct variant variant;     /* empty when it was taken over from an interrupted run: built when it is needed */
+	bool out;                   /* it could not be built then: recorded */
+	double value;               /* of the objective, as the search saw it; later as tune_finalists.c timed it again */
+	double median_ns;           /* likewise, at the first size */
+	double again_ns;            /* timed again, in another way than the search does (caches); 0: not */
 	uint64_t seeds[TUNE_SIZES]; /* secret, of the values at each size when it is timed again */
 };
 
@@ -36,8 +36,7 @@ struct tuner_secrets {
 struct tuner {
 	const struct eval *ev;
 	const struct tune_request *q;
-	struct tune_request
-		left; /* what q points to when its first device was lost: the same for the first of the others */
+	struct tune_request left;      /* what q points to when its first device was lost: the same for the first of the others */
 	struct reference_source judge; /* of q's first device */
 	struct evidence to;            /* likewise */
 	struct pool_worker *device;    /* leased; NULL while validation leases it */
@@ -47,8 +46,7 @@ struct tuner {
 	struct objective *objective;
 	struct tunespace *spaces[TUNE_SIZES]; /* of each size; the first is searched */
 	size_t size_count;
-	double reference
-		[TUNE_SIZES]; /* the objective of the first configuration that was timed at all sizes; 0: none yet */
+	double reference[TUNE_SIZES];  /* the objective of the first configuration that was timed at all sizes; 0: none yet */
 	double fastest_ns[TUNE_SIZES]; /* of the best configuration so far; INFINITY: none */
 	double floor_ns[TUNE_SIZES];   /* faster than this is impossible at each size; 0 unknown */
 	size_t planned;                /* configurations */
@@ -59,7 +57,7 @@ struct tuner {
 
 /* --- tune.c --- */
 
-/* Leases the device into u->device, which is NULL. Waiting for it is no work: what a tune costs is counted without. */
+/* Leases the device into u->device, which is NULL. The time that a tune takes is counted without this wait. */
 int tune_take_device(struct tuner *u, struct err *e);
 
 /* --- tune_record.c --- */
@@ -83,22 +81,21 @@ void tune_record_count(struct tune_result *r, enum measurement_status status);
 /* Adds an example of what failed, while there is room. */
 void tune_record_why(struct tuner *u, const struct params *params, const char *message);
 /* A metric's row; nothing for NAN. */
-int tune_record_metric(struct tuner *u, const struct facts *facts, const struct params *params, const char *name,
-		       double value, const char *unit, struct err *e);
+int tune_record_metric(struct tuner *u, const struct facts *facts, const struct params *params, const char *name, double value,
+		       const char *unit, struct err *e);
 /* What all sizes together make of a configuration: values[] of the objective, size_count of them. The first call fixes the reference
  * of all ratios. */
 double tune_over_sizes(struct tuner *u, const double *values);
 /* The objective at one size. */
-int tune_value(const struct tuner *u, const struct params *params, const struct variant *variant,
-	       const struct trial_times *times, double joules, double *ret_value, struct err *e);
+int tune_value(const struct tuner *u, const struct params *params, const struct variant *variant, const struct trial_times *times,
+	       double joules, double *ret_value, struct err *e);
 /* The value is the median at the one size. */
 bool tune_plain(const struct tuner *u);
 /* Records what a device found. *ret_value is INFINITY when the configuration is out; negative only when the tune cannot go on. Finalists are
  * kept, which takes them out of t->built. */
 int tune_conclude(struct tuner *u, struct tune_tried *t, double *ret_value, struct err *e);
 /* Keeps a configuration when it is among the best so far: takes params and variant, and leaves them empty. */
-void tune_offer_finalist(struct tuner *u, struct params **params, struct variant *variant, double value,
-			 double median_ns);
+void tune_offer_finalist(struct tuner *u, struct params **params, struct variant *variant, double value, double median_ns);
 
 /* --- tune_resume.c --- */
 

@@ -17,12 +17,12 @@
 #include "base/mem.h"
 
 enum { FILE_BYTES_MAX = 256 << 20 };
-#define LOOK_NS (100 * CLOCK_MS) /* how often who waits for another looks whether it is cancelled */
+#define LOOK_NS (100 * CLOCK_MS) /* how often a waiter looks whether it is cancelled */
 #define KEEP 0.9                 /* of the bound, after the oldest were dropped */
 
 struct binaries {
 	struct lock lock;      /* guards the figures, the dropping and what is being made */
-	struct lock_bell bell; /* something is not being made any more */
+	struct lock_bell bell; /* something is no longer being made */
 	struct hash *making;   /* keys of what is being made */
 	size_t making_count;
 	char *folder;
@@ -31,7 +31,7 @@ struct binaries {
 	uint64_t next; /* number of the next temporary file */
 };
 
-/* A file while the oldest are looked for. */
+/* A file, while the oldest are searched for. */
 struct kept {
 	char name[HASH_SIZE];
 	struct timespec used;
@@ -65,7 +65,7 @@ static int oldest_first(const void *a, const void *b)
 	return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* Counts what is there, and drops the oldest when that is too much. The folder is read again each time: others write there too. */
+/* Counts the files, and drops the oldest when there are too many bytes. The folder is read again each time: others write there too. */
 static void tidy_locked(struct binaries *b)
 {
 	size_t count;
@@ -135,8 +135,7 @@ static bool read_whole(int fd, struct buf *out)
 	char hash[HASH_HEX];
 	struct stat st;
 	size_t before = out->len;
-	if (fstat(fd, &st) != 0 || st.st_size < HASH_HEX || st.st_size > FILE_BYTES_MAX ||
-	    read(fd, hash, HASH_HEX) != HASH_HEX)
+	if (fstat(fd, &st) != 0 || st.st_size < HASH_HEX || st.st_size > FILE_BYTES_MAX || read(fd, hash, HASH_HEX) != HASH_HEX)
 		return false;
 	size_t want = (size_t)st.st_size - HASH_HEX, got = 0;
 	char *room = buf_room(out, want);
@@ -179,8 +178,7 @@ static size_t find_making_locked(const struct binaries *b, const struct hash *ke
 	return i;
 }
 
-int binaries_claim(struct binaries *b, const struct hash *key, const struct cancel *cancel, struct buf *out,
-		   struct err *e)
+int binaries_claim(struct binaries *b, const struct hash *key, const struct cancel *cancel, struct buf *out, struct err *e)
 {
 	int rc = 0;
 	if (b == NULL)

@@ -1,10 +1,9 @@
-/* binaries: what compilers answered, kept in a folder by the hash of what they were asked, so that a repeated tune compiles nothing. The
- * key holds everything that the answer depends on: source, parameters, options, architecture, the plan's form (plan_form), compiler and
- * peakd's version; also refusals are kept. Bounded in size: what was not used for longest goes first. Used by variant.c; the daemon makes
- * one.
+/* binaries: a folder of compilers' answers by the hash of their requests, so that a repeated tune compiles nothing. The key covers all that
+ * the answer depends on: source, parameters, options, architecture, the plan's form (plan_form), compiler and peakd's version. Refusals
+ * are kept, too. Bounded in size: the least recently used goes first. Used by variant.c; the daemon makes one.
  *
- * A file is its own hash in front of its content, written beside and renamed, so that one that was cut off or damaged is not taken, and
- * several daemons may share a folder. Workers cannot write there (sandbox.h). */
+ * A file has the hash of its content in front, and is written beside and renamed. So a damaged file is not used, and several daemons may
+ * share a folder. Workers cannot write there (sandbox.h). */
 #ifndef PEAKD_CORE_WORKERS_BINARIES_H
 #define PEAKD_CORE_WORKERS_BINARIES_H
 
@@ -24,15 +23,14 @@ struct binaries_stats {
 /* The folder is made when missing, for its owner alone. NULL when it cannot be used (read-only home, full disk): then nothing is kept. */
 struct binaries *binaries_new(const char *folder, uint64_t max_bytes);
 void binaries_free(struct binaries *take_binaries);
-/* 1 with the bytes appended to out, 0 when there is nothing whole under that key. `b` may be NULL. */
+/* 1 with the bytes appended to out, 0 when no intact file has that key. `b` may be NULL. */
 int binaries_get(struct binaries *b, const struct hash *key, struct buf *out);
-/* The same for somebody who will make what is missing: waits while another thread of this process makes it. After 0 nobody else makes it
- * until binaries_leave. Else 1, or -ERR_CANCELLED. */
-int binaries_claim(struct binaries *b, const struct hash *key, const struct cancel *cancel, struct buf *out,
-		   struct err *e);
+/* The same for a caller that will make what is missing: waits while another thread of this process makes it. After 0 the caller alone makes
+ * it, until binaries_leave. Else 1, or -ERR_CANCELLED. */
+int binaries_claim(struct binaries *b, const struct hash *key, const struct cancel *cancel, struct buf *out, struct err *e);
 /* Made (and put), or failed. `b` may be NULL. */
 void binaries_leave(struct binaries *b, const struct hash *key);
-/* Keeps bytes; trouble (a full disk) means that they are not kept. `b` may be NULL. */
+/* Keeps bytes; on trouble (a full disk) they are not kept. `b` may be NULL. */
 void binaries_put(struct binaries *b, const struct hash *key, const void *bytes, size_t n);
 struct binaries_stats binaries_stats(struct binaries *b);
 

@@ -15,7 +15,7 @@ enum { CHILD_WORDS_MAX = 400 };
 int child_start(char *const *argv, int in, int out, int complaints, pid_t *ret_pid);
 /* True when the process has ended. It is not reaped, so its number and its group's number still belong to it. */
 bool child_has_ended(pid_t pid);
-/* Kills the process and everything left in its group, then reaps it, in that order: a group whose leader was reaped may be a stranger's.
+/* Kills the process and everything left in its group, then reaps it, in that order: the number of a reaped process and its group may belong to another.
  * Returns the wait status: of the process's own end where it had ended before. */
 int child_end(pid_t pid);
 /* Closes *fd if it is open and sets it to -1. */

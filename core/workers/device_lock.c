@@ -23,9 +23,7 @@ enum {
  * share their UUID, so there the text counts. */
 static void name_device(const struct facts *f, char name[FACTS_TEXT])
 {
-	const char *from = strncmp(f->uuid, "GPU-", 4) == 0      ? f->uuid + 4
-			   : strncmp(f->uuid, "vulkan-", 7) == 0 ? f->uuid + 7
-								 : "";
+	const char *from = strncmp(f->uuid, "GPU-", 4) == 0 ? f->uuid + 4 : strncmp(f->uuid, "vulkan-", 7) == 0 ? f->uuid + 7 : "";
 	size_t n = 0;
 	for (; *from && n < UUID_DIGITS && (isxdigit((unsigned char)*from) || *from == '-'); from++)
 		if (*from != '-')
@@ -40,12 +38,11 @@ int device_lock_name(const struct facts *device, const char *space, char ret_nam
 	char name[FACTS_TEXT];
 	bool shared = space == NULL || *space == '\0';
 	name_device(device, name);
-	int n = snprintf(ret_name, DEVICE_LOCK_NAME, "peakd-device-%s%s%s", name, shared ? "" : "@",
-			 shared ? "" : space);
+	int n = snprintf(ret_name, DEVICE_LOCK_NAME, "peakd-device-%s%s%s", name, shared ? "" : "@", shared ? "" : space);
 	/* sun_path has one byte for the leading NUL, and ".next" must fit behind the name. */
 	if (n + (int)sizeof ".next" >= DEVICE_LOCK_NAME)
-		return err_set(e, ERR_INPUT, "cannot lock %s: the name of its lock, %s…, is longer than %d bytes",
-			       device->id, ret_name, DEVICE_LOCK_NAME - (int)sizeof ".next");
+		return err_set(e, ERR_INPUT, "cannot lock %s: the name of its lock, %s…, is longer than %d bytes", device->id,
+			       ret_name, DEVICE_LOCK_NAME - (int)sizeof ".next");
 	return 0;
 }
 
@@ -57,7 +54,7 @@ static socklen_t make_address(const char *name, struct sockaddr_un *ret_address)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
 }
 
-/* The socket that holds the name; -1 with errno, EADDRINUSE when somebody else has it. */
+/* The socket that holds the name; -1 with errno, EADDRINUSE when another process has it. */
 static int try_name(const char *name)
 {
 	struct sockaddr_un address;
@@ -81,15 +78,14 @@ static pid_t find_holder(const char *name)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return 0;
-	if (connect(fd, (struct sockaddr *)&address, len) != 0 ||
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &holder, &size) != 0)
+	if (connect(fd, (struct sockaddr *)&address, len) != 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &holder, &size) != 0)
 		holder.pid = 0;
 	close(fd);
 	return holder.pid;
 }
 
-static int wait_for(const char *name, const char *holder_of, const struct device_lock_waiter *w, unsigned *io_looks,
-		    int *ret_fd, struct err *e)
+static int wait_for(const char *name, const char *holder_of, const struct device_lock_waiter *w, unsigned *io_looks, int *ret_fd,
+		    struct err *e)
 {
 	int rc = 0;
 	while (rc == 0 && (*ret_fd = try_name(name)) < 0) {

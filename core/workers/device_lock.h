@@ -15,9 +15,8 @@ enum { DEVICE_LOCK_NAME = 108 };
 /* Whoever waits for a lock. */
 struct device_lock_waiter {
 	int (*check)(void *arg, struct err *e); /* negative: the wait is over, with this error */
-	void (*waiting)(
-		void *arg,
-		const char *who); /* told once: "process 4711", or "another process" in another process name space */
+	void (*waiting)(void *arg,
+			const char *who); /* told once: "process 4711", or "another process" in another process name space */
 	void *arg;
 };
 

@@ -1,4 +1,4 @@
-/* eval: progress for whoever waits; see eval.h. */
+/* eval: progress and leases; see eval.h. */
 #include "core/workers/eval.h"
 
 #include <stdarg.h>
@@ -32,16 +32,16 @@ static struct pool_wish wish_of(const struct eval *ev)
 				   .leased_ns = ev->spent ? &ev->spent->leased_ns : NULL };
 }
 
-int eval_take_device(const struct eval *ev, const struct facts *facts, const char *const *launcher,
-		     struct pool_worker **ret_worker, struct err *e)
+int eval_take_device(const struct eval *ev, const struct facts *facts, const char *const *launcher, struct pool_worker **ret_worker,
+		     struct err *e)
 {
 	struct pool_wish wish = wish_of(ev);
 	wish.launcher = launcher;
 	return pool_take_device(ev->pool, facts, &wish, ret_worker, e);
 }
 
-int eval_await_device(const struct eval *ev, const struct facts *facts, const struct cancel *over,
-		      struct pool_worker **ret_worker, struct err *e)
+int eval_await_device(const struct eval *ev, const struct facts *facts, const struct cancel *over, struct pool_worker **ret_worker,
+		      struct err *e)
 {
 	struct pool_wish wish = wish_of(ev);
 	wish.over = over;

@@ -76,9 +76,7 @@ static unsigned count_cpus(void)
 
 static void worker_init(struct pool_worker *w, struct pool *pool, enum role role, struct device *device)
 {
-	*w = (struct pool_worker){
-		.pool = pool, .role = role, .device = device, .process = PROCESS_INIT, .interrupt_fd = -1
-	};
+	*w = (struct pool_worker){ .pool = pool, .role = role, .device = device, .process = PROCESS_INIT, .interrupt_fd = -1 };
 }
 
 struct pool *pool_new(const struct pool_config *config)
@@ -146,7 +144,7 @@ unsigned pool_compile_width(const struct pool *pool)
 
 /* --- calls ---------------------------------------------------------------------------------------------------------------- */
 
-/* One step with a look at the flag: whoever cancels sets the flag first and then looks for busy workers, so no call begins unseen between
+/* One step with a look at the flag: the canceller sets the flag first and then looks for busy workers, so no call begins unseen between
  * the two. */
 static int begin_call(struct pool_worker *w, struct err *e)
 {
@@ -300,8 +298,7 @@ void pool_quiet_end(struct pool_worker *worker)
 	lock_release(&pool->lock);
 }
 
-int pool_request(struct pool_worker *w, const struct pool_request *request, uint8_t **ret_body, size_t *ret_len,
-		 struct err *e)
+int pool_request(struct pool_worker *w, const struct pool_request *request, uint8_t **ret_body, size_t *ret_len, struct err *e)
 {
 	bool compiles = request->type == WIRE_COMPILE;
 	int rc = compiles ? compile_begin(w->pool, w->cancel, e) : cancel_check(w->cancel, e);
@@ -315,11 +312,11 @@ int pool_request(struct pool_worker *w, const struct pool_request *request, uint
 	return rc;
 }
 
-int pool_call(struct pool_worker *w, enum wire_type type, const struct buf *body, int64_t timeout_ns,
-	      uint8_t **ret_body, size_t *ret_len, struct err *e)
+int pool_call(struct pool_worker *w, enum wire_type type, const struct buf *body, int64_t timeout_ns, uint8_t **ret_body,
+	      size_t *ret_len, struct err *e)
 {
-	return pool_request(w, &(struct pool_request){ .type = type, .body = body, .timeout_ns = timeout_ns }, ret_body,
-			    ret_len, e);
+	return pool_request(w, &(struct pool_request){ .type = type, .body = body, .timeout_ns = timeout_ns }, ret_body, ret_len,
+			    e);
 }
 
 bool pool_is_alive(const struct pool_worker *worker)
@@ -491,8 +488,8 @@ static void set_launcher(struct pool_worker *w, const char *const *launcher)
 	w->launcher = launcher;
 }
 
-int pool_take_device(struct pool *pool, const struct facts *facts, const struct pool_wish *wish,
-		     struct pool_worker **ret_worker, struct err *e)
+int pool_take_device(struct pool *pool, const struct facts *facts, const struct pool_wish *wish, struct pool_worker **ret_worker,
+		     struct err *e)
 {
 	static const struct pool_wish nothing = { .cancel = NULL };
 	if (wish == NULL)

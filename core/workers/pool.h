@@ -1,5 +1,5 @@
 /* pool: the daemon's worker processes: which exist, who leases them, how they die and come back. validate, tune and the devices tool lease
- * workers here; nobody else starts one.
+ * workers here, which starts all of them.
  *
  * A worker is one child (`peakd worker`, behind an optional launcher prefix) with a private wire on its descriptors 0 and 1. Whatever goes
  * wrong with a call (death, hang past its deadline, garbage) is an ordinary error of that call: the worker is killed and reaped, and the
@@ -20,7 +20,7 @@ struct pool_config {
 	const char *binary;          /* path of the peakd binary; NULL: this process's own (/proc/self/exe) */
 	const char *const *launcher; /* NULL-terminated words put before it ("srun", "-n1"); NULL or empty: none */
 	unsigned compile_workers;    /* at most this many at once; 0: one per CPU that may be used */
-	const char *lock_space; /* of device locks, for tests: NULL: $PEAKD_LOCK_SPACE, and without it the machine's */
+	const char *lock_space;      /* of device locks, for tests: NULL: $PEAKD_LOCK_SPACE, and without it the machine's */
 };
 
 struct pool;
@@ -68,15 +68,15 @@ struct pool_wish {
 	 * cannot tell which. NULL: nobody. */
 	void (*waiting)(void *arg, const char *line);
 	void *arg;
-	const char *const *
-		launcher; /* words in front of the device's worker, such as a sanitizer; outlive the lease. NULL: the pool's */
-	_Atomic int64_t *
-		leased_ns; /* the lease's end adds how long it lasted, without the waiting before it; outlives the lease. NULL */
+	const char *const
+		*launcher; /* words in front of the device's worker, such as a sanitizer; outlive the lease. NULL: the pool's */
+	_Atomic int64_t
+		*leased_ns; /* the lease's end adds how long it lasted, without the waiting before it; outlives the lease. NULL */
 };
 
 /* Waits until the device is free, here and on this machine; the worker has the device open. */
-int pool_take_device(struct pool *pool, const struct facts *device, const struct pool_wish *wish,
-		     struct pool_worker **ret_worker, struct err *e);
+int pool_take_device(struct pool *pool, const struct facts *device, const struct pool_wish *wish, struct pool_worker **ret_worker,
+		     struct err *e);
 /* The process beside a device worker that computes references: candidates and references never share one. Part of the same lease (do not
  * give it), started on first use. */
 struct pool_worker *pool_reference(struct pool_worker *worker);
@@ -99,8 +99,8 @@ struct pool_request {
 int pool_request(struct pool_worker *worker, const struct pool_request *request, uint8_t **ret_body, size_t *ret_len,
 		 struct err *e);
 /* The same without a tail. */
-int pool_call(struct pool_worker *worker, enum wire_type type, const struct buf *body, int64_t timeout_ns,
-	      uint8_t **ret_body, size_t *ret_len, struct err *e);
+int pool_call(struct pool_worker *worker, enum wire_type type, const struct buf *body, int64_t timeout_ns, uint8_t **ret_body,
+	      size_t *ret_len, struct err *e);
 /* The lease has a process; without one the next call starts one. */
 bool pool_is_alive(const struct pool_worker *worker);
 /* Counts the processes that this lease has gone through: changes when prepared runs are lost. */

@@ -191,9 +191,7 @@ static void add_fate(struct process *p, const atomic_bool *interrupted, struct e
 	}
 	int status = child_end(p->pid), code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 	/* Shells and launchers pass a signal on as 128 and its number. */
-	int signal = WIFSIGNALED(status)                         ? WTERMSIG(status)
-		     : code > 128 && is_from_outside(code - 128) ? code - 128
-								 : 0;
+	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : code > 128 && is_from_outside(code - 128) ? code - 128 : 0;
 	bool no_memory = signal == SIGKILL && count_oom_kills() > p->oom_kills;
 	p->pid = 0;
 	if (is_from_outside(signal))
@@ -227,9 +225,8 @@ static int expect_hello(struct process *p, const atomic_bool *interrupted, struc
 		return err_wrap(e, "worker did not start");
 	}
 	struct wire_in in = { .at = frame.body, .end = frame.body + frame.len };
-	rc = frame.type == WIRE_HELLO
-		     ? wire_hello_decode(&in, &hello, e)
-		     : err_set(e, ERR_NETWORK, "worker began with frame type %d, not hello", (int)frame.type);
+	rc = frame.type == WIRE_HELLO ? wire_hello_decode(&in, &hello, e)
+				      : err_set(e, ERR_NETWORK, "worker began with frame type %d, not hello", (int)frame.type);
 	free(frame.body);
 	if (rc == 0)
 		memcpy(p->lacks, hello.lacks, sizeof p->lacks);
@@ -264,8 +261,8 @@ int process_call(struct process *p, const struct process_request *r, uint8_t **r
 	if (rc == 0)
 		rc = wire_receive(p->wire, &frame, r->deadline, p->complaints, &p->said, e);
 	if (rc == 0 && (frame.id != id || (frame.type != r->type && frame.type != WIRE_FAILED)))
-		rc = err_set(e, ERR_NETWORK, "the worker answered request %u of type %d with frame %u of type %d", id,
-			     (int)r->type, frame.id, (int)frame.type);
+		rc = err_set(e, ERR_NETWORK, "the worker answered request %u of type %d with frame %u of type %d", id, (int)r->type,
+			     frame.id, (int)frame.type);
 	if (rc < 0) {
 		add_fate(p, r->interrupted, e);
 		add_last_words(p, e);

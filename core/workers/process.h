@@ -24,9 +24,9 @@ struct process {
 
 #define PROCESS_RETIRE_NS (10 * CLOCK_S) /* how long a tool around a worker may take to write down what it found */
 
-#define PROCESS_INIT                                                                                                   \
-	{                                                                                                              \
-		.pid = 0, .wire = -1, .complaints = -1, .last_id = 0, .lacks = "", .said = BUF_INIT                    \
+#define PROCESS_INIT                                                                                                               \
+	{                                                                                                                          \
+		.pid = 0, .wire = -1, .complaints = -1, .last_id = 0, .lacks = "", .said = BUF_INIT                                \
 	}
 
 /* One request: its body with perhaps megabytes behind it that are not copied (wire.h), and a monotonic deadline. */
@@ -53,9 +53,8 @@ int process_start(struct process *p, struct starter *starter, const char *const 
 /* Waits for its hello, which may take seconds behind a launcher. A failure ends the process. interrupted: as in a request. */
 int process_greet(struct process *p, const atomic_bool *interrupted, struct err *e);
 /* One request, one answer. Any failure but the worker's own WIRE_FAILED ends the process. -ERR_CRASH when the worker died of a fault of its
- * own, -ERR_IO when somebody else killed it (an administrator, the kernel for lack of memory). */
-int process_call(struct process *p, const struct process_request *request, uint8_t **ret_body, size_t *ret_len,
-		 struct err *e);
+ * own, -ERR_IO when it was killed from outside (by an administrator, or by the kernel for lack of memory). */
+int process_call(struct process *p, const struct process_request *request, uint8_t **ret_body, size_t *ret_len, struct err *e);
 /* Lets an idle process end by itself (it does when its wire closes), so that a tool around it can write its findings; kills it after
  * PROCESS_RETIRE_NS. Harmless without a process. */
 void process_retire(struct process *p);

@@ -72,14 +72,11 @@ static const char *buffer_name(const struct trial *t, uint32_t number)
 	return number <= t->variant->plan->buffer_count ? t->variant->plan->buffers[number - 1].name : "?";
 }
 
-int trial_execute(struct trial *t, const struct trial_input *input, int64_t timeout_ns, uint64_t *ret_device_ns,
-		  struct err *e)
+int trial_execute(struct trial *t, const struct trial_input *input, int64_t timeout_ns, uint64_t *ret_device_ns, struct err *e)
 {
-	struct wire_execute request = { .run = t->run,
-					.seed = input->seed,
-					.poison = input->poison,
-					.values = input->values,
-					.keep = input->keep };
+	struct wire_execute request = {
+		.run = t->run, .seed = input->seed, .poison = input->poison, .values = input->values, .keep = input->keep
+	};
 	struct wire_executed executed;
 	struct buf body = BUF_INIT;
 	uint8_t *answer;
@@ -148,8 +145,7 @@ int trial_product(struct trial *t, const struct plan_gemm *gemm, double toleranc
 	return rc;
 }
 
-int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_t **ret_bytes, size_t *ret_len,
-		 struct err *e)
+int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_t **ret_bytes, size_t *ret_len, struct err *e)
 {
 	struct buf body = BUF_INIT;
 	struct wire_output request = { .run = t->run, .output = k };
@@ -172,20 +168,15 @@ int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_
 	return 0;
 }
 
-int trial_compare(struct trial *t, uint32_t k, const struct trial_expected *want, struct wire_compared *ret_compared,
-		  struct err *e)
+int trial_compare(struct trial *t, uint32_t k, const struct trial_expected *want, struct wire_compared *ret_compared, struct err *e)
 {
-	struct wire_compare request_body = {
-		.run = t->run, .output = k, .tolerance = want->tolerance, .poison = want->poison
-	};
+	struct wire_compare request_body = { .run = t->run, .output = k, .tolerance = want->tolerance, .poison = want->poison };
 	snprintf(request_body.reference_hash, sizeof request_body.reference_hash, "%s", want->hash);
 	/* The hash first: the worker keeps references, and most often has this one. */
 	for (int with_bytes = 0; with_bytes < 2; with_bytes++) {
 		struct buf body = BUF_INIT;
 		struct wire_tail tail;
-		struct pool_request q = {
-			.type = WIRE_COMPARE, .body = &body, .tail = &tail, .timeout_ns = EVAL_COMPARE_NS
-		};
+		struct pool_request q = { .type = WIRE_COMPARE, .body = &body, .tail = &tail, .timeout_ns = EVAL_COMPARE_NS };
 		uint8_t *answer;
 		size_t len;
 		if (with_bytes) {
@@ -209,8 +200,8 @@ int trial_compare(struct trial *t, uint32_t k, const struct trial_expected *want
 /* --- timing ----------------------------------------------------------------------------------------------------------------- */
 
 /* A request during which nothing else keeps a CPU busy that the device shares. */
-static int call_quietly(struct trial *t, enum wire_type type, struct buf *take_body, int64_t timeout_ns,
-			uint8_t **ret_body, size_t *ret_len, struct err *e)
+static int call_quietly(struct trial *t, enum wire_type type, struct buf *take_body, int64_t timeout_ns, uint8_t **ret_body,
+			size_t *ret_len, struct err *e)
 {
 	int rc = pool_quiet_begin(t->worker, e);
 	if (rc < 0) {

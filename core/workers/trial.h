@@ -25,8 +25,7 @@ struct trial_input {
 	uint32_t keep; /* WIRE_KEEP_… */
 };
 /* Fills inputs from the seed, poisons the rest, runs once. -ERR_WRONG when an input was changed or a red zone was written to. */
-int trial_execute(struct trial *t, const struct trial_input *input, int64_t timeout_ns, uint64_t *ret_device_ns,
-		  struct err *e);
+int trial_execute(struct trial *t, const struct trial_input *input, int64_t timeout_ns, uint64_t *ret_device_ns, struct err *e);
 /* The first data race between threads of a block that the backend's interpreter finds on inputs from `seed`; *ret_finding (free()) is NULL
  * when there is none. -ERR_UNSUPPORTED where it cannot judge. */
 int trial_races(struct trial *t, uint64_t seed, char **ret_finding, struct err *e);
@@ -35,8 +34,7 @@ int trial_races(struct trial *t, uint64_t seed, char **ret_finding, struct err *
 int trial_product(struct trial *t, const struct plan_gemm *gemm, double tolerance, uint64_t secret, char **ret_finding,
 		  struct err *e);
 /* The logical content of output k of the last execution. *ret_bytes lies within *ret_answer, which the caller frees. */
-int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_t **ret_bytes, size_t *ret_len,
-		 struct err *e);
+int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_t **ret_bytes, size_t *ret_len, struct err *e);
 /* What an output must be. All borrowed. */
 struct trial_expected {
 	const char *hash; /* of the bytes, as hash_array makes it */

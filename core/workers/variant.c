@@ -16,7 +16,7 @@ static int decode_compiled(const uint8_t *body, size_t len, struct wire_compiled
 	return wire_compiled_decode(&in, ret_compiled, e);
 }
 
-/* A kernel that can never be launched with this block is pruned before any device sees it. */
+/* A kernel that cannot be launched with this block is pruned before any device sees it. */
 static int check_threads(const struct variant *v, struct err *e)
 {
 	for (size_t i = 0; i < v->plan->op_count; i++) {
@@ -27,11 +27,10 @@ static int check_threads(const struct variant *v, struct err *e)
 		uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
 		for (size_t k = 0; k < v->compiled.kernel_count; k++) {
 			const struct wire_kernel *kernel = &v->compiled.kernels[k];
-			if (strcmp(kernel->name, l->kernel) == 0 && kernel->max_threads &&
-			    kernel->max_threads != UINT32_MAX && threads > kernel->max_threads)
-				return err_set(e, ERR_PRUNED,
-					       "%s is launched with %llu threads a block, and can have %u", l->kernel,
-					       (unsigned long long)threads, kernel->max_threads);
+			if (strcmp(kernel->name, l->kernel) == 0 && kernel->max_threads && kernel->max_threads != UINT32_MAX &&
+			    threads > kernel->max_threads)
+				return err_set(e, ERR_PRUNED, "%s is launched with %llu threads per block; its limit is %u",
+					       l->kernel, (unsigned long long)threads, kernel->max_threads);
 		}
 	}
 	return 0;
@@ -39,10 +38,10 @@ static int check_threads(const struct variant *v, struct err *e)
 
 /* --- compiling, or remembering ----------------------------------------------------------------------------------------------- */
 
-/* What is kept is a compiler's answer or its refusal. */
+/* Kept: a compiler's answer or its refusal. */
 enum { KEPT_COMPILED = 1, KEPT_FAILED = 2 };
 
-/* The request says all but who compiles. */
+/* The request has everything but the compiler's name. */
 static struct hash key_of(const struct buf *request, const struct facts *facts)
 {
 	struct hash_state *s = hash_new();
@@ -79,8 +78,8 @@ static void keep_failure(struct binaries *binaries, const struct hash *key, cons
 	buf_fini(&out);
 }
 
-static int compile_now(const struct eval *ev, const struct buf *body, const struct hash *key,
-		       struct wire_compiled *ret_compiled, struct err *e)
+static int compile_now(const struct eval *ev, const struct buf *body, const struct hash *key, struct wire_compiled *ret_compiled,
+		       struct err *e)
 {
 	struct pool_worker *worker;
 	uint8_t *answer = NULL;
@@ -110,10 +109,9 @@ static bool may_fix_clusters(const struct context *ctx)
 	       strstr(context_region(ctx, REGION_MACROS), "cluster_dims");
 }
 
-/* The compiler is shown no more of the plan than it needs: the other input sizes of these parameters then have the same answer. The plan
- * itself is checked against the binary when it is prepared. */
-static int compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, struct variant *v,
-		   struct err *e)
+/* The compiler sees only the part of the plan that it needs, so other input sizes of these parameters have the same answer. The whole plan is
+ * checked against the binary when it is prepared. */
+static int compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, struct variant *v, struct err *e)
 {
 	struct plan *form = plan_form(v->plan, may_fix_clusters(ctx));
 	const struct spec *spec = context_spec(ctx);
@@ -150,8 +148,8 @@ static int compile(const struct eval *ev, const struct context *ctx, const struc
 	return rc;
 }
 
-int variant_build(const struct eval *ev, const struct context *ctx, const struct params *params,
-		  const struct facts *facts, struct variant *ret_variant, struct err *e)
+int variant_build(const struct eval *ev, const struct context *ctx, const struct params *params, const struct facts *facts,
+		  struct variant *ret_variant, struct err *e)
 {
 	struct variant v = { .params = params_copy(params) };
 	int rc;
@@ -211,7 +209,7 @@ char *variant_describe(const struct variant *v)
 		const struct wire_kernel *k = &v->compiled.kernels[i];
 		size_t n = strlen(k->name);
 		if (strncmp(log, k->name, n) == 0 && log[n] == ':')
-			break; /* a backend that knows more has said it in its log */
+			break; /* the backend's log says more */
 		buf_addf(&out, "\n%s: %u threads a block at most", k->name, k->max_threads);
 		add_unit(&out, k->registers, "registers a thread");
 		add_unit(&out, k->shared, "bytes of static shared memory");

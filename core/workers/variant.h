@@ -1,5 +1,5 @@
-/* variant: a context under one set of execution parameters: its plan (host code has run) and its binary (the compiler has
- * run). Made on a compile lane, used on a device lane. */
+/* variant: a context under one set of execution parameters: its plan (host code has run) and its binary (the compiler has run). Built in a
+ * compile lane, used in a device lane. */
 #ifndef PEAKD_CORE_WORKERS_VARIANT_H
 #define PEAKD_CORE_WORKERS_VARIANT_H
 
@@ -15,8 +15,8 @@ struct variant {
 
 /* Runs host code and compiles, on a compile worker that is leased meanwhile. -ERR_PRUNED when host code or the device's limits
  * refuse the parameters, -ERR_COMPILE with the compiler's log, or what went wrong with the worker. */
-int variant_build(const struct eval *ev, const struct context *ctx, const struct params *params,
-		  const struct facts *facts, struct variant *ret_variant, struct err *e);
+int variant_build(const struct eval *ev, const struct context *ctx, const struct params *params, const struct facts *facts,
+		  struct variant *ret_variant, struct err *e);
 void variant_fini(struct variant *v);
 /* The largest registers, shared memory and spills among its kernels; -1 when not known. */
 void variant_resources(const struct variant *v, int64_t *ret_registers, int64_t *ret_shared, int64_t *ret_spill);

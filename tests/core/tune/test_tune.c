@@ -1,4 +1,4 @@
-/* core/tune/tune: a whole tune on the device of this machine: everything recorded, the winner proven. */
+/* core/tune/tune: a whole tune on the device of this machine: everything recorded, the winner validated. */
 #include "core/tune/tune.h"
 #include "core/judge/validate.h"
 #include "core/record/measurement.h"
@@ -29,17 +29,17 @@ static void refuted(struct sample *s, const struct context *root, const struct p
 	struct measurement_list list;
 	int64_t checkpoint = sample_checkpoint(s, ctx);
 	size_t quoted = 0, wrong = 0;
-	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), 0, "a tune with leaders that are wrong elsewhere ends %s", e.text);
-	is_int((long long)t.timed, 3, "all were right and timed at this size");
-	is_int((long long)t.top_count, 1, "those with BX=16 are refuted by the check: size");
-	is_int((long long)t.wrong, 2, "and counted as wrong");
+	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), 0, "a tune whose finalists are wrong at other sizes ends %s", e.text);
+	is_int((long long)t.timed, 3, "all are right and timed at the tuned size");
+	is_int((long long)t.top_count, 1, "parameters that fail at the check: size are refuted");
+	is_int((long long)t.wrong, 2, "and they count as wrong");
 	struct measurement_query mq = { .checkpoint = checkpoint, .device = s->facts.uuid };
 	measurement_top(s->db, &mq, &list, &e);
 	for (size_t i = 0; i < list.count; i++) {
 		quoted++;
 		wrong += strstr(list.at[i].params, "BX=16") != NULL;
 	}
-	ok(quoted == 1 && wrong == 0, "their times are not quoted (%zu are, %zu of them wrong)", quoted, wrong);
+	ok(quoted == 1 && wrong == 0, "times of refuted parameters are not quoted (%zu are, %zu of them wrong)", quoted, wrong);
 	measurement_list_fini(&list);
 	tune_result_fini(&t);
 	for (int i = 0; i < 3; i++)
@@ -98,16 +98,16 @@ int main(int argc, char **argv)
 		printf("# %s\n", e.text);
 	is_int(rc, 0, "a tune ends well");
 	is_int(t.space, 8, "the space has eight valid configurations");
-	is_int(t.tried, 5, "five were tried");
+	is_int(t.tried, 5, "five configurations are tried");
 	is_int(t.timed, 5, "and timed");
 	ok(t.top_count >= 1 && t.top[0].median_ns > 0 && t.top[0].samples >= 10, "the winner has ten samples or more");
 	ok(last[0] != '\0', "progress was told: %s", last);
 	struct measurement_query mq = { .checkpoint = checkpoint, .device = s.facts.uuid };
 	struct measurement best;
 	rc = measurement_best(s.db, &mq, &best, &e);
-	is_int(rc, 0, "the best row is there");
+	is_int(rc, 0, "the best row is recorded");
 	if (rc == 0) {
-		ok(best.validation > 0, "and points at its evidence");
+		ok(best.validation > 0, "and its row points at its evidence");
 		measurement_fini(&best);
 	}
 	tune_result_fini(&t);

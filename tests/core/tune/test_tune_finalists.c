@@ -1,6 +1,6 @@
 /* core/tune/tune where times are given, by a worker without compiler and device: what is far slower than the best is given up after its
  * first samples and never leads; where the best stand so close that the search cannot tell them apart, they are timed again before three of them are
- * proved; leaders that stand close together race in pairs, and a pair decides, not the figure before. */
+ * validated; finalists that stand close together race in pairs, and a pair decides, not the figure before. */
 #include "core/tune/tune.h"
 
 #include "bench/fake_worker.h"
@@ -36,7 +36,7 @@ static uint64_t time_at(int x, bool large)
 
 /* Alone: 1 is fastest, 2 is 1 % slower, 3 10 %, the others 30 %, and from SLOW_FROM on three times. CLOSE_TOGETHER: the search sees 1 to CLOSE
  * rise by a thousandth each, but CLOSE_BEST is fastest, and all are 10 % faster when timed as a quoted figure is (their caches are cold in another way).
- * FEW_CLOSE: as many of them as are proved anyway. DRIFTS: three are within a percent, the first is the fastest of each pair, and the device grows
+ * FEW_CLOSE: as many of them as are validated anyway. DRIFTS: three are within a percent, the first is the fastest of each pair, and the device grows
  * slower by 2 % with each of the first three pairs; DRIFTS_ON: with each pair. */
 static uint64_t time_of(const char *defines, enum fake_timing how)
 {
@@ -79,7 +79,7 @@ static struct context *context_of(void)
 	return context_for("hlsl");
 }
 
-/* Its workers see the race. */
+/* Its workers see the scene. */
 static void begin(struct sample *s, int race)
 {
 	char text[8];
@@ -178,9 +178,9 @@ static void hopeless(void)
 	/* The device may be handed one more before it hears of the first times. */
 	ok(g.count >= 10 && g.count <= POINTS - SLOW_FROM + 1, "of %d three times slower than the best %zu are given up", POINTS - SLOW_FROM + 1,
 	   g.count);
-	is_int(g.early, 0, "and nothing that is near it");
-	is_int(g.samples, FAKE_SAMPLES * g.count, "after the first samples");
-	ok(t.tried == POINTS && t.timed == POINTS, "all count as tried and timed");
+	is_int(g.early, 0, "and nothing near it");
+	is_int(g.samples, FAKE_SAMPLES * g.count, "they are given up after the first samples");
+	ok(t.tried == POINTS && t.timed == POINTS, "all of them count as tried and timed");
 	measurement_list_fini(&rows);
 	tune_result_fini(&t);
 	tuned(NOBODY_WINS, 1, 4, &rows, &t);
@@ -190,12 +190,12 @@ static void hopeless(void)
 	tune_result_fini(&t);
 	tuned(NOBODY_WINS, 2, 0, &rows, &t);
 	g = given_up(&rows, 4);
-	is_int(g.count, 0, "nor does one where two sizes count together");
+	is_int(g.count, 0, "so does a tune over two sizes");
 	measurement_list_fini(&rows);
 	tune_result_fini(&t);
 }
 
-/* X of the proven row with the least median, of each X's last ones: what `workflow log` and `export` go by. */
+/* X of the validated row with the least median, of each X's last ones: what `workflow log` and `export` go by. */
 static long long least_of(const struct measurement_list *rows)
 {
 	double last[POINTS + 1] = { 0 };
@@ -228,10 +228,10 @@ static void races(void)
 		struct tune_result t = { 0 };
 		tuned(cases[i].race, 1, 0, &rows, &t);
 		is_int(winner(&t), cases[i].winner, "%s", cases[i].why);
-		is_int(least_of(&rows), cases[i].winner, "and is the fastest that the record has");
+		is_int(least_of(&rows), cases[i].winner, "and the record's fastest is the answer's");
 		size_t out = cases[i].race == FIRST_SPOILT || cases[i].race == FIRST_CRASHES || cases[i].race == FIRST_CRASHES_LATER;
-		ok(t.top_count == 3 - out && t.top[0].validation > 0 && t.top[0].samples >= 10, "proven, with a quoted figure's samples (%zu)", t.top_count);
-		ok(t.wrong + t.broken == out, "who is out is counted (%zu)", t.wrong + t.broken);
+		ok(t.top_count == 3 - out && t.top[0].validation > 0 && t.top[0].samples >= 10, "the winner is validated and has a quoted figure's samples (%zu)", t.top_count);
+		ok(t.wrong + t.broken == out, "what could not be built is counted (%zu)", t.wrong + t.broken);
 		measurement_list_fini(&rows);
 		tune_result_fini(&t);
 	}
@@ -244,10 +244,10 @@ static void drifts_on(void)
 	struct tune_result t = { 0 };
 	size_t falls = 0;
 	tuned(DRIFTS_ON, 1, 0, &rows, &t);
-	is_int(winner(&t), least_of(&rows), "a device that grows slower with each race: what the tune answers is the fastest that the record has");
+	is_int(winner(&t), least_of(&rows), "on a device that slows down with each pair the answer is the fastest in the record");
 	for (size_t i = 1; i < t.top_count; i++)
 		falls += t.top[i].value < t.top[i - 1].value;
-	ok(t.top_count == 3 && falls == 0, "the fastest first");
+	ok(t.top_count == 3 && falls == 0, "the top is sorted, fastest first");
 	measurement_list_fini(&rows);
 	tune_result_fini(&t);
 }
@@ -265,13 +265,13 @@ static void close_together(void)
 	struct measurement_list rows;
 	struct tune_result t = { 0 };
 	tuned(CLOSE_TOGETHER, 1, 0, &rows, &t);
-	is_int(winner(&t), CLOSE_BEST, "of %d that the search has within 2 %% the fastest is found, though it was only the %dth", CLOSE, CLOSE_BEST);
-	is_int(timed_again(&rows), CLOSE, "all of them were timed again, by figures that nobody quotes");
-	ok(t.top_count == 3 && t.top[0].validation > 0, "three are proven");
+	is_int(winner(&t), CLOSE_BEST, "of %d within 2 %% in the search the fastest is found, though the search had it %dth", CLOSE, CLOSE_BEST);
+	is_int(timed_again(&rows), CLOSE, "all that are too close to tell apart are timed again, without evidence");
+	ok(t.top_count == 3 && t.top[0].validation > 0, "three finalists are validated");
 	measurement_list_fini(&rows);
 	tune_result_fini(&t);
 	tuned(FEW_CLOSE, 1, 0, &rows, &t);
-	is_int(timed_again(&rows), 0, "where no more stand together than are proved, nothing is timed in between");
+	is_int(timed_again(&rows), 0, "where no more are close than are validated, nothing is timed again");
 	measurement_list_fini(&rows);
 	tune_result_fini(&t);
 }
@@ -300,12 +300,12 @@ static void cancelled(void)
 	params_set_int(size, "n", false, 64);
 	struct eval ev = { .pool = s.pool, .references = s.references, .cancel = &stop.cancel, .progress = stop_at, .progress_arg = &stop };
 	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1 };
-	is_int(tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "finalists", &t, &e), -ERR_CANCELLED, "a tune that is cancelled while leaders are timed again");
+	is_int(tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "finalists", &t, &e), -ERR_CANCELLED, "a tune is cancelled while finalists are timed again");
 	size_t falls = 0;
 	for (size_t i = 1; i < t.top_count; i++)
 		falls += t.top[i].value < t.top[i - 1].value;
 	ok(t.top_count == TUNE_TOP && winner(&t) == 1 && falls == 0 && t.top[0].value > 1000000 && t.top[0].validation == 0,
-	   "tells the search's fastest, not proven (%zu, the first %lld with %.0f)", t.top_count, winner(&t), t.top_count ? t.top[0].value : 0);
+	   "the cancelled tune has the search's fastest, not validated (%zu, the first %lld with %.0f)", t.top_count, winner(&t), t.top_count ? t.top[0].value : 0);
 	tune_result_fini(&t);
 	params_free(size);
 	context_free(ctx);
@@ -326,12 +326,12 @@ static void many_leaders(void)
 	struct eval ev = { .pool = s.pool, .references = s.references };
 	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1,
 	                          .finalists = TUNE_TOP };
-	is_int(tune_run(&ev, &q, s.db, checkpoint, "most", &t, &e), 0, "a tune with as many leaders as it can tell of ends %s", e.text);
-	is_int((long long)t.top_count, TUNE_TOP, "all of them proven");
+	is_int(tune_run(&ev, &q, s.db, checkpoint, "most", &t, &e), 0, "a tune with the most finalists it may have ends %s", e.text);
+	is_int((long long)t.top_count, TUNE_TOP, "all finalists are validated");
 	tune_result_fini(&t);
 	q.finalists = TUNE_TOP + 1;
-	is_int(tune_run(&ev, &q, s.db, checkpoint, "more", &t, &e), -ERR_INPUT, "one with more is refused");
-	has_str(e.text, "9 finalists", "for that reason");
+	is_int(tune_run(&ev, &q, s.db, checkpoint, "more", &t, &e), -ERR_INPUT, "one more finalist is refused");
+	has_str(e.text, "9 finalists", "the error says why");
 	params_free(size);
 	context_free(ctx);
 	sample_fini(&s);
@@ -367,7 +367,7 @@ static void forget(struct scene *c)
 static void cut(struct scene *c, const char *gone, const char *when)
 {
 	char *sql = mem_fmt("UPDATE measurement_run SET ended_ms = 0; %s", gone);
-	is_int(sqlite3_exec(c->s.db->sql, sql, NULL, NULL, NULL), SQLITE_OK, "a run that was cut off %s", when);
+	is_int(sqlite3_exec(c->s.db->sql, sql, NULL, NULL, NULL), SQLITE_OK, "an interrupted run %s", when);
 	free(sql);
 }
 
@@ -384,22 +384,22 @@ static void scene_fini(struct scene *c)
 	sample_fini(&c->s);
 }
 
-/* Killed within the playoff: what it had timed again is not timed once more. */
+/* Killed within the second timing: what it had timed again is not timed once more. */
 static void cut_off(void)
 {
 	struct scene c;
 	scene_init(&c, CLOSE_TOGETHER, 1);
-	cut(&c, "DELETE FROM measurement WHERE message LIKE 'leader%';"
+	cut(&c, "DELETE FROM measurement WHERE message LIKE 'finalist%';"
 	    "DELETE FROM measurement WHERE id IN (SELECT id FROM measurement WHERE message LIKE 'timed again%' ORDER BY id DESC LIMIT 4)",
 	    "before the last four were timed again");
 	go_on(&c);
-	is_int(winner(&c.t), CLOSE_BEST, "goes on to the same winner");
-	ok(timed_again(&c.rows) == CLOSE && c.t.resumed == POINTS, "each timed again once (%zu of %d), %zu of %d known", timed_again(&c.rows), CLOSE,
+	is_int(winner(&c.t), CLOSE_BEST, "the resumed tune has the same winner");
+	ok(timed_again(&c.rows) == CLOSE && c.t.resumed == POINTS, "each is timed again once (%zu of %d), %zu of %d known", timed_again(&c.rows), CLOSE,
 	   c.t.resumed, POINTS);
 	scene_fini(&c);
 }
 
-/* Killed behind the search; when it goes on, the compiler (a newer one, say) does not take one of the leaders any more. */
+/* Killed behind the search; when it goes on, the compiler (a newer one, say) does not take one of the finalists any more. */
 static void one_refused(int race, size_t again)
 {
 	struct scene c;
@@ -410,10 +410,10 @@ static void one_refused(int race, size_t again)
 	scene_init(&c, race, 1);
 	cut(&c, "DELETE FROM measurement WHERE message NOT LIKE 'search%'", "behind its search");
 	FILE *mark = fopen(file, "w");
-	ok(mark && fclose(mark) == 0, "one of its leaders cannot be built any more");
+	ok(mark && fclose(mark) == 0, "a finalist cannot be built any more");
 	go_on(&c);
-	ok(c.t.top_count == 3 && c.t.refused == 1, "three others are proven (%zu), and it is counted as refused (%zu)", c.t.top_count, c.t.refused);
-	is_int(timed_again(&c.rows), again, "whoever could be built was timed again where that was due");
+	ok(c.t.top_count == 3 && c.t.refused == 1, "three others are validated (%zu), and it counts as refused (%zu)", c.t.top_count, c.t.refused);
+	is_int(timed_again(&c.rows), again, "all that could be built are timed again where that is due");
 	scene_fini(&c);
 	unlink(file);
 	unsetenv("PEAKD_TEST_REFUSE");
@@ -424,11 +424,11 @@ static void worst_ratio(void)
 {
 	struct scene c;
 	scene_init(&c, TWO_SIZES, 2);
-	ok(winner(&c.t) > 1 && winner(&c.t) <= SLOW_FROM, "what is best at its worst size wins (%lld)", winner(&c.t));
+	ok(winner(&c.t) > 1 && winner(&c.t) <= SLOW_FROM, "with the worst ratio the best at its worst size wins (%lld)", winner(&c.t));
 	cut(&c, "DELETE FROM measurement WHERE message NOT LIKE 'search%';"
 	    "DELETE FROM measurement WHERE CAST(substr(params, instr(params, 'X=') + 2) AS INTEGER) > 20", "in the midst of its search");
 	go_on(&c);
-	ok(winner(&c.t) > 1 && winner(&c.t) <= SLOW_FROM && c.t.resumed > 0, "it wins also when the tune goes on (%lld, %zu known)", winner(&c.t),
+	ok(winner(&c.t) > 1 && winner(&c.t) <= SLOW_FROM && c.t.resumed > 0, "the resumed tune has the same winner (%lld, %zu known)", winner(&c.t),
 	   c.t.resumed);
 	scene_fini(&c);
 }
@@ -445,13 +445,13 @@ static void impossible(void)
 	int64_t checkpoint = sample_checkpoint(&s, ctx);
 	is_int(run_of(&s, checkpoint, ctx, 1, 0, &t, &e), 0, "times that the hardware can reach at one size %s", e.text);
 	tune_result_fini(&t);
-	is_int(run_of(&s, checkpoint, ctx, 2, 0, &t, &e), -ERR_WRONG, "and not at another end a tune over both");
-	has_str(e.text, "faster than the hardware can be", "for that reason");
+	is_int(run_of(&s, checkpoint, ctx, 2, 0, &t, &e), -ERR_WRONG, "times that are impossible at one of two sizes end a tune over both");
+	has_str(e.text, "faster than the hardware can be", "the error says why");
 	context_free(ctx);
 	sample_fini(&s);
 }
 
-/* The search's fastest kills its worker when it is weighed as a leader. */
+/* The search's fastest kills its worker when it is weighed as a finalist. */
 static bool breaks(const char *defines)
 {
 	return x_of(defines) == 1;
@@ -470,10 +470,10 @@ static void weighed(void)
 	struct eval ev = { .pool = s.pool, .references = s.references };
 	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1,
 	                          .objective = "energy" };
-	is_int(tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "weighed", &t, &e), 0, "a leader that kills its worker when it is weighed %s", e.text);
-	ok(winner(&t) == 2 && t.top_count == 3 && fabs(t.top[0].value / 1.01 - 1) < 1e-9, "leaves the others their figures: %zu, the best %g J", t.top_count,
+	is_int(tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "weighed", &t, &e), 0, "a finalist that kills its worker while its energy is measured %s", e.text);
+	ok(winner(&t) == 2 && t.top_count == 3 && fabs(t.top[0].value / 1.01 - 1) < 1e-9, "the others keep their figures: %zu, the best %g J", t.top_count,
 	   t.top_count ? t.top[0].value : 0);
-	is_int((long long)t.broken, 1, "and is counted");
+	is_int((long long)t.broken, 1, "and it is counted");
 	tune_result_fini(&t);
 	params_free(size);
 	context_free(ctx);

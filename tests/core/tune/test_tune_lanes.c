@@ -124,7 +124,7 @@ static void shared(void)
 	struct err e = ERR_INIT;
 	scene_init(&c);
 	is_int(tune(&c, 2, 0, &t, &e), 0, "a tune on both %s", e.text);
-	ok(t.tried == POINTS && t.timed == POINTS && t.top_count == 3, "tries all, once each (%zu), and proves three (%zu)", t.tried, t.top_count);
+	ok(t.tried == POINTS && t.timed == POINTS && t.top_count == 3, "all are tried once (%zu), and three are validated (%zu)", t.tried, t.top_count);
 	tune_result_fini(&t);
 	scene_fini(&c);
 }
@@ -137,8 +137,8 @@ static void out_of_time(void)
 	setenv("PEAKD_BENCH_FAKE", "0 100000 2", 1);
 	scene_init(&c);
 	is_int(tune(&c, 2, 0.2, &t, &e), 0, "a tune with a budget of device time %s", e.text);
-	ok(t.tried > 0 && t.tried < POINTS, "that was over before all were tried (%zu)", t.tried);
-	ok(t.device_ns >= (int64_t)t.tried * 100000000 && t.device_lasted_ns > t.device_ns, "tells where its devices' time went: %lld of %lld ms",
+	ok(t.tried > 0 && t.tried < POINTS, "the budget was over before all were tried (%zu)", t.tried);
+	ok(t.device_ns >= (int64_t)t.tried * 100000000 && t.device_lasted_ns > t.device_ns, "the result tells where the devices' time went: %lld of %lld ms",
 	   (long long)t.device_ns / 1000000, (long long)t.device_lasted_ns / 1000000);
 	tune_result_fini(&t);
 	scene_fini(&c);
@@ -166,11 +166,11 @@ static void one_of_two_goes(unsigned device, enum wire_type type)
 	scene_init(&c);
 	is_int(tune(&c, 2, 0, &t, &e), 0, "a tune that loses its %s device %s", device ? "second" : "first", e.text);
 	size_t broken = type == WIRE_EXECUTE;
-	is_int(access(file, F_OK), 0, "which it did");
-	ok(t.tried == POINTS && t.timed == POINTS - broken && t.broken == broken, "tries all on the other (%zu), and calls none broken (%zu) but one that ran",
+	is_int(access(file, F_OK), 0, "the device was lost");
+	ok(t.tried == POINTS && t.timed == POINTS - broken && t.broken == broken, "the other device tries all (%zu), and only what ran counts as broken (%zu)",
 	   t.timed, t.broken);
 	const char *other = c.facts[device == 0].uuid;
-	ok(t.top_count == 3 && quotable(&c, other) == 3, "leaders are proved on what is left (%zu)", quotable(&c, other));
+	ok(t.top_count == 3 && quotable(&c, other) == 3, "finalists are validated on the other device (%zu)", quotable(&c, other));
 	tune_result_fini(&t);
 	scene_fini(&c);
 	unlink(file);
@@ -187,12 +187,12 @@ static void all_go(enum wire_type type, unsigned count)
 	is_int(tune(&c, 1, 0, &t, &e), count == IN_SEARCH ? -ERR_CRASH : -ERR_IO, "a tune that loses its only device %s ends", count == IN_SEARCH ? "in the search" : "behind it");
 	has_str(e.text, count == IN_SEARCH ? "no device is left" : "opening hlsl:0", "and says so");
 	size_t ran = type == WIRE_EXECUTE && count == IN_SEARCH;
-	is_int((long long)crashed(&c), (long long)ran, "what had not run is not called crashed");
+	is_int((long long)crashed(&c), (long long)ran, "a configuration that had not run does not count as crashed");
 	FILE *there = fopen(file, "w");
-	ok(there && fputs("back", there) > 0 && fclose(there) == 0, "somebody brings it back");
+	ok(there && fputs("back", there) > 0 && fclose(there) == 0, "the device comes back");
 	e = (struct err)ERR_INIT;
-	is_int(tune(&c, 1, 0, &t, &e), 0, "it goes on when the device is there again %s", e.text);
-	ok(t.tried == POINTS && t.timed == POINTS - ran && t.resumed > 0, "tries what is left (%zu timed, %zu known)", t.timed, t.resumed);
+	is_int(tune(&c, 1, 0, &t, &e), 0, "the tune resumes when the device is back %s", e.text);
+	ok(t.tried == POINTS && t.timed == POINTS - ran && t.resumed > 0, "a resumed tune tries what is left (%zu timed, %zu known)", t.timed, t.resumed);
 	tune_result_fini(&t);
 	scene_fini(&c);
 	unlink(file);
@@ -214,7 +214,7 @@ static void one_is_taken(void)
 	is_int(bind(lock, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name))), 0,
 	       "the second device is another process's");
 	alarm(120); /* else it would wait for ever */
-	is_int(tune(&c, 2, 0, &t, &e), 0, "a tune on both ends all the same %s", e.text);
+	is_int(tune(&c, 2, 0, &t, &e), 0, "a tune on two devices ends although one is never free %s", e.text);
 	alarm(0);
 	ok(t.tried == POINTS && t.timed == POINTS && t.top_count == 3, "with all configurations tried on the first (%zu)", t.tried);
 	close(lock);
@@ -222,7 +222,7 @@ static void one_is_taken(void)
 	scene_fini(&c);
 }
 
-/* One that kills its worker where leaders are timed again. */
+/* One that kills its worker where finalists are timed again. */
 static void worker_goes(void)
 {
 	struct scene c;
@@ -231,8 +231,8 @@ static void worker_goes(void)
 	char file[32];
 	will_go(0, WIRE_PREPARE, IN_PLAYOFF, true, file);
 	scene_init(&c);
-	is_int(tune(&c, 1, 0, &t, &e), 0, "a tune whose worker dies while leaders are timed again ends well %s", e.text);
-	ok(access(file, F_OK) == 0 && t.timed == POINTS && t.top_count == 3, "with three that are proven (%zu)", t.top_count);
+	is_int(tune(&c, 1, 0, &t, &e), 0, "a tune whose worker dies while finalists are timed again ends well %s", e.text);
+	ok(access(file, F_OK) == 0 && t.timed == POINTS && t.top_count == 3, "three finalists are validated (%zu)", t.top_count);
 	tune_result_fini(&t);
 	scene_fini(&c);
 	unlink(file);

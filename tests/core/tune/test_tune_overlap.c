@@ -106,12 +106,12 @@ static void overlaps(size_t devices)
 	                          .strategy = "exhaustive", .seed = 1 };
 	int rc = tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "overlap", &t, &e);
 	is_int(rc, 0, "a tune on %zu of them %s", devices, e.text);
-	ok(rc == 0 && t.tried == POINTS && t.timed == POINTS && board->measured == POINTS, "tries and times all points, each once");
+	ok(rc == 0 && t.tried == POINTS && t.timed == POINTS && board->measured == POINTS, "all points are tried and timed once");
 	if (devices == 1)
-		ok(!board->stuck, "compilers go on while the device is busy, and the device while they are (%u compiled, %u measured)", board->compiled,
+		ok(!board->stuck, "compiling and measuring overlap (%u compiled, %u measured)", board->compiled,
 		   board->measured);
 	else
-		ok(!board->stuck, "what one device measures meets what the other measures (%u and %u)", board->on_device[0], board->on_device[1]);
+		ok(!board->stuck, "both devices measure (%u and %u)", board->on_device[0], board->on_device[1]);
 	if (rc == 0)
 		tune_result_fini(&t);
 	params_free(size);

@@ -59,9 +59,9 @@ static void tuned(int how, const char *why, const char *what)
 	struct eval ev = { .pool = s.pool, .references = s.references };
 	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = 2, .strategy = "exhaustive", .seed = 1 };
 	is_int(tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "vendor", &t, &e), 0, "%s: the tune ends well %s", what, e.text);
-	ok(t.top_count == 2 && params_find(t.top[0].params, "X")->i == 1 && t.wrong == 0, "both configurations stand, and the faster one leads (%zu)", t.top_count);
+	ok(t.top_count == 2 && params_find(t.top[0].params, "X")->i == 1 && t.wrong == 0, "both configurations stand, the faster first (%zu)", t.top_count);
 	if (why)
-		has_str(t.library.why, why, "why there is no figure is said");
+		has_str(t.library.why, why, "why there is no figure is told");
 	else
 		ok(t.library.name && t.library.why == NULL && t.library.ratio > 0, "it has a figure (%s)", t.library.why ? t.library.why : "");
 	tune_result_fini(&t);

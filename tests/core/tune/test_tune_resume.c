@@ -197,21 +197,21 @@ static void taken_over(struct sample *s, int64_t checkpoint, const struct tune_r
 	size_t twice, rows = search_rows(s->db, checkpoint, &twice);
 	struct piece p = { .s = s, .db = s->db, .checkpoint = checkpoint, .job = "another", .budget = BUDGET + 5, .resume = true };
 	run_piece(&p);
-	ok(p.rc == 0 && p.result.known && p.result.run == before->run, "another job that goes on finds the run, whatever its budget");
+	ok(p.rc == 0 && p.result.known && p.result.run == before->run, "another job that resumes finds the run, whatever its budget");
 	ok(p.result.top_count == before->top_count && params_equal(p.result.top[0].params, before->top[0].params) &&
 	   p.result.top[0].median_ns == before->top[0].median_ns && p.result.top[0].validation == before->top[0].validation,
 	   "and says the same");
-	is_int((long long)search_rows(s->db, checkpoint, &twice), (long long)rows, "without measuring");
+	is_int((long long)search_rows(s->db, checkpoint, &twice), (long long)rows, "nothing is measured");
 	tune_result_fini(&p.result);
 	p.seed = 6;
 	p.budget = 2;
 	run_piece(&p);
-	ok(p.rc == 0 && !p.result.known && p.result.run != before->run, "another seed is another question");
+	ok(p.rc == 0 && !p.result.known && p.result.run != before->run, "with another seed the record is not the answer");
 	tune_result_fini(&p.result);
 	p.seed = 0;
 	p.resume = false;
 	run_piece(&p);
-	ok(p.rc == 0 && !p.result.known && p.result.run != before->run, "one that does not go on measures anew");
+	ok(p.rc == 0 && !p.result.known && p.result.run != before->run, "a tune without resume measures anew");
 	tune_result_fini(&p.result);
 }
 
@@ -232,24 +232,24 @@ static void killed(struct sample *s, const char *self)
 	}
 	is_int(grew, lives, "killed %d times, it has measured %zu configurations", lives, rows);
 	run_child(s, self, path, checkpoint, 1, &status);
-	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "left alone it ends well");
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "an undisturbed tune ends well");
 	rows = search_rows(s->db, checkpoint, &twice);
-	is_int((long long)rows, BUDGET, "all of the budget and no more was measured");
-	is_int((long long)twice, 0, "nothing twice");
+	is_int((long long)rows, BUDGET, "exactly the budget was measured");
+	is_int((long long)twice, 0, "nothing is measured twice");
 	struct piece p = { .s = s, .db = s->db, .checkpoint = checkpoint, .job = "killed", .budget = BUDGET };
 	run_piece(&p);
 	is_int(p.rc, 0, "once more");
-	is_int((long long)p.result.resumed, BUDGET, "finds everything done");
-	ok(p.result.top_count == 2 && p.result.top[0].validation > 0, "and says the same, proven");
-	is_int((long long)search_rows(s->db, checkpoint, &twice), BUDGET, "without measuring");
-	ok(p.result.known, "from the record");
+	is_int((long long)p.result.resumed, BUDGET, "a resumed tune finds everything done");
+	ok(p.result.top_count == 2 && p.result.top[0].validation > 0, "and the answer is the same, validated");
+	is_int((long long)search_rows(s->db, checkpoint, &twice), BUDGET, "nothing is measured");
+	ok(p.result.known, "the answer is from the record");
 	struct context *ctx = many();
 	struct buf out = BUF_INIT;
 	struct err e = ERR_INIT;
-	is_int(insight_text(s->db, checkpoint, ctx, &out, &e), 0, "what it says %s", e.text);
-	has_str(buf_text(&out), "tried: 14 of 72 valid configurations", "how much was seen");
-	has_str(buf_text(&out), "what matters", "which parameters matter");
-	has_str(buf_text(&out), "more budget:", "and whether more is likely to pay");
+	is_int(insight_text(s->db, checkpoint, ctx, &out, &e), 0, "the report %s", e.text);
+	has_str(buf_text(&out), "tried: 14 of 72 valid configurations", "how much of the space was seen is told");
+	has_str(buf_text(&out), "what matters", "which parameters matter is told");
+	has_str(buf_text(&out), "more budget:", "whether more budget is likely to pay is told");
 	taken_over(s, checkpoint, &p.result);
 	buf_fini(&out);
 	context_free(ctx);
@@ -290,7 +290,7 @@ static void cancelled(struct sample *s)
 	pthread_join(thread, NULL);
 	bool soon = pace_within(&pace, CLOCK_S);
 	is_int(p.rc, -ERR_CANCELLED, "a tune is cancelled");
-	ok(soon, "it answers within a second (%s)", pace_text(&pace));
+	ok(soon, "the cancelled tune answers within a second (%s)", pace_text(&pace));
 	ok(p.result.top_count >= 1 && p.result.top[0].validation == 0 && p.result.tried >= 3,
 	   "with what it has: %zu tried, the fastest %.0f ns, without evidence", p.result.tried,
 	   p.result.top_count ? p.result.top[0].median_ns : 0);
@@ -302,7 +302,7 @@ static void cancelled(struct sample *s)
 	ok(more.rc == 0 && more.result.run == run && !more.result.known && more.result.resumed > 0 && more.result.resumed <= tried,
 	   "another job goes on with its run (%zu of %zu taken over)", more.result.resumed, tried);
 	search_rows(s->db, p.checkpoint, &twice);
-	is_int((long long)twice, 0, "and measures nothing twice");
+	is_int((long long)twice, 0, "and nothing is measured twice");
 	tune_result_fini(&more.result);
 }
 
@@ -351,7 +351,7 @@ static void turns(struct sample *s)
 		*(whose == 1 ? &a : &b) += 1;
 	}
 	ok(p[0].rc == 0 && p[1].rc == 0, "two tunes on one device end well");
-	ok(changes >= 2, "they took turns (%zu changes)", changes);
+	ok(changes >= 2, "two tunes take turns (%zu changes)", changes);
 	for (int i = 0; i < 2; i++) {
 		measurement_list_fini(&rows[i]);
 		tune_result_fini(&p[i].result);
@@ -374,10 +374,10 @@ static void objectives(struct sample *s)
 	struct measurement_query mq = { .checkpoint = checkpoint, .device = s->facts.uuid, .run = t.run };
 	struct measurement_list best = { 0 };
 	measurement_best_each(s->db, &mq, &best, &e);
-	is_int((long long)best.count, 2, "the winner has a proven time at both");
+	is_int((long long)best.count, 2, "the winner has a quotable time at both sizes");
 	if (best.count == 2) {
 		double mean = sqrt(best.at[0].median_ns * best.at[1].median_ns);
-		ok(fabs(t.top[0].value / mean - 1) < 1e-9, "its value is their geometric mean");
+		ok(fabs(t.top[0].value / mean - 1) < 1e-9, "the value over two sizes is their geometric mean");
 	}
 	measurement_list_fini(&best);
 	tune_result_fini(&t);
@@ -387,28 +387,28 @@ static void objectives(struct sample *s)
 	measurement_best_each(s->db, &mq, &best, &e);
 	if (best.count == 2)
 		ok(t.top[0].value == best.at[0].median_ns || t.top[0].value == best.at[1].median_ns,
-		   "the only leader is what its own times are measured against, not what the search saw");
+		   "the only finalist is what its own times are measured against, not what the search saw");
 	measurement_list_fini(&best);
 	tune_result_fini(&t);
 	q.also_count = 0;
 	q.objective = "time * 1e6 * (1 + BX / 1000)";
-	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), 0, "an expression %s", e.text);
+	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), 0, "an expression is an objective %s", e.text);
 	if (t.top_count) {
 		double want = t.top[0].median_ns / 1e3 * (1 + (double)params_find(t.top[0].params, "BX")->i / 1000);
-		ok(fabs(t.top[0].value / want - 1) < 1e-9, "is what it says (%g)", t.top[0].value);
+		ok(fabs(t.top[0].value / want - 1) < 1e-9, "the expression's value is right (%g)", t.top[0].value);
 	}
 	tune_result_fini(&t);
 	q.objective = "edp";
-	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), -ERR_UNSUPPORTED, "energy where there is none");
-	has_str(e.text, "no energy counter", "is refused before anything runs");
+	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), -ERR_UNSUPPORTED, "energy on a device that does not measure it is refused");
+	has_str(e.text, "no energy counter", "it is refused before anything runs");
 	q.objective = "speed / 2";
 	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), -ERR_INPUT, "an unknown metric is refused");
-	has_str(e.text, "registers", "and those that there are named");
+	has_str(e.text, "registers", "and the error lists the metrics");
 	q.objective = NULL;
 	q.budget = 0;
 	q.device_seconds = 0.1; /* fifty of two milliseconds of warm-up each, and the queue, are fewer than all */
 	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), 0, "a budget of device-seconds %s", e.text);
-	ok(t.tried >= 1 && t.tried < t.space, "ends the search (%zu of %zu)", t.tried, t.space);
+	ok(t.tried >= 1 && t.tried < t.space, "the budget ends the search (%zu of %zu)", t.tried, t.space);
 	tune_result_fini(&t);
 	params_free(size);
 	params_free(also[0]);
