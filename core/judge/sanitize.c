@@ -114,16 +114,10 @@ static void finding_fini(struct sanitize_finding *f)
 	free(f->detail);
 }
 
-static void end_report(struct sanitize_log *log, struct report *r)
+/* The same thing at the same place is one finding. */
+static void add_finding(struct sanitize_log *log, const struct sanitize_finding *take_finding)
 {
-	struct sanitize_finding f = { .what = NULL };
-	if (r->what == NULL)
-		return;
-	read_place(r->place, &f);
-	f.what = mem_str(r->what);
-	f.detail = mem_str(r->detail ? r->detail : "");
-	f.count = r->hazards ? r->hazards : 1;
-	report_fini(r);
+	struct sanitize_finding f = *take_finding;
 	for (size_t i = 0; i < log->count; i++) {
 		struct sanitize_finding *old = &log->at[i];
 		if (old->line == f.line && strcmp(old->what, f.what) == 0 && strcmp(old->region, f.region) == 0 &&
@@ -134,6 +128,19 @@ static void end_report(struct sanitize_log *log, struct report *r)
 		}
 	}
 	*MEM_PUSH(log->at, log->count) = f;
+}
+
+static void end_report(struct sanitize_log *log, struct report *r)
+{
+	struct sanitize_finding f = { .what = NULL };
+	if (r->what == NULL)
+		return;
+	read_place(r->place, &f);
+	f.what = mem_str(r->what);
+	f.detail = mem_str(r->detail ? r->detail : "");
+	f.count = r->hazards ? r->hazards : 1;
+	report_fini(r);
+	add_finding(log, &f);
 }
 
 static void add_detail(struct report *r, const char *text)
@@ -461,7 +468,7 @@ struct course {
 static void take_findings(struct sanitize_log *from, struct sanitize_log *to)
 {
 	for (size_t i = 0; i < from->count; i++)
-		*MEM_PUSH(to->at, to->count) = from->at[i];
+		add_finding(to, &from->at[i]);
 	free(from->at);
 	free(from->failure);
 	*from = (struct sanitize_log){ .at = NULL };
@@ -553,28 +560,9 @@ static int try_all(struct course *c, const struct picked *picks, size_t count[VA
 	return rc;
 }
 
-/* Findings of several configurations at the same place are one. */
-static void join(struct sanitize_log *log)
-{
-	for (size_t i = 0; i < log->count; i++)
-		for (size_t k = log->count - 1; k > i; k--) {
-			struct sanitize_finding *a = &log->at[i], *b = &log->at[k];
-			if (a->line != b->line || strcmp(a->what, b->what) != 0 || strcmp(a->region, b->region) != 0 ||
-			    strcmp(a->kernel, b->kernel) != 0)
-				continue;
-			a->count += b->count;
-			free(b->what);
-			free(b->region);
-			free(b->kernel);
-			free(b->detail);
-			*b = log->at[--log->count];
-		}
-}
-
 static void conclude(struct course *c, const size_t count[3], struct sanitize_result *r)
 {
 	struct buf details = BUF_INIT;
-	join(&c->all);
 	r->configurations = count[VALIDATION_PASSED] + count[VALIDATION_FAILED];
 	r->passed = count[VALIDATION_PASSED] > 0 && count[VALIDATION_FAILED] == 0 && count[VALIDATION_SKIPPED] == 0;
 	r->skipped = r->configurations == 0;

@@ -54,56 +54,6 @@ static int read_kept(struct db *db, const struct facts *facts, struct ceilings *
 	return rc < 0 ? rc : 0;
 }
 
-/* The backend's kernels, from a compile worker. */
-static int ask(const struct eval *ev, const struct facts *facts, struct wire_ceilings *ret_list, struct err *e)
-{
-	struct buf body = BUF_INIT;
-	struct pool_worker *worker;
-	uint8_t *answer = NULL;
-	size_t len = 0;
-	wire_target_encode(
-		&(struct wire_target){ .backend = (char *)facts->backend, .arch = (char *)facts->arch, .units = facts->units },
-		&body);
-	int rc = pool_take_compile(ev->pool, ev->cancel, &worker, e);
-	if (rc == 0) {
-		rc = pool_call(worker, WIRE_CEILINGS, &body, LIST_NS, &answer, &len, e);
-		pool_give(worker);
-	}
-	if (rc == 0) {
-		struct wire_in in = { .at = answer, .end = answer + len };
-		rc = wire_ceilings_decode(&in, ret_list, e);
-	}
-	free(answer);
-	buf_fini(&body);
-	return rc;
-}
-
-static int compile(const struct eval *ev, const struct facts *facts, const struct wire_ceiling *c, struct variant *v, struct err *e)
-{
-	struct wire_compile request = { .backend = (char *)facts->backend,
-					.arch = (char *)facts->arch,
-					.macros = (char *)"",
-					.device = c->device,
-					.plan = c->plan };
-	struct buf body = BUF_INIT;
-	struct pool_worker *worker;
-	uint8_t *answer = NULL;
-	size_t len = 0;
-	wire_compile_encode(&request, &body);
-	int rc = pool_take_compile(ev->pool, ev->cancel, &worker, e);
-	if (rc == 0) {
-		rc = pool_call(worker, WIRE_COMPILE, &body, EVAL_COMPILE_NS, &answer, &len, e);
-		pool_give(worker);
-	}
-	if (rc == 0) {
-		struct wire_in in = { .at = answer, .end = answer + len };
-		rc = wire_compiled_decode(&in, &v->compiled, e);
-	}
-	free(answer);
-	buf_fini(&body);
-	return rc;
-}
-
 /* Work per second; NAN in it when the device was disturbed. */
 static int measure(const struct eval *ev, const struct facts *facts, const struct wire_ceiling *c, double *ret_speed, struct err *e)
 {
@@ -111,7 +61,13 @@ static int measure(const struct eval *ev, const struct facts *facts, const struc
 	struct pool_worker *device = NULL;
 	struct trial_times times = { 0 };
 	struct trial t;
-	int rc = compile(ev, facts, c, &v, e);
+	struct wire_compile compile = { .backend = (char *)facts->backend,
+					.arch = (char *)facts->arch,
+					.macros = (char *)"",
+					.device = c->device,
+					.plan = c->plan };
+	struct pool_question question = { .type = WIRE_COMPILE, .request = &compile, .timeout_ns = EVAL_COMPILE_NS };
+	int rc = pool_ask_compiler(ev->pool, ev->cancel, &question, &v.compiled, e);
 	if (rc == 0)
 		rc = eval_take_device(ev, facts, NULL, &device, e);
 	if (rc == 0)
@@ -140,13 +96,17 @@ static int keep(struct db *db, const struct facts *facts, const char *name, doub
 int ceiling_list(const struct eval *ev, const struct facts *facts, struct db *db, struct ceilings *ret_list, struct err *e)
 {
 	struct ceilings list = { .at = NULL };
+	struct wire_target target = { .backend = (char *)facts->backend, .arch = (char *)facts->arch, .units = facts->units };
 	struct wire_ceilings kernels = { 0 };
 	bool fresh, whole = true;
 	int rc = read_kept(db, facts, &list, &fresh, e);
 	if (rc < 0 || fresh)
 		goto out;
 	list.count = 0;
-	rc = ask(ev, facts, &kernels, e);
+	/* The backend's own kernels. */
+	rc = pool_ask_compiler(ev->pool, ev->cancel,
+			       &(struct pool_question){ .type = WIRE_CEILINGS, .request = &target, .timeout_ns = LIST_NS },
+			       &kernels, e);
 	for (size_t i = 0; rc == 0 && i < kernels.count; i++) {
 		struct err why = ERR_INIT;
 		double speed = NAN;

@@ -319,6 +319,33 @@ int pool_call(struct pool_worker *w, enum wire_type type, const struct buf *body
 			    e);
 }
 
+int pool_ask(struct pool_worker *w, enum wire_type type, const void *request, int64_t timeout_ns, void *ret_answer, struct err *e)
+{
+	struct buf body = BUF_INIT;
+	uint8_t *answer = NULL;
+	size_t len = 0;
+	wire_encode(wire_calls[type].request, request, &body);
+	int rc = pool_call(w, type, &body, timeout_ns, &answer, &len, e);
+	buf_fini(&body);
+	if (rc == 0 && ret_answer) {
+		struct wire_in in = { .at = answer, .end = answer + len };
+		rc = wire_decode(wire_calls[type].answer, &in, ret_answer, e);
+	}
+	free(answer);
+	return rc;
+}
+
+int pool_ask_compiler(struct pool *pool, struct cancel *cancel, const struct pool_question *q, void *ret_answer, struct err *e)
+{
+	struct pool_worker *worker;
+	int rc = pool_take_compile(pool, cancel, &worker, e);
+	if (rc < 0)
+		return rc;
+	rc = pool_ask(worker, q->type, q->request, q->timeout_ns, ret_answer, e);
+	pool_give(worker);
+	return rc;
+}
+
 bool pool_is_alive(const struct pool_worker *worker)
 {
 	return worker->process.pid > 0;

@@ -101,6 +101,18 @@ int pool_request(struct pool_worker *worker, const struct pool_request *request,
 /* The same without a tail. */
 int pool_call(struct pool_worker *worker, enum wire_type type, const struct buf *body, int64_t timeout_ns, uint8_t **ret_body,
 	      size_t *ret_len, struct err *e);
+struct pool_question {
+	enum wire_type type;
+	const void *request;
+	int64_t timeout_ns;
+};
+/* A request and its answer as the structs of their messages (wire_calls): encodes, calls, decodes. ret_answer: wire_…_fini; NULL when the answer
+ * does not matter. The answer must not point into the frame. */
+int pool_ask(struct pool_worker *worker, enum wire_type type, const void *request, int64_t timeout_ns, void *ret_answer,
+	     struct err *e);
+/* The same of any compile worker, leased for that alone. */
+int pool_ask_compiler(struct pool *pool, struct cancel *cancel, const struct pool_question *question, void *ret_answer,
+		      struct err *e);
 /* The lease has a process; without one the next call starts one. */
 bool pool_is_alive(const struct pool_worker *worker);
 /* Counts the processes that this lease has gone through: changes when prepared runs are lost. */

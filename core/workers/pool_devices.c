@@ -51,20 +51,17 @@ static int ask_devices(struct pool *pool, const char *what, struct facts **io_fa
 {
 	struct pool_known *known = pool_known(pool);
 	struct pool_worker *w;
-	struct buf body = BUF_INIT;
-	uint8_t *answer = NULL;
-	size_t len = 0;
+	struct wire_name name = { .id = (char *)what };
+	struct wire_devices list;
 	int rc = pool_take_compile(pool, NULL, &w, e);
 	if (rc < 0)
 		return rc;
-	wire_name_encode(&(struct wire_name){ .id = (char *)what }, &body);
-	rc = pool_call(w, WIRE_DEVICES, &body, DEVICES_NS, &answer, &len, e);
+	rc = pool_ask(w, WIRE_DEVICES, &name, DEVICES_NS, &list, e);
 	/* A worker that has compiled cannot load a driver any more, and ends; the next is fresh. */
 	if (rc == -ERR_CRASH)
-		rc = pool_call(w, WIRE_DEVICES, &body, DEVICES_NS, &answer, &len, e);
+		rc = pool_ask(w, WIRE_DEVICES, &name, DEVICES_NS, &list, e);
 	snprintf(lacks, WIRE_LACKS, "%s", *pool_lacks(w) ? pool_lacks(w) : lacks);
 	pool_give(w);
-	buf_fini(&body);
 	lock_take(&known->lock);
 	bool first = lacks[0] && !known->warned;
 	known->warned |= first;
@@ -73,13 +70,9 @@ static int ask_devices(struct pool *pool, const char *what, struct facts **io_fa
 		log_warning("the workers' sandbox: %s", lacks);
 	if (rc < 0)
 		return rc;
-	struct wire_in in = { .at = answer, .end = answer + len };
-	struct wire_devices list;
-	rc = wire_devices_decode(&in, &list, e);
 	for (size_t i = 0; i < list.count; i++)
 		*MEM_PUSH(*io_facts, *io_count) = list.at[i];
 	wire_devices_fini(&list);
-	free(answer);
 	return rc;
 }
 

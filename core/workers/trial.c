@@ -13,20 +13,17 @@
 #define SLACK_NS (60 * CLOCK_S)
 
 /* -ERR_CRASH when the process that holds the trial is gone. */
-static int request(struct trial *t, const struct pool_request *q, uint8_t **ret_body, size_t *ret_len, struct err *e)
+static int check_alive(const struct trial *t, struct err *e)
 {
-	if (t->generation != pool_generation(t->worker) || !pool_is_alive(t->worker))
-		return err_set(e, ERR_CRASH, "the worker that held this configuration is gone");
-	return pool_request(t->worker, q, ret_body, ret_len, e);
+	if (t->generation == pool_generation(t->worker) && pool_is_alive(t->worker))
+		return 0;
+	return err_set(e, ERR_CRASH, "the worker that held this configuration is gone");
 }
 
-static int call(struct trial *t, enum wire_type type, struct buf *take_body, int64_t timeout_ns, uint8_t **ret_body,
-		size_t *ret_len, struct err *e)
+static int ask(struct trial *t, enum wire_type type, const void *request, int64_t timeout_ns, void *ret_answer, struct err *e)
 {
-	struct pool_request q = { .type = type, .body = take_body, .timeout_ns = timeout_ns };
-	int rc = request(t, &q, ret_body, ret_len, e);
-	buf_fini(take_body);
-	return rc;
+	int rc = check_alive(t, e);
+	return rc < 0 ? rc : pool_ask(t->worker, type, request, timeout_ns, ret_answer, e);
 }
 
 int trial_begin(struct trial *t, struct pool_worker *worker, const struct variant *variant, struct err *e)
@@ -35,35 +32,22 @@ int trial_begin(struct trial *t, struct pool_worker *worker, const struct varian
 					.binary_len = variant->compiled.binary_len,
 					.plan = variant->plan };
 	struct wire_prepared prepared;
-	struct buf body = BUF_INIT;
-	uint8_t *answer;
-	size_t len;
 	*t = (struct trial){ .worker = worker, .variant = variant };
-	wire_prepare_encode(&request, &body);
-	int rc = pool_call(worker, WIRE_PREPARE, &body, EVAL_PREPARE_NS, &answer, &len, e);
-	buf_fini(&body);
+	int rc = pool_ask(worker, WIRE_PREPARE, &request, EVAL_PREPARE_NS, &prepared, e);
 	if (rc < 0)
 		return rc;
-	struct wire_in in = { .at = answer, .end = answer + len };
-	rc = wire_prepared_decode(&in, &prepared, e);
-	free(answer);
 	t->run = prepared.run;
 	t->generation = pool_generation(worker);
-	return rc;
+	return 0;
 }
 
 void trial_end(struct trial *t)
 {
-	struct buf body = BUF_INIT;
 	struct err ignored = ERR_INIT;
-	uint8_t *answer = NULL;
-	size_t len;
 	/* Where the process is gone, so is the run; no new process is started to release it. */
-	if (t->worker == NULL || t->generation != pool_generation(t->worker) || !pool_is_alive(t->worker))
+	if (t->worker == NULL || check_alive(t, &ignored) < 0)
 		return;
-	wire_release_encode(&(struct wire_release){ .run = t->run }, &body);
-	call(t, WIRE_RELEASE, &body, EVAL_PREPARE_NS, &answer, &len, &ignored);
-	free(answer);
+	ask(t, WIRE_RELEASE, &(struct wire_release){ .run = t->run }, EVAL_PREPARE_NS, NULL, &ignored);
 	t->worker = NULL;
 }
 
@@ -78,16 +62,7 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 		.run = t->run, .seed = input->seed, .poison = input->poison, .values = input->values, .keep = input->keep
 	};
 	struct wire_executed executed;
-	struct buf body = BUF_INIT;
-	uint8_t *answer;
-	size_t len;
-	wire_execute_encode(&request, &body);
-	int rc = call(t, WIRE_EXECUTE, &body, timeout_ns, &answer, &len, e);
-	if (rc < 0)
-		return rc;
-	struct wire_in in = { .at = answer, .end = answer + len };
-	rc = wire_executed_decode(&in, &executed, e);
-	free(answer);
+	int rc = ask(t, WIRE_EXECUTE, &request, timeout_ns, &executed, e);
 	if (rc < 0)
 		return rc;
 	if (executed.changed_input)
@@ -102,21 +77,14 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 
 int trial_races(struct trial *t, uint64_t seed, char **ret_finding, struct err *e)
 {
-	struct buf body = BUF_INIT;
-	uint8_t *answer;
-	size_t len;
-	wire_races_encode(&(struct wire_races){ .run = t->run, .seed = seed }, &body);
-	int rc = call(t, WIRE_RACES, &body, EVAL_COMPARE_NS, &answer, &len, e);
+	struct wire_raced raced;
+	int rc = ask(t, WIRE_RACES, &(struct wire_races){ .run = t->run, .seed = seed }, EVAL_COMPARE_NS, &raced, e);
 	if (rc < 0)
 		return rc;
-	struct wire_in in = { .at = answer, .end = answer + len };
-	struct wire_raced raced;
-	rc = wire_raced_decode(&in, &raced, e);
-	if (rc == 0 && *raced.finding)
+	if (*raced.finding)
 		*ret_finding = mem_str(raced.finding);
 	wire_raced_fini(&raced);
-	free(answer);
-	return rc;
+	return 0;
 }
 
 int trial_product(struct trial *t, const struct plan_gemm *gemm, double tolerance, uint64_t secret, char **ret_finding,
@@ -124,40 +92,32 @@ int trial_product(struct trial *t, const struct plan_gemm *gemm, double toleranc
 {
 	struct wire_product product = { .run = t->run, .gemm = *gemm, .tolerance = tolerance, .secret = secret };
 	struct wire_product_found found;
-	struct buf body = BUF_INIT;
-	uint8_t *answer;
-	size_t len;
-	wire_product_encode(&product, &body);
-	int rc = call(t, WIRE_PRODUCT, &body, EVAL_COMPARE_NS, &answer, &len, e);
-	if (rc < 0)
+	int rc = ask(t, WIRE_PRODUCT, &product, EVAL_COMPARE_NS, &found, e);
+	if (rc < 0 || found.rows == 0)
 		return rc;
-	struct wire_in in = { .at = answer, .end = answer + len };
-	rc = wire_product_found_decode(&in, &found, e);
-	if (rc == 0 && found.rows) {
-		const struct plan_buffer *b = t->variant->plan->buffers;
-		*ret_finding = mem_fmt("%s is not %s·%s in %llu rows, the first %llu: %s·x differs from %s·(%s·x) by "
-				       "%.3g, allowed %.3g",
-				       b[gemm->c].name, b[gemm->a].name, b[gemm->b].name, (unsigned long long)found.rows,
-				       (unsigned long long)found.row, b[gemm->c].name, b[gemm->a].name, b[gemm->b].name, found.off,
-				       found.allowed);
-	}
-	free(answer);
-	return rc;
+	const struct plan_buffer *buffers = t->variant->plan->buffers;
+	const char *a = buffers[gemm->a].name, *b = buffers[gemm->b].name, *c = buffers[gemm->c].name;
+	*ret_finding =
+		mem_fmt("%s is not %s·%s in %llu rows, the first %llu: %s·x differs from %s·(%s·x) by %.3g, allowed %.3g", c, a, b,
+			(unsigned long long)found.rows, (unsigned long long)found.row, c, a, b, found.off, found.allowed);
+	return 0;
 }
 
 int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_t **ret_bytes, size_t *ret_len, struct err *e)
 {
 	struct buf body = BUF_INIT;
-	struct wire_output request = { .run = t->run, .output = k };
-	wire_output_encode(&request, &body);
-	uint8_t *answer;
-	size_t len;
 	struct wire_content content;
-	int rc = call(t, WIRE_OUTPUT, &body, EVAL_COMPARE_NS, &answer, &len, e);
-	if (rc < 0)
-		return rc;
-	struct wire_in in = { .at = answer, .end = answer + len };
-	rc = wire_content_decode(&in, &content, e);
+	uint8_t *answer = NULL; /* the content points into it, so it is not copied */
+	size_t len;
+	wire_output_encode(&(struct wire_output){ .run = t->run, .output = k }, &body);
+	int rc = check_alive(t, e);
+	if (rc == 0)
+		rc = pool_call(t->worker, WIRE_OUTPUT, &body, EVAL_COMPARE_NS, &answer, &len, e);
+	buf_fini(&body);
+	if (rc == 0) {
+		struct wire_in in = { .at = answer, .end = answer + len };
+		rc = wire_content_decode(&in, &content, e);
+	}
 	if (rc < 0) {
 		free(answer);
 		return rc;
@@ -170,8 +130,8 @@ int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_
 
 int trial_compare(struct trial *t, uint32_t k, const struct trial_expected *want, struct wire_compared *ret_compared, struct err *e)
 {
-	struct wire_compare request_body = { .run = t->run, .output = k, .tolerance = want->tolerance, .poison = want->poison };
-	snprintf(request_body.reference_hash, sizeof request_body.reference_hash, "%s", want->hash);
+	struct wire_compare request = { .run = t->run, .output = k, .tolerance = want->tolerance, .poison = want->poison };
+	snprintf(request.reference_hash, sizeof request.reference_hash, "%s", want->hash);
 	/* The hash first: the worker keeps references, and most often has this one. */
 	for (int with_bytes = 0; with_bytes < 2; with_bytes++) {
 		struct buf body = BUF_INIT;
@@ -180,11 +140,13 @@ int trial_compare(struct trial *t, uint32_t k, const struct trial_expected *want
 		uint8_t *answer;
 		size_t len;
 		if (with_bytes) {
-			request_body.reference = want->bytes;
-			request_body.reference_len = want->len;
+			request.reference = want->bytes;
+			request.reference_len = want->len;
 		}
-		wire_encode_split(&wire_compare_table, &request_body, &body, &tail);
-		int rc = request(t, &q, &answer, &len, e);
+		wire_encode_split(&wire_compare_table, &request, &body, &tail);
+		int rc = check_alive(t, e);
+		if (rc == 0)
+			rc = pool_request(t->worker, &q, &answer, &len, e);
 		buf_fini(&body);
 		if (rc < 0)
 			return rc;
@@ -200,15 +162,13 @@ int trial_compare(struct trial *t, uint32_t k, const struct trial_expected *want
 /* --- timing ----------------------------------------------------------------------------------------------------------------- */
 
 /* A request during which nothing else keeps a CPU busy that the device shares. */
-static int call_quietly(struct trial *t, enum wire_type type, struct buf *take_body, int64_t timeout_ns, uint8_t **ret_body,
-			size_t *ret_len, struct err *e)
+static int ask_quietly(struct trial *t, enum wire_type type, const void *request, int64_t timeout_ns, void *ret_answer,
+		       struct err *e)
 {
 	int rc = pool_quiet_begin(t->worker, e);
-	if (rc < 0) {
-		buf_fini(take_body);
+	if (rc < 0)
 		return rc;
-	}
-	rc = call(t, type, take_body, timeout_ns, ret_body, ret_len, e);
+	rc = ask(t, type, request, timeout_ns, ret_answer, e);
 	pool_quiet_end(t->worker);
 	return rc;
 }
@@ -353,16 +313,7 @@ int trial_measure(struct trial *t, const struct trial_timing *timing, struct tri
 						 : timing->rough ? WIRE_FLUSHED
 								 : WIRE_COLD };
 	struct wire_measured measured;
-	struct buf body = BUF_INIT;
-	uint8_t *answer;
-	size_t len;
-	wire_measure_encode(&request, &body);
-	int rc = call_quietly(t, WIRE_MEASURE, &body, timing->cap_ns + SLACK_NS, &answer, &len, e);
-	if (rc < 0)
-		return rc;
-	struct wire_in in = { .at = answer, .end = answer + len };
-	rc = wire_measured_decode(&in, &measured, e);
-	free(answer);
+	int rc = ask_quietly(t, WIRE_MEASURE, &request, timing->cap_ns + SLACK_NS, &measured, e);
 	if (rc < 0)
 		return rc;
 	rc = take_measured(&measured, ret_times, e);
@@ -405,18 +356,9 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
 				     .warm_up_ns = (uint64_t)pairing->warm_up_ns,
 				     .cold = !pairing->warm };
 	struct wire_paired p;
-	struct buf body = BUF_INIT;
-	uint8_t *answer;
-	size_t len;
 	if (a->worker != b->worker || a->generation != b->generation)
 		return err_set(e, ERR_CRASH, "the worker that held one of the two is gone");
-	wire_pair_encode(&request, &body);
-	int rc = call_quietly(a, WIRE_PAIR, &body, pairing->cap_ns + SLACK_NS, &answer, &len, e);
-	if (rc < 0)
-		return rc;
-	struct wire_in in = { .at = answer, .end = answer + len };
-	rc = wire_paired_decode(&in, &p, e);
-	free(answer);
+	int rc = ask_quietly(a, WIRE_PAIR, &request, pairing->cap_ns + SLACK_NS, &p, e);
 	if (rc < 0)
 		return rc;
 	if (p.pair_count == 0) {
@@ -468,16 +410,7 @@ int trial_energy(struct trial *t, int64_t min_ns, struct trial_weighed *ret_weig
 {
 	struct wire_energy request = { .run = t->run, .min_ns = (uint64_t)min_ns };
 	struct wire_energised x;
-	struct buf body = BUF_INIT;
-	uint8_t *answer;
-	size_t len;
-	wire_energy_encode(&request, &body);
-	int rc = call_quietly(t, WIRE_ENERGY, &body, min_ns + SLACK_NS, &answer, &len, e);
-	if (rc < 0)
-		return rc;
-	struct wire_in in = { .at = answer, .end = answer + len };
-	rc = wire_energised_decode(&in, &x, e);
-	free(answer);
+	int rc = ask_quietly(t, WIRE_ENERGY, &request, min_ns + SLACK_NS, &x, e);
 	if (rc < 0)
 		return rc;
 	bool known = x.joules > 0 && x.executions > 0 && x.seconds > 0;
