@@ -181,7 +181,7 @@ static void check_lists(void)
 	}
 	external_answers_fini(&a);
 	is_int(ask("", PATIENT, &a, &e), 0, "none");
-	is_int(a.count, 0, "is nobody asked");
+	is_int(a.count, 0, "no validator is asked");
 	struct cancel cancel = { .asked = true };
 	struct external_config config = { .validators = list };
 	struct eval ev = { .external = &config, .cancel = &cancel };
@@ -207,7 +207,7 @@ static void check_evaluators(void)
 	write_program("4-skip", "echo '{\"skipped\": \"no licence\"}'");
 	write_program("5-dead", "exit 1");
 	is_int(external_evaluate(&ev, &subject, &m, &e), 0, "evaluators were asked");
-	is_int(m.count, 2, "all figures of the good one, none of others");
+	is_int(m.count, 2, "all figures of the working evaluator, none of the others");
 	if (m.count == 2) {
 		is_str(m.at[0].name, "1-good.area", "under both names");
 		ok(m.at[0].value == 2.5 && strcmp(m.at[0].unit, "mm^2") == 0, "with value and unit");

@@ -41,7 +41,7 @@ static void verdicts(struct sample *s, struct eval *ev, const struct context *ro
 	}
 	q.b = (struct compare_side){ sample_checkpoint(s, wrong), wrong, root, params, 0 };
 	is_int(compare_run(ev, &q, s->db, NULL, &p, &e), -ERR_WRONG, "a wrong kernel gets no verdict");
-	has_str(e.text, "no verdict on its speed", "and it is said why");
+	has_str(e.text, "no verdict on its speed", "and the reason is told");
 	context_free(slow);
 	context_free(wrong);
 }
@@ -60,7 +60,7 @@ static void library(struct sample *s, const struct params *params)
 	   "is one product of the context's own arrays");
 	struct context *without = sample_context(SAMPLE_RIGHT);
 	struct variant none;
-	is_int(library_baseline_variant(without, params, &s->facts, &none, &e), -ERR_NOT_FOUND, "without the line there is none");
+	is_int(library_baseline_variant(without, params, &s->facts, &none, &e), -ERR_NOT_FOUND, "without the line there is no library plan");
 	context_free(without);
 	variant_fini(&v);
 	context_free(ctx);

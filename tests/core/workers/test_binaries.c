@@ -109,7 +109,7 @@ static void variants(struct sample *s, const char *base)
 	variant_fini(&second);
 	params_free(larger);
 	struct facts other = s->facts;
-	snprintf(other.driver, sizeof other.driver, "another compiler");
+	snprintf(other.driver, sizeof other.driver, "another compiler is another key");
 	is_int(variant_build(&ev, good, params, &other, &first, &e), 0, "for another compiler %s", e.text);
 	is_int((int)binaries_stats(b).misses, 2, "it is compiled");
 	variant_fini(&first);
@@ -156,9 +156,9 @@ static void at_once(struct sample *s, const char *base)
 	is_int((int)binaries_stats(b).misses, 1, "six at once compile one thing once");
 	is_int((int)binaries_stats(b).hits, 5, "and share it");
 	struct hash key = key_number(1);
-	is_int(binaries_claim(b, &key, &cancel, &out, &e), 0, "what nobody makes may be made");
+	is_int(binaries_claim(b, &key, &cancel, &out, &e), 0, "what no thread makes may be made");
 	cancel_ask(&cancel);
-	is_int(binaries_claim(b, &key, &cancel, &out, &e), -ERR_CANCELLED, "who waits for it can be cancelled");
+	is_int(binaries_claim(b, &key, &cancel, &out, &e), -ERR_CANCELLED, "a waiting thread can be cancelled");
 	binaries_leave(b, &key);
 	is_int(binaries_claim(b, &key, NULL, &out, &e), 0, "what was given up may be made by the next");
 	binaries_leave(b, &key);
@@ -195,7 +195,7 @@ static void ahead(struct sample *s, const char *base)
 		suite_compile_ahead(&ev, ctx, params, &facts);
 		is_int((int)binaries_stats(b).files, 2, "a kernel with delays is compiled");
 		suite_compile_ahead(&ev, ctx, params, &facts);
-		is_int((int)binaries_stats(b).hits, 1, "once");
+		is_int((int)binaries_stats(b).hits, 1, "the wait is reported once");
 	}
 	params_free(params);
 	context_free(ctx);

@@ -378,8 +378,8 @@ static void one_device(const char *folder)
 		pool_take_device(one, &facts, NULL, &waits.holder, &e);
 		is_int(pool_take_device(two, &facts, &wish, &w, &e), 0,
 		       "a device that another peakd holds is waited for %s", e.text);
-		is_str(waits.line, who, "and the wait is told");
-		is_int(waits.count, 1, "once");
+		is_str(waits.line, who, "and the wait is reported");
+		is_int(waits.count, 1, "the wait is reported once");
 		pool_give(w);
 	}
 	pool_free(one);
