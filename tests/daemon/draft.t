@@ -69,7 +69,9 @@ python3 "$root/tests/daemon/model.py" "$T/slow" >"$T/slow.port" &
 slow=$!
 trap 'kill $slow $model; finish' EXIT
 wait_for 60 test -s "$T/slow.port"
-env -u PEAKD_RECORD PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/slow.port")/v1?model=fake&retries=0" python3 -c 'import os, signal, sys
+unset PEAKD_RECORD
+export PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/slow.port")/v1?model=fake&retries=0"
+python3 -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL) # which a shell ignores for what runs beside it
 os.execvp(sys.argv[1], sys.argv[1:])' "$peakd" draft "$file" --db "$T/e.db" --model default >"$T/out" 2>"$T/err" &
 client=$!
@@ -82,7 +84,7 @@ has "$(cat "$T/err")" "job $job is cancelled" "and the job is named"
 kill $slow
 
 kill $model
-unset PEAKD_MODEL PEAKD_RECORD
+unset PEAKD_MODEL
 timeout 120 "$peakd" draft "$file" --db "$T/c.db" --model replay:norm >"$T/replayed" 2>"$T/err"
 ok $? "the recordings replay without the model" "$(cat "$T/err")"
 cmp -s "$T/replayed" "$T/norm.peak.md"
