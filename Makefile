@@ -199,7 +199,7 @@ check-tsan: deps
 #: make check-clang           builds all, tests too, with clang and the same warnings
 check-clang: deps
 	$(AGAIN) BUILD=build-clang CC=clang CXX=clang++ OPT=-O1 run-clang
-run-clang: all $(TESTS) $(HELPERS) $(EMULATED)
+run-clang: all $(TESTS) $(HELPERS) $(EMULATED) $(BENCHES)
 
 #: make check-fresh           demo and check on a minimal Debian 12 in a chroot (root, debootstrap, network, minutes)
 .PHONY: check-fresh

@@ -23,7 +23,7 @@
 #include "bench/faults_left.h"
 #include "core/context/context.h"
 #include "core/workers/eval.h"
-#include "core/workers/pool_inside.h"
+#include "core/workers/pool.h"
 #include "core/workers/trial.h"
 
 enum { LANES_MAX = 32, KINDS_MAX = 16, SAMPLES = 30 };
@@ -89,7 +89,7 @@ static void *kill_soon(void *arg)
 {
 	const struct pool_worker *w = arg;
 	clock_sleep(KILL_NS);
-	kill(w->process.pid, SIGKILL);
+	kill(pool_worker_pid(w), SIGKILL);
 	return NULL;
 }
 

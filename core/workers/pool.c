@@ -590,3 +590,8 @@ const char *pool_lacks(const struct pool_worker *worker)
 {
 	return worker->process.pid > 0 ? worker->process.lacks : "";
 }
+
+pid_t pool_worker_pid(const struct pool_worker *worker)
+{
+	return worker->process.pid;
+}

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "backends/wire/wire.h"
 #include "core/workers/cancel.h"
@@ -125,5 +126,8 @@ void pool_quiet_end(struct pool_worker *worker);
 
 /* Kills the workers that are busy for this cancel. Called after cancel_ask. */
 void pool_interrupt(struct pool *pool, const struct cancel *cancel);
+
+/* The process of a leased worker, 0 before its first call: for tests and benchmarks that kill it. */
+pid_t pool_worker_pid(const struct pool_worker *worker);
 
 #endif
