@@ -79,23 +79,16 @@ void layout_fini(const struct layout *l, void *object)
 			/* fall through */
 		case LAYOUT_TEXT:
 		case LAYOUT_INTS:
-		case LAYOUT_REALS:
-			free(*(void **)member(f, object));
-			break;
-		case LAYOUT_LIST:
-			layout_free_list(f->of, *(void **)member(f, object), *count_of(f, object));
-			break;
-		case LAYOUT_PART:
-			layout_fini(f->of, member(f, object));
-			break;
+		case LAYOUT_REALS: free(*(void **)member(f, object)); break;
+		case LAYOUT_LIST: layout_free_list(f->of, *(void **)member(f, object), *count_of(f, object)); break;
+		case LAYOUT_PART: layout_fini(f->of, member(f, object)); break;
 		case LAYOUT_BOOL:
 		case LAYOUT_INT:
 		case LAYOUT_ID:
 		case LAYOUT_COUNT:
 		case LAYOUT_REAL:
 		case LAYOUT_WORD:
-		case LAYOUT_HASH:
-			break;
+		case LAYOUT_HASH: break;
 		}
 	}
 	layout_init(l, object);
@@ -161,12 +154,8 @@ static json_t *field_json(const struct layout_field *f, const void *object)
 	case LAYOUT_INT:
 		value = layout_get_int(f, object);
 		return value || !(f->flags & LAYOUT_OPTIONAL) ? json_integer(value) : NULL;
-	case LAYOUT_ID:
-		value = layout_get_int(f, object);
-		return value ? json_integer(value) : NULL;
-	case LAYOUT_COUNT:
-		value = layout_get_int(f, object);
-		return value >= 0 ? json_integer(value) : NULL;
+	case LAYOUT_ID: value = layout_get_int(f, object); return value ? json_integer(value) : NULL;
+	case LAYOUT_COUNT: value = layout_get_int(f, object); return value >= 0 ? json_integer(value) : NULL;
 	case LAYOUT_REAL: {
 		double real = *(double *)member(f, object);
 		return isfinite(real) ? json_real(real) : NULL;
@@ -175,8 +164,7 @@ static json_t *field_json(const struct layout_field *f, const void *object)
 		const char *text = *(char **)member(f, object);
 		return text ? text_json(text) : NULL;
 	}
-	case LAYOUT_WORD:
-		return json_string(f->words[layout_get_int(f, object)]);
+	case LAYOUT_WORD: return json_string(f->words[layout_get_int(f, object)]);
 	case LAYOUT_HASH: {
 		const struct hash *hash = member(f, object);
 		return *hash->hex ? json_string(hash->hex) : NULL;
@@ -184,10 +172,8 @@ static json_t *field_json(const struct layout_field *f, const void *object)
 	case LAYOUT_TEXTS:
 	case LAYOUT_INTS:
 	case LAYOUT_REALS:
-	case LAYOUT_LIST:
-		return list_json(f, object);
-	case LAYOUT_PART:
-		break;
+	case LAYOUT_LIST: return list_json(f, object);
+	case LAYOUT_PART: break;
 	}
 	return NULL;
 }
@@ -241,7 +227,8 @@ static int read_list(const struct layout_field *f, const json_t *value, void *ob
 	char *at = MEM_NEW_N(char, (count + 1) * size);
 	free(*(void **)member(f, object));
 	*(void **)member(f, object) = at;
-	json_array_foreach(value, i, element) {
+	json_array_foreach(value, i, element)
+	{
 		int rc = 0;
 		*count_of(f, object) = i + 1;
 		if (f->type == LAYOUT_LIST) {
@@ -315,8 +302,7 @@ static int read_field(const struct layout_field *f, const json_t *value, void *o
 			return read_list(f, value, object, e);
 		want = "an array";
 		break;
-	case LAYOUT_PART:
-		break;
+	case LAYOUT_PART: break;
 	}
 	return want ? err_set(e, ERR_INPUT, "%s: expected %s", f->name, want) : 0;
 }
@@ -430,40 +416,24 @@ static json_t *field_schema(const struct layout_field *f)
 {
 	json_t *schema = NULL, *words;
 	switch (f->type) {
-	case LAYOUT_BOOL:
-		schema = json_pack("{s:s}", "type", "boolean");
-		break;
+	case LAYOUT_BOOL: schema = json_pack("{s:s}", "type", "boolean"); break;
 	case LAYOUT_INT:
 	case LAYOUT_ID:
-	case LAYOUT_COUNT:
-		schema = json_pack("{s:s}", "type", "integer");
-		break;
-	case LAYOUT_REAL:
-		schema = json_pack("{s:s}", "type", "number");
-		break;
+	case LAYOUT_COUNT: schema = json_pack("{s:s}", "type", "integer"); break;
+	case LAYOUT_REAL: schema = json_pack("{s:s}", "type", "number"); break;
 	case LAYOUT_WORD:
 		words = json_array();
 		for (int i = 0; f->words[i]; i++)
 			json_array_append_new(words, json_string(f->words[i]));
 		schema = json_pack("{s:o}", "enum", words);
 		break;
-	case LAYOUT_TEXTS:
-		schema = json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
-		break;
-	case LAYOUT_INTS:
-		schema = json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "integer");
-		break;
-	case LAYOUT_REALS:
-		schema = json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "number");
-		break;
-	case LAYOUT_LIST:
-		schema = json_pack("{s:s, s:o}", "type", "array", "items", layout_schema(f->of));
-		break;
+	case LAYOUT_TEXTS: schema = json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string"); break;
+	case LAYOUT_INTS: schema = json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "integer"); break;
+	case LAYOUT_REALS: schema = json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "number"); break;
+	case LAYOUT_LIST: schema = json_pack("{s:s, s:o}", "type", "array", "items", layout_schema(f->of)); break;
 	case LAYOUT_TEXT:
 	case LAYOUT_HASH:
-	case LAYOUT_PART:
-		schema = json_pack("{s:s}", "type", "string");
-		break;
+	case LAYOUT_PART: schema = json_pack("{s:s}", "type", "string"); break;
 	}
 	if (f->about)
 		json_object_set_new(schema, "description", json_string(f->about));

@@ -49,27 +49,28 @@ enum layout_flags {
 struct layout;
 
 struct layout_field {
-	const char *name;           /* in JSON; NULL ends the table */
+	const char *name; /* in JSON; NULL ends the table */
 	enum layout_type type;
-	size_t offset, size;        /* of the member */
-	size_t count;               /* offset of the size_t that counts TEXTS, INTS, REALS or LIST */
-	const struct layout *of;    /* LIST, PART */
-	const char *const *words;   /* WORD: names in order, NULL at the end; a word that SQL has and this list lacks reads as the last one */
-	const char *column;         /* in SQL, where it is not `name` */
-	const char *unit;           /* "ns", "s", "bytes", "share" (a fraction that is shown as percent) …; NULL: a plain number */
-	const char *about;          /* for the schema; NULL: the name says it */
-	const char *say;            /* words for a terminal, % being the value; NULL: not shown. Of a bool: shown when it is true */
-	unsigned flags;             /* of enum layout_flags */
+	size_t offset, size;     /* of the member */
+	size_t count;            /* offset of the size_t that counts TEXTS, INTS, REALS or LIST */
+	const struct layout *of; /* LIST, PART */
+	const char *const
+		*words; /* WORD: names in order, NULL at the end; a word that SQL has and this list lacks reads as the last one */
+	const char *column; /* in SQL, where it is not `name` */
+	const char *unit;   /* "ns", "s", "bytes", "share" (a fraction that is shown as percent) …; NULL: a plain number */
+	const char *about;  /* for the schema; NULL: the name says it */
+	const char *say;    /* words for a terminal, % being the value; NULL: not shown. Of a bool: shown when it is true */
+	unsigned flags;     /* of enum layout_flags */
 };
 
 struct layout {
-	const char *name;           /* for messages */
-	size_t size;                /* of the struct */
+	const char *name; /* for messages */
+	size_t size;      /* of the struct */
 	const struct layout_field *fields;
 };
 
 /* What every line of a table begins with: the member gives the name (LAYOUT_AS: another name is given). */
-#define LAYOUT_AS(struct_, member_, type_, name_) \
+#define LAYOUT_AS(struct_, member_, type_, name_)                                                                                  \
 	.name = (name_), .type = LAYOUT_##type_, .offset = offsetof(struct_, member_), .size = sizeof(((struct_ *)0)->member_)
 #define LAYOUT_AT(struct_, member_, type_) LAYOUT_AS(struct_, member_, type_, #member_)
 /* The same for what has a count beside it. */

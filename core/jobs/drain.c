@@ -38,7 +38,7 @@ bool drain_is_later(const struct job *job)
 	struct err ignored = ERR_INIT;
 	layout_init(&work_subject_layout, &subject);
 	bool later = job->state == JOB_QUEUED && layout_read_text(&work_subject_layout, job->request, &subject, &ignored) == 0 &&
-	             subject.later;
+		     subject.later;
 	layout_fini(&work_subject_layout, &subject);
 	return later;
 }
@@ -66,7 +66,9 @@ static int hash_file(const char *path, struct hash *ret_hash, struct err *e)
 }
 
 /* A seal: lines "name: value". */
-struct seal { char format[40], state[20], sha256[HASH_SIZE]; };
+struct seal {
+	char format[40], state[20], sha256[HASH_SIZE];
+};
 
 static int read_seal(const char *folder, struct seal *ret_seal, struct err *e)
 {
@@ -75,11 +77,13 @@ static int read_seal(const char *folder, struct seal *ret_seal, struct err *e)
 	int errnum = errno, rc = 0;
 	*ret_seal = (struct seal){ .format = "" };
 	if (f == NULL && errnum == ENOENT)
-		rc = err_set(e, ERR_NOT_FOUND, "%s holds no bundle (no file `seal`): name a folder that `peakd drain export` made", folder);
+		rc = err_set(e, ERR_NOT_FOUND, "%s holds no bundle (no file `seal`): name a folder that `peakd drain export` made",
+			     folder);
 	else if (f == NULL)
 		rc = err_sys(e, errnum, "%s cannot be read", path);
 	while (rc == 0 && fgets(line, sizeof line, f))
-		if (sscanf(line, "format: %39[^\n]", ret_seal->format) != 1 && sscanf(line, "state: %19[^\n]", ret_seal->state) != 1 &&
+		if (sscanf(line, "format: %39[^\n]", ret_seal->format) != 1 &&
+		    sscanf(line, "state: %19[^\n]", ret_seal->state) != 1 &&
 		    sscanf(line, "sha256: %64[^\n]", ret_seal->sha256) != 1)
 			rc = err_set(e, ERR_IO, "%s is damaged: copy the bundle again", path);
 	if (f)
@@ -96,7 +100,8 @@ static int check_hash(const char *folder, const char *want, struct err *e)
 	if (rc == 0 && access(wal, F_OK) == 0)
 		rc = err_set(e, ERR_IO, "%s is in use, or was left by a process that died: run the bundle again", db);
 	else if (rc == 0 && strcmp(hash.hex, want) != 0)
-		rc = err_set(e, ERR_IO, "%s does not match its seal: the copy was cut off or the file was changed; copy the bundle again", db);
+		rc = err_set(e, ERR_IO,
+			     "%s does not match its seal: the copy was cut off or the file was changed; copy the bundle again", db);
 	free(db);
 	free(wal);
 	return rc;
@@ -111,8 +116,8 @@ int drain_check(const char *folder, enum drain_state *ret_state, struct err *e)
 	while (state < DRAIN_STATES && strcmp(state_names[state], seal.state) != 0)
 		state++;
 	if (strcmp(seal.format, FORMAT) != 0 || state == DRAIN_STATES)
-		rc = err_set(e, ERR_UNSUPPORTED, "%s is not a bundle that this peakd can read (\"%s\"): use the peakd that made it", folder,
-		             *seal.format ? seal.format : "no format");
+		rc = err_set(e, ERR_UNSUPPORTED, "%s is not a bundle that this peakd can read (\"%s\"): use the peakd that made it",
+			     folder, *seal.format ? seal.format : "no format");
 	else if (state != DRAIN_RUNNING)
 		rc = check_hash(folder, seal.sha256, e);
 	if (rc == 0)
@@ -129,7 +134,8 @@ int drain_seal(const char *folder, enum drain_state state, struct err *e)
 		/* Written beside and renamed, so that there is always a whole one. */
 		FILE *f = fopen(fresh, "we");
 		bool good = f && fprintf(f, "format: %s\nstate: %s\n", FORMAT, state_names[state]) > 0 &&
-		            (*hash.hex == '\0' || fprintf(f, "sha256: %s\n", hash.hex) > 0) && fflush(f) == 0 && fsync(fileno(f)) == 0;
+			    (*hash.hex == '\0' || fprintf(f, "sha256: %s\n", hash.hex) > 0) && fflush(f) == 0 &&
+			    fsync(fileno(f)) == 0;
 		if (f)
 			good = fclose(f) == 0 && good;
 		good = good && rename(fresh, path) == 0;
@@ -238,7 +244,7 @@ static int copy_job(struct db *from, struct db *to, const struct job *job, struc
 		char *request = drain_request(kind, job, id);
 		rc = job_adopt(to, job->id, job->kind, request, e);
 		buf_addf(report, "%s %s %s of checkpoint %.12s, device %s\n", job->id, job->kind, c.kernel, c.hash.hex,
-		         subject.device ? subject.device : c.backend);
+			 subject.device ? subject.device : c.backend);
 		free(request);
 		checkpoint_fini(&c);
 	}
@@ -247,7 +253,7 @@ static int copy_job(struct db *from, struct db *to, const struct job *job, struc
 }
 
 static int copy_jobs(struct db *home, const struct job_list *jobs, const char *db_path, const char *only, struct buf *report,
-                     struct err *e)
+		     struct err *e)
 {
 	struct store *store = NULL;
 	struct db *to = NULL;
@@ -287,8 +293,8 @@ static int make_folder(const char *folder, struct err *e)
 		return err_sys(e, errno, "%s cannot be made", folder);
 	if (rmdir(folder) < 0)
 		return errno == ENOTEMPTY || errno == EEXIST
-		       ? err_set(e, ERR_CONFLICT, "%s is not empty and was not touched: name a new folder", folder)
-		       : err_sys(e, errno, "%s cannot become a bundle", folder);
+			       ? err_set(e, ERR_CONFLICT, "%s is not empty and was not touched: name a new folder", folder)
+			       : err_sys(e, errno, "%s cannot become a bundle", folder);
 	return mkdir(folder, 0777) < 0 ? err_sys(e, errno, "%s cannot be made", folder) : 0;
 }
 

@@ -28,7 +28,9 @@
 
 /* Row numbers there and here. */
 struct pairs {
-	struct pair { int64_t there, here; } *at;
+	struct pair {
+		int64_t there, here;
+	} * at;
 	size_t count;
 };
 
@@ -164,7 +166,7 @@ static int take_facts(struct db *home, struct db *away, struct err *e)
 static struct hash digest(const struct job *job)
 {
 	char *text = mem_fmt("%s\n%s\n%s\n%s", job->id, job_state_name(job->state), job->result ? job->result : "",
-	                     job->error_text ? job->error_text : "");
+			     job->error_text ? job->error_text : "");
 	struct hash hash = hash_text(text);
 	free(text);
 	return hash;
@@ -240,7 +242,8 @@ static int end_job(struct merge *m, struct err *e)
 		rc = job_done(m->home, j->id, result, e);
 	} else if (rc == 0) {
 		struct err why = ERR_INIT;
-		err_set(&why, j->state == JOB_CANCELLED ? ERR_CANCELLED : ERR_WRONG, "%s", j->error_text ? j->error_text : "failed there");
+		err_set(&why, j->state == JOB_CANCELLED ? ERR_CANCELLED : ERR_WRONG, "%s",
+			j->error_text ? j->error_text : "failed there");
 		rc = job_fail(m->home, j->id, &why, result, e);
 	}
 	free(result);
@@ -271,9 +274,10 @@ static int check_same(struct merge *m, const struct job *home, struct err *e)
 	layout_init(&work_subject_layout, &asked);
 	rc = layout_read_text(&work_subject_layout, home->request, &asked, e);
 	if (rc == 0 && (asked.checkpoint != id || strcmp(theirs, ours_text) != 0 || strcmp(m->job->kind, home->kind) != 0 ||
-	                strcmp(m->there.context.hex, m->here.context.hex) != 0))
-		rc = err_set(e, ERR_CONFLICT, "job %s of the bundle is not what was asked here: the bundle was changed, or is of another database",
-		             m->job->id);
+			strcmp(m->there.context.hex, m->here.context.hex) != 0))
+		rc = err_set(e, ERR_CONFLICT,
+			     "job %s of the bundle is not what was asked here: the bundle was changed, or is of another database",
+			     m->job->id);
 	layout_fini(&work_subject_layout, &asked);
 	free(theirs);
 	free(ours_text);
@@ -308,13 +312,14 @@ static int settle(struct merge *m, const struct job *home, struct err *e)
 		m->sums->cancelled++;
 		buf_addf(m->report, "%s %s: was cancelled here meanwhile, its results are not taken\n", home->id, home->kind);
 	} else if (home->state != JOB_QUEUED) {
-		rc = err_set(e, ERR_CONFLICT, "job %s is %s here, with another outcome than the bundle's: it was also run elsewhere", home->id,
-		             job_state_name(home->state));
+		rc = err_set(e, ERR_CONFLICT,
+			     "job %s is %s here, with another outcome than the bundle's: it was also run elsewhere", home->id,
+			     job_state_name(home->state));
 	} else {
 		rc = take_job(m, e);
 		m->sums->merged++;
 		buf_addf(m->report, "%s %s: %s%s%s\n", home->id, home->kind, job_state_name(m->job->state),
-		         m->job->error_text ? ": " : "", m->job->error_text ? m->job->error_text : "");
+			 m->job->error_text ? ": " : "", m->job->error_text ? m->job->error_text : "");
 	}
 	return rc;
 }
@@ -324,10 +329,11 @@ static int merge_job(struct merge *m, struct err *e)
 	struct job home = { .id = NULL };
 	int rc = job_get(m->home, m->job->id, &home, e);
 	if (rc == -ERR_NOT_FOUND)
-		return err_set(e, ERR_CONFLICT, "job %s is not of this database: merge the bundle where it was exported (--db)", m->job->id);
+		return err_set(e, ERR_CONFLICT, "job %s is not of this database: merge the bundle where it was exported (--db)",
+			       m->job->id);
 	if (rc == 0 && !job_state_ended(m->job->state))
 		rc = err_set(e, ERR_CONFLICT, "job %s of the bundle is %s: run the bundle to its end first", m->job->id,
-		             job_state_name(m->job->state));
+			     job_state_name(m->job->state));
 	else if (rc == 0)
 		rc = check_same(m, &home, e);
 	if (rc == 0)
@@ -400,10 +406,12 @@ int drain_merge(struct db *home, const char *folder, struct drain_merged *ret_me
 	const char *tmp = getenv("TMPDIR");
 	int rc = drain_check(folder, &state, e);
 	if (rc == 0 && state == DRAIN_EXPORTED)
-		rc = err_set(e, ERR_CONFLICT, "the bundle %s has not run: `peakd drain run %s` on a machine with its devices comes first", folder,
-		             folder);
+		rc = err_set(e, ERR_CONFLICT,
+			     "the bundle %s has not run: `peakd drain run %s` on a machine with its devices comes first", folder,
+			     folder);
 	else if (rc == 0 && state == DRAIN_RUNNING)
-		rc = err_set(e, ERR_CONFLICT, "the bundle %s runs still, or was cut off: `peakd drain run %s` finishes it", folder, folder);
+		rc = err_set(e, ERR_CONFLICT, "the bundle %s runs still, or was cut off: `peakd drain run %s` finishes it", folder,
+			     folder);
 	if (rc < 0)
 		return rc;
 	/* A copy, since opening may bring it up to date, and what is merged twice must be the same. */

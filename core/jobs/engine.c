@@ -13,11 +13,11 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/jobs/drain.h"
-#include "core/workers/pool.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
+#include "core/workers/pool.h"
 
-enum { THREADS = 16, PROGRESS_MAX = 500 /* bytes of a progress message: a line for people; a compiler's whole log is none */ };
+enum { THREADS = 16, PROGRESS_MAX = 500 /* bytes of a progress message: a line for people, never a compiler's whole log */ };
 
 /* A job that waits for a thread or has one. */
 struct ticket {
@@ -36,7 +36,7 @@ struct engine {
 	struct lock lock;
 	struct lock_bell bell;
 	struct engine_config config;
-	struct ticket *tickets;     /* oldest first */
+	struct ticket *tickets; /* oldest first */
 	struct lost *lost;
 	pthread_t *threads;
 	unsigned thread_count;
@@ -86,7 +86,9 @@ static void drop_ticket(struct engine *g, struct ticket *gone)
 }
 
 /* What a job used beside its own result; the fields stand in its JSON. */
-struct spent { double leased_seconds, validation_seconds, validation_leased_seconds; };
+struct spent {
+	double leased_seconds, validation_seconds, validation_leased_seconds;
+};
 
 static const struct layout_field spent_fields[] = {
 	{ LAYOUT_AT(struct spent, leased_seconds, REAL), .unit = "s", .flags = LAYOUT_DETAIL },
@@ -130,7 +132,7 @@ static int end_row(struct engine_job *job, const struct job *row, int rc, const 
 		why->code = ERR_CANCELLED;
 	if (rc < 0)
 		log_message(why->code == ERR_CANCELLED ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "job %s (%s): %s", row->id, row->kind,
-		            why->text);
+			    why->text);
 	return rc < 0 ? job_fail(job->db, row->id, why, result, e) : job_done(job->db, row->id, result, e);
 }
 
@@ -170,13 +172,14 @@ static int run_job(struct engine *g, struct engine_job *job, struct err *e)
 	return rc;
 }
 
-/* Those who wait for the job are told all the same. */
+/* Callers that wait for the job still get an answer. */
 static void add_lost(struct engine *g, const char *id, const char *why)
 {
 	struct lost *l = MEM_NEW(struct lost);
 	l->id = mem_str(id);
 	l->why = mem_fmt("job %s ended without a record: %s. Then restart the daemon: it runs the job again, or shows it as "
-	                 "interrupted, for job with action resume", id, why);
+			 "interrupted, for job with action resume",
+			 id, why);
 	lock_take(&g->lock);
 	l->next = g->lost;
 	g->lost = l;
@@ -248,7 +251,7 @@ static int recover(struct engine *g, struct err *e)
 	if (rc >= 0) {
 		if (jobs.count && !g->config.later)
 			log_warning("%zu jobs were interrupted when the last daemon ended; `job` with action resume runs one again",
-			            jobs.count);
+				    jobs.count);
 		job_list_fini(&jobs);
 		rc = job_list(db, NULL, true, 0, &jobs, e);
 	}
@@ -334,7 +337,8 @@ static json_t *comparable(const struct engine_kind *kind, const void *request)
 
 /* The live job whose request is the same; *ret_id stays NULL when there is none. One that runs or waits goes before an interrupted one,
  * and the newest before older ones. */
-static int find_same(struct db *db, const struct engine_kind *kind, const json_t *want, char **ret_id, bool *ret_interrupted, struct err *e)
+static int find_same(struct db *db, const struct engine_kind *kind, const json_t *want, char **ret_id, bool *ret_interrupted,
+		     struct err *e)
 {
 	struct job_list jobs;
 	int rc = job_list(db, kind->name, true, 0, &jobs, e);
@@ -352,10 +356,11 @@ static int find_same(struct db *db, const struct engine_kind *kind, const json_t
 				*ret_id = mem_str(j->id);
 				*ret_interrupted = interrupted;
 			} else if (!json_equal(have, want) && !interrupted &&
-			           json_equal(json_object_get(have, "checkpoint"), json_object_get(want, "checkpoint"))) {
-				rc = err_set(e, ERR_CONFLICT, "job %s (%s) is working on checkpoint %lld with another request: wait for it (job "
-				             "with action wait), or cancel it", j->id, j->kind,
-				             (long long)json_integer_value(json_object_get(want, "checkpoint")));
+				   json_equal(json_object_get(have, "checkpoint"), json_object_get(want, "checkpoint"))) {
+				rc = err_set(e, ERR_CONFLICT,
+					     "job %s (%s) is working on checkpoint %lld with another request: wait for it (job "
+					     "with action wait), or cancel it",
+					     j->id, j->kind, (long long)json_integer_value(json_object_get(want, "checkpoint")));
 			}
 			json_decref(have);
 		}
@@ -366,7 +371,7 @@ static int find_same(struct db *db, const struct engine_kind *kind, const json_t
 }
 
 int engine_submit(struct engine *g, struct db *db, const char *name, const void *request, bool join, char **ret_id, bool *ret_fresh,
-                  struct err *e)
+		  struct err *e)
 {
 	const struct engine_kind *kind = find_kind(g, name);
 	assert(kind);

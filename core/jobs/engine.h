@@ -1,12 +1,12 @@
-/* engine: threads that run jobs. A job is a row first (core/record/job): it is written before anybody is told its id, its
+/* engine: threads that run jobs. A job is a row first (core/record/job): it is written before its id is given out, its
  * thread is blocking straight-line code, and what it has to tell are event rows. The daemon makes one engine. */
 #ifndef PEAKD_CORE_JOBS_ENGINE_H
 #define PEAKD_CORE_JOBS_ENGINE_H
 
 #include "base/err.h"
 #include "base/layout.h"
-#include "core/workers/eval.h"
 #include "core/record/store.h"
+#include "core/workers/eval.h"
 
 struct engine;
 struct pool;
@@ -14,10 +14,11 @@ struct pool;
 /* One job while it runs. */
 struct engine_job {
 	const char *id;
-	struct db *db;             /* this thread's handle */
+	struct db *db; /* this thread's handle */
 	struct cancel cancel;
-	struct eval_spent spent;   /* its end writes this into the result: leased_seconds, validation_seconds, validation_leased_seconds */
-	void *user;                /* engine_config's */
+	struct eval_spent
+		spent; /* its end writes this into the result: leased_seconds, validation_seconds, validation_leased_seconds */
+	void *user;    /* engine_config's */
 };
 
 /* A kind of job: its request and result as structs with a layout each, which the row keeps as JSON, and what it does: `run` fills the
@@ -34,11 +35,11 @@ extern const struct layout engine_spent_layout;
 
 struct engine_config {
 	struct store *store;
-	struct pool *pool;                 /* whose workers are interrupted by cancelling */
+	struct pool *pool;                      /* whose workers are interrupted by cancelling */
 	const struct engine_kind *const *kinds; /* NULL at the end */
 	void *user;
-	unsigned threads;                  /* jobs at once; 0: 16 */
-	bool later;                        /* of a bundle (drain.h): runs what is kept for another machine, goes on with what was cut off */
+	unsigned threads; /* jobs at once; 0: 16 */
+	bool later;       /* of a bundle (drain.h): runs jobs that are kept for another machine, and resumes interrupted ones */
 };
 
 /* Marks what an earlier daemon left running as interrupted, queues what was queued, and starts the threads. */
@@ -51,8 +52,8 @@ void engine_free(struct engine *engine);
  * struct. With `join` a live job of the kind with the same request is taken instead (`workflow` and `resume` do not count), and queued
  * again when it was interrupted; -ERR_CONFLICT when a job with another request works on the same checkpoint. *ret_id is the caller's,
  * *ret_fresh says whether a job was made. */
-int engine_submit(struct engine *engine, struct db *db, const char *kind, const void *request, bool join, char **ret_id, bool *ret_fresh,
-                  struct err *e);
+int engine_submit(struct engine *engine, struct db *db, const char *kind, const void *request, bool join, char **ret_id,
+		  bool *ret_fresh, struct err *e);
 /* Asks a job to end; its workers are interrupted at once. */
 int engine_cancel(struct engine *engine, struct db *db, const char *id, struct err *e);
 /* Why a job ended whose end could not be written down (a full disk), while its row says that it runs or waits; NULL for all

@@ -61,11 +61,10 @@ static int find_size(struct importing *x, struct err *e)
 	if (sizes.count == 1)
 		x->size = params_copy(sizes.at[0]);
 	else
-		rc = err_set(
-			e, ERR_INPUT,
-			"the file does not say which input sizes were measured, and kernel %s has %zu: name one with "
-			"`sizes` (--sizes)",
-			context_kernel(x->l.ctx), sizes.count);
+		rc = err_set(e, ERR_INPUT,
+			     "the file does not say which input sizes were measured, and kernel %s has %zu: name one with "
+			     "`sizes` (--sizes)",
+			     context_kernel(x->l.ctx), sizes.count);
 	work_sizes_fini(&sizes);
 	return rc;
 }
@@ -113,8 +112,7 @@ static int add_row(struct importing *x, const struct import_result *r, struct er
 		if (rc == 0) {
 			whole = params_merge(size ? size : x->size, tuning);
 			*MEM_PUSH(x->rows, x->count) =
-				(struct row){ .device = mem_fmt("imported: %.*s", (int)utf8_fit(device, DEVICE_BYTES),
-								device),
+				(struct row){ .device = mem_fmt("imported: %.*s", (int)utf8_fit(device, DEVICE_BYTES), device),
 					      .sizes = params_text(size ? size : x->size),
 					      .params = params_text(whole),
 					      .result = r };
@@ -145,8 +143,7 @@ static int alike_and_faster(const void *a, const void *b)
 	return c ? c : (time_of(x) > time_of(y)) - (time_of(x) < time_of(y));
 }
 
-static int record(struct db *db, const struct importing *x, const struct row *row, int64_t run, const char *message,
-		  struct err *e)
+static int record(struct db *db, const struct importing *x, const struct row *row, int64_t run, const char *message, struct err *e)
 {
 	const struct import_result *r = row->result;
 	double *samples = MEM_NEW_N(double, r->run_count + 1), least = r->ms;
@@ -209,8 +206,7 @@ static int record_all(struct db *db, const struct importing *x, const char *orig
 	return rc;
 }
 
-static char *describe(const struct importing *x, const struct import_summary *sum, const struct row *best,
-		      const char *origin)
+static char *describe(const struct importing *x, const struct import_summary *sum, const struct row *best, const char *origin)
 {
 	struct buf out = BUF_INIT;
 	buf_addf(&out,
@@ -241,8 +237,7 @@ int import_take(struct db *db, int64_t checkpoint, const char *text, const char 
 	for (size_t i = 0; rc == 0 && i < x.results.count; i++)
 		rc = add_row(&x, &x.results.at[i], e);
 	if (rc == 0 && x.count == 0)
-		rc = err_set(e, ERR_INPUT,
-			     "none of the %zu configurations gives a number for a tuning parameter of kernel %s",
+		rc = err_set(e, ERR_INPUT, "none of the %zu configurations gives a number for a tuning parameter of kernel %s",
 			     x.results.count, context_kernel(x.l.ctx));
 	if (rc == 0) {
 		qsort(x.rows, x.count, sizeof x.rows[0], alike_and_faster);

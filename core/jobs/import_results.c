@@ -64,8 +64,7 @@ static void read_runs(const json_t *list, struct import_result *r)
 {
 	const json_t *v;
 	size_t i;
-	json_array_foreach(list, i,
-			   v) if (json_is_number(v) && json_number_value(v) > 0 && json_number_value(v) < MS_MAX) *
+	json_array_foreach(list, i, v) if (json_is_number(v) && json_number_value(v) > 0 && json_number_value(v) < MS_MAX) *
 		MEM_PUSH(r->runs_ms, r->run_count) = json_number_value(v);
 }
 
@@ -131,9 +130,7 @@ static void read_t4(const json_t *entry, struct import_result *r)
 	json_object_foreach(json_object_get(entry, "configuration"), name, value) add_param(&params, name, value);
 	for (i = MEM_COUNT(outcomes); invalidity && i-- > 0;)
 		status = strcmp(outcomes[i].word, invalidity) == 0 ? outcomes[i].status : status;
-	*r = (struct import_result){ .params = buf_steal(&params),
-				     .ms = NAN,
-				     .compile_ms = number(times, "compilation_time") };
+	*r = (struct import_result){ .params = buf_steal(&params), .ms = NAN, .compile_ms = number(times, "compilation_time") };
 	if (isnan(r->compile_ms))
 		r->compile_ms = number(times, "compilation");
 	if (!(r->compile_ms >= 0 && r->compile_ms < MS_MAX))
@@ -174,18 +171,17 @@ int import_results_read(const char *text, size_t len, struct import_results *ret
 {
 	struct import_results r = { 0 };
 	json_error_t bad;
-	json_t *root = load(text, len, &bad), *cache = json_object_get(root, "cache"),
-	       *results = json_object_get(root, "results"), *entry;
+	json_t *root = load(text, len, &bad), *cache = json_object_get(root, "cache"), *results = json_object_get(root, "results"),
+	       *entry;
 	const char *key;
 	size_t i;
 	if (root == NULL)
-		return err_set(e, ERR_INPUT, "line %d: %s; expected a cache file of Kernel Tuner or T4 results (JSON)",
-			       bad.line, bad.text);
+		return err_set(e, ERR_INPUT, "line %d: %s; expected a cache file of Kernel Tuner or T4 results (JSON)", bad.line,
+			       bad.text);
 	if (!json_is_object(cache) && !json_is_array(results)) {
 		json_decref(root);
-		return err_set(
-			e, ERR_INPUT,
-			"neither \"cache\" nor \"results\" found; expected a cache file of Kernel Tuner or T4 results");
+		return err_set(e, ERR_INPUT,
+			       "neither \"cache\" nor \"results\" found; expected a cache file of Kernel Tuner or T4 results");
 	}
 	r.format = mem_str(cache ? "Kernel Tuner's cache" : "T4 results");
 	r.device = mem_str(json_string_value(json_object_get(root, "device_name")));
@@ -209,8 +205,7 @@ static json_t *configuration(const char *params)
 		long long whole = strtoll(value, &end, 10);
 		if (name < n) {
 			char *key = mem_strn(at, name);
-			json_object_set_new(object, key,
-					    *end || errno ? json_real(strtod(value, NULL)) : json_integer(whole));
+			json_object_set_new(object, key, *end || errno ? json_real(strtod(value, NULL)) : json_integer(whole));
 			free(key);
 		}
 		free(value);
@@ -244,8 +239,8 @@ static json_t *result_json(const struct import_result *r, const char *word)
 		add_measurement(measurements, "sizes", json_string(r->sizes), "");
 	if (r->proven)
 		add_measurement(measurements, "proven", json_integer(1), "");
-	json_t *object = json_pack("{s:o, s:o, s:s, s:i, s:o}", "configuration", configuration(r->params), "times",
-				   times, "invalidity", word, "correctness", good, "measurements", measurements);
+	json_t *object = json_pack("{s:o, s:o, s:s, s:i, s:o}", "configuration", configuration(r->params), "times", times,
+				   "invalidity", word, "correctness", good, "measurements", measurements);
 	if (good)
 		json_object_set_new(object, "objectives", json_pack("[s]", "time"));
 	if (r->created_ms)

@@ -59,12 +59,18 @@ static void progress(void *arg, double done, double total, const char *message)
 struct eval work_eval(struct engine_job *job)
 {
 	struct work *w = job->user;
-	return (struct eval){ .pool = w->pool, .references = w->references, .binaries = w->binaries, .cancel = &job->cancel,
-	                      .progress = progress, .progress_arg = job, .external = &w->external, .spent = &job->spent };
+	return (struct eval){ .pool = w->pool,
+			      .references = w->references,
+			      .binaries = w->binaries,
+			      .cancel = &job->cancel,
+			      .progress = progress,
+			      .progress_arg = job,
+			      .external = &w->external,
+			      .spent = &job->spent };
 }
 
 int work_devices(struct engine_job *job, const char *device, const struct context *ctx, struct facts **ret_facts, size_t *ret_count,
-                 struct err *e)
+		 struct err *e)
 {
 	struct work *w = job->user;
 	struct facts *list;
@@ -74,7 +80,7 @@ int work_devices(struct engine_job *job, const char *device, const struct contex
 		return rc;
 	if (strcmp(list[0].backend, context_backend(ctx)) != 0) {
 		rc = err_set(e, ERR_INPUT, "device %s runs %s code, and this is a %s context", list[0].id, list[0].backend,
-		             context_backend(ctx));
+			     context_backend(ctx));
 		free(list);
 		return rc;
 	}
@@ -105,7 +111,8 @@ void work_sizes_fini(struct work_sizes *s)
 	*s = (struct work_sizes){ .count = 0 };
 }
 
-int work_sizes_list(const char *text, const struct context *ctx, const struct facts *facts, struct work_sizes *ret_sizes, struct err *e)
+int work_sizes_list(const char *text, const struct context *ctx, const struct facts *facts, struct work_sizes *ret_sizes,
+		    struct err *e)
 {
 	struct params *fixed = NULL;
 	struct space *space;
@@ -141,7 +148,7 @@ static bool only_one(const struct lineage *l, const struct facts *facts, const s
 }
 
 int work_best(struct db *db, const struct lineage *l, const struct facts *facts, const struct params *size, bool warm,
-              struct params **ret_params, struct err *e)
+	      struct params **ret_params, struct err *e)
 {
 	struct checkpoint c;
 	struct measurement m;
@@ -152,7 +159,7 @@ int work_best(struct db *db, const struct lineage *l, const struct facts *facts,
 	/* A refuted checkpoint has no speed, whatever was measured before or would be now. */
 	if (c.status == CHECKPOINT_FAILED)
 		rc = err_set(e, ERR_WRONG, "checkpoint %lld was refuted, so it has no speed to quote: %s", (long long)l->id,
-		             c.note ? c.note : "see its validations");
+			     c.note ? c.note : "see its validations");
 	checkpoint_fini(&c);
 	if (rc < 0)
 		return rc;
@@ -169,8 +176,8 @@ int work_best(struct db *db, const struct lineage *l, const struct facts *facts,
 	} else if (only_one(l, facts, size, ret_params)) {
 		rc = 0;
 	} else {
-		rc = err_set(e, ERR_NOT_FOUND, "checkpoint %lld has no validated configuration on %s at %s: tune it first", (long long)l->id,
-		             facts->id, text);
+		rc = err_set(e, ERR_NOT_FOUND, "checkpoint %lld has no validated configuration on %s at %s: tune it first",
+			     (long long)l->id, facts->id, text);
 	}
 	free(text);
 	return rc;

@@ -17,7 +17,7 @@ struct work {
 	struct store *store;
 	struct pool *pool;
 	struct references *references;
-	struct binaries *binaries;       /* NULL: none are kept */
+	struct binaries *binaries; /* NULL: none are kept */
 	struct library *library;
 	struct models *models;
 	struct external_config external; /* the user's validators and evaluators */
@@ -25,7 +25,8 @@ struct work {
 
 /* The kinds for engine_new; NULL at the end. */
 extern const struct engine_kind *const work_kinds[];
-extern const struct engine_kind work_validate, work_tune, work_compare, work_profile, work_transform, work_submit, work_edit, work_draft;
+extern const struct engine_kind work_validate, work_tune, work_compare, work_profile, work_transform, work_submit, work_edit,
+	work_draft;
 /* The kind of that name; NULL when there is none. */
 const struct engine_kind *work_kind(const char *name);
 
@@ -35,16 +36,16 @@ enum { WORK_SAMPLES = 16 }; /* execution parameters that a validation samples wh
 
 /* The part of a request that says what it is about. */
 struct work_subject {
-	int64_t checkpoint;  /* 0: none */
-	char *workflow;      /* whose head is to advance; NULL or "": none */
-	char *device;        /* as pool_device_set reads it; NULL or "": the first one of the context's backend */
-	bool later;          /* kept for another machine (drain.h) */
+	int64_t checkpoint; /* 0: none */
+	char *workflow;     /* whose head is to advance; NULL or "": none */
+	char *device;       /* as pool_device_set reads it; NULL or "": the first one of the context's backend */
+	bool later;         /* kept for another machine (drain.h) */
 };
 extern const struct layout work_subject_layout;
 
 /* The part of a result that compares with the vendor's library: library time / ours. */
 struct work_library {
-	char *library;       /* its name, or why there is no figure; NULL: the context names no library */
+	char *library; /* its name, or why there is no figure; NULL: the context names no library */
 	double library_ratio, library_low, library_high;
 };
 extern const struct layout work_library_layout;
@@ -56,7 +57,7 @@ struct eval work_eval(struct engine_job *job);
 int work_device(struct engine_job *job, const char *device, const struct context *ctx, struct facts *ret_facts, struct err *e);
 /* The same where several may work together ("cuda:all", "cuda:0,1"). ret_facts: free(). */
 int work_devices(struct engine_job *job, const char *device, const struct context *ctx, struct facts **ret_facts, size_t *ret_count,
-                 struct err *e);
+		 struct err *e);
 
 /* Assignments of a context's inputs. */
 struct work_sizes {
@@ -65,10 +66,11 @@ struct work_sizes {
 };
 
 /* The sizes that `text` names (one assignment, a partial one is fine), or all that the context declares when it is NULL or "". */
-int work_sizes_list(const char *text, const struct context *ctx, const struct facts *facts, struct work_sizes *ret_sizes, struct err *e);
+int work_sizes_list(const char *text, const struct context *ctx, const struct facts *facts, struct work_sizes *ret_sizes,
+		    struct err *e);
 void work_sizes_fini(struct work_sizes *s);
 /* The fastest validated configuration of the checkpoint at this size, or the only one that there is. -ERR_NOT_FOUND: tune it first. */
 int work_best(struct db *db, const struct lineage *l, const struct facts *facts, const struct params *size, bool warm,
-              struct params **ret_params, struct err *e);
+	      struct params **ret_params, struct err *e);
 
 #endif

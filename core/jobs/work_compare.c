@@ -8,9 +8,9 @@
 #include "core/measure/compare.h"
 
 struct request {
-	int64_t a, b;         /* checkpoints; b 0: a against its parent */
+	int64_t a, b; /* checkpoints; b 0: a against its parent */
 	char *device;
-	char *sizes;          /* one assignment; NULL: every declared size */
+	char *sizes; /* one assignment; NULL: every declared size */
 	bool warm;
 };
 
@@ -27,11 +27,11 @@ static const struct layout request_layout = { "compare request", sizeof(struct r
 /* At one input size: the verdict is on B relative to A. */
 struct size {
 	char *size, *verdict;
-	double ratio, low, high;        /* B's time / A's, and its interval */
+	double ratio, low, high; /* B's time / A's, and its interval */
 	double a_ns, b_ns;
 	int64_t pairs, discarded;
-	double margin;                  /* "same" means within it */
-	char *note;                     /* why it may not be quoted; NULL */
+	double margin; /* "same" means within it */
+	char *note;    /* why it may not be quoted; NULL */
 	char *a_params, *b_params;
 	int64_t a_evidence, b_evidence; /* validations */
 	double seconds;
@@ -81,7 +81,8 @@ static char *tuning_text(const struct params *params)
 	return text;
 }
 
-static void describe(const struct compare_request *q, const char *size, const struct trial_paired *p, double seconds, struct size *s)
+static void describe(const struct compare_request *q, const char *size, const struct trial_paired *p, double seconds,
+		     struct size *s)
 {
 	layout_init(&size_layout, s);
 	s->size = mem_str(size);
@@ -104,7 +105,7 @@ static void describe(const struct compare_request *q, const char *size, const st
 }
 
 static int compare_size(struct engine_job *job, const struct request *q, const struct lineage l[2], const struct facts *facts,
-                        const struct params *size, struct result *result, struct err *e)
+			const struct params *size, struct result *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
 	struct params *params[2] = { NULL, NULL };
@@ -118,9 +119,11 @@ static int compare_size(struct engine_job *job, const struct request *q, const s
 		struct compare_request r = {
 			.a = { .checkpoint = l[0].id, .ctx = l[0].ctx, .baseline = l[0].root, .params = params[0] },
 			.b = { .checkpoint = l[1].id, .ctx = l[1].ctx, .baseline = l[1].root, .params = params[1] },
-			.facts = facts, .warm = q->warm,
+			.facts = facts,
+			.warm = q->warm,
 		};
-		eval_progress(&ev, (double)result->count, 0, "comparing %lld with %lld at %s", (long long)l[1].id, (long long)l[0].id, text);
+		eval_progress(&ev, (double)result->count, 0, "comparing %lld with %lld at %s", (long long)l[1].id,
+			      (long long)l[0].id, text);
 		rc = compare_run(&ev, &r, job->db, job->id, &p, e);
 		if (rc == 0) {
 			describe(&r, text, &p, (double)(clock_now() - start) / 1e9, MEM_PUSH(result->sizes, result->count));
@@ -146,8 +149,9 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 	if (rc < 0)
 		return rc;
 	if (q->b == 0 && l[1].parent_id == 0)
-		rc = err_set(e, ERR_INPUT, "b: checkpoint %lld is a baseline and has no parent to compare with: name another checkpoint",
-		             (long long)q->a);
+		rc = err_set(e, ERR_INPUT,
+			     "b: checkpoint %lld is a baseline and has no parent to compare with: name another checkpoint",
+			     (long long)q->a);
 	else
 		rc = lineage_load(job->db, q->b ? q->a : l[1].parent_id, &l[0], e);
 	if (rc < 0) {

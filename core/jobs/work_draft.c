@@ -7,10 +7,10 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/jobs/work_judge.h"
 #include "core/problems/draft.h"
 #include "core/record/exchange.h"
 #include "core/transform/feedback.h"
-#include "core/jobs/work_judge.h"
 
 enum { SAMPLES = 4 };
 
@@ -21,8 +21,8 @@ struct drafter {
 	const char *model;
 	uint64_t tokens_in, tokens_out, tokens_cached;
 	unsigned asked;
-	char *tried;               /* what the device found good; NULL */
-	char *untried;             /* why the device could not try it; NULL */
+	char *tried;   /* what the device found good; NULL */
+	char *untried; /* why the device could not try it; NULL */
 };
 
 static int judge(void *arg, const struct draft *d, char **ret_complaint, struct err *e)
@@ -61,18 +61,25 @@ static int judge(void *arg, const struct draft *d, char **ret_complaint, struct 
 	return 0;
 }
 
-static int answered(void *arg, const struct model_request *request, const struct model_answer *answer, const char *wrong, struct err *e)
+static int answered(void *arg, const struct model_request *request, const struct model_answer *answer, const char *wrong,
+		    struct err *e)
 {
 	struct drafter *w = arg;
 	struct buf prompt = BUF_INIT;
 	prompt_render(request->prompt, &prompt);
 	struct exchange row = {
-		.key = { request->key.context.hex, request->key.transformation, (int)request->key.pass, "host", (int)request->key.attempt },
-		.model = answer->model ? answer->model : "", .provider = w->model, .prompt = buf_text(&prompt), .reply = answer->text,
-		.outcome = wrong ? "not taken" : "ok", .tokens_in = answer->prompt_tokens ? (int64_t)answer->prompt_tokens : -1,
+		.key = { request->key.context.hex, request->key.transformation, (int)request->key.pass, "host",
+			 (int)request->key.attempt },
+		.model = answer->model ? answer->model : "",
+		.provider = w->model,
+		.prompt = buf_text(&prompt),
+		.reply = answer->text,
+		.outcome = wrong ? "not taken" : "ok",
+		.tokens_in = answer->prompt_tokens ? (int64_t)answer->prompt_tokens : -1,
 		.tokens_out = answer->output_tokens ? (int64_t)answer->output_tokens : -1,
 		.tokens_cached = answer->cached_tokens ? (int64_t)answer->cached_tokens : -1,
-		.latency_ms = (int64_t)answer->elapsed_ms, .job = w->job->id,
+		.latency_ms = (int64_t)answer->elapsed_ms,
+		.job = w->job->id,
 	};
 	int rc = exchange_add(w->job->db, &row, e);
 	w->tokens_in += answer->prompt_tokens;
@@ -88,11 +95,11 @@ static int answered(void *arg, const struct model_request *request, const struct
 /* --- request and result ------------------------------------------------------------------------------------------------------- */
 
 struct request {
-	char *source, *backend;      /* backend NULL: cuda */
-	char **declared;             /* answers to questions, a line each */
+	char *source, *backend; /* backend NULL: cuda */
+	char **declared;        /* answers to questions, a line each */
 	size_t declared_count;
-	char *model;                 /* asked where questions are open; NULL: nobody is asked */
-	char *device;                /* tries what came out; NULL: nothing is tried */
+	char *model;  /* answers open questions; NULL: no model is asked */
+	char *device; /* tries what came out; NULL: nothing is tried */
 };
 
 static const struct layout_field request_fields[] = {
@@ -107,12 +114,12 @@ static const struct layout request_layout = { "draft request", sizeof(struct req
 
 /* No checkpoint is made. */
 struct result {
-	bool complete;               /* no question is open */
+	bool complete; /* no question is open */
 	char *context;
 	char **questions, **notes;
 	size_t question_count, note_count;
-	int64_t asked;               /* how often the model was asked */
-	int64_t tokens_in, tokens_out, tokens_cached; /* negative: nobody was asked */
+	int64_t asked;                                /* how often the model was asked */
+	int64_t tokens_in, tokens_out, tokens_cached; /* negative: no model was asked */
 };
 
 static const struct layout_field result_fields[] = {
@@ -167,7 +174,8 @@ static int find_device(struct engine_job *job, const char *device, const char *b
 	*ret_facts = list[0];
 	free(list);
 	if (strcmp(ret_facts->backend, backend) != 0)
-		return err_set(e, ERR_INPUT, "device %s runs %s code, and this file is %s", ret_facts->id, ret_facts->backend, backend);
+		return err_set(e, ERR_INPUT, "device %s runs %s code, and this file is %s", ret_facts->id, ret_facts->backend,
+			       backend);
 	return 0;
 }
 
@@ -179,9 +187,14 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 	struct models_open open = { 0 };
 	struct facts facts;
 	struct draft_ask_result r;
-	struct draft_ask_request ask = { .source = q->source ? q->source : "", .backend = q->backend ? q->backend : "cuda",
-	                           .cancel = &job->cancel.asked, .declared = (const char *const *)q->declared,
-	                           .declared_count = q->declared_count, .judge = judge, .answered = answered, .arg = &w };
+	struct draft_ask_request ask = { .source = q->source ? q->source : "",
+					 .backend = q->backend ? q->backend : "cuda",
+					 .cancel = &job->cancel.asked,
+					 .declared = (const char *const *)q->declared,
+					 .declared_count = q->declared_count,
+					 .judge = judge,
+					 .answered = answered,
+					 .arg = &w };
 	int rc = 0;
 	w.ev.progress = NULL;
 	if (q->device) {

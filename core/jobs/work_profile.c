@@ -10,7 +10,7 @@
 
 struct request {
 	struct work_subject subject;
-	char *sizes;                 /* one assignment; NULL: every declared size */
+	char *sizes; /* one assignment; NULL: every declared size */
 };
 
 static const struct layout_field request_fields[] = {
@@ -23,19 +23,19 @@ static const struct layout request_layout = { "profile request", sizeof(struct r
 /* At one input size. More than 20 fields, since each is a figure of the answer. */
 struct size {
 	char *size, *params;
-	double cold_ns, warm_ns;     /* medians */
-	double rse;                  /* relative standard error of the cold one */
+	double cold_ns, warm_ns; /* medians */
+	double rse;              /* relative standard error of the cold one */
 	int64_t samples, discarded;
 	double gflops;
-	double joules, watts;        /* of one execution, and while it was repeated */
-	char *energy;                /* why there is no energy; NULL */
-	char *conditions;            /* of the device beside the last sample */
-	char *pipe;                  /* the execution pipe whose ceiling is nearest */
+	double joules, watts; /* of one execution, and while it was repeated */
+	char *energy;         /* why there is no energy; NULL */
+	char *conditions;     /* of the device beside the last sample */
+	char *pipe;           /* the execution pipe whose ceiling is nearest */
 	double pipe_percent, copy_percent;
 	struct work_library library;
 	int64_t registers, shared_bytes, spill_bytes;
-	char *metrics;               /* what the user's evaluators gave; NULL */
-	int64_t evidence;            /* validation */
+	char *metrics;    /* what the user's evaluators gave; NULL */
+	int64_t evidence; /* validation */
 };
 
 static const struct layout_field size_fields[] = {
@@ -80,7 +80,8 @@ static char *metrics_text(const struct external_metrics *m)
 {
 	struct buf text = BUF_INIT;
 	for (size_t k = 0; k < m->count; k++)
-		buf_addf(&text, "%s%s %.6g%s%s", k ? "; " : "", m->at[k].name, m->at[k].value, *m->at[k].unit ? " " : "", m->at[k].unit);
+		buf_addf(&text, "%s%s %.6g%s%s", k ? "; " : "", m->at[k].name, m->at[k].value, *m->at[k].unit ? " " : "",
+			 m->at[k].unit);
 	for (size_t k = 0; k < m->skipped_count; k++)
 		buf_addf(&text, "%s%s", text.len ? "; " : "", m->skipped[k]);
 	char *all = text.len ? buf_steal(&text) : NULL;
@@ -110,7 +111,7 @@ static void describe(const struct profile_result *r, const char *size, const str
 	s->pipe_percent = 100 * r->pipe_share;
 	s->copy_percent = 100 * r->copy_share;
 	work_library_set(&s->library, r->library.name, r->library.why, r->library.paired.ratio, r->library.paired.low,
-	                 r->library.paired.high);
+			 r->library.paired.high);
 	s->registers = r->registers;
 	s->shared_bytes = r->shared;
 	s->spill_bytes = r->spill;
@@ -120,7 +121,7 @@ static void describe(const struct profile_result *r, const char *size, const str
 }
 
 static int profile_size(struct engine_job *job, const struct lineage *l, const struct facts *facts, const struct params *size,
-                        struct result *result, struct err *e)
+			struct result *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
 	struct params *params = NULL;

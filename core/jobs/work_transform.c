@@ -23,14 +23,14 @@ enum { WHY_MAX = ERR_TEXT_MAX - 640 };
 /* What all three are asked; each reads what it needs. */
 struct request {
 	struct work_subject subject;
-	char *transformation;          /* a name or a sentence */
-	char *pending;                 /* the half-done one to continue; NULL: begin */
-	bool discard;                  /* drop it */
-	char *model;                   /* to ask; of an answer: who gave it */
-	int64_t samples;               /* of a validation; 0: WORK_SAMPLES */
-	int64_t attempt;               /* which independent try this is, for recordings; 0: 1 */
-	char *answer;                  /* submit */
-	char *region, *text, *source;  /* edit: one region's new text, or a whole context */
+	char *transformation;         /* a name or a sentence */
+	char *pending;                /* the half-done one to continue; NULL: begin */
+	bool discard;                 /* drop it */
+	char *model;                  /* to ask; of an answer: who gave it */
+	int64_t samples;              /* of a validation; 0: WORK_SAMPLES */
+	int64_t attempt;              /* which independent try this is, for recordings; 0: 1 */
+	char *answer;                 /* submit */
+	char *region, *text, *source; /* edit: one region's new text, or a whole context */
 };
 
 static const struct layout_field request_fields[] = {
@@ -50,16 +50,16 @@ static const struct layout_field request_fields[] = {
 static const struct layout request_layout = { "transform request", sizeof(struct request), request_fields };
 
 struct result {
-	bool passed;                   /* edit: the outputs were compared and are right */
+	bool passed; /* edit: the outputs were compared and are right */
 	char *summary;
-	int64_t checkpoint;            /* that was made; 0: none */
+	int64_t checkpoint; /* that was made; 0: none */
 	char *details;
-	char *pending, *state;         /* of the transformation */
-	char *outcome;                 /* submit: what the answer was */
-	char *prompt, *region;         /* what to answer next */
-	int64_t asked, repairs;        /* negative: no model was asked */
+	char *pending, *state;  /* of the transformation */
+	char *outcome;          /* submit: what the answer was */
+	char *prompt, *region;  /* what to answer next */
+	int64_t asked, repairs; /* negative: no model was asked */
 	int64_t tokens_in, tokens_out, tokens_cached;
-	char *first_try;               /* "right", or the first trouble: "malformed", "compile", "wrong", "crash", "narrow" */
+	char *first_try; /* "right", or the first trouble: "malformed", "compile", "wrong", "crash", "narrow" */
 };
 
 static const struct layout_field result_fields[] = {
@@ -140,8 +140,8 @@ static int take(struct apply *a, struct err *e)
 		rc = saved_take(job->db, id, job->id, &a->x, e);
 	if (rc >= 0 && a->x && at && at != a->x->parent_id)
 		rc = err_set(e, ERR_CONFLICT,
-			     "transformation %s began with checkpoint %lld, and at names checkpoint %lld: leave at out",
-			     id, (long long)a->x->parent_id, (long long)at);
+			     "transformation %s began with checkpoint %lld, and at names checkpoint %lld: leave at out", id,
+			     (long long)a->x->parent_id, (long long)at);
 	pending_fini(&own);
 	return rc < 0 ? rc : 0;
 }
@@ -231,12 +231,11 @@ static int advise(const struct apply *a, struct err *why)
 	if (id == NULL || a->x->checkpoint)
 		return -(int)why->code;
 	utf8_cut(why->text, WHY_MAX); /* a compiler's long log must leave room for the advice */
-	return err_set(
-		why, why->code,
-		"%s; it is kept as %s: continue it with transform (a model), transform_begin and then transform_submit "
-		"(you answer) or edit (by hand), each with pending=%s, or drop it by transform with pending=%s and "
-		"discard=true",
-		why->text, id, id, id);
+	return err_set(why, why->code,
+		       "%s; it is kept as %s: continue it with transform (a model), transform_begin and then transform_submit "
+		       "(you answer) or edit (by hand), each with pending=%s, or drop it by transform with pending=%s and "
+		       "discard=true",
+		       why->text, id, id, id);
 }
 
 /* What to answer next: the whole prompt at the beginning of a step, else only what was added to it. */
@@ -293,14 +292,13 @@ static int judge_all(struct apply *a, struct err *e)
 static void progress(struct apply *a, const char *what)
 {
 	const struct transform *x = a->x;
-	char *text =
-		mem_fmt("%s: pass %u/%zu step %u: %s", x->t->name, x->pass + 1, x->t->pass_count, x->step + 1, what);
+	char *text = mem_fmt("%s: pass %u/%zu step %u: %s", x->t->name, x->pass + 1, x->t->pass_count, x->step + 1, what);
 	engine_progress(a->job, x->asked, a->calls > x->asked ? a->calls : 0, text);
 	free(text);
 }
 
-static int answered(void *arg, struct transform *x, const struct model_request *request,
-		    const struct model_answer *answer, enum reply_outcome outcome, struct err *e)
+static int answered(void *arg, struct transform *x, const struct model_request *request, const struct model_answer *answer,
+		    enum reply_outcome outcome, struct err *e)
 {
 	struct apply *a = arg;
 	int rc = store_begin(a->job->db, e);
@@ -417,16 +415,14 @@ static int submit(struct apply *a, struct result *result, struct err *e)
 	struct transform *x = a->x;
 	struct prompt prompt = PROMPT_INIT;
 	struct model_answer answer = { .text = a->q->answer ? a->q->answer : (char *)"",
-	                               .model = a->q->model ? a->q->model : (char *)"agent" };
+				       .model = a->q->model ? a->q->model : (char *)"agent" };
 	enum reply_outcome outcome;
 	int rc = x->state == TRANSFORM_STUCK ? transform_reopen(x, false, e) : 0;
 	if (rc < 0)
 		return advise(a, e);
 	if (x->state == TRANSFORM_JUDGE)
-		return err_set(
-			e, ERR_CONFLICT,
-			"the pass is complete and waits for its verdict: transform with pending=%s has it judged",
-			x->id);
+		return err_set(e, ERR_CONFLICT,
+			       "the pass is complete and waits for its verdict: transform with pending=%s has it judged", x->id);
 	prompt_copy(&prompt, transform_prompt(x));
 	const struct model_request request = { .prompt = &prompt, .key = transform_key(x) };
 	rc = transform_feed(x, answer.text, REPLY_FINISH_STOP, &outcome, e);
@@ -568,11 +564,9 @@ static int edit_checkpoint(struct engine_job *job, const struct request *q, cons
 	rc = judge.judge.validate(judge.judge.arg, l->ctx, ctx, &verdict, e);
 	if (rc == 0) {
 		bool passed = verdict.result == JUDGE_PASS;
-		const struct work_made made = { .ctx = ctx,
-						.parent = l->id,
-						.by = "edit",
-						.workflow = passed ? q->subject.workflow : NULL,
-						.job = job->id };
+		const struct work_made made = {
+			.ctx = ctx, .parent = l->id, .by = "edit", .workflow = passed ? q->subject.workflow : NULL, .job = job->id
+		};
 		rc = work_judge_checkpoint(&judge, job->db, &made, &checkpoint, e);
 		/* What only compiled has passed nothing. */
 		result->passed = passed && facts->runs;

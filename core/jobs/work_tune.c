@@ -45,20 +45,20 @@ static const struct layout request_layout = { "tune request", sizeof(struct requ
 /* At one input size, or at several together. More than 20 fields, since each is a figure of the answer. */
 struct size {
 	char *size;
-	char *best;              /* the winner's tuning parameters */
+	char *best; /* the winner's tuning parameters */
 	double median_ns;
-	double gflops;           /* NAN where the context declares no flops */
-	double value;            /* of the objective that was asked for; NAN: none was */
-	char *unproven;          /* why the figure may not be quoted; NULL */
-	int64_t evidence;        /* validation of the winner; 0: none */
-	int64_t tried, space;    /* configurations: tried, of the valid ones */
+	double gflops;        /* NAN where the context declares no flops */
+	double value;         /* of the objective that was asked for; NAN: none was */
+	char *unproven;       /* why the figure may not be quoted; NULL */
+	int64_t evidence;     /* validation of the winner; 0: none */
+	int64_t tried, space; /* configurations: tried, of the valid ones */
 	int64_t pruned, refused, wrong, broken, timed, resumed;
 	struct work_library library;
-	double rse;              /* relative standard error of the winner's samples */
-	int64_t samples;         /* negative: no final timing */
-	int64_t run;             /* measurement run */
+	double rse;      /* relative standard error of the winner's samples */
+	int64_t samples; /* negative: no final timing */
+	int64_t run;     /* measurement run */
 	double device_seconds, seconds, estimated_seconds;
-	char *why;               /* examples of what failed, a line each */
+	char *why; /* examples of what failed, a line each */
 };
 
 static const struct layout_field size_fields[] = {
@@ -126,7 +126,9 @@ static void add_imported(struct engine_job *job, struct seeds *seeds, const stru
 	if (measurement_runs(job->db, checkpoint, &runs, &ignored) < 0)
 		return;
 	for (size_t i = 0, n = 0; i < runs.count && n < IMPORTS; i++) {
-		struct measurement_query q = { .checkpoint = checkpoint, .run = runs.at[i].id, .unproven = true, .warm = true, .limit = PREFER_FIRST };
+		struct measurement_query q = {
+			.checkpoint = checkpoint, .run = runs.at[i].id, .unproven = true, .warm = true, .limit = PREFER_FIRST
+		};
 		if (strcmp(runs.at[i].strategy, "import") != 0 || measurement_top(job->db, &q, &list, &ignored) < 0)
 			continue;
 		add_seeds(seeds, ctx, &list, 0, PREFER_FIRST);
@@ -139,14 +141,16 @@ static void add_imported(struct engine_job *job, struct seeds *seeds, const stru
 /* What was fast before is tried first: this checkpoint's and its parent's best at this size on this device, then their best at other
  * sizes, on other devices and of imported files, then the rest of the first. Validated or not: all are measured anew. */
 static void find_preferred(struct engine_job *job, const struct lineage *l, const struct facts *facts, const char *sizes,
-                           struct seeds *seeds)
+			   struct seeds *seeds)
 {
 	const int64_t ids[] = { l->id, l->parent_id };
 	struct context *const ctxs[] = { l->ctx, l->parent };
 	struct measurement_list here[2] = { { .count = 0 } }, elsewhere = { .count = 0 };
 	struct err ignored = ERR_INIT;
 	for (size_t k = 0; k < 2 && ids[k]; k++) {
-		struct measurement_query q = { .checkpoint = ids[k], .device = facts->uuid, .sizes = sizes, .limit = PREFER, .unproven = true };
+		struct measurement_query q = {
+			.checkpoint = ids[k], .device = facts->uuid, .sizes = sizes, .limit = PREFER, .unproven = true
+		};
 		if (measurement_top(job->db, &q, &here[k], &ignored) == 0)
 			add_seeds(seeds, ctxs[k], &here[k], 0, PREFER_FIRST);
 	}
@@ -206,7 +210,8 @@ static bool describe_known(struct db *db, const struct tune_result *t, struct si
 			layout_read_text(&result_layout, jobs.at[k].result, &other, &ignored);
 		for (size_t i = 0; i < other.count && !found; i++) {
 			struct size *known = &other.sizes[i];
-			found = known->run == t->run && (known->unproven == NULL || *known->unproven == '\0') && is_top(t, known->best);
+			found = known->run == t->run && (known->unproven == NULL || *known->unproven == '\0') &&
+				is_top(t, known->best);
 			if (found) {
 				*s = *known;
 				layout_init(&size_layout, known);
@@ -257,8 +262,8 @@ static void describe(const struct context *ctx, const struct tune_result *t, con
 /* --- the job ------------------------------------------------------------------------------------------------------------------ */
 
 /* One tune: of size number `first`, or of all sizes together. */
-static int tune_sizes(struct engine_job *job, const struct request *r, const struct lineage *l, const struct facts *facts, size_t devices,
-                      const struct work_sizes *sizes, struct result *result, struct err *e)
+static int tune_sizes(struct engine_job *job, const struct request *r, const struct lineage *l, const struct facts *facts,
+		      size_t devices, const struct work_sizes *sizes, struct result *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
 	struct seeds seeds = { .count = 0 };
@@ -269,11 +274,23 @@ static int tune_sizes(struct engine_job *job, const struct request *r, const str
 	char *shown = together && sizes->count > 1 ? mem_fmt("%s and %zu more together", size, sizes->count - 1) : mem_str(size);
 	find_preferred(job, l, facts, size, &seeds);
 	struct tune_request q = {
-		.ctx = l->ctx, .baseline = l->root, .facts = facts, .device_count = devices, .size = sizes->at[first],
-		.also = sizes->at + 1, .also_count = together ? sizes->count - 1 : 0, .worst = worst, .objective = r->objective,
-		.budget = (size_t)r->budget, .seconds = isfinite(r->seconds) ? r->seconds : 0,
-		.device_seconds = isfinite(r->device_seconds) ? r->device_seconds : 0, .strategy = r->strategy,
-		.seed = r->seed < 0 ? 1 : (uint64_t)r->seed, .prefer = seeds.at, .prefer_count = seeds.count, .warm = r->warm,
+		.ctx = l->ctx,
+		.baseline = l->root,
+		.facts = facts,
+		.device_count = devices,
+		.size = sizes->at[first],
+		.also = sizes->at + 1,
+		.also_count = together ? sizes->count - 1 : 0,
+		.worst = worst,
+		.objective = r->objective,
+		.budget = (size_t)r->budget,
+		.seconds = isfinite(r->seconds) ? r->seconds : 0,
+		.device_seconds = isfinite(r->device_seconds) ? r->device_seconds : 0,
+		.strategy = r->strategy,
+		.seed = r->seed < 0 ? 1 : (uint64_t)r->seed,
+		.prefer = seeds.at,
+		.prefer_count = seeds.count,
+		.warm = r->warm,
 		.resume = r->resume,
 	};
 	int rc = tune_run(&ev, &q, job->db, l->id, job->id, &t, e);
@@ -308,7 +325,8 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 	const char *over = q->over && *q->over ? q->over : "each";
 	bool each = strcmp(over, "each") == 0;
 	if (!each && strcmp(over, "mean") != 0 && strcmp(over, "worst") != 0)
-		return err_set(e, ERR_INPUT, "over: '%s'; expected each (a winner per input size), mean (geometric) or worst", over);
+		return err_set(e, ERR_INPUT, "over: '%s'; expected each (a winner per input size), mean (geometric) or worst",
+			       over);
 	int rc = lineage_load(job->db, q->subject.checkpoint, &l, e);
 	if (rc < 0)
 		return rc;

@@ -9,8 +9,8 @@
 
 struct request {
 	struct work_subject subject;
-	int64_t samples;             /* execution parameters to sample; 0: WORK_SAMPLES */
-	char *sanitizer;             /* a tool of compute-sanitizer, instead of comparing outputs; NULL or "": none */
+	int64_t samples; /* execution parameters to sample; 0: WORK_SAMPLES */
+	char *sanitizer; /* a tool of compute-sanitizer, instead of comparing outputs; NULL or "": none */
 };
 
 static const struct layout_field request_fields[] = {
@@ -25,8 +25,8 @@ struct result {
 	bool passed;
 	char *summary;
 	int64_t passed_count, failed_count, pruned_count, skipped_count; /* execution parameters; negative: not counted */
-	char *domain;    /* what was checked of the declared domain */
-	char *details;   /* of the first failure, or a compiler's log; NULL */
+	char *domain;                                                    /* what was checked of the declared domain */
+	char *details;                                                   /* of the first failure, or a compiler's log; NULL */
 };
 
 static const struct layout_field result_fields[] = {
@@ -57,7 +57,8 @@ static void describe(const struct validate_result *v, struct result *r)
 		if (f->check.passed)
 			continue;
 		if (f->check.output || f->details) {
-			char *params = params_text(f->params), *details = f->details ? mem_str(f->details) : check_details(&f->check);
+			char *params = params_text(f->params),
+			     *details = f->details ? mem_str(f->details) : check_details(&f->check);
 			r->details = mem_fmt("%s\n%s", params, details);
 			free(params);
 			free(details);
@@ -98,14 +99,16 @@ static int compile_only(const struct eval *ev, const struct validate_request *q,
 
 /* A finding refutes the checkpoint. No finding shows nothing about outputs, so the status stays. */
 static int sanitize(struct engine_job *job, const struct request *q, const struct lineage *l, const struct facts *facts,
-                    struct result *ret_result, struct err *e)
+		    struct result *ret_result, struct err *e)
 {
 	struct eval ev = work_eval(job);
-	struct sanitize_request request = { .ctx = l->ctx, .facts = facts, .tool = q->sanitizer, .samples = (unsigned)q->samples,
-	                                    .seed = check_seed() };
+	struct sanitize_request request = {
+		.ctx = l->ctx, .facts = facts, .tool = q->sanitizer, .samples = (unsigned)q->samples, .seed = check_seed()
+	};
 	struct sanitize_result r = { 0 };
 	if (!sanitize_known(q->sanitizer))
-		return err_set(e, ERR_INPUT, "there is no sanitizer '%s'; there are memcheck, racecheck, initcheck and synccheck", q->sanitizer);
+		return err_set(e, ERR_INPUT, "there is no sanitizer '%s'; there are memcheck, racecheck, initcheck and synccheck",
+			       q->sanitizer);
 	if (!facts->runs)
 		return err_set(e, ERR_UNSUPPORTED, "%s can only be compiled for: a sanitizer needs a device that runs", facts->id);
 	int rc = sanitize_run(&ev, &request, job->db, l->id, job->id, &r, e);
@@ -121,7 +124,7 @@ static int sanitize(struct engine_job *job, const struct request *q, const struc
 }
 
 static int validate(struct engine_job *job, const struct eval *ev, const struct validate_request *q, int64_t checkpoint,
-                    struct result *r, struct err *e)
+		    struct result *r, struct err *e)
 {
 	struct validate_result v = { 0 };
 	int rc = validate_run(ev, q, job->db, checkpoint, job->id, &v, e);
@@ -131,7 +134,7 @@ static int validate(struct engine_job *job, const struct eval *ev, const struct 
 	/* Without a verdict, what was known stays. */
 	if (v.passed || v.failed_count || !v.skipped_count)
 		rc = checkpoint_set_status(job->db, checkpoint, v.passed ? CHECKPOINT_ACCEPTED : CHECKPOINT_FAILED,
-		                           v.passed ? NULL : v.summary, e);
+					   v.passed ? NULL : v.summary, e);
 	if (rc >= 0)
 		rc = refuse_unjudged(&v, e);
 	validate_result_fini(&v);
@@ -148,8 +151,12 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 	if (rc < 0)
 		return rc;
 	rc = work_device(job, q->subject.device, l.ctx, &facts, e);
-	struct validate_request r = { .ctx = l.ctx, .baseline = l.root, .parent = l.parent, .facts = &facts,
-	                              .samples = (unsigned)(q->samples ? q->samples : WORK_SAMPLES), .seed = check_seed() };
+	struct validate_request r = { .ctx = l.ctx,
+				      .baseline = l.root,
+				      .parent = l.parent,
+				      .facts = &facts,
+				      .samples = (unsigned)(q->samples ? q->samples : WORK_SAMPLES),
+				      .seed = check_seed() };
 	if (rc == 0 && q->sanitizer && *q->sanitizer)
 		rc = sanitize(job, q, &l, &facts, result, e);
 	else if (rc == 0)

@@ -40,8 +40,10 @@ int blob_get(struct db *db, const char *hash, struct buf *out, struct err *e)
 		return err_set(e, ERR_NOT_FOUND, "there is no content with the hash %s in the database", hash);
 	struct hash real = hash_bytes(out->data ? out->data + before : "", out->len - before);
 	if (strcmp(real.hex, hash) != 0)
-		return err_set(e, ERR_IO, "the content stored as %s is damaged (it hashes to %s): restore a backup of "
-		               "the database", hash, real.hex);
+		return err_set(e, ERR_IO,
+			       "the content stored as %s is damaged (it hashes to %s): restore a backup of "
+			       "the database",
+			       hash, real.hex);
 	return 0;
 }
 

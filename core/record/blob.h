@@ -1,5 +1,5 @@
 /* blob: texts and bytes by their SHA-256. Contexts, sources, transformation texts, prompts, replies and binaries are
- * stored once, however many rows name them. Called by the other files of core/record and by whoever stores content. */
+ * stored once, however many rows name them. Called by the other files of core/record. */
 #ifndef PEAKD_CORE_RECORD_BLOB_H
 #define PEAKD_CORE_RECORD_BLOB_H
 

@@ -52,7 +52,7 @@ const char *checkpoint_status_name(enum checkpoint_status status)
 static int not_found(int64_t id, struct err *e)
 {
 	return err_set(e, ERR_NOT_FOUND, "there is no checkpoint %lld in this database: the workflow's log lists them",
-	               (long long)id);
+		       (long long)id);
 }
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */
@@ -165,8 +165,7 @@ static int compare_hashes(const void *a, const void *b)
 }
 
 /* The hash of the text that checkpoint.h describes. */
-static int identify(struct db *db, const struct checkpoint *c, const struct hash *context, struct hash *ret_hash,
-                    struct err *e)
+static int identify(struct db *db, const struct checkpoint *c, const struct hash *context, struct hash *ret_hash, struct err *e)
 {
 	struct buf text = BUF_INIT;
 	struct hash *parents = MEM_NEW_N(struct hash, c->parent_count);
@@ -188,8 +187,8 @@ static int identify(struct db *db, const struct checkpoint *c, const struct hash
 	return rc;
 }
 
-static int add_row(struct db *db, const struct checkpoint *c, const struct hash *hash, const struct hash *context,
-                   int64_t *ret_id, struct err *e)
+static int add_row(struct db *db, const struct checkpoint *c, const struct hash *hash, const struct hash *context, int64_t *ret_id,
+		   struct err *e)
 {
 	struct checkpoint row = *c;
 	struct query q;
@@ -219,8 +218,7 @@ static int add_or_find(struct db *db, const struct checkpoint *c, const char *ca
 	if (rc == 0 && c->text) {
 		rc = blob_has(db, c->text, e);
 		if (rc == 0)
-			rc = err_set(e, ERR_NOT_FOUND, "the text of transformation %s (%s) is not stored", c->by,
-			             c->text);
+			rc = err_set(e, ERR_NOT_FOUND, "the text of transformation %s (%s) is not stored", c->by, c->text);
 	}
 	if (rc >= 0)
 		rc = identify(db, c, &context, &hash, e);
@@ -258,7 +256,7 @@ int checkpoint_set_status(struct db *db, int64_t id, enum checkpoint_status to, 
 	rc = checkpoint_get(db, id, &c, e);
 	if (rc == 0 && !allowed[c.status][to])
 		rc = err_set(e, ERR_CONFLICT, "checkpoint %lld is %s, it cannot become %s", (long long)id,
-		             checkpoint_status_name(c.status), checkpoint_status_name(to));
+			     checkpoint_status_name(c.status), checkpoint_status_name(to));
 	checkpoint_fini(&c);
 	if (rc == 0) {
 		struct query q;

@@ -20,24 +20,24 @@
 
 struct db;
 
-/* draft: validation is outstanding; accepted: validated (or a root); failed: refuted, perhaps later than accepted. */
+/* draft: validation is outstanding; accepted: validated; failed: refuted, perhaps later than accepted. */
 enum checkpoint_status { CHECKPOINT_DRAFT, CHECKPOINT_ACCEPTED, CHECKPOINT_FAILED };
 enum { CHECKPOINT_STATUSES = CHECKPOINT_FAILED + 1 };
 
 struct checkpoint {
-	int64_t id;               /* row number, this database only; greater than its parents' */
-	struct hash hash;         /* identity, see above */
-	struct hash context;      /* blob: the context's canonical text */
-	const char *kernel;       /* the context's kernel: name */
-	const char *backend;      /* "cuda", "hip", "hlsl" */
-	int64_t *parents;         /* row numbers in the order given; NULL for a root */
+	int64_t id;          /* row number, this database only; greater than its parents' */
+	struct hash hash;    /* identity, see above */
+	struct hash context; /* blob: the context's canonical text */
+	const char *kernel;  /* the context's kernel: name */
+	const char *backend; /* "cuda", "hip", "hlsl" */
+	int64_t *parents;    /* row numbers in the order given; NULL for a root */
 	size_t parent_count;
-	const char *by;           /* name of the transformation, "edit", "root", "free text" */
-	const char *text;         /* blob hash of the transformation's text or the free text; NULL when there is none */
-	const char *domain;       /* declared changes of the domain ("n % 8 == 0"); NULL when none */
+	const char *by;     /* name of the transformation, "edit", "root", "free text" */
+	const char *text;   /* blob hash of the transformation's text or the free text; NULL when there is none */
+	const char *domain; /* declared changes of the domain ("n % 8 == 0"); NULL when none */
 	enum checkpoint_status status;
-	const char *note;         /* why it failed, or anything for people; NULL */
-	int64_t created_ms;       /* wall clock */
+	const char *note;   /* why it failed, or anything for people; NULL */
+	int64_t created_ms; /* wall clock */
 };
 
 struct checkpoint_list {

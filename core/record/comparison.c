@@ -47,7 +47,7 @@ int comparison_add(struct db *db, struct comparison *c, struct err *e)
 }
 
 int comparison_library(struct db *db, int64_t checkpoint, const char *device, const char *params, bool cold,
-                       struct comparison *ret_comparison, struct err *e)
+		       struct comparison *ret_comparison, struct err *e)
 {
 	struct query q;
 	query_init(&q, db, "comparison_library");

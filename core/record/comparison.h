@@ -12,34 +12,34 @@
 struct db;
 
 struct comparison {
-	int64_t id;              /* set by comparison_add */
-	int64_t a, b;            /* checkpoints; b 0: the library */
-	const char *library;     /* its name when b is 0; else NULL */
-	const char *device;      /* the device's UUID */
-	const char *driver;      /* with versions of driver and libraries; NULL */
-	const char *sizes;       /* canonical text of input sizes and scalars */
+	int64_t id;                      /* set by comparison_add */
+	int64_t a, b;                    /* checkpoints; b 0: the library */
+	const char *library;             /* its name when b is 0; else NULL */
+	const char *device;              /* the device's UUID */
+	const char *driver;              /* with versions of driver and libraries; NULL */
+	const char *sizes;               /* canonical text of input sizes and scalars */
 	const char *a_params, *b_params; /* canonical text of all execution parameters; b_params NULL for the library */
-	const char *verdict;     /* "faster", "slower", "same", "unclear" */
-	double a_ns, b_ns;       /* medians */
-	double ratio, low, high; /* time of B / time of A, and its interval */
+	const char *verdict;             /* "faster", "slower", "same", "unclear" */
+	double a_ns, b_ns;               /* medians */
+	double ratio, low, high;         /* time of B / time of A, and its interval */
 	double confidence, margin;
-	const double *samples;   /* nanoseconds: A and B in turn, 2 · pairs of them; NULL when read */
+	const double *samples; /* nanoseconds: A and B in turn, 2 · pairs of them; NULL when read */
 	size_t pairs;
-	size_t sample_count;     /* of `samples`; set by comparison_add */
-	size_t discarded;        /* disturbed pairs that were thrown away */
-	bool disturbed;          /* not to be quoted */
+	size_t sample_count; /* of `samples`; set by comparison_add */
+	size_t discarded;    /* disturbed pairs that were thrown away */
+	bool disturbed;      /* not to be quoted */
 	bool cold;
-	const char *conditions;  /* of the device beside each pair; NULL */
+	const char *conditions;             /* of the device beside each pair; NULL */
 	int64_t a_validation, b_validation; /* evidence; 0 none */
-	const char *job;         /* NULL */
-	int64_t created_ms;      /* set by comparison_add */
+	const char *job;                    /* NULL */
+	int64_t created_ms;                 /* set by comparison_add */
 };
 
 /* Adds one row and sets c->id; texts and samples stay the caller's. */
 int comparison_add(struct db *db, struct comparison *c, struct err *e);
 /* The newest undisturbed comparison of these parameters of a checkpoint with the library. ERR_NOT_FOUND. comparison_fini it. */
 int comparison_library(struct db *db, int64_t checkpoint, const char *device, const char *params, bool cold,
-                       struct comparison *ret_comparison, struct err *e);
+		       struct comparison *ret_comparison, struct err *e);
 /* Of what was read. */
 void comparison_fini(struct comparison *c);
 

@@ -80,14 +80,14 @@ static int bell_wait(struct event_bell *b, uint64_t seen, int64_t deadline)
 /* --- rows -------------------------------------------------------------------------------------------------------- */
 
 static int add_row(struct db *db, const char *job, const char *kind, double progress, double total, const char *message,
-                   int64_t *ret_seq, struct err *e)
+		   int64_t *ret_seq, struct err *e)
 {
 	struct query q;
 	query_init(&q, db, "event_add");
 	query_put_text(&q, job);
 	query_put_int(&q, clock_wall_ms());
 	query_put_text(&q, kind);
-	/* NAN would be NULL: a share of nothing is no progress. */
+	/* NAN would be NULL, which the table refuses. */
 	query_put_real(&q, isnan(progress) ? 0 : progress);
 	query_put_real(&q, isnan(total) ? 0 : total);
 	query_put_text(&q, message ? message : "");
@@ -103,13 +103,12 @@ static int last_seq(struct db *db, const char *job, int64_t *ret_seq, struct err
 	query_put_text(&q, job);
 	int rc = query_run(&q, ret_seq, e);
 	if (rc == 0)
-		return err_set(e, ERR_NOT_FOUND, "there is no job %s in this database: list the jobs to see their ids",
-		               job);
+		return err_set(e, ERR_NOT_FOUND, "there is no job %s in this database: list the jobs to see their ids", job);
 	return rc < 0 ? rc : 0;
 }
 
 int event_append(struct db *db, const char *job, const char *kind, double progress, double total, const char *message,
-                 int64_t *ret_seq, struct err *e)
+		 int64_t *ret_seq, struct err *e)
 {
 	int rc = store_begin(db, e);
 	if (rc < 0)

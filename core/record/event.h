@@ -1,5 +1,5 @@
 /* event: what a job has to tell, as numbered rows, and the bell that announces them. Core only appends and rings;
- * whoever wants to know (the MCP side, `peakd run`) waits or watches and reads the rows after the last number it has.
+ * readers (the MCP side, `peakd run`) wait or watch, and read the rows after the last number that they have.
  * Events survive a restart. Numbers of one job start at 1 and strictly increase, also across threads and processes. */
 #ifndef PEAKD_CORE_RECORD_EVENT_H
 #define PEAKD_CORE_RECORD_EVENT_H
@@ -31,7 +31,7 @@ struct event_list {
 /* Appends one event (message may be NULL) and rings the bell after the commit. Returns 0; *ret_seq (may be NULL) is
  * its number. ERR_NOT_FOUND when there is no such job. */
 int event_append(struct db *db, const char *job, const char *kind, double progress, double total, const char *message,
-                 int64_t *ret_seq, struct err *e);
+		 int64_t *ret_seq, struct err *e);
 /* The events of a job with a number greater than `after`, oldest first, at most `limit` (0: all). */
 int event_since(struct db *db, const char *job, int64_t after, int limit, struct event_list *ret_list, struct err *e);
 void event_list_fini(struct event_list *l);

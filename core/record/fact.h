@@ -1,5 +1,5 @@
 /* fact: what is known about a device beyond one run: its name, measured ceilings, limits. Key and value are texts of
- * whoever found out. Written by eval; read by prompts, `devices` and reports. */
+ * the writer's choice. Written by core/measure; read by prompts, `devices` and reports. */
 #ifndef PEAKD_CORE_RECORD_FACT_H
 #define PEAKD_CORE_RECORD_FACT_H
 
@@ -11,10 +11,10 @@
 struct db;
 
 struct fact {
-	const char *device;  /* the device's UUID */
-	const char *key;     /* "name", "ceiling.f32", … */
+	const char *device; /* the device's UUID */
+	const char *key;    /* "name", "ceiling.f32", … */
 	const char *value;
-	int64_t created_ms;  /* when it was last set */
+	int64_t created_ms; /* when it was last set */
 };
 
 struct fact_list {

@@ -13,13 +13,8 @@
 #include "core/record/token.h"
 
 static const char *const state_names[] = {
-	[JOB_QUEUED] = "queued",
-	[JOB_RUNNING] = "running",
-	[JOB_DONE] = "done",
-	[JOB_FAILED] = "failed",
-	[JOB_CANCELLED] = "cancelled",
-	[JOB_INTERRUPTED] = "interrupted",
-	[JOB_STATES] = NULL,
+	[JOB_QUEUED] = "queued",       [JOB_RUNNING] = "running",         [JOB_DONE] = "done", [JOB_FAILED] = "failed",
+	[JOB_CANCELLED] = "cancelled", [JOB_INTERRUPTED] = "interrupted", [JOB_STATES] = NULL,
 };
 
 static const struct layout_field fields[] = {
@@ -191,9 +186,9 @@ static int move(struct db *db, const char *id, enum job_state to, const struct o
 		rc = err_set(e, ERR_CONFLICT, "job %s is %s: only an interrupted job can be resumed", id, job_state_name(from));
 	else if (rc == 0 && !allowed[from][to])
 		rc = from == JOB_CANCELLED
-		     ? err_set(e, ERR_CANCELLED, "job %s was cancelled, it cannot become %s", id, job_state_name(to))
-		     : err_set(e, ERR_CONFLICT, "job %s is %s, it cannot become %s", id, job_state_name(from),
-		               job_state_name(to));
+			     ? err_set(e, ERR_CANCELLED, "job %s was cancelled, it cannot become %s", id, job_state_name(to))
+			     : err_set(e, ERR_CONFLICT, "job %s is %s, it cannot become %s", id, job_state_name(from),
+				       job_state_name(to));
 	if (rc == 0)
 		rc = write_state(db, id, to, o, e);
 	if (rc == 0)
@@ -244,8 +239,7 @@ int job_cancel(struct db *db, const char *id, struct err *e)
 		return rc;
 	rc = read_state(db, id, &state, &asked, e);
 	if (rc == 0 && job_state_ended(state))
-		rc = err_set(e, ERR_CONFLICT, "job %s has ended (%s), there is nothing to cancel", id,
-		             job_state_name(state));
+		rc = err_set(e, ERR_CONFLICT, "job %s has ended (%s), there is nothing to cancel", id, job_state_name(state));
 	else if (rc == 0 && state == JOB_RUNNING)
 		rc = asked ? 0 : set_cancel(db, id, e);
 	else if (rc == 0)

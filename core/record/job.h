@@ -18,9 +18,9 @@ enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_DONE, JOB_FAILED, JOB_CANCELLED, J
 enum { JOB_STATES = JOB_INTERRUPTED + 1 };
 
 struct job {
-	const char *id;         /* token, "j…" */
-	const char *kind;       /* "tune", "transform", … */
-	const char *request;    /* what was asked, text of the kind's own making */
+	const char *id;      /* token, "j…" */
+	const char *kind;    /* "tune", "transform", … */
+	const char *request; /* what was asked, text of the kind's own making */
 	enum job_state state;
 	bool cancel;            /* somebody asked it to end */
 	int64_t created_ms;     /* wall clock, milliseconds since 1970 */

@@ -20,7 +20,7 @@ static int load_context(struct db *db, const struct checkpoint *c, struct contex
 	return rc;
 }
 
-/* Steps that are no transformations: roots, edits by hand. */
+/* Baselines and edits by hand are not transformations. */
 static bool is_transformation(const char *by)
 {
 	return by && strcmp(by, "root") != 0 && strcmp(by, "edit") != 0;

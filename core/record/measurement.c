@@ -129,8 +129,7 @@ void measurement_list_fini(struct measurement_list *l)
 	*l = (struct measurement_list){ .count = 0 };
 }
 
-int measurement_list(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list,
-                     struct err *e)
+int measurement_list(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list, struct err *e)
 {
 	struct query query;
 	query_init(&query, db, "measurement_list");
@@ -156,8 +155,7 @@ int measurement_top(struct db *db, const struct measurement_query *q, struct mea
 	return QUERY_LIST(&query, &read_layout, ret_list, e);
 }
 
-int measurement_best(struct db *db, const struct measurement_query *q, struct measurement *ret_measurement,
-                     struct err *e)
+int measurement_best(struct db *db, const struct measurement_query *q, struct measurement *ret_measurement, struct err *e)
 {
 	struct measurement_query first = *q;
 	struct measurement_list list = { .count = 0 };
@@ -166,17 +164,15 @@ int measurement_best(struct db *db, const struct measurement_query *q, struct me
 	if (rc < 0)
 		return rc;
 	if (list.count == 0)
-		return err_set(e, ERR_NOT_FOUND, "checkpoint %lld has no %s time%s%s%s%s: tune it",
-		               (long long)q->checkpoint, q->unproven ? "measured" : "validated",
-		               q->device ? " on device " : "", q->device ? q->device : "",
-		               q->sizes ? " for " : "", q->sizes ? q->sizes : "");
+		return err_set(e, ERR_NOT_FOUND, "checkpoint %lld has no %s time%s%s%s%s: tune it", (long long)q->checkpoint,
+			       q->unproven ? "measured" : "validated", q->device ? " on device " : "", q->device ? q->device : "",
+			       q->sizes ? " for " : "", q->sizes ? q->sizes : "");
 	*ret_measurement = list.at[0];
 	free(list.at);
 	return 0;
 }
 
-int measurement_best_each(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list,
-                          struct err *e)
+int measurement_best_each(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list, struct err *e)
 {
 	struct query query;
 	query_init(&query, db, "measurement_best_each");
@@ -188,8 +184,7 @@ int measurement_best_each(struct db *db, const struct measurement_query *q, stru
 	return QUERY_LIST(&query, &read_layout, ret_list, e);
 }
 
-int measurement_count(struct db *db, int64_t checkpoint, int64_t run, struct measurement_counts *ret_counts,
-                      struct err *e)
+int measurement_count(struct db *db, int64_t checkpoint, int64_t run, struct measurement_counts *ret_counts, struct err *e)
 {
 	struct measurement_counts counts = { .of = { 0 } };
 	struct query q;
@@ -245,8 +240,7 @@ int measurement_run_get(struct db *db, int64_t run, struct measurement_run *ret_
 	return rc < 0 ? rc : 0;
 }
 
-int measurement_run_of_job(struct db *db, const char *job, int64_t checkpoint, struct measurement_run *ret_run,
-                           struct err *e)
+int measurement_run_of_job(struct db *db, const char *job, int64_t checkpoint, struct measurement_run *ret_run, struct err *e)
 {
 	struct query q;
 	query_init(&q, db, "measurement_run_of_job");

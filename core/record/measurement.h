@@ -31,29 +31,29 @@ enum measurement_status {
 enum { MEASUREMENT_STATUSES = MEASUREMENT_ERROR + 1 };
 
 struct measurement {
-	int64_t id;              /* set by measurement_add */
+	int64_t id; /* set by measurement_add */
 	int64_t checkpoint;
-	int64_t run;             /* tune run, 0 when none */
-	const char *device;      /* the device's UUID */
-	const char *driver;      /* driver and its version; NULL */
-	const char *sizes;       /* canonical text of the input sizes and scalars */
-	const char *params;      /* canonical text of all execution parameters, sizes included */
+	int64_t run;        /* tune run, 0 when none */
+	const char *device; /* the device's UUID */
+	const char *driver; /* driver and its version; NULL */
+	const char *sizes;  /* canonical text of the input sizes and scalars */
+	const char *params; /* canonical text of all execution parameters, sizes included */
 	enum measurement_status status;
-	double median_ns;        /* NAN unless timed */
-	double min_ns;           /* NAN unless timed */
-	double rse;              /* relative standard error of the samples; NAN when not known */
-	const double *samples;   /* nanoseconds, in the order taken; NULL when not kept */
-	size_t sample_count;     /* elements of samples */
-	bool cold;               /* L2 cold (the default of quoted figures) */
-	int64_t compile_ns;      /* -1 when not known, as the next three */
-	int64_t registers;       /* per thread */
-	int64_t shared_bytes;    /* static shared memory per block */
-	int64_t spill_bytes;     /* local memory per thread */
-	const char *message;     /* why it is not ok; NULL */
-	int64_t validation;      /* evidence, 0 when none */
-	const char *job;         /* job id, NULL */
-	int64_t created_ms;      /* 0: set by measurement_add */
-	bool proven;             /* of what was read: may be quoted now */
+	double median_ns;      /* NAN unless timed */
+	double min_ns;         /* NAN unless timed */
+	double rse;            /* relative standard error of the samples; NAN when not known */
+	const double *samples; /* nanoseconds, in the order taken; NULL when not kept */
+	size_t sample_count;   /* elements of samples */
+	bool cold;             /* L2 cold (the default of quoted figures) */
+	int64_t compile_ns;    /* -1 when not known, as the next three */
+	int64_t registers;     /* per thread */
+	int64_t shared_bytes;  /* static shared memory per block */
+	int64_t spill_bytes;   /* local memory per thread */
+	const char *message;   /* why it is not ok; NULL */
+	int64_t validation;    /* evidence, 0 when none */
+	const char *job;       /* job id, NULL */
+	int64_t created_ms;    /* 0: set by measurement_add */
+	bool proven;           /* as read: the time may be quoted now */
 };
 
 struct measurement_list {
@@ -62,11 +62,13 @@ struct measurement_list {
 };
 
 /* How many rows have each status. */
-struct measurement_counts { int64_t of[MEASUREMENT_STATUSES]; };
+struct measurement_counts {
+	int64_t of[MEASUREMENT_STATUSES];
+};
 
 /* One tune run: which space, how, and when. */
 struct measurement_run {
-	int64_t id;           /* set by measurement_run_begin */
+	int64_t id; /* set by measurement_run_begin */
 	int64_t checkpoint;
 	const char *device;
 	const char *strategy; /* name of the search strategy */
@@ -85,17 +87,17 @@ struct measurement_run_list {
 /* Selects and bounds rows; zeroed means all rows of a checkpoint. */
 struct measurement_query {
 	int64_t checkpoint;
-	int64_t run;          /* 0: any */
-	const char *device;   /* NULL: any */
-	const char *sizes;    /* NULL: any */
-	bool unproven;        /* rows without a passed validation too (for looking, not for quoting) */
-	bool warm;            /* warm figures instead of cold ones */
-	int limit;            /* 0: all */
+	int64_t run;        /* 0: any */
+	const char *device; /* NULL: any */
+	const char *sizes;  /* NULL: any */
+	bool unproven;      /* rows without a passed validation too (for looking, not for quoting) */
+	bool warm;          /* warm figures instead of cold ones */
+	int limit;          /* 0: all */
 };
 
 /* "ok", "pruned", … Static storage. */
 const char *measurement_status_name(enum measurement_status status);
-/* Whether a time that was read may be quoted: "proven", "refuted" (its evidence was overtaken by a failure), "unvalidated". Static storage. */
+/* Whether a time that was read may be quoted: "proven", "refuted" (its evidence failed later), "unvalidated". Static storage. */
 const char *measurement_standing(const struct measurement *m);
 
 /* Adds one row and sets m->id and m->created_ms; texts and samples stay the caller's. For many rows: store_begin first.
@@ -104,17 +106,13 @@ int measurement_add(struct db *db, struct measurement *m, struct err *e);
 /* The fastest rows by median among those that are ok, fastest first; one row per set of parameters (its newest). */
 int measurement_top(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list, struct err *e);
 /* The first of measurement_top; ERR_NOT_FOUND when there is none. measurement_fini it. */
-int measurement_best(struct db *db, const struct measurement_query *q, struct measurement *ret_measurement,
-                     struct err *e);
+int measurement_best(struct db *db, const struct measurement_query *q, struct measurement *ret_measurement, struct err *e);
 /* The best of each device and sizes, ordered by device, then sizes. `limit` and `sizes` are not used. */
-int measurement_best_each(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list,
-                          struct err *e);
+int measurement_best_each(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list, struct err *e);
 /* All rows of whatever status, warmth and proof, oldest first. */
-int measurement_list(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list,
-                     struct err *e);
+int measurement_list(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list, struct err *e);
 /* By status, of a checkpoint (run 0) or of one of its runs. */
-int measurement_count(struct db *db, int64_t checkpoint, int64_t run, struct measurement_counts *ret_counts,
-                      struct err *e);
+int measurement_count(struct db *db, int64_t checkpoint, int64_t run, struct measurement_counts *ret_counts, struct err *e);
 /* What the device was like beside each sample (trial.h's conditions); at most once for a row. */
 int measurement_conditions_add(struct db *db, int64_t measurement, const char *conditions, struct err *e);
 /* NULL when none were kept; free(). */
@@ -129,10 +127,9 @@ int measurement_run_end(struct db *db, int64_t run, struct err *e);
 int measurement_run_end_at(struct db *db, int64_t run, int64_t wall_ms, struct err *e);
 /* Reads one; measurement_run_fini it. */
 int measurement_run_get(struct db *db, int64_t run, struct measurement_run *ret_run, struct err *e);
-/* The newest run of a job on a checkpoint, to go on with it: its rows (measurement_list) say what is done.
+/* The newest run of a job on a checkpoint, to resume it: its rows (measurement_list) say what is done.
  * ERR_NOT_FOUND. */
-int measurement_run_of_job(struct db *db, const char *job, int64_t checkpoint, struct measurement_run *ret_run,
-                           struct err *e);
+int measurement_run_of_job(struct db *db, const char *job, int64_t checkpoint, struct measurement_run *ret_run, struct err *e);
 /* The runs of a checkpoint, newest first. */
 int measurement_runs(struct db *db, int64_t checkpoint, struct measurement_run_list *ret_list, struct err *e);
 void measurement_run_list_fini(struct measurement_run_list *l);

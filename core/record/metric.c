@@ -25,7 +25,7 @@ int metric_add(struct db *db, struct metric *m, struct err *e)
 }
 
 int metric_list(struct db *db, int64_t checkpoint, const char *device, const char *params, struct metric_list *ret_list,
-                struct err *e)
+		struct err *e)
 {
 	struct query q;
 	query_init(&q, db, "metric_list");

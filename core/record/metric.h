@@ -12,14 +12,14 @@ struct db;
 
 struct metric {
 	int64_t checkpoint;
-	const char *device;  /* the device's UUID */
-	const char *params;  /* canonical text of all execution parameters */
-	const char *name;    /* the profiler's own name of it */
+	const char *device; /* the device's UUID */
+	const char *params; /* canonical text of all execution parameters */
+	const char *name;   /* the profiler's own name of it */
 	double value;
-	const char *unit;    /* "byte/s", "%", … ; "" when it is a number */
-	const char *source;  /* who measured: "ncu", "driver", "compiler" */
-	const char *job;     /* job id, NULL */
-	int64_t created_ms;  /* 0: set by metric_add */
+	const char *unit;   /* "byte/s", "%", … ; "" when it is a number */
+	const char *source; /* who measured: "ncu", "driver", "compiler" */
+	const char *job;    /* job id, NULL */
+	int64_t created_ms; /* 0: set by metric_add */
 };
 
 struct metric_list {
@@ -31,7 +31,7 @@ struct metric_list {
 int metric_add(struct db *db, struct metric *m, struct err *e);
 /* The newest value of each metric of these parameters on this device (either may be NULL: any), ordered by name. */
 int metric_list(struct db *db, int64_t checkpoint, const char *device, const char *params, struct metric_list *ret_list,
-                struct err *e);
+		struct err *e);
 void metric_list_fini(struct metric_list *l);
 
 #endif

@@ -47,8 +47,7 @@ static int write_row(struct db *db, struct pending row, bool add, struct err *e)
 	query_init(&q, db, "pending_save");
 	query_put_row(&q, &layout, &row);
 	rc = query_run(&q, NULL, e);
-	return rc == 0 ? err_set(e, ERR_CONFLICT, "somebody else has continued transformation %s meanwhile", row.id)
-		       : rc;
+	return rc == 0 ? err_set(e, ERR_CONFLICT, "somebody else has continued transformation %s meanwhile", row.id) : rc;
 }
 
 int pending_add(struct db *db, const struct pending *p, char **ret_id, struct err *e)

@@ -52,40 +52,57 @@ int query_error(struct db *db, int rc, const char *what, struct err *e)
 	const char *path = store_path(db->store);
 	switch (rc & 0xff) {
 	case SQLITE_FULL:
-		return err_set(e, ERR_IO, "%s: the disk is full (%s): free space there and repeat this step; "
-		               "everything committed before is kept", path, what);
+		return err_set(e, ERR_IO,
+			       "%s: the disk is full (%s): free space there and repeat this step; "
+			       "everything committed before is kept",
+			       path, what);
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
-		return err_set(e, ERR_IO, "%s: the database cannot be written (%s): make the file and its folder "
-		               "writable, or name another file with --db", path, what);
+		return err_set(e, ERR_IO,
+			       "%s: the database cannot be written (%s): make the file and its folder "
+			       "writable, or name another file with --db",
+			       path, what);
 	case SQLITE_CANTOPEN:
-		return err_set(e, ERR_IO, "%s: the database cannot be opened or created: the folder must exist and be "
-		               "writable, or name another file with --db", path);
+		return err_set(e, ERR_IO,
+			       "%s: the database cannot be opened or created: the folder must exist and be "
+			       "writable, or name another file with --db",
+			       path);
 	case SQLITE_NOTADB:
-		return err_set(e, ERR_INPUT, "%s: this file is not a database: name another file with --db, it was not "
-		               "changed", path);
+		return err_set(e, ERR_INPUT,
+			       "%s: this file is not a database: name another file with --db, it was not "
+			       "changed",
+			       path);
 	case SQLITE_CORRUPT:
-		return err_set(e, ERR_IO, "%s: the database is damaged (%s: %s): keep a copy and repair it with "
-		               "sqlite3's .recover, or restore a backup", path, what, sqlite3_errmsg(db->sql));
+		return err_set(e, ERR_IO,
+			       "%s: the database is damaged (%s: %s): keep a copy and repair it with "
+			       "sqlite3's .recover, or restore a backup",
+			       path, what, sqlite3_errmsg(db->sql));
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		return err_set(e, ERR_TIMEOUT, "%s: another process kept the database locked for too long (%s): end it "
-		               "or repeat this step", path, what);
+		return err_set(e, ERR_TIMEOUT,
+			       "%s: another process kept the database locked for too long (%s): end it "
+			       "or repeat this step",
+			       path, what);
 	case SQLITE_CONSTRAINT:
-		return err_set(e, ERR_CONFLICT, "%s: %s: refused by the database: %s", path, what,
-		               sqlite3_errmsg(db->sql));
+		return err_set(e, ERR_CONFLICT, "%s: %s: refused by the database: %s", path, what, sqlite3_errmsg(db->sql));
 	case SQLITE_TOOBIG:
 		return err_set(e, ERR_INPUT, "%s: %s: more than %d bytes in one value cannot be stored", path, what,
-		               sqlite3_limit(db->sql, SQLITE_LIMIT_LENGTH, -1));
+			       sqlite3_limit(db->sql, SQLITE_LIMIT_LENGTH, -1));
 	case SQLITE_IOERR:
-		return err_set(e, ERR_IO, "%s: reading or writing failed (%s: %s): check the disk and the space left on "
-		               "it; everything committed before is kept", path, what, sqlite3_errmsg(db->sql));
+		return err_set(e, ERR_IO,
+			       "%s: reading or writing failed (%s: %s): check the disk and the space left on "
+			       "it; everything committed before is kept",
+			       path, what, sqlite3_errmsg(db->sql));
 	case SQLITE_PROTOCOL:
-		return err_set(e, ERR_IO, "%s: this file system cannot lock (%s): put the database on a local disk "
-		               "with --db", path, what);
+		return err_set(e, ERR_IO,
+			       "%s: this file system cannot lock (%s): put the database on a local disk "
+			       "with --db",
+			       path, what);
 	case SQLITE_ABORT:
-		return err_set(e, ERR_IO, "%s: %s: the transaction was taken back after an earlier failure (%s): repeat the "
-		               "whole step", path, what, db->lost ? db->lost : "unknown");
+		return err_set(e, ERR_IO,
+			       "%s: %s: the transaction was taken back after an earlier failure (%s): repeat the "
+			       "whole step",
+			       path, what, db->lost ? db->lost : "unknown");
 	}
 	return err_set(e, ERR_INTERNAL, "%s: %s: %s (SQLite %d)", path, what, sqlite3_errmsg(db->sql), rc);
 }
@@ -138,8 +155,7 @@ void query_init(struct query *q, struct db *db, const char *name)
 		q->stmt = kept;
 		return;
 	}
-	q->rc = sqlite3_prepare_v3(db->sql, db->set->at[i].sql, -1, q->cached ? SQLITE_PREPARE_PERSISTENT : 0, &q->stmt,
-	                           NULL);
+	q->rc = sqlite3_prepare_v3(db->sql, db->set->at[i].sql, -1, q->cached ? SQLITE_PREPARE_PERSISTENT : 0, &q->stmt, NULL);
 	if (q->cached)
 		db->cache[i] = q->stmt;
 }
@@ -209,7 +225,7 @@ void query_put_limit(struct query *q, int limit)
 }
 
 /* After some failures (a full disk, an error of reading) SQLite ends the whole transaction by itself. What comes next in it is refused
- * (query_init), and says why, even where whoever met the failure itself went on. */
+ * (query_init), and says why, even when the caller ignored the first failure. */
 static void keep_loss(struct db *db, const struct err *why)
 {
 	if (db->depth > 0 && db->lost == NULL && sqlite3_get_autocommit(db->sql))
@@ -325,9 +341,7 @@ static void put_field(struct query *q, int at, const struct layout_field *f, con
 	int64_t number;
 	switch (f->type) {
 	case LAYOUT_BOOL:
-	case LAYOUT_INT:
-		q->rc = sqlite3_bind_int64(q->stmt, at, layout_get_int(f, object));
-		return;
+	case LAYOUT_INT: q->rc = sqlite3_bind_int64(q->stmt, at, layout_get_int(f, object)); return;
 	case LAYOUT_ID:
 	case LAYOUT_COUNT:
 		number = layout_get_int(f, object);
@@ -342,23 +356,13 @@ static void put_field(struct query *q, int at, const struct layout_field *f, con
 		if (*(double *const *)member)
 			q->rc = sqlite3_bind_blob64(q->stmt, at, *(double *const *)member, *count * sizeof(double), SQLITE_STATIC);
 		return;
-	case LAYOUT_INTS:
-		put_numbers(q, at, *(int64_t *const *)member, *count);
-		return;
-	case LAYOUT_TEXT:
-		text = *(char *const *)member;
-		break;
-	case LAYOUT_WORD:
-		text = f->words[layout_get_int(f, object)];
-		break;
-	case LAYOUT_HASH:
-		text = *((const struct hash *)member)->hex ? ((const struct hash *)member)->hex : NULL;
-		break;
+	case LAYOUT_INTS: put_numbers(q, at, *(int64_t *const *)member, *count); return;
+	case LAYOUT_TEXT: text = *(char *const *)member; break;
+	case LAYOUT_WORD: text = f->words[layout_get_int(f, object)]; break;
+	case LAYOUT_HASH: text = *((const struct hash *)member)->hex ? ((const struct hash *)member)->hex : NULL; break;
 	case LAYOUT_TEXTS:
 	case LAYOUT_LIST:
-	case LAYOUT_PART:
-		assert(!"a row has no such column");
-		break;
+	case LAYOUT_PART: assert(!"a row has no such column"); break;
 	}
 	if (text)
 		q->rc = sqlite3_bind_text64(q->stmt, at, text, strlen(text), SQLITE_STATIC, SQLITE_UTF8);
@@ -428,22 +432,14 @@ static void get_field(const struct query *q, int at, const struct layout_field *
 	case LAYOUT_BOOL:
 	case LAYOUT_INT:
 	case LAYOUT_ID:
-	case LAYOUT_COUNT:
-		layout_set_int(f, object, sqlite3_column_int64(q->stmt, at));
-		break;
-	case LAYOUT_REAL:
-		*(double *)member = sqlite3_column_double(q->stmt, at);
-		break;
+	case LAYOUT_COUNT: layout_set_int(f, object, sqlite3_column_int64(q->stmt, at)); break;
+	case LAYOUT_REAL: *(double *)member = sqlite3_column_double(q->stmt, at); break;
 	case LAYOUT_REALS:
 		*count = n / sizeof(double);
 		*(double **)member = *count ? mem_copy(bytes, *count * sizeof(double)) : NULL;
 		break;
-	case LAYOUT_INTS:
-		get_numbers(text, member, count);
-		break;
-	case LAYOUT_TEXT:
-		*(char **)member = text;
-		return;
+	case LAYOUT_INTS: get_numbers(text, member, count); break;
+	case LAYOUT_TEXT: *(char **)member = text; return;
 	case LAYOUT_WORD:
 		word = layout_word(f, text);
 		if (word < 0)
@@ -457,13 +453,12 @@ static void get_field(const struct query *q, int at, const struct layout_field *
 		break;
 	case LAYOUT_TEXTS:
 	case LAYOUT_LIST:
-	case LAYOUT_PART:
-		break;
+	case LAYOUT_PART: break;
 	}
 	free(text);
 }
 
-/* Columns mostly stand in the order of the fields, so the search goes on where the last one was found. */
+/* Columns mostly stand in the order of the fields, so the search continues behind the last column found. */
 static void get_fields(struct query *q, const struct layout *l, void *object)
 {
 	int columns = sqlite3_column_count(q->stmt);

@@ -30,8 +30,8 @@ struct store;
 
 /* The statements of one file by name. */
 struct query_set {
-	char *text;               /* the file, NULs put behind each statement; owned */
-	struct query_entry *at;   /* sorted by name */
+	char *text;             /* the file, NULs put behind each statement; owned */
+	struct query_entry *at; /* sorted by name */
 	size_t count;
 };
 
@@ -106,21 +106,6 @@ int query_row(struct query *q, const struct layout *l, void *ret_object, struct 
 int query_rows(struct query *q, const struct layout *l, void **ret_at, size_t *ret_count, struct err *e);
 /* The same into a list, a struct with `at` and `count`. */
 #define QUERY_LIST(q, l, ret_list, e) query_rows((q), (l), (void **)&(ret_list)->at, &(ret_list)->count, (e))
-/* For files whose rows have no layout yet: a static function that reads rows with `read_row`. */
-#define QUERY_LIST_READER(name, type, read_row) \
-	static int name(struct query *q, struct type##_list *ret_list, struct err *e) \
-	{ \
-		struct type##_list list = { .count = 0 }; \
-		int rc; \
-		while ((rc = query_next(q, e)) > 0) \
-			read_row(q, MEM_PUSH(list.at, list.count)); \
-		query_fini(q); \
-		if (rc < 0) \
-			type##_list_fini(&list); \
-		else \
-			*ret_list = list; \
-		return rc; \
-	}
 /* Adds a row with every column of the layout. *ret_id (may be NULL) is its number. */
 int query_add(struct db *db, const char *table, const struct layout *l, const void *object, int64_t *ret_id, struct err *e);
 

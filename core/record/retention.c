@@ -31,12 +31,17 @@ static int delete_old(struct db *db, const char *name, int64_t before_ms, int64_
 	return 0;
 }
 
-int retention_apply(struct db *db, const struct retention *policy, int64_t now_ms, struct retention_counts *ret_counts, struct err *e)
+int retention_apply(struct db *db, const struct retention *policy, int64_t now_ms, struct retention_counts *ret_counts,
+		    struct err *e)
 {
 	struct retention_counts c = { 0 };
 	int64_t import_runs = 0;
 	/* In this order, since rows that go first are what keeps others. */
-	const struct { const char *name; int days; int64_t *count; } steps[] = {
+	const struct {
+		const char *name;
+		int days;
+		int64_t *count;
+	} steps[] = {
 		{ "retention_events", policy->events, &c.events },
 		{ "retention_jobs", policy->jobs, &c.jobs },
 		{ "retention_pending", policy->checkpoints, &c.transformations },

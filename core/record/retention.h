@@ -13,21 +13,27 @@ struct db;
 
 /* Ages in days; 0: keep all. */
 struct retention {
-	int events;       /* of jobs that have ended, but for the last event of each */
-	int jobs;         /* rows of jobs that have ended, with their results */
-	int checkpoints;  /* that nothing leads to, with their evidence; and the rows of transformations that have ended */
-	int exchanges;    /* with models, about contexts that no checkpoint has any more */
-	int imports;      /* measurements that were imported from other tools */
+	int events;      /* of jobs that have ended, but for the last event of each */
+	int jobs;        /* rows of jobs that have ended, with their results */
+	int checkpoints; /* that nothing leads to, with their evidence; and the rows of transformations that have ended */
+	int exchanges;   /* with models, about contexts that no checkpoint has any more */
+	int imports;     /* measurements that were imported from other tools */
 };
 
-#define RETENTION_DEFAULT { .events = 30, .jobs = 365, .checkpoints = 90, .exchanges = 180, .imports = 90 }
+#define RETENTION_DEFAULT                                                                                                          \
+	{                                                                                                                          \
+		.events = 30, .jobs = 365, .checkpoints = 90, .exchanges = 180, .imports = 90                                      \
+	}
 
 /* How many rows were deleted. */
-struct retention_counts { int64_t events, jobs, checkpoints, transformations, exchanges, imports, texts; };
+struct retention_counts {
+	int64_t events, jobs, checkpoints, transformations, exchanges, imports, texts;
+};
 
 /* Deletes what is older than the policy allows at `now_ms` (wall clock), and contents that nothing points at. Works beside a daemon: many
  * short transactions of at most 500 rows each, so a failure leaves a part undone and nothing damaged. */
-int retention_apply(struct db *db, const struct retention *policy, int64_t now_ms, struct retention_counts *ret_counts, struct err *e);
+int retention_apply(struct db *db, const struct retention *policy, int64_t now_ms, struct retention_counts *ret_counts,
+		    struct err *e);
 /* Gives the freed space back to the file system. Rewrites the whole file; nobody else may use the database meanwhile. */
 int retention_compact(struct db *db, struct err *e);
 

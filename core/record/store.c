@@ -25,13 +25,13 @@ enum {
 };
 
 struct store {
-	char *path;            /* absolute */
-	struct query_set set;  /* read-only after store_open */
-	struct lock lock;      /* LOCK_STORE; guards what follows */
-	struct db **idle;      /* handles that wait for a taker; room for STORE_IDLE_MAX */
+	char *path;           /* absolute */
+	struct query_set set; /* read-only after store_open */
+	struct lock lock;     /* LOCK_STORE; guards what follows */
+	struct db **idle;     /* handles that wait for a taker; room for STORE_IDLE_MAX */
 	size_t idle_count;
-	size_t out;            /* handles that are taken */
-	struct event_bell bell;      /* of job events; has its own lock */
+	size_t out;             /* handles that are taken */
+	struct event_bell bell; /* of job events; has its own lock */
 };
 
 /* --- the files of schema/, which are compiled in --------------------------------------------------------------------- */
@@ -77,8 +77,7 @@ static void close_handle(struct db *take_db)
 static int open_handle(struct store *s, struct db **ret_db, struct err *e)
 {
 	struct db *db = MEM_NEW(struct db);
-	*db = (struct db){ .store = s, .set = &s->set, .cache = MEM_NEW_N(sqlite3_stmt *, s->set.count),
-	                    .owner = pthread_self() };
+	*db = (struct db){ .store = s, .set = &s->set, .cache = MEM_NEW_N(sqlite3_stmt *, s->set.count), .owner = pthread_self() };
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
 	int rc = sqlite3_open_v2(s->path, &db->sql, flags, NULL);
 	if (rc != SQLITE_OK) {
@@ -163,8 +162,10 @@ static int absolute_path(const char *path, char **ret_path, struct err *e)
 	int rc = 0;
 	if (real == NULL && errno == ENOENT) {
 		if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-			rc = err_sys(e, errno, "%s: the folder %s of the database cannot be made: make it, or name "
-			             "another file with --db", path, folder);
+			rc = err_sys(e, errno,
+				     "%s: the folder %s of the database cannot be made: make it, or name "
+				     "another file with --db",
+				     path, folder);
 		char *real_folder = rc == 0 ? realpath(folder, NULL) : NULL;
 		if (real_folder)
 			real = mem_fmt("%s/%s", strcmp(real_folder, "/") == 0 ? "" : real_folder, file);
@@ -173,8 +174,7 @@ static int absolute_path(const char *path, char **ret_path, struct err *e)
 	if (real)
 		*ret_path = real;
 	else if (rc == 0)
-		rc = err_sys(e, errno, "%s: this path of the database cannot be followed: name another file with --db",
-		             path);
+		rc = err_sys(e, errno, "%s: this path of the database cannot be followed: name another file with --db", path);
 	free(copies[0]);
 	free(copies[1]);
 	return rc;
@@ -196,12 +196,16 @@ static int check_owner(struct db *db, int *ret_version, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (application != STORE_APPLICATION && (version != 0 || application != 0 || tables != 0))
-		return err_set(e, ERR_INPUT, "%s: this is a database of another program: name another file with --db, "
-		               "it was not changed", path);
+		return err_set(e, ERR_INPUT,
+			       "%s: this is a database of another program: name another file with --db, "
+			       "it was not changed",
+			       path);
 	if (version > store_version())
-		return err_set(e, ERR_UNSUPPORTED, "%s: written by a newer peakd (database version %d, this peakd "
-		               "knows up to %d): install that peakd, or name another file with --db; it was not "
-		               "changed", path, (int)version, store_version());
+		return err_set(e, ERR_UNSUPPORTED,
+			       "%s: written by a newer peakd (database version %d, this peakd "
+			       "knows up to %d): install that peakd, or name another file with --db; it was not "
+			       "changed",
+			       path, (int)version, store_version());
 	*ret_version = (int)version;
 	return 0;
 }
@@ -293,9 +297,10 @@ static int check_with(struct db *db, const char *name, const char *good, struct 
 		char *finding = query_get_text(&q);
 		rc = 0;
 		if (good == NULL || finding == NULL || strcmp(finding, good) != 0)
-			rc = err_set(e, ERR_IO, "%s: the database is damaged (%s: %s): keep a copy and repair it with "
-			             "sqlite3's .recover, or restore a backup", db->store->path, name,
-			             finding ? finding : "?");
+			rc = err_set(e, ERR_IO,
+				     "%s: the database is damaged (%s: %s): keep a copy and repair it with "
+				     "sqlite3's .recover, or restore a backup",
+				     db->store->path, name, finding ? finding : "?");
 		free(finding);
 	}
 	query_fini(&q);
@@ -372,8 +377,10 @@ static int open_lock_file(const char *path, int flags, int *ret_fd, struct err *
 	char *name = mem_fmt("%s.lock", absolute);
 	*ret_fd = open(name, flags | O_CLOEXEC, 0600);
 	if (*ret_fd < 0 && (errno != ENOENT || (flags & O_CREAT)))
-		rc = err_sys(e, errno, "%s: the lock file beside the database cannot be opened: make its folder "
-		             "writable, or name another file with --db", name);
+		rc = err_sys(e, errno,
+			     "%s: the lock file beside the database cannot be opened: make its folder "
+			     "writable, or name another file with --db",
+			     name);
 	free(name);
 	free(absolute);
 	return rc;
@@ -422,12 +429,13 @@ int store_lock(const char *path, const char *note, int *ret_fd, struct err *e)
 		int pid = 0;
 		char *other = NULL;
 		read_holder(fd, &pid, &other);
-		rc = err_set(e, ERR_CONFLICT, "%s: another peakd (process %d%s%s) serves this database: use that one, "
-		             "end it, or name another file with --db", path, pid, *other ? ", " : "", other);
+		rc = err_set(e, ERR_CONFLICT,
+			     "%s: another peakd (process %d%s%s) serves this database: use that one, "
+			     "end it, or name another file with --db",
+			     path, pid, *other ? ", " : "", other);
 		free(other);
 	} else {
-		rc = err_sys(e, errno, "%s.lock: cannot be locked: the database must be on a file system with locks",
-		             path);
+		rc = err_sys(e, errno, "%s.lock: cannot be locked: the database must be on a file system with locks", path);
 	}
 	if (rc < 0)
 		close(fd);

@@ -59,7 +59,7 @@ void validation_list_fini(struct validation_list *l)
 }
 
 int validation_list(struct db *db, int64_t checkpoint, const char *device, int limit, struct validation_list *ret_list,
-                    struct err *e)
+		    struct err *e)
 {
 	struct query q;
 	query_init(&q, db, "validation_list");
@@ -69,8 +69,8 @@ int validation_list(struct db *db, int64_t checkpoint, const char *device, int l
 	return QUERY_LIST(&q, &layout, ret_list, e);
 }
 
-int validation_of(struct db *db, int64_t checkpoint, const char *device, const char *params,
-                  struct validation *ret_validation, struct err *e)
+int validation_of(struct db *db, int64_t checkpoint, const char *device, const char *params, struct validation *ret_validation,
+		  struct err *e)
 {
 	struct query q;
 	query_init(&q, db, "validation_of");
@@ -79,8 +79,10 @@ int validation_of(struct db *db, int64_t checkpoint, const char *device, const c
 	query_put_text(&q, params);
 	int rc = query_row(&q, &layout, ret_validation, e);
 	if (rc == 0)
-		return err_set(e, ERR_NOT_FOUND, "checkpoint %lld was never validated on device %s with %s: validate "
-		               "it", (long long)checkpoint, device, params);
+		return err_set(e, ERR_NOT_FOUND,
+			       "checkpoint %lld was never validated on device %s with %s: validate "
+			       "it",
+			       (long long)checkpoint, device, params);
 	return rc < 0 ? rc : 0;
 }
 

@@ -103,13 +103,17 @@ static int not_found(struct db *db, const char *what, const char *name, struct e
 	if (rc < 0)
 		return rc;
 	if (is_file_name(name))
-		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: that is a file's name; make a workflow of it first, with `peakd workflow create "
-		               "%s` or the tool context_create", what, name, name);
+		return err_set(e, ERR_NOT_FOUND,
+			       "there is no %s %s: that is a file's name; create a workflow from it first, with `peakd workflow create "
+			       "%s` or the tool context_create",
+			       what, name, name);
 	if (near.best[0])
 		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: did you mean %s?", what, name, near.best);
 	if (count == 0)
-		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: this database has no workflow yet; `peakd workflow "
-		               "create FILE.peak.md`, `peakd run` or the tool context_create begins one", what, name);
+		return err_set(e, ERR_NOT_FOUND,
+			       "there is no %s %s: this database has no workflow yet; `peakd workflow "
+			       "create FILE.peak.md`, `peakd run` or the tool context_create begins one",
+			       what, name);
 	return err_set(e, ERR_NOT_FOUND, "there is no %s %s: list the workflows to see their names", what, name);
 }
 
@@ -163,8 +167,10 @@ static int check_name(struct db *db, const char *name, struct err *e)
 	size_t n = strlen(name);
 	bool plain = n > 0 && n <= WORKFLOW_NAME_MAX && strspn(name, name_characters) == n;
 	if (!plain || !isalnum((unsigned char)name[0]) || strspn(name, "0123456789") == n)
-		return err_set(e, ERR_INPUT, "\"%.120s\" cannot be a name: a name has letters, digits and ._- (at most %d, "
-		               "not digits alone) and begins with a letter or digit", name, WORKFLOW_NAME_MAX);
+		return err_set(e, ERR_INPUT,
+			       "\"%.120s\" cannot be a name: a name has letters, digits and ._- (at most %d, "
+			       "not digits alone) and begins with a letter or digit",
+			       name, WORKFLOW_NAME_MAX);
 	struct workflow w = { .name = NULL };
 	int64_t tagged;
 	int rc = look_up(db, name, &w, e);
@@ -238,12 +244,16 @@ static int check_append(struct db *db, const struct workflow *w, int64_t checkpo
 		follows = follows || c.parents[i] == w->head;
 	checkpoint_fini(&c);
 	if (failed)
-		return err_set(e, ERR_CONFLICT, "checkpoint %lld failed its validation, it cannot become the head of "
-		               "workflow %s: repair it first", (long long)checkpoint, w->name);
+		return err_set(e, ERR_CONFLICT,
+			       "checkpoint %lld failed its validation, it cannot become the head of "
+			       "workflow %s: repair it first",
+			       (long long)checkpoint, w->name);
 	if (!follows)
-		return err_set(e, ERR_CONFLICT, "checkpoint %lld was not made from %lld, the head of workflow %s "
-		               "(somebody moved it): repeat the step from the head, or branch a new workflow from the "
-		               "checkpoint", (long long)checkpoint, (long long)w->head, w->name);
+		return err_set(e, ERR_CONFLICT,
+			       "checkpoint %lld was not made from %lld, the head of workflow %s "
+			       "(somebody moved it): repeat the step from the head, or branch a new workflow from the "
+			       "checkpoint",
+			       (long long)checkpoint, (long long)w->head, w->name);
 	return 0;
 }
 
@@ -274,9 +284,10 @@ int workflow_restore(struct db *db, const char *name, int64_t checkpoint, struct
 	if (rc == 0)
 		rc = checkpoint_root(db, checkpoint, &root, e);
 	if (rc == 0 && root != w.root)
-		rc = err_set(e, ERR_CONFLICT, "checkpoint %lld does not begin where workflow %s does (%lld, not %lld): "
-		             "branch a new workflow from it instead", (long long)checkpoint, name, (long long)root,
-		             (long long)w.root);
+		rc = err_set(e, ERR_CONFLICT,
+			     "checkpoint %lld does not begin where workflow %s does (%lld, not %lld): "
+			     "branch a new workflow from it instead",
+			     (long long)checkpoint, name, (long long)root, (long long)w.root);
 	if (rc == 0 && w.head != checkpoint)
 		rc = set_head(db, &w, "restore", checkpoint, e);
 	workflow_fini(&w);
@@ -406,8 +417,8 @@ static int look_up_hash(struct db *db, const char *prefix, int64_t *ret_checkpoi
 		if (rc < 0)
 			return rc;
 		if (count > 1)
-			return err_set(e, ERR_INPUT, "%s: several hashes begin so (checkpoints %lld, %lld, …): write more of it", prefix,
-			               (long long)ids[0], (long long)ids[1]);
+			return err_set(e, ERR_INPUT, "%s: several hashes begin so (checkpoints %lld, %lld, …): write more of it",
+				       prefix, (long long)ids[0], (long long)ids[1]);
 		if (count == 1)
 			*ret_checkpoint = ids[0];
 	}
@@ -436,7 +447,7 @@ static int resolve_base(struct db *db, const char *base, int64_t *ret_checkpoint
 	return rc < 0 ? rc : 0;
 }
 
-/* NAME@{root} or NAME@{N}; `what` is what stands in the braces. */
+/* NAME@{root} or NAME@{N}; `what` is the text in the braces. */
 static int resolve_moved(struct db *db, const char *base, const char *what, int64_t *ret_checkpoint, struct err *e)
 {
 	struct workflow w = { .name = NULL };
@@ -450,8 +461,8 @@ static int resolve_moved(struct db *db, const char *base, const char *what, int6
 		size_t back = (size_t)strtoull(what, NULL, 10);
 		rc = read_moves(db, w.id, &moves, e);
 		if (rc == 0 && back >= moves.count)
-			rc = err_set(e, ERR_NOT_FOUND, "%s@{%s}: the head of %s was moved %zu times only", base, what,
-			             base, moves.count - 1);
+			rc = err_set(e, ERR_NOT_FOUND, "%s@{%s}: the head of %s was moved %zu times only", base, what, base,
+				     moves.count - 1);
 		if (rc == 0)
 			*ret_checkpoint = moves.at[back].to;
 	} else {
@@ -473,8 +484,10 @@ static int go_back(struct db *db, const char *name, uint64_t steps, int64_t *che
 		if (rc < 0)
 			return rc;
 		if (rc == 0)
-			return err_set(e, ERR_NOT_FOUND, "%s: there are only %llu checkpoints before it, want ~%llu at "
-			               "most", name, (unsigned long long)i, (unsigned long long)i);
+			return err_set(e, ERR_NOT_FOUND,
+				       "%s: there are only %llu checkpoints before it, want ~%llu at "
+				       "most",
+				       name, (unsigned long long)i, (unsigned long long)i);
 	}
 	return 0;
 }
@@ -496,7 +509,7 @@ int workflow_resolve(struct db *db, const char *name, int64_t *ret_checkpoint, s
 	if (rc == 0 && at && at < base + strlen(base)) {
 		char *end = strchr(at, '}');
 		if (end == NULL || end[1] != '\0') {
-			rc = err_set(e, ERR_INPUT, "%s: want @{root} or @{N} behind the name of a workflow", name);
+			rc = err_set(e, ERR_INPUT, "%s: write @{root} or @{N} after a workflow's name", name);
 		} else {
 			*at = *end = '\0';
 			rc = resolve_moved(db, base, at + 2, &checkpoint, e);

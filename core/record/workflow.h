@@ -21,12 +21,12 @@
 struct db;
 
 struct workflow {
-	int64_t id;          /* row number */
+	int64_t id; /* row number */
 	const char *name;
-	int64_t root;        /* checkpoint where the line begins: no parents */
-	int64_t head;        /* checkpoint that the name stands for */
+	int64_t root; /* checkpoint where the line begins: no parents */
+	int64_t head; /* checkpoint that the name stands for */
 	int64_t created_ms;
-	int64_t moved_ms;    /* last move of the head */
+	int64_t moved_ms; /* last move of the head */
 };
 
 struct workflow_list {
@@ -58,7 +58,7 @@ struct workflow_tag_list {
 	size_t count;
 };
 
-/* A new workflow whose head is `checkpoint`: a root, or any other to branch off. Names have letters, digits and ._-, at
+/* A new workflow whose head is `checkpoint`: a baseline, or any other to branch off. Names have letters, digits and ._-, at
  * most 100, not digits alone, and begin with a letter or digit: else ERR_INPUT. ERR_CONFLICT: the name (also of a tag)
  * is taken. Databases may hold names with a slash from earlier; these are still read. */
 int workflow_create(struct db *db, const char *name, int64_t checkpoint, struct err *e);

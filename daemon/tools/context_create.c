@@ -1,4 +1,4 @@
-/* context_create: a first context becomes the root of a workflow. */
+/* context_create: a context becomes the baseline of a workflow. */
 #include "daemon/tools/tools.h"
 
 #include <stdlib.h>
@@ -14,10 +14,11 @@ enum { SIZES_SHOWN = 16 };
 
 /* One transaction: the checkpoint and the workflow that begins with it. */
 static int store_root(struct db *db, const struct context *ctx, const char *name, int64_t *ret_checkpoint, bool *ret_existed,
-                      struct err *e)
+		      struct err *e)
 {
-	struct checkpoint c = { .kernel = context_kernel(ctx), .backend = context_backend(ctx), .by = "root",
-	                        .status = CHECKPOINT_DRAFT };
+	struct checkpoint c = {
+		.kernel = context_kernel(ctx), .backend = context_backend(ctx), .by = "root", .status = CHECKPOINT_DRAFT
+	};
 	struct workflow w;
 	struct err ignored = ERR_INIT;
 	char *canonical = context_canonical(ctx);
@@ -26,7 +27,7 @@ static int store_root(struct db *db, const struct context *ctx, const char *name
 		rc = checkpoint_add(db, &c, canonical, ret_checkpoint, e);
 		*ret_existed = rc == 0 && workflow_get(db, name, &w, &ignored) == 0;
 		if (*ret_existed) {
-			/* The same context under the same name again is no mistake: the workflow is there. */
+			/* The same context under the same name again is not a mistake: the workflow exists. */
 			bool same = w.root == *ret_checkpoint;
 			workflow_fini(&w);
 			rc = same ? 0 : workflow_create(db, name, *ret_checkpoint, e);
@@ -63,7 +64,7 @@ static json_t *tuning_json(const struct context *ctx)
 
 /* The database is taken only for as long as it is used. */
 static int store(struct app *app, const struct context *ctx, const char *name, int64_t *ret_checkpoint, bool *ret_existed,
-                 struct err *e)
+		 struct err *e)
 {
 	struct db *db;
 	int rc = store_take(app->work.store, &db, e);
@@ -97,14 +98,15 @@ static const struct mcp_done *create(struct mcp_call *call, const struct context
 		return tools_refuse(call, &e);
 	}
 	json_t *shown = json_pack("{s:s, s:I, s:s, s:s, s:s, s:o, s:o, s:I, s:b}", "workflow", name, "checkpoint",
-	                          (json_int_t)checkpoint, "hash", context_hash(ctx)->hex, "kernel", context_kernel(ctx), "backend",
-	                          context_backend(ctx), "sizes", sizes_json(space), "tuning", tuning_json(ctx), "space",
-	                          (json_int_t)space_count(space), "existed", existed);
-	const struct mcp_done *done = mcp_call_reply(call, shown, "workflow %s%s: checkpoint %lld, %s for %s, %zu valid execution "
-	                                             "parameters over %zu input size%s. Next: validate and tune it.", name,
-	                                             existed ? ", which was there already" : "", (long long)checkpoint, context_kernel(ctx),
-	                                             context_backend(ctx), space_count(space), space_size_count(space),
-	                                             space_size_count(space) == 1 ? "" : "s");
+				  (json_int_t)checkpoint, "hash", context_hash(ctx)->hex, "kernel", context_kernel(ctx), "backend",
+				  context_backend(ctx), "sizes", sizes_json(space), "tuning", tuning_json(ctx), "space",
+				  (json_int_t)space_count(space), "existed", existed);
+	const struct mcp_done *done = mcp_call_reply(call, shown,
+						     "workflow %s%s: checkpoint %lld, %s for %s, %zu valid execution "
+						     "parameters over %zu input size%s. Next: validate and tune it.",
+						     name, existed ? ", which was there already" : "", (long long)checkpoint,
+						     context_kernel(ctx), context_backend(ctx), space_count(space),
+						     space_size_count(space), space_size_count(space) == 1 ? "" : "s");
 	space_free(space);
 	mcp_server_resources_changed(tools_app(call)->mcp);
 	return done;
@@ -141,9 +143,11 @@ static const struct mcp_done *handler(struct mcp_call *call)
 }
 
 const struct tool tool_context_create = {
-	.name = "context_create", .title = "Create a kernel context",
+	.name = "context_create",
+	.title = "Create a kernel context",
 	.description = "Start here: give a kernel context, one Markdown text (front matter: kernel, backend, inputs, tune, "
-	               "where; fenced blocks: device code, macros, Lua host code; see peak://docs/context-format). It "
-	               "becomes the baseline of a new workflow; answers with sizes and tuning space. Next: validate, tune.",
-	.flags = MCP_TOOL_IDEMPOTENT, .handler = handler,
+		       "where; fenced blocks: device code, macros, Lua host code; see peak://docs/context-format). It "
+		       "becomes the baseline of a new workflow; answers with sizes and tuning space. Next: validate, tune.",
+	.flags = MCP_TOOL_IDEMPOTENT,
+	.handler = handler,
 };

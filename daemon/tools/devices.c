@@ -9,10 +9,10 @@
 json_t *devices_entry(const struct facts *f)
 {
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:i, s:i, s:i, s:i, s:I, s:f}", "id", f->id, "backend",
-	                 f->backend, "name", f->name, "uuid", f->uuid, "arch", f->arch, "driver", f->driver, "runs", f->runs,
-	                 "shares_cpu", f->shares_cpu, "emulated", f->emulated, "warp_size", (int)f->warp_size, "max_threads",
-	                 (int)f->max_threads, "shared_bytes", (int)f->shared_optin, "units", (int)f->units, "memory_bytes",
-	                 (json_int_t)f->memory_bytes, "peak_gflops_f32", f->peak_f32 / 1e9);
+			 f->backend, "name", f->name, "uuid", f->uuid, "arch", f->arch, "driver", f->driver, "runs", f->runs,
+			 "shares_cpu", f->shares_cpu, "emulated", f->emulated, "warp_size", (int)f->warp_size, "max_threads",
+			 (int)f->max_threads, "shared_bytes", (int)f->shared_optin, "units", (int)f->units, "memory_bytes",
+			 (json_int_t)f->memory_bytes, "peak_gflops_f32", f->peak_f32 / 1e9);
 }
 
 static const struct mcp_done *handler(struct mcp_call *call)
@@ -31,7 +31,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 	for (size_t i = 0; i < count; i++) {
 		json_array_append_new(list, devices_entry(&facts[i]));
 		buf_addf(&text, "%s: %s (%s)%s\n", facts[i].id, facts[i].name, facts[i].driver,
-		         facts[i].shares_cpu ? ", shares the CPU" : "");
+			 facts[i].shares_cpu ? ", shares the CPU" : "");
 	}
 	for (const char *at = notes; *at;) {
 		size_t n = strcspn(at, "\n");
@@ -39,8 +39,8 @@ static const struct mcp_done *handler(struct mcp_call *call)
 		buf_addf(&text, "%s%.*s\n", strncmp(at, "sandbox: ", 6) == 0 ? "" : "not available: ", (int)n, at);
 		at += n + (at[n] == '\n');
 	}
-	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:o, s:o}", "devices", list, "notes", lines), "%s",
-	                                             buf_text(&text));
+	const struct mcp_done *done =
+		mcp_call_reply(call, json_pack("{s:o, s:o}", "devices", list, "notes", lines), "%s", buf_text(&text));
 	buf_fini(&text);
 	free(facts);
 	free(notes);
@@ -48,8 +48,10 @@ static const struct mcp_done *handler(struct mcp_call *call)
 }
 
 const struct tool tool_devices = {
-	.name = "devices", .title = "List devices",
+	.name = "devices",
+	.title = "List devices",
 	.description = "Where kernels can run here, with limits, and why a backend is missing: answers with the ids that other "
-	               "tools take as `device`. Next: validate, tune.",
-	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT, .handler = handler,
+		       "tools take as `device`. Next: validate, tune.",
+	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT,
+	.handler = handler,
 };

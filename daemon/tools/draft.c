@@ -23,14 +23,14 @@ static const struct mcp_done *answer(struct mcp_call *call, const struct draft *
 {
 	struct buf text = BUF_INIT;
 	json_t *shown = json_pack("{s:b, s:s, s:o, s:o}", "complete", d->question_count == 0, "context", d->text, "questions",
-	                          list_json(d->questions, d->question_count), "notes", list_json(d->notes, d->note_count));
+				  list_json(d->questions, d->question_count), "notes", list_json(d->notes, d->note_count));
 	for (size_t i = 0; i < d->question_count; i++)
 		buf_addf(&text, "question: %s\n", d->questions[i]);
 	for (size_t i = 0; i < d->note_count; i++)
 		buf_addf(&text, "note: %s\n", d->notes[i]);
 	const struct mcp_done *done = mcp_call_reply(call, shown, "%s\n%s\n%s", d->text, buf_text(&text),
-	                                             d->question_count ? "Next: draft again with what is asked for in `declared`."
-	                                                               : "Next: widen tune:, then context_create, then validate.");
+						     d->question_count ? "Next: draft again with what is asked for in `declared`."
+								       : "Next: widen tune:, then context_create, then validate.");
 	buf_fini(&text);
 	return done;
 }
@@ -54,8 +54,11 @@ static const struct mcp_done *handler(struct mcp_call *call)
 }
 
 const struct tool tool_draft = {
-	.name = "draft", .title = "Draft a context from a file",
-	.description = "Turn a .cu or .hip file (kernels and their launch) into a context's text. Answers with it and with questions that the file "
-	               "leaves open, for you or a model. Stores no context. Next: answer them in `declared`, then context_create.",
-	.flags = MCP_TOOL_OPEN_WORLD, .handler = handler,
+	.name = "draft",
+	.title = "Draft a context from a file",
+	.description = "Turn a .cu or .hip file (kernels and their launch) into a context's text. Answers with it and with "
+		       "questions that the file "
+		       "leaves open, for you or a model. Stores no context. Next: answer them in `declared`, then context_create.",
+	.flags = MCP_TOOL_OPEN_WORLD,
+	.handler = handler,
 };

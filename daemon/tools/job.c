@@ -15,9 +15,11 @@ enum { LIST_MAX = 30, LOG_MAX = 40, SUBJECT_MAX = 60, WHY_MAX = 120 };
 /* What a job was about, so that a reader finds it in the list: " (mm, checkpoint 3, tb-tiling, hlsl:0)". */
 static void add_subject(const struct job *job, struct buf *out)
 {
-	static const struct { const char *field, *before; } parts[] = {
-		{ "workflow", "" }, { "checkpoint", "checkpoint " }, { "a", "checkpoint " }, { "b", "checkpoint " }, { "transformation", "" },
-		{ "device", "" },
+	static const struct {
+		const char *field, *before;
+	} parts[] = {
+		{ "workflow", "" },     { "checkpoint", "checkpoint " }, { "a", "checkpoint " },
+		{ "b", "checkpoint " }, { "transformation", "" },        { "device", "" },
 	};
 	const struct engine_kind *kind = work_kind(job->kind);
 	struct err ignored = ERR_INIT;
@@ -93,8 +95,8 @@ static const struct mcp_done *show_log(struct mcp_call *call, struct db *db, con
 	json_t *rows = json_array();
 	for (size_t i = 0; i < events.count; i++) {
 		const struct event *v = &events.at[i];
-		json_array_append_new(rows, json_pack("{s:I, s:s, s:s}", "seq", (json_int_t)v->seq, "kind", v->kind, "message",
-		                                      v->message));
+		json_array_append_new(
+			rows, json_pack("{s:I, s:s, s:s}", "seq", (json_int_t)v->seq, "kind", v->kind, "message", v->message));
 		buf_addf(&text, "%lld %s %s\n", (long long)v->seq, v->kind, v->message);
 	}
 	json_t *shown = json_pack("{s:s, s:o}", "job", id, "events", rows);
@@ -162,9 +164,11 @@ static const struct mcp_done *handler(struct mcp_call *call)
 }
 
 const struct tool tool_job = {
-	.name = "job", .title = "Follow a job",
+	.name = "job",
+	.title = "Follow a job",
 	.description = "Follow work that a tool answered with a job id for: wait (and wait again), get its state, read its "
-	               "log, cancel it, resume an interrupted one, list the newest. result is what the tool would have "
-	               "answered. Next: as that tool says.",
-	.flags = 0, .handler = handler,
+		       "log, cancel it, resume an interrupted one, list the newest. result is what the tool would have "
+		       "answered. Next: as that tool says.",
+	.flags = 0,
+	.handler = handler,
 };

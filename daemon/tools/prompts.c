@@ -1,5 +1,5 @@
 /* prompts: the usual ways of working, as texts that a person picks in a client and a model then follows with peakd's tools:
- * from somebody's kernel to a validated baseline, one optimisation step, and a transformation that the model itself writes.
+ * from a kernel's source to a validated baseline, one optimisation step, and a transformation that the model itself writes.
  * Called by mcp/ through the table. */
 
 #include <stdlib.h>
@@ -23,46 +23,58 @@ static const struct mcp_done *say(struct mcp_call *call, char *take_text, const 
 
 static const struct mcp_done *start_from_kernel(struct mcp_call *call)
 {
-	return say(call, mem_fmt(
-		"Turn this kernel into a peakd kernel context and prove it as a baseline. Backend: %s.\n\n"
-		"1. Read the resource peak://docs/context-format (or call context_create and let its error messages guide you).\n"
-		"2. Write the context: front matter (kernel, backend, inputs with sizes worth timing, tune, where, check: with odd and small "
-		"sizes, flops), the device code as it is, and the launch as Lua host code. Change no arithmetic.\n"
-		"3. Call context_create with it; correct what it complains of.\n"
-		"4. Call devices, then validate, then tune, on the device that fits; follow jobs with job (action wait).\n"
-		"5. Call transformations and say which one you would try first, and why. Report the baseline's time and GFLOP/s as "
-		"`workflow log` shows them, never from memory.\n\nThe kernel (its source, or where it is):\n\n%s\n",
-		or_else(call, "backend", "the one that the source is written for"), or_else(call, "kernel", "")),
+	return say(
+		call,
+		mem_fmt("Turn this kernel into a peakd kernel context and prove it as a baseline. Backend: %s.\n\n"
+			"1. Read the resource peak://docs/context-format (or call context_create and let its error messages guide "
+			"you).\n"
+			"2. Write the context: front matter (kernel, backend, inputs with sizes worth timing, tune, where, check: "
+			"with odd and small "
+			"sizes, flops), the device code as it is, and the launch as Lua host code. Change no arithmetic.\n"
+			"3. Call context_create with it; correct what it complains of.\n"
+			"4. Call devices, then validate, then tune, on the device that fits; follow jobs with job (action wait).\n"
+			"5. Call transformations and say which one you would try first, and why. Report the baseline's time and "
+			"GFLOP/s as "
+			"`workflow log` shows them, never from memory.\n\nThe kernel (its source, or where it is):\n\n%s\n",
+			or_else(call, "backend", "the one that the source is written for"), or_else(call, "kernel", "")),
 		"From a kernel's source to a validated, tuned baseline");
 }
 
 static const struct mcp_done *optimize_step(struct mcp_call *call)
 {
-	return say(call, mem_fmt(
-		"Make workflow \"%s\" one step faster with peakd. Goal: %s. Device: %s.\n\n"
-		"1. `workflow` with action log shows what was done and what it brought; action show with what: source shows the head.\n"
-		"2. Call transformations; pick one whose prerequisites are met and that attacks what limits the kernel now. Say why.\n"
-		"3. Call transform with `at` the workflow (or transform_begin and transform_submit, when no model is configured).\n"
-		"4. When the new checkpoint is valid, tune it; then `workflow` with action compare.\n"
-		"5. Slower or failed: `workflow` with action restore puts the head back; say what was learned and stop there. Quote only "
-		"times that tune measured and validate passed.\n",
-		or_else(call, "workflow", ""), or_else(call, "goal", "the lowest median time at the declared sizes"),
-		or_else(call, "device", "the first that runs the workflow's backend, as `devices` lists it")),
-		"One transformation, validated, tuned and compared");
+	return say(call,
+		   mem_fmt("Make workflow \"%s\" one step faster with peakd. Goal: %s. Device: %s.\n\n"
+			   "1. `workflow` with action log shows what was done and what it brought; action show with what: source "
+			   "shows the head.\n"
+			   "2. Call transformations; pick one whose prerequisites are met and that attacks what limits the kernel "
+			   "now. Say why.\n"
+			   "3. Call transform with `at` the workflow (or transform_begin and transform_submit, when no model is "
+			   "configured).\n"
+			   "4. When the new checkpoint is valid, tune it; then `workflow` with action compare.\n"
+			   "5. Slower or failed: `workflow` with action restore puts the head back; say what was learned and stop "
+			   "there. Quote only "
+			   "times that tune measured and validate passed.\n",
+			   or_else(call, "workflow", ""), or_else(call, "goal", "the lowest median time at the declared sizes"),
+			   or_else(call, "device", "the first that runs the workflow's backend, as `devices` lists it")),
+		   "One transformation, validated, tuned and compared");
 }
 
 static const struct mcp_done *be_the_model(struct mcp_call *call)
 {
-	return say(call, mem_fmt(
-		"Carry out the transformation \"%s\" on workflow \"%s\" yourself: you are the model.\n\n"
-		"1. Call transform_begin with at: \"%s\". It answers with `pending` and `prompt`: rules, the transformation, and the region.\n"
-		"2. Follow that prompt to the letter and call transform_submit with `pending` and `answer`: the WHOLE new region in one fenced "
-		"block, nothing left out.\n"
-		"3. result.state says what is next: waiting (result.prompt is the next step, or the repair of an error: answer it the same "
-		"way), accepted (result.checkpoint is the new, validated checkpoint), given-up (say why it failed and stop).\n"
-		"4. When accepted, tune the workflow and show `workflow` log.\n",
-		or_else(call, "transformation", ""), or_else(call, "workflow", ""), or_else(call, "workflow", "")),
-		"transform_begin and transform_submit, step by step");
+	return say(call,
+		   mem_fmt("Carry out the transformation \"%s\" on workflow \"%s\" yourself: you are the model.\n\n"
+			   "1. Call transform_begin with at: \"%s\". It answers with `pending` and `prompt`: rules, the "
+			   "transformation, and the region.\n"
+			   "2. Follow that prompt to the letter and call transform_submit with `pending` and `answer`: the WHOLE "
+			   "new region in one fenced "
+			   "block, nothing left out.\n"
+			   "3. result.state says what is next: waiting (result.prompt is the next step, or the repair of an error: "
+			   "answer it the same "
+			   "way), accepted (result.checkpoint is the new, validated checkpoint), given-up (say why it failed and "
+			   "stop).\n"
+			   "4. When accepted, tune the workflow and show `workflow` log.\n",
+			   or_else(call, "transformation", ""), or_else(call, "workflow", ""), or_else(call, "workflow", "")),
+		   "transform_begin and transform_submit, step by step");
 }
 
 static const struct mcp_prompt_argument kernel_arguments[] = {
@@ -87,8 +99,8 @@ static const struct mcp_prompt_argument model_arguments[] = {
 const struct mcp_prompt prompts_table[] = {
 	{ "start-from-kernel", "Start from a kernel", "Turns a kernel into a context, proves it and times it as the baseline",
 	  kernel_arguments, start_from_kernel },
-	{ "optimize-step", "One step faster", "Chooses one transformation, carries it out, validates, tunes and compares", step_arguments,
-	  optimize_step },
+	{ "optimize-step", "One step faster", "Chooses one transformation, carries it out, validates, tunes and compares",
+	  step_arguments, optimize_step },
 	{ "be-the-model", "Be the model", "Carries a transformation out without a configured model: you write the regions",
 	  model_arguments, be_the_model },
 	{ NULL, NULL, NULL, NULL, NULL },

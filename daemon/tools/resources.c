@@ -1,15 +1,15 @@
-/* resources: texts behind peak:// addresses; see resources.h. */
+/* resources: texts behind peak:// addresses, declared in tools.h. */
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/workers/pool.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
 #include "core/record/workflow.h"
 #include "core/transform/models.h"
+#include "core/workers/pool.h"
 #include "daemon/tools/part.h"
 #include "daemon/tools/tools.h"
 
@@ -17,8 +17,8 @@
  * installation only. */
 enum { JOBS_MAX = 200, STABLE_MS = 3600 * 1000 };
 
-static const char *const part_names[] = { "source", "device", "host", "macros", "best", "tuning", "measurements", "t4",
-                                          "validations", "exchanges" };
+static const char *const part_names[] = { "source", "device",       "host", "macros",      "best",
+					  "tuning", "measurements", "t4",   "validations", "exchanges" };
 
 static const struct mcp_done *read_document(struct mcp_call *call)
 {
@@ -34,7 +34,7 @@ static const struct mcp_done *read_document(struct mcp_call *call)
 	if (f)
 		fclose(f);
 	done = f ? mcp_call_reply_text(call, "text/markdown", buf_text(&text))
-	         : mcp_call_reply_absent(call, "the document is not installed beside this peakd");
+		 : mcp_call_reply_absent(call, "the document is not installed beside this peakd");
 	buf_fini(&text);
 	free(path);
 	return done;
@@ -57,7 +57,8 @@ static char *decode(const char *text)
 	struct buf out = BUF_INIT;
 	for (const char *c = text; *c; c++) {
 		unsigned code;
-		if (*c == '%' && isxdigit((unsigned char)c[1]) && isxdigit((unsigned char)c[2]) && sscanf(c + 1, "%2x", &code) == 1 && code) {
+		if (*c == '%' && isxdigit((unsigned char)c[1]) && isxdigit((unsigned char)c[2]) &&
+		    sscanf(c + 1, "%2x", &code) == 1 && code) {
 			buf_addc(&out, (char)code);
 			c += 2;
 		} else {
@@ -78,7 +79,11 @@ static const struct mcp_done *checkpoint_part(struct mcp_call *call, struct db *
 	if (rc < 0 || part_text(db, id, part, &text, &e) < 0)
 		return mcp_call_reply_absent(call, e.text);
 	bool csv = strcmp(part, "measurements") == 0 || strcmp(part, "validations") == 0;
-	const struct mcp_done *done = mcp_call_reply_text(call, csv ? "text/csv" : strcmp(part, "t4") == 0 ? "application/json" : "text/plain", text);
+	const struct mcp_done *done = mcp_call_reply_text(call,
+							  csv                       ? "text/csv"
+							  : strcmp(part, "t4") == 0 ? "application/json"
+										    : "text/plain",
+							  text);
 	free(text);
 	return done;
 }
@@ -102,7 +107,8 @@ static const struct mcp_done *read_transformation(struct mcp_call *call)
 /* --- what can be had: who wants to know before anything is begun, as `peakd run` does, asks here and leaves no job --------------------- */
 
 /* `why` NULL: it can be had, and `take_more` says more of it. */
-static const struct mcp_done *reply_available(struct mcp_call *call, const char *kind, const char *name, const char *why, json_t *take_more)
+static const struct mcp_done *reply_available(struct mcp_call *call, const char *kind, const char *name, const char *why,
+					      json_t *take_more)
 {
 	json_t *shown = json_pack("{s:s, s:b, s:s*}", kind, name, "available", why == NULL, "why", why);
 	if (take_more)
@@ -200,12 +206,15 @@ const struct mcp_resource resources_table[] = {
 
 const struct mcp_template resources_templates[] = {
 	{ "peak://checkpoint/{at}/{part}", "checkpoint", "A part of a checkpoint",
-	  "part: source, device, host, macros, best, tuning, measurements, t4, validations or exchanges", NULL, read_checkpoint, 0 },
-	{ "peak://transformation/{name}", "transformation", "A transformation's text", NULL, "text/markdown", read_transformation, 0 },
-	{ "peak://device/{device}", "device", "A device", "What a tool's argument device means: cuda:0, cuda:all, cuda:sm_90a; or why there is none",
-	  "application/json", read_device, 0 },
-	{ "peak://model/{model}", "model", "A model", "Whether transform can ask it; \"default\" is the one that needs no name", "application/json",
-	  read_model, 0 },
+	  "part: source, device, host, macros, best, tuning, measurements, t4, validations or exchanges", NULL, read_checkpoint,
+	  0 },
+	{ "peak://transformation/{name}", "transformation", "A transformation's text", NULL, "text/markdown", read_transformation,
+	  0 },
+	{ "peak://device/{device}", "device", "A device",
+	  "What a tool's argument device means: cuda:0, cuda:all, cuda:sm_90a; or why there is none", "application/json",
+	  read_device, 0 },
+	{ "peak://model/{model}", "model", "A model", "Whether transform can ask it; \"default\" is the one that needs no name",
+	  "application/json", read_model, 0 },
 	{ "peak://job/{id}", "job", "A job", "Its state and result, as the job tool shows it", "application/json", read_job, 0 },
 	{ "peak://job/{id}/log", "job-log", "A job's log", "All of its events, one a line", "text/plain", read_job_log, 0 },
 	{ NULL, NULL, NULL, NULL, NULL, NULL, 0 },
@@ -227,7 +236,10 @@ static void each_workflow(struct app *app, void (*fn)(void *arg, size_t i, const
 	store_give(db);
 }
 
-struct window { size_t offset, limit; json_t *array; };
+struct window {
+	size_t offset, limit;
+	json_t *array;
+};
 
 static void add_source(void *arg, size_t i, const char *name)
 {

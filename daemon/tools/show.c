@@ -25,10 +25,10 @@ enum { MESSAGE_MAX = 1500, LINE_MAX_BYTES = 200, SIZES_MAX = 8 };
 /* A job as the tools answer it, beside its result. */
 struct shown {
 	char *job, *kind, *state;
-	char *error;         /* NULL: none */
-	char *message;       /* of its newest event; NULL: none */
-	int64_t event;       /* number of that event */
-	char *next;          /* what to call; NULL when it has ended */
+	char *error;   /* NULL: none */
+	char *message; /* of its newest event; NULL: none */
+	int64_t event; /* number of that event */
+	char *next;    /* what to call; NULL when it has ended */
 };
 
 static const struct layout_field shown_fields[] = {
@@ -75,14 +75,14 @@ static char *refuted_since(struct db *db, const struct job *job, const json_t *r
 	layout_init(&work_subject_layout, &subject);
 	layout_read_text(&work_subject_layout, job->request, &subject, &ignored);
 	const int64_t ids[] = { subject.checkpoint, json_integer_value(json_object_get(result, "a")),
-	                        json_integer_value(json_object_get(result, "b")) };
+				json_integer_value(json_object_get(result, "b")) };
 	for (size_t i = 0; i < MEM_COUNT(ids); i++) {
 		struct checkpoint c;
 		if (ids[i] <= 0 || checkpoint_get(db, ids[i], &c, &ignored) < 0)
 			continue;
 		if (c.status == CHECKPOINT_FAILED)
-			buf_addf(&out, "%scheckpoint %lld was refuted, so none of its figures may be quoted: %s", out.len ? "; " : "",
-			         (long long)ids[i], c.note ? c.note : "see its validations");
+			buf_addf(&out, "%scheckpoint %lld was refuted, so none of its figures may be quoted: %s",
+				 out.len ? "; " : "", (long long)ids[i], c.note ? c.note : "see its validations");
 		checkpoint_fini(&c);
 	}
 	layout_fini(&work_subject_layout, &subject);
@@ -112,7 +112,8 @@ static json_t *show_result(struct db *db, const struct job *job, struct buf *tex
 	if (all > SIZES_MAX) {
 		while (json_array_size(sizes) > SIZES_MAX)
 			json_array_remove(sizes, json_array_size(sizes) - 1);
-		json_object_set_new(json, "note", json_sprintf("the first %d of %zu input sizes; workflow log shows the others", SIZES_MAX, all));
+		json_object_set_new(json, "note",
+				    json_sprintf("the first %d of %zu input sizes; workflow log shows the others", SIZES_MAX, all));
 	}
 	char *refuted = refuted_since(db, job, json);
 	if (refuted) {
@@ -128,23 +129,23 @@ static char *job_text(const struct job *job, const char *message, const char *re
 	switch (job->state) {
 	case JOB_QUEUED:
 		if (drain_is_later(job))
-			return mem_fmt("job %s (%s) is kept for a machine that has its device: `peakd drain export FOLDER` takes it there", job->id,
-			               job->kind);
+			return mem_fmt(
+				"job %s (%s) is kept for a machine that has its device: `peakd drain export FOLDER` takes it there",
+				job->id, job->kind);
 		/* fall through */
 	case JOB_RUNNING:
 		return mem_fmt("job %s (%s) is %s%s%s. Call job with action \"wait\" and this id.", job->id, job->kind,
-		               job_state_name(job->state), *message ? ": " : "", message);
-	case JOB_DONE:
-		return mem_str(result);
-	case JOB_FAILED:
-		return mem_str(job->error_text ? job->error_text : "failed");
+			       job_state_name(job->state), *message ? ": " : "", message);
+	case JOB_DONE: return mem_str(result);
+	case JOB_FAILED: return mem_str(job->error_text ? job->error_text : "failed");
 	case JOB_CANCELLED:
 		if (strcmp(job->kind, "transform") == 0 || strcmp(job->kind, "submit") == 0)
-			return mem_fmt("job %s (%s) was cancelled: %s\n", job->id, job->kind, job->error_text ? job->error_text : "nothing is kept");
+			return mem_fmt("job %s (%s) was cancelled: %s\n", job->id, job->kind,
+				       job->error_text ? job->error_text : "nothing is kept");
 		return mem_fmt("job %s (%s) was cancelled; its measurements are kept\n%s", job->id, job->kind, result);
 	case JOB_INTERRUPTED:
-		return mem_fmt("job %s (%s) was interrupted when the daemon ended; job with action \"resume\" runs it again", job->id,
-		               job->kind);
+		return mem_fmt("job %s (%s) was interrupted when the daemon ended; job with action \"resume\" runs it again",
+			       job->id, job->kind);
 	}
 	return mem_str("");
 }
@@ -155,8 +156,12 @@ json_t *tools_show_job(struct db *db, const struct job *job, char **ret_text)
 	char *message = last_message(db, job);
 	json_t *result = job->result ? show_result(db, job, &text) : NULL;
 	utf8_cut(message, MESSAGE_MAX);
-	struct shown s = { .job = (char *)job->id, .kind = (char *)job->kind, .state = (char *)job_state_name(job->state),
-	                   .error = (char *)job->error_text, .message = *message ? message : NULL, .event = job->last_event };
+	struct shown s = { .job = (char *)job->id,
+			   .kind = (char *)job->kind,
+			   .state = (char *)job_state_name(job->state),
+			   .error = (char *)job->error_text,
+			   .message = *message ? message : NULL,
+			   .event = job->last_event };
 	if (job->state == JOB_INTERRUPTED)
 		s.next = (char *)"job {action: resume}";
 	else if (!job_state_ended(job->state))
@@ -176,10 +181,12 @@ json_t *tools_show_job_line(struct db *db, const struct job *job)
 	struct err ignored = ERR_INIT;
 	char *message = last_message(db, job);
 	message[utf8_fit(message, LINE_MAX_BYTES)] = '\0';
-	struct shown s = { .job = (char *)job->id, .kind = (char *)job->kind, .state = (char *)job_state_name(job->state),
-	                   .message = *message ? message : NULL };
+	struct shown s = { .job = (char *)job->id,
+			   .kind = (char *)job->kind,
+			   .state = (char *)job_state_name(job->state),
+			   .message = *message ? message : NULL };
 	json_t *shown = layout_json(&shown_layout, &s);
-	/* The workflow that it moves, so that whoever continues it knows what is under way. */
+	/* The workflow that it moves, so that a client that continues it knows what is under way. */
 	layout_init(&work_subject_layout, &subject);
 	if (!job_state_ended(job->state) && layout_read_text(&work_subject_layout, job->request, &subject, &ignored) == 0 &&
 	    subject.workflow && *subject.workflow)
@@ -205,7 +212,9 @@ static double flops_of(const struct context *ctx, const char *params_line)
 
 static double best_at(struct db *db, int64_t checkpoint, const struct measurement *like)
 {
-	struct measurement_query q = { .checkpoint = checkpoint, .device = like->device, .sizes = like->sizes, .warm = !like->cold };
+	struct measurement_query q = {
+		.checkpoint = checkpoint, .device = like->device, .sizes = like->sizes, .warm = !like->cold
+	};
 	struct measurement m;
 	struct err ignored = ERR_INIT;
 	if (checkpoint <= 0 || measurement_best(db, &q, &m, &ignored) < 0)
@@ -245,9 +254,9 @@ static json_t *best_json(struct db *db, const struct checkpoint *c, int64_t root
 		return list;
 	for (size_t i = 0; i < best.count; i++) {
 		const struct measurement *m = &best.at[i];
-		json_t *row = json_pack("{s:s, s:s, s:s, s:f, s:i, s:I}", "device", m->device, "sizes", m->sizes, "params", m->params,
-		                        "median_ns", m->median_ns, "samples", (int)m->sample_count, "evidence",
-		                        (json_int_t)m->validation);
+		json_t *row = json_pack("{s:s, s:s, s:s, s:f, s:i, s:I}", "device", m->device, "sizes", m->sizes, "params",
+					m->params, "median_ns", m->median_ns, "samples", (int)m->sample_count, "evidence",
+					(json_int_t)m->validation);
 		set_number(row, "gflops", flops_of(ctx, m->params) / m->median_ns);
 		set_number(row, "rse", m->rse);
 		set_library(db, c->id, m, row);
@@ -297,12 +306,12 @@ static json_t *checkpoint_json(struct db *db, const struct checkpoint *c, int64_
 		json_array_append_new(parents, json_integer(c->parents[i]));
 	if (validation_count(db, c->id, &counts, &ignored) < 0)
 		counts = (struct validation_counts){ 0 };
-	json_t *row = json_pack("{s:I, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:{s:I, s:I, s:I}}", "id", (json_int_t)c->id, "hash",
-	                        c->hash.hex, "by", c->by, "status", checkpoint_status_name(c->status), "created",
-	                        clock_iso(c->created_ms, created), "parents", parents, "tags", tags_json(db, c->id), "best",
-	                        best_json(db, c, root, ctx), "validation", "passed",
-	                        (json_int_t)counts.of[VALIDATION_PASSED], "failed", (json_int_t)counts.of[VALIDATION_FAILED],
-	                        "skipped", (json_int_t)counts.of[VALIDATION_SKIPPED]);
+	json_t *row =
+		json_pack("{s:I, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:{s:I, s:I, s:I}}", "id", (json_int_t)c->id, "hash",
+			  c->hash.hex, "by", c->by, "status", checkpoint_status_name(c->status), "created",
+			  clock_iso(c->created_ms, created), "parents", parents, "tags", tags_json(db, c->id), "best",
+			  best_json(db, c, root, ctx), "validation", "passed", (json_int_t)counts.of[VALIDATION_PASSED], "failed",
+			  (json_int_t)counts.of[VALIDATION_FAILED], "skipped", (json_int_t)counts.of[VALIDATION_SKIPPED]);
 	if (c->note)
 		json_object_set_new(row, "note", json_string(c->note));
 	context_free(ctx);

@@ -1,4 +1,4 @@
-/* tasks: jobs as tasks of MCP's tasks extension; see tasks.h. A task's id is the job's, which is unguessable and durable. */
+/* tasks: jobs as tasks of MCP's tasks extension. A task's id is the job's, which is unguessable and durable. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +28,8 @@ static json_t *describe(struct db *db, const struct job *job)
 	json_t *shown = tools_show_job(db, job, &text);
 	const char *status = status_of(job->state);
 	json_t *task = json_pack("{s:s, s:s, s:s, s:n, s:i}", "status", status, "createdAt", clock_iso(job->created_ms, created),
-	                         "lastUpdatedAt", clock_iso(job->ended_ms ? job->ended_ms : clock_wall_ms(), updated), "ttlMs",
-	                         "pollIntervalMs", POLL_MS);
+				 "lastUpdatedAt", clock_iso(job->ended_ms ? job->ended_ms : clock_wall_ms(), updated), "ttlMs",
+				 "pollIntervalMs", POLL_MS);
 	json_t *message = json_object_get(shown, "message");
 	if (json_is_string(message))
 		json_object_set(task, "statusMessage", message);

@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "core/workers/pool.h"
 #include "core/record/checkpoint.h"
 #include "core/record/workflow.h"
+#include "core/workers/pool.h"
 #include "schema_files.h"
 
 enum { WAIT_S = 20, WAIT_MAX_S = 45 };
@@ -29,7 +29,9 @@ const char *tools_text(const struct mcp_call *call, const char *key)
 json_int_t tools_int(const struct mcp_call *call, const char *key, json_int_t or_else)
 {
 	const json_t *value = json_object_get(mcp_call_arguments(call), key);
-	return json_is_integer(value) ? json_integer_value(value) : json_is_real(value) ? (json_int_t)json_real_value(value) : or_else;
+	return json_is_integer(value) ? json_integer_value(value)
+	       : json_is_real(value)  ? (json_int_t)json_real_value(value)
+				      : or_else;
 }
 
 int tools_flag(const struct mcp_call *call, const char *key)
@@ -111,7 +113,8 @@ static int request_of(const struct mcp_call *call, struct db *db, const struct e
 
 char *tools_page(const struct mcp_call *call, const char *text)
 {
-	size_t len = strlen(text), from = (size_t)tools_int(call, "from", 0), max = (size_t)tools_int(call, "limit", TOOLS_TEXT_MAX);
+	size_t len = strlen(text), from = (size_t)tools_int(call, "from", 0),
+	       max = (size_t)tools_int(call, "limit", TOOLS_TEXT_MAX);
 	from = utf8_fit(text, from);
 	size_t n = utf8_fit(text + from, max);
 	if (from + n == len)
@@ -119,8 +122,8 @@ char *tools_page(const struct mcp_call *call, const char *text)
 	const char *line = memrchr(text + from, '\n', n);
 	if (line)
 		n = (size_t)(line + 1 - (text + from));
-	return mem_fmt("%.*s\n[bytes %zu to %zu of %zu; continue with from=%zu, or ask for more with limit]\n", (int)n, text + from, from,
-	               from + n, len, from + n);
+	return mem_fmt("%.*s\n[bytes %zu to %zu of %zu; continue with from=%zu, or ask for more with limit]\n", (int)n, text + from,
+		       from, from + n, len, from + n);
 }
 
 static const struct mcp_done *answer_job(struct app *app, struct db *db, struct mcp_call *call, const struct job *job)
@@ -128,8 +131,8 @@ static const struct mcp_done *answer_job(struct app *app, struct db *db, struct 
 	char *text = NULL;
 	(void)app;
 	json_t *shown = tools_show_job(db, job, &text);
-	const struct mcp_done *done = job->state == JOB_FAILED ? mcp_call_refuse_with(call, shown, text)
-	                                                       : mcp_call_reply(call, shown, "%s", text);
+	const struct mcp_done *done =
+		job->state == JOB_FAILED ? mcp_call_refuse_with(call, shown, text) : mcp_call_reply(call, shown, "%s", text);
 	free(text);
 	return done;
 }
@@ -173,8 +176,8 @@ static int check_later(const struct mcp_call *call, struct db *db, struct err *e
 	if (rc < 0)
 		return rc;
 	if (!pool_is_of_backend(device, c.backend))
-		rc = err_set(e, ERR_INPUT, "device %s runs no %s code, and checkpoint %lld is %s code", device, c.backend, (long long)c.id,
-		             c.backend);
+		rc = err_set(e, ERR_INPUT, "device %s runs no %s code, and checkpoint %lld is %s code", device, c.backend,
+			     (long long)c.id, c.backend);
 	checkpoint_fini(&c);
 	return rc < 0 ? rc : 0;
 }
@@ -209,7 +212,8 @@ const struct mcp_done *tools_start(struct mcp_call *call, const char *name)
 	if (store_take(tools_app(call)->work.store, &db, &e) < 0)
 		return tools_refuse(call, &e);
 	void *request = layout_new(kind->request);
-	const struct mcp_done *done = request_of(call, db, kind, request, &e) < 0 ? tools_refuse(call, &e) : start(call, db, kind, request);
+	const struct mcp_done *done =
+		request_of(call, db, kind, request, &e) < 0 ? tools_refuse(call, &e) : start(call, db, kind, request);
 	layout_free(kind->request, request);
 	store_give(db);
 	return done;
@@ -223,49 +227,76 @@ static const struct mcp_done *start_named(struct mcp_call *call)
 /* --- tools that do nothing but start the job of their name -------------------------------------------------------------------- */
 
 static const struct tool tool_validate = {
-	.name = "validate", .title = "Validate a checkpoint", .kind = "validate",
+	.name = "validate",
+	.title = "Validate a checkpoint",
+	.kind = "validate",
 	.description = "Check a checkpoint's outputs against its baseline's, with secret inputs and poisoned outputs. "
-	               "Answers passed, or the first mismatches, or a job id (then: job wait). A failure marks it failed. "
-	               "Next: tune, or edit.",
-	.flags = MCP_TOOL_IDEMPOTENT, .handler = start_named,
+		       "Answers passed, or the first mismatches, or a job id (then: job wait). A failure marks it failed. "
+		       "Next: tune, or edit.",
+	.flags = MCP_TOOL_IDEMPOTENT,
+	.handler = start_named,
 };
 
 static const struct tool tool_tune = {
-	.name = "tune", .title = "Tune a checkpoint", .kind = "tune",
+	.name = "tune",
+	.title = "Tune a checkpoint",
+	.kind = "tune",
 	.description = "Find a checkpoint's fastest tuning parameters: checks every variant that it times, validates the "
-	               "winner. Answers with best time and configuration, or a job id (then: job wait). Next: workflow log, "
-	               "or transform.",
-	.flags = MCP_TOOL_IDEMPOTENT, .handler = start_named,
+		       "winner. Answers with best time and configuration, or a job id (then: job wait). Next: workflow log, "
+		       "or transform.",
+	.flags = MCP_TOOL_IDEMPOTENT,
+	.handler = start_named,
 };
 
 static const struct tool tool_compare = {
-	.name = "compare", .title = "Compare two checkpoints", .kind = "compare",
+	.name = "compare",
+	.title = "Compare two checkpoints",
+	.kind = "compare",
 	.description = "Is B faster than A? Both at their best configuration, timed alternately in one process. Answers per "
-	               "size with a verdict on B (faster, slower, same, unclear), the ratio of times and its interval. Next: "
-	               "profile, or transform.",
-	.flags = MCP_TOOL_IDEMPOTENT, .handler = start_named,
+		       "size with a verdict on B (faster, slower, same, unclear), the ratio of times and its interval. Next: "
+		       "profile, or transform.",
+	.flags = MCP_TOOL_IDEMPOTENT,
+	.handler = start_named,
 };
 
 static const struct tool tool_profile = {
-	.name = "profile", .title = "Profile a checkpoint", .kind = "profile",
+	.name = "profile",
+	.title = "Profile a checkpoint",
+	.kind = "profile",
 	.description = "How good is its best configuration? Answers with cold and warm time, energy, percent of the device's "
-	               "ceilings and of the vendor's library. Next: transform, or compare.",
-	.flags = MCP_TOOL_IDEMPOTENT, .handler = start_named,
+		       "ceilings and of the vendor's library. Next: transform, or compare.",
+	.flags = MCP_TOOL_IDEMPOTENT,
+	.handler = start_named,
 };
 
 /* --- the server ----------------------------------------------------------------------------------------------------------------- */
 
 /* In the order in which clients show them: the order of the work. */
 static const struct tool *const table[] = {
-	&tool_context_create, &tool_draft, &tool_transformations, &tool_transform, &tool_transform_begin, &tool_transform_submit, &tool_edit,
-	&tool_validate, &tool_tune, &tool_compare, &tool_profile, &tool_workflow, &tool_job, &tool_devices,
+	&tool_context_create,
+	&tool_draft,
+	&tool_transformations,
+	&tool_transform,
+	&tool_transform_begin,
+	&tool_transform_submit,
+	&tool_edit,
+	&tool_validate,
+	&tool_tune,
+	&tool_compare,
+	&tool_profile,
+	&tool_workflow,
+	&tool_job,
+	&tool_devices,
 };
 
 static const char instructions[] =
-	"peakd makes GPU kernels faster step by step, and proves each step. Begin with context_create (a kernel with its launch code, "
-	"input sizes and tuning parameters as one Markdown text), then validate and tune it as the baseline. `transformations` lists what "
+	"peakd makes GPU kernels faster step by step, and proves each step. Begin with context_create (a kernel with its launch "
+	"code, "
+	"input sizes and tuning parameters as one Markdown text), then validate and tune it as the baseline. `transformations` "
+	"lists what "
 	"can be done to it; transform lets a configured model do one, transform_begin and transform_submit let you do it yourself. "
-	"Every accepted step is a checkpoint of a workflow: workflow log shows times and speed-ups. Work that takes longer than a call may "
+	"Every accepted step is a checkpoint of a workflow: workflow log shows times and speed-ups. Work that takes longer than a "
+	"call may "
 	"wait answers with a job id: call job with action wait. No figure is quoted that was not validated.";
 
 enum { TOOLS = MEM_COUNT(table) };
@@ -305,15 +336,31 @@ int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e)
 	for (size_t i = 0; i < TOOLS; i++) {
 		const struct tool *t = table[i];
 		tools[i] = (struct mcp_tool){
-			.name = t->name, .title = t->title, .description = t->description, .flags = t->flags,
-			.input_schema = schema_file(t->name, "input"), .output_schema = output_schema(t), .handler = t->handler,
+			.name = t->name,
+			.title = t->title,
+			.description = t->description,
+			.flags = t->flags,
+			.input_schema = schema_file(t->name, "input"),
+			.output_schema = output_schema(t),
+			.handler = t->handler,
 		};
 	}
 	struct mcp_server_config config = {
-		.name = "peakd", .title = "peakd", .version = PEAKD_VERSION, .instructions = instructions, .user = app,
-		.tools = tools, .resources = resources_table, .templates = resources_templates, .list_resources = resources_list,
+		.name = "peakd",
+		.title = "peakd",
+		.version = PEAKD_VERSION,
+		.instructions = instructions,
+		.user = app,
+		.tools = tools,
+		.resources = resources_table,
+		.templates = resources_templates,
+		.list_resources = resources_list,
 		.prompts = prompts_table,
-		.complete = resources_complete, .tasks = &tasks_hooks, .listened = listened, .list_changed = 1, .threads = 8,
+		.complete = resources_complete,
+		.tasks = &tasks_hooks,
+		.listened = listened,
+		.list_changed = 1,
+		.threads = 8,
 	};
 	return mcp_server_new(&config, ret_server, e);
 }

@@ -18,8 +18,8 @@ enum { TOOLS_TEXT_MAX = 6000 };
  * latter: its output schema is made from the layout of the kind's result. */
 struct tool {
 	const char *name, *title, *description;
-	const char *kind;           /* of its job; NULL: it answers by itself */
-	unsigned flags;             /* of enum mcp_tool_flags */
+	const char *kind; /* of its job; NULL: it answers by itself */
+	unsigned flags;   /* of enum mcp_tool_flags */
 	mcp_handler *handler;
 };
 
@@ -80,7 +80,7 @@ json_t *tools_show_job(struct db *db, const struct job *job, char **ret_text);
 json_t *tools_show_schema(const struct engine_kind *kind);
 /* One line of a list of jobs: without its result, the message cut, and of one that has not ended its workflow. New reference. */
 json_t *tools_show_job_line(struct db *db, const struct job *job);
-/* The first `limit` checkpoints of a log, newest first, with best times, speed-ups over the root and over the parent. New reference. */
+/* The first `limit` checkpoints of a log, newest first, with best times, speed-ups over the baseline and over the parent. New reference. */
 struct checkpoint_list;
 json_t *tools_show_log(struct db *db, const struct checkpoint_list *log, size_t limit);
 

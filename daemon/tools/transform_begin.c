@@ -15,8 +15,8 @@ static int facts_of(struct mcp_call *call, const struct context *ctx, struct fac
 	const char *device = tools_text(call, "device");
 	int rc = pool_device(tools_app(call)->work.pool, device ? device : context_backend(ctx), ret_facts, e);
 	if (rc == 0 && strcmp(ret_facts->backend, context_backend(ctx)) != 0)
-		rc = err_set(e, ERR_INPUT, "device %s runs %s code, and this is a %s context", ret_facts->id,
-			     ret_facts->backend, context_backend(ctx));
+		rc = err_set(e, ERR_INPUT, "device %s runs %s code, and this is a %s context", ret_facts->id, ret_facts->backend,
+			     context_backend(ctx));
 	return rc;
 }
 
@@ -61,8 +61,7 @@ static int take_over(struct mcp_call *call, struct db *db, const char *id, struc
 {
 	struct transform *x;
 	if (tools_text(call, "transformation") || tools_text(call, "at"))
-		return err_set(e, ERR_INPUT,
-			       "pending: this transformation has begun already: leave at and transformation out");
+		return err_set(e, ERR_INPUT, "pending: this transformation has begun already: leave at and transformation out");
 	int rc = saved_take(db, id, NULL, &x, e);
 	if (rc < 0)
 		return rc;
@@ -72,8 +71,7 @@ static int take_over(struct mcp_call *call, struct db *db, const char *id, struc
 		rc = transform_reopen(x, false, e);
 	if (rc == 0 && x->state == TRANSFORM_JUDGE)
 		rc = err_set(e, ERR_CONFLICT,
-			     "the pass is complete and waits for its verdict: transform with pending=%s has it judged",
-			     id);
+			     "the pass is complete and waits for its verdict: transform with pending=%s has it judged", id);
 	if (rc < 0)
 		transform_free(x);
 	else
@@ -87,15 +85,14 @@ static const struct mcp_done *show(struct mcp_call *call, const struct transform
 	if (x->state == TRANSFORM_ASK)
 		prompt_render(transform_prompt(x), &prompt);
 	json_t *shown = json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s}", "pending", x->id, "region",
-				  context_region_name(transform_region(x)), "transformation", x->t->name, "pass",
-				  (int)x->pass + 1, "passes", (int)x->t->pass_count, "step", (int)x->step + 1, "prompt",
-				  buf_text(&prompt));
+				  context_region_name(transform_region(x)), "transformation", x->t->name, "pass", (int)x->pass + 1,
+				  "passes", (int)x->t->pass_count, "step", (int)x->step + 1, "prompt", buf_text(&prompt));
 	const struct mcp_done *done =
 		x->state == TRANSFORM_ASK
-			? mcp_call_reply(call, shown, "%s\n\n(Answer with transform_submit, pending \"%s\".)",
-					 buf_text(&prompt), x->id)
-			: mcp_call_reply(call, shown,
-					 "There is nothing to answer: transform with pending=%s has it judged.", x->id);
+			? mcp_call_reply(call, shown, "%s\n\n(Answer with transform_submit, pending \"%s\".)", buf_text(&prompt),
+					 x->id)
+			: mcp_call_reply(call, shown, "There is nothing to answer: transform with pending=%s has it judged.",
+					 x->id);
 	buf_fini(&prompt);
 	return done;
 }
@@ -121,10 +118,9 @@ static const struct mcp_done *handler(struct mcp_call *call)
 const struct tool tool_transform_begin = {
 	.name = "transform_begin",
 	.title = "Apply a transformation yourself",
-	.description =
-		"Begin a transformation in which you are the model, or take over a half-done one (`pending`): answers "
-		"with the "
-		"prompt (rules, transformation, region) and an id. Next: write the new region, call transform_submit.",
+	.description = "Begin a transformation in which you are the model, or take over a half-done one (`pending`): answers "
+		       "with the "
+		       "prompt (rules, transformation, region) and an id. Next: write the new region, call transform_submit.",
 	.flags = 0,
 	.handler = handler,
 };

@@ -7,7 +7,8 @@ static const struct mcp_done *handler(struct mcp_call *call)
 }
 
 const struct tool tool_transform_submit = {
-	.name = "transform_submit", .kind = "submit",
+	.name = "transform_submit",
+	.kind = "submit",
 	.title = "Submit your answer to a transformation step",
 	.description = "Answer the prompt of transform_begin or of the last submit. Answers with result.state: waiting "
 		       "(result.prompt is the next step or repair), accepted (result.checkpoint) or given-up. Next: "

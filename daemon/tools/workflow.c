@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "core/jobs/import.h"
 #include "core/jobs/work.h"
-#include "core/record/lineage.h"
 #include "core/record/checkpoint.h"
+#include "core/record/lineage.h"
 #include "core/record/measurement.h"
 #include "core/record/workflow.h"
 #include "daemon/tools/part.h"
@@ -35,12 +35,13 @@ static const struct mcp_done *list(struct mcp_call *call, struct db *db, int64_t
 	for (size_t i = 0; i < all.count; i++) {
 		const struct workflow *w = &all.at[i];
 		json_array_append_new(rows, json_pack("{s:s, s:I, s:I, s:s}", "name", w->name, "head", (json_int_t)w->head, "root",
-		                                      (json_int_t)w->root, "moved", clock_iso(w->moved_ms, moved)));
+						      (json_int_t)w->root, "moved", clock_iso(w->moved_ms, moved)));
 		buf_addf(&text, "%s: head %lld, root %lld\n", w->name, (long long)w->head, (long long)w->root);
 	}
 	workflow_list_fini(&all);
-	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:o}", "workflows", rows), "%s",
-	                                             text.len ? buf_text(&text) : "no workflows yet: context_create (peakd workflow create FILE.peak.md) begins one");
+	const struct mcp_done *done = mcp_call_reply(
+		call, json_pack("{s:o}", "workflows", rows), "%s",
+		text.len ? buf_text(&text) : "no workflows yet: context_create (peakd workflow create FILE.peak.md) begins one");
 	buf_fini(&text);
 	return done;
 }
@@ -57,18 +58,20 @@ static void log_line(const json_t *checkpoint, struct buf *out)
 	json_t *best;
 	char time[32];
 	buf_addf(out, "%" JSON_INTEGER_FORMAT " %.12s %s %s", json_integer_value(json_object_get(checkpoint, "id")),
-	         json_string_value(json_object_get(checkpoint, "hash")), json_string_value(json_object_get(checkpoint, "by")),
-	         json_string_value(json_object_get(checkpoint, "status")));
-	json_array_foreach(json_object_get(checkpoint, "best"), i, best) {
+		 json_string_value(json_object_get(checkpoint, "hash")), json_string_value(json_object_get(checkpoint, "by")),
+		 json_string_value(json_object_get(checkpoint, "status")));
+	json_array_foreach(json_object_get(checkpoint, "best"), i, best)
+	{
 		double gflops = number(best, "gflops"), speedup = number(best, "speedup");
 		buf_addf(out, "; %s: %s", json_string_value(json_object_get(best, "sizes")),
-		         layout_time(number(best, "median_ns"), time));
+			 layout_time(number(best, "median_ns"), time));
 		if (isfinite(gflops))
 			buf_addf(out, ", %.4g GFLOP/s", gflops);
 		if (isfinite(speedup))
 			buf_addf(out, ", %.2fx", speedup);
 		if (isfinite(number(best, "library_ratio")))
-			buf_addf(out, ", %.1f %% of %s", 100 * number(best, "library_ratio"), json_string_value(json_object_get(best, "library")));
+			buf_addf(out, ", %.1f %% of %s", 100 * number(best, "library_ratio"),
+				 json_string_value(json_object_get(best, "library")));
 		buf_addf(out, " (%s)", json_string_value(json_object_get(best, "params")));
 	}
 	buf_addc(out, '\n');
@@ -95,8 +98,7 @@ static const struct mcp_done *show_log(struct mcp_call *call, struct db *db, int
 	json_t *rows = tools_show_log(db, &log, (size_t)tools_int(call, "limit", LOG_ROWS));
 	checkpoint_list_fini(&log);
 	shorten(call, rows);
-	json_array_foreach(rows, i, row)
-		log_line(row, &text);
+	json_array_foreach(rows, i, row) log_line(row, &text);
 	json_t *shown = json_pack("{s:I, s:o}", "head", (json_int_t)id, "checkpoints", rows);
 	if (json_array_size(rows) < all) {
 		char *note = mem_fmt("the newest %zu of %zu checkpoints; limit says how many", json_array_size(rows), all);
@@ -124,16 +126,16 @@ static const struct mcp_done *show(struct mcp_call *call, struct db *db, int64_t
 		log_line(json_array_get(rows, 0), &line);
 		checkpoint_list_fini(&log);
 		json_decref(rows);
-		const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:I, s:o}", "checkpoint", (json_int_t)id,
-		                                                             "checkpoints", one), "%s", buf_text(&line));
+		const struct mcp_done *done = mcp_call_reply(
+			call, json_pack("{s:I, s:o}", "checkpoint", (json_int_t)id, "checkpoints", one), "%s", buf_text(&line));
 		buf_fini(&line);
 		return done;
 	}
 	if (part_text(db, id, what, &text, &e) < 0)
 		return tools_refuse(call, &e);
 	char *page = tools_page(call, text);
-	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:I, s:s}", "checkpoint", (json_int_t)id, "text", page),
-	                                             "%s", page);
+	const struct mcp_done *done =
+		mcp_call_reply(call, json_pack("{s:I, s:s}", "checkpoint", (json_int_t)id, "text", page), "%s", page);
 	free(page);
 	free(text);
 	return done;
@@ -149,8 +151,9 @@ static int other(struct mcp_call *call, struct db *db, int64_t id, int64_t *ret_
 	int rc = checkpoint_get(db, id, &c, e);
 	if (rc < 0)
 		return rc;
-	rc = c.parent_count ? 0 : err_set(e, ERR_INPUT, "with: checkpoint %lld is a root and has no parent: name the other one",
-	                                  (long long)id);
+	rc = c.parent_count ? 0
+			    : err_set(e, ERR_INPUT, "with: checkpoint %lld is a baseline and has no parent: name the other one",
+				      (long long)id);
 	*ret_other = c.parent_count ? c.parents[0] : 0;
 	checkpoint_fini(&c);
 	return rc;
@@ -172,7 +175,7 @@ static const struct mcp_done *diff(struct mcp_call *call, struct db *db, int64_t
 		diff_unified(&out, name_a, a, name_b, b, 3);
 		char *page = tools_page(call, buf_text(&out));
 		done = mcp_call_reply(call, json_pack("{s:I, s:s}", "checkpoint", (json_int_t)id, "text", page), "%s",
-		                      *page ? page : "the same text");
+				      *page ? page : "the same text");
 		free(page);
 	}
 	free(a);
@@ -184,11 +187,11 @@ static const struct mcp_done *diff(struct mcp_call *call, struct db *db, int64_t
 static json_t *compare_row(const struct measurement *a, const struct measurement *b, struct buf *text)
 {
 	char time_a[32], time_b[32];
-	buf_addf(text, "%s: %s against %s: %.3fx\n", b->sizes, layout_time(b->median_ns, time_b),
-	         layout_time(a->median_ns, time_a), a->median_ns / b->median_ns);
-	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:s, s:s, s:I, s:I}", "device", b->device, "sizes", b->sizes, "a_ns", a->median_ns, "b_ns",
-	                 b->median_ns, "ratio", a->median_ns / b->median_ns, "a_params", a->params, "b_params", b->params, "a_evidence",
-	                 (json_int_t)a->validation, "b_evidence", (json_int_t)b->validation);
+	buf_addf(text, "%s: %s against %s: %.3fx\n", b->sizes, layout_time(b->median_ns, time_b), layout_time(a->median_ns, time_a),
+		 a->median_ns / b->median_ns);
+	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:s, s:s, s:I, s:I}", "device", b->device, "sizes", b->sizes, "a_ns",
+			 a->median_ns, "b_ns", b->median_ns, "ratio", a->median_ns / b->median_ns, "a_params", a->params,
+			 "b_params", b->params, "a_evidence", (json_int_t)a->validation, "b_evidence", (json_int_t)b->validation);
 }
 
 static const struct mcp_done *compare(struct mcp_call *call, struct db *db, int64_t id)
@@ -213,8 +216,8 @@ static const struct mcp_done *compare(struct mcp_call *call, struct db *db, int6
 	}
 	measurement_list_fini(&best);
 	buf_adds(&text, json_array_size(rows) ? note : "nothing to compare: tune both on the same device and sizes first");
-	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:o, s:s}", "compare", rows, "note", note), "%s",
-	                                             buf_text(&text));
+	const struct mcp_done *done =
+		mcp_call_reply(call, json_pack("{s:o, s:s}", "compare", rows, "note", note), "%s", buf_text(&text));
 	buf_fini(&text);
 	return done;
 }
@@ -222,8 +225,8 @@ static const struct mcp_done *compare(struct mcp_call *call, struct db *db, int6
 static const struct mcp_done *moved(struct mcp_call *call, const char *name, int64_t id, const char *how)
 {
 	mcp_server_resources_changed(tools_app(call)->mcp);
-	return mcp_call_reply(call, json_pack("{s:s, s:I}", "workflow", name, "checkpoint", (json_int_t)id), "%s %s %lld", name, how,
-	                      (long long)id);
+	return mcp_call_reply(call, json_pack("{s:s, s:I}", "workflow", name, "checkpoint", (json_int_t)id), "%s %s %lld", name,
+			      how, (long long)id);
 }
 
 static const char *wanted_name(struct mcp_call *call, struct err *e)
@@ -274,8 +277,8 @@ static int check_idle(struct db *db, const char *name, struct err *e)
 		layout_init(&work_subject_layout, &subject);
 		if (layout_read_text(&work_subject_layout, jobs.at[i].request, &subject, &ignored) == 0 && subject.workflow &&
 		    strcmp(subject.workflow, name) == 0)
-			rc = err_set(e, ERR_CONFLICT, "job %s (%s) is working on workflow %s: wait for it, or cancel it", jobs.at[i].id,
-			             jobs.at[i].kind, name);
+			rc = err_set(e, ERR_CONFLICT, "job %s (%s) is working on workflow %s: wait for it, or cancel it",
+				     jobs.at[i].id, jobs.at[i].kind, name);
 		layout_fini(&work_subject_layout, &subject);
 	}
 	job_list_fini(&jobs);
@@ -301,8 +304,9 @@ static const struct mcp_done *change(struct mcp_call *call, struct db *db, const
 	if (rc < 0)
 		return tools_refuse(call, &e);
 	mcp_server_resources_changed(tools_app(call)->mcp);
-	return mcp_call_reply(call, json_pack("{s:s, s:I}", "workflow", to ? to : name, "checkpoint", (json_int_t)head),
-	                      "%s %s%s", name, to ? "is now " : "is deleted; its checkpoints stay until `peakd vacuum` finds them old", to ? to : "");
+	return mcp_call_reply(call, json_pack("{s:s, s:I}", "workflow", to ? to : name, "checkpoint", (json_int_t)head), "%s %s%s",
+			      name, to ? "is now " : "is deleted; its checkpoints stay until `peakd vacuum` finds them old",
+			      to ? to : "");
 }
 
 static const struct mcp_done *rename_one(struct mcp_call *call, struct db *db, int64_t id)
@@ -327,15 +331,29 @@ static const struct mcp_done *import(struct mcp_call *call, struct db *db, int64
 		err_set(&e, ERR_INPUT, "text: the results to import are missing");
 	if (text == NULL || import_take(db, id, text, tools_text(call, "sizes"), origin ? origin : "text", &sum, &e) < 0)
 		return tools_refuse(call, &e);
-	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:I, s:s}", "checkpoint", (json_int_t)id, "text", sum.text), "%s", sum.text);
+	const struct mcp_done *done =
+		mcp_call_reply(call, json_pack("{s:I, s:s}", "checkpoint", (json_int_t)id, "text", sum.text), "%s", sum.text);
 	free(sum.text);
 	return done;
 }
 
-static const struct { const char *name; action *run; bool needs_at; } actions[] = {
-	{ "list", list, false }, { "log", show_log, true }, { "show", show, true }, { "diff", diff, true },
-	{ "compare", compare, true }, { "restore", restore, true }, { "tag", tag, true }, { "branch", branch, true },
-	{ "rename", rename_one, false }, { "delete", delete_one, false }, { "export", export_answer, true }, { "import", import, true },
+static const struct {
+	const char *name;
+	action *run;
+	bool needs_at;
+} actions[] = {
+	{ "list", list, false },
+	{ "log", show_log, true },
+	{ "show", show, true },
+	{ "diff", diff, true },
+	{ "compare", compare, true },
+	{ "restore", restore, true },
+	{ "tag", tag, true },
+	{ "branch", branch, true },
+	{ "rename", rename_one, false },
+	{ "delete", delete_one, false },
+	{ "export", export_answer, true },
+	{ "import", import, true },
 };
 
 static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
@@ -353,7 +371,7 @@ static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
 			rc = tools_at(call, db, &id, NULL, &e);
 		return rc < 0 ? tools_refuse(call, &e) : actions[i].run(call, db, id);
 	}
-	return mcp_call_refuse(call, "action: '%s' is none of this tool's", name);
+	return mcp_call_refuse(call, "action: there is no action '%s'", name);
 }
 
 static const struct mcp_done *handler(struct mcp_call *call)
@@ -362,9 +380,11 @@ static const struct mcp_done *handler(struct mcp_call *call)
 }
 
 const struct tool tool_workflow = {
-	.name = "workflow", .title = "Read and steer workflows",
+	.name = "workflow",
+	.title = "Read and steer workflows",
 	.description = "Lines of checkpoints, as branches in git. Answers: log every step's best time and speed-up over the "
-	               "baseline; show any part of a checkpoint; diff and compare two; restore, tag, branch, rename, delete; "
-	               "export the winner. Next: transform the head.",
-	.flags = 0, .handler = handler,
+		       "baseline; show any part of a checkpoint; diff and compare two; restore, tag, branch, rename, delete; "
+		       "export the winner. Next: transform the head.",
+	.flags = 0,
+	.handler = handler,
 };

@@ -32,7 +32,8 @@ static int compact(const char *path, struct db *db, struct err *e)
 	int rc = store_lock_holder(path, &pid, &note, e);
 	free(note);
 	if (rc > 0)
-		return err_set(e, ERR_CONFLICT, "a daemon (process %d) uses this database: end it before --compact, which rewrites the file", pid);
+		return err_set(e, ERR_CONFLICT,
+			       "a daemon (process %d) uses this database: end it before --compact, which rewrites the file", pid);
 	return rc < 0 ? rc : retention_compact(db, e);
 }
 
@@ -44,8 +45,8 @@ static int vacuum_run(const struct verb_line *line)
 	struct db *db = NULL;
 	struct err e = ERR_INIT;
 	if (read_days(line, "events", &policy.events, &e) < 0 || read_days(line, "jobs", &policy.jobs, &e) < 0 ||
-	    read_days(line, "checkpoints", &policy.checkpoints, &e) < 0 || read_days(line, "exchanges", &policy.exchanges, &e) < 0 ||
-	    read_days(line, "imports", &policy.imports, &e) < 0)
+	    read_days(line, "checkpoints", &policy.checkpoints, &e) < 0 ||
+	    read_days(line, "exchanges", &policy.exchanges, &e) < 0 || read_days(line, "imports", &policy.imports, &e) < 0)
 		return verb_misused(line, &e);
 	int rc = store_open(line->db, &store, &e);
 	if (rc == 0)
@@ -53,9 +54,11 @@ static int vacuum_run(const struct verb_line *line)
 	if (rc == 0)
 		rc = retention_apply(db, &policy, clock_wall_ms(), &c, &e);
 	if (rc == 0) {
-		printf("deleted: %lld events, %lld jobs, %lld checkpoints, %lld ended transformations, %lld exchanges, %lld imported "
-		       "measurements, %lld texts\n", (long long)c.events, (long long)c.jobs, (long long)c.checkpoints,
-		       (long long)c.transformations, (long long)c.exchanges, (long long)c.imports, (long long)c.texts);
+		printf("deleted: %lld events, %lld jobs, %lld checkpoints, %lld ended transformations, %lld exchanges, %lld "
+		       "imported "
+		       "measurements, %lld texts\n",
+		       (long long)c.events, (long long)c.jobs, (long long)c.checkpoints, (long long)c.transformations,
+		       (long long)c.exchanges, (long long)c.imports, (long long)c.texts);
 		if (verb_get(line, "compact")) {
 			long long before = file_size(line->db);
 			rc = compact(line->db, db, &e);
@@ -69,17 +72,23 @@ static int vacuum_run(const struct verb_line *line)
 }
 
 const struct verb vacuum_verb = {
-	.name = "vacuum", .words = "", .summary = "deletes what is old and is evidence for nothing that is kept",
-	.details = "Ages are days; 0 keeps all. Checkpoints that a workflow, a move of its head, a tag, a half-done transformation or a live\n"
-	           "job leads to are never deleted, nor is their evidence. Runs in short transactions, also beside a daemon.\n",
-	.options = (const struct verb_option[]){
-		{ "events", "DAYS", "events of jobs that have ended, but for the last of each (default 30)" },
-		{ "jobs", "DAYS", "jobs that have ended, with their results (default 365)" },
-		{ "checkpoints", "DAYS", "checkpoints that nothing leads to, with their evidence (default 90)" },
-		{ "exchanges", "DAYS", "exchanges with models about contexts that no checkpoint has (default 180)" },
-		{ "imports", "DAYS", "measurements imported from other tools (default 90)" },
-		{ "compact", NULL, "gives the freed space back to the disk; no daemon may run" },
-		{ NULL, NULL, NULL },
-	},
-	.min_words = 0, .max_words = 0, .run = vacuum_run,
+	.name = "vacuum",
+	.words = "",
+	.summary = "deletes what is old and is evidence for nothing that is kept",
+	.details = "Ages are days; 0 keeps all. Checkpoints that a workflow, a move of its head, a tag, a half-done transformation "
+		   "or a live\n"
+		   "job leads to are never deleted, nor is their evidence. Runs in short transactions, also beside a daemon.\n",
+	.options =
+		(const struct verb_option[]){
+			{ "events", "DAYS", "events of jobs that have ended, but for the last of each (default 30)" },
+			{ "jobs", "DAYS", "jobs that have ended, with their results (default 365)" },
+			{ "checkpoints", "DAYS", "checkpoints that nothing leads to, with their evidence (default 90)" },
+			{ "exchanges", "DAYS", "exchanges with models about contexts that no checkpoint has (default 180)" },
+			{ "imports", "DAYS", "measurements imported from other tools (default 90)" },
+			{ "compact", NULL, "gives the freed space back to the disk; no daemon may run" },
+			{ NULL, NULL, NULL },
+		},
+	.min_words = 0,
+	.max_words = 0,
+	.run = vacuum_run,
 };
