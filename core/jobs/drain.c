@@ -32,17 +32,6 @@ const char *drain_state_name(enum drain_state state)
 	return state_names[state];
 }
 
-bool drain_is_later(const struct job *job)
-{
-	struct work_subject subject;
-	struct err ignored = ERR_INIT;
-	layout_init(&work_subject_layout, &subject);
-	bool later = job->state == JOB_QUEUED && layout_read_text(&work_subject_layout, job->request, &subject, &ignored) == 0 &&
-		     subject.later;
-	layout_fini(&work_subject_layout, &subject);
-	return later;
-}
-
 char *drain_db(const char *folder)
 {
 	return mem_fmt("%s/jobs.peakdb", folder);
@@ -267,7 +256,7 @@ static int copy_jobs(struct db *home, const struct job_list *jobs, const char *d
 		/* Listed newest first; they keep their order. */
 		for (size_t i = jobs->count; rc == 0 && i > 0; i--) {
 			const struct job *j = &jobs->at[i - 1];
-			if (!drain_is_later(j) || (only && strcmp(only, j->id) != 0))
+			if (!engine_is_later(j) || (only && strcmp(only, j->id) != 0))
 				continue;
 			rc = copy_job(home, to, j, report, e);
 			count++;
@@ -283,7 +272,7 @@ static size_t count_later(const struct job_list *jobs, const char *only)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < jobs->count; i++)
-		n += drain_is_later(&jobs->at[i]) && (only == NULL || strcmp(only, jobs->at[i].id) == 0);
+		n += engine_is_later(&jobs->at[i]) && (only == NULL || strcmp(only, jobs->at[i].id) == 0);
 	return n;
 }
 

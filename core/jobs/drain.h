@@ -28,9 +28,6 @@ enum { DRAIN_STATES = DRAIN_RAN + 1 };
 /* "exported", … Static storage. */
 const char *drain_state_name(enum drain_state state);
 
-/* True for a queued job that is kept for another machine. */
-bool drain_is_later(const struct job *job);
-
 /* A job's request about the checkpoint of another number, as the text of a row; free(). */
 char *drain_request(const struct engine_kind *kind, const struct job *job, int64_t checkpoint);
 /* The path of the bundle's database; free(). */

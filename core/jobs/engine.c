@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "core/jobs/drain.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
 #include "core/workers/pool.h"
@@ -49,6 +48,24 @@ static const struct engine_kind *find_kind(const struct engine *g, const char *n
 		if (strcmp(g->config.kinds[i]->name, name) == 0)
 			return g->config.kinds[i];
 	return NULL;
+}
+
+/* The one field of any request that the engine reads. */
+struct later {
+	bool later;
+};
+
+static const struct layout_field later_fields[] = {
+	{ LAYOUT_AT(struct later, later, BOOL) },
+	{ .name = NULL },
+};
+static const struct layout later_layout = { "request", sizeof(struct later), later_fields };
+
+bool engine_is_later(const struct job *job)
+{
+	struct later request = { .later = false };
+	struct err ignored = ERR_INIT;
+	return job->state == JOB_QUEUED && layout_read_text(&later_layout, job->request, &request, &ignored) == 0 && request.later;
 }
 
 static void enqueue(struct engine *g, const char *id)
@@ -257,7 +274,7 @@ static int recover(struct engine *g, struct err *e)
 	}
 	/* Listed newest first; they start in the order in which they were asked for. */
 	for (size_t i = rc >= 0 ? jobs.count : 0; i > 0; i--)
-		if (jobs.at[i - 1].state == JOB_QUEUED && (g->config.later || !drain_is_later(&jobs.at[i - 1])))
+		if (jobs.at[i - 1].state == JOB_QUEUED && (g->config.later || !engine_is_later(&jobs.at[i - 1])))
 			enqueue(g, jobs.at[i - 1].id);
 	if (rc >= 0)
 		job_list_fini(&jobs);
@@ -348,7 +365,7 @@ static int find_same(struct db *db, const struct engine_kind *kind, const json_t
 		const struct job *j = &jobs.at[i];
 		struct err unreadable = ERR_INIT;
 		void *other = layout_new(kind->request);
-		if (!drain_is_later(j) && layout_read_text(kind->request, j->request, other, &unreadable) == 0) {
+		if (!engine_is_later(j) && layout_read_text(kind->request, j->request, other, &unreadable) == 0) {
 			json_t *have = comparable(kind, other);
 			bool interrupted = j->state == JOB_INTERRUPTED;
 			if (json_equal(have, want) && (*ret_id == NULL || (*ret_interrupted && !interrupted))) {
@@ -389,7 +406,7 @@ int engine_submit(struct engine *g, struct db *db, const char *name, const void 
 			rc = job_create(db, name, text, &id, e);
 		rc = store_end(db, rc, e);
 	}
-	if (rc >= 0 && (*ret_fresh || interrupted) && !drain_is_later(&(struct job){ .state = JOB_QUEUED, .request = text }))
+	if (rc >= 0 && (*ret_fresh || interrupted) && !engine_is_later(&(struct job){ .state = JOB_QUEUED, .request = text }))
 		enqueue(g, id);
 	json_decref(want);
 	free(text);

@@ -9,6 +9,7 @@
 #include "core/workers/eval.h"
 
 struct engine;
+struct job;
 struct pool;
 
 /* One job while it runs. */
@@ -54,6 +55,8 @@ void engine_free(struct engine *engine);
  * *ret_fresh says whether a job was made. */
 int engine_submit(struct engine *engine, struct db *db, const char *kind, const void *request, bool join, char **ret_id,
 		  bool *ret_fresh, struct err *e);
+/* True for a queued job that is kept for another machine. */
+bool engine_is_later(const struct job *job);
 /* Asks a job to end; its workers are interrupted at once. */
 int engine_cancel(struct engine *engine, struct db *db, const char *id, struct err *e);
 /* Why a job ended whose end could not be written down (a full disk), while its row says that it runs or waits; NULL for all

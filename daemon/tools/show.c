@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/context/context.h"
-#include "core/jobs/drain.h"
 #include "core/jobs/work.h"
 #include "core/record/checkpoint.h"
 #include "core/record/comparison.h"
@@ -128,7 +127,7 @@ static char *job_text(const struct job *job, const char *message, const char *re
 {
 	switch (job->state) {
 	case JOB_QUEUED:
-		if (drain_is_later(job))
+		if (engine_is_later(job))
 			return mem_fmt(
 				"job %s (%s) is kept for a machine that has its device: `peakd drain export FOLDER` takes it there",
 				job->id, job->kind);
@@ -165,7 +164,7 @@ json_t *tools_show_job(struct db *db, const struct job *job, char **ret_text)
 	if (job->state == JOB_INTERRUPTED)
 		s.next = (char *)"job {action: resume}";
 	else if (!job_state_ended(job->state))
-		s.next = (char *)(drain_is_later(job) ? "peakd drain export FOLDER" : "job {action: wait}");
+		s.next = (char *)(engine_is_later(job) ? "peakd drain export FOLDER" : "job {action: wait}");
 	json_t *shown = layout_json(&shown_layout, &s);
 	if (result)
 		json_object_set_new(shown, "result", result);
