@@ -202,31 +202,32 @@ static int validate(struct tuner *u, struct finalist *f, bool *ret_good, struct 
 /* A finalist timed again at one size: not good after all (recorded), or a figure with its evidence. */
 struct again {
 	struct trial_times times;
+	double joules; /* NAN: not asked for */
+	struct check check;
+	struct err why; /* what kept it from being timed or weighed; ERR_NONE */
 	int64_t evidence;
 	double value;
 	bool good;
 };
 
-/* Checks with a seed that nothing has seen, times, weighs where the objective wants it, checks what timing left. A failed check is in *c; what
- * kept it from being timed or weighed is in `why`. */
-static int check_and_time(struct tuner *u, const struct variant *v, uint64_t seed, struct again *a, double *ret_joules,
-			  struct check *c, struct err *why, struct err *e)
+/* Checks with a seed that nothing has seen, times, weighs where the objective wants it, checks what timing left. What came of it is in *a. */
+static int check_and_time(struct tuner *u, const struct variant *v, uint64_t seed, struct again *a, struct err *e)
 {
 	struct trial t;
 	struct trial_timing timing = quoting;
 	timing.warm = u->q->warm;
-	if (trial_begin(&t, u->device, v, why) < 0)
+	if (trial_begin(&t, u->device, v, &a->why) < 0)
 		return 0;
-	int rc = check_run(&u->judge, &t, seed, TUNE_POISON, c, e);
-	if (rc == 0 && c->passed && trial_measure(&t, &timing, &a->times, why) == 0 && objective_weighs(u->objective)) {
+	int rc = check_run(&u->judge, &t, seed, TUNE_POISON, &a->check, e);
+	if (rc == 0 && a->check.passed && trial_measure(&t, &timing, &a->times, &a->why) == 0 && objective_weighs(u->objective)) {
 		struct trial_weighed weighed;
-		if (trial_energy(&t, WEIGH_NS, &weighed, why) == 0) {
-			*ret_joules = weighed.joules;
+		if (trial_energy(&t, WEIGH_NS, &weighed, &a->why) == 0) {
+			a->joules = weighed.joules;
 			free(weighed.note);
 		}
 	}
-	if (rc == 0 && c->passed && why->code == ERR_NONE)
-		rc = check_after(&u->judge, &t, seed, c, e);
+	if (rc == 0 && a->check.passed && a->why.code == ERR_NONE)
+		rc = check_after(&u->judge, &t, seed, &a->check, e);
 	trial_end(&t);
 	return rc;
 }
@@ -234,22 +235,17 @@ static int check_and_time(struct tuner *u, const struct variant *v, uint64_t see
 /* Times a finalist again at one size, and records what came of it. Where its worker was killed from outside, a fresh one tries anew. */
 static int time_again_at(struct tuner *u, const struct variant *v, size_t size, uint64_t seed, struct again *a, struct err *e)
 {
-	struct err why;
-	struct check c;
-	double joules;
+	const struct check *c = &a->check;
 	unsigned tries = 0;
 	int rc;
 	for (;;) {
-		*a = (struct again){ .good = false };
-		c = (struct check){ .passed = false };
-		why = (struct err)ERR_INIT;
-		joules = NAN;
-		rc = check_and_time(u, v, seed, a, &joules, &c, &why, e);
-		if (rc == 0 ? !eval_retries(u->ev, why.code == ERR_NONE ? c.code : why.code,
-					    why.code == ERR_NONE ? c.reason : why.text, &tries)
+		*a = (struct again){ .joules = NAN };
+		rc = check_and_time(u, v, seed, a, e);
+		if (rc == 0 ? !eval_retries(u->ev, a->why.code == ERR_NONE ? c->code : a->why.code,
+					    a->why.code == ERR_NONE ? c->reason : a->why.text, &tries)
 			    : !eval_retries(u->ev, e->code, e->text, &tries))
 			break;
-		check_fini(&c);
+		check_fini(&a->check);
 		trial_times_fini(&a->times);
 		*e = (struct err)ERR_INIT;
 	}
@@ -259,23 +255,23 @@ static int time_again_at(struct tuner *u, const struct variant *v, size_t size, 
 				.status = MEASUREMENT_OK,
 				.times = &a->times,
 				.message = "finalist, timed again" };
-	bool checked = c.passed || c.code != ERR_NONE;
+	bool checked = c->passed || c->code != ERR_NONE;
 	if (rc < 0)
 		goto out;
-	if (why.code == ERR_CANCELLED) {
-		*e = why;
+	if (a->why.code == ERR_CANCELLED) {
+		*e = a->why;
 		rc = -ERR_CANCELLED;
 		goto out;
 	}
 	if (checked)
-		rc = check_record(&u->to, v->params, "input", seed, &c, &a->evidence, e);
+		rc = check_record(&u->to, v->params, "input", seed, c, &a->evidence, e);
 	if (rc < 0)
 		goto out;
 	row.validation = a->evidence;
-	if (checked && !c.passed) {
-		rc = refuse(u, v->params, v, tune_status(c.code), c.reason, e);
-	} else if (why.code != ERR_NONE) {
-		rc = refuse(u, v->params, v, tune_status(why.code), why.text, e);
+	if (checked && !c->passed) {
+		rc = refuse(u, v->params, v, tune_status(c->code), c->reason, e);
+	} else if (a->why.code != ERR_NONE) {
+		rc = refuse(u, v->params, v, tune_status(a->why.code), a->why.text, e);
 	} else if (a->times.disturbed) {
 		char *text = mem_fmt("the device was throttled by heat or hardware, or used by others, while this was "
 				     "timed (%s): nothing is quoted; "
@@ -286,15 +282,15 @@ static int time_again_at(struct tuner *u, const struct variant *v, size_t size, 
 	} else if (a->times.median < u->floor_ns[size]) {
 		rc = refuse(u, v->params, v, MEASUREMENT_IMPOSSIBLE, "faster than the hardware can be: work is missing", e);
 	} else {
-		rc = tune_record_metric(u, u->q->facts, v->params, "energy", joules, "J", e);
+		rc = tune_record_metric(u, u->q->facts, v->params, "energy", a->joules, "J", e);
 		if (rc == 0)
-			rc = tune_value(u, v->params, v, &a->times, joules, &a->value, e);
+			rc = tune_value(u, v->params, v, &a->times, a->joules, &a->value, e);
 		if (rc == 0)
 			rc = tune_record(u, &row, e);
 		a->good = rc == 0;
 	}
 out:
-	check_fini(&c);
+	check_fini(&a->check);
 	return rc;
 }
 
