@@ -1,7 +1,7 @@
-# peakd: `make demo` and `make check` are all that a new machine needs; `make help` lists the rest.
-# Every room is a folder of .c files that becomes part of one archive; adding a file needs no change here.
-# The targets that people type install what is missing first (deps) and then call make again, because the flags below
-# come from packages that may not have been there when this file was read.
+# peakd: a new machine needs only `make demo` and `make check`; `make help` lists the other targets.
+# The .c files of all folders in ROOMS go into one archive; a new file needs no change here.
+# Targets that people type first install missing packages (deps) and then call make again: the flags below come from
+# these packages, which may be missing when make first reads this file.
 
 BUILD   ?= build
 CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
@@ -31,30 +31,30 @@ SRC     := $(foreach r,$(ROOMS),$(wildcard $(r)/*.c $(r)/*.cc))
 OBJ     := $(patsubst %,$(BUILD)/%.o,$(SRC))
 MAIN    := $(patsubst %,$(BUILD)/%.o,$(wildcard daemon/main.c))
 LIB     := $(BUILD)/libpeakd.a
-# mcp/ knows nothing of kernels: what is below tests/mcp links it and base alone, which proves that.
+# mcp/ does not depend on kernels: the tests in tests/mcp link only mcp/ and base/, which proves it.
 LIB_MCP := $(BUILD)/libmcp.a
 PEAKD   := $(if $(MAIN),$(BUILD)/peakd)
 
 TEST_C   := $(sort $(shell find tests -name '*.c' 2>/dev/null))
 FUZZ_SRC := $(filter tests/fuzz/fuzz_%.c,$(TEST_C))
 UNIT_SRC := $(filter-out $(FUZZ_SRC),$(foreach f,$(TEST_C),$(if $(filter test_%,$(notdir $(f))),$(f))))
-# Programs that tests start: every other .c file below tests/ that has a main.
+# Programs that tests start: all other .c files in tests/ that have a main.
 HELP_SRC := $(filter-out $(FUZZ_SRC) $(UNIT_SRC),$(if $(TEST_C),$(shell grep -l '^int main\>' $(TEST_C))))
 TESTS    := $(UNIT_SRC:%.c=$(BUILD)/%)
 HELPERS  := $(HELP_SRC:%.c=$(BUILD)/%)
 FUZZERS  := $(FUZZ_SRC:%.c=$(BUILD)/%)
-# The stand-in for AMD's runtime: a library that tests name in PEAKD_HIP_RUNTIME.
+# The emulation of AMD's runtime: a library that tests name in PEAKD_HIP_RUNTIME.
 EMULATED_SRC := $(wildcard tests/backends/hip/emulated/*.c)
 EMULATED := $(BUILD)/tests/backends/hip/emulated.so
 BLACKBOX := $(sort $(shell find tests -name '*.t' 2>/dev/null))
 
-# A test that hangs is killed and fails. Tests find what they need in the environment.
+# A hanging test is killed and fails. Environment variables tell tests where the build is.
 TEST_SECONDS ?= 300
 PROVE = PEAKD='$(abspath $(BUILD)/peakd)' BUILD='$(abspath $(BUILD))' \
         prove -j$(JOBS) --timer -e 'timeout -k 5 $(TEST_SECONDS)'
 AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 
-# Quiet by default: one short line a step; V=1 shows the commands.
+# Quiet by default: one short line per step; V=1 shows the commands.
 Q       := $(if $(V),,@)
 say      = $(if $(V),,@echo "  $1 $(patsubst $(BUILD)/%,%,$2)")
 
@@ -62,14 +62,14 @@ say      = $(if $(V),,@echo "  $1 $(patsubst $(BUILD)/%,%,$2)")
 #: make                       builds build/peakd
 all: $(if $(MAIN),$(PEAKD),$(LIB))
 
-#: make help                  this list; with any target: V=1 shows commands, JOBS=N, BUILD=FOLDER
+#: make help                  this list; every target takes V=1 (show commands), JOBS=N and BUILD=FOLDER
 help:
 	@sed -n 's/^#: //p' Makefile
 
-# --- what the machine must have -----------------------------------------------------------------------------------------
+# --- packages -----------------------------------------------------------------------------------------------------------
 DEPS    ?= yes
 .PHONY: deps
-#: make deps                  installs the Debian packages that are missing (DEPS=no: believes that all is there)
+#: make deps                  installs missing Debian packages (DEPS=no: assumes that all are installed)
 deps: $(BUILD)/deps.stamp
 $(BUILD)/deps-demo.stamp: GROUPS := build run
 $(BUILD)/deps.stamp: GROUPS := build run tests
@@ -77,7 +77,7 @@ $(BUILD)/deps.stamp $(BUILD)/deps-demo.stamp: tests/source/packages.sh
 	@mkdir -p $(@D)
 	@$(if $(filter no,$(DEPS)),:,sh tests/source/packages.sh install $(BUILD)/deps.log $(GROUPS) && touch $@)
 
-# --- schema/ is compiled in: every file becomes a C string ------------------------------------------------------------
+# --- schema/ is compiled in: each file becomes a C string ---------------------------------------------------------------
 SCHEMA  := $(sort $(wildcard schema/*.sql schema/*.json))
 $(BUILD)/gen/schema_files.h: $(SCHEMA) tests/source/embed.sh
 	@mkdir -p $(@D)
@@ -94,7 +94,7 @@ $(BUILD)/%.cc.o: %.cc
 	$(call say,CXX ,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -MMD -MP -c $< -o $@
 
-# q: the rooms share file names, and an archive keeps members of the same name apart only when it never replaces.
+# q appends without replacing: files in different folders may have the same name.
 $(LIB): $(filter-out $(MAIN),$(OBJ))
 $(LIB_MCP): $(filter $(BUILD)/base/% $(BUILD)/mcp/%,$(OBJ))
 $(LIB) $(LIB_MCP):
@@ -119,16 +119,16 @@ $(BUILD)/tests/%: tests/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
 	$(Q)$(LINK_TEST) $(LIB) $(LDFLAGS) $(LIBS)
-# Exports what is marked and nothing of the archive; the interpreter's loops want the optimiser.
+# Exports only marked symbols and none of the archive's; -O3 makes the interpreter's loops fast.
 $(EMULATED): $(EMULATED_SRC) tests/backends/hip/emulated/emulated.h $(LIB)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(SAN),,-O3) -fno-math-errno -fvisibility=hidden -shared -o $@ $(EMULATED_SRC) $(LIB) \
 		-Wl,--exclude-libs,ALL -Wl,-Bsymbolic $(LDFLAGS) -lnettle -ldl -lm
-# private: the archive that they need is built without.
+# private: the archive that the fuzzers link is built without this flag.
 $(FUZZERS): private override SAN += -fsanitize=fuzzer
 
-# What measures peakd itself: programs that write JSON. bench/results/ keeps what they said.
+# Programs that measure peakd itself and write JSON; bench/results/ keeps their output.
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard bench/*.c))
 $(BUILD)/bench/%: bench/%.c $(LIB)
 	@mkdir -p $(@D)
@@ -139,30 +139,30 @@ $(BUILD)/bench/%: bench/%.c $(LIB)
 
 # --- the two commands of the README -------------------------------------------------------------------------------------
 .PHONY: demo run-demo check run-check unit
-#: make demo                  installs, builds, and runs the main job from end to end
+#: make demo                  installs packages, builds, and runs a whole optimisation
 demo: export DEMO_BEGAN := $(shell date +%s)
 demo: $(BUILD)/deps-demo.stamp
 	$(AGAIN) run-demo
 run-demo: all
 	sh examples/demo.sh $(BUILD)/peakd
 
-#: make check                 installs, builds, and runs every test: C tests, then *.t scripts against the binary
+#: make check                 installs packages, builds, and runs all tests: C tests, and *.t scripts against the binary
 check: deps
 	$(AGAIN) run-check
 run-check: all $(TESTS) $(HELPERS) $(EMULATED) $(BENCHES) bundle
 	@$(PROVE) $(BLACKBOX) $(TESTS)
 
-#: make unit T=core/context   only the C tests whose path below tests/ begins with T
+#: make unit T=core/context   runs only the C tests whose path in tests/ begins with T
 T ?=
 unit: all $(if $(T),$(filter $(BUILD)/tests/$(T)%,$(TESTS)),$(TESTS)) $(HELPERS) $(EMULATED)
 	@$(if $(filter $(TESTS),$^),$(PROVE) $(filter $(TESTS),$^),echo "no tests/$(T)*/test_*.c"; exit 1)
 
-#: make bench                 the programs of bench/, built
+#: make bench                 builds the programs in bench/
 .PHONY: bench
 bench: all $(BENCHES)
 
-#: make conformance           the official MCP conformance suite, on mcp/ alone and on peakd itself (npm, network once)
-#: make clients               real MCP clients: on mcp/ alone, then through a whole workflow with peakd (npm, network once)
+#: make conformance           runs the official MCP conformance suite on mcp/ alone and on peakd (npm, network once)
+#: make clients               runs real MCP clients on mcp/ alone, then a whole workflow with peakd (npm, network once)
 .PHONY: conformance clients
 conformance clients: $(BUILD)/tests/mcp/conformance_server $(PEAKD)
 conformance:
@@ -171,19 +171,19 @@ clients:
 	@BUILD='$(BUILD)' tests/mcp/clients.sh
 	@BUILD='$(BUILD)' tests/daemon/clients.sh
 
-#: make bench-mcp             mcp/ beside the TypeScript SDK's server: calls/s, latency, memory, start (npm, wrk, minutes)
+#: make bench-mcp             compares mcp/ with the TypeScript SDK: calls/s, latency, memory, start (npm, wrk, minutes)
 .PHONY: bench-mcp
 bench-mcp: $(BUILD)/bench/mcp/server $(BUILD)/bench/mcp/floor $(BUILD)/bench/mcp/stdio_load $(PEAKD)
 	@BUILD='$(BUILD)' bench/mcp/run.sh
 
-# --- the same code, watched ---------------------------------------------------------------------------------------------
+# --- sanitizers, fuzzing, coverage, source checks -----------------------------------------------------------------------
 .PHONY: check-source check-asan check-tsan check-clang run-clang fuzz fuzz-brief run-fuzz cover
-#: make check-source          house rules: layers, prefixes, globals, lengths (tests/source/check-source.py)
+#: make check-source          checks house rules: layers, prefixes, globals, lengths (tests/source/check-source.py)
 check-source: deps
 	$(AGAIN) all
 	@python3 tests/source/check-source.py --objects $(BUILD) .
 
-#: make check-asan            C tests under AddressSanitizer, LeakSanitizer and UBSan
+#: make check-asan            runs C tests under AddressSanitizer, LeakSanitizer and UBSan
 check-asan: export ASAN_OPTIONS := detect_stack_use_after_return=1:strict_string_checks=1
 check-asan: export LSAN_OPTIONS := suppressions=$(CURDIR)/tests/source/lsan.supp:print_suppressions=0
 check-asan: export UBSAN_OPTIONS := print_stacktrace=1
@@ -191,27 +191,27 @@ check-asan: deps
 	$(AGAIN) BUILD=build-asan OPT='-O1 -g -fno-omit-frame-pointer' \
 		SAN='-fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all -Wno-format-truncation' unit T='$(T)'
 
-#: make check-tsan            C tests under ThreadSanitizer (without address randomisation, which it cannot stand)
+#: make check-tsan            runs C tests under ThreadSanitizer (with address randomisation off, as it requires)
 check-tsan: export TSAN_OPTIONS := suppressions=$(CURDIR)/tests/source/tsan.supp:halt_on_error=1 second_deadlock_stack=1
 check-tsan: deps
 	+@setarch -R $(MAKE) --no-print-directory -j$(JOBS) BUILD=build-tsan OPT='-O1 -g' SAN='-fsanitize=thread' unit T='$(T)'
 
-#: make check-clang           builds all, tests too, with clang and the same warnings
+#: make check-clang           builds everything, including tests, with clang and the same warnings
 check-clang: deps
 	$(AGAIN) BUILD=build-clang CC=clang CXX=clang++ OPT=-O1 run-clang
 run-clang: all $(TESTS) $(HELPERS) $(EMULATED) $(BENCHES)
 
-#: make check-fresh           demo and check on a minimal Debian 12 in a chroot (root, debootstrap, network, minutes)
+#: make check-fresh           runs demo and check on a minimal Debian 12 in a chroot (root, debootstrap, network, minutes)
 .PHONY: check-fresh
 check-fresh:
 	sh tests/install/fresh-debian.sh demo check
 
-#: make fuzz FUZZ_SECONDS=30  every tests/fuzz/fuzz_*.c for so many seconds, from tests/fuzz/corpus/NAME
+#: make fuzz FUZZ_SECONDS=30  runs each tests/fuzz/fuzz_*.c that long, from the seeds in tests/fuzz/corpus/NAME
 FUZZ_SECONDS ?= 30
 fuzz: deps
 	$(AGAIN) BUILD=build-fuzz CC=clang CXX=clang++ OPT='-O1 -g' SAN='-fsanitize=fuzzer-no-link,address,undefined \
 		-fno-sanitize=vptr -fno-sanitize-recover=all' run-fuzz
-#: make fuzz-brief            the same for 4 seconds each, from a fixed seed: what CI does on every push
+#: make fuzz-brief            the same for 4 seconds each, from a fixed seed, as CI does on every push
 FUZZ_SEED ?= 0
 fuzz-brief:
 	+@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=4 FUZZ_SEED=1
@@ -224,17 +224,17 @@ run-fuzz: $(FUZZERS)
 			-artifact_prefix=$(BUILD)/$$name- $$found $$seeds; \
 	done
 
-#: make cover                 which share of the lines of each room the C tests run
+#: make cover                 shows which share of each folder's lines the C tests cover
 cover: deps
 	@if [ -d build-cover ]; then find build-cover -name '*.gcda' -delete; fi
 	$(AGAIN) BUILD=build-cover OPT='-O0 -g' SAN='--coverage -fprofile-update=atomic' unit T='$(T)'
 	@sh tests/source/cover.sh build-cover
 
-# --- tools for those who write ------------------------------------------------------------------------------------------
+# --- tools for development ----------------------------------------------------------------------------------------------
 .PHONY: compdb fmt fmt-check tidy
 OURS := $(sort $(foreach d,$(ROOMS) tests,$(shell find $(d) -maxdepth $(if $(filter tests,$(d)),9,1) \
         -name '*.[ch]' -o -name '*.cc' 2>/dev/null)))
-#: make compdb                compile_commands.json, for clangd and clang-tidy
+#: make compdb                writes compile_commands.json for clangd and clang-tidy
 compdb: compile_commands.json
 compile_commands.json: Makefile $(BUILD)/gen/schema_files.h $(SRC) $(TEST_C)
 	@{ echo '['; comma=; for f in $(filter %.c,$(SRC)) $(TEST_C); do \
@@ -243,26 +243,26 @@ compile_commands.json: Makefile $(BUILD)/gen/schema_files.h $(SRC) $(TEST_C)
 		comma=,; \
 	done; echo ']'; } >$@.tmp && mv $@.tmp $@
 
-#: make fmt                   rewrites every C file in the house style; fmt-check only names those that differ
+#: make fmt                   formats all C files; fmt-check only lists those that differ
 fmt:
 	clang-format -i $(OURS)
 fmt-check:
 	@clang-format --dry-run $(OURS) 2>&1 | sed -n 's/^\([^:]*\):[0-9].*clang-format-violations.*/\1/p' | uniq -c
 
-#: make tidy                  clang-tidy over the rooms (tests/ too, with T=tests)
+#: make tidy                  runs clang-tidy on the sources (on tests/ with T=tests)
 TIDY = clang-tidy --quiet --warnings-as-errors='*'
 tidy: compile_commands.json
 	@$(TIDY) base/err.c 2>/dev/null
 	@printf '%s\n' $(filter-out base/err.c,$(if $(filter tests,$(T)),$(TEST_C),$(filter $(T)%,$(filter %.c,$(SRC))))) | \
 		xargs -P $(JOBS) -n 4 $(TIDY) --extra-arg-before=-include --extra-arg-before=tests/source/analyzer.h 2>/dev/null
 
-# --- into the system ----------------------------------------------------------------------------------------------------
+# --- installation -------------------------------------------------------------------------------------------------------
 .PHONY: install uninstall clean
 SHARE  = $(DESTDIR)$(PREFIX)/share/peakd
 UNIT   = $(DESTDIR)$(PREFIX)/lib/systemd/system/peakd.service
 DATA   = $(shell find transforms examples tests/adversary -type f 2>/dev/null)
 DOCS   = $(wildcard README.md docs/*.md)
-#: make install               binary, transforms, examples, docs and systemd unit below DESTDIR and PREFIX; uninstall too
+#: make install               installs binary, transforms, examples, docs and systemd unit (PREFIX, DESTDIR); also uninstall
 install: all
 	install -D -m 755 $(BUILD)/peakd $(DESTDIR)$(PREFIX)/bin/peakd
 	@for f in $(DATA); do install -D -m "$$([ -x $$f ] && echo 755 || echo 644)" $$f "$(SHARE)/$$f" || exit 1; done
@@ -272,9 +272,9 @@ install: all
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/bin/peakd $(SHARE) $(DESTDIR)$(PREFIX)/share/doc/peakd $(UNIT)
 
-#: make bundle                build/bundle: one relocatable folder for a machine without root or packages (a GPU node)
+#: make bundle                build/bundle: a relocatable folder for a machine without root or packages (a GPU node)
 .PHONY: bundle
-# The C++ library goes into the program: a copy beside it would come before the one that the machine's drivers were built for.
+# The C++ library is linked statically: a copy in the bundle would shadow the one that the machine's drivers need.
 BUNDLE_LINK := -static-libgcc -Wl,-Bsymbolic -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/../lib'
 bundle: all $(BUILD)/peakd-bundle
 	@sh tests/source/bundle.sh $(BUILD)/peakd-bundle $(BUILD)/bundle
@@ -282,6 +282,6 @@ $(BUILD)/peakd-bundle: $(MAIN) $(LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) -o $@ $(MAIN) $(LIB) $(LDFLAGS) $(BUNDLE_LINK) $(LIBS:-lstdc++=-Wl,-Bstatic -lstdc++ -Wl,-Bdynamic)
 
-#: make clean                 removes every build folder
+#: make clean                 removes all build folders
 clean:
 	rm -rf build build-asan build-tsan build-clang build-fuzz build-cover compile_commands.json
