@@ -1,11 +1,11 @@
-/* faults: what a device does to a peakd when kernels fault, measured: `build/bench/faults --device cuda:0`.
+/* faults: measures how peakd recovers from faulting kernels: `build/bench/faults --device cuda:0`.
  *
- * Each kind of fault (illegal address, endless loop, trap, …) is one configuration of a small context. First every kind is met once
- * and looked at: how it is told, how soon a good kernel runs again, whether that is as fast as before. Then a soak: faulting
- * configurations in a row on several lanes, each lane a pool of its own with a worker of its own, and in the end a look at what is left
- * behind: processes, descriptors, device memory. A soak may be spread over several calls: --state FILE keeps its count.
+ * Each kind of fault (illegal address, endless loop, trap, …) is one configuration of a small context. First every kind occurs once.
+ * The report says which error peakd gives, how soon a good kernel runs again, and whether it is as fast as before. Then a soak runs
+ * faulting configurations in a row on several lanes, each with its own pool and worker. In the end it counts what is left behind:
+ * processes, descriptors, device memory. A soak may be spread over several calls: --state FILE keeps its count.
  *
- * The report is JSON on stdout; exit status 1 when anything is not as it should be. The workers are this very program. */
+ * The report is JSON on stdout. Exit status 1 when something is wrong. This program is also the worker. */
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -28,9 +28,9 @@
 
 enum { LANES_MAX = 32, KINDS_MAX = 16, SAMPLES = 30 };
 #define EXECUTE_NS (20 * CLOCK_S)
-#define HANG_NS (200 * CLOCK_MS)  /* the deadline of a kernel that does not end */
-#define KILL_NS (100 * CLOCK_MS)  /* after which a worker in mid-launch is killed */
-#define SAME 0.05                 /* how far a repeated median may be from the first one on a device of its own */
+#define HANG_NS (200 * CLOCK_MS)  /* deadline of an endless kernel */
+#define KILL_NS (100 * CLOCK_MS)  /* after this time a worker is killed in mid-launch */
+#define SAME 0.05                 /* how far a repeated median may be from the first one when no other process uses the device */
 
 /* --- one meeting with a fault --------------------------------------------------------------------------------------------------- */
 
@@ -39,17 +39,17 @@ struct lane {
 	struct pool *pool;
 	struct eval ev;
 	struct pool_worker *worker;
-	size_t first;           /* kind to begin with, so that lanes differ */
+	size_t first;           /* the first kind, so that lanes differ */
 	int64_t recovery_max;
 	pthread_t thread;
 };
 
 struct tally {
 	atomic_uint count, unexpected;
-	atomic_llong recovery_sum, recovery_max; /* nanoseconds until a good kernel has run */
+	atomic_llong recovery_sum, recovery_max; /* nanoseconds until a good kernel had run */
 	char said[300];         /* the first message */
-	int64_t alone;          /* the recovery of the first meeting, with nobody else on the device */
-	double ratio;           /* the good kernel's median afterwards over that before; NAN: not timed */
+	int64_t alone;          /* recovery of the first occurrence, alone on the device */
+	double ratio;           /* the good kernel's median afterwards over its median before; NAN: not timed */
 };
 
 struct bench {
@@ -57,12 +57,12 @@ struct bench {
 	struct facts facts;
 	struct context *good_ctx, *ctx[KINDS_MAX];
 	struct variant good, variant[KINDS_MAX];
-	struct err why[KINDS_MAX];          /* of a variant that was refused before any device saw it */
+	struct err why[KINDS_MAX];          /* of a variant that was refused before it ran */
 	struct tally tally[KINDS_MAX];
-	atomic_uint left;                   /* of the soak */
-	const char *state;                  /* file; NULL */
+	atomic_uint left;                   /* in the soak */
+	const char *state;                  /* a file, or NULL */
 	unsigned goal, before, lanes;
-	int64_t alone_ns, soak_ns;          /* how long either part took */
+	int64_t alone_ns, soak_ns;          /* how long each part took */
 	int64_t deadline;
 	double median_ns;                   /* of the good kernel, before any fault */
 };
@@ -93,7 +93,7 @@ static void *kill_soon(void *arg)
 	return NULL;
 }
 
-/* What the configuration is told as; ERR_NONE when it did not fail. */
+/* The error that the configuration gives; ERR_NONE when it did not fail. */
 static enum err_code meet(struct lane *l, size_t kind, struct err *e)
 {
 	struct bench *b = l->bench;
@@ -101,7 +101,7 @@ static enum err_code meet(struct lane *l, size_t kind, struct err *e)
 	struct trial t;
 	pthread_t killer;
 	if (b->why[kind].code != ERR_NONE) {
-		/* Refused by host code or compiler: asked again, since that is what a configuration costs. */
+		/* Host code or the compiler refuses it. Build it again, because that is what a configuration costs. */
 		struct params *params = b->good.params;
 		struct variant v = { 0 };
 		int rc = variant_build(&l->ev, b->ctx[kind], params, &b->facts, &v, e);
@@ -143,7 +143,7 @@ static void meet_and_recover(struct lane *l, size_t kind, bool timed)
 {
 	struct tally *t = &l->bench->tally[kind];
 	struct err e = ERR_INIT, after = ERR_INIT;
-	/* From the launch that goes wrong until a good kernel has run, less what was waited on purpose: fault, death, start, device, run. */
+	/* From the faulting launch until a good kernel has run (fault, death, start, device, run), without intended waits. */
 	int64_t began = clock_now(), wanted = kinds[kind].how == HOW_HANG ? HANG_NS : kinds[kind].how == HOW_KILL ? KILL_NS : 0;
 	enum err_code code = meet(l, kind, &e);
 	int rc = run_good(l, NULL, &after);
@@ -169,7 +169,7 @@ static void meet_and_recover(struct lane *l, size_t kind, bool timed)
 
 static int lane_open(struct lane *l, struct bench *b, const char *locks, size_t number, struct err *e)
 {
-	/* A lock folder each: the lanes mean to share the device, as no two daemons would. */
+	/* Each lane has its own lock folder, because lanes share the device on purpose; two daemons never do. */
 	char *folder = mem_fmt("%s/%zu", locks, number), *command = mem_fmt("mkdir -p '%s'", folder);
 	struct pool_config config = { .compile_workers = 1, .lock_space = folder };
 	int rc = system(command) == 0 ? 0 : err_set(e, ERR_IO, "cannot make %s", folder);
@@ -222,7 +222,7 @@ static void *soak(void *arg)
 		if (left == 0)
 			break;
 		meet_and_recover(l, kind % MEM_COUNT(kinds), false);
-		/* Whoever is killed in the middle has counted what was done. */
+		/* A killed process has then counted what it did. */
 		write_state(b->state, b->goal - atomic_load(&b->left));
 	}
 	return NULL;
@@ -353,7 +353,7 @@ static void free_all(struct bench *b)
 	context_free(b->good_ctx);
 }
 
-/* On a named architecture: whether the contexts are such that they can fault at all. */
+/* For an architecture without a device: reports which contexts compile, so that they can fault. */
 static int compile_only(struct bench *b)
 {
 	const char *comma = "";
@@ -384,7 +384,7 @@ static int course(struct bench *b, const char *state, const char *locks, struct 
 	if (rc == 0 && meet_each(b, &l, e))
 		rc = -(int)e->code;
 	b->alone_ns = clock_now() - began;
-	/* This lane stays: with nobody on it the driver shuts the device down between two workers. */
+	/* This lane stays open: the driver shuts down an unused device between two workers. */
 	if (rc == 0)
 		rc = run_soak(b, locks, e);
 	b->soak_ns = clock_now() - began - b->alone_ns;

@@ -1,4 +1,4 @@
-/* faults_kinds: the faults that bench/faults.c brings about, and the context of each. */
+/* faults_kinds: the faults that bench/faults.c causes, and the context of each. */
 #ifndef PEAKD_BENCH_FAULTS_KINDS_H
 #define PEAKD_BENCH_FAULTS_KINDS_H
 
@@ -17,15 +17,15 @@ enum how { HOW_RUN, HOW_HANG, HOW_KILL, HOW_REFUSE };
 struct kind {
 	const char *name;
 	enum how how;
-	bool cuda, hlsl;        /* which backends can have it */
-	enum err_code codes[4]; /* what it may be told as */
-	const char *device_cuda, *device_hlsl; /* statements in front of the work; NULL: nothing */
-	const char *host;       /* Lua in front of the launch; NULL: nothing */
-	const char *arch;       /* compiled for another architecture; NULL */
+	bool cuda, hlsl;        /* backends that can have it */
+	enum err_code codes[4]; /* errors that it may give */
+	const char *device_cuda, *device_hlsl; /* statements before the work, or NULL */
+	const char *host;       /* Lua before the launch, or NULL */
+	const char *arch;       /* another architecture to compile for, or NULL */
 };
 
-/* Some drivers end loops after so many turns, those of loops in loops together (Mesa's llvmpipe: 65535): turns that take their time outlast a deadline
- * also on a machine of many cores. */
+/* Some drivers end loops after a number of iterations, summed over nested loops (Mesa's llvmpipe: 65535). Slow iterations outlast a
+ * deadline even on a machine with many cores. */
 #define TURN "C[i] = sin(C[i] + A[i]); "
 #define TURNS TURN TURN TURN TURN TURN TURN TURN TURN
 #define ENDLESS_HLSL "while (A[i] < 2.0) { " TURNS TURNS TURNS TURNS "}"

@@ -1,4 +1,4 @@
-/* faults_left: what this process and its device hold, for bench/faults.c to see what faults leave behind. */
+/* faults_left: counts what this process and its device hold, so that bench/faults.c sees what faults leave behind. */
 #ifndef PEAKD_BENCH_FAULTS_LEFT_H
 #define PEAKD_BENCH_FAULTS_LEFT_H
 
@@ -43,7 +43,7 @@ static long count_children(void)
 	return n;
 }
 
-/* From NVML, which needs no context of its own on the device; -1 without. */
+/* From NVML, which needs no context on the device; -1 without NVML. */
 static void look_at_device(const struct facts *facts, struct left *l)
 {
 	struct { unsigned long long total, free, used; } memory = { 0 };
@@ -70,7 +70,7 @@ static void look_at_device(const struct facts *facts, struct left *l)
 static struct left look(const struct facts *facts)
 {
 	struct left l = { 0 };
-	look_at_device(facts, &l); /* first: it opens descriptors of its own once */
+	look_at_device(facts, &l); /* first, because NVML opens descriptors once */
 	l.descriptors = count_entries("/proc/self/fd");
 	l.children = count_children();
 	l.rss_kib = resident_kib();

@@ -1,11 +1,11 @@
-/* memory: how much of this process is in memory. */
+/* memory: the resident memory of this process. */
 #ifndef PEAKD_BENCH_MEMORY_H
 #define PEAKD_BENCH_MEMORY_H
 
 #include <stdio.h>
 #include <unistd.h>
 
-/* KiB; 0 when /proc does not say. */
+/* In KiB; 0 when /proc cannot be read. */
 static long resident_kib(void)
 {
 	long pages = 0;

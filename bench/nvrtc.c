@@ -1,12 +1,12 @@
-/* nvrtc: whether there is a quicker way to a binary than the one call that backends/cuda/compile.c makes: `build/bench/nvrtc FILE…`.
+/* nvrtc: tests whether there is a faster way to a binary than the one call in backends/cuda/compile.c: `build/bench/nvrtc FILE…`.
  *
- * For a sample of each context's configurations, one after the other in one loaded process, alternately:
- *	whole        what compile.c does: one translation unit to a binary
- *	hoisted      the device code's #include lines before the parameters, without more
- *	pch          the same with precompiled headers, which end there, in a folder of this process alone; the first one writes them
- *	split        to PTX, and nvJitLink makes the binary: its two parts as well
- * Median CPU milliseconds each (compilation runs on one thread, so that other work on the machine counts little), and the median of each
- * configuration's ratios to whole. NVRTC's own cache is off. One line of JSON a file on stdout. Needs a CUDA toolkit, no GPU. */
+ * It compiles a sample of each context's configurations in one loaded process, alternately in four ways:
+ *	whole        as compile.c does: one translation unit to a binary
+ *	hoisted      the device code's #include lines come before the parameters
+ *	pch          the same with precompiled headers up to there, in a folder of this process; the first one writes them
+ *	split        to PTX, from which nvJitLink makes the binary; both parts are timed
+ * It prints the median CPU milliseconds of each way and the median of each configuration's ratios to whole. Compilation runs on one thread,
+ * so other load on the machine matters little. NVRTC's own cache is off. One line of JSON a file on stdout. Needs a CUDA toolkit, no GPU. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ enum way { WHOLE, HOISTED, PCH, SPLIT, WAYS };
 static const char *const way_names[WAYS] = { "whole", "hoisted", "pch", "split" };
 #define ARCH "90a"
 
-/* nvJitLink's published interface, as much of it as is needed. */
+/* The part of nvJitLink's published interface that is needed. */
 struct linker {
 	int (*create)(void **handle, uint32_t option_count, const char **options);
 	int (*add)(void *handle, int type, const void *data, size_t bytes, const char *name);
@@ -59,7 +59,7 @@ static bool linker_open(struct linker *l)
 	return l->create && l->add && l->complete && l->size && l->destroy;
 }
 
-/* The lines that begin with #include, in their order. */
+/* Adds the lines that begin with #include, in order. */
 static void add_includes(const char *text, struct buf *out)
 {
 	for (const char *line = text; *line;) {
@@ -78,7 +78,7 @@ static char *source_of(const struct context *ctx, const struct params *params, e
 	if (way == HOISTED || way == PCH) {
 		add_includes(context_region(ctx, REGION_MACROS), &out);
 		add_includes(context_region(ctx, REGION_DEVICE), &out);
-		/* What is precompiled ends here: parameters differ. */
+		/* The precompiled part ends here, because parameters differ. */
 		buf_adds(&out, way == PCH && out.len ? "#pragma nv_hdrstop\n" : "");
 	}
 	for (size_t i = 0; i < count; i++)
@@ -101,7 +101,7 @@ static bool link_ptx(const struct linker *l, const char *ptx)
 	return good;
 }
 
-/* CPU milliseconds; NAN when it does not compile. *ret_link: of them in nvJitLink, set where it is used. */
+/* CPU milliseconds; NAN when it does not compile. *ret_link: the part in nvJitLink, set only where it is used. */
 static double compile(const struct gpu_rtc *nvrtc, const struct linker *l, const char *source, enum way way, const char *folder,
                       double *ret_link)
 {
@@ -175,12 +175,12 @@ static int measure(const struct gpu_rtc *nvrtc, const struct linker *l, const ch
 		return 1;
 	}
 	n = space_sample(space, 1, SAMPLE, points);
-	/* The first of each way loads, and writes the precompiled header: it does not count. */
+	/* The first run of each way does not count: it loads libraries and writes the precompiled header. */
 	for (size_t i = 0; i < n + 1; i++) {
 		struct params *params = space_at(space, points[i ? i - 1 : 0]);
 		bool good = true;
 		for (unsigned k = 0; k < WAYS; k++) {
-			enum way way = (enum way)((i + k) % WAYS); /* each comes first as often */
+			enum way way = (enum way)((i + k) % WAYS); /* each way comes first equally often */
 			char *source = source_of(ctx, params, way);
 			ms[way][counted] = compile(nvrtc, l, source, way, folder, &link[counted]);
 			good = good && isfinite(ms[way][counted]);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Packs the recordings of a study into one compressed file, which `peakd study` replays, and back.
+"""Packs the recordings of a study into one compressed file, which `peakd study` replays, or unpacks them.
 
     bench/recordings.py pack FOLDER FILE.jsonl.gz      FOLDER and its try-2, try-3, …
     bench/recordings.py unpack FILE.jsonl.gz FOLDER
 
-A line is {"file": path below the folder, "text": the recording}, in the order of the paths. The same folder gives the same bytes."""
+A line is {"file": path in the folder, "text": the recording}. Lines are sorted, so the same folder gives the same bytes."""
 import gzip
 import json
 import os
@@ -19,7 +19,7 @@ def pack(folder, path):
             if name.endswith(".md") and name.lower() != "readme.md":
                 with open(os.path.join(root, name), encoding="utf-8", newline="") as f:
                     lines.append((name, file, f.read()))
-    # The tries of one question beside each other, which compresses best.
+    # All tries of one question stand together, which compresses best.
     lines.sort()
     with open(path, "wb") as out, gzip.GzipFile("", "wb", 9, out, mtime=0) as f:
         for _, file, text in lines:
@@ -33,7 +33,7 @@ def unpack(path, folder):
             entry = json.loads(line)
             file = os.path.normpath(os.path.join(folder, entry["file"]))
             if not file.startswith(os.path.normpath(folder) + os.sep):
-                sys.exit("%s: %s is not below the folder" % (path, entry["file"]))
+                sys.exit("%s: %s is not in the folder" % (path, entry["file"]))
             os.makedirs(os.path.dirname(file), exist_ok=True)
             with open(file, "w", encoding="utf-8", newline="") as out:
                 out.write(entry["text"])

@@ -1,13 +1,13 @@
-/* space: how long the valid configurations of large products take to find, and what can then be asked of them: `build/bench/space`.
+/* space: measures how long it takes to find the valid configurations of large products, and to query them: `build/bench/space`.
  *
  * One line of JSON per case on stdout:
- *	product      5.04 million combinations, six constraints, 2 % valid: the context's `where:`, beside the same loops in plain C (written
- *	             by hand in the best order) and what a tune adds before its first proposal
- *	tight        a product of 10^9 whose constraints leave few: partial assignments visited
- *	refused      products that are too large in either way: how soon, and what is said
- *	questions    of the first: random points, samples, neighbours, look-ups, the nearest to another context's winner
- *	uniform      of the first: chi square of random points and of small samples over all valid points
- * Times are the quickest of five. Needs no device. */
+ *	product      5.04 million combinations, six constraints, 2 % valid: the context's `where:`, the same loops in plain C (written by
+ *	             hand in the best order), and what a tune adds before its first proposal
+ *	tight        a product of 10^9 whose constraints leave few configurations: the partial assignments visited
+ *	refused      products that are too large in either way: the time until the refusal, and its message
+ *	questions    on the first product: random points, samples, neighbours, look-ups, the nearest to another context's winner
+ *	uniform      on the first product: chi square of random points and of small samples over all valid points
+ * Times are the fastest of five. Needs no device. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const char product_fields[] =
 	"  UNROLL: i for i = 1,10\n  HELD: {0, 1}\nwhere:\n  - BX*BY >= 32\n  - BX*BY <= 1024\n  - STEPS % UNROLL == 0\n"
 	"  - BX*TX % 32 == 0\n  - (BX*TX + 2*STEPS) * (BY*TY + 2*STEPS) * (2 + HELD) * 4 <= 232448\n  - BX*TX > 2*STEPS and BY*TY > 2*STEPS\n";
 
-/* The same as product_fields: a loop per parameter, each constraint as early as it can be tested. */
+/* The same as product_fields: a loop per parameter, and each constraint tested as early as possible. */
 static size_t plain_c(void)
 {
 	size_t found = 0;
@@ -89,7 +89,7 @@ static struct space *enumerate(const struct context *ctx, double *ret_s)
 	return s;
 }
 
-/* What a tune does before it asks for the first time; the last one's tunespace is the caller's. */
+/* What a tune does before its first proposal. The caller owns the last repetition's tunespace. */
 static struct tunespace *prepare_tune(const struct context *ctx, const struct params *size, double *ret_space_s, double *ret_search_s)
 {
 	struct tunespace *t = NULL;
@@ -181,7 +181,7 @@ static void ask_find(struct near *n)
 	params_free(p);
 }
 
-/* A winner of another context: one parameter vanished, one is new. */
+/* A winner of another context: one parameter is gone, one is new. */
 static void ask_nearest(struct near *n)
 {
 	struct params *p = params_new();
@@ -214,7 +214,7 @@ static void run_questions(const struct space *s, const struct tunespace *t)
 
 /* --- uniform ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Pearson's chi square over all points, as standard deviations from its mean: beyond ±5 something is wrong. */
+/* Pearson's chi square over all points, in standard deviations from its mean. Beyond ±5 something is wrong. */
 static double deviations(const unsigned *hits, size_t points, size_t draws)
 {
 	double expected = (double)draws / (double)points, sum = 0, df = (double)points - 1;

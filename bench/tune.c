@@ -1,14 +1,14 @@
-/* tune: what a tune costs beyond compilers and kernels: `build/bench/tune MODE`.
+/* tune: measures what a tune costs beyond compilers and kernels: `build/bench/tune MODE`.
  *
- *	own [--count N]            a fake backend that answers at once: CPU and wall time per configuration that are peakd's own, beside the CPU time
- *	                           of one event row of its database, and its memory at a tenth and at the end
- *	overlap [--count N]        a fake backend with given times (compiling 20 ms, device 5 ms): how idle the device is while compiled work
- *	                           waits, and what a second device brings
+ *	own [--count N]            a fake backend that answers at once: peakd's own CPU and wall time per configuration, beside the CPU time of
+ *	                           one event row in its database; its memory after a tenth and at the end
+ *	overlap [--count N]        a fake backend with given times (compiling 20 ms, device 5 ms): how long the device is idle while compiled
+ *	                           work waits, and what a second device gains
  *	compile [--count N]        NVRTC for --device (default cuda:sm_90a; needs no GPU): configurations a second through peakd's compile
- *	                           lanes, and through as many independent processes that have everything loaded
- *	devices --device A         a real tune of a small product on one device or several ("cuda:0,1"): configurations a second in the search
+ *	                           lanes, and through the same number of independent processes that have everything loaded
+ *	devices --device A         a real tune of a small product on one or several devices ("cuda:0,1"): configurations a second in the search
  *
- * JSON on stdout. The workers are this very program. Caches are off: each configuration is other text, and binaries are not kept. */
+ * JSON on stdout. This program is also the worker. Caches are off: each configuration has different text, and binaries are not kept. */
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -33,7 +33,7 @@ static const char fake_context[] =
 	"tune:\n  X: i for i = 1,400\n  Y: i for i = 1,400\n---\n```hlsl\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID) { C[id.x] = X * Y; }\n```\n"
 	"```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n";
 
-/* The notes' "small kernel": a tiled product with some unrolling, each configuration other text by SALT. */
+/* A small kernel: a tiled product with some unrolling. SALT makes each configuration's text different. */
 static const char cuda_context[] =
 	"---\nkernel: mm\nbackend: cuda\ninputs:\n  n: int = {1024}\n  A: f32[n, n] = random\n  B: f32[n, n] = random\n  C: out f32[n, n]\n"
 	"tune:\n  T: {8, 16, 32}\n  U: {1, 2, 4, 8}\n  SALT: i for i = 1,4000\nflops: 2*n^3\noptions:\n  - --no-cache\n---\n"
@@ -68,7 +68,7 @@ static double cpu_seconds(void)
 	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-/* As the daemon does: an event row each time. */
+/* Like the daemon, writes an event row each time. */
 static void progress(void *arg, double done, double total, const char *message)
 {
 	struct bench *b = arg;
@@ -139,7 +139,7 @@ static int tune(struct bench *b, size_t count, size_t devices, bool tell, struct
 
 /* --- own and overlap ------------------------------------------------------------------------------------------------------------ */
 
-/* CPU milliseconds of an event row, which says how fast this machine is. */
+/* CPU milliseconds of an event row, which show how fast this machine is. */
 static double row_cpu_ms(struct bench *b)
 {
 	enum { ROWS = 2000 };
@@ -231,7 +231,7 @@ static void build_one(void *arg, size_t i)
 	params_free(params);
 }
 
-/* What a lane's worker does, with nothing around it. */
+/* The work of a lane's worker alone. */
 static bool compile_here(const struct bench *b, size_t i)
 {
 	struct params *params = nth_params(b, i);
@@ -257,7 +257,7 @@ static bool compile_here(const struct bench *b, size_t i)
 
 enum { ROUNDS = 3, WARM = 4 };
 
-/* `width` processes, each loaded by a few compilations before the clock starts; seconds that `count` compilations take. */
+/* The seconds that `count` compilations take in `width` processes. Each loads by a few compilations before the clock starts. */
 static double independent(const struct bench *b, unsigned width, size_t first, size_t count)
 {
 	int ready[2], go[2];
@@ -286,7 +286,7 @@ static double independent(const struct bench *b, unsigned width, size_t first, s
 		if (write(go[1], "g", 1) != 1)
 			abort();
 	int status, bad = 0;
-	/* By their numbers: the pool's workers are children, too. */
+	/* Waits for each by its number, because the pool's workers are children, too. */
 	for (unsigned w = 0; w < width; w++)
 		bad += waitpid(pids[w], &status, 0) != pids[w] || status != 0;
 	int64_t took = clock_now() - began;
@@ -308,7 +308,7 @@ static double through_lanes(struct bench *b, unsigned width, size_t first, size_
 	return (double)(clock_now() - began) / 1e9;
 }
 
-/* Alternately, since other work on the machine comes and goes; a bench's own workers sleep while the independent ones run. */
+/* Alternates, because other load on the machine comes and goes. The lanes' workers sleep while the independent processes run. */
 static int run_compile(const char *device, unsigned width, size_t count, struct err *e)
 {
 	struct bench b;
@@ -336,7 +336,7 @@ static int run_devices(const char *device, unsigned width, size_t count, struct 
 	struct bench b;
 	struct tune_result r;
 	int rc = open_bench(&b, cuda_context, device, width, e);
-	/* A daemon's workers live on: their start, a second each, is no part of a tune's rate. */
+	/* A daemon's workers live on, so their start, a second each, does not count in a tune's rate. */
 	if (rc == 0)
 		rc = tune(&b, WARM * b.device_count, b.device_count, false, &r, e);
 	if (rc == 0) {

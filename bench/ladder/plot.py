@@ -1,14 +1,14 @@
-"""A ladder as SVG: above the speed-up over the naive kernel step by step, with the vendor's library as a dashed line, below each step's
-own factor. Both axes are logarithmic, so that equal heights are equal factors. summary.py calls draw()."""
+"""Draws a ladder as SVG. The upper panel shows the cumulative speed-up over the naive kernel, with the vendor's library as a dashed line.
+The lower panel shows each step's own factor. Both axes are logarithmic, so that equal heights are equal factors. summary.py calls draw()."""
 import math
 from xml.sax.saxutils import escape
 
 WIDTH, LEFT, RIGHT, TOP = 980, 66, 194, 62
-UPPER, GAP, LOWER = 300, 30, 140  # heights of the two panels and what lies between
-COLOURS = ("#1b5e9e", "#c0501a", "#2f7d4f", "#76489b", "#8a6d1b", "#555555")  # told apart by eyes that see no red or green, too
+UPPER, GAP, LOWER = 300, 30, 140  # heights of the two panels and of the gap between them
+COLOURS = ("#1b5e9e", "#c0501a", "#2f7d4f", "#76489b", "#8a6d1b", "#555555")  # distinct for colour-blind readers, too
 INK, FAINT, GRID = "#222222", "#6b6b6b", "#e4e4e4"
-END_GAP = 12  # from the panels to what stands at the curves' ends
-CHAR, BOLD = 0.62, 1.1  # a character's width on average, of the font's size; and by how much a bold one is wider
+END_GAP = 12  # from the panels to the labels at the curves' ends
+CHAR, BOLD = 0.62, 1.1  # an average character's width per font size, and how much wider a bold one is
 STEP_TEXT, LABEL, SMALL = 11.5, 12.5, 10.5
 
 
@@ -43,10 +43,10 @@ def line(x1, y1, x2, y2, colour, more=""):
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"{more}/>'
 
 
-def parallel_for(wanted, gap, low, high):
-    """Places as near to the wanted ones as can be, at least gap apart, within low..high where there is room."""
+def space_out(wanted, gap, low, high):
+    """Positions as near to the wanted ones as possible, at least gap apart, and within low..high if there is room."""
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
-    groups = []  # [sum of (wanted - offset), members]: neighbours that touch move as one
+    groups = []  # [sum of (wanted - offset), members]: neighbours that touch move together
     for i in order:
         groups.append([wanted[i], [i]])
         while len(groups) > 1 and start(groups[-2]) + gap * len(groups[-2][1]) > start(groups[-1]):
@@ -69,7 +69,7 @@ def start(group):
 
 
 def beside(levels, top):
-    """Baselines for a line of text about each level, just above or below it: crossed by no level, on no other text, not above top."""
+    """Baselines for a line of text near each level. No level or other text crosses the text, and it is not above top."""
     places = []
     for level in levels:
         for y in (level + d for k in range(len(levels) + 1) for d in (-5 - 14 * k, 14 + 14 * k)):
@@ -80,7 +80,7 @@ def beside(levels, top):
 
 
 class Series:
-    """One input size: its speed-up at each step (None where there is none), and the library's."""
+    """One input size: its speed-up at each step (None where it has none), and the library's."""
 
     def __init__(self, size, rows, steps, colour):
         self.size, self.colour = size, colour
@@ -100,7 +100,7 @@ class Series:
         return [(i, v) for i, v in enumerate(self.at) if v]
 
     def steps(self):
-        """(step, factor over the last one before that has a figure)"""
+        """(step, factor over the last earlier step that has a figure)"""
         known = self.known()
         return [(i, v / known[k][1]) for k, (i, v) in enumerate(known[1:])]
 
@@ -118,7 +118,7 @@ class Chart:
         values = [v for s in self.series for _, v in s.known()] + [s.library for s in self.series if s.library] + [1.0]
         self.up = Axis(min(values) * 0.8, max(values) * 1.45, TOP, UPPER)
         factors = [f for s in self.series for _, f in s.steps()] + [1.0]
-        room = max(max(factors) / min(factors), 1.5) ** 0.2  # for the figures on the bars
+        room = max(max(factors) / min(factors), 1.5) ** 0.2  # space for the figures on the bars
         self.down = Axis(min(factors) / room, max(max(factors), 1.2) * room, TOP + UPPER + GAP, LOWER)
         self.out = []
 
@@ -134,7 +134,7 @@ class Chart:
         self.out.append(text(18, middle, title, SMALL + 0.5, INK, "middle", f' transform="rotate(-90 18 {middle:.1f})"'))
 
     def libraries(self):
-        """The dashed lines, named at their left, where the curves are still low: each name at the nearest place that no line crosses."""
+        """The dashed lines, named at the left, where the curves are low. Each name has the nearest place that no line crosses."""
         shown = sorted((s for s in self.series if s.library), key=lambda s: -s.library)
         levels = [self.up.y(s.library) for s in shown]
         for level, s in zip(levels, shown):
@@ -152,7 +152,7 @@ class Chart:
                                 f'stroke="#ffffff" stroke-width="1.4"/>')
 
     def end_lines(self, series, value):
-        """What stands at a curve's end: its name and last figure in one line where there is room, and below it its share of the library."""
+        """The label at a curve's end: name and last figure, in one line if there is room, and below them its share of the library."""
         head, below = f"{series.size}: {factor(value)}", []
         if len(head) * CHAR * BOLD * LABEL > RIGHT - END_GAP:
             head, below = factor(value), [series.size]
@@ -162,7 +162,7 @@ class Chart:
         labels = [self.end_lines(s, s.known()[-1][1]) for s in self.series]
         height = 4 + 15 * max((len(lines) for lines in labels), default=1)
         wanted = [self.up.y(s.known()[-1][1]) for s in self.series]
-        for s, lines, y in zip(self.series, labels, parallel_for(wanted, height, TOP + 6, TOP + UPPER - height + 20)):
+        for s, lines, y in zip(self.series, labels, space_out(wanted, height, TOP + 6, TOP + UPPER - height + 20)):
             i, value = s.known()[-1]
             x = self.right + END_GAP
             self.out.append(line(self.x(i) + 7, self.up.y(value), x - 3, y, s.colour, ' stroke-width="0.8" stroke-opacity="0.6"'))
@@ -221,5 +221,5 @@ HALO = ' stroke="#ffffff" stroke-width="3" paint-order="stroke" stroke-linejoin=
 
 
 def draw(result, size_of):
-    """result: as summary.py writes it; size_of(row): the row's input size in words, None without times."""
+    """result: as summary.py writes it; size_of(row): the row's input size as text, None for a row without times."""
     return Chart(result, size_of).draw()

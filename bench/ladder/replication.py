@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Puts what ladders on the H200 gave into docs/peak-replication.md, beside PEAK's figures.
+"""Writes the results of ladders on the H200 into docs/peak-replication.md, beside PEAK's figures.
 
     replication.py [--results FOLDER] [DOCUMENT]
 
-Of matmul-{fp16,fp32,fp32-tensor}-cuda-h200.json in bench/results/, those that are there. In the document each place has a comment
-`<!-- h200 ladders: from bench/results/…: KIND -->` before a table and `<!-- end -->` behind it; of that table the rows that begin with
-`| peakd |` are written anew, and nothing else. KIND is final, steps or time.
+It reads matmul-{fp16,fp32,fp32-tensor}-cuda-h200.json in bench/results/, those that exist. In the document the comments
+`<!-- h200 ladders: from bench/results/…: KIND -->` and `<!-- end -->` enclose each table. KIND is final, steps or time. The script replaces
+only the rows of these tables that begin with `| peakd |`.
 """
 import argparse
 import json
@@ -19,12 +19,12 @@ BLOCK = re.compile(r"(<!-- h200 ladders: from bench/results/.*?: (\w+) -->\n)(.*
 
 
 def figure(value):
-    """Four digits, and no exponent."""
+    """Four digits, without an exponent."""
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def each_size(result):
-    """[(n, rows of that size in the order of the steps)], validated steps only."""
+    """[(n, rows of that size in the order of the steps)], only validated steps."""
     sizes = {}
     for row in result["rows"]:
         if row["validated"] and row.get("median_ms"):
@@ -58,7 +58,7 @@ def final(precision, result):
 
 
 def steps(precision, result):
-    """A row per size: what each step gave over the one before, both from the tuning run."""
+    """A row per size: the gain of each step over the one before, both from the tuning run."""
     table = []
     for n, rows in each_size(result):
         times = [row.get("tuned", row)["median_ms"] for row in rows]
@@ -68,7 +68,7 @@ def steps(precision, result):
 
 
 def time(precision, result):
-    """One row: seconds on the wall by what they went into."""
+    """One row: wall-clock seconds by what they were spent on."""
     if "time" not in result:
         return []
     spent = result["time"]["total"]
@@ -95,7 +95,7 @@ def load(folder):
 
 
 def fill(text, results):
-    """The document with its rows of ours written anew, and how many there are."""
+    """The document with our rows replaced, and their number."""
     count = 0
 
     def block(found):

@@ -1,8 +1,8 @@
 #!/bin/bash
-# One precision from the naive context to its end: replays (or asks a model for) a sequence, every step validated and tuned, then profiles the
-# winner in fresh daemons against the vendor's library. Everything is written into the output folder as it comes. Whatever ends it (a
-# time limit, SIGTERM, the machine), the same command goes on where it was, until its exit status is 0: steps that are made and tuned are
-# not made again, a tune that was cut off measures only what is missing, and profiles come after all steps.
+# Runs a whole ladder: replays a sequence (or asks a model for it), validates and tunes every step, then profiles the winner in fresh
+# daemons beside the vendor's library. It writes results into the output folder as they come. After an interruption (a time limit,
+# SIGTERM, the machine) the same command resumes, until its exit status is 0. Finished steps are not repeated, an interrupted tune
+# measures only what is missing, and profiles come after all steps.
 # With -l the last step is tuned once more with that budget before it is profiled.
 #   run.sh [-p PEAKD] [-d DEVICE] [-m MODEL] [-b BUDGET] [-l BUDGET] [-n FRESH] [-s "SIZES"] -c CONTEXT -q SEQUENCE -o FOLDER
 #   run.sh -d cuda:0 -m replay:h200-fp16 -c examples/matmul-fp16-cuda.peak.md -q h200-fp16 -b 24 -l 96 -n 5 -s "n=2048 n=4096" -o out
@@ -21,12 +21,12 @@ fi
 mkdir -p "$out" || exit 1
 db=$out/ladder.db name=$(basename "$context" .peak.md)
 
-# Ends the database's daemon, so that what follows is measured by fresh processes. What it had at work can be gone on with.
+# Stops the database's daemon, so that fresh processes take the next measurements. Its unfinished jobs can be resumed.
 stop_daemon()
 {
 	local pid
 	pid=$(sed -n 's/^\([0-9][0-9]*\) .*/\1/p' "$db.lock" 2>/dev/null)
-	# A lock that came from another machine, or from before its end, names somebody else's process, or nobody's.
+	# A lock from another machine, or from before a reboot, may name another process, or none.
 	[ -n "$pid" ] && tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -q ' serve .*--db' && kill "$pid" || return 0
 	for _ in $(seq 100); do
 		kill -0 "$pid" 2>/dev/null || return 0
@@ -43,8 +43,8 @@ finish()
 trap finish EXIT
 trap 'exit 143' TERM INT HUP
 
-# Runs a command so that a signal to this script ends it at once: a shell hears nothing while it waits for what runs in its foreground.
-carry_out()
+# Runs a command in the background: a shell handles no signal while it waits for a command in its foreground.
+run_interruptible()
 {
 	"$@" &
 	work=$!
@@ -54,11 +54,11 @@ carry_out()
 	return "$1"
 }
 
-carry_out "$peakd" run "$context" --resume --sequence "$sequence" --name "$name" --device "$device" ${model:+--model "$model"} \
+run_interruptible "$peakd" run "$context" --resume --sequence "$sequence" --name "$name" --device "$device" ${model:+--model "$model"} \
 	--budget "$budget" --samples 4 --db "$db" --json "$out/run.json" > >(tee "$out/run.txt") 2>&1 || exit
 if [ -n "$last" ] && ! [ -s "$out/last.json" ]; then
-	# The seed keeps --resume from taking the step's own tune for the answer.
-	carry_out "$peakd" tune "$name" --resume --seed 2 --budget "$last" --device "$device" --db "$db" --json >"$out/last.json.part" || exit
+	# Another seed, because with the same one --resume would return the step's own tune.
+	run_interruptible "$peakd" tune "$name" --resume --seed 2 --budget "$last" --device "$device" --db "$db" --json >"$out/last.json.part" || exit
 	mv "$out/last.json.part" "$out/last.json"
 fi
 "$peakd" workflow log "$name" --db "$db" >"$out/log.txt" || exit
@@ -69,7 +69,7 @@ for i in $(seq "$fresh"); do
 		stop_daemon
 		set -- --device "$device" --db "$db" --json
 		[ "$size" = all ] || set -- --sizes "$size" "$@"
-		carry_out "$peakd" profile "$name" "$@" >"$file.part" && mv "$file.part" "$file" || missing=1
+		run_interruptible "$peakd" profile "$name" "$@" >"$file.part" && mv "$file.part" "$file" || missing=1
 	done
 done
 cat "$out/log.txt"

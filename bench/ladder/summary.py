@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""From the folder that bench/ladder/run.sh filled to what is published of a ladder: NAME.json and NAME.svg in bench/results/.
+"""Summarises the folder of bench/ladder/run.sh as the published form of a ladder: NAME.json and NAME.svg in bench/results/.
 
     summary.py [--into FOLDER] OUTFOLDER NAME
 
-Rows are run.json's, one per step and size. The last step of each size has `final: true`, and its figures are those of the fresh
-processes (profile-<i>-<size>.json), with what the tuning run itself had said kept beside them. A figure of a checkpoint that the
-sequence did not end with is refused. times.py tells where the time went, plot.py draws.
+Rows are those of run.json, one per step and size. The last step of each size has `final: true`. Its figures come from the fresh processes
+(profile-<i>-<size>.json), and those of the tuning run stay beside them. Profiles of a checkpoint other than the sequence's last are
+refused. times.py computes where the time went, plot.py draws.
 """
 import argparse
 import glob
@@ -23,7 +23,7 @@ FIGURES = ("median_ms", "library_ratio", "library_low", "library_high")
 
 
 class Bad(Exception):
-    """The folder cannot be summed up; says why and what to do."""
+    """The folder cannot be summarised; the text says why and what to do."""
 
 
 def load(path):
@@ -33,12 +33,12 @@ def load(path):
     except OSError as e:
         raise Bad(f"{path}: {e.strerror}: run bench/ladder/run.sh to its end first") from e
     except ValueError as e:
-        raise Bad(f"{path} is no JSON: {e}") from e
+        raise Bad(f"{path} is not JSON: {e}") from e
 
 
 def open_record(path):
     if not os.path.exists(path):
-        raise Bad(f"{path} is not there: run bench/ladder/run.sh first")
+        raise Bad(f"{path} does not exist: run bench/ladder/run.sh first")
     return sqlite3.connect(path)
 
 
@@ -52,7 +52,7 @@ def short(value):
 
 
 def read_profiles(folder, record):
-    """{size: [run, ...]} in the order of the fresh processes, and the one checkpoint that they are of."""
+    """{size: [run, ...]} in the order of the fresh processes, and their common checkpoint."""
     runs, checkpoints = {}, set()
     files = glob.glob(os.path.join(folder, "profile-*.json"))
     for path in sorted(files, key=lambda p: [int(x) if x.isdigit() else x for x in re.split(r"(\d+)", os.path.basename(p))]):
@@ -81,7 +81,7 @@ def one_run(name, entry):
 
 
 def interval(values):
-    """The extremes: whatever the distribution, they enclose the median of such runs unless all lie on one side of it."""
+    """The extremes. Whatever the distribution, they enclose the median of such runs unless all runs lie on one side of it."""
     return min(values), max(values)
 
 
@@ -109,7 +109,7 @@ def final_row(row, runs, baseline):
 
 
 def notes_on(size, rows, final, last_step, counts):
-    """What a reader of this size's final row has to know beside the figures."""
+    """What a reader of this size's final row must know besides the figures."""
     notes = []
     tuned = [row for row in rows if row["validated"] and row["median_ms"]]
     fastest = min(tuned, key=lambda row: row["median_ms"])
@@ -146,7 +146,7 @@ def what_is_what(count, has_library):
 
 
 def make_rows(run, runs, checkpoint):
-    """(rows, notes): run.json's, with the final ones exchanged."""
+    """(rows, notes): those of run.json, with the final rows replaced."""
     rows, notes, finals = [dict(row) for row in run["rows"]], [], []
     counts = [len(r) for r in runs.values()]
     for size, fresh in runs.items():
@@ -165,7 +165,7 @@ def make_rows(run, runs, checkpoint):
 
 
 def clean_command(text):
-    """As one would type it: without the paths of the run's own files."""
+    """The command as a person would type it, without the paths of the run's own files."""
     words = re.sub(r" --(db|json) \S+", "", text).split(" ")
     return " ".join([os.path.basename(words[0])] + words[1:])
 
@@ -203,7 +203,7 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--into", default=os.path.join(here, "..", "results"), help="where NAME.json and NAME.svg go (bench/results)")
-    parser.add_argument("--note", action="append", default=[], help="one more of the notes: what the folder itself does not tell")
+    parser.add_argument("--note", action="append", default=[], help="one more note, on what the folder does not show")
     parser.add_argument("folder")
     parser.add_argument("name")
     arguments = parser.parse_args()

@@ -1,14 +1,14 @@
-"""Where the time of a ladder went, from its database: seconds in which the machine was held, and seconds in which a device was leased.
+"""Computes from a ladder's database where its time went: seconds in which the machine was held, and seconds in which a device was leased.
 
-summary.py calls breakdown(). Both kinds of seconds are split alike: validation (the validate jobs, and what transformations and tunes
-spend on validating), transforms, tuning, profile, other (between the jobs). The machine is held all along; a job leases the device only while something
-runs or is timed on it, or references are computed for it.
+summary.py calls breakdown(). Both kinds of seconds are split alike: validation (validate jobs, and validation by transformations and
+tunes), transforms, tuning, profile, other (between the jobs). The machine is held all the time. A job leases the device only while
+something runs or is timed on it, or references are computed for it.
 """
 KINDS = {"validate": "validation_s", "transform": "transforms_s", "submit": "transforms_s", "edit": "transforms_s", "tune": "tuning_s",
          "profile": "profile_s"}
 PARTS = ("validation_s", "transforms_s", "tuning_s", "profile_s", "other_s")
 ENDS = ("done", "failed", "cancelled")
-PAUSE_MS = 120000  # from one job's end to the next one's start: longer than any start of a daemon and its device; the machine was away
+PAUSE_MS = 120000  # a longer gap between two jobs means that the machine was away; no start of a daemon and its device takes so long
 
 NOTES = (
     "Seconds on the wall in which the machine was held, by what for: validation_s is what validate jobs, transformations and tunes spent on "
@@ -32,8 +32,8 @@ def milliseconds(result, name):
 
 
 def stretches(events):
-    """When a job ran, as (start, end) in ms: more than once when it was cut off and resumed. What a dead daemon left open ended with its
-    last word; that it was interrupted is written by the next daemon, at a time that says nothing."""
+    """When a job ran, as (start, end) in ms: several times when it was interrupted and resumed. A stretch that a dead daemon left open
+    ends with its last event. The next daemon writes the interruption, at an unrelated time."""
     found, start, last = [], None, None
     for kind, at in events:
         if kind in ("running", "queued", "interrupted") and start is not None:
@@ -49,7 +49,7 @@ def stretches(events):
 
 
 class Steps:
-    """The steps in their order, and which one a job worked for."""
+    """The steps in order, and the step that a job belongs to."""
 
     def __init__(self, rows):
         self.names, self.ids = [], []
@@ -59,7 +59,7 @@ class Steps:
                 self.ids.append(row["checkpoint"])
 
     def of(self, kind, request, result):
-        """Its number; None for a job beside the ladder."""
+        """The step's number; None for a job outside the ladder."""
         about = int(request.get("checkpoint", 0))
         if KINDS.get(kind) != "transforms_s":
             return self.ids.index(about) if about in self.ids else None
@@ -84,7 +84,7 @@ def read_jobs(record, steps):
 
 
 def split(into, part, whole, validation):
-    """whole, of which validation goes to its own part."""
+    """Adds whole to its part, except for the share of validation, which goes to its own part."""
     validation = whole if part == "validation_s" else min(validation, whole)
     into["validation_s"] += validation
     into[part] += whole - validation
@@ -95,7 +95,7 @@ def empty():
 
 
 def add_gaps(jobs, sums):
-    """What lies between jobs belongs to the job that follows; returns what is too long for that."""
+    """A gap between jobs counts for the job that follows. Returns the sum of the gaps that are too long for that."""
     ran = sorted((start, end, job["step"]) for job in jobs for start, end in job["stretches"])
     away, before = 0, ran[0][0] if ran else 0
     for start, end, step in ran:

@@ -1,5 +1,5 @@
--- call: wrk's requests: one tools/call of revision 2026-07-28 that carries a text of $TEXT_BYTES bytes, always the same. Prints its
--- figures as one line of JSON on standard error. Used by bench/mcp/run.mjs.
+-- call: wrk's request, always the same: one tools/call of revision 2026-07-28 that carries a text of $TEXT_BYTES bytes. Prints the
+-- figures as one line of JSON on standard error. bench/mcp/run.py uses it.
 local bytes = tonumber(os.getenv("TEXT_BYTES") or "32")
 wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/json"

@@ -1,5 +1,5 @@
-/* floor: what any server on libmicrohttpd costs: the same answer to whatever is asked, without reading it. bench/mcp/run.py sets
- * the library beside it:
+/* floor: the least that a server on libmicrohttpd costs. It gives the same answer to every request, without reading it.
+ * bench/mcp/run.py compares the library with it:
  *     build/bench/mcp/floor PORT
  * It serves until its standard input ends. */
 #include <arpa/inet.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { POOL = 32 * 1024 }; /* as mcp/http.c has it */
+enum { POOL = 32 * 1024 }; /* as in mcp/http.c */
 
 static const char ANSWER[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":"
 			     "\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"}],\"resultType\":\"complete\",\"_meta\":{"

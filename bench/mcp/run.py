@@ -4,9 +4,10 @@
     run.py BUILD NPM_DIR OUT.json
 
 Both serve one tool, echo (bench/mcp/server.c, bench/mcp/sdk_server.mjs), in revision 2026-07-28 over keep-alive connections on
-loopback, and are asked by the same load generator with the same bytes: wrk for HTTP, bench/mcp/stdio_load.c for stdio. Rounds
-alternate between the servers, so that what else happens on the machine meets both; each figure is the median over the rounds, each
-ratio the median of the rounds' ratios. The server's CPU time per call says the same where other work disturbs the times. peakd itself is measured for memory, start and idle CPU.
+loopback. The same load generator sends both the same bytes: wrk for HTTP, bench/mcp/stdio_load.c for stdio. Rounds alternate between
+the servers, so that other load on the machine affects both. Each figure is the median over the rounds, each ratio the median of the
+rounds' ratios. The server's CPU time per call shows the same, even when other load disturbs the times. peakd itself is measured for
+memory, start and idle CPU.
 """
 import datetime
 import http.client
@@ -47,7 +48,7 @@ def free_port():
 
 
 def ask(port, text="hello"):
-    """One echo call; the answer's text, or None when nobody listens."""
+    """Makes one echo call. Returns the answer, or None when no server listens."""
     meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": "echo", "arguments": {"text": text}, "_meta": meta}}
@@ -77,7 +78,7 @@ def cpu_ns(pid):
 
 
 class Server:
-    """A server on a port of its own; start_ms is the time until its first answer."""
+    """A server on its own port; start_ms is the time until its first answer."""
 
     def __init__(self, command, port, env=None, check=True):
         self.port = port
@@ -104,7 +105,7 @@ def wrk(server, connections, text_bytes=32):
                            f"http://127.0.0.1:{server.port}/mcp"], env=env, capture_output=True, text=True, check=True)
     figures = json.loads(next(line for line in done.stderr.splitlines() if line.startswith("{")))
     if figures["not_2xx"]:
-        raise RuntimeError(f"{figures['not_2xx']} answers were no success")
+        raise RuntimeError(f"{figures['not_2xx']} answers were not a success")
     return figures | {"server_cpu_us_per_call": (cpu_ns(server.process.pid) - before) / 1e3 / figures["requests"]}
 
 
@@ -114,7 +115,7 @@ def median(rounds):
 
 
 def side_by_side(names, measure):
-    """measure(name) for each name in turn, ROUNDS times; medians, and the ratio of the first to each other's throughput."""
+    """Calls measure(name) for each name in turn, ROUNDS times. Returns medians, and the first one's throughput over each other's."""
     rounds = {name: [] for name in names}
     for _ in range(ROUNDS):
         for name in names:
@@ -134,7 +135,7 @@ def over_http():
     result = {}
     servers = {name: Server(command(str(port)), port) for name, command in commands.items() for port in [free_port()]}
     idle = {name: {"rss_kb": memory_kb(s.process.pid, "VmRSS")} for name, s in servers.items()}
-    for s in servers.values():  # a just-in-time compiler needs some thousand calls before it is fast
+    for s in servers.values():  # a just-in-time compiler is fast only after some thousand calls
         asked = 0
         for _ in range(10):
             asked += wrk(s, 16)["requests"]
@@ -182,7 +183,7 @@ def starts():
 
 
 def peakd_itself():
-    """The whole daemon: a new database each time."""
+    """Measures the whole daemon, with a new database each time."""
     times, figures = [], {}
     for i in range(ROUNDS):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,8 @@
-// sdk_server: the same tool as bench/mcp/server.c on the TypeScript SDK, in its per-request, stateless form; run by bench/mcp/run.mjs:
+// sdk_server: the same tool as bench/mcp/server.c on the TypeScript SDK, in its stateless form with a server per request.
+// bench/mcp/run.py runs it:
 //     node sdk_server.mjs NPM_DIR low|high PORT | --stdio
-// high: McpServer with a zod schema, as the SDK's documentation shows. low: the SDK's Server with bare handlers, which checks no arguments
-// and is the fastest way to use it. Both answer with plain JSON.
+// high is McpServer with a zod schema, as the SDK's documentation shows. low is the SDK's Server with bare handlers, which does not check
+// arguments and is the fastest way to use the SDK. Both answer with plain JSON.
 import { createRequire } from 'node:module';
 import { createServer } from 'node:http';
 import { pathToFileURL } from 'node:url';

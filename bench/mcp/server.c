@@ -1,6 +1,6 @@
-/* server: the smallest MCP server on mcp/ alone, with one tool that says what it is told. bench/mcp/run.sh measures it:
+/* server: the smallest MCP server on mcp/ alone. Its one tool returns its argument. bench/mcp/run.sh measures it:
  *     build/bench/mcp/server PORT | --stdio
- * With a port (0: any) it prints its URL and serves until its standard input ends. */
+ * With a port (0: any free one) it prints its URL and serves until its standard input ends. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

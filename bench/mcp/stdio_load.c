@@ -1,5 +1,5 @@
-/* stdio_load: the load generator for stdio: starts a server, keeps a number of echo calls on their way for some seconds,
- * and prints what came back as one line of JSON. bench/mcp/run.py runs it:
+/* stdio_load: the load generator for stdio. It starts a server, keeps a number of echo calls outstanding for some seconds,
+ * and prints the figures as one line of JSON. bench/mcp/run.py runs it:
  *     build/bench/mcp/stdio_load SECONDS WINDOW TEXT_BYTES COMMAND [ARGUMENT…] */
 #include <fcntl.h>
 #include <poll.h>
@@ -22,10 +22,10 @@ struct load {
 	pid_t pid;
 	int to, from;
 	struct buf out, in;
-	int64_t *sent;      /* when a request was put on its way, by its number modulo the window */
-	int64_t *latencies; /* of those answered */
+	int64_t *sent;      /* when each request was sent, by its number modulo the window */
+	int64_t *latencies; /* of the answered requests */
 	size_t window, next, count;
-	const char *head, *tail; /* of a message, around its number */
+	const char *head, *tail; /* of a message, before and after its number */
 	char chunk[CHUNK];
 };
 
@@ -69,7 +69,7 @@ static void put(struct load *l)
 	l->sent[l->next++ % l->window] = clock_now();
 }
 
-/* Waits until something can be read or written, and does it. False when the server has gone. */
+/* Waits until the pipes can be read or written, and does so. False when the server has ended. */
 static int turn(struct load *l)
 {
 	struct pollfd p[] = { { .fd = l->from, .events = POLLIN },
@@ -85,7 +85,7 @@ static int turn(struct load *l)
 	return n > 0 && (p[0].revents || p[1].revents);
 }
 
-/* The number behind a line's "id": at its beginning, where peakd writes it, or the last there is, the SDK's. */
+/* The number after a line's "id": peakd writes it at the beginning, the SDK at the end. */
 static const char *number_of(const char *line, size_t n)
 {
 	static const char first[] = "{\"jsonrpc\":\"2.0\",\"id\":", last[] = "\"id\":";
@@ -97,7 +97,7 @@ static const char *number_of(const char *line, size_t n)
 	return NULL;
 }
 
-/* Counts the answers that are complete. Each has its own number; a window's worth of them is on the way at most. */
+/* Counts the complete answers. Each has its own number; at most one window of them is outstanding. */
 static size_t take(struct load *l)
 {
 	size_t got = 0, from = 0;

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Is a verdict repeatable? Compares a kernel with itself, and with itself doing 3 % more work, N times each, as a person would: peakd
-# compare, a real worker, every comparison checked and recorded. Every result is appended to FILE at once (one JSON object a line), and a
-# later call goes on where the last one ended; the summary (FILE's name, -summary.json) counts the verdicts.
+# Tests whether verdicts are repeatable. It compares a kernel with itself, and with itself doing 3 % more work, N times each. It uses
+# `peakd compare` with a real worker, as a person would, so every comparison is checked and recorded. Each result is appended to FILE at
+# once, one JSON object a line, and a later call continues. The summary (FILE's name, -summary.json) counts the verdicts.
 #
 # usage: bench/measure/run.sh [-d DEVICE] [-n N] [-s SECONDS] [-o FILE] [-p PEAKD]     (cuda:0, 100, 220, measure.jsonl, build/peakd)
 set -eu
@@ -21,7 +21,7 @@ db=$work/measure.db
 touch "$out"
 
 now() { date +%s%3N; }
-# The value of a field in pretty-printed JSON, of whichever object has it first.
+# The value of a field in pretty-printed JSON, from the first object that has it.
 field() { sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}$/\1/p" "$2" | head -1; }
 done_of() { grep -c "\"pair\": \"$1\"" "$out" || true; }
 
