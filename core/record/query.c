@@ -187,14 +187,6 @@ void query_put_id(struct query *q, int64_t value)
 		query_put_int(q, value);
 }
 
-void query_put_count(struct query *q, int64_t value)
-{
-	if (value < 0)
-		put_null(q);
-	else
-		query_put_int(q, value);
-}
-
 void query_put_real(struct query *q, double value)
 {
 	if (isnan(value))
@@ -266,19 +258,6 @@ static bool is_null(const struct query *q)
 	return sqlite3_column_type(q->stmt, q->got) == SQLITE_NULL;
 }
 
-int64_t query_get_count(struct query *q)
-{
-	int64_t none = is_null(q) ? -1 : 0;
-	int64_t value = query_get_int(q);
-	return none ? none : value;
-}
-
-double query_get_real(struct query *q)
-{
-	bool none = is_null(q);
-	double value = sqlite3_column_double(q->stmt, q->got++);
-	return none ? (double)NAN : value;
-}
 
 char *query_get_text(struct query *q)
 {

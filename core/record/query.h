@@ -75,7 +75,6 @@ int query_check(struct db *db, struct err *e);
 void query_init(struct query *q, struct db *db, const char *name);
 void query_put_int(struct query *q, int64_t value);
 void query_put_id(struct query *q, int64_t value);    /* 0 becomes NULL */
-void query_put_count(struct query *q, int64_t value); /* negative becomes NULL */
 void query_put_real(struct query *q, double value);   /* NAN becomes NULL */
 /* Texts and bytes are borrowed until query_fini; NULL becomes NULL. */
 void query_put_text(struct query *q, const char *text);
@@ -85,8 +84,6 @@ void query_put_limit(struct query *q, int limit);
 /* The next row: 1; 0 when there is none; negative on failure. */
 int query_next(struct query *q, struct err *e);
 int64_t query_get_int(struct query *q);   /* NULL is 0 */
-int64_t query_get_count(struct query *q); /* NULL is -1 */
-double query_get_real(struct query *q);   /* NULL is NAN */
 char *query_get_text(struct query *q);    /* a copy; NULL is NULL */
 struct hash query_get_hash(struct query *q);
 void query_get_bytes(struct query *q, struct buf *out); /* appended */
