@@ -1,7 +1,7 @@
 #!/bin/sh
-# What `make demo` runs: demo.sh PEAKD. It makes a naive matrix product faster with the shipped sequence of transformations, in a fresh
-# database. Recordings answer for the model; every step is compiled, validated and tuned on this machine. The whole demo, from `make demo`
-# to the table, ends within four minutes: DEMO_BEGAN is the time at which make began, and a slow build leaves the searches less.
+# demo.sh PEAKD: `make demo` runs it. It makes a naive matrix product faster with the shipped sequence of transformations, in a fresh
+# database. Recordings answer instead of the model. This machine compiles, validates and tunes every step. The whole demo, from `make demo`
+# to the table, ends within four minutes. DEMO_BEGAN is the time when make began; after a slow build the searches get less time.
 set -eu
 peakd=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,7 +11,7 @@ seconds=$((220 - spent))
 [ "$seconds" -le 150 ] || seconds=150
 [ "$seconds" -ge 40 ] || seconds=40
 
-# The daemon of an earlier demo may still hold the database for some seconds: ask it to end, and wait for its lock.
+# The daemon of an earlier demo may hold the database for some seconds. Ask it to end, and wait for its lock.
 holder=$(sed -n 's/^\([0-9][0-9]*\) .*/\1/p' "$db.lock" 2>/dev/null || true)
 if [ -n "$holder" ] && grep -qzx serve "/proc/$holder/cmdline" 2>/dev/null; then
 	kill "$holder" || true

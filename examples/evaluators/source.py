@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An evaluator for peakd (docs/validators.md): how long the device code is, and how many threads it starts."""
+"""An evaluator for peakd (docs/validators.md): the length of the device code, and the number of threads that it starts."""
 import json
 import math
 import sys

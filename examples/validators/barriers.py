@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""A validator for peakd (docs/validators.md): shared memory that is written and read without a barrier between.
+"""A validator for peakd (docs/validators.md): finds shared memory that is written and read without a barrier in between.
 
-It reads the device code from top to bottom, every loop's body twice, and wants a barrier between a write to a groupshared or __shared__
-array and a read of it, and between a read and the next write. It knows no threads, so code in which each thread keeps to its own elements
-is refused too: a house rule, not a proof. Asynchronous copies and barriers in assembly are beyond it, and then it says so.
+It reads the device code from top to bottom, every loop's body twice. It demands a barrier between a write to a groupshared or __shared__
+array and a read of it, and between a read and the next write. It does not track threads, so it also refuses code in which each thread
+uses only its own elements: it checks a house rule and proves nothing. It cannot check asynchronous copies and barriers in assembly, and
+then says so.
 """
 import json
 import re
@@ -26,7 +27,7 @@ def shared_arrays(text):
 
 
 def past_indices(text, at):
-    """The place behind [..][..], and whether there was one."""
+    """The position after [..][..], and whether there was an index."""
     start = at
     while True:
         m = re.compile(r"\s*\[").match(text, at)
