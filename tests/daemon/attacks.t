@@ -1,6 +1,6 @@
 #!/bin/sh
-# Attacks on the real daemon: dribbled headers and bodies, streams that nobody reads, thousands of connections, too few descriptors.
-# While each runs, an honest client is answered soon, and the daemon's memory stays bounded.
+# Attacks on the real daemon: slow headers and bodies, unread streams, thousands of connections, and too few descriptors. Meanwhile
+# another client is answered soon, and the daemon's memory stays bounded.
 . "$(dirname "$0")/lib.sh"
 cat >"$T/attack.py" <<'PY'
 import json, resource, socket, sys, time, urllib.request
@@ -22,7 +22,7 @@ def dial():
 def rss():
     return next(int(l.split()[1]) for l in open(f"/proc/{pid}/status") if l.startswith("VmRSS"))
 
-def honest():
+def well_behaved():
     longest = 0
     for _ in range(5):
         begin = time.monotonic()
@@ -64,13 +64,13 @@ for kind in kinds:
         except OSError:  # refused cleanly
             pass
         if i % max(1, COUNT[kind] // 3) == COUNT[kind] // 4:
-            slow = max(slow, honest())
+            slow = max(slow, well_behaved())
     for s in open_[-100:]:
         try:
             s.send(b" ")
         except OSError:
             pass
-    slow = max(slow, honest())
+    slow = max(slow, well_behaved())
     statuses = {}
     if kind == "stream":
         for s in open_:
@@ -89,35 +89,35 @@ daemon=$!
 wait_for 60 grep -q serving "$T/log"
 port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/log")
 timeout 120 python3 "$T/attack.py" "$port" "$daemon" headers body stream silent >"$T/said" 2>"$T/err"
-is $? 0 "an honest client is answered during all attacks" "$(tail -3 "$T/err")"
+is $? 0 "a well-behaved client is answered during all attacks" "$(tail -3 "$T/err")"
 figure() # figure KIND WHAT
 {
 	sed -n "s/^$1 .*$2 \([0-9-]*\).*/\1/p" "$T/said"
 }
 for kind in headers body stream silent; do
 	soon "$(figure $kind longest_ms)" 2000
-	ok $? "$kind: within two seconds ($(figure $kind longest_ms) ms at most, $(figure $kind count) connections)"
+	ok $? "attack by $kind: a well-behaved client is answered within two seconds ($(figure $kind longest_ms) ms at most, $(figure $kind count) connections)"
 	[ "$(figure $kind grew_kb)" -lt 131072 ]
-	ok $? "$kind: within memory ($(figure $kind grew_kb) KB more)"
+	ok $? "attack by $kind: the daemon's memory stays bounded ($(figure $kind grew_kb) KB more)"
 done
-has "$(grep ^stream "$T/said")" '"429": 172' "128 streams of one client, then 429"
-is "$(curl -s --max-time 60 "http://127.0.0.1:$port/healthz")" "ok" "it is well afterwards"
+has "$(grep ^stream "$T/said")" '"429": 172' "one client gets 128 streams, then status 429"
+is "$(curl -s --max-time 60 "http://127.0.0.1:$port/healthz")" "ok" "/healthz answers after the attacks"
 kill "$daemon"
 wait "$daemon"
-is $? 0 "and ends well"
-is "$(grep -c ' error: ' "$T/log")" 0 "without a complaint"
+is $? 0 "the attacked daemon ends with status 0"
+is "$(grep -c ' error: ' "$T/log")" 0 "the attacked daemon logs no error"
 
-# With few descriptors, the longest idle connections make room.
+# With few descriptors, the connections that are idle the longest are closed for new ones.
 (ulimit -n 100 && exec "$peakd" serve --listen 127.0.0.1:0 --db "$T/few.db") 2>"$T/few" &
 daemon=$!
 wait_for 60 grep -q serving "$T/few"
 port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/few")
 sed -i 's/"silent": .*}/"silent": 300}/' "$T/attack.py"
 timeout 120 python3 "$T/attack.py" "$port" "$daemon" silent >"$T/said" 2>"$T/err"
-is $? 0 "with 100 descriptors and 300 connections an honest client is answered" "$(tail -3 "$T/err")"
+is $? 0 "with 100 descriptors and 300 connections a well-behaved client is answered" "$(tail -3 "$T/err")"
 soon "$(figure silent longest_ms)" 2000
-ok $? "in bounded time ($(figure silent longest_ms) ms at most)"
+ok $? "with 100 descriptors a well-behaved client is answered within two seconds ($(figure silent longest_ms) ms at most)"
 kill "$daemon"
 wait "$daemon"
-is $? 0 "and the daemon ends well" "$(tail -3 "$T/few")"
+is $? 0 "the daemon with 100 descriptors ends with status 0" "$(tail -3 "$T/few")"
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/sh
-# transforms/library/attention.cuh compiles behind hopper.cuh for Hopper, in every width that it offers, without spills, and refuses others.
-# (What a model makes of the transformations is in recordings; this holds what they import.)
+# transforms/library/attention.cuh compiles for Hopper behind hopper.cuh, in every width that it offers, without register spills,
+# and refuses other widths. (The recordings test what a model makes of the transformations that import it.)
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 library=$root/transforms/library
@@ -82,11 +82,11 @@ context '{64, 128}' >"$T/parts.peak.md"
 timeout 100 "$peakd" run "$T/parts.peak.md" --db "$db" --device cuda:sm_90a --samples 4 >"$T/out" 2>"$T/err"
 status=$?
 need_cuda_compiler 4 "$T/err"
-is $status 3 "every width compiles: exit status 3" "$(cat "$T/err")"
-has "$(cat "$T/out")" "4 configurations compile" "all four"
-has "$(cat "$T/out")" " 0 bytes spilled" "without spills"
+is $status 3 "every offered width compiles, with exit status 3" "$(cat "$T/err")"
+has "$(cat "$T/out")" "4 configurations compile" "all four configurations compile"
+has "$(cat "$T/out")" " 0 bytes spilled" "no configuration spills registers"
 
 context '{96}' >"$T/narrow.peak.md"
 timeout 100 "$peakd" run "$T/narrow.peak.md" --db "$db" --device cuda:sm_90a --samples 2 >"$T/out" 2>"$T/err"
-has "$(cat "$T/out" "$T/err")" "wgmma_registers: 64 or 128 columns" "another width is refused in words"
+has "$(cat "$T/out" "$T/err")" "wgmma_registers: 64 or 128 columns" "another width is refused with the widths that exist"
 done_testing

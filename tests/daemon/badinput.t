@@ -1,6 +1,6 @@
 #!/bin/sh
-# Bad input and bad surroundings, as a client of MCP, a shell and the log see them: one message each that says what to do next, an
-# error in all three places, and nothing lost that was committed. Command lines alone are in messages.t, kills in kill.t.
+# Bad input and bad surroundings: an MCP client, a shell and the log each get one error that says what to do next. Nothing that was
+# committed is lost. Wrong command lines are tested in messages.t, killed daemons in kill.t.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
@@ -13,7 +13,7 @@ models=
 for kind in limited down breaks truncates nonsense bytes flood adds dawdles; do
 	models="$models --model $kind=openai:http://127.0.0.1:$(cat "$T/port")/$kind/v1?model=m&retries=1"
 done
-# Port 9 (discard) is not served; a refusal there is immediate.
+# Nothing listens on port 9 (discard), so a connection is refused at once.
 serve() # serve DATABASE LOG
 {
 	# shellcheck disable=SC2086
@@ -33,27 +33,27 @@ call() # call TOOL ARGUMENTS: the result
 	jq -r '.result.content[0].text // .error.message' "$T/answer" 2>"$T/jq.err" || cat "$T/answer"
 }
 
-# Through MCP: isError, one block of text in UTF-8 that holds PART and is not overlong.
+# Through MCP: isError and one block of UTF-8 text, not too long, that holds PART.
 refuses() # refuses TOOL ARGUMENTS PART NAME
 {
 	text=$(call "$1" "$2")
 	is "$(jq -c '[.result.isError, (.result.content | length)]' "$T/answer") $([ ${#text} -lt 4200 ] && echo short)" \
 		'[true,1] short' "$4: isError"
-	has "$text" "$3" "$4: says what to do"
+	has "$text" "$3" "$4: the error says what to do"
 	iconv -f UTF-8 -t UTF-8 "$T/answer" >/dev/null 2>&1 || ok 1 "$4: UTF-8"
 }
-# The same through the CLI: exit status, one message on stderr alone.
+# Through the CLI: the exit status, and one message on stderr alone.
 refused() # refused STATUS PART ARGUMENTS…
 {
 	status=$1 part=$2
 	shift 2
 	timeout 120 "$peakd" "$@" --db "$db" >"$T/out" 2>"$T/err" </dev/null
-	is "$? $(wc -c <"$T/out")" "$status 0" "peakd $1: exit status $status, nothing on standard output"
-	has "$(cat "$T/err")" "$part" "peakd $1: says what to do"
+	is "$? $(wc -c <"$T/out")" "$status 0" "peakd $1: exits with status $status and prints nothing on standard output"
+	has "$(cat "$T/err")" "$part" "peakd $1: the error says: $part"
 }
 logged() # logged PART NAME
 {
-	has "$(grep -v ' info: ' "$T/log")" "$1" "$2: in the log"
+	has "$(grep -v ' info: ' "$T/log")" "$1" "$2: the error is in the log"
 }
 quote()
 {
@@ -66,7 +66,7 @@ create() # create NAME <TEXT
 
 # --- arguments and contexts -----------------------------------------------------------------------------------------------
 small_context >"$T/s.peak.md"
-has "$(create good <"$T/s.peak.md")" "checkpoint 1" "a good context"
+has "$(create good <"$T/s.peak.md")" "checkpoint 1" "a good context is created"
 refuses context_create '{"sourcex":"x"}' 'did you mean "source"?' "unknown field"
 refuses context_create '{"source":3}' 'expected string' "wrong type"
 refuses tune '{"at":"god"}' 'did you mean good' "a workflow that does not exist"
@@ -92,7 +92,7 @@ refused 1 "not UTF-8" tune "$(printf 'a\377')"
 
 # --- devices, transformations, models -------------------------------------------------------------------------------------
 refuses tune '{"at":"good","device":"hlsl:77"}' "no device 'hlsl:77'" "unknown device"
-refuses tune '{"at":"good","device":"hpi:0"}' "no device 'hpi:0'" "a device of no backend"
+refuses tune '{"at":"good","device":"hpi:0"}' "no device 'hpi:0'" "a device of an unknown backend"
 refused 1 "no device 'hlsl:77'" tune good --device hlsl:77
 logged "no device 'hlsl:77'" "unknown device"
 case $(call devices '{}') in
@@ -102,9 +102,9 @@ case $(call devices '{}') in
 	;;
 esac
 refuses transform '{"at":"good","transformation":"refacto"}' "nearest names: refactor" "a transformation that does not exist"
-refuses transform '{"at":"good","transformation":"thread-tiling"}' "apply refactor first" "a prerequisite that is missing"
-refuses transform_begin '{"at":"good","transformation":"thread-tiling"}' "apply refactor first" "the same for an agent"
-refuses transform '{"at":"good","transformation":"refactor"}' "peakd serve --model NAME=SPEC" "no model at all"
+refuses transform '{"at":"good","transformation":"thread-tiling"}' "apply refactor first" "a missing prerequisite"
+refuses transform_begin '{"at":"good","transformation":"thread-tiling"}' "apply refactor first" "transform_begin without a prerequisite"
+refuses transform '{"at":"good","transformation":"refactor"}' "peakd serve --model NAME=SPEC" "a transform without any model"
 refused 1 "nearest names: refactor" transform good refacto
 logged "nearest names: refactor" "a transformation that does not exist"
 try() # try MODEL PART
@@ -118,32 +118,32 @@ try limited "429: Rate limit reached; the provider limits the rate: try again la
 try down "500: <html>boom ??</html>; look at the provider's status page"
 try breaks "broke off in mid-answer"
 try truncates "cut at its length limit"
-has "$text" "pending=" "… and how to go on with what there is"
+has "$text" "pending=" "a model that was cut off: the error names the pending transformation to continue"
 try nonsense "holds no fenced block"
 try bytes "check that the base URL"
 try flood "look at the provider's status page"
-is "$(jq -r '.result.structuredContent.state' "$T/answer")" failed "… and the structured answer is there as well"
+is "$(jq -r '.result.structuredContent.state' "$T/answer")" failed "a model whose answer is a flood: the structured answer says failed"
 refused 1 "is the server running" transform good "Add the element to itself" --model gone
 
 # --- kernels that do not fit their host code ------------------------------------------------------------------------------
 sed 's/launch("scale"/launch("scole"/' "$T/s.peak.md" | create misnamed >/dev/null
-refuses validate '{"at":"misnamed"}' "no function scole, which host code launches: name one of its functions" "a kernel name that does not exist"
-refuses tune '{"at":"misnamed"}' "no function scole" "the same, tuned"
+refuses validate '{"at":"misnamed"}' "no function scole, which host code launches: launch one of its functions" "a kernel name that does not exist"
+refuses tune '{"at":"misnamed"}' "no function scole" "tuning a kernel name that does not exist"
 refused 1 "no function scole" validate misnamed
 logged "no function scole" "a kernel name that does not exist"
-is "$(call workflow '{"action":"show","at":"misnamed","what":"validations"}' | grep -c ',failed,')" 4 "its findings are kept as evidence"
+is "$(call workflow '{"action":"show","at":"misnamed","what":"validations"}' | grep -c ',failed,')" 4 "a missing kernel name is kept as failed validations"
 sed 's/{A, C, n}/{A, n}/' "$T/s.peak.md" | create fewer >/dev/null
 refuses validate '{"at":"fewer"}' "that host code passes to its launch" "arguments that do not fit the kernel"
 sed 's/{A, C, n}/{A, C, q}/' "$T/s.peak.md" | create unknown >/dev/null
 refuses validate '{"at":"unknown"}' "argument q has no value" "an argument that does not exist"
 sed 's/^launch/invalid("never \\xff so")\nlaunch/' "$T/s.peak.md" | create pruned >/dev/null
-refuses validate '{"at":"pruned"}' "invalid: never ? so" "host code that refuses everything, in bytes that are no UTF-8"
-refuses tune '{"at":"pruned"}' "2 pruned" "the same, tuned"
-has "$text" "never ? so" "… says why as well"
+refuses validate '{"at":"pruned"}' "invalid: never ? so" "a reason of host code that is not UTF-8"
+refuses tune '{"at":"pruned"}' "2 pruned" "tuning pruned values"
+has "$text" "never ? so" "tune on pruned values quotes their reason with the bytes outside UTF-8 replaced"
 call job '{"action":"list"}' >/dev/null
-is "$(jq -r '.result.structuredContent.jobs | length > 10' "$T/answer")" true "all jobs can be listed"
+is "$(jq -r '.result.structuredContent.jobs | length > 10' "$T/answer")" true "job list can list all jobs"
 
-# --- a workflow that is moved while a model thinks ------------------------------------------------------------------------
+# --- a workflow's head moves while a model thinks -------------------------------------------------------------------------
 create moved <"$T/s.peak.md" >/dev/null
 call transform '{"at":"moved","transformation":"Add the element to itself","model":"adds","samples":1,"wait_s":45}' >/dev/null
 second=$(jq -r .result.structuredContent.result.checkpoint "$T/answer")
@@ -153,21 +153,21 @@ wait_for 60 sh -c "timeout 120 '$peakd' jobs --db '$db' | grep -q 'transform run
 call workflow '{"action":"restore","name":"moved","at":"moved@{root}"}' >/dev/null
 : >"$T/think-no-more"
 wait $client
-is $? 1 "a workflow that was moved meanwhile: exit status 1"
-has "$(cat "$T/err")" "branch a new workflow from the checkpoint" "… says what to do"
+is $? 1 "a transform whose workflow moved meanwhile exits with status 1"
+has "$(cat "$T/err")" "branch a new workflow from the checkpoint" "a transform whose workflow moved says how to branch"
 made=$(sed -n 's/.*checkpoint \([0-9]*\) was not made.*/\1/p' "$T/err")
 [ "$made" -gt "$second" ]
-ok $? "… about the checkpoint that was made ($made after $second)"
-has "$(call workflow "{\"action\":\"show\",\"at\":\"$made\",\"what\":\"device\"}")" "A[id.x] * 2.0" "… which is kept"
+ok $? "a transform whose workflow moved names the checkpoint that it made ($made after $second)"
+has "$(call workflow "{\"action\":\"show\",\"at\":\"$made\",\"what\":\"device\"}")" "A[id.x] * 2.0" "the checkpoint made for a moved workflow is kept"
 call workflow "{\"action\":\"branch\",\"name\":\"branched\",\"at\":\"$made\"}" >/dev/null
-is "$(call workflow '{"action":"log","at":"branched"}' | grep -c accepted)" 2 "… with its validation, and can be branched from"
+is "$(call workflow '{"action":"log","at":"branched"}' | grep -c accepted)" 2 "the checkpoint made for a moved workflow is validated and can be branched from"
 
 # --- nothing was lost, and the daemon still works -------------------------------------------------------------------------
-has "$(call workflow '{"action":"log","at":"good"}')" "1 " "the first checkpoint is there"
-is "$(grep -c ' error: ' "$T/log")" 0 "none of this is an error of the daemon"
+has "$(call workflow '{"action":"log","at":"good"}')" "1 " "the first checkpoint is still there"
+is "$(grep -c ' error: ' "$T/log")" 0 "bad input is not logged as an error of the daemon"
 "$peakd" serve --listen none --db "$db" >"$T/second" 2>&1
-is $? 1 "a second daemon for the database: exit status 1"
-has "$(cat "$T/second")" "use that one" "… and says what to do"
+is $? 1 "a second daemon for the same database exits with status 1"
+has "$(cat "$T/second")" "use that one" "a second daemon for the same database is told to use the first"
 
 # --- surroundings ---------------------------------------------------------------------------------------------------------
 # A file that cannot grow stands for a full disk: every write beyond the limit fails.
@@ -192,11 +192,11 @@ while [ $created -lt 60 ]; do
 	created=$((created + 1))
 done
 [ $created -gt 0 ] && [ $created -lt 60 ]
-ok $? "a full disk is met ($created contexts fitted)" "$(cut -c 1-400 "$T/answer")"
-has "$(jq -r '.result.content[0].text' "$T/answer")" "everything committed before is kept" "a full disk: says so"
-has "$(jq -r '.result.content[0].text' "$T/answer")" "space" "a full disk: names what to do"
-is "$(call workflow '{"action":"list"}' | grep -c '^w[0-9]*:')" "$created" "what was committed before is there"
-# Jobs need less room than contexts: they are tried until one can no longer be written down.
+ok $? "writing to a full disk fails ($created contexts fitted)" "$(cut -c 1-400 "$T/answer")"
+has "$(jq -r '.result.content[0].text' "$T/answer")" "everything committed before is kept" "a full disk: the error says that committed work is kept"
+has "$(jq -r '.result.content[0].text' "$T/answer")" "space" "a full disk: the error asks for space"
+is "$(call workflow '{"action":"list"}' | grep -c '^w[0-9]*:')" "$created" "a full disk: contexts committed before are still there"
+# Jobs need less space than contexts: this repeats until a job can no longer be recorded.
 tries=0
 while [ $tries -lt 200 ]; do
 	started=$(now_ms)
@@ -206,22 +206,22 @@ while [ $tries -lt 200 ]; do
 	esac
 	tries=$((tries + 1))
 done
-has "$text" "space" "a job on a full disk says so (after $tries)"
+has "$text" "space" "a full disk: a job's error asks for space (after $tries)"
 soon $(($(now_ms) - started)) 15000
-ok $? "… at once"
+ok $? "a full disk: a job fails at once"
 pid=$(holder "$T/full.db")
 kill "$pid"
 wait_for 60 gone "$pid"
-is "$(timeout 120 "$peakd" workflow list --db "$T/full.db" | grep -c '^w[0-9]*:')" "$created" "also for the next daemon, with space again"
+is "$(timeout 120 "$peakd" workflow list --db "$T/full.db" | grep -c '^w[0-9]*:')" "$created" "after a full disk the next daemon has every committed context"
 
 sqlite3 "$T/new.db" "PRAGMA user_version=9999; PRAGMA application_id=1346715979; CREATE TABLE t(x);"
 sum=$(cksum <"$T/new.db")
 "$peakd" serve --listen none --db "$T/new.db" >"$T/new.log" 2>&1
-is $? 1 "a database of a newer version: exit status 1"
-has "$(cat "$T/new.log")" "newer peakd" "… says what to do"
-is "$(cksum <"$T/new.db")" "$sum" "… and does not touch it"
+is $? 1 "a daemon refuses a database of a newer version with status 1"
+has "$(cat "$T/new.log")" "newer peakd" "the refusal names the newer peakd"
+is "$(cksum <"$T/new.db")" "$sum" "the refused database is not changed"
 printf '%s\n' "$HELLO" | timeout 120 "$peakd" stdio --db "$T/new.db" >"$T/out" 2>"$T/err"
-has "$(cat "$T/out" "$T/err")" "newer peakd" "peakd stdio says it as well"
+has "$(cat "$T/out" "$T/err")" "newer peakd" "peakd stdio says that the database is of a newer peakd"
 if [ "$(id -u)" -ne 0 ]; then
 	mkdir "$T/closed"
 	chmod 500 "$T/closed"

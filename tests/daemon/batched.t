@@ -1,5 +1,6 @@
 #!/bin/sh
-# transforms/library/hopper-batched.cuh compiles for Hopper in front of hopper.cuh, where batched-slices puts it, and behind it.
+# transforms/library/hopper-batched.cuh compiles for Hopper both in front of hopper.cuh, where batched-slices puts it, and behind
+# it.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 library=$root/transforms/library
@@ -50,7 +51,7 @@ for order in "hopper-batched.cuh hopper.cuh" "hopper.cuh hopper-batched.cuh"; do
 	timeout 100 "$peakd" run "$T/copy.peak.md" --db "$db" --device cuda:sm_90a --samples 2 >"$T/out" 2>"$T/err"
 	status=$?
 	need_cuda_compiler 4 "$T/err"
-	is $status 3 "$order: exit status 3" "$(cat "$T/err")"
-	has "$(cat "$T/out")" "2 configurations compile" "both heights"
+	is $status 3 "$order: the library compiles, with exit status 3" "$(cat "$T/err")"
+	has "$(cat "$T/out")" "2 configurations compile" "$order: both tile heights compile"
 done
 done_testing

@@ -5,27 +5,27 @@ need_hlsl 5 "$T/a.db"
 small_context >"$T/scale.peak.md"
 hold_device "$T/a.db"
 
-# Another folder for temporary files, nothing of which others may read, and no lock file anywhere.
+# Another folder for temporary files, which others may not read, and no lock file anywhere.
 mkdir -m 700 "$T/private"
 (umask 077; TMPDIR=$T/private timeout 200 "$peakd" run "$T/scale.peak.md" --db "$T/b.db" --budget 2 --samples 1 >"$T/out" 2>&1) &
 client=$!
-waits() # the job's events say so
+waits() # succeeds when the job's events say that it waits
 {
 	sqlite3 "$T/b.db" "SELECT 1 FROM job_event WHERE message LIKE '%waiting for hlsl:0: process $holding uses it%'" 2>/dev/null | grep -q 1
 }
 wait_for 60 waits
-is $? 0 "a daemon with a TMPDIR and a umask of its own waits for the device, and says for whom" "$(cat "$T/out")"
-is "$(find "$T/private" "$T/tmp" -name '*peakd-device*' | wc -l)" 0 "the lock is no file that a folder could hide"
+is $? 0 "a daemon with another TMPDIR and umask waits for the device and names its holder" "$(cat "$T/out")"
+is "$(find "$T/private" "$T/tmp" -name '*peakd-device*' | wc -l)" 0 "the device lock is not a file in a temporary folder"
 let_go
 wait "$client"
-is $? 0 "once the device is given back it goes on" "$(cat "$T/out")"
+is $? 0 "the waiting job continues once the device is free" "$(cat "$T/out")"
 
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	mkdir -m 700 "$T/other"
 	cp "$T/scale.peak.md" "$T/other"
 	chown -R 65534:65534 "$T/other"
 	chmod 711 "$T"
-	other() # as nobody, who shares nothing with root
+	other() # runs as the user nobody, who shares nothing with root
 	{
 		(cd "$T/other" && XDG_RUNTIME_DIR="$T/other" XDG_DATA_HOME="$T/other" XDG_CACHE_HOME="$T/other" HOME="$T/other" TMPDIR="$T/other" \
 			setpriv --reuid=65534 --regid=65534 --clear-groups timeout 200 "$@")
@@ -36,10 +36,10 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 		client=$!
 		theirs() { test -s "$T/other/o.db" && sqlite3 -readonly "$T/other/o.db" "SELECT 1 FROM job_event WHERE message LIKE '%waiting for hlsl:0: process $holding uses it%'" 2>/dev/null | grep -q 1; }
 		wait_for 60 theirs
-		is $? 0 "another user's daemon waits, too" "$(cat "$T/other.out")"
+		is $? 0 "another user's daemon waits for the device" "$(cat "$T/other.out")"
 		let_go
 		wait "$client"
-		is $? 0 "and gets the device afterwards" "$(cat "$T/other.out")"
+		is $? 0 "another user's daemon gets the device once it is free" "$(cat "$T/other.out")"
 		other "$peakd" stop --db "$T/other/o.db" >/dev/null 2>&1
 	else
 		skip 2 "another user cannot read the source tree"

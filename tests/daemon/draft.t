@@ -1,11 +1,12 @@
 #!/bin/sh
-# peakd draft: by form alone, and with a model (a small one that stands here) that answers what the file leaves open: its answers, a second
-# turn, one that never comes to it, recordings and their replay, and what came out compiled for an architecture.
+# peakd draft: from the source alone, and with a model that answers what the file leaves open. The model is a small stand-in. Tested
+# are its answers, a second turn, a model that never succeeds, recordings and their replay, and compiling the draft for an
+# architecture.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 file=$root/examples/draft/layer-norm.cu
 
-lines() # what the file leaves open
+lines() # the lines that answer what the file leaves open
 {
 	cat <<'LINES'
 tokens: int = {128, 2048}
@@ -18,7 +19,7 @@ BX: {128, 256}
 local layer_norm_grid = {tokens}
 LINES
 }
-answer() # of the model: lines on stdin
+answer() # makes the model's answer of the lines on stdin
 {
 	printf 'The file says it in comments.\n```declare\n'
 	cat
@@ -26,20 +27,20 @@ answer() # of the model: lines on stdin
 }
 
 timeout 120 "$peakd" draft "$file" --db "$db" >"$T/out" 2>"$T/err"
-is "$? $(wc -c <"$T/out")" "1 0" "a file that hides its sizes: exit status 1 and no context"
-has "$(cat "$T/err")" "question: x: contexts do not know its type 'float4'" "but questions"
-has "$(cat "$T/err")" "question: the size of a block of layer_norm is not a constant" "also about the block, whose name has another value elsewhere"
+is "$? $(wc -c <"$T/out")" "1 0" "a file that hides its sizes gives no context and exit status 1"
+has "$(cat "$T/err")" "question: x: contexts do not know its type 'float4'" "draft asks about a type that contexts do not know"
+has "$(cat "$T/err")" "question: the size of a block of layer_norm is not a constant" "draft asks about a block size although its name has a value elsewhere"
 (lines | sed 's/.*/--declare\n&/'; printf '%s\n' --db "$db") >"$T/words"
 tr '\n' '\0' <"$T/words" | timeout 120 xargs -0 "$peakd" draft "$file" >"$T/typed" 2>"$T/err"
-ok $? "somebody answers them: exit status 0" "$(cat "$T/err")"
-has "$(cat "$T/err")" "note: compared with the file's launches at tokens=128" "the launch is compared with the file's"
+ok $? "with all questions answered by --declare draft succeeds" "$(cat "$T/err")"
+has "$(cat "$T/err")" "note: compared with the file's launches at tokens=128" "draft compares its launch with the file's"
 mkdir "$T/here"
 (cd "$T/here" && tr '\n' '\0' <"$T/words" | timeout 120 xargs -0 "$peakd" draft "$file" --out - >"$T/out" 2>"$T/err")
 cmp -s "$T/typed" "$T/out"
-is "$? $(ls "$T/here")" "0 " "--out - is standard output"
+is "$? $(ls "$T/here")" "0 " "--out - writes to standard output and creates no file"
 timeout 120 "$peakd" draft "$file" --db "$db" --model default >"$T/out" 2>"$T/err"
-is $? 1 "no model is configured"
-has "$(cat "$T/err")" "no model 'default'; configured: none" "which is said"
+is $? 1 "draft --model fails when no model is configured"
+has "$(cat "$T/err")" "no model 'default'; configured: none" "draft says that no model is configured"
 
 lines | answer >"$T/answer"
 lines | sed '/^beta/d; s/f32\[hidden\]/f32[hiden]/' | answer >"$T/answer.1"
@@ -49,20 +50,20 @@ trap 'kill $model; finish' EXIT
 wait_for 60 test -s "$T/port"
 export PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/port")/v1?model=fake&retries=0" PEAKD_RECORD="$T/data/peakd/recordings/norm"
 timeout 120 "$peakd" draft "$file" --db "$T/b.db" --model default --out "$T/norm.peak.md" 2>"$T/err"
-ok $? "a model answers, at the second turn: exit status 0" "$(cat "$T/err")"
+ok $? "draft succeeds when the model's second answer is right" "$(cat "$T/err")"
 cmp -s "$T/typed" "$T/norm.peak.md"
-ok $? "the context is what it would have been had they been typed" "$(diff "$T/typed" "$T/norm.peak.md")"
-has "$(cat "$T/err")" "note: said by the model fake, not by the file: hidden: int = 4096" "whose lines they are is said"
-has "$(cat "$T/err")" "no difference; could not be compared: the grid of layer_norm" "as is what was compared"
+ok $? "the model's answers give the same context as typed answers" "$(diff "$T/typed" "$T/norm.peak.md")"
+has "$(cat "$T/err")" "note: said by the model fake, not by the file: hidden: int = 4096" "draft notes which lines the model said"
+has "$(cat "$T/err")" "no difference; could not be compared: the grid of layer_norm" "draft notes which part of the launch could not be compared"
 asked=$(sqlite3 "$T/b.db" "SELECT count(*) FROM exchange")
 timeout 120 "$peakd" draft "$file" --db "$T/b.db" --model default --out "$T/norm.peak.md" 2>"$T/err"
-is "$? $(sqlite3 "$T/b.db" "SELECT count(*) FROM exchange")" "1 $asked" "a file that is there is refused before the model is asked"
-has "$(cat "$T/err")" "--force" "and the message says how to"
+is "$? $(sqlite3 "$T/b.db" "SELECT count(*) FROM exchange")" "1 $asked" "an existing output file is refused before the model is asked"
+has "$(cat "$T/err")" "--force" "the refusal of an existing file names --force"
 is "$(sqlite3 "$T/b.db" "SELECT group_concat(transformation || ' ' || attempt || ' ' || outcome, ', ') FROM exchange")" "draft 1 not taken, draft 2 ok" \
-	"both exchanges are on record"
-is "$(ls "$PEAKD_RECORD" | sed 's/-[0-9a-f]*\.md//' | tr '\n' ' ')" "draft-1-1-1 draft-1-1-2 " "and recorded as files"
+	"both exchanges with the model are recorded in the database"
+is "$(ls "$PEAKD_RECORD" | sed 's/-[0-9a-f]*\.md//' | tr '\n' ' ')" "draft-1-1-1 draft-1-1-2 " "both exchanges with the model are recorded as files"
 
-# Ctrl-C while the model has not answered yet: the job is cancelled and named.
+# Ctrl-C before the model has answered cancels the job and names it.
 cp "$T/answer" "$T/slow"
 echo 0 >"$T/slow.only"
 python3 "$root/tests/daemon/model.py" "$T/slow" >"$T/slow.port" &
@@ -72,27 +73,27 @@ wait_for 60 test -s "$T/slow.port"
 unset PEAKD_RECORD
 export PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/slow.port")/v1?model=fake&retries=0"
 python3 -c 'import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL) # which a shell ignores for what runs beside it
+signal.signal(signal.SIGINT, signal.SIG_DFL) # a shell ignores it for background processes
 os.execvp(sys.argv[1], sys.argv[1:])' "$peakd" draft "$file" --db "$T/e.db" --model default >"$T/out" 2>"$T/err" &
 client=$!
 wait_for 60 sh -c "timeout 60 '$peakd' jobs --db '$T/e.db' | grep -q 'draft running'"
 kill -INT $client
 wait $client
-is $? 130 "Ctrl-C while a model is waited for: exit status 130"
+is $? 130 "Ctrl-C while draft waits for the model gives exit status 130"
 job=$(sqlite3 "$T/e.db" "SELECT id FROM job")
-has "$(cat "$T/err")" "job $job is cancelled" "and the job is named"
+has "$(cat "$T/err")" "job $job is cancelled" "the interrupted draft names its cancelled job"
 kill $slow
 
 kill $model
 unset PEAKD_MODEL
 timeout 120 "$peakd" draft "$file" --db "$T/c.db" --model replay:norm >"$T/replayed" 2>"$T/err"
-ok $? "the recordings replay without the model" "$(cat "$T/err")"
+ok $? "a recorded draft is replayed without the model" "$(cat "$T/err")"
 cmp -s "$T/replayed" "$T/norm.peak.md"
-ok $? "to the same context"
+ok $? "the replay gives the same context"
 echo >>"$T/changed.cu" && cat "$file" >>"$T/changed.cu"
 timeout 120 "$peakd" draft "$T/changed.cu" --db "$T/c.db" --model replay:norm >"$T/out" 2>"$T/err"
-is $? 1 "not for another file"
-has "$(cat "$T/err")" "it was edited since" "which is said"
+is $? 1 "the replay refuses a file that differs from the recorded one"
+has "$(cat "$T/err")" "it was edited since" "the replay says that the file was edited since"
 
 echo 'n is large.' >"$T/answer"
 rm "$T/answer.1"
@@ -101,24 +102,24 @@ model=$!
 wait_for 60 test -s "$T/port2"
 export PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/port2")/v1?model=fake&retries=0"
 timeout 120 "$peakd" draft "$file" --db "$T/d.db" --model default >"$T/out" 2>"$T/err"
-is "$? $(wc -c <"$T/out")" "1 0" "a model that does not come to it: exit status 1 and no context"
-has "$(cat "$T/err")" "question: hidden: which values?" "the questions stay"
-has "$(cat "$T/err")" "question: the answer holds 0 fenced blocks" "and what was wrong with the last answer is said"
-is "$(sqlite3 "$T/d.db" "SELECT count(*) FROM exchange")" 3 "after three turns"
+is "$? $(wc -c <"$T/out")" "1 0" "a model without a usable answer gives no context and exit status 1"
+has "$(cat "$T/err")" "question: hidden: which values?" "draft repeats the questions that the model did not answer"
+has "$(cat "$T/err")" "question: the answer holds 0 fenced blocks" "draft says what was wrong with the model's last answer"
+is "$(sqlite3 "$T/d.db" "SELECT count(*) FROM exchange")" 3 "draft asks the model three times at most"
 
-# Compiled for an architecture: the file as it is, and one that the compiler refuses.
+# Compiling the draft for an architecture: the file as it is, and one that the compiler refuses.
 timeout 120 "$peakd" draft "$root/examples/draft/tiled-transpose.cu" --db "$T/d.db" --declare 'width: int = 1920' --declare 'height: int = 1080' \
 	--declare 'batch: int = 16' --declare 'in_: f32[batch, height, width] = random' --declare 'out: out f32[batch, width, height]' \
 	--declare 'local transpose_grid = {cdiv(width, 32), cdiv(height, 32), batch}' --device cuda:sm_80 >"$T/out" 2>"$T/err"
 status=$?
 need_cuda_compiler 5 "$T/err"
-ok $status "it compiles for an architecture" "$(cat "$T/err")"
-has "$(cat "$T/err")" "note: cuda:sm_80: 1 configurations compile" "which is said"
+ok $status "a draft is compiled for an architecture" "$(cat "$T/err")"
+has "$(cat "$T/err")" "note: cuda:sm_80: 1 configurations compile" "draft notes how many configurations compile"
 sed 's/int row = /int row = nothing + /' "$root/examples/draft/tiled-transpose.cu" >"$T/broken.cu"
 timeout 120 "$peakd" draft "$T/broken.cu" --db "$T/d.db" --declare 'width: int = 1920' --declare 'height: int = 1080' \
 	--declare 'batch: int = 16' --declare 'in_: f32[batch, height, width] = random' --declare 'out: out f32[batch, width, height]' \
 	--declare 'local transpose_grid = {cdiv(width, 32), cdiv(height, 32), batch}' --device cuda:sm_80 >"$T/out" 2>"$T/err"
-is "$? $(wc -c <"$T/out")" "1 0" "one that does not compile is no context"
-has "$(cat "$T/err")" 'question: cuda:sm_80: ' "the compiler is named"
-has "$(cat "$T/err")" 'identifier "nothing" is undefined' "with its words"
+is "$? $(wc -c <"$T/out")" "1 0" "a draft that does not compile gives no context and exit status 1"
+has "$(cat "$T/err")" 'question: cuda:sm_80: ' "draft names the architecture that does not compile"
+has "$(cat "$T/err")" 'identifier "nothing" is undefined' "draft quotes the compiler's error"
 done_testing

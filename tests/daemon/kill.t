@@ -1,6 +1,6 @@
 #!/bin/sh
-# A daemon that is killed in the middle of a job loses nothing that was committed: the job is found interrupted and can be resumed,
-# and no worker outlives its daemon.
+# A daemon that is killed during a job loses nothing that was committed. The job is found interrupted and can be resumed, and no
+# worker outlives the daemon.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
@@ -15,25 +15,25 @@ daemon=$(holder "$db")
 timeout 120 "$peakd" tune scale --db "$db" >"$T/tune.out" 2>"$T/tune.err" &
 client=$!
 wait_for 60 sh -c "timeout 120 '$peakd' jobs --db '$db' | grep -q 'tune running'"
-is $? 0 "a tune job runs"
-# Its device worker is there before the daemon is killed.
+is $? 0 "a tune job starts"
+# Wait for its device worker before killing the daemon.
 wait_for 60 pgrep -P "$daemon"
 workers=$(pgrep -P "$daemon")
 kill -KILL "$daemon"
 wait $client
-is $? 1 "the client that waited fails"
-has "$(cat "$T/tune.err")" "committed results are kept" "and says what to do"
+is $? 1 "a waiting client fails when its daemon is killed"
+has "$(cat "$T/tune.err")" "committed results are kept" "the client says that committed results are kept"
 left=
 for worker in $workers; do
 	wait_for 60 gone "$worker" || left="$left $worker"
 done
-is "$left" "" "no worker outlives the daemon"
+is "$left" "" "no worker outlives a killed daemon"
 
-# A new daemon, started by the next command.
+# The next command starts a new daemon.
 jobs=$(timeout 120 "$peakd" jobs --db "$db")
-has "$jobs" "tune interrupted" "the job is found interrupted"
+has "$jobs" "tune interrupted" "the next daemon finds the job interrupted"
 timeout 120 "$peakd" workflow show scale --db "$db" >"$T/after"
-is "$(cat "$T/after")" "$(cat "$T/before")" "the checkpoint is what it was"
+is "$(cat "$T/after")" "$(cat "$T/before")" "the checkpoint is unchanged"
 now=$(timeout 120 "$peakd" workflow show scale measurements --db "$db" | grep -c .)
 [ "$now" -ge "$measured" ]
 ok $? "no measurement was lost ($measured before, $now after)"
@@ -41,5 +41,5 @@ job=$(printf '%s\n' "$jobs" | sed -n 's/^\(j[a-z0-9]*\) tune interrupted.*/\1/p'
 timeout 120 "$peakd" jobs resume "$job" --db "$db" >/dev/null 2>&1
 timeout 100 "$peakd" jobs wait "$job" --db "$db" >"$T/resumed" 2>&1
 timeout 120 "$peakd" jobs get "$job" --db "$db" --json >"$T/job.json"
-has "$(jq -c '{state, error}' "$T/job.json")" '"state":"done"' "the job can be resumed and ends well"
+has "$(jq -c '{state, error}' "$T/job.json")" '"state":"done"' "the interrupted job can be resumed to its end"
 done_testing

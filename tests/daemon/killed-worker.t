@@ -1,14 +1,14 @@
 #!/bin/sh
-# A worker that somebody else kills (an administrator, the kernel for lack of memory) says nothing about the kernel that it ran: a fresh worker
-# judges again, the cause is told, and nothing is refuted.
+# A worker that is killed from outside (by an administrator, or for lack of memory) is no evidence about the kernel that it ran. A
+# fresh worker validates again, the cause is reported, and nothing is refuted.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 need_hlsl 7 "$db"
 cp "$root/tests/adversary/09-drifts-slow.good.peak.md" "$T/slow.peak.md"
 "$peakd" workflow create "$T/slow.peak.md" slow --db "$db" >"$T/create" 2>&1
-is $? 0 "a workflow of a slow kernel" "$(cat "$T/create")"
+is $? 0 "a workflow of a slow kernel is created" "$(cat "$T/create")"
 
-# Kills whichever child of the daemon has worked for half a second since it was first seen: compiling ends sooner.
+# Kills each child of the daemon that has worked for half a second; compilers end sooner.
 cat >"$T/kill.py" <<'PY'
 import os, signal, sys, time
 daemon, wanted, path = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
@@ -44,11 +44,11 @@ validate() # validate KILLS: its answer goes to $T/out
 }
 validate 1
 is "$status:$(cat "$T/killed")" 0:1 "a kernel whose worker is killed once is validated" "$(cat "$T/out")"
-has "$(sqlite3 "$db" "SELECT details FROM validation WHERE verdict = 'passed'")" "killed from outside by signal 9" "its evidence tells the cause"
-is "$(sqlite3 "$db" "SELECT count(*) FROM validation WHERE verdict = 'failed'")" 0 "no evidence against it is recorded"
+has "$(sqlite3 "$db" "SELECT details FROM validation WHERE verdict = 'passed'")" "killed from outside by signal 9" "the evidence names the cause of the worker's end"
+is "$(sqlite3 "$db" "SELECT count(*) FROM validation WHERE verdict = 'failed'")" 0 "a worker killed once leaves no evidence against the kernel"
 
 validate 100
-is "$(sqlite3 "$db" "SELECT count(*) FROM validation WHERE verdict = 'failed'")" 0 "where every worker is killed there is no evidence against it either" "$(cat "$T/out")"
-has "$(cat "$T/out")" "killed from outside" "the answer tells why it was not judged"
-is "$(sqlite3 "$db" "SELECT count(*) FROM checkpoint WHERE status = 'refuted'")" 0 "and the checkpoint is not refuted"
+is "$(sqlite3 "$db" "SELECT count(*) FROM validation WHERE verdict = 'failed'")" 0 "workers that are always killed leave no evidence against the kernel" "$(cat "$T/out")"
+has "$(cat "$T/out")" "killed from outside" "the answer says why the kernel was not validated"
+is "$(sqlite3 "$db" "SELECT count(*) FROM checkpoint WHERE status = 'refuted'")" 0 "killed workers do not refute the checkpoint"
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Subscriptions on the real daemon: subscriptions/listen with tasks and resources (2026-07-28), resources/subscribe (2025-11-25), while
-# jobs run. What happened before somebody listened is told at once.
+# Subscriptions on the real daemon while jobs run: subscriptions/listen for tasks and resources (2026-07-28), and
+# resources/subscribe (2025-11-25). Events from before a subscription are reported at once.
 . "$(dirname "$0")/lib.sh"
 cat >"$T/listen.py" <<'PY'
 import json, sys, http.client, threading, time
@@ -51,7 +51,7 @@ told = [m["params"]["uri"] for m in seen + events(stream, lambda m: m.get("param
         if m["method"] == "notifications/resources/updated"]
 print("resources", uri in told, log in told, measured in told, "peak://docs/context-format" in told)
 
-# The same for a session of an earlier revision.
+# The same through a session of an earlier protocol revision.
 hello = post("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}, {}, modern=False)
 session = {"Mcp-Session-Id": hello.getheader("Mcp-Session-Id"), "MCP-Protocol-Version": "2025-11-25"}
 hello.read()
@@ -68,22 +68,22 @@ port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/log")
 if timeout 120 "$peakd" devices --db "$T/a.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
 	small_context >"$T/scale.peak.md"
 	timeout 180 python3 "$T/listen.py" "$port" "$T/scale.peak.md" >"$T/said" 2>"$T/err"
-	is $? 0 "everything that was waited for came" "$(tail -3 "$T/err")"
+	is $? 0 "every expected notification arrives" "$(tail -3 "$T/err")"
 	said() # said WHAT
 	{
 		sed -n "s/^$1 //p" "$T/said"
 	}
-	is "$(said ack)" "true notifications/subscriptions/acknowledged" "a task that exists is acknowledged, another is not"
-	is "$(said task)" "True done" "its end is told, with the answer in it"
-	is "$(said tagged)" "True" "every message names its subscription"
-	is "$(said late)" "completed" "who listens after the end is told it too"
-	is "$(said resources)" "True True True False" "resources of jobs and checkpoints are updated, what does not change is not"
-	is "$(said legacy)" "True" "a legacy session that subscribes is told"
+	is "$(said ack)" "true notifications/subscriptions/acknowledged" "an existing task is acknowledged, a missing one is not"
+	is "$(said task)" "True done" "the end of a task is reported with the answer in it"
+	is "$(said tagged)" "True" "every notification names its subscription"
+	is "$(said late)" "completed" "a subscription after the end of a task still reports the end"
+	is "$(said resources)" "True True True False" "updates of jobs and checkpoints are reported, unchanged resources are not"
+	is "$(said legacy)" "True" "a session of an earlier revision gets its updates"
 else
 	skip 7 "no device runs HLSL here"
 fi
 kill "$daemon"
 wait "$daemon"
-is $? 0 "the daemon ends well"
-is "$(grep -c ' error: ' "$T/log")" 0 "and did not complain"
+is $? 0 "the daemon with subscriptions ends with status 0"
+is "$(grep -c ' error: ' "$T/log")" 0 "the daemon with subscriptions logs no error"
 done_testing

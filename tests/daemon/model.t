@@ -1,6 +1,6 @@
 #!/bin/sh
-# peakd run with a model (a small one that stands here): the sequence named as the file, a user's own transformation, a step that is
-# validated and tuned, a step that comes out wrong, and Ctrl-C.
+# peakd run with a model (a small stand-in): the sequence named after the file, a user's own transformation, a step that is
+# validated and tuned, a step with wrong results, and Ctrl-C.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
@@ -18,7 +18,7 @@ expect: valid
 ### device
 Add the element to itself in place of the product with 2.
 TRANSFORMATION
-answer() # of the model: the device code with this expression
+answer() # makes the model's answer: device code with this expression
 {
 	printf '```hlsl\n[numthreads(BX, 1, 1)]\nvoid scale(uint3 id : SV_DispatchThreadID)\n{\n\tif (id.x < uint(n))\n\t\tC[id.x] = %s;\n}\n```\n' "$1"
 }
@@ -31,32 +31,32 @@ export PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/port")/v1?model=fake&retri
 
 small_context >"$T/scale.peak.md"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --json "$T/rows.json" >"$T/out" 2>"$T/err"
-ok $? "the sequence named as the file is carried out: exit status 0" "$(cat "$T/err")"
+ok $? "run applies the sequence that is named after the file" "$(cat "$T/err")"
 has "$(tail -n 1 "$T/out")" "× over baseline, 2 checkpoints, all validated" "the closing line counts both checkpoints"
-is "$(jq -c '[.rows[] | [.step, .validated, .checkpoint]]' "$T/rows.json")" '[["baseline",true,1],["add-up",true,2]]' "a row for each"
-has "$(timeout 120 "$peakd" workflow show scale device --db "$db")" 'A[id.x] + A[id.x]' "the head is what the model wrote"
-has "$(timeout 120 "$peakd" workflow diff scale --db "$db")" '+		C[id.x] = A[id.x] + A[id.x];' "and diff shows it"
-has "$(timeout 120 "$peakd" compare scale --db "$db")" "n=4096" "and compare compares with the parent"
+is "$(jq -c '[.rows[] | [.step, .validated, .checkpoint]]' "$T/rows.json")" '[["baseline",true,1],["add-up",true,2]]' "the JSON has a validated row for each step"
+has "$(timeout 120 "$peakd" workflow show scale device --db "$db")" 'A[id.x] + A[id.x]' "the workflow's head holds the model's code"
+has "$(timeout 120 "$peakd" workflow diff scale --db "$db")" '+		C[id.x] = A[id.x] + A[id.x];' "workflow diff shows the model's change"
+has "$(timeout 120 "$peakd" compare scale --db "$db")" "n=4096" "compare sets the head against its parent"
 
 answer 'A[id.x] + 1.0' >"$T/answer"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --name wrong >"$T/out" 2>"$T/err"
-is $? 1 "a model whose code computes something else: exit status 1"
-has "$(tail -n 1 "$T/out")" "1 of 2 steps NOT validated" "the closing line says so"
-has "$(cat "$T/err")" "add-up" "the message names the step"
-is "$(timeout 120 "$peakd" workflow log wrong --db "$db" | grep -c accepted)" 1 "the workflow's head is still the baseline"
+is $? 1 "run exits with status 1 when the model's code computes something else"
+has "$(tail -n 1 "$T/out")" "1 of 2 steps NOT validated" "the closing line counts the step that is not validated"
+has "$(cat "$T/err")" "add-up" "the error names the failed step"
+is "$(timeout 120 "$peakd" workflow log wrong --db "$db" | grep -c accepted)" 1 "after a failed step the workflow's head is still the baseline"
 
-# Ctrl-C while a job runs, which waits for its model for ever: the job is cancelled, once, and the command ends with 130.
+# Ctrl-C during a job that waits for its model forever: the job is cancelled once, and the command ends with status 130.
 echo 0 >"$T/answer.only"
 python3 -c 'import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL) # which a shell ignores for what runs beside it
+signal.signal(signal.SIGINT, signal.SIG_DFL) # a shell ignores it for background processes
 os.execvp(sys.argv[1], sys.argv[1:])' "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --name long >"$T/out" 2>"$T/err" &
 client=$!
 wait_for 60 sh -c "timeout 60 '$peakd' jobs --db '$db' | head -1 | grep -q 'transform running'"
-is $? 0 "a model is waited for"
+is $? 0 "run waits for the model's answer"
 kill -INT $client
 wait $client
-is $? 130 "Ctrl-C: exit status 130"
-has "$(cat "$T/err")" "interrupted" "says that it was interrupted"
+is $? 130 "Ctrl-C during a run gives exit status 130"
+has "$(cat "$T/err")" "interrupted" "a run ended by Ctrl-C says that it was interrupted"
 job=$(timeout 120 "$peakd" jobs --db "$db" --json | jq -r '.jobs[0].job')
 timeout 120 "$peakd" jobs wait "$job" --db "$db" >/dev/null 2>&1
 is "$(timeout 120 "$peakd" jobs get "$job" --db "$db" --json 2>/dev/null | jq -r .state; timeout 120 "$peakd" jobs --db "$db" | head -1 | cut -d' ' -f3)" \

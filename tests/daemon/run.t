@@ -1,49 +1,50 @@
 #!/bin/sh
-# peakd run: plain lines without a terminal, a table and a closing line, JSON, exit statuses, and what it leaves in the database.
+# peakd run: plain lines without a terminal, the table and the closing line, JSON, exit statuses, and the rows that a run leaves in
+# the database.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 small_context >"$T/scale.peak.md"
 
 need_hlsl 17 "$db"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --json "$T/rows.json" >"$T/out" 2>"$T/err"
-is $? 0 "a context whose every step validates: exit status 0"
-is "$(tail -n 1 "$T/out")" "peakd: scale: 1.0× over baseline, 1 checkpoint, all validated" "the closing line"
-has "$(cat "$T/out")" "n=4096 on " "a table for the size"
-is "$(cat "$T/err")" "" "nothing on stderr"
-is "$(grep -c "$(printf '\033')" "$T/out")" 0 "no escape sequences where there is no terminal"
-is "$(jq -c '[.rows[] | [.context, .n, .step, .validated]]' "$T/rows.json")" '[["scale",4096,"baseline",true]]' "rows of JSON"
+is $? 0 "a run whose every step validates exits with status 0"
+is "$(tail -n 1 "$T/out")" "peakd: scale: 1.0× over baseline, 1 checkpoint, all validated" "the closing line gives speed-up, checkpoints and validation"
+has "$(cat "$T/out")" "n=4096 on " "run prints a table for the size"
+is "$(cat "$T/err")" "" "a successful run writes nothing to stderr"
+is "$(grep -c "$(printf '\033')" "$T/out")" 0 "run writes no escape sequences without a terminal"
+is "$(jq -c '[.rows[] | [.context, .n, .step, .validated]]' "$T/rows.json")" '[["scale",4096,"baseline",true]]' "the JSON has a row for the baseline"
 is "$(jq -c '[.rows[0].median_ms > 0, (.device | length) > 0, (.driver | length) > 0, (.date | length), .ran]' "$T/rows.json")" \
 	'[true,true,true,20,true]' "with time, device, driver and date"
-has "$(jq -r .command "$T/rows.json")" "run $T/scale.peak.md" "and the command"
+has "$(jq -r .command "$T/rows.json")" "run $T/scale.peak.md" "the JSON names the command line"
 
-# "-" is standard output, which then holds the figures and nothing else.
+# --json - writes the JSON to standard output, and nothing else goes there.
 mkdir "$T/here"
 (cd "$T/here" && timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --name piped --json - >"$T/out" 2>"$T/err")
-is $? 0 "--json -: exit status 0"
-is "$(jq -c '[.rows[] | [.step, .validated]]' "$T/out")" '[["baseline",true]]' "standard output is JSON"
-has "$(cat "$T/err")" "peakd: scale: 1.0× over baseline" "the words are on stderr"
-is "$(ls "$T/here")" "" "no file is made"
+is $? 0 "run --json - exits with status 0"
+is "$(jq -c '[.rows[] | [.step, .validated]]' "$T/out")" '[["baseline",true]]' "run --json - writes JSON to standard output"
+has "$(cat "$T/err")" "peakd: scale: 1.0× over baseline" "run --json - writes its words to stderr"
+is "$(ls "$T/here")" "" "run --json - creates no file"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --name full --json - >/dev/full 2>"$T/err"
-is $? 1 "standard output that takes nothing: exit status 1"
-has "$(cat "$T/err")" "--json: standard output cannot be written" "… and says so"
+is $? 1 "run --json - exits with status 1 when standard output is full"
+has "$(cat "$T/err")" "--json: standard output cannot be written" "run --json - says that standard output cannot be written"
 timeout 120 "$peakd" workflow list --db "$db" --json >/dev/full 2>"$T/err"
-is "$? $(grep -c "standard output cannot be written" "$T/err")" "1 1" "so it is with every verb's --json"
+is "$? $(grep -c "standard output cannot be written" "$T/err")" "1 1" "workflow list --json exits with status 1 when standard output is full"
 
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --transform "no model has done this" --model replay:matmul-fp32-hlsl \
 	>"$T/out" 2>"$T/err"
-is $? 1 "a transformation that fails: exit status 1"
-has "$(cat "$T/err")" "holds no answer" "with the reason"
-has "$(cat "$T/out")" "scale-2" "a second run is a workflow of its own"
-has "$(tail -n 1 "$T/out")" "1 of 2 steps NOT validated" "and the closing line does not hide it"
-has "$(timeout 120 "$peakd" workflow log scale --db "$db")" "accepted" "the workflow is in the database"
+is $? 1 "a run with a failing transformation exits with status 1"
+has "$(cat "$T/err")" "holds no answer" "the failed run gives the reason"
+has "$(cat "$T/out")" "scale-2" "a second run of the same file makes another workflow"
+has "$(tail -n 1 "$T/out")" "1 of 2 steps NOT validated" "the closing line counts the failed step"
+has "$(timeout 120 "$peakd" workflow log scale --db "$db")" "accepted" "the failed run's workflow is in the database"
 
-# Every device of a backend is no architecture: it runs.
+# hlsl:all names every device of the backend, not an architecture.
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --name all --device hlsl:all >"$T/out" 2>"$T/err"
-is "$?" 0 "--device hlsl:all: exit status 0"
-has "$(tail -n 1 "$T/out")" "all validated" "it ran"
+is "$?" 0 "run --device hlsl:all exits with status 0"
+has "$(tail -n 1 "$T/out")" "all validated" "run --device hlsl:all validates the steps"
 
-# What is wrong with the command line is said before anything is made or measured.
-rows() # of everything that a run could leave
+# Mistakes on the command line are reported before anything is made or measured.
+rows() # counts the rows of every table that a run writes
 {
 	sqlite3 "$db" "SELECT (SELECT count(*) FROM workflow), (SELECT count(*) FROM workflow_move), (SELECT count(*) FROM checkpoint),
 		(SELECT count(*) FROM job), (SELECT count(*) FROM pending), (SELECT count(*) FROM blob)"
@@ -54,8 +55,8 @@ early() # early PART OPTIONS…
 	part=$1
 	shift
 	timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --name early "$@" >"$T/out" 2>"$T/err"
-	is "$? $(wc -l <"$T/out")" "1 0" "run $*: exit status 1, nothing begun"
-	has "$(cat "$T/err")" "$part" "… and says: $part"
+	is "$? $(wc -l <"$T/out")" "1 0" "run $*: exits with status 1 before anything starts"
+	has "$(cat "$T/err")" "$part" "run $*: the error says: $part"
 }
 early 'no transformation "refactr"' --transform refactr --model replay:matmul-fp32-hlsl
 early 'no transformation "model:replay:matmul-fp32-hlsl"' --transform model:replay:matmul-fp32-hlsl --model replay:matmul-fp32-hlsl
@@ -77,32 +78,32 @@ early "thread-tiling builds on refactor" --transform thread-tiling --model repla
 early "tensor-core is for cuda, hip, and the context's backend is hlsl" --sequence matmul-fp16-cuda --model replay:matmul-fp32-hlsl
 early "needs a name" --name ""
 early '"a b" cannot be a name' --name "a b"
-is "$(timeout 120 "$peakd" workflow list --db "$db" | grep -c early)" 0 "no workflow was made"
-is "$(rows)" "$before" "nor any other row"
+is "$(timeout 120 "$peakd" workflow list --db "$db" | grep -c early)" 0 "a refused run makes no workflow"
+is "$(rows)" "$before" "a refused run adds no row to the database"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$T/c.db" --device cuda:sm_90a --json "$T/kept.json" >"$T/out" 2>"$T/err"
-is "$(ls "$T/kept.json" 2>/dev/null)" "" "nor a file"
+is "$(ls "$T/kept.json" 2>/dev/null)" "" "a refused run writes no JSON file"
 
 timeout 120 "$peakd" workflow export scale --db "$db" --out "$T/files" >"$T/out"
-is $? 0 "its winner can be exported"
-is "$(cat "$T/files/scale.peak.md" | grep -c '^kernel: scale')" 1 "with the context file"
+is $? 0 "workflow export writes the winner of a run"
+is "$(cat "$T/files/scale.peak.md" | grep -c '^kernel: scale')" 1 "the export holds the context file"
 timeout 120 "$peakd" workflow export scale --db "$db" --out "$T/files" 2>"$T/err"
-is $? 1 "files that are there are not written over"
-has "$(cat "$T/err")" "--force" "and the message says how to"
+is $? 1 "workflow export does not overwrite files"
+has "$(cat "$T/err")" "--force" "the refusal to overwrite names --force"
 
 mkdir "$T/half"
 last=$(ls "$T/files" | tail -n 1)
 touch "$T/half/$last"
 timeout 120 "$peakd" workflow export scale --db "$db" --out "$T/half" >"$T/out" 2>"$T/err"
-is "$? $(ls "$T/half")" "1 $last" "nor is half an export written beside them"
+is "$? $(ls "$T/half")" "1 $last" "a refused export writes none of its files"
 (cd "$T/here" && timeout 120 "$peakd" workflow export scale --db "$db" --out - >"$T/out" 2>"$T/err")
-is "$? $(ls "$T/here")" "2 " "several files do not go to standard output"
-has "$(cat "$T/err")" "--out takes a folder" "… and says so"
+is "$? $(ls "$T/here")" "2 " "an export of several files to standard output is refused"
+has "$(cat "$T/err")" "--out takes a folder" "the refused export says that --out takes a folder"
 
-# On a terminal the progress is one line that is redrawn.
+# On a terminal progress is one line that is redrawn.
 if command -v script >/dev/null; then
 	timeout 120 script -qec "$peakd run $T/scale.peak.md --db $db --samples 2 --name tty" /dev/null >"$T/tty" 2>&1 </dev/null
-	has "$(tr '\r' '\n' <"$T/tty" | tail -n 2)" "all validated" "the same on a terminal"
-	is "$(grep -c "$(printf '\033\\[K')" "$T/tty" | sed 's/[1-9][0-9]*/some/')" some "with a line that is redrawn"
+	has "$(tr '\r' '\n' <"$T/tty" | tail -n 2)" "all validated" "on a terminal a run ends with the closing line"
+	is "$(grep -c "$(printf '\033\\[K')" "$T/tty" | sed 's/[1-9][0-9]*/some/')" some "on a terminal the progress line is redrawn"
 else
 	skip 2 "no script(1) to make a terminal with"
 fi

@@ -1,20 +1,20 @@
 #!/bin/sh
-# The workers' sandbox as a user sees it: silent when whole, loud when switched off; workers inherit no secret, and a compiler in its sandbox
-# does not keep the devices from being listed.
+# The workers' sandbox as a user sees it: silent when complete, reported when switched off. Workers inherit no secrets, and a
+# sandboxed compiler does not hide the devices.
 . "$(dirname "$0")/lib.sh"
 unset PEAKD_SANDBOX
 export TEST_API_KEY=secret-one HIDDEN=secret-two PEAKD_MODEL='openai:http://127.0.0.1:9/v1?model=m&key_env=HIDDEN' KEPT=kept
 
 out=$(PEAKD_SANDBOX=off timeout 120 "$peakd" devices --db "$T/off.db")
 is $? 0 "devices are listed without a sandbox"
-has "$out" "sandbox: OFF by PEAKD_SANDBOX=off" "which is said"
+has "$out" "sandbox: OFF by PEAKD_SANDBOX=off" "devices says that the sandbox is off"
 case $out in *"not available: sandbox"*) false ;; *) true ;; esac
-ok $? "as a line of its own"
+ok $? "devices says it on a line of its own"
 
 out=$(timeout 120 "$peakd" devices --db "$T/a.db")
-is $? 0 "devices are listed"
+is $? 0 "devices are listed with the sandbox"
 case $out in *OFF*) false ;; *) true ;; esac
-ok $? "nothing is off" "$out"
+ok $? "devices does not report the sandbox when it is complete" "$out"
 
 daemon=$(holder "$T/a.db")
 wait_for 60 pgrep -P "$daemon"
@@ -22,9 +22,9 @@ worker=$(pgrep -P "$daemon" | head -n 1)
 tr '\0' '\n' <"/proc/$worker/environ" >"$T/environ"
 has "$(cat "$T/environ")" KEPT=kept "a worker inherits the environment"
 grep -c secret- "$T/environ" >"$T/secrets"
-is "$(cat "$T/secrets")" 0 "without secrets"
-has "$(tr '\0' '\n' <"/proc/$daemon/environ")" secret-two "which the daemon has"
-is "$(awk '/^Max core file size/ { print $5 $6 }' "/proc/$worker/limits")" 00 "and leaves no core file"
+is "$(cat "$T/secrets")" 0 "a worker inherits no secrets"
+has "$(tr '\0' '\n' <"/proc/$daemon/environ")" secret-two "the daemon itself has the secrets"
+is "$(awk '/^Max core file size/ { print $5 $6 }' "/proc/$worker/limits")" 00 "a worker leaves no core file"
 
 need_hlsl 3 "$T/a.db"
 small_context >"$T/scale.peak.md"
@@ -37,7 +37,7 @@ for worker in $(pgrep -P "$daemon"); do
 	grep -q '^Seccomp:	2' "/proc/$worker/status" && grep -q '^NoNewPrivs:	1' "/proc/$worker/status" && sandboxed=$((sandboxed + 1))
 done
 [ $sandboxed -ge 2 ]
-ok $? "compilers and device workers are closed" "closed: $sandboxed"
+ok $? "compilers and device workers are sandboxed" "closed: $sandboxed"
 devices=$(timeout 120 "$peakd" devices --db "$T/b.db" --refresh 2>&1)
 has "$devices" "hlsl:0" "devices are found again after compiling"
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/sh
-# validate under a sanitizer, with a stand-in that takes compute-sanitizer's options, starts the worker, and writes a log in its form when
-# that has ended. The device is whatever runs HLSL here; the real tool needs CUDA.
+# validate under a sanitizer. A stand-in takes compute-sanitizer's options, starts the worker, and then writes a log in the same
+# format. The device is any that runs HLSL; the real tool needs CUDA.
 . "$(dirname "$0")/lib.sh"
 cat >"$T/compute-sanitizer" <<'FAKE'
 #!/bin/sh
@@ -31,11 +31,11 @@ make_context "$db"
 need_hlsl 1 "$db"
 printf '%s\n' "$clean" >"$T/compute-sanitizer.log"
 timeout 120 "$peakd" validate s --device hlsl:0 --sanitizer memcheck --db "$db" >"$T/said" 2>&1
-is $? 0 "a clean log passes" "$(cat "$T/said")"
-has "$(cat "$T/said")" "memcheck: nothing found in 2 configurations" "and says on how much"
-has "$(cat "$T/compute-sanitizer.args")" "--tool memcheck --log-file" "the tool was asked for"
-is "$(sqlite3 "$db" "SELECT DISTINCT validator || ' ' || verdict FROM validation")" "memcheck passed" "it is evidence under the tool's name"
-is "$(sqlite3 "$db" "SELECT status FROM checkpoint")" draft "that proves no output right"
+is $? 0 "a clean sanitizer log passes" "$(cat "$T/said")"
+has "$(cat "$T/said")" "memcheck: nothing found in 2 configurations" "validate says how many configurations the sanitizer checked"
+has "$(cat "$T/compute-sanitizer.args")" "--tool memcheck --log-file" "the worker runs under the requested sanitizer tool"
+is "$(sqlite3 "$db" "SELECT DISTINCT validator || ' ' || verdict FROM validation")" "memcheck passed" "the verdict is recorded under the tool's name"
+is "$(sqlite3 "$db" "SELECT status FROM checkpoint")" draft "a clean sanitizer log does not accept the checkpoint"
 cat >"$T/compute-sanitizer.log" <<'LOG'
 ========= COMPUTE-SANITIZER
 ========= Error: Race reported between Write access at scale(float *)+0x250 in device:5
@@ -44,22 +44,22 @@ cat >"$T/compute-sanitizer.log" <<'LOG'
 ========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
 LOG
 timeout 120 "$peakd" validate s --device hlsl:0 --sanitizer racecheck --db "$db" >"$T/said" 2>&1
-is $? 1 "findings are a failure"
-has "$(cat "$T/said")" "racecheck: 1 finding in 2 of 2 configurations" "the same place is one finding"
-has "$(cat "$T/said")" "reported 1016 times" "counted"
-has "$(cat "$T/said")" "5 | C[id.x] = 2.0 * A[id.x];" "with the line of the source"
-is "$(sqlite3 "$db" "SELECT status FROM checkpoint")" failed "and the checkpoint is refuted"
+is $? 1 "a sanitizer's finding fails the validation"
+has "$(cat "$T/said")" "racecheck: 1 finding in 2 of 2 configurations" "findings at one place are reported as one"
+has "$(cat "$T/said")" "reported 1016 times" "a finding tells how often it was reported"
+has "$(cat "$T/said")" "5 | C[id.x] = 2.0 * A[id.x];" "a finding shows its source line"
+is "$(sqlite3 "$db" "SELECT status FROM checkpoint")" failed "a sanitizer's finding fails the checkpoint"
 echo "========= Internal Sanitizer Error: The Sanitizer encountered an error when initializing" >"$T/compute-sanitizer.log"
 timeout 120 "$peakd" validate s --device hlsl:0 --sanitizer initcheck --db "$db" >"$T/said" 2>&1
-is $? 1 "a tool that cannot run is no pass"
-has "$(cat "$T/said")" "initcheck: skipped: Internal Sanitizer Error" "but skipped, with its words"
-is "$(find "$T" -name 'peakd-sanitizer-*' | head -1)" "" "no log is left behind"
+is $? 1 "a sanitizer that cannot run does not pass"
+has "$(cat "$T/said")" "initcheck: skipped: Internal Sanitizer Error" "a sanitizer that cannot run is skipped with its message"
+is "$(find "$T" -name 'peakd-sanitizer-*' | head -1)" "" "sanitizer logs are deleted"
 timeout 120 "$peakd" validate s --device hlsl:0 --sanitizer valgrind --db "$db" >"$T/said" 2>&1
-has "$(cat "$T/said")" "memcheck" "another name is answered with those that there are"
+has "$(cat "$T/said")" "memcheck" "an unknown sanitizer tool is answered with the known ones"
 
 unset PEAKD_SANITIZER
 make_context "$T/b.db"
 timeout 120 "$peakd" validate s --device hlsl:0 --sanitizer memcheck --db "$T/b.db" >"$T/said" 2>&1
-is $? 1 "without the stand-in"
-has "$(cat "$T/said")" "skipped: compute-sanitizer is for CUDA" "HLSL is skipped with the reason"
+is $? 1 "validate --sanitizer fails for HLSL without the stand-in"
+has "$(cat "$T/said")" "skipped: compute-sanitizer is for CUDA" "a sanitizer is skipped for HLSL with the reason"
 done_testing

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The adversarial suite through the verb: every specimen for HLSL is told apart, CUDA's compile, and a suite that is wrong says so. The whole takes
-# a minute and more of two processors: the cheats are here, the honest ones in selftest-honest.t, which is this file under another name.
+# The adversarial suite through peakd selftest: every HLSL specimen gets its right verdict, CUDA specimens compile, and a wrong
+# suite is reported. The suite takes more than a minute of two processors, so the cheats are here and the honest specimens in
+# selftest-honest.t, which is this file under another name.
 . "$(dirname "$0")/lib.sh"
 half=.bad kind=refused
 [ "$(basename "$0" .t)" = selftest ] || half=.good kind=passed
@@ -9,22 +10,22 @@ half=.bad kind=refused
 status=$?
 sed -n 's/^WRONG/# WRONG/p' "$T/out"
 if grep -q '^hlsl:' "$T/out"; then
-	is "$status" 0 "every verdict is the one that the suite names"
+	is "$status" 0 "every verdict is the one that the suite expects"
 	[ "$(grep -c "^$kind" "$T/out")" -ge 30 ]
-	ok $? "at least thirty are $kind"
-	is "$(grep -c -e '^refused' -e '^passed' "$T/out")" "$(grep -c "^$kind" "$T/out")" "and none is anything else"
+	ok $? "at least thirty specimens are $kind"
+	is "$(grep -c -e '^refused' -e '^passed' "$T/out")" "$(grep -c "^$kind" "$T/out")" "every specimen is $kind"
 else
 	skip 3 "no HLSL device"
 fi
 tail -1 "$T/out" | grep -q '^[0-9]* refused, [0-9]* honest passed, [0-9]* skipped$'
-ok $? "it ends in the counts" "$(tail -1 "$T/out")"
+ok $? "selftest ends with its counts" "$(tail -1 "$T/out")"
 if [ $half = .good ]; then
-	is "$(ls "$root"/tests/adversary/*.peak.md | grep -c -v -e '\.bad\.' -e '\.good\.' -e '\.root\.')" 0 "the two halves are the whole suite"
+	is "$(ls "$root"/tests/adversary/*.peak.md | grep -c -v -e '\.bad\.' -e '\.good\.' -e '\.root\.')" 0 "the cheats and the honest specimens are the whole suite"
 	done_testing
 	exit 0
 fi
 
-# A suite whose honest specimen cheats, and whose cheat is honest.
+# A suite with wrong labels: its honest specimen cheats, and its cheat is honest.
 mkdir "$T/suite"
 cp "$root/tests/adversary/gemm-hlsl.root.peak.md" "$T/suite"
 cp "$root/tests/adversary/25-zeros.bad.peak.md" "$T/suite/x.good.peak.md"
@@ -32,12 +33,12 @@ cp "$root/tests/adversary/25-zeros.good.peak.md" "$T/suite/y.bad.peak.md"
 "$peakd" selftest --suite "$T/suite" >"$T/out" 2>"$T/err"
 status=$?
 if grep -q '^hlsl:' "$T/out"; then
-	is "$status" 1 "wrong verdicts are exit status 1"
-	is "$(grep -c '^WRONG' "$T/out")" 2 "both are named"
+	is "$status" 1 "wrong verdicts give exit status 1"
+	is "$(grep -c '^WRONG' "$T/out")" 2 "both wrong verdicts are reported"
 else
 	skip 2 "no HLSL device"
 fi
 "$peakd" selftest --suite "$T/nowhere" >"$T/out" 2>"$T/err"
-is $? 1 "a suite that is not there is exit status 1"
-has "$(cat "$T/err")" "cannot be read" "… and said"
+is $? 1 "a missing suite gives exit status 1"
+has "$(cat "$T/err")" "cannot be read" "selftest says that a missing suite cannot be read"
 done_testing

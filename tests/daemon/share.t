@@ -1,9 +1,9 @@
 #!/bin/sh
-# One daemon per database: clients share it, it is started when needed and ends when nobody needs it, a second one is refused.
+# One daemon per database: clients share it, the first client starts it, it ends when idle, and a second daemon is refused.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
-# Five clients at once, no daemon: one of them starts it and all get an answer.
+# Five clients start at once without a daemon: one of them starts it, and all get an answer.
 pids=
 for i in 1 2 3 4 5; do
 	(printf '%s\n' "$HELLO"; wait_for 60 grep -q serverInfo "$T/out$i") | timeout 120 "$peakd" stdio --db "$db" >"$T/out$i" 2>"$T/err$i" &
@@ -13,13 +13,13 @@ for pid in $pids; do
 	wait "$pid"
 done
 is "$(cat "$T"/out? | grep -c '"serverInfo"')" 5 "five clients that start at once are all answered"
-# A client may be served before that is logged.
+# A client may be served before the log says so.
 wait_for 60 grep -q 'info: serving' "$db.log"
-is "$(grep -c 'info: serving' "$db.log")" 1 "by one daemon"
+is "$(grep -c 'info: serving' "$db.log")" 1 "five clients that start at once start one daemon"
 first=$(holder "$db")
-is "$(cat "$T"/err?)" "" "and say nothing on stderr"
+is "$(cat "$T"/err?)" "" "clients that start at once write nothing to stderr"
 
-# Two IDE windows: what one makes, the other sees.
+# Two IDE windows: each sees what the other makes.
 mkfifo "$T/one" "$T/two"
 timeout 120 "$peakd" stdio --db "$db" <"$T/one" >"$T/one.out" &
 one=$!
@@ -34,7 +34,7 @@ printf '%s\n' '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"w
 wait_for 60 grep -q '"id":3' "$T/two.out"
 has "$(grep '"id":3' "$T/two.out")" '"shared"' "a workflow of one window is seen in the other"
 is "$(holder "$db")" "$first" "both windows use the first daemon"
-is "$(jq -c 'has("jsonrpc")' "$T/one.out" "$T/two.out" | sort -u)" true "nothing but messages is on standard output"
+is "$(jq -c 'has("jsonrpc")' "$T/one.out" "$T/two.out" | sort -u)" true "the relay writes only messages to standard output"
 exec 3>&- 4>&-
 wait $one
 is $? 0 "closing standard input ends the relay with status 0"
@@ -42,23 +42,23 @@ wait $two
 
 timeout 120 "$peakd" serve --listen none --db "$db" 2>"$T/second"
 is $? 1 "a second daemon on the same database is refused"
-has "$(cat "$T/second")" "process $first" "and is told who holds it"
+has "$(cat "$T/second")" "process $first" "the refused daemon names the process that holds the database"
 ln -s "$db" "$T/link.db"
 timeout 120 "$peakd" serve --listen none --db "$T/link.db" 2>"$T/second"
-is $? 1 "also under another name of the database"
+is $? 1 "a second daemon is refused under another name of the same database"
 
-# The end of the daemon, with a client still there, and a new one.
+# The daemon ends while a client is connected, and a new one starts.
 kill "$first"
 wait_for 60 gone "$first"
 is $? 0 "SIGTERM ends the daemon"
 has "$(timeout 120 "$peakd" workflow list --db "$db")" shared "a new daemon knows the workflows of the old one"
 
 timeout 120 "$peakd" serve --listen none --idle-exit 1 --db "$T/b.db" 2>"$T/idle"
-is $? 0 "--idle-exit ends a daemon that nobody needs"
-has "$(cat "$T/idle")" "nobody needed" "and it says so"
+is $? 0 "--idle-exit ends a daemon without clients"
+has "$(cat "$T/idle")" "nobody needed" "a daemon that ends when idle says so"
 
-# One that brings a large database up to date, or starts on a machine that is busy, takes its time before it listens: it is told for whom one waits,
-# and one waits on. Whoever holds the lock lets go only behind that.
+# A daemon that migrates a large database, or starts on a busy machine, listens late. The client says which process it waits for,
+# and keeps waiting. The stand-in here releases the lock only after that.
 cat >"$T/hold.py" <<'PY'
 import fcntl, os, struct, sys, time
 fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o600)
@@ -74,20 +74,20 @@ wait_for 60 test -e "$T/held"
 timeout 240 "$peakd" workflow list --db "$T/slow.db" >"$T/slow" 2>&1 &
 client=$!
 wait_for 120 grep -q "waiting for process $slow" "$T/slow"
-is $? 0 "who comes while a daemon starts is told after a while for whom it waits"
+is $? 0 "a client says which process it waits for while a daemon starts"
 touch "$T/enough"
 wait $client
-is $? 0 "and has its answer when it is there: $(tail -n 1 "$T/slow")"
+is $? 0 "a client that waited for a daemon gets its answer: $(tail -n 1 "$T/slow")"
 wait $slow
 
-# A socket that a killed daemon left behind is no obstacle.
+# The socket of a killed daemon does not stop a new one.
 second=$(holder "$db")
 kill -KILL "$second"
 wait_for 60 gone "$second"
-has "$(timeout 120 "$peakd" workflow list --db "$db")" shared "after SIGKILL a new daemon takes over"
+has "$(timeout 120 "$peakd" workflow list --db "$db")" shared "a new daemon takes over after SIGKILL"
 chmod 755 "$T/run/peakd"
 timeout 120 "$peakd" workflow list --db "$T/c.db" 2>"$T/open"
-is $? 1 "a socket folder that is open to others is refused"
-has "$(cat "$T/open")" "0700" "and the message says what it must be"
+is $? 1 "a socket folder with open permissions is refused"
+has "$(cat "$T/open")" "0700" "the refusal of a socket folder names the permissions that it needs"
 chmod 700 "$T/run/peakd"
 done_testing

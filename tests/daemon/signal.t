@@ -1,6 +1,6 @@
 #!/bin/sh
-# A verb that waits for a job and is told to end, by Ctrl-C or SIGTERM: the job is cancelled in the daemon, the verb says so and how to go on,
-# and its exit status is the signal's. The device is held by somebody else meanwhile, so that no job can end before the signal comes.
+# Ctrl-C or SIGTERM during a verb that waits for a job: the daemon cancels the job, the verb says so and how to continue, and its
+# exit status is that of the signal. The test holds the device meanwhile, so that no job ends before the signal comes.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
@@ -34,14 +34,14 @@ is_sql() # is_sql QUERY WANT, for wait_for
 }
 
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --transform add-up >"$T/out" 2>&1
-ok $? "two checkpoints, tuned" "$(cat "$T/out")"
+ok $? "two checkpoints are made and tuned" "$(cat "$T/out")"
 hold_device "$db"
 
-begin() # begin VERB ARGUMENTS…: in the background, until its job runs
+begin() # begin VERB ARGUMENTS…: starts the verb in the background and waits until its job runs
 {
 	jobs=$(sql "SELECT count(*) FROM job")
 	python3 -c 'import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL) # which a shell ignores for what runs beside it
+signal.signal(signal.SIGINT, signal.SIG_DFL) # a shell ignores it for background processes
 os.execvp(sys.argv[1], sys.argv[1:])' "$peakd" "$@" --db "$db" >"$T/out" 2>"$T/err" &
 	client=$!
 	wait_for 60 is_sql "SELECT (SELECT count(*) FROM job) = $jobs + ${together:-1} AND (SELECT count(*) FROM job WHERE state = 'running') = ${together:-1}" 1
@@ -55,46 +55,46 @@ ends() # ends SIGNAL VERB ARGUMENTS…
 	begin "$@"
 	kill "-$signal" "$client"
 	wait "$client"
-	is $? "$(case $signal in INT) echo 130 ;; *) echo 143 ;; esac)" "peakd $1, SIG$signal: the exit status"
-	has "$(cat "$T/err")" "interrupted (SIG$signal): job " "$1, SIG$signal: it says so"
-	has "$(cat "$T/err")" " is cancelled" "$1, SIG$signal: with what becomes of the job"
+	is $? "$(case $signal in INT) echo 130 ;; *) echo 143 ;; esac)" "peakd $1 ended by SIG$signal has the signal's exit status"
+	has "$(cat "$T/err")" "interrupted (SIG$signal): job " "peakd $1 ended by SIG$signal says that it was interrupted"
+	has "$(cat "$T/err")" " is cancelled" "peakd $1 ended by SIG$signal says that its job is cancelled"
 	wait_for 60 is_sql "SELECT count(*) FROM job WHERE state IN ('queued', 'running')" 0
-	is "$(sql "SELECT state FROM job WHERE id = '$job'")" cancelled "$1, SIG$signal: which is cancelled"
+	is "$(sql "SELECT state FROM job WHERE id = '$job'")" cancelled "SIG$signal to peakd $1 cancels its job"
 }
 
 for signal in INT TERM; do
 	ends $signal tune scale
-	has "$(cat "$T/err")" "$job is cancelled" "the job is named"
-	has "$(cat "$T/err")" "the same command with --resume continues" "the message says how to continue"
+	has "$(cat "$T/err")" "$job is cancelled" "an interrupted tune names its cancelled job ($signal)"
+	has "$(cat "$T/err")" "the same command with --resume continues" "an interrupted tune says that --resume continues ($signal)"
 	ends $signal validate scale --samples 2
-	has "$(cat "$T/err")" "the same command starts again from the beginning" "the message says how to repeat it"
+	has "$(cat "$T/err")" "the same command starts again from the beginning" "an interrupted validate says that it starts again from the beginning ($signal)"
 	ends $signal run "$T/scale.peak.md" --samples 2 --name "run-$signal"
-	has "$(cat "$T/err")" "the same command with --resume continues" "the message says how to continue"
+	has "$(cat "$T/err")" "the same command with --resume continues" "an interrupted run says that --resume continues ($signal)"
 	together=2 ends $signal study "$T/scale.peak.md" --samples 2 --tries 2 --transform add-up --transform add-again --name "study-$signal"
-	has "$(cat "$T/err")" "peakd study --from 1 --transform add-up --transform add-again" "the message says how to continue"
+	has "$(cat "$T/err")" "peakd study --from 1 --transform add-up --transform add-again" "an interrupted study names the command that continues ($signal)"
 done
 ends TERM compare scale
 ends TERM profile scale
 ends TERM transform scale add-again
 ends TERM run "$T/scale.peak.md" --samples 2
-has "$(cat "$T/err")" "the same command with --resume --name scale-2 continues" "the message names the workflow as it was created"
+has "$(cat "$T/err")" "the same command with --resume --name scale-2 continues" "an interrupted run names the workflow that it created"
 
-# Who only looks on ends alone; so does who is killed.
+# A command that only watches a job ends alone, and so does a command that is killed.
 begin tune scale
 kill -KILL "$client"
 wait "$client" 2>/dev/null
 "$peakd" jobs wait "$job" --db "$db" >"$T/out" 2>"$T/err" &
 client=$!
-wait_for 60 grep -q '^SigBlk:.*4...$' "/proc/$client/status" # it listens to SIGTERM now
+wait_for 60 grep -q '^SigBlk:.*4...$' "/proc/$client/status" # SIGTERM is handled now
 kill -TERM "$client"
 wait "$client"
-is $? 143 "peakd jobs wait is told to end"
-has "$(cat "$T/err")" "job $job continues; \`peakd jobs cancel $job\` ends it" "the message says that the job continues"
-is "$(sql "SELECT state FROM job WHERE id = '$job'")" running "which it does, though who began it was killed"
+is $? 143 "SIGTERM to peakd jobs wait gives exit status 143"
+has "$(cat "$T/err")" "job $job continues; \`peakd jobs cancel $job\` ends it" "peakd jobs wait says that its job continues"
+is "$(sql "SELECT state FROM job WHERE id = '$job'")" running "the watched job continues although its client was killed"
 timeout 60 "$peakd" jobs cancel "$job" --db "$db" >/dev/null 2>&1
 wait_for 60 is_sql "SELECT count(*) FROM job WHERE state IN ('queued', 'running')" 0
 
-# Whenever it comes, nothing is left at work that nobody knows of.
+# Whenever the signal comes, no unknown job is left running.
 for ms in 0 5 10 15 20 25 30 40 60 100; do
 	"$peakd" tune scale --db "$db" >/dev/null 2>&1 &
 	client=$!
@@ -103,11 +103,11 @@ for ms in 0 5 10 15 20 25 30 40 60 100; do
 	wait "$client"
 	echo $?
 done 2>/dev/null | sort | uniq -c | tr -s ' ' >"$T/statuses"
-is "$(cat "$T/statuses")" " 10 143" "at whatever moment: exit status 143"
+is "$(cat "$T/statuses")" " 10 143" "SIGTERM at any moment gives exit status 143"
 wait_for 60 is_sql "SELECT count(*) FROM job WHERE state IN ('queued', 'running')" 0
-ok $? "and no job is left" "$(sql "SELECT id, state FROM job WHERE state IN ('queued', 'running')")"
+ok $? "SIGTERM at any moment leaves no job running" "$(sql "SELECT id, state FROM job WHERE state IN ('queued', 'running')")"
 
 let_go
 timeout 120 "$peakd" run "$T/scale.peak.md" --samples 2 --name run-TERM --resume --db "$db" >"$T/out" 2>"$T/err"
-ok $? "a run that was ended is gone on with" "$(cat "$T/err")"
+ok $? "an interrupted run is continued with --resume" "$(cat "$T/err")"
 done_testing

@@ -1,27 +1,27 @@
 #!/bin/sh
-# The daemon costs nothing while nobody needs it, answers its plain pages, and ends quickly and completely when told to.
+# The daemon uses no processor time when idle, answers its plain HTTP pages, and ends quickly and completely on a signal.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
 "$peakd" serve --listen 127.0.0.1:0 --db "$db" 2>"$T/log" &
 daemon=$!
 wait_for 60 grep -q 'serving' "$T/log"
-is $? 0 "the daemon says where it serves"
+is $? 0 "the daemon logs the address that it serves"
 url=$(sed -n 's,.*\(http://127.0.0.1:[0-9]*\)/mcp.*,\1,p' "$T/log")
 is "$(curl -fsS --max-time 60 "$url/healthz")" ok "/healthz answers"
 has "$(curl -fsS --max-time 60 "$url/metrics")" "peakd_jobs 0" "/metrics counts jobs"
-has "$(curl -fsS --max-time 60 "$url/")" "/mcp" "/ tells people where MCP is"
+has "$(curl -fsS --max-time 60 "$url/")" "/mcp" "/ tells where MCP is served"
 has "$(curl -fsS --max-time 60 -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
 	-d "$HELLO" "$url/mcp")" '"serverInfo"' "/mcp answers"
 
 timeout 120 "$peakd" devices --db "$db" >/dev/null
-ticks() # of processor time, 100 a second
+ticks() # prints the processor time used, in hundredths of a second
 {
 	for pid in "$daemon" $(pgrep -P "$daemon"); do
 		sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null
 	done | awk '{ n += $12 + $13 } END { print n }'
 }
-# What started them may go on for a while on a loaded machine: it must come to rest, not be at rest at once.
+# On a loaded machine the start takes a while, so this waits until the daemon comes to rest.
 for _ in $(seq 20); do
 	before=$(ticks)
 	sleep 1.5
@@ -31,7 +31,7 @@ done
 [ "$used" -le 2 ]
 ok $? "an idle daemon and its workers use no processor time ($used ticks in 1.5 s)"
 
-# Much longer than what is looked at here.
+# This job takes much longer than the test.
 small_context | sed 's/{4096}/{4194304, 8388608, 16777216}/; s/{32, 64}/1<<i for i = 0,8/' |
 	create_request scale | asked "$db" "$T/created"
 timeout 120 "$peakd" tune scale --db "$db" >/dev/null 2>&1 &
@@ -41,21 +41,21 @@ workers=$(pgrep -P "$daemon")
 begin=$(now_ms)
 kill -TERM "$daemon"
 wait "$daemon"
-is $? 0 "SIGTERM in the middle of a job: exit status 0"
+is $? 0 "SIGTERM during a job ends the daemon with status 0"
 took=$(($(now_ms) - begin))
 soon $took 5000
-ok $? "within five seconds ($took ms)"
+ok $? "SIGTERM during a job ends the daemon within five seconds ($took ms)"
 left=
 for worker in $workers; do
 	gone "$worker" || left="$left $worker"
 done
-is "$left" "" "no worker is left"
-is "$(ls "$T/run/peakd")" "" "nor its socket"
+is "$left" "" "SIGTERM leaves no worker running"
+is "$(ls "$T/run/peakd")" "" "SIGTERM removes the daemon's socket"
 wait $client
 [ $? -ne 0 ]
-ok $? "the client that waited fails"
+ok $? "a client that waits for a job fails when the daemon ends"
 
-# What systemd hears (sd_notify(3)).
+# The messages to systemd (sd_notify(3)).
 python3 - "$T/notify" >"$T/heard" <<'PYTHON' &
 import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -73,18 +73,18 @@ daemon=$!
 wait_for 60 sh -c "ls '$T/run/peakd' | grep -q sock"
 kill -INT "$daemon"
 wait "$daemon"
-is $? 0 "SIGINT ends it too"
+is $? 0 "SIGINT ends the daemon with status 0"
 wait $listener
 has "$(tr '\n' ' ' <"$T/heard")" "READY=1 STATUS=Serving $T/b.db, no HTTP STOPPING=1" "systemd is told of the start and the end"
-# The next command starts a daemon of its own.
+# The next command starts a new daemon.
 has "$(timeout 120 "$peakd" jobs --db "$db")" "tune interrupted" "the job of the client that waited was interrupted, not cancelled, and can be resumed"
-# A daemon that is to end when nobody needs it ends also when somebody took its socket's name away.
+# A daemon with --idle-exit ends even if its socket was deleted.
 "$peakd" serve --listen none --idle-exit 1 --db "$T/gone.db" 2>"$T/gone.log" &
 lonely=$!
 wait_for 60 grep -q 'serving' "$T/gone.log"
 rm -f "$T"/run/peakd*/*.sock "$T"/run/peakd/*.sock $(sed -n 's/.*socket \([^ ]*\.sock\).*/\1/p' "$T/gone.log")
 wait_for 60 gone "$lonely"
-ok $? "a daemon whose socket is gone ends as well" "$(cat "$T/gone.log")"
+ok $? "a daemon with --idle-exit ends after its socket was deleted" "$(cat "$T/gone.log")"
 kill "$lonely" 2>/dev/null
 
 done_testing

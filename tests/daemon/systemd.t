@@ -1,11 +1,11 @@
 #!/bin/sh
-# systemd/peakd.service: its own command line, run as systemd runs it: told where its state is, asked to say when it is ready, ended
-# by SIGTERM. (A real systemd is not there in a container; `systemd-analyze verify` is in tests/install.)
+# systemd/peakd.service: its command line is run as systemd runs it, with the state folder in the environment, readiness
+# notification and SIGTERM. (Containers have no systemd; `systemd-analyze verify` is in tests/install.)
 . "$(dirname "$0")/lib.sh"
 mkdir -m 700 "$T/state"
 line=$(sed -n 's/^ExecStart=//p' "$root/systemd/peakd.service")
 is "${line%% *}" /usr/local/bin/peakd "the unit runs the installed binary"
-# A free port, of which it tells systemd.
+# A free port, which the daemon reports to systemd.
 command=$(printf '%s' "$line" | sed "s|/usr/local/bin/peakd|$peakd|; s|127.0.0.1:[0-9]*|127.0.0.1:0|")
 case $command in *--listen*) ;; *) command="$command --listen 127.0.0.1:0" ;; esac
 cat >"$T/listen.py" <<'PY'
@@ -25,14 +25,14 @@ wait_for 60 test -S "$T/notify"
 STATE_DIRECTORY="$T/state" NOTIFY_SOCKET="$T/notify" JOURNAL_STREAM=1:1 sh -c "exec $command" 2>"$T/err" &
 daemon=$!
 wait_for 60 grep -q READY=1 "$T/said"
-ok $? "it says READY=1" "$(cat "$T/err")"
-ok "$(ls "$T/state" | grep -q . ; echo $?)" "its database is in the state folder"
+ok $? "the daemon tells systemd READY=1" "$(cat "$T/err")"
+ok "$(ls "$T/state" | grep -q . ; echo $?)" "the database is in the state folder"
 url=$(grep -o 'http://[0-9.:]*' "$T/said")
-has "$(curl -s --max-time 60 "$url/healthz")" "ok" "and it answers where it says"
+has "$(curl -s --max-time 60 "$url/healthz")" "ok" "the daemon answers at the address that it reports"
 kill -TERM $daemon
 wait $daemon
-is $? 0 "SIGTERM: it ends with status 0" "$(cat "$T/err")"
+is $? 0 "SIGTERM ends the daemon with status 0" "$(cat "$T/err")"
 wait $listener
-has "$(cat "$T/said")" "STOPPING=1" "and says STOPPING=1"
-is "$(grep -vc '^<[3-7]>' "$T/err")" 0 "its log lines carry the journal's priorities"
+has "$(cat "$T/said")" "STOPPING=1" "the daemon tells systemd STOPPING=1"
+is "$(grep -vc '^<[3-7]>' "$T/err")" 0 "log lines carry the journal's priorities"
 done_testing

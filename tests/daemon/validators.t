@@ -1,6 +1,6 @@
 #!/bin/sh
-# The user's own validators and evaluators, on whatever runs HLSL here: the shipped examples, a validator that refuses, one that skips, one
-# that breaks, and what is recorded.
+# Custom validators and evaluators on any device that runs HLSL: the shipped examples, a validator that refuses, one that skips, one
+# that fails, and the records they leave.
 . "$(dirname "$0")/lib.sh"
 if ! command -v python3 >/dev/null; then
 	skip_rest 1 "no python3"
@@ -9,7 +9,7 @@ mkdir "$T/validators" "$T/evaluators"
 PEAKD_VALIDATORS="$T/validators" PEAKD_EVALUATORS="$T/evaluators"
 export PEAKD_VALIDATORS PEAKD_EVALUATORS
 
-# The context of a specimen of the adversarial suite as a checkpoint of a new database: its own root.
+# Loads the context of a specimen of the adversarial suite into a new database, where it is the baseline.
 load() # load DATABASE FILE NAME
 {
 	create_request "$3" <"$2" | asked "$1" "$T/out"
@@ -35,17 +35,17 @@ need_hlsl 1 "$db"
 cp "$root/examples/validators/barriers.py" "$T/validators/"
 chmod +x "$T/validators/barriers.py"
 judge "$db" s
-is $? 0 "the example passes what shares nothing" "$(cat "$T/said")"
-has "$(cat "$T/said")" "; barriers passed" "and is named"
-is "$(rows "$db")" "barriers passed,outputs passed," "it is evidence under its name"
-is "$(sqlite3 "$db" "SELECT status FROM checkpoint")" accepted "beside the outputs"
+is $? 0 "the shipped barriers validator passes a kernel that shares nothing" "$(cat "$T/said")"
+has "$(cat "$T/said")" "; barriers passed" "validate names the custom validator that passed"
+is "$(rows "$db")" "barriers passed,outputs passed," "a custom validator's verdict is recorded under its name"
+is "$(sqlite3 "$db" "SELECT status FROM checkpoint")" accepted "a checkpoint that passes its custom validator is accepted"
 
 load "$T/b.db" "$root/tests/adversary/41-missing-second-barrier.good.peak.md" good
 judge "$T/b.db" good
-is $? 0 "the example passes barriers" "$(cat "$T/said")"
-has "$(cat "$T/said")" "; barriers passed" "having looked at them"
+is $? 0 "the barriers validator passes a kernel with correct barriers" "$(cat "$T/said")"
+has "$(cat "$T/said")" "; barriers passed" "validate names the barriers validator for a kernel with barriers"
 
-# Every thread reads what it wrote itself, so the outputs are right; the example wants a barrier all the same.
+# Every thread reads only what it wrote itself, so the outputs are right. The example demands a barrier nevertheless.
 cat >"$T/own.peak.md" <<'CONTEXT'
 ---
 kernel: scale
@@ -73,36 +73,36 @@ launch("scale", {cdiv(n, BX)}, {BX}, {A, C, n})
 CONTEXT
 load "$T/c.db" "$T/own.peak.md" own
 judge "$T/c.db" own
-is $? 1 "the example refuses a missing barrier"
-has "$(cat "$T/said")" "have the right outputs, but" "though the outputs are right"
-has "$(cat "$T/said")" "device:6: s is read here and written in line 5 without a barrier between" "says where"
-has "$(cat "$T/said")" "C[id.x] = 2.0 * s[at.x];" "and shows the line"
-is "$(rows "$T/c.db")" "barriers failed,outputs passed," "both are evidence"
-is "$(sqlite3 "$T/c.db" "SELECT status FROM checkpoint")" failed "and the checkpoint is refuted"
+is $? 1 "the barriers validator refuses a missing barrier"
+has "$(cat "$T/said")" "have the right outputs, but" "validate says that the outputs are right but a validator refuses"
+has "$(cat "$T/said")" "device:6: s is read here and written in line 5 without a barrier between" "the refusal names the lines that lack a barrier"
+has "$(cat "$T/said")" "C[id.x] = 2.0 * s[at.x];" "the refusal shows the source line"
+is "$(rows "$T/c.db")" "barriers failed,outputs passed," "the refusing and the passing verdict are both recorded"
+is "$(sqlite3 "$T/c.db" "SELECT status FROM checkpoint")" failed "a checkpoint refused by a custom validator is failed"
 
 
-# The same through an edit: what a transformation's answer goes through.
+# An edit, as a transformation's answer, goes through the same validators.
 load "$T/g.db" "$T/scale.peak.md" s
 sed -n '/^```hlsl$/,/^```$/p' "$T/own.peak.md" | sed '1d;$d' >"$T/region"
 jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"edit",arguments:{at:"s",region:"device",text:.,samples:1,wait_s:45}}}' <"$T/region" |
 	asked "$T/g.db" "$T/out"
-has "$(cat "$T/out")" "barriers: 1 finding; device:6: s is read here" "an edit is refused by it too"
-is "$(sqlite3 "$T/g.db" "SELECT status FROM checkpoint ORDER BY id DESC LIMIT 1")" failed "and kept as failed"
+has "$(cat "$T/out")" "barriers: 1 finding; device:6: s is read here" "a custom validator refuses an edit"
+is "$(sqlite3 "$T/g.db" "SELECT status FROM checkpoint ORDER BY id DESC LIMIT 1")" failed "the refused edit is kept as a failed checkpoint"
 rm "$T/validators/barriers.py"
 say cuda-only "echo '{\"verdict\": \"skipped\", \"reason\": \"only for CUDA\"}'"
 load "$T/d.db" "$T/scale.peak.md" s
 judge "$T/d.db" s
-is $? 0 "a validator may say that it has nothing to say" "$(cat "$T/said")"
-has "$(cat "$T/said")" "; cuda-only skipped: only for CUDA" "which is told"
-is "$(rows "$T/d.db")" "cuda-only skipped,outputs passed," "and recorded"
+is $? 0 "validate succeeds when a custom validator skips" "$(cat "$T/said")"
+has "$(cat "$T/said")" "; cuda-only skipped: only for CUDA" "validate gives the reason of a skipped validator"
+is "$(rows "$T/d.db")" "cuda-only skipped,outputs passed," "a skipped verdict is recorded"
 
 say cuda-only 'exit 7'
 load "$T/e.db" "$T/scale.peak.md" s
 judge "$T/e.db" s
-is $? 1 "one that breaks has not passed"
-has "$(cat "$T/said")" "cuda-only: the validator itself failed: it exited with status 7" "and is named"
-is "$(rows "$T/e.db")" "cuda-only skipped,outputs passed," "as skipped"
-is "$(sqlite3 "$T/e.db" "SELECT status FROM checkpoint")" draft "the checkpoint stays what it was"
+is $? 1 "validate fails when a custom validator breaks"
+has "$(cat "$T/said")" "cuda-only: the validator itself failed: it exited with status 7" "validate names the broken validator and its exit status"
+is "$(rows "$T/e.db")" "cuda-only skipped,outputs passed," "a broken validator is recorded as skipped"
+is "$(sqlite3 "$T/e.db" "SELECT status FROM checkpoint")" draft "a broken validator leaves the checkpoint's status unchanged"
 rm "$T/validators/cuda-only"
 
 cp "$root/examples/evaluators/source.py" "$T/evaluators/"
@@ -115,9 +115,9 @@ timeout 120 "$peakd" profile s --device hlsl:0 --db "$T/f.db" >"$T/said" 2>&1
 if grep -q 'gives no times' "$T/said"; then
 	skip 3 "the device gives no times"
 else
-	has "$(cat "$T/said")" "source.lines 6; source.threads 4096" "evaluators' figures stand in a profile"
-	has "$(cat "$T/said")" "broken: it exited with status 9" "and why one has none"
+	has "$(cat "$T/said")" "source.lines 6; source.threads 4096" "a profile shows the figures of custom evaluators"
+	has "$(cat "$T/said")" "broken: it exited with status 9" "a profile says why an evaluator has no figures"
 	is "$(sqlite3 "$T/f.db" "SELECT name || ' ' || value || unit FROM metric WHERE source = 'evaluator' AND name <> 'source.thread_rate' ORDER BY 1" | tr '\n' ',')" \
-		"source.lines 6.0,source.threads 4096.0," "they are recorded as metrics"
+		"source.lines 6.0,source.threads 4096.0," "evaluators' figures are recorded as metrics"
 fi
 done_testing
