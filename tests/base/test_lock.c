@@ -1,4 +1,4 @@
-/* base/lock: ranks are held to, bells ring and time out. */
+/* base/lock: the order of ranks is enforced, and bells wake a waiter or time out. */
 #include "base/lock.h"
 
 #include "base/clock.h"
@@ -31,7 +31,7 @@ static void not_held(void)
 }
 
 struct shared {
-	struct lock lock;      /* guards all below */
+	struct lock lock;      /* guards all fields below */
 	struct lock_bell bell; /* rung when ready changes */
 	int ready;             /* set by the other thread */
 	long sum;              /* added to by both threads */
@@ -68,11 +68,11 @@ static void two_threads(void)
 	while (!s.ready)
 		if (lock_bell_wait(&s.bell, &s.lock, clock_now() + 30 * CLOCK_S) != 0)
 			break;
-	is_int(s.ready, 1, "the bell wakes who waits");
-	is_int(s.sum, 20000, "one thread at a time");
+	is_int(s.ready, 1, "the bell wakes a waiting thread");
+	is_int(s.sum, 20000, "only one thread at a time holds the lock");
 	int64_t before = clock_now();
-	is_int(lock_bell_wait(&s.bell, &s.lock, before + 3 * CLOCK_MS), -1, "a bell that is not rung times out");
-	ok(clock_now() >= before + 3 * CLOCK_MS, "not before its deadline");
+	is_int(lock_bell_wait(&s.bell, &s.lock, before + 3 * CLOCK_MS), -1, "waiting for a silent bell times out");
+	ok(clock_now() >= before + 3 * CLOCK_MS, "waiting for a silent bell lasts until its deadline");
 	lock_release(&s.lock);
 	pthread_join(thread, NULL);
 	lock_bell_fini(&s.bell);
@@ -95,11 +95,11 @@ int main(void)
 	lock_release(&inner);
 	lock_take(&outer);
 	lock_release(&outer);
-	ok(1, "locks in order, one after the other, and again");
-	ok(child_aborts(wrong_order, said, sizeof said), "an outer lock inside an inner one aborts");
-	has_str(said, "lock of rank 1 taken", "and names the rank");
-	ok(child_aborts(same_rank, said, sizeof said), "two of one rank abort");
-	ok(child_aborts(not_held, said, sizeof said), "releasing what is not held aborts");
+	ok(1, "locks may be taken in the order of their ranks, repeatedly");
+	ok(child_aborts(wrong_order, said, sizeof said), "taking an outer lock inside an inner one aborts");
+	has_str(said, "lock of rank 1 taken", "the abort names the rank");
+	ok(child_aborts(same_rank, said, sizeof said), "taking two locks of one rank aborts");
+	ok(child_aborts(not_held, said, sizeof said), "releasing a lock that is not held aborts");
 	two_threads();
 	lock_fini(&inner);
 	lock_fini(&outer);

@@ -1,4 +1,4 @@
-/* base/mem: zeroed, copied, grown; what cannot be had aborts. */
+/* base/mem: zeroed, copied and growing memory; a failed allocation aborts. */
 #include "base/mem.h"
 
 #include <stdint.h>
@@ -26,7 +26,7 @@ static void pushing(void)
 	int wrong = 0;
 	for (int i = 0; i < 1000; i++)
 		wrong += array[i] != i * i;
-	is_int(wrong, 0, "and keeps what was pushed while it grows");
+	is_int(wrong, 0, "MEM_PUSH keeps its elements while it grows");
 	free(array);
 }
 
@@ -39,16 +39,16 @@ int main(void)
 	is_int(set, 0, "fresh memory is zero");
 	memset(zeroed, 7, 300);
 	zeroed = mem_resize(zeroed, 1000, 1);
-	ok(zeroed[0] == 7 && zeroed[299] == 7, "growing keeps the content");
+	ok(zeroed[0] == 7 && zeroed[299] == 7, "growing memory keeps the content");
 	free(zeroed);
 	void *none = mem_new(0, 8);
-	ok(none != NULL, "nothing is still a pointer");
+	ok(none != NULL, "an allocation of zero bytes returns a pointer");
 	free(none);
 
 	char *copy = mem_str("text");
 	is_str(copy, "text", "mem_str copies");
 	free(copy);
-	ok(mem_str(NULL) == NULL, "NULL stays NULL");
+	ok(mem_str(NULL) == NULL, "mem_str returns NULL for NULL");
 	copy = mem_strn("abcdef", 3);
 	is_str(copy, "abc", "mem_strn copies the first bytes and terminates them");
 	free(copy);
@@ -62,7 +62,7 @@ int main(void)
 
 	char said[256];
 	ok(child_aborts(overflow, said, sizeof said), "a size that overflows aborts");
-	has_str(said, "out of memory", "and says why");
-	ok(child_aborts(resize_overflow, said, sizeof said), "also when growing");
+	has_str(said, "out of memory", "the abort says out of memory");
+	ok(child_aborts(resize_overflow, said, sizeof said), "a growth that overflows aborts");
 	return tap_done();
 }

@@ -1,4 +1,4 @@
-/* base/parallel_for: every element once, whatever the count; cuts that depend on the count alone. */
+/* base/parallel_for: every element is visited once, and the split into ranges depends only on the count. */
 #include "base/parallel_for.h"
 
 #include <stdlib.h>
@@ -30,9 +30,10 @@ int main(void)
 		parallel_for(counts[c], look, &again);
 		for (uint64_t i = 0; i < counts[c]; i++)
 			wrong += once.times[i] != 1;
-		is_int(wrong, 0, "each of %llu elements once", (unsigned long long)counts[c]);
-		is_int(once.times[counts[c]], 0, "none beyond");
-		ok(memcmp(once.from, again.from, sizeof once.from) == 0 && memcmp(once.to, again.to, sizeof once.to) == 0, "the same cuts again");
+		is_int(wrong, 0, "each of %llu elements is visited once", (unsigned long long)counts[c]);
+		is_int(once.times[counts[c]], 0, "no element beyond the count is visited");
+		ok(memcmp(once.from, again.from, sizeof once.from) == 0 && memcmp(once.to, again.to, sizeof once.to) == 0,
+		   "a second run has the same ranges");
 		free(once.times);
 		free(again.times);
 	}

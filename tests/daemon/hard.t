@@ -29,7 +29,7 @@ has "$(cat "$T/small")" 'workflow mm' "a small context is created"
 hard_context | jq -Rsc '{source:., name:"hard"}' >"$T/hard.json"
 (call context_create <"$T/hard.json") >"$T/refused"
 has "$(cat "$T/refused")" 'context:29: where: `(T0*T1*T2*T3*T4*T5*T6*T7) % 1000003 == 77777` is too hard' "a hard context is refused with its constraint"
-has "$(cat "$T/refused")" 'Split it into constraints on fewer parameters' "and with what to do"
+has "$(cat "$T/refused")" 'Split it into constraints on fewer parameters' "the refusal of a hard context says what to do"
 
 
 in_flight() # in_flight COUNT
@@ -46,9 +46,9 @@ ok $? "eight hard contexts are in flight"
 began=$(now_ms)
 echo '{"action":"log","at":"mm"}' | (call workflow) >"$T/honest"
 took=$(($(now_ms) - began))
-has "$(cat "$T/honest")" 'root draft' "another call is answered meanwhile"
+has "$(cat "$T/honest")" 'root draft' "another call is answered while hard contexts are in flight"
 soon "$took" 1000
-ok $? "at once ($took ms)"
+ok $? "the other call is answered within a second ($took ms)"
 # shellcheck disable=SC2086
 kill $callers
 began=$(now_ms)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Wrong command lines and wrong surroundings: one clear message on stderr, the right exit status, nothing on standard output.
+# Wrong command lines and wrong surroundings: one clear message on stderr, the right exit status, and nothing on standard output.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
@@ -8,9 +8,9 @@ wrong() # wrong STATUS PART ARGUMENTS…
 	status=$1 part=$2
 	shift 2
 	timeout 120 "$peakd" "$@" >"$T/out" 2>"$T/err" </dev/null
-	is $? "$status" "peakd $*: exit status $status"
-	has "$(cat "$T/err")" "$part" "… and says: $part"
-	is "$(cat "$T/out")" "" "… on stderr alone"
+	is $? "$status" "peakd $* exits with status $status"
+	has "$(cat "$T/err")" "$part" "peakd $*: the error says: $part"
+	is "$(cat "$T/out")" "" "peakd $* prints nothing on standard output"
 }
 
 wrong 2 "did you mean serve?" serv
@@ -35,16 +35,16 @@ wrong 1 "a TLS certificate and key" serve --listen 0.0.0.0:0 --token-file "$T/to
 wrong 2 "need each other" serve --listen 0.0.0.0:0 --token-file "$T/token" --tls-cert "$T/cert.pem" --db "$db.2"
 wrong 1 "are certificate and key PEM files" serve --listen 0.0.0.0:0 --token-file "$T/token" --tls-cert "$T/cert.pem" --tls-key "$T/cert.pem" --db "$db.2"
 timeout 120 "$peakd" selftest --only no-such --db "$db" >/dev/null 2>"$T/err"
-is $? 1 "a selftest of nothing: exit status 1"
-has "$(cat "$T/err")" "has 'no-such' in its name" "… and says why"
+is $? 1 "a selftest that matches no specimen exits with status 1"
+has "$(cat "$T/err")" "has 'no-such' in its name" "a selftest that matches no specimen says so"
 wrong 1 "cannot be read" run "$T/none.peak.md" --db "$db"
 wrong 1 "none" workflow log none --db "$db"
 small_context | sed 's/^tune:/tuen:/' >"$T/bad.peak.md"
 wrong 1 "bad.peak.md:8" run "$T/bad.peak.md" --db "$db"
 small_context >"$T/scale.peak.md"
 timeout 120 "$peakd" run "$T/scale.peak.md" --device hlsl:7 --db "$db" >"$T/out" 2>"$T/err"
-is $? 1 "a device that does not exist: exit status 1"
-has "$(cat "$T/err")" "peakd devices" "… and where to look"
+is $? 1 "a device that does not exist gives exit status 1"
+has "$(cat "$T/err")" "peakd devices" "an unknown device is answered with peakd devices"
 wrong 2 "did you mean get?" jobs gte x --db "$db"
 wrong 2 "peakd jobs get ID" jobs get --db "$db"
 wrong 1 "there is no job none" jobs log none --db "$db"
@@ -55,52 +55,52 @@ wrong 1 "newer peakd" devices --db "$T/new.db"
 wrong 1 "--db" devices --db "$T/no/such/folder/a.db"
 wrong 2 "--token-file" serve --token-file "$T/none" --listen none --db "$db.2"
 
-# A draft that leaves questions open says how they are answered.
+# A draft that leaves questions open says how to answer them.
 printf '__global__ void f(float *x, int n) { x[n] = 1; }\nint main() { f<<<1, 32>>>(x, n); }\n' >"$T/f.cu"
 wrong 1 "with --declare 'LINE'" draft "$T/f.cu" --db "$db"
 
 for n in 0 1; do
 	PEAKD_MODEL="openai:http://127.0.0.1:9/v1?model=m&retries=$n" timeout 120 "$peakd" draft "$T/f.cu" --model default --db "$T/retries$n.db" 2>"$T/err$n"
 done
-is "$(grep -c "after 2 tries" "$T/err0" "$T/err1" | sed 's/.*://' | tr '\n' ' ')" "0 1 " "retries=0 asks once, retries=1 twice"
+is "$(grep -c "after 2 tries" "$T/err0" "$T/err1" | sed 's/.*://' | tr '\n' ' ')" "0 1 " "retries=0 asks a model once, retries=1 twice"
 
-# A context file is no checkpoint, and becomes one.
+# A context file where a checkpoint is wanted: the message says how to make a checkpoint of it.
 wrong 1 "begins one" tune scale --db "$T/fresh.db"
 wrong 1 "peakd workflow create $T/scale.peak.md" validate "$T/scale.peak.md" --db "$T/fresh.db"
 wrong 1 "peakd workflow create" tune "$T/scale.peak.md" --db "$db"
 wrong 1 "bad.peak.md:8" workflow create "$T/bad.peak.md" --db "$T/fresh.db"
-has "$(timeout 120 "$peakd" workflow create "$T/scale.peak.md" --db "$T/fresh.db")" "workflow scale: checkpoint 1" "a workflow is made of a file"
-has "$(timeout 120 "$peakd" workflow create "$T/scale.peak.md" --db "$T/fresh.db")" "there already" "… once only"
-has "$(timeout 120 "$peakd" workflow create "$T/scale.peak.md" mine --db "$T/fresh.db")" "workflow mine" "… under any name"
+has "$(timeout 120 "$peakd" workflow create "$T/scale.peak.md" --db "$T/fresh.db")" "workflow scale: checkpoint 1" "workflow create makes a workflow of a file"
+has "$(timeout 120 "$peakd" workflow create "$T/scale.peak.md" --db "$T/fresh.db")" "there already" "workflow create makes only one workflow of a file"
+has "$(timeout 120 "$peakd" workflow create "$T/scale.peak.md" mine --db "$T/fresh.db")" "workflow mine" "workflow create takes another name for the workflow"
 
-# A variable for a daemon that runs already has no effect, and that is said.
+# A variable that only a starting daemon reads has no effect on a running one, and the client says so.
 timeout 120 "$peakd" workflow list --db "$T/fresh.db" >"$T/out" 2>"$T/err"
-is "$(cat "$T/err")" "" "nothing is said where there is nothing to say"
+is "$(cat "$T/err")" "" "the client warns of nothing when no variable is too late"
 PEAKD_MODEL="openai:http://127.0.0.1:9/v1?model=m" PEAKD_DB="$T/fresh.db" timeout 120 "$peakd" workflow list >"$T/out" 2>"$T/err"
-has "$(cat "$T/err")" "was started without this PEAKD_MODEL and does not see it" "a variable that comes too late"
-has "$(cat "$T/err")" "process $(holder "$T/fresh.db")" "with the process to end"
-has "$(cat "$T/out")" "scale" "and the answer all the same"
+has "$(cat "$T/err")" "was started without this PEAKD_MODEL and does not see it" "the client warns of a variable that the running daemon does not see"
+has "$(cat "$T/err")" "process $(holder "$T/fresh.db")" "the warning names the process to end"
+has "$(cat "$T/out")" "scale" "the client answers in spite of the warning"
 PEAKD_MODEL="openai:http://127.0.0.1:9/v1?model=m" timeout 120 "$peakd" workflow list --db "$T/model.db" >"$T/out" 2>"$T/err"
-is "$(cat "$T/err")" "" "a daemon that is started with it has it"
+is "$(cat "$T/err")" "" "no warning about a variable that the daemon was started with"
 
-# What a job was about stands in the list, and its log is whole however long it is.
-is "$(timeout 120 "$peakd" jobs --db "$T/empty.db")" "no jobs yet" "no jobs are no empty line"
+# The list of jobs says what each job was about, and jobs log shows a long log completely.
+is "$(timeout 120 "$peakd" jobs --db "$T/empty.db")" "no jobs yet" "the list of jobs says that there are none"
 timeout 120 "$peakd" workflow create "$T/scale.peak.md" --db "$db" >/dev/null
 timeout 120 "$peakd" tune scale --device hlsl:7 --db "$db" >/dev/null 2>&1
-has "$(timeout 120 "$peakd" jobs --db "$db" | head -n 1)" "tune failed (scale, checkpoint 1, hlsl:7) 20" "the list says what a job was about"
-has "$(timeout 120 "$peakd" jobs --db "$db" | head -n 1)" "no device 'hlsl:7'" "… and why it failed"
+has "$(timeout 120 "$peakd" jobs --db "$db" | head -n 1)" "tune failed (scale, checkpoint 1, hlsl:7) 20" "the list of jobs says what a job was about"
+has "$(timeout 120 "$peakd" jobs --db "$db" | head -n 1)" "no device 'hlsl:7'" "the list of jobs says why a job failed"
 job=$(timeout 120 "$peakd" jobs --db "$db" --json | jq -r '.jobs[0].job')
 wrong 1 "only an interrupted job can be resumed" jobs resume "$job" --db "$db"
 sqlite3 "$db" "WITH RECURSIVE n(i) AS (VALUES(101) UNION ALL SELECT i + 1 FROM n WHERE i < 200)
 	INSERT INTO job_event (job_id, seq, created_ms, kind, progress, total, message) SELECT '$job', i, 0, 'line', 0, 0, 'line ' || i FROM n"
 is "$(timeout 120 "$peakd" jobs log "$job" --db "$db" | tail -n 1)" "200 line line 200" "a long log is shown to its end"
-is "$(timeout 120 "$peakd" jobs log "$job" --db "$db" --json | jq '.events | length > 100')" true "… as JSON too"
+is "$(timeout 120 "$peakd" jobs log "$job" --db "$db" --json | jq '.events | length > 100')" true "jobs log --json shows a long log to its end"
 
 is "$("$peakd" help | grep -c '^  serve ')" 1 "peakd help lists the verbs"
 has "$("$peakd" run --help)" "--sequence NAME" "peakd VERB --help lists its options"
-has "$("$peakd" help tune)" "--budget N" "peakd help VERB does the same"
-has "$("$peakd" version)" "peakd 0." "peakd version"
+has "$("$peakd" help tune)" "--budget N" "peakd help VERB lists the options of a verb"
+has "$("$peakd" version)" "peakd 0." "peakd version prints the version"
 has "$(PEAKD_DB=$T/env.db timeout 120 "$peakd" workflow list; ls "$T")" "env.db" "\$PEAKD_DB names the database"
 timeout 120 "$peakd" workflow list >/dev/null
-is "$(ls "$T/data/peakd/peakd.db")" "$T/data/peakd/peakd.db" "without it, the database is in \$XDG_DATA_HOME"
+is "$(ls "$T/data/peakd/peakd.db")" "$T/data/peakd/peakd.db" "without \$PEAKD_DB the database is in \$XDG_DATA_HOME"
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the database keeps, played through the daemon: names that can be read back, exact integers, results that an older peakd wrote, events
-# that a waiter gets once, one job for equal requests, deletion and retention.
+# The records of the database through the daemon: names that can be read back, exact integers, results written by an older peakd,
+# events that a waiter gets once, one job for equal requests, deletion and retention.
 . "$(dirname "$0")/lib.sh"
 small_context >"$T/small.peak.md"
 ready=no
@@ -47,9 +47,9 @@ print("dots", c.call("workflow", action="tag", at="first", name="a/../../x").get
 PYTHON
 PYTHONPATH="$T" timeout 120 python3 "$T/names.py" "$peakd" "$T" >"$T/names"
 is "$(grep ^hash "$T/names")" "hash True" "the hash that context_create returns names a checkpoint"
-is "$(grep ^prefix "$T/names")" "prefix True" "and so does the beginning of it"
-is "$(grep ^slash "$T/names")" "slash True" "a workflow's name has no slash"
-is "$(grep ^dots "$T/names")" "dots True" "a tag's name has none either"
+is "$(grep ^prefix "$T/names")" "prefix True" "the beginning of a hash names a checkpoint"
+is "$(grep ^slash "$T/names")" "slash True" "a workflow's name with a slash is refused"
+is "$(grep ^dots "$T/names")" "dots True" "a tag's name with slashes is refused"
 
 # --- names of an older database stay readable
 sql "UPDATE workflow SET name = 'a/b' WHERE name = 'second'"
@@ -64,16 +64,16 @@ print("read", "kernel:" in c.request("resources/read", {"uri": address[0]})["res
 PYTHON
 PYTHONPATH="$T" timeout 120 python3 "$T/address.py" "$peakd" "$T" >"$T/address" 2>&1
 is "$(head -1 "$T/address")" "peak://checkpoint/a%2Fb/source" "an old name with a slash is listed percent-encoded"
-is "$(sed -n 2p "$T/address")" "read True" "and its address can be read"
+is "$(sed -n 2p "$T/address")" "read True" "the address of an old name with a slash can be read"
 "$peakd" workflow rename a/b third --db "$T/a.db" >"$T/out" 2>&1
 is $? 0 "a workflow is renamed" "$(cat "$T/out")"
-is "$(sql "SELECT name FROM workflow ORDER BY name" | tr '\n' ' ')" "first third " "and has its new name"
+is "$(sql "SELECT name FROM workflow ORDER BY name" | tr '\n' ' ')" "first third " "a renamed workflow has its new name"
 "$peakd" workflow rename third first --db "$T/a.db" >"$T/out" 2>&1
-is $? 1 "but not to a name that is taken"
+is $? 1 "a workflow is not renamed to an existing name"
 
 # --- integers and old rows
 job=$(timeout 60 "$peakd" tune first --seed 1152921504606846976 --later --db "$T/a.db" --json | jq -r .job)
-is "$(sql "SELECT json_extract(request, '\$.seed') FROM job WHERE id = '$job'")" 1152921504606846976 "a seed of 61 bits stays what it is"
+is "$(sql "SELECT json_extract(request, '\$.seed') FROM job WHERE id = '$job'")" 1152921504606846976 "a seed of 61 bits is stored exactly"
 sql "INSERT INTO job (id, kind, request, state, created_ms, started_ms, ended_ms, result) VALUES ('jold', 'tune', 'checkpoint: 1
 budget: 3
 seed: 1152921504606846976
@@ -89,10 +89,10 @@ leased_seconds: 1.500
 "$peakd" jobs get jold --db "$T/a.db" --json >"$T/old" 2>&1
 is "$(jq -c '[.result.sizes[0].size, .result.sizes[0].best, .result.sizes[0].median_ns, .result.sizes[0].evidence, .result.leased_seconds]' "$T/old")" \
 	'["n=64","BX=32",2500.5,7,1.5]' "a result that an older peakd wrote as lines of text is read"
-has "$("$peakd" jobs list --db "$T/a.db")" "jold tune done (first, checkpoint 1)" "and so is its request"
+has "$("$peakd" jobs list --db "$T/a.db")" "jold tune done (first, checkpoint 1)" "an older job's request can be read"
 
-# --- a waiter gets what is new
-events() # events N: so many more
+# --- a waiter gets only new events
+events() # events N: adds N events
 {
 	sql "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
 	INSERT INTO job_event (job_id, seq, created_ms, kind, progress, total, message)
@@ -119,11 +119,11 @@ answer() # answer AFTER NUMBER: the number-th answer, once it is there
 	wait_for 60 answered "$2"
 	sed -n "$2p" "$T/answers"
 }
-is "$(answer -1 1)" "1 200" "who waits first gets the newest event, not the whole log"
-is "$(answer -1 2)" "0 200" "who waits again gets nothing twice"
+is "$(answer -1 1)" "1 200" "the first wait gets the newest event, not the whole log"
+is "$(answer -1 2)" "0 200" "a second wait gets no event twice"
 events 3
-is "$(answer -1 3)" "3 203" "but what is new since the last answer"
-is "$(answer 150 4)" "53 203" "and what is new since the event that is named"
+is "$(answer -1 3)" "3 203" "a wait gets the events since the last answer"
+is "$(answer 150 4)" "53 203" "a wait that names an event gets those since then"
 exec 3>&-
 wait $waiting
 
@@ -148,7 +148,7 @@ print(clients[0].call("job", action="cancel", id=jobs[0])["structuredContent"]["
 PYTHON
 	PYTHONPATH="$T" timeout 120 python3 "$T/resume.py" "$peakd" "$T" >"$T/resumed" 2>&1
 	is "$(head -1 "$T/resumed" | cut -d' ' -f1,2)" "8 1" "of eight equal resume calls at once one starts a job, which all wait for" "$(cat "$T/resumed")"
-	has "$(sed -n 2p "$T/resumed")" "is working on workflow third" "a workflow with a job at work is not deleted"
+	has "$(sed -n 2p "$T/resumed")" "is working on workflow third" "a workflow with a running job is not deleted"
 	let_go
 	timeout 60 "$peakd" jobs wait "$(head -1 "$T/resumed" | cut -d' ' -f3)" --db "$T/a.db" >/dev/null 2>&1
 fi
@@ -156,12 +156,12 @@ fi
 # --- deletion and retention
 "$peakd" workflow rm third --db "$T/a.db" >"$T/out" 2>&1
 is $? 0 "a workflow is deleted" "$(cat "$T/out")"
-is "$(sql "SELECT count(*) FROM workflow")" 1 "and the other one stays"
+is "$(sql "SELECT count(*) FROM workflow")" 1 "deleting one workflow keeps the other"
 "$peakd" vacuum --db "$T/a.db" >"$T/out" 2>&1
 is $? 0 "vacuum runs beside the daemon" "$(cat "$T/out")"
-has "$(cat "$T/out")" " 1 jobs, 0 checkpoints" "the job of 1970 goes and no checkpoint of today does"
-is "$(sql "SELECT count(*) FROM job WHERE id = 'jold'")" 0 "its row is gone"
+has "$(cat "$T/out")" " 1 jobs, 0 checkpoints" "vacuum deletes the job of 1970 and no checkpoint of today"
+is "$(sql "SELECT count(*) FROM job WHERE id = 'jold'")" 0 "the row of a vacuumed job is gone"
 "$peakd" vacuum --compact --db "$T/a.db" >"$T/out" 2>&1
-is $? 1 "the file is not compacted under a daemon"
-has "$(cat "$T/out")" "end it before --compact" "and the message says what to do"
+is $? 1 "vacuum --compact is refused while a daemon runs"
+has "$(cat "$T/out")" "end it before --compact" "the refused --compact says to end the daemon"
 done_testing

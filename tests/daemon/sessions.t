@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sessions of the older protocol on the real daemon: others' sessions and lost connections cancel no job, notifications/cancelled does; and
-# integers above 2^53 arrive as they were sent.
+# Sessions of the older protocol on the real daemon: other clients' sessions and lost connections cancel no job, while
+# notifications/cancelled does. Integers above 2^53 arrive as they were sent.
 . "$(dirname "$0")/lib.sh"
 cat >"$T/sessions.py" <<'PY'
 import http.client, json, sqlite3, subprocess, sys, threading, time
@@ -54,7 +54,7 @@ print("job", jobs()[0][0])
 ask(json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}}), session=mine)
 print("asked", wait(lambda: jobs()[0][0] == "cancelled"))
 
-# A client on standard input and output that dies.
+# A client on standard input and output that is killed.
 client = subprocess.Popen([peakd, "stdio", "--db", db], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 client.stdin.write(message("initialize", INIT) + "\n" + message("tools/call", long_tune, 2) + "\n")
 client.stdin.flush()
@@ -79,26 +79,26 @@ port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/log")
 if timeout 120 "$peakd" devices --db "$T/a.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
 	small_context >"$T/scale.peak.md"
 	timeout 300 python3 "$T/sessions.py" "$port" "$T/scale.peak.md" "$T/a.db" "$peakd" >"$T/said" 2>"$T/err"
-	is $? 0 "the client comes to its end" "$(cat "$T/err")"
+	is $? 0 "the client finishes without an error" "$(cat "$T/err")"
 	said() # said LINE TEXT
 	{
 		grep -qx "$1" "$T/said"
 		ok $? "$2" "$(cat "$T/said")"
 	}
 	said "running True" "a tune runs for a session"
-	said "others True" "300 others open sessions of their own"
-	said "session 200" "which evict no session with a running call"
-	said "job running" "nor end its job"
-	said "asked True" "notifications/cancelled ends it"
+	said "others True" "300 other clients open sessions"
+	said "session 200" "300 other sessions do not evict a session with a running call"
+	said "job running" "300 other sessions do not end the job of a running call"
+	said "asked True" "notifications/cancelled ends the job"
 	said "again True" "a tune runs for a client on stdio"
-	said "gone True" "which dies"
-	said "outlives running" "its job goes on"
-	said "cancelled True" "until somebody cancels it"
+	said "gone True" "the client on stdio is killed"
+	said "outlives running" "the job outlives its killed client"
+	said "cancelled True" "another client can cancel the job of a killed client"
 	is "$(grep -c '^seed True' "$T/said")" 2 "a seed above 2^53 is stored as it was sent"
 else
 	skip 11 "no device hlsl:0"
 fi
 kill "$daemon"
 wait "$daemon"
-is $? 0 "the daemon ends well" "$(cat "$T/log")"
+is $? 0 "the daemon ends with status 0" "$(cat "$T/log")"
 done_testing

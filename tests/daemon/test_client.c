@@ -1,4 +1,4 @@
-/* test_client: who is told of progress, and who no longer is; the daemon is played by a thread on the database's socket. */
+/* test_client: which caller hears of a job's progress. A thread on the database's socket plays the daemon. */
 #include "daemon/client.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@
 
 static char folder[] = "/tmp/peakd-client.XXXXXX";
 
-/* Every call is told of its progress twice before it is answered, the numbers going on from call to call as a job's do. */
+/* Every call gets two progress notifications before its answer; the numbers continue from call to call as a job's do. */
 static void *play_daemon(void *arg)
 {
 	int listener = *(int *)arg, fd = accept(listener, NULL, NULL), number = 0;
@@ -28,11 +28,15 @@ static void *play_daemon(void *arg)
 		if (strcmp(method, "initialize") == 0)
 			dprintf(fd, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{}}\n", (int)id);
 		for (int i = 0; i < 2 && strcmp(method, "tools/call") == 0; i++)
-			dprintf(fd, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progress\":%d,\"message\":\"at work\"}}\n",
-			        ++number);
+			dprintf(fd,
+				"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+				"progress\",\"params\":{\"progress\":%d,\"message\":\"at work\"}}\n",
+				++number);
 		if (strcmp(method, "tools/call") == 0)
-			dprintf(fd, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"content\":[],\"structuredContent\":{\"job\":\"j1\",\"state\":\"done\"}}}\n",
-			        (int)id);
+			dprintf(fd,
+				"{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"content\":[],\"structuredContent\":{\"job\":\"j1\","
+				"\"state\":\"done\"}}}\n",
+				(int)id);
 		json_decref(m);
 	}
 	fclose(in);
@@ -42,12 +46,12 @@ static void *play_daemon(void *arg)
 static void count(void *arg, const char *message)
 {
 	++*(int *)arg;
-	is_str(message, "at work", "the words come along");
+	is_str(message, "at work", "a progress notification carries its message");
 }
 
 int main(int argc, char **argv)
 {
-	if (argc > 1) /* a daemon that client_open starts is this very program: it must not go on starting others */
+	if (argc > 1) /* client_open may start this program as a daemon, which must not start others */
 		return argv[1] == NULL;
 	struct err e = ERR_INIT;
 	struct client *c = NULL;
@@ -56,23 +60,24 @@ int main(int argc, char **argv)
 	pthread_t thread;
 	char *path = NULL, *job = NULL;
 	int told = 0, lock = -1, listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	ok(mkdtemp(folder) != NULL, "a folder");
+	ok(mkdtemp(folder) != NULL, "a folder is made");
 	setenv("XDG_RUNTIME_DIR", folder, 1);
 	char *db = mem_fmt("%s/a.db", folder);
-	is_int(socket_path(db, &path, &e), 0, "the database's socket %s", e.text);
+	is_int(socket_path(db, &path, &e), 0, "the database has a socket path %s", e.text);
 	snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
-	ok(bind(listener, (struct sockaddr *)&at, sizeof at) == 0 && listen(listener, 1) == 0, "is listened on");
-	is_int(store_lock(db, path, &lock, &e), 0, "by who holds the database %s", e.text);
-	ok(pthread_create(&thread, NULL, play_daemon, &listener) == 0, "a daemon");
-	is_int(client_open(db, &c, &e), 0, "a client %s", e.text);
-	is_int(client_call(c, "devices", json_object(), count, &told, NULL, NULL, &e), 0, "a call %s", e.text);
-	is_int(told, 2, "is told of its progress");
-	is_int(client_start(c, "transform", json_object(), &job, &e), 0, "a start that nobody follows %s", e.text);
-	is_str(job, "j1", "has its job");
-	is_int(told, 2, "and tells nobody: who was told before may be gone");
-	is_int(client_wait(c, "j1", count, &told, &answer, &e), 0, "who waits for it %s", e.text);
-	is_int(told, 4, "is told");
-	is_int(client_wait(c, "j1", NULL, NULL, NULL, &e), 0, "who wants to know nothing of it may wait, too %s", e.text);
+	ok(bind(listener, (struct sockaddr *)&at, sizeof at) == 0 && listen(listener, 1) == 0,
+	   "the stand-in listens on the socket");
+	is_int(store_lock(db, path, &lock, &e), 0, "the stand-in holds the database's lock %s", e.text);
+	ok(pthread_create(&thread, NULL, play_daemon, &listener) == 0, "the stand-in for the daemon starts");
+	is_int(client_open(db, &c, &e), 0, "a client connects %s", e.text);
+	is_int(client_call(c, "devices", json_object(), count, &told, NULL, NULL, &e), 0, "a call is answered %s", e.text);
+	is_int(told, 2, "a call's callback hears of its progress");
+	is_int(client_start(c, "transform", json_object(), &job, &e), 0, "client_start succeeds %s", e.text);
+	is_str(job, "j1", "client_start returns the job's id");
+	is_int(told, 2, "client_start calls no callback of an earlier call");
+	is_int(client_wait(c, "j1", count, &told, &answer, &e), 0, "client_wait succeeds %s", e.text);
+	is_int(told, 4, "client_wait's callback hears of the progress");
+	is_int(client_wait(c, "j1", NULL, NULL, NULL, &e), 0, "client_wait succeeds without a callback %s", e.text);
 	json_decref(answer);
 	client_close(c);
 	pthread_join(thread, NULL);
@@ -83,7 +88,7 @@ int main(int argc, char **argv)
 	free(path);
 	free(db);
 	char *command = mem_fmt("rm -rf %s", folder);
-	ok(system(command) == 0, "cleans up");
+	ok(system(command) == 0, "the folder is removed");
 	free(command);
 	return tap_done();
 }

@@ -1,4 +1,4 @@
-/* test_relay: every byte goes through in both directions, and the end of one side ends the other in good order. */
+/* test_relay: every byte passes in both directions, and the end of one side ends the other in order. */
 #include "daemon/relay.h"
 
 #include <pthread.h>
@@ -10,7 +10,10 @@
 
 enum { MANY = 3 << 20 };
 
-struct relay { int in, out, peer, rc; struct err e; };
+struct relay {
+	int in, out, peer, rc;
+	struct err e;
+};
 
 static void *relay_thread(void *arg)
 {
@@ -20,7 +23,7 @@ static void *relay_thread(void *arg)
 	return NULL;
 }
 
-/* The daemon's end: sends back what comes until the end of it, then closes. */
+/* Plays the daemon: echoes all input until its end, then closes. */
 static void *echo_thread(void *arg)
 {
 	int fd = *(int *)arg;
@@ -73,15 +76,15 @@ static void test_echo(void)
 	pthread_join(writer, NULL);
 	pthread_join(relay, NULL);
 	pthread_join(echo, NULL);
-	is_int(r.rc, 0, "ends well %s", r.e.text);
-	is_int(got, MANY, "every byte comes back");
-	is_int(wrong, 0, "unchanged");
+	is_int(r.rc, 0, "the relay ends with status 0 %s", r.e.text);
+	is_int(got, MANY, "every byte is relayed back");
+	is_int(wrong, 0, "relayed bytes are unchanged");
 	close(in[0]);
 	close(out[0]);
 	close(pair[0]);
 }
 
-/* Counts what comes until the end. */
+/* Counts the bytes until the end. */
 static void *count_thread(void *arg)
 {
 	int fd = *(int *)arg;
@@ -125,10 +128,10 @@ static void test_writes_first(void)
 	pthread_create(&count, NULL, count_thread, &pair[1]);
 	write_thread(&input);
 	pthread_join(count, &arrived);
-	is_int((size_t)arrived, MANY, "what is written arrives although nobody reads the answers");
+	is_int((size_t)arrived, MANY, "input is relayed although nobody reads the answers");
 	while (got < MANY + 5 && (n = read(out[0], bytes, sizeof bytes)) > 0)
 		got += (size_t)n;
-	is_int(got, MANY + 5, "and they are all there afterwards");
+	is_int(got, MANY + 5, "unread answers are all relayed later");
 	pthread_join(flood, NULL);
 	shutdown(pair[1], SHUT_RDWR);
 	pthread_join(relay, NULL);
@@ -146,7 +149,7 @@ static void test_daemon_gone(void)
 	if (pipe(in) || pipe(out) || socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
 		abort();
 	close(pair[1]);
-	is_int(relay_run(in[0], out[1], pair[0], &e), -ERR_NETWORK, "a daemon that goes away first is an error");
+	is_int(relay_run(in[0], out[1], pair[0], &e), -ERR_NETWORK, "a daemon that closes first is an error");
 	for (int i = 0; i < 2; i++) {
 		close(in[i]);
 		close(out[i]);

@@ -1,4 +1,4 @@
-/* test_socket: one name for one database, a private folder, threads that come and go with clients, and retiring without losing one. */
+/* test_socket: one socket per database, a private folder, a thread per client, and retiring without losing a client. */
 #include "daemon/socket.h"
 
 #include <poll.h>
@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "mcp/server.h"
-#include "tests/tap.h"
 #include "pace.h"
+#include "tests/tap.h"
 
 static char folder[] = "/tmp/peakd-socket.XXXXXX";
 
@@ -18,16 +18,16 @@ static void test_path(void)
 	struct err e = ERR_INIT;
 	char *a = NULL, *b = NULL, *c = NULL, *spelled = mem_fmt("%s/../%s/x.db", folder, strrchr(folder, '/') + 1);
 	char *db = mem_fmt("%s/x.db", folder), *other = mem_fmt("%s/y.db", folder), *link = mem_fmt("%s/link.db", folder);
-	is_int(socket_path(db, &a, &e), 0, "a path before the database exists %s", e.text);
-	is_int(socket_path(spelled, &b, &e), 0, "spelled otherwise");
-	is_str(b, a, "is the same");
-	is_int(socket_path(other, &c, &e), 0, "another database");
-	ok(strcmp(a, c) != 0, "has another");
+	is_int(socket_path(db, &a, &e), 0, "socket_path works before the database exists %s", e.text);
+	is_int(socket_path(spelled, &b, &e), 0, "socket_path accepts another spelling");
+	is_str(b, a, "another spelling of a database has the same socket");
+	is_int(socket_path(other, &c, &e), 0, "socket_path accepts another database");
+	ok(strcmp(a, c) != 0, "another database has another socket");
 	free(b);
 	FILE *f = fopen(db, "w");
 	fclose(f);
-	ok(symlink(db, link) == 0 && socket_path(link, &b, &e) == 0, "through a symbolic link");
-	is_str(b, a, "it is the same too");
+	ok(symlink(db, link) == 0 && socket_path(link, &b, &e) == 0, "socket_path accepts a symbolic link");
+	is_str(b, a, "a symbolic link to a database has the same socket");
 	char *run = mem_strn(a, (size_t)(strrchr(a, '/') - a));
 	chmod(run, 0755);
 	free(c);
@@ -42,7 +42,7 @@ static void test_path(void)
 	free(link);
 }
 
-/* A line in, a line out. */
+/* Sends a request and reads whether it is answered. */
 static bool answered(int fd)
 {
 	static const char ping[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
@@ -66,35 +66,35 @@ static void test_serving(void)
 	struct err e = ERR_INIT;
 	char *path = mem_fmt("%s/s.sock", folder);
 	int one = -1, two = -1, late = -1;
-	is_int(mcp_server_new(&config, &server, &e), 0, "a server %s", e.text);
-	is_int(socket_connect(path, &one, &e), -ERR_NOT_FOUND, "nobody listens yet");
+	is_int(mcp_server_new(&config, &server, &e), 0, "a server is made %s", e.text);
+	is_int(socket_connect(path, &one, &e), -ERR_NOT_FOUND, "connecting fails before the server listens");
 	FILE *stale = fopen(path, "w");
 	fclose(stale);
-	is_int(sockets_start(server, path, &s, &e), 0, "listens in place of what was left there %s", e.text);
-	is_int(socket_connect(path, &one, &e), 0, "a client %s", e.text);
-	is_int(socket_connect(path, &two, &e), 0, "and another %s", e.text);
-	ok(answered(one) && answered(two), "both are answered");
-	ok(clients_are(s, 2), "and counted");
-	ok(!sockets_retire(s), "it does not retire while they are there");
-	is_int(socket_connect(path, &late, &e), 0, "and can still be found %s", e.text);
+	is_int(sockets_start(server, path, &s, &e), 0, "the server replaces a stale socket %s", e.text);
+	is_int(socket_connect(path, &one, &e), 0, "a first client connects %s", e.text);
+	is_int(socket_connect(path, &two, &e), 0, "a second client connects %s", e.text);
+	ok(answered(one) && answered(two), "both clients are answered");
+	ok(clients_are(s, 2), "both clients are counted");
+	ok(!sockets_retire(s), "the server does not retire while it has clients");
+	is_int(socket_connect(path, &late, &e), 0, "a server that did not retire accepts clients %s", e.text);
 	close(late);
 	close(one);
-	ok(clients_are(s, 1), "a client that leaves is forgotten");
+	ok(clients_are(s, 1), "a client that leaves is no longer counted");
 	close(two);
-	ok(clients_are(s, 0), "the last one too");
-	ok(sockets_retire(s), "then it retires");
-	is_int(socket_connect(path, &late, &e), -ERR_NOT_FOUND, "and nobody finds it");
+	ok(clients_are(s, 0), "the last client that leaves is no longer counted");
+	ok(sockets_retire(s), "the server retires without clients");
+	is_int(socket_connect(path, &late, &e), -ERR_NOT_FOUND, "connecting fails after the server retired");
 	sockets_stop(s);
 
-	is_int(sockets_start(server, path, &s, &e), 0, "starts again %s", e.text);
-	is_int(socket_connect(path, &one, &e), 0, "a client that stays %s", e.text);
-	ok(answered(one), "is answered");
+	is_int(sockets_start(server, path, &s, &e), 0, "the server starts again %s", e.text);
+	is_int(socket_connect(path, &one, &e), 0, "a client connects to the restarted server %s", e.text);
+	ok(answered(one), "the restarted server answers");
 	struct pace pace = pace_begin();
 	sockets_stop(s);
-	ok(pace_within(&pace, 6 * CLOCK_S), "stopping does not wait for it (%s)", pace_text(&pace));
+	ok(pace_within(&pace, 6 * CLOCK_S), "stopping does not wait for a client (%s)", pace_text(&pace));
 	char c;
-	ok(read(one, &c, 1) == 0, "it sees the end");
-	ok(access(path, F_OK) != 0, "the socket is gone");
+	ok(read(one, &c, 1) == 0, "the client sees the end of its connection");
+	ok(access(path, F_OK) != 0, "stopping removes the socket");
 	close(one);
 	mcp_server_free(server);
 	free(path);
@@ -108,7 +108,7 @@ int main(void)
 	test_path();
 	test_serving();
 	char *command = mem_fmt("rm -rf %s", folder);
-	ok(system(command) == 0, "cleans up");
+	ok(system(command) == 0, "the folder is removed");
 	free(command);
 	return tap_done();
 }

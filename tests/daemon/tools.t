@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every tool called over MCP: each structured answer conforms to its tool's outputSchema (by a checker that is not peakd's), errors are
-# results with words, and no answer is longer than a conversation can bear, however large the context or long the workflow.
+# Every tool is called over MCP. Each structured answer conforms to its tool's outputSchema (checked by a validator other than
+# peakd's), errors are results with a message, and no answer is too long, however large the context or long the workflow.
 . "$(dirname "$0")/lib.sh"
 ready=no
 timeout 120 "$peakd" devices --db "$T/a.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null && ready=yes
@@ -87,21 +87,21 @@ request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "cli
 for tool in request("tools/list", {})["result"]["tools"]:
     schemas[tool["name"]] = tool["outputSchema"]
 big, small = open(folder + "/big.peak.md").read(), open(folder + "/small.peak.md").read()
-call("devices", "what there is")
+call("devices", "list the devices")
 call("context_create", "a large context", source=big, name="big")
-call("context_create", "a small one", source=small, name="small")
-call("transformations", "all", backend="hlsl")
+call("context_create", "a small context", source=small, name="small")
+call("transformations", "list all", backend="hlsl")
 drafted = call("draft", "a kernel file", source="__global__ void f(const float *x, float *y, int n) { y[threadIdx.x] = x[threadIdx.x]; }\n"
                "void run() { int n = 64; float *a, *b; cudaMalloc(&a, n * 4); cudaMalloc(&b, n * 4); f<<<1, 64>>>(a, b, n); }\n")
-ok(drafted["complete"] is True and drafted["questions"] == [], "which says all", drafted)
-refused("draft", "no recordings", "a model that is not there", source="__global__ void f(float *x) { x[0] = 1; }", model="replay:none")
+ok(drafted["complete"] is True and drafted["questions"] == [], "draft: a complete kernel file leaves no questions", drafted)
+refused("draft", "no recordings", "an unknown model", source="__global__ void f(float *x) { x[0] = 1; }", model="replay:none")
 refused("draft", "no kernel", "a file without a kernel", source="int main() { return 0; }")
-call("transformations", "one", name="refactor", limit=20000)
-refused("transformations", "no transformation", "a model is none", name="model:replay:matmul-fp32-hlsl")
-refused("transform_begin", "no transformation", "nor is it a sentence", at="small", transformation="model:replay:matmul-fp32-hlsl")
+call("transformations", "show one", name="refactor", limit=20000)
+refused("transformations", "no transformation", "a model in place of a transformation", name="model:replay:matmul-fp32-hlsl")
+refused("transform_begin", "no transformation", "a model in place of a transformation", at="small", transformation="model:replay:matmul-fp32-hlsl")
 call("workflow", "list", action="list")
 page = call("workflow", "show the source of a large context", action="show", at="big", what="source")["text"]
-ok("from=" in page, "which says how to go on", page[-200:])
+ok("from=" in page, "workflow: a page of a large source says how to read on", page[-200:])
 whole, at = "", 0
 while True:
     page = request("tools/call", {"name": "workflow", "arguments": {"action": "show", "at": "big", "what": "device", "from": at}})
@@ -111,34 +111,34 @@ while True:
     if not mark:
         break
     at = int(rest.split("from=")[1].split(",")[0])
-ok(whole == big.split("```hlsl\n")[1].split("```\n")[0], "the pages together are the whole region", len(whole))
+ok(whole == big.split("```hlsl\n")[1].split("```\n")[0], "workflow: the pages together are the whole region", len(whole))
 call("transform_begin", "a first prompt", at="small", transformation="refactor", limit=60000)
 refused("context_create", "backend", "a context without a backend", source=small.replace("backend: hlsl\n", ""))
-refused("validate", "did you mean", "a workflow that is misspelt", at="smal")
-refused("tune", "strategy", "a strategy that is none", at="small", strategy="clever", wait_s=45) if ready else None
-refused("job", "id", "no job named", action="wait")
+refused("validate", "did you mean", "a misspelt workflow", at="smal")
+refused("tune", "strategy", "an unknown strategy", at="small", strategy="clever", wait_s=45) if ready else None
+refused("job", "id", "a wait without a job", action="wait")
 if ready:
-    call("validate", "a root", at="small", samples=2, wait_s=45)
-    call("tune", "a root", at="small", budget=2, wait_s=45)
+    call("validate", "a baseline", at="small", samples=2, wait_s=45)
+    call("tune", "a baseline", at="small", budget=2, wait_s=45)
     pending = request("tools/call", {"name": "transform_begin", "arguments": {"at": "small", "transformation": "Say what it does."}})
     pending = pending["result"]["structuredContent"]["pending"]
     region = small.split("```hlsl\n")[1].split("```\n")[0]
-    call("transform_submit", "an answer", pending=pending, answer="```hlsl\n// doubles\n" + region + "```\n", samples=2, wait_s=45, limit=60000)
+    call("transform_submit", "an answer by hand", pending=pending, answer="```hlsl\n// doubles\n" + region + "```\n", samples=2, wait_s=45, limit=60000)
     for i in range(14):
         request("tools/call", {"name": "edit", "arguments": {"at": "small", "region": "device", "text": "// step %d\n" % i + region,
                                                              "samples": 1, "wait_s": 45}})
-    edit = call("edit", "a step", at="small", region="device", text="// last\n" + region, samples=1, wait_s=45)
-    ok(edit.get("result", {}).get("passed") is True, "which passes", edit)
+    edit = call("edit", "a fifteenth edit", at="small", region="device", text="// last\n" + region, samples=1, wait_s=45)
+    ok(edit.get("result", {}).get("passed") is True, "edit: the edited code passes validation", edit)
     narrower = small.replace("n: int = {", "n: int = {32, ", 1)
-    ok(narrower != small, "the small context has sizes to change")
+    ok(narrower != small, "the test's small context has sizes to change")
     refused("edit", "context_create", "a source with other sizes", at="small", source=narrower, samples=1, wait_s=45)
     log = call("workflow", "log of a long workflow", action="log", name="small")
-    ok("note" in log and len(log["checkpoints"]) < 16, "which says that there is more", log.get("note"))
+    ok("note" in log and len(log["checkpoints"]) < 16, "workflow: a shortened log says that there is more", log.get("note"))
     log = request("tools/call", {"name": "workflow", "arguments": {"action": "log", "name": "small", "limit": 100}})["result"]
-    ok(len(log["structuredContent"]["checkpoints"]) == 17, "and gives it", len(log["structuredContent"]["checkpoints"]))
+    ok(len(log["structuredContent"]["checkpoints"]) == 17, "workflow: a larger limit gives the whole log", len(log["structuredContent"]["checkpoints"]))
     call("workflow", "compare", action="compare", at="small", **{"with": "1"})
     for at in ("1", "small"):
-        call("tune", "what is compared", at=at, budget=2, wait_s=45)
+        call("tune", "a checkpoint to compare", at=at, budget=2, wait_s=45)
     call("compare", "the head against the root", a="1", b="small", wait_s=45)
     call("profile", "the head", at="small", wait_s=45)
     for what in ("summary", "host", "macros", "measurements", "validations", "exchanges", "best"):
@@ -149,12 +149,12 @@ if ready:
     call("workflow", "restore", action="restore", name="other", at="good")
     call("workflow", "export", action="export", at="2", limit=40000)
     jobs = call("job", "list", action="list")["jobs"]
-    ok(len(jobs) >= 17, "of all jobs", len(jobs))
+    ok(len(jobs) >= 17, "job: list has all jobs", len(jobs))
     call("job", "log", action="log", id=jobs[-1]["job"])
     call("job", "get", action="get", id=jobs[0]["job"])
-    refused("transform", "model", "without a model", at="small", transformation="refactor", wait_s=45)
+    refused("transform", "model", "a transform without a model", at="small", transformation="refactor", wait_s=45)
     called.add("transform")
-    ok(called == set(schemas), "no tool was left out", set(schemas) - called)
+    ok(called == set(schemas), "every tool is called", set(schemas) - called)
 server.stdin.close()
 server.wait(60)
 print("1..%d" % count)

@@ -1,5 +1,4 @@
-/* Expressions against Lua itself: thousands of random ones must give what Lua 5.4 gives; then messages, limits and
- * sets. */
+/* Expressions compared with Lua: thousands of random ones must give the same value as in Lua 5.4. Then error messages, limits and sets. */
 #include "core/context/expr.h"
 
 #include <lauxlib.h>
@@ -19,8 +18,7 @@ static unsigned roll(unsigned n)
 
 static void generate(struct buf *out, int depth)
 {
-	static const char *const leaves[] = { "a", "b", "c",    "d",   "0",   "1",   "2",
-					      "3", "7", "0x10", "0.5", "2.0", "1e3", "64" };
+	static const char *const leaves[] = { "a", "b", "c", "d", "0", "1", "2", "3", "7", "0x10", "0.5", "2.0", "1e3", "64" };
 	static const char *const ops[] = { "+", "-", "*", "/",  "//", "%",  "^",  "<<", ">>",  "&",
 					   "|", "~", "<", "<=", ">",  ">=", "==", "~=", "and", "or" };
 	if (depth == 0 || roll(5) == 0) {
@@ -42,7 +40,7 @@ static void generate(struct buf *out, int depth)
 	}
 }
 
-/* Lua's answer: false when it raises. */
+/* Evaluates the text in Lua: false when Lua raises an error. */
 static int ask_lua(lua_State *L, const char *text, struct value *ret_v)
 {
 	struct buf code = BUF_INIT;
@@ -91,7 +89,7 @@ static void test_against_lua(void)
 		expr_free(x);
 		buf_fini(&text);
 	}
-	is_int(differences, 0, "30000 random expressions mean what Lua says");
+	is_int(differences, 0, "30000 random expressions have the same value as in Lua");
 	ok(computed > 10000, "most of them can be computed (%d)", computed);
 	expr_scope_free(scope);
 	lua_close(L);
@@ -115,8 +113,7 @@ static void gives(const char *text, double want)
 	int rc = expr_parse(s, text, strlen(text), &x, &e);
 	if (rc == 0)
 		rc = (int)expr_eval(x, env, &v);
-	ok(rc == 0 && (v.kind == VALUE_BOOL ? v.b == (want != 0) : value_double(v) == want), "%s = %g %s", text, want,
-	   e.text);
+	ok(rc == 0 && (v.kind == VALUE_BOOL ? v.b == (want != 0) : value_double(v) == want), "%s = %g %s", text, want, e.text);
 	expr_free(x);
 	expr_scope_free(s);
 }
@@ -127,7 +124,7 @@ static void refuses(const char *text, const char *message)
 	struct expr *x = NULL;
 	struct err e = ERR_INIT;
 	is_int(expr_parse(s, text, strlen(text), &x, &e), -ERR_INPUT, "`%.40s` is refused", text);
-	has_str(e.text, message, "and says why");
+	has_str(e.text, message, "the error gives the reason");
 	expr_scope_free(s);
 }
 
@@ -165,7 +162,7 @@ static void test_language(void)
 	struct expr *x = NULL;
 	struct err e = ERR_INIT;
 	is_int(expr_parse(s, deep.data, deep.len, &x, &e), -ERR_INPUT, "100000 parentheses are refused");
-	has_str(e.text, "nested too deep", "not crashed on");
+	has_str(e.text, "nested too deep", "the refusal says that parentheses are nested too deep");
 	buf_fini(&deep);
 	expr_scope_free(s);
 }

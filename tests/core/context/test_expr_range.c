@@ -1,5 +1,5 @@
-/* Expressions on ranges beside the same expressions on every value: thousands of random ones. What a range says must be true of each value,
- * errors included; and it must say something: a range that is always anything would pass as well. */
+/* Random expressions on ranges, compared with the same expressions on every value. A range must hold each value and each error. It must also
+ * be narrow often enough, since a range of everything would always be right. */
 #include <math.h>
 
 #include "base/buf.h"
@@ -92,7 +92,7 @@ static void make_values(struct made *m)
 	}
 }
 
-/* What the range says is true of this value. */
+/* True when the range holds this value. */
 static bool encloses(struct expr_range r, enum value_status st, struct value v)
 {
 	if (st != VALUE_OK)
@@ -105,19 +105,22 @@ static bool encloses(struct expr_range r, enum value_status st, struct value v)
 	return value_true(v) ? r.yes : r.no;
 }
 
-struct seen { size_t wrong, numbers, stepped, refuted, sure; };
+struct seen {
+	size_t wrong, numbers, stepped, refuted, sure;
+};
 
-/* Binds the variables from v on, each left open first: only its smallest and largest value are known then. */
-static void look(const struct expr *x, const struct made *m, struct value *env, struct expr_range *wide, const struct expr_range *outer, int n,
-                 int v, const char *text, struct seen *seen)
+/* Binds the variables from v on. Each is first left open, with only its smallest and largest value known. */
+static void look(const struct expr *x, const struct made *m, struct value *env, struct expr_range *wide,
+		 const struct expr_range *outer, int n, int v, const char *text, struct seen *seen)
 {
 	if (v == VARS) {
 		struct value value = value_of_bool(false);
 		enum value_status st = expr_eval(x, env, &value);
 		for (int i = 0; i < n; i++)
 			if (!encloses(outer[i], st, value) && seen->wrong++ == 0)
-				printf("# %s: %s, %g: not in %s%g…%g by %lld%s%s%s\n", text, value_status_text(st), value_double(value),
-				       outer[i].number ? "" : "no number ", outer[i].lo, outer[i].hi, (long long)outer[i].step, outer[i].yes ? " yes" : "", outer[i].no ? " no" : "",
+				printf("# %s: %s, %g: not in %s%g…%g by %lld%s%s%s\n", text, value_status_text(st),
+				       value_double(value), outer[i].number ? "" : "no number ", outer[i].lo, outer[i].hi,
+				       (long long)outer[i].step, outer[i].yes ? " yes" : "", outer[i].no ? " no" : "",
 				       outer[i].fails ? " fails" : "");
 		return;
 	}
@@ -168,9 +171,10 @@ int main(void)
 		buf_fini(&text);
 	}
 	expr_scope_free(scope);
-	printf("# %d expressions: %zu surely numbers, %zu of them in steps, %zu surely false, %zu surely true\n", ROUNDS, seen.numbers, seen.stepped,
-	       seen.refuted, seen.sure);
-	is_int(seen.wrong, 0, "no value lies outside of what its range says, and no error is taken for a number or a truth");
-	ok(seen.numbers > 1000 && seen.stepped > 300 && seen.refuted > 1000 && seen.sure > 1000, "and much is known before anything is bound");
+	printf("# %d expressions: %zu surely numbers, %zu of them in steps, %zu surely false, %zu surely true\n", ROUNDS,
+	       seen.numbers, seen.stepped, seen.refuted, seen.sure);
+	is_int(seen.wrong, 0, "every value lies in its range, and no error is taken for a number or truth value");
+	ok(seen.numbers > 1000 && seen.stepped > 300 && seen.refuted > 1000 && seen.sure > 1000,
+	   "ranges tell much before any variable is bound");
 	return tap_done();
 }

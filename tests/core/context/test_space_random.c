@@ -1,6 +1,6 @@
-/* Spaces beside brute force: a few hundred random ones, with dependent sets, constraints in any order of parameters and some that divide
- * by zero; and equations. Every combination is looked at twice, here by plain loops: it is in the space exactly when all constraints hold. And draws:
- * every valid point equally often. */
+/* Spaces compared with brute force: a few hundred random ones, with dependent sets, constraints in any order of parameters, divisions by
+ * zero, and equations. Plain loops visit every combination: it must be in the space exactly when all constraints hold. Random draws must
+ * find every valid point equally often. */
 #include <math.h>
 
 #include "base/buf.h"
@@ -10,7 +10,9 @@
 
 enum { ROUNDS = 300, VARS = 4, VALUES = 6, RULES = 4, KINDS = 9, POINTS_MAX = 2 * VALUES * VALUES * VALUES * VALUES };
 
-struct rule { int kind, a, b, c, k; };
+struct rule {
+	int kind, a, b, c, k;
+};
 
 struct made {
 	int vars, rules;
@@ -63,7 +65,7 @@ static bool holds(const struct rule *r, int n, const int p[VARS])
 	case 0: return a * b <= k;
 	case 1: return a % b == 0;
 	case 2: return a + b >= k / 3;
-	case 3: return b > 1 && a % (b - 1) == 0; /* what cannot be computed does not hold */
+	case 3: return b > 1 && a % (b - 1) == 0; /* a division by zero does not hold */
 	case 4: return a != b;
 	case 5: return (a + c) * b < 3 * k;
 	case 6: return n % a == 0;
@@ -103,7 +105,13 @@ static struct params *params_of(const struct made *m, int n, const int p[VARS])
 	return params;
 }
 
-struct seen { size_t valid, wrong; struct { int n, p[VARS]; size_t point; } at[POINTS_MAX]; };
+struct seen {
+	size_t valid, wrong;
+	struct {
+		int n, p[VARS];
+		size_t point;
+	} at[POINTS_MAX];
+};
 
 /* Binds parameter v and all behind it. */
 static void look(const struct made *m, const struct space *s, int n, int p[VARS], int v, struct seen *seen)
@@ -185,8 +193,8 @@ static void beside_brute_force(void)
 	}
 	printf("# %d spaces, %zu of them empty, %zu valid points\n", ROUNDS, empty, points);
 	ok(empty > 10 && points > 10000, "%d random spaces, some of them empty", ROUNDS);
-	is_int(wrong, 0, "a point is in the space exactly when all constraints hold, and is found where it is");
-	is_int(counts, 0, "there are as many as brute force counts; an empty space says why");
+	is_int(wrong, 0, "a point is in the space exactly when all constraints hold, and is found at its index");
+	is_int(counts, 0, "the space has as many points as brute force finds, and an empty one gives the reason");
 	ok(near == 0 && asked > 500, "the neighbours of %zu points are those that brute force finds", asked);
 }
 
@@ -195,7 +203,10 @@ static void beside_brute_force(void)
 enum { EQUATIONS = 400, TIMES_MAX = 24, FORMS = 11 };
 
 /* Parameters from `first` on in equal steps, and what they must fulfil: half of the equations hold at some point. */
-struct equation { int first[3], step[3], times[3], form, k; long c; };
+struct equation {
+	int first[3], step[3], times[3], form, k;
+	long c;
+};
 
 static long floor_mod(long a, long b)
 {
@@ -223,8 +234,9 @@ static long left_side(const struct equation *q, long x, long y, long z, bool *re
 }
 
 static const char *const forms[FORMS] = {
-	"X*Y*Z == %ld", "X*Y + Z == %ld", "(X + Y)*Z == %ld", "not (X*Y - 3*Z ~= %ld)", "5*X - (Y*7 + Z*Z) == %ld", "(X*Y + Z) %% %d == %ld",
-	"%ld == X^2*Y - Z", "max(X, Y)*Z == %ld", "cdiv(X, %d)*Y == %ld", "abs(X - Y)*Z == %ld", "X*Y*%d %% Z == %ld",
+	"X*Y*Z == %ld",           "X*Y + Z == %ld",   "(X + Y)*Z == %ld",   "not (X*Y - 3*Z ~= %ld)", "5*X - (Y*7 + Z*Z) == %ld",
+	"(X*Y + Z) %% %d == %ld", "%ld == X^2*Y - Z", "max(X, Y)*Z == %ld", "cdiv(X, %d)*Y == %ld",   "abs(X - Y)*Z == %ld",
+	"X*Y*%d %% Z == %ld",
 };
 
 static struct context *equation_of(const struct equation *q)
@@ -232,7 +244,7 @@ static struct context *equation_of(const struct equation *q)
 	struct buf fields = BUF_INIT;
 	buf_adds(&fields, "tune:\n");
 	for (int v = 0; v < 3; v++)
-		buf_addf(&fields, "  %c: %d + %d*i for i = 0,%d\n", "XYZ"[v], q->first[v], q->step[v], q->times[v] - 1);
+		buf_addf(&fields, "  %c: %d + %d*i for i = 0,%d\n", "XYZ"[v], q -> first[v], q -> step[v], q -> times[v] - 1);
 	buf_adds(&fields, "where: ");
 	if (q->form == 5 || q->form == 8 || q->form == 10)
 		buf_addf(&fields, forms[q->form], q->k, q->c);
@@ -269,7 +281,8 @@ static size_t solve(const struct equation *q, const struct space *s, size_t *wro
 		for (int j = 0; j < q->times[1]; j++)
 			for (int k = 0; k < q->times[2]; k++) {
 				bool there;
-				long x = q->first[0] + q->step[0] * i, y = q->first[1] + q->step[1] * j, z = q->first[2] + q->step[2] * k;
+				long x = q->first[0] + q->step[0] * i, y = q->first[1] + q->step[1] * j,
+				     z = q->first[2] + q->step[2] * k;
 				if (left_side(q, x, y, z, &there) != q->c || !there)
 					continue;
 				struct params *p = params_new();
@@ -303,8 +316,9 @@ static void equations(void)
 		}
 		size_t missing = 0, found = solve(&q, s, &missing);
 		if (missing || 2 * found != space_count(s))
-			printf("# X %d+%d*%d Y %d+%d*%d Z %d+%d*%d %s k=%d c=%ld: %zu, %zu missing, space has %zu\n", q.first[0], q.step[0], q.times[0],
-			       q.first[1], q.step[1], q.times[1], q.first[2], q.step[2], q.times[2], forms[q.form], q.k, q.c, found, missing, space_count(s));
+			printf("# X %d+%d*%d Y %d+%d*%d Z %d+%d*%d %s k=%d c=%ld: %zu, %zu missing, space has %zu\n", q.first[0],
+			       q.step[0], q.times[0], q.first[1], q.step[1], q.times[1], q.first[2], q.step[2], q.times[2],
+			       forms[q.form], q.k, q.c, found, missing, space_count(s));
 		wrong += missing;
 		counts += 2 * found != space_count(s); /* for n = 128 as well */
 		solvable += found > 0;
@@ -315,10 +329,12 @@ static void equations(void)
 		space_free(s);
 		context_free(ctx);
 	}
-	printf("# %d equations, %zu of them solvable, %zu solutions; %.0f of %.0f looked at\n", EQUATIONS, solvable, points, visited, raw);
+	printf("# %d equations, %zu of them solvable, %zu solutions; %.0f of %.0f looked at\n", EQUATIONS, solvable, points,
+	       visited, raw);
 	ok(solvable > EQUATIONS / 3 && solvable < EQUATIONS, "equations of three parameters, %zu of them solvable", solvable);
-	ok(wrong == 0 && counts == 0, "each solution of a plain loop is in its space, and nothing else (%zu missing, %zu spaces)", wrong, counts);
-	ok(visited < raw / 4, "though not all was looked at");
+	ok(wrong == 0 && counts == 0, "each solution of a plain loop is in its space, and nothing else (%zu missing, %zu spaces)",
+	   wrong, counts);
+	ok(visited < raw / 4, "fewer than a quarter of all combinations are visited");
 }
 
 /* Pearson's chi square as standard deviations from its mean. Seeds are fixed: 6 is far beyond any accident. */
@@ -332,8 +348,10 @@ static double deviations(const unsigned *hits, size_t points, double draws)
 
 static void uniform(void)
 {
-	struct context *ctx = sample_context("cuda", "tune:\n  X: i for i = 1,64\n  Y: i for i = 1,64\n  Z: {1, 2, X}\n"
-	                                     "where:\n  - X*Y <= 500\n  - X % Z == 0\n  - Y % 2 == X % 2\n", "launch(\"k\", {1}, {1}, {A, C, n})\n");
+	struct context *ctx = sample_context("cuda",
+					     "tune:\n  X: i for i = 1,64\n  Y: i for i = 1,64\n  Z: {1, 2, X}\n"
+					     "where:\n  - X*Y <= 500\n  - X % Z == 0\n  - Y % 2 == X % 2\n",
+					     "launch(\"k\", {1}, {1}, {A, C, n})\n");
 	struct space *s = NULL;
 	struct err e = ERR_INIT;
 	uint64_t draw = 1;

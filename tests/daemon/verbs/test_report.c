@@ -17,14 +17,17 @@ static struct report_step *step(struct report *r, const char *name, int64_t chec
 
 static void add_time(struct report_step *s, const char *size, double ns, const char *params)
 {
-	*MEM_PUSH(s->times, s->time_count) = (struct report_time){ .size = mem_str(size), .params = mem_str(params), .median_ns = ns,
-	                                                          .gflops = 1e9 / ns };
+	*MEM_PUSH(s->times, s->time_count) =
+		(struct report_time){ .size = mem_str(size), .params = mem_str(params), .median_ns = ns, .gflops = 1e9 / ns };
 }
 
 static struct report sample(void)
 {
-	struct report r = { .stem = mem_str("mm"), .device = mem_str("Sample (cuda:0)"), .driver = mem_str("driver 1"),
-	                    .command = mem_str("peakd run mm.peak.md"), .planned = 3 };
+	struct report r = { .stem = mem_str("mm"),
+			    .device = mem_str("Sample (cuda:0)"),
+			    .driver = mem_str("driver 1"),
+			    .command = mem_str("peakd run mm.peak.md"),
+			    .planned = 3 };
 	struct report_step *s = step(&r, "baseline", 1, true, "accepted");
 	add_time(s, "n=64", 8e6, "BX=16");
 	add_time(s, "n=128", 16e6, "BX=16");
@@ -51,15 +54,17 @@ static void test_tables(void)
 	add_time(s, "n=64", 2e6, "BX=8");
 	add_time(s, "n=128", 4e6, "BX=8");
 	char *text = printed(&r, report_tables);
-	has_str(text, "\nn=64 on Sample (cuda:0)\n", "a table for each size");
-	has_str(text, "\nn=128 on Sample (cuda:0)\n", "and the other");
-	has_str(text, "thread-tiling          2 ms       500      4.00x      2.00x  BX=8                 accepted\n", "a row");
+	has_str(text, "\nn=64 on Sample (cuda:0)\n", "the report has a table for the first size");
+	has_str(text, "\nn=128 on Sample (cuda:0)\n", "the report has a table for the second size");
+	has_str(text, "thread-tiling          2 ms       500      4.00x      2.00x  BX=8                 accepted\n",
+		"a row has time, speed, speed-ups, parameters and status");
 	has_str(text, "thread-tiling          4 ms       250      4.00x      0.50x  BX=8                 accepted\n",
-	        "a step that is slower than the one before says so");
+		"a row shows that a step is slower than the previous one");
 	free(text);
 	text = printed(&r, report_closing);
 	/* n=64: 8/2 = 4, n=128: 16/2 = 8 (tb-tiling was faster there); the geometric mean is sqrt(32) */
-	is_str(text, "\npeakd: mm: 5.7× over baseline, geometric mean of 2 sizes, 3 checkpoints, all validated\n", "the closing line");
+	is_str(text, "\npeakd: mm: 5.7× over baseline, geometric mean of 2 sizes, 3 checkpoints, all validated\n",
+	       "the closing line gives the mean speed-up of all sizes");
 	free(text);
 	report_fini(&r);
 }
@@ -70,29 +75,31 @@ static void test_not_validated(void)
 	struct report_step *s = step(&r, "thread-tiling", 3, false, "failed");
 	add_time(s, "n=64", 1, "BX=8");
 	size_t sizes;
-	ok(fabs(report_speedup(&r, &sizes) - 4) < 1e-9 && sizes == 2, "what is not validated is not quoted");
+	ok(fabs(report_speedup(&r, &sizes) - 4) < 1e-9 && sizes == 2, "a step that is not validated has no speed-up");
 	r.steps[0].validated = false;
-	ok(isnan(report_speedup(&r, &sizes)) && sizes == 0, "nor is anything compared with it");
+	ok(isnan(report_speedup(&r, &sizes)) && sizes == 0, "no speed-up is computed over a baseline that is not validated");
 	json_t *rows = report_json(&r);
-	ok(json_is_null(json_object_get(json_array_get(json_object_get(rows, "rows"), 2), "speedup")), "not even in a row that is validated itself");
+	ok(json_is_null(json_object_get(json_array_get(json_object_get(rows, "rows"), 2), "speedup")),
+	   "a validated row has no speed-up over a baseline that is not validated");
 	json_decref(rows);
 	r.steps[0].validated = true;
-	ok(!report_all_validated(&r), "and not all is validated");
+	ok(!report_all_validated(&r), "a step that is not validated counts");
 	char *text = printed(&r, report_closing);
-	has_str(text, "1 of 3 steps NOT validated", "the closing line says so");
+	has_str(text, "1 of 3 steps NOT validated", "the closing line counts the step that is not validated");
 	free(text);
 	report_fini(&r);
 
 	r = sample();
-	ok(!report_all_validated(&r), "a step that was asked for and not made counts");
+	ok(!report_all_validated(&r), "a requested step that was not made counts as not validated");
 	text = printed(&r, report_closing);
-	has_str(text, "1 of 3 steps NOT validated", "in the closing line too");
+	has_str(text, "1 of 3 steps NOT validated", "the closing line counts the requested step that was not made");
 	free(text);
 	r.planned = 2;
-	ok(report_all_validated(&r), "without it, all is validated");
+	ok(report_all_validated(&r), "without the missing step everything is validated");
 	r.compile_only = true;
 	text = printed(&r, report_closing);
-	is_str(text, "\npeakd: mm: 2 checkpoints for Sample (cuda:0), compiled, not run\n", "a device that only compiles");
+	is_str(text, "\npeakd: mm: 2 checkpoints for Sample (cuda:0), compiled, not run\n",
+	       "the closing line of a device that only compiles says so");
 	free(text);
 	report_fini(&r);
 }
@@ -104,7 +111,7 @@ static void test_json(void)
 	r.steps[1].times[1].size = mem_str("m=1 n=128");
 	json_t *json = report_json(&r);
 	const json_t *rows = json_object_get(json, "rows"), *row = json_array_get(rows, 2);
-	is_int(json_array_size(rows), 4, "a row for each step and size");
+	is_int(json_array_size(rows), 4, "the JSON has a row for each step and size");
 	is_str(json_string_value(json_object_get(json, "device")), "Sample (cuda:0)", "device");
 	is_str(json_string_value(json_object_get(json, "command")), "peakd run mm.peak.md", "command");
 	is_int(json_integer_value(json_object_get(row, "n")), 64, "n");
@@ -112,8 +119,8 @@ static void test_json(void)
 	ok(json_real_value(json_object_get(row, "speedup")) == 2, "speed-up over the baseline");
 	ok(json_is_true(json_object_get(row, "validated")), "validated");
 	row = json_array_get(rows, 3);
-	is_str(json_string_value(json_object_get(row, "sizes")), "m=1 n=128", "sizes that are more than n");
-	ok(json_is_null(json_object_get(row, "speedup")), "no speed-up where the baseline has no time");
+	is_str(json_string_value(json_object_get(row, "sizes")), "m=1 n=128", "the JSON gives all sizes");
+	ok(json_is_null(json_object_get(row, "speedup")), "the JSON has no speed-up if the baseline has no time");
 	json_decref(json);
 	report_fini(&r);
 }

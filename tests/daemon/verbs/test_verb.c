@@ -1,4 +1,4 @@
-/* test_verb: command lines against a table of options. */
+/* test_verb: parsing command lines by a table of options. */
 #include "daemon/verbs/verb.h"
 
 #include "tests/tap.h"
@@ -6,8 +6,9 @@
 static const struct verb_option options[] = {
 	{ "device", "D", "" }, { "model", "M", "" }, { "keep-going", NULL, "" }, { "budget", "N", "" }, { NULL, NULL, NULL },
 };
-static const struct verb sample = { .name = "sample", .words = "FILE [MORE]", .summary = "", .options = options, .min_words = 1,
-                                    .max_words = 2 };
+static const struct verb sample = {
+	.name = "sample", .words = "FILE [MORE]", .summary = "", .options = options, .min_words = 1, .max_words = 2
+};
 
 static int parse(struct verb_line *line, struct err *e, const char *a, const char *b, const char *c, const char *d)
 {
@@ -28,7 +29,7 @@ static void refused(const char *part, const char *a, const char *b, const char *
 	struct verb_line line;
 	struct err e;
 	is_int(parse(&line, &e, a, b, c, NULL), -ERR_INPUT, "refused: %s", part);
-	has_str(e.text, part, "with the reason");
+	has_str(e.text, part, "the refusal gives the reason");
 }
 
 int main(void)
@@ -37,34 +38,34 @@ int main(void)
 	struct err e;
 	long long n;
 	unsetenv("PEAKD_DB");
-	is_int(parse(&line, &e, "a", "--device=x", "--keep-going", "b"), 0, "words and options mix %s", e.text);
-	is_int(line.word_count, 2, "two words");
-	is_str(line.words[1], "b", "in order");
-	is_str(verb_get(&line, "device"), "x", "--name=value");
-	is_str(verb_get(&line, "keep-going"), "", "a flag");
-	ok(verb_get(&line, "model") == NULL, "not given");
+	is_int(parse(&line, &e, "a", "--device=x", "--keep-going", "b"), 0, "words and options may alternate %s", e.text);
+	is_int(line.word_count, 2, "words are counted without the options");
+	is_str(line.words[1], "b", "words keep their order");
+	is_str(verb_get(&line, "device"), "x", "--name=value gives an option its value");
+	is_str(verb_get(&line, "keep-going"), "", "a flag has an empty value");
+	ok(verb_get(&line, "model") == NULL, "an option that is not given has no value");
 	verb_line_fini(&line);
 
 	is_int(parse(&line, &e, "a", "--model", "--model", "--model=z"), 0, "a value may look like an option %s", e.text);
-	is_str(verb_get_nth(&line, "model", 0), "--model", "the first");
-	is_str(verb_get(&line, "model"), "z", "the last wins");
-	ok(verb_get_nth(&line, "model", 2) == NULL, "behind the last");
+	is_str(verb_get_nth(&line, "model", 0), "--model", "the first value of a repeated option is kept");
+	is_str(verb_get(&line, "model"), "z", "the last value of a repeated option counts");
+	ok(verb_get_nth(&line, "model", 2) == NULL, "there is no value after the last");
 	verb_line_fini(&line);
 
 	is_int(parse(&line, &e, "--budget", "12", "--", "--odd"), 0, "-- ends the options %s", e.text);
-	is_str(line.words[0], "--odd", "so that a word may begin with dashes");
-	is_int(verb_int(&line, "budget", 1, 100, 5, &n, &e), 0, "a number");
-	is_int(n, 12, "its value");
-	is_int(verb_int(&line, "budget", 1, 10, 5, &n, &e), -ERR_INPUT, "out of bounds");
-	has_str(e.text, "from 1 to 10", "says the bounds");
+	is_str(line.words[0], "--odd", "after -- a word may begin with dashes");
+	is_int(verb_int(&line, "budget", 1, 100, 5, &n, &e), 0, "verb_int reads a number");
+	is_int(n, 12, "verb_int returns the number's value");
+	is_int(verb_int(&line, "budget", 1, 10, 5, &n, &e), -ERR_INPUT, "verb_int refuses a number out of bounds");
+	has_str(e.text, "from 1 to 10", "the refusal names the bounds");
 	verb_line_fini(&line);
 
 	setenv("PEAKD_DB", "/x/env.db", 1);
-	is_int(parse(&line, &e, "a", NULL, NULL, NULL), 0, "the environment %s", e.text);
-	is_str(line.db, "/x/env.db", "names the database");
+	is_int(parse(&line, &e, "a", NULL, NULL, NULL), 0, "a command line without --db is parsed %s", e.text);
+	is_str(line.db, "/x/env.db", "the environment names the database");
 	verb_line_fini(&line);
-	is_int(parse(&line, &e, "a", "--db", "y.db", NULL), 0, "--db %s", e.text);
-	is_str(line.db, "y.db", "is stronger");
+	is_int(parse(&line, &e, "a", "--db", "y.db", NULL), 0, "a command line with --db is parsed %s", e.text);
+	is_str(line.db, "y.db", "--db takes precedence over the environment");
 	verb_line_fini(&line);
 
 	refused("did you mean --device?", "a", "--devise", "x");
