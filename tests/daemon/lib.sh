@@ -1,17 +1,17 @@
-# lib: what the black-box tests of the daemon share; they source it. Each test has a folder of its own for database, socket and
-# recordings; daemons that a test leaves behind are ended at its end, by their id.
+# lib: shared by the black-box tests of the daemon, which source it. Each test has its own folder for database, socket and recordings.
+# Daemons that a test leaves running are killed at its end, by their process id.
 set -u
 T=$(mktemp -d "${TMPDIR:-/tmp}/peakd-t.XXXXXX")
 root=$(cd "$(dirname "$0")/../.." && pwd)
 peakd=${PEAKD:-$root/build/peakd}
 export XDG_RUNTIME_DIR="$T/run" XDG_DATA_HOME="$T/data" XDG_CACHE_HOME="$T/cache" PEAKD_SHARE="$root" TMPDIR="$T/tmp"
-# Device locks of its own, so that no test waits for a device that another test holds.
+# Each test has its own device locks, so that no test waits for a device that another test holds.
 export PEAKD_LOCK_SPACE="${T##*/}"
 unset PEAKD_DB PEAKD_MODEL
 mkdir -m 700 "$T/run" "$T/data" "$T/cache" "$T/tmp"
 count=0
 
-# The daemon that holds a database: its process id, empty when there is none.
+# Prints the process id of the daemon that holds a database, or nothing.
 holder()
 {
 	pid=$(sed -n 's/^\([0-9][0-9]*\) .*/\1/p' "$1.lock" 2>/dev/null)
@@ -30,8 +30,8 @@ wait_for()
 	done
 }
 
-# Milliseconds that something took which was to last at most so many where nothing else runs: longer by as much as this machine is
-# slower than itself at the moment, which is measured: the time of some work by the wall over its processor time.
+# Succeeds if TOOK milliseconds are below LIMIT, the limit for an idle machine. On a loaded machine the limit grows by the measured ratio
+# of wall-clock time to processor time.
 soon() # soon TOOK LIMIT
 {
 	limit=$(python3 -c 'import sys, time
@@ -130,7 +130,7 @@ done_testing()
 	echo "1..$count"
 }
 
-# What follows needs something that this machine lacks: so many tests are skipped, and the script ends.
+# Skips the remaining tests and ends the script, because this machine lacks something that they need.
 skip_rest() # skip_rest COUNT WHY
 {
 	skip "$1" "$2"
@@ -144,7 +144,7 @@ need_hlsl() # need_hlsl COUNT DATABASE
 		skip_rest "$1" "no device runs HLSL here"
 }
 
-# What a run said on stderr tells whether there is a compiler.
+# Skips the remaining tests if a run's stderr says that there is no CUDA compiler.
 need_cuda_compiler() # need_cuda_compiler COUNT STDERR
 {
 	! grep -qi 'no CUDA compiler\|nvrtc' "$2" || skip_rest "$1" "no CUDA compiler here: $(head -c 200 "$2" | tr '\n' ' ')"
@@ -152,21 +152,21 @@ need_cuda_compiler() # need_cuda_compiler COUNT STDERR
 
 HELLO='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
 
-# A session of `peakd stdio`: hello, then the request on standard input, whose id is 2. Its input ends when the answer is there: calls in flight at
-# the end of the input get two seconds.
-asked() # asked DATABASE FILE <REQUEST: what was answered goes to FILE
+# Runs a session of `peakd stdio`: initialize, then the request on standard input, whose id is 2. The session's input ends only after the
+# answer, because calls in flight at the end of the input get just two seconds.
+asked() # asked DATABASE FILE <REQUEST: writes the answers to FILE
 {
 	: >"$2"
 	(printf '%s\n' "$HELLO"; cat; wait_for 120 grep -q '"id":2' "$2") | timeout 150 "$peakd" stdio --db "$1" >"$2"
 }
 
-# The request that makes a workflow of a context's text.
+# Prints the request that makes a workflow of a context's text.
 create_request() # create_request WORKFLOW <TEXT
 {
 	jq -Rsc --arg name "$1" '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"context_create",arguments:{source:.,name:$name}}}'
 }
 
-# A small kernel on whatever runs HLSL here.
+# Prints a small context for any device that runs HLSL.
 small_context()
 {
 	cat <<'CONTEXT'

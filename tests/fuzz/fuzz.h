@@ -1,5 +1,5 @@
-/* fuzz: what the libFuzzer targets of this folder share (docs/fuzzing.md). A target reads bytes as a stranger would send
- * them, and asserts what must hold of everything that is accepted. It prints nothing and keeps nothing between runs. */
+/* fuzz: what the libFuzzer targets of this folder share (docs/fuzzing.md). A target reads bytes from an unknown
+ * source and asserts what must hold for all accepted input. It prints nothing and keeps nothing between runs. */
 #ifndef PEAKD_TESTS_FUZZ_FUZZ_H
 #define PEAKD_TESTS_FUZZ_FUZZ_H
 
@@ -14,7 +14,7 @@
 /* libFuzzer's entry point (https://llvm.org/docs/LibFuzzer.html): 0, or -1 to keep the input out of the corpus. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The bytes as text up to the first NUL, owned by the caller; what is behind it is cut off. */
+/* The bytes as text up to the first NUL, owned by the caller; the rest is cut off. */
 static inline char *fuzz_text(const uint8_t *data, size_t size)
 {
 	return mem_strn((const char *)data, strnlen((const char *)data, size));

@@ -1,18 +1,27 @@
-/* A kernel context from a stranger: what parses is rendered and parsed again to the same render and hash, is enumerated
- * without a device, and its host code runs on one point. */
+/* A kernel context from an unknown source: an accepted context is rendered and parsed to the same text and hash again, its space is
+ * enumerated without a device, and its host code runs at one point. */
 #include "backends/wire/plan.h"
 #include "core/context/context.h"
-#include "core/context/host.h"
 #include "core/context/expr.h"
+#include "core/context/host.h"
 #include "core/context/space.h"
 #include "fuzz/fuzz.h"
 
 enum { SIZE_LIMIT = 64 << 10, POINTS = 20000 };
 
-static const struct facts device = { .id = "cuda:0", .backend = "cuda", .name = "Sample", .arch = "sm_90a",
-				     .warp_size = 32, .max_threads = 1024, .max_block = { 1024, 1024, 64 },
-				     .max_grid = { 2147483647, 65535, 65535 }, .shared_static = 49152,
-				     .shared_optin = 232448, .registers = 65536, .units = 132, .max_cluster = 8 };
+static const struct facts device = { .id = "cuda:0",
+				     .backend = "cuda",
+				     .name = "Sample",
+				     .arch = "sm_90a",
+				     .warp_size = 32,
+				     .max_threads = 1024,
+				     .max_block = { 1024, 1024, 64 },
+				     .max_grid = { 2147483647, 65535, 65535 },
+				     .shared_static = 49152,
+				     .shared_optin = 232448,
+				     .registers = 65536,
+				     .units = 132,
+				     .max_cluster = 8 };
 
 static void same_again(const struct context *ctx)
 {

@@ -1,6 +1,6 @@
-/* The headers and the body of a POST, as a transport hands them to the server: lines "Name: value" up to an empty one, then the
- * message. Whatever comes, a request gets exactly one answer, which is JSON with its id, and nothing else gets one with an id; and the
- * same again on the same connection gets the same. */
+/* The headers and the body of a POST, as a transport passes them to the server: lines "Name: value" up to an empty line, then the message.
+ * Every request gets exactly one answer, which is JSON with its id. Nothing else gets an answer with an id. The same input on the same
+ * connection gets the same answer again. */
 #include <strings.h>
 
 #include "fuzz/fuzz.h"
@@ -21,7 +21,7 @@ static const struct mcp_tool TOOLS[] = {
 	{ .name = NULL },
 };
 
-/* What was sent on a request's stream. */
+/* The bytes sent on a request's stream. */
 struct sink {
 	struct mcp_stream stream; /* first: streams are cast to this */
 	int answers;

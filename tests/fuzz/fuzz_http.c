@@ -1,5 +1,5 @@
-/* Bytes on a connection of the HTTP transport: request lines, headers, bodies, several requests in a row. Whatever comes, the
- * connection is answered with HTTP or closed, and the server lives. The server is made once, since it has threads. */
+/* Bytes on a connection of the HTTP transport: request lines, headers, bodies, several requests in a row. For any input the
+ * connection is answered with HTTP or closed, and the server survives. The server is made once, because it has threads. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sys/socket.h>

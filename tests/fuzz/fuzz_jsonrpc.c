@@ -1,5 +1,5 @@
-/* A message of an MCP peer. What is accepted is JSON without duplicate names and within the depth; and a message that is
- * written again is read as the same. */
+/* A message of an MCP peer. An accepted message is JSON without duplicate names and within the depth. A message that is
+ * written and read again is the same. */
 #include "fuzz/fuzz.h"
 #include "mcp/jsonrpc.h"
 

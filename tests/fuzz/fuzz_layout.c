@@ -1,4 +1,4 @@
-/* A job's request or result as the database keeps it, in JSON or in the form before that: what is read is written, and that reads to the
+/* A job's request or result as the database stores it, in JSON or in the older text form: what was read can be written, and reads back as the
  * same text. */
 #include "base/layout.h"
 #include "core/jobs/work.h"

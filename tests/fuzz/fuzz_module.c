@@ -1,4 +1,4 @@
-/* The HLSL backend's binary as a database may hold it: what decodes is encoded, and that decodes to the same bytes. */
+/* The HLSL backend's binary as a database may hold it: a decoded binary is encoded to the same bytes again. */
 #include "backends/hlsl/object.h"
 #include "fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
-/* A JSON schema and a value that is checked against it, both hostile: two JSON texts, one behind the other. Checking twice
- * gives the same, and what does not conform is told why. */
+/* A hostile JSON schema and a hostile value to check: two JSON texts in a row. Checking twice gives the same verdict, and a
+ * refused value gets a reason. */
 #include "fuzz/fuzz.h"
 #include "mcp/schema.h"
 

@@ -1,4 +1,4 @@
-/* SPIR-V words as a broken compiler or somebody else's database could hand them over. */
+/* SPIR-V words as a broken compiler or a foreign database could supply them. */
 #include "backends/hlsl/object.h"
 #include "fuzz/fuzz.h"
 

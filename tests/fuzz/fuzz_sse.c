@@ -1,4 +1,4 @@
-/* Server-sent events of a provider: the same bytes give the same events in whatever pieces they arrive. */
+/* Server-sent events of a provider: the same bytes give the same events, however they are split. */
 #include "base/buf.h"
 #include "core/transform/llm_wire.h"
 #include "fuzz/fuzz.h"
@@ -9,7 +9,7 @@ static int note(void *arg, const char *data)
 	return strcmp(data, "stop") == 0 ? -2 : 0;
 }
 
-/* Feeds pieces of `piece` bytes; what came is appended to out. */
+/* Feeds pieces of `piece` bytes and appends the events to out. */
 static void feed(const uint8_t *data, size_t size, size_t piece, struct buf *out)
 {
 	struct llm_wire_events s = LLM_WIRE_EVENTS_INIT;

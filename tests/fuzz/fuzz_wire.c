@@ -1,15 +1,16 @@
-/* A message between the daemon and a worker, from a hostile end: the first byte says which, the rest is its body. What is
- * decoded is encoded again, and decodes to the same bytes. */
+/* A message between the daemon and a worker, from a hostile end: the first byte says which, the rest is its body. A
+ * decoded message is encoded to the same bytes again. */
 #include "backends/wire/wire.h"
 #include "fuzz/fuzz.h"
 
 /* The order is that of tests/fuzz/seeds.c. */
 static const struct wire_table *const tables[] = {
-	&wire_hello_table, &wire_compile_table, &wire_compiled_table, &wire_prepare_table, &wire_prepared_table, &wire_execute_table,
-	&wire_executed_table, &wire_output_table, &wire_compare_table, &wire_compared_table, &wire_measure_table, &wire_measured_table,
-	&plan_table, &wire_facts_table, &wire_failed_table, &wire_pair_table, &wire_paired_table, &wire_energised_table, &wire_ceilings_table,
-	&wire_name_table, &wire_devices_table, &wire_content_table, &wire_release_table, &wire_energy_table, &wire_target_table,
-	&wire_races_table, &wire_raced_table, &wire_product_table, &wire_product_found_table,
+	&wire_hello_table,   &wire_compile_table,  &wire_compiled_table,  &wire_prepare_table,       &wire_prepared_table,
+	&wire_execute_table, &wire_executed_table, &wire_output_table,    &wire_compare_table,       &wire_compared_table,
+	&wire_measure_table, &wire_measured_table, &plan_table,           &wire_facts_table,         &wire_failed_table,
+	&wire_pair_table,    &wire_paired_table,   &wire_energised_table, &wire_ceilings_table,      &wire_name_table,
+	&wire_devices_table, &wire_content_table,  &wire_release_table,   &wire_energy_table,        &wire_target_table,
+	&wire_races_table,   &wire_raced_table,    &wire_product_table,   &wire_product_found_table,
 };
 
 /* Reads the message and writes it again. */

@@ -1,6 +1,6 @@
 #!/bin/sh
-# make install and uninstall: every file where the Makefile says, and a unit that systemd accepts. The binary is a stand-in
-# (this looks at the files; the real one is built and run by the other tests), so that no build happens here.
+# make install and uninstall: every file is where the Makefile says, and systemd accepts the unit. The binary is a stand-in, so that
+# nothing is built here; other tests build and run the real one.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 top=$(mktemp -d "${TMPDIR:-/tmp}/install.XXXXXX") || exit 1
@@ -22,11 +22,11 @@ install_to() # make's arguments…
 mkdir "$top/build"
 printf '#!/bin/sh\nexit 0\n' >"$top/build/peakd"
 install_to install "DESTDIR=$top/root"
-report $? 'make install DESTDIR=…'
+report $? 'make install with DESTDIR succeeds'
 prefix=$top/root/usr/local
 find "$prefix" -type f >"$top/out"
 test -x "$prefix/bin/peakd" && cmp -s "$top/build/peakd" "$prefix/bin/peakd"
-report $? 'the binary is in bin/'
+report $? 'make install puts the binary into bin/'
 lost=
 # shellcheck disable=SC2044 # no names with blanks in the tree
 for file in $(find transforms examples -type f 2>/dev/null); do
@@ -36,12 +36,12 @@ for file in README.md docs/*.md; do
 	[ ! -e "$file" ] || cmp -s "$file" "$prefix/share/doc/peakd/${file#docs/}" || lost="$lost $file"
 done
 [ -z "$lost" ]
-report $? "transforms, examples and docs are in share/${lost:+: lost$lost}"
+report $? "make install puts transforms, examples and docs into share/${lost:+: lost$lost}"
 unit=$prefix/lib/systemd/system/peakd.service
 cmp -s systemd/peakd.service "$unit"
-report $? 'the unit is in lib/systemd/system/'
+report $? 'make install puts the unit into lib/systemd/system/'
 [ -z "$(find "$top/root" -type f -perm /022)" ] && [ -z "$(find "$prefix" -type f ! -perm -444)" ]
-report $? 'everyone may read the files, nobody else may write them'
+report $? 'installed files are readable for everyone and writable for their owner only'
 
 install_to uninstall "DESTDIR=$top/root" && find "$top/root" -type f >"$top/out" && [ ! -s "$top/out" ]
 report $? 'make uninstall leaves no file'
@@ -49,16 +49,16 @@ report $? 'make uninstall leaves no file'
 install_to install "PREFIX=$top/prefix"
 unit=$top/prefix/lib/systemd/system/peakd.service
 grep -q "^ExecStart=$top/prefix/bin/peakd serve " "$unit"
-report $? 'PREFIX reaches ExecStart'
+report $? 'PREFIX is the path in ExecStart'
 if command -v systemd-analyze >/dev/null 2>&1; then
-	# What it says of other units of this machine is not ours.
+	# Messages about other units of this machine do not count.
 	systemd-analyze verify "$unit" >"$top/verify" 2>&1
 	grep 'peakd' "$top/verify" >"$top/out"
 	[ ! -s "$top/out" ]
-	report $? 'systemd-analyze verify has nothing to say'
+	report $? 'systemd-analyze verify accepts the installed unit'
 	sed 's/^Restart=.*/Restart=sometimes/' "$unit" >"$unit.d" && mv "$unit.d" "$unit"
 	systemd-analyze verify "$unit" 2>&1 | grep -q 'peakd.*restart'
-	report $? 'and would, of a wrong line'
+	report $? 'systemd-analyze verify refuses a unit with a wrong line'
 else
 	echo 'ok 8 # SKIP no systemd-analyze here'
 	echo 'ok 9 # SKIP no systemd-analyze here'

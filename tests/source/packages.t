@@ -1,5 +1,5 @@
 #!/bin/sh
-# packages.sh: what it does on machines that have all, lack some, or cannot install, played by false tools in PATH.
+# packages.sh on machines that have all packages, lack some, or cannot install any. Stand-ins in PATH play the tools.
 set -u
 script=$(dirname "$0")/packages.sh
 top=$(mktemp -d "${TMPDIR:-/tmp}/packages.XXXXXX") || exit 1
@@ -40,47 +40,47 @@ run()
 machine none
 tool npm 'echo 10'
 run install "$top/log" build run tests && [ ! -s "$top/out" ] && [ ! -e "$top/apt" ]
-report $? 'nothing is said or done where nothing is missing'
+report $? 'without missing packages nothing is printed or installed'
 
 machine jq
 tool npm 'echo 10'
 run install "$top/log" build run tests && [ "$(grep -c . "$top/out")" = 1 ] && grep -q 'installing 1 Debian packages.*: jq$' "$top/out"
-report $? 'what is about to be installed is said in one line'
+report $? 'packages to install are announced in one line'
 grep -q 'apt-get' "$top/out" && grep -q 'install jq$' "$top/apt" && grep -q 'update' "$top/apt"
-report $? 'and only that is installed, with fresh lists'
+report $? 'only the missing package is installed, after apt-get update'
 run install "$top/log" build run && [ ! -s "$top/out" ]
-report $? 'a group that does not need it does not bring it'
+report $? 'a package of another group is not installed'
 
 machine npm nodejs
 run install "$top/log" tests && grep -q ': npm$' "$top/out"
-report $? "the machine's own Node stays, npm is added where the command is missing"
+report $? "an installed Node.js is kept, and a missing npm is installed"
 
 machine jq
 rm "$bin/apt-get"
-if run install "$top/log" tests; then report 1 'no apt-get: stops'; else
+if run install "$top/log" tests; then report 1 'without apt-get packages.sh fails'; else
 	grep -q 'not Debian' "$top/out" && grep -q 'sudo apt-get install .*libjansson-dev.* jq' "$top/out"
-	report $? 'no apt-get: stops and prints the whole list as a command'
+	report $? 'without apt-get packages.sh prints the whole list as a command'
 fi
 
 machine jq npm
 tool id 'echo 1000'
-if run install "$top/log" tests; then report 1 'no root: stops'; else
+if run install "$top/log" tests; then report 1 'without root or sudo packages.sh fails'; else
 	grep -q 'neither root nor sudo' "$top/out" && [ ! -e "$top/apt" ]
-	report $? 'neither root nor sudo: stops before anything is done'
+	report $? 'without root or sudo packages.sh installs nothing'
 fi
-# shellcheck disable=SC2016 # the words are for the tool
+# shellcheck disable=SC2016 # the stand-in expands the text
 tool sudo '[ "$1" != -n ] || shift; exec "$@"'
 tool true ''
 run install "$top/log" tests && grep -q 'install jq npm$' "$top/apt"
-report $? 'sudo that asks nothing is used'
+report $? 'sudo without a password is used'
 
 machine jq
 tool apt-get 'echo "E: Unable to locate package jq"; exit 100'
-if run install "$top/log" tests; then report 1 'a failing apt-get: stops'; else
+if run install "$top/log" tests; then report 1 'packages.sh fails when apt-get fails'; else
 	grep -q 'Unable to locate' "$top/out" && grep -q 'sudo apt-get install' "$top/out"
-	report $? "a failing apt-get: stops with its words and the list"
+	report $? "a failed apt-get is reported with its message and the list"
 fi
 
 sh "$script" list build | grep -qx libsqlite3-dev
-report $? 'list prints a group'
+report $? 'packages.sh list prints the packages of a group'
 echo "1..$count"

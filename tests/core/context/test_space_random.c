@@ -113,7 +113,7 @@ struct seen {
 	} at[POINTS_MAX];
 };
 
-/* Binds parameter v and all behind it. */
+/* Binds parameter v and all later ones. */
 static void look(const struct made *m, const struct space *s, int n, int p[VARS], int v, struct seen *seen)
 {
 	const int dependent[3] = { 1, 2, 2 * p[0] };
@@ -141,7 +141,7 @@ static void look(const struct made *m, const struct space *s, int n, int p[VARS]
 	params_free(params);
 }
 
-/* Neighbours of some valid point: wrong ones and missing ones. */
+/* Counts the wrong and missing neighbours of some valid points. */
 static size_t wrong_neighbours(const struct made *m, const struct space *s, const struct seen *seen, size_t of)
 {
 	size_t *near = NULL, count = 0, wrong = 0, want = 0;
@@ -202,7 +202,7 @@ static void beside_brute_force(void)
 
 enum { EQUATIONS = 400, TIMES_MAX = 24, FORMS = 11 };
 
-/* Parameters from `first` on in equal steps, and what they must fulfil: half of the equations hold at some point. */
+/* An equation of parameters with equally spaced values from `first` on. Half of the equations have a solution. */
 struct equation {
 	int first[3], step[3], times[3], form, k;
 	long c;
@@ -213,7 +213,7 @@ static long floor_mod(long a, long b)
 	return ((a % b) + b) % b;
 }
 
-/* The left side; *ret_there false where it cannot be computed. */
+/* The left side of the equation; *ret_there is false for a division by zero. */
 static long left_side(const struct equation *q, long x, long y, long z, bool *ret_there)
 {
 	*ret_there = true;
@@ -230,7 +230,7 @@ static long left_side(const struct equation *q, long x, long y, long z, bool *re
 	case 9: return labs(x - y) * z;
 	}
 	*ret_there = z != 0;
-	return z ? floor_mod(x * y * q->k, labs(z)) : 0; /* its sign is no matter, for zero is asked for */
+	return z ? floor_mod(x * y * q->k, labs(z)) : 0; /* the sign does not matter, because the right side is zero */
 }
 
 static const char *const forms[FORMS] = {
@@ -273,7 +273,7 @@ static void make_equation(struct equation *q, int form)
 	q->c = form == 10 ? 0 : q->c;
 }
 
-/* Points of n = 64 that plain loops find; *wrong counts those that the space does not have. */
+/* Counts the points of n = 64 that plain loops find; *wrong counts those that the space lacks. */
 static size_t solve(const struct equation *q, const struct space *s, size_t *wrong)
 {
 	size_t found = 0;
@@ -297,7 +297,7 @@ static size_t solve(const struct equation *q, const struct space *s, size_t *wro
 	return found;
 }
 
-/* Where little can be left: what is not looked at any further must not have been a solution. */
+/* Equations prune most of a space: no solution may be pruned. */
 static void equations(void)
 {
 	size_t wrong = 0, counts = 0, solvable = 0, points = 0;
@@ -320,7 +320,7 @@ static void equations(void)
 			       q.step[0], q.times[0], q.first[1], q.step[1], q.times[1], q.first[2], q.step[2], q.times[2],
 			       forms[q.form], q.k, q.c, found, missing, space_count(s));
 		wrong += missing;
-		counts += 2 * found != space_count(s); /* for n = 128 as well */
+		counts += 2 * found != space_count(s); /* the same number for n = 128 */
 		solvable += found > 0;
 		points += found;
 		raw += space_raw(s);
@@ -332,12 +332,12 @@ static void equations(void)
 	printf("# %d equations, %zu of them solvable, %zu solutions; %.0f of %.0f looked at\n", EQUATIONS, solvable, points,
 	       visited, raw);
 	ok(solvable > EQUATIONS / 3 && solvable < EQUATIONS, "equations of three parameters, %zu of them solvable", solvable);
-	ok(wrong == 0 && counts == 0, "each solution of a plain loop is in its space, and nothing else (%zu missing, %zu spaces)",
-	   wrong, counts);
+	ok(wrong == 0 && counts == 0, "a space holds exactly the solutions of a plain loop (%zu missing, %zu spaces)", wrong,
+	   counts);
 	ok(visited < raw / 4, "fewer than a quarter of all combinations are visited");
 }
 
-/* Pearson's chi square as standard deviations from its mean. Seeds are fixed: 6 is far beyond any accident. */
+/* Pearson's chi square as standard deviations from its mean. Seeds are fixed: 6 is far beyond chance. */
 static double deviations(const unsigned *hits, size_t points, double draws)
 {
 	double expected = draws / (double)points, sum = 0;
@@ -355,7 +355,7 @@ static void uniform(void)
 	struct space *s = NULL;
 	struct err e = ERR_INIT;
 	uint64_t draw = 1;
-	size_t sample[256]; /* many of them: where they stand before they are shuffled is far from uniform */
+	size_t sample[256]; /* large, because positions before the shuffle are far from uniform */
 	if (space_new(ctx, NULL, NULL, &s, &e) < 0) {
 		ok(0, "%s", e.text);
 		return;

@@ -12,12 +12,13 @@ static void is_line(const char *message, int width, const char *want, const char
 
 int main(void)
 {
-	is_line("tune 5/20, best 1.3 ms", 79, "tb-tiling        [#####...............] tune 5/20, best 1.3 ms", "a quarter");
-	is_line("validate 16/16", 79, "tb-tiling        [####################] validate 16/16", "all");
-	is_line("waiting for the model", 79, "tb-tiling        waiting for the model", "no figures, no bar");
-	is_line("3/0 and/or", 79, "tb-tiling        3/0 and/or", "no division by zero");
-	is_line("7/4", 79, "tb-tiling        [####################] 7/4", "never more than full");
-	is_line("a\033[2Jb\nsecond line", 79, "tb-tiling        a [2Jb", "nothing that moves the cursor");
-	is_line("µµµµ", 19, "tb-tiling        µµ", "cut between characters");
+	is_line("tune 5/20, best 1.3 ms", 79, "tb-tiling        [#####...............] tune 5/20, best 1.3 ms",
+		"a quarter of the work fills a quarter of the bar");
+	is_line("validate 16/16", 79, "tb-tiling        [####################] validate 16/16", "complete work fills the bar");
+	is_line("waiting for the model", 79, "tb-tiling        waiting for the model", "progress without figures has no bar");
+	is_line("3/0 and/or", 79, "tb-tiling        3/0 and/or", "a total of zero has no bar");
+	is_line("7/4", 79, "tb-tiling        [####################] 7/4", "more than the total fills the bar only once");
+	is_line("a\033[2Jb\nsecond line", 79, "tb-tiling        a [2Jb", "control characters and further lines are removed");
+	is_line("µµµµ", 19, "tb-tiling        µµ", "a narrow terminal truncates between characters");
 	return tap_done();
 }
