@@ -130,7 +130,7 @@ def notes_on(size, rows, final, last_step, counts):
 def what_is_what(count, has_library):
     """The figures of a final row, in words."""
     if count == 1:
-        bounds = "its own figure: one run only, so there is no interval between runs"
+        bounds = "its own figure: a single run has no interval between runs"
     else:
         bounds = (f"the lowest and the highest of the {count} runs' own figures: an interval for the median of such runs, free of "
                   f"assumptions on their distribution, with a coverage of {100 * coverage(count):.4g} % if they are independent (1 - 2 / 2^{count})")
@@ -153,7 +153,7 @@ def make_rows(run, runs, checkpoint):
         mine = [row for row in rows if size_of(row) == size]
         last = [row for row in mine if row["checkpoint"] == checkpoint and row["validated"]]
         if not last:
-            raise Bad(f"the profiles of {size} are of checkpoint {checkpoint}, which is no validated step of run.json: they belong to "
+            raise Bad(f"the profiles of {size} are of checkpoint {checkpoint}, which is not a validated step of run.json: they belong to "
                       "different runs, or the sequence went wrong (see run.txt)")
         final = final_row(last[-1], fresh, mine[0]["median_ms"])
         notes += notes_on(size, mine, final, rows[-1]["step"], counts)

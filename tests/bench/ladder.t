@@ -118,7 +118,7 @@ cp -r "$T/folder" "$T/wrong"
 jq '.rows |= map(if .checkpoint == 5 then .validated = false else . end)' "$T/folder/run.json" >"$T/wrong/run.json"
 sum_up "$T/wrong" w
 is $? 1 "profiles of a step that is not validated are refused"
-has "$(cat "$T/err")" "no validated step" "the refusal says that the step is not validated"
+has "$(cat "$T/err")" "not a validated step of run.json" "the refusal says that the step is not validated"
 cp -r "$T/folder" "$T/one" && rm "$T"/one/profile-*-n_4096.json "$T"/one/profile-[2-5]-n_2048.json
 sum_up "$T/one" one
 is "$(jq -c '[.rows[] | select(.final) | [.n, .runs_count, .library_ratio]]' "$T/one.json")" '[[2048,1,0.91]]' "a size without fresh processes has no final row"
