@@ -41,7 +41,7 @@ static const struct kind kinds[] = {
 	{ "stack-overflow", HOW_RUN, true, false, { ERR_CRASH, ERR_PRUNED }, "C[i] = sink(A, n + 100000000, i);", NULL, NULL, NULL },
 	{ "endless-loop", HOW_HANG, true, true, { ERR_TIMEOUT }, "while (A[i] < 2.0f) ((volatile float *)C)[i] += 1.0f;",
 	  ENDLESS_HLSL, NULL, NULL },
-	{ "killed-mid-launch", HOW_KILL, true, true, { ERR_CRASH, ERR_NETWORK }, "while (A[i] < 2.0f) ((volatile float *)C)[i] += 1.0f;",
+	{ "killed-mid-launch", HOW_KILL, true, true, { ERR_IO, ERR_NETWORK }, "while (A[i] < 2.0f) ((volatile float *)C)[i] += 1.0f;",
 	  ENDLESS_HLSL, NULL, NULL },
 	{ "out-of-memory", HOW_RUN, true, true, { ERR_PRUNED, ERR_UNSUPPORTED }, NULL, NULL, "local big = alloc(1 << 41)", NULL },
 	{ "too-much-shared", HOW_RUN, true, false, { ERR_PRUNED }, NULL, NULL, "shared = 400000", NULL },
