@@ -1,4 +1,4 @@
-/* Tests of base/front_matter: what is read, with which lines, and what is refused. */
+/* Tests of base/front_matter: fields, entries and their line numbers, and refused texts. */
 #include <stdlib.h>
 
 #include "base/buf.h"
@@ -24,28 +24,27 @@ static void reading(void)
 	struct err e = ERR_INIT;
 	static const char text[] = "\n---\r\nname:  a   b # why\n# alone\nadds:\n  X: {1, 2}\n\n  Y.z-w: 3\nwhere: "
 				   "c\n- d\n  - e#f\nnote:\n---\nbody\n";
-	is_int(parse(text, &m, &e), 0, "a text with everything is read %s", e.text);
-	ok(m.found, "the front matter is found behind a blank line");
-	is_str(front_matter_value(&m, "name"), "a b", "runs of blanks are one, and a comment is cut off");
-	is_str(m.lines[front_matter_find(&m, "name")].comment, "why", "the comment is kept");
-	is_int(m.lines[front_matter_find(&m, "name")].line, 3, "with its line");
-	int adds = front_matter_find(&m, "adds"), x = front_matter_next(&m, adds, adds),
-	    y = front_matter_next(&m, adds, x);
-	is_str(m.lines[x].value, "{1, 2}", "an entry");
-	ok(y > 0 && strcmp(m.lines[y].key, "Y.z-w") == 0 && m.lines[y].line == 8, "an entry behind a blank line");
+	is_int(parse(text, &m, &e), 0, "front matter with every kind of line is read %s", e.text);
+	ok(m.found, "front matter after a blank line is found");
+	is_str(front_matter_value(&m, "name"), "a b", "a value has single blanks and no comment");
+	is_str(m.lines[front_matter_find(&m, "name")].comment, "why", "the comment of a field is kept apart");
+	is_int(m.lines[front_matter_find(&m, "name")].line, 3, "the line number of a field is kept");
+	int adds = front_matter_find(&m, "adds"), x = front_matter_next(&m, adds, adds), y = front_matter_next(&m, adds, x);
+	is_str(m.lines[x].value, "{1, 2}", "an entry of a field has its value");
+	ok(y > 0 && strcmp(m.lines[y].key, "Y.z-w") == 0 && m.lines[y].line == 8,
+	   "an entry after a blank line belongs to its field");
 	is_int(front_matter_next(&m, adds, y), -1, "the next field ends the entries");
 	int where = front_matter_find(&m, "where"), d = front_matter_next(&m, where, where);
 	is_str(front_matter_value(&m, "where"), "c", "a list may begin on its own line");
 	is_str(m.lines[d].value, "d", "an item needs no indentation");
 	is_str(m.lines[front_matter_next(&m, where, d)].value, "e#f", "a '#' inside a word is not a comment");
-	is_str(front_matter_value(&m, "note"), "", "an optional value is empty");
-	is_str(m.body, "body\n", "the body follows");
-	is_int(m.body_line, 14, "with its line");
+	is_str(front_matter_value(&m, "note"), "", "an omitted value is empty");
+	is_str(m.body, "body\n", "the body follows the front matter");
+	is_int(m.body_line, 14, "the line number of the body is known");
 	front_matter_fini(&m);
 	is_int(parse("# text\n", &m, &e), 0, "a text without front matter is read");
-	ok(!m.found && m.count == 0 && strcmp(m.body, "# text\n") == 0, "and is all body");
-	is_int(front_matter_next(&m, front_matter_find(&m, "adds"), -1), -1,
-	       "a field that is not there has no entries");
+	ok(!m.found && m.count == 0 && strcmp(m.body, "# text\n") == 0, "a text without front matter is all body");
+	is_int(front_matter_next(&m, front_matter_find(&m, "adds"), -1), -1, "an unknown field has no entries");
 	front_matter_fini(&m);
 }
 
@@ -53,8 +52,7 @@ static const struct {
 	const char *text, *want;
 } wrong[] = {
 	{ "---\nname: a\n", "f:1: the front matter is never closed; expected a second `---`" },
-	{ "---\nnmae: a\n---\n",
-	  "f:2: unknown field nmae (did you mean name?); expected one of name, note, adds, where" },
+	{ "---\nnmae: a\n---\n", "f:2: unknown field nmae (did you mean name?); expected one of name, note, adds, where" },
 	{ "---\nname: a\nname: b\n---\n", "f:3: field name is given twice; first on line 2" },
 	{ "---\nname:\n---\n", "f:2: name: expected a value on this line" },
 	{ "---\nadds: x\n---\n", "f:2: adds: expected entries on the next lines (`  NAME: VALUE`), found `x`" },
@@ -63,8 +61,7 @@ static const struct {
 	{ "---\nadds:\n  - x\n---\n", "f:3: `- x`: a list item must be below one of where:, not below adds" },
 	{ "---\n- x\n---\n", "f:2: `- x`: a list item must be below one of where:, not below nothing" },
 	{ "---\nwhere:\n  - # x\n---\n", "f:3: where: expected a value behind the dash" },
-	{ "---\nwhere:\n  X: 1\n---\n",
-	  "f:3: `X:` is indented but where takes no entries; fields start at the left margin" },
+	{ "---\nwhere:\n  X: 1\n---\n", "f:3: `X:` is indented but where takes no entries; fields start at the left margin" },
 	{ "---\nwhere:\n  x\n---\n", "f:3: `x`: expected `NAME: VALUE` or `- VALUE`" },
 	{ "---\na b: x\n---\n", "f:2: `a b: x`: expected `NAME: VALUE`" },
 };
@@ -78,8 +75,8 @@ static void limits(void)
 	for (int k = 0; k < 5000; k++)
 		buf_addf(&text, "  x%d: 1\n", k);
 	buf_adds(&text, "---\n");
-	is_int(parse(buf_text(&text), &m, &e), -ERR_INPUT, "too many lines are refused");
-	is_str(e.text, "f:4098: the front matter has more than 4096 lines or 256 KiB", "with the limit");
+	is_int(parse(buf_text(&text), &m, &e), -ERR_INPUT, "front matter with too many lines is refused");
+	is_str(e.text, "f:4098: the front matter has more than 4096 lines or 256 KiB", "the refusal names the limit");
 	buf_fini(&text);
 }
 
@@ -90,8 +87,8 @@ int main(void)
 	for (size_t k = 0; k < MEM_COUNT(wrong); k++) {
 		struct front_matter m;
 		struct err e = ERR_INIT;
-		is_int(parse(wrong[k].text, &m, &e), -ERR_INPUT, "refused");
-		is_str(e.text, wrong[k].want, "with file, line and what was expected");
+		is_int(parse(wrong[k].text, &m, &e), -ERR_INPUT, "malformed front matter is refused");
+		is_str(e.text, wrong[k].want, "the refusal names file, line and what was expected");
 	}
 	return tap_done();
 }

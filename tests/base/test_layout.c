@@ -1,4 +1,4 @@
-/* base/layout: a struct by the table of its fields: JSON and back, exact integers, wrong types, schema, words, and the old text form. */
+/* base/layout: a struct described by a table of its fields is read from and written to JSON, schema, words and the older text form. */
 #include "base/layout.h"
 
 #include <math.h>
@@ -10,8 +10,15 @@
 enum verdict { SAME, FASTER };
 static const char *const verdicts[] = { "same", "faster", NULL };
 
-struct size { char *size; double median_ns; int64_t run; enum verdict verdict; };
-struct spent { double seconds; };
+struct size {
+	char *size;
+	double median_ns;
+	int64_t run;
+	enum verdict verdict;
+};
+struct spent {
+	double seconds;
+};
 struct result {
 	bool passed, warm;
 	int64_t seed;
@@ -59,13 +66,13 @@ static void reads(const char *text, struct result *r)
 	is_int(layout_read_text(&layout, text, r, &e), 0, "%.40s is read%s", text, e.text);
 }
 
-/* Reads the text and writes it: what comes out is compared with `want`. */
+/* Reads the text, writes it again, and compares the result with `want`. */
 static void round_trip(const char *text, const char *want)
 {
 	struct result r;
 	reads(text, &r);
 	char *back = layout_write(&layout, &r);
-	is_str(back, want, "and written again");
+	is_str(back, want, "the text is written again");
 	free(back);
 	layout_fini(&layout, &r);
 }
@@ -73,10 +80,12 @@ static void round_trip(const char *text, const char *want)
 static void json(void)
 {
 	round_trip("{}", "{\"passed\":false,\"notes\":[],\"sizes\":[]}");
-	round_trip("{\"passed\":true,\"warm\":true,\"seed\":0,\"pass\":3,\"summary\":\"a \\\"b\\\"\",\"notes\":[\"x\",\"\"],\"seconds\":1.5,"
-	           "\"sizes\":[{\"size\":\"n=8\",\"verdict\":\"faster\",\"median_ns\":2500.0,\"run\":7}]}",
-	           "{\"passed\":true,\"warm\":true,\"seed\":0,\"pass\":3,\"summary\":\"a \\\"b\\\"\",\"notes\":[\"x\",\"\"],\"seconds\":1.5,"
-	           "\"sizes\":[{\"size\":\"n=8\",\"verdict\":\"faster\",\"median_ns\":2500.0,\"run\":7}]}");
+	round_trip("{\"passed\":true,\"warm\":true,\"seed\":0,\"pass\":3,\"summary\":\"a "
+		   "\\\"b\\\"\",\"notes\":[\"x\",\"\"],\"seconds\":1.5,"
+		   "\"sizes\":[{\"size\":\"n=8\",\"verdict\":\"faster\",\"median_ns\":2500.0,\"run\":7}]}",
+		   "{\"passed\":true,\"warm\":true,\"seed\":0,\"pass\":3,\"summary\":\"a "
+		   "\\\"b\\\"\",\"notes\":[\"x\",\"\"],\"seconds\":1.5,"
+		   "\"sizes\":[{\"size\":\"n=8\",\"verdict\":\"faster\",\"median_ns\":2500.0,\"run\":7}]}");
 	round_trip("{\"passed\":null,\"unknown\":[1]}", "{\"passed\":false,\"notes\":[],\"sizes\":[]}");
 	round_trip("{\"seed\":1152921504606846976}", "{\"passed\":false,\"seed\":1152921504606846976,\"notes\":[],\"sizes\":[]}");
 	round_trip("{\"seed\":9223372036854775807}", "{\"passed\":false,\"seed\":9223372036854775807,\"notes\":[],\"sizes\":[]}");
@@ -87,18 +96,28 @@ static void json(void)
 	r.spent.seconds = INFINITY;
 	char *text = layout_write(&layout, &r);
 	is_str(text, "{\"passed\":false,\"summary\":\"bytes ? of a compiler\",\"notes\":[],\"sizes\":[]}",
-	       "bytes that are not UTF-8 are mended, an infinite figure is left out");
+	       "bytes that are not UTF-8 are replaced, and an infinite number is left out");
 	free(text);
 	layout_fini(&layout, &r);
 }
 
 static void wrong_types(void)
 {
-	static const struct { const char *text, *field; } wrong[] = {
-		{ "{\"passed\":1}", "passed" }, { "{\"seed\":\"7\"}", "seed" }, { "{\"seed\":1.5}", "seed" }, { "{\"seed\":1e300}", "seed" },
-		{ "{\"pass\":4294967296}", "pass" }, { "{\"summary\":3}", "summary" }, { "{\"notes\":\"x\"}", "notes" },
-		{ "{\"notes\":[1]}", "notes[0]" }, { "{\"sizes\":[{\"verdict\":\"quick\"}]}", "verdict" }, { "{\"sizes\":[3]}", "size" },
-		{ "{\"seconds\":\"long\"}", "seconds" }, { "{broken", "result" },
+	static const struct {
+		const char *text, *field;
+	} wrong[] = {
+		{ "{\"passed\":1}", "passed" },
+		{ "{\"seed\":\"7\"}", "seed" },
+		{ "{\"seed\":1.5}", "seed" },
+		{ "{\"seed\":1e300}", "seed" },
+		{ "{\"pass\":4294967296}", "pass" },
+		{ "{\"summary\":3}", "summary" },
+		{ "{\"notes\":\"x\"}", "notes" },
+		{ "{\"notes\":[1]}", "notes[0]" },
+		{ "{\"sizes\":[{\"verdict\":\"quick\"}]}", "verdict" },
+		{ "{\"sizes\":[3]}", "size" },
+		{ "{\"seconds\":\"long\"}", "seconds" },
+		{ "{broken", "result" },
 	};
 	for (size_t i = 0; i < MEM_COUNT(wrong); i++) {
 		struct result r;
@@ -113,14 +132,16 @@ static void wrong_types(void)
 static void old_form(void)
 {
 	struct result r;
-	reads("passed: 1\nsummary: two\\nlines, a \\\\ and: a colon\nnotes: x\\ny\nseed: 1152921504606846976\ncount: 2\nsize_0: n=8\n"
-	      "median_ns_0: 12.5\nsize_1: n=16\nrun_1: 4\nverdict_1: faster\nnothing_1: here\nseconds: 2\nstray", &r);
-	ok(r.passed && r.seed == 1152921504606846976, "the old text form: truth values and integers");
-	is_str(r.summary, "two\nlines, a \\ and: a colon", "escaped text");
-	ok(r.note_count == 2 && strcmp(r.notes[1], "y") == 0, "lines become an array");
+	reads("passed: 1\nsummary: two\\nlines, a \\\\ and: a colon\nnotes: x\\ny\nseed: 1152921504606846976\ncount: 2\nsize_0: "
+	      "n=8\n"
+	      "median_ns_0: 12.5\nsize_1: n=16\nrun_1: 4\nverdict_1: faster\nnothing_1: here\nseconds: 2\nstray",
+	      &r);
+	ok(r.passed && r.seed == 1152921504606846976, "the older text form gives truth values and integers");
+	is_str(r.summary, "two\nlines, a \\ and: a colon", "the older text form gives escaped text");
+	ok(r.note_count == 2 && strcmp(r.notes[1], "y") == 0, "lines of the older text form become an array");
 	ok(r.size_count == 2 && r.sizes[0].median_ns == 12.5 && r.sizes[1].run == 4 && r.sizes[1].verdict == FASTER,
 	   "names that end in a number belong to the elements of the list");
-	ok(r.spent.seconds == 2, "fields of a part");
+	ok(r.spent.seconds == 2, "fields of a nested struct are read");
 	layout_fini(&layout, &r);
 }
 
@@ -128,11 +149,16 @@ static void schema(void)
 {
 	json_t *s = layout_schema(&layout);
 	char *text = json_dumps(s, JSON_COMPACT);
-	is_str(text, "{\"type\":\"object\",\"properties\":{\"passed\":{\"type\":\"boolean\"},\"warm\":{\"type\":\"boolean\"},"
-	       "\"seed\":{\"type\":\"integer\"},\"pass\":{\"type\":\"integer\"},\"summary\":{\"type\":\"string\",\"description\":\"For people\"},"
-	       "\"notes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"seconds\":{\"type\":\"number\"},\"sizes\":{\"type\":\"array\","
-	       "\"items\":{\"type\":\"object\",\"properties\":{\"size\":{\"type\":\"string\"},\"verdict\":{\"enum\":[\"same\",\"faster\"]},"
-	       "\"median_ns\":{\"type\":\"number\"},\"run\":{\"type\":\"integer\"}}}}},\"required\":[\"passed\"]}", "the schema follows the table");
+	is_str(text,
+	       "{\"type\":\"object\",\"properties\":{\"passed\":{\"type\":\"boolean\"},\"warm\":{\"type\":\"boolean\"},"
+	       "\"seed\":{\"type\":\"integer\"},\"pass\":{\"type\":\"integer\"},\"summary\":{\"type\":\"string\",\"description\":"
+	       "\"For people\"},"
+	       "\"notes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"seconds\":{\"type\":\"number\"},\"sizes\":{"
+	       "\"type\":\"array\","
+	       "\"items\":{\"type\":\"object\",\"properties\":{\"size\":{\"type\":\"string\"},\"verdict\":{\"enum\":[\"same\","
+	       "\"faster\"]},"
+	       "\"median_ns\":{\"type\":\"number\"},\"run\":{\"type\":\"integer\"}}}}},\"required\":[\"passed\"]}",
+	       "the schema follows the table");
 	free(text);
 	json_decref(s);
 }
@@ -141,9 +167,12 @@ static void words(void)
 {
 	struct buf out = BUF_INIT;
 	struct result r;
-	reads("{\"warm\":true,\"summary\":\"right\",\"notes\":[\"a\"],\"sizes\":[{\"size\":\"n=8\",\"median_ns\":2500},{\"size\":\"n=16\"}]}", &r);
+	reads("{\"warm\":true,\"summary\":\"right\",\"notes\":[\"a\"],\"sizes\":[{\"size\":\"n=8\",\"median_ns\":2500},{\"size\":"
+	      "\"n=16\"}]}",
+	      &r);
 	layout_text(&layout, &r, &out);
-	is_str(buf_text(&out), "warm\nright\nnote: a\nn=8: same, best 2.5 us\nn=16: same\n", "words for a terminal; what is none is not said");
+	is_str(buf_text(&out), "warm\nright\nnote: a\nn=8: same, best 2.5 us\nn=16: same\n",
+	       "the words for a terminal leave out empty fields");
 	layout_fini(&layout, &r);
 	buf_fini(&out);
 }

@@ -32,7 +32,7 @@ has "$(cat "$T/err")" "question: x: contexts do not know its type 'float4'" "dra
 has "$(cat "$T/err")" "question: the size of a block of layer_norm is not a constant" "draft asks about a block size although its name has a value elsewhere"
 (lines | sed 's/.*/--declare\n&/'; printf '%s\n' --db "$db") >"$T/words"
 tr '\n' '\0' <"$T/words" | timeout 120 xargs -0 "$peakd" draft "$file" >"$T/typed" 2>"$T/err"
-ok $? "with all questions answered by --declare draft succeeds" "$(cat "$T/err")"
+ok $? "draft succeeds when --declare answers all questions" "$(cat "$T/err")"
 has "$(cat "$T/err")" "note: compared with the file's launches at tokens=128" "draft compares its launch with the file's"
 mkdir "$T/here"
 (cd "$T/here" && tr '\n' '\0' <"$T/words" | timeout 120 xargs -0 "$peakd" draft "$file" --out - >"$T/out" 2>"$T/err")

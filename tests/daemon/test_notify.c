@@ -1,5 +1,4 @@
-/* test_notify: calls that wait for jobs while the database cannot be opened: each is told so, and later ones are served when it can be
- * opened again. */
+/* test_notify: calls that wait for jobs fail while the database cannot be opened, and later calls succeed once it can be opened again. */
 #include "daemon/notify.h"
 
 #include <poll.h>
@@ -73,25 +72,25 @@ int main(void)
 	char *db = mem_fmt("%s/x.db", folder), *wal = mem_fmt("%s-wal", db), *shm = mem_fmt("%s-shm", db),
 	     *away = mem_fmt("%s.away", folder);
 	is_int(store_open(db, &app.work.store, &e), 0, "a database %s", e.text);
-	is_int(store_take(app.work.store, &taken, &e), 0, "its only handle is in use %s", e.text);
-	rename(folder, away); /* so that no other can be opened */
+	is_int(store_take(app.work.store, &taken, &e), 0, "the only handle of the database is in use %s", e.text);
+	rename(folder, away); /* so that no other handle can be opened */
 	is_int(notify_new(&app, &app.notify, &e), 0, "the notification thread starts %s", e.text);
 	struct mcp_server_config config = { .name = "test", .version = "1", .tools = TOOLS, .user = &app };
 	struct client c;
 	pthread_t thread;
-	is_int(mcp_server_new(&config, &c.server, &e), 0, "a server %s", e.text);
-	is_int(socketpair(AF_UNIX, SOCK_STREAM, 0, c.fds), 0, "a client");
+	is_int(mcp_server_new(&config, &c.server, &e), 0, "a server is made %s", e.text);
+	is_int(socketpair(AF_UNIX, SOCK_STREAM, 0, c.fds), 0, "a client is connected");
 	pthread_create(&thread, NULL, serve, &c);
 	for (int i = 0; i < 2; i++)
-		has_str(ask(&c), "its state cannot be read", "while the database cannot be opened, a call is told so");
+		has_str(ask(&c), "its state cannot be read", "a waiting call fails while the database cannot be opened");
 	rename(away, folder);
 	store_give(taken);
 	const char *said = ask(&c);
 	for (int64_t end = clock_now() + 60 * CLOCK_S; strstr(said, "cannot be read") && clock_now() < end;
 	     clock_sleep(50 * CLOCK_MS))
 		said = ask(&c);
-	has_str(said, "j1", "when it can be opened again, the next call is served");
-	ok(strstr(said, "cannot be read") == NULL, "from the database: %s", said);
+	has_str(said, "j1", "the next call is answered once the database can be opened");
+	ok(strstr(said, "cannot be read") == NULL, "the answer comes from the database: %s", said);
 	shutdown(c.fds[0], SHUT_WR);
 	pthread_join(thread, NULL);
 	notify_free(app.notify);

@@ -50,8 +50,10 @@ static void test_examples(void)
 		is_int(host_check(ctx, &e), 0, "an example's host code compiles %s", e.text);
 		is_int(space_new(ctx, &facts, NULL, &space, &e), 0, "an example has valid parameters %s", e.text);
 		is_int(space_new_check(ctx, &facts, NULL, &check, &e), 0, "an example has check: sizes %s", e.text);
-		bool emulated = strstr(path, "gfx90a") != NULL; /* too slow for a second, finer computation: the root is its own reference */
-		ok(space_size_count(check) >= 2 && (context_reference(ctx) != NULL || emulated), "an example checks several sizes and has a reference");
+		bool emulated = strstr(path, "gfx90a") !=
+				NULL; /* too slow for a second, finer computation: the root is its own reference */
+		ok(space_size_count(check) >= 2 && (context_reference(ctx) != NULL || emulated),
+		   "an example checks several sizes and has a reference");
 		space_free(space);
 		space_free(check);
 		context_free(ctx);
@@ -86,7 +88,8 @@ static void test_awkward(void)
 		"rendering keeps regions byte for byte, in a fence that is long enough");
 	is_str(context_region(ctx, REGION_MACROS), "", "a missing macros region is empty");
 	const struct spec *s = context_spec(ctx);
-	ok(s->arrays[0].lo == 0 && s->arrays[0].hi == 2 && s->arrays[0].ld != NULL, "a range of random values and a leading dimension are read");
+	ok(s->arrays[0].lo == 0 && s->arrays[0].hi == 2 && s->arrays[0].ld != NULL,
+	   "a range of random values and a leading dimension are read");
 	is_int(s->arrays[1].role, PLAN_INOUT, "inout is read");
 	is_int(s->option_count, 2, "options are split at spaces");
 	context_free(ctx);
@@ -125,8 +128,7 @@ static void test_regions(void)
 	is_int(context_with_region(with, REGION_MACROS, "", &back, &e), 0, "a macros region is removed");
 	is_str(context_hash(back)->hex, context_hash(ctx)->hex, "removing what was added restores the hash");
 	context_free(back);
-	is_int(context_with_region(ctx, REGION_DEVICE, " \n", &back, &e), -ERR_INPUT,
-	       "an empty device region is refused");
+	is_int(context_with_region(ctx, REGION_DEVICE, " \n", &back, &e), -ERR_INPUT, "an empty device region is refused");
 	has_str(e.text, "sample.peak.md: device code: the region is empty", "the message says that the region is empty");
 	is_int(context_as_reference(ctx, &back, &e), -ERR_NOT_FOUND, "a context without a reference fence says so");
 	round_trip("with macros", context_render(with));
@@ -137,8 +139,8 @@ static void test_regions(void)
 	context_free(shared);
 }
 
-static int edit(const struct context *ctx, enum context_edit_kind kind, const char *name, const char *text,
-		struct context **ret, struct err *e)
+static int edit(const struct context *ctx, enum context_edit_kind kind, const char *name, const char *text, struct context **ret,
+		struct err *e)
 {
 	struct context_edit one = { .kind = kind, .name = name, .text = text };
 	return context_with_tuning(ctx, &one, 1, ret, e);
@@ -147,8 +149,8 @@ static int edit(const struct context *ctx, enum context_edit_kind kind, const ch
 static void test_edits(void)
 {
 	struct err e = ERR_INIT;
-	struct context *ctx = sample_context(
-		"cuda", SAMPLE_TUNE "# about the constraint\nwhere: BX > 1  # why\nflops: n\n", SAMPLE_HOST);
+	struct context *ctx =
+		sample_context("cuda", SAMPLE_TUNE "# about the constraint\nwhere: BX > 1  # why\nflops: n\n", SAMPLE_HOST);
 	struct context *next = NULL;
 	const struct context_edit edits[] = {
 		{ CONTEXT_TUNE_SET, "TILE_K", "{8, 16}" },    { CONTEXT_TUNE_SET, "BX", "{64}" },
@@ -191,8 +193,7 @@ static const struct bad {
 	{ "# Title\n---\n", "f:1: expected `---` before the front matter, found `# Title`" },
 	{ "---\nkernel: k\n", "f:1: the front matter is never closed" },
 	{ "---\nbackend: cuda\n" TAIL, "f:1: the front matter has no `kernel:` field" },
-	{ "---\nkernel: k\n---\n```cuda\nx\n```\n```lua host\nx\n```\n",
-	  "f:1: the front matter has no `backend:` field" },
+	{ "---\nkernel: k\n---\n```cuda\nx\n```\n```lua host\nx\n```\n", "f:1: the front matter has no `backend:` field" },
 	{ "---\nkernel: k\nbackend: metal\n---\n```macros\n```\n", "f:7: the file has no device code fence" },
 	{ "---\nkernel: k\nbackend: opencl\n" TAIL, "f:3: backend: expected cuda, hip or hlsl, found `opencl`" },
 	{ "---\nkernel: a b\nbackend: cuda\n" TAIL, "f:2: kernel: `a b`: expected a name" },
@@ -223,19 +224,15 @@ static const struct bad {
 	{ HEAD "precision: fast\n" TAIL, "f:8: precision: expected strict or tensor:IN/ACC" },
 	{ HEAD "constants:\n  K: n\n" TAIL, "f:9: constants: K: `n`: no parameter" },
 	{ HEAD "constants:\n  K: 1 < 2\n" TAIL, "f:9: constants: K: `1 < 2`: a truth value" },
-	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: int = {1}\n" TAIL,
-	  "f:4: inputs: no array is declared `out` or `inout`" },
-	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: integer = {1}\n" TAIL,
-	  "f:5: inputs: n: expected a type (int, i8" },
+	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: int = {1}\n" TAIL, "f:4: inputs: no array is declared `out` or `inout`" },
+	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: integer = {1}\n" TAIL, "f:5: inputs: n: expected a type (int, i8" },
 	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: int\n" TAIL,
-	  "f:5: inputs: n: expected `= VALUES` behind the type (all values of a scalar are enumerated, as in `n: int = {1024, 2048}`), "
+	  "f:5: inputs: n: expected `= VALUES` behind the type (all values of a scalar are enumerated, as in `n: int = {1024, "
+	  "2048}`), "
 	  "found the end of the line" },
-	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32[8] = zeros\n" TAIL,
-	  "f:5: inputs: C: an output has no fill" },
-	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32\n" TAIL,
-	  "f:5: inputs: C: expected extents in brackets" },
-	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: inout f32[8] = noise\n" TAIL,
-	  "C: expected zeros, ones, random" },
+	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32[8] = zeros\n" TAIL, "f:5: inputs: C: an output has no fill" },
+	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32\n" TAIL, "f:5: inputs: C: expected extents in brackets" },
+	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: inout f32[8] = noise\n" TAIL, "C: expected zeros, ones, random" },
 	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: inout f32[8] = random(2,1)\n" TAIL,
 	  "C: expected random(lo, hi) with two numbers" },
 	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32[8; 9]\n" TAIL,
@@ -243,12 +240,10 @@ static const struct bad {
 	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32[1,2,3,4,5,6]\n" TAIL, "C: more than 5 extents" },
 	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  B.size: {5}\n  C: out f32[8]\n" TAIL,
 	  "f:5: inputs: B.size: no array B is declared" },
-	{ HEAD "---\n```cuda\nvoid k();\n```\n",
-	  "f:12: the file has no host code fence; expected one ```lua host block" },
+	{ HEAD "---\n```cuda\nvoid k();\n```\n", "f:12: the file has no host code fence; expected one ```lua host block" },
 	{ HEAD "---\n```hip\nvoid k();\n```\n", "f:9: a ```hip fence in a context for backend cuda; expected ```cuda" },
 	{ HEAD "---\n```python\n```\n", "f:9: unknown fence ```python; expected ```cuda (device code)" },
-	{ HEAD "---\n```cuda\nx\n```\n```cuda\ny\n```\n",
-	  "f:12: a second device code fence; the first begins on line 9" },
+	{ HEAD "---\n```cuda\nx\n```\n```cuda\ny\n```\n", "f:12: a second device code fence; the first begins on line 9" },
 	{ HEAD "---\n```cuda\nx\n", "f:9: the device code fence is never closed" },
 	{ HEAD "---\n```cuda\n```\n", "f:9: device code: the region is empty" },
 };
@@ -305,7 +300,8 @@ static void test_defines(void)
 	struct wire_define *d = context_defines(ctx, p, &count);
 	is_int(count, 3, "constants and tuning parameters become macros, inputs do not");
 	ok(strcmp(d[0].name, "EPS") == 0 && strcmp(d[0].value, "1e-05") == 0, "a fractional constant is written in decimals");
-	ok(strcmp(d[1].value, "32") == 0 && strcmp(d[2].name, "BX") == 0 && strcmp(d[2].value, "16") == 0, "an integer constant and a tuning parameter are written");
+	ok(strcmp(d[1].value, "32") == 0 && strcmp(d[2].name, "BX") == 0 && strcmp(d[2].value, "16") == 0,
+	   "an integer constant and a tuning parameter are written");
 	context_defines_free(d, count);
 	params_free(p);
 	context_free(ctx);
@@ -316,7 +312,8 @@ static void test_defines(void)
 static char *gemm_text(const char *library)
 {
 	return mem_fmt("---\nkernel: g\nbackend: cuda\ninputs:\n" MATRICES "flops: 2*n^3\n%s---\n```cuda\nvoid k() {}\n```\n"
-		       "```lua host\nlaunch(\"k\", {n}, {32}, {A, B, C})\n```\n", library);
+		       "```lua host\nlaunch(\"k\", {n}, {32}, {A, B, C})\n```\n",
+		       library);
 }
 
 static void refuse_gemm(const char *value, const char *want)
@@ -344,7 +341,7 @@ static void test_library(void)
 	has_str(canonical, "\nlibrary: gemm C = A*B^T\n---\n", "the canonical text has library:");
 	struct context *again = sample_parse(canonical);
 	ok(context_spec(again)->gemm != NULL, "the canonical text reads again");
-	is_str(context_hash(again)->hex, context_hash(a)->hex, "and has the same hash");
+	is_str(context_hash(again)->hex, context_hash(a)->hex, "a context parsed again has the same hash");
 	free(canonical);
 	context_free(again);
 	context_free(a);
@@ -363,8 +360,9 @@ static void test_library(void)
 /* Line ends of files that were converted more than once. */
 static void test_returns(void)
 {
-	round_trip("many returns", "---\r\nkernel: k\r\r\nbackend: hlsl\ninputs:\n  n: int = 4\n  C: out f32[n]\n---\r\r\r\nprose\r\r\r\n"
-	           "```hlsl\n[numthreads(1, 1, 1)] void k() { }\r\r\n```\n```lua host\nlaunch(\"k\", {1}, {1}, {C, n})\n```\n");
+	round_trip("many returns",
+		   "---\r\nkernel: k\r\r\nbackend: hlsl\ninputs:\n  n: int = 4\n  C: out f32[n]\n---\r\r\r\nprose\r\r\r\n"
+		   "```hlsl\n[numthreads(1, 1, 1)] void k() { }\r\r\n```\n```lua host\nlaunch(\"k\", {1}, {1}, {C, n})\n```\n");
 }
 
 int main(void)

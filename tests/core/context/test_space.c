@@ -27,8 +27,8 @@ static struct context *tuned(const char *fields)
 static void test_points(void)
 {
 	struct err e;
-	struct context *ctx = tuned(
-		"tune:\n  BX: 1<<i for i = 0,10\n  BY: {1, 2, 4, BX}\nwhere:\n  - BX*BY <= 64\n  - n % BX == 0\n");
+	struct context *ctx =
+		tuned("tune:\n  BX: 1<<i for i = 0,10\n  BY: {1, 2, 4, BX}\nwhere:\n  - BX*BY <= 64\n  - n % BX == 0\n");
 	struct space *s = make(ctx, NULL, &e);
 	size_t want = 0, seen = 0;
 	for (int n = 64; n <= 128; n *= 2)
@@ -38,7 +38,7 @@ static void test_points(void)
 				bool again = k == 3 && (x == 1 || x == 2 || x == 4);
 				want += !again && x * y <= 64 && n % x == 0;
 			}
-	is_int(space_count(s), want, "as many points as a plain loop counts");
+	is_int(space_count(s), want, "the space has as many points as a plain loop counts");
 	for (size_t k = 0; k < space_count(s); k++) {
 		struct params *p = space_at(s, k);
 		seen += space_find(s, p) == k && params_find(p, "BX")->i * params_find(p, "BY")->i <= 64;
@@ -130,7 +130,8 @@ static void test_empty(void)
 	ctx = tuned(SAMPLE_TUNE "requires:\n  - device.sm >= 100\n");
 	s = make(ctx, NULL, &e);
 	ok(s == NULL && e.code == ERR_UNSUPPORTED, "a device that does not meet requires: is unsupported");
-	has_str(e.text, "requires device.sm >= 100, which device cuda:0 (Sample) does not fulfil", "the message names the device and the requirement");
+	has_str(e.text, "requires device.sm >= 100, which device cuda:0 (Sample) does not fulfil",
+		"the message names the device and the requirement");
 	is_int(space_new(ctx, NULL, NULL, &s, &e), 0, "without a device that requirement is left out");
 	space_free(s);
 	context_free(ctx);
@@ -157,7 +158,8 @@ static void test_types(void)
 	context_free(ctx);
 	ctx = tuned(SAMPLE_TUNE "where: BX + (n == 64) > 3 and BX > 100\n");
 	s = make(ctx, NULL, &e);
-	has_str(e.text, "cannot be computed: arithmetic on a truth value", "it is an error even where the rest of the constraint cannot hold");
+	has_str(e.text, "cannot be computed: arithmetic on a truth value",
+		"it is an error even where the rest of the constraint cannot hold");
 	space_free(s);
 	context_free(ctx);
 }
@@ -165,24 +167,28 @@ static void test_types(void)
 /* A product that must be equal to a number: only its divisors are looked at further, in whatever way the constraint says so. */
 static void equal_products(void)
 {
-	static const struct { const char *where; size_t valid; } cases[] = {
+	static const struct {
+		const char *where;
+		size_t valid;
+	} cases[] = {
 		{ "X*Y*Z == 1009*1009", 3 }, /* a prime: it twice and 1 */
 		{ "X*Y*Z == 7919*7919", 0 }, /* a prime above all values */
-		{ "X*Y*Z - 7919^2 == 0", 0 },
-		{ "7919 == X*(Y*Z)", 0 },
-		{ "1009*1009 % (X*Y*Z) == 0 and X*Y*Z >= 1009*1009", 3 },
+		{ "X*Y*Z - 7919^2 == 0", 0 }, { "7919 == X*(Y*Z)", 0 }, { "1009*1009 % (X*Y*Z) == 0 and X*Y*Z >= 1009*1009", 3 },
 		{ "X*Y*Z == 4093*3*5", 12 }, /* a prime in three places, beside it the four products that are 15 */
 	};
 	for (size_t i = 0; i < MEM_COUNT(cases); i++) {
 		struct err e = ERR_INIT;
 		struct space *s = NULL;
-		char *why = NULL, *fields = mem_fmt("tune:\n  X: i for i = 1,4096\n  Y: i for i = 1,4096\n  Z: i for i = 1,4096\nwhere: %s\n", cases[i].where);
+		char *why = NULL,
+		     *fields = mem_fmt("tune:\n  X: i for i = 1,4096\n  Y: i for i = 1,4096\n  Z: i for i = 1,4096\nwhere: %s\n",
+				       cases[i].where);
 		struct context *ctx = tuned(fields);
 		struct facts facts = sample_facts();
 		struct params *size = params_new();
 		params_set_int(size, "n", false, 64);
 		int rc = space_new_maybe(ctx, &facts, size, &s, &why, &e);
-		ok(rc == 0 && space_count(s) == cases[i].valid, "%s: %zu of 7×10^10 hold (%zu) %s", cases[i].where, cases[i].valid, s ? space_count(s) : 0, e.text);
+		ok(rc == 0 && space_count(s) == cases[i].valid, "%s: %zu of 7×10^10 hold (%zu) %s", cases[i].where, cases[i].valid,
+		   s ? space_count(s) : 0, e.text);
 		ok(s && space_visited(s) < 100000, "found in %llu visits", s ? (unsigned long long)space_visited(s) : 0);
 		params_free(size);
 		space_free(s);
@@ -196,15 +202,17 @@ static void equal_products(void)
 static void test_hopeless(void)
 {
 	struct err e;
-	struct context *ctx = tuned("tune:\n  X: i for i = 1,4096\n  Y: i for i = 1,4096\n  Z: i for i = 1,4096\nwhere:\n  - X % Y == 0\n"
-	                            "  - X*Y*Z > 4096^4\n");
+	struct context *ctx =
+		tuned("tune:\n  X: i for i = 1,4096\n  Y: i for i = 1,4096\n  Z: i for i = 1,4096\nwhere:\n  - X % Y == 0\n"
+		      "  - X*Y*Z > 4096^4\n");
 	struct space *s = make(ctx, NULL, &e);
 	ok(s == NULL, "constraints that nothing fulfils are an error");
 	has_str(e.text, "no valid execution parameters: where: X*Y*Z > 4096^4 (line 14) removed 137438953472 of 137438953472",
 		"impossible constraints are found without trying 10^11 combinations");
 	context_free(ctx);
-	ctx = tuned("tune:\n  A1: i for i = 1,32\n  A2: i for i = 1,32\n  A3: i for i = 1,32\n  A4: i for i = 1,32\n  A5: i for i = 1,32\n"
-	            "where: A1*A2*A3*A4*A5 <= 8\n");
+	ctx = tuned("tune:\n  A1: i for i = 1,32\n  A2: i for i = 1,32\n  A3: i for i = 1,32\n  A4: i for i = 1,32\n  A5: i for i "
+		    "= 1,32\n"
+		    "where: A1*A2*A3*A4*A5 <= 8\n");
 	s = make(ctx, "n=64", &e);
 	size_t want = 0;
 	for (int a = 1; a <= 8; a++)
@@ -219,7 +227,8 @@ static void test_hopeless(void)
 	equal_products();
 	ctx = tuned("tune:\n  X: i for i = 1,50\n  Y: {1, 2, X}\nwhere: X > 1000 or Y\n"); /* a number is true */
 	s = make(ctx, "n=64", &e);
-	is_int(s ? space_count(s) : 0, 2 + 2 + 48 * 3, "a set that depends on another parameter is enumerated for each of its values");
+	is_int(s ? space_count(s) : 0, 2 + 2 + 48 * 3,
+	       "a set that depends on another parameter is enumerated for each of its values");
 	space_free(s);
 	context_free(ctx);
 }
@@ -264,8 +273,8 @@ static void test_speed(void)
 	struct space *s = make(ctx, NULL, &e);
 	bool soon = pace_within(&pace, 3 * CLOCK_S);
 	double ms = (double)pace.took / 1e6;
-	printf("# %.0f raw, %zu valid, %llu visited: %.1f ms\n", space_raw(s), space_count(s),
-	       (unsigned long long)space_visited(s), ms);
+	printf("# %.0f raw, %zu valid, %llu visited: %.1f ms\n", space_raw(s), space_count(s), (unsigned long long)space_visited(s),
+	       ms);
 	ok(space_raw(s) == 2e6 && soon, "two million combinations within three seconds (%s)", pace_text(&pace));
 	space_free(s);
 	context_free(ctx);
@@ -277,10 +286,9 @@ static void test_speed(void)
 	int64_t start = clock_now();
 	s = make(ctx, "n=64", &e);
 	ms = (double)(clock_now() - start) / 1e6;
-	printf("# %.3g raw, %zu valid, %llu visited: %.2f ms\n", space_raw(s), space_count(s),
-	       (unsigned long long)space_visited(s), ms);
-	ok(space_raw(s) > 1e9 && space_visited(s) < 10000 && space_count(s) == 6,
-	   "a thousand million in a few thousand visits");
+	printf("# %.3g raw, %zu valid, %llu visited: %.2f ms\n", space_raw(s), space_count(s), (unsigned long long)space_visited(s),
+	       ms);
+	ok(space_raw(s) > 1e9 && space_visited(s) < 10000 && space_count(s) == 6, "a thousand million in a few thousand visits");
 	space_free(s);
 	context_free(ctx);
 }
@@ -288,8 +296,9 @@ static void test_speed(void)
 static void test_near(void)
 {
 	struct err e;
-	struct context *ctx = tuned("tune:\n  BX: 1<<i for i = 0,10\n  BY: 1<<i for i = 0,10\n  U: i for i = 1,64\nwhere:\n  - BX*BY <= 1024\n"
-	                            "  - U % 3 ~= 0\n");
+	struct context *ctx =
+		tuned("tune:\n  BX: 1<<i for i = 0,10\n  BY: 1<<i for i = 0,10\n  U: i for i = 1,64\nwhere:\n  - BX*BY <= 1024\n"
+		      "  - U % 3 ~= 0\n");
 	struct space *s = make(ctx, NULL, &e);
 	size_t wrong = 0, n = 0, *near = NULL, want = 0, all = space_count(s);
 	uint64_t state = 7;
