@@ -31,8 +31,8 @@ static int help(void)
 	for (size_t i = 0; i < MEM_COUNT(verbs); i++)
 		printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
 	printf("  %-10s %s\n  %-10s %s\n\n", "version", "the version", "help", "this text");
-	printf("`peakd VERB --help` says more. Exit status: 0 as asked, 1 it did not come out right, 2 the command line is\n"
-	       "wrong, 3 only compiled (run, study), 130 and 143 interrupted (Ctrl-C, SIGTERM): the job that it waited for is cancelled.\n");
+	printf("`peakd VERB --help` says more. Exit status: 0 success, 1 failure, 2 wrong command line, 3 only compiled (run, study),\n"
+	       "130 and 143 interrupted by Ctrl-C or SIGTERM, which cancels the job.\n");
 	return VERB_OK;
 }
 
@@ -40,6 +40,10 @@ static int unknown(const char *word)
 {
 	const char *names[MEM_COUNT(verbs) + 2];
 	char hint[96];
+	if (word[0] == '-') {
+		fprintf(stderr, "peakd: options follow the verb: peakd VERB %s …; `peakd help` lists the verbs\n", word);
+		return VERB_USAGE;
+	}
 	for (size_t i = 0; i < MEM_COUNT(verbs); i++)
 		names[i] = verbs[i]->name;
 	names[MEM_COUNT(verbs)] = "version";

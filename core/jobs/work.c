@@ -176,7 +176,7 @@ int work_best(struct db *db, const struct lineage *l, const struct facts *facts,
 	} else if (only_one(l, facts, size, ret_params)) {
 		rc = 0;
 	} else {
-		rc = err_set(e, ERR_NOT_FOUND, "checkpoint %lld has no validated configuration on %s at %s: tune it first",
+		rc = err_set(e, ERR_NOT_FOUND, "checkpoint %lld has no timed configuration on %s at %s: tune it first",
 			     (long long)l->id, facts->id, text);
 	}
 	free(text);

@@ -318,7 +318,7 @@ static int ask_external(const struct eval *ev, const struct validate_request *q,
 {
 	size_t count = p->count;
 	int rc = 0;
-	for (size_t i = 0; rc == 0 && ev->external && i < count; i++) {
+	for (size_t i = 0; rc == 0 && ev->external && ev->external->validators && *ev->external->validators && i < count; i++) {
 		struct validate_finding about = p->at[i].finding;
 		struct external_subject subject = { .ctx = q->ctx, .params = about.params, .facts = q->facts, .median_ns = NAN };
 		struct external_answers answers = { .count = 0 };

@@ -107,6 +107,8 @@ static int not_found(struct db *db, const char *what, const char *name, struct e
 			       "there is no %s %s: that is a file's name; create a workflow from it first, with `peakd workflow create "
 			       "%s` or the tool context_create",
 			       what, name, name);
+	if (near.best[0] && strcmp(near.best, name) == 0)
+		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: that is a tag", what, name);
 	if (near.best[0])
 		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: did you mean %s?", what, name, near.best);
 	if (count == 0)
@@ -485,9 +487,8 @@ static int go_back(struct db *db, const char *name, uint64_t steps, int64_t *che
 			return rc;
 		if (rc == 0)
 			return err_set(e, ERR_NOT_FOUND,
-				       "%s: there are only %llu checkpoints before it, want ~%llu at "
-				       "most",
-				       name, (unsigned long long)i, (unsigned long long)i);
+				       "%s: it has %llu checkpoint%s before it, so ~%llu is the last that exists", name, (unsigned long long)i,
+				       i == 1 ? "" : "s", (unsigned long long)i);
 	}
 	return 0;
 }

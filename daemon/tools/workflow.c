@@ -196,7 +196,7 @@ static json_t *compare_row(const struct measurement *a, const struct measurement
 
 static const struct mcp_done *compare(struct mcp_call *call, struct db *db, int64_t id)
 {
-	static const char note[] = "best recorded medians of separate runs; ratio is other / at, above 1 means `at` is faster";
+	static const char note[] = "best recorded medians of separate runs; the ratio is other / at: above 1, `at` is faster";
 	struct err e = ERR_INIT;
 	struct buf text = BUF_INIT;
 	struct measurement_list best;

@@ -390,7 +390,7 @@ static int run_steps(struct run *r, struct err *e)
 	r->report.planned = r->step_count + 1;
 	if (r->deadline)
 		run_setup_say(r, "time",
-			      "about %lld s (--seconds) for %zu step%s, the searches share what validation leaves",
+			      "about %lld s for %zu step%s (--seconds); the searches share the time that validation leaves",
 			      (long long)((r->deadline - clock_now()) / CLOCK_S), r->report.planned,
 			      r->report.planned == 1 ? "" : "s");
 	if (baseline(r, e) < 0)
@@ -452,7 +452,7 @@ static const struct verb_option options[] = {
 	  "continues the workflow of that name where an earlier run stopped; starts it when there is none" },
 	{ "budget", "N", "configurations to try at most, per step and size (default 128)" },
 	{ "seconds", "S",
-	  "about how long the whole run may take: the steps' searches share the time that validation leaves" },
+	  "aims to end after S seconds: the steps' searches share the time that validation leaves" },
 	{ "samples", "N", "execution parameters to validate (default 16)" },
 	{ "sizes", "SIZES", "tune only these input sizes, as \"n=2048\"" },
 	{ "json", "FILE", "writes the figures there; -: to standard output, with the words on stderr" },

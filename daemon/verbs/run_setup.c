@@ -247,7 +247,7 @@ int run_setup_workflow(struct run *r, struct err *e)
 	r->resumed = verb_get(r->line, "resume") && json_is_true(json_object_get(created, "existed"));
 	bool renamed = strcmp(r->workflow, run_setup_wanted_name(r)) != 0;
 	run_setup_say(r, "workflow", "%s%s", r->workflow,
-		      renamed      ? " (the name itself is taken)"
+		      renamed      ? " (the name asked for is taken)"
 		      : r->resumed ? " (resumed)"
 				   : "");
 	if (r->step_count == 0)

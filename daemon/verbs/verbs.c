@@ -193,7 +193,7 @@ const struct verb verbs_tune = {
 			{ "objective", "WHAT",
 			  "time (default), energy, edp, or an expression such as \"time * registers\"" },
 			{ "strategy", "NAME", "auto (default) or one of docs/search.md's" },
-			{ "seed", "N", "seed of the search; with --simulate: of the first search (default 0)" },
+			{ "seed", "N", "seed of the search (default 1); with --simulate: of the first search (default 0)" },
 			{ "simulate", "FILE",
 			  "replays Kernel Tuner's cache file of a brute-forced space (JSON, plain or gzipped)" },
 			{ "seeds", "N", "with --simulate: how many searches, each from a fresh state (default 100)" },

@@ -100,7 +100,7 @@ static void test_names(void)
 	is_int(resolve(&f, "matmul~2"), a, "NAME~2");
 	is_int(resolve(&f, "matmul~0"), c, "NAME~0");
 	is_int(workflow_resolve(f.db, "matmul~3", &id, &e), -ERR_NOT_FOUND, "NAME~3 is too far");
-	has_str(e.text, "only 2 checkpoints before it", "says how far");
+	has_str(e.text, "it has 2 checkpoints before it", "says how far");
 	is_int(resolve(&f, "matmul@{root}"), a, "NAME@{root}");
 	is_int(resolve(&f, "matmul@{1}"), b, "NAME@{1} is where the head was");
 	is_int(resolve(&f, "matmul@{1}~1"), a, "and its parent");
