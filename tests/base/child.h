@@ -1,4 +1,4 @@
-/* child: runs a function that must abort in a forked process, for tests of what asserts and aborts. */
+/* child: runs a function that must abort in a forked process, for tests of assertions. */
 #ifndef PEAKD_TESTS_BASE_CHILD_H
 #define PEAKD_TESTS_BASE_CHILD_H
 
@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* True when doomed() ends its process by abort(). What it says on stderr is kept in said (size bytes). */
+/* True when doomed() ends its process by abort(). said (size bytes) gets its stderr. */
 static int child_aborts(void (*doomed)(void), char *said, size_t size)
 {
 	int fds[2];

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A made-up folder as bench/ladder/run.sh leaves one: ladder_folder.py SCHEMA_FOLDER FOLDER.
+"""Writes a made-up folder like those of bench/ladder/run.sh: ladder_folder.py SCHEMA_FOLDER FOLDER.
 
 Five steps at two sizes with a library; at n=2048 the fastest step is not the last one. Both sizes end about
 as fast, so that the picture has its names close together. One tune was cut off for an hour, one transformation was
@@ -35,7 +35,7 @@ class Record:
                         (job, job, self.now, kind))
 
     def job(self, kind, took, request, result, cut=None, state="done"):
-        """took, in seconds; cut: after so many the daemon died, and an hour later the next one went on."""
+        """took is in seconds. With cut, the daemon died after that many, and the next one continued an hour later."""
         self.count += 1
         job = f"j{self.count}"
         self.now += 500

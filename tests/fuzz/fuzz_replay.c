@@ -23,7 +23,7 @@ static void read_file(const char *folder, const uint8_t *data, size_t size)
 	free(path);
 }
 
-/* The end of the last line is all that may be added. */
+/* Only a newline at the end may be added. */
 static bool same_answer(const char *got, const char *want)
 {
 	size_t n = strlen(want);

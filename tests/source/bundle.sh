@@ -2,8 +2,8 @@
 # Makes one relocatable folder of a peakd binary: the program, the shared libraries that a bare machine may lack, its data and a
 # launcher. `make bundle` calls it:
 #   bundle.sh PEAKD FOLDER      PEAKD was linked with the rpath $ORIGIN/../lib; FOLDER is replaced
-# Left out on purpose: the C library and its loader (the machine's own kernel and driver go with the machine's own) and everything
-# of a GPU's vendor, which peakd looks for by itself.
+# Left out on purpose: the C library and its loader, which must match the machine's kernel and driver, and the libraries of GPU vendors,
+# which peakd finds itself.
 set -eu
 peakd=$1
 folder=$2
@@ -32,7 +32,7 @@ chmod 644 "$folder"/lib/*
 	cp -p "$file" "$folder/share/peakd/$file"
 done)
 
-# The newest version of the C library that anything in the folder asks for.
+# The newest version of the C library that a file in the folder needs.
 needed=$(objdump -T "$folder"/bin/peakd "$folder"/lib/* | sed -n 's/.*(\{0,1\}GLIBC_\(2\.[0-9]*\).*/\1/p' | sort -t. -k2n -u | tail -1)
 sed "s/@NEEDED@/$needed/" >"$folder/peakd" <<'LAUNCHER'
 #!/bin/sh

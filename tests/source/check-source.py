@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-# Folders in which C lives; each is one layer and sees itself and what stands behind it.
+# Folders in which C lives; each is a layer that may include itself and the layers listed for it.
 LAYERS = {
     "base": (),
     "mcp": ("base/",),

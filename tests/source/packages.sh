@@ -1,8 +1,8 @@
 #!/bin/sh
 # The Debian 12 packages that peakd needs, in one place, and the step that installs what is missing. The Makefile calls it.
 #   packages.sh list [GROUP…]           prints the packages (groups: build run tests; all of these when none is named)
-#   packages.sh install LOG GROUP…      installs what is missing, says so in one line; apt-get's own words go to LOG
-# An entry COMMAND=PACKAGE is needed only where no such command is there yet (a machine may have its own Node).
+#   packages.sh install LOG GROUP…      installs and announces the missing packages; apt-get's output goes to LOG
+# An entry COMMAND=PACKAGE is needed only if the command is missing (a machine may have its own Node.js).
 # shellcheck disable=SC2086,SC2068,SC2046 # the lists are split into words on purpose
 set -eu
 
@@ -32,7 +32,7 @@ entries()
 	done
 }
 
-# The packages among the entries that this machine lacks, one a line.
+# Prints the missing packages among the entries, one per line.
 missing()
 {
 	plain=
@@ -49,7 +49,7 @@ missing()
 	done
 }
 
-# Ends here when the packages cannot be installed: why, and what a person can type.
+# Fails because the packages cannot be installed: prints the reason and the command to type.
 give_up()
 {
 	echo "peakd: cannot install packages here: $1. On Debian 12 this installs all that is needed:" >&2
@@ -58,7 +58,7 @@ give_up()
 	exit 1
 }
 
-# What makes a command root's (nothing for root itself); fails where there is no way.
+# Prints the prefix that runs a command as root (nothing for root itself); fails if there is none.
 root_prefix()
 {
 	if [ "$(id -u)" = 0 ]; then
