@@ -322,7 +322,8 @@ int layout_read(const struct layout *l, const json_t *json, void *object, struct
 	return rc;
 }
 
-/* --- what peakd wrote before it wrote JSON -------------------------------------------------------------------------------------- */
+/* --- what peakd wrote before it wrote JSON --------------------------------------------------------------------------------------
+ */
 
 static const struct layout_field *find(const struct layout *l, const char *name, size_t n)
 {

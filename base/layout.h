@@ -1,6 +1,6 @@
-/* layout: a struct described by a table of its fields: name, type, unit, place. From the one table come the JSON of the struct and back,
- * its JSON Schema, its SQL columns (core/record/query.h) and the words that a terminal shows; so a new field is one line in its table.
- * Requests and results of jobs (core/jobs/work.h) and the rows of core/record have layouts.
+/* layout: a struct described by a table of its fields: name, type, unit, place. From the one table come the JSON of the struct and
+ *back, its JSON Schema, its SQL columns (core/record/query.h) and the words that a terminal shows; so a new field is one line in
+ *its table. Requests and results of jobs (core/jobs/work.h) and the rows of core/record have layouts.
  *
  *	struct figure { int64_t run; double median_ns; char *best; };
  *	static const struct layout_field figure_fields[] = {
@@ -89,11 +89,12 @@ void layout_free_list(const struct layout *l, void *take_at, size_t count);
 /* A new JSON object; texts that are not UTF-8 are mended. layout_add_json adds the fields to an object that is there. */
 json_t *layout_json(const struct layout *l, const void *object);
 void layout_add_json(const struct layout *l, const void *object, json_t *into);
-/* Reads JSON into an object that layout_init has set: fields that are missing stay as they are, names that the layout does not know are
- * passed over. Integers are exact to 64 bits. -ERR_INPUT names the field that has the wrong type; the object may be half filled then. */
+/* Reads JSON into an object that layout_init has set: fields that are missing stay as they are, names that the layout does not know
+ * are passed over. Integers are exact to 64 bits. -ERR_INPUT names the field that has the wrong type; the object may be half filled
+ * then. */
 int layout_read(const struct layout *l, const json_t *json, void *object, struct err *e);
-/* The same from and to text; layout_write's is owned by the caller. The text may also be the form that peakd wrote into its database
- * before it wrote JSON: lines "name: value", where "name_2" belongs to the third element of the list. */
+/* The same from and to text; layout_write's is owned by the caller. The text may also be the form that peakd wrote into its
+ * database before it wrote JSON: lines "name: value", where "name_2" belongs to the third element of the list. */
 int layout_read_text(const struct layout *l, const char *text, void *object, struct err *e);
 char *layout_write(const struct layout *l, const void *object);
 

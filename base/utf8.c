@@ -8,7 +8,11 @@ static size_t sequence(const unsigned char *s)
 {
 	/* Table 3-7 of the Unicode standard: the second byte's bounds depend on the first. */
 	unsigned char low = 0x80, high = 0xBF;
-	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] <= 0xDF ? 2 : (s[0] & 0xF0) == 0xE0 ? 3 : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4 : 0;
+	size_t n = s[0] < 0x80                    ? 1
+		   : s[0] >= 0xC2 && s[0] <= 0xDF ? 2
+		   : (s[0] & 0xF0) == 0xE0        ? 3
+		   : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
+						  : 0;
 	if (s[0] == 0xE0)
 		low = 0xA0;
 	else if (s[0] == 0xED)

@@ -153,8 +153,8 @@ void app_end(struct app *app)
 	notify_hurry(app->notify);
 }
 
-/* Jobs end first, so that the calls waiting for them are answered. The transports are gone, so no new call comes; then the calls end, and
- * only after them what calls use. */
+/* Jobs end first, so that the calls waiting for them are answered. The transports are gone, so no new call comes; then the calls
+ * end, and only after them what calls use. */
 static void end_calls(struct app *app)
 {
 	int64_t deadline = clock_now() + LAST_CALLS_NS;

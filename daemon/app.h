@@ -31,13 +31,14 @@ struct app_config {
 };
 
 int app_new(const struct app_config *config, struct app **ret_app, struct err *e);
-/* Before the transports end: interrupts the jobs, which the next daemon can resume, and answers the calls that wait for them. NULL is
- * allowed. */
+/* Before the transports end: interrupts the jobs, which the next daemon can resume, and answers the calls that wait for them. NULL
+ * is allowed. */
 void app_end(struct app *app);
 /* After the transports have ended: app_end, then ends the workers and closes the database. NULL is allowed. */
 void app_free(struct app *app);
 
-/* The folder of transforms/ and examples/: $PEAKD_SHARE, the folder above the binary's (a source tree), or PREFIX/share/peakd. free(). */
+/* The folder of transforms/ and examples/: $PEAKD_SHARE, the folder above the binary's (a source tree), or PREFIX/share/peakd.
+ * free(). */
 char *app_share(void);
 
 #endif

@@ -75,15 +75,13 @@ static int receive(struct client *c, int64_t deadline, json_t **ret_message, str
 			json_error_t why;
 			*ret_message = json_loadb(c->in.data, (size_t)(end - c->in.data), JSON_ALLOW_NUL, &why);
 			buf_drop(&c->in, (size_t)(end - c->in.data) + 1);
-			return *ret_message ? 1
-					    : err_set(e, ERR_NETWORK, "the daemon's answer is not JSON: %s", why.text);
+			return *ret_message ? 1 : err_set(e, ERR_NETWORK, "the daemon's answer is not JSON: %s", why.text);
 		}
 		struct pollfd fds[] = { { .fd = c->fd, .events = POLLIN },
 					{ .fd = c->signal ? -1 : c->signals, .events = POLLIN } };
 		int rc = poll(fds, MEM_COUNT(fds), clock_poll_ms(deadline));
 		if (rc == 0)
-			return err_set(e, ERR_TIMEOUT,
-				       "the daemon does not answer; its log (DATABASE.log) says what it does");
+			return err_set(e, ERR_TIMEOUT, "the daemon does not answer; its log (DATABASE.log) says what it does");
 		if (rc > 0 && fds[1].revents)
 			return 0;
 		if (rc < 0 || fds[0].revents == 0)
@@ -127,8 +125,8 @@ static int attend(struct client *c, const json_t *m, struct err *e)
 	if (strcmp(method, "ping") == 0)
 		return send_message(c, json_pack("{s:s, s:O, s:{}}", "jsonrpc", "2.0", "id", id, "result"), e);
 	return send_message(c,
-			    json_pack("{s:s, s:O, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id, "error", "code", -32601,
-				      "message", "not supported"),
+			    json_pack("{s:s, s:O, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id, "error", "code", -32601, "message",
+				      "not supported"),
 			    e);
 }
 
@@ -159,16 +157,15 @@ static void take_signal(struct client *c)
 static int give_up(struct client *c, long id, struct err *e)
 {
 	struct err ignored = ERR_INIT;
-	send_message(c,
-		     message("notifications/cancelled",
-			     json_pack("{s:I, s:s}", "requestId", (json_int_t)id, "reason", "interrupted")),
-		     &ignored);
+	send_message(
+		c,
+		message("notifications/cancelled", json_pack("{s:I, s:s}", "requestId", (json_int_t)id, "reason", "interrupted")),
+		&ignored);
 	return err_set(e, ERR_CANCELLED, "interrupted (%s)", signal_name(c->signal));
 }
 
 /* Sends a request and waits for its answer. */
-static int request(struct client *c, const char *method, json_t *take_params, int64_t patience, json_t **ret_result,
-		   struct err *e)
+static int request(struct client *c, const char *method, json_t *take_params, int64_t patience, json_t **ret_result, struct err *e)
 {
 	int64_t deadline = clock_now() + patience;
 	json_t *m = message(method, take_params);
@@ -188,8 +185,7 @@ static int request(struct client *c, const char *method, json_t *take_params, in
 		if (rc < 0)
 			return c->signal && c->starting ? give_up(c, id, e) : rc;
 		const json_t *answered = json_object_get(m, "id");
-		bool ours = json_is_integer(answered) && json_integer_value(answered) == id &&
-			    json_object_get(m, "method") == NULL;
+		bool ours = json_is_integer(answered) && json_integer_value(answered) == id && json_object_get(m, "method") == NULL;
 		rc = ours ? take_result(m, ret_result, e) : attend(c, m, e);
 		json_decref(m);
 		if (ours)
@@ -209,15 +205,15 @@ static json_t *call_params(struct client *c, const char *tool, json_t *take_argu
 static int hello(struct client *c, struct err *e)
 {
 	json_t *result = NULL;
-	json_t *params = json_pack("{s:s, s:{}, s:{s:s, s:s}}", "protocolVersion", PROTOCOL, "capabilities",
-				   "clientInfo", "name", "peakd", "version", PEAKD_VERSION);
+	json_t *params = json_pack("{s:s, s:{}, s:{s:s, s:s}}", "protocolVersion", PROTOCOL, "capabilities", "clientInfo", "name",
+				   "peakd", "version", PEAKD_VERSION);
 	int rc = request(c, "initialize", params, ANSWER_NS, &result, e);
 	json_decref(result);
 	return rc < 0 ? rc : send_message(c, message("notifications/initialized", json_object()), e);
 }
 
-/* Signals that the process was started to ignore (nohup, a shell's `&`) stay ignored. Before this point a signal ends the process, which
- * is safe because no job has been asked for. */
+/* Signals that the process was started to ignore (nohup, a shell's `&`) stay ignored. Before this point a signal ends the process,
+ * which is safe because no job has been asked for. */
 static void take_signals(struct client *c)
 {
 	static const int numbers[] = { SIGINT, SIGTERM };
@@ -355,11 +351,10 @@ static int stop(struct client *c, bool ours, struct err *e)
 	if (c->job == NULL)
 		return err_set(e, ERR_CANCELLED, "interrupted (%s)", name);
 	if (!ours)
-		return err_set(e, ERR_CANCELLED, "interrupted (%s): job %s continues; `peakd jobs cancel %s` ends it",
-			       name, c->job, c->job);
-	int rc = request(c, "tools/call",
-			 call_params(c, "job", json_pack("{s:s, s:s}", "action", "cancel", "id", c->job)), CANCEL_NS,
-			 &answer, &why);
+		return err_set(e, ERR_CANCELLED, "interrupted (%s): job %s continues; `peakd jobs cancel %s` ends it", name, c->job,
+			       c->job);
+	int rc = request(c, "tools/call", call_params(c, "job", json_pack("{s:s, s:s}", "action", "cancel", "id", c->job)),
+			 CANCEL_NS, &answer, &why);
 	if (rc == 0 && !json_is_true(json_object_get(answer, "isError")))
 		err_set(e, ERR_CANCELLED, "interrupted (%s): job %s is cancelled", name, c->job);
 	else
@@ -373,8 +368,8 @@ static int stop(struct client *c, bool ours, struct err *e)
 }
 
 /* Makes a call. When the answer is a running job, waits for the job's end. */
-static int follow(struct client *c, const char *tool, json_t *take_arguments, client_progress *progress, void *arg,
-		  bool ours, json_t **ret_result, struct err *e)
+static int follow(struct client *c, const char *tool, json_t *take_arguments, client_progress *progress, void *arg, bool ours,
+		  json_t **ret_result, struct err *e)
 {
 	const char *action = json_string_value(json_object_get(take_arguments, "action"));
 	bool quiet = c->signal == 0;
@@ -389,8 +384,7 @@ static int follow(struct client *c, const char *tool, json_t *take_arguments, cl
 		json_object_set_new(take_arguments, "wait_s", json_integer(0));
 	int rc = call_once(c, tool, take_arguments, ret_result, e);
 	c->starting = false;
-	while (rc == 0 && to_end && !(quiet && c->signal) &&
-	       runs_still(json_object_get(*ret_result, "structuredContent"))) {
+	while (rc == 0 && to_end && !(quiet && c->signal) && runs_still(json_object_get(*ret_result, "structuredContent"))) {
 		json_decref(*ret_result);
 		*ret_result = NULL;
 		rc = call_once(c, "job", wait_arguments(c->job), ret_result, e);
@@ -411,8 +405,7 @@ int client_read(struct client *c, const char *uri, char **ret_text, struct err *
 {
 	json_t *result = NULL;
 	int rc = request(c, "resources/read", json_pack("{s:s}", "uri", uri), ANSWER_NS, &result, e);
-	const char *text =
-		json_string_value(json_object_get(json_array_get(json_object_get(result, "contents"), 0), "text"));
+	const char *text = json_string_value(json_object_get(json_array_get(json_object_get(result, "contents"), 0), "text"));
 	if (rc == 0 && text == NULL)
 		rc = err_set(e, ERR_NETWORK, "the daemon's answer for %s has no text", uri);
 	if (rc == 0)
@@ -444,8 +437,7 @@ int client_start(struct client *c, const char *tool, json_t *take_arguments, cha
 	return rc;
 }
 
-int client_wait(struct client *c, const char *id, client_progress *progress, void *arg, json_t **ret_structured,
-		struct err *e)
+int client_wait(struct client *c, const char *id, client_progress *progress, void *arg, json_t **ret_structured, struct err *e)
 {
 	json_t *result = NULL;
 	c->job = mem_str(id);

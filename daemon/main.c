@@ -16,22 +16,29 @@ static int worker_run(const struct verb_line *line)
 }
 
 static const struct verb worker_verb = {
-	.name = "worker", .words = "", .summary = "a child of the daemon: compiles, or owns one device (not for typing)",
-	.min_words = 0, .max_words = 0, .run = worker_run,
+	.name = "worker",
+	.words = "",
+	.summary = "a child of the daemon: compiles, or owns one device (not for typing)",
+	.min_words = 0,
+	.max_words = 0,
+	.run = worker_run,
 };
 
 static const struct verb *const verbs[] = {
-	&serve_verb, &relay_verb, &run_verb, &study_verb, &verbs_tune, &verbs_validate, &verbs_transform, &verbs_compare, &verbs_profile,
-	&verbs_workflow, &verbs_draft, &verbs_devices, &verbs_jobs, &drain_verb, &vacuum_verb, &selftest_verb, &worker_verb,
+	&serve_verb,      &relay_verb,    &run_verb,      &study_verb,     &verbs_tune,  &verbs_validate,
+	&verbs_transform, &verbs_compare, &verbs_profile, &verbs_workflow, &verbs_draft, &verbs_devices,
+	&verbs_jobs,      &drain_verb,    &vacuum_verb,   &selftest_verb,  &worker_verb,
 };
 
 static int help(void)
 {
-	printf("peakd %s makes GPU kernels faster, together with a language model.\n\nusage: peakd VERB … [options]\n\n", PEAKD_VERSION);
+	printf("peakd %s makes GPU kernels faster, together with a language model.\n\nusage: peakd VERB … [options]\n\n",
+	       PEAKD_VERSION);
 	for (size_t i = 0; i < MEM_COUNT(verbs); i++)
 		printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
 	printf("  %-10s %s\n  %-10s %s\n\n", "version", "the version", "help", "this text");
-	printf("`peakd VERB --help` says more. Exit status: 0 success, 1 failure, 2 wrong command line, 3 only compiled (run, study),\n"
+	printf("`peakd VERB --help` says more. Exit status: 0 success, 1 failure, 2 wrong command line, 3 only compiled (run, "
+	       "study),\n"
 	       "130 and 143 interrupted by Ctrl-C or SIGTERM, which cancels the job.\n");
 	return VERB_OK;
 }
@@ -49,7 +56,7 @@ static int unknown(const char *word)
 	names[MEM_COUNT(verbs)] = "version";
 	names[MEM_COUNT(verbs) + 1] = "help";
 	fprintf(stderr, "peakd: there is no verb '%s'%s; `peakd help` lists them\n", word,
-	        suggest_hint(word, names, MEM_COUNT(names), hint));
+		suggest_hint(word, names, MEM_COUNT(names), hint));
 	return VERB_USAGE;
 }
 

@@ -165,8 +165,9 @@ static bool hurrying(struct notify *n)
 	return hurry;
 }
 
-/* Cancels a job whose id no client knows when its client asked for that. Where a client can only close its stream (2026-07-28 over HTTP), a
- * lost connection looks the same, so others may attach within the grace period. The end of a session or stdio connection cancels nothing. */
+/* Cancels a job whose id no client knows when its client asked for that. Where a client can only close its stream (2026-07-28 over
+ * HTTP), a lost connection looks the same, so others may attach within the grace period. The end of a session or stdio connection
+ * cancels nothing. */
 static void client_left(struct notify *n, struct db *db, const struct waiter *w)
 {
 	enum mcp_cancel why = mcp_call_cancelled(w->call);
@@ -314,8 +315,8 @@ static int64_t number_of(struct db *db, const struct watched *one)
 	return number;
 }
 
-/* Compares everything watched with the database and tells subscribers what changed. After a new subscription it tells everything, since
- * what the subscriber waits for may have happened already. */
+/* Compares everything watched with the database and tells subscribers what changed. After a new subscription it tells everything,
+ * since what the subscriber waits for may have happened already. */
 static void tell_subscribers(struct notify *n, struct db *db, bool newcomer)
 {
 	for (struct watched *one = n->watched; one; one = one->next)
@@ -486,8 +487,8 @@ void notify_listened(struct notify *n, struct mcp_server *server)
 	wake(n);
 }
 
-const struct mcp_done *notify_wait(struct notify *n, struct mcp_call *call, const char *job, int64_t after, int64_t deadline, int fresh,
-                                   notify_answer *answer)
+const struct mcp_done *notify_wait(struct notify *n, struct mcp_call *call, const char *job, int64_t after, int64_t deadline,
+				   int fresh, notify_answer *answer)
 {
 	struct waiter *w = MEM_NEW(struct waiter);
 	w->call = mcp_call_ref(call);

@@ -1,5 +1,5 @@
-/* relay: `peakd stdio`, which IDEs start. It copies bytes between standard input and output and the daemon's socket, so that all windows
- * share one daemon. */
+/* relay: `peakd stdio`, which IDEs start. It copies bytes between standard input and output and the daemon's socket, so that all
+ * windows share one daemon. */
 #ifndef PEAKD_DAEMON_RELAY_H
 #define PEAKD_DAEMON_RELAY_H
 

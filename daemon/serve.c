@@ -1,4 +1,5 @@
-/* serve: see serve.h. It takes the database's lock, wires the daemon together, and serves until a signal comes or nobody needs it. */
+/* serve: see serve.h. It takes the database's lock, wires the daemon together, and serves until a signal comes or nobody needs it.
+ */
 #include "daemon/serve.h"
 
 #include <errno.h>
@@ -205,7 +206,8 @@ static int take_signals(struct serve *s, struct err *e)
 	return s->signals < 0 ? err_sys(e, errno, "signalfd") : 0;
 }
 
-/* Each connection, worker and database handle needs a descriptor. The usual soft limit of 1024 is for programs that use select(2). */
+/* Each connection, worker and database handle needs a descriptor. The usual soft limit of 1024 is for programs that use select(2).
+ */
 static void raise_files(void)
 {
 	struct rlimit limit;

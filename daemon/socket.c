@@ -246,7 +246,8 @@ static void *accept_thread(void *arg)
 			continue;
 		if (fds[1].revents && read(s->wake_fd, &n, sizeof n) < 0)
 			log_debug("wake: %s", strerror(errno));
-		/* Out of descriptors, accept fails and poll reports the client again at once; a short sleep keeps the loop from spinning. */
+		/* Out of descriptors, accept fails and poll reports the client again at once; a short sleep keeps the loop from
+		 * spinning. */
 		if (fds[0].revents && !accept_one(s))
 			clock_sleep(10 * CLOCK_MS);
 		join_finished(s);

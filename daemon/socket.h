@@ -8,8 +8,8 @@
 #include "base/err.h"
 #include "mcp/server.h"
 
-/* The socket's path: a hash of the database's real path, in $XDG_RUNTIME_DIR/peakd or /tmp/peakd-UID. A missing folder is made; a folder that
- * others can enter is refused. free(). */
+/* The socket's path: a hash of the database's real path, in $XDG_RUNTIME_DIR/peakd or /tmp/peakd-UID. A missing folder is made; a
+ * folder that others can enter is refused. free(). */
 int socket_path(const char *db, char **ret_path, struct err *e);
 /* Connects. -ERR_NOT_FOUND when nobody listens there. */
 int socket_connect(const char *path, int *ret_fd, struct err *e);
@@ -18,13 +18,13 @@ int socket_connect(const char *path, int *ret_fd, struct err *e);
 
 struct sockets;
 
-/* Listens and serves MCP lines to every client. Replaces a stale socket, because the caller holds the database's lock. The server is borrowed
- * until sockets_stop. */
+/* Listens and serves MCP lines to every client. Replaces a stale socket, because the caller holds the database's lock. The server
+ * is borrowed until sockets_stop. */
 int sockets_start(struct mcp_server *server, const char *path, struct sockets **ret_sockets, struct err *e);
 /* The number of connected clients; *ret_last_ns: the monotonic time since which there has been none, or now. */
 unsigned sockets_clients(struct sockets *s, int64_t *ret_last_ns);
-/* For an idle daemon that wants to end: takes the socket's name away if no client is connected or connecting. False: there is a client, and
- * nothing was changed. */
+/* For an idle daemon that wants to end: takes the socket's name away if no client is connected or connecting. False: there is a
+ * client, and nothing was changed. */
 bool sockets_retire(struct sockets *s);
 /* Disconnects all clients, waits for their threads, removes the socket. NULL is allowed. */
 void sockets_stop(struct sockets *s);

@@ -1,6 +1,6 @@
-/* schema: validating schemas and checking values against them; see schema.h. mcp/methods_tools.c validates every schema when the server
- * starts, so that mistakes show before any client connects, and checks arguments; mcp/call_reply.c checks structured content. A check
- * reports the first violation that it finds. */
+/* schema: validating schemas and checking values against them; see schema.h. mcp/methods_tools.c validates every schema when the
+ * server starts, so that mistakes show before any client connects, and checks arguments; mcp/call_reply.c checks structured
+ * content. A check reports the first violation that it finds. */
 #include "mcp/schema.h"
 
 #include <math.h>

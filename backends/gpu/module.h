@@ -14,15 +14,15 @@ struct gpu_param {
 };
 
 struct gpu_kernel {
-	char *name; /* as the linker sees it */
-	uint32_t
-		registers; /* per thread; AMD: vector registers, with those for accumulation where both share a file (gfx90a, gfx94x) */
-	uint32_t shared;                   /* bytes of static shared memory (AMD: LDS), without what the hardware reserves */
-	uint32_t local;                    /* bytes of local memory per thread: spills, indexed arrays, stack */
-	uint32_t bound;                    /* threads per block from __launch_bounds__ (AMD: 1024 without); 0 none */
-	uint32_t block[3];                 /* block size that the code fixes; {0,0,0} none */
-	uint32_t cluster[3];               /* CUDA: __cluster_dims__; {0,0,0} none */
-	uint32_t agprs, sgprs;             /* AMD: accumulation registers per lane; scalar registers per wave */
+	char *name;            /* as the linker sees it */
+	uint32_t registers;    /* per thread; AMD: vector registers, with those for accumulation where both share a file (gfx90a,
+				  gfx94x) */
+	uint32_t shared;       /* bytes of static shared memory (AMD: LDS), without what the hardware reserves */
+	uint32_t local;        /* bytes of local memory per thread: spills, indexed arrays, stack */
+	uint32_t bound;        /* threads per block from __launch_bounds__ (AMD: 1024 without); 0 none */
+	uint32_t block[3];     /* block size that the code fixes; {0,0,0} none */
+	uint32_t cluster[3];   /* CUDA: __cluster_dims__; {0,0,0} none */
+	uint32_t agprs, sgprs; /* AMD: accumulation registers per lane; scalar registers per wave */
 	uint32_t vgpr_spills, sgpr_spills; /* AMD: registers that did not fit */
 	uint32_t wave;                     /* AMD: lanes per wave, 32 or 64 */
 	struct gpu_param *params;          /* in order, without the compiler's hidden ones */

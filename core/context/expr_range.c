@@ -97,7 +97,8 @@ static struct expr_range quotient(struct expr_range a, struct expr_range b, doub
 	return q.number && rounded ? in_steps(between(rounded(q.lo), rounded(q.hi)), 1) : q;
 }
 
-/* Its sign is the divisor's; below a positive one, a dividend that is small already stays as it is. What is taken away is a multiple of the divisor. */
+/* Its sign is the divisor's; below a positive one, a dividend that is small already stays as it is. What is taken away is a
+ * multiple of the divisor. */
 static struct expr_range modulo(struct expr_range a, struct expr_range b)
 {
 	if (b.lo <= 0)
@@ -119,7 +120,8 @@ static struct expr_range product(struct expr_range a, struct expr_range b)
 	struct expr_range r = hull(a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi);
 	if (!r.number || !a.whole || !b.whole)
 		return r;
-	/* (a.lo + i * a.step) * (b.lo + k * b.step). A step is no longer than its range, so that none of these is beyond four corners. */
+	/* (a.lo + i * a.step) * (b.lo + k * b.step). A step is no longer than its range, so that none of these is beyond four
+	 * corners. */
 	return in_steps(r, common(common(a.step * b.step, a.step * size_of(b.lo)), b.step * size_of(a.lo)));
 }
 

@@ -1,5 +1,5 @@
-/* drain: a bundle's folder and its seal, and how one is made: jobs, their checkpoints and what these consist of, copied into a database
- * of its own; see drain.h. drain_merge.c takes the results back. */
+/* drain: a bundle's folder and its seal, and how one is made: jobs, their checkpoints and what these consist of, copied into a
+ * database of its own; see drain.h. drain_merge.c takes the results back. */
 #include "core/jobs/drain.h"
 
 #include <errno.h>
@@ -164,7 +164,8 @@ char *drain_request(const struct engine_kind *kind, const struct job *job, int64
 	return text ? text : mem_str(job->request);
 }
 
-/* --- a bundle is made ---------------------------------------------------------------------------------------------------------- */
+/* --- a bundle is made ----------------------------------------------------------------------------------------------------------
+ */
 
 static int copy_text(struct db *from, struct db *to, const char *hash, struct err *e)
 {

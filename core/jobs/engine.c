@@ -352,8 +352,8 @@ static json_t *comparable(const struct engine_kind *kind, const void *request)
 	return json;
 }
 
-/* The live job whose request is the same; *ret_id stays NULL when there is none. One that runs or waits goes before an interrupted one,
- * and the newest before older ones. */
+/* The live job whose request is the same; *ret_id stays NULL when there is none. One that runs or waits goes before an interrupted
+ * one, and the newest before older ones. */
 static int find_same(struct db *db, const struct engine_kind *kind, const json_t *want, char **ret_id, bool *ret_interrupted,
 		     struct err *e)
 {

@@ -22,16 +22,16 @@ struct engine_job {
 	void *user;    /* engine_config's */
 };
 
-/* A kind of job: its request and result as structs with a layout each, which the row keeps as JSON, and what it does: `run` fills the
- * result (kept also when it fails) and returns 0 or an error; -ERR_CANCELLED when it ended because of job->cancel. */
+/* A kind of job: its request and result as structs with a layout each, which the row keeps as JSON, and what it does: `run` fills
+ * the result (kept also when it fails) and returns 0 or an error; -ERR_CANCELLED when it ended because of job->cancel. */
 struct engine_kind {
 	const char *name;
 	const struct layout *request, *result;
 	int (*run)(struct engine_job *job, const void *request, void *result, struct err *e);
 };
 
-/* The fields that every result has beside its own: leased_seconds, validation_seconds, validation_leased_seconds; each is left out when
- * it is nothing. */
+/* The fields that every result has beside its own: leased_seconds, validation_seconds, validation_leased_seconds; each is left out
+ * when it is nothing. */
 extern const struct layout engine_spent_layout;
 
 struct engine_config {
@@ -49,10 +49,10 @@ int engine_new(const struct engine_config *config, struct engine **ret_engine, s
 void engine_stop(struct engine *engine);
 /* engine_stop, and frees. Nobody may be in any of these functions any more. */
 void engine_free(struct engine *engine);
-/* Writes the job and queues it; one whose request says `later` is only written, for another machine (drain.h). `request` is the kind's
- * struct. With `join` a live job of the kind with the same request is taken instead (`workflow` and `resume` do not count), and queued
- * again when it was interrupted; -ERR_CONFLICT when a job with another request works on the same checkpoint. *ret_id is the caller's,
- * *ret_fresh says whether a job was made. */
+/* Writes the job and queues it; one whose request says `later` is only written, for another machine (drain.h). `request` is the
+ * kind's struct. With `join` a live job of the kind with the same request is taken instead (`workflow` and `resume` do not count),
+ * and queued again when it was interrupted; -ERR_CONFLICT when a job with another request works on the same checkpoint. *ret_id is
+ * the caller's, *ret_fresh says whether a job was made. */
 int engine_submit(struct engine *engine, struct db *db, const char *kind, const void *request, bool join, char **ret_id,
 		  bool *ret_fresh, struct err *e);
 /* True for a queued job that is kept for another machine. */

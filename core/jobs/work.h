@@ -1,5 +1,6 @@
-/* work: what each kind of job does. A kind is one file core/jobs/work_*.c, which holds its request and its result (a struct and a layout
- * each) and its work, and one line in work.c's table. The tools of daemon/tools make requests and show results by these layouts. */
+/* work: what each kind of job does. A kind is one file core/jobs/work_*.c, which holds its request and its result (a struct and a
+ * layout each) and its work, and one line in work.c's table. The tools of daemon/tools make requests and show results by these
+ * layouts. */
 #ifndef PEAKD_CORE_JOBS_WORK_H
 #define PEAKD_CORE_JOBS_WORK_H
 
@@ -69,7 +70,8 @@ struct work_sizes {
 int work_sizes_list(const char *text, const struct context *ctx, const struct facts *facts, struct work_sizes *ret_sizes,
 		    struct err *e);
 void work_sizes_fini(struct work_sizes *s);
-/* The fastest validated configuration of the checkpoint at this size, or the only one that there is. -ERR_NOT_FOUND: tune it first. */
+/* The fastest validated configuration of the checkpoint at this size, or the only one that there is. -ERR_NOT_FOUND: tune it first.
+ */
 int work_best(struct db *db, const struct lineage *l, const struct facts *facts, const struct params *size, bool warm,
 	      struct params **ret_params, struct err *e);
 

@@ -1,5 +1,5 @@
-/* work_draft: the job behind the draft tool when a model answers questions or a device tries the result; see work.h. The model's answers
- * are recorded as those to transformations are, under the name "draft" and the hash of the file. */
+/* work_draft: the job behind the draft tool when a model answers questions or a device tries the result; see work.h. The model's
+ * answers are recorded as those to transformations are, under the name "draft" and the hash of the file. */
 #include "core/jobs/work.h"
 
 #include <stdlib.h>

@@ -138,8 +138,8 @@ static void add_imported(struct engine_job *job, struct seeds *seeds, const stru
 	measurement_run_list_fini(&runs);
 }
 
-/* What was fast before is tried first: this checkpoint's and its parent's best at this size on this device, then their best at other
- * sizes, on other devices and of imported files, then the rest of the first. Validated or not: all are measured anew. */
+/* What was fast before is tried first: this checkpoint's and its parent's best at this size on this device, then their best at
+ * other sizes, on other devices and of imported files, then the rest of the first. Validated or not: all are measured anew. */
 static void find_preferred(struct engine_job *job, const struct lineage *l, const struct facts *facts, const char *sizes,
 			   struct seeds *seeds)
 {
@@ -194,8 +194,8 @@ static bool is_top(const struct tune_result *t, const char *best)
 	return found;
 }
 
-/* A run that had ended before is answered as the job did that made it, which knew more than the rows: the library's figure, what it took.
- * False when no such job is left; then the rows describe it. */
+/* A run that had ended before is answered as the job did that made it, which knew more than the rows: the library's figure, what it
+ * took. False when no such job is left; then the rows describe it. */
 static bool describe_known(struct db *db, const struct tune_result *t, struct size *s)
 {
 	struct job_list jobs;

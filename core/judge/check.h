@@ -1,5 +1,5 @@
-/* check: one execution of one variant with one secret seed, judged against the reference: the smallest piece of evidence. suite makes many
- * of them for a validation, tune one per configuration that it times. */
+/* check: one execution of one variant with one secret seed, judged against the reference: the smallest piece of evidence. suite
+ * makes many of them for a validation, tune one per configuration that it times. */
 #ifndef PEAKD_CORE_JUDGE_CHECK_H
 #define PEAKD_CORE_JUDGE_CHECK_H
 
@@ -26,17 +26,17 @@ enum {
 
 /* A secret seed: unguessable, so that no kernel can know the values. */
 uint64_t check_seed(void);
-/* Executes the prepared trial and compares every output. Negative only when nothing could be judged (cancelled, no reference); a kernel
- * that crashes or hangs is a check that did not pass. */
+/* Executes the prepared trial and compares every output. Negative only when nothing could be judged (cancelled, no reference); a
+ * kernel that crashes or hangs is a check that did not pass. */
 int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, uint32_t poison, struct check *ret_check,
 	      struct err *e);
 /* The same from a chosen start. *ret_unfit (may be NULL; free()): why such values cannot judge anything here, and then nothing was
  * executed; NULL when they can. */
 int check_execution(const struct reference_source *j, struct trial *t, const struct trial_input *input, struct check *ret_check,
 		    char **ret_unfit, struct err *e);
-/* Call it once the trial was timed, after an execution with this seed. What the timed executions left must be right, and so must one more
- * execution with the scratch that they left and poisoned outputs; else *io_check, which had passed, has failed. Notes go to io_check->log.
- * Negative as above. No figure is quoted without it. */
+/* Call it once the trial was timed, after an execution with this seed. What the timed executions left must be right, and so must
+ * one more execution with the scratch that they left and poisoned outputs; else *io_check, which had passed, has failed. Notes go
+ * to io_check->log. Negative as above. No figure is quoted without it. */
 int check_after(const struct reference_source *j, struct trial *t, uint64_t seed, struct check *io_check, struct err *e);
 /* Whether what timed executions leave can be judged: not where each starts from what the one before made of its inputs. */
 bool check_can_look(const struct plan *plan);

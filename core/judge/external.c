@@ -1,4 +1,5 @@
-/* external: which programs there are, what they are asked, and how they run; see external.h. external_answer.c reads what they answer. */
+/* external: which programs there are, what they are asked, and how they run; see external.h. external_answer.c reads what they
+ * answer. */
 #include "core/judge/external.h"
 
 #include <dirent.h>
@@ -88,7 +89,8 @@ static char *name_of(const char *path)
 	return mem_strn(base, strcspn(base, "."));
 }
 
-/* --- what they are asked ---------------------------------------------------------------------------------------------------------- */
+/* --- what they are asked
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* A text that a model wrote need not be UTF-8: then bad bytes are '?'. */
 static json_t *text_of(const char *text)
@@ -300,8 +302,8 @@ static int end(struct running *r, int rc, struct err *e)
 }
 
 /* Runs `path` without arguments, `input` as its stdin, until it exits with status 0; *out gets its stdout. deadline: monotonic.
- * -ERR_NOT_FOUND when it cannot be started; -ERR_TIMEOUT; -ERR_CRASH for a signal or another status (with the end of its stderr) or when it
- * writes too much; -ERR_CANCELLED. */
+ * -ERR_NOT_FOUND when it cannot be started; -ERR_TIMEOUT; -ERR_CRASH for a signal or another status (with the end of its stderr) or
+ * when it writes too much; -ERR_CANCELLED. */
 static int run_program(const char *path, const char *input, int64_t deadline, const struct cancel *cancel, struct buf *out,
 		       struct err *e)
 {
@@ -328,7 +330,8 @@ static int call(const struct eval *ev, const char *path, const char *question, s
 	return rc;
 }
 
-/* --- validators ------------------------------------------------------------------------------------------------------------------ */
+/* --- validators ------------------------------------------------------------------------------------------------------------------
+ */
 
 static int ask_validator(const struct eval *ev, const struct external_subject *s, const char *path, const char *question,
 			 struct external_answers *all, struct err *e)
@@ -382,7 +385,8 @@ void external_answers_fini(struct external_answers *a)
 	*a = (struct external_answers){ .count = 0 };
 }
 
-/* --- evaluators ------------------------------------------------------------------------------------------------------------------ */
+/* --- evaluators ------------------------------------------------------------------------------------------------------------------
+ */
 
 static int ask_evaluator(const struct eval *ev, const char *path, const char *question, struct external_metrics *all, struct err *e)
 {

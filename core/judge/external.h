@@ -1,9 +1,9 @@
-/* external: validators and evaluators without C: the user's own programs. Each gets a context under one set of execution parameters and answers
- * with findings or metrics, as JSON (docs/validators.md). validate.c asks validators once outputs are right, profile.c asks evaluators once
- * the time is measured.
+/* external: validators and evaluators without C: the user's own programs. Each gets a context under one set of execution parameters
+ * and answers with findings or metrics, as JSON (docs/validators.md). validate.c asks validators once outputs are right, profile.c
+ * asks evaluators once the time is measured.
  *
- * None passes by default: a program that cannot be found or started, crashes, hangs or answers with anything but the protocol has failed
- * itself. The answer says so, and nothing is accepted. */
+ * None passes by default: a program that cannot be found or started, crashes, hangs or answers with anything but the protocol has
+ * failed itself. The answer says so, and nothing is accepted. */
 #ifndef PEAKD_CORE_JUDGE_EXTERNAL_H
 #define PEAKD_CORE_JUDGE_EXTERNAL_H
 
@@ -42,8 +42,8 @@ struct external_answers {
 	size_t count;
 };
 
-/* Asks every validator, in the order of the list, those of a folder by name. 0 with answers whatever they are; -ERR_CANCELLED, or the host
- * code's error. None configured: no answers. */
+/* Asks every validator, in the order of the list, those of a folder by name. 0 with answers whatever they are; -ERR_CANCELLED, or
+ * the host code's error. None configured: no answers. */
 int external_validate(const struct eval *ev, const struct external_subject *subject, struct external_answers *ret_answers,
 		      struct err *e);
 void external_answers_fini(struct external_answers *a);

@@ -61,7 +61,8 @@ static char *line_of(const json_t *object, const char *key)
 	return line;
 }
 
-/* --- validators ------------------------------------------------------------------------------------------------------------------ */
+/* --- validators ------------------------------------------------------------------------------------------------------------------
+ */
 
 /* The line's text without its indentation; NULL when the region has no such line. */
 static const char *source_line(const struct context *ctx, const char *region, json_int_t line, size_t *ret_len)
@@ -154,7 +155,8 @@ int external_answer_read(const char *text, size_t len, const struct context *ctx
 	return rc;
 }
 
-/* --- evaluators ------------------------------------------------------------------------------------------------------------------ */
+/* --- evaluators ------------------------------------------------------------------------------------------------------------------
+ */
 
 static int add_metric(const json_t *metric, const char *evaluator, struct external_metrics *m, struct err *e)
 {

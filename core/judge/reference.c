@@ -148,8 +148,8 @@ static double block_size(const struct variant *v)
 	return 1;
 }
 
-/* Of some sampled configurations, the one whose blocks have a size that suits any GPU: a reference may be slow, but not by running one
- * thread per block. */
+/* Of some sampled configurations, the one whose blocks have a size that suits any GPU: a reference may be slow, but not by running
+ * one thread per block. */
 static int choose_params(const struct context *baseline, const struct facts *facts, const struct params *size,
 			 struct params **ret_params, struct err *e)
 {

@@ -1,6 +1,6 @@
-/* reference: the right outputs. For one baseline, input size and secret seed, the outputs of the baseline (or of its `reference` block) are
- * computed in a process of their own and kept, together with the baseline's own error against its reference block, which decides the
- * tolerance. check.c reads them; suite.c and validate.c have them computed ahead. */
+/* reference: the right outputs. For one baseline, input size and secret seed, the outputs of the baseline (or of its `reference`
+ * block) are computed in a process of their own and kept, together with the baseline's own error against its reference block, which
+ * decides the tolerance. check.c reads them; suite.c and validate.c have them computed ahead. */
 #ifndef PEAKD_CORE_JUDGE_REFERENCE_H
 #define PEAKD_CORE_JUDGE_REFERENCE_H
 
@@ -31,7 +31,8 @@ struct reference_output {
 struct reference {
 	struct reference_output *outputs;
 	size_t output_count;
-	char *unfit; /* why these values cannot judge (special values only: declared values that cannot are an error); NULL: they can */
+	char *unfit; /* why these values cannot judge (special values only: declared values that cannot are an error); NULL: they
+			can */
 	uint64_t execute_ns; /* the baseline's own execution, with what the first one costs; bounds how long a candidate may take */
 };
 
@@ -39,32 +40,33 @@ struct reference {
 struct references *references_new(size_t max_bytes);
 void references_free(struct references *refs);
 
-/* Which reference: of an input size (inputs of `size`; tuning parameters in it are ignored), seed and kind of values. size: borrowed. */
+/* Which reference: of an input size (inputs of `size`; tuning parameters in it are ignored), seed and kind of values. size:
+ * borrowed. */
 struct reference_values {
 	const struct params *size;
 	uint64_t seed;
 	enum plan_values values;
 };
 
-/* Borrowed until reference_release. Computed on `device`'s reference process unless it is kept or being computed; one at a time there,
- * whoever asks. Errors: the baseline does not run; with declared values also a reference that proves nothing (reference_quality.h;
- * ERR_INTERNAL names the baseline, since it can judge no candidate). */
+/* Borrowed until reference_release. Computed on `device`'s reference process unless it is kept or being computed; one at a time
+ * there, whoever asks. Errors: the baseline does not run; with declared values also a reference that proves nothing
+ * (reference_quality.h; ERR_INTERNAL names the baseline, since it can judge no candidate). */
 int reference_get(const struct reference_source *j, struct pool_worker *device, const struct reference_values *values,
 		  const struct reference **ret_reference, struct err *e);
 void reference_release(struct references *refs, const struct reference *reference);
-/* Nothing is computed on `device`'s reference process between hold and let_go; hold waits for what is. For times that are compared while
- * other threads may ask for references. The holder asks for none. -ERR_CANCELLED. */
+/* Nothing is computed on `device`'s reference process between hold and let_go; hold waits for what is. For times that are compared
+ * while other threads may ask for references. The holder asks for none. -ERR_CANCELLED. */
 int reference_hold(const struct reference_source *j, struct pool_worker *device, struct err *e);
 void reference_let_go(const struct reference_source *j, struct pool_worker *device);
 
-/* References that will be needed, computed by a thread of their own: the process of references and that of candidates then work at the
- * same time. What is timed meanwhile calls reference_hold first. */
+/* References that will be needed, computed by a thread of their own: the process of references and that of candidates then work at
+ * the same time. What is timed meanwhile calls reference_hold first. */
 struct reference_ahead;
 
 /* Borrows both until reference_ahead_free, which must come before the device is given back. */
 struct reference_ahead *reference_ahead_new(const struct reference_source *j, struct pool_worker *device);
-/* In the order of need. output_bytes: of all outputs at this size. No more than half of what references_new keeps is computed ahead:
- * the rest would push it out again. */
+/* In the order of need. output_bytes: of all outputs at this size. No more than half of what references_new keeps is computed
+ * ahead: the rest would push it out again. */
 void reference_ahead_add(struct reference_ahead *a, const struct reference_values *values, uint64_t output_bytes);
 /* Begins. What cannot be computed ahead is computed, or fails, when it is needed. */
 void reference_ahead_start(struct reference_ahead *a);

@@ -54,8 +54,8 @@ static size_t first_odd(const double *x, size_t n)
 	return NONE;
 }
 
-/* The mean first, then the distances from it, so that what cancels is no larger than the block's own spread. Four chains, so that additions
- * do not wait for each other; v-v is 0 for finite v only. x has room for CHAINS more elements. */
+/* The mean first, then the distances from it, so that what cancels is no larger than the block's own spread. Four chains, so that
+ * additions do not wait for each other; v-v is 0 for finite v only. x has room for CHAINS more elements. */
 static struct statistics look_at_block(double *x, size_t n)
 {
 	struct statistics s = { .count = (double)n, .odd = NONE };
@@ -84,7 +84,8 @@ static struct statistics look_at_block(double *x, size_t n)
 	return s;
 }
 
-/* Means and sums of squares of two parts as those of both (Chan, Golub, LeVeque, "Algorithms for computing the sample variance", 1983). */
+/* Means and sums of squares of two parts as those of both (Chan, Golub, LeVeque, "Algorithms for computing the sample variance",
+ * 1983). */
 static void add_statistics(struct statistics *to, const struct statistics *x)
 {
 	double count = to->count + x->count, d = x->mean - to->mean;

@@ -329,8 +329,8 @@ static char *find_tool(void)
 	return path ? path : in_folders(getenv("PATH"), "compute-sanitizer");
 }
 
-/* Words in front of the worker. The sandbox is off: the tool reaches into the worker through files and sockets that the sandbox closes; what it
- * compiles was compiled by another, sandboxed worker. */
+/* Words in front of the worker. The sandbox is off: the tool reaches into the worker through files and sockets that the sandbox
+ * closes; what it compiles was compiled by another, sandboxed worker. */
 static void make_launcher(const char *exe, const char *tool, const char *log, const char *ret_words[WORDS])
 {
 	const char *const words[] = {
@@ -340,7 +340,8 @@ static void make_launcher(const char *exe, const char *tool, const char *log, co
 	memcpy(ret_words, words, sizeof words);
 }
 
-/* --- configurations ------------------------------------------------------------------------------------------------------------- */
+/* --- configurations -------------------------------------------------------------------------------------------------------------
+ */
 
 static double bytes_of(const struct plan *plan)
 {
@@ -407,7 +408,8 @@ static int pick(const struct sanitize_request *q, struct picked *ret_picks, stru
 	return rc;
 }
 
-/* --- one configuration behind the tool ---------------------------------------------------------------------------------------------- */
+/* --- one configuration behind the tool
+ * ---------------------------------------------------------------------------------------------- */
 
 static void read_logs(const char *folder, struct sanitize_log *log)
 {

@@ -1,9 +1,9 @@
-/* sanitize: NVIDIA's compute-sanitizer in front of a device worker finds what no comparison of outputs can show: reads and writes out of bounds,
- * data races, uninitialised reads, barriers that not all threads reach. Called for the validate tool's `sanitizer`.
+/* sanitize: NVIDIA's compute-sanitizer in front of a device worker finds what no comparison of outputs can show: reads and writes
+ * out of bounds, data races, uninitialised reads, barriers that not all threads reach. Called for the validate tool's `sanitizer`.
  *
- * The tool is only a launcher prefix: the worker behind it prepares and executes a few configurations of the smallest input size, ends
- * by itself, and the tool's log file says what it saw (its documentation: docs.nvidia.com/compute-sanitizer, "Compute Sanitizer CLI").
- * Kernels are compiled with line information, so that findings name lines of the context's regions. */
+ * The tool is only a launcher prefix: the worker behind it prepares and executes a few configurations of the smallest input size,
+ * ends by itself, and the tool's log file says what it saw (its documentation: docs.nvidia.com/compute-sanitizer, "Compute
+ * Sanitizer CLI"). Kernels are compiled with line information, so that findings name lines of the context's regions. */
 #ifndef PEAKD_CORE_JUDGE_SANITIZE_H
 #define PEAKD_CORE_JUDGE_SANITIZE_H
 
@@ -30,7 +30,8 @@ struct sanitize_log {
 	char *failure; /* why the tool could not do its work, in its own words; NULL */
 };
 
-/* Reads a log file's text and adds what it says. Knows the forms of memcheck, racecheck, initcheck and synccheck, versions 2021 to 2025. */
+/* Reads a log file's text and adds what it says. Knows the forms of memcheck, racecheck, initcheck and synccheck, versions 2021 to
+ * 2025. */
 void sanitize_log_add(struct sanitize_log *log, const char *text);
 void sanitize_log_fini(struct sanitize_log *log);
 /* The first `max` findings as lines with their source lines, the most frequent first. */

@@ -80,8 +80,8 @@ static int move(struct running *r, struct err *e)
 	return rc;
 }
 
-/* A kernel that counts its calls shows itself; the figures are not used. However slow this machine is at the moment, the kernel runs
- * TIMED_MIN times: a verdict must not depend on how many executions fit into a time. */
+/* A kernel that counts its calls shows itself; the figures are not used. However slow this machine is at the moment, the kernel
+ * runs TIMED_MIN times: a verdict must not depend on how many executions fit into a time. */
 static int repeat(struct running *r, struct err *e)
 {
 	static const struct trial_timing timing = { .min_samples = 5, .max_samples = 40, .cap_ns = CLOCK_S / 5 };
@@ -111,7 +111,8 @@ static void note(struct running *r, const char *name, const char *unfit)
 	buf_addf(&r->log, unfit ? "not judged %s: %s\n" : "passed %s\n", name, unfit);
 }
 
-/* How exact the output nearest to its limit was, so that the precision of two checkpoints can be compared, the baseline's own included. */
+/* How exact the output nearest to its limit was, so that the precision of two checkpoints can be compared, the baseline's own
+ * included. */
 static void note_errors(struct running *r)
 {
 	const struct wire_compared *f = &r->check.figures;
@@ -160,9 +161,9 @@ static bool has_scratch(const struct variant *v)
 	return false;
 }
 
-/* A result kept under a key made of the inputs is right every time; only its speed gives it away. Timed loops replay one set of inputs, so
- * such a kernel would time as a copy, or as nothing where it finds its own output. Disturbances only ever add time, so the least times are
- * compared. */
+/* A result kept under a key made of the inputs is right every time; only its speed gives it away. Timed loops replay one set of
+ * inputs, so such a kernel would time as a copy, or as nothing where it finds its own output. Disturbances only ever add time, so
+ * the least times are compared. */
 static int compare_speed(struct running *r, struct err *e)
 {
 	static const struct {
@@ -227,9 +228,9 @@ static int check_races(struct running *r, struct check *c, char **ret_unfit, str
 	return rc;
 }
 
-/* Data races often go unnoticed: this is the same kernel with random delays per warp around every __syncthreads(). Delays change no result of a kernel that
- * synchronises where it must, so what differs was a race. They find a missing barrier next to one that is there; barriers in assembly and
- * kernels without any are left as they are. */
+/* Data races often go unnoticed: this is the same kernel with random delays per warp around every __syncthreads(). Delays change no
+ * result of a kernel that synchronises where it must, so what differs was a race. They find a missing barrier next to one that is
+ * there; barriers in assembly and kernels without any are left as they are. */
 
 /* Up to 8 microseconds, another length for each warp, barrier and run: drawn from the clock. Stands in front of the macros; #line
  * gives the region its own lines back. */

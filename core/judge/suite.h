@@ -1,6 +1,6 @@
-/* suite: one variant through a suite of checks, each of which shows another kind of cheat: other values at the same address, scratch that
- * still holds the last result, another poison, exact and extreme values, new addresses. validate.c calls it; docs/trust.md says what each
- * check is against. */
+/* suite: one variant through a suite of checks, each of which shows another kind of cheat: other values at the same address,
+ * scratch that still holds the last result, another poison, exact and extreme values, new addresses. validate.c calls it;
+ * docs/trust.md says what each check is against. */
 #ifndef PEAKD_CORE_JUDGE_SUITE_H
 #define PEAKD_CORE_JUDGE_SUITE_H
 

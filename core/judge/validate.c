@@ -198,8 +198,8 @@ static struct suite_request suite_of(const struct validate_request *q, const str
 	return (struct suite_request){ .ctx = q->ctx, .seed = x->finding.seed, .other_seed = x->other_seed, .full = x->full };
 }
 
-/* -ERR_CANCELLED and a baseline that cannot judge end the validation; anything else is the configuration's own failure. Where a worker was
- * killed from outside, a fresh one judges again. */
+/* -ERR_CANCELLED and a baseline that cannot judge end the validation; anything else is the configuration's own failure. Where a
+ * worker was killed from outside, a fresh one judges again. */
 static int judge_one(const struct reference_source *j, const struct validate_request *q, struct pool_worker *device,
 		     struct sample *x, struct err *e)
 {
@@ -245,8 +245,8 @@ static uint64_t plan_bytes(const struct plan *plan, bool outputs)
 	return bytes;
 }
 
-/* The references of all suites, and what comes later. NULL where candidate and baseline would get into each other's way: on a device that
- * shares the CPU with both, or in its memory. */
+/* The references of all suites, and what comes later. NULL where candidate and baseline would get into each other's way: on a
+ * device that shares the CPU with both, or in its memory. */
 static struct reference_ahead *look_ahead(const struct reference_source *j, const struct validate_request *q,
 					  const struct samples *p, struct pool_worker *device)
 {

@@ -1,7 +1,7 @@
-/* validate: is a context right? Execution parameters are sampled over the declared sizes and all check: sizes; each is executed with secret
- * values and compared with the baseline's outputs, and the domain is compared with the parent's. Then the user's own validators look at the
- * first configuration of each size (external.h). Called for the validate tool, after every transformation (through core/transform's
- * judge), and for a tune's finalists. */
+/* validate: is a context right? Execution parameters are sampled over the declared sizes and all check: sizes; each is executed
+ * with secret values and compared with the baseline's outputs, and the domain is compared with the parent's. Then the user's own
+ * validators look at the first configuration of each size (external.h). Called for the validate tool, after every transformation
+ * (through core/transform's judge), and for a tune's finalists. */
 #ifndef PEAKD_CORE_JUDGE_VALIDATE_H
 #define PEAKD_CORE_JUDGE_VALIDATE_H
 
@@ -43,7 +43,7 @@ struct validate_result {
 	char *domain;         /* domain_compare's line; NULL when not looked at */
 	bool narrowed;        /* sizes of the parent are refused without a declaration */
 	char *log;            /* validate_compile: the first accepted parameters and what the compiler said of them (warnings,
-	                              * resources); NULL when it said nothing */
+			       * resources); NULL when it said nothing */
 };
 
 /* 0 with a result whatever the verdict is; negative when nothing could be judged. With `db` and a checkpoint > 0 every finding

@@ -1,5 +1,5 @@
-/* compare: is B faster than A? Both are built, checked with the same fresh seed, and timed alternately in one worker; the verdict on B is
- * recorded. Called for the compare tool. */
+/* compare: is B faster than A? Both are built, checked with the same fresh seed, and timed alternately in one worker; the verdict
+ * on B is recorded. Called for the compare tool. */
 #ifndef PEAKD_CORE_MEASURE_COMPARE_H
 #define PEAKD_CORE_MEASURE_COMPARE_H
 

@@ -77,7 +77,8 @@ int library_baseline_variant(const struct context *ctx, const struct params *par
 	return 0;
 }
 
-/* After a crash, a time-out or nonsense the worker is gone, and the variant's trial with it: nothing more can be said for or against it. */
+/* After a crash, a time-out or nonsense the worker is gone, and the variant's trial with it: nothing more can be said for or
+ * against it. */
 static int fail(struct library_baseline *r, const struct err *why, struct err *e)
 {
 	if (why->code == ERR_CANCELLED || why->code == ERR_CRASH || why->code == ERR_TIMEOUT || why->code == ERR_NETWORK ||

@@ -1,5 +1,5 @@
-/* library_baseline: what `library:` of a context names, computed by the vendor's library from the same inputs, checked as any candidate is,
- * and timed alternately with a variant. Called by tune_finalists.c and profile.c. */
+/* library_baseline: what `library:` of a context names, computed by the vendor's library from the same inputs, checked as any
+ * candidate is, and timed alternately with a variant. Called by tune_finalists.c and profile.c. */
 #ifndef PEAKD_CORE_MEASURE_LIBRARY_BASELINE_H
 #define PEAKD_CORE_MEASURE_LIBRARY_BASELINE_H
 
@@ -16,9 +16,10 @@ struct library_baseline {
  * names no library. */
 int library_baseline_variant(const struct context *ctx, const struct params *params, const struct facts *facts,
 			     struct variant *ret_variant, struct err *e);
-/* Compares a prepared and checked trial of ctx with the library, on the same worker. A library that is missing or computes something else is
- * not a failure: `why` says so. seed: secret, of the library's values, never one that the variant is executed with, because the right
- * outputs lie in the device's memory afterwards. Negative only when cancelled or when the worker is gone. */
+/* Compares a prepared and checked trial of ctx with the library, on the same worker. A library that is missing or computes
+ * something else is not a failure: `why` says so. seed: secret, of the library's values, never one that the variant is executed
+ * with, because the right outputs lie in the device's memory afterwards. Negative only when cancelled or when the worker is gone.
+ */
 int library_baseline_compare(const struct reference_source *j, struct trial *t, const struct context *ctx, uint64_t seed, bool warm,
 			     struct library_baseline *ret_compared, struct err *e);
 void library_baseline_fini(struct library_baseline *r);

@@ -1,5 +1,5 @@
-/* profile: one configuration of a checkpoint, measured: cold and warm time, energy, clocks, shares of the device's measured ceilings and of
- * the vendor's library, and what the compiler says of registers and memory. Called for the profile tool. */
+/* profile: one configuration of a checkpoint, measured: cold and warm time, energy, clocks, shares of the device's measured
+ * ceilings and of the vendor's library, and what the compiler says of registers and memory. Called for the profile tool. */
 #ifndef PEAKD_CORE_MEASURE_PROFILE_H
 #define PEAKD_CORE_MEASURE_PROFILE_H
 
@@ -28,7 +28,8 @@ struct profile_result {
 	int64_t evidence;                 /* validation row */
 };
 
-/* Checks the configuration with a fresh seed first: -ERR_WRONG when its outputs are wrong. Figures become metrics of the checkpoint. */
+/* Checks the configuration with a fresh seed first: -ERR_WRONG when its outputs are wrong. Figures become metrics of the
+ * checkpoint. */
 int profile_run(const struct eval *ev, const struct profile_request *request, struct db *db, int64_t checkpoint, const char *job,
 		struct profile_result *ret_result, struct err *e);
 void profile_result_fini(struct profile_result *r);

@@ -37,8 +37,11 @@ static int read_line(const char *line, struct declared_line *ret_line, struct er
 	char sign = name[n + strspn(name + n, " \t")];
 	bool good = x.kind == DECLARED_LAUNCH || (n && sign == (x.kind == DECLARED_LOCAL ? '=' : ':'));
 	if (!good || memchr(at, '\n', len) || memchr(at, '\r', len) || strstr(at, "```"))
-		return err_set(e, ERR_INPUT, "\"%.200s\" is not a declaration: expected \"NAME: …\" as under inputs: or tune:, \"local NAME = …\" or "
-		               "\"launch(…)\" as in host code, on one line", at);
+		return err_set(
+			e, ERR_INPUT,
+			"\"%.200s\" is not a declaration: expected \"NAME: …\" as under inputs: or tune:, \"local NAME = …\" or "
+			"\"launch(…)\" as in host code, on one line",
+			at);
 	x.name = mem_strn(name, n);
 	x.line = mem_strn(at, len);
 	*ret_line = x;
@@ -104,10 +107,12 @@ int draft_declared_all_used(const struct declared *d, struct err *e)
 			continue;
 		switch (x->kind) {
 		case DECLARED_ENTRY:
-			return err_set(e, ERR_INPUT, "\"%s\" names no kernel parameter, no variable of the host's code and no size of a block: expected "
-			               "NAME: … as under inputs: or tune:", x->line);
-		case DECLARED_LOCAL:
-			return err_set(e, ERR_INPUT, "\"%s\": no question asks for that name", x->line);
+			return err_set(
+				e, ERR_INPUT,
+				"\"%s\" names no kernel parameter, no variable of the host's code and no size of a block: expected "
+				"NAME: … as under inputs: or tune:",
+				x->line);
+		case DECLARED_LOCAL: return err_set(e, ERR_INPUT, "\"%s\": no question asks for that name", x->line);
 		case DECLARED_LAUNCH:
 			return err_set(e, ERR_INPUT, "\"%s\": the file has its own launches, which are used as they are", x->line);
 		}
@@ -202,11 +207,13 @@ static void write_device(struct drafting *d, struct buf *out)
 	}
 }
 
-/* Numbers come first, because extents mention them; declared numbers keep their order, because their sets may mention earlier ones. */
+/* Numbers come first, because extents mention them; declared numbers keep their order, because their sets may mention earlier ones.
+ */
 static void write_inputs(struct drafting *d, struct buf *out)
 {
 	for (size_t i = 0; i < d->declared.count; i++) {
-		const struct drafting_entry *x = d->declared.at[i].kind == DECLARED_ENTRY ? draft_entry(d, d->declared.at[i].name) : NULL;
+		const struct drafting_entry *x =
+			d->declared.at[i].kind == DECLARED_ENTRY ? draft_entry(d, d->declared.at[i].name) : NULL;
 		if (x && x->declared && !x->array)
 			buf_adds(out, x->line);
 	}
@@ -237,7 +244,8 @@ static void add_notes(struct drafting *d)
 {
 	if (d->tune_count)
 		draft_note(d, "tuning parameters have the file's values only: widen them where the kernel works with others");
-	draft_note(d, "inputs are random: declare = zeros, ones, normal or random(lo, hi) where that does not fit; flops: and bytes: give rates");
+	draft_note(d, "inputs are random: declare = zeros, ones, normal or random(lo, hi) where that does not fit; flops: and "
+		      "bytes: give rates");
 }
 
 static int make(struct drafting *d, const char *const *declared, size_t count, struct err *e)
@@ -262,7 +270,7 @@ static int make(struct drafting *d, const char *const *declared, size_t count, s
 }
 
 int draft_make(const char *source, const char *backend, const char *const *declared, size_t declared_count, struct draft *ret_draft,
-               struct err *e)
+	       struct err *e)
 {
 	struct drafting d = { .backend = backend, .locals = BUF_INIT, .host = BUF_INIT, .out = ret_draft };
 	*ret_draft = (struct draft){ 0 };

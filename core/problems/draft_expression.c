@@ -33,10 +33,14 @@ void draft_expression_name(struct expression_names *n, const char *host, const c
 	*MEM_PUSH(n->at, n->count) = (struct expression_meaning){ mem_str(host), mem_str(context) };
 }
 
-static const struct { const char *type; int bytes; } sizes[] = {
-	{ "float", 4 }, { "double", 8 }, { "half", 2 }, { "__half", 2 }, { "_Float16", 2 }, { "__nv_bfloat16", 2 }, { "int", 4 },
-	{ "unsigned", 4 }, { "uint32_t", 4 }, { "int32_t", 4 }, { "int64_t", 8 }, { "uint64_t", 8 }, { "size_t", 8 }, { "long", 8 },
-	{ "short", 2 }, { "int16_t", 2 }, { "uint16_t", 2 }, { "char", 1 }, { "int8_t", 1 }, { "uint8_t", 1 },
+static const struct {
+	const char *type;
+	int bytes;
+} sizes[] = {
+	{ "float", 4 },         { "double", 8 },   { "half", 2 },     { "__half", 2 },   { "_Float16", 2 },
+	{ "__nv_bfloat16", 2 }, { "int", 4 },      { "unsigned", 4 }, { "uint32_t", 4 }, { "int32_t", 4 },
+	{ "int64_t", 8 },       { "uint64_t", 8 }, { "size_t", 8 },   { "long", 8 },     { "short", 2 },
+	{ "int16_t", 2 },       { "uint16_t", 2 }, { "char", 1 },     { "int8_t", 1 },   { "uint8_t", 1 },
 };
 
 static int bytes_of(const struct token *t)
@@ -47,10 +51,12 @@ static int bytes_of(const struct token *t)
 	return 0;
 }
 
-static const struct { const char *c, *lua; } signs[] = {
-	{ "+", " + " }, { "-", " - " }, { "*", "*" }, { "/", " // " }, { "%", " % " }, { "(", "(" }, { ")", ")" }, { "<<", "<<" }, { ">>", ">>" },
-	{ "&", "&" }, { "|", "|" }, { "<", "<" }, { ">", ">" }, { "<=", "<=" }, { ">=", ">=" }, { "==", "==" }, { "!=", "~=" },
-	{ "&&", " and " }, { "||", " or " }, { ",", ", " },
+static const struct {
+	const char *c, *lua;
+} signs[] = {
+	{ "+", " + " }, { "-", " - " }, { "*", "*" },   { "/", " // " },   { "%", " % " },   { "(", "(" },  { ")", ")" },
+	{ "<<", "<<" }, { ">>", ">>" }, { "&", "&" },   { "|", "|" },      { "<", "<" },     { ">", ">" },  { "<=", "<=" },
+	{ ">=", ">=" }, { "==", "==" }, { "!=", "~=" }, { "&&", " and " }, { "||", " or " }, { ",", ", " },
 };
 
 struct writing {
@@ -128,8 +134,8 @@ static bool write_sign(struct writing *w, const struct token *t)
 /* Writes a cast, a sizeof or a member access at i; returns its number of tokens, 0 when there is none. */
 static size_t write_form(struct writing *w, const struct tokens *t, size_t i, size_t to)
 {
-	if (i + 3 < to && draft_token_is(&t->at[i], "sizeof") && draft_token_is(&t->at[i + 1], "(") && draft_token_is(&t->at[i + 3], ")") &&
-	    bytes_of(&t->at[i + 2])) {
+	if (i + 3 < to && draft_token_is(&t->at[i], "sizeof") && draft_token_is(&t->at[i + 1], "(") &&
+	    draft_token_is(&t->at[i + 3], ")") && bytes_of(&t->at[i + 2])) {
 		buf_addf(w->out, "%d", bytes_of(&t->at[i + 2]));
 		return 4;
 	}
@@ -169,8 +175,8 @@ static bool write_range(struct writing *w, const struct tokens *t, struct source
 	return range.to > range.from;
 }
 
-bool draft_expression_lua(const struct source *s, const struct tokens *t, struct source_range range, const struct expression_names *names,
-                    struct buf *out, char **ret_unknown)
+bool draft_expression_lua(const struct source *s, const struct tokens *t, struct source_range range,
+			  const struct expression_names *names, struct buf *out, char **ret_unknown)
 {
 	struct writing w = { .s = s, .names = names, .out = out };
 	bool good = write_range(&w, t, range);
@@ -181,15 +187,15 @@ bool draft_expression_lua(const struct source *s, const struct tokens *t, struct
 	return good;
 }
 
-bool draft_expression_value(const struct source *s, const struct tokens *t, struct source_range range, const struct expression_names *numbers,
-                      struct value *ret_value)
+bool draft_expression_value(const struct source *s, const struct tokens *t, struct source_range range,
+			    const struct expression_names *numbers, struct value *ret_value)
 {
 	struct expr_scope *scope = expr_scope_new();
 	struct buf text = BUF_INIT;
 	struct expr *x = NULL;
 	struct err ignored = ERR_INIT;
-	bool good = draft_expression_lua(s, t, range, numbers, &text, NULL) && expr_parse(scope, buf_text(&text), text.len, &x, &ignored) == 0 &&
-	            expr_eval(x, NULL, ret_value) == VALUE_OK;
+	bool good = draft_expression_lua(s, t, range, numbers, &text, NULL) &&
+		    expr_parse(scope, buf_text(&text), text.len, &x, &ignored) == 0 && expr_eval(x, NULL, ret_value) == VALUE_OK;
 	expr_free(x);
 	buf_fini(&text);
 	expr_scope_free(scope);

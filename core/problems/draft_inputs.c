@@ -48,11 +48,13 @@ void draft_inputs_name(struct drafting *d)
 {
 	for (size_t i = 0; i < d->declared.count && d->source.launch_count; i++) {
 		const struct declared_line *x = &d->declared.at[i];
-		if (x->kind != DECLARED_ENTRY || !has_type(x->line) || is_parameter(&d->source, x->name) || !is_host_name(&d->source, x->name))
+		if (x->kind != DECLARED_ENTRY || !has_type(x->line) || is_parameter(&d->source, x->name) ||
+		    !is_host_name(&d->source, x->name))
 			continue;
-		*MEM_PUSH(d->entries, d->entry_count) =
-			(struct drafting_entry){ .name = mem_str(x->name), .host = mem_str(x->name), .array = strchr(x->line, '[') != NULL,
-			                         .type_text = mem_str("") };
+		*MEM_PUSH(d->entries, d->entry_count) = (struct drafting_entry){ .name = mem_str(x->name),
+										 .host = mem_str(x->name),
+										 .array = strchr(x->line, '[') != NULL,
+										 .type_text = mem_str("") };
 		draft_expression_name(&d->names, x->name, x->name);
 	}
 }
@@ -79,8 +81,9 @@ static bool is_declared(const struct drafting *d, const char *name)
 	return false;
 }
 
-/* Writes an integer that the file computes from other scalars: `int n = rows * cols;` with a constant `cols` is "rows*512". Those scalars
- * must be declared or, with `all`, may be any that the file leaves open. False for anything else; `out` is then meaningless. */
+/* Writes an integer that the file computes from other scalars: `int n = rows * cols;` with a constant `cols` is "rows*512". Those
+ * scalars must be declared or, with `all`, may be any that the file leaves open. False for anything else; `out` is then
+ * meaningless. */
 static bool derived(const struct drafting *d, const struct drafting_entry *x, bool all, struct buf *out)
 {
 	const struct source_variable *v = *x->host ? draft_source_variable(&d->source, x->host) : NULL;
@@ -90,10 +93,12 @@ static bool derived(const struct drafting *d, const struct drafting_entry *x, bo
 	for (size_t i = 0; i < d->names.count; i++) {
 		struct drafting_entry *other = draft_entry((struct drafting *)d, d->names.at[i].context);
 		struct value ignored;
-		if (other && other != x && !other->array && (is_declared(d, other->name) || (all && !draft_own_value(d, other, &ignored))))
+		if (other && other != x && !other->array &&
+		    (is_declared(d, other->name) || (all && !draft_own_value(d, other, &ignored))))
 			draft_expression_name(&others, d->names.at[i].host, other->name);
 	}
-	bool good = others.count && draft_expression_lua(&d->source, draft_source_tokens(&d->source, v), v->value, &others, out, NULL);
+	bool good =
+		others.count && draft_expression_lua(&d->source, draft_source_tokens(&d->source, v), v->value, &others, out, NULL);
 	draft_expression_names_fini(&others);
 	return good && strchr(buf_text(out), '.') == NULL; /* C and Lua divide fractions differently */
 }
@@ -111,9 +116,11 @@ static void scalar_line(struct drafting *d, struct drafting_entry *x)
 		x->line = mem_fmt("  %s: %s = %s\n", x->name, type, buf_text(&made));
 		draft_note(d, "%s is computed as in the file: %s", x->name, buf_text(&made));
 	} else if (derived(d, x, true, &open)) {
-		draft_note(d, "%s will be computed as in the file: %s", x->name, buf_text(&open)); /* once the numbers asked for are known */
+		draft_note(d, "%s will be computed as in the file: %s", x->name,
+			   buf_text(&open)); /* once the numbers asked for are known */
 	} else {
-		draft_question(d, "%s: which values? The file does not say: declare \"%s: %s = {1024, 2048}\"", x->name, x->name, type);
+		draft_question(d, "%s: which values? The file does not say: declare \"%s: %s = {1024, 2048}\"", x->name, x->name,
+			       type);
 	}
 	buf_fini(&made);
 	buf_fini(&open);
@@ -140,8 +147,8 @@ struct source_range draft_inputs_bytes(const struct source *s, const struct sour
 static bool is_element(const struct drafting *d, const struct tokens *t, struct source_range factor, const struct drafting_entry *x)
 {
 	struct value v;
-	return draft_token_is(&t->at[factor.from], "sizeof") ||
-	       (draft_expression_value(&d->source, t, factor, NULL, &v) && value_double(v) == (double)dtype_size((enum dtype)x->type));
+	return draft_token_is(&t->at[factor.from], "sizeof") || (draft_expression_value(&d->source, t, factor, NULL, &v) &&
+								 value_double(v) == (double)dtype_size((enum dtype)x->type));
 }
 
 /* Writes "n, m" for n * m * sizeof(float): the factors but the element's size. False when the product cannot be read. */
@@ -171,18 +178,24 @@ static bool extents(struct drafting *d, const struct drafting_entry *x, struct b
 static void ask_role(struct drafting *d, const struct drafting_entry *x, const char *type, const char *known)
 {
 	const char *n = x->name, *size = known ? known : "n";
-	draft_question(d, "%s: %sis it read, written or both? A kernel passes it on: declare \"%s: %s[%s] = random\", \"%s: out %s[%s]\" or "
-	                  "\"%s: inout %s[%s] = random\"", n, known ? "" : "how many elements, and ", n, type, size, n, type, size, n, type, size);
+	draft_question(
+		d,
+		"%s: %sis it read, written or both? A kernel passes it on: declare \"%s: %s[%s] = random\", \"%s: out %s[%s]\" or "
+		"\"%s: inout %s[%s] = random\"",
+		n, known ? "" : "how many elements, and ", n, type, size, n, type, size, n, type, size);
 }
 
 static void ask_extents(struct drafting *d, const struct drafting_entry *x, const char *role, const char *type)
 {
 	if (x->scratch)
-		draft_question(d, "%s: how many elements does this intermediate result have? Allocate it in the file, cudaMalloc(&%s, …), or declare "
-		                  "\"local %s = alloc({\"%s\", n}, \"%s\")\"", x->name, x->host, x->name, type, x->name);
+		draft_question(d,
+			       "%s: how many elements does this intermediate result have? Allocate it in the file, cudaMalloc(&%s, "
+			       "…), or declare "
+			       "\"local %s = alloc({\"%s\", n}, \"%s\")\"",
+			       x->name, x->host, x->name, type, x->name);
 	else
-		draft_question(d, "%s: how many elements? The file does not say: declare \"%s: %s%s[n]\" with its extents", x->name, x->name,
-		                  role, type);
+		draft_question(d, "%s: how many elements? The file does not say: declare \"%s: %s%s[n]\" with its extents", x->name,
+			       x->name, role, type);
 }
 
 static void array_line(struct drafting *d, struct drafting_entry *x)
@@ -202,9 +215,11 @@ static void array_line(struct drafting *d, struct drafting_entry *x)
 	} else if (x->unsure && !x->written) {
 		ask_role(d, x, type, buf_text(&size));
 	} else {
-		x->line = mem_fmt("  %s: %s%s[%s]%s\n", x->name, role, type, buf_text(&size), x->written && !x->read ? "" : " = random");
+		x->line = mem_fmt("  %s: %s%s[%s]%s\n", x->name, role, type, buf_text(&size),
+				  x->written && !x->read ? "" : " = random");
 		if (x->written && x->read)
-			draft_note(d, "%s is read and written, so it is inout; if a kernel only writes it, declare it out", x->name);
+			draft_note(d, "%s is read and written, so it is inout; if a kernel only writes it, declare it out",
+				   x->name);
 	}
 	buf_fini(&size);
 }
@@ -235,8 +250,11 @@ void draft_inputs_write(struct drafting *d)
 			x->line = mem_fmt("  %s\n", line);
 			x->declared = true;
 		} else if (x->type < 0) {
-			draft_question(d, "%s: contexts do not know its type '%s': declare it by its elements, \"%s: %s\", or write the "
-			                  "kernel with a known type", x->name, x->type_text, x->name, x->array ? "f32[…]" : "f32 = …");
+			draft_question(
+				d,
+				"%s: contexts do not know its type '%s': declare it by its elements, \"%s: %s\", or write the "
+				"kernel with a known type",
+				x->name, x->type_text, x->name, x->array ? "f32[…]" : "f32 = …");
 		} else if (x->array) {
 			array_line(d, x);
 		} else {

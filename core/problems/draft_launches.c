@@ -7,7 +7,8 @@
 #include "core/context/input.h"
 #include "core/problems/drafting.h"
 
-size_t draft_launches_parts(const struct source *s, struct source_range range, const struct tokens **ret_tokens, struct source_range parts[3])
+size_t draft_launches_parts(const struct source *s, struct source_range range, const struct tokens **ret_tokens,
+			    struct source_range parts[3])
 {
 	const struct tokens *t = &s->tokens;
 	if (range.to == range.from + 1 && t->at[range.from].kind == TOKEN_NAME) {
@@ -37,7 +38,9 @@ size_t draft_launches_parts(const struct source *s, struct source_range range, c
 static char *free_name(struct drafting *d, const char *wanted)
 {
 	wanted += strspn(wanted, "_");
-	char *name = *wanted == '\0' || isdigit((unsigned char)*wanted) ? mem_fmt("x%s", wanted) : mem_fmt("%s%s", wanted, input_is_taken(wanted) ? "_" : "");
+	char *name = *wanted == '\0' || isdigit((unsigned char)*wanted)
+			     ? mem_fmt("x%s", wanted)
+			     : mem_fmt("%s%s", wanted, input_is_taken(wanted) ? "_" : "");
 	for (int i = 2; draft_entry(d, name) || draft_tune(d, name); i++) {
 		free(name);
 		name = mem_fmt("%s%d", wanted, i);
@@ -57,10 +60,15 @@ static void take_argument(struct drafting *d, const struct source_param *p, stru
 		char *name = free_name(d, p->name);
 		if (single)
 			draft_expression_name(&d->names, host, name);
-		*MEM_PUSH(d->entries, d->entry_count) =
-			(struct drafting_entry){ .name = name, .host = mem_str(host), .array = p->pointer, .type = p->type,
-			                         .type_text = mem_str(p->type_text), .value = arg, .read = p->read, .written = p->written,
-			                         .unsure = p->handed_on && !p->constant };
+		*MEM_PUSH(d->entries, d->entry_count) = (struct drafting_entry){ .name = name,
+										 .host = mem_str(host),
+										 .array = p->pointer,
+										 .type = p->type,
+										 .type_text = mem_str(p->type_text),
+										 .value = arg,
+										 .read = p->read,
+										 .written = p->written,
+										 .unsure = p->handed_on && !p->constant };
 		x = &d->entries[d->entry_count - 1];
 	} else {
 		/* Written by one kernel and read by a later one: an intermediate result, unless the host fetches it. */
@@ -141,8 +149,8 @@ static const char *tune_name(struct drafting *d, const char *wanted, const char 
 }
 
 /* One dimension of a block. A #define keeps its name; everything else becomes BX, BY or BZ. */
-static void block_part(struct drafting *d, const struct source_launch *launch, const struct tokens *t, struct source_range part, size_t axis,
-                       struct buf *out)
+static void block_part(struct drafting *d, const struct source_launch *launch, const struct tokens *t, struct source_range part,
+		       size_t axis, struct buf *out)
 {
 	static const char *const names[] = { "BX", "BY", "BZ" };
 	struct value value;
@@ -161,8 +169,11 @@ static void block_part(struct drafting *d, const struct source_launch *launch, c
 	const char *name = tune_name(d, macro ? host : names[axis], host, known, whole);
 	struct drafting_tune *x = draft_tune(d, name);
 	if (x->line == NULL)
-		draft_question(d, "the size of a block of %s is not a constant: declare \"%s: {128, 256}\" with its values, or all of the block "
-		                  "with \"local %s_block = {…}\"", d->source.kernels[launch->kernel].name, name, d->source.kernels[launch->kernel].name);
+		draft_question(d,
+			       "the size of a block of %s is not a constant: declare \"%s: {128, 256}\" with its values, or all of "
+			       "the block "
+			       "with \"local %s_block = {…}\"",
+			       d->source.kernels[launch->kernel].name, name, d->source.kernels[launch->kernel].name);
 	if (single)
 		draft_expression_name(&d->names, host, name);
 	if (macro)
@@ -209,11 +220,17 @@ static void write_grid(struct drafting *d, const struct source_launch *launch)
 	} else if (!take_local(d, local, &d->host)) {
 		const char *kernel = d->source.kernels[launch->kernel].name;
 		if (unknown && strpbrk(unknown, "(.->") == NULL)
-			draft_question(d, "the grid of %s mentions '%s', which the file does not explain: declare \"%s: int = {…}\" if it is a "
-			                  "size, or all of the grid with \"local %s = {…}\"", kernel, unknown, unknown, local);
+			draft_question(d,
+				       "the grid of %s mentions '%s', which the file does not explain: declare \"%s: int = {…}\" "
+				       "if it is a "
+				       "size, or all of the grid with \"local %s = {…}\"",
+				       kernel, unknown, unknown, local);
 		else
-			draft_question(d, "the grid of %s mentions '%s', which the file does not explain: declare all of the grid with "
-			                  "\"local %s = {…}\"", kernel, unknown ? unknown : "?", local);
+			draft_question(
+				d,
+				"the grid of %s mentions '%s', which the file does not explain: declare all of the grid with "
+				"\"local %s = {…}\"",
+				kernel, unknown ? unknown : "?", local);
 		buf_adds(&d->host, local);
 	}
 	free(unknown);
@@ -234,8 +251,10 @@ static void write_shared(struct drafting *d, const struct source_launch *launch)
 	if (draft_expression_lua(&d->source, t, launch->shared, &d->names, &out, &unknown)) {
 		buf_adds(&d->host, buf_text(&out));
 	} else if (!take_local(d, local, &d->host)) {
-		draft_question(d, "the shared memory of %s mentions '%s', which the file does not explain: declare \"local %s = …\" with its bytes",
-		                  d->source.kernels[launch->kernel].name, unknown ? unknown : "?", local);
+		draft_question(d,
+			       "the shared memory of %s mentions '%s', which the file does not explain: declare \"local %s = …\" "
+			       "with its bytes",
+			       d->source.kernels[launch->kernel].name, unknown ? unknown : "?", local);
 		buf_adds(&d->host, local);
 	}
 	buf_adds(&d->host, "}");
@@ -266,10 +285,14 @@ static void write_unlaunched(struct drafting *d)
 	for (size_t i = 0; i < k->param_count; i++) {
 		const struct source_param *p = &k->params[i];
 		char *name = free_name(d, p->name);
-		*MEM_PUSH(d->entries, d->entry_count) =
-			(struct drafting_entry){ .name = name, .host = mem_str(p->name), .array = p->pointer, .type = p->type,
-			                         .type_text = mem_str(p->type_text), .read = p->read, .written = p->written,
-			                         .unsure = p->handed_on && !p->constant };
+		*MEM_PUSH(d->entries, d->entry_count) = (struct drafting_entry){ .name = name,
+										 .host = mem_str(p->name),
+										 .array = p->pointer,
+										 .type = p->type,
+										 .type_text = mem_str(p->type_text),
+										 .read = p->read,
+										 .written = p->written,
+										 .unsure = p->handed_on && !p->constant };
 		draft_expression_name(&d->names, p->name, name);
 	}
 	for (size_t i = 0; i < d->declared.count; i++) {
@@ -278,13 +301,16 @@ static void write_unlaunched(struct drafting *d)
 		launched |= x->kind == DECLARED_LAUNCH;
 		x->used |= tunes || x->kind == DECLARED_LAUNCH;
 		if (tunes)
-			*MEM_PUSH(d->tune, d->tune_count) = (struct drafting_tune){ .name = mem_str(x->name), .line = mem_fmt("  %s\n", x->line) };
+			*MEM_PUSH(d->tune, d->tune_count) =
+				(struct drafting_tune){ .name = mem_str(x->name), .line = mem_fmt("  %s\n", x->line) };
 		else if (x->kind == DECLARED_LAUNCH)
 			buf_addf(&d->host, "%s\n", x->line);
 	}
 	if (!launched)
-		draft_question(d, "the file does not launch %s: add its launch, %s<<<grid, block>>>(…), to the file, or declare "
-		                  "\"launch(\"%s\", {GRID}, {BX}, {ARGUMENTS})\" and \"BX: {128, 256}\"", k->name, k->name, k->name);
+		draft_question(d,
+			       "the file does not launch %s: add its launch, %s<<<grid, block>>>(…), to the file, or declare "
+			       "\"launch(\"%s\", {GRID}, {BX}, {ARGUMENTS})\" and \"BX: {128, 256}\"",
+			       k->name, k->name, k->name);
 }
 
 void draft_launches_write(struct drafting *d)

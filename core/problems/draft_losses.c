@@ -1,5 +1,6 @@
-/* draft_losses: what a file does and its draft does not, each with its line: a draft without this list would be silently wrong. The file is
- * read by its form, as everywhere in draft; a construct in the list may turn out harmless, but none is left out. See drafting.h. */
+/* draft_losses: what a file does and its draft does not, each with its line: a draft without this list would be silently wrong. The
+ * file is read by its form, as everywhere in draft; a construct in the list may turn out harmless, but none is left out. See
+ * drafting.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,9 +27,18 @@ static const struct loss {
 	{ "cudaCreateTextureObject*", "makes a texture, which contexts do not have" },
 	{ "hipCreateTextureObject*", "makes a texture, which contexts do not have" },
 	{ "cudaBindTexture*", "makes a texture, which contexts do not have" },
-	{ "cublas*", "calls a library" }, { "cudnn*", "calls a library" }, { "cusparse*", "calls a library" }, { "cufft*", "calls a library" },
-	{ "curand*", "calls a library" }, { "cusolver*", "calls a library" }, { "hipblas*", "calls a library" }, { "rocblas*", "calls a library" },
-	{ "miopen*", "calls a library" }, { "thrust", "calls a library" }, { "cub", "calls a library" }, { "hipcub", "calls a library" },
+	{ "cublas*", "calls a library" },
+	{ "cudnn*", "calls a library" },
+	{ "cusparse*", "calls a library" },
+	{ "cufft*", "calls a library" },
+	{ "curand*", "calls a library" },
+	{ "cusolver*", "calls a library" },
+	{ "hipblas*", "calls a library" },
+	{ "rocblas*", "calls a library" },
+	{ "miopen*", "calls a library" },
+	{ "thrust", "calls a library" },
+	{ "cub", "calls a library" },
+	{ "hipcub", "calls a library" },
 };
 
 static bool matches(const struct token *t, const char *name)
@@ -61,7 +71,8 @@ static void note_control(struct drafting *d, size_t launch, const char *kernel)
 	static const struct {
 		const char *word, *what;
 	} words[] = {
-		{ "for", "loop" }, { "while", "loop" }, { "do", "loop" }, { "if", "condition" }, { "else", "condition" }, { "switch", "condition" },
+		{ "for", "loop" },     { "while", "loop" },     { "do", "loop" },
+		{ "if", "condition" }, { "else", "condition" }, { "switch", "condition" },
 	};
 	const struct tokens *t = &d->source.tokens;
 	size_t loop = t->count, condition = t->count;
@@ -73,10 +84,11 @@ static void note_control(struct drafting *d, size_t launch, const char *kernel)
 					*(strcmp(words[k].what, "loop") == 0 ? &loop : &condition) = i;
 			}
 	if (loop < t->count)
-		draft_note(d, "line %u: not in the draft: the loop around the launch of %s, which runs once there", draft_source_line(&d->source, loop), kernel);
+		draft_note(d, "line %u: not in the draft: the loop around the launch of %s, which runs once there",
+			   draft_source_line(&d->source, loop), kernel);
 	if (condition < t->count)
 		draft_note(d, "line %u: not in the draft: the condition around the launch of %s, which always runs there",
-		           draft_source_line(&d->source, condition), kernel);
+			   draft_source_line(&d->source, condition), kernel);
 }
 
 static void note_launches(struct drafting *d)
@@ -92,15 +104,15 @@ static void note_launches(struct drafting *d)
 			k++;
 		launched[k] = true;
 		if (k == s->kernel_count)
-			draft_note(d, "line %u: not in the draft: a launch of %s, which this file does not define", draft_source_line(s, i),
-			           t->at[i - 1].kind == TOKEN_NAME ? "another kernel" : "a template");
+			draft_note(d, "line %u: not in the draft: a launch of %s, which this file does not define",
+				   draft_source_line(s, i), t->at[i - 1].kind == TOKEN_NAME ? "another kernel" : "a template");
 		else
 			note_control(d, i, s->kernels[k].name);
 	}
 	for (size_t k = 0; k < s->kernel_count && s->launch_count; k++)
 		if (!launched[k])
-			draft_note(d, "line %u: not in the draft: kernel %s, which no launch that was read uses", draft_source_line(s, s->kernels[k].body.from),
-			           s->kernels[k].name);
+			draft_note(d, "line %u: not in the draft: kernel %s, which no launch that was read uses",
+				   draft_source_line(s, s->kernels[k].body.from), s->kernels[k].name);
 	free(launched);
 }
 
@@ -112,18 +124,22 @@ static void note_calls(struct drafting *d)
 		const struct token *x = &t->at[i];
 		bool call = draft_token_is(x + 1, "(") || draft_token_is(x + 1, "::") || draft_token_is(x + 1, "<");
 		if (x->kind == TOKEN_DIRECTIVE && memmem(x->at, x->len, "<<<", 3))
-			draft_note(d, "line %u: not in the draft: a launch in a macro; write it where it is used", draft_source_line(s, i));
+			draft_note(d, "line %u: not in the draft: a launch in a macro; write it where it is used",
+				   draft_source_line(s, i));
 		if (x->kind != TOKEN_NAME || !call)
 			continue;
 		/* Of std::less the namespace matters, and of cub::x::y only the first name. */
 		if (i > 0 && draft_token_is(x - 1, "::"))
 			continue;
 		if (x->len > 6 && strncmp(x->at, "atomic", 6) == 0)
-			draft_note(d, "line %u: %.*s adds to memory: results may depend on the order, and its array needs its starting values (= zeros)",
-			           draft_source_line(s, i), (int)x->len, x->at);
+			draft_note(d,
+				   "line %u: %.*s adds to memory: results may depend on the order, and its array needs its "
+				   "starting values (= zeros)",
+				   draft_source_line(s, i), (int)x->len, x->at);
 		for (size_t k = 0; k < MEM_COUNT(calls) && !draft_token_is(x - (i > 0), "."); k++)
 			if (matches(x, calls[k].name)) {
-				draft_note(d, "line %u: not in the draft: %.*s(…) %s", draft_source_line(s, i), (int)x->len, x->at, calls[k].what);
+				draft_note(d, "line %u: not in the draft: %.*s(…) %s", draft_source_line(s, i), (int)x->len, x->at,
+					   calls[k].what);
 				break;
 			}
 	}
@@ -137,8 +153,10 @@ static void note_copies(struct drafting *d)
 	for (size_t i = 0; i < t->count; i++)
 		for (size_t k = 0; k < MEM_COUNT(directions); k++)
 			if (draft_token_is(&t->at[i], directions[k]))
-				draft_note(d, "line %u: not in the draft: a copy between device buffers; add copy(…) to the host code if the kernels need it",
-				           draft_source_line(&d->source, i));
+				draft_note(d,
+					   "line %u: not in the draft: a copy between device buffers; add copy(…) to the host code "
+					   "if the kernels need it",
+					   draft_source_line(&d->source, i));
 }
 
 void draft_losses(struct drafting *d)

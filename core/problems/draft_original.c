@@ -11,7 +11,10 @@
 enum { DIFFERENCES_MAX = 8 };
 
 /* An array of the host and its buffer in the plan. */
-struct pair { char *host; unsigned buffer; };
+struct pair {
+	char *host;
+	unsigned buffer;
+};
 
 struct comparing {
 	struct drafting *d;
@@ -20,9 +23,9 @@ struct comparing {
 	struct expression_names numbers; /* the draft's values of names to which the file gives none */
 	struct pair *pairs;
 	size_t pair_count;
-	struct buf unknown;              /* parts that could not be compared */
-	size_t differences, sized;       /* sized: arrays whose bytes were compared */
-	char *at;                        /* the parameters, for messages */
+	struct buf unknown;        /* parts that could not be compared */
+	size_t differences, sized; /* sized: arrays whose bytes were compared */
+	char *at;                  /* the parameters, for messages */
 };
 
 /* --- the file's own values -------------------------------------------------------------------------------------------------- */
@@ -80,7 +83,8 @@ static void give_numbers(struct comparing *c)
 		const struct param *p = params_find(c->params, m->context);
 		struct value own;
 		struct buf text = BUF_INIT;
-		if (v && !v->dim3 && draft_expression_value(&c->d->source, draft_source_tokens(&c->d->source, v), v->value, NULL, &own))
+		if (v && !v->dim3 &&
+		    draft_expression_value(&c->d->source, draft_source_tokens(&c->d->source, v), v->value, NULL, &own))
 			continue;
 		if (p)
 			param_value(p, &text);
@@ -122,7 +126,8 @@ static void unknown(struct comparing *c, const char *fmt, ...)
 }
 
 /* A grid or a block. */
-static void compare_extent(struct comparing *c, const char *kernel, const char *what, struct source_range range, const uint32_t here[3])
+static void compare_extent(struct comparing *c, const char *kernel, const char *what, struct source_range range,
+			   const uint32_t here[3])
 {
 	const struct tokens *t;
 	struct source_range parts[3];
@@ -136,8 +141,8 @@ static void compare_extent(struct comparing *c, const char *kernel, const char *
 		}
 	}
 	if (file[0] != here[0] || file[1] != here[1] || file[2] != here[2])
-		differs(c, kernel, "its %s is %u x %u x %u in the draft and %lld x %lld x %lld in the file", what, here[0], here[1], here[2],
-		        (long long)file[0], (long long)file[1], (long long)file[2]);
+		differs(c, kernel, "its %s is %u x %u x %u in the draft and %lld x %lld x %lld in the file", what, here[0], here[1],
+			here[2], (long long)file[0], (long long)file[1], (long long)file[2]);
 }
 
 static void compare_shared(struct comparing *c, const char *kernel, struct source_range range, uint32_t here)
@@ -147,7 +152,8 @@ static void compare_shared(struct comparing *c, const char *kernel, struct sourc
 	if (range.to > range.from && (!number(c, &c->d->source.tokens, range, &v) || !value_int(v, &file)))
 		unknown(c, "the shared memory of %s", kernel);
 	else if (file != here)
-		differs(c, kernel, "it has %u bytes of dynamic shared memory in the draft and %lld in the file", here, (long long)file);
+		differs(c, kernel, "it has %u bytes of dynamic shared memory in the draft and %lld in the file", here,
+			(long long)file);
 }
 
 static void compare_bytes(struct comparing *c, const char *kernel, const char *host, const struct plan_buffer *b)
@@ -162,13 +168,14 @@ static void compare_bytes(struct comparing *c, const char *kernel, const char *h
 	if (file == NULL || !number(c, t, range, &v) || !value_int(v, &bytes))
 		unknown(c, "the bytes of %s", b->name);
 	else if ((uint64_t)bytes != b->bytes)
-		differs(c, kernel, "%s has %llu bytes in the draft, and %s has %lld in the file", b->name, (unsigned long long)b->bytes, host, (long long)bytes);
+		differs(c, kernel, "%s has %llu bytes in the draft, and %s has %lld in the file", b->name,
+			(unsigned long long)b->bytes, host, (long long)bytes);
 	else
 		c->sized++;
 }
 
 static void compare_array(struct comparing *c, const char *kernel, const struct source_param *p, struct source_range arg,
-                          const struct plan_arg *here)
+			  const struct plan_arg *here)
 {
 	const struct tokens *t = &c->d->source.tokens;
 	if (here->kind != PLAN_ARG_BUFFER) {
@@ -183,7 +190,8 @@ static void compare_array(struct comparing *c, const char *kernel, const struct 
 	for (size_t i = 0; i < c->pair_count; i++) {
 		bool one = strcmp(c->pairs[i].host, host) == 0, other = c->pairs[i].buffer == here->index;
 		if (one != other)
-			differs(c, kernel, "%s is %s in the file, and in the draft that is %s array", p->name, host, one ? "another" : "the same as another");
+			differs(c, kernel, "%s is %s in the file, and in the draft that is %s array", p->name, host,
+				one ? "another" : "the same as another");
 		if (one || other) {
 			free(host);
 			return;
@@ -194,7 +202,7 @@ static void compare_array(struct comparing *c, const char *kernel, const struct 
 }
 
 static void compare_scalar(struct comparing *c, const char *kernel, const struct source_param *p, struct source_range arg,
-                           const struct plan_arg *here)
+			   const struct plan_arg *here)
 {
 	struct value v;
 	if (here->kind != PLAN_ARG_SCALAR) {
@@ -202,8 +210,10 @@ static void compare_scalar(struct comparing *c, const char *kernel, const struct
 		return;
 	}
 	bool real = dtype_is_float(here->type);
-	if (p->type >= 0 && (dtype_size((enum dtype)p->type) != dtype_size(here->type) || dtype_is_float((enum dtype)p->type) != real)) {
-		differs(c, kernel, "%s has type %s in the draft, and the kernel takes %s", p->name, dtype_name(here->type), dtype_name((enum dtype)p->type));
+	if (p->type >= 0 &&
+	    (dtype_size((enum dtype)p->type) != dtype_size(here->type) || dtype_is_float((enum dtype)p->type) != real)) {
+		differs(c, kernel, "%s has type %s in the draft, and the kernel takes %s", p->name, dtype_name(here->type),
+			dtype_name((enum dtype)p->type));
 	} else if (!number(c, &c->d->source.tokens, arg, &v)) {
 		unknown(c, "%s of %s", p->name, kernel);
 	} else {
@@ -248,9 +258,12 @@ static void conclude(struct comparing *c)
 		draft_question(c->d, "%zu further differences from the file's launches", c->differences - DIFFERENCES_MAX);
 	if (c->differences)
 		return;
-	draft_note(c->d, "compared with the file's launches%s%s: kernels, grids, blocks, shared memory and arguments of %zu, the bytes of %zu "
-	              "arrays: no difference%s%s", *c->at ? " at " : "", c->at, s->launch_count, c->sized,
-	              c->unknown.len ? "; could not be compared: " : "", buf_text(&c->unknown));
+	draft_note(c->d,
+		   "compared with the file's launches%s%s: kernels, grids, blocks, shared memory and arguments of %zu, the bytes "
+		   "of %zu "
+		   "arrays: no difference%s%s",
+		   *c->at ? " at " : "", c->at, s->launch_count, c->sized, c->unknown.len ? "; could not be compared: " : "",
+		   buf_text(&c->unknown));
 }
 
 static void compare(struct drafting *d, const struct params *params, const struct plan *plan)

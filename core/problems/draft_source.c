@@ -1,5 +1,5 @@
-/* draft_source: a CUDA or HIP file as tokens, and what they say about its kernels, launches, variables and allocations. Declarations and
- * some statements are read by their form; nothing is executed. See drafting.h. */
+/* draft_source: a CUDA or HIP file as tokens, and what they say about its kernels, launches, variables and allocations.
+ * Declarations and some statements are read by their form; nothing is executed. See drafting.h. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 
 /* --- tokens ------------------------------------------------------------------------------------------------------------------- */
 
-static const char *const signs[] = { "<<<", ">>>", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+=", "-=", "*=", "/=", "%=", "->",
-                                     "::", "++", "--" };
+static const char *const signs[] = { "<<<", ">>>", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||",
+				     "+=",  "-=",  "*=", "/=", "%=", "->", "::", "++", "--" };
 
 static bool in_name(char c)
 {
@@ -148,14 +148,39 @@ unsigned draft_source_line(const struct source *s, size_t token)
 
 /* --- parameters ------------------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *text; enum dtype type; } types[] = {
-	{ "float", DTYPE_F32 }, { "double", DTYPE_F64 }, { "half", DTYPE_F16 }, { "__half", DTYPE_F16 }, { "_Float16", DTYPE_F16 },
-	{ "__nv_bfloat16", DTYPE_BF16 }, { "nv_bfloat16", DTYPE_BF16 }, { "int", DTYPE_I32 }, { "signed", DTYPE_I32 },
-	{ "unsigned", DTYPE_U32 }, { "unsigned int", DTYPE_U32 }, { "uint", DTYPE_U32 }, { "int32_t", DTYPE_I32 },
-	{ "uint32_t", DTYPE_U32 }, { "int64_t", DTYPE_I64 }, { "uint64_t", DTYPE_U64 }, { "size_t", DTYPE_U64 },
-	{ "long", DTYPE_I64 }, { "long long", DTYPE_I64 }, { "unsigned long", DTYPE_U64 }, { "unsigned long long", DTYPE_U64 },
-	{ "short", DTYPE_I16 }, { "unsigned short", DTYPE_U16 }, { "int16_t", DTYPE_I16 }, { "uint16_t", DTYPE_U16 },
-	{ "char", DTYPE_I8 }, { "signed char", DTYPE_I8 }, { "unsigned char", DTYPE_U8 }, { "int8_t", DTYPE_I8 },
+static const struct {
+	const char *text;
+	enum dtype type;
+} types[] = {
+	{ "float", DTYPE_F32 },
+	{ "double", DTYPE_F64 },
+	{ "half", DTYPE_F16 },
+	{ "__half", DTYPE_F16 },
+	{ "_Float16", DTYPE_F16 },
+	{ "__nv_bfloat16", DTYPE_BF16 },
+	{ "nv_bfloat16", DTYPE_BF16 },
+	{ "int", DTYPE_I32 },
+	{ "signed", DTYPE_I32 },
+	{ "unsigned", DTYPE_U32 },
+	{ "unsigned int", DTYPE_U32 },
+	{ "uint", DTYPE_U32 },
+	{ "int32_t", DTYPE_I32 },
+	{ "uint32_t", DTYPE_U32 },
+	{ "int64_t", DTYPE_I64 },
+	{ "uint64_t", DTYPE_U64 },
+	{ "size_t", DTYPE_U64 },
+	{ "long", DTYPE_I64 },
+	{ "long long", DTYPE_I64 },
+	{ "unsigned long", DTYPE_U64 },
+	{ "unsigned long long", DTYPE_U64 },
+	{ "short", DTYPE_I16 },
+	{ "unsigned short", DTYPE_U16 },
+	{ "int16_t", DTYPE_I16 },
+	{ "uint16_t", DTYPE_U16 },
+	{ "char", DTYPE_I8 },
+	{ "signed char", DTYPE_I8 },
+	{ "unsigned char", DTYPE_U8 },
+	{ "int8_t", DTYPE_I8 },
 	{ "uint8_t", DTYPE_U8 },
 };
 
@@ -177,7 +202,8 @@ static struct source_param read_param(const struct tokens *t, size_t from, size_
 			p.pointer = true;
 		else if (draft_token_is(x, "const"))
 			p.constant |= !p.pointer;
-		else if (x->kind != TOKEN_NAME || draft_token_is(x, "__restrict__") || draft_token_is(x, "__restrict") || draft_token_is(x, "restrict"))
+		else if (x->kind != TOKEN_NAME || draft_token_is(x, "__restrict__") || draft_token_is(x, "__restrict") ||
+			 draft_token_is(x, "restrict"))
 			continue;
 		else if (i + 1 == to)
 			p.name = draft_token_text(x);
@@ -198,9 +224,11 @@ static void look_for_uses(const struct source *s, struct source_param *p, struct
 	const struct tokens *t = &s->tokens;
 	for (size_t i = body.from; i < body.to; i++) {
 		/* threadIdx.x does not use a parameter x. */
-		if (!draft_token_is(&t->at[i], p->name) || (i > body.from && (draft_token_is(&t->at[i - 1], ".") || draft_token_is(&t->at[i - 1], "->"))))
+		if (!draft_token_is(&t->at[i], p->name) ||
+		    (i > body.from && (draft_token_is(&t->at[i - 1], ".") || draft_token_is(&t->at[i - 1], "->"))))
 			continue;
-		size_t after = i + 1 < body.to && draft_token_is(&t->at[i + 1], "[") ? draft_tokens_close(t, i + 1, body.to) : i + 1;
+		size_t after =
+			i + 1 < body.to && draft_token_is(&t->at[i + 1], "[") ? draft_tokens_close(t, i + 1, body.to) : i + 1;
 		bool element = after > i + 1 || (i > body.from && draft_token_is(&t->at[i - 1], "*"));
 		bool writes = element && after < body.to && draft_token_is(&t->at[after], "=");
 		bool updates = false;
@@ -228,7 +256,9 @@ static int read_kernel(struct source *s, size_t at, size_t body_end, struct err 
 		open = draft_tokens_close(t, open, body_end) - 1;
 	}
 	if (open >= body_end || t->at[open - 1].kind != TOKEN_NAME)
-		return err_set(e, ERR_INPUT, "line %u: a kernel's declaration cannot be read: expected `__global__ void name(…) { … }`", draft_source_line(s, at));
+		return err_set(e, ERR_INPUT,
+			       "line %u: a kernel's declaration cannot be read: expected `__global__ void name(…) { … }`",
+			       draft_source_line(s, at));
 	size_t close = draft_tokens_close(t, open, body_end);
 	k.name = draft_token_text(&t->at[open - 1]);
 	k.body = (struct source_range){ close, body_end };
@@ -288,13 +318,16 @@ static void keep_text(struct source *s, const struct tokens *t, size_t from, siz
 
 static int read_items(struct source *s, struct err *e)
 {
-	static const char *const device_words[] = { "__device__", "__constant__", "struct", "typedef", "using", "constexpr", "enum" };
+	static const char *const device_words[] = {
+		"__device__", "__constant__", "struct", "typedef", "using", "constexpr", "enum"
+	};
 	const struct tokens *t = &s->tokens;
 	int rc = 0;
 	for (size_t i = 0, end; i < t->count && rc == 0; i = end) {
 		end = t->at[i].kind == TOKEN_DIRECTIVE ? i + 1 : item_end(t, i);
 		size_t head = i;
-		while (head < end && !draft_token_is(&t->at[head], "(") && !draft_token_is(&t->at[head], "{") && !draft_token_is(&t->at[head], "="))
+		while (head < end && !draft_token_is(&t->at[head], "(") && !draft_token_is(&t->at[head], "{") &&
+		       !draft_token_is(&t->at[head], "="))
 			head++;
 		if (t->at[i].kind == TOKEN_DIRECTIVE) {
 			if (device_directive(&t->at[i]))
@@ -303,9 +336,12 @@ static int read_items(struct source *s, struct err *e)
 		}
 		if (has(t, i, end, "__global__") && draft_token_is(&t->at[end - 1], "}")) {
 			if (draft_token_is(&t->at[i], "template"))
-				return err_set(e, ERR_INPUT, "line %u: a kernel is a template: write the instance to tune as a plain kernel", draft_source_line(s, i));
+				return err_set(e, ERR_INPUT,
+					       "line %u: a kernel is a template: write the instance to tune as a plain kernel",
+					       draft_source_line(s, i));
 			if (t->at[i].kind == TOKEN_NAME && draft_token_is(&t->at[i], "extern") && has(t, i, head, "\"C\"") == false)
-				rc = err_set(e, ERR_INPUT, "line %u: a kernel is declared extern but not \"C\"", draft_source_line(s, i));
+				rc = err_set(e, ERR_INPUT, "line %u: a kernel is declared extern but not \"C\"",
+					     draft_source_line(s, i));
 			if (!has(t, i, head, "\"C\""))
 				buf_adds(&s->device, "extern \"C\" ");
 			keep_text(s, t, i, end);
@@ -379,7 +415,8 @@ static void read_variables(struct source *s)
 		bool declared = t->at[i - 1].kind == TOKEN_NAME || draft_token_is(&t->at[i - 1], ",");
 		if (draft_token_is(&t->at[i - 1], "dim3") && draft_token_is(&t->at[i + 1], "(")) {
 			read_dim3(s, i);
-		} else if (draft_token_is(&t->at[i - 1], "dim3") && draft_token_is(&t->at[i + 1], "=") && draft_token_is(&t->at[i + 2], "dim3")) {
+		} else if (draft_token_is(&t->at[i - 1], "dim3") && draft_token_is(&t->at[i + 1], "=") &&
+			   draft_token_is(&t->at[i + 2], "dim3")) {
 			add_variable(s, &t->at[i], i + 4, draft_tokens_close(t, i + 3, t->count) - 1, true);
 		} else if (declared && draft_token_is(&t->at[i + 1], "=")) {
 			size_t end = draft_tokens_find(t, i + 2, t->count, ";"), comma = draft_tokens_find(t, i + 2, end, ",");
@@ -390,7 +427,8 @@ static void read_variables(struct source *s)
 
 static void read_buffers(struct source *s)
 {
-	static const char *const calls[] = { "cudaMalloc", "cudaMallocManaged", "hipMalloc", "hipMallocManaged", "cudaMallocAsync" };
+	static const char *const calls[] = { "cudaMalloc", "cudaMallocManaged", "hipMalloc", "hipMallocManaged",
+					     "cudaMallocAsync" };
 	const struct tokens *t = &s->tokens;
 	for (size_t i = 0; i + 1 < t->count; i++) {
 		bool call = false;

@@ -22,7 +22,7 @@ enum token_kind {
 
 struct token {
 	enum token_kind kind;
-	const char *at;  /* into the source; borrowed */
+	const char *at; /* into the source; borrowed */
 	size_t len;
 };
 
@@ -42,18 +42,21 @@ size_t draft_tokens_close(const struct tokens *t, size_t open, size_t end);
 /* The first `sign` in [from, to) outside of brackets; `to` when there is none. */
 size_t draft_tokens_find(const struct tokens *t, size_t from, size_t to, const char *sign);
 
-/* --- what a file says (draft_source.c): declarations and a few statements, read by their form; what cannot be read is missing -- */
+/* --- what a file says (draft_source.c): declarations and a few statements, read by their form; what cannot be read is missing --
+ */
 
 /* A range of tokens [from, to). */
-struct source_range { size_t from, to; };
+struct source_range {
+	size_t from, to;
+};
 
 struct source_param {
 	char *name;
-	int type;            /* enum dtype; -1: none that contexts know, see type_text */
-	char *type_text;     /* as written, without const and __restrict__ */
+	int type;        /* enum dtype; -1: none that contexts know, see type_text */
+	char *type_text; /* as written, without const and __restrict__ */
 	bool pointer, constant;
-	bool read, written;  /* elements, as the body shows */
-	bool handed_on;      /* used as a whole: to a function, or under another name; what happens to it there is not looked at */
+	bool read, written; /* elements, as the body shows */
+	bool handed_on;     /* used as a whole: to a function, or under another name; what happens to it there is not looked at */
 };
 
 struct source_kernel {
@@ -64,14 +67,14 @@ struct source_kernel {
 };
 
 struct source_launch {
-	size_t kernel;                  /* index */
+	size_t kernel;                                 /* index */
 	struct source_range grid, block, shared, args; /* empty when not given */
 };
 
 /* `int n = 1024;`, `#define N 1024`, `dim3 grid(a, b);`, `size_t bytes = n * n * sizeof(float);` */
 struct source_variable {
 	char *name;
-	struct source_range value;      /* an expression; of dim3 the list of its arguments */
+	struct source_range value; /* an expression; of dim3 the list of its arguments */
 	bool dim3;
 };
 
@@ -84,7 +87,7 @@ struct source_buffer {
 struct source {
 	char *text;
 	struct tokens tokens;
-	struct tokens defines;          /* values of #define lines, apart: ranges of such variables are in here */
+	struct tokens defines; /* values of #define lines, apart: ranges of such variables are in here */
 	struct source_kernel *kernels;
 	size_t kernel_count;
 	struct source_launch *launches;
@@ -93,7 +96,7 @@ struct source {
 	size_t variable_count, define_count; /* the first define_count are #define lines */
 	struct source_buffer *buffers;
 	size_t buffer_count;
-	struct buf device;              /* the file without what runs on the host; kernels as extern "C" */
+	struct buf device; /* the file without what runs on the host; kernels as extern "C" */
 };
 
 /* -ERR_INPUT when there is no kernel, or one that is a template. */
@@ -113,7 +116,9 @@ const struct tokens *draft_source_tokens(const struct source *s, const struct so
 /* --- the file's C expressions in the words of a context (draft_expression.c) -------------------------------------------------- */
 
 /* What a name of the host's code is called in the context: "d_A" is "A", "block.x" is "BX". */
-struct expression_meaning { char *host, *context; };
+struct expression_meaning {
+	char *host, *context;
+};
 struct expression_names {
 	struct expression_meaning *at; /* texts owned */
 	size_t count;
@@ -124,13 +129,15 @@ void draft_expression_names_fini(struct expression_names *n);
 void draft_expression_name(struct expression_names *n, const char *host, const char *context);
 /* NULL when it has none. */
 const char *draft_expression_named(const struct expression_names *n, const char *host);
-/* Appends the range as Lua: names by their meaning, the host's variables by their values, C's division of integers as //. False when
- * something in it has no meaning in a context; `out` then has what came before, and *ret_unknown (may be NULL; free()) the word. */
-bool draft_expression_lua(const struct source *s, const struct tokens *t, struct source_range range, const struct expression_names *names,
-                    struct buf *out, char **ret_unknown);
-/* The value of a range that is a constant; false when it is none. `numbers`: what names stand for, as numbers; NULL: the file's own values alone. */
-bool draft_expression_value(const struct source *s, const struct tokens *t, struct source_range range, const struct expression_names *numbers,
-                      struct value *ret_value);
+/* Appends the range as Lua: names by their meaning, the host's variables by their values, C's division of integers as //. False
+ * when something in it has no meaning in a context; `out` then has what came before, and *ret_unknown (may be NULL; free()) the
+ * word. */
+bool draft_expression_lua(const struct source *s, const struct tokens *t, struct source_range range,
+			  const struct expression_names *names, struct buf *out, char **ret_unknown);
+/* The value of a range that is a constant; false when it is none. `numbers`: what names stand for, as numbers; NULL: the file's own
+ * values alone. */
+bool draft_expression_value(const struct source *s, const struct tokens *t, struct source_range range,
+			    const struct expression_names *numbers, struct value *ret_value);
 
 /* --- declared lines (draft.c) ------------------------------------------------------------------------------------------------- */
 
@@ -138,8 +145,8 @@ enum declared_kind { DECLARED_ENTRY, DECLARED_LOCAL, DECLARED_LAUNCH };
 
 struct declared_line {
 	enum declared_kind kind;
-	char *name;  /* "" of a launch */
-	char *line;  /* without blanks around it */
+	char *name; /* "" of a launch */
+	char *line; /* without blanks around it */
 	bool used;
 };
 
@@ -160,21 +167,21 @@ int draft_declared_all_used(const struct declared *d, struct err *e);
 
 /* One entry of inputs:, or scratch. */
 struct drafting_entry {
-	char *name, *host;    /* in the context; in the host's code ("" for a number in the launch) */
+	char *name, *host; /* in the context; in the host's code ("" for a number in the launch) */
 	bool array, read, written, scratch, declared;
-	bool unsure;          /* handed on by a kernel that could write it: its role is not to be seen */
+	bool unsure; /* handed on by a kernel that could write it: its role is not to be seen */
 	int type;
-	char *type_text;      /* as the file has it */
+	char *type_text;           /* as the file has it */
 	struct source_range value; /* of a scalar: its argument */
-	char *line;           /* as it will stand below inputs:, or in host code */
+	char *line;                /* as it will stand below inputs:, or in host code */
 };
 
 /* One entry of tune:. */
 struct drafting_tune {
 	char *name;
-	bool known;           /* the file says its value */
+	bool known; /* the file says its value */
 	int64_t value;
-	char *line;           /* as it will stand; NULL while it is asked for */
+	char *line; /* as it will stand; NULL while it is asked for */
 };
 
 struct drafting {
@@ -186,8 +193,8 @@ struct drafting {
 	size_t entry_count;
 	struct drafting_tune *tune;
 	size_t tune_count;
-	struct buf locals, host;  /* host code: what launches need, and the launches */
-	char **dropped;           /* macros that became tuning parameters */
+	struct buf locals, host; /* host code: what launches need, and the launches */
+	char **dropped;          /* macros that became tuning parameters */
 	size_t dropped_count;
 	struct draft *out;
 };
@@ -200,26 +207,28 @@ struct drafting_tune *draft_tune(struct drafting *d, const char *name);
 /* The value that the file itself gives to a scalar; false when it gives none. */
 bool draft_own_value(const struct drafting *d, const struct drafting_entry *x, struct value *ret_value);
 
-/* draft_inputs.c: what stands under inputs:, and scratch memory. Sizes come from the host's variables and allocations, roles from what the
- * kernels do. Before the launches are read, names that only the host's code has ("rows: int = {1024}") become inputs. */
+/* draft_inputs.c: what stands under inputs:, and scratch memory. Sizes come from the host's variables and allocations, roles from
+ * what the kernels do. Before the launches are read, names that only the host's code has ("rows: int = {1024}") become inputs. */
 void draft_inputs_name(struct drafting *d);
 /* After the launches: every entry's line, or a question. */
 void draft_inputs_write(struct drafting *d);
 /* The bytes of an allocation, looked up when a variable holds them (`size_t bytes = …`), and the tokens that they are in. */
 struct source_range draft_inputs_bytes(const struct source *s, const struct source_buffer *b, const struct tokens **ret_tokens);
 
-/* draft_launches.c: arguments become inputs, blocks become tuning parameters, grids become expressions of both. The parts of a grid or
- * block: the arguments of a dim3, else the one expression. Returns their number, and the tokens that they are in. */
-size_t draft_launches_parts(const struct source *s, struct source_range range, const struct tokens **ret_tokens, struct source_range parts[3]);
+/* draft_launches.c: arguments become inputs, blocks become tuning parameters, grids become expressions of both. The parts of a grid
+ * or block: the arguments of a dim3, else the one expression. Returns their number, and the tokens that they are in. */
+size_t draft_launches_parts(const struct source *s, struct source_range range, const struct tokens **ret_tokens,
+			    struct source_range parts[3]);
 void draft_launches_write(struct drafting *d);
 
-/* draft_original.c: runs the host code of a draft without questions at the file's own values, and compares its launches with the file's:
- * kernels, grids, blocks, shared memory, scalars, arrays and their bytes. Needs neither compiler nor device. A difference is a question;
- * what was compared, and what could not be, is a note. */
+/* draft_original.c: runs the host code of a draft without questions at the file's own values, and compares its launches with the
+ * file's: kernels, grids, blocks, shared memory, scalars, arrays and their bytes. Needs neither compiler nor device. A difference
+ * is a question; what was compared, and what could not be, is a note. */
 void draft_original_check(struct drafting *d);
 
-/* draft_losses.c: notes with line numbers for what the draft cannot express: loops and conditions around launches, memsets, copies to
- * symbols, other ways to launch, library calls, kernels that are not launched; and for atomics, whose results depend on their order. */
+/* draft_losses.c: notes with line numbers for what the draft cannot express: loops and conditions around launches, memsets, copies
+ * to symbols, other ways to launch, library calls, kernels that are not launched; and for atomics, whose results depend on their
+ * order. */
 void draft_losses(struct drafting *d);
 
 #endif

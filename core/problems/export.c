@@ -80,8 +80,8 @@ static void add_file(struct files *files, char *take_name, struct buf *take_text
 
 static void describe_launch(const struct plan_launch *l, struct buf *out)
 {
-	buf_addf(out, "//   launch %s: grid %u x %u x %u, block %u x %u x %u", l->kernel, l->grid[0], l->grid[1], l->grid[2], l->block[0],
-	         l->block[1], l->block[2]);
+	buf_addf(out, "//   launch %s: grid %u x %u x %u, block %u x %u x %u", l->kernel, l->grid[0], l->grid[1], l->grid[2],
+		 l->block[0], l->block[1], l->block[2]);
 	if (l->shared)
 		buf_addf(out, ", %u bytes of dynamic shared memory", l->shared);
 	if (l->cluster[0] * l->cluster[1] * l->cluster[2] > 1)
@@ -94,16 +94,14 @@ static void describe_plan(const struct plan *plan, struct buf *out)
 	for (size_t i = 0; i < plan->op_count; i++) {
 		const struct plan_op *op = &plan->ops[i];
 		switch (op->kind) {
-		case PLAN_OP_LAUNCH:
-			describe_launch(&op->launch, out);
-			break;
+		case PLAN_OP_LAUNCH: describe_launch(&op->launch, out); break;
 		case PLAN_OP_MEMSET:
 			buf_addf(out, "//   memset %s: %llu bytes from %llu on to %u\n", plan->buffers[op->memset.buffer].name,
-			         (unsigned long long)op->memset.bytes, (unsigned long long)op->memset.offset, op->memset.value);
+				 (unsigned long long)op->memset.bytes, (unsigned long long)op->memset.offset, op->memset.value);
 			break;
 		case PLAN_OP_COPY:
 			buf_addf(out, "//   copy %llu bytes from %s to %s\n", (unsigned long long)op->copy.bytes,
-			         plan->buffers[op->copy.src].name, plan->buffers[op->copy.dst].name);
+				 plan->buffers[op->copy.src].name, plan->buffers[op->copy.dst].name);
 			break;
 		case PLAN_OP_GEMM: break; /* never of a context */
 		}
@@ -129,13 +127,15 @@ static void regions(const struct context *ctx, struct buf *out)
 	buf_addf(out, "\n%s", context_region(ctx, REGION_DEVICE));
 }
 
-/* --- the kinds of files -------------------------------------------------------------------------------------------------------- */
+/* --- the kinds of files --------------------------------------------------------------------------------------------------------
+ */
 
 static void device_file(const struct export_request *q, const char *stem, const char *end, const char *what, struct files *files)
 {
 	struct buf text = BUF_INIT;
 	head(q, what, &text);
-	export_comment(&text, "Helper functions need __device__ in front for nvcc and hipcc; the run-time compilers take them without.");
+	export_comment(&text,
+		       "Helper functions need __device__ in front for nvcc and hipcc; the run-time compilers take them without.");
 	buf_adds(&text, "\n");
 	export_defines(&text, q->ctx, q->params);
 	regions(q->ctx, &text);
@@ -170,8 +170,10 @@ static int hlsl_file(const struct export_request *q, const char *stem, struct fi
 	int rc = export_hlsl_declare(q, &declarations, &half, e);
 	if (rc == 0) {
 		head(q, "an HLSL compute shader", &text);
-		export_comment(&text, "One entry point per launch above. dxc: dxc -spirv -fspv-target-env=vulkan1.1 -T cs_6_2 -E ENTRY FILE"
-		                      "\nThe scalars of the push constants have these values:");
+		export_comment(
+			&text,
+			"One entry point per launch above. dxc: dxc -spirv -fspv-target-env=vulkan1.1 -T cs_6_2 -E ENTRY FILE"
+			"\nThe scalars of the push constants have these values:");
 		for (size_t i = 0; i < q->plan->op_count; i++) {
 			const struct plan_launch *l = q->plan->ops[i].kind == PLAN_OP_LAUNCH ? &q->plan->ops[i].launch : NULL;
 			for (size_t k = 0; l && k < l->arg_count; k++) {
@@ -221,7 +223,7 @@ int export_request(const struct export_request *q, struct export_file **ret_file
 }
 
 int export_context(const struct context *ctx, const struct params *params, const struct plan *plan, const char *provenance,
-                   struct export_file **ret_files, size_t *ret_count, struct err *e)
+		   struct export_file **ret_files, size_t *ret_count, struct err *e)
 {
 	struct export_request q = { .ctx = ctx, .params = params, .plan = plan, .provenance = provenance };
 	return export_request(&q, ret_files, ret_count, e);

@@ -9,9 +9,9 @@
 enum { TABLES_MAX = 4 << 20 };
 
 static const char *const types[DTYPE_COUNT] = {
-	[DTYPE_I8] = "I8", [DTYPE_I16] = "I16", [DTYPE_I32] = "I32", [DTYPE_I64] = "I64", [DTYPE_U8] = "U8", [DTYPE_U16] = "U16",
-	[DTYPE_U32] = "U32", [DTYPE_U64] = "U64", [DTYPE_F16] = "F16", [DTYPE_BF16] = "BF16", [DTYPE_F32] = "F32",
-	[DTYPE_F64] = "F64", [DTYPE_E4M3] = "E4M3", [DTYPE_E5M2] = "E5M2",
+	[DTYPE_I8] = "I8",   [DTYPE_I16] = "I16", [DTYPE_I32] = "I32",   [DTYPE_I64] = "I64",   [DTYPE_U8] = "U8",
+	[DTYPE_U16] = "U16", [DTYPE_U32] = "U32", [DTYPE_U64] = "U64",   [DTYPE_F16] = "F16",   [DTYPE_BF16] = "BF16",
+	[DTYPE_F32] = "F32", [DTYPE_F64] = "F64", [DTYPE_E4M3] = "E4M3", [DTYPE_E5M2] = "E5M2",
 };
 
 static const char *role_name(enum plan_role role)
@@ -44,8 +44,8 @@ static int add_table(const struct plan_buffer *b, const char *prefix, size_t i, 
 {
 	const unsigned char *bytes = b->table;
 	if (b->bytes > TABLES_MAX)
-		return err_set(e, ERR_UNSUPPORTED, "table %s has %llu bytes, and at most %d are written into a source file", b->name,
-		               (unsigned long long)b->bytes, TABLES_MAX);
+		return err_set(e, ERR_UNSUPPORTED, "table %s has %llu bytes, and at most %d are written into a source file",
+			       b->name, (unsigned long long)b->bytes, TABLES_MAX);
 	buf_addf(out, "alignas(16) static const unsigned char %s_table%zu[] = {", prefix, i);
 	for (uint64_t k = 0; k < b->bytes; k++)
 		buf_addf(out, "%s%u,", k % 32 ? "" : "\n\t", bytes[k]);
@@ -59,9 +59,10 @@ static void add_buffer(const struct plan_buffer *b, const char *prefix, size_t i
 	for (unsigned k = 0; k + 1 < b->rank; k++)
 		rows *= (uint64_t)b->dims[k];
 	bool filled = b->role == PLAN_IN || b->role == PLAN_INOUT;
-	buf_addf(out, "\t{ \"%s\", peakd::%s, peakd::%s, peakd::%s, %.17g, %.17g, %llu, %lld, %lld, %llu, ", b->name, types[b->type],
-	         role_name(b->role), fill_name(filled ? b->fill : PLAN_ZEROS), filled ? b->lo : 0, filled ? b->hi : 0, (unsigned long long)rows, (long long)b->dims[b->rank - 1],
-	         (long long)b->ld, (unsigned long long)b->bytes);
+	buf_addf(out, "\t{ \"%s\", peakd::%s, peakd::%s, peakd::%s, %.17g, %.17g, %llu, %lld, %lld, %llu, ", b->name,
+		 types[b->type], role_name(b->role), fill_name(filled ? b->fill : PLAN_ZEROS), filled ? b->lo : 0,
+		 filled ? b->hi : 0, (unsigned long long)rows, (long long)b->dims[b->rank - 1], (long long)b->ld,
+		 (unsigned long long)b->bytes);
 	if (b->role == PLAN_TABLE)
 		buf_addf(out, "%s_table%zu },\n", prefix, i);
 	else
@@ -86,8 +87,12 @@ static int add_buffers(const struct plan *plan, const char *prefix, const char *
 static const char *map_type(enum dtype t)
 {
 	switch (t) {
-	case DTYPE_I8: case DTYPE_U8: case DTYPE_E4M3: case DTYPE_E5M2: return "UINT8";
-	case DTYPE_I16: case DTYPE_U16: return "UINT16";
+	case DTYPE_I8:
+	case DTYPE_U8:
+	case DTYPE_E4M3:
+	case DTYPE_E5M2: return "UINT8";
+	case DTYPE_I16:
+	case DTYPE_U16: return "UINT16";
 	case DTYPE_I32: return "INT32";
 	case DTYPE_U32: return "UINT32";
 	case DTYPE_I64: return "INT64";
@@ -104,26 +109,27 @@ static const char *map_type(enum dtype t)
 static void add_map_function(struct buf *out)
 {
 	buf_adds(out,
-	         "// The driver's function, found at run time so that nothing but the runtime is linked.\n"
-	         "static CUtensorMap tensor_map(CUtensorMapDataType type, unsigned rank, void *base, const cuuint64_t *dims,\n"
-	         "                              const cuuint64_t *strides, const cuuint32_t *box, CUtensorMapSwizzle swizzle,\n"
-	         "                              CUtensorMapFloatOOBfill fill)\n"
-	         "{\n"
-	         "\tstatic const cuuint32_t every[] = { 1, 1, 1, 1, 1 };\n"
-	         "\tCUtensorMap map;\n"
-	         "\tvoid *found = nullptr;\n"
-	         "\tcudaDriverEntryPointQueryResult status;\n"
-	         "\tpeakd::ok(cudaGetDriverEntryPointByVersion(\"cuTensorMapEncodeTiled\", &found, 12000, cudaEnableDefault, &status),\n"
-	         "\t          \"cuTensorMapEncodeTiled\");\n"
-	         "\tCUresult result = !found ? CUDA_ERROR_NOT_FOUND : ((decltype(&cuTensorMapEncodeTiled))found)(\n"
-	         "\t\t&map, type, rank, base, dims, strides, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,\n"
-	         "\t\tCU_TENSOR_MAP_L2_PROMOTION_L2_128B, fill);\n"
-	         "\tif (result != CUDA_SUCCESS) {\n"
-	         "\t\tfprintf(stderr, \"cuTensorMapEncodeTiled: error %d\\n\", (int)result);\n"
-	         "\t\texit(2);\n"
-	         "\t}\n"
-	         "\treturn map;\n"
-	         "}\n\n");
+		 "// The driver's function, found at run time so that nothing but the runtime is linked.\n"
+		 "static CUtensorMap tensor_map(CUtensorMapDataType type, unsigned rank, void *base, const cuuint64_t *dims,\n"
+		 "                              const cuuint64_t *strides, const cuuint32_t *box, CUtensorMapSwizzle swizzle,\n"
+		 "                              CUtensorMapFloatOOBfill fill)\n"
+		 "{\n"
+		 "\tstatic const cuuint32_t every[] = { 1, 1, 1, 1, 1 };\n"
+		 "\tCUtensorMap map;\n"
+		 "\tvoid *found = nullptr;\n"
+		 "\tcudaDriverEntryPointQueryResult status;\n"
+		 "\tpeakd::ok(cudaGetDriverEntryPointByVersion(\"cuTensorMapEncodeTiled\", &found, 12000, cudaEnableDefault, "
+		 "&status),\n"
+		 "\t          \"cuTensorMapEncodeTiled\");\n"
+		 "\tCUresult result = !found ? CUDA_ERROR_NOT_FOUND : ((decltype(&cuTensorMapEncodeTiled))found)(\n"
+		 "\t\t&map, type, rank, base, dims, strides, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,\n"
+		 "\t\tCU_TENSOR_MAP_L2_PROMOTION_L2_128B, fill);\n"
+		 "\tif (result != CUDA_SUCCESS) {\n"
+		 "\t\tfprintf(stderr, \"cuTensorMapEncodeTiled: error %d\\n\", (int)result);\n"
+		 "\t\texit(2);\n"
+		 "\t}\n"
+		 "\treturn map;\n"
+		 "}\n\n");
 }
 
 static void add_map(const struct plan_map *m, size_t i, struct buf *out)
@@ -137,8 +143,10 @@ static void add_map(const struct plan_map *m, size_t i, struct buf *out)
 	buf_addf(out, "%s };\n\tconst cuuint32_t box%zu[] = {", m->rank > 1 ? "" : " 0", i);
 	for (unsigned k = 0; k < m->rank; k++)
 		buf_addf(out, " %u,", m->box[k]);
-	buf_addf(out, " };\n\tCUtensorMap map%zu = tensor_map(CU_TENSOR_MAP_DATA_TYPE_%s, %u, device[%u], dims%zu, strides%zu, box%zu,\n", i,
-	         map_type(m->type), m->rank, m->buffer, i, i, i);
+	buf_addf(
+		out,
+		" };\n\tCUtensorMap map%zu = tensor_map(CU_TENSOR_MAP_DATA_TYPE_%s, %u, device[%u], dims%zu, strides%zu, box%zu,\n",
+		i, map_type(m->type), m->rank, m->buffer, i, i, i);
 	if (m->swizzle)
 		buf_addf(out, "\t\tCU_TENSOR_MAP_SWIZZLE_%uB, ", m->swizzle);
 	else
@@ -186,25 +194,29 @@ static void add_launch(const struct plan_launch *l, const char *suffix, struct b
 		else
 			buf_addf(out, " &map%u,", a->index);
 	}
-	buf_addf(out, " nullptr };\n\t\tpeakd::launch((const void *)%s%s, \"%s\", dim3(%u, %u, %u), dim3(%u, %u, %u), %u, dim3(%u, %u, %u), %s,\n"
-	         "\t\t              arguments);\n\t}\n", l->kernel, suffix, l->kernel, l->grid[0], l->grid[1], l->grid[2], l->block[0],
-	         l->block[1], l->block[2], l->shared, l->cluster[0], l->cluster[1], l->cluster[2], l->cooperative ? "true" : "false");
+	buf_addf(out,
+		 " nullptr };\n\t\tpeakd::launch((const void *)%s%s, \"%s\", dim3(%u, %u, %u), dim3(%u, %u, %u), %u, dim3(%u, %u, "
+		 "%u), %s,\n"
+		 "\t\t              arguments);\n\t}\n",
+		 l->kernel, suffix, l->kernel, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->shared,
+		 l->cluster[0], l->cluster[1], l->cluster[2], l->cooperative ? "true" : "false");
 }
 
 static void add_op(const struct plan_op *op, const char *suffix, struct buf *out)
 {
 	switch (op->kind) {
-	case PLAN_OP_LAUNCH:
-		add_launch(&op->launch, suffix, out);
-		break;
+	case PLAN_OP_LAUNCH: add_launch(&op->launch, suffix, out); break;
 	case PLAN_OP_MEMSET:
 		buf_addf(out, "\tpeakd::ok(cudaMemsetAsync((char *)device[%u] + %llu, %u, %llu), \"memset\");\n", op->memset.buffer,
-		         (unsigned long long)op->memset.offset, op->memset.value, (unsigned long long)op->memset.bytes);
+			 (unsigned long long)op->memset.offset, op->memset.value, (unsigned long long)op->memset.bytes);
 		break;
 	case PLAN_OP_COPY:
-		buf_addf(out, "\tpeakd::ok(cudaMemcpyAsync((char *)device[%u] + %llu, (char *)device[%u] + %llu, %llu, cudaMemcpyDeviceToDevice), "
-		         "\"copy\");\n", op->copy.dst, (unsigned long long)op->copy.dst_offset, op->copy.src,
-		         (unsigned long long)op->copy.src_offset, (unsigned long long)op->copy.bytes);
+		buf_addf(out,
+			 "\tpeakd::ok(cudaMemcpyAsync((char *)device[%u] + %llu, (char *)device[%u] + %llu, %llu, "
+			 "cudaMemcpyDeviceToDevice), "
+			 "\"copy\");\n",
+			 op->copy.dst, (unsigned long long)op->copy.dst_offset, op->copy.src,
+			 (unsigned long long)op->copy.src_offset, (unsigned long long)op->copy.bytes);
 		break;
 	case PLAN_OP_GEMM: break; /* never of a context */
 	}
@@ -230,7 +242,8 @@ static void add_includes(const struct plan *plan, const char *stem, struct buf *
 	bool fp8 = false;
 	for (size_t i = 0; i < plan->buffer_count; i++)
 		fp8 |= plan->buffers[i].type == DTYPE_E4M3 || plan->buffers[i].type == DTYPE_E5M2;
-	buf_addf(out, "%s#include \"%s_driver.h\"\n%s\n", fp8 ? "#define PEAKD_FP8\n" : "", stem, plan->map_count ? "#include <cuda.h>\n" : "");
+	buf_addf(out, "%s#include \"%s_driver.h\"\n%s\n", fp8 ? "#define PEAKD_FP8\n" : "", stem,
+		 plan->map_count ? "#include <cuda.h>\n" : "");
 }
 
 /* --- the two files ------------------------------------------------------------------------------------------------------------ */
@@ -239,7 +252,7 @@ static void add_build(const struct export_request *q, const char *stem, struct b
 {
 	const struct spec *spec = context_spec(q->ctx);
 	buf_addf(out, "// Build and run (-arch=native is this machine's GPU; name one with its features otherwise: sm_90a):\n"
-	         "//   nvcc -std=c++17 -O3 -arch=native");
+		      "//   nvcc -std=c++17 -O3 -arch=native");
 	for (size_t i = 0; i < spec->option_count; i++)
 		buf_addf(out, " %s", spec->options[i]);
 	buf_addf(out, " -o %s %s_main.cu", stem, stem);
@@ -257,13 +270,14 @@ static void add_check(const struct export_request *q, struct buf *out)
 		return;
 	}
 	buf_addf(out,
-	         "\tstd::vector<void *> wanted = peakd::place(peakd_reference_buffers, peakd_reference_count, images);\n"
-	         "\tpeakd_reference_run(wanted.data());\n"
-	         "\tpeakd::ok(cudaDeviceSynchronize(), \"the reference\");\n"
-	         "\t// 4 u sqrt(K): u the unit roundoff of the coarsest type that is allowed, K the length of the sums.\n"
-	         "\tfor (size_t i = 0; i < %zu; i++)\n"
-	         "\t\tif (peakd_kernel_buffers[i].is == peakd::OUT || peakd_kernel_buffers[i].is == peakd::INOUT)\n"
-	         "\t\t\tgood = peakd::compare(peakd_kernel_buffers[i], device[i], wanted[i], %.9g) && good;\n", spec->array_count, tolerance);
+		 "\tstd::vector<void *> wanted = peakd::place(peakd_reference_buffers, peakd_reference_count, images);\n"
+		 "\tpeakd_reference_run(wanted.data());\n"
+		 "\tpeakd::ok(cudaDeviceSynchronize(), \"the reference\");\n"
+		 "\t// 4 u sqrt(K): u the unit roundoff of the coarsest type that is allowed, K the length of the sums.\n"
+		 "\tfor (size_t i = 0; i < %zu; i++)\n"
+		 "\t\tif (peakd_kernel_buffers[i].is == peakd::OUT || peakd_kernel_buffers[i].is == peakd::INOUT)\n"
+		 "\t\t\tgood = peakd::compare(peakd_kernel_buffers[i], device[i], wanted[i], %.9g) && good;\n",
+		 spec->array_count, tolerance);
 }
 
 int export_cuda_main(const struct export_request *q, const char *stem, struct buf *out, struct err *e)
@@ -276,18 +290,20 @@ int export_cuda_main(const struct export_request *q, const char *stem, struct bu
 	buf_adds(out, "\n");
 	int rc = add_run(q->plan, "peakd_kernel", "", out, e);
 	if (q->reference)
-		buf_addf(out, "\n// In %s_reference.cu.\nextern const peakd::buffer peakd_reference_buffers[];\n"
-		         "extern const size_t peakd_reference_count;\nvoid peakd_reference_run(void *const *device);\n", stem);
-	buf_adds(out,
-	         "\nint main()\n{\n\tbool good = true;\n\tstd::vector<std::vector<unsigned char>> images;\n"
-	         "\tfor (size_t i = 0; i < peakd_kernel_count; i++)\n"
-	         "\t\timages.push_back(peakd_kernel_buffers[i].is == peakd::IN || peakd_kernel_buffers[i].is == peakd::INOUT\n"
-	         "\t\t                 ? peakd::image(peakd_kernel_buffers[i], i + 1) : std::vector<unsigned char>());\n"
-	         "\tstd::vector<void *> device = peakd::place(peakd_kernel_buffers, peakd_kernel_count, images);\n"
-	         "\tpeakd_kernel_run(device.data());\n"
-	         "\tpeakd::ok(cudaDeviceSynchronize(), \"the kernel\");\n");
+		buf_addf(out,
+			 "\n// In %s_reference.cu.\nextern const peakd::buffer peakd_reference_buffers[];\n"
+			 "extern const size_t peakd_reference_count;\nvoid peakd_reference_run(void *const *device);\n",
+			 stem);
+	buf_adds(out, "\nint main()\n{\n\tbool good = true;\n\tstd::vector<std::vector<unsigned char>> images;\n"
+		      "\tfor (size_t i = 0; i < peakd_kernel_count; i++)\n"
+		      "\t\timages.push_back(peakd_kernel_buffers[i].is == peakd::IN || peakd_kernel_buffers[i].is == peakd::INOUT\n"
+		      "\t\t                 ? peakd::image(peakd_kernel_buffers[i], i + 1) : std::vector<unsigned char>());\n"
+		      "\tstd::vector<void *> device = peakd::place(peakd_kernel_buffers, peakd_kernel_count, images);\n"
+		      "\tpeakd_kernel_run(device.data());\n"
+		      "\tpeakd::ok(cudaDeviceSynchronize(), \"the kernel\");\n");
 	add_check(q, out);
-	buf_addf(out, "\tdouble ms = peakd::median_ms(peakd_kernel_run, device.data());\n\tprintf(\"%s: median %%.6g ms\", ms);\n", stem);
+	buf_addf(out, "\tdouble ms = peakd::median_ms(peakd_kernel_run, device.data());\n\tprintf(\"%s: median %%.6g ms\", ms);\n",
+		 stem);
 	if (isfinite(flops) && flops > 0)
 		buf_addf(out, "\tprintf(\", %%.6g GFLOP/s\", %.17g / ms / 1e6);\n", flops);
 	buf_adds(out, "\tprintf(\"\\n\");\n\treturn good ? 0 : 1;\n}\n");

@@ -4,7 +4,8 @@
 #include "base/mem.h"
 
 static const char *const lines[] = {
-	"// What the exported driver is made of: buffers, filling, launching, timing, checking. Nothing here depends on the kernel.",
+	"// What the exported driver is made of: buffers, filling, launching, timing, checking. Nothing here depends on the "
+	"kernel.",
 	"#pragma once",
 	"#include <algorithm>",
 	"#include <cmath>",
@@ -115,7 +116,8 @@ static const char *const lines[] = {
 	"\treturn x ^ (x >> 31);",
 	"}",
 	"",
-	"inline double uniform(uint64_t seed, uint64_t i) { return (double)(mix(seed * 0x2545f4914f6cdd1du + i) >> 11) * 0x1p-53; }",
+	"inline double uniform(uint64_t seed, uint64_t i) { return (double)(mix(seed * 0x2545f4914f6cdd1du + i) >> 11) * 0x1p-53; "
+	"}",
 	"",
 	"inline double value(const buffer &b, uint64_t seed, uint64_t i)",
 	"{",
@@ -155,7 +157,8 @@ static const char *const lines[] = {
 	"\treturn device;",
 	"}",
 	"",
-	"inline void launch(const void *kernel, const char *name, dim3 grid, dim3 block, unsigned shared, dim3 cluster, bool cooperative,",
+	"inline void launch(const void *kernel, const char *name, dim3 grid, dim3 block, unsigned shared, dim3 cluster, bool "
+	"cooperative,",
 	"                   void **arguments)",
 	"{",
 	"\tcudaLaunchAttribute attributes[2];",

@@ -1,5 +1,5 @@
-/* export_hlsl: the declarations that stand before exported HLSL: the same that peakd's compiler puts before a context's code (docs say
- * which names there are), written again because a file must not need peakd. See export_source.h. */
+/* export_hlsl: the declarations that stand before exported HLSL: the same that peakd's compiler puts before a context's code (docs
+ * say which names there are), written again because a file must not need peakd. See export_source.h. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +19,14 @@ struct names {
 };
 
 /* A view of a buffer with other elements: NAME_float4 and so on. */
-static const struct { const char *suffix, *type; bool half; } views[] = {
-	{ "", NULL, false },
-	{ "_float", "float", false }, { "_float2", "float2", false }, { "_float4", "float4", false },
-	{ "_int", "int", false }, { "_int2", "int2", false }, { "_int4", "int4", false },
-	{ "_uint", "uint", false }, { "_uint2", "uint2", false }, { "_uint4", "uint4", false },
-	{ "_half", "half", true }, { "_half2", "half2", true }, { "_half4", "half4", true },
-	{ "_bytes", NULL, false },
+static const struct {
+	const char *suffix, *type;
+	bool half;
+} views[] = {
+	{ "", NULL, false },          { "_float", "float", false }, { "_float2", "float2", false }, { "_float4", "float4", false },
+	{ "_int", "int", false },     { "_int2", "int2", false },   { "_int4", "int4", false },     { "_uint", "uint", false },
+	{ "_uint2", "uint2", false }, { "_uint4", "uint4", false }, { "_half", "half", true },      { "_half2", "half2", true },
+	{ "_half4", "half4", true },  { "_bytes", NULL, false },
 };
 
 static const char *element(enum dtype t)
@@ -36,8 +37,15 @@ static const char *element(enum dtype t)
 	case DTYPE_F16: return "half";
 	case DTYPE_I32: return "int";
 	case DTYPE_U32: return "uint";
-	case DTYPE_I64: case DTYPE_U64: return "uint2";
-	case DTYPE_I8: case DTYPE_I16: case DTYPE_U8: case DTYPE_U16: case DTYPE_BF16: case DTYPE_E4M3: case DTYPE_E5M2:
+	case DTYPE_I64:
+	case DTYPE_U64: return "uint2";
+	case DTYPE_I8:
+	case DTYPE_I16:
+	case DTYPE_U8:
+	case DTYPE_U16:
+	case DTYPE_BF16:
+	case DTYPE_E4M3:
+	case DTYPE_E5M2:
 	case DTYPE_COUNT: return NULL;
 	}
 	return NULL;
@@ -99,8 +107,9 @@ static void declare_buffer(const struct context *ctx, const struct name *n, unsi
 		const char *type = i == 0 ? element(n->type) : views[i].type;
 		/* A ## could make any of the names out of parts. */
 		if (occurs(ctx, identifier) || (pastes && !views[i].half)) {
-			buf_addf(out, "%s%s%s%s %s : register(%c%u);\n", n->written ? "RW" : "", type ? "StructuredBuffer<" : "ByteAddressBuffer",
-			         type ? type : "", type ? ">" : "", identifier, n->written ? 'u' : 't', (*binding)++);
+			buf_addf(out, "%s%s%s%s %s : register(%c%u);\n", n->written ? "RW" : "",
+				 type ? "StructuredBuffer<" : "ByteAddressBuffer", type ? type : "", type ? ">" : "", identifier,
+				 n->written ? 'u' : 't', (*binding)++);
 			*half |= views[i].half || (i == 0 && n->type == DTYPE_F16);
 		}
 		free(identifier);
@@ -116,14 +125,15 @@ int export_hlsl_declare(const struct export_request *q, struct buf *out, bool *r
 	collect(q->plan, &names);
 	for (size_t i = 0; i < names.count && rc == 0; i++) {
 		if (*names.at[i].is == '\0')
-			rc = err_set(e, ERR_UNSUPPORTED, "an argument has no name, and HLSL binds by name: pass variables, not expressions");
+			rc = err_set(e, ERR_UNSUPPORTED,
+				     "an argument has no name, and HLSL binds by name: pass variables, not expressions");
 		else if (!names.at[i].scalar)
 			declare_buffer(q->ctx, &names.at[i], &binding, out, ret_half);
 	}
 	for (size_t i = 0; i < names.count && rc == 0; i++)
 		if (names.at[i].scalar && occurs(q->ctx, names.at[i].is)) {
 			buf_addf(out, "%s\t%s %s;\n", scalars ? "" : "[[vk::push_constant]] cbuffer peakd_scalars {\n",
-			         scalar_type(names.at[i].type), names.at[i].is);
+				 scalar_type(names.at[i].type), names.at[i].is);
 			scalars = true;
 		}
 	buf_adds(out, scalars ? "};\n" : "");

@@ -1,5 +1,5 @@
-/* comparison: two variants timed alternately: the verdict on B relative to A, with its interval and all samples. B may be the vendor's
- * library. Written by eval/compare and eval/vendor; read by reports. */
+/* comparison: two variants timed alternately: the verdict on B relative to A, with its interval and all samples. B may be the
+ * vendor's library. Written by eval/compare and eval/vendor; read by reports. */
 #ifndef PEAKD_CORE_RECORD_COMPARISON_H
 #define PEAKD_CORE_RECORD_COMPARISON_H
 

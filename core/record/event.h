@@ -48,8 +48,8 @@ void event_ring(struct store *s);
 /* For shutting down: wakes all waiters and watchers, and from now on event_wait returns 0 where it would wait. */
 void event_wake(struct store *s);
 
-/* The bell wakes threads and poll loops of this process after a commit. It carries no data: who wakes reads the database. One is part of
- * each store, which rings it; everybody else uses the functions above. */
+/* The bell wakes threads and poll loops of this process after a commit. It carries no data: who wakes reads the database. One is
+ * part of each store, which rings it; everybody else uses the functions above. */
 struct event_bell {
 	struct lock lock;      /* LOCK_LEAF; guards what follows */
 	struct lock_bell cond; /* waiting threads */

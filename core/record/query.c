@@ -216,8 +216,8 @@ void query_put_limit(struct query *q, int limit)
 	query_put_int(q, limit > 0 ? limit : -1);
 }
 
-/* After some failures (a full disk, an error of reading) SQLite ends the whole transaction by itself. What comes next in it is refused
- * (query_init), and says why, even when the caller ignored the first failure. */
+/* After some failures (a full disk, an error of reading) SQLite ends the whole transaction by itself. What comes next in it is
+ * refused (query_init), and says why, even when the caller ignored the first failure. */
 static void keep_loss(struct db *db, const struct err *why)
 {
 	if (db->depth > 0 && db->lost == NULL && sqlite3_get_autocommit(db->sql))
@@ -257,7 +257,6 @@ static bool is_null(const struct query *q)
 	assert(q->got < sqlite3_column_count(q->stmt));
 	return sqlite3_column_type(q->stmt, q->got) == SQLITE_NULL;
 }
-
 
 char *query_get_text(struct query *q)
 {

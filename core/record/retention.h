@@ -1,7 +1,7 @@
 /* retention: what a database forgets, and when. Called by `peakd vacuum`; docs/database.md states the policy for users.
  *
- * Never deleted: checkpoints that a workflow, a move of its head, a tag, a half-done transformation or a live job leads to, with all
- * their ancestors, validations, measurements, comparisons and metrics, and the exchanges with models that made them. */
+ * Never deleted: checkpoints that a workflow, a move of its head, a tag, a half-done transformation or a live job leads to, with
+ * all their ancestors, validations, measurements, comparisons and metrics, and the exchanges with models that made them. */
 #ifndef PEAKD_CORE_RECORD_RETENTION_H
 #define PEAKD_CORE_RECORD_RETENTION_H
 
@@ -30,8 +30,8 @@ struct retention_counts {
 	int64_t events, jobs, checkpoints, transformations, exchanges, imports, texts;
 };
 
-/* Deletes what is older than the policy allows at `now_ms` (wall clock), and contents that nothing points at. Works beside a daemon: many
- * short transactions of at most 500 rows each, so a failure leaves a part undone and nothing damaged. */
+/* Deletes what is older than the policy allows at `now_ms` (wall clock), and contents that nothing points at. Works beside a
+ * daemon: many short transactions of at most 500 rows each, so a failure leaves a part undone and nothing damaged. */
 int retention_apply(struct db *db, const struct retention *policy, int64_t now_ms, struct retention_counts *ret_counts,
 		    struct err *e);
 /* Gives the freed space back to the file system. Rewrites the whole file; nobody else may use the database meanwhile. */

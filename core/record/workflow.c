@@ -103,10 +103,11 @@ static int not_found(struct db *db, const char *what, const char *name, struct e
 	if (rc < 0)
 		return rc;
 	if (is_file_name(name))
-		return err_set(e, ERR_NOT_FOUND,
-			       "there is no %s %s: that is a file's name; create a workflow from it first, with `peakd workflow create "
-			       "%s` or the tool context_create",
-			       what, name, name);
+		return err_set(
+			e, ERR_NOT_FOUND,
+			"there is no %s %s: that is a file's name; create a workflow from it first, with `peakd workflow create "
+			"%s` or the tool context_create",
+			what, name, name);
 	if (near.best[0] && strcmp(near.best, name) == 0)
 		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: that is a tag", what, name);
 	if (near.best[0])
@@ -486,9 +487,8 @@ static int go_back(struct db *db, const char *name, uint64_t steps, int64_t *che
 		if (rc < 0)
 			return rc;
 		if (rc == 0)
-			return err_set(e, ERR_NOT_FOUND,
-				       "%s: it has %llu checkpoint%s before it, so ~%llu is the last that exists", name, (unsigned long long)i,
-				       i == 1 ? "" : "s", (unsigned long long)i);
+			return err_set(e, ERR_NOT_FOUND, "%s: it has %llu checkpoint%s before it, so ~%llu is the last that exists",
+				       name, (unsigned long long)i, i == 1 ? "" : "s", (unsigned long long)i);
 	}
 	return 0;
 }

@@ -70,7 +70,8 @@ int workflow_append(struct db *db, const char *name, int64_t checkpoint, struct 
 int workflow_restore(struct db *db, const char *name, int64_t checkpoint, struct err *e);
 /* Gives it another name, also where half-done transformations name it. Names as for workflow_create. */
 int workflow_rename(struct db *db, const char *name, const char *to, struct err *e);
-/* Deletes the name and the moves of its head. Its checkpoints stay until retention (retention.h) finds that nothing leads to them. */
+/* Deletes the name and the moves of its head. Its checkpoints stay until retention (retention.h) finds that nothing leads to them.
+ */
 int workflow_delete(struct db *db, const char *name, struct err *e);
 /* Reads one; workflow_fini it. ERR_NOT_FOUND names the nearest existing name. */
 int workflow_get(struct db *db, const char *name, struct workflow *ret_workflow, struct err *e);

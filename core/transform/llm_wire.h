@@ -53,8 +53,8 @@ struct llm_wire_events {
 		.line = BUF_INIT, .data = BUF_INIT                                                                                 \
 	}
 void llm_wire_events_fini(struct llm_wire_events *s);
-/* Calls back once per event with its data; names of events are ignored, since both formats repeat them in the data. A negative return of the callback ends it and is
- * returned; -1 for a line that is too long. */
+/* Calls back once per event with its data; names of events are ignored, since both formats repeat them in the data. A negative
+ * return of the callback ends it and is returned; -1 for a line that is too long. */
 int llm_wire_feed(struct llm_wire_events *s, const char *bytes, size_t n, int (*event)(void *arg, const char *data), void *arg);
 
 #endif

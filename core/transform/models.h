@@ -6,7 +6,8 @@
  *   anthropic:URL?model=M&…      Anthropic messages below URL
  *
  * Options after '?': model (required), key_env (environment variable that holds the key), key_credential (systemd credential),
- * reasoning, temperature, max_tokens, old_max_tokens=1, retries, stall_s, total_s, connect_s. Keys themselves are never part of it. */
+ * reasoning, temperature, max_tokens, old_max_tokens=1, retries, stall_s, total_s, connect_s. Keys themselves are never part of it.
+ */
 #ifndef PEAKD_CORE_TRANSFORM_MODELS_H
 #define PEAKD_CORE_TRANSFORM_MODELS_H
 

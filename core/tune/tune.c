@@ -1,5 +1,5 @@
-/* tune: the search of one tune; see tune.h. Compile lanes build points and device lanes check and time them (tune_lanes.h); the calling thread
- * records; tune_finalists.c ends it. */
+/* tune: the search of one tune; see tune.h. Compile lanes build points and device lanes check and time them (tune_lanes.h); the
+ * calling thread records; tune_finalists.c ends it. */
 #include "core/tune/tune.h"
 
 #include <math.h>
@@ -106,7 +106,8 @@ static int take_one(struct tuner *u, struct tune_compilers *compilers, struct tu
 	return rc;
 }
 
-/* A commit waits for the disk, so everything that came meanwhile goes into the next one. A tune that ends early keeps what came before. */
+/* A commit waits for the disk, so everything that came meanwhile goes into the next one. A tune that ends early keeps what came
+ * before. */
 static int take_batch(struct tuner *u, struct tune_compilers *compilers, struct tune_devices *devices,
 		      struct tune_tried *take_first, struct err *e)
 {
@@ -293,8 +294,8 @@ static int begin_run(struct tuner *u, struct search *search, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
-/* The parent's best, projected: at most half of the budget (except for the first few), since they are old. Where parameters were added, one
- * whose point is a seed already takes another of the points that are as near. */
+/* The parent's best, projected: at most half of the budget (except for the first few), since they are old. Where parameters were
+ * added, one whose point is a seed already takes another of the points that are as near. */
 static void prefer_all(const struct tuner *u, struct search *search)
 {
 	size_t most = u->planned / 2 > PREFER_ALWAYS ? u->planned / 2 : PREFER_ALWAYS, taken = 0;

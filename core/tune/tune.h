@@ -1,6 +1,6 @@
-/* tune: which tuning parameters are fastest? Compile lanes and device lanes work at the same time; every configuration that is timed is also
- * checked once. The finalists are validated with fresh seeds and the check: sizes and timed again before anything is quoted. Every
- * measurement is kept. Called for the tune tool and by `peakd run`. */
+/* tune: which tuning parameters are fastest? Compile lanes and device lanes work at the same time; every configuration that is
+ * timed is also checked once. The finalists are validated with fresh seeds and the check: sizes and timed again before anything is
+ * quoted. Every measurement is kept. Called for the tune tool and by `peakd run`. */
 #ifndef PEAKD_CORE_TUNE_TUNE_H
 #define PEAKD_CORE_TUNE_TUNE_H
 
@@ -29,10 +29,10 @@ struct tune_request {
 	size_t prefer_count;
 	unsigned finalists; /* validated and timed again at the end, at most TUNE_TOP; 0: 3 */
 	bool warm;          /* time with warm caches */
-	bool resume; /* continues an earlier run of the same settings, whichever job began it, and answers from the record where a run
-	                              * with another budget has a figure that may be quoted */
+	bool resume; /* continues an earlier run of the same settings, whichever job began it, and answers from the record where a
+		      * run with another budget has a figure that may be quoted */
 	double give_up; /* a configuration whose first samples are this many times slower than the best is not timed further;
-	                              * 0: 1.6 */
+			 * 0: 1.6 */
 };
 
 struct tune_top {
@@ -73,10 +73,10 @@ struct tune_result {
 	int64_t elapsed_ns;       /* altogether, without waiting for the device */
 };
 
-/* Rows go to `checkpoint`. -ERR_WRONG when nothing valid could be timed (the message says what happened to the configurations); measurements
- * made until then stay recorded. -ERR_CANCELLED sets *ret_result too: the fastest as the search saw them (validation 0). An interrupted run
- * of the same job, checkpoint and settings is resumed, and what it has measured is not measured again; a run that had ended is the answer.
- * Others who want the device get their turn every second or so. */
+/* Rows go to `checkpoint`. -ERR_WRONG when nothing valid could be timed (the message says what happened to the configurations);
+ * measurements made until then stay recorded. -ERR_CANCELLED sets *ret_result too: the fastest as the search saw them (validation
+ * 0). An interrupted run of the same job, checkpoint and settings is resumed, and what it has measured is not measured again; a run
+ * that had ended is the answer. Others who want the device get their turn every second or so. */
 int tune_run(const struct eval *ev, const struct tune_request *request, struct db *db, int64_t checkpoint, const char *job,
 	     struct tune_result *ret_result, struct err *e);
 void tune_result_fini(struct tune_result *r);

@@ -1,5 +1,5 @@
-/* tune_finalists: the end of a tune: the fastest are validated with fresh seeds and the check: sizes, then timed as a quoted figure is timed;
- * see tuner.h. */
+/* tune_finalists: the end of a tune: the fastest are validated with fresh seeds and the check: sizes, then timed as a quoted figure
+ * is timed; see tuner.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ static const struct trial_timing quoting = {
 };
 #define WEIGH_NS CLOCK_S
 
-/* --- which of those that the search cannot tell apart --------------------------------------------------------------------------- */
+/* --- which of those that the search cannot tell apart ---------------------------------------------------------------------------
+ */
 
 /* Those within this factor of the first. */
 #define NEAR 1.02
@@ -43,7 +44,8 @@ static int refuse(struct tuner *u, const struct params *params, const struct var
 	return tune_record_out(u, &row, e);
 }
 
-/* Builds a finalist that is not built yet. What cannot be built any more is recorded, and `out`; negative only when the tune cannot go on. */
+/* Builds a finalist that is not built yet. What cannot be built any more is recorded, and `out`; negative only when the tune cannot
+ * go on. */
 static int build(struct tuner *u, struct finalist *f, struct err *e)
 {
 	struct err why = ERR_INIT;
@@ -87,9 +89,9 @@ static int sooner(const void *a, const void *b)
 	return (a_ns > b_ns) - (a_ns < b_ns);
 }
 
-/* The search's few samples of a flushed cache are an order to search by: where the best are within a few percent of each other, chance decides
- * which are first. Where more than `wanted` are that close, times all of these as a quoted figure is timed, and sorts them by that. Time at
- * one size only. */
+/* The search's few samples of a flushed cache are an order to search by: where the best are within a few percent of each other,
+ * chance decides which are first. Where more than `wanted` are that close, times all of these as a quoted figure is timed, and
+ * sorts them by that. Time at one size only. */
 static int sort_near(struct tuner *u, size_t wanted, struct err *e)
 {
 	size_t near = 0;
@@ -106,7 +108,8 @@ static int sort_near(struct tuner *u, size_t wanted, struct err *e)
 			      "timing %zu of %zu again that are too close to tell apart", i + 1, near);
 		if (f->again_ns > 0)
 			continue;
-		/* Whoever waits for the device gets it. Where no other worker can be started the tune ends, instead of asking once for each. */
+		/* Whoever waits for the device gets it. Where no other worker can be started the tune ends, instead of asking once
+		 * for each. */
 		pool_give(u->device);
 		u->device = NULL;
 		rc = tune_take_device(u, e);
@@ -135,10 +138,11 @@ static int sort_near(struct tuner *u, size_t wanted, struct err *e)
 	return 0;
 }
 
-/* --- validation ----------------------------------------------------------------------------------------------------------------- */
+/* --- validation -----------------------------------------------------------------------------------------------------------------
+ */
 
-/* Evidence against a configuration that is wrong elsewhere (another size, another seed): its time at this size, which passed its own check, is
- * no longer quoted. */
+/* Evidence against a configuration that is wrong elsewhere (another size, another seed): its time at this size, which passed its
+ * own check, is no longer quoted. */
 static int refute(struct tuner *u, const struct finalist *f, const char *summary, struct err *e)
 {
 	struct check c;
@@ -152,8 +156,8 @@ static int refute(struct tuner *u, const struct finalist *f, const char *summary
 	return rc;
 }
 
-/* Seeds that the search has not used, the check: sizes with the finalist's tuning parameters; the domain is not compared. Finalists share their
- * values, so that references are computed once; the sizes that are tuned get the full suite. */
+/* Seeds that the search has not used, the check: sizes with the finalist's tuning parameters; the domain is not compared. Finalists
+ * share their values, so that references are computed once; the sizes that are tuned get the full suite. */
 static int validate(struct tuner *u, struct finalist *f, bool *ret_good, struct err *e)
 {
 	const struct params *deep[TUNE_SIZES] = { u->q->size };
@@ -197,7 +201,8 @@ static int validate(struct tuner *u, struct finalist *f, bool *ret_good, struct 
 	return rc;
 }
 
-/* --- times ---------------------------------------------------------------------------------------------------------------------- */
+/* --- times ----------------------------------------------------------------------------------------------------------------------
+ */
 
 /* A finalist timed again at one size: not good after all (recorded), or a figure with its evidence. */
 struct again {
@@ -210,7 +215,8 @@ struct again {
 	bool good;
 };
 
-/* Checks with a seed that nothing has seen, times, weighs where the objective wants it, checks what timing left. What came of it is in *a. */
+/* Checks with a seed that nothing has seen, times, weighs where the objective wants it, checks what timing left. What came of it is
+ * in *a. */
 static int check_and_time(struct tuner *u, const struct variant *v, uint64_t seed, struct again *a, struct err *e)
 {
 	struct trial t;
@@ -232,7 +238,8 @@ static int check_and_time(struct tuner *u, const struct variant *v, uint64_t see
 	return rc;
 }
 
-/* Times a finalist again at one size, and records what came of it. Where its worker was killed from outside, a fresh one tries anew. */
+/* Times a finalist again at one size, and records what came of it. Where its worker was killed from outside, a fresh one tries
+ * anew. */
 static int time_again_at(struct tuner *u, const struct variant *v, size_t size, uint64_t seed, struct again *a, struct err *e)
 {
 	const struct check *c = &a->check;
@@ -329,9 +336,11 @@ static int time_again(struct tuner *u, struct finalist *f, struct err *e)
 	return rc;
 }
 
-/* --- all of them ---------------------------------------------------------------------------------------------------------------- */
+/* --- all of them ----------------------------------------------------------------------------------------------------------------
+ */
 
-/* What validation needs of the compiler and the search did not: compiled for all finalists at once, beside the first one's executions. */
+/* What validation needs of the compiler and the search did not: compiled for all finalists at once, beside the first one's
+ * executions. */
 struct ahead {
 	const struct tuner *u;
 	const struct params *at[TUNE_TOP];

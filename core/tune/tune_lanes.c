@@ -224,8 +224,8 @@ static void check_and_time(const struct tune_try *c, struct pool_worker *worker,
 	}
 }
 
-/* The first size was built in a compile lane; a further one is built here (device code that does not mention the size is not compiled
- * again). */
+/* The first size was built in a compile lane; a further one is built here (device code that does not mention the size is not
+ * compiled again). */
 static void build_at(const struct tune_try *c, struct tune_tried *t, size_t size, struct tune_judged *j)
 {
 	if (size == 0) {
@@ -312,8 +312,8 @@ struct tune_devices {
 	size_t threads; /* all that were started */
 };
 
-/* A configuration that broke its worker is one thing, a device on which no worker can be started another: such a device is left, and says
- * nothing about configurations. */
+/* A configuration that broke its worker is one thing, a device on which no worker can be started another: such a device is left,
+ * and says nothing about configurations. */
 static bool is_lost(struct device_lane *l, const struct tune_tried *t, struct err *e)
 {
 	struct err why = ERR_INIT;
@@ -336,8 +336,8 @@ static bool is_lost(struct device_lane *l, const struct tune_tried *t, struct er
 	return true;
 }
 
-/* A configuration that was executed may have been the cause, and is recorded as such; any other goes back, to the device that is left or to the
- * tune that is resumed from here. */
+/* A configuration that was executed may have been the cause, and is recorded as such; any other goes back, to the device that is
+ * left or to the tune that is resumed from here. */
 static bool was_executed(const struct tune_tried *t)
 {
 	return t->at[t->count - 1].checked;

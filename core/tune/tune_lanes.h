@@ -1,6 +1,7 @@
-/* tune_lanes: the two sides of a search that work at the same time. Compile lanes ask the search for points and build them; device lanes, one
- * thread per device, take what is built, check it, time it, and hand it to the thread that records. Both queues are bounded, so that no
- * side runs far ahead, no device waits for the database, and several GPUs of a host share one tune. Used by tune.c. */
+/* tune_lanes: the two sides of a search that work at the same time. Compile lanes ask the search for points and build them; device
+ * lanes, one thread per device, take what is built, check it, time it, and hand it to the thread that records. Both queues are
+ * bounded, so that no side runs far ahead, no device waits for the database, and several GPUs of a host share one tune. Used by
+ * tune.c. */
 #ifndef PEAKD_CORE_TUNE_TUNE_LANES_H
 #define PEAKD_CORE_TUNE_TUNE_LANES_H
 
@@ -91,10 +92,9 @@ struct tune_devices_config {
 	struct tune_compilers *compilers;
 	const struct facts *facts; /* the devices, at least one; of one kind, since each point is built once */
 	size_t count;
-	struct pool_worker *
-		*first;  /* the lease of the first (the others are leased here): given back and taken again between turns, so
-	                                 * NULL at the end when that was cut short */
-	int64_t turn_ns; /* after so long, whoever waits for a device gets it */
+	struct pool_worker **first; /* the lease of the first (the others are leased here): given back and taken again between
+				     * turns, so NULL at the end when that was cut short */
+	int64_t turn_ns;            /* after so long, whoever waits for a device gets it */
 };
 
 /* Where the device threads spent their time, summed over them, nanoseconds. */
@@ -113,10 +113,11 @@ struct tune_tried *tune_devices_take(struct tune_devices *devices, bool wait);
 void tune_devices_best(struct tune_devices *devices, const double ns[TUNE_SIZES]);
 /* Of those that have ended. */
 struct tune_devices_time tune_devices_time(struct tune_devices *devices);
-/* The compilers must have been stopped, or have ended. Waits for what the devices do now; tune_devices_free drops what they have tried. */
+/* The compilers must have been stopped, or have ended. Waits for what the devices do now; tune_devices_free drops what they have
+ * tried. */
 void tune_devices_stop(struct tune_devices *devices);
-/* Once stopped: devices that were lost meanwhile ("cuda:1: …; cuda:2: …"), "" none, borrowed; and the first that was not, config.count when
- * all were. */
+/* Once stopped: devices that were lost meanwhile ("cuda:1: …; cuda:2: …"), "" none, borrowed; and the first that was not,
+ * config.count when all were. */
 const char *tune_devices_lost(struct tune_devices *devices, size_t *ret_left);
 /* Stops, too. NULL is fine. */
 void tune_devices_free(struct tune_devices *devices);

@@ -1,7 +1,7 @@
-/* tune_pairwise: pairwise timing at the end of a tune: finalists that stand close together, and the winner against the vendor's library; see
- * tuner.h. Only alternating pairs tell apart what differs by less than the device drifts. Both sides are checked before and after, so what
- * the pairs say of each is a figure as good as the one that it had, and takes its place in the record: whoever asks for the fastest later
- * gets the winner of the pairs. */
+/* tune_pairwise: pairwise timing at the end of a tune: finalists that stand close together, and the winner against the vendor's
+ * library; see tuner.h. Only alternating pairs tell apart what differs by less than the device drifts. Both sides are checked
+ * before and after, so what the pairs say of each is a figure as good as the one that it had, and takes its place in the record:
+ * whoever asks for the fastest later gets the winner of the pairs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +40,8 @@ static struct finalist *finalist_of(struct tuner *u, const struct tune_top *top)
 	return NULL;
 }
 
-/* Checked, paired, checked; *ret_paired is empty when there is nothing to go by. After one fails the other is not looked at: their worker may
- * have died of it. */
+/* Checked, paired, checked; *ret_paired is empty when there is nothing to go by. After one fails the other is not looked at: their
+ * worker may have died of it. */
 static int pair_up(struct tuner *u, struct side s[2], uint64_t seed, struct trial_paired *ret_paired, struct err *e)
 {
 	struct trial_pairing pairing = close_pairing;
@@ -180,14 +180,16 @@ int tune_pairwise(struct tuner *u, struct err *e)
 		return 0;
 	while (rc == 0 && i < result->top_count && top[i].value < top[0].value * CLOSE)
 		rc = compare_with_first(u, i, &i, e);
-	/* The device may have become slower or faster between two comparisons. One that lost, and has a better figure than the first by now, is timed
-	 * once more, so that the answer is what the record has. Where that does not settle, figures decide, here as there. */
+	/* The device may have become slower or faster between two comparisons. One that lost, and has a better figure than the
+	 * first by now, is timed once more, so that the answer is what the record has. Where that does not settle, figures decide,
+	 * here as there. */
 	for (size_t more = result->top_count; rc == 0 && more > 0 && (i = least(result)) > 0; more--)
 		rc = compare_with_first(u, i, &i, e);
 	return rc;
 }
 
-/* --- the library ---------------------------------------------------------------------------------------------------------------- */
+/* --- the library ----------------------------------------------------------------------------------------------------------------
+ */
 
 /* The winner is checked before it is timed beside the library, and after. */
 static int compare_winner(struct tuner *u, const struct finalist *winner, struct library_baseline *r, struct err *e)

@@ -1,4 +1,5 @@
-/* tune_record: what a device said of a configuration becomes rows, counts, a value for the search, and perhaps a finalist; see tuner.h. */
+/* tune_record: what a device said of a configuration becomes rows, counts, a value for the search, and perhaps a finalist; see
+ * tuner.h. */
 #include "core/tune/tuner.h"
 
 #include <math.h>
@@ -176,8 +177,8 @@ void tune_offer_finalist(struct tuner *u, struct params **params, struct variant
 
 /* --- rows ----------------------------------------------------------------------------------------------------------------- */
 
-/* One size's rows. *ret_value is INFINITY when the configuration is out there. Figures carry no evidence, so they are never quoted: they are
- * an order to search by, of few samples. */
+/* One size's rows. *ret_value is INFINITY when the configuration is out there. Figures carry no evidence, so they are never quoted:
+ * they are an order to search by, of few samples. */
 static int conclude_size(struct tuner *u, struct tune_tried *t, size_t size, double *ret_value, struct err *e)
 {
 	const struct tune_judged *j = &t->at[size];

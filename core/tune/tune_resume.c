@@ -1,5 +1,5 @@
-/* tune_resume: continues a tune that was interrupted: the rows of its run tell the search what is known, and a run that had ended is the
- * answer; see tuner.h. */
+/* tune_resume: continues a tune that was interrupted: the rows of its run tell the search what is known, and a run that had ended
+ * is the answer; see tuner.h. */
 #include "core/tune/tuner.h"
 
 #include <math.h>
@@ -114,8 +114,8 @@ static bool is_at(const struct tuner *u, const struct measurement *m, size_t siz
 	return same;
 }
 
-/* Ratios are still taken to the first configuration that was timed at all sizes; its rows are consecutive. Rows hold times only: another
- * objective starts afresh. */
+/* Ratios are still taken to the first configuration that was timed at all sizes; its rows are consecutive. Rows hold times only:
+ * another objective starts afresh. */
 static void find_reference(struct tuner *u, const struct measurement_list *rows)
 {
 	double values[TUNE_SIZES];

@@ -1,5 +1,5 @@
-/* tuner: one tune while it runs: the state that tune.c (the search), tune_record.c (rows and values), tune_resume.c (after an interruption),
- * tune_finalists.c and tune_pairwise.c (the end) share, and what each does for the others. */
+/* tuner: one tune while it runs: the state that tune.c (the search), tune_record.c (rows and values), tune_resume.c (after an
+ * interruption), tune_finalists.c and tune_pairwise.c (the end) share, and what each does for the others. */
 #ifndef PEAKD_CORE_TUNE_TUNER_H
 #define PEAKD_CORE_TUNE_TUNER_H
 
@@ -83,25 +83,25 @@ void tune_record_why(struct tuner *u, const struct params *params, const char *m
 /* A metric's row; nothing for NAN. */
 int tune_record_metric(struct tuner *u, const struct facts *facts, const struct params *params, const char *name, double value,
 		       const char *unit, struct err *e);
-/* What all sizes together make of a configuration: values[] of the objective, size_count of them. The first call fixes the reference
- * of all ratios. */
+/* What all sizes together make of a configuration: values[] of the objective, size_count of them. The first call fixes the
+ * reference of all ratios. */
 double tune_over_sizes(struct tuner *u, const double *values);
 /* The objective at one size. */
 int tune_value(const struct tuner *u, const struct params *params, const struct variant *variant, const struct trial_times *times,
 	       double joules, double *ret_value, struct err *e);
 /* The value is the median at the one size. */
 bool tune_plain(const struct tuner *u);
-/* Records what a device found. *ret_value is INFINITY when the configuration is out; negative only when the tune cannot go on. Finalists are
- * kept, which takes them out of t->built. */
+/* Records what a device found. *ret_value is INFINITY when the configuration is out; negative only when the tune cannot go on.
+ * Finalists are kept, which takes them out of t->built. */
 int tune_conclude(struct tuner *u, struct tune_tried *t, double *ret_value, struct err *e);
 /* Keeps a configuration when it is among the best so far: takes params and variant, and leaves them empty. */
 void tune_offer_finalist(struct tuner *u, struct params **params, struct variant *variant, double value, double median_ns);
 
 /* --- tune_resume.c --- */
 
-/* Continues an interrupted run of the same job and settings (with q->resume: of any job): then u->result.run is its number, the search knows
- * what it had measured, and results and finalists are as they were. A run that had ended is the answer: u->result.known. 0 also when there
- * is none. */
+/* Continues an interrupted run of the same job and settings (with q->resume: of any job): then u->result.run is its number, the
+ * search knows what it had measured, and results and finalists are as they were. A run that had ended is the answer:
+ * u->result.known. 0 also when there is none. */
 int tune_resume(struct tuner *u, const char *settings, struct search *search, struct err *e);
 /* A finalist's row of that run that needs no second measurement; false when there is none. */
 bool tune_resume_top(struct tuner *u, const struct finalist *l, struct tune_top *ret_top);
@@ -113,10 +113,12 @@ int tune_finalists_finish(struct tuner *u, struct err *e);
 
 /* --- tune_pairwise.c --- */
 
-/* Finalists that stand within a few percent of the first are timed against it in alternating pairs, and have the pairs' figures from then on,
- * in result.top (in no order) and in the record. One that turns out wrong is removed from it. Time at one size only. */
+/* Finalists that stand within a few percent of the first are timed against it in alternating pairs, and have the pairs' figures
+ * from then on, in result.top (in no order) and in the record. One that turns out wrong is removed from it. Time at one size only.
+ */
 int tune_pairwise(struct tuner *u, struct err *e);
-/* For a context that names a library: times the winner against it and fills result.library, which also tells why there is no figure. */
+/* For a context that names a library: times the winner against it and fills result.library, which also tells why there is no
+ * figure. */
 int tune_pairwise_library(struct tuner *u, struct err *e);
 
 #endif

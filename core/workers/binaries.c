@@ -65,7 +65,8 @@ static int oldest_first(const void *a, const void *b)
 	return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* Counts the files, and drops the oldest when there are too many bytes. The folder is read again each time: others write there too. */
+/* Counts the files, and drops the oldest when there are too many bytes. The folder is read again each time: others write there too.
+ */
 static void tidy_locked(struct binaries *b)
 {
 	size_t count;

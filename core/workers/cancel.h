@@ -1,5 +1,5 @@
-/* cancel: how work that takes long is told to end. The caller that starts the work owns the flag and hands it down; the work calls cancel_check
- * between steps, and pool_interrupt ends the workers that are busy for it. */
+/* cancel: how work that takes long is told to end. The caller that starts the work owns the flag and hands it down; the work calls
+ * cancel_check between steps, and pool_interrupt ends the workers that are busy for it. */
 #ifndef PEAKD_CORE_WORKERS_CANCEL_H
 #define PEAKD_CORE_WORKERS_CANCEL_H
 

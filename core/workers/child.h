@@ -1,5 +1,5 @@
-/* child: starts another program beside the daemon, ends it, and keeps what it said last. process.c starts workers with it, external.c the
- * user's own validators and evaluators. */
+/* child: starts another program beside the daemon, ends it, and keeps what it said last. process.c starts workers with it,
+ * external.c the user's own validators and evaluators. */
 #ifndef PEAKD_CORE_WORKERS_CHILD_H
 #define PEAKD_CORE_WORKERS_CHILD_H
 
@@ -10,21 +10,22 @@
 
 enum { CHILD_WORDS_MAX = 400 };
 
-/* Starts argv[0] (searched in $PATH when it has no slash) with these three descriptors and no others, in a process group of its own,
- * with default signal handling and child_environment(). Returns 0 and *ret_pid, or an errno. */
+/* Starts argv[0] (searched in $PATH when it has no slash) with these three descriptors and no others, in a process group of its
+ * own, with default signal handling and child_environment(). Returns 0 and *ret_pid, or an errno. */
 int child_start(char *const *argv, int in, int out, int complaints, pid_t *ret_pid);
 /* True when the process has ended. It is not reaped, so its number and its group's number still belong to it. */
 bool child_has_ended(pid_t pid);
-/* Kills the process and everything left in its group, then reaps it, in that order: the number of a reaped process and its group may belong to another.
- * Returns the wait status: of the process's own end where it had ended before. */
+/* Kills the process and everything left in its group, then reaps it, in that order: the number of a reaped process and its group
+ * may belong to another. Returns the wait status: of the process's own end where it had ended before. */
 int child_end(pid_t pid);
 /* Closes *fd if it is open and sets it to -1. */
 void child_close(int *fd);
 /* The end of what it wrote to stderr, on one line, as a clause: "; it last said: …", or "" when it said nothing. free() */
 char *child_last_words(const struct buf *said);
 
-/* What a child inherits: `from` ("NAME=value" texts, NULL at the end; borrowed) without secrets. Left out are names that contain KEY, TOKEN,
- * SECRET, PASSW or CREDENTIAL in any case, PEAKD_MODEL, and the variable that PEAKD_MODEL names as key_env. free() the list alone. */
+/* What a child inherits: `from` ("NAME=value" texts, NULL at the end; borrowed) without secrets. Left out are names that contain
+ * KEY, TOKEN, SECRET, PASSW or CREDENTIAL in any case, PEAKD_MODEL, and the variable that PEAKD_MODEL names as key_env. free() the
+ * list alone. */
 char **child_environment(char *const *from);
 
 #endif

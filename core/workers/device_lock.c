@@ -19,8 +19,8 @@ enum {
 	HOLDER_LOOKS = 10 /* how often a waiter asks who the holder is before it says "another process" */
 };
 
-/* CUDA and Vulkan write the UUID of one GPU in two ways ("GPU-…-…", "vulkan-…-0"): its digits are the same. Software devices of one driver
- * share their UUID, so there the text counts. */
+/* CUDA and Vulkan write the UUID of one GPU in two ways ("GPU-…-…", "vulkan-…-0"): its digits are the same. Software devices of one
+ * driver share their UUID, so there the text counts. */
 static void name_device(const struct facts *f, char name[FACTS_TEXT])
 {
 	const char *from = strncmp(f->uuid, "GPU-", 4) == 0 ? f->uuid + 4 : strncmp(f->uuid, "vulkan-", 7) == 0 ? f->uuid + 7 : "";
@@ -107,8 +107,8 @@ static int wait_for(const char *name, const char *holder_of, const struct device
 	return rc;
 }
 
-/* A waiter takes the `next` name first and keeps it until the device is its own. So a holder that gives the device back and asks again at
- * once stands behind those who waited; without it, a waiter that looks only every RETRY_NS would lose again and again. */
+/* A waiter takes the `next` name first and keeps it until the device is its own. So a holder that gives the device back and asks
+ * again at once stands behind those who waited; without it, a waiter that looks only every RETRY_NS would lose again and again. */
 int device_lock_take(const char *name, const struct device_lock_waiter *waiter, int *ret_fd, struct err *e)
 {
 	char next[DEVICE_LOCK_NAME + sizeof ".next"];

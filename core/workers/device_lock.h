@@ -1,9 +1,9 @@
-/* device_lock: one process at a time uses a device, on the whole machine: two daemons that time kernels on one GPU would disturb each other
- * unnoticed. pool.c takes the lock with each lease.
+/* device_lock: one process at a time uses a device, on the whole machine: two daemons that time kernels on one GPU would disturb
+ * each other unnoticed. pool.c takes the lock with each lease.
  *
- * The lock is the name of an abstract Unix socket, which Linux lets one process bind. Such a name has no file, so neither a user, a umask, a
- * TMPDIR nor a private /tmp or /dev/shm (systemd, Slurm) hides it or forbids it, and the kernel gives it up when its holder dies, however
- * that happens. It belongs to the network name space: a container shares it with --network=host. */
+ * The lock is the name of an abstract Unix socket, which Linux lets one process bind. Such a name has no file, so neither a user, a
+ * umask, a TMPDIR nor a private /tmp or /dev/shm (systemd, Slurm) hides it or forbids it, and the kernel gives it up when its
+ * holder dies, however that happens. It belongs to the network name space: a container shares it with --network=host. */
 #ifndef PEAKD_CORE_WORKERS_DEVICE_LOCK_H
 #define PEAKD_CORE_WORKERS_DEVICE_LOCK_H
 
@@ -20,8 +20,8 @@ struct device_lock_waiter {
 	void *arg;
 };
 
-/* The name that is bound, without the leading NUL: "peakd-device-" and the physical device, the same through CUDA and Vulkan. space: of the
- * tests, which need not wait for each other; NULL or "" the machine's. -ERR_INPUT when it is too long. */
+/* The name that is bound, without the leading NUL: "peakd-device-" and the physical device, the same through CUDA and Vulkan.
+ * space: of the tests, which need not wait for each other; NULL or "" the machine's. -ERR_INPUT when it is too long. */
 int device_lock_name(const struct facts *device, const char *space, char ret_name[DEVICE_LOCK_NAME], struct err *e);
 /* Waits until the name is this process's. *ret_fd holds the lock until it is closed. Negative: what check said, or -ERR_IO. */
 int device_lock_take(const char *name, const struct device_lock_waiter *waiter, int *ret_fd, struct err *e);

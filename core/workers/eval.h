@@ -1,5 +1,5 @@
-/* eval: what every evaluation needs: the workers, the reference outputs kept so far, and where progress goes. One per job; the daemon owns
- * pool and references. */
+/* eval: what every evaluation needs: the workers, the reference outputs kept so far, and where progress goes. One per job; the
+ * daemon owns pool and references. */
 #ifndef PEAKD_CORE_WORKERS_EVAL_H
 #define PEAKD_CORE_WORKERS_EVAL_H
 
@@ -24,8 +24,8 @@ struct eval {
 	struct pool *pool;
 	struct references *references;
 	struct cancel *cancel; /* may be NULL */
-	/* Progress for people: done of total (0: unknown) in configurations. May be NULL. Any thread calls it (those that wait for a
-	 * device do), even while another one records: it must not use that thread's database handle. */
+	/* Progress for people: done of total (0: unknown) in configurations. May be NULL. Any thread calls it (those that wait for
+	 * a device do), even while another one records: it must not use that thread's database handle. */
 	void (*progress)(void *arg, double done, double total, const char *message);
 	void *progress_arg;
 	struct binaries *binaries;              /* what was compiled before; NULL: everything is compiled anew */
@@ -34,8 +34,8 @@ struct eval {
 	struct eval_spent *spent;               /* the work's; may be NULL */
 };
 
-/* A device for this work: pool_take_device with the work's cancel; waiting is reported as progress, the lease counts as spent. launcher: see
- * struct pool_wish. */
+/* A device for this work: pool_take_device with the work's cancel; waiting is reported as progress, the lease counts as spent.
+ * launcher: see struct pool_wish. */
 int eval_take_device(const struct eval *ev, const struct facts *facts, const char *const *launcher, struct pool_worker **ret_worker,
 		     struct err *e);
 /* The same for a device that the work can do without: `over` (may be NULL) ends the waiting. */
@@ -49,7 +49,8 @@ void eval_progress(const struct eval *ev, double done, double total, const char 
 #define EVAL_EXECUTE_NS (INT64_C(60) * 1000000000)
 #define EVAL_COMPARE_NS (INT64_C(120) * 1000000000)
 
-/* How often a step is tried whose worker was killed from outside (-ERR_IO of a call, pool.h): that says nothing about the kernel. */
+/* How often a step is tried whose worker was killed from outside (-ERR_IO of a call, pool.h): that says nothing about the kernel.
+ */
 enum { EVAL_TRIES = 3 };
 /* True when another try is due, which is reported; *io_tries counts. */
 bool eval_retries(const struct eval *ev, enum err_code code, const char *why, unsigned *io_tries);

@@ -144,8 +144,8 @@ unsigned pool_compile_width(const struct pool *pool)
 
 /* --- calls ---------------------------------------------------------------------------------------------------------------- */
 
-/* One step with a look at the flag: the canceller sets the flag first and then looks for busy workers, so no call begins unseen between
- * the two. */
+/* One step with a look at the flag: the canceller sets the flag first and then looks for busy workers, so no call begins unseen
+ * between the two. */
 static int begin_call(struct pool_worker *w, struct err *e)
 {
 	lock_take(&w->pool->lock);
@@ -215,8 +215,8 @@ static int open_device(struct pool_worker *w, struct err *e)
 	return rc < 0 && e->code != ERR_CANCELLED ? err_wrap(e, "opening %s", w->device->facts.id) : rc;
 }
 
-/* Starts the worker's process and opens its device, unless both are there. A worker that cannot be started is this machine's trouble: no
- * configuration has run in it, so none may be judged by it. */
+/* Starts the worker's process and opens its device, unless both are there. A worker that cannot be started is this machine's
+ * trouble: no configuration has run in it, so none may be judged by it. */
 static int ensure_started(struct pool_worker *w, struct err *e)
 {
 	if (w->process.pid > 0)
@@ -505,7 +505,8 @@ static int lock_device(struct device *d, const struct pool_wish *wish, struct er
 	return rc < 0 ? rc : device_lock_take(name, &waiter, &d->lock_fd, e);
 }
 
-/* A lease cannot use a worker behind another launcher than its own. The old one may end by itself: a sanitizer writes its log then. */
+/* A lease cannot use a worker behind another launcher than its own. The old one may end by itself: a sanitizer writes its log then.
+ */
 static void set_launcher(struct pool_worker *w, const char *const *launcher)
 {
 	if (w->launcher != launcher) {

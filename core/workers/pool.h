@@ -1,10 +1,10 @@
-/* pool: the daemon's worker processes: which exist, who leases them, how they die and come back. validate, tune and the devices tool lease
- * workers here, which starts all of them.
+/* pool: the daemon's worker processes: which exist, who leases them, how they die and come back. validate, tune and the devices
+ * tool lease workers here, which starts all of them.
  *
- * A worker is one child (`peakd worker`, behind an optional launcher prefix) with a private wire on its descriptors 0 and 1. Whatever goes
- * wrong with a call (death, hang past its deadline, garbage) is an ordinary error of that call: the worker is killed and reaped, and the
- * next call on the same lease starts a fresh one. Leases are exclusive. While a device is leased, no other peakd on this machine may use it
- * (device_lock.h); leases are granted in the order of asking. */
+ * A worker is one child (`peakd worker`, behind an optional launcher prefix) with a private wire on its descriptors 0 and 1.
+ * Whatever goes wrong with a call (death, hang past its deadline, garbage) is an ordinary error of that call: the worker is killed
+ * and reaped, and the next call on the same lease starts a fresh one. Leases are exclusive. While a device is leased, no other
+ * peakd on this machine may use it (device_lock.h); leases are granted in the order of asking. */
 #ifndef PEAKD_CORE_WORKERS_POOL_H
 #define PEAKD_CORE_WORKERS_POOL_H
 
@@ -34,22 +34,25 @@ unsigned pool_compile_width(const struct pool *pool);
 
 /* --- devices -------------------------------------------------------------------------------------------------------------- */
 
-/* Facts of every device of every backend, asked of a compile worker and kept until pool_forget_devices. ret_facts: free(). A backend that is
- * not there is one line in *ret_notes ("cuda: libcuda.so.1 …"), free(). */
+/* Facts of every device of every backend, asked of a compile worker and kept until pool_forget_devices. ret_facts: free(). A
+ * backend that is not there is one line in *ret_notes ("cuda: libcuda.so.1 …"), free(). */
 int pool_devices(struct pool *pool, struct facts **ret_facts, size_t *ret_count, char **ret_notes, struct err *e);
 /* Every backend's name, whether anything here runs its code or not. */
 enum { POOL_BACKENDS = 3 };
 extern const char *const pool_backends[POOL_BACKENDS];
-/* Whether a device's name belongs to this backend: "cuda", "cuda:0", "cuda:all" and "cuda:sm_90a" are cuda's. The device need not exist. */
+/* Whether a device's name belongs to this backend: "cuda", "cuda:0", "cuda:all" and "cuda:sm_90a" are cuda's. The device need not
+ * exist. */
 bool pool_is_of_backend(const char *device, const char *backend);
 /* The next pool_devices looks again. */
 void pool_forget_devices(struct pool *pool);
-/* Facts by device id: "hlsl:0", "cuda:0", "cuda:sm_90a" (compile only). "hlsl" alone means its device 0. Errors list what there is. */
+/* Facts by device id: "hlsl:0", "cuda:0", "cuda:sm_90a" (compile only). "hlsl" alone means its device 0. Errors list what there is.
+ */
 int pool_device(struct pool *pool, const char *id, struct facts *ret_facts, struct err *e);
 /* One device or several of one kind: also "cuda:all" and "cuda:0,1". ret_facts: free(). -ERR_INPUT when they differ. */
 int pool_device_set(struct pool *pool, const char *id, struct facts **ret_facts, size_t *ret_count, struct err *e);
 
-/* Between pool.c and pool_devices.c: what is kept of the devices, and what the sandbox of a lease's process cannot do ("" nothing). */
+/* Between pool.c and pool_devices.c: what is kept of the devices, and what the sandbox of a lease's process cannot do ("" nothing).
+ */
 struct pool_known;
 struct pool_known *pool_known_new(void);
 void pool_known_free(struct pool_known *take_known);
@@ -65,8 +68,8 @@ int pool_take_compile(struct pool *pool, struct cancel *cancel, struct pool_work
 struct pool_wish {
 	struct cancel *cancel;     /* ends the waiting and the work; NULL */
 	const struct cancel *over; /* ends the waiting alone: once asked, the answer is -ERR_CANCELLED; NULL */
-	/* Told once, when the device is not free at once: "waiting for cuda:0: process 4711 uses it", or "another process" where the kernel
-	 * cannot tell which. NULL: nobody. */
+	/* Told once, when the device is not free at once: "waiting for cuda:0: process 4711 uses it", or "another process" where
+	 * the kernel cannot tell which. NULL: nobody. */
 	void (*waiting)(void *arg, const char *line);
 	void *arg;
 	const char *const
@@ -78,8 +81,8 @@ struct pool_wish {
 /* Waits until the device is free, here and on this machine; the worker has the device open. */
 int pool_take_device(struct pool *pool, const struct facts *device, const struct pool_wish *wish, struct pool_worker **ret_worker,
 		     struct err *e);
-/* The process beside a device worker that computes references: candidates and references never share one. Part of the same lease (do not
- * give it), started on first use. */
+/* The process beside a device worker that computes references: candidates and references never share one. Part of the same lease
+ * (do not give it), started on first use. */
 struct pool_worker *pool_reference(struct pool_worker *worker);
 /* Ends the lease. NULL is fine. */
 void pool_give(struct pool_worker *take_worker);
@@ -94,9 +97,9 @@ struct pool_request {
 	int64_t timeout_ns;
 };
 
-/* The answer has the request's type; WIRE_FAILED becomes the worker's own error. ret_body: free(). After any other failure the worker is
- * gone, with everything prepared in it: -ERR_CRASH and -ERR_TIMEOUT are its own doing, -ERR_IO is this machine's: it was killed from
- * outside, or no worker could be started. */
+/* The answer has the request's type; WIRE_FAILED becomes the worker's own error. ret_body: free(). After any other failure the
+ * worker is gone, with everything prepared in it: -ERR_CRASH and -ERR_TIMEOUT are its own doing, -ERR_IO is this machine's: it was
+ * killed from outside, or no worker could be started. */
 int pool_request(struct pool_worker *worker, const struct pool_request *request, uint8_t **ret_body, size_t *ret_len,
 		 struct err *e);
 /* The same without a tail. */
@@ -107,8 +110,8 @@ struct pool_question {
 	const void *request;
 	int64_t timeout_ns;
 };
-/* A request and its answer as the structs of their messages (wire_calls): encodes, calls, decodes. ret_answer: wire_…_fini; NULL when the answer
- * does not matter. The answer must not point into the frame. */
+/* A request and its answer as the structs of their messages (wire_calls): encodes, calls, decodes. ret_answer: wire_…_fini; NULL
+ * when the answer does not matter. The answer must not point into the frame. */
 int pool_ask(struct pool_worker *worker, enum wire_type type, const void *request, int64_t timeout_ns, void *ret_answer,
 	     struct err *e);
 /* The same of any compile worker, leased for that alone. */
@@ -119,8 +122,8 @@ bool pool_is_alive(const struct pool_worker *worker);
 /* Counts the processes that this lease has gone through: changes when prepared runs are lost. */
 unsigned pool_generation(const struct pool_worker *worker);
 
-/* For a device that shares the CPU: no compile worker is busy between begin and end. Nothing happens for others. begin waits for busy
- * compilers; -ERR_CANCELLED when the lease's holder is cancelled meanwhile, and then no end is due. */
+/* For a device that shares the CPU: no compile worker is busy between begin and end. Nothing happens for others. begin waits for
+ * busy compilers; -ERR_CANCELLED when the lease's holder is cancelled meanwhile, and then no end is due. */
 int pool_quiet_begin(struct pool_worker *worker, struct err *e);
 void pool_quiet_end(struct pool_worker *worker);
 

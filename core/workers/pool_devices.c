@@ -44,8 +44,8 @@ bool pool_is_of_backend(const char *device, const char *backend)
 	return strncmp(device, backend, n) == 0 && (device[n] == ':' || device[n] == '\0');
 }
 
-/* Asks one worker for the devices of a backend ("hlsl") or for one named architecture ("cuda:sm_90a"). lacks: set to what the worker's
- * sandbox cannot do, if a worker answered. */
+/* Asks one worker for the devices of a backend ("hlsl") or for one named architecture ("cuda:sm_90a"). lacks: set to what the
+ * worker's sandbox cannot do, if a worker answered. */
 static int ask_devices(struct pool *pool, const char *what, struct facts **io_facts, size_t *io_count, char lacks[WIRE_LACKS],
 		       struct err *e)
 {

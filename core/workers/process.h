@@ -38,8 +38,8 @@ struct process_request {
 	const atomic_bool *interrupted; /* once true the process is given up without asking how it ended; NULL: never */
 };
 
-/* The thread that starts processes. A worker asks the kernel to kill it when the thread that started it dies, so that a hanging worker does
- * not outlive the daemon. Job threads come and go; this one stays. */
+/* The thread that starts processes. A worker asks the kernel to kill it when the thread that started it dies, so that a hanging
+ * worker does not outlive the daemon. Job threads come and go; this one stays. */
 struct starter;
 
 /* binary: NULL is this process's own. launcher: NULL-terminated words in front of it, or NULL. Both are copied. */
@@ -47,16 +47,16 @@ struct starter *process_starter_new(const char *binary, const char *const *launc
 /* Ends the thread; the processes that it started die with it. NULL is fine. */
 void process_starter_free(struct starter *starter);
 
-/* Starts `launcher… binary worker` in a process group of its own. launcher: NULL-terminated words instead of the starter's; NULL: the
- * starter's. On failure nothing is left behind. Takes a millisecond; call process_greet next. */
+/* Starts `launcher… binary worker` in a process group of its own. launcher: NULL-terminated words instead of the starter's; NULL:
+ * the starter's. On failure nothing is left behind. Takes a millisecond; call process_greet next. */
 int process_start(struct process *p, struct starter *starter, const char *const *launcher, struct err *e);
 /* Waits for its hello, which may take seconds behind a launcher. A failure ends the process. interrupted: as in a request. */
 int process_greet(struct process *p, const atomic_bool *interrupted, struct err *e);
-/* One request, one answer. Any failure but the worker's own WIRE_FAILED ends the process. -ERR_CRASH when the worker died of a fault of its
- * own, -ERR_IO when it was killed from outside (by an administrator, or by the kernel for lack of memory). */
+/* One request, one answer. Any failure but the worker's own WIRE_FAILED ends the process. -ERR_CRASH when the worker died of a
+ * fault of its own, -ERR_IO when it was killed from outside (by an administrator, or by the kernel for lack of memory). */
 int process_call(struct process *p, const struct process_request *request, uint8_t **ret_body, size_t *ret_len, struct err *e);
-/* Lets an idle process end by itself (it does when its wire closes), so that a tool around it can write its findings; kills it after
- * PROCESS_RETIRE_NS. Harmless without a process. */
+/* Lets an idle process end by itself (it does when its wire closes), so that a tool around it can write its findings; kills it
+ * after PROCESS_RETIRE_NS. Harmless without a process. */
 void process_retire(struct process *p);
 /* Kills the whole group, reaps, closes. Harmless without a process. */
 void process_end(struct process *p);

@@ -109,8 +109,8 @@ static bool may_fix_clusters(const struct context *ctx)
 	       strstr(context_region(ctx, REGION_MACROS), "cluster_dims");
 }
 
-/* The compiler sees only the part of the plan that it needs, so other input sizes of these parameters have the same answer. The whole plan is
- * checked against the binary when it is prepared. */
+/* The compiler sees only the part of the plan that it needs, so other input sizes of these parameters have the same answer. The
+ * whole plan is checked against the binary when it is prepared. */
 static int compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, struct variant *v, struct err *e)
 {
 	struct plan *form = plan_form(v->plan, may_fix_clusters(ctx));

@@ -1,5 +1,5 @@
-/* variant: a context under one set of execution parameters: its plan (host code has run) and its binary (the compiler has run). Built in a
- * compile lane, used in a device lane. */
+/* variant: a context under one set of execution parameters: its plan (host code has run) and its binary (the compiler has run).
+ * Built in a compile lane, used in a device lane. */
 #ifndef PEAKD_CORE_WORKERS_VARIANT_H
 #define PEAKD_CORE_WORKERS_VARIANT_H
 

@@ -1,5 +1,5 @@
-/* draft: the tool; an existing kernel file becomes a context's text, or questions. Without a model and a device it is answered here;
- * with either it is a job (core/jobs/work_draft). */
+/* draft: the tool; an existing kernel file becomes a context's text, or questions. Without a model and a device it is answered
+ * here; with either it is a job (core/jobs/work_draft). */
 #include "daemon/tools/tools.h"
 
 #include <stdlib.h>

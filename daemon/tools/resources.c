@@ -104,7 +104,8 @@ static const struct mcp_done *read_transformation(struct mcp_call *call)
 	return done;
 }
 
-/* --- what can be had: who wants to know before anything is begun, as `peakd run` does, asks here and leaves no job --------------------- */
+/* --- what can be had: who wants to know before anything is begun, as `peakd run` does, asks here and leaves no job
+ * --------------------- */
 
 /* `why` NULL: it can be had, and `take_more` says more of it. */
 static const struct mcp_done *reply_available(struct mcp_call *call, const char *kind, const char *name, const char *why,
@@ -147,7 +148,8 @@ static const struct mcp_done *read_device(struct mcp_call *call)
 	return reply_available(call, "device", name, NULL, list);
 }
 
-/* --- jobs ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- jobs
+ * ------------------------------------------------------------------------------------------------------------------------------ */
 
 static const struct mcp_done *job_state(struct mcp_call *call, struct db *db)
 {

@@ -62,8 +62,8 @@ static char *last_message(struct db *db, const struct job *job)
 	return message ? message : mem_str("");
 }
 
-/* A row keeps what its job found; what refuted it afterwards is said beside it. The checkpoints that were timed and have failed since;
- * NULL when all stand; free(). */
+/* A row keeps what its job found; what refuted it afterwards is said beside it. The checkpoints that were timed and have failed
+ * since; NULL when all stand; free(). */
 static char *refuted_since(struct db *db, const struct job *job, const json_t *result)
 {
 	struct work_subject subject;

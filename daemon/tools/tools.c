@@ -269,7 +269,8 @@ static const struct tool tool_profile = {
 	.handler = start_named,
 };
 
-/* --- the server ----------------------------------------------------------------------------------------------------------------- */
+/* --- the server -----------------------------------------------------------------------------------------------------------------
+ */
 
 /* In the order in which clients show them: the order of the work. */
 static const struct tool *const table[] = {

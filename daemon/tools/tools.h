@@ -1,5 +1,5 @@
-/* tools: the MCP tools of peakd; JSON ends in this folder. A tool reads its arguments, which were checked against its schema, into a
- * struct, calls core, and shows what comes back: structured, with a short text for people and models. */
+/* tools: the MCP tools of peakd; JSON ends in this folder. A tool reads its arguments, which were checked against its schema, into
+ * a struct, calls core, and shows what comes back: structured, with a short text for people and models. */
 #ifndef PEAKD_DAEMON_TOOLS_TOOLS_H
 #define PEAKD_DAEMON_TOOLS_TOOLS_H
 
@@ -14,8 +14,8 @@
 /* Answers stay below about 2,000 tokens unless the client asks for more: bytes of one text. */
 enum { TOOLS_TEXT_MAX = 6000 };
 
-/* One entry; its schemas are schema/NAME.input.json and schema/NAME.output.json. A tool whose answer is a job's has `kind` instead of the
- * latter: its output schema is made from the layout of the kind's result. */
+/* One entry; its schemas are schema/NAME.input.json and schema/NAME.output.json. A tool whose answer is a job's has `kind` instead
+ * of the latter: its output schema is made from the layout of the kind's result. */
 struct tool {
 	const char *name, *title, *description;
 	const char *kind; /* of its job; NULL: it answers by itself */
@@ -45,8 +45,8 @@ const struct mcp_done *tools_refuse(struct mcp_call *call, const struct err *e);
 int tools_at(const struct mcp_call *call, struct db *db, int64_t *ret_checkpoint, char **ret_workflow, struct err *e);
 /* Runs a handler with a database handle. */
 const struct mcp_done *tools_with_db(struct mcp_call *call, const struct mcp_done *(*handler)(struct mcp_call *, struct db *));
-/* Starts a job of this kind and answers with it: as a task where the client has tasks, else when it ends or after wait_s. Its request
- * is the call's arguments, `at` resolved into "checkpoint" and "workflow" ("" when `at` is no workflow's plain name). */
+/* Starts a job of this kind and answers with it: as a task where the client has tasks, else when it ends or after wait_s. Its
+ * request is the call's arguments, `at` resolved into "checkpoint" and "workflow" ("" when `at` is no workflow's plain name). */
 const struct mcp_done *tools_start(struct mcp_call *call, const char *kind);
 /* A page of a long text: from character offset `from` (argument, default 0), at most `limit` bytes (argument, default
  * TOOLS_TEXT_MAX), ending at a line's end where there is one, with a note behind it when more follows. free(). */
@@ -80,7 +80,8 @@ json_t *tools_show_job(struct db *db, const struct job *job, char **ret_text);
 json_t *tools_show_schema(const struct engine_kind *kind);
 /* One line of a list of jobs: without its result, the message cut, and of one that has not ended its workflow. New reference. */
 json_t *tools_show_job_line(struct db *db, const struct job *job);
-/* The first `limit` checkpoints of a log, newest first, with best times, speed-ups over the baseline and over the parent. New reference. */
+/* The first `limit` checkpoints of a log, newest first, with best times, speed-ups over the baseline and over the parent. New
+ * reference. */
 struct checkpoint_list;
 json_t *tools_show_log(struct db *db, const struct checkpoint_list *log, size_t limit);
 

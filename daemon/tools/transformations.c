@@ -24,8 +24,8 @@ static bool for_backend(const struct transformation *t, const char *backend)
 	return any;
 }
 
-/* An answer must stay small however many transformations there are: the list says as much of each as keeps it, and the names that stand in the
- * words beside it, below LIST_MAX bytes. The whole is in the text. */
+/* An answer must stay small however many transformations there are: the list says as much of each as keeps it, and the names that
+ * stand in the words beside it, below LIST_MAX bytes. The whole is in the text. */
 enum { LIST_MAX = 7200 };
 
 static const struct detail {

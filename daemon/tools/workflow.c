@@ -1,4 +1,5 @@
-/* workflow: lines of checkpoints: list, log, show, diff, compare, restore, tag, branch, rename, delete, export, import. Nothing runs long. */
+/* workflow: lines of checkpoints: list, log, show, diff, compare, restore, tag, branch, rename, delete, export, import. Nothing
+ * runs long. */
 #include "daemon/tools/tools.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* out: output files of verbs: the file that an option names, or standard output ("-"). Used by the verbs with --json and by draft --out. */
+/* out: output files of verbs: the file that an option names, or standard output ("-"). Used by the verbs with --json and by draft
+ * --out. */
 #ifndef PEAKD_DAEMON_VERBS_OUT_H
 #define PEAKD_DAEMON_VERBS_OUT_H
 

@@ -15,10 +15,9 @@ struct report_time {
 	char *size;   /* "n=512" */
 	char *params; /* tuning parameters only: "BX=16 BY=8" */
 	double median_ns;
-	double gflops; /* NaN when the context declares no flops: */
-	double library, library_low,
-		library_high; /* library time / ours, interleaved, with its interval; NaN or 0: none */
-	int64_t evidence;     /* the validation that the time points at; 0: none */
+	double gflops;                             /* NaN when the context declares no flops: */
+	double library, library_low, library_high; /* library time / ours, interleaved, with its interval; NaN or 0: none */
+	int64_t evidence;                          /* the validation that the time points at; 0: none */
 };
 
 struct report_step {
@@ -45,13 +44,14 @@ struct report {
 
 void report_fini(struct report *r);
 struct report_step *report_add(struct report *r, const char *name);
-/* Prints one table a size: step, median time, GFLOP/s, speed-up over baseline and previous step, percent of the library's speed where the
- * context names a library, configuration, validation. */
+/* Prints one table a size: step, median time, GFLOP/s, speed-up over baseline and previous step, percent of the library's speed
+ * where the context names a library, configuration, validation. */
 void report_tables(const struct report *r, FILE *out);
-/* Prints "peakd: STEM: N.N× over baseline, N checkpoints, all validated"; over several sizes the speed-up is their geometric mean. */
+/* Prints "peakd: STEM: N.N× over baseline, N checkpoints, all validated"; over several sizes the speed-up is their geometric mean.
+ */
 void report_closing(const struct report *r, FILE *out);
-/* The fastest validated step's speed-up over the baseline at its own best configuration: the geometric mean over the sizes at which both
- * were timed. NaN without such a size; *ret_sizes is their number. */
+/* The fastest validated step's speed-up over the baseline at its own best configuration: the geometric mean over the sizes at which
+ * both were timed. NaN without such a size; *ret_sizes is their number. */
 double report_speedup(const struct report *r, size_t *ret_sizes);
 /* True when every step asked for exists and is validated. */
 bool report_all_validated(const struct report *r);

@@ -1,5 +1,5 @@
-/* run: `peakd run FILE.peak.md`: a whole workflow from the shell. It creates a context, tunes the baseline, applies transformations one after
- * the other, validates and tunes each, and prints a table. Verdicts and times come from the daemon alone. */
+/* run: `peakd run FILE.peak.md`: a whole workflow from the shell. It creates a context, tunes the baseline, applies transformations
+ * one after the other, validates and tunes each, and prints a table. Verdicts and times come from the daemon alone. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ enum { LOG_ALL = 100000, SEARCH_MIN_S = 2 };
 
 /* --- resuming ----------------------------------------------------------------------------------------------------------------- */
 
-/* Waits for the jobs that an earlier run left at work on this workflow, and cancels interrupted ones: this run does them anew. A tune is
- * left alone, because the tune tool joins it. However a job ends, the log tells what it made. */
+/* Waits for the jobs that an earlier run left at work on this workflow, and cancels interrupted ones: this run does them anew. A
+ * tune is left alone, because the tune tool joins it. However a job ends, the log tells what it made. */
 static int settle_jobs(struct run *r, struct err *e)
 {
 	for (;;) {
@@ -39,8 +39,7 @@ static int settle_jobs(struct run *r, struct err *e)
 		if (rc < 0 || id == NULL)
 			return rc;
 		if (interrupted) {
-			rc = run_setup_call(r, "job", "job", json_pack("{s:s, s:s}", "action", "cancel", "id", id),
-					    NULL, e);
+			rc = run_setup_call(r, "job", "job", json_pack("{s:s, s:s}", "action", "cancel", "id", id), NULL, e);
 			/* A cancelled job is reported as an error, and this one was to be cancelled. */
 			if (rc == -ERR_CANCELLED && !client_interrupted(r->client)) {
 				*e = (struct err)ERR_INIT;
@@ -82,8 +81,8 @@ static int align(struct run *r, const json_t *log, struct err *e)
 				       "checkpoint %lld (%s) of workflow %s was refuted, so nothing can build on it: "
 				       "%s; `peakd workflow restore "
 				       "%s %lld~1` goes back before it",
-				       id, run_setup_text(checkpoint, "by"), r->workflow,
-				       run_setup_text(checkpoint, "note"), r->workflow, id);
+				       id, run_setup_text(checkpoint, "by"), r->workflow, run_setup_text(checkpoint, "note"),
+				       r->workflow, id);
 		if (i == 0 || is_by(checkpoint, r->steps[i - 1])) {
 			r->made[i] = json_incref(checkpoint);
 			r->made_count = i + 1;
@@ -107,8 +106,7 @@ static int read_made(struct run *r, struct err *e)
 {
 	json_t *log = NULL;
 	int rc = run_setup_call(r, "log", "workflow",
-				json_pack("{s:s, s:s, s:i}", "action", "log", "name", r->workflow, "limit", LOG_ALL),
-				&log, e);
+				json_pack("{s:s, s:s, s:i}", "action", "log", "name", r->workflow, "limit", LOG_ALL), &log, e);
 	for (size_t i = 0; i < r->made_count; i++)
 		json_decref(r->made[i]);
 	free(r->made);
@@ -120,8 +118,8 @@ static int read_made(struct run *r, struct err *e)
 	return rc;
 }
 
-/* Reads the log twice: once so that foreign steps are refused before a job is cancelled, once because a job waited for may have made
- * another checkpoint. */
+/* Reads the log twice: once so that foreign steps are refused before a job is cancelled, once because a job waited for may have
+ * made another checkpoint. */
 static int resume(struct run *r, struct err *e)
 {
 	int rc = read_made(r, e);
@@ -130,8 +128,7 @@ static int resume(struct run *r, struct err *e)
 	if (rc == 0)
 		rc = read_made(r, e);
 	if (rc == 0)
-		run_setup_say(r, "resume", "%zu of %zu steps exist", r->made_count ? r->made_count - 1 : 0,
-			      r->step_count);
+		run_setup_say(r, "resume", "%zu of %zu steps exist", r->made_count ? r->made_count - 1 : 0, r->step_count);
 	return rc;
 }
 
@@ -188,17 +185,16 @@ static void keep_times(const struct run *r, struct report_step *step, const json
 					   .library_high = run_setup_number(size, "library_high"),
 					   .evidence = run_setup_whole(size, "evidence") };
 		t->params = tuning_part(run_setup_text(size, "best"), t->size);
-		run_setup_say(r, step->name, "%s: %.4g ms with %s, %lld of %lld configurations tried",
-			      *t->size ? t->size : "tuned", t->median_ns / 1e6,
-			      *t->params ? t->params : "no parameters", (long long)run_setup_whole(size, "tried"),
-			      (long long)run_setup_whole(size, "space"));
+		run_setup_say(r, step->name, "%s: %.4g ms with %s, %lld of %lld configurations tried", *t->size ? t->size : "tuned",
+			      t->median_ns / 1e6, *t->params ? t->params : "no parameters",
+			      (long long)run_setup_whole(size, "tried"), (long long)run_setup_whole(size, "space"));
 		if (*run_setup_text(size, "library") && !isfinite(t->library))
 			run_setup_say(r, step->name, "library: %s", run_setup_text(size, "library"));
 	}
 }
 
-/* --seconds: how long this step may search. The steps left share the time left equally, less what each needs beside its search: a poorly
- * tuned baseline would flatter every step after it. */
+/* --seconds: how long this step may search. The steps left share the time left equally, less what each needs beside its search: a
+ * poorly tuned baseline would flatter every step after it. */
 static int64_t search_seconds(const struct run *r)
 {
 	int64_t left = (int64_t)(r->report.planned - r->report.step_count + 1);
@@ -263,9 +259,9 @@ static int validate(struct run *r, struct report_step *step, const char *what, s
 		say_details(r, result);
 	}
 	/* Without a device nothing can pass, but code that does not compile fails all the same. */
-	bool refused = r->report.compile_only ? run_setup_whole(result, "failed_count") > 0 ||
-							run_setup_whole(result, "passed_count") == 0
-					      : !json_is_true(json_object_get(result, "passed"));
+	bool refused = r->report.compile_only
+			       ? run_setup_whole(result, "failed_count") > 0 || run_setup_whole(result, "passed_count") == 0
+			       : !json_is_true(json_object_get(result, "passed"));
 	if (rc == 0 && refused)
 		rc = err_set(e, ERR_WRONG, "%s is not valid: %s\n%s", what, run_setup_text(result, "summary"),
 			     run_setup_text(result, "details"));
@@ -301,9 +297,8 @@ static int transform(struct run *r, size_t i, struct err *e)
 	struct report_step *step = report_add(&r->report, name);
 	int64_t began = clock_now();
 	if (i + 1 < r->made_count)
-		return r->made[i + 1]
-			       ? take_made(r, step, r->made[i + 1], e)
-			       : err_set(e, ERR_WRONG, "it failed in the earlier run, which continued without it");
+		return r->made[i + 1] ? take_made(r, step, r->made[i + 1], e)
+				      : err_set(e, ERR_WRONG, "it failed in the earlier run, which continued without it");
 	json_t *arguments = json_pack("{s:s, s:s}", "at", r->workflow, "transformation", name), *answer = NULL;
 	verbs_copy(r->line, arguments, "model", NULL);
 	int rc = common_arguments(r, arguments, "samples", 1024, e);
@@ -350,8 +345,7 @@ static int read_record(struct run *r, struct err *e)
 	const json_t *c;
 	size_t k;
 	int rc = run_setup_call(r, "log", "workflow",
-				json_pack("{s:s, s:s, s:i}", "action", "log", "name", r->workflow, "limit", 1000), &log,
-				e);
+				json_pack("{s:s, s:s, s:i}", "action", "log", "name", r->workflow, "limit", 1000), &log, e);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < r->report.step_count; i++) {
@@ -389,10 +383,9 @@ static int run_steps(struct run *r, struct err *e)
 		return rc;
 	r->report.planned = r->step_count + 1;
 	if (r->deadline)
-		run_setup_say(r, "time",
-			      "about %lld s for %zu step%s (--seconds); the searches share the time that validation leaves",
-			      (long long)((r->deadline - clock_now()) / CLOCK_S), r->report.planned,
-			      r->report.planned == 1 ? "" : "s");
+		run_setup_say(
+			r, "time", "about %lld s for %zu step%s (--seconds); the searches share the time that validation leaves",
+			(long long)((r->deadline - clock_now()) / CLOCK_S), r->report.planned, r->report.planned == 1 ? "" : "s");
 	if (baseline(r, e) < 0)
 		complain(r, e);
 	/* Without a baseline there is nothing to compare with, so --keep-going does not help. */
@@ -428,8 +421,7 @@ static int run_run(const struct verb_line *line)
 	struct run r = { .line = line, .path = line->words[0] };
 	struct err e = ERR_INIT;
 	long long ignored, seconds;
-	if (verb_int(line, "budget", 1, 1000000, 0, &ignored, &e) < 0 ||
-	    verb_int(line, "samples", 1, 1024, 0, &ignored, &e) < 0 ||
+	if (verb_int(line, "budget", 1, 1000000, 0, &ignored, &e) < 0 || verb_int(line, "samples", 1, 1024, 0, &ignored, &e) < 0 ||
 	    verb_int(line, "seconds", 1, 1000000, 0, &seconds, &e) < 0)
 		return verb_misused(line, &e);
 	r.deadline = seconds ? clock_now() + seconds * CLOCK_S : 0;
@@ -448,11 +440,9 @@ static const struct verb_option options[] = {
 	{ "model", "NAME", "a configured model, or replay:NAME for recordings" },
 	{ "device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)" },
 	{ "name", "W", "the workflow's name (default: the file's); NAME-2 and so on when it is taken" },
-	{ "resume", NULL,
-	  "continues the workflow of that name where an earlier run stopped; starts it when there is none" },
+	{ "resume", NULL, "continues the workflow of that name where an earlier run stopped; starts it when there is none" },
 	{ "budget", "N", "configurations to try at most, per step and size (default 128)" },
-	{ "seconds", "S",
-	  "aims to end after S seconds: the steps' searches share the time that validation leaves" },
+	{ "seconds", "S", "aims to end after S seconds: the steps' searches share the time that validation leaves" },
 	{ "samples", "N", "execution parameters to validate (default 16)" },
 	{ "sizes", "SIZES", "tune only these input sizes, as \"n=2048\"" },
 	{ "json", "FILE", "writes the figures there; -: to standard output, with the words on stderr" },

@@ -1,4 +1,5 @@
-/* run_setup: see run_setup.h. The daemon answers every question, because transformations, models and devices are where it finds them. */
+/* run_setup: see run_setup.h. The daemon answers every question, because transformations, models and devices are where it finds
+ * them. */
 #include "daemon/verbs/run_setup.h"
 
 #include <ctype.h>
@@ -177,8 +178,8 @@ static int read_context(struct run *r, struct err *e)
 	json_t *answer = NULL;
 	int rc = r->path ? run_setup_read(r->path, &r->source, e)
 			 : run_setup_call(r, "checkpoint", "workflow",
-					  json_pack("{s:s, s:s, s:s, s:i}", "action", "show", "at", r->from, "what",
-						    "source", "limit", WHOLE),
+					  json_pack("{s:s, s:s, s:s, s:i}", "action", "show", "at", r->from, "what", "source",
+						    "limit", WHOLE),
 					  &answer, e);
 	if (rc == 0 && r->path == NULL)
 		r->source = mem_str(run_setup_text(answer, "text"));
@@ -208,7 +209,8 @@ const char *run_setup_wanted_name(const struct run *r)
 	return name ? name : r->report.stem;
 }
 
-/* NAME, or NAME-2 and so on when it is taken, so that an earlier run's figures stay as they are. With --resume NAME itself is meant. */
+/* NAME, or NAME-2 and so on when it is taken, so that an earlier run's figures stay as they are. With --resume NAME itself is
+ * meant. */
 static int find_name(struct run *r, struct err *e)
 {
 	const char *wanted = run_setup_wanted_name(r);
@@ -233,9 +235,8 @@ int run_setup_workflow(struct run *r, struct err *e)
 {
 	json_t *created = NULL;
 	const char *tool = r->path ? "context_create" : "workflow";
-	json_t *arguments =
-		r->path ? json_pack("{s:s, s:s, s:s}", "source", r->source, "name", r->workflow, "file", r->path)
-			: json_pack("{s:s, s:s, s:s}", "action", "branch", "name", r->workflow, "at", r->from);
+	json_t *arguments = r->path ? json_pack("{s:s, s:s, s:s}", "source", r->source, "name", r->workflow, "file", r->path)
+				    : json_pack("{s:s, s:s, s:s}", "action", "branch", "name", r->workflow, "at", r->from);
 	int rc = run_setup_call(r, "workflow", tool, arguments, &created, e);
 	if (rc < 0)
 		return rc;
@@ -268,8 +269,8 @@ static int find_device(struct run *r, struct err *e)
 	json_t *answer = NULL;
 	for (size_t i = 0; i < POOL_BACKENDS; i++)
 		if (pool_is_of_backend(id, pool_backends[i]) && strcmp(pool_backends[i], r->backend) != 0)
-			return err_set(e, ERR_INPUT, "device %s runs %s code, and %s is a context for %s", id,
-				       pool_backends[i], r->path ? r->path : r->from, r->backend);
+			return err_set(e, ERR_INPUT, "device %s runs %s code, and %s is a context for %s", id, pool_backends[i],
+				       r->path ? r->path : r->from, r->backend);
 	int rc = ask(r, "device", id, &answer, e);
 	bool numbered = !colon || colon[1 + strspn(colon + 1, "0123456789")] == '\0';
 	/* For architectures and sets of devices the daemon's own words are better. */
@@ -284,10 +285,9 @@ static int find_device(struct run *r, struct err *e)
 	const json_t *list = json_object_get(answer, "devices"), *first = json_array_get(list, 0);
 	r->report.compile_only = json_is_false(json_object_get(first, "runs"));
 	r->report.emulated = json_is_true(json_object_get(first, "emulated"));
-	r->report.device = r->report.compile_only
-				   ? mem_str(id)
-				   : mem_fmt("%s (%s)", run_setup_text(first, "name"),
-					     json_array_size(list) > 1 ? id : run_setup_text(first, "id"));
+	r->report.device = r->report.compile_only ? mem_str(id)
+						  : mem_fmt("%s (%s)", run_setup_text(first, "name"),
+							    json_array_size(list) > 1 ? id : run_setup_text(first, "id"));
 	r->report.driver = mem_str(r->report.compile_only ? "" : run_setup_text(first, "driver"));
 	json_decref(answer);
 	return 0;
@@ -310,8 +310,8 @@ static void add_step(struct run *r, const char *text, size_t n)
 static int read_sequence(struct run *r, const char *name, struct err *e)
 {
 	json_t *answer = NULL;
-	int rc = run_setup_call(r, "sequence", "transformations",
-				json_pack("{s:o}", "name", json_sprintf("sequence:%s", name)), &answer, e);
+	int rc = run_setup_call(r, "sequence", "transformations", json_pack("{s:o}", "name", json_sprintf("sequence:%s", name)),
+				&answer, e);
 	if (rc < 0)
 		return rc;
 	for (const char *line = run_setup_text(answer, "text"); *line;) {
@@ -327,8 +327,7 @@ static bool holds_text(const json_t *names, const char *name)
 {
 	const json_t *n;
 	size_t i;
-	json_array_foreach(names, i,
-			   n) if (json_string_value(n) && strcmp(json_string_value(n), name) == 0) return true;
+	json_array_foreach(names, i, n) if (json_string_value(n) && strcmp(json_string_value(n), name) == 0) return true;
 	return false;
 }
 
@@ -385,10 +384,8 @@ int run_setup_check_steps(struct run *r, bool fit, struct err *e)
 	int rc = 0;
 	if (r->from)
 		rc = run_setup_call(r, "checkpoint", "workflow",
-				    json_pack("{s:s, s:s, s:i}", "action", "log", "at", r->from, "limit", LOG_ALL),
-				    &log, e);
-	json_array_foreach(json_object_get(log, "checkpoints"), i, c) * MEM_PUSH(past, count) =
-		mem_str(run_setup_text(c, "by"));
+				    json_pack("{s:s, s:s, s:i}", "action", "log", "at", r->from, "limit", LOG_ALL), &log, e);
+	json_array_foreach(json_object_get(log, "checkpoints"), i, c) * MEM_PUSH(past, count) = mem_str(run_setup_text(c, "by"));
 	json_decref(log);
 	for (i = 0; i < r->step_count && rc == 0; i++) {
 		*MEM_PUSH(past, count) = mem_str(r->steps[i]);
@@ -453,8 +450,7 @@ int run_setup(struct run *r, long long attempt, struct err *e)
 	if (rc == 0)
 		rc = check_sizes(r, e);
 	if (rc == 0 && r->from && r->path)
-		rc = run_setup_call(r, "checkpoint", "workflow",
-				    json_pack("{s:s, s:s}", "action", "show", "at", r->from), NULL, e);
+		rc = run_setup_call(r, "checkpoint", "workflow", json_pack("{s:s, s:s}", "action", "show", "at", r->from), NULL, e);
 	/* Of a resumed workflow, run_resume first says where its own steps differ from these. */
 	if (rc == 0)
 		rc = run_setup_check_steps(r, !r->resumed, e);

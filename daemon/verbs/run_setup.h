@@ -1,5 +1,6 @@
-/* run_setup: what `peakd run` and `peakd study` settle before their first step: the context, a free name, the device, the transformations
- * in order. Mistakes that would otherwise show after minutes of work are refused here, and a refusal leaves nothing in the database. */
+/* run_setup: what `peakd run` and `peakd study` settle before their first step: the context, a free name, the device, the
+ * transformations in order. Mistakes that would otherwise show after minutes of work are refused here, and a refusal leaves nothing
+ * in the database. */
 #ifndef PEAKD_DAEMON_VERBS_RUN_SETUP_H
 #define PEAKD_DAEMON_VERBS_RUN_SETUP_H
 
@@ -27,10 +28,9 @@ struct run {
 	char **steps; /* transformations in order */
 	size_t step_count;
 	struct report report;
-	bool broken;  /* a step failed */
-	bool resumed; /* the workflow existed and --resume was given */
-	json_t **
-		made; /* resumed: the existing checkpoints of the baseline, then of each step; NULL entries failed earlier */
+	bool broken;   /* a step failed */
+	bool resumed;  /* the workflow existed and --resume was given */
+	json_t **made; /* resumed: the existing checkpoints of the baseline, then of each step; NULL entries failed earlier */
 	size_t made_count;
 	int64_t deadline;    /* --seconds: clock_now() by which the run should end; 0: none */
 	int64_t overhead_ns; /* --seconds: the longest time that a step has needed beside its search */
@@ -39,10 +39,11 @@ struct run {
 /* Connects, and notes what the report says of this run. Call run_setup_fini whatever comes of it. */
 int run_setup_open(struct run *r, struct err *e);
 void run_setup_fini(struct run *r);
-/* Reads the context, finds name, device and steps, and checks every option. `attempt` is the number of the first try: recordings of later
- * tries have folders of their own, so their models cannot be checked here. */
+/* Reads the context, finds name, device and steps, and checks every option. `attempt` is the number of the first try: recordings of
+ * later tries have folders of their own, so their models cannot be checked here. */
 int run_setup(struct run *r, long long attempt, struct err *e);
-/* Checks that every step names a known transformation and, with `fit`, that it is for this backend and follows what it builds on. */
+/* Checks that every step names a known transformation and, with `fit`, that it is for this backend and follows what it builds on.
+ */
 int run_setup_check_steps(struct run *r, bool fit, struct err *e);
 /* Creates the workflow, or with --resume finds it. The report then has its first step, "baseline". */
 int run_setup_workflow(struct run *r, struct err *e);

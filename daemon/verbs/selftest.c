@@ -22,8 +22,7 @@ static bool has_backend(const struct facts *facts, size_t count, const char *id)
 	return false;
 }
 
-static int find_devices(struct pool *pool, const char *asked, struct facts **ret_facts, size_t *ret_count,
-			struct err *e)
+static int find_devices(struct pool *pool, const char *asked, struct facts **ret_facts, size_t *ret_count, struct err *e)
 {
 	struct facts *facts = NULL, one;
 	char *notes = NULL;
@@ -42,8 +41,7 @@ static int find_devices(struct pool *pool, const char *asked, struct facts **ret
 		return rc;
 	for (size_t i = 0; i < MEM_COUNT(architectures); i++) {
 		struct err ignored = ERR_INIT; /* without the compiler, its cases are skipped */
-		if (has_backend(facts, count, architectures[i]) ||
-		    pool_device(pool, architectures[i], &one, &ignored) < 0)
+		if (has_backend(facts, count, architectures[i]) || pool_device(pool, architectures[i], &one, &ignored) < 0)
 			continue;
 		facts = mem_resize(facts, count + 1, sizeof *facts);
 		facts[count++] = one;
@@ -73,8 +71,11 @@ static int run(const struct verb_line *line, struct pool *pool, struct selftest_
 	for (size_t i = 0; i < count; i++)
 		printf("%s: %s\n", devices[i].id, devices[i].name);
 	ev.references = references_new(REFERENCE_BYTES);
-	struct selftest_request q = { .folder = verb_get(line, "suite") ? verb_get(line, "suite") : folder, .only = verb_get(line, "only"),
-	                              .devices = devices, .device_count = count, .tell = tell };
+	struct selftest_request q = { .folder = verb_get(line, "suite") ? verb_get(line, "suite") : folder,
+				      .only = verb_get(line, "only"),
+				      .devices = devices,
+				      .device_count = count,
+				      .tell = tell };
 	rc = selftest_run(&ev, &q, ret_counts, e);
 	references_free(ev.references);
 	free(devices);
@@ -106,8 +107,7 @@ static int selftest(const struct verb_line *line)
 	}
 	size_t wrong = counts.of[SELFTEST_BROKEN], judged = counts.of[SELFTEST_REFUSED] + counts.of[SELFTEST_PASSED];
 	if (wrong)
-		printf("%zu WRONG: a cheat passed, an honest kernel was refused, or the reason given is wrong\n",
-		       wrong);
+		printf("%zu WRONG: a cheat passed, an honest kernel was refused, or the reason given is wrong\n", wrong);
 	if (wrong + judged == 0)
 		printf("no case could be judged on this machine\n");
 	printf("%zu refused, %zu honest passed, %zu skipped\n", counts.of[SELFTEST_REFUSED], counts.of[SELFTEST_PASSED],

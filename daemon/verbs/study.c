@@ -1,6 +1,6 @@
-/* study: `peakd study FILE.peak.md`: how reliably models apply transformations. Each is tried a number of times, independently and from the
- * same checkpoint, by one model or several. The next one starts from the first accepted result. Several tries run at once, so that slow
- * models answer side by side. */
+/* study: `peakd study FILE.peak.md`: how reliably models apply transformations. Each is tried a number of times, independently and
+ * from the same checkpoint, by one model or several. The next one starts from the first accepted result. Several tries run at once,
+ * so that slow models answer side by side. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +28,7 @@ struct study {
 static int start_try(struct study *s, const struct study_row *row, unsigned number, char **ret_id, struct err *e)
 {
 	char *at = mem_fmt("%lld", (long long)row->parent);
-	json_t *arguments =
-		json_pack("{s:s, s:s, s:i}", "at", at, "transformation", row->transformation, "try", (int)number);
+	json_t *arguments = json_pack("{s:s, s:s, s:i}", "at", at, "transformation", row->transformation, "try", (int)number);
 	free(at);
 	if (*row->model)
 		json_object_set_new(arguments, "model", json_string(row->model));
@@ -64,12 +63,11 @@ static int end_try(struct study *s, const struct study_row *row, struct study_tr
 	t->tokens_out = (uint64_t)run_setup_whole(result, "tokens_out");
 	t->tokens_cached = (uint64_t)run_setup_whole(result, "tokens_cached");
 	if (t->checkpoint == 0)
-		t->error = mem_str(*run_setup_text(job, "error") ? run_setup_text(job, "error")
-								 : run_setup_text(job, "state"));
+		t->error = mem_str(*run_setup_text(job, "error") ? run_setup_text(job, "error") : run_setup_text(job, "state"));
 	json_decref(job);
-	run_setup_say(&s->run, row->transformation, "try %u: %s%s%s%s", t->number, *t->first ? t->first : "not judged",
-		      t->checkpoint > 0 ? t->repairs ? ", accepted after repair" : "" : ", not accepted: ",
-		      t->error ? t->error : "", "");
+	run_setup_say(
+		&s->run, row->transformation, "try %u: %s%s%s%s", t->number, *t->first ? t->first : "not judged",
+		t->checkpoint > 0 ? t->repairs ? ", accepted after repair" : "" : ", not accepted: ", t->error ? t->error : "", "");
 	return 0;
 }
 
@@ -78,8 +76,8 @@ static void cancel_rest(struct study *s, const struct study_row *row, size_t fro
 {
 	for (size_t k = from; k < row->try_count; k++) {
 		struct err ignored = ERR_INIT;
-		client_call(s->run.client, "job", json_pack("{s:s, s:s}", "action", "cancel", "id", row->tries[k].id),
-			    NULL, NULL, NULL, NULL, &ignored);
+		client_call(s->run.client, "job", json_pack("{s:s, s:s}", "action", "cancel", "id", row->tries[k].id), NULL, NULL,
+			    NULL, NULL, &ignored);
 	}
 }
 
@@ -113,8 +111,7 @@ static int stand_at(struct study *s, const char *at, struct err *e)
 {
 	json_t *moved = NULL;
 	int rc = run_setup_call(&s->run, "checkpoint", "workflow",
-				json_pack("{s:s, s:s, s:s}", "action", "restore", "name", s->run.workflow, "at", at),
-				&moved, e);
+				json_pack("{s:s, s:s, s:s}", "action", "restore", "name", s->run.workflow, "at", at), &moved, e);
 	if (rc == 0)
 		s->at = run_setup_whole(moved, "checkpoint");
 	json_decref(moved);
@@ -138,8 +135,7 @@ static int transformation(struct study *s, const char *name, struct err *e)
 		return rc;
 	const struct study_try *accepted = study_table_accepted(&s->table, rows);
 	if (accepted == NULL)
-		return err_set(e, ERR_WRONG,
-			       "no try of %s was accepted, so the transformations after it cannot be tried", name);
+		return err_set(e, ERR_WRONG, "no try of %s was accepted, so the transformations after it cannot be tried", name);
 	char *at = mem_fmt("%lld", (long long)accepted->checkpoint);
 	rc = stand_at(s, at, e);
 	free(at);
@@ -162,8 +158,8 @@ static int write_json(const struct study *s, const char *path, struct err *e)
 	return rc;
 }
 
-/* Writes the figures so far, so that a study of hours that is killed leaves them. The file is replaced in one piece. Standard output and
- * pipes get the figures once, at the end. */
+/* Writes the figures so far, so that a study of hours that is killed leaves them. The file is replaced in one piece. Standard
+ * output and pipes get the figures once, at the end. */
 static int save(const struct study *s, bool end, struct err *e)
 {
 	const char *json = verb_get(s->run.line, "json");
@@ -204,8 +200,7 @@ static int run_all(struct study *s, struct err *e)
 /* Prints the command that continues an interrupted study; its other options stay as they were. */
 static void say_again(const struct study *s)
 {
-	fprintf(stderr, "peakd study: accepted checkpoints are kept; to continue: peakd study --from %lld",
-		(long long)s->at);
+	fprintf(stderr, "peakd study: accepted checkpoints are kept; to continue: peakd study --from %lld", (long long)s->at);
 	for (size_t i = s->done; i < s->run.step_count; i++) {
 		bool word = library_is_name(s->run.steps[i]);
 		fprintf(stderr, " --transform %s%s%s", word ? "" : "\"", s->run.steps[i], word ? "" : "\"");
@@ -237,19 +232,16 @@ static int finish(struct study *s, int rc, struct err *e)
 
 static int study_run(const struct verb_line *line)
 {
-	struct study s = { .run = { .line = line,
-				    .path = line->word_count ? line->words[0] : NULL,
-				    .from = verb_get(line, "from") } };
+	struct study s = {
+		.run = { .line = line, .path = line->word_count ? line->words[0] : NULL, .from = verb_get(line, "from") }
+	};
 	struct err e = ERR_INIT;
 	long long ignored;
-	if (verb_int(line, "tries", 1, 1000, 5, &s.tries, &e) < 0 ||
-	    verb_int(line, "first", 1, 1000, 1, &s.first, &e) < 0 ||
-	    verb_int(line, "parallel", 1, 16, 5, &s.parallel, &e) < 0 ||
-	    verb_int(line, "samples", 1, 1024, 0, &ignored, &e) < 0)
+	if (verb_int(line, "tries", 1, 1000, 5, &s.tries, &e) < 0 || verb_int(line, "first", 1, 1000, 1, &s.first, &e) < 0 ||
+	    verb_int(line, "parallel", 1, 16, 5, &s.parallel, &e) < 0 || verb_int(line, "samples", 1, 1024, 0, &ignored, &e) < 0)
 		return verb_misused(line, &e);
 	if (s.run.path == NULL && s.run.from == NULL) {
-		err_set(&e, ERR_INPUT,
-			"name the context to start with: peakd study FILE.peak.md, or peakd study --from AT");
+		err_set(&e, ERR_INPUT, "name the context to start with: peakd study FILE.peak.md, or peakd study --from AT");
 		return verb_misused(line, &e);
 	}
 	int rc = run_setup_open(&s.run, &e);
@@ -281,12 +273,11 @@ const struct verb study_verb = {
 	.name = "study",
 	.words = "[FILE.peak.md]",
 	.summary = "how often models apply transformations correctly, with N tries each",
-	.details =
-		"Every try of a transformation starts from the same checkpoint. The next transformation starts from "
-		"the first accepted try.\n"
-		"\"right\" means that every pass held and no answer needed a repair. Nothing is tuned.\n"
-		"Ctrl-C and SIGTERM cancel the current tries (exit status 130, 143).\n"
-		"Exit status 0: every try was accepted in the end; 1: not; 3: the device only compiles, nothing ran.\n",
+	.details = "Every try of a transformation starts from the same checkpoint. The next transformation starts from "
+		   "the first accepted try.\n"
+		   "\"right\" means that every pass held and no answer needed a repair. Nothing is tuned.\n"
+		   "Ctrl-C and SIGTERM cancel the current tries (exit status 130, 143).\n"
+		   "Exit status 0: every try was accepted in the end; 1: not; 3: the device only compiles, nothing ran.\n",
 	.options = options,
 	.min_words = 0,
 	.max_words = 1,

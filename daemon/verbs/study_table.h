@@ -1,5 +1,5 @@
-/* study_table: the figures that `peakd study` prints and writes. A row is one transformation, applied by one model a number of times, each
- * time from the same checkpoint. Used by study.c. */
+/* study_table: the figures that `peakd study` prints and writes. A row is one transformation, applied by one model a number of
+ * times, each time from the same checkpoint. Used by study.c. */
 #ifndef PEAKD_DAEMON_VERBS_STUDY_TABLE_H
 #define PEAKD_DAEMON_VERBS_STUDY_TABLE_H
 
@@ -11,12 +11,12 @@
 
 /* One independent try. */
 struct study_try {
-	unsigned number; /* from 1; names the recordings */
-	char *id;        /* the job's */
-	char *first;     /* "right", "malformed", "compile", "wrong", "crash", "narrow"; "" when nothing was judged */
-	char *error;     /* why it was not accepted; NULL when it was */
-	int64_t checkpoint;                            /* 0: not accepted */
-	unsigned asked, repairs;                       /* answers, and how many of them were repairs or fresh samples */
+	unsigned number;         /* from 1; names the recordings */
+	char *id;                /* the job's */
+	char *first;             /* "right", "malformed", "compile", "wrong", "crash", "narrow"; "" when nothing was judged */
+	char *error;             /* why it was not accepted; NULL when it was */
+	int64_t checkpoint;      /* 0: not accepted */
+	unsigned asked, repairs; /* answers, and how many of them were repairs or fresh samples */
 	uint64_t tokens_in, tokens_out, tokens_cached; /* 0 where the provider does not say */
 };
 
@@ -38,7 +38,7 @@ struct study_sum {
 	size_t right;                                    /* accepted, and no answer needed a repair */
 	size_t malformed, compile, wrong, crash, narrow; /* the first trouble of the others */
 	size_t repaired, given_up;                       /* what became of the others */
-	size_t unjudged; /* no model, no device or cancelled: no verdict, and not among `tries` */
+	size_t unjudged;                                 /* no model, no device or cancelled: no verdict, and not among `tries` */
 	unsigned asked, repairs;
 	uint64_t tokens_in, tokens_out, tokens_cached;
 };

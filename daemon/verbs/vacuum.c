@@ -1,5 +1,5 @@
-/* vacuum: `peakd vacuum` deletes what the retention policy (core/record/retention.h) lets go, in short transactions beside a running daemon;
- * with --compact and without a daemon it also gives the freed space back. */
+/* vacuum: `peakd vacuum` deletes what the retention policy (core/record/retention.h) lets go, in short transactions beside a
+ * running daemon; with --compact and without a daemon it also gives the freed space back. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-/* verbs: every verb of the shell, for main.c's table, and what those share that call one tool. Such a verb prints the tool's text for people,
- * or with --json its structured content. */
+/* verbs: every verb of the shell, for main.c's table, and what those share that call one tool. Such a verb prints the tool's text
+ * for people, or with --json its structured content. */
 #ifndef PEAKD_DAEMON_VERBS_VERBS_H
 #define PEAKD_DAEMON_VERBS_VERBS_H
 
@@ -12,8 +12,8 @@
 #define VERBS_ANEW "the same command starts again from the beginning"
 
 /* One tool call each (verbs.c, verbs_workflow.c). */
-extern const struct verb verbs_tune, verbs_validate, verbs_transform, verbs_compare, verbs_profile, verbs_devices,
-	verbs_jobs, verbs_draft, verbs_workflow;
+extern const struct verb verbs_tune, verbs_validate, verbs_transform, verbs_compare, verbs_profile, verbs_devices, verbs_jobs,
+	verbs_draft, verbs_workflow;
 /* Scripts of many calls (run.c, study.c), and verbs without a daemon (drain.c, selftest.c, vacuum.c). */
 extern const struct verb run_verb, study_verb, drain_verb, selftest_verb, vacuum_verb;
 
@@ -22,7 +22,8 @@ void verbs_copy(const struct verb_line *line, json_t *arguments, const char *opt
 /* The same for an integer. */
 int verbs_copy_int(const struct verb_line *line, json_t *arguments, const char *option, long long min, long long max,
 		   struct err *e);
-/* Connects, calls and prints; returns the exit status. *ret_structured may be NULL; it is set on success only, and replaces the printing. */
+/* Connects, calls and prints; returns the exit status. *ret_structured may be NULL; it is set on success only, and replaces the
+ * printing. */
 int verbs_call(const struct verb_line *line, const char *tool, json_t *take_arguments, json_t **ret_structured);
 
 #endif

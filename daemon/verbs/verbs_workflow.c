@@ -1,4 +1,5 @@
-/* verbs_workflow: `peakd workflow ACTION …`: the history of a kernel from the shell. Each action is one call of the workflow tool. */
+/* verbs_workflow: `peakd workflow ACTION …`: the history of a kernel from the shell. Each action is one call of the workflow tool.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,8 +65,8 @@ static int write_file(const char *folder, const char *name, const char *text, bo
 		good = fclose(f) == 0 && good;
 	int rc = 0;
 	if (f == NULL && errno == EEXIST)
-		rc = err_set(e, ERR_CONFLICT,
-			     "%s exists and was not changed: name another folder with --out, or add --force", path);
+		rc = err_set(e, ERR_CONFLICT, "%s exists and was not changed: name another folder with --out, or add --force",
+			     path);
 	else if (!good)
 		rc = err_sys(e, errno, "%s: cannot be written", path);
 	if (good)
@@ -82,12 +83,11 @@ static int check_files(const char *folder, const json_t *files, struct err *e)
 	json_array_foreach(files, i, file)
 	{
 		char *path = mem_fmt("%s/%s", folder, run_setup_text(file, "name"));
-		int rc = access(path, F_OK) != 0
-				 ? 0
-				 : err_set(e, ERR_CONFLICT,
-					   "%s exists, and nothing was written: name another folder with "
-					   "--out, or add --force",
-					   path);
+		int rc = access(path, F_OK) != 0 ? 0
+						 : err_set(e, ERR_CONFLICT,
+							   "%s exists, and nothing was written: name another folder with "
+							   "--out, or add --force",
+							   path);
 		free(path);
 		if (rc < 0)
 			return rc;
@@ -102,8 +102,7 @@ static int write_files(const char *folder, const json_t *files, bool force, stru
 	int rc = force ? 0 : check_files(folder, files, e);
 	if (rc < 0)
 		return rc;
-	rc = mkdir(folder, 0777) == 0 || errno == EEXIST ? 0
-							 : err_sys(e, errno, "%s: the folder cannot be made", folder);
+	rc = mkdir(folder, 0777) == 0 || errno == EEXIST ? 0 : err_sys(e, errno, "%s: the folder cannot be made", folder);
 	json_array_foreach(files, i, file)
 	{
 		const char *name = json_string_value(json_object_get(file, "name"));
@@ -171,8 +170,8 @@ static int create(const struct verb_line *line)
 	if (run_setup_read(path, &text, &e) < 0)
 		return verb_fail(line, &e);
 	char *name = line->word_count > 2 ? mem_str(line->words[2]) : run_setup_stem(path);
-	int status = verbs_call(line, "context_create",
-				json_pack("{s:s, s:s, s:s}", "source", text, "name", name, "file", path), NULL);
+	int status =
+		verbs_call(line, "context_create", json_pack("{s:s, s:s, s:s}", "source", text, "name", name, "file", path), NULL);
 	free(name);
 	free(text);
 	return status;
@@ -189,8 +188,8 @@ static int workflow_run(const struct verb_line *line)
 		err_set(&e, ERR_INPUT, "usage: peakd workflow %s%s%s; see `peakd workflow --help`", action->name,
 			*action->words ? " " : "", action->words);
 	else if (action && given > (size_t)(action->first != NULL) + (action->second != NULL))
-		err_set(&e, ERR_INPUT, "unexpected argument '%s'; usage: peakd workflow %s%s%s",
-			line->words[line->word_count - 1], action->name, *action->words ? " " : "", action->words);
+		err_set(&e, ERR_INPUT, "unexpected argument '%s'; usage: peakd workflow %s%s%s", line->words[line->word_count - 1],
+			action->name, *action->words ? " " : "", action->words);
 	else if (action && verb_get(line, "out") && strcmp(verb_get(line, "out"), "-") == 0)
 		err_set(&e, ERR_INPUT, "--out takes a folder, since an export is several files; --json prints them");
 	if (e.code != ERR_NONE)
@@ -198,7 +197,8 @@ static int workflow_run(const struct verb_line *line)
 	if (strcmp(action->name, "create") == 0)
 		return create(line);
 	/* The shell shows everything. */
-	json_t *arguments = json_pack("{s:s, s:i}", "action", strcmp(action->name, "rm") == 0 ? "delete" : action->name, "limit", 100000000);
+	json_t *arguments =
+		json_pack("{s:s, s:i}", "action", strcmp(action->name, "rm") == 0 ? "delete" : action->name, "limit", 100000000);
 	if (given > 0)
 		json_object_set_new(arguments, action->first, json_string(line->words[1]));
 	if (given > 1)
