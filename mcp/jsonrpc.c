@@ -3,6 +3,8 @@
 #include "mcp/jsonrpc.h"
 
 #include <assert.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +49,10 @@ int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_json
 		return err_set(e, ERR_INPUT, "the message is nested deeper than %d levels", max_depth);
 	}
 	m->whole = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+	/* A number beyond 64 bits is a mistake in one request: it is read roughly, so that the answer can name the request's id. */
+	bool overflow = m->whole == NULL && json_error_code(&why) == json_error_numeric_overflow;
+	if (overflow)
+		m->whole = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &why);
 	if (m->whole == NULL) {
 		*ret_code = MCP_PARSE_ERROR;
 		return err_set(e, ERR_INPUT, "the message is not JSON: %s at byte %d of %zu", why.text, why.position, n);
@@ -58,8 +64,15 @@ int mcp_jsonrpc_parse(const char *text, size_t n, int max_depth, struct mcp_json
 
 	json_t *id = json_object_get(m->whole, "id"), *method = json_object_get(m->whole, "method");
 	const char *version = json_string_value(json_object_get(m->whole, "jsonrpc"));
+	if (overflow && json_is_real(id) && fabs(json_real_value(id)) < 0x1p53) {
+		json_object_set_new(m->whole, "id", json_integer((json_int_t)json_real_value(id)));
+		id = json_object_get(m->whole, "id");
+	}
 	if (json_is_string(id) || json_is_integer(id))
 		m->id = id;
+	if (overflow)
+		return fail(m, ret_code, m->id ? MCP_INVALID_PARAMS : MCP_PARSE_ERROR, e,
+			    "a number in the message does not fit into 64 bits");
 	if (version == NULL || strcmp(version, "2.0") != 0)
 		return fail(m, ret_code, MCP_INVALID_REQUEST, e, "the message needs \"jsonrpc\": \"2.0\"");
 	if (id != NULL && m->id == NULL)

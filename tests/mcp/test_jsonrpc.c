@@ -25,6 +25,7 @@ static const struct {
 	{ "{\"id\":1,\"method\":\"a\"}", -1, MCP_INVALID_REQUEST, "1" },
 	{ "{\"jsonrpc\":2.0,\"id\":1,\"method\":\"a\"}", -1, MCP_INVALID_REQUEST, "1" },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", -1, MCP_INVALID_REQUEST, "1" },
+	{ "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"a\",\"params\":{\"seed\":9223372036854775808}}", -1, MCP_INVALID_PARAMS, "7" },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":[1]}", -1, MCP_INVALID_PARAMS, "1" },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":null}", -1, MCP_INVALID_PARAMS, "1" },
 	{ "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"a\"}", -1, MCP_PARSE_ERROR, NULL },
