@@ -79,7 +79,7 @@ static int read_item(struct reader *r, const char *text, size_t len, char *take_
 	if (r->key == NULL || r->key->shape != FRONT_MATTER_LIST)
 		return fail_item(r, text, len);
 	if (l->value[0] == '\0')
-		return err_set(r->e, ERR_INPUT, "%s:%d: %s: expected a value behind the dash", r->file, r->line,
+		return err_set(r->e, ERR_INPUT, "%s:%d: %s: expected a value after the dash", r->file, r->line,
 			       r->key->name);
 	return 0;
 }

@@ -322,7 +322,7 @@ int gpu_run_record(struct backend_run *run, struct err *e)
 		held = (uint64_t)per_unit * d->facts.units;
 		if (blocks > held)
 			return err_set(e, ERR_PRUNED,
-				       "kernel \"%s\": a cooperative grid of %llu blocks asked, the device holds %llu at once",
+				       "kernel \"%s\": a cooperative grid of %llu blocks was asked for, and the device holds %llu at once",
 				       l->kernel, (unsigned long long)blocks, (unsigned long long)held);
 	}
 	if (!d->graphs) {

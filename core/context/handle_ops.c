@@ -333,7 +333,7 @@ int handle_ops_copy(lua_State *L)
 	uint64_t to = buffers[dst].bytes, from = buffers[src].bytes;
 	uint64_t to_offset = optional(L, 4, "copy: to_offset", 0, 0), from_offset = optional(L, 5, "copy: from_offset", 0, 0);
 	if (to_offset >= to || from_offset >= from)
-		return luaL_error(L, "copy: an offset is behind the end of its buffer");
+		return luaL_error(L, "copy: an offset is beyond the end of its buffer");
 	uint64_t room = to - to_offset < from - from_offset ? to - to_offset : from - from_offset;
 	uint64_t bytes = optional(L, 3, "copy: bytes", room, 1);
 	if (bytes > room)

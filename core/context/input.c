@@ -127,7 +127,7 @@ int input_scalar(struct spec *spec, const char *name, const char *value, int lin
 	at = past_blanks(at);
 	if (*at != '=')
 		return err_set(e, ERR_INPUT,
-			       "expected `= VALUES` behind the type (all values of a scalar are enumerated, as in "
+			       "expected `= VALUES` after the type (all values of a scalar are enumerated, as in "
 			       "`%s: int = {1024, 2048}`), found %s%s%s",
 			       name, *at ? "`" : "", *at ? at : "the end of the line", *at ? "`" : "");
 	rc = input_name(spec, name, e);
@@ -179,7 +179,7 @@ static int take_extents(struct spec *spec, struct spec_array *a, const char **at
 		s += n;
 	}
 	if (rc == 0 && *s != ']')
-		rc = err_set(e, ERR_INPUT, "expected ']' behind the extents in `%s`, as in f32[m, k] or f32[m, k; ld]", *at);
+		rc = err_set(e, ERR_INPUT, "expected ']' after the extents in `%s`, as in f32[m, k] or f32[m, k; ld]", *at);
 	*at = s + (rc == 0);
 	return rc;
 }
@@ -202,7 +202,7 @@ static int take_fill(struct spec_array *a, const char *text, struct err *e)
 			return err_set(e, ERR_INPUT, "expected random(lo, hi) with two numbers, lo < hi, found `%s`", text);
 		at += end;
 	}
-	return *at == '\0' ? 0 : err_set(e, ERR_INPUT, "expected nothing more behind the fill, found `%s`", at);
+	return *at == '\0' ? 0 : err_set(e, ERR_INPUT, "expected nothing more after the fill, found `%s`", at);
 }
 
 static int array_size_var(struct spec *spec, struct spec_array *a, struct err *e)

@@ -276,7 +276,7 @@ static int check_same(struct merge *m, const struct job *home, struct err *e)
 	if (rc == 0 && (asked.checkpoint != id || strcmp(theirs, ours_text) != 0 || strcmp(m->job->kind, home->kind) != 0 ||
 			strcmp(m->there.context.hex, m->here.context.hex) != 0))
 		rc = err_set(e, ERR_CONFLICT,
-			     "job %s of the bundle is not what was asked here: the bundle was changed, or is of another database",
+			     "job %s of the bundle differs from the job that was exported here: the bundle was changed, or belongs to another database",
 			     m->job->id);
 	layout_fini(&work_subject_layout, &asked);
 	free(theirs);
@@ -410,7 +410,7 @@ int drain_merge(struct db *home, const char *folder, struct drain_merged *ret_me
 			     "the bundle %s has not run: `peakd drain run %s` on a machine with its devices comes first", folder,
 			     folder);
 	else if (rc == 0 && state == DRAIN_RUNNING)
-		rc = err_set(e, ERR_CONFLICT, "the bundle %s runs still, or was cut off: `peakd drain run %s` finishes it", folder,
+		rc = err_set(e, ERR_CONFLICT, "the bundle %s is still running, or was interrupted: `peakd drain run %s` finishes it", folder,
 			     folder);
 	if (rc < 0)
 		return rc;

@@ -191,7 +191,7 @@ void work_judge_fini(struct work_judge *j)
 /* A device that cannot run validates nothing: a row of its own says so. */
 static int record_skipped(struct work_judge *j, struct db *db, int64_t checkpoint, const char *job, struct err *e)
 {
-	char *reason = mem_fmt("%s can only be compiled for; outputs were not compared", j->facts->id);
+	char *reason = mem_fmt("%s is compile-only, so outputs were not compared", j->facts->id);
 	struct validation row = { .checkpoint = checkpoint,
 				  .validator = "outputs",
 				  .device = j->facts->id,

@@ -110,7 +110,7 @@ static int sanitize(struct engine_job *job, const struct request *q, const struc
 		return err_set(e, ERR_INPUT, "there is no sanitizer '%s'; there are memcheck, racecheck, initcheck and synccheck",
 			       q->sanitizer);
 	if (!facts->runs)
-		return err_set(e, ERR_UNSUPPORTED, "%s can only be compiled for: a sanitizer needs a device that runs", facts->id);
+		return err_set(e, ERR_UNSUPPORTED, "%s is compile-only: a sanitizer needs a device that runs kernels", facts->id);
 	int rc = sanitize_run(&ev, &request, job->db, l->id, job->id, &r, e);
 	if (rc < 0)
 		return rc;

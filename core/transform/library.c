@@ -61,7 +61,7 @@ static int read_file(const char *path, struct buf *out, struct err *e)
 	if (rc < 0)
 		return rc;
 	if (out->len > FILE_MAX)
-		return err_set(e, ERR_INPUT, "%s is larger than 1 MiB, which no transformation is", path);
+		return err_set(e, ERR_INPUT, "%s is larger than 1 MiB, the limit for a transformation", path);
 	if (strlen(buf_text(out)) != out->len)
 		return err_set(e, ERR_INPUT, "%s holds a NUL byte: it is not text", path);
 	const char *odd = utf8_bad(buf_text(out));
@@ -298,7 +298,7 @@ int library_sequence(const struct library *lib, const char *name, char ***ret_na
 		if (rc > 0)
 			read_sequence(buf_text(&text), &names, &count);
 		if (rc > 0 && !count)
-			rc = err_set(e, ERR_INPUT, "%s: no name of a transformation was found; one a line is expected", path);
+			rc = err_set(e, ERR_INPUT, "%s: no transformation is named; expected one name a line", path);
 		buf_fini(&text);
 		free(path);
 		if (rc < 0)

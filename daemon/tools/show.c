@@ -129,7 +129,7 @@ static char *job_text(const struct job *job, const char *message, const char *re
 	case JOB_QUEUED:
 		if (engine_is_later(job))
 			return mem_fmt(
-				"job %s (%s) is kept for a machine that has its device: `peakd drain export FOLDER` takes it there",
+				"job %s (%s) waits for a machine that has its device: `peakd drain export FOLDER` exports it",
 				job->id, job->kind);
 		/* fall through */
 	case JOB_RUNNING:

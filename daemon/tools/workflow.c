@@ -306,7 +306,7 @@ static const struct mcp_done *change(struct mcp_call *call, struct db *db, const
 		return tools_refuse(call, &e);
 	mcp_server_resources_changed(tools_app(call)->mcp);
 	return mcp_call_reply(call, json_pack("{s:s, s:I}", "workflow", to ? to : name, "checkpoint", (json_int_t)head), "%s %s%s",
-			      name, to ? "is now " : "is deleted; its checkpoints stay until `peakd vacuum` finds them old",
+			      name, to ? "is now " : "is deleted; `peakd vacuum` deletes its checkpoints when they are old enough",
 			      to ? to : "");
 }
 

@@ -77,7 +77,7 @@ const struct verb vacuum_verb = {
 	.summary = "deletes what is old and is evidence for nothing that is kept",
 	.details = "Ages are days; 0 keeps all. Checkpoints that a workflow, a move of its head, a tag, a half-done transformation "
 		   "or a live\n"
-		   "job leads to are never deleted, nor is their evidence. Runs in short transactions, also beside a daemon.\n",
+		   "job leads to are never deleted, nor is their evidence. It works in short transactions, and a daemon may run meanwhile.\n",
 	.options =
 		(const struct verb_option[]){
 			{ "events", "DAYS", "events of jobs that have ended, but for the last of each (default 30)" },

@@ -227,7 +227,7 @@ const struct verb verbs_workflow = {
 		   "  tag NAME AT           names a checkpoint\n"
 		   "  branch NAME AT        starts a new workflow at a checkpoint\n"
 		   "  rename NAME NEW       gives a workflow another name\n"
-		   "  rm NAME               deletes a workflow; its checkpoints stay until `peakd vacuum` finds them old\n"
+		   "  rm NAME               deletes a workflow; `peakd vacuum` deletes its checkpoints when they are old enough\n"
 		   "  export AT             writes its fastest configuration as plain source files\n"
 		   "  import AT FILE        imports another tool's measurements (Kernel Tuner's cache or T4 results, "
 		   "JSON, plain or gzipped):\n"

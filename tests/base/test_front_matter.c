@@ -60,7 +60,7 @@ static const struct {
 	{ "---\nadds:\n  X:\n---\n", "f:3: adds: X: expected a value on this line" },
 	{ "---\nadds:\n  - x\n---\n", "f:3: `- x`: a list item must be below one of where:, not below adds" },
 	{ "---\n- x\n---\n", "f:2: `- x`: a list item must be below one of where:, not below nothing" },
-	{ "---\nwhere:\n  - # x\n---\n", "f:3: where: expected a value behind the dash" },
+	{ "---\nwhere:\n  - # x\n---\n", "f:3: where: expected a value after the dash" },
 	{ "---\nwhere:\n  X: 1\n---\n", "f:3: `X:` is indented but where takes no entries; fields start at the left margin" },
 	{ "---\nwhere:\n  x\n---\n", "f:3: `x`: expected `NAME: VALUE` or `- VALUE`" },
 	{ "---\na b: x\n---\n", "f:2: `a b: x`: expected `NAME: VALUE`" },

@@ -479,7 +479,7 @@ static void failures(const struct buf *im)
 	d = new_device();
 	p = new_plan();
 	p->ops[2].launch.cooperative = true;
-	fails("a cooperative grid", &d, p, im, ERR_PRUNED, "12 blocks asked, the device holds 10");
+	fails("a cooperative grid", &d, p, im, ERR_PRUNED, "12 blocks was asked for, and the device holds 10");
 	d = new_device();
 	p = new_plan();
 	p->ops[2].launch.cluster[0] = 2;

@@ -74,7 +74,7 @@ static void geometry(const struct facts *f)
 	check("a cluster other than the fixed one", l, &k, f, ERR_INPUT, "compiled for clusters of {4, 1, 1}");
 	k.cluster[0] = 32;
 	l->cluster[0] = 1;
-	check("a large fixed cluster", l, &k, f, ERR_PRUNED, "clusters of 32 blocks asked, the device allows 16");
+	check("a large fixed cluster", l, &k, f, ERR_PRUNED, "a cluster of 32 blocks was asked for, and the device allows 16");
 	k = kernel(32);
 	k.shared = 40000;
 	l->shared = 192449;

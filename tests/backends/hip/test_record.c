@@ -292,7 +292,7 @@ static void failures(const struct buf *im)
 	d = new_device(true);
 	p = new_plan();
 	p->ops[2].launch.cooperative = true;
-	fails("a cooperative grid", d, p, im, ERR_PRUNED, "12 blocks asked, the device holds 10");
+	fails("a cooperative grid", d, p, im, ERR_PRUNED, "12 blocks was asked for, and the device holds 10");
 	d.cooperative = false;
 	p = new_plan();
 	p->ops[2].launch.cooperative = true;

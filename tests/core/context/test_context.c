@@ -227,7 +227,7 @@ static const struct bad {
 	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: int = {1}\n" TAIL, "f:4: inputs: no array is declared `out` or `inout`" },
 	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: integer = {1}\n" TAIL, "f:5: inputs: n: expected a type (int, i8" },
 	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  n: int\n" TAIL,
-	  "f:5: inputs: n: expected `= VALUES` behind the type (all values of a scalar are enumerated, as in `n: int = {1024, "
+	  "f:5: inputs: n: expected `= VALUES` after the type (all values of a scalar are enumerated, as in `n: int = {1024, "
 	  "2048}`), "
 	  "found the end of the line" },
 	{ "---\nkernel: k\nbackend: cuda\ninputs:\n  C: out f32[8] = zeros\n" TAIL, "f:5: inputs: C: an output has no fill" },
