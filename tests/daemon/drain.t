@@ -190,5 +190,5 @@ rm -f "$T/forged"/jobs.peakdb-*
 printf 'format: peakd drain 1\nstate: ran\nsha256: %s\n' "$(sha256sum "$T/forged/jobs.peakdb" | cut -d' ' -f1)" >"$T/forged/seal"
 "$peakd" drain merge "$T/forged" --db "$db" 2>"$T/forged.err"
 is $? 1 "a job that differs from the requested one is refused in spite of a correct seal"
-has "$(cat "$T/forged.err")" "not what was asked" "the refusal says that the job was not requested"
+has "$(cat "$T/forged.err")" "differs from the job" "the refusal says that the job was not requested"
 done_testing
