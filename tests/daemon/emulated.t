@@ -30,5 +30,5 @@ printf '%s\n' '```hip reference' 'extern "C" __global__ void matmul(const float 
 	>>"$T/own.peak.md"
 timeout 200 "$peakd" run "$T/own.peak.md" --db "$db" --device hip:0 >"$T/out" 2>"$T/err"
 is $? 1 "a kernel that reads the wrong element is found"
-has "$(cat "$T/err")" "the root context differs from its reference block in C" "the error names the output"
+has "$(cat "$T/err")" "the baseline differs from its reference block in C" "the error names the output"
 done_testing
