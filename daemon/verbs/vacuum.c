@@ -1,8 +1,10 @@
 /* vacuum: `peakd vacuum` deletes what the retention policy (core/record/retention.h) lets go, in short transactions beside a
  * running daemon; with --compact and without a daemon it also gives the freed space back. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "core/record/retention.h"
@@ -48,7 +50,9 @@ static int vacuum_run(const struct verb_line *line)
 	    read_days(line, "checkpoints", &policy.checkpoints, &e) < 0 ||
 	    read_days(line, "exchanges", &policy.exchanges, &e) < 0 || read_days(line, "imports", &policy.imports, &e) < 0)
 		return verb_misused(line, &e);
-	int rc = store_open(line->db, &store, &e);
+	/* Opening would make the file, and a mistyped name has nothing to delete. */
+	int rc = access(line->db, F_OK) == 0 ? store_open(line->db, &store, &e)
+					     : err_sys(&e, errno, "%s: there is no such database", line->db);
 	if (rc == 0)
 		rc = store_take(store, &db, &e);
 	if (rc == 0)

@@ -53,6 +53,8 @@ wrong 1 "text.db" devices --db "$T/text.db"
 sqlite3 "$T/new.db" "PRAGMA user_version=9999; PRAGMA application_id=1346715979; CREATE TABLE t(x);" 2>"$T/sqlite.err"
 wrong 1 "newer peakd" devices --db "$T/new.db"
 wrong 1 "--db" devices --db "$T/no/such/folder/a.db"
+wrong 1 "there is no such database" vacuum --db "$T/no-such.db"
+is "$(ls "$T/no-such.db" 2>&1 | grep -c cannot)" 1 "vacuum makes no database under a mistyped name"
 wrong 2 "--token-file" serve --token-file "$T/none" --listen none --db "$db.2"
 
 # A draft that leaves questions open says how to answer them.
