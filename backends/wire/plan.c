@@ -183,14 +183,6 @@ bool plan_is_library(const struct plan *plan)
 	return plan->op_count > 0;
 }
 
-void plan_gemm_extents(const struct plan *plan, const struct plan_gemm *g, int64_t ret_mnk[3])
-{
-	const int64_t *a = plan->buffers[g->a].dims, *c = plan->buffers[g->c].dims;
-	ret_mnk[0] = c[0];
-	ret_mnk[1] = c[1];
-	ret_mnk[2] = g->a_transposed ? a[0] : a[1];
-}
-
 int plan_check_gemm(const struct plan *plan, const struct plan_gemm *g, struct err *e)
 {
 	const unsigned operands[] = { g->a, g->b, g->c };
@@ -317,12 +309,6 @@ int plan_check(const struct plan *plan, struct err *e)
 		return err_set(e, ERR_INPUT,
 			       "plan: host code launched no kernel; call launch(kernel, grid, block, args)");
 	return 0;
-}
-
-const char *plan_values_name(enum plan_values values)
-{
-	static const char *const names[] = { "declared", "exact", "exact-small", "spikes", "offset" };
-	return values < PLAN_VALUES ? names[values] : "?";
 }
 
 /* --- what a compiler sees ----------------------------------------------------------------------------------------- */

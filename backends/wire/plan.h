@@ -149,12 +149,8 @@ bool plan_is_library(const struct plan *plan);
 /* Checks the buffers of a gemm: that they exist, their roles, types and extents. plan_check does it for operations.
  * -ERR_INPUT. */
 int plan_check_gemm(const struct plan *plan, const struct plan_gemm *g, struct err *e);
-/* m, n and k of a gemm of a checked plan. */
-void plan_gemm_extents(const struct plan *plan, const struct plan_gemm *g, int64_t ret_mnk[3]);
 /* Elements of the shape (product of dims), and of the allocation (bytes / element size). */
 uint64_t plan_buffer_logical(const struct plan_buffer *b);
 uint64_t plan_buffer_elements(const struct plan_buffer *b);
-/* "declared", "exact", …: for messages. Static storage. */
-const char *plan_values_name(enum plan_values values);
 
 #endif

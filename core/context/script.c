@@ -41,11 +41,6 @@ void *script_owner(lua_State *L)
 	return script_of(L)->owner;
 }
 
-lua_State *script_state(struct script *s)
-{
-	return s->L;
-}
-
 static int64_t cpu_now(void)
 {
 	struct timespec t;

@@ -22,7 +22,6 @@ struct script;
 /* `name` stands in messages ("host code, line 3: …"); `owner` is handed to the C functions by script_owner. */
 struct script *script_new(const char *name, void *owner);
 void script_free(struct script *s);
-lua_State *script_state(struct script *s);
 void *script_owner(lua_State *L);
 
 /* The script as its author wrote it, for messages that quote a line (script_load's text otherwise); borrowed while it

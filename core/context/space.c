@@ -200,11 +200,6 @@ double space_raw(const struct space *s)
 	return s->points.raw;
 }
 
-uint64_t space_steps(const struct space *s)
-{
-	return s->points.steps;
-}
-
 uint64_t space_visited(const struct space *s)
 {
 	return s->points.visited;

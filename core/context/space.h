@@ -49,8 +49,7 @@ void space_free(struct space *space);
 size_t space_count(const struct space *space);
 /* The raw product of all value sets, before any constraint (an upper bound when sets depend on one another). */
 double space_raw(const struct space *space);
-/* Partial assignments that the enumeration visited, and the work that it took (see SPACE_STEPS_MAX). */
-uint64_t space_steps(const struct space *space);
+/* Partial assignments that the enumeration visited. */
 uint64_t space_visited(const struct space *space);
 /* Point number index < count: a full assignment, owned by the caller. Points of one input size are contiguous. */
 struct params *space_at(const struct space *space, size_t index);
