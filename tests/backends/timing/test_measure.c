@@ -220,7 +220,7 @@ static void test_disturbed(void)
 	is_str(t.note, "", "the note is empty when everything is known");
 	wire_measured_fini(&t);
 	t = measured(&r, usual, 0);
-	has_str(t.note, "not available for fake", "the note says that a backend has no monitoring library");
+	has_str(t.note, "unknown for fake devices", "the note says that a backend has no monitoring library");
 	is_int(t.conditions[0].core_mhz, 0, "a backend without monitoring library reports no clocks");
 	wire_measured_fini(&t);
 }
