@@ -227,28 +227,56 @@ static void fill_row(const struct stream *s, uint64_t first, uint8_t *to, size_t
 }
 
 struct filling {
-	struct stream stream;
+	struct stream stream; /* its buffer has the type that values are rounded to first */
 	enum plan_values values;
 	bool special; /* not as declared */
+	const struct plan_buffer *buffer;
+	uint64_t key;     /* of ξ */
+	double amplitude; /* 0: nothing moves */
 	uint8_t *to;
 };
+
+static void fill_plain(const struct filling *f, uint64_t first, uint8_t *to, size_t n)
+{
+	if (f->special)
+		fill_blocks(&f->stream, first, f->values, to, n);
+	else
+		fill_row(&f->stream, first, to, n);
+}
+
+/* Makes the plain values, rounded as they always are, and then moves or widens them. */
+static void fill_changed(const struct filling *f, uint64_t first, uint8_t *to, size_t n)
+{
+	double v[BLOCK];
+	enum dtype from = f->stream.buffer->type, type = f->buffer->type;
+	for (size_t at = 0; at < n; at += BLOCK) {
+		uint64_t plain[BLOCK];
+		size_t some = n - at < BLOCK ? n - at : BLOCK;
+		fill_plain(f, first + at, (uint8_t *)plain, some);
+		dtype_load_all(from, plain, v, some);
+		for (size_t i = 0; f->amplitude > 0 && i < some; i++)
+			v[i] *= 1 + f->amplitude * (2 * unit(random_at(f->key, first + at + i)) - 1);
+		store_all(type, v, to + at * dtype_size(type), some);
+	}
+}
 
 /* Elements from … to-1 of the logical content, where they are in memory. */
 static void fill_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 {
 	const struct filling *f = arg;
-	const struct plan_buffer *b = f->stream.buffer;
+	const struct plan_buffer *b = f->buffer;
 	uint64_t columns = (uint64_t)b->dims[b->rank - 1];
 	size_t size = dtype_size(b->type);
+	bool changed = f->amplitude > 0 || f->stream.buffer->type != b->type;
 	(void)k;
 	while (from < to) {
 		uint64_t row = from / columns, column = from % columns,
 			 n = columns - column < to - from ? columns - column : to - from;
 		uint8_t *at = f->to + (row * (uint64_t)b->ld + column) * size;
-		if (f->special)
-			fill_blocks(&f->stream, from, f->values, at, n);
+		if (changed)
+			fill_changed(f, from, at, n);
 		else
-			fill_row(&f->stream, from, at, n);
+			fill_plain(f, from, at, n);
 		from += n;
 	}
 }
@@ -256,8 +284,7 @@ static void fill_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 /* Everything but elements: the ends of padded rows, and what follows the last one. */
 static void fill_padding(const struct plan_buffer *b, uint8_t *to)
 {
-	size_t size = dtype_size(b->type), row = (size_t)b->dims[b->rank - 1] * size, stride = (size_t)b->ld * size,
-	       used = 0;
+	size_t size = dtype_size(b->type), row = (size_t)b->dims[b->rank - 1] * size, stride = (size_t)b->ld * size, used = 0;
 	uint64_t rows = plan_buffer_logical(b) / (uint64_t)b->dims[b->rank - 1];
 	for (uint64_t r = 0; r < rows; r++) {
 		if (stride * r > used)
@@ -267,20 +294,29 @@ static void fill_padding(const struct plan_buffer *b, uint8_t *to)
 	memset(to + used, 0xFF, b->bytes - used);
 }
 
-void fill_special(const struct plan_buffer *b, uint64_t seed, enum plan_values values, void *to)
+void fill_chosen(const struct plan_buffer *b, const struct fill_choice *choice, void *to)
 {
+	bool floats = dtype_is_float(b->type);
+	uint64_t key = mix(choice->seed ^ mix(name_key(b->name)));
+	struct plan_buffer first = *b;
+	if (floats && dtype_is_float(b->rounded))
+		first.type = b->rounded;
 	struct filling f = {
-		.stream = { .buffer = b,
-			    .key = mix(seed ^ mix(name_key(b->name))),
-			    .lo = b->lo,
-			    .width = b->hi - b->lo },
-		.values = values,
+		.stream = { .buffer = &first, .key = key, .lo = b->lo, .width = b->hi - b->lo },
+		.values = choice->values,
+		.buffer = b,
+		.key = mix(key + choice->perturbation),
+		.amplitude = floats && choice->perturbation ? choice->amplitude : 0,
 		.to = to,
-		.special = values != PLAN_DECLARED && dtype_is_float(b->type) &&
-			   (b->fill == PLAN_RANDOM || b->fill == PLAN_NORMAL),
+		.special = choice->values != PLAN_DECLARED && floats && (b->fill == PLAN_RANDOM || b->fill == PLAN_NORMAL),
 	};
 	fill_padding(b, to);
 	parallel_for(plan_buffer_logical(b), fill_part, &f);
+}
+
+void fill_special(const struct plan_buffer *b, uint64_t seed, enum plan_values values, void *to)
+{
+	fill_chosen(b, &(struct fill_choice){ .seed = seed, .values = values }, to);
 }
 
 void fill_buffer(const struct plan_buffer *b, uint64_t seed, void *to)

@@ -435,6 +435,7 @@ static const struct wire_table buffer_table = WIRE_TABLE("buffer", plan_buffer, 
 	WIRE_ANY(plan_buffer, fill),
 	WIRE_ANY(plan_buffer, lo),
 	WIRE_ANY(plan_buffer, hi),
+	WIRE_UP_TO(plan_buffer, rounded, DTYPE_COUNT - 1),
 	WIRE_ROW(plan_buffer, table, WIRE_IS_BYTES, .same = true, .length = offsetof(struct plan_buffer, bytes)));
 
 static const struct wire_table map_table = WIRE_TABLE("tensor map", plan_map, NULL,

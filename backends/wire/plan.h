@@ -52,6 +52,7 @@ struct plan_buffer {
 	uint64_t bytes;              /* allocated size */
 	enum plan_fill fill;         /* PLAN_IN and PLAN_INOUT */
 	double lo, hi;               /* of PLAN_RANDOM */
+	enum dtype rounded;          /* values are rounded to this type first, if it is floating (lift.h); else to `type` alone */
 	void *table;                 /* PLAN_TABLE: `bytes` bytes; else NULL */
 };
 

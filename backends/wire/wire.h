@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 8, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 9, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -134,10 +134,12 @@ struct wire_execute {
 	uint32_t poison; /* byte pattern for outputs and scratch (0xFF makes NaN in every floating type) */
 	uint32_t values; /* enum plan_values */
 	uint32_t keep;   /* WIRE_KEEP_…: what stays as the last execution left it */
+	uint32_t perturbation; /* which stream of ξ moves floating inputs, x·(1 + amplitude·ξ); 0: none does */
+	double amplitude;      /* 0 ≤ amplitude < 1 */
 };
 /* WIRE_KEEP_RAW: the first execution, too, finds memory as the driver gave it, so that a tool notices reads of what was
  * never written. WIRE_LOOK: writes and executes nothing, and only examines outputs, inputs and red zones after the last
- * executions, timed ones included; seed and values must be those of the last execution. */
+ * executions, timed ones included; seed, values and perturbation must be those of the last execution. */
 enum { WIRE_KEEP_SCRATCH = 1, WIRE_KEEP_OUTPUTS = 2, WIRE_KEEP_RAW = 4, WIRE_LOOK = 8 };
 struct wire_executed {
 	uint64_t device_ns;     /* of this one execution; 0 unknown */

@@ -88,7 +88,9 @@ const struct wire_table wire_execute_table = WIRE_TABLE("execute", wire_execute,
 	WIRE_ANY(wire_execute, seed),
 	WIRE_UP_TO(wire_execute, poison, 0xFF),
 	WIRE_UP_TO(wire_execute, values, PLAN_VALUES - 1),
-	WIRE_UP_TO(wire_execute, keep, WIRE_KEEP_SCRATCH + WIRE_KEEP_OUTPUTS + WIRE_KEEP_RAW + WIRE_LOOK));
+	WIRE_UP_TO(wire_execute, keep, WIRE_KEEP_SCRATCH + WIRE_KEEP_OUTPUTS + WIRE_KEEP_RAW + WIRE_LOOK),
+	WIRE_ANY(wire_execute, perturbation),
+	WIRE_UP_TO(wire_execute, amplitude, 1 - DBL_EPSILON));
 
 const struct wire_table wire_executed_table = WIRE_TABLE("executed", wire_executed, NULL,
 	WIRE_ANY(wire_executed, device_ns),

@@ -36,8 +36,7 @@ struct run {
 	struct output *outputs;
 	uint32_t output_count;
 	bool executed;
-	uint64_t seed; /* of the last execution, and its values */
-	enum plan_values values;
+	struct fill_choice choice; /* of the last execution */
 };
 
 struct runs {
@@ -122,12 +121,24 @@ void runs_free(struct runs *all)
 
 /* --- executing ---------------------------------------------------------------------------------------------------- */
 
-/* An image (redzone.h) of the buffer's values for this seed. Borrowed from the cache. */
-static const void *input_image(struct runs *all, const struct plan_buffer *b, uint64_t seed, enum plan_values values)
+static struct fill_choice choice_of(const struct wire_execute *m)
+{
+	return (struct fill_choice){
+		.seed = m->seed, .values = m->values, .perturbation = m->perturbation, .amplitude = m->amplitude
+	};
+}
+
+static bool same_choice(const struct fill_choice *a, const struct fill_choice *b)
+{
+	return a->seed == b->seed && a->values == b->values && a->perturbation == b->perturbation && a->amplitude == b->amplitude;
+}
+
+/* An image (redzone.h) of the buffer's values. Borrowed from the cache. */
+static const void *input_image(struct runs *all, const struct plan_buffer *b, const struct fill_choice *c)
 {
 	struct buf text = BUF_INIT;
-	buf_addf(&text, "%llu %u %u %llu %lld %u %a %a", (unsigned long long)seed, values, b->type, (unsigned long long)b->bytes,
-		 (long long)b->ld, b->fill, b->lo, b->hi);
+	buf_addf(&text, "%llu %u %u %a %u %u %llu %lld %u %a %a", (unsigned long long)c->seed, c->values, c->perturbation,
+		 c->amplitude, b->type, b->rounded, (unsigned long long)b->bytes, (long long)b->ld, b->fill, b->lo, b->hi);
 	for (unsigned i = 0; i < b->rank; i++)
 		buf_addf(&text, " %lld", (long long)b->dims[i]);
 	buf_addf(&text, " %s", b->name);
@@ -138,7 +149,7 @@ static const void *input_image(struct runs *all, const struct plan_buffer *b, ui
 	if (there)
 		return there;
 	void *fresh = room_take(all->room, redzone_image_bytes(b->bytes));
-	fill_special(b, seed, values, redzone_content(fresh));
+	fill_chosen(b, c, redzone_content(fresh));
 	redzone_frame(fresh, b->bytes);
 	return room_cache_put(all->inputs, key.hex, fresh, redzone_image_bytes(b->bytes));
 }
@@ -161,11 +172,12 @@ static int set_up_buffer(struct runs *all, const struct run *r, unsigned i, cons
 {
 	const struct plan_buffer *b = &r->plan->buffers[i];
 	struct redzone z = zone_of(all, r, i);
+	struct fill_choice choice = choice_of(m);
 	void *table = NULL;
 	int rc = 0;
 	switch (b->role) {
 	case PLAN_IN:
-	case PLAN_INOUT: return redzone_write(&z, input_image(all, b, m->seed, m->values), e);
+	case PLAN_INOUT: return redzone_write(&z, input_image(all, b, &choice), e);
 	case PLAN_TABLE:
 		table = table_image(all, b);
 		rc = redzone_write(&z, table, e);
@@ -202,11 +214,12 @@ static int fetch(struct runs *all, struct run *r, struct output *out, struct err
 /* Did the kernel write to an input, or to a red zone? */
 static int look_for_damage(struct runs *all, struct run *r, const struct wire_execute *m, struct wire_executed *x, struct err *e)
 {
+	struct fill_choice choice = choice_of(m);
 	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &r->plan->buffers[i];
 		bool broken = false, same = true;
 		void *table = b->role == PLAN_TABLE ? table_image(all, b) : NULL;
-		const void *want = b->role == PLAN_IN ? input_image(all, b, m->seed, m->values) : table;
+		const void *want = b->role == PLAN_IN ? input_image(all, b, &choice) : table;
 		struct redzone z = zone_of(all, r, i);
 		int rc = want ? redzone_same(&z, want, &same, &broken, e) : redzone_check(&z, &broken, e);
 		room_give(all->room, table, redzone_image_bytes(b->bytes));
@@ -225,10 +238,11 @@ static int serve_execute(struct runs *all, struct run *r, const void *request, v
 {
 	const struct wire_execute *m = request;
 	struct wire_executed *x = answer;
+	struct fill_choice choice = choice_of(m);
 	int rc = 0;
 	if (m->keep & WIRE_LOOK) {
-		if (!r->executed || m->seed != r->seed || m->values != r->values)
-			rc = err_set(e, ERR_INPUT, "there is nothing to look at: the run was not executed with this seed");
+		if (!r->executed || !same_choice(&choice, &r->choice))
+			rc = err_set(e, ERR_INPUT, "there is nothing to look at: the run was not executed with these values");
 	} else {
 		for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++)
 			if (set_up_buffer(all, r, i, m, e) < 0)
@@ -242,8 +256,7 @@ static int serve_execute(struct runs *all, struct run *r, const void *request, v
 	if (rc == 0)
 		rc = look_for_damage(all, r, m, x, e);
 	r->executed = rc == 0;
-	r->seed = m->seed;
-	r->values = m->values;
+	r->choice = choice;
 	return rc;
 }
 
@@ -330,8 +343,8 @@ static int serve_product(struct runs *all, struct run *r, const void *request, v
 		return err_set(e, ERR_INPUT, "%s = %s * %s is no product of two inputs", b[g->c].name, b[g->a].name, b[g->b].name);
 	/* Generated anew: the cache lends only one image at a time. */
 	void *from_a = room_take(all->room, b[g->a].bytes), *from_b = room_take(all->room, b[g->b].bytes);
-	fill_special(&b[g->a], r->seed, r->values, from_a);
-	fill_special(&b[g->b], r->seed, r->values, from_b);
+	fill_chosen(&b[g->a], &r->choice, from_a);
+	fill_chosen(&b[g->b], &r->choice, from_b);
 	struct product p = { .a = &b[g->a],
 			     .b = &b[g->b],
 			     .c = &b[g->c],

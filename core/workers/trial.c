@@ -58,9 +58,13 @@ static const char *buffer_name(const struct trial *t, uint32_t number)
 
 int trial_execute(struct trial *t, const struct trial_input *input, int64_t timeout_ns, uint64_t *ret_device_ns, struct err *e)
 {
-	struct wire_execute request = {
-		.run = t->run, .seed = input->seed, .poison = input->poison, .values = input->values, .keep = input->keep
-	};
+	struct wire_execute request = { .run = t->run,
+					.seed = input->seed,
+					.poison = input->poison,
+					.values = input->values,
+					.keep = input->keep,
+					.perturbation = input->perturbation,
+					.amplitude = input->amplitude };
 	struct wire_executed executed;
 	int rc = ask(t, WIRE_EXECUTE, &request, timeout_ns, &executed, e);
 	if (rc < 0)

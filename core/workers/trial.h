@@ -23,6 +23,8 @@ struct trial_input {
 	uint32_t poison;
 	enum plan_values values;
 	uint32_t keep; /* WIRE_KEEP_… */
+	uint32_t perturbation;
+	double amplitude;
 };
 /* Fills inputs from the seed, poisons the rest, runs once. -ERR_WRONG when an input was changed or a red zone was written to. */
 int trial_execute(struct trial *t, const struct trial_input *input, int64_t timeout_ns, uint64_t *ret_device_ns, struct err *e);

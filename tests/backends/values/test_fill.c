@@ -3,16 +3,23 @@
 
 #include <math.h>
 
+#include "backends/sample_plan.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "pace.h"
-#include "backends/sample_plan.h"
 #include "tap.h"
 
 static struct plan_buffer matrix(enum dtype t, int64_t rows, int64_t columns, int64_t ld, enum plan_fill fill)
 {
-	return (struct plan_buffer){ .name = (char *)"A", .type = t, .rank = 2, .dims = { rows, columns }, .ld = ld,
-	                             .bytes = (uint64_t)(rows * ld) * dtype_size(t), .fill = fill, .lo = -1, .hi = 1 };
+	return (struct plan_buffer){ .name = (char *)"A",
+				     .type = t,
+				     .rank = 2,
+				     .dims = { rows, columns },
+				     .ld = ld,
+				     .bytes = (uint64_t)(rows * ld) * dtype_size(t),
+				     .fill = fill,
+				     .lo = -1,
+				     .hi = 1 };
 }
 
 static double at(const struct plan_buffer *b, const void *values, int64_t i)
@@ -46,8 +53,9 @@ static void test_random(void)
 /* The fast conversions agree with dtype_store. */
 static void test_narrow(void)
 {
-	static const double ranges[][2] = { { -1, 1 }, { -70000, 70000 }, { -1e-4, 1e-4 }, { -1e-7, 1e-7 }, { 0, 3 },
-	                                    { 2048, 4097 } };
+	static const double ranges[][2] = {
+		{ -1, 1 }, { -70000, 70000 }, { -1e-4, 1e-4 }, { -1e-7, 1e-7 }, { 0, 3 }, { 2048, 4097 }
+	};
 	static const enum dtype types[] = { DTYPE_F16, DTYPE_BF16 };
 	enum { N = 20000 };
 	float *wide = MEM_NEW_N(float, N);
@@ -82,8 +90,8 @@ static void test_normal(void)
 		squares += (double)v[i] * (double)v[i];
 		beyond += fabsf(v[i]) > 1.96f;
 	}
-	ok(fabs(sum / 90000) < 0.015 && fabs(squares / 90000 - 1) < 0.02, "normal has mean 0 and deviation 1 (%g, %g)",
-	   sum / 90000, squares / 90000);
+	ok(fabs(sum / 90000) < 0.015 && fabs(squares / 90000 - 1) < 0.02, "normal has mean 0 and deviation 1 (%g, %g)", sum / 90000,
+	   squares / 90000);
 	ok(beyond > 4000 && beyond < 5000, "5 %% of normal values are beyond 1.96 (%d of 90000)", beyond);
 	free(v);
 }
@@ -97,8 +105,7 @@ static void test_counting(void)
 	ok(bytes[0] == 0 && bytes[255] == 255 && bytes[256] == 0, "iota of a small integer wraps");
 	b = matrix(DTYPE_F16, 1, 3000, 3000, PLAN_IOTA);
 	fill_buffer(&b, 1, halves);
-	ok(at(&b, halves, 2047) == 2047 && at(&b, halves, 2048) == 0,
-	   "iota of f16 starts again where it could not count on");
+	ok(at(&b, halves, 2047) == 2047 && at(&b, halves, 2048) == 0, "iota of f16 starts again where it could not count on");
 	b = matrix(DTYPE_F16, 1, 3000, 3000, PLAN_ONES);
 	fill_buffer(&b, 1, halves);
 	ok(at(&b, halves, 7) == 1, "ones is 1 everywhere");
@@ -106,8 +113,7 @@ static void test_counting(void)
 
 static void test_layout(void)
 {
-	struct plan_buffer dense = matrix(DTYPE_F32, 5, 7, 7, PLAN_RANDOM), padded = matrix(DTYPE_F32, 5, 7, 9,
-	                                                                                    PLAN_RANDOM);
+	struct plan_buffer dense = matrix(DTYPE_F32, 5, 7, 7, PLAN_RANDOM), padded = matrix(DTYPE_F32, 5, 7, 9, PLAN_RANDOM);
 	float d[35], p[45], other[35];
 	int same = 0, nan = 0;
 	fill_buffer(&dense, 3, d);
@@ -194,14 +200,16 @@ static void test_for_good(void)
 		"b37267965f1cd372fca0bc1db331d40c915d7f88e44d1faf2e5857cf700e2887",
 		"82d2dcd2bfcc3543f9986a8ca86222ae84e21aa7254a391e10d1985597fc25e0",
 	};
-	static const struct { int64_t rows, columns, ld; } shapes[] = { { 3, 1, 2 }, { 2, 1500, 1501 }, { 700, 401, 401 } };
+	static const struct {
+		int64_t rows, columns, ld;
+	} shapes[] = { { 3, 1, 2 }, { 2, 1500, 1501 }, { 700, 401, 401 } };
 	for (int values = 0; values < PLAN_VALUES; values++) {
 		struct hash_state *all = hash_new();
 		for (size_t i = 0; i < MEM_COUNT(shapes) * DTYPE_COUNT * (PLAN_IOTA + 1); i++) {
 			enum dtype t = (enum dtype)(i % DTYPE_COUNT);
 			size_t k = i / DTYPE_COUNT % MEM_COUNT(shapes);
 			struct plan_buffer b = matrix(t, shapes[k].rows, shapes[k].columns, shapes[k].ld,
-			                              (enum plan_fill)(i / DTYPE_COUNT / MEM_COUNT(shapes)));
+						      (enum plan_fill)(i / DTYPE_COUNT / MEM_COUNT(shapes)));
 			b.lo = dtype_is_signed(t) ? -3 : 0;
 			b.hi = 5.5;
 			void *v = mem_new(b.bytes, 1);
@@ -213,8 +221,95 @@ static void test_for_good(void)
 	}
 }
 
+/* Every perturbed value is within the amplitude of the plain one, and what cannot move does not. */
+static void test_perturbed(void)
+{
+	enum { ROWS = 20, COLUMNS = 30, LD = 33 };
+	for (int values = 0; values < PLAN_VALUES; values++)
+		for (size_t i = 0; i < DTYPE_COUNT * (PLAN_IOTA + 1); i++) {
+			enum dtype t = (enum dtype)(i % DTYPE_COUNT);
+			struct plan_buffer b = matrix(t, ROWS, COLUMNS, LD, (enum plan_fill)(i / DTYPE_COUNT));
+			struct fill_choice c = {
+				.seed = 5, .values = (enum plan_values)values, .perturbation = 1, .amplitude = 0.25
+			};
+			void *plain = mem_new(b.bytes, 1), *moved = mem_new(b.bytes, 1);
+			size_t size = dtype_size(t), padding = (LD - COLUMNS) * size, off = 0, differ = 0;
+			fill_special(&b, 5, c.values, plain);
+			fill_chosen(&b, &c, moved);
+			for (int y = 0; y < ROWS; y++) {
+				off += memcmp((uint8_t *)moved + (size_t)(y * LD + COLUMNS) * size,
+					      (uint8_t *)plain + (size_t)(y * LD + COLUMNS) * size, padding) != 0;
+				for (int x = 0; x < COLUMNS; x++) {
+					double from = at(&b, plain, y * LD + x), to = at(&b, moved, y * LD + x);
+					differ += from != to;
+					off += !(fabs(to - from) <= fabs(from) * (0.25 + 2 * dtype_roundoff(t)) + 0x1p-16);
+				}
+			}
+			bool moves = dtype_is_float(t) && b.fill != PLAN_ZEROS;
+			if (off || (moves ? differ < ROWS * COLUMNS / 4 : differ > 0))
+				ok(false, "fill %u of %s as values %d: %zu elements are moved, %zu too far", b.fill, dtype_name(t),
+				   values, differ, off);
+			free(plain);
+			free(moved);
+		}
+	ok(true, "perturbed values stay within the amplitude; integers, zeros and padding stay");
+}
+
+static void test_streams(void)
+{
+	struct plan_buffer b = matrix(DTYPE_F64, 1, 4000, 4000, PLAN_ONES);
+	double first[4000], other[4000], sum = 0, square = 0;
+	struct fill_choice c = { .seed = 5, .perturbation = 1, .amplitude = 0x1p-10 };
+	fill_chosen(&b, &c, first);
+	for (int i = 0; i < 4000; i++) {
+		double xi = (first[i] - 1) * 0x1p10;
+		sum += xi;
+		square += xi * xi;
+	}
+	ok(fabs(sum / 4000) < 0.04 && fabs(square / 4000 - 1.0 / 3) < 0.02, "a perturbation is uniform (%g, %g)", sum / 4000,
+	   square / 4000);
+	fill_chosen(&b, &c, other);
+	ok(memcmp(first, other, sizeof first) == 0, "the same perturbation is the same");
+	c.perturbation = 2;
+	fill_chosen(&b, &c, other);
+	ok(memcmp(first, other, sizeof first) != 0, "another perturbation moves otherwise");
+	c = (struct fill_choice){ .seed = 6, .perturbation = 1, .amplitude = 0x1p-10 };
+	fill_chosen(&b, &c, other);
+	ok(memcmp(first, other, sizeof first) != 0, "another seed moves otherwise");
+	c.seed = 5;
+	b.name = (char *)"B";
+	fill_chosen(&b, &c, other);
+	ok(memcmp(first, other, sizeof first) != 0, "another array moves otherwise");
+}
+
+/* A lifted array holds exactly what the array of the narrower type would. */
+static void test_rounded(void)
+{
+	for (int values = 0; values < PLAN_VALUES; values++)
+		for (enum plan_fill fill = PLAN_ZEROS; fill <= PLAN_IOTA; fill++) {
+			struct plan_buffer wide = matrix(DTYPE_F64, 7, 301, 303, fill),
+					   narrow = matrix(DTYPE_F32, 7, 301, 303, fill);
+			double *w = mem_new(wide.bytes, 1);
+			float *n = mem_new(narrow.bytes, 1);
+			int same = 0;
+			wide.rounded = DTYPE_F32;
+			fill_special(&wide, 9, (enum plan_values)values, w);
+			fill_special(&narrow, 9, (enum plan_values)values, n);
+			for (int i = 0; i < 7 * 303; i++)
+				same += w[i] == (double)n[i] || (isnan(w[i]) && isnanf(n[i]));
+			if (same != 7 * 303)
+				ok(false, "fill %u as values %d: only %d elements are those of f32", fill, values, same);
+			free(w);
+			free(n);
+		}
+	ok(true, "f64 rounded to f32 has the values of f32");
+}
+
 int main(void)
 {
+	test_perturbed();
+	test_streams();
+	test_rounded();
 	test_for_good();
 	test_special();
 	test_random();

@@ -144,6 +144,13 @@ static void test_matmul(struct sample_worker *w)
 	m.poison = 0x55;
 	is_int(sample_execute(w, &m, &again, &e), 0, "a matmul runs again");
 	is_str(output(w, (uint32_t)run, 0).hex, first.hex, "the same seed gives the same output");
+	m.perturbation = 1;
+	m.amplitude = 0x1p-8;
+	is_int(sample_execute(w, &m, &again, &e), 0, "a matmul runs on perturbed inputs: %s", e.text);
+	ok(strcmp(output(w, (uint32_t)run, 0).hex, first.hex) != 0, "perturbed inputs give another output");
+	m.perturbation = 0;
+	is_int(sample_execute(w, &m, &again, &e), 0, "a matmul runs on plain inputs again");
+	is_str(output(w, (uint32_t)run, 0).hex, first.hex, "plain inputs are not those that were perturbed");
 	test_measure(w, (uint32_t)run);
 	test_pair(w, (uint32_t)run);
 	is_int(sample_release(w, (uint32_t)run, &e), 0, "a run is released");
