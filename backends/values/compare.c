@@ -1,8 +1,6 @@
-/* compare: see compare.h. Two passes over blocks of elements that fit the nearest cache. The first one sums, since the
- * bound for a single element needs the reference's root mean square; floats of 32 bits and fewer, the usual case, are
- * summed as vectors, by the same additions in the same order whatever the processor's vectors are. The second pass
- * looks at single elements, in blocks where something can be wrong. Results do not depend on the number of threads:
- * each part of parallel_for has its own sums. */
+/* compare: see compare.h. One pass over blocks of elements that fit the nearest cache. A block in which every element is
+ * finite, judged or not, and within its bound is only summed; any other block is looked at element by element. Results
+ * do not depend on the number of threads: each part of parallel_for has its own sums. */
 #include "backends/values/compare.h"
 
 #include <math.h>
@@ -12,174 +10,56 @@
 #include "base/mem.h"
 #include "base/parallel_for.h"
 
-enum { BLOCK = 1024 /* elements */, FEW = 64 /* blocks */ };
+enum { BLOCK = 1024 /* elements */, CHAINS = 4 /* so that additions do not wait for each other */ };
+#define RATIO_MOST 16.0 /* in means, so that one element cannot hide what all others have */
 
-struct sums {
-	double diff2, ref2; /* Σ(got−want)², Σwant² where both are finite */
-	double max_abs;     /* the largest |got−want| where both are finite */
-	uint64_t finite_refs;
+/* What one part of the elements has. */
+struct found {
+	double diff2, ref2;           /* Σ(got−want)², Σwant² where both are finite */
+	double max_abs;               /* the largest |got−want| there */
+	double ratios, signed_ratios; /* sums over judged elements */
+	uint64_t judged, nan, ref_nan, untouched, mismatched;
+	int64_t first_untouched; /* -1: none */
+	double worst_ratio;      /* -1: nothing judged yet */
+	struct wire_mismatch worst;
+	uint64_t wrong[WIRE_MAP][WIRE_MAP];
+	uint32_t listed;
+	struct wire_mismatch list[WIRE_MISMATCHES]; /* the first ones */
 };
 
-/* |got−want| of one pair, whose values are g and w. 64-bit integers are subtracted as integers: as doubles, neighbours
- * above 2^53 are equal. */
-static double distance(enum dtype t, const void *got, const void *want, double g, double w)
-{
-	uint64_t x, y;
-	if (t != DTYPE_I64 && t != DTYPE_U64)
-		return fabs(g - w);
-	memcpy(&x, got, 8);
-	memcpy(&y, want, 8);
-	bool less = t == DTYPE_I64 ? (int64_t)x < (int64_t)y : x < y;
-	return (double)(less ? y - x : x - y);
-}
-
-/* --- sums of vectors ---------------------------------------------------------------------------------------------- */
-
-typedef double doubles __attribute__((vector_size(32)));
-typedef int64_t masks __attribute__((vector_size(32)));
-typedef float floats __attribute__((vector_size(16)));
-typedef uint16_t halves __attribute__((vector_size(16)));
-typedef uint32_t words __attribute__((vector_size(32)));
-typedef float wide __attribute__((vector_size(32)));
-enum { LANES = 4, CHAINS = 2, STEP = LANES * CHAINS }; /* two chains, so that additions do not wait for each other */
-
-struct chain {
-	doubles diff2, ref2, most2;
+struct comparison {
+	const struct plan_buffer *buffer;
+	const uint8_t *got;
+	const struct compare_wanted *want;
+	uint64_t elements, rows, columns;
+	struct found parts[PARALLEL_FOR_PARTS];
 };
 
-/* As in dtype.c: sign, exponent and fraction keep their places, a multiplication corrects the magnitude, the largest
- * exponent stays. */
-static inline __attribute__((always_inline)) void load_f16(const uint8_t *from, floats to[CHAINS])
-{
-	halves h;
-	memcpy(&h, from, sizeof h);
-	words u = __builtin_convertvector(h, words), special = (words)((u & 0x7c00) == 0x7c00) & 0x7f800000;
-	wide f = (wide)((u & 0x7fff) << 13) * 0x1p112f;
-	words all = (words)f | special | (u & 0x8000) << 16;
-	memcpy(to, &all, sizeof all);
-}
+/* A block in doubles, and where it came from. */
+struct block {
+	uint64_t at;
+	size_t n;
+	const uint8_t *got_bytes, *want_bytes;
+	double got[BLOCK], want[BLOCK], bound[BLOCK];
+};
 
-static inline __attribute__((always_inline)) void load(enum dtype t, const uint8_t *from, floats to[CHAINS])
+static void load_block(const struct comparison *c, uint64_t at, struct block *b)
 {
-	halves h;
-	words all;
-	if (t == DTYPE_F32) {
-		memcpy(to, from, sizeof all);
-	} else if (t == DTYPE_F16) {
-		load_f16(from, to);
-	} else {
-		memcpy(&h, from, sizeof h);
-		all = __builtin_convertvector(h, words) << 16;
-		memcpy(to, &all, sizeof all);
-	}
-}
-
-static inline __attribute__((always_inline)) void add(struct chain *c, const floats *got, const floats *want)
-{
-	doubles r = __builtin_convertvector(*want, doubles), d = __builtin_convertvector(*got, doubles) - r;
-	d *= d;
-	c->diff2 += d;
-	c->ref2 += r * r;
-	masks more = d > c->most2;
-	c->most2 = (doubles)((more & (masks)d) | (~more & (masks)c->most2));
-}
-
-static inline __attribute__((always_inline)) void add_all(struct chain *c, enum dtype t, const uint8_t *got,
-							  const uint8_t *want)
-{
-	size_t size = dtype_size(t) * STEP;
-	struct chain a = c[0], b = c[1];
-	for (size_t i = 0; i < BLOCK / STEP; i++) {
-		floats g[CHAINS], w[CHAINS];
-		load(t, got + i * size, g);
-		load(t, want + i * size, w);
-		add(&a, &g[0], &w[0]);
-		add(&b, &g[1], &w[1]);
-	}
-	c[0] = a;
-	c[1] = b;
-}
-
-/* One loop for each type, so that the compiler drops what that type does not need. */
-static inline __attribute__((always_inline)) void add_whole_block_inline(struct chain *c, enum dtype t,
-									 const uint8_t *got, const uint8_t *want)
-{
-	if (t == DTYPE_F32)
-		add_all(c, DTYPE_F32, got, want);
-	else if (t == DTYPE_F16)
-		add_all(c, DTYPE_F16, got, want);
+	const struct compare_wanted *w = c->want;
+	b->at = at;
+	b->n = c->elements - at < BLOCK ? (size_t)(c->elements - at) : BLOCK;
+	b->got_bytes = c->got + at * dtype_size(c->buffer->type);
+	b->want_bytes = (const uint8_t *)w->values + at * dtype_size(w->type);
+	dtype_load_all(c->buffer->type, b->got_bytes, b->got, b->n);
+	dtype_load_all(w->type, b->want_bytes, b->want, b->n);
+	if (w->bounds)
+		dtype_load_all(w->type == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32,
+			       (const uint8_t *)w->bounds + at * wire_bound_size(w->type), b->bound, b->n);
 	else
-		add_all(c, DTYPE_BF16, got, want);
+		memset(b->bound, 0, b->n * sizeof *b->bound);
 }
 
-static void add_whole_block(struct chain *c, enum dtype t, const uint8_t *got, const uint8_t *want)
-{
-	add_whole_block_inline(c, t, got, want);
-}
-
-#ifdef __x86_64__
-__attribute__((target("avx2"))) static void add_whole_block_avx2(struct chain *c, enum dtype t, const uint8_t *got,
-								 const uint8_t *want)
-{
-	add_whole_block_inline(c, t, got, want);
-}
-#define HAS_AVX2 __builtin_cpu_supports("avx2")
-#else
-#define add_whole_block_avx2 add_whole_block
-#define HAS_AVX2 false
-#endif
-
-/* False, with nothing added, when something is not finite. *ret_most: the largest distance. Its square's root is exact
- * enough: squares of such small types neither overflow nor vanish in a double. */
-static bool add_vectors(struct sums *s, enum dtype t, bool avx2, const uint8_t *got, const uint8_t *want,
-			double *ret_most)
-{
-	struct chain c[CHAINS];
-	double diff2 = 0, ref2 = 0, most2 = 0;
-	memset(c, 0, sizeof c);
-	if (avx2)
-		add_whole_block_avx2(c, t, got, want);
-	else
-		add_whole_block(c, t, got, want);
-	for (size_t i = 0; i < CHAINS; i++)
-		for (size_t k = 0; k < LANES; k++) {
-			diff2 += c[i].diff2[k];
-			ref2 += c[i].ref2[k];
-			most2 = c[i].most2[k] > most2 ? c[i].most2[k] : most2;
-		}
-	if (!isfinite(diff2 + ref2))
-		return false;
-	s->diff2 += diff2;
-	s->ref2 += ref2;
-	s->finite_refs += BLOCK;
-	*ret_most = sqrt(most2);
-	return true;
-}
-
-/* --- sums of single elements -------------------------------------------------------------------------------------- */
-
-/* Returns the largest distance; infinite when something is not finite. */
-static double add_singles(struct sums *s, enum dtype t, const uint8_t *got, const uint8_t *want, size_t n)
-{
-	double g[BLOCK], w[BLOCK], most = 0;
-	size_t size = dtype_size(t);
-	bool odd = false;
-	dtype_load_all(t, got, g, n);
-	dtype_load_all(t, want, w, n);
-	for (size_t i = 0; i < n; i++) {
-		s->finite_refs += isfinite(w[i]) != 0;
-		s->ref2 += isfinite(w[i]) ? w[i] * w[i] : 0;
-		if (!isfinite(g[i]) || !isfinite(w[i])) {
-			odd = true;
-			continue;
-		}
-		double d = distance(t, got + i * size, want + i * size, g[i], w[i]);
-		s->diff2 += d * d;
-		most = d > most ? d : most;
-	}
-	s->max_abs = most > s->max_abs ? most : s->max_abs;
-	return odd ? INFINITY : most;
-}
+/* --- blocks without a fault --------------------------------------------------------------------------------------- */
 
 static bool has_poison(const uint8_t *got, size_t n, size_t size, uint8_t poison)
 {
@@ -195,155 +75,186 @@ static bool has_poison(const uint8_t *got, size_t n, size_t size, uint8_t poison
 	return found || (size == 1 && memchr(got, poison, n));
 }
 
-/* --- all sums ----------------------------------------------------------------------------------------------------- */
-
-struct sweep {
-	enum dtype type;
-	const uint8_t *got, *want;
-	uint64_t elements;
-	uint8_t poison;
-	bool vectors, avx2, finite_poison;
-	double *most;
-	struct sums parts[PARALLEL_FOR_PARTS];
-};
-
-static void sweep_part(void *arg, unsigned k, uint64_t from, uint64_t to)
+/* False, with nothing added, unless every difference is finite and within a finite bound above 0. */
+static bool add_plain(const struct block *b, struct found *f)
 {
-	struct sweep *sweep = arg;
-	struct sums *s = &sweep->parts[k];
-	size_t size = dtype_size(sweep->type);
-	/* A part's blocks are those that begin in it. */
-	for (uint64_t b = (from + BLOCK - 1) / BLOCK; b * BLOCK < to; b++) {
-		uint64_t at = b * BLOCK;
-		size_t n = sweep->elements - at < BLOCK ? (size_t)(sweep->elements - at) : BLOCK;
-		const uint8_t *got = sweep->got + at * size, *want = sweep->want + at * size;
-		if (!(sweep->vectors && n == BLOCK &&
-		      add_vectors(s, sweep->type, sweep->avx2, got, want, &sweep->most[b])))
-			sweep->most[b] = add_singles(s, sweep->type, got, want, n);
-		else if (sweep->most[b] > s->max_abs)
-			s->max_abs = sweep->most[b];
-		if (sweep->finite_poison && has_poison(got, n, size, sweep->poison))
-			sweep->most[b] = INFINITY;
-	}
-}
-
-/* ret_most has room for one number per block: its largest distance; infinite when something in it is not finite or,
- * among floats, holds the poison in all bytes. */
-static void sum_all(enum dtype t, const void *got, const void *want, uint64_t elements, uint8_t poison,
-		    struct sums *ret_sums, double *ret_most)
-{
-	/* 0xFF is NaN in every floating type, which shows anyway; integers match only when equal, so poison needs no
-	 * extra look. */
-	struct sweep sweep = { .type = t,
-			       .got = got,
-			       .want = want,
-			       .elements = elements,
-			       .poison = poison,
-			       .most = ret_most,
-			       .vectors = t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16,
-			       .avx2 = HAS_AVX2,
-			       .finite_poison = dtype_is_float(t) && poison != 0xFF };
-	*ret_sums = (struct sums){ 0 };
-	parallel_for(elements, sweep_part, &sweep);
-	for (unsigned k = 0; k < PARALLEL_FOR_PARTS; k++) {
-		const struct sums *s = &sweep.parts[k];
-		ret_sums->diff2 += s->diff2;
-		ret_sums->ref2 += s->ref2;
-		ret_sums->max_abs = s->max_abs > ret_sums->max_abs ? s->max_abs : ret_sums->max_abs;
-		ret_sums->finite_refs += s->finite_refs;
-	}
+	double diff2[CHAINS] = { 0 }, ref2[CHAINS] = { 0 }, ratios[CHAINS] = { 0 }, signs[CHAINS] = { 0 }, most[CHAINS] = { 0 },
+	       worst[CHAINS] = { 0 };
+	bool plain = true;
+	if (b->n % CHAINS)
+		return false;
+	for (size_t i = 0; i < b->n; i += CHAINS)
+		for (size_t k = 0; k < CHAINS; k++) {
+			double w = b->want[i + k], d = b->got[i + k] - w, a = fabs(d), r = a / b->bound[i + k];
+			plain &= (r <= 1) & (b->bound[i + k] < INFINITY);
+			diff2[k] += d * d;
+			ref2[k] += w * w;
+			ratios[k] += r;
+			signs[k] += copysign(r, d);
+			most[k] = a > most[k] ? a : most[k];
+			worst[k] = r > worst[k] ? r : worst[k];
+		}
+	if (!plain)
+		return false;
+	double top = fmax(fmax(worst[0], worst[1]), fmax(worst[2], worst[3]));
+	f->diff2 += diff2[0] + diff2[1] + diff2[2] + diff2[3];
+	f->ref2 += ref2[0] + ref2[1] + ref2[2] + ref2[3];
+	f->ratios += ratios[0] + ratios[1] + ratios[2] + ratios[3];
+	f->signed_ratios += signs[0] + signs[1] + signs[2] + signs[3];
+	f->max_abs = fmax(f->max_abs, fmax(fmax(most[0], most[1]), fmax(most[2], most[3])));
+	f->judged += b->n;
+	for (size_t i = 0; top > f->worst_ratio && i < b->n; i++)
+		if (fabs(b->got[i] - b->want[i]) / b->bound[i] == top) {
+			f->worst_ratio = top;
+			f->worst = (struct wire_mismatch){ (int64_t)(b->at + i), b->got[i], b->want[i], b->bound[i] };
+		}
+	return true;
 }
 
 /* --- element by element ------------------------------------------------------------------------------------------- */
 
-/* What one part of the elements has. */
-struct found {
-	uint64_t nan, ref_nan, untouched, mismatched;
-	uint64_t wrong[WIRE_MAP][WIRE_MAP];
-	uint32_t listed;
-	struct wire_mismatch list[WIRE_MISMATCHES]; /* the first ones */
-};
-
-/* What elements are judged by, and where the verdicts are counted. */
-struct judge {
-	const struct plan_buffer *buffer;
-	const uint8_t *got, *want;
-	uint64_t elements;
-	double slack;       /* 16·tolerance */
-	double rms;         /* of the reference */
-	const double *most; /* of each block: the largest distance, or infinite */
-	double harmless;    /* up to this distance no element is wrong */
-	uint8_t poison[8];
-	uint64_t rows, columns;
-	struct found parts[PARALLEL_FOR_PARTS];
-};
-
-static bool is_wrong(const struct judge *j, const uint8_t *got, const uint8_t *want, double g, double w)
+/* got − want. 64-bit integers are subtracted as integers: as doubles, neighbours above 2^53 are equal. */
+static double difference(const struct comparison *c, const struct block *b, size_t i)
 {
-	if (!dtype_is_float(j->buffer->type))
-		return memcmp(got, want, dtype_size(j->buffer->type)) != 0;
-	if (isnan(w))
-		return false;
-	if (isinf(w))
-		return !(g == w);
-	return !(fabs(g - w) <= j->slack * (fabs(w) + j->rms));
+	enum dtype t = c->buffer->type;
+	uint64_t x, y;
+	if ((t != DTYPE_I64 && t != DTYPE_U64) || c->want->type != t)
+		return b->got[i] - b->want[i];
+	memcpy(&x, b->got_bytes + i * 8, 8);
+	memcpy(&y, b->want_bytes + i * 8, 8);
+	bool less = t == DTYPE_I64 ? (int64_t)x < (int64_t)y : x < y;
+	return less ? -(double)(y - x) : (double)(x - y);
 }
 
-static void judge_element(const struct judge *j, struct found *f, uint64_t index, const uint8_t *got,
-			  const uint8_t *want, double g, double w)
+/* 0 for what is wanted, infinite where no distance says how wrong it is. */
+static double ratio_of(double got, double want, double difference, double bound)
 {
-	size_t size = dtype_size(j->buffer->type);
-	f->nan += isnan(g) && !isnan(w);
-	f->ref_nan += !isfinite(w);
-	f->untouched += memcmp(got, j->poison, size) == 0 && memcmp(want, j->poison, size) != 0;
-	if (!is_wrong(j, got, want, g, w))
-		return;
+	if (isnan(want))
+		return isnan(got) ? 0 : INFINITY;
+	if (isinf(want) || isnan(got))
+		return got == want ? 0 : INFINITY;
+	return difference == 0 ? 0 : fabs(difference) / bound;
+}
+
+static void add_wrong(const struct comparison *c, struct found *f, const struct wire_mismatch *m)
+{
+	uint64_t index = (uint64_t)m->index;
 	f->mismatched++;
-	f->wrong[index / j->columns % j->rows * WIRE_MAP / j->rows][index % j->columns * WIRE_MAP / j->columns]++;
+	f->wrong[index / c->columns % c->rows * WIRE_MAP / c->rows][index % c->columns * WIRE_MAP / c->columns]++;
 	if (f->listed < WIRE_MISMATCHES)
-		f->list[f->listed++] = (struct wire_mismatch){ .index = (int64_t)index, .got = g, .want = w };
+		f->list[f->listed++] = *m;
 }
 
-static void judge_block(const struct judge *j, struct found *f, uint64_t at)
+static void add_element(const struct comparison *c, const struct block *b, size_t i, bool poisoned, struct found *f)
 {
-	enum dtype t = j->buffer->type;
-	size_t size = dtype_size(t), n = j->elements - at < BLOCK ? (size_t)(j->elements - at) : BLOCK;
-	const uint8_t *got = j->got + at * size, *want = j->want + at * size;
-	double g[BLOCK], w[BLOCK];
-	dtype_load_all(t, got, g, n);
-	dtype_load_all(t, want, w, n);
-	for (size_t i = 0; i < n; i++)
-		judge_element(j, f, at + i, got + i * size, want + i * size, g[i], w[i]);
+	struct wire_mismatch m = { (int64_t)(b->at + i), b->got[i], b->want[i], b->bound[i] };
+	double d = difference(c, b, i), ratio = ratio_of(m.got, m.want, d, m.bound);
+	bool judged = m.bound < INFINITY, wrong = judged && !(ratio <= 1);
+	f->ref_nan += !isfinite(m.want);
+	f->ref2 += isfinite(m.want) ? m.want * m.want : 0;
+	if (isfinite(m.want) && isfinite(m.got)) {
+		f->diff2 += d * d;
+		f->max_abs = fmax(f->max_abs, fabs(d));
+	}
+	if (poisoned && (wrong || !judged)) {
+		f->first_untouched = f->untouched ? f->first_untouched : m.index;
+		f->untouched++;
+	}
+	if (!judged)
+		return;
+	f->judged++;
+	f->nan += isnan(m.got) && !isnan(m.want);
+	double counted = ratio < RATIO_MOST ? ratio : RATIO_MOST;
+	f->ratios += counted;
+	f->signed_ratios += d < 0 ? -counted : counted;
+	if (ratio > f->worst_ratio) {
+		f->worst_ratio = ratio;
+		f->worst = m;
+	}
+	if (wrong)
+		add_wrong(c, f, &m);
 }
 
-static bool is_suspect(const struct judge *j, uint64_t block)
+static void add_elements(const struct comparison *c, const struct block *b, struct found *f)
 {
-	return !(j->most[block] <= j->harmless) || isinf(j->most[block]);
+	size_t size = dtype_size(c->buffer->type);
+	uint8_t poison[8];
+	memset(poison, (int)c->want->poison, sizeof poison);
+	for (size_t i = 0; i < b->n; i++)
+		add_element(c, b, i, memcmp(b->got_bytes + i * size, poison, size) == 0, f);
+}
+
+/* --- all ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_equal(const struct comparison *c, const struct block *b)
+{
+	size_t size = dtype_size(c->buffer->type);
+	return c->want->type == c->buffer->type && memcmp(b->got_bytes, b->want_bytes, b->n * size) == 0;
+}
+
+static void compare_block(const struct comparison *c, uint64_t at, struct block *b, struct found *f)
+{
+	bool is_float = dtype_is_float(c->buffer->type);
+	load_block(c, at, b);
+	/* A poison of NaN shows as a difference; of a finite one, an element that is within its bound needs no look. */
+	if (is_float && add_plain(b, f))
+		return;
+	if (is_float || !is_equal(c, b) || has_poison(b->got_bytes, b->n, dtype_size(c->buffer->type), (uint8_t)c->want->poison)) {
+		add_elements(c, b, f);
+		return;
+	}
+	for (size_t i = 0; i < b->n; i++) {
+		f->ref2 += b->want[i] * b->want[i];
+		f->judged += b->bound[i] < INFINITY;
+	}
+	if (f->worst_ratio < 0) {
+		f->worst_ratio = 0;
+		f->worst = (struct wire_mismatch){ (int64_t)at, b->got[0], b->want[0], b->bound[0] };
+	}
 }
 
 /* The blocks that begin in this part. */
-static void judge_part(void *arg, unsigned k, uint64_t from, uint64_t to)
+static void compare_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 {
-	struct judge *j = arg;
-	for (uint64_t b = (from + BLOCK - 1) / BLOCK; b * BLOCK < to; b++)
-		if (is_suspect(j, b))
-			judge_block(j, &j->parts[k], b * BLOCK);
+	struct comparison *c = arg;
+	struct block b;
+	for (uint64_t at = (from + BLOCK - 1) / BLOCK * BLOCK; at < to; at += BLOCK)
+		compare_block(c, at, &b, &c->parts[k]);
 }
 
 /* Parts are in the order of the elements. */
-static void add_up(struct judge *j, struct wire_compared *c)
+static void add_up(struct comparison *c, struct wire_compared *to)
 {
+	double diff2 = 0, ref2 = 0, ratios = 0, signed_ratios = 0;
+	to->worst_ratio = -1;
+	to->first_untouched = -1;
 	for (unsigned k = 0; k < PARALLEL_FOR_PARTS; k++) {
-		const struct found *f = &j->parts[k];
-		c->nan += f->nan;
-		c->ref_nan += f->ref_nan;
-		c->untouched += f->untouched;
-		c->mismatched += f->mismatched;
-		for (uint32_t i = 0; i < f->listed && c->mismatch_count < WIRE_MISMATCHES; i++)
-			c->mismatch[c->mismatch_count++] = f->list[i];
+		const struct found *f = &c->parts[k];
+		diff2 += f->diff2;
+		ref2 += f->ref2;
+		ratios += f->ratios;
+		signed_ratios += f->signed_ratios;
+		to->max_abs = fmax(to->max_abs, f->max_abs);
+		to->judged += f->judged;
+		to->nan += f->nan;
+		to->ref_nan += f->ref_nan;
+		to->first_untouched = to->untouched ? to->first_untouched : f->first_untouched;
+		to->untouched += f->untouched;
+		to->mismatched += f->mismatched;
+		if (f->worst_ratio > to->worst_ratio) {
+			to->worst_ratio = f->worst_ratio;
+			to->worst = f->worst;
+		}
+		for (uint32_t i = 0; i < f->listed && to->mismatch_count < WIRE_MISMATCHES; i++)
+			to->mismatch[to->mismatch_count++] = f->list[i];
 		for (unsigned i = 0; k > 0 && i < WIRE_MAP * WIRE_MAP; i++)
-			j->parts[0].wrong[i / WIRE_MAP][i % WIRE_MAP] += f->wrong[i / WIRE_MAP][i % WIRE_MAP];
+			c->parts[0].wrong[i / WIRE_MAP][i % WIRE_MAP] += f->wrong[i / WIRE_MAP][i % WIRE_MAP];
 	}
+	to->ref_norm = sqrt(ref2);
+	to->error = ref2 > 0 ? sqrt(diff2) / sqrt(ref2) : sqrt(diff2);
+	to->worst_ratio = fmax(to->worst_ratio, 0);
+	to->mean_ratio = to->judged ? ratios / (double)to->judged : 0;
+	to->signed_mean = to->judged ? signed_ratios / (double)to->judged : 0;
 }
 
 /* Rows or columns of the last two dims that fall into tile k of n. */
@@ -353,45 +264,31 @@ static uint64_t in_tile(uint64_t n, uint64_t k)
 	return next - first;
 }
 
-static void draw_map(const struct judge *j, struct wire_compared *c)
+static void draw_map(const struct comparison *c, struct wire_compared *to)
 {
-	uint64_t planes = j->elements / (j->rows * j->columns);
+	uint64_t planes = c->elements / (c->rows * c->columns);
 	for (uint64_t y = 0; y < WIRE_MAP; y++)
 		for (uint64_t x = 0; x < WIRE_MAP; x++) {
-			uint64_t all = planes * in_tile(j->rows, y) * in_tile(j->columns, x);
-			c->map[y][x] = all ? (float)((double)j->parts[0].wrong[y][x] / (double)all) : 0;
+			uint64_t all = planes * in_tile(c->rows, y) * in_tile(c->columns, x);
+			to->map[y][x] = all ? (float)((double)c->parts[0].wrong[y][x] / (double)all) : 0;
 		}
 }
 
-void compare_outputs(const struct plan_buffer *b, const void *got, const void *want, double tolerance, uint32_t poison,
+void compare_outputs(const struct plan_buffer *b, const void *got, const struct compare_wanted *want,
 		     struct wire_compared *ret_compared)
 {
-	uint64_t elements = plan_buffer_logical(b), blocks = (elements + BLOCK - 1) / BLOCK, suspect = 0;
-	double *most = MEM_NEW_N(double, blocks + 1);
-	struct sums s;
-	sum_all(b->type, got, want, elements, (uint8_t)poison, &s, most);
-	*ret_compared = (struct wire_compared){ .elements = elements, .max_abs = s.max_abs, .ref_norm = sqrt(s.ref2) };
-	ret_compared->error = s.ref2 > 0 ? sqrt(s.diff2) / sqrt(s.ref2) : sqrt(s.diff2);
-	struct judge j = {
+	struct comparison c = {
 		.buffer = b,
 		.got = got,
 		.want = want,
-		.elements = elements,
-		.slack = 16 * tolerance,
-		.most = most,
-		.rms = s.finite_refs ? sqrt(s.ref2 / (double)s.finite_refs) : 0,
+		.elements = plan_buffer_logical(b),
 		.rows = b->rank > 1 ? (uint64_t)b->dims[b->rank - 2] : 1,
 		.columns = (uint64_t)b->dims[b->rank - 1],
 	};
-	j.harmless = dtype_is_float(b->type) ? j.slack * j.rms : 0;
-	memset(j.poison, (int)poison, sizeof j.poison);
-	for (uint64_t i = 0; i < blocks; i++)
-		suspect += is_suspect(&j, i);
-	if (suspect <= FEW)
-		judge_part(&j, 0, 0, elements); /* faster than starting threads */
-	else
-		parallel_for(elements, judge_part, &j);
-	free(most);
-	add_up(&j, ret_compared);
-	draw_map(&j, ret_compared);
+	for (unsigned k = 0; k < PARALLEL_FOR_PARTS; k++)
+		c.parts[k].worst_ratio = c.parts[k].first_untouched = -1;
+	*ret_compared = (struct wire_compared){ .elements = c.elements };
+	parallel_for(c.elements, compare_part, &c);
+	add_up(&c, ret_compared);
+	draw_map(&c, ret_compared);
 }

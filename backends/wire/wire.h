@@ -150,29 +150,48 @@ struct wire_executed {
 struct wire_output { uint32_t run, output; }; /* outputs are the plan's OUT and INOUT buffers, in order */
 struct wire_content { const uint8_t *bytes; size_t len; }; /* of the output after the last execution, packed */
 
+/* What makes one output right: enum judgement_kind (plan.h). */
+struct wire_judgement {
+	enum judgement_kind kind;
+	double amount;            /* of ULP and UNITS; SET, INDICES: unused */
+	uint32_t of;              /* INDICES: the plan's buffer that they point into */
+};
+
 /* Compares the last execution's output with a reference, which the worker only sees now. */
 struct wire_compare {
 	uint32_t run, output;
-	char reference_hash[65];
-	double tolerance;         /* on ‖out−ref‖/‖ref‖; also decides which elements count as mismatches */
-	uint32_t poison;          /* as in the execution: elements that still hold it count as untouched */
-	const uint8_t *reference; /* logical content in the output's type; NULL: use the one kept by that hash */
+	char reference_hash[65];  /* hash_array of `reference` */
+	uint32_t poison;          /* as in the execution: wrong elements that still hold it count as untouched */
+	enum dtype want_type;     /* of the right values: the output's type, or a wider one */
+	struct wire_judgement judgement;
+	const uint8_t *reference; /* every element's right value, then every element's bound; NULL: use those kept by that hash.
+	                             Bounds are f32, with values of f64 they are f64; no bounds at all: equality */
 	size_t reference_len;
 };
+/* Bytes of one bound beside values of that type. */
+static inline size_t wire_bound_size(enum dtype want_type) { return want_type == DTYPE_F64 ? 8 : 4; }
 
 enum { WIRE_MISMATCHES = 8, WIRE_MAP = 8 };
-struct wire_mismatch { int64_t index; double got, want; }; /* index: row-major over the logical dims */
+struct wire_mismatch { int64_t index; double got, want, bound; }; /* index: row-major over the logical dims */
 
+/* An element is judged unless its bound is infinite. It is right when |got-want| <= bound; a NaN or an infinity is wanted
+ * exactly. Its ratio is |got-want| / bound. */
 struct wire_compared {
 	bool need_reference;       /* nothing was compared; ask again with the bytes */
 	double error;              /* ‖out−ref‖₂/‖ref‖₂ over elements where both are finite; ‖out‖ if ‖ref‖ is 0 */
 	double ref_norm;           /* ‖ref‖₂ */
 	double max_abs;            /* largest |out−ref| */
 	uint64_t elements;
-	uint64_t mismatched;       /* further off than 16·tolerance·(|want| + rms(ref)), or NaN/inf where ref is not */
-	uint64_t nan;              /* NaN where the reference has none */
-	uint64_t untouched;        /* still hold the poison where the reference does not */
+	uint64_t judged;           /* those with a finite bound */
+	uint64_t mismatched;       /* judged and not right */
+	uint64_t nan;              /* judged, NaN where the reference has none */
+	uint64_t untouched;        /* still hold the poison, and are wrong or not judged */
+	int64_t first_untouched;   /* index of the first of those; -1: none */
 	uint64_t ref_nan;          /* NaN or inf in the reference itself */
+	double worst_ratio;        /* the largest ratio; infinite where got is not finite or the bound is 0 */
+	struct wire_mismatch worst; /* the first element that has it */
+	double mean_ratio;         /* over judged elements; ratios above 16 count as 16 */
+	double signed_mean;        /* the same, negative where got < want */
 	uint32_t mismatch_count;   /* entries of the list below */
 	struct wire_mismatch mismatch[WIRE_MISMATCHES];
 	float map[WIRE_MAP][WIRE_MAP]; /* share of mismatched elements per tile of the last two dims, 0…1 */

@@ -113,18 +113,25 @@ static int check_compare(const void *message, struct err *e)
 	return err_set(e, ERR_NETWORK, "the compare message names no hash: '%s'", m->reference_hash);
 }
 
+static const struct wire_table judgement_table = WIRE_TABLE("judgement", wire_judgement, NULL,
+	WIRE_UP_TO(wire_judgement, kind, JUDGE_KINDS - 1),
+	WIRE_AMOUNT(wire_judgement, amount),
+	WIRE_ANY(wire_judgement, of));
+
 const struct wire_table wire_compare_table = WIRE_TABLE("compare", wire_compare, check_compare,
 	WIRE_ANY(wire_compare, run),
 	WIRE_ANY(wire_compare, output),
 	WIRE_CHARS(wire_compare, reference_hash),
-	WIRE_AMOUNT(wire_compare, tolerance),
 	WIRE_UP_TO(wire_compare, poison, 0xFF),
+	WIRE_UP_TO(wire_compare, want_type, DTYPE_COUNT - 1),
+	WIRE_STRUCT(wire_compare, judgement, &judgement_table),
 	WIRE_LENT(wire_compare, reference, reference_len));
 
 static const struct wire_table mismatch_table = WIRE_TABLE("mismatch", wire_mismatch, NULL,
 	WIRE_ANY(wire_mismatch, index),
 	WIRE_ANY(wire_mismatch, got),
-	WIRE_ANY(wire_mismatch, want));
+	WIRE_ANY(wire_mismatch, want),
+	WIRE_ANY(wire_mismatch, bound));
 
 const struct wire_table wire_compared_table = WIRE_TABLE("compared", wire_compared, NULL,
 	WIRE_ANY(wire_compared, need_reference),
@@ -132,10 +139,16 @@ const struct wire_table wire_compared_table = WIRE_TABLE("compared", wire_compar
 	WIRE_ANY(wire_compared, ref_norm),
 	WIRE_ANY(wire_compared, max_abs),
 	WIRE_ANY(wire_compared, elements),
+	WIRE_ANY(wire_compared, judged),
 	WIRE_ANY(wire_compared, mismatched),
 	WIRE_ANY(wire_compared, nan),
 	WIRE_ANY(wire_compared, untouched),
+	WIRE_ANY(wire_compared, first_untouched),
 	WIRE_ANY(wire_compared, ref_nan),
+	WIRE_ANY(wire_compared, worst_ratio),
+	WIRE_STRUCT(wire_compared, worst, &mismatch_table),
+	WIRE_ANY(wire_compared, mean_ratio),
+	WIRE_ANY(wire_compared, signed_mean),
 	WIRE_UP_TO(wire_compared, mismatch_count, WIRE_MISMATCHES),
 	WIRE_STRUCTS(wire_compared, mismatch, &mismatch_table),
 	WIRE_GRID(wire_compared, map, 1));

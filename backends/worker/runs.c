@@ -319,9 +319,15 @@ static int serve_compare(struct runs *all, struct run *r, const void *request, v
 		want = room_cache_put(all->references, m->reference_hash, kept, len);
 	}
 	const struct plan_buffer *buffer = &r->plan->buffers[out->buffer];
-	if (len != out->len)
-		return err_set(e, ERR_INPUT, "the reference has %zu bytes, output %s has %zu", len, buffer->name, out->len);
-	compare_outputs(buffer, out->bytes, want, m->tolerance, m->poison, compared);
+	size_t n = (size_t)plan_buffer_logical(buffer), values = n * dtype_size(m->want_type);
+	if (len != values && len != values + n * wire_bound_size(m->want_type))
+		return err_set(e, ERR_INPUT, "the reference has %zu bytes, output %s has %zu elements of %s", len, buffer->name, n,
+			       dtype_name(m->want_type));
+	struct compare_wanted wanted = { .type = m->want_type,
+					 .values = want,
+					 .bounds = len > values ? (const uint8_t *)want + values : NULL,
+					 .poison = m->poison };
+	compare_outputs(buffer, out->bytes, &wanted, compared);
 	return 0;
 }
 

@@ -76,9 +76,12 @@ static int compare_output(struct trial *t, uint32_t k, const struct reference_ou
 	if (strcmp(b->name, o->name) != 0)
 		return err_set(e, ERR_INPUT, "output %u is %s, the baseline's is %s: outputs cannot be changed", k, b->name,
 			       o->name);
-	struct trial_expected want = {
-		.hash = o->hash.hex, .bytes = o->bytes, .len = o->len, .tolerance = o->tolerance, .poison = poison
-	};
+	struct trial_expected want = { .hash = o->hash.hex,
+				       .bytes = o->wanted,
+				       .len = o->wanted_len,
+				       .type = o->wanted_type,
+				       .judgement = o->judgement,
+				       .poison = poison };
 	int rc = trial_compare(t, k, &want, &figures, e);
 	if (rc < 0)
 		return rc;

@@ -53,6 +53,7 @@ static void outputs_fini(struct reference *r)
 	for (size_t i = 0; i < r->output_count; i++) {
 		free(r->outputs[i].name);
 		free(r->outputs[i].answer);
+		free(r->outputs[i].wanted);
 	}
 	free(r->outputs);
 	free(r->unfit);
@@ -200,9 +201,35 @@ static int fetch_outputs(struct trial *t, struct reference *r, struct err *e)
 		int rc = trial_output(t, (uint32_t)k, &out->answer, &out->bytes, &out->len, e);
 		if (rc < 0)
 			return rc;
-		out->hash = hash_array(out->bytes, out->len);
 	}
 	return 0;
+}
+
+/* Values and bounds as candidates are compared with them. */
+static void make_wanted(struct reference_output *o)
+{
+	size_t n = o->len / dtype_size(o->type);
+	bool is_float = dtype_is_float(o->type);
+	double *x = MEM_NEW_N(double, n + 1), ref2 = 0, finite = 0;
+	dtype_load_all(o->type, o->bytes, x, n);
+	for (size_t i = 0; i < n; i++) {
+		finite += isfinite(x[i]) != 0;
+		ref2 += isfinite(x[i]) ? x[i] * x[i] : 0;
+	}
+	o->wanted_type = is_float && o->type != DTYPE_F64 ? DTYPE_F32 : o->type;
+	size_t size = dtype_size(o->wanted_type), bound_size = is_float ? wire_bound_size(o->wanted_type) : 0;
+	o->wanted_len = n * (size + bound_size);
+	o->wanted = mem_new(o->wanted_len + 1, 1);
+	for (size_t i = 0; i < n && is_float; i++) {
+		double bound = 16 * o->tolerance * (fabs(x[i]) + sqrt(ref2 / fmax(finite, 1)));
+		dtype_store(o->wanted_type, o->wanted + i * size, x[i]);
+		dtype_store(o->wanted_type == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32, o->wanted + n * size + i * bound_size,
+			    isnan(x[i]) ? INFINITY : bound);
+	}
+	if (!is_float)
+		memcpy(o->wanted, o->bytes, o->len);
+	o->hash = hash_array(o->wanted, o->wanted_len);
+	free(x);
 }
 
 /* What one reference is made from. */
@@ -230,10 +257,13 @@ static int run_once(const struct making *m, const struct context *ctx, struct re
 	for (size_t k = 0; rc == 0 && compare && k < r->output_count; k++) {
 		struct wire_compared c;
 		struct reference_output *o = &r->outputs[k];
+		make_wanted(o);
 		struct trial_expected want = {
-			.hash = o->hash.hex, .bytes = o->bytes, .len = o->len, .tolerance = o->tolerance, .poison = POISON
+			.hash = o->hash.hex, .bytes = o->wanted, .len = o->wanted_len, .type = o->wanted_type, .poison = POISON
 		};
 		rc = trial_compare(&t, (uint32_t)k, &want, &c, e);
+		free(o->wanted);
+		o->wanted = NULL;
 		if (rc == 0 && c.nan > 0)
 			rc = err_set(e, ERR_WRONG, "%s has NaN where its reference block has none", o->name);
 		if (rc == 0)
@@ -290,6 +320,11 @@ static int compute_and_qualify(const struct making *m, const struct context *ctx
 		rc = measure_baseline(m, r, e);
 	if (rc == 0)
 		rc = reference_quality_tolerances(context_spec(m->j->baseline), m->params, m->input.values, r, e);
+	for (size_t k = 0; rc == 0 && k < r->output_count; k++) {
+		make_wanted(&r->outputs[k]);
+		free(r->outputs[k].answer);
+		r->outputs[k].answer = NULL;
+	}
 	return rc < 0 ? unfit(m, r, e) : 0;
 }
 
@@ -372,7 +407,7 @@ static int make_entry(const struct making *m, const char *key, struct entry **re
 	entry->reference = r;
 	entry->key = mem_str(key);
 	for (size_t k = 0; k < r.output_count; k++)
-		entry->bytes += r.outputs[k].len;
+		entry->bytes += r.outputs[k].wanted_len;
 	lock_take(&refs->lock);
 	*ret_entry = keep_locked(refs, entry);
 	lock_release(&refs->lock);

@@ -17,13 +17,17 @@ struct reference_source {
 
 struct reference_output {
 	char *name;           /* of the buffer */
-	uint8_t *answer;      /* holds the bytes; owned */
-	const uint8_t *bytes; /* logical content in the declared type */
+	uint8_t *answer;      /* holds the bytes; owned; NULL once `wanted` is made */
+	const uint8_t *bytes; /* logical content in the declared type; as long as there is an answer */
 	size_t len;
 	enum dtype type;
+	uint8_t *wanted; /* what candidates are compared with (struct wire_compare: values, then bounds); owned */
+	size_t wanted_len;
+	enum dtype wanted_type; /* of the values */
+	struct wire_judgement judgement;
 	unsigned rank;
 	int64_t dims[PLAN_RANK_MAX];
-	struct hash hash;
+	struct hash hash; /* of what is wanted */
 	double own_error; /* ‖baseline−reference‖/‖reference‖; NAN without a reference block */
 	double tolerance; /* allowed to candidates, on the same figure */
 };

@@ -134,7 +134,9 @@ int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_
 
 int trial_compare(struct trial *t, uint32_t k, const struct trial_expected *want, struct wire_compared *ret_compared, struct err *e)
 {
-	struct wire_compare request = { .run = t->run, .output = k, .tolerance = want->tolerance, .poison = want->poison };
+	struct wire_compare request = {
+		.run = t->run, .output = k, .poison = want->poison, .want_type = want->type, .judgement = want->judgement
+	};
 	snprintf(request.reference_hash, sizeof request.reference_hash, "%s", want->hash);
 	/* The hash first: the worker keeps references, and most often has this one. */
 	for (int with_bytes = 0; with_bytes < 2; with_bytes++) {

@@ -39,11 +39,12 @@ int trial_product(struct trial *t, const struct plan_gemm *gemm, double toleranc
 int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_t **ret_bytes, size_t *ret_len, struct err *e);
 /* What an output must be. All borrowed. */
 struct trial_expected {
-	const char *hash; /* of the bytes, as hash_array makes it */
-	const uint8_t *bytes;
+	const char *hash;     /* of the bytes, as hash_array makes it */
+	const uint8_t *bytes; /* as in struct wire_compare: values, then bounds */
 	size_t len;
-	double tolerance; /* relative */
-	uint32_t poison;  /* of the execution, to count what was never written */
+	enum dtype type; /* of the values */
+	struct wire_judgement judgement;
+	uint32_t poison; /* of the execution, to count what was never written */
 };
 /* Compares output k of the last execution. */
 int trial_compare(struct trial *t, uint32_t k, const struct trial_expected *want, struct wire_compared *ret_compared,

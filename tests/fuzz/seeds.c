@@ -50,7 +50,7 @@ static void daemon_messages(const char *folder)
 					.device = "void f() {}\n", .defines = defines, .define_count = 1,
 					.options = options, .option_count = 1, .plan = plan };
 	struct wire_compare compare = { .run = 1, .reference = (const uint8_t *)"12345678", .reference_len = 8,
-					.tolerance = 1e-5, .poison = 0xFF };
+					.want_type = DTYPE_F32, .poison = 0xFF };
 	memcpy(compare.reference_hash, hash, sizeof compare.reference_hash);
 	buf_addc(&b, 1), wire_compile_encode(&compile, &b), put(folder, "wire/compile", &b);
 	buf_addc(&b, 3);

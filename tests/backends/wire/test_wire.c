@@ -69,7 +69,7 @@ static void put_output(struct buf *out)
 
 static void put_compare(struct buf *out)
 {
-	struct wire_compare m = { .run = 1, .reference = (const uint8_t *)"12345678", .reference_len = 8, .tolerance = 1e-5,
+	struct wire_compare m = { .run = 1, .reference = (const uint8_t *)"12345678", .reference_len = 8, .want_type = DTYPE_F32,
 	                          .poison = 0xFF };
 	memcpy(m.reference_hash, hash, 65);
 	wire_compare_encode(&m, out);
@@ -376,7 +376,7 @@ static void test_tail(void)
 	struct err e = ERR_INIT;
 	struct wire_tail beyond = { .bytes = bytes, .len = WIRE_BODY_MAX };
 	is_int(wire_send_tail(-1, WIRE_OUTPUT, 5, &(struct buf){ .data = (char *)bytes, .len = 1 }, &beyond, CLOCK_NEVER, &e), -ERR_INPUT, "a body and a tail that are too large together are refused");
-	struct wire_compare m = { .run = 3, .reference = bytes, .reference_len = 9, .tolerance = 0.5, .poison = 7 };
+	struct wire_compare m = { .run = 3, .reference = bytes, .reference_len = 9, .poison = 7 };
 	struct buf whole = BUF_INIT, begun = BUF_INIT;
 	struct wire_tail rest;
 	memcpy(m.reference_hash, hash, 65);

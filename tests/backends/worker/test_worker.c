@@ -76,16 +76,25 @@ static void test_compare(struct sample_worker *w, uint32_t run, const float *wan
 {
 	struct err e = ERR_INIT;
 	struct wire_compared c;
-	struct wire_compare m = { .run = run, .tolerance = 1e-6, .poison = 0xFF };
-	memcpy(m.reference_hash, hash_array(want, N * N * 4).hex, 65);
+	struct wire_compare m = { .run = run, .want_type = DTYPE_F32, .poison = 0xFF };
+	float *wanted = MEM_NEW_N(float, 2 * N * N);
+	for (size_t i = 0; i < N * N; i++) {
+		wanted[i] = want[i];
+		wanted[N * N + i] = 1e-4f;
+	}
+	memcpy(m.reference_hash, hash_array(wanted, 2 * N * N * 4).hex, 65);
 	is_int(sample_compare(w, &m, &c, &e), 0, "a compare request by hash alone is answered");
 	is_int(c.need_reference, 1, "the answer asks for the reference bytes");
-	m.reference = (const uint8_t *)want;
-	m.reference_len = N * N * 4;
+	m.reference = (const uint8_t *)wanted;
+	m.reference_len = 2 * N * N * 4;
 	is_int(sample_compare(w, &m, &c, &e), 0, "a compare request with the bytes is answered: %s", e.text);
-	ok(c.error < 1e-6 && c.mismatched == 0 && c.elements == N * N, "the product is right (error %.2g)", c.error);
+	ok(c.error < 1e-6 && c.mismatched == 0 && c.judged == N * N && c.elements == N * N, "the product is right (error %.2g)", c.error);
 	m.reference_hash[0] = m.reference_hash[0] == '0' ? '1' : '0';
 	is_int(sample_compare(w, &m, &c, &e), -ERR_NETWORK, "a reference with another hash is refused");
+	m.reference_len--;
+	memcpy(m.reference_hash, hash_array(wanted, m.reference_len).hex, 65);
+	is_int(sample_compare(w, &m, &c, &e), -ERR_INPUT, "a reference of another length is refused");
+	free(wanted);
 }
 
 static void test_measure(struct sample_worker *w, uint32_t run)
