@@ -186,6 +186,20 @@ static int declare_array(const struct spec_array *a, const struct value *env, st
 	return 0;
 }
 
+/* The arrays are the plan's first buffers. */
+static int check_indices(const struct spec_array *a, size_t index, const struct plan *plan, struct err *e)
+{
+	struct judgement_rows rows;
+	if (a->judged.kind != JUDGE_INDICES ||
+	    judgement_find_rows(&plan->buffers[index], &plan->buffers[a->judged.of - 1], a->judged.axis, &rows))
+		return 0;
+	return err_set(
+		e, ERR_INPUT,
+		"inputs: %s: its extents do not fit indices of %s: expected those of %s without axis %u, or with the number of "
+		"indices in its place",
+		a->name, a->indexed, a->indexed, a->judged.axis);
+}
+
 /* --- names of launch arguments: a small lexer for Lua (reference manual, section 3.1) ----------------------------- */
 struct token {
 	const char *at;
@@ -377,6 +391,8 @@ int host_run(const struct context *ctx, const struct params *params, const struc
 	free(why);
 	for (size_t k = 0; rc == 0 && k < spec->array_count; k++)
 		rc = declare_array(&spec->arrays[k], env, run.plan, e);
+	for (size_t k = 0; rc == 0 && k < spec->array_count; k++)
+		rc = check_indices(&spec->arrays[k], k, run.plan, e);
 	free(env);
 	if (rc == 0)
 		rc = run_script(&run, e);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/context/output.h"
 
 enum { VARS_MAX = 64, ARRAYS_MAX = 64, NAME_LEN_MAX = 48 };
 
@@ -242,11 +243,15 @@ static int read_array(struct spec *spec, struct spec_array *a, const char *value
 		rc = array_size_var(spec, a, e);
 	if (rc < 0)
 		return rc;
+	rc = output_take(a, &at, e);
+	if (rc < 0)
+		return rc;
 	at = past_blanks(at);
 	if (*at == '\0')
 		return 0;
 	if (*at != '=')
-		return err_set(e, ERR_INPUT, "expected `= FILL` or the end of the line, found `%s`", at);
+		return err_set(e, ERR_INPUT, "expected %s`= FILL` or the end of the line, found `%s`",
+			       a->role == PLAN_IN ? "" : OUTPUT_KINDS ", ", at);
 	if (a->role == PLAN_OUT)
 		return err_set(
 			e, ERR_INPUT,

@@ -41,6 +41,7 @@ void spec_free(struct spec *s)
 	free(s->checks);
 	for (size_t k = 0; k < s->array_count; k++) {
 		free(s->arrays[k].name);
+		free(s->arrays[k].indexed);
 		for (size_t d = 0; d < PLAN_RANK_MAX; d++)
 			expr_free(s->arrays[k].dims[d]);
 		expr_free(s->arrays[k].ld);
@@ -76,6 +77,18 @@ int spec_find(const struct spec *s, const char *name)
 		if (strcmp(s->vars[k].name, name) == 0)
 			return (int)k;
 	return -1;
+}
+
+char *spec_judged_text(const struct spec *s, const struct spec_array *a)
+{
+	const struct judgement *j = &a->judged;
+	struct buf text = BUF_INIT;
+	judgement_add_text(j, j->of ? s->arrays[j->of - 1].name : NULL, &text);
+	if (j->declared)
+		buf_adds(&text, " (declared)");
+	else
+		buf_addf(&text, " (the default for %s)", dtype_name(a->type));
+	return buf_steal(&text);
 }
 
 /* --- facts of the device ------------------------------------------------------------------------------------------ */

@@ -9,6 +9,7 @@
 
 #include "backends/wire/dtype.h"
 #include "backends/wire/facts.h"
+#include "backends/wire/judgement.h"
 #include "backends/wire/plan.h"
 #include "base/err.h"
 #include "core/context/expr.h"
@@ -34,7 +35,9 @@ struct spec_array {
 	struct expr *dims[PLAN_RANK_MAX]; /* outermost first; over inputs and constants */
 	struct expr *ld;                  /* NULL: the last dim */
 	enum plan_fill fill;
-	double lo, hi; /* of PLAN_RANDOM */
+	double lo, hi;           /* of PLAN_RANDOM */
+	struct judgement judged; /* outputs; `of` counts arrays, which the plan has as its first buffers in this order */
+	char *indexed;           /* the name in `indices of NAME`; else NULL */
 	int line;
 };
 
@@ -111,6 +114,10 @@ int64_t spec_device_value(const struct facts *facts, size_t k);
 /* Values for spec->scope: constants, the device's facts (without a value when facts is NULL) and `params` (may be
  * NULL). Owned by the caller. */
 struct value *spec_env(const struct spec *spec, const struct facts *facts, const struct params *params);
+
+/* How an output is judged and why, in words: "within 2 ulp (declared)", "exact (the default for i32)". Owned by the
+ * caller. */
+char *spec_judged_text(const struct spec *spec, const struct spec_array *output);
 
 /* flops:, bytes: for execution parameters; NaN when undeclared or when a variable that it needs is not in `params`. */
 double spec_flops(const struct spec *spec, const struct params *params);

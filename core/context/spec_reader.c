@@ -8,6 +8,7 @@
 #include "base/front_matter.h"
 #include "base/mem.h"
 #include "core/context/input.h"
+#include "core/context/output.h"
 
 struct reader {
 	const char *file;
@@ -198,8 +199,12 @@ static int read_inputs(struct reader *r)
 		rc = each(r, "inputs", read_array);
 	if (rc < 0)
 		return rc;
-	for (size_t k = 0; k < r->spec->array_count; k++)
-		output = output || r->spec->arrays[k].role != PLAN_IN;
+	for (size_t k = 0; k < r->spec->array_count; k++) {
+		struct spec_array *a = &r->spec->arrays[k];
+		output = output || a->role != PLAN_IN;
+		if (output_resolve(r->spec, a, r->e) < 0)
+			return place(r, a->line, "inputs", a->name);
+	}
 	if (!output)
 		return err_set(r->e, ERR_INPUT,
 			       "%s:%d: inputs: no array is declared `out` or `inout`; without an output nothing can be "

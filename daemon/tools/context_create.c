@@ -62,6 +62,23 @@ static json_t *tuning_json(const struct context *ctx)
 	return list;
 }
 
+/* "C: close (the default for f32)", …: how each output is judged, so that nobody learns it from a refusal. Appends the same to
+ * `text`. */
+static json_t *outputs_json(const struct context *ctx, struct buf *text)
+{
+	const struct spec *spec = context_spec(ctx);
+	json_t *list = json_array();
+	for (size_t i = 0; i < spec->array_count; i++) {
+		if (spec->arrays[i].role == PLAN_IN)
+			continue;
+		char *how = spec_judged_text(spec, &spec->arrays[i]);
+		json_array_append_new(list, json_sprintf("%s: %s", spec->arrays[i].name, how));
+		buf_addf(text, "%s%s %s", text->len ? ", " : "", spec->arrays[i].name, how);
+		free(how);
+	}
+	return list;
+}
+
 /* The database is taken only for as long as it is used. */
 static int store(struct app *app, const struct context *ctx, const char *name, int64_t *ret_checkpoint, bool *ret_existed,
 		 struct err *e)
@@ -97,16 +114,20 @@ static const struct mcp_done *create(struct mcp_call *call, const struct context
 		space_free(space);
 		return tools_refuse(call, &e);
 	}
-	json_t *shown = json_pack("{s:s, s:I, s:s, s:s, s:s, s:o, s:o, s:I, s:b}", "workflow", name, "checkpoint",
+	struct buf judged = BUF_INIT;
+	json_t *outputs = outputs_json(ctx, &judged);
+	json_t *shown = json_pack("{s:s, s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:b}", "workflow", name, "checkpoint",
 				  (json_int_t)checkpoint, "hash", context_hash(ctx)->hex, "kernel", context_kernel(ctx), "backend",
-				  context_backend(ctx), "sizes", sizes_json(space), "tuning", tuning_json(ctx), "space",
-				  (json_int_t)space_count(space), "existed", existed);
-	const struct mcp_done *done = mcp_call_reply(call, shown,
-						     "workflow %s%s: checkpoint %lld, %s for %s, %zu valid execution "
-						     "parameters over %zu input size%s. Next: validate and tune it.",
-						     name, existed ? ", which was there already" : "", (long long)checkpoint,
-						     context_kernel(ctx), context_backend(ctx), space_count(space),
-						     space_size_count(space), space_size_count(space) == 1 ? "" : "s");
+				  context_backend(ctx), "sizes", sizes_json(space), "tuning", tuning_json(ctx), "outputs", outputs,
+				  "space", (json_int_t)space_count(space), "existed", existed);
+	const struct mcp_done *done = mcp_call_reply(
+		call, shown,
+		"workflow %s%s: checkpoint %lld, %s for %s, %zu valid execution "
+		"parameters over %zu input size%s. Outputs are judged as follows: %s. Next: "
+		"validate and tune it.",
+		name, existed ? ", which was there already" : "", (long long)checkpoint, context_kernel(ctx), context_backend(ctx),
+		space_count(space), space_size_count(space), space_size_count(space) == 1 ? "" : "s", buf_text(&judged));
+	buf_fini(&judged);
 	space_free(space);
 	mcp_server_resources_changed(tools_app(call)->mcp);
 	return done;
