@@ -25,19 +25,6 @@ enum plan_role {
 
 enum plan_fill { PLAN_ZEROS, PLAN_ONES, PLAN_RANDOM /* uniform in [lo,hi) */, PLAN_NORMAL /* mean 0, deviation 1 */, PLAN_IOTA };
 
-/* What makes an output right. `bound`: the limit that core/judge computed for the element. */
-enum judgement_kind {
-	JUDGE_CLOSE,        /* every element within its bound */
-	JUDGE_EXACT,        /* equal */
-	JUDGE_ULP,          /* within `amount` spacings of the output's type */
-	JUDGE_UNITS,        /* integers: off by at most `amount` */
-	JUDGE_INDICES,      /* each points at an element of buffer `of` whose value is that of the reference's, within its bound */
-	JUDGE_SET,          /* the same elements in any order, each within its bound */
-	JUDGE_PERMUTATION,  /* each index once */
-	JUDGE_DISTRIBUTION, /* random values of the same distribution */
-	JUDGE_KINDS,        /* their number */
-};
-
 /* Which values an execution gives to random floating inputs; other inputs stay as declared. The same binary serves for
  * all of them (docs/trust.md says what each catches). */
 enum plan_values {

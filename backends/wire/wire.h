@@ -13,6 +13,7 @@
 
 #include "backends/wire/dtype.h"
 #include "backends/wire/facts.h"
+#include "backends/wire/judgement.h"
 #include "backends/wire/plan.h"
 #include "backends/wire/wire_table.h"
 #include "base/buf.h"
@@ -150,20 +151,13 @@ struct wire_executed {
 struct wire_output { uint32_t run, output; }; /* outputs are the plan's OUT and INOUT buffers, in order */
 struct wire_content { const uint8_t *bytes; size_t len; }; /* of the output after the last execution, packed */
 
-/* What makes one output right: enum judgement_kind (plan.h). */
-struct wire_judgement {
-	enum judgement_kind kind;
-	double amount;            /* of ULP and UNITS; SET, INDICES: unused */
-	uint32_t of;              /* INDICES: the plan's buffer that they point into */
-};
-
 /* Compares the last execution's output with a reference, which the worker only sees now. */
 struct wire_compare {
 	uint32_t run, output;
 	char reference_hash[65];  /* hash_array of `reference` */
 	uint32_t poison;          /* as in the execution: wrong elements that still hold it count as untouched */
 	enum dtype want_type;     /* of the right values: the output's type, or a wider one */
-	struct wire_judgement judgement;
+	struct judgement judgement;
 	const uint8_t *reference; /* every element's right value, then every element's bound; NULL: use those kept by that hash.
 	                             Bounds are f32, with values of f64 they are f64; no bounds at all: equality */
 	size_t reference_len;

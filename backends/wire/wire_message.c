@@ -113,11 +113,6 @@ static int check_compare(const void *message, struct err *e)
 	return err_set(e, ERR_NETWORK, "the compare message names no hash: '%s'", m->reference_hash);
 }
 
-static const struct wire_table judgement_table = WIRE_TABLE("judgement", wire_judgement, NULL,
-	WIRE_UP_TO(wire_judgement, kind, JUDGE_KINDS - 1),
-	WIRE_AMOUNT(wire_judgement, amount),
-	WIRE_ANY(wire_judgement, of));
-
 const struct wire_table wire_compare_table = WIRE_TABLE("compare", wire_compare, check_compare,
 	WIRE_ANY(wire_compare, run),
 	WIRE_ANY(wire_compare, output),

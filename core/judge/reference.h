@@ -24,7 +24,7 @@ struct reference_output {
 	uint8_t *wanted; /* what candidates are compared with (struct wire_compare: values, then bounds); owned */
 	size_t wanted_len;
 	enum dtype wanted_type; /* of the values */
-	struct wire_judgement judgement;
+	struct judgement judgement;
 	unsigned rank;
 	int64_t dims[PLAN_RANK_MAX];
 	struct hash hash; /* of what is wanted */

@@ -43,7 +43,7 @@ struct trial_expected {
 	const uint8_t *bytes; /* as in struct wire_compare: values, then bounds */
 	size_t len;
 	enum dtype type; /* of the values */
-	struct wire_judgement judgement;
+	struct judgement judgement;
 	uint32_t poison; /* of the execution, to count what was never written */
 };
 /* Compares output k of the last execution. */
