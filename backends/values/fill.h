@@ -24,8 +24,7 @@ struct fill_choice {
 };
 /* The same for any choice. Integers, zeros, infinities, NaN and padding are never moved. */
 void fill_chosen(const struct plan_buffer *b, const struct fill_choice *choice, void *to);
-/* The same with special values in floating buffers whose fill is random or normal; other buffers are filled as by
- * fill_buffer. */
+/* The same with other values where they apply (plan.h); other buffers are filled as by fill_buffer. */
 void fill_special(const struct plan_buffer *b, uint64_t seed, enum plan_values values, void *to);
 
 #endif

@@ -80,14 +80,19 @@ static int check_shape(const struct plan_buffer *b, struct err *e)
 
 static int check_buffer(const struct plan_buffer *b, struct err *e)
 {
-	if (!known_type(b->type) || (unsigned)b->role > PLAN_TABLE || (unsigned)b->fill > PLAN_IOTA)
+	if (!known_type(b->type) || (unsigned)b->role > PLAN_TABLE || (unsigned)b->fill > PLAN_PROBABILITIES)
 		return err_set(e, ERR_INPUT, "type %u, role %u or fill %u does not exist", b->type, b->role, b->fill);
 	if (check_shape(b, e) < 0)
 		return -(int)e->code;
 	bool filled = b->role == PLAN_IN || b->role == PLAN_INOUT;
-	if (filled && b->fill == PLAN_RANDOM && !(isfinite(b->lo) && isfinite(b->hi) && b->lo <= b->hi))
-		return err_set(e, ERR_INPUT, "random(%g,%g) is not a range; write finite bounds, the lower one first",
-			       b->lo, b->hi);
+	bool ranged = b->fill == PLAN_RANDOM || b->fill == PLAN_SORTED;
+	if (filled && ranged && !(isfinite(b->lo) && isfinite(b->hi) && b->lo <= b->hi))
+		return err_set(e, ERR_INPUT, "%s(%g,%g) is not a range; write finite bounds, the lower one first",
+			       b->fill == PLAN_SORTED ? "sorted" : "random", b->lo, b->hi);
+	if (filled && b->closed && !(b->least <= b->most))
+		return err_set(e, ERR_INPUT, "no value is at least %g and at most %g", b->least, b->most);
+	if (filled && b->closed && ranged && !(b->lo >= b->least && b->lo <= b->most))
+		return err_set(e, ERR_INPUT, "values from %g on are outside of the domain, %g to %g", b->lo, b->least, b->most);
 	if ((b->role == PLAN_TABLE) != (b->table != NULL))
 		return err_set(e, ERR_INPUT, "%s", b->table ? "only tables have content" : "the table has no content");
 	return 0;
@@ -435,6 +440,9 @@ static const struct wire_table buffer_table = WIRE_TABLE("buffer", plan_buffer, 
 	WIRE_ANY(plan_buffer, fill),
 	WIRE_ANY(plan_buffer, lo),
 	WIRE_ANY(plan_buffer, hi),
+	WIRE_ANY(plan_buffer, closed),
+	WIRE_ANY(plan_buffer, least),
+	WIRE_ANY(plan_buffer, most),
 	WIRE_UP_TO(plan_buffer, rounded, DTYPE_COUNT - 1),
 	WIRE_ROW(plan_buffer, table, WIRE_IS_BYTES, .same = true, .length = offsetof(struct plan_buffer, bytes)));
 

@@ -137,8 +137,9 @@ static bool same_choice(const struct fill_choice *a, const struct fill_choice *b
 static const void *input_image(struct runs *all, const struct plan_buffer *b, const struct fill_choice *c)
 {
 	struct buf text = BUF_INIT;
-	buf_addf(&text, "%llu %u %u %a %u %u %llu %lld %u %a %a", (unsigned long long)c->seed, c->values, c->perturbation,
-		 c->amplitude, b->type, b->rounded, (unsigned long long)b->bytes, (long long)b->ld, b->fill, b->lo, b->hi);
+	buf_addf(&text, "%llu %u %u %a %u %u %llu %lld %u %a %a %d %a %a", (unsigned long long)c->seed, c->values, c->perturbation,
+		 c->amplitude, b->type, b->rounded, (unsigned long long)b->bytes, (long long)b->ld, b->fill, b->lo, b->hi,
+		 b->closed, b->least, b->most);
 	for (unsigned i = 0; i < b->rank; i++)
 		buf_addf(&text, " %lld", (long long)b->dims[i]);
 	buf_addf(&text, " %s", b->name);

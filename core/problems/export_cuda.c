@@ -34,6 +34,9 @@ static const char *fill_name(enum plan_fill fill)
 	case PLAN_RANDOM: return "RANDOM";
 	case PLAN_NORMAL: return "NORMAL";
 	case PLAN_IOTA: return "IOTA";
+	case PLAN_SORTED: return "SORTED";
+	case PLAN_PERMUTATION: return "PERMUTATION";
+	case PLAN_PROBABILITIES: return "PROBABILITIES";
 	}
 	return "ZEROS";
 }

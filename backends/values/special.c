@@ -1,0 +1,316 @@
+/* special: see special.h. */
+#include "backends/values/special.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	RUN = 128,           /* what counts as a row where there is only one */
+	TILE = 128,          /* elements with one special value among them, at least */
+	TILES_MAX = 64,      /* so that a matrix keeps rows and columns without any */
+	TILE_MIN = 32,       /* smaller arrays get none: it would reach every output */
+	LARGE_ELEMENTS = 16, /* of PLAN_SPARSE */
+};
+
+/* One number for each use of the same index, so that choices are independent. */
+enum salt { ZERO = 1, CONSTANT, TIE, MAGNITUDE, SIGN, PLACE, AGAIN, NEAR };
+
+static inline uint64_t salted(const struct stream *s, enum salt salt, uint64_t i)
+{
+	return stream_random(stream_mix(s->key + salt), i);
+}
+
+/* The ranges of magnitudes that a type holds, and that sums of thousands of products leave inside it. Powers of two. */
+static const struct reach {
+	int least, most; /* of PLAN_WIDE */
+	int large;       /* of PLAN_SPARSE */
+	int spike;       /* of PLAN_SPIKES */
+	double offset;   /* of PLAN_OFFSET */
+	int normal;      /* exponent of the smallest normal number */
+} reaches[DTYPE_COUNT] = {
+	[DTYPE_F16] = { -14, 5, 5, 5, 4, -14 },        [DTYPE_BF16] = { -20, 20, 10, 20, 8, -126 },
+	[DTYPE_F32] = { -20, 20, 10, 20, 1024, -126 }, [DTYPE_F64] = { -20, 20, 10, 20, 1024, -1022 },
+	[DTYPE_E4M3] = { -6, 3, 3, 3, 2, -6 },         [DTYPE_E5M2] = { -14, 3, 3, 3, 2, -14 },
+};
+
+static double power(int exponent)
+{
+	uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+	double v;
+	memcpy(&v, &bits, sizeof v);
+	return v;
+}
+
+static bool is_inside(const struct plan_buffer *b, double v)
+{
+	return !b->closed || (v >= b->least && v <= b->most);
+}
+
+static bool varies(const struct plan_buffer *b)
+{
+	return b->fill == PLAN_RANDOM || b->fill == PLAN_NORMAL;
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+/* Columns of what counts as a row, and their number. */
+static uint64_t row_length(const struct stream *s)
+{
+	return s->rows > 1 ? s->columns : RUN;
+}
+
+static uint64_t row_count(const struct stream *s)
+{
+	return s->rows > 1 ? s->rows : s->columns / RUN;
+}
+
+/* One row of each four, or of all when there are fewer; never the only one. */
+static bool is_chosen(const struct stream *s, enum salt salt, uint64_t row)
+{
+	uint64_t count = row_count(s), group = count < 4 ? count : 4;
+	return count > 1 && salted(s, salt, row / group) % group == row % group;
+}
+
+/* Which declared element stands at i. */
+static uint64_t moved(const struct stream *s, enum plan_values values, uint64_t i)
+{
+	uint64_t length = row_length(s), row = i / length, column = i % length;
+	bool sorted = s->buffer->fill == PLAN_SORTED;
+	if (values == PLAN_CONSTANT_ROWS)
+		return is_chosen(s, CONSTANT, row) ? row * length : i;
+	if (!sorted && (row | 1) < row_count(s) && salted(s, TIE, row / 2) & 1)
+		row &= ~UINT64_C(1);
+	/* The last column stays, as sorted rows end with a certain value. */
+	if (salted(s, NEAR, row) & 1 && (i + 1) % s->columns)
+		column &= ~UINT64_C(1);
+	return row * length + column;
+}
+
+/* --- single values ------------------------------------------------------------------------------------------------ */
+
+/* Which element of tile k is special. */
+static uint64_t tile_place(const struct stream *s, uint64_t k, uint64_t tile, uint64_t count)
+{
+	uint64_t begin = k * tile, len = count - begin < tile ? count - begin : tile;
+	return begin + salted(s, PLACE, k) % len;
+}
+
+static uint64_t tile_length(uint64_t count)
+{
+	uint64_t tile = (count + TILES_MAX - 1) / TILES_MAX;
+	return tile < TILE ? TILE : tile;
+}
+
+/* Special value k of this type and domain; each kind comes before any comes again. */
+static double special(const struct stream *s, uint64_t k)
+{
+	const struct plan_buffer *b = s->buffer;
+	double normal = power(reaches[b->type].normal);
+	const double open[] = { 0, -0.0, normal / 4, -normal / 2, normal, INFINITY, -INFINITY, NAN },
+		     closed[] = { b->least, b->most, 0, -0.0, normal / 4, -normal / 2, normal };
+	size_t count = b->closed ? sizeof closed / sizeof *closed : sizeof open / sizeof *open;
+	uint64_t from = s->key % count;
+	for (uint64_t tries = 0; tries < count; tries++) {
+		double v = b->closed ? closed[(k + from + tries) % count] : open[(k + from + tries) % count];
+		if (!b->closed || (isfinite(v) && is_inside(b, v)))
+			return v;
+	}
+	double v;
+	stream_declared(s, k, &v, 1); /* nothing special is inside: another declared value */
+	return v;
+}
+
+/* A magnitude of PLAN_WIDE; rows with an odd number have one in common, others have one for each element. */
+static double wide(const struct stream *s, uint64_t i, double declared)
+{
+	const struct plan_buffer *b = s->buffer;
+	const struct reach *reach = &reaches[b->type];
+	bool positive = b->fill != PLAN_NORMAL && b->lo >= 0;
+	uint64_t row = i / row_length(s), of = row & 1 ? s->columns * s->rows + row : i;
+	int least = reach->least, most = reach->most;
+	if (b->closed && b->least > 0 && ilogb(b->least) > least)
+		least = ilogb(b->least);
+	if (b->closed && b->most > 0 && b->most < power(most))
+		most = ilogb(b->most);
+	if (least > most)
+		return declared;
+	double v = power(least + (int)(salted(s, MAGNITUDE, of) % (uint64_t)(most - least + 1)));
+	v *= 1 + (double)(salted(s, AGAIN, i) >> 41) * 0x1p-23;
+	if (b->closed ? b->most <= 0 || (b->least < 0 && salted(s, SIGN, i) & 1) : !positive && salted(s, SIGN, i) & 1)
+		v = -v;
+	return is_inside(b, v) ? v : declared;
+}
+
+/* Ascends with the declared value; over the same magnitudes. */
+static double wide_sorted(const struct stream *s, double declared)
+{
+	const struct reach *reach = &reaches[s->buffer->type];
+	double t = s->width > 0 ? (declared - s->lo) / s->width : 0, sign = 1;
+	if (s->buffer->lo < 0) {
+		t = 2 * t - 1;
+		sign = t < 0 ? -1 : 1;
+		t *= sign;
+	}
+	double exponent = reach->least + t * (reach->most - reach->least), whole = __builtin_floor(exponent);
+	return sign * (1 + exponent - whole) * power((int)whole);
+}
+
+/* An integer from 0 to `most`, or a declared value where such integers are outside of the domain. */
+static double exact(const struct stream *s, uint64_t i, unsigned bits, double declared)
+{
+	const struct plan_buffer *b = s->buffer;
+	double v = (double)(int64_t)(stream_mix(stream_random(s->key, i)) >> (64 - bits)), most = power((int)bits) - 1;
+	if (b->fill == PLAN_SORTED)
+		v = s->width > 0 ? __builtin_floor((declared - s->lo) / s->width * most) : 0;
+	double first = b->closed && b->least > 0 ? __builtin_ceil(b->least) : 0;
+	return is_inside(b, first) && is_inside(b, first + most) ? first + v : declared;
+}
+
+static void sparse(const struct stream *s, uint64_t first, double *v, size_t n)
+{
+	const struct plan_buffer *b = s->buffer;
+	uint64_t count = s->rows * s->columns, limit = count > LARGE_ELEMENTS ? UINT64_MAX / count * LARGE_ELEMENTS : UINT64_MAX;
+	struct stream other = *s;
+	other.key = stream_mix(s->key + AGAIN);
+	for (size_t i = 0; i < n; i++) {
+		if (salted(s, PLACE, first + i) > limit)
+			continue;
+		double large = v[i] * power(reaches[b->type].large);
+		if (dtype_is_float(b->type) && is_inside(b, large))
+			v[i] = large;
+		else
+			stream_declared(&other, first + i, &v[i], 1);
+	}
+}
+
+static void special_places(const struct stream *s, uint64_t first, double *v, size_t n)
+{
+	uint64_t count = s->rows * s->columns, tile = tile_length(count);
+	bool whole = !dtype_is_float(s->buffer->type);
+	if (count < TILE_MIN)
+		return;
+	for (uint64_t k = first / tile; k * tile < first + n; k++) {
+		uint64_t at = tile_place(s, k, tile, count);
+		if (at >= first && at < first + n)
+			v[at - first] = !whole ? special(s, k) : k & 1 ? s->buffer->most : s->buffer->least;
+	}
+}
+
+static double other_constant(const struct stream *s, uint64_t i, double declared)
+{
+	const struct plan_buffer *b = s->buffer;
+	if (b->fill == PLAN_IOTA) {
+		uint64_t x = stream_permuted(s->key, s->rows * s->columns, i), period = (uint64_t)stream_period(b->type);
+		return (double)(x % period);
+	}
+	uint64_t x = salted(s, AGAIN, i);
+	return dtype_is_float(b->type) ? declared + stream_unit(x) - 0.5 : (double)(x >> 63);
+}
+
+/* --- all kinds ---------------------------------------------------------------------------------------------------- */
+
+bool special_applies(const struct plan_buffer *b, enum plan_values values)
+{
+	bool floats = dtype_is_float(b->type), sorted = b->fill == PLAN_SORTED, likely = b->fill == PLAN_PROBABILITIES;
+	switch (values) {
+	case PLAN_DECLARED:
+	case PLAN_VALUES: return false;
+	case PLAN_EXACT:
+	case PLAN_EXACT_SMALL: return floats && (varies(b) || sorted);
+	case PLAN_SPIKES: return floats && varies(b);
+	case PLAN_OFFSET: return floats && (varies(b) || sorted);
+	case PLAN_WIDE: return floats && (varies(b) || likely || (sorted && !b->closed));
+	case PLAN_SPECIAL: return floats ? varies(b) || likely : varies(b) && b->closed && isfinite(b->least) && isfinite(b->most);
+	case PLAN_SPARSE:
+	case PLAN_ZERO_ROWS:
+	case PLAN_CONSTANT_ROWS: return varies(b);
+	case PLAN_TIES: return varies(b) || sorted;
+	case PLAN_INTEGERS: return !floats && varies(b);
+	case PLAN_OTHER_CONSTANTS:
+		return b->role == PLAN_IN && !b->closed && (b->fill == PLAN_ZEROS || b->fill == PLAN_ONES || b->fill == PLAN_IOTA);
+	}
+	return false;
+}
+
+void special_values(const struct stream *s, enum plan_values values, uint64_t first, double *v, size_t n)
+{
+	const struct plan_buffer *b = s->buffer;
+	const struct reach *reach = &reaches[b->type];
+	double x;
+	if (b->fill == PLAN_PROBABILITIES) {
+		stream_probabilities(s, first, values == PLAN_WIDE ? STREAM_WIDE : STREAM_HOLES, v, n);
+		return;
+	}
+	if (values < PLAN_WIDE) /* as they were when these kinds were the only ones */
+		stream_values(s, first, v, n);
+	else if (values != PLAN_CONSTANT_ROWS && values != PLAN_TIES)
+		stream_declared(s, first, v, n);
+	switch (values) {
+	case PLAN_EXACT:
+	case PLAN_EXACT_SMALL:
+		for (size_t i = 0; i < n; i++)
+			v[i] = exact(s, first + i, values == PLAN_EXACT ? 4 : 2, v[i]);
+		break;
+	case PLAN_SPIKES:
+		for (size_t i = 0; i < n; i++) {
+			x = stream_mix(stream_random(s->key, first + i)) >> 61 ? v[i] : v[i] * power(reach->spike);
+			v[i] = is_inside(b, x) ? x : v[i];
+		}
+		break;
+	case PLAN_OFFSET:
+		for (size_t i = 0; i < n; i++)
+			v[i] += is_inside(b, v[i] + reach->offset) ? reach->offset : 0;
+		break;
+	case PLAN_WIDE:
+		for (size_t i = 0; i < n; i++)
+			v[i] = b->fill == PLAN_SORTED ? wide_sorted(s, v[i]) : wide(s, first + i, v[i]);
+		break;
+	case PLAN_SPECIAL: special_places(s, first, v, n); break;
+	case PLAN_SPARSE: sparse(s, first, v, n); break;
+	case PLAN_ZERO_ROWS:
+		for (size_t i = 0; i < n && is_inside(b, 0); i++)
+			v[i] = is_chosen(s, ZERO, (first + i) / row_length(s)) ? 0 : v[i];
+		break;
+	case PLAN_CONSTANT_ROWS:
+	case PLAN_TIES:
+		for (size_t i = 0; i < n; i++)
+			stream_declared(s, moved(s, values, first + i), &v[i], 1);
+		break;
+	case PLAN_OTHER_CONSTANTS:
+		for (size_t i = 0; i < n; i++)
+			v[i] = other_constant(s, first + i, v[i]);
+		break;
+	case PLAN_DECLARED:
+	case PLAN_INTEGERS:
+	case PLAN_VALUES: break;
+	}
+}
+
+void special_integers(const struct stream *s, uint64_t first, uint64_t *to, size_t n)
+{
+	const struct plan_buffer *b = s->buffer;
+	unsigned bits = (unsigned)(8 * dtype_size(b->type));
+	bool is_signed = dtype_is_signed(b->type);
+	uint64_t all = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1,
+		 least = is_signed ? UINT64_C(1) << 63 >> (64 - bits) : 0;
+	uint64_t range = all, base = is_signed ? ~(least - 1) : 0;
+	if (b->closed && isfinite(b->least) && b->least > (is_signed ? -0x1p63 : 0))
+		base = is_signed ? (uint64_t)(int64_t)b->least : (uint64_t)b->least;
+	if (b->closed && isfinite(b->most) && b->most < power((int)bits - is_signed))
+		range = (is_signed ? (uint64_t)(int64_t)b->most : (uint64_t)b->most) - base;
+	else
+		range = (all >> is_signed) - base;
+	/* One of sixteen is an end or zero, half of the rest have any magnitude, the others are uniform. */
+	for (size_t i = 0; i < n; i++) {
+		uint64_t x = salted(s, MAGNITUDE, first + i), how = salted(s, AGAIN, first + i);
+		uint64_t uniform = range == UINT64_MAX ? x : x % (range + 1);
+		uint64_t magnitude = is_signed ? (uint64_t)((int64_t)x >> (64 - bits + (how >> 8) % bits))
+					       : x >> (64 - bits + (how >> 8) % bits);
+		if ((how & 15) == 0)
+			to[i] = how & 16 ? base : how & 32 ? base + range : 0;
+		else
+			to[i] = how & 16 ? uniform + base : magnitude;
+		if (to[i] - base > range)
+			to[i] = uniform + base;
+	}
+}

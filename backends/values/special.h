@@ -1,0 +1,15 @@
+/* special: the values that the judge's rounds put in place of declared ones (enum plan_values). Each is a function of the stream's
+ * key and the logical index, and none is outside of a closed domain. fill.c calls it. */
+#ifndef PEAKD_BACKENDS_VALUES_SPECIAL_H
+#define PEAKD_BACKENDS_VALUES_SPECIAL_H
+
+#include "backends/values/stream.h"
+
+/* Whether such values differ from the declared ones at all in this buffer. */
+bool special_applies(const struct plan_buffer *b, enum plan_values values);
+/* n elements from logical index `first` on, as doubles that are yet to be rounded. */
+void special_values(const struct stream *s, enum plan_values values, uint64_t first, double *to, size_t n);
+/* PLAN_INTEGERS in an integer buffer: the lowest bytes of each number are the element. Doubles do not hold 64 bits. */
+void special_integers(const struct stream *s, uint64_t first, uint64_t *to, size_t n);
+
+#endif

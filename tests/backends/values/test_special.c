@@ -1,0 +1,350 @@
+/* backends/values/special: what each kind of values puts in place of declared ones, and that no domain is left. */
+#include "backends/values/fill.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "tap.h"
+
+enum { ROWS = 64, COLUMNS = 96, N = ROWS * COLUMNS };
+
+static struct plan_buffer array(enum dtype t, int64_t rows, int64_t columns, enum plan_fill fill)
+{
+	return (struct plan_buffer){ .name = (char *)"A",
+				     .type = t,
+				     .rank = 2,
+				     .dims = { rows, columns },
+				     .ld = columns,
+				     .bytes = (uint64_t)(rows * columns) * dtype_size(t),
+				     .fill = fill,
+				     .lo = -1,
+				     .hi = 1 };
+}
+
+/* The values as doubles; free() */
+static double *values_of(const struct plan_buffer *b, enum plan_values values)
+{
+	uint64_t n = plan_buffer_logical(b);
+	void *bytes = mem_new(b->bytes, 1);
+	double *v = MEM_NEW_N(double, n);
+	fill_special(b, 7, values, bytes);
+	dtype_load_all(b->type, bytes, v, n);
+	free(bytes);
+	return v;
+}
+
+/* How many values are in [lo, hi]. */
+static int between(const double *v, int n, double lo, double hi)
+{
+	int count = 0;
+	for (int i = 0; i < n; i++)
+		count += v[i] >= lo && v[i] <= hi;
+	return count;
+}
+
+/* Rows whose columns x and x+1 are equal for x = 0, step, 2·step …; the last two columns may differ. */
+static int rows_that_repeat(const double *v, int step)
+{
+	int count = 0;
+	for (int y = 0; y < ROWS; y++) {
+		bool same = true;
+		for (int x = 0; x + 2 < COLUMNS; x += step)
+			same &= v[y * COLUMNS + x] == v[y * COLUMNS + x + 1];
+		count += same;
+	}
+	return count;
+}
+
+static void test_wide(void)
+{
+	static const struct {
+		enum dtype type;
+		int least, most;
+	} reaches[] = { { DTYPE_F32, -20, 20 }, { DTYPE_F64, -20, 20 }, { DTYPE_BF16, -20, 20 },
+			{ DTYPE_F16, -14, 5 },  { DTYPE_E4M3, -6, 3 },  { DTYPE_E5M2, -14, 3 } };
+	for (size_t k = 0; k < MEM_COUNT(reaches); k++) {
+		struct plan_buffer b = array(reaches[k].type, ROWS, COLUMNS, PLAN_RANDOM);
+		double *v = values_of(&b, PLAN_WIDE), least = INFINITY, most = 0;
+		int negative = between(v, N, -INFINITY, -0x1p-30);
+		for (int i = 0; i < N; i++) {
+			least = fmin(least, fabs(v[i]));
+			most = fmax(most, fabs(v[i]));
+		}
+		ok(ilogb(least) == reaches[k].least && ilogb(most) >= reaches[k].most && ilogb(most) <= reaches[k].most + 1,
+		   "wide %s has magnitudes from 2^%d to 2^%d", dtype_name(b.type), ilogb(least), ilogb(most));
+		ok(negative > N / 3 && negative < 2 * N / 3, "half of wide %s is negative (%d)", dtype_name(b.type), negative);
+		free(v);
+		b.lo = 0.5;
+		v = values_of(&b, PLAN_WIDE);
+		is_int(between(v, N, 0, INFINITY), N, "wide %s is positive where declared values are", dtype_name(b.type));
+		free(v);
+	}
+}
+
+static void test_special_values(void)
+{
+	static const enum dtype types[] = { DTYPE_F16, DTYPE_BF16, DTYPE_F32, DTYPE_F64, DTYPE_E5M2, DTYPE_E4M3 };
+	for (size_t k = 0; k < MEM_COUNT(types); k++) {
+		struct plan_buffer b = array(types[k], ROWS, COLUMNS, PLAN_NORMAL);
+		double *v = values_of(&b, PLAN_SPECIAL), *declared = values_of(&b, PLAN_DECLARED);
+		int nan = 0, infinite = 0, zero = 0, denormal = 0, other = 0;
+		double smallest = types[k] == DTYPE_F64                             ? 0x1p-1022
+				  : types[k] == DTYPE_F16 || types[k] == DTYPE_E5M2 ? 0x1p-14
+				  : types[k] == DTYPE_E4M3                          ? 0x1p-6
+										    : 0x1p-126;
+		for (int i = 0; i < N; i++) {
+			bool changed = v[i] != declared[i];
+			nan += isnan(v[i]);
+			infinite += isinf(v[i]) != 0;
+			zero += v[i] == 0 && changed;
+			denormal += v[i] != 0 && fabs(v[i]) < smallest && changed;
+			other += changed;
+		}
+		bool has_infinity = types[k] != DTYPE_E4M3;
+		ok(nan >= 4 && zero >= 8 && denormal >= 8 && (has_infinity ? infinite >= 8 : infinite == 0),
+		   "special %s has NaN (%d), infinities (%d), zeros (%d) and denormals (%d)", dtype_name(b.type), nan, infinite,
+		   zero, denormal);
+		ok(other >= 40 && other <= 64, "few values of special %s are not as declared (%d)", dtype_name(b.type), other);
+		free(v);
+		free(declared);
+	}
+	struct plan_buffer small = array(DTYPE_F32, 1, 8, PLAN_RANDOM);
+	double *v = values_of(&small, PLAN_SPECIAL);
+	is_int(between(v, 8, -1, 1), 8, "an array of 8 elements gets no special values, which would reach every output");
+	free(v);
+}
+
+static void test_sparse(void)
+{
+	struct plan_buffer b = array(DTYPE_F32, 1000, 1000, PLAN_RANDOM), index = array(DTYPE_I32, 1000, 1000, PLAN_RANDOM);
+	double *v = values_of(&b, PLAN_SPARSE), *declared = values_of(&b, PLAN_DECLARED);
+	int changed = 0, large = 0;
+	for (int i = 0; i < 1000000; i++) {
+		changed += v[i] != declared[i];
+		large += v[i] == declared[i] * 1024;
+	}
+	ok(changed == large && large > 6 && large < 32, "some 16 of a million elements are 1024 times larger (%d)", large);
+	free(v);
+	free(declared);
+	index.lo = 0;
+	index.hi = 5000;
+	v = values_of(&index, PLAN_SPARSE);
+	declared = values_of(&index, PLAN_DECLARED);
+	changed = 0;
+	for (int i = 0; i < 1000000; i++)
+		changed += v[i] != declared[i];
+	ok(changed > 6 && changed < 32 && between(v, 1000000, 0, 4999) == 1000000, "integers get others of their range (%d)",
+	   changed);
+	free(v);
+	free(declared);
+}
+
+static void test_rows(void)
+{
+	static const enum dtype types[] = { DTYPE_F32, DTYPE_F16, DTYPE_I32, DTYPE_U8 };
+	for (size_t k = 0; k < MEM_COUNT(types); k++) {
+		struct plan_buffer b = array(types[k], ROWS, COLUMNS, PLAN_RANDOM);
+		b.lo = 0;
+		b.hi = 200;
+		double *zero = values_of(&b, PLAN_ZERO_ROWS), *constant = values_of(&b, PLAN_CONSTANT_ROWS),
+		       *ties = values_of(&b, PLAN_TIES), *declared = values_of(&b, PLAN_DECLARED);
+		int zeros = 0, pairs = 0, constants = rows_that_repeat(constant, 1);
+		for (int y = 0; y < ROWS; y++)
+			zeros += between(zero + y * COLUMNS, COLUMNS, 0, 0) == COLUMNS;
+		is_int(zeros, ROWS / 4, "one row of four of %s is zero", dtype_name(b.type));
+		is_int(constants, ROWS / 4, "one row of four of %s is constant", dtype_name(b.type));
+		for (int y = 0; y < ROWS; y += 2)
+			pairs += memcmp(ties + y * COLUMNS, ties + (y + 1) * COLUMNS, COLUMNS * sizeof *ties) == 0;
+		int near = rows_that_repeat(ties, 2);
+		ok(pairs > ROWS / 8 && pairs < ROWS / 2 - 4, "pairs of rows of %s are equal (%d)", dtype_name(b.type), pairs);
+		ok(near > ROWS / 4 && near < 3 * ROWS / 4, "half of the rows of %s have equal neighbours (%d)", dtype_name(b.type),
+		   near);
+		is_int(rows_that_repeat(declared, 1), 0, "declared rows of %s vary", dtype_name(b.type));
+		free(zero);
+		free(constant);
+		free(ties);
+		free(declared);
+	}
+	struct plan_buffer flat = array(DTYPE_F32, 1, N, PLAN_RANDOM), row = array(DTYPE_F32, 1, 100, PLAN_RANDOM);
+	double *v = values_of(&flat, PLAN_ZERO_ROWS);
+	is_int(between(v, N, 0, 0), N / 4, "in an array of one row, one run of 128 elements of four is zero");
+	free(v);
+	v = values_of(&row, PLAN_ZERO_ROWS);
+	is_int(between(v, 100, 0, 0), 0, "the only row is never zero");
+	free(v);
+}
+
+static void test_integers(void)
+{
+	static const struct {
+		enum dtype type;
+		double least, most;
+	} ranges[] = { { DTYPE_I8, -128, 127 },
+		       { DTYPE_U8, 0, 255 },
+		       { DTYPE_I16, -32768, 32767 },
+		       { DTYPE_U16, 0, 65535 },
+		       { DTYPE_I32, -0x1p31, 0x1p31 - 1 },
+		       { DTYPE_U32, 0, 0x1p32 - 1 },
+		       { DTYPE_I64, -0x1p63, 0x1p63 },
+		       { DTYPE_U64, 0, 0x1p64 } };
+	for (size_t k = 0; k < MEM_COUNT(ranges); k++) {
+		struct plan_buffer b = array(ranges[k].type, ROWS, COLUMNS, PLAN_RANDOM);
+		double *v = values_of(&b, PLAN_INTEGERS), half = (ranges[k].least + ranges[k].most) / 2;
+		ok(between(v, N, ranges[k].least, ranges[k].least) > 0 && between(v, N, ranges[k].most, ranges[k].most) > 0,
+		   "integers of %s without a declared range reach both ends", dtype_name(b.type));
+		ok(between(v, N, half, INFINITY) > N / 5 && between(v, N, -INFINITY, half) > N / 5, "and lie on both sides");
+		free(v);
+		b.closed = true;
+		b.least = b.lo = 3;
+		b.most = 100;
+		b.hi = 101;
+		v = values_of(&b, PLAN_INTEGERS);
+		ok(between(v, N, 3, 100) == N && between(v, N, 3, 3) > N / 64 && between(v, N, 100, 100) > N / 64,
+		   "integers of %s with a declared range stay inside and reach its ends", dtype_name(b.type));
+		free(v);
+		v = values_of(&b, PLAN_SPECIAL);
+		is_int(between(v, N, 3, 100), N, "special integers of %s stay inside, too", dtype_name(b.type));
+		free(v);
+		b.least = b.lo = 0;
+		b.most = INFINITY;
+		v = values_of(&b, PLAN_INTEGERS);
+		ok(between(v, N, 0, ranges[k].most) == N && between(v, N, half, INFINITY) > N / 16,
+		   "integers of %s that are only bounded below reach the end of the type", dtype_name(b.type));
+		free(v);
+	}
+}
+
+static void test_other_constants(void)
+{
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_ONES);
+	double *v = values_of(&b, PLAN_OTHER_CONSTANTS);
+	ok(between(v, N, 0.5, 1.5) == N && between(v, N, 1, 1) < 4, "ones become random numbers near 1");
+	free(v);
+	b.role = PLAN_INOUT;
+	v = values_of(&b, PLAN_OTHER_CONSTANTS);
+	is_int(between(v, N, 1, 1), N, "ones that a kernel adds to stay");
+	free(v);
+	b.role = PLAN_IN;
+	b.closed = true;
+	b.least = b.most = 1;
+	v = values_of(&b, PLAN_OTHER_CONSTANTS);
+	is_int(between(v, N, 1, 1), N, "ones in a closed domain stay");
+	free(v);
+	b = array(DTYPE_I32, ROWS, COLUMNS, PLAN_IOTA);
+	v = values_of(&b, PLAN_OTHER_CONSTANTS);
+	char *seen = MEM_NEW_N(char, N);
+	int moved = 0, once = 0;
+	for (int i = 0; i < N; i++) {
+		moved += v[i] != i;
+		once += v[i] >= 0 && v[i] < N && seen[(int)v[i]]++ == 0;
+	}
+	ok(once == N && moved > N - 16, "iota becomes a permutation of itself (%d moved)", moved);
+	free(seen);
+	free(v);
+}
+
+static void test_fills(void)
+{
+	struct plan_buffer b = array(DTYPE_F32, ROWS, 1000, PLAN_PROBABILITIES);
+	static const enum plan_values kinds[] = { PLAN_DECLARED, PLAN_WIDE, PLAN_SPECIAL };
+	for (size_t k = 0; k < MEM_COUNT(kinds); k++) {
+		double *v = values_of(&b, kinds[k]), worst = 0;
+		int zeros = between(v, ROWS * 1000, 0, 0);
+		for (int y = 0; y < ROWS; y++) {
+			double sum = 0;
+			for (int x = 0; x < 1000; x++)
+				sum += v[y * 1000 + x];
+			worst = fmax(worst, fabs(sum - 1));
+		}
+		ok(worst < 1e-5 && between(v, ROWS * 1000, 0, 1) == ROWS * 1000, "probabilities sum to 1 (off by %g)", worst);
+		ok(kinds[k] == PLAN_SPECIAL ? zeros > 5000 : zeros == 0, "zero probabilities are among special ones (%d)", zeros);
+		free(v);
+	}
+	b = array(DTYPE_I32, ROWS, COLUMNS, PLAN_PERMUTATION);
+	double *v = values_of(&b, PLAN_DECLARED);
+	int rows = 0, alike = 0;
+	for (int y = 0; y < ROWS; y++) {
+		char seen[COLUMNS] = { 0 };
+		int once = 0;
+		for (int x = 0; x < COLUMNS; x++) {
+			double at = v[y * COLUMNS + x];
+			once += at >= 0 && at < COLUMNS && seen[(int)at]++ == 0;
+			alike += at == v[x];
+		}
+		rows += once == COLUMNS;
+	}
+	ok(rows == ROWS && alike < N / 16, "every row of a permutation holds each index once, in its own order");
+	free(v);
+	b = array(DTYPE_I32, ROWS, COLUMNS, PLAN_SORTED);
+	b.lo = 5;
+	b.hi = 1006;
+	for (enum plan_values values = PLAN_DECLARED; values < PLAN_VALUES; values++) {
+		v = values_of(&b, values);
+		int ascend = 0, ends = 0;
+		for (int i = 1; i < N; i++)
+			ascend += i % COLUMNS == 0 || v[i] >= v[i - 1];
+		for (int y = 0; y < ROWS; y++)
+			ends += v[y * COLUMNS] == 5 && v[(y + 1) * COLUMNS - 1] == 1005;
+		if (ascend != N - 1 || ends != ROWS)
+			ok(false, "sorted rows ascend from end to end, also as values %u", values);
+		free(v);
+	}
+	b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_SORTED);
+	v = values_of(&b, PLAN_WIDE);
+	int ascend = 0;
+	for (int i = 1; i < N; i++)
+		ascend += i % COLUMNS == 0 || v[i] >= v[i - 1];
+	ok(ascend == N - 1 && v[0] < -1000 && v[COLUMNS - 1] > 1000, "wide sorted rows ascend from %g to %g", v[0], v[COLUMNS - 1]);
+	free(v);
+	ok(true, "sorted integer rows ascend from their least to their greatest value, whatever the values");
+}
+
+/* Whatever the kind, the type and the fill: no value is outside of a closed domain, perturbed or not. */
+static void test_closed(void)
+{
+	static const struct {
+		double least, most, lo, hi;
+	} domains[] = { { 0.001953125, 1, 0.001953125, 1 }, { 0, INFINITY, 0, 1 },   { -0.5, 0.5, -0.5, 0.5 },
+			{ -INFINITY, -0.25, -1, -0.25 },    { -INFINITY, 3, -1, 1 }, { 2, 4, 2, 4 } };
+	static const enum plan_fill fills[] = { PLAN_RANDOM, PLAN_NORMAL };
+	int tried = 0, outside = 0;
+	for (size_t d = 0; d < MEM_COUNT(domains); d++)
+		for (int values = 0; values < PLAN_VALUES; values++)
+			for (int t = DTYPE_F16; t < DTYPE_COUNT; t++)
+				for (size_t f = 0; f < MEM_COUNT(fills) * 2; f++) {
+					struct plan_buffer b = array((enum dtype)t, 16, 48, fills[f / 2]);
+					struct fill_choice c = { .seed = 3,
+								 .values = (enum plan_values)values,
+								 .perturbation = (uint32_t)(f % 2),
+								 .amplitude = 0.125 };
+					uint8_t bytes[16 * 48 * 8];
+					double v[16 * 48];
+					b.closed = true;
+					b.least = domains[d].least;
+					b.most = domains[d].most;
+					b.lo = domains[d].lo;
+					b.hi = domains[d].hi;
+					fill_chosen(&b, &c, bytes);
+					dtype_load_all(b.type, bytes, v, 16 * 48);
+					int inside = between(v, 16 * 48, fmax(b.least, -1e300), fmin(b.most, 1e300));
+					tried++;
+					outside += inside != 16 * 48;
+					if (inside != 16 * 48)
+						printf("# %s fill %u values %d: %d outside of %g to %g\n", dtype_name(b.type),
+						       b.fill, values, 16 * 48 - inside, b.least, b.most);
+				}
+	ok(outside == 0 && tried > 800, "no kind of values leaves a closed domain (%d tried)", tried);
+}
+
+int main(void)
+{
+	test_wide();
+	test_special_values();
+	test_sparse();
+	test_rows();
+	test_integers();
+	test_other_constants();
+	test_fills();
+	test_closed();
+	return tap_done();
+}
