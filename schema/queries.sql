@@ -130,7 +130,7 @@ SELECT * FROM checkpoint_parents WHERE id IN (SELECT id FROM line) ORDER BY id D
 SELECT context FROM checkpoint WHERE id = ?1;
 
 -- name: checkpoint_set_status
-UPDATE checkpoint SET status = ?2, note = coalesce(?3, note) WHERE id = ?1;
+UPDATE checkpoint SET status = ?2, note = CASE WHEN ?3 IS NULL THEN note ELSE nullif(?3, '') END WHERE id = ?1;
 
 -- name: checkpoint_first_parent
 SELECT parent_id FROM checkpoint_parent WHERE checkpoint_id = ?1 AND ord = 0;
@@ -151,6 +151,11 @@ SELECT min(id) FROM checkpoint WHERE context >= ?1 AND context < ?1 || 'g' GROUP
 
 -- name: validation_list
 SELECT * FROM validation WHERE checkpoint_id = ?1 AND (?2 IS NULL OR device = ?2) ORDER BY id DESC LIMIT ?3;
+
+-- name: validation_failed
+SELECT * FROM validation WHERE id IN (
+	SELECT max(id) FROM validation WHERE checkpoint_id = ?1 AND device = ?2 AND verdict = 'failed' GROUP BY params)
+ORDER BY id DESC LIMIT ?3;
 
 -- name: validation_of
 SELECT * FROM validation WHERE checkpoint_id = ?1 AND device = ?2 AND params = ?3 ORDER BY id DESC LIMIT 1;

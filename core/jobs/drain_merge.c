@@ -223,11 +223,14 @@ static char *translate_result(const struct merge *m, const char *text)
 	return translated ? translated : mem_str(text);
 }
 
-/* As work_validate would have done here. */
+/* As the job would have done here: a validation decides, and any other job may have refuted. */
 static int take_status(struct merge *m, struct err *e)
 {
 	bool judged = strcmp(m->job->kind, "validate") == 0 && m->job->state == JOB_DONE && m->there.status != CHECKPOINT_DRAFT;
-	return judged ? checkpoint_set_status(m->home, m->here.id, m->there.status, m->there.note, e) : 0;
+	const char *note = m->there.note ? m->there.note : "";
+	if (judged)
+		return checkpoint_set_status(m->home, m->here.id, m->there.status, note, e);
+	return m->there.status == CHECKPOINT_FAILED ? checkpoint_refute(m->home, m->here.id, note, e) : 0;
 }
 
 static int end_job(struct merge *m, struct err *e)
@@ -276,7 +279,8 @@ static int check_same(struct merge *m, const struct job *home, struct err *e)
 	if (rc == 0 && (asked.checkpoint != id || strcmp(theirs, ours_text) != 0 || strcmp(m->job->kind, home->kind) != 0 ||
 			strcmp(m->there.context.hex, m->here.context.hex) != 0))
 		rc = err_set(e, ERR_CONFLICT,
-			     "job %s of the bundle differs from the job that was exported here: the bundle was changed, or belongs to another database",
+			     "job %s of the bundle differs from the job that was exported here: the bundle was changed, or belongs "
+			     "to another database",
 			     m->job->id);
 	layout_fini(&work_subject_layout, &asked);
 	free(theirs);
@@ -410,7 +414,8 @@ int drain_merge(struct db *home, const char *folder, struct drain_merged *ret_me
 			     "the bundle %s has not run: `peakd drain run %s` on a machine with its devices comes first", folder,
 			     folder);
 	else if (rc == 0 && state == DRAIN_RUNNING)
-		rc = err_set(e, ERR_CONFLICT, "the bundle %s is still running, or was interrupted: `peakd drain run %s` finishes it", folder,
+		rc = err_set(e, ERR_CONFLICT,
+			     "the bundle %s is still running, or was interrupted: `peakd drain run %s` finishes it", folder,
 			     folder);
 	if (rc < 0)
 		return rc;

@@ -216,6 +216,7 @@ static int add_all(struct work_judge *j, struct db *db, const struct work_made *
 	bool judged = j->have_last && j->facts->runs, failed = j->have_last && !j->last.passed;
 	struct hash text_hash;
 	int64_t parent = made->parent;
+	char *caveats = judged && !failed ? validate_caveats(&j->last) : NULL;
 	struct checkpoint c = {
 		.kernel = context_kernel(made->ctx),
 		.backend = context_backend(made->ctx),
@@ -225,17 +226,20 @@ static int add_all(struct work_judge *j, struct db *db, const struct work_made *
 		.status = failed   ? CHECKPOINT_FAILED
 			  : judged ? CHECKPOINT_ACCEPTED
 				   : CHECKPOINT_DRAFT,
-		.note = failed ? j->last.summary : NULL,
+		.note = failed                ? j->last.summary
+			: caveats && *caveats ? caveats
+					      : NULL,
 	};
 	int rc = made->text ? blob_put_text(db, made->text, &text_hash, e) : 0;
 	if (rc < 0)
-		return rc;
+		goto out;
 	c.text = made->text ? text_hash.hex : NULL;
 	char *canonical = context_canonical(made->ctx);
 	rc = checkpoint_add(db, &c, canonical, ret_checkpoint, e);
 	free(canonical);
 	if (rc == 0 && (judged || failed))
-		rc = checkpoint_set_status(db, *ret_checkpoint, c.status, c.note, e); /* the same step, judged once more */
+		rc = checkpoint_set_status(db, *ret_checkpoint, c.status, c.note ? c.note : "",
+					   e); /* the same step, judged once more */
 	if (rc >= 0 && judged)
 		rc = validate_record(
 			&(struct evidence){ .db = db, .checkpoint = *ret_checkpoint, .facts = j->facts, .job = made->job },
@@ -252,6 +256,8 @@ static int add_all(struct work_judge *j, struct db *db, const struct work_made *
 		*e = *moved;
 		rc = -(int)e->code;
 	}
+out:
+	free(caveats);
 	return rc;
 }
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/jobs/work_judge.h"
+#include "core/judge/limits.h"
 #include "core/record/exchange.h"
 #include "core/record/lineage.h"
 #include "core/record/pending.h"
@@ -52,7 +53,8 @@ static const struct layout request_layout = { "transform request", sizeof(struct
 struct result {
 	bool passed; /* edit: the outputs were compared and are right */
 	char *summary;
-	int64_t checkpoint; /* that was made; 0: none */
+	int64_t checkpoint;        /* that was made; 0: none */
+	char *not_judged, *limits; /* what the verdict does not cover (core/judge/limits.h); NULL: nothing */
 	char *details;
 	char *pending, *state;  /* of the transformation */
 	char *outcome;          /* submit: what the answer was */
@@ -64,6 +66,8 @@ struct result {
 
 static const struct layout_field result_fields[] = {
 	{ LAYOUT_AT(struct result, summary, TEXT), .say = "%\n" },
+	{ LAYOUT_AT(struct result, not_judged, TEXT) },
+	{ LAYOUT_AT(struct result, limits, TEXT) },
 	{ LAYOUT_AT(struct result, checkpoint, ID), .say = "checkpoint %\n" },
 	{ LAYOUT_AT(struct result, details, TEXT), .say = "%\n", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, pending, TEXT) },
@@ -252,6 +256,17 @@ static void show_question(const struct transform *x, struct result *result)
 	buf_fini(&text);
 }
 
+/* The verdict on what became a checkpoint, and what it leaves open. */
+static void show_verdict(const struct work_judge *j, struct result *result)
+{
+	if (!j->have_last)
+		return;
+	free(result->summary);
+	result->summary = mem_str(j->last.summary);
+	result->not_judged = mem_str(j->last.not_judged);
+	result->limits = mem_str(j->last.limits);
+}
+
 static void show_state(const struct apply *a, struct result *result)
 {
 	const struct transform *x = a->x;
@@ -260,8 +275,10 @@ static void show_state(const struct apply *a, struct result *result)
 	result->summary = mem_str(x->last);
 	if (x->state == TRANSFORM_ASK)
 		show_question(x, result);
-	if (x->checkpoint)
+	if (x->checkpoint) {
 		result->checkpoint = x->checkpoint;
+		show_verdict(&a->judge, result);
+	}
 	if (x->state == TRANSFORM_STUCK) {
 		struct err how = ERR_INIT;
 		err_set(&how, ERR_MODEL, "%s", x->last);
@@ -353,7 +370,8 @@ static int run_model(struct apply *a, const struct model *model, struct result *
 		rc = keep(a, e);
 	if (x->checkpoint) {
 		result->checkpoint = x->checkpoint;
-		result->summary = mem_str(a->judge.have_last ? a->judge.last.summary : x->last);
+		result->summary = mem_str(x->last);
+		show_verdict(&a->judge, result);
 		result->details = mem_str(a->judge.have_last ? a->judge.last.log : NULL);
 	} else if (rc < 0 && x->id) {
 		result->pending = mem_str(x->id);
@@ -465,27 +483,6 @@ static int run_submit(struct engine_job *job, const void *request, void *result,
 
 /* --- by hand ------------------------------------------------------------------------------------------------------------------ */
 
-/* The part of a context that no step may change, since a verdict would mean something else: its canonical front matter without the
- * tuning parameters, their constraints and requires:. free() */
-static char *contract(const struct context *ctx)
-{
-	char *canonical = context_canonical(ctx);
-	struct buf out = BUF_INIT;
-	bool keep = true;
-	for (const char *line = canonical + strcspn(canonical, "\n") + 1; strncmp(line, "---", 3) != 0 && *line;) {
-		size_t n = strcspn(line, "\n");
-		/* A field begins at the margin; what is indented below it belongs to it. */
-		if (*line != ' ')
-			keep = strncmp(line, "tune:", 5) != 0 && strncmp(line, "where:", 6) != 0 &&
-			       strncmp(line, "requires:", 9) != 0;
-		if (keep)
-			buf_addf(&out, "%.*s\n", (int)n, line);
-		line += n + (line[n] == '\n');
-	}
-	free(canonical);
-	return buf_steal(&out);
-}
-
 /* A whole context may differ from its parent in the regions and in the tuning part of the front matter. */
 static int parse_source(const struct context *parent, const char *source, struct context **ret_ctx, struct err *e)
 {
@@ -493,7 +490,7 @@ static int parse_source(const struct context *parent, const char *source, struct
 	int rc = context_parse("edit", source, &ctx, e);
 	if (rc < 0)
 		return rc;
-	char *was = contract(parent), *is = contract(ctx);
+	char *was = limits_contract(parent), *is = limits_contract(ctx);
 	if (strcmp(was, is) != 0) {
 		struct buf diff = BUF_INIT;
 		diff_unified(&diff, "parent", was, "edit", is, 0);
@@ -571,6 +568,7 @@ static int edit_checkpoint(struct engine_job *job, const struct request *q, cons
 		/* What only compiled has passed nothing. */
 		result->passed = passed && facts->runs;
 		result->summary = mem_str(verdict.summary);
+		show_verdict(&judge, result);
 		judge_verdict_fini(&verdict);
 	}
 	result->checkpoint = checkpoint;

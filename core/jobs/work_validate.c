@@ -6,6 +6,9 @@
 #include "base/mem.h"
 #include "core/judge/sanitize.h"
 #include "core/judge/validate.h"
+#include "core/record/validation.h"
+
+enum { FAILED_MAX = 16 }; /* configurations that failed before and are judged again */
 
 struct request {
 	struct work_subject subject;
@@ -25,6 +28,7 @@ struct result {
 	bool passed;
 	char *summary;
 	int64_t passed_count, failed_count, pruned_count, skipped_count; /* execution parameters; negative: not counted */
+	char *not_judged, *limits;                                       /* what the verdict does not cover (core/judge/limits.h) */
 	char *domain;                                                    /* what was checked of the declared domain */
 	char *details;                                                   /* of the first failure, or a compiler's log; NULL */
 };
@@ -32,6 +36,8 @@ struct result {
 static const struct layout_field result_fields[] = {
 	{ LAYOUT_AT(struct result, passed, BOOL) },
 	{ LAYOUT_AT(struct result, summary, TEXT), .say = "%\n" },
+	{ LAYOUT_AT(struct result, not_judged, TEXT), .about = "rounds that nobody could judge, and why" },
+	{ LAYOUT_AT(struct result, limits, TEXT), .about = "what narrows domain, precision, sizes or references" },
 	{ LAYOUT_AT(struct result, passed_count, COUNT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, failed_count, COUNT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, pruned_count, COUNT), .flags = LAYOUT_DETAIL },
@@ -51,6 +57,8 @@ static void describe(const struct validate_result *v, struct result *r)
 	r->pruned_count = (int64_t)v->pruned_count;
 	if (v->skipped_count)
 		r->skipped_count = (int64_t)v->skipped_count;
+	r->not_judged = mem_str(v->not_judged);
+	r->limits = mem_str(v->limits);
 	r->domain = mem_str(v->domain);
 	for (size_t i = 0; i < v->finding_count; i++) {
 		const struct validate_finding *f = &v->findings[i];
@@ -131,14 +139,31 @@ static int validate(struct engine_job *job, const struct eval *ev, const struct 
 	if (rc < 0)
 		return rc;
 	describe(&v, r);
+	char *caveats = validate_caveats(&v);
 	/* Without a verdict, what was known stays. */
 	if (v.passed || v.failed_count || !v.skipped_count)
 		rc = checkpoint_set_status(job->db, checkpoint, v.passed ? CHECKPOINT_ACCEPTED : CHECKPOINT_FAILED,
-					   v.passed ? NULL : v.summary, e);
+					   v.passed ? caveats : v.summary, e);
+	free(caveats);
 	if (rc >= 0)
 		rc = refuse_unjudged(&v, e);
 	validate_result_fini(&v);
 	return rc < 0 ? rc : 0;
+}
+
+/* What failed on this device before is judged again, the newest first: a later verdict must not rest on not looking there. */
+static void find_failed(struct engine_job *job, const struct lineage *l, const struct facts *facts, struct work_sizes *ret_failed)
+{
+	struct validation_list list;
+	struct params *params;
+	struct err ignored = ERR_INIT;
+	*ret_failed = (struct work_sizes){ .count = 0 };
+	if (validation_failed(job->db, l->id, facts->uuid, FAILED_MAX, &list, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < list.count; i++)
+		if (params_parse(l->ctx, list.at[i].params, true, &params, &ignored) == 0)
+			*MEM_PUSH(ret_failed->at, ret_failed->count) = params;
+	validation_list_fini(&list);
 }
 
 static int run(struct engine_job *job, const void *request, void *result, struct err *e)
@@ -147,20 +172,26 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 	struct eval ev = work_eval(job);
 	struct lineage l;
 	struct facts facts;
+	struct work_sizes failed = { .count = 0 };
 	int rc = lineage_load(job->db, q->subject.checkpoint, &l, e);
 	if (rc < 0)
 		return rc;
 	rc = work_device(job, q->subject.device, l.ctx, &facts, e);
+	if (rc == 0)
+		find_failed(job, &l, &facts, &failed);
 	struct validate_request r = { .ctx = l.ctx,
 				      .baseline = l.root,
 				      .parent = l.parent,
 				      .facts = &facts,
 				      .samples = (unsigned)(q->samples ? q->samples : WORK_SAMPLES),
-				      .seed = check_seed() };
+				      .seed = check_seed(),
+				      .again = failed.at,
+				      .again_count = failed.count };
 	if (rc == 0 && q->sanitizer && *q->sanitizer)
 		rc = sanitize(job, q, &l, &facts, result, e);
 	else if (rc == 0)
 		rc = facts.runs ? validate(job, &ev, &r, l.id, result, e) : compile_only(&ev, &r, result, e);
+	work_sizes_fini(&failed);
 	lineage_fini(&l);
 	return rc;
 }

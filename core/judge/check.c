@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/record/checkpoint.h"
 
 uint64_t check_seed(void)
 {
@@ -243,6 +244,12 @@ char *check_details(const struct check *c)
 	return buf_steal(&out);
 }
 
+/* Hanging says that this configuration is useless; anything else that fails says that the kernel is wrong. */
+static bool refutes(const struct check *c)
+{
+	return !c->passed && !c->alone && !check_skipped(c) && c->code != ERR_TIMEOUT && c->code != ERR_PRUNED;
+}
+
 int check_record(const struct evidence *to, const struct params *params, const char *size_kind, uint64_t seed,
 		 const struct check *c, int64_t *ret_row, struct err *e)
 {
@@ -270,6 +277,11 @@ int check_record(const struct evidence *to, const struct params *params, const c
 	int rc = validation_add(to->db, &row, e);
 	if (rc >= 0 && ret_row)
 		*ret_row = row.id;
+	if (rc >= 0 && refutes(c)) {
+		char *why = mem_fmt("%s: %s", text, c->reason);
+		rc = checkpoint_refute(to->db, to->checkpoint, why, e);
+		free(why);
+	}
 	params_free(inputs);
 	free(sizes);
 	free(text);

@@ -10,6 +10,7 @@
 struct check {
 	bool passed;
 	enum err_code code;           /* why it did not: ERR_WRONG, ERR_CRASH, ERR_TIMEOUT, …; ERR_NONE when passed */
+	bool alone;                   /* a failure that says nothing about other configurations: the device was lost with it */
 	char *reason;                 /* one line; NULL when passed */
 	char *output;                 /* name of the output that the figures below belong to: the worst one; NULL before any */
 	double error, tolerance;      /* relative; NAN before any comparison */
@@ -61,7 +62,7 @@ struct evidence {
 	const struct facts *facts; /* the device */
 	const char *job;           /* NULL: none */
 };
-/* The evidence row. size_kind: "input" or "check". ret_row may be NULL. */
+/* The evidence row. size_kind: "input" or "check". ret_row may be NULL. A wrong or crashed configuration also refutes the checkpoint. */
 int check_record(const struct evidence *to, const struct params *params, const char *size_kind, uint64_t seed,
 		 const struct check *c, int64_t *ret_row, struct err *e);
 

@@ -29,6 +29,7 @@ struct step {
 	uint32_t keep;
 	bool timed_before; /* after as many executions as timing makes */
 	bool unless_exact; /* only if the exact step before could not judge */
+	bool extra;        /* takes long and says little about values: only where extras are asked for */
 };
 
 static const struct step steps[] = {
@@ -47,9 +48,9 @@ static const struct step steps[] = {
 	{ .name = "on small exact integers", .full = true, .poison = NAN_POISON, .values = PLAN_EXACT_SMALL, .unless_exact = true },
 	{ .name = "on values with spikes", .full = true, .poison = NAN_POISON, .values = PLAN_SPIKES },
 	{ .name = "on values far from zero", .full = true, .poison = NAN_POISON, .values = PLAN_OFFSET },
-	{ .name = CHECK_AS_LEFT, .full = true, .timed_before = true, .poison = NUMBER_POISON, .keep = WIRE_LOOK },
-	{ .name = CHECK_AFTER, .full = true, .poison = NUMBER_POISON, .keep = WIRE_KEEP_SCRATCH },
-	{ .name = "at other addresses", .full = true, .fresh_place = true, .poison = NAN_POISON },
+	{ .name = CHECK_AS_LEFT, .full = true, .extra = true, .timed_before = true, .poison = NUMBER_POISON, .keep = WIRE_LOOK },
+	{ .name = CHECK_AFTER, .full = true, .extra = true, .poison = NUMBER_POISON, .keep = WIRE_KEEP_SCRATCH },
+	{ .name = "at other addresses", .full = true, .extra = true, .fresh_place = true, .poison = NAN_POISON },
 };
 
 /* One suite while it runs. */
@@ -58,6 +59,7 @@ struct running {
 	const struct suite_request *q;
 	struct trial trial;
 	struct check check; /* of the last step */
+	bool needless; /* set by an extra that is unfit because there is nothing that it could find here: no gap in the verdict */
 	struct buf log;
 };
 
@@ -108,7 +110,7 @@ static int repeat(struct running *r, struct err *e)
 
 static void note(struct running *r, const char *name, const char *unfit)
 {
-	buf_addf(&r->log, unfit ? "not judged %s: %s\n" : "passed %s\n", name, unfit);
+	buf_addf(&r->log, !unfit ? "passed %s\n" : r->needless ? "not needed %s: %s\n" : SUITE_GAP "%s: %s\n", name, unfit);
 }
 
 /* How exact the output nearest to its limit was, so that the precision of two checkpoints can be compared, the baseline's own
@@ -209,6 +211,7 @@ static int check_kept(struct running *r, struct check *c, char **ret_unfit, stru
 		return rc;
 	}
 	*ret_unfit = mem_str(r->j->facts->emulated ? "the device gives no times" : "there is no scratch");
+	r->needless = !r->j->facts->emulated;
 	return 0;
 }
 
@@ -218,6 +221,7 @@ static int check_races(struct running *r, struct check *c, char **ret_unfit, str
 	(void)c;
 	int rc = trial_races(&r->trial, r->q->seed, &finding, e);
 	if (rc < 0 && e->code == ERR_UNSUPPORTED) {
+		r->needless = strcmp(context_backend(r->q->ctx), "cuda") == 0; /* delays look for them there */
 		*ret_unfit = mem_str(e->text);
 		*e = (struct err)ERR_INIT;
 		return 0;
@@ -282,8 +286,11 @@ static int check_delays(struct running *r, struct check *c, char **ret_unfit, st
 	struct variant v = { 0 };
 	struct trial t;
 	int rc = instrument(r->q->ctx, &ctx, ret_unfit, e);
+	/* HLSL has the interpreter instead; with HIP nobody looks for races. */
+	r->needless = strcmp(context_backend(r->q->ctx), "hip") != 0;
 	if (rc < 0 || *ret_unfit)
 		return rc;
+	r->needless = false;
 	rc = variant_build(r->j->ev, ctx, r->trial.variant->params, r->j->facts, &v, e);
 	if (rc == 0)
 		rc = trial_begin(&t, r->trial.worker, &v, e);
@@ -342,6 +349,7 @@ static int check_product(struct running *r, struct check *c, char **ret_unfit, s
 	if (spec->gemm == NULL || spec->arrays[spec->gemm->c].type == DTYPE_F64) {
 		*ret_unfit =
 			mem_str(spec->gemm ? "sums of f64 are as exact as the check's own" : "`library:` names no matrix product");
+		r->needless = true;
 		return 0;
 	}
 	const struct plan *plan = r->trial.variant->plan;
@@ -364,13 +372,13 @@ static int check_product(struct running *r, struct check *c, char **ret_unfit, s
 
 /* What follows the table of steps. An error is the kernel's own failure. */
 static const struct {
-	const char *name;
+	const char *name, *what; /* completes "wrong …", and "not judged: …" */
 	int (*run)(struct running *r, struct check *c, char **ret_unfit, struct err *e);
 } extras[] = {
-	{ "against A·(B·x)", check_product },
-	{ "on kept results", check_kept },
-	{ "interpreted, looking for races", check_races },
-	{ "with random delays at its barriers", check_delays },
+	{ "against A·(B·x)", "the product", check_product },
+	{ "on kept results", "kept results", check_kept },
+	{ "interpreted, looking for races", "races", check_races },
+	{ "with random delays at its barriers", "races with delays", check_delays },
 };
 
 static int run_extra(struct running *r, size_t i, struct err *e)
@@ -378,6 +386,7 @@ static int run_extra(struct running *r, size_t i, struct err *e)
 	char *unfit = NULL;
 	struct check c = { .passed = true };
 	struct err why = ERR_INIT;
+	r->needless = false;
 	int rc = extras[i].run(r, &c, &unfit, &why);
 	if (rc < 0 && why.code == ERR_CANCELLED) {
 		*e = why;
@@ -387,7 +396,8 @@ static int run_extra(struct running *r, size_t i, struct err *e)
 		check_failed(&c, &why);
 	check_name(&c, extras[i].name);
 	if (c.passed)
-		note(r, extras[i].name, unfit);
+		note(r, unfit ? extras[i].what : extras[i].name, unfit);
+	r->needless = false;
 	free(unfit);
 	if (c.passed) {
 		check_fini(&c); /* the figures of the steps stay */
@@ -415,7 +425,7 @@ void suite_ahead(const struct suite_request *request, const struct params *size,
 {
 	for (size_t i = 0; i < MEM_COUNT(steps); i++) {
 		const struct step *x = &steps[i];
-		bool new = !x->unless_exact && (request->full || !x->full);
+		bool new = !x->unless_exact && (request->full || !x->full) && (request->extras || !x->extra);
 		for (size_t k = 0; k < i && new; k++)
 			new = steps[k].other_seed != x->other_seed || steps[k].values != x->values;
 		struct reference_values values = { .size = size,
@@ -441,15 +451,16 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 	}
 	for (size_t i = 0; rc == 0 && r.check.passed && i < MEM_COUNT(steps); i++) {
 		const struct step *x = &steps[i];
-		if ((x->full && !request->full) || (x->unless_exact && !unfit))
+		if ((x->full && !request->full) || (x->extra && !request->extras) || (x->unless_exact && !unfit))
 			continue;
+		r.needless = i + 1 < MEM_COUNT(steps) && steps[i + 1].unless_exact; /* the next step stands in for it */
 		rc = run_step(&r, x, &unfit, e);
 		if (rc == 0 && i > 0)
 			check_name(&r.check, x->name);
 	}
-	if (rc == 0 && !r.check.passed && r.check.code == ERR_WRONG && request->full)
+	if (rc == 0 && !r.check.passed && r.check.code == ERR_WRONG && request->extras)
 		explain(&r);
-	for (size_t i = 0; rc == 0 && r.check.passed && request->full && i < MEM_COUNT(extras); i++)
+	for (size_t i = 0; rc == 0 && r.check.passed && request->full && request->extras && i < MEM_COUNT(extras); i++)
 		rc = run_extra(&r, i, e);
 	trial_end(&r.trial);
 	if (rc < 0)

@@ -9,8 +9,13 @@
 struct suite_request {
 	const struct context *ctx; /* the variant's */
 	uint64_t seed, other_seed; /* secret; shared by all variants of a size, so that references are computed once */
-	bool full;                 /* false: the two cheap steps */
+	bool full;                 /* all values; false: the two cheap steps */
+	bool extras;               /* with full: races, kept results, what timing leaves, other addresses */
 };
+
+/* What begins a line of check.log about something that nobody could judge: "NAME: WHY" follows. What cannot go wrong here is no gap and
+ * begins "not needed". */
+#define SUITE_GAP "not judged "
 
 /* Prepares, executes, compares, releases. The first step that does not pass ends it and is the check; its reason names the step.
  * ret_check->log lists the steps that passed, and those that cannot judge here, with the reason. Negative as check_run. */

@@ -1,7 +1,6 @@
 /* validate: sampled execution parameters against the reference; see validate.h. */
 #include "core/judge/validate.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,150 +10,17 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/context/domain.h"
-#include "core/context/host.h"
-#include "core/context/space.h"
 #include "core/judge/external.h"
+#include "core/judge/limits.h"
+#include "core/judge/samples.h"
 #include "core/judge/suite.h"
 #include "core/record/store.h"
 #include "core/workers/lanes.h"
 
 enum {
-	OVERSAMPLE = 8,    /* points drawn per point wanted, since host code prunes some */
-	CHECK_CONFIGS = 2, /* tuning configurations per check: size */
+	HUNG_SHOWN = 3,    /* configurations that hung, in the summary */
 	MEMORY_SHARE = 16, /* part of the device's memory that a plan may need for references to be computed beside it */
 };
-
-/* --- which configurations --------------------------------------------------------------------------------------------------- */
-
-/* One configuration on its way: drawn, compiled, judged. */
-struct sample {
-	struct validate_finding finding;
-	struct variant variant;
-	struct err why;      /* of the compile; ERR_NONE when it worked */
-	uint64_t other_seed; /* of the values; finding.seed is the first */
-	bool first;          /* of its size: the user's validators look at it */
-	bool full;           /* gets the full suite: the first of a deep size */
-};
-
-struct samples {
-	struct sample *at;
-	size_t count;
-	size_t pruned;
-	struct err pruned_why; /* the first pruning; ERR_NONE */
-};
-
-/* What all samples of one size have in common. */
-struct size_samples {
-	uint64_t seed, other_seed;
-	bool checked_size; /* of a check: size */
-	bool deep;         /* its first sample gets the full suite */
-};
-
-static uint64_t size_seed(uint64_t secret, const char *size, char which)
-{
-	uint64_t seed;
-	char *text = mem_fmt("%llx %s %c", (unsigned long long)secret, size, which);
-	struct hash hash = hash_text(text);
-	free(text);
-	sscanf(hash.hex, "%16" SCNx64, &seed);
-	return seed;
-}
-
-static bool is_deep(const struct validate_request *q, const struct params *size)
-{
-	bool deep = q->deep_count == 0;
-	for (size_t i = 0; i < q->deep_count && !deep; i++) {
-		struct params *inputs = params_part(q->deep[i], false);
-		deep = params_equal(inputs, size);
-		params_free(inputs);
-	}
-	return deep;
-}
-
-/* All samples of a size share their secret values, so that its references are computed once. */
-static struct size_samples of_size(const struct validate_request *q, const struct space *space, size_t size, bool checked_size)
-{
-	struct size_samples all = { .checked_size = checked_size };
-	struct params *at = space_size_at(space, size), *inputs = params_part(at, false);
-	char *text = params_text(inputs);
-	all.seed = q->secret ? size_seed(q->secret, text, 'a') : check_seed();
-	all.other_seed = q->secret ? size_seed(q->secret, text, 'b') : check_seed();
-	all.deep = checked_size || is_deep(q, inputs);
-	free(text);
-	params_free(inputs);
-	params_free(at);
-	return all;
-}
-
-static size_t common_divisor(size_t a, size_t b)
-{
-	return b ? common_divisor(b, a % b) : a;
-}
-
-/* Up to `want` points of a size that host code accepts; mistakes in host code count as points, since they are findings. */
-static void sample_size(const struct validate_request *q, const struct space *space, size_t size, size_t want, uint64_t seed,
-			bool checked_size, struct samples *p)
-{
-	struct size_samples all = of_size(q, space, size, checked_size);
-	size_t first, count, got = 0;
-	space_size_range(space, size, &first, &count);
-	size_t tries = want * OVERSAMPLE < count ? want * OVERSAMPLE : count;
-	/* A walk that visits every point of the size once: a seeded start, and a stride that is coprime to their number. */
-	size_t at = count ? (size_t)(seed % count) : 0, stride = count > 2 ? (size_t)((seed >> 20) % (count - 1)) + 1 : 1;
-	while (count > 1 && common_divisor(stride, count) != 1)
-		stride = stride % count + 1;
-	for (size_t i = 0; i < tries && got < want; i++, at = (at + stride) % count) {
-		struct params *params = space_at(space, first + at);
-		struct plan *plan = NULL;
-		struct err why = ERR_INIT;
-		int rc = host_run(q->ctx, params, q->facts, &plan, &why);
-		plan_free(plan);
-		if (rc < 0 && why.code == ERR_PRUNED) {
-			if (p->pruned++ == 0)
-				p->pruned_why = why;
-			params_free(params);
-			continue;
-		}
-		*MEM_PUSH(p->at, p->count) = (struct sample){
-			.finding = { .params = params, .checked_size = all.checked_size, .seed = all.seed },
-			.other_seed = all.other_seed,
-			.first = got == 0,
-			.full = got == 0 && all.deep,
-		};
-		got++;
-	}
-}
-
-static int draw_samples(const struct validate_request *q, struct samples *p, struct err *e)
-{
-	struct space *space = NULL;
-	int rc = space_new(q->ctx, q->facts, q->only, &space, e);
-	if (rc < 0)
-		return rc;
-	size_t sizes = space_size_count(space), each = sizes ? (q->samples + sizes - 1) / sizes : 0;
-	/* With more sizes than samples: as many sizes as samples, evenly apart. */
-	size_t step = q->samples && sizes > q->samples ? sizes / q->samples : 1;
-	for (size_t s = step > 1 ? q->seed % step : 0; s < sizes; s += step)
-		sample_size(q, space, s, each, q->seed + s * 7919, false, p);
-	space_free(space);
-	rc = space_new_check(q->ctx, q->facts, q->only, &space, e);
-	if (rc < 0)
-		return rc;
-	for (size_t s = 0; s < space_size_count(space); s++)
-		sample_size(q, space, s, q->samples > 4 ? CHECK_CONFIGS : 1, q->seed + s * 104729, true, p);
-	space_free(space);
-	return 0;
-}
-
-static void samples_fini(struct samples *p)
-{
-	for (size_t i = 0; i < p->count; i++) {
-		validate_finding_fini(&p->at[i].finding);
-		variant_fini(&p->at[i].variant);
-	}
-	free(p->at);
-	*p = (struct samples){ 0 };
-}
 
 /* --- judging ------------------------------------------------------------------------------------------------------------------ */
 
@@ -172,7 +38,7 @@ static void build_one(void *arg, size_t i)
 	if (i < b->samples->count) {
 		x->why = (struct err)ERR_INIT;
 		variant_build(b->ev, b->q->ctx, x->finding.params, b->q->facts, &x->variant, &x->why);
-	} else if (x->full) {
+	} else if (x->full && x->first) {
 		suite_compile_ahead(b->ev, b->q->ctx, x->finding.params, b->q->facts);
 	}
 }
@@ -195,7 +61,9 @@ static int finish_builds(const struct eval *ev, struct lanes *lanes, struct samp
 
 static struct suite_request suite_of(const struct validate_request *q, const struct sample *x)
 {
-	return (struct suite_request){ .ctx = q->ctx, .seed = x->finding.seed, .other_seed = x->other_seed, .full = x->full };
+	return (struct suite_request){
+		.ctx = q->ctx, .seed = x->finding.seed, .other_seed = x->other_seed, .full = x->full, .extras = x->full && x->first
+	};
 }
 
 /* -ERR_CANCELLED and a baseline that cannot judge end the validation; anything else is the configuration's own failure. Where a
@@ -273,6 +141,14 @@ static struct reference_ahead *look_ahead(const struct reference_source *j, cons
 	return a;
 }
 
+/* Where the first of a size hangs, the next one gets what only the first one gets. */
+static void pass_on(struct samples *p, size_t i)
+{
+	if (p->at[i].first && p->at[i].finding.check.code == ERR_TIMEOUT && i + 1 < p->count &&
+	    p->at[i + 1].finding.seed == p->at[i].finding.seed)
+		p->at[i + 1].first = true;
+}
+
 static int judge_all(const struct eval *ev, const struct validate_request *q, struct samples *p, struct err *e)
 {
 	struct reference_source judge = { .ev = ev, .baseline = q->baseline, .facts = q->facts };
@@ -284,6 +160,8 @@ static int judge_all(const struct eval *ev, const struct validate_request *q, st
 	for (size_t i = 0; rc == 0 && i < p->count; i++) {
 		if (p->at[i].why.code == ERR_NONE)
 			rc = judge_one(&judge, q, device, &p->at[i], e);
+		if (rc == 0)
+			pass_on(p, i);
 		if (rc == 0)
 			eval_progress(ev, (double)(i + 1), (double)p->count, "validate %zu/%zu", i + 1, p->count);
 	}
@@ -333,29 +211,53 @@ static int ask_external(const struct eval *ev, const struct validate_request *q,
 	return rc;
 }
 
+/* It hung, and another configuration of its size is right: it is useless, and says nothing about the others. */
+static bool is_spared(const struct samples *p, const struct validate_finding *f)
+{
+	struct params *size = params_part(f->params, false);
+	bool spared = false;
+	for (size_t i = 0; i < p->count && f->check.code == ERR_TIMEOUT && !spared; i++) {
+		const struct validate_finding *other = &p->at[i].finding;
+		spared = other->check.passed && !other->validator && params_contain(other->params, size);
+	}
+	params_free(size);
+	return spared;
+}
+
+/* What passed, failed, hung or could not be judged; `*p` keeps what was pruned by the device's own limits: no evidence, in either
+ * direction. */
 static void count_findings(struct samples *p, struct validate_result *r)
 {
+	struct limits_gaps gaps = { .count = 0 };
+	bool *spared = MEM_NEW_N(bool, p->count + 1);
+	for (size_t i = 0; i < p->count; i++)
+		spared[i] = is_spared(p, &p->at[i].finding);
 	r->findings = MEM_NEW_N(struct validate_finding, p->count + 1);
 	for (size_t i = 0; i < p->count; i++) {
 		struct validate_finding *f = &p->at[i].finding;
-		if (f->check.code == ERR_PRUNED) {
-			/* The device's own limits refused it: no evidence, in either direction. */
+		const struct check *c = &f->check;
+		if (c->code == ERR_PRUNED || spared[i]) {
 			r->pruned_count++;
 			if (p->pruned_why.code == ERR_NONE)
-				err_set(&p->pruned_why, ERR_PRUNED, "%s", f->check.reason);
-			check_fini(&f->check);
-			continue;
+				err_set(&p->pruned_why, ERR_PRUNED, "%s", c->reason);
+			if (!spared[i])
+				continue;
+			*MEM_PUSH(r->hung, r->hung_count) = *f;
+		} else {
+			r->passed_count += c->passed && f->validator == NULL;
+			r->extras_count += c->passed && f->validator == NULL && p->at[i].first && p->at[i].full;
+			r->skipped_count += !c->passed && check_skipped(c);
+			r->failed_count += !c->passed && !check_skipped(c);
+			if (c->passed)
+				limits_gaps_add(&gaps, c->log);
+			r->findings[r->finding_count++] = *f;
 		}
-		r->findings[r->finding_count++] = *f;
 		*f = (struct validate_finding){ 0 };
-		if (r->findings[r->finding_count - 1].check.passed)
-			r->passed_count += r->findings[r->finding_count - 1].validator == NULL;
-		else if (check_skipped(&r->findings[r->finding_count - 1].check))
-			r->skipped_count++;
-		else
-			r->failed_count++;
 	}
 	r->pruned_count += p->pruned;
+	r->not_judged = limits_gaps_text(&gaps, r->passed_count, r->extras_count);
+	limits_gaps_fini(&gaps);
+	free(spared);
 }
 
 /* The first that did not pass: a failure, or one that could not be judged when there is no failure. */
@@ -384,6 +286,24 @@ static void add_external(const struct validate_result *r, struct buf *out)
 		if (f->validator && !told)
 			buf_addf(out, "; %s %s%s", f->validator, f->excuse ? "skipped: " : "passed", f->excuse ? f->excuse : "");
 	}
+}
+
+/* Those that were left out because they hung. */
+static void add_hung(const struct validate_result *r, struct buf *out)
+{
+	for (size_t i = 0; i < r->hung_count && i < HUNG_SHOWN; i++) {
+		char *params = params_text(r->hung[i].params);
+		buf_addf(out, "; left out: %s: %s", params, r->hung[i].check.reason);
+		free(params);
+	}
+	if (r->hung_count > HUNG_SHOWN)
+		buf_addf(out, " and %zu more", r->hung_count - HUNG_SHOWN);
+}
+
+char *validate_caveats(const struct validate_result *r)
+{
+	return mem_fmt("%s%s%s%s%s", r->not_judged ? "not judged: " : "", r->not_judged ? r->not_judged : "",
+		       r->not_judged && r->limits ? "; " : "", r->limits ? "limits: " : "", r->limits ? r->limits : "");
 }
 
 static void summarise(struct validate_result *r, bool executed, const char *pruned_why)
@@ -416,9 +336,27 @@ static void summarise(struct validate_result *r, bool executed, const char *prun
 	} else {
 		struct buf text = BUF_INIT;
 		buf_addf(&text, "%zu configurations passed, %zu pruned", r->passed_count, r->pruned_count);
+		add_hung(r, &text);
+		if (r->extras_count < r->passed_count)
+			buf_addf(&text, "; %zu of them, chosen at random, also for races, kept results and after timing",
+				 r->extras_count);
 		add_external(r, &text);
+		char *caveats = validate_caveats(r);
+		buf_addf(&text, "%s%s", *caveats ? "; " : "", caveats);
+		free(caveats);
 		r->summary = buf_steal(&text);
 	}
+}
+
+/* What the front matter narrows, and which of the baseline's sizes are not accepted. */
+static void find_limits(const struct validate_request *q, const struct samples *p, struct validate_result *r)
+{
+	char *declared = limits_declared(q->baseline, q->parent, q->ctx);
+	if (declared || p->refused.len)
+		r->limits =
+			mem_fmt("%s%s%s%s", declared ? declared : "", declared && p->refused.len ? "; " : "",
+				p->refused.len ? "not accepted: " : "", p->refused.len ? buf_text((struct buf *)&p->refused) : "");
+	free(declared);
 }
 
 static int compare_domain(const struct validate_request *q, struct validate_result *r, struct err *e)
@@ -469,6 +407,9 @@ int validate_record(const struct evidence *to, const struct validate_result *r, 
 	int rc = store_begin(to->db, e);
 	if (rc < 0)
 		return rc;
+	for (size_t i = 0; rc == 0 && i < r->hung_count; i++)
+		rc = check_record(to, r->hung[i].params, r->hung[i].checked_size ? "check" : "input", r->hung[i].seed,
+				  &r->hung[i].check, NULL, e);
 	for (size_t i = 0; rc == 0 && i < r->finding_count; i++) {
 		const struct validate_finding *f = &r->findings[i];
 		if (f->params->count == 0)
@@ -506,10 +447,10 @@ static void keep_log(const struct samples *p, struct validate_result *r)
 
 static int run(const struct eval *ev, const struct validate_request *q, bool execute, struct validate_result *r, struct err *e)
 {
-	struct samples samples = { 0 };
+	struct samples samples = { .refused = BUF_INIT };
 	struct build build = { .ev = ev, .q = q, .samples = &samples };
 	struct lanes *lanes = NULL;
-	int rc = draw_samples(q, &samples, e);
+	int rc = samples_draw(q, &samples, e);
 	if (rc == 0) {
 		lanes = lanes_new(pool_compile_width(ev->pool), execute ? 2 * samples.count : samples.count, build_one, &build);
 		rc = finish_builds(ev, lanes, &samples, e);
@@ -527,6 +468,8 @@ static int run(const struct eval *ev, const struct validate_request *q, bool exe
 		rc = compare_domain(q, r, e);
 	if (rc == 0) {
 		count_findings(&samples, r);
+		if (execute)
+			find_limits(q, &samples, r);
 		summarise(r, execute, samples.pruned_why.text);
 	}
 	samples_fini(&samples);
@@ -583,8 +526,13 @@ void validate_result_fini(struct validate_result *r)
 {
 	for (size_t i = 0; i < r->finding_count; i++)
 		validate_finding_fini(&r->findings[i]);
+	for (size_t i = 0; i < r->hung_count; i++)
+		validate_finding_fini(&r->hung[i]);
+	free(r->hung);
 	free(r->findings);
 	free(r->summary);
+	free(r->not_judged);
+	free(r->limits);
 	free(r->domain);
 	free(r->log);
 	*r = (struct validate_result){ 0 };

@@ -1,22 +1,25 @@
-/* validate: is a context right? Execution parameters are sampled over the declared sizes and all check: sizes; each is executed
- * with secret values and compared with the baseline's outputs, and the domain is compared with the parent's. Then the user's own
- * validators look at the first configuration of each size (external.h). Called for the validate tool, after every transformation
- * (through core/transform's judge), and for a tune's finalists. */
+/* validate: is a context right? Execution parameters are sampled over the baseline's declared sizes and all its check: sizes; each is
+ * executed with secret values and compared with the baseline's outputs, and the domain is compared with the parent's. Then the user's
+ * own validators look at the first configuration of each size (external.h). Called for the validate tool, after every transformation
+ * (through core/transform's judge), and for a tune's finalists. The summary names what the verdict does not cover (limits.h). */
 #ifndef PEAKD_CORE_JUDGE_VALIDATE_H
 #define PEAKD_CORE_JUDGE_VALIDATE_H
 
 #include "core/judge/check.h"
 
 struct validate_request {
-	const struct context *ctx;        /* judged */
-	const struct context *baseline;   /* whose outputs are right */
-	const struct context *parent;     /* whose domain must be covered; NULL: not looked at */
-	const struct facts *facts;        /* device; must run */
-	unsigned samples;                 /* execution parameters over the declared sizes (PEAK: 16) */
-	uint64_t seed;                    /* of the sampling, not of the values */
-	const struct params *only;        /* fixed parameters (one configuration, one size); NULL: none */
-	const struct params *const *deep; /* the declared sizes that get the full suite (suite.h); others get the cheap steps */
-	size_t deep_count;                /* 0: all sizes do */
+	const struct context *ctx;      /* judged */
+	const struct context *baseline; /* whose outputs are right */
+	const struct context *parent;   /* whose domain must be covered; NULL: not looked at */
+	const struct facts *facts;      /* device; must run */
+	unsigned samples;               /* execution parameters over the declared sizes (PEAK: 16) */
+	uint64_t seed;                  /* of the sampling, not of the values */
+	const struct params *only;      /* fixed parameters (one configuration, one size); NULL: none */
+	const struct params *const
+		*deep;     /* the declared sizes whose configurations get all values (suite.h); others get the cheap steps */
+	size_t deep_count; /* 0: all sizes do */
+	struct params *const *again; /* configurations that failed before: they are judged beside the samples */
+	size_t again_count;
 	uint64_t secret; /* of the values: requests with the same secret share values, and so references; 0: its own */
 	const struct reference_values
 		*later; /* references that the caller needs right after: computed meanwhile, where there is time */
@@ -39,10 +42,15 @@ struct validate_result {
 	struct validate_finding *findings;
 	size_t finding_count;
 	size_t passed_count, failed_count, pruned_count; /* failed: verdicts of the user's validators count too */
-	size_t skipped_count; /* could not be judged: the harness was in the way. Never counts as passed */
-	char *domain;         /* domain_compare's line; NULL when not looked at */
-	bool narrowed;        /* sizes of the parent are refused without a declaration */
-	char *log;            /* validate_compile: the first accepted parameters and what the compiler said of them (warnings,
+	size_t skipped_count;          /* could not be judged: the harness was in the way. Never counts as passed */
+	size_t extras_count;           /* of those that passed: got the costly rounds too, races and timing (suite.h) */
+	struct validate_finding *hung; /* did not answer in time, and others of their size passed: pruned, and recorded as failed */
+	size_t hung_count;
+	char *not_judged; /* rounds that nobody could judge, and why; NULL: none */
+	char *limits;     /* what narrows the domain, the precision, sizes or references; NULL: nothing */
+	char *domain;     /* domain_compare's line; NULL when not looked at */
+	bool narrowed;    /* sizes of the parent are refused without a declaration */
+	char *log;        /* validate_compile: the first accepted parameters and what the compiler said of them (warnings,
 			       * resources); NULL when it said nothing */
 };
 
@@ -56,6 +64,8 @@ int validate_record(const struct evidence *to, const struct validate_result *res
  * all compile, and the summary says so. */
 int validate_compile(const struct eval *ev, const struct context *ctx, const struct facts *facts, unsigned samples, uint64_t seed,
 		     struct validate_result *ret_result, struct err *e);
+/* What people must know of a verdict that passed, for the checkpoint's note: "not judged: …; limits: …". "" when nothing; free() */
+char *validate_caveats(const struct validate_result *result);
 void validate_finding_fini(struct validate_finding *f);
 void validate_result_fini(struct validate_result *r);
 

@@ -268,3 +268,18 @@ int checkpoint_set_status(struct db *db, int64_t id, enum checkpoint_status to, 
 	}
 	return store_end(db, rc, e);
 }
+
+int checkpoint_refute(struct db *db, int64_t id, const char *why, struct err *e)
+{
+	struct checkpoint c;
+	int rc = store_begin(db, e);
+	if (rc < 0)
+		return rc;
+	rc = checkpoint_get(db, id, &c, e);
+	if (rc == 0) {
+		if (c.status != CHECKPOINT_FAILED)
+			rc = checkpoint_set_status(db, id, CHECKPOINT_FAILED, why, e);
+		checkpoint_fini(&c);
+	}
+	return store_end(db, rc, e);
+}

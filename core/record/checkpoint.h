@@ -36,7 +36,7 @@ struct checkpoint {
 	const char *text;   /* blob hash of the transformation's text or the free text; NULL when there is none */
 	const char *domain; /* declared changes of the domain ("n % 8 == 0"); NULL when none */
 	enum checkpoint_status status;
-	const char *note;   /* why it failed, or anything for people; NULL */
+	const char *note;   /* why it failed, or what its verdict leaves open; NULL */
 	int64_t created_ms; /* wall clock */
 };
 
@@ -59,8 +59,10 @@ int checkpoint_find(struct db *db, const char *hash, int64_t *ret_id, struct err
 /* The canonical text of its context; free() it. */
 int checkpoint_context(struct db *db, int64_t id, char **ret_canonical, struct err *e);
 /* draft → accepted or failed, failed → draft or accepted, accepted → failed; else ERR_CONFLICT. The same state again is
- * fine. `note` replaces the old one unless NULL. */
+ * fine. `note` replaces the old one unless NULL; "" leaves none. */
 int checkpoint_set_status(struct db *db, int64_t id, enum checkpoint_status to, const char *note, struct err *e);
+/* One configuration was found wrong, by whatever job: the checkpoint fails with `why`. One that has failed keeps its first reason. */
+int checkpoint_refute(struct db *db, int64_t id, const char *why, struct err *e);
 /* Where its line begins, the context that its outputs are judged by: the first parent's first parent and so on. */
 int checkpoint_root(struct db *db, int64_t id, int64_t *ret_root, struct err *e);
 /* The direct children, oldest first. */

@@ -69,6 +69,17 @@ int validation_list(struct db *db, int64_t checkpoint, const char *device, int l
 	return QUERY_LIST(&q, &layout, ret_list, e);
 }
 
+int validation_failed(struct db *db, int64_t checkpoint, const char *device, int limit, struct validation_list *ret_list,
+		      struct err *e)
+{
+	struct query q;
+	query_init(&q, db, "validation_failed");
+	query_put_int(&q, checkpoint);
+	query_put_text(&q, device);
+	query_put_limit(&q, limit);
+	return QUERY_LIST(&q, &layout, ret_list, e);
+}
+
 int validation_of(struct db *db, int64_t checkpoint, const char *device, const char *params, struct validation *ret_validation,
 		  struct err *e)
 {

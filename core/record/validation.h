@@ -50,6 +50,9 @@ int validation_add(struct db *db, struct validation *v, struct err *e);
 /* The rows of a checkpoint, newest first, on `device` unless NULL, at most `limit` (0: all). */
 int validation_list(struct db *db, int64_t checkpoint, const char *device, int limit, struct validation_list *ret_list,
 		    struct err *e);
+/* The configurations that failed on this device, the newest failure of each, newest first. */
+int validation_failed(struct db *db, int64_t checkpoint, const char *device, int limit, struct validation_list *ret_list,
+		      struct err *e);
 /* The newest row of these parameters on this device; ERR_NOT_FOUND when never judged. validation_fini it. */
 int validation_of(struct db *db, int64_t checkpoint, const char *device, const char *params, struct validation *ret_validation,
 		  struct err *e);

@@ -143,17 +143,27 @@ static int sort_near(struct tuner *u, size_t wanted, struct err *e)
 
 /* Evidence against a configuration that is wrong elsewhere (another size, another seed): its time at this size, which passed its
  * own check, is no longer quoted. */
-static int refute(struct tuner *u, const struct finalist *f, const char *summary, struct err *e)
+static int refute(struct tuner *u, const struct finalist *f, enum err_code code, const char *summary, struct err *e)
 {
 	struct check c;
 	struct err why = ERR_INIT;
-	err_set(&why, ERR_WRONG, "these tuning parameters were refuted: %s", summary);
+	err_set(&why, code, "these tuning parameters were refuted: %s", summary);
 	check_failed(&c, &why);
 	int rc = check_record(&u->to, f->params, "input", u->secrets.search, &c, NULL, e);
 	check_fini(&c);
 	u->result.wrong++;
 	tune_record_why(u, f->params, summary);
 	return rc;
+}
+
+/* A finalist that only hangs is out; any other failure refutes the checkpoint, too (check_record). */
+static enum err_code worst_code(const struct validate_result *v)
+{
+	enum err_code code = ERR_TIMEOUT;
+	for (size_t i = 0; i < v->finding_count; i++)
+		if (!v->findings[i].check.passed && v->findings[i].check.code != ERR_TIMEOUT)
+			code = ERR_WRONG;
+	return code;
 }
 
 /* Seeds that the search has not used, the check: sizes with the finalist's tuning parameters; the domain is not compared. Finalists
@@ -190,7 +200,7 @@ static int validate(struct tuner *u, struct finalist *f, bool *ret_good, struct 
 	if (rc == 0) {
 		*ret_good = v.passed;
 		if (v.failed_count)
-			rc = refute(u, f, v.summary, e);
+			rc = refute(u, f, worst_code(&v), v.summary, e);
 		else if (!v.passed)
 			tune_record_why(u, f->params, v.summary);
 		validate_result_fini(&v);

@@ -417,6 +417,9 @@ static void serve(struct device_lane *l, struct err *e)
 			put_back(d->config.compilers, b);
 			break;
 		}
+		/* Who is to blame is not known: the configuration is out, and the checkpoint is not refuted by it. */
+		if (lost)
+			t->at[t->count - 1].check.alone = true;
 		hand_on(d, t);
 		at = clock_now();
 		if (lost)

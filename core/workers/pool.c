@@ -168,6 +168,24 @@ static bool end_call(struct pool_worker *w)
 	return whole;
 }
 
+/* Completes "it did not answer within 10 s, while …". */
+static const char *doing(enum wire_type type)
+{
+	static const char *const words[WIRE_LAST + 1] = {
+		[WIRE_DEVICES] = "the driver looked for devices",
+		[WIRE_COMPILE] = "the compiler worked",
+		[WIRE_OPEN] = "the driver opened the device",
+		[WIRE_PREPARE] = "the driver loaded and compiled the kernel",
+		[WIRE_EXECUTE] = "the kernel ran",
+		[WIRE_COMPARE] = "outputs were compared",
+		[WIRE_MEASURE] = "the kernel was timed",
+		[WIRE_PAIR] = "two kernels were timed in pairs",
+		[WIRE_ENERGY] = "the kernel's energy was measured",
+		[WIRE_RACES] = "the kernel was interpreted to find races",
+	};
+	return words[type] ? words[type] : "a worker was asked";
+}
+
 /* One call on a process that exists; the worker is gone when the process is. */
 static int call(struct pool_worker *w, const struct pool_request *q, uint8_t **ret_body, size_t *ret_len, struct err *e)
 {
@@ -187,6 +205,13 @@ static int call(struct pool_worker *w, const struct pool_request *q, uint8_t **r
 	}
 	if (w->process.pid == 0)
 		worker_stop(w);
+	if (rc == -ERR_TIMEOUT) {
+		const char *said = strchr(e->text, ';'); /* what it said last */
+		char *words = mem_str(said ? said : "");
+		err_set(e, ERR_TIMEOUT, "it did not answer within %.3g s, while %s%s", (double)q->timeout_ns / 1e9, doing(q->type),
+			words);
+		free(words);
+	}
 	return rc < 0 && cancel_asked(w->cancel) ? err_set(e, ERR_CANCELLED, "cancelled") : rc;
 }
 

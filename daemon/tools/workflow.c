@@ -61,6 +61,8 @@ static void log_line(const json_t *checkpoint, struct buf *out)
 	buf_addf(out, "%" JSON_INTEGER_FORMAT " %.12s %s %s", json_integer_value(json_object_get(checkpoint, "id")),
 		 json_string_value(json_object_get(checkpoint, "hash")), json_string_value(json_object_get(checkpoint, "by")),
 		 json_string_value(json_object_get(checkpoint, "status")));
+	if (json_object_get(checkpoint, "note"))
+		buf_addf(out, ", %s", json_string_value(json_object_get(checkpoint, "note")));
 	json_array_foreach(json_object_get(checkpoint, "best"), i, best)
 	{
 		double gflops = number(best, "gflops"), speedup = number(best, "speedup");

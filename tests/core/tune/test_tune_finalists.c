@@ -228,8 +228,8 @@ static void races(void)
 		struct tune_result t = { 0 };
 		tuned(cases[i].race, 1, 0, &rows, &t);
 		is_int(winner(&t), cases[i].winner, "%s", cases[i].why);
-		is_int(least_of(&rows), cases[i].winner, "and the record's fastest is the answer's");
 		size_t out = cases[i].race == FIRST_SPOILT || cases[i].race == FIRST_CRASHES || cases[i].race == FIRST_CRASHES_LATER;
+		is_int(least_of(&rows), out ? 0 : cases[i].winner, "and the record's fastest is the answer's, or nothing where one is wrong");
 		ok(t.top_count == 3 - out && t.top[0].validation > 0 && t.top[0].samples >= 10, "the winner is validated and has a quoted figure's samples (%zu)", t.top_count);
 		ok(t.wrong + t.broken == out, "what could not be built is counted (%zu)", t.wrong + t.broken);
 		measurement_list_fini(&rows);

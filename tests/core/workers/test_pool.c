@@ -593,7 +593,7 @@ int main(int argc, char **argv)
 		return 1;
 	one_fault(folder, "crash", ERR_CRASH, "signal 6");
 	one_fault(folder, "exit", ERR_CRASH, "status 7");
-	one_fault(folder, "hang", ERR_TIMEOUT, "time");
+	one_fault(folder, "hang", ERR_TIMEOUT, "did not answer within 0.5 s, while a worker was asked");
 	one_fault(folder, "garbage", ERR_NETWORK, "");
 	one_fault(folder, "forge", ERR_NETWORK, "answered request");
 	one_fault(folder, "mute", ERR_IO, "did not start");
