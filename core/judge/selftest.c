@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
+#include "core/judge/suite.h"
 #include "core/judge/validate.h"
 
 enum { SAMPLES = 2 };
@@ -18,6 +20,7 @@ struct specimen {
 	struct context *ctx, *baseline;
 	struct err why;    /* why it could not be read: for some cheats that is the refusal */
 	char *because;     /* of the cheats: part of the reason that is expected */
+	char *caught_by;   /* of some cheats: the one check that refuses it */
 	bool compile_only; /* the compiler's or host code's refusal needs no device */
 };
 
@@ -25,6 +28,7 @@ static void specimen_fini(struct specimen *s)
 {
 	free(s->name);
 	free(s->because);
+	free(s->caught_by);
 	context_free(s->ctx);
 	context_free(s->baseline);
 }
@@ -91,6 +95,7 @@ static void specimen_read(const char *folder, const char *file, struct specimen 
 	if (context_load(path, &s->ctx, &s->why) == 0) {
 		const char *text = context_render(s->ctx);
 		s->because = line_of(text, "Because");
+		s->caught_by = line_of(text, "Caught by");
 		root = line_of(text, "Root");
 		needs = line_of(text, "Needs");
 		s->compile_only = needs && strcmp(needs, "compiler") == 0;
@@ -129,14 +134,15 @@ static enum selftest_outcome outcome(const struct specimen *s, const struct vali
 	return SELFTEST_BROKEN;
 }
 
-static enum selftest_outcome judge(const struct eval *ev, const struct specimen *s, const struct facts *facts, char **ret_text,
-				   struct err *e)
+static enum selftest_outcome judge(const struct eval *ev, const struct specimen *s, const struct facts *facts, const char *without,
+				   char **ret_text, struct err *e)
 {
 	struct validate_request q = { .ctx = s->ctx,
 				      .baseline = s->baseline,
 				      .parent = s->baseline,
 				      .facts = facts,
 				      .samples = SAMPLES,
+				      .without = without,
 				      .seed = check_seed() };
 	struct validate_result v = { 0 };
 	bool executed = facts->runs && !s->compile_only;
@@ -160,40 +166,110 @@ static enum selftest_outcome judge(const struct eval *ev, const struct specimen 
 	return result;
 }
 
+/* Judges one file, without one of the checks where `without` names it. */
+static int judge_file(const struct eval *ev, const struct selftest_request *q, const struct specimen *s, const char *without,
+		      struct selftest_result *ret_result, char **ret_text, struct err *e)
+{
+	const struct facts *facts = s->why.code == ERR_NONE ? find_device(s, q->devices, q->device_count) : NULL;
+	struct err why = ERR_INIT;
+	ret_result->name = s->name;
+	ret_result->outcome = SELFTEST_BROKEN;
+	if (s->why.code != ERR_NONE) {
+		*ret_text = mem_str(s->why.text);
+	} else if (facts == NULL) {
+		*ret_text = mem_fmt("no %s device or compiler here", context_backend(s->ctx));
+		ret_result->outcome = SELFTEST_SKIPPED;
+	} else {
+		ret_result->outcome = judge(ev, s, facts, without, ret_text, &why);
+	}
+	for (char *c = *ret_text; (c = strchr(c, '\n')) != NULL;)
+		*c = ' ';
+	ret_result->text = *ret_text;
+	if (why.code != ERR_CANCELLED)
+		return 0;
+	*e = why;
+	return -ERR_CANCELLED;
+}
+
+static void tell(const struct selftest_request *q, const struct selftest_result *r, struct selftest_counts *counts)
+{
+	counts->of[r->outcome]++;
+	q->tell(q->arg, r);
+}
+
+static int judge_all(const struct eval *ev, const struct selftest_request *q, const struct specimen *all, size_t count,
+		     struct selftest_counts *counts, struct err *e)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		struct selftest_result r;
+		char *text = NULL;
+		rc = judge_file(ev, q, &all[i], q->without, &r, &text, e);
+		tell(q, &r, counts);
+		free(text);
+	}
+	return rc;
+}
+
+/* Is one check needed? The cheats that name it pass without it. */
+static int leave_out(const struct eval *ev, const struct selftest_request *q, const struct specimen *all, size_t count,
+		     const char *check, struct selftest_counts *counts, struct err *e)
+{
+	struct selftest_result r = { .name = check, .outcome = SELFTEST_BROKEN, .text = "no cheat of the suite needs this check" };
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		struct selftest_result one;
+		char *text = NULL;
+		if (!all[i].bad || !all[i].caught_by || strcmp(all[i].caught_by, check) != 0)
+			continue;
+		rc = judge_file(ev, q, &all[i], check, &one, &text, e);
+		if (one.outcome == SELFTEST_SKIPPED && r.outcome == SELFTEST_BROKEN)
+			r = (struct selftest_result){ check, SELFTEST_SKIPPED, "its cheats need another device" };
+		/* Without the check it is refused for no reason, or for another one, which is not what its file says. */
+		if (one.outcome == SELFTEST_BROKEN && strstr(text, "configurations passed"))
+			r = (struct selftest_result){ check, SELFTEST_NEEDED, all[i].name };
+		free(text);
+	}
+	tell(q, &r, counts);
+	return rc;
+}
+
+static int find_check(const char *name, struct err *e)
+{
+	struct buf names = BUF_INIT;
+	bool found = strcmp(name, "each") == 0;
+	for (size_t i = 0; !found && suite_check_name(i); i++) {
+		found = strcmp(name, suite_check_name(i)) == 0;
+		buf_addf(&names, "%s%s", i ? "; " : "", suite_check_name(i));
+	}
+	if (!found)
+		err_set(e, ERR_INPUT, "the suite has no check \"%s\"; it has: %s", name, buf_text(&names));
+	buf_fini(&names);
+	return found ? 0 : -ERR_INPUT;
+}
+
 int selftest_run(const struct eval *ev, const struct selftest_request *q, struct selftest_counts *ret_counts, struct err *e)
 {
 	char **names = NULL;
 	size_t count = 0;
 	struct selftest_counts counts = { { 0 } };
-	int rc = list(q->folder, q->only, &names, &count, e);
+	int rc = q->without ? find_check(q->without, e) : 0;
+	if (rc == 0)
+		rc = list(q->folder, q->only, &names, &count, e);
+	struct specimen *all = MEM_NEW_N(struct specimen, count + 1);
 	for (size_t i = 0; i < count; i++) {
-		struct specimen s;
-		struct err why = ERR_INIT;
-		char *text = NULL;
-		if (rc == 0) {
-			specimen_read(q->folder, names[i], &s);
-			const struct facts *facts = s.why.code == ERR_NONE ? find_device(&s, q->devices, q->device_count) : NULL;
-			enum selftest_outcome got = SELFTEST_BROKEN;
-			if (s.why.code != ERR_NONE) {
-				text = mem_str(s.why.text);
-			} else if (facts == NULL) {
-				text = mem_fmt("no %s device or compiler here", context_backend(s.ctx));
-				got = SELFTEST_SKIPPED;
-			} else {
-				got = judge(ev, &s, facts, &text, &why);
-			}
-			if (why.code == ERR_CANCELLED)
-				rc = (*e = why, -ERR_CANCELLED);
-			for (char *c = text; (c = strchr(c, '\n')) != NULL;)
-				*c = ' ';
-			counts.of[got]++;
-			q->tell(q->arg, &(struct selftest_result){ .name = s.name, .outcome = got, .text = text });
-			specimen_fini(&s);
-		}
-		free(text);
+		specimen_read(q->folder, names[i], &all[i]);
 		free(names[i]);
 	}
 	free(names);
+	if (rc == 0 && q->without && strcmp(q->without, "each") == 0)
+		for (size_t i = 0; rc == 0 && suite_check_name(i); i++)
+			rc = leave_out(ev, q, all, count, suite_check_name(i), &counts, e);
+	else if (rc == 0)
+		rc = judge_all(ev, q, all, count, &counts, e);
+	for (size_t i = 0; i < count; i++)
+		specimen_fini(&all[i]);
+	free(all);
 	if (rc == 0)
 		*ret_counts = counts;
 	return rc;

@@ -421,6 +421,18 @@ static void explain(struct running *r)
 	free(finding);
 }
 
+const char *suite_check_name(size_t i)
+{
+	if (i < MEM_COUNT(steps))
+		return steps[i].name;
+	return i - MEM_COUNT(steps) < MEM_COUNT(extras) ? extras[i - MEM_COUNT(steps)].name : NULL;
+}
+
+static bool left_out(const struct suite_request *request, const char *name)
+{
+	return request->without && strcmp(request->without, name) == 0;
+}
+
 void suite_ahead(const struct suite_request *request, const struct params *size, uint64_t output_bytes, struct reference_ahead *to)
 {
 	for (size_t i = 0; i < MEM_COUNT(steps); i++) {
@@ -451,7 +463,8 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 	}
 	for (size_t i = 0; rc == 0 && r.check.passed && i < MEM_COUNT(steps); i++) {
 		const struct step *x = &steps[i];
-		if ((x->full && !request->full) || (x->extra && !request->extras) || (x->unless_exact && !unfit))
+		bool unasked = (x->full && !request->full) || (x->extra && !request->extras);
+		if (unasked || (x->unless_exact && !unfit) || left_out(request, x->name))
 			continue;
 		r.needless = i + 1 < MEM_COUNT(steps) && steps[i + 1].unless_exact; /* the next step stands in for it */
 		rc = run_step(&r, x, &unfit, e);
@@ -461,7 +474,7 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 	if (rc == 0 && !r.check.passed && r.check.code == ERR_WRONG && request->extras)
 		explain(&r);
 	for (size_t i = 0; rc == 0 && r.check.passed && request->full && request->extras && i < MEM_COUNT(extras); i++)
-		rc = run_extra(&r, i, e);
+		rc = left_out(request, extras[i].name) ? 0 : run_extra(&r, i, e);
 	trial_end(&r.trial);
 	if (rc < 0)
 		check_fini(&r.check);

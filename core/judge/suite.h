@@ -11,6 +11,7 @@ struct suite_request {
 	uint64_t seed, other_seed; /* secret; shared by all variants of a size, so that references are computed once */
 	bool full;                 /* all values; false: the two cheap steps */
 	bool extras;               /* with full: races, kept results, what timing leaves, other addresses */
+	const char *without;       /* the check that is left out, to show what it catches; NULL: none. Only selftest sets it */
 };
 
 /* What begins a line of check.log about something that nobody could judge: "NAME: WHY" follows. What cannot go wrong here is no gap and
@@ -21,6 +22,9 @@ struct suite_request {
  * ret_check->log lists the steps that passed, and those that cannot judge here, with the reason. Negative as check_run. */
 int suite_run(const struct reference_source *j, struct pool_worker *device, const struct variant *variant,
 	      const struct suite_request *request, struct check *ret_check, struct err *e);
+
+/* Name of check i, as `without` takes it; NULL behind the last. */
+const char *suite_check_name(size_t i);
 
 /* Adds the references that suite_run will need at this size (borrowed), in its order. */
 void suite_ahead(const struct suite_request *request, const struct params *size, uint64_t output_bytes, struct reference_ahead *to);

@@ -62,7 +62,12 @@ static int finish_builds(const struct eval *ev, struct lanes *lanes, struct samp
 static struct suite_request suite_of(const struct validate_request *q, const struct sample *x)
 {
 	return (struct suite_request){
-		.ctx = q->ctx, .seed = x->finding.seed, .other_seed = x->other_seed, .full = x->full, .extras = x->full && x->first
+		.ctx = q->ctx,
+		.seed = x->finding.seed,
+		.other_seed = x->other_seed,
+		.full = x->full,
+		.extras = x->full && x->first,
+		.without = q->without,
 	};
 }
 

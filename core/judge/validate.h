@@ -24,6 +24,7 @@ struct validate_request {
 	const struct reference_values
 		*later; /* references that the caller needs right after: computed meanwhile, where there is time */
 	size_t later_count;
+	const char *without; /* for selftest alone: see suite.h */
 };
 
 struct validate_finding {

@@ -53,7 +53,7 @@ static int find_devices(struct pool *pool, const char *asked, struct facts **ret
 
 static void tell(void *arg, const struct selftest_result *r)
 {
-	static const char *const words[] = { "refused", "passed", "skipped", "WRONG" };
+	static const char *const words[] = { "refused", "passed", "needed", "skipped", "WRONG" };
 	(void)arg;
 	printf("%-8s %-32s %s\n", words[r->outcome], r->name, r->text);
 	fflush(stdout);
@@ -73,6 +73,7 @@ static int run(const struct verb_line *line, struct pool *pool, struct selftest_
 	ev.references = references_new(REFERENCE_BYTES);
 	struct selftest_request q = { .folder = verb_get(line, "suite") ? verb_get(line, "suite") : folder,
 				      .only = verb_get(line, "only"),
+				      .without = verb_get(line, "without"),
 				      .devices = devices,
 				      .device_count = count,
 				      .tell = tell };
@@ -105,7 +106,8 @@ static int selftest(const struct verb_line *line)
 			only ? only : "");
 		return verb_fail(line, &e);
 	}
-	size_t wrong = counts.of[SELFTEST_BROKEN], judged = counts.of[SELFTEST_REFUSED] + counts.of[SELFTEST_PASSED];
+	size_t wrong = counts.of[SELFTEST_BROKEN],
+	       judged = counts.of[SELFTEST_REFUSED] + counts.of[SELFTEST_PASSED] + counts.of[SELFTEST_NEEDED];
 	if (wrong)
 		printf("%zu WRONG: a cheat passed, an honest kernel was refused, or the reason given is wrong\n", wrong);
 	if (wrong + judged == 0)
@@ -127,6 +129,8 @@ const struct verb selftest_verb = {
 		(const struct verb_option[]){
 			{ "device", "ID", "uses this device alone (cuda:0, hlsl:0)" },
 			{ "only", "TEXT", "judges only files whose name contains TEXT" },
+			{ "without", "CHECK",
+			  "leaves a check of the suite out, by its name; each: every one in turn, to show that cheats need it" },
 			{ "suite", "FOLDER", "judges another folder of such files" },
 			{ NULL, NULL, NULL },
 		},

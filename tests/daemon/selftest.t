@@ -38,6 +38,9 @@ if grep -q '^hlsl:' "$T/out"; then
 else
 	skip 2 "no HLSL device"
 fi
+"$peakd" selftest --without nonsense >"$T/out" 2>"$T/err"
+is $? 1 "leaving out a check that does not exist gives exit status 1"
+has "$(cat "$T/err")" "on exact integers" "the message lists the checks"
 "$peakd" selftest --suite "$T/nowhere" >"$T/out" 2>"$T/err"
 is $? 1 "a missing suite gives exit status 1"
 has "$(cat "$T/err")" "cannot be read" "selftest says that a missing suite cannot be read"
