@@ -26,11 +26,9 @@ static const struct reach {
 	int large;       /* of PLAN_SPARSE */
 	int spike;       /* of PLAN_SPIKES */
 	double offset;   /* of PLAN_OFFSET */
-	int normal;      /* exponent of the smallest normal number */
 } reaches[DTYPE_COUNT] = {
-	[DTYPE_F16] = { -14, 5, 5, 5, 4, -14 },        [DTYPE_BF16] = { -20, 20, 10, 20, 8, -126 },
-	[DTYPE_F32] = { -20, 20, 10, 20, 1024, -126 }, [DTYPE_F64] = { -20, 20, 10, 20, 1024, -1022 },
-	[DTYPE_E4M3] = { -6, 3, 3, 3, 2, -6 },         [DTYPE_E5M2] = { -14, 3, 3, 3, 2, -14 },
+	[DTYPE_F16] = { -14, 5, 5, 5, 4 },       [DTYPE_BF16] = { -20, 20, 10, 20, 8 }, [DTYPE_F32] = { -20, 20, 10, 20, 1024 },
+	[DTYPE_F64] = { -20, 20, 10, 20, 1024 }, [DTYPE_E4M3] = { -6, 3, 3, 3, 2 },     [DTYPE_E5M2] = { -14, 3, 3, 3, 2 },
 };
 
 static double power(int exponent)
@@ -105,7 +103,7 @@ static uint64_t tile_length(uint64_t count)
 static double special(const struct stream *s, uint64_t k)
 {
 	const struct plan_buffer *b = s->buffer;
-	double normal = power(reaches[b->type].normal);
+	double normal = dtype_smallest_normal(b->type);
 	const double open[] = { 0, -0.0, normal / 4, -normal / 2, normal, INFINITY, -INFINITY, NAN },
 		     closed[] = { b->least, b->most, 0, -0.0, normal / 4, -normal / 2, normal };
 	size_t count = b->closed ? sizeof closed / sizeof *closed : sizeof open / sizeof *open;
@@ -204,7 +202,9 @@ static double other_constant(const struct stream *s, uint64_t i, double declared
 		return (double)(x % period);
 	}
 	uint64_t x = salted(s, AGAIN, i);
-	return dtype_is_float(b->type) ? declared + stream_unit(x) - 0.5 : (double)(x >> 63);
+	double v = dtype_is_float(b->type) ? declared + stream_unit(x) - 0.5 : (double)(x >> 63);
+	v = is_inside(b, v) ? v : 2 * declared - v; /* the other side may be inside */
+	return is_inside(b, v) ? v : declared;
 }
 
 /* --- all kinds ---------------------------------------------------------------------------------------------------- */

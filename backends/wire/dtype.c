@@ -54,6 +54,13 @@ double dtype_roundoff(enum dtype t)
 	return types[t].roundoff;
 }
 
+double dtype_smallest_normal(enum dtype t)
+{
+	if (!types[t].floating || t == DTYPE_F64)
+		return t == DTYPE_F64 ? 0x1p-1022 : 0;
+	return t == DTYPE_F32 ? 0x1p-126 : ldexp(1, 1 - types[t].bias);
+}
+
 int dtype_parse(const char *name)
 {
 	static const struct {

@@ -32,6 +32,8 @@ bool dtype_is_float(enum dtype t);
 bool dtype_is_signed(enum dtype t);
 /* Unit roundoff u: half the distance from 1 to the next number (f32: 2^-24); 0 for integers. */
 double dtype_roundoff(enum dtype t);
+/* The smallest positive number below which devices may flush to zero; 0 for integers. */
+double dtype_smallest_normal(enum dtype t);
 /* One element from and to double. Floats round to nearest even and overflow to infinity (e4m3, which has none: to NaN);
  * integers saturate. 64-bit integers above 2^53 lose bits: compare those as bytes. */
 double dtype_load(enum dtype t, const void *element);

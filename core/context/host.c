@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/context/content.h"
 #include "core/context/handle.h"
 #include "core/context/script.h"
 
@@ -162,9 +163,9 @@ static int extent(const struct spec_array *a, const struct expr *x, const struct
 
 static int declare_array(const struct spec_array *a, const struct value *env, struct plan *plan, struct err *e)
 {
-	struct plan_buffer b = { .type = a->type, .role = a->role, .rank = a->rank, .fill = a->fill, .lo = a->lo, .hi = a->hi };
+	struct plan_buffer b = { .type = a->type, .role = a->role, .rank = a->rank };
 	int64_t elements = 1;
-	int rc = 0;
+	int rc = a->role == PLAN_OUT ? 0 : content_place(a, env, &b, e);
 	for (unsigned k = 0; rc == 0 && k < a->rank; k++)
 		rc = extent(a, a->dims[k], env, &b.dims[k], e);
 	b.ld = b.dims[a->rank - 1];

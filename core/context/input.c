@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/context/content.h"
 #include "core/context/output.h"
 
 enum { VARS_MAX = 64, ARRAYS_MAX = 64, NAME_LEN_MAX = 48 };
@@ -19,8 +20,6 @@ static const char *const reserved[] = {
 	"launch", "alloc", "table", "memset", "copy",   "tensor_map", "device", "int",    "float",    "double",
 	"char",   "long",  "short", "void",   "const",  "static",     "struct", "return", "extern",
 };
-static const char *const fills[] = { "zeros", "ones", "random", "normal", "iota" };
-static const enum plan_fill fill_kinds[] = { PLAN_ZEROS, PLAN_ONES, PLAN_RANDOM, PLAN_NORMAL, PLAN_IOTA };
 #define TYPES "int, i8…i64, u8…u64, f16, bf16, f32, f64, e4m3 or e5m2"
 
 static bool is_word(const char *name)
@@ -110,9 +109,9 @@ bool input_is_array(const char *value)
 	const char *equals = strchr(value, '='), *bracket = strchr(value, '[');
 	if (bracket && (equals == NULL || bracket < equals))
 		return true;
-	for (size_t k = 0; equals && k < MEM_COUNT(fills); k++) {
+	for (size_t k = 0; equals && content_fills[k]; k++) {
 		at = equals + 1;
-		if (take_word(&at, fills[k]))
+		if (take_word(&at, content_fills[k]))
 			return true;
 	}
 	return false;
@@ -185,27 +184,6 @@ static int take_extents(struct spec *spec, struct spec_array *a, const char **at
 	return rc;
 }
 
-/* `FILL`, or `random(lo, hi)`. */
-static int take_fill(struct spec_array *a, const char *text, struct err *e)
-{
-	const char *at = text = past_blanks(text);
-	size_t k = 0;
-	while (k < MEM_COUNT(fills) && !take_word(&at, fills[k]))
-		k++;
-	if (k == MEM_COUNT(fills))
-		return err_set(e, ERR_INPUT, "expected zeros, ones, random, random(lo, hi), normal or iota behind '=', found `%s`",
-			       text);
-	a->fill = fill_kinds[k];
-	at = past_blanks(at);
-	if (a->fill == PLAN_RANDOM && *at == '(') {
-		int end = 0;
-		if (sscanf(at, "(%lf ,%lf )%n", &a->lo, &a->hi, &end) != 2 || end == 0 || !(a->lo < a->hi))
-			return err_set(e, ERR_INPUT, "expected random(lo, hi) with two numbers, lo < hi, found `%s`", text);
-		at += end;
-	}
-	return *at == '\0' ? 0 : err_set(e, ERR_INPUT, "expected nothing more after the fill, found `%s`", at);
-}
-
 static int array_size_var(struct spec *spec, struct spec_array *a, struct err *e)
 {
 	char *size = mem_fmt("%s.size", a->name);
@@ -231,10 +209,7 @@ static int read_array(struct spec *spec, struct spec_array *a, const char *value
 	int rc = take_type(&at, &a->type, e);
 	if (rc < 0)
 		return rc;
-	/* Plain `random` is symmetric for signed types, so that sums cancel and errors show. */
-	a->fill = PLAN_RANDOM;
-	a->lo = dtype_is_float(a->type) ? -1 : dtype_is_signed(a->type) ? -8 : 0;
-	a->hi = dtype_is_float(a->type) ? 1 : dtype_is_signed(a->type) ? 8 : 16;
+	a->content = content_default();
 	if (*at == '[' && at[1] == ']')
 		at += 2;
 	else if (*at == '[')
@@ -249,14 +224,10 @@ static int read_array(struct spec *spec, struct spec_array *a, const char *value
 	at = past_blanks(at);
 	if (*at == '\0')
 		return 0;
-	if (*at != '=')
-		return err_set(e, ERR_INPUT, "expected %s`= FILL` or the end of the line, found `%s`",
+	if (!strchr("=<>", *at) && strncmp(at, "closed", strlen("closed")) != 0)
+		return err_set(e, ERR_INPUT, "expected %s`= FILL`, bounds such as `>= 0`, or the end of the line, found `%s`",
 			       a->role == PLAN_IN ? "" : OUTPUT_KINDS ", ", at);
-	if (a->role == PLAN_OUT)
-		return err_set(
-			e, ERR_INPUT,
-			"an output has no fill, because it is poisoned before every run; write inout if the kernel reads it");
-	return take_fill(a, at + 1, e);
+	return content_read(spec, a, at, e);
 }
 
 int input_array(struct spec *spec, const char *name, const char *value, int line, struct err *e)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/context/content.h"
 
 int spec_new(const char *file, const struct front_matter *front, struct spec **ret_spec, struct err *e)
 {
@@ -45,6 +46,7 @@ void spec_free(struct spec *s)
 		for (size_t d = 0; d < PLAN_RANK_MAX; d++)
 			expr_free(s->arrays[k].dims[d]);
 		expr_free(s->arrays[k].ld);
+		content_fini(&s->arrays[k].content);
 	}
 	free(s->arrays);
 	for (size_t k = 0; k < s->var_count; k++) {

@@ -27,6 +27,20 @@ struct spec_var {
 	int line;             /* in the file */
 };
 
+/* One side of a domain. */
+struct spec_bound {
+	struct expr *x; /* over inputs and constants; NULL: none is declared */
+	bool strict;    /* the bound itself is outside */
+};
+
+/* What an input holds (content.h). */
+struct spec_content {
+	enum plan_fill fill;
+	struct expr *lo, *hi;          /* of random(lo, hi) and sorted(lo, hi); NULL: the type's */
+	bool closed;                   /* declared so, by the word */
+	struct spec_bound least, most; /* declared bounds */
+};
+
 struct spec_array {
 	char *name;
 	enum dtype type;
@@ -34,8 +48,7 @@ struct spec_array {
 	unsigned rank;
 	struct expr *dims[PLAN_RANK_MAX]; /* outermost first; over inputs and constants */
 	struct expr *ld;                  /* NULL: the last dim */
-	enum plan_fill fill;
-	double lo, hi;           /* of PLAN_RANDOM */
+	struct spec_content content; /* inputs */
 	struct judgement judged; /* outputs; `of` counts arrays, which the plan has as its first buffers in this order */
 	char *indexed;           /* the name in `indices of NAME`; else NULL */
 	int line;

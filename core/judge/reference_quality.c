@@ -13,29 +13,6 @@ enum { BLOCK = 1024, CHAINS = 4 }; /* elements that are widened, and added, at o
 
 /* --- does it vary ------------------------------------------------------------------------------------------------------- */
 
-/* Smallest normal number; below it hardware may flush to zero. */
-static double smallest_normal(enum dtype t)
-{
-	switch (t) {
-	case DTYPE_F16:
-	case DTYPE_E5M2: return 0x1p-14;
-	case DTYPE_E4M3: return 0x1p-6;
-	case DTYPE_F64: return 0x1p-1022;
-	case DTYPE_BF16:
-	case DTYPE_F32: return 0x1p-126;
-	case DTYPE_I8:
-	case DTYPE_I16:
-	case DTYPE_I32:
-	case DTYPE_I64:
-	case DTYPE_U8:
-	case DTYPE_U16:
-	case DTYPE_U32:
-	case DTYPE_U64:
-	case DTYPE_COUNT: break;
-	}
-	return 0;
-}
-
 struct statistics {
 	double count, mean, squares, most; /* squares: of the distances from the mean, summed */
 	size_t odd;                        /* the first element that is not finite; NONE */
@@ -156,7 +133,7 @@ int reference_quality_check(const struct reference_output *o, struct err *e)
 			       "the reference output %s is zero throughout: a kernel that does nothing would "
 			       "pass; change the inputs' values",
 			       o->name);
-	if (s.most < smallest_normal(o->type))
+	if (s.most < dtype_smallest_normal(o->type))
 		return err_set(e, ERR_INTERNAL,
 			       "the reference output %s is denormal throughout (at most %.3g): hardware may flush it to "
 			       "zero; change the inputs' values",

