@@ -83,6 +83,15 @@ $(BUILD)/gen/schema_files.h: $(SCHEMA) tests/source/embed.sh
 	@mkdir -p $(@D)
 	$(Q)sh tests/source/embed.sh $(SCHEMA) > $@.tmp && mv $@.tmp $@
 
+# The judge's CUDA kernels are text in the binary; a compile worker compiles them when a device first needs them.
+# Without #include lines: the files of values come first, with the few names of C that they need (judge_prelude.cu).
+JUDGE_TEXT := $(addprefix backends/,gpu/judge_prelude.cu wire/dtype.h wire/plan_buffer.h wire/dtype_element.h values/stream.h \
+	values/special.h values/stream.c values/special.c gpu/judge_kernels.cu)
+$(BUILD)/gen/judge_kernels.h: $(JUDGE_TEXT) tests/source/embed.sh
+	@mkdir -p $(@D)
+	$(Q)sed '/^#include/d' $(JUDGE_TEXT) > $(@D)/judge.cu && sh tests/source/embed.sh $(@D)/judge.cu > $@.tmp && mv $@.tmp $@
+$(BUILD)/backends/gpu/judge.c.o: $(BUILD)/gen/judge_kernels.h
+
 # --- objects ----------------------------------------------------------------------------------------------------------
 $(BUILD)/%.c.o: %.c $(BUILD)/gen/schema_files.h
 	@mkdir -p $(@D)

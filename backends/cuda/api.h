@@ -72,6 +72,9 @@ enum { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0, CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_R
 	X(1, copy_out, cuMemcpyDtoHAsync_v2)                                                                                       \
 	X(1, copy_within, cuMemcpyDtoDAsync_v2)                                                                                    \
 	X(1, memory_set, cuMemsetD8Async)                                                                                          \
+	X(0, share_get, cuIpcGetMemHandle)                                                                                         \
+	X(0, share_open, cuIpcOpenMemHandle_v2)                                                                                    \
+	X(0, share_close, cuIpcCloseMemHandle)                                                                                     \
 	X(1, module_load, cuModuleLoadData)                                                                                        \
 	X(1, module_unload, cuModuleUnload)                                                                                        \
 	X(1, module_function, cuModuleGetFunction)                                                                                 \

@@ -14,6 +14,7 @@
 #include "backends/cuda/nvml.h"
 #include "backends/cuda/object.h"
 #include "backends/gpu/check.h"
+#include "backends/gpu/judge.h"
 #include "backends/gpu/run.h"
 #include "base/mem.h"
 
@@ -228,6 +229,7 @@ const struct backend backend_cuda = {
 	.name = "cuda",
 	.monitor = &cuda_nvml_monitor,
 	.ceilings = cuda_ceilings,
+	.resident = &gpu_judge_resident,
 	.devices = cuda_facts_devices,
 	.describe = cuda_facts_describe,
 	.compile = cuda_compile,

@@ -83,6 +83,11 @@ struct gpu_tensor_map {
 	_Alignas(128) uint64_t opaque[16];
 }; /* CUtensorMap: aligned to 128 since CUDA 13, 64 before */
 
+struct gpu_handle {
+	unsigned char bytes[64];
+}; /* CUipcMemHandle: an allocation, for another process */
+enum { GPU_SHARE_LAZY_PEER = 1 };
+
 /* --- driver: functions ---------------------------------------------------------------------------------------------------- */
 /* X(type of the result, member, (parameters)) */
 #define GPU_DRIVER_LIST(X)                                                                                                         \
@@ -113,6 +118,9 @@ struct gpu_tensor_map {
 	X(gpu_result, copy_out, (void *to, gpu_address from, size_t bytes, gpu_stream stream))                                     \
 	X(gpu_result, copy_within, (gpu_address to, gpu_address from, size_t bytes, gpu_stream stream))                            \
 	X(gpu_result, memory_set, (gpu_address to, unsigned char value, size_t bytes, gpu_stream stream))                          \
+	X(gpu_result, share_get, (struct gpu_handle * handle, gpu_address address))                                 /* CUDA */     \
+	X(gpu_result, share_open, (gpu_address * address, struct gpu_handle handle, unsigned flags))                /* CUDA */     \
+	X(gpu_result, share_close, (gpu_address address))                                                           /* CUDA */     \
 	X(gpu_result, module_load, (gpu_library * module, const void *image))                                                      \
 	X(gpu_result, module_unload, (gpu_library module))                                                                         \
 	X(gpu_result, module_function, (gpu_function * function, gpu_library module, const char *name))                            \

@@ -9,6 +9,7 @@
 #include "base/err.h"
 
 struct cuda_gemm_known;
+struct gpu_judge;
 
 struct backend_device {
 	struct gpu_driver api;
@@ -25,6 +26,7 @@ struct backend_device {
 	bool graphs;                   /* plans are recorded once and replayed; else their operations are submitted each time */
 	struct cuda_gemm_known *gemms; /* CUDA: products whose best algorithms are known (cuda/gemm.c) */
 	size_t gemm_count;
+	struct gpu_judge *judge; /* CUDA: kernels that fill and compare; NULL until loaded */
 };
 
 /* Makes the stream and the events, and sizes the flush: twice the cache, at least flush_min bytes. On failure the rest is

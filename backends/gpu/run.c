@@ -107,7 +107,7 @@ static void set_fini(struct gpu_set *s, const struct backend_run *run)
 		api->graph_exec_free(s->graph);
 	for (size_t i = 0; s->blocks && i < run->plan->buffer_count; i++)
 		if (s->blocks[i])
-			api->memory_free(s->blocks[i]);
+			(run->adopted ? api->share_close : api->memory_free)(s->blocks[i]);
 	free(s->blocks);
 	free(s->buffers);
 	free(s->maps);

@@ -35,6 +35,7 @@ struct backend_run {
 	unsigned current;                  /* set that is read, written and executed warm */
 	unsigned home;                     /* set that was written last */
 	unsigned turn;                     /* set of the last cold execution */
+	bool adopted;                      /* the buffers are another process's: opened, not allocated */
 	bool stale;                        /* the current set was written after the others were copied from it */
 };
 

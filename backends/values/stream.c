@@ -3,6 +3,7 @@
 
 enum { FAN = 16 /* blocks that share the probability of the block that holds them */ };
 
+#ifndef __CUDACC__ /* gpu/judge_kernels.cu compiles the rest of this file for the device */
 /* FNV-1a (Fowler, Noll, Vo), 64 bits: distinguishes buffers of different names. */
 static uint64_t name_key(const char *name)
 {
@@ -14,14 +15,17 @@ static uint64_t name_key(const char *name)
 
 struct stream stream_of(const struct plan_buffer *b, uint64_t seed)
 {
-	uint64_t columns = (uint64_t)b->dims[b->rank - 1];
+	uint64_t columns = (uint64_t)b->dims[b->rank - 1], rows = 1;
+	for (unsigned k = 0; k + 1 < b->rank; k++)
+		rows *= (uint64_t)b->dims[k];
 	return (struct stream){ .buffer = b,
 				.key = stream_mix(seed ^ stream_mix(name_key(b->name))),
 				.columns = columns,
-				.rows = plan_buffer_logical(b) / columns,
+				.rows = rows,
 				.lo = b->lo,
 				.width = b->hi - b->lo };
 }
+#endif
 
 double stream_period(enum dtype t)
 {

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "backends/wire/plan.h"
+#include "backends/wire/plan_buffer.h"
 
 /* How the values of PLAN_PROBABILITIES are spread over a row. */
 enum stream_weights {

@@ -19,7 +19,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 10, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 11, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -43,7 +43,12 @@ enum wire_type {
 	WIRE_CEILINGS,  /* struct wire_target ↔ struct wire_ceilings */
 	WIRE_RACES,     /* struct wire_races ↔ struct wire_raced */
 	WIRE_PRODUCT,   /* struct wire_product ↔ struct wire_product_found */
-	WIRE_LAST = WIRE_PRODUCT,
+	WIRE_SHARE,     /* struct wire_release ↔ struct wire_shared: a run's buffers, for the judge's process */
+	WIRE_KERNELS,   /* struct wire_kernels ↔ empty: the judge's own kernels, once per process */
+	WIRE_SOURCE,    /* struct wire_name, a backend ↔ struct wire_name, the source of the judge's kernels; "": it has none */
+	WIRE_ADOPT,     /* struct wire_adopt ↔ struct wire_prepared: a run of another process, whose buffers are shared */
+	WIRE_TRUTH,     /* struct wire_truth ↔ struct wire_truth_found */
+	WIRE_LAST = WIRE_TRUTH,
 };
 
 /* clang-format off: short structs stay on one line */
@@ -142,6 +147,10 @@ struct wire_execute {
  * never written. WIRE_LOOK: writes and executes nothing, and only examines outputs, inputs and red zones after the last
  * executions, timed ones included; seed, values and perturbation must be those of the last execution. */
 enum { WIRE_KEEP_SCRATCH = 1, WIRE_KEEP_OUTPUTS = 2, WIRE_KEEP_RAW = 4, WIRE_LOOK = 8 };
+/* Where buffers stay on the device (core/judge/resident.h). WIRE_RESIDENT: values are made and examined by the judge's kernels, and
+ * outputs are not read back. WIRE_SET_UP, WIRE_LAUNCH and WIRE_EXAMINE: only that part of an execution; the candidate's process
+ * launches, the judge's does the rest on the adopted run. */
+enum { WIRE_RESIDENT = 16, WIRE_SET_UP = 32, WIRE_LAUNCH = 64, WIRE_EXAMINE = 128, WIRE_KEEP_ALL = 255 };
 struct wire_executed {
 	uint64_t device_ns;     /* of this one execution; 0 unknown */
 	uint32_t changed_input; /* 1 + index of the first PLAN_IN buffer that was written to; 0 none */
@@ -189,6 +198,43 @@ struct wire_compared {
 	uint32_t mismatch_count;   /* entries of the list below */
 	struct wire_mismatch mismatch[WIRE_MISMATCHES];
 	float map[WIRE_MAP][WIRE_MAP]; /* share of mismatched elements per tile of the last two dims, 0…1 */
+};
+
+/* --- judging on the device ---------------------------------------------------------------------------------------- */
+
+enum { WIRE_HANDLE = 64 }; /* bytes: CUipcMemHandle */
+struct wire_share {
+	uint8_t handle[WIRE_HANDLE];
+	uint64_t offset;       /* of the first red zone in the allocation */
+};
+struct wire_shared { struct wire_share *at; size_t count; }; /* one for each buffer of the plan */
+struct wire_kernels { const uint8_t *binary; size_t binary_len; };
+struct wire_adopt { struct wire_share *at; size_t count; struct plan *plan; };
+
+/* Truths stay in the judge's process, under a hash. They are made in steps, each after an execution of `run`. */
+enum wire_truth_step {
+	WIRE_TRUTH_KEEP,  /* y*: the output of the run, as doubles */
+	WIRE_TRUTH_MOVED, /* the same run with perturbed inputs: sensitivity */
+	WIRE_TRUTH_OWN,   /* the baseline's output: its own error */
+	WIRE_TRUTH_BOUND, /* the bound of every element, from `growth`; no run */
+	WIRE_TRUTH_DROP,  /* forget it; no run */
+	WIRE_TRUTH_STEPS,
+};
+struct wire_truth {
+	uint32_t run, output;
+	uint32_t step;
+	char hash[65];
+	uint32_t type;         /* enum dtype: the declared type of the output */
+	double amplitude;      /* MOVED: of the perturbation */
+	double inputs, sums;   /* BOUND, OWN: unit roundoffs that precision permits (core/judge/limits.h) */
+	double growth, growth_own; /* BOUND: rho and rho_2 */
+};
+struct wire_truth_found {
+	uint64_t elements, judged;
+	uint64_t nan, infinite; /* elements of y* */
+	double quantile, quantile_own; /* OWN: 0.999 quantile of the baseline's error in units of kappa·sums, and of |y*|·sums */
+	double low, high, mean, deviation; /* of the finite y* */
+	double gross;          /* OWN: the largest error relative to the element's scale */
 };
 
 /* The device beside one sample, as its monitoring library reports it (CUDA: NVML). Zero: not known. */
@@ -337,6 +383,11 @@ WIRE_MESSAGE(races, wire_races)
 WIRE_MESSAGE(raced, wire_raced)
 WIRE_MESSAGE(product, wire_product)
 WIRE_MESSAGE(product_found, wire_product_found)
+WIRE_MESSAGE(shared, wire_shared)
+WIRE_MESSAGE(kernels, wire_kernels)
+WIRE_MESSAGE(adopt, wire_adopt)
+WIRE_MESSAGE(truth, wire_truth)
+WIRE_MESSAGE(truth_found, wire_truth_found)
 #undef WIRE_MESSAGE
 
 /* The first message of a worker. Decoding refuses another version, whatever follows it. */

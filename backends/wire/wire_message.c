@@ -88,7 +88,7 @@ const struct wire_table wire_execute_table = WIRE_TABLE("execute", wire_execute,
 	WIRE_ANY(wire_execute, seed),
 	WIRE_UP_TO(wire_execute, poison, 0xFF),
 	WIRE_UP_TO(wire_execute, values, PLAN_VALUES - 1),
-	WIRE_UP_TO(wire_execute, keep, WIRE_KEEP_SCRATCH + WIRE_KEEP_OUTPUTS + WIRE_KEEP_RAW + WIRE_LOOK),
+	WIRE_UP_TO(wire_execute, keep, WIRE_KEEP_ALL),
 	WIRE_ANY(wire_execute, perturbation),
 	WIRE_UP_TO(wire_execute, amplitude, 1 - DBL_EPSILON));
 
@@ -164,6 +164,63 @@ const struct wire_table wire_races_table = WIRE_TABLE("races", wire_races, NULL,
 	WIRE_ANY(wire_races, run), WIRE_ANY(wire_races, seed));
 
 const struct wire_table wire_raced_table = WIRE_TABLE("raced", wire_raced, NULL, WIRE_STRING(wire_raced, finding));
+
+/* --- judging on the device ---------------------------------------------------------------------------------------- */
+
+static const struct wire_table share_table = WIRE_TABLE("share", wire_share, NULL,
+	WIRE_EACH(wire_share, handle, 0),
+	WIRE_ANY(wire_share, offset));
+
+const struct wire_table wire_shared_table = WIRE_TABLE("shared", wire_shared, NULL,
+	WIRE_LIST(wire_shared, at, count, &share_table));
+
+const struct wire_table wire_kernels_table = WIRE_TABLE("kernels", wire_kernels, NULL,
+	WIRE_LENT(wire_kernels, binary, binary_len));
+
+static int check_adopt(const void *message, struct err *e)
+{
+	const struct wire_adopt *m = message;
+	if (m->plan && m->count == m->plan->buffer_count)
+		return 0;
+	return err_set(e, ERR_NETWORK, "the adopt message has %zu shares, which is not the number of the plan's buffers", m->count);
+}
+
+const struct wire_table wire_adopt_table = WIRE_TABLE("adopt", wire_adopt, check_adopt,
+	WIRE_LIST(wire_adopt, at, count, &share_table),
+	WIRE_POINTER(wire_adopt, plan, &plan_table));
+
+static int check_truth(const void *message, struct err *e)
+{
+	const struct wire_truth *m = message;
+	if (hash_valid(m->hash))
+		return 0;
+	return err_set(e, ERR_NETWORK, "the truth message names no hash: '%s'", m->hash);
+}
+
+const struct wire_table wire_truth_table = WIRE_TABLE("truth", wire_truth, check_truth,
+	WIRE_ANY(wire_truth, run),
+	WIRE_ANY(wire_truth, output),
+	WIRE_UP_TO(wire_truth, step, WIRE_TRUTH_STEPS - 1),
+	WIRE_CHARS(wire_truth, hash),
+	WIRE_UP_TO(wire_truth, type, DTYPE_COUNT - 1),
+	WIRE_AMOUNT(wire_truth, amplitude),
+	WIRE_AMOUNT(wire_truth, inputs),
+	WIRE_AMOUNT(wire_truth, sums),
+	WIRE_AMOUNT(wire_truth, growth),
+	WIRE_AMOUNT(wire_truth, growth_own));
+
+const struct wire_table wire_truth_found_table = WIRE_TABLE("truth found", wire_truth_found, NULL,
+	WIRE_ANY(wire_truth_found, elements),
+	WIRE_ANY(wire_truth_found, judged),
+	WIRE_ANY(wire_truth_found, nan),
+	WIRE_ANY(wire_truth_found, infinite),
+	WIRE_ANY(wire_truth_found, quantile),
+	WIRE_ANY(wire_truth_found, quantile_own),
+	WIRE_ANY(wire_truth_found, low),
+	WIRE_ANY(wire_truth_found, high),
+	WIRE_ANY(wire_truth_found, mean),
+	WIRE_ANY(wire_truth_found, deviation),
+	WIRE_ANY(wire_truth_found, gross));
 
 /* --- timing ------------------------------------------------------------------------------------------------------- */
 
@@ -321,6 +378,11 @@ const struct wire_call wire_calls[WIRE_LAST + 1] = {
 	[WIRE_CEILINGS] = { "ceilings", &wire_target_table, &wire_ceilings_table },
 	[WIRE_RACES] = { "races", &wire_races_table, &wire_raced_table },
 	[WIRE_PRODUCT] = { "product", &wire_product_table, &wire_product_found_table },
+	[WIRE_SHARE] = { "share", &wire_release_table, &wire_shared_table },
+	[WIRE_KERNELS] = { "kernels", &wire_kernels_table, &wire_table_empty },
+	[WIRE_SOURCE] = { "source", &wire_name_table, &wire_name_table },
+	[WIRE_ADOPT] = { "adopt", &wire_adopt_table, &wire_prepared_table },
+	[WIRE_TRUTH] = { "truth", &wire_truth_table, &wire_truth_found_table },
 };
 
 const char *wire_type_name(enum wire_type type)

@@ -23,11 +23,35 @@ struct backend_device; /* each backend's own */
 struct backend_run;    /* a loaded binary with buffers for one plan on one device */
 
 struct ceilings_kernel;
+struct fill_choice;
+
+/* What a backend can do to buffers without the host: gpu/judge.h. All errors as below. */
+struct backend_resident {
+	const char *source; /* of the kernels, for compile */
+	/* The compiled kernels; once per process, before all others but share. Without bytes: -ERR_NOT_FOUND when it has none yet. */
+	int (*load)(struct backend_device *device, const void *binary, size_t len, struct err *e);
+	/* Names the allocation that holds a buffer, for another process. */
+	int (*share)(struct backend_run *run, unsigned buffer, struct wire_share *ret_share, struct err *e);
+	/* A run whose buffers are another process's: it can be written, read, filled and compared, and released. */
+	int (*adopt)(struct backend_device *device, const struct plan *plan, const struct wire_share *shares, struct backend_run **ret_run,
+		     struct err *e);
+	/* The buffer's values as backends/values/fill.h makes them, and whether it still holds them. */
+	int (*make)(struct backend_run *run, unsigned buffer, const struct fill_choice *choice, struct err *e);
+	int (*same)(struct backend_run *run, unsigned buffer, const struct fill_choice *choice, bool *ret_same, struct err *e);
+	/* One step of a truth; `buffer` of the run is looked at. */
+	int (*truth)(struct backend_device *device, struct backend_run *run, unsigned buffer, const struct wire_truth *step,
+		     struct wire_truth_found *ret_found, struct err *e);
+	/* False when the device keeps no truth under this hash. */
+	bool (*has)(const struct backend_device *device, const char *hash);
+	int (*compare)(struct backend_run *run, unsigned buffer, const struct wire_compare *request, struct wire_compared *ret_compared,
+		       struct err *e);
+};
 
 struct backend {
 	const char *name;
 	const struct gpu_monitor_source *monitor; /* NULL: no monitoring library */
 	const struct ceilings_kernel *ceilings;   /* kernels that keep one pipe busy, up to a NULL name; NULL: none */
+	const struct backend_resident *resident;  /* NULL: buffers are judged on the host alone */
 	/* Devices that can run. Where the library is missing: -ERR_UNSUPPORTED, naming the package that brings it.
 	 * *ret_facts: free(). */
 	int (*devices)(struct facts **ret_facts, size_t *ret_count, struct err *e);

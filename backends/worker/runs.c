@@ -26,6 +26,7 @@ struct output {
 	unsigned buffer; /* in the plan */
 	uint8_t *bytes;  /* logical content of the last execution, packed; from the room */
 	size_t len;
+	bool fetched; /* bytes are those of the last execution */
 };
 
 struct run {
@@ -65,9 +66,9 @@ static void run_free(struct runs *all, struct run *r)
 	free(r);
 }
 
-static int prepare(struct runs *all, struct wire_prepare *request, struct wire_prepared *prepared, struct err *e)
+/* A run with this plan, which it takes, and a free number for it. */
+static int new_run(const struct runs *all, struct plan *take_plan, uint32_t *ret_slot, struct run **ret_run, struct err *e)
 {
-	int64_t start = clock_now();
 	uint32_t slot = 0;
 	while (slot < RUNS_MAX && all->at[slot])
 		slot++;
@@ -75,16 +76,28 @@ static int prepare(struct runs *all, struct wire_prepare *request, struct wire_p
 		return err_set(e, ERR_INTERNAL, "this worker has %d runs prepared already, and cannot hold more; release one",
 			       RUNS_MAX);
 	struct run *r = MEM_NEW(struct run);
-	*r = (struct run){ .binary = mem_copy(request->binary, request->binary_len),
-			   .binary_len = request->binary_len,
-			   .plan = request->plan };
-	request->plan = NULL;
+	r->plan = take_plan;
 	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &r->plan->buffers[i];
 		if (b->role == PLAN_OUT || b->role == PLAN_INOUT)
 			*MEM_PUSH(r->outputs, r->output_count) =
 				(struct output){ .buffer = i, .len = plan_buffer_logical(b) * dtype_size(b->type) };
 	}
+	*ret_slot = slot;
+	*ret_run = r;
+	return 0;
+}
+
+static int prepare(struct runs *all, struct wire_prepare *request, struct wire_prepared *prepared, struct err *e)
+{
+	int64_t start = clock_now();
+	struct run *r = NULL;
+	uint32_t slot = 0;
+	if (new_run(all, request->plan, &slot, &r, e) < 0)
+		return -(int)e->code;
+	request->plan = NULL;
+	r->binary = mem_copy(request->binary, request->binary_len);
+	r->binary_len = request->binary_len;
 	int rc = all->backend->prepare(all->device, r->binary, r->binary_len, r->plan, &r->on_device, e);
 	if (rc < 0) {
 		run_free(all, r);
@@ -117,6 +130,14 @@ void runs_free(struct runs *all)
 	room_cache_free(all->references);
 	room_free(all->room);
 	free(all);
+}
+
+static int find(const struct runs *all, uint32_t number, struct run **ret_run, struct err *e)
+{
+	if (number < 1 || number > RUNS_MAX || all->at[number - 1] == NULL)
+		return err_set(e, ERR_NOT_FOUND, "this worker has no run %u; prepare it first", number);
+	*ret_run = all->at[number - 1];
+	return 0;
 }
 
 /* --- executing ---------------------------------------------------------------------------------------------------- */
@@ -178,7 +199,11 @@ static int set_up_buffer(struct runs *all, const struct run *r, unsigned i, cons
 	int rc = 0;
 	switch (b->role) {
 	case PLAN_IN:
-	case PLAN_INOUT: return redzone_write(&z, input_image(all, b, &choice), e);
+	case PLAN_INOUT:
+		if (!(m->keep & WIRE_RESIDENT))
+			return redzone_write(&z, input_image(all, b, &choice), e);
+		rc = all->backend->resident->make(r->on_device, i, &choice, e);
+		break;
 	case PLAN_TABLE:
 		table = table_image(all, b);
 		rc = redzone_write(&z, table, e);
@@ -202,6 +227,7 @@ static int fetch(struct runs *all, struct run *r, struct output *out, struct err
 	size_t rows = out->len / row, span = (rows - 1) * stride + row;
 	if (out->bytes == NULL)
 		out->bytes = room_take(all->room, out->len);
+	out->fetched = true;
 	if (stride == row)
 		return all->backend->read(r->on_device, out->buffer, 0, out->bytes, out->len, e);
 	uint8_t *padded = room_take(all->room, span);
@@ -219,10 +245,13 @@ static int look_for_damage(struct runs *all, struct run *r, const struct wire_ex
 	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &r->plan->buffers[i];
 		bool broken = false, same = true;
+		bool resident = m->keep & WIRE_RESIDENT && b->role == PLAN_IN;
 		void *table = b->role == PLAN_TABLE ? table_image(all, b) : NULL;
-		const void *want = b->role == PLAN_IN ? input_image(all, b, &choice) : table;
+		const void *want = b->role == PLAN_IN && !resident ? input_image(all, b, &choice) : table;
 		struct redzone z = zone_of(all, r, i);
 		int rc = want ? redzone_same(&z, want, &same, &broken, e) : redzone_check(&z, &broken, e);
+		if (rc == 0 && resident)
+			rc = all->backend->resident->same(r->on_device, i, &choice, &same, e);
 		room_give(all->room, table, redzone_image_bytes(b->bytes));
 		if (rc < 0)
 			return err_wrap(e, "buffer %s", b->name);
@@ -234,27 +263,37 @@ static int look_for_damage(struct runs *all, struct run *r, const struct wire_ex
 	return 0;
 }
 
-/* Executes once from fresh inputs into poisoned outputs (WIRE_LOOK: not at all), then reads everything back. */
+static int set_up(struct runs *all, const struct run *r, const struct wire_execute *m, struct err *e)
+{
+	int rc = 0;
+	for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++)
+		if (set_up_buffer(all, r, i, m, e) < 0)
+			rc = err_wrap(e, "buffer %s", r->plan->buffers[i].name);
+	return rc;
+}
+
+/* Executes once from fresh inputs into poisoned outputs (WIRE_LOOK: not at all), then reads everything back; or one part of that. */
 static int serve_execute(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
 {
 	const struct wire_execute *m = request;
 	struct wire_executed *x = answer;
 	struct fill_choice choice = choice_of(m);
+	bool part = m->keep & (WIRE_SET_UP | WIRE_LAUNCH | WIRE_EXAMINE), looks = m->keep & WIRE_LOOK;
 	int rc = 0;
-	if (m->keep & WIRE_LOOK) {
-		if (!r->executed || !same_choice(&choice, &r->choice))
-			rc = err_set(e, ERR_INPUT, "there is nothing to look at: the run was not executed with these values");
-	} else {
-		for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++)
-			if (set_up_buffer(all, r, i, m, e) < 0)
-				rc = err_wrap(e, "buffer %s", r->plan->buffers[i].name);
-		if (rc == 0)
-			rc = all->backend->execute(r->on_device, 1, WIRE_WARM, &x->device_ns, e);
-	}
+	if (m->keep & WIRE_RESIDENT && !all->backend->resident)
+		return err_set(e, ERR_UNSUPPORTED, "%s devices judge nothing themselves", all->backend->name);
+	if (looks && (!r->executed || !same_choice(&choice, &r->choice)))
+		rc = err_set(e, ERR_INPUT, "there is nothing to look at: the run was not executed with these values");
+	if (rc == 0 && !looks && (!part || m->keep & WIRE_SET_UP))
+		rc = set_up(all, r, m, e);
+	if (rc == 0 && !looks && (!part || m->keep & WIRE_LAUNCH))
+		rc = all->backend->execute(r->on_device, 1, WIRE_WARM, &x->device_ns, e);
 	r->executed = false;
-	for (uint32_t i = 0; i < r->output_count && rc == 0; i++)
+	for (uint32_t i = 0; i < r->output_count; i++)
+		r->outputs[i].fetched = false;
+	for (uint32_t i = 0; i < r->output_count && rc == 0 && !part && !(m->keep & WIRE_RESIDENT); i++)
 		rc = fetch(all, r, &r->outputs[i], e);
-	if (rc == 0)
+	if (rc == 0 && (!part || m->keep & WIRE_EXAMINE))
 		rc = look_for_damage(all, r, m, x, e);
 	r->executed = rc == 0;
 	r->choice = choice;
@@ -270,25 +309,29 @@ static int need_executed(struct runs *all, struct run *r, struct err *e)
 
 /* --- looking at outputs ------------------------------------------------------------------------------------------- */
 
-/* NULL with *e set when there is none. */
-static const struct output *find_output(const struct run *r, uint32_t number, struct err *e)
+/* An output of the last execution, read back now if it was left on the device. NULL with *e set when there is none. */
+static const struct output *find_output(struct runs *all, struct run *r, uint32_t number, struct err *e)
 {
-	if (r->executed && number < r->output_count)
-		return &r->outputs[number];
-	if (r->executed)
-		err_set(e, ERR_INPUT, "output %u does not exist, the plan has %u", number, r->output_count);
-	else
+	if (!r->executed) {
 		err_set(e, ERR_INPUT, "the run has no outputs: it was not executed, or its last execution failed");
-	return NULL;
+		return NULL;
+	}
+	if (number >= r->output_count) {
+		err_set(e, ERR_INPUT, "output %u does not exist, the plan has %u", number, r->output_count);
+		return NULL;
+	}
+	struct output *out = &r->outputs[number];
+	if (!out->fetched && fetch(all, r, out, e) < 0)
+		return NULL;
+	return out;
 }
 
 static int serve_output(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
 {
-	(void)all;
 	const struct wire_output *m = request;
-	const struct output *out = find_output(r, m->output, e);
+	const struct output *out = find_output(all, r, m->output, e);
 	if (out == NULL)
-		return -ERR_INPUT;
+		return -(int)e->code;
 	if (out->len + 8 > WIRE_BODY_MAX)
 		return err_set(e, ERR_UNSUPPORTED, "output %s has %zu bytes, more than the wire carries at once",
 			       r->plan->buffers[out->buffer].name, out->len);
@@ -301,11 +344,13 @@ static int serve_compare(struct runs *all, struct run *r, const void *request, v
 {
 	const struct wire_compare *m = request;
 	struct wire_compared *compared = answer;
-	const struct output *out = find_output(r, m->output, e);
 	const void *want = m->reference;
 	size_t len = m->reference_len;
+	if (all->backend->resident && m->output < r->output_count && all->backend->resident->has(all->device, m->reference_hash))
+		return all->backend->resident->compare(r->on_device, r->outputs[m->output].buffer, m, compared, e);
+	const struct output *out = find_output(all, r, m->output, e);
 	if (out == NULL)
-		return -ERR_INPUT;
+		return -(int)e->code;
 	if (want == NULL && all->references)
 		want = room_cache_get(all->references, m->reference_hash, &len);
 	if (want == NULL) {
@@ -375,6 +420,71 @@ static int serve_races(struct runs *all, struct run *r, const void *request, voi
 	return all->backend->races(r->binary, r->binary_len, r->plan, m->seed, &raced->finding, e);
 }
 
+/* --- judging on the device ---------------------------------------------------------------------------------------- */
+
+static int need_resident(const struct runs *all, const struct backend_resident **ret_resident, struct err *e)
+{
+	*ret_resident = all->backend->resident;
+	return *ret_resident ? 0 : err_set(e, ERR_UNSUPPORTED, "%s devices judge nothing themselves", all->backend->name);
+}
+
+static int serve_share(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	struct wire_shared *shared = answer;
+	const struct backend_resident *resident;
+	int rc = need_resident(all, &resident, e);
+	(void)request;
+	shared->at = MEM_NEW_N(struct wire_share, r->plan->buffer_count + 1);
+	shared->count = r->plan->buffer_count;
+	for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++)
+		rc = resident->share(r->on_device, i, &shared->at[i], e);
+	return rc;
+}
+
+static int load_kernels(struct runs *all, const struct wire_kernels *m, struct err *e)
+{
+	const struct backend_resident *resident;
+	int rc = need_resident(all, &resident, e);
+	return rc < 0 ? rc : resident->load(all->device, m->binary, m->binary_len, e);
+}
+
+/* As prepare(), but the buffers are there already. */
+static int adopt(struct runs *all, struct wire_adopt *request, struct wire_prepared *prepared, struct err *e)
+{
+	const struct backend_resident *resident;
+	struct run *r = NULL;
+	uint32_t slot = 0;
+	int rc = need_resident(all, &resident, e);
+	if (rc == 0)
+		rc = new_run(all, request->plan, &slot, &r, e);
+	if (rc < 0)
+		return rc;
+	request->plan = NULL;
+	rc = resident->adopt(all->device, r->plan, request->at, &r->on_device, e);
+	if (rc < 0) {
+		run_free(all, r);
+		return rc;
+	}
+	all->at[slot] = r;
+	*prepared = (struct wire_prepared){ .run = slot + 1 };
+	return 0;
+}
+
+/* Steps without a run name run 0. */
+static int serve_truth(struct runs *all, const struct wire_truth *m, struct wire_truth_found *found, struct err *e)
+{
+	const struct backend_resident *resident;
+	struct run *r = NULL;
+	int rc = need_resident(all, &resident, e);
+	if (rc == 0 && m->run)
+		rc = find(all, m->run, &r, e);
+	if (rc == 0 && r && m->output >= r->output_count)
+		rc = err_set(e, ERR_INPUT, "output %u does not exist, the plan has %u", m->output, r->output_count);
+	if (rc < 0)
+		return rc;
+	return resident->truth(all->device, r ? r->on_device : NULL, r ? r->outputs[m->output].buffer : 0, m, found, e);
+}
+
 /* --- timing ------------------------------------------------------------------------------------------------------- */
 
 static int serve_measure(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
@@ -387,14 +497,6 @@ static int serve_energy(struct runs *all, struct run *r, const void *request, vo
 {
 	int rc = need_executed(all, r, e);
 	return rc < 0 ? rc : measure_energy(all->backend, r->on_device, all->monitor, request, answer, e);
-}
-
-static int find(const struct runs *all, uint32_t number, struct run **ret_run, struct err *e)
-{
-	if (number < 1 || number > RUNS_MAX || all->at[number - 1] == NULL)
-		return err_set(e, ERR_NOT_FOUND, "this worker has no run %u; prepare it first", number);
-	*ret_run = all->at[number - 1];
-	return 0;
 }
 
 static int serve_pair(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
@@ -423,11 +525,12 @@ static int (*const serve[WIRE_LAST + 1])(struct runs *all, struct run *r, const 
 	[WIRE_EXECUTE] = serve_execute, [WIRE_OUTPUT] = serve_output, [WIRE_COMPARE] = serve_compare,
 	[WIRE_PRODUCT] = serve_product, [WIRE_RACES] = serve_races,   [WIRE_MEASURE] = serve_measure,
 	[WIRE_PAIR] = serve_pair,       [WIRE_ENERGY] = serve_energy, [WIRE_RELEASE] = serve_release,
+	[WIRE_SHARE] = serve_share,
 };
 
 bool runs_serves(enum wire_type type)
 {
-	return type == WIRE_PREPARE || serve[type];
+	return type == WIRE_PREPARE || type == WIRE_KERNELS || type == WIRE_ADOPT || type == WIRE_TRUTH || serve[type];
 }
 
 int runs_serve(struct runs *all, enum wire_type type, void *request, void *ret_answer, struct err *e)
@@ -436,6 +539,12 @@ int runs_serve(struct runs *all, enum wire_type type, void *request, void *ret_a
 	uint32_t number;
 	if (type == WIRE_PREPARE)
 		return prepare(all, request, ret_answer, e);
+	if (type == WIRE_KERNELS)
+		return load_kernels(all, request, e);
+	if (type == WIRE_ADOPT)
+		return adopt(all, request, ret_answer, e);
+	if (type == WIRE_TRUTH)
+		return serve_truth(all, request, ret_answer, e);
 	memcpy(&number, request, sizeof number);
 	int rc = find(all, number, &r, e);
 	return rc < 0 ? rc : serve[type](all, r, request, ret_answer, e);

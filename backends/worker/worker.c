@@ -165,9 +165,21 @@ static int serve_ceilings(struct worker *w, void *request, void *answer, struct 
 	return rc;
 }
 
+static int serve_source(struct worker *w, void *request, void *answer, struct err *e)
+{
+	const struct wire_name *m = request;
+	struct wire_name *source = answer;
+	const struct backend *b = NULL;
+	(void)w;
+	int rc = need_backend(m->id, &b, e);
+	if (rc == 0)
+		source->id = mem_str(b->resident ? b->resident->source : "");
+	return rc;
+}
+
 static int (*const serve[WIRE_LAST + 1])(struct worker *w, void *request, void *answer, struct err *e) = {
 	[WIRE_PING] = serve_ping, [WIRE_DEVICES] = serve_devices,   [WIRE_COMPILE] = serve_compile,
-	[WIRE_OPEN] = serve_open, [WIRE_CEILINGS] = serve_ceilings,
+	[WIRE_OPEN] = serve_open, [WIRE_CEILINGS] = serve_ceilings, [WIRE_SOURCE] = serve_source,
 };
 
 /* --- the loop ----------------------------------------------------------------------------------------------------- */

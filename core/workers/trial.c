@@ -41,9 +41,39 @@ int trial_begin(struct trial *t, struct pool_worker *worker, const struct varian
 	return 0;
 }
 
+/* The judge gives the buffers up first: they are the worker's. */
+static void release_adopted(struct trial *t)
+{
+	struct err ignored = ERR_INIT;
+	if (t->judge && t->judge_generation == pool_generation(t->judge) && pool_is_alive(t->judge))
+		pool_ask(t->judge, WIRE_RELEASE, &(struct wire_release){ .run = t->adopted }, EVAL_PREPARE_NS, NULL, &ignored);
+	t->judge = NULL;
+}
+
+int trial_adopt(struct trial *t, struct pool_worker *judge, struct err *e)
+{
+	struct wire_shared shared;
+	struct wire_prepared prepared;
+	release_adopted(t);
+	int rc = ask(t, WIRE_SHARE, &(struct wire_release){ .run = t->run }, EVAL_PREPARE_NS, &shared, e);
+	if (rc < 0)
+		return rc;
+	struct wire_adopt adopt = { .at = shared.at, .count = shared.count, .plan = t->variant->plan };
+	rc = pool_ask(judge, WIRE_ADOPT, &adopt, EVAL_PREPARE_NS, &prepared, e);
+	wire_shared_fini(&shared);
+	if (rc < 0)
+		return rc;
+	t->judge = judge;
+	t->rotated = false;
+	t->adopted = prepared.run;
+	t->judge_generation = pool_generation(judge);
+	return 0;
+}
+
 void trial_end(struct trial *t)
 {
 	struct err ignored = ERR_INIT;
+	release_adopted(t);
 	/* Where the process is gone, so is the run; no new process is started to release it. */
 	if (t->worker == NULL || check_alive(t, &ignored) < 0)
 		return;
@@ -56,6 +86,29 @@ static const char *buffer_name(const struct trial *t, uint32_t number)
 	return number <= t->variant->plan->buffer_count ? t->variant->plan->buffers[number - 1].name : "?";
 }
 
+/* The judge's process sets up and examines, the worker launches. */
+static int execute_apart(struct trial *t, const struct wire_execute *whole, int64_t timeout_ns, struct wire_executed *ret,
+			 struct err *e)
+{
+	struct wire_execute part = *whole, launch = *whole;
+	struct wire_executed ignored;
+	bool looks = whole->keep & WIRE_LOOK;
+	int rc = 0;
+	part.run = t->adopted;
+	part.keep = whole->keep | WIRE_RESIDENT | WIRE_SET_UP;
+	launch.keep = WIRE_LAUNCH;
+	if (!looks)
+		rc = pool_ask(t->judge, WIRE_EXECUTE, &part, EVAL_COMPARE_NS, &ignored, e);
+	if (rc == 0 && !looks)
+		rc = ask(t, WIRE_EXECUTE, &launch, timeout_ns, ret, e);
+	part.keep = WIRE_RESIDENT | WIRE_EXAMINE;
+	uint64_t ns = ret->device_ns;
+	if (rc == 0)
+		rc = pool_ask(t->judge, WIRE_EXECUTE, &part, EVAL_COMPARE_NS, ret, e);
+	ret->device_ns = ns;
+	return rc;
+}
+
 int trial_execute(struct trial *t, const struct trial_input *input, int64_t timeout_ns, uint64_t *ret_device_ns, struct err *e)
 {
 	struct wire_execute request = { .run = t->run,
@@ -65,8 +118,12 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 					.keep = input->keep,
 					.perturbation = input->perturbation,
 					.amplitude = input->amplitude };
-	struct wire_executed executed;
-	int rc = ask(t, WIRE_EXECUTE, &request, timeout_ns, &executed, e);
+	struct wire_executed executed = { 0 };
+	int rc = t->judge && t->rotated ? trial_adopt(t, t->judge, e) : 0;
+	if (rc < 0)
+		return rc;
+	rc = t->judge ? execute_apart(t, &request, timeout_ns, &executed, e)
+		      : ask(t, WIRE_EXECUTE, &request, timeout_ns, &executed, e);
 	if (rc < 0)
 		return rc;
 	if (executed.changed_input)
@@ -134,10 +191,14 @@ int trial_output(struct trial *t, uint32_t k, uint8_t **ret_answer, const uint8_
 
 int trial_compare(struct trial *t, uint32_t k, const struct trial_expected *want, struct wire_compared *ret_compared, struct err *e)
 {
-	struct wire_compare request = {
-		.run = t->run, .output = k, .poison = want->poison, .want_type = want->type, .judgement = want->judgement
-	};
+	struct wire_compare request = { .run = t->judge ? t->adopted : t->run,
+					.output = k,
+					.poison = want->poison,
+					.want_type = want->type,
+					.judgement = want->judgement };
 	snprintf(request.reference_hash, sizeof request.reference_hash, "%s", want->hash);
+	if (t->judge)
+		return pool_ask(t->judge, WIRE_COMPARE, &request, EVAL_COMPARE_NS, ret_compared, e);
 	/* The hash first: the worker keeps references, and most often has this one. */
 	for (int with_bytes = 0; with_bytes < 2; with_bytes++) {
 		struct buf body = BUF_INIT;
@@ -174,6 +235,7 @@ static int ask_quietly(struct trial *t, enum wire_type type, const void *request
 	int rc = pool_quiet_begin(t->worker, e);
 	if (rc < 0)
 		return rc;
+	t->rotated = true;
 	rc = ask(t, type, request, timeout_ns, ret_answer, e);
 	pool_quiet_end(t->worker);
 	return rc;
@@ -364,6 +426,7 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
 	struct wire_paired p;
 	if (a->worker != b->worker || a->generation != b->generation)
 		return err_set(e, ERR_CRASH, "the worker that held one of the two is gone");
+	b->rotated = true;
 	int rc = ask_quietly(a, WIRE_PAIR, &request, pairing->cap_ns + SLACK_NS, &p, e);
 	if (rc < 0)
 		return rc;

@@ -12,9 +12,16 @@ struct trial {
 	const struct variant *variant; /* borrowed */
 	uint32_t run;                  /* the worker's number for it */
 	unsigned generation;           /* of the worker process that holds it */
+	struct pool_worker
+		*judge;   /* borrowed: the process that fills and compares its buffers; NULL: the worker does (resident.h) */
+	uint32_t adopted; /* that process's number for it */
+	unsigned judge_generation;
+	bool rotated; /* it was timed since, and may have other buffers now */
 };
 
 int trial_begin(struct trial *t, struct pool_worker *worker, const struct variant *variant, struct err *e);
+/* From now on `judge` (borrowed) fills the trial's buffers and compares them, on the device (resident.h). */
+int trial_adopt(struct trial *t, struct pool_worker *judge, struct err *e);
 /* Releases it in the worker if that still lives. */
 void trial_end(struct trial *t);
 /* What one execution starts from; see struct wire_execute. */

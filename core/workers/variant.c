@@ -102,6 +102,24 @@ static int compile_now(const struct eval *ev, const struct buf *body, const stru
 	return rc;
 }
 
+int variant_compile(const struct eval *ev, const struct wire_compile *request, const struct facts *facts,
+		    struct wire_compiled *ret_compiled, struct err *e)
+{
+	struct buf body = BUF_INIT, kept = BUF_INIT;
+	wire_compile_encode(request, &body);
+	struct hash key = key_of(&body, facts);
+	int rc = binaries_claim(ev->binaries, &key, ev->cancel, &kept, e);
+	if (rc > 0) {
+		rc = take_kept(&kept, ret_compiled, e);
+	} else if (rc == 0) {
+		rc = compile_now(ev, &body, &key, ret_compiled, e);
+		binaries_leave(ev->binaries, &key);
+	}
+	buf_fini(&kept);
+	buf_fini(&body);
+	return rc;
+}
+
 /* Device code that fixes its clusters itself (CUDA's __cluster_dims__) is checked against the grid. */
 static bool may_fix_clusters(const struct context *ctx)
 {
@@ -129,22 +147,11 @@ static int compile(const struct eval *ev, const struct context *ctx, const struc
 		.option_count = spec->option_count + lines,
 		.plan = form,
 	};
-	struct buf body = BUF_INIT, kept = BUF_INIT;
 	request.defines = context_defines(ctx, v->params, &request.define_count);
-	wire_compile_encode(&request, &body);
+	int rc = variant_compile(ev, &request, facts, &v->compiled, e);
 	plan_free(form);
 	free(options);
 	context_defines_free(request.defines, request.define_count);
-	struct hash key = key_of(&body, facts);
-	int rc = binaries_claim(ev->binaries, &key, ev->cancel, &kept, e);
-	if (rc > 0) {
-		rc = take_kept(&kept, &v->compiled, e);
-	} else if (rc == 0) {
-		rc = compile_now(ev, &body, &key, &v->compiled, e);
-		binaries_leave(ev->binaries, &key);
-	}
-	buf_fini(&kept);
-	buf_fini(&body);
 	return rc;
 }
 

@@ -17,6 +17,9 @@ struct variant {
  * refuse the parameters, -ERR_COMPILE with the compiler's log, or what went wrong with the worker. */
 int variant_build(const struct eval *ev, const struct context *ctx, const struct params *params, const struct facts *facts,
 		  struct variant *ret_variant, struct err *e);
+/* Compiles for the device, or remembers what a compiler answered (binaries.h). Errors as above; wire_compiled_fini. */
+int variant_compile(const struct eval *ev, const struct wire_compile *request, const struct facts *facts,
+		    struct wire_compiled *ret_compiled, struct err *e);
 void variant_fini(struct variant *v);
 /* The largest registers, shared memory and spills among its kernels; -1 when not known. */
 void variant_resources(const struct variant *v, int64_t *ret_registers, int64_t *ret_shared, int64_t *ret_spill);

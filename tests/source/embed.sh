@@ -6,7 +6,7 @@ echo "struct schema_file { const char *path; const char *text; };"
 n=0
 for f in "$@"; do
 	printf 'static const char schema_file_%d[] = {' "$n"
-	od -An -v -tu1 "$f" | sed 's/ *\([0-9][0-9]*\)/\1,/g'
+	od -An -v -td1 "$f" | sed 's/ *\(-*[0-9][0-9]*\)/\1,/g'
 	echo '0};'
 	n=$((n + 1))
 done

@@ -1,0 +1,68 @@
+/* plan_buffer: one buffer of a plan, and what it is filled with. A part of plan.h, which every other file includes; alone it is what
+ * the judge's CUDA kernels know of plans (gpu/judge_kernels.cu), so it is C and C++. */
+#ifndef PEAKD_BACKENDS_WIRE_PLAN_BUFFER_H
+#define PEAKD_BACKENDS_WIRE_PLAN_BUFFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backends/wire/dtype.h"
+
+enum { PLAN_RANK_MAX = 5 };
+
+enum plan_role {
+	PLAN_IN,      /* filled before every execution, must be unchanged after it */
+	PLAN_OUT,     /* poisoned before, compared after */
+	PLAN_INOUT,   /* filled before, compared after */
+	PLAN_SCRATCH, /* poisoned before, ignored after */
+	PLAN_TABLE,   /* constants computed by host code, written once at set-up */
+};
+
+enum plan_fill {
+	PLAN_ZEROS,
+	PLAN_ONES,
+	PLAN_RANDOM /* uniform in [lo,hi) */,
+	PLAN_NORMAL /* mean 0, deviation 1 */,
+	PLAN_IOTA,
+	PLAN_SORTED /* uniform in [lo,hi), and every row ascends; integer rows begin with lo and end with hi-1 */,
+	PLAN_PERMUTATION /* every row holds 0 … columns-1 in a random order */,
+	PLAN_PROBABILITIES /* every row is not negative and sums to 1 */
+};
+
+/* Which values an execution gives to inputs whose fill leaves a choice; the same binary serves for all of them (docs/trust.md says
+ * what each catches). None leaves a closed domain. Integers stay as declared where nothing is said about them. */
+enum plan_values {
+	PLAN_DECLARED,        /* as the context says */
+	PLAN_EXACT,           /* integers 0…15: sums of products have no rounding error */
+	PLAN_EXACT_SMALL,     /* integers 0…3, where sums of the former do not fit the output's type */
+	PLAN_SPIKES,          /* one element of eight is many powers of two larger */
+	PLAN_OFFSET,          /* the values are far from zero, relative to their spread */
+	PLAN_WIDE,            /* magnitudes from 2^-20 to 2^20 (narrow types: what they hold), each as likely */
+	PLAN_SPECIAL,         /* one element of some 128, in at most 64 places: ±0, denormals, ±infinity, NaN; in a closed
+			       * domain, and for integers that have one, its ends */
+	PLAN_SPARSE,          /* some 16 elements are 2^10 times larger, the others as declared; integers are drawn again */
+	PLAN_ZERO_ROWS,       /* one row of four is zero; integers too */
+	PLAN_CONSTANT_ROWS,   /* one row of four repeats its first element; integers too */
+	PLAN_TIES,            /* equal rows, and rows of equal neighbours; integers too */
+	PLAN_INTEGERS,        /* integers over their domain, ends included; floats as declared */
+	PLAN_OTHER_CONSTANTS, /* of inputs: zeros and ones become random numbers near them, iota is permuted */
+	PLAN_VALUES,          /* their number */
+};
+
+struct plan_buffer {
+	char *name;      /* as in the context; for scratch and tables: from host code, or "scratch0", … */
+	enum dtype type; /* element type */
+	enum plan_role role;
+	unsigned rank;               /* number of dims, ≥ 1 */
+	int64_t dims[PLAN_RANK_MAX]; /* logical extents, outermost first (row-major) */
+	int64_t ld;                  /* elements between rows: ≥ dims[rank-1] (equal when not declared) */
+	uint64_t bytes;              /* allocated size */
+	enum plan_fill fill;         /* PLAN_IN and PLAN_INOUT */
+	double lo, hi;               /* of PLAN_RANDOM and PLAN_SORTED */
+	bool closed;                 /* no value is outside of [least, most], infinite or NaN; zeros, ones and iota stay */
+	double least, most;          /* numbers of `type` (±INFINITY: any); without meaning unless closed */
+	enum dtype rounded;          /* values are rounded to this type first, if it is floating (lift.h); else to `type` alone */
+	void *table;                 /* PLAN_TABLE: `bytes` bytes; else NULL */
+};
+
+#endif
