@@ -1,115 +1,16 @@
 /* selftest: see selftest.h. */
 #include "core/judge/selftest.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "core/judge/specimen.h"
 #include "core/judge/suite.h"
 #include "core/judge/validate.h"
 
 enum { SAMPLES = 2 };
-
-/* One file of the suite. */
-struct specimen {
-	char *name; /* without .peak.md */
-	bool bad;
-	struct context *ctx, *baseline;
-	struct err why;    /* why it could not be read: for some cheats that is the refusal */
-	char *because;     /* of the cheats: part of the reason that is expected */
-	char *caught_by;   /* of some cheats: the one check that refuses it */
-	bool compile_only; /* the compiler's or host code's refusal needs no device */
-};
-
-static void specimen_fini(struct specimen *s)
-{
-	free(s->name);
-	free(s->because);
-	free(s->caught_by);
-	context_free(s->ctx);
-	context_free(s->baseline);
-}
-
-/* --- reading ------------------------------------------------------------------------------------------------------------ */
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t n = strlen(text), m = strlen(end);
-	return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int list(const char *folder, const char *only, char ***ret_names, size_t *ret_count, struct err *e)
-{
-	DIR *d = opendir(folder);
-	char **names = NULL;
-	size_t count = 0;
-	if (d == NULL)
-		return err_set(e, ERR_NOT_FOUND,
-			       "the suite's folder %s cannot be read: %s; install peakd whole, or set PEAKD_SHARE to a source "
-			       "tree",
-			       folder, strerror(errno));
-	for (struct dirent *x; (x = readdir(d)) != NULL;)
-		if ((ends_with(x->d_name, ".bad.peak.md") || ends_with(x->d_name, ".good.peak.md")) &&
-		    (!only || strstr(x->d_name, only)))
-			*MEM_PUSH(names, count) = mem_str(x->d_name);
-	closedir(d);
-	if (count)
-		qsort(names, count, sizeof *names, by_name);
-	*ret_names = names;
-	*ret_count = count;
-	return 0;
-}
-
-/* The value of a line `KEY: value` in the prose of a context's text; NULL when there is none. free(). */
-static char *line_of(const char *text, const char *key)
-{
-	size_t n = strlen(key);
-	for (const char *at = text; at && *at; at = strchr(at, '\n'), at += at != NULL)
-		if (strncmp(at, key, n) == 0 && at[n] == ':') {
-			const char *value = at + n + 1 + strspn(at + n + 1, " ");
-			return mem_strn(value, strcspn(value, "\r\n"));
-		}
-	return NULL;
-}
-
-static void read_baseline(struct specimen *s, const char *folder, const char *name)
-{
-	char *path = mem_fmt("%s/%s.root.peak.md", folder, name);
-	if (context_load(path, &s->baseline, &s->why) < 0)
-		s->why.code = ERR_INTERNAL; /* a mistake in the suite is not a refusal */
-	free(path);
-}
-
-static void specimen_read(const char *folder, const char *file, struct specimen *s)
-{
-	char *path = mem_fmt("%s/%s", folder, file), *root = NULL, *needs = NULL;
-	*s = (struct specimen){ .name = mem_strn(file, strlen(file) - strlen(".peak.md")), .bad = ends_with(file, ".bad.peak.md") };
-	if (context_load(path, &s->ctx, &s->why) == 0) {
-		const char *text = context_render(s->ctx);
-		s->because = line_of(text, "Because");
-		s->caught_by = line_of(text, "Caught by");
-		root = line_of(text, "Root");
-		needs = line_of(text, "Needs");
-		s->compile_only = needs && strcmp(needs, "compiler") == 0;
-		if (root)
-			read_baseline(s, folder, root);
-		else
-			s->baseline = context_ref(s->ctx);
-	}
-	free(root);
-	free(needs);
-	free(path);
-}
-
-/* --- judging ------------------------------------------------------------------------------------------------------------ */
 
 static const struct facts *find_device(const struct specimen *s, const struct facts *devices, size_t count)
 {
@@ -255,7 +156,7 @@ int selftest_run(const struct eval *ev, const struct selftest_request *q, struct
 	struct selftest_counts counts = { { 0 } };
 	int rc = q->without ? find_check(q->without, e) : 0;
 	if (rc == 0)
-		rc = list(q->folder, q->only, &names, &count, e);
+		rc = specimen_list(q->folder, q->only, &names, &count, e);
 	struct specimen *all = MEM_NEW_N(struct specimen, count + 1);
 	for (size_t i = 0; i < count; i++) {
 		specimen_read(q->folder, names[i], &all[i]);
