@@ -73,7 +73,7 @@ static void progress(void *arg, double done, double total, const char *message)
 {
 	struct bench *b = arg;
 	struct err e = ERR_INIT;
-	if (event_append(b->db, b->job, "progress", done, total, message, NULL, &e) < 0)
+	if (event_append(b->db, b->job, &(struct event){ .kind = "progress", .progress = done, .total = total, .message = message }, NULL, &e) < 0)
 		fprintf(stderr, "tune: %s\n", e.text);
 	if (++b->told == b->count / 10)
 		b->rss_tenth_kib = resident_kib();

@@ -28,12 +28,11 @@ struct client {
 	sigset_t before; /* the signal mask to go back to */
 	struct buf in;
 	long last_id;
-	int signal;    /* the signal received; 0: none */
-	bool starting; /* the current call will be answered with a job's id at once */
-	char *job;     /* the current call's job, once known */
-	double seen;   /* number of the last progress passed on */
-	client_progress *progress;
-	void *arg;
+	int signal;                       /* the signal received; 0: none */
+	bool starting;                    /* the current call will be answered with a job's id at once */
+	char *job;                        /* the current call's job, once known */
+	double seen;                      /* number of the last progress passed on */
+	const struct client_watch *watch; /* of the running call; NULL */
 };
 
 /* --- lines ---------------------------------------------------------------------------------------------------------------- */
@@ -109,8 +108,8 @@ static void note_progress(struct client *c, const json_t *params)
 	if (number <= c->seen)
 		return;
 	c->seen = number;
-	if (c->progress && text && *text)
-		c->progress(c->arg, text);
+	if (c->watch && text && *text)
+		c->watch->progress(c->watch->arg, text);
 }
 
 /* Handles a message that is not the answer: progress, or a request of the server, of which this client supports only ping. */
@@ -368,7 +367,7 @@ static int stop(struct client *c, bool ours, struct err *e)
 }
 
 /* Makes a call. When the answer is a running job, waits for the job's end. */
-static int follow(struct client *c, const char *tool, json_t *take_arguments, client_progress *progress, void *arg, bool ours,
+static int follow(struct client *c, const char *tool, json_t *take_arguments, const struct client_watch *watch, bool ours,
 		  json_t **ret_result, struct err *e)
 {
 	const char *action = json_string_value(json_object_get(take_arguments, "action"));
@@ -376,8 +375,7 @@ static int follow(struct client *c, const char *tool, json_t *take_arguments, cl
 	/* Questions about a job, and jobs for another machine, are not waited for. */
 	bool to_end = (strcmp(tool, "job") != 0 || (action && strcmp(action, "wait") == 0)) &&
 		      !json_is_true(json_object_get(take_arguments, "later"));
-	c->progress = progress;
-	c->arg = arg;
+	c->watch = watch;
 	c->seen = -1;
 	c->starting = to_end && starts_job(tool);
 	if (c->starting)
@@ -390,8 +388,7 @@ static int follow(struct client *c, const char *tool, json_t *take_arguments, cl
 		rc = call_once(c, "job", wait_arguments(c->job), ret_result, e);
 	}
 	/* Late progress must not reach a caller that is gone. */
-	c->progress = NULL;
-	c->arg = NULL;
+	c->watch = NULL;
 	return quiet && c->signal ? stop(c, ours, e) : rc;
 }
 
@@ -437,11 +434,11 @@ int client_start(struct client *c, const char *tool, json_t *take_arguments, cha
 	return rc;
 }
 
-int client_wait(struct client *c, const char *id, client_progress *progress, void *arg, json_t **ret_structured, struct err *e)
+int client_wait(struct client *c, const char *id, const struct client_watch *watch, json_t **ret_structured, struct err *e)
 {
 	json_t *result = NULL;
 	c->job = mem_str(id);
-	int rc = follow(c, "job", wait_arguments(id), progress, arg, true, &result, e);
+	int rc = follow(c, "job", wait_arguments(id), watch, true, &result, e);
 	json_t *structured = json_object_get(result, "structuredContent");
 	char *text = rc == 0 ? result_text(result) : NULL;
 	if (rc == 0 && json_object_get(structured, "state") == NULL)
@@ -454,7 +451,7 @@ int client_wait(struct client *c, const char *id, client_progress *progress, voi
 	return rc;
 }
 
-int client_call(struct client *c, const char *tool, json_t *take_arguments, client_progress *progress, void *arg,
+int client_call(struct client *c, const char *tool, json_t *take_arguments, const struct client_watch *watch,
 		json_t **ret_structured, char **ret_text, struct err *e)
 {
 	json_t *result = NULL;
@@ -463,7 +460,7 @@ int client_call(struct client *c, const char *tool, json_t *take_arguments, clie
 	const char *id = ours ? NULL : json_string_value(json_object_get(take_arguments, "id"));
 	if (id)
 		c->job = mem_str(id);
-	int rc = follow(c, tool, take_arguments, progress, arg, ours, &result, e);
+	int rc = follow(c, tool, take_arguments, watch, ours, &result, e);
 	char *text = rc == 0 ? result_text(result) : NULL;
 	if (rc == 0)
 		rc = verdict(result, text, e);

@@ -183,6 +183,7 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 	return is_get || strcmp(method, "DELETE") == 0 ? get_or_delete(x, is_get) : not_allowed(x);
 }
 
+/* libmicrohttpd decides the parameters. */
 static enum MHD_Result on_access(void *arg, struct MHD_Connection *mhd, const char *path, const char *method, const char *version,
 				 const char *data, size_t *size, void **state)
 {

@@ -240,7 +240,7 @@ static int end_job(struct merge *m, struct err *e)
 	char *result = translate_result(m, j->result);
 	int rc = job_start(m->home, j->id, e);
 	if (rc == 0)
-		rc = event_append(m->home, j->id, EVENT, 0, 0, mine.hex, NULL, e);
+		rc = event_append(m->home, j->id, &(struct event){ .kind = EVENT, .message = mine.hex }, NULL, e);
 	if (rc == 0 && j->state == JOB_DONE) {
 		rc = job_done(m->home, j->id, result, e);
 	} else if (rc == 0) {

@@ -387,23 +387,23 @@ static int find_same(struct db *db, const struct engine_kind *kind, const json_t
 	return rc;
 }
 
-int engine_submit(struct engine *g, struct db *db, const char *name, const void *request, bool join, char **ret_id, bool *ret_fresh,
+int engine_submit(struct engine *g, struct db *db, const struct engine_submission *submission, char **ret_id, bool *ret_fresh,
 		  struct err *e)
 {
-	const struct engine_kind *kind = find_kind(g, name);
+	const struct engine_kind *kind = find_kind(g, submission->kind);
 	assert(kind);
-	char *text = layout_write(kind->request, request), *id = NULL;
-	json_t *want = comparable(kind, request);
+	char *text = layout_write(kind->request, submission->request), *id = NULL;
+	json_t *want = comparable(kind, submission->request);
 	bool interrupted = false;
 	/* One transaction: of two equal requests the second one finds the first one's row. */
 	int rc = store_begin(db, e);
 	if (rc == 0) {
-		rc = join ? find_same(db, kind, want, &id, &interrupted, e) : 0;
+		rc = submission->join ? find_same(db, kind, want, &id, &interrupted, e) : 0;
 		*ret_fresh = id == NULL;
 		if (rc == 0 && interrupted)
 			rc = job_resume(db, id, e);
 		else if (rc == 0 && id == NULL)
-			rc = job_create(db, name, text, &id, e);
+			rc = job_create(db, kind->name, text, &id, e);
 		rc = store_end(db, rc, e);
 	}
 	if (rc >= 0 && (*ret_fresh || interrupted) && !engine_is_later(&(struct job){ .state = JOB_QUEUED, .request = text }))
@@ -461,7 +461,9 @@ void engine_progress(struct engine_job *job, double done, double total, const ch
 	}
 	int rc = store_mine(job->db) ? 0 : store_take(store_of(job->db), &own, &e);
 	if (rc == 0)
-		rc = event_append(own ? own : job->db, job->id, "progress", done, total, text, NULL, &e);
+		rc = event_append(own ? own : job->db, job->id,
+				  &(struct event){ .kind = "progress", .progress = done, .total = total, .message = text }, NULL,
+				  &e);
 	if (rc < 0)
 		log_warning("progress of job %s: %s", job->id, e.text);
 	store_give(own);

@@ -49,11 +49,16 @@ int engine_new(const struct engine_config *config, struct engine **ret_engine, s
 void engine_stop(struct engine *engine);
 /* engine_stop, and frees. Nobody may be in any of these functions any more. */
 void engine_free(struct engine *engine);
-/* Writes the job and queues it; one whose request says `later` is only written, for another machine (drain.h). `request` is the
- * kind's struct. With `join` a live job of the kind with the same request is taken instead (`workflow` and `resume` do not count),
+struct engine_submission {
+	const char *kind;
+	const void *request; /* the kind's struct */
+	bool join;           /* a live job of the kind with the same request will do */
+};
+/* Writes the job and queues it; one whose request says `later` is only written, for another machine (drain.h). With
+ * `join` a live job of the kind with the same request is taken instead (`workflow` and `resume` do not count),
  * and queued again when it was interrupted; -ERR_CONFLICT when a job with another request works on the same checkpoint. *ret_id is
  * the caller's, *ret_fresh says whether a job was made. */
-int engine_submit(struct engine *engine, struct db *db, const char *kind, const void *request, bool join, char **ret_id,
+int engine_submit(struct engine *engine, struct db *db, const struct engine_submission *submission, char **ret_id,
 		  bool *ret_fresh, struct err *e);
 /* True for a queued job that is kept for another machine. */
 bool engine_is_later(const struct job *job);

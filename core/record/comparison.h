@@ -11,6 +11,7 @@
 
 struct db;
 
+/* A row of the table; more than 20 fields, because that has as many columns. */
 struct comparison {
 	int64_t id;                      /* set by comparison_add */
 	int64_t a, b;                    /* checkpoints; b 0: the library */

@@ -79,18 +79,17 @@ static int bell_wait(struct event_bell *b, uint64_t seen, int64_t deadline)
 
 /* --- rows -------------------------------------------------------------------------------------------------------- */
 
-static int add_row(struct db *db, const char *job, const char *kind, double progress, double total, const char *message,
-		   int64_t *ret_seq, struct err *e)
+static int add_row(struct db *db, const char *job, const struct event *event, int64_t *ret_seq, struct err *e)
 {
 	struct query q;
 	query_init(&q, db, "event_add");
 	query_put_text(&q, job);
 	query_put_int(&q, clock_wall_ms());
-	query_put_text(&q, kind);
+	query_put_text(&q, event->kind);
 	/* NAN would be NULL, which the table refuses. */
-	query_put_real(&q, isnan(progress) ? 0 : progress);
-	query_put_real(&q, isnan(total) ? 0 : total);
-	query_put_text(&q, message ? message : "");
+	query_put_real(&q, isnan(event->progress) ? 0 : event->progress);
+	query_put_real(&q, isnan(event->total) ? 0 : event->total);
+	query_put_text(&q, event->message ? event->message : "");
 	int rc = query_run(&q, ret_seq, e);
 	return rc < 0 ? rc : 0;
 }
@@ -107,8 +106,7 @@ static int last_seq(struct db *db, const char *job, int64_t *ret_seq, struct err
 	return rc < 0 ? rc : 0;
 }
 
-int event_append(struct db *db, const char *job, const char *kind, double progress, double total, const char *message,
-		 int64_t *ret_seq, struct err *e)
+int event_append(struct db *db, const char *job, const struct event *event, int64_t *ret_seq, struct err *e)
 {
 	int rc = store_begin(db, e);
 	if (rc < 0)
@@ -116,7 +114,7 @@ int event_append(struct db *db, const char *job, const char *kind, double progre
 	int64_t seq = 0;
 	rc = last_seq(db, job, &seq, e);
 	if (rc == 0)
-		rc = add_row(db, job, kind, progress, total, message, &seq, e);
+		rc = add_row(db, job, event, &seq, e);
 	db->ring = true;
 	rc = store_end(db, rc, e);
 	if (rc == 0 && ret_seq)

@@ -28,10 +28,9 @@ struct event_list {
 	size_t count;
 };
 
-/* Appends one event (message may be NULL) and rings the bell after the commit. Returns 0; *ret_seq (may be NULL) is
- * its number. ERR_NOT_FOUND when there is no such job. */
-int event_append(struct db *db, const char *job, const char *kind, double progress, double total, const char *message,
-		 int64_t *ret_seq, struct err *e);
+/* Appends one event and rings the bell after the commit. Of `event`, seq and created_ms do not matter, and message may be NULL.
+ * Returns 0; *ret_seq (may be NULL) is its number. ERR_NOT_FOUND when there is no such job. */
+int event_append(struct db *db, const char *job, const struct event *event, int64_t *ret_seq, struct err *e);
 /* The events of a job with a number greater than `after`, oldest first, at most `limit` (0: all). */
 int event_since(struct db *db, const char *job, int64_t after, int limit, struct event_list *ret_list, struct err *e);
 void event_list_fini(struct event_list *l);

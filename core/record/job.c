@@ -120,7 +120,7 @@ static int create(struct db *db, const char *id, const char *kind, const char *r
 		return rc;
 	rc = add_row(db, id, kind, request, e);
 	if (rc >= 0)
-		rc = event_append(db, id, job_state_name(JOB_QUEUED), 0, 0, kind, NULL, e);
+		rc = event_append(db, id, &(struct event){ .kind = job_state_name(JOB_QUEUED), .message = kind }, NULL, e);
 	return store_end(db, rc, e);
 }
 
@@ -192,7 +192,7 @@ static int move(struct db *db, const char *id, enum job_state to, const struct o
 	if (rc == 0)
 		rc = write_state(db, id, to, o, e);
 	if (rc == 0)
-		rc = event_append(db, id, job_state_name(to), 0, 0, o->error_text, NULL, e);
+		rc = event_append(db, id, &(struct event){ .kind = job_state_name(to), .message = o->error_text }, NULL, e);
 	return store_end(db, rc, e);
 }
 
@@ -223,7 +223,7 @@ static int set_cancel(struct db *db, const char *id, struct err *e)
 	query_init(&q, db, "job_set_cancel");
 	query_put_text(&q, id);
 	int rc = query_run(&q, NULL, e);
-	return rc < 0 ? rc : event_append(db, id, "cancel-requested", 0, 0, NULL, NULL, e);
+	return rc < 0 ? rc : event_append(db, id, &(struct event){ .kind = "cancel-requested" }, NULL, e);
 }
 
 int job_cancel(struct db *db, const char *id, struct err *e)

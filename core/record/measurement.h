@@ -30,6 +30,7 @@ enum measurement_status {
 };
 enum { MEASUREMENT_STATUSES = MEASUREMENT_ERROR + 1 };
 
+/* A row of the table; more than 20 fields, because that has as many columns. */
 struct measurement {
 	int64_t id; /* set by measurement_add */
 	int64_t checkpoint;

@@ -155,18 +155,17 @@ void simulate_fini(struct simulate_space *s)
 	*s = (struct simulate_space){ 0 };
 }
 
-int simulate_run(const struct search_space *space, const double *times, const char *strategy, size_t budget,
-		 uint64_t seed, double **ret_trajectory, size_t *ret_count, struct err *e)
+int simulate_run(const struct simulate_search *s, double **ret_trajectory, size_t *ret_count, struct err *e)
 {
 	struct search *search;
-	int rc = search_new(strategy, space, budget, seed, &search, e);
+	int rc = search_new(s->strategy, s->space, s->budget, s->seed, &search, e);
 	if (rc < 0)
 		return rc;
-	double *trajectory = MEM_NEW_N(double, (budget < space->count ? budget : space->count) + 1);
+	double *trajectory = MEM_NEW_N(double, (s->budget < s->space->count ? s->budget : s->space->count) + 1);
 	size_t n = 0, point;
 	while ((point = search_ask(search)) != SEARCH_NONE) {
-		trajectory[n++] = times[point];
-		search_tell(search, point, times[point]);
+		trajectory[n++] = s->times[point];
+		search_tell(search, point, s->times[point]);
 	}
 	search_free(search);
 	*ret_trajectory = trajectory;

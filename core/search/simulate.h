@@ -19,10 +19,15 @@ struct simulate_space {
  * expected, or -ERR_IO. */
 int simulate_load(const char *path, struct simulate_space *ret_space, struct err *e);
 void simulate_fini(struct simulate_space *space);
-/* Runs one search from a fresh state. Asks at most `budget` times, and tells each point's time before it asks for
- * the next. `times` has one entry per point of the space, in any unit; INFINITY: failed. *ret_trajectory holds the
+struct simulate_search {
+	const struct search_space *space;
+	const double *times; /* one for each point of the space, in any unit; INFINITY: failed */
+	const char *strategy;
+	size_t budget; /* points at most */
+	uint64_t seed;
+};
+/* Runs one search from a fresh state, and tells each point's time before it asks for the next. *ret_trajectory holds the
  * *ret_count times in the order of the search; free it. Returns -ERR_INPUT for an unknown strategy. */
-int simulate_run(const struct search_space *space, const double *times, const char *strategy, size_t budget,
-		 uint64_t seed, double **ret_trajectory, size_t *ret_count, struct err *e);
+int simulate_run(const struct simulate_search *s, double **ret_trajectory, size_t *ret_count, struct err *e);
 
 #endif

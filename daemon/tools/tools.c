@@ -190,8 +190,9 @@ static const struct mcp_done *start(struct mcp_call *call, struct db *db, const 
 	bool later = tools_flag(call, "later"), fresh;
 	const struct mcp_done *done;
 	int rc = later ? check_later(call, db, &e) : 0;
+	struct engine_submission submission = { kind->name, request, tools_flag(call, "resume") && !later };
 	if (rc == 0)
-		rc = engine_submit(app->engine, db, kind->name, request, tools_flag(call, "resume") && !later, &id, &fresh, &e);
+		rc = engine_submit(app->engine, db, &submission, &id, &fresh, &e);
 	if (rc < 0)
 		return tools_refuse(call, &e);
 	if (later)

@@ -47,7 +47,7 @@ static int settle_jobs(struct run *r, struct err *e)
 			}
 		} else {
 			run_setup_say(r, "resume", "waiting for job %s of an earlier run", id);
-			rc = client_wait(r->client, id, NULL, NULL, NULL, e);
+			rc = client_wait(r->client, id, NULL, NULL, e);
 		}
 		free(id);
 		if (rc < 0)

@@ -32,7 +32,7 @@ int run_setup_call(struct run *r, const char *label, const char *tool, json_t *t
 {
 	struct bar bar;
 	bar_init(&bar, label);
-	int rc = client_call(r->client, tool, take_arguments, bar_say, &bar, ret_structured, NULL, e);
+	int rc = client_call(r->client, tool, take_arguments, &(struct client_watch){ bar_say, &bar }, ret_structured, NULL, e);
 	bar_clear(&bar);
 	return rc;
 }

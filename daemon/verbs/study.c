@@ -47,7 +47,7 @@ static int end_try(struct study *s, const struct study_row *row, struct study_tr
 	struct bar bar;
 	json_t *job = NULL;
 	bar_init(&bar, label);
-	int rc = client_wait(s->run.client, t->id, bar_say, &bar, &job, e);
+	int rc = client_wait(s->run.client, t->id, &(struct client_watch){ bar_say, &bar }, &job, e);
 	bar_clear(&bar);
 	free(label);
 	if (rc < 0)
@@ -77,7 +77,7 @@ static void cancel_rest(struct study *s, const struct study_row *row, size_t fro
 	for (size_t k = from; k < row->try_count; k++) {
 		struct err ignored = ERR_INIT;
 		client_call(s->run.client, "job", json_pack("{s:s, s:s}", "action", "cancel", "id", row->tries[k].id), NULL, NULL,
-			    NULL, NULL, &ignored);
+			    NULL, &ignored);
 	}
 }
 

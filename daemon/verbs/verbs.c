@@ -90,7 +90,7 @@ int verbs_call(const struct verb_line *line, const char *tool, json_t *take_argu
 		return verb_fail(line, &e);
 	}
 	bar_init(&bar, line->verb->name);
-	rc = client_call(client, tool, take_arguments, bar_say, &bar, &structured, &text, &e);
+	rc = client_call(client, tool, take_arguments, &(struct client_watch){ bar_say, &bar }, &structured, &text, &e);
 	bar_clear(&bar);
 	if (rc < 0)
 		name_option(line, &e);
@@ -401,7 +401,7 @@ static int whole_log(const struct verb_line *line, const char *id)
 		rc = client_call(client, "job",
 				 json_pack("{s:s, s:s, s:I}", "action", "log", "id", id, "after",
 					   json_integer_value(json_object_get(last, "seq"))),
-				 NULL, NULL, &answer, NULL, &e);
+				 NULL, &answer, NULL, &e);
 		more = json_object_get(answer, "next") != NULL;
 		json_array_extend(all, json_object_get(answer, "events"));
 		json_decref(answer);

@@ -26,8 +26,10 @@ static int replay_seed(struct replay *r, long long i, struct err *e)
 	double *times, best = INFINITY;
 	size_t count;
 	char name[32];
-	int rc = simulate_run(&r->space->space, r->space->times, r->strategy, (size_t)r->budget,
-			      (uint64_t)(r->first + i), &times, &count, e);
+	struct simulate_search search = {
+		&r->space->space, r->space->times, r->strategy, (size_t)r->budget, (uint64_t)(r->first + i)
+	};
+	int rc = simulate_run(&search, &times, &count, e);
 	if (rc < 0)
 		return rc;
 	json_t *trajectory = json_array();

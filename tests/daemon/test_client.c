@@ -70,14 +70,14 @@ int main(int argc, char **argv)
 	is_int(store_lock(db, path, &lock, &e), 0, "the stand-in holds the database's lock %s", e.text);
 	ok(pthread_create(&thread, NULL, play_daemon, &listener) == 0, "the stand-in for the daemon starts");
 	is_int(client_open(db, &c, &e), 0, "a client connects %s", e.text);
-	is_int(client_call(c, "devices", json_object(), count, &told, NULL, NULL, &e), 0, "a call is answered %s", e.text);
+	is_int(client_call(c, "devices", json_object(), &(struct client_watch){ count, &told }, NULL, NULL, &e), 0, "a call is answered %s", e.text);
 	is_int(told, 2, "a call's callback hears of its progress");
 	is_int(client_start(c, "transform", json_object(), &job, &e), 0, "client_start succeeds %s", e.text);
 	is_str(job, "j1", "client_start returns the job's id");
 	is_int(told, 2, "client_start calls no callback of an earlier call");
-	is_int(client_wait(c, "j1", count, &told, &answer, &e), 0, "client_wait succeeds %s", e.text);
+	is_int(client_wait(c, "j1", &(struct client_watch){ count, &told }, &answer, &e), 0, "client_wait succeeds %s", e.text);
 	is_int(told, 4, "client_wait's callback hears of the progress");
-	is_int(client_wait(c, "j1", NULL, NULL, NULL, &e), 0, "client_wait succeeds without a callback %s", e.text);
+	is_int(client_wait(c, "j1", NULL, NULL, &e), 0, "client_wait succeeds without a callback %s", e.text);
 	json_decref(answer);
 	client_close(c);
 	pthread_join(thread, NULL);

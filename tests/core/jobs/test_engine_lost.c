@@ -38,7 +38,7 @@ int main(void)
 	struct engine_config config = { .store = f.store, .kinds = kinds, .threads = 1 };
 	ok(engine_new(&config, &g, &e) == 0, "an engine %s", e.text);
 	int bell = event_watch(f.store, &e);
-	ok(engine_submit(g, f.db, "spoil", &request, false, &id, &fresh, &e) == 0, "a job %s", e.text);
+	ok(engine_submit(g, f.db, &(struct engine_submission){ "spoil", &request, false }, &id, &fresh, &e) == 0, "a job %s", e.text);
 	for (int tries = 0; engine_busy(g) && tries < 6000; tries++)
 		clock_sleep(10 * CLOCK_MS);
 	ok(job_get(f.db, id, &job, &e) == 0 && job.state == JOB_RUNNING, "its row still says that it runs");

@@ -125,7 +125,7 @@ static void *append_events(void *arg)
 	struct db *db = NULL;
 	intptr_t failures = store_take(w->store, &db, &e) < 0;
 	for (int i = 0; !failures && i < w->count; i++)
-		failures += event_append(db, w->job, "progress", i + 1, w->count, NULL, NULL, &e) < 0;
+		failures += event_append(db, w->job, &(struct event){ .kind = "progress", .progress = i + 1, .total = w->count }, NULL, &e) < 0;
 	store_give(db);
 	return (void *)failures;
 }
@@ -161,8 +161,8 @@ static void test_numbers(void)
 	event_since(f.db, id, 10, 5, &list, &e);
 	ok(list.count == 5 && list.at[0].seq == 11, "or only the next few");
 	event_list_fini(&list);
-	is_int(event_append(f.db, id, "x", NAN, NAN, NULL, NULL, &e), 0, "a share of nothing is accepted");
-	is_int(event_append(f.db, "jnone", "x", 0, 0, NULL, NULL, &e), -ERR_NOT_FOUND, "no event without its job");
+	is_int(event_append(f.db, id, &(struct event){ .kind = "x", .progress = NAN, .total = NAN }, NULL, &e), 0, "a share of nothing is accepted");
+	is_int(event_append(f.db, "jnone", &(struct event){ .kind = "x" }, NULL, &e), -ERR_NOT_FOUND, "no event without its job");
 	free(id);
 	fixture_fini(&f);
 }
@@ -208,14 +208,14 @@ static void test_waking(void)
 	pthread_create(&thread, NULL, wait_for_event, &s);
 	clock_sleep(50 * CLOCK_MS);
 	store_begin(f.db, &e);
-	event_append(f.db, id, "line", 0, 0, "never", NULL, &e);
+	event_append(f.db, id, &(struct event){ .kind = "line", .message = "never" }, NULL, &e);
 	store_end(f.db, -ERR_IO, &e);
 	is_int(poll(&p, 1, 0), 0, "an event that was taken back rings no bell");
-	event_append(f.db, other, "line", 0, 0, "hello", NULL, &e);
+	event_append(f.db, other, &(struct event){ .kind = "line", .message = "hello" }, NULL, &e);
 	is_int(poll(&p, 1, 0), 1, "any job's event makes it readable");
 	clock_sleep(20 * CLOCK_MS);
 	start = clock_now();
-	event_append(f.db, id, "line", 0, 0, "hello", NULL, &e);
+	event_append(f.db, id, &(struct event){ .kind = "line", .message = "hello" }, NULL, &e);
 	pthread_join(thread, NULL);
 	is_int(s.rc, 1, "a waiting thread is woken");
 	ok(s.ended >= start && s.ended - start < 30 * CLOCK_S, "by its own job's event, and neither by the other's nor by its deadline");

@@ -40,7 +40,7 @@ static int commit_one(struct db *db, const char *job, int n, int64_t *head, stru
 		if (rc >= 0)
 			rc = workflow_append(db, "line", id, e);
 		if (rc >= 0)
-			rc = event_append(db, job, "checkpoint", n, 0, NULL, NULL, e);
+			rc = event_append(db, job, &(struct event){ .kind = "checkpoint", .progress = n }, NULL, e);
 		rc = store_end(db, rc, e);
 	}
 	free(context);

@@ -47,7 +47,7 @@ static char *ended_job(struct fixture *f, int events)
 	job_create(f->db, "tune", "{}", &id, &e);
 	job_start(f->db, id, &e);
 	for (int i = 0; i < events; i++)
-		event_append(f->db, id, "progress", i, events, "working", NULL, &e);
+		event_append(f->db, id, &(struct event){ .kind = "progress", .progress = i, .total = events, .message = "working" }, NULL, &e);
 	job_done(f->db, id, "{}", &e);
 	return id;
 }

@@ -48,7 +48,7 @@ static double run(const char *name, const struct search_space *space, size_t bud
 {
 	struct err e = ERR_INIT;
 	double *t, best = INFINITY;
-	if (simulate_run(space, times, name, budget, seed, &t, ret_n, &e) < 0)
+	if (simulate_run(&(struct simulate_search){ space, times, name, budget, seed }, &t, ret_n, &e) < 0)
 		return NAN;
 	for (size_t i = 0; i < *ret_n; i++) {
 		best = fmin(best, t[i]);
