@@ -1,5 +1,5 @@
 /* compare: how far an output is from its reference: the numbers for core/judge's verdict. Called by
- * backends/worker/runs.c. */
+ * backends/worker/runs.c and, for the other kinds of outputs, by compare_kind.c. */
 #ifndef PEAKD_BACKENDS_VALUES_COMPARE_H
 #define PEAKD_BACKENDS_VALUES_COMPARE_H
 
@@ -20,5 +20,19 @@ struct compare_wanted {
  * packed without padding, in b's type. */
 void compare_outputs(const struct plan_buffer *b, const void *got, const struct compare_wanted *want,
 		     struct wire_compared *ret_compared);
+
+/* The array that an output of indices points into: its values before the execution, with the padding of its rows. */
+struct compare_indexed {
+	const struct plan_buffer *buffer;
+	const void *values;
+};
+/* The same, by the kind that the baseline declares (compare_kind.c). x: for JUDGE_INDICES, else NULL. Bounds count for
+ * floating elements that are close, in a set or permuted; a fault that no single element shows is in ret_compared's
+ * finding, and counts as one that mismatches. */
+void compare_by_kind(const struct plan_buffer *b, const void *got, const struct compare_wanted *want, const struct judgement *j,
+		     const struct compare_indexed *x, struct wire_compared *ret_compared);
+/* Random numbers: are they distributed as the reference's, and free of repetitions (compare_random.c)? */
+void compare_random(const struct plan_buffer *b, const void *got, const struct compare_wanted *want,
+		    struct wire_compared *ret_compared);
 
 #endif

@@ -19,7 +19,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 11, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 12, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -174,7 +174,7 @@ struct wire_compare {
 /* Bytes of one bound beside values of that type. */
 static inline size_t wire_bound_size(enum dtype want_type) { return want_type == DTYPE_F64 ? 8 : 4; }
 
-enum { WIRE_MISMATCHES = 8, WIRE_MAP = 8 };
+enum { WIRE_MISMATCHES = 8, WIRE_MAP = 8, WIRE_FINDING = 240 };
 struct wire_mismatch { int64_t index; double got, want, bound; }; /* index: row-major over the logical dims */
 
 /* An element is judged unless its bound is infinite. It is right when |got-want| <= bound; a NaN or an infinity is wanted
@@ -197,6 +197,7 @@ struct wire_compared {
 	double signed_mean;        /* the same, negative where got < want */
 	uint32_t mismatch_count;   /* entries of the list below */
 	struct wire_mismatch mismatch[WIRE_MISMATCHES];
+	char finding[WIRE_FINDING]; /* what is wrong, in the terms of the output's kind; "" when figures say it all */
 	float map[WIRE_MAP][WIRE_MAP]; /* share of mismatched elements per tile of the last two dims, 0…1 */
 };
 

@@ -146,6 +146,7 @@ const struct wire_table wire_compared_table = WIRE_TABLE("compared", wire_compar
 	WIRE_ANY(wire_compared, signed_mean),
 	WIRE_UP_TO(wire_compared, mismatch_count, WIRE_MISMATCHES),
 	WIRE_STRUCTS(wire_compared, mismatch, &mismatch_table),
+	WIRE_CHARS(wire_compared, finding),
 	WIRE_GRID(wire_compared, map, 1));
 
 const struct wire_table wire_product_table = WIRE_TABLE("product", wire_product, NULL,

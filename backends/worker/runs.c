@@ -339,6 +339,62 @@ static int serve_output(struct runs *all, struct run *r, const void *request, vo
 	return 0;
 }
 
+/* Compares indices by what they select from buffer x; its values are generated anew, since a kernel may have changed them. */
+static void compare_indices(struct runs *all, const struct run *r, const struct output *out, const struct judgement *j, unsigned x,
+			    const struct compare_wanted *want, struct wire_compared *compared)
+{
+	const struct plan_buffer *b = &r->plan->buffers[x];
+	void *values = room_take(all->room, b->bytes);
+	struct compare_indexed indexed = { .buffer = b, .values = values };
+	fill_chosen(b, &r->choice, values);
+	compare_by_kind(&r->plan->buffers[out->buffer], out->bytes, want, j, &indexed, compared);
+	room_give(all->room, values, b->bytes);
+}
+
+/* An integer output for which nothing is declared may be indices with ties: if what differs selects the same values of a
+ * floating input whose extents fit, it is right. */
+static void allow_ties(struct runs *all, const struct run *r, const struct output *out, const struct compare_wanted *want,
+		       struct wire_compared *compared)
+{
+	struct judgement_rows rows;
+	for (unsigned x = 0; x < r->plan->buffer_count && compared->mismatched; x++) {
+		const struct plan_buffer *b = &r->plan->buffers[x];
+		if ((b->role != PLAN_IN && b->role != PLAN_INOUT) || !dtype_is_float(b->type))
+			continue;
+		for (unsigned axis = 0; axis < b->rank && compared->mismatched; axis++) {
+			struct judgement j = { .kind = JUDGE_INDICES, .of = x + 1, .axis = axis };
+			struct wire_compared tied;
+			if (!judgement_find_rows(&r->plan->buffers[out->buffer], b, axis, &rows))
+				continue;
+			compare_indices(all, r, out, &j, x, want, &tied);
+			if (tied.mismatched == 0)
+				*compared = tied;
+		}
+	}
+}
+
+static int compare_with(struct runs *all, const struct run *r, const struct output *out, const struct judgement *j,
+			const struct compare_wanted *want, struct wire_compared *compared, struct err *e)
+{
+	const struct plan_buffer *b = &r->plan->buffers[out->buffer];
+	if (j->kind == JUDGE_INDICES) {
+		unsigned x = j->of - 1; /* UINT_MAX when there is none */
+		struct judgement_rows rows;
+		if (x >= r->plan->buffer_count || !judgement_find_rows(b, &r->plan->buffers[x], j->axis, &rows))
+			return err_set(e, ERR_INPUT, "output %s has no array whose indices it could be", b->name);
+		compare_indices(all, r, out, j, x, want, compared);
+		return 0;
+	}
+	if (j->declared) {
+		compare_by_kind(b, out->bytes, want, j, NULL, compared);
+		return 0;
+	}
+	compare_outputs(b, out->bytes, want, compared);
+	if (!dtype_is_float(b->type))
+		allow_ties(all, r, out, want, compared);
+	return 0;
+}
+
 /* With the reference that came along, or the one kept by that hash. */
 static int serve_compare(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
 {
@@ -373,8 +429,7 @@ static int serve_compare(struct runs *all, struct run *r, const void *request, v
 					 .values = want,
 					 .bounds = len > values ? (const uint8_t *)want + values : NULL,
 					 .poison = m->poison };
-	compare_outputs(buffer, out->bytes, &wanted, compared);
-	return 0;
+	return compare_with(all, r, out, &m->judgement, &wanted, compared, e);
 }
 
 /* The gemm is a claim about the plan's buffers, not one of its operations. */

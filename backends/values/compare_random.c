@@ -1,0 +1,297 @@
+/* compare_random: outputs that are random numbers; see compare.h. A candidate may draw other numbers than the reference,
+ * but as many must fall below any value, their mean and variance must agree, neighbours must be as unrelated, and no
+ * stretch may occur twice. Each test is two-sided and errs once in 10^9 when both samples have one distribution. */
+#include "backends/values/compare.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum {
+	BLOCK = 1024,
+	LEAST = 256,              /* elements that a test needs */
+	THRESHOLDS = 4096,        /* where the distribution functions are compared */
+	LOOKED_AT_MOST = 1 << 22, /* elements whose order is looked at */
+	LAGS = 9,
+};
+#define Z 6.11           /* quantile of the normal distribution at 1 - 0.5e-9 */
+#define KS 3.27          /* quantile of Kolmogorov's: sqrt(-ln(0.5e-9) / 2) */
+#define Z_RELATED 9.0    /* for correlations, whose spread follows from independence only roughly */
+#define CHANCE_LOG2 30.0 /* two stretches that are as long as those compared are equal by chance once in 2^30 outputs */
+
+/* --- both samples in doubles -------------------------------------------------------------------------------------- */
+
+struct sample {
+	enum dtype type;
+	const uint8_t *bytes;
+	uint64_t n;
+	double mean, variance, fourth; /* central moments */
+	uint64_t odd;                  /* elements that are not finite */
+	uint64_t first_odd;
+};
+
+static double element(const struct sample *s, uint64_t i)
+{
+	return dtype_load(s->type, s->bytes + i * dtype_size(s->type));
+}
+
+static void measure(struct sample *s)
+{
+	double x[BLOCK], sum = 0, second = 0, fourth = 0;
+	s->first_odd = s->n;
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint64_t at = 0; at < s->n; at += BLOCK) {
+			size_t some = s->n - at < BLOCK ? (size_t)(s->n - at) : BLOCK;
+			dtype_load_all(s->type, s->bytes + at * dtype_size(s->type), x, some);
+			for (size_t i = 0; i < some; i++) {
+				double d = x[i] - s->mean;
+				if (!isfinite(d)) {
+					s->odd += pass == 0;
+					s->first_odd = at + i < s->first_odd ? at + i : s->first_odd;
+					continue;
+				}
+				sum += d;
+				second += d * d;
+				fourth += d * d * d * d;
+			}
+		}
+		double finite = (double)(s->n - s->odd);
+		if (finite == 0)
+			return;
+		if (pass == 0) {
+			s->mean = sum / finite;
+			sum = second = fourth = 0;
+		} else {
+			s->variance = second / finite;
+			s->fourth = fourth / finite;
+		}
+	}
+}
+
+/* --- distribution functions --------------------------------------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* ret_shares[k]: the share of elements that are at most thresholds[k]. */
+static void distribution(const struct sample *s, const double *thresholds, size_t count, double *ret_shares)
+{
+	uint64_t *below = MEM_NEW_N(uint64_t, count + 1), sum = 0; /* between two thresholds */
+	for (uint64_t i = 0; i < s->n; i++) {
+		double x = element(s, i);
+		size_t low = 0, high = count; /* the first threshold that is not below x */
+		while (low < high) {
+			size_t middle = (low + high) / 2;
+			if (thresholds[middle] < x)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		below[low]++;
+	}
+	for (size_t k = 0; k < count; k++) {
+		sum += below[k];
+		ret_shares[k] = (double)sum / (double)s->n;
+	}
+	free(below);
+}
+
+/* The largest distance of the two distribution functions at values of the reference, and where it is. */
+static double kolmogorov(const struct sample *got, const struct sample *want, double *ret_at, double *ret_got, double *ret_want)
+{
+	size_t count = want->n < THRESHOLDS ? (size_t)want->n : THRESHOLDS;
+	double *thresholds = MEM_NEW_N(double, count), *g = MEM_NEW_N(double, count), *w = MEM_NEW_N(double, count), most = -1;
+	for (size_t k = 0; k < count; k++)
+		thresholds[k] = element(want, k * (want->n / count));
+	qsort(thresholds, count, sizeof *thresholds, ascending);
+	distribution(got, thresholds, count, g);
+	distribution(want, thresholds, count, w);
+	for (size_t k = 0; k < count; k++)
+		if (fabs(g[k] - w[k]) > most) {
+			most = fabs(g[k] - w[k]);
+			*ret_at = thresholds[k];
+			*ret_got = g[k];
+			*ret_want = w[k];
+		}
+	free(thresholds);
+	free(g);
+	free(w);
+	return most;
+}
+
+/* --- order -------------------------------------------------------------------------------------------------------- */
+
+/* Elements that correlations and repetitions are computed from. */
+static uint64_t looked_at(const struct sample *s, uint64_t less)
+{
+	return (s->n - less) < LOOKED_AT_MOST ? s->n - less : LOOKED_AT_MOST;
+}
+
+static double from_mean(const struct sample *s, uint64_t i)
+{
+	double d = element(s, i) - s->mean;
+	return isfinite(d) ? d : 0;
+}
+
+/* Correlation of elements that are `lag` apart. */
+static double related(const struct sample *s, uint64_t lag)
+{
+	uint64_t n = looked_at(s, lag);
+	double sum = 0;
+	for (uint64_t i = 0; i < n; i++)
+		sum += from_mean(s, i) * from_mean(s, i + lag);
+	return s->variance > 0 ? sum / (double)n / s->variance : 1;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static uint64_t scramble(uint64_t z)
+{
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+/* Of the stretches of `length` elements, how many equal another one. They are compared by a polynomial hash that rolls. */
+static uint64_t repetitions(const struct sample *s, uint64_t length)
+{
+	uint64_t most = looked_at(s, length - 1), hash = 0, power = 1, equal = 0;
+	uint64_t *hashes = MEM_NEW_N(uint64_t, most), base = UINT64_C(0x9e3779b97f4a7c15) | 1, bits;
+	for (uint64_t i = 0; i < most + length - 1; i++) {
+		double x = element(s, i);
+		memcpy(&bits, &x, sizeof bits);
+		hash = hash * base + scramble(bits + 1);
+		if (i < length)
+			power *= base;
+		if (i >= length) {
+			x = element(s, i - length);
+			memcpy(&bits, &x, sizeof bits);
+			hash -= power * scramble(bits + 1);
+		}
+		if (i + 1 >= length)
+			hashes[i + 1 - length] = hash;
+	}
+	qsort(hashes, most, sizeof *hashes, by_number);
+	for (uint64_t i = 1; i < most; i++)
+		equal += hashes[i] == hashes[i - 1];
+	free(hashes);
+	return equal;
+}
+
+/* So long that two stretches of the reference's kind are not equal by chance; 0 where the sample is too short for that. */
+static uint64_t stretch(const struct sample *want)
+{
+	uint64_t equal = 0;
+	for (uint64_t i = 0; i + 1 < want->n; i++)
+		equal += element(want, i) == element(want, i + 1);
+	double chance = fmax((double)equal / (double)(want->n - 1), 0x1p-20);
+	double length = ceil((2 * log2((double)want->n) + CHANCE_LOG2) / -log2(chance));
+	return length * 4 <= (double)want->n ? (uint64_t)length : 0; /* also when every pair is equal */
+}
+
+/* --- verdict ------------------------------------------------------------------------------------------------------ */
+
+/* Each check says what it finds, and leaves an empty text where it finds nothing. */
+
+static void check_moments(const struct sample *g, const struct sample *w, char *finding)
+{
+	double n = (double)w->n, mean_off = Z * sqrt(2 * w->variance / n);
+	double spread = sqrt(2 * fmax(w->fourth - w->variance * w->variance, 0) / n);
+	double variance_off = Z * spread + 2 * Z * Z * w->variance / n;
+	if (!(fabs(g->mean - w->mean) <= mean_off))
+		snprintf(finding, WIRE_FINDING, "the mean is %.6g, the reference's %.6g, and chance explains %.2g", g->mean,
+			 w->mean, mean_off);
+	else if (!(fabs(g->variance - w->variance) <= variance_off))
+		snprintf(finding, WIRE_FINDING, "the variance is %.6g, the reference's %.6g, and chance explains %.2g", g->variance,
+			 w->variance, variance_off);
+}
+
+static void check_shape(const struct sample *g, const struct sample *w, char *finding)
+{
+	double at = 0, share_g = 0, share_w = 0, limit = KS * sqrt(2 / (double)w->n);
+	if (kolmogorov(g, w, &at, &share_g, &share_w) > limit)
+		snprintf(finding, WIRE_FINDING,
+			 "%.3g%% of the elements are at most %.6g, of the reference's %.3g%%, and chance explains %.2g%%",
+			 100 * share_g, at, 100 * share_w, 100 * limit);
+}
+
+static void check_neighbours(const struct plan_buffer *b, const struct sample *g, const struct sample *w, char *finding)
+{
+	const uint64_t lags[LAGS] = { 1, 2, 3, 4, 8, 16, 32, 64, (uint64_t)b->dims[b->rank - 1] };
+	for (size_t k = 0; k < LAGS && *finding == '\0'; k++) {
+		uint64_t lag = lags[k];
+		if (lag > w->n / 2)
+			continue;
+		double got = related(g, lag), want = related(w, lag), limit = Z_RELATED * sqrt(2 / (double)looked_at(w, lag));
+		if (!(fabs(got - want) <= limit))
+			snprintf(finding, WIRE_FINDING, "elements %" PRIu64 " apart have correlation %.3g, the reference's %.3g",
+				 lag, got, want);
+	}
+}
+
+static void check_repetitions(const struct sample *g, const struct sample *w, char *finding)
+{
+	uint64_t length = stretch(w);
+	if (length == 0)
+		return;
+	uint64_t got = repetitions(g, length), want = repetitions(w, length);
+	if (got > 2 * want + w->n / 1024 + 8)
+		snprintf(finding, WIRE_FINDING,
+			 "the numbers repeat: %" PRIu64 " stretches of %" PRIu64
+			 " elements equal another one, in the reference %" PRIu64,
+			 got, length, want);
+}
+
+static void check_all(const struct plan_buffer *b, struct sample *g, struct sample *w, char *finding)
+{
+	measure(g);
+	measure(w);
+	if (g->odd && w->odd == 0)
+		snprintf(finding, WIRE_FINDING, "%" PRIu64 " elements are not finite, the first at index %" PRIu64, g->odd,
+			 g->first_odd);
+	else if (w->n < LEAST || w->variance == 0)
+		snprintf(finding, WIRE_FINDING,
+			 "the reference has %" PRIu64
+			 " elements with variance %.3g, too few to compare distributions, and others here",
+			 w->n, w->variance);
+	if (*finding == '\0')
+		check_moments(g, w, finding);
+	if (*finding == '\0')
+		check_shape(g, w, finding);
+	if (*finding == '\0')
+		check_neighbours(b, g, w, finding);
+	if (*finding == '\0')
+		check_repetitions(g, w, finding);
+}
+
+void compare_random(const struct plan_buffer *b, const void *got, const struct compare_wanted *want,
+		    struct wire_compared *ret_compared)
+{
+	uint64_t n = plan_buffer_logical(b);
+	struct sample g = { .type = b->type, .bytes = got, .n = n }, w = { .type = want->type, .bytes = want->values, .n = n };
+	struct compare_wanted exact = { .type = want->type, .values = want->values, .poison = want->poison };
+	struct wire_compared c, figures = { .elements = n, .judged = n, .first_untouched = -1 };
+	compare_outputs(b, got, &exact, &c);
+	figures.ref_norm = c.ref_norm;
+	if (c.mismatched) /* the reference's own numbers are right in any case */
+		check_all(b, &g, &w, figures.finding);
+	if (*figures.finding) {
+		figures.mismatched = n;
+		figures.worst_ratio = INFINITY;
+		figures.untouched = c.untouched;
+		figures.first_untouched = c.first_untouched;
+		figures.nan = w.odd ? 0 : g.odd;
+	}
+	*ret_compared = figures;
+}
