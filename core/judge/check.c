@@ -51,19 +51,42 @@ bool check_skipped(const struct check *c)
 	return false;
 }
 
+/* Of an output whose declared kind decides. free() */
+static char *objection_of_kind(const struct reference_output *o, const struct plan *plan, const struct wire_compared *c)
+{
+	const struct judgement *j = &o->judgement;
+	struct buf text = BUF_INIT;
+	buf_addf(&text, "%s is judged as `", o->name);
+	judgement_add_text(j, j->of && j->of <= plan->buffer_count ? plan->buffers[j->of - 1].name : NULL, &text);
+	if (j->kind == JUDGE_DISTRIBUTION)
+		buf_adds(&text, "` and is not distributed as the reference");
+	else
+		buf_addf(&text, "` and is wrong in %llu of %llu elements", (unsigned long long)c->mismatched,
+			 (unsigned long long)c->elements);
+	if (*c->finding)
+		buf_addf(&text, ": %s", c->finding);
+	else if (c->mismatch_count)
+		buf_addf(&text, ", the first at index %lld: got %.9g, want %.9g", (long long)c->mismatch[0].index,
+			 c->mismatch[0].got, c->mismatch[0].want);
+	return buf_steal(&text);
+}
+
 /* Why these figures do not pass; NULL when they do. free() */
-static char *objection(const struct reference_output *o, const struct wire_compared *c)
+static char *objection(const struct reference_output *o, const struct plan *plan, const struct wire_compared *c)
 {
 	/* Poison is NaN: what was never written counts as both. */
 	if (c->untouched)
 		return mem_fmt("%s was never written in %llu of %llu elements", o->name, (unsigned long long)c->untouched,
 			       (unsigned long long)c->elements);
+	if (!reference_is_close(o))
+		return c->mismatched ? objection_of_kind(o, plan, c) : NULL;
 	if (c->nan)
 		return mem_fmt("%s has NaN or infinity in %llu of %llu elements where the reference has none", o->name,
 			       (unsigned long long)c->nan, (unsigned long long)c->elements);
 	if (c->mismatched)
-		return mem_fmt("%s is wrong in %llu of %llu elements; relative error %.3g, allowed %.3g", o->name,
-			       (unsigned long long)c->mismatched, (unsigned long long)c->elements, c->error, o->tolerance);
+		return mem_fmt("%s is wrong in %llu of %llu elements; relative error %.3g, allowed %.3g%s%s", o->name,
+			       (unsigned long long)c->mismatched, (unsigned long long)c->elements, c->error, o->tolerance,
+			       *c->finding ? "; " : "", c->finding);
 	if (!(c->error <= o->tolerance))
 		return mem_fmt("%s has relative error %.3g, allowed is %.3g", o->name, c->error, o->tolerance);
 	return NULL;
@@ -86,7 +109,7 @@ static int compare_output(struct trial *t, uint32_t k, const struct reference_ou
 	int rc = trial_compare(t, k, &want, &figures, e);
 	if (rc < 0)
 		return rc;
-	char *why = objection(o, &figures);
+	char *why = objection(o, t->variant->plan, &figures);
 	/* The first output that fails is shown; among those that pass, the one nearest to its limit. */
 	double used = figures.error / o->tolerance, used_before = c->output ? c->error / c->tolerance : -1;
 	if (c->passed && (why || !(used <= used_before))) {

@@ -23,14 +23,18 @@ struct reference_output {
 	enum dtype type;
 	uint8_t *wanted; /* what candidates are compared with (struct wire_compare: values, then bounds); owned */
 	size_t wanted_len;
-	enum dtype wanted_type; /* of the values */
-	struct judgement judgement;
+	enum dtype wanted_type;     /* of the values */
+	struct judgement judgement; /* as the baseline declares, or by type */
 	unsigned rank;
 	int64_t dims[PLAN_RANK_MAX];
 	struct hash hash; /* of what is wanted */
 	double own_error; /* ‖baseline−reference‖/‖reference‖; NAN without a reference block */
 	double tolerance; /* allowed to candidates, on the same figure */
 };
+
+/* True when elements are judged one by one within bounds that follow from rounding (integers: equal); else the declared kind alone
+ * decides. */
+bool reference_is_close(const struct reference_output *o);
 
 struct reference {
 	struct reference_output *outputs;

@@ -217,7 +217,7 @@ int reference_quality_tolerances(const struct spec *spec, const struct params *p
 		if (values == PLAN_SPIKES || values == PLAN_OFFSET)
 			floor_ *= 4;
 		o->tolerance = known ? fmax(floor_, 4 * o->own_error) : floor_;
-		if (exact && exact_tolerance(o, sums, e) < 0)
+		if (exact && reference_is_close(o) && exact_tolerance(o, sums, e) < 0)
 			return -(int)e->code;
 	}
 	return 0;
