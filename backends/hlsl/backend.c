@@ -420,6 +420,12 @@ static int execute(struct backend_run *r, uint32_t times, enum wire_cache cache,
 	return rc;
 }
 
+static int races(const struct backend_device *d, const void *binary, size_t len, const struct plan *plan, uint64_t seed,
+		 char **ret_finding, struct err *e)
+{
+	return hlsl_race_check(binary, len, plan, seed, d->wave, ret_finding, e);
+}
+
 const struct backend backend_hlsl = {
 	.name = "hlsl",
 	.devices = hlsl_facts_devices,
@@ -432,5 +438,5 @@ const struct backend backend_hlsl = {
 	.read = read_buffer,
 	.execute = execute,
 	.release = release,
-	.races = hlsl_race_check,
+	.races = races,
 };

@@ -13,7 +13,8 @@ static const VkMemoryPropertyFlags host_memory = VK_MEMORY_PROPERTY_HOST_VISIBLE
 
 static int pick_physical(struct backend_device *d, uint32_t index, struct err *e)
 {
-	VkPhysicalDeviceProperties2 p = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2 };
+	VkPhysicalDeviceSubgroupProperties subgroup = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES };
+	VkPhysicalDeviceProperties2 p = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup };
 	VkPhysicalDevice *devices;
 	uint32_t count;
 
@@ -27,6 +28,7 @@ static int pick_physical(struct backend_device *d, uint32_t index, struct err *e
 	d->vk.GetPhysicalDeviceProperties2(d->physical, &p);
 	d->vk.GetPhysicalDeviceMemoryProperties(d->physical, &d->memory);
 	d->limits = p.properties.limits;
+	d->wave = subgroup.subgroupSize;
 	d->shares_cpu = p.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
 	return 0;
 }

@@ -20,6 +20,7 @@ struct backend_device {
 	VkFence fence;
 	VkQueryPool queries; /* DEVICE_QUERIES timestamps; null when the queue has none */
 	uint64_t tick_mask;  /* valid bits of a timestamp */
+	uint32_t wave;       /* lanes of a wave; 0 unknown */
 	VkPhysicalDeviceLimits limits;
 	VkPhysicalDeviceMemoryProperties memory;
 	bool float16, float64, int16, int64, storage16, int8; /* features that the device has, and that are enabled */

@@ -373,3 +373,8 @@ int hlsl_spirv_validate(const uint32_t *words, size_t count, struct err *e)
 	spvContextDestroy(context);
 	return r;
 }
+
+const char *hlsl_spirv_instruction(uint32_t op)
+{
+	return spvOpcodeString(op);
+}

@@ -61,5 +61,7 @@ int hlsl_spirv_read(const uint32_t *words, size_t count, struct spirv *ret_spirv
 void hlsl_spirv_fini(struct spirv *s);
 /* SPIRV-Tools' validator for Vulkan 1.1. -ERR_COMPILE with its text. */
 int hlsl_spirv_validate(const uint32_t *words, size_t count, struct err *e);
+/* An instruction's name, without "Op". */
+const char *hlsl_spirv_instruction(uint32_t op);
 
 #endif

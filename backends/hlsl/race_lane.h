@@ -1,5 +1,6 @@
-/* race_lane: one thread group of a kernel, interpreted, with a shadow of its shared memory. race.c reads the module, makes the
- * groups and runs them; race_lane.c executes instructions.
+/* race_lane: one thread group of a kernel, interpreted. race_module.c reads the kernel, race.c makes the groups and runs them,
+ * race_lane.c executes the instructions of one thread ("lane") with race_arith.c, race_wave.c those of a wave, and race_memory.c
+ * loads, stores and remembers who touched what.
  *
  * Memory: values and private variables are scalars ("slots") of 64 bits in a lane's memory, shared variables in the group's.
  * A pointer is a variable's number and an offset, in slots, or in bytes for buffers. */
@@ -12,9 +13,23 @@
 
 #include "base/err.h"
 
-enum { RACE_DEPTH = 16 };
+enum { RACE_DEPTH = 16, RACE_LOOPS = 16, RACE_WAVE_MAX = 128 };
 #define RACE_UNSET UINT32_MAX
 #define RACE_SEVERAL UINT32_MAX /* more than one lane */
+
+/* Numbers of SPIR-V, 1.6. */
+enum {
+	RACE_TYPE_VECTOR = 23,
+	RACE_TYPE_ARRAY = 28,
+	RACE_TYPE_STRUCT = 30,
+	RACE_STORAGE_INPUT = 1,
+	RACE_STORAGE_WORKGROUP = 4,
+	RACE_STORAGE_PRIVATE = 6,
+	RACE_STORAGE_FUNCTION = 7,
+	RACE_STORAGE_PUSH = 9,
+	RACE_WAVE_FIRST = 333, /* the first and the last operation of a wave */
+	RACE_WAVE_LAST = 366,
+};
 
 /* --- the module --------------------------------------------------------------------------------------------------- */
 struct race_type {
@@ -37,8 +52,9 @@ struct race_id {
 	uint32_t place;             /* of a variable: its memory, in a lane's, the group's or (buffers) RACE_UNSET */
 	uint32_t init;              /* of a variable: its initialiser; 0 none */
 	uint32_t at;                /* of a function or label: the word behind it */
+	uint32_t merge;             /* of a loop's header: the label behind the loop; 0: of no loop */
 	uint32_t builtin, binding, stride;
-	bool constant, variable;
+	bool constant, variable, undefined; /* undefined: OpUndef */
 	char *name;
 	uint32_t *offsets; /* decorations of a struct's members, before its type is known */
 	uint32_t offset_count;
@@ -53,47 +69,111 @@ struct race_module {
 	uint32_t ext;   /* GLSL.std.450 */
 	uint32_t lane_slots, group_slots, constant_slots;
 	uint64_t *constants;
-	bool has_barrier;
+	uint32_t unit;  /* bytes of the narrowest scalar type, 4 at most: what two threads may write side by side */
+	uint32_t label; /* while reading: the block */
+	bool has_wave_ops;
 };
+
+/* -ERR_UNSUPPORTED for what the interpreter does not know. The words must be valid SPIR-V, and stay borrowed. */
+int hlsl_race_module_read(const uint32_t *words, size_t count, struct race_module *ret_m, struct err *e);
+void hlsl_race_module_fini(struct race_module *m);
+/* -ERR_UNSUPPORTED that names an instruction. */
+int hlsl_race_unknown(uint32_t op, struct err *e);
 
 /* --- a group ------------------------------------------------------------------------------------------------------ */
-/* Who touched one scalar of shared memory last, and between which barriers. */
-struct race_shadow {
-	uint32_t write_epoch, writer, read_epoch, reader, atomic_epoch, updater;
+enum race_kind { RACE_READ, RACE_WRITE, RACE_ATOMIC, RACE_KINDS };
+
+/* Who touched a piece of memory last in one way, and between which barriers. */
+struct race_touch {
+	uint32_t epoch, lane;  /* epoch 0: nobody */
+	uint32_t group, other; /* its number; and that of an earlier group that did so, 0 none */
 };
 
+struct race_shadow {
+	struct race_touch by[RACE_KINDS];
+};
+
+/* A buffer or the push constants. */
 struct race_memory {
 	uint8_t *bytes;
 	uint64_t len;
+	const char *name;
+	uint32_t element;           /* bytes */
+	struct race_shadow *shadow; /* per unit of the module; NULL where nothing is written */
 };
 
 struct race_frame {
-	uint32_t at, result, block, previous;
+	uint32_t at, result, block, previous, loops;
+};
+
+/* A loop that a lane is in, and how often it went round. */
+struct race_loop {
+	uint32_t header, turns;
 };
 
 struct race_lane {
 	uint64_t *slots;
-	uint32_t at;              /* next instruction */
+	uint32_t at;              /* next instruction; while it waits for its wave: that operation; at a barrier: behind it */
 	uint32_t block, previous; /* labels */
 	struct race_frame stack[RACE_DEPTH];
-	uint32_t depth, index;
-	uint32_t barrier; /* where it waits; 0 nowhere */
-	bool done;
+	struct race_loop loops[RACE_LOOPS];
+	uint32_t depth, loop_count, index;
+	enum { RACE_RUNS, RACE_AT_WAVE, RACE_AT_BARRIER, RACE_DONE } state;
 };
 
 struct race_group {
 	const struct race_module *m;
-	struct race_memory *memory; /* per id: what a buffer or the push constants hold */
+	struct race_memory *memory; /* per id */
 	uint64_t *shared;
-	struct race_shadow *shadow;
-	uint32_t epoch;  /* counts barriers; begins with 1 */
-	uint64_t budget; /* instructions that may still run */
-	char *finding;   /* the first race, in words */
+	struct race_shadow *shadow; /* of shared memory */
+	uint32_t epoch;             /* counts barriers and groups; begins with 1 */
+	uint32_t number, wave;      /* of the group, from 1 in each launch; lanes of a wave */
+	bool acquired;              /* this group has updated a buffer atomically */
+	uint32_t *released;         /* per group: the epoch in which it last did so; 0 never */
+	uint64_t undefined;         /* what memory holds that nobody wrote */
+	uint64_t budget;            /* instructions that may still run */
+	char *finding;              /* the first race, in words */
+	char *doubt;                /* the first read of such memory, in words */
 };
 
-/* Runs until the next barrier, the end, a finding or the budget's end. -ERR_UNSUPPORTED for what it does not know. */
+/* Runs until the next barrier or wave operation, the end, a finding or the budget's end. -ERR_UNSUPPORTED for what it does not
+ * know. */
 int hlsl_race_lane_run(struct race_group *g, struct race_lane *lane, struct err *e);
-/* -ERR_UNSUPPORTED that names an instruction. */
-int hlsl_race_lane_unknown(uint32_t op, struct err *e);
+/* Orders two lanes by where they are: first by the turns of the loops that both are in, then by the text. 0: the same place. */
+int hlsl_race_lane_order(const struct race_lane *a, const struct race_lane *b);
+/* Runs n lanes, which are a wave, until each is at a barrier or at its end. */
+int hlsl_race_wave_run(struct race_group *g, struct race_lane *lanes, uint32_t n, struct err *e);
+
+/* --- values ------------------------------------------------------------------------------------------------------- */
+static inline const struct race_type *race_type_of(const struct race_group *g, uint32_t type)
+{
+	return g->m->ids[type].type_def;
+}
+static inline const struct race_type *race_value_type(const struct race_group *g, uint32_t id)
+{
+	return race_type_of(g, g->m->ids[id].type);
+}
+static inline uint64_t *race_value(const struct race_group *g, const struct race_lane *lane, uint32_t id)
+{
+	const struct race_id *x = &g->m->ids[id];
+	return x->constant ? g->m->constants + x->slot : lane->slots + x->slot;
+}
+/* A scalar of type t as a number, and back. */
+double hlsl_race_float(const struct race_type *t, uint64_t bits);
+uint64_t hlsl_race_bits(const struct race_type *t, double value);
+/* The operation `op` of SPIR-V, or (ext) of GLSL.std.450, on up to three scalars of type `in`. *io_known becomes false where it is
+ * not here. */
+uint64_t hlsl_race_compute(uint32_t op, bool ext, const struct race_type *out, const struct race_type *in, const uint64_t v[3],
+			   bool *io_known);
+/* The same for two scalars of one type and an operation that is here. */
+uint64_t hlsl_race_scalar(uint32_t op, bool ext, const struct race_type *t, uint64_t a, uint64_t b);
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+/* Moves a value of type t between a lane's slots and what a pointer points to. */
+void hlsl_race_move(struct race_group *g, struct race_lane *lane, const uint64_t *pointer, const struct race_type *t,
+		    uint64_t *slots, bool store);
+int hlsl_race_atomic(struct race_group *g, struct race_lane *lane, uint32_t op, const uint32_t *w, uint32_t n, struct err *e);
+/* What a scalar of memory that nobody wrote holds. */
+uint64_t hlsl_race_undefined(const struct race_group *g, const struct race_type *t);
 
 #endif

@@ -82,11 +82,11 @@ struct backend {
 	 * mean one of the copies, not the one written before. */
 	int (*execute)(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e);
 	void (*release)(struct backend_run *run);
-	/* Interprets the plan on the host and looks for races between the threads of a block. NULL: there is no
-	 * interpreter. *ret_finding (free()) describes the first race; NULL none. -ERR_UNSUPPORTED when it cannot judge
-	 * this code. */
-	int (*races)(const void *binary, size_t len, const struct plan *plan, uint64_t seed, char **ret_finding,
-		     struct err *e);
+	/* Interprets the plan on the host and looks for races, and for results that depend on memory which nobody wrote.
+	 * NULL: there is no interpreter. *ret_finding (free()) describes the first; NULL none. -ERR_UNSUPPORTED when it
+	 * cannot judge this code. */
+	int (*races)(const struct backend_device *device, const void *binary, size_t len, const struct plan *plan,
+		     uint64_t seed, char **ret_finding, struct err *e);
 };
 
 enum { BACKEND_RED_ZONE = 4096 };

@@ -490,7 +490,7 @@ static int serve_races(struct runs *all, struct run *r, const void *request, voi
 	struct wire_raced *raced = answer;
 	if (all->backend->races == NULL)
 		return err_set(e, ERR_UNSUPPORTED, "%s kernels cannot be interpreted", all->backend->name);
-	return all->backend->races(r->binary, r->binary_len, r->plan, m->seed, &raced->finding, e);
+	return all->backend->races(all->device, r->binary, r->binary_len, r->plan, m->seed, &raced->finding, e);
 }
 
 /* --- judging on the device ---------------------------------------------------------------------------------------- */

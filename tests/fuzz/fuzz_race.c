@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e = ERR_INIT;
 	char *finding = NULL;
 	hlsl_object_encode(&(struct hlsl_object){ .kernels = &kernel, .count = 1 }, &binary);
-	if (hlsl_race_check(binary.data, binary.len, p, 7, &finding, &e) < 0)
+	if (hlsl_race_check(binary.data, binary.len, p, 7, 4, &finding, &e) < 0)
 		assert(e.text[0] && finding == NULL);
 	else
 		assert(finding == NULL || finding[0]);

@@ -24,7 +24,7 @@ static char *judge(const char *device)
 	char *finding = NULL;
 	int rc = hlsl_compile(&c, &out, &e);
 	if (rc == 0) {
-		rc = hlsl_race_check(out.binary, out.binary_len, p, 7, &finding, &e);
+		rc = hlsl_race_check(out.binary, out.binary_len, p, 7, 4, &finding, &e);
 		wire_compiled_fini(&out);
 	}
 	plan_free(p);
@@ -85,7 +85,7 @@ static void refused(const char *name, uint32_t *words, size_t count, const char 
 	struct err e = ERR_INIT;
 	char *finding = NULL;
 	hlsl_object_encode(&(struct hlsl_object){ .kernels = &kernel, .count = 1 }, &binary);
-	ok(hlsl_race_check(binary.data, binary.len, p, 7, &finding, &e) < 0 && finding == NULL, "%s are refused", name);
+	ok(hlsl_race_check(binary.data, binary.len, p, 7, 4, &finding, &e) < 0 && finding == NULL, "%s are refused", name);
 	has_str(e.text, part, "the message says why");
 	buf_fini(&binary);
 	plan_free(p);
@@ -107,9 +107,74 @@ static void test_strange_words(void)
 	free(big.log);
 }
 
+/* Waves have four lanes. A condition that does not hold leaves the output. */
+#define EXPECT(condition) "C[(" condition ") ? me : 9999] = 1; "
+#define WAVES(body) KERNEL("", "uint in_wave = me % 4, first = me - in_wave; bool odd = (me & 1) != 0; " body)
+
+static void test_waves(void)
+{
+	none("lanes have their numbers", WAVES(EXPECT("WaveGetLaneIndex() == in_wave && WaveGetLaneCount() == 4")));
+	race("the tests of waves can fail", WAVES(EXPECT("WaveGetLaneIndex() == me")), "outside of buffer C");
+	none("sums, products, extremes and bits", WAVES(EXPECT("WaveActiveSum(me) == 4 * first + 6 && WaveActiveSum(0.5) == 2.0 && WaveActiveProduct(in_wave + 1) == 24")
+	     EXPECT("WaveActiveMin(me) == first && WaveActiveMax(int(me)) == int(first) + 3 && WaveActiveMax(-float(me)) == -float(first)")
+	     EXPECT("WaveActiveBitOr(1u << in_wave) == 15 && WaveActiveBitAnd(~in_wave) == ~3u && WaveActiveBitXor(1u) == 0")
+	     EXPECT("all(WaveActiveSum(uint2(1, me)) == uint2(4, 4 * first + 6))")));
+	none("votes and ballots", WAVES(EXPECT("WaveActiveAnyTrue(odd) && !WaveActiveAllTrue(odd) && WaveActiveAllEqual(first) && !WaveActiveAllEqual(me)")
+	     EXPECT("WaveActiveBallot(odd).x == 10 && WaveActiveCountBits(odd) == 2 && WavePrefixCountBits(odd) == in_wave / 2") EXPECT("WaveIsFirstLane() == (in_wave == 0)")));
+	none("values of other lanes", WAVES(EXPECT("WaveReadLaneAt(me, 2) == first + 2 && WaveReadLaneFirst(me) == first && WaveReadLaneAt(me, 3 - in_wave) == first + 3 - in_wave")
+	     EXPECT("QuadReadAcrossX(me) == (me ^ 1) && QuadReadAcrossY(me) == (me ^ 2) && QuadReadAcrossDiagonal(me) == (me ^ 3) && QuadReadLaneAt(me, 1) == first + 1")));
+	none("lanes that diverge are inactive, and meet again behind the branch",
+	     WAVES("if (odd) { " EXPECT("WaveActiveSum(1) == 2 && WaveReadLaneFirst(me) == first + 1") " } else if (in_wave == 2) { " EXPECT("WaveActiveCountBits(true) == 1") " } "
+	           EXPECT("WaveActiveSum(1) == 4")));
+	none("lanes of one turn of a loop meet, and those that left it wait behind it",
+	     WAVES("uint n = 0; [loop] for (uint i = 0; i <= in_wave; i++) { if (i == 0 && odd) continue; n += WaveActiveSum(1); if (i == 0 && in_wave == 2) break; } "
+	           EXPECT("n == (in_wave == 0 ? 2 : in_wave == 1 ? 2 : in_wave == 2 ? 2 : 2 + 1 + 1)") EXPECT("WaveActiveSum(1) == 4")));
+	none("lanes that returned are inactive", WAVES("if (in_wave == 1) return; " EXPECT("WaveActiveSum(1) == 3 && WaveActiveBallot(true).x == 13")));
+	race("an inactive lane has no value", WAVES("if (odd) C[me] = WaveReadLaneAt(me, 0);"), "which is not active");
+	race("a wave operation is no barrier", KERNEL("groupshared float s[BX * BY];\n", "s[me] = WaveActiveSum(A[me]); C[me] = s[me ^ 4];"), "race in groupshared s");
+	none("sums of waves, added behind a barrier", KERNEL("groupshared float s[BX * BY];\n",
+	     "float x = WaveActiveSum(A[me]); if (WaveIsFirstLane()) s[me / 4] = x; " BARRIER " float sum = 0; for (uint i = 0; i < BX * BY / 4; i++) sum += s[i]; C[me] = sum;"));
+	race("without that barrier", KERNEL("groupshared float s[BX * BY];\n",
+	     "float x = WaveActiveSum(A[me]); if (WaveIsFirstLane()) s[me / 4] = x; float sum = 0; for (uint i = 0; i < BX * BY / 4; i++) sum += s[i]; C[me] = sum;"), "race in groupshared s");
+}
+
+static void test_unwritten(void)
+{
+	race("shared memory that nobody writes", KERNEL("groupshared float s[BX * BY];\n", "C[me] = s[me];"), "groupshared s, which no thread has written, and the output C depends");
+	race("max() does not hide it", KERNEL("groupshared float s[BX * BY];\n", "C[me] = max(s[me], 0.0);"), "no thread has written");
+	race("min() does not hide it", KERNEL("groupshared float s[BX * BY];\n", "C[me] = min(s[me], 0.0);"), "no thread has written");
+	race("the last element is left out", KERNEL("groupshared float s[BX * BY];\n", "if (me < BX * BY - 1) s[me] = A[me]; " BARRIER " C[me] = s[BX * BY - 1 - me];"), "element 31");
+	race("a counter that begins with anything", KERNEL("groupshared uint f;\n", "uint old; InterlockedAdd(f, 1u, old); " BARRIER " C[me] = f;"), "no thread has written");
+	none("what is read and not used", KERNEL("groupshared float s[BX * BY];\n", "if (me < 8) s[me] = A[me]; " BARRIER " float x = s[me % 16]; C[me] = me % 16 < 8 ? x : 0;"));
+	race("a variable without a value", KERNEL("", "float x; if (me > 3) x = A[me]; C[me] = x;"), "before it has a value");
+	race("an input is read beyond its end", KERNEL("", "C[me] = A[n * n + me];"), "reads outside of buffer A");
+	none("and not used", KERNEL("", "float x = A[n * n + me - 8]; C[me] = me < 8 ? x : 0;"));
+	race("an output is written beyond its end", KERNEL("", "C[n * n + 100000 + me] = A[me];"), "writes outside of buffer C");
+	race("an output is written before its start", KERNEL("", "C[int(me) - 1] = A[me];"), "writes outside of buffer C");
+}
+
+static void test_buffers(void)
+{
+	none("groups that write the same", KERNEL("", "C[me] = A[me];"));
+	race("threads of a group that write different numbers", KERNEL("", "C[me / 2] = me;"), "race in buffer C: thread 1 of group 0 overwrites element 0, which thread 0 has written, with no barrier");
+	race("groups that write different numbers", KERNEL("", "C[me] = id.x;"), "group 0 has written in the same launch");
+	race("a result that another thread of the group wrote", KERNEL("", "C[me] = me; C[me + 32] = C[me ^ 1];"), "race in buffer C");
+	none("and behind a barrier", KERNEL("", "C[me] = me; AllMemoryBarrierWithGroupSync(); C[me + 32] = C[me ^ 1];"));
+	race("sums without atomics", KERNEL("", "C[me] += 1;"), "groups run in any order");
+	none("sums with atomics", KERNEL("", "uint old; C_bytes.InterlockedAdd(me * 4, 1u, old);"));
+	race("atomics upon a zero that a group writes", KERNEL("", "if (id.x < BX && id.y < BY) C[me] = 0; uint old; C_bytes.InterlockedAdd(me * 4, 1u, old);"), "group 0 has written");
+	none("the last group reads what the others published",
+	     KERNEL("groupshared uint last;\n", "uint at = (id.y / BY * ((n + BX - 1) / BX) + id.x / BX) * 2 + 40; if (me < 2) C_uint[at + me] = at; DeviceMemoryBarrierWithGroupSync(); "
+	            "uint old; if (me == 0) { C_bytes.InterlockedAdd(0, 1u, old); last = old; } " BARRIER " if (last == 14 + ~0u) C_uint[1 + me] = C_uint[40 + me % 16];"));
+	race("the views of a buffer are one", KERNEL("", "C[me] = me; C_uint[me ^ 1] = 7;"), "race in buffer C");
+}
+
 int main(void)
 {
 	test_strange_words();
+	test_waves();
+	test_unwritten();
+	test_buffers();
 	none("both barriers", TILED(BARRIER, BARRIER));
 	race("without the first barrier", TILED("", BARRIER), "race in groupshared a_tile");
 	race("without the second barrier", TILED(BARRIER, ""), "race in groupshared a_tile");
@@ -128,7 +193,6 @@ int main(void)
 	race("two different barriers", KERNEL("groupshared float s[BX * BY];\n",
 	     "if (me > 5) { s[me] = 1; " BARRIER " } else { s[me] = 2; " BARRIER " s[me] += 3; } C[me] = s[me];"), "barrier");
 	race("an index that leaves the array", KERNEL("groupshared float s[8];\n", "s[me + 1] = A[me]; " BARRIER " C[me] = s[0];"), "outside");
-	race("wave operations are unsupported", KERNEL("groupshared float s[BX * BY];\n", "s[me] = WaveActiveSum(A[me]); " BARRIER " C[me] = s[0];"), "error:");
 
 	/* 2^32 scalars: a count that wraps to 0 must not pass for a small one. The optimiser keeps structs so wide
 	 * whole. */

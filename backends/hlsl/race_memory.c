@@ -1,0 +1,221 @@
+/* race_memory: loads, stores and atomics of an interpreted lane, and the shadow that finds races. race_lane.c calls it.
+ *
+ * Two lanes of one group conflict when they touch one place with no barrier between them and one of them writes. Two groups of
+ * one launch have no order at all, unless the first published its work by an atomic operation on a buffer and the second made
+ * one before it looked: single-pass scans and "the last group adds up" do that. Writing what is there already is no conflict. */
+#include "backends/hlsl/race_lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* A place that is touched: in a shared variable, or in a buffer. */
+struct place {
+	const char *memory, *name; /* "groupshared", "buffer" */
+	uint64_t element;
+	bool shared;
+};
+
+static const char *name_of(const struct race_id *x)
+{
+	return x->name ? x->name : "memory";
+}
+
+/* --- the shadow --------------------------------------------------------------------------------------------------- */
+
+static void found(struct race_group *g, const struct race_lane *lane, enum race_kind kind, const struct race_touch *by,
+		  enum race_kind then, const struct place *p)
+{
+	static const char *const does[] = { "reads", "overwrites", "updates" }, *const did[] = { "read", "written", "updated" };
+	bool here = by->epoch == g->epoch;
+	uint32_t other = by->group == g->number ? by->other : by->group;
+	char *who = !here                      ? mem_fmt("group %u has", other - 1)
+		    : by->lane == RACE_SEVERAL ? mem_str("others have")
+					       : mem_fmt("thread %u has", by->lane);
+
+	g->finding = mem_fmt("race in %s %s: thread %u of group %u %s element %llu, which %s %s%s", p->memory, p->name, lane->index,
+			     g->number - 1, does[kind], (unsigned long long)p->element, who, did[then],
+			     here ? ", with no barrier between them" : " in the same launch, and groups run in any order");
+	free(who);
+}
+
+/* Has this group seen what that one did in this epoch? */
+static bool published(const struct race_group *g, uint32_t group, uint32_t epoch)
+{
+	return g->acquired && g->released[group] >= epoch;
+}
+
+static void touch(struct race_group *g, const struct race_lane *lane, struct race_shadow *s, enum race_kind kind, bool same,
+		  const struct place *p)
+{
+	for (int k = 0; k < RACE_KINDS && g->finding == NULL; k++) {
+		const struct race_touch *t = &s->by[k];
+		bool foreign = !p->shared && t->epoch && t->group != g->number && !published(g, t->group, t->epoch);
+		foreign |= !p->shared && t->other && !published(g, t->other, 1);
+		if ((t->epoch == g->epoch && t->lane != lane->index) || foreign)
+			if (kind == RACE_WRITE ? !same : (int)kind != k)
+				found(g, lane, kind, t, (enum race_kind)k, p);
+	}
+	struct race_touch *t = &s->by[kind];
+	bool several = t->epoch == g->epoch && t->lane != lane->index && kind != RACE_WRITE;
+	uint32_t other = t->epoch && t->group != g->number ? t->group : t->other;
+	*t = (struct race_touch){ .epoch = g->epoch,
+				  .lane = several ? RACE_SEVERAL : lane->index,
+				  .group = g->number,
+				  .other = kind == RACE_WRITE ? 0 : other }; /* who wrote the same before is forgotten */
+}
+
+uint64_t hlsl_race_undefined(const struct race_group *g, const struct race_type *t)
+{
+	return t->bits == 1 ? g->undefined >> 63 : t->bits >= 64 ? g->undefined : g->undefined & (((uint64_t)1 << t->bits) - 1);
+}
+
+/* --- shared and private memory ------------------------------------------------------------------------------------ */
+
+static void touch_shared(struct race_group *g, const struct race_lane *lane, const struct race_id *x, uint64_t at,
+			 enum race_kind kind, bool same)
+{
+	struct race_shadow *s = &g->shadow[x->place + at];
+	struct place p = { "groupshared", name_of(x), at, true };
+	bool written = s->by[RACE_WRITE].group == g->number || s->by[RACE_ATOMIC].group == g->number;
+	if (kind != RACE_WRITE && !written && g->doubt == NULL)
+		g->doubt = mem_fmt("thread %u of group %u reads element %llu of groupshared %s, which no thread has written",
+				   lane->index, g->number - 1, (unsigned long long)at, p.name);
+	touch(g, lane, s, kind, same, &p);
+}
+
+/* --- buffers ------------------------------------------------------------------------------------------------------ */
+
+/* One scalar of a buffer. Outside of it reads give an undefined value, and writes are findings. */
+static void buffer_scalar(struct race_group *g, const struct race_lane *lane, const struct race_memory *mem,
+			  const struct race_type *t, uint64_t at, uint64_t *slot, enum race_kind kind)
+{
+	uint32_t bytes = t->bits == 1 ? 4 : t->bits / 8;
+	struct place p = { "buffer", mem->name, at / mem->element, false };
+	bool store = kind == RACE_WRITE, inside = at + bytes <= mem->len && at + bytes >= at;
+	uint64_t old = 0;
+	if (!inside && store && g->finding == NULL)
+		g->finding = mem_fmt("thread %u of group %u writes outside of buffer %s, at byte %lld", lane->index, g->number - 1,
+				     mem->name, (long long)at);
+	if (!inside && !store && g->doubt == NULL)
+		g->doubt = mem_fmt("thread %u of group %u reads outside of buffer %s, at byte %lld", lane->index, g->number - 1,
+				   mem->name, (long long)at);
+	if (!inside) {
+		*slot = store ? *slot : hlsl_race_undefined(g, t);
+		return;
+	}
+	memcpy(&old, mem->bytes + at, bytes); /* little-endian, like every host that peakd runs on */
+	for (uint64_t u = at / g->m->unit; mem->shadow && u * g->m->unit < at + bytes; u++)
+		touch(g, lane, &mem->shadow[u], kind, store && memcmp(&old, slot, bytes) == 0, &p);
+	if (store)
+		memcpy(mem->bytes + at, slot, bytes);
+	else
+		*slot = old;
+}
+
+/* Every scalar of a value, in order; returns the slot behind it. */
+static uint64_t *buffer_move(struct race_group *g, const struct race_lane *lane, const struct race_memory *mem,
+			     const struct race_type *t, uint64_t at, uint64_t *slots, bool store)
+{
+	if (t->op == RACE_TYPE_STRUCT) {
+		for (uint32_t i = 0; i < t->count; i++)
+			slots = buffer_move(g, lane, mem, race_type_of(g, t->members[i]), at + t->offsets[i], slots, store);
+		return slots;
+	}
+	if (t->op == RACE_TYPE_VECTOR || t->op == RACE_TYPE_ARRAY) {
+		const struct race_type *element = race_type_of(g, t->element);
+		uint32_t stride = t->stride ? t->stride : element->bits / 8;
+		for (uint32_t i = 0; i < t->count; i++)
+			slots = buffer_move(g, lane, mem, element, at + (uint64_t)i * stride, slots, store);
+		return slots;
+	}
+	buffer_scalar(g, lane, mem, t, at, slots, store ? RACE_WRITE : RACE_READ);
+	return slots + 1;
+}
+
+/* --- loads and stores --------------------------------------------------------------------------------------------- */
+
+static uint64_t *inside(const struct race_group *g, const struct race_lane *lane, const struct race_id *x, uint64_t at,
+			uint32_t slots)
+{
+	const struct race_type *p = race_type_of(g, x->type), *whole = race_type_of(g, p->element);
+	uint64_t *memory = p->storage == RACE_STORAGE_WORKGROUP ? g->shared : lane->slots;
+	return at <= whole->slots && slots <= whole->slots - at ? memory + x->place + at : NULL;
+}
+
+void hlsl_race_move(struct race_group *g, struct race_lane *lane, const uint64_t *pointer, const struct race_type *t,
+		    uint64_t *slots, bool store)
+{
+	uint32_t variable = (uint32_t)pointer[0];
+	const struct race_id *x = &g->m->ids[variable < g->m->bound ? variable : 0];
+	if (!x->variable)
+		return;
+	if (x->place == RACE_UNSET) {
+		if (g->memory[variable].bytes)
+			buffer_move(g, lane, &g->memory[variable], t, pointer[1], slots, store);
+		return;
+	}
+	bool shared = race_type_of(g, x->type)->storage == RACE_STORAGE_WORKGROUP;
+	uint64_t *to = inside(g, lane, x, pointer[1], t->slots);
+	if (to == NULL && shared && g->finding == NULL)
+		g->finding = mem_fmt("thread %u reaches outside of groupshared %s", lane->index, name_of(x));
+	for (uint32_t i = 0; to && shared && i < t->slots; i++)
+		touch_shared(g, lane, x, pointer[1] + i, store ? RACE_WRITE : RACE_READ, to[i] == slots[i]);
+	if (to)
+		memmove(store ? to : slots, store ? slots : to, t->slots * sizeof *to);
+}
+
+/* --- atomics ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t updated(uint32_t op, const struct race_type *t, uint64_t old, uint64_t operand)
+{
+	static const struct {
+		uint32_t atomic, same; /* the operation that does the same */
+		bool ext;              /* of GLSL.std.450 */
+	} as[] = { { 232, 128, false }, { 233, 130, false }, { 234, 128, false }, { 235, 130, false },
+		   { 236, 39, true },   { 237, 38, true },   { 238, 42, true },   { 239, 41, true },
+		   { 240, 199, false }, { 241, 197, false }, { 242, 198, false } };
+	for (size_t i = 0; i < MEM_COUNT(as); i++)
+		if (as[i].atomic == op)
+			return hlsl_race_scalar(as[i].same, as[i].ext, t, old, op == 232 || op == 233 ? 1 : operand);
+	return operand;
+}
+
+int hlsl_race_atomic(struct race_group *g, struct race_lane *lane, uint32_t op, const uint32_t *w, uint32_t n, struct err *e)
+{
+	uint32_t pointer_at = op == 228 ? 1 : 3, value_at = op == 228 ? 4 : op == 230 ? 7 : 6;
+	const uint64_t *p = race_value(g, lane, w[pointer_at]);
+	const struct race_type *t = race_type_of(g, race_value_type(g, w[pointer_at])->element);
+	uint64_t old = 0, operand = op == 227 || op == 232 || op == 233 ? 0 : n > value_at ? *race_value(g, lane, w[value_at]) : 0;
+	const struct race_id *x = &g->m->ids[p[0] < g->m->bound ? p[0] : 0];
+	if (t == NULL || t->slots != 1 || !x->variable)
+		return hlsl_race_unknown(op, e);
+	bool buffer = x->place == RACE_UNSET;
+	const struct race_memory *mem = &g->memory[p[0]];
+	uint64_t *at = buffer ? NULL : inside(g, lane, x, p[1], 1), bytes = t->bits / 8;
+	bool there = buffer ? mem->bytes && p[1] + bytes <= mem->len && p[1] + bytes >= p[1] : at != NULL;
+	if (!there && g->finding == NULL)
+		g->finding = mem_fmt("thread %u updates memory outside of %s", lane->index, name_of(x));
+	if (!there)
+		return 0;
+	if (buffer) {
+		buffer_scalar(g, lane, mem, t, p[1], &old, RACE_ATOMIC);
+		g->acquired = true;
+		g->released[g->number] = g->epoch;
+	} else {
+		old = *at;
+		if (race_type_of(g, x->type)->storage == RACE_STORAGE_WORKGROUP)
+			touch_shared(g, lane, x, p[1], RACE_ATOMIC, false);
+	}
+	if (op != 227 && (op != 230 || old == *race_value(g, lane, w[8]))) {
+		uint64_t next = updated(op, t, old, operand);
+		if (buffer)
+			memcpy(mem->bytes + p[1], &next, bytes);
+		else
+			*at = next;
+	}
+	if (op != 228)
+		*race_value(g, lane, w[2]) = old;
+	return 0;
+}
