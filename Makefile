@@ -92,6 +92,13 @@ $(BUILD)/gen/judge_kernels.h: $(JUDGE_TEXT) tests/source/embed.sh
 	$(Q)sed '/^#include/d' $(JUDGE_TEXT) > $(@D)/judge.cu && sh tests/source/embed.sh $(@D)/judge.cu > $@.tmp && mv $@.tmp $@
 $(BUILD)/backends/gpu/judge.c.o: $(BUILD)/gen/judge_kernels.h
 
+# What lifted contexts call (core/context/lift.c).
+LIFT    := core/context/lift.cuh core/context/lift.hlsl
+$(BUILD)/gen/lift_files.h: $(LIFT) tests/source/embed.sh
+	@mkdir -p $(@D)
+	$(Q)sh tests/source/embed.sh $(LIFT) > $@.tmp && mv $@.tmp $@
+$(BUILD)/core/context/lift.c.o: $(BUILD)/gen/lift_files.h
+
 # --- objects ----------------------------------------------------------------------------------------------------------
 $(BUILD)/%.c.o: %.c $(BUILD)/gen/schema_files.h
 	@mkdir -p $(@D)

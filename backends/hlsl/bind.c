@@ -24,9 +24,11 @@ static const struct {
 	const char *suffix, *type;
 	bool half;
 } views[] = {
-	{ "_float", "float", false }, { "_float2", "float2", false }, { "_float4", "float4", false }, { "_int", "int", false },
-	{ "_int2", "int2", false },   { "_int4", "int4", false },     { "_uint", "uint", false },     { "_uint2", "uint2", false },
-	{ "_uint4", "uint4", false }, { "_half", "half", true },      { "_half2", "half2", true },    { "_half4", "half4", true },
+	{ "_float", "float", false },   { "_float2", "float2", false },   { "_float4", "float4", false },
+	{ "_int", "int", false },       { "_int2", "int2", false },       { "_int4", "int4", false },
+	{ "_uint", "uint", false },     { "_uint2", "uint2", false },     { "_uint4", "uint4", false },
+	{ "_half", "half", true },      { "_half2", "half2", true },      { "_half4", "half4", true },
+	{ "_double", "double", false }, { "_double2", "double2", false }, { "_double4", "double4", false },
 	{ "_bytes", NULL, false },
 };
 

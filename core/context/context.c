@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "core/context/document.h"
+#include "core/context/lift.h"
 
 enum { FILE_MAX = 4 << 20 };
 
@@ -19,6 +20,7 @@ struct context {
 	struct spec *spec;
 	char *render;
 	struct hash hash;
+	struct lift *lift; /* NULL: it is not lifted */
 };
 
 static const char *const region_names[REGION_COUNT] = { "device", "host", "macros" };
@@ -126,6 +128,7 @@ void context_free(struct context *ctx)
 	document_free(ctx->doc);
 	spec_free(ctx->spec);
 	free(ctx->render);
+	lift_free(ctx->lift);
 	free(ctx);
 }
 
@@ -196,6 +199,28 @@ int context_as_reference(const struct context *ctx, struct context **ret_ctx, st
 	if (text == NULL)
 		return err_set(e, ERR_NOT_FOUND, "%s: the context has no reference fence", ctx->file);
 	return context_with_region(ctx, REGION_DEVICE, text, ret_ctx, e);
+}
+
+int context_with_lift(const struct context *ctx, const char *device, const char *macros, struct lift *take_lift,
+		      struct context **ret_ctx, struct err *e)
+{
+	struct document *doc = document_copy(ctx->doc);
+	struct context *lifted;
+	document_set(doc, DOCUMENT_DEVICE, device);
+	document_set(doc, DOCUMENT_MACROS, macros);
+	int rc = from_document(ctx->file, doc, &lifted, e);
+	if (rc < 0) {
+		lift_free(take_lift);
+		return rc;
+	}
+	lifted->lift = take_lift;
+	*ret_ctx = lifted;
+	return 0;
+}
+
+const struct lift *context_lift(const struct context *ctx)
+{
+	return ctx->lift;
 }
 
 /* Whether an expression mentions a name. The text need not parse. */
@@ -324,7 +349,7 @@ struct wire_define *context_defines(const struct context *ctx, const struct para
 		const struct spec_const *c = &ctx->spec->constants[k];
 		struct param p = { .name = c->name, .is_float = c->value.kind == VALUE_FLOAT };
 		if (p.is_float)
-			p.f = c->value.f;
+			p.f = ctx->lift ? lift_constant(ctx->lift, c->value.f) : c->value.f;
 		else
 			p.i = c->value.i;
 		add_define(&defines, ret_count, &p);

@@ -61,6 +61,13 @@ int context_with_region(const struct context *ctx, enum region region, const cha
  * -ERR_NOT_FOUND when there is none. */
 int context_as_reference(const struct context *ctx, struct context **ret_ctx, struct err *e);
 
+/* For lift.c: this context with other device code and macros, whose plans lift_plan widens. */
+struct lift;
+int context_with_lift(const struct context *ctx, const char *device, const char *macros, struct lift *take_lift,
+		      struct context **ret_ctx, struct err *e);
+/* NULL for a context that is not lifted. Borrowed. */
+const struct lift *context_lift(const struct context *ctx);
+
 /* What a transformation may change of the front matter, and nothing else. */
 enum context_edit_kind {
 	CONTEXT_TUNE_SET,     /* adds tuning parameter `name` with the value set `text`, or replaces its values */

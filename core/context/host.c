@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "core/context/content.h"
 #include "core/context/handle.h"
+#include "core/context/lift.h"
 #include "core/context/script.h"
 
 #define HOST_NAME "host code"
@@ -397,6 +398,8 @@ int host_run(const struct context *ctx, const struct params *params, const struc
 	free(env);
 	if (rc == 0)
 		rc = run_script(&run, e);
+	if (rc == 0 && context_lift(ctx))
+		rc = lift_plan(context_lift(ctx), run.plan, e);
 	if (rc == 0) {
 		rc = plan_check(run.plan, e);
 		if (rc < 0)
