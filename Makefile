@@ -93,7 +93,7 @@ $(BUILD)/gen/judge_kernels.h: $(JUDGE_TEXT) tests/source/embed.sh
 $(BUILD)/backends/gpu/judge.c.o: $(BUILD)/gen/judge_kernels.h
 
 # What lifted contexts call (core/context/lift.c).
-LIFT    := core/context/lift.cuh core/context/lift.hlsl
+LIFT    := core/context/lift.cu core/context/lift.hlsl
 $(BUILD)/gen/lift_files.h: $(LIFT) tests/source/embed.sh
 	@mkdir -p $(@D)
 	$(Q)sh tests/source/embed.sh $(LIFT) > $@.tmp && mv $@.tmp $@

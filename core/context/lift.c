@@ -1,5 +1,5 @@
 /* lift: rewrites device code and plans in double; see lift.h. Types and functions are replaced by macros in front of the macros
- * region (lift.hlsl, lift.cuh). What macros cannot reach is rewritten word by word: literals, and in HLSL the names of views. */
+ * region (lift.hlsl, lift.cu). What macros cannot reach is rewritten word by word: literals, and in HLSL the names of views. */
 #include "core/context/lift.h"
 
 #include <ctype.h>
@@ -340,7 +340,7 @@ int lift_context(const struct context *ctx, struct context **ret_lifted, struct 
 		add_includes(macros, &new_macros);
 		add_includes(device, &new_macros);
 	}
-	add_sections(hlsl ? "core/context/lift.hlsl" : "core/context/lift.cuh", ctx, &new_macros);
+	add_sections(hlsl ? "core/context/lift.hlsl" : "core/context/lift.cu", ctx, &new_macros);
 	buf_adds(&new_macros, "\n#line 1 \"macros\"\n");
 	rewrite(lift, context_spec(ctx), macros, &new_macros);
 	rewrite(lift, context_spec(ctx), device, &new_device);

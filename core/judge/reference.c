@@ -14,6 +14,7 @@
 #include "core/context/host.h"
 #include "core/context/space.h"
 #include "core/judge/reference_quality.h"
+#include "core/judge/truth.h"
 #include "core/workers/trial.h"
 
 #define LOOK_NS (100 * CLOCK_MS) /* how often a waiter looks whether it is cancelled */
@@ -37,6 +38,7 @@ struct references {
 	struct entry *entries;
 	size_t bytes, max_bytes;
 	uint64_t clock;
+	struct truth_memory *truths;
 };
 
 struct references *references_new(size_t max_bytes)
@@ -45,6 +47,7 @@ struct references *references_new(size_t max_bytes)
 	lock_init(&r->lock, LOCK_LEAF);
 	lock_bell_init(&r->bell);
 	r->max_bytes = max_bytes;
+	r->truths = truth_memory_new();
 	return r;
 }
 
@@ -76,10 +79,16 @@ void references_free(struct references *refs)
 		refs->entries = x->next;
 		entry_free(x);
 	}
+	truth_memory_free(refs->truths);
 	lock_bell_fini(&refs->bell);
 	lock_fini(&refs->lock);
 	free(refs->busy);
 	free(refs);
+}
+
+struct truth_memory *references_truths(struct references *refs)
+{
+	return refs->truths;
 }
 
 static struct entry *find_locked(struct references *refs, const char *key)

@@ -47,6 +47,8 @@ struct reference {
 /* Keeps references up to `max_bytes`; the least recently used ones go first. Shared by all jobs. */
 struct references *references_new(size_t max_bytes);
 void references_free(struct references *refs);
+/* Which contexts compute the exact outputs, as it was chosen before (truth.h). Borrowed. */
+struct truth_memory *references_truths(struct references *refs);
 
 /* Which reference: of an input size (inputs of `size`; tuning parameters in it are ignored), seed and kind of values. size:
  * borrowed. */

@@ -1,0 +1,367 @@
+/* truth: see truth.h. */
+#include "core/judge/truth.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/lock.h"
+#include "base/mem.h"
+#include "core/context/host.h"
+#include "core/context/lift.h"
+#include "core/context/space.h"
+#include "core/workers/trial.h"
+
+/* GROSS: how far the lifted code may be from the code as it is, of the larger of the value and the output's root mean square: far
+ * more than rounding in f32 does where a context can judge at all, far less than a wrong lift. Decisions that rounding turns over
+ * (a quantised value, an index) may differ in a few elements. */
+#define GROSS 0.05
+enum { REMEMBERED = 512, SAMPLES = 64, TRIES = 6, SMALL_BLOCK = 64, FLOATS_OFF = 1000 /* one of so many */, WHOLE_OFF = 50 };
+
+const char *truth_kind_name(enum truth_kind kind)
+{
+	switch (kind) {
+	case TRUTH_BLOCK_LIFTED: return "the reference block in double";
+	case TRUTH_BLOCK: return "the reference block";
+	case TRUTH_BASELINE_LIFTED: return "the baseline in double";
+	case TRUTH_BASELINE: return "the baseline";
+	}
+	return "the baseline";
+}
+
+void truth_fini(struct truth *t)
+{
+	context_free(t->ctx);
+	params_free(t->params);
+	free(t->why);
+	*t = (struct truth){ 0 };
+}
+
+/* --- memory ----------------------------------------------------------------------------------------------------------------- */
+
+struct choice {
+	char *key;
+	struct truth truth;
+};
+
+struct truth_memory {
+	struct lock lock;
+	struct choice *at; /* oldest first */
+	size_t count;
+};
+
+struct truth_memory *truth_memory_new(void)
+{
+	struct truth_memory *m = MEM_NEW(struct truth_memory);
+	lock_init(&m->lock, LOCK_LEAF);
+	return m;
+}
+
+static void choice_fini(struct choice *c)
+{
+	free(c->key);
+	truth_fini(&c->truth);
+}
+
+void truth_memory_free(struct truth_memory *m)
+{
+	if (m == NULL)
+		return;
+	for (size_t i = 0; i < m->count; i++)
+		choice_fini(&m->at[i]);
+	free(m->at);
+	lock_fini(&m->lock);
+	free(m);
+}
+
+static struct truth copy_of(const struct truth *t)
+{
+	return (struct truth){ t->kind, context_ref(t->ctx), params_copy(t->params), mem_str(t->why) };
+}
+
+static bool recall(struct truth_memory *m, const char *key, struct truth *ret_truth)
+{
+	bool found = false;
+	lock_take(&m->lock);
+	for (size_t i = 0; i < m->count && !found; i++)
+		if (strcmp(m->at[i].key, key) == 0) {
+			*ret_truth = copy_of(&m->at[i].truth);
+			found = true;
+		}
+	lock_release(&m->lock);
+	return found;
+}
+
+static void remember(struct truth_memory *m, const char *key, const struct truth *t)
+{
+	lock_take(&m->lock);
+	if (m->count == REMEMBERED) {
+		choice_fini(&m->at[0]);
+		memmove(m->at, m->at + 1, --m->count * sizeof *m->at);
+	}
+	*MEM_PUSH(m->at, m->count) = (struct choice){ mem_str(key), copy_of(t) };
+	lock_release(&m->lock);
+}
+
+/* --- one run ---------------------------------------------------------------------------------------------------------------- */
+
+/* What it is chosen for, and where. */
+struct choosing {
+	const struct reference_source *j;
+	struct pool_worker *process;
+	const struct params *params;
+};
+
+struct output {
+	char *name;
+	enum dtype type;
+	double *v;
+	size_t n;
+};
+
+struct outputs {
+	struct output *at;
+	size_t count;
+};
+
+static void outputs_fini(struct outputs *o)
+{
+	for (size_t i = 0; i < o->count; i++) {
+		free(o->at[i].name);
+		free(o->at[i].v);
+	}
+	free(o->at);
+	*o = (struct outputs){ 0 };
+}
+
+static int fetch(struct trial *t, struct outputs *out, struct err *e)
+{
+	int rc = 0;
+	for (uint32_t k = 0; rc == 0 && k < variant_output_count(t->variant); k++) {
+		const struct plan_buffer *b = variant_output(t->variant, k);
+		const uint8_t *bytes;
+		uint8_t *answer;
+		size_t len;
+		rc = trial_output(t, k, &answer, &bytes, &len, e);
+		if (rc < 0)
+			break;
+		struct output o = { .name = mem_str(b->name), .type = b->type, .n = len / dtype_size(b->type) };
+		o.v = MEM_NEW_N(double, o.n + 1);
+		dtype_load_all(b->type, bytes, o.v, o.n);
+		free(answer);
+		*MEM_PUSH(out->at, out->count) = o;
+	}
+	return rc;
+}
+
+static int run(const struct choosing *c, const struct context *ctx, const struct params *params, struct outputs *ret_outputs,
+	       struct err *e)
+{
+	struct trial_input input = { .seed = 1, .poison = 0xFF };
+	struct outputs out = { 0 };
+	struct variant v;
+	struct trial t;
+	int rc = variant_build(c->j->ev, ctx, params, c->j->facts, &v, e);
+	if (rc < 0)
+		return rc;
+	rc = trial_begin(&t, c->process, &v, e);
+	if (rc == 0) {
+		rc = trial_execute(&t, &input, EVAL_EXECUTE_NS, NULL, e);
+		if (rc == 0)
+			rc = fetch(&t, &out, e);
+		trial_end(&t);
+	}
+	variant_fini(&v);
+	if (rc < 0)
+		outputs_fini(&out);
+	else
+		*ret_outputs = out;
+	return rc;
+}
+
+/* --- comparing -------------------------------------------------------------------------------------------------------------- */
+
+static double root_mean_square(const struct output *o)
+{
+	double sum = 0, n = 0;
+	for (size_t i = 0; i < o->n; i++)
+		if (isfinite(o->v[i])) {
+			sum += o->v[i] * o->v[i];
+			n++;
+		}
+	return n > 0 ? sqrt(sum / n) : 0;
+}
+
+/* Where the code as it is overflows, the lifted code knows better. */
+static bool differs(double lifted, double plain, double scale)
+{
+	if (!isfinite(plain))
+		return isnan(plain) != isnan(lifted) && !isfinite(lifted);
+	return !(fabs(lifted - plain) <= GROSS * fmax(fabs(plain), scale));
+}
+
+/* -ERR_UNSUPPORTED naming an output that the two disagree on. */
+static int compare(const struct outputs *lifted, const struct outputs *plain, struct err *e)
+{
+	for (size_t k = 0; k < plain->count; k++) {
+		const struct output *a = &lifted->at[k], *b = &plain->at[k];
+		bool whole = !dtype_is_float(b->type);
+		double scale = whole ? 0 : root_mean_square(b);
+		size_t off = 0, first = 0;
+		if (k >= lifted->count || a->n != b->n)
+			return err_set(e, ERR_UNSUPPORTED, "in double it has other outputs");
+		for (size_t i = 0; i < b->n; i++)
+			if (whole ? a->v[i] != b->v[i] : differs(a->v[i], b->v[i], scale)) {
+				first = off ? first : i;
+				off++;
+			}
+		if (off > b->n / (whole ? WHOLE_OFF : FLOATS_OFF))
+			return err_set(e, ERR_UNSUPPORTED,
+				       "in double %s differs from what it is in float in %zu of %zu elements, the first is %zu: "
+				       "%g, not %g",
+				       b->name, off, b->n, first, a->v[first], b->v[first]);
+	}
+	return 0;
+}
+
+/* --- lifting ---------------------------------------------------------------------------------------------------------------- */
+
+static double threads_of(const struct plan *plan)
+{
+	double most = 1;
+	for (size_t i = 0; i < plan->op_count; i++)
+		if (plan->ops[i].kind == PLAN_OP_LAUNCH) {
+			const uint32_t *b = plan->ops[i].launch.block;
+			most = fmax(most, (double)b[0] * b[1] * b[2]);
+		}
+	return most;
+}
+
+struct other {
+	struct params *params;
+	double distance; /* of its block from a small one */
+};
+
+static int by_distance(const void *a, const void *b)
+{
+	double x = ((const struct other *)a)->distance, y = ((const struct other *)b)->distance;
+	return (x > y) - (x < y);
+}
+
+/* Doubles take twice the shared memory, so a smaller block may run where the given one does not. */
+static int run_otherwise(const struct choosing *c, const struct context *lifted, struct params **ret_params,
+			 struct outputs *ret_outputs, struct err *e)
+{
+	struct params *inputs = params_part(c->params, false);
+	struct other others[SAMPLES];
+	size_t index[SAMPLES], count = 0, tried = 0;
+	struct space *space;
+	struct err ignored = ERR_INIT;
+	int rc = -(int)e->code;
+	if (space_new(c->j->baseline, c->j->facts, inputs, &space, &ignored) == 0) {
+		size_t n = space_sample(space, 1, SAMPLES, index);
+		for (size_t i = 0; i < n; i++) {
+			struct other o = { .params = space_at(space, index[i]) };
+			struct plan *plan = NULL;
+			if (host_run(lifted, o.params, c->j->facts, &plan, &ignored) == 0) {
+				o.distance = fabs(log2(threads_of(plan) / SMALL_BLOCK));
+				others[count++] = o;
+				plan_free(plan);
+			} else {
+				params_free(o.params);
+			}
+		}
+		space_free(space);
+	}
+	qsort(others, count, sizeof *others, by_distance);
+	for (size_t i = 0; i < count; i++) {
+		if (rc == -ERR_PRUNED && tried++ < TRIES) {
+			*e = (struct err)ERR_INIT;
+			rc = run(c, lifted, others[i].params, ret_outputs, e);
+			if (rc == 0) {
+				*ret_params = others[i].params;
+				continue;
+			}
+		}
+		params_free(others[i].params);
+	}
+	params_free(inputs);
+	return rc;
+}
+
+/* 0: *t is lifted, and right. */
+static int lift(const struct choosing *c, const struct context *plain, struct truth *t, struct err *e)
+{
+	struct context *lifted = NULL;
+	struct params *params = NULL;
+	struct outputs in_double = { 0 }, in_float = { 0 };
+	int rc = lift_context(plain, &lifted, e);
+	if (rc < 0)
+		return rc;
+	rc = run(c, lifted, c->params, &in_double, e);
+	if (rc == 0)
+		params = params_copy(c->params);
+	else if (rc == -ERR_PRUNED)
+		rc = run_otherwise(c, lifted, &params, &in_double, e);
+	if (rc == 0)
+		rc = run(c, plain, c->params, &in_float, e);
+	if (rc == 0)
+		rc = compare(&in_double, &in_float, e);
+	if (rc == 0) {
+		t->ctx = lifted;
+		t->params = params;
+	} else {
+		context_free(lifted);
+		params_free(params);
+	}
+	outputs_fini(&in_double);
+	outputs_fini(&in_float);
+	return rc;
+}
+
+static int choose(const struct choosing *c, struct truth *t, struct err *e)
+{
+	struct context *block = NULL;
+	const struct context *plain = c->j->baseline;
+	struct err why = ERR_INIT;
+	bool has_block = context_reference(plain) != NULL;
+	if (has_block) {
+		int rc = context_as_reference(plain, &block, e);
+		if (rc < 0)
+			return rc;
+		plain = block;
+	}
+	int rc = lift(c, plain, t, &why);
+	t->kind = has_block ? TRUTH_BLOCK_LIFTED : TRUTH_BASELINE_LIFTED;
+	if (rc < 0) {
+		t->kind = has_block ? TRUTH_BLOCK : TRUTH_BASELINE;
+		t->ctx = context_ref(plain);
+		t->params = params_copy(c->params);
+		t->why = mem_str(why.text);
+	}
+	context_free(block);
+	if (rc == -ERR_CANCELLED) {
+		truth_fini(t);
+		*e = why;
+		return rc;
+	}
+	return 0;
+}
+
+int truth_choose(struct truth_memory *memory, const struct reference_source *j, struct pool_worker *process,
+		 const struct params *params, struct truth *ret_truth, struct err *e)
+{
+	struct choosing c = { j, process, params };
+	struct truth t = { 0 };
+	char *text = params_text(params), *key = mem_fmt("%s %s %s", context_hash(j->baseline)->hex, j->facts->id, text);
+	int rc = recall(memory, key, &t) ? 1 : choose(&c, &t, e);
+	if (rc == 0)
+		remember(memory, key, &t);
+	if (rc >= 0) {
+		*ret_truth = t;
+		rc = 0;
+	}
+	free(text);
+	free(key);
+	return rc;
+}

@@ -1,0 +1,32 @@
+/* truth: which context computes the exact outputs that candidates are judged by: the `reference` block or else the baseline, lifted
+ * to double (core/context/lift.h) where that works. reference.c runs it, as it is and on perturbed inputs. */
+#ifndef PEAKD_CORE_JUDGE_TRUTH_H
+#define PEAKD_CORE_JUDGE_TRUTH_H
+
+#include "core/judge/reference.h"
+
+enum truth_kind { TRUTH_BLOCK_LIFTED, TRUTH_BLOCK, TRUTH_BASELINE_LIFTED, TRUTH_BASELINE };
+/* "the reference block in double", …: static storage. */
+const char *truth_kind_name(enum truth_kind kind);
+
+struct truth {
+	enum truth_kind kind;
+	struct context *ctx; /* owned, as is everything here */
+	struct params
+		*params; /* to run it with: others of the same input sizes where the lifted kernel needs more than the device has */
+	char *why;       /* it is not lifted; NULL: it is */
+};
+void truth_fini(struct truth *t);
+
+/* What was chosen before. Threads may share it. */
+struct truth_memory;
+struct truth_memory *truth_memory_new(void);
+void truth_memory_free(struct truth_memory *memory);
+
+/* Chooses for a baseline, a device and the input sizes of `params`, which the baseline runs with. For the first time the lifted
+ * code and the code as it is run on the declared values in `process`, which is the caller's meanwhile: they must agree but for rounding. Errors:
+ * the code as it is does not run, or -ERR_CANCELLED. */
+int truth_choose(struct truth_memory *memory, const struct reference_source *j, struct pool_worker *process,
+		 const struct params *params, struct truth *ret_truth, struct err *e);
+
+#endif
