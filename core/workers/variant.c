@@ -190,12 +190,24 @@ static void raise(int64_t *io_max, uint32_t value)
 		*io_max = value;
 }
 
+/* Per block, static and dynamic; UINT32_MAX: not known. */
+static uint32_t shared_memory(const struct variant *v, const struct wire_kernel *k)
+{
+	uint32_t dynamic = 0;
+	for (size_t i = 0; i < v->plan->op_count; i++) {
+		const struct plan_op *op = &v->plan->ops[i];
+		if (op->kind == PLAN_OP_LAUNCH && strcmp(op->launch.kernel, k->name) == 0 && op->launch.shared > dynamic)
+			dynamic = op->launch.shared;
+	}
+	return k->shared == UINT32_MAX ? UINT32_MAX : k->shared + dynamic;
+}
+
 void variant_resources(const struct variant *v, int64_t *ret_registers, int64_t *ret_shared, int64_t *ret_spill)
 {
 	*ret_registers = *ret_shared = *ret_spill = -1;
 	for (size_t i = 0; i < v->compiled.kernel_count; i++) {
 		raise(ret_registers, v->compiled.kernels[i].registers);
-		raise(ret_shared, v->compiled.kernels[i].shared);
+		raise(ret_shared, shared_memory(v, &v->compiled.kernels[i]));
 		raise(ret_spill, v->compiled.kernels[i].spill);
 	}
 }
@@ -219,7 +231,7 @@ char *variant_describe(const struct variant *v)
 			break; /* the backend's log says more */
 		buf_addf(&out, "\n%s: %u threads a block at most", k->name, k->max_threads);
 		add_unit(&out, k->registers, "registers a thread");
-		add_unit(&out, k->shared, "bytes of static shared memory");
+		add_unit(&out, shared_memory(v, k), "bytes of shared memory");
 		add_unit(&out, k->spill, "bytes spilled a thread");
 	}
 	for (size_t n; *log; log += n + (log[n] == '\n')) {

@@ -21,7 +21,7 @@ int variant_build(const struct eval *ev, const struct context *ctx, const struct
 int variant_compile(const struct eval *ev, const struct wire_compile *request, const struct facts *facts,
 		    struct wire_compiled *ret_compiled, struct err *e);
 void variant_fini(struct variant *v);
-/* The largest registers, shared memory and spills among its kernels; -1 when not known. */
+/* The largest registers, shared memory (static and dynamic, bytes a block) and spills among its kernels; -1 when not known. */
 void variant_resources(const struct variant *v, int64_t *ret_registers, int64_t *ret_shared, int64_t *ret_spill);
 /* What it was compiled to, in lines: its parameters, each kernel's resources, the compiler's own words. free(). */
 char *variant_describe(const struct variant *v);
