@@ -1,0 +1,249 @@
+/* bound_element: the bound of one element of an output: the arithmetic of core/judge/bound.c, which the judge's device kernels compile, too.
+ * Therefore it is C17 and C++ alike. docs/judging.md derives it. Numbers are in units of the output; u is a unit roundoff. */
+#ifndef PEAKD_BACKENDS_WIRE_BOUND_ELEMENT_H
+#define PEAKD_BACKENDS_WIRE_BOUND_ELEMENT_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef BOUND_INLINE
+#define BOUND_INLINE static inline
+#endif
+
+/* Neighbours that share their scale; octaves of |y| below the largest; octaves of sensitivity relative to |y|. */
+enum { BOUND_GROUP = 16, BOUND_SIZES = 128, BOUND_CONDITIONS = 64, BOUND_BINS = BOUND_SIZES * BOUND_CONDITIONS };
+
+/* docs/judging.md says what each constant was calibrated on. */
+#define BOUND_SUMS_LEAST 16.0 /* roundoffs that any arithmetic may cost */
+#define BOUND_SUMS_MOST 256.0
+#define BOUND_INPUTS_FACTOR 6.0    /* the sensitivity is the largest of four random moves */
+#define BOUND_LUCK 16.0            /* how much smaller than its neighbours' an element's sensitivity is by luck at most */
+#define BOUND_SCALE_FACTOR 8.0     /* roundoffs of the neighbours' size: formulas that cancel, such as 1 + tanh(x) */
+#define BOUND_BASELINE_FACTOR 2.0  /* times the largest error among like elements */
+#define BOUND_BASELINE_LEAST 256.0 /* what the baseline's error may be, in roundoffs of |y| + sensitivity */
+#define BOUND_BASELINE_MOST 4096.0
+#define BOUND_CEILING 0.05 /* of bound_scale */
+#define BOUND_TINY 0x1p-80 /* of the largest element */
+
+/* Which part of a bound is the largest, or why there is none. */
+enum bound_cause {
+	BOUND_EXACT,       /* a NaN, an infinity or an integer: equal */
+	BOUND_ROUNDING,    /* of the output to its type */
+	BOUND_PRECISION,   /* sensitivity to inputs that `precision:` lets kernels round */
+	BOUND_SENSITIVITY, /* to rounded products and sums */
+	BOUND_SUMS,        /* rounding relative to the element, in any order of summation */
+	BOUND_BASELINE,    /* the baseline's own error on elements like it */
+	BOUND_JUMPS,       /* integers that perturbed truths move */
+	BOUND_WIDE,        /* none: it would be above 5 % of the element's scale */
+	BOUND_POOR,        /* none: the baseline's own error is beyond what permitted arithmetic explains */
+	BOUND_UNLIKE,      /* none: truth, perturbed truths and baseline differ in class */
+	BOUND_CAUSES
+};
+
+/* What rounding to a type does. */
+struct bound_shape {
+	double spacing; /* between neighbours in [1,2) */
+	double least;   /* smallest normal number */
+	double most;    /* largest finite number */
+	double flushed; /* what devices may flush to zero */
+};
+
+/* What all elements of an output share. */
+struct bound_limits {
+	struct bound_shape shape;
+	double sums, inputs;   /* unit roundoffs of permitted arithmetic, and of permitted rounding of inputs */
+	double share;          /* roundoffs of sums: BOUND_SUMS_LEAST … BOUND_SUMS_MOST */
+	double baseline_share; /* BOUND_BASELINE_LEAST … BOUND_BASELINE_MOST */
+	double rounding;       /* spacings of the output that are granted */
+	double tiny;
+	double most;      /* the largest finite |y| */
+	double amplitude; /* of the perturbation */
+	int has_baseline; /* 0: the baseline is the truth */
+	int capped;       /* 1: the baseline's errors beyond their limit do not hide elements */
+};
+
+/* One element. */
+struct bound_element {
+	double y, baseline;  /* y: the truth */
+	double moved;        /* by perturbations, at most; infinite where the class differs */
+	double kappa;        /* the sensitivity that bound_smooth made of it */
+	double scale;        /* of its neighbours */
+	double value, bound; /* made: what is wanted, and how exactly; an infinite bound judges nobody */
+	enum bound_cause cause;
+};
+
+BOUND_INLINE int bound_exponent(double x)
+{
+	uint64_t bits;
+	memcpy(&bits, &x, sizeof bits);
+	return (int)(bits >> 52 & 0x7ff) - 1023;
+}
+
+/* Distance of the numbers around |y|; y is finite. */
+BOUND_INLINE double bound_spacing(const struct bound_shape *s, double y)
+{
+	double size = fmax(fabs(y), s->least), power;
+	uint64_t bits;
+	memcpy(&bits, &size, sizeof bits);
+	bits &= UINT64_C(0x7ff0000000000000);
+	memcpy(&power, &bits, sizeof power);
+	return s->spacing * power;
+}
+
+/* 0 finite, 1 and 2 infinite, 3 NaN. */
+BOUND_INLINE int bound_class(double x)
+{
+	return isnan(x) ? 3 : isinf(x) ? (x > 0 ? 1 : 2) : 0;
+}
+
+/* How far a perturbed truth moved; infinite where the class differs. */
+BOUND_INLINE float bound_move(double y, double perturbed)
+{
+	float d = (float)fabs(perturbed - y);
+	if (isfinite(d))
+		return d;
+	return bound_class(perturbed) == bound_class(y) && !isfinite(y) ? 0.0f : (float)INFINITY;
+}
+
+BOUND_INLINE int bound_clamp(int x, int most)
+{
+	return x < 0 ? 0 : x > most ? most : x;
+}
+
+/* Where elements like this one keep the baseline's errors: a number below BOUND_BINS. Sensitivity as measured: smoothed, an element
+ * could share the errors of others that cancel. */
+BOUND_INLINE int bound_bin(const struct bound_limits *l, double y, double moved)
+{
+	double most = l->most, kappa = moved / l->amplitude;
+	int top = bound_exponent(most), base = y == 0 ? top - BOUND_SIZES : bound_exponent(fabs(y));
+	int size = bound_clamp(BOUND_SIZES - 1 - top + base, BOUND_SIZES - 1);
+	int condition = kappa == 0 ? 0 : bound_clamp(bound_exponent(kappa) - base + BOUND_CONDITIONS / 2, BOUND_CONDITIONS - 1);
+	return size * BOUND_CONDITIONS + condition;
+}
+
+/* Upper median; sorts x. */
+BOUND_INLINE double bound_median(float *x, int n)
+{
+	for (int i = 1; i < n; i++) {
+		float v = x[i];
+		int k = i;
+		for (; k > 0 && x[k - 1] > v; k--)
+			x[k] = x[k - 1];
+		x[k] = v;
+	}
+	return n ? (double)x[n / 2] : 0;
+}
+
+/* Of a group of n ≤ BOUND_GROUP elements: how far perturbed truths moved becomes sensitivities. One that is small by luck becomes that of
+ * its neighbours; one that is small because the element is, stays so. Returns the scale: the median of |y|. */
+BOUND_INLINE double bound_smooth(double amplitude, const double *y, const float *moved, int n, float *ret_kappa)
+{
+	float sizes[BOUND_GROUP], sensitivities[BOUND_GROUP], conditions[BOUND_GROUP];
+	int count = 0, conditioned = 0;
+	for (int i = 0; i < n; i++) {
+		double k = (double)moved[i] / amplitude, a = fabs(y[i]);
+		ret_kappa[i] = (float)k;
+		if (!isfinite(a) || isinf(ret_kappa[i]))
+			continue;
+		sizes[count] = (float)a;
+		sensitivities[count++] = ret_kappa[i];
+		if (a > 0)
+			conditions[conditioned++] = (float)(k / a);
+	}
+	double size = bound_median(sizes, count), sensitivity = bound_median(sensitivities, count),
+	       condition = bound_median(conditions, conditioned);
+	for (int i = 0; i < n; i++) {
+		double k = (double)ret_kappa[i], own = fmax(fabs(y[i]) * condition, BOUND_LUCK * k);
+		if (isfinite(y[i]))
+			ret_kappa[i] = (float)fmax(k, fmin(sensitivity, own));
+	}
+	return size;
+}
+
+/* What the baseline's error is beyond the rounding of its output; NaN where one of the two is not finite. */
+BOUND_INLINE double bound_own_error(const struct bound_shape *s, double y, double baseline)
+{
+	return isfinite(y) && isfinite(baseline) ? fmax(fabs(baseline - y) - bound_spacing(s, y) / 2, 0) : NAN;
+}
+
+BOUND_INLINE void bound_set(struct bound_element *x, double bound, enum bound_cause cause)
+{
+	x->bound = bound;
+	x->cause = cause;
+}
+
+/* A truth that is not finite, or is not in the output's type: wanted where the baseline agrees. */
+BOUND_INLINE void bound_special(const struct bound_limits *l, struct bound_element *x)
+{
+	int beyond = isfinite(x->y) != 0, agreed = 1;
+	if (beyond && l->has_baseline) {
+		agreed = bound_class(x->baseline) != 0;
+		x->value = x->baseline;
+	} else if (beyond) {
+		x->value = copysign(INFINITY, x->y);
+	} else if (l->has_baseline) {
+		agreed = bound_class(x->baseline) == bound_class(x->y);
+	}
+	if (beyond && fabs(x->y) < l->shape.most * (1 + 8 * l->shape.spacing))
+		agreed = 0;
+	if (isinf(x->moved) || !agreed)
+		bound_set(x, INFINITY, BOUND_UNLIKE);
+	else
+		bound_set(x, 0, BOUND_EXACT);
+}
+
+/* What the element's errors are small against: its own size, or that of its larger neighbours. */
+BOUND_INLINE double bound_scale(const struct bound_element *x)
+{
+	return fmax(fabs(x->y), 2 * x->scale);
+}
+
+/* error: the baseline's largest one among elements like this. */
+BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struct bound_element *x)
+{
+	double size = fabs(x->y), spacing = bound_spacing(&l->shape, x->y) * l->rounding, sum = 0, top = spacing;
+	double near = BOUND_SCALE_FACTOR * l->sums * x->scale, granted = l->baseline_share * l->sums * (size + x->kappa) + near;
+	double parts[BOUND_BASELINE + 1] = { 0 };
+	enum bound_cause cause = BOUND_ROUNDING;
+	parts[BOUND_PRECISION] = BOUND_INPUTS_FACTOR * l->inputs * x->kappa;
+	parts[BOUND_SENSITIVITY] = l->share * l->sums * x->kappa;
+	parts[BOUND_SUMS] = l->share * l->sums * size + near;
+	parts[BOUND_BASELINE] = BOUND_BASELINE_FACTOR * fmin(error, granted);
+	for (int i = BOUND_PRECISION; i <= BOUND_BASELINE; i++) {
+		sum += parts[i];
+		if (parts[i] > top) {
+			top = parts[i];
+			cause = (enum bound_cause)i;
+		}
+	}
+	bound_set(x, sum + spacing + l->tiny, cause);
+	if (sum > 0 && !(sum <= BOUND_CEILING * bound_scale(x)))
+		bound_set(x, INFINITY, BOUND_WIDE);
+	else if (error > granted && !l->capped)
+		bound_set(x, INFINITY, BOUND_POOR);
+	else if (size + x->bound > l->shape.most)
+		bound_set(x, INFINITY, BOUND_UNLIKE);
+}
+
+/* Fills value, bound and cause. errors: by bin. */
+BOUND_INLINE void bound_element(const struct bound_limits *l, const float *errors, struct bound_element *x)
+{
+	x->value = x->y;
+	if (!isfinite(x->y) || fabs(x->y) > l->shape.most)
+		bound_special(l, x);
+	else if (isinf(x->moved) || (l->has_baseline && !isfinite(x->baseline)))
+		bound_set(x, INFINITY, BOUND_UNLIKE);
+	else
+		bound_finite(l, l->has_baseline ? (double)errors[bound_bin(l, x->y, x->moved)] : 0, x);
+}
+
+/* Bounds are rounded up, so that one of the smallest is not lost. */
+BOUND_INLINE float bound_round_up(double x)
+{
+	float f = (float)x;
+	return (double)f < x ? nextafterf(f, (float)INFINITY) : f;
+}
+
+#endif

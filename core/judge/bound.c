@@ -1,0 +1,375 @@
+/* bound: see bound.h. Two passes over blocks. The first collects the baseline's errors among elements of
+ * like size and sensitivity; the second makes the bounds, group of neighbours by group. Results do not depend on the number of
+ * threads. */
+#include "core/judge/bound.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/wire/wire.h"
+#include "base/mem.h"
+#include "base/parallel_for.h"
+
+enum { BLOCK = 1024 };
+#define JUDGED_LEAST 0.9
+
+const char *bound_cause_text(enum bound_cause cause)
+{
+	static const char *const texts[BOUND_CAUSES] = {
+		[BOUND_EXACT] = "it must be equal",
+		[BOUND_ROUNDING] = "rounding of the output",
+		[BOUND_PRECISION] = "sensitivity to inputs that precision: lets kernels round",
+		[BOUND_SENSITIVITY] = "sensitivity to rounding",
+		[BOUND_SUMS] = "rounding of sums",
+		[BOUND_BASELINE] = "the baseline's own error on such elements",
+		[BOUND_JUMPS] = "rounding moves it from one integer to another",
+		[BOUND_WIDE] = "rounding may cost more than 5 % of its size",
+		[BOUND_POOR] = "the baseline's own error there is beyond rounding",
+		[BOUND_UNLIKE] = "baseline and reference disagree on NaN or infinity",
+	};
+	return texts[cause];
+}
+
+enum dtype bound_wanted_type(enum dtype type)
+{
+	return dtype_is_float(type) && type != DTYPE_F64 ? DTYPE_F32 : type;
+}
+
+/* --- types -------------------------------------------------------------------------------------------------------------- */
+
+static struct bound_shape shape_of(enum dtype t)
+{
+	double u = 2 * dtype_roundoff(t);
+	switch (t) {
+	case DTYPE_F16: return (struct bound_shape){ u, 0x1p-14, 65504, 0 };
+	case DTYPE_E5M2: return (struct bound_shape){ u, 0x1p-14, 57344, 0 };
+	case DTYPE_E4M3: return (struct bound_shape){ u, 0x1p-6, 448, 0 };
+	case DTYPE_BF16: return (struct bound_shape){ u, 0x1p-126, 0x1.fep127, 0x1p-126 };
+	case DTYPE_F32: return (struct bound_shape){ u, 0x1p-126, 0x1.fffffep127, 0x1p-126 };
+	case DTYPE_F64: return (struct bound_shape){ u, 0x1p-1022, 0x1.fffffffffffffp1023, 0x1p-1022 };
+	case DTYPE_I8:
+	case DTYPE_I16:
+	case DTYPE_I32:
+	case DTYPE_I64:
+	case DTYPE_U8:
+	case DTYPE_U16:
+	case DTYPE_U32:
+	case DTYPE_U64:
+	case DTYPE_COUNT: break;
+	}
+	return (struct bound_shape){ 0 };
+}
+
+/* --- moves --------------------------------------------------------------------------------------------------------------- */
+
+struct moving {
+	const struct bound_output *o;
+	const uint8_t *perturbed;
+};
+
+static void move_part(void *arg, unsigned k, uint64_t from, uint64_t to)
+{
+	const struct moving *m = arg;
+	const struct bound_output *o = m->o;
+	size_t size = dtype_size(o->truth_type);
+	double y[BLOCK], p[BLOCK];
+	(void)k;
+	for (uint64_t at = from; at < to; at += BLOCK) {
+		size_t n = to - at < BLOCK ? (size_t)(to - at) : BLOCK;
+		dtype_load_all(o->truth_type, (const uint8_t *)o->truth + at * size, y, n);
+		dtype_load_all(o->truth_type, m->perturbed + at * size, p, n);
+		for (size_t i = 0; i < n; i++) {
+			float d = bound_move(y[i], p[i]);
+			o->moved[at + i] = d > o->moved[at + i] ? d : o->moved[at + i];
+		}
+	}
+}
+
+void bound_add_moved(const struct bound_output *o, const void *perturbed)
+{
+	struct moving m = { o, perturbed };
+	parallel_for(o->n, move_part, &m);
+}
+
+/* --- first pass: the baseline's errors --------------------------------------------------------------------- */
+
+/* The largest error of the baseline by bin. */
+struct errors {
+	float at[BOUND_BINS];
+};
+
+struct making {
+	const struct bound_output *o;
+	struct bound_limits limits;
+	struct errors *errors; /* one a part, then all in the first */
+	uint8_t *values, *bounds, *causes;
+	double parts_most[PARALLEL_FOR_PARTS];
+	struct tally *tallies;
+};
+
+static size_t block_at(const struct making *m, uint64_t at, double *y, double *b)
+{
+	const struct bound_output *o = m->o;
+	size_t n = o->n - at < BLOCK ? (size_t)(o->n - at) : BLOCK;
+	dtype_load_all(o->truth_type, (const uint8_t *)o->truth + at * dtype_size(o->truth_type), y, n);
+	if (o->baseline)
+		dtype_load_all(o->type, (const uint8_t *)o->baseline + at * dtype_size(o->type), b, n);
+	return n;
+}
+
+static void most_part(void *arg, unsigned k, uint64_t from, uint64_t to)
+{
+	struct making *m = arg;
+	double y[BLOCK], b[BLOCK], most = 0;
+	for (uint64_t at = (from + BLOCK - 1) / BLOCK * BLOCK; at < to; at += BLOCK) {
+		size_t n = block_at(m, at, y, b);
+		for (size_t i = 0; i < n; i++) {
+			double a = fabs(y[i]);
+			most = a > most && a <= m->limits.shape.most ? a : most;
+		}
+	}
+	m->parts_most[k] = most;
+}
+
+static void collect(struct making *m, struct errors *e, const double *y, const double *b, const float *moved, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		double error = bound_own_error(&m->limits.shape, y[i], b[i]);
+		if (isnan(error) || isinf(moved[i]))
+			continue;
+		float *bin = &e->at[bound_bin(&m->limits, y[i], (double)moved[i])];
+		*bin = fmaxf(*bin, (float)error);
+	}
+}
+
+static void collect_part(void *arg, unsigned k, uint64_t from, uint64_t to)
+{
+	struct making *m = arg;
+	double y[BLOCK], b[BLOCK];
+	for (uint64_t at = (from + BLOCK - 1) / BLOCK * BLOCK; at < to; at += BLOCK) {
+		size_t n = block_at(m, at, y, b);
+		collect(m, &m->errors[k], y, b, m->o->moved + at, n);
+	}
+}
+
+/* A bin also grants what its neighbours do: a few elements may be lucky. */
+static void join_errors(struct making *m)
+{
+	struct errors *all = &m->errors[0], *wide = MEM_NEW(struct errors);
+	for (unsigned k = 1; k < PARALLEL_FOR_PARTS; k++)
+		for (size_t i = 0; i < BOUND_BINS; i++)
+			all->at[i] = fmaxf(all->at[i], m->errors[k].at[i]);
+	for (int i = 0; i < BOUND_BINS; i++)
+		for (int k = 0; k < 9; k++) {
+			int size = bound_clamp(i / BOUND_CONDITIONS + k / 3 - 1, BOUND_SIZES - 1),
+			    condition = bound_clamp(i % BOUND_CONDITIONS + k % 3 - 1, BOUND_CONDITIONS - 1);
+			wide->at[i] = fmaxf(wide->at[i], all->at[size * BOUND_CONDITIONS + condition]);
+		}
+	*all = *wide;
+	free(wide);
+}
+
+/* --- second pass: bounds --------------------------------------------------------------------------------------------------- */
+
+/* What one part of the elements has. */
+struct tally {
+	uint64_t causes[BOUND_CAUSES], judged, telling, gross;
+	size_t first_gross;
+	double jump;
+	double low, high; /* a single number that passes lies between; low > high: none does */
+	double bounds2, values2, baseline_ratio;
+	bool finite, infinite; /* which classes are wanted */
+};
+
+static void tally_element(const struct making *m, struct tally *t, const struct bound_element *x, size_t index)
+{
+	bool known = m->limits.has_baseline && isfinite(x->y) && isfinite(x->baseline);
+	double off = known ? fabs(x->baseline - x->y) : 0;
+	t->causes[x->cause]++;
+	if (known && off > BOUND_CEILING * bound_scale(x) + bound_spacing(&m->limits.shape, x->y) && x->cause != BOUND_WIDE &&
+	    t->gross++ == 0)
+		t->first_gross = index;
+	if (x->cause == BOUND_WIDE)
+		t->jump = fmax(t->jump, x->moved);
+	if (isinf(x->bound))
+		return;
+	t->judged++;
+	if (!isfinite(x->value)) {
+		t->infinite = true;
+		t->telling++;
+		return;
+	}
+	t->finite = true;
+	t->telling += fabs(x->value) > x->bound;
+	t->low = fmax(t->low, x->value - x->bound);
+	t->high = fmin(t->high, x->value + x->bound);
+	t->bounds2 += x->bound * x->bound;
+	t->values2 += x->value * x->value;
+	t->baseline_ratio = known ? fmax(t->baseline_ratio, off / x->bound) : t->baseline_ratio;
+}
+
+static void store(const struct making *m, size_t index, const struct bound_element *x)
+{
+	float f[2] = { (float)x->value, bound_round_up(x->bound) };
+	m->causes[index] = (uint8_t)x->cause;
+	if (m->o->type == DTYPE_F64) {
+		memcpy(m->values + index * 8, &x->value, 8);
+		memcpy(m->bounds + index * 8, &x->bound, 8);
+	} else {
+		memcpy(m->values + index * 4, &f[0], 4);
+		memcpy(m->bounds + index * 4, &f[1], 4);
+	}
+}
+
+static void bound_group(struct making *m, struct tally *t, size_t at, const double *y, const double *b, size_t n)
+{
+	float kappa[BOUND_GROUP];
+	double scale = bound_smooth(m->limits.amplitude, y, m->o->moved + at, (int)n, kappa);
+	for (size_t i = 0; i < n; i++) {
+		struct bound_element x = { .y = y[i],
+					   .baseline = m->limits.has_baseline ? b[i] : y[i],
+					   .moved = (double)m->o->moved[at + i],
+					   .kappa = (double)kappa[i],
+					   .scale = scale };
+		bound_element(&m->limits, m->errors->at, &x);
+		tally_element(m, t, &x, at + i);
+		store(m, at + i, &x);
+	}
+}
+
+static void bound_part(void *arg, unsigned k, uint64_t from, uint64_t to)
+{
+	struct making *m = arg;
+	double y[BLOCK], b[BLOCK];
+	for (uint64_t at = (from + BLOCK - 1) / BLOCK * BLOCK; at < to; at += BLOCK) {
+		size_t n = block_at(m, at, y, b);
+		for (size_t i = 0; i < n; i += BOUND_GROUP)
+			bound_group(m, &m->tallies[k], at + i, y + i, b + i, n - i < BOUND_GROUP ? n - i : BOUND_GROUP);
+	}
+}
+
+static void add_up(const struct tally *parts, size_t n, struct bound_summary *s)
+{
+	struct tally all = { .low = -INFINITY, .high = INFINITY };
+	*s = (struct bound_summary){ .first_gross = SIZE_MAX };
+	for (unsigned k = 0; k < PARALLEL_FOR_PARTS; k++) {
+		const struct tally *t = &parts[k];
+		for (int c = 0; c < BOUND_CAUSES; c++)
+			s->causes[c] += t->causes[c];
+		s->judged += t->judged;
+		if (t->gross && s->gross == 0)
+			s->first_gross = t->first_gross;
+		s->gross += t->gross;
+		s->jump = fmax(s->jump, t->jump);
+		s->baseline_ratio = fmax(s->baseline_ratio, t->baseline_ratio);
+		all.telling += t->telling;
+		all.low = fmax(all.low, t->low);
+		all.high = fmin(all.high, t->high);
+		all.bounds2 += t->bounds2;
+		all.values2 += t->values2;
+		all.finite |= t->finite;
+		all.infinite |= t->infinite;
+	}
+	s->tells_zeros = all.telling > 0;
+	s->tells_constant = all.telling > 0 && (n == 1 || (all.finite && all.infinite) || all.low > all.high);
+	s->size = all.values2 > 0 ? sqrt(all.bounds2 / all.values2) : 0;
+}
+
+static void make_bounds(struct making *m, struct bound_summary *ret_summary)
+{
+	for (unsigned k = 0; k < PARALLEL_FOR_PARTS; k++)
+		m->tallies[k] = (struct tally){ .low = -INFINITY, .high = INFINITY };
+	parallel_for(m->o->n, bound_part, m);
+	add_up(m->tallies, m->o->n, ret_summary);
+}
+
+static struct bound_limits limits_of(const struct bound_output *o, const struct bound_rules *r)
+{
+	double k = sqrt(fmax(r->terms, 1));
+	return (struct bound_limits){
+		.shape = shape_of(o->type),
+		.sums = r->sums,
+		.inputs = r->inputs,
+		.share = fmin(fmax(2 * k, BOUND_SUMS_LEAST), BOUND_SUMS_MOST) * (r->rough ? 4 : 1),
+		.baseline_share = fmin(fmax(8 * k, BOUND_BASELINE_LEAST), BOUND_BASELINE_MOST),
+		.rounding = r->rough ? 1.5 : 1,
+		.amplitude = o->amplitude,
+		.has_baseline = o->baseline != NULL,
+	};
+}
+
+static void make_floats(struct making *m, const struct bound_rules *rules, struct bound_summary *ret_summary)
+{
+	size_t n = m->o->n;
+	m->limits = limits_of(m->o, rules);
+	m->errors = MEM_NEW_N(struct errors, PARALLEL_FOR_PARTS);
+	m->tallies = MEM_NEW_N(struct tally, PARALLEL_FOR_PARTS);
+	parallel_for(n, most_part, m);
+	for (unsigned i = 0; i < PARALLEL_FOR_PARTS; i++)
+		m->limits.most = fmax(m->limits.most, m->parts_most[i]);
+	m->limits.tiny = m->limits.shape.flushed + BOUND_TINY * m->limits.most;
+	if (m->limits.has_baseline) {
+		parallel_for(n, collect_part, m);
+		join_errors(m);
+	}
+	make_bounds(m, ret_summary);
+	/* A baseline that is less exact than it declares hides most elements. The truth does not depend on it. */
+	if (!rules->rough && (double)(ret_summary->judged + ret_summary->causes[BOUND_POOR]) >= JUDGED_LEAST * (double)n &&
+	    (double)ret_summary->judged < JUDGED_LEAST * (double)n) {
+		m->limits.capped = 1;
+		make_bounds(m, ret_summary);
+		ret_summary->capped = true;
+	}
+	free(m->errors);
+	free(m->tallies);
+}
+
+/* --- integers --------------------------------------------------------------------------------------------------------------- */
+
+/* Equal, except where rounding moves truths, too: then so many elements may be off by as much. */
+static void make_integers(const struct bound_output *o, uint8_t *values, uint8_t *bounds, uint8_t *causes, struct bound_summary *s)
+{
+	size_t size = dtype_size(o->type);
+	const uint8_t *truth = o->truth, *baseline = o->baseline;
+	uint64_t moved = 0;
+	*s = (struct bound_summary){ .judged = o->n, .first_gross = SIZE_MAX };
+	assert(o->truth_type == o->type);
+	memcpy(values, truth, o->n * size);
+	for (size_t i = 0; i < o->n; i++) {
+		const uint8_t *y = truth + i * size, *b = baseline ? baseline + i * size : y;
+		double jump = o->moved ? (double)o->moved[i] : 0;
+		if (memcmp(y, b, size) != 0)
+			jump = fmax(jump, fabs(dtype_load(o->type, y) - dtype_load(o->type, b)));
+		moved += jump > 0;
+		s->jump = fmax(s->jump, jump);
+		s->tells_zeros |= dtype_load(o->type, y) != 0;
+		s->tells_constant |= memcmp(y, truth, size) != 0;
+	}
+	float bound = 0;
+	for (size_t i = 0; i < o->n; i++)
+		memcpy(bounds + i * sizeof bound, &bound, sizeof bound);
+	memset(causes, BOUND_EXACT, o->n);
+	s->causes[BOUND_EXACT] = o->n;
+	s->causes[BOUND_JUMPS] = moved;
+	s->tells_constant = s->tells_zeros && (s->tells_constant || o->n == 1);
+}
+
+/* As many as four times those that moved, and a few; never a large part. */
+static uint64_t forgiven(uint64_t moved, size_t n)
+{
+	uint64_t many = 4 * moved + 4, part = n / 16 > 2 * moved ? n / 16 : 2 * moved;
+	return moved == 0 ? 0 : many < part ? many : part;
+}
+
+void bound_make(const struct bound_output *o, const struct bound_rules *rules, void *ret_values, void *ret_bounds,
+		uint8_t *ret_causes, struct bound_summary *ret_summary)
+{
+	struct making m = { .o = o, .values = ret_values, .bounds = ret_bounds, .causes = ret_causes };
+	if (dtype_is_float(o->type))
+		make_floats(&m, rules, ret_summary);
+	else
+		make_integers(o, ret_values, ret_bounds, ret_causes, ret_summary);
+	ret_summary->forgiven = forgiven(ret_summary->causes[dtype_is_float(o->type) ? BOUND_WIDE : BOUND_JUMPS], o->n);
+}

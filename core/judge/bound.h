@@ -1,0 +1,60 @@
+/* bound: how far each element of an output may be from the truth. docs/judging.md derives the formula and lists what it was
+ * calibrated on. Called by reference.c, which runs the truth, its perturbations and the baseline. Arrays of n elements are the
+ * output's logical content, packed. */
+#ifndef PEAKD_CORE_JUDGE_BOUND_H
+#define PEAKD_CORE_JUDGE_BOUND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/wire/bound_element.h"
+#include "backends/wire/dtype.h"
+
+/* What the baseline's `precision:` and shape permit. */
+struct bound_rules {
+	double sums;   /* unit roundoff of permitted arithmetic */
+	double inputs; /* unit roundoff to which inputs may be rounded beyond their own types; 0: none */
+	double terms;  /* of a typical sum, ≥ 1: decides between 16 and 256 roundoffs only */
+	bool rough;    /* the truth was computed no more exactly than candidates are */
+};
+
+/* One output of one set of input values. All borrowed. */
+struct bound_output {
+	enum dtype type; /* declared */
+	size_t n;
+	enum dtype truth_type;
+	const void *truth;    /* y*, of truth_type */
+	const void *baseline; /* of the declared type; NULL: the baseline is the truth */
+	float *moved;         /* the largest |y_p − y*| over perturbed truths; infinite where their class differs (NaN, infinity,
+				 finite). NULL: unknown, for integers that depend on integers alone */
+	double amplitude;     /* of the perturbation, relative to the inputs */
+};
+
+/* In words, for messages: "rounding of the output". */
+const char *bound_cause_text(enum bound_cause cause);
+
+/* What was made of one output. */
+struct bound_summary {
+	uint64_t judged;               /* elements with a finite bound */
+	uint64_t causes[BOUND_CAUSES]; /* elements of each */
+	uint64_t forgiven;             /* elements that may be off by up to `jump`, because as many truths jump there */
+	double jump;           /* the largest distance that perturbed truths moved an element that has no bound, or an integer */
+	bool tells_zeros;      /* zeros everywhere do not pass */
+	bool tells_constant;   /* nor does any other single number */
+	bool capped;           /* the baseline's errors were too large to be granted, and truth alone judges */
+	uint64_t gross;        /* elements where the baseline is off by more than 5 % of the scale */
+	size_t first_gross;    /* the first of them */
+	double baseline_ratio; /* the largest ratio of the baseline's own error to the bound; 0 without a baseline */
+	double size;           /* sqrt(Σbound²/Σy²) over judged elements */
+};
+
+/* Adds what one perturbed truth (of the same type) moved. */
+void bound_add_moved(const struct bound_output *o, const void *perturbed);
+/* The type of right values that the worker compares with: f32 for floats, f64 for f64, integers their own. */
+enum dtype bound_wanted_type(enum dtype type);
+/* Fills n right values and n bounds (f32, f64 beside f64 values) and n causes. A bound is infinite where nothing can be judged. */
+void bound_make(const struct bound_output *o, const struct bound_rules *rules, void *ret_values, void *ret_bounds,
+		uint8_t *ret_causes, struct bound_summary *ret_summary);
+
+#endif
