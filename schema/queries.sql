@@ -299,6 +299,18 @@ SELECT * FROM comparison WHERE a_id = ?1 AND device = ?2 AND a_params = ?3 AND b
       AND EXISTS (SELECT 1 FROM validation v WHERE v.id = a_validation AND v.verdict = 'passed')
 ORDER BY id DESC LIMIT 1;
 
+-- Both orders: pairs say as much of A as of B.
+-- name: comparison_pair
+SELECT c.* FROM comparison c
+WHERE c.device = ?3 AND c.sizes = ?4 AND c.cold = ?5
+      AND ((c.a_id = ?1 AND c.b_id = ?2 AND (?6 IS NULL OR c.a_params = ?6) AND c.b_params = ?7 AND c.a_start >= ?8)
+           OR (c.a_id = ?2 AND c.b_id = ?1 AND c.b_params = ?6 AND c.a_params = ?7 AND NOT ?8))
+      AND EXISTS (SELECT 1 FROM comparison_proven p WHERE p.id = c.id)
+ORDER BY c.id DESC LIMIT 1;
+
+-- name: comparison_of_job
+SELECT * FROM comparison WHERE job_id = ?1 ORDER BY id;
+
 -- name: measurement_condition_add
 INSERT INTO measurement_condition (measurement_id, conditions) VALUES (?1, ?2);
 

@@ -89,7 +89,7 @@ def coverage(count):
     return 1 - 2 * 0.5 ** count
 
 
-def final_row(row, runs, baseline):
+def final_row(row, runs):
     """The last step's row with the fresh processes' figures in place of the tuning run's."""
     medians = [run["median_ms"] for run in runs]
     ratios = [run["library_ratio"] for run in runs if "library_ratio" in run]
@@ -97,7 +97,7 @@ def final_row(row, runs, baseline):
     low, high = interval(medians)
     params = sorted({run["params"] for run in runs})
     final = row | {"median_ms": short(median), "median_low_ms": low, "median_high_ms": high,
-                   "gflops": short(row["gflops"] * row["median_ms"] / median), "speedup": short(baseline / median),
+                   "gflops": short(row["gflops"] * row["median_ms"] / median),
                    "params": params[0] if len(params) == 1 else params}
     for key in FIGURES[1:]:
         final.pop(key, None)
@@ -141,7 +141,8 @@ def what_is_what(count, has_library):
                     "final row it is the median over the fresh processes, and library_low and library_high are " +
                     ("such an interval again" if count > 1 else "the one run's own 95 % interval") + "; "
                     "each run's own 95 % interval, from its pairs, is in runs. In other rows it is one comparison with its own 95 % interval.")
-    text.append("Other rows: median_ms of the tuning run, in one process with all other steps. speedup: the baseline's median_ms over the row's.")
+    text.append("Other rows: median_ms of the tuning run, in one process with all other steps. speedup, in final rows too: how many times as fast "
+                "as the baseline at its best, timed in pairs after the step's tune, with its 95 % interval (speedup_low, speedup_high).")
     return text
 
 
@@ -155,7 +156,7 @@ def make_rows(run, runs, checkpoint):
         if not last:
             raise Bad(f"the profiles of {size} are of checkpoint {checkpoint}, which is not a validated step of run.json: they belong to "
                       "different runs, or the sequence went wrong (see run.txt)")
-        final = final_row(last[-1], fresh, mine[0]["median_ms"])
+        final = final_row(last[-1], fresh)
         notes += notes_on(size, mine, final, rows[-1]["step"], counts)
         rows[next(i for i, row in enumerate(rows) if row is last[-1])] = final
         finals.append(final)

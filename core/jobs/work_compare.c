@@ -27,10 +27,11 @@ static const struct layout request_layout = { "compare request", sizeof(struct r
 /* At one input size: the verdict is on B relative to A. */
 struct size {
 	char *size, *verdict;
-	double ratio, low, high; /* B's time / A's, and its interval */
+	double ratio, low, high; /* A's time / B's, and its interval: above 1 B is faster */
 	double a_ns, b_ns;
 	int64_t pairs, discarded;
 	double margin; /* "same" means within it */
+	char *load;    /* what others did meanwhile on a CPU that is the device; NULL */
 	char *note;    /* why it may not be quoted; NULL */
 	char *a_params, *b_params;
 	int64_t a_evidence, b_evidence; /* validations */
@@ -40,14 +41,15 @@ struct size {
 static const struct layout_field size_fields[] = {
 	{ LAYOUT_AT(struct size, size, TEXT), .say = "%: " },
 	{ LAYOUT_AT(struct size, verdict, TEXT), .say = "%" },
-	{ LAYOUT_AT(struct size, ratio, REAL), .unit = "ratio", .say = ": B takes % of A's time" },
+	{ LAYOUT_AT(struct size, ratio, REAL), .unit = "ratio", .say = ": B is % times as fast as A" },
 	{ LAYOUT_AT(struct size, low, REAL), .unit = "ratio", .say = " (% to" },
 	{ LAYOUT_AT(struct size, high, REAL), .unit = "ratio", .say = " %)" },
-	{ LAYOUT_AT(struct size, b_ns, REAL), .unit = "ns", .say = ": %" },
-	{ LAYOUT_AT(struct size, a_ns, REAL), .unit = "ns", .say = " against %" },
+	{ LAYOUT_AT(struct size, b_ns, REAL), .unit = "ns", .say = ": %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, a_ns, REAL), .unit = "ns", .say = " against %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, pairs, INT), .say = ", % pairs", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, discarded, INT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, margin, REAL), .unit = "share", .say = "; same means within %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, load, TEXT), .say = "; %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, note, TEXT), .say = "; %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, a_params, TEXT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, b_params, TEXT), .flags = LAYOUT_DETAIL },
@@ -87,9 +89,10 @@ static void describe(const struct compare_request *q, const char *size, const st
 	layout_init(&size_layout, s);
 	s->size = mem_str(size);
 	s->verdict = mem_str(trial_verdict_name(p->verdict));
-	s->ratio = p->ratio;
-	s->low = p->low;
-	s->high = p->high;
+	s->ratio = 1 / p->ratio;
+	s->low = 1 / p->high;
+	s->high = 1 / p->low;
+	s->load = *q->load ? mem_str(q->load) : NULL;
 	s->margin = p->margin;
 	s->a_ns = p->a_ns;
 	s->b_ns = p->b_ns;

@@ -66,8 +66,8 @@ struct result {
 
 static const struct layout_field result_fields[] = {
 	{ LAYOUT_AT(struct result, summary, TEXT), .say = "%\n" },
-	{ LAYOUT_AT(struct result, not_judged, TEXT) },
-	{ LAYOUT_AT(struct result, limits, TEXT) },
+	{ LAYOUT_AT(struct result, not_judged, TEXT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct result, limits, TEXT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, checkpoint, ID), .say = "checkpoint %\n" },
 	{ LAYOUT_AT(struct result, details, TEXT), .say = "%\n", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, pending, TEXT) },

@@ -1,5 +1,5 @@
 /* work_tune: the job behind the tune tool: every asked size in turn, each seeded with what was fast for the parent; see work.h. */
-#include "core/jobs/work.h"
+#include "core/jobs/work_pairs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "core/record/checkpoint.h"
 #include "core/record/job.h"
 #include "core/record/measurement.h"
+#include "core/record/speed.h"
 #include "core/tune/tune.h"
 
 /* Of a parent's best as many as PEAK takes over; the first few of them come before what is known of other sizes and devices. */
@@ -54,7 +55,9 @@ struct size {
 	int64_t tried, space; /* configurations: tried, of the valid ones */
 	int64_t pruned, refused, wrong, broken, timed, resumed;
 	struct work_library library;
-	double rse;      /* relative standard error of the winner's samples */
+	struct speed
+		speed; /* in pairs, over baseline and parent, as it is recorded at the end; of several sizes together: of the first */
+	double rse;    /* relative standard error of the winner's samples */
 	int64_t samples; /* negative: no final timing */
 	int64_t run;     /* measurement run */
 	double device_seconds, seconds, estimated_seconds;
@@ -75,6 +78,7 @@ static const struct layout_field size_fields[] = {
 	{ LAYOUT_AT(struct size, refused, INT), .say = " % refused by the compiler,", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, wrong, INT), .say = " % wrong,", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, broken, INT), .say = " % broken", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, speed, PART), .of = &speed_layout },
 	{ LAYOUT_AT(struct size, library, PART), .of = &work_library_layout },
 	{ LAYOUT_AT(struct size, timed, INT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, resumed, ID), .flags = LAYOUT_DETAIL },
@@ -259,6 +263,34 @@ static void describe(const struct context *ctx, const struct tune_result *t, con
 	s->why = buf_steal(&why);
 }
 
+/* The winner in pairs at each size that was tuned, and what the first one's say. */
+static int compare_winner(struct engine_job *job, const struct lineage *l, const struct facts *facts, const struct tune_request *q,
+			  const struct tune_result *t, struct speed *s, struct err *e)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < q->also_count + 1; i++) {
+		struct params *winner = i ? params_merge(t->top[0].params, q->also[i - 1]) : params_copy(t->top[0].params);
+		const struct work_pairs_request pairs = {
+			.l = l, .facts = facts, .winner = winner, .warm = q->warm, .missing = t->known
+		};
+		rc = work_pairs(job, &pairs, e);
+		params_free(winner);
+	}
+	char *sizes = params_text(q->size), *params = params_text(t->top[0].params);
+	struct speed_query asked = { .checkpoint = l->id,
+				     .parent = l->parent_id,
+				     .root = l->root_id,
+				     .device = facts->uuid,
+				     .sizes = sizes,
+				     .params = params,
+				     .warm = q->warm };
+	speed_fini(s);
+	speed_of(job->db, &asked, s);
+	free(sizes);
+	free(params);
+	return rc;
+}
+
 /* --- the job ------------------------------------------------------------------------------------------------------------------ */
 
 /* One tune: of size number `first`, or of all sizes together. */
@@ -296,9 +328,13 @@ static int tune_sizes(struct engine_job *job, const struct request *r, const str
 	int rc = tune_run(&ev, &q, job->db, l->id, job->id, &t, e);
 	if (t.top_count) {
 		struct size *s = MEM_PUSH(result->sizes, result->count);
-		char *refuted = why_refuted(job->db, l->id);
 		if (!t.known || !describe_known(job->db, &t, s))
 			describe(l->ctx, &t, shown, r->objective && *r->objective, s);
+		char *refuted = why_refuted(job->db, l->id);
+		if (rc == 0 && t.top[0].validation && !refuted) {
+			rc = compare_winner(job, l, facts, &q, &t, &s->speed, e);
+			refuted = why_refuted(job->db, l->id); /* by a check beside the pairs */
+		}
 		if (refuted) {
 			free(s->unproven);
 			s->unproven = refuted;

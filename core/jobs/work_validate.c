@@ -36,8 +36,8 @@ struct result {
 static const struct layout_field result_fields[] = {
 	{ LAYOUT_AT(struct result, passed, BOOL) },
 	{ LAYOUT_AT(struct result, summary, TEXT), .say = "%\n" },
-	{ LAYOUT_AT(struct result, not_judged, TEXT), .about = "rounds that nobody could judge, and why" },
-	{ LAYOUT_AT(struct result, limits, TEXT), .about = "what narrows domain, precision, sizes or references" },
+	{ LAYOUT_AT(struct result, not_judged, TEXT) },
+	{ LAYOUT_AT(struct result, limits, TEXT) },
 	{ LAYOUT_AT(struct result, passed_count, COUNT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, failed_count, COUNT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, pruned_count, COUNT), .flags = LAYOUT_DETAIL },

@@ -19,6 +19,16 @@ static const struct trial_pairing pairing = { .min_pairs = 12,
 					      .cap_ns = 3 * CLOCK_S,
 					      .warm_up_ns = 100 * CLOCK_MS };
 
+/* At the end of a tune: what is clear ends after a few pairs, and for the rest an interval within 10 % will do. */
+static const struct trial_pairing brief_pairing = { .min_pairs = 6,
+						    .max_pairs = 60,
+						    .margin = COMPARE_MARGIN,
+						    .floor_ns = COMPARE_FLOOR_NS,
+						    .confidence = COMPARE_CONFIDENCE,
+						    .width = 0.1,
+						    .cap_ns = 1500 * CLOCK_MS,
+						    .warm_up_ns = 20 * CLOCK_MS };
+
 int compare_record(const struct evidence *to, const struct compare_pair *pair, const struct trial_paired *p, struct err *e)
 {
 	const struct compare_side *a = pair->a, *b = pair->b;
@@ -51,6 +61,8 @@ int compare_record(const struct evidence *to, const struct compare_pair *pair, c
 		.discarded = p->discarded,
 		.disturbed = p->disturbed,
 		.cold = !pair->warm,
+		.a_start = pair->a_start,
+		.load = pair->load && *pair->load ? pair->load : NULL,
 		.conditions = p->conditions,
 		.a_validation = a->evidence,
 		.b_validation = b ? b->evidence : 0,
@@ -69,12 +81,13 @@ int compare_record(const struct evidence *to, const struct compare_pair *pair, c
 static int pair(const struct eval *ev, struct compare_request *q, struct trial t[2], struct evidence *to,
 		struct trial_paired *ret_paired, struct err *e)
 {
-	struct trial_pairing p = pairing;
+	struct trial_pairing p = q->brief ? brief_pairing : pairing;
 	struct trial_paired paired = { .count = 0 };
 	struct check c[2] = { { .passed = false }, { .passed = false } };
 	struct compare_side *side[2] = { &q->a, &q->b };
 	struct reference_source judge[2];
-	uint64_t seed = check_seed();
+	uint64_t seed = q->seed ? q->seed : check_seed();
+	struct load load;
 	int rc = 0;
 	p.warm = q->warm;
 	for (int k = 0; k < 2; k++)
@@ -82,8 +95,12 @@ static int pair(const struct eval *ev, struct compare_request *q, struct trial t
 	for (int k = 0; k < 2 && rc == 0; k++)
 		rc = check_run(&judge[k], &t[k], seed, POISON, &c[k], e);
 	bool right = c[0].passed && c[1].passed;
-	if (rc == 0 && right)
+	if (rc == 0 && right) {
+		load_begin(&load, pool_worker_pid(t[0].worker));
 		rc = trial_pair(&t[0], &t[1], &p, &paired, e);
+		if (q->facts->shares_cpu)
+			load_end(&load, q->load);
+	}
 	for (int k = 0; k < 2 && rc == 0 && right; k++)
 		rc = check_after(&judge[k], &t[k], seed, &c[k], e);
 	for (int k = 0; k < 2 && rc == 0; k++) {
@@ -96,7 +113,10 @@ static int pair(const struct eval *ev, struct compare_request *q, struct trial t
 			rc = check_refuse(&c[k], what, e);
 	}
 	if (rc == 0)
-		rc = compare_record(to, &(struct compare_pair){ .a = &q->a, .b = &q->b, .warm = q->warm }, &paired, e);
+		rc = compare_record(
+			to,
+			&(struct compare_pair){ .a = &q->a, .b = &q->b, .load = q->load, .warm = q->warm, .a_start = q->a_start },
+			&paired, e);
 	for (int k = 0; k < 2; k++)
 		check_fini(&c[k]);
 	if (rc < 0)

@@ -1,10 +1,11 @@
 /* compare: is B faster than A? Both are built, checked with the same fresh seed, and timed alternately in one worker; the verdict
- * on B is recorded. Called for the compare tool. */
+ * on B is recorded. Called for the compare tool, and at the end of a tune for what it found. */
 #ifndef PEAKD_CORE_MEASURE_COMPARE_H
 #define PEAKD_CORE_MEASURE_COMPARE_H
 
 #include "core/context/context.h"
 #include "core/judge/check.h"
+#include "core/measure/load.h"
 
 #define COMPARE_MARGIN 0.01 /* "same" is within this factor either way, */
 #define COMPARE_FLOOR_NS                                                                                                           \
@@ -25,6 +26,10 @@ struct compare_request {
 	struct compare_side a, b;
 	const struct facts *facts; /* a device that runs */
 	bool warm;
+	bool a_start;         /* a's parameters are those that its tuning starts with */
+	bool brief;           /* a few hundred milliseconds, for a ratio that is shown beside others */
+	uint64_t seed;        /* secret, of the values: requests that share it share references; 0: its own */
+	char load[LOAD_TEXT]; /* set by compare_run: what others did meanwhile on a CPU that is the device; "" */
 };
 
 /* ret_paired owned by the caller (trial_paired_fini). -ERR_WRONG when either gives wrong outputs: there is no verdict then. */
@@ -34,7 +39,8 @@ int compare_run(const struct eval *ev, struct compare_request *request, struct d
 struct compare_pair {
 	const struct compare_side *a, *b; /* b NULL: the library */
 	const char *library;              /* its name */
-	bool warm;
+	const char *load;                 /* as above; NULL or "": nothing */
+	bool warm, a_start;
 };
 /* The row; to->checkpoint is not used. */
 int compare_record(const struct evidence *to, const struct compare_pair *pair, const struct trial_paired *p, struct err *e);

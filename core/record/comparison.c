@@ -1,6 +1,9 @@
 /* comparison: rows of comparisons; see comparison.h. */
 #include "core/record/comparison.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/clock.h"
 #include "core/record/query.h"
 
@@ -26,7 +29,9 @@ static const struct layout_field fields[] = {
 	{ LAYOUT_AT(struct comparison, discarded, INT) },
 	{ LAYOUT_AT(struct comparison, disturbed, BOOL) },
 	{ LAYOUT_AT(struct comparison, cold, BOOL) },
+	{ LAYOUT_AT(struct comparison, a_start, BOOL) },
 	{ LAYOUT_AT(struct comparison, conditions, TEXT) },
+	{ LAYOUT_AT(struct comparison, load, TEXT) },
 	{ LAYOUT_AT(struct comparison, a_validation, ID) },
 	{ LAYOUT_AT(struct comparison, b_validation, ID) },
 	{ LAYOUT_AS(struct comparison, job, TEXT, "job_id") },
@@ -59,6 +64,70 @@ int comparison_library(struct db *db, int64_t checkpoint, const char *device, co
 	if (rc == 0)
 		return err_set(e, ERR_NOT_FOUND, "checkpoint %lld was not compared with a library", (long long)checkpoint);
 	return rc < 0 ? rc : 0;
+}
+
+static void swap_texts(const char **a, const char **b)
+{
+	const char *kept = *a;
+	*a = *b;
+	*b = kept;
+}
+
+/* The same pairs, told from the other side; the samples stay as they were taken. */
+static void turn_around(struct comparison *c)
+{
+	struct comparison was = *c;
+	c->a = was.b;
+	c->b = was.a;
+	c->a_ns = was.b_ns;
+	c->b_ns = was.a_ns;
+	c->ratio = 1 / was.ratio;
+	c->low = 1 / was.high;
+	c->high = 1 / was.low;
+	c->a_validation = was.b_validation;
+	c->b_validation = was.a_validation;
+	swap_texts(&c->a_params, &c->b_params);
+	bool faster = strcmp(was.verdict, "faster") == 0;
+	if (faster || strcmp(was.verdict, "slower") == 0) {
+		c->verdict = mem_str(faster ? "slower" : "faster");
+		free((char *)was.verdict);
+	}
+}
+
+int comparison_pair(struct db *db, const struct comparison_query *q, struct comparison *ret_comparison, struct err *e)
+{
+	struct query query;
+	query_init(&query, db, "comparison_pair");
+	query_put_int(&query, q->a);
+	query_put_int(&query, q->b);
+	query_put_text(&query, q->device);
+	query_put_text(&query, q->sizes);
+	query_put_int(&query, q->cold);
+	query_put_text(&query, q->a_params);
+	query_put_text(&query, q->b_params);
+	query_put_int(&query, q->a_start);
+	int rc = query_row(&query, &layout, ret_comparison, e);
+	if (rc == 0)
+		return err_set(e, ERR_NOT_FOUND,
+			       "checkpoints %lld and %lld were not compared: `peakd compare %lld %lld` times them in pairs",
+			       (long long)q->a, (long long)q->b, (long long)q->a, (long long)q->b);
+	if (rc > 0 && (ret_comparison->b != q->b || strcmp(ret_comparison->b_params, q->b_params) != 0))
+		turn_around(ret_comparison);
+	return rc < 0 ? rc : 0;
+}
+
+int comparison_of_job(struct db *db, const char *job, struct comparison_list *ret_list, struct err *e)
+{
+	struct query q;
+	query_init(&q, db, "comparison_of_job");
+	query_put_text(&q, job);
+	return QUERY_LIST(&q, &layout, ret_list, e);
+}
+
+void comparison_list_fini(struct comparison_list *l)
+{
+	layout_free_list(&layout, l->at, l->count);
+	*l = (struct comparison_list){ .count = 0 };
 }
 
 void comparison_fini(struct comparison *c)

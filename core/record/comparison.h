@@ -1,5 +1,5 @@
 /* comparison: two variants timed alternately: the verdict on B relative to A, with its interval and all samples. B may be the
- * vendor's library. Written by eval/compare and eval/vendor; read by reports. */
+ * vendor's library. Written by core/measure; core/record/speed reads it for everybody who shows a ratio. */
 #ifndef PEAKD_CORE_RECORD_COMPARISON_H
 #define PEAKD_CORE_RECORD_COMPARISON_H
 
@@ -30,7 +30,9 @@ struct comparison {
 	size_t discarded;    /* disturbed pairs that were thrown away */
 	bool disturbed;      /* not to be quoted */
 	bool cold;
+	bool a_start;                       /* a_params are those that A's tuning starts with */
 	const char *conditions;             /* of the device beside each pair; NULL */
+	const char *load;                   /* what others did meanwhile on a CPU that is the device; NULL: nothing, or not known */
 	int64_t a_validation, b_validation; /* evidence; 0 none */
 	const char *job;                    /* NULL */
 	int64_t created_ms;                 /* set by comparison_add */
@@ -41,6 +43,24 @@ int comparison_add(struct db *db, struct comparison *c, struct err *e);
 /* The newest undisturbed comparison of these parameters of a checkpoint with the library. ERR_NOT_FOUND. comparison_fini it. */
 int comparison_library(struct db *db, int64_t checkpoint, const char *device, const char *params, bool cold,
 		       struct comparison *ret_comparison, struct err *e);
+/* Which pair is wanted. All borrowed. */
+struct comparison_query {
+	int64_t a, b;
+	const char *device, *sizes;
+	const char *a_params, *b_params; /* a_params NULL: any */
+	bool a_start;                    /* only with A's starting parameters */
+	bool cold;
+};
+/* The newest comparison that may be quoted now, with A's and B's figures as the query names them, whichever way it was timed.
+ * -ERR_NOT_FOUND. comparison_fini it. */
+int comparison_pair(struct db *db, const struct comparison_query *q, struct comparison *ret_comparison, struct err *e);
+struct comparison_list {
+	struct comparison *at;
+	size_t count;
+};
+/* What a job has compared, oldest first. */
+int comparison_of_job(struct db *db, const char *job, struct comparison_list *ret_list, struct err *e);
+void comparison_list_fini(struct comparison_list *l);
 /* Of what was read. */
 void comparison_fini(struct comparison *c);
 

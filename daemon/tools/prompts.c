@@ -42,21 +42,26 @@ static const struct mcp_done *start_from_kernel(struct mcp_call *call)
 
 static const struct mcp_done *optimize_step(struct mcp_call *call)
 {
-	return say(call,
-		   mem_fmt("Make workflow \"%s\" one step faster with peakd. Goal: %s. Device: %s.\n\n"
-			   "1. `workflow` with action log shows what was done and what it brought; action show with what: source "
-			   "shows the head.\n"
-			   "2. Call transformations; pick one whose prerequisites are met and that attacks what limits the kernel "
-			   "now. Say why.\n"
-			   "3. Call transform with `at` the workflow (or transform_begin and transform_submit, when no model is "
-			   "configured).\n"
-			   "4. When the new checkpoint is valid, tune it; then `workflow` with action compare.\n"
-			   "5. Slower or failed: `workflow` with action restore puts the head back; say what was learned and stop "
-			   "there. Quote only "
-			   "times that tune measured and validate passed.\n",
-			   or_else(call, "workflow", ""), or_else(call, "goal", "the lowest median time at the declared sizes"),
-			   or_else(call, "device", "the first that runs the workflow's backend, as `devices` lists it")),
-		   "One transformation, validated, tuned and compared");
+	return say(
+		call,
+		mem_fmt("Make workflow \"%s\" one step faster with peakd. Goal: %s. Device: %s.\n\n"
+			"1. `workflow` with action log shows what was done and what it brought; action show with what: source "
+			"shows the head.\n"
+			"2. Call transformations; pick one whose prerequisites are met and that attacks what limits the kernel "
+			"now. Say why.\n"
+			"3. Call transform with `at` the workflow (or transform_begin and transform_submit, when no model is "
+			"configured).\n"
+			"4. When the new checkpoint is valid, tune it: the answer's `compared` says how many times as fast it is, "
+			"timed in pairs, "
+			"with the interval. Divide no times yourself. Where it says unclear, call compare with a: the "
+			"parent and b: the new one.\n"
+			"5. Slower, no faster or failed: `workflow` with action restore puts the head back; say what was learned "
+			"and stop "
+			"there. Quote only "
+			"times that tune measured and validate passed.\n",
+			or_else(call, "workflow", ""), or_else(call, "goal", "the lowest median time at the declared sizes"),
+			or_else(call, "device", "the first that runs the workflow's backend, as `devices` lists it")),
+		"One transformation, validated, tuned and compared");
 }
 
 static const struct mcp_done *be_the_model(struct mcp_call *call)

@@ -13,6 +13,7 @@
 #include "core/record/comparison.h"
 #include "core/record/event.h"
 #include "core/record/measurement.h"
+#include "core/record/speed.h"
 #include "core/record/validation.h"
 #include "core/record/workflow.h"
 #include "daemon/tools/tools.h"
@@ -209,20 +210,6 @@ static double flops_of(const struct context *ctx, const char *params_line)
 	return flops;
 }
 
-static double best_at(struct db *db, int64_t checkpoint, const struct measurement *like)
-{
-	struct measurement_query q = {
-		.checkpoint = checkpoint, .device = like->device, .sizes = like->sizes, .warm = !like->cold
-	};
-	struct measurement m;
-	struct err ignored = ERR_INIT;
-	if (checkpoint <= 0 || measurement_best(db, &q, &m, &ignored) < 0)
-		return NAN;
-	double median = m.median_ns;
-	measurement_fini(&m);
-	return median;
-}
-
 static void set_number(json_t *object, const char *key, double value)
 {
 	if (isfinite(value))
@@ -243,6 +230,22 @@ static void set_library(struct db *db, int64_t checkpoint, const struct measurem
 	comparison_fini(&c);
 }
 
+/* Pairs with the baseline and the parent; nothing where there were none. */
+static void set_speed(struct db *db, const struct checkpoint *c, int64_t root, const struct measurement *m, json_t *row)
+{
+	const struct speed_query q = { .checkpoint = c->id,
+				       .parent = c->parent_count ? c->parents[0] : 0,
+				       .root = root,
+				       .device = m->device,
+				       .sizes = m->sizes,
+				       .params = m->params,
+				       .warm = !m->cold };
+	struct speed s;
+	speed_of(db, &q, &s);
+	layout_add_json(&speed_layout, &s, row);
+	speed_fini(&s);
+}
+
 static json_t *best_json(struct db *db, const struct checkpoint *c, int64_t root, const struct context *ctx)
 {
 	json_t *list = json_array();
@@ -259,8 +262,7 @@ static json_t *best_json(struct db *db, const struct checkpoint *c, int64_t root
 		set_number(row, "gflops", flops_of(ctx, m->params) / m->median_ns);
 		set_number(row, "rse", m->rse);
 		set_library(db, c->id, m, row);
-		set_number(row, "speedup", best_at(db, root, m) / m->median_ns);
-		set_number(row, "step_speedup", best_at(db, c->parent_count ? c->parents[0] : 0, m) / m->median_ns);
+		set_speed(db, c, root, m, row);
 		json_array_append_new(list, row);
 	}
 	measurement_list_fini(&best);

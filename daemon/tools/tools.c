@@ -231,8 +231,8 @@ static const struct tool tool_validate = {
 	.name = "validate",
 	.title = "Validate a checkpoint",
 	.kind = "validate",
-	.description = "Check a checkpoint's outputs against its baseline's, with secret inputs and poisoned outputs. "
-		       "Answers passed, or the first mismatches, or a job id (then: job wait). A failure marks it failed. "
+	.description = "Check a checkpoint's outputs against its baseline's, with secret inputs. "
+		       "Answers passed, or the first mismatches, or a job id (then: job wait). A failure refutes it. "
 		       "Next: tune, or edit.",
 	.flags = MCP_TOOL_IDEMPOTENT,
 	.handler = start_named,
@@ -253,9 +253,8 @@ static const struct tool tool_compare = {
 	.name = "compare",
 	.title = "Compare two checkpoints",
 	.kind = "compare",
-	.description = "Is B faster than A? Both at their best configuration, timed alternately in one process. Answers per "
-		       "size with a verdict on B (faster, slower, same, unclear), the ratio of times and its interval. Next: "
-		       "profile, or transform.",
+	.description = "Times two in pairs, each at its best. Answers per size with a verdict on B: faster, slower, same, unclear, "
+		       "and how many times as fast. Next: profile, or transform.",
 	.flags = MCP_TOOL_IDEMPOTENT,
 	.handler = start_named,
 };

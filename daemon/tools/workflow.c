@@ -13,8 +13,10 @@
 #include "core/jobs/import.h"
 #include "core/jobs/work.h"
 #include "core/record/checkpoint.h"
+#include "core/record/comparison.h"
 #include "core/record/lineage.h"
 #include "core/record/measurement.h"
+#include "core/record/speed.h"
 #include "core/record/workflow.h"
 #include "daemon/tools/part.h"
 
@@ -65,13 +67,15 @@ static void log_line(const json_t *checkpoint, struct buf *out)
 		buf_addf(out, ", %s", json_string_value(json_object_get(checkpoint, "note")));
 	json_array_foreach(json_object_get(checkpoint, "best"), i, best)
 	{
-		double gflops = number(best, "gflops"), speedup = number(best, "speedup");
+		const char *compared = json_string_value(json_object_get(best, "compared"));
+		double gflops = number(best, "gflops");
 		buf_addf(out, "; %s: %s", json_string_value(json_object_get(best, "sizes")),
 			 layout_time(number(best, "median_ns"), time));
 		if (isfinite(gflops))
 			buf_addf(out, ", %.4g GFLOP/s", gflops);
-		if (isfinite(speedup))
-			buf_addf(out, ", %.2fx", speedup);
+		if (compared || json_array_size(json_object_get(checkpoint, "parents")))
+			buf_addf(out, ", %s",
+				 compared ? compared : "not compared (`peakd compare` times it and another one in pairs)");
 		if (isfinite(number(best, "library_ratio")))
 			buf_addf(out, ", %.1f %% of %s", 100 * number(best, "library_ratio"),
 				 json_string_value(json_object_get(best, "library")));
@@ -187,19 +191,39 @@ static const struct mcp_done *diff(struct mcp_call *call, struct db *db, int64_t
 	return done;
 }
 
-static json_t *compare_row(const struct measurement *a, const struct measurement *b, struct buf *text)
+/* The two at their best, out of pairs; without a ratio where they were not timed in pairs. */
+static json_t *compare_row(struct db *db, const struct measurement *a, const struct measurement *b, struct buf *text)
 {
-	char time_a[32], time_b[32];
-	buf_addf(text, "%s: %s against %s: %.3fx\n", b->sizes, layout_time(b->median_ns, time_b), layout_time(a->median_ns, time_a),
-		 a->median_ns / b->median_ns);
-	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:s, s:s, s:I, s:I}", "device", b->device, "sizes", b->sizes, "a_ns",
-			 a->median_ns, "b_ns", b->median_ns, "ratio", a->median_ns / b->median_ns, "a_params", a->params,
-			 "b_params", b->params, "a_evidence", (json_int_t)a->validation, "b_evidence", (json_int_t)b->validation);
+	const struct comparison_query q = { .a = a->checkpoint,
+					    .b = b->checkpoint,
+					    .device = b->device,
+					    .sizes = b->sizes,
+					    .a_params = a->params,
+					    .b_params = b->params,
+					    .cold = true };
+	json_t *row =
+		json_pack("{s:s, s:s, s:s, s:s, s:I, s:I}", "device", b->device, "sizes", b->sizes, "a_params", a->params,
+			  "b_params", b->params, "a_evidence", (json_int_t)a->validation, "b_evidence", (json_int_t)b->validation);
+	struct comparison c;
+	struct err none = ERR_INIT;
+	char time_a[32], time_b[32], times[SPEED_TEXT];
+	if (comparison_pair(db, &q, &c, &none) < 0) {
+		json_object_set_new(row, "note", json_string(none.text));
+		buf_addf(text, "%s: %s\n", b->sizes, none.text);
+		return row;
+	}
+	const struct speed_ratio r = { 1 / c.ratio, 1 / c.high, 1 / c.low, (char *)c.verdict };
+	buf_addf(text, "%s: %s against %s: %s, %s%s%s\n", b->sizes, layout_time(c.b_ns, time_b), layout_time(c.a_ns, time_a),
+		 speed_unclear(&r) ? "unclear" : c.verdict, speed_text(&r, times), c.load ? "; " : "", c.load ? c.load : "");
+	json_object_update_new(row, json_pack("{s:f, s:f, s:f, s:f, s:f, s:s, s:s*}", "a_ns", c.a_ns, "b_ns", c.b_ns, "ratio",
+					      r.times, "low", r.low, "high", r.high, "verdict", c.verdict, "load", c.load));
+	comparison_fini(&c);
+	return row;
 }
 
 static const struct mcp_done *compare(struct mcp_call *call, struct db *db, int64_t id)
 {
-	static const char note[] = "best recorded medians of separate runs; the ratio is other / at: above 1, `at` is faster";
+	static const char note[] = "both at their best, timed in pairs; above 1, `at` is faster";
 	struct err e = ERR_INIT;
 	struct buf text = BUF_INIT;
 	struct measurement_list best;
@@ -214,7 +238,7 @@ static const struct mcp_done *compare(struct mcp_call *call, struct db *db, int6
 		struct err missing = ERR_INIT;
 		if (measurement_best(db, &qa, &a, &missing) < 0)
 			continue;
-		json_array_append_new(rows, compare_row(&a, &best.at[i], &text));
+		json_array_append_new(rows, compare_row(db, &a, &best.at[i], &text));
 		measurement_fini(&a);
 	}
 	measurement_list_fini(&best);

@@ -18,6 +18,7 @@ void report_fini(struct report *r)
 		for (size_t k = 0; k < s->time_count; k++) {
 			free(s->times[k].size);
 			free(s->times[k].params);
+			speed_fini(&s->times[k].speed);
 		}
 		free(s->times);
 		free(s->name);
@@ -48,48 +49,42 @@ static const struct report_time *time_at(const struct report_step *s, const char
 	return NULL;
 }
 
-static double ns_at(const struct report_step *s, const char *size)
+/* What may be quoted of a step at this size; NULL unless it is validated. */
+static const struct report_time *valid_at(const struct report_step *s, const char *size)
 {
-	const struct report_time *t = time_at(s, size);
-	return t ? t->median_ns : NAN;
+	return s->validated ? time_at(s, size) : NULL;
 }
 
-/* A time for a ratio: NaN unless the step is validated. */
-static double valid_ns(const struct report_step *s, const char *size)
+/* The greatest at one size. The baseline stands for itself, unless a step was timed and none was compared with it. */
+static struct speed_ratio greatest_at(const struct report *r, bool start, const char *size)
 {
-	return s->validated ? ns_at(s, size) : NAN;
-}
-
-/* The time of the last validated step before `step`. */
-static double previous_ns(const struct report *r, size_t step, const char *size)
-{
-	while (step-- > 0)
-		if (isfinite(valid_ns(&r->steps[step], size)))
-			return valid_ns(&r->steps[step], size);
-	return NAN;
-}
-
-static double fastest_ns(const struct report *r, const char *size)
-{
-	double best = NAN;
-	for (size_t i = 0; i < r->step_count; i++) {
-		double ns = valid_ns(&r->steps[i], size);
-		if (isfinite(ns) && !(best <= ns))
-			best = ns;
+	struct speed_ratio best = { .times = NAN };
+	const struct report_time *t = valid_at(&r->steps[0], size);
+	size_t timed = 0;
+	for (size_t i = 1; i < r->step_count && t; i++) {
+		const struct report_time *x = valid_at(&r->steps[i], size);
+		timed += x != NULL;
+		const struct speed_ratio *ratio = x ? start ? &x->speed.start : &x->speed.baseline : NULL;
+		if (ratio && ratio->verdict && !(best.times >= ratio->times))
+			best = *ratio;
 	}
-	return best;
+	const struct speed_ratio own =
+		start ? (t ? t->speed.start : best) : (struct speed_ratio){ .times = 1, .low = 1, .high = 1 };
+	bool known = t && (!start || own.verdict) && (timed == 0 || best.verdict);
+	return known && !(best.times >= own.times) ? own : best;
 }
 
-double report_speedup(const struct report *r, size_t *ret_sizes)
+double report_speedup(const struct report *r, bool start, size_t *ret_sizes, bool *ret_unclear)
 {
 	double sum = 0;
 	size_t n = 0;
+	*ret_unclear = false;
 	for (size_t k = 0; r->step_count && k < r->steps[0].time_count; k++) {
-		const struct report_time *base = &r->steps[0].times[k];
-		double ratio = valid_ns(&r->steps[0], base->size) / fastest_ns(r, base->size);
-		if (isfinite(ratio) && ratio > 0) {
-			sum += log(ratio);
+		struct speed_ratio ratio = greatest_at(r, start, r->steps[0].times[k].size);
+		if (isfinite(ratio.times) && ratio.times > 0) {
+			sum += log(ratio.times);
 			n++;
+			*ret_unclear = *ret_unclear || speed_unclear(&ratio);
 		}
 	}
 	*ret_sizes = n;
@@ -111,13 +106,22 @@ bool report_all_validated(const struct report *r)
 
 /* --- tables --------------------------------------------------------------------------------------------------------------- */
 
-static char *ratio_text(double ratio, char text[32])
+/* "1.37x ±1.5%": half of the interval. */
+static char *ratio_text(const struct speed_ratio *r, char text[32])
 {
-	if (isfinite(ratio))
-		snprintf(text, 32, "%.2fx", ratio);
-	else
+	if (r == NULL || r->verdict == NULL)
 		snprintf(text, 32, "-");
+	else if (speed_unclear(r))
+		snprintf(text, 32, "unclear");
+	else
+		snprintf(text, 32, "%.2fx ±%.1f%%", r->times, 50 * (r->high - r->low) / r->times);
 	return text;
+}
+
+/* printf counts bytes, and ± has two. */
+static int ratio_width(const char *text)
+{
+	return strstr(text, "±") ? 13 : 12;
 }
 
 static char *number_text(double value, char text[32])
@@ -183,19 +187,21 @@ static int params_width(const struct report *r)
 
 static void table(const struct report *r, const char *size, FILE *out)
 {
-	char ms[32], gflops[32], base[32], previous[32], library[40];
+	char ms[32], gflops[32], base[32], start[32], previous[32], library[40];
 	int name = name_width(r), params = params_width(r), wide = has_library(r) ? 20 : 0;
 	fprintf(out, "\n%s on %s\n", *size ? size : r->stem, r->device);
-	fprintf(out, "%-*s  %12s  %8s  %9s  %9s  %*s%-*s  %s\n", name, "step", "median", "GFLOP/s", "baseline",
+	fprintf(out, "%-*s  %12s  %8s  %12s  %12s  %12s  %*s%-*s  %s\n", name, "step", "median", "GFLOP/s", "baseline", "its start",
 		"previous", wide ? wide : 0, wide ? "% of library  " : "", params, "configuration", "validation");
 	for (size_t i = 0; i < r->step_count; i++) {
 		const struct report_step *s = &r->steps[i];
 		const struct report_time *t = time_at(s, size);
-		double ns = t ? t->median_ns : NAN, valid = valid_ns(s, size);
-		fprintf(out, "%-*.*s  %12s  %8s  %9s  %9s  ", name, name, s->name, time_text(ns, ms),
-			number_text(t ? t->gflops : NAN, gflops),
-			ratio_text(valid_ns(&r->steps[0], size) / valid, base),
-			ratio_text(i ? previous_ns(r, i, size) / valid : NAN, previous));
+		const struct speed *v = s->validated && t ? &t->speed : NULL;
+		ratio_text(v ? &v->baseline : NULL, base);
+		ratio_text(v ? &v->start : NULL, start);
+		ratio_text(v ? &v->parent : NULL, previous);
+		fprintf(out, "%-*.*s  %12s  %8s  %*s  %*s  %*s  ", name, name, s->name, time_text(t ? t->median_ns : NAN, ms),
+			number_text(t ? t->gflops : NAN, gflops), ratio_width(base), i ? base : "1.00x", ratio_width(start), start,
+			ratio_width(previous), previous);
 		if (wide)
 			fprintf(out, "%*s  ", wide - 2, library_text(t, library));
 		fprintf(out, "%-*s  %s\n", params, t ? t->params : "-", s->validation ? s->validation : "-");
@@ -233,15 +239,20 @@ void report_tables(const struct report *r, FILE *out)
 
 void report_closing(const struct report *r, FILE *out)
 {
-	size_t sizes, made = 0, failed = 0, all = r->planned > r->step_count ? r->planned : r->step_count;
-	double speedup = report_speedup(r, &sizes);
+	size_t sizes, start_sizes, made = 0, failed = 0, all = r->planned > r->step_count ? r->planned : r->step_count;
+	bool unclear, start_unclear;
+	double speedup = report_speedup(r, false, &sizes, &unclear), start = report_speedup(r, true, &start_sizes, &start_unclear);
 	for (size_t i = 0; i < r->step_count; i++) {
 		made += r->steps[i].checkpoint > 0;
 		failed += r->steps[i].failed;
 	}
 	fprintf(out, "\npeakd: %s: ", r->stem);
 	if (!r->compile_only && isfinite(speedup))
-		fprintf(out, "%.1f× over baseline, ", speedup);
+		fprintf(out, "%.1f× over baseline%s", speedup, unclear ? ", unclear" : "");
+	if (!r->compile_only && isfinite(speedup) && isfinite(start) && start_sizes == sizes)
+		fprintf(out, " (%.1f× over its starting parameters%s)", start, start_unclear ? ", unclear" : "");
+	if (!r->compile_only && isfinite(speedup))
+		fprintf(out, ", ");
 	if (!r->compile_only && sizes > 1)
 		fprintf(out, "geometric mean of %zu sizes, ", sizes);
 	fprintf(out, "%zu checkpoint%s", made, made == 1 ? "" : "s");
@@ -285,7 +296,11 @@ static json_t *row_json(const struct report *r, const struct report_step *s, con
 	set_size(row, t->size);
 	set_number(row, "median_ms", t->median_ns / 1e6);
 	set_number(row, "gflops", t->gflops);
-	set_number(row, "speedup", valid_ns(&r->steps[0], t->size) / valid_ns(s, t->size));
+	/* The baseline's own is 1. */
+	bool ratio = s->validated && valid_at(&r->steps[0], t->size);
+	set_number(row, "speedup", ratio && s == r->steps ? 1 : NAN);
+	if (ratio)
+		layout_add_json(&speed_layout, &t->speed, row);
 	if (t->evidence)
 		json_object_set_new(row, "evidence", json_integer((json_int_t)t->evidence));
 	if (t->library > 0) {
@@ -309,8 +324,8 @@ json_t *report_json(const struct report *r)
 			json_array_append_new(rows, row_json(r, s, NULL));
 	}
 	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:o}", "device", r->device, "driver", r->driver, "date",
-			 clock_iso(r->started_ms, date), "command", r->command, "ran", !r->compile_only, "emulated",
-			 r->emulated, "rows", rows);
+			 clock_iso(r->started_ms, date), "command", r->command, "ran", !r->compile_only, "emulated", r->emulated,
+			 "rows", rows);
 }
 
 int report_write(const struct report *r, const char *path, struct err *e)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "core/record/speed.h"
 
 /* A step's best configuration at one input size. */
 struct report_time {
@@ -17,6 +18,7 @@ struct report_time {
 	double median_ns;
 	double gflops;                             /* NaN when the context declares no flops: */
 	double library, library_low, library_high; /* library time / ours, interleaved, with its interval; NaN or 0: none */
+	struct speed speed;                        /* in pairs with the baseline and the parent; zeroed: not compared */
 	int64_t evidence;                          /* the validation that the time points at; 0: none */
 };
 
@@ -44,19 +46,22 @@ struct report {
 
 void report_fini(struct report *r);
 struct report_step *report_add(struct report *r, const char *name);
-/* Prints one table a size: step, median time, GFLOP/s, speed-up over baseline and previous step, percent of the library's speed
- * where the context names a library, configuration, validation. */
+/* Prints one table a size: step, median time, GFLOP/s, speed-up over the baseline at its best, over the baseline's starting parameters
+ * and over the previous step, percent of the library's speed where the context names a library, configuration, validation. Speed-ups
+ * were timed in pairs; "unclear" where they say little, "-" where there were none. */
 void report_tables(const struct report *r, FILE *out);
-/* Prints "peakd: STEM: N.N× over baseline, N checkpoints, all validated"; over several sizes the speed-up is their geometric mean.
- */
+/* Prints "peakd: STEM: N.N× over baseline (N.N× over its starting parameters), N checkpoints, all validated"; over several sizes a
+ * speed-up is their geometric mean. */
 void report_closing(const struct report *r, FILE *out);
-/* The fastest validated step's speed-up over the baseline at its own best configuration: the geometric mean over the sizes at which
- * both were timed. NaN without such a size; *ret_sizes is their number. */
-double report_speedup(const struct report *r, size_t *ret_sizes);
+/* The greatest speed-up of a validated step over the baseline, at its own best configuration or (start) with the parameters that its
+ * tuning starts with: the geometric mean over the sizes at which both were timed in pairs. NaN without such a size; *ret_sizes is
+ * their number, *ret_unclear that a ratio among them is. */
+double report_speedup(const struct report *r, bool start, size_t *ret_sizes, bool *ret_unclear);
 /* True when every step asked for exists and is validated. */
 bool report_all_validated(const struct report *r);
 /* {device, driver, date, command, ran, emulated, rows: [{context, n or sizes, step, median_ms, gflops, speedup, library_ratio,
- * library_low, library_high, evidence, validated, params}]}. A speed-up needs two validated steps; otherwise it is null. */
+ * library_low, library_high, evidence, validated, params, and the names of speed_layout}]}. A speed-up needs two validated steps that
+ * were timed in pairs; otherwise it is null. */
 json_t *report_json(const struct report *r);
 int report_write(const struct report *r, const char *path, struct err *e);
 

@@ -184,10 +184,14 @@ static void keep_times(const struct run *r, struct report_step *step, const json
 					   .library_low = run_setup_number(size, "library_low"),
 					   .library_high = run_setup_number(size, "library_high"),
 					   .evidence = run_setup_whole(size, "evidence") };
+		struct err ignored = ERR_INIT; /* what is not there was not compared */
+		layout_init(&speed_layout, &t->speed);
+		layout_read(&speed_layout, size, &t->speed, &ignored);
 		t->params = tuning_part(run_setup_text(size, "best"), t->size);
-		run_setup_say(r, step->name, "%s: %.4g ms with %s, %lld of %lld configurations tried", *t->size ? t->size : "tuned",
-			      t->median_ns / 1e6, *t->params ? t->params : "no parameters",
-			      (long long)run_setup_whole(size, "tried"), (long long)run_setup_whole(size, "space"));
+		run_setup_say(r, step->name, "%s: %.4g ms with %s, %lld of %lld configurations tried%s%s",
+			      *t->size ? t->size : "tuned", t->median_ns / 1e6, *t->params ? t->params : "no parameters",
+			      (long long)run_setup_whole(size, "tried"), (long long)run_setup_whole(size, "space"),
+			      t->speed.compared ? "; " : "", t->speed.compared ? t->speed.compared : "");
 		if (*run_setup_text(size, "library") && !isfinite(t->library))
 			run_setup_say(r, step->name, "library: %s", run_setup_text(size, "library"));
 	}
@@ -228,6 +232,9 @@ static int tune(struct run *r, struct report_step *step, int64_t began, struct e
 		rc = run_setup_call(r, step->name, "tune", arguments, &answer, e);
 	if (rc == 0)
 		keep_times(r, step, json_object_get(json_object_get(answer, "result"), "sizes"));
+	/* One wrong configuration refutes the step, whatever was fast. */
+	if (rc == 0 && json_object_get(json_object_get(answer, "result"), "refuted"))
+		rc = err_set(e, ERR_WRONG, "%s", run_setup_text(json_object_get(answer, "result"), "refuted"));
 	json_decref(answer);
 	int64_t beside = clock_now() - began - seconds * CLOCK_S;
 	if (beside > r->overhead_ns)

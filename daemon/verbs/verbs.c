@@ -38,8 +38,7 @@ void verbs_copy(const struct verb_line *line, json_t *arguments, const char *opt
 	va_end(ap);
 }
 
-int verbs_copy_int(const struct verb_line *line, json_t *arguments, const char *option, long long min, long long max,
-		   struct err *e)
+int verbs_copy_int(const struct verb_line *line, json_t *arguments, const char *option, long long min, long long max, struct err *e)
 {
 	long long value;
 	if (verb_get(line, option) == NULL)
@@ -120,29 +119,27 @@ static int usage(const struct verb_line *line, const struct err *e, json_t *take
 
 /* --- the verbs ---------------------------------------------------------------------------------------------------------------- */
 
-#define DEVICE_OPTION                                                                                                  \
-	{                                                                                                              \
-		"device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)"   \
+#define DEVICE_OPTION                                                                                                              \
+	{                                                                                                                          \
+		"device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)"               \
 	}
-#define SANITIZER_OPTION                                                                                               \
-	{                                                                                                              \
-		"sanitizer", "TOOL",                                                                                   \
-			"runs under compute-sanitizer instead: memcheck, racecheck, initcheck or synccheck"            \
+#define SANITIZER_OPTION                                                                                                           \
+	{                                                                                                                          \
+		"sanitizer", "TOOL", "runs under compute-sanitizer instead: memcheck, racecheck, initcheck or synccheck"           \
 	}
-#define LATER_OPTION                                                                                                   \
-	{                                                                                                              \
-		"later", NULL, "queues the job for a machine that has the device: see `peakd drain --help`"            \
+#define LATER_OPTION                                                                                                               \
+	{                                                                                                                          \
+		"later", NULL, "queues the job for a machine that has the device: see `peakd drain --help`"                        \
 	}
-#define JSON_OPTION                                                                                                    \
-	{                                                                                                              \
-		"json", NULL, "prints the structured answer"                                                           \
+#define JSON_OPTION                                                                                                                \
+	{                                                                                                                          \
+		"json", NULL, "prints the structured answer"                                                                       \
 	}
-#define SAMPLES_OPTION                                                                                                 \
-	{                                                                                                              \
-		"samples", "N", "execution parameters to sample (default 16)"                                          \
+#define SAMPLES_OPTION                                                                                                             \
+	{                                                                                                                          \
+		"samples", "N", "execution parameters to sample (default 16)"                                                      \
 	}
-#define AT_WORDS                                                                                                       \
-	"AT is a checkpoint: a workflow's name (its head), a tag, a number, 6 or more characters of a hash, NAME~2.\n"
+#define AT_WORDS "AT is a checkpoint: a workflow's name (its head), a tag, a number, 6 or more characters of a hash, NAME~2.\n"
 
 static void copy_flags(const struct verb_line *line, json_t *arguments)
 {
@@ -190,16 +187,14 @@ const struct verb verbs_tune = {
 			{ "over", "HOW",
 			  "several sizes: each (a winner per size, the default), mean (geometric) or worst: one winner "
 			  "for all" },
-			{ "objective", "WHAT",
-			  "time (default), energy, edp, or an expression such as \"time * registers\"" },
+			{ "objective", "WHAT", "time (default), energy, edp, or an expression such as \"time * registers\"" },
 			{ "strategy", "NAME", "auto (default) or one of docs/search.md's" },
 			{ "seed", "N", "seed of the search (default 1); with --simulate: of the first search (default 0)" },
 			{ "simulate", "FILE",
 			  "replays Kernel Tuner's cache file of a brute-forced space (JSON, plain or gzipped)" },
 			{ "seeds", "N", "with --simulate: how many searches, each from a fresh state (default 100)" },
 			{ "warm", NULL, "times with warm caches (default: cold)" },
-			{ "resume", NULL,
-			  "continues an earlier tune of the same question; a finished one is the answer" },
+			{ "resume", NULL, "continues an earlier tune of the same question; a finished one is the answer" },
 			LATER_OPTION,
 			JSON_OPTION,
 			{ NULL, NULL, NULL },
@@ -252,8 +247,7 @@ static int transform_run(const struct verb_line *line)
 	if (verb_get(line, "discard"))
 		json_object_set_new(arguments, "discard", json_true());
 	if (line->word_count < 2 && verb_get(line, "pending") == NULL) {
-		err_set(&e, ERR_INPUT,
-			"name a checkpoint and a transformation, or a half-done one to continue (--pending ID)");
+		err_set(&e, ERR_INPUT, "name a checkpoint and a transformation, or a half-done one to continue (--pending ID)");
 		return usage(line, &e, arguments);
 	}
 	if (verbs_copy_int(line, arguments, "samples", 1, 1024, &e) < 0)
@@ -301,8 +295,9 @@ const struct verb verbs_compare = {
 	.details = "A and B are written as for `peakd tune --help`; without B, A is compared with its parent.\n"
 		   "Each side uses its best validated configuration. The verdict is about B. Same means within 1 % "
 		   "(cold also 0.2 us);\n"
-		   "unclear means that the interval of the ratio is too wide. `peakd workflow compare` shows recorded "
-		   "times instead.\n",
+		   "unclear means that the interval of the ratio is too wide. Above 1, B is faster. `peakd workflow compare` "
+		   "shows what was\n"
+		   "compared before.\n",
 	.options =
 		(const struct verb_option[]){
 			DEVICE_OPTION,
@@ -354,8 +349,7 @@ const struct verb verbs_devices = {
 	.words = "",
 	.summary = "the devices of this machine",
 	.details = NULL,
-	.options =
-		(const struct verb_option[]){ { "refresh", NULL, "looks again" }, JSON_OPTION, { NULL, NULL, NULL } },
+	.options = (const struct verb_option[]){ { "refresh", NULL, "looks again" }, JSON_OPTION, { NULL, NULL, NULL } },
 	.min_words = 0,
 	.max_words = 0,
 	.run = devices_run,
@@ -371,8 +365,7 @@ static int check_action(const char *action, size_t words, struct err *e)
 	while (i < MEM_COUNT(known) && strcmp(known[i], action) != 0)
 		i++;
 	if (i == MEM_COUNT(known))
-		return err_set(e, ERR_INPUT,
-			       "there is no action '%s'%s; the actions are list, get, wait, cancel, resume and log",
+		return err_set(e, ERR_INPUT, "there is no action '%s'%s; the actions are list, get, wait, cancel, resume and log",
 			       action, suggest_hint(action, known, MEM_COUNT(known), hint));
 	if (i > 0 && words < 2)
 		return err_set(e, ERR_INPUT, "usage: peakd jobs %s ID; `peakd jobs` lists the ids", action);
@@ -442,8 +435,7 @@ const struct verb verbs_jobs = {
 		   "  cancel ID    cancels the job; its measurements are kept\n"
 		   "  resume ID    resumes a job that was interrupted when its daemon ended\n"
 		   "  log ID       every event of the job\n",
-	.options =
-		(const struct verb_option[]){ { "json", NULL, "prints the structured answer" }, { NULL, NULL, NULL } },
+	.options = (const struct verb_option[]){ { "json", NULL, "prints the structured answer" }, { NULL, NULL, NULL } },
 	.min_words = 0,
 	.max_words = 2,
 	.run = jobs_run,
@@ -456,7 +448,8 @@ static void print_list(const char *what, const char *path, const json_t *list)
 {
 	const json_t *x;
 	size_t i;
-	json_array_foreach(list, i, x) {
+	json_array_foreach(list, i, x)
+	{
 		const char *text = json_string_value(x);
 		int line, end = 0;
 		if (sscanf(text, "line %d:%n", &line, &end) == 1 && end)
@@ -478,8 +471,7 @@ static int draft_run(const struct verb_line *line)
 	struct err e = ERR_INIT;
 	char *source = NULL;
 	json_t *answer = NULL, *lines = json_array();
-	if (run_setup_read(path, &source, &e) < 0 ||
-	    out_check(verb_get(line, "out"), verb_get(line, "force") != NULL, &e) < 0) {
+	if (run_setup_read(path, &source, &e) < 0 || out_check(verb_get(line, "out"), verb_get(line, "force") != NULL, &e) < 0) {
 		json_decref(lines);
 		free(source);
 		return verb_fail(line, &e);
@@ -500,8 +492,7 @@ static int draft_run(const struct verb_line *line)
 	print_list("question", path, json_object_get(found, "questions"));
 	if (!json_is_true(json_object_get(found, "complete")))
 		status = VERB_FAILED;
-	else if (out_text(verb_get(line, "out"), run_setup_text(found, "context"), verb_get(line, "force") != NULL,
-			  &e) < 0)
+	else if (out_text(verb_get(line, "out"), run_setup_text(found, "context"), verb_get(line, "force") != NULL, &e) < 0)
 		status = verb_fail(line, &e);
 	if (json_array_size(json_object_get(found, "questions")) > 0)
 		fprintf(stderr, "no context was written: answer each question with --declare 'LINE', or let a model "

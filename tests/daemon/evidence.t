@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
-need_hlsl 34 "$db"
+need_hlsl 40 "$db"
 small_context | sed 's/^flops: n/check: n = {1000}\nflops: n/; s/{4096}/{4096, 8192}/' >"$T/scale.peak.md"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --budget 2 --samples 4 --device hlsl:0 --json "$T/rows.json" >"$T/out" 2>"$T/err"
 is $? 0 "a baseline is validated and tuned" "$(cat "$T/err")"
@@ -69,7 +69,19 @@ is "$(stands "${row% *}" 2) $(stands "${row#* }" 1)" "1 1" "a comparison names t
 tool workflow '{"action": "compare", "at": "2"}' >/dev/null
 row=$(jq -r 'select(.id == 2) | .result.structuredContent.compare[0] | "\(.b_evidence) \(.a_evidence)"' "$T/said")
 is "$(stands "${row% *}" 2) $(stands "${row#* }" 1)" "1 1" "workflow compare names the evidence of both sides"
-has "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)][0].best[0] | has("speedup")')" true "workflow log shows a speed-up between two proven times"
+best=$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)][0].best[0]')
+pair=$(sql "SELECT 1 / ratio FROM comparison WHERE a_id = 1 AND b_id = 2 ORDER BY id DESC LIMIT 1")
+is "$(printf '%s' "$best" | jq "(.speedup - $pair | fabs) < 1e-6 and .speedup_low <= .speedup and .speedup <= .speedup_high")" true \
+	"workflow log's speed-up is that of the newest pairs, with its interval" "$best, pairs: $pair"
+is "$(jq -r 'select(.id == 2) | .result.structuredContent.compare[0].ratio' "$T/said" | jq "(. - $pair | fabs) < 1e-6")" true "workflow compare says the same, in the same direction"
+ratio=$(peak compare 1 2 --sizes n=4096 --json | jq '.result.sizes[0] | .ratio - .a_ns / .b_ns | fabs < 0.5')
+is "$ratio" true "the tool compare, too: above 1, B is faster"
+sql "DELETE FROM comparison"
+is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)][0].best[0] | has("speedup")')" false "without pairs there is no speed-up, whatever was measured"
+has "$(peak workflow log scale)" "not compared" "and the words say so"
+has "$(peak workflow compare 2)" "peakd compare 1 2" "workflow compare says how to get it"
+peak compare 1 2 --sizes n=4096 >/dev/null 2>&1
+is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)][0].best[0] | has("speedup")')" true "and compare gives it"
 
 # --- refutations
 refute() # refute DEVICE: fails the best parameters of checkpoint 1 at another size
