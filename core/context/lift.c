@@ -18,7 +18,9 @@ struct name {
 };
 
 struct lift {
-	bool hlsl; /* arguments go by name, and views say how they are read; else every f32 buffer is widened */
+	bool hlsl;       /* arguments go by name, and views say how they are read; else every f32 buffer is widened */
+	bool halves;     /* CUDA, HIP: so are those of f16 and bf16, */
+	bool e4m3, e5m2; /* and of these */
 	struct name *names;
 	size_t count;
 };
@@ -144,8 +146,12 @@ static void find_views(struct lift *lift, const char *text)
 static int widened_from(const struct lift *lift, const char *name, enum dtype type)
 {
 	unsigned as = views_of(lift, name);
+	bool narrow = (lift->halves && (type == DTYPE_F16 || type == DTYPE_BF16)) || (lift->e4m3 && type == DTYPE_E4M3) ||
+		      (lift->e5m2 && type == DTYPE_E5M2);
+	if (!lift->hlsl && type == DTYPE_U8)
+		return lift->halves ? DTYPE_F16 : DTYPE_F32;
 	if (!lift->hlsl)
-		return type == DTYPE_F32 || type == DTYPE_U8 ? DTYPE_F32 : -1;
+		return type == DTYPE_F32 || narrow ? (int)type : -1;
 	if (as & AS_BITS || (as & AS_FLOATS && as & AS_HALVES))
 		return -1;
 	if (type == DTYPE_F32)
@@ -265,7 +271,7 @@ static bool wanted(const char *words, const char *device, const char *macros)
 	return false;
 }
 
-static void add_sections(const char *file, const struct context *ctx, struct buf *out)
+static void add_sections(const char *file, const struct context *ctx, bool halves, struct buf *out)
 {
 	const char *text = NULL, *device = context_region(ctx, REGION_DEVICE), *macros = context_region(ctx, REGION_MACROS);
 	for (size_t i = 0; schema_files[i].path; i++)
@@ -274,6 +280,9 @@ static void add_sections(const char *file, const struct context *ctx, struct buf
 	for (const char *at = text ? strstr(text, "\n//@") : NULL, *next; at; at = next) {
 		const char *words = at + strlen("\n//@");
 		next = strstr(words, "\n//@");
+		if (*words == (halves ? '!' : '@'))
+			continue;
+		words += *words == '!' || *words == '@';
 		if (wanted(words, device, macros))
 			add_section(context_spec(ctx), words + strcspn(words, "\n"), next ? next : words + strlen(words), out);
 	}
@@ -308,31 +317,44 @@ static int check_text(bool hlsl, const char *text, struct err *e)
 	return 0;
 }
 
-static bool has_floats(const struct context *ctx)
+/* Whether the code has one of these words. */
+static bool mentions(const struct context *ctx, const char *const *words, size_t n)
 {
-	static const char *const words[] = { "float", "half", "min16float", "__half", "__nv_bfloat16" };
-	const struct spec *spec = context_spec(ctx);
-	for (size_t i = 0; i < spec->array_count; i++)
-		if (dtype_is_float(spec->arrays[i].type) && spec->arrays[i].type != DTYPE_F64)
-			return true;
-	for (size_t i = 0; i < MEM_COUNT(words); i++)
+	for (size_t i = 0; i < n; i++)
 		if (has_word(context_region(ctx, REGION_DEVICE), words[i], strlen(words[i])) ||
 		    has_word(context_region(ctx, REGION_MACROS), words[i], strlen(words[i])))
 			return true;
 	return false;
 }
 
-int lift_context(const struct context *ctx, struct context **ret_lifted, struct err *e)
+static bool has_floats(const struct context *ctx)
 {
+	static const char *const words[] = { "float", "half", "min16float" };
+	const struct spec *spec = context_spec(ctx);
+	for (size_t i = 0; i < spec->array_count; i++)
+		if (dtype_is_float(spec->arrays[i].type) && spec->arrays[i].type != DTYPE_F64)
+			return true;
+	return mentions(ctx, words, MEM_COUNT(words));
+}
+
+int lift_context(const struct context *ctx, bool narrow, struct context **ret_lifted, struct err *e)
+{
+	static const char *const headers[] = { "cuda_fp16", "cuda_bf16",    "cuda_fp8", "hip_fp16",
+					       "hip_bf16",  "hip_bfloat16", "_Float16" };
+	static const char *const e4m3[] = { "__nv_fp8_e4m3" }, *const e5m2[] = { "__nv_fp8_e5m2" };
 	const char *device = context_region(ctx, REGION_DEVICE), *macros = context_region(ctx, REGION_MACROS);
 	bool hlsl = strcmp(context_backend(ctx), "hlsl") == 0;
 	struct buf new_device = BUF_INIT, new_macros = BUF_INIT;
 	if (!has_floats(ctx))
 		return err_set(e, ERR_UNSUPPORTED, "it has no values narrower than double");
+	if (narrow && (hlsl || !mentions(ctx, headers, MEM_COUNT(headers))))
+		return err_set(e, ERR_UNSUPPORTED, "it has no types narrower than float");
 	if (check_text(hlsl, device, e) < 0 || check_text(hlsl, macros, e) < 0)
 		return -(int)e->code;
 	struct lift *lift = MEM_NEW(struct lift);
-	lift->hlsl = hlsl;
+	*lift = (struct lift){
+		.hlsl = hlsl, .halves = narrow, .e4m3 = narrow && mentions(ctx, e4m3, 1), .e5m2 = narrow && mentions(ctx, e5m2, 1)
+	};
 	if (hlsl) {
 		find_views(lift, device);
 		find_views(lift, macros);
@@ -340,7 +362,7 @@ int lift_context(const struct context *ctx, struct context **ret_lifted, struct 
 		add_includes(macros, &new_macros);
 		add_includes(device, &new_macros);
 	}
-	add_sections(hlsl ? "core/context/lift.hlsl" : "core/context/lift.cu", ctx, &new_macros);
+	add_sections(hlsl ? "core/context/lift.hlsl" : "core/context/lift.cu", ctx, narrow, &new_macros);
 	buf_adds(&new_macros, "\n#line 1 \"macros\"\n");
 	rewrite(lift, context_spec(ctx), macros, &new_macros);
 	rewrite(lift, context_spec(ctx), device, &new_device);
@@ -402,12 +424,12 @@ static int widen_buffer(const struct lift *lift, struct plan_buffer *b, uint64_t
 	return 0;
 }
 
-static int widen_op(struct plan_op *op, const uint64_t *factors, struct err *e)
+static int widen_op(const struct lift *lift, struct plan_op *op, const uint64_t *factors, struct err *e)
 {
 	struct plan_launch *l = &op->launch;
 	switch (op->kind) {
 	case PLAN_OP_LAUNCH:
-		l->shared *= 2;
+		l->shared *= lift->halves ? 4 : 2;
 		for (size_t i = 0; i < l->arg_count; i++) {
 			struct plan_arg *a = &l->args[i];
 			if (a->kind != PLAN_ARG_SCALAR || !dtype_is_float(a->type))
@@ -444,7 +466,7 @@ int lift_plan(const struct lift *lift, struct plan *plan, struct err *e)
 		if (factors[plan->maps[i].buffer] > 1)
 			rc = err_set(e, ERR_UNSUPPORTED, "it has a tensor map of floats");
 	for (size_t i = 0; rc == 0 && i < plan->op_count; i++)
-		rc = widen_op(&plan->ops[i], factors, e);
+		rc = widen_op(lift, &plan->ops[i], factors, e);
 	free(factors);
 	return rc;
 }

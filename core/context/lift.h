@@ -1,5 +1,5 @@
 /* lift: a context that computes the same in double. Its code has `double` wherever the context has a narrower type, its arrays of
- * f32 and f16 are arrays of f64, and their values are still rounded to the declared type first. Its outputs are what judges take
+ * narrower floats are arrays of f64, and their values are still rounded to the declared type first. Its outputs are what judges take
  * for exact (core/judge/truth.c); host.c widens the plan that its host code records.
  *
  * An array whose bits the code reads (asuint, packed halves) keeps its type, and only what is computed from it is double. */
@@ -13,8 +13,10 @@
 struct lift;
 void lift_free(struct lift *lift);
 
-/* -ERR_UNSUPPORTED with the reason where that cannot be done. A result need not compile. */
-int lift_context(const struct context *ctx, struct context **ret_lifted, struct err *e);
+/* narrow: for CUDA and HIP, arrays narrower than f32 become f64, too; code that reads them as packed words does not survive it. HLSL
+ * code says by its views which arrays it reads so. -ERR_UNSUPPORTED with the reason where lifting cannot be done, or `narrow` changes
+ * nothing. A result need not compile. */
+int lift_context(const struct context *ctx, bool narrow, struct context **ret_lifted, struct err *e);
 
 /* For host.c: widens buffers, scalars and dynamic shared memory of a plan that the unchanged host code recorded.
  * -ERR_UNSUPPORTED for operations on bytes that mean something else then. */

@@ -193,11 +193,11 @@ static double root_mean_square(const struct output *o)
 }
 
 /* Where the code as it is overflows, the lifted code knows better. */
-static bool differs(double lifted, double plain, double scale)
+static bool differs(double lifted, double plain, double scale, enum dtype type)
 {
 	if (!isfinite(plain))
 		return isnan(plain) != isnan(lifted) && !isfinite(lifted);
-	return !(fabs(lifted - plain) <= GROSS * fmax(fabs(plain), scale));
+	return !(fabs(lifted - plain) <= GROSS * fmax(fabs(plain), scale) + 2 * dtype_roundoff(type) * fabs(plain));
 }
 
 /* -ERR_UNSUPPORTED naming an output that the two disagree on. */
@@ -211,7 +211,7 @@ static int compare(const struct outputs *lifted, const struct outputs *plain, st
 		if (k >= lifted->count || a->n != b->n)
 			return err_set(e, ERR_UNSUPPORTED, "in double it has other outputs");
 		for (size_t i = 0; i < b->n; i++)
-			if (whole ? a->v[i] != b->v[i] : differs(a->v[i], b->v[i], scale)) {
+			if (whole ? a->v[i] != b->v[i] : differs(a->v[i], b->v[i], scale, b->type)) {
 				first = off ? first : i;
 				off++;
 			}
@@ -290,12 +290,12 @@ static int run_otherwise(const struct choosing *c, const struct context *lifted,
 }
 
 /* 0: *t is lifted, and right. */
-static int lift(const struct choosing *c, const struct context *plain, struct truth *t, struct err *e)
+static int lift(const struct choosing *c, const struct context *plain, bool narrow, struct truth *t, struct err *e)
 {
 	struct context *lifted = NULL;
 	struct params *params = NULL;
 	struct outputs in_double = { 0 }, in_float = { 0 };
-	int rc = lift_context(plain, &lifted, e);
+	int rc = lift_context(plain, narrow, &lifted, e);
 	if (rc < 0)
 		return rc;
 	rc = run(c, lifted, c->params, &in_double, e);
@@ -331,7 +331,11 @@ static int choose(const struct choosing *c, struct truth *t, struct err *e)
 			return rc;
 		plain = block;
 	}
-	int rc = lift(c, plain, t, &why);
+	int rc = lift(c, plain, true, t, &why);
+	if (rc < 0 && rc != -ERR_CANCELLED) {
+		why = (struct err)ERR_INIT;
+		rc = lift(c, plain, false, t, &why);
+	}
 	t->kind = has_block ? TRUTH_BLOCK_LIFTED : TRUTH_BASELINE_LIFTED;
 	if (rc < 0) {
 		t->kind = has_block ? TRUTH_BLOCK : TRUTH_BASELINE;
