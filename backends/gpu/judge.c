@@ -9,12 +9,14 @@
 #include "backends/gpu/run.h"
 #include "backends/values/fill.h"
 #include "backends/values/special.h"
+#include "backends/wire/bound_element.h"
 #include "backends/wire/dtype_element.h"
 #include "base/mem.h"
 #include "judge_kernels.h" /* generated: the text of judge_kernels.cu */
 
 /* As in judge_kernels.cu. */
-enum { BINS = 4096, BINS_PER_OCTAVE = 64, LIST = 64, INDEX_BITS = 40, BLOCK = 256, BLOCKS_PER_UNIT = 16 };
+enum { LIST = 64, INDEX_BITS = 40, BLOCK = 256, BLOCKS_PER_UNIT = 16 };
+#define JUDGED_LEAST 0.9 /* as in core/judge/bound.c */
 
 struct array {
 	uint64_t at, count, columns, ld;
@@ -33,39 +35,36 @@ struct filling {
 };
 
 struct truth {
-	gpu_address y, kappa, bound;
+	gpu_address y, moved, bound;
 	uint64_t count;
 };
 
+/* More than 20 fields: all that a pass over an output counts. */
 struct found {
-	uint64_t judged, mismatched, nan, untouched, odd_nan, odd_infinite, worst, first;
-	double ratios, signs, sum, squares;
-	uint64_t low, high;
+	uint64_t judged, mismatched, nan, untouched, odd, worst, first;
+	double ratios, signs, squares;
+	uint64_t most, low, high, jump, baseline_ratio;
+	uint64_t causes[BOUND_CAUSES], telling, gross, first_gross, finite, infinite;
+	double bounds2, values2;
 	uint32_t listed, map[WIRE_MAP * WIRE_MAP];
 	uint64_t list[LIST];
-	uint32_t bins[BINS], bins_own[BINS];
-	double gross;
-};
-
-struct limits {
-	double inputs, sums, growth, growth_own, least, smallest_normal;
-	int fraction;
 };
 
 struct kept {
 	char hash[65];
 	uint64_t bytes, used;
 	struct truth truth;
-	double squares; /* of the finite y*, summed */
-	uint64_t finite, odd;
+	double squares, most; /* of the finite y*: summed; the largest that the output's type holds */
+	uint64_t odd;         /* elements of y* that are not finite */
 };
 
-enum kernel { FILL, SAME, KEEP, MOVED, OWN, BOUND, COMPARE, KERNELS };
+enum kernel { FILL, SAME, KEEP, MOVED, ERRORS, BOUND, COMPARE, KERNELS };
 
 struct gpu_judge {
 	gpu_library module;
 	gpu_function kernels[KERNELS];
 	gpu_address found; /* one struct found */
+	gpu_address bins;  /* BOUND_BINS floats */
 	struct kept *kept;
 	size_t count;
 	uint64_t bytes, clock;
@@ -75,8 +74,8 @@ struct gpu_judge {
 
 static int load(struct backend_device *d, const void *binary, size_t len, struct err *e)
 {
-	static const char *const names[KERNELS] = { "judge_fill", "judge_same",  "judge_keep",   "judge_moved",
-						    "judge_own",  "judge_bound", "judge_compare" };
+	static const char *const names[KERNELS] = { "judge_fill",   "judge_same",  "judge_keep",   "judge_moved",
+						    "judge_errors", "judge_bound", "judge_compare" };
 	struct gpu_judge *j;
 	gpu_result result = gpu_device_use(d);
 	if (d->judge)
@@ -92,13 +91,15 @@ static int load(struct backend_device *d, const void *binary, size_t len, struct
 		result = d->api.module_function(&j->kernels[k], j->module, names[k]);
 	if (result == GPU_SUCCESS)
 		result = d->api.memory_alloc(&j->found, sizeof(struct found));
+	if (result == GPU_SUCCESS)
+		result = d->api.memory_alloc(&j->bins, BOUND_BINS * sizeof(float));
 	d->judge = j;
 	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "loading the judge's kernels", e);
 }
 
 static void truth_fini(struct backend_device *d, struct kept *k)
 {
-	const gpu_address at[] = { k->truth.y, k->truth.kappa, k->truth.bound };
+	const gpu_address at[] = { k->truth.y, k->truth.moved, k->truth.bound };
 	for (size_t i = 0; i < MEM_COUNT(at); i++)
 		if (at[i])
 			d->api.memory_free(at[i]);
@@ -114,6 +115,8 @@ void gpu_judge_free(struct backend_device *d)
 		truth_fini(d, &j->kept[i]);
 	if (j->found)
 		d->api.memory_free(j->found);
+	if (j->bins)
+		d->api.memory_free(j->bins);
 	if (j->module)
 		d->api.module_unload(j->module);
 	free(j->kept);
@@ -128,7 +131,7 @@ static int start(struct backend_device *d, enum kernel kernel, uint64_t count, v
 	unsigned grid = (unsigned)(blocks < most ? blocks : most);
 	gpu_result result = gpu_device_use(d);
 	if (found) {
-		*found = (struct found){ .low = UINT64_MAX, .first = UINT64_MAX };
+		*found = (struct found){ .high = UINT64_MAX, .first = UINT64_MAX, .first_gross = UINT64_MAX };
 		if (result == GPU_SUCCESS)
 			result = d->api.copy_in(d->judge->found, found, sizeof *found, d->stream);
 	}
@@ -272,7 +275,7 @@ static int new_truth(struct backend_device *d, const char *hash, uint64_t count,
 	make_room(d, k.bytes);
 	result = d->api.memory_alloc(&k.truth.y, count * sizeof(double));
 	if (result == GPU_SUCCESS)
-		result = d->api.memory_alloc(&k.truth.kappa, count * sizeof(float));
+		result = d->api.memory_alloc(&k.truth.moved, count * sizeof(float));
 	if (result == GPU_SUCCESS)
 		result = d->api.memory_alloc(&k.truth.bound, count * sizeof(float));
 	j->bytes += k.bytes;
@@ -294,93 +297,111 @@ static double unordered(uint64_t u)
 	return x;
 }
 
-/* The value below which a share of the counted ratios lies; 0 when that is the first bin. */
-static double quantile(const uint32_t bins[BINS], double share)
-{
-	double all = 0, sum = 0;
-	int k = 0;
-	for (int i = 0; i < BINS; i++)
-		all += bins[i];
-	while (k < BINS - 1 && (sum += bins[k]) < share * all)
-		k++;
-	return k == 0 ? 0 : exp2((double)(k + 1 - BINS / 2) / BINS_PER_OCTAVE);
-}
-
 static int keep(struct backend_device *d, const struct array *a, const struct wire_truth *step, struct wire_truth_found *ret,
 		struct err *e)
 {
 	struct kept *k = find(d->judge, step->hash);
 	struct found f;
 	struct array from = *a;
+	double limit = step->limits.shape.most;
 	if (k)
 		drop(d, k);
 	int rc = new_truth(d, step->hash, a->count, &k, e);
 	if (rc == 0)
-		rc = start(d, KEEP, a->count, (void *[]){ &from, &k->truth, &d->judge->found }, &f, e);
+		rc = start(d, KEEP, a->count, (void *[]){ &from, &k->truth, &limit, &d->judge->found }, &f, e);
 	if (rc < 0)
 		return rc;
-	k->finite = a->count - f.odd_nan - f.odd_infinite;
+	k->odd = f.odd;
 	k->squares = f.squares;
-	double n = k->finite ? (double)k->finite : 1;
-	*ret = (struct wire_truth_found){ .elements = a->count,
-					  .nan = f.odd_nan,
-					  .infinite = f.odd_infinite,
-					  .mean = f.sum / n,
-					  .deviation = sqrt(fmax(0, f.squares / n - f.sum / n * (f.sum / n))),
-					  .low = k->finite ? unordered(f.low) : NAN,
-					  .high = k->finite ? unordered(f.high) : NAN };
+	k->most = f.most ? unordered(f.most) : 0;
+	ret->most = k->most;
 	return 0;
 }
 
-static int bound(struct backend_device *d, struct kept *k, const struct wire_truth *step, struct wire_truth_found *ret,
-		 struct err *e)
+/* The host widens the bins: there are few. */
+static int join_errors(struct backend_device *d, struct err *e)
 {
-	enum dtype t = (enum dtype)step->type;
-	double rms = k->finite ? sqrt(k->squares / (double)k->finite) : 0;
-	struct limits l = { .inputs = step->inputs,
-			    .sums = step->sums,
-			    .growth = step->growth,
-			    .growth_own = step->growth_own,
-			    .smallest_normal = dtype_smallest_normal(t) * 2 * dtype_roundoff(t),
-			    .least = dtype_is_float(t) ? dtype_smallest_normal(t) + 0x1p-80 * rms : 0,
-			    .fraction = dtype_is_float(t) ? dtype_layouts[t].fraction : -1 };
+	float *all = MEM_NEW_N(float, BOUND_BINS), *wide = MEM_NEW_N(float, BOUND_BINS);
+	gpu_result result = d->api.copy_out(all, d->judge->bins, BOUND_BINS * sizeof *all, d->stream);
+	if (result == GPU_SUCCESS)
+		result = d->api.stream_wait(d->stream);
+	bound_join_errors(all, wide);
+	if (result == GPU_SUCCESS)
+		result = d->api.copy_in(d->judge->bins, wide, BOUND_BINS * sizeof *wide, d->stream);
+	if (result == GPU_SUCCESS)
+		result = d->api.stream_wait(d->stream);
+	free(all);
+	free(wide);
+	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "joining the baseline's errors", e);
+}
+
+/* a: of the baseline's output; only read where there is one. */
+static int make_bounds(struct backend_device *d, struct kept *k, struct array *a, const struct wire_truth *step,
+		       struct wire_truth_found *ret, struct err *e)
+{
+	struct truth *t = &k->truth;
+	struct bound_limits l = step->limits;
+	gpu_address bins = d->judge->bins;
 	struct found f;
-	int rc = start(d, BOUND, k->truth.count, (void *[]){ &k->truth, &l, &d->judge->found }, &f, e);
+	double n = (double)t->count, judged, poor;
+	int last = step->rough;
+	gpu_result result = d->api.memory_set(bins, 0, BOUND_BINS * sizeof(float), d->stream);
+	int rc = result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "clearing the baseline's errors", e);
+	if (rc == 0 && l.has_baseline)
+		rc = start(d, ERRORS, t->count, (void *[]){ a, t, &l, &bins }, NULL, e);
+	if (rc == 0 && l.has_baseline)
+		rc = join_errors(d, e);
 	if (rc == 0)
-		*ret = (struct wire_truth_found){ .elements = k->truth.count, .judged = f.judged };
-	return rc;
+		rc = start(d, BOUND, t->count / BOUND_GROUP + 1, (void *[]){ a, t, &l, &bins, &last, &d->judge->found }, &f, e);
+	judged = rc == 0 ? (double)f.judged : 0;
+	poor = rc == 0 ? (double)f.causes[BOUND_POOR] : 0;
+	if (rc == 0 && !step->rough) {
+		/* A baseline that is less exact than it declares hides most elements. The truth does not depend on it. */
+		l.capped = judged + poor >= JUDGED_LEAST * n && judged < JUDGED_LEAST * n;
+		last = 1;
+		rc = start(d, BOUND, t->count / BOUND_GROUP + 1, (void *[]){ a, t, &l, &bins, &last, &d->judge->found }, &f, e);
+	}
+	if (rc < 0)
+		return rc;
+	ret->tally = (struct bound_tally){ .judged = f.judged,
+					   .telling = f.telling,
+					   .gross = f.gross,
+					   .first_gross = f.first_gross,
+					   .jump = unordered(f.jump),
+					   .low = unordered(f.low),
+					   .high = unordered(f.high),
+					   .bounds2 = f.bounds2,
+					   .values2 = f.values2,
+					   .baseline_ratio = unordered(f.baseline_ratio),
+					   .finite = f.finite != 0,
+					   .infinite = f.infinite != 0 };
+	memcpy(ret->tally.causes, f.causes, sizeof f.causes);
+	ret->capped = l.capped;
+	return 0;
 }
 
 static int make_truth(struct backend_device *d, struct backend_run *run, unsigned buffer, const struct wire_truth *step,
 		      struct wire_truth_found *ret, struct err *e)
 {
-	struct kept *k = find(d->judge, step->hash);
+	struct kept *k = d->judge ? find(d->judge, step->hash) : NULL;
 	struct array a = run ? array_of(run, buffer) : (struct array){ 0 };
-	double amplitude = step->amplitude, sums = step->sums;
-	struct found f;
-	int rc = 0;
-	*ret = (struct wire_truth_found){ 0 };
-	if (step->step == WIRE_TRUTH_KEEP)
+	*ret = (struct wire_truth_found){ .elements = a.count };
+	if (!d->judge)
+		return err_set(e, ERR_NOT_FOUND, "this process has no kernels of the judge yet");
+	if (step->step == WIRE_TRUTH_KEEP && run)
 		return keep(d, &a, step, ret, e);
 	if (!k || (run && a.count != k->truth.count))
 		return err_set(e, ERR_NOT_FOUND, "the device keeps no such truth");
 	ret->elements = k->truth.count;
+	ret->most = k->most;
 	switch ((enum wire_truth_step)step->step) {
-	case WIRE_TRUTH_MOVED: return start(d, MOVED, a.count, (void *[]){ &a, &k->truth, &amplitude }, NULL, e);
-	case WIRE_TRUTH_OWN:
-		rc = start(d, OWN, a.count, (void *[]){ &a, &k->truth, &sums, &d->judge->found }, &f, e);
-		if (rc == 0) {
-			ret->quantile = quantile(f.bins, 0.999);
-			ret->quantile_own = quantile(f.bins_own, 0.999);
-			ret->gross = f.gross;
-		}
-		return rc;
-	case WIRE_TRUTH_BOUND: return bound(d, k, step, ret, e);
+	case WIRE_TRUTH_MOVED: return start(d, MOVED, a.count, (void *[]){ &a, &k->truth }, NULL, e);
+	case WIRE_TRUTH_BOUND: return make_bounds(d, k, &a, step, ret, e);
 	case WIRE_TRUTH_DROP: drop(d, k); return 0;
 	case WIRE_TRUTH_KEEP:
 	case WIRE_TRUTH_STEPS: break;
 	}
-	return err_set(e, ERR_NETWORK, "a truth has no step %u", step->step);
+	return err_set(e, ERR_INPUT, "step %u of a truth needs a run", step->step);
 }
 
 /* --- comparing ------------------------------------------------------------------------------------------------------------ */
@@ -440,7 +461,7 @@ static int compare(struct backend_run *run, unsigned buffer, const struct wire_c
 				       .nan = f.nan,
 				       .untouched = f.untouched,
 				       .first_untouched = -1,
-				       .ref_nan = a.count - k->finite,
+				       .ref_nan = k->odd,
 				       .ref_norm = sqrt(k->squares),
 				       .mean_ratio = f.ratios / judged,
 				       .signed_mean = f.signs / judged };

@@ -18,25 +18,25 @@ struct array {
 	int size;
 };
 
-enum { WINDOW = 17, HALF = WINDOW / 2, BINS = 4096, LIST = 64, MAP = 8, INDEX_BITS = 40 };
+enum { LIST = 64, MAP = 8, INDEX_BITS = 40 };
 
 struct truth {
-	double *y;
-	float *kappa, *bound;
+	double *y; /* what is wanted */
+	float *moved, *bound;
 	u64 count;
 };
 
 struct found {
-	u64 judged, mismatched, nan, untouched, odd_nan, odd_infinite;
+	u64 judged, mismatched, nan, untouched, odd;
 	u64 worst; /* the largest ratio's upper bits, and its index */
 	u64 first; /* the lowest index of a wrong element */
-	double ratios, signs, sum, squares;
-	u64 low, high; /* of y*, as ordered bits */
+	double ratios, signs, squares;
+	u64 most, low, high, jump, baseline_ratio; /* as ordered bits */
+	u64 causes[BOUND_CAUSES], telling, gross, first_gross, finite, infinite;
+	double bounds2, values2;
 	u32 listed;
 	u32 map[MAP * MAP];
 	u64 list[LIST];
-	u32 bins[BINS], bins_own[BINS];
-	double gross;
 };
 
 __device__ static u64 thread() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
@@ -140,142 +140,90 @@ extern "C" __global__ void judge_same(struct filling f, struct found *found) { f
 
 /* --- truths --------------------------------------------------------------------------------------------------------------- */
 
-extern "C" __global__ void judge_keep(struct array a, struct truth t, struct found *f)
+/* limit: the largest number of the output's type. */
+extern "C" __global__ void judge_keep(struct array a, struct truth t, double limit, struct found *f)
 {
-	double sum = 0, squares = 0;
-	u64 low = ~0ull, high = 0, nan = 0, infinite = 0;
+	double squares = 0, most = 0;
+	u64 odd = 0;
 	for (u64 i = thread(); i < t.count; i += threads()) {
 		double y = load(a, i);
 		t.y[i] = y;
-		t.kappa[i] = 0;
-		nan += isnan(y);
-		infinite += isinf(y) != 0;
-		if (!isfinite(y))
-			continue;
-		sum += y;
-		squares += y * y;
-		low = ordered(y) < low ? ordered(y) : low;
-		high = ordered(y) > high ? ordered(y) : high;
+		t.moved[i] = 0;
+		odd += !isfinite(y);
+		squares += isfinite(y) ? y * y : 0;
+		most = fabs(y) > most && fabs(y) <= limit ? fabs(y) : most;
 	}
-	atomicAdd(&f->sum, sum);
 	atomicAdd(&f->squares, squares);
-	atomicMin(&f->low, low);
-	atomicMax(&f->high, high);
-	if (nan)
-		atomicAdd(&f->odd_nan, nan);
-	if (infinite)
-		atomicAdd(&f->odd_infinite, infinite);
+	atomicMax(&f->most, ordered(most));
+	if (odd)
+		atomicAdd(&f->odd, odd);
 }
 
-/* Where a perturbation changes what an element is (NaN, infinity), it has no sensitivity: infinite. */
-extern "C" __global__ void judge_moved(struct array a, struct truth t, double amplitude)
+extern "C" __global__ void judge_moved(struct array a, struct truth t)
+{
+	for (u64 i = thread(); i < t.count; i += threads())
+		t.moved[i] = fmaxf(t.moved[i], bound_move(t.y[i], load(a, i)));
+}
+
+/* The baseline's largest errors. Floats that are not negative are in the order of their bits. */
+extern "C" __global__ void judge_errors(struct array a, struct truth t, struct bound_limits l, float *bins)
 {
 	for (u64 i = thread(); i < t.count; i += threads()) {
-		double y = t.y[i], moved = load(a, i), k = fabs(moved - y) / amplitude;
-		if (isfinite(y) != isfinite(moved))
-			k = __longlong_as_double(0x7ff0000000000000ll);
-		else if (!isfinite(y))
-			k = 0;
-		t.kappa[i] = fmaxf(t.kappa[i], (float)k);
+		double error = bound_own_error(&l.shape, t.y[i], load(a, i));
+		if (isnan(error) || isinf(t.moved[i]) || error == 0)
+			continue;
+		int *bin = (int *)&bins[bound_bin(&l, t.y[i], (double)t.moved[i])], bits = __float_as_int((float)error);
+		if (bits > *bin) /* most are not: spares the atomic */
+			atomicMax(bin, bits);
 	}
 }
 
-__device__ static float median(float *v)
+/* One thread a group. Without a baseline `a` is not read. Only the last call stores what is wanted: a second one needs the truth. */
+extern "C" __global__ void judge_bound(struct array a, struct truth t, struct bound_limits l, const float *bins, int last, struct found *f)
 {
-	for (int i = 1; i < WINDOW; i++)
-		for (int k = i; k > 0 && v[k - 1] > v[k]; k--) {
-			float x = v[k];
-			v[k] = v[k - 1];
-			v[k - 1] = x;
+	struct bound_tally all = { 0 };
+	all.low = -INFINITY;
+	all.high = INFINITY;
+	all.first_gross = ~0ull;
+	for (u64 at = thread() * BOUND_GROUP; at < t.count; at += threads() * BOUND_GROUP) {
+		int n = t.count - at < BOUND_GROUP ? (int)(t.count - at) : BOUND_GROUP;
+		double y[BOUND_GROUP];
+		float moved[BOUND_GROUP], kappa[BOUND_GROUP];
+		for (int i = 0; i < n; i++) {
+			y[i] = t.y[at + i];
+			moved[i] = t.moved[at + i];
 		}
-	return v[HALF];
-}
-
-/* The sensitivity of element i, made safe from luck by its neighbours, and the scale around it. */
-__device__ static float smooth(const struct truth &t, u64 i, float *ret_scale)
-{
-	float kappa[WINDOW], relative[WINDOW], size[WINDOW];
-	u64 from = i < HALF ? 0 : i - HALF;
-	if (t.count >= WINDOW && from > t.count - WINDOW)
-		from = t.count - WINDOW;
-	for (int k = 0; k < WINDOW; k++) {
-		u64 at = from + k < t.count ? from + k : t.count - 1;
-		kappa[k] = t.kappa[at];
-		size[k] = isfinite(t.y[at]) ? (float)fabs(t.y[at]) : 0;
-		relative[k] = size[k] > 0 ? kappa[k] / size[k] : kappa[k] > 0 ? __int_as_float(0x7f800000) : 0;
+		double scale = bound_smooth(l.amplitude, y, moved, n, kappa);
+		for (int i = 0; i < n; i++) {
+			struct bound_element x = { 0 };
+			x.y = y[i];
+			x.baseline = l.has_baseline ? load(a, at + i) : y[i];
+			x.moved = (double)moved[i];
+			x.kappa = (double)kappa[i];
+			x.scale = scale;
+			bound_element(&l, bins, &x);
+			bound_tally_add(&l, &all, &x, at + i);
+			t.bound[at + i] = bound_round_up(x.bound);
+			if (last)
+				t.y[at + i] = x.value;
+		}
 	}
-	float y = (float)fabs(t.y[i]), around = fminf(median(kappa), y * median(relative));
-	*ret_scale = fmaxf(y, median(size));
-	return fmaxf(t.kappa[i], isfinite(around) ? around : 0);
-}
-
-__device__ static int bin(double ratio)
-{
-	double b = ratio > 0 ? log2(ratio) * 64 + BINS / 2 : 0;
-	return b < 0 ? 0 : b >= BINS ? BINS - 1 : (int)b;
-}
-
-/* How large the baseline's own error is, in units of what rounding once would make of it. */
-extern "C" __global__ void judge_own(struct array a, struct truth t, double sums, struct found *f)
-{
-	double gross = 0;
-	for (u64 i = thread(); i < t.count; i += threads()) {
-		double y = t.y[i], own = load(a, i), off = fabs(own - y);
-		float scale, kappa = smooth(t, i, &scale);
-		if (isnan(own) != isnan(y) || (isinf(y) && own != y)) {
-			t.kappa[i] = __int_as_float(0x7f800000); /* baseline and truth disagree on what this is: it judges nobody */
-			continue;
-		}
-		if (!isfinite(y) || isinf(kappa))
-			continue;
-		if (off > 0 && kappa > 0)
-			atomicAdd(&f->bins[bin(off / (kappa * sums))], 1u);
-		else
-			atomicAdd(&f->bins[0], 1u);
-		if (off > 0 && y != 0)
-			atomicAdd(&f->bins_own[bin(off / (fabs(y) * sums))], 1u);
-		else
-			atomicAdd(&f->bins_own[0], 1u);
-		if (scale > 0)
-			gross = fmax(gross, off / scale);
-	}
-	atomicMax((u64 *)&f->gross, (u64)__double_as_longlong(gross));
-}
-
-struct limits {
-	double inputs, sums, growth, growth_own, least, smallest_normal;
-	int fraction; /* of the output's type; -1: exact */
-};
-
-__device__ static double spacing(const struct limits &l, double y)
-{
-	if (l.fraction < 0 || y == 0)
-		return 0;
-	return ldexp(1.0, ilogb(y) - l.fraction);
-}
-
-extern "C" __global__ void judge_bound(struct truth t, struct limits l, struct found *f)
-{
-	u64 judged = 0;
-	for (u64 i = thread(); i < t.count; i += threads()) {
-		double y = t.y[i];
-		float scale, kappa = smooth(t, i, &scale);
-		if (isinf(kappa)) {
-			t.bound[i] = __int_as_float(0x7f800000);
-			continue;
-		}
-		if (!isfinite(y)) {
-			t.bound[i] = 0;
-			judged++;
-			continue;
-		}
-		double ulp = l.fraction < 0 ? 0 : fmax(spacing(l, y), l.smallest_normal);
-		double rest = kappa * (2 * l.inputs + l.growth * l.sums) + l.growth_own * l.sums * fabs(y) + l.least;
-		bool judges = l.fraction < 0 || rest <= 0.05 * scale;
-		t.bound[i] = judges ? (float)(ulp + rest) : __int_as_float(0x7f800000);
-		judged += judges;
-	}
-	atomicAdd(&f->judged, judged);
+	for (int c = 0; c < BOUND_CAUSES; c++)
+		if (all.causes[c])
+			atomicAdd(&f->causes[c], (u64)all.causes[c]);
+	atomicAdd(&f->judged, (u64)all.judged);
+	atomicAdd(&f->telling, (u64)all.telling);
+	if (all.gross)
+		atomicAdd(&f->gross, (u64)all.gross);
+	atomicMin(&f->first_gross, (u64)all.first_gross);
+	atomicOr(&f->finite, (u64)all.finite);
+	atomicOr(&f->infinite, (u64)all.infinite);
+	atomicMax(&f->low, ordered(all.low));
+	atomicMin(&f->high, ordered(all.high));
+	atomicMax(&f->jump, ordered(all.jump));
+	atomicMax(&f->baseline_ratio, ordered(all.baseline_ratio));
+	atomicAdd(&f->bounds2, all.bounds2);
+	atomicAdd(&f->values2, all.values2);
 }
 
 /* --- comparing ------------------------------------------------------------------------------------------------------------ */

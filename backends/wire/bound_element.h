@@ -58,10 +58,10 @@ struct bound_limits {
 	double baseline_share; /* BOUND_BASELINE_LEAST … BOUND_BASELINE_MOST */
 	double rounding;       /* spacings of the output that are granted */
 	double tiny;
-	double most;      /* the largest finite |y| */
-	double amplitude; /* of the perturbation */
-	int has_baseline; /* 0: the baseline is the truth */
-	int capped;       /* 1: the baseline's errors beyond their limit do not hide elements */
+	double most;           /* the largest finite |y| */
+	double amplitude;      /* of the perturbation */
+	uint32_t has_baseline; /* 0: the baseline is the truth */
+	uint32_t capped;       /* 1: the baseline's errors beyond their limit do not hide elements */
 };
 
 /* One element. */
@@ -72,6 +72,15 @@ struct bound_element {
 	double scale;        /* of its neighbours */
 	double value, bound; /* made: what is wanted, and how exactly; an infinite bound judges nobody */
 	enum bound_cause cause;
+};
+
+/* What a pass over elements counts. */
+struct bound_tally {
+	uint64_t causes[BOUND_CAUSES], judged, telling, gross, first_gross; /* telling: elements that tell zeros from the truth */
+	double jump;
+	double low, high; /* a single number that passes lies between; low > high: none does */
+	double bounds2, values2, baseline_ratio;
+	uint32_t finite, infinite; /* 1: such values are wanted */
 };
 
 BOUND_INLINE int bound_exponent(double x)
@@ -227,6 +236,37 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 		bound_set(x, INFINITY, BOUND_UNLIKE);
 }
 
+/* Adds a finished element. */
+BOUND_INLINE void bound_tally_add(const struct bound_limits *l, struct bound_tally *t, const struct bound_element *x,
+				  uint64_t index)
+{
+	int known = l->has_baseline && isfinite(x->y) && isfinite(x->baseline);
+	double off = known ? fabs(x->baseline - x->y) : 0;
+	for (int c = 0; c < BOUND_CAUSES; c++) /* not causes[cause]++: registers of a device have no index */
+		t->causes[c] += c == (int)x->cause;
+	if (known && off > BOUND_CEILING * bound_scale(x) + bound_spacing(&l->shape, x->y) && x->cause != BOUND_WIDE &&
+	    t->gross++ == 0)
+		t->first_gross = index;
+	if (x->cause == BOUND_WIDE)
+		t->jump = fmax(t->jump, x->moved);
+	if (isinf(x->bound))
+		return;
+	t->judged++;
+	if (!isfinite(x->value)) {
+		t->infinite = 1;
+		t->telling++;
+		return;
+	}
+	t->finite = 1;
+	t->telling += fabs(x->value) > x->bound;
+	t->low = fmax(t->low, x->value - x->bound);
+	t->high = fmin(t->high, x->value + x->bound);
+	t->bounds2 += x->bound * x->bound;
+	t->values2 += x->value * x->value;
+	if (known)
+		t->baseline_ratio = fmax(t->baseline_ratio, off / x->bound);
+}
+
 /* Fills value, bound and cause. errors: by bin. */
 BOUND_INLINE void bound_element(const struct bound_limits *l, const float *errors, struct bound_element *x)
 {
@@ -244,6 +284,19 @@ BOUND_INLINE float bound_round_up(double x)
 {
 	float f = (float)x;
 	return (double)f < x ? nextafterf(f, (float)INFINITY) : f;
+}
+
+/* A bin also grants what its neighbours do: a few elements may be lucky. Both have BOUND_BINS numbers. */
+BOUND_INLINE void bound_join_errors(const float *errors, float *ret_wide)
+{
+	for (int i = 0; i < BOUND_BINS; i++) {
+		ret_wide[i] = 0;
+		for (int k = 0; k < 9; k++) {
+			int size = bound_clamp(i / BOUND_CONDITIONS + k / 3 - 1, BOUND_SIZES - 1);
+			int condition = bound_clamp(i % BOUND_CONDITIONS + k % 3 - 1, BOUND_CONDITIONS - 1);
+			ret_wide[i] = fmaxf(ret_wide[i], errors[size * BOUND_CONDITIONS + condition]);
+		}
+	}
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backends/wire/bound_element.h"
 #include "backends/wire/dtype.h"
 #include "backends/wire/facts.h"
 #include "backends/wire/judgement.h"
@@ -216,8 +217,7 @@ struct wire_adopt { struct wire_share *at; size_t count; struct plan *plan; };
 enum wire_truth_step {
 	WIRE_TRUTH_KEEP,  /* y*: the output of the run, as doubles */
 	WIRE_TRUTH_MOVED, /* the same run with perturbed inputs: sensitivity */
-	WIRE_TRUTH_OWN,   /* the baseline's output: its own error */
-	WIRE_TRUTH_BOUND, /* the bound of every element, from `growth`; no run */
+	WIRE_TRUTH_BOUND, /* the bound of every element; run: the baseline's, or 0 where the baseline is the truth */
 	WIRE_TRUTH_DROP,  /* forget it; no run */
 	WIRE_TRUTH_STEPS,
 };
@@ -225,17 +225,14 @@ struct wire_truth {
 	uint32_t run, output;
 	uint32_t step;
 	char hash[65];
-	uint32_t type;         /* enum dtype: the declared type of the output */
-	double amplitude;      /* MOVED: of the perturbation */
-	double inputs, sums;   /* BOUND, OWN: unit roundoffs that precision permits (core/judge/limits.h) */
-	double growth, growth_own; /* BOUND: rho and rho_2 */
+	struct bound_limits limits; /* KEEP: shape.most; BOUND: all of them */
+	uint32_t rough;             /* BOUND: the truth is no more exact than candidates are */
 };
 struct wire_truth_found {
-	uint64_t elements, judged;
-	uint64_t nan, infinite; /* elements of y* */
-	double quantile, quantile_own; /* OWN: 0.999 quantile of the baseline's error in units of kappa·sums, and of |y*|·sums */
-	double low, high, mean, deviation; /* of the finite y* */
-	double gross;          /* OWN: the largest error relative to the element's scale */
+	uint64_t elements;
+	double most;              /* the largest finite |y*| that is at most limits.shape.most */
+	uint32_t capped;          /* the baseline's errors were too large to be granted */
+	struct bound_tally tally; /* BOUND */
 };
 
 /* The device beside one sample, as its monitoring library reports it (CUDA: NVML). Zero: not known. */

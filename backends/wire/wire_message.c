@@ -198,30 +198,53 @@ static int check_truth(const void *message, struct err *e)
 	return err_set(e, ERR_NETWORK, "the truth message names no hash: '%s'", m->hash);
 }
 
+static const struct wire_table shape_table = WIRE_TABLE("shape", bound_shape, NULL,
+	WIRE_AMOUNT(bound_shape, spacing),
+	WIRE_AMOUNT(bound_shape, least),
+	WIRE_AMOUNT(bound_shape, most),
+	WIRE_AMOUNT(bound_shape, flushed));
+
+static const struct wire_table limits_table = WIRE_TABLE("limits", bound_limits, NULL,
+	WIRE_STRUCT(bound_limits, shape, &shape_table),
+	WIRE_AMOUNT(bound_limits, sums),
+	WIRE_AMOUNT(bound_limits, inputs),
+	WIRE_AMOUNT(bound_limits, share),
+	WIRE_AMOUNT(bound_limits, baseline_share),
+	WIRE_AMOUNT(bound_limits, rounding),
+	WIRE_AMOUNT(bound_limits, tiny),
+	WIRE_AMOUNT(bound_limits, most),
+	WIRE_AMOUNT(bound_limits, amplitude),
+	WIRE_UP_TO(bound_limits, has_baseline, 1),
+	WIRE_UP_TO(bound_limits, capped, 1));
+
 const struct wire_table wire_truth_table = WIRE_TABLE("truth", wire_truth, check_truth,
 	WIRE_ANY(wire_truth, run),
 	WIRE_ANY(wire_truth, output),
 	WIRE_UP_TO(wire_truth, step, WIRE_TRUTH_STEPS - 1),
 	WIRE_CHARS(wire_truth, hash),
-	WIRE_UP_TO(wire_truth, type, DTYPE_COUNT - 1),
-	WIRE_AMOUNT(wire_truth, amplitude),
-	WIRE_AMOUNT(wire_truth, inputs),
-	WIRE_AMOUNT(wire_truth, sums),
-	WIRE_AMOUNT(wire_truth, growth),
-	WIRE_AMOUNT(wire_truth, growth_own));
+	WIRE_STRUCT(wire_truth, limits, &limits_table),
+	WIRE_UP_TO(wire_truth, rough, 1));
+
+static const struct wire_table tally_table = WIRE_TABLE("tally", bound_tally, NULL,
+	WIRE_EACH(bound_tally, causes, 0),
+	WIRE_ANY(bound_tally, judged),
+	WIRE_ANY(bound_tally, telling),
+	WIRE_ANY(bound_tally, gross),
+	WIRE_ANY(bound_tally, first_gross),
+	WIRE_ANY(bound_tally, jump),
+	WIRE_ANY(bound_tally, low),
+	WIRE_ANY(bound_tally, high),
+	WIRE_ANY(bound_tally, bounds2),
+	WIRE_ANY(bound_tally, values2),
+	WIRE_ANY(bound_tally, baseline_ratio),
+	WIRE_ANY(bound_tally, finite),
+	WIRE_ANY(bound_tally, infinite));
 
 const struct wire_table wire_truth_found_table = WIRE_TABLE("truth found", wire_truth_found, NULL,
 	WIRE_ANY(wire_truth_found, elements),
-	WIRE_ANY(wire_truth_found, judged),
-	WIRE_ANY(wire_truth_found, nan),
-	WIRE_ANY(wire_truth_found, infinite),
-	WIRE_ANY(wire_truth_found, quantile),
-	WIRE_ANY(wire_truth_found, quantile_own),
-	WIRE_ANY(wire_truth_found, low),
-	WIRE_ANY(wire_truth_found, high),
-	WIRE_ANY(wire_truth_found, mean),
-	WIRE_ANY(wire_truth_found, deviation),
-	WIRE_ANY(wire_truth_found, gross));
+	WIRE_ANY(wire_truth_found, most),
+	WIRE_ANY(wire_truth_found, capped),
+	WIRE_STRUCT(wire_truth_found, tally, &tally_table));
 
 /* --- timing ------------------------------------------------------------------------------------------------------- */
 

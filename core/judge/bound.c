@@ -106,7 +106,7 @@ struct making {
 	struct errors *errors; /* one a part, then all in the first */
 	uint8_t *values, *bounds, *causes;
 	double parts_most[PARALLEL_FOR_PARTS];
-	struct tally *tallies;
+	struct bound_tally *tallies;
 };
 
 static size_t block_at(const struct making *m, uint64_t at, double *y, double *b)
@@ -154,61 +154,18 @@ static void collect_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 	}
 }
 
-/* A bin also grants what its neighbours do: a few elements may be lucky. */
 static void join_errors(struct making *m)
 {
 	struct errors *all = &m->errors[0], *wide = MEM_NEW(struct errors);
 	for (unsigned k = 1; k < PARALLEL_FOR_PARTS; k++)
 		for (size_t i = 0; i < BOUND_BINS; i++)
 			all->at[i] = fmaxf(all->at[i], m->errors[k].at[i]);
-	for (int i = 0; i < BOUND_BINS; i++)
-		for (int k = 0; k < 9; k++) {
-			int size = bound_clamp(i / BOUND_CONDITIONS + k / 3 - 1, BOUND_SIZES - 1),
-			    condition = bound_clamp(i % BOUND_CONDITIONS + k % 3 - 1, BOUND_CONDITIONS - 1);
-			wide->at[i] = fmaxf(wide->at[i], all->at[size * BOUND_CONDITIONS + condition]);
-		}
+	bound_join_errors(all->at, wide->at);
 	*all = *wide;
 	free(wide);
 }
 
 /* --- second pass: bounds --------------------------------------------------------------------------------------------------- */
-
-/* What one part of the elements has. */
-struct tally {
-	uint64_t causes[BOUND_CAUSES], judged, telling, gross;
-	size_t first_gross;
-	double jump;
-	double low, high; /* a single number that passes lies between; low > high: none does */
-	double bounds2, values2, baseline_ratio;
-	bool finite, infinite; /* which classes are wanted */
-};
-
-static void tally_element(const struct making *m, struct tally *t, const struct bound_element *x, size_t index)
-{
-	bool known = m->limits.has_baseline && isfinite(x->y) && isfinite(x->baseline);
-	double off = known ? fabs(x->baseline - x->y) : 0;
-	t->causes[x->cause]++;
-	if (known && off > BOUND_CEILING * bound_scale(x) + bound_spacing(&m->limits.shape, x->y) && x->cause != BOUND_WIDE &&
-	    t->gross++ == 0)
-		t->first_gross = index;
-	if (x->cause == BOUND_WIDE)
-		t->jump = fmax(t->jump, x->moved);
-	if (isinf(x->bound))
-		return;
-	t->judged++;
-	if (!isfinite(x->value)) {
-		t->infinite = true;
-		t->telling++;
-		return;
-	}
-	t->finite = true;
-	t->telling += fabs(x->value) > x->bound;
-	t->low = fmax(t->low, x->value - x->bound);
-	t->high = fmin(t->high, x->value + x->bound);
-	t->bounds2 += x->bound * x->bound;
-	t->values2 += x->value * x->value;
-	t->baseline_ratio = known ? fmax(t->baseline_ratio, off / x->bound) : t->baseline_ratio;
-}
 
 static void store(const struct making *m, size_t index, const struct bound_element *x)
 {
@@ -223,7 +180,7 @@ static void store(const struct making *m, size_t index, const struct bound_eleme
 	}
 }
 
-static void bound_group(struct making *m, struct tally *t, size_t at, const double *y, const double *b, size_t n)
+static void bound_group(struct making *m, struct bound_tally *t, size_t at, const double *y, const double *b, size_t n)
 {
 	float kappa[BOUND_GROUP];
 	double scale = bound_smooth(m->limits.amplitude, y, m->o->moved + at, (int)n, kappa);
@@ -234,7 +191,7 @@ static void bound_group(struct making *m, struct tally *t, size_t at, const doub
 					   .kappa = (double)kappa[i],
 					   .scale = scale };
 		bound_element(&m->limits, m->errors->at, &x);
-		tally_element(m, t, &x, at + i);
+		bound_tally_add(&m->limits, t, &x, at + i);
 		store(m, at + i, &x);
 	}
 }
@@ -250,12 +207,12 @@ static void bound_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 	}
 }
 
-static void add_up(const struct tally *parts, size_t n, struct bound_summary *s)
+void bound_summarise(const struct bound_tally *parts, size_t count, size_t n, struct bound_summary *s)
 {
-	struct tally all = { .low = -INFINITY, .high = INFINITY };
+	struct bound_tally all = { .low = -INFINITY, .high = INFINITY };
 	*s = (struct bound_summary){ .first_gross = SIZE_MAX };
-	for (unsigned k = 0; k < PARALLEL_FOR_PARTS; k++) {
-		const struct tally *t = &parts[k];
+	for (size_t k = 0; k < count; k++) {
+		const struct bound_tally *t = &parts[k];
 		for (int c = 0; c < BOUND_CAUSES; c++)
 			s->causes[c] += t->causes[c];
 		s->judged += t->judged;
@@ -280,36 +237,43 @@ static void add_up(const struct tally *parts, size_t n, struct bound_summary *s)
 static void make_bounds(struct making *m, struct bound_summary *ret_summary)
 {
 	for (unsigned k = 0; k < PARALLEL_FOR_PARTS; k++)
-		m->tallies[k] = (struct tally){ .low = -INFINITY, .high = INFINITY };
+		m->tallies[k] = (struct bound_tally){ .low = -INFINITY, .high = INFINITY };
 	parallel_for(m->o->n, bound_part, m);
-	add_up(m->tallies, m->o->n, ret_summary);
+	bound_summarise(m->tallies, PARALLEL_FOR_PARTS, m->o->n, ret_summary);
 }
 
-static struct bound_limits limits_of(const struct bound_output *o, const struct bound_rules *r)
+struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *r, double amplitude, bool has_baseline)
 {
 	double k = sqrt(fmax(r->terms, 1));
 	return (struct bound_limits){
-		.shape = shape_of(o->type),
+		.shape = shape_of(type),
 		.sums = r->sums,
 		.inputs = r->inputs,
 		.share = fmin(fmax(2 * k, BOUND_SUMS_LEAST), BOUND_SUMS_MOST) * (r->rough ? 4 : 1),
 		.baseline_share = fmin(fmax(8 * k, BOUND_BASELINE_LEAST), BOUND_BASELINE_MOST),
 		.rounding = r->rough ? 1.5 : 1,
-		.amplitude = o->amplitude,
-		.has_baseline = o->baseline != NULL,
+		.amplitude = amplitude,
+		.has_baseline = has_baseline,
 	};
+}
+
+void bound_limits_reach(struct bound_limits *io_limits, double most)
+{
+	io_limits->most = most;
+	io_limits->tiny = io_limits->shape.flushed + BOUND_TINY * most;
 }
 
 static void make_floats(struct making *m, const struct bound_rules *rules, struct bound_summary *ret_summary)
 {
 	size_t n = m->o->n;
-	m->limits = limits_of(m->o, rules);
+	double most = 0;
+	m->limits = bound_limits_of(m->o->type, rules, m->o->amplitude, m->o->baseline != NULL);
 	m->errors = MEM_NEW_N(struct errors, PARALLEL_FOR_PARTS);
-	m->tallies = MEM_NEW_N(struct tally, PARALLEL_FOR_PARTS);
+	m->tallies = MEM_NEW_N(struct bound_tally, PARALLEL_FOR_PARTS);
 	parallel_for(n, most_part, m);
 	for (unsigned i = 0; i < PARALLEL_FOR_PARTS; i++)
-		m->limits.most = fmax(m->limits.most, m->parts_most[i]);
-	m->limits.tiny = m->limits.shape.flushed + BOUND_TINY * m->limits.most;
+		most = fmax(most, m->parts_most[i]);
+	bound_limits_reach(&m->limits, most);
 	if (m->limits.has_baseline) {
 		parallel_for(n, collect_part, m);
 		join_errors(m);

@@ -108,19 +108,21 @@ static const char sums_writes[] = SUMS("float", "s += X[row * 700 + i]; if (row 
 
 #define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static double growth = 1;
-
-static int step(struct place *p, const struct kernel *k, enum wire_truth_step which, struct wire_truth_found *ret, struct err *e)
+static int step(struct place *p, const struct kernel *k, enum wire_truth_step which, struct wire_truth_found *io_found, struct err *e)
 {
 	struct wire_truth m = { .run = k ? k->trial.run : 0,
 				.step = which,
 				.hash = HASH,
-				.type = DTYPE_F32,
-				.amplitude = 0x1p-12,
-				.sums = 0x1p-24,
-				.growth = growth,
-				.growth_own = 16 };
-	return resident_truth(p->judge, &m, ret, e);
+				.limits = { .shape = { 0x1p-23, 0x1p-126, 0x1.fffffep127, 0x1p-126 },
+					    .sums = 0x1p-24,
+					    .share = 50,
+					    .baseline_share = 256,
+					    .rounding = 1,
+					    .tiny = 0x1p-126,
+					    .most = io_found->most,
+					    .amplitude = 0x1p-12,
+					    .has_baseline = 1 } };
+	return resident_truth(p->judge, &m, io_found, e);
 }
 
 static void make_truth(struct place *p)
@@ -132,8 +134,8 @@ static void make_truth(struct place *p)
 	if (begin(p, sums_exact, p->judge, &exact) && begin(p, sums_plain, p->judge, &plain)) {
 		int rc = trial_execute(&exact.trial, &input, EVAL_EXECUTE_NS, NULL, &e);
 		rc = rc < 0 ? rc : step(p, &exact, WIRE_TRUTH_KEEP, &found, &e);
-		ok(rc == 0 && found.elements == 5000 * 700 && found.deviation > 1, "a truth is kept (deviation %.3g) %s", found.deviation,
-		   e.text);
+		ok(rc == 0 && found.elements == 5000 * 700 && found.most > 20 && found.most < 100, "a truth is kept (up to %.3g) %s",
+		   found.most, e.text);
 		for (uint32_t i = 1; rc == 0 && i <= 4; i++) {
 			input.perturbation = i;
 			input.amplitude = 0x1p-12;
@@ -143,14 +145,11 @@ static void make_truth(struct place *p)
 		input.perturbation = 0;
 		input.amplitude = 0;
 		rc = rc < 0 ? rc : trial_execute(&plain.trial, &input, EVAL_EXECUTE_NS, NULL, &e);
-		rc = rc < 0 ? rc : step(p, &plain, WIRE_TRUTH_OWN, &found, &e);
-		ok(rc == 0 && found.quantile > 1 && found.quantile < 200 && found.gross < 0.01,
-		   "the baseline's own error is some %.3g roundings (%.3g of the element; %.2g at most) %s", found.quantile,
-		   found.quantile_own, found.gross, e.text);
-		growth = 2 * found.quantile;
-		rc = rc < 0 ? rc : step(p, NULL, WIRE_TRUTH_BOUND, &found, &e);
-		ok(rc == 0 && (double)found.judged > 0.99 * (double)found.elements, "%llu of %llu elements judge %s",
-		   (unsigned long long)found.judged, (unsigned long long)found.elements, e.text);
+		rc = rc < 0 ? rc : step(p, &plain, WIRE_TRUTH_BOUND, &found, &e);
+		ok(rc == 0 && (double)found.tally.judged > 0.95 * (double)found.elements && found.tally.gross == 0 && !found.capped,
+		   "%llu of %llu elements judge; the baseline is within %.3g of the bounds %s", (unsigned long long)found.tally.judged,
+		   (unsigned long long)found.elements, found.tally.baseline_ratio, e.text);
+		ok(found.tally.telling > 1000000 && found.tally.low > found.tally.high, "zeros and constants do not pass");
 	}
 	end(&exact);
 	end(&plain);
@@ -185,7 +184,7 @@ static void test_truth(struct place *p)
 	judge(p, sums_writes, &c, &e);
 	has_str(e.text, "wrote to its input X", "a changed input is found");
 	e = (struct err)ERR_INIT;
-	struct wire_truth_found found;
+	struct wire_truth_found found = { 0 };
 	ok(step(p, NULL, WIRE_TRUTH_DROP, &found, &e) == 0 && step(p, NULL, WIRE_TRUTH_BOUND, &found, &e) < 0, "a truth is dropped");
 }
 
