@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/context/output.h"
 
 const char *const content_fills[] = { "zeros", "ones", "random", "normal", "iota", "sorted", "permutation", "probabilities", NULL };
 static const enum plan_fill kinds[] = { PLAN_ZEROS, PLAN_ONES,   PLAN_RANDOM,      PLAN_NORMAL,
@@ -167,6 +168,8 @@ int content_read(const struct spec *spec, struct spec_array *a, const char *text
 		at = past_blanks(at);
 		rc = take_domain(spec, &a->content, &at, e);
 	}
+	if (rc == 0 && a->role != PLAN_IN && !a->judged.declared)
+		rc = output_take(a, &at, e); /* how an inout is judged may also stand behind its fill */
 	at = past_blanks(at);
 	if (rc == 0 && *at)
 		rc = err_set(e, ERR_INPUT, "expected " DOMAINS " or the end of the line behind the fill, found `%s`", at);

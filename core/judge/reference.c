@@ -338,6 +338,18 @@ static int unfit(const struct making *m, struct reference *r, struct err *e)
 	return 0;
 }
 
+/* Where NaN stands in an order is nobody's promise; what is put in order cannot be judged beside it. */
+static int check_order(const struct making *m, const struct reference *r, struct err *e)
+{
+	for (size_t k = 0; m->input.values == PLAN_SPECIAL && k < r->output_count; k++) {
+		const struct reference_output *o = &r->outputs[k];
+		if (o->judgement.kind == JUDGE_SET || o->judgement.kind == JUDGE_PERMUTATION)
+			return err_set(e, ERR_INTERNAL, "%s is judged by the values of its rows, among which NaN has no place",
+				       o->name);
+	}
+	return 0;
+}
+
 /* Integers may be all zero, such as an error flag, beside an output that tells kernels apart. */
 static int check_quality(const struct reference *r, struct err *e)
 {
@@ -369,6 +381,8 @@ static int compute_and_qualify(const struct making *m, const struct context *ctx
 		return rc;
 	if (m->input.values == PLAN_SPIKES || m->input.values == PLAN_OFFSET)
 		rc = reference_quality_permits(context_spec(m->j->baseline), has_block, e);
+	if (rc == 0)
+		rc = check_order(m, r, e);
 	if (rc == 0)
 		rc = check_quality(r, e);
 	if (rc == 0 && has_block)

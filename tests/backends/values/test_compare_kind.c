@@ -98,6 +98,18 @@ static void test_top(void)
 	ok(compare(&b, twice, want, j, &indexed).mismatched > 0, "top-k in any order: one index three times is wrong");
 }
 
+static void test_nan(void)
+{
+	struct plan_buffer x = matrix("x", DTYPE_F32, 2, 3), b = matrix("idx", DTYPE_I32, 2, 2);
+	float values[6] = { 1, NAN, 3, 1, 2, 3 };
+	struct compare_indexed indexed = { &x, values };
+	struct judgement j = { .kind = JUDGE_INDICES, .of = 1, .axis = 1 };
+	int32_t want[4] = { 1, 1, 2, 1 }, other[4] = { 2, 0, 2, 1 }, outside[4] = { 2, 3, 2, 1 }, wrong[4] = { 1, 1, 2, 0 };
+	is_int(compare(&b, other, want, j, &indexed).mismatched, 0, "a row with NaN: any indices in range pass");
+	is_int(compare(&b, outside, want, j, &indexed).mismatched, 1, "a row with NaN: one outside is wrong");
+	is_int(compare(&b, wrong, want, j, &indexed).mismatched, 1, "a row beside it is judged");
+}
+
 /* Indices that the reference repeats, and its mark for none, may be repeated. */
 static void test_gather(void)
 {
@@ -259,6 +271,7 @@ int main(void)
 	test_within();
 	test_argmax();
 	test_top();
+	test_nan();
 	test_gather();
 	test_sets();
 	test_float_sets();

@@ -101,7 +101,10 @@ int main(void)
 	is_judged("out f32[n] permutation ascending", "permutation ascending (declared)");
 	is_judged("out u32[n] distribution", "distribution (declared)");
 	is_judged("inout f32[n] within 2 ulp = random(0, 4)", "within 2 ulp (declared)");
+	is_judged("inout f32[n] = random(0, 4) within 2 ulp", "within 2 ulp (declared)");
+	is_judged("inout i32[n] = zeros set", "set (declared)");
 	is_judged("inout f32[n] = random(0, 4)", "close (the default for f32)");
+	is_refused("inout f32[n] exact = zeros set", "found `set`");
 	is_refused("f32[n] exact", "this is an input");
 	is_refused("out f32[n] precise", "expected close, exact, within N ulp");
 	is_refused("out f32[n] within 2", "expected `within N ulp` or `within N units`");
