@@ -202,7 +202,7 @@ static int adopt(struct backend_device *d, const struct plan *plan, const struct
 static struct filling filling_of(const struct backend_run *run, unsigned buffer, const struct fill_choice *choice)
 {
 	const struct plan_buffer *b = &run->plan->buffers[buffer];
-	struct filling f = { .first = *b, .buffer = *b, .values = choice->values, .special = special_applies(b, choice->values) };
+	struct filling f = { .first = *b, .buffer = *b, .values = choice->values, .special = plan_values_apply(b, choice->values) };
 	bool floats = dtype_is_float(b->type);
 	if (floats && dtype_is_float(b->rounded))
 		f.first.type = b->rounded;

@@ -207,7 +207,7 @@ void fill_chosen(const struct plan_buffer *b, const struct fill_choice *choice, 
 		.buffer = b,
 		.amplitude = floats && choice->perturbation ? choice->amplitude : 0,
 		.to = to,
-		.special = special_applies(b, choice->values),
+		.special = plan_values_apply(b, choice->values),
 	};
 	f.key = stream_mix(f.stream.key + choice->perturbation);
 	fill_padding(b, to);

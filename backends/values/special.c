@@ -57,11 +57,6 @@ static bool is_inside(const struct plan_buffer *b, double v)
 	return !b->closed || (v >= b->least && v <= b->most);
 }
 
-static bool varies(const struct plan_buffer *b)
-{
-	return b->fill == PLAN_RANDOM || b->fill == PLAN_NORMAL;
-}
-
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
 /* Columns of what counts as a row, and their number. */
@@ -82,17 +77,17 @@ static bool is_chosen(const struct stream *s, enum salt salt, uint64_t row)
 	return count > 1 && salted(s, salt, row / group) % group == row % group;
 }
 
-/* Which declared element stands at i. */
-static uint64_t moved(const struct stream *s, enum plan_values values, uint64_t i)
+/* Which declared element stands at i of PLAN_TIES. */
+static uint64_t moved(const struct stream *s, uint64_t i)
 {
 	uint64_t length = row_length(s), row = i / length, column = i % length;
 	bool sorted = s->buffer->fill == PLAN_SORTED;
-	if (values == PLAN_CONSTANT_ROWS)
-		return is_chosen(s, CONSTANT, row) ? row * length : i;
 	if (!sorted && (row | 1) < row_count(s) && salted(s, TIE, row / 2) & 1)
 		row &= ~UINT64_C(1);
 	/* The last column stays, as sorted rows end with a certain value. */
-	if (salted(s, NEAR, row) & 1 && (i + 1) % s->columns)
+	if (!sorted && is_chosen(s, CONSTANT, row))
+		column = 0;
+	else if (salted(s, NEAR, row) & 1 && (i + 1) % s->columns)
 		column &= ~UINT64_C(1);
 	return row * length + column;
 }
@@ -222,29 +217,6 @@ static double other_constant(const struct stream *s, uint64_t i, double declared
 
 /* --- all kinds ---------------------------------------------------------------------------------------------------- */
 
-bool special_applies(const struct plan_buffer *b, enum plan_values values)
-{
-	bool floats = dtype_is_float(b->type), sorted = b->fill == PLAN_SORTED, likely = b->fill == PLAN_PROBABILITIES;
-	switch (values) {
-	case PLAN_DECLARED:
-	case PLAN_VALUES: return false;
-	case PLAN_EXACT:
-	case PLAN_EXACT_SMALL: return floats && (varies(b) || sorted);
-	case PLAN_SPIKES: return floats && varies(b);
-	case PLAN_OFFSET: return floats && (varies(b) || sorted);
-	case PLAN_WIDE: return floats && (varies(b) || likely || (sorted && !b->closed));
-	case PLAN_SPECIAL: return floats ? varies(b) || likely : varies(b) && b->closed && isfinite(b->least) && isfinite(b->most);
-	case PLAN_SPARSE:
-	case PLAN_ZERO_ROWS:
-	case PLAN_CONSTANT_ROWS: return varies(b);
-	case PLAN_TIES: return varies(b) || sorted;
-	case PLAN_INTEGERS: return !floats && varies(b);
-	case PLAN_OTHER_CONSTANTS:
-		return b->role == PLAN_IN && !b->closed && (b->fill == PLAN_ZEROS || b->fill == PLAN_ONES || b->fill == PLAN_IOTA);
-	}
-	return false;
-}
-
 void special_values(const struct stream *s, enum plan_values values, uint64_t first, double *v, size_t n)
 {
 	const struct plan_buffer *b = s->buffer;
@@ -256,7 +228,7 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	}
 	if (values < PLAN_WIDE) /* as they were when these kinds were the only ones */
 		stream_values(s, first, v, n);
-	else if (values != PLAN_CONSTANT_ROWS && values != PLAN_TIES)
+	else if (values != PLAN_TIES)
 		stream_declared(s, first, v, n);
 	switch (values) {
 	case PLAN_EXACT:
@@ -281,13 +253,12 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	case PLAN_SPECIAL: special_places(s, first, v, n); break;
 	case PLAN_SPARSE: sparse(s, first, v, n); break;
 	case PLAN_ZERO_ROWS:
-		for (size_t i = 0; i < n && is_inside(b, 0); i++)
+		for (size_t i = 0; i < n; i++)
 			v[i] = is_chosen(s, ZERO, (first + i) / row_length(s)) ? 0 : v[i];
 		break;
-	case PLAN_CONSTANT_ROWS:
 	case PLAN_TIES:
 		for (size_t i = 0; i < n; i++)
-			stream_declared(s, moved(s, values, first + i), &v[i], 1);
+			stream_declared(s, moved(s, first + i), &v[i], 1);
 		break;
 	case PLAN_OTHER_CONSTANTS:
 		for (size_t i = 0; i < n; i++)

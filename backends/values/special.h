@@ -5,9 +5,7 @@
 
 #include "backends/values/stream.h"
 
-/* Whether such values differ from the declared ones at all in this buffer. */
-bool special_applies(const struct plan_buffer *b, enum plan_values values);
-/* n elements from logical index `first` on, as doubles that are yet to be rounded. */
+/* n elements from logical index `first` on, as doubles that are yet to be rounded; only where plan_values_apply. */
 void special_values(const struct stream *s, enum plan_values values, uint64_t first, double *to, size_t n);
 /* PLAN_INTEGERS in an integer buffer: the lowest bytes of each number are the element. Doubles do not hold 64 bits. */
 void special_integers(const struct stream *s, uint64_t first, uint64_t *to, size_t n);

@@ -37,6 +37,30 @@ uint64_t plan_buffer_elements(const struct plan_buffer *b)
 	return b->bytes / dtype_size(b->type);
 }
 
+bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
+{
+	bool floats = dtype_is_float(b->type), sorted = b->fill == PLAN_SORTED, likely = b->fill == PLAN_PROBABILITIES;
+	bool varies = b->fill == PLAN_RANDOM || b->fill == PLAN_NORMAL;
+	switch (values) {
+	case PLAN_DECLARED:
+	case PLAN_VALUES: return false;
+	case PLAN_EXACT:
+	case PLAN_EXACT_SMALL:
+	case PLAN_OFFSET: return floats && (varies || sorted);
+	case PLAN_SPIKES: return floats && varies;
+	case PLAN_WIDE: return floats && (varies || likely || (sorted && !b->closed));
+	case PLAN_SPECIAL: return floats ? varies || likely : varies && b->closed && isfinite(b->least) && isfinite(b->most);
+	case PLAN_SPARSE: return varies;
+	case PLAN_ZERO_ROWS: return varies && !(b->closed && !(b->least <= 0 && b->most >= 0));
+	case PLAN_TIES: return varies || sorted;
+	case PLAN_INTEGERS: return !floats && varies;
+	case PLAN_OTHER_CONSTANTS:
+		return b->role == PLAN_IN && (b->fill == PLAN_ZEROS || b->fill == PLAN_ONES || b->fill == PLAN_IOTA) &&
+		       !(b->closed && (b->fill == PLAN_IOTA || b->least == b->most));
+	}
+	return false;
+}
+
 static bool known_type(enum dtype t)
 {
 	return (unsigned)t < DTYPE_COUNT;

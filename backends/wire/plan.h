@@ -108,6 +108,8 @@ bool plan_is_library(const struct plan *plan);
 /* Checks the buffers of a gemm: that they exist, their roles, types and extents. plan_check does it for operations.
  * -ERR_INPUT. */
 int plan_check_gemm(const struct plan *plan, const struct plan_gemm *g, struct err *e);
+/* Whether such values differ from the declared ones at all in this buffer, by its type, fill and domain. */
+bool plan_values_apply(const struct plan_buffer *b, enum plan_values values);
 /* Elements of the shape (product of dims), and of the allocation (bytes / element size). */
 uint64_t plan_buffer_logical(const struct plan_buffer *b);
 uint64_t plan_buffer_elements(const struct plan_buffer *b);

@@ -42,8 +42,7 @@ enum plan_values {
 			       * domain, and for integers that have one, its ends */
 	PLAN_SPARSE,          /* some 16 elements are 2^10 times larger, the others as declared; integers are drawn again */
 	PLAN_ZERO_ROWS,       /* one row of four is zero; integers too */
-	PLAN_CONSTANT_ROWS,   /* one row of four repeats its first element; integers too */
-	PLAN_TIES,            /* equal rows, and rows of equal neighbours; integers too */
+	PLAN_TIES,            /* one row of four repeats its first element; equal rows, equal neighbours; integers too */
 	PLAN_INTEGERS,        /* integers over their domain, ends included; floats as declared */
 	PLAN_OTHER_CONSTANTS, /* of inputs: zeros and ones become random numbers near them, iota is permuted */
 	PLAN_VALUES,          /* their number */

@@ -19,6 +19,8 @@
 
 #define LOOK_NS (100 * CLOCK_MS) /* how often a waiter looks whether it is cancelled */
 
+#define INTEGERS_NS (10 * CLOCK_S)
+
 enum { TRIES = 24, GOOD_BLOCK = 256, POISON = 0xFF };
 
 struct entry {
@@ -265,6 +267,12 @@ struct making {
 	struct trial_input input;
 };
 
+/* Values that may be ill-conditioned, or beyond what the precision holds. */
+static bool is_hard(enum plan_values values)
+{
+	return values == PLAN_SPIKES || values == PLAN_OFFSET || values == PLAN_WIDE || values == PLAN_SPECIAL;
+}
+
 /* Runs one context for a reference; fills outputs (first run) or compares with them (the baseline's own error). */
 static int run_once(const struct making *m, const struct context *ctx, struct reference *r, bool compare, struct err *e)
 {
@@ -276,7 +284,9 @@ static int run_once(const struct making *m, const struct context *ctx, struct re
 	rc = trial_begin(&t, m->process, &v, e);
 	if (rc < 0)
 		goto out;
-	rc = trial_execute(&t, &m->input, EVAL_EXECUTE_NS, &r->execute_ns, e);
+	/* Integers without a range may be the lengths of loops. */
+	int64_t timeout = m->input.values == PLAN_INTEGERS ? INTEGERS_NS : EVAL_EXECUTE_NS;
+	rc = trial_execute(&t, &m->input, timeout, &r->execute_ns, e);
 	if (rc == 0 && !compare)
 		rc = fetch_outputs(m->j->baseline, &t, r, e);
 	for (size_t k = 0; rc == 0 && compare && k < r->output_count; k++) {
@@ -312,7 +322,7 @@ out:
 static int measure_baseline(const struct making *m, struct reference *r, struct err *e)
 {
 	const struct spec *spec = context_spec(m->j->baseline);
-	bool hard = m->input.values == PLAN_SPIKES || m->input.values == PLAN_OFFSET;
+	bool hard = is_hard(m->input.values);
 	double rounding = 4 * spec_roundoff(spec) * sqrt(spec_reduction(spec, m->params)), limit = fmax(rounding, hard ? 0.01 : 0);
 	for (size_t k = 0; k < r->output_count; k++)
 		r->outputs[k].tolerance = limit;
@@ -331,9 +341,10 @@ static int measure_baseline(const struct making *m, struct reference *r, struct 
 /* Special values need not suit every context; what they cannot judge is noted and left out. Declared values must suit. */
 static int unfit(const struct making *m, struct reference *r, struct err *e)
 {
-	if (m->input.values == PLAN_DECLARED || (e->code != ERR_INTERNAL && e->code != ERR_WRONG))
+	bool integers = m->input.values == PLAN_INTEGERS, lost = e->code == ERR_CRASH || e->code == ERR_TIMEOUT;
+	if (m->input.values == PLAN_DECLARED || (e->code != ERR_INTERNAL && e->code != ERR_WRONG && !(integers && lost)))
 		return -(int)e->code;
-	r->unfit = mem_str(e->text);
+	r->unfit = mem_fmt("%s%s", e->text, integers ? "; an array that indexes declares its range, as in `index: i32[n] < m`" : "");
 	*e = (struct err)ERR_INIT;
 	return 0;
 }
@@ -378,8 +389,8 @@ static int compute_and_qualify(const struct making *m, const struct context *ctx
 	bool has_block = context_reference(m->j->baseline) != NULL;
 	int rc = run_once(m, ctx ? ctx : m->j->baseline, r, false, e);
 	if (rc < 0)
-		return rc;
-	if (m->input.values == PLAN_SPIKES || m->input.values == PLAN_OFFSET)
+		return m->input.values == PLAN_INTEGERS ? unfit(m, r, e) : rc;
+	if (is_hard(m->input.values))
 		rc = reference_quality_permits(context_spec(m->j->baseline), has_block, e);
 	if (rc == 0)
 		rc = check_order(m, r, e);

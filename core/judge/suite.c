@@ -21,6 +21,7 @@ enum {
 
 struct step {
 	const char *name; /* completes "wrong …" */
+	const char *why;  /* stands behind the name in messages: why such values are right to ask for, or what to declare; NULL */
 	bool full;        /* only in the full suite */
 	bool other_seed;
 	bool fresh_place; /* prepared again, at other addresses */
@@ -31,6 +32,8 @@ struct step {
 	bool unless_exact; /* only if the exact step before could not judge */
 	bool extra;        /* takes long and says little about values: only where extras are asked for */
 };
+
+#define OPEN "inputs may hold any number, not only those that are timed; a domain is closed as in `x: f32[n] = random(0, 1) closed`"
 
 static const struct step steps[] = {
 	{ .name = "with secret values", .poison = NAN_POISON },
@@ -43,11 +46,39 @@ static const struct step steps[] = {
 	  .other_seed = true,
 	  .poison = NUMBER_POISON,
 	  .keep = WIRE_KEEP_SCRATCH },
-	{ .name = "with another poison", .full = true, .poison = NUMBER_POISON },
 	{ .name = "on exact integers", .full = true, .poison = NAN_POISON, .values = PLAN_EXACT },
 	{ .name = "on small exact integers", .full = true, .poison = NAN_POISON, .values = PLAN_EXACT_SMALL, .unless_exact = true },
-	{ .name = "on values with spikes", .full = true, .poison = NAN_POISON, .values = PLAN_SPIKES },
-	{ .name = "on values far from zero", .full = true, .poison = NAN_POISON, .values = PLAN_OFFSET },
+	{ .name = "with another poison", .full = true, .poison = NUMBER_POISON },
+	{ .name = "with a few elements changed, scratch and outputs left as they were",
+	  .why = "every element of every input counts",
+	  .full = true,
+	  .poison = NAN_POISON,
+	  .values = PLAN_SPARSE,
+	  .keep = WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS },
+	{ .name = "on values with spikes", .why = OPEN, .full = true, .poison = NAN_POISON, .values = PLAN_SPIKES },
+	{ .name = "on values far from zero", .why = OPEN, .full = true, .poison = NAN_POISON, .values = PLAN_OFFSET },
+	{ .name = "on magnitudes from 2^-20 to 2^20", .why = OPEN, .full = true, .poison = NAN_POISON, .values = PLAN_WIDE },
+	{ .name = "on zeros, denormals, infinities and NaN",
+	  .why = "they must propagate as in the reference; a domain without them is declared as in `x: f32[n] = random closed`",
+	  .full = true,
+	  .poison = NUMBER_POISON,
+	  .values = PLAN_SPECIAL },
+	{ .name = "on rows of zeros",
+	  .why = "guards against them must stay; a domain without zero is declared as in `x: f32[n] > 0`",
+	  .full = true,
+	  .poison = NAN_POISON,
+	  .values = PLAN_ZERO_ROWS },
+	{ .name = "on constant and equal rows", .full = true, .poison = NAN_POISON, .values = PLAN_TIES },
+	{ .name = "on all integers of their range",
+	  .why = "without a range that is their whole type; an index declares its range, as in `index: i32[n] < m`",
+	  .full = true,
+	  .poison = NAN_POISON,
+	  .values = PLAN_INTEGERS },
+	{ .name = "on other constants",
+	  .why = "inputs declared zeros, ones or iota may hold other values; write `= ones closed` where they may not",
+	  .full = true,
+	  .poison = NAN_POISON,
+	  .values = PLAN_OTHER_CONSTANTS },
 	{ .name = CHECK_AS_LEFT, .full = true, .extra = true, .timed_before = true, .poison = NUMBER_POISON, .keep = WIRE_LOOK },
 	{ .name = CHECK_AFTER, .full = true, .extra = true, .poison = NUMBER_POISON, .keep = WIRE_KEEP_SCRATCH },
 	{ .name = "at other addresses", .full = true, .extra = true, .fresh_place = true, .poison = NAN_POISON },
@@ -124,6 +155,16 @@ static void note_errors(struct running *r)
 			 f->error, f->max_abs / rms);
 }
 
+/* Whether such values differ from the declared ones in any input. */
+static bool applies(const struct plan *plan, enum plan_values values)
+{
+	bool any = values == PLAN_DECLARED;
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		if (plan->buffers[i].role == PLAN_IN || plan->buffers[i].role == PLAN_INOUT)
+			any |= plan_values_apply(&plan->buffers[i], values);
+	return any;
+}
+
 static int run_step(struct running *r, const struct step *x, bool *ret_unfit, struct err *e)
 {
 	struct trial_input input = {
@@ -136,7 +177,11 @@ static int run_step(struct running *r, const struct step *x, bool *ret_unfit, st
 		return e->code == ERR_CANCELLED ? -ERR_CANCELLED : 0;
 	}
 	int rc = 0;
-	if (x->keep & WIRE_LOOK && !check_can_look(r->trial.variant->plan)) {
+	if (!applies(r->trial.variant->plan, x->values)) {
+		unfit = mem_str("no input has such values");
+		r->needless = true;
+		r->check = (struct check){ .passed = true, .error = NAN, .tolerance = NAN };
+	} else if (x->keep & WIRE_LOOK && !check_can_look(r->trial.variant->plan)) {
 		unfit = mem_str("it changes its inputs");
 		r->check = (struct check){ .passed = true, .error = NAN, .tolerance = NAN };
 	} else {
@@ -153,6 +198,13 @@ static int run_step(struct running *r, const struct step *x, bool *ret_unfit, st
 		note_errors(r);
 	free(unfit);
 	return 0;
+}
+
+static void name_step(struct check *c, const struct step *x)
+{
+	char *when = mem_fmt("%s%s%s", x->name, x->why ? ": " : "", x->why ? x->why : "");
+	check_name(c, when);
+	free(when);
 }
 
 static bool has_scratch(const struct variant *v)
@@ -433,11 +485,13 @@ static bool left_out(const struct suite_request *request, const char *name)
 	return request->without && strcmp(request->without, name) == 0;
 }
 
-void suite_ahead(const struct suite_request *request, const struct params *size, uint64_t output_bytes, struct reference_ahead *to)
+void suite_ahead(const struct suite_request *request, const struct plan *plan, const struct params *size, uint64_t output_bytes,
+		 struct reference_ahead *to)
 {
 	for (size_t i = 0; i < MEM_COUNT(steps); i++) {
 		const struct step *x = &steps[i];
 		bool new = !x->unless_exact && (request->full || !x->full) && (request->extras || !x->extra);
+		new = new &&applies(plan, x->values);
 		for (size_t k = 0; k < i && new; k++)
 			new = steps[k].other_seed != x->other_seed || steps[k].values != x->values;
 		struct reference_values values = { .size = size,
@@ -469,7 +523,7 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 		r.needless = i + 1 < MEM_COUNT(steps) && steps[i + 1].unless_exact; /* the next step stands in for it */
 		rc = run_step(&r, x, &unfit, e);
 		if (rc == 0 && i > 0)
-			check_name(&r.check, x->name);
+			name_step(&r.check, x);
 	}
 	if (rc == 0 && !r.check.passed && r.check.code == ERR_WRONG && request->extras)
 		explain(&r);

@@ -134,7 +134,7 @@ static struct reference_ahead *look_ahead(const struct reference_source *j, cons
 		most = bytes > most ? bytes : most;
 		largest = all > largest ? all : largest;
 		if (x->first)
-			suite_ahead(&suite, x->finding.params, bytes, a);
+			suite_ahead(&suite, x->variant.plan, x->finding.params, bytes, a);
 	}
 	for (size_t i = 0; i < q->later_count; i++)
 		reference_ahead_add(a, &q->later[i], most);
