@@ -30,7 +30,9 @@ under() # under LIMIT FILE WHAT: checks bytes/4 of a file
 
 # --- the cost of listing the tools
 post tools/list '' '' >"$T/tools"
-under 5000 "$T/tools" "tools/list"
+jq -c 'del(.result.tools[].outputSchema)' "$T/tools" >"$T/bare"
+under 5000 "$T/bare" "tools/list without output schemas"
+under 9000 "$T/tools" "tools/list"
 is "$(jq -c '[.result.tools[] | select(.outputSchema.type != "object") | .name]' "$T/tools")" '[]' "every tool has an outputSchema"
 is "$(jq -c '[.result.tools[] | select((.description | length) < 80 or (.title | length) == 0) | .name]' "$T/tools")" '[]' \
 	"every tool has a title and a description"
