@@ -231,16 +231,16 @@ static bool has_word(const char *text, const char *word, size_t len)
 
 /* --- the text in front -------------------------------------------------------------------------------------------- */
 
-/* The context's own names are macros (tuning parameters, constants) or stand for arguments. */
-static bool is_taken(const struct spec *spec, const char *s, size_t n)
+/* The context's own names are macros (tuning parameters, constants) or, where a macro would hide them, arguments. */
+static bool is_taken(const struct spec *spec, const char *s, size_t n, bool as_macro)
 {
 	for (size_t i = 0; i < spec->var_count; i++)
-		if (is_word(s, n, spec->vars[i].name))
+		if ((as_macro || spec->vars[i].tuning) && is_word(s, n, spec->vars[i].name))
 			return true;
 	for (size_t i = 0; i < spec->constant_count; i++)
 		if (is_word(s, n, spec->constants[i].name))
 			return true;
-	for (size_t i = 0; i < spec->array_count; i++)
+	for (size_t i = 0; as_macro && i < spec->array_count; i++)
 		if (is_word(s, n, spec->arrays[i].name))
 			return true;
 	return false;
@@ -249,11 +249,14 @@ static bool is_taken(const struct spec *spec, const char *s, size_t n)
 static void add_section(const struct spec *spec, const char *s, const char *end, struct buf *out)
 {
 	enum token_kind kind;
+	bool after_define = false, after_point = false;
 	for (size_t n; s < end; s += n) {
 		n = token_at(s, &kind);
 		buf_add(out, s, n);
-		if (kind == TOKEN_WORD && is_taken(spec, s, n))
+		if (kind == TOKEN_WORD && !after_point && is_taken(spec, s, n, after_define))
 			buf_adds(out, "_peakd");
+		after_define = is_word(s, n, "define") || (after_define && *s == ' ');
+		after_point = *s == '.';
 	}
 }
 

@@ -317,9 +317,9 @@ static const struct fixture fixtures[] = {
 	  "	return sign(x) * (1 - p * exp(-x * x));\n}\n" ELEMENTS
 	  "	if (id.x < uint(n)) Y[id.x] = 0.5f * X[id.x] * (1 + erf_(X[id.x] * 7.0710678e-1));\n}\n",
 	  "launch(\"k\", cdiv(n, 64), 64, {X, Y, n})\n", "n=500", gelu_erf, DTYPE_F64, 1e-14 },
-	{ "silu of f16", "inputs:\n  X: f16[256] = random(-6, 6)\n  Y: out f16[256]\n",
-	  ELEMENTS "	half x = X[id.x];\n	Y[id.x] = half(x / (1 + exp(-x)));\n}\n", "launch(\"k\", 4, 64, {X, Y})\n", "",
-	  silu, DTYPE_F64, 1e-14 },
+	{ "silu of f16", "inputs:\n  x: f16[1] = zeros\n  exp2: i32 = {3}\n  X: f16[256] = random(-6, 6)\n  Y: out f16[256]\n",
+	  ELEMENTS "	half x = X[id.x];\n	Y[id.x] = half(x / (1 + exp(-x)) * (exp2 - 2));\n}\n",
+	  "launch(\"k\", 4, 64, {X, Y, x, exp2})\n", "exp2=3", silu, DTYPE_F64, 1e-14 },
 	{ "silu of bf16", "inputs:\n  X: bf16[256] = random(-6, 6)\n  Y: out bf16[256]\n",
 	  "float silu(float x) { return x / (1 + exp(-x)); }\n"
 	  "uint narrow(float x) { uint u = asuint(x); return (u + 0x7fff + (u >> 16 & 1)) >> 16; }\n" ELEMENTS
