@@ -246,14 +246,39 @@ static bool is_taken(const struct spec *spec, const char *s, size_t n, bool as_m
 	return false;
 }
 
-static void add_section(const struct spec *spec, const char *s, const char *end, struct buf *out)
+/* Whether the text defines a function or macro of this name, as `float sqr(float x)` does for sqr. */
+static bool defines(const char *text, const char *name, size_t len)
 {
+	static const char *const before_calls[] = { "return", "else", "case", "do", "in" };
+	enum token_kind kind;
+	bool after_word = false, after_define = false, call = false;
+	for (size_t n; *text; text += n) {
+		n = token_at(text, &kind);
+		if (isspace((unsigned char)*text))
+			continue;
+		if (kind == TOKEN_WORD && n == len && memcmp(text, name, n) == 0 &&
+		    (after_define || (after_word && !call && text[n + strspn(text + n, " \t")] == '(')))
+			return true;
+		after_word = kind == TOKEN_WORD;
+		after_define = is_word(text, n, "define");
+		call = false;
+		for (size_t i = 0; i < MEM_COUNT(before_calls); i++)
+			call = call || is_word(text, n, before_calls[i]);
+	}
+	return false;
+}
+
+static void add_section(const struct context *ctx, const char *s, const char *end, struct buf *out)
+{
+	const struct spec *spec = context_spec(ctx);
 	enum token_kind kind;
 	bool after_define = false, after_point = false;
 	for (size_t n; s < end; s += n) {
 		n = token_at(s, &kind);
 		buf_add(out, s, n);
-		if (kind == TOKEN_WORD && !after_point && is_taken(spec, s, n, after_define))
+		if (kind == TOKEN_WORD && !after_point &&
+		    (is_taken(spec, s, n, after_define) || (after_define && (defines(context_region(ctx, REGION_DEVICE), s, n) ||
+									     defines(context_region(ctx, REGION_MACROS), s, n)))))
 			buf_adds(out, "_peakd");
 		after_define = is_word(s, n, "define") || (after_define && *s == ' ');
 		after_point = *s == '.';
@@ -287,7 +312,7 @@ static void add_sections(const char *file, const struct context *ctx, bool halve
 			continue;
 		words += *words == '!' || *words == '@';
 		if (wanted(words, device, macros))
-			add_section(context_spec(ctx), words + strcspn(words, "\n"), next ? next : words + strlen(words), out);
+			add_section(ctx, words + strcspn(words, "\n"), next ? next : words + strlen(words), out);
 	}
 }
 

@@ -2,6 +2,7 @@
 // contexts all of whose arrays are lifted, those marked @! for the others.
 //@@ cuda_fp16 cuda_bf16 cuda_fp8 hip_fp16 hip_bf16 hip_bfloat16 _Float16
 // All arrays are arrays of double: types of 16 and 8 bits are double, and conversions change nothing.
+#ifndef __HIP__ // its vectors have operators
 static __device__ inline double2 operator+(double2 a, double2 b) { return make_double2(a.x + b.x, a.y + b.y); }
 static __device__ inline double2 operator-(double2 a, double2 b) { return make_double2(a.x - b.x, a.y - b.y); }
 static __device__ inline double2 operator*(double2 a, double2 b) { return make_double2(a.x * b.x, a.y * b.y); }
@@ -10,6 +11,7 @@ static __device__ inline double2 &operator+=(double2 &a, double2 b) { return a =
 static __device__ inline double2 &operator-=(double2 &a, double2 b) { return a = a - b; }
 static __device__ inline double2 &operator*=(double2 &a, double2 b) { return a = a * b; }
 static __device__ inline double2 operator-(double2 a) { return make_double2(-a.x, -a.y); }
+#endif
 static __device__ inline double2 peakd_both(double x) { return make_double2(x, x); }
 static __device__ inline double2 peakd_fma2(double2 a, double2 b, double2 c) { return make_double2(fma(a.x, b.x, c.x), fma(a.y, b.y, c.y)); }
 static __device__ inline double2 peakd_max2(double2 a, double2 b) { return make_double2(fmax(a.x, b.x), fmax(a.y, b.y)); }

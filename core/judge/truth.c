@@ -319,6 +319,16 @@ static int lift(const struct choosing *c, const struct context *plain, bool narr
 	return rc;
 }
 
+/* In one line; of a compiler's errors the first, below "kernel K:". */
+static char *reason(const struct err *why)
+{
+	const char *line = strchr(why->text, '\n');
+	if (why->code != ERR_COMPILE)
+		return mem_str(why->text);
+	line = strncmp(why->text, "kernel ", strlen("kernel ")) == 0 && line ? line + 1 : why->text;
+	return mem_fmt("in double it does not compile: %.*s", (int)strcspn(line, "\n"), line);
+}
+
 static int choose(const struct choosing *c, struct truth *t, struct err *e)
 {
 	struct context *block = NULL;
@@ -341,7 +351,7 @@ static int choose(const struct choosing *c, struct truth *t, struct err *e)
 		t->kind = has_block ? TRUTH_BLOCK : TRUTH_BASELINE;
 		t->ctx = context_ref(plain);
 		t->params = params_copy(c->params);
-		t->why = mem_str(why.text);
+		t->why = reason(&why);
 	}
 	context_free(block);
 	if (rc == -ERR_CANCELLED) {

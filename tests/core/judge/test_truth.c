@@ -308,8 +308,9 @@ static const struct fixture fixtures[] = {
 	  "		Y_float4[row * 16 + l] = mad((X_float4[row * 16 + l] - mean) * r, gamma_float4[l], beta_float4[l]);\n}\n",
 	  "launch(\"k\", 1, 8, {X, gamma, beta, Y, n})\n", "m=8 n=64", layernorm, DTYPE_F64, 1e-13 },
 	{ "gelu with tanh", "inputs:\n  n: int = {500}\n  X: f32[n] = normal\n  Y: out f32[n]\n",
-	  "static const float c = 0.7978845608f;\nfloat gelu(float x) { return 0.5 * x * (1.0 + tanh(c * (x + 0.044715 * x * x * "
-	  "x))); }\n" ELEMENTS "	if (id.x < uint(n)) Y[id.x] = gelu(X[id.x]);\n}\n",
+	  "static const float c = 0.7978845608f;\n#define step(x) (x + 0.044715 * x * x * x)\n"
+	  "float lerp(float x) { return 1.0 + tanh(c * step(x)); }\nfloat gelu(float x) { return 0.5 * x * lerp(x); }\n" ELEMENTS
+	  "	if (id.x < uint(n)) Y[id.x] = gelu(X[id.x]);\n}\n",
 	  "launch(\"k\", cdiv(n, 64), 64, {X, Y, n})\n", "n=500", gelu_tanh, DTYPE_F64, 1e-14 },
 	{ "gelu with erf", "inputs:\n  n: int = {500}\n  X: f32[n] = normal\n  Y: out f32[n]\n",
 	  "float erf_(float x)\n{\n	float t = 1.f / (1.f + .3275911f * abs(x));\n"
@@ -421,7 +422,7 @@ static void test_block(void)
 {
 	struct err e = ERR_INIT;
 	struct truth t = { 0 };
-	struct context *ctx = sample_context("acc += A[row*n+k]*B[k*n+col];"), *with = NULL;
+	struct context *ctx = sample_context(SAMPLE_RIGHT), *with = NULL;
 	char *text = mem_fmt("%s\n```hlsl reference\n[numthreads(BX, BY, 1)]\nvoid matmul(uint3 id : SV_DispatchThreadID) {\n"
 			     "  if (id.y >= uint(n) || id.x >= uint(n)) return;\n  double acc = 0;\n"
 			     "  for (int k = 0; k < n; k++) acc += double(A[id.y*n+k]) * double(B[k*n+id.x]);\n  C[id.y*n+id.x] = "
@@ -436,6 +437,21 @@ static void test_block(void)
 	context_free(with);
 }
 
+static void test_compile(void)
+{
+	struct err e = ERR_INIT;
+	struct truth t = { 0 };
+	struct context *ctx = parse("inputs:\n  X: f32[64] = random\n  Y: out f32[64]\n",
+				    ELEMENTS "	Y[id.x] = reflect(float2(X[id.x], 1), float2(0, 1)).y;\n}\n",
+				    "launch(\"k\", 1, 64, {X, Y})\n");
+	is_int(choose(ctx, "", &t, &e), 0, "a kernel with a function that has no form in double has a truth %s", e.text);
+	is_int(t.kind, TRUTH_BASELINE, "it is the baseline as it is");
+	has_str(t.why ? t.why : "", "in double it does not compile: device:4: 'peakd_has_no_reflect'",
+		"the reason names the function");
+	truth_fini(&t);
+	context_free(ctx);
+}
+
 int main(int argc, char **argv)
 {
 	struct err e = ERR_INIT;
@@ -448,6 +464,7 @@ int main(int argc, char **argv)
 		for (size_t i = 0; i < MEM_COUNT(fixtures); i++)
 			play(&fixtures[i]);
 		test_gross();
+		test_compile();
 		test_shared();
 		test_block();
 		pool_give(device);
