@@ -26,7 +26,8 @@ struct compare_indexed {
 	const struct plan_buffer *buffer;
 	const void *values;
 };
-/* The same, by the kind that the baseline declares (compare_kind.c). x: for JUDGE_INDICES, else NULL. Bounds count for
+/* The same, by the kind that the baseline declares (compare_kind.c). x: for JUDGE_INDICES, else NULL. Indices that
+ * nobody declared may differ only in ties, where the reference's select the extremes of rows in order. Bounds count for
  * floating elements that are close, in a set or permuted; a fault that no single element shows is in ret_compared's
  * finding, and counts as one that mismatches. */
 void compare_by_kind(const struct plan_buffer *b, const void *got, const struct compare_wanted *want, const struct judgement *j,

@@ -223,6 +223,35 @@ static void accept_row(struct rearranging *r, uint64_t row)
 	}
 }
 
+/* Whether the reference's numbers look like argmax, argmin, top-k or a sort of rows that vary: each row begins at an extreme
+ * and goes on in order. Flags and counts do not. */
+static bool selects_extremes(const struct rearranging *r)
+{
+	enum dtype t = r->buffer->type, xt = r->x->buffer->type;
+	bool up = true, down = true, varies = false;
+	for (uint64_t row = 0; row < r->rows.count && (up || down); row++) {
+		uint64_t least = UINT64_MAX, most = 0, last = 0;
+		for (uint64_t i = 0; i < r->rows.extent; i++) {
+			uint64_t key = key_of(xt, selected(r, row, (int64_t)i));
+			least = key < least ? key : least;
+			most = key > most ? key : most;
+		}
+		if (least == most || has_nan(r, row))
+			continue;
+		varies = true;
+		for (uint64_t k = 0; k < r->rows.per_row; k++) {
+			int64_t i = index_at(t, r->want->values, place(&r->rows, row, k, r->rows.per_row));
+			if (!in_range(r, i))
+				return false;
+			uint64_t key = key_of(xt, selected(r, row, i));
+			up = up && (k ? key >= last : key == least);
+			down = down && (k ? key <= last : key == most);
+			last = key;
+		}
+	}
+	return varies && (up || down);
+}
+
 /* --- sets --------------------------------------------------------------------------------------------------------- */
 
 /* What a matched element of the reference allows. */
@@ -311,7 +340,7 @@ static void rearrange_indices(void *arg, unsigned part, uint64_t from, uint64_t 
 		}
 		int64_t twice = n > 1 ? repeated(r, t, r->got, row, seen) : -1;
 		bool repeats = twice >= 0 && repeated(r, t, r->want->values, row, seen) < 0;
-		if ((repeats || differs(r, row)) && has_nan(r, row)) {
+		if (r->judgement->declared && (repeats || differs(r, row)) && has_nan(r, row)) {
 			accept_row(r, row);
 			continue;
 		}
@@ -377,6 +406,8 @@ static void compare_rows(const struct plan_buffer *b, const void *got, const str
 	r->arranged = mem_copy(got, (size_t)n * dtype_size(b->type));
 	if (x && !judgement_find_rows(b, x->buffer, j->axis, &r->rows))
 		r->rows = (struct judgement_rows){ 0 }; /* nothing is rearranged: indices must be the reference's */
+	if (x && !j->declared && !selects_extremes(r))
+		r->rows.count = 0;
 	if (x)
 		parallel_for(r->rows.count, rearrange_indices, r);
 	else

@@ -354,8 +354,8 @@ static void compare_indices(struct runs *all, const struct run *r, const struct 
 	room_give(all->room, values, b->bytes);
 }
 
-/* An integer output for which nothing is declared may be indices with ties: if what differs selects the same values of a
- * floating input whose extents fit, it is right. */
+/* An integer output for which nothing is declared may be the indices of extremes in a floating input whose extents fit:
+ * ties may then be broken in any way. */
 static void allow_ties(struct runs *all, const struct run *r, const struct output *out, const struct compare_wanted *want,
 		       struct wire_compared *compared)
 {

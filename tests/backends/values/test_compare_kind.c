@@ -110,6 +110,28 @@ static void test_nan(void)
 	is_int(compare(&b, wrong, want, j, &indexed).mismatched, 1, "a row beside it is judged");
 }
 
+static uint64_t undeclared(const struct plan_buffer *b, const int32_t *got, const int32_t *want, const struct compare_indexed *x)
+{
+	struct judgement j = { .kind = JUDGE_INDICES, .of = 1, .axis = 1 };
+	struct compare_wanted w = { .type = b->type, .values = want, .poison = 0xFF };
+	struct wire_compared c;
+	compare_by_kind(b, got, &w, &j, x, &c);
+	return c.mismatched;
+}
+
+/* Integers for which nothing is declared: argmax may differ in ties; flags and counts may not. */
+static void test_undeclared(void)
+{
+	struct plan_buffer x = matrix("x", DTYPE_F32, 3, 3), b = { .name = (char *)"idx", .type = DTYPE_I32, .rank = 1, .dims = { 3 }, .ld = 3 };
+	float values[9] = { 1, 5, 5, 0, 0, 0, 7, NAN, 9 };
+	struct compare_indexed indexed = { &x, values };
+	int32_t most[3] = { 1, 0, 2 }, tie[3] = { 2, 2, 2 }, nan[3] = { 1, 0, 1 }, zero_row[3] = { 0, 1, 0 }, never[3] = { 0, 0, 0 };
+	is_int(undeclared(&b, tie, most, &indexed), 0, "undeclared argmax: ties in another order pass");
+	is_int(undeclared(&b, nan, most, &indexed), 1, "undeclared argmax: another index in a row with NaN is wrong");
+	memcpy(values, (float[9]){ 2, 1, 5, 0, 0, 0, 7, 3, 9 }, sizeof values);
+	is_int(undeclared(&b, never, zero_row, &indexed), 1, "an undeclared flag of zero rows that is never raised is wrong");
+}
+
 /* Indices that the reference repeats, and its mark for none, may be repeated. */
 static void test_gather(void)
 {
@@ -272,6 +294,7 @@ int main(void)
 	test_argmax();
 	test_top();
 	test_nan();
+	test_undeclared();
 	test_gather();
 	test_sets();
 	test_float_sets();
