@@ -114,8 +114,9 @@ static void fake_paired(struct wire_in *in, struct buf *out)
 	                         .note = (char *)"" };
 	if (wire_pair_decode(in, &request, NULL) < 0)
 		return;
-	fake_pairs++;
-	fake_was_paired[request.a % FAKE_RUNS] = fake_was_paired[request.b % FAKE_RUNS] = true;
+	fake_pairs += !request.unreset;
+	if (!request.unreset)
+		fake_was_paired[request.a % FAKE_RUNS] = fake_was_paired[request.b % FAKE_RUNS] = true;
 	for (int i = 0; i < FAKE_QUOTED; i++) {
 		a[i] = fake_time_of(request.a, FAKE_PAIRED);
 		b[i] = fake_time_of(request.b, FAKE_PAIRED);
@@ -126,6 +127,7 @@ static void fake_paired(struct wire_in *in, struct buf *out)
 		conditions[i] = (struct wire_condition){ .core_mhz = 1200, .celsius = 88, .throttle = WIRE_THROTTLE_HARDWARE_HEAT, .disturbed = 1 };
 	p.verdict = p.disturbed ? WIRE_UNCLEAR : p.ratio < 1 ? WIRE_FASTER : p.ratio > 1 ? WIRE_SLOWER : WIRE_SAME;
 	wire_paired_encode(&p, out);
+	wire_pair_fini(&request);
 }
 
 static void fake_compared(struct wire_in *in, struct buf *out)
@@ -156,6 +158,7 @@ static void fake_measured(struct wire_in *in, uint32_t number, struct buf *out)
 		fake_was_alone[request.run % FAKE_RUNS] = request.cache != WIRE_FLUSHED;
 		m.hopeless = request.hopeless_ns > 0 && ns > request.hopeless_ns;
 		m.sample_count = m.hopeless ? FAKE_SAMPLES : FAKE_QUOTED;
+		wire_measure_fini(&request);
 	}
 	for (size_t i = 0; i < m.sample_count; i++)
 		samples[i] = ns;

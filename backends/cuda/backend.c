@@ -204,6 +204,11 @@ static int prepare(struct backend_device *device, const void *binary, size_t len
 	return rc;
 }
 
+static int make_sets(struct backend_run *run, enum wire_cache cache, unsigned *ret_count, struct err *e)
+{
+	return gpu_run_make_sets(run, cache, record, ret_count, e);
+}
+
 static int execute(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
 {
 	gpu_device_use(run->device);
@@ -212,14 +217,6 @@ static int execute(struct backend_run *run, uint32_t times, enum wire_cache cach
 		if (!rc)
 			rc = record(run, e);
 		if (rc)
-			return rc;
-	}
-	while (cache == WIRE_COLD && gpu_run_wants_set(run)) {
-		struct err why = ERR_INIT;
-		int rc = gpu_run_add_set(run, &why);
-		if (!rc)
-			rc = record(run, &why);
-		if (rc && (rc = gpu_run_without_set(run, &why, e)))
 			return rc;
 	}
 	return gpu_run_execute(run, times, cache, ret_ns, e);
@@ -239,6 +236,12 @@ const struct backend backend_cuda = {
 	.write = gpu_run_write,
 	.read = gpu_run_read,
 	.fill = gpu_run_fill,
+	.make_sets = make_sets,
+	.use_set = gpu_run_use_set,
+	.used_set = gpu_run_used_set,
+	.keep_inout = gpu_run_keep_inout,
+	.copy_set = gpu_run_copy_set,
+	.scrubs = gpu_run_scrubs,
 	.execute = execute,
 	.release = release,
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backends/gpu/judge.h"
+#include "backends/gpu/scrub.h"
 
 /* After these every later call in the process fails ("the context is corrupted", CUDA Driver API, CUresult). Most faults on
  * AMD never come this far: the runtime aborts the process itself ("Memory access fault by GPU node"), which the daemon sees
@@ -80,6 +81,7 @@ void gpu_device_close(struct backend_device *device)
 		return;
 	/* After a fault all of these fail, which does not matter: the process ends. */
 	gpu_judge_free(device);
+	gpu_scrub_free(device);
 	if (device->flush)
 		device->api.memory_free(device->flush);
 	if (device->start)

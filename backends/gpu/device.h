@@ -26,6 +26,12 @@ struct backend_device {
 	bool graphs;                   /* plans are recorded once and replayed; else their operations are submitted each time */
 	struct cuda_gemm_known *gemms; /* CUDA: products whose best algorithms are known (cuda/gemm.c) */
 	size_t gemm_count;
+	struct device_scrub {
+		gpu_library module;
+		gpu_function function; /* NULL: there is none */
+		uint32_t bytes;        /* of shared memory that a block can have */
+		bool tried;
+	} scrub;                 /* overwrites shared memory (scrub.c) */
 	struct gpu_judge *judge; /* CUDA: kernels that fill and compare; NULL until loaded */
 };
 

@@ -180,7 +180,7 @@ static int adopt(struct backend_device *d, const struct plan *plan, const struct
 	struct backend_run *run = MEM_NEW(struct backend_run);
 	struct gpu_set *s = &run->sets[0];
 	gpu_result result = gpu_device_use(d);
-	*run = (struct backend_run){ .device = d, .plan = plan, .adopted = true, .set_count = 1, .wanted = 1 };
+	*run = (struct backend_run){ .device = d, .plan = plan, .adopted = true, .set_count = 1 };
 	s->blocks = MEM_NEW_N(gpu_address, plan->buffer_count + 1);
 	s->buffers = MEM_NEW_N(gpu_address, plan->buffer_count + 1);
 	for (size_t i = 0; i < plan->buffer_count && result == GPU_SUCCESS; i++) {

@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "backends/gpu/check.h"
+#include "backends/gpu/scrub.h"
 #include "base/mem.h"
 
 enum { ALIGN = 1024 };    /* bytes, of every buffer's first element: 128-byte swizzled tiles need it, and allocators promise less */
 enum { TIMES_CACHE = 3 }; /* all sets together: nothing of a set is cached when its turn comes again */
-enum { HIDE_BYTES = 32 << 20 }; /* written before a rotated window: hides the CPU's submission, and is only a part of the L2 */
+enum { SEARCHED_BYTES = 64 << 20 }; /* in a search, sets of more than this take too long to write */
+enum { HIDE_BYTES = 32 << 20 };     /* written before a rotated window: hides the CPU's submission, and is only a part of the L2 */
 
 /* --- loading ------------------------------------------------------------------------------------------------------------ */
 static int check_launch(const struct backend_device *d, const struct plan_launch *l, const struct gpu_module *module, struct err *e)
@@ -75,6 +77,7 @@ int gpu_run_add_set(struct backend_run *run, struct err *e)
 
 	s->blocks = MEM_NEW_N(gpu_address, plan->buffer_count + 1);
 	s->buffers = MEM_NEW_N(gpu_address, plan->buffer_count + 1);
+	s->kept = MEM_NEW_N(gpu_address, plan->buffer_count + 1);
 	/* Not mem_new: the driver wants maps aligned. */
 	s->maps = aligned_alloc(_Alignof(struct gpu_tensor_map), (plan->map_count + 1) * sizeof *s->maps);
 	if (!s->maps)
@@ -108,46 +111,77 @@ static void set_fini(struct gpu_set *s, const struct backend_run *run)
 	for (size_t i = 0; s->blocks && i < run->plan->buffer_count; i++)
 		if (s->blocks[i])
 			(run->adopted ? api->share_close : api->memory_free)(s->blocks[i]);
+	for (size_t i = 0; s->kept && i < run->plan->buffer_count; i++)
+		if (s->kept[i])
+			api->memory_free(s->kept[i]);
 	free(s->blocks);
 	free(s->buffers);
+	free(s->kept);
 	free(s->maps);
 	*s = (struct gpu_set){ .graph = NULL };
 }
 
-unsigned gpu_run_sets_wanted(const struct backend_device *device, const struct plan *plan)
+unsigned gpu_run_sets_wanted(const struct backend_device *device, const struct plan *plan, enum wire_cache cache, bool *ret_rotates)
 {
-	uint64_t bytes = 0, sets;
+	uint64_t bytes = 0, rotation, sets = BACKEND_SETS;
 	size_t left = 0, total = 0;
 
+	*ret_rotates = false;
 	for (size_t i = 0; i < plan->buffer_count; i++)
 		bytes += block_bytes(&plan->buffers[i]);
-	if (!bytes || !device->cache_bytes)
+	if (!bytes || (cache == WIRE_FLUSHED && bytes > SEARCHED_BYTES) || device->api.memory_info(&left, &total) != GPU_SUCCESS)
 		return 1;
-	sets = (TIMES_CACHE * device->cache_bytes + bytes - 1) / bytes;
-	if (sets < 2)
-		sets = 2;
-	if (sets > GPU_SETS_MAX || device->api.memory_info(&left, &total) != GPU_SUCCESS || (sets - 1) * bytes > left / 2)
-		return 1;
+	rotation = (TIMES_CACHE * device->cache_bytes + bytes - 1) / bytes;
+	rotation = rotation < 2 ? 2 : rotation;
+	if (cache == WIRE_COLD && device->cache_bytes && rotation <= GPU_SETS_MAX && (rotation - 1) * bytes <= left / 2)
+		*ret_rotates = true;
+	if (*ret_rotates && rotation > sets)
+		sets = rotation;
+	while (sets > 1 && (sets - 1) * bytes > left / 2)
+		sets--;
 	return (unsigned)sets;
 }
 
-bool gpu_run_wants_set(struct backend_run *run)
+int gpu_run_make_sets(struct backend_run *run, enum wire_cache cache, int (*record)(struct backend_run *run, struct err *e),
+		      unsigned *ret_count, struct err *e)
 {
-	if (!run->wanted)
-		run->wanted = gpu_run_sets_wanted(run->device, run->plan);
-	return run->set_count < run->wanted;
+	struct err why = ERR_INIT;
+	bool rotates;
+	unsigned wanted = gpu_run_sets_wanted(run->device, run->plan, cache, &rotates);
+	int rc = 0;
+
+	gpu_device_use(run->device);
+	gpu_scrub_prepare(run->device);
+	while (run->set_count < wanted && !rc) {
+		rc = gpu_run_add_set(run, &why);
+		if (!rc)
+			rc = record(run, &why);
+	}
+	if (rc) {
+		set_fini(&run->sets[run->set_count], run);
+		rotates = false;
+	}
+	/* Fewer will do where memory is short. */
+	if (rc && why.code != ERR_PRUNED)
+		return err_set(e, why.code, "%s", why.text);
+	run->rotates = rotates;
+	*ret_count = run->set_count;
+	return 0;
 }
 
-int gpu_run_without_set(struct backend_run *run, const struct err *why, struct err *e)
+void gpu_run_use_set(struct backend_run *run, unsigned set)
 {
-	if (why->code != ERR_PRUNED) {
-		set_fini(&run->sets[run->set_count], run);
-		return err_set(e, why->code, "%s", why->text);
-	}
-	for (unsigned i = 1; i <= run->set_count; i++)
-		set_fini(&run->sets[i], run);
-	run->set_count = run->wanted = 1;
-	return 0;
+	run->current = set;
+}
+
+unsigned gpu_run_used_set(const struct backend_run *run)
+{
+	return run->current;
+}
+
+bool gpu_run_scrubs(const struct backend_run *run)
+{
+	return gpu_scrub_works(run->device);
 }
 
 void gpu_run_free(struct backend_run *run)
@@ -297,7 +331,6 @@ gpu_result gpu_run_capture_end(struct backend_run *run, gpu_result submitted)
 		d->api.graph_free(graph);
 	if (result == GPU_SUCCESS)
 		run->set_count++;
-	run->stale = true;
 	return result;
 }
 
@@ -321,13 +354,13 @@ int gpu_run_record(struct backend_run *run, struct err *e)
 			continue;
 		held = (uint64_t)per_unit * d->facts.units;
 		if (blocks > held)
-			return err_set(e, ERR_PRUNED,
-				       "kernel \"%s\": a cooperative grid of %llu blocks was asked for, and the device holds %llu at once",
-				       l->kernel, (unsigned long long)blocks, (unsigned long long)held);
+			return err_set(
+				e, ERR_PRUNED,
+				"kernel \"%s\": a cooperative grid of %llu blocks was asked for, and the device holds %llu at once",
+				l->kernel, (unsigned long long)blocks, (unsigned long long)held);
 	}
 	if (!d->graphs) {
 		run->set_count++;
-		run->stale = true;
 		return 0;
 	}
 	if ((result = gpu_run_capture_begin(run)) != GPU_SUCCESS)
@@ -360,8 +393,7 @@ int gpu_run_write(struct backend_run *run, unsigned buffer, int64_t offset, cons
 
 	if (rc || !bytes)
 		return rc;
-	run->stale = true;
-	run->home = run->current;
+	run->sets[run->current].reset = false;
 	gpu_device_use(d);
 	result = d->api.copy_in(at, from, bytes, d->stream);
 	if (result == GPU_SUCCESS)
@@ -394,8 +426,7 @@ int gpu_run_fill(struct backend_run *run, unsigned buffer, uint8_t value, struct
 
 	if (rc || !run->plan->buffers[buffer].bytes)
 		return rc;
-	run->stale = true;
-	run->home = run->current;
+	run->sets[run->current].reset = false;
 	gpu_device_use(d);
 	result = d->api.memory_set(at, value, run->plan->buffers[buffer].bytes, d->stream);
 	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "filling a buffer", e);
@@ -428,56 +459,147 @@ static gpu_result window(const struct backend_run *run, const struct gpu_set *se
 	return result;
 }
 
-/* Brings the contents of all sets, red zones included, to those of the current one. */
-static gpu_result copy_sets(struct backend_run *run)
+int gpu_run_copy_set(struct backend_run *run, unsigned from, struct err *e)
 {
 	const struct backend_device *d = run->device;
-	const struct gpu_set *from = &run->sets[run->current];
-	gpu_result result = GPU_SUCCESS;
+	struct gpu_set *to = &run->sets[run->current];
+	const struct gpu_set *source = &run->sets[from];
+	gpu_result result = gpu_device_use(d);
 
-	for (unsigned n = 0; n < run->set_count; n++)
-		for (size_t i = 0; n != run->current && i < run->plan->buffer_count && result == GPU_SUCCESS; i++)
-			result = d->api.copy_within(run->sets[n].buffers[i] - BACKEND_RED_ZONE, from->buffers[i] - BACKEND_RED_ZONE,
-						    run->plan->buffers[i].bytes + 2 * BACKEND_RED_ZONE, d->stream);
+	for (size_t i = 0; i < run->plan->buffer_count && result == GPU_SUCCESS; i++) {
+		uint64_t bytes = run->plan->buffers[i].bytes;
+
+		result = d->api.copy_within(to->buffers[i] - BACKEND_RED_ZONE, source->buffers[i] - BACKEND_RED_ZONE,
+					    bytes + 2 * BACKEND_RED_ZONE, d->stream);
+		if (result == GPU_SUCCESS && source->kept[i] && !to->kept[i])
+			result = d->api.memory_alloc(&to->kept[i], bytes);
+		if (result == GPU_SUCCESS && source->kept[i])
+			result = d->api.copy_within(to->kept[i], source->kept[i], bytes, d->stream);
+	}
+	to->reset = false;
 	if (result == GPU_SUCCESS)
 		result = d->api.stream_wait(d->stream);
-	run->stale = result != GPU_SUCCESS;
+	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "copying buffers for timing", e);
+}
+
+int gpu_run_keep_inout(struct backend_run *run, struct err *e)
+{
+	const struct backend_device *d = run->device;
+	struct gpu_set *s = &run->sets[run->current];
+	gpu_result result = gpu_device_use(d);
+
+	for (size_t i = 0; i < run->plan->buffer_count && result == GPU_SUCCESS; i++) {
+		const struct plan_buffer *b = &run->plan->buffers[i];
+
+		if (b->role != PLAN_INOUT || !b->bytes)
+			continue;
+		if (!s->kept[i])
+			result = d->api.memory_alloc(&s->kept[i], b->bytes);
+		if (result == GPU_SUCCESS)
+			result = d->api.copy_within(s->kept[i], s->buffers[i], b->bytes, d->stream);
+	}
+	s->reset = false;
+	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "keeping a copy of inout buffers", e);
+}
+
+static gpu_result restore(const struct backend_run *run, const struct gpu_set *set)
+{
+	const struct backend_device *d = run->device;
+	gpu_result result = GPU_SUCCESS;
+
+	for (size_t i = 0; i < run->plan->buffer_count && result == GPU_SUCCESS; i++)
+		if (set->kept[i])
+			result = d->api.copy_within(set->buffers[i], set->kept[i], run->plan->buffers[i].bytes, d->stream);
 	return result;
+}
+
+/* Nothing that an earlier execution computed is left in the set's buffers. */
+static gpu_result reset(const struct backend_run *run, struct gpu_set *set)
+{
+	const struct backend_device *d = run->device;
+	gpu_result result = restore(run, set);
+
+	for (size_t i = 0; i < run->plan->buffer_count && result == GPU_SUCCESS; i++) {
+		const struct plan_buffer *b = &run->plan->buffers[i];
+
+		if ((b->role == PLAN_OUT || b->role == PLAN_SCRATCH) && b->bytes)
+			result = d->api.memory_set(set->buffers[i], WIRE_TIMED_POISON, b->bytes, d->stream);
+	}
+	set->reset = true;
+	return result;
+}
+
+/* Executes a set once, untimed. */
+static gpu_result execute_set(const struct backend_run *run, const struct gpu_set *set)
+{
+	const struct backend_device *d = run->device;
+	size_t op;
+
+	return set->graph ? d->api.graph_launch(set->graph, d->stream) : submit(run, set, &op);
+}
+
+/* Selects the next set and resets it. Where sets rotate, that was done a whole round ago, so that nothing of it is in the
+ * cache: the set before is reset instead, and keeps what it left until then. */
+static gpu_result next_set(struct backend_run *run, bool rotates)
+{
+	const struct backend_device *d = run->device;
+	struct gpu_set *before = &run->sets[run->current], *set;
+	size_t wipe = rotates && d->flush_bytes > HIDE_BYTES ? HIDE_BYTES : d->flush_bytes;
+	gpu_result result = GPU_SUCCESS;
+
+	run->current = (run->current + 1) % run->set_count;
+	set = &run->sets[run->current];
+	if (rotates && !before->reset)
+		result = reset(run, before);
+	if (result == GPU_SUCCESS && !set->reset) {
+		result = reset(run, set);
+		wipe = d->flush_bytes;
+	}
+	if (result == GPU_SUCCESS)
+		result = gpu_scrub(d);
+	return result == GPU_SUCCESS ? d->api.memory_set(d->flush, 0, wipe, d->stream) : result;
+}
+
+/* What precedes a window around one execution. */
+static gpu_result before_window(struct backend_run *run, enum wire_cache cache)
+{
+	struct gpu_set *set = &run->sets[run->current];
+	bool unreset = cache == WIRE_UNRESET;
+	gpu_result result;
+
+	if (cache == WIRE_COLD || cache == WIRE_FLUSHED)
+		return next_set(run, cache == WIRE_COLD && run->rotates);
+	result = unreset ? restore(run, set) : GPU_SUCCESS;
+	if (result == GPU_SUCCESS)
+		result = execute_set(run, set);
+	if (result == GPU_SUCCESS)
+		result = unreset ? restore(run, set) : reset(run, set);
+	return result == GPU_SUCCESS && !unreset ? gpu_scrub(run->device) : result;
 }
 
 int gpu_run_execute(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
 {
 	struct backend_device *d = run->device;
 	gpu_result result = gpu_device_use(d);
-	bool cold = cache != WIRE_WARM, rotated = cache == WIRE_COLD && run->set_count > 1;
-	size_t wipe;
 	double ns = 0;
 
 	if (!times)
 		return err_set(e, ERR_INPUT, "execute: 0 times asked, 1 or more expected");
 	if (result != GPU_SUCCESS)
 		return gpu_device_fail(d, result, "selecting the device's context", e);
-	if (cold && (result = gpu_device_flush(d)) != GPU_SUCCESS)
+	if ((cache == WIRE_COLD || cache == WIRE_FLUSHED) && (result = gpu_device_flush(d)) != GPU_SUCCESS)
 		return gpu_device_fail(d, result, "allocating the scratch that flushes the caches", e);
-	if (rotated && run->stale && (result = copy_sets(run)) != GPU_SUCCESS)
-		return gpu_device_fail(d, result, "copying buffers for cold timing", e);
-	if (!cold)
+	if (cache == WIRE_WARM)
 		result = window(run, &run->sets[run->current], times, &ns);
-	wipe = rotated && d->flush_bytes > HIDE_BYTES ? HIDE_BYTES : d->flush_bytes;
-	for (uint32_t i = 0; cold && i < times && result == GPU_SUCCESS; i++) {
-		if (rotated)
-			run->turn = (run->turn + 1) % run->set_count;
-		result = d->api.memory_set(d->flush, 0, wipe, d->stream);
+	for (uint32_t i = 0; cache != WIRE_WARM && i < times && result == GPU_SUCCESS; i++) {
+		result = before_window(run, cache);
 		if (result == GPU_SUCCESS)
-			result = window(run, &run->sets[rotated ? run->turn : run->current], 1, &ns);
+			result = window(run, &run->sets[run->current], 1, &ns);
+		run->sets[run->current].reset = false;
 	}
+	run->sets[run->current].reset = false;
 	if (result != GPU_SUCCESS)
 		return gpu_device_fail(d, result, "executing the plan", e);
-	/* Reads must see a set that only took turns, never the one that was written: a kernel could recognise the addresses
-	 * of its first inputs, compute there and do nothing elsewhere, and be right where it is checked and fast where it is
-	 * timed. */
-	if (rotated)
-		run->current = run->turn == run->home ? (run->turn + run->set_count - 1) % run->set_count : run->turn;
 	*ret_ns = (uint64_t)(ns / times + 0.5);
 	return 0;
 }

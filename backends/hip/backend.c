@@ -76,17 +76,9 @@ static int prepare(struct backend_device *device, const void *binary, size_t len
 	return rc;
 }
 
-static int execute(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
+static int make_sets(struct backend_run *run, enum wire_cache cache, unsigned *ret_count, struct err *e)
 {
-	while (cache == WIRE_COLD && gpu_run_wants_set(run)) {
-		struct err why = ERR_INIT;
-		int rc = gpu_run_add_set(run, &why);
-		if (!rc)
-			rc = gpu_run_record(run, &why);
-		if (rc && (rc = gpu_run_without_set(run, &why, e)))
-			return rc;
-	}
-	return gpu_run_execute(run, times, cache, ret_ns, e);
+	return gpu_run_make_sets(run, cache, gpu_run_record, ret_count, e);
 }
 
 const struct backend backend_hip = {
@@ -100,6 +92,12 @@ const struct backend backend_hip = {
 	.write = gpu_run_write,
 	.read = gpu_run_read,
 	.fill = gpu_run_fill,
-	.execute = execute,
+	.make_sets = make_sets,
+	.use_set = gpu_run_use_set,
+	.used_set = gpu_run_used_set,
+	.keep_inout = gpu_run_keep_inout,
+	.copy_set = gpu_run_copy_set,
+	.scrubs = gpu_run_scrubs,
+	.execute = gpu_run_execute,
 	.release = gpu_run_free,
 };

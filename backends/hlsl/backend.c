@@ -1,7 +1,8 @@
 /* backend: the HLSL backend's table, and a module with buffers for one plan on one Vulkan device. Every execution records
- * its operations afresh, with a full barrier between them. Cold timing fills a buffer larger than the caches before each
- * execution, outside of the timestamps. On a CPU device the same cores do the filling, so their own caches are cold
- * afterwards; a server's last-level cache of hundreds of megabytes is not. */
+ * its operations afresh, with a full barrier between them. Before each timed execution, outside of the timestamps, its set
+ * of buffers is reset (backends/hlsl/scrub.c overwrites shared memory), and cold timing fills a buffer larger than the
+ * caches. On a CPU device the same cores do the filling, so their own caches are cold afterwards; a server's last-level
+ * cache of hundreds of megabytes is not. */
 #include "backends/hlsl/backend.h"
 
 #include <assert.h>
@@ -14,6 +15,7 @@
 #include "backends/hlsl/facts.h"
 #include "backends/hlsl/object.h"
 #include "backends/hlsl/race.h"
+#include "backends/hlsl/scrub.h"
 #include "base/mem.h"
 
 /* One launch, ready to be recorded. */
@@ -23,17 +25,28 @@ struct kernel {
 	VkPipelineLayout layout;
 	VkPipeline pipeline;
 	VkDescriptorPool pool;
-	VkDescriptorSet set;
+	VkDescriptorSet sets[BACKEND_SETS]; /* one for each set of buffers */
+	struct bound {
+		uint32_t binding, buffer; /* number in the code, number in the plan */
+	} * bound;
+	uint32_t bound_count;
 	uint32_t grid[3];
 	uint8_t *scalars; /* the push constants */
 	uint32_t scalar_bytes;
 };
 
-struct backend_run {
-	struct backend_device *device;  /* borrowed */
-	const struct plan *plan;        /* borrowed */
+struct set {
 	struct device_buffer **buffers; /* as the plan's, each with BACKEND_RED_ZONE bytes before and behind it */
-	struct kernel **kernels;        /* one per operation; NULL for those that are not launches */
+	struct device_buffer **kept;    /* what inout buffers are restored from; NULL for others, and until it is known */
+};
+
+struct backend_run {
+	struct backend_device *device; /* borrowed */
+	const struct plan *plan;       /* borrowed */
+	struct set sets[BACKEND_SETS];
+	unsigned set_count;
+	unsigned used;           /* the set that is written, read and executed */
+	struct kernel **kernels; /* one per operation; NULL for those that are not launches */
 };
 
 /* --- kernels ------------------------------------------------------------------------------------------------------ */
@@ -162,45 +175,62 @@ static int make_pipeline(struct backend_device *d, struct kernel *k, const struc
 				  "vkCreateComputePipelines", e);
 }
 
-/* A binding covers its buffer and the red zone behind it: a driver that checks bounds would hide accesses of the zone
- * otherwise. */
-static int make_set(const struct backend_run *r, struct kernel *k, const struct plan_launch *launch, const struct spirv *s,
-		    struct err *e)
+static int make_descriptors(const struct backend_run *r, struct kernel *k, const struct plan_launch *launch, const struct spirv *s,
+			    struct err *e)
 {
 	struct backend_device *d = r->device;
 	uint32_t count = (uint32_t)s->binding_count;
-	VkDescriptorPoolSize size = { .type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = count ? count : 1 };
-	VkDescriptorPoolCreateInfo pool = {
-		.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size
-	};
+	VkDescriptorPoolSize size = { .type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+				      .descriptorCount = BACKEND_SETS * (count ? count : 1) };
+	VkDescriptorPoolCreateInfo pool = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+					    .maxSets = BACKEND_SETS,
+					    .poolSizeCount = 1,
+					    .pPoolSizes = &size };
+	VkDescriptorSetLayout layouts[BACKEND_SETS];
 	VkDescriptorSetAllocateInfo info = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-					     .descriptorSetCount = 1,
-					     .pSetLayouts = &k->set_layout };
+					     .descriptorSetCount = BACKEND_SETS,
+					     .pSetLayouts = layouts };
 
+	for (unsigned i = 0; i < BACKEND_SETS; i++)
+		layouts[i] = k->set_layout;
 	if (hlsl_library_check(d->vk.CreateDescriptorPool(d->handle, &pool, NULL, &k->pool), "vkCreateDescriptorPool", e) < 0)
 		return -(int)e->code;
 	info.descriptorPool = k->pool;
-	if (hlsl_library_check(d->vk.AllocateDescriptorSets(d->handle, &info, &k->set), "vkAllocateDescriptorSets", e) < 0)
+	if (hlsl_library_check(d->vk.AllocateDescriptorSets(d->handle, &info, k->sets), "vkAllocateDescriptorSets", e) < 0)
 		return -(int)e->code;
+	k->bound = MEM_NEW_N(struct bound, count);
+	k->bound_count = count;
 	for (uint32_t i = 0; i < count; i++) {
-		const struct plan_arg *a = hlsl_bind_find(r->plan, launch, s->bindings[i].name);
-		const struct device_buffer *b = r->buffers[a->index];
+		uint32_t buffer = hlsl_bind_find(r->plan, launch, s->bindings[i].name)->index;
+		uint64_t range = r->sets[0].buffers[buffer]->bytes - BACKEND_RED_ZONE;
+
+		k->bound[i] = (struct bound){ s->bindings[i].binding, buffer };
+		if (range > d->limits.maxStorageBufferRange)
+			return over(launch->kernel, "the size of a buffer in bytes", range, d->limits.maxStorageBufferRange, e);
+	}
+	return 0;
+}
+
+/* A binding covers its buffer and the red zone behind it: a driver that checks bounds would hide accesses of the zone
+ * otherwise. */
+static void bind_set(const struct backend_run *r, const struct kernel *k, unsigned set)
+{
+	struct backend_device *d = r->device;
+
+	for (uint32_t i = 0; i < k->bound_count; i++) {
+		const struct device_buffer *b = r->sets[set].buffers[k->bound[i].buffer];
 		VkDescriptorBufferInfo where = { .buffer = b->handle,
 						 .offset = BACKEND_RED_ZONE,
 						 .range = b->bytes - BACKEND_RED_ZONE };
 		VkWriteDescriptorSet write = { .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-					       .dstSet = k->set,
-					       .dstBinding = s->bindings[i].binding,
+					       .dstSet = k->sets[set],
+					       .dstBinding = k->bound[i].binding,
 					       .descriptorCount = 1,
 					       .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
 					       .pBufferInfo = &where };
 
-		if (where.range > d->limits.maxStorageBufferRange)
-			return over(launch->kernel, "the size of a buffer in bytes", where.range, d->limits.maxStorageBufferRange,
-				    e);
 		d->vk.UpdateDescriptorSets(d->handle, 1, &write, 0, NULL);
 	}
-	return 0;
 }
 
 static void kernel_free(struct backend_device *d, struct kernel *k)
@@ -212,6 +242,7 @@ static void kernel_free(struct backend_device *d, struct kernel *k)
 	d->vk.DestroyPipelineLayout(d->handle, k->layout, NULL);
 	d->vk.DestroyDescriptorSetLayout(d->handle, k->set_layout, NULL);
 	d->vk.DestroyShaderModule(d->handle, k->module, NULL);
+	free(k->bound);
 	free(k->scalars);
 	free(k);
 }
@@ -235,16 +266,46 @@ static int kernel_new(const struct backend_run *r, const struct hlsl_kernel *cod
 	if (rc == 0)
 		rc = make_pipeline(r->device, k, code, &s, e);
 	if (rc == 0)
-		rc = make_set(r, k, launch, &s, e);
-	if (rc < 0)
+		rc = make_descriptors(r, k, launch, &s, e);
+	if (rc < 0) {
 		kernel_free(r->device, k);
-	else
+	} else {
+		bind_set(r, k, 0);
 		*ret_kernel = k;
+	}
 	hlsl_spirv_fini(&s);
 	return rc;
 }
 
 /* --- preparing ---------------------------------------------------------------------------------------------------- */
+
+static void set_fini(const struct backend_run *r, struct set *s)
+{
+	for (size_t i = 0; s->buffers && i < r->plan->buffer_count; i++) {
+		hlsl_device_buffer_free(r->device, s->buffers[i]);
+		hlsl_device_buffer_free(r->device, s->kept[i]);
+	}
+	free(s->buffers);
+	free(s->kept);
+	*s = (struct set){ NULL };
+}
+
+static int set_init(const struct backend_run *r, struct set *s, struct err *e)
+{
+	int rc = 0;
+
+	s->buffers = MEM_NEW_N(struct device_buffer *, r->plan->buffer_count);
+	s->kept = MEM_NEW_N(struct device_buffer *, r->plan->buffer_count);
+	for (size_t i = 0; i < r->plan->buffer_count && rc == 0; i++) {
+		const struct plan_buffer *b = &r->plan->buffers[i];
+		/* The red zone follows a buffer's last byte at once; the whole is rounded up for the widest view. */
+		uint64_t bytes = (BACKEND_RED_ZONE + b->bytes + BACKEND_RED_ZONE + 15) / 16 * 16;
+
+		if (hlsl_device_buffer_new(r->device, bytes, r->device->shares_cpu, &s->buffers[i], e) < 0)
+			rc = err_wrap(e, "buffer %s (%llu bytes)", b->name, (unsigned long long)b->bytes);
+	}
+	return rc;
+}
 
 static void release(struct backend_run *r)
 {
@@ -252,10 +313,9 @@ static void release(struct backend_run *r)
 		return;
 	for (size_t i = 0; i < r->plan->op_count; i++)
 		kernel_free(r->device, r->kernels[i]);
-	for (size_t i = 0; i < r->plan->buffer_count; i++)
-		hlsl_device_buffer_free(r->device, r->buffers[i]);
+	for (unsigned i = 0; i < BACKEND_SETS; i++)
+		set_fini(r, &r->sets[i]);
 	free(r->kernels);
-	free(r->buffers);
 	free(r);
 }
 
@@ -277,17 +337,9 @@ static int prepare(struct backend_device *d, const void *binary, size_t len, con
 	if (hlsl_object_decode(binary, len, &object, e) < 0)
 		return -(int)e->code;
 	r = MEM_NEW(struct backend_run);
-	*r = (struct backend_run){ .device = d, .plan = plan };
-	r->buffers = MEM_NEW_N(struct device_buffer *, plan->buffer_count);
+	*r = (struct backend_run){ .device = d, .plan = plan, .set_count = 1 };
 	r->kernels = MEM_NEW_N(struct kernel *, plan->op_count);
-	for (size_t i = 0; i < plan->buffer_count && rc == 0; i++) {
-		const struct plan_buffer *b = &plan->buffers[i];
-		/* The red zone follows a buffer's last byte at once; the whole is rounded up for the widest view. */
-		uint64_t bytes = (BACKEND_RED_ZONE + b->bytes + BACKEND_RED_ZONE + 15) / 16 * 16;
-
-		if (hlsl_device_buffer_new(d, bytes, d->shares_cpu, &r->buffers[i], e) < 0)
-			rc = err_wrap(e, "buffer %s (%llu bytes)", b->name, (unsigned long long)b->bytes);
-	}
+	rc = set_init(r, &r->sets[0], e);
 	for (size_t i = 0; i < plan->op_count && rc == 0; i++) {
 		const struct plan_launch *l = &plan->ops[i].launch;
 		const struct hlsl_kernel *code;
@@ -313,25 +365,104 @@ static uint64_t place(const struct backend_run *r, unsigned buffer, int64_t offs
 {
 	uint64_t at = (uint64_t)(offset + BACKEND_RED_ZONE);
 
-	assert(buffer < r->plan->buffer_count && offset >= -BACKEND_RED_ZONE && at + bytes <= r->buffers[buffer]->bytes);
+	assert(buffer < r->plan->buffer_count && offset >= -BACKEND_RED_ZONE &&
+	       at + bytes <= r->sets[r->used].buffers[buffer]->bytes);
 	return at;
 }
 
 static int write_buffer(struct backend_run *r, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e)
 {
-	return hlsl_device_write(r->device, r->buffers[buffer], place(r, buffer, offset, bytes), from, bytes, e);
+	return hlsl_device_write(r->device, r->sets[r->used].buffers[buffer], place(r, buffer, offset, bytes), from, bytes, e);
 }
 
 static int read_buffer(struct backend_run *r, unsigned buffer, int64_t offset, void *to, size_t bytes, struct err *e)
 {
-	return hlsl_device_read(r->device, r->buffers[buffer], place(r, buffer, offset, bytes), to, bytes, e);
+	return hlsl_device_read(r->device, r->sets[r->used].buffers[buffer], place(r, buffer, offset, bytes), to, bytes, e);
+}
+
+/* --- sets of buffers ---------------------------------------------------------------------------------------------- */
+
+/* The memory that buffers come from. */
+static uint64_t memory_bytes(const struct backend_device *d)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < d->memory.memoryHeapCount; i++)
+		if (d->memory.memoryHeaps[i].size > most)
+			most = d->memory.memoryHeaps[i].size;
+	return most;
+}
+
+static int make_sets(struct backend_run *r, enum wire_cache cache, unsigned *ret_count, struct err *e)
+{
+	enum { SHARE = 8, SEARCHED = 64 << 20 };
+	uint64_t bytes = 0, room = memory_bytes(r->device) / SHARE;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->plan->buffer_count; i++)
+		bytes += r->sets[0].buffers[i]->bytes;
+	if (cache == WIRE_FLUSHED && room > SEARCHED)
+		room = SEARCHED;
+	while (r->set_count < BACKEND_SETS && r->set_count * bytes <= room) {
+		struct err why = ERR_INIT;
+		struct set *s = &r->sets[r->set_count];
+
+		rc = set_init(r, s, &why);
+		if (rc < 0) {
+			/* Fewer sets will do. */
+			set_fini(r, s);
+			break;
+		}
+		for (size_t i = 0; i < r->plan->op_count; i++)
+			if (r->kernels[i])
+				bind_set(r, r->kernels[i], r->set_count);
+		r->set_count++;
+	}
+	(void)e;
+	*ret_count = r->set_count;
+	return 0;
+}
+
+static void use_set(struct backend_run *r, unsigned set)
+{
+	assert(set < r->set_count);
+	r->used = set;
+}
+
+static unsigned used_set(const struct backend_run *r)
+{
+	return r->used;
+}
+
+static int keep_inout(struct backend_run *r, struct err *e)
+{
+	struct set *s = &r->sets[r->used];
+	struct backend_device *d = r->device;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->plan->buffer_count && rc == 0; i++) {
+		const struct plan_buffer *b = &r->plan->buffers[i];
+		if (b->role != PLAN_INOUT)
+			continue;
+		if (s->kept[i] == NULL)
+			rc = hlsl_device_buffer_new(d, (b->bytes + 15) / 16 * 16, false, &s->kept[i], e);
+		if (rc == 0)
+			rc = hlsl_device_copy(d, s->kept[i], 0, s->buffers[i], BACKEND_RED_ZONE, b->bytes, e);
+	}
+	return rc;
+}
+
+static bool scrubs(const struct backend_run *r)
+{
+	return hlsl_scrub_works(r->device);
 }
 
 /* --- executing ---------------------------------------------------------------------------------------------------- */
 
-static void record_ops(struct backend_run *r)
+static void record_ops(struct backend_run *r, unsigned set)
 {
 	struct backend_device *d = r->device;
+	struct device_buffer **buffers = r->sets[set].buffers;
 
 	for (size_t i = 0; i < r->plan->op_count; i++) {
 		const struct plan_op *op = &r->plan->ops[i];
@@ -341,28 +472,66 @@ static void record_ops(struct backend_run *r)
 		switch (op->kind) {
 		case PLAN_OP_LAUNCH:
 			d->vk.CmdBindPipeline(d->commands, VK_PIPELINE_BIND_POINT_COMPUTE, k->pipeline);
-			d->vk.CmdBindDescriptorSets(d->commands, VK_PIPELINE_BIND_POINT_COMPUTE, k->layout, 0, 1, &k->set, 0, NULL);
+			d->vk.CmdBindDescriptorSets(d->commands, VK_PIPELINE_BIND_POINT_COMPUTE, k->layout, 0, 1, &k->sets[set], 0,
+						    NULL);
 			if (k->scalar_bytes)
 				d->vk.CmdPushConstants(d->commands, k->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, k->scalar_bytes,
 						       k->scalars);
 			d->vk.CmdDispatch(d->commands, k->grid[0], k->grid[1], k->grid[2]);
 			break;
 		case PLAN_OP_MEMSET:
-			d->vk.CmdFillBuffer(d->commands, r->buffers[op->memset.buffer]->handle,
-					    BACKEND_RED_ZONE + op->memset.offset, op->memset.bytes,
-					    op->memset.value * UINT32_C(0x01010101));
+			d->vk.CmdFillBuffer(d->commands, buffers[op->memset.buffer]->handle, BACKEND_RED_ZONE + op->memset.offset,
+					    op->memset.bytes, op->memset.value * UINT32_C(0x01010101));
 			break;
 		case PLAN_OP_COPY:
 			region = (VkBufferCopy){ .srcOffset = BACKEND_RED_ZONE + op->copy.src_offset,
 						 .dstOffset = BACKEND_RED_ZONE + op->copy.dst_offset,
 						 .size = op->copy.bytes };
-			d->vk.CmdCopyBuffer(d->commands, r->buffers[op->copy.src]->handle, r->buffers[op->copy.dst]->handle, 1,
-					    &region);
+			d->vk.CmdCopyBuffer(d->commands, buffers[op->copy.src]->handle, buffers[op->copy.dst]->handle, 1, &region);
 			break;
 		case PLAN_OP_GEMM: /* refused by prepare */ break;
 		}
 		hlsl_device_barrier(d);
 	}
+}
+
+static void record_restore(struct backend_run *r, unsigned set)
+{
+	struct backend_device *d = r->device;
+	const struct set *s = &r->sets[set];
+
+	for (size_t i = 0; i < r->plan->buffer_count; i++) {
+		VkBufferCopy region = { .dstOffset = BACKEND_RED_ZONE, .size = r->plan->buffers[i].bytes };
+		if (s->kept[i])
+			d->vk.CmdCopyBuffer(d->commands, s->kept[i]->handle, s->buffers[i]->handle, 1, &region);
+	}
+	hlsl_device_barrier(d);
+}
+
+/* Nothing that an earlier execution computed is left. */
+static void record_reset(struct backend_run *r, unsigned set)
+{
+	struct backend_device *d = r->device;
+
+	for (size_t i = 0; i < r->plan->buffer_count; i++) {
+		const struct plan_buffer *b = &r->plan->buffers[i];
+		VkBuffer buffer = r->sets[set].buffers[i]->handle;
+		uint64_t whole = b->bytes / 4 * 4;
+		VkBufferCopy tail = { .srcOffset = BACKEND_RED_ZONE,
+				      .dstOffset = BACKEND_RED_ZONE + whole,
+				      .size = b->bytes - whole };
+		if (b->role != PLAN_OUT && b->role != PLAN_SCRATCH)
+			continue;
+		if (whole)
+			d->vk.CmdFillBuffer(d->commands, buffer, BACKEND_RED_ZONE, whole, WIRE_TIMED_POISON * UINT32_C(0x01010101));
+		/* Vulkan fills words; what is left over is copied from the first of them. */
+		if (whole && tail.size) {
+			hlsl_device_barrier(d);
+			d->vk.CmdCopyBuffer(d->commands, buffer, buffer, 1, &tail);
+		}
+	}
+	hlsl_scrub_record(d);
+	record_restore(r, set);
 }
 
 static void record_timestamp(struct backend_device *d, uint32_t query)
@@ -371,8 +540,35 @@ static void record_timestamp(struct backend_device *d, uint32_t query)
 		d->vk.CmdWriteTimestamp(d->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, d->queries, query);
 }
 
-/* One submission: `pairs` timed stretches of `times` executions each, whose nanoseconds are added to *io_ns. */
-static int submit(struct backend_run *r, uint32_t pairs, uint32_t times, struct device_buffer *flush, double *io_ns, struct err *e)
+/* What precedes a timed window that has one execution. */
+static void record_before(struct backend_run *r, enum wire_cache cache, struct device_buffer *flush, uint32_t value)
+{
+	struct backend_device *d = r->device;
+
+	switch (cache) {
+	case WIRE_WARM: break;
+	case WIRE_HOT:
+		record_ops(r, r->used);
+		record_reset(r, r->used);
+		break;
+	case WIRE_UNRESET:
+		record_restore(r, r->used);
+		record_ops(r, r->used);
+		record_restore(r, r->used);
+		break;
+	case WIRE_COLD:
+	case WIRE_FLUSHED:
+		r->used = (r->used + 1) % r->set_count;
+		record_reset(r, r->used);
+		d->vk.CmdFillBuffer(d->commands, flush->handle, 0, VK_WHOLE_SIZE, value);
+		break;
+	}
+	hlsl_device_barrier(d);
+}
+
+/* One submission: `windows` timed windows of `times` executions each, whose nanoseconds are added to *io_ns. */
+static int submit(struct backend_run *r, uint32_t windows, uint32_t times, enum wire_cache cache, struct device_buffer *flush,
+		  double *io_ns, struct err *e)
 {
 	struct backend_device *d = r->device;
 	uint64_t ticks[DEVICE_QUERIES];
@@ -380,40 +576,44 @@ static int submit(struct backend_run *r, uint32_t pairs, uint32_t times, struct 
 	if (hlsl_device_begin(d, e) < 0)
 		return -(int)e->code;
 	if (d->queries)
-		d->vk.CmdResetQueryPool(d->commands, d->queries, 0, 2 * pairs);
-	for (uint32_t i = 0; i < pairs; i++) {
-		if (flush)
-			d->vk.CmdFillBuffer(d->commands, flush->handle, 0, VK_WHOLE_SIZE, i);
-		hlsl_device_barrier(d);
+		d->vk.CmdResetQueryPool(d->commands, d->queries, 0, 2 * windows);
+	for (uint32_t i = 0; i < windows; i++) {
+		record_before(r, cache, flush, i);
 		record_timestamp(d, 2 * i);
 		for (uint32_t k = 0; k < times; k++)
-			record_ops(r);
+			record_ops(r, r->used);
 		record_timestamp(d, 2 * i + 1);
 	}
 	if (hlsl_device_submit(d, e) < 0)
 		return -(int)e->code;
 	if (!d->queries)
 		return 0;
-	if (hlsl_library_check(d->vk.GetQueryPoolResults(d->handle, d->queries, 0, 2 * pairs, sizeof ticks, ticks, sizeof ticks[0],
-							 VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
+	if (hlsl_library_check(d->vk.GetQueryPoolResults(d->handle, d->queries, 0, 2 * windows, sizeof ticks, ticks,
+							 sizeof ticks[0], VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
 			       "vkGetQueryPoolResults", e) < 0)
 		return -(int)e->code;
-	for (uint32_t i = 0; i < pairs; i++)
+	for (uint32_t i = 0; i < windows; i++)
 		*io_ns += (double)((ticks[2 * i + 1] - ticks[2 * i]) & d->tick_mask) * (double)d->limits.timestampPeriod;
 	return 0;
 }
 
 static int execute(struct backend_run *r, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
 {
-	bool cold = cache != WIRE_WARM;
+	bool flushes = cache == WIRE_COLD || cache == WIRE_FLUSHED;
 	struct device_buffer *flush = NULL;
 	double ns = 0;
-	int rc = cold ? hlsl_device_flush_buffer(r->device, &flush, e) : submit(r, 1, times, NULL, &ns, e);
+	int rc = 0;
 
-	for (uint32_t done = 0; cold && done < times && rc == 0;) {
-		uint32_t pairs = times - done < DEVICE_QUERIES / 2 ? times - done : DEVICE_QUERIES / 2;
-		rc = submit(r, pairs, 1, flush, &ns, e);
-		done += pairs;
+	if (cache == WIRE_WARM)
+		rc = submit(r, 1, times, cache, NULL, &ns, e);
+	else if (cache != WIRE_UNRESET)
+		rc = hlsl_scrub_prepare(r->device, e);
+	if (rc == 0 && flushes)
+		rc = hlsl_device_flush_buffer(r->device, &flush, e);
+	for (uint32_t done = 0; cache != WIRE_WARM && done < times && rc == 0;) {
+		uint32_t windows = times - done < DEVICE_QUERIES / 2 ? times - done : DEVICE_QUERIES / 2;
+		rc = submit(r, windows, 1, cache, flush, &ns, e);
+		done += windows;
 	}
 	if (rc == 0)
 		*ret_ns = (uint64_t)(ns / times + 0.5);
@@ -436,7 +636,12 @@ const struct backend backend_hlsl = {
 	.prepare = prepare,
 	.write = write_buffer,
 	.read = read_buffer,
+	.make_sets = make_sets,
+	.use_set = use_set,
+	.used_set = used_set,
+	.keep_inout = keep_inout,
 	.execute = execute,
+	.scrubs = scrubs,
 	.release = release,
 	.races = races,
 };

@@ -1,6 +1,8 @@
 /* device: see device.h. */
 #include "backends/hlsl/device.h"
 
+#include "backends/hlsl/scrub.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,6 +159,7 @@ void hlsl_device_close(struct backend_device *d)
 		d->vk.DeviceWaitIdle(d->handle);
 		hlsl_device_buffer_free(d, d->staging);
 		hlsl_device_buffer_free(d, d->flush);
+		hlsl_scrub_fini(d);
 		d->vk.DestroyQueryPool(d->handle, d->queries, NULL);
 		d->vk.DestroyFence(d->handle, d->fence, NULL);
 		d->vk.DestroyCommandPool(d->handle, d->pool, NULL);
@@ -264,8 +267,8 @@ void hlsl_device_buffer_free(struct backend_device *d, struct device_buffer *b)
 	free(b);
 }
 
-static int copy(struct backend_device *d, struct device_buffer *to, uint64_t to_offset, struct device_buffer *from,
-		uint64_t from_offset, uint64_t bytes, struct err *e)
+int hlsl_device_copy(struct backend_device *d, struct device_buffer *to, uint64_t to_offset, struct device_buffer *from,
+		     uint64_t from_offset, uint64_t bytes, struct err *e)
 {
 	VkBufferCopy region = { .srcOffset = from_offset, .dstOffset = to_offset, .size = bytes };
 
@@ -289,7 +292,7 @@ int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_
 	for (size_t at = 0; at < bytes && rc == 0; at += STAGING) {
 		size_t n = bytes - at < STAGING ? bytes - at : STAGING;
 		memcpy(d->staging->host, (const uint8_t *)from + at, n);
-		rc = copy(d, b, offset + at, d->staging, 0, n, e);
+		rc = hlsl_device_copy(d, b, offset + at, d->staging, 0, n, e);
 	}
 	return rc;
 }
@@ -304,7 +307,7 @@ int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t
 	}
 	for (size_t at = 0; at < bytes && rc == 0; at += STAGING) {
 		size_t n = bytes - at < STAGING ? bytes - at : STAGING;
-		rc = copy(d, d->staging, 0, b, offset + at, n, e);
+		rc = hlsl_device_copy(d, d->staging, 0, b, offset + at, n, e);
 		if (rc == 0)
 			memcpy((uint8_t *)to + at, d->staging->host, n);
 	}

@@ -27,6 +27,14 @@ struct backend_device {
 	bool shares_cpu;
 	struct device_buffer *staging; /* for memory that the host cannot see; made when first needed */
 	struct device_buffer *flush;   /* filled to push everything else out of the caches; made when first needed */
+	struct device_scrub {
+		VkDescriptorSetLayout set_layout;
+		VkPipelineLayout layout;
+		VkDescriptorPool pool;
+		VkDescriptorSet set;
+		VkPipeline pipeline;
+		struct device_buffer *meeting;
+	} scrub; /* overwrites shared memory (scrub.c); made when first needed */
 };
 
 struct device_buffer {
@@ -52,6 +60,9 @@ void hlsl_device_buffer_free(struct backend_device *d, struct device_buffer *b);
 int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_t offset, const void *from, size_t bytes,
 		      struct err *e);
 int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *to, size_t bytes, struct err *e);
+/* Copies on the device, and waits. */
+int hlsl_device_copy(struct backend_device *d, struct device_buffer *to, uint64_t to_offset, struct device_buffer *from,
+		     uint64_t from_offset, uint64_t bytes, struct err *e);
 /* The buffer that empties the caches when it is filled: 64 MiB beside a CPU, 256 MiB on a GPU. */
 int hlsl_device_flush_buffer(struct backend_device *d, struct device_buffer **ret_buffer, struct err *e);
 

@@ -17,8 +17,8 @@ enum { SAMPLE_NS = 50000, LAUNCHES_MAX = 1000, WARM_UP_MAX = 64, STRETCH = 4 };
 #define STABLE 0.01
 
 /* Nanoseconds per execution, of `times` of them. */
-static int take(const struct backend *b, struct backend_run *run, uint32_t times, enum wire_cache cache,
-		uint64_t *ret_ns, struct err *e)
+static int take(const struct backend *b, struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns,
+		struct err *e)
 {
 	uint64_t ns = 0;
 	int rc = b->execute(run, times, cache, &ns, e);
@@ -30,6 +30,18 @@ static int take(const struct backend *b, struct backend_run *run, uint32_t times
 	return rc;
 }
 
+/* A sample that counts, with what its owner does around it. */
+static int take_sample(const struct measure_run *r, uint32_t number, uint32_t times, enum wire_cache cache, uint64_t *ret_ns,
+		       struct err *e)
+{
+	int rc = r->before ? r->before(r->arg, number, e) : 0;
+	if (rc == 0)
+		rc = take(r->backend, r->run, times, cache, ret_ns, e);
+	if (rc == 0 && r->after)
+		rc = r->after(r->arg, number, e);
+	return rc;
+}
+
 /* How many executions of this length make a sample. */
 static uint32_t launches_for(uint64_t ns)
 {
@@ -38,8 +50,8 @@ static uint32_t launches_for(uint64_t ns)
 }
 
 /* The mean of a few samples: drift shows in it, jitter does not. */
-static int take_stretch(const struct backend *b, struct backend_run *run, uint32_t launches, uint64_t *io_total,
-			double *ret_mean, struct err *e)
+static int take_stretch(const struct backend *b, struct backend_run *run, uint32_t launches, uint64_t *io_total, double *ret_mean,
+			struct err *e)
 {
 	double sum = 0;
 	for (int i = 0; i < STRETCH; i++) {
@@ -55,8 +67,8 @@ static int take_stretch(const struct backend *b, struct backend_run *run, uint32
 }
 
 /* *ret_first_ns: the first execution, *ret_ns: the last ones. */
-static int warm_up(const struct backend *b, struct backend_run *run, uint64_t limit_ns, uint64_t *ret_first_ns,
-		   uint64_t *ret_ns, struct err *e)
+static int warm_up(const struct backend *b, struct backend_run *run, uint64_t limit_ns, uint64_t *ret_first_ns, uint64_t *ret_ns,
+		   struct err *e)
 {
 	uint64_t ns = 0, first = 0, total;
 	double before, now = 0;
@@ -117,8 +129,7 @@ static bool is_hopeless(const struct wire_measure *m, const struct wire_measured
 }
 
 /* `spread` has those of the samples that count. */
-static bool is_enough(const struct wire_measure *m, const struct wire_measured *all, const struct spread *s,
-		      int64_t start)
+static bool is_enough(const struct wire_measure *m, const struct wire_measured *all, const struct spread *s, int64_t start)
 {
 	if (all->sample_count >= 4 * (size_t)m->max_samples || s->count >= m->max_samples ||
 	    (uint64_t)(clock_now() - start) >= m->cap_ns)
@@ -145,8 +156,8 @@ static void drop_disturbed(const struct wire_measure *m, size_t good, struct wir
 	out->sample_count = n;
 }
 
-int measure_samples(const struct backend *b, struct backend_run *run, struct gpu_monitor *monitor,
-		    const struct wire_measure *m, struct wire_measured *ret_measured, struct err *e)
+int measure_samples(const struct measure_run *r, struct gpu_monitor *monitor, const struct wire_measure *m,
+		    struct wire_measured *ret_measured, struct err *e)
 {
 	struct wire_measured out = { 0 };
 	struct spread spread = { 0 };
@@ -154,12 +165,12 @@ int measure_samples(const struct backend *b, struct backend_run *run, struct gpu
 	size_t conditions = 0;
 	int64_t start = clock_now();
 	gpu_monitor_begin(monitor, m->cache == WIRE_FLUSHED); /* what a search measures is not quoted */
-	int rc = warm_up(b, run, m->warm_up_ns, &first_ns, &ns, e);
+	int rc = warm_up(r->backend, r->run, m->warm_up_ns, &first_ns, &ns, e);
 	out.launches = rc == 0 ? launches_for(ns) : 0;
 	while (rc == 0 && !out.hopeless && (conditions == 0 || !is_enough(m, &out, &spread, start))) {
 		if (m->rests && conditions)
 			gpu_monitor_rest(&out.conditions[conditions - 1]);
-		rc = take(b, run, out.launches, m->cache, &ns, e);
+		rc = take_sample(r, (uint32_t)conditions, out.launches, m->cache, &ns, e);
 		if (rc < 0)
 			break;
 		struct wire_condition c = gpu_monitor_look(monitor);
@@ -183,8 +194,8 @@ int measure_samples(const struct backend *b, struct backend_run *run, struct gpu
 
 /* Both runs with what is known of them. */
 struct pair {
-	const struct backend *b;
-	struct backend_run *run[2]; /* A, B */
+	const struct measure_run *run[2]; /* A, B */
+	enum wire_cache cache[2];
 	uint32_t launches[2];
 	struct gpu_monitor *monitor;
 	const struct wire_pair *m;
@@ -201,8 +212,7 @@ static int take_pair(struct pair *p, struct wire_paired *out, struct err *e)
 	uint64_t ns[2] = { 0, 0 };
 	for (unsigned i = 0; i < 2; i++) {
 		unsigned which = (i + (unsigned)p->all) % 2;
-		int rc = take(p->b, p->run[which], p->launches[which], p->m->cold ? WIRE_COLD : WIRE_WARM, &ns[which],
-			      e);
+		int rc = take_sample(p->run[which], (uint32_t)p->all, p->launches[which], p->cache[which], &ns[which], e);
 		if (rc < 0)
 			return rc;
 	}
@@ -258,8 +268,7 @@ static void conclude(const struct pair *p, struct wire_paired *out)
 		double *logs = MEM_NEW_N(double, p->all);
 		for (size_t i = 0; i < p->all; i++)
 			logs[i] = log((double)out->b_ns[i] / (double)out->a_ns[i]);
-		interval = p->all >= 2 ? verdict_interval(logs, p->all, p->m->confidence)
-				       : (struct verdict_interval){ 1, 1, 1 };
+		interval = p->all >= 2 ? verdict_interval(logs, p->all, p->m->confidence) : (struct verdict_interval){ 1, 1, 1 };
 		free(logs);
 		out->disturbed = p->good < p->all;
 		out->verdict = WIRE_UNCLEAR;
@@ -269,10 +278,11 @@ static void conclude(const struct pair *p, struct wire_paired *out)
 	out->high = interval.high;
 }
 
-int measure_pair(const struct backend *b, struct backend_run *run_a, struct backend_run *run_b,
-		 struct gpu_monitor *monitor, const struct wire_pair *m, struct wire_paired *ret_paired, struct err *e)
+int measure_pair(const struct measure_run *a, const struct measure_run *b, struct gpu_monitor *monitor, const struct wire_pair *m,
+		 struct wire_paired *ret_paired, struct err *e)
 {
-	struct pair p = { .b = b, .run = { run_a, run_b }, .monitor = monitor, .m = m };
+	enum wire_cache cache = m->cold ? WIRE_COLD : WIRE_HOT;
+	struct pair p = { .run = { a, b }, .cache = { cache, m->unreset ? WIRE_UNRESET : cache }, .monitor = monitor, .m = m };
 	struct wire_paired out = { 0 };
 	int64_t start = clock_now();
 	bool last = false;
@@ -280,7 +290,9 @@ int measure_pair(const struct backend *b, struct backend_run *run_a, struct back
 	gpu_monitor_begin(monitor, false);
 	for (int i = 0; i < 2 && rc == 0; i++) {
 		uint64_t first, ns;
-		rc = warm_up(b, p.run[i], m->warm_up_ns, &first, &ns, e);
+		rc = m->unreset ? p.run[i]->before(p.run[i]->arg, 0, e) : 0; /* selects its set */
+		if (rc == 0)
+			rc = warm_up(p.run[i]->backend, p.run[i]->run, m->warm_up_ns, &first, &ns, e);
 		if (rc == 0)
 			p.launches[i] = launches_for(ns);
 	}
@@ -288,8 +300,7 @@ int measure_pair(const struct backend *b, struct backend_run *run_a, struct back
 		if (out.pair_count)
 			gpu_monitor_rest(&out.conditions[out.pair_count - 1]);
 		rc = take_pair(&p, &out, e);
-		last = p.good >= m->max_pairs || p.all >= 4 * (size_t)m->max_pairs ||
-		       (uint64_t)(clock_now() - start) >= m->cap_ns;
+		last = p.good >= m->max_pairs || p.all >= 4 * (size_t)m->max_pairs || (uint64_t)(clock_now() - start) >= m->cap_ns;
 		if (rc == 0)
 			look(&p, last);
 	}
@@ -371,23 +382,21 @@ static int execute_and_read(const struct backend *b, struct backend_run *run, st
 	return 0;
 }
 
-int measure_energy(const struct backend *b, struct backend_run *run, struct gpu_monitor *monitor,
-		   const struct wire_energy *m, struct wire_energised *ret_energised, struct err *e)
+int measure_energy(const struct backend *b, struct backend_run *run, struct gpu_monitor *monitor, const struct wire_energy *m,
+		   struct wire_energised *ret_energised, struct err *e)
 {
 	struct wire_energised out = { 0 };
 	struct reader reader = { .monitor = monitor };
 	uint64_t first, ns, ignored;
 	if (!gpu_monitor_energy(monitor, &ignored)) {
-		out.note = mem_str(*gpu_monitor_note(monitor) ? gpu_monitor_note(monitor)
-							      : "the device has no energy counter");
+		out.note = mem_str(*gpu_monitor_note(monitor) ? gpu_monitor_note(monitor) : "the device has no energy counter");
 		*ret_energised = out;
 		return 0;
 	}
 	gpu_monitor_begin(monitor, false);
 	int rc = warm_up(b, run, 5 * BATCH_NS, &first, &ns, e);
 	if (rc == 0)
-		rc = execute_and_read(b, run, &reader, m->min_ns, ns < BATCH_NS ? (uint32_t)(BATCH_NS / ns) : 1, &out,
-				      e);
+		rc = execute_and_read(b, run, &reader, m->min_ns, ns < BATCH_NS ? (uint32_t)(BATCH_NS / ns) : 1, &out, e);
 	if (rc < 0)
 		return rc;
 	out.condition = gpu_monitor_look(monitor);

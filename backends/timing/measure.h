@@ -2,9 +2,10 @@
  * samples as that needs, and no more. Called by backends/worker/runs.c for runs that were executed before (drivers
  * finish compiling then).
  *
- * A sample is a batch of executions that the device's clock resolves: at least 50 µs. Before the first one the run
- * warms up: 2 ms of executions at least, then until two successive stretches agree within 1 %, or until warm_up_ns have
- * passed. A sample that the monitor calls disturbed is thrown away and taken again; when too few others could be taken,
+ * A sample is so many executions that the device's clock resolves them: at least 50 µs. Each has a window of its own and
+ * begins from a state in which earlier executions left nothing (backend.h). Before the first sample the run warms up:
+ * 2 ms of executions at least, then until two successive stretches agree within 1 %, or until warm_up_ns have passed. A
+ * sample that the monitor calls disturbed is thrown away and taken again; when too few others could be taken,
  * all are returned, marked. Results are owned by the caller (wire_…_fini). -ERR_UNSUPPORTED when the device gives no
  * times. */
 #ifndef PEAKD_BACKENDS_TIMING_MEASURE_H
@@ -14,19 +15,29 @@
 #include "backends/wire/wire.h"
 #include "backends/worker/backend.h"
 
+/* A run to time, and what its owner does around samples, outside of their windows. All borrowed. */
+struct measure_run {
+	const struct backend *backend;
+	struct backend_run *run;
+	int (*before)(void *arg, uint32_t sample, struct err *e); /* NULL: nothing */
+	int (*after)(void *arg, uint32_t sample, struct err *e);  /* NULL: nothing */
+	void *arg;
+};
+
 /* Takes samples until max_samples, until min_samples with a relative standard error of at most rse, until cap_ns of
  * wall time have passed, or until the first three are all slower than hopeless_ns (the first alone, when the first
  * execution took four times as long). Returns at least one sample. */
-int measure_samples(const struct backend *b, struct backend_run *run, struct gpu_monitor *monitor,
-		    const struct wire_measure *m, struct wire_measured *ret_measured, struct err *e);
-/* Each pair is one sample of A and one of B, in alternating order, so that drift meets both. Looks at ever larger
+int measure_samples(const struct measure_run *r, struct gpu_monitor *monitor, const struct wire_measure *m,
+		    struct wire_measured *ret_measured, struct err *e);
+/* Each pair is one sample of A and one of B, in alternating order, so that drift meets both; with `unreset` one is HOT
+ * and the other UNRESET. Looks at ever larger
  * numbers of pairs, from min_pairs on, and ends when the verdict is clear and the interval as narrow as requested, at
  * max_pairs, or after cap_ns. With fewer than min_pairs undisturbed pairs the verdict is unclear. */
-int measure_pair(const struct backend *b, struct backend_run *run_a, struct backend_run *run_b,
-		 struct gpu_monitor *monitor, const struct wire_pair *m, struct wire_paired *ret_paired, struct err *e);
+int measure_pair(const struct measure_run *a, const struct measure_run *b, struct gpu_monitor *monitor, const struct wire_pair *m,
+		 struct wire_paired *ret_paired, struct err *e);
 /* Executes warm and without pause, for at least min_ns between two steps of the device's energy counter (it moves every
  * 20 to 100 ms), and counts executions by their rate. Without a counter nothing is executed, and the note says why. */
-int measure_energy(const struct backend *b, struct backend_run *run, struct gpu_monitor *monitor,
-		   const struct wire_energy *m, struct wire_energised *ret_energised, struct err *e);
+int measure_energy(const struct backend *b, struct backend_run *run, struct gpu_monitor *monitor, const struct wire_energy *m,
+		   struct wire_energised *ret_energised, struct err *e);
 
 #endif

@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 12, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 13, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -145,12 +145,13 @@ struct wire_execute {
 	double amplitude;      /* 0 ≤ amplitude < 1 */
 };
 /* WIRE_KEEP_RAW: the first execution, too, finds memory as the driver gave it, so that a tool notices reads of what was
- * never written. WIRE_LOOK: writes and executes nothing, and only examines outputs, inputs and red zones after the last
- * executions, timed ones included; seed, values and perturbation must be those of the last execution. */
+ * never written. WIRE_LOOK: writes and executes nothing, and only examines
+ * what the timed execution with this seed left (wire_measured.left), or else the last execution. */
 enum { WIRE_KEEP_SCRATCH = 1, WIRE_KEEP_OUTPUTS = 2, WIRE_KEEP_RAW = 4, WIRE_LOOK = 8 };
 /* Where buffers stay on the device (core/judge/resident.h). WIRE_RESIDENT: values are made and examined by the judge's kernels, and
  * outputs are not read back. WIRE_SET_UP, WIRE_LAUNCH and WIRE_EXAMINE: only that part of an execution; the candidate's process
  * launches, the judge's does the rest on the adopted run. */
+enum { WIRE_TIMED_POISON = 0xFF }; /* what outputs and scratch hold before a timed execution */
 enum { WIRE_RESIDENT = 16, WIRE_SET_UP = 32, WIRE_LAUNCH = 64, WIRE_EXAMINE = 128, WIRE_KEEP_ALL = 255 };
 struct wire_executed {
 	uint64_t device_ns;     /* of this one execution; 0 unknown */
@@ -253,9 +254,11 @@ enum wire_throttle {
 
 /* What the last-level cache holds before an execution. */
 enum wire_cache {
-	WIRE_WARM,    /* what the execution before left */
-	WIRE_COLD,    /* none of it: overwritten, or the next of several copies of all buffers is used */
-	WIRE_FLUSHED, /* none of it: overwritten, without making copies, which would take longer than a few samples */
+	WIRE_WARM,    /* what the execution before left; nothing else is touched either, so a kernel could reuse its results */
+	WIRE_COLD,    /* none of it: overwritten, or the next of several sets of buffers is used */
+	WIRE_FLUSHED, /* none of it: overwritten, without making more sets, which would take longer than a few samples */
+	WIRE_HOT,     /* what an untimed execution left, before everything else that it left was reset */
+	WIRE_UNRESET, /* what an untimed execution left, with all its results: shows kernels that reuse them */
 };
 
 struct wire_measure {
@@ -266,8 +269,11 @@ struct wire_measure {
 	uint64_t cap_ns;       /* stop after this much time, whatever was reached */
 	uint64_t hopeless_ns;  /* give up once the first samples are all slower than this; 0 never */
 	uint64_t warm_up_ns;   /* how long the warm-up may take to become stable; it takes at least 2 ms */
-	enum wire_cache cache;
+	enum wire_cache cache; /* COLD, FLUSHED or HOT */
 	uint32_t rests;        /* 1: for times to be quoted: a slowed or shared device gets time to recover */
+	uint64_t *seeds;       /* of the values in the sets of buffers; the first must be the last execution's. Empty: the worker
+	                          draws the others, and keeps only outputs of the first */
+	size_t seed_count;
 };
 struct wire_measured {
 	uint64_t *samples;     /* nanoseconds per execution; undisturbed ones unless `disturbed` */
@@ -278,6 +284,9 @@ struct wire_measured {
 	uint32_t discarded;    /* disturbed samples that were thrown away */
 	uint32_t disturbed;    /* 1: too few were undisturbed, so these are all there are, and not to be quoted */
 	char *note;            /* what could not be monitored, and why; "" */
+	char *reset;           /* what was reset between timed executions, in words */
+	uint64_t *left;        /* seeds of timed executions whose outputs the worker kept: WIRE_LOOK examines them */
+	size_t left_count;
 };
 
 /* Times two prepared runs, A and B, in alternation. */
@@ -291,6 +300,9 @@ struct wire_pair {
 	uint64_t cap_ns;       /* stop after this much time */
 	uint64_t warm_up_ns;   /* as above, for each */
 	uint32_t cold;
+	uint32_t unreset;      /* 1: b = a; A is HOT and B is UNRESET: does the run reuse its results? */
+	uint64_t *seeds;       /* as above, for both */
+	size_t seed_count;
 };
 enum wire_verdict { WIRE_FASTER, WIRE_SLOWER, WIRE_SAME, WIRE_UNCLEAR }; /* B relative to A */
 struct wire_paired {
@@ -304,6 +316,9 @@ struct wire_paired {
 	double margin;         /* that the verdict used: the requested one or more */
 	double ratio, low, high; /* time of B / time of A, and its interval */
 	char *note;
+	char *reset;             /* as in wire_measured */
+	uint64_t *left_a, *left_b;
+	size_t left_a_count, left_b_count;
 };
 
 struct wire_energy { uint32_t run; uint64_t min_ns; /* of continuous execution, warm */ };

@@ -273,8 +273,9 @@ const struct wire_table wire_measure_table = WIRE_TABLE("measure", wire_measure,
 	WIRE_ANY(wire_measure, cap_ns),
 	WIRE_ANY(wire_measure, hopeless_ns),
 	WIRE_ANY(wire_measure, warm_up_ns),
-	WIRE_UP_TO(wire_measure, cache, WIRE_FLUSHED),
-	WIRE_UP_TO(wire_measure, rests, 1));
+	WIRE_UP_TO(wire_measure, cache, WIRE_HOT),
+	WIRE_UP_TO(wire_measure, rests, 1),
+	WIRE_LIST(wire_measure, seeds, seed_count, &wire_table_u64));
 
 const struct wire_table wire_measured_table = WIRE_TABLE("measured", wire_measured, NULL,
 	WIRE_LIST(wire_measured, samples, sample_count, &wire_table_u64),
@@ -283,7 +284,9 @@ const struct wire_table wire_measured_table = WIRE_TABLE("measured", wire_measur
 	WIRE_UP_TO(wire_measured, hopeless, 1),
 	WIRE_ANY(wire_measured, discarded),
 	WIRE_UP_TO(wire_measured, disturbed, 1),
-	WIRE_STRING(wire_measured, note));
+	WIRE_STRING(wire_measured, note),
+	WIRE_STRING(wire_measured, reset),
+	WIRE_LIST(wire_measured, left, left_count, &wire_table_u64));
 
 static int check_pair(const void *message, struct err *e)
 {
@@ -305,7 +308,9 @@ const struct wire_table wire_pair_table = WIRE_TABLE("pair", wire_pair, check_pa
 	WIRE_AMOUNT(wire_pair, width),
 	WIRE_ANY(wire_pair, cap_ns),
 	WIRE_ANY(wire_pair, warm_up_ns),
-	WIRE_UP_TO(wire_pair, cold, 1));
+	WIRE_UP_TO(wire_pair, cold, 1),
+	WIRE_UP_TO(wire_pair, unreset, 1),
+	WIRE_LIST(wire_pair, seeds, seed_count, &wire_table_u64));
 
 const struct wire_table wire_paired_table = WIRE_TABLE("paired", wire_paired, NULL,
 	WIRE_LIST(wire_paired, a_ns, pair_count, &wire_table_u64),
@@ -320,7 +325,10 @@ const struct wire_table wire_paired_table = WIRE_TABLE("paired", wire_paired, NU
 	WIRE_AMOUNT(wire_paired, ratio),
 	WIRE_AMOUNT(wire_paired, low),
 	WIRE_AMOUNT(wire_paired, high),
-	WIRE_STRING(wire_paired, note));
+	WIRE_STRING(wire_paired, note),
+	WIRE_STRING(wire_paired, reset),
+	WIRE_LIST(wire_paired, left_a, left_a_count, &wire_table_u64),
+	WIRE_LIST(wire_paired, left_b, left_b_count, &wire_table_u64));
 
 const struct wire_table wire_energy_table = WIRE_TABLE("energy", wire_energy, NULL,
 	WIRE_ANY(wire_energy, run), WIRE_ANY(wire_energy, min_ns));

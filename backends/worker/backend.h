@@ -33,8 +33,8 @@ struct backend_resident {
 	/* Names the allocation that holds a buffer, for another process. */
 	int (*share)(struct backend_run *run, unsigned buffer, struct wire_share *ret_share, struct err *e);
 	/* A run whose buffers are another process's: it can be written, read, filled and compared, and released. */
-	int (*adopt)(struct backend_device *device, const struct plan *plan, const struct wire_share *shares, struct backend_run **ret_run,
-		     struct err *e);
+	int (*adopt)(struct backend_device *device, const struct plan *plan, const struct wire_share *shares,
+		     struct backend_run **ret_run, struct err *e);
 	/* The buffer's values as backends/values/fill.h makes them, and whether it still holds them. */
 	int (*make)(struct backend_run *run, unsigned buffer, const struct fill_choice *choice, struct err *e);
 	int (*same)(struct backend_run *run, unsigned buffer, const struct fill_choice *choice, bool *ret_same, struct err *e);
@@ -43,8 +43,8 @@ struct backend_resident {
 		     struct wire_truth_found *ret_found, struct err *e);
 	/* False when the device keeps no truth under this hash. */
 	bool (*has)(const struct backend_device *device, const char *hash);
-	int (*compare)(struct backend_run *run, unsigned buffer, const struct wire_compare *request, struct wire_compared *ret_compared,
-		       struct err *e);
+	int (*compare)(struct backend_run *run, unsigned buffer, const struct wire_compare *request,
+		       struct wire_compared *ret_compared, struct err *e);
 };
 
 struct backend {
@@ -70,33 +70,50 @@ struct backend {
 		       struct backend_run **ret_run, struct err *e);
 	/* Copies between host memory and the buffer's bytes [offset, offset+bytes), which may reach into both red
 	 * zones. */
-	int (*write)(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes,
-		     struct err *e);
+	int (*write)(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e);
 	int (*read)(struct backend_run *run, unsigned buffer, int64_t offset, void *to, size_t bytes, struct err *e);
 	/* Sets all bytes of the buffer, without its red zones. May return early if later calls wait for it. NULL: the
 	 * host writes them. */
 	int (*fill)(struct backend_run *run, unsigned buffer, uint8_t value, struct err *e);
-	/* Executes the plan's operations `times` times back to back and waits. WIRE_FLUSHED flushes the last-level
-	 * cache before each; WIRE_COLD does that, or rotates through copies of all buffers that together exceed it.
-	 * ret_ns: device time per execution (events, timestamps), without the flush. After a rotation, read and write
-	 * mean one of the copies, not the one written before. */
+	/* Makes sets of all buffers for timing, each at other addresses, and says how many there are: BACKEND_SETS;
+	 * more where WIRE_COLD is best had by rotating through more memory than the cache holds; fewer where memory is
+	 * short, or for WIRE_FLUSHED where more would take long to write. The caller writes all of them. NULL, as the
+	 * next three: there is one set. */
+	int (*make_sets)(struct backend_run *run, enum wire_cache cache, unsigned *ret_count, struct err *e);
+	/* Selects the set that write, read, fill, keep_inout and execute mean. WIRE_COLD and WIRE_FLUSHED begin with
+	 * the set behind it and go through all. */
+	void (*use_set)(struct backend_run *run, unsigned set);
+	/* After WIRE_COLD and WIRE_FLUSHED: the set that was executed last, whose outputs are as that left them. */
+	unsigned (*used_set)(const struct backend_run *run);
+	/* Keeps a copy on the device of what the selected set's inout buffers hold: timed executions start from it. */
+	int (*keep_inout)(struct backend_run *run, struct err *e);
+	/* Gives the selected set everything that another one holds. NULL: not possible. */
+	int (*copy_set)(struct backend_run *run, unsigned from, struct err *e);
+	/* Executes the plan's operations `times` times and waits. WIRE_WARM: back to back in one timed window, with
+	 * nothing in between. Else each has a window of its own, and before it, untimed and in this order: WIRE_HOT
+	 * executes once; outputs and scratch are overwritten with WIRE_TIMED_POISON, inout is restored, shared memory is
+	 * overwritten; WIRE_FLUSHED and WIRE_COLD flush the last-level cache, or WIRE_COLD rotates through so many sets
+	 * that it holds nothing of the next. WIRE_UNRESET is WIRE_HOT where only inout is restored. ret_ns: device time
+	 * per execution (events, timestamps). */
 	int (*execute)(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e);
+	/* Whether shared memory is overwritten before timed executions. NULL: no. */
+	bool (*scrubs)(const struct backend_run *run);
 	void (*release)(struct backend_run *run);
 	/* Interprets the plan on the host and looks for races, and for results that depend on memory which nobody wrote.
 	 * NULL: there is no interpreter. *ret_finding (free()) describes the first; NULL none. -ERR_UNSUPPORTED when it
 	 * cannot judge this code. */
-	int (*races)(const struct backend_device *device, const void *binary, size_t len, const struct plan *plan,
-		     uint64_t seed, char **ret_finding, struct err *e);
+	int (*races)(const struct backend_device *device, const void *binary, size_t len, const struct plan *plan, uint64_t seed,
+		     char **ret_finding, struct err *e);
 };
 
 enum { BACKEND_RED_ZONE = 4096 };
+enum { BACKEND_SETS = 3, BACKEND_SETS_MAX = 16 };
 
 /* NULL-terminated: cuda, hip (where built), hlsl. */
 extern const struct backend *const backend_table[];
 /* Where bytes [offset, offset+bytes) of a buffer are, from the start of its first red zone; -ERR_INPUT when they leave
  * its red zones. */
-int backend_place(const struct plan *plan, unsigned buffer, int64_t offset, size_t bytes, uint64_t *ret_at,
-		  struct err *e);
+int backend_place(const struct plan *plan, unsigned buffer, int64_t offset, size_t bytes, uint64_t *ret_at, struct err *e);
 /* NULL when there is none of that name. */
 const struct backend *backend_find(const char *name);
 /* Opens the libraries that the vendors' compilers need in this role, so that ld.so is done with them, and says what

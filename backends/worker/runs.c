@@ -6,52 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/timing/measure.h"
 #include "backends/values/compare.h"
 #include "backends/values/fill.h"
 #include "backends/values/product.h"
 #include "backends/values/redzone.h"
-#include "backends/values/room.h"
+#include "backends/worker/runs_parts.h"
+#include "backends/worker/timed.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
-enum { RUNS_MAX = 16 };
 /* Inputs come with red zones, and a room rounds blocks up: a buffer whose size is a power of two must fit. */
 #define SLACK ((size_t)64 << 20)
 #define INPUTS_KEPT (((size_t)1 << 30) + SLACK)
 #define REFERENCES_KEPT ((size_t)1 << 30)
 #define ROOM_KEPT (((size_t)512 << 20) + SLACK)
-
-struct output {
-	unsigned buffer; /* in the plan */
-	uint8_t *bytes;  /* logical content of the last execution, packed; from the room */
-	size_t len;
-	bool fetched; /* bytes are those of the last execution */
-	/* DISTRIBUTION: the numbers compared last, and the reference that they were compared with */
-	struct hash numbers, reference;
-};
-
-struct run {
-	struct backend_run *on_device;
-	void *binary;
-	size_t binary_len;
-	struct plan *plan;
-	struct output *outputs;
-	uint32_t output_count;
-	bool executed;
-	struct fill_choice choice; /* of the last execution */
-};
-
-struct runs {
-	const struct backend *backend;
-	struct backend_device *device;
-	struct gpu_monitor *monitor;
-	struct room *room; /* for large blocks */
-	struct room_cache *inputs;
-	struct room_cache *references; /* NULL where kernels run in this process and could read them */
-	struct run *at[RUNS_MAX];      /* number i + 1 on the wire */
-};
 
 /* --- preparing and releasing -------------------------------------------------------------------------------------- */
 
@@ -61,6 +30,7 @@ static void run_free(struct runs *all, struct run *r)
 		return;
 	if (r->on_device)
 		all->backend->release(r->on_device);
+	timed_forget(all, r);
 	for (uint32_t i = 0; i < r->output_count; i++)
 		room_give(all->room, r->outputs[i].bytes, r->outputs[i].len);
 	free(r->outputs);
@@ -135,7 +105,7 @@ void runs_free(struct runs *all)
 	free(all);
 }
 
-static int find(const struct runs *all, uint32_t number, struct run **ret_run, struct err *e)
+int runs_find(const struct runs *all, uint32_t number, struct run **ret_run, struct err *e)
 {
 	if (number < 1 || number > RUNS_MAX || all->at[number - 1] == NULL)
 		return err_set(e, ERR_NOT_FOUND, "this worker has no run %u; prepare it first", number);
@@ -193,7 +163,7 @@ static struct redzone zone_of(const struct runs *all, const struct run *r, unsig
 	return (struct redzone){ all->backend, r->on_device, all->room, i, r->plan->buffers[i].bytes };
 }
 
-static int set_up_buffer(struct runs *all, const struct run *r, unsigned i, const struct wire_execute *m, struct err *e)
+int runs_set_up(struct runs *all, const struct run *r, unsigned i, const struct wire_execute *m, struct err *e)
 {
 	const struct plan_buffer *b = &r->plan->buffers[i];
 	struct redzone z = zone_of(all, r, i);
@@ -222,27 +192,32 @@ static int set_up_buffer(struct runs *all, const struct run *r, unsigned i, cons
 	return rc < 0 ? rc : redzone_arm(&z, e);
 }
 
-/* Reads one output and drops the padding between its rows. */
-static int fetch(struct runs *all, struct run *r, struct output *out, struct err *e)
+int runs_fetch(struct runs *all, const struct run *r, const struct output *out, uint8_t **io_bytes, struct err *e)
 {
 	const struct plan_buffer *b = &r->plan->buffers[out->buffer];
 	size_t size = dtype_size(b->type), row = (size_t)b->dims[b->rank - 1] * size, stride = (size_t)b->ld * size;
 	size_t rows = out->len / row, span = (rows - 1) * stride + row;
-	if (out->bytes == NULL)
-		out->bytes = room_take(all->room, out->len);
-	out->fetched = true;
+	if (*io_bytes == NULL)
+		*io_bytes = room_take(all->room, out->len);
 	if (stride == row)
-		return all->backend->read(r->on_device, out->buffer, 0, out->bytes, out->len, e);
+		return all->backend->read(r->on_device, out->buffer, 0, *io_bytes, out->len, e);
 	uint8_t *padded = room_take(all->room, span);
 	int rc = all->backend->read(r->on_device, out->buffer, 0, padded, span, e);
 	for (size_t i = 0; i < rows && rc == 0; i++)
-		memcpy(out->bytes + i * row, padded + i * stride, row);
+		memcpy(*io_bytes + i * row, padded + i * stride, row);
 	room_give(all->room, padded, span);
 	return rc;
 }
 
-/* Did the kernel write to an input, or to a red zone? */
-static int look_for_damage(struct runs *all, struct run *r, const struct wire_execute *m, struct wire_executed *x, struct err *e)
+/* Reads an output of the last execution. */
+static int fetch(struct runs *all, struct run *r, struct output *out, struct err *e)
+{
+	out->fetched = true;
+	return runs_fetch(all, r, out, &out->bytes, e);
+}
+
+int runs_look_for_damage(struct runs *all, const struct run *r, const struct wire_execute *m, struct wire_executed *x,
+			 struct err *e)
 {
 	struct fill_choice choice = choice_of(m);
 	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
@@ -270,44 +245,62 @@ static int set_up(struct runs *all, const struct run *r, const struct wire_execu
 {
 	int rc = 0;
 	for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++)
-		if (set_up_buffer(all, r, i, m, e) < 0)
+		if (runs_set_up(all, r, i, m, e) < 0)
 			rc = err_wrap(e, "buffer %s", r->plan->buffers[i].name);
 	return rc;
 }
 
+/* Fresh inputs into poisoned outputs. Executions of the same run before are forgotten. */
+static int start_execution(struct runs *all, struct run *r, const struct wire_execute *m, struct wire_executed *x, struct err *e)
+{
+	bool part = m->keep & (WIRE_SET_UP | WIRE_LAUNCH | WIRE_EXAMINE);
+	int rc = 0;
+	timed_forget(all, r);
+	r->apart = m->keep & WIRE_LAUNCH;
+	if (!part || m->keep & WIRE_SET_UP)
+		rc = set_up(all, r, m, e);
+	if (rc == 0 && r->apart)
+		rc = timed_keep_inout(all, r, e);
+	if (rc == 0 && (!part || m->keep & WIRE_LAUNCH))
+		rc = all->backend->execute(r->on_device, 1, WIRE_WARM, &x->device_ns, e);
+	return rc;
+}
+
 /* Executes once from fresh inputs into poisoned outputs (WIRE_LOOK: not at all), then reads everything back; or one part of that. */
-static int serve_execute(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+int runs_execute(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
 {
 	const struct wire_execute *m = request;
 	struct wire_executed *x = answer;
 	struct fill_choice choice = choice_of(m);
 	bool part = m->keep & (WIRE_SET_UP | WIRE_LAUNCH | WIRE_EXAMINE), looks = m->keep & WIRE_LOOK;
+	unsigned set = all->backend->used_set ? all->backend->used_set(r->on_device) : 0;
 	int rc = 0;
 	if (m->keep & WIRE_RESIDENT && !all->backend->resident)
 		return err_set(e, ERR_UNSUPPORTED, "%s devices judge nothing themselves", all->backend->name);
+	if (looks && timed_look(all, r, &choice, x))
+		return 0;
 	if (looks && (!r->executed || !same_choice(&choice, &r->choice)))
 		rc = err_set(e, ERR_INPUT, "there is nothing to look at: the run was not executed with these values");
-	if (rc == 0 && !looks && (!part || m->keep & WIRE_SET_UP))
-		rc = set_up(all, r, m, e);
-	if (rc == 0 && !looks && (!part || m->keep & WIRE_LAUNCH))
-		rc = all->backend->execute(r->on_device, 1, WIRE_WARM, &x->device_ns, e);
+	if (rc == 0 && !looks && !(m->keep & WIRE_EXAMINE))
+		rc = start_execution(all, r, m, x, e);
 	r->executed = false;
 	for (uint32_t i = 0; i < r->output_count; i++)
 		r->outputs[i].fetched = false;
 	for (uint32_t i = 0; i < r->output_count && rc == 0 && !part && !(m->keep & WIRE_RESIDENT); i++)
 		rc = fetch(all, r, &r->outputs[i], e);
 	if (rc == 0 && (!part || m->keep & WIRE_EXAMINE))
-		rc = look_for_damage(all, r, m, x, e);
+		rc = runs_look_for_damage(all, r, m, x, e);
 	r->executed = rc == 0;
 	r->choice = choice;
+	r->sets[set] = choice;
+	r->filled[set] = rc == 0 && !part && !x->changed_input && !x->broken_zone;
 	return rc;
 }
 
-/* What is timed was executed before: drivers finish compiling then. */
-static int need_executed(struct runs *all, struct run *r, struct err *e)
+int runs_need_executed(struct runs *all, struct run *r, struct err *e)
 {
 	struct wire_executed x = { 0 };
-	return r->executed ? 0 : serve_execute(all, r, &(struct wire_execute){ .poison = 0xFF }, &x, e);
+	return r->executed ? 0 : runs_execute(all, r, &(struct wire_execute){ .poison = 0xFF }, &x, e);
 }
 
 /* --- looking at outputs ------------------------------------------------------------------------------------------- */
@@ -569,35 +562,12 @@ static int serve_truth(struct runs *all, const struct wire_truth *m, struct wire
 	struct run *r = NULL;
 	int rc = need_resident(all, &resident, e);
 	if (rc == 0 && m->run)
-		rc = find(all, m->run, &r, e);
+		rc = runs_find(all, m->run, &r, e);
 	if (rc == 0 && r && m->output >= r->output_count)
 		rc = err_set(e, ERR_INPUT, "output %u does not exist, the plan has %u", m->output, r->output_count);
 	if (rc < 0)
 		return rc;
 	return resident->truth(all->device, r ? r->on_device : NULL, r ? r->outputs[m->output].buffer : 0, m, found, e);
-}
-
-/* --- timing ------------------------------------------------------------------------------------------------------- */
-
-static int serve_measure(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
-{
-	int rc = need_executed(all, r, e);
-	return rc < 0 ? rc : measure_samples(all->backend, r->on_device, all->monitor, request, answer, e);
-}
-
-static int serve_energy(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
-{
-	int rc = need_executed(all, r, e);
-	return rc < 0 ? rc : measure_energy(all->backend, r->on_device, all->monitor, request, answer, e);
-}
-
-static int serve_pair(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
-{
-	const struct wire_pair *m = request;
-	struct run *b = NULL;
-	if (find(all, m->b, &b, e) < 0 || need_executed(all, r, e) < 0 || need_executed(all, b, e) < 0)
-		return -(int)e->code;
-	return measure_pair(all->backend, r->on_device, b->on_device, all->monitor, m, answer, e);
 }
 
 /* --- serving ------------------------------------------------------------------------------------------------------ */
@@ -614,9 +584,9 @@ static int serve_release(struct runs *all, struct run *r, const void *request, v
 
 /* For requests that begin with the number of their run. */
 static int (*const serve[WIRE_LAST + 1])(struct runs *all, struct run *r, const void *request, void *answer, struct err *e) = {
-	[WIRE_EXECUTE] = serve_execute, [WIRE_OUTPUT] = serve_output, [WIRE_COMPARE] = serve_compare,
-	[WIRE_PRODUCT] = serve_product, [WIRE_RACES] = serve_races,   [WIRE_MEASURE] = serve_measure,
-	[WIRE_PAIR] = serve_pair,       [WIRE_ENERGY] = serve_energy, [WIRE_RELEASE] = serve_release,
+	[WIRE_EXECUTE] = runs_execute,  [WIRE_OUTPUT] = serve_output, [WIRE_COMPARE] = serve_compare,
+	[WIRE_PRODUCT] = serve_product, [WIRE_RACES] = serve_races,   [WIRE_MEASURE] = timed_measure,
+	[WIRE_PAIR] = timed_pair,       [WIRE_ENERGY] = timed_energy, [WIRE_RELEASE] = serve_release,
 	[WIRE_SHARE] = serve_share,
 };
 
@@ -638,6 +608,6 @@ int runs_serve(struct runs *all, enum wire_type type, void *request, void *ret_a
 	if (type == WIRE_TRUTH)
 		return serve_truth(all, request, ret_answer, e);
 	memcpy(&number, request, sizeof number);
-	int rc = find(all, number, &r, e);
+	int rc = runs_find(all, number, &r, e);
 	return rc < 0 ? rc : serve[type](all, r, request, ret_answer, e);
 }

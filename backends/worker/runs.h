@@ -13,8 +13,8 @@
 struct runs;
 
 /* shares_cpu: kernels run in this process and could look around, so it keeps no reference outputs. */
-struct runs *runs_new(const struct backend *backend, struct backend_device *take_device,
-		      struct gpu_monitor *take_monitor, bool shares_cpu);
+struct runs *runs_new(const struct backend *backend, struct backend_device *take_device, struct gpu_monitor *take_monitor,
+		      bool shares_cpu);
 /* NULL is fine. */
 void runs_free(struct runs *all);
 /* Serves a request that names a run, or PREPARE; *ret_answer is cleared on entry and freed with wire_fini. Both are the

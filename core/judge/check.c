@@ -183,14 +183,6 @@ int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, 
 	return check_execution(j, t, &input, ret_check, NULL, e);
 }
 
-bool check_can_look(const struct plan *plan)
-{
-	for (size_t i = 0; i < plan->buffer_count; i++)
-		if (plan->buffers[i].role == PLAN_INOUT)
-			return false;
-	return true;
-}
-
 void check_name(struct check *c, const char *when)
 {
 	if (c->reason == NULL)
@@ -207,42 +199,68 @@ int check_refuse(const struct check *c, const char *what, struct err *e)
 	return err_set(e, ERR_WRONG, "%s: %s", what, c->reason);
 }
 
-int check_after(const struct reference_source *j, struct trial *t, uint64_t seed, struct check *io_check, struct err *e)
+/* One look after timing; *io_check becomes its failure. */
+static int look_after(const struct reference_source *j, struct trial *t, const struct trial_input *input, const char *when,
+		      struct check *io_check, struct buf *log, struct err *e)
 {
-	const struct {
-		const char *when;
-		bool possible;
-		struct trial_input input;
-	} looks[] = {
-		{ CHECK_AS_LEFT, check_can_look(t->variant->plan), { .seed = seed, .poison = CHECK_POISON, .keep = WIRE_LOOK } },
-		{ CHECK_AFTER, true, { .seed = seed, .poison = CHECK_POISON, .keep = WIRE_KEEP_SCRATCH } },
-	};
+	struct check c;
+	int rc = check_execution(j, t, input, &c, NULL, e);
+	if (rc < 0)
+		return rc;
+	if (c.passed) {
+		check_fini(&c);
+		buf_addf(log, "passed %s\n", when);
+	} else {
+		check_name(&c, when);
+		check_fini(io_check);
+		*io_check = c;
+	}
+	return 0;
+}
+
+int check_left(const struct reference_source *j, struct trial *t, struct check *io_check, struct err *e)
+{
 	struct buf log = BUF_INIT;
+	struct trial_input input = { .poison = WIRE_TIMED_POISON, .keep = WIRE_LOOK };
 	int rc = 0;
 	buf_adds(&log, io_check->log ? io_check->log : "passed with secret values\n");
-	for (size_t i = 0; i < MEM_COUNT(looks); i++) {
-		struct check c;
-		if (!looks[i].possible) {
-			buf_addf(&log, "not judged %s: it changes its inputs\n", looks[i].when);
-			continue;
-		}
-		rc = check_execution(j, t, &looks[i].input, &c, NULL, e);
-		if (rc < 0)
-			goto out;
-		if (!c.passed) {
-			check_name(&c, looks[i].when);
-			check_fini(io_check);
-			*io_check = c;
-			goto out;
-		}
-		check_fini(&c);
-		buf_addf(&log, "passed %s\n", looks[i].when);
+	for (unsigned i = 0; i < t->left_count && rc == 0 && io_check->passed; i++) {
+		input.seed = t->left[i];
+		rc = look_after(j, t, &input, CHECK_AS_LEFT, io_check, &log, e);
 	}
-	free(io_check->log);
-	io_check->log = buf_steal(&log);
-out:
+	t->left_count = 0;
+	if (rc == 0 && io_check->passed) {
+		free(io_check->log);
+		io_check->log = buf_steal(&log);
+	}
 	buf_fini(&log);
 	return rc;
+}
+
+int check_after(const struct reference_source *j, struct trial *t, uint64_t seed, struct check *io_check, struct err *e)
+{
+	struct trial_input input = { .seed = seed, .poison = CHECK_POISON, .keep = WIRE_KEEP_SCRATCH };
+	struct buf log = BUF_INIT;
+	int rc = check_left(j, t, io_check, e);
+	if (rc < 0 || !io_check->passed)
+		return rc;
+	buf_adds(&log, io_check->log);
+	rc = look_after(j, t, &input, CHECK_AFTER, io_check, &log, e);
+	if (rc == 0 && io_check->passed) {
+		free(io_check->log);
+		io_check->log = buf_steal(&log);
+	}
+	buf_fini(&log);
+	return rc;
+}
+
+void check_seeds(uint64_t first, uint64_t ret_seeds[TRIAL_SEEDS])
+{
+	ret_seeds[0] = first;
+	for (int i = 1; i < TRIAL_SEEDS; i++) {
+		struct hash next = hash_bytes(&ret_seeds[i - 1], sizeof *ret_seeds);
+		memcpy(&ret_seeds[i], next.hex, sizeof *ret_seeds);
+	}
 }
 
 char *check_details(const struct check *c)

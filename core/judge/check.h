@@ -35,12 +35,15 @@ int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, 
  * executed; NULL when they can. */
 int check_execution(const struct reference_source *j, struct trial *t, const struct trial_input *input, struct check *ret_check,
 		    char **ret_unfit, struct err *e);
-/* Call it once the trial was timed, after an execution with this seed. What the timed executions left must be right, and so must
- * one more execution with the scratch that they left and poisoned outputs; else *io_check, which had passed, has failed. Notes go
- * to io_check->log. Negative as above. No figure is quoted without it. */
+/* The seeds of what is timed and quoted: that of the execution before, and further ones made of it, as secret, whose
+ * references are computed when the lot falls on them. */
+void check_seeds(uint64_t first, uint64_t ret_seeds[TRIAL_SEEDS]);
+/* Call it once the trial was timed: the outputs of timed executions that the worker kept must be right, else *io_check, which
+ * had passed, has failed. Notes go to io_check->log. Negative as above. */
+int check_left(const struct reference_source *j, struct trial *t, struct check *io_check, struct err *e);
+/* The same, and one more execution with this seed, with the scratch that the last one left and poisoned outputs, must be right.
+ * No figure is quoted without it. */
 int check_after(const struct reference_source *j, struct trial *t, uint64_t seed, struct check *io_check, struct err *e);
-/* Whether what timed executions leave can be judged: not where each starts from what the one before made of its inputs. */
-bool check_can_look(const struct plan *plan);
 #define CHECK_AS_LEFT "after timing, as the timed executions left it"
 #define CHECK_AFTER "after timing, scratch left, outputs poisoned"
 void check_fini(struct check *c);

@@ -11,13 +11,9 @@
 
 enum { NAN_POISON = 0xFF, NUMBER_POISON = CHECK_POISON };
 enum {
-	PAIRS = 4,
-	SURE = 5,         /* executions of each way of compare_speed, and how many times as many make it sure */
-	TIMED_MIN = 12,   /* executions before the kernel is looked at again */
+	REPEATS = 12,     /* executions before the kernel is looked at again, where they are not timed */
 	DELAYED_RUNS = 4, /* of the kernel with delays */
 };
-#define SUSPICIOUS 3.0 /* times faster with the last execution's scratch */
-#define WORTH_TIMING_NS 100000
 
 struct step {
 	const char *name; /* completes "wrong …" */
@@ -79,7 +75,12 @@ static const struct step steps[] = {
 	  .full = true,
 	  .poison = NAN_POISON,
 	  .values = PLAN_OTHER_CONSTANTS },
-	{ .name = CHECK_AS_LEFT, .full = true, .extra = true, .timed_before = true, .poison = NUMBER_POISON, .keep = WIRE_LOOK },
+	{ .name = CHECK_AS_LEFT,
+	  .full = true,
+	  .extra = true,
+	  .timed_before = true,
+	  .poison = NUMBER_POISON,
+	  .keep = WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS },
 	{ .name = CHECK_AFTER, .full = true, .extra = true, .poison = NUMBER_POISON, .keep = WIRE_KEEP_SCRATCH },
 	{ .name = "at other addresses", .full = true, .extra = true, .fresh_place = true, .poison = NAN_POISON },
 };
@@ -92,6 +93,8 @@ struct running {
 	struct check check; /* of the last step */
 	bool needless; /* set by an extra that is unfit because there is nothing that it could find here: no gap in the verdict */
 	struct buf log;
+	double reuse;      /* time of an execution that finds what the last one left / time of one that does not */
+	char *reuse_unfit; /* why that is not known */
 };
 
 /* Other addresses: where there is room for both, the new place is made before the old one is given up. */
@@ -113,28 +116,28 @@ static int move(struct running *r, struct err *e)
 	return rc;
 }
 
-/* A kernel that counts its calls shows itself; the figures are not used. However slow this machine is at the moment, the kernel
- * runs TIMED_MIN times: a verdict must not depend on how many executions fit into a time. */
+/* Executes many times, and nothing is reset in between: a kernel that counts its calls shows itself in the next step, and one
+ * that finds its own results is faster (check_reuse). A result kept under a key made of the inputs is right every time; only its
+ * speed gives it away. */
 static int repeat(struct running *r, struct err *e)
 {
-	static const struct trial_timing timing = { .min_samples = 5, .max_samples = 40, .cap_ns = CLOCK_S / 5 };
 	struct trial_input input = { .seed = r->q->seed, .poison = NUMBER_POISON, .keep = WIRE_KEEP_SCRATCH };
-	struct trial_times times = { .count = 0 };
-	size_t executed = 0;
-	uint64_t ns;
+	uint64_t ns = 0;
 	int rc = trial_execute(&r->trial, &input, EVAL_EXECUTE_NS, &ns, e);
 	input.keep |= WIRE_KEEP_OUTPUTS;
 	if (rc == 0 && !r->j->facts->emulated) {
 		rc = reference_hold(r->j, r->trial.worker, e);
 		if (rc < 0)
 			return rc;
-		rc = trial_measure(&r->trial, &timing, &times, e);
+		rc = trial_reuse(&r->trial, (int64_t)ns, &r->reuse, e);
 		reference_let_go(r->j, r->trial.worker);
-		executed = times.count;
-		if (rc == 0)
-			trial_times_fini(&times);
+		if (rc == 0 || e->code != ERR_UNSUPPORTED)
+			return rc;
+		r->reuse_unfit = mem_str(e->text);
+		*e = (struct err)ERR_INIT;
+		rc = 0;
 	}
-	while (rc == 0 && executed++ < TIMED_MIN)
+	for (int i = 0; rc == 0 && i < REPEATS; i++)
 		rc = trial_execute(&r->trial, &input, EVAL_EXECUTE_NS, &ns, e);
 	return rc;
 }
@@ -181,9 +184,6 @@ static int run_step(struct running *r, const struct step *x, bool *ret_unfit, st
 		unfit = mem_str("no input has such values");
 		r->needless = true;
 		r->check = (struct check){ .passed = true, .error = NAN, .tolerance = NAN };
-	} else if (x->keep & WIRE_LOOK && !check_can_look(r->trial.variant->plan)) {
-		unfit = mem_str("it changes its inputs");
-		r->check = (struct check){ .passed = true, .error = NAN, .tolerance = NAN };
 	} else {
 		rc = check_execution(r->j, &r->trial, &input, &r->check, &unfit, e);
 	}
@@ -207,63 +207,16 @@ static void name_step(struct check *c, const struct step *x)
 	free(when);
 }
 
-static bool has_scratch(const struct variant *v)
-{
-	for (size_t i = 0; i < v->plan->buffer_count; i++)
-		if (v->plan->buffers[i].role == PLAN_SCRATCH)
-			return true;
-	return false;
-}
-
-/* A result kept under a key made of the inputs is right every time; only its speed gives it away. Timed loops replay one set of
- * inputs, so such a kernel would time as a copy, or as nothing where it finds its own output. Disturbances only ever add time, so
- * the least times are compared. */
-static int compare_speed(struct running *r, struct err *e)
-{
-	static const struct {
-		uint32_t keep;
-		const char *what;
-	} ways[] = {
-		{ 0, "nothing" },
-		{ WIRE_KEEP_SCRATCH, "scratch" },
-		{ WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS, "scratch and outputs" },
-	};
-	uint64_t least[MEM_COUNT(ways)] = { UINT64_MAX, UINT64_MAX, UINT64_MAX }, ns = 0;
-	struct trial_input input = { .seed = r->q->seed, .poison = NUMBER_POISON };
-	size_t suspect = 1;
-	/* On a busy machine all of a few may have been disturbed: a suspect is timed further until it is sure. */
-	for (size_t i = 0; i < PAIRS * MEM_COUNT(ways) || (suspect && i < SURE * PAIRS * MEM_COUNT(ways)); i++) {
-		size_t way = i % MEM_COUNT(ways);
-		input.keep = ways[way].keep;
-		int rc = trial_execute(&r->trial, &input, EVAL_EXECUTE_NS, &ns, e);
-		if (rc < 0)
-			return rc;
-		least[way] = ns < least[way] ? ns : least[way];
-		suspect = 0;
-		for (size_t k = 1; k < MEM_COUNT(ways) && suspect == 0 && least[0] >= WORTH_TIMING_NS; k++)
-			suspect = (double)least[k] * SUSPICIOUS <= (double)least[0] ? k : 0;
-	}
-	if (suspect == 0)
-		return 0;
-	return err_set(e, ERR_WRONG,
-		       "it keeps results from one execution to the next: with %s as the last execution left it, it takes "
-		       "%.3g ms in place of %.3g ms",
-		       ways[suspect].what, (double)least[suspect] / 1e6, (double)least[0] / 1e6);
-}
-
-static int check_kept(struct running *r, struct check *c, char **ret_unfit, struct err *e)
+static int check_reuse(struct running *r, struct check *c, char **ret_unfit, struct err *e)
 {
 	(void)c;
-	if (has_scratch(r->trial.variant) && !r->j->facts->emulated) {
-		int rc = reference_hold(r->j, r->trial.worker, e);
-		if (rc < 0)
-			return rc;
-		rc = compare_speed(r, e);
-		reference_let_go(r->j, r->trial.worker);
-		return rc;
-	}
-	*ret_unfit = mem_str(r->j->facts->emulated ? "the device gives no times" : "there is no scratch");
-	r->needless = !r->j->facts->emulated;
+	if (r->reuse_unfit || r->j->facts->emulated)
+		*ret_unfit = mem_str(r->reuse_unfit ? r->reuse_unfit : "the device gives no times");
+	else if (r->reuse < 1)
+		return err_set(e, ERR_WRONG,
+			       "it keeps results from one execution to the next: where it finds everything as the last execution "
+			       "left it, it takes %.2f of the time",
+			       r->reuse);
 	return 0;
 }
 
@@ -428,7 +381,7 @@ static const struct {
 	int (*run)(struct running *r, struct check *c, char **ret_unfit, struct err *e);
 } extras[] = {
 	{ "against A·(B·x)", "the product", check_product },
-	{ "on kept results", "kept results", check_kept },
+	{ "on kept results", "kept results", check_reuse },
 	{ "interpreted, looking for races", "races", check_races },
 	{ "with random delays at its barriers", "races with delays", check_delays },
 };
@@ -505,7 +458,7 @@ void suite_ahead(const struct suite_request *request, const struct plan *plan, c
 int suite_run(const struct reference_source *j, struct pool_worker *device, const struct variant *variant,
 	      const struct suite_request *request, struct check *ret_check, struct err *e)
 {
-	struct running r = { .j = j, .q = request, .check = { .passed = true }, .log = BUF_INIT };
+	struct running r = { .j = j, .q = request, .check = { .passed = true }, .log = BUF_INIT, .reuse = 1 };
 	bool unfit = false;
 	int rc = trial_begin(&r.trial, device, variant, e);
 	if (rc < 0) {
@@ -530,6 +483,7 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 	for (size_t i = 0; rc == 0 && r.check.passed && request->full && request->extras && i < MEM_COUNT(extras); i++)
 		rc = left_out(request, extras[i].name) ? 0 : run_extra(&r, i, e);
 	trial_end(&r.trial);
+	free(r.reuse_unfit);
 	if (rc < 0)
 		check_fini(&r.check);
 	else

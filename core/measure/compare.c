@@ -88,8 +88,11 @@ static int pair(const struct eval *ev, struct compare_request *q, struct trial t
 	struct reference_source judge[2];
 	uint64_t seed = q->seed ? q->seed : check_seed();
 	struct load load;
+	uint64_t seeds[TRIAL_SEEDS];
 	int rc = 0;
+	check_seeds(seed, seeds);
 	p.warm = q->warm;
+	p.seeds = seeds;
 	for (int k = 0; k < 2; k++)
 		judge[k] = (struct reference_source){ .ev = ev, .baseline = side[k]->baseline, .facts = q->facts };
 	for (int k = 0; k < 2 && rc == 0; k++)

@@ -96,15 +96,20 @@ static int compare(const struct reference_source *j, struct trial *t, struct tri
 	struct trial_pairing p = pairing;
 	struct err why = ERR_INIT;
 	struct check c;
+	uint64_t seeds[TRIAL_SEEDS];
+	check_seeds(seed, seeds);
 	p.warm = warm;
+	p.seeds = seeds;
 	int rc = check_run(j, library, seed, POISON, &c, e);
+	if (rc == 0 && c.passed && trial_pair(t, library, &p, &r->paired, &why) == 0)
+		rc = check_left(j, library, &c, e);
 	if (rc < 0)
 		return rc;
 	if (!c.passed)
 		err_set(&why, c.code == ERR_NONE ? ERR_WRONG : c.code, "the library's output differs from the context's: %s",
 			c.reason);
 	check_fini(&c);
-	if (why.code == ERR_NONE && trial_pair(t, library, &p, &r->paired, &why) == 0 && r->paired.disturbed)
+	if (why.code == ERR_NONE && r->paired.disturbed)
 		err_set(&why, ERR_UNSUPPORTED,
 			"the device was throttled or used by others during the comparison with the library (%s)", r->paired.cause);
 	return why.code == ERR_NONE ? 0 : fail(r, &why, e);

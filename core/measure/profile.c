@@ -85,19 +85,30 @@ static int refuse_disturbed(const struct trial_times *times, struct err *e)
 				: 0;
 }
 
-static int measure(const struct reference_source *j, const struct profile_request *q, struct trial *t, struct profile_result *r,
-		   struct err *e)
+/* seed: of the execution that was checked. What each timing left is checked before the next. */
+static int measure(const struct reference_source *j, const struct profile_request *q, struct trial *t, uint64_t seed,
+		   struct profile_result *r, struct check *io_check, struct err *e)
 {
 	struct trial_timing cold = timing, warm = timing;
+	uint64_t seeds[TRIAL_SEEDS];
+	check_seeds(seed, seeds);
 	warm.warm = true;
+	cold.seeds = warm.seeds = seeds;
 	eval_progress(j->ev, 0, 3, "timing, cold and warm");
 	int rc = trial_measure(t, &cold, &r->cold, e);
 	if (rc == 0)
 		rc = refuse_disturbed(&r->cold, e);
 	if (rc == 0)
-		rc = trial_measure(t, &warm, &r->warm, e);
+		rc = check_left(j, t, io_check, e);
+	if (rc < 0 || !io_check->passed)
+		return rc;
+	rc = trial_measure(t, &warm, &r->warm, e);
 	if (rc == 0)
 		rc = refuse_disturbed(&r->warm, e);
+	if (rc == 0)
+		rc = check_left(j, t, io_check, e);
+	if (rc < 0 || !io_check->passed)
+		return rc;
 	eval_progress(j->ev, 1, 3, "comparing with the library");
 	if (rc == 0 && context_spec(q->ctx)->gemm)
 		rc = library_baseline_compare(j, t, q->ctx, check_seed(), false, &r->library, e);
@@ -116,7 +127,7 @@ static int check_and_measure(const struct reference_source *j, const struct prof
 	uint64_t seed = check_seed();
 	int rc = check_run(j, t, seed, POISON, &c, e);
 	if (rc == 0 && c.passed)
-		rc = measure(j, q, t, r, e);
+		rc = measure(j, q, t, seed, r, &c, e);
 	if (rc == 0 && c.passed)
 		rc = check_after(j, t, seed, &c, e);
 	if (rc == 0)

@@ -446,7 +446,7 @@ int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db,
 		.q = q,
 		.judge = { .ev = ev, .baseline = q->baseline, .facts = q->facts },
 		.to = { .db = db, .checkpoint = checkpoint, .facts = q->facts, .job = job },
-		.secrets = { .search = check_seed(), .validation = check_seed(), .library = { check_seed(), check_seed() } },
+		.secrets = { .search = check_seed(), .validation = check_seed(), .timing = { check_seed(), check_seed() }, .library = { check_seed(), check_seed() } },
 		.started = clock_now()
 	};
 	struct search *search = NULL;

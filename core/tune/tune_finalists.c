@@ -231,7 +231,9 @@ static int check_and_time(struct tuner *u, const struct variant *v, uint64_t see
 {
 	struct trial t;
 	struct trial_timing timing = quoting;
+	uint64_t seeds[TRIAL_SEEDS] = { seed, u->secrets.timing[0], u->secrets.timing[1] };
 	timing.warm = u->q->warm;
+	timing.seeds = seeds;
 	if (trial_begin(&t, u->device, v, &a->why) < 0)
 		return 0;
 	int rc = check_run(&u->judge, &t, seed, TUNE_POISON, &a->check, e);

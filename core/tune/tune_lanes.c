@@ -196,7 +196,8 @@ static void check_and_time_once(const struct tune_try *c, struct pool_worker *wo
 	if (check_run(&judge, &trial, c->seed, c->poison, &j->check, &t->broken) == 0) {
 		j->checked = true;
 		timing.hopeless_ns = isfinite(best_ns) ? best_ns * c->give_up : 0;
-		if (j->check.passed && trial_measure(&trial, &timing, &j->times, &j->why) == 0 && c->weigh)
+		bool timed = j->check.passed && trial_measure(&trial, &timing, &j->times, &j->why) == 0;
+		if (timed && check_left(&judge, &trial, &j->check, &t->broken) == 0 && j->check.passed && c->weigh)
 			weigh(&trial, t, j);
 	}
 	trial_end(&trial);

@@ -46,8 +46,10 @@ static int pair_up(struct tuner *u, struct side s[2], uint64_t seed, struct tria
 {
 	struct trial_pairing pairing = close_pairing;
 	struct err why = ERR_INIT;
+	uint64_t seeds[TRIAL_SEEDS] = { seed, u->secrets.timing[0], u->secrets.timing[1] };
 	int rc = 0;
 	pairing.warm = u->q->warm;
+	pairing.seeds = seeds;
 	for (int k = 0; k < 2; k++) {
 		rc = check_run(&u->judge, &s[k].trial, seed, TUNE_POISON, &s[k].check, e);
 		s[k].judged = rc == 0;

@@ -30,6 +30,7 @@ struct finalist {
 struct tuner_secrets {
 	uint64_t search;     /* of what the search executes */
 	uint64_t validation; /* of what finalists are validated with */
+	uint64_t timing[2];  /* of further values that quoted executions are timed with */
 	uint64_t library[2]; /* of the winner's values before it is compared with the library, and of the library's */
 };
 

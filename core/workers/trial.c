@@ -119,6 +119,8 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 					.perturbation = input->perturbation,
 					.amplitude = input->amplitude };
 	struct wire_executed executed = { 0 };
+	if (!(input->keep & WIRE_LOOK))
+		t->left_count = 0;
 	int rc = t->judge && t->rotated ? trial_adopt(t, t->judge, e) : 0;
 	if (rc < 0)
 		return rc;
@@ -311,7 +313,7 @@ static void add_load(uint32_t foreign, struct buf *out)
 }
 
 /* "core_mhz memory_mhz watts celsius throttle foreign%" for each; the note when nothing was seen. */
-static char *describe(const struct wire_condition *list, size_t n, const char *note)
+static char *describe_each(const struct wire_condition *list, size_t n, const char *note)
 {
 	struct buf out = BUF_INIT;
 	if (note && *note)
@@ -330,6 +332,20 @@ static char *describe(const struct wire_condition *list, size_t n, const char *n
 		add_load(c->foreign, &out);
 	}
 	return buf_steal(&out);
+}
+
+static char *describe(const struct wire_condition *list, size_t n, const char *note, const char *reset)
+{
+	char *each = describe_each(list, n, note), *all = mem_fmt("%s%s%s", each, *reset ? "\n" : "", reset);
+	free(each);
+	return all;
+}
+
+static void take_left(struct trial *t, const uint64_t *left, size_t count)
+{
+	t->left_count = count < TRIAL_SEEDS ? (unsigned)count : TRIAL_SEEDS;
+	for (unsigned i = 0; i < t->left_count; i++)
+		t->left[i] = left[i];
 }
 
 /* Of the first sample that was disturbed. */
@@ -359,7 +375,7 @@ static int take_measured(const struct wire_measured *m, struct trial_times *ret_
 				     .hopeless = m->hopeless,
 				     .disturbed = m->disturbed,
 				     .discarded = m->discarded,
-				     .conditions = describe(m->conditions, m->sample_count, m->note) };
+				     .conditions = describe(m->conditions, m->sample_count, m->note, m->reset) };
 	if (m->disturbed)
 		tell_cause(m->conditions, m->sample_count, times.cause);
 	summarise(&times);
@@ -377,14 +393,17 @@ int trial_measure(struct trial *t, const struct trial_timing *timing, struct tri
 					.hopeless_ns = (uint64_t)timing->hopeless_ns,
 					.warm_up_ns = (uint64_t)timing->warm_up_ns,
 					.rests = timing->rests,
-					.cache = timing->warm    ? WIRE_WARM
+					.cache = timing->warm    ? WIRE_HOT
 						 : timing->rough ? WIRE_FLUSHED
-								 : WIRE_COLD };
+								 : WIRE_COLD,
+					.seeds = (uint64_t *)(uintptr_t)timing->seeds,
+					.seed_count = timing->seeds ? TRIAL_SEEDS : 0 };
 	struct wire_measured measured;
 	int rc = ask_quietly(t, WIRE_MEASURE, &request, timing->cap_ns + SLACK_NS, &measured, e);
 	if (rc < 0)
 		return rc;
 	rc = take_measured(&measured, ret_times, e);
+	take_left(t, measured.left, measured.left_count);
 	wire_measured_fini(&measured);
 	return rc;
 }
@@ -422,7 +441,9 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
 				     .width = pairing->width,
 				     .cap_ns = (uint64_t)pairing->cap_ns,
 				     .warm_up_ns = (uint64_t)pairing->warm_up_ns,
-				     .cold = !pairing->warm };
+				     .cold = !pairing->warm,
+				     .seeds = (uint64_t *)(uintptr_t)pairing->seeds,
+				     .seed_count = pairing->seeds ? TRIAL_SEEDS : 0 };
 	struct wire_paired p;
 	if (a->worker != b->worker || a->generation != b->generation)
 		return err_set(e, ERR_CRASH, "the worker that held one of the two is gone");
@@ -444,8 +465,10 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
 			.margin = p.margin,
 			.disturbed = p.disturbed,
 			.discarded = p.discarded,
-			.conditions = describe(p.conditions, p.pair_count, p.note),
+			.conditions = describe(p.conditions, p.pair_count, p.note, p.reset),
 		};
+		take_left(a, p.left_a, p.left_a_count);
+		take_left(b, p.left_b, p.left_b_count);
 		ret_paired->a_ns = median_of(ret_paired->a, ret_paired->count);
 		ret_paired->b_ns = median_of(ret_paired->b, ret_paired->count);
 		if (p.disturbed)
@@ -453,6 +476,36 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
 	}
 	wire_paired_fini(&p);
 	return rc;
+}
+
+/* A kernel that finds its own results may be only twice as fast; nothing honest differs by a fifth, pair after pair. */
+int trial_reuse(struct trial *t, int64_t execute_ns, double *ret_ratio, struct err *e)
+{
+	enum { FIRST = 5, AGAIN = 15, EXECUTIONS = 8 /* in a pair, at most, where one lasts long */ };
+	struct wire_pair request = { .a = t->run,
+				     .b = t->run,
+				     .margin = 0.25,
+				     .confidence = 0.99,
+				     .width = 100, /* any: only the verdict counts */
+				     .max_pairs = 60,
+				     .unreset = 1 };
+	*ret_ratio = 1;
+	for (int again = 0; again < 2; again++) {
+		struct wire_paired p;
+		request.min_pairs = again ? AGAIN : FIRST;
+		request.cap_ns = (uint64_t)(CLOCK_S + EXECUTIONS * request.min_pairs * execute_ns);
+		int rc = ask_quietly(t, WIRE_PAIR, &request, (int64_t)request.cap_ns + SLACK_NS, &p, e);
+		if (rc < 0)
+			return rc;
+		bool faster = p.verdict == WIRE_FASTER;
+		double ratio = p.ratio;
+		wire_paired_fini(&p);
+		if (!faster)
+			return 0;
+		if (again)
+			*ret_ratio = ratio;
+	}
+	return 0;
 }
 
 void trial_paired_fini(struct trial_paired *p)

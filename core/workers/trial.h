@@ -7,6 +7,7 @@
 
 #include "core/workers/variant.h"
 
+enum { TRIAL_SEEDS = 3 };
 struct trial {
 	struct pool_worker *worker;    /* borrowed: a device lease */
 	const struct variant *variant; /* borrowed */
@@ -16,7 +17,9 @@ struct trial {
 		*judge;   /* borrowed: the process that fills and compares its buffers; NULL: the worker does (resident.h) */
 	uint32_t adopted; /* that process's number for it */
 	unsigned judge_generation;
-	bool rotated; /* it was timed since, and may have other buffers now */
+	bool rotated;               /* it was timed since, and may have other buffers now */
+	uint64_t left[TRIAL_SEEDS]; /* seeds of timed executions whose outputs the worker keeps; WIRE_LOOK examines them */
+	unsigned left_count;
 };
 
 int trial_begin(struct trial *t, struct pool_worker *worker, const struct variant *variant, struct err *e);
@@ -65,8 +68,10 @@ struct trial_timing {
 	double hopeless_ns; /* 0: never */
 	int64_t warm_up_ns; /* of executions at most, until the times are steady */
 	bool warm;
-	bool rough; /* cold by flushing alone, for an order and no figure: WIRE_FLUSHED */
-	bool rests; /* for a quoted figure: a disturbed device gets time to recover */
+	bool rough;            /* cold by flushing alone, for an order and no figure: WIRE_FLUSHED */
+	bool rests;            /* for a quoted figure: a disturbed device gets time to recover */
+	const uint64_t *seeds; /* TRIAL_SEEDS, of the values that timed executions get in turn; the first is that of the last
+				  execution. NULL: the worker draws the others, and only outputs of the first can be examined */
 };
 enum { TRIAL_CAUSE = 96 };
 struct trial_times {
@@ -90,6 +95,7 @@ struct trial_pairing {
 	int64_t floor_ns; /* of a cold execution; warm there is none */
 	int64_t cap_ns, warm_up_ns;
 	bool warm;
+	const uint64_t *seeds; /* as above, for both */
 };
 struct trial_paired {
 	double *a, *b; /* nanoseconds per execution, pair by pair; owned */
@@ -103,6 +109,10 @@ struct trial_paired {
 	size_t discarded;
 	char *conditions; /* as above */
 };
+/* Whether executions that find everything as the last one left it are faster than executions that find all of it reset:
+ * *ret_ratio of their times, well below 1 only where both of two comparisons are sure; 1: not. execute_ns: of one execution.
+ * -ERR_UNSUPPORTED where the device gives no times. */
+int trial_reuse(struct trial *t, int64_t execute_ns, double *ret_ratio, struct err *e);
 /* Times two trials of the same worker alternately. */
 int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pairing, struct trial_paired *ret_paired,
 	       struct err *e);

@@ -3,6 +3,7 @@
  * kind. */
 #include "backends/cuda/image.h"
 #include "backends/cuda/backend.h"
+#include "backends/gpu/scrub.h"
 #define PLANS_BACKEND backend_cuda
 #include "backends/plans.h"
 
@@ -21,6 +22,8 @@ static struct {
 	size_t left;                                 /* bytes of memory */
 	int execs_max;                               /* graphs that there is room for; 0: any number */
 	bool marks;                                  /* a replay leaves its number in the first byte of the output */
+	unsigned char found[32];                     /* what replays found there, by their number */
+	int scrubs;                                  /* launches that overwrite shared memory */
 	struct gpu_launch_config config;                       /* of the last launch */
 	struct gpu_launch_attribute attrs[2];
 	uint64_t arg[3];                             /* first bytes of its arguments */
@@ -147,6 +150,10 @@ static gpu_result launch(gpu_function f, unsigned gx, unsigned gy, unsigned gz, 
                        gpu_stream stream, void **args, void **extra)
 {
 	struct gpu_launch_config config = { .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared, .stream = stream };
+	if (bx == 1024) {
+		fake.scrubs++;
+		return 0;
+	}
 	return launch_extended(&config, f, args, extra);
 }
 
@@ -172,6 +179,8 @@ static gpu_result graph_launch(gpu_exec x, gpu_stream s)
 {
 	(void)s;
 	fake.replays++;
+	if (fake.marks)
+		fake.found[fake.replays % 32] = *(unsigned char *)x;
 	if (fake.marks)
 		*(unsigned char *)x = (unsigned char)fake.replays;
 	return 0;
@@ -271,7 +280,7 @@ static void runs(const struct buf *im)
 	is_int(backend_cuda.execute(run, 3, WIRE_WARM, &ns, &e), 0, "execute three times");
 	ok(fake.replays == 3 && fake.records == 2 && fake.sets == 0 && ns == 1000000, "warm: one window around three replays");
 	is_int(backend_cuda.execute(run, 3, WIRE_COLD, &ns, &e), 0, "execute three times cold");
-	ok(fake.replays == 6 && fake.records == 8 && fake.sets == 3 && ns == 3000000, "cold: three windows, with a flush before each");
+	ok(fake.replays == 6 && fake.records == 8 && fake.sets == 6 && ns == 3000000, "cold: three windows, with a reset and a flush before each");
 	is_int(fake.blocks, 3, "memory: two buffers and the flush");
 	backend_cuda.release(run);
 	d.api.memory_free(d.flush);
@@ -300,7 +309,9 @@ static struct backend_run *begin(struct prepared *x, const struct buf *im)
 static void end(struct prepared *x)
 {
 	backend_cuda.release(x->run);
-	x->d.api.memory_free(x->d.flush);
+	if (x->d.flush)
+		x->d.api.memory_free(x->d.flush);
+	gpu_scrub_free(&x->d);
 	clean("after release");
 	plan_free(x->plan);
 }
@@ -312,74 +323,142 @@ static int first_byte(struct backend_run *run)
 	return backend_cuda.read(run, 1, 0, &byte, 1, &e) < 0 ? -1 : byte;
 }
 
-/* Cold timing takes turns with copies of all buffers: what is looked at afterwards must be one that only took turns. */
+/* Sets of buffers for this way of timing, each with 9 in its output. */
+static unsigned sets_of_nine(struct backend_run *run, enum wire_cache cache)
+{
+	struct err e = ERR_INIT;
+	unsigned char nine = 9;
+	unsigned count = 0;
+
+	fake.marks = true;
+	is_int(backend_cuda.make_sets(run, cache, &count, &e), 0, "sets are made (%s)", e.text);
+	for (unsigned i = 0; i < count; i++) {
+		backend_cuda.use_set(run, i);
+		backend_cuda.write(run, 1, 0, &nine, 1, &e);
+	}
+	backend_cuda.use_set(run, 0);
+	return count;
+}
+
+/* Cold timing takes turns with sets of all buffers. A set is reset a whole round before its turn, so that it is cold then. */
 static void rotates(const struct buf *im)
 {
 	struct prepared x;
 	struct backend_run *run = begin(&x, im);
 	struct err e = ERR_INIT;
-	unsigned char nine = 9;
 	uint64_t ns;
 
-	fake.marks = true;
-	backend_cuda.write(run, 1, 0, &nine, 1, &e);
+	x.d.flush_bytes = 64 << 20; /* more than hides a submission */
+	is_int(sets_of_nine(run, WIRE_COLD), 3, "three sets exceed the cache three times");
+	ok(backend_cuda.scrubs(run), "shared memory can be overwritten");
 	backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e);
-	is_int(first_byte(run), 1, "a warm execution runs on the set that was written");
+	is_int(first_byte(run), 1, "a warm execution runs on the selected set");
+	is_int(fake.found[1], 9, "and finds what was written");
 	backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e);
 	is_int(fake.blocks, 7, "memory: three sets of two buffers, and the flush");
-	is_int(first_byte(run), 2, "a read sees the set of the last cold execution");
-	backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e);
-	is_int(first_byte(run), 3, "a read sees the set of the next cold execution");
-	backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e);
-	is_int(first_byte(run), 3, "a read never sees the set that was written");
-	backend_cuda.execute(run, 5, WIRE_COLD, &ns, &e);
-	is_int(first_byte(run), 9, "nor after several cold executions");
-	backend_cuda.write(run, 1, 0, &nine, 1, &e);
-	backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e);
-	is_int(first_byte(run), 10, "a write reaches the set that runs next");
-	backend_cuda.execute(run, 2, WIRE_COLD, &ns, &e);
-	is_int(first_byte(run), 12, "the other sets rotate again");
-	int copies = fake.copies;
-	backend_cuda.execute(run, 2, WIRE_FLUSHED, &ns, &e);
-	ok(first_byte(run) == 14 && fake.copies == copies, "flushed executions stay on their set");
+	is_int(backend_cuda.used_set(run), 1, "a cold execution runs on the next set");
+	is_int(first_byte(run), 2, "whose output is there to be read");
+	backend_cuda.execute(run, 4, WIRE_COLD, &ns, &e);
+	is_int(backend_cuda.used_set(run), 2, "four more take turns");
+	ok(fake.found[2] == 0xff && fake.found[3] == 0xff && fake.found[4] == 0xff && fake.found[5] == 0xff && fake.found[6] == 0xff,
+	   "every cold execution finds poison in its output");
+	is_int(fake.scrubs, 5, "and shared memory overwritten");
+	ok(fake.set_bytes < x.d.flush_bytes, "what is overwritten before a window hides the submission, and is no flush");
+	backend_cuda.use_set(run, 1);
+	is_int(first_byte(run), 0xff, "an earlier set is reset already");
 	end(&x);
 }
 
-/* A search takes a few samples of hundreds of configurations: it must not pay for copies of all buffers. */
+/* A search takes a few samples of hundreds of configurations: the cache is flushed, and small sets alone take turns. */
 static void only_flushes(const struct buf *im)
 {
 	struct prepared x;
 	struct backend_run *run = begin(&x, im);
 	struct err e = ERR_INIT;
-	unsigned char nine = 9;
 	uint64_t ns;
 
-	x.d.flush_bytes = 64 << 20; /* more than hides a submission */
-	fake.marks = true;
-	backend_cuda.write(run, 1, 0, &nine, 1, &e);
+	x.d.flush_bytes = 64 << 20;
+	is_int(sets_of_nine(run, WIRE_FLUSHED), 3, "three small sets");
 	is_int(backend_cuda.execute(run, 3, WIRE_FLUSHED, &ns, &e), 0, "execute with a flush");
-	ok(fake.blocks == 3 && fake.execs == 1 && fake.copies == 0, "a flush needs no further sets (%d blocks, %d graphs, %d copies)", fake.blocks,
-	   fake.execs, fake.copies);
-	ok(fake.sets == 3 && fake.set_bytes == x.d.flush_bytes, "the whole cache is overwritten before each execution");
+	ok(fake.sets == 6 && fake.set_bytes == x.d.flush_bytes, "the output is reset, and the whole cache is overwritten before each execution");
 	ok(fake.replays == 3 && fake.records == 6 && ns == 3000000, "each in a window of its own");
-	is_int(first_byte(run), 3, "and what is looked at is what was executed");
-	is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), 0, "cold after that");
-	ok(fake.blocks == 7 && fake.set_bytes < x.d.flush_bytes, "copies are made, and less is overwritten");
-	is_int(first_byte(run), 4, "and one of them is looked at");
+	ok(fake.found[1] == 0xff && fake.found[2] == 0xff && fake.found[3] == 0xff, "each finds poison in its output");
+	for (unsigned i = 0; i < 3; i++) {
+		backend_cuda.use_set(run, (i + 1) % 3);
+		is_int(first_byte(run), i + 1, "execution %u left its output in its set", i + 1);
+	}
+	end(&x);
+	begin(&x, im);
+	x.plan->buffers[1].bytes = (64 << 20) + 1;
+	unsigned count = 0;
+	is_int(backend_cuda.make_sets(x.run, WIRE_FLUSHED, &count, &e), 0, "large buffers in a search");
+	is_int(count, 1, "have one set: further ones would take long to write");
+	x.plan->buffers[1].bytes = 60;
 	end(&x);
 }
 
-/* Copies that there is no room for, be it their buffers or their graph, are done without. */
+/* In the caches and nowhere else; and with everything that the execution before left. */
+static void hot_and_unreset(const struct buf *im)
+{
+	struct prepared x;
+	struct backend_run *run = begin(&x, im);
+	struct err e = ERR_INIT;
+	uint64_t ns;
+
+	sets_of_nine(run, WIRE_HOT);
+	backend_cuda.execute(run, 1, WIRE_HOT, &ns, &e);
+	ok(fake.replays == 2 && fake.records == 2 && fake.scrubs == 1, "hot: an untimed execution, a reset, a timed one");
+	ok(fake.found[1] == 9 && fake.found[2] == 0xff, "the timed one finds poison");
+	backend_cuda.execute(run, 1, WIRE_UNRESET, &ns, &e);
+	ok(fake.replays == 4 && fake.records == 4 && fake.scrubs == 1, "unreset: an untimed execution and a timed one");
+	ok(fake.found[3] == 2 && fake.found[4] == 3, "each finds what the one before left");
+	end(&x);
+}
+
+/* Every timed execution starts from the inout values that were written, however often it was executed. */
+static void inout(const struct buf *im)
+{
+	static const enum wire_cache caches[] = { WIRE_COLD, WIRE_FLUSHED, WIRE_HOT, WIRE_UNRESET };
+	struct prepared x;
+	struct err e = ERR_INIT;
+	unsigned char byte = 9;
+	uint64_t ns;
+
+	struct backend_run *run = begin(&x, im);
+	x.plan->buffers[1].role = PLAN_INOUT;
+	sets_of_nine(run, WIRE_COLD);
+	for (unsigned i = 0; i < 2; i++) {
+		backend_cuda.use_set(run, i);
+		is_int(backend_cuda.keep_inout(run, &e), 0, "what inout holds is kept (%s)", e.text);
+	}
+	backend_cuda.use_set(run, 2);
+	is_int(backend_cuda.copy_set(run, 1, &e), 0, "a set becomes a copy of another (%s)", e.text);
+	for (size_t i = 0; i < MEM_COUNT(caches); i++) {
+		backend_cuda.write(run, 1, 0, &byte, 1, &e);
+		fake.replays = 0;
+		backend_cuda.execute(run, 4, caches[i], &ns, &e);
+		bool restored = true;
+		for (int k = fake.replays / 4; k <= fake.replays; k += fake.replays / 4)
+			restored &= fake.found[k] == 9;
+		ok(restored, "way of timing %zu: inout is restored before each window", i + 1);
+	}
+	end(&x);
+}
+
+/* Sets that there is no room for, be it their buffers or their graph, are done without. */
 static void no_room_for_copies(const struct buf *im)
 {
 	struct prepared x;
 	struct backend_run *run = begin(&x, im);
 	struct err e = ERR_INIT;
 	uint64_t ns;
+	unsigned count;
 
 	for (fake.execs_max = 1; fake.execs_max < 3; fake.execs_max++) {
-		is_int(backend_cuda.execute(run, 2, WIRE_COLD, &ns, &e), 0, "execute cold with memory for %d of three graphs (%s)", fake.execs_max, e.text);
-		ok(fake.blocks == 3 && fake.execs == 1, "the cache is flushed instead of rotated (%d blocks, %d graphs)", fake.blocks, fake.execs);
+		is_int(backend_cuda.make_sets(run, WIRE_COLD, &count, &e), 0, "sets with memory for %d of three graphs (%s)", fake.execs_max, e.text);
+		is_int(count, fake.execs_max, "there are as many as fit");
+		is_int(backend_cuda.execute(run, 2, WIRE_COLD, &ns, &e), 0, "execute cold");
+		is_int((long long)fake.set_bytes, (long long)x.d.flush_bytes, "the cache is flushed instead of rotated");
 		backend_cuda.release(run);
 		is_int(backend_cuda.prepare(&x.d, im->data, im->len, x.plan, &run, &e), 0, "prepare again");
 	}
@@ -387,7 +466,7 @@ static void no_room_for_copies(const struct buf *im)
 	end(&x);
 }
 
-/* The device fills a buffer itself, and what takes turns afterwards has been filled, too. */
+/* The device fills a buffer itself. */
 static void fills(const struct buf *im)
 {
 	struct prepared x;
@@ -404,10 +483,6 @@ static void fills(const struct buf *im)
 	is_int(fake.sets, sets + 1, "a fill is one call");
 	backend_cuda.read(run, 1, -1, c, sizeof c, &e);
 	ok(c[0] == 1 && c[1] == 0x77 && c[60] == 0x77 && c[61] == 1, "a fill writes the buffer and not its red zones");
-	backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e);
-	memset(c, 0, sizeof c);
-	backend_cuda.read(run, 1, -1, c, sizeof c, &e);
-	ok(c[0] == 1 && c[1] == 0x77 && c[60] == 0x77, "a fill reaches the rotated sets");
 	is_int(backend_cuda.fill(run, 2, 0, &e), -ERR_INPUT, "a fill of a missing buffer is refused");
 	end(&x);
 }
@@ -531,6 +606,8 @@ int main(void)
 	runs(&im);
 	rotates(&im);
 	only_flushes(&im);
+	hot_and_unreset(&im);
+	inout(&im);
 	no_room_for_copies(&im);
 	fills(&im);
 	launch_attributes(&im);

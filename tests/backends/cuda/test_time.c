@@ -105,7 +105,7 @@ static void ceilings(struct bench *b)
 		struct wire_ceiling *c = &list.at[i];
 		uint32_t r = load(b, c->device, c->plan);
 		c->plan = NULL;
-		double ns = r ? median(b, r, WIRE_WARM) : 0, speed = ns > 0 ? c->work / ns * 1e9 : 0;
+		double ns = r ? median(b, r, WIRE_HOT) : 0, speed = ns > 0 ? c->work / ns * 1e9 : 0;
 		printf("# ceiling %s: %.2f T%s/s (%.3f ms)\n", c->name, speed / 1e12, c->unit, ns / 1e6);
 		ok(speed > 1e11, "%s has a speed", c->name);
 		if (strcmp(c->name, "f32") == 0 && f->peak_f32 > 0)
@@ -197,7 +197,7 @@ static void library(struct bench *b, enum dtype type, int64_t n)
 	int64_t start = clock_now();
 	uint32_t r = load(b, NULL, gemm_plan(type, n, n, n, false, false)), again = load(b, NULL, gemm_plan(type, n, n, n, false, false));
 	if (r && again) {
-		double cold = median(b, r, WIRE_COLD), warm = median(b, r, WIRE_WARM), flops = 2.0 * (double)n * (double)n * (double)n;
+		double cold = median(b, r, WIRE_COLD), warm = median(b, r, WIRE_HOT), flops = 2.0 * (double)n * (double)n * (double)n;
 		printf("# cuBLASLt %s n=%lld: cold %.4f ms (%.1f TFLOP/s), warm %.4f ms (%.1f TFLOP/s), all in %.2f s\n", dtype_name(type),
 		       (long long)n, cold / 1e6, flops / cold / 1e3, warm / 1e6, flops / warm / 1e3, (double)(clock_now() - start) / 1e9);
 		ok(cold > 0 && warm > 0, "the library is timed cold and warm");
@@ -288,9 +288,10 @@ static void cold(struct bench *b)
 	static const uint32_t sizes[] = { 1024, 2048 };
 	for (size_t i = 0; i < MEM_COUNT(sizes); i++) {
 		struct plan *p = matmul_plan(sizes[i], 16, 16);
-		unsigned sets = gpu_run_sets_wanted(b->device, p);
+		bool rotates;
+		unsigned sets = gpu_run_sets_wanted(b->device, p, WIRE_COLD, &rotates);
 		uint32_t r = load(b, naive_matmul, p);
-		double f = median(b, r, WIRE_FLUSHED), c = median(b, r, WIRE_COLD), w = median(b, r, WIRE_WARM);
+		double f = median(b, r, WIRE_FLUSHED), c = median(b, r, WIRE_COLD), w = median(b, r, WIRE_HOT);
 		printf("# naive matmul of %u: %u sets, flushed %.4f ms, cold %.4f ms, warm %.4f ms\n", sizes[i], sets, f / 1e6, c / 1e6, w / 1e6);
 		ok(c > 0.9 * w && c < 1.5 * w, "cold is near warm for so much arithmetic");
 		ok(f > 0.9 * w && f < 1.5 * w, "flushed is near warm too");

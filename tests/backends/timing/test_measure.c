@@ -42,7 +42,7 @@ static struct wire_measured watched(struct backend_run *r, const struct gpu_moni
 	struct wire_measured out = { 0 };
 	struct err e = ERR_INIT;
 	struct gpu_monitor *w = gpu_monitor_new(source, "fake", "uuid");
-	is_int(measure_samples(&fake, r, w, &m, &out, &e), want, "a measurement returns what is expected: %s", e.text);
+	is_int(measure_samples(&(struct measure_run){ .backend = &fake, .run = r }, w, &m, &out, &e), want, "a measurement returns what is expected: %s", e.text);
 	gpu_monitor_free(w);
 	return out;
 }

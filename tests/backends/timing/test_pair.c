@@ -70,7 +70,7 @@ static struct wire_paired paired(struct backend_run a, struct backend_run b, con
 	struct wire_paired out = { 0 };
 	struct err e = ERR_INIT;
 	struct gpu_monitor *w = gpu_monitor_new(source, "fake", "uuid");
-	int rc = measure_pair(&fake, &a, &b, w, &m, &out, &e);
+	int rc = measure_pair(&(struct measure_run){ .backend = &fake, .run = &a }, &(struct measure_run){ .backend = &fake, .run = &b }, w, &m, &out, &e);
 	ok(rc == want, "a comparison returns what is expected: %d %s", rc, e.text);
 	gpu_monitor_free(w);
 	return out;

@@ -83,8 +83,9 @@ static void put_compared(struct buf *out)
 
 static void put_measure(struct buf *out)
 {
+	uint64_t seeds[] = { 1, UINT64_MAX, 3 };
 	wire_measure_encode(&(struct wire_measure){ .run = 1, .min_samples = 10, .max_samples = 50, .rse = 0.01,
-		.cap_ns = 1000, .cache = WIRE_FLUSHED, .rests = 1 }, out);
+		.cap_ns = 1000, .cache = WIRE_FLUSHED, .rests = 1, .seeds = seeds, .seed_count = 3 }, out);
 }
 
 static void put_measured(struct buf *out)
@@ -92,13 +93,14 @@ static void put_measured(struct buf *out)
 	uint64_t samples[] = { 5, 6, 7 };
 	struct wire_condition conditions[3] = { { .core_mhz = 1980, .throttle = WIRE_THROTTLE_POWER_CAP }, { .disturbed = 1 } };
 	wire_measured_encode(&(struct wire_measured){ .samples = samples, .conditions = conditions, .sample_count = 3, .launches = 2,
-		.discarded = 1, .note = "half blind" }, out);
+		.discarded = 1, .note = "half blind", .reset = "all of it", .left = samples, .left_count = 2 }, out);
 }
 
 static void put_pair(struct buf *out)
 {
+	uint64_t seeds[] = { 7 };
 	wire_pair_encode(&(struct wire_pair){ .a = 1, .b = 2, .min_pairs = 10, .max_pairs = 100, .margin = 0.01, .floor_ns = 200, .confidence = 0.95,
-		.width = 0.01, .cap_ns = 1000, .warm_up_ns = 5, .cold = 1 }, out);
+		.width = 0.01, .cap_ns = 1000, .warm_up_ns = 5, .cold = 1, .unreset = 1, .seeds = seeds, .seed_count = 1 }, out);
 }
 
 static void put_paired(struct buf *out)
@@ -106,7 +108,7 @@ static void put_paired(struct buf *out)
 	uint64_t a[] = { 5, 6 }, b[] = { 7, 8 };
 	struct wire_condition conditions[2] = { { .milliwatts = 400000, .foreign = WIRE_UNKNOWN } };
 	wire_paired_encode(&(struct wire_paired){ .a_ns = a, .b_ns = b, .conditions = conditions, .pair_count = 2, .launches_a = 3, .margin = 0.02,
-		.launches_b = 4, .verdict = WIRE_UNCLEAR, .ratio = 1.1, .low = 1, .high = 1.2, .note = "" }, out);
+		.launches_b = 4, .verdict = WIRE_UNCLEAR, .ratio = 1.1, .low = 1, .high = 1.2, .note = "", .reset = "", .left_a = a, .left_a_count = 2 }, out);
 }
 
 static void put_energy(struct buf *out)

@@ -1,0 +1,73 @@
+/* scrub: see scrub.h. A device worker has no compiler, so the kernel is PTX, which the driver translates in this process. */
+#include "backends/gpu/scrub.h"
+
+#include <string.h>
+
+/* One block fills a multiprocessor's shared memory, so that no two are there at once. */
+enum { THREADS = 1024, BLOCKS_PER_UNIT = 4, MAX_DYNAMIC_SHARED = 8 /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */ };
+
+static const char code[] = ".version 6.5\n"
+			   ".target sm_75\n"
+			   ".address_size 64\n"
+			   ".extern .shared .align 16 .b8 all[];\n"
+			   ".visible .entry peakd_scrub(.param .u32 bytes)\n"
+			   "{\n"
+			   ".reg .pred %p;\n"
+			   ".reg .b32 %r<6>;\n"
+			   "ld.param.u32 %r1, [bytes];\n"
+			   "mov.u32 %r2, %tid.x;\n"
+			   "shl.b32 %r2, %r2, 2;\n"
+			   "mov.u32 %r3, all;\n"
+			   "add.u32 %r4, %r3, %r2;\n"
+			   "mov.u32 %r5, 0x5a5a5a5a;\n"
+			   "next:\n"
+			   "setp.ge.u32 %p, %r2, %r1;\n"
+			   "@%p bra done;\n"
+			   "st.volatile.shared.u32 [%r4], %r5;\n"
+			   "add.u32 %r2, %r2, 4096;\n"
+			   "add.u32 %r4, %r4, 4096;\n"
+			   "bra next;\n"
+			   "done:\n"
+			   "ret;\n"
+			   "}\n";
+
+void gpu_scrub_prepare(struct backend_device *d)
+{
+	struct device_scrub *s = &d->scrub;
+	gpu_result result;
+
+	if (s->tried || strcmp(d->facts.backend, "cuda") != 0)
+		return;
+	s->tried = true;
+	s->bytes = d->facts.shared_optin / 4 * 4;
+	result = d->api.module_load(&s->module, code);
+	if (result == GPU_SUCCESS)
+		result = d->api.module_function(&s->function, s->module, "peakd_scrub");
+	if (result == GPU_SUCCESS)
+		result = d->api.function_set(s->function, MAX_DYNAMIC_SHARED, (int)s->bytes);
+	if (result != GPU_SUCCESS)
+		s->function = NULL;
+}
+
+void gpu_scrub_free(struct backend_device *d)
+{
+	if (d->scrub.module)
+		d->api.module_unload(d->scrub.module);
+	d->scrub = (struct device_scrub){ .function = NULL };
+}
+
+bool gpu_scrub_works(const struct backend_device *d)
+{
+	return d->scrub.function != NULL;
+}
+
+gpu_result gpu_scrub(const struct backend_device *d)
+{
+	uint32_t bytes = d->scrub.bytes;
+	void *parameters[] = { &bytes };
+	unsigned blocks = BLOCKS_PER_UNIT * (d->facts.units ? d->facts.units : 1);
+
+	if (!gpu_scrub_works(d))
+		return GPU_SUCCESS;
+	return d->api.launch(d->scrub.function, blocks, 1, 1, THREADS, 1, 1, bytes, d->stream, parameters, NULL);
+}

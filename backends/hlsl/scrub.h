@@ -1,0 +1,18 @@
+/* scrub: a kernel of ours that overwrites the shared memory of every unit. Shared memory keeps what the last launch left,
+ * and a kernel could find its results there. Called by backend.c, before timed executions and outside of their windows. */
+#ifndef PEAKD_BACKENDS_HLSL_SCRUB_H
+#define PEAKD_BACKENDS_HLSL_SCRUB_H
+
+#include <stdbool.h>
+
+#include "backends/hlsl/device.h"
+#include "base/err.h"
+
+/* Makes the kernel, once for each device; hlsl_device_close calls fini. */
+int hlsl_scrub_prepare(struct backend_device *d, struct err *e);
+void hlsl_scrub_fini(struct backend_device *d);
+bool hlsl_scrub_works(const struct backend_device *d);
+/* Records a launch, which is over before what follows, into the device's commands. */
+void hlsl_scrub_record(struct backend_device *d);
+
+#endif

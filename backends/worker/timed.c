@@ -1,0 +1,420 @@
+/* timed: see timed.h. */
+#include "backends/worker/timed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/timing/measure.h"
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+/* One run while it is timed. */
+struct timed {
+	struct runs *all;
+	struct run *run;
+	enum wire_cache cache;
+	struct fill_choice choice; /* of the values in every set, but for the seed */
+	uint64_t seeds[BACKEND_SETS];
+	unsigned seed_count;
+	unsigned known; /* the daemon can examine outputs of the first so many */
+	unsigned sets;  /* of buffers */
+	bool refills;   /* one set, whose values are changed between samples */
+	uint32_t lot;   /* the sample after which outputs are kept, beside the last one */
+};
+
+enum { MORE = 8 };         /* executions after the last sample */
+enum { REFILL_EVERY = 4 }; /* samples: writing large tensors takes much longer than a sample */
+
+/* --- outputs of timed executions ---------------------------------------------------------------------------------- */
+
+static void left_fini(struct runs *all, const struct run *r, struct runs_left *left)
+{
+	for (uint32_t i = 0; i < r->output_count; i++)
+		room_give(all->room, left->bytes[i], r->outputs[i].len);
+	free(left->bytes);
+}
+
+void timed_forget(struct runs *all, struct run *r)
+{
+	for (size_t i = 0; i < r->left_count; i++)
+		left_fini(all, r, &r->left[i]);
+	free(r->left);
+	r->left = NULL;
+	r->left_count = 0;
+}
+
+bool timed_look(struct runs *all, struct run *r, const struct fill_choice *choice, struct wire_executed *ret_executed)
+{
+	struct runs_left *left = NULL;
+	for (size_t i = 0; i < r->left_count; i++)
+		if (r->left[i].seed == choice->seed)
+			left = &r->left[i];
+	if (left == NULL || choice->values != r->choice.values || choice->perturbation)
+		return false;
+	for (uint32_t i = 0; i < r->output_count; i++) {
+		uint8_t *bytes = r->outputs[i].bytes;
+		r->outputs[i].fetched = true;
+		r->outputs[i].bytes = left->bytes[i];
+		left->bytes[i] = bytes;
+	}
+	*ret_executed = left->damage;
+	left_fini(all, r, left);
+	*left = r->left[--r->left_count];
+	r->choice.seed = choice->seed;
+	r->executed = true;
+	return true;
+}
+
+/* What the selected set's last execution left. all_of_it: inputs and red zones are examined, too. */
+static int keep_left(struct timed *t, bool all_of_it, struct err *e)
+{
+	struct run *r = t->run;
+	const struct fill_choice *choice = &r->sets[t->all->backend->used_set ? t->all->backend->used_set(r->on_device) : 0];
+	struct runs_left left = { .seed = choice->seed };
+	bool known = false;
+	int rc = 0;
+	for (unsigned i = 0; i < t->known; i++)
+		known |= t->seeds[i] == choice->seed;
+	if (!known || r->apart)
+		return 0;
+	left.bytes = MEM_NEW_N(uint8_t *, r->output_count);
+	for (uint32_t i = 0; i < r->output_count && rc == 0; i++)
+		rc = runs_fetch(t->all, r, &r->outputs[i], &left.bytes[i], e);
+	if (rc == 0 && all_of_it)
+		rc = runs_look_for_damage(t->all, r, &(struct wire_execute){ .seed = choice->seed, .values = choice->values },
+					  &left.damage, e);
+	if (rc < 0)
+		left_fini(t->all, r, &left);
+	else
+		*MEM_PUSH(r->left, r->left_count) = left;
+	return rc;
+}
+
+/* --- sets of buffers ---------------------------------------------------------------------------------------------- */
+
+static bool has_inout(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		if (plan->buffers[i].role == PLAN_INOUT)
+			return true;
+	return false;
+}
+
+static void use_set(const struct timed *t, unsigned set)
+{
+	if (t->all->backend->use_set)
+		t->all->backend->use_set(t->run->on_device, set);
+}
+
+int timed_keep_inout(struct runs *all, struct run *r, struct err *e)
+{
+	return all->backend->keep_inout && has_inout(r->plan) ? all->backend->keep_inout(r->on_device, e) : 0;
+}
+
+/* Writes the selected set, whose outputs and scratch the backend resets. */
+static int fill_set(struct timed *t, unsigned set, uint64_t seed, struct err *e)
+{
+	struct run *r = t->run;
+	struct wire_execute m = {
+		.seed = seed, .values = t->choice.values, .poison = WIRE_TIMED_POISON, .keep = WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS
+	};
+	bool same = r->filled[set] && r->sets[set].seed == seed && r->sets[set].values == t->choice.values &&
+		    r->sets[set].perturbation == 0;
+	int rc = 0;
+	for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++)
+		if (!same || r->plan->buffers[i].role == PLAN_INOUT)
+			rc = runs_set_up(t->all, r, i, &m, e);
+	r->sets[set] = (struct fill_choice){ .seed = seed, .values = t->choice.values };
+	r->filled[set] = rc == 0;
+	return rc < 0 ? rc : timed_keep_inout(t->all, r, e);
+}
+
+/* The set that is read and written between timings may be recognised by its address; it never holds the first values. */
+static unsigned seed_of(const struct timed *t, unsigned set)
+{
+	unsigned n = t->sets < t->seed_count ? t->sets : t->seed_count;
+	return (set + n - 1) % n;
+}
+
+/* The selected set becomes a copy of one that was filled. */
+static int copy_filled(struct timed *t, unsigned set, unsigned from, struct err *e)
+{
+	struct run *r = t->run;
+	int rc = t->all->backend->copy_set(r->on_device, from, e);
+	r->sets[set] = r->sets[from];
+	r->filled[set] = rc == 0;
+	return rc;
+}
+
+static int make_sets(struct timed *t, struct err *e)
+{
+	const struct backend *b = t->all->backend;
+	unsigned n, first = b->used_set ? b->used_set(t->run->on_device) : 0;
+	int rc = b->make_sets ? b->make_sets(t->run->on_device, t->cache, &t->sets, e) : (t->sets = 1, 0);
+	n = t->sets < t->seed_count ? t->sets : t->seed_count;
+	if (t->run->apart && b->copy_set == NULL)
+		t->sets = 1;
+	for (unsigned i = 0; i < t->sets && rc == 0; i++) {
+		use_set(t, i);
+		if (t->run->apart)
+			rc = i == first ? 0 : b->copy_set(t->run->on_device, first, e);
+		else if (i < n || b->copy_set == NULL)
+			rc = fill_set(t, i, t->seeds[seed_of(t, i)], e);
+		else
+			rc = copy_filled(t, i, i % n, e);
+	}
+	use_set(t, t->run->apart ? first : 0);
+	t->refills = t->sets == 1 && t->cache != WIRE_FLUSHED && t->seed_count > 1 && !t->run->apart;
+	return rc;
+}
+
+/* A mix of bits (SplitMix64; Steele, Lea and Flood 2014): the other seeds of a search are the same for all configurations,
+ * so that their values are generated once. */
+static uint64_t mix(uint64_t x)
+{
+	x += UINT64_C(0x9e3779b97f4a7c15);
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+static void choose_seeds(struct timed *t, const uint64_t *seeds, size_t count)
+{
+	t->choice = (struct fill_choice){ .seed = t->run->choice.seed, .values = t->run->choice.values };
+	t->seed_count = BACKEND_SETS;
+	t->known = 1;
+	for (unsigned i = 0; i < BACKEND_SETS; i++)
+		t->seeds[i] = i ? mix(t->seeds[i - 1]) : t->choice.seed;
+	if (count == 0)
+		return;
+	t->seed_count = t->known = count < BACKEND_SETS ? (unsigned)count : BACKEND_SETS;
+	memcpy(t->seeds, seeds, t->known * sizeof *seeds);
+}
+
+/* --- around samples ----------------------------------------------------------------------------------------------- */
+
+static int before_sample(void *arg, uint32_t sample, struct err *e)
+{
+	struct timed *t = arg;
+	/* The warm-up's executions found what each other left, as in a program; they must be right, too. */
+	int rc = sample == 0 && !has_inout(t->run->plan) ? keep_left(t, false, e) : 0;
+	if (rc < 0)
+		return rc;
+	if (t->cache == WIRE_HOT)
+		use_set(t, (sample + 1) % t->sets);
+	if (!t->refills || sample % REFILL_EVERY || sample / REFILL_EVERY >= t->seed_count)
+		return 0;
+	return fill_set(t, 0, t->seeds[(sample / REFILL_EVERY + 1) % t->seed_count], e);
+}
+
+static int after_sample(void *arg, uint32_t sample, struct err *e)
+{
+	struct timed *t = arg;
+	return sample == t->lot ? keep_left(t, false, e) : 0;
+}
+
+static void begin(struct timed *t, uint32_t min_samples)
+{
+	hash_random(&t->lot, sizeof t->lot);
+	t->lot %= min_samples;
+	timed_forget(t->all, t->run);
+}
+
+/* After the last sample. Where the daemon knows the first seed alone, that set is examined: a flush leaves all outputs. */
+static int end(struct timed *t, struct err *e)
+{
+	if (t->known == 1 && t->cache == WIRE_FLUSHED && t->sets > 1)
+		use_set(t, 1);
+	uint64_t ignored;
+	int rc = keep_left(t, t->cache != WIRE_FLUSHED, e);
+	/* A few more, each of which finds what the one before left, as in a program: the next check begins from there. */
+	if (rc == 0 && t->cache != WIRE_FLUSHED && !(t->run->apart && has_inout(t->run->plan)))
+		rc = t->all->backend->execute(t->run->on_device, MORE, WIRE_WARM, &ignored, e);
+	return rc;
+}
+
+static uint64_t *list_left(const struct run *r, size_t *ret_count)
+{
+	uint64_t *seeds = MEM_NEW_N(uint64_t, r->left_count + 1);
+	for (size_t i = 0; i < r->left_count; i++)
+		seeds[i] = r->left[i].seed;
+	if (r->apart)
+		seeds[0] = r->choice.seed; /* in the set that was executed last */
+	*ret_count = r->apart ? 1 : r->left_count;
+	return seeds;
+}
+
+/* What the conditions of a figure say. */
+static char *describe(const struct timed *t)
+{
+	struct buf text = BUF_INIT;
+	bool scrubs = t->all->backend->scrubs && t->all->backend->scrubs(t->run->on_device);
+	if (t->run->apart)
+		buf_addf(&text, "%u set%s of buffers with the same values; ", t->sets, t->sets > 1 ? "s" : "");
+	else if (t->sets > 1)
+		buf_addf(&text, "%u sets of buffers with different values in turn; ", t->sets);
+	else if (t->refills)
+		buf_addf(&text, "one set of buffers, for want of memory; other values every %d samples; ", REFILL_EVERY);
+	else
+		buf_adds(&text, "one set of buffers with the same values; ");
+	buf_addf(&text, "outputs, scratch%s%s overwritten before each execution%s", scrubs ? "" : " and",
+		 scrubs ? ", inout and shared memory" : " inout", scrubs ? "" : ", shared memory not");
+	return buf_steal(&text);
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
+static struct measure_run measure_run_of(struct timed *t)
+{
+	return (struct measure_run){
+		.backend = t->all->backend, .run = t->run->on_device, .before = before_sample, .after = after_sample, .arg = t
+	};
+}
+
+int timed_measure(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	const struct wire_measure *m = request;
+	struct wire_measured *out = answer;
+	struct timed t = { .all = all, .run = r, .cache = m->cache };
+	struct measure_run run = measure_run_of(&t);
+	int rc = runs_need_executed(all, r, e);
+	if (rc < 0)
+		return rc;
+	choose_seeds(&t, m->seeds, m->seed_count);
+	begin(&t, m->min_samples);
+	rc = make_sets(&t, e);
+	if (rc == 0)
+		rc = measure_samples(&run, all->monitor, m, out, e);
+	if (rc < 0)
+		return rc;
+	rc = end(&t, e);
+	out->reset = describe(&t);
+	out->left = list_left(r, &out->left_count);
+	if (rc < 0)
+		wire_measured_fini(out);
+	return rc;
+}
+
+/* --- does a run reuse its results? -------------------------------------------------------------------------------- */
+
+static int use_own_set(void *arg, uint32_t sample, struct err *e)
+{
+	(void)sample;
+	(void)e;
+	struct timed *t = arg;
+	use_set(t, t->lot);
+	return 0;
+}
+
+/* Changes the lowest bits of floating values, which hold no more than rounding errors: a mark that a kernel leaves among
+ * its results does not survive, and every other property of the values does. */
+static void blur(const struct plan_buffer *b, uint8_t *bytes)
+{
+	size_t size = dtype_size(b->type), n = b->bytes / size;
+	unsigned exponent = b->type == DTYPE_F64 ? 11 : b->type == DTYPE_F16 ? 5 : 8;
+	unsigned fraction = (unsigned)size * 8 - 1 - exponent, drop = fraction > 20 ? fraction / 4 : 1;
+	uint64_t state = b->bytes;
+	if (b->type != DTYPE_F64 && b->type != DTYPE_F32 && b->type != DTYPE_F16 && b->type != DTYPE_BF16)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t x = 0, all = (UINT64_C(1) << exponent) - 1, e;
+		memcpy(&x, bytes + i * size, size);
+		e = x >> fraction & all;
+		state = mix(state);
+		if (e != 0 && e != all) /* zeros, denormals, infinities and NaN stay */
+			x ^= state & ((UINT64_C(1) << drop) - 1);
+		memcpy(bytes + i * size, &x, size);
+	}
+}
+
+/* Gives set 0 what an execution made of inout buffers, and set 1 the same, blurred. */
+static int copy_inout(struct timed *t, struct err *e)
+{
+	struct run *r = t->run;
+	const struct backend *b = t->all->backend;
+	int rc = timed_keep_inout(t->all, r, e);
+	for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++) {
+		const struct plan_buffer *buffer = &r->plan->buffers[i];
+		if (buffer->role != PLAN_INOUT)
+			continue;
+		uint8_t *bytes = room_take(t->all->room, buffer->bytes);
+		use_set(t, 0);
+		rc = b->read(r->on_device, i, 0, bytes, buffer->bytes, e);
+		use_set(t, 1);
+		blur(buffer, bytes);
+		if (rc == 0)
+			rc = b->write(r->on_device, i, 0, bytes, buffer->bytes, e);
+		room_give(t->all->room, bytes, buffer->bytes);
+	}
+	use_set(t, 1);
+	if (rc == 0)
+		rc = timed_keep_inout(t->all, r, e);
+	use_set(t, 0);
+	return rc;
+}
+
+/* Two sets with the same values. One keeps everything that executions leave, and is never reset. Where there is one set, it
+ * is reset between executions of the other kind. */
+static int pair_unreset(struct runs *all, struct run *r, const struct wire_pair *m, struct wire_paired *out, struct err *e)
+{
+	struct timed reset = { .all = all, .run = r, .cache = WIRE_HOT, .seed_count = 1, .lot = 1 }, kept = reset;
+	struct measure_run a = { .backend = all->backend, .run = r->on_device, .before = use_own_set, .arg = &reset }, b = a;
+	uint64_t ignored;
+	int rc = 0;
+	kept.lot = 0;
+	b.arg = &kept;
+	reset.choice = (struct fill_choice){ .values = r->choice.values };
+	reset.seeds[0] = r->choice.seed;
+	rc = make_sets(&reset, e);
+	if (reset.sets < 2)
+		reset.lot = 0;
+	if (rc == 0)
+		rc = all->backend->execute(r->on_device, 1, WIRE_WARM, &ignored, e);
+	if (rc == 0 && reset.sets > 1 && has_inout(r->plan) && !r->apart)
+		rc = copy_inout(&reset, e);
+	if (rc == 0)
+		rc = measure_pair(&a, &b, all->monitor, m, out, e);
+	use_set(&reset, 0);
+	r->choice.seed = reset.seeds[0];
+	return rc;
+}
+
+int timed_pair(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	const struct wire_pair *m = request;
+	struct wire_paired *out = answer;
+	struct run *b = NULL;
+	if (runs_find(all, m->b, &b, e) < 0 || runs_need_executed(all, r, e) < 0 || runs_need_executed(all, b, e) < 0)
+		return -(int)e->code;
+	if (m->unreset)
+		return pair_unreset(all, r, m, out, e);
+	struct timed t[2] = { { .all = all, .run = r, .cache = m->cold ? WIRE_COLD : WIRE_HOT }, { .all = all, .run = b } };
+	struct measure_run run[2];
+	int rc = 0;
+	t[1].cache = t[0].cache;
+	for (int k = 0; k < 2 && rc == 0; k++) {
+		run[k] = measure_run_of(&t[k]);
+		choose_seeds(&t[k], m->seeds, m->seed_count);
+		begin(&t[k], m->min_pairs);
+		rc = make_sets(&t[k], e);
+	}
+	if (rc == 0)
+		rc = measure_pair(&run[0], &run[1], all->monitor, m, out, e);
+	if (rc < 0)
+		return rc;
+	for (int k = 0; k < 2 && rc == 0; k++)
+		rc = end(&t[k], e);
+	out->reset = describe(&t[0]);
+	out->left_a = list_left(r, &out->left_a_count);
+	out->left_b = list_left(b, &out->left_b_count);
+	if (rc < 0)
+		wire_paired_fini(out);
+	return rc;
+}
+
+int timed_energy(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	int rc = runs_need_executed(all, r, e);
+	return rc < 0 ? rc : measure_energy(all->backend, r->on_device, all->monitor, request, answer, e);
+}
