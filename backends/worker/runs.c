@@ -409,17 +409,17 @@ static int compare_with(struct runs *all, const struct run *r, const struct outp
 }
 
 /* Random numbers that ignore the seed are well distributed each time; they stay when the reference's change. */
-static void watch_numbers(struct output *out, const char *reference_hash, struct wire_compared *compared)
+static void watch_numbers(struct output *out, const void *want, size_t want_len, struct wire_compared *compared)
 {
-	struct hash numbers = hash_array(out->bytes, out->len);
+	struct hash numbers = hash_array(out->bytes, out->len), reference = hash_array(want, want_len);
 	if (compared->mismatched == 0 && strcmp(numbers.hex, out->numbers.hex) == 0 &&
-	    strcmp(reference_hash, out->reference.hex) != 0) {
+	    strcmp(reference.hex, out->reference.hex) != 0) {
 		compared->mismatched = compared->elements;
 		snprintf(compared->finding, sizeof compared->finding,
 			 "the numbers are the same with other inputs, and the reference's are not");
 	}
 	out->numbers = numbers;
-	snprintf(out->reference.hex, sizeof out->reference.hex, "%s", reference_hash);
+	out->reference = reference;
 }
 
 /* With the reference that came along, or the one kept by that hash. */
@@ -458,7 +458,7 @@ static int serve_compare(struct runs *all, struct run *r, const void *request, v
 					 .poison = m->poison };
 	int rc = compare_with(all, r, out, &m->judgement, &wanted, compared, e);
 	if (rc == 0 && m->judgement.kind == JUDGE_DISTRIBUTION)
-		watch_numbers(&r->outputs[m->output], m->reference_hash, compared);
+		watch_numbers(&r->outputs[m->output], want, values, compared);
 	return rc;
 }
 
