@@ -16,6 +16,7 @@
 #include "backends/gpu/check.h"
 #include "backends/gpu/judge.h"
 #include "backends/gpu/run.h"
+#include "backends/gpu/slack.h"
 #include "base/mem.h"
 
 enum { FLUSH_MIN = 64 << 20 }; /* bytes; for drivers that do not tell the size of the L2 */
@@ -244,4 +245,5 @@ const struct backend backend_cuda = {
 	.scrubs = gpu_run_scrubs,
 	.execute = execute,
 	.release = release,
+	.strayed = gpu_slack_check,
 };

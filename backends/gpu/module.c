@@ -59,6 +59,11 @@ int gpu_module_missing(const struct gpu_module *module, const char *name, struct
 
 int gpu_module_stateless(const struct gpu_module *module, struct err *e)
 {
+	if (module->allocates)
+		return err_set(e, ERR_INPUT,
+			       "the device code allocates memory (malloc, free, new or delete), which outlives an execution; take "
+			       "scratch from "
+			       "alloc() in host code");
 	if (module->state == 0 && module->tables <= TABLES_MAX)
 		return 0;
 	return err_set(e, ERR_INPUT,

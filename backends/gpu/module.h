@@ -35,6 +35,7 @@ struct gpu_module {
 	size_t count;
 	uint64_t state;  /* bytes of variables that begin as zeros */
 	uint64_t tables; /* bytes of variables that begin with content; AMD: __constant__ too */
+	bool allocates;  /* CUDA: calls malloc(), free() or new */
 };
 
 void gpu_module_fini(struct gpu_module *module);
@@ -43,7 +44,7 @@ const struct gpu_kernel *gpu_module_find(const struct gpu_module *module, const 
 /* -ERR_INPUT that lists the module's kernels, and says when extern "C" was forgotten. */
 int gpu_module_missing(const struct gpu_module *module, const char *name, struct err *e);
 /* -ERR_INPUT when the module has memory that outlives a launch, other than tables of at most 64 KiB: a kernel could keep
- * results there from one execution to the next. (A __device__ const table looks like a variable with an initial value.) */
+ * results there from one execution to the next; memory from malloc() in device code outlives a launch, too. (A __device__ const table looks like a variable with an initial value.) */
 int gpu_module_stateless(const struct gpu_module *module, struct err *e);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "backends/gpu/check.h"
 #include "backends/gpu/scrub.h"
+#include "backends/gpu/slack.h"
 #include "base/mem.h"
 
 enum { ALIGN = 1024 };    /* bytes, of every buffer's first element: 128-byte swizzled tiles need it, and allocators promise less */
@@ -64,6 +65,7 @@ int gpu_run_load(struct backend_run *run, const void *binary, const struct gpu_m
 }
 
 /* --- sets of buffers ---------------------------------------------------------------------------------------------------- */
+/* What an execution may touch. */
 static size_t block_bytes(const struct plan_buffer *b)
 {
 	return b->bytes + 2 * BACKEND_RED_ZONE + ALIGN;
@@ -86,7 +88,7 @@ int gpu_run_add_set(struct backend_run *run, struct err *e)
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
 		/* Plain allocations only: managed memory would move pages while a kernel is timed. */
-		gpu_result result = d->api.memory_alloc(&s->blocks[i], block_bytes(b));
+		gpu_result result = d->api.memory_alloc(&s->blocks[i], gpu_slack_block(b));
 
 		if (result == GPU_OUT_OF_MEMORY) {
 			size_t left = 0, total = 0;
@@ -95,9 +97,10 @@ int gpu_run_add_set(struct backend_run *run, struct err *e)
 				       "buffer \"%s\" of %llu bytes does not fit into the memory of %s: %zu of %zu bytes are free",
 				       b->name, (unsigned long long)b->bytes, d->facts.id, left, total);
 		}
+		if (result == GPU_SUCCESS)
+			result = gpu_slack_arm(d, b, s->blocks[i], ALIGN, &s->buffers[i]);
 		if (result != GPU_SUCCESS)
 			return gpu_device_fail(d, result, "allocating buffers", e);
-		s->buffers[i] = (s->blocks[i] + ALIGN - 1) / ALIGN * ALIGN + BACKEND_RED_ZONE;
 	}
 	return 0;
 }

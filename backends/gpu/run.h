@@ -18,7 +18,7 @@ enum { GPU_SETS_MAX = BACKEND_SETS_MAX };
 
 /* A plan's buffers on the device, with the graph that has their addresses baked in. */
 struct gpu_set {
-	gpu_address *blocks;         /* per buffer: what was allocated, red zones included */
+	gpu_address *blocks;         /* per buffer: what was allocated, with red zones and slack (slack.h) */
 	gpu_address *buffers;        /* per buffer: its first element */
 	gpu_address *kept;           /* per buffer: what an inout buffer is restored from; 0: not known, or not inout */
 	bool reset;                  /* outputs, scratch and inout are as a timed execution must find them */

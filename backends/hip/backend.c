@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "backends/gpu/run.h"
+#include "backends/gpu/slack.h"
 #include "backends/hip/api.h"
 #include "backends/hip/compile.h"
 #include "backends/hip/facts.h"
@@ -100,4 +101,5 @@ const struct backend backend_hip = {
 	.scrubs = gpu_run_scrubs,
 	.execute = gpu_run_execute,
 	.release = gpu_run_free,
+	.strayed = gpu_slack_check,
 };

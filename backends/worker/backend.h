@@ -99,6 +99,9 @@ struct backend {
 	/* Whether shared memory is overwritten before timed executions. NULL: no. */
 	bool (*scrubs)(const struct backend_run *run);
 	void (*release)(struct backend_run *run);
+	/* *ret_buffer: 1 + the buffer near which something was written beyond a red zone, into memory that nobody owns; 0
+	 * none. NULL: there is no such memory. */
+	int (*strayed)(struct backend_run *run, unsigned *ret_buffer, struct err *e);
 	/* Interprets the plan on the host and looks for races, and for results that depend on memory which nobody wrote.
 	 * NULL: there is no interpreter. *ret_finding (free()) describes the first; NULL none. -ERR_UNSUPPORTED when it
 	 * cannot judge this code. */
@@ -106,7 +109,7 @@ struct backend {
 		     char **ret_finding, struct err *e);
 };
 
-enum { BACKEND_RED_ZONE = 4096 };
+enum { BACKEND_RED_ZONE = 64 << 10 };
 enum { BACKEND_SETS = 3, BACKEND_SETS_MAX = 16 };
 
 /* NULL-terminated: cuda, hip (where built), hlsl. */

@@ -238,7 +238,7 @@ int runs_look_for_damage(struct runs *all, const struct run *r, const struct wir
 		if (!same && x->changed_input == 0)
 			x->changed_input = 1 + i;
 	}
-	return 0;
+	return x->broken_zone == 0 && all->backend->strayed ? all->backend->strayed(r->on_device, &x->broken_zone, e) : 0;
 }
 
 static int set_up(struct runs *all, const struct run *r, const struct wire_execute *m, struct err *e)

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/judge/delays.h"
 
 enum { NAN_POISON = 0xFF, NUMBER_POISON = CHECK_POISON };
 enum {
@@ -237,60 +238,26 @@ static int check_races(struct running *r, struct check *c, char **ret_unfit, str
 	return rc;
 }
 
-/* Data races often go unnoticed: this is the same kernel with random delays per warp around every __syncthreads(). Delays change no
- * result of a kernel that synchronises where it must, so what differs was a race. They find a missing barrier next to one that is
- * there; barriers in assembly and kernels without any are left as they are. */
-
-/* Up to 8 microseconds, another length for each warp, barrier and run: drawn from the clock. Stands in front of the macros; #line
- * gives the region its own lines back. */
-static const char delays[] =
-	"static __device__ __forceinline__ void peakd_delay(unsigned salt)\n"
-	"{\n"
-	"\tunsigned warp = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32;\n"
-	"\tunsigned x = (unsigned)clock64() + salt + warp * 2654435769u + blockIdx.x * 2246822519u;\n"
-	"\tx ^= x >> 16; x *= 2146121005u; x ^= x >> 15; x *= 2221713035u; x ^= x >> 16;\n"
-	"\tif (x & 1) __nanosleep(x >> 19);\n"
-	"}\n"
-	"static __device__ __forceinline__ void peakd_barrier() { peakd_delay(1); __syncthreads(); peakd_delay(2); }\n"
-	"#define __syncthreads(...) peakd_barrier()\n"
-	"#line 1 \"macros\"\n";
-
-static int instrument(const struct context *ctx, struct context **ret_ctx, char **ret_unfit, struct err *e)
-{
-	if (strcmp(context_backend(ctx), "cuda") != 0) {
-		*ret_unfit = mem_fmt("%s has no delays", context_backend(ctx));
-		return 0;
-	}
-	if (!strstr(context_region(ctx, REGION_DEVICE), "__syncthreads") &&
-	    !strstr(context_region(ctx, REGION_MACROS), "__syncthreads")) {
-		*ret_unfit = mem_str("there is no __syncthreads() to delay");
-		return 0;
-	}
-	char *macros = mem_fmt("%s%s", delays, context_region(ctx, REGION_MACROS));
-	int rc = context_with_region(ctx, REGION_MACROS, macros, ret_ctx, e);
-	free(macros);
-	return rc;
-}
-
 void suite_compile_ahead(const struct eval *ev, const struct context *ctx, const struct params *params, const struct facts *facts)
 {
 	struct context *instrumented = NULL;
 	struct variant v;
 	char *unfit = NULL;
 	struct err ignored = ERR_INIT; /* check_delays meets it again */
-	if (ev->binaries && instrument(ctx, &instrumented, &unfit, &ignored) == 0 && unfit == NULL &&
+	if (ev->binaries && delays_insert(ctx, &instrumented, &unfit, &ignored) == 0 && unfit == NULL &&
 	    variant_build(ev, instrumented, params, facts, &v, &ignored) == 0)
 		variant_fini(&v);
 	context_free(instrumented);
 	free(unfit);
 }
 
+/* Data races often go unnoticed; a kernel with delays that gives other results has one. */
 static int check_delays(struct running *r, struct check *c, char **ret_unfit, struct err *e)
 {
 	struct context *ctx = NULL;
 	struct variant v = { 0 };
 	struct trial t;
-	int rc = instrument(r->q->ctx, &ctx, ret_unfit, e);
+	int rc = delays_insert(r->q->ctx, &ctx, ret_unfit, e);
 	/* HLSL has the interpreter instead; with HIP nobody looks for races. */
 	r->needless = strcmp(context_backend(r->q->ctx), "hip") != 0;
 	if (rc < 0 || *ret_unfit)
@@ -383,7 +350,7 @@ static const struct {
 	{ "against A·(B·x)", "the product", check_product },
 	{ "on kept results", "kept results", check_reuse },
 	{ "interpreted, looking for races", "races", check_races },
-	{ "with random delays at its barriers", "races with delays", check_delays },
+	{ "with random delays at its start and its barriers", "races with delays", check_delays },
 };
 
 static int run_extra(struct running *r, size_t i, struct err *e)

@@ -68,6 +68,8 @@ static void errors(void)
 	    small_plan("k", 1, 32), ERR_INPUT, "k1", "k2");
 	bad("extern \"C\" forgotten", "", "__global__ void k(float *C) { }\n", small_plan("k", 1, 32), ERR_INPUT, "_Z1kPf",
 	    "declare it extern \"C\"");
+	bad("memory of the device's own", "", "extern \"C\" __global__ void k(float *C) { float *p = new float[8]; p[threadIdx.x & 7] = C[0]; C[1] = p[0]; delete[] p; }\n",
+	    small_plan("k", 1, 32), ERR_INPUT, "allocates memory", "alloc()");
 	bad("no kernel at all", "", "__device__ int x;\n", small_plan("k", 1, 32), ERR_INPUT, "\"k\"", "no kernel at all");
 	bad("argument count", "", "extern \"C\" __global__ void k(float *C, int n) { }\n", small_plan("k", 1, 32), ERR_INPUT,
 	    "takes 2 parameters", "gives 1");

@@ -64,8 +64,10 @@ static gpu_result memory_set(gpu_address to, unsigned char value, size_t n, gpu_
 {
 	(void)s;
 	fake.captured += fake.capturing;
-	fake.sets += !fake.capturing;
-	fake.set_bytes = fake.capturing ? fake.set_bytes : n;
+	if (value != 0xFD) { /* the pattern around buffers */
+		fake.sets += !fake.capturing;
+		fake.set_bytes = fake.capturing ? fake.set_bytes : n;
+	}
 	memset((void *)(uintptr_t)to, value, n);
 	return 0;
 }
@@ -277,6 +279,18 @@ static void runs(const struct buf *im)
 	is_int(backend_cuda.read(run, 1, INT64_MAX, zone, 1, &e), -ERR_INPUT, "a read at the highest offset is refused");
 	is_int(backend_cuda.read(run, 2, 0, zone, 1, &e), -ERR_INPUT, "a read of a missing buffer is refused");
 
+	unsigned near = 9;
+	uint8_t *first = (uint8_t *)(uintptr_t)fake.arg[0];
+	is_int(backend_cuda.strayed(run, &near, &e), 0, "look at what lies around the buffers");
+	is_int(near, 0, "nothing was written there");
+	first[-(BACKEND_RED_ZONE + (256 << 10))] ^= 1;
+	backend_cuda.strayed(run, &near, &e);
+	is_int(near, 2, "a write 320 KiB before a buffer is found");
+	first[-(BACKEND_RED_ZONE + (256 << 10))] ^= 1;
+	first[700000] ^= 1;
+	backend_cuda.strayed(run, &near, &e);
+	is_int(near, 2, "a write 700 KB behind it is found");
+	first[700000] ^= 1;
 	is_int(backend_cuda.execute(run, 3, WIRE_WARM, &ns, &e), 0, "execute three times");
 	ok(fake.replays == 3 && fake.records == 2 && fake.sets == 0 && ns == 1000000, "warm: one window around three replays");
 	is_int(backend_cuda.execute(run, 3, WIRE_COLD, &ns, &e), 0, "execute three times cold");
@@ -300,7 +314,7 @@ static struct backend_run *begin(struct prepared *x, const struct buf *im)
 	struct err e = ERR_INIT;
 
 	*x = (struct prepared){ .d = new_device(), .plan = new_plan() };
-	x->d.cache_bytes = 16384;
+	x->d.cache_bytes = 200 << 10;
 	fake.left = 1 << 30;
 	is_int(backend_cuda.prepare(&x->d, im->data, im->len, x->plan, &x->run, &e), 0, "prepare a plan (%s)", e.text);
 	return x->run;
