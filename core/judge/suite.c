@@ -169,6 +169,12 @@ static bool applies(const struct plan *plan, enum plan_values values)
 	return any;
 }
 
+/* `precision: tensor:f32/…`: a factor may be split into narrower ones. */
+static bool in_parts(const struct spec *spec)
+{
+	return spec->precision == SPEC_TENSOR && strcmp(spec->precision_in, "f32") == 0;
+}
+
 static int run_step(struct running *r, const struct step *x, bool *ret_unfit, struct err *e)
 {
 	struct trial_input input = {
@@ -184,6 +190,9 @@ static int run_step(struct running *r, const struct step *x, bool *ret_unfit, st
 	if (!applies(r->trial.variant->plan, x->values)) {
 		unfit = mem_str("no input has such values");
 		r->needless = true;
+		r->check = (struct check){ .passed = true, .error = NAN, .tolerance = NAN };
+	} else if (x->values == PLAN_SPECIAL && in_parts(context_spec(r->j->baseline))) {
+		unfit = mem_str("products made of several narrower ones turn infinity into NaN");
 		r->check = (struct check){ .passed = true, .error = NAN, .tolerance = NAN };
 	} else {
 		rc = check_execution(r->j, &r->trial, &input, &r->check, &unfit, e);
