@@ -16,7 +16,7 @@
 enum { BOUND_GROUP = 16, BOUND_SIZES = 128, BOUND_CONDITIONS = 64, BOUND_BINS = BOUND_SIZES * BOUND_CONDITIONS };
 
 /* docs/judging.md says what each constant was calibrated on. */
-#define BOUND_SUMS_LEAST 16.0 /* roundoffs that any arithmetic may cost */
+#define BOUND_SUMS_LEAST 64.0 /* roundoffs that any arithmetic may cost */
 #define BOUND_SUMS_MOST 256.0
 #define BOUND_INPUTS_FACTOR 6.0    /* the sensitivity is the largest of four random moves */
 #define BOUND_LUCK 16.0            /* how much smaller than its neighbours' an element's sensitivity is by luck at most */

@@ -227,7 +227,13 @@ double spec_roundoff(const struct spec *s)
 
 double spec_roundoff_sums(const struct spec *s)
 {
-	return s->precision == SPEC_STRICT ? spec_roundoff(s) : roundoff_named(s->precision_acc);
+	double u = dtype_roundoff(DTYPE_F64);
+	if (s->precision != SPEC_STRICT)
+		return roundoff_named(s->precision_acc);
+	for (size_t k = 0; k < s->array_count; k++)
+		if (dtype_is_float(s->arrays[k].type) && s->arrays[k].type != DTYPE_F64)
+			u = dtype_roundoff(DTYPE_F32);
+	return u;
 }
 
 double spec_roundoff_inputs(const struct spec *s)

@@ -135,13 +135,14 @@ char *spec_judged_text(const struct spec *spec, const struct spec_array *output)
 /* flops:, bytes: for execution parameters; NaN when undeclared or when a variable that it needs is not in `params`. */
 double spec_flops(const struct spec *spec, const struct params *params);
 double spec_bytes(const struct spec *spec, const struct params *params);
-/* K of the tolerance 4·u·√K: flops per element of all outputs together, at least 1, when flops: is declared; else the
+/* Terms of a typical sum: flops per element of all outputs together, at least 1, when flops: is declared; else the
  * largest extent of any input array (an output element that sums over one whole axis), at least 1. */
 double spec_reduction(const struct spec *spec, const struct params *params);
 /* Unit roundoff of the coarsest type that precision: permits: strict: the coarsest floating type among the arrays;
  * tensor: also IN and ACC ("tf32" is 2^-11). 0 when everything is an integer. */
 double spec_roundoff(const struct spec *spec);
-/* Unit roundoff of the sums that precision: permits (strict: spec_roundoff; tensor: that of ACC). */
+/* Unit roundoff of the arithmetic that precision: permits. strict: f32's as soon as one floating array is f32 or narrower, since narrower
+ * types only store; f64's if all are f64. tensor: that of ACC. */
 double spec_roundoff_sums(const struct spec *spec);
 /* Unit roundoff to which inputs may be rounded beyond their own types (tensor: IN, when an input array is finer; else
  * 0). */

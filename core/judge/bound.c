@@ -249,9 +249,9 @@ struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *r
 		.shape = shape_of(type),
 		.sums = r->sums,
 		.inputs = r->inputs,
-		.share = fmin(fmax(2 * k, BOUND_SUMS_LEAST), BOUND_SUMS_MOST) * (r->rough ? 4 : 1),
+		.share = fmin(fmax(4 * k, BOUND_SUMS_LEAST), BOUND_SUMS_MOST) * (r->rough ? 4 : 1),
 		.baseline_share = fmin(fmax(8 * k, BOUND_BASELINE_LEAST), BOUND_BASELINE_MOST),
-		.rounding = r->rough ? 1.5 : 1,
+		.rounding = r->rounded ? 1.5 : 1,
 		.amplitude = amplitude,
 		.has_baseline = has_baseline,
 	};
@@ -293,7 +293,7 @@ static void make_floats(struct making *m, const struct bound_rules *rules, struc
 /* --- integers --------------------------------------------------------------------------------------------------------------- */
 
 /* Equal, except where rounding moves truths, too: then so many elements may be off by as much. */
-static void make_integers(const struct bound_output *o, uint8_t *values, uint8_t *bounds, uint8_t *causes, struct bound_summary *s)
+static void make_integers(const struct bound_output *o, uint8_t *values, uint8_t *causes, struct bound_summary *s)
 {
 	size_t size = dtype_size(o->type);
 	const uint8_t *truth = o->truth, *baseline = o->baseline;
@@ -311,9 +311,6 @@ static void make_integers(const struct bound_output *o, uint8_t *values, uint8_t
 		s->tells_zeros |= dtype_load(o->type, y) != 0;
 		s->tells_constant |= memcmp(y, truth, size) != 0;
 	}
-	float bound = 0;
-	for (size_t i = 0; i < o->n; i++)
-		memcpy(bounds + i * sizeof bound, &bound, sizeof bound);
 	memset(causes, BOUND_EXACT, o->n);
 	s->causes[BOUND_EXACT] = o->n;
 	s->causes[BOUND_JUMPS] = moved;
@@ -334,6 +331,6 @@ void bound_make(const struct bound_output *o, const struct bound_rules *rules, v
 	if (dtype_is_float(o->type))
 		make_floats(&m, rules, ret_summary);
 	else
-		make_integers(o, ret_values, ret_bounds, ret_causes, ret_summary);
+		make_integers(o, ret_values, ret_causes, ret_summary);
 	ret_summary->forgiven = forgiven(ret_summary->causes[dtype_is_float(o->type) ? BOUND_WIDE : BOUND_JUMPS], o->n);
 }

@@ -17,6 +17,7 @@ struct bound_rules {
 	double inputs; /* unit roundoff to which inputs may be rounded beyond their own types; 0: none */
 	double terms;  /* of a typical sum, ≥ 1: decides between 16 and 256 roundoffs only */
 	bool rough;    /* the truth was computed no more exactly than candidates are */
+	bool rounded;  /* the truth is of the output's own type, so it was rounded, too */
 };
 
 /* One output of one set of input values. All borrowed. */
@@ -59,7 +60,8 @@ void bound_summarise(const struct bound_tally *parts, size_t count, size_t n, st
 void bound_add_moved(const struct bound_output *o, const void *perturbed);
 /* The type of right values that the worker compares with: f32 for floats, f64 for f64, integers their own. */
 enum dtype bound_wanted_type(enum dtype type);
-/* Fills n right values and n bounds (f32, f64 beside f64 values) and n causes. A bound is infinite where nothing can be judged. */
+/* Fills n right values, n bounds (f32, f64 beside f64 values; none for integers, which must be equal) and n causes. A bound is infinite
+ * where nothing can be judged. */
 void bound_make(const struct bound_output *o, const struct bound_rules *rules, void *ret_values, void *ret_bounds,
 		uint8_t *ret_causes, struct bound_summary *ret_summary);
 

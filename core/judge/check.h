@@ -13,11 +13,13 @@ struct check {
 	bool alone;                   /* a failure that says nothing about other configurations: the device was lost with it */
 	char *reason;                 /* one line; NULL when passed */
 	char *output;                 /* name of the output that the figures below belong to: the worst one; NULL before any */
-	double error, tolerance;      /* relative; NAN before any comparison */
+	double error, tolerance;      /* of the element nearest to its bound: distance and bound; NAN before any comparison */
 	struct wire_compared figures; /* of that output; zero before any comparison */
 	int64_t dims[PLAN_RANK_MAX];  /* extents of that output, outermost first */
 	unsigned rank;
 	uint64_t device_ns; /* of this execution */
+	bool tells;         /* the reference tells kernels from constants */
+	char *weak;         /* why it does not; NULL */
 	char *log;          /* what was looked at, a line each: "passed with secret values"; NULL for a single execution */
 };
 

@@ -13,15 +13,13 @@
 #include "base/mem.h"
 #include "core/context/host.h"
 #include "core/context/space.h"
-#include "core/judge/reference_quality.h"
+#include "core/judge/reference_make.h"
 #include "core/judge/truth.h"
 #include "core/workers/trial.h"
 
 #define LOOK_NS (100 * CLOCK_MS) /* how often a waiter looks whether it is cancelled */
 
-#define INTEGERS_NS (10 * CLOCK_S)
-
-enum { TRIES = 24, GOOD_BLOCK = 256, POISON = 0xFF };
+enum { TRIES = 24, GOOD_BLOCK = 256 };
 
 struct entry {
 	struct reference reference; /* first member: a borrowed reference is its entry */
@@ -57,11 +55,13 @@ static void outputs_fini(struct reference *r)
 {
 	for (size_t i = 0; i < r->output_count; i++) {
 		free(r->outputs[i].name);
-		free(r->outputs[i].answer);
 		free(r->outputs[i].wanted);
+		free(r->outputs[i].causes);
+		free(r->outputs[i].hint);
 	}
 	free(r->outputs);
 	free(r->unfit);
+	free(r->weak);
 	*r = (struct reference){ 0 };
 }
 
@@ -142,6 +142,21 @@ bool reference_is_close(const struct reference_output *o)
 	return !o->judgement.declared || o->judgement.kind == JUDGE_CLOSE;
 }
 
+char *reference_place(const struct reference_output *o, int64_t index)
+{
+	struct buf text = BUF_INIT;
+	int64_t at[PLAN_RANK_MAX] = { 0 };
+	for (unsigned d = o->rank; d-- > 0;) {
+		at[d] = index % o->dims[d];
+		index /= o->dims[d];
+	}
+	buf_addc(&text, '(');
+	for (unsigned d = 0; d < o->rank; d++)
+		buf_addf(&text, "%s%lld", d ? ", " : "", (long long)at[d]);
+	buf_addc(&text, ')');
+	return buf_steal(&text);
+}
+
 void reference_release(struct references *refs, const struct reference *reference)
 {
 	struct entry *x = (struct entry *)reference;
@@ -202,227 +217,6 @@ static int choose_params(const struct context *baseline, const struct facts *fac
 	return 0;
 }
 
-/* How the baseline says that its output of this name is judged. */
-static struct judgement judgement_of(const struct context *baseline, const struct plan_buffer *b)
-{
-	const struct spec *spec = context_spec(baseline);
-	for (size_t i = 0; i < spec->array_count; i++)
-		if (strcmp(spec->arrays[i].name, b->name) == 0)
-			return spec->arrays[i].judged;
-	return judgement_default(b->type);
-}
-
-static int fetch_outputs(const struct context *baseline, struct trial *t, struct reference *r, struct err *e)
-{
-	size_t n = variant_output_count(t->variant);
-	r->outputs = MEM_NEW_N(struct reference_output, n + 1);
-	for (size_t k = 0; k < n; k++) {
-		struct reference_output *out = &r->outputs[r->output_count++];
-		const struct plan_buffer *b = variant_output(t->variant, k);
-		out->name = mem_str(b->name);
-		out->type = b->type;
-		out->rank = b->rank;
-		memcpy(out->dims, b->dims, sizeof out->dims);
-		out->own_error = NAN;
-		out->judgement = judgement_of(baseline, b);
-		int rc = trial_output(t, (uint32_t)k, &out->answer, &out->bytes, &out->len, e);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
-/* Values and bounds as candidates are compared with them. */
-static void make_wanted(struct reference_output *o)
-{
-	size_t n = o->len / dtype_size(o->type);
-	bool is_float = dtype_is_float(o->type);
-	double *x = MEM_NEW_N(double, n + 1), ref2 = 0, finite = 0;
-	dtype_load_all(o->type, o->bytes, x, n);
-	for (size_t i = 0; i < n; i++) {
-		finite += isfinite(x[i]) != 0;
-		ref2 += isfinite(x[i]) ? x[i] * x[i] : 0;
-	}
-	o->wanted_type = is_float && o->type != DTYPE_F64 ? DTYPE_F32 : o->type;
-	size_t size = dtype_size(o->wanted_type), bound_size = is_float ? wire_bound_size(o->wanted_type) : 0;
-	o->wanted_len = n * (size + bound_size);
-	o->wanted = mem_new(o->wanted_len + 1, 1);
-	for (size_t i = 0; i < n && is_float; i++) {
-		double bound = 16 * o->tolerance * (fabs(x[i]) + sqrt(ref2 / fmax(finite, 1)));
-		dtype_store(o->wanted_type, o->wanted + i * size, x[i]);
-		dtype_store(o->wanted_type == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32, o->wanted + n * size + i * bound_size,
-			    isnan(x[i]) ? INFINITY : bound);
-	}
-	if (!is_float)
-		memcpy(o->wanted, o->bytes, o->len);
-	o->hash = hash_array(o->wanted, o->wanted_len);
-	free(x);
-}
-
-/* What one reference is made from. */
-struct making {
-	const struct reference_source *j;
-	struct pool_worker *process;
-	const struct params *params;
-	struct trial_input input;
-};
-
-/* Values that may be ill-conditioned, or beyond what the precision holds. */
-static bool is_hard(enum plan_values values)
-{
-	return values == PLAN_SPIKES || values == PLAN_OFFSET || values == PLAN_WIDE || values == PLAN_SPECIAL;
-}
-
-/* Runs one context for a reference; fills outputs (first run) or compares with them (the baseline's own error). */
-static int run_once(const struct making *m, const struct context *ctx, struct reference *r, bool compare, struct err *e)
-{
-	struct variant v;
-	struct trial t;
-	int rc = variant_build(m->j->ev, ctx, m->params, m->j->facts, &v, e);
-	if (rc < 0)
-		return rc;
-	rc = trial_begin(&t, m->process, &v, e);
-	if (rc < 0)
-		goto out;
-	/* Integers without a range may be the lengths of loops. */
-	int64_t timeout = m->input.values == PLAN_INTEGERS ? INTEGERS_NS : EVAL_EXECUTE_NS;
-	rc = trial_execute(&t, &m->input, timeout, &r->execute_ns, e);
-	if (rc == 0 && !compare)
-		rc = fetch_outputs(m->j->baseline, &t, r, e);
-	for (size_t k = 0; rc == 0 && compare && k < r->output_count; k++) {
-		struct wire_compared c;
-		struct reference_output *o = &r->outputs[k];
-		make_wanted(o);
-		struct trial_expected want = { .hash = o->hash.hex,
-					       .bytes = o->wanted,
-					       .len = o->wanted_len,
-					       .type = o->wanted_type,
-					       .judgement = o->judgement,
-					       .poison = POISON };
-		rc = trial_compare(&t, (uint32_t)k, &want, &c, e);
-		free(o->wanted);
-		o->wanted = NULL;
-		if (rc == 0 && c.nan > 0)
-			rc = err_set(e, ERR_WRONG, "%s has NaN where its reference block has none", o->name);
-		if (rc == 0 && !reference_is_close(o) && c.mismatched)
-			rc = err_set(e, ERR_WRONG,
-				     "%s is judged as it declares, and the baseline's own %s differs in %llu elements%s%s", o->name,
-				     o->name, (unsigned long long)c.mismatched, *c.finding ? ": " : "", c.finding);
-		if (rc == 0)
-			o->own_error = reference_is_close(o) ? c.error : 0;
-	}
-	trial_end(&t);
-out:
-	variant_fini(&v);
-	return rc;
-}
-
-/* Against its reference block the baseline's own error is known; rounding must explain it. Values far from zero and spikes may be
- * ill-conditioned: there it is enough that the baseline gets two digits right. */
-static int measure_baseline(const struct making *m, struct reference *r, struct err *e)
-{
-	const struct spec *spec = context_spec(m->j->baseline);
-	bool hard = is_hard(m->input.values);
-	double rounding = 4 * spec_roundoff(spec) * sqrt(spec_reduction(spec, m->params)), limit = fmax(rounding, hard ? 0.01 : 0);
-	for (size_t k = 0; k < r->output_count; k++)
-		r->outputs[k].tolerance = limit;
-	int rc = run_once(m, m->j->baseline, r, true, e);
-	if (rc < 0)
-		return err_wrap(e, "the baseline against its reference block");
-	for (size_t k = 0; k < r->output_count; k++)
-		if (!(r->outputs[k].own_error <= limit))
-			return err_set(e, ERR_INTERNAL,
-				       "the baseline differs from its reference block in %s by %.3g (rounding "
-				       "explains %.3g): one of the two is wrong",
-				       r->outputs[k].name, r->outputs[k].own_error, limit);
-	return 0;
-}
-
-/* Special values need not suit every context; what they cannot judge is noted and left out. Declared values must suit. */
-static int unfit(const struct making *m, struct reference *r, struct err *e)
-{
-	bool integers = m->input.values == PLAN_INTEGERS, lost = e->code == ERR_CRASH || e->code == ERR_TIMEOUT;
-	if (m->input.values == PLAN_DECLARED || (e->code != ERR_INTERNAL && e->code != ERR_WRONG && !(integers && lost)))
-		return -(int)e->code;
-	r->unfit = mem_fmt("%s%s", e->text, integers ? "; an array that indexes declares its range, as in `index: i32[n] < m`" : "");
-	*e = (struct err)ERR_INIT;
-	return 0;
-}
-
-/* Where NaN stands in an order is nobody's promise; what is put in order cannot be judged beside it. */
-static int check_order(const struct making *m, const struct reference *r, struct err *e)
-{
-	for (size_t k = 0; m->input.values == PLAN_SPECIAL && k < r->output_count; k++) {
-		const struct reference_output *o = &r->outputs[k];
-		if (o->judgement.kind == JUDGE_SET || o->judgement.kind == JUDGE_PERMUTATION)
-			return err_set(e, ERR_INTERNAL, "%s is judged by the values of its rows, among which NaN has no place",
-				       o->name);
-	}
-	return 0;
-}
-
-/* Integers may be all zero, such as an error flag, beside an output that tells kernels apart. */
-static int check_quality(const struct reference *r, struct err *e)
-{
-	struct err first = ERR_INIT, why = ERR_INIT;
-	size_t telling = 0;
-	bool excused = true;
-	for (size_t k = 0; k < r->output_count; k++) {
-		const struct reference_output *o = &r->outputs[k];
-		why = (struct err)ERR_INIT;
-		if (reference_quality_check(o, &why) == 0) {
-			telling++;
-			continue;
-		}
-		if (first.code == ERR_NONE)
-			first = why;
-		excused &= !dtype_is_float(o->type) || !reference_is_close(o);
-	}
-	if (first.code == ERR_NONE || (excused && telling > 0))
-		return 0;
-	*e = first;
-	return -(int)e->code;
-}
-
-static int compute_and_qualify(const struct making *m, const struct context *ctx, struct reference *r, struct err *e)
-{
-	bool has_block = context_reference(m->j->baseline) != NULL;
-	int rc = run_once(m, ctx ? ctx : m->j->baseline, r, false, e);
-	if (rc < 0)
-		return m->input.values == PLAN_INTEGERS ? unfit(m, r, e) : rc;
-	if (is_hard(m->input.values))
-		rc = reference_quality_permits(context_spec(m->j->baseline), has_block, e);
-	if (rc == 0)
-		rc = check_order(m, r, e);
-	if (rc == 0)
-		rc = check_quality(r, e);
-	if (rc == 0 && has_block)
-		rc = measure_baseline(m, r, e);
-	if (rc == 0)
-		rc = reference_quality_tolerances(context_spec(m->j->baseline), m->params, m->input.values, r, e);
-	for (size_t k = 0; rc == 0 && k < r->output_count; k++) {
-		make_wanted(&r->outputs[k]);
-		free(r->outputs[k].answer);
-		r->outputs[k].answer = NULL;
-	}
-	return rc < 0 ? unfit(m, r, e) : 0;
-}
-
-static int compute(const struct making *m, struct reference *r, struct err *e)
-{
-	struct context *ctx = NULL;
-	int rc = context_reference(m->j->baseline) ? context_as_reference(m->j->baseline, &ctx, e) : 0;
-	if (rc == 0)
-		rc = compute_and_qualify(m, ctx, r, e);
-	context_free(ctx);
-	if (rc == 0)
-		return 0;
-	/* A fault of the baseline says nothing about the candidate. */
-	if (e->code == ERR_INPUT || e->code == ERR_COMPILE || e->code == ERR_PRUNED || e->code == ERR_WRONG)
-		e->code = ERR_INTERNAL;
-	return err_wrap(e, "reference");
-}
-
 /* --- one at a time --------------------------------------------------------------------------------------------------------- */
 
 static size_t find_busy_locked(const struct references *refs, const struct pool_worker *process)
@@ -474,11 +268,11 @@ void reference_let_go(const struct reference_source *j, struct pool_worker *devi
 
 /* --- getting -------------------------------------------------------------------------------------------------------------- */
 
-static int make_entry(const struct making *m, const char *key, struct entry **ret_entry, struct err *e)
+static int make_entry(const struct reference_making *m, const char *key, struct entry **ret_entry, struct err *e)
 {
 	struct references *refs = m->j->ev->references;
 	struct reference r = { 0 };
-	int rc = compute(m, &r, e);
+	int rc = reference_make(m, &r, e);
 	if (rc < 0) {
 		outputs_fini(&r);
 		return rc;
@@ -487,7 +281,7 @@ static int make_entry(const struct making *m, const char *key, struct entry **re
 	entry->reference = r;
 	entry->key = mem_str(key);
 	for (size_t k = 0; k < r.output_count; k++)
-		entry->bytes += r.outputs[k].wanted_len;
+		entry->bytes += r.outputs[k].wanted_len + r.outputs[k].elements;
 	lock_take(&refs->lock);
 	*ret_entry = keep_locked(refs, entry);
 	lock_release(&refs->lock);
@@ -501,9 +295,7 @@ int reference_get(const struct reference_source *j, struct pool_worker *device, 
 	char *size_text = params_text(inputs);
 	char *key = mem_fmt("%s %s %s %llx %d", context_hash(j->baseline)->hex, j->facts->id, size_text,
 			    (unsigned long long)values->seed, values->values);
-	struct making m = { .j = j,
-			    .process = pool_reference(device),
-			    .input = { .seed = values->seed, .poison = POISON, .values = values->values } };
+	struct reference_making m = { .j = j, .process = pool_reference(device), .seed = values->seed, .values = values->values };
 	struct entry *entry = NULL;
 	int rc = enter(j, m.process, key, &entry, e);
 	if (rc == 0 && entry == NULL) {

@@ -1,6 +1,5 @@
 /* reference: the right outputs. For one baseline, input size and secret seed, the outputs of the baseline (or of its `reference`
- * block) are computed in a process of their own and kept, together with the baseline's own error against its reference block, which
- * decides the tolerance. check.c reads them; suite.c and validate.c have them computed ahead. */
+ * block) are computed in a process of their own and kept, together with a bound for every element. check.c reads them; suite.c and validate.c have them computed ahead. */
 #ifndef PEAKD_CORE_JUDGE_REFERENCE_H
 #define PEAKD_CORE_JUDGE_REFERENCE_H
 
@@ -15,22 +14,27 @@ struct reference_source {
 	const struct facts *facts;      /* device; must run */
 };
 
+/* What one output must be. Many fields, because each is part of the verdict on it. */
 struct reference_output {
-	char *name;           /* of the buffer */
-	uint8_t *answer;      /* holds the bytes; owned; NULL once `wanted` is made */
-	const uint8_t *bytes; /* logical content in the declared type; as long as there is an answer */
-	size_t len;
-	enum dtype type;
-	uint8_t *wanted; /* what candidates are compared with (struct wire_compare: values, then bounds); owned */
-	size_t wanted_len;
-	enum dtype wanted_type;     /* of the values */
-	struct judgement judgement; /* as the baseline declares, or by type */
+	char *name;      /* of the buffer */
+	enum dtype type; /* declared */
+	size_t elements;
 	unsigned rank;
 	int64_t dims[PLAN_RANK_MAX];
-	struct hash hash; /* of what is wanted */
-	double own_error; /* ‖baseline−reference‖/‖reference‖; NAN without a reference block */
-	double tolerance; /* allowed to candidates, on the same figure */
+	struct judgement judgement; /* as the baseline declares, or by type */
+	uint8_t *wanted;            /* what candidates are compared with (struct wire_compare: values, then bounds); owned */
+	size_t wanted_len;
+	enum dtype wanted_type; /* of the values */
+	struct hash hash;       /* of what is wanted */
+	uint8_t *causes;        /* enum bound_cause of each element's bound; owned */
+	uint64_t forgiven;      /* elements that may be off by up to `jump`: rounding turns decisions over */
+	double jump;
+	double tolerance; /* sqrt(Σbound²/Σvalue²), for checks of whole rows */
+	bool tells;       /* zeros, or any one number everywhere, would not pass */
+	char *hint;       /* what a refused candidate should know about the baseline; NULL: nothing; owned */
 };
+/* "(2, 0, 17)": the place of an element, outermost extent first. free() */
+char *reference_place(const struct reference_output *o, int64_t index);
 
 /* True when elements are judged one by one within bounds that follow from rounding (integers: equal); else the declared kind alone
  * decides. */
@@ -41,6 +45,8 @@ struct reference {
 	size_t output_count;
 	char *unfit; /* why these values cannot judge (special values only: declared values that cannot are an error); NULL: they
 			can */
+	bool tells;  /* some output does */
+	char *weak;  /* why none does; NULL: one does */
 	uint64_t execute_ns; /* the baseline's own execution, with what the first one costs; bounds how long a candidate may take */
 };
 
@@ -59,8 +65,8 @@ struct reference_values {
 };
 
 /* Borrowed until reference_release. Computed on `device`'s reference process unless it is kept or being computed; one at a time
- * there, whoever asks. Errors: the baseline does not run; with declared values also a reference that proves nothing
- * (reference_quality.h; ERR_INTERNAL names the baseline, since it can judge no candidate). */
+ * there, whoever asks. Errors: the baseline does not run; with declared values also a reference that cannot judge
+ * (ERR_INTERNAL, since the baseline is at fault). */
 int reference_get(const struct reference_source *j, struct pool_worker *device, const struct reference_values *values,
 		  const struct reference **ret_reference, struct err *e);
 void reference_release(struct references *refs, const struct reference *reference);

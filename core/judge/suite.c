@@ -93,6 +93,8 @@ struct running {
 	struct trial trial;
 	struct check check; /* of the last step */
 	bool needless; /* set by an extra that is unfit because there is nothing that it could find here: no gap in the verdict */
+	bool told;     /* a round that passed would have refused zeros, and any one number everywhere */
+	char *weak;    /* why the first one that would not; owned */
 	struct buf log;
 	double reuse;      /* time of an execution that finds what the last one left / time of one that does not */
 	char *reuse_unfit; /* why that is not known */
@@ -204,8 +206,12 @@ static int run_step(struct running *r, const struct step *x, bool *ret_unfit, st
 		r->check.passed = true;
 	if (r->check.passed)
 		note(r, x->name, unfit);
-	if (r->check.passed && !unfit)
+	if (r->check.passed && !unfit) {
 		note_errors(r);
+		r->told |= r->check.tells;
+		if (r->weak == NULL)
+			r->weak = mem_str(r->check.weak);
+	}
 	free(unfit);
 	return 0;
 }
@@ -454,6 +460,12 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 		if (rc == 0 && i > 0)
 			name_step(&r.check, x);
 	}
+	if (rc == 0 && r.check.passed && request->full && !r.told && r.weak) {
+		struct err why = ERR_INIT;
+		err_set(&why, ERR_INTERNAL, "%s", r.weak);
+		check_fini(&r.check);
+		check_failed(&r.check, &why);
+	}
 	if (rc == 0 && !r.check.passed && r.check.code == ERR_WRONG && request->extras)
 		explain(&r);
 	for (size_t i = 0; rc == 0 && r.check.passed && request->full && request->extras && i < MEM_COUNT(extras); i++)
@@ -467,5 +479,6 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 	if (rc == 0)
 		ret_check->log = buf_steal(&r.log);
 	buf_fini(&r.log);
+	free(r.weak);
 	return rc;
 }

@@ -1,0 +1,418 @@
+/* reference_make: see reference_make.h. */
+#include "core/judge/reference_make.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "core/judge/bound.h"
+#include "core/judge/truth.h"
+#include "core/workers/trial.h"
+
+enum { PERTURBATIONS = 4, POISON = 0xFF };
+/* Amplitudes: as large as what bounds grant, so that decisions which rounding turns over are seen; a truth in floats must move by far
+ * more than its own rounding. */
+#define AMPLITUDE_LIFTED 0x1p-16
+#define AMPLITUDE_PLAIN 0x1p-12
+#define INTEGERS_NS (10 * CLOCK_S) /* integers without a range may be the lengths of loops */
+#define JUDGED_LEAST 0.9 /* of an output's elements, or it is not judged at all */
+
+/* One output while it is made. */
+struct raw {
+	uint8_t *answer; /* holds the truth's bytes; owned */
+	const uint8_t *truth;
+	enum dtype truth_type;
+	uint8_t *baseline_answer;
+	const uint8_t *baseline; /* NULL: the baseline is the truth */
+	float *moved;
+	struct bound_summary summary;
+};
+
+struct making {
+	const struct reference_making *q;
+	const struct spec *spec;
+	struct truth truth;
+	struct reference *r;
+	struct raw *raw; /* one an output */
+	double amplitude;
+};
+
+/* --- running ---------------------------------------------------------------------------------------------------------------- */
+
+static struct trial_input input_of(const struct making *m)
+{
+	return (struct trial_input){ .seed = m->q->seed, .poison = POISON, .values = m->q->values };
+}
+
+static int64_t timeout_of(const struct making *m)
+{
+	return m->q->values == PLAN_INTEGERS ? INTEGERS_NS : EVAL_EXECUTE_NS;
+}
+
+/* How the baseline says that its output of this name is judged. */
+static const struct spec_array *array_of(const struct spec *spec, const char *name)
+{
+	for (size_t i = 0; i < spec->array_count; i++)
+		if (strcmp(spec->arrays[i].name, name) == 0)
+			return &spec->arrays[i];
+	return NULL;
+}
+
+static int fetch_truth(struct making *m, struct trial *t, struct err *e)
+{
+	size_t n = variant_output_count(t->variant);
+	m->r->outputs = MEM_NEW_N(struct reference_output, n + 1);
+	m->raw = MEM_NEW_N(struct raw, n + 1);
+	for (size_t k = 0; k < n; k++) {
+		const struct plan_buffer *b = variant_output(t->variant, k);
+		const struct spec_array *a = array_of(m->spec, b->name);
+		struct reference_output *o = &m->r->outputs[m->r->output_count];
+		struct raw *raw = &m->raw[m->r->output_count++];
+		size_t len;
+		*o = (struct reference_output){ .name = mem_str(b->name),
+						.type = a ? a->type : b->type,
+						.rank = b->rank,
+						.judgement = a ? a->judged : judgement_default(b->type) };
+		memcpy(o->dims, b->dims, sizeof o->dims);
+		raw->truth_type = b->type;
+		int rc = trial_output(t, (uint32_t)k, &raw->answer, &raw->truth, &len, e);
+		if (rc < 0)
+			return rc;
+		o->elements = len / dtype_size(b->type);
+		raw->moved = MEM_NEW_N(float, o->elements + 1);
+	}
+	return 0;
+}
+
+static bool is_exact_round(enum plan_values v)
+{
+	return v == PLAN_EXACT || v == PLAN_EXACT_SMALL;
+}
+
+/* 0: nothing can be perturbed. */
+static double amplitude_of(const struct making *m, const struct plan *plan)
+{
+	bool lifted = m->truth.kind == TRUTH_BLOCK_LIFTED || m->truth.kind == TRUTH_BASELINE_LIFTED;
+	double amplitude = fmax(lifted ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN, 2 * spec_roundoff_inputs(m->spec));
+	bool any = false;
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		const struct plan_buffer *b = &plan->buffers[i];
+		if ((b->role != PLAN_IN && b->role != PLAN_INOUT) || !dtype_is_float(b->type))
+			continue;
+		any = true;
+		amplitude = fmax(amplitude, 2 * dtype_roundoff(b->type));
+	}
+	return any && !is_exact_round(m->q->values) ? amplitude : 0;
+}
+
+static struct bound_output bound_output_of(const struct making *m, size_t k)
+{
+	const struct raw *raw = &m->raw[k];
+	return (struct bound_output){ .type = m->r->outputs[k].type,
+				      .n = m->r->outputs[k].elements,
+				      .truth_type = raw->truth_type,
+				      .truth = raw->truth,
+				      .baseline = raw->baseline,
+				      .moved = raw->moved,
+				      .amplitude = m->amplitude > 0 ? m->amplitude : 1 };
+}
+
+static int run_perturbed(struct making *m, struct trial *t, uint32_t stream, struct err *e)
+{
+	struct trial_input input = input_of(m);
+	input.perturbation = stream;
+	input.amplitude = m->amplitude;
+	int rc = trial_execute(t, &input, timeout_of(m), NULL, e);
+	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++) {
+		const uint8_t *bytes;
+		uint8_t *answer = NULL;
+		size_t len;
+		rc = trial_output(t, (uint32_t)k, &answer, &bytes, &len, e);
+		if (rc < 0)
+			break;
+		struct bound_output o = bound_output_of(m, k);
+		bound_add_moved(&o, bytes);
+		free(answer);
+	}
+	return rc;
+}
+
+static int run_truth(struct making *m, struct err *e)
+{
+	struct variant v;
+	struct trial t;
+	struct trial_input input = input_of(m);
+	int rc = variant_build(m->q->j->ev, m->truth.ctx, m->truth.params, m->q->j->facts, &v, e);
+	if (rc < 0)
+		return rc;
+	rc = trial_begin(&t, m->q->process, &v, e);
+	if (rc < 0)
+		goto out;
+	rc = trial_execute(&t, &input, timeout_of(m), &m->r->execute_ns, e);
+	if (rc == 0)
+		rc = fetch_truth(m, &t, e);
+	m->amplitude = amplitude_of(m, v.plan);
+	for (uint32_t p = 1; rc == 0 && m->amplitude > 0 && p <= PERTURBATIONS; p++)
+		rc = run_perturbed(m, &t, p, e);
+	trial_end(&t);
+out:
+	variant_fini(&v);
+	return rc;
+}
+
+/* --- bounds ----------------------------------------------------------------------------------------------------------------- */
+
+/* Integers that every permitted sum holds exactly, in truth and baseline alike. */
+static bool is_exact(const struct making *m, size_t k)
+{
+	const struct raw *raw = &m->raw[k];
+	const struct reference_output *o = &m->r->outputs[k];
+	double sums = spec_roundoff_sums(m->spec), own = dtype_roundoff(o->type);
+	for (size_t i = 0; i < o->elements; i++) {
+		double y = dtype_load(raw->truth_type, raw->truth + i * dtype_size(raw->truth_type));
+		double b = raw->baseline ? dtype_load(o->type, raw->baseline + i * dtype_size(o->type)) : y;
+		if (y != floor(y) || fabs(y) * sums > 1 || !(fabs(b - y) <= own * fabs(y)))
+			return false;
+	}
+	return true;
+}
+
+static void make_bounds(struct making *m, size_t k)
+{
+	struct reference_output *o = &m->r->outputs[k];
+	struct bound_output source = bound_output_of(m, k);
+	bool exact = is_exact_round(m->q->values);
+	struct bound_rules rules = { .sums = spec_roundoff_sums(m->spec),
+				     .inputs = spec_roundoff_inputs(m->spec),
+				     .terms = exact ? 1 : spec_reduction(m->spec, m->q->params),
+				     .rough = m->truth.kind == TRUTH_BASELINE && !exact,
+				     .rounded = m->raw[k].truth_type == o->type };
+	struct bound_summary *s = &m->raw[k].summary;
+	o->wanted_type = bound_wanted_type(o->type);
+	size_t values = o->elements * dtype_size(o->wanted_type);
+	o->wanted_len = values + (dtype_is_float(o->type) ? o->elements * wire_bound_size(o->wanted_type) : 0);
+	o->wanted = mem_new(o->wanted_len + 1, 1);
+	o->causes = mem_new(o->elements + 1, 1);
+	bound_make(&source, &rules, o->wanted, o->wanted + values, o->causes, s);
+	o->hash = hash_array(o->wanted, o->wanted_len);
+	o->forgiven = s->forgiven;
+	o->jump = s->jump;
+	o->tolerance = s->size;
+	o->tells = !reference_is_close(o) || (s->tells_zeros && s->tells_constant);
+	if (s->capped && s->baseline_ratio > 1)
+		o->hint =
+			mem_fmt("the baseline's own error is %.3g times its bound: its arithmetic is coarser than `precision: %s` "
+				"permits; declare the precision that is meant",
+				s->baseline_ratio, m->spec->precision_text);
+}
+
+/* --- what cannot judge ------------------------------------------------------------------------------------------------------ */
+
+/* Which reason hides most elements, and what helps. */
+static int cannot_judge(const struct making *m, size_t k, struct err *e)
+{
+	const struct reference_output *o = &m->r->outputs[k];
+	const struct bound_summary *s = &m->raw[k].summary;
+	static const char *const help[BOUND_CAUSES] = {
+		[BOUND_WIDE] = "declare the range of the inputs, a finer `precision:`, or how the output is judged",
+		[BOUND_POOR] = "declare the `precision:` that the baseline computes with, or add a `reference` block",
+		[BOUND_UNLIKE] = "declare a range of the inputs in which the baseline does not overflow",
+	};
+	enum bound_cause most = BOUND_WIDE;
+	if (!reference_is_close(o) || (double)s->judged >= JUDGED_LEAST * (double)o->elements)
+		return 0;
+	for (enum bound_cause c = BOUND_WIDE; c < BOUND_CAUSES; c++)
+		if (s->causes[c] > s->causes[most])
+			most = c;
+	return err_set(e, ERR_INTERNAL, "cannot judge %s: %llu of %llu elements have no bound, since %s; %s", o->name,
+		       (unsigned long long)(o->elements - s->judged), (unsigned long long)o->elements, bound_cause_text(most),
+		       help[most]);
+}
+
+/* A baseline that is far from its reference block. What rounding turns over may be off in a few elements. */
+static int refuse_gross(const struct making *m, size_t k, struct err *e)
+{
+	const struct reference_output *o = &m->r->outputs[k];
+	const struct bound_summary *s = &m->raw[k].summary;
+	bool has_block = m->truth.kind == TRUTH_BLOCK_LIFTED || m->truth.kind == TRUTH_BLOCK;
+	uint64_t jumps = s->causes[BOUND_WIDE];
+	if (!has_block || !reference_is_close(o) || s->gross <= (jumps ? 4 * jumps + 4 : 0))
+		return 0;
+	double want = dtype_load(m->raw[k].truth_type, m->raw[k].truth + s->first_gross * dtype_size(m->raw[k].truth_type));
+	double got = dtype_load(o->type, m->raw[k].baseline + s->first_gross * dtype_size(o->type));
+	char *place = reference_place(o, (int64_t)s->first_gross);
+	err_set(e, ERR_INTERNAL,
+		"the baseline differs from its reference block in %s by more than 5 %% in %llu elements, the first at %s: %.9g, "
+		"not "
+		"%.9g; one of the two is wrong",
+		o->name, (unsigned long long)s->gross, place, got, want);
+	free(place);
+	return -ERR_INTERNAL;
+}
+
+/* Where NaN stands in an order is nobody's promise; what is put in order cannot be judged beside it. Nor can values that inputs may be
+ * rounded away from. */
+static int refuse_values(const struct making *m, struct err *e)
+{
+	for (size_t k = 0; m->q->values == PLAN_SPECIAL && k < m->r->output_count; k++) {
+		const struct reference_output *o = &m->r->outputs[k];
+		if (o->judgement.kind == JUDGE_SET || o->judgement.kind == JUDGE_PERMUTATION)
+			return err_set(e, ERR_INTERNAL, "%s is judged by the values of its rows, among which NaN has no place",
+				       o->name);
+	}
+	int in = dtype_parse(m->spec->precision_in);
+	enum plan_values v = m->q->values;
+	bool far = v == PLAN_SPIKES || v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_SPECIAL;
+	if (far && spec_roundoff_inputs(m->spec) > 0 && (in == DTYPE_F16 || in == DTYPE_E4M3 || in == DTYPE_E5M2))
+		return err_set(e, ERR_INTERNAL, "precision: permits inputs in %s, which cannot hold such values",
+			       m->spec->precision_in);
+	return 0;
+}
+
+static char *weakness(const struct making *m, size_t k)
+{
+	const struct reference_output *o = &m->r->outputs[k];
+	const struct bound_summary *s = &m->raw[k].summary;
+	if (o->tells)
+		return NULL;
+	if (!s->tells_zeros)
+		return mem_fmt(
+			"the reference output %s is zero throughout, or its bounds contain zero: a kernel that does nothing would "
+			"pass; change the inputs' values",
+			o->name);
+	return mem_fmt("the reference output %s is constant: a kernel that writes one number would pass; change the inputs' values",
+		       o->name);
+}
+
+static int judge_reference(struct making *m, struct err *e)
+{
+	int rc = refuse_values(m, e);
+	m->r->tells = false;
+	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++) {
+		struct reference_output *o = &m->r->outputs[k];
+		if (is_exact_round(m->q->values) && dtype_is_float(o->type) && reference_is_close(o) && !is_exact(m, k))
+			rc = err_set(e, ERR_INTERNAL, "%s is not exact on integers: this context does more than add and multiply",
+				     o->name);
+		if (rc == 0)
+			rc = refuse_gross(m, k, e);
+		if (rc == 0)
+			rc = cannot_judge(m, k, e);
+		m->r->tells |= o->tells;
+	}
+	for (size_t k = 0; rc == 0 && !m->r->tells && m->r->weak == NULL && k < m->r->output_count; k++)
+		m->r->weak = weakness(m, k);
+	return rc;
+}
+
+/* --- all -------------------------------------------------------------------------------------------------------------------- */
+
+/* By the baseline's own declaration its output must be right, too. */
+static int compare_kinds(const struct making *m, struct trial *t, struct err *e)
+{
+	for (size_t k = 0; k < m->r->output_count; k++) {
+		const struct reference_output *o = &m->r->outputs[k];
+		struct wire_compared c;
+		struct trial_expected want = { .hash = o->hash.hex,
+					       .bytes = o->wanted,
+					       .len = o->wanted_len,
+					       .type = o->wanted_type,
+					       .judgement = o->judgement,
+					       .poison = POISON };
+		if (reference_is_close(o))
+			continue;
+		int rc = trial_compare(t, (uint32_t)k, &want, &c, e);
+		if (rc < 0)
+			return rc;
+		if (c.mismatched)
+			return err_set(e, ERR_WRONG,
+				       "%s is judged as it declares, and the baseline's own %s differs in %llu elements%s%s",
+				       o->name, o->name, (unsigned long long)c.mismatched, *c.finding ? ": " : "", c.finding);
+	}
+	return 0;
+}
+
+static int fetch_baseline(struct making *m, struct trial *t, struct err *e)
+{
+	struct trial_input input = input_of(m);
+	int rc = trial_execute(t, &input, timeout_of(m), &m->r->execute_ns, e);
+	if (rc == 0 && variant_output_count(t->variant) != m->r->output_count)
+		rc = err_set(e, ERR_INTERNAL, "the baseline has %zu outputs, its reference %zu", variant_output_count(t->variant),
+			     m->r->output_count);
+	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++) {
+		struct raw *raw = &m->raw[k];
+		size_t len;
+		rc = trial_output(t, (uint32_t)k, &raw->baseline_answer, &raw->baseline, &len, e);
+		if (rc == 0 && len != m->r->outputs[k].elements * dtype_size(m->r->outputs[k].type))
+			rc = err_set(e, ERR_INTERNAL, "the baseline's %s has %zu bytes, its reference %zu elements",
+				     m->r->outputs[k].name, len, m->r->outputs[k].elements);
+	}
+	return rc;
+}
+
+static int run_baseline(struct making *m, struct err *e)
+{
+	struct variant v;
+	struct trial t;
+	int rc = variant_build(m->q->j->ev, m->q->j->baseline, m->q->params, m->q->j->facts, &v, e);
+	if (rc < 0)
+		return rc;
+	rc = trial_begin(&t, m->q->process, &v, e);
+	if (rc == 0) {
+		rc = fetch_baseline(m, &t, e);
+		for (size_t k = 0; rc == 0 && k < m->r->output_count; k++)
+			make_bounds(m, k);
+		if (rc == 0)
+			rc = compare_kinds(m, &t, e);
+		trial_end(&t);
+	}
+	variant_fini(&v);
+	return rc;
+}
+
+static void making_fini(struct making *m)
+{
+	for (size_t k = 0; k < m->r->output_count; k++) {
+		free(m->raw[k].answer);
+		free(m->raw[k].baseline_answer);
+		free(m->raw[k].moved);
+	}
+	free(m->raw);
+	truth_fini(&m->truth);
+}
+
+static int make(struct making *m, struct err *e)
+{
+	const struct reference_making *q = m->q;
+	int rc = truth_choose(references_truths(q->j->ev->references), q->j, q->process, q->params, &m->truth, e);
+	if (rc == 0)
+		rc = run_truth(m, e);
+	if (rc == 0 && m->truth.kind != TRUTH_BASELINE)
+		rc = run_baseline(m, e);
+	else if (rc == 0)
+		for (size_t k = 0; k < m->r->output_count; k++)
+			make_bounds(m, k);
+	return rc < 0 ? rc : judge_reference(m, e);
+}
+
+int reference_make(const struct reference_making *q, struct reference *io_reference, struct err *e)
+{
+	struct making m = { .q = q, .spec = context_spec(q->j->baseline), .r = io_reference };
+	int rc = make(&m, e);
+	making_fini(&m);
+	bool integers = q->values == PLAN_INTEGERS, lost = e->code == ERR_CRASH || e->code == ERR_TIMEOUT;
+	if (rc < 0 && q->values != PLAN_DECLARED && (e->code == ERR_INTERNAL || e->code == ERR_WRONG || (integers && lost))) {
+		/* Other values need not suit every context: what they cannot judge is noted. */
+		io_reference->unfit = mem_fmt("%s%s", e->text,
+					      integers ? "; an array that indexes declares its range, as in `index: i32[n] < m`" : "");
+		*e = (struct err)ERR_INIT;
+		return 0;
+	}
+	if (rc == 0)
+		return 0;
+	/* A fault of the baseline says nothing about the candidate. */
+	if (e->code == ERR_INPUT || e->code == ERR_COMPILE || e->code == ERR_PRUNED || e->code == ERR_WRONG)
+		e->code = ERR_INTERNAL;
+	return err_wrap(e, "reference");
+}
