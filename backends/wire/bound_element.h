@@ -20,7 +20,7 @@ enum { BOUND_GROUP = 16, BOUND_SIZES = 128, BOUND_CONDITIONS = 64, BOUND_BINS = 
 #define BOUND_SUMS_MOST 256.0
 #define BOUND_INPUTS_FACTOR 6.0    /* the sensitivity is the largest of four random moves */
 #define BOUND_LUCK 16.0            /* how much smaller than its neighbours' an element's sensitivity is by luck at most */
-#define BOUND_SCALE_FACTOR 8.0     /* roundoffs of the neighbours' size: formulas that cancel, such as 1 + tanh(x) */
+#define BOUND_SCALE_FACTOR 64.0    /* roundoffs of the neighbours' size: formulas that cancel, such as 1 + tanh(x) */
 #define BOUND_BASELINE_FACTOR 2.0  /* times the largest error among like elements */
 #define BOUND_BASELINE_LEAST 256.0 /* what the baseline's error may be, in roundoffs of |y| + sensitivity */
 #define BOUND_BASELINE_MOST 4096.0
@@ -69,7 +69,7 @@ struct bound_element {
 	double y, baseline;  /* y: the truth */
 	double moved;        /* by perturbations, at most; infinite where the class differs */
 	double kappa;        /* the sensitivity that bound_smooth made of it */
-	double scale;        /* of its neighbours */
+	double scale;        /* root mean square of its group */
 	double value, bound; /* made: what is wanted, and how exactly; an infinite bound judges nobody */
 	enum bound_cause cause;
 };
@@ -146,29 +146,31 @@ BOUND_INLINE double bound_median(float *x, int n)
 }
 
 /* Of a group of n ≤ BOUND_GROUP elements: how far perturbed truths moved becomes sensitivities. One that is small by luck becomes that of
- * its neighbours; one that is small because the element is, stays so. Returns the scale: the median of |y|. */
+ * its neighbours; one that is small because the element is, stays so. Returns the scale: the root mean square of y. */
 BOUND_INLINE double bound_smooth(double amplitude, const double *y, const float *moved, int n, float *ret_kappa)
 {
-	float sizes[BOUND_GROUP], sensitivities[BOUND_GROUP], conditions[BOUND_GROUP];
+	float sensitivities[BOUND_GROUP], conditions[BOUND_GROUP];
 	int count = 0, conditioned = 0;
+	double most = 0, squares = 0;
 	for (int i = 0; i < n; i++) {
 		double k = (double)moved[i] / amplitude, a = fabs(y[i]);
 		ret_kappa[i] = (float)k;
 		if (!isfinite(a) || isinf(ret_kappa[i]))
 			continue;
-		sizes[count] = (float)a;
+		most = fmax(most, a);
 		sensitivities[count++] = ret_kappa[i];
 		if (a > 0)
 			conditions[conditioned++] = (float)(k / a);
 	}
-	double size = bound_median(sizes, count), sensitivity = bound_median(sensitivities, count),
-	       condition = bound_median(conditions, conditioned);
+	double sensitivity = bound_median(sensitivities, count), condition = bound_median(conditions, conditioned);
 	for (int i = 0; i < n; i++) {
 		double k = (double)ret_kappa[i], own = fmax(fabs(y[i]) * condition, BOUND_LUCK * k);
 		if (isfinite(y[i]))
 			ret_kappa[i] = (float)fmax(k, fmin(sensitivity, own));
+		if (most > 0 && isfinite(y[i]) && isfinite(ret_kappa[i]))
+			squares += y[i] / most * (y[i] / most);
 	}
-	return size;
+	return count ? most * sqrt(squares / count) : 0;
 }
 
 /* What the baseline's error is beyond the rounding of its output; NaN where one of the two is not finite. */
@@ -203,10 +205,10 @@ BOUND_INLINE void bound_special(const struct bound_limits *l, struct bound_eleme
 		bound_set(x, 0, BOUND_EXACT);
 }
 
-/* What the element's errors are small against: its own size, or that of its larger neighbours. */
+/* What the element's errors are small against: its own size, or that of a large neighbour. */
 BOUND_INLINE double bound_scale(const struct bound_element *x)
 {
-	return fmax(fabs(x->y), 2 * x->scale);
+	return fmax(fabs(x->y), 1.5 * x->scale);
 }
 
 /* error: the baseline's largest one among elements like this. */

@@ -17,7 +17,8 @@ enum { PERTURBATIONS = 4, POISON = 0xFF };
 #define AMPLITUDE_LIFTED 0x1p-16
 #define AMPLITUDE_PLAIN 0x1p-12
 #define INTEGERS_NS (10 * CLOCK_S) /* integers without a range may be the lengths of loops */
-#define JUDGED_LEAST 0.9 /* of an output's elements, or it is not judged at all */
+#define FAR_FACTOR 4.0             /* roundoffs more on far values */
+#define JUDGED_LEAST 0.9           /* of an output's elements, or it is not judged at all */
 
 /* One output while it is made. */
 struct raw {
@@ -179,12 +180,18 @@ static bool is_exact(const struct making *m, size_t k)
 	return true;
 }
 
+/* Values whose sizes differ by many powers of two, which even honest formulas may cancel. */
+static bool is_far(enum plan_values v)
+{
+	return v == PLAN_SPIKES || v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_SPECIAL;
+}
+
 static void make_bounds(struct making *m, size_t k)
 {
 	struct reference_output *o = &m->r->outputs[k];
 	struct bound_output source = bound_output_of(m, k);
 	bool exact = is_exact_round(m->q->values);
-	struct bound_rules rules = { .sums = spec_roundoff_sums(m->spec),
+	struct bound_rules rules = { .sums = spec_roundoff_sums(m->spec) * (is_far(m->q->values) ? FAR_FACTOR : 1),
 				     .inputs = spec_roundoff_inputs(m->spec),
 				     .terms = exact ? 1 : spec_reduction(m->spec, m->q->params),
 				     .rough = m->truth.kind == TRUTH_BASELINE && !exact,
@@ -263,9 +270,7 @@ static int refuse_values(const struct making *m, struct err *e)
 				       o->name);
 	}
 	int in = dtype_parse(m->spec->precision_in);
-	enum plan_values v = m->q->values;
-	bool far = v == PLAN_SPIKES || v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_SPECIAL;
-	if (far && spec_roundoff_inputs(m->spec) > 0 && (in == DTYPE_F16 || in == DTYPE_E4M3 || in == DTYPE_E5M2))
+	if (is_far(m->q->values) && spec_roundoff_inputs(m->spec) > 0 && (in == DTYPE_F16 || in == DTYPE_E4M3 || in == DTYPE_E5M2))
 		return err_set(e, ERR_INTERNAL, "precision: permits inputs in %s, which cannot hold such values",
 			       m->spec->precision_in);
 	return 0;
@@ -404,8 +409,8 @@ int reference_make(const struct reference_making *q, struct reference *io_refere
 	bool integers = q->values == PLAN_INTEGERS, lost = e->code == ERR_CRASH || e->code == ERR_TIMEOUT;
 	if (rc < 0 && q->values != PLAN_DECLARED && (e->code == ERR_INTERNAL || e->code == ERR_WRONG || (integers && lost))) {
 		/* Other values need not suit every context: what they cannot judge is noted. */
-		io_reference->unfit = mem_fmt("%s%s", e->text,
-					      integers ? "; an array that indexes declares its range, as in `index: i32[n] < m`" : "");
+		io_reference->unfit = mem_fmt(
+			"%s%s", e->text, integers ? "; an array that indexes declares its range, as in `index: i32[n] < m`" : "");
 		*e = (struct err)ERR_INIT;
 		return 0;
 	}
