@@ -41,7 +41,7 @@ struct truth {
 
 /* More than 20 fields: all that a pass over an output counts. */
 struct found {
-	uint64_t judged, mismatched, nan, untouched, odd, worst, first;
+	uint64_t judged, mismatched, nan, untouched, odd, fractions, worst, first;
 	double ratios, signs, squares;
 	uint64_t most, low, high, jump, baseline_ratio;
 	uint64_t causes[BOUND_CAUSES], telling, gross, first_gross, finite, infinite;
@@ -253,12 +253,11 @@ static void drop(struct backend_device *d, struct kept *k)
 	*k = j->kept[--j->count];
 }
 
-/* The least recently used truths go while the device has less than three times this much free. */
+/* Truths have a quarter of the device's memory; the least recently used ones go first. They can be made again. */
 static void make_room(struct backend_device *d, uint64_t bytes)
 {
 	struct gpu_judge *j = d->judge;
-	size_t left = 0, total = 0;
-	while (j->count && d->api.memory_info(&left, &total) == GPU_SUCCESS && left < 3 * bytes) {
+	while (j->count && j->bytes + bytes > d->facts.memory_bytes / 4) {
 		size_t oldest = 0;
 		for (size_t i = 1; i < j->count; i++)
 			oldest = j->kept[i].used < j->kept[oldest].used ? i : oldest;
@@ -315,6 +314,7 @@ static int keep(struct backend_device *d, const struct array *a, const struct wi
 	k->squares = f.squares;
 	k->most = f.most ? unordered(f.most) : 0;
 	ret->most = k->most;
+	ret->fractions = f.fractions;
 	return 0;
 }
 
@@ -390,6 +390,10 @@ static int make_truth(struct backend_device *d, struct backend_run *run, unsigne
 		return err_set(e, ERR_NOT_FOUND, "this process has no kernels of the judge yet");
 	if (step->step == WIRE_TRUTH_KEEP && run)
 		return keep(d, &a, step, ret, e);
+	if (step->step == WIRE_TRUTH_LOOK) {
+		ret->elements = k ? k->truth.count : 0;
+		return 0;
+	}
 	if (!k || (run && a.count != k->truth.count))
 		return err_set(e, ERR_NOT_FOUND, "the device keeps no such truth");
 	ret->elements = k->truth.count;
@@ -399,6 +403,7 @@ static int make_truth(struct backend_device *d, struct backend_run *run, unsigne
 	case WIRE_TRUTH_BOUND: return make_bounds(d, k, &a, step, ret, e);
 	case WIRE_TRUTH_DROP: drop(d, k); return 0;
 	case WIRE_TRUTH_KEEP:
+	case WIRE_TRUTH_LOOK:
 	case WIRE_TRUTH_STEPS: break;
 	}
 	return err_set(e, ERR_INPUT, "step %u of a truth needs a run", step->step);

@@ -27,7 +27,7 @@ struct truth {
 };
 
 struct found {
-	u64 judged, mismatched, nan, untouched, odd;
+	u64 judged, mismatched, nan, untouched, odd, fractions;
 	u64 worst; /* the largest ratio's upper bits, and its index */
 	u64 first; /* the lowest index of a wrong element */
 	double ratios, signs, squares;
@@ -73,13 +73,13 @@ struct filling {
 	u64 at; /* of the buffer's first element */
 };
 
-__device__ static void store(enum dtype t, double v, unsigned char *to)
+__noinline__ __device__ static void store(enum dtype t, double v, unsigned char *to)
 {
 	dtype_element_store(t, to, t == DTYPE_F16 || t == DTYPE_BF16 ? (double)(float)v : v);
 }
 
 /* Logical element i, in its type. */
-__device__ static void make(const struct filling &f, u64 i, unsigned char *to)
+__noinline__ __device__ static void make(const struct filling &f, u64 i, unsigned char *to)
 {
 	struct stream s = f.stream;
 	unsigned char plain[8];
@@ -115,7 +115,7 @@ __device__ static void make(const struct filling &f, u64 i, unsigned char *to)
 }
 
 /* One thread an allocated element: logical ones, and 0xFF between and behind the rows. With `found`, compares in place of writing. */
-__device__ static void fill(const struct filling &f, struct found *found)
+__noinline__ __device__ static void fill(const struct filling &f, struct found *found)
 {
 	const struct plan_buffer &b = f.buffer;
 	u64 size = dtype_layouts[b.type].size, columns = (u64)b.dims[b.rank - 1], ld = (u64)b.ld, all = b.bytes / size, wrong = 0;
@@ -144,12 +144,13 @@ extern "C" __global__ void judge_same(struct filling f, struct found *found) { f
 extern "C" __global__ void judge_keep(struct array a, struct truth t, double limit, struct found *f)
 {
 	double squares = 0, most = 0;
-	u64 odd = 0;
+	u64 odd = 0, fractions = 0;
 	for (u64 i = thread(); i < t.count; i += threads()) {
 		double y = load(a, i);
 		t.y[i] = y;
 		t.moved[i] = 0;
 		odd += !isfinite(y);
+		fractions += !(y == floor(y));
 		squares += isfinite(y) ? y * y : 0;
 		most = fabs(y) > most && fabs(y) <= limit ? fabs(y) : most;
 	}
@@ -157,6 +158,8 @@ extern "C" __global__ void judge_keep(struct array a, struct truth t, double lim
 	atomicMax(&f->most, ordered(most));
 	if (odd)
 		atomicAdd(&f->odd, odd);
+	if (fractions)
+		atomicAdd(&f->fractions, fractions);
 }
 
 extern "C" __global__ void judge_moved(struct array a, struct truth t)

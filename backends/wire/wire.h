@@ -220,6 +220,7 @@ enum wire_truth_step {
 	WIRE_TRUTH_MOVED, /* the same run with perturbed inputs: sensitivity */
 	WIRE_TRUTH_BOUND, /* the bound of every element; run: the baseline's, or 0 where the baseline is the truth */
 	WIRE_TRUTH_DROP,  /* forget it; no run */
+	WIRE_TRUTH_LOOK,  /* is it there? no run; `elements` is 0 when it is not */
 	WIRE_TRUTH_STEPS,
 };
 struct wire_truth {
@@ -232,6 +233,7 @@ struct wire_truth {
 struct wire_truth_found {
 	uint64_t elements;
 	double most;              /* the largest finite |y*| that is at most limits.shape.most */
+	uint64_t fractions;       /* KEEP: elements of y* that are no integers */
 	uint32_t capped;          /* the baseline's errors were too large to be granted */
 	struct bound_tally tally; /* BOUND */
 };

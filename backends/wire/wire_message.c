@@ -243,6 +243,7 @@ static const struct wire_table tally_table = WIRE_TABLE("tally", bound_tally, NU
 const struct wire_table wire_truth_found_table = WIRE_TABLE("truth found", wire_truth_found, NULL,
 	WIRE_ANY(wire_truth_found, elements),
 	WIRE_ANY(wire_truth_found, most),
+	WIRE_ANY(wire_truth_found, fractions),
 	WIRE_ANY(wire_truth_found, capped),
 	WIRE_STRUCT(wire_truth_found, tally, &tally_table));
 

@@ -474,8 +474,12 @@ static int serve_product(struct runs *all, struct run *r, const void *request, v
 	if (plan_check_gemm(r->plan, g, e) < 0)
 		return -(int)e->code;
 	for (uint32_t i = 0; i < r->output_count; i++)
-		if (r->outputs[i].buffer == g->c)
-			bytes = r->outputs[i].bytes;
+		if (r->outputs[i].buffer == g->c) {
+			const struct output *out = find_output(all, r, i, e);
+			if (out == NULL)
+				return -(int)e->code;
+			bytes = out->bytes;
+		}
 	if (b[g->a].role != PLAN_IN || b[g->b].role != PLAN_IN || bytes == NULL)
 		return err_set(e, ERR_INPUT, "%s = %s * %s is no product of two inputs", b[g->c].name, b[g->a].name, b[g->b].name);
 	/* Generated anew: the cache lends only one image at a time. */

@@ -29,7 +29,7 @@ const char *bound_cause_text(enum bound_cause cause)
 		[BOUND_POOR] = "the baseline's own error there is beyond rounding",
 		[BOUND_UNLIKE] = "baseline and reference disagree on NaN or infinity",
 	};
-	return texts[cause];
+	return cause < BOUND_CAUSES ? texts[cause] : "rounding and sensitivity";
 }
 
 enum dtype bound_wanted_type(enum dtype type)
@@ -207,6 +207,13 @@ static void bound_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 	}
 }
 
+/* As many as four times those that moved, and a few; never a large part. */
+static uint64_t forgiven(uint64_t moved, size_t n)
+{
+	uint64_t many = 4 * moved + 4, part = n / 16 > 2 * moved ? n / 16 : 2 * moved;
+	return moved == 0 ? 0 : many < part ? many : part;
+}
+
 void bound_summarise(const struct bound_tally *parts, size_t count, size_t n, struct bound_summary *s)
 {
 	struct bound_tally all = { .low = -INFINITY, .high = INFINITY };
@@ -232,6 +239,7 @@ void bound_summarise(const struct bound_tally *parts, size_t count, size_t n, st
 	s->tells_zeros = all.telling > 0;
 	s->tells_constant = all.telling > 0 && (n == 1 || (all.finite && all.infinite) || all.low > all.high);
 	s->size = all.values2 > 0 ? sqrt(all.bounds2 / all.values2) : 0;
+	s->forgiven = forgiven(s->causes[BOUND_WIDE], n);
 }
 
 static void make_bounds(struct making *m, struct bound_summary *ret_summary)
@@ -317,13 +325,6 @@ static void make_integers(const struct bound_output *o, uint8_t *values, uint8_t
 	s->tells_constant = s->tells_zeros && (s->tells_constant || o->n == 1);
 }
 
-/* As many as four times those that moved, and a few; never a large part. */
-static uint64_t forgiven(uint64_t moved, size_t n)
-{
-	uint64_t many = 4 * moved + 4, part = n / 16 > 2 * moved ? n / 16 : 2 * moved;
-	return moved == 0 ? 0 : many < part ? many : part;
-}
-
 void bound_make(const struct bound_output *o, const struct bound_rules *rules, void *ret_values, void *ret_bounds,
 		uint8_t *ret_causes, struct bound_summary *ret_summary)
 {
@@ -332,5 +333,6 @@ void bound_make(const struct bound_output *o, const struct bound_rules *rules, v
 		make_floats(&m, rules, ret_summary);
 	else
 		make_integers(o, ret_values, ret_causes, ret_summary);
-	ret_summary->forgiven = forgiven(ret_summary->causes[dtype_is_float(o->type) ? BOUND_WIDE : BOUND_JUMPS], o->n);
+	if (!dtype_is_float(o->type))
+		ret_summary->forgiven = forgiven(ret_summary->causes[BOUND_JUMPS], o->n);
 }

@@ -51,7 +51,7 @@ struct bound_summary {
 };
 
 /* For outputs that stay on the device (core/workers/resident.h), in parts: what all elements share, once the largest finite |y*| that
- * the type holds is known; and the summary of what was counted over n elements, without `forgiven` and `capped`. */
+ * the type holds is known; and the summary of what was counted over n elements, without `capped`. */
 struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *rules, double amplitude, bool has_baseline);
 void bound_limits_reach(struct bound_limits *io_limits, double most);
 void bound_summarise(const struct bound_tally *parts, size_t count, size_t n, struct bound_summary *ret_summary);

@@ -14,6 +14,7 @@
 #include "core/context/host.h"
 #include "core/context/space.h"
 #include "core/judge/reference_make.h"
+#include "core/workers/resident.h"
 #include "core/judge/truth.h"
 #include "core/workers/trial.h"
 
@@ -288,6 +289,59 @@ static int make_entry(const struct reference_making *m, const char *key, struct 
 	return 0;
 }
 
+/* The device forgets truths when it needs the room. */
+static bool is_there(struct pool_worker *process, const struct reference *r)
+{
+	bool there = true;
+	for (size_t k = 0; k < r->output_count && there && r->resident && !r->unfit; k++) {
+		struct wire_truth step = { .step = WIRE_TRUTH_LOOK };
+		struct wire_truth_found found = { 0 };
+		struct err ignored = ERR_INIT; /* a process that is gone has forgotten everything */
+		memcpy(step.hash, r->outputs[k].hash.hex, sizeof step.hash);
+		there = resident_truth(process, &step, &found, &ignored) == 0 && found.elements == r->outputs[k].elements;
+	}
+	return there;
+}
+
+/* The entry is the caller's last use of it; nobody finds it any more. */
+static void forget(struct references *refs, struct entry *entry)
+{
+	lock_take(&refs->lock);
+	struct entry **at = &refs->entries;
+	while (*at != entry)
+		at = &(*at)->next;
+	if (--entry->users == 0) {
+		*at = entry->next;
+		refs->bytes -= entry->bytes;
+		entry_free(entry);
+	} else {
+		entry->key[0] = 0;
+	}
+	lock_release(&refs->lock);
+}
+
+/* As enter(), but a resident reference is only found while its truths are on the device. */
+static int enter_present(const struct reference_source *j, struct pool_worker *process, const char *key, struct entry **ret_entry,
+			 struct err *e)
+{
+	int rc = enter(j, process, key, ret_entry, e);
+	if (rc < 0 || *ret_entry == NULL || !(*ret_entry)->reference.resident)
+		return rc;
+	/* The process may only be asked by one thread at a time. */
+	struct entry *entry = *ret_entry, *none;
+	rc = enter(j, process, NULL, &none, e);
+	if (rc < 0 || is_there(process, &entry->reference)) {
+		if (rc == 0)
+			leave(j->ev->references, process);
+		else
+			reference_release(j->ev->references, &entry->reference);
+		return rc;
+	}
+	forget(j->ev->references, entry);
+	*ret_entry = NULL;
+	return 0;
+}
+
 int reference_get(const struct reference_source *j, struct pool_worker *device, const struct reference_values *values,
 		  const struct reference **ret_reference, struct err *e)
 {
@@ -297,7 +351,7 @@ int reference_get(const struct reference_source *j, struct pool_worker *device, 
 			    (unsigned long long)values->seed, values->values);
 	struct reference_making m = { .j = j, .process = pool_reference(device), .seed = values->seed, .values = values->values };
 	struct entry *entry = NULL;
-	int rc = enter(j, m.process, key, &entry, e);
+	int rc = enter_present(j, m.process, key, &entry, e);
 	if (rc == 0 && entry == NULL) {
 		rc = choose_params(j->baseline, j->facts, inputs, &params, e);
 		m.params = params;

@@ -25,8 +25,8 @@ struct reference_output {
 	uint8_t *wanted;            /* what candidates are compared with (struct wire_compare: values, then bounds); owned */
 	size_t wanted_len;
 	enum dtype wanted_type; /* of the values */
-	struct hash hash;       /* of what is wanted */
-	uint8_t *causes;        /* enum bound_cause of each element's bound; owned */
+	struct hash hash;       /* of what is wanted; of a resident reference the name of its truth */
+	uint8_t *causes;        /* enum bound_cause of each element's bound; owned; NULL when resident */
 	uint64_t forgiven;      /* elements that may be off by up to `jump`: rounding turns decisions over */
 	double jump;
 	double tolerance; /* sqrt(Σbound²/Σvalue²), for checks of whole rows */
@@ -45,6 +45,7 @@ struct reference {
 	size_t output_count;
 	char *unfit; /* why these values cannot judge (special values only: declared values that cannot are an error); NULL: they
 			can */
+	bool resident; /* values and bounds are on the device, in the process of references (core/workers/resident.h) */
 	bool tells;  /* some output does */
 	char *weak;  /* why none does; NULL: one does */
 	uint64_t execute_ns; /* the baseline's own execution, with what the first one costs; bounds how long a candidate may take */

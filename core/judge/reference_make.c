@@ -2,13 +2,16 @@
 #include "core/judge/reference_make.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/context/host.h"
 #include "core/judge/bound.h"
 #include "core/judge/truth.h"
+#include "core/workers/resident.h"
 #include "core/workers/trial.h"
 
 enum { PERTURBATIONS = 4, POISON = 0xFF };
@@ -28,6 +31,9 @@ struct raw {
 	uint8_t *baseline_answer;
 	const uint8_t *baseline; /* NULL: the baseline is the truth */
 	float *moved;
+	struct bound_limits limits; /* resident */
+	double most;                /* resident: the largest finite |y*| */
+	uint64_t fractions;         /* resident: elements of y* that are no integers */
 	struct bound_summary summary;
 };
 
@@ -44,7 +50,10 @@ struct making {
 
 static struct trial_input input_of(const struct making *m)
 {
-	return (struct trial_input){ .seed = m->q->seed, .poison = POISON, .values = m->q->values };
+	return (struct trial_input){ .seed = m->q->seed,
+				     .poison = POISON,
+				     .values = m->q->values,
+				     .keep = m->r->resident ? WIRE_RESIDENT : 0 };
 }
 
 static int64_t timeout_of(const struct making *m)
@@ -59,6 +68,55 @@ static const struct spec_array *array_of(const struct spec *spec, const char *na
 		if (strcmp(spec->arrays[i].name, name) == 0)
 			return &spec->arrays[i];
 	return NULL;
+}
+
+static bool is_exact_round(enum plan_values v)
+{
+	return v == PLAN_EXACT || v == PLAN_EXACT_SMALL;
+}
+
+/* Values whose sizes differ by many powers of two, which even honest formulas may cancel. */
+static bool is_far(enum plan_values v)
+{
+	return v == PLAN_SPIKES || v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_SPECIAL;
+}
+
+static struct bound_rules rules_of(const struct making *m, size_t k)
+{
+	bool exact = is_exact_round(m->q->values);
+	return (struct bound_rules){ .sums = spec_roundoff_sums(m->spec) * (is_far(m->q->values) ? FAR_FACTOR : 1),
+				     .inputs = spec_roundoff_inputs(m->spec),
+				     .terms = exact ? 1 : spec_reduction(m->spec, m->q->params),
+				     .rough = m->truth.kind == TRUTH_BASELINE && !exact,
+				     .rounded = m->raw[k].truth_type == m->r->outputs[k].type };
+}
+
+/* A step of the truth of output k on the device. t: the run that it looks at; NULL: none. */
+static int step_truth(const struct making *m, const struct trial *t, size_t k, enum wire_truth_step which,
+		      struct wire_truth_found *ret_found, struct err *e)
+{
+	struct wire_truth step = { .run = t ? t->run : 0,
+				   .output = (uint32_t)k,
+				   .step = which,
+				   .limits = m->raw[k].limits,
+				   .rough = m->truth.kind == TRUTH_BASELINE };
+	snprintf(step.hash, sizeof step.hash, "%s", m->r->outputs[k].hash.hex);
+	return resident_truth(m->q->process, &step, ret_found, e);
+}
+
+static int keep_truth(struct making *m, const struct trial *t, size_t k, struct err *e)
+{
+	struct reference_output *o = &m->r->outputs[k];
+	struct bound_rules rules = rules_of(m, k);
+	struct wire_truth_found found;
+	uint8_t name[16];
+	hash_random(name, sizeof name);
+	o->hash = hash_bytes(name, sizeof name);
+	m->raw[k].limits = bound_limits_of(o->type, &rules, 1, false);
+	int rc = step_truth(m, t, k, WIRE_TRUTH_KEEP, &found, e);
+	m->raw[k].most = found.most;
+	m->raw[k].fractions = found.fractions;
+	return rc;
 }
 
 static int fetch_truth(struct making *m, struct trial *t, struct err *e)
@@ -78,18 +136,16 @@ static int fetch_truth(struct making *m, struct trial *t, struct err *e)
 						.judgement = a ? a->judged : judgement_default(b->type) };
 		memcpy(o->dims, b->dims, sizeof o->dims);
 		raw->truth_type = b->type;
-		int rc = trial_output(t, (uint32_t)k, &raw->answer, &raw->truth, &len, e);
+		o->elements = plan_buffer_logical(b);
+		int rc = m->r->resident ? keep_truth(m, t, k, e)
+					: trial_output(t, (uint32_t)k, &raw->answer, &raw->truth, &len, e);
 		if (rc < 0)
 			return rc;
-		o->elements = len / dtype_size(b->type);
+		if (m->r->resident)
+			continue;
 		raw->moved = MEM_NEW_N(float, o->elements + 1);
 	}
 	return 0;
-}
-
-static bool is_exact_round(enum plan_values v)
-{
-	return v == PLAN_EXACT || v == PLAN_EXACT_SMALL;
 }
 
 /* 0: nothing can be perturbed. */
@@ -130,9 +186,13 @@ static int run_perturbed(struct making *m, struct trial *t, uint32_t stream, str
 		const uint8_t *bytes;
 		uint8_t *answer = NULL;
 		size_t len;
-		rc = trial_output(t, (uint32_t)k, &answer, &bytes, &len, e);
+		struct wire_truth_found found;
+		rc = m->r->resident ? step_truth(m, t, k, WIRE_TRUTH_MOVED, &found, e)
+				    : trial_output(t, (uint32_t)k, &answer, &bytes, &len, e);
 		if (rc < 0)
 			break;
+		if (m->r->resident)
+			continue;
 		struct bound_output o = bound_output_of(m, k);
 		bound_add_moved(&o, bytes);
 		free(answer);
@@ -171,6 +231,8 @@ static bool is_exact(const struct making *m, size_t k)
 	const struct raw *raw = &m->raw[k];
 	const struct reference_output *o = &m->r->outputs[k];
 	double sums = spec_roundoff_sums(m->spec), own = dtype_roundoff(o->type);
+	if (m->r->resident)
+		return raw->fractions == 0 && raw->most * sums <= 1 && raw->summary.baseline_ratio <= 1;
 	for (size_t i = 0; i < o->elements; i++) {
 		double y = dtype_load(raw->truth_type, raw->truth + i * dtype_size(raw->truth_type));
 		double b = raw->baseline ? dtype_load(o->type, raw->baseline + i * dtype_size(o->type)) : y;
@@ -180,30 +242,43 @@ static bool is_exact(const struct making *m, size_t k)
 	return true;
 }
 
-/* Values whose sizes differ by many powers of two, which even honest formulas may cancel. */
-static bool is_far(enum plan_values v)
-{
-	return v == PLAN_SPIKES || v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_SPECIAL;
-}
-
-static void make_bounds(struct making *m, size_t k)
+static void bound_on_host(struct making *m, size_t k)
 {
 	struct reference_output *o = &m->r->outputs[k];
 	struct bound_output source = bound_output_of(m, k);
-	bool exact = is_exact_round(m->q->values);
-	struct bound_rules rules = { .sums = spec_roundoff_sums(m->spec) * (is_far(m->q->values) ? FAR_FACTOR : 1),
-				     .inputs = spec_roundoff_inputs(m->spec),
-				     .terms = exact ? 1 : spec_reduction(m->spec, m->q->params),
-				     .rough = m->truth.kind == TRUTH_BASELINE && !exact,
-				     .rounded = m->raw[k].truth_type == o->type };
-	struct bound_summary *s = &m->raw[k].summary;
-	o->wanted_type = bound_wanted_type(o->type);
+	struct bound_rules rules = rules_of(m, k);
 	size_t values = o->elements * dtype_size(o->wanted_type);
 	o->wanted_len = values + (dtype_is_float(o->type) ? o->elements * wire_bound_size(o->wanted_type) : 0);
 	o->wanted = mem_new(o->wanted_len + 1, 1);
 	o->causes = mem_new(o->elements + 1, 1);
-	bound_make(&source, &rules, o->wanted, o->wanted + values, o->causes, s);
+	bound_make(&source, &rules, o->wanted, o->wanted + values, o->causes, &m->raw[k].summary);
 	o->hash = hash_array(o->wanted, o->wanted_len);
+}
+
+/* t: the baseline's run; NULL: the baseline is the truth. */
+static int bound_on_device(struct making *m, const struct trial *t, size_t k, struct err *e)
+{
+	struct raw *raw = &m->raw[k];
+	struct bound_rules rules = rules_of(m, k);
+	struct wire_truth_found found;
+	raw->limits = bound_limits_of(m->r->outputs[k].type, &rules, m->amplitude > 0 ? m->amplitude : 1, t != NULL);
+	bound_limits_reach(&raw->limits, raw->most);
+	int rc = step_truth(m, t, k, WIRE_TRUTH_BOUND, &found, e);
+	if (rc < 0)
+		return rc;
+	bound_summarise(&found.tally, 1, m->r->outputs[k].elements, &raw->summary);
+	raw->summary.capped = found.capped;
+	return 0;
+}
+
+static int make_bounds(struct making *m, const struct trial *t, size_t k, struct err *e)
+{
+	struct reference_output *o = &m->r->outputs[k];
+	struct bound_summary *s = &m->raw[k].summary;
+	o->wanted_type = bound_wanted_type(o->type);
+	int rc = m->r->resident ? bound_on_device(m, t, k, e) : (bound_on_host(m, k), 0);
+	if (rc < 0)
+		return rc;
 	o->forgiven = s->forgiven;
 	o->jump = s->jump;
 	o->tolerance = s->size;
@@ -213,6 +288,7 @@ static void make_bounds(struct making *m, size_t k)
 			mem_fmt("the baseline's own error is %.3g times its bound: its arithmetic is coarser than `precision: %s` "
 				"permits; declare the precision that is meant",
 				s->baseline_ratio, m->spec->precision_text);
+	return 0;
 }
 
 /* --- what cannot judge ------------------------------------------------------------------------------------------------------ */
@@ -247,6 +323,11 @@ static int refuse_gross(const struct making *m, size_t k, struct err *e)
 	uint64_t jumps = s->causes[BOUND_WIDE];
 	if (!has_block || !reference_is_close(o) || s->gross <= (jumps ? 4 * jumps + 4 : 0))
 		return 0;
+	if (m->r->resident)
+		return err_set(e, ERR_INTERNAL,
+			       "the baseline differs from its reference block in %s by more than 5 %% in %llu elements; one of the "
+			       "two is wrong",
+			       o->name, (unsigned long long)s->gross);
 	double want = dtype_load(m->raw[k].truth_type, m->raw[k].truth + s->first_gross * dtype_size(m->raw[k].truth_type));
 	double got = dtype_load(o->type, m->raw[k].baseline + s->first_gross * dtype_size(o->type));
 	char *place = reference_place(o, (int64_t)s->first_gross);
@@ -345,7 +426,7 @@ static int fetch_baseline(struct making *m, struct trial *t, struct err *e)
 	if (rc == 0 && variant_output_count(t->variant) != m->r->output_count)
 		rc = err_set(e, ERR_INTERNAL, "the baseline has %zu outputs, its reference %zu", variant_output_count(t->variant),
 			     m->r->output_count);
-	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++) {
+	for (size_t k = 0; rc == 0 && !m->r->resident && k < m->r->output_count; k++) {
 		struct raw *raw = &m->raw[k];
 		size_t len;
 		rc = trial_output(t, (uint32_t)k, &raw->baseline_answer, &raw->baseline, &len, e);
@@ -367,7 +448,7 @@ static int run_baseline(struct making *m, struct err *e)
 	if (rc == 0) {
 		rc = fetch_baseline(m, &t, e);
 		for (size_t k = 0; rc == 0 && k < m->r->output_count; k++)
-			make_bounds(m, k);
+			rc = make_bounds(m, &t, k, e);
 		if (rc == 0)
 			rc = compare_kinds(m, &t, e);
 		trial_end(&t);
@@ -387,17 +468,35 @@ static void making_fini(struct making *m)
 	truth_fini(&m->truth);
 }
 
+/* Whether the arrays of these sizes should stay on the device. */
+static int choose_place(struct making *m, struct err *e)
+{
+	const struct reference_making *q = m->q;
+	struct plan *plan = NULL;
+	int rc = host_run(q->j->baseline, q->params, q->j->facts, &plan, e);
+	if (rc < 0)
+		return rc;
+	m->r->resident = resident_suits(q->j->facts, plan);
+	for (size_t i = 0; i < m->spec->array_count; i++)
+		if (m->spec->arrays[i].role != PLAN_IN && m->spec->arrays[i].judged.kind != JUDGE_CLOSE)
+			m->r->resident = false;
+	plan_free(plan);
+	return m->r->resident ? resident_prepare(q->j->ev, q->j->facts, q->process, e) : 0;
+}
+
 static int make(struct making *m, struct err *e)
 {
 	const struct reference_making *q = m->q;
-	int rc = truth_choose(references_truths(q->j->ev->references), q->j, q->process, q->params, &m->truth, e);
+	int rc = choose_place(m, e);
+	if (rc < 0)
+		return rc;
+	rc = truth_choose(references_truths(q->j->ev->references), q->j, q->process, q->params, &m->truth, e);
 	if (rc == 0)
 		rc = run_truth(m, e);
 	if (rc == 0 && m->truth.kind != TRUTH_BASELINE)
 		rc = run_baseline(m, e);
-	else if (rc == 0)
-		for (size_t k = 0; k < m->r->output_count; k++)
-			make_bounds(m, k);
+	for (size_t k = 0; rc == 0 && m->truth.kind == TRUTH_BASELINE && k < m->r->output_count; k++)
+		rc = make_bounds(m, NULL, k, e);
 	return rc < 0 ? rc : judge_reference(m, e);
 }
 

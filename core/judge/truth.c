@@ -10,6 +10,8 @@
 #include "core/context/host.h"
 #include "core/context/lift.h"
 #include "core/context/space.h"
+#include "core/judge/bound.h"
+#include "core/workers/resident.h"
 #include "core/workers/trial.h"
 
 /* GROSS: how far the lifted code may be from the code as it is, of the larger of the value and the output's root mean square: far
@@ -289,16 +291,99 @@ static int run_otherwise(const struct choosing *c, const struct context *lifted,
 	return rc;
 }
 
+/* --- arrays that stay on the device ------------------------------------------------------------------------------------------ */
+
+/* Runs it where truths are kept; which: what is made of its outputs. hashes: one an output. */
+static int run_resident(const struct choosing *c, const struct context *ctx, enum wire_truth_step which, struct hash *hashes,
+			const struct plan *plain, struct err *e)
+{
+	struct trial_input input = { .seed = 1, .poison = 0xFF, .keep = WIRE_RESIDENT };
+	struct bound_rules rules = { .sums = 0x1p-24, .terms = 1 };
+	struct wire_truth_found found;
+	struct variant v;
+	struct trial t;
+	uint32_t k = 0;
+	int rc = variant_build(c->j->ev, ctx, c->params, c->j->facts, &v, e);
+	if (rc < 0)
+		return rc;
+	rc = trial_begin(&t, c->process, &v, e);
+	if (rc == 0)
+		rc = trial_execute(&t, &input, EVAL_EXECUTE_NS, NULL, e);
+	for (size_t i = 0; rc == 0 && i < plain->buffer_count; i++) {
+		const struct plan_buffer *b = &plain->buffers[i];
+		if (b->role != PLAN_OUT && b->role != PLAN_INOUT)
+			continue;
+		struct wire_truth step = {
+			.run = t.run, .output = k, .step = which, .limits = bound_limits_of(b->type, &rules, 1, true)
+		};
+		bound_limits_reach(&step.limits, ldexp(1, 64)); /* the scale of neighbours matters here, not the largest element */
+		memcpy(step.hash, hashes[k].hex, sizeof step.hash);
+		rc = resident_truth(c->process, &step, &found, e);
+		if (rc == 0 && found.tally.gross > found.elements / FLOATS_OFF)
+			rc = err_set(e, ERR_UNSUPPORTED, "in double %s differs from what it is in float in %llu of %llu elements",
+				     b->name, (unsigned long long)found.tally.gross, (unsigned long long)found.elements);
+		k++;
+	}
+	if (rc == 0 || e->code != ERR_CRASH)
+		trial_end(&t);
+	variant_fini(&v);
+	return rc;
+}
+
+static int compare_resident(const struct choosing *c, const struct context *lifted, const struct context *plain,
+			    const struct plan *plan, struct err *e)
+{
+	struct hash *hashes = MEM_NEW_N(struct hash, plan->buffer_count + 1);
+	uint8_t name[16];
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		hash_random(name, sizeof name);
+		hashes[i] = hash_bytes(name, sizeof name);
+	}
+	int rc = run_resident(c, lifted, WIRE_TRUTH_KEEP, hashes, plan, e);
+	if (rc == 0)
+		rc = run_resident(c, plain, WIRE_TRUTH_BOUND, hashes, plan, e);
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		struct wire_truth drop = { .step = WIRE_TRUTH_DROP };
+		struct wire_truth_found found;
+		struct err ignored = ERR_INIT; /* it may not have been kept */
+		memcpy(drop.hash, hashes[i].hex, sizeof drop.hash);
+		resident_truth(c->process, &drop, &found, &ignored);
+	}
+	free(hashes);
+	return rc;
+}
+
+/* Takes the lifted context, which is the truth when rc is 0. */
+static int finish_lift(const struct params *params, int rc, struct context *take_lifted, struct truth *t)
+{
+	if (rc < 0) {
+		context_free(take_lifted);
+		return rc;
+	}
+	t->ctx = take_lifted;
+	t->params = params_copy(params);
+	return 0;
+}
+
 /* 0: *t is lifted, and right. */
 static int lift(const struct choosing *c, const struct context *plain, bool narrow, struct truth *t, struct err *e)
 {
 	struct context *lifted = NULL;
 	struct params *params = NULL;
 	struct outputs in_double = { 0 }, in_float = { 0 };
+	struct plan *plan = NULL;
 	int rc = lift_context(plain, narrow, &lifted, e);
 	if (rc < 0)
 		return rc;
-	rc = run(c, lifted, c->params, &in_double, e);
+	rc = host_run(plain, c->params, c->j->facts, &plan, e);
+	if (rc == 0 && resident_suits(c->j->facts, plan)) {
+		rc = compare_resident(c, lifted, plain, plan, e);
+		plan_free(plan);
+		return finish_lift(c->params, rc, lifted, t);
+	}
+	plan_free(plan);
+	if (rc == 0)
+		rc = run(c, lifted, c->params, &in_double, e);
 	if (rc == 0)
 		params = params_copy(c->params);
 	else if (rc == -ERR_PRUNED)
@@ -307,13 +392,8 @@ static int lift(const struct choosing *c, const struct context *plain, bool narr
 		rc = run(c, plain, c->params, &in_float, e);
 	if (rc == 0)
 		rc = compare(&in_double, &in_float, e);
-	if (rc == 0) {
-		t->ctx = lifted;
-		t->params = params;
-	} else {
-		context_free(lifted);
-		params_free(params);
-	}
+	rc = finish_lift(params, rc, lifted, t);
+	params_free(params);
 	outputs_fini(&in_double);
 	outputs_fini(&in_float);
 	return rc;

@@ -16,6 +16,7 @@
 #include "core/judge/suite.h"
 #include "core/record/store.h"
 #include "core/workers/lanes.h"
+#include "core/workers/resident.h"
 
 enum {
 	HUNG_SHOWN = 3,    /* configurations that hung, in the summary */
@@ -125,6 +126,7 @@ static struct reference_ahead *look_ahead(const struct reference_source *j, cons
 {
 	struct reference_ahead *a = reference_ahead_new(j, device);
 	uint64_t most = 0, largest = 0;
+	bool stays = false; /* on the device, where one thread at a time judges */
 	for (size_t i = 0; i < p->count; i++) {
 		const struct sample *x = &p->at[i];
 		if (x->why.code != ERR_NONE)
@@ -133,12 +135,13 @@ static struct reference_ahead *look_ahead(const struct reference_source *j, cons
 		uint64_t bytes = plan_bytes(x->variant.plan, true), all = plan_bytes(x->variant.plan, false);
 		most = bytes > most ? bytes : most;
 		largest = all > largest ? all : largest;
+		stays |= resident_suits(q->facts, x->variant.plan);
 		if (x->first)
 			suite_ahead(&suite, x->variant.plan, x->finding.params, bytes, a);
 	}
 	for (size_t i = 0; i < q->later_count; i++)
 		reference_ahead_add(a, &q->later[i], most);
-	if (q->facts->shares_cpu || largest > q->facts->memory_bytes / MEMORY_SHARE) {
+	if (q->facts->shares_cpu || stays || largest > q->facts->memory_bytes / MEMORY_SHARE) {
 		reference_ahead_free(a);
 		return NULL;
 	}

@@ -17,8 +17,8 @@ bool resident_suits(const struct facts *facts, const struct plan *plan)
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
 		bool output = b->role == PLAN_OUT || b->role == PLAN_INOUT;
-		/* The device compares doubles, which do not hold 64 bits. */
-		if (output && (b->type == DTYPE_I64 || b->type == DTYPE_U64))
+		/* What integers owe to rounding is judged on the host. */
+		if (output && !dtype_is_float(b->type))
 			return false;
 		bytes += output || b->role == PLAN_IN ? b->bytes : 0;
 	}
