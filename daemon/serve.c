@@ -2,6 +2,7 @@
  */
 #include "daemon/serve.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,13 +18,19 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "core/jobs/engine.h"
 #include "core/record/store.h"
 #include "daemon/app.h"
 #include "daemon/socket.h"
 #include "mcp/http.h"
 
-enum { FILE_MAX = 1 << 20, PORT = 7325, FILES = 8192 };
+enum {
+	FILE_MAX = 1 << 20,
+	PORT = 7325,
+	FILES = 8192,
+	NAME_TELLS = 5 /* letters of a name before it may look like another one's mistake */
+};
 
 struct serve {
 	const struct verb_line *line;
@@ -123,10 +130,39 @@ static int read_credential(struct serve *s, struct err *e)
 	return rc;
 }
 
+/* A database that is named and not there is made, unless its folder has one of nearly the same name: then the name is a mistake, and a
+ * fresh database would look like a loss of everything. Daemons that other verbs start have --idle-exit and are not asked. */
+static int check_spelling(const struct verb_line *line, struct err *e)
+{
+	const char *path = verb_get(line, "db");
+	if (path == NULL || access(path, F_OK) == 0 || verb_get(line, "new") || verb_get(line, "idle-exit"))
+		return 0;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+	char *folder = slash ? mem_strn(path, (size_t)(slash - path) + 1) : mem_str("./");
+	struct suggest near;
+	suggest_init(&near, name);
+	DIR *d = (dot ? dot - name : (ptrdiff_t)strlen(name)) < NAME_TELLS ? NULL : opendir(folder);
+	for (struct dirent *entry; d && (entry = readdir(d));) {
+		const char *end = strrchr(entry->d_name, '.');
+		if (strcmp(end ? end : "", dot ? dot : "") == 0) /* not its -wal, .lock and .log */
+			suggest_offer(&near, entry->d_name);
+	}
+	if (d)
+		closedir(d);
+	int rc = 0;
+	if (suggest_best(&near))
+		rc = err_set(e, ERR_NOT_FOUND, "there is no database %s; did you mean %s%s? --new makes a new one", path,
+			     slash ? folder : "", suggest_best(&near));
+	free(folder);
+	return rc;
+}
+
 static int read_options(struct serve *s, struct err *e)
 {
 	long long idle;
 	int rc = parse_listen(s, e);
+	if (rc == 0)
+		rc = check_spelling(s->line, e);
 	if (rc == 0)
 		rc = verb_int(s->line, "idle-exit", 1, 1000000000, 0, &idle, e);
 	if (rc == 0)
@@ -362,6 +398,7 @@ static const struct verb_option options[] = {
 	{ "tls-key", "FILE", "PEM key of the certificate" },
 	{ "allow-host", "NAME", "another Host that clients may name; may be repeated" },
 	{ "allow-origin", "URL", "another Origin whose pages may call; may be repeated" },
+	{ "new", NULL, "makes the database of --db even if its folder has one of nearly the same name" },
 	{ "idle-exit", "SECONDS", "ends after so long without a client or job" },
 	{ NULL, NULL, NULL },
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "core/context/enumerate.h"
 
@@ -187,6 +188,35 @@ void space_free(struct space *s)
 	free(s->points.rows);
 	free(s->starts);
 	free(s);
+}
+
+int space_declares(const struct context *ctx, const struct facts *facts, const struct params *fixed, struct err *e)
+{
+	enum { SHOWN = 8 };
+	struct space *space = NULL;
+	struct params *inputs = params_part(fixed, false);
+	struct buf sizes = BUF_INIT;
+	bool found = false;
+	int rc = space_new(ctx, facts, NULL, &space, e);
+	for (size_t i = 0; rc == 0 && !found && i < space->size_count; i++) {
+		struct params *size = space_size_at(space, i);
+		char *text = params_text(size);
+		found = params_contain(size, inputs);
+		if (i < SHOWN)
+			buf_addf(&sizes, "%s%s", i ? "; " : "", text);
+		free(text);
+		params_free(size);
+	}
+	if (rc == 0 && !found) {
+		char *text = params_text(inputs);
+		rc = err_set(e, ERR_INPUT, "%s is no size that the context declares: it declares %s%s", text, buf_text(&sizes),
+			     space->size_count > SHOWN ? "; …" : "");
+		free(text);
+	}
+	space_free(space);
+	buf_fini(&sizes);
+	params_free(inputs);
+	return rc;
 }
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */

@@ -117,6 +117,8 @@ int work_sizes_list(const char *text, const struct context *ctx, const struct fa
 	struct params *fixed = NULL;
 	struct space *space;
 	int rc = text && *text ? params_parse(ctx, text, false, &fixed, e) : 0;
+	if (rc == 0 && fixed && facts)
+		rc = space_declares(ctx, facts, fixed, e);
 	if (rc == 0)
 		rc = space_new(ctx, facts, fixed, &space, e);
 	params_free(fixed);

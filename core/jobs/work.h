@@ -66,7 +66,8 @@ struct work_sizes {
 	size_t count;
 };
 
-/* The sizes that `text` names (one assignment, a partial one is fine), or all that the context declares when it is NULL or "". */
+/* The sizes that `text` names (one assignment, a partial one is fine), or all that the context declares when it is NULL or "". What is
+ * timed on a device must be declared; facts NULL: measured elsewhere, where any size will do. */
 int work_sizes_list(const char *text, const struct context *ctx, const struct facts *facts, struct work_sizes *ret_sizes,
 		    struct err *e);
 void work_sizes_fini(struct work_sizes *s);

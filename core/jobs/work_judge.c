@@ -73,7 +73,9 @@ static void add_figures(struct judge_verdict *v, const struct check *c)
 		judge_verdict_mismatch(v, c->output, f->mismatch[i].index / columns, f->mismatch[i].index % columns,
 				       f->mismatch[i].got, f->mismatch[i].want);
 	v->has_map = f->mismatched > 0;
-	memcpy(v->map, f->map, sizeof v->map);
+	for (int y = 0; y < JUDGE_MAP; y++)
+		for (int x = 0; x < JUDGE_MAP; x++)
+			v->map[y][x] = check_has_tile(c, y, x) ? f->map[y][x] : -1;
 }
 
 static enum judge_result result_of(const struct check *c)

@@ -57,7 +57,7 @@ struct result {
 	char *not_judged, *limits; /* what the verdict does not cover (core/judge/limits.h); NULL: nothing */
 	char *details;
 	char *pending, *state;  /* of the transformation */
-	char *outcome;          /* submit: what the answer was */
+	char *outcome;          /* submit: "ok", what is wrong with the answer's form, or the verdict's name */
 	char *prompt, *region;  /* what to answer next */
 	int64_t asked, repairs; /* negative: no model was asked */
 	int64_t tokens_in, tokens_out, tokens_cached;
@@ -379,9 +379,10 @@ static int run_model(struct apply *a, const struct model *model, struct result *
 	return rc < 0 ? advise(a, e) : 0;
 }
 
-static int run_transform(struct engine_job *job, const void *request, void *result, struct err *e)
+static int run_transform(struct engine_job *job, const void *request, void *ret_result, struct err *e)
 {
 	const struct request *q = request;
+	struct result *result = ret_result;
 	struct work *w = job->user;
 	struct apply a;
 	struct models_open open = { 0 };
@@ -394,8 +395,13 @@ static int run_transform(struct engine_job *job, const void *request, void *resu
 		rc = transform_discard(a.x, e);
 		if (rc == 0)
 			rc = keep(&a, e);
-		if (rc == 0)
+		if (rc == 0) {
 			show_state(&a, result);
+			free(result->summary); /* what was said last was about going on */
+			result->summary =
+				mem_fmt("transformation %s (%s) is dropped: it cannot be continued, and nothing of it was kept",
+					a.x->id, a.x->t->name);
+		}
 	} else {
 		/* What only waits for its verdict needs no model. */
 		bool judging = a.x->id && a.x->state == TRANSFORM_JUDGE;
@@ -444,6 +450,7 @@ static int submit(struct apply *a, struct result *result, struct err *e)
 	prompt_copy(&prompt, transform_prompt(x));
 	const struct model_request request = { .prompt = &prompt, .key = transform_key(x) };
 	rc = transform_feed(x, answer.text, REPLY_FINISH_STOP, &outcome, e);
+	bool judging = x->state == TRANSFORM_JUDGE;
 	if (rc == 0)
 		rc = judge_all(a, e);
 	if (rc < 0)
@@ -457,7 +464,9 @@ static int submit(struct apply *a, struct result *result, struct err *e)
 			       e); /* a workflow that was moved does not undo the checkpoint */
 		if (rc == 0)
 			rc = kept;
-		result->outcome = mem_str(reply_outcome_name(outcome));
+		/* An answer may be well formed and wrong. */
+		result->outcome =
+			mem_str(judging && x->verdict != JUDGE_PASS ? judge_result_name(x->verdict) : reply_outcome_name(outcome));
 	}
 	prompt_fini(&prompt);
 	return rc;

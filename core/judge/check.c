@@ -363,6 +363,16 @@ void check_seeds(uint64_t first, uint64_t ret_seeds[TRIAL_SEEDS])
 	}
 }
 
+static bool is_filled(int64_t extent, int tile)
+{
+	return (tile * extent + WIRE_MAP - 1) / WIRE_MAP < ((tile + 1) * extent + WIRE_MAP - 1) / WIRE_MAP;
+}
+
+bool check_has_tile(const struct check *c, int row, int column)
+{
+	return is_filled(c->rank > 1 ? c->dims[c->rank - 2] : 1, row) && is_filled(c->rank ? c->dims[c->rank - 1] : 1, column);
+}
+
 char *check_details(const struct check *c)
 {
 	struct buf out = BUF_INIT;
@@ -386,8 +396,10 @@ char *check_details(const struct check *c)
 	if (f->mismatched)
 		for (int r = 0; r < WIRE_MAP; r++) {
 			for (int k = 0; k < WIRE_MAP; k++)
-				buf_addf(&out, "%s%3.0f%%", k ? " " : "", 100.0 * (double)f->map[r][k]);
-			buf_addc(&out, '\n');
+				if (check_has_tile(c, r, k))
+					buf_addf(&out, "%s%3.0f%%", k ? " " : "", 100.0 * (double)f->map[r][k]);
+			if (check_has_tile(c, r, 0))
+				buf_addc(&out, '\n');
 		}
 	return buf_steal(&out);
 }

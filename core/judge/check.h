@@ -60,6 +60,9 @@ int check_refuse(const struct check *c, const char *what, struct err *e);
 /* The figures in words, several lines: counts, first mismatches as row, column, got, want, the 8×8 map. free(). */
 char *check_details(const struct check *c);
 
+/* Whether that tile of the output's map holds an element: of one row, seven eighths hold none. */
+bool check_has_tile(const struct check *c, int row, int column);
+
 /* Where evidence goes. All borrowed. */
 struct evidence {
 	struct db *db;

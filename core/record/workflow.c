@@ -174,6 +174,12 @@ static int check_name(struct db *db, const char *name, struct err *e)
 			       "\"%.120s\" cannot be a name: a name has letters, digits and ._- (at most %d, "
 			       "not digits alone) and begins with a letter or digit",
 			       name, WORKFLOW_NAME_MAX);
+	if (n >= WORKFLOW_HASH_MIN && strspn(name, "0123456789abcdef") == n)
+		return err_set(
+			e, ERR_INPUT,
+			"\"%.120s\" cannot be a name: %d or more of the characters 0-9 and a-f name a checkpoint by its hash; put "
+			"another letter into it",
+			name, WORKFLOW_HASH_MIN);
 	struct workflow w = { .name = NULL };
 	int64_t tagged;
 	int rc = look_up(db, name, &w, e);

@@ -128,9 +128,16 @@ static void add_map(struct buf *out, const struct judge_verdict *v)
 		return;
 	buf_adds(out, "\nShare of wrong elements per eighth of the output, in percent (rows downward):\n\n```\n");
 	for (int r = 0; r < JUDGE_MAP; r++) {
+		bool any = false;
 		for (int c = 0; c < JUDGE_MAP; c++)
-			buf_addf(out, "%4.0f", (double)v->map[r][c] * 100);
-		buf_addc(out, '\n');
+			any = any || v->map[r][c] >= 0;
+		for (int c = 0; c < JUDGE_MAP && any; c++)
+			if (v->map[r][c] < 0) /* no elements there */
+				buf_adds(out, "   -");
+			else
+				buf_addf(out, "%4.0f", (double)v->map[r][c] * 100);
+		if (any)
+			buf_addc(out, '\n');
 	}
 	buf_adds(out, "```\n");
 }

@@ -53,7 +53,7 @@ struct judge_verdict {
 	struct judge_mismatch *mismatches;             /* first eight are shown; owned */
 	size_t mismatch_count;
 	bool has_map;
-	float map[JUDGE_MAP][JUDGE_MAP]; /* share of wrong elements per tile of the output, 0…1, row-major */
+	float map[JUDGE_MAP][JUDGE_MAP]; /* share of wrong elements per tile of the output, 0…1, row-major; negative: it has none */
 	struct judge_config *configs;    /* what was tried, in order; owned */
 	size_t config_count;
 	bool right;   /* JUDGE_WRONG, but the outputs are right: one of the user's validators refused it; the summary says why */

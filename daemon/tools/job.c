@@ -95,9 +95,10 @@ static const struct mcp_done *show_log(struct mcp_call *call, struct db *db, con
 	json_t *rows = json_array();
 	for (size_t i = 0; i < events.count; i++) {
 		const struct event *v = &events.at[i];
-		json_array_append_new(
-			rows, json_pack("{s:I, s:s, s:s}", "seq", (json_int_t)v->seq, "kind", v->kind, "message", v->message));
-		buf_addf(&text, "%lld %s %s\n", (long long)v->seq, v->kind, v->message);
+		char at[32];
+		json_array_append_new(rows, json_pack("{s:I, s:s, s:s, s:s}", "seq", (json_int_t)v->seq, "at",
+						      clock_iso(v->created_ms, at), "kind", v->kind, "message", v->message));
+		buf_addf(&text, "%lld %s %s %s\n", (long long)v->seq, at, v->kind, v->message);
 	}
 	json_t *shown = json_pack("{s:s, s:o}", "job", id, "events", rows);
 	if (events.count == LOG_MAX) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
@@ -180,13 +181,15 @@ static const struct mcp_done *job_log(struct mcp_call *call, struct db *db)
 	struct event_list events;
 	struct err e = ERR_INIT;
 	struct buf text = BUF_INIT;
+	char at[32];
 	if (job_get(db, id, &job, &e) < 0)
 		return mcp_call_reply_absent(call, e.text);
 	job_fini(&job);
 	if (event_since(db, id, 0, 0, &events, &e) < 0)
 		return mcp_call_reply_absent(call, e.text);
 	for (size_t i = 0; i < events.count; i++)
-		buf_addf(&text, "%lld %s %s\n", (long long)events.at[i].seq, events.at[i].kind, events.at[i].message);
+		buf_addf(&text, "%lld %s %s %s\n", (long long)events.at[i].seq, clock_iso(events.at[i].created_ms, at),
+			 events.at[i].kind, events.at[i].message);
 	event_list_fini(&events);
 	const struct mcp_done *done = mcp_call_reply_text(call, "text/plain", buf_text(&text));
 	buf_fini(&text);

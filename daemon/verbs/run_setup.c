@@ -403,7 +403,7 @@ int run_setup_check_steps(struct run *r, bool fit, struct err *e)
 static int check_models(struct run *r, struct err *e)
 {
 	int rc = 0;
-	if (r->step_count == 0 || verb_get(r->line, "resume"))
+	if (verb_get(r->line, "resume") || (r->step_count == 0 && verb_get(r->line, "model") == NULL))
 		return 0;
 	for (size_t i = 0; rc == 0; i++) {
 		const char *model = verb_get_nth(r->line, "model", i);
@@ -427,6 +427,8 @@ static int check_sizes(const struct run *r, struct err *e)
 	struct params *fixed = NULL;
 	struct space *space = NULL;
 	int rc = sizes ? params_parse(r->context, sizes, false, &fixed, e) : 0;
+	if (rc == 0 && sizes)
+		rc = space_declares(r->context, NULL, fixed, e);
 	if (rc == 0)
 		rc = space_new(r->context, NULL, fixed, &space, e);
 	if (rc < 0 && sizes)

@@ -377,8 +377,9 @@ static void print_events(const json_t *events)
 	const json_t *v;
 	size_t i;
 	json_array_foreach(events, i, v)
-		printf("%lld %s %s\n", (long long)json_integer_value(json_object_get(v, "seq")),
-		       json_string_value(json_object_get(v, "kind")), json_string_value(json_object_get(v, "message")));
+		printf("%lld %s %s %s\n", (long long)json_integer_value(json_object_get(v, "seq")),
+		       json_string_value(json_object_get(v, "at")), json_string_value(json_object_get(v, "kind")),
+		       json_string_value(json_object_get(v, "message")));
 }
 
 static int whole_log(const struct verb_line *line, const char *id)
@@ -434,7 +435,7 @@ const struct verb verbs_jobs = {
 		   "  wait ID      waits until the job has ended, then shows the same\n"
 		   "  cancel ID    cancels the job; its measurements are kept\n"
 		   "  resume ID    resumes a job that was interrupted when its daemon ended\n"
-		   "  log ID       every event of the job\n",
+		   "  log ID       every event of the job, with its time\n",
 	.options = (const struct verb_option[]){ { "json", NULL, "prints the structured answer" }, { NULL, NULL, NULL } },
 	.min_words = 0,
 	.max_words = 2,

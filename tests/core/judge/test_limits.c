@@ -64,6 +64,23 @@ static void declared(void)
 	context_free(other);
 }
 
+/* Of an output of one row only the first row of the map means anything. */
+static void map_of_one_row(void)
+{
+	struct check c = { .output = mem_str("B"), .rank = 1, .dims = { 300 } };
+	c.figures.mismatched = 3;
+	c.figures.map[0][2] = 0.5f;
+	char *text = check_details(&c);
+	has_str(text, "\n  0%   0%  50%   0%   0%   0%   0%   0%\n", "the map of one row has one row");
+	size_t lines = 0;
+	for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
+		lines++;
+	is_int(lines, 2, "and no more");
+	ok(check_has_tile(&c, 0, 7) && !check_has_tile(&c, 1, 0), "tiles without elements are told");
+	free(text);
+	check_fini(&c);
+}
+
 /* --- verdicts ------------------------------------------------------------------------------------------------------------------ */
 
 static struct validate_result judge(struct sample *s, const struct context *baseline, const struct context *ctx, struct params *again, int64_t *ret_id)
@@ -196,6 +213,7 @@ int main(int argc, char **argv)
 	sample_worker(argc, argv);
 	gaps();
 	declared();
+	map_of_one_row();
 	sample_init(&s);
 	if (!s.ready) {
 		SKIP(20, "no HLSL device");

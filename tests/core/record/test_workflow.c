@@ -144,6 +144,8 @@ static void test_names(void)
 	const char *names[] = { "", "12", "a b", "a~1", "a@b", "-x", "ü", "a\nb", "a/b", "a/../../x", "../x" };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		is_int(workflow_create(f.db, names[i], a, &e), -ERR_INPUT, "name %zu cannot be one", i);
+	is_int(workflow_create(f.db, "deadbeef", a, &e), -ERR_INPUT, "what reads as a hash cannot");
+	is_int(workflow_create(f.db, "decade", a, &e), -ERR_INPUT, "even if it is a word");
 	is_int(workflow_create(f.db, "2048-x.y_z", a, &e), 0, "this one can");
 	fixture_fini(&f);
 }
