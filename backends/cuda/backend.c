@@ -243,6 +243,7 @@ const struct backend backend_cuda = {
 	.keep_inout = gpu_run_keep_inout,
 	.copy_set = gpu_run_copy_set,
 	.scrubs = gpu_run_scrubs,
+	.scrub = gpu_run_scrub,
 	.execute = execute,
 	.release = release,
 	.strayed = gpu_slack_check,

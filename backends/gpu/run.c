@@ -182,6 +182,16 @@ unsigned gpu_run_used_set(const struct backend_run *run)
 	return run->current;
 }
 
+int gpu_run_scrub(struct backend_run *run, uint32_t word, struct err *e)
+{
+	gpu_result result = gpu_device_use(run->device);
+
+	gpu_scrub_prepare(run->device);
+	if (result == GPU_SUCCESS)
+		result = gpu_scrub(run->device, word);
+	return result == GPU_SUCCESS ? 0 : gpu_device_fail(run->device, result, "overwriting shared memory", e);
+}
+
 bool gpu_run_scrubs(const struct backend_run *run)
 {
 	return gpu_scrub_works(run->device);
@@ -559,7 +569,7 @@ static gpu_result next_set(struct backend_run *run, bool rotates)
 		wipe = d->flush_bytes;
 	}
 	if (result == GPU_SUCCESS)
-		result = gpu_scrub(d);
+		result = gpu_scrub(d, BACKEND_SCRUB_TIMED);
 	return result == GPU_SUCCESS ? d->api.memory_set(d->flush, 0, wipe, d->stream) : result;
 }
 
@@ -577,7 +587,7 @@ static gpu_result before_window(struct backend_run *run, enum wire_cache cache)
 		result = execute_set(run, set);
 	if (result == GPU_SUCCESS)
 		result = unreset ? restore(run, set) : reset(run, set);
-	return result == GPU_SUCCESS && !unreset ? gpu_scrub(run->device) : result;
+	return result == GPU_SUCCESS && !unreset ? gpu_scrub(run->device, BACKEND_SCRUB_TIMED) : result;
 }
 
 int gpu_run_execute(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)

@@ -67,6 +67,7 @@ unsigned gpu_run_used_set(const struct backend_run *run);
 int gpu_run_keep_inout(struct backend_run *run, struct err *e);
 int gpu_run_copy_set(struct backend_run *run, unsigned from, struct err *e);
 bool gpu_run_scrubs(const struct backend_run *run);
+int gpu_run_scrub(struct backend_run *run, uint32_t word, struct err *e);
 
 int gpu_run_write(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e);
 int gpu_run_fill(struct backend_run *run, unsigned buffer, uint8_t value, struct err *e);

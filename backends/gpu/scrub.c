@@ -10,7 +10,7 @@ static const char code[] = ".version 6.5\n"
 			   ".target sm_75\n"
 			   ".address_size 64\n"
 			   ".extern .shared .align 16 .b8 all[];\n"
-			   ".visible .entry peakd_scrub(.param .u32 bytes)\n"
+			   ".visible .entry peakd_scrub(.param .u32 bytes, .param .u32 word)\n"
 			   "{\n"
 			   ".reg .pred %p;\n"
 			   ".reg .b32 %r<6>;\n"
@@ -19,7 +19,7 @@ static const char code[] = ".version 6.5\n"
 			   "shl.b32 %r2, %r2, 2;\n"
 			   "mov.u32 %r3, all;\n"
 			   "add.u32 %r4, %r3, %r2;\n"
-			   "mov.u32 %r5, 0x5a5a5a5a;\n"
+			   "ld.param.u32 %r5, [word];\n"
 			   "next:\n"
 			   "setp.ge.u32 %p, %r2, %r1;\n"
 			   "@%p bra done;\n"
@@ -61,10 +61,10 @@ bool gpu_scrub_works(const struct backend_device *d)
 	return d->scrub.function != NULL;
 }
 
-gpu_result gpu_scrub(const struct backend_device *d)
+gpu_result gpu_scrub(const struct backend_device *d, uint32_t word)
 {
 	uint32_t bytes = d->scrub.bytes;
-	void *parameters[] = { &bytes };
+	void *parameters[] = { &bytes, &word };
 	unsigned blocks = BLOCKS_PER_UNIT * (d->facts.units ? d->facts.units : 1);
 
 	if (!gpu_scrub_works(d))

@@ -1,5 +1,5 @@
 /* scrub: a kernel of ours that overwrites the shared memory of every multiprocessor. Shared memory keeps what the last launch
- * left, and a kernel could find its results there. Called by run.c before timed executions, outside of their windows. */
+ * left, and a kernel could find its results there. Called by run.c before executions that are judged or timed, outside of their windows. */
 #ifndef PEAKD_BACKENDS_GPU_SCRUB_H
 #define PEAKD_BACKENDS_GPU_SCRUB_H
 
@@ -10,7 +10,7 @@ void gpu_scrub_prepare(struct backend_device *d);
 void gpu_scrub_free(struct backend_device *d);
 /* True where gpu_scrub works. */
 bool gpu_scrub_works(const struct backend_device *d);
-/* Submits a launch to the device's stream. */
-gpu_result gpu_scrub(const struct backend_device *d);
+/* Submits a launch to the device's stream: all shared memory holds the word then. */
+gpu_result gpu_scrub(const struct backend_device *d, uint32_t word);
 
 #endif

@@ -452,6 +452,14 @@ static int keep_inout(struct backend_run *r, struct err *e)
 	return rc;
 }
 
+static int scrub(struct backend_run *r, uint32_t word, struct err *e)
+{
+	if (hlsl_scrub_prepare(r->device, e) < 0 || hlsl_device_begin(r->device, e) < 0)
+		return -(int)e->code;
+	hlsl_scrub_record(r->device, word);
+	return hlsl_device_submit(r->device, e);
+}
+
 static bool scrubs(const struct backend_run *r)
 {
 	return hlsl_scrub_works(r->device);
@@ -530,7 +538,7 @@ static void record_reset(struct backend_run *r, unsigned set)
 			d->vk.CmdCopyBuffer(d->commands, buffer, buffer, 1, &tail);
 		}
 	}
-	hlsl_scrub_record(d);
+	hlsl_scrub_record(d, BACKEND_SCRUB_TIMED);
 	record_restore(r, set);
 }
 
@@ -642,6 +650,7 @@ const struct backend backend_hlsl = {
 	.keep_inout = keep_inout,
 	.execute = execute,
 	.scrubs = scrubs,
+	.scrub = scrub,
 	.release = release,
 	.races = races,
 };

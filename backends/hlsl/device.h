@@ -32,7 +32,7 @@ struct backend_device {
 		VkPipelineLayout layout;
 		VkDescriptorPool pool;
 		VkDescriptorSet set;
-		VkPipeline pipeline;
+		VkPipeline pipelines[2];
 		struct device_buffer *meeting;
 	} scrub; /* overwrites shared memory (scrub.c); made when first needed */
 };

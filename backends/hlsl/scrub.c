@@ -6,9 +6,9 @@
  *     {
  *         do {
  *             for (uint i = lane; i < WORDS; i += 8)
- *                 all[i] = 0x5A5A5A5A;
+ *                 all[i] = WORD; // one of two: a pipeline each
  *             GroupMemoryBarrierWithGroupSync();
- *         } while (all[lane ^ 1] != 0x5A5A5A5A); // without a read, drivers drop the writes
+ *         } while (all[lane ^ 1] != WORD); // without a read, drivers drop the writes
  *         if (lane == 0) {
  *             uint arrived, tries = 0;
  *             InterlockedAdd(meeting[0], 1);
@@ -26,11 +26,14 @@
 
 #include <unistd.h>
 
+#include "backends/worker/backend.h"
+
 /* clang-format off */
 static const uint32_t code[] = {
 	0x07230203, 0x00010000, 0x00070000, 0x0000005c, 0x00000000, 0x00020011, 0x00000001, 0x0003000e, 0x00000000,
 	0x00000001, 0x0006000f, 0x00000005, 0x00000001, 0x75726373, 0x00000062, 0x00000002, 0x00060010, 0x00000001,
 	0x00000011, 0x00000008, 0x00000001, 0x00000001, 0x00040047, 0x00000003, 0x00000001, 0x00000000, 0x00040047,
+	0x00000013, 0x00000001, 0x00000003, 0x00040047,
 	0x00000004, 0x00000001, 0x00000001, 0x00040047, 0x00000005, 0x00000001, 0x00000002, 0x00040047, 0x00000002,
 	0x0000000b, 0x0000001d, 0x00050048, 0x00000006, 0x00000000, 0x00000023, 0x00000000, 0x00030047, 0x00000006,
 	0x00000003, 0x00040047, 0x00000007, 0x00000022, 0x00000000, 0x00040047, 0x00000007, 0x00000021, 0x00000000,
@@ -39,7 +42,7 @@ static const uint32_t code[] = {
 	0x00000000, 0x00040032, 0x0000000a, 0x00000005, 0x00000000, 0x0004002b, 0x0000000a, 0x0000000c, 0x00000000,
 	0x0004002b, 0x0000000a, 0x0000000d, 0x00000001, 0x0004002b, 0x0000000a, 0x0000000e, 0x00000002, 0x0004002b,
 	0x0000000a, 0x0000000f, 0x00000008, 0x0004002b, 0x0000000a, 0x00000010, 0x00010000, 0x0004002b, 0x0000000a,
-	0x00000011, 0x0000ffff, 0x0004002b, 0x0000000a, 0x00000012, 0x00000108, 0x0004002b, 0x0000000a, 0x00000013,
+	0x00000011, 0x0000ffff, 0x0004002b, 0x0000000a, 0x00000012, 0x00000108, 0x00040032, 0x0000000a, 0x00000013,
 	0x5a5a5a5a, 0x0004001c, 0x00000014, 0x0000000a, 0x00000003, 0x00040020, 0x00000015, 0x00000004, 0x00000014,
 	0x00040020, 0x00000016, 0x00000004, 0x0000000a, 0x00040020, 0x00000017, 0x00000001, 0x0000000a, 0x0003001e,
 	0x00000006, 0x0000000a, 0x00040020, 0x00000018, 0x00000002, 0x00000006, 0x00040020, 0x00000019, 0x00000002,
@@ -98,7 +101,7 @@ enum { GROUPS_GPU = 1024, THREADS_MAX = 32, PATIENCE = 60000 }; /* llvmpipe ends
 
 /* Specialization constants. */
 struct constants {
-	uint32_t words, expected, patience;
+	uint32_t words, expected, patience, word;
 };
 
 static uint32_t threads_of(const struct backend_device *d)
@@ -112,7 +115,7 @@ static uint32_t threads_of(const struct backend_device *d)
 
 bool hlsl_scrub_works(const struct backend_device *d)
 {
-	return d->scrub.pipeline != VK_NULL_HANDLE;
+	return d->scrub.pipelines[1] != VK_NULL_HANDLE;
 }
 
 static int make_layouts(struct backend_device *d, struct device_scrub *s, struct err *e)
@@ -163,14 +166,14 @@ static int make_set(struct backend_device *d, struct device_scrub *s, struct err
 	return 0;
 }
 
-static int make_pipeline(struct backend_device *d, struct device_scrub *s, struct err *e)
+static int make_pipeline(struct backend_device *d, struct device_scrub *s, uint32_t word, VkPipeline *ret_pipeline, struct err *e)
 {
-	struct constants values = { .words = d->limits.maxComputeSharedMemorySize / 4,
-				    .expected = threads_of(d),
-				    .patience = PATIENCE };
-	VkSpecializationMapEntry entries[3];
+	struct constants values = {
+		.words = d->limits.maxComputeSharedMemorySize / 4, .expected = threads_of(d), .patience = PATIENCE, .word = word
+	};
+	VkSpecializationMapEntry entries[4];
 	VkSpecializationInfo constants = {
-		.mapEntryCount = 3, .pMapEntries = entries, .dataSize = sizeof values, .pData = &values
+		.mapEntryCount = 4, .pMapEntries = entries, .dataSize = sizeof values, .pData = &values
 	};
 	VkShaderModuleCreateInfo module_info = { .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
 						 .codeSize = sizeof code,
@@ -179,7 +182,7 @@ static int make_pipeline(struct backend_device *d, struct device_scrub *s, struc
 	VkShaderModule module = VK_NULL_HANDLE;
 	int rc = hlsl_library_check(d->vk.CreateShaderModule(d->handle, &module_info, NULL, &module), "vkCreateShaderModule", e);
 
-	for (uint32_t i = 0; i < 3; i++)
+	for (uint32_t i = 0; i < 4; i++)
 		entries[i] = (VkSpecializationMapEntry){ .constantID = i, .offset = i * 4, .size = 4 };
 	info.stage = (VkPipelineShaderStageCreateInfo){ .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
 							.stage = VK_SHADER_STAGE_COMPUTE_BIT,
@@ -187,7 +190,7 @@ static int make_pipeline(struct backend_device *d, struct device_scrub *s, struc
 							.pName = "scrub",
 							.pSpecializationInfo = &constants };
 	if (rc == 0)
-		rc = hlsl_library_check(d->vk.CreateComputePipelines(d->handle, VK_NULL_HANDLE, 1, &info, NULL, &s->pipeline),
+		rc = hlsl_library_check(d->vk.CreateComputePipelines(d->handle, VK_NULL_HANDLE, 1, &info, NULL, ret_pipeline),
 					"vkCreateComputePipelines", e);
 	d->vk.DestroyShaderModule(d->handle, module, NULL);
 	return rc;
@@ -195,10 +198,12 @@ static int make_pipeline(struct backend_device *d, struct device_scrub *s, struc
 
 int hlsl_scrub_prepare(struct backend_device *d, struct err *e)
 {
-	if (d->scrub.pipeline)
+	if (hlsl_scrub_works(d))
 		return 0;
 	hlsl_scrub_fini(d);
-	if (make_layouts(d, &d->scrub, e) < 0 || make_set(d, &d->scrub, e) < 0 || make_pipeline(d, &d->scrub, e) < 0)
+	if (make_layouts(d, &d->scrub, e) < 0 || make_set(d, &d->scrub, e) < 0 ||
+	    make_pipeline(d, &d->scrub, BACKEND_SCRUB_TIMED, &d->scrub.pipelines[0], e) < 0 ||
+	    make_pipeline(d, &d->scrub, BACKEND_SCRUB_OTHER, &d->scrub.pipelines[1], e) < 0)
 		return -(int)e->code;
 	return 0;
 }
@@ -207,7 +212,8 @@ void hlsl_scrub_fini(struct backend_device *d)
 {
 	struct device_scrub *s = &d->scrub;
 
-	d->vk.DestroyPipeline(d->handle, s->pipeline, NULL);
+	for (int i = 0; i < 2; i++)
+		d->vk.DestroyPipeline(d->handle, s->pipelines[i], NULL);
 	d->vk.DestroyDescriptorPool(d->handle, s->pool, NULL);
 	d->vk.DestroyPipelineLayout(d->handle, s->layout, NULL);
 	d->vk.DestroyDescriptorSetLayout(d->handle, s->set_layout, NULL);
@@ -215,14 +221,14 @@ void hlsl_scrub_fini(struct backend_device *d)
 	*s = (struct device_scrub){ .meeting = NULL };
 }
 
-void hlsl_scrub_record(struct backend_device *d)
+void hlsl_scrub_record(struct backend_device *d, uint32_t word)
 {
 	const struct device_scrub *s = &d->scrub;
 	uint32_t threads = threads_of(d);
 
 	d->vk.CmdFillBuffer(d->commands, s->meeting->handle, 0, VK_WHOLE_SIZE, 0);
 	hlsl_device_barrier(d);
-	d->vk.CmdBindPipeline(d->commands, VK_PIPELINE_BIND_POINT_COMPUTE, s->pipeline);
+	d->vk.CmdBindPipeline(d->commands, VK_PIPELINE_BIND_POINT_COMPUTE, s->pipelines[word != BACKEND_SCRUB_TIMED]);
 	d->vk.CmdBindDescriptorSets(d->commands, VK_PIPELINE_BIND_POINT_COMPUTE, s->layout, 0, 1, &s->set, 0, NULL);
 	d->vk.CmdDispatch(d->commands, threads ? threads : GROUPS_GPU, 1, 1);
 	hlsl_device_barrier(d);

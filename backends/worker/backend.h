@@ -98,6 +98,9 @@ struct backend {
 	int (*execute)(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e);
 	/* Whether shared memory is overwritten before timed executions. NULL: no. */
 	bool (*scrubs)(const struct backend_run *run);
+	/* Overwrites the shared memory of the whole device with one of the two words below, before the next execution.
+	 * Does nothing where the device has no kernel for it. NULL: the same. */
+	int (*scrub)(struct backend_run *run, uint32_t word, struct err *e);
 	void (*release)(struct backend_run *run);
 	/* *ret_buffer: 1 + the buffer near which something was written beyond a red zone, into memory that nobody owns; 0
 	 * none. NULL: there is no such memory. */
@@ -109,6 +112,9 @@ struct backend {
 		     char **ret_finding, struct err *e);
 };
 
+/* Large numbers of opposite sign in f16, bf16 and f32: neither max() nor min() hides both. */
+#define BACKEND_SCRUB_TIMED UINT32_C(0x5A5A5A5A)
+#define BACKEND_SCRUB_OTHER UINT32_C(0xDADADADA)
 enum { BACKEND_RED_ZONE = 64 << 10 };
 enum { BACKEND_SETS = 3, BACKEND_SETS_MAX = 16 };
 

@@ -24,6 +24,7 @@ static struct {
 	bool marks;                                  /* a replay leaves its number in the first byte of the output */
 	unsigned char found[32];                     /* what replays found there, by their number */
 	int scrubs;                                  /* launches that overwrite shared memory */
+	uint32_t scrubbed;                           /* with what */
 	struct gpu_launch_config config;                       /* of the last launch */
 	struct gpu_launch_attribute attrs[2];
 	uint64_t arg[3];                             /* first bytes of its arguments */
@@ -154,6 +155,7 @@ static gpu_result launch(gpu_function f, unsigned gx, unsigned gy, unsigned gz, 
 	struct gpu_launch_config config = { .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared, .stream = stream };
 	if (bx == 1024) {
 		fake.scrubs++;
+		memcpy(&fake.scrubbed, args[1], sizeof fake.scrubbed);
 		return 0;
 	}
 	return launch_extended(&config, f, args, extra);
@@ -376,7 +378,9 @@ static void rotates(const struct buf *im)
 	is_int(backend_cuda.used_set(run), 2, "four more take turns");
 	ok(fake.found[2] == 0xff && fake.found[3] == 0xff && fake.found[4] == 0xff && fake.found[5] == 0xff && fake.found[6] == 0xff,
 	   "every cold execution finds poison in its output");
-	is_int(fake.scrubs, 5, "and shared memory overwritten");
+	ok(fake.scrubs == 5 && fake.scrubbed == BACKEND_SCRUB_TIMED, "and shared memory overwritten");
+	is_int(backend_cuda.scrub(run, BACKEND_SCRUB_OTHER, &e), 0, "it can be overwritten before a judged execution");
+	ok(fake.scrubs == 6 && fake.scrubbed == BACKEND_SCRUB_OTHER, "with the other word");
 	ok(fake.set_bytes < x.d.flush_bytes, "what is overwritten before a window hides the submission, and is no flush");
 	backend_cuda.use_set(run, 1);
 	is_int(first_byte(run), 0xff, "an earlier set is reset already");
