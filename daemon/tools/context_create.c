@@ -166,9 +166,11 @@ static const struct mcp_done *handler(struct mcp_call *call)
 const struct tool tool_context_create = {
 	.name = "context_create",
 	.title = "Create a kernel context",
-	.description = "Start here: give a kernel context, one Markdown text (front matter: kernel, backend, inputs, tune, "
-		       "where; fenced blocks: device code, macros, Lua host code; see peak://docs/context-format). It "
-		       "becomes the baseline of a new workflow; answers with sizes and tuning space. Next: validate, tune.",
+	.description =
+		"Start here: give a kernel context, one Markdown text (front matter: kernel, backend, inputs, tune, "
+		"where; fenced blocks: device code, macros, Lua host code; see peak://docs/context-format). Inputs are tested "
+		"beyond what is timed: close the domain of those that must not hold any value (`< n` for an index, `> 0`). It "
+		"becomes the baseline of a new workflow; answers with sizes and tuning space. Next: validate, tune.",
 	.flags = MCP_TOOL_IDEMPOTENT,
 	.handler = handler,
 };
