@@ -29,9 +29,10 @@ struct reference_output {
 	uint8_t *causes;        /* enum bound_cause of each element's bound; owned; NULL when resident */
 	uint64_t forgiven;      /* elements that may be off by up to `jump`: rounding turns decisions over */
 	double jump;
-	double tolerance; /* sqrt(Σbound²/Σvalue²), for checks of whole rows */
-	bool tells;       /* zeros, or any one number everywhere, would not pass */
-	char *hint;       /* what a refused candidate should know about the baseline; NULL: nothing; owned */
+	double tolerance;  /* sqrt(Σbound²/Σvalue²), for checks of whole rows */
+	bool other_values; /* than declared: what overflows may be NaN in place of infinity */
+	bool tells;        /* zeros, or any one number everywhere, would not pass */
+	char *hint;        /* what a refused candidate should know about the baseline; NULL: nothing; owned */
 };
 /* "(2, 0, 17)": the place of an element, outermost extent first. free() */
 char *reference_place(const struct reference_output *o, int64_t index);
@@ -43,11 +44,11 @@ bool reference_is_close(const struct reference_output *o);
 struct reference {
 	struct reference_output *outputs;
 	size_t output_count;
-	char *unfit; /* why these values cannot judge (special values only: declared values that cannot are an error); NULL: they
+	char *unfit;   /* why these values cannot judge (special values only: declared values that cannot are an error); NULL: they
 			can */
 	bool resident; /* values and bounds are on the device, in the process of references (core/workers/resident.h) */
-	bool tells;  /* some output does */
-	char *weak;  /* why none does; NULL: one does */
+	bool tells;    /* some output does */
+	char *weak;    /* why none does; NULL: one does */
 	uint64_t execute_ns; /* the baseline's own execution, with what the first one costs; bounds how long a candidate may take */
 };
 

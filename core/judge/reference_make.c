@@ -282,6 +282,7 @@ static int make_bounds(struct making *m, const struct trial *t, size_t k, struct
 	o->forgiven = s->forgiven;
 	o->jump = s->jump;
 	o->tolerance = s->size;
+	o->other_values = m->q->values != PLAN_DECLARED;
 	o->tells = !reference_is_close(o) || (s->tells_zeros && s->tells_constant);
 	if (s->capped && s->baseline_ratio > 1)
 		o->hint =
