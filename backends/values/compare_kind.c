@@ -117,6 +117,35 @@ static int by_key(const void *a, const void *b)
 	return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->at > y->at) - (x->at < y->at);
 }
 
+/* By key, then by place, in which they are given: digit by digit from the lowest, which keeps the order of equal ones. */
+static void sort_items(struct item *items, uint64_t n)
+{
+	enum { FEW = 2048, DIGIT = 256 };
+	struct item *from = items, *to;
+	if (n < FEW) {
+		qsort(items, n, sizeof *items, by_key);
+		return;
+	}
+	struct item *spare = to = MEM_NEW_N(struct item, n);
+	for (unsigned shift = 0; shift < 64; shift += 8) {
+		uint64_t starts[DIGIT + 1] = { 0 };
+		for (uint64_t i = 0; i < n; i++)
+			starts[(from[i].key >> shift & (DIGIT - 1)) + 1]++;
+		if (starts[(from[0].key >> shift & (DIGIT - 1)) + 1] == n)
+			continue; /* all have the same digit */
+		for (unsigned d = 0; d < DIGIT; d++)
+			starts[d + 1] += starts[d];
+		for (uint64_t i = 0; i < n; i++)
+			to[starts[from[i].key >> shift & (DIGIT - 1)]++] = from[i];
+		struct item *swap = from;
+		from = to;
+		to = swap;
+	}
+	if (from != items)
+		memcpy(items, from, n * sizeof *items);
+	free(spare);
+}
+
 /* --- indices ------------------------------------------------------------------------------------------------------ */
 
 static int64_t index_at(enum dtype t, const uint8_t *elements, uint64_t at)
@@ -189,7 +218,7 @@ static void list_selected(const struct rearranging *r, const uint8_t *indices, u
 		ret_items[k] =
 			(struct item){ in_range(r, i) ? key_of(xt, selected(r, row, i)) : UINT64_MAX - ((uint64_t)i & LABELS), at };
 	}
-	qsort(ret_items, r->rows.per_row, sizeof *ret_items, by_key);
+	sort_items(ret_items, r->rows.per_row);
 }
 
 static bool has_nan(const struct rearranging *r, uint64_t row)
@@ -303,7 +332,7 @@ static void list_row(enum dtype t, const uint8_t *elements, uint64_t from, uint6
 			dtype_store(rounded, element, dtype_load(t, at));
 		ret_items[k] = (struct item){ key_of(rounded, rounded != t ? element : at), from + k };
 	}
-	qsort(ret_items, n, sizeof *ret_items, by_key);
+	sort_items(ret_items, n);
 }
 
 /* The first element of a row that breaks its declared order; n: none. */
@@ -354,6 +383,14 @@ static void rearrange_indices(void *arg, unsigned part, uint64_t from, uint64_t 
 	free(want);
 }
 
+/* Most often a row is the reference's. */
+static bool same_row(const struct rearranging *r, uint64_t from, uint64_t n)
+{
+	size_t size = dtype_size(r->buffer->type);
+	return r->judgement->order == JUDGE_UNORDERED && r->want->type == r->buffer->type &&
+	       memcmp(r->got + from * size, (const uint8_t *)r->want->values + from * size, n * size) == 0;
+}
+
 static void rearrange_sets(void *arg, unsigned part, uint64_t from, uint64_t to)
 {
 	struct rearranging *r = arg;
@@ -363,6 +400,8 @@ static void rearrange_sets(void *arg, unsigned part, uint64_t from, uint64_t to)
 	enum dtype rounded = r->want->bounds ? r->want->type : t; /* without bounds values must be equal, so as rounded */
 	char text[FINDING];
 	for (uint64_t row = from; row < to; row++) {
+		if (same_row(r, row * n, n))
+			continue;
 		list_row(t, r->got, row * n, n, t, got);
 		list_row(r->want->type, r->want->values, row * n, n, rounded, want);
 		pair_up(r, got, want, n, r->want, false);

@@ -14,7 +14,7 @@
 enum {
 	BLOCK = 1024,
 	LEAST = 256,              /* elements that a test needs */
-	THRESHOLDS = 4096,        /* where the distribution functions are compared */
+	THRESHOLDS = 1024,        /* where the distribution functions are compared */
 	LOOKED_AT_MOST = 1 << 22, /* elements whose order is looked at */
 	LAGS = 9,
 };
@@ -84,17 +84,20 @@ static int ascending(const void *a, const void *b)
 static void distribution(const struct sample *s, const double *thresholds, size_t count, double *ret_shares)
 {
 	uint64_t *below = MEM_NEW_N(uint64_t, count + 1), sum = 0; /* between two thresholds */
-	for (uint64_t i = 0; i < s->n; i++) {
-		double x = element(s, i);
-		size_t low = 0, high = count; /* the first threshold that is not below x */
-		while (low < high) {
-			size_t middle = (low + high) / 2;
-			if (thresholds[middle] < x)
-				low = middle + 1;
-			else
-				high = middle;
+	double x[BLOCK];
+	for (uint64_t at = 0; at < s->n; at += BLOCK) {
+		size_t some = s->n - at < BLOCK ? (size_t)(s->n - at) : BLOCK;
+		dtype_load_all(s->type, s->bytes + at * dtype_size(s->type), x, some);
+		for (size_t i = 0; i < some; i++) {
+			size_t low = 0; /* the first threshold that is not below x; halves without branches */
+			for (size_t left = count; left > 0;) {
+				size_t half = left / 2;
+				bool below_x = thresholds[low + half] < x[i];
+				low = below_x ? low + half + 1 : low;
+				left = below_x ? left - half - 1 : half;
+			}
+			below[low]++;
 		}
-		below[low]++;
 	}
 	for (size_t k = 0; k < count; k++) {
 		sum += below[k];
@@ -192,10 +195,10 @@ static uint64_t repetitions(const struct sample *s, uint64_t length)
 /* So long that two stretches of the reference's kind are not equal by chance; 0 where the sample is too short for that. */
 static uint64_t stretch(const struct sample *want)
 {
-	uint64_t equal = 0;
-	for (uint64_t i = 0; i + 1 < want->n; i++)
+	uint64_t equal = 0, pairs = looked_at(want, 1);
+	for (uint64_t i = 0; i < pairs; i++)
 		equal += element(want, i) == element(want, i + 1);
-	double chance = fmax((double)equal / (double)(want->n - 1), 0x1p-20);
+	double chance = fmax((double)equal / (double)pairs, 0x1p-20);
 	double length = ceil((2 * log2((double)want->n) + CHANCE_LOG2) / -log2(chance));
 	return length * 4 <= (double)want->n ? (uint64_t)length : 0; /* also when every pair is equal */
 }

@@ -167,6 +167,31 @@ static void test_sets(void)
 	is_int(compare(&b, falling, want, down, NULL).mismatched, 0, "permutation descending passes");
 }
 
+/* Long rows are sorted in another way. */
+static void test_long_sets(void)
+{
+	enum { LONG = 5000 };
+	struct plan_buffer b = matrix("y", DTYPE_F32, 1, LONG), wide = matrix("y", DTYPE_I64, 1, LONG);
+	struct judgement set = { .kind = JUDGE_SET };
+	float want[LONG], got[LONG];
+	int64_t far[LONG], turned[LONG];
+	for (int i = 0; i < LONG; i++) {
+		want[i] = (float)((i * 7919) % 2003 - 1000) * 0.37f;
+		far[i] = (int64_t)(i - LONG / 2) * INT64_C(1000000000000007);
+	}
+	for (int i = 0; i < LONG; i++) {
+		got[i] = want[LONG - 1 - i];
+		turned[i] = far[(i * 3 + 1) % LONG];
+	}
+	is_int(compare(&b, got, want, set, NULL).mismatched, 0, "set: a long row in another order passes");
+	is_int(compare(&wide, turned, far, set, NULL).mismatched, 0, "set: a long row of 64-bit integers passes");
+	got[4321] = 0.123f;
+	struct wire_compared c = compare(&b, got, want, set, NULL);
+	ok(c.mismatched == 1 && c.mismatch[0].got == 0.123f, "set: one wrong element of a long row is found");
+	turned[17]++;
+	is_int(compare(&wide, turned, far, set, NULL).mismatched, 1, "set: one that is off by 1 in a long row of 64-bit integers is found");
+}
+
 static void test_float_sets(void)
 {
 	struct plan_buffer b = matrix("y", DTYPE_F32, 1, 4);
@@ -298,6 +323,7 @@ int main(void)
 	test_gather();
 	test_sets();
 	test_float_sets();
+	test_long_sets();
 	test_random();
 	test_mask();
 	return tap_done();
