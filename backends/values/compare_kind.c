@@ -60,7 +60,7 @@ static void compare_within(const struct plan_buffer *b, const void *got, const s
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-enum { FINDING = WIRE_FINDING };
+enum { FINDING = WIRE_FINDING, SURE = 8 /* rows that show indices: no chance explains so many */ };
 
 struct rearranging {
 	const struct plan_buffer *buffer;
@@ -69,6 +69,7 @@ struct rearranging {
 	const struct compare_wanted *want;
 	const struct compare_indexed *x;
 	struct judgement_rows rows;       /* INDICES */
+	bool sure;                        /* that they are indices: declared, or shown by many rows */
 	uint8_t *arranged;                /* got, with what is right in the reference's places */
 	uint64_t bad[PARALLEL_FOR_PARTS]; /* rows with a fault that places do not show */
 	char finding[PARALLEL_FOR_PARTS][FINDING];
@@ -253,11 +254,12 @@ static void accept_row(struct rearranging *r, uint64_t row)
 }
 
 /* Whether the reference's numbers look like argmax, argmin, top-k or a sort of rows that vary: each row begins at an extreme
- * and goes on in order. Flags and counts do not. */
-static bool selects_extremes(const struct rearranging *r)
+ * and goes on in order. Flags and counts do not. Returns how many rows show it; 0: some row does not. */
+static uint64_t selects_extremes(const struct rearranging *r)
 {
 	enum dtype t = r->buffer->type, xt = r->x->buffer->type;
-	bool up = true, down = true, varies = false;
+	bool up = true, down = true;
+	uint64_t shown = 0;
 	for (uint64_t row = 0; row < r->rows.count && (up || down); row++) {
 		uint64_t least = UINT64_MAX, most = 0, last = 0;
 		for (uint64_t i = 0; i < r->rows.extent; i++) {
@@ -267,18 +269,18 @@ static bool selects_extremes(const struct rearranging *r)
 		}
 		if (least == most || has_nan(r, row))
 			continue;
-		varies = true;
+		shown++;
 		for (uint64_t k = 0; k < r->rows.per_row; k++) {
 			int64_t i = index_at(t, r->want->values, place(&r->rows, row, k, r->rows.per_row));
 			if (!in_range(r, i))
-				return false;
+				return 0;
 			uint64_t key = key_of(xt, selected(r, row, i));
 			up = up && (k ? key >= last : key == least);
 			down = down && (k ? key <= last : key == most);
 			last = key;
 		}
 	}
-	return varies && (up || down);
+	return up || down ? shown : 0;
 }
 
 /* --- sets --------------------------------------------------------------------------------------------------------- */
@@ -369,7 +371,7 @@ static void rearrange_indices(void *arg, unsigned part, uint64_t from, uint64_t 
 		}
 		int64_t twice = n > 1 ? repeated(r, t, r->got, row, seen) : -1;
 		bool repeats = twice >= 0 && repeated(r, t, r->want->values, row, seen) < 0;
-		if (r->judgement->declared && (repeats || differs(r, row)) && has_nan(r, row)) {
+		if (r->sure && (repeats || differs(r, row)) && has_nan(r, row)) {
 			accept_row(r, row);
 			continue;
 		}
@@ -445,7 +447,9 @@ static void compare_rows(const struct plan_buffer *b, const void *got, const str
 	r->arranged = mem_copy(got, (size_t)n * dtype_size(b->type));
 	if (x && !judgement_find_rows(b, x->buffer, j->axis, &r->rows))
 		r->rows = (struct judgement_rows){ 0 }; /* nothing is rearranged: indices must be the reference's */
-	if (x && !j->declared && !selects_extremes(r))
+	uint64_t shown = x && !j->declared ? selects_extremes(r) : SURE;
+	r->sure = shown >= SURE;
+	if (shown == 0)
 		r->rows.count = 0;
 	if (x)
 		parallel_for(r->rows.count, rearrange_indices, r);
