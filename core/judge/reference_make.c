@@ -20,8 +20,9 @@ enum { PERTURBATIONS = 4, POISON = 0xFF };
 #define AMPLITUDE_LIFTED 0x1p-16
 #define AMPLITUDE_PLAIN 0x1p-12
 #define INTEGERS_NS (10 * CLOCK_S) /* integers without a range may be the lengths of loops */
-#define FAR_FACTOR 4.0             /* roundoffs more on far values */
-#define JUDGED_LEAST 0.9           /* of an output's elements, or it is not judged at all */
+#define FAR_FACTOR 32.0            /* times the roundoffs on far values */
+#define SHIFTED_FACTOR 4.0
+#define JUDGED_LEAST 0.9 /* of an output's elements, or it is not judged at all */
 
 /* One output while it is made. */
 struct raw {
@@ -50,10 +51,9 @@ struct making {
 
 static struct trial_input input_of(const struct making *m)
 {
-	return (struct trial_input){ .seed = m->q->seed,
-				     .poison = POISON,
-				     .values = m->q->values,
-				     .keep = m->r->resident ? WIRE_RESIDENT : 0 };
+	return (struct trial_input){
+		.seed = m->q->seed, .poison = POISON, .values = m->q->values, .keep = m->r->resident ? WIRE_RESIDENT : 0
+	};
 }
 
 static int64_t timeout_of(const struct making *m)
@@ -78,13 +78,19 @@ static bool is_exact_round(enum plan_values v)
 /* Values whose sizes differ by many powers of two, which even honest formulas may cancel. */
 static bool is_far(enum plan_values v)
 {
-	return v == PLAN_SPIKES || v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_SPECIAL;
+	return v == PLAN_SPIKES || v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_SPECIAL || v == PLAN_SPARSE;
+}
+
+/* How many times the roundoffs count. A shift shows in the sensitivity; a few large values among small ones do not. */
+static double far_factor(enum plan_values v)
+{
+	return v == PLAN_OFFSET ? SHIFTED_FACTOR : is_far(v) ? FAR_FACTOR : 1;
 }
 
 static struct bound_rules rules_of(const struct making *m, size_t k)
 {
 	bool exact = is_exact_round(m->q->values);
-	return (struct bound_rules){ .sums = spec_roundoff_sums(m->spec) * (is_far(m->q->values) ? FAR_FACTOR : 1),
+	return (struct bound_rules){ .sums = spec_roundoff_sums(m->spec) * far_factor(m->q->values),
 				     .inputs = spec_roundoff_inputs(m->spec),
 				     .terms = exact ? 1 : spec_reduction(m->spec, m->q->params),
 				     .rough = m->truth.kind == TRUTH_BASELINE && !exact,
@@ -137,8 +143,7 @@ static int fetch_truth(struct making *m, struct trial *t, struct err *e)
 		memcpy(o->dims, b->dims, sizeof o->dims);
 		raw->truth_type = b->type;
 		o->elements = plan_buffer_logical(b);
-		int rc = m->r->resident ? keep_truth(m, t, k, e)
-					: trial_output(t, (uint32_t)k, &raw->answer, &raw->truth, &len, e);
+		int rc = m->r->resident ? keep_truth(m, t, k, e) : trial_output(t, (uint32_t)k, &raw->answer, &raw->truth, &len, e);
 		if (rc < 0)
 			return rc;
 		if (m->r->resident)
@@ -352,7 +357,8 @@ static int refuse_values(const struct making *m, struct err *e)
 				       o->name);
 	}
 	int in = dtype_parse(m->spec->precision_in);
-	if (is_far(m->q->values) && spec_roundoff_inputs(m->spec) > 0 && (in == DTYPE_F16 || in == DTYPE_E4M3 || in == DTYPE_E5M2))
+	if (is_far(m->q->values) && m->q->values != PLAN_SPARSE && spec_roundoff_inputs(m->spec) > 0 &&
+	    (in == DTYPE_F16 || in == DTYPE_E4M3 || in == DTYPE_E5M2))
 		return err_set(e, ERR_INTERNAL, "precision: permits inputs in %s, which cannot hold such values",
 			       m->spec->precision_in);
 	return 0;
