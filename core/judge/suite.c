@@ -52,7 +52,6 @@ static const struct step steps[] = {
 	  .poison = NAN_POISON,
 	  .values = PLAN_SPARSE,
 	  .keep = WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS },
-	{ .name = "on values with spikes", .why = OPEN, .full = true, .poison = NAN_POISON, .values = PLAN_SPIKES },
 	{ .name = "on values far from zero", .why = OPEN, .full = true, .poison = NAN_POISON, .values = PLAN_OFFSET },
 	{ .name = "on magnitudes from 2^-20 to 2^20", .why = OPEN, .full = true, .poison = NAN_POISON, .values = PLAN_WIDE },
 	{ .name = "on zeros, denormals, infinities and NaN",
