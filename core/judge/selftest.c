@@ -35,8 +35,8 @@ static enum selftest_outcome outcome(const struct specimen *s, const struct vali
 	return SELFTEST_BROKEN;
 }
 
-static enum selftest_outcome judge(const struct eval *ev, const struct specimen *s, const struct facts *facts, const char *without,
-				   char **ret_text, struct err *e)
+static enum selftest_outcome judge(const struct eval *ev, const struct specimen *s, const struct facts *facts,
+				   const struct selftest_request *request, const char *without, char **ret_text, struct err *e)
 {
 	struct validate_request q = { .ctx = s->ctx,
 				      .baseline = s->baseline,
@@ -44,6 +44,7 @@ static enum selftest_outcome judge(const struct eval *ev, const struct specimen 
 				      .facts = facts,
 				      .samples = SAMPLES,
 				      .without = without,
+				      .secret = request->secret,
 				      .seed = check_seed() };
 	struct validate_result v = { 0 };
 	bool executed = facts->runs && !s->compile_only;
@@ -81,7 +82,7 @@ static int judge_file(const struct eval *ev, const struct selftest_request *q, c
 		*ret_text = mem_fmt("no %s device or compiler here", context_backend(s->ctx));
 		ret_result->outcome = SELFTEST_SKIPPED;
 	} else {
-		ret_result->outcome = judge(ev, s, facts, without, ret_text, &why);
+		ret_result->outcome = judge(ev, s, facts, q, without, ret_text, &why);
 	}
 	for (char *c = *ret_text; (c = strchr(c, '\n')) != NULL;)
 		*c = ' ';
@@ -158,8 +159,11 @@ int selftest_run(const struct eval *ev, const struct selftest_request *q, struct
 	if (rc == 0)
 		rc = specimen_list(q->folder, q->only, &names, &count, e);
 	struct specimen *all = MEM_NEW_N(struct specimen, count + 1);
-	for (size_t i = 0; i < count; i++) {
-		specimen_read(q->folder, names[i], &all[i]);
+	size_t files = count;
+	count = 0;
+	for (size_t i = 0; i < files; i++) {
+		if (q->parts < 2 || i % q->parts == q->part - 1)
+			specimen_read(q->folder, names[i], &all[count++]);
 		free(names[i]);
 	}
 	free(names);

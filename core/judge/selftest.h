@@ -28,9 +28,11 @@ struct selftest_counts {
 struct selftest_request {
 	const char *folder;          /* of NAME.{bad,good}.peak.md */
 	const char *only;            /* names that contain this; NULL: all */
+	unsigned part, parts;        /* judges every `parts`-th file from number `part` (1 …) on; 0, 0: all */
 	const char *without;         /* a check (suite.h) that is left out; "each": see selftest_run; NULL: none */
 	const struct facts *devices; /* those that run, and named architectures for compiling alone */
 	size_t device_count;
+	uint64_t secret;             /* of all values, so that files of one root share references; secret to kernels */
 	void (*tell)(void *arg, const struct selftest_result *result); /* gets one result each, in the order of names */
 	void *arg;
 };

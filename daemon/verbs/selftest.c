@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/judge/reference.h"
+#include "core/judge/check.h"
 #include "core/judge/selftest.h"
 #include "daemon/app.h"
 #include "daemon/verbs/verbs.h"
@@ -74,10 +74,15 @@ static int run(const struct verb_line *line, struct pool *pool, struct selftest_
 	struct selftest_request q = { .folder = verb_get(line, "suite") ? verb_get(line, "suite") : folder,
 				      .only = verb_get(line, "only"),
 				      .without = verb_get(line, "without"),
+				      .secret = check_seed(),
 				      .devices = devices,
 				      .device_count = count,
 				      .tell = tell };
-	rc = selftest_run(&ev, &q, ret_counts, e);
+	const char *part = verb_get(line, "part");
+	if (part && (sscanf(part, "%u/%u", &q.part, &q.parts) != 2 || q.part < 1 || q.part > q.parts))
+		rc = err_set(e, ERR_INPUT, "--part %s: write which part of how many, such as 1/4", part);
+	if (rc == 0)
+		rc = selftest_run(&ev, &q, ret_counts, e);
 	references_free(ev.references);
 	free(devices);
 	free(folder);
@@ -129,6 +134,7 @@ const struct verb selftest_verb = {
 		(const struct verb_option[]){
 			{ "device", "ID", "uses this device alone (cuda:0, hlsl:0)" },
 			{ "only", "TEXT", "judges only files whose name contains TEXT" },
+			{ "part", "K/N", "judges one file of N, beginning with file K, so that N runs judge all" },
 			{ "without", "CHECK",
 			  "leaves a check of the suite out, by its name; each: every one in turn, to show that cheats need it" },
 			{ "suite", "FOLDER", "judges another folder of such files" },
