@@ -250,7 +250,7 @@ extern "C" __global__ void judge_compare(struct array a, struct truth t, u32 poi
 		if (!judges)
 			continue;
 		judged++;
-		nan += isnan(got) && !isnan(y);
+		nan += wrong && !isfinite(got);
 		if (isfinite(y) && !(off == 0)) {
 			ratio = bound > 0 && isfinite(off) ? fmin(off / bound, 1e30) : 1e30;
 			ratios += fmin(ratio, 16.0);

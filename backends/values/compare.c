@@ -163,7 +163,7 @@ static void add_element(const struct comparison *c, const struct block *b, size_
 	if (!judged)
 		return;
 	f->judged++;
-	f->nan += isnan(m.got) && !isnan(m.want);
+	f->nan += wrong && !isfinite(m.got);
 	double counted = ratio < RATIO_MOST ? ratio : RATIO_MOST;
 	f->ratios += counted;
 	f->signed_ratios += d < 0 ? -counted : counted;

@@ -14,8 +14,8 @@
 #include "core/context/host.h"
 #include "core/context/space.h"
 #include "core/judge/reference_make.h"
-#include "core/workers/resident.h"
 #include "core/judge/truth.h"
+#include "core/workers/resident.h"
 #include "core/workers/trial.h"
 
 #define LOOK_NS (100 * CLOCK_MS) /* how often a waiter looks whether it is cancelled */

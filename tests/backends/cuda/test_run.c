@@ -265,7 +265,7 @@ static void limits(struct backend_device *d)
 	refused(d, "cooperative grid", plain, p, ERR_PRUNED, "at once");
 	p = small_plan("k", 64, 32);
 	p->ops[0].launch.cluster[0] = 32;
-	refused(d, "cluster", plain, p, ERR_PRUNED, "clusters of 32");
+	refused(d, "cluster", plain, p, ERR_PRUNED, "a cluster of 32 blocks");
 	p = small_plan("k", 1, 32);
 	p->buffers[0].bytes = UINT64_C(1) << 42;
 	refused(d, "memory", plain, p, ERR_PRUNED, "does not fit");
