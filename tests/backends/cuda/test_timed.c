@@ -6,14 +6,14 @@
 
 enum { N = 1 << 16, SEEN = 8, BLOCKS = 4096 };
 
-/* As in tests/backends/worker/test_timed.c. seen: the output, the scratch, threads that found another execution's mark in
+/* As in tests/backends/worker/test_timed.c. seen: the output, the scratch, threads that found another execution's mark (neither ours, nor zeros, which some drivers leave) in
  * shared memory, inout, and the mark of this one. */
 static const char peek[] = "extern \"C\" __global__ void peek(const unsigned *A, float *X, unsigned *C, unsigned *S, unsigned *seen)\n"
 			   "{\n"
 			   "	__shared__ unsigned all[8192];\n"
 			   "	volatile unsigned *memory = all;\n"
 			   "	unsigned lane = threadIdx.x, mark = A[0], found = memory[32 * lane];\n"
-			   "	if (found != mark && found != 0x5a5a5a5a) atomicAdd(&seen[2], 1);\n"
+			   "	if (found != mark && found != 0x5a5a5a5a && found != 0xdadadada && found != 0) { atomicAdd(&seen[2], 1); seen[5] = found; }\n"
 			   "	if (blockIdx.x == 0 && lane == 0) {\n"
 			   "		seen[0] = C[0];\n"
 			   "		seen[1] = S[65535];\n"
@@ -106,7 +106,7 @@ static void look(struct sample_worker *w, int run, uint64_t seed, const char *ho
 		memcpy(seen, f.body + 8, sizeof seen);
 	ok(seen[0] == UINT32_MAX && seen[1] == UINT32_MAX, "%s: it found poison in output and scratch (%08x %08x)", how, seen[0], seen[1]);
 	is_int(seen[2], 0, "%s: no thread found another execution's shared memory", how);
-	printf("# seed %llu: inout %08x, mark %08x\n", (unsigned long long)seed, seen[3], seen[4]);
+	printf("# seed %llu: inout %08x, mark %08x, found %08x\n", (unsigned long long)seed, seen[3], seen[4], seen[5]);
 	free(f.body);
 	buf_fini(&body);
 }
