@@ -102,7 +102,7 @@ static void fake_released(struct wire_in *in)
 static uint64_t fake_time_of(uint32_t run, enum fake_timing how)
 {
 	const char *defines = run < FAKE_RUNS ? fake_runs[run] : NULL;
-	return fake_time(defines ? defines : "", how);
+	return fake_time ? fake_time(defines ? defines : "", how) : 1000;
 }
 
 static void fake_paired(struct wire_in *in, struct buf *out)
