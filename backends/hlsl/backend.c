@@ -287,7 +287,7 @@ static void set_fini(const struct backend_run *r, struct set *s)
 	}
 	free(s->buffers);
 	free(s->kept);
-	*s = (struct set){ NULL };
+	*s = (struct set){ .buffers = NULL };
 }
 
 static int set_init(const struct backend_run *r, struct set *s, struct err *e)

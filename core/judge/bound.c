@@ -260,6 +260,7 @@ struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *r
 		.share = fmin(fmax(4 * k, BOUND_SUMS_LEAST), BOUND_SUMS_MOST) * (r->rough ? 4 : 1),
 		.baseline_share = fmin(fmax(8 * k, BOUND_BASELINE_LEAST), BOUND_BASELINE_MOST),
 		.rounding = r->rounded ? 1.5 : 1,
+		.tiny = 2 * r->flushed,
 		.amplitude = amplitude,
 		.has_baseline = has_baseline,
 	};
@@ -268,7 +269,8 @@ struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *r
 void bound_limits_reach(struct bound_limits *io_limits, double most)
 {
 	io_limits->most = most;
-	io_limits->tiny = io_limits->shape.flushed + BOUND_TINY * most;
+	/* Matrix units of MI200 flush subnormal halves: two such inputs, or less where outputs are no larger. */
+	io_limits->tiny = fmin(io_limits->tiny, 0x1p-14 * most) + io_limits->shape.flushed + BOUND_TINY * most;
 }
 
 static void make_floats(struct making *m, const struct bound_rules *rules, struct bound_summary *ret_summary)

@@ -87,12 +87,22 @@ static double far_factor(enum plan_values v)
 	return v == PLAN_OFFSET ? SHIFTED_FACTOR : is_far(v) ? FAR_FACTOR : 1;
 }
 
+static double flushed_inputs(const struct spec *spec)
+{
+	double most = 0;
+	for (size_t i = 0; i < spec->array_count; i++)
+		if (spec->arrays[i].role != PLAN_OUT && dtype_is_float(spec->arrays[i].type))
+			most = fmax(most, dtype_smallest_normal(spec->arrays[i].type));
+	return most;
+}
+
 static struct bound_rules rules_of(const struct making *m, size_t k)
 {
 	bool exact = is_exact_round(m->q->values);
 	return (struct bound_rules){ .sums = spec_roundoff_sums(m->spec) * far_factor(m->q->values),
 				     .inputs = spec_roundoff_inputs(m->spec),
 				     .terms = exact ? 1 : spec_reduction(m->spec, m->q->params),
+				     .flushed = flushed_inputs(m->spec),
 				     .rough = m->truth.kind == TRUTH_BASELINE && !exact,
 				     .rounded = m->raw[k].truth_type == m->r->outputs[k].type };
 }
