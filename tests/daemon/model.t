@@ -32,7 +32,7 @@ export PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/port")/v1?model=fake&retri
 small_context >"$T/scale.peak.md"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --json "$T/rows.json" >"$T/out" 2>"$T/err"
 ok $? "run applies the sequence that is named after the file" "$(cat "$T/err")"
-has "$(tail -n 1 "$T/out")" "over its starting parameters), 2 checkpoints, all validated" "the closing line counts both checkpoints"
+has "$(tail -n 1 "$T/out")" ", 2 checkpoints, all validated" "the closing line counts both checkpoints"
 is "$(jq -c '[.rows[] | [.step, .validated, .checkpoint]]' "$T/rows.json")" '[["baseline",true,1],["add-up",true,2]]' "the JSON has a validated row for each step"
 has "$(timeout 120 "$peakd" workflow show scale device --db "$db")" 'A[id.x] + A[id.x]' "the workflow's head holds the model's code"
 has "$(timeout 120 "$peakd" workflow diff scale --db "$db")" '+		C[id.x] = A[id.x] + A[id.x];' "workflow diff shows the model's change"
