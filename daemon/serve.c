@@ -130,8 +130,8 @@ static int read_credential(struct serve *s, struct err *e)
 	return rc;
 }
 
-/* A database that is named and not there is made, unless its folder has one of nearly the same name: then the name is a mistake, and a
- * fresh database would look like a loss of everything. Daemons that other verbs start have --idle-exit and are not asked. */
+/* A database that is named and not there is made, unless its folder has one whose name is one mistake away: a fresh database would look
+ * like a loss of everything. Daemons that other verbs start have --idle-exit and are not asked. */
 static int check_spelling(const struct verb_line *line, struct err *e)
 {
 	const char *path = verb_get(line, "db");
@@ -139,20 +139,17 @@ static int check_spelling(const struct verb_line *line, struct err *e)
 		return 0;
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
 	char *folder = slash ? mem_strn(path, (size_t)(slash - path) + 1) : mem_str("./");
-	struct suggest near;
-	suggest_init(&near, name);
 	DIR *d = (dot ? dot - name : (ptrdiff_t)strlen(name)) < NAME_TELLS ? NULL : opendir(folder);
-	for (struct dirent *entry; d && (entry = readdir(d));) {
+	int rc = 0;
+	for (struct dirent *entry; d && rc == 0 && (entry = readdir(d));) {
 		const char *end = strrchr(entry->d_name, '.');
-		if (strcmp(end ? end : "", dot ? dot : "") == 0) /* not its -wal, .lock and .log */
-			suggest_offer(&near, entry->d_name);
+		/* not its -wal, .lock and .log */
+		if (strcmp(end ? end : "", dot ? dot : "") == 0 && suggest_distance(name, entry->d_name) == 1)
+			rc = err_set(e, ERR_NOT_FOUND, "there is no database %s; did you mean %s%s? --new makes a new one", path,
+				     slash ? folder : "", entry->d_name);
 	}
 	if (d)
 		closedir(d);
-	int rc = 0;
-	if (suggest_best(&near))
-		rc = err_set(e, ERR_NOT_FOUND, "there is no database %s; did you mean %s%s? --new makes a new one", path,
-			     slash ? folder : "", suggest_best(&near));
 	free(folder);
 	return rc;
 }
