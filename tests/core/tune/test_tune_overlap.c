@@ -17,6 +17,7 @@ struct board {
 	_Atomic unsigned begun, compiled;             /* compilations that began, and that are done */
 	_Atomic unsigned measured, on_device[2];      /* configurations of the search: done, and begun on each device */
 	_Atomic bool seen[POINTS + 1], stuck, pairwise;
+	_Atomic bool asked[POINTS + 1]; /* of a compiler */
 };
 
 static struct board *board;
@@ -49,7 +50,11 @@ static bool device_came_along(unsigned number)
 
 static bool refuses(const char *defines)
 {
-	(void)defines;
+	const char *at = strstr(defines, "X=");
+	unsigned x = at ? (unsigned)atoi(at + 2) : 0;
+	/* References compile a point once more, as it is and lifted. */
+	if (x > 0 && x <= POINTS && atomic_exchange(&board->asked[x], true))
+		return false;
 	unsigned number = board->begun++;
 	if (!board->pairwise && number < POINTS) /* later ones are for proofs */
 		wait_until(device_came_along, number);
