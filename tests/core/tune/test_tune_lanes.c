@@ -244,7 +244,6 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "worker") == 0) {
 		fake_time = time_of;
 		fake_gone = gone;
-		fake_skips_references = true;
 		return fake_worker_main();
 	}
 	setenv("PEAKD_BENCH_FAKE", "0 1000 2", 1);
