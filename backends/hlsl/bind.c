@@ -196,39 +196,6 @@ static bool occurs(const struct wire_compile *request, const char *word)
 	       strstr(request->device, "##");
 }
 
-/* The element of NAME itself; NULL for a ByteAddressBuffer. */
-static const char *element(enum dtype t)
-{
-	switch (t) {
-	case DTYPE_F32: return "float";
-	case DTYPE_F64: return "double";
-	case DTYPE_F16: return "half";
-	case DTYPE_I32: return "int";
-	case DTYPE_U32: return "uint";
-	case DTYPE_I64:
-	case DTYPE_U64: return "uint2";
-	case DTYPE_I8:
-	case DTYPE_I16:
-	case DTYPE_U8:
-	case DTYPE_U16:
-	case DTYPE_BF16:
-	case DTYPE_E4M3:
-	case DTYPE_E5M2:
-	case DTYPE_COUNT: return NULL;
-	}
-	return NULL;
-}
-
-/* The type of a scalar argument in the code: nothing narrower than 32 bits is passed. */
-static const char *scalar_type(enum dtype t)
-{
-	if (t == DTYPE_F64)
-		return "double";
-	if (dtype_is_float(t))
-		return "float";
-	return dtype_is_signed(t) ? "int" : "uint";
-}
-
 static void declare(struct buf *out, const struct name *n, const char *suffix, const char *type, unsigned *binding)
 {
 	buf_adds(out, n->written ? "RW" : "");
@@ -251,7 +218,7 @@ static void declare_buffer(const struct wire_compile *request, const struct name
 			   unsigned *binding, bool *half)
 {
 	if (occurs(request, n->is)) {
-		declare(out, n, "", element(n->type), binding);
+		declare(out, n, "", dtype_hlsl_element(n->type), binding);
 		*half |= n->type == DTYPE_F16;
 	}
 	for (size_t i = 0; i < MEM_COUNT(views); i++) {
@@ -285,8 +252,8 @@ int hlsl_bind_declare(const struct wire_compile *request, struct buf *out, bool 
 		const struct name *n = &names.list[i];
 		if (!n->scalar || !occurs(request, n->is))
 			continue;
-		buf_addf(out, "%s%s %s;\n", any ? "" : "[[vk::push_constant]] cbuffer peakd_scalars {\n", scalar_type(n->type),
-			 n->is);
+		buf_addf(out, "%s%s %s;\n", any ? "" : "[[vk::push_constant]] cbuffer peakd_scalars {\n",
+			 dtype_hlsl_scalar(n->type), n->is);
 		any = true;
 	}
 	buf_adds(out, any ? "};\n" : "");

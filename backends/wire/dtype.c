@@ -133,3 +133,34 @@ void dtype_store(enum dtype t, void *element, double value)
 {
 	dtype_element_store(t, element, value);
 }
+
+const char *dtype_hlsl_element(enum dtype t)
+{
+	switch (t) {
+	case DTYPE_F32: return "float";
+	case DTYPE_F64: return "double";
+	case DTYPE_F16: return "half";
+	case DTYPE_I32: return "int";
+	case DTYPE_U32: return "uint";
+	case DTYPE_I64:
+	case DTYPE_U64: return "uint2";
+	case DTYPE_I8:
+	case DTYPE_I16:
+	case DTYPE_U8:
+	case DTYPE_U16:
+	case DTYPE_BF16:
+	case DTYPE_E4M3:
+	case DTYPE_E5M2:
+	case DTYPE_COUNT: return NULL;
+	}
+	return NULL;
+}
+
+const char *dtype_hlsl_scalar(enum dtype t)
+{
+	if (t == DTYPE_F64)
+		return "double";
+	if (dtype_is_float(t))
+		return "float";
+	return dtype_is_signed(t) ? "int" : "uint";
+}

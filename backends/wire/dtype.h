@@ -40,5 +40,9 @@ double dtype_load(enum dtype t, const void *element);
 /* The same as dtype_load for n consecutive elements, quickly. */
 void dtype_load_all(enum dtype t, const void *elements, double *to, size_t n);
 void dtype_store(enum dtype t, void *element, double value);
+/* How HLSL declares a StructuredBuffer of such elements; NULL: it has no such type, and the buffer is a ByteAddressBuffer. */
+const char *dtype_hlsl_element(enum dtype t);
+/* How HLSL declares a scalar argument: nothing narrower than 32 bits is passed. */
+const char *dtype_hlsl_scalar(enum dtype t);
 
 #endif

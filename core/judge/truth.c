@@ -20,17 +20,6 @@
 #define GROSS 0.05
 enum { REMEMBERED = 512, SAMPLES = 64, TRIES = 6, SMALL_BLOCK = 64, FLOATS_OFF = 1000 /* one of so many */, WHOLE_OFF = 50 };
 
-const char *truth_kind_name(enum truth_kind kind)
-{
-	switch (kind) {
-	case TRUTH_BLOCK_LIFTED: return "the reference block in double";
-	case TRUTH_BLOCK: return "the reference block";
-	case TRUTH_BASELINE_LIFTED: return "the baseline in double";
-	case TRUTH_BASELINE: return "the baseline";
-	}
-	return "the baseline";
-}
-
 void truth_fini(struct truth *t)
 {
 	context_free(t->ctx);

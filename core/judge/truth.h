@@ -6,8 +6,6 @@
 #include "core/judge/reference.h"
 
 enum truth_kind { TRUTH_BLOCK_LIFTED, TRUTH_BLOCK, TRUTH_BASELINE_LIFTED, TRUTH_BASELINE };
-/* "the reference block in double", …: static storage. */
-const char *truth_kind_name(enum truth_kind kind);
 
 struct truth {
 	enum truth_kind kind;

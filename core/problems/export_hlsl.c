@@ -29,37 +29,6 @@ static const struct {
 	{ "_half4", "half4", true },  { "_bytes", NULL, false },
 };
 
-static const char *element(enum dtype t)
-{
-	switch (t) {
-	case DTYPE_F32: return "float";
-	case DTYPE_F64: return "double";
-	case DTYPE_F16: return "half";
-	case DTYPE_I32: return "int";
-	case DTYPE_U32: return "uint";
-	case DTYPE_I64:
-	case DTYPE_U64: return "uint2";
-	case DTYPE_I8:
-	case DTYPE_I16:
-	case DTYPE_U8:
-	case DTYPE_U16:
-	case DTYPE_BF16:
-	case DTYPE_E4M3:
-	case DTYPE_E5M2:
-	case DTYPE_COUNT: return NULL;
-	}
-	return NULL;
-}
-
-static const char *scalar_type(enum dtype t)
-{
-	if (t == DTYPE_F64)
-		return "double";
-	if (dtype_is_float(t))
-		return "float";
-	return dtype_is_signed(t) ? "int" : "uint";
-}
-
 static void collect(const struct plan *plan, struct names *names)
 {
 	for (size_t i = 0; i < plan->op_count; i++) {
@@ -104,7 +73,7 @@ static void declare_buffer(const struct context *ctx, const struct name *n, unsi
 	bool pastes = strstr(context_region(ctx, REGION_MACROS), "##") || strstr(context_region(ctx, REGION_DEVICE), "##");
 	for (size_t i = 0; i < MEM_COUNT(views); i++) {
 		char *identifier = mem_fmt("%s%s", n->is, views[i].suffix);
-		const char *type = i == 0 ? element(n->type) : views[i].type;
+		const char *type = i == 0 ? dtype_hlsl_element(n->type) : views[i].type;
 		/* A ## could make any of the names out of parts. */
 		if (occurs(ctx, identifier) || (pastes && !views[i].half)) {
 			buf_addf(out, "%s%s%s%s %s : register(%c%u);\n", n->written ? "RW" : "",
@@ -133,7 +102,7 @@ int export_hlsl_declare(const struct export_request *q, struct buf *out, bool *r
 	for (size_t i = 0; i < names.count && rc == 0; i++)
 		if (names.at[i].scalar && occurs(q->ctx, names.at[i].is)) {
 			buf_addf(out, "%s\t%s %s;\n", scalars ? "" : "[[vk::push_constant]] cbuffer peakd_scalars {\n",
-				 scalar_type(names.at[i].type), names.at[i].is);
+				 dtype_hlsl_scalar(names.at[i].type), names.at[i].is);
 			scalars = true;
 		}
 	buf_adds(out, scalars ? "};\n" : "");
