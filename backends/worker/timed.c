@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "backends/timing/measure.h"
+#include "backends/values/stream.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -26,6 +28,7 @@ struct timed {
 enum { MORE = 8 };                                  /* executions after the last sample */
 enum { RESET_GPU_NS = 3000, RESET_CPU_NS = 50000 }; /* a reset may cost an execution so much later on */
 enum { REFILL_EVERY = 4 };                          /* samples: writing large tensors takes much longer than a sample */
+enum { KEPT_BEFORE = 100 };                         /* executions before it is asked whether they use what is left */
 
 /* --- outputs of timed executions ---------------------------------------------------------------------------------- */
 
@@ -170,23 +173,14 @@ static int make_sets(struct timed *t, struct err *e)
 	return rc;
 }
 
-/* A mix of bits (SplitMix64; Steele, Lea and Flood 2014): the other seeds of a search are the same for all configurations,
- * so that their values are generated once. */
-static uint64_t mix(uint64_t x)
-{
-	x += UINT64_C(0x9e3779b97f4a7c15);
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
-
+/* The seeds that nobody gave are the same for all configurations of a search, so that their values are generated once. */
 static void choose_seeds(struct timed *t, const uint64_t *seeds, size_t count)
 {
 	t->choice = (struct fill_choice){ .seed = t->run->choice.seed, .values = t->run->choice.values };
 	t->seed_count = BACKEND_SETS;
 	t->known = 1;
 	for (unsigned i = 0; i < BACKEND_SETS; i++)
-		t->seeds[i] = i ? mix(t->seeds[i - 1]) : t->choice.seed;
+		t->seeds[i] = i ? stream_random(t->seeds[i - 1], 0) : t->choice.seed;
 	if (count == 0)
 		return;
 	t->seed_count = t->known = count < BACKEND_SETS ? (unsigned)count : BACKEND_SETS;
@@ -322,7 +316,7 @@ static void blur(const struct plan_buffer *b, uint8_t *bytes)
 		uint64_t x = 0, all = (UINT64_C(1) << exponent) - 1, e;
 		memcpy(&x, bytes + i * size, size);
 		e = x >> fraction & all;
-		state = mix(state);
+		state = stream_random(state, 0);
 		if (e != 0 && e != all) /* zeros, denormals, infinities and NaN stay */
 			x ^= state & ((UINT64_C(1) << drop) - 1);
 		memcpy(bytes + i * size, &x, size);
@@ -355,6 +349,18 @@ static int copy_inout(struct timed *t, struct err *e)
 	return rc;
 }
 
+/* Many executions that each find what the one before left: a kernel may use its results only after so many. For at most ns;
+ * once where inout changes from one to the next. */
+static int keep_many(struct timed *t, int64_t ns, struct err *e)
+{
+	int64_t end = clock_now() + ns;
+	uint64_t ignored;
+	int rc = 0;
+	for (int i = 0, n = has_inout(t->run->plan) ? 1 : KEPT_BEFORE; i < n && rc == 0 && (i == 0 || clock_now() < end); i++)
+		rc = t->all->backend->execute(t->run->on_device, 1, WIRE_WARM, &ignored, e);
+	return rc;
+}
+
 /* Two sets with the same values. One keeps everything that executions leave, and is never reset. Where there is one set, it
  * is reset between executions of the other kind. */
 static int pair_unreset(struct runs *all, struct run *r, const struct wire_pair *m, struct wire_paired *out, struct err *e)
@@ -362,7 +368,6 @@ static int pair_unreset(struct runs *all, struct run *r, const struct wire_pair 
 	struct timed reset = { .all = all, .run = r, .cache = WIRE_HOT, .seed_count = 1, .lot = 1 }, kept = reset;
 	struct measure_run a = { .backend = all->backend, .run = r->on_device, .before = use_own_set, .arg = &reset }, b = a;
 	struct wire_pair floored = *m;
-	uint64_t ignored;
 	int rc = 0;
 	/* What precedes a window moves short times: threads that sleep, caches that our kernel has used. */
 	floored.floor_ns = all->references ? RESET_GPU_NS : RESET_CPU_NS;
@@ -374,7 +379,7 @@ static int pair_unreset(struct runs *all, struct run *r, const struct wire_pair 
 	if (reset.sets < 2)
 		reset.lot = 0;
 	if (rc == 0)
-		rc = all->backend->execute(r->on_device, 1, WIRE_WARM, &ignored, e);
+		rc = keep_many(&reset, (int64_t)m->cap_ns / 4, e);
 	if (rc == 0 && reset.sets > 1 && has_inout(r->plan) && !r->apart)
 		rc = copy_inout(&reset, e);
 	if (rc == 0)

@@ -478,34 +478,36 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
 	return rc;
 }
 
-/* A kernel that finds its own results may be only twice as fast; nothing honest differs by a fifth, pair after pair. */
+/* A kernel that finds its own results may be only twice as fast; nothing honest differs by a fifth, pair after pair. On a busy machine
+ * more pairs are needed than on an idle one. */
 int trial_reuse(struct trial *t, int64_t execute_ns, double *ret_ratio, struct err *e)
 {
-	enum { FIRST = 5, AGAIN = 15, EXECUTIONS = 8 /* in a pair, at most, where one lasts long */ };
+	enum { FIRST = 5, AGAIN = 15, MOST = 60, TRIES = 4, SURE = 2, EXECUTIONS = 8 /* in a pair, at most, where one lasts long */ };
 	struct wire_pair request = { .a = t->run,
 				     .b = t->run,
 				     .margin = 0.25,
 				     .confidence = 0.99,
 				     .width = 100, /* any: only the verdict counts */
-				     .max_pairs = 60,
 				     .unreset = 1 };
+	int faster = 0;
 	*ret_ratio = 1;
-	for (int again = 0; again < 2; again++) {
+	for (uint32_t tries = 0; tries < TRIES && faster < SURE; tries++) {
 		struct wire_paired p;
-		request.min_pairs = again ? AGAIN : FIRST;
-		request.cap_ns = (uint64_t)(CLOCK_S + EXECUTIONS * request.min_pairs * execute_ns);
+		request.min_pairs = tries ? AGAIN : FIRST;
+		request.max_pairs = MOST * (tries + 1);
+		request.cap_ns = (uint64_t)((tries + 1) * CLOCK_S + EXECUTIONS * request.min_pairs * execute_ns);
 		int rc = ask_quietly(t, WIRE_PAIR, &request, (int64_t)request.cap_ns + SLACK_NS, &p, e);
 		if (rc < 0)
 			return rc;
-		bool faster = p.verdict == WIRE_FASTER;
+		enum wire_verdict verdict = p.verdict;
 		double ratio = p.ratio;
 		wire_paired_fini(&p);
-		if (!faster)
-			return 0;
-		if (again)
+		if (verdict == WIRE_FASTER && ++faster == SURE)
 			*ret_ratio = ratio;
+		else if (verdict != WIRE_FASTER && verdict != WIRE_UNCLEAR)
+			return 0;
 	}
-	return 0;
+	return faster == SURE ? 0 : err_set(e, ERR_UNSUPPORTED, "times vary too much here to tell");
 }
 
 void trial_paired_fini(struct trial_paired *p)

@@ -111,7 +111,7 @@ struct trial_paired {
 };
 /* Whether executions that find everything as the last one left it are faster than executions that find all of it reset:
  * *ret_ratio of their times, well below 1 only where both of two comparisons are sure; 1: not. execute_ns: of one execution.
- * -ERR_UNSUPPORTED where the device gives no times. */
+ * -ERR_UNSUPPORTED where the device gives no times, or times that vary too much. */
 int trial_reuse(struct trial *t, int64_t execute_ns, double *ret_ratio, struct err *e);
 /* Times two trials of the same worker alternately. */
 int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pairing, struct trial_paired *ret_paired,
