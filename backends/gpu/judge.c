@@ -7,6 +7,7 @@
 
 #include "backends/gpu/device.h"
 #include "backends/gpu/run.h"
+#include "backends/values/compare.h"
 #include "backends/values/fill.h"
 #include "backends/values/special.h"
 #include "backends/wire/bound_element.h"
@@ -16,7 +17,6 @@
 
 /* As in judge_kernels.cu. */
 enum { LIST = 64, INDEX_BITS = 40, BLOCK = 256, BLOCKS_PER_UNIT = 16 };
-#define JUDGED_LEAST 0.9 /* as in core/judge/bound.c */
 
 struct array {
 	uint64_t at, count, columns, ld;
@@ -28,7 +28,6 @@ struct filling {
 	struct stream stream;
 	struct plan_buffer first, buffer;
 	enum plan_values values;
-	bool special;
 	uint64_t key;
 	double amplitude;
 	uint64_t at;
@@ -58,7 +57,7 @@ struct kept {
 	uint64_t odd;         /* elements of y* that are not finite */
 };
 
-enum kernel { FILL, SAME, KEEP, MOVED, ERRORS, BOUND, COMPARE, KERNELS };
+enum kernel { FILL, SAME, KEEP, MOVED, ABSORBED, ERRORS, BOUND, COMPARE, KERNELS };
 
 struct gpu_judge {
 	gpu_library module;
@@ -74,8 +73,8 @@ struct gpu_judge {
 
 static int load(struct backend_device *d, const void *binary, size_t len, struct err *e)
 {
-	static const char *const names[KERNELS] = { "judge_fill",   "judge_same",  "judge_keep",   "judge_moved",
-						    "judge_errors", "judge_bound", "judge_compare" };
+	static const char *const names[KERNELS] = { "judge_fill",     "judge_same",   "judge_keep",  "judge_moved",
+						    "judge_absorbed", "judge_errors", "judge_bound", "judge_compare" };
 	struct gpu_judge *j;
 	gpu_result result = gpu_device_use(d);
 	if (d->judge)
@@ -202,7 +201,7 @@ static int adopt(struct backend_device *d, const struct plan *plan, const struct
 static struct filling filling_of(const struct backend_run *run, unsigned buffer, const struct fill_choice *choice)
 {
 	const struct plan_buffer *b = &run->plan->buffers[buffer];
-	struct filling f = { .first = *b, .buffer = *b, .values = choice->values, .special = plan_values_apply(b, choice->values) };
+	struct filling f = { .first = *b, .buffer = *b, .values = plan_values_apply(b, choice->values) ? choice->values : PLAN_DECLARED };
 	bool floats = dtype_is_float(b->type);
 	if (floats && dtype_is_float(b->rounded))
 		f.first.type = b->rounded;
@@ -343,7 +342,7 @@ static int make_bounds(struct backend_device *d, struct kept *k, struct array *a
 	struct bound_limits l = step->limits;
 	gpu_address bins = d->judge->bins;
 	struct found f;
-	double n = (double)t->count, judged, poor;
+	double n = (double)t->count;
 	int last = step->rough;
 	gpu_result result = d->api.memory_set(bins, 0, BOUND_BINS * sizeof(float), d->stream);
 	int rc = result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "clearing the baseline's errors", e);
@@ -353,11 +352,8 @@ static int make_bounds(struct backend_device *d, struct kept *k, struct array *a
 		rc = join_errors(d, e);
 	if (rc == 0)
 		rc = start(d, BOUND, t->count / BOUND_GROUP + 1, (void *[]){ a, t, &l, &bins, &last, &d->judge->found }, &f, e);
-	judged = rc == 0 ? (double)f.judged : 0;
-	poor = rc == 0 ? (double)f.causes[BOUND_POOR] : 0;
 	if (rc == 0 && !step->rough) {
-		/* A baseline that is less exact than it declares hides most elements. The truth does not depend on it. */
-		l.capped = judged + poor >= JUDGED_LEAST * n && judged < JUDGED_LEAST * n;
+		l.capped = bound_is_hidden((double)f.judged, (double)f.causes[BOUND_POOR], (double)f.causes[BOUND_ABSORBED], n);
 		last = 1;
 		rc = start(d, BOUND, t->count / BOUND_GROUP + 1, (void *[]){ a, t, &l, &bins, &last, &d->judge->found }, &f, e);
 	}
@@ -400,6 +396,7 @@ static int make_truth(struct backend_device *d, struct backend_run *run, unsigne
 	ret->most = k->most;
 	switch ((enum wire_truth_step)step->step) {
 	case WIRE_TRUTH_MOVED: return start(d, MOVED, a.count, (void *[]){ &a, &k->truth }, NULL, e);
+	case WIRE_TRUTH_ABSORBED: return start(d, ABSORBED, a.count, (void *[]){ &a, &k->truth }, NULL, e);
 	case WIRE_TRUTH_BOUND: return make_bounds(d, k, &a, step, ret, e);
 	case WIRE_TRUTH_DROP: drop(d, k); return 0;
 	case WIRE_TRUTH_KEEP:
@@ -437,12 +434,6 @@ static int ascending(const void *x, const void *y)
 {
 	uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
 	return (a > b) - (a < b);
-}
-
-/* Rows or columns of n that fall into tile k of the map. */
-static double in_tile(uint64_t n, uint64_t k)
-{
-	return (double)(((k + 1) * n + WIRE_MAP - 1) / WIRE_MAP - (k * n + WIRE_MAP - 1) / WIRE_MAP);
 }
 
 static int compare(struct backend_run *run, unsigned buffer, const struct wire_compare *m, struct wire_compared *ret, struct err *e)
@@ -483,7 +474,7 @@ static int compare(struct backend_run *run, unsigned buffer, const struct wire_c
 	ret->max_abs = isfinite(off) ? off : 0;
 	for (uint64_t y = 0; y < WIRE_MAP; y++)
 		for (uint64_t x = 0; x < WIRE_MAP; x++) {
-			double all = (double)planes * in_tile(rows, y) * in_tile(a.columns, x);
+			double all = (double)(planes * compare_in_tile(rows, y) * compare_in_tile(a.columns, x));
 			ret->map[y][x] = all > 0 ? (float)(f.map[y * WIRE_MAP + x] / all) : 0;
 		}
 	return rc;

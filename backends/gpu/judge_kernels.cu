@@ -67,7 +67,6 @@ struct filling {
 	struct plan_buffer first;  /* of the type that values are rounded to first */
 	struct plan_buffer buffer;
 	enum plan_values values;
-	bool special;
 	u64 key;
 	double amplitude;
 	u64 at; /* of the buffer's first element */
@@ -87,16 +86,16 @@ __noinline__ __device__ static void make(const struct filling &f, u64 i, unsigne
 	u64 bits = i;
 	double v = 0;
 	s.buffer = &f.first;
-	if (f.special && f.values == PLAN_INTEGERS) {
+	if (f.values == PLAN_INTEGERS) {
 		special_integers(&s, i, &bits, 1);
 		memcpy(to, &bits, dtype_layouts[t].size);
 		return;
 	}
-	if (!f.special && f.first.fill == PLAN_IOTA && !dtype_layouts[t].floating) {
+	if (f.values == PLAN_DECLARED && f.first.fill == PLAN_IOTA && !dtype_layouts[t].floating) {
 		memcpy(to, &bits, dtype_layouts[t].size);
 		return;
 	}
-	if (f.special)
+	if (f.values != PLAN_DECLARED)
 		special_values(&s, f.values, i, &v, 1);
 	else
 		stream_declared(&s, i, &v, 1);
@@ -106,11 +105,8 @@ __noinline__ __device__ static void make(const struct filling &f, u64 i, unsigne
 	}
 	store(t, v, plain);
 	v = dtype_element_load(t, plain);
-	if (f.amplitude > 0) {
-		v *= 1 + f.amplitude * (2 * stream_unit(stream_random(f.key, i)) - 1);
-		if (f.buffer.closed)
-			v = !(v >= f.buffer.least) ? f.buffer.least : !(v <= f.buffer.most) ? f.buffer.most : v;
-	}
+	if (f.amplitude > 0)
+		v = special_moved(&s, f.values, f.key, f.amplitude, i, v);
 	store(f.buffer.type, v, to);
 }
 
@@ -168,12 +164,19 @@ extern "C" __global__ void judge_moved(struct array a, struct truth t)
 		t.moved[i] = fmaxf(t.moved[i], bound_move(t.y[i], load(a, i)));
 }
 
+extern "C" __global__ void judge_absorbed(struct array a, struct truth t)
+{
+	for (u64 i = thread(); i < t.count; i += threads())
+		if (bound_absorbs(t.y[i], load(a, i)))
+			t.moved[i] = NAN;
+}
+
 /* The baseline's largest errors. Floats that are not negative are in the order of their bits. */
 extern "C" __global__ void judge_errors(struct array a, struct truth t, struct bound_limits l, float *bins)
 {
 	for (u64 i = thread(); i < t.count; i += threads()) {
 		double error = bound_own_error(&l.shape, t.y[i], load(a, i));
-		if (isnan(error) || isinf(t.moved[i]) || error == 0)
+		if (isnan(error) || !isfinite(t.moved[i]) || error == 0)
 			continue;
 		int *bin = (int *)&bins[bound_bin(&l, t.y[i], (double)t.moved[i])], bits = __float_as_int((float)error);
 		if (bits > *bin) /* most are not: spares the atomic */

@@ -257,19 +257,12 @@ static void add_up(struct comparison *c, struct wire_compared *to)
 	to->signed_mean = to->judged ? signed_ratios / (double)to->judged : 0;
 }
 
-/* Rows or columns of the last two dims that fall into tile k of n. */
-static uint64_t in_tile(uint64_t n, uint64_t k)
-{
-	uint64_t first = (k * n + WIRE_MAP - 1) / WIRE_MAP, next = ((k + 1) * n + WIRE_MAP - 1) / WIRE_MAP;
-	return next - first;
-}
-
 static void draw_map(const struct comparison *c, struct wire_compared *to)
 {
 	uint64_t planes = c->elements / (c->rows * c->columns);
 	for (uint64_t y = 0; y < WIRE_MAP; y++)
 		for (uint64_t x = 0; x < WIRE_MAP; x++) {
-			uint64_t all = planes * in_tile(c->rows, y) * in_tile(c->columns, x);
+			uint64_t all = planes * compare_in_tile(c->rows, y) * compare_in_tile(c->columns, x);
 			to->map[y][x] = all ? (float)((double)c->parts[0].wrong[y][x] / (double)all) : 0;
 		}
 }

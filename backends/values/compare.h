@@ -36,4 +36,10 @@ void compare_by_kind(const struct plan_buffer *b, const void *got, const struct 
 void compare_random(const struct plan_buffer *b, const void *got, const struct compare_wanted *want,
 		    struct wire_compared *ret_compared);
 
+/* Of n rows or columns, those that fall into tile k of wire_compared's map. */
+static inline uint64_t compare_in_tile(uint64_t n, uint64_t k)
+{
+	return ((k + 1) * n + WIRE_MAP - 1) / WIRE_MAP - (k * n + WIRE_MAP - 1) / WIRE_MAP;
+}
+
 #endif

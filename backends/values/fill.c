@@ -120,8 +120,7 @@ static void fill_row(const struct stream *s, uint64_t first, uint8_t *to, size_t
 
 struct filling {
 	struct stream stream; /* its buffer has the type that values are rounded to first */
-	enum plan_values values;
-	bool special; /* not as declared */
+	enum plan_values values; /* PLAN_DECLARED where others do not apply */
 	const struct plan_buffer *buffer;
 	uint64_t key;     /* of ξ */
 	double amplitude; /* 0: nothing moves */
@@ -130,19 +129,10 @@ struct filling {
 
 static void fill_plain(const struct filling *f, uint64_t first, uint8_t *to, size_t n)
 {
-	if (f->special)
+	if (f->values != PLAN_DECLARED)
 		fill_blocks(&f->stream, first, f->values, to, n);
 	else
 		fill_row(&f->stream, first, to, n);
-}
-
-static double perturbed(const struct filling *f, uint64_t i, double v)
-{
-	const struct plan_buffer *b = f->buffer;
-	v *= 1 + f->amplitude * (2 * stream_unit(stream_random(f->key, i)) - 1);
-	if (b->closed && !(v >= b->least))
-		return b->least;
-	return b->closed && !(v <= b->most) ? b->most : v;
 }
 
 /* Makes the plain values, rounded as they always are, and then moves or widens them. */
@@ -156,7 +146,7 @@ static void fill_changed(const struct filling *f, uint64_t first, uint8_t *to, s
 		fill_plain(f, first + at, (uint8_t *)plain, some);
 		dtype_load_all(from, plain, v, some);
 		for (size_t i = 0; f->amplitude > 0 && i < some; i++)
-			v[i] = perturbed(f, first + at + i, v[i]);
+			v[i] = special_moved(&f->stream, f->values, f->key, f->amplitude, first + at + i, v[i]);
 		store_all(type, v, to + at * dtype_size(type), some);
 	}
 }
@@ -203,11 +193,10 @@ void fill_chosen(const struct plan_buffer *b, const struct fill_choice *choice, 
 		first.type = b->rounded;
 	struct filling f = {
 		.stream = stream_of(&first, choice->seed),
-		.values = choice->values,
+		.values = plan_values_apply(b, choice->values) ? choice->values : PLAN_DECLARED,
 		.buffer = b,
 		.amplitude = floats && choice->perturbation ? choice->amplitude : 0,
 		.to = to,
-		.special = plan_values_apply(b, choice->values),
 	};
 	f.key = stream_mix(f.stream.key + choice->perturbation);
 	fill_padding(b, to);

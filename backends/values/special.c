@@ -24,7 +24,7 @@ static inline uint64_t salted(const struct stream *s, enum salt salt, uint64_t i
 static const struct reach {
 	int least, most; /* of PLAN_WIDE */
 	int large;       /* of PLAN_SPARSE */
-	int spike;       /* of PLAN_SPIKES */
+	int huge;        /* of PLAN_SPECIAL_HIGH and PLAN_SPECIAL_LOW */
 	double offset;   /* of PLAN_OFFSET */
 } reaches[DTYPE_COUNT] = {
 	/* In the order of enum dtype, first eight kinds of integers: the judge's CUDA kernels are C++, which names no elements. */
@@ -36,12 +36,12 @@ static const struct reach {
 	{ 0, 0, 0, 0, 0 },
 	{ 0, 0, 0, 0, 0 },
 	{ 0, 0, 0, 0, 0 },
-	{ -14, 5, 5, 5, 4 },       /* f16 */
-	{ -20, 20, 10, 20, 8 },    /* bf16 */
-	{ -20, 20, 10, 20, 1024 }, /* f32 */
-	{ -20, 20, 10, 20, 1024 }, /* f64 */
-	{ -6, 3, 3, 3, 2 },        /* e4m3 */
-	{ -14, 3, 3, 3, 2 },       /* e5m2 */
+	{ -14, 5, 5, 15, 4 },      /* f16 */
+	{ -20, 20, 10, 60, 8 },    /* bf16 */
+	{ -20, 20, 10, 60, 1024 }, /* f32 */
+	{ -20, 20, 10, 60, 1024 }, /* f64 */
+	{ -6, 3, 3, 8, 2 },        /* e4m3 */
+	{ -14, 3, 3, 15, 2 },      /* e5m2 */
 };
 
 static double power(int exponent)
@@ -77,13 +77,19 @@ static bool is_chosen(const struct stream *s, enum salt salt, uint64_t row)
 	return count > 1 && salted(s, salt, row / group) % group == row % group;
 }
 
-/* Which declared element stands at i of PLAN_TIES. */
-static uint64_t moved(const struct stream *s, uint64_t i)
+/* The element that stands at i of PLAN_TIES where rows are equal. */
+static uint64_t in_equal_row(const struct stream *s, uint64_t i)
 {
-	uint64_t length = row_length(s), row = i / length, column = i % length;
+	uint64_t length = row_length(s), row = i / length;
+	bool equal = s->buffer->fill != PLAN_SORTED && (row | 1) < row_count(s) && salted(s, TIE, row / 2) & 1;
+	return equal && row & 1 ? i - length : i;
+}
+
+/* Which declared element stands at i of PLAN_TIES. */
+static uint64_t tied(const struct stream *s, uint64_t i)
+{
+	uint64_t from = in_equal_row(s, i), length = row_length(s), row = from / length, column = from % length;
 	bool sorted = s->buffer->fill == PLAN_SORTED;
-	if (!sorted && (row | 1) < row_count(s) && salted(s, TIE, row / 2) & 1)
-		row &= ~UINT64_C(1);
 	/* The last column stays, as sorted rows end with a certain value. */
 	if (!sorted && is_chosen(s, CONSTANT, row))
 		column = 0;
@@ -215,13 +221,21 @@ static double other_constant(const struct stream *s, uint64_t i, double declared
 	return is_inside(b, v) ? v : declared;
 }
 
+/* What stands for an infinity or a NaN of PLAN_SPECIAL. */
+static double huge_in_place(const struct stream *s, enum plan_values values, double v)
+{
+	double huge = power(reaches[s->buffer->type].huge);
+	if (isnan(v))
+		return values == PLAN_SPECIAL_LOW ? -huge : huge;
+	return isinf(v) ? copysign(huge, v) : v;
+}
+
 /* --- all kinds ---------------------------------------------------------------------------------------------------- */
 
 void special_values(const struct stream *s, enum plan_values values, uint64_t first, double *v, size_t n)
 {
 	const struct plan_buffer *b = s->buffer;
 	const struct reach *reach = &reaches[b->type];
-	double x;
 	if (b->fill == PLAN_PROBABILITIES) {
 		stream_probabilities(s, first, values == PLAN_WIDE ? STREAM_WIDE : STREAM_HOLES, v, n);
 		return;
@@ -236,12 +250,6 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 		for (size_t i = 0; i < n; i++)
 			v[i] = exact(s, first + i, values == PLAN_EXACT ? 4 : 2, v[i]);
 		break;
-	case PLAN_SPIKES:
-		for (size_t i = 0; i < n; i++) {
-			x = stream_mix(stream_random(s->key, first + i)) >> 61 ? v[i] : v[i] * power(reach->spike);
-			v[i] = is_inside(b, x) ? x : v[i];
-		}
-		break;
 	case PLAN_OFFSET:
 		for (size_t i = 0; i < n; i++)
 			v[i] += is_inside(b, v[i] + reach->offset) ? reach->offset : 0;
@@ -251,6 +259,12 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 			v[i] = b->fill == PLAN_SORTED ? wide_sorted(s, v[i]) : wide(s, first + i, v[i]);
 		break;
 	case PLAN_SPECIAL: special_places(s, first, v, n); break;
+	case PLAN_SPECIAL_HIGH:
+	case PLAN_SPECIAL_LOW:
+		special_places(s, first, v, n);
+		for (size_t i = 0; i < n; i++)
+			v[i] = huge_in_place(s, values, v[i]);
+		break;
 	case PLAN_SPARSE: sparse(s, first, v, n); break;
 	case PLAN_ZERO_ROWS:
 		for (size_t i = 0; i < n; i++)
@@ -258,7 +272,7 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 		break;
 	case PLAN_TIES:
 		for (size_t i = 0; i < n; i++)
-			stream_declared(s, moved(s, first + i), &v[i], 1);
+			stream_declared(s, tied(s, first + i), &v[i], 1);
 		break;
 	case PLAN_OTHER_CONSTANTS:
 		for (size_t i = 0; i < n; i++)
@@ -297,4 +311,14 @@ void special_integers(const struct stream *s, uint64_t first, uint64_t *to, size
 		if (to[i] - base > range)
 			to[i] = uniform + base;
 	}
+}
+
+double special_moved(const struct stream *s, enum plan_values values, uint64_t key, double amplitude, uint64_t i, double v)
+{
+	const struct plan_buffer *b = s->buffer;
+	uint64_t at = values == PLAN_TIES ? in_equal_row(s, i) : i;
+	v *= 1 + amplitude * (2 * stream_unit(stream_random(key, at)) - 1);
+	if (b->closed && !(v >= b->least))
+		return b->least;
+	return b->closed && !(v <= b->most) ? b->most : v;
 }

@@ -24,8 +24,10 @@ enum { BOUND_GROUP = 16, BOUND_SIZES = 128, BOUND_CONDITIONS = 64, BOUND_BINS = 
 #define BOUND_BASELINE_FACTOR 2.0  /* times the largest error among like elements */
 #define BOUND_BASELINE_LEAST 256.0 /* what the baseline's error may be, in roundoffs of |y| + sensitivity */
 #define BOUND_BASELINE_MOST 4096.0
-#define BOUND_CEILING 0.05 /* of bound_scale */
-#define BOUND_TINY 0x1p-80 /* of the largest element */
+#define BOUND_CEILING 0.05     /* of bound_scale */
+#define BOUND_TINY 0x1p-80     /* of the largest element */
+#define BOUND_JUDGED_LEAST 0.9 /* of an output's elements, or it is not judged at all; less what the truth absorbs, */
+#define BOUND_JUDGED_FEWEST 0x1p-4 /* but never less than that */
 
 /* Which part of a bound is the largest, or why there is none. */
 enum bound_cause {
@@ -39,6 +41,7 @@ enum bound_cause {
 	BOUND_WIDE,        /* none: it would be above 5 % of the element's scale */
 	BOUND_POOR,        /* none: the baseline's own error is beyond what permitted arithmetic explains */
 	BOUND_UNLIKE,      /* none: truth, perturbed truths and baseline differ in class */
+	BOUND_ABSORBED,    /* none: the truth is finite although an infinity or a NaN among the inputs counts */
 	BOUND_CAUSES
 };
 
@@ -67,7 +70,7 @@ struct bound_limits {
 /* One element. */
 struct bound_element {
 	double y, baseline;  /* y: the truth */
-	double moved;        /* by perturbations, at most; infinite where the class differs */
+	double moved;        /* by perturbations, at most; infinite where the class differs; NaN where the truth absorbs */
 	double kappa;        /* the sensitivity that bound_smooth made of it */
 	double scale;        /* root mean square of its group */
 	double value, bound; /* made: what is wanted, and how exactly; an infinite bound judges nobody */
@@ -116,6 +119,13 @@ BOUND_INLINE float bound_move(double y, double perturbed)
 	return bound_class(perturbed) == bound_class(y) && !isfinite(y) ? 0.0f : (float)INFINITY;
 }
 
+/* The truth is finite although infinities or NaN count for it: large numbers in their place make another one. max(x, NaN) and x/inf
+ * are such, and honest kernels differ there. */
+BOUND_INLINE int bound_absorbs(double y, double large)
+{
+	return isfinite(y) && !(fabs(large - y) <= 0x1p-10 * fabs(y));
+}
+
 BOUND_INLINE int bound_clamp(int x, int most)
 {
 	return x < 0 ? 0 : x > most ? most : x;
@@ -155,7 +165,7 @@ BOUND_INLINE double bound_smooth(double amplitude, const double *y, const float 
 	for (int i = 0; i < n; i++) {
 		double k = (double)moved[i] / amplitude, a = fabs(y[i]);
 		ret_kappa[i] = (float)k;
-		if (!isfinite(a) || isinf(ret_kappa[i]))
+		if (!isfinite(a) || !isfinite(ret_kappa[i]))
 			continue;
 		most = fmax(most, a);
 		sensitivities[count++] = ret_kappa[i];
@@ -165,9 +175,10 @@ BOUND_INLINE double bound_smooth(double amplitude, const double *y, const float 
 	double sensitivity = bound_median(sensitivities, count), condition = bound_median(conditions, conditioned);
 	for (int i = 0; i < n; i++) {
 		double k = (double)ret_kappa[i], own = fmax(fabs(y[i]) * condition, BOUND_LUCK * k);
-		if (isfinite(y[i]))
-			ret_kappa[i] = (float)fmax(k, fmin(sensitivity, own));
-		if (most > 0 && isfinite(y[i]) && isfinite(ret_kappa[i]))
+		if (!isfinite(y[i]) || !isfinite(ret_kappa[i]))
+			continue;
+		ret_kappa[i] = (float)fmax(k, fmin(sensitivity, own));
+		if (most > 0)
 			squares += y[i] / most * (y[i] / most);
 	}
 	return count ? most * sqrt(squares / count) : 0;
@@ -238,6 +249,19 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 		bound_set(x, INFINITY, BOUND_UNLIKE);
 }
 
+/* Whether so many judged elements of n speak for the whole output. What the truth absorbs is nobody's fault. */
+BOUND_INLINE int bound_is_enough(double judged, double absorbed, double n)
+{
+	return judged >= BOUND_JUDGED_LEAST * (n - absorbed) && judged >= BOUND_JUDGED_FEWEST * n;
+}
+
+/* A baseline that is less exact than it declares hides most of n elements: with its part capped they would be judged, and the truth
+ * does not depend on it. judged, poor: elements that have a bound, and that have none for BOUND_POOR. */
+BOUND_INLINE int bound_is_hidden(double judged, double poor, double absorbed, double n)
+{
+	return bound_is_enough(judged + poor, absorbed, n) && !bound_is_enough(judged, absorbed, n);
+}
+
 /* Adds a finished element. */
 BOUND_INLINE void bound_tally_add(const struct bound_limits *l, struct bound_tally *t, const struct bound_element *x,
 				  uint64_t index)
@@ -273,7 +297,9 @@ BOUND_INLINE void bound_tally_add(const struct bound_limits *l, struct bound_tal
 BOUND_INLINE void bound_element(const struct bound_limits *l, const float *errors, struct bound_element *x)
 {
 	x->value = x->y;
-	if (!isfinite(x->y) || fabs(x->y) > l->shape.most)
+	if (isnan(x->moved))
+		bound_set(x, INFINITY, BOUND_ABSORBED);
+	else if (!isfinite(x->y) || fabs(x->y) > l->shape.most)
 		bound_special(l, x);
 	else if (isinf(x->moved) || (l->has_baseline && !isfinite(x->baseline)))
 		bound_set(x, INFINITY, BOUND_UNLIKE);

@@ -47,9 +47,11 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_EXACT:
 	case PLAN_EXACT_SMALL:
 	case PLAN_OFFSET: return floats && (varies || sorted);
-	case PLAN_SPIKES: return floats && varies;
 	case PLAN_WIDE: return floats && (varies || likely || (sorted && !b->closed));
-	case PLAN_SPECIAL: return floats ? varies || likely : varies && b->closed && isfinite(b->least) && isfinite(b->most);
+	case PLAN_SPECIAL:
+	case PLAN_SPECIAL_HIGH:
+	case PLAN_SPECIAL_LOW:
+		return floats ? varies || likely : varies && b->closed && isfinite(b->least) && isfinite(b->most);
 	case PLAN_SPARSE: return varies;
 	case PLAN_ZERO_ROWS: return varies && !(b->closed && !(b->least <= 0 && b->most >= 0));
 	case PLAN_TIES: return varies || sorted;

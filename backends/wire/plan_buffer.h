@@ -35,7 +35,6 @@ enum plan_values {
 	PLAN_DECLARED,        /* as the context says */
 	PLAN_EXACT,           /* integers 0…15: sums of products have no rounding error */
 	PLAN_EXACT_SMALL,     /* integers 0…3, where sums of the former do not fit the output's type */
-	PLAN_SPIKES,          /* one element of eight is many powers of two larger */
 	PLAN_OFFSET,          /* the values are far from zero, relative to their spread */
 	PLAN_WIDE,            /* magnitudes from 2^-20 to 2^20 (narrow types: what they hold), each as likely */
 	PLAN_SPECIAL,         /* one element of some 128, in at most 64 places: ±0, denormals, ±infinity, NaN; in a closed
@@ -45,6 +44,8 @@ enum plan_values {
 	PLAN_TIES,            /* one row of four repeats its first element; equal rows, equal neighbours; integers too */
 	PLAN_INTEGERS,        /* integers over their domain, ends included; floats as declared */
 	PLAN_OTHER_CONSTANTS, /* of inputs: zeros and ones become random numbers near them, iota is permuted */
+	PLAN_SPECIAL_HIGH,    /* as PLAN_SPECIAL, but infinities are large numbers of their sign, and NaN are large ones */
+	PLAN_SPECIAL_LOW,     /* the same, but NaN are large negative ones */
 	PLAN_VALUES,          /* their number */
 };
 

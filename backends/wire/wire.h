@@ -218,6 +218,7 @@ struct wire_adopt { struct wire_share *at; size_t count; struct plan *plan; };
 enum wire_truth_step {
 	WIRE_TRUTH_KEEP,  /* y*: the output of the run, as doubles */
 	WIRE_TRUTH_MOVED, /* the same run with perturbed inputs: sensitivity */
+	WIRE_TRUTH_ABSORBED, /* the same run with large numbers in place of infinities and NaN; the last before BOUND */
 	WIRE_TRUTH_BOUND, /* the bound of every element; run: the baseline's, or 0 where the baseline is the truth */
 	WIRE_TRUTH_DROP,  /* forget it; no run */
 	WIRE_TRUTH_LOOK,  /* is it there? no run; `elements` is 0 when it is not */

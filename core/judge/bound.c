@@ -13,7 +13,6 @@
 #include "base/parallel_for.h"
 
 enum { BLOCK = 1024 };
-#define JUDGED_LEAST 0.9
 
 const char *bound_cause_text(enum bound_cause cause)
 {
@@ -28,6 +27,7 @@ const char *bound_cause_text(enum bound_cause cause)
 		[BOUND_WIDE] = "rounding may cost more than 5 % of its size",
 		[BOUND_POOR] = "the baseline's own error there is beyond rounding",
 		[BOUND_UNLIKE] = "baseline and reference disagree on NaN or infinity",
+		[BOUND_ABSORBED] = "the reference is finite although infinities or NaN count",
 	};
 	return cause < BOUND_CAUSES ? texts[cause] : "rounding and sensitivity";
 }
@@ -66,7 +66,8 @@ static struct bound_shape shape_of(enum dtype t)
 
 struct moving {
 	const struct bound_output *o;
-	const uint8_t *perturbed;
+	const uint8_t *other;
+	bool absorbs;
 };
 
 static void move_part(void *arg, unsigned k, uint64_t from, uint64_t to)
@@ -79,17 +80,23 @@ static void move_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 	for (uint64_t at = from; at < to; at += BLOCK) {
 		size_t n = to - at < BLOCK ? (size_t)(to - at) : BLOCK;
 		dtype_load_all(o->truth_type, (const uint8_t *)o->truth + at * size, y, n);
-		dtype_load_all(o->truth_type, m->perturbed + at * size, p, n);
+		dtype_load_all(o->truth_type, m->other + at * size, p, n);
 		for (size_t i = 0; i < n; i++) {
-			float d = bound_move(y[i], p[i]);
-			o->moved[at + i] = d > o->moved[at + i] ? d : o->moved[at + i];
+			float *moved = &o->moved[at + i], d = m->absorbs ? 0 : bound_move(y[i], p[i]);
+			*moved = m->absorbs && bound_absorbs(y[i], p[i]) ? NAN : d > *moved ? d : *moved;
 		}
 	}
 }
 
 void bound_add_moved(const struct bound_output *o, const void *perturbed)
 {
-	struct moving m = { o, perturbed };
+	struct moving m = { .o = o, .other = perturbed };
+	parallel_for(o->n, move_part, &m);
+}
+
+void bound_add_absorbed(const struct bound_output *o, const void *large)
+{
+	struct moving m = { .o = o, .other = large, .absorbs = dtype_is_float(o->truth_type) };
 	parallel_for(o->n, move_part, &m);
 }
 
@@ -137,7 +144,7 @@ static void collect(struct making *m, struct errors *e, const double *y, const d
 {
 	for (size_t i = 0; i < n; i++) {
 		double error = bound_own_error(&m->limits.shape, y[i], b[i]);
-		if (isnan(error) || isinf(moved[i]))
+		if (isnan(error) || !isfinite(moved[i]))
 			continue;
 		float *bin = &e->at[bound_bin(&m->limits, y[i], (double)moved[i])];
 		*bin = fmaxf(*bin, (float)error);
@@ -289,9 +296,8 @@ static void make_floats(struct making *m, const struct bound_rules *rules, struc
 		join_errors(m);
 	}
 	make_bounds(m, ret_summary);
-	/* A baseline that is less exact than it declares hides most elements. The truth does not depend on it. */
-	if (!rules->rough && (double)(ret_summary->judged + ret_summary->causes[BOUND_POOR]) >= JUDGED_LEAST * (double)n &&
-	    (double)ret_summary->judged < JUDGED_LEAST * (double)n) {
+	if (!rules->rough && bound_is_hidden((double)ret_summary->judged, (double)ret_summary->causes[BOUND_POOR],
+					      (double)ret_summary->causes[BOUND_ABSORBED], (double)n)) {
 		m->limits.capped = 1;
 		make_bounds(m, ret_summary);
 		ret_summary->capped = true;

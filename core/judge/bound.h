@@ -59,6 +59,8 @@ void bound_summarise(const struct bound_tally *parts, size_t count, size_t n, st
 
 /* Adds what one perturbed truth (of the same type) moved. */
 void bound_add_moved(const struct bound_output *o, const void *perturbed);
+/* Marks what the truth absorbs: `large` is the truth with large numbers in place of infinities and NaN. Behind all moves. */
+void bound_add_absorbed(const struct bound_output *o, const void *large);
 /* The type of right values that the worker compares with: f32 for floats, f64 for f64, integers their own. */
 enum dtype bound_wanted_type(enum dtype type);
 /* Fills n right values, n bounds (f32, f64 beside f64 values; none for integers, which must be equal) and n causes. A bound is infinite

@@ -57,7 +57,7 @@ static void daemon_messages(const char *folder)
 	wire_prepare_encode(&(struct wire_prepare){ .binary = (const uint8_t *)"bin", .binary_len = 3, .plan = plan }, &b);
 	put(folder, "wire/prepare", &b);
 	buf_addc(&b, 5);
-	wire_execute_encode(&(struct wire_execute){ .run = 1, .seed = 42, .poison = 0xFF, .values = PLAN_SPIKES, .keep = WIRE_KEEP_SCRATCH, .perturbation = 2, .amplitude = 0.25 }, &b);
+	wire_execute_encode(&(struct wire_execute){ .run = 1, .seed = 42, .poison = 0xFF, .values = PLAN_WIDE, .keep = WIRE_KEEP_SCRATCH, .perturbation = 2, .amplitude = 0.25 }, &b);
 	put(folder, "wire/execute", &b);
 	buf_addc(&b, 8), wire_compare_encode(&compare, &b), put(folder, "wire/compare", &b);
 	buf_addc(&b, 10);

@@ -161,7 +161,7 @@ static void test_special(void)
 {
 	struct plan_buffer b = matrix(DTYPE_F16, 40, 25, 28, PLAN_RANDOM), table = matrix(DTYPE_I32, 40, 25, 28, PLAN_RANDOM);
 	uint16_t *v = mem_new(b.bytes, 1), *declared = mem_new(b.bytes, 1);
-	int large = 0, integers = 0, far = 0, padding = 0;
+	int integers = 0, far = 0, padding = 0;
 	fill_buffer(&b, 4, declared);
 	fill_special(&b, 4, PLAN_DECLARED, v);
 	ok(memcmp(v, declared, b.bytes) == 0, "declared values are those of fill_buffer");
@@ -172,17 +172,13 @@ static void test_special(void)
 		padding += v[i] == 0xFFFF;
 	}
 	ok(integers == 1000 && padding == 120, "exact values are integers 0…15, the padding stays NaN");
-	fill_special(&b, 4, PLAN_SPIKES, v);
-	for (int i = 0; i < 40 * 28; i++)
-		large += fabs(at(&b, v, i)) > 1;
-	ok(large > 80 && large < 160, "about one value of eight is a spike (%d)", large);
 	fill_special(&b, 4, PLAN_OFFSET, v);
 	for (int i = 0; i < 40 * 28; i++)
 		far += at(&b, v, i) >= 3 && at(&b, v, i) <= 5;
 	is_int(far, 1000, "offset values are far from zero");
 	int32_t *whole = mem_new(table.bytes, 1), *same = mem_new(table.bytes, 1);
 	fill_buffer(&table, 4, whole);
-	fill_special(&table, 4, PLAN_SPIKES, same);
+	fill_special(&table, 4, PLAN_WIDE, same);
 	ok(memcmp(whole, same, table.bytes) == 0, "integers stay as declared: they may be indices");
 	free(v);
 	free(declared);
@@ -197,7 +193,6 @@ static void test_for_good(void)
 		"1c1cc3200a131c58eedb10dd851129825e555d4c7e4a6dfa0538ce3e4f94ecc0",
 		"59a00d9e7d132af8e97ec30965f6bc4ad627fd975334924b70115e67f2852231",
 		"dbc3f71edaecbfc4943d9f7fe831232f045b8e1b4b51a606796decff7508ee02",
-		"b37267965f1cd372fca0bc1db331d40c915d7f88e44d1faf2e5857cf700e2887",
 		"82d2dcd2bfcc3543f9986a8ca86222ae84e21aa7254a391e10d1985597fc25e0",
 		"7ca0020566b984a2963d55c653e79d86f312ee002c7b0f3119ddb0f9445676c1",
 		"8737ee3da23e6aba117f21c39e9ef94a8c203ab082832d67ce19227daa32d2c4",
@@ -206,6 +201,8 @@ static void test_for_good(void)
 		"1c55747ce92c8070343b141f77ffa387fcbaee0822866b1eb2503d127854ce69",
 		"8477fe638934a15e73a01908e9791f1c8b4459f12042105ba7058ced3ec56f35",
 		"e9829bcde1b8caf8eed417e9a6a65e713449f16e15637429799e2f8b0e145dbb",
+		"d786b63da47b127708d24d5e32bb023e4381e748710a09e95db302a7a7ed27f5",
+		"e22af15c98af4c7e5985208bb79285e9e566d652841c22b71bf06d995b571447",
 	};
 	static const struct {
 		int64_t rows, columns, ld;

@@ -174,6 +174,43 @@ static void test_rows(void)
 	free(v);
 }
 
+/* Differences of equal rows stay zero where inputs are perturbed; everything else moves on its own, constant rows too. */
+static void test_ties_move_alike(void)
+{
+	struct plan_buffer b = array(DTYPE_F64, ROWS, COLUMNS, PLAN_RANDOM);
+	struct fill_choice c = { .seed = 7, .values = PLAN_TIES };
+	double *plain = MEM_NEW_N(double, N), *moved = MEM_NEW_N(double, N);
+	int equal = 0, still_equal = 0;
+	fill_chosen(&b, &c, plain);
+	c.perturbation = 1;
+	c.amplitude = 0x1p-10;
+	fill_chosen(&b, &c, moved);
+	for (int y = 0; y < ROWS; y += 2) {
+		bool same = memcmp(plain + y * COLUMNS, plain + (y + 1) * COLUMNS, COLUMNS * sizeof *plain) == 0;
+		equal += same;
+		still_equal += same && memcmp(moved + y * COLUMNS, moved + (y + 1) * COLUMNS, COLUMNS * sizeof *moved) == 0;
+	}
+	ok(equal > 0 && still_equal == equal, "equal rows are moved alike (%d of %d)", still_equal, equal);
+	ok(rows_that_repeat(plain, 1) > 0 && rows_that_repeat(moved, 1) == 0, "elements of constant rows are moved one by one");
+	free(plain);
+	free(moved);
+}
+
+static void test_without_specials(void)
+{
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_NORMAL);
+	double *special = values_of(&b, PLAN_SPECIAL), *high = values_of(&b, PLAN_SPECIAL_HIGH), *low = values_of(&b, PLAN_SPECIAL_LOW);
+	int wrong = 0;
+	for (int i = 0; i < N; i++) {
+		double x = special[i], up = isnan(x) ? 0x1p60 : isinf(x) ? copysign(0x1p60, x) : x, down = isnan(x) ? -0x1p60 : up;
+		wrong += high[i] != up || low[i] != down;
+	}
+	is_int(wrong, 0, "large numbers stand for infinities, and for NaN with either sign");
+	free(special);
+	free(high);
+	free(low);
+}
+
 static void test_integers(void)
 {
 	static const struct {
@@ -342,6 +379,8 @@ int main(void)
 	test_special_values();
 	test_sparse();
 	test_rows();
+	test_ties_move_alike();
+	test_without_specials();
 	test_integers();
 	test_other_constants();
 	test_fills();

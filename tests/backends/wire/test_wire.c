@@ -53,7 +53,7 @@ static void put_prepared(struct buf *out)
 
 static void put_execute(struct buf *out)
 {
-	wire_execute_encode(&(struct wire_execute){ .run = 1, .seed = 42, .poison = 0xFF, .values = PLAN_SPIKES, .keep = WIRE_KEEP_SCRATCH,
+	wire_execute_encode(&(struct wire_execute){ .run = 1, .seed = 42, .poison = 0xFF, .values = PLAN_WIDE, .keep = WIRE_KEEP_SCRATCH,
 	                                            .perturbation = 2, .amplitude = 0.25 }, out);
 }
 
