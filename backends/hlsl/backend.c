@@ -634,6 +634,12 @@ static int races(const struct backend_device *d, const void *binary, size_t len,
 	return hlsl_race_check(binary, len, plan, seed, d->wave, ret_finding, e);
 }
 
+static int count(const struct backend_device *d, const void *binary, size_t len, const struct plan *plan, uint64_t seed,
+		 struct wire_counted *ret_counted, struct err *e)
+{
+	return hlsl_race_count(binary, len, plan, seed, d->wave, ret_counted, e);
+}
+
 const struct backend backend_hlsl = {
 	.name = "hlsl",
 	.devices = hlsl_facts_devices,
@@ -653,4 +659,5 @@ const struct backend backend_hlsl = {
 	.scrub = scrub,
 	.release = release,
 	.races = races,
+	.count = count,
 };

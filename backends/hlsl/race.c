@@ -44,6 +44,8 @@ struct run {
 	uint64_t groups;
 	char *finding; /* of a launch, with its kernel's name */
 	char *doubt;
+	struct wire_counted *counts; /* NULL: nothing is counted */
+	uint8_t **touched;           /* per buffer; only while counting */
 };
 
 /* One launch. */
@@ -107,7 +109,12 @@ static struct race_memory memory_of(struct launch *x, const struct race_id *v)
 		struct race_shadow **shadow = &x->shadows[a->index];
 		if (*shadow == NULL && b->role != PLAN_IN && b->role != PLAN_TABLE && b->bytes <= SHADOW_MAX)
 			*shadow = MEM_NEW_N(struct race_shadow, b->bytes / x->m.unit + 1);
-		return (struct race_memory){ x->run->buffers[a->index], b->bytes, b->name, (uint32_t)dtype_size(b->type), *shadow };
+		return (struct race_memory){ .bytes = x->run->buffers[a->index],
+					     .len = b->bytes,
+					     .name = b->name,
+					     .element = (uint32_t)dtype_size(b->type),
+					     .shadow = *shadow,
+					     .touched = x->run->touched ? x->run->touched[a->index] : NULL };
 	}
 	return (struct race_memory){ 0 };
 }
@@ -218,6 +225,10 @@ static bool meet(struct launch *x)
 	for (uint32_t i = 0; i < x->lane_count; i++)
 		x->lanes[i].state = x->lanes[i].state == RACE_AT_BARRIER ? RACE_RUNS : x->lanes[i].state;
 	g->epoch++;
+	if (g->counting) {
+		hlsl_race_count_requests(g);
+		g->counting->to->barriers += waits > 0;
+	}
 	return waits == x->lane_count && g->finding == NULL && g->budget > 0;
 }
 
@@ -281,6 +292,16 @@ static void launch_fini(struct launch *x)
 	hlsl_spirv_fini(&x->s);
 }
 
+static void begin_count(struct launch *x, uint64_t groups, struct race_counting *c)
+{
+	struct wire_counted *all = x->run->counts;
+	c->to = MEM_PUSH(all->at, all->count);
+	*c->to = (struct wire_launch_count){ .kernel = mem_str(x->l->kernel), .groups = groups, .threads = x->lane_count };
+	x->group.counting = c;
+	for (size_t i = 0; i < x->run->plan->buffer_count; i++)
+		memset(x->run->touched[i], 0, x->run->plan->buffers[i].bytes / RACE_SECTOR / 8 + 1);
+}
+
 static int run_launch(struct run *run, const struct plan_launch *l, struct err *e)
 {
 	const struct hlsl_kernel *k = hlsl_object_find(run->object, l->kernel);
@@ -300,11 +321,17 @@ static int run_launch(struct run *run, const struct plan_launch *l, struct err *
 	if (rc == 0)
 		bind(&x);
 	uint64_t groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], before = x.group.budget;
+	struct race_counting counting = { .log = NULL };
+	if (rc == 0 && run->counts)
+		begin_count(&x, groups, &counting);
 	for (uint64_t i = 0; rc == 0 && i < groups && !x.group.finding && x.group.budget; i++) {
 		uint32_t at[3] = { (uint32_t)(i % l->grid[0]), (uint32_t)(i / l->grid[0] % l->grid[1]),
 				   (uint32_t)(i / l->grid[0] / l->grid[1]) };
 		rc = run_group(&x, at, e);
+		if (counting.to)
+			counting.to->counted += x.group.budget > 0;
 	}
+	free(counting.log);
 	run->budget -= before - x.group.budget;
 	run->ended |= x.group.budget == 0;
 	run->groups += x.groups;
@@ -377,5 +404,32 @@ int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, uin
 		free(runs[i].doubt);
 	}
 	hlsl_object_fini(&object);
+	return rc;
+}
+
+int hlsl_race_count(const void *binary, size_t len, const struct plan *plan, uint64_t seed, uint32_t wave, struct wire_counted *ret_counted,
+		    struct err *e)
+{
+	struct hlsl_object object;
+	struct wire_counted counts = { .count = 0 };
+	int rc = hlsl_object_decode(binary, len, &object, e);
+	if (rc < 0)
+		return rc;
+	struct run r = { plan, &object, .wave = wave, .undefined = undefined[0], .budget = BUDGET_ALL, .counts = &counts };
+	r.touched = MEM_NEW_N(uint8_t *, plan->buffer_count + 1);
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		r.touched[i] = mem_new(plan->buffers[i].bytes / RACE_SECTOR / 8 + 1, 1);
+	rc = run_plan(&r, seed, e);
+	if (rc == 0 && r.finding)
+		rc = err_set(e, ERR_UNSUPPORTED, "%s", r.finding);
+	buffers_free(plan, r.touched);
+	buffers_free(plan, r.buffers);
+	free(r.finding);
+	free(r.doubt);
+	hlsl_object_fini(&object);
+	if (rc < 0)
+		wire_counted_fini(&counts);
+	else
+		*ret_counted = counts;
 	return rc;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "backends/wire/plan.h"
+#include "backends/wire/wire.h"
 #include "base/err.h"
 
 /* backend.h: races. Runs as many groups of each launch as eight million instructions allow, on inputs made from `seed`, and
@@ -16,6 +17,9 @@
  * unknown. *ret_finding (free()): the first finding in words, NULL when there was none. -ERR_UNSUPPORTED for what the
  * interpreter does not know (images, barriers of other scopes). Touches host memory only. */
 int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, uint64_t seed, uint32_t wave, char **ret_finding,
+		    struct err *e);
+/* backend.h: count. Of each launch as many groups as the same budget allows. wave: lanes that access memory together; 0 unknown: 32. */
+int hlsl_race_count(const void *binary, size_t len, const struct plan *plan, uint64_t seed, uint32_t wave, struct wire_counted *ret_counted,
 		    struct err *e);
 
 #endif

@@ -375,8 +375,11 @@ int hlsl_race_lane_run(struct race_group *g, struct race_lane *lane, struct err 
 			lane->state = RACE_AT_WAVE;
 			return 0;
 		}
+		lane->now = lane->at;
 		lane->at += n;
 		g->budget--;
+		if (g->counting)
+			hlsl_race_count_op(g, op, w);
 		rc = one(g, lane, op, w, n, e);
 	}
 	return rc;

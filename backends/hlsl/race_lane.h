@@ -1,6 +1,6 @@
 /* race_lane: one thread group of a kernel, interpreted. race_module.c reads the kernel, race.c makes the groups and runs them,
- * race_lane.c executes the instructions of one thread ("lane") with race_arith.c, race_wave.c those of a wave, and race_memory.c
- * loads, stores and remembers who touched what.
+ * race_lane.c executes the instructions of one thread ("lane") with race_arith.c, race_wave.c those of a wave, race_memory.c
+ * loads, stores and remembers who touched what, and race_count.c counts for a profile.
  *
  * Memory: values and private variables are scalars ("slots") of 64 bits in a lane's memory, shared variables in the group's.
  * A pointer is a variable's number and an offset, in slots, or in bytes for buffers. */
@@ -11,9 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backends/wire/wire.h"
 #include "base/err.h"
 
-enum { RACE_DEPTH = 16, RACE_LOOPS = 16, RACE_WAVE_MAX = 128 };
+enum { RACE_DEPTH = 16, RACE_LOOPS = 16, RACE_WAVE_MAX = 128, RACE_SECTOR = 32 };
 #define RACE_UNSET UINT32_MAX
 #define RACE_SEVERAL UINT32_MAX /* more than one lane */
 
@@ -100,6 +101,7 @@ struct race_memory {
 	const char *name;
 	uint32_t element;           /* bytes */
 	struct race_shadow *shadow; /* per unit of the module; NULL where nothing is written */
+	uint8_t *touched;           /* a bit for each RACE_SECTOR bytes that were read; NULL unless counting */
 };
 
 struct race_frame {
@@ -118,6 +120,7 @@ struct race_lane {
 	struct race_frame stack[RACE_DEPTH];
 	struct race_loop loops[RACE_LOOPS];
 	uint32_t depth, loop_count, index;
+	uint32_t now; /* the instruction that is executed */
 	enum { RACE_RUNS, RACE_AT_WAVE, RACE_AT_BARRIER, RACE_DONE } state;
 };
 
@@ -132,6 +135,7 @@ struct race_group {
 	uint32_t *released;         /* per group: the epoch in which it last did so; 0 never */
 	uint64_t undefined;         /* what memory holds that nobody wrote */
 	uint64_t budget;            /* instructions that may still run */
+	struct race_counting *counting; /* NULL: nothing is counted */
 	char *finding;              /* the first race, in words */
 	char *doubt;                /* the first read of such memory, in words */
 };
@@ -167,6 +171,29 @@ uint64_t hlsl_race_compute(uint32_t op, bool ext, const struct race_type *out, c
 			   bool *io_known);
 /* The same for two scalars of one type and an operation that is here. */
 uint64_t hlsl_race_scalar(uint32_t op, bool ext, const struct race_type *t, uint64_t a, uint64_t b);
+
+/* --- counting ----------------------------------------------------------------------------------------------------- */
+/* One access of a lane since the last barrier. */
+struct race_access {
+	uint32_t at, turn, lane; /* the instruction, and how often this lane has executed it */
+	uint32_t bytes;
+	uint64_t address; /* buffers do not overlap */
+	bool shared, store;
+};
+
+struct race_counting {
+	struct wire_launch_count *to;
+	struct race_access *log;
+	size_t count;
+};
+
+/* Counts one instruction of a lane. */
+void hlsl_race_count_op(struct race_group *g, uint32_t op, const uint32_t *w);
+/* Notes an access: to a buffer (by its variable and byte), or to shared memory (by its slot). */
+void hlsl_race_count_access(struct race_group *g, const struct race_lane *lane, uint64_t memory, uint64_t at, uint32_t bytes, bool shared,
+			    bool store);
+/* What the lanes of each wave did at one instruction in one turn is one request: counts those since the last call. */
+void hlsl_race_count_requests(struct race_group *g);
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 /* Moves a value of type t between a lane's slots and what a pointer points to. */

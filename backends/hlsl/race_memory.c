@@ -152,11 +152,16 @@ void hlsl_race_move(struct race_group *g, struct race_lane *lane, const uint64_t
 	if (!x->variable)
 		return;
 	if (x->place == RACE_UNSET) {
-		if (g->memory[variable].bytes)
-			buffer_move(g, lane, &g->memory[variable], t, pointer[1], slots, store);
+		const struct race_memory *mem = &g->memory[variable];
+		uint64_t *end = mem->bytes ? buffer_move(g, lane, mem, t, pointer[1], slots, store) : slots;
+		uint32_t scalar = t->op == RACE_TYPE_VECTOR ? race_type_of(g, t->element)->bits / 8 : t->bits / 8;
+		if (g->counting && mem->bytes && mem->touched)
+			hlsl_race_count_access(g, lane, variable, pointer[1], (uint32_t)(end - slots) * scalar, false, store);
 		return;
 	}
 	bool shared = race_type_of(g, x->type)->storage == RACE_STORAGE_WORKGROUP;
+	if (g->counting && shared)
+		hlsl_race_count_access(g, lane, 0, x->place + pointer[1], t->slots * 4, true, store);
 	uint64_t *to = inside(g, lane, x, pointer[1], t->slots);
 	if (to == NULL && shared && g->finding == NULL)
 		g->finding = mem_fmt("thread %u reaches outside of groupshared %s", lane->index, name_of(x));

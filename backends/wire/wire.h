@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 13, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 14, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -43,6 +43,7 @@ enum wire_type {
 	WIRE_ENERGY,    /* struct wire_energy ↔ struct wire_energised */
 	WIRE_CEILINGS,  /* struct wire_target ↔ struct wire_ceilings */
 	WIRE_RACES,     /* struct wire_races ↔ struct wire_raced */
+	WIRE_COUNT,     /* struct wire_races ↔ struct wire_counted */
 	WIRE_PRODUCT,   /* struct wire_product ↔ struct wire_product_found */
 	WIRE_SHARE,     /* struct wire_release ↔ struct wire_shared: a run's buffers, for the judge's process */
 	WIRE_KERNELS,   /* struct wire_kernels ↔ empty: the judge's own kernels, once per process */
@@ -348,6 +349,21 @@ struct wire_ceilings { struct wire_ceiling *at; size_t count; };
 struct wire_races { uint32_t run; uint64_t seed; };
 struct wire_raced { char *finding; /* the first race; "" none */ };
 
+/* Interprets the kernels and counts what they do: no figure depends on a device or its load. Of the groups that were counted; sectors
+ * have 32 bytes, passes go over 32 banks of 4 bytes. 20 fields: one row of a profile. */
+struct wire_launch_count {
+	char *kernel;
+	uint64_t groups, counted;     /* of the launch; interpreted */
+	uint64_t threads;             /* in a group */
+	uint64_t instructions, flops; /* of all counted threads: of SPIR-V; on floats, as a multiply-add counts two */
+	uint64_t barriers, atomics;   /* of groups; of threads */
+	uint64_t loads, load_bytes, load_requests, load_sectors; /* of buffers: by threads; by waves, and what those fetch */
+	uint64_t read_once;           /* bytes of different sectors that were read */
+	uint64_t stores, store_bytes, store_sectors;
+	uint64_t shared, shared_requests, shared_passes; /* by threads; the fewest passes; passes with bank conflicts */
+};
+struct wire_counted { struct wire_launch_count *at; size_t count; };
+
 /* Is the last execution's c = a·b (backends/values/product.h)? a, b, c: buffers of the plan. */
 struct wire_product { uint32_t run; struct plan_gemm gemm; double tolerance; uint64_t secret; };
 struct wire_product_found {
@@ -396,6 +412,7 @@ WIRE_MESSAGE(energised, wire_energised)
 WIRE_MESSAGE(target, wire_target)
 WIRE_MESSAGE(ceilings, wire_ceilings)
 WIRE_MESSAGE(races, wire_races)
+WIRE_MESSAGE(counted, wire_counted)
 WIRE_MESSAGE(raced, wire_raced)
 WIRE_MESSAGE(product, wire_product)
 WIRE_MESSAGE(product_found, wire_product_found)

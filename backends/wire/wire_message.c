@@ -164,6 +164,30 @@ const struct wire_table wire_product_found_table = WIRE_TABLE("product found", w
 const struct wire_table wire_races_table = WIRE_TABLE("races", wire_races, NULL,
 	WIRE_ANY(wire_races, run), WIRE_ANY(wire_races, seed));
 
+static const struct wire_table launch_count_table = WIRE_TABLE("count of a launch", wire_launch_count, NULL,
+	WIRE_STRING(wire_launch_count, kernel),
+	WIRE_ANY(wire_launch_count, groups),
+	WIRE_ANY(wire_launch_count, counted),
+	WIRE_ANY(wire_launch_count, threads),
+	WIRE_ANY(wire_launch_count, instructions),
+	WIRE_ANY(wire_launch_count, flops),
+	WIRE_ANY(wire_launch_count, barriers),
+	WIRE_ANY(wire_launch_count, atomics),
+	WIRE_ANY(wire_launch_count, loads),
+	WIRE_ANY(wire_launch_count, load_bytes),
+	WIRE_ANY(wire_launch_count, load_requests),
+	WIRE_ANY(wire_launch_count, load_sectors),
+	WIRE_ANY(wire_launch_count, read_once),
+	WIRE_ANY(wire_launch_count, stores),
+	WIRE_ANY(wire_launch_count, store_bytes),
+	WIRE_ANY(wire_launch_count, store_sectors),
+	WIRE_ANY(wire_launch_count, shared),
+	WIRE_ANY(wire_launch_count, shared_requests),
+	WIRE_ANY(wire_launch_count, shared_passes));
+
+const struct wire_table wire_counted_table = WIRE_TABLE("counted", wire_counted, NULL,
+	WIRE_LIST(wire_counted, at, count, &launch_count_table));
+
 const struct wire_table wire_raced_table = WIRE_TABLE("raced", wire_raced, NULL, WIRE_STRING(wire_raced, finding));
 
 /* --- judging on the device ---------------------------------------------------------------------------------------- */
@@ -410,6 +434,7 @@ const struct wire_call wire_calls[WIRE_LAST + 1] = {
 	[WIRE_ENERGY] = { "energy", &wire_energy_table, &wire_energised_table },
 	[WIRE_CEILINGS] = { "ceilings", &wire_target_table, &wire_ceilings_table },
 	[WIRE_RACES] = { "races", &wire_races_table, &wire_raced_table },
+	[WIRE_COUNT] = { "count", &wire_races_table, &wire_counted_table },
 	[WIRE_PRODUCT] = { "product", &wire_product_table, &wire_product_found_table },
 	[WIRE_SHARE] = { "share", &wire_release_table, &wire_shared_table },
 	[WIRE_KERNELS] = { "kernels", &wire_kernels_table, &wire_table_empty },

@@ -110,6 +110,10 @@ struct backend {
 	 * cannot judge this code. */
 	int (*races)(const struct backend_device *device, const void *binary, size_t len, const struct plan *plan, uint64_t seed,
 		     char **ret_finding, struct err *e);
+	/* Interprets the plan on the host and counts what its kernels do. NULL: there is no interpreter. -ERR_UNSUPPORTED when it
+	 * does not know this code. */
+	int (*count)(const struct backend_device *device, const void *binary, size_t len, const struct plan *plan, uint64_t seed,
+		     struct wire_counted *ret_counted, struct err *e);
 };
 
 /* Large numbers of opposite sign in f16, bf16 and f32: neither max() nor min() hides both. */

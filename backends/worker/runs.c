@@ -511,6 +511,14 @@ static int serve_races(struct runs *all, struct run *r, const void *request, voi
 	return all->backend->races(all->device, r->binary, r->binary_len, r->plan, m->seed, &raced->finding, e);
 }
 
+static int serve_count(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	const struct wire_races *m = request;
+	if (all->backend->count == NULL)
+		return err_set(e, ERR_UNSUPPORTED, "%s kernels cannot be interpreted", all->backend->name);
+	return all->backend->count(all->device, r->binary, r->binary_len, r->plan, m->seed, answer, e);
+}
+
 /* --- judging on the device ---------------------------------------------------------------------------------------- */
 
 static int need_resident(const struct runs *all, const struct backend_resident **ret_resident, struct err *e)
@@ -593,7 +601,7 @@ static int (*const serve[WIRE_LAST + 1])(struct runs *all, struct run *r, const 
 	[WIRE_EXECUTE] = runs_execute,  [WIRE_OUTPUT] = serve_output, [WIRE_COMPARE] = serve_compare,
 	[WIRE_PRODUCT] = serve_product, [WIRE_RACES] = serve_races,   [WIRE_MEASURE] = timed_measure,
 	[WIRE_PAIR] = timed_pair,       [WIRE_ENERGY] = timed_energy, [WIRE_RELEASE] = serve_release,
-	[WIRE_SHARE] = serve_share,
+	[WIRE_SHARE] = serve_share,     [WIRE_COUNT] = serve_count,
 };
 
 bool runs_serves(enum wire_type type)

@@ -182,6 +182,7 @@ static const char *doing(enum wire_type type)
 		[WIRE_PAIR] = "two kernels were timed in pairs",
 		[WIRE_ENERGY] = "the kernel's energy was measured",
 		[WIRE_RACES] = "the kernel was interpreted to find races",
+		[WIRE_COUNT] = "the kernel was interpreted to count what it does",
 	};
 	return words[type] ? words[type] : "a worker was asked";
 }

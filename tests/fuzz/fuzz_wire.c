@@ -10,7 +10,7 @@ static const struct wire_table *const tables[] = {
 	&wire_measure_table, &wire_measured_table, &plan_table,           &wire_facts_table,         &wire_failed_table,
 	&wire_pair_table,    &wire_paired_table,   &wire_energised_table, &wire_ceilings_table,      &wire_name_table,
 	&wire_devices_table, &wire_content_table,  &wire_release_table,   &wire_energy_table,        &wire_target_table,
-	&wire_races_table,   &wire_raced_table,    &wire_product_table,   &wire_product_found_table,
+	&wire_races_table,   &wire_raced_table,    &wire_product_table,   &wire_product_found_table, &wire_counted_table,
 };
 
 /* Reads the message and writes it again. */
