@@ -80,10 +80,11 @@ static bool is_far(enum plan_values v)
 	return v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_SPECIAL || v == PLAN_SPARSE;
 }
 
-/* How many times the roundoffs count. A shift shows in the sensitivity; a few large values among small ones do not. */
+/* How many times the roundoffs count. A shift shows in the sensitivity; a few large values among small ones do not, nor does what a
+ * formula around another value than zero costs where rows are zero. */
 static double far_factor(enum plan_values v)
 {
-	return v == PLAN_OFFSET ? SHIFTED_FACTOR : is_far(v) ? FAR_FACTOR : 1;
+	return v == PLAN_OFFSET || v == PLAN_ZERO_ROWS ? SHIFTED_FACTOR : is_far(v) ? FAR_FACTOR : 1;
 }
 
 static double flushed_inputs(const struct spec *spec)
