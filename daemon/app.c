@@ -57,6 +57,16 @@ static char *own_folder(const char *leaf)
 	return home && *home ? mem_fmt("%s/.local/share/peakd/%s", home, leaf) : NULL;
 }
 
+struct library *app_library(const char *share)
+{
+	char *own = own_folder("transforms"), *shipped = mem_fmt("%s/transforms", share);
+	const char *folders[] = { own, shipped };
+	struct library *all = library_new(folders, MEM_COUNT(folders));
+	free(own);
+	free(shipped);
+	return all;
+}
+
 /* The cache of compiled kernels in the user's cache folder. PEAKD_BINARIES_MB bounds it; 0 keeps none. */
 static struct binaries *open_binaries(void)
 {
@@ -98,21 +108,19 @@ static int add_models(struct app *app, const struct app_config *config, struct e
 static int fill(struct app *app, const struct app_config *config, struct err *e)
 {
 	struct pool_config pool = { 0 };
-	char *shipped = mem_fmt("%s/transforms", app->share);
-	const char *folders[] = { app->own_transforms, shipped };
 	int rc = store_open(config->db, &app->work.store, e);
 	if (rc < 0)
-		goto out;
+		return rc;
 	app->work.pool = pool_new(&pool);
 	app->work.references = references_new(REFERENCE_BYTES);
 	app->work.binaries = open_binaries();
-	app->work.library = library_new(folders, MEM_COUNT(folders));
+	app->work.library = app_library(app->share);
 	app->work.external = (struct external_config){ .validators = getenv("PEAKD_VALIDATORS"),
 						       .evaluators = getenv("PEAKD_EVALUATORS"),
 						       .deadline_ns = external_seconds() * CLOCK_S };
 	rc = add_models(app, config, e);
 	if (rc < 0)
-		goto out;
+		return rc;
 	struct engine_config engine = { .store = app->work.store,
 					.pool = app->work.pool,
 					.kinds = work_kinds,
@@ -125,8 +133,6 @@ static int fill(struct app *app, const struct app_config *config, struct err *e)
 	if (rc == 0)
 		rc = tools_server(app, &app->mcp, e);
 	app->slow = mcp_pool_new(SLOW_THREADS, SLOW_QUEUED);
-out:
-	free(shipped);
 	return rc;
 }
 
@@ -134,7 +140,6 @@ int app_new(const struct app_config *config, struct app **ret_app, struct err *e
 {
 	struct app *app = MEM_NEW(struct app);
 	app->share = config->share ? mem_str(config->share) : app_share();
-	app->own_transforms = own_folder("transforms");
 	app->started_ms = clock_wall_ms();
 	int rc = fill(app, config, e);
 	if (rc < 0)
@@ -180,6 +185,5 @@ void app_free(struct app *app)
 	pool_free(app->work.pool);
 	store_close(app->work.store);
 	free(app->share);
-	free(app->own_transforms);
 	free(app);
 }

@@ -18,7 +18,6 @@ struct app {
 	atomic_bool ending;     /* what computes for long gives up */
 	struct mcp_tool *tools; /* the server's table, made from daemon/tools */
 	char *share;            /* folder with transforms/ and examples/ */
-	char *own_transforms;   /* the user's own transformations; may not exist */
 	int64_t started_ms;     /* wall clock */
 };
 
@@ -40,5 +39,7 @@ void app_free(struct app *app);
 /* The folder of transforms/ and examples/: $PEAKD_SHARE, the folder above the binary's (a source tree), or PREFIX/share/peakd.
  * free(). */
 char *app_share(void);
+/* The user's own transformations and tools, then those of the share folder. library_free. */
+struct library *app_library(const char *share);
 
 #endif

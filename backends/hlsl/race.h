@@ -18,7 +18,7 @@
  * interpreter does not know (images, barriers of other scopes). Touches host memory only. */
 int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, uint64_t seed, uint32_t wave, char **ret_finding,
 		    struct err *e);
-/* backend.h: count. Of each launch as many groups as the same budget allows. wave: lanes that access memory together; 0 unknown: 32. */
+/* backend.h: count. Of each launch as many groups as the same budget allows. wave: as above. */
 int hlsl_race_count(const void *binary, size_t len, const struct plan *plan, uint64_t seed, uint32_t wave, struct wire_counted *ret_counted,
 		    struct err *e);
 

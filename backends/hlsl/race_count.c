@@ -1,7 +1,7 @@
 /* race_count: what an interpreted launch does, in numbers: instructions, operations on floats, and the memory requests that a wave
  * of a GPU would make of its lanes' accesses. race_lane.c and race_memory.c call it, see race_lane.h.
  *
- * Lanes run one after the other, so that their accesses are logged first. Those of one wave at one instruction, each lane in its
+ * Lanes run one after the other, so that their accesses are logged first. Those of 32 lanes at one instruction, each in its
  * same turn, are one request: it takes as many sectors of a buffer as its lanes touch, and as many passes over shared memory as the
  * busiest of 32 banks has different words (CUDA C++ Programming Guide, "Device Memory Accesses", "Shared Memory"). */
 #include "backends/hlsl/race_lane.h"
@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 
-enum { BANKS = 32, WORD = 4, BUFFER_SHIFT = 40, LOG_MAX = 1 << 21 };
+enum { REQUEST = 32 /* lanes, whatever the device's waves have */, BANKS = 32, WORD = 4, BUFFER_SHIFT = 40, LOG_MAX = 1 << 21 };
 
 /* Operations on floats of one instruction, by its number in SPIR-V; of a vector's component. */
 static uint32_t float_ops(const struct race_group *g, uint32_t op, const uint32_t *w)
@@ -138,7 +138,6 @@ static void count_request(struct wire_launch_count *to, const struct race_access
 void hlsl_race_count_requests(struct race_group *g)
 {
 	struct race_counting *c = g->counting;
-	uint32_t wave = g->wave ? g->wave : 32;
 	for (size_t i = 0; i < c->count; i++)
 		c->log[i].turn = (uint32_t)i;
 	if (c->count)
@@ -152,7 +151,7 @@ void hlsl_race_count_requests(struct race_group *g)
 	for (size_t from = 0, to; from < c->count; from = to) {
 		const struct race_access *first = &c->log[from];
 		for (to = from + 1; to < c->count && c->log[to].at == first->at && c->log[to].turn == first->turn &&
-				    c->log[to].lane / wave == first->lane / wave;)
+				    c->log[to].lane / REQUEST == first->lane / REQUEST;)
 			to++;
 		count_request(c->to, first, to - from);
 	}

@@ -192,7 +192,7 @@ void hlsl_race_count_op(struct race_group *g, uint32_t op, const uint32_t *w);
 /* Notes an access: to a buffer (by its variable and byte), or to shared memory (by its slot). */
 void hlsl_race_count_access(struct race_group *g, const struct race_lane *lane, uint64_t memory, uint64_t at, uint32_t bytes, bool shared,
 			    bool store);
-/* What the lanes of each wave did at one instruction in one turn is one request: counts those since the last call. */
+/* What 32 lanes did at one instruction in one turn is one request: counts those since the last call. */
 void hlsl_race_count_requests(struct race_group *g);
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */

@@ -20,6 +20,34 @@ static const struct layout_field request_fields[] = {
 };
 static const struct layout request_layout = { "profile request", sizeof(struct request), request_fields };
 
+/* What a micro-profiling tool says. */
+struct hint {
+	char *tool, *evidence, *guidance, *try;
+};
+
+static const struct layout_field hint_fields[] = {
+	{ LAYOUT_AT(struct hint, tool, TEXT), .say = "%: " },
+	{ LAYOUT_AT(struct hint, evidence, TEXT), .say = "%. " },
+	{ LAYOUT_AT(struct hint, guidance, TEXT), .say = "%" },
+	{ LAYOUT_AT(struct hint, try, TEXT), .say = " Try: %" },
+	{ .name = NULL },
+};
+static const struct layout hint_layout = { "guidance", sizeof(struct hint), hint_fields };
+
+/* A figure that the tools ask about. */
+struct figure {
+	char *name, *unit;
+	double value;
+};
+
+static const struct layout_field figure_fields[] = {
+	{ LAYOUT_AT(struct figure, name, TEXT) },
+	{ LAYOUT_AT(struct figure, value, REAL) },
+	{ LAYOUT_AT(struct figure, unit, TEXT) },
+	{ .name = NULL },
+};
+static const struct layout figure_layout = { "figure", sizeof(struct figure), figure_fields };
+
 /* At one input size. More than 20 fields, since each is a figure of the answer. */
 struct size {
 	char *size, *params;
@@ -36,6 +64,12 @@ struct size {
 	int64_t registers, shared_bytes, spill_bytes;
 	char *metrics;    /* what the user's evaluators gave; NULL */
 	int64_t evidence; /* validation */
+	char *class, *why; /* what limits it, and the figures behind that */
+	struct hint *hints;
+	size_t hint_count;
+	struct figure *figures;
+	size_t figure_count;
+	char *closed; /* which tools could not be asked */
 };
 
 static const struct layout_field size_fields[] = {
@@ -56,6 +90,11 @@ static const struct layout_field size_fields[] = {
 	{ LAYOUT_AT(struct size, metrics, TEXT), .say = "; %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, params, TEXT), .say = "; %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, evidence, ID), .say = "; evidence %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, class, TEXT), .say = "\n  limited by %", .about = "memory, compute, latency or launch" },
+	{ LAYOUT_AT(struct size, why, TEXT), .say = " (%)", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AS(struct size, hints, LIST, "guidance"), .count = offsetof(struct size, hint_count), .of = &hint_layout, .say = "\n  - " },
+	{ LAYOUT_AT(struct size, closed, TEXT), .say = "\n  not asked: %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_MANY(struct size, figures, figure_count, LIST), .of = &figure_layout, .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, rse, REAL), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, samples, INT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, discarded, INT), .flags = LAYOUT_DETAIL },
@@ -89,6 +128,25 @@ static char *metrics_text(const struct external_metrics *m)
 	return all;
 }
 
+static void tell_guidance(const struct profile_result *r, struct size *s)
+{
+	s->class = mem_str(r->class);
+	s->why = mem_str(r->why);
+	s->closed = r->figures.uncounted && r->closed ? mem_fmt("%s; %s", r->closed, r->figures.uncounted) : mem_str(r->closed);
+	for (size_t i = 0; i < r->advice_count; i++) {
+		const struct advice *a = &r->advice[i];
+		*MEM_PUSH(s->hints, s->hint_count) = (struct hint){ .tool = mem_str(a->tool),
+								    .evidence = mem_str(a->evidence),
+								    .guidance = mem_str(a->text),
+								    .try = mem_str(a->try) };
+	}
+	for (size_t i = 0; i < figures_known_count; i++)
+		if (isfinite(r->figures.values[i]))
+			*MEM_PUSH(s->figures, s->figure_count) = (struct figure){ .name = mem_str(figures_known[i].name),
+										  .unit = mem_str(figures_known[i].unit),
+										  .value = r->figures.values[i] };
+}
+
 static void describe(const struct profile_result *r, const char *size, const struct params *params, struct size *s)
 {
 	struct params *tuning = params_part(params, true);
@@ -117,11 +175,12 @@ static void describe(const struct profile_result *r, const char *size, const str
 	s->spill_bytes = r->spill;
 	s->metrics = metrics_text(&r->more);
 	s->evidence = r->evidence;
+	tell_guidance(r, s);
 	params_free(tuning);
 }
 
 static int profile_size(struct engine_job *job, const struct lineage *l, const struct facts *facts, const struct params *size,
-			struct result *result, struct err *e)
+			const struct advisors *advisors, struct result *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
 	struct params *params = NULL;
@@ -129,7 +188,7 @@ static int profile_size(struct engine_job *job, const struct lineage *l, const s
 	char *text = params_text(size);
 	int rc = work_best(job->db, l, facts, size, false, &params, e);
 	if (rc == 0) {
-		struct profile_request q = { .ctx = l->ctx, .baseline = l->root, .params = params, .facts = facts };
+		struct profile_request q = { .ctx = l->ctx, .baseline = l->root, .params = params, .facts = facts, .advisors = advisors };
 		rc = profile_run(&ev, &q, job->db, l->id, job->id, &r, e);
 	}
 	if (rc == 0) {
@@ -149,6 +208,7 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 	struct lineage l;
 	struct facts facts;
 	struct work_sizes sizes = { .count = 0 };
+	struct advisors advisors = { .count = 0 };
 	int rc = lineage_load(job->db, q->subject.checkpoint, &l, e);
 	if (rc < 0)
 		return rc;
@@ -157,8 +217,11 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 		rc = err_set(e, ERR_UNSUPPORTED, "%s only compiles: nothing can be timed on it", facts.id);
 	if (rc == 0)
 		rc = work_sizes_list(q->sizes, l.ctx, &facts, &sizes, e);
+	if (rc == 0)
+		rc = library_advisors(((const struct work *)job->user)->library, &advisors, e);
 	for (size_t i = 0; rc == 0 && i < sizes.count; i++)
-		rc = profile_size(job, &l, &facts, sizes.at[i], result, e);
+		rc = profile_size(job, &l, &facts, sizes.at[i], &advisors, result, e);
+	advisors_fini(&advisors);
 	work_sizes_fini(&sizes);
 	lineage_fini(&l);
 	return rc;

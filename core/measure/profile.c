@@ -9,13 +9,14 @@
 #include "base/mem.h"
 #include "core/judge/check.h"
 #include "core/measure/ceiling.h"
+#include "core/measure/guidance.h"
 #include "core/record/metric.h"
 
 enum { POISON = 0xFF };
 #define ENERGY_NS CLOCK_S
 
 static const struct trial_timing timing = {
-	.min_samples = 10, .max_samples = 60, .rse = 0.004, .rests = true, .cap_ns = 4 * CLOCK_S, .warm_up_ns = 250 * CLOCK_MS
+	.min_samples = 10, .max_samples = 60, .rse = 0.004, .rests = true, .cap_ns = 3 * CLOCK_S / 2, .warm_up_ns = 250 * CLOCK_MS
 };
 
 /* The fastest pipe that precision: permits. */
@@ -26,17 +27,6 @@ static const char *pipe_of(const struct spec *spec)
 	if (strcmp(spec->precision_in, "tf32") == 0)
 		return "tensor.tf32";
 	return strcmp(spec->precision_in, "bf16") == 0 ? "tensor.bf16" : "tensor.f16";
-}
-
-static void add_shares(const struct profile_request *q, const struct ceilings *list, struct profile_result *r)
-{
-	const struct spec *spec = context_spec(q->ctx);
-	double seconds = r->cold.median / 1e9;
-	r->flops = spec_flops(spec, q->params);
-	r->bytes = spec_bytes(spec, q->params);
-	r->pipe = isfinite(ceiling_of(list, pipe_of(spec))) ? pipe_of(spec) : NULL;
-	r->pipe_share = r->pipe ? r->flops / seconds / ceiling_of(list, r->pipe) : NAN;
-	r->copy_share = r->bytes / seconds / ceiling_of(list, "copy");
 }
 
 static int keep(const struct evidence *to, const struct profile_request *q, const struct profile_result *r, struct err *e)
@@ -74,6 +64,20 @@ static int keep(const struct evidence *to, const struct profile_request *q, cons
 	}
 	free(params);
 	return rc < 0 ? rc : 0;
+}
+
+/* The interpreter's counts; what it does not know is no failure. */
+static int count(struct trial *t, uint64_t seed, struct wire_counted *ret_counted, char **ret_why, struct err *e)
+{
+	struct err why = ERR_INIT;
+	if (trial_count(t, seed, ret_counted, &why) == 0)
+		return 0;
+	*ret_counted = (struct wire_counted){ .count = 0 };
+	*ret_why = mem_str(why.text);
+	if (why.code != ERR_CANCELLED)
+		return 0;
+	*e = why;
+	return -ERR_CANCELLED;
 }
 
 static int refuse_disturbed(const struct trial_times *times, struct err *e)
@@ -147,6 +151,8 @@ int profile_run(const struct eval *ev, const struct profile_request *q, struct d
 	struct external_subject subject = { .ctx = q->ctx, .params = q->params, .facts = q->facts };
 	struct ceilings list = { .at = NULL };
 	struct pool_worker *device = NULL;
+	struct wire_counted counted = { .count = 0 };
+	char *uncounted = NULL;
 	struct variant v;
 	struct trial t;
 	int rc = variant_build(ev, q->ctx, q->params, q->facts, &v, e);
@@ -160,11 +166,28 @@ int profile_run(const struct eval *ev, const struct profile_request *q, struct d
 		rc = trial_begin(&t, device, &v, e);
 	if (rc == 0) {
 		rc = check_and_measure(&judge, q, &t, &to, &r, e);
+		if (rc == 0)
+			rc = count(&t, check_seed(), &counted, &uncounted, e);
 		trial_end(&t);
 	}
 	pool_give(device);
-	if (rc == 0)
-		add_shares(q, &list, &r);
+	if (rc == 0) {
+		struct guidance_source source = { .variant = &v,
+						  .facts = q->facts,
+						  .spec = context_spec(q->ctx),
+						  .ceilings = &list,
+						  .counted = &counted,
+						  .uncounted = uncounted };
+		r.flops = spec_flops(source.spec, q->params);
+		r.bytes = spec_bytes(source.spec, q->params);
+		r.pipe = isfinite(ceiling_of(&list, pipe_of(source.spec))) ? pipe_of(source.spec) : NULL;
+		guidance_figures(&source, &r);
+		r.pipe_share = figures_get(&r.figures, "pipe_percent") / 100;
+		r.copy_share = figures_get(&r.figures, "copy_percent") / 100;
+		guidance_ask(q->advisors, &r);
+	}
+	wire_counted_fini(&counted);
+	free(uncounted);
 	subject.median_ns = r.cold.median;
 	if (rc == 0)
 		rc = external_evaluate(ev, &subject, &r.more, e);
@@ -188,4 +211,8 @@ void profile_result_fini(struct profile_result *r)
 	free(r->energy.note);
 	library_baseline_fini(&r->library);
 	external_metrics_fini(&r->more);
+	figures_fini(&r->figures);
+	free(r->why);
+	advice_free(r->advice, r->advice_count);
+	free(r->closed);
 }

@@ -1,8 +1,10 @@
 /* profile: one configuration of a checkpoint, measured: cold and warm time, energy, clocks, shares of the device's measured
- * ceilings and of the vendor's library, and what the compiler says of registers and memory. Called for the profile tool. */
+ * ceilings and of the vendor's library, what the compiler says of registers and memory, what limits it and what to try. Called for
+ * the profile tool. */
 #ifndef PEAKD_CORE_MEASURE_PROFILE_H
 #define PEAKD_CORE_MEASURE_PROFILE_H
 
+#include "core/advise/advice.h"
 #include "core/context/context.h"
 #include "core/judge/external.h"
 #include "core/measure/library_baseline.h"
@@ -14,18 +16,25 @@ struct profile_request {
 	const struct context *ctx, *baseline;
 	const struct params *params; /* all execution parameters */
 	const struct facts *facts;   /* a device that runs */
+	const struct advisors *advisors; /* that are asked for guidance */
 };
 
 struct profile_result {
 	struct trial_times cold, warm;
 	struct trial_weighed energy;
 	struct library_baseline library; /* name NULL: the context names no library */
-	double flops, bytes;             /* of one execution; NAN undeclared */
+	double flops, bytes; /* of one execution: declared, else counted; NAN not known */
 	const char *pipe; /* the ceiling that precision permits: "f32", "tensor.f16", …; static; NULL: none is measured */
 	double pipe_share, copy_share;    /* of the ceilings, by the cold time, 0…1; NAN not known */
 	int64_t registers, shared, spill; /* -1 unknown */
 	struct external_metrics more;     /* of the user's evaluators */
 	int64_t evidence;                 /* validation row */
+	struct figures figures;
+	const char *class;     /* what limits it: advice_class_names; static; NULL not known */
+	char *why;             /* the figures behind it; NULL */
+	struct advice *advice; /* what the tools of that class say */
+	size_t advice_count;
+	char *closed; /* tools that lack a figure; NULL */
 };
 
 /* Checks the configuration with a fresh seed first: -ERR_WRONG when its outputs are wrong. Figures become metrics of the

@@ -314,3 +314,13 @@ int library_sequence(const struct library *lib, const char *name, char ***ret_na
 	library_sequence_names(lib, &names, &count);
 	return not_found(lib, "sequence", name, names, count, e);
 }
+
+int library_advisors(const struct library *lib, struct advisors *ret_tools, struct err *e)
+{
+	char **folders = MEM_NEW_N(char *, lib->count + 1);
+	for (size_t i = 0; i < lib->count; i++)
+		folders[i] = mem_fmt("%s/tools", lib->folders[i]);
+	int rc = advisors_read((const char *const *)folders, lib->count, ret_tools, e);
+	library_names_free(folders, lib->count);
+	return rc;
+}

@@ -150,6 +150,11 @@ int trial_races(struct trial *t, uint64_t seed, char **ret_finding, struct err *
 	return 0;
 }
 
+int trial_count(struct trial *t, uint64_t seed, struct wire_counted *ret_counted, struct err *e)
+{
+	return ask(t, WIRE_COUNT, &(struct wire_races){ .run = t->run, .seed = seed }, EVAL_COMPARE_NS, ret_counted, e);
+}
+
 int trial_product(struct trial *t, const struct plan_gemm *gemm, double tolerance, uint64_t secret, char **ret_finding,
 		  struct err *e)
 {

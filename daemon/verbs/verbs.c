@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/suggest.h"
+#include "daemon/app.h"
 #include "daemon/verbs/bar.h"
 #include "daemon/verbs/out.h"
 #include "daemon/verbs/run_setup.h"
@@ -311,8 +312,38 @@ const struct verb verbs_compare = {
 	.run = compare_run,
 };
 
+/* The micro-profiling tools, and the figures that they may ask about. */
+static int list_advisors(const struct verb_line *line)
+{
+	char *share = app_share();
+	struct library *library = app_library(share);
+	struct advisors all = { .count = 0 };
+	struct err e = ERR_INIT;
+	int rc = library_advisors(library, &all, &e);
+	for (size_t i = 0; i < all.count; i++) {
+		printf("%-18s", all.at[i].name);
+		for (int c = 0; c < ADVICE_CLASSES; c++)
+			printf(" %s", all.at[i].classes >> c & 1 ? advice_class_names[c] : "-");
+		printf("\n  when: %s\n  %s\n", all.at[i].when, all.at[i].text);
+	}
+	printf("\nfigures:\n");
+	for (size_t i = 0; i < figures_known_count; i++)
+		printf("  %-24s %-9s  %s\n", figures_known[i].name, figures_known[i].unit, figures_known[i].about);
+	advisors_fini(&all);
+	library_free(library);
+	free(share);
+	return rc < 0 ? verb_fail(line, &e) : VERB_OK;
+}
+
 static int profile_run(const struct verb_line *line)
 {
+	if (verb_get(line, "list-tools"))
+		return list_advisors(line);
+	if (line->word_count == 0) {
+		struct err e = ERR_INIT;
+		err_set(&e, ERR_INPUT, "which checkpoint? A workflow's name, a tag or a number is missing");
+		return verb_misused(line, &e);
+	}
 	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
 	verbs_copy(line, arguments, "device", "sizes", NULL);
 	return verbs_call(line, "profile", arguments, NULL);
@@ -321,17 +352,19 @@ static int profile_run(const struct verb_line *line)
 const struct verb verbs_profile = {
 	.name = "profile",
 	.words = "AT",
-	.summary = "cold and warm time, energy, percent of the device's ceilings and of the library",
+	.summary = "what limits a kernel and what to try: times, energy, percent of the ceilings and of the library",
 	.again = VERBS_ANEW,
-	.details = AT_WORDS,
+	.details = AT_WORDS "\nGuidance comes from small Markdown files: transforms/tools/ of the share folder, and your own in\n"
+			    "$XDG_DATA_HOME/peakd/transforms/tools/ (docs/measuring.md).\n",
 	.options =
 		(const struct verb_option[]){
 			DEVICE_OPTION,
 			{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
+			{ "list-tools", NULL, "lists the micro-profiling tools and the figures that they ask about" },
 			JSON_OPTION,
 			{ NULL, NULL, NULL },
 		},
-	.min_words = 1,
+	.min_words = 0,
 	.max_words = 1,
 	.run = profile_run,
 };

@@ -21,7 +21,7 @@ LAYERS = {
     "daemon": ("base/", "core/", "mcp/", "backends/worker/worker.h"),
 }
 # core's rooms, top to bottom: each includes itself and those below. Sub-rooms count as their parent.
-CORE_ORDER = ("core/jobs", "core/problems", "core/transform", "core/tune", "core/search", "core/measure", "core/judge", "core/workers",
+CORE_ORDER = ("core/jobs", "core/problems", "core/transform", "core/tune", "core/search", "core/measure", "core/advise", "core/judge", "core/workers",
               "core/record", "core/context")
 VENDORS = ("cuda", "hip", "hlsl")  # backends/VENDOR never includes another vendor
 GENERATED = {"schema_files.h": ("core/record/", "daemon/"), "judge_kernels.h": ("backends/gpu/",), "lift_files.h": ("core/context/",)}

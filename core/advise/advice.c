@@ -1,0 +1,305 @@
+/* advice: see advice.h. */
+#include "core/advise/advice.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/front_matter.h"
+#include "base/mem.h"
+#include "core/context/expr.h"
+#include "core/search/import_file.h"
+
+/* A roof is near from here on; below it a kernel that could reach no other roof belongs to it all the same. */
+#define NEAR 60.0
+#define FAR 25.0
+#define LAUNCH 30.0 /* percent of the time */
+
+const char *const advice_class_names[ADVICE_CLASSES + 1] = { "memory", "compute", "latency", "launch", NULL };
+
+static const struct front_matter_key keys[] = {
+	{ "class", FRONT_MATTER_LIST },
+	{ "when", FRONT_MATTER_TEXT },
+	{ "evidence", FRONT_MATTER_TEXT },
+	{ "try", FRONT_MATTER_LIST },
+};
+
+/* --- classes -------------------------------------------------------------------------------------------------------- */
+
+enum advice_class advice_classify(const struct figures *f, char **ret_why)
+{
+	double pipe = figures_get(f, "pipe_percent"), copy = figures_get(f, "copy_percent"), launch = figures_get(f, "launch_percent");
+	double intensity = figures_get(f, "intensity"), ridge = figures_get(f, "ridge");
+	*ret_why = NULL;
+	if (launch >= LAUNCH) {
+		*ret_why = mem_fmt("launches alone take %.0f %% of the time", launch);
+		return ADVICE_LAUNCH;
+	}
+	if (isnan(pipe) && isnan(copy))
+		return ADVICE_CLASSES;
+	double most = fmax(pipe, copy);
+	enum advice_class roof = pipe >= copy || isnan(copy) ? ADVICE_COMPUTE : ADVICE_MEMORY;
+	if (!isnan(intensity) && !isnan(ridge))
+		roof = intensity > ridge ? ADVICE_COMPUTE : ADVICE_MEMORY;
+	struct buf why = BUF_INIT;
+	if (!isnan(pipe))
+		buf_addf(&why, "%.3g %% of the arithmetic ceiling", pipe);
+	if (!isnan(copy))
+		buf_addf(&why, "%s%.3g %% of the copy ceiling", why.len ? ", " : "", copy);
+	if (!isnan(intensity) && !isnan(ridge))
+		buf_addf(&why, "; %.3g FLOP/byte, both roofs meet at %.3g", intensity, ridge);
+	enum advice_class class = most >= NEAR ? (pipe >= NEAR && (copy < NEAR || pipe >= copy) ? ADVICE_COMPUTE : ADVICE_MEMORY)
+				: most < FAR ? ADVICE_LATENCY
+					     : roof;
+	*ret_why = buf_steal(&why);
+	return class;
+}
+
+/* --- reading -------------------------------------------------------------------------------------------------------- */
+
+static void advisor_fini(struct advisor *t)
+{
+	free(t->name);
+	free(t->file);
+	free(t->when);
+	free(t->evidence);
+	free(t->text);
+	for (size_t i = 0; i < t->try_count; i++)
+		free(t->try[i]);
+	free(t->try);
+	expr_free(t->condition);
+}
+
+void advisors_fini(struct advisors *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		advisor_fini(&t->at[i]);
+	free(t->at);
+	*t = (struct advisors){ .count = 0 };
+}
+
+/* The words on a field's own line and below it, apart at commas and blanks. */
+static void words(const struct front_matter *m, const char *key, char ***ret, size_t *ret_count)
+{
+	int field = front_matter_find(m, key);
+	const char *line = front_matter_value(m, key);
+	for (int k = field; line; line = (k = front_matter_next(m, field, k)) >= 0 ? m->lines[k].value : NULL)
+		for (const char *s = line; *(s += strspn(s, ", ")) != '\0'; s += strcspn(s, ", "))
+			*MEM_PUSH(*ret, *ret_count) = mem_strn(s, strcspn(s, ", "));
+}
+
+static int read_classes(struct advisor *t, const struct front_matter *m, struct err *e)
+{
+	char **names = NULL;
+	size_t count = 0;
+	int rc = 0;
+	words(m, "class", &names, &count);
+	for (size_t i = 0; i < count; i++) {
+		unsigned known = strcmp(names[i], "any") == 0 ? (1u << ADVICE_CLASSES) - 1 : 0;
+		for (int c = 0; c < ADVICE_CLASSES; c++)
+			known |= strcmp(names[i], advice_class_names[c]) == 0 ? 1u << c : 0;
+		t->classes |= known;
+		if (known == 0 && rc == 0)
+			rc = err_set(e, ERR_INPUT, "%s:1: class: expected memory, compute, latency, launch or any, not \"%s\"", t->file,
+				     names[i]);
+		free(names[i]);
+	}
+	free(names);
+	if (rc == 0 && t->classes == 0)
+		rc = err_set(e, ERR_INPUT, "%s:1: class: is missing; expected memory, compute, latency, launch or any", t->file);
+	return rc;
+}
+
+static int read_condition(struct advisor *t, const struct front_matter *m, struct err *e)
+{
+	struct expr_scope *scope = expr_scope_new();
+	for (size_t i = 0; i < figures_known_count; i++)
+		expr_scope_add(scope, figures_known[i].name);
+	int field = front_matter_find(m, "when"), rc = 0;
+	if (!*t->when)
+		rc = err_set(e, ERR_INPUT, "%s:1: when: is missing; expected a condition such as `spill_bytes > 0`", t->file);
+	else if (expr_parse(scope, t->when, strlen(t->when), &t->condition, e) < 0)
+		rc = err_wrap(e, "%s:%d: when", t->file, m->lines[field].line);
+	expr_scope_free(scope);
+	return rc;
+}
+
+/* {name} or {name%}: which figure, and where the text goes on; NULL: no placeholder begins here. */
+static const char *placeholder(const char *at, size_t *ret_figure, bool *ret_percent)
+{
+	size_t n = strcspn(at + 1, "}");
+	if (*at != '{' || at[1 + n] != '}')
+		return NULL;
+	*ret_percent = n && at[n] == '%';
+	n -= *ret_percent;
+	for (size_t i = 0; i < figures_known_count; i++)
+		if (strlen(figures_known[i].name) == n && strncmp(figures_known[i].name, at + 1, n) == 0) {
+			*ret_figure = i;
+			return at + 2 + n + *ret_percent;
+		}
+	return NULL;
+}
+
+static int read_texts(struct advisor *t, const struct front_matter *m, struct err *e)
+{
+	size_t figure;
+	bool percent;
+	t->evidence = mem_str(front_matter_value(m, "evidence"));
+	t->text = front_matter_collapse(m->body, strlen(m->body));
+	words(m, "try", &t->try, &t->try_count);
+	if (!*t->evidence || !*t->text)
+		return err_set(e, ERR_INPUT, "%s:1: expected a line evidence: and, behind the front matter, what to do", t->file);
+	for (const char *at = t->evidence; (at = strchr(at, '{')) != NULL; at++)
+		if (placeholder(at, &figure, &percent) == NULL)
+			return err_set(e, ERR_INPUT, "%s:%d: evidence: there is no figure %.*s", t->file,
+				       m->lines[front_matter_find(m, "evidence")].line, (int)strcspn(at, "}") + 1, at);
+	return 0;
+}
+
+static int read_advisor(const char *folder, const char *name, struct advisors *to, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	struct front_matter m = { .body = "" };
+	struct advisor t = { .name = mem_strn(name, strlen(name) - strlen(".md")), .file = mem_fmt("%s/%s", folder, name) };
+	int rc = import_file_read(t.file, &text, e);
+	if (rc >= 0)
+		rc = front_matter_parse(t.file, buf_text(&text), keys, MEM_COUNT(keys), &m, e);
+	if (rc == 0) {
+		t.when = mem_str(front_matter_value(&m, "when"));
+		rc = read_classes(&t, &m, e);
+		rc = rc < 0 ? rc : read_condition(&t, &m, e);
+		rc = rc < 0 ? rc : read_texts(&t, &m, e);
+		front_matter_fini(&m);
+	}
+	buf_fini(&text);
+	if (rc < 0)
+		advisor_fini(&t);
+	else
+		*MEM_PUSH(to->at, to->count) = t;
+	return rc < 0 ? rc : 0;
+}
+
+static bool is_known(const struct advisors *t, const char *file)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (strncmp(t->at[i].name, file, strlen(file) - strlen(".md")) == 0 &&
+		    strlen(t->at[i].name) == strlen(file) - strlen(".md"))
+			return true;
+	return false;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct advisor *)a)->name, ((const struct advisor *)b)->name);
+}
+
+int advisors_read(const char *const *folders, size_t folder_count, struct advisors *ret_tools, struct err *e)
+{
+	struct advisors all = { .count = 0 };
+	int rc = 0;
+	for (size_t i = 0; i < folder_count && rc == 0; i++) {
+		DIR *d = folders[i] ? opendir(folders[i]) : NULL;
+		for (struct dirent *x; d && rc == 0 && (x = readdir(d)) != NULL;) {
+			size_t n = strlen(x->d_name);
+			if (n > 3 && x->d_name[0] != '.' && strcmp(x->d_name + n - 3, ".md") == 0 && !is_known(&all, x->d_name))
+				rc = read_advisor(folders[i], x->d_name, &all, e);
+		}
+		if (d)
+			closedir(d);
+	}
+	if (rc < 0) {
+		advisors_fini(&all);
+		return rc;
+	}
+	if (all.count)
+		qsort(all.at, all.count, sizeof *all.at, by_name);
+	*ret_tools = all;
+	return 0;
+}
+
+/* --- asking --------------------------------------------------------------------------------------------------------- */
+
+static char *fill_in(const char *evidence, const struct figures *f)
+{
+	struct buf out = BUF_INIT;
+	for (const char *at = evidence; *at;) {
+		size_t figure, plain = strcspn(at, "{");
+		bool percent;
+		buf_add(&out, at, plain);
+		at += plain;
+		const char *end = *at ? placeholder(at, &figure, &percent) : NULL;
+		if (end == NULL)
+			continue;
+		const char *unit = figures_known[figure].unit;
+		double v = f->values[figure];
+		bool shown = *unit && strcmp(unit, "share") != 0 && !percent;
+		buf_addf(&out, "%.3g%s%s", percent ? 100 * v : v, percent ? " %" : shown ? " " : "", shown ? unit : "");
+		at = end;
+	}
+	return buf_steal(&out);
+}
+
+/* The first figure that a condition asks about and that is not there; NULL: all are. */
+static const char *missing(const struct advisor *t, const struct figures *f)
+{
+	size_t count;
+	const uint16_t *slots = expr_slots(t->condition, &count);
+	for (size_t i = 0; i < count; i++)
+		if (isnan(f->values[slots[i]]))
+			return figures_known[slots[i]].name;
+	return NULL;
+}
+
+static bool speaks(const struct advisor *t, const struct figures *f)
+{
+	struct value *env = MEM_NEW_N(struct value, figures_known_count), v = { .kind = VALUE_NONE };
+	for (size_t i = 0; i < figures_known_count; i++)
+		env[i] = value_of_float(f->values[i]);
+	enum value_status status = expr_eval(t->condition, env, &v);
+	free(env);
+	return status == VALUE_OK && v.kind == VALUE_BOOL && v.b;
+}
+
+static char *join(char *const *names, size_t count)
+{
+	struct buf out = BUF_INIT;
+	for (size_t i = 0; i < count; i++)
+		buf_addf(&out, "%s%s", i ? ", " : "", names[i]);
+	return count ? buf_steal(&out) : NULL;
+}
+
+void advisors_ask(const struct advisors *t, const struct figures *f, enum advice_class class, struct advice **ret_advice, size_t *ret_count,
+	       char **ret_closed)
+{
+	struct buf closed = BUF_INIT;
+	*ret_advice = NULL;
+	*ret_count = 0;
+	for (size_t i = 0; i < t->count; i++) {
+		const struct advisor *x = &t->at[i];
+		if (class != ADVICE_CLASSES && !(x->classes >> class & 1))
+			continue;
+		const char *lacks = missing(x, f);
+		if (lacks)
+			buf_addf(&closed, "%s%s (no %s)", closed.len ? ", " : "", x->name, lacks);
+		else if (speaks(x, f))
+			*MEM_PUSH(*ret_advice, *ret_count) = (struct advice){ .tool = mem_str(x->name),
+									      .evidence = fill_in(x->evidence, f),
+									      .text = mem_str(x->text),
+									      .try = join(x->try, x->try_count) };
+	}
+	*ret_closed = closed.len ? buf_steal(&closed) : NULL;
+	buf_fini(&closed);
+}
+
+void advice_free(struct advice *take_at, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(take_at[i].tool);
+		free(take_at[i].evidence);
+		free(take_at[i].text);
+		free(take_at[i].try);
+	}
+	free(take_at);
+}

@@ -1,0 +1,167 @@
+/* guidance: see guidance.h. */
+#include "core/measure/guidance.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "core/measure/ceiling.h"
+
+/* --- the plan and its compiler -------------------------------------------------------------------------------------- */
+
+static double threads_of(const struct plan_launch *l)
+{
+	return (double)l->block[0] * l->block[1] * l->block[2];
+}
+
+static double blocks_of(const struct plan_launch *l)
+{
+	return (double)l->grid[0] * l->grid[1] * l->grid[2];
+}
+
+/* The launch with the most threads. NULL: none. */
+static const struct plan_launch *largest(const struct plan *plan, size_t *ret_launches)
+{
+	const struct plan_launch *found = NULL;
+	*ret_launches = 0;
+	for (size_t i = 0; i < plan->op_count; i++) {
+		const struct plan_launch *l = &plan->ops[i].launch;
+		if (plan->ops[i].kind != PLAN_OP_LAUNCH)
+			continue;
+		++*ret_launches;
+		if (found == NULL || blocks_of(l) * threads_of(l) > blocks_of(found) * threads_of(found))
+			found = l;
+	}
+	return found;
+}
+
+static void set_known(struct figures *f, const char *name, int64_t value)
+{
+	if (value >= 0)
+		figures_set(f, name, (double)value);
+}
+
+static void of_plan(const struct guidance_source *s, const struct profile_result *r, struct figures *f)
+{
+	size_t launches;
+	const struct plan_launch *l = largest(s->variant->plan, &launches);
+	double bytes = 0;
+	for (size_t i = 0; i < s->variant->plan->buffer_count; i++)
+		bytes += (double)s->variant->plan->buffers[i].bytes;
+	figures_set(f, "working_set", bytes);
+	figures_set(f, "launches", (double)launches);
+	if (s->facts->l2_bytes)
+		figures_set(f, "l2_bytes", (double)s->facts->l2_bytes);
+	long cores = s->facts->shares_cpu ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
+	if (s->facts->units || cores > 0)
+		figures_set(f, "units", s->facts->units ? s->facts->units : (double)cores);
+	set_known(f, "registers", r->registers);
+	set_known(f, "shared_bytes", r->shared);
+	set_known(f, "spill_bytes", r->spill);
+	if (l == NULL)
+		return;
+	figures_set(f, "threads", threads_of(l));
+	figures_set(f, "blocks", blocks_of(l));
+}
+
+/* --- the interpreter ------------------------------------------------------------------------------------------------ */
+
+/* Sums over all launches of one execution, each scaled to all of its groups. */
+struct counts {
+	double threads, instructions, flops, barriers, groups, atomics, loads, load_bytes, load_fetched, read_once, stores, store_bytes,
+		store_fetched, shared, shared_requests, shared_passes;
+};
+
+static void add_counts(struct counts *to, const struct wire_launch_count *c)
+{
+	double k = c->counted ? (double)c->groups / (double)c->counted : 1;
+	to->groups += (double)c->groups;
+	to->threads += (double)(c->groups * c->threads);
+	to->instructions += k * (double)c->instructions;
+	to->flops += k * (double)c->flops;
+	to->barriers += k * (double)c->barriers;
+	to->atomics += k * (double)c->atomics;
+	to->loads += k * (double)c->loads;
+	to->load_bytes += k * (double)c->load_bytes;
+	to->load_fetched += k * 32 * (double)c->load_sectors;
+	to->read_once += k * (double)c->read_once;
+	to->stores += k * (double)c->stores;
+	to->store_bytes += k * (double)c->store_bytes;
+	to->store_fetched += k * 32 * (double)c->store_sectors;
+	to->shared += k * (double)c->shared;
+	to->shared_requests += k * (double)c->shared_requests;
+	to->shared_passes += k * (double)c->shared_passes;
+}
+
+/* b may be 0: then a counts alone. */
+static void set_ratio(struct figures *f, const char *name, double a, double b, double without)
+{
+	figures_set(f, name, b > 0 ? a / b : a > 0 ? INFINITY : without);
+}
+
+static void of_counts(const struct guidance_source *s, struct profile_result *r, struct figures *f)
+{
+	struct counts c = { 0 };
+	double inputs = figures_get(f, "working_set");
+	for (size_t i = 0; i < s->counted->count; i++)
+		add_counts(&c, &s->counted->at[i]);
+	figures_set(f, "instructions", c.instructions);
+	set_ratio(f, "flops_per_instruction", c.flops, c.instructions, 0);
+	set_ratio(f, "load_width", c.load_bytes, c.loads, NAN);
+	set_ratio(f, "load_efficiency", c.load_bytes, c.load_fetched, 1);
+	set_ratio(f, "store_efficiency", c.store_bytes, c.store_fetched, 1);
+	set_ratio(f, "reuse", c.load_fetched, c.read_once, 1);
+	set_ratio(f, "loads_per_flop", c.loads, c.flops, 0);
+	set_ratio(f, "shared_per_flop", c.shared, c.flops, 0);
+	set_ratio(f, "bank_conflicts", c.shared_passes, c.shared_requests, 1);
+	figures_set(f, "barriers", c.barriers / c.groups);
+	figures_set(f, "instructions_per_barrier", c.instructions / c.threads / (c.barriers / c.groups + 1));
+	figures_set(f, "atomics_per_thread", c.atomics / c.threads);
+	/* Groups that were not counted may read what others read, too. */
+	if (isnan(r->flops))
+		r->flops = c.flops;
+	if (isnan(r->bytes))
+		r->bytes = fmin(c.read_once, inputs) + fmin(c.store_bytes, inputs);
+}
+
+/* --- the roofs ------------------------------------------------------------------------------------------------------ */
+
+static void of_roofs(const struct guidance_source *s, const struct profile_result *r, struct figures *f)
+{
+	double seconds = r->cold.median / 1e9, pipe = r->pipe ? ceiling_of(s->ceilings, r->pipe) : NAN,
+	       copy = ceiling_of(s->ceilings, "copy"), launch = ceiling_of(s->ceilings, "launch");
+	figures_set(f, "time_us", r->cold.median / 1e3);
+	figures_set(f, "warm_us", r->warm.median / 1e3);
+	figures_set(f, "joules", r->energy.joules);
+	figures_set(f, "watts", r->energy.watts);
+	figures_set(f, "gflops", r->flops / seconds / 1e9);
+	figures_set(f, "gbs", r->bytes / seconds / 1e9);
+	figures_set(f, "intensity", r->flops / r->bytes);
+	figures_set(f, "ridge", pipe / copy);
+	figures_set(f, "pipe_percent", 100 * r->flops / seconds / pipe);
+	figures_set(f, "copy_percent", 100 * r->bytes / seconds / copy);
+	figures_set(f, "launch_percent", 100 * figures_get(f, "launches") / launch / seconds);
+	figures_set(f, "tensor_permitted", s->spec->precision == SPEC_TENSOR);
+	if (r->library.name && !r->library.why)
+		figures_set(f, "library_percent", 100 * r->library.paired.ratio);
+}
+
+void guidance_figures(const struct guidance_source *s, struct profile_result *r)
+{
+	struct figures *f = &r->figures;
+	figures_init(f);
+	of_plan(s, r, f);
+	if (s->counted->count)
+		of_counts(s, r, f);
+	else
+		f->uncounted = mem_str(s->uncounted);
+	of_roofs(s, r, f);
+}
+
+void guidance_ask(const struct advisors *advisors, struct profile_result *r)
+{
+	enum advice_class class = advice_classify(&r->figures, &r->why);
+	r->class = class < ADVICE_CLASSES ? advice_class_names[class] : NULL;
+	advisors_ask(advisors, &r->figures, class, &r->advice, &r->advice_count, &r->closed);
+}

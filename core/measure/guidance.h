@@ -1,0 +1,26 @@
+/* guidance: what limits a profiled configuration, and what its micro-profiling tools (core/advise/advice.h) suggest: the figures of
+ * compiler, clock and interpreter, the class by the roofline, then the tools of that class. Called by core/measure/profile. */
+#ifndef PEAKD_CORE_MEASURE_GUIDANCE_H
+#define PEAKD_CORE_MEASURE_GUIDANCE_H
+
+#include "core/advise/advice.h"
+#include "core/measure/profile.h"
+
+struct ceilings;
+
+/* What a profile knows; all borrowed. */
+struct guidance_source {
+	const struct variant *variant;
+	const struct facts *facts;
+	const struct spec *spec;
+	const struct ceilings *ceilings;
+	const struct wire_counted *counted; /* count 0: nothing */
+	const char *uncounted;              /* why; NULL */
+};
+
+/* Fills io_result->figures, and flops and bytes from the counts where the context declares none. */
+void guidance_figures(const struct guidance_source *s, struct profile_result *io_result);
+/* Fills class, why, advice and closed from the figures. */
+void guidance_ask(const struct advisors *advisors, struct profile_result *io_result);
+
+#endif
