@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "backends/hlsl/bind.h"
+#include "backends/hlsl/ceilings.h"
 #include "backends/hlsl/compile.h"
 #include "backends/hlsl/device.h"
 #include "backends/hlsl/facts.h"
@@ -642,6 +643,7 @@ static int count(const struct backend_device *d, const void *binary, size_t len,
 
 const struct backend backend_hlsl = {
 	.name = "hlsl",
+	.ceilings = hlsl_ceilings,
 	.devices = hlsl_facts_devices,
 	.describe = hlsl_facts_describe,
 	.compile = hlsl_compile,

@@ -6,7 +6,8 @@
 
 #include "base/mem.h"
 
-/* An input that nobody can know at compile time, and an output, so that the work is not optimised away. */
+/* An input that nobody can know at compile time, and an output, so that the work is not optimised away. HLSL binds them by
+ * their names. */
 static struct plan *make_plan(const struct ceilings_kernel *k, uint32_t grid)
 {
 	int64_t elements = strcmp(k->unit, "byte") == 0 ? k->steps : (int64_t)grid * k->threads;
@@ -20,7 +21,7 @@ static struct plan *make_plan(const struct ceilings_kernel *k, uint32_t grid)
 	b.bytes = (uint64_t)elements * 4;
 	b.fill = PLAN_RANDOM;
 	for (unsigned i = 0; i < 2; i++) {
-		b.name = mem_str(i ? "out" : "in");
+		b.name = mem_str(i ? "to" : "from");
 		b.role = i ? PLAN_OUT : PLAN_IN;
 		arg.name = mem_str("");
 		arg.index = i;
@@ -28,7 +29,7 @@ static struct plan *make_plan(const struct ceilings_kernel *k, uint32_t grid)
 		*MEM_PUSH(l.args, l.arg_count) = arg;
 	}
 	arg = (struct plan_arg){ .kind = PLAN_ARG_SCALAR, .type = DTYPE_I32, .i = k->steps };
-	arg.name = mem_str("");
+	arg.name = mem_str("n");
 	*MEM_PUSH(l.args, l.arg_count) = arg;
 	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){ .kind = PLAN_OP_LAUNCH, .launch = l };
 	return p;
@@ -42,13 +43,13 @@ static bool is_listed(const struct wire_ceilings *list, const char *name)
 	return false;
 }
 
-void ceilings_list(const struct ceilings_kernel *table, const char *arch, uint32_t units,
-		   struct wire_ceilings *ret_list)
+void ceilings_list(const struct ceilings_kernel *table, const struct wire_target *target, struct wire_ceilings *ret_list)
 {
 	struct wire_ceilings list = { 0 };
 	for (const struct ceilings_kernel *k = table; k && k->name; k++) {
-		uint32_t grid = k->blocks * (units ? units : 1);
-		if (strncmp(arch, k->needs, strlen(k->needs)) != 0 || is_listed(&list, k->name))
+		uint32_t grid = k->blocks * (target->units ? target->units : 1);
+		if (strncmp(target->arch, k->needs, strlen(k->needs)) != 0 || k->on_cpu != target->shares_cpu ||
+		    is_listed(&list, k->name))
 			continue;
 		*MEM_PUSH(list.at, list.count) =
 			(struct wire_ceiling){ .name = mem_str(k->name),

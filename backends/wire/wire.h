@@ -334,7 +334,11 @@ struct wire_energised {
 	char *note;
 };
 
-struct wire_target { char *backend, *arch; uint32_t units; /* multiprocessors; 0 unknown */ };
+struct wire_target {
+	char *backend, *arch;
+	uint32_t units;        /* multiprocessors; 0 unknown */
+	bool shares_cpu;       /* as in struct facts */
+};
 /* A kernel that does nothing but keep one pipe busy. */
 struct wire_ceiling {
 	char *name;            /* "f32", "tensor.f16", "copy" */

@@ -368,7 +368,8 @@ const struct wire_table wire_energised_table = WIRE_TABLE("energised", wire_ener
 const struct wire_table wire_target_table = WIRE_TABLE("target", wire_target, NULL,
 	WIRE_STRING(wire_target, backend),
 	WIRE_STRING(wire_target, arch),
-	WIRE_ANY(wire_target, units));
+	WIRE_ANY(wire_target, units),
+	WIRE_ANY(wire_target, shares_cpu));
 
 static const struct wire_table ceiling_table = WIRE_TABLE("ceiling", wire_ceiling, NULL,
 	WIRE_STRING(wire_ceiling, name),

@@ -161,7 +161,7 @@ static int serve_ceilings(struct worker *w, void *request, void *answer, struct 
 	(void)w;
 	int rc = need_backend(m->backend, &b, e);
 	if (rc == 0)
-		ceilings_list(b->ceilings, m->arch, m->units, answer);
+		ceilings_list(b->ceilings, m, answer);
 	return rc;
 }
 

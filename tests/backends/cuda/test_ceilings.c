@@ -11,7 +11,7 @@
 static void all_for(const char *arch, size_t want)
 {
 	struct wire_ceilings list;
-	ceilings_list(cuda_ceilings, arch, 132, &list);
+	ceilings_list(cuda_ceilings, &(struct wire_target){ .arch = (char *)arch, .units = 132 }, &list);
 	is_int((long long)list.count, (long long)want, "%s has %zu ceilings", arch, want);
 	for (size_t i = 0; i < list.count; i++) {
 		struct wire_ceiling *c = &list.at[i];
@@ -38,7 +38,7 @@ int main(void)
 	all_for("sm_90a", 6);
 	all_for("sm_80", 6);
 	struct wire_ceilings none;
-	ceilings_list(NULL, "spirv1.3", 0, &none);
+	ceilings_list(NULL, &(struct wire_target){ .arch = (char *)"gfx90a" }, &none);
 	is_int((long long)none.count, 0, "a backend without ceiling kernels has no ceilings");
 	wire_ceilings_fini(&none);
 	return tap_done();

@@ -100,7 +100,7 @@ static void ceilings(struct bench *b)
 {
 	struct wire_ceilings list;
 	const struct facts *f = &b->device->facts;
-	ceilings_list(cuda_ceilings, f->arch, f->units, &list);
+	ceilings_list(cuda_ceilings, &(struct wire_target){ .arch = (char *)f->arch, .units = f->units }, &list);
 	for (size_t i = 0; i < list.count; i++) {
 		struct wire_ceiling *c = &list.at[i];
 		uint32_t r = load(b, c->device, c->plan);

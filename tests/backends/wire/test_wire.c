@@ -121,6 +121,11 @@ static void put_energised(struct buf *out)
 	wire_energised_encode(&(struct wire_energised){ .executions = 1000, .seconds = 1.5, .joules = 600, .note = "x" }, out);
 }
 
+static void put_target(struct buf *out)
+{
+	wire_target_encode(&(struct wire_target){ .backend = "hlsl", .arch = "spirv1.3", .units = 7, .shares_cpu = true }, out);
+}
+
 static void put_ceilings(struct buf *out)
 {
 	struct plan *plan = plan_new();
@@ -159,7 +164,7 @@ static const struct { const struct wire_table *table; void (*put)(struct buf *);
 	{ &wire_compared_table, put_compared }, { &wire_measure_table, put_measure }, { &wire_measured_table, put_measured },
 	{ &wire_pair_table, put_pair }, { &wire_paired_table, put_paired }, { &wire_energy_table, put_energy },
 	{ &wire_energised_table, put_energised }, { &wire_ceilings_table, put_ceilings }, { &wire_name_table, put_name },
-	{ &wire_devices_table, put_devices }, { &wire_product_table, put_product },
+	{ &wire_devices_table, put_devices }, { &wire_product_table, put_product }, { &wire_target_table, put_target },
 };
 
 /* Reads exactly n bytes from fresh memory, so that ASan sees one read too many, and writes the message again. */
