@@ -2,6 +2,7 @@
 #include "base/buf.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,4 +97,24 @@ char *buf_steal(struct buf *b)
 	char *text = b->data ? b->data : mem_str("");
 	*b = (struct buf)BUF_INIT;
 	return text;
+}
+
+int buf_add_file(struct buf *b, const char *path, size_t max, struct err *e)
+{
+	size_t before = b->len, n = 1;
+	FILE *f = fopen(path, "re");
+	if (f == NULL)
+		return errno == ENOENT ? err_set(e, ERR_NOT_FOUND, "%s: there is no such file", path)
+				       : err_sys(e, errno, "%s cannot be read", path);
+	for (char chunk[8192]; n > 0 && b->len - before <= max;) {
+		n = fread(chunk, 1, sizeof chunk, f);
+		buf_add(b, chunk, n);
+	}
+	int rc = ferror(f) ? err_sys(e, errno, "%s cannot be read", path) : 0;
+	fclose(f);
+	if (rc == 0 && b->len - before > max)
+		return err_set(e, ERR_INPUT, "%s is larger than %zu KiB", path, max >> 10);
+	if (rc == 0 && memchr(buf_text(b) + before, 0, b->len - before))
+		return err_set(e, ERR_INPUT, "%s: the file has a NUL byte; expected text", path);
+	return rc;
 }

@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/err.h"
+
+#include "base/err.h"
+
 struct buf {
 	char *data;  /* NULL while nothing was added; else data[len] is NUL */
 	size_t len;  /* bytes used */
@@ -38,6 +42,9 @@ void buf_addv(struct buf *b, const char *fmt, va_list ap) __attribute__((format(
 void *buf_room(struct buf *b, size_t n);
 /* Makes room for n bytes in all without adding any: what is known to come needs no growing. */
 void buf_reserve(struct buf *b, size_t n);
+/* Appends a text file of at most `max` bytes. -ERR_NOT_FOUND when there is no such file, -ERR_INPUT when it is larger or holds a NUL
+ * byte, -ERR_IO. */
+int buf_add_file(struct buf *b, const char *path, size_t max, struct err *e);
 /* Drops the first n bytes. */
 void buf_drop(struct buf *b, size_t n);
 /* The text (never NULL), owned by the buffer. */

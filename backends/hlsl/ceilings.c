@@ -27,6 +27,9 @@
 	"	to_float4[i] = a, to_float4[i + step] = b, to_float4[i + 2 * step] = c, to_float4[i + 3 * step] = d;\n"                  \
 	"}\n"
 
+/* As good as nothing. */
+#define LAUNCH "[numthreads(128, 1, 1)]\nvoid ceiling(uint3 id : SV_DispatchThreadID) { to[id.x] = from[id.x] + n; }\n"
+
 enum { THREADS = 128, COPIED = 16, COPY_ELEMENTS = 64 << 20, COPY_CPU = 12 << 20 };
 
 const struct ceilings_kernel hlsl_ceilings[] = {
@@ -34,5 +37,7 @@ const struct ceilings_kernel hlsl_ceilings[] = {
 	{ "f32", "flop", "", FMA, THREADS, 512, 2.0 * 24 * 4 * THREADS, 128, true },
 	{ "copy", "byte", "", COPY, THREADS, COPY_ELEMENTS / COPIED / THREADS, 0, COPY_ELEMENTS, false },
 	{ "copy", "byte", "", COPY, THREADS, COPY_CPU / COPIED / THREADS, 0, COPY_CPU, true },
+	{ "launch", "launch", "", LAUNCH, THREADS, 1, 0, 1, false },
+	{ "launch", "launch", "", LAUNCH, THREADS, 1, 0, 1, true },
 	{ .name = NULL },
 };

@@ -56,8 +56,9 @@ void ceilings_list(const struct ceilings_kernel *table, const struct wire_target
 					       .unit = mem_str(k->unit),
 					       .device = mem_str(k->device),
 					       .plan = make_plan(k, grid),
-					       .work = strcmp(k->unit, "byte") == 0 ? 8.0 * k->steps
-										    : k->work * k->steps * grid };
+					       .work = strcmp(k->unit, "launch") == 0 ? 1
+						       : strcmp(k->unit, "byte") == 0 ? 8.0 * k->steps
+										      : k->work * k->steps * grid };
 	}
 	*ret_list = list;
 }

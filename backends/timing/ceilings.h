@@ -10,13 +10,13 @@
 #include "backends/wire/wire.h"
 
 struct ceilings_kernel {
-	const char *name;   /* "f32", "tensor.f16", "copy" */
-	const char *unit;   /* "flop" or "byte" */
+	const char *name;   /* "f32", "tensor.f16", "copy", "launch" */
+	const char *unit;   /* "flop", "byte" or "launch" */
 	const char *needs;  /* what the architecture must begin with ("sm_90"); the first that fits is used */
 	const char *device; /* source with an entry "ceiling": (const float *from, float *to, int n) */
 	uint32_t threads;   /* per block */
 	uint32_t blocks;    /* per multiprocessor; of the whole grid where their number is unknown */
-	double work;        /* units per block and step; "byte": ignored, elements are read and written once */
+	double work;        /* units per block and step; "byte", "launch": ignored, elements are read and written once, it is one launch */
 	int32_t steps;      /* n; "byte": float elements */
 	bool on_cpu;        /* for devices that share the CPU; else for all others */
 };

@@ -10,8 +10,8 @@
 #include "base/front_matter.h"
 #include "base/mem.h"
 #include "core/context/expr.h"
-#include "core/search/import_file.h"
 
+enum { FILE_MAX = 64 << 10 };
 /* A roof is near from here on; below it a kernel that could reach no other roof belongs to it all the same. */
 #define NEAR 60.0
 #define FAR 25.0
@@ -72,7 +72,7 @@ static void advisor_fini(struct advisor *t)
 	expr_free(t->condition);
 }
 
-void advisors_fini(struct advisors *t)
+void advice_fini(struct advisors *t)
 {
 	for (size_t i = 0; i < t->count; i++)
 		advisor_fini(&t->at[i]);
@@ -126,13 +126,17 @@ static int read_condition(struct advisor *t, const struct front_matter *m, struc
 	return rc;
 }
 
-/* {name} or {name%}: which figure, and where the text goes on; NULL: no placeholder begins here. */
+/* {name}, {name%} or {limiter}: which figure (their number: the limiter), and where the text goes on; NULL: no placeholder begins here. */
 static const char *placeholder(const char *at, size_t *ret_figure, bool *ret_percent)
 {
 	size_t n = strcspn(at + 1, "}");
 	if (*at != '{' || at[1 + n] != '}')
 		return NULL;
 	*ret_percent = n && at[n] == '%';
+	if (strncmp(at, "{limiter}", n + 2) == 0) {
+		*ret_figure = figures_known_count;
+		return at + n + 2;
+	}
 	n -= *ret_percent;
 	for (size_t i = 0; i < figures_known_count; i++)
 		if (strlen(figures_known[i].name) == n && strncmp(figures_known[i].name, at + 1, n) == 0) {
@@ -163,7 +167,7 @@ static int read_advisor(const char *folder, const char *name, struct advisors *t
 	struct buf text = BUF_INIT;
 	struct front_matter m = { .body = "" };
 	struct advisor t = { .name = mem_strn(name, strlen(name) - strlen(".md")), .file = mem_fmt("%s/%s", folder, name) };
-	int rc = import_file_read(t.file, &text, e);
+	int rc = buf_add_file(&text, t.file, FILE_MAX, e);
 	if (rc >= 0)
 		rc = front_matter_parse(t.file, buf_text(&text), keys, MEM_COUNT(keys), &m, e);
 	if (rc == 0) {
@@ -195,7 +199,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct advisor *)a)->name, ((const struct advisor *)b)->name);
 }
 
-int advisors_read(const char *const *folders, size_t folder_count, struct advisors *ret_tools, struct err *e)
+int advice_read(const char *const *folders, size_t folder_count, struct advisors *ret_tools, struct err *e)
 {
 	struct advisors all = { .count = 0 };
 	int rc = 0;
@@ -210,7 +214,7 @@ int advisors_read(const char *const *folders, size_t folder_count, struct adviso
 			closedir(d);
 	}
 	if (rc < 0) {
-		advisors_fini(&all);
+		advice_fini(&all);
 		return rc;
 	}
 	if (all.count)
@@ -232,11 +236,15 @@ static char *fill_in(const char *evidence, const struct figures *f)
 		const char *end = *at ? placeholder(at, &figure, &percent) : NULL;
 		if (end == NULL)
 			continue;
+		at = end;
+		if (figure == figures_known_count) {
+			buf_adds(&out, f->limiter ? f->limiter : "what is not known");
+			continue;
+		}
 		const char *unit = figures_known[figure].unit;
 		double v = f->values[figure];
 		bool shown = *unit && strcmp(unit, "share") != 0 && !percent;
 		buf_addf(&out, "%.3g%s%s", percent ? 100 * v : v, percent ? " %" : shown ? " " : "", shown ? unit : "");
-		at = end;
 	}
 	return buf_steal(&out);
 }
@@ -270,7 +278,7 @@ static char *join(char *const *names, size_t count)
 	return count ? buf_steal(&out) : NULL;
 }
 
-void advisors_ask(const struct advisors *t, const struct figures *f, enum advice_class class, struct advice **ret_advice, size_t *ret_count,
+void advice_ask(const struct advisors *t, const struct figures *f, enum advice_class class, struct advice **ret_advice, size_t *ret_count,
 	       char **ret_closed)
 {
 	struct buf closed = BUF_INIT;

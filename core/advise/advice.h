@@ -9,7 +9,7 @@
  *     ---
  *     Neighbouring threads read places that are far apart. Let ...
  *
- * First the class of a kernel is found, then the tools that fit it are asked. A user's folder adds tools, and hides shipped ones of the
+ * {limiter} is what limits the occupancy. First the class of a kernel is found, then the tools that fit it are asked. A user's folder adds tools, and hides shipped ones of the
  * same name. Called by core/measure/profile and by `peakd profile --list-tools`. */
 #ifndef PEAKD_CORE_ADVISE_ADVICE_H
 #define PEAKD_CORE_ADVISE_ADVICE_H
@@ -46,8 +46,8 @@ struct advisors {
 
 /* All *.md of the folders, by name; the first folder that has a name counts. Missing folders and NULLs are passed over. -ERR_INPUT
  * names file and line. */
-int advisors_read(const char *const *folders, size_t folder_count, struct advisors *ret_tools, struct err *e);
-void advisors_fini(struct advisors *t);
+int advice_read(const char *const *folders, size_t folder_count, struct advisors *ret_tools, struct err *e);
+void advice_fini(struct advisors *t);
 
 /* What one tool said of one kernel. */
 struct advice {
@@ -56,7 +56,7 @@ struct advice {
 
 /* Asks those of the class, or all where it is ADVICE_CLASSES. ret_advice: advice_free. *ret_closed (free(), NULL none): tools whose
  * figures are not there, in words. */
-void advisors_ask(const struct advisors *t, const struct figures *f, enum advice_class class, struct advice **ret_advice, size_t *ret_count,
+void advice_ask(const struct advisors *t, const struct figures *f, enum advice_class class, struct advice **ret_advice, size_t *ret_count,
 	       char **ret_closed);
 void advice_free(struct advice *take_at, size_t count);
 

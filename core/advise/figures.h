@@ -14,6 +14,7 @@ extern const size_t figures_known_count;
 
 struct figures {
 	double *values;    /* by place in figures_known; NAN: not there */
+	const char *limiter; /* of the occupancy; static; NULL not known */
 	char *uncounted;   /* why what an interpreter counts is not there; NULL: it is. Owned */
 };
 

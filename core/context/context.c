@@ -86,27 +86,10 @@ int context_parse(const char *file_name, const char *text, struct context **ret_
 	return rc;
 }
 
-static int read_file(const char *path, struct buf *out, struct err *e)
-{
-	FILE *f = fopen(path, "re");
-	if (f == NULL)
-		return errno == ENOENT ? err_set(e, ERR_NOT_FOUND, "%s: there is no such file", path)
-				       : err_sys(e, errno, "%s", path);
-	char chunk[8192];
-	size_t n;
-	while ((n = fread(chunk, 1, sizeof chunk, f)) > 0 && out->len <= FILE_MAX)
-		buf_add(out, chunk, n);
-	int rc = ferror(f) ? err_sys(e, errno, "%s", path) : 0;
-	fclose(f);
-	if (rc == 0 && strlen(buf_text(out)) != out->len)
-		rc = err_set(e, ERR_INPUT, "%s: the file has a NUL byte; expected text", path);
-	return rc;
-}
-
 int context_load(const char *path, struct context **ret_ctx, struct err *e)
 {
 	struct buf text = BUF_INIT;
-	int rc = read_file(path, &text, e);
+	int rc = buf_add_file(&text, path, FILE_MAX, e);
 	if (rc == 0)
 		rc = context_parse(path, buf_text(&text), ret_ctx, e);
 	buf_fini(&text);

@@ -221,7 +221,7 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 		rc = library_advisors(((const struct work *)job->user)->library, &advisors, e);
 	for (size_t i = 0; rc == 0 && i < sizes.count; i++)
 		rc = profile_size(job, &l, &facts, sizes.at[i], &advisors, result, e);
-	advisors_fini(&advisors);
+	advice_fini(&advisors);
 	work_sizes_fini(&sizes);
 	lineage_fini(&l);
 	return rc;

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-enum { BLOCK = 4096 };
+enum { SPECIMEN_MAX = 1 << 20 };
 #define FENCE "```"
 
 void specimen_fini(struct specimen *s)
@@ -67,18 +67,6 @@ static char *line_of(const char *text, const char *key)
 	return NULL;
 }
 
-static int read_text(const char *path, struct buf *to, struct err *e)
-{
-	FILE *f = fopen(path, "r");
-	char block[BLOCK];
-	if (f == NULL)
-		return err_set(e, ERR_INTERNAL, "%s cannot be read: %s", path, strerror(errno));
-	for (size_t n; (n = fread(block, 1, sizeof block, f)) > 0;)
-		buf_add(to, block, n);
-	fclose(f);
-	return 0;
-}
-
 /* Front matter of the root, then the file's own prose and blocks, then the root's blocks that the file does not replace. */
 static char *complete(const char *text, const char *root)
 {
@@ -112,7 +100,7 @@ void specimen_read(const char *folder, const char *file, struct specimen *s)
 	char *path = mem_fmt("%s/%s", folder, file), *root_path = NULL;
 	struct buf text = BUF_INIT;
 	*s = (struct specimen){ .name = mem_strn(file, strlen(file) - strlen(".peak.md")), .bad = ends_with(file, ".bad.peak.md") };
-	if (read_text(path, &text, &s->why) == 0) {
+	if (buf_add_file(&text, path, SPECIMEN_MAX, &s->why) == 0) {
 		char *root = line_of(buf_text(&text), "Root"), *needs = line_of(buf_text(&text), "Needs");
 		s->because = line_of(buf_text(&text), "Because");
 		s->caught_by = line_of(buf_text(&text), "Caught by");

@@ -11,6 +11,8 @@
 #include "core/record/fact.h"
 #include "core/workers/trial.h"
 
+/* Raised when a backend measures another one: what was kept before is measured anew. */
+#define KERNELS "kernels 2"
 #define LIST_NS (30 * CLOCK_S)
 
 static const struct trial_timing timing = { .min_samples = 10,
@@ -40,17 +42,19 @@ double ceiling_of(const struct ceilings *list, const char *name)
 static int read_kept(struct db *db, const struct facts *facts, struct ceilings *list, bool *ret_fresh, struct err *e)
 {
 	struct fact_list all;
+	char *made_by = mem_fmt("%s; " KERNELS, facts->driver);
 	int rc = fact_list(db, facts->uuid, &all, e);
 	*ret_fresh = false;
 	for (size_t i = 0; rc >= 0 && i < all.count; i++) {
 		const struct fact *f = &all.at[i];
 		if (strcmp(f->key, "ceilings.driver") == 0)
-			*ret_fresh = strcmp(f->value, facts->driver) == 0;
+			*ret_fresh = strcmp(f->value, made_by) == 0;
 		else if (strncmp(f->key, "ceiling.", 8) == 0)
 			add(list, f->key + 8, strtod(f->value, NULL));
 	}
 	if (rc >= 0)
 		fact_list_fini(&all);
+	free(made_by);
 	return rc < 0 ? rc : 0;
 }
 
@@ -126,8 +130,10 @@ int ceiling_list(const struct eval *ev, const struct facts *facts, struct db *db
 			rc = keep(db, facts, kernels.at[i].name, speed, e);
 		}
 	}
+	char *made_by = mem_fmt("%s; " KERNELS, facts->driver);
 	if (rc == 0 && whole)
-		rc = fact_set(db, facts->uuid, "ceilings.driver", facts->driver, e) < 0 ? -(int)e->code : 0;
+		rc = fact_set(db, facts->uuid, "ceilings.driver", made_by, e) < 0 ? -(int)e->code : 0;
+	free(made_by);
 	wire_ceilings_fini(&kernels);
 out:
 	if (rc < 0)

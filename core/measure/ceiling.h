@@ -1,5 +1,5 @@
 /* ceiling: the speeds that a device really reaches, measured once with the backend's own kernels and kept as facts of the device
- * ("ceiling.f32" in FLOP/s, "ceiling.copy" in bytes per second). They serve for percentages only. Called for the profile tool. */
+ * ("ceiling.f32" in FLOP/s, "ceiling.copy" in bytes per second, "ceiling.launch" in launches per second). They serve for percentages only. Called for the profile tool. */
 #ifndef PEAKD_CORE_MEASURE_CEILING_H
 #define PEAKD_CORE_MEASURE_CEILING_H
 
@@ -9,7 +9,7 @@ struct db;
 
 struct ceiling {
 	char name[32];     /* "f32", "tensor.f16", "copy" */
-	double per_second; /* FLOP/s, or bytes/s for "copy" */
+	double per_second; /* FLOP/s, bytes/s for "copy", launches/s for "launch" */
 };
 struct ceilings {
 	struct ceiling *at;

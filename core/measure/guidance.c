@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "core/measure/ceiling.h"
+#include "core/measure/occupancy.h"
 
 /* --- the plan and its compiler -------------------------------------------------------------------------------------- */
 
@@ -51,8 +52,9 @@ static void of_plan(const struct guidance_source *s, const struct profile_result
 		bytes += (double)s->variant->plan->buffers[i].bytes;
 	figures_set(f, "working_set", bytes);
 	figures_set(f, "launches", (double)launches);
-	if (s->facts->l2_bytes)
-		figures_set(f, "l2_bytes", (double)s->facts->l2_bytes);
+	long cache = s->facts->shares_cpu ? sysconf(_SC_LEVEL3_CACHE_SIZE) : 0;
+	if (s->facts->l2_bytes || cache > 0)
+		figures_set(f, "l2_bytes", s->facts->l2_bytes ? (double)s->facts->l2_bytes : (double)cache);
 	long cores = s->facts->shares_cpu ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
 	if (s->facts->units || cores > 0)
 		figures_set(f, "units", s->facts->units ? s->facts->units : (double)cores);
@@ -63,6 +65,17 @@ static void of_plan(const struct guidance_source *s, const struct profile_result
 		return;
 	figures_set(f, "threads", threads_of(l));
 	figures_set(f, "blocks", blocks_of(l));
+	struct occupancy o;
+	struct occupancy_use use = { .threads = (uint32_t)threads_of(l),
+				     .registers = r->registers >= 0 ? (uint32_t)r->registers : WIRE_UNKNOWN,
+				     .shared = r->shared > 0 ? (uint32_t)r->shared : 0,
+				     .grid = (uint64_t)blocks_of(l) };
+	if (!occupancy_of(s->facts, &use, &o))
+		return;
+	figures_set(f, "occupancy", o.share);
+	figures_set(f, "waves", o.waves);
+	figures_set(f, "tail", o.tail);
+	f->limiter = o.limiter;
 }
 
 /* --- the interpreter ------------------------------------------------------------------------------------------------ */
@@ -163,5 +176,6 @@ void guidance_ask(const struct advisors *advisors, struct profile_result *r)
 {
 	enum advice_class class = advice_classify(&r->figures, &r->why);
 	r->class = class < ADVICE_CLASSES ? advice_class_names[class] : NULL;
-	advisors_ask(advisors, &r->figures, class, &r->advice, &r->advice_count, &r->closed);
+	if (advisors)
+		advice_ask(advisors, &r->figures, class, &r->advice, &r->advice_count, &r->closed);
 }

@@ -16,7 +16,7 @@ struct profile_request {
 	const struct context *ctx, *baseline;
 	const struct params *params; /* all execution parameters */
 	const struct facts *facts;   /* a device that runs */
-	const struct advisors *advisors; /* that are asked for guidance */
+	const struct advisors *advisors; /* that are asked for guidance; NULL: none */
 };
 
 struct profile_result {

@@ -320,7 +320,7 @@ int library_advisors(const struct library *lib, struct advisors *ret_tools, stru
 	char **folders = MEM_NEW_N(char *, lib->count + 1);
 	for (size_t i = 0; i < lib->count; i++)
 		folders[i] = mem_fmt("%s/tools", lib->folders[i]);
-	int rc = advisors_read((const char *const *)folders, lib->count, ret_tools, e);
+	int rc = advice_read((const char *const *)folders, lib->count, ret_tools, e);
 	library_names_free(folders, lib->count);
 	return rc;
 }

@@ -329,7 +329,7 @@ static int list_advisors(const struct verb_line *line)
 	printf("\nfigures:\n");
 	for (size_t i = 0; i < figures_known_count; i++)
 		printf("  %-24s %-9s  %s\n", figures_known[i].name, figures_known[i].unit, figures_known[i].about);
-	advisors_fini(&all);
+	advice_fini(&all);
 	library_free(library);
 	free(share);
 	return rc < 0 ? verb_fail(line, &e) : VERB_OK;

@@ -31,7 +31,7 @@ static int read_from(const char *a, const char *b, struct advisors *ret, struct 
 {
 	char *first = mem_fmt("%s/%s", folder, a), *second = b ? mem_fmt("%s/%s", folder, b) : NULL;
 	const char *folders[] = { first, second };
-	int rc = advisors_read(folders, 2, ret, e);
+	int rc = advice_read(folders, 2, ret, e);
 	free(first);
 	free(second);
 	return rc;
@@ -82,20 +82,20 @@ static void test_asking(void)
 	figures_set(&f, "spill_bytes", 16);
 	figures_set(&f, "registers", 168);
 	figures_set(&f, "occupancy", 0.25);
-	advisors_ask(&all, &f, ADVICE_MEMORY, &said, &count, &closed);
+	advice_ask(&all, &f, ADVICE_MEMORY, &said, &count, &closed);
 	ok(count == 1 && closed == NULL, "the tools of the class are asked");
 	is_str(count ? said[0].evidence : "", "16 bytes at 168, 25 %", "evidence has figures in it");
 	is_str(count ? said[0].text : "", "Do this. And that.", "guidance is one line");
 	is_str(count ? said[0].try : "", "a, b-c", "with transformations to try");
 	advice_free(said, count);
 	figures_set(&f, "registers", 99);
-	advisors_ask(&all, &f, ADVICE_CLASSES, &said, &count, &closed);
+	advice_ask(&all, &f, ADVICE_CLASSES, &said, &count, &closed);
 	ok(count == 0, "a condition that does not hold says nothing");
 	is_str(closed ? closed : "", "tail (no tail)", "a tool without its figure is named");
 	advice_free(said, count);
 	free(closed);
 	figures_fini(&f);
-	advisors_fini(&all);
+	advice_fini(&all);
 }
 
 static void is_mistake(const char *text, const char *part)
@@ -106,7 +106,7 @@ static void is_mistake(const char *text, const char *part)
 	int rc = read_from("wrong", NULL, &all, &e);
 	ok(rc < 0 && strstr(e.text, part) != NULL && strstr(e.text, "wrong/x.md") != NULL, "refused with \"%s\": %s", part, rc < 0 ? e.text : "read");
 	if (rc == 0)
-		advisors_fini(&all);
+		advice_fini(&all);
 }
 
 static void test_mistakes(void)
@@ -125,7 +125,7 @@ static void test_shipped(void)
 	const char *folders[] = { "transforms/tools" };
 	struct advisors all;
 	struct err e = ERR_INIT;
-	is_int(advisors_read(folders, 1, &all, &e), 0, "the shipped tools are read %s", e.text);
+	is_int(advice_read(folders, 1, &all, &e), 0, "the shipped tools are read %s", e.text);
 	ok(all.count >= 14, "there are at least fourteen (%zu)", all.count);
 	for (size_t i = 0; i < all.count; i++) {
 		size_t missing = 0;
@@ -136,7 +136,7 @@ static void test_shipped(void)
 		}
 		ok(missing == 0 && strlen(all.at[i].text) < 320, "%s suggests what exists, in few words", all.at[i].name);
 	}
-	advisors_fini(&all);
+	advice_fini(&all);
 }
 
 int main(void)

@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 	double flops = 0;
 	sample_worker(argc, argv);
 	sample_init(&s);
-	is_int(advisors_read(folders, 1, &advisors, &e), 0, "the shipped tools are read %s", e.text);
+	is_int(advice_read(folders, 1, &advisors, &e), 0, "the shipped tools are read %s", e.text);
 	for (size_t i = 0; s.ready && i < MEM_COUNT(pairs); i++) {
 		ok(speaks(&s, &advisors, pairs[i].trigger, pairs[i].tool, &flops), "%s speaks of the kernel that was made for it", pairs[i].tool);
 		ok(!speaks(&s, &advisors, pairs[i].twin, pairs[i].tool, &flops), "%s is silent about the better one", pairs[i].tool);
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 	} else {
 		SKIP(1, "no HLSL device");
 	}
-	advisors_fini(&advisors);
+	advice_fini(&advisors);
 	sample_fini(&s);
 	return tap_done();
 }
