@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/measure/guidance.h"
 #include "core/context/space.h"
 #include "core/record/checkpoint.h"
 #include "core/record/measurement.h"
@@ -182,5 +183,16 @@ int work_best(struct db *db, const struct lineage *l, const struct facts *facts,
 			     (long long)l->id, facts->id, text);
 	}
 	free(text);
+	return rc;
+}
+
+int work_profile_text(const struct work *w, struct db *db, int64_t checkpoint, const struct facts *facts, char **ret_text, struct err *e)
+{
+	struct advisors advisors = { .count = 0 };
+	*ret_text = NULL;
+	int rc = library_advisors(w->library, &advisors, e);
+	if (rc == 0)
+		rc = guidance_recall(db, checkpoint, facts->uuid, &advisors, ret_text, e);
+	advice_fini(&advisors);
 	return rc;
 }

@@ -76,4 +76,7 @@ void work_sizes_fini(struct work_sizes *s);
 int work_best(struct db *db, const struct lineage *l, const struct facts *facts, const struct params *size, bool warm,
 	      struct params **ret_params, struct err *e);
 
+/* What the last profile of a checkpoint on this device found, for a prompt; free(), NULL when there was none. */
+int work_profile_text(const struct work *w, struct db *db, int64_t checkpoint, const struct facts *facts, char **ret_text, struct err *e);
+
 #endif

@@ -113,16 +113,23 @@ static int begin(struct apply *a, struct err *e)
 {
 	struct work *w = a->job->user;
 	struct transformation *t;
-	int rc = library_find_or_text(w->library, a->q->transformation ? a->q->transformation : "", &t, e);
-	if (rc < 0)
+	char *profile = NULL;
+	int rc = work_profile_text(w, a->job->db, a->l.id, &a->facts, &profile, e);
+	if (rc == 0)
+		rc = library_find_or_text(w->library, a->q->transformation ? a->q->transformation : "", &t, e);
+	if (rc < 0) {
+		free(profile);
 		return rc;
+	}
 	const struct transform_start start = { .t = t,
 					       .parent = a->l.ctx,
 					       .facts = &a->facts,
+					       .profile = profile,
 					       .applied = (const char *const *)a->l.applied,
 					       .applied_count = a->l.applied_count };
 	rc = transform_new(&start, &a->x, e);
 	transformation_free(t);
+	free(profile);
 	if (rc < 0)
 		return rc;
 	a->x->parent_id = a->l.id;

@@ -55,6 +55,16 @@ static int keep(const struct evidence *to, const struct profile_request *q, cons
 		if (isfinite(rows[i].value))
 			rc = metric_add(to->db, &m, e);
 	}
+	m.source = "profile";
+	for (size_t i = 0; rc >= 0 && i < figures_known_count; i++) {
+		char *name = mem_fmt(GUIDANCE_METRIC "%s", figures_known[i].name);
+		m.name = name;
+		m.value = r->figures.values[i];
+		m.unit = figures_known[i].unit;
+		if (isfinite(m.value))
+			rc = metric_add(to->db, &m, e);
+		free(name);
+	}
 	m.source = "evaluator";
 	for (size_t i = 0; rc >= 0 && i < r->more.count; i++) {
 		m.name = r->more.at[i].name;

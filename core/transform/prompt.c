@@ -268,7 +268,7 @@ static void add_step(struct buf *out, const struct transformation *t, size_t pas
 }
 
 void prompt_start(struct prompt *p, const struct transformation *t, size_t pass, size_t step, const struct context *ctx,
-		  const struct facts *facts)
+		  const struct facts *facts, const char *profile)
 {
 	const char *backend = context_backend(ctx);
 	const struct transformation_pass *here = &t->passes[pass];
@@ -277,6 +277,9 @@ void prompt_start(struct prompt *p, const struct transformation *t, size_t pass,
 	add_transformation(&text, t, backend);
 	add_step(&text, t, pass, step, backend);
 	add_context(&text, ctx, here->steps[step].region);
+	if (profile)
+		buf_addf(&text, "\n# What a profile found before this transformation\n\n%s\nThe transformation above decides what to do; this says "
+				"where it must pay.\n", profile);
 	add_ask(&text, here, here->steps[step].region, ctx);
 	prompt_add(p, PROMPT_USER, buf_text(&text));
 	buf_fini(&text);

@@ -111,6 +111,8 @@ void saved_write(const struct transform *x, struct buf *out)
 	for (size_t i = 0; i < MEM_COUNT(contexts); i++)
 		put(out, contexts[i].name, context_render(contexts[i].ctx));
 	put(out, "last", x->last);
+	if (x->profile)
+		put(out, "profile", x->profile);
 	for (unsigned s = 0; s < REGION_COUNT; s++) {
 		for (size_t i = 0; i < x->talks[s].count; i++) {
 			put_number(out, "talk", s);
@@ -159,6 +161,7 @@ int saved_read(const char *text, enum transform_state state, struct transform **
 	if (rc < 0)
 		goto out;
 	x->last = mem_str(text_of(&p, "last"));
+	x->profile = *text_of(&p, "profile") ? mem_str(text_of(&p, "profile")) : NULL;
 	get_talks(x, &p);
 	*ret_x = x;
 	x = NULL;

@@ -111,7 +111,7 @@ static void clear_talks(struct transform *x)
 static void start_talk(struct transform *x, unsigned step)
 {
 	prompt_fini(&x->talks[step]);
-	prompt_start(&x->talks[step], x->t, x->pass, step, x->ctx, x->has_facts ? &x->facts : NULL);
+	prompt_start(&x->talks[step], x->t, x->pass, step, x->ctx, x->has_facts ? &x->facts : NULL, x->profile);
 }
 
 /* --- passes ------------------------------------------------------------------------------------------------------- */
@@ -267,6 +267,7 @@ int transform_new(const struct transform_start *start, struct transform **ret_x,
 	l->malformed = l->malformed ? l->malformed : 2;
 	l->samples = l->samples ? l->samples : 2;
 	x->last = mem_str("");
+	x->profile = mem_str(start->profile);
 	x->parent = context_ref(start->parent);
 	x->ctx = context_ref(start->parent);
 	rc = enter_pass(x, e);
@@ -287,6 +288,7 @@ void transform_free(struct transform *x)
 	context_free(x->parent);
 	context_free(x->ctx);
 	context_free(x->start);
+	free(x->profile);
 	free(x->last);
 	free(x->id);
 	free(x->workflow);

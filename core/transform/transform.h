@@ -57,6 +57,7 @@ struct transform {
 	struct prompt talks[REGION_COUNT];                  /* the conversation of each step of this pass */
 	unsigned asked, repairs;                            /* answers, and repairs asked for, over the whole run */
 	enum judge_result verdict;                          /* the last one; JUDGE_PASS before the first; not saved */
+	char *profile;                                      /* what a profile found of `parent`; NULL: there was none */
 	char *last;                                         /* what happened last, in one or two lines; never NULL */
 	/* The row: see saved.h. */
 	char *id;           /* NULL before it was kept */
@@ -70,6 +71,7 @@ struct transform_start {
 	const struct transformation *t;
 	const struct context *parent;
 	const struct facts *facts;  /* NULL: no device is chosen */
+	const char *profile;        /* what a profile found of it, as Markdown; NULL: there was none */
 	const char *const *applied; /* transformations that led to the context, oldest first */
 	size_t applied_count;
 	const struct transform_limits *limits; /* NULL: the defaults */

@@ -26,7 +26,7 @@ static int begin(struct mcp_call *call, struct db *db, struct transform **ret_x,
 	struct transformation *t = NULL;
 	struct facts facts;
 	int64_t checkpoint;
-	char *workflow = NULL;
+	char *workflow = NULL, *profile = NULL;
 	if (tools_text(call, "transformation") == NULL)
 		return err_set(e, ERR_INPUT, "transformation: give a name (see transformations) or a sentence");
 	int rc = tools_at(call, db, &checkpoint, &workflow, e);
@@ -39,9 +39,12 @@ static int begin(struct mcp_call *call, struct db *db, struct transform **ret_x,
 	rc = facts_of(call, l.ctx, &facts, e);
 	if (rc == 0)
 		rc = library_find_or_text(tools_app(call)->work.library, tools_text(call, "transformation"), &t, e);
+	if (rc == 0)
+		rc = work_profile_text(&tools_app(call)->work, db, checkpoint, &facts, &profile, e);
 	const struct transform_start start = { .t = t,
 					       .parent = l.ctx,
 					       .facts = &facts,
+					       .profile = profile,
 					       .applied = (const char *const *)l.applied,
 					       .applied_count = l.applied_count };
 	if (rc == 0)
@@ -52,6 +55,7 @@ static int begin(struct mcp_call *call, struct db *db, struct transform **ret_x,
 		workflow = NULL;
 	}
 	free(workflow);
+	free(profile);
 	transformation_free(t);
 	lineage_fini(&l);
 	return rc;

@@ -42,7 +42,7 @@ static void test_first_turns(void)
 			       .shared_static = 32768,
 			       .shares_cpu = true };
 	struct prompt p = PROMPT_INIT;
-	prompt_start(&p, t, 0, 1, ctx, &facts);
+	prompt_start(&p, t, 0, 1, ctx, &facts, "- reuse: fetched 64 times\n");
 	is_int(p.count, 2, "two turns");
 	is_int(p.turns[0].role, PROMPT_SYSTEM, "the first is the system's");
 	const char *system[] = { "# The kernel context",
@@ -55,6 +55,7 @@ static void test_first_turns(void)
 				 "llvmpipe",
 				 "shared_static): 32768 bytes" };
 	in_order(p.turns[0].text, system, MEM_COUNT(system));
+	has_str(p.turns[1].text, "# What a profile found before this transformation\n\n- reuse: fetched 64 times", "the user's turn has what a profile found");
 	ok(!strstr(p.turns[0].text, "CUDA C++"), "nothing about other backends");
 	const char *user[] = { "# Transformation: refactor",
 			       "THREAD_X",
@@ -78,7 +79,7 @@ static void test_first_turns(void)
 	in_order(p.turns[1].text, user, MEM_COUNT(user));
 	ok(!strstr(p.turns[1].text, "threadIdx"), "no section of another backend");
 	struct prompt again = PROMPT_INIT;
-	prompt_start(&again, t, 1, 0, ctx, &facts);
+	prompt_start(&again, t, 1, 0, ctx, &facts, NULL);
 	is_str(again.turns[0].text, p.turns[0].text, "the system turn is the same for every step: it can be cached");
 	prompt_fini(&again);
 	prompt_fini(&p);
