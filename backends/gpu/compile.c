@@ -10,6 +10,19 @@
 
 enum { HEADERS_MAX = 32 };
 
+/* Barriers for nothing. Other probes rewrite compiled code, which is not known for these devices. */
+static int add_probe(const struct wire_compile *request, struct buf *out, struct err *e)
+{
+	if (request->probe == WIRE_PROBE_NONE)
+		return 0;
+	if (request->probe != WIRE_PROBE_BARRIERS)
+		return err_set(e, ERR_UNSUPPORTED, "on this backend only barriers can be left out");
+	if (!strstr(request->device ? request->device : "", "__syncthreads()"))
+		return err_set(e, ERR_UNSUPPORTED, "it has no __syncthreads()");
+	buf_adds(out, "#define __syncthreads() ((void)0)\n");
+	return 0;
+}
+
 int gpu_compile_source(const struct wire_compile *request, struct buf *out, struct err *e)
 {
 	for (size_t i = 0; i < request->define_count; i++) {
@@ -22,8 +35,10 @@ int gpu_compile_source(const struct wire_compile *request, struct buf *out, stru
 		buf_addf(out, "#define %s %s\n", d->name, d->value);
 	}
 	/* The empty line ends a macro whose last line ends in a backslash. */
-	buf_addf(out, "#line 1 \"macros\"\n%s\n\n#line 1 \"device\"\n%s\n", request->macros ? request->macros : "",
-		 request->device ? request->device : "");
+	buf_addf(out, "#line 1 \"macros\"\n%s\n\n", request->macros ? request->macros : "");
+	if (add_probe(request, out, e) < 0)
+		return -(int)e->code;
+	buf_addf(out, "#line 1 \"device\"\n%s\n", request->device ? request->device : "");
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "backends/hlsl/facts.h"
 #include "backends/hlsl/glslang.h"
 #include "backends/hlsl/object.h"
+#include "backends/hlsl/probe.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -22,6 +23,7 @@ struct job {
 	struct hlsl_object object;
 	struct wire_compiled out;
 	struct buf log;
+	bool probed; /* something was made free */
 };
 
 /* --- the front end's text ----------------------------------------------------------------------------------------- */
@@ -92,8 +94,22 @@ static int refused(const struct wire_compile *request, const char *kernel, const
 
 /* --- kernels ------------------------------------------------------------------------------------------------------ */
 
-static int compile_kernel(struct job *j, const char *name, struct err *e)
+/* Of several kernels, those that have nothing of what is made free stay as they are. */
+static int probe_kernel(struct job *j, const struct plan_launch *launch, struct glslang_output *o, struct err *e)
 {
+	struct err none = ERR_INIT;
+	int rc = hlsl_probe((enum wire_probe)j->request->probe, j->request->plan, launch, &o->words, &o->word_count, &none);
+	if (rc < 0 && none.code == ERR_UNSUPPORTED)
+		return 0;
+	j->probed = true;
+	if (rc < 0)
+		*e = none;
+	return rc < 0 ? rc : hlsl_spirv_validate(o->words, o->word_count, e);
+}
+
+static int compile_kernel(struct job *j, const struct plan_launch *launch, struct err *e)
+{
+	const char *name = launch->kernel;
 	struct glslang_output o;
 	bool good = hlsl_glslang(buf_text(&j->source), name, j->half, &o);
 	int rc = 0;
@@ -107,6 +123,8 @@ static int compile_kernel(struct job *j, const char *name, struct err *e)
 		rc = refused(j->request, name, o.log, e);
 	else if (hlsl_spirv_validate(o.words, o.word_count, e) < 0)
 		rc = err_wrap(e, "kernel %s", name);
+	else if (j->request->probe)
+		rc = probe_kernel(j, launch, &o, e);
 	if (rc < 0) {
 		free(o.words);
 	} else {
@@ -126,7 +144,7 @@ static int compile_launch(struct job *j, const struct plan_launch *launch, struc
 	struct spirv s;
 	int rc;
 
-	if (fresh && compile_kernel(j, launch->kernel, e) < 0)
+	if (fresh && compile_kernel(j, launch, e) < 0)
 		return -(int)e->code;
 	k = hlsl_object_find(&j->object, launch->kernel);
 	if (hlsl_spirv_read(k->words, k->count, &s, e) < 0)
@@ -165,6 +183,8 @@ int hlsl_compile(const struct wire_compile *request, struct wire_compiled *ret_c
 	for (size_t i = 0; i < request->plan->op_count && rc == 0; i++)
 		if (request->plan->ops[i].kind == PLAN_OP_LAUNCH)
 			rc = compile_launch(&j, &request->plan->ops[i].launch, e);
+	if (rc == 0 && request->probe && !j.probed)
+		rc = err_set(e, ERR_UNSUPPORTED, "it has none");
 	if (rc == 0) {
 		hlsl_object_encode(&j.object, &binary);
 		j.out.binary_len = binary.len;

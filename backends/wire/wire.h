@@ -102,6 +102,9 @@ struct wire_devices { struct facts *at; size_t count; };
 
 struct wire_define { char *name, *value; };
 
+/* What a kernel is rewritten to have for nothing, to see what it costs. Its results are wrong then. */
+enum wire_probe { WIRE_PROBE_NONE, WIRE_PROBE_LOADS, WIRE_PROBE_STORES, WIRE_PROBE_BARRIERS, WIRE_PROBES };
+
 struct wire_compile {
 	char *backend;               /* "cuda" */
 	char *arch;                  /* facts.arch */
@@ -112,6 +115,7 @@ struct wire_compile {
 	char **options;              /* compiler options, which only people set */
 	size_t option_count;
 	struct plan *plan;           /* which kernels are launched, and which buffers they are bound to */
+	uint32_t probe;              /* enum wire_probe */
 };
 
 struct wire_kernel {

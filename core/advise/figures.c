@@ -37,6 +37,7 @@ const struct figure_kind figures_known[] = {
 	{ "occupancy", "share", "of the threads that a unit can hold" },
 	{ "waves", "", "grid / blocks that the device holds at once" },
 	{ "tail", "share", "of the last wave that stays empty" },
+	{ "shares_cpu", "", "1 where the device is the CPU" },
 	/* interpreted; of all launches of one execution */
 	{ "instructions", "", "of all threads" },
 	{ "flops_per_instruction", "", "operations on floats for each instruction" },

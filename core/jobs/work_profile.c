@@ -11,11 +11,13 @@
 struct request {
 	struct work_subject subject;
 	char *sizes; /* one assignment; NULL: every declared size */
+	bool probes; /* also what would be if loads, stores or barriers were free */
 };
 
 static const struct layout_field request_fields[] = {
 	{ LAYOUT_AT(struct request, subject, PART), .of = &work_subject_layout },
 	{ LAYOUT_AT(struct request, sizes, TEXT) },
+	{ LAYOUT_AT(struct request, probes, BOOL), .flags = LAYOUT_OPTIONAL },
 	{ .name = NULL },
 };
 static const struct layout request_layout = { "profile request", sizeof(struct request), request_fields };
@@ -33,6 +35,23 @@ static const struct layout_field hint_fields[] = {
 	{ .name = NULL },
 };
 static const struct layout hint_layout = { "guidance", sizeof(struct hint), hint_fields };
+
+/* What if something were free? */
+struct probe {
+	char *free;
+	double ratio, low, high;
+	char *why; /* there is no ratio */
+};
+
+static const struct layout_field probe_fields[] = {
+	{ LAYOUT_AT(struct probe, free, TEXT), .say = "if % were free" },
+	{ LAYOUT_AT(struct probe, ratio, REAL), .say = ": % times as fast" },
+	{ LAYOUT_AT(struct probe, low, REAL), .say = " (% to" },
+	{ LAYOUT_AT(struct probe, high, REAL), .say = " %)" },
+	{ LAYOUT_AT(struct probe, why, TEXT), .say = ": %" },
+	{ .name = NULL },
+};
+static const struct layout probe_layout = { "probe", sizeof(struct probe), probe_fields };
 
 /* A figure that the tools ask about. */
 struct figure {
@@ -67,6 +86,8 @@ struct size {
 	char *class, *why; /* what limits it, and the figures behind that */
 	struct hint *hints;
 	size_t hint_count;
+	struct probe *probes;
+	size_t probe_count;
 	struct figure *figures;
 	size_t figure_count;
 	char *closed; /* which tools could not be asked */
@@ -93,6 +114,7 @@ static const struct layout_field size_fields[] = {
 	{ LAYOUT_AT(struct size, class, TEXT), .say = "\n  limited by %", .about = "memory, compute, latency or launch" },
 	{ LAYOUT_AT(struct size, why, TEXT), .say = " (%)", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AS(struct size, hints, LIST, "guidance"), .count = offsetof(struct size, hint_count), .of = &hint_layout, .say = "\n  - " },
+	{ LAYOUT_MANY(struct size, probes, probe_count, LIST), .of = &probe_layout, .say = "\n  " },
 	{ LAYOUT_AT(struct size, closed, TEXT), .say = "\n  not asked: %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_MANY(struct size, figures, figure_count, LIST), .of = &figure_layout, .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, rse, REAL), .flags = LAYOUT_DETAIL },
@@ -140,6 +162,13 @@ static void tell_guidance(const struct profile_result *r, struct size *s)
 								    .guidance = mem_str(a->text),
 								    .try = mem_str(a->try) };
 	}
+	for (int p = WIRE_PROBE_NONE + 1; p < WIRE_PROBES; p++)
+		if (r->probes[p].why || r->probes[p].ratio > 0)
+			*MEM_PUSH(s->probes, s->probe_count) = (struct probe){ .free = mem_str(probe_names[p]),
+									       .ratio = r->probes[p].ratio,
+									       .low = r->probes[p].low,
+									       .high = r->probes[p].high,
+									       .why = mem_str(r->probes[p].why) };
 	for (size_t i = 0; i < figures_known_count; i++)
 		if (isfinite(r->figures.values[i]))
 			*MEM_PUSH(s->figures, s->figure_count) = (struct figure){ .name = mem_str(figures_known[i].name),
@@ -179,7 +208,7 @@ static void describe(const struct profile_result *r, const char *size, const str
 	params_free(tuning);
 }
 
-static int profile_size(struct engine_job *job, const struct lineage *l, const struct facts *facts, const struct params *size,
+static int profile_size(struct engine_job *job, const struct request *asked, const struct lineage *l, const struct facts *facts, const struct params *size,
 			const struct advisors *advisors, struct result *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
@@ -188,7 +217,7 @@ static int profile_size(struct engine_job *job, const struct lineage *l, const s
 	char *text = params_text(size);
 	int rc = work_best(job->db, l, facts, size, false, &params, e);
 	if (rc == 0) {
-		struct profile_request q = { .ctx = l->ctx, .baseline = l->root, .params = params, .facts = facts, .advisors = advisors };
+		struct profile_request q = { .ctx = l->ctx, .baseline = l->root, .params = params, .facts = facts, .probes = asked->probes, .advisors = advisors };
 		rc = profile_run(&ev, &q, job->db, l->id, job->id, &r, e);
 	}
 	if (rc == 0) {
@@ -220,7 +249,7 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 	if (rc == 0)
 		rc = library_advisors(((const struct work *)job->user)->library, &advisors, e);
 	for (size_t i = 0; rc == 0 && i < sizes.count; i++)
-		rc = profile_size(job, &l, &facts, sizes.at[i], &advisors, result, e);
+		rc = profile_size(job, q, &l, &facts, sizes.at[i], &advisors, result, e);
 	advice_fini(&advisors);
 	work_sizes_fini(&sizes);
 	lineage_fini(&l);

@@ -54,6 +54,7 @@ static void of_plan(const struct guidance_source *s, const struct profile_result
 		bytes += (double)s->variant->plan->buffers[i].bytes;
 	figures_set(f, "working_set", bytes);
 	figures_set(f, "launches", (double)launches);
+	figures_set(f, "shares_cpu", s->facts->shares_cpu);
 	long cache = s->facts->shares_cpu ? sysconf(_SC_LEVEL3_CACHE_SIZE) : 0;
 	if (s->facts->l2_bytes || cache > 0)
 		figures_set(f, "l2_bytes", s->facts->l2_bytes ? (double)s->facts->l2_bytes : (double)cache);

@@ -178,6 +178,10 @@ int profile_run(const struct eval *ev, const struct profile_request *q, struct d
 		rc = check_and_measure(&judge, q, &t, &to, &r, e);
 		if (rc == 0)
 			rc = count(&t, check_seed(), &counted, &uncounted, e);
+		for (enum wire_probe p = WIRE_PROBE_NONE + 1; rc == 0 && q->probes && p < WIRE_PROBES; p++) {
+			eval_progress(ev, p, WIRE_PROBES, "what if %s were free", probe_names[p]);
+			rc = probe_run(ev, &t, q->ctx, q->facts, p, check_seed(), &r.probes[p], e);
+		}
 		trial_end(&t);
 	}
 	pool_give(device);
@@ -223,6 +227,8 @@ void profile_result_fini(struct profile_result *r)
 	external_metrics_fini(&r->more);
 	figures_fini(&r->figures);
 	free(r->why);
+	for (int p = 0; p < WIRE_PROBES; p++)
+		free(r->probes[p].why);
 	advice_free(r->advice, r->advice_count);
 	free(r->closed);
 }

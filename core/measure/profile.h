@@ -8,6 +8,7 @@
 #include "core/context/context.h"
 #include "core/judge/external.h"
 #include "core/measure/library_baseline.h"
+#include "core/measure/probe.h"
 #include "core/workers/trial.h"
 
 struct db;
@@ -16,6 +17,7 @@ struct profile_request {
 	const struct context *ctx, *baseline;
 	const struct params *params; /* all execution parameters */
 	const struct facts *facts;   /* a device that runs */
+	bool probes;                     /* also what if loads, stores or barriers were free? */
 	const struct advisors *advisors; /* that are asked for guidance; NULL: none */
 };
 
@@ -34,6 +36,7 @@ struct profile_result {
 	char *why;             /* the figures behind it; NULL */
 	struct advice *advice; /* what the tools of that class say */
 	size_t advice_count;
+	struct probe_result probes[WIRE_PROBES]; /* by enum wire_probe; where they were asked for */
 	char *closed; /* tools that lack a figure; NULL */
 };
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "backends/wire/facts.h"
+#include "backends/wire/wire.h"
 #include "core/workers/cancel.h"
 #include "core/workers/pool.h"
 
@@ -31,6 +32,7 @@ struct eval {
 	struct binaries *binaries;              /* what was compiled before; NULL: everything is compiled anew */
 	const struct external_config *external; /* the user's validators and evaluators; NULL: none */
 	bool line_info;                         /* device code is compiled with line numbers, for tools that name source lines */
+	enum wire_probe probe;                  /* what kernels are compiled to have for nothing (core/measure/probe.h) */
 	struct eval_spent *spent;               /* the work's; may be NULL */
 };
 

@@ -146,6 +146,7 @@ static int compile(const struct eval *ev, const struct context *ctx, const struc
 		.options = options,
 		.option_count = spec->option_count + lines,
 		.plan = form,
+		.probe = ev->probe,
 	};
 	request.defines = context_defines(ctx, v->params, &request.define_count);
 	int rc = variant_compile(ev, &request, facts, &v->compiled, e);

@@ -263,8 +263,8 @@ static const struct tool tool_profile = {
 	.name = "profile",
 	.title = "Profile a checkpoint",
 	.kind = "profile",
-	.description = "How good is its best configuration? Answers with cold and warm time, energy, percent of the device's "
-		       "ceilings and of the vendor's library. Next: transform, or compare.",
+	.description = "What limits its best configuration? Answers with times, energy, percent of the device's ceilings and "
+		       "of the library, and guidance. Next: transform, or compare.",
 	.flags = MCP_TOOL_IDEMPOTENT,
 	.handler = start_named,
 };

@@ -346,6 +346,8 @@ static int profile_run(const struct verb_line *line)
 	}
 	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
 	verbs_copy(line, arguments, "device", "sizes", NULL);
+	if (verb_get(line, "probes"))
+		json_object_set_new(arguments, "probes", json_true());
 	return verbs_call(line, "profile", arguments, NULL);
 }
 
@@ -360,6 +362,7 @@ const struct verb verbs_profile = {
 		(const struct verb_option[]){
 			DEVICE_OPTION,
 			{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
+			{ "probes", NULL, "also times the kernel as if loads, stores or barriers were free" },
 			{ "list-tools", NULL, "lists the micro-profiling tools and the figures that they ask about" },
 			JSON_OPTION,
 			{ NULL, NULL, NULL },

@@ -172,6 +172,28 @@ static void toolkit_headers(void)
 	plan_free(p);
 }
 
+/* Barriers for nothing. */
+static void probes(void)
+{
+	static const char device[] = "extern \"C\" __global__ void k(float *C) {\n\t__shared__ float s[32];\n\ts[threadIdx.x] = C[threadIdx.x];\n"
+				     "\t__syncthreads();\n\tC[threadIdx.x] = s[31 - threadIdx.x];\n}\n";
+	struct plan *p = small_plan("k", 1, 32);
+	struct wire_compiled without = { .binary = NULL }, with = { .binary = NULL };
+	struct wire_compile request = { .backend = (char *)"cuda", .arch = (char *)ARCH, .macros = (char *)"",
+	                                .device = (char *)(uintptr_t)device, .plan = p, .probe = WIRE_PROBE_BARRIERS };
+	struct err e = ERR_INIT;
+	is_int(PLANS_BACKEND.compile(&request, &without, &e), 0, "a kernel compiles without its barriers %s", e.text);
+	request.probe = WIRE_PROBE_NONE;
+	is_int(PLANS_BACKEND.compile(&request, &with, &e), 0, "and with them %s", e.text);
+	ok(without.binary_len != with.binary_len || memcmp(without.binary, with.binary, with.binary_len) != 0, "the code differs");
+	wire_compiled_fini(&without);
+	wire_compiled_fini(&with);
+	request.probe = WIRE_PROBE_LOADS;
+	is_int(PLANS_BACKEND.compile(&request, &with, &e), -ERR_UNSUPPORTED, "loads cannot be made free");
+	has_str(e.text, "only barriers", "and it is said");
+	plan_free(p);
+}
+
 int main(void)
 {
 	struct gpu_rtc nvrtc;
@@ -186,5 +208,6 @@ int main(void)
 	more_errors();
 	shows_resources();
 	toolkit_headers();
+	probes();
 	return tap_done();
 }

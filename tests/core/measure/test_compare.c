@@ -69,7 +69,7 @@ static void library(struct sample *s, const struct params *params)
 
 static void profile(struct sample *s, struct eval *ev, const struct context *root, const struct params *params)
 {
-	struct profile_request q = { .ctx = root, .baseline = root, .params = params, .facts = &s->facts };
+	struct profile_request q = { .ctx = root, .baseline = root, .params = params, .facts = &s->facts, .probes = true };
 	struct profile_result r;
 	struct metric_list metrics;
 	struct err e = ERR_INIT;
@@ -83,8 +83,15 @@ static void profile(struct sample *s, struct eval *ev, const struct context *roo
 	ok(r.pipe && strcmp(r.pipe, "f32") == 0 && r.pipe_share > 0 && r.pipe_share < 1, "%.3f %% of the f32 ceiling", 100 * r.pipe_share);
 	ok(r.bytes == 3 * 64 * 64 * 4 && r.copy_share > 0, "bytes that nobody declared are counted: %g", r.bytes);
 	ok(r.library.name == NULL && r.evidence > 0, "no library; evidence");
+	const struct probe_result *loads = &r.probes[WIRE_PROBE_LOADS], *barriers = &r.probes[WIRE_PROBE_BARRIERS];
+	ok(loads->ratio > 0.2 && loads->low <= loads->ratio && loads->ratio <= loads->high, "with loads for nothing it would be %.2f times as fast %s",
+	   loads->ratio, loads->why ? loads->why : "");
+	ok(isnan(barriers->ratio) && barriers->why && strstr(barriers->why, "it has none"), "without barriers there is nothing to try");
+	int known = 0;
+	for (size_t i = 0; i < figures_known_count; i++)
+		known += isfinite(r.figures.values[i]) != 0;
 	is_int(metric_list(s->db, checkpoint, s->facts.uuid, NULL, &metrics, &e), 0, "metrics");
-	is_int((long long)metrics.count, 4, "of what is known: two times and two shares");
+	is_int((long long)metrics.count, 4 + known, "of what is known: two times, two shares, and the figures");
 	metric_list_fini(&metrics);
 	profile_result_fini(&r);
 }

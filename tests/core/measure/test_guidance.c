@@ -58,6 +58,11 @@ static const struct {
 	       "id.x] = s;"),
 	  ROWS("float4 s = A_float4[id.x / 4]; for (uint i = 0; i < w; i++) { s = s * s + s; s = s * s + s; s = s * s + s; s = s * s + s; } C[id.y * w + "
 	       "id.x] = s.x + s.y + s.z + s.w;") },
+	{ "cpu-instructions",
+	  ROWS("float s = 0; for (uint i = 0; i < w; i++) s += A[id.y * w + i] * B[i * w + id.x]; C[id.y * w + id.x] = s;"), REGISTERS },
+	{ "cpu-shared-memory", TILED,
+	  ROWS("float s = 0; for (uint i = 0; i < w; i++) s += A[id.y * w + i] * B[i * w + id.x]; C[id.y * w + id.x] = s;") },
+	{ "cpu-barrier", TILED, ROWS("C[id.y * w + id.x] = A[id.y * w + id.x] * 2;") },
 	{ "grid-fill", FRONT "```hlsl\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID) { for (int i = 0; i < n; i++) C[i * n + id.x] = "
 			     "A[i * n + id.x]; }\n```\n" HOST("1", "64"),
 	  ROWS("C[id.y * w + id.x] = A[id.y * w + id.x];") },
@@ -66,6 +71,7 @@ static const struct {
 /* Whether the tool speaks of this kernel. *ret_flops: counted. */
 static bool speaks(struct sample *s, const struct advisors *advisors, const char *text, const char *tool, double *ret_flops)
 {
+	struct facts facts = s->facts;
 	struct err e = ERR_INIT;
 	struct eval ev = { .pool = s->pool, .references = s->references };
 	struct context *ctx = NULL;
@@ -85,7 +91,9 @@ static bool speaks(struct sample *s, const struct advisors *advisors, const char
 		pool_give(worker);
 		return false;
 	}
-	struct guidance_source source = { .variant = &v, .facts = &s->facts, .spec = context_spec(ctx), .ceilings = &none, .counted = &counted };
+	facts.shares_cpu = strncmp(tool, "cpu-", 4) == 0; /* others are for GPUs, and so is the device here */
+	facts.units = facts.units ? facts.units : 2;
+	struct guidance_source source = { .variant = &v, .facts = &facts, .spec = context_spec(ctx), .ceilings = &none, .counted = &counted };
 	guidance_figures(&source, &r);
 	guidance_ask(advisors, &r);
 	for (size_t i = 0; i < r.advice_count; i++) {
