@@ -24,6 +24,7 @@ static const struct front_matter_key keys[] = {
 	{ "when", FRONT_MATTER_TEXT },
 	{ "evidence", FRONT_MATTER_TEXT },
 	{ "try", FRONT_MATTER_LIST },
+	{ "gain", FRONT_MATTER_TEXT },
 };
 
 /* --- classes -------------------------------------------------------------------------------------------------------- */
@@ -69,7 +70,9 @@ static void advisor_fini(struct advisor *t)
 	for (size_t i = 0; i < t->try_count; i++)
 		free(t->try[i]);
 	free(t->try);
+	free(t->gain);
 	expr_free(t->condition);
+	expr_free(t->reckoned);
 }
 
 void advice_fini(struct advisors *t)
@@ -112,17 +115,28 @@ static int read_classes(struct advisor *t, const struct front_matter *m, struct 
 	return rc;
 }
 
-static int read_condition(struct advisor *t, const struct front_matter *m, struct err *e)
+static int read_expression(const struct advisor *t, const struct front_matter *m, const char *key, const char *text, struct expr **ret,
+			   struct err *e)
 {
 	struct expr_scope *scope = expr_scope_new();
 	for (size_t i = 0; i < figures_known_count; i++)
 		expr_scope_add(scope, figures_known[i].name);
-	int field = front_matter_find(m, "when"), rc = 0;
-	if (!*t->when)
-		rc = err_set(e, ERR_INPUT, "%s:1: when: is missing; expected a condition such as `spill_bytes > 0`", t->file);
-	else if (expr_parse(scope, t->when, strlen(t->when), &t->condition, e) < 0)
-		rc = err_wrap(e, "%s:%d: when", t->file, m->lines[field].line);
+	int rc = expr_parse(scope, text, strlen(text), ret, e);
+	if (rc < 0)
+		err_wrap(e, "%s:%d: %s", t->file, m->lines[front_matter_find(m, key)].line, key);
 	expr_scope_free(scope);
+	return rc;
+}
+
+static int read_expressions(struct advisor *t, const struct front_matter *m, struct err *e)
+{
+	t->when = mem_str(front_matter_value(m, "when"));
+	t->gain = mem_str(front_matter_value(m, "gain"));
+	if (!*t->when)
+		return err_set(e, ERR_INPUT, "%s:1: when: is missing; expected a condition such as `spill_bytes > 0`", t->file);
+	int rc = read_expression(t, m, "when", t->when, &t->condition, e);
+	if (rc == 0 && *t->gain)
+		rc = read_expression(t, m, "gain", t->gain, &t->reckoned, e);
 	return rc;
 }
 
@@ -171,9 +185,8 @@ static int read_advisor(const char *folder, const char *name, struct advisors *t
 	if (rc >= 0)
 		rc = front_matter_parse(t.file, buf_text(&text), keys, MEM_COUNT(keys), &m, e);
 	if (rc == 0) {
-		t.when = mem_str(front_matter_value(&m, "when"));
 		rc = read_classes(&t, &m, e);
-		rc = rc < 0 ? rc : read_condition(&t, &m, e);
+		rc = rc < 0 ? rc : read_expressions(&t, &m, e);
 		rc = rc < 0 ? rc : read_texts(&t, &m, e);
 		front_matter_fini(&m);
 	}
@@ -260,14 +273,37 @@ static const char *missing(const struct advisor *t, const struct figures *f)
 	return NULL;
 }
 
-static bool speaks(const struct advisor *t, const struct figures *f)
+/* Without a value where the expression has none. */
+static struct value evaluate(const struct expr *x, const struct figures *f)
 {
 	struct value *env = MEM_NEW_N(struct value, figures_known_count), v = { .kind = VALUE_NONE };
 	for (size_t i = 0; i < figures_known_count; i++)
 		env[i] = value_of_float(f->values[i]);
-	enum value_status status = expr_eval(t->condition, env, &v);
+	if (expr_eval(x, env, &v) != VALUE_OK)
+		v.kind = VALUE_NONE;
 	free(env);
-	return status == VALUE_OK && v.kind == VALUE_BOOL && v.b;
+	return v;
+}
+
+static bool speaks(const struct advisor *t, const struct figures *f)
+{
+	struct value v = evaluate(t->condition, f);
+	return v.kind == VALUE_BOOL && v.b;
+}
+
+static double gain_of(const struct advisor *t, const struct figures *f)
+{
+	struct value v = t->reckoned ? evaluate(t->reckoned, f) : value_of_int(1);
+	double gain = v.kind == VALUE_FLOAT ? v.f : v.kind == VALUE_INT ? (double)v.i : 1;
+	return gain >= 1 ? gain : 1; /* NaN: a figure is not there */
+}
+
+static int by_gain(const void *a, const void *b)
+{
+	const struct advice *x = a, *y = b;
+	if (x->gain != y->gain)
+		return x->gain > y->gain ? -1 : 1;
+	return strcmp(x->tool, y->tool);
 }
 
 static char *join(char *const *names, size_t count)
@@ -295,8 +331,11 @@ void advice_ask(const struct advisors *t, const struct figures *f, enum advice_c
 			*MEM_PUSH(*ret_advice, *ret_count) = (struct advice){ .tool = mem_str(x->name),
 									      .evidence = fill_in(x->evidence, f),
 									      .text = mem_str(x->text),
-									      .try = join(x->try, x->try_count) };
+									      .try = join(x->try, x->try_count),
+									      .gain = gain_of(x, f) };
 	}
+	if (*ret_count)
+		qsort(*ret_advice, *ret_count, sizeof **ret_advice, by_gain);
 	*ret_closed = closed.len ? buf_steal(&closed) : NULL;
 	buf_fini(&closed);
 }

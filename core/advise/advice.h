@@ -6,10 +6,12 @@
  *     when: load_efficiency < 0.5 and loads_per_flop > 0.01
  *     evidence: a wave uses {load_efficiency%} of the bytes that it fetches
  *     try: tb-tiling, vectorize
+ *     gain: 1 / load_efficiency
  *     ---
  *     Neighbouring threads read places that are far apart. Let ...
  *
- * {limiter} is what limits the occupancy. First the class of a kernel is found, then the tools that fit it are asked. A user's folder adds tools, and hides shipped ones of the
+ * {limiter} is what limits the occupancy; gain: (1 where it is missing) reckons how many times faster at most, and only orders what is
+ * said. First the class of a kernel is found, then the tools that fit it are asked. A user's folder adds tools, and hides shipped ones of the
  * same name. Called by core/measure/profile and by `peakd profile --list-tools`. */
 #ifndef PEAKD_CORE_ADVISE_ADVICE_H
 #define PEAKD_CORE_ADVISE_ADVICE_H
@@ -33,10 +35,10 @@ enum advice_class advice_classify(const struct figures *f, char **ret_why);
 struct advisor {
 	char *name, *file;
 	unsigned classes;              /* bits: 1 << enum advice_class */
-	char *when, *evidence, *text;  /* text: the guidance, one line */
+	char *when, *evidence, *text, *gain;  /* text: the guidance, one line */
 	char **try;                    /* names of transformations */
 	size_t try_count;
-	struct expr *condition;
+	struct expr *condition, *reckoned; /* when: and gain:; reckoned is NULL where there is none */
 };
 
 struct advisors {
@@ -52,6 +54,7 @@ void advice_fini(struct advisors *t);
 /* What one tool said of one kernel. */
 struct advice {
 	char *tool, *evidence, *text, *try; /* try: names with ", " between them; NULL none */
+	double gain;                        /* as reckoned; the largest comes first */
 };
 
 /* Asks those of the class, or all where it is ADVICE_CLASSES. ret_advice: advice_free. *ret_closed (free(), NULL none): tools whose

@@ -88,6 +88,15 @@ static void test_asking(void)
 	is_str(count ? said[0].text : "", "Do this. And that.", "guidance is one line");
 	is_str(count ? said[0].try : "", "a, b-c", "with transformations to try");
 	advice_free(said, count);
+	write_tool("ranked", "a", "---\nclass: any\nwhen: spill_bytes > 0\nevidence: a\ngain: spill_bytes / 8\n---\nA.\n");
+	write_tool("ranked", "b", "---\nclass: any\nwhen: spill_bytes > 0\nevidence: b\n---\nB.\n");
+	write_tool("ranked", "c", "---\nclass: any\nwhen: spill_bytes > 0\nevidence: c\ngain: min(registers, 3)\n---\nC.\n");
+	struct advisors ranked;
+	is_int(read_from("ranked", NULL, &ranked, &e), 0, "tools with gains %s", e.text);
+	advice_ask(&ranked, &f, ADVICE_MEMORY, &said, &count, &closed);
+	ok(count == 3 && *said[0].tool == 'c' && *said[1].tool == 'a' && *said[2].tool == 'b', "what may gain most comes first");
+	advice_free(said, count);
+	advice_fini(&ranked);
 	figures_set(&f, "registers", 99);
 	advice_ask(&all, &f, ADVICE_CLASSES, &said, &count, &closed);
 	ok(count == 0, "a condition that does not hold says nothing");
@@ -114,6 +123,7 @@ static void test_mistakes(void)
 	is_mistake(TOOL("memry", "spill_bytes > 0", "x", ""), "not \"memry\"");
 	is_mistake(TOOL("any", "spil_bytes > 0", "x", ""), "spill_bytes");
 	is_mistake(TOOL("any", "", "x", ""), "when");
+	is_mistake("---\nclass: any\nwhen: spill_bytes > 0\nevidence: x\ngain: 1 +\n---\ntext\n", "gain");
 	is_mistake(TOOL("any", "spill_bytes > 0", "{spil}", ""), "there is no figure {spil}");
 	is_mistake("---\nclass: any\nwhen: spill_bytes > 0\nevidence: x\n---\n", "what to do");
 	is_mistake("---\nclass: any\nwhat: 1\n---\ntext\n", "what");
