@@ -44,24 +44,24 @@ static const struct mcp_done *optimize_step(struct mcp_call *call)
 {
 	return say(
 		call,
-		mem_fmt("Make workflow \"%s\" one step faster with peakd. Goal: %s. Device: %s.\n\n"
+		mem_fmt("Make workflow \"%s\" faster with peakd, one step at a time. Goal: %s. Device: %s.\n\n"
 			"1. `workflow` with action log shows what was done and what it brought; action show with what: source "
 			"shows the head.\n"
-			"2. Call transformations; pick one whose prerequisites are met and that attacks what limits the kernel "
-			"now. Say why.\n"
-			"3. Call transform with `at` the workflow (or transform_begin and transform_submit, when no model is "
-			"configured).\n"
+			"2. Call profile with probes: true. `class` says what limits the kernel, `guidance` what to try, the most "
+			"promising first; `probes` measure what free loads, stores or barriers would bring. Where they disagree, the "
+			"probes are right. Near a roof (over 80 %%) only less work helps.\n"
+			"3. Choose one change that attacks this, and say why. Either edit the head yourself (edit, with region and text), or "
+			"have a transformation applied: a name from guidance or transformations, or a sentence of your own (transform; "
+			"transform_begin and transform_submit when no model is configured).\n"
 			"4. When the new checkpoint is valid, tune it: the answer's `compared` says how many times as fast it is, "
-			"timed in pairs, "
-			"with the interval. Divide no times yourself. Where it says unclear, call compare with a: the "
+			"timed in pairs, with the interval. Divide no times yourself. Where it says unclear, call compare with a: the "
 			"parent and b: the new one.\n"
-			"5. Slower, no faster or failed: `workflow` with action restore puts the head back; say what was learned "
-			"and stop "
-			"there. Quote only "
-			"times that tune measured and validate passed.\n",
+			"5. Slower or no faster: `workflow` with action restore puts the head back. Say what was learned, and go on with the "
+			"next guidance until the goal is met or nothing is left. Quote only times that tune measured and validate "
+			"passed.\n",
 			or_else(call, "workflow", ""), or_else(call, "goal", "the lowest median time at the declared sizes"),
 			or_else(call, "device", "the first that runs the workflow's backend, as `devices` lists it")),
-		"One transformation, validated, tuned and compared");
+		"Profile, choose, change, compare, keep or restore");
 }
 
 static const struct mcp_done *be_the_model(struct mcp_call *call)
@@ -104,7 +104,7 @@ static const struct mcp_prompt_argument model_arguments[] = {
 const struct mcp_prompt prompts_table[] = {
 	{ "start-from-kernel", "Start from a kernel", "Turns a kernel into a context, proves it and times it as the baseline",
 	  kernel_arguments, start_from_kernel },
-	{ "optimize-step", "One step faster", "Chooses one transformation, carries it out, validates, tunes and compares",
+	{ "optimize-step", "One step faster", "Profiles, chooses a change by what limits the kernel, applies, tunes and compares it",
 	  step_arguments, optimize_step },
 	{ "be-the-model", "Be the model", "Carries a transformation out without a configured model: you write the regions",
 	  model_arguments, be_the_model },
