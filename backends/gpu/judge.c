@@ -40,7 +40,7 @@ struct truth {
 
 /* More than 20 fields: all that a pass over an output counts. */
 struct found {
-	uint64_t judged, mismatched, nan, untouched, odd, fractions, worst, first;
+	uint64_t judged, mismatched, nan, spread, untouched, odd, fractions, worst, first;
 	double ratios, signs, squares;
 	uint64_t most, low, high, jump, baseline_ratio;
 	uint64_t causes[BOUND_CAUSES], telling, gross, first_gross, finite, infinite;
@@ -455,6 +455,7 @@ static int compare(struct backend_run *run, unsigned buffer, const struct wire_c
 				       .judged = f.judged,
 				       .mismatched = f.mismatched,
 				       .nan = f.nan,
+				       .spread = f.spread,
 				       .untouched = f.untouched,
 				       .first_untouched = -1,
 				       .ref_nan = k->odd,

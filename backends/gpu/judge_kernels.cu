@@ -27,7 +27,7 @@ struct truth {
 };
 
 struct found {
-	u64 judged, mismatched, nan, untouched, odd, fractions;
+	u64 judged, mismatched, nan, spread, untouched, odd, fractions;
 	u64 worst; /* the largest ratio's upper bits, and its index */
 	u64 first; /* the lowest index of a wrong element */
 	double ratios, signs, squares;
@@ -236,7 +236,7 @@ extern "C" __global__ void judge_bound(struct array a, struct truth t, struct bo
 
 extern "C" __global__ void judge_compare(struct array a, struct truth t, u32 poison, u64 rows, struct found *f)
 {
-	u64 judged = 0, nan = 0, untouched = 0, mismatched = 0, worst = 0, first = ~0ull;
+	u64 judged = 0, nan = 0, spread = 0, untouched = 0, mismatched = 0, worst = 0, first = ~0ull;
 	double ratios = 0, signs = 0;
 	for (u64 i = thread(); i < t.count; i += threads()) {
 		double got = load(a, i), y = t.y[i], off = fabs(got - y), ratio = 0;
@@ -254,6 +254,7 @@ extern "C" __global__ void judge_compare(struct array a, struct truth t, u32 poi
 			continue;
 		judged++;
 		nan += wrong && !isfinite(got);
+		spread += wrong && !isfinite(got) && isfinite(y);
 		if (isfinite(y) && !(off == 0)) {
 			ratio = bound > 0 && isfinite(off) ? fmin(off / bound, 1e30) : 1e30;
 			ratios += fmin(ratio, 16.0);
@@ -276,6 +277,8 @@ extern "C" __global__ void judge_compare(struct array a, struct truth t, u32 poi
 	atomicMax(&f->worst, worst);
 	if (nan)
 		atomicAdd(&f->nan, nan);
+	if (spread)
+		atomicAdd(&f->spread, spread);
 	if (untouched)
 		atomicAdd(&f->untouched, untouched);
 	if (mismatched) {

@@ -54,7 +54,9 @@ static void touch(struct race_group *g, const struct race_lane *lane, struct rac
 		bool foreign = !p->shared && t->epoch && t->group != g->number && !published(g, t->group, t->epoch);
 		foreign |= !p->shared && t->other && !published(g, t->other, 1);
 		if ((t->epoch == g->epoch && t->lane != lane->index) || foreign)
-			if (kind == RACE_WRITE ? !same : (int)kind != k)
+			/* A plain read that meets updates alone may be old; a loop of compare and exchange finds out. */
+			if (kind == RACE_WRITE ? !same : (int)kind != k && !(kind == RACE_READ && k == RACE_ATOMIC) &&
+							   !(kind == RACE_ATOMIC && k == RACE_READ))
 				found(g, lane, kind, t, (enum race_kind)k, p);
 	}
 	struct race_touch *t = &s->by[kind];
@@ -163,8 +165,13 @@ void hlsl_race_move(struct race_group *g, struct race_lane *lane, const uint64_t
 	if (g->counting && shared)
 		hlsl_race_count_access(g, lane, 0, x->place + pointer[1], t->slots * 4, true, store);
 	uint64_t *to = inside(g, lane, x, pointer[1], t->slots);
-	if (to == NULL && shared && g->finding == NULL)
+	if (to == NULL && shared && store && g->finding == NULL)
 		g->finding = mem_fmt("thread %u reaches outside of groupshared %s", lane->index, name_of(x));
+	/* Both sides of `?:` are loaded: what is read there counts only if an output depends on it. */
+	if (to == NULL && shared && !store && g->doubt == NULL)
+		g->doubt = mem_fmt("thread %u reads outside of groupshared %s", lane->index, name_of(x));
+	for (uint32_t i = 0; to == NULL && !store && i < t->slots; i++)
+		slots[i] = hlsl_race_undefined(g, t->op == RACE_TYPE_VECTOR ? race_type_of(g, t->element) : t);
 	for (uint32_t i = 0; to && shared && i < t->slots; i++)
 		touch_shared(g, lane, x, pointer[1] + i, store ? RACE_WRITE : RACE_READ, to[i] == slots[i]);
 	if (to)

@@ -18,7 +18,7 @@ struct found {
 	double diff2, ref2;           /* Σ(got−want)², Σwant² where both are finite */
 	double max_abs;               /* the largest |got−want| there */
 	double ratios, signed_ratios; /* sums over judged elements */
-	uint64_t judged, nan, ref_nan, untouched, mismatched;
+	uint64_t judged, nan, spread, ref_nan, untouched, mismatched;
 	int64_t first_untouched; /* -1: none */
 	double worst_ratio;      /* -1: nothing judged yet */
 	struct wire_mismatch worst;
@@ -164,6 +164,7 @@ static void add_element(const struct comparison *c, const struct block *b, size_
 		return;
 	f->judged++;
 	f->nan += wrong && !isfinite(m.got);
+	f->spread += wrong && !isfinite(m.got) && isfinite(m.want);
 	double counted = ratio < RATIO_MOST ? ratio : RATIO_MOST;
 	f->ratios += counted;
 	f->signed_ratios += d < 0 ? -counted : counted;
@@ -237,6 +238,7 @@ static void add_up(struct comparison *c, struct wire_compared *to)
 		to->max_abs = fmax(to->max_abs, f->max_abs);
 		to->judged += f->judged;
 		to->nan += f->nan;
+		to->spread += f->spread;
 		to->ref_nan += f->ref_nan;
 		to->first_untouched = to->untouched ? to->first_untouched : f->first_untouched;
 		to->untouched += f->untouched;

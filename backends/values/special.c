@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-	RUN = 128,           /* what counts as a row where there is only one */
+	RUN = 128,           /* what counts as a row where there is only one, at least; else its halves */
 	TILE = 128,          /* elements with one special value among them, at least */
 	TILES_MAX = 64,      /* so that a matrix keeps rows and columns without any */
 	TILE_MIN = 32,       /* smaller arrays get none: it would reach every output */
@@ -13,7 +13,7 @@ enum {
 };
 
 /* One number for each use of the same index, so that choices are independent. */
-enum salt { ZERO = 1, CONSTANT, TIE, MAGNITUDE, SIGN, PLACE, AGAIN, NEAR };
+enum salt { ZERO = 1, CONSTANT, TIE, MAGNITUDE, SIGN, PLACE, AGAIN, NEAR, ORDER };
 
 static inline uint64_t salted(const struct stream *s, enum salt salt, uint64_t i)
 {
@@ -36,12 +36,12 @@ static const struct reach {
 	{ 0, 0, 0, 0, 0 },
 	{ 0, 0, 0, 0, 0 },
 	{ 0, 0, 0, 0, 0 },
-	{ -14, 5, 5, 15, 4 },      /* f16 */
-	{ -20, 20, 10, 60, 8 },    /* bf16 */
-	{ -20, 20, 10, 60, 1024 }, /* f32 */
-	{ -20, 20, 10, 60, 1024 }, /* f64 */
-	{ -6, 3, 3, 8, 2 },        /* e4m3 */
-	{ -14, 3, 3, 15, 2 },      /* e5m2 */
+	{ -14, 5, 5, 9, 4 },        /* f16 */
+	{ -20, 20, 10, 70, 8 },     /* bf16 */
+	{ -20, 20, 10, 70, 1024 },  /* f32 */
+	{ -20, 20, 10, 520, 1024 }, /* f64 */
+	{ -6, 3, 3, 5, 2 },         /* e4m3 */
+	{ -14, 3, 3, 9, 2 },        /* e5m2 */
 };
 
 static double power(int exponent)
@@ -62,12 +62,12 @@ static bool is_inside(const struct plan_buffer *b, double v)
 /* Columns of what counts as a row, and their number. */
 static uint64_t row_length(const struct stream *s)
 {
-	return s->rows > 1 ? s->columns : RUN;
+	return s->rows > 1 ? s->columns : s->columns >= 2 * RUN ? s->columns / 2 : RUN;
 }
 
 static uint64_t row_count(const struct stream *s)
 {
-	return s->rows > 1 ? s->rows : s->columns / RUN;
+	return s->rows > 1 ? s->rows : s->columns / row_length(s);
 }
 
 /* One row of each four, or of all when there are fewer; never the only one. */
@@ -85,17 +85,42 @@ static uint64_t in_equal_row(const struct stream *s, uint64_t i)
 	return equal && row & 1 ? i - length : i;
 }
 
+/* Sorted rows of which one segment has everything: all elements are the first or the last one. The only row is one or not by chance. */
+static uint64_t at_an_end(const struct stream *s, uint64_t i)
+{
+	uint64_t row = i / s->columns, column = i % s->columns, cut = 1 + salted(s, PLACE, row) % s->columns;
+	bool chosen = s->rows > 1 ? is_chosen(s, CONSTANT, row) : salted(s, CONSTANT, 0) & 1;
+	return !chosen ? i : row * s->columns + (column < cut ? 0 : s->columns - 1);
+}
+
 /* Which declared element stands at i of PLAN_TIES. */
 static uint64_t tied(const struct stream *s, uint64_t i)
 {
-	uint64_t from = in_equal_row(s, i), length = row_length(s), row = from / length, column = from % length;
 	bool sorted = s->buffer->fill == PLAN_SORTED;
+	uint64_t from = sorted ? at_an_end(s, i) : in_equal_row(s, i), length = row_length(s), row = from / length, column = from % length;
 	/* The last column stays, as sorted rows end with a certain value. */
 	if (!sorted && is_chosen(s, CONSTANT, row))
 		column = 0;
+	else if (sorted && from != i)
+		return from;
 	else if (salted(s, NEAR, row) & 1 && (i + 1) % s->columns)
 		column &= ~UINT64_C(1);
 	return row * length + column;
+}
+
+/* Whether i stands in a row of PLAN_TIES that ascends or descends, and the value there. */
+static bool in_order(const struct stream *s, uint64_t i, double *ret_value)
+{
+	const struct plan_buffer *b = s->buffer;
+	uint64_t from = in_equal_row(s, i), length = row_length(s), row = from / length, column = from % length;
+	double lo = b->fill == PLAN_NORMAL ? -2 : s->lo, width = b->fill == PLAN_NORMAL ? 4 : s->width;
+	if ((b->fill != PLAN_RANDOM && b->fill != PLAN_NORMAL) || is_chosen(s, CONSTANT, row) || !is_chosen(s, ORDER, row))
+		return false;
+	double at = ((double)(int64_t)column + 0.5) / (double)(int64_t)length;
+	*ret_value = lo + width * (salted(s, ORDER, ~row) & 1 ? at : 1 - at);
+	if (!dtype_is_float(b->type))
+		*ret_value = __builtin_floor(*ret_value);
+	return is_inside(b, *ret_value);
 }
 
 /* --- single values ------------------------------------------------------------------------------------------------ */
@@ -167,15 +192,21 @@ static double wide_sorted(const struct stream *s, double declared)
 	return sign * (1 + exponent - whole) * power((int)whole);
 }
 
-/* An integer from 0 to `most`, or a declared value where such integers are outside of the domain. */
+/* One of 2^bits integers, or a declared value where the domain does not hold them. */
 static double exact(const struct stream *s, uint64_t i, unsigned bits, double declared)
 {
 	const struct plan_buffer *b = s->buffer;
 	double v = (double)(int64_t)(stream_mix(stream_random(s->key, i)) >> (64 - bits)), most = power((int)bits) - 1;
 	if (b->fill == PLAN_SORTED)
 		v = s->width > 0 ? __builtin_floor((declared - s->lo) / s->width * most) : 0;
-	double first = b->closed && b->least > 0 ? __builtin_ceil(b->least) : 0;
-	return is_inside(b, first) && is_inside(b, first + most) ? first + v : declared;
+	double first;
+	bool has_sign = b->fill == PLAN_NORMAL || (b->fill == PLAN_RANDOM && b->lo < 0);
+	if (!plan_integers(b, 1 << bits, &first))
+		return declared;
+	/* Sums of positive numbers grow, which tells narrow accumulators; signs tell what truncates. */
+	if (has_sign && is_chosen(s, SIGN, i / row_length(s)) && is_inside(b, v - power((int)bits - 1)))
+		first = -power((int)bits - 1);
+	return first + v;
 }
 
 static void sparse(const struct stream *s, uint64_t first, double *v, size_t n)
@@ -236,6 +267,7 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 {
 	const struct plan_buffer *b = s->buffer;
 	const struct reach *reach = &reaches[b->type];
+	double offset = reach->offset * (1 + stream_unit(salted(s, SIGN, 0)));
 	if (b->fill == PLAN_PROBABILITIES) {
 		stream_probabilities(s, first, values == PLAN_WIDE ? STREAM_WIDE : STREAM_HOLES, v, n);
 		return;
@@ -252,7 +284,7 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 		break;
 	case PLAN_OFFSET:
 		for (size_t i = 0; i < n; i++)
-			v[i] += is_inside(b, v[i] + reach->offset) ? reach->offset : 0;
+			v[i] += is_inside(b, v[i] + offset) ? offset : 0;
 		break;
 	case PLAN_WIDE:
 		for (size_t i = 0; i < n; i++)
@@ -272,7 +304,15 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 		break;
 	case PLAN_TIES:
 		for (size_t i = 0; i < n; i++)
-			stream_declared(s, tied(s, first + i), &v[i], 1);
+			if (!in_order(s, first + i, &v[i]))
+				stream_declared(s, tied(s, first + i), &v[i], 1);
+		break;
+	case PLAN_LARGER:
+	case PLAN_SMALLER:
+		for (size_t i = 0; i < n; i++) {
+			double x = v[i] * power(values == PLAN_SMALLER ? reach->least / 2 : reach->most < 5 ? reach->most : 5);
+			v[i] = is_inside(b, x) ? x : v[i];
+		}
 		break;
 	case PLAN_OTHER_CONSTANTS:
 		for (size_t i = 0; i < n; i++)
@@ -298,8 +338,13 @@ void special_integers(const struct stream *s, uint64_t first, uint64_t *to, size
 		range = (is_signed ? (uint64_t)(int64_t)b->most : (uint64_t)b->most) - base;
 	else
 		range = (all >> is_signed) - base;
-	/* One of sixteen is an end or zero, half of the rest have any magnitude, the others are uniform. */
+	/* One row of four is all of one end. Else one of sixteen is an end or zero, half of the rest have any magnitude, the others are uniform. */
 	for (size_t i = 0; i < n; i++) {
+		uint64_t row = (first + i) / row_length(s);
+		if (is_chosen(s, CONSTANT, row)) {
+			to[i] = salted(s, SIGN, row) & 1 ? base : base + range;
+			continue;
+		}
 		uint64_t x = salted(s, MAGNITUDE, first + i), how = salted(s, AGAIN, first + i);
 		uint64_t uniform = range == UINT64_MAX ? x : x % (range + 1);
 		uint64_t magnitude = is_signed ? (uint64_t)((int64_t)x >> (64 - bits + (how >> 8) % bits))

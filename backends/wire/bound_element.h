@@ -201,7 +201,7 @@ BOUND_INLINE void bound_special(const struct bound_limits *l, struct bound_eleme
 {
 	int beyond = isfinite(x->y) != 0, agreed = 1;
 	if (beyond && l->has_baseline) {
-		agreed = bound_class(x->baseline) != 0;
+		agreed = bound_class(x->baseline) == bound_class(copysign(INFINITY, x->y));
 		x->value = x->baseline;
 	} else if (beyond) {
 		x->value = copysign(INFINITY, x->y);

@@ -41,13 +41,16 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 {
 	bool floats = dtype_is_float(b->type), sorted = b->fill == PLAN_SORTED, likely = b->fill == PLAN_PROBABILITIES;
 	bool varies = b->fill == PLAN_RANDOM || b->fill == PLAN_NORMAL;
+	double first;
 	switch (values) {
 	case PLAN_DECLARED:
 	case PLAN_VALUES: return false;
-	case PLAN_EXACT:
-	case PLAN_EXACT_SMALL:
+	case PLAN_EXACT: return floats && (varies || sorted) && plan_integers(b, 16, &first);
+	case PLAN_EXACT_SMALL: return floats && (varies || sorted) && plan_integers(b, 4, &first);
 	case PLAN_OFFSET: return floats && (varies || sorted);
 	case PLAN_WIDE: return floats && (varies || likely || (sorted && !b->closed));
+	case PLAN_LARGER:
+	case PLAN_SMALLER: return floats && varies;
 	case PLAN_SPECIAL:
 	case PLAN_SPECIAL_HIGH:
 	case PLAN_SPECIAL_LOW:

@@ -33,17 +33,21 @@ enum plan_fill {
  * what each catches). None leaves a closed domain. Integers stay as declared where nothing is said about them. */
 enum plan_values {
 	PLAN_DECLARED,        /* as the context says */
-	PLAN_EXACT,           /* integers 0…15: sums of products have no rounding error */
+	PLAN_EXACT,           /* integers 0…15, in one row of four -8…7 where declared values have signs: sums of products
+			       * have no rounding error */
 	PLAN_EXACT_SMALL,     /* integers 0…3, where sums of the former do not fit the output's type */
-	PLAN_OFFSET,          /* the values are far from zero, relative to their spread */
+	PLAN_OFFSET,          /* the values are far from zero, relative to their spread; how far is drawn anew */
 	PLAN_WIDE,            /* magnitudes from 2^-20 to 2^20 (narrow types: what they hold), each as likely */
 	PLAN_SPECIAL,         /* one element of some 128, in at most 64 places: ±0, denormals, ±infinity, NaN; in a closed
 			       * domain, and for integers that have one, its ends */
 	PLAN_SPARSE,          /* some 16 elements are 2^10 times larger, the others as declared; integers are drawn again */
 	PLAN_ZERO_ROWS,       /* one row of four is zero; integers too */
-	PLAN_TIES,            /* one row of four repeats its first element; equal rows, equal neighbours; integers too */
-	PLAN_INTEGERS,        /* integers over their domain, ends included; floats as declared */
+	PLAN_TIES,            /* one row of four repeats its first element, one is in order; equal rows, equal neighbours; of sorted
+			       * ones all of a row is at its ends; integers too */
+	PLAN_INTEGERS,        /* integers over their domain, ends included, one row of four at an end; floats as declared */
 	PLAN_OTHER_CONSTANTS, /* of inputs: zeros and ones become random numbers near them, iota is permuted */
+	PLAN_LARGER,          /* all 2^5 times as large (narrow types: what they hold) */
+	PLAN_SMALLER,         /* all 2^10 times smaller, the same */
 	PLAN_SPECIAL_HIGH,    /* as PLAN_SPECIAL, but infinities are large numbers of their sign, and NaN are large ones */
 	PLAN_SPECIAL_LOW,     /* the same, but NaN are large negative ones */
 	PLAN_VALUES,          /* their number */
@@ -64,5 +68,12 @@ struct plan_buffer {
 	enum dtype rounded;          /* values are rounded to this type first, if it is floating (lift.h); else to `type` alone */
 	void *table;                 /* PLAN_TABLE: `bytes` bytes; else NULL */
 };
+
+/* Whether the domain holds `count` integers in a row from 0 on, or from its end on, and the first. */
+static inline bool plan_integers(const struct plan_buffer *b, int count, double *ret_first)
+{
+	*ret_first = b->closed && b->least > 0 ? __builtin_ceil(b->least) : 0;
+	return !b->closed || (*ret_first >= b->least && *ret_first + count - 1 <= b->most);
+}
 
 #endif

@@ -195,6 +195,7 @@ struct wire_compared {
 	uint64_t judged;           /* those with a finite bound */
 	uint64_t mismatched;       /* judged and not right */
 	uint64_t nan;              /* wrong, and NaN or infinite */
+	uint64_t spread;           /* of these, where a number is wanted */
 	uint64_t untouched;        /* still hold the poison, and are wrong or not judged */
 	int64_t first_untouched;   /* index of the first of those; -1: none */
 	uint64_t ref_nan;          /* NaN or inf in the reference itself */

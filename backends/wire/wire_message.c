@@ -138,6 +138,7 @@ const struct wire_table wire_compared_table = WIRE_TABLE("compared", wire_compar
 	WIRE_ANY(wire_compared, judged),
 	WIRE_ANY(wire_compared, mismatched),
 	WIRE_ANY(wire_compared, nan),
+	WIRE_ANY(wire_compared, spread),
 	WIRE_ANY(wire_compared, untouched),
 	WIRE_ANY(wire_compared, first_untouched),
 	WIRE_ANY(wire_compared, ref_nan),

@@ -90,12 +90,12 @@ static char *miss_text(const struct reference_output *o, const struct wire_misma
 	return text;
 }
 
-/* Beside NaN and infinities in the reference, honest formulas turn one into the other and spread them further (infinity minus infinity; a
- * running sum). That is loud. A number in place of NaN or infinity is not excused. */
+/* Honest formulas turn infinities of the reference into NaN (infinity minus infinity). That is loud. Neither a number in place of NaN or
+ * infinity is excused, nor one of those in place of a number: a mask that multiplies does not mask. */
 static bool is_loud(const struct reference_output *o, const struct wire_compared *c)
 {
 	uint64_t most = c->ref_nan > c->elements / 4 ? c->ref_nan : c->elements / 4;
-	return o->other_values && c->ref_nan > 0 && c->mismatched == c->nan && c->nan <= most;
+	return o->other_values && c->ref_nan > 0 && c->mismatched == c->nan && c->spread == 0 && c->nan <= most;
 }
 
 /* Where rounding turns decisions over, as many elements may be off. */
@@ -121,16 +121,16 @@ static char *objection(const struct reference_output *o, const struct plan *plan
 	if (c->mismatched && (is_forgiven(o, c) || is_loud(o, c)))
 		text = NULL;
 	else if (c->mismatched && c->untouched)
-		text = mem_fmt("%s is wrong in %llu of %llu elements, and %llu of them still hold what was there before: never "
-			       "written; %s",
-			       o->name, (unsigned long long)c->mismatched, all, (unsigned long long)c->untouched, miss);
+		text = mem_fmt("%s is wrong in %llu of %llu elements, and %llu of them still hold what was there before%s; %s", o->name,
+			       (unsigned long long)c->mismatched, all, (unsigned long long)c->untouched,
+			       dtype_is_float(o->type) ? ": never written" : "", miss);
 	else if (c->nan)
 		text = mem_fmt("%s has NaN or infinity in %llu of %llu elements where the reference has none; %s", o->name,
 			       (unsigned long long)c->nan, all, miss);
 	else if (c->mismatched)
 		text = mem_fmt("%s is wrong in %llu of %llu elements; %s%s%s", o->name, (unsigned long long)c->mismatched, all,
 			       miss, *c->finding ? "; " : "", c->finding);
-	else if (is_biased(c))
+	else if (!o->repeats && is_biased(c))
 		text = mem_fmt("%s is off by %.2g of its bounds on average (%.2g with signs), which rounding is not; at most %g "
 			       "and %g; %s",
 			       o->name, c->mean_ratio, c->signed_mean, MEAN_MOST, SIGNED_MOST, miss);

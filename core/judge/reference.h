@@ -7,6 +7,9 @@
 #include "core/context/context.h"
 #include "core/workers/eval.h"
 
+/* Completes "OUTPUT …": why a round of integers cannot judge, which says nothing against the others. */
+#define REFERENCE_INEXACT "is not exact on integers"
+
 /* Where references come from. All borrowed. */
 struct reference_source {
 	const struct eval *ev;
@@ -30,6 +33,7 @@ struct reference_output {
 	uint64_t forgiven;      /* elements that may be off by up to `jump`: rounding turns decisions over */
 	double jump;
 	double tolerance;  /* sqrt(Σbound²/Σvalue²), for checks of whole rows */
+	bool repeats;      /* equal values have equal rounding errors, whose mean is not zero */
 	bool other_values; /* than declared: what overflows may be NaN in place of infinity */
 	bool tells;        /* zeros, or any one number everywhere, would not pass */
 	char *hint;        /* what a refused candidate should know about the baseline; NULL: nothing; owned */

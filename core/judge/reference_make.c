@@ -74,10 +74,11 @@ static bool is_exact_round(enum plan_values v)
 	return v == PLAN_EXACT || v == PLAN_EXACT_SMALL;
 }
 
-/* Values whose sizes differ by many powers of two, which even honest formulas may cancel. */
+/* Values whose sizes differ by many powers of two, among themselves or from a formula's constants, which even honest formulas may
+ * cancel. */
 static bool is_far(enum plan_values v)
 {
-	return v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_SPECIAL || v == PLAN_SPARSE;
+	return v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_SMALLER || v == PLAN_SPECIAL || v == PLAN_SPARSE;
 }
 
 /* How many times the roundoffs count. A shift shows in the sensitivity; a few large values among small ones do not, nor does what a
@@ -168,15 +169,17 @@ static double amplitude_of(const struct making *m, const struct plan *plan)
 {
 	bool lifted = m->truth.kind == TRUTH_BLOCK_LIFTED || m->truth.kind == TRUTH_BASELINE_LIFTED;
 	double amplitude = fmax(lifted ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN, 2 * spec_roundoff_inputs(m->spec));
-	bool any = false;
+	bool any = false, exact = is_exact_round(m->q->values);
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
 		if ((b->role != PLAN_IN && b->role != PLAN_INOUT) || !dtype_is_float(b->type))
 			continue;
 		any = true;
+		exact = exact && plan_values_apply(b, m->q->values);
 		amplitude = fmax(amplitude, 2 * dtype_roundoff(b->type));
 	}
-	return any && !is_exact_round(m->q->values) ? amplitude : 0;
+	/* Integers decide exactly; what a domain without integers holds does not. */
+	return any && !exact ? amplitude : 0;
 }
 
 static struct bound_output bound_output_of(const struct making *m, size_t k)
@@ -312,6 +315,7 @@ static int make_bounds(struct making *m, const struct trial *t, size_t k, struct
 	o->jump = s->jump;
 	o->tolerance = s->size;
 	o->other_values = m->q->values != PLAN_DECLARED;
+	o->repeats = m->q->values == PLAN_TIES || m->q->values == PLAN_ZERO_ROWS || m->q->values == PLAN_OTHER_CONSTANTS;
 	o->tells = !reference_is_close(o) || (s->tells_zeros && s->tells_constant);
 	if (s->capped && s->baseline_ratio > 1)
 		o->hint =
@@ -411,8 +415,7 @@ static int judge_reference(struct making *m, struct err *e)
 	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++) {
 		struct reference_output *o = &m->r->outputs[k];
 		if (is_exact_round(m->q->values) && dtype_is_float(o->type) && reference_is_close(o) && !is_exact(m, k))
-			rc = err_set(e, ERR_INTERNAL, "%s is not exact on integers: this context does more than add and multiply",
-				     o->name);
+			rc = err_set(e, ERR_INTERNAL, "%s " REFERENCE_INEXACT ": this context does more than add and multiply", o->name);
 		if (rc == 0)
 			rc = refuse_gross(m, k, e);
 		if (rc == 0)

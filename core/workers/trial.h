@@ -112,7 +112,7 @@ struct trial_paired {
 /* What the kernels do, by an interpreter: wire_counted_fini. -ERR_UNSUPPORTED where there is none for this code. */
 int trial_count(struct trial *t, uint64_t seed, struct wire_counted *ret_counted, struct err *e);
 /* Whether executions that find everything as the last one left it are faster than executions that find all of it reset:
- * *ret_ratio of their times, well below 1 only where both of two comparisons are sure; 1: not. execute_ns: of one execution.
+ * *ret_ratio of their times, well below 1 only where three comparisons are sure; 1: not. execute_ns: of one execution.
  * -ERR_UNSUPPORTED where the device gives no times, or times that vary too much. */
 int trial_reuse(struct trial *t, int64_t execute_ns, double *ret_ratio, struct err *e);
 /* Times two trials of the same worker alternately. */

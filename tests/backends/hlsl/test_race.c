@@ -196,6 +196,13 @@ int main(void)
 
 	/* 2^32 scalars: a count that wraps to 0 must not pass for a small one. The optimiser keeps structs so wide
 	 * whole. */
+	none("a loop of compare and exchange whose first read is plain",
+	     KERNEL("", "uint old = C_uint[0], seen; for (uint k = 0; k < 100; k++) { InterlockedCompareExchange(C_uint[0], old, old + 1, seen); "
+	                "if (seen == old) break; old = seen; }"));
+	none("a choice that loads both sides",
+	     KERNEL("groupshared float s[BX * BY];\n", "s[me] = 1; " BARRIER " if (id.x < uint(n) && id.y < uint(n)) C[id.y * n + id.x] = me >= 4 ? s[me - 4] : 0;"));
+	race("an output that depends on what lies outside", KERNEL("groupshared float s[BX * BY];\n",
+		"s[me] = 1; " BARRIER " if (id.x < uint(n) && id.y < uint(n)) C[id.y * n + id.x] = s[me - 4];"), "depends on what such memory holds");
 	race("a local variable of 2^32 words",
 	     KERNEL("#define M8(T, n) T n##0; T n##1; T n##2; T n##3; T n##4; T n##5; T n##6; T n##7;\n"
 	            "#define M64(T, n) M8(T, n##0) M8(T, n##1) M8(T, n##2) M8(T, n##3) M8(T, n##4) M8(T, n##5) M8(T, n##6) M8(T, n##7)\n"
