@@ -116,7 +116,8 @@ static bool in_order(const struct stream *s, uint64_t i, double *ret_value)
 	double lo = b->fill == PLAN_NORMAL ? -2 : s->lo, width = b->fill == PLAN_NORMAL ? 4 : s->width;
 	if ((b->fill != PLAN_RANDOM && b->fill != PLAN_NORMAL) || is_chosen(s, CONSTANT, row) || !is_chosen(s, ORDER, row))
 		return false;
-	double at = ((double)(int64_t)column + 0.5) / (double)(int64_t)length;
+	/* The elements of rows that are equal are drawn alike; others differ from row to row. */
+	double at = ((double)(int64_t)column + stream_unit(salted(s, AGAIN, from))) / (double)(int64_t)length;
 	*ret_value = lo + width * (salted(s, ORDER, ~row) & 1 ? at : 1 - at);
 	if (!dtype_is_float(b->type))
 		*ret_value = __builtin_floor(*ret_value);
