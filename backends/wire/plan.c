@@ -49,8 +49,9 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_EXACT_SMALL: return floats && (varies || sorted) && plan_integers(b, 4, &first);
 	case PLAN_OFFSET: return floats && (varies || sorted);
 	case PLAN_WIDE: return floats && (varies || likely || (sorted && !b->closed));
-	case PLAN_LARGER:
-	case PLAN_SMALLER: return floats && varies;
+	case PLAN_LARGER: return floats && varies;
+	/* Devices flush small halves. */
+	case PLAN_SMALLER: return floats && varies && dtype_smallest_normal(b->type) < 0x1p-100;
 	case PLAN_SPECIAL:
 	case PLAN_SPECIAL_HIGH:
 	case PLAN_SPECIAL_LOW:

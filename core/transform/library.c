@@ -317,6 +317,9 @@ int library_sequence(const struct library *lib, const char *name, char ***ret_na
 
 int library_advisors(const struct library *lib, struct advisors *ret_tools, struct err *e)
 {
+	*ret_tools = (struct advisors){ .count = 0 };
+	if (!lib)
+		return 0;
 	char **folders = MEM_NEW_N(char *, lib->count + 1);
 	for (size_t i = 0; i < lib->count; i++)
 		folders[i] = mem_fmt("%s/tools", lib->folders[i]);
