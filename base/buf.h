@@ -8,8 +8,6 @@
 
 #include "base/err.h"
 
-#include "base/err.h"
-
 struct buf {
 	char *data;  /* NULL while nothing was added; else data[len] is NUL */
 	size_t len;  /* bytes used */

@@ -247,3 +247,16 @@ int front_matter_next(const struct front_matter *m, int field, int after)
 			return (int)k;
 	return -1;
 }
+
+void front_matter_list(const struct front_matter *m, const char *key, bool split, char ***io_list, size_t *io_count)
+{
+	int field = front_matter_find(m, key);
+	const char *apart = split ? ", " : "";
+	for (const char *s = front_matter_value(m, key); *(s += strspn(s, apart)) != '\0';) {
+		size_t n = strcspn(s, apart);
+		*MEM_PUSH(*io_list, *io_count) = mem_strn(s, n);
+		s += n;
+	}
+	for (int k = front_matter_next(m, field, field); k >= 0; k = front_matter_next(m, field, k))
+		*MEM_PUSH(*io_list, *io_count) = mem_str(m->lines[k].value);
+}

@@ -111,12 +111,12 @@ static int probe_kernel(struct job *j, const struct plan_launch *launch, struct 
  * truncate ("HLSL reference", learn.microsoft.com). HLSL has none of what it writes. */
 static void mend(uint32_t *words, size_t count)
 {
-	enum { HEADER = 5, FLOORED = 141, TRUNCATED = 140, FIRST_SCAN = 349, LAST_SCAN = 352, INCLUSIVE = 1, EXCLUSIVE = 2 };
-	for (size_t at = HEADER; at < count && words[at] >> 16; at += words[at] >> 16) {
-		uint32_t op = words[at] & 0xFFFF, n = words[at] >> 16;
+	enum { FLOORED = 141, TRUNCATED = 140, FIRST_SCAN = 349, LAST_SCAN = 352, INCLUSIVE = 1, EXCLUSIVE = 2 };
+	for (size_t at = SPIRV_HEADER, n; (n = hlsl_spirv_length(words, count, at)) > 0; at += n) {
+		uint32_t op = words[at] & 0xFFFF;
 		if (op == FLOORED)
-			words[at] = n << 16 | TRUNCATED;
-		else if (op >= FIRST_SCAN && op <= LAST_SCAN && n > 4 && at + 4 < count && words[at + 4] == INCLUSIVE)
+			words[at] = (uint32_t)n << 16 | TRUNCATED;
+		else if (op >= FIRST_SCAN && op <= LAST_SCAN && n > 4 && words[at + 4] == INCLUSIVE)
 			words[at + 4] = EXCLUSIVE;
 	}
 }

@@ -134,15 +134,19 @@ static int bad(struct err *e, const char *why)
 	return err_set(e, ERR_INTERNAL, "the SPIR-V module is damaged (%s); compile again", why);
 }
 
+size_t hlsl_spirv_length(const uint32_t *words, size_t count, size_t at)
+{
+	size_t n = at < count ? words[at] >> 16 : 0;
+	return n <= count - at ? n : 0;
+}
+
 /* The instruction at *at; false at the end or when it does not fit. */
 static bool next_op(const struct module *m, size_t *at, struct op *op)
 {
-	if (*at >= m->count)
+	size_t words = hlsl_spirv_length(m->words, m->count, *at);
+	if (words == 0)
 		return false;
-	uint32_t words = m->words[*at] >> 16;
-	if (words < 1 || words > m->count - *at)
-		return false;
-	*op = (struct op){ .code = (uint16_t)m->words[*at], .count = words - 1, .args = m->words + *at + 1 };
+	*op = (struct op){ .code = (uint16_t)m->words[*at], .count = (uint32_t)words - 1, .args = m->words + *at + 1 };
 	*at += words;
 	return true;
 }

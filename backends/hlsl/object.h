@@ -61,6 +61,9 @@ int hlsl_spirv_read(const uint32_t *words, size_t count, struct spirv *ret_spirv
 void hlsl_spirv_fini(struct spirv *s);
 /* SPIRV-Tools' validator for Vulkan 1.1. -ERR_COMPILE with its text. */
 int hlsl_spirv_validate(const uint32_t *words, size_t count, struct err *e);
+enum { SPIRV_HEADER = 5 }; /* words before the first instruction */
+/* Words of the instruction at `at`; 0 at the end, or where it does not fit. */
+size_t hlsl_spirv_length(const uint32_t *words, size_t count, size_t at);
 /* An instruction's name, without "Op". */
 const char *hlsl_spirv_instruction(uint32_t op);
 

@@ -8,7 +8,7 @@
 #include "backends/hlsl/object.h"
 #include "base/mem.h"
 
-enum { HEADER = 5, BOUND = 3, WINDOW = 64 /* elements, a power of two */ };
+enum { BOUND = 3, WINDOW = 64 /* elements, a power of two */ };
 enum {
 	NOP = 0,
 	TYPE_INT = 21,
@@ -41,12 +41,6 @@ static void put(struct rewriting *r, uint32_t word)
 	*MEM_PUSH(r->out, r->out_count) = word;
 }
 
-static const uint32_t *next_of(const struct rewriting *r, const uint32_t *w)
-{
-	size_t left = (size_t)(r->words + r->count - w), n = w ? w[0] >> 16 : 0;
-	return n && n < left ? w + n : NULL;
-}
-
 /* A float array that this probe is about. */
 static bool is_meant(enum wire_probe probe, const struct plan_buffer *b)
 {
@@ -57,8 +51,9 @@ static bool is_meant(enum wire_probe probe, const struct plan_buffer *b)
 static void find_variables(struct rewriting *r, enum wire_probe probe, const struct plan *plan, const struct plan_launch *launch,
 			   const struct spirv *s)
 {
-	for (const uint32_t *w = r->words + HEADER; w; w = next_of(r, w)) {
-		if ((w[0] & 0xFFFF) != DECORATE || w[0] >> 16 < 4 || w[2] != BINDING || w[1] >= r->bound)
+	for (size_t at = SPIRV_HEADER, n; (n = hlsl_spirv_length(r->words, r->count, at)) > 0; at += n) {
+		const uint32_t *w = r->words + at;
+		if ((w[0] & 0xFFFF) != DECORATE || n < 4 || w[2] != BINDING || w[1] >= r->bound)
 			continue;
 		for (size_t i = 0; i < s->binding_count; i++) {
 			const struct plan_arg *a =
@@ -72,8 +67,8 @@ static void find_variables(struct rewriting *r, enum wire_probe probe, const str
 /* Values whose type is such an integer: only instructions with a result have a type in their second word. */
 static void find_types(struct rewriting *r)
 {
-	for (const uint32_t *w = r->words + HEADER; w; w = next_of(r, w)) {
-		uint32_t n = w[0] >> 16;
+	for (size_t at = SPIRV_HEADER, n; (n = hlsl_spirv_length(r->words, r->count, at)) > 0; at += n) {
+		const uint32_t *w = r->words + at;
 		if ((w[0] & 0xFFFF) == TYPE_INT && n >= 4 && w[1] < r->bound && w[2] == 32)
 			r->mask[w[1]] = r->next++;
 		else if (n >= 3 && w[1] < r->bound && w[2] < r->bound && r->mask[w[1]])
@@ -113,17 +108,18 @@ static bool put_windowed(struct rewriting *r, const uint32_t *w)
 static void rewrite(struct rewriting *r, enum wire_probe probe)
 {
 	bool functions = false;
-	for (uint32_t i = 0; i < HEADER; i++)
+	for (uint32_t i = 0; i < SPIRV_HEADER; i++)
 		put(r, r->words[i]);
-	for (const uint32_t *w = r->words + HEADER; w; w = next_of(r, w)) {
-		uint32_t op = w[0] & 0xFFFF, n = w[0] >> 16;
+	for (size_t at = SPIRV_HEADER, n; (n = hlsl_spirv_length(r->words, r->count, at)) > 0; at += n) {
+		const uint32_t *w = r->words + at;
+		uint32_t op = w[0] & 0xFFFF;
 		bool barrier = op == CONTROL_BARRIER || op == MEMORY_BARRIER, chain = op == ACCESS_CHAIN || op == IN_BOUNDS_ACCESS_CHAIN;
 		if (op == FUNCTION && !functions) {
 			put_masks(r);
 			functions = true;
 		}
 		bool changed = probe == WIRE_PROBE_BARRIERS ? barrier : chain && put_windowed(r, w);
-		for (uint32_t i = 0; i < n && (!changed || barrier); i++)
+		for (size_t i = 0; i < n && (!changed || barrier); i++)
 			put(r, changed ? 1u << 16 | NOP : w[i]);
 		r->changes += changed;
 	}

@@ -97,12 +97,13 @@ static uint64_t at_an_end(const struct stream *s, uint64_t i)
 static uint64_t tied(const struct stream *s, uint64_t i)
 {
 	bool sorted = s->buffer->fill == PLAN_SORTED;
-	uint64_t from = sorted ? at_an_end(s, i) : in_equal_row(s, i), length = row_length(s), row = from / length, column = from % length;
+	uint64_t end = sorted ? at_an_end(s, i) : i;
+	if (end != i)
+		return end;
+	uint64_t from = in_equal_row(s, i), length = row_length(s), row = from / length, column = from % length;
 	/* The last column stays, as sorted rows end with a certain value. */
 	if (!sorted && is_chosen(s, CONSTANT, row))
 		column = 0;
-	else if (sorted && from != i)
-		return from;
 	else if (salted(s, NEAR, row) & 1 && (i + 1) % s->columns)
 		column &= ~UINT64_C(1);
 	return row * length + column;

@@ -83,22 +83,12 @@ void advice_fini(struct advisors *t)
 	*t = (struct advisors){ .count = 0 };
 }
 
-/* The words on a field's own line and below it, apart at commas and blanks. */
-static void words(const struct front_matter *m, const char *key, char ***ret, size_t *ret_count)
-{
-	int field = front_matter_find(m, key);
-	const char *line = front_matter_value(m, key);
-	for (int k = field; line; line = (k = front_matter_next(m, field, k)) >= 0 ? m->lines[k].value : NULL)
-		for (const char *s = line; *(s += strspn(s, ", ")) != '\0'; s += strcspn(s, ", "))
-			*MEM_PUSH(*ret, *ret_count) = mem_strn(s, strcspn(s, ", "));
-}
-
 static int read_classes(struct advisor *t, const struct front_matter *m, struct err *e)
 {
 	char **names = NULL;
 	size_t count = 0;
 	int rc = 0;
-	words(m, "class", &names, &count);
+	front_matter_list(m, "class", true, &names, &count);
 	for (size_t i = 0; i < count; i++) {
 		unsigned known = strcmp(names[i], "any") == 0 ? (1u << ADVICE_CLASSES) - 1 : 0;
 		for (int c = 0; c < ADVICE_CLASSES; c++)
@@ -166,7 +156,7 @@ static int read_texts(struct advisor *t, const struct front_matter *m, struct er
 	bool percent;
 	t->evidence = mem_str(front_matter_value(m, "evidence"));
 	t->text = front_matter_collapse(m->body, strlen(m->body));
-	words(m, "try", &t->try, &t->try_count);
+	front_matter_list(m, "try", true, &t->try, &t->try_count);
 	if (!*t->evidence || !*t->text)
 		return err_set(e, ERR_INPUT, "%s:1: expected a line evidence: and, behind the front matter, what to do", t->file);
 	for (const char *at = t->evidence; (at = strchr(at, '{')) != NULL; at++)
@@ -200,9 +190,9 @@ static int read_advisor(const char *folder, const char *name, struct advisors *t
 
 static bool is_known(const struct advisors *t, const char *file)
 {
+	size_t n = strlen(file) - strlen(".md");
 	for (size_t i = 0; i < t->count; i++)
-		if (strncmp(t->at[i].name, file, strlen(file) - strlen(".md")) == 0 &&
-		    strlen(t->at[i].name) == strlen(file) - strlen(".md"))
+		if (strncmp(t->at[i].name, file, n) == 0 && t->at[i].name[n] == '\0')
 			return true;
 	return false;
 }
@@ -212,7 +202,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct advisor *)a)->name, ((const struct advisor *)b)->name);
 }
 
-int advice_read(const char *const *folders, size_t folder_count, struct advisors *ret_tools, struct err *e)
+int advice_read(const char *const *folders, size_t folder_count, struct advisors *ret_advisors, struct err *e)
 {
 	struct advisors all = { .count = 0 };
 	int rc = 0;
@@ -232,7 +222,7 @@ int advice_read(const char *const *folders, size_t folder_count, struct advisors
 	}
 	if (all.count)
 		qsort(all.at, all.count, sizeof *all.at, by_name);
-	*ret_tools = all;
+	*ret_advisors = all;
 	return 0;
 }
 

@@ -48,7 +48,7 @@ struct advisors {
 
 /* All *.md of the folders, by name; the first folder that has a name counts. Missing folders and NULLs are passed over. -ERR_INPUT
  * names file and line. */
-int advice_read(const char *const *folders, size_t folder_count, struct advisors *ret_tools, struct err *e);
+int advice_read(const char *const *folders, size_t folder_count, struct advisors *ret_advisors, struct err *e);
 void advice_fini(struct advisors *t);
 
 /* What one tool said of one kernel. */

@@ -13,9 +13,9 @@ extern const struct figure_kind figures_known[];
 extern const size_t figures_known_count;
 
 struct figures {
-	double *values;    /* by place in figures_known; NAN: not there */
+	double *values;      /* by place in figures_known; NAN: not there */
 	const char *limiter; /* of the occupancy; static; NULL not known */
-	char *uncounted;   /* why what an interpreter counts is not there; NULL: it is. Owned */
+	char *uncounted;     /* why what an interpreter counts is not there; NULL: it is. Owned */
 };
 
 void figures_init(struct figures *f);

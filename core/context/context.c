@@ -1,9 +1,7 @@
 /* context: reads, identifies and edits kernel contexts; see context.h. */
 #include "core/context/context.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

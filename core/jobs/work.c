@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/measure/guidance.h"
 #include "core/context/space.h"
+#include "core/measure/guidance.h"
 #include "core/record/checkpoint.h"
 #include "core/record/measurement.h"
 

@@ -38,23 +38,29 @@ double ceiling_of(const struct ceilings *list, const char *name)
 	return NAN;
 }
 
+/* What kept figures depend on. free() */
+static char *made_by(const struct facts *facts)
+{
+	return mem_fmt("%s; " KERNELS, facts->driver);
+}
+
 /* Kept figures count as long as the driver is the same. */
 static int read_kept(struct db *db, const struct facts *facts, struct ceilings *list, bool *ret_fresh, struct err *e)
 {
 	struct fact_list all;
-	char *made_by = mem_fmt("%s; " KERNELS, facts->driver);
+	char *now = made_by(facts);
 	int rc = fact_list(db, facts->uuid, &all, e);
 	*ret_fresh = false;
 	for (size_t i = 0; rc >= 0 && i < all.count; i++) {
 		const struct fact *f = &all.at[i];
 		if (strcmp(f->key, "ceilings.driver") == 0)
-			*ret_fresh = strcmp(f->value, made_by) == 0;
+			*ret_fresh = strcmp(f->value, now) == 0;
 		else if (strncmp(f->key, "ceiling.", 8) == 0)
 			add(list, f->key + 8, strtod(f->value, NULL));
 	}
 	if (rc >= 0)
 		fact_list_fini(&all);
-	free(made_by);
+	free(now);
 	return rc < 0 ? rc : 0;
 }
 
@@ -130,10 +136,10 @@ int ceiling_list(const struct eval *ev, const struct facts *facts, struct db *db
 			rc = keep(db, facts, kernels.at[i].name, speed, e);
 		}
 	}
-	char *made_by = mem_fmt("%s; " KERNELS, facts->driver);
+	char *now = made_by(facts);
 	if (rc == 0 && whole)
-		rc = fact_set(db, facts->uuid, "ceilings.driver", made_by, e) < 0 ? -(int)e->code : 0;
-	free(made_by);
+		rc = fact_set(db, facts->uuid, "ceilings.driver", now, e) < 0 ? -(int)e->code : 0;
+	free(now);
 	wire_ceilings_fini(&kernels);
 out:
 	if (rc < 0)

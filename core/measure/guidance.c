@@ -85,8 +85,8 @@ static void of_plan(const struct guidance_source *s, const struct profile_result
 
 /* Sums over all launches of one execution, each scaled to all of its groups. */
 struct counts {
-	double threads, instructions, flops, barriers, groups, atomics, loads, load_bytes, load_fetched, read_once, stores, store_bytes,
-		store_fetched, shared, shared_requests, shared_passes;
+	double threads, instructions, flops, barriers, groups, atomics, loads, load_bytes, load_fetched, read_once, store_bytes, store_fetched,
+		 shared, shared_requests, shared_passes;
 };
 
 static void add_counts(struct counts *to, const struct wire_launch_count *c)
@@ -102,7 +102,6 @@ static void add_counts(struct counts *to, const struct wire_launch_count *c)
 	to->load_bytes += k * (double)c->load_bytes;
 	to->load_fetched += k * 32 * (double)c->load_sectors;
 	to->read_once += k * (double)c->read_once;
-	to->stores += k * (double)c->stores;
 	to->store_bytes += k * (double)c->store_bytes;
 	to->store_fetched += k * 32 * (double)c->store_sectors;
 	to->shared += k * (double)c->shared;

@@ -315,15 +315,15 @@ int library_sequence(const struct library *lib, const char *name, char ***ret_na
 	return not_found(lib, "sequence", name, names, count, e);
 }
 
-int library_advisors(const struct library *lib, struct advisors *ret_tools, struct err *e)
+int library_advisors(const struct library *lib, struct advisors *ret_advisors, struct err *e)
 {
-	*ret_tools = (struct advisors){ .count = 0 };
+	*ret_advisors = (struct advisors){ .count = 0 };
 	if (!lib)
 		return 0;
 	char **folders = MEM_NEW_N(char *, lib->count + 1);
 	for (size_t i = 0; i < lib->count; i++)
 		folders[i] = mem_fmt("%s/tools", lib->folders[i]);
-	int rc = advice_read((const char *const *)folders, lib->count, ret_tools, e);
+	int rc = advice_read((const char *const *)folders, lib->count, ret_advisors, e);
 	library_names_free(folders, lib->count);
 	return rc;
 }

@@ -29,7 +29,7 @@ void library_names(const struct library *lib, char ***ret_names, size_t *ret_cou
 int library_sequence(const struct library *lib, const char *name, char ***ret_names, size_t *ret_count, struct err *e);
 void library_sequence_names(const struct library *lib, char ***ret_names, size_t *ret_count);
 /* The micro-profiling tools of the folders' tools/. advice_fini. */
-int library_advisors(const struct library *lib, struct advisors *ret_tools, struct err *e);
+int library_advisors(const struct library *lib, struct advisors *ret_advisors, struct err *e);
 void library_names_free(char **names, size_t count);
 
 #endif

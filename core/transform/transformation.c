@@ -39,20 +39,6 @@ static bool is_identifier(const char *s)
 	return *s == '\0';
 }
 
-/* The value on the key's own line, which `split` takes apart at commas and blanks, and the items below it. */
-static void read_list(const struct front_matter *m, const char *key, bool split, char ***ret_list, size_t *ret_count)
-{
-	int field = front_matter_find(m, key);
-	const char *apart = split ? ", " : "";
-	for (const char *s = front_matter_value(m, key); *(s += strspn(s, apart)) != '\0';) {
-		size_t n = strcspn(s, apart);
-		*MEM_PUSH(*ret_list, *ret_count) = mem_strn(s, n);
-		s += n;
-	}
-	for (int k = front_matter_next(m, field, field); k >= 0; k = front_matter_next(m, field, k))
-		*MEM_PUSH(*ret_list, *ret_count) = mem_str(m->lines[k].value);
-}
-
 static int read_front_matter(struct transformation *t, const struct front_matter *m, const char *where, struct err *e)
 {
 	t->name = mem_str(front_matter_value(m, "name"));
@@ -62,16 +48,16 @@ static int read_front_matter(struct transformation *t, const struct front_matter
 			       where, t->name);
 	if (!*t->summary)
 		return err_set(e, ERR_INPUT, "%s:1: summary: expected one line about what the transformation does", where);
-	read_list(m, "backends", true, &t->backends, &t->backend_count);
+	front_matter_list(m, "backends", true, &t->backends, &t->backend_count);
 	for (size_t i = 0; i < t->backend_count; i++) {
 		if (!is_backend(t->backends[i]))
 			return err_set(e, ERR_INPUT, "%s:%d: backends: expected cuda, hip or hlsl, not \"%s\"", where,
 				       m->lines[front_matter_find(m, "backends")].line, t->backends[i]);
 	}
-	read_list(m, "after", true, &t->after, &t->after_count);
-	read_list(m, "drops", true, &t->drops, &t->drop_count);
-	read_list(m, "requires", false, &t->requires, &t->requires_count);
-	read_list(m, "where", false, &t->where, &t->where_count);
+	front_matter_list(m, "after", true, &t->after, &t->after_count);
+	front_matter_list(m, "drops", true, &t->drops, &t->drop_count);
+	front_matter_list(m, "requires", false, &t->requires, &t->requires_count);
+	front_matter_list(m, "where", false, &t->where, &t->where_count);
 	int adds = front_matter_find(m, "adds");
 	for (int k = front_matter_next(m, adds, adds); k >= 0; k = front_matter_next(m, adds, k)) {
 		if (!is_identifier(m->lines[k].key))

@@ -16,7 +16,7 @@
 
 /* JOBS_MAX: the newest ones that completion looks through. STABLE_MS: how long clients may keep what changes with an
  * installation only. */
-enum { JOBS_MAX = 200, STABLE_MS = 3600 * 1000 };
+enum { JOBS_MAX = 200, STABLE_MS = 3600 * 1000, DOCUMENT_MAX = 16 << 20 };
 
 static const char *const part_names[] = { "source", "device",       "host", "macros",      "best",
 					  "tuning", "measurements", "t4",   "validations", "exchanges" };
@@ -25,17 +25,12 @@ static const struct mcp_done *read_document(struct mcp_call *call)
 {
 	const char *uri = mcp_call_name(call), *leaf = strrchr(uri, '/');
 	char *path = mem_fmt("%s/docs%s.md", tools_app(call)->share, leaf);
-	FILE *f = fopen(path, "re");
 	struct buf text = BUF_INIT;
-	char chunk[4096];
-	size_t n;
-	const struct mcp_done *done;
-	while (f && (n = fread(chunk, 1, sizeof chunk, f)) > 0)
-		buf_add(&text, chunk, n);
-	if (f)
-		fclose(f);
-	done = f ? mcp_call_reply_text(call, "text/markdown", buf_text(&text))
-		 : mcp_call_reply_absent(call, "the document is not installed beside this peakd");
+	struct err absent = ERR_INIT;
+	const struct mcp_done *done =
+		buf_add_file(&text, path, DOCUMENT_MAX, &absent) == 0
+			? mcp_call_reply_text(call, "text/markdown", buf_text(&text))
+			: mcp_call_reply_absent(call, "the document is not installed beside this peakd");
 	buf_fini(&text);
 	free(path);
 	return done;
