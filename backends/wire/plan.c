@@ -50,8 +50,8 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_OFFSET: return floats && (varies || sorted);
 	case PLAN_WIDE: return floats && (varies || likely || (sorted && !b->closed));
 	case PLAN_LARGER: return floats && varies;
-	/* Devices flush small halves. */
-	case PLAN_SMALLER: return floats && varies && dtype_smallest_normal(b->type) < 0x1p-100;
+	/* Devices flush small halves. A lifted array holds what the declared type does. */
+	case PLAN_SMALLER: return floats && varies && dtype_smallest_normal(dtype_is_float(b->rounded) ? b->rounded : b->type) < 0x1p-100;
 	case PLAN_SPECIAL:
 	case PLAN_SPECIAL_HIGH:
 	case PLAN_SPECIAL_LOW:

@@ -50,6 +50,32 @@ static void test_random(void)
 	}
 }
 
+static bool same_number(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+/* A lifted baseline's arrays are doubles that are rounded first: they hold the very values that the candidate's narrower arrays do. */
+static void test_lifted(void)
+{
+	static const enum dtype types[] = { DTYPE_F32, DTYPE_F16, DTYPE_BF16 };
+	for (size_t t = 0; t < MEM_COUNT(types); t++) {
+		for (int values = 0; values < PLAN_VALUES; values++) {
+			struct plan_buffer narrow = matrix(types[t], 20, 50, 50, PLAN_RANDOM), lifted = matrix(DTYPE_F64, 20, 50, 50, PLAN_RANDOM);
+			lifted.rounded = types[t];
+			void *v = mem_new(narrow.bytes, 1), *w = mem_new(lifted.bytes, 1);
+			int same = 0;
+			fill_special(&narrow, 5, (enum plan_values)values, v);
+			fill_special(&lifted, 5, (enum plan_values)values, w);
+			for (int64_t i = 0; i < 1000; i++)
+				same += same_number(at(&narrow, v, i), at(&lifted, w, i));
+			is_int(same, 1000, "value kind %d of %s is the same when lifted", values, dtype_name(types[t]));
+			free(v);
+			free(w);
+		}
+	}
+}
+
 /* The fast conversions agree with dtype_store. */
 static void test_narrow(void)
 {
@@ -322,6 +348,7 @@ int main(void)
 	test_for_good();
 	test_special();
 	test_random();
+	test_lifted();
 	test_narrow();
 	test_normal();
 	test_counting();
