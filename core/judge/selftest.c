@@ -44,8 +44,8 @@ static enum selftest_outcome judge(const struct eval *ev, const struct specimen 
 				      .facts = facts,
 				      .samples = SAMPLES,
 				      .without = without,
-				      .secret = request->secret,
-				      .seed = check_seed() };
+				      .secret = request->seed,
+				      .seed = request->seed };
 	struct validate_result v = { 0 };
 	bool executed = facts->runs && !s->compile_only;
 	int rc =

@@ -1,4 +1,5 @@
 /* selftest: `peakd selftest`: the adversarial suite, as far as this machine can run it. It needs no daemon and no database. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,13 +75,18 @@ static int run(const struct verb_line *line, struct pool *pool, struct selftest_
 	struct selftest_request q = { .folder = verb_get(line, "suite") ? verb_get(line, "suite") : folder,
 				      .only = verb_get(line, "only"),
 				      .without = verb_get(line, "without"),
-				      .secret = check_seed(),
 				      .devices = devices,
 				      .device_count = count,
 				      .tell = tell };
 	const char *part = verb_get(line, "part");
+	long long seed = 0;
 	if (part && (sscanf(part, "%u/%u", &q.part, &q.parts) != 2 || q.part < 1 || q.part > q.parts))
 		rc = err_set(e, ERR_INPUT, "--part %s: write which part of how many, such as 1/4", part);
+	if (rc == 0)
+		rc = verb_int(line, "seed", 1, LLONG_MAX, (long long)(check_seed() >> 1 | 1), &seed, e);
+	q.seed = (uint64_t)seed;
+	if (rc == 0)
+		printf("seed %llu: --seed repeats these values\n", (unsigned long long)q.seed);
 	if (rc == 0)
 		rc = selftest_run(&ev, &q, ret_counts, e);
 	references_free(ev.references);
@@ -135,6 +141,7 @@ const struct verb selftest_verb = {
 			{ "device", "ID", "uses this device alone (cuda:0, hlsl:0)" },
 			{ "only", "TEXT", "judges only files whose name contains TEXT" },
 			{ "part", "K/N", "judges one file of N, beginning with file K, so that N runs judge all" },
+			{ "seed", "N", "draws inputs and configurations from this number, as a run that names it did; otherwise a fresh one" },
 			{ "without", "CHECK",
 			  "leaves a check of the suite out, by its name; each: every one in turn, to show that cheats need it" },
 			{ "suite", "FOLDER", "judges another folder of such files" },
