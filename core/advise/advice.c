@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/front_matter.h"
 #include "base/mem.h"
-#include "core/context/expr.h"
 
 enum { FILE_MAX = 64 << 10 };
 /* A roof is near from here on; below it a kernel that could reach no other roof belongs to it all the same. */
@@ -108,13 +107,9 @@ static int read_classes(struct advisor *t, const struct front_matter *m, struct 
 static int read_expression(const struct advisor *t, const struct front_matter *m, const char *key, const char *text, struct expr **ret,
 			   struct err *e)
 {
-	struct expr_scope *scope = expr_scope_new();
-	for (size_t i = 0; i < figures_known_count; i++)
-		expr_scope_add(scope, figures_known[i].name);
-	int rc = expr_parse(scope, text, strlen(text), ret, e);
+	int rc = figures_parse(text, ret, e);
 	if (rc < 0)
 		err_wrap(e, "%s:%d: %s", t->file, m->lines[front_matter_find(m, key)].line, key);
-	expr_scope_free(scope);
 	return rc;
 }
 
@@ -252,38 +247,15 @@ static char *fill_in(const char *evidence, const struct figures *f)
 	return buf_steal(&out);
 }
 
-/* The first figure that a condition asks about and that is not there; NULL: all are. */
-static const char *missing(const struct advisor *t, const struct figures *f)
-{
-	size_t count;
-	const uint16_t *slots = expr_slots(t->condition, &count);
-	for (size_t i = 0; i < count; i++)
-		if (isnan(f->values[slots[i]]))
-			return figures_known[slots[i]].name;
-	return NULL;
-}
-
-/* Without a value where the expression has none. */
-static struct value evaluate(const struct expr *x, const struct figures *f)
-{
-	struct value *env = MEM_NEW_N(struct value, figures_known_count), v = { .kind = VALUE_NONE };
-	for (size_t i = 0; i < figures_known_count; i++)
-		env[i] = value_of_float(f->values[i]);
-	if (expr_eval(x, env, &v) != VALUE_OK)
-		v.kind = VALUE_NONE;
-	free(env);
-	return v;
-}
-
 static bool speaks(const struct advisor *t, const struct figures *f)
 {
-	struct value v = evaluate(t->condition, f);
+	struct value v = figures_evaluate(t->condition, f);
 	return v.kind == VALUE_BOOL && v.b;
 }
 
 static double gain_of(const struct advisor *t, const struct figures *f)
 {
-	struct value v = t->reckoned ? evaluate(t->reckoned, f) : value_of_int(1);
+	struct value v = t->reckoned ? figures_evaluate(t->reckoned, f) : value_of_int(1);
 	double gain = v.kind == VALUE_FLOAT ? v.f : v.kind == VALUE_INT ? (double)v.i : 1;
 	return gain >= 1 ? gain : 1; /* NaN: a figure is not there */
 }
@@ -314,7 +286,7 @@ void advice_ask(const struct advisors *t, const struct figures *f, enum advice_c
 		const struct advisor *x = &t->at[i];
 		if (class != ADVICE_CLASSES && !(x->classes >> class & 1))
 			continue;
-		const char *lacks = missing(x, f);
+		const char *lacks = figures_missing(x->condition, f);
 		if (lacks)
 			buf_addf(&closed, "%s%s (no %s)", closed.len ? ", " : "", x->name, lacks);
 		else if (speaks(x, f))

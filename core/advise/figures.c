@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/record/metric.h"
 
 const struct figure_kind figures_known[] = {
 	/* measured */
@@ -87,4 +88,69 @@ double figures_get(const struct figures *f, const char *name)
 {
 	size_t i = place(name);
 	return f->values && i < MEM_COUNT(figures_known) ? f->values[i] : NAN;
+}
+
+/* --- expressions over figures ---------------------------------------------------------------------------------------- */
+
+int figures_parse(const char *text, struct expr **ret_expr, struct err *e)
+{
+	struct expr_scope *scope = expr_scope_new();
+	for (size_t i = 0; i < figures_known_count; i++)
+		expr_scope_add(scope, figures_known[i].name);
+	int rc = expr_parse(scope, text, strlen(text), ret_expr, e);
+	expr_scope_free(scope);
+	return rc;
+}
+
+const char *figures_missing(const struct expr *x, const struct figures *f)
+{
+	size_t count;
+	const uint16_t *slots = expr_slots(x, &count);
+	for (size_t i = 0; i < count; i++)
+		if (isnan(f->values[slots[i]]))
+			return figures_known[slots[i]].name;
+	return NULL;
+}
+
+struct value figures_evaluate(const struct expr *x, const struct figures *f)
+{
+	struct value *env = MEM_NEW_N(struct value, figures_known_count), v = { .kind = VALUE_NONE };
+	for (size_t i = 0; i < figures_known_count; i++)
+		env[i] = value_of_float(f->values[i]);
+	if (expr_eval(x, env, &v) != VALUE_OK)
+		v.kind = VALUE_NONE;
+	free(env);
+	return v;
+}
+
+/* --- recorded figures ------------------------------------------------------------------------------------------------- */
+
+/* The parameters of the newest profile; NULL: there is none. Borrowed. */
+static const char *newest(const struct metric_list *all)
+{
+	const struct metric *found = NULL;
+	for (size_t i = 0; i < all->count; i++)
+		if (strcmp(all->at[i].name, FIGURES_METRIC "time_us") == 0 && (found == NULL || all->at[i].created_ms >= found->created_ms))
+			found = &all->at[i];
+	return found ? found->params : NULL;
+}
+
+int figures_recall(struct db *db, int64_t checkpoint, const char *device, struct figures *ret_figures, char **ret_params, struct err *e)
+{
+	struct metric_list all = { .count = 0 };
+	size_t prefix = strlen(FIGURES_METRIC);
+	int rc = metric_list(db, checkpoint, device, NULL, &all, e);
+	if (rc < 0)
+		return rc;
+	const char *params = newest(&all);
+	figures_init(ret_figures);
+	for (size_t i = 0; params && i < all.count; i++) {
+		const struct metric *m = &all.at[i];
+		size_t k = strncmp(m->name, FIGURES_METRIC, prefix) == 0 ? place(m->name + prefix) : figures_known_count;
+		if (k < figures_known_count && strcmp(m->params, params) == 0)
+			ret_figures->values[k] = m->value;
+	}
+	*ret_params = mem_str(params);
+	metric_list_fini(&all);
+	return 0;
 }

@@ -4,6 +4,12 @@
 #define PEAKD_CORE_ADVISE_FIGURES_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "core/context/expr.h"
+
+struct db;
 
 /* One row of figures_known: what exists at all. */
 struct figure_kind {
@@ -24,5 +30,18 @@ void figures_fini(struct figures *f);
 void figures_set(struct figures *f, const char *name, double value);
 /* NAN where there is no such figure. */
 double figures_get(const struct figures *f, const char *name);
+
+/* Compiles an expression over the figures' names. -ERR_INPUT as expr_parse; expr_free. */
+int figures_parse(const char *text, struct expr **ret_expr, struct err *e);
+/* The first figure that the expression asks about and that is not there; NULL: all are. Static. */
+const char *figures_missing(const struct expr *x, const struct figures *f);
+/* VALUE_NONE where the expression has no value. */
+struct value figures_evaluate(const struct expr *x, const struct figures *f);
+
+/* A profile's figures are kept as metrics of this prefix. */
+#define FIGURES_METRIC "figure."
+/* Those of the newest profile of a checkpoint on a device (its UUID). *ret_params: the configuration that was profiled; free(), NULL: there
+ * was no profile, and nothing is known. figures_fini in either case; on failure there is nothing to free. */
+int figures_recall(struct db *db, int64_t checkpoint, const char *device, struct figures *ret_figures, char **ret_params, struct err *e);
 
 #endif

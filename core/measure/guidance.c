@@ -2,14 +2,13 @@
 #include "core/measure/guidance.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "core/measure/ceiling.h"
 #include "core/measure/occupancy.h"
-#include "core/record/metric.h"
 
 /* --- the plan and its compiler -------------------------------------------------------------------------------------- */
 
@@ -184,38 +183,14 @@ void guidance_ask(const struct advisors *advisors, struct profile_result *r)
 
 /* --- what was profiled before --------------------------------------------------------------------------------------- */
 
-/* The parameters of the newest profile; NULL: there is none. Borrowed. */
-static const char *newest(const struct metric_list *all)
-{
-	const struct metric *found = NULL;
-	for (size_t i = 0; i < all->count; i++)
-		if (strcmp(all->at[i].name, GUIDANCE_METRIC "time_us") == 0 &&
-		    (found == NULL || all->at[i].created_ms >= found->created_ms))
-			found = &all->at[i];
-	return found ? found->params : NULL;
-}
-
-static void set_figures(const struct metric_list *all, const char *params, struct figures *f)
-{
-	size_t prefix = strlen(GUIDANCE_METRIC);
-	figures_init(f);
-	for (size_t i = 0; i < all->count; i++)
-		for (size_t k = 0; k < figures_known_count; k++)
-			if (strcmp(all->at[i].params, params) == 0 && strncmp(all->at[i].name, GUIDANCE_METRIC, prefix) == 0 &&
-			    strcmp(all->at[i].name + prefix, figures_known[k].name) == 0)
-				f->values[k] = all->at[i].value;
-}
-
 int guidance_recall(struct db *db, int64_t checkpoint, const char *device, const struct advisors *advisors, char **ret_text, struct err *e)
 {
-	struct metric_list all = { .count = 0 };
 	struct profile_result r = { .class = NULL };
 	struct buf out = BUF_INIT;
-	int rc = metric_list(db, checkpoint, device, NULL, &all, e);
-	const char *params = rc < 0 ? NULL : newest(&all);
+	char *params = NULL;
+	int rc = figures_recall(db, checkpoint, device, &r.figures, &params, e);
 	*ret_text = NULL;
 	if (params) {
-		set_figures(&all, params, &r.figures);
 		guidance_ask(advisors, &r);
 		buf_addf(&out, "- %s: %.4g us", params, figures_get(&r.figures, "time_us"));
 		if (r.class)
@@ -225,9 +200,8 @@ int guidance_recall(struct db *db, int64_t checkpoint, const char *device, const
 			buf_addf(&out, "- %s: %s. %s\n", r.advice[i].tool, r.advice[i].evidence, r.advice[i].text);
 		*ret_text = buf_steal(&out);
 	}
-	if (rc >= 0)
-		metric_list_fini(&all);
+	free(params);
 	profile_result_fini(&r);
 	buf_fini(&out);
-	return rc < 0 ? rc : 0;
+	return rc;
 }

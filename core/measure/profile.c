@@ -57,7 +57,7 @@ static int keep(const struct evidence *to, const struct profile_request *q, cons
 	}
 	m.source = "profile";
 	for (size_t i = 0; rc >= 0 && i < figures_known_count; i++) {
-		char *name = mem_fmt(GUIDANCE_METRIC "%s", figures_known[i].name);
+		char *name = mem_fmt(FIGURES_METRIC "%s", figures_known[i].name);
 		m.name = name;
 		m.value = r->figures.values[i];
 		m.unit = figures_known[i].unit;
