@@ -77,11 +77,12 @@ $(BUILD)/deps.stamp $(BUILD)/deps-demo.stamp: tests/source/packages.sh
 	@mkdir -p $(@D)
 	@$(if $(filter no,$(DEPS)),:,sh tests/source/packages.sh install $(BUILD)/deps.log $(GROUPS) && touch $@)
 
-# --- schema/ is compiled in: each file becomes a C string ---------------------------------------------------------------
-SCHEMA  := $(sort $(wildcard schema/*.sql schema/*.json))
-$(BUILD)/gen/schema_files.h: $(SCHEMA) tests/source/embed.sh
+# --- files that are compiled in: each becomes a C string (base/embedded.h) ----------------------------------------------
+EMBEDDED := $(sort $(wildcard schema/*.sql schema/*.json) $(wildcard $(addprefix core/*/,*.md *.cu *.cuh *.hlsl */*.md)))
+$(BUILD)/gen/embedded_files.h: $(EMBEDDED) tests/source/embed.sh
 	@mkdir -p $(@D)
-	$(Q)sh tests/source/embed.sh $(SCHEMA) > $@.tmp && mv $@.tmp $@
+	$(Q)sh tests/source/embed.sh $(EMBEDDED) > $@.tmp && mv $@.tmp $@
+$(BUILD)/base/embedded.c.o: $(BUILD)/gen/embedded_files.h
 
 # The judge's CUDA kernels are text in the binary; a compile worker compiles them when a device first needs them.
 # Without #include lines: the files of values come first, with the few names of C that they need (judge_prelude.cu).
@@ -92,15 +93,8 @@ $(BUILD)/gen/judge_kernels.h: $(JUDGE_TEXT) tests/source/embed.sh
 	$(Q)sed '/^#include/d' $(JUDGE_TEXT) > $(@D)/judge.cu && sh tests/source/embed.sh $(@D)/judge.cu > $@.tmp && mv $@.tmp $@
 $(BUILD)/backends/gpu/judge.c.o: $(BUILD)/gen/judge_kernels.h
 
-# What lifted contexts call (core/context/lift.c).
-LIFT    := core/context/lift.cu core/context/lift.hlsl
-$(BUILD)/gen/lift_files.h: $(LIFT) tests/source/embed.sh
-	@mkdir -p $(@D)
-	$(Q)sh tests/source/embed.sh $(LIFT) > $@.tmp && mv $@.tmp $@
-$(BUILD)/core/context/lift.c.o: $(BUILD)/gen/lift_files.h
-
 # --- objects ----------------------------------------------------------------------------------------------------------
-$(BUILD)/%.c.o: %.c $(BUILD)/gen/schema_files.h
+$(BUILD)/%.c.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC  ,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
@@ -252,7 +246,7 @@ OURS := $(sort $(foreach d,$(ROOMS) tests,$(shell find $(d) -maxdepth $(if $(fil
         -name '*.[ch]' -o -name '*.cc' 2>/dev/null)))
 #: make compdb                writes compile_commands.json for clangd and clang-tidy
 compdb: compile_commands.json
-compile_commands.json: Makefile $(BUILD)/gen/schema_files.h $(SRC) $(TEST_C)
+compile_commands.json: Makefile $(BUILD)/gen/embedded_files.h $(SRC) $(TEST_C)
 	@{ echo '['; comma=; for f in $(filter %.c,$(SRC)) $(TEST_C); do \
 		printf '%s{"directory":"%s","file":"%s","command":"%s"}\n' "$$comma" '$(CURDIR)' "$$f" \
 			"$$(printf '%s' '$(CC) $(subst ','\'',$(CPPFLAGS)) $(CFLAGS) -Itests -c' | sed 's/[\\"]/\\&/g') $$f"; \

@@ -482,7 +482,7 @@ static int compare(struct backend_run *run, unsigned buffer, const struct wire_c
 }
 
 const struct backend_resident gpu_judge_resident = {
-	.source = (const char *)schema_file_0,
+	.source = (const char *)embedded_0,
 	.load = load,
 	.share = share,
 	.adopt = adopt,

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/embedded.h"
 #include "base/mem.h"
-#include "lift_files.h"
 
 /* How the code looks at a buffer, or'ed. */
 enum { AS_FLOATS = 1, AS_HALVES = 2, AS_BITS = 4, AS_ELEMENTS = 8 };
@@ -301,11 +301,8 @@ static bool wanted(const char *words, const char *device, const char *macros)
 
 static void add_sections(const char *file, const struct context *ctx, bool halves, struct buf *out)
 {
-	const char *text = NULL, *device = context_region(ctx, REGION_DEVICE), *macros = context_region(ctx, REGION_MACROS);
-	for (size_t i = 0; schema_files[i].path; i++)
-		if (strcmp(schema_files[i].path, file) == 0)
-			text = schema_files[i].text;
-	for (const char *at = text ? strstr(text, "\n//@") : NULL, *next; at; at = next) {
+	const char *device = context_region(ctx, REGION_DEVICE), *macros = context_region(ctx, REGION_MACROS);
+	for (const char *at = strstr(embedded_file(file), "\n//@"), *next; at; at = next) {
 		const char *words = at + strlen("\n//@");
 		next = strstr(words, "\n//@");
 		if (*words == (halves ? '!' : '@'))

@@ -6,30 +6,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/embedded.h"
 #include "base/mem.h"
-
-/* Stands in front of the macros; #line gives the region its own lines back. The length is drawn from the clock. A macro does not
- * expand itself, so each calls the function that it hides. */
-static const char preamble[] =
-	"static __device__ __forceinline__ int peakd_delay(unsigned salt)\n"
-	"{\n"
-	"\tunsigned warp = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32;\n"
-	"\tunsigned x = (unsigned)clock64() + salt + warp * 2654435769u + blockIdx.x * 2246822519u;\n"
-	"\tx ^= x >> 16; x *= 2146121005u; x ^= x >> 15; x *= 2221713035u; x ^= x >> 16;\n"
-	"\tif (x & 1) __nanosleep(x >> 19);\n"
-	"\treturn 1;\n"
-	"}\n"
-	"static __device__ __forceinline__ void peakd_barrier() { peakd_delay(1); __syncthreads(); peakd_delay(2); }\n"
-	"static __device__ __forceinline__ void peakd_barrier(unsigned n) { peakd_delay(1); __barrier_sync(n); peakd_delay(2); }\n"
-	"static __device__ __forceinline__ void peakd_barrier(unsigned n, unsigned of) { peakd_delay(1); __barrier_sync_count(n, "
-	"of); peakd_delay(2); }\n"
-	"#define __syncthreads(...) peakd_barrier()\n"
-	"#define __barrier_sync(n) peakd_barrier(n)\n"
-	"#define __barrier_sync_count(n, of) peakd_barrier(n, of)\n"
-	"#define __syncthreads_count(...) (peakd_delay(1), __syncthreads_count(__VA_ARGS__))\n"
-	"#define __syncthreads_and(...) (peakd_delay(1), __syncthreads_and(__VA_ARGS__))\n"
-	"#define __syncthreads_or(...) (peakd_delay(1), __syncthreads_or(__VA_ARGS__))\n"
-	"#line 1 \"macros\"\n";
 
 /* A statement around the assembly that follows, which may be the only statement of an `if`. */
 static const char around[] = "for (int peakd_once = peakd_delay(3); peakd_once; peakd_once = 0 * peakd_delay(4)) ";
@@ -145,7 +123,10 @@ int delays_insert(const struct context *ctx, struct context **ret_ctx, char **re
 	size_t count = 0;
 	struct context *half = NULL;
 	char *inserted = insert(context_region(ctx, REGION_MACROS), &count);
-	char *macros = mem_fmt("%s%s", preamble, inserted), *device = insert(context_region(ctx, REGION_DEVICE), &count);
+	/* Its length is drawn from the clock; a macro does not expand itself, so each calls the function that it hides. The last line gives
+	 * the region its own line numbers back. */
+	char *macros = mem_fmt("%s%s", embedded_file("core/judge/delays.cu"), inserted),
+	     *device = insert(context_region(ctx, REGION_DEVICE), &count);
 	int rc = 0;
 	if (count == 0)
 		*ret_unfit = mem_str("there is no barrier, and no kernel whose start could be delayed");

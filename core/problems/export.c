@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/embedded.h"
 #include "base/mem.h"
-#include "core/problems/export_driver.h"
 #include "core/problems/export_source.h"
 
 struct files {
@@ -150,7 +150,7 @@ static int cuda_files(const struct export_request *q, const char *stem, struct f
 	int rc = export_cuda_main(q, stem, &text, e);
 	if (rc == 0) {
 		add_file(files, mem_fmt("%s_main.cu", stem), &text);
-		export_driver(&text);
+		buf_adds(&text, embedded_file("core/problems/export_driver.cuh"));
 		add_file(files, mem_fmt("%s_driver.h", stem), &text);
 	}
 	if (rc == 0 && q->reference) {

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/embedded.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "core/record/event.h"
 #include "core/record/query.h"
-#include "schema_files.h"
 
 enum {
 	STORE_APPLICATION = 0x5045414b, /* "PEAK", as in schema/0001-record.sql */
@@ -34,22 +34,11 @@ struct store {
 	struct event_bell bell; /* of job events; has its own lock */
 };
 
-/* --- the files of schema/, which are compiled in --------------------------------------------------------------------- */
-
-/* The file whose path begins so; NULL when there is none. */
-static const char *file(const char *prefix)
-{
-	for (const struct schema_file *f = schema_files; f->path; f++)
-		if (strncmp(f->path, prefix, strlen(prefix)) == 0)
-			return f->text;
-	return NULL;
-}
-
 static const char *migration(int number)
 {
 	char prefix[32];
 	snprintf(prefix, sizeof prefix, "schema/%04d-", number);
-	return file(prefix);
+	return embedded_file(prefix);
 }
 
 int store_version(void)
@@ -253,7 +242,7 @@ int store_open(const char *path, struct store **ret_store, struct err *e)
 		return rc;
 	struct store *s = MEM_NEW(struct store);
 	*s = (struct store){ .path = absolute, .idle = MEM_NEW_N(struct db *, STORE_IDLE_MAX) };
-	query_set_init(&s->set, file("schema/queries.sql"));
+	query_set_init(&s->set, embedded_file("schema/queries.sql"));
 	lock_init(&s->lock, LOCK_STORE);
 	event_bell_init(&s->bell);
 

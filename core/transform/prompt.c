@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/embedded.h"
 #include "base/mem.h"
-#include "core/transform/rules.h"
 
 enum { REGION_MAX = 256 << 10, FRONT_MAX = 32 << 10 };
 
@@ -140,7 +140,10 @@ static void add_facts(struct buf *out, const struct facts *f)
 static void add_system(struct prompt *p, const char *backend, const struct facts *facts)
 {
 	struct buf text = BUF_INIT;
-	buf_addf(&text, "%s\n%s\n%s", rules_common(), rules_host(), rules_backend(backend));
+	char *language = mem_fmt("core/transform/rules/%s.md", backend);
+	buf_addf(&text, "%s\n%s\n%s", embedded_file("core/transform/rules/common.md"),
+		 embedded_file("core/transform/rules/host.md"), embedded_file(language));
+	free(language);
 	if (facts)
 		add_facts(&text, facts);
 	prompt_add(p, PROMPT_SYSTEM, buf_text(&text));
@@ -278,8 +281,11 @@ void prompt_start(struct prompt *p, const struct transformation *t, size_t pass,
 	add_step(&text, t, pass, step, backend);
 	add_context(&text, ctx, here->steps[step].region);
 	if (profile)
-		buf_addf(&text, "\n# What a profile found before this transformation\n\n%s\nThe transformation above decides what to do; this says "
-				"where it must pay.\n", profile);
+		buf_addf(&text,
+			 "\n# What a profile found before this transformation\n\n%s\nThe transformation above decides what to do; "
+			 "this says "
+			 "where it must pay.\n",
+			 profile);
 	add_ask(&text, here, here->steps[step].region, ctx);
 	prompt_add(p, PROMPT_USER, buf_text(&text));
 	buf_fini(&text);

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/embedded.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/record/checkpoint.h"
 #include "core/record/workflow.h"
 #include "core/workers/pool.h"
-#include "schema_files.h"
 
 enum { WAIT_S = 20, WAIT_MAX_S = 45 };
 
@@ -305,10 +305,7 @@ enum { TOOLS = MEM_COUNT(table) };
 /* A file of schema/, which is compiled in; NULL when there is none. free() */
 static char *schema_file(const char *tool, const char *which)
 {
-	char *path = mem_fmt("schema/%s.%s.json", tool, which), *text = NULL;
-	for (const struct schema_file *f = schema_files; f->path; f++)
-		if (strcmp(f->path, path) == 0)
-			text = mem_str(f->text);
+	char *path = mem_fmt("schema/%s.%s.json", tool, which), *text = mem_str(embedded_file(path));
 	free(path);
 	return text;
 }

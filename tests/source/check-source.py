@@ -24,7 +24,7 @@ LAYERS = {
 CORE_ORDER = ("core/jobs", "core/problems", "core/transform", "core/tune", "core/search", "core/measure", "core/advise", "core/judge", "core/workers",
               "core/record", "core/context")
 VENDORS = ("cuda", "hip", "hlsl")  # backends/VENDOR never includes another vendor
-GENERATED = {"schema_files.h": ("core/record/", "daemon/"), "judge_kernels.h": ("backends/gpu/",), "lift_files.h": ("core/context/",)}
+GENERATED = {"embedded_files.h": ("base/embedded.c",), "judge_kernels.h": ("backends/gpu/",)}
 # Which files may include a library's headers, by the start of their path.
 LIBRARIES = (
     (r"(vulkan|glslang|SPIRV|spirv|spirv-tools|dxc|hip|hsa|rocm_smi)/|cuda|nvrtc|nvml|cupti", ("backends/",)),

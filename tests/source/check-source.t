@@ -78,7 +78,7 @@ includes core/judge/g.c '<cuda.h>' '<cuda.h> is for backends/ only' "a vendor's 
 includes daemon/h.c '<vulkan/vulkan.h>' '<vulkan/vulkan.h> is for backends/ only' "Vulkan's header outside backends is refused"
 includes core/record/f.c '<jansson.h>' '<jansson.h> is for' 'jansson in record is refused'
 includes core/judge/g.c '<sqlite3.h>' '<sqlite3.h> is for' 'SQLite outside record is refused'
-includes base/a.c '"schema_files.h"' '"schema_files.h" is for' 'the schema in base is refused'
+includes base/a.c '"embedded_files.h"' '"embedded_files.h" is for' 'the embedded files are read in one place'
 
 plant base/a.c 'static void f(void)' '{' "$(lines 100)" '}'
 check
