@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/knowledge/knowledge.h"
 #include "core/record/comparison.h"
 
 enum { POISON = 0xFF };
@@ -68,7 +69,9 @@ int compare_record(const struct evidence *to, const struct compare_pair *pair, c
 		.b_validation = b ? b->evidence : 0,
 		.job = to->job,
 	};
-	int rc = comparison_add(to->db, &row, e);
+	int rc = knowledge_remember(to->db, to->facts, e);
+	if (rc == 0)
+		rc = comparison_add(to->db, &row, e);
 	params_free(inputs);
 	free(sizes);
 	free(a_params);

@@ -220,6 +220,24 @@ static int parse_file(const struct library *lib, const char *text, const char *p
 	return rc;
 }
 
+/* A note's technique as a transformation: 1 when there is such a note, 0 when not. */
+static int find_note(const struct library *lib, const char *name, struct transformation **ret_t, struct err *e)
+{
+	struct notes notes;
+	if (strncmp(name, NOTE_PREFIX, strlen(NOTE_PREFIX)) != 0)
+		return 0;
+	int rc = library_notes(lib, &notes, e);
+	const struct note *n = rc == 0 ? note_find(&notes, name + strlen(NOTE_PREFIX)) : NULL;
+	struct buf text = BUF_INIT;
+	if (n) {
+		note_transformation(n, &text);
+		rc = transformation_parse(buf_text(&text), n->file, ret_t, e) < 0 ? -ERR_INPUT : 1;
+	}
+	buf_fini(&text);
+	note_fini(&notes);
+	return rc;
+}
+
 int library_find(const struct library *lib, const char *name, struct transformation **ret_t, struct err *e)
 {
 	for (size_t i = 0; i < lib->count && plain_name(name); i++) {
@@ -238,6 +256,9 @@ int library_find(const struct library *lib, const char *name, struct transformat
 		if (rc != 0)
 			return rc < 0 ? rc : 0;
 	}
+	int rc = find_note(lib, name, ret_t, e);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	char **names;
 	size_t count;
 	library_names(lib, &names, &count);
@@ -315,15 +336,33 @@ int library_sequence(const struct library *lib, const char *name, char ***ret_na
 	return not_found(lib, "sequence", name, names, count, e);
 }
 
+/* The folders' subfolder of that name, in search order; library_names_free. */
+static char **subfolders(const struct library *lib, const char *name)
+{
+	char **folders = MEM_NEW_N(char *, lib->count + 1);
+	for (size_t i = 0; i < lib->count; i++)
+		folders[i] = mem_fmt("%s/%s", lib->folders[i], name);
+	return folders;
+}
+
 int library_advisors(const struct library *lib, struct advisors *ret_advisors, struct err *e)
 {
 	*ret_advisors = (struct advisors){ .count = 0 };
 	if (!lib)
 		return 0;
-	char **folders = MEM_NEW_N(char *, lib->count + 1);
-	for (size_t i = 0; i < lib->count; i++)
-		folders[i] = mem_fmt("%s/tools", lib->folders[i]);
+	char **folders = subfolders(lib, "tools");
 	int rc = advice_read((const char *const *)folders, lib->count, ret_advisors, e);
+	library_names_free(folders, lib->count);
+	return rc;
+}
+
+int library_notes(const struct library *lib, struct notes *ret_notes, struct err *e)
+{
+	*ret_notes = (struct notes){ .count = 0 };
+	if (!lib)
+		return 0;
+	char **folders = subfolders(lib, "knowledge");
+	int rc = note_read((const char *const *)folders, lib->count, ret_notes, e);
 	library_names_free(folders, lib->count);
 	return rc;
 }

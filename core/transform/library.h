@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "core/advise/advice.h"
+#include "core/knowledge/note.h"
 #include "core/transform/transformation.h"
 
 struct library;
@@ -30,6 +31,8 @@ int library_sequence(const struct library *lib, const char *name, char ***ret_na
 void library_sequence_names(const struct library *lib, char ***ret_names, size_t *ret_count);
 /* The micro-profiling tools of the folders' tools/. advice_fini. */
 int library_advisors(const struct library *lib, struct advisors *ret_advisors, struct err *e);
+/* The notes of the folders' knowledge/. note_fini. Each can be applied as well: library_find knows "note-NAME". */
+int library_notes(const struct library *lib, struct notes *ret_notes, struct err *e);
 void library_names_free(char **names, size_t count);
 
 #endif
