@@ -14,6 +14,7 @@
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "core/search/import_file.h"
+#include "core/transform/fits.h"
 
 enum { FILE_MAX = 1 << 20, NEAREST = 3 };
 
@@ -343,6 +344,59 @@ static char **subfolders(const struct library *lib, const char *name)
 	for (size_t i = 0; i < lib->count; i++)
 		folders[i] = mem_fmt("%s/%s", lib->folders[i], name);
 	return folders;
+}
+
+static bool is_among(const char *name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int by_offer(const void *a, const void *b)
+{
+	const struct library_offer *x = a, *y = b;
+	if (!x->why_not != !y->why_not)
+		return x->why_not ? 1 : -1;
+	return strcmp(x->t->name, y->t->name);
+}
+
+void library_offers(const struct library *lib, const struct context *ctx, const struct facts *facts, const char *const *applied,
+		    size_t applied_count, struct library_offers *ret_offers)
+{
+	struct library_offers o = { .at = NULL };
+	struct fits *fits = fits_new(ctx, facts);
+	char **names;
+	size_t count;
+	library_names(lib, &names, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct library_offer offer = { .t = NULL };
+		struct err e = ERR_INIT;
+		if (library_find(lib, names[i], &offer.t, &e) < 0)
+			continue;
+		if (is_among(names[i], applied, applied_count))
+			offer.why_not = mem_fmt("transformation %s was applied already", names[i]);
+		else if (fits_check(fits, offer.t, applied, applied_count, &e) < 0)
+			offer.why_not = mem_str(e.text);
+		o.offered += !offer.why_not;
+		*MEM_PUSH(o.at, o.count) = offer;
+	}
+	if (o.count)
+		qsort(o.at, o.count, sizeof *o.at, by_offer);
+	library_names_free(names, count);
+	fits_free(fits);
+	*ret_offers = o;
+}
+
+void library_offers_fini(struct library_offers *o)
+{
+	for (size_t i = 0; i < o->count; i++) {
+		transformation_free(o->at[i].t);
+		free(o->at[i].why_not);
+	}
+	free(o->at);
+	*o = (struct library_offers){ .at = NULL };
 }
 
 int library_advisors(const struct library *lib, struct advisors *ret_advisors, struct err *e)

@@ -6,8 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "backends/wire/facts.h"
 #include "base/err.h"
 #include "core/advise/advice.h"
+#include "core/context/context.h"
 #include "core/knowledge/note.h"
 #include "core/transform/transformation.h"
 
@@ -26,6 +28,22 @@ bool library_is_name(const char *name_or_text);
 int library_find_or_text(const struct library *lib, const char *name_or_text, struct transformation **ret_t, struct err *e);
 /* Every name, sorted, a user's own hiding a shipped one. Array and names owned by the caller (library_names_free). */
 void library_names(const struct library *lib, char ***ret_names, size_t *ret_count);
+/* One transformation of the library, and whether a person, an agent, a prompt or a search may be offered it for a context. */
+struct library_offer {
+	struct transformation *t;
+	char *why_not; /* NULL: it may be offered; else one sentence */
+};
+/* Those that may be offered come first; by name otherwise. A file that cannot be read is among neither. */
+struct library_offers {
+	struct library_offer *at;
+	size_t count;   /* all */
+	size_t offered; /* those without why_not */
+};
+/* The one answer to "what may be offered for this context on this device": every transformation that fits it (fits_check), less those in
+ * `applied`, which led to the context. `facts` NULL: no device is chosen, and conditions on it hold. library_offers_fini. */
+void library_offers(const struct library *lib, const struct context *ctx, const struct facts *facts, const char *const *applied,
+		    size_t applied_count, struct library_offers *ret_offers);
+void library_offers_fini(struct library_offers *o);
 /* sequences/NAME.txt or NAME.md: names of transformations in order. */
 int library_sequence(const struct library *lib, const char *name, char ***ret_names, size_t *ret_count, struct err *e);
 void library_sequence_names(const struct library *lib, char ***ret_names, size_t *ret_count);

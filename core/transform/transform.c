@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "core/transform/feedback.h"
+#include "core/transform/fits.h"
 
 static int enter_pass(struct transform *x, struct err *e);
 
@@ -249,7 +250,9 @@ static int end_sample(struct transform *x, struct err *e)
 int transform_new(const struct transform_start *start, struct transform **ret_x, struct err *e)
 {
 	struct transformation *copy;
-	int rc = transformation_check(start->t, context_backend(start->parent), start->applied, start->applied_count, e);
+	struct fits *fits = fits_new(start->parent, start->facts);
+	int rc = fits_check(fits, start->t, start->applied, start->applied_count, e);
+	fits_free(fits);
 	if (rc == 0)
 		rc = transformation_parse(start->t->source, start->t->name, &copy, e);
 	if (rc < 0)

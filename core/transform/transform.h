@@ -77,7 +77,7 @@ struct transform_start {
 	const struct transform_limits *limits; /* NULL: the defaults */
 };
 
-/* Checks prerequisites (transformation_check), applies drops and the first pass's parameters. */
+/* Checks that it fits (fits_check), applies drops and the first pass's parameters. */
 int transform_new(const struct transform_start *start, struct transform **ret_x, struct err *e);
 void transform_free(struct transform *x);
 /* "waiting", "open", "accepted", "given-up", "cancelled": the words of rows and results. Static storage. */

@@ -11,13 +11,14 @@
 #include "base/markdown.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/transform/fits.h"
 
 enum { TEXT_MAX = 16 << 10, SUMMARY_MAX = 72 };
 
 static const struct front_matter_key keys[] = {
 	{ "name", FRONT_MATTER_TEXT },  { "summary", FRONT_MATTER_TEXT },  { "backends", FRONT_MATTER_LIST },
 	{ "after", FRONT_MATTER_LIST }, { "requires", FRONT_MATTER_LIST }, { "adds", FRONT_MATTER_MAP },
-	{ "where", FRONT_MATTER_LIST }, { "drops", FRONT_MATTER_LIST },
+	{ "where", FRONT_MATTER_LIST }, { "drops", FRONT_MATTER_LIST },	{ "fits", FRONT_MATTER_LIST },
 };
 
 static bool is_backend(const char *s)
@@ -39,6 +40,19 @@ static bool is_identifier(const char *s)
 	return *s == '\0';
 }
 
+static int read_fits(struct transformation *t, const struct front_matter *m, const char *where, struct err *e)
+{
+	int field = front_matter_find(m, "fits"), at = field;
+	front_matter_list(m, "fits", false, &t->fits, &t->fits_count);
+	for (size_t i = 0; i < t->fits_count; i++) {
+		if (i > 0 || !*m->lines[field].value)
+			at = front_matter_next(m, field, at);
+		if (fits_condition_check(t->fits[i], e) < 0)
+			return err_wrap(e, "%s:%d: fits", where, m->lines[at].line);
+	}
+	return 0;
+}
+
 static int read_front_matter(struct transformation *t, const struct front_matter *m, const char *where, struct err *e)
 {
 	t->name = mem_str(front_matter_value(m, "name"));
@@ -54,6 +68,9 @@ static int read_front_matter(struct transformation *t, const struct front_matter
 			return err_set(e, ERR_INPUT, "%s:%d: backends: expected cuda, hip or hlsl, not \"%s\"", where,
 				       m->lines[front_matter_find(m, "backends")].line, t->backends[i]);
 	}
+	int rc = read_fits(t, m, where, e);
+	if (rc < 0)
+		return rc;
 	front_matter_list(m, "after", true, &t->after, &t->after_count);
 	front_matter_list(m, "drops", true, &t->drops, &t->drop_count);
 	front_matter_list(m, "requires", false, &t->requires, &t->requires_count);
@@ -377,6 +394,7 @@ void transformation_free(struct transformation *t)
 	free(t->summary);
 	free_list(t->backends, t->backend_count);
 	free_list(t->after, t->after_count);
+	free_list(t->fits, t->fits_count);
 	free_list(t->requires, t->requires_count);
 	free_list(t->where, t->where_count);
 	free_list(t->drops, t->drop_count);

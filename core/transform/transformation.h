@@ -52,6 +52,8 @@ struct transformation {
 	size_t backend_count;
 	char **after; /* names of transformations that must have been applied before */
 	size_t after_count;
+	char **fits; /* conditions on context and device (fits.h): where one fails, it is neither offered nor applied */
+	size_t fits_count;
 	char **requires; /* for the context's `requires:`, on inputs or device.*: "n % 8 == 0" */
 	size_t requires_count;
 	struct transformation_param *params;
@@ -85,7 +87,7 @@ const char *transformation_expect_name(enum transformation_expect x);
 
 /* Whether it may be applied to a context of this backend to which the named transformations were applied. One message
  * that names what is missing and what to do; -ERR_INPUT. Conditions on the device are checked in the context
- * (spec_device_ok). */
+ * (spec_device_ok); fits_check asks more. */
 int transformation_check(const struct transformation *t, const char *backend, const char *const *applied, size_t applied_count,
 			 struct err *e);
 

@@ -104,7 +104,9 @@ esac
 refuses transform '{"at":"good","transformation":"refacto"}' "nearest names: refactor" "a transformation that does not exist"
 refuses transform '{"at":"good","transformation":"thread-tiling"}' "apply refactor first" "a missing prerequisite"
 refuses transform_begin '{"at":"good","transformation":"thread-tiling"}' "apply refactor first" "transform_begin without a prerequisite"
-refuses transform '{"at":"good","transformation":"refactor"}' "peakd serve --model NAME=SPEC" "a transform without any model"
+refuses transform '{"at":"good","transformation":"Say what it does."}' "peakd serve --model NAME=SPEC" "a transform without any model"
+refuses transform '{"at":"good","transformation":"refactor"}' "called matmul" "a transformation that does not fit"
+refuses transform_begin '{"at":"good","transformation":"refactor"}' "called matmul" "transform_begin with one that does not fit"
 refused 1 "nearest names: refactor" transform good refacto
 logged "nearest names: refactor" "a transformation that does not exist"
 try() # try MODEL PART

@@ -112,7 +112,7 @@ while True:
         break
     at = int(rest.split("from=")[1].split(",")[0])
 ok(whole == big.split("```hlsl\n")[1].split("```\n")[0], "workflow: the pages together are the whole region", len(whole))
-call("transform_begin", "a first prompt", at="small", transformation="refactor", limit=60000)
+call("transform_begin", "a first prompt", at="small", transformation="Say what it does.", limit=60000)
 refused("context_create", "backend", "a context without a backend", source=small.replace("backend: hlsl\n", ""))
 refused("validate", "did you mean", "a misspelt workflow", at="smal")
 refused("tune", "strategy", "an unknown strategy", at="small", strategy="clever", wait_s=45) if ready else None
@@ -152,7 +152,7 @@ if ready:
     ok(len(jobs) >= 17, "job: list has all jobs", len(jobs))
     call("job", "log", action="log", id=jobs[-1]["job"])
     call("job", "get", action="get", id=jobs[0]["job"])
-    refused("transform", "model", "a transform without a model", at="small", transformation="refactor", wait_s=45)
+    refused("transform", "model", "a transform without a model", at="small", transformation="Say what it does.", wait_s=45)
     called.add("transform")
     ok(called == set(schemas), "every tool is called", set(schemas) - called)
 server.stdin.close()

@@ -1,0 +1,38 @@
+/* fits: whether a transformation fits a context and a device: the conditions of its front matter's `fits:`, its backends, what must have
+ * been applied before, what it requires of the device, and that the parameters it adds and drops can be added and dropped. Called by
+ * transform.c before anything is applied, and by library_offers.
+ *
+ * A condition is `has NAME, …` (inputs, constants, tuning parameters or kernels of these names) or an expression of the front matter's
+ * language over the words of fits_words; docs/transformations.md lists both. */
+#ifndef PEAKD_CORE_TRANSFORM_FITS_H
+#define PEAKD_CORE_TRANSFORM_FITS_H
+
+#include <stddef.h>
+
+#include "backends/wire/facts.h"
+#include "base/err.h"
+#include "core/context/context.h"
+
+struct transformation;
+
+/* What a condition may ask about, beside device.NAME. */
+struct fits_word {
+	const char *name, *about;
+};
+extern const struct fits_word fits_words[];
+extern const size_t fits_word_count;
+
+/* The context and device that conditions are asked about. */
+struct fits;
+/* `facts` may be NULL: no device is chosen, and every condition that asks about one holds. `ctx` is borrowed. */
+struct fits *fits_new(const struct context *ctx, const struct facts *facts);
+void fits_free(struct fits *f);
+
+/* Whether a condition can be read. -ERR_INPUT without file and line. */
+int fits_condition_check(const char *condition, struct err *e);
+/* Whether the transformation can be applied next: -ERR_INPUT with one sentence that says why not. `applied` are the transformations that
+ * led to the context. */
+int fits_check(const struct fits *f, const struct transformation *t, const char *const *applied, size_t applied_count,
+	       struct err *e);
+
+#endif
