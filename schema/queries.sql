@@ -113,12 +113,6 @@ SELECT * FROM checkpoint_parents WHERE id = ?1;
 -- name: checkpoint_list
 SELECT * FROM checkpoint_parents ORDER BY id DESC LIMIT ?1;
 
--- name: checkpoint_children
-SELECT * FROM checkpoint_parents WHERE id IN (SELECT checkpoint_id FROM checkpoint_parent WHERE parent_id = ?1) ORDER BY id;
-
--- name: checkpoint_of_context
-SELECT * FROM checkpoint_parents WHERE context = ?1 ORDER BY id;
-
 -- name: checkpoint_log
 WITH RECURSIVE line (id) AS (
 	SELECT ?1
@@ -194,17 +188,8 @@ FROM (
 	WHERE age = 1) t
 WHERE place = 1 ORDER BY device, sizes;
 
--- name: measurement_count
-SELECT status, count(*) FROM measurement WHERE checkpoint_id = ?1 AND (?2 IS NULL OR run_id = ?2) GROUP BY status;
-
 -- name: measurement_run_end
 UPDATE measurement_run SET ended_ms = ?2 WHERE id = ?1;
-
--- name: measurement_run_get
-SELECT * FROM measurement_run WHERE id = ?1;
-
--- name: measurement_run_of_job
-SELECT * FROM measurement_run WHERE job_id = ?1 AND checkpoint_id = ?2 ORDER BY id DESC LIMIT 1;
 
 -- name: measurement_runs
 SELECT * FROM measurement_run WHERE checkpoint_id = ?1 ORDER BY id DESC;
@@ -308,9 +293,6 @@ WHERE c.device = ?3 AND c.sizes = ?4 AND c.cold = ?5
       AND EXISTS (SELECT 1 FROM comparison_proven p WHERE p.id = c.id)
 ORDER BY c.id DESC LIMIT 1;
 
--- name: comparison_of_job
-SELECT * FROM comparison WHERE job_id = ?1 ORDER BY id;
-
 -- A checkpoint against its parent, whichever of them was timed as A. Against the parameters that tuning starts with only where there are
 -- no others: a tuned checkpoint against an untuned parent says little of the transformation.
 -- name: application_pairs
@@ -329,9 +311,6 @@ ORDER BY k.id DESC, c.device, c.sizes, c.id DESC;
 
 -- name: measurement_condition_add
 INSERT INTO measurement_condition (measurement_id, conditions) VALUES (?1, ?2);
-
--- name: measurement_condition_get
-SELECT conditions FROM measurement_condition WHERE measurement_id = ?1;
 
 -- Retention: each statement deletes at most ?2 rows and returns one row for each. ?1 is the wall clock before which things are old.
 

@@ -1,7 +1,6 @@
 /* blob: content by hash; see blob.h. */
 #include "core/record/blob.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/record/query.h"
@@ -9,14 +8,10 @@
 int blob_put(struct db *db, const void *bytes, size_t n, struct hash *ret_hash, struct err *e)
 {
 	struct hash hash = hash_bytes(bytes, n);
-	struct query q;
-	query_init(&q, db, "blob_put");
-	query_put_text(&q, hash.hex);
-	query_put_bytes(&q, bytes ? bytes : "", n);
-	int rc = query_run(&q, NULL, e);
+	int rc = query_do(db, "blob_put", QUERY(QUERY_TEXT(hash.hex), QUERY_BYTES(bytes ? bytes : "", n)), NULL, e);
 	if (rc >= 0)
 		*ret_hash = hash;
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 int blob_put_text(struct db *db, const char *text, struct hash *ret_hash, struct err *e)
@@ -28,8 +23,7 @@ int blob_get(struct db *db, const char *hash, struct buf *out, struct err *e)
 {
 	struct query q;
 	size_t before = out->len;
-	query_init(&q, db, "blob_get");
-	query_put_text(&q, hash);
+	query_start(&q, db, "blob_get", QUERY(QUERY_TEXT(hash)));
 	int rc = query_next(&q, e);
 	if (rc > 0)
 		query_get_bytes(&q, out);
@@ -40,9 +34,7 @@ int blob_get(struct db *db, const char *hash, struct buf *out, struct err *e)
 		return err_set(e, ERR_NOT_FOUND, "there is no content with the hash %s in the database", hash);
 	struct hash real = hash_bytes(out->data ? out->data + before : "", out->len - before);
 	if (strcmp(real.hex, hash) != 0)
-		return err_set(e, ERR_IO,
-			       "the content stored as %s is damaged (it hashes to %s): restore a backup of "
-			       "the database",
+		return err_set(e, ERR_IO, "the content stored as %s is damaged (it hashes to %s): restore a backup of the database",
 			       hash, real.hex);
 	return 0;
 }
@@ -59,8 +51,5 @@ int blob_get_text(struct db *db, const char *hash, char **ret_text, struct err *
 
 int blob_has(struct db *db, const char *hash, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "blob_has");
-	query_put_text(&q, hash);
-	return query_run(&q, NULL, e);
+	return query_do(db, "blob_has", QUERY(QUERY_TEXT(hash)), NULL, e);
 }

@@ -64,25 +64,18 @@ void checkpoint_fini(struct checkpoint *c)
 
 void checkpoint_list_fini(struct checkpoint_list *l)
 {
-	layout_free_list(&layout, l->at, l->count);
-	*l = (struct checkpoint_list){ .count = 0 };
+	query_list_fini(&layout, l);
 }
 
 int checkpoint_get(struct db *db, int64_t id, struct checkpoint *ret_checkpoint, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "checkpoint_get");
-	query_put_int(&q, id);
-	int rc = query_row(&q, &layout, ret_checkpoint, e);
+	int rc = query_one(db, "checkpoint_get", QUERY(QUERY_INT(id)), &layout, ret_checkpoint, e);
 	return rc < 0 ? rc : rc == 0 ? not_found(id, e) : 0;
 }
 
 int checkpoint_find(struct db *db, const char *hash, int64_t *ret_id, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "checkpoint_by_hash");
-	query_put_text(&q, hash);
-	int rc = query_run(&q, ret_id, e);
+	int rc = query_do(db, "checkpoint_by_hash", QUERY(QUERY_TEXT(hash)), ret_id, e);
 	if (rc == 0)
 		return err_set(e, ERR_NOT_FOUND, "there is no checkpoint with the hash %s in this database", hash);
 	return rc < 0 ? rc : 0;
@@ -90,147 +83,94 @@ int checkpoint_find(struct db *db, const char *hash, int64_t *ret_id, struct err
 
 int checkpoint_context(struct db *db, int64_t id, char **ret_canonical, struct err *e)
 {
-	struct query q;
-	struct hash context = { .hex = "" };
-	query_init(&q, db, "checkpoint_context");
-	query_put_int(&q, id);
-	int rc = query_next(&q, e);
+	char *context = NULL;
+	int rc = query_text(db, "checkpoint_context", QUERY(QUERY_INT(id)), &context, e);
 	if (rc > 0)
-		context = query_get_hash(&q);
-	query_fini(&q);
-	if (rc <= 0)
-		return rc < 0 ? rc : not_found(id, e);
-	return blob_get_text(db, context.hex, ret_canonical, e);
-}
-
-int checkpoint_children(struct db *db, int64_t id, struct checkpoint_list *ret_list, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, "checkpoint_children");
-	query_put_int(&q, id);
-	return QUERY_LIST(&q, &layout, ret_list, e);
-}
-
-int checkpoint_of_context(struct db *db, const char *context, struct checkpoint_list *ret_list, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, "checkpoint_of_context");
-	query_put_text(&q, context);
-	return QUERY_LIST(&q, &layout, ret_list, e);
+		rc = blob_get_text(db, context, ret_canonical, e);
+	else if (rc == 0)
+		rc = not_found(id, e);
+	free(context);
+	return rc;
 }
 
 int checkpoint_list(struct db *db, int limit, struct checkpoint_list *ret_list, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "checkpoint_list");
-	query_put_limit(&q, limit);
-	return QUERY_LIST(&q, &layout, ret_list, e);
+	return query_all(db, "checkpoint_list", QUERY(QUERY_LIMIT(limit)), &layout, ret_list, e);
 }
 
 int checkpoint_log(struct db *db, int64_t head, int limit, struct checkpoint_list *ret_list, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "checkpoint_log");
-	query_put_int(&q, head);
-	query_put_limit(&q, limit);
-	return QUERY_LIST(&q, &layout, ret_list, e);
+	return query_all(db, "checkpoint_log", QUERY(QUERY_INT(head), QUERY_LIMIT(limit)), &layout, ret_list, e);
 }
 
 int checkpoint_root(struct db *db, int64_t id, int64_t *ret_root, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "checkpoint_root");
-	query_put_int(&q, id);
-	int rc = query_run(&q, ret_root, e);
+	int rc = query_do(db, "checkpoint_root", QUERY(QUERY_INT(id)), ret_root, e);
 	return rc < 0 ? rc : rc == 0 ? not_found(id, e) : 0;
 }
 
 /* --- adding ------------------------------------------------------------------------------------------------------ */
 
-static int read_hash(struct db *db, int64_t id, struct hash *ret_hash, struct err *e)
+static int by_text(const void *a, const void *b)
 {
-	struct query q;
-	query_init(&q, db, "checkpoint_hash");
-	query_put_int(&q, id);
-	int rc = query_next(&q, e);
-	if (rc > 0)
-		*ret_hash = query_get_hash(&q);
-	query_fini(&q);
-	return rc < 0 ? rc : rc == 0 ? not_found(id, e) : 0;
-}
-
-static int compare_hashes(const void *a, const void *b)
-{
-	return strcmp(((const struct hash *)a)->hex, ((const struct hash *)b)->hex);
+	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* The hash of the text that checkpoint.h describes. */
 static int identify(struct db *db, const struct checkpoint *c, const struct hash *context, struct hash *ret_hash, struct err *e)
 {
 	struct buf text = BUF_INIT;
-	struct hash *parents = MEM_NEW_N(struct hash, c->parent_count);
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < c->parent_count; i++)
-		rc = read_hash(db, c->parents[i], &parents[i], e);
-	if (rc == 0) {
-		qsort(parents, c->parent_count, sizeof *parents, compare_hashes);
+	char **parents = MEM_NEW_N(char *, c->parent_count);
+	int rc = 1;
+	for (size_t i = 0; rc > 0 && i < c->parent_count; i++) {
+		rc = query_text(db, "checkpoint_hash", QUERY(QUERY_INT(c->parents[i])), &parents[i], e);
+		if (rc == 0)
+			rc = not_found(c->parents[i], e);
+	}
+	if (rc > 0) {
+		qsort(parents, c->parent_count, sizeof *parents, by_text);
 		buf_addf(&text, "peakd checkpoint 1\ncontext %s\n", context->hex);
 		for (size_t i = 0; i < c->parent_count; i++)
-			buf_addf(&text, "parent %s\n", parents[i].hex);
+			buf_addf(&text, "parent %s\n", parents[i]);
 		buf_addf(&text, "by %s\n", c->by);
 		if (c->text)
 			buf_addf(&text, "text %s\n", c->text);
 		*ret_hash = hash_bytes(text.data, text.len);
 	}
+	for (size_t i = 0; i < c->parent_count; i++)
+		free(parents[i]);
 	free(parents);
 	buf_fini(&text);
 	return rc;
 }
 
-static int add_row(struct db *db, const struct checkpoint *c, const struct hash *hash, const struct hash *context, int64_t *ret_id,
-		   struct err *e)
+static int add_row(struct db *db, struct checkpoint row, int64_t *ret_id, struct err *e)
 {
-	struct checkpoint row = *c;
-	struct query q;
-	row.id = 0;
-	row.hash = *hash;
-	row.context = *context;
 	row.created_ms = clock_wall_ms();
-	query_init(&q, db, "checkpoint_add");
-	query_put_row(&q, &layout, &row);
-	int rc = query_run(&q, ret_id, e);
-	for (size_t i = 0; rc >= 0 && i < c->parent_count; i++) {
-		query_init(&q, db, "checkpoint_add_parent");
-		query_put_int(&q, *ret_id);
-		query_put_int(&q, (int64_t)i);
-		query_put_int(&q, c->parents[i]);
-		rc = query_run(&q, NULL, e);
-	}
+	int rc = query_save(db, "checkpoint_add", &layout, &row, ret_id, e);
+	for (size_t i = 0; rc >= 0 && i < row.parent_count; i++)
+		rc = query_do(db, "checkpoint_add_parent",
+			      QUERY(QUERY_INT(*ret_id), QUERY_INT((int64_t)i), QUERY_INT(row.parents[i])), NULL, e);
 	return rc < 0 ? rc : 1;
 }
 
 static int add_or_find(struct db *db, const struct checkpoint *c, const char *canonical, int64_t *ret_id, struct err *e)
 {
-	struct hash context, hash;
+	struct checkpoint row = *c;
 	if (strchr(c->by, '\n'))
 		return err_set(e, ERR_INPUT, "the name of a transformation is one line, not \"%.100s\"", c->by);
-	int rc = blob_put_text(db, canonical, &context, e);
+	int rc = blob_put_text(db, canonical, &row.context, e);
 	if (rc == 0 && c->text) {
 		rc = blob_has(db, c->text, e);
 		if (rc == 0)
 			rc = err_set(e, ERR_NOT_FOUND, "the text of transformation %s (%s) is not stored", c->by, c->text);
 	}
 	if (rc >= 0)
-		rc = identify(db, c, &context, &hash, e);
+		rc = identify(db, c, &row.context, &row.hash, e);
 	if (rc < 0)
 		return rc;
-	struct query q;
-	query_init(&q, db, "checkpoint_by_hash");
-	query_put_text(&q, hash.hex);
-	rc = query_run(&q, ret_id, e);
-	if (rc != 0)
-		return rc < 0 ? rc : 0;
-	return add_row(db, c, &hash, &context, ret_id, e);
+	rc = query_do(db, "checkpoint_by_hash", QUERY(QUERY_TEXT(row.hash.hex)), ret_id, e);
+	return rc < 0 ? rc : rc > 0 ? 0 : add_row(db, row, ret_id, e);
 }
 
 int checkpoint_add(struct db *db, const struct checkpoint *c, const char *canonical, int64_t *ret_id, struct err *e)
@@ -258,14 +198,9 @@ int checkpoint_set_status(struct db *db, int64_t id, enum checkpoint_status to, 
 		rc = err_set(e, ERR_CONFLICT, "checkpoint %lld is %s, it cannot become %s", (long long)id,
 			     checkpoint_status_name(c.status), checkpoint_status_name(to));
 	checkpoint_fini(&c);
-	if (rc == 0) {
-		struct query q;
-		query_init(&q, db, "checkpoint_set_status");
-		query_put_int(&q, id);
-		query_put_text(&q, checkpoint_status_name(to));
-		query_put_text(&q, note);
-		rc = query_run(&q, NULL, e);
-	}
+	if (rc == 0)
+		rc = query_do(db, "checkpoint_set_status",
+			      QUERY(QUERY_INT(id), QUERY_TEXT(checkpoint_status_name(to)), QUERY_TEXT(note)), NULL, e);
 	return store_end(db, rc, e);
 }
 

@@ -65,11 +65,7 @@ int checkpoint_set_status(struct db *db, int64_t id, enum checkpoint_status to, 
 int checkpoint_refute(struct db *db, int64_t id, const char *why, struct err *e);
 /* Where its line begins, the context that its outputs are judged by: the first parent's first parent and so on. */
 int checkpoint_root(struct db *db, int64_t id, int64_t *ret_root, struct err *e);
-/* The direct children, oldest first. */
-int checkpoint_children(struct db *db, int64_t id, struct checkpoint_list *ret_list, struct err *e);
-/* All that stand for a context with this hash, oldest first. */
-int checkpoint_of_context(struct db *db, const char *context, struct checkpoint_list *ret_list, struct err *e);
-/* A checkpoint and all its ancestors, newest first, at most `limit` (0: all): what workflow_log shows. */
+/* A checkpoint and all its ancestors, newest first, at most `limit` (0: all). */
 int checkpoint_log(struct db *db, int64_t head, int limit, struct checkpoint_list *ret_list, struct err *e);
 /* All, newest first, at most `limit` (0: all). */
 int checkpoint_list(struct db *db, int limit, struct checkpoint_list *ret_list, struct err *e);

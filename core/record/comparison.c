@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "core/record/query.h"
 
 static const struct layout_field fields[] = {
@@ -42,35 +41,19 @@ static const struct layout layout = { "comparison", sizeof(struct comparison), f
 
 int comparison_add(struct db *db, struct comparison *c, struct err *e)
 {
-	int64_t id = 0;
-	c->id = 0;
 	c->sample_count = 2 * c->pairs;
-	c->created_ms = c->created_ms ? c->created_ms : clock_wall_ms();
-	int rc = query_add(db, "comparison", &layout, c, &id, e);
-	c->id = id;
-	return rc;
+	return query_insert(db, "comparison", &layout, c, e);
 }
 
 int comparison_library(struct db *db, int64_t checkpoint, const char *device, const char *params, bool cold,
 		       struct comparison *ret_comparison, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "comparison_library");
-	query_put_int(&q, checkpoint);
-	query_put_text(&q, device);
-	query_put_text(&q, params);
-	query_put_int(&q, cold);
-	int rc = query_row(&q, &layout, ret_comparison, e);
+	int rc = query_one(db, "comparison_library",
+			   QUERY(QUERY_INT(checkpoint), QUERY_TEXT(device), QUERY_TEXT(params), QUERY_INT(cold)), &layout,
+			   ret_comparison, e);
 	if (rc == 0)
 		return err_set(e, ERR_NOT_FOUND, "checkpoint %lld was not compared with a library", (long long)checkpoint);
 	return rc < 0 ? rc : 0;
-}
-
-static void swap_texts(const char **a, const char **b)
-{
-	const char *kept = *a;
-	*a = *b;
-	*b = kept;
 }
 
 /* The same pairs, told from the other side; the samples stay as they were taken. */
@@ -86,7 +69,8 @@ static void turn_around(struct comparison *c)
 	c->high = 1 / was.low;
 	c->a_validation = was.b_validation;
 	c->b_validation = was.a_validation;
-	swap_texts(&c->a_params, &c->b_params);
+	c->a_params = was.b_params;
+	c->b_params = was.a_params;
 	bool faster = strcmp(was.verdict, "faster") == 0;
 	if (faster || strcmp(was.verdict, "slower") == 0) {
 		c->verdict = mem_str(faster ? "slower" : "faster");
@@ -96,17 +80,10 @@ static void turn_around(struct comparison *c)
 
 int comparison_pair(struct db *db, const struct comparison_query *q, struct comparison *ret_comparison, struct err *e)
 {
-	struct query query;
-	query_init(&query, db, "comparison_pair");
-	query_put_int(&query, q->a);
-	query_put_int(&query, q->b);
-	query_put_text(&query, q->device);
-	query_put_text(&query, q->sizes);
-	query_put_int(&query, q->cold);
-	query_put_text(&query, q->a_params);
-	query_put_text(&query, q->b_params);
-	query_put_int(&query, q->a_start);
-	int rc = query_row(&query, &layout, ret_comparison, e);
+	int rc = query_one(db, "comparison_pair",
+			   QUERY(QUERY_INT(q->a), QUERY_INT(q->b), QUERY_TEXT(q->device), QUERY_TEXT(q->sizes), QUERY_INT(q->cold),
+				 QUERY_TEXT(q->a_params), QUERY_TEXT(q->b_params), QUERY_INT(q->a_start)),
+			   &layout, ret_comparison, e);
 	if (rc == 0)
 		return err_set(e, ERR_NOT_FOUND,
 			       "checkpoints %lld and %lld were not compared: `peakd compare %lld %lld` times them in pairs",
@@ -114,20 +91,6 @@ int comparison_pair(struct db *db, const struct comparison_query *q, struct comp
 	if (rc > 0 && (ret_comparison->b != q->b || strcmp(ret_comparison->b_params, q->b_params) != 0))
 		turn_around(ret_comparison);
 	return rc < 0 ? rc : 0;
-}
-
-int comparison_of_job(struct db *db, const char *job, struct comparison_list *ret_list, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, "comparison_of_job");
-	query_put_text(&q, job);
-	return QUERY_LIST(&q, &layout, ret_list, e);
-}
-
-void comparison_list_fini(struct comparison_list *l)
-{
-	layout_free_list(&layout, l->at, l->count);
-	*l = (struct comparison_list){ .count = 0 };
 }
 
 void comparison_fini(struct comparison *c)

@@ -54,13 +54,6 @@ struct comparison_query {
 /* The newest comparison that may be quoted now, with A's and B's figures as the query names them, whichever way it was timed.
  * -ERR_NOT_FOUND. comparison_fini it. */
 int comparison_pair(struct db *db, const struct comparison_query *q, struct comparison *ret_comparison, struct err *e);
-struct comparison_list {
-	struct comparison *at;
-	size_t count;
-};
-/* What a job has compared, oldest first. */
-int comparison_of_job(struct db *db, const char *job, struct comparison_list *ret_list, struct err *e);
-void comparison_list_fini(struct comparison_list *l);
 /* Of what was read. */
 void comparison_fini(struct comparison *c);
 

@@ -1,5 +1,5 @@
 /* event: what a job has to tell, as numbered rows, and the bell that announces them. Core only appends and rings;
- * readers (the MCP side, `peakd run`) wait or watch, and read the rows after the last number that they have.
+ * readers (the MCP side, `peakd run`) watch, and read the rows after the last number that they have.
  * Events survive a restart. Numbers of one job start at 1 and strictly increase, also across threads and processes. */
 #ifndef PEAKD_CORE_RECORD_EVENT_H
 #define PEAKD_CORE_RECORD_EVENT_H
@@ -34,27 +34,19 @@ int event_append(struct db *db, const char *job, const struct event *event, int6
 /* The events of a job with a number greater than `after`, oldest first, at most `limit` (0: all). */
 int event_since(struct db *db, const char *job, int64_t after, int limit, struct event_list *ret_list, struct err *e);
 void event_list_fini(struct event_list *l);
-/* Blocks until the job has an event newer than `after`: 1; 0 when the monotonic deadline (clock_now's nanoseconds)
- * passed first, or event_wake was called. Returns at once when there is one already. Not inside a transaction. */
-int event_wait(struct db *db, const char *job, int64_t after, int64_t deadline, struct err *e);
 
 /* For poll loops: a non-blocking eventfd that becomes readable after any job's new event was committed in this process
  * (read 8 bytes, then event_since). Close it with event_unwatch. */
 int event_watch(struct store *s, struct err *e);
 void event_unwatch(struct store *s, int take_fd);
-/* Rings without a new event, when something else about a job has changed that waiters must look at. */
+/* Rings without a new event, when something else about a job has changed that watchers must look at. */
 void event_ring(struct store *s);
-/* For shutting down: wakes all waiters and watchers, and from now on event_wait returns 0 where it would wait. */
-void event_wake(struct store *s);
 
-/* The bell wakes threads and poll loops of this process after a commit. It carries no data: who wakes reads the database. One is
- * part of each store, which rings it; everybody else uses the functions above. */
+/* The bell wakes poll loops of this process after a commit. It carries no data: who wakes reads the database. One is part of each
+ * store, which rings it; everybody else uses the functions above. */
 struct event_bell {
-	struct lock lock;      /* LOCK_LEAF; guards what follows */
-	struct lock_bell cond; /* waiting threads */
-	uint64_t rung;         /* how often it rang */
-	bool closed;           /* nobody waits any more */
-	int *fds;              /* eventfds of the watchers, owned by them */
+	struct lock lock; /* LOCK_LEAF; guards what follows */
+	int *fds;         /* eventfds of the watchers, owned by them */
 	size_t fd_count;
 };
 

@@ -1,7 +1,6 @@
 /* exchange: rows of questions and answers; see exchange.h. */
 #include "core/record/exchange.h"
 
-#include "base/clock.h"
 #include "core/record/blob.h"
 #include "core/record/query.h"
 #include "core/record/store.h"
@@ -31,40 +30,37 @@ static const struct layout_field fields[] = {
 static const struct layout layout = { "exchange", sizeof(struct exchange), fields };
 
 /* The row holds hashes where the struct holds texts. */
-static int add(struct db *db, struct exchange row, int64_t *ret_id, struct err *e)
+static int add(struct db *db, struct exchange *x, struct err *e)
 {
+	struct exchange row = *x;
 	struct hash prompt, reply;
 	int rc = blob_put_text(db, row.prompt, &prompt, e);
 	if (rc == 0 && row.reply)
 		rc = blob_put_text(db, row.reply, &reply, e);
 	if (rc < 0)
 		return rc;
-	row.id = 0;
 	row.prompt = prompt.hex;
 	row.reply = row.reply ? reply.hex : NULL;
-	return query_add(db, "exchange", &layout, &row, ret_id, e);
+	rc = query_insert(db, "exchange", &layout, &row, e);
+	x->id = row.id;
+	x->created_ms = row.created_ms;
+	return rc;
 }
 
 int exchange_add(struct db *db, struct exchange *x, struct err *e)
 {
-	x->created_ms = x->created_ms ? x->created_ms : clock_wall_ms();
 	int rc = store_begin(db, e);
-	return rc < 0 ? rc : store_end(db, add(db, *x, &x->id, e), e);
+	return rc < 0 ? rc : store_end(db, add(db, x, e), e);
 }
 
 void exchange_list_fini(struct exchange_list *l)
 {
-	layout_free_list(&layout, l->at, l->count);
-	*l = (struct exchange_list){ .count = 0 };
+	query_list_fini(&layout, l);
 }
 
 int exchange_list(struct db *db, const char *job, const char *transformation, int limit, struct exchange_list *ret_list,
 		  struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "exchange_list");
-	query_put_text(&q, job);
-	query_put_text(&q, transformation);
-	query_put_limit(&q, limit);
-	return QUERY_LIST(&q, &layout, ret_list, e);
+	return query_all(db, "exchange_list", QUERY(QUERY_TEXT(job), QUERY_TEXT(transformation), QUERY_LIMIT(limit)), &layout,
+			 ret_list, e);
 }

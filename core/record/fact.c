@@ -15,25 +15,13 @@ static const struct layout layout = { "fact", sizeof(struct fact), fields };
 
 int fact_set(struct db *db, const char *device, const char *key, const char *value, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "fact_set");
-	query_put_text(&q, device);
-	query_put_text(&q, key);
-	query_put_text(&q, value);
-	query_put_int(&q, clock_wall_ms());
-	return query_run(&q, NULL, e);
+	return query_do(db, "fact_set", QUERY(QUERY_TEXT(device), QUERY_TEXT(key), QUERY_TEXT(value), QUERY_INT(clock_wall_ms())),
+			NULL, e);
 }
 
 int fact_get(struct db *db, const char *device, const char *key, char **ret_value, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "fact_get");
-	query_put_text(&q, device);
-	query_put_text(&q, key);
-	int rc = query_next(&q, e);
-	if (rc > 0)
-		*ret_value = query_get_text(&q);
-	query_fini(&q);
+	int rc = query_text(db, "fact_get", QUERY(QUERY_TEXT(device), QUERY_TEXT(key)), ret_value, e);
 	if (rc == 0)
 		return err_set(e, ERR_NOT_FOUND, "nothing is known about %s of device %s", key, device);
 	return rc < 0 ? rc : 0;
@@ -41,14 +29,10 @@ int fact_get(struct db *db, const char *device, const char *key, char **ret_valu
 
 int fact_list(struct db *db, const char *device, struct fact_list *ret_list, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "fact_list");
-	query_put_text(&q, device);
-	return QUERY_LIST(&q, &layout, ret_list, e);
+	return query_all(db, "fact_list", QUERY(QUERY_TEXT(device)), &layout, ret_list, e);
 }
 
 void fact_list_fini(struct fact_list *l)
 {
-	layout_free_list(&layout, l->at, l->count);
-	*l = (struct fact_list){ .count = 0 };
+	query_list_fini(&layout, l);
 }

@@ -65,8 +65,7 @@ void job_fini(struct job *j)
 
 void job_list_fini(struct job_list *l)
 {
-	layout_free_list(&layout, l->at, l->count);
-	*l = (struct job_list){ .count = 0 };
+	query_list_fini(&layout, l);
 }
 
 static int not_found(const char *id, struct err *e)
@@ -76,51 +75,31 @@ static int not_found(const char *id, struct err *e)
 
 int job_get(struct db *db, const char *id, struct job *ret_job, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "job_get");
-	query_put_text(&q, id);
-	int rc = query_row(&q, &layout, ret_job, e);
+	int rc = query_one(db, "job_get", QUERY(QUERY_TEXT(id)), &layout, ret_job, e);
 	return rc < 0 ? rc : rc == 0 ? not_found(id, e) : 0;
 }
 
 int job_list(struct db *db, const char *kind, bool live, int limit, struct job_list *ret_list, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "job_list");
-	query_put_text(&q, kind);
-	query_put_int(&q, live);
-	query_put_limit(&q, limit);
-	return QUERY_LIST(&q, &layout, ret_list, e);
+	return query_all(db, "job_list", QUERY(QUERY_TEXT(kind), QUERY_INT(live), QUERY_LIMIT(limit)), &layout, ret_list, e);
 }
 
 static int list_in_state(struct db *db, enum job_state state, struct job_list *ret_list, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "job_in_state");
-	query_put_text(&q, job_state_name(state));
-	return QUERY_LIST(&q, &layout, ret_list, e);
-}
-
-static int add_row(struct db *db, const char *id, const char *kind, const char *request, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, "job_add");
-	query_put_text(&q, id);
-	query_put_text(&q, kind);
-	query_put_text(&q, request);
-	query_put_text(&q, job_state_name(JOB_QUEUED));
-	query_put_int(&q, clock_wall_ms());
-	return query_run(&q, NULL, e);
+	return query_all(db, "job_in_state", QUERY(QUERY_TEXT(job_state_name(state))), &layout, ret_list, e);
 }
 
 static int create(struct db *db, const char *id, const char *kind, const char *request, struct err *e)
 {
+	const char *queued = job_state_name(JOB_QUEUED);
 	int rc = store_begin(db, e);
 	if (rc < 0)
 		return rc;
-	rc = add_row(db, id, kind, request, e);
+	rc = query_do(db, "job_add",
+		      QUERY(QUERY_TEXT(id), QUERY_TEXT(kind), QUERY_TEXT(request), QUERY_TEXT(queued), QUERY_INT(clock_wall_ms())),
+		      NULL, e);
 	if (rc >= 0)
-		rc = event_append(db, id, &(struct event){ .kind = job_state_name(JOB_QUEUED), .message = kind }, NULL, e);
+		rc = event_append(db, id, &(struct event){ .kind = queued, .message = kind }, NULL, e);
 	return store_end(db, rc, e);
 }
 
@@ -136,11 +115,7 @@ int job_create(struct db *db, const char *kind, const char *request, char **ret_
 
 int job_adopt(struct db *db, const char *id, const char *kind, const char *request, struct err *e)
 {
-	int64_t last;
-	struct query q;
-	query_init(&q, db, "event_last");
-	query_put_text(&q, id);
-	int rc = query_run(&q, &last, e);
+	int rc = query_do(db, "event_last", QUERY(QUERY_TEXT(id)), NULL, e);
 	if (rc > 0)
 		return err_set(e, ERR_CONFLICT, "there is a job %s already", id);
 	return rc < 0 ? rc : create(db, id, kind, request, e);
@@ -148,29 +123,13 @@ int job_adopt(struct db *db, const char *id, const char *kind, const char *reque
 
 static int read_state(struct db *db, const char *id, enum job_state *ret_state, bool *ret_cancel, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "job_state");
-	query_put_text(&q, id);
 	struct job row;
-	int rc = query_row(&q, &layout, &row, e);
+	int rc = query_one(db, "job_state", QUERY(QUERY_TEXT(id)), &layout, &row, e);
 	if (rc > 0) {
 		*ret_state = row.state;
 		*ret_cancel = row.cancel;
 	}
 	return rc < 0 ? rc : rc == 0 ? not_found(id, e) : 0;
-}
-
-static int write_state(struct db *db, const char *id, enum job_state to, const struct outcome *o, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, "job_set_state");
-	query_put_text(&q, id);
-	query_put_text(&q, job_state_name(to));
-	query_put_int(&q, clock_wall_ms());
-	query_put_text(&q, o->result);
-	query_put_text(&q, o->error_code);
-	query_put_text(&q, o->error_text);
-	return query_run(&q, NULL, e);
 }
 
 /* The one place that changes a state. */
@@ -190,7 +149,10 @@ static int move(struct db *db, const char *id, enum job_state to, const struct o
 			     : err_set(e, ERR_CONFLICT, "job %s is %s, it cannot become %s", id, job_state_name(from),
 				       job_state_name(to));
 	if (rc == 0)
-		rc = write_state(db, id, to, o, e);
+		rc = query_do(db, "job_set_state",
+			      QUERY(QUERY_TEXT(id), QUERY_TEXT(job_state_name(to)), QUERY_INT(clock_wall_ms()),
+				    QUERY_TEXT(o->result), QUERY_TEXT(o->error_code), QUERY_TEXT(o->error_text)),
+			      NULL, e);
 	if (rc == 0)
 		rc = event_append(db, id, &(struct event){ .kind = job_state_name(to), .message = o->error_text }, NULL, e);
 	return store_end(db, rc, e);
@@ -217,15 +179,6 @@ int job_resume(struct db *db, const char *id, struct err *e)
 	return move(db, id, JOB_QUEUED, &(struct outcome){ .result = NULL }, e);
 }
 
-static int set_cancel(struct db *db, const char *id, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, "job_set_cancel");
-	query_put_text(&q, id);
-	int rc = query_run(&q, NULL, e);
-	return rc < 0 ? rc : event_append(db, id, &(struct event){ .kind = "cancel-requested" }, NULL, e);
-}
-
 int job_cancel(struct db *db, const char *id, struct err *e)
 {
 	static const struct outcome early = {
@@ -240,27 +193,17 @@ int job_cancel(struct db *db, const char *id, struct err *e)
 	rc = read_state(db, id, &state, &asked, e);
 	if (rc == 0 && job_state_ended(state))
 		rc = err_set(e, ERR_CONFLICT, "job %s has ended (%s), there is nothing to cancel", id, job_state_name(state));
-	else if (rc == 0 && state == JOB_RUNNING)
-		rc = asked ? 0 : set_cancel(db, id, e);
-	else if (rc == 0)
+	else if (rc == 0 && state != JOB_RUNNING)
 		rc = move(db, id, JOB_CANCELLED, &early, e);
+	else if (rc == 0 && !asked && (rc = query_do(db, "job_set_cancel", QUERY(QUERY_TEXT(id)), NULL, e)) == 0)
+		rc = event_append(db, id, &(struct event){ .kind = "cancel-requested" }, NULL, e);
 	return store_end(db, rc, e);
 }
 
 int job_ended(struct db *db, int64_t *ret_count, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "job_ended");
-	int rc = query_run(&q, ret_count, e);
+	int rc = query_do(db, "job_ended", NULL, ret_count, e);
 	return rc < 0 ? rc : 0;
-}
-
-int job_cancelled(struct db *db, const char *id, struct err *e)
-{
-	enum job_state state = JOB_QUEUED;
-	bool asked = false;
-	int rc = read_state(db, id, &state, &asked, e);
-	return rc < 0 ? rc : asked || state == JOB_CANCELLED;
 }
 
 int job_recover(struct db *db, struct job_list *ret_list, struct err *e)

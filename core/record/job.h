@@ -53,10 +53,11 @@ int job_list(struct db *db, const char *kind, bool live, int limit, struct job_l
 void job_fini(struct job *j);
 void job_list_fini(struct job_list *l);
 
-/* Every move appends an event whose kind is the new state's name, in the same transaction, and rings the bell.
- * A move that is not allowed is ERR_CONFLICT and changes nothing. */
 /* How many jobs have ended, in whatever way: a number that changes when one does. */
 int job_ended(struct db *db, int64_t *ret_count, struct err *e);
+
+/* Every move appends an event whose kind is the new state's name, in the same transaction, and rings the bell.
+ * A move that is not allowed is ERR_CONFLICT and changes nothing. */
 /* queued → running. ERR_CANCELLED when cancelling was asked for meanwhile (the job is then cancelled). */
 int job_start(struct db *db, const char *id, struct err *e);
 /* running → done, with its result (may be NULL). */
@@ -67,10 +68,8 @@ int job_fail(struct db *db, const char *id, const struct err *why, const char *r
 int job_resume(struct db *db, const char *id, struct err *e);
 
 /* Asks a job to end: a queued or interrupted one is cancelled at once, a running one gets its flag set and an event
- * "cancel-requested" (its thread looks at job_cancelled between steps). ERR_CONFLICT when it has ended. */
+ * "cancel-requested". ERR_CONFLICT when it has ended. */
 int job_cancel(struct db *db, const char *id, struct err *e);
-/* 1 when cancelling was asked for, 0 when not. */
-int job_cancelled(struct db *db, const char *id, struct err *e);
 
 /* For the start of a daemon that holds the lock: what is "running" has lost its daemon and becomes interrupted. Lists
  * all interrupted jobs, oldest first (job_list_fini). */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/record/workflow.h"
 
 static int load_context(struct db *db, const struct checkpoint *c, struct context **ret_ctx, struct err *e)
 {
@@ -53,7 +52,7 @@ int lineage_load(struct db *db, int64_t checkpoint, struct lineage *ret_lineage,
 {
 	struct checkpoint_list log;
 	struct lineage l = { .id = checkpoint };
-	int rc = workflow_log(db, checkpoint, 0, &log, e);
+	int rc = checkpoint_log(db, checkpoint, 0, &log, e);
 	if (rc < 0)
 		return rc;
 	rc = log.count ? load_line(db, &log, &l, e) : err_set(e, ERR_NOT_FOUND, "no checkpoint %lld", (long long)checkpoint);

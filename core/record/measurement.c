@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "core/record/query.h"
 
 /* What this list lacks reads as the last word: a newer peakd may have written it. */
@@ -88,34 +87,12 @@ const char *measurement_standing(const struct measurement *m)
 int measurement_add(struct db *db, struct measurement *m, struct err *e)
 {
 	assert((m->status != MEASUREMENT_OK || m->median_ns > 0) && "a timed row has a time");
-	int64_t id = 0;
-	m->id = 0;
-	m->created_ms = m->created_ms ? m->created_ms : clock_wall_ms();
-	int rc = query_add(db, "measurement", &measurement_layout, m, &id, e);
-	m->id = id;
-	return rc;
+	return query_insert(db, "measurement", &measurement_layout, m, e);
 }
 
 int measurement_conditions_add(struct db *db, int64_t measurement, const char *conditions, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "measurement_condition_add");
-	query_put_int(&q, measurement);
-	query_put_text(&q, conditions);
-	int rc = query_run(&q, NULL, e);
-	return rc < 0 ? rc : 0;
-}
-
-int measurement_conditions(struct db *db, int64_t measurement, char **ret_conditions, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, "measurement_condition_get");
-	query_put_int(&q, measurement);
-	int rc = query_next(&q, e);
-	if (rc >= 0)
-		*ret_conditions = rc > 0 ? query_get_text(&q) : NULL;
-	query_fini(&q);
-	return rc < 0 ? rc : 0;
+	return query_do(db, "measurement_condition_add", QUERY(QUERY_INT(measurement), QUERY_TEXT(conditions)), NULL, e);
 }
 
 void measurement_fini(struct measurement *m)
@@ -125,34 +102,23 @@ void measurement_fini(struct measurement *m)
 
 void measurement_list_fini(struct measurement_list *l)
 {
-	layout_free_list(&read_layout, l->at, l->count);
-	*l = (struct measurement_list){ .count = 0 };
+	query_list_fini(&read_layout, l);
 }
 
 int measurement_list(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list, struct err *e)
 {
-	struct query query;
-	query_init(&query, db, "measurement_list");
-	query_put_int(&query, q->checkpoint);
-	query_put_id(&query, q->run);
-	query_put_text(&query, q->device);
-	query_put_text(&query, q->sizes);
-	query_put_limit(&query, q->limit);
-	return QUERY_LIST(&query, &read_layout, ret_list, e);
+	return query_all(db, "measurement_list",
+			 QUERY(QUERY_INT(q->checkpoint), QUERY_ID(q->run), QUERY_TEXT(q->device), QUERY_TEXT(q->sizes),
+			       QUERY_LIMIT(q->limit)),
+			 &read_layout, ret_list, e);
 }
 
 int measurement_top(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list, struct err *e)
 {
-	struct query query;
-	query_init(&query, db, "measurement_top");
-	query_put_int(&query, q->checkpoint);
-	query_put_id(&query, q->run);
-	query_put_text(&query, q->device);
-	query_put_text(&query, q->sizes);
-	query_put_int(&query, !q->warm);
-	query_put_int(&query, q->unproven);
-	query_put_limit(&query, q->limit);
-	return QUERY_LIST(&query, &read_layout, ret_list, e);
+	return query_all(db, "measurement_top",
+			 QUERY(QUERY_INT(q->checkpoint), QUERY_ID(q->run), QUERY_TEXT(q->device), QUERY_TEXT(q->sizes),
+			       QUERY_INT(!q->warm), QUERY_INT(q->unproven), QUERY_LIMIT(q->limit)),
+			 &read_layout, ret_list, e);
 }
 
 int measurement_best(struct db *db, const struct measurement_query *q, struct measurement *ret_measurement, struct err *e)
@@ -174,54 +140,22 @@ int measurement_best(struct db *db, const struct measurement_query *q, struct me
 
 int measurement_best_each(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list, struct err *e)
 {
-	struct query query;
-	query_init(&query, db, "measurement_best_each");
-	query_put_int(&query, q->checkpoint);
-	query_put_id(&query, q->run);
-	query_put_text(&query, q->device);
-	query_put_int(&query, !q->warm);
-	query_put_int(&query, q->unproven);
-	return QUERY_LIST(&query, &read_layout, ret_list, e);
-}
-
-int measurement_count(struct db *db, int64_t checkpoint, int64_t run, struct measurement_counts *ret_counts, struct err *e)
-{
-	struct measurement_counts counts = { .of = { 0 } };
-	struct query q;
-	query_init(&q, db, "measurement_count");
-	query_put_int(&q, checkpoint);
-	query_put_id(&q, run);
-	int rc;
-	while ((rc = query_next(&q, e)) > 0) {
-		struct measurement row;
-		query_get_row(&q, &read_layout, &row); /* the status; what follows it is how many */
-		counts.of[row.status] += query_get_int(&q);
-	}
-	query_fini(&q);
-	if (rc == 0)
-		*ret_counts = counts;
-	return rc;
+	return query_all(db, "measurement_best_each",
+			 QUERY(QUERY_INT(q->checkpoint), QUERY_ID(q->run), QUERY_TEXT(q->device), QUERY_INT(!q->warm),
+			       QUERY_INT(q->unproven)),
+			 &read_layout, ret_list, e);
 }
 
 /* --- runs -------------------------------------------------------------------------------------------------------- */
 
 int measurement_run_begin(struct db *db, struct measurement_run *r, struct err *e)
 {
-	int64_t id = 0;
-	r->id = 0;
-	r->created_ms = r->created_ms ? r->created_ms : clock_wall_ms();
-	int rc = query_add(db, "measurement_run", &run_layout, r, &id, e);
-	r->id = id;
-	return rc;
+	return query_insert(db, "measurement_run", &run_layout, r, e);
 }
 
 int measurement_run_end_at(struct db *db, int64_t run, int64_t wall_ms, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "measurement_run_end");
-	query_put_int(&q, run);
-	query_put_int(&q, wall_ms);
-	return query_run(&q, NULL, e);
+	return query_do(db, "measurement_run_end", QUERY(QUERY_INT(run), QUERY_INT(wall_ms)), NULL, e);
 }
 
 int measurement_run_end(struct db *db, int64_t run, struct err *e)
@@ -229,44 +163,12 @@ int measurement_run_end(struct db *db, int64_t run, struct err *e)
 	return measurement_run_end_at(db, run, clock_wall_ms(), e);
 }
 
-int measurement_run_get(struct db *db, int64_t run, struct measurement_run *ret_run, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, "measurement_run_get");
-	query_put_int(&q, run);
-	int rc = query_row(&q, &run_layout, ret_run, e);
-	if (rc == 0)
-		return err_set(e, ERR_NOT_FOUND, "there is no tune run %lld in this database", (long long)run);
-	return rc < 0 ? rc : 0;
-}
-
-int measurement_run_of_job(struct db *db, const char *job, int64_t checkpoint, struct measurement_run *ret_run, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, "measurement_run_of_job");
-	query_put_text(&q, job);
-	query_put_int(&q, checkpoint);
-	int rc = query_row(&q, &run_layout, ret_run, e);
-	if (rc == 0)
-		return err_set(e, ERR_NOT_FOUND, "job %s has no tune run on checkpoint %lld", job, (long long)checkpoint);
-	return rc < 0 ? rc : 0;
-}
-
 int measurement_runs(struct db *db, int64_t checkpoint, struct measurement_run_list *ret_list, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "measurement_runs");
-	query_put_int(&q, checkpoint);
-	return QUERY_LIST(&q, &run_layout, ret_list, e);
+	return query_all(db, "measurement_runs", QUERY(QUERY_INT(checkpoint)), &run_layout, ret_list, e);
 }
 
 void measurement_run_list_fini(struct measurement_run_list *l)
 {
-	layout_free_list(&run_layout, l->at, l->count);
-	*l = (struct measurement_run_list){ .count = 0 };
-}
-
-void measurement_run_fini(struct measurement_run *r)
-{
-	layout_fini(&run_layout, r);
+	query_list_fini(&run_layout, l);
 }

@@ -62,11 +62,6 @@ struct measurement_list {
 	size_t count;
 };
 
-/* How many rows have each status. */
-struct measurement_counts {
-	int64_t of[MEASUREMENT_STATUSES];
-};
-
 /* One tune run: which space, how, and when. */
 struct measurement_run {
 	int64_t id; /* set by measurement_run_begin */
@@ -112,12 +107,8 @@ int measurement_best(struct db *db, const struct measurement_query *q, struct me
 int measurement_best_each(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list, struct err *e);
 /* All rows of whatever status, warmth and proof, oldest first. */
 int measurement_list(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list, struct err *e);
-/* By status, of a checkpoint (run 0) or of one of its runs. */
-int measurement_count(struct db *db, int64_t checkpoint, int64_t run, struct measurement_counts *ret_counts, struct err *e);
 /* What the device was like beside each sample (trial.h's conditions); at most once for a row. */
 int measurement_conditions_add(struct db *db, int64_t measurement, const char *conditions, struct err *e);
-/* NULL when none were kept; free(). */
-int measurement_conditions(struct db *db, int64_t measurement, char **ret_conditions, struct err *e);
 void measurement_fini(struct measurement *m);
 void measurement_list_fini(struct measurement_list *l);
 
@@ -126,14 +117,8 @@ int measurement_run_begin(struct db *db, struct measurement_run *r, struct err *
 int measurement_run_end(struct db *db, int64_t run, struct err *e);
 /* The same for a run that ended elsewhere and earlier. */
 int measurement_run_end_at(struct db *db, int64_t run, int64_t wall_ms, struct err *e);
-/* Reads one; measurement_run_fini it. */
-int measurement_run_get(struct db *db, int64_t run, struct measurement_run *ret_run, struct err *e);
-/* The newest run of a job on a checkpoint, to resume it: its rows (measurement_list) say what is done.
- * ERR_NOT_FOUND. */
-int measurement_run_of_job(struct db *db, const char *job, int64_t checkpoint, struct measurement_run *ret_run, struct err *e);
 /* The runs of a checkpoint, newest first. */
 int measurement_runs(struct db *db, int64_t checkpoint, struct measurement_run_list *ret_list, struct err *e);
 void measurement_run_list_fini(struct measurement_run_list *l);
-void measurement_run_fini(struct measurement_run *r);
 
 #endif

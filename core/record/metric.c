@@ -1,7 +1,6 @@
 /* metric: rows of profilers; see metric.h. */
 #include "core/record/metric.h"
 
-#include "base/clock.h"
 #include "core/record/query.h"
 
 static const struct layout_field fields[] = {
@@ -20,23 +19,17 @@ static const struct layout layout = { "metric", sizeof(struct metric), fields };
 
 int metric_add(struct db *db, struct metric *m, struct err *e)
 {
-	m->created_ms = m->created_ms ? m->created_ms : clock_wall_ms();
-	return query_add(db, "metric", &layout, m, NULL, e);
+	return query_insert(db, "metric", &layout, m, e);
 }
 
 int metric_list(struct db *db, int64_t checkpoint, const char *device, const char *params, struct metric_list *ret_list,
 		struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "metric_list");
-	query_put_int(&q, checkpoint);
-	query_put_text(&q, device);
-	query_put_text(&q, params);
-	return QUERY_LIST(&q, &layout, ret_list, e);
+	return query_all(db, "metric_list", QUERY(QUERY_INT(checkpoint), QUERY_TEXT(device), QUERY_TEXT(params)), &layout, ret_list,
+			 e);
 }
 
 void metric_list_fini(struct metric_list *l)
 {
-	layout_free_list(&layout, l->at, l->count);
-	*l = (struct metric_list){ .count = 0 };
+	query_list_fini(&layout, l);
 }

@@ -33,7 +33,6 @@ static const struct layout layout = { "pending", sizeof(struct pending), fields 
 static int write_row(struct db *db, struct pending row, bool add, struct err *e)
 {
 	struct hash text, context;
-	struct query q;
 	int rc = blob_put_text(db, row.text, &text, e);
 	if (rc == 0)
 		rc = blob_put_text(db, row.context, &context, e);
@@ -43,10 +42,8 @@ static int write_row(struct db *db, struct pending row, bool add, struct err *e)
 	row.context = context.hex;
 	row.created_ms = row.updated_ms = clock_wall_ms();
 	if (add)
-		return query_add(db, "pending", &layout, &row, NULL, e);
-	query_init(&q, db, "pending_save");
-	query_put_row(&q, &layout, &row);
-	rc = query_run(&q, NULL, e);
+		return query_insert(db, "pending", &layout, &row, e);
+	rc = query_save(db, "pending_save", &layout, &row, NULL, e);
 	return rc == 0 ? err_set(e, ERR_CONFLICT, "somebody else has continued transformation %s meanwhile", row.id) : rc;
 }
 
@@ -54,8 +51,7 @@ int pending_add(struct db *db, const struct pending *p, char **ret_id, struct er
 {
 	struct pending row = *p;
 	char id[TOKEN_SIZE];
-	token_make('t', id);
-	row.id = id;
+	row.id = token_make('t', id);
 	int rc = store_begin(db, e);
 	if (rc == 0)
 		rc = store_end(db, write_row(db, row, true, e), e);
@@ -78,36 +74,19 @@ void pending_fini(struct pending *p)
 	layout_fini(&layout, p);
 }
 
-static int take(struct db *db, const char *id, const char *job, struct pending *ret_pending, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, "pending_take");
-	query_put_text(&q, id);
-	query_put_text(&q, job);
-	query_put_int(&q, clock_wall_ms());
-	int taken = query_run(&q, NULL, e);
-	if (taken < 0)
-		return taken;
-	query_init(&q, db, "pending_get");
-	query_put_text(&q, id);
-	int rc = query_row(&q, &layout, ret_pending, e);
-	if (rc == 0)
-		return err_set(e, ERR_NOT_FOUND, "there is no half-done transformation %s: begin it again", id);
-	return rc < 0 ? rc : taken;
-}
-
 int pending_take(struct db *db, const char *id, const char *job, struct pending *ret_pending, struct err *e)
 {
 	int rc = store_begin(db, e);
+	if (rc < 0)
+		return rc;
+	int taken = query_do(db, "pending_take", QUERY(QUERY_TEXT(id), QUERY_TEXT(job), QUERY_INT(clock_wall_ms())), NULL, e);
+	rc = taken < 0 ? taken : query_one(db, "pending_get", QUERY(QUERY_TEXT(id)), &layout, ret_pending, e);
 	if (rc == 0)
-		rc = store_end(db, take(db, id, job, ret_pending, e), e);
-	return rc;
+		rc = err_set(e, ERR_NOT_FOUND, "there is no half-done transformation %s: begin it again", id);
+	return store_end(db, rc < 0 ? rc : taken, e);
 }
 
 int pending_of_job(struct db *db, const char *job, struct pending *ret_pending, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "pending_of_job");
-	query_put_text(&q, job);
-	return query_row(&q, &layout, ret_pending, e);
+	return query_one(db, "pending_of_job", QUERY(QUERY_TEXT(job)), &layout, ret_pending, e);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "core/record/store.h"
 
@@ -142,78 +144,42 @@ static void query_begin(struct query *q)
 		q->rc = SQLITE_ABORT;
 }
 
-void query_init(struct query *q, struct db *db, const char *name)
+static void prepare(struct query *q)
 {
-	*q = (struct query){ .db = db, .name = name, .rc = SQLITE_OK };
-	query_begin(q);
-	if (q->rc != SQLITE_OK)
-		return;
-	size_t i = find_entry(db->set, name);
-	sqlite3_stmt *kept = db->cache[i];
+	size_t i = find_entry(q->db->set, q->name);
+	sqlite3_stmt *kept = q->db->cache[i];
 	q->cached = kept == NULL || !sqlite3_stmt_busy(kept);
 	if (kept && q->cached) {
 		q->stmt = kept;
 		return;
 	}
-	q->rc = sqlite3_prepare_v3(db->sql, db->set->at[i].sql, -1, q->cached ? SQLITE_PREPARE_PERSISTENT : 0, &q->stmt, NULL);
+	q->rc = sqlite3_prepare_v3(q->db->sql, q->db->set->at[i].sql, -1, q->cached ? SQLITE_PREPARE_PERSISTENT : 0, &q->stmt,
+				   NULL);
 	if (q->cached)
-		db->cache[i] = q->stmt;
+		q->db->cache[i] = q->stmt;
 }
 
-/* Whether a next value can be bound; counts it. */
-static bool can_put(struct query *q)
+static int bind(sqlite3_stmt *stmt, int at, const struct query_value *v)
 {
-	q->put++;
-	return q->rc == SQLITE_OK;
+	if (v->type == SQLITE_INTEGER)
+		return sqlite3_bind_int64(stmt, at, v->i);
+	if (v->type == SQLITE_FLOAT && !isnan(v->r))
+		return sqlite3_bind_double(stmt, at, v->r);
+	if (v->type == SQLITE_TEXT && v->bytes)
+		return sqlite3_bind_text64(stmt, at, v->bytes, strlen(v->bytes), SQLITE_STATIC, SQLITE_UTF8);
+	if (v->type == SQLITE_BLOB)
+		return sqlite3_bind_blob64(stmt, at, v->bytes, v->n, SQLITE_STATIC);
+	return SQLITE_OK; /* what is not bound is NULL */
 }
 
-void query_put_int(struct query *q, int64_t value)
+void query_start(struct query *q, struct db *db, const char *name, const struct query_value *values)
 {
-	if (can_put(q))
-		q->rc = sqlite3_bind_int64(q->stmt, q->put, value);
-}
-
-static void put_null(struct query *q)
-{
-	if (can_put(q))
-		q->rc = sqlite3_bind_null(q->stmt, q->put);
-}
-
-void query_put_id(struct query *q, int64_t value)
-{
-	if (value == 0)
-		put_null(q);
-	else
-		query_put_int(q, value);
-}
-
-void query_put_real(struct query *q, double value)
-{
-	if (isnan(value))
-		put_null(q);
-	else if (can_put(q))
-		q->rc = sqlite3_bind_double(q->stmt, q->put, value);
-}
-
-void query_put_text(struct query *q, const char *text)
-{
-	if (text == NULL)
-		put_null(q);
-	else if (can_put(q))
-		q->rc = sqlite3_bind_text64(q->stmt, q->put, text, strlen(text), SQLITE_STATIC, SQLITE_UTF8);
-}
-
-void query_put_bytes(struct query *q, const void *bytes, size_t n)
-{
-	if (bytes == NULL)
-		put_null(q);
-	else if (can_put(q))
-		q->rc = sqlite3_bind_blob64(q->stmt, q->put, bytes, n, SQLITE_STATIC);
-}
-
-void query_put_limit(struct query *q, int limit)
-{
-	query_put_int(q, limit > 0 ? limit : -1);
+	*q = (struct query){ .db = db, .name = name, .rc = SQLITE_OK };
+	query_begin(q);
+	if (q->rc == SQLITE_OK)
+		prepare(q);
+	for (; values && values->type && q->rc == SQLITE_OK; values++)
+		q->rc = bind(q->stmt, ++q->put, values);
 }
 
 /* After some failures (a full disk, an error of reading) SQLite ends the whole transaction by itself. What comes next in it is
@@ -266,20 +232,53 @@ char *query_get_text(struct query *q)
 	return none ? NULL : mem_strn(text ? text : "", n);
 }
 
-struct hash query_get_hash(struct query *q)
-{
-	struct hash hash = { .hex = "" };
-	const void *text = sqlite3_column_blob(q->stmt, q->got);
-	size_t n = (size_t)sqlite3_column_bytes(q->stmt, q->got++);
-	if (n == HASH_HEX)
-		memcpy(hash.hex, text, HASH_HEX);
-	return hash;
-}
-
 void query_get_bytes(struct query *q, struct buf *out)
 {
 	const void *bytes = sqlite3_column_blob(q->stmt, q->got);
 	buf_add(out, bytes, (size_t)sqlite3_column_bytes(q->stmt, q->got++));
+}
+
+void query_fini(struct query *q)
+{
+	if (q->stmt == NULL)
+		return;
+	if (q->cached) {
+		sqlite3_reset(q->stmt);
+		sqlite3_clear_bindings(q->stmt);
+	} else {
+		sqlite3_finalize(q->stmt);
+	}
+	q->stmt = NULL;
+}
+
+/* Runs a statement to its end. */
+static int finish(struct query *q, int64_t *ret_value, struct err *e)
+{
+	int rc = query_next(q, e), row = rc;
+	if (rc > 0 && ret_value)
+		*ret_value = query_get_int(q);
+	while (rc > 0)
+		rc = query_next(q, e);
+	query_fini(q);
+	return rc < 0 ? rc : row;
+}
+
+int query_do(struct db *db, const char *name, const struct query_value *values, int64_t *ret_value, struct err *e)
+{
+	struct query q;
+	query_start(&q, db, name, values);
+	return finish(&q, ret_value, e);
+}
+
+int query_text(struct db *db, const char *name, const struct query_value *values, char **ret_text, struct err *e)
+{
+	struct query q;
+	query_start(&q, db, name, values);
+	int rc = query_next(&q, e);
+	if (rc > 0)
+		*ret_text = query_get_text(&q);
+	query_fini(&q);
+	return rc;
 }
 
 /* --- rows by name -------------------------------------------------------------------------------------------------------- */
@@ -346,12 +345,12 @@ static void put_field(struct query *q, int at, const struct layout_field *f, con
 		q->rc = sqlite3_bind_text64(q->stmt, at, text, strlen(text), SQLITE_STATIC, SQLITE_UTF8);
 }
 
-void query_put_row(struct query *q, const struct layout *l, const void *object)
+static void put_row(struct query *q, const struct layout *l, const void *object)
 {
 	for (const struct layout_field *f = l->fields; f->name; f++) {
 		char name[80];
 		if (f->type == LAYOUT_PART) {
-			query_put_row(q, f->of, (const char *)object + f->offset);
+			put_row(q, f->of, (const char *)object + f->offset);
 			continue;
 		}
 		snprintf(name, sizeof name, ":%s", column_of(f));
@@ -363,12 +362,22 @@ void query_put_row(struct query *q, const struct layout *l, const void *object)
 	}
 }
 
-int query_add(struct db *db, const char *table, const struct layout *l, const void *object, int64_t *ret_id, struct err *e)
+static const struct layout_field *find_field(const struct layout *l, const char *name)
+{
+	const struct layout_field *f = l->fields;
+	while (f->name && strcmp(f->name, name) != 0)
+		f++;
+	return f->name ? f : NULL;
+}
+
+int query_insert(struct db *db, const char *table, const struct layout *l, void *io_object, struct err *e)
 {
 	static const char *const marks[] = { "table_name", "column_names", "column_values" };
+	const struct layout_field *id = find_field(l, "id"), *created = find_field(l, "created_ms");
 	struct buf columns = BUF_INIT, values = BUF_INIT, sql = BUF_INIT;
 	const char *at = db->set->at[find_entry(db->set, "row_add")].sql;
 	struct query q = { .db = db, .name = table, .rc = SQLITE_OK };
+	int64_t number = 0;
 	add_columns(l, &columns, &values);
 	const char *const by[] = { table, buf_text(&columns), buf_text(&values) };
 	for (size_t i = 0; i < MEM_COUNT(marks); i++) {
@@ -378,15 +387,29 @@ int query_add(struct db *db, const char *table, const struct layout *l, const vo
 		at = mark + strlen(marks[i]);
 	}
 	buf_adds(&sql, at);
+	if (id && id->type == LAYOUT_ID)
+		layout_set_int(id, io_object, 0);
+	if (created && layout_get_int(created, io_object) == 0)
+		layout_set_int(created, io_object, clock_wall_ms());
 	query_begin(&q);
 	if (q.rc == SQLITE_OK)
 		q.rc = sqlite3_prepare_v2(db->sql, buf_text(&sql), -1, &q.stmt, NULL);
-	query_put_row(&q, l, object);
-	int rc = query_run(&q, ret_id, e);
+	put_row(&q, l, io_object);
+	int rc = finish(&q, &number, e);
+	if (id && id->type == LAYOUT_ID)
+		layout_set_int(id, io_object, number);
 	buf_fini(&columns);
 	buf_fini(&values);
 	buf_fini(&sql);
 	return rc < 0 ? rc : 0;
+}
+
+int query_save(struct db *db, const char *name, const struct layout *l, const void *object, int64_t *ret_value, struct err *e)
+{
+	struct query q;
+	query_start(&q, db, name, NULL);
+	put_row(&q, l, object);
+	return finish(&q, ret_value, e);
 }
 
 static void get_numbers(const char *text, int64_t **ret_numbers, size_t *ret_count)
@@ -463,55 +486,49 @@ void query_get_row(struct query *q, const struct layout *l, void *object)
 	get_fields(q, l, object);
 }
 
-int query_row(struct query *q, const struct layout *l, void *ret_object, struct err *e)
+int query_one(struct db *db, const char *name, const struct query_value *values, const struct layout *l, void *ret_object,
+	      struct err *e)
 {
-	int rc = query_next(q, e);
+	struct query q;
+	query_start(&q, db, name, values);
+	int rc = query_next(&q, e);
 	if (rc > 0)
-		query_get_row(q, l, ret_object);
-	query_fini(q);
+		query_get_row(&q, l, ret_object);
+	query_fini(&q);
 	return rc;
 }
 
-int query_rows(struct query *q, const struct layout *l, void **ret_at, size_t *ret_count, struct err *e)
+/* What every list of rows looks like. */
+struct list {
+	void *at;
+	size_t count;
+};
+
+int query_all(struct db *db, const char *name, const struct query_value *values, const struct layout *l, void *ret_list,
+	      struct err *e)
 {
-	char *at = NULL;
-	size_t count = 0, room = 0;
+	struct query q;
+	struct list list = { .count = 0 };
+	size_t room = 0;
 	int rc;
-	while ((rc = query_next(q, e)) > 0) {
-		if (count == room)
-			at = mem_resize(at, room = room ? 2 * room : 4, l->size);
-		query_get_row(q, l, at + count++ * l->size);
+	query_start(&q, db, name, values);
+	while ((rc = query_next(&q, e)) > 0) {
+		if (list.count == room)
+			list.at = mem_resize(list.at, room = room ? 2 * room : 4, l->size);
+		query_get_row(&q, l, (char *)list.at + list.count++ * l->size);
 	}
-	query_fini(q);
-	if (rc < 0) {
-		layout_free_list(l, at, count);
-	} else {
-		*ret_at = at;
-		*ret_count = count;
-	}
+	query_fini(&q);
+	if (rc < 0)
+		layout_free_list(l, list.at, list.count);
+	else
+		memcpy(ret_list, &list, sizeof list);
 	return rc;
 }
 
-void query_fini(struct query *q)
+void query_list_fini(const struct layout *l, void *io_list)
 {
-	if (q->stmt == NULL)
-		return;
-	if (q->cached) {
-		sqlite3_reset(q->stmt);
-		sqlite3_clear_bindings(q->stmt);
-	} else {
-		sqlite3_finalize(q->stmt);
-	}
-	q->stmt = NULL;
-}
-
-int query_run(struct query *q, int64_t *ret_value, struct err *e)
-{
-	int rc = query_next(q, e), row = rc;
-	if (rc > 0 && ret_value)
-		*ret_value = query_get_int(q);
-	while (rc > 0)
-		rc = query_next(q, e);
-	query_fini(q);
-	return rc < 0 ? rc : row;
+	struct list list;
+	memcpy(&list, io_list, sizeof list);
+	layout_free_list(l, list.at, list.count);
+	memset(io_list, 0, sizeof list);
 }

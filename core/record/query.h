@@ -1,16 +1,11 @@
-/* query: one run of a named statement of schema/queries.sql on one handle, for the files of core/record only.
+/* query: runs the named statements of schema/queries.sql on one handle, for the files of core/record only.
  *
- *	struct query q;
- *	query_init(&q, db, "fact_get");
- *	query_put_text(&q, device);                      // ?1
- *	query_put_text(&q, key);                         // ?2
- *	int rc = query_next(&q, e);                      // 1: a row, 0: no more, negative: error
- *	if (rc > 0)
- *		value = query_get_text(&q);              // first column, then the second …
- *	query_fini(&q);
+ *	rc = query_do(db, "fact_set", QUERY(QUERY_TEXT(device), QUERY_TEXT(key), QUERY_TEXT(value)), NULL, e);
+ *	rc = query_all(db, "fact_list", QUERY(QUERY_TEXT(device)), &layout, ret_list, e);
  *
- * Values are put and got one after the other, each with its type. Failures of preparing and binding are kept and come
- * out of query_next. Prepared statements are cached in the handle by name. */
+ * The values stand in the order of the statement's parameters ?1, ?2 …; NULL: there are none. Rows are read by the names of their
+ * columns (base/layout.h: a field's `column`, or its name; one whose column is "" has none). Prepared statements are cached in the
+ * handle by name. A name that schema/queries.sql does not have is a bug. */
 #ifndef PEAKD_CORE_RECORD_QUERY_H
 #define PEAKD_CORE_RECORD_QUERY_H
 
@@ -22,7 +17,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/hash.h"
 #include "base/layout.h"
 #include "base/mem.h"
 
@@ -62,6 +56,22 @@ struct query {
 	int rc;             /* first SQLite error */
 };
 
+/* The value of one parameter. Texts and bytes are borrowed until the statement has run. */
+struct query_value {
+	int type; /* SQLITE_INTEGER …; 0 ends the list */
+	int64_t i;
+	double r;
+	const void *bytes;
+	size_t n;
+};
+#define QUERY(...) ((const struct query_value[]){ __VA_ARGS__, { .type = 0 } })
+#define QUERY_INT(value_) ((struct query_value){ .type = SQLITE_INTEGER, .i = (value_) })
+#define QUERY_ID(value_) ((struct query_value){ .type = (value_) ? SQLITE_INTEGER : SQLITE_NULL, .i = (value_) }) /* 0: NULL */
+#define QUERY_LIMIT(rows_) ((struct query_value){ .type = SQLITE_INTEGER, .i = (rows_) > 0 ? (rows_) : -1 })      /* 0: none */
+#define QUERY_REAL(value_) ((struct query_value){ .type = SQLITE_FLOAT, .r = (value_) })
+#define QUERY_TEXT(text_) ((struct query_value){ .type = SQLITE_TEXT, .bytes = (text_) })
+#define QUERY_BYTES(bytes_, n_) ((struct query_value){ .type = SQLITE_BLOB, .bytes = (bytes_), .n = (n_) })
+
 void query_set_init(struct query_set *set, const char *text);
 void query_set_fini(struct query_set *set);
 /* Runs all the statements that stand under one name and ignores rows: for pragmas. */
@@ -71,40 +81,33 @@ int query_exec_text(struct db *db, const char *sql, struct err *e);
 /* Prepares every statement of the set (for tests): the first that is refused is the error. */
 int query_check(struct db *db, struct err *e);
 
-/* A name that schema/queries.sql does not have is a bug. */
-void query_init(struct query *q, struct db *db, const char *name);
-void query_put_int(struct query *q, int64_t value);
-void query_put_id(struct query *q, int64_t value);    /* 0 becomes NULL */
-void query_put_real(struct query *q, double value);   /* NAN becomes NULL */
-/* Texts and bytes are borrowed until query_fini; NULL becomes NULL. */
-void query_put_text(struct query *q, const char *text);
-void query_put_bytes(struct query *q, const void *bytes, size_t n);
-/* A row limit: 0 becomes "no limit". */
-void query_put_limit(struct query *q, int limit);
-/* The next row: 1; 0 when there is none; negative on failure. */
-int query_next(struct query *q, struct err *e);
-int64_t query_get_int(struct query *q);   /* NULL is 0 */
-char *query_get_text(struct query *q);    /* a copy; NULL is NULL */
-struct hash query_get_hash(struct query *q);
-void query_get_bytes(struct query *q, struct buf *out); /* appended */
-void query_fini(struct query *q);
-/* For statements that give no rows, or one integer at most: runs it to its end and query_fini. *ret_value (may be
- * NULL) is the first column of the first row. Returns 1 when there was a row, 0 when not, negative on failure. */
-int query_run(struct query *q, int64_t *ret_value, struct err *e);
+/* These run a statement to its end: 1 when there was a row, 0 when not, negative on failure. The first row sets ret_…;
+ * ret_value may be NULL. */
+int query_do(struct db *db, const char *name, const struct query_value *values, int64_t *ret_value,
+	     struct err *e);
+int query_text(struct db *db, const char *name, const struct query_value *values, char **ret_text, struct err *e);
+int query_one(struct db *db, const char *name, const struct query_value *values, const struct layout *l, void *ret_object,
+	      struct err *e);
+/* All rows: ret_list is a struct with `at` and `count`, for query_list_fini. Returns 0 or negative. */
+int query_all(struct db *db, const char *name, const struct query_value *values, const struct layout *l, void *ret_list,
+	      struct err *e);
+void query_list_fini(const struct layout *l, void *io_list);
+/* Runs a statement whose parameters are :COLUMN with the values of an object; as query_do. */
+int query_save(struct db *db, const char *name, const struct layout *l, const void *object, int64_t *ret_value, struct err *e);
+/* Adds a row with every column of the layout: sets the object's `created_ms` to now where it is 0, and its `id` (where that is a
+ * number) to the row's. Returns 0 or negative. */
+int query_insert(struct db *db, const char *table, const struct layout *l, void *io_object, struct err *e);
 
-/* Rows by the names of their columns (base/layout.h: a field's `column`, or its name; one whose column is "" has none).
- * query_put_row binds the parameters :NAME that the statement has; texts are borrowed until query_fini. */
-void query_put_row(struct query *q, const struct layout *l, const void *object);
-/* Reads the present row into an object that holds nothing; columns that the statement does not give, or that are NULL, are none. */
-void query_get_row(struct query *q, const struct layout *l, void *object);
-/* The only row, then query_fini: 1, 0 when there is none (*ret_object is not touched), negative. */
-int query_row(struct query *q, const struct layout *l, void *ret_object, struct err *e);
-/* All rows, then query_fini: an array for layout_free_list. Returns 0 or negative. */
-int query_rows(struct query *q, const struct layout *l, void **ret_at, size_t *ret_count, struct err *e);
-/* The same into a list, a struct with `at` and `count`. */
-#define QUERY_LIST(q, l, ret_list, e) query_rows((q), (l), (void **)&(ret_list)->at, &(ret_list)->count, (e))
-/* Adds a row with every column of the layout. *ret_id (may be NULL) is its number. */
-int query_add(struct db *db, const char *table, const struct layout *l, const void *object, int64_t *ret_id, struct err *e);
+/* Row by row: */
+void query_start(struct query *q, struct db *db, const char *name, const struct query_value *values);
+/* The next row: 1; 0 when there is none; negative on failure, that of query_start too. */
+int query_next(struct query *q, struct err *e);
+/* The columns of the row one after the other. */
+int64_t query_get_int(struct query *q);                                        /* NULL is 0 */
+char *query_get_text(struct query *q);                                         /* a copy; NULL is NULL */
+void query_get_bytes(struct query *q, struct buf *out);                        /* appended */
+void query_get_row(struct query *q, const struct layout *l, void *ret_object); /* columns that are missing or NULL are none */
+void query_fini(struct query *q);
 
 /* A message for an SQLite error on this handle: says what to do; returns negative. */
 int query_error(struct db *db, int rc, const char *what, struct err *e);

@@ -17,9 +17,7 @@ static int delete_old(struct db *db, const char *name, int64_t before_ms, int64_
 		if (rc < 0)
 			return rc;
 		deleted = 0;
-		query_init(&q, db, name);
-		query_put_int(&q, before_ms);
-		query_put_int(&q, BATCH);
+		query_start(&q, db, name, QUERY(QUERY_INT(before_ms), QUERY_INT(BATCH)));
 		while ((rc = query_next(&q, e)) > 0)
 			deleted++;
 		query_fini(&q);

@@ -173,7 +173,7 @@ static int check_owner(struct db *db, int *ret_version, struct err *e)
 {
 	const char *path = db->store->path;
 	struct query q;
-	query_init(&q, db, "store_version");
+	query_start(&q, db, "store_version", NULL);
 	int rc = query_next(&q, e);
 	int64_t version = 0, application = 0, tables = 0;
 	if (rc > 0) {
@@ -279,21 +279,16 @@ void store_close(struct store *take_store)
 
 static int check_with(struct db *db, const char *name, const char *good, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, name);
-	int rc = query_next(&q, e);
-	if (rc > 0) {
-		char *finding = query_get_text(&q);
-		rc = 0;
-		if (good == NULL || finding == NULL || strcmp(finding, good) != 0)
-			rc = err_set(e, ERR_IO,
-				     "%s: the database is damaged (%s: %s): keep a copy and repair it with "
-				     "sqlite3's .recover, or restore a backup",
-				     db->store->path, name, finding ? finding : "?");
-		free(finding);
-	}
-	query_fini(&q);
-	return rc;
+	char *finding = NULL;
+	int rc = query_text(db, name, NULL, &finding, e);
+	if (rc > 0 && (good == NULL || finding == NULL || strcmp(finding, good) != 0))
+		rc = err_set(
+			e, ERR_IO,
+			"%s: the database is damaged (%s: %s): keep a copy and repair it with sqlite3's .recover, or restore a "
+			"backup",
+			db->store->path, name, finding ? finding : "?");
+	free(finding);
+	return rc < 0 ? rc : 0;
 }
 
 int store_check(struct db *db, struct err *e)
@@ -304,17 +299,9 @@ int store_check(struct db *db, struct err *e)
 
 /* --- transactions ------------------------------------------------------------------------------------------------ */
 
-static int run(struct db *db, const char *name, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, name);
-	int rc = query_run(&q, NULL, e);
-	return rc < 0 ? rc : 0;
-}
-
 int store_begin(struct db *db, struct err *e)
 {
-	int rc = run(db, db->depth == 0 ? "store_begin" : "store_savepoint", e);
+	int rc = query_do(db, db->depth == 0 ? "store_begin" : "store_savepoint", NULL, NULL, e);
 	if (rc == 0)
 		db->depth++;
 	return rc;
@@ -326,10 +313,10 @@ static void take_back(struct db *db)
 	if (sqlite3_get_autocommit(db->sql))
 		return;
 	if (db->depth == 1) {
-		run(db, "store_rollback", NULL);
+		query_do(db, "store_rollback", NULL, NULL, NULL);
 	} else {
-		run(db, "store_rollback_inner", NULL);
-		run(db, "store_release", NULL);
+		query_do(db, "store_rollback_inner", NULL, NULL, NULL);
+		query_do(db, "store_release", NULL, NULL, NULL);
 	}
 }
 
@@ -337,7 +324,7 @@ int store_end(struct db *db, int rc, struct err *e)
 {
 	assert(db->depth > 0);
 	if (rc >= 0) {
-		int done = run(db, db->depth == 1 ? "store_commit" : "store_release", e);
+		int done = query_do(db, db->depth == 1 ? "store_commit" : "store_release", NULL, NULL, e);
 		rc = done < 0 ? done : rc;
 	}
 	if (rc < 0)

@@ -1,7 +1,6 @@
 /* validation: rows of verdicts; see validation.h. */
 #include "core/record/validation.h"
 
-#include "base/clock.h"
 #include "core/record/query.h"
 
 static const char *const verdict_names[] = {
@@ -39,12 +38,7 @@ const char *validation_verdict_name(enum validation_verdict verdict)
 
 int validation_add(struct db *db, struct validation *v, struct err *e)
 {
-	int64_t id = 0;
-	v->id = 0;
-	v->created_ms = v->created_ms ? v->created_ms : clock_wall_ms();
-	int rc = query_add(db, "validation", &layout, v, &id, e);
-	v->id = id;
-	return rc;
+	return query_insert(db, "validation", &layout, v, e);
 }
 
 void validation_fini(struct validation *v)
@@ -54,63 +48,45 @@ void validation_fini(struct validation *v)
 
 void validation_list_fini(struct validation_list *l)
 {
-	layout_free_list(&layout, l->at, l->count);
-	*l = (struct validation_list){ .count = 0 };
+	query_list_fini(&layout, l);
 }
 
 int validation_list(struct db *db, int64_t checkpoint, const char *device, int limit, struct validation_list *ret_list,
 		    struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "validation_list");
-	query_put_int(&q, checkpoint);
-	query_put_text(&q, device);
-	query_put_limit(&q, limit);
-	return QUERY_LIST(&q, &layout, ret_list, e);
+	return query_all(db, "validation_list", QUERY(QUERY_INT(checkpoint), QUERY_TEXT(device), QUERY_LIMIT(limit)), &layout,
+			 ret_list, e);
 }
 
 int validation_failed(struct db *db, int64_t checkpoint, const char *device, int limit, struct validation_list *ret_list,
 		      struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "validation_failed");
-	query_put_int(&q, checkpoint);
-	query_put_text(&q, device);
-	query_put_limit(&q, limit);
-	return QUERY_LIST(&q, &layout, ret_list, e);
+	return query_all(db, "validation_failed", QUERY(QUERY_INT(checkpoint), QUERY_TEXT(device), QUERY_LIMIT(limit)), &layout,
+			 ret_list, e);
 }
 
 int validation_of(struct db *db, int64_t checkpoint, const char *device, const char *params, struct validation *ret_validation,
 		  struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "validation_of");
-	query_put_int(&q, checkpoint);
-	query_put_text(&q, device);
-	query_put_text(&q, params);
-	int rc = query_row(&q, &layout, ret_validation, e);
+	int rc = query_one(db, "validation_of", QUERY(QUERY_INT(checkpoint), QUERY_TEXT(device), QUERY_TEXT(params)), &layout,
+			   ret_validation, e);
 	if (rc == 0)
-		return err_set(e, ERR_NOT_FOUND,
-			       "checkpoint %lld was never validated on device %s with %s: validate "
-			       "it",
+		return err_set(e, ERR_NOT_FOUND, "checkpoint %lld was never validated on device %s with %s: validate it",
 			       (long long)checkpoint, device, params);
 	return rc < 0 ? rc : 0;
 }
 
 int validation_count(struct db *db, int64_t checkpoint, struct validation_counts *ret_counts, struct err *e)
 {
-	struct validation_counts counts = { .of = { 0 } };
 	struct query q;
-	query_init(&q, db, "validation_count");
-	query_put_int(&q, checkpoint);
 	int rc;
+	*ret_counts = (struct validation_counts){ .of = { 0 } };
+	query_start(&q, db, "validation_count", QUERY(QUERY_INT(checkpoint)));
 	while ((rc = query_next(&q, e)) > 0) {
 		struct validation row;
 		query_get_row(&q, &layout, &row); /* the verdict; what follows it is how many */
-		counts.of[row.verdict] = query_get_int(&q);
+		ret_counts->of[row.verdict] = query_get_int(&q);
 	}
 	query_fini(&q);
-	if (rc == 0)
-		*ret_counts = counts;
 	return rc;
 }

@@ -31,6 +31,19 @@ static const struct layout_field fields[] = {
 };
 static const struct layout layout = { "workflow", sizeof(struct workflow), fields };
 
+/* One line of the reflog. */
+struct workflow_move {
+	int64_t created_ms;
+	const char *action; /* "create", "branch", "append", "restore" */
+	int64_t from;       /* checkpoint, 0 for the first move */
+	int64_t to;         /* checkpoint */
+};
+
+struct workflow_move_list {
+	struct workflow_move *at;
+	size_t count;
+};
+
 static const struct layout_field move_fields[] = {
 	{ LAYOUT_AT(struct workflow_move, created_ms, INT), .unit = "ms" },
 	{ LAYOUT_AT(struct workflow_move, action, TEXT) },
@@ -57,25 +70,18 @@ void workflow_fini(struct workflow *w)
 
 void workflow_list_fini(struct workflow_list *l)
 {
-	layout_free_list(&layout, l->at, l->count);
-	*l = (struct workflow_list){ .count = 0 };
+	query_list_fini(&layout, l);
 }
 
 /* 1 and the row when there is such a workflow, 0 when not. */
 static int look_up(struct db *db, const char *name, struct workflow *ret_workflow, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "workflow_get");
-	query_put_text(&q, name);
-	return query_row(&q, &layout, ret_workflow, e);
+	return query_one(db, "workflow_get", QUERY(QUERY_TEXT(name)), &layout, ret_workflow, e);
 }
 
 static int look_up_tag(struct db *db, const char *name, int64_t *ret_checkpoint, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "workflow_tag_get");
-	query_put_text(&q, name);
-	return query_run(&q, ret_checkpoint, e);
+	return query_do(db, "workflow_tag_get", QUERY(QUERY_TEXT(name)), ret_checkpoint, e);
 }
 
 static bool is_file_name(const char *name)
@@ -91,7 +97,7 @@ static int not_found(struct db *db, const char *what, const char *name, struct e
 	struct query q;
 	size_t count = 0;
 	suggest_init(&near, name);
-	query_init(&q, db, "workflow_names");
+	query_start(&q, db, "workflow_names", NULL);
 	int rc;
 	while ((rc = query_next(&q, e)) > 0) {
 		char *candidate = query_get_text(&q);
@@ -128,39 +134,7 @@ int workflow_get(struct db *db, const char *name, struct workflow *ret_workflow,
 
 int workflow_list(struct db *db, struct workflow_list *ret_list, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "workflow_list");
-	return QUERY_LIST(&q, &layout, ret_list, e);
-}
-
-int workflow_log(struct db *db, int64_t head, int limit, struct checkpoint_list *ret_list, struct err *e)
-{
-	return checkpoint_log(db, head, limit, ret_list, e);
-}
-
-static int read_moves(struct db *db, int64_t workflow, struct workflow_move_list *ret_list, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, "workflow_reflog");
-	query_put_int(&q, workflow);
-	return QUERY_LIST(&q, &move_layout, ret_list, e);
-}
-
-int workflow_reflog(struct db *db, const char *name, struct workflow_move_list *ret_list, struct err *e)
-{
-	struct workflow w = { .name = NULL };
-	int rc = workflow_get(db, name, &w, e);
-	if (rc < 0)
-		return rc;
-	rc = read_moves(db, w.id, ret_list, e);
-	workflow_fini(&w);
-	return rc;
-}
-
-void workflow_move_list_fini(struct workflow_move_list *l)
-{
-	layout_free_list(&move_layout, l->at, l->count);
-	*l = (struct workflow_move_list){ .count = 0 };
+	return query_all(db, "workflow_list", NULL, &layout, ret_list, e);
 }
 
 /* --- moving ------------------------------------------------------------------------------------------------------ */
@@ -196,14 +170,9 @@ static int check_name(struct db *db, const char *name, struct err *e)
 
 static int add_move(struct db *db, int64_t workflow, const char *action, int64_t from, int64_t to, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "workflow_add_move");
-	query_put_int(&q, workflow);
-	query_put_text(&q, action);
-	query_put_id(&q, from);
-	query_put_int(&q, to);
-	query_put_int(&q, clock_wall_ms());
-	return query_run(&q, NULL, e);
+	return query_do(db, "workflow_add_move",
+			QUERY(QUERY_INT(workflow), QUERY_TEXT(action), QUERY_ID(from), QUERY_INT(to), QUERY_INT(clock_wall_ms())),
+			NULL, e);
 }
 
 static int create(struct db *db, const char *name, int64_t checkpoint, struct err *e)
@@ -212,15 +181,9 @@ static int create(struct db *db, const char *name, int64_t checkpoint, struct er
 	int rc = check_name(db, name, e);
 	if (rc == 0)
 		rc = checkpoint_root(db, checkpoint, &root, e);
-	if (rc < 0)
-		return rc;
-	struct query q;
-	query_init(&q, db, "workflow_add");
-	query_put_text(&q, name);
-	query_put_int(&q, root);
-	query_put_int(&q, checkpoint);
-	query_put_int(&q, clock_wall_ms());
-	rc = query_run(&q, &id, e);
+	if (rc == 0)
+		rc = query_do(db, "workflow_add",
+			      QUERY(QUERY_TEXT(name), QUERY_INT(root), QUERY_INT(checkpoint), QUERY_INT(clock_wall_ms())), &id, e);
 	return rc < 0 ? rc : add_move(db, id, root == checkpoint ? "create" : "branch", 0, checkpoint, e);
 }
 
@@ -232,12 +195,8 @@ int workflow_create(struct db *db, const char *name, int64_t checkpoint, struct 
 
 static int set_head(struct db *db, const struct workflow *w, const char *action, int64_t checkpoint, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "workflow_set_head");
-	query_put_int(&q, w->id);
-	query_put_int(&q, checkpoint);
-	query_put_int(&q, clock_wall_ms());
-	int rc = query_run(&q, NULL, e);
+	int rc = query_do(db, "workflow_set_head", QUERY(QUERY_INT(w->id), QUERY_INT(checkpoint), QUERY_INT(clock_wall_ms())), NULL,
+			  e);
 	return rc < 0 ? rc : add_move(db, w->id, action, w->head, checkpoint, e);
 }
 
@@ -305,19 +264,6 @@ int workflow_restore(struct db *db, const char *name, int64_t checkpoint, struct
 
 /* --- names that change ------------------------------------------------------------------------------------------- */
 
-/* Runs a statement about the name or number of a workflow and its new name. */
-static int update(struct db *db, const char *query, int64_t id, const char *old, const char *name, struct err *e)
-{
-	struct query q;
-	query_init(&q, db, query);
-	if (old)
-		query_put_text(&q, old);
-	else
-		query_put_int(&q, id);
-	query_put_text(&q, name);
-	return query_run(&q, NULL, e);
-}
-
 int workflow_rename(struct db *db, const char *name, const char *to, struct err *e)
 {
 	struct workflow w = { .name = NULL };
@@ -328,68 +274,55 @@ int workflow_rename(struct db *db, const char *name, const char *to, struct err 
 	if (rc == 0)
 		rc = check_name(db, to, e);
 	if (rc == 0)
-		rc = update(db, "workflow_rename", w.id, NULL, to, e);
+		rc = query_do(db, "workflow_rename", QUERY(QUERY_INT(w.id), QUERY_TEXT(to)), NULL, e);
 	if (rc >= 0)
-		rc = update(db, "workflow_rename_pending", 0, name, to, e);
+		rc = query_do(db, "workflow_rename_pending", QUERY(QUERY_TEXT(name), QUERY_TEXT(to)), NULL, e);
 	workflow_fini(&w);
 	return store_end(db, rc, e);
 }
 
 int workflow_delete(struct db *db, const char *name, struct err *e)
 {
-	static const char *const steps[] = { "workflow_delete_moves", "workflow_delete" };
 	struct workflow w = { .name = NULL };
 	int rc = store_begin(db, e);
 	if (rc < 0)
 		return rc;
 	rc = workflow_get(db, name, &w, e);
 	if (rc == 0)
-		rc = update(db, "workflow_rename_pending", 0, name, NULL, e);
-	for (size_t i = 0; rc >= 0 && i < MEM_COUNT(steps); i++) {
-		struct query q;
-		query_init(&q, db, steps[i]);
-		query_put_int(&q, w.id);
-		rc = query_run(&q, NULL, e);
-	}
+		rc = query_do(db, "workflow_rename_pending", QUERY(QUERY_TEXT(name), QUERY_TEXT(NULL)), NULL, e);
+	if (rc >= 0)
+		rc = query_do(db, "workflow_delete_moves", QUERY(QUERY_INT(w.id)), NULL, e);
+	if (rc >= 0)
+		rc = query_do(db, "workflow_delete", QUERY(QUERY_INT(w.id)), NULL, e);
 	workflow_fini(&w);
 	return store_end(db, rc, e);
 }
 
 /* --- tags -------------------------------------------------------------------------------------------------------- */
 
-static int add_tag(struct db *db, const char *name, int64_t checkpoint, struct err *e)
-{
-	int64_t root = 0;
-	int rc = check_name(db, name, e);
-	if (rc == 0)
-		rc = checkpoint_root(db, checkpoint, &root, e);
-	if (rc < 0)
-		return rc;
-	struct query q;
-	query_init(&q, db, "workflow_tag_add");
-	query_put_text(&q, name);
-	query_put_int(&q, checkpoint);
-	query_put_int(&q, clock_wall_ms());
-	return query_run(&q, NULL, e);
-}
-
 int workflow_tag(struct db *db, const char *name, int64_t checkpoint, struct err *e)
 {
+	int64_t root = 0; /* shows that the checkpoint exists */
 	int rc = store_begin(db, e);
-	return rc < 0 ? rc : store_end(db, add_tag(db, name, checkpoint, e), e);
+	if (rc < 0)
+		return rc;
+	rc = check_name(db, name, e);
+	if (rc == 0)
+		rc = checkpoint_root(db, checkpoint, &root, e);
+	if (rc == 0)
+		rc = query_do(db, "workflow_tag_add", QUERY(QUERY_TEXT(name), QUERY_INT(checkpoint), QUERY_INT(clock_wall_ms())),
+			      NULL, e);
+	return store_end(db, rc, e);
 }
 
 int workflow_tags(struct db *db, struct workflow_tag_list *ret_list, struct err *e)
 {
-	struct query q;
-	query_init(&q, db, "workflow_tags");
-	return QUERY_LIST(&q, &tag_layout, ret_list, e);
+	return query_all(db, "workflow_tags", NULL, &tag_layout, ret_list, e);
 }
 
 void workflow_tag_list_fini(struct workflow_tag_list *l)
 {
-	layout_free_list(&tag_layout, l->at, l->count);
-	*l = (struct workflow_tag_list){ .count = 0 };
+	query_list_fini(&tag_layout, l);
 }
 
 /* --- names ------------------------------------------------------------------------------------------------------- */
@@ -400,10 +333,7 @@ static int look_up_number(struct db *db, const char *digits, int64_t *ret_checkp
 	if (strlen(digits) > 18)
 		return 0;
 	int64_t id = strtoll(digits, NULL, 10);
-	struct query q;
-	query_init(&q, db, "checkpoint_hash");
-	query_put_int(&q, id);
-	int rc = query_run(&q, NULL, e);
+	int rc = query_do(db, "checkpoint_hash", QUERY(QUERY_INT(id)), NULL, e);
 	if (rc > 0)
 		*ret_checkpoint = id;
 	return rc;
@@ -418,8 +348,7 @@ static int look_up_hash(struct db *db, const char *prefix, int64_t *ret_checkpoi
 		struct query q;
 		int64_t ids[2];
 		int rc;
-		query_init(&q, db, queries[i]);
-		query_put_text(&q, prefix);
+		query_start(&q, db, queries[i], QUERY(QUERY_TEXT(prefix)));
 		while ((rc = query_next(&q, e)) > 0)
 			ids[count++] = query_get_int(&q);
 		query_fini(&q);
@@ -468,7 +397,7 @@ static int resolve_moved(struct db *db, const char *base, const char *what, int6
 		*ret_checkpoint = w.root;
 	} else if (*what && strspn(what, "0123456789") == strlen(what)) {
 		size_t back = (size_t)strtoull(what, NULL, 10);
-		rc = read_moves(db, w.id, &moves, e);
+		rc = query_all(db, "workflow_reflog", QUERY(QUERY_INT(w.id)), &move_layout, &moves, e);
 		if (rc == 0 && back >= moves.count)
 			rc = err_set(e, ERR_NOT_FOUND, "%s@{%s}: the head of %s was moved %zu times only", base, what, base,
 				     moves.count - 1);
@@ -477,7 +406,7 @@ static int resolve_moved(struct db *db, const char *base, const char *what, int6
 	} else {
 		rc = err_set(e, ERR_INPUT, "%s@{%s}: want @{root} or @{N}, the head N moves ago", base, what);
 	}
-	workflow_move_list_fini(&moves);
+	query_list_fini(&move_layout, &moves);
 	workflow_fini(&w);
 	return rc;
 }
@@ -486,10 +415,7 @@ static int resolve_moved(struct db *db, const char *base, const char *what, int6
 static int go_back(struct db *db, const char *name, uint64_t steps, int64_t *checkpoint, struct err *e)
 {
 	for (uint64_t i = 0; i < steps; i++) {
-		struct query q;
-		query_init(&q, db, "checkpoint_first_parent");
-		query_put_int(&q, *checkpoint);
-		int rc = query_run(&q, checkpoint, e);
+		int rc = query_do(db, "checkpoint_first_parent", QUERY(QUERY_INT(*checkpoint)), checkpoint, e);
 		if (rc < 0)
 			return rc;
 		if (rc == 0)

@@ -34,19 +34,6 @@ struct workflow_list {
 	size_t count;
 };
 
-/* One line of the reflog. */
-struct workflow_move {
-	int64_t created_ms;
-	const char *action; /* "create", "branch", "append", "restore" */
-	int64_t from;       /* checkpoint, 0 for the first move */
-	int64_t to;         /* checkpoint */
-};
-
-struct workflow_move_list {
-	struct workflow_move *at;
-	size_t count;
-};
-
 struct workflow_tag {
 	const char *name;
 	int64_t checkpoint;
@@ -77,10 +64,6 @@ int workflow_delete(struct db *db, const char *name, struct err *e);
 int workflow_get(struct db *db, const char *name, struct workflow *ret_workflow, struct err *e);
 /* All, by name. */
 int workflow_list(struct db *db, struct workflow_list *ret_list, struct err *e);
-/* A checkpoint and its ancestors, newest first, at most `limit` (0: all). */
-int workflow_log(struct db *db, int64_t head, int limit, struct checkpoint_list *ret_list, struct err *e);
-/* The moves of a workflow's head, newest first. */
-int workflow_reflog(struct db *db, const char *name, struct workflow_move_list *ret_list, struct err *e);
 /* Names a checkpoint for good. Names as for workflow_create. */
 int workflow_tag(struct db *db, const char *name, int64_t checkpoint, struct err *e);
 int workflow_tags(struct db *db, struct workflow_tag_list *ret_list, struct err *e);
@@ -90,7 +73,6 @@ int workflow_resolve(struct db *db, const char *name, int64_t *ret_checkpoint, s
 
 void workflow_fini(struct workflow *w);
 void workflow_list_fini(struct workflow_list *l);
-void workflow_move_list_fini(struct workflow_move_list *l);
 void workflow_tag_list_fini(struct workflow_tag_list *l);
 
 #endif

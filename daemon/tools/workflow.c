@@ -99,7 +99,7 @@ static const struct mcp_done *show_log(struct mcp_call *call, struct db *db, int
 	struct buf text = BUF_INIT;
 	size_t i;
 	json_t *row;
-	if (workflow_log(db, id, 0, &log, &e) < 0)
+	if (checkpoint_log(db, id, 0, &log, &e) < 0)
 		return tools_refuse(call, &e);
 	size_t all = log.count;
 	json_t *rows = tools_show_log(db, &log, (size_t)tools_int(call, "limit", LOG_ROWS));
@@ -125,7 +125,7 @@ static const struct mcp_done *show(struct mcp_call *call, struct db *db, int64_t
 	char *text = NULL;
 	if (what == NULL || strcmp(what, "summary") == 0) {
 		struct checkpoint_list log;
-		if (workflow_log(db, id, 0, &log, &e) < 0)
+		if (checkpoint_log(db, id, 0, &log, &e) < 0)
 			return tools_refuse(call, &e);
 		json_t *rows = tools_show_log(db, &log, 1), *one = json_array();
 		struct buf line = BUF_INIT;

@@ -58,12 +58,6 @@ static void test_add(void)
 	is_int(checkpoint_add(f.db, &made, "x", &again, &e), -ERR_NOT_FOUND, "a text that is not stored is refused");
 	struct checkpoint_list list = { .count = 0 };
 	is_int(blob_has(f.db, hash_text("x").hex, &e), 0, "what was refused left nothing");
-	checkpoint_children(f.db, root, &list, &e);
-	is_int(list.count, 2, "a root's children");
-	checkpoint_list_fini(&list);
-	checkpoint_of_context(f.db, hash_text("tiled").hex, &list, &e);
-	is_int(list.count, 2, "the checkpoints of a context");
-	checkpoint_list_fini(&list);
 	checkpoint_list(f.db, 1, &list, &e);
 	ok(list.count == 1 && list.at[0].id > id, "the newest");
 	checkpoint_list_fini(&list);

@@ -34,7 +34,8 @@ static void add(struct db *db, const struct layout *l, int64_t *ret_id)
 	struct row r = { .name = (char *)"n=8", .median_ns = 2500, .samples = samples, .sample_count = 2, .parents = parents,
 	                 .parent_count = 3, .extra = 1152921504606846977 };
 	struct err e = ERR_INIT;
-	is_int(query_add(db, "planted", l, &r, ret_id, &e), 0, "a row is added%s", e.text);
+	is_int(query_insert(db, "planted", l, &r, &e), 0, "a row is added%s", e.text);
+	*ret_id = r.id;
 }
 
 /* The newest row. */
@@ -43,7 +44,9 @@ static void read_newest(struct db *db, const struct layout *l, struct row *ret_r
 	struct query q = { .db = db, .name = "planted", .rc = SQLITE_OK };
 	struct err e = ERR_INIT;
 	q.rc = sqlite3_prepare_v2(db->sql, "SELECT * FROM planted ORDER BY id DESC LIMIT 1", -1, &q.stmt, NULL);
-	is_int(query_row(&q, l, ret_row, &e), 1, "and read%s", e.text);
+	is_int(query_next(&q, &e), 1, "and read%s", e.text);
+	query_get_row(&q, l, ret_row);
+	query_fini(&q);
 }
 
 int main(void)
@@ -79,11 +82,11 @@ int main(void)
 
 	struct row none;
 	layout_init(&after, &none);
-	query_add(f.db, "planted", &after, &none, &id, &e);
+	query_insert(f.db, "planted", &after, &none, &e);
 	read_newest(f.db, &after, &r);
 	ok(r.name == NULL && isnan(r.median_ns) && r.samples == NULL && r.extra == 0, "what is none is NULL, and read as none");
 	layout_fini(&after, &r);
-	is_int(query_add(f.db, "missing", &after, &none, NULL, &e), -ERR_INTERNAL, "a table that is not there is an error: %s", e.text);
+	is_int(query_insert(f.db, "missing", &after, &none, &e), -ERR_INTERNAL, "a table that is not there is an error: %s", e.text);
 	fixture_fini(&f);
 	return tap_done();
 }

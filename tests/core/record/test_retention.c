@@ -22,7 +22,9 @@ static int64_t count(struct fixture *f, const char *sql)
 	struct err e = ERR_INIT;
 	int64_t n = -1;
 	q.rc = sqlite3_prepare_v2(f->db->sql, sql, -1, &q.stmt, NULL);
-	query_run(&q, &n, &e);
+	if (query_next(&q, &e) > 0)
+		n = query_get_int(&q);
+	query_fini(&q);
 	return n;
 }
 

@@ -46,16 +46,15 @@ static void test_moves(void)
 	is_int(workflow_append(f.db, "matmul", b2, &e), 0, "and on along another line");
 	is_int(workflow_restore(f.db, "matmul", c, &e), 0, "what was left behind can be restored");
 
-	struct workflow_move_list moves = { .count = 0 };
-	is_int(workflow_reflog(f.db, "matmul", &moves, &e), 0, "the reflog");
-	is_int(moves.count, 6, "has every move");
-	is_str(moves.at[0].action, "restore", "the last one first");
-	ok(moves.at[0].from == b2 && moves.at[0].to == c && moves.at[5].from == 0 && moves.at[5].to == a,
-	   "with both ends");
-	workflow_move_list_fini(&moves);
+	int64_t at = 0;
+	is_int(workflow_resolve(f.db, "matmul@{1}", &at, &e), 0, "where the head was one move ago");
+	is_int(at, b2, "is the end of the other line");
+	is_int(workflow_resolve(f.db, "matmul@{5}", &at, &e), 0, "every move is kept");
+	is_int(at, a, "back to the first");
+	is_int(workflow_resolve(f.db, "matmul@{6}", &at, &e), -ERR_NOT_FOUND, "and no more");
 
 	struct checkpoint_list log = { .count = 0 };
-	workflow_log(f.db, c, 0, &log, &e);
+	checkpoint_log(f.db, c, 0, &log, &e);
 	ok(log.count == 3 && log.at[0].id == c && log.at[1].id == b && log.at[2].id == a, "the log, newest first");
 	is_int(log.at[0].parents[0], b, "with parents");
 	checkpoint_list_fini(&log);
