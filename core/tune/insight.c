@@ -16,17 +16,7 @@
 #include "core/search/trees.h"
 #include "core/search/tunespace.h"
 
-enum {
-	TOP = 5,
-	GROUPS = 6,
-	TREES = 48,
-	LEARN_FROM = 1000,
-	SAMPLE = 3000,
-	ENOUGH = 12,
-	SHOWN = 6,
-	PAIRS = 3,
-	WHY_BYTES = 160
-};
+enum { TOP = 5, GROUPS = 6, TREES = 48, LEARN_FROM = 1000, SAMPLE = 3000, ENOUGH = 12, SHOWN = 6, PAIRS = 3, WHY_BYTES = 160 };
 
 struct study {
 	const struct context *ctx;
@@ -210,8 +200,7 @@ static void importance(const struct study *s, struct buf *out)
 	}
 	for (size_t a = 0; a < dims; a++)
 		for (size_t b = a + 1; b < dims; b++)
-			two[pairs++] =
-				(struct share){ a, b, (explained(s, a, b) - alone[a] - alone[b]) / (total + 1e-300) };
+			two[pairs++] = (struct share){ a, b, (explained(s, a, b) - alone[a] - alone[b]) / (total + 1e-300) };
 	qsort(one, dims, sizeof one[0], larger_first);
 	qsort(two, pairs, sizeof two[0], larger_first);
 	buf_adds(out, "what matters (share of the variance of log time over the valid space, by a model of the "
@@ -221,8 +210,7 @@ static void importance(const struct study *s, struct buf *out)
 		buf_addf(out, "  %.0f %%  %s\n", 100 * one[i].part, tunespace_name(s->space, s->grid.dim[one[i].a]));
 	for (size_t i = 0; i < pairs && i < PAIRS && two[i].part > 0.01; i++)
 		buf_addf(out, "  %.0f %%  %s and %s together, beyond each alone\n", 100 * two[i].part,
-			 tunespace_name(s->space, s->grid.dim[two[i].a]),
-			 tunespace_name(s->space, s->grid.dim[two[i].b]));
+			 tunespace_name(s->space, s->grid.dim[two[i].a]), tunespace_name(s->space, s->grid.dim[two[i].b]));
 	free(one);
 	free(two);
 	free(alone);
@@ -237,8 +225,8 @@ static void outlook(const struct study *s, struct buf *out)
 		if (s->seen[s->sample[i]])
 			continue;
 		double deviation = fmax(s->spread[i], 1e-6), z = (s->best - s->value[i]) / deviation;
-		double gain = (s->best - s->value[i]) * 0.5 * erfc(-z * M_SQRT1_2) +
-			      deviation * exp(-0.5 * z * z) * 0.3989422804014327;
+		double gain =
+			(s->best - s->value[i]) * 0.5 * erfc(-z * M_SQRT1_2) + deviation * exp(-0.5 * z * z) * 0.3989422804014327;
 		most = fmax(most, gain);
 		hopeful += 0.5 * erfc(-z * M_SQRT1_2) > 0.05;
 		unseen++;
@@ -251,8 +239,7 @@ static void outlook(const struct study *s, struct buf *out)
 		 "more budget: the model expects the most promising untried configuration to be %.2f %% faster than "
 		 "the best; %.1f %% of the "
 		 "untried ones beat it with more than 5 %% probability (%s)\n",
-		 100 * (1 - exp(-most)), 100 * (double)hopeful / (double)unseen,
-		 most > 0.01 ? "likely to pay" : "unlikely to pay");
+		 100 * (1 - exp(-most)), 100 * (double)hopeful / (double)unseen, most > 0.01 ? "likely to pay" : "unlikely to pay");
 }
 
 static void model(struct study *s, struct buf *out)
@@ -274,8 +261,7 @@ static void model(struct study *s, struct buf *out)
 		importance(s, out);
 		outlook(s, out);
 	} else {
-		buf_addf(out, "what matters: unknown; %zu configurations were timed, and the model needs %d\n",
-			 s->timed, ENOUGH);
+		buf_addf(out, "what matters: unknown; %zu configurations were timed, and the model needs %d\n", s->timed, ENOUGH);
 	}
 	search_shuffle_fini(&random);
 	search_trees_fini(&s->trees);

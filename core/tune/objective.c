@@ -30,8 +30,8 @@ struct objective {
 	struct expr *expr;
 };
 
-int objective_new(const char *text, const struct context *ctx, const struct facts *facts,
-		  struct objective **ret_objective, struct err *e)
+int objective_new(const char *text, const struct context *ctx, const struct facts *facts, struct objective **ret_objective,
+		  struct err *e)
 {
 	struct objective *o = MEM_NEW(struct objective);
 	const char *expression = o->text = mem_str(text && *text ? text : "time");
@@ -54,11 +54,10 @@ int objective_new(const char *text, const struct context *ctx, const struct fact
 		err_wrap(e, "objective: expected time, energy, edp or an expression over time, energy, power, "
 			    "registers, shared, spill and parameters");
 	else if (objective_weighs(o) && strcmp(facts->backend, "cuda") != 0)
-		rc = err_set(
-			e, ERR_UNSUPPORTED,
-			"objective %s needs energy, and %s (%s) has no energy counter that peakd can read: tune for "
-			"time, or use an NVIDIA device",
-			o->text, facts->id, facts->name);
+		rc = err_set(e, ERR_UNSUPPORTED,
+			     "objective %s needs energy, and %s (%s) has no energy counter that peakd can read: tune for "
+			     "time, or use an NVIDIA device",
+			     o->text, facts->id, facts->name);
 	if (rc < 0)
 		objective_free(o);
 	else
@@ -118,12 +117,11 @@ int objective_value(const struct objective *o, const struct objective_metrics *m
 	free(env);
 	if (status != VALUE_OK)
 		return err_set(e, ERR_INPUT, "objective `%s` cannot be computed: %s", o->text,
-			       status == VALUE_UNBOUND ? "it names something that is unknown here"
-						       : value_status_text(status));
+			       status == VALUE_UNBOUND ? "it names something that is unknown here" : value_status_text(status));
 	double value = o->is_time ? m->time_ns : value_double(result); /* not rounded by the detour through seconds */
 	if (!isfinite(value) || value <= 0)
-		return err_set(e, ERR_INPUT, "objective `%s` is %g; expected a positive number (smaller is better)",
-			       o->text, value);
+		return err_set(e, ERR_INPUT, "objective `%s` is %g; expected a positive number (smaller is better)", o->text,
+			       value);
 	*ret_value = value;
 	return 0;
 }

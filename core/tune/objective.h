@@ -23,8 +23,8 @@ struct objective_metrics {
  * (joules), power (watts), registers, shared, spill (bytes) and the context's sizes and tuning parameters. The
  * context must outlive the objective. Returns -ERR_INPUT for an expression that does not parse, -ERR_UNSUPPORTED
  * when it needs energy and the device cannot measure it. */
-int objective_new(const char *text, const struct context *ctx, const struct facts *facts,
-		  struct objective **ret_objective, struct err *e);
+int objective_new(const char *text, const struct context *ctx, const struct facts *facts, struct objective **ret_objective,
+		  struct err *e);
 void objective_free(struct objective *o);
 /* True when the objective is exactly the time. */
 bool objective_is_time(const struct objective *o);

@@ -1,4 +1,4 @@
-/* tune: the search of one tune; see tune.h. Compile lanes build points and device lanes check and time them (tune_lanes.h); the
+/* tune: the search of one tune; see tune.h. Compile lanes build points and device lanes check and time them (tune_lanes.c); the
  * calling thread records; tune_finalists.c ends it. */
 #include "core/tune/tune.h"
 
@@ -15,19 +15,9 @@
 
 enum { BATCH_MAX = 64, BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3, PREFER_ALWAYS = 8, PREFER_TURNS = 8 };
 
-/* A search needs an order, not a figure: few samples, without copies of all buffers. */
-static const struct trial_timing searching = {
-	.min_samples = 3, .max_samples = 12, .rse = 0.02, .cap_ns = CLOCK_S, .warm_up_ns = 10 * CLOCK_MS, .rough = true
-};
-#define GIVE_UP 1.6     /* times the best so far */
-#define GIVE_UP_OTHER 4 /* where time at one size is not all that counts */
-
 /* What a configuration is assumed to cost before anything is known, seconds: guesses, corrected by the first few. */
 #define GUESS_CPU_S 1.0 /* devices that share the CPU: compiling and timing take turns */
 #define GUESS_GPU_S 0.4
-
-/* After so long, whoever waits for the device gets it. */
-#define TURN_NS CLOCK_S
 
 /* --- what devices say ------------------------------------------------------------------------------------------------------ */
 
@@ -92,34 +82,30 @@ static void report(const struct tuner *u)
 }
 
 /* One point: recorded, told to the search. */
-static int take_one(struct tuner *u, struct tune_compilers *compilers, struct tune_devices *devices, struct tune_tried *take_tried,
-		    struct err *e)
+static int take_one(struct tuner *u, struct tune_lanes *lanes, struct tune_tried *take_tried, struct err *e)
 {
 	double value;
 	size_t point = take_tried->built->point;
 	int rc = tune_conclude(u, take_tried, &value, e);
 	u->result.tried++;
 	u->result.device_s += (double)take_tried->took_ns / 1e9;
-	tune_devices_best(devices, u->fastest_ns);
-	tune_compilers_tell(compilers, point, value);
+	tune_lanes_tell(lanes, point, value, u->fastest_ns);
 	tune_tried_free(take_tried);
 	return rc;
 }
 
 /* A commit waits for the disk, so everything that came meanwhile goes into the next one. A tune that ends early keeps what came
  * before. */
-static int take_batch(struct tuner *u, struct tune_compilers *compilers, struct tune_devices *devices,
-		      struct tune_tried *take_first, struct err *e)
+static int take_batch(struct tuner *u, struct tune_lanes *lanes, struct tune_tried *take_first, struct err *e)
 {
 	struct err broken = ERR_INIT;
 	struct tune_tried *t = take_first;
 	int rc = store_begin(u->to.db, e);
 	bool begun = rc == 0;
-	for (size_t n = 1; t;
-	     t = rc == 0 && broken.code == ERR_NONE && n++ < BATCH_MAX ? tune_devices_take(devices, false) : NULL) {
+	for (size_t n = 1; t; t = rc == 0 && broken.code == ERR_NONE && n++ < BATCH_MAX ? tune_lanes_take(lanes, false) : NULL) {
 		broken = t->broken;
 		if (rc == 0 && broken.code == ERR_NONE)
-			rc = take_one(u, compilers, devices, t, e);
+			rc = take_one(u, lanes, t, e);
 		else
 			tune_tried_free(t);
 	}
@@ -136,15 +122,14 @@ static int take_batch(struct tuner *u, struct tune_compilers *compilers, struct 
 }
 
 /* Runs until the search has nothing more, or time is over. */
-static int record_lane(struct tuner *u, struct tune_compilers *compilers, struct tune_devices *devices, struct err *e)
+static int record_lane(struct tuner *u, struct tune_lanes *lanes, struct err *e)
 {
 	struct tune_tried *t;
 	int rc = 0;
 	int64_t waited = u->waited_ns;
-	tune_devices_best(devices, u->fastest_ns);
-	while (rc == 0 && !out_of_time(u) && (t = tune_devices_take(devices, true)) != NULL) {
-		rc = take_batch(u, compilers, devices, t, e);
-		u->waited_ns = waited + (u->q->device_count > 1 ? 0 : tune_devices_time(devices).waiting);
+	while (rc == 0 && !out_of_time(u) && (t = tune_lanes_take(lanes, true)) != NULL) {
+		rc = take_batch(u, lanes, t, e);
+		u->waited_ns = waited + (u->q->device_count > 1 ? 0 : tune_lanes_time(lanes).waiting);
 		if (rc == 0)
 			rc = cancel_check(u->ev->cancel, e);
 	}
@@ -164,21 +149,22 @@ static void leave_first(struct tuner *u, size_t left)
 	u->judge.facts = u->to.facts = u->left.facts;
 }
 
-static int note_devices(struct tuner *u, struct tune_devices *devices, struct err *e)
+/* Stops the lanes. */
+static int note_devices(struct tuner *u, struct tune_lanes *lanes, struct err *e)
 {
-	struct tune_devices_time time = tune_devices_time(devices);
 	size_t left, count = u->q->device_count ? u->q->device_count : 1;
-	const char *lost = tune_devices_lost(devices, &left);
+	const char *lost = tune_lanes_stop(lanes, &left);
+	struct tune_lanes_time time = tune_lanes_time(lanes);
 	u->result.device_ns = time.working;
 	u->result.starving_ns = time.starving;
 	u->result.device_lasted_ns = time.lasted;
 	if (*lost)
 		eval_progress(u->ev, (double)u->result.tried, (double)u->planned, "devices lost: %s", lost);
 	if (left == count)
-		return err_set(e, ERR_CRASH,
-			       "no device is left (%s): what was measured is kept, and the same tune with resume "
-			       "continues from there",
-			       lost);
+		return err_set(
+			e, ERR_CRASH,
+			"no device is left (%s): what was measured is kept, and the same tune with resume continues from there",
+			lost);
 	if (left > 0)
 		leave_first(u, left);
 	return 0;
@@ -187,51 +173,18 @@ static int note_devices(struct tuner *u, struct tune_devices *devices, struct er
 /* Runs compile lanes, device lanes and, on this thread, the recording. */
 static int search_all(struct tuner *u, struct search *search, struct err *e)
 {
-	const struct tune_request *q = u->q;
-	struct tune_compilers *compilers = NULL;
-	struct tune_devices *devices = NULL;
-	struct tune_compilers_config compilers_config = {
-		.ev = u->ev, .ctx = q->ctx, .facts = q->facts, .space = u->spaces[0], .search = search
-	};
-	struct tune_devices_config config = {
-		.try = { .ev = u->ev,
-			 .q = q,
-			 .spaces = (const struct tunespace *const *)u->spaces,
-			 .size_count = u->size_count,
-			 .timing = searching,
-			 .give_up = q->give_up > 0  ? q->give_up
-				    : tune_plain(u) ? GIVE_UP
-						    : GIVE_UP_OTHER,
-			 .weigh = objective_weighs(u->objective),
-			 .seed = u->secrets.search,
-			 .poison = TUNE_POISON },
-		.facts = q->facts,
-		.count = q->device_count ? q->device_count : 1,
-		.first = &u->device,
-		.turn_ns = TURN_NS,
-	};
-	config.try.timing.warm = q->warm;
-	int rc = tune_compilers_new(&compilers_config, &compilers, e);
-	config.compilers = compilers;
-	if (rc == 0)
-		rc = tune_devices_new(&config, &devices, e);
-	if (rc == 0)
-		rc = record_lane(u, compilers, devices, e);
-	if (compilers)
-		tune_compilers_stop(compilers);
-	if (devices) {
-		struct err gone = ERR_INIT;
-		tune_devices_stop(devices);
-		if (note_devices(u, devices, &gone) < 0 && rc == 0) {
-			*e = gone;
-			rc = -(int)gone.code;
-		}
+	struct tune_lanes *lanes;
+	struct err gone = ERR_INIT;
+	int rc = tune_lanes_new(u, search, &lanes, e);
+	if (rc < 0)
+		return rc;
+	rc = record_lane(u, lanes, e);
+	if (note_devices(u, lanes, &gone) < 0 && rc == 0) {
+		*e = gone;
+		rc = -(int)gone.code;
 	}
-	tune_devices_free(devices);
-	tune_compilers_free(compilers);
-	if (rc == 0 && u->device == NULL)
-		rc = tune_take_device(u, e);
-	return rc;
+	tune_lanes_free(lanes);
+	return rc == 0 && u->device == NULL ? tune_take_device(u, e) : rc;
 }
 
 /* --- before ----------------------------------------------------------------------------------------------------------------- */
@@ -441,14 +394,15 @@ static void tuner_fini(struct tuner *u)
 int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db, int64_t checkpoint, const char *job,
 	     struct tune_result *ret_result, struct err *e)
 {
-	struct tuner u = {
-		.ev = ev,
-		.q = q,
-		.judge = { .ev = ev, .baseline = q->baseline, .facts = q->facts },
-		.to = { .db = db, .checkpoint = checkpoint, .facts = q->facts, .job = job },
-		.secrets = { .search = check_seed(), .validation = check_seed(), .timing = { check_seed(), check_seed() }, .library = { check_seed(), check_seed() } },
-		.started = clock_now()
-	};
+	struct tuner u = { .ev = ev,
+			   .q = q,
+			   .judge = { .ev = ev, .baseline = q->baseline, .facts = q->facts },
+			   .to = { .db = db, .checkpoint = checkpoint, .facts = q->facts, .job = job },
+			   .secrets = { .search = check_seed(),
+					.validation = check_seed(),
+					.timing = { check_seed(), check_seed() },
+					.library = { check_seed(), check_seed() } },
+			   .started = clock_now() };
 	struct search *search = NULL;
 	const char *strategy = q->strategy ? q->strategy : "auto";
 	if (q->facts->emulated)

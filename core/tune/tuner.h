@@ -1,12 +1,14 @@
-/* tuner: one tune while it runs: the state that tune.c (the search), tune_record.c (rows and values), tune_resume.c (after an
+/* tuner: one tune while it runs: the state that tune.c (the search), tune_lanes.c (its threads), tune_record.c (rows and values), tune_resume.c (after an
  * interruption), tune_finalists.c and tune_pairwise.c (the end) share, and what each does for the others. */
 #ifndef PEAKD_CORE_TUNE_TUNER_H
 #define PEAKD_CORE_TUNE_TUNER_H
 
 #include "core/judge/check.h"
+#include "core/search/search.h"
+#include "core/search/tunespace.h"
 #include "core/tune/objective.h"
 #include "core/tune/tune.h"
-#include "core/tune/tune_lanes.h"
+#include "core/workers/variant.h"
 
 enum { TUNE_POISON = 0xFF, TUNE_FINALISTS = 16 };
 
@@ -34,6 +36,8 @@ struct tuner_secrets {
 	uint64_t library[2]; /* of the winner's values before it is compared with the library, and of the library's */
 };
 
+struct tune_lanes;
+
 struct tuner {
 	const struct eval *ev;
 	const struct tune_request *q;
@@ -60,6 +64,66 @@ struct tuner {
 
 /* Leases the device into u->device, which is NULL. The time that a tune takes is counted without this wait. */
 int tune_take_device(struct tuner *u, struct err *e);
+
+/* --- tune_lanes.c --- */
+
+/* One point that went through a compile lane. */
+struct tune_built {
+	size_t point;
+	struct variant variant; /* empty unless it compiled */
+	struct params *params;
+	struct err why; /* ERR_NONE when it compiled */
+};
+
+/* The result of a configuration at one size. */
+struct tune_judged {
+	struct params *params;      /* complete; owned after the first size, there the built point's */
+	struct variant variant;     /* built here after the first size; else empty */
+	const struct variant *used; /* the one that ran: above or the built point's; NULL: none */
+	struct err why;             /* of building, preparing, timing or weighing; ERR_NONE: no trouble */
+	bool checked;               /* `check` is set */
+	struct check check;
+	struct trial_times times; /* empty unless it passed and was timed */
+	double joules;            /* NAN: not asked for */
+};
+
+/* The result of one point on a device. */
+struct tune_tried {
+	struct tune_built *built;
+	const struct facts *facts; /* of the device; borrowed */
+	struct tune_judged at[TUNE_SIZES];
+	size_t count;      /* sizes that were looked at: it stops at the first that is out or hopeless */
+	struct err broken; /* no reference, or cancelled: the tune ends; ERR_NONE */
+	int64_t took_ns;   /* on the device */
+};
+
+/* Where the device threads spent their time, summed over those that have ended, nanoseconds. */
+struct tune_lanes_time {
+	int64_t working;  /* preparing, checking, timing */
+	int64_t starving; /* nothing was compiled yet */
+	int64_t waiting;  /* others had the device; up to now */
+	int64_t lasted;   /* from their start to their end */
+};
+
+/* The execution parameters at another of the request's sizes; params_free them. */
+struct params *tune_try_params(const struct tune_request *q, const struct params *params, size_t size);
+void tune_tried_free(struct tune_tried *t);
+
+/* Starts one lane per compile worker and one per device of u->q; both are borrowed until tune_lanes_free, and the search is the
+ * lanes'. The first device's lane uses u->device, gives it back and takes it again between turns, so it is NULL at the end when that was
+ * cut short. Each point is built once, so the devices are of one kind. */
+int tune_lanes_new(struct tuner *u, struct search *search, struct tune_lanes **ret_lanes, struct err *e);
+/* The next tried point; NULL when there is nothing more. wait false: NULL also when there is none now. */
+struct tune_tried *tune_lanes_take(struct tune_lanes *lanes, bool wait);
+/* The result of a point that was taken (INFINITY: it is out), and the best so far at each size, by which hopeless configurations are
+ * given up. */
+void tune_lanes_tell(struct tune_lanes *lanes, size_t point, double value, const double best_ns[TUNE_SIZES]);
+struct tune_lanes_time tune_lanes_time(struct tune_lanes *lanes);
+/* Waits for what the lanes do now; no device gets a new point. Returns the devices that were lost ("cuda:1: …; cuda:2: …"), "" none,
+ * borrowed. *ret_left: the first that was not, the number of devices when all were. */
+const char *tune_lanes_stop(struct tune_lanes *lanes, size_t *ret_left);
+/* Stops, too. */
+void tune_lanes_free(struct tune_lanes *take_lanes);
 
 /* --- tune_record.c --- */
 
