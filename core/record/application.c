@@ -58,12 +58,8 @@ static struct application summarize(const struct pair *at, size_t n)
 int application_list(struct db *db, const char *device_class, const char *device, size_t limit, struct application_list *ret_list,
 		     struct err *e)
 {
-	struct query q;
 	struct pairs pairs;
-	query_init(&q, db, "application_pairs");
-	query_put_text(&q, device_class);
-	query_put_text(&q, device);
-	int rc = QUERY_LIST(&q, &layout, &pairs, e);
+	int rc = query_all(db, "application_pairs", QUERY(QUERY_TEXT(device_class), QUERY_TEXT(device)), &layout, &pairs, e);
 	if (rc < 0)
 		return rc;
 	struct application_list l = { .count = 0 };
@@ -72,7 +68,7 @@ int application_list(struct db *db, const char *device_class, const char *device
 			n++;
 		*MEM_PUSH(l.at, l.count) = summarize(&pairs.at[i], n);
 	}
-	layout_free_list(&layout, pairs.at, pairs.count);
+	query_list_fini(&layout, &pairs);
 	*ret_list = l;
 	return 0;
 }
