@@ -1,5 +1,5 @@
-/* wire_message: the tables of the messages in wire.h: one row a field, in wire order. A row says which values its field
- * may have; what involves several fields is checked behind the table. Another row needs another WIRE_VERSION. */
+/* wire_message: the tables of the messages in wire.h: one row a field, or a run of like fields, in wire order. A row says which values its
+ * fields may have; what involves several fields is checked behind the table. Another row needs another WIRE_VERSION. */
 #include "backends/wire/wire.h"
 
 #include <math.h>
@@ -20,26 +20,11 @@ const struct wire_table wire_facts_table = WIRE_TABLE("facts", facts, NULL,
 	WIRE_CHARS(facts, uuid),
 	WIRE_CHARS(facts, arch),
 	WIRE_CHARS(facts, driver),
-	WIRE_ANY(facts, runs),
-	WIRE_ANY(facts, shares_cpu),
-	WIRE_ANY(facts, emulated),
-	WIRE_ANY(facts, index),
-	WIRE_ANY(facts, warp_size),
-	WIRE_ANY(facts, max_threads),
-	WIRE_EACH(facts, max_block, 0),
-	WIRE_EACH(facts, max_grid, 0),
-	WIRE_ANY(facts, shared_static),
-	WIRE_ANY(facts, shared_optin),
-	WIRE_ANY(facts, registers),
-	WIRE_ANY(facts, units),
-	WIRE_ANY(facts, clock_khz),
-	WIRE_ANY(facts, max_cluster),
+	WIRE_RUN(facts, runs, emulated),
+	WIRE_RUN(facts, index, max_cluster),
 	WIRE_ANY(facts, l2_bytes),
 	WIRE_ANY(facts, memory_bytes),
-	WIRE_ANY(facts, peak_f32),
-	WIRE_ANY(facts, peak_tensor_f16),
-	WIRE_ANY(facts, peak_tensor_tf32),
-	WIRE_ANY(facts, peak_bytes));
+	WIRE_RUN(facts, peak_f32, peak_bytes));
 
 const struct wire_table wire_devices_table = WIRE_TABLE("devices", wire_devices, NULL,
 	WIRE_LIST(wire_devices, at, count, &wire_facts_table));
@@ -61,11 +46,7 @@ const struct wire_table wire_compile_table = WIRE_TABLE("compile", wire_compile,
 
 static const struct wire_table kernel_table = WIRE_TABLE("kernel", wire_kernel, NULL,
 	WIRE_STRING(wire_kernel, name),
-	WIRE_ANY(wire_kernel, registers),
-	WIRE_ANY(wire_kernel, shared),
-	WIRE_ANY(wire_kernel, spill),
-	WIRE_ANY(wire_kernel, max_threads),
-	WIRE_EACH(wire_kernel, block, 0));
+	WIRE_RUN(wire_kernel, registers, block));
 
 const struct wire_table wire_compiled_table = WIRE_TABLE("compiled", wire_compiled, NULL,
 	WIRE_BYTES(wire_compiled, binary, binary_len),
@@ -125,21 +106,12 @@ const struct wire_table wire_compare_table = WIRE_TABLE("compare", wire_compare,
 
 static const struct wire_table mismatch_table = WIRE_TABLE("mismatch", wire_mismatch, NULL,
 	WIRE_ANY(wire_mismatch, index),
-	WIRE_ANY(wire_mismatch, got),
-	WIRE_ANY(wire_mismatch, want),
-	WIRE_ANY(wire_mismatch, bound));
+	WIRE_RUN(wire_mismatch, got, bound));
 
 const struct wire_table wire_compared_table = WIRE_TABLE("compared", wire_compared, NULL,
 	WIRE_ANY(wire_compared, need_reference),
-	WIRE_ANY(wire_compared, error),
-	WIRE_ANY(wire_compared, ref_norm),
-	WIRE_ANY(wire_compared, max_abs),
-	WIRE_ANY(wire_compared, elements),
-	WIRE_ANY(wire_compared, judged),
-	WIRE_ANY(wire_compared, mismatched),
-	WIRE_ANY(wire_compared, nan),
-	WIRE_ANY(wire_compared, spread),
-	WIRE_ANY(wire_compared, untouched),
+	WIRE_RUN(wire_compared, error, max_abs),
+	WIRE_RUN(wire_compared, elements, untouched),
 	WIRE_ANY(wire_compared, first_untouched),
 	WIRE_ANY(wire_compared, ref_nan),
 	WIRE_ANY(wire_compared, worst_ratio),
@@ -168,24 +140,7 @@ const struct wire_table wire_races_table = WIRE_TABLE("races", wire_races, NULL,
 
 static const struct wire_table launch_count_table = WIRE_TABLE("count of a launch", wire_launch_count, NULL,
 	WIRE_STRING(wire_launch_count, kernel),
-	WIRE_ANY(wire_launch_count, groups),
-	WIRE_ANY(wire_launch_count, counted),
-	WIRE_ANY(wire_launch_count, threads),
-	WIRE_ANY(wire_launch_count, instructions),
-	WIRE_ANY(wire_launch_count, flops),
-	WIRE_ANY(wire_launch_count, barriers),
-	WIRE_ANY(wire_launch_count, atomics),
-	WIRE_ANY(wire_launch_count, loads),
-	WIRE_ANY(wire_launch_count, load_bytes),
-	WIRE_ANY(wire_launch_count, load_requests),
-	WIRE_ANY(wire_launch_count, load_sectors),
-	WIRE_ANY(wire_launch_count, read_once),
-	WIRE_ANY(wire_launch_count, stores),
-	WIRE_ANY(wire_launch_count, store_bytes),
-	WIRE_ANY(wire_launch_count, store_sectors),
-	WIRE_ANY(wire_launch_count, shared),
-	WIRE_ANY(wire_launch_count, shared_requests),
-	WIRE_ANY(wire_launch_count, shared_passes));
+	WIRE_RUN(wire_launch_count, groups, shared_passes));
 
 const struct wire_table wire_counted_table = WIRE_TABLE("counted", wire_counted, NULL,
 	WIRE_LIST(wire_counted, at, count, &launch_count_table));
@@ -225,21 +180,11 @@ static int check_truth(const void *message, struct err *e)
 }
 
 static const struct wire_table shape_table = WIRE_TABLE("shape", bound_shape, NULL,
-	WIRE_AMOUNT(bound_shape, spacing),
-	WIRE_AMOUNT(bound_shape, least),
-	WIRE_AMOUNT(bound_shape, most),
-	WIRE_AMOUNT(bound_shape, flushed));
+	WIRE_RUN_OF(bound_shape, spacing, flushed, DBL_MAX));
 
 static const struct wire_table limits_table = WIRE_TABLE("limits", bound_limits, NULL,
 	WIRE_STRUCT(bound_limits, shape, &shape_table),
-	WIRE_AMOUNT(bound_limits, sums),
-	WIRE_AMOUNT(bound_limits, inputs),
-	WIRE_AMOUNT(bound_limits, share),
-	WIRE_AMOUNT(bound_limits, baseline_share),
-	WIRE_AMOUNT(bound_limits, rounding),
-	WIRE_AMOUNT(bound_limits, tiny),
-	WIRE_AMOUNT(bound_limits, most),
-	WIRE_AMOUNT(bound_limits, amplitude),
+	WIRE_RUN_OF(bound_limits, sums, amplitude, DBL_MAX),
 	WIRE_UP_TO(bound_limits, has_baseline, 1),
 	WIRE_UP_TO(bound_limits, capped, 1));
 
@@ -252,17 +197,8 @@ const struct wire_table wire_truth_table = WIRE_TABLE("truth", wire_truth, check
 	WIRE_UP_TO(wire_truth, rough, 1));
 
 static const struct wire_table tally_table = WIRE_TABLE("tally", bound_tally, NULL,
-	WIRE_EACH(bound_tally, causes, 0),
-	WIRE_ANY(bound_tally, judged),
-	WIRE_ANY(bound_tally, telling),
-	WIRE_ANY(bound_tally, gross),
-	WIRE_ANY(bound_tally, first_gross),
-	WIRE_ANY(bound_tally, jump),
-	WIRE_ANY(bound_tally, low),
-	WIRE_ANY(bound_tally, high),
-	WIRE_ANY(bound_tally, bounds2),
-	WIRE_ANY(bound_tally, values2),
-	WIRE_ANY(bound_tally, baseline_ratio),
+	WIRE_RUN(bound_tally, causes[0], first_gross),
+	WIRE_RUN(bound_tally, jump, baseline_ratio),
 	WIRE_ANY(bound_tally, finite),
 	WIRE_ANY(bound_tally, infinite));
 
@@ -276,12 +212,7 @@ const struct wire_table wire_truth_found_table = WIRE_TABLE("truth found", wire_
 /* --- timing ------------------------------------------------------------------------------------------------------- */
 
 static const struct wire_table condition_table = WIRE_TABLE("condition", wire_condition, NULL,
-	WIRE_ANY(wire_condition, core_mhz),
-	WIRE_ANY(wire_condition, memory_mhz),
-	WIRE_ANY(wire_condition, milliwatts),
-	WIRE_ANY(wire_condition, celsius),
-	WIRE_ANY(wire_condition, throttle),
-	WIRE_ANY(wire_condition, foreign),
+	WIRE_RUN(wire_condition, core_mhz, foreign),
 	WIRE_UP_TO(wire_condition, disturbed, 1));
 
 static int check_measure(const void *message, struct err *e)
@@ -293,13 +224,9 @@ static int check_measure(const void *message, struct err *e)
 }
 
 const struct wire_table wire_measure_table = WIRE_TABLE("measure", wire_measure, check_measure,
-	WIRE_ANY(wire_measure, run),
-	WIRE_ANY(wire_measure, min_samples),
-	WIRE_ANY(wire_measure, max_samples),
+	WIRE_RUN(wire_measure, run, max_samples),
 	WIRE_UP_TO(wire_measure, rse, HUGE_VAL),
-	WIRE_ANY(wire_measure, cap_ns),
-	WIRE_ANY(wire_measure, hopeless_ns),
-	WIRE_ANY(wire_measure, warm_up_ns),
+	WIRE_RUN(wire_measure, cap_ns, warm_up_ns),
 	WIRE_UP_TO(wire_measure, cache, WIRE_HOT),
 	WIRE_UP_TO(wire_measure, rests, 1),
 	WIRE_LIST(wire_measure, seeds, seed_count, &wire_table_u64));
@@ -325,9 +252,7 @@ static int check_pair(const void *message, struct err *e)
 }
 
 const struct wire_table wire_pair_table = WIRE_TABLE("pair", wire_pair, check_pair,
-	WIRE_ANY(wire_pair, a),
-	WIRE_ANY(wire_pair, b),
-	WIRE_ANY(wire_pair, min_pairs),
+	WIRE_RUN(wire_pair, a, min_pairs),
 	WIRE_UP_TO(wire_pair, max_pairs, 100000),
 	WIRE_AMOUNT(wire_pair, margin),
 	WIRE_ANY(wire_pair, floor_ns),
@@ -343,15 +268,10 @@ const struct wire_table wire_paired_table = WIRE_TABLE("paired", wire_paired, NU
 	WIRE_LIST(wire_paired, a_ns, pair_count, &wire_table_u64),
 	WIRE_BESIDE(wire_paired, b_ns, pair_count, &wire_table_u64),
 	WIRE_BESIDE(wire_paired, conditions, pair_count, &condition_table),
-	WIRE_ANY(wire_paired, launches_a),
-	WIRE_ANY(wire_paired, launches_b),
-	WIRE_ANY(wire_paired, discarded),
+	WIRE_RUN(wire_paired, launches_a, discarded),
 	WIRE_UP_TO(wire_paired, disturbed, 1),
 	WIRE_UP_TO(wire_paired, verdict, WIRE_UNCLEAR),
-	WIRE_AMOUNT(wire_paired, margin),
-	WIRE_AMOUNT(wire_paired, ratio),
-	WIRE_AMOUNT(wire_paired, low),
-	WIRE_AMOUNT(wire_paired, high),
+	WIRE_RUN_OF(wire_paired, margin, high, DBL_MAX),
 	WIRE_STRING(wire_paired, note),
 	WIRE_STRING(wire_paired, reset),
 	WIRE_LIST(wire_paired, left_a, left_a_count, &wire_table_u64),
