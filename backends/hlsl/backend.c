@@ -21,12 +21,7 @@
 
 /* One launch, ready to be recorded. */
 struct kernel {
-	VkShaderModule module;
-	VkDescriptorSetLayout set_layout;
-	VkPipelineLayout layout;
-	VkPipeline pipeline;
-	VkDescriptorPool pool;
-	VkDescriptorSet sets[BACKEND_SETS]; /* one for each set of buffers */
+	struct device_pipeline pipeline;
 	struct bound {
 		uint32_t binding, buffer; /* number in the code, number in the plan */
 	} * bound;
@@ -133,81 +128,18 @@ static int fill_scalars(const struct backend_run *r, struct kernel *k, const str
 	return 0;
 }
 
-static int make_pipeline(struct backend_device *d, struct kernel *k, const struct hlsl_kernel *code, const struct spirv *s,
-			 struct err *e)
+static int find_buffers(const struct backend_run *r, struct kernel *k, const struct plan_launch *launch, const struct spirv *s,
+			struct err *e)
 {
-	VkDescriptorSetLayoutBinding *list = MEM_NEW_N(VkDescriptorSetLayoutBinding, s->binding_count);
-	VkDescriptorSetLayoutCreateInfo set = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-						.bindingCount = (uint32_t)s->binding_count,
-						.pBindings = list };
-	VkPushConstantRange push = { .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .size = k->scalar_bytes };
-	VkPipelineLayoutCreateInfo layout = { .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-					      .setLayoutCount = 1,
-					      .pSetLayouts = &k->set_layout,
-					      .pushConstantRangeCount = k->scalar_bytes > 0,
-					      .pPushConstantRanges = &push };
-	VkShaderModuleCreateInfo module = { .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-					    .codeSize = code->count * sizeof(uint32_t),
-					    .pCode = code->words };
-	VkComputePipelineCreateInfo info = { .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO };
-	int rc;
-
-	for (size_t i = 0; i < s->binding_count; i++)
-		list[i] = (VkDescriptorSetLayoutBinding){ .binding = s->bindings[i].binding,
-							  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-							  .descriptorCount = 1,
-							  .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT };
-	rc = hlsl_library_check(d->vk.CreateDescriptorSetLayout(d->handle, &set, NULL, &k->set_layout),
-				"vkCreateDescriptorSetLayout", e);
-	free(list);
-	if (rc == 0)
-		rc = hlsl_library_check(d->vk.CreatePipelineLayout(d->handle, &layout, NULL, &k->layout), "vkCreatePipelineLayout",
-					e);
-	if (rc == 0)
-		rc = hlsl_library_check(d->vk.CreateShaderModule(d->handle, &module, NULL, &k->module), "vkCreateShaderModule", e);
-	if (rc < 0)
-		return rc;
-	info.layout = k->layout;
-	info.stage = (VkPipelineShaderStageCreateInfo){ .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-							.stage = VK_SHADER_STAGE_COMPUTE_BIT,
-							.module = k->module,
-							.pName = code->name };
-	return hlsl_library_check(d->vk.CreateComputePipelines(d->handle, VK_NULL_HANDLE, 1, &info, NULL, &k->pipeline),
-				  "vkCreateComputePipelines", e);
-}
-
-static int make_descriptors(const struct backend_run *r, struct kernel *k, const struct plan_launch *launch, const struct spirv *s,
-			    struct err *e)
-{
-	struct backend_device *d = r->device;
-	uint32_t count = (uint32_t)s->binding_count;
-	VkDescriptorPoolSize size = { .type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-				      .descriptorCount = BACKEND_SETS * (count ? count : 1) };
-	VkDescriptorPoolCreateInfo pool = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-					    .maxSets = BACKEND_SETS,
-					    .poolSizeCount = 1,
-					    .pPoolSizes = &size };
-	VkDescriptorSetLayout layouts[BACKEND_SETS];
-	VkDescriptorSetAllocateInfo info = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-					     .descriptorSetCount = BACKEND_SETS,
-					     .pSetLayouts = layouts };
-
-	for (unsigned i = 0; i < BACKEND_SETS; i++)
-		layouts[i] = k->set_layout;
-	if (hlsl_library_check(d->vk.CreateDescriptorPool(d->handle, &pool, NULL, &k->pool), "vkCreateDescriptorPool", e) < 0)
-		return -(int)e->code;
-	info.descriptorPool = k->pool;
-	if (hlsl_library_check(d->vk.AllocateDescriptorSets(d->handle, &info, k->sets), "vkAllocateDescriptorSets", e) < 0)
-		return -(int)e->code;
-	k->bound = MEM_NEW_N(struct bound, count);
-	k->bound_count = count;
-	for (uint32_t i = 0; i < count; i++) {
+	uint64_t allowed = r->device->limits.maxStorageBufferRange;
+	k->bound = MEM_NEW_N(struct bound, s->binding_count);
+	k->bound_count = (uint32_t)s->binding_count;
+	for (uint32_t i = 0; i < k->bound_count; i++) {
 		uint32_t buffer = hlsl_bind_find(r->plan, launch, s->bindings[i].name)->index;
 		uint64_t range = r->sets[0].buffers[buffer]->bytes - BACKEND_RED_ZONE;
-
 		k->bound[i] = (struct bound){ s->bindings[i].binding, buffer };
-		if (range > d->limits.maxStorageBufferRange)
-			return over(launch->kernel, "the size of a buffer in bytes", range, d->limits.maxStorageBufferRange, e);
+		if (range > allowed)
+			return over(launch->kernel, "the size of a buffer in bytes", range, allowed, e);
 	}
 	return 0;
 }
@@ -216,33 +148,16 @@ static int make_descriptors(const struct backend_run *r, struct kernel *k, const
  * otherwise. */
 static void bind_set(const struct backend_run *r, const struct kernel *k, unsigned set)
 {
-	struct backend_device *d = r->device;
-
-	for (uint32_t i = 0; i < k->bound_count; i++) {
-		const struct device_buffer *b = r->sets[set].buffers[k->bound[i].buffer];
-		VkDescriptorBufferInfo where = { .buffer = b->handle,
-						 .offset = BACKEND_RED_ZONE,
-						 .range = b->bytes - BACKEND_RED_ZONE };
-		VkWriteDescriptorSet write = { .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-					       .dstSet = k->sets[set],
-					       .dstBinding = k->bound[i].binding,
-					       .descriptorCount = 1,
-					       .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-					       .pBufferInfo = &where };
-
-		d->vk.UpdateDescriptorSets(d->handle, 1, &write, 0, NULL);
-	}
+	for (uint32_t i = 0; i < k->bound_count; i++)
+		hlsl_device_bind(r->device, &k->pipeline, set, k->bound[i].binding, r->sets[set].buffers[k->bound[i].buffer],
+				 BACKEND_RED_ZONE);
 }
 
 static void kernel_free(struct backend_device *d, struct kernel *k)
 {
 	if (k == NULL)
 		return;
-	d->vk.DestroyDescriptorPool(d->handle, k->pool, NULL);
-	d->vk.DestroyPipeline(d->handle, k->pipeline, NULL);
-	d->vk.DestroyPipelineLayout(d->handle, k->layout, NULL);
-	d->vk.DestroyDescriptorSetLayout(d->handle, k->set_layout, NULL);
-	d->vk.DestroyShaderModule(d->handle, k->module, NULL);
+	hlsl_device_pipeline_fini(d, &k->pipeline);
 	free(k->bound);
 	free(k->scalars);
 	free(k);
@@ -265,9 +180,9 @@ static int kernel_new(const struct backend_run *r, const struct hlsl_kernel *cod
 	if (rc == 0)
 		rc = fill_scalars(r, k, launch, &s, e);
 	if (rc == 0)
-		rc = make_pipeline(r->device, k, code, &s, e);
+		rc = hlsl_device_pipeline_init(r->device, &k->pipeline, code, s.bindings, s.binding_count, k->scalar_bytes, e);
 	if (rc == 0)
-		rc = make_descriptors(r, k, launch, &s, e);
+		rc = find_buffers(r, k, launch, &s, e);
 	if (rc < 0) {
 		kernel_free(r->device, k);
 	} else {
@@ -480,12 +395,10 @@ static void record_ops(struct backend_run *r, unsigned set)
 
 		switch (op->kind) {
 		case PLAN_OP_LAUNCH:
-			d->vk.CmdBindPipeline(d->commands, VK_PIPELINE_BIND_POINT_COMPUTE, k->pipeline);
-			d->vk.CmdBindDescriptorSets(d->commands, VK_PIPELINE_BIND_POINT_COMPUTE, k->layout, 0, 1, &k->sets[set], 0,
-						    NULL);
+			hlsl_device_use(d, &k->pipeline, set);
 			if (k->scalar_bytes)
-				d->vk.CmdPushConstants(d->commands, k->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, k->scalar_bytes,
-						       k->scalars);
+				d->vk.CmdPushConstants(d->commands, k->pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+						       k->scalar_bytes, k->scalars);
 			d->vk.CmdDispatch(d->commands, k->grid[0], k->grid[1], k->grid[2]);
 			break;
 		case PLAN_OP_MEMSET:
@@ -597,9 +510,8 @@ static int submit(struct backend_run *r, uint32_t windows, uint32_t times, enum 
 		return -(int)e->code;
 	if (!d->queries)
 		return 0;
-	if (hlsl_library_check(d->vk.GetQueryPoolResults(d->handle, d->queries, 0, 2 * windows, sizeof ticks, ticks,
-							 sizeof ticks[0], VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
-			       "vkGetQueryPoolResults", e) < 0)
+	if (DEVICE_CALL(d, e, GetQueryPoolResults, d->handle, d->queries, 0, 2 * windows, sizeof ticks, ticks, sizeof ticks[0],
+			VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT) < 0)
 		return -(int)e->code;
 	for (uint32_t i = 0; i < windows; i++)
 		*io_ns += (double)((ticks[2 * i + 1] - ticks[2 * i]) & d->tick_mask) * (double)d->limits.timestampPeriod;

@@ -1,11 +1,10 @@
 /* device: see device.h. */
 #include "backends/hlsl/device.h"
 
-#include "backends/hlsl/scrub.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/hlsl/scrub.h"
 #include "base/mem.h"
 
 enum { STAGING = 16 << 20 };
@@ -105,7 +104,7 @@ static int make_device(struct backend_device *d, uint32_t family, struct err *e)
 	storage = (VkPhysicalDevice16BitStorageFeatures){ .sType = storage.sType,
 							  .pNext = storage.pNext,
 							  .storageBuffer16BitAccess = d->storage16 };
-	if (hlsl_library_check(d->vk.CreateDevice(d->physical, &info, NULL, &d->handle), "vkCreateDevice", e) < 0)
+	if (DEVICE_CALL(d, e, CreateDevice, d->physical, &info, NULL, &d->handle) < 0)
 		return -(int)e->code;
 	d->vk.GetDeviceQueue(d->handle, family, 0, &d->queue);
 	return 0;
@@ -124,17 +123,16 @@ static int make_objects(struct backend_device *d, uint32_t family, uint32_t bits
 						 .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
 						 .commandBufferCount = 1 };
 
-	if (hlsl_library_check(d->vk.CreateCommandPool(d->handle, &pool, NULL, &d->pool), "vkCreateCommandPool", e) < 0)
+	if (DEVICE_CALL(d, e, CreateCommandPool, d->handle, &pool, NULL, &d->pool) < 0)
 		return -(int)e->code;
 	commands.commandPool = d->pool;
-	if (hlsl_library_check(d->vk.AllocateCommandBuffers(d->handle, &commands, &d->commands), "vkAllocateCommandBuffers", e) <
-		    0 ||
-	    hlsl_library_check(d->vk.CreateFence(d->handle, &fence, NULL, &d->fence), "vkCreateFence", e) < 0)
+	if (DEVICE_CALL(d, e, AllocateCommandBuffers, d->handle, &commands, &d->commands) < 0 ||
+	    DEVICE_CALL(d, e, CreateFence, d->handle, &fence, NULL, &d->fence) < 0)
 		return -(int)e->code;
 	if (bits == 0)
 		return 0;
 	d->tick_mask = bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-	return hlsl_library_check(d->vk.CreateQueryPool(d->handle, &queries, NULL, &d->queries), "vkCreateQueryPool", e);
+	return DEVICE_CALL(d, e, CreateQueryPool, d->handle, &queries, NULL, &d->queries);
 }
 
 int hlsl_device_open(uint32_t index, struct backend_device **ret_device, struct err *e)
@@ -176,7 +174,7 @@ int hlsl_device_begin(struct backend_device *d, struct err *e)
 	VkCommandBufferBeginInfo info = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
 					  .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT };
 
-	return hlsl_library_check(d->vk.BeginCommandBuffer(d->commands, &info), "vkBeginCommandBuffer", e);
+	return DEVICE_CALL(d, e, BeginCommandBuffer, d->commands, &info);
 }
 
 /* Waits without a limit: the daemon ends this process at its deadline, and a device that timed out could not be closed
@@ -184,13 +182,13 @@ int hlsl_device_begin(struct backend_device *d, struct err *e)
 int hlsl_device_submit(struct backend_device *d, struct err *e)
 {
 	VkSubmitInfo info = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &d->commands };
-	int rc = hlsl_library_check(d->vk.EndCommandBuffer(d->commands), "vkEndCommandBuffer", e);
+	int rc = DEVICE_CALL(d, e, EndCommandBuffer, d->commands);
 
 	if (rc == 0)
-		rc = hlsl_library_check(d->vk.QueueSubmit(d->queue, 1, &info, d->fence), "vkQueueSubmit", e);
+		rc = DEVICE_CALL(d, e, QueueSubmit, d->queue, 1, &info, d->fence);
 	if (rc == 0)
-		rc = hlsl_library_check(d->vk.WaitForFences(d->handle, 1, &d->fence, VK_TRUE, UINT64_MAX), "vkWaitForFences", e);
-	return rc < 0 ? rc : hlsl_library_check(d->vk.ResetFences(d->handle, 1, &d->fence), "vkResetFences", e);
+		rc = DEVICE_CALL(d, e, WaitForFences, d->handle, 1, &d->fence, VK_TRUE, UINT64_MAX);
+	return rc < 0 ? rc : DEVICE_CALL(d, e, ResetFences, d->handle, 1, &d->fence);
 }
 
 void hlsl_device_barrier(struct backend_device *d)
@@ -224,7 +222,7 @@ static int allocate(struct backend_device *d, struct device_buffer *b, bool visi
 	VkMemoryRequirements need;
 	int type;
 
-	if (hlsl_library_check(d->vk.CreateBuffer(d->handle, &info, NULL, &b->handle), "vkCreateBuffer", e) < 0)
+	if (DEVICE_CALL(d, e, CreateBuffer, d->handle, &info, NULL, &b->handle) < 0)
 		return -(int)e->code;
 	d->vk.GetBufferMemoryRequirements(d->handle, b->handle, &need);
 	type = find_type(d, need.memoryTypeBits,
@@ -236,12 +234,12 @@ static int allocate(struct backend_device *d, struct device_buffer *b, bool visi
 			       visible ? "host-visible" : "device-local");
 	memory.allocationSize = need.size;
 	memory.memoryTypeIndex = (uint32_t)type;
-	if (hlsl_library_check(d->vk.AllocateMemory(d->handle, &memory, NULL, &b->memory), "vkAllocateMemory", e) < 0 ||
-	    hlsl_library_check(d->vk.BindBufferMemory(d->handle, b->handle, b->memory, 0), "vkBindBufferMemory", e) < 0)
+	if (DEVICE_CALL(d, e, AllocateMemory, d->handle, &memory, NULL, &b->memory) < 0 ||
+	    DEVICE_CALL(d, e, BindBufferMemory, d->handle, b->handle, b->memory, 0) < 0)
 		return -(int)e->code;
 	if ((d->memory.memoryTypes[type].propertyFlags & host_memory) != host_memory)
 		return 0;
-	return hlsl_library_check(d->vk.MapMemory(d->handle, b->memory, 0, VK_WHOLE_SIZE, 0, (void **)&b->host), "vkMapMemory", e);
+	return DEVICE_CALL(d, e, MapMemory, d->handle, b->memory, 0, VK_WHOLE_SIZE, 0, (void **)&b->host);
 }
 
 int hlsl_device_buffer_new(struct backend_device *d, uint64_t bytes, bool visible, struct device_buffer **ret_buffer, struct err *e)
@@ -312,6 +310,96 @@ int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t
 			memcpy((uint8_t *)to + at, d->staging->host, n);
 	}
 	return rc;
+}
+
+/* --- pipelines ---------------------------------------------------------------------------------------------------- */
+
+static int make_pipeline(struct backend_device *d, struct device_pipeline *p, const struct hlsl_kernel *code, struct err *e)
+{
+	VkShaderModuleCreateInfo info = { .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+					  .codeSize = code->count * sizeof(uint32_t),
+					  .pCode = code->words };
+	VkComputePipelineCreateInfo pipeline = { .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .layout = p->layout };
+	VkShaderModule module = VK_NULL_HANDLE;
+	int rc = DEVICE_CALL(d, e, CreateShaderModule, d->handle, &info, NULL, &module);
+	pipeline.stage = (VkPipelineShaderStageCreateInfo){ .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+							    .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+							    .module = module,
+							    .pName = code->name };
+	if (rc == 0)
+		rc = DEVICE_CALL(d, e, CreateComputePipelines, d->handle, VK_NULL_HANDLE, 1, &pipeline, NULL, &p->handle);
+	d->vk.DestroyShaderModule(d->handle, module, NULL);
+	return rc;
+}
+
+int hlsl_device_pipeline_init(struct backend_device *d, struct device_pipeline *p, const struct hlsl_kernel *code,
+			      const struct spirv_binding *bindings, size_t count, uint32_t push_bytes, struct err *e)
+{
+	VkDescriptorSetLayoutBinding *list = MEM_NEW_N(VkDescriptorSetLayoutBinding, count);
+	VkDescriptorSetLayoutCreateInfo set = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+						.bindingCount = (uint32_t)count,
+						.pBindings = list };
+	VkPushConstantRange push = { .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .size = push_bytes };
+	VkPipelineLayoutCreateInfo layout = { .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+					      .setLayoutCount = 1,
+					      .pSetLayouts = &p->set_layout,
+					      .pushConstantRangeCount = push_bytes > 0,
+					      .pPushConstantRanges = &push };
+	VkDescriptorPoolSize size = { .type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+				      .descriptorCount = BACKEND_SETS * (count ? (uint32_t)count : 1) };
+	VkDescriptorPoolCreateInfo pool = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+					    .maxSets = BACKEND_SETS,
+					    .poolSizeCount = 1,
+					    .pPoolSizes = &size };
+	VkDescriptorSetLayout layouts[BACKEND_SETS];
+	VkDescriptorSetAllocateInfo info = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+					     .descriptorSetCount = BACKEND_SETS,
+					     .pSetLayouts = layouts };
+	for (size_t i = 0; i < count; i++)
+		list[i] = (VkDescriptorSetLayoutBinding){ .binding = bindings[i].binding,
+							  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+							  .descriptorCount = 1,
+							  .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT };
+	int rc = DEVICE_CALL(d, e, CreateDescriptorSetLayout, d->handle, &set, NULL, &p->set_layout);
+	free(list);
+	if (rc == 0)
+		rc = DEVICE_CALL(d, e, CreatePipelineLayout, d->handle, &layout, NULL, &p->layout);
+	if (rc == 0)
+		rc = make_pipeline(d, p, code, e);
+	if (rc == 0)
+		rc = DEVICE_CALL(d, e, CreateDescriptorPool, d->handle, &pool, NULL, &p->pool);
+	for (unsigned i = 0; i < BACKEND_SETS; i++)
+		layouts[i] = p->set_layout;
+	info.descriptorPool = p->pool;
+	return rc < 0 ? rc : DEVICE_CALL(d, e, AllocateDescriptorSets, d->handle, &info, p->sets);
+}
+
+void hlsl_device_pipeline_fini(struct backend_device *d, struct device_pipeline *p)
+{
+	d->vk.DestroyDescriptorPool(d->handle, p->pool, NULL);
+	d->vk.DestroyPipeline(d->handle, p->handle, NULL);
+	d->vk.DestroyPipelineLayout(d->handle, p->layout, NULL);
+	d->vk.DestroyDescriptorSetLayout(d->handle, p->set_layout, NULL);
+	*p = (struct device_pipeline){ .handle = VK_NULL_HANDLE };
+}
+
+void hlsl_device_bind(struct backend_device *d, const struct device_pipeline *p, unsigned set, uint32_t binding,
+		      const struct device_buffer *b, uint64_t offset)
+{
+	VkDescriptorBufferInfo where = { .buffer = b->handle, .offset = offset, .range = b->bytes - offset };
+	VkWriteDescriptorSet write = { .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+				       .dstSet = p->sets[set],
+				       .dstBinding = binding,
+				       .descriptorCount = 1,
+				       .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+				       .pBufferInfo = &where };
+	d->vk.UpdateDescriptorSets(d->handle, 1, &write, 0, NULL);
+}
+
+void hlsl_device_use(struct backend_device *d, const struct device_pipeline *p, unsigned set)
+{
+	d->vk.CmdBindPipeline(d->commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->handle);
+	d->vk.CmdBindDescriptorSets(d->commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->layout, 0, 1, &p->sets[set], 0, NULL);
 }
 
 int hlsl_device_flush_buffer(struct backend_device *d, struct device_buffer **ret_buffer, struct err *e)

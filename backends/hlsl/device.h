@@ -1,4 +1,4 @@
-/* device: one opened Vulkan device with its queue and one command buffer, and buffers on it. Used by backend.c. */
+/* device: one opened Vulkan device with its queue and one command buffer, and buffers and pipelines on it. Used by backend.c and scrub.c. */
 #ifndef PEAKD_BACKENDS_HLSL_DEVICE_H
 #define PEAKD_BACKENDS_HLSL_DEVICE_H
 
@@ -6,9 +6,20 @@
 #include <stdint.h>
 
 #include "backends/hlsl/library.h"
+#include "backends/hlsl/object.h"
+#include "backends/worker/backend.h"
 #include "base/err.h"
 
 enum { DEVICE_QUERIES = 128 };
+
+/* A kernel that can be launched, with its own bindings for each set of buffers. */
+struct device_pipeline {
+	VkDescriptorSetLayout set_layout;
+	VkPipelineLayout layout;
+	VkPipeline handle;
+	VkDescriptorPool pool;
+	VkDescriptorSet sets[BACKEND_SETS];
+};
 
 struct backend_device {
 	struct library vk;
@@ -25,16 +36,10 @@ struct backend_device {
 	VkPhysicalDeviceMemoryProperties memory;
 	bool float16, float64, int16, int64, storage16, int8; /* features that the device has, and that are enabled */
 	bool shares_cpu;
-	struct device_buffer *staging; /* for memory that the host cannot see; made when first needed */
-	struct device_buffer *flush;   /* filled to push everything else out of the caches; made when first needed */
-	struct device_scrub {
-		VkDescriptorSetLayout set_layout;
-		VkPipelineLayout layout;
-		VkDescriptorPool pool;
-		VkDescriptorSet set;
-		VkPipeline pipelines[2];
-		struct device_buffer *meeting;
-	} scrub; /* overwrites shared memory (scrub.c); made when first needed */
+	struct device_buffer *staging;    /* for memory that the host cannot see; made when first needed */
+	struct device_buffer *flush;      /* filled to push everything else out of the caches; made when first needed */
+	struct device_pipeline scrubs[2]; /* overwrite shared memory with one word each (scrub.c); made when first needed */
+	struct device_buffer *meeting;    /* their buffer */
 };
 
 struct device_buffer {
@@ -43,6 +48,9 @@ struct device_buffer {
 	uint64_t bytes;
 	uint8_t *host; /* mapped; NULL when the host cannot see it */
 };
+
+/* Calls a function of Vulkan; 0, or its failure as an error. */
+#define DEVICE_CALL(d, e, function, ...) hlsl_library_check((d)->vk.function(__VA_ARGS__), "vk" #function, e)
 
 int hlsl_device_open(uint32_t index, struct backend_device **ret_device, struct err *e);
 void hlsl_device_close(struct backend_device *d);
@@ -63,6 +71,16 @@ int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t
 /* Copies on the device, and waits. */
 int hlsl_device_copy(struct backend_device *d, struct device_buffer *to, uint64_t to_offset, struct device_buffer *from,
 		     uint64_t from_offset, uint64_t bytes, struct err *e);
+/* A pipeline of one entry point, with these bindings of buffers and so many bytes of push constants. After a failure, as after use,
+ * hlsl_device_pipeline_fini. */
+int hlsl_device_pipeline_init(struct backend_device *d, struct device_pipeline *p, const struct hlsl_kernel *code,
+			      const struct spirv_binding *bindings, size_t count, uint32_t push_bytes, struct err *e);
+void hlsl_device_pipeline_fini(struct backend_device *d, struct device_pipeline *p);
+/* Binds a buffer from `offset` to its end. */
+void hlsl_device_bind(struct backend_device *d, const struct device_pipeline *p, unsigned set, uint32_t binding,
+		      const struct device_buffer *b, uint64_t offset);
+/* Records the pipeline and one of its sets of bindings, for launches that follow. */
+void hlsl_device_use(struct backend_device *d, const struct device_pipeline *p, unsigned set);
 /* The buffer that empties the caches when it is filled: 64 MiB beside a CPU, 256 MiB on a GPU. */
 int hlsl_device_flush_buffer(struct backend_device *d, struct device_buffer **ret_buffer, struct err *e);
 
