@@ -1,5 +1,5 @@
-/* object: see object.h. The bytes may come from a database that somebody else wrote, so nothing here trusts them. Numbers
- * are from the SPIR-V specification, version 1.3, section 3. */
+/* object: see object.h. The bytes may come from a database that somebody else wrote, so nothing here trusts them: SPIRV-Tools checks
+ * that instructions have their operands, and this file that ids are what they are used for. Numbers are those of SPIR-V 1.6. */
 #include "backends/hlsl/object.h"
 
 #include <stdlib.h>
@@ -71,62 +71,30 @@ const struct hlsl_kernel *hlsl_object_find(const struct hlsl_object *m, const ch
 
 enum {
 	SPIRV_MAGIC = 0x07230203,
-	HEADER = 5,
 	ID_MAX = 1 << 20,
-	DEPTH_MAX = 16,
-	STEPS_MAX = 100000,
+	MEMBERS_MAX = 4096,
 	OP_NAME = 5,
 	OP_MEMBER_NAME = 6,
+	OP_EXT_IMPORT = 11,
+	OP_ENTRY_POINT = 15,
 	OP_EXECUTION_MODE = 16,
 	OP_CAPABILITY = 17,
-	OP_TYPE_BOOL = 20,
-	OP_TYPE_INT = 21,
-	OP_TYPE_FLOAT = 22,
-	OP_TYPE_VECTOR = 23,
 	OP_TYPE_MATRIX = 24,
-	OP_TYPE_ARRAY = 28,
-	OP_TYPE_STRUCT = 30,
-	OP_TYPE_POINTER = 32,
-	OP_CONSTANT = 43,
-	OP_VARIABLE = 59,
+	OP_TYPE_FUNCTION = 33,
 	OP_ACCESS_CHAIN = 65,
 	OP_IN_BOUNDS_ACCESS_CHAIN = 66,
 	OP_DECORATE = 71,
 	OP_MEMBER_DECORATE = 72,
 	MODE_LOCAL_SIZE = 17,
 	DECORATION_BUFFER_BLOCK = 3,
+	DECORATION_ARRAY_STRIDE = 6,
+	DECORATION_BUILTIN = 11,
 	DECORATION_BINDING = 33,
 	DECORATION_SET = 34,
 	DECORATION_OFFSET = 35,
-	STORAGE_UNIFORM = 2,
-	STORAGE_WORKGROUP = 4,
-	STORAGE_PUSH_CONSTANT = 9,
-	STORAGE_STORAGE_BUFFER = 12,
 	STORAGE_UNIFORM_CONSTANT = 0,
-};
-
-/* One instruction; args are the words behind the first. */
-struct op {
-	uint16_t code;
-	uint32_t count; /* of args */
-	const uint32_t *args;
-};
-
-/* One id. */
-struct id {
-	struct op made; /* the instruction that has it as result; code 0 when there is none */
-	char *name;
-	uint32_t set, binding;
-	bool bound, buffer; /* has a binding; is decorated as a buffer block */
-};
-
-struct module {
-	const uint32_t *words;
-	size_t count;
-	struct id *ids;
-	uint32_t bound;
-	uint32_t push; /* id of the push-constant variable; 0 none */
-	struct spirv *out;
+	STORAGE_UNIFORM = 2,
+	STORAGE_STORAGE_BUFFER = 12,
 };
 
 static int bad(struct err *e, const char *why)
@@ -140,219 +108,231 @@ size_t hlsl_spirv_length(const uint32_t *words, size_t count, size_t at)
 	return n <= count - at ? n : 0;
 }
 
-/* The instruction at *at; false at the end or when it does not fit. */
-static bool next_op(const struct module *m, size_t *at, struct op *op)
+const struct spirv_type *hlsl_spirv_type(const struct spirv *s, uint32_t id)
 {
-	size_t words = hlsl_spirv_length(m->words, m->count, *at);
-	if (words == 0)
-		return false;
-	*op = (struct op){ .code = (uint16_t)m->words[*at], .count = (uint32_t)words - 1, .args = m->words + *at + 1 };
-	*at += words;
-	return true;
+	return id < s->bound ? s->ids[id].type_def : NULL;
 }
 
-static struct id *find(const struct module *m, uint32_t id)
+/* What a variable's pointer points to, and that type's number; NULL: it is no variable, or points to nothing. */
+static const struct spirv_type *pointee(const struct spirv *s, const struct spirv_id *variable, uint32_t *ret_id)
 {
-	return id < m->bound ? &m->ids[id] : &m->ids[0];
+	const struct spirv_type *pointer = hlsl_spirv_type(s, variable->type);
+	*ret_id = pointer && pointer->op == SPIRV_TYPE_POINTER ? pointer->element : 0;
+	return hlsl_spirv_type(s, *ret_id);
 }
 
-/* Text of at most `words` words; a copy. */
-static char *text(const uint32_t *words, uint32_t count)
+static uint32_t constant(const struct spirv *s, uint32_t id)
 {
-	return mem_strn((const char *)words, strnlen((const char *)words, (size_t)count * 4));
+	const uint32_t *w = id < s->bound ? s->ids[id].made : NULL;
+	return w && (w[0] & 0xFFFF) == SPIRV_CONSTANT ? w[3] : 0;
 }
 
-/* Which argument is an instruction's result id, from 1; 0: it has none that matters here. */
-static unsigned result_at(uint16_t code)
+static uint32_t capped(uint64_t n)
 {
-	switch (code) {
-	case OP_TYPE_BOOL:
-	case OP_TYPE_INT:
-	case OP_TYPE_FLOAT:
-	case OP_TYPE_VECTOR:
+	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+static void add_struct(const struct spirv *s, struct spirv_type *t, const uint32_t *w)
+{
+	const struct spirv_id *x = &s->ids[w[1]];
+	t->count = (w[0] >> 16) - 2;
+	t->members = MEM_NEW_N(uint32_t, t->count + 1);
+	t->offsets = MEM_NEW_N(uint32_t, t->count + 1);
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct spirv_type *member = hlsl_spirv_type(s, w[2 + i]);
+		t->members[i] = w[2 + i];
+		t->offsets[i] = i < x->offset_count ? x->offsets[i] : 0;
+		if (member == NULL)
+			continue;
+		t->slots = capped((uint64_t)t->slots + member->slots);
+		t->align = member->align > t->align ? member->align : t->align;
+		t->bytes = capped(((uint64_t)t->bytes + member->align - 1) / member->align * member->align + member->bytes);
+	}
+	t->bytes = capped(((uint64_t)t->bytes + t->align - 1) / t->align * t->align);
+}
+
+static void add_type(struct spirv *s, const uint32_t *w)
+{
+	struct spirv_type *t = MEM_NEW(struct spirv_type);
+	*t = (struct spirv_type){ .op = w[0] & 0xFFFF, .stride = s->ids[w[1]].stride, .align = 4 };
+	s->ids[w[1]].type_def = t;
+	const struct spirv_type *element = NULL;
+	switch (t->op) {
+	case SPIRV_TYPE_BOOL:
+		t->bits = t->slots = 1;
+		t->bytes = 4;
+		break;
+	case SPIRV_TYPE_INT:
+	case SPIRV_TYPE_FLOAT:
+		t->bits = w[2];
+		t->slots = 1;
+		t->is_signed = t->op == SPIRV_TYPE_INT && w[3];
+		t->bytes = t->align = t->bits >= 8 && t->bits <= 64 ? t->bits / 8 : 8;
+		break;
+	case SPIRV_TYPE_STRUCT: add_struct(s, t, w); break;
+	case SPIRV_TYPE_POINTER:
+		t->slots = SPIRV_POINTER_SLOTS;
+		t->storage = w[2];
+		t->element = w[3];
+		break;
+	case SPIRV_TYPE_VECTOR:
 	case OP_TYPE_MATRIX:
-	case OP_TYPE_ARRAY:
-	case OP_TYPE_STRUCT:
-	case OP_TYPE_POINTER: return 1;
-	case OP_CONSTANT:
-	case OP_VARIABLE: return 2;
-	}
-	return 0;
-}
-
-/* --- sizes -------------------------------------------------------------------------------------------------------- */
-
-static uint64_t constant(const struct module *m, uint32_t id)
-{
-	const struct op *op = &find(m, id)->made;
-	return op->code == OP_CONSTANT && op->count >= 3 ? op->args[2] : 0;
-}
-
-/* Bytes of a type, and its natural alignment, as Mesa lays out workgroup memory. Saturates instead of overflowing. A type of
- * more than `steps` parts in all counts as too large for any device. */
-static uint64_t size_of(const struct module *m, uint32_t type, uint32_t *ret_align, int depth, int *steps)
-{
-	const struct op *op = &find(m, type)->made;
-	uint32_t align = 4;
-	uint64_t n, size = 0;
-	*ret_align = 4;
-	if (--*steps < 0)
-		return UINT32_MAX;
-	if (depth > DEPTH_MAX || op->count < 2)
-		return op->code == OP_TYPE_BOOL ? 4 : 0;
-	switch (op->code) {
-	case OP_TYPE_INT:
-	case OP_TYPE_FLOAT: *ret_align = op->args[1] <= 64 && op->args[1] >= 8 ? op->args[1] / 8 : 8; return *ret_align;
-	case OP_TYPE_VECTOR:
-	case OP_TYPE_MATRIX:
-	case OP_TYPE_ARRAY:
-		if (op->count < 3)
-			return 0;
-		n = op->code == OP_TYPE_ARRAY ? constant(m, op->args[2]) : op->args[2];
-		size = size_of(m, op->args[1], ret_align, depth + 1, steps);
-		return size && n > UINT32_MAX / size ? UINT32_MAX : size * n;
-	case OP_TYPE_STRUCT:
-		for (uint32_t i = 1; i < op->count && size < UINT32_MAX; i++) {
-			n = size_of(m, op->args[i], &align, depth + 1, steps);
-			size = (size + align - 1) / align * align + n;
-			*ret_align = align > *ret_align ? align : *ret_align;
-		}
-		return (size + *ret_align - 1) / *ret_align * *ret_align;
-	}
-	return 0;
-}
-
-/* The type that a variable's pointer points to; 0: none. */
-static uint32_t pointee(const struct module *m, const struct op *variable)
-{
-	const struct op *pointer = &find(m, variable->args[0])->made;
-	return pointer->code == OP_TYPE_POINTER && pointer->count >= 3 ? pointer->args[2] : 0;
-}
-
-/* --- first pass: names, decorations, types ------------------------------------------------------------------------ */
-
-static void note(struct module *m, const struct op *op)
-{
-	unsigned at = result_at(op->code);
-	struct id *id = op->count ? find(m, op->args[0]) : NULL;
-	uint32_t value = op->count > 2 ? op->args[2] : 0;
-
-	if (at && op->count >= at) {
-		find(m, op->args[at - 1])->made = *op;
-	} else if (op->code == OP_NAME && op->count >= 2) {
-		free(id->name);
-		id->name = text(op->args + 1, op->count - 1);
-	} else if (op->code == OP_DECORATE && op->count >= 2) {
-		id->binding = op->args[1] == DECORATION_BINDING ? value : id->binding;
-		id->bound |= op->args[1] == DECORATION_BINDING;
-		id->set = op->args[1] == DECORATION_SET ? value : id->set;
-		id->buffer |= op->args[1] == DECORATION_BUFFER_BLOCK;
-	} else if (op->code == OP_CAPABILITY && op->count >= 1) {
-		*MEM_PUSH(m->out->capabilities, m->out->capability_count) = op->args[0];
-	} else if (op->code == OP_EXECUTION_MODE && op->count >= 5 && op->args[1] == MODE_LOCAL_SIZE) {
-		memcpy(m->out->block, op->args + 2, sizeof m->out->block);
+	case SPIRV_TYPE_ARRAY:
+	case SPIRV_TYPE_RUNTIME_ARRAY:
+		t->element = w[2];
+		element = hlsl_spirv_type(s, w[2]);
+		t->count = t->op == SPIRV_TYPE_RUNTIME_ARRAY ? 0 : t->op == SPIRV_TYPE_ARRAY ? constant(s, w[3]) : w[3];
+		t->slots = element ? capped((uint64_t)element->slots * t->count) : 0;
+		t->bytes = element ? capped((uint64_t)element->bytes * t->count) : 0;
+		t->align = element ? element->align : 4;
+		break;
 	}
 }
 
-/* --- second pass: variables and their use ------------------------------------------------------------------------- */
-
-static void add_members(struct module *m, uint32_t type)
+/* Offsets come before the type is known. */
+static void decorate(struct spirv_id *x, uint32_t decoration, uint32_t value)
 {
-	const struct op *op = &find(m, type)->made;
-	if (op->code != OP_TYPE_STRUCT || m->out->members)
+	uint32_t *to = decoration == DECORATION_ARRAY_STRIDE ? &x->stride
+		       : decoration == DECORATION_BUILTIN    ? &x->builtin
+		       : decoration == DECORATION_BINDING    ? &x->binding
+		       : decoration == DECORATION_SET        ? &x->set
+							     : NULL;
+	if (to)
+		*to = value;
+	x->buffer |= decoration == DECORATION_BUFFER_BLOCK;
+}
+
+static spv_result_t note(void *user, const spv_parsed_instruction_t *parsed)
+{
+	struct spirv *s = user;
+	const uint32_t *w = parsed->words;
+	uint32_t op = parsed->opcode, n = parsed->num_words;
+	bool names = op == OP_NAME || op == OP_DECORATE || op == OP_MEMBER_DECORATE;
+	if (parsed->result_id >= s->bound || (names && w[1] >= s->bound))
+		return SPV_ERROR_INVALID_BINARY;
+	if (parsed->result_id) {
+		s->ids[parsed->result_id].made = w;
+		s->ids[parsed->result_id].type = parsed->type_id;
+	}
+	if (op >= SPIRV_TYPE_VOID && op <= OP_TYPE_FUNCTION) {
+		add_type(s, w);
+	} else if (op == OP_NAME) {
+		free(s->ids[w[1]].name);
+		s->ids[w[1]].name = mem_str((const char *)(w + 2));
+	} else if (op == OP_DECORATE) {
+		decorate(&s->ids[w[1]], w[2], n > 3 ? w[3] : 0);
+	} else if (op == OP_MEMBER_DECORATE && w[3] == DECORATION_OFFSET) {
+		struct spirv_id *x = &s->ids[w[1]];
+		if (w[2] >= MEMBERS_MAX)
+			return SPV_ERROR_INVALID_BINARY;
+		while (x->offset_count <= w[2])
+			*MEM_PUSH(x->offsets, x->offset_count) = 0;
+		x->offsets[w[2]] = w[4];
+	} else if (op == OP_EXT_IMPORT) {
+		s->ext = w[1];
+	} else if (op == OP_ENTRY_POINT) {
+		s->entry = w[2];
+	} else if (op == OP_CAPABILITY) {
+		*MEM_PUSH(s->capabilities, s->capability_count) = w[1];
+	} else if (op == OP_EXECUTION_MODE && w[2] == MODE_LOCAL_SIZE) {
+		memcpy(s->block, w + 3, sizeof s->block);
+	}
+	return SPV_SUCCESS;
+}
+
+/* The push constants' members: a struct's scalars. */
+static void add_members(struct spirv *s, const struct spirv_type *t)
+{
+	if (t == NULL || t->op != SPIRV_TYPE_STRUCT || s->members)
 		return;
-	m->out->member_count = op->count - 1;
-	m->out->members = MEM_NEW_N(struct spirv_member, m->out->member_count);
-	for (size_t i = 0; i < m->out->member_count; i++) {
-		const struct op *t = &find(m, op->args[1 + i])->made;
-		bool scalar = (t->code == OP_TYPE_INT || t->code == OP_TYPE_FLOAT) && t->count >= 2;
-		m->out->members[i] = (struct spirv_member){ .name = mem_str(""),
-							    .bits = scalar ? t->args[1] : 0,
-							    .floating = t->code == OP_TYPE_FLOAT };
+	s->member_count = t->count;
+	s->members = MEM_NEW_N(struct spirv_member, s->member_count);
+	for (size_t i = 0; i < s->member_count; i++) {
+		const struct spirv_type *m = hlsl_spirv_type(s, t->members[i]);
+		bool scalar = m && (m->op == SPIRV_TYPE_INT || m->op == SPIRV_TYPE_FLOAT);
+		s->members[i] = (struct spirv_member){ .name = mem_str(""),
+						       .offset = t->offsets[i],
+						       .bits = scalar ? m->bits : 0,
+						       .floating = m && m->op == SPIRV_TYPE_FLOAT };
 	}
 }
 
-static void add_variable(struct module *m, const struct op *op)
+static void add_variable(struct spirv *s, const uint32_t *w, uint32_t *io_push)
 {
-	uint32_t storage = op->args[2], type = pointee(m, op), align;
-	const struct id *id = find(m, op->args[1]);
-	if (storage == STORAGE_WORKGROUP) {
-		int steps = STEPS_MAX;
-		uint64_t total = (uint64_t)m->out->shared + size_of(m, type, &align, 0, &steps);
-		m->out->shared = total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
-	} else if (storage == STORAGE_PUSH_CONSTANT) {
-		m->push = op->args[1];
-		add_members(m, type);
+	uint32_t storage = w[3], type;
+	const struct spirv_id *x = &s->ids[w[2]];
+	const struct spirv_type *t = pointee(s, x, &type);
+	if (storage == SPIRV_STORAGE_WORKGROUP) {
+		s->shared = capped((uint64_t)s->shared + (t ? t->bytes : 0));
+	} else if (storage == SPIRV_STORAGE_PUSH) {
+		*io_push = w[2];
+		add_members(s, t);
 	} else if (storage == STORAGE_UNIFORM || storage == STORAGE_STORAGE_BUFFER || storage == STORAGE_UNIFORM_CONSTANT) {
-		*MEM_PUSH(m->out->bindings, m->out->binding_count) = (struct spirv_binding){
-			.name = mem_str(id->name ? id->name : ""),
-			.set = id->set,
-			.binding = id->binding,
-			.storage = id->bound &&
-				   (storage == STORAGE_STORAGE_BUFFER || (storage == STORAGE_UNIFORM && find(m, type)->buffer)),
-		};
+		bool buffer = storage == STORAGE_STORAGE_BUFFER || (storage == STORAGE_UNIFORM && t && s->ids[type].buffer);
+		*MEM_PUSH(s->bindings, s->binding_count) = (struct spirv_binding){ .name = mem_str(x->name ? x->name : ""),
+										   .set = x->set,
+										   .binding = x->binding,
+										   .storage = buffer && x->binding != SPIRV_UNSET };
 	}
 }
 
-/* Names and offsets of the push constants' members, and which of them the code reads. */
-static void note_member(struct module *m, const struct op *op, uint32_t push_type)
+/* Names of the push constants' members, and which of them the code reads. */
+static void note_member(struct spirv *s, const uint32_t *w, uint32_t push, uint32_t push_type)
 {
-	struct spirv_member *member;
-
-	if ((op->code == OP_ACCESS_CHAIN || op->code == OP_IN_BOUNDS_ACCESS_CHAIN) && op->count >= 4 && op->args[2] == m->push) {
-		uint64_t i = constant(m, op->args[3]);
-		if (i < m->out->member_count)
-			m->out->members[i].used = true;
+	uint32_t op = w[0] & 0xFFFF, n = w[0] >> 16;
+	if ((op == OP_ACCESS_CHAIN || op == OP_IN_BOUNDS_ACCESS_CHAIN) && n > 4 && w[3] == push &&
+	    constant(s, w[4]) < s->member_count)
+		s->members[constant(s, w[4])].used = true;
+	if (op == OP_MEMBER_NAME && w[1] == push_type && w[2] < s->member_count) {
+		free(s->members[w[2]].name);
+		s->members[w[2]].name = mem_str((const char *)(w + 3));
 	}
-	if (op->count < 3 || op->args[0] != push_type || op->args[1] >= m->out->member_count)
-		return;
-	member = &m->out->members[op->args[1]];
-	if (op->code == OP_MEMBER_NAME) {
-		free(member->name);
-		member->name = text(op->args + 2, op->count - 2);
-	} else if (op->code == OP_MEMBER_DECORATE && op->count >= 4 && op->args[2] == DECORATION_OFFSET) {
-		member->offset = op->args[3];
-	}
-}
-
-static int read_module(struct module *m, struct err *e)
-{
-	struct op op;
-	size_t at;
-	for (at = HEADER; next_op(m, &at, &op);)
-		note(m, &op);
-	if (at != m->count)
-		return bad(e, "an instruction is cut short");
-	for (at = HEADER; next_op(m, &at, &op);)
-		if (op.code == OP_VARIABLE && op.count >= 3)
-			add_variable(m, &op);
-	uint32_t push_type = m->push ? pointee(m, &find(m, m->push)->made) : 0;
-	for (at = HEADER; m->push && next_op(m, &at, &op);)
-		note_member(m, &op, push_type);
-	if (m->out->block[0] == 0 || m->out->block[1] == 0 || m->out->block[2] == 0)
-		return bad(e, "no thread group size");
-	return 0;
 }
 
 int hlsl_spirv_read(const uint32_t *words, size_t count, struct spirv *ret_spirv, struct err *e)
 {
-	struct spirv out = { 0 };
-	if (count < HEADER || words[0] != SPIRV_MAGIC || words[3] < 1 || words[3] > ID_MAX)
+	if (count < SPIRV_HEADER || words[0] != SPIRV_MAGIC || words[3] < 1 || words[3] > ID_MAX)
 		return bad(e, "its header");
-	struct module m = { .words = words, .count = count, .bound = words[3], .ids = MEM_NEW_N(struct id, words[3]), .out = &out };
-	int r = read_module(&m, e);
-	for (uint32_t i = 0; i < m.bound; i++)
-		free(m.ids[i].name);
-	free(m.ids);
-	if (r < 0)
-		hlsl_spirv_fini(&out);
+	struct spirv s = { .words = words, .count = count, .bound = words[3], .ids = MEM_NEW_N(struct spirv_id, words[3]) };
+	for (uint32_t i = 0; i < s.bound; i++)
+		s.ids[i].builtin = s.ids[i].binding = SPIRV_UNSET;
+	spv_context context = spvContextCreate(SPV_ENV_VULKAN_1_1);
+	spv_diagnostic diagnostic = NULL;
+	int rc = 0;
+	if (spvBinaryParse(context, &s, words, count, NULL, note, &diagnostic) != SPV_SUCCESS)
+		rc = bad(e, diagnostic ? diagnostic->error : "a number beyond its bound");
+	uint32_t push = 0, push_type = 0;
+	for (size_t at = SPIRV_HEADER; rc == 0 && at < count; at += words[at] >> 16)
+		if ((words[at] & 0xFFFF) == SPIRV_VARIABLE)
+			add_variable(&s, words + at, &push);
+	if (push)
+		pointee(&s, &s.ids[push], &push_type);
+	for (size_t at = SPIRV_HEADER; rc == 0 && push && at < count; at += words[at] >> 16)
+		note_member(&s, words + at, push, push_type);
+	if (rc == 0 && (s.block[0] == 0 || s.block[1] == 0 || s.block[2] == 0))
+		rc = bad(e, "no thread group size");
+	spvDiagnosticDestroy(diagnostic);
+	spvContextDestroy(context);
+	if (rc < 0)
+		hlsl_spirv_fini(&s);
 	else
-		*ret_spirv = out;
-	return r;
+		*ret_spirv = s;
+	return rc;
 }
 
 void hlsl_spirv_fini(struct spirv *s)
 {
+	for (uint32_t i = 0; i < s->bound; i++) {
+		struct spirv_type *t = s->ids[i].type_def;
+		if (t) {
+			free(t->members);
+			free(t->offsets);
+		}
+		free(t);
+		free(s->ids[i].name);
+		free(s->ids[i].offsets);
+	}
+	free(s->ids);
 	for (size_t i = 0; i < s->binding_count; i++)
 		free(s->bindings[i].name);
 	for (size_t i = 0; i < s->member_count; i++)

@@ -28,11 +28,11 @@ struct rewriting {
 	size_t count;
 	uint32_t *out;
 	size_t out_count;
-	uint32_t bound;     /* of the module that is read */
-	bool *windowed;     /* by id: a variable whose elements are to be few */
-	uint32_t *type;     /* by id: of a value whose type is an integer of 32 bits */
-	uint32_t *mask;     /* by id of such a type: the constant; 0 none */
-	uint32_t next;      /* the next new id */
+	uint32_t bound; /* of the module that is read */
+	bool *windowed; /* by id: a variable whose elements are to be few */
+	uint32_t *type; /* by id: of a value whose type is an integer of 32 bits */
+	uint32_t *mask; /* by id of such a type: the constant; 0 none */
+	uint32_t next;  /* the next new id */
 	size_t changes;
 };
 
@@ -113,7 +113,8 @@ static void rewrite(struct rewriting *r, enum wire_probe probe)
 	for (size_t at = SPIRV_HEADER, n; (n = hlsl_spirv_length(r->words, r->count, at)) > 0; at += n) {
 		const uint32_t *w = r->words + at;
 		uint32_t op = w[0] & 0xFFFF;
-		bool barrier = op == CONTROL_BARRIER || op == MEMORY_BARRIER, chain = op == ACCESS_CHAIN || op == IN_BOUNDS_ACCESS_CHAIN;
+		bool barrier = op == CONTROL_BARRIER || op == MEMORY_BARRIER,
+		     chain = op == ACCESS_CHAIN || op == IN_BOUNDS_ACCESS_CHAIN;
 		if (op == FUNCTION && !functions) {
 			put_masks(r);
 			functions = true;
@@ -126,8 +127,8 @@ static void rewrite(struct rewriting *r, enum wire_probe probe)
 	r->out[BOUND] = r->next;
 }
 
-int hlsl_probe(enum wire_probe probe, const struct plan *plan, const struct plan_launch *launch, uint32_t **io_words, size_t *io_count,
-	       struct err *e)
+int hlsl_probe(enum wire_probe probe, const struct plan *plan, const struct plan_launch *launch, uint32_t **io_words,
+	       size_t *io_count, struct err *e)
 {
 	struct spirv s;
 	struct rewriting r = { .words = *io_words, .count = *io_count, .bound = (*io_words)[BOUND], .next = (*io_words)[BOUND] };

@@ -53,7 +53,6 @@ struct launch {
 	struct run *run;
 	const struct plan_launch *l;
 	struct race_module m;
-	struct spirv s;
 	struct race_group group;
 	struct race_shadow **shadows; /* per buffer of the plan; NULL: not watched */
 	struct race_lane *lanes;
@@ -95,14 +94,15 @@ static void buffers_free(const struct plan *plan, uint8_t **buffers)
 }
 
 /* The memory behind a variable. Views of one buffer share its shadow; what only host code writes needs none. */
-static struct race_memory memory_of(struct launch *x, const struct race_id *v)
+static struct race_memory memory_of(struct launch *x, uint32_t id)
 {
 	const struct plan *plan = x->run->plan;
-	if (x->m.ids[v->type].type_def->storage == RACE_STORAGE_PUSH)
+	if (x->m.ids[x->m.ids[id].type].type_def->storage == SPIRV_STORAGE_PUSH)
 		return (struct race_memory){ .bytes = x->push, .len = PUSH_MAX, .name = "arguments", .element = 4 };
-	for (size_t i = 0; i < x->s.binding_count; i++) {
-		const struct plan_arg *a =
-			x->s.bindings[i].binding == v->binding ? hlsl_bind_find(plan, x->l, x->s.bindings[i].name) : NULL;
+	for (size_t i = 0; i < x->m.s.binding_count; i++) {
+		const struct plan_arg *a = x->m.s.bindings[i].binding == x->m.s.ids[id].binding
+						   ? hlsl_bind_find(plan, x->l, x->m.s.bindings[i].name)
+						   : NULL;
 		if (a == NULL || a->kind != PLAN_ARG_BUFFER)
 			continue;
 		const struct plan_buffer *b = &plan->buffers[a->index];
@@ -121,16 +121,16 @@ static struct race_memory memory_of(struct launch *x, const struct race_id *v)
 
 static void bind(struct launch *x)
 {
-	for (size_t i = 0; i < x->s.member_count; i++) {
-		const struct spirv_member *m = &x->s.members[i];
+	for (size_t i = 0; i < x->m.s.member_count; i++) {
+		const struct spirv_member *m = &x->m.s.members[i];
 		const struct plan_arg *a = hlsl_bind_find(x->run->plan, x->l, m->name);
 
 		if (a && a->kind == PLAN_ARG_SCALAR && m->bits >= 32 && m->offset + m->bits / 8 <= PUSH_MAX)
 			hlsl_bind_store(m, a, x->push + m->offset);
 	}
-	for (uint32_t id = 0; id < x->m.bound; id++)
-		if (x->m.ids[id].variable && x->m.ids[id].place == RACE_UNSET)
-			x->group.memory[id] = memory_of(x, &x->m.ids[id]);
+	for (uint32_t id = 0; id < x->m.s.bound; id++)
+		if (x->m.ids[id].variable && x->m.ids[id].place == SPIRV_UNSET)
+			x->group.memory[id] = memory_of(x, id);
 }
 
 /* Pointers of all variables, initial values, and values that have none. */
@@ -138,19 +138,19 @@ static void make_first(struct launch *x)
 {
 	const struct race_module *m = &x->m;
 	x->first = MEM_NEW_N(uint64_t, m->lane_slots + 1);
-	for (uint32_t id = 0; id < m->bound; id++) {
+	for (uint32_t id = 0; id < m->s.bound; id++) {
 		const struct race_id *v = &m->ids[id];
-		const struct race_type *t = v->undefined ? m->ids[v->type].type_def : NULL;
+		const struct spirv_type *t = v->undefined ? m->ids[v->type].type_def : NULL;
 		for (uint32_t i = 0; t && i < t->slots; i++)
 			x->first[v->slot + i] =
-				hlsl_race_undefined(&x->group, t->op == RACE_TYPE_VECTOR ? m->ids[t->element].type_def : t);
+				hlsl_race_undefined(&x->group, t->op == SPIRV_TYPE_VECTOR ? m->ids[t->element].type_def : t);
 		if (t && x->run->doubt == NULL)
 			x->run->doubt = mem_fmt("kernel %s: a variable is used before it has a value", x->l->kernel);
 		if (!v->variable)
 			continue;
 		x->first[v->slot] = id;
-		if (v->init && v->init < m->bound && m->ids[v->init].constant && v->place != RACE_UNSET &&
-		    m->ids[v->type].type_def->storage != RACE_STORAGE_WORKGROUP)
+		if (v->init && v->init < m->s.bound && m->ids[v->init].constant && v->place != SPIRV_UNSET &&
+		    m->ids[v->type].type_def->storage != SPIRV_STORAGE_WORKGROUP)
 			memcpy(x->first + v->place, m->constants + m->ids[v->init].slot,
 			       m->ids[m->ids[v->init].type].type_def->slots * sizeof *x->first);
 	}
@@ -160,7 +160,7 @@ static void make_first(struct launch *x)
 
 static void set_builtins(const struct launch *x, uint64_t *slots, const uint32_t group[3], uint32_t index)
 {
-	const uint32_t *block = x->s.block, wave = x->run->wave ? x->run->wave : 1, waves = (x->lane_count + wave - 1) / wave;
+	const uint32_t *block = x->m.s.block, wave = x->run->wave ? x->run->wave : 1, waves = (x->lane_count + wave - 1) / wave;
 	const uint32_t local[3] = { index % block[0], index / block[0] % block[1], index / block[0] / block[1] };
 	const uint32_t global[3] = { group[0] * block[0] + local[0], group[1] * block[1] + local[1],
 				     group[2] * block[2] + local[2] };
@@ -172,13 +172,13 @@ static void set_builtins(const struct launch *x, uint64_t *slots, const uint32_t
 		      { BUILTIN_GLOBAL, 3, global },     { BUILTIN_INDEX, 1, &index }, { BUILTIN_WAVE_SIZE, 1, &wave },
 		      { BUILTIN_WAVES, 1, &waves },      { BUILTIN_WAVE, 1, &which },  { BUILTIN_WAVE_INDEX, 1, &in_wave } };
 
-	for (uint32_t id = 0; id < x->m.bound; id++) {
+	for (uint32_t id = 0; id < x->m.s.bound; id++) {
 		const struct race_id *v = &x->m.ids[id];
-		if (!v->variable || v->place == RACE_UNSET || v->builtin == RACE_UNSET)
+		if (!v->variable || v->place == SPIRV_UNSET || x->m.s.ids[id].builtin == SPIRV_UNSET)
 			continue;
 		uint32_t n = x->m.ids[x->m.ids[v->type].type_def->element].type_def->slots;
 		for (size_t i = 0; i < MEM_COUNT(known); i++)
-			for (uint32_t k = 0; known[i].number == v->builtin && k < n && k < known[i].parts; k++)
+			for (uint32_t k = 0; known[i].number == x->m.s.ids[id].builtin && k < n && k < known[i].parts; k++)
 				slots[v->place + k] = known[i].value[k];
 	}
 }
@@ -194,7 +194,7 @@ static void begin_group(struct launch *x, const uint32_t group[3])
 		g->shared[i] = g->undefined;
 	for (uint32_t i = 0; i < x->lane_count; i++) {
 		uint64_t *slots = x->lanes[i].slots;
-		x->lanes[i] = (struct race_lane){ .slots = slots, .at = x->m.ids[x->m.entry].at, .index = i };
+		x->lanes[i] = (struct race_lane){ .slots = slots, .at = x->m.ids[x->m.s.entry].at, .index = i };
 		memcpy(slots, x->first, x->m.lane_slots * sizeof *slots);
 		set_builtins(x, slots, group, i);
 	}
@@ -248,7 +248,7 @@ static int run_group(struct launch *x, const uint32_t group[3], struct err *e)
 
 static int make_lanes(struct launch *x, struct err *e)
 {
-	const uint32_t *b = x->s.block;
+	const uint32_t *b = x->m.s.block;
 	bool many = b[0] > LANES_MAX || b[1] > LANES_MAX || b[2] > LANES_MAX || (uint64_t)b[0] * b[1] * b[2] > LANES_MAX;
 	x->lane_count = many ? 0 : b[0] * b[1] * b[2];
 	if (many || (uint64_t)x->lane_count * x->m.lane_slots * 8 > MEMORY_MAX)
@@ -260,7 +260,7 @@ static int make_lanes(struct launch *x, struct err *e)
 	for (uint32_t i = 0; i < x->lane_count; i++)
 		x->lanes[i].slots = MEM_NEW_N(uint64_t, x->m.lane_slots + 1);
 	x->group = (struct race_group){ .m = &x->m,
-					.memory = MEM_NEW_N(struct race_memory, x->m.bound + 1),
+					.memory = MEM_NEW_N(struct race_memory, x->m.s.bound + 1),
 					.shared = MEM_NEW_N(uint64_t, x->m.group_slots + 1),
 					.shadow = MEM_NEW_N(struct race_shadow, x->m.group_slots + 1),
 					.wave = x->run->wave,
@@ -289,7 +289,6 @@ static void launch_fini(struct launch *x)
 	free(x->group.finding);
 	free(x->group.doubt);
 	hlsl_race_module_fini(&x->m);
-	hlsl_spirv_fini(&x->s);
 }
 
 static void begin_count(struct launch *x, uint64_t groups, struct race_counting *c)
@@ -313,8 +312,6 @@ static int run_launch(struct run *run, const struct plan_launch *l, struct err *
 		return err_set(e, ERR_INPUT,
 			       "the race check reads valid SPIR-V only, and the binary's kernel %s is not: compile it again",
 			       l->kernel);
-	if (hlsl_spirv_read(k->words, k->count, &x.s, e) < 0)
-		return -(int)e->code;
 	int rc = hlsl_race_module_read(k->words, k->count, &x.m, e);
 	if (rc == 0)
 		rc = make_lanes(&x, e);
@@ -407,8 +404,8 @@ int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, uin
 	return rc;
 }
 
-int hlsl_race_count(const void *binary, size_t len, const struct plan *plan, uint64_t seed, uint32_t wave, struct wire_counted *ret_counted,
-		    struct err *e)
+int hlsl_race_count(const void *binary, size_t len, const struct plan *plan, uint64_t seed, uint32_t wave,
+		    struct wire_counted *ret_counted, struct err *e)
 {
 	struct hlsl_object object;
 	struct wire_counted counts = { .count = 0 };

@@ -7,7 +7,7 @@
 #include "backends/wire/dtype.h"
 #include "base/mem.h"
 
-double hlsl_race_float(const struct race_type *t, uint64_t bits)
+double hlsl_race_float(const struct spirv_type *t, uint64_t bits)
 {
 	uint32_t u = (uint32_t)bits;
 	uint16_t h = (uint16_t)bits;
@@ -20,7 +20,7 @@ double hlsl_race_float(const struct race_type *t, uint64_t bits)
 	return t->bits == 64 ? d : (double)f;
 }
 
-uint64_t hlsl_race_bits(const struct race_type *t, double value)
+uint64_t hlsl_race_bits(const struct spirv_type *t, double value)
 {
 	uint64_t bits;
 	uint32_t u;
@@ -34,7 +34,7 @@ uint64_t hlsl_race_bits(const struct race_type *t, double value)
 	return t->bits == 64 ? bits : t->bits == 16 ? h : u;
 }
 
-static int64_t as_signed(const struct race_type *t, uint64_t x)
+static int64_t as_signed(const struct spirv_type *t, uint64_t x)
 {
 	return t->bits >= 64   ? (int64_t)x
 	       : t->bits == 32 ? (int32_t)(uint32_t)x
@@ -42,7 +42,7 @@ static int64_t as_signed(const struct race_type *t, uint64_t x)
 			       : (int8_t)(uint8_t)x;
 }
 
-static uint64_t cut(const struct race_type *t, uint64_t x)
+static uint64_t cut(const struct spirv_type *t, uint64_t x)
 {
 	return t->bits >= 64 ? x : x & (((uint64_t)1 << t->bits) - 1);
 }
@@ -76,7 +76,7 @@ static double float_result(uint32_t op, double x, double y, bool *io_known)
 	}
 }
 
-static uint64_t int_result(uint32_t op, const struct race_type *in, uint64_t a, uint64_t b, bool *io_known)
+static uint64_t int_result(uint32_t op, const struct spirv_type *in, uint64_t a, uint64_t b, bool *io_known)
 {
 	int64_t x = as_signed(in, a), y = as_signed(in, b);
 	uint64_t u = cut(in, a), v = cut(in, b), shift = v & (in->bits - 1), reversed = 0;
@@ -120,7 +120,7 @@ static uint64_t int_result(uint32_t op, const struct race_type *in, uint64_t a, 
 
 /* Conversions, logic and comparisons of floats, whose results have a type of their own; then the arithmetic. `in`: the
  * operands' type. *io_known becomes false for an operation that is not here. */
-static uint64_t scalar_result(uint32_t op, const struct race_type *out, const struct race_type *in, const uint64_t v[3],
+static uint64_t scalar_result(uint32_t op, const struct spirv_type *out, const struct spirv_type *in, const uint64_t v[3],
 			      bool *io_known)
 {
 	uint64_t a = v[0], b = v[1];
@@ -154,14 +154,14 @@ static uint64_t scalar_result(uint32_t op, const struct race_type *out, const st
 }
 
 /* The position of a bit: the lowest one that is set, or the highest that differs from the sign. */
-static uint64_t find_bit(uint32_t n, const struct race_type *t, uint64_t a)
+static uint64_t find_bit(uint32_t n, const struct spirv_type *t, uint64_t a)
 {
 	uint64_t u = cut(t, n == 74 && as_signed(t, a) < 0 ? ~a : a);
 	return u == 0 ? UINT32_MAX : n == 73 ? (uint64_t)__builtin_ctzll(u) : 63 - (uint64_t)__builtin_clzll(u);
 }
 
 /* An instruction of GLSL.std.450. */
-static uint64_t ext_result(uint32_t n, const struct race_type *t, const uint64_t v[3], bool *io_known)
+static uint64_t ext_result(uint32_t n, const struct spirv_type *t, const uint64_t v[3], bool *io_known)
 {
 	static double (*const of_one[])(double) = {
 		[1] = nearbyint, [2] = nearbyint, [3] = trunc, [4] = fabs,  [8] = floor, [9] = ceil,  [13] = sin,  [14] = cos,
@@ -208,13 +208,13 @@ static uint64_t ext_result(uint32_t n, const struct race_type *t, const uint64_t
 	}
 }
 
-uint64_t hlsl_race_compute(uint32_t op, bool ext, const struct race_type *out, const struct race_type *in, const uint64_t v[3],
+uint64_t hlsl_race_compute(uint32_t op, bool ext, const struct spirv_type *out, const struct spirv_type *in, const uint64_t v[3],
 			   bool *io_known)
 {
 	return ext ? ext_result(op, out, v, io_known) : scalar_result(op, out, in, v, io_known);
 }
 
-uint64_t hlsl_race_scalar(uint32_t op, bool ext, const struct race_type *t, uint64_t a, uint64_t b)
+uint64_t hlsl_race_scalar(uint32_t op, bool ext, const struct spirv_type *t, uint64_t a, uint64_t b)
 {
 	bool known = true;
 	return hlsl_race_compute(op, ext, t, t, (const uint64_t[3]){ a, b, 0 }, &known);

@@ -45,8 +45,8 @@ static void mark(struct race_memory *mem, struct wire_launch_count *to, uint64_t
 	}
 }
 
-void hlsl_race_count_access(struct race_group *g, const struct race_lane *lane, uint64_t memory, uint64_t at, uint32_t bytes, bool shared,
-			    bool store)
+void hlsl_race_count_access(struct race_group *g, const struct race_lane *lane, uint64_t memory, uint64_t at, uint32_t bytes,
+			    bool shared, bool store)
 {
 	struct race_counting *c = g->counting;
 	struct wire_launch_count *to = c->to;
@@ -63,11 +63,11 @@ void hlsl_race_count_access(struct race_group *g, const struct race_lane *lane, 
 	if (c->count == LOG_MAX)
 		return;
 	*MEM_PUSH(c->log, c->count) = (struct race_access){ .at = lane->now,
-							     .lane = lane->index,
-							     .bytes = bytes,
-							     .address = shared ? at * WORD : memory << BUFFER_SHIFT | at,
-							     .shared = shared,
-							     .store = store };
+							    .lane = lane->index,
+							    .bytes = bytes,
+							    .address = shared ? at * WORD : memory << BUFFER_SHIFT | at,
+							    .shared = shared,
+							    .store = store };
 }
 
 /* By instruction and lane, in the order of the log. */

@@ -11,22 +11,22 @@ enum { PHI = 245, LABEL = 248, SCOPE_WORKGROUP = 2 };
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-static const struct race_type *scalar_of(const struct race_group *g, const struct race_type *t)
+static const struct spirv_type *scalar_of(const struct race_group *g, const struct spirv_type *t)
 {
-	return t->op == RACE_TYPE_VECTOR ? race_type_of(g, t->element) : t;
+	return t->op == SPIRV_TYPE_VECTOR ? race_type_of(g, t->element) : t;
 }
 
 static int access_chain(struct race_group *g, struct race_lane *lane, const uint32_t *w, uint32_t n, struct err *e)
 {
 	const uint64_t *base = race_value(g, lane, w[3]);
-	const struct race_type *p = race_value_type(g, w[3]), *t = race_type_of(g, p->element);
+	const struct spirv_type *p = race_value_type(g, w[3]), *t = race_type_of(g, p->element);
 	uint64_t variable = base[0], at = base[1];
-	bool logical = variable < g->m->bound && g->m->ids[variable].place != RACE_UNSET;
+	bool logical = variable < g->m->s.bound && g->m->ids[variable].place != SPIRV_UNSET;
 	for (uint32_t i = 4; i < n; i++) {
-		const struct race_type *it = race_value_type(g, w[i]);
+		const struct spirv_type *it = race_value_type(g, w[i]);
 		uint64_t index = *race_value(g, lane, w[i]);
 		int64_t k = it->is_signed && it->bits == 32 ? (int32_t)(uint32_t)index : (int64_t)index;
-		if (t->op == RACE_TYPE_STRUCT) {
+		if (t->op == SPIRV_TYPE_STRUCT) {
 			if (index >= t->count)
 				return hlsl_race_unknown(65, e);
 			for (uint64_t m = 0; logical && m < index; m++)
@@ -35,7 +35,7 @@ static int access_chain(struct race_group *g, struct race_lane *lane, const uint
 			t = race_type_of(g, t->members[index]);
 			continue;
 		}
-		const struct race_type *element = race_type_of(g, t->element);
+		const struct spirv_type *element = race_type_of(g, t->element);
 		at += (uint64_t)(k * (int64_t)(logical ? element->slots : t->stride ? t->stride : element->bits / 8));
 		t = element;
 	}
@@ -48,11 +48,11 @@ static int access_chain(struct race_group *g, struct race_lane *lane, const uint
 static int elementwise(struct race_group *g, struct race_lane *lane, uint32_t op, bool ext, const uint32_t *w, uint32_t n,
 		       uint32_t first, struct err *e)
 {
-	const struct race_type *out = race_value_type(g, w[2]), *in = NULL;
+	const struct spirv_type *out = race_value_type(g, w[2]), *in = NULL;
 	uint64_t *to = race_value(g, lane, w[2]), *from[3] = { NULL };
 	uint32_t step[3] = { 0 };
 	for (uint32_t i = 0; i < 3 && first + i < n; i++) {
-		const struct race_type *t = race_value_type(g, w[first + i]);
+		const struct spirv_type *t = race_value_type(g, w[first + i]);
 		if (t == NULL || (t->slots != 1 && t->slots != out->slots))
 			return hlsl_race_unknown(op, e);
 		from[i] = race_value(g, lane, w[first + i]);
@@ -61,7 +61,7 @@ static int elementwise(struct race_group *g, struct race_lane *lane, uint32_t op
 	}
 	if (in == NULL)
 		return hlsl_race_unknown(op, e);
-	const struct race_type *one = scalar_of(g, out);
+	const struct spirv_type *one = scalar_of(g, out);
 	for (uint32_t i = 0; i < out->slots; i++) {
 		uint64_t v[3] = { 0 };
 		bool known = true;
@@ -76,17 +76,17 @@ static int elementwise(struct race_group *g, struct race_lane *lane, uint32_t op
 }
 
 /* The offset of a literal index path inside a composite. */
-static int path(const struct race_group *g, const struct race_type *t, const uint32_t *at, uint32_t count, uint32_t *ret,
+static int path(const struct race_group *g, const struct spirv_type *t, const uint32_t *at, uint32_t count, uint32_t *ret,
 		uint32_t *ret_slots, struct err *e)
 {
 	*ret = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		if (at[i] >= t->count)
 			return hlsl_race_unknown(81, e);
-		for (uint32_t m = 0; t->op == RACE_TYPE_STRUCT && m < at[i]; m++)
+		for (uint32_t m = 0; t->op == SPIRV_TYPE_STRUCT && m < at[i]; m++)
 			*ret += race_type_of(g, t->members[m])->slots;
-		const struct race_type *element = race_type_of(g, t->op == RACE_TYPE_STRUCT ? t->members[at[i]] : t->element);
-		*ret += t->op == RACE_TYPE_STRUCT ? 0 : at[i] * element->slots;
+		const struct spirv_type *element = race_type_of(g, t->op == SPIRV_TYPE_STRUCT ? t->members[at[i]] : t->element);
+		*ret += t->op == SPIRV_TYPE_STRUCT ? 0 : at[i] * element->slots;
 		t = element;
 	}
 	*ret_slots = t->slots;
@@ -96,7 +96,7 @@ static int path(const struct race_group *g, const struct race_type *t, const uin
 static int composite(struct race_group *g, struct race_lane *lane, uint32_t op, const uint32_t *w, uint32_t n, struct err *e)
 {
 	uint64_t *to = race_value(g, lane, w[2]);
-	const struct race_type *out = race_value_type(g, w[2]);
+	const struct spirv_type *out = race_value_type(g, w[2]);
 	uint32_t at = 0, slots = 0;
 	int rc = 0;
 	switch (op) {
@@ -138,7 +138,7 @@ static int composite(struct race_group *g, struct race_lane *lane, uint32_t op, 
 
 static int reduce(struct race_group *g, struct race_lane *lane, uint32_t op, const uint32_t *w, struct err *e)
 {
-	const struct race_type *in = race_value_type(g, w[3]), *one = scalar_of(g, in);
+	const struct spirv_type *in = race_value_type(g, w[3]), *one = scalar_of(g, in);
 	const uint64_t *a = race_value(g, lane, w[3]), *b = op == 148 ? race_value(g, lane, w[4]) : a;
 	uint64_t *to = race_value(g, lane, w[2]);
 	double sum = 0;
@@ -156,10 +156,10 @@ static int extended(struct race_group *g, struct race_lane *lane, const uint32_t
 {
 	uint64_t *to = race_value(g, lane, w[2]);
 	uint32_t number = w[4];
-	if (w[3] != g->m->ext || n < 6)
+	if (w[3] != g->m->s.ext || n < 6)
 		return hlsl_race_unknown(12, e);
 	const uint64_t *a = race_value(g, lane, w[5]);
-	static const struct race_type f32 = { .bits = 32, .slots = 1 }, f16 = { .bits = 16, .slots = 1 };
+	static const struct spirv_type f32 = { .bits = 32, .slots = 1 }, f16 = { .bits = 16, .slots = 1 };
 	if (number == 58) {
 		*to = hlsl_race_bits(&f16, hlsl_race_float(&f32, a[0])) | hlsl_race_bits(&f16, hlsl_race_float(&f32, a[1])) << 16;
 		return 0;
@@ -172,7 +172,7 @@ static int extended(struct race_group *g, struct race_lane *lane, const uint32_t
 	}
 	if (number != 66 && number != 69)
 		return elementwise(g, lane, number, true, w, n, 5, e);
-	const struct race_type *in = race_value_type(g, w[5]), *one = scalar_of(g, in);
+	const struct spirv_type *in = race_value_type(g, w[5]), *one = scalar_of(g, in);
 	double square = 0;
 	for (uint32_t i = 0; i < in->slots; i++)
 		square += hlsl_race_float(one, a[i]) * hlsl_race_float(one, a[i]);
@@ -224,7 +224,7 @@ int hlsl_race_lane_order(const struct race_lane *a, const struct race_lane *b)
 /* Jumps to a label; its phis all take the values from before the jump. */
 static int jump(struct race_group *g, struct race_lane *lane, uint32_t label, struct err *e)
 {
-	if (label >= g->m->bound || g->m->ids[label].at == 0)
+	if (label >= g->m->s.bound || g->m->ids[label].at == 0)
 		return hlsl_race_unknown(249, e);
 	if (enter(g, lane, label, e) < 0)
 		return -(int)e->code;
@@ -235,8 +235,8 @@ static int jump(struct race_group *g, struct race_lane *lane, uint32_t label, st
 	uint32_t used = 0, end = lane->at;
 	for (int pass = 0; pass < 2; pass++) {
 		used = 0;
-		for (end = lane->at; (g->m->words[end] & 0xFFFF) == PHI; end += g->m->words[end] >> 16) {
-			const uint32_t *w = g->m->words + end;
+		for (end = lane->at; (g->m->s.words[end] & 0xFFFF) == PHI; end += g->m->s.words[end] >> 16) {
+			const uint32_t *w = g->m->s.words + end;
 			uint32_t n = w[0] >> 16, slots = race_value_type(g, w[2])->slots;
 			if (used + slots > MEM_COUNT(kept))
 				return hlsl_race_unknown(PHI, e);
@@ -254,12 +254,12 @@ static int jump(struct race_group *g, struct race_lane *lane, uint32_t label, st
 
 static int call(struct race_group *g, struct race_lane *lane, const uint32_t *w, uint32_t n, struct err *e)
 {
-	if (lane->depth == RACE_DEPTH || w[3] >= g->m->bound || g->m->ids[w[3]].at == 0)
+	if (lane->depth == RACE_DEPTH || w[3] >= g->m->s.bound || g->m->ids[w[3]].at == 0)
 		return hlsl_race_unknown(57, e);
 	lane->stack[lane->depth++] = (struct race_frame){ lane->at, w[2], lane->block, lane->previous, lane->loop_count };
 	lane->at = g->m->ids[w[3]].at;
-	for (uint32_t i = 4; i < n; i++, lane->at += g->m->words[lane->at] >> 16) {
-		uint32_t parameter = g->m->words[lane->at + 2];
+	for (uint32_t i = 4; i < n; i++, lane->at += g->m->s.words[lane->at] >> 16) {
+		uint32_t parameter = g->m->s.words[lane->at + 2];
 		memmove(race_value(g, lane, parameter), race_value(g, lane, w[i]),
 			race_value_type(g, parameter)->slots * sizeof(uint64_t));
 	}
@@ -305,8 +305,8 @@ static int control(struct race_group *g, struct race_lane *lane, uint32_t op, co
 static int array_length(struct race_group *g, struct race_lane *lane, const uint32_t *w, struct err *e)
 {
 	uint64_t buffer = *race_value(g, lane, w[3]);
-	const struct race_type *t = race_type_of(g, race_value_type(g, w[3])->element);
-	if (t->op != RACE_TYPE_STRUCT || w[4] >= t->count || buffer >= g->m->bound)
+	const struct spirv_type *t = race_type_of(g, race_value_type(g, w[3])->element);
+	if (t->op != SPIRV_TYPE_STRUCT || w[4] >= t->count || buffer >= g->m->s.bound)
 		return hlsl_race_unknown(68, e);
 	uint64_t len = g->memory[buffer].len, stride = race_type_of(g, t->members[w[4]])->stride, from = t->offsets[w[4]];
 	*race_value(g, lane, w[2]) = stride && len > from ? (len - from) / stride : 0;
@@ -328,7 +328,7 @@ static int one(struct race_group *g, struct race_lane *lane, uint32_t op, const 
 	case 12: return extended(g, lane, w, n, e);
 	case 59:
 		x = &g->m->ids[w[2]];
-		if (x->init && x->place != RACE_UNSET)
+		if (x->init && x->place != SPIRV_UNSET)
 			memcpy(lane->slots + x->place, race_value(g, lane, x->init),
 			       race_value_type(g, x->init)->slots * sizeof(uint64_t));
 		return 0;
@@ -369,7 +369,7 @@ int hlsl_race_lane_run(struct race_group *g, struct race_lane *lane, struct err 
 {
 	int rc = 0;
 	while (rc == 0 && lane->state == RACE_RUNS && g->finding == NULL && g->budget > 0) {
-		const uint32_t *w = g->m->words + lane->at;
+		const uint32_t *w = g->m->s.words + lane->at;
 		uint32_t op = w[0] & 0xFFFF, n = w[0] >> 16;
 		if (op >= RACE_WAVE_FIRST && op <= RACE_WAVE_LAST) {
 			lane->state = RACE_AT_WAVE;

@@ -11,67 +11,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backends/hlsl/object.h"
 #include "backends/wire/wire.h"
 #include "base/err.h"
 
 enum { RACE_DEPTH = 16, RACE_LOOPS = 16, RACE_WAVE_MAX = 128, RACE_SECTOR = 32 };
-#define RACE_UNSET UINT32_MAX
 #define RACE_SEVERAL UINT32_MAX /* more than one lane */
 
-/* Numbers of SPIR-V, 1.6. */
-enum {
-	RACE_TYPE_VECTOR = 23,
-	RACE_TYPE_ARRAY = 28,
-	RACE_TYPE_STRUCT = 30,
-	RACE_STORAGE_INPUT = 1,
-	RACE_STORAGE_WORKGROUP = 4,
-	RACE_STORAGE_PRIVATE = 6,
-	RACE_STORAGE_FUNCTION = 7,
-	RACE_STORAGE_PUSH = 9,
-	RACE_WAVE_FIRST = 333, /* the first and the last operation of a wave */
-	RACE_WAVE_LAST = 366,
-};
-
 /* --- the module --------------------------------------------------------------------------------------------------- */
-struct race_type {
-	uint32_t op;   /* OpType… */
-	uint32_t bits; /* of a scalar */
-	bool is_signed;
-	uint32_t element;  /* type of elements, or what a pointer points to */
-	uint32_t count;    /* components, elements, members */
-	uint32_t storage;  /* class of a pointer */
-	uint32_t slots;    /* scalars in it; 0 for a runtime array */
-	uint32_t stride;   /* bytes between elements (ArrayStride) */
-	uint32_t *members; /* types of a struct's members */
-	uint32_t *offsets; /* their byte offsets */
-};
+
+enum { RACE_WAVE_FIRST = 333, RACE_WAVE_LAST = 366 }; /* the first and the last operation of a wave */
 
 struct race_id {
-	struct race_type *type_def; /* of a type */
-	uint32_t type;              /* of a value */
-	uint32_t slot;              /* of a value: in a lane's memory, or in the constants */
-	uint32_t place;             /* of a variable: its memory, in a lane's, the group's or (buffers) RACE_UNSET */
-	uint32_t init;              /* of a variable: its initialiser; 0 none */
-	uint32_t at;                /* of a function or label: the word behind it */
-	uint32_t merge;             /* of a loop's header: the label behind the loop; 0: of no loop */
-	uint32_t builtin, binding, stride;
+	const struct spirv_type *type_def;  /* of a type */
+	uint32_t type;                      /* of a value */
+	uint32_t slot;                      /* of a value: in a lane's memory, or in the constants */
+	uint32_t place;                     /* of a variable: its memory, in a lane's, the group's or (buffers) SPIRV_UNSET */
+	uint32_t init;                      /* of a variable: its initialiser; 0 none */
+	uint32_t at;                        /* of a function or label: the word behind it */
+	uint32_t merge;                     /* of a loop's header: the label behind the loop; 0: of no loop */
 	bool constant, variable, undefined; /* undefined: OpUndef */
-	char *name;
-	uint32_t *offsets; /* decorations of a struct's members, before its type is known */
-	uint32_t offset_count;
 };
 
 struct race_module {
-	const uint32_t *words;
-	size_t count;
-	struct race_id *ids;
-	uint32_t bound;
-	uint32_t entry; /* the function */
-	uint32_t ext;   /* GLSL.std.450 */
+	struct spirv s;
+	struct race_id *ids; /* as those of s */
 	uint32_t lane_slots, group_slots, constant_slots;
 	uint64_t *constants;
-	uint32_t unit;  /* bytes of the narrowest scalar type, 4 at most: what two threads may write side by side */
-	uint32_t label; /* while reading: the block */
+	uint32_t unit; /* bytes of the narrowest scalar type, 4 at most: what two threads may write side by side */
 	bool has_wave_ops;
 };
 
@@ -128,16 +95,16 @@ struct race_group {
 	const struct race_module *m;
 	struct race_memory *memory; /* per id */
 	uint64_t *shared;
-	struct race_shadow *shadow; /* of shared memory */
-	uint32_t epoch;             /* counts barriers and groups; begins with 1 */
-	uint32_t number, wave;      /* of the group, from 1 in each launch; lanes of a wave */
-	bool acquired;              /* this group has updated a buffer atomically */
-	uint32_t *released;         /* per group: the epoch in which it last did so; 0 never */
-	uint64_t undefined;         /* what memory holds that nobody wrote */
-	uint64_t budget;            /* instructions that may still run */
+	struct race_shadow *shadow;     /* of shared memory */
+	uint32_t epoch;                 /* counts barriers and groups; begins with 1 */
+	uint32_t number, wave;          /* of the group, from 1 in each launch; lanes of a wave */
+	bool acquired;                  /* this group has updated a buffer atomically */
+	uint32_t *released;             /* per group: the epoch in which it last did so; 0 never */
+	uint64_t undefined;             /* what memory holds that nobody wrote */
+	uint64_t budget;                /* instructions that may still run */
 	struct race_counting *counting; /* NULL: nothing is counted */
-	char *finding;              /* the first race, in words */
-	char *doubt;                /* the first read of such memory, in words */
+	char *finding;                  /* the first race, in words */
+	char *doubt;                    /* the first read of such memory, in words */
 };
 
 /* Runs until the next barrier or wave operation, the end, a finding or the budget's end. -ERR_UNSUPPORTED for what it does not
@@ -149,11 +116,11 @@ int hlsl_race_lane_order(const struct race_lane *a, const struct race_lane *b);
 int hlsl_race_wave_run(struct race_group *g, struct race_lane *lanes, uint32_t n, struct err *e);
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
-static inline const struct race_type *race_type_of(const struct race_group *g, uint32_t type)
+static inline const struct spirv_type *race_type_of(const struct race_group *g, uint32_t type)
 {
 	return g->m->ids[type].type_def;
 }
-static inline const struct race_type *race_value_type(const struct race_group *g, uint32_t id)
+static inline const struct spirv_type *race_value_type(const struct race_group *g, uint32_t id)
 {
 	return race_type_of(g, g->m->ids[id].type);
 }
@@ -163,14 +130,14 @@ static inline uint64_t *race_value(const struct race_group *g, const struct race
 	return x->constant ? g->m->constants + x->slot : lane->slots + x->slot;
 }
 /* A scalar of type t as a number, and back. */
-double hlsl_race_float(const struct race_type *t, uint64_t bits);
-uint64_t hlsl_race_bits(const struct race_type *t, double value);
+double hlsl_race_float(const struct spirv_type *t, uint64_t bits);
+uint64_t hlsl_race_bits(const struct spirv_type *t, double value);
 /* The operation `op` of SPIR-V, or (ext) of GLSL.std.450, on up to three scalars of type `in`. *io_known becomes false where it is
  * not here. */
-uint64_t hlsl_race_compute(uint32_t op, bool ext, const struct race_type *out, const struct race_type *in, const uint64_t v[3],
+uint64_t hlsl_race_compute(uint32_t op, bool ext, const struct spirv_type *out, const struct spirv_type *in, const uint64_t v[3],
 			   bool *io_known);
 /* The same for two scalars of one type and an operation that is here. */
-uint64_t hlsl_race_scalar(uint32_t op, bool ext, const struct race_type *t, uint64_t a, uint64_t b);
+uint64_t hlsl_race_scalar(uint32_t op, bool ext, const struct spirv_type *t, uint64_t a, uint64_t b);
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 /* One access of a lane since the last barrier. */
@@ -190,17 +157,17 @@ struct race_counting {
 /* Counts one instruction of a lane. */
 void hlsl_race_count_op(struct race_group *g, uint32_t op, const uint32_t *w);
 /* Notes an access: to a buffer (by its variable and byte), or to shared memory (by its slot). */
-void hlsl_race_count_access(struct race_group *g, const struct race_lane *lane, uint64_t memory, uint64_t at, uint32_t bytes, bool shared,
-			    bool store);
+void hlsl_race_count_access(struct race_group *g, const struct race_lane *lane, uint64_t memory, uint64_t at, uint32_t bytes,
+			    bool shared, bool store);
 /* What 32 lanes did at one instruction in one turn is one request: counts those since the last call. */
 void hlsl_race_count_requests(struct race_group *g);
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 /* Moves a value of type t between a lane's slots and what a pointer points to. */
-void hlsl_race_move(struct race_group *g, struct race_lane *lane, const uint64_t *pointer, const struct race_type *t,
+void hlsl_race_move(struct race_group *g, struct race_lane *lane, const uint64_t *pointer, const struct spirv_type *t,
 		    uint64_t *slots, bool store);
 int hlsl_race_atomic(struct race_group *g, struct race_lane *lane, uint32_t op, const uint32_t *w, uint32_t n, struct err *e);
 /* What a scalar of memory that nobody wrote holds. */
-uint64_t hlsl_race_undefined(const struct race_group *g, const struct race_type *t);
+uint64_t hlsl_race_undefined(const struct race_group *g, const struct spirv_type *t);
 
 #endif

@@ -17,9 +17,9 @@ struct place {
 	bool shared;
 };
 
-static const char *name_of(const struct race_id *x)
+static const char *name_of(const struct race_group *g, uint64_t variable)
 {
-	return x->name ? x->name : "memory";
+	return g->m->s.ids[variable].name ? g->m->s.ids[variable].name : "memory";
 }
 
 /* --- the shadow --------------------------------------------------------------------------------------------------- */
@@ -55,8 +55,9 @@ static void touch(struct race_group *g, const struct race_lane *lane, struct rac
 		foreign |= !p->shared && t->other && !published(g, t->other, 1);
 		if ((t->epoch == g->epoch && t->lane != lane->index) || foreign)
 			/* A plain read that meets updates alone may be old; a loop of compare and exchange finds out. */
-			if (kind == RACE_WRITE ? !same : (int)kind != k && !(kind == RACE_READ && k == RACE_ATOMIC) &&
-							   !(kind == RACE_ATOMIC && k == RACE_READ))
+			if (kind == RACE_WRITE ? !same
+					       : (int)kind != k && !(kind == RACE_READ && k == RACE_ATOMIC) &&
+							 !(kind == RACE_ATOMIC && k == RACE_READ))
 				found(g, lane, kind, t, (enum race_kind)k, p);
 	}
 	struct race_touch *t = &s->by[kind];
@@ -68,18 +69,18 @@ static void touch(struct race_group *g, const struct race_lane *lane, struct rac
 				  .other = kind == RACE_WRITE ? 0 : other }; /* who wrote the same before is forgotten */
 }
 
-uint64_t hlsl_race_undefined(const struct race_group *g, const struct race_type *t)
+uint64_t hlsl_race_undefined(const struct race_group *g, const struct spirv_type *t)
 {
 	return t->bits == 1 ? g->undefined >> 63 : t->bits >= 64 ? g->undefined : g->undefined & (((uint64_t)1 << t->bits) - 1);
 }
 
 /* --- shared and private memory ------------------------------------------------------------------------------------ */
 
-static void touch_shared(struct race_group *g, const struct race_lane *lane, const struct race_id *x, uint64_t at,
-			 enum race_kind kind, bool same)
+static void touch_shared(struct race_group *g, const struct race_lane *lane, uint64_t variable, uint64_t at, enum race_kind kind,
+			 bool same)
 {
-	struct race_shadow *s = &g->shadow[x->place + at];
-	struct place p = { "groupshared", name_of(x), at, true };
+	struct race_shadow *s = &g->shadow[g->m->ids[variable].place + at];
+	struct place p = { "groupshared", name_of(g, variable), at, true };
 	bool written = s->by[RACE_WRITE].group == g->number || s->by[RACE_ATOMIC].group == g->number;
 	if (kind != RACE_WRITE && !written && g->doubt == NULL)
 		g->doubt = mem_fmt("thread %u of group %u reads element %llu of groupshared %s, which no thread has written",
@@ -91,7 +92,7 @@ static void touch_shared(struct race_group *g, const struct race_lane *lane, con
 
 /* One scalar of a buffer. Outside of it reads give an undefined value, and writes are findings. */
 static void buffer_scalar(struct race_group *g, const struct race_lane *lane, const struct race_memory *mem,
-			  const struct race_type *t, uint64_t at, uint64_t *slot, enum race_kind kind)
+			  const struct spirv_type *t, uint64_t at, uint64_t *slot, enum race_kind kind)
 {
 	uint32_t bytes = t->bits == 1 ? 4 : t->bits / 8;
 	struct place p = { "buffer", mem->name, at / mem->element, false };
@@ -118,15 +119,15 @@ static void buffer_scalar(struct race_group *g, const struct race_lane *lane, co
 
 /* Every scalar of a value, in order; returns the slot behind it. */
 static uint64_t *buffer_move(struct race_group *g, const struct race_lane *lane, const struct race_memory *mem,
-			     const struct race_type *t, uint64_t at, uint64_t *slots, bool store)
+			     const struct spirv_type *t, uint64_t at, uint64_t *slots, bool store)
 {
-	if (t->op == RACE_TYPE_STRUCT) {
+	if (t->op == SPIRV_TYPE_STRUCT) {
 		for (uint32_t i = 0; i < t->count; i++)
 			slots = buffer_move(g, lane, mem, race_type_of(g, t->members[i]), at + t->offsets[i], slots, store);
 		return slots;
 	}
-	if (t->op == RACE_TYPE_VECTOR || t->op == RACE_TYPE_ARRAY) {
-		const struct race_type *element = race_type_of(g, t->element);
+	if (t->op == SPIRV_TYPE_VECTOR || t->op == SPIRV_TYPE_ARRAY) {
+		const struct spirv_type *element = race_type_of(g, t->element);
 		uint32_t stride = t->stride ? t->stride : element->bits / 8;
 		for (uint32_t i = 0; i < t->count; i++)
 			slots = buffer_move(g, lane, mem, element, at + (uint64_t)i * stride, slots, store);
@@ -141,46 +142,46 @@ static uint64_t *buffer_move(struct race_group *g, const struct race_lane *lane,
 static uint64_t *inside(const struct race_group *g, const struct race_lane *lane, const struct race_id *x, uint64_t at,
 			uint32_t slots)
 {
-	const struct race_type *p = race_type_of(g, x->type), *whole = race_type_of(g, p->element);
-	uint64_t *memory = p->storage == RACE_STORAGE_WORKGROUP ? g->shared : lane->slots;
+	const struct spirv_type *p = race_type_of(g, x->type), *whole = race_type_of(g, p->element);
+	uint64_t *memory = p->storage == SPIRV_STORAGE_WORKGROUP ? g->shared : lane->slots;
 	return at <= whole->slots && slots <= whole->slots - at ? memory + x->place + at : NULL;
 }
 
-void hlsl_race_move(struct race_group *g, struct race_lane *lane, const uint64_t *pointer, const struct race_type *t,
+void hlsl_race_move(struct race_group *g, struct race_lane *lane, const uint64_t *pointer, const struct spirv_type *t,
 		    uint64_t *slots, bool store)
 {
 	uint32_t variable = (uint32_t)pointer[0];
-	const struct race_id *x = &g->m->ids[variable < g->m->bound ? variable : 0];
+	const struct race_id *x = &g->m->ids[variable < g->m->s.bound ? variable : 0];
 	if (!x->variable)
 		return;
-	if (x->place == RACE_UNSET) {
+	if (x->place == SPIRV_UNSET) {
 		const struct race_memory *mem = &g->memory[variable];
 		uint64_t *end = mem->bytes ? buffer_move(g, lane, mem, t, pointer[1], slots, store) : slots;
-		uint32_t scalar = t->op == RACE_TYPE_VECTOR ? race_type_of(g, t->element)->bits / 8 : t->bits / 8;
+		uint32_t scalar = t->op == SPIRV_TYPE_VECTOR ? race_type_of(g, t->element)->bits / 8 : t->bits / 8;
 		if (g->counting && mem->bytes && mem->touched)
 			hlsl_race_count_access(g, lane, variable, pointer[1], (uint32_t)(end - slots) * scalar, false, store);
 		return;
 	}
-	bool shared = race_type_of(g, x->type)->storage == RACE_STORAGE_WORKGROUP;
+	bool shared = race_type_of(g, x->type)->storage == SPIRV_STORAGE_WORKGROUP;
 	if (g->counting && shared)
 		hlsl_race_count_access(g, lane, 0, x->place + pointer[1], t->slots * 4, true, store);
 	uint64_t *to = inside(g, lane, x, pointer[1], t->slots);
 	if (to == NULL && shared && store && g->finding == NULL)
-		g->finding = mem_fmt("thread %u reaches outside of groupshared %s", lane->index, name_of(x));
+		g->finding = mem_fmt("thread %u reaches outside of groupshared %s", lane->index, name_of(g, variable));
 	/* Both sides of `?:` are loaded: what is read there counts only if an output depends on it. */
 	if (to == NULL && shared && !store && g->doubt == NULL)
-		g->doubt = mem_fmt("thread %u reads outside of groupshared %s", lane->index, name_of(x));
+		g->doubt = mem_fmt("thread %u reads outside of groupshared %s", lane->index, name_of(g, variable));
 	for (uint32_t i = 0; to == NULL && !store && i < t->slots; i++)
-		slots[i] = hlsl_race_undefined(g, t->op == RACE_TYPE_VECTOR ? race_type_of(g, t->element) : t);
+		slots[i] = hlsl_race_undefined(g, t->op == SPIRV_TYPE_VECTOR ? race_type_of(g, t->element) : t);
 	for (uint32_t i = 0; to && shared && i < t->slots; i++)
-		touch_shared(g, lane, x, pointer[1] + i, store ? RACE_WRITE : RACE_READ, to[i] == slots[i]);
+		touch_shared(g, lane, variable, pointer[1] + i, store ? RACE_WRITE : RACE_READ, to[i] == slots[i]);
 	if (to)
 		memmove(store ? to : slots, store ? slots : to, t->slots * sizeof *to);
 }
 
 /* --- atomics ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t updated(uint32_t op, const struct race_type *t, uint64_t old, uint64_t operand)
+static uint64_t updated(uint32_t op, const struct spirv_type *t, uint64_t old, uint64_t operand)
 {
 	static const struct {
 		uint32_t atomic, same; /* the operation that does the same */
@@ -198,17 +199,17 @@ int hlsl_race_atomic(struct race_group *g, struct race_lane *lane, uint32_t op, 
 {
 	uint32_t pointer_at = op == 228 ? 1 : 3, value_at = op == 228 ? 4 : op == 230 ? 7 : 6;
 	const uint64_t *p = race_value(g, lane, w[pointer_at]);
-	const struct race_type *t = race_type_of(g, race_value_type(g, w[pointer_at])->element);
+	const struct spirv_type *t = race_type_of(g, race_value_type(g, w[pointer_at])->element);
 	uint64_t old = 0, operand = op == 227 || op == 232 || op == 233 ? 0 : n > value_at ? *race_value(g, lane, w[value_at]) : 0;
-	const struct race_id *x = &g->m->ids[p[0] < g->m->bound ? p[0] : 0];
+	const struct race_id *x = &g->m->ids[p[0] < g->m->s.bound ? p[0] : 0];
 	if (t == NULL || t->slots != 1 || !x->variable)
 		return hlsl_race_unknown(op, e);
-	bool buffer = x->place == RACE_UNSET;
+	bool buffer = x->place == SPIRV_UNSET;
 	const struct race_memory *mem = &g->memory[p[0]];
 	uint64_t *at = buffer ? NULL : inside(g, lane, x, p[1], 1), bytes = t->bits / 8;
 	bool there = buffer ? mem->bytes && p[1] + bytes <= mem->len && p[1] + bytes >= p[1] : at != NULL;
 	if (!there && g->finding == NULL)
-		g->finding = mem_fmt("thread %u updates memory outside of %s", lane->index, name_of(x));
+		g->finding = mem_fmt("thread %u updates memory outside of %s", lane->index, name_of(g, p[0]));
 	if (!there)
 		return 0;
 	if (buffer) {
@@ -217,8 +218,8 @@ int hlsl_race_atomic(struct race_group *g, struct race_lane *lane, uint32_t op, 
 		g->released[g->number] = g->epoch;
 	} else {
 		old = *at;
-		if (race_type_of(g, x->type)->storage == RACE_STORAGE_WORKGROUP)
-			touch_shared(g, lane, x, p[1], RACE_ATOMIC, false);
+		if (race_type_of(g, x->type)->storage == SPIRV_STORAGE_WORKGROUP)
+			touch_shared(g, lane, p[0], p[1], RACE_ATOMIC, false);
 	}
 	if (op != 227 && (op != 230 || old == *race_value(g, lane, w[8]))) {
 		uint64_t next = updated(op, t, old, operand);

@@ -57,7 +57,7 @@ static uint64_t operand(const struct wave *x, const struct race_lane *lane, uint
 
 static uint64_t vote(const struct wave *x)
 {
-	const struct race_type *t = race_value_type(x->g, x->w[4]);
+	const struct spirv_type *t = race_value_type(x->g, x->w[4]);
 	bool all = true, any = false, same = true;
 	for (uint32_t i = 0; i < x->count; i++) {
 		const uint64_t *v = race_value(x->g, x->lanes[i], x->w[4]);
@@ -117,7 +117,8 @@ static uint64_t source(const struct wave *x, const struct race_lane *lane)
 static void exchange(const struct wave *x, struct race_lane *lane)
 {
 	struct race_group *g = x->g;
-	const struct race_type *t = race_value_type(g, x->w[2]), *one = t->op == RACE_TYPE_VECTOR ? race_type_of(g, t->element) : t;
+	const struct spirv_type *t = race_value_type(g, x->w[2]),
+				*one = t->op == SPIRV_TYPE_VECTOR ? race_type_of(g, t->element) : t;
 	uint64_t from = source(x, lane), *to = race_value(g, lane, x->w[2]);
 	if (from < g->wave && x->at[from]) {
 		memcpy(to, race_value(g, x->at[from], x->w[4]), t->slots * sizeof *to);
@@ -146,7 +147,8 @@ static const struct {
 static int sum(const struct wave *x, struct err *e)
 {
 	struct race_group *g = x->g;
-	const struct race_type *t = race_value_type(g, x->w[2]), *one = t->op == RACE_TYPE_VECTOR ? race_type_of(g, t->element) : t;
+	const struct spirv_type *t = race_value_type(g, x->w[2]),
+				*one = t->op == SPIRV_TYPE_VECTOR ? race_type_of(g, t->element) : t;
 	uint32_t how = x->w[4], k = x->op - ADD_FIRST,
 		 size = how == CLUSTERED && x->words > 6 ? (uint32_t)operand(x, x->lanes[0], 6) : g->wave;
 	uint64_t first = sums[k].first == 2                       ? UINT64_MAX
@@ -208,7 +210,7 @@ static int meet(struct race_group *g, struct race_lane *lanes, uint32_t n, bool 
 	*ret_any = first != NULL;
 	if (first == NULL)
 		return 0;
-	struct wave x = { .g = g, .w = g->m->words + first->at };
+	struct wave x = { .g = g, .w = g->m->s.words + first->at };
 	x.op = x.w[0] & 0xFFFF;
 	x.words = x.w[0] >> 16;
 	for (uint32_t i = 0; i < n; i++)

@@ -17,7 +17,7 @@ static void put(struct buf *b, const uint32_t *words, uint32_t n, uint32_t code)
 
 #define PUT(b, code, ...) put(b, (uint32_t[]){ __VA_ARGS__ }, sizeof((uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t), code)
 
-/* Structs of structs, each with sixteen of the one before: sixteen to the fifteenth parts of no size. */
+/* Structs of structs, each with sixteen of the one before: sixteen to the fifteenth floats. */
 static void nested(struct buf *b)
 {
 	uint32_t header[] = { 0x07230203, 0x10300, 0, 100, 0 };
@@ -26,6 +26,7 @@ static void nested(struct buf *b)
 	PUT(b, 14, 0, 1);
 	PUT(b, 15, GL_COMPUTE, 1, 0x6e69616d, 0);
 	PUT(b, 16, 1, LOCAL_SIZE, 1, 1, 1);
+	PUT(b, 22, FIRST - 1, 32);
 	for (uint32_t i = 0; i < LEVELS; i++) {
 		uint32_t words[1 + MEMBERS] = { FIRST + i };
 		for (int k = 1; k <= MEMBERS; k++)
