@@ -13,9 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "mcp/inner.h"
-#include "mcp/modern.h"
 #include "mcp/pool.h"
-#include "mcp/session.h"
 
 struct mcp_call *mcp_call_new(struct mcp_server *server, int modern, struct mcp_jsonrpc *take_m, struct mcp_stream *stream,
 			      struct mcp_session *session)
@@ -113,7 +111,7 @@ const struct mcp_done *mcp_call_run_later(struct mcp_call *call, mcp_handler *ha
 	call->handler = handler;
 	if (call->tool && (call->tool->flags & MCP_TOOL_QUICK))
 		return handler(call);
-	if (mcp_pool_add(call->server->pool, run, mcp_call_ref(call)) < 0) {
+	if (mcp_pool_add(call->server->pool, run, mcp_call_ref(call), 0) < 0) {
 		const struct mcp_done *done =
 			mcp_call_answer_full(call, "the server is busy: too many requests at once; try again in a second");
 		mcp_call_unref(call);
@@ -124,7 +122,7 @@ const struct mcp_done *mcp_call_run_later(struct mcp_call *call, mcp_handler *ha
 
 void mcp_call_continue(struct mcp_call *take_call)
 {
-	mcp_pool_again(take_call->server->pool, run, take_call);
+	mcp_pool_add(take_call->server->pool, run, take_call, 1);
 }
 
 /* --- what was asked --------------------------------------------------------------------------------------------- */

@@ -104,8 +104,8 @@ const struct mcp_done *mcp_call_reply_absent(struct mcp_call *call, const char *
 /* A prompt: array of {role, content}; description may be NULL. */
 const struct mcp_done *mcp_call_reply_messages(struct mcp_call *call, json_t *take_messages,
 					       const char *description) MCP_MUST_RETURN;
-/* A whole result object, for everything else. */
-const struct mcp_done *mcp_call_reply_object(struct mcp_call *call, json_t *take_result) MCP_MUST_RETURN;
+/* A whole result object, for everything else; every result ends here and is completed for the call's era. */
+const struct mcp_done *mcp_call_answer(struct mcp_call *call, json_t *take_result) MCP_MUST_RETURN;
 
 /* A protocol error. Codes are JSON-RPC's (mcp/jsonrpc.h); models do not see these, so prefer mcp_call_refuse. */
 const struct mcp_done *mcp_call_fail(struct mcp_call *call, int code, const char *fmt, ...) MCP_MUST_RETURN

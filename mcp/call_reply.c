@@ -6,10 +6,7 @@
 #include "base/mem.h"
 #include "mcp/call.h"
 #include "mcp/inner.h"
-#include "mcp/methods.h"
-#include "mcp/modern.h"
 #include "mcp/schema.h"
-#include "mcp/session.h"
 
 json_t *mcp_call_result(json_t *take_structured, const char *text, int is_error)
 {
@@ -96,11 +93,6 @@ const struct mcp_done *mcp_call_reply_absent(struct mcp_call *call, const char *
 const struct mcp_done *mcp_call_reply_messages(struct mcp_call *call, json_t *take_messages, const char *description)
 {
 	return mcp_call_answer(call, json_pack("{s:s*, s:o}", "description", description, "messages", take_messages));
-}
-
-const struct mcp_done *mcp_call_reply_object(struct mcp_call *call, json_t *take_result)
-{
-	return mcp_call_answer(call, take_result);
 }
 
 const struct mcp_done *mcp_call_fail(struct mcp_call *call, int code, const char *fmt, ...)

@@ -1,6 +1,7 @@
 /* http: listening, and the way of a request: admitted, read, handed to the server, answered; see http.h and
  * http_inner.h. */
 #include "mcp/http.h"
+#include "mcp/inner.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,7 +16,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mcp/http_inner.h"
-#include "mcp/legacy.h"
 
 enum { IDLE_S = 60, HEADERS_MAX = 16 * 1024, BACKLOG = 1024, STOP_S = 3 };
 

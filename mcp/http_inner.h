@@ -16,7 +16,6 @@
 #include "base/lock.h"
 #include "mcp/http.h"
 #include "mcp/inner.h"
-#include "mcp/session.h"
 
 /* Locks, outermost first: http.lock (LOCK_SESSION), a replay's (LOCK_OUTPUT), an exchange's (LOCK_LEAF).
  * libmicrohttpd's own are taken inside of these, and it holds none when it calls us. */

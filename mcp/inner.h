@@ -1,10 +1,11 @@
-/* inner: what the files of mcp/ share and owners of servers do not see: streams, calls, the server, and a message on its
- * way in. Owners see call.h, registry.h, server.h, stdio.h and http.h. */
+/* inner: what the files of mcp/ share and owners of servers do not see: streams, calls, the server, a message on its way in, sessions, the
+ * two eras and their methods. Owners see call.h, registry.h, server.h, stdio.h and http.h. */
 #ifndef PEAKD_MCP_INNER_H
 #define PEAKD_MCP_INNER_H
 
 #include <jansson.h>
 #include <stdatomic.h>
+#include <stdint.h>
 
 #include "base/lock.h"
 #include "mcp/jsonrpc.h"
@@ -124,8 +125,6 @@ const struct mcp_done *mcp_call_run_later(struct mcp_call *call, mcp_handler *ha
 void mcp_call_continue(struct mcp_call *take_call);
 /* The client does not want it any more: flag, callback, and no answer is sent. */
 void mcp_call_cancel(struct mcp_call *call, enum mcp_cancel why);
-/* A result, completed for the call's era; every result ends here. */
-const struct mcp_done *mcp_call_answer(struct mcp_call *call, json_t *take_result) MCP_MUST_RETURN;
 const struct mcp_done *mcp_call_answer_error(struct mcp_call *call, int code, json_t *take_data, const char *text) MCP_MUST_RETURN;
 /* Too much is going on: an error that HTTP clients see as 503. */
 const struct mcp_done *mcp_call_answer_full(struct mcp_call *call, const char *text) MCP_MUST_RETURN;
@@ -222,5 +221,130 @@ int mcp_server_has_resources(const struct mcp_server *server);
 const char *mcp_server_level_name(enum mcp_log_level level);
 /* -1 for an unknown word. */
 int mcp_server_level_parse(const char *name);
+
+/* --- session.c: what is remembered between messages: one legacy HTTP session, or one stdio connection of either era. It keeps
+ * what `initialize` said, which resources are watched, and which questions to the client are open. */
+
+/* A request to the client whose answer is awaited. */
+struct mcp_session_ask {
+	long number;           /* its JSON-RPC id */
+	struct mcp_call *call; /* held */
+	char *key;             /* of the handler's requests */
+};
+
+struct mcp_session {
+	atomic_int refs;
+	struct mcp_server *server;
+	char id[MCP_SESSION_ID + 1]; /* of Mcp-Session-Id; "" on stdio */
+	_Atomic int64_t used;        /* monotonic time of the last message */
+	atomic_int streams;          /* HTTP responses that are open for it: while there are any, it is busy */
+	struct lock lock;            /* LOCK_SESSION, of all below */
+	const char *revision;        /* static storage; NULL before `initialize` */
+	json_t *capabilities;        /* the client's, an object */
+	int log_level;
+	json_t *watched;           /* URIs of resources/subscribe: keys of an object */
+	struct mcp_stream *stream; /* for notifications that belong to no request; held; NULL when there is none */
+	struct mcp_session_ask *asks;
+	size_t ask_count;
+	long last_number;
+	int ended;
+	struct lock kept_lock;    /* LOCK_OUTPUT, of the rest */
+	struct mcp_stream **kept; /* HTTP: streams that a client may resume (mcp/http_replay.c), held */
+	size_t kept_count;
+	long last_kept; /* number of the newest */
+};
+
+/* stream is borrowed and may be NULL; with_id: for HTTP. One reference, the caller's. NULL when there are too many HTTP
+ * sessions and all of them are busy. */
+struct mcp_session *mcp_session_new(struct mcp_server *server, struct mcp_stream *stream, int with_id);
+struct mcp_session *mcp_session_ref(struct mcp_session *s);
+void mcp_session_unref(struct mcp_session *s); /* NULL is allowed */
+/* Nothing is sent to its client any more. Called by the server, which has cancelled its calls. */
+void mcp_session_end(struct mcp_session *s);
+/* NULL before `initialize`. */
+const char *mcp_session_revision(struct mcp_session *s);
+/* Gives a new call what the session knows of the client. */
+void mcp_session_describe(struct mcp_session *s, struct mcp_call *call);
+/* mcp_call_ask: sends requests to the client on the call's stream; the handler runs again when all answers are there. */
+const struct mcp_done *mcp_session_ask(struct mcp_call *call, json_t *take_requests, json_t *take_state);
+/* An answer of the client; unknown ids are ignored. */
+void mcp_session_answer(struct mcp_session *s, const struct mcp_jsonrpc *m);
+/* Drops the open questions of a call. */
+void mcp_session_forget(struct mcp_session *s, const struct mcp_call *call);
+/* Cancels the calls that wait for an answer of the client, who is gone. */
+void mcp_session_cancel_asks(struct mcp_session *s);
+/* Sends a notification if the session was opened; uri not NULL: only when it is watched. */
+void mcp_session_notify(struct mcp_session *s, const char *uri, const char *text);
+void mcp_session_set_stream(struct mcp_session *s, struct mcp_stream *stream);
+
+/* --- legacy.c: revisions 2024-11-05 to 2025-11-25, where `initialize` opens a session that remembers the client ---- */
+
+/* Whether this server speaks that revision. */
+int mcp_legacy_speaks(const char *revision);
+/* Handles a request; takes the message over. `initialize` over HTTP puts the new session into the receipt. */
+void mcp_legacy_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m, struct mcp_receipt *receipt);
+
+/* --- modern.c: revision 2026-07-28, where every request says all that the server must know of its client ------------ */
+
+/* Whether this message belongs to the modern era. */
+int mcp_modern_is(const struct mcp_jsonrpc *m, const struct mcp_headers *headers);
+/* Handles a request; takes the message over. */
+void mcp_modern_request(struct mcp_server *server, const struct mcp_arrival *a, struct mcp_jsonrpc *m, struct mcp_receipt *receipt);
+/* Reads what a retry brings back: the client's answers and the sealed state. NULL when that is in order. */
+const struct mcp_done *mcp_modern_retry(struct mcp_call *call);
+/* mcp_call_ask: the questions are the result. */
+const struct mcp_done *mcp_modern_ask(struct mcp_call *call, json_t *take_requests, json_t *take_state) MCP_MUST_RETURN;
+/* How many properties of a tool's input schema HTTP clients repeat in headers, where "properties" alone lead from the root. */
+int mcp_modern_count_marks(const json_t *schema);
+
+/* --- methods: what clients can ask for, one function for each method, shared by both eras. Each answers its call, at once or
+ * by having a handler run on the pool. The tables of mcp/modern.c and mcp/legacy.c name them. methods.c has resources,
+ * prompts and completion, methods_tools.c tools, methods_tasks.c the tasks extension. */
+
+/* A method borrows the call and returns proof that it answered or will. */
+typedef const struct mcp_done *mcp_method_run(struct mcp_call *call);
+
+/* The feature that a server must have to offer a method. */
+enum mcp_offer {
+	MCP_OFFER_ALWAYS,
+	MCP_OFFER_TOOLS,
+	MCP_OFFER_RESOURCES,
+	MCP_OFFER_PROMPTS,
+	MCP_OFFER_COMPLETIONS,
+	MCP_OFFER_TASKS,
+	MCP_OFFER_LOGGING
+};
+
+struct mcp_method {
+	const char *name;
+	mcp_method_run *run;
+	enum mcp_offer offer;
+};
+
+/* The method of that name, if the server offers its feature; the table ends with a NULL name. */
+const struct mcp_method *mcp_methods_find(const struct mcp_server *server, const struct mcp_method *table, const char *name);
+
+/* The part of a list of `count` entries that the request's cursor names. False when the cursor is not one of ours; then
+ * the call was failed. */
+int mcp_methods_page(struct mcp_call *call, size_t count, size_t *ret_from, size_t *ret_to, const struct mcp_done **ret_done);
+/* Answers with {field: entries}; next: where the following page begins, 0 on the last. */
+const struct mcp_done *mcp_methods_list(struct mcp_call *call, const char *field, json_t *take_entries, size_t next);
+
+/* Fails a call that names an unknown tool or prompt (`what`); best: the nearest name, or NULL. */
+const struct mcp_done *mcp_methods_unknown(struct mcp_call *call, const char *what, const char *name, const char *best);
+
+mcp_method_run mcp_methods_resources_list, mcp_methods_resources_templates, mcp_methods_resources_read;
+mcp_method_run mcp_methods_prompts_list, mcp_methods_prompts_get, mcp_methods_complete;
+mcp_method_run mcp_methods_tools_list, mcp_methods_tools_call;
+mcp_method_run mcp_methods_tasks; /* tasks/get, tasks/update, tasks/cancel */
+
+/* Validates the server's tools and prepares their entries; ERR_INPUT names the wrong tool. */
+int mcp_methods_tools_prepare(struct mcp_server *server, struct err *e);
+void mcp_methods_tools_free(struct mcp_server *server);
+
+/* Answers a tools/call with the task as it is now; fails the call when the task does not exist. */
+const struct mcp_done *mcp_methods_tasks_answer(struct mcp_call *call, const char *id);
+/* The task as tasks/get shows it, with its taskId; new reference. */
+int mcp_methods_tasks_read(struct mcp_server *server, const char *id, json_t **ret_task, struct err *e);
 
 #endif

@@ -1,12 +1,10 @@
-/* legacy: the methods of the revisions with sessions; see legacy.h. Called by mcp/server.c. */
-#include "mcp/legacy.h"
+/* legacy: the methods of the revisions with sessions; see inner.h. Called by mcp/server.c. */
 
-#include <stdlib.h>
+#include "mcp/inner.h"
+
 #include <string.h>
 
 #include "base/mem.h"
-#include "mcp/methods.h"
-#include "mcp/session.h"
 
 /* Newest first: a client with an unknown revision is offered the first. */
 static const char *const REVISIONS[] = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" };
@@ -28,6 +26,7 @@ int mcp_legacy_speaks(const char *revision)
 static const struct mcp_done *initialize(struct mcp_call *call)
 {
 	const struct mcp_server *s = call->server;
+	struct mcp_session *session = call->session;
 	const json_t *params = call->message.params;
 	const char *wanted = json_string_value(json_object_get(params, "protocolVersion"));
 	if (wanted == NULL)
@@ -35,7 +34,12 @@ static const struct mcp_done *initialize(struct mcp_call *call)
 				     REVISIONS[0]);
 	const char *revision = known_revision(wanted);
 	call->revision = revision ? revision : REVISIONS[0];
-	mcp_session_open(call->session, call->revision, json_object_get(params, "capabilities"));
+	const json_t *capabilities = json_object_get(params, "capabilities");
+	lock_take(&session->lock);
+	session->revision = call->revision;
+	json_decref(session->capabilities);
+	session->capabilities = json_is_object(capabilities) ? json_deep_copy(capabilities) : json_object();
+	lock_release(&session->lock);
 	return mcp_call_answer(call, json_pack("{s:s, s:o, s:O, s:s*}", "protocolVersion", call->revision, "capabilities",
 					       mcp_server_capabilities(s, 0), "serverInfo", s->info, "instructions",
 					       s->config.instructions));
@@ -54,7 +58,9 @@ static const struct mcp_done *set_level(struct mcp_call *call)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS,
 				     "params.level must be one of debug, info, notice, warning, error, "
 				     "critical, alert, emergency");
-	mcp_session_set_level(call->session, level);
+	lock_take(&call->session->lock);
+	call->session->log_level = level;
+	lock_release(&call->session->lock);
 	return mcp_call_answer(call, json_object());
 }
 
@@ -66,7 +72,12 @@ static const struct mcp_done *subscribe(struct mcp_call *call)
 	int on = strcmp(call->message.method, "resources/subscribe") == 0;
 	if (uri == NULL)
 		return done;
-	mcp_session_watch(call->session, uri, on);
+	lock_take(&call->session->lock);
+	if (on)
+		json_object_set_new(call->session->watched, uri, json_true());
+	else
+		json_object_del(call->session->watched, uri);
+	lock_release(&call->session->lock);
 	if (on && config->listened)
 		config->listened(config->user);
 	return mcp_call_answer(call, json_object());

@@ -1,5 +1,6 @@
-/* methods: finding methods, the pages of lists, resources, prompts and completion; see methods.h. */
-#include "mcp/methods.h"
+/* methods: finding methods, the pages of lists, resources, prompts and completion; see inner.h. */
+
+#include "mcp/inner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,7 +139,7 @@ const struct mcp_done *mcp_methods_resources_read(struct mcp_call *call)
 	if (strlen(uri) > URI_MAX)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params.uri is longer than %d bytes", URI_MAX);
 	call->name = uri;
-	const struct mcp_resource *r = mcp_registry_resource(config->resources, uri);
+	const struct mcp_resource *r = mcp_registry_find(config->resources, sizeof(struct mcp_resource), uri);
 	const struct mcp_template *t = r ? NULL : mcp_registry_template(config->templates, uri, &call->variables);
 	if (r == NULL && t == NULL)
 		return mcp_call_reply_absent(call, "resources/list and resources/templates/list name what there is");
@@ -179,7 +180,7 @@ const struct mcp_done *mcp_methods_prompts_get(struct mcp_call *call)
 	if (name == NULL)
 		return done;
 	call->name = name;
-	const struct mcp_prompt *prompt = mcp_registry_prompt(prompts, name);
+	const struct mcp_prompt *prompt = mcp_registry_find(prompts, sizeof(struct mcp_prompt), name);
 	if (prompt == NULL) {
 		struct suggest near;
 		suggest_init(&near, name);
@@ -243,13 +244,13 @@ static int ref_is_known(const struct mcp_server_config *config, const json_t *re
 	const char *name = json_string_value(json_object_get(ref, "name"));
 	const char *uri = json_string_value(json_object_get(ref, "uri"));
 	if (type && strcmp(type, "ref/prompt") == 0)
-		return name && mcp_registry_prompt(config->prompts, name);
+		return name && mcp_registry_find(config->prompts, sizeof(struct mcp_prompt), name);
 	if (type == NULL || strcmp(type, "ref/resource") != 0 || uri == NULL)
 		return 0;
 	for (const struct mcp_template *t = config->templates; t && t->uri_template; t++)
 		if (strcmp(t->uri_template, uri) == 0)
 			return 1;
-	return mcp_registry_resource(config->resources, uri) != NULL;
+	return mcp_registry_find(config->resources, sizeof(struct mcp_resource), uri) != NULL;
 }
 
 const struct mcp_done *mcp_methods_complete(struct mcp_call *call)

@@ -1,8 +1,8 @@
 /* methods_tasks: the extension io.modelcontextprotocol/tasks (SEP-2663) over the owner's durable jobs (struct
- * mcp_task_hooks); see methods.h. mcp/subscriptions.c reads tasks here for its notifications. */
-#include <string.h>
+ * mcp_task_hooks); see inner.h. mcp/subscriptions.c reads tasks here for its notifications. */
+#include "mcp/inner.h"
 
-#include "mcp/methods.h"
+#include <string.h>
 
 int mcp_methods_tasks_read(struct mcp_server *server, const char *id, json_t **ret_task, struct err *e)
 {

@@ -1,11 +1,11 @@
-/* methods_tools: preparing the owner's tools, tools/list and tools/call; see methods.h. */
+/* methods_tools: preparing the owner's tools, tools/list and tools/call; see inner.h. */
+#include "mcp/inner.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/suggest.h"
-#include "mcp/headers.h"
-#include "mcp/methods.h"
 #include "mcp/schema.h"
 
 /* What is not said has the specification's default: destructive, not idempotent, open world. The first two mean nothing
@@ -53,7 +53,7 @@ static int prepare(struct mcp_tool_entry *t, const struct mcp_tool *tool, struct
 		rc = read_schema(tool, "outputSchema", tool->output_schema, &t->output, e);
 	if (rc < 0)
 		return rc;
-	t->header_marks = mcp_headers_count_marks(t->input);
+	t->header_marks = mcp_modern_count_marks(t->input);
 	t->shown = json_pack("{s:s, s:s*, s:s*, s:O, s:O*, s:o}", "name", tool->name, "title", tool->title, "description",
 			     tool->description, "inputSchema", t->input, "outputSchema", t->output, "annotations",
 			     annotations(tool->flags));
@@ -67,7 +67,7 @@ int mcp_methods_tools_prepare(struct mcp_server *server, struct err *e)
 {
 	const struct mcp_tool *tools = server->config.tools;
 	for (size_t i = 0; tools && tools[i].name; i++) {
-		if (mcp_registry_tool(tools, tools[i].name) != &tools[i])
+		if (mcp_registry_find(tools, sizeof(struct mcp_tool), tools[i].name) != &tools[i])
 			return err_set(e, ERR_INPUT, "tool \"%s\" is in the table twice", tools[i].name);
 		struct mcp_tool_entry *t = MEM_PUSH(server->tools, server->tool_count);
 		memset(t, 0, sizeof *t);
@@ -111,7 +111,7 @@ const struct mcp_done *mcp_methods_tools_call(struct mcp_call *call)
 	if (name == NULL)
 		return done;
 	call->name = name;
-	call->tool = mcp_registry_tool(tools, name);
+	call->tool = mcp_registry_find(tools, sizeof(struct mcp_tool), name);
 	if (call->tool == NULL) {
 		struct suggest near;
 		suggest_init(&near, name);

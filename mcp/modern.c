@@ -1,7 +1,7 @@
 /* modern: what 2026-07-28 demands of a request before its method runs, and questions to the client, whose state travels
- * sealed; see modern.h. Called by mcp/server.c and mcp/call.c. Rules from the specification's pages basic/index (_meta),
+ * sealed; see inner.h. Called by mcp/server.c and mcp/call.c. Rules from the specification's pages basic/index (_meta),
  * basic/versioning, basic/transports/streamable-http (Server Validation) and basic/patterns/mrtr. */
-#include "mcp/modern.h"
+#include "mcp/inner.h"
 
 #include <nettle/base64.h>
 #include <nettle/hmac.h>
@@ -13,8 +13,6 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "mcp/headers.h"
-#include "mcp/methods.h"
 
 enum { SEAL_LIFE_MS = 15 * 60 * 1000 }; /* how long a person may take to answer */
 
@@ -48,6 +46,130 @@ static const struct mcp_method METHODS[] = {
 	{ NULL, NULL, 0 },
 };
 
+/* --- headers that repeat the body: basic/transports/streamable-http, "Request Metadata" ------------------------------ */
+
+static const char MARK[] = "x-mcp-header";
+
+/* Appends decoded bytes; -1 when the text is not Base64. */
+static int add_decoded(struct buf *b, const char *text, size_t n)
+{
+	struct base64_decode_ctx ctx;
+	base64_decode_init(&ctx);
+	size_t got = BASE64_DECODE_LENGTH(n);
+	uint8_t *bytes = mem_new(got + 1, 1);
+	int good = base64_decode_update(&ctx, &got, bytes, n, text) && base64_decode_final(&ctx);
+	if (good)
+		buf_add(b, bytes, got);
+	free(bytes);
+	return good ? 0 : -1;
+}
+
+/* The text that a header value stands for, without the white space around it (RFC 9110 section 5.5) and decoded from
+ * "=?base64?…?="; NULL when its Base64 is broken. free(). */
+static char *header_text(const char *value)
+{
+	static const char PREFIX[] = "=?base64?", SUFFIX[] = "?=";
+	size_t head = sizeof PREFIX - 1, tail = sizeof SUFFIX - 1;
+	value += strspn(value, " \t");
+	size_t n = strlen(value);
+	while (n > 0 && strchr(" \t", value[n - 1]))
+		n--;
+	if (n < head + tail || strncmp(value, PREFIX, head) != 0 || strncmp(value + n - tail, SUFFIX, tail) != 0)
+		return mem_strn(value, n);
+	struct buf text = BUF_INIT;
+	return add_decoded(&text, value + head, n - head - tail) == 0 ? buf_steal(&text) : NULL;
+}
+
+/* Whether two texts are the same number; "42.0" is 42. */
+static int same_number(const char *a, const char *b)
+{
+	char *end_a, *end_b;
+	double x = strtod(a, &end_a), y = strtod(b, &end_b);
+	return end_a != a && end_b != b && *end_a == '\0' && *end_b == '\0' && x == y;
+}
+
+/* Whether a header says what the body says; value: the header's, or NULL. */
+static int compare_header(const char *header, const char *value, const char *body, int as_number, struct err *e)
+{
+	if (value == NULL)
+		return err_set(e, ERR_INPUT, "header mismatch: the header %s is missing; the body says \"%s\"", header, body);
+	char *text = header_text(value);
+	int same = text && (strcmp(text, body) == 0 || (as_number && same_number(text, body)));
+	int rc =
+		same ? 0
+		     : err_set(e, ERR_INPUT, "header mismatch: %s says \"%s\", the body \"%s\"", header, text ? text : value, body);
+	free(text);
+	return rc;
+}
+
+static int check_version_header(const struct mcp_headers *headers, const char *version, struct err *e)
+{
+	return compare_header("MCP-Protocol-Version", headers->version, version, 0, e);
+}
+
+/* The marked properties below a schema. */
+static int check_params(const struct mcp_headers *headers, const json_t *schema, const json_t *arguments, struct err *e)
+{
+	const char *name;
+	json_t *property;
+	int rc = 0;
+	json_object_foreach(json_object_get(schema, "properties"), name, property)
+	{
+		const char *mark = json_string_value(json_object_get(property, MARK));
+		const json_t *value = json_object_get(arguments, name);
+		if (rc < 0)
+			return rc;
+		if (mark == NULL) {
+			rc = check_params(headers, property, value, e);
+			continue;
+		}
+		char *header = mem_fmt("Mcp-Param-%s", mark);
+		const char *said = headers->get(headers->ctx, header);
+		if (json_is_string(value)) {
+			rc = compare_header(header, said, json_string_value(value), 0, e);
+		} else if (value && !json_is_object(value) && !json_is_array(value) && !json_is_null(value)) {
+			char *text = mcp_jsonrpc_text(value);
+			rc = compare_header(header, said, text, json_is_number(value), e);
+			free(text);
+		} else if (said) {
+			rc = err_set(e, ERR_INPUT, "header mismatch: %s is there, but the body has no such argument", header);
+		}
+		free(header);
+	}
+	return rc;
+}
+
+static int check_headers(const struct mcp_headers *headers, const struct mcp_jsonrpc *m, const json_t *schema, struct err *e)
+{
+	static const struct {
+		const char *method, *field;
+	} NAMES[] = {
+		{ "tools/call", "name" },  { "prompts/get", "name" },    { "resources/read", "uri" },
+		{ "tasks/get", "taskId" }, { "tasks/update", "taskId" }, { "tasks/cancel", "taskId" },
+	};
+	int rc = compare_header("Mcp-Method", headers->method, m->method, 0, e);
+	for (size_t i = 0; rc == 0 && i < MEM_COUNT(NAMES); i++) {
+		const char *name = json_string_value(json_object_get(m->params, NAMES[i].field));
+		if (name && strcmp(m->method, NAMES[i].method) == 0)
+			rc = compare_header("Mcp-Name", headers->name, name, 0, e);
+	}
+	if (rc == 0 && schema)
+		rc = check_params(headers, schema, json_object_get(m->params, "arguments"), e);
+	return rc;
+}
+
+int mcp_modern_count_marks(const json_t *schema)
+{
+	const char *name;
+	json_t *property;
+	int n = 0;
+	json_object_foreach(json_object_get(schema, "properties"), name, property)
+	{
+		n += json_object_get(property, MARK) ? 1 : mcp_modern_count_marks(property);
+	}
+	return n;
+}
+
 /* --- the request ------------------------------------------------------------------------------------------------ */
 
 int mcp_modern_is(const struct mcp_jsonrpc *m, const struct mcp_headers *headers)
@@ -66,7 +188,7 @@ static const json_t *marked_schema(const struct mcp_call *call)
 	const struct mcp_tool *tools = call->server->config.tools, *tool = NULL;
 	const char *name = json_string_value(json_object_get(call->message.params, "name"));
 	if (name && strcmp(call->message.method, "tools/call") == 0)
-		tool = mcp_registry_tool(tools, name);
+		tool = mcp_registry_find(tools, sizeof(struct mcp_tool), name);
 	const struct mcp_tool_entry *entry = tool ? &call->server->tools[tool - tools] : NULL;
 	return entry && entry->header_marks > 0 ? entry->input : NULL;
 }
@@ -80,7 +202,7 @@ static const struct mcp_done *check_meta(struct mcp_call *call, const struct mcp
 	err_init(&e);
 	if (version == NULL)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params._meta needs \"" VERSION "\", a string");
-	if (headers && mcp_headers_check_version(headers, version, &e) < 0)
+	if (headers && check_version_header(headers, version, &e) < 0)
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
 	if (strcmp(version, MCP_MODERN) != 0)
 		return mcp_call_answer_error(
@@ -89,7 +211,7 @@ static const struct mcp_done *check_meta(struct mcp_call *call, const struct mcp
 			"with initialize");
 	if (!json_is_object(capabilities))
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "params._meta needs \"" CAPABILITIES "\", an object");
-	if (headers && mcp_headers_check(headers, &call->message, marked_schema(call), &e) < 0)
+	if (headers && check_headers(headers, &call->message, marked_schema(call), &e) < 0)
 		return mcp_call_fail(call, MCP_HEADER_MISMATCH, "%s", e.text);
 
 	const json_t *level = json_object_get(call->meta, LOG_LEVEL);
@@ -173,20 +295,6 @@ static json_t *seal(const struct mcp_call *call, const json_t *state)
 	free(plain);
 	buf_fini(&b);
 	return sealed;
-}
-
-/* Appends decoded bytes; -1 when the text is not Base64. */
-static int add_decoded(struct buf *b, const char *text, size_t n)
-{
-	struct base64_decode_ctx ctx;
-	base64_decode_init(&ctx);
-	size_t got = BASE64_DECODE_LENGTH(n);
-	uint8_t *bytes = mem_new(got + 1, 1);
-	int good = base64_decode_update(&ctx, &got, bytes, n, text) && base64_decode_final(&ctx);
-	if (good)
-		buf_add(b, bytes, got);
-	free(bytes);
-	return good ? 0 : -1;
 }
 
 static int unseal(const struct mcp_call *call, const char *text, json_t **ret_state, struct err *e)

@@ -87,7 +87,7 @@ void mcp_pool_free(struct mcp_pool *p)
 	free(p);
 }
 
-static int add(struct mcp_pool *p, void (*run)(void *arg), void *arg, int force)
+int mcp_pool_add(struct mcp_pool *p, void (*run)(void *arg), void *arg, int force)
 {
 	struct item *it = MEM_NEW(struct item);
 	it->run = run;
@@ -104,14 +104,4 @@ static int add(struct mcp_pool *p, void (*run)(void *arg), void *arg, int force)
 	if (full)
 		free(it);
 	return full ? -1 : 0;
-}
-
-int mcp_pool_add(struct mcp_pool *p, void (*run)(void *arg), void *arg)
-{
-	return add(p, run, arg, 0);
-}
-
-void mcp_pool_again(struct mcp_pool *p, void (*run)(void *arg), void *arg)
-{
-	add(p, run, arg, 1);
 }

@@ -2,32 +2,16 @@
 #include "mcp/registry.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 
-const struct mcp_tool *mcp_registry_tool(const struct mcp_tool *tools, const char *name)
+const void *mcp_registry_find(const void *table, size_t size, const char *name)
 {
-	for (const struct mcp_tool *t = tools; t && t->name; t++)
-		if (strcmp(t->name, name) == 0)
-			return t;
-	return NULL;
-}
-
-const struct mcp_prompt *mcp_registry_prompt(const struct mcp_prompt *prompts, const char *name)
-{
-	for (const struct mcp_prompt *p = prompts; p && p->name; p++)
-		if (strcmp(p->name, name) == 0)
-			return p;
-	return NULL;
-}
-
-const struct mcp_resource *mcp_registry_resource(const struct mcp_resource *resources, const char *uri)
-{
-	for (const struct mcp_resource *r = resources; r && r->uri; r++)
-		if (strcmp(r->uri, uri) == 0)
-			return r;
+	const char *const *first = table;
+	for (; first && *first; first = (const void *)((const char *)first + size))
+		if (strcmp(*first, name) == 0)
+			return first;
 	return NULL;
 }
 

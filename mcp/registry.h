@@ -99,10 +99,8 @@ struct mcp_task_hooks {
 	int (*cancel)(void *user, const char *id, struct err *e);
 };
 
-/* By exact name or URI; NULL when there is none. */
-const struct mcp_tool *mcp_registry_tool(const struct mcp_tool *tools, const char *name);
-const struct mcp_prompt *mcp_registry_prompt(const struct mcp_prompt *prompts, const char *name);
-const struct mcp_resource *mcp_registry_resource(const struct mcp_resource *resources, const char *uri);
+/* The entry of this size with exactly that name or URI, which is its first field; NULL when there is none, or no table. */
+const void *mcp_registry_find(const void *table, size_t size, const char *name);
 /* The first template that matches; *ret_variables is a new object of decoded strings. */
 const struct mcp_template *mcp_registry_template(const struct mcp_template *templates, const char *uri, json_t **ret_variables);
 

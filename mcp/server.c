@@ -9,11 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "mcp/inner.h"
-#include "mcp/legacy.h"
-#include "mcp/methods.h"
-#include "mcp/modern.h"
 #include "mcp/pool.h"
-#include "mcp/session.h"
 
 static void set_default(int *value, int otherwise)
 {
@@ -24,7 +20,7 @@ static void set_default(int *value, int otherwise)
 static int check_tables(const struct mcp_server_config *c, struct err *e)
 {
 	for (const struct mcp_prompt *p = c->prompts; p && p->name; p++)
-		if (p->get == NULL || mcp_registry_prompt(c->prompts, p->name) != p)
+		if (p->get == NULL || mcp_registry_find(c->prompts, sizeof(struct mcp_prompt), p->name) != p)
 			return err_set(e, ERR_INPUT, "prompt \"%s\" has no handler, or is in the table twice", p->name);
 	for (const struct mcp_resource *r = c->resources; r && r->uri; r++)
 		if (r->read == NULL || r->name == NULL)

@@ -60,9 +60,7 @@ int mcp_server_new(const struct mcp_server_config *config, struct mcp_server **r
 void mcp_server_free(struct mcp_server *server);
 
 /* Notifications, from any thread; they go to those who subscribed and never wait for a slow client. */
-void mcp_server_tools_changed(struct mcp_server *server);
-void mcp_server_prompts_changed(struct mcp_server *server);
-void mcp_server_resources_changed(struct mcp_server *server);
+void mcp_server_list_changed(struct mcp_server *server, const char *what); /* "tools", "prompts" or "resources" */
 void mcp_server_resource_updated(struct mcp_server *server, const char *uri);
 /* Sends the task's present state (from the get hook, on the caller's thread) to those who listen for it. */
 void mcp_server_task_updated(struct mcp_server *server, const char *task_id);

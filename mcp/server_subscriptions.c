@@ -6,9 +6,7 @@
 
 #include "base/mem.h"
 #include "mcp/inner.h"
-#include "mcp/methods.h"
 #include "mcp/server.h"
-#include "mcp/session.h"
 
 /* One subscription: its call stays pending, and the filter is what was acknowledged. */
 struct mcp_subscription {
@@ -195,25 +193,13 @@ static void tell_sessions(struct mcp_server *s, const char *uri, const char *met
 	free(sessions);
 }
 
-static void list_changed(struct mcp_server *server, const char *key, const char *method)
+void mcp_server_list_changed(struct mcp_server *server, const char *what)
 {
+	char *key = mem_fmt("%sListChanged", what), *method = mem_fmt("notifications/%s/list_changed", what);
 	tell_subscribers(server, key, NULL, method, NULL);
 	tell_sessions(server, NULL, method, NULL);
-}
-
-void mcp_server_tools_changed(struct mcp_server *server)
-{
-	list_changed(server, "toolsListChanged", "notifications/tools/list_changed");
-}
-
-void mcp_server_prompts_changed(struct mcp_server *server)
-{
-	list_changed(server, "promptsListChanged", "notifications/prompts/list_changed");
-}
-
-void mcp_server_resources_changed(struct mcp_server *server)
-{
-	list_changed(server, "resourcesListChanged", "notifications/resources/list_changed");
+	free(key);
+	free(method);
 }
 
 void mcp_server_resource_updated(struct mcp_server *server, const char *uri)
@@ -237,6 +223,7 @@ void mcp_server_task_updated(struct mcp_server *server, const char *task_id)
 void mcp_server_watched(struct mcp_server *server, void (*each)(void *arg, const char *task_id, const char *uri), void *arg)
 {
 	json_t *tasks = json_array(), *uris = json_array(), *item;
+	const char *uri;
 	size_t i, count;
 	lock_take(&server->lock);
 	for (i = 0; i < server->subscription_count; i++) {
@@ -247,7 +234,12 @@ void mcp_server_watched(struct mcp_server *server, void (*each)(void *arg, const
 	lock_release(&server->lock);
 	struct mcp_session **sessions = mcp_server_sessions(server, &count);
 	for (i = 0; i < count; i++) {
-		mcp_session_add_watched(sessions[i], uris);
+		lock_take(&sessions[i]->lock);
+		json_object_foreach(sessions[i]->watched, uri, item)
+		{
+			json_array_append_new(uris, json_string(uri));
+		}
+		lock_release(&sessions[i]->lock);
 		mcp_session_unref(sessions[i]);
 	}
 	free(sessions);

@@ -1,6 +1,7 @@
-/* session: memory between messages; see session.h. Called by legacy methods, by calls that ask their client, and by the
+/* session: memory between messages; see inner.h. Called by legacy methods, by calls that ask their client, and by the
  * transports. */
-#include "mcp/session.h"
+
+#include "mcp/inner.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -77,15 +78,6 @@ void mcp_session_end(struct mcp_session *s)
 	}
 }
 
-void mcp_session_open(struct mcp_session *s, const char *revision, const json_t *capabilities)
-{
-	lock_take(&s->lock);
-	s->revision = revision;
-	json_decref(s->capabilities);
-	s->capabilities = json_is_object(capabilities) ? json_deep_copy(capabilities) : json_object();
-	lock_release(&s->lock);
-}
-
 const char *mcp_session_revision(struct mcp_session *s)
 {
 	lock_take(&s->lock);
@@ -106,23 +98,6 @@ void mcp_session_describe(struct mcp_session *s, struct mcp_call *call)
 	lock_release(&s->lock);
 }
 
-void mcp_session_set_level(struct mcp_session *s, int level)
-{
-	lock_take(&s->lock);
-	s->log_level = level;
-	lock_release(&s->lock);
-}
-
-void mcp_session_watch(struct mcp_session *s, const char *uri, int on)
-{
-	lock_take(&s->lock);
-	if (on)
-		json_object_set_new(s->watched, uri, json_true());
-	else
-		json_object_del(s->watched, uri);
-	lock_release(&s->lock);
-}
-
 void mcp_session_set_stream(struct mcp_session *s, struct mcp_stream *stream)
 {
 	lock_take(&s->lock);
@@ -130,18 +105,6 @@ void mcp_session_set_stream(struct mcp_session *s, struct mcp_stream *stream)
 	s->stream = stream ? mcp_stream_ref(stream) : NULL;
 	lock_release(&s->lock);
 	mcp_stream_unref(old);
-}
-
-void mcp_session_add_watched(struct mcp_session *s, json_t *array)
-{
-	const char *uri;
-	json_t *value;
-	lock_take(&s->lock);
-	json_object_foreach(s->watched, uri, value)
-	{
-		json_array_append_new(array, json_string(uri));
-	}
-	lock_release(&s->lock);
 }
 
 void mcp_session_notify(struct mcp_session *s, const char *uri, const char *text)

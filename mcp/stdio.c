@@ -18,7 +18,6 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "mcp/inner.h"
-#include "mcp/session.h"
 
 /* PIECE: what a pipe that poll calls writable takes without blocking, PIPE_BUF of pipe(7). QUEUE_MAX: bytes that may wait
  * for a client that does not read. GRACE_S: how long calls go on after the end of the input. */

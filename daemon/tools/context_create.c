@@ -129,7 +129,7 @@ static const struct mcp_done *create(struct mcp_call *call, const struct context
 		space_count(space), space_size_count(space), space_size_count(space) == 1 ? "" : "s", buf_text(&judged));
 	buf_fini(&judged);
 	space_free(space);
-	mcp_server_resources_changed(tools_app(call)->mcp);
+	mcp_server_list_changed(tools_app(call)->mcp, "resources");
 	return done;
 }
 
@@ -155,7 +155,7 @@ static void run(void *arg)
 /* A space may take seconds to enumerate, and the handlers' threads are shared by all calls. */
 static const struct mcp_done *handler(struct mcp_call *call)
 {
-	if (mcp_pool_add(tools_app(call)->slow, run, mcp_call_ref(call)) == 0)
+	if (mcp_pool_add(tools_app(call)->slow, run, mcp_call_ref(call), 0) == 0)
 		return mcp_call_pending(call);
 	struct err e = ERR_INIT;
 	err_set(&e, ERR_CONFLICT, "too many contexts are being created; try again in a few seconds");

@@ -251,7 +251,7 @@ static const struct mcp_done *compare(struct mcp_call *call, struct db *db, int6
 
 static const struct mcp_done *moved(struct mcp_call *call, const char *name, int64_t id, const char *how)
 {
-	mcp_server_resources_changed(tools_app(call)->mcp);
+	mcp_server_list_changed(tools_app(call)->mcp, "resources");
 	return mcp_call_reply(call, json_pack("{s:s, s:I}", "workflow", name, "checkpoint", (json_int_t)id), "%s %s %lld", name,
 			      how, (long long)id);
 }
@@ -330,7 +330,7 @@ static const struct mcp_done *change(struct mcp_call *call, struct db *db, const
 	workflow_fini(&w);
 	if (rc < 0)
 		return tools_refuse(call, &e);
-	mcp_server_resources_changed(tools_app(call)->mcp);
+	mcp_server_list_changed(tools_app(call)->mcp, "resources");
 	return mcp_call_reply(call, json_pack("{s:s, s:I}", "workflow", to ? to : name, "checkpoint", (json_int_t)head), "%s %s%s",
 			      name, to ? "is now " : "is deleted; `peakd vacuum` deletes its checkpoints when they are old enough",
 			      to ? to : "");

@@ -5,7 +5,6 @@
 
 #include "fuzz/fuzz.h"
 #include "mcp/inner.h"
-#include "mcp/session.h"
 
 static const char SCHEMA[] = "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\",\"x-mcp-header\":\"Text\"},"
 			     "\"n\":{\"type\":\"integer\",\"x-mcp-header\":\"N\"}}}";

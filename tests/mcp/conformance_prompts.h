@@ -12,7 +12,7 @@ static const struct mcp_done *read_binary(struct mcp_call *call)
 {
 	json_t *entry =
 		json_pack("{s:s, s:s, s:s}", "uri", mcp_call_name(call), "mimeType", "image/png", "blob", PIXEL);
-	return mcp_call_reply_object(call, json_pack("{s:[o]}", "contents", entry));
+	return mcp_call_answer(call, json_pack("{s:[o]}", "contents", entry));
 }
 
 static const struct mcp_done *read_template(struct mcp_call *call)

@@ -50,7 +50,7 @@ static const struct mcp_done *simple_text(struct mcp_call *call)
 
 static const struct mcp_done *reply_blocks(struct mcp_call *call, const char *blocks)
 {
-	return mcp_call_reply_object(call, json_pack("{s:o}", "content", parse(blocks)));
+	return mcp_call_answer(call, json_pack("{s:o}", "content", parse(blocks)));
 }
 
 #define IMAGE "{\"type\":\"image\",\"data\":\"" PIXEL "\",\"mimeType\":\"image/png\"}"
@@ -121,13 +121,13 @@ static const struct mcp_done *reconnection(struct mcp_call *call)
 
 static const struct mcp_done *tool_change(struct mcp_call *call)
 {
-	mcp_server_tools_changed(world(call)->server);
+	mcp_server_list_changed(world(call)->server, "tools");
 	return mcp_call_reply(call, NULL, "Mutation triggered");
 }
 
 static const struct mcp_done *prompt_change(struct mcp_call *call)
 {
-	mcp_server_prompts_changed(world(call)->server);
+	mcp_server_list_changed(world(call)->server, "prompts");
 	return mcp_call_reply(call, NULL, "Mutation triggered");
 }
 

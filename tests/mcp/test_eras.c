@@ -247,9 +247,9 @@ static void test_listen(struct mcp_server *server)
 	is_str(at(m, "params._meta.<io.modelcontextprotocol/subscriptionId>"), "1",
 	       "the acknowledgement carries the subscription's id");
 	json_decref(m);
-	mcp_server_prompts_changed(server);
+	mcp_server_list_changed(server, "prompts");
 	mcp_server_resource_updated(server, "test://y");
-	mcp_server_tools_changed(server);
+	mcp_server_list_changed(server, "tools");
 	m = peer_read(&p, 60000);
 	is_str(at(m, "method"), "notifications/tools/list_changed", "a subscriber hears only what it asked for");
 	is_str(at(m, "params._meta.<io.modelcontextprotocol/subscriptionId>"), "1", "a notification carries the subscription's id");
@@ -260,7 +260,7 @@ static void test_listen(struct mcp_server *server)
 	GIVES(peer_read(&p, 60000), "params.status", "completed", "a task is announced with its state");
 	peer_send(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}");
 	GIVES(modern(&p, "tools/list", "", ""), "id", "1", "after cancelling, the id is free again");
-	mcp_server_tools_changed(server);
+	mcp_server_list_changed(server, "tools");
 	ok(peer_read(&p, 50) == NULL, "a cancelled subscription is told nothing");
 	json_decref(modern(&p, "subscriptions/listen", "", "\"notifications\":{\"toolsListChanged\":true}"));
 	struct pace pace = pace_begin();
@@ -338,7 +338,7 @@ static void test_legacy(struct mcp_server *server)
 	mcp_server_resource_updated(server, "test://y");
 	mcp_server_resource_updated(server, "test://x");
 	GIVES(peer_read(&p, 60000), "params.uri", "test://x", "a watched resource's changes arrive");
-	mcp_server_tools_changed(server);
+	mcp_server_list_changed(server, "tools");
 	GIVES(peer_read(&p, 60000), "method", "notifications/tools/list_changed", "changes of lists arrive");
 	json_decref(peer_ask(&p, CALL("ask")));
 	peer_send(&p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"c\"}}");

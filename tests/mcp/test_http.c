@@ -240,7 +240,7 @@ static void test_listen(int port, struct mcp_server *server)
 	request(fd, "POST", "/mcp", MODERN_HEADERS("subscriptions/listen"),
 		MODERN("7", "subscriptions/listen", "\"notifications\":{\"toolsListChanged\":true},"));
 	is_int(read_until(fd, &b, "acknowledged", 60000), 0, "a subscription is acknowledged");
-	mcp_server_tools_changed(server);
+	mcp_server_list_changed(server, "tools");
 	is_int(read_until(fd, &b, "notifications/tools/list_changed", 60000), 0, "a subscriber is told that the tools changed");
 	close(fd);
 	PACE_WAIT(mcp_server_stats(server).running == 0);
@@ -264,7 +264,7 @@ static void test_session(int port, struct mcp_server *server)
 	char *accept = mem_fmt("%sAccept: text/event-stream\r\n", session);
 	request(fd, "GET", "/mcp", accept, "");
 	is_int(read_until(fd, &b, "text/event-stream", 60000), 0, "GET opens the session's stream");
-	mcp_server_tools_changed(server);
+	mcp_server_list_changed(server, "tools");
 	is_int(read_until(fd, &b, "list_changed", 60000), 0, "the session's stream carries notifications");
 	is_int(status_of(ask(port, "DELETE", "/mcp", session, "")), 204, "DELETE ends the session");
 	is_int(read_until(fd, &b, "\r\n0\r\n", 60000), 0, "DELETE ends the session's stream");
