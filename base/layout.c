@@ -528,8 +528,9 @@ void layout_text(const struct layout *l, const void *object, struct buf *out)
 		} else if (f->type == LAYOUT_LIST) {
 			for (size_t i = 0; i < *count_of(f, object) && i < LIST_SHOWN; i++) {
 				buf_adds(out, f->say ? f->say : "");
+				size_t before = out->len;
 				layout_text(f->of, *(char **)member(f, object) + i * f->of->size, out);
-				buf_adds(out, f->say ? "" : "\n");
+				buf_adds(out, f->say || out->len == before ? "" : "\n");
 			}
 		} else if (f->type == LAYOUT_TEXTS && f->say) {
 			for (size_t i = 0; i < *count_of(f, object); i++)

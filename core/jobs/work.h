@@ -76,7 +76,14 @@ void work_sizes_fini(struct work_sizes *s);
 int work_best(struct db *db, const struct lineage *l, const struct facts *facts, const struct params *size, bool warm,
 	      struct params **ret_params, struct err *e);
 
-/* What the last profile of a checkpoint on this device found, for a prompt; free(), NULL when there was none. */
-int work_profile_text(const struct work *w, struct db *db, int64_t checkpoint, const struct facts *facts, char **ret_text, struct err *e);
+/* What is known of a checkpoint on a device, for a prompt. All borrowed. */
+struct work_known {
+	const struct lineage *l;
+	const struct facts *facts;
+	const char *applying; /* the transformation, whose notes come first; NULL */
+	const char *without;  /* names of what to leave out, "profile" and "knowledge"; NULL: nothing */
+};
+/* What the last profile found, and the notes that fit, as Markdown; free(), NULL: nothing is known. */
+int work_known_text(const struct work *w, struct db *db, const struct work_known *k, char **ret_text, struct err *e);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/knowledge/knowledge.h"
 #include "core/measure/profile.h"
 
 struct request {
@@ -81,8 +82,8 @@ struct size {
 	double pipe_percent, copy_percent;
 	struct work_library library;
 	int64_t registers, shared_bytes, spill_bytes;
-	char *metrics;    /* what the user's evaluators gave; NULL */
-	int64_t evidence; /* validation */
+	char *metrics;     /* what the user's evaluators gave; NULL */
+	int64_t evidence;  /* validation */
 	char *class, *why; /* what limits it, and the figures behind that */
 	struct hint *hints;
 	size_t hint_count;
@@ -113,7 +114,8 @@ static const struct layout_field size_fields[] = {
 	{ LAYOUT_AT(struct size, evidence, ID), .say = "; evidence %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, class, TEXT), .say = "\n  limited by %", .about = "memory, compute, latency or launch" },
 	{ LAYOUT_AT(struct size, why, TEXT), .say = " (%)", .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AS(struct size, hints, LIST, "guidance"), .count = offsetof(struct size, hint_count), .of = &hint_layout, .say = "\n  - " },
+	{ LAYOUT_AS(struct size, hints, LIST, "guidance"), .count = offsetof(struct size, hint_count), .of = &hint_layout,
+	  .say = "\n  - " },
 	{ LAYOUT_MANY(struct size, probes, probe_count, LIST), .of = &probe_layout, .say = "\n  " },
 	{ LAYOUT_AT(struct size, closed, TEXT), .say = "\n  not asked: %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_MANY(struct size, figures, figure_count, LIST), .of = &figure_layout, .flags = LAYOUT_DETAIL },
@@ -125,14 +127,30 @@ static const struct layout_field size_fields[] = {
 };
 static const struct layout size_layout = { "profiled size", sizeof(struct size), size_fields };
 
+/* An expert's note that fits what was found. */
+struct noted {
+	char *note, *standing, *technique; /* its name as a transformation; what was measured of it on such devices */
+};
+
+static const struct layout_field noted_fields[] = {
+	{ LAYOUT_AT(struct noted, note, TEXT), .say = "%" },
+	{ LAYOUT_AT(struct noted, standing, TEXT), .say = " (%)" },
+	{ LAYOUT_AT(struct noted, technique, TEXT), .say = ": %" },
+	{ .name = NULL },
+};
+static const struct layout noted_layout = { "note", sizeof(struct noted), noted_fields };
+
 struct result {
 	struct size *sizes;
 	size_t count;
+	struct noted *notes;
+	size_t note_count;
 };
 
 static const struct layout_field result_fields[] = {
 	{ LAYOUT_MANY(struct result, sizes, count, LIST), .of = &size_layout },
 	{ LAYOUT_AT(struct result, count, ID), .flags = LAYOUT_DETAIL | LAYOUT_WRITTEN },
+	{ LAYOUT_MANY(struct result, notes, note_count, LIST), .of = &noted_layout, .say = "\n  note " },
 	{ .name = NULL },
 };
 static const struct layout result_layout = { "profile result", sizeof(struct result), result_fields };
@@ -208,8 +226,8 @@ static void describe(const struct profile_result *r, const char *size, const str
 	params_free(tuning);
 }
 
-static int profile_size(struct engine_job *job, const struct request *asked, const struct lineage *l, const struct facts *facts, const struct params *size,
-			const struct advisors *advisors, struct result *result, struct err *e)
+static int profile_size(struct engine_job *job, const struct request *asked, const struct lineage *l, const struct facts *facts,
+			const struct params *size, const struct advisors *advisors, struct result *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
 	struct params *params = NULL;
@@ -217,17 +235,49 @@ static int profile_size(struct engine_job *job, const struct request *asked, con
 	char *text = params_text(size);
 	int rc = work_best(job->db, l, facts, size, false, &params, e);
 	if (rc == 0) {
-		struct profile_request q = { .ctx = l->ctx, .baseline = l->root, .params = params, .facts = facts, .probes = asked->probes, .advisors = advisors };
+		struct profile_request q = { .ctx = l->ctx,
+					     .baseline = l->root,
+					     .params = params,
+					     .facts = facts,
+					     .probes = asked->probes,
+					     .advisors = advisors };
 		rc = profile_run(&ev, &q, job->db, l->id, job->id, &r, e);
 	}
 	if (rc == 0) {
-		describe(&r, text, params, MEM_PUSH(result->sizes, result->count));
+		rc = knowledge_screen(job->db, facts, advisors, r.advice, r.advice_count, e);
+		if (rc == 0)
+			describe(&r, text, params, MEM_PUSH(result->sizes, result->count));
 		profile_result_fini(&r);
-	} else {
-		err_wrap(e, "%s", text);
 	}
+	if (rc < 0)
+		err_wrap(e, "%s", text);
 	params_free(params);
 	free(text);
+	return rc;
+}
+
+enum { NOTES_SHOWN = 3 };
+
+static int tell_notes(struct engine_job *job, const struct lineage *l, const struct facts *facts, struct result *result,
+		      struct err *e)
+{
+	struct notes notes;
+	struct knowledge found = { .count = 0 };
+	int rc = library_notes(((const struct work *)job->user)->library, &notes, e);
+	if (rc < 0)
+		return rc;
+	const struct knowledge_query q = { .notes = &notes, .facts = facts, .checkpoint = l->id, .ctx = l->ctx };
+	rc = knowledge_search(job->db, &q, &found, e);
+	for (size_t i = 0; i < found.count && i < NOTES_SHOWN; i++) {
+		struct buf standing = BUF_INIT;
+		knowledge_say(&found.at[i].standing, &standing);
+		*MEM_PUSH(result->notes, result->note_count) =
+			(struct noted){ .note = mem_fmt(NOTE_PREFIX "%s", found.at[i].note->name),
+					.standing = buf_steal(&standing),
+					.technique = mem_str(found.at[i].note->text) };
+	}
+	knowledge_fini(&found);
+	note_fini(&notes);
 	return rc;
 }
 
@@ -250,6 +300,8 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 		rc = library_advisors(((const struct work *)job->user)->library, &advisors, e);
 	for (size_t i = 0; rc == 0 && i < sizes.count; i++)
 		rc = profile_size(job, q, &l, &facts, sizes.at[i], &advisors, result, e);
+	if (rc == 0)
+		rc = tell_notes(job, &l, &facts, result, e);
 	advice_fini(&advisors);
 	work_sizes_fini(&sizes);
 	lineage_fini(&l);

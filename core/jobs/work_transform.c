@@ -30,6 +30,7 @@ struct request {
 	char *model;                  /* to ask; of an answer: who gave it */
 	int64_t samples;              /* of a validation; 0: WORK_SAMPLES */
 	int64_t attempt;              /* which independent try this is, for recordings; 0: 1 */
+	char *without;                /* what the model is not told: "profile", "knowledge"; NULL: it is told all */
 	char *answer;                 /* submit */
 	char *region, *text, *source; /* edit: one region's new text, or a whole context */
 };
@@ -42,6 +43,7 @@ static const struct layout_field request_fields[] = {
 	{ LAYOUT_AT(struct request, model, TEXT) },
 	{ LAYOUT_AT(struct request, samples, ID) },
 	{ LAYOUT_AS(struct request, attempt, ID, "try") },
+	{ LAYOUT_AT(struct request, without, TEXT) },
 	{ LAYOUT_AT(struct request, answer, TEXT) },
 	{ LAYOUT_AT(struct request, region, TEXT) },
 	{ LAYOUT_AT(struct request, text, TEXT) },
@@ -114,7 +116,10 @@ static int begin(struct apply *a, struct err *e)
 	struct work *w = a->job->user;
 	struct transformation *t;
 	char *profile = NULL;
-	int rc = work_profile_text(w, a->job->db, a->l.id, &a->facts, &profile, e);
+	const struct work_known known = {
+		.l = &a->l, .facts = &a->facts, .applying = a->q->transformation, .without = a->q->without
+	};
+	int rc = work_known_text(w, a->job->db, &known, &profile, e);
 	if (rc == 0)
 		rc = library_find_or_text(w->library, a->q->transformation ? a->q->transformation : "", &t, e);
 	if (rc < 0) {

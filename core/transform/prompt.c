@@ -282,9 +282,8 @@ void prompt_start(struct prompt *p, const struct transformation *t, size_t pass,
 	add_context(&text, ctx, here->steps[step].region);
 	if (profile)
 		buf_addf(&text,
-			 "\n# What a profile found before this transformation\n\n%s\nThe transformation above decides what to do; "
-			 "this says "
-			 "where it must pay.\n",
+			 "\n# What is known of this kernel\n\n%s\nThe transformation above decides what to do; this says where it must "
+			 "pay.\n",
 			 profile);
 	add_ask(&text, here, here->steps[step].region, ctx);
 	prompt_add(p, PROMPT_USER, buf_text(&text));

@@ -41,7 +41,7 @@ struct hash prompt_hash(const struct prompt *p);
 enum { PROMPT_LONG_REGION = 300 };
 
 /* The first two turns for step `step` of pass `pass` (0-based) on the context as it is now. `facts` may be NULL (no
- * device chosen), and `profile` (nothing was profiled). `p` must be empty. */
+ * device chosen), and `profile` (what is known of the kernel, as Markdown below a heading of the first level). `p` must be empty. */
 void prompt_start(struct prompt *p, const struct transformation *t, size_t pass, size_t step, const struct context *ctx,
 		  const struct facts *facts, const char *profile);
 /* The info string of a region's fence for a backend: "cuda", "lua host", "macros". Static storage or `backend`. */

@@ -45,6 +45,9 @@ const struct mcp_done *tools_refuse(struct mcp_call *call, const struct err *e);
 int tools_at(const struct mcp_call *call, struct db *db, int64_t *ret_checkpoint, char **ret_workflow, struct err *e);
 /* Runs a handler with a database handle. */
 const struct mcp_done *tools_with_db(struct mcp_call *call, const struct mcp_done *(*handler)(struct mcp_call *, struct db *));
+/* Resources about experts' notes (knowledge.c). */
+const struct mcp_done *tools_knowledge_list(struct mcp_call *call);
+const struct mcp_done *tools_knowledge_show(struct mcp_call *call);
 /* Starts a job of this kind and answers with it: as a task where the client has tasks, else when it ends or after wait_s. Its
  * request is the call's arguments, `at` resolved into "checkpoint" and "workflow" ("" when `at` is no workflow's plain name). */
 const struct mcp_done *tools_start(struct mcp_call *call, const char *kind);

@@ -40,7 +40,8 @@ static int begin(struct mcp_call *call, struct db *db, struct transform **ret_x,
 	if (rc == 0)
 		rc = library_find_or_text(tools_app(call)->work.library, tools_text(call, "transformation"), &t, e);
 	if (rc == 0)
-		rc = work_profile_text(&tools_app(call)->work, db, checkpoint, &facts, &profile, e);
+		rc = work_known_text(&tools_app(call)->work, db,
+				     &(struct work_known){ .l = &l, .facts = &facts, .applying = t->name }, &profile, e);
 	const struct transform_start start = { .t = t,
 					       .parent = l.ctx,
 					       .facts = &facts,

@@ -1,6 +1,6 @@
 """A model for model.t and study.t: answers every request on the OpenAI wire with what the file named FILE holds; where FILE.bad
 exists, every second new conversation begins with that one; where FILE.N exists, it is the N-th answer of a conversation; where FILE.only
-holds a number, so many more conversations are answered, and then nothing."""
+holds a number, so many more conversations are answered, and then nothing. FILE.asked holds the last request."""
 import http.server
 import json
 import os
@@ -16,6 +16,8 @@ class Model(http.server.BaseHTTPRequestHandler):
         global conversations, left
         body = self.rfile.read(int(self.headers["Content-Length"]))
         asked, path = len(body), sys.argv[1]
+        with open(path + ".asked", "wb") as file:
+            file.write(body)
         turn = 1 + sum(m["role"] == "assistant" for m in json.loads(body)["messages"])
         if turn == 1:
             conversations += 1

@@ -55,7 +55,7 @@ static void test_first_turns(void)
 				 "llvmpipe",
 				 "shared_static): 32768 bytes" };
 	in_order(p.turns[0].text, system, MEM_COUNT(system));
-	has_str(p.turns[1].text, "# What a profile found before this transformation\n\n- reuse: fetched 64 times", "the user's turn has what a profile found");
+	has_str(p.turns[1].text, "# What is known of this kernel\n\n- reuse: fetched 64 times", "the user's turn has what is known of the kernel");
 	ok(!strstr(p.turns[0].text, "CUDA C++"), "nothing about other backends");
 	const char *user[] = { "# Transformation: refactor",
 			       "THREAD_X",
