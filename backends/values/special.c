@@ -109,7 +109,8 @@ static uint64_t tied(const struct stream *s, uint64_t i)
 	return row * length + column;
 }
 
-/* Whether i stands in a row of PLAN_TIES that ascends or descends, and the value there. */
+/* Whether i stands in a row of PLAN_TIES that ascends or descends, and the value there. It has one sign: where a row in order crossed
+ * zero, its partial sums would be far larger than their end, and no bound of a sum knows that. */
 static bool in_order(const struct stream *s, uint64_t i, double *ret_value)
 {
 	const struct plan_buffer *b = s->buffer;
@@ -117,9 +118,14 @@ static bool in_order(const struct stream *s, uint64_t i, double *ret_value)
 	double lo = b->fill == PLAN_NORMAL ? -2 : s->lo, width = b->fill == PLAN_NORMAL ? 4 : s->width;
 	if ((b->fill != PLAN_RANDOM && b->fill != PLAN_NORMAL) || is_chosen(s, CONSTANT, row) || !is_chosen(s, ORDER, row))
 		return false;
+	uint64_t drawn = salted(s, ORDER, ~row);
+	if (lo < 0 && lo + width > 0) {
+		width = drawn & 2 ? lo + width : -lo;
+		lo = drawn & 2 ? 0 : lo;
+	}
 	/* The elements of rows that are equal are drawn alike; others differ from row to row. */
 	double at = ((double)(int64_t)column + stream_unit(salted(s, AGAIN, from))) / (double)(int64_t)length;
-	*ret_value = lo + width * (salted(s, ORDER, ~row) & 1 ? at : 1 - at);
+	*ret_value = lo + width * (drawn & 1 ? at : 1 - at);
 	if (!dtype_is_float(b->type))
 		*ret_value = __builtin_floor(*ret_value);
 	return is_inside(b, *ret_value);
