@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lex.h"
 #include "base/mem.h"
 
 /* A name that launches use, over all launches of the plan. */
@@ -122,18 +123,9 @@ void hlsl_bind_store(const struct spirv_member *m, const struct plan_arg *a, uin
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-static bool is_identifier(const char *s)
-{
-	if (!isalpha((unsigned char)*s) && *s != '_')
-		return false;
-	while (isalnum((unsigned char)*s) || *s == '_')
-		s++;
-	return *s == '\0';
-}
-
 static int add_name(struct names *names, struct name n, struct err *e)
 {
-	if (!is_identifier(n.is))
+	if (!lex_is_name(n.is))
 		return err_set(e, ERR_INPUT,
 			       "HLSL binds arguments by name, and \"%s\" is not a name: pass variables with names of letters, "
 			       "digits and _, not expressions",
@@ -172,27 +164,13 @@ static int add_launch(const struct plan *plan, const struct plan_launch *l, stru
 
 /* --- declarations ------------------------------------------------------------------------------------------------- */
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
-static bool occurs_in(const char *text, const char *word)
-{
-	size_t n = strlen(word);
-	for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
-		if ((at == text || !is_word(at[-1])) && !is_word(at[n]))
-			return true;
-	return false;
-}
-
 /* ## can paste a name together from parts, so with one of those every name is taken as used. */
 static bool occurs(const struct wire_compile *request, const char *word)
 {
 	for (size_t i = 0; i < request->define_count; i++)
-		if (occurs_in(request->defines[i].value, word))
+		if (lex_has(request->defines[i].value, word))
 			return true;
-	return occurs_in(request->macros, word) || occurs_in(request->device, word) || strstr(request->macros, "##") ||
+	return lex_has(request->macros, word) || lex_has(request->device, word) || strstr(request->macros, "##") ||
 	       strstr(request->device, "##");
 }
 
@@ -224,7 +202,7 @@ static void declare_buffer(const struct wire_compile *request, const struct name
 	for (size_t i = 0; i < MEM_COUNT(views); i++) {
 		char *identifier = mem_fmt("%s%s", n->is, views[i].suffix);
 		/* Half views switch the whole source to 16-bit types, so ## does not count for them. */
-		bool wanted = views[i].half ? occurs_in(request->device, identifier) || occurs_in(request->macros, identifier)
+		bool wanted = views[i].half ? lex_has(request->device, identifier) || lex_has(request->macros, identifier)
 					    : occurs(request, identifier);
 		if (wanted && !is_name(names, identifier)) {
 			declare(out, n, views[i].suffix, views[i].type, binding);

@@ -1,12 +1,11 @@
 /* content: see content.h. */
 #include "core/context/content.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/lex.h"
 #include "core/context/output.h"
 
 const char *const content_fills[] = { "zeros", "ones", "random", "normal", "iota", "sorted", "permutation", "probabilities", NULL };
@@ -32,38 +31,9 @@ void content_fini(struct spec_content *c)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static const char *past_blanks(const char *text)
-{
-	return text + strspn(text, " ");
-}
-
-/* Length of the word at text. */
-static size_t word(const char *text)
-{
-	size_t n = 0;
-	while (isalnum((unsigned char)text[n]) || text[n] == '_')
-		n++;
-	return n;
-}
-
-static bool is_word(const char *text, const char *expected)
-{
-	return word(text) == strlen(expected) && strncmp(text, expected, strlen(expected)) == 0;
-}
-
-/* Up to a comma or a closing parenthesis that is not inside of others. */
-static size_t item_length(const char *text)
-{
-	int depth = 0;
-	size_t n = 0;
-	for (; text[n] && (depth > 0 || !strchr(",)", text[n])); n++)
-		depth += (text[n] == '(') - (text[n] == ')');
-	return n;
-}
-
 static int take_bound(const struct spec *spec, const char **at, struct expr **ret_x, struct err *e)
 {
-	size_t n = item_length(*at);
+	size_t n = lex_until(*at, ",)");
 	struct expr *x = NULL;
 	int rc = expr_parse(spec->scope, *at, n, &x, e);
 	for (size_t k = 0; rc == 0 && k < SPEC_DEVICE_NAMES; k++)
@@ -114,15 +84,15 @@ static int take_fill(const struct spec *spec, struct spec_array *a, const char *
 {
 	struct spec_content *c = &a->content;
 	size_t k = 0;
-	*at = past_blanks(*at);
-	while (content_fills[k] && !is_word(*at, content_fills[k]))
+	*at += strspn(*at, " ");
+	while (content_fills[k] && !lex_take(at, content_fills[k]))
 		k++;
 	if (content_fills[k] == NULL)
 		return err_set(e, ERR_INPUT, "expected " FILLS " behind '=', found `%s`", *at);
 	c->fill = kinds[k];
 	if (c->fill == PLAN_PROBABILITIES && !dtype_is_float(a->type))
 		return err_set(e, ERR_INPUT, "probabilities are fractions, and %s is an integer type", dtype_name(a->type));
-	*at = past_blanks(*at + strlen(content_fills[k]));
+	*at += strspn(*at, " ");
 	bool ranged = c->fill == PLAN_RANDOM || c->fill == PLAN_SORTED;
 	return ranged && **at == '(' ? take_range(spec, c, at, e) : 0;
 }
@@ -131,11 +101,9 @@ static int take_fill(const struct spec *spec, struct spec_array *a, const char *
 static int take_domain(const struct spec *spec, struct spec_content *c, const char **at, struct err *e)
 {
 	const char *text = *at;
-	if (is_word(*at, "closed")) {
-		c->closed = true;
-		*at += strlen("closed");
+	c->closed = lex_take(at, "closed");
+	if (c->closed)
 		return 0;
-	}
 	while (**at == '<' || **at == '>') {
 		struct spec_bound *b = **at == '<' ? &c->most : &c->least;
 		const char *which = **at == '<' ? "upper" : "lower";
@@ -147,14 +115,14 @@ static int take_domain(const struct spec *spec, struct spec_content *c, const ch
 		if (rc < 0)
 			return rc;
 		if (**at == ',')
-			*at = past_blanks(*at + 1);
+			*at += 1 + strspn(*at + 1, " ");
 	}
 	return 0;
 }
 
 int content_read(const struct spec *spec, struct spec_array *a, const char *text, struct err *e)
 {
-	const char *at = past_blanks(text);
+	const char *at = text + strspn(text, " ");
 	int rc = 0;
 	if (*at && a->role == PLAN_OUT)
 		return err_set(
@@ -164,13 +132,12 @@ int content_read(const struct spec *spec, struct spec_array *a, const char *text
 		at++;
 		rc = take_fill(spec, a, &at, e);
 	}
-	if (rc == 0) {
-		at = past_blanks(at);
+	at += strspn(at, " ");
+	if (rc == 0)
 		rc = take_domain(spec, &a->content, &at, e);
-	}
 	if (rc == 0 && a->role != PLAN_IN && !a->judged.declared)
 		rc = output_take(a, &at, e); /* how an inout is judged may also stand behind its fill */
-	at = past_blanks(at);
+	at += strspn(at, " ");
 	if (rc == 0 && *at)
 		rc = err_set(e, ERR_INPUT, "expected " DOMAINS " or the end of the line behind the fill, found `%s`", at);
 	return rc;

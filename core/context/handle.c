@@ -1,12 +1,12 @@
 /* handle: buffers, maps and typed scalars in host code; see handle.h. */
 #include "core/context/handle.h"
 
-#include <ctype.h>
 #include <lauxlib.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lex.h"
 #include "base/mem.h"
 #include "core/context/script.h"
 #include "core/context/value.h"
@@ -224,14 +224,6 @@ static bool taken(const struct plan *plan, const char *name)
 	return false;
 }
 
-static bool identifier(const char *s)
-{
-	size_t n = 0;
-	while (isalnum((unsigned char)s[n]) || s[n] == '_')
-		n++;
-	return n > 0 && n <= NAME_LEN_MAX && s[n] == '\0' && !isdigit((unsigned char)s[0]);
-}
-
 char *handle_new_name(lua_State *L, int index, const char *prefix)
 {
 	const struct plan *plan = handle_run_of(L)->plan;
@@ -244,7 +236,7 @@ char *handle_new_name(lua_State *L, int index, const char *prefix)
 		} while (taken(plan, name));
 		return name;
 	}
-	if (lua_type(L, index) != LUA_TSTRING || !identifier(lua_tostring(L, index)) ||
+	if (lua_type(L, index) != LUA_TSTRING || !lex_is_name(lua_tostring(L, index)) || lua_rawlen(L, index) > NAME_LEN_MAX ||
 	    strlen(lua_tostring(L, index)) != lua_rawlen(L, index))
 		luaL_error(L, "%s: expected a name of letters, digits and underscores, found %s", prefix,
 			   handle_describe(L, index));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lex.h"
 #include "base/mem.h"
 #include "core/context/content.h"
 #include "core/context/output.h"
@@ -69,28 +70,10 @@ int input_var(struct spec *spec, const char *name, bool tuning, enum dtype type,
 	return 0;
 }
 
-static const char *past_blanks(const char *text)
-{
-	return text + strspn(text, " ");
-}
-
-/* Takes a word from *at when it is the next one; a word ends where letters, digits and underscores end. */
-static bool take_word(const char **at, const char *word)
-{
-	size_t n = strlen(word);
-	*at = past_blanks(*at);
-	if (strncmp(*at, word, n) != 0 || isalnum((unsigned char)(*at)[n]) || (*at)[n] == '_')
-		return false;
-	*at += n;
-	return true;
-}
-
 static int take_type(const char **at, enum dtype *ret_type, struct err *e)
 {
-	*at = past_blanks(*at);
-	size_t n = 0;
-	while (isalnum((unsigned char)(*at)[n]) || (*at)[n] == '_')
-		n++;
+	*at += strspn(*at, " ");
+	size_t n = lex_word(*at);
 	char *word = mem_strn(*at, n);
 	int type = dtype_parse(word), rc = 0;
 	if (type < 0)
@@ -104,14 +87,14 @@ static int take_type(const char **at, enum dtype *ret_type, struct err *e)
 bool input_is_array(const char *value)
 {
 	const char *at = value;
-	if (take_word(&at, "out") || take_word(&at, "inout") || take_word(&at, "in"))
+	if (lex_take(&at, "out") || lex_take(&at, "inout") || lex_take(&at, "in"))
 		return true;
 	const char *equals = strchr(value, '='), *bracket = strchr(value, '[');
 	if (bracket && (equals == NULL || bracket < equals))
 		return true;
 	for (size_t k = 0; equals && content_fills[k]; k++) {
 		at = equals + 1;
-		if (take_word(&at, content_fills[k]))
+		if (lex_take(&at, content_fills[k]))
 			return true;
 	}
 	return false;
@@ -124,7 +107,7 @@ int input_scalar(struct spec *spec, const char *name, const char *value, int lin
 	int rc = take_type(&at, &type, e);
 	if (rc < 0)
 		return rc;
-	at = past_blanks(at);
+	at += strspn(at, " ");
 	if (*at != '=')
 		return err_set(e, ERR_INPUT,
 			       "expected `= VALUES` after the type (all values of a scalar are enumerated, as in "
@@ -149,22 +132,13 @@ static int array_extent(struct spec *spec, const char *text, size_t len, struct 
 	return rc;
 }
 
-static size_t item_length(const char *text)
-{
-	int depth = 0;
-	size_t n = 0;
-	for (; text[n] && (depth > 0 || !strchr(",;]", text[n])); n++)
-		depth += (text[n] == '(') - (text[n] == ')');
-	return n;
-}
-
 /* `[rows, cols; ld]`, *at on the bracket. */
 static int take_extents(struct spec *spec, struct spec_array *a, const char **at, struct err *e)
 {
 	const char *s = *at;
 	int rc = 0;
 	do {
-		size_t n = item_length(++s);
+		size_t n = lex_until(++s, ",;]");
 		if (a->rank == PLAN_RANK_MAX)
 			return err_set(e, ERR_INPUT, "more than %d extents in `%s`", PLAN_RANK_MAX, *at);
 		rc = array_extent(spec, s, n, &a->dims[a->rank], e);
@@ -172,7 +146,7 @@ static int take_extents(struct spec *spec, struct spec_array *a, const char **at
 		s += n;
 	} while (rc == 0 && *s == ',');
 	if (rc == 0 && *s == ';') {
-		size_t n = item_length(++s);
+		size_t n = lex_until(++s, ",;]");
 		rc = array_extent(spec, s, n, &a->ld, e);
 		if (rc == 0 && a->rank < 2)
 			rc = err_set(e, ERR_INPUT, "a leading dimension (`; ld`) needs two extents or more");
@@ -204,8 +178,8 @@ static int array_size_var(struct spec *spec, struct spec_array *a, struct err *e
 static int read_array(struct spec *spec, struct spec_array *a, const char *value, struct err *e)
 {
 	const char *at = value;
-	a->role = take_word(&at, "out") ? PLAN_OUT : take_word(&at, "inout") ? PLAN_INOUT : PLAN_IN;
-	(void)(a->role == PLAN_IN && take_word(&at, "in"));
+	a->role = lex_take(&at, "out") ? PLAN_OUT : lex_take(&at, "inout") ? PLAN_INOUT : PLAN_IN;
+	(void)(a->role == PLAN_IN && lex_take(&at, "in"));
 	int rc = take_type(&at, &a->type, e);
 	if (rc < 0)
 		return rc;
@@ -221,7 +195,7 @@ static int read_array(struct spec *spec, struct spec_array *a, const char *value
 	rc = output_take(a, &at, e);
 	if (rc < 0)
 		return rc;
-	at = past_blanks(at);
+	at += strspn(at, " ");
 	if (*at == '\0')
 		return 0;
 	if (!strchr("=<>", *at) && strncmp(at, "closed", strlen("closed")) != 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/embedded.h"
+#include "base/lex.h"
 #include "base/mem.h"
 
 /* How the code looks at a buffer, or'ed. */
@@ -53,58 +54,6 @@ static void add_view(struct lift *lift, const char *name, size_t n, unsigned as)
 	*MEM_PUSH(lift->names, lift->count) = (struct name){ mem_strn(name, n), as };
 }
 
-/* --- tokens ------------------------------------------------------------------------------------------------------- */
-
-enum token_kind { TOKEN_WORD, TOKEN_NUMBER, TOKEN_OTHER };
-
-static bool word_char(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
-static size_t number_length(const char *s)
-{
-	bool hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
-	size_t n = 0;
-	while (word_char(s[n]) || (s[n] == '.' && (hex || isdigit((unsigned char)s[n + 1]) || !isalpha((unsigned char)s[n + 1]) ||
-						   strchr("eEfFhHlL", s[n + 1])))) {
-		bool exponent = hex ? s[n] == 'p' || s[n] == 'P' : s[n] == 'e' || s[n] == 'E';
-		n += exponent && (s[n + 1] == '+' || s[n + 1] == '-') ? 2 : 1;
-	}
-	return n;
-}
-
-/* Length of the token at s, which is not the end. Comments, texts and everything else are TOKEN_OTHER. */
-static size_t token_at(const char *s, enum token_kind *ret_kind)
-{
-	size_t n = 1;
-	*ret_kind = TOKEN_OTHER;
-	if (isdigit((unsigned char)s[0]) || (s[0] == '.' && isdigit((unsigned char)s[1]))) {
-		*ret_kind = TOKEN_NUMBER;
-		return number_length(s);
-	}
-	if (word_char(s[0])) {
-		*ret_kind = TOKEN_WORD;
-		while (word_char(s[n]))
-			n++;
-	} else if (s[0] == '/' && s[1] == '/') {
-		n = strcspn(s, "\n");
-	} else if (s[0] == '/' && s[1] == '*') {
-		const char *end = strstr(s + 2, "*/");
-		n = end ? (size_t)(end - s) + 2 : strlen(s);
-	} else if (s[0] == '"' || s[0] == '\'') {
-		while (s[n] && s[n] != s[0] && s[n] != '\n')
-			n += s[n] == '\\' && s[n + 1] ? 2 : 1;
-		n += s[n] == s[0];
-	}
-	return n;
-}
-
-static bool is_word(const char *s, size_t n, const char *word)
-{
-	return strlen(word) == n && memcmp(s, word, n) == 0;
-}
-
 /* --- views of buffers (backends/hlsl/bind.c) ---------------------------------------------------------------------- */
 
 static const struct view {
@@ -131,13 +80,13 @@ static const struct view *view_of(const char *word, size_t n)
 
 static void find_views(struct lift *lift, const char *text)
 {
-	enum token_kind kind;
+	enum lex_kind kind;
 	for (size_t n; *text; text += n) {
-		n = token_at(text, &kind);
-		const struct view *v = kind == TOKEN_WORD ? view_of(text, n) : NULL;
+		n = lex_c(text, &kind);
+		const struct view *v = kind == LEX_WORD ? view_of(text, n) : NULL;
 		if (v)
 			add_view(lift, text, n - strlen(v->suffix), v->as);
-		else if (kind == TOKEN_WORD)
+		else if (kind == LEX_WORD)
 			add_view(lift, text, n, AS_ELEMENTS);
 	}
 }
@@ -206,27 +155,16 @@ static void add_word(const struct lift *lift, const struct spec *spec, const cha
 
 static void rewrite(const struct lift *lift, const struct spec *spec, const char *text, struct buf *out)
 {
-	enum token_kind kind;
+	enum lex_kind kind;
 	for (size_t n; *text; text += n) {
-		n = token_at(text, &kind);
-		if (kind == TOKEN_NUMBER)
+		n = lex_c(text, &kind);
+		if (kind == LEX_NUMBER)
 			add_number(text, n, lift->hlsl, out);
-		else if (kind == TOKEN_WORD)
+		else if (kind == LEX_WORD)
 			add_word(lift, spec, text, n, out);
 		else
 			buf_add(out, text, n);
 	}
-}
-
-static bool has_word(const char *text, const char *word, size_t len)
-{
-	enum token_kind kind;
-	for (size_t n; *text; text += n) {
-		n = token_at(text, &kind);
-		if (kind == TOKEN_WORD && n == len && memcmp(text, word, n) == 0)
-			return true;
-	}
-	return false;
 }
 
 /* --- the text in front -------------------------------------------------------------------------------------------- */
@@ -235,13 +173,13 @@ static bool has_word(const char *text, const char *word, size_t len)
 static bool is_taken(const struct spec *spec, const char *s, size_t n, bool as_macro)
 {
 	for (size_t i = 0; i < spec->var_count; i++)
-		if ((as_macro || spec->vars[i].tuning) && is_word(s, n, spec->vars[i].name))
+		if ((as_macro || spec->vars[i].tuning) && lex_is(s, n, spec->vars[i].name))
 			return true;
 	for (size_t i = 0; i < spec->constant_count; i++)
-		if (is_word(s, n, spec->constants[i].name))
+		if (lex_is(s, n, spec->constants[i].name))
 			return true;
 	for (size_t i = 0; as_macro && i < spec->array_count; i++)
-		if (is_word(s, n, spec->arrays[i].name))
+		if (lex_is(s, n, spec->arrays[i].name))
 			return true;
 	return false;
 }
@@ -250,20 +188,20 @@ static bool is_taken(const struct spec *spec, const char *s, size_t n, bool as_m
 static bool defines(const char *text, const char *name, size_t len)
 {
 	static const char *const before_calls[] = { "return", "else", "case", "do", "in" };
-	enum token_kind kind;
+	enum lex_kind kind;
 	bool after_word = false, after_define = false, call = false;
 	for (size_t n; *text; text += n) {
-		n = token_at(text, &kind);
+		n = lex_c(text, &kind);
 		if (isspace((unsigned char)*text))
 			continue;
-		if (kind == TOKEN_WORD && n == len && memcmp(text, name, n) == 0 &&
+		if (kind == LEX_WORD && n == len && memcmp(text, name, n) == 0 &&
 		    (after_define || (after_word && !call && text[n + strspn(text + n, " \t")] == '(')))
 			return true;
-		after_word = kind == TOKEN_WORD;
-		after_define = is_word(text, n, "define");
+		after_word = kind == LEX_WORD;
+		after_define = lex_is(text, n, "define");
 		call = false;
 		for (size_t i = 0; i < MEM_COUNT(before_calls); i++)
-			call = call || is_word(text, n, before_calls[i]);
+			call = call || lex_is(text, n, before_calls[i]);
 	}
 	return false;
 }
@@ -271,16 +209,16 @@ static bool defines(const char *text, const char *name, size_t len)
 static void add_section(const struct context *ctx, const char *s, const char *end, struct buf *out)
 {
 	const struct spec *spec = context_spec(ctx);
-	enum token_kind kind;
+	enum lex_kind kind;
 	bool after_define = false, after_point = false;
 	for (size_t n; s < end; s += n) {
-		n = token_at(s, &kind);
+		n = lex_c(s, &kind);
 		buf_add(out, s, n);
-		if (kind == TOKEN_WORD && !after_point &&
+		if (kind == LEX_WORD && !after_point &&
 		    (is_taken(spec, s, n, after_define) || (after_define && (defines(context_region(ctx, REGION_DEVICE), s, n) ||
 									     defines(context_region(ctx, REGION_MACROS), s, n)))))
 			buf_adds(out, "_peakd");
-		after_define = is_word(s, n, "define") || (after_define && *s == ' ');
+		after_define = lex_is(s, n, "define") || (after_define && *s == ' ');
 		after_point = *s == '.';
 	}
 }
@@ -293,7 +231,7 @@ static bool wanted(const char *words, const char *device, const char *macros)
 		return true;
 	for (const char *w = words + strspn(words, " "); w < words + n; w += len + strspn(w + len, " ")) {
 		len = strcspn(w, " \n");
-		if (has_word(device, w, len) || has_word(macros, w, len))
+		if (lex_c_has(device, w, len) || lex_c_has(macros, w, len))
 			return true;
 	}
 	return false;
@@ -334,10 +272,10 @@ static int check_text(bool hlsl, const char *text, struct err *e)
 {
 	static const char *const machine[] = { "asm", "__asm__", "__asm", "wmma" };
 	for (size_t i = 0; !hlsl && i < MEM_COUNT(machine); i++)
-		if (has_word(text, machine[i], strlen(machine[i])))
+		if (lex_c_has(text, machine[i], strlen(machine[i])))
 			return err_set(e, ERR_UNSUPPORTED, "its code has %s, which fixes the types of its operands", machine[i]);
 	for (size_t i = 0; hlsl && strstr(text, "##") && i < MEM_COUNT(views); i++)
-		if (has_word(text, views[i].suffix, strlen(views[i].suffix)))
+		if (lex_c_has(text, views[i].suffix, strlen(views[i].suffix)))
 			return err_set(e, ERR_UNSUPPORTED, "its code pastes names with %s together", views[i].suffix);
 	return 0;
 }
@@ -346,8 +284,8 @@ static int check_text(bool hlsl, const char *text, struct err *e)
 static bool mentions(const struct context *ctx, const char *const *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (has_word(context_region(ctx, REGION_DEVICE), words[i], strlen(words[i])) ||
-		    has_word(context_region(ctx, REGION_MACROS), words[i], strlen(words[i])))
+		if (lex_c_has(context_region(ctx, REGION_DEVICE), words[i], strlen(words[i])) ||
+		    lex_c_has(context_region(ctx, REGION_MACROS), words[i], strlen(words[i])))
 			return true;
 	return false;
 }

@@ -6,27 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lex.h"
 #include "base/mem.h"
-
-/* Length of the word at *at, behind blanks that it skips. */
-static size_t word_length(const char **at)
-{
-	size_t n = 0;
-	*at += strspn(*at, " ");
-	while (isalnum((unsigned char)(*at)[n]) || (*at)[n] == '_')
-		n++;
-	return n;
-}
-
-static bool take(const char **at, const char *word)
-{
-	const char *next = *at;
-	size_t n = word_length(&next);
-	if (n != strlen(word) || strncmp(next, word, n) != 0)
-		return false;
-	*at = next + n;
-	return true;
-}
 
 /* `N ulp` or `N units`. */
 static int take_within(struct judgement *j, const char **at, enum dtype type, struct err *e)
@@ -35,8 +16,8 @@ static int take_within(struct judgement *j, const char **at, enum dtype type, st
 	char *end;
 	j->amount = strtod(start, &end);
 	const char *unit = end;
-	bool number = end != start && isfinite(j->amount) && j->amount > 0, ulp = number && take(&unit, "ulp");
-	if (!ulp && !(number && (take(&unit, "units") || take(&unit, "unit"))))
+	bool number = end != start && isfinite(j->amount) && j->amount > 0, ulp = number && lex_take(&unit, "ulp");
+	if (!ulp && !(number && (lex_take(&unit, "units") || lex_take(&unit, "unit"))))
 		return err_set(e, ERR_INPUT, "expected `within N ulp` or `within N units`, N above 0, found `within %s`", start);
 	if (ulp && !dtype_is_float(type))
 		return err_set(e, ERR_INPUT, "%s has no ulp; write `within %g units` for a distance between integers",
@@ -51,7 +32,11 @@ static int take_indices(struct spec_array *a, const char **at, struct err *e)
 {
 	struct judgement *j = &a->judged;
 	const char *start = *at;
-	size_t n = take(at, "of") ? word_length(at) : 0;
+	size_t n = 0;
+	if (lex_take(at, "of")) {
+		*at += strspn(*at, " ");
+		n = lex_word(*at);
+	}
 	if (n == 0)
 		return err_set(e, ERR_INPUT, "expected `indices of ARRAY`, the array that they index, found `indices%s`", start);
 	if (dtype_is_float(a->type))
@@ -60,8 +45,9 @@ static int take_indices(struct spec_array *a, const char **at, struct err *e)
 	*at += n;
 	j->kind = JUDGE_INDICES;
 	j->axis = UINT32_MAX;
-	if (take(at, "along")) {
-		n = word_length(at);
+	if (lex_take(at, "along")) {
+		*at += strspn(*at, " ");
+		n = lex_word(*at);
 		if (n != 1 || !isdigit((unsigned char)**at))
 			return err_set(e, ERR_INPUT, "expected the number of an axis behind `along`, 0 the outermost, found `%s`",
 				       *at);
@@ -69,7 +55,7 @@ static int take_indices(struct spec_array *a, const char **at, struct err *e)
 		*at += n;
 	}
 	const char *order = *at;
-	if (take(&order, "in") && take(&order, "any") && take(&order, "order")) {
+	if (lex_take(&order, "in") && lex_take(&order, "any") && lex_take(&order, "order")) {
 		j->any_order = true;
 		*at = order;
 	}
@@ -90,13 +76,13 @@ int output_take(struct spec_array *a, const char **at, struct err *e)
 	const char *start = *at;
 	int rc = 0;
 	*j = judgement_default(a->type);
-	if (take(at, "within"))
+	if (lex_take(at, "within"))
 		rc = take_within(j, at, a->type, e);
-	else if (take(at, "indices"))
+	else if (lex_take(at, "indices"))
 		rc = take_indices(a, at, e);
 	else
 		for (size_t k = 0; k < MEM_COUNT(plain); k++)
-			if (take(at, plain[k].word)) {
+			if (lex_take(at, plain[k].word)) {
 				j->kind = plain[k].kind;
 				break;
 			}
@@ -109,9 +95,9 @@ int output_take(struct spec_array *a, const char **at, struct err *e)
 			       start + strspn(start, " "));
 	if (j->kind == JUDGE_CLOSE && !dtype_is_float(a->type))
 		return err_set(e, ERR_INPUT, "%s cannot be close; write exact or `within N units`", dtype_name(a->type));
-	if (j->kind == JUDGE_PERMUTATION && take(at, "ascending"))
+	if (j->kind == JUDGE_PERMUTATION && lex_take(at, "ascending"))
 		j->order = JUDGE_ASCENDING;
-	else if (j->kind == JUDGE_PERMUTATION && take(at, "descending"))
+	else if (j->kind == JUDGE_PERMUTATION && lex_take(at, "descending"))
 		j->order = JUDGE_DESCENDING;
 	return 0;
 }

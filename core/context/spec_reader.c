@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/front_matter.h"
+#include "base/lex.h"
 #include "base/mem.h"
 #include "core/context/input.h"
 #include "core/context/output.h"
@@ -248,15 +249,6 @@ static int read_requires(struct reader *r, const struct front_matter_line *l)
 	return read_rule(r, l, true);
 }
 
-static size_t outside_comma(const char *s)
-{
-	int depth = 0;
-	size_t n = 0;
-	for (; s[n] && (depth > 0 || s[n] != ','); n++)
-		depth += (strchr("({", s[n]) != NULL) - (strchr(")}", s[n]) != NULL);
-	return n;
-}
-
 /* `NAME = SET {, NAME = SET}`. */
 static int read_check(struct reader *r, const struct front_matter_line *l)
 {
@@ -264,7 +256,7 @@ static int read_check(struct reader *r, const struct front_matter_line *l)
 	struct spec_check *c = MEM_PUSH(s->checks, s->check_count);
 	*c = (struct spec_check){ .sets = MEM_NEW_N(struct expr_set *, s->var_count + 1), .line = l->line };
 	for (const char *at = l->value; *at;) {
-		size_t n = outside_comma(at), eq = strcspn(at, "=");
+		size_t n = lex_until(at, ","), eq = strcspn(at, "=");
 		char *name = front_matter_collapse(at, eq < n ? eq : n);
 		int var = spec_find(s, name), rc = 0;
 		if (eq >= n)
@@ -308,39 +300,29 @@ static int read_amount(struct reader *r, const char *field, struct expr **ret_x)
 /* --- library: ----------------------------------------------------------------------------------------------------- */
 #define GEMM "expected `gemm C = A * B`, the names of arrays, with ^T behind A or B when it is stored transposed"
 
-static void skip_space(const char **at)
-{
-	while (isspace((unsigned char)**at))
-		(*at)++;
-}
-
 static bool take_text(const char **at, const char *what)
 {
-	skip_space(at);
-	if (strncmp(*at, what, strlen(what)) != 0)
+	const char *next = *at + strspn(*at, " ");
+	if (strncmp(next, what, strlen(what)) != 0)
 		return false;
-	*at += strlen(what);
+	*at = next + strlen(what);
 	return true;
 }
 
 /* Reads the name of an array. */
 static int take_array(const struct spec *spec, const char **at, size_t *ret_index, struct err *e)
 {
-	size_t n = 0;
-	skip_space(at);
-	while (isalnum((unsigned char)(*at)[n]) || (*at)[n] == '_')
-		n++;
 	for (size_t k = 0; k < spec->array_count; k++) {
 		const struct spec_array *a = &spec->arrays[k];
-		if (strlen(a->name) != n || strncmp(a->name, *at, n) != 0)
+		if (!lex_take(at, a->name))
 			continue;
 		if (a->rank != 2 || dtype_size(a->type) < 2 || !dtype_is_float(a->type))
 			return err_set(e, ERR_INPUT, "gemm: %s is not a matrix of f16, bf16, f32 or f64", a->name);
-		*at += n;
 		*ret_index = k;
 		return 0;
 	}
-	return err_set(e, ERR_INPUT, "gemm: there is no array `%.*s`; " GEMM, (int)n, *at);
+	*at += strspn(*at, " ");
+	return err_set(e, ERR_INPUT, "gemm: there is no array `%.*s`; " GEMM, (int)lex_word(*at), *at);
 }
 
 /* `gemm C = A * B`. The extents are expressions; plan_check compares them once they are numbers. */
@@ -348,21 +330,21 @@ static int parse_gemm(const struct spec *spec, const char *text, struct spec_gem
 {
 	struct spec_gemm g = { .a = 0 };
 	const char *at = text;
-	if (!take_text(&at, "gemm") || !isspace((unsigned char)*at))
+	bool good = lex_take(&at, "gemm");
+	int rc = good ? take_array(spec, &at, &g.c, e) : 0;
+	good = good && rc == 0 && take_text(&at, "=");
+	if (good)
+		rc = take_array(spec, &at, &g.a, e);
+	g.a_transposed = good && rc == 0 && take_text(&at, "^T");
+	good = good && rc == 0 && take_text(&at, "*");
+	if (good)
+		rc = take_array(spec, &at, &g.b, e);
+	if (rc < 0)
+		return rc;
+	if (!good)
 		return err_set(e, ERR_INPUT, "`%s`: " GEMM, text);
-	if (take_array(spec, &at, &g.c, e) < 0)
-		return -ERR_INPUT;
-	if (!take_text(&at, "="))
-		return err_set(e, ERR_INPUT, "`%s`: " GEMM, text);
-	if (take_array(spec, &at, &g.a, e) < 0)
-		return -ERR_INPUT;
-	g.a_transposed = take_text(&at, "^T");
-	if (!take_text(&at, "*"))
-		return err_set(e, ERR_INPUT, "`%s`: " GEMM, text);
-	if (take_array(spec, &at, &g.b, e) < 0)
-		return -ERR_INPUT;
 	g.b_transposed = take_text(&at, "^T");
-	skip_space(&at);
+	at += strspn(at, " ");
 	if (*at)
 		return err_set(e, ERR_INPUT, "`%s`: unexpected `%s`; " GEMM, text, at);
 	if (spec->arrays[g.c].role == PLAN_IN)

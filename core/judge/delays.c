@@ -1,57 +1,28 @@
 /* delays: see delays.h. The text of both regions is scanned for words, outside of comments and strings; no line moves. */
 #include "core/judge/delays.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/embedded.h"
+#include "base/lex.h"
 #include "base/mem.h"
 
 /* A statement around the assembly that follows, which may be the only statement of an `if`. */
 static const char around[] = "for (int peakd_once = peakd_delay(3); peakd_once; peakd_once = 0 * peakd_delay(4)) ";
 static const char at_start[] = " peakd_delay(5);";
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
-/* Behind the comment, string or character that begins at p; p when none does. */
-static const char *skip_quoted(const char *p)
-{
-	const char *end = NULL;
-	if (strncmp(p, "//", 2) == 0) {
-		end = p + strcspn(p, "\n");
-	} else if (strncmp(p, "/*", 2) == 0) {
-		end = strstr(p + 2, "*/");
-		end = end ? end + 2 : p + strlen(p);
-	} else if (strncmp(p, "R\"", 2) == 0 && strchr(p, '(')) {
-		char *close = mem_fmt(")%.*s\"", (int)strcspn(p + 2, "("), p + 2);
-		end = strstr(p, close);
-		end = end ? end + strlen(close) : p + strlen(p);
-		free(close);
-	} else if (*p == '"' || *p == '\'') {
-		for (end = p + 1; *end && *end != *p; end++)
-			end += *end == '\\' && end[1];
-		end += *end != 0;
-	}
-	return end ? end : p;
-}
-
 /* Behind the bracket that closes the one at p. */
 static const char *skip_brackets(const char *p)
 {
+	enum lex_kind kind;
 	int depth = 0;
-	for (const char *next; *p; p = next) {
-		next = skip_quoted(p);
-		if (next != p)
-			continue;
-		next = p + 1;
-		depth += (*p == '(') - (*p == ')');
+	for (size_t n; *p; p += n) {
+		n = lex_c(p, &kind);
+		depth += kind == LEX_OTHER ? (*p == '(') - (*p == ')') : 0;
 		if (depth == 0)
-			return next;
+			return p + n;
 	}
 	return p;
 }
@@ -71,17 +42,10 @@ static bool waits(const char *p)
 /* The opening brace of the kernel whose __global__ ends at p; NULL: it is only declared. */
 static const char *body_of(const char *p)
 {
-	while (*p && *p != '{' && *p != ';') {
-		const char *next = *p == '(' ? skip_brackets(p) : skip_quoted(p);
-		p = next == p ? p + 1 : next;
-	}
+	enum lex_kind kind;
+	while (*p && *p != '{' && *p != ';')
+		p = *p == '(' ? skip_brackets(p) : p + lex_c(p, &kind);
 	return *p == '{' ? p : NULL;
-}
-
-static bool is_assembly(const char *word, size_t n)
-{
-	return (n == 3 && strncmp(word, "asm", n) == 0) || (n == 5 && strncmp(word, "__asm", n) == 0) ||
-	       (n == 7 && strncmp(word, "__asm__", n) == 0);
 }
 
 /* One region with delays; adds the places to *io_count. */
@@ -89,29 +53,25 @@ static char *insert(const char *text, size_t *io_count)
 {
 	struct buf out = BUF_INIT;
 	const char *brace = NULL;
-	for (const char *p = text; *p;) {
-		const char *end = skip_quoted(p);
-		if (end == p && is_word(*p))
-			while (is_word(*end) || (*end == '\'' && isdigit((unsigned char)*p) && is_word(end[1])))
-				end++;
-		size_t n = (size_t)(end - p);
-		if (n == 10 && strncmp(p, "__global__", n) == 0)
-			brace = body_of(end);
-		if (n && is_assembly(p, n) && waits(end)) {
+	enum lex_kind kind;
+	for (size_t n; *text; text += n) {
+		n = lex_c(text, &kind);
+		bool word = kind == LEX_WORD;
+		if (word && lex_is(text, n, "__global__"))
+			brace = body_of(text + n);
+		bool assembly = word && (lex_is(text, n, "asm") || lex_is(text, n, "__asm") || lex_is(text, n, "__asm__"));
+		if (assembly && waits(text + n)) {
 			buf_adds(&out, around);
 			++*io_count;
 		}
-		*io_count += n > 6 && (strncmp(p, "__sync", 6) == 0 || strncmp(p, "__barr", 6) == 0);
-		buf_add(&out, p, n ? n : 1);
-		if (p == brace) {
+		*io_count += word && n > 6 && (strncmp(text, "__sync", 6) == 0 || strncmp(text, "__barr", 6) == 0);
+		buf_add(&out, text, n);
+		if (text == brace) {
 			buf_adds(&out, at_start);
 			++*io_count;
 		}
-		p += n ? n : 1;
 	}
-	char *made = mem_str(buf_text(&out));
-	buf_fini(&out);
-	return made;
+	return buf_steal(&out);
 }
 
 int delays_insert(const struct context *ctx, struct context **ret_ctx, char **ret_unfit, struct err *e)

@@ -6,18 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lex.h"
 #include "base/mem.h"
 #include "core/problems/drafting.h"
 
 /* --- declared lines: what follows the name is read by the reader of contexts -------------------------------------------------- */
-
-static size_t name_len(const char *at)
-{
-	size_t n = 0;
-	while (isalnum((unsigned char)at[n]) || at[n] == '_')
-		n++;
-	return isdigit((unsigned char)*at) ? 0 : n;
-}
 
 static int read_line(const char *line, struct declared_line *ret_line, struct err *e)
 {
@@ -33,7 +26,7 @@ static int read_line(const char *line, struct declared_line *ret_line, struct er
 	} else if (strncmp(at, "launch", 6) == 0 && at[6 + strspn(at + 6, " ")] == '(') {
 		x.kind = DECLARED_LAUNCH;
 	}
-	size_t n = x.kind == DECLARED_LAUNCH ? 0 : name_len(name);
+	size_t n = x.kind == DECLARED_LAUNCH || isdigit((unsigned char)*name) ? 0 : lex_word(name);
 	char sign = name[n + strspn(name + n, " \t")];
 	bool good = x.kind == DECLARED_LAUNCH || (n && sign == (x.kind == DECLARED_LOCAL ? '=' : ':'));
 	if (!good || memchr(at, '\n', len) || memchr(at, '\r', len) || strstr(at, "```"))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backends/wire/dtype.h"
+#include "base/lex.h"
 #include "base/mem.h"
 #include "core/problems/drafting.h"
 
@@ -12,29 +13,6 @@
 
 static const char *const signs[] = { "<<<", ">>>", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||",
 				     "+=",  "-=",  "*=", "/=", "%=", "->", "::", "++", "--" };
-
-static bool in_name(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
-/* Skips comments and white space. */
-static const char *skip_blanks(const char *s)
-{
-	for (;;) {
-		const char *end;
-		if (isspace((unsigned char)*s)) {
-			s++;
-		} else if (s[0] == '/' && s[1] == '/') {
-			s += strcspn(s, "\n");
-		} else if (s[0] == '/' && s[1] == '*') {
-			end = strstr(s + 2, "*/");
-			s = end ? end + 2 : s + strlen(s);
-		} else {
-			return s;
-		}
-	}
-}
 
 static size_t directive_len(const char *s)
 {
@@ -47,45 +25,24 @@ static size_t directive_len(const char *s)
 	}
 }
 
-static size_t literal_len(const char *s)
-{
-	size_t n = 1;
-	while (s[n] && s[n] != s[0] && s[n] != '\n')
-		n += s[n] == '\\' && s[n + 1] ? 2 : 1;
-	return n + (s[n] == s[0]);
-}
-
-static struct token next_token(const char *s)
-{
-	struct token t = { TOKEN_SIGN, s, 1 };
-	if (*s == '#') {
-		t = (struct token){ TOKEN_DIRECTIVE, s, directive_len(s) };
-	} else if (*s == '"' || *s == '\'') {
-		t = (struct token){ TOKEN_TEXT, s, literal_len(s) };
-	} else if (isdigit((unsigned char)*s) || (*s == '.' && isdigit((unsigned char)s[1]))) {
-		t.kind = TOKEN_NUMBER;
-		while (in_name(s[t.len]) || s[t.len] == '.' || s[t.len] == '\'' ||
-		       ((s[t.len] == '+' || s[t.len] == '-') && (s[t.len - 1] == 'e' || s[t.len - 1] == 'E')))
-			t.len++;
-	} else if (in_name(*s)) {
-		t.kind = TOKEN_NAME;
-		while (in_name(s[t.len]))
-			t.len++;
-	} else {
-		for (size_t i = 0; i < MEM_COUNT(signs) && t.len == 1; i++)
-			if (strncmp(s, signs[i], strlen(signs[i])) == 0)
-				t.len = strlen(signs[i]);
-	}
-	return t;
-}
-
 void draft_tokens_read(const char *source, struct tokens *ret_tokens)
 {
+	static const enum token_kind kinds[] = {
+		[LEX_WORD] = TOKEN_NAME, [LEX_NUMBER] = TOKEN_NUMBER, [LEX_TEXT] = TOKEN_TEXT, [LEX_OTHER] = TOKEN_SIGN
+	};
+	enum lex_kind kind;
 	*ret_tokens = (struct tokens){ 0 };
-	for (const char *s = skip_blanks(source); *s;) {
-		struct token t = next_token(s);
-		*MEM_PUSH(ret_tokens->at, ret_tokens->count) = t;
-		s = skip_blanks(s + t.len);
+	for (size_t n; *source; source += n) {
+		n = lex_c(source, &kind);
+		if (kind == LEX_COMMENT || isspace((unsigned char)*source))
+			continue;
+		for (size_t i = 0; kind == LEX_OTHER && i < MEM_COUNT(signs) && n == 1; i++)
+			if (strncmp(source, signs[i], strlen(signs[i])) == 0)
+				n = strlen(signs[i]);
+		if (*source == '#')
+			n = directive_len(source);
+		*MEM_PUSH(ret_tokens->at, ret_tokens->count) =
+			(struct token){ *source == '#' ? TOKEN_DIRECTIVE : kinds[kind], source, n };
 	}
 }
 
@@ -376,9 +333,7 @@ static void read_defines(struct source *s)
 		if (strncmp(at, "define", 6) != 0 || (at[6] != ' ' && at[6] != '\t'))
 			continue;
 		at += 6 + strspn(at + 6, " \t");
-		size_t n = 0;
-		while (at + n < end && (isalnum((unsigned char)at[n]) || at[n] == '_'))
-			n++;
+		size_t n = lex_word(at);
 		if (n == 0 || at + n >= end || at[n] == '(')
 			continue;
 		size_t first = s->defines.count;

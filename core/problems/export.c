@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/embedded.h"
+#include "base/lex.h"
 #include "base/mem.h"
 #include "core/problems/export_source.h"
 
@@ -63,10 +64,7 @@ void export_undefines(struct buf *out, const struct context *ctx, const struct p
 			at += *at == '#' ? 1 + strspn(at + 1, " \t") : 0;
 			if (at > line && strncmp(at, "define", 6) == 0 && (at[6] == ' ' || at[6] == '\t')) {
 				at += 6 + strspn(at + 6, " \t");
-				size_t n = 0;
-				while (isalnum((unsigned char)at[n]) || at[n] == '_')
-					n++;
-				undefine(out, at, n);
+				undefine(out, at, lex_word(at));
 			}
 		}
 }

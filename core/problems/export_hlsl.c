@@ -1,9 +1,9 @@
 /* export_hlsl: the declarations that stand before exported HLSL: the same that peakd's compiler puts before a context's code (docs
  * say which names there are), written again because a file must not need peakd. See export_source.h. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lex.h"
 #include "base/mem.h"
 #include "core/problems/export_source.h"
 
@@ -49,23 +49,9 @@ static void collect(const struct plan *plan, struct names *names)
 	}
 }
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
-static bool occurs_in(const char *text, const char *word)
-{
-	size_t n = strlen(word);
-	for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
-		if ((at == text || !is_word(at[-1])) && !is_word(at[n]))
-			return true;
-	return false;
-}
-
 static bool occurs(const struct context *ctx, const char *word)
 {
-	return occurs_in(context_region(ctx, REGION_MACROS), word) || occurs_in(context_region(ctx, REGION_DEVICE), word);
+	return lex_has(context_region(ctx, REGION_MACROS), word) || lex_has(context_region(ctx, REGION_DEVICE), word);
 }
 
 static void declare_buffer(const struct context *ctx, const struct name *n, unsigned *binding, struct buf *out, bool *half)

@@ -6,7 +6,7 @@
 
 /* The first point that host code does not prune. */
 static int first_plan(const struct context *ctx, const struct space *space, const struct facts *facts, struct params **ret_params,
-                      struct plan **ret_plan, struct err *e)
+		      struct plan **ret_plan, struct err *e)
 {
 	int rc = err_set(e, ERR_PRUNED, "no configuration of the root is accepted at this input size");
 	for (size_t i = 0; i < space_count(space) && rc == -ERR_PRUNED; i++) {
@@ -21,7 +21,7 @@ static int first_plan(const struct context *ctx, const struct space *space, cons
 }
 
 int export_reference(const struct context *root, const struct params *params, const struct facts *facts,
-                     struct context **ret_reference, struct params **ret_params, struct plan **ret_plan, struct err *e)
+		     struct context **ret_reference, struct params **ret_params, struct plan **ret_plan, struct err *e)
 {
 	struct context *ctx = NULL;
 	struct params *inputs = params_part(params, false);
