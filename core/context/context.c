@@ -157,6 +157,20 @@ const char *context_region(const struct context *ctx, enum region region)
 	return b ? b->text : "";
 }
 
+char *context_line(const struct context *ctx, const char *region, long line)
+{
+	int r = context_region_parse(region);
+	const char *text = r < 0 || line < 1 ? NULL : context_region(ctx, (enum region)r);
+	for (long k = 1; text && k < line; k++) {
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+	}
+	if (text == NULL || *text == '\0')
+		return NULL;
+	text += strspn(text, " \t");
+	return mem_strn(text, strcspn(text, "\n"));
+}
+
 const char *context_reference(const struct context *ctx)
 {
 	const struct document_block *b = document_find(ctx->doc, DOCUMENT_REFERENCE);

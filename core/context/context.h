@@ -48,6 +48,8 @@ const char *context_kernel(const struct context *ctx);  /* kernel: */
 const char *context_backend(const struct context *ctx); /* "cuda", "hip" or "hlsl" */
 /* The region's text, ending in a newline unless empty ("" for a missing macros region). Borrowed. */
 const char *context_region(const struct context *ctx, enum region region);
+/* Line `line` (from 1) of the region of that name, without its indentation; NULL when there is none. free() */
+char *context_line(const struct context *ctx, const char *region, long line);
 /* Device code that replaces the device region when a reference is computed (always launched by the root context's host
  * code, with its macros); NULL when the context has none. */
 const char *context_reference(const struct context *ctx);

@@ -121,8 +121,8 @@ static char *objection(const struct reference_output *o, const struct plan *plan
 	if (c->mismatched && (is_forgiven(o, c) || is_loud(o, c)))
 		text = NULL;
 	else if (c->mismatched && c->untouched)
-		text = mem_fmt("%s is wrong in %llu of %llu elements, and %llu of them still hold what was there before%s; %s", o->name,
-			       (unsigned long long)c->mismatched, all, (unsigned long long)c->untouched,
+		text = mem_fmt("%s is wrong in %llu of %llu elements, and %llu of them still hold what was there before%s; %s",
+			       o->name, (unsigned long long)c->mismatched, all, (unsigned long long)c->untouched,
 			       dtype_is_float(o->type) ? ": never written" : "", miss);
 	else if (c->nan)
 		text = mem_fmt("%s has NaN or infinity in %llu of %llu elements where the reference has none; %s", o->name,
@@ -307,59 +307,46 @@ int check_refuse(const struct check *c, const char *what, struct err *e)
 	return err_set(e, ERR_WRONG, "%s: %s", what, c->reason);
 }
 
-/* One look after timing; *io_check becomes its failure. */
+/* One look after timing: a line in the log, or *io_check becomes its failure. */
 static int look_after(const struct reference_source *j, struct trial *t, const struct trial_input *input, const char *when,
-		      struct check *io_check, struct buf *log, struct err *e)
+		      struct check *io_check, struct err *e)
 {
 	struct check c;
 	int rc = check_execution(j, t, input, &c, NULL, e);
 	if (rc < 0)
 		return rc;
-	if (c.passed) {
-		check_fini(&c);
-		buf_addf(log, "passed %s\n", when);
-	} else {
+	if (!c.passed) {
 		check_name(&c, when);
 		check_fini(io_check);
 		*io_check = c;
+		return 0;
 	}
+	char *log = mem_fmt("%spassed %s\n", io_check->log, when);
+	free(io_check->log);
+	io_check->log = log;
+	check_fini(&c);
 	return 0;
 }
 
 int check_left(const struct reference_source *j, struct trial *t, struct check *io_check, struct err *e)
 {
-	struct buf log = BUF_INIT;
 	struct trial_input input = { .poison = WIRE_TIMED_POISON, .keep = WIRE_LOOK };
 	int rc = 0;
-	buf_adds(&log, io_check->log ? io_check->log : "passed with secret values\n");
+	if (io_check->log == NULL)
+		io_check->log = mem_str("passed with secret values\n");
 	for (unsigned i = 0; i < t->left_count && rc == 0 && io_check->passed; i++) {
 		input.seed = t->left[i];
-		rc = look_after(j, t, &input, CHECK_AS_LEFT, io_check, &log, e);
+		rc = look_after(j, t, &input, CHECK_AS_LEFT, io_check, e);
 	}
 	t->left_count = 0;
-	if (rc == 0 && io_check->passed) {
-		free(io_check->log);
-		io_check->log = buf_steal(&log);
-	}
-	buf_fini(&log);
 	return rc;
 }
 
 int check_after(const struct reference_source *j, struct trial *t, uint64_t seed, struct check *io_check, struct err *e)
 {
 	struct trial_input input = { .seed = seed, .poison = CHECK_POISON, .keep = WIRE_KEEP_SCRATCH };
-	struct buf log = BUF_INIT;
 	int rc = check_left(j, t, io_check, e);
-	if (rc < 0 || !io_check->passed)
-		return rc;
-	buf_adds(&log, io_check->log);
-	rc = look_after(j, t, &input, CHECK_AFTER, io_check, &log, e);
-	if (rc == 0 && io_check->passed) {
-		free(io_check->log);
-		io_check->log = buf_steal(&log);
-	}
-	buf_fini(&log);
-	return rc;
+	return rc < 0 || !io_check->passed ? rc : look_after(j, t, &input, CHECK_AFTER, io_check, e);
 }
 
 void check_seeds(uint64_t first, uint64_t ret_seeds[TRIAL_SEEDS])
@@ -418,18 +405,29 @@ static bool refutes(const struct check *c)
 	return !c->passed && !c->alone && !check_skipped(c) && c->code != ERR_TIMEOUT && c->code != ERR_PRUNED;
 }
 
+int check_evidence(const struct evidence *to, const struct params *params, struct validation *io_row, struct err *e)
+{
+	struct params *inputs = params_part(params, false);
+	char *sizes = params_text(inputs), *text = params_text(params);
+	io_row->checkpoint = to->checkpoint;
+	io_row->device = to->facts->uuid;
+	io_row->sizes = sizes;
+	io_row->params = text;
+	io_row->job = to->job;
+	int rc = validation_add(to->db, io_row, e);
+	params_free(inputs);
+	free(sizes);
+	free(text);
+	return rc;
+}
+
 int check_record(const struct evidence *to, const struct params *params, const char *size_kind, uint64_t seed,
 		 const struct check *c, int64_t *ret_row, struct err *e)
 {
-	struct params *inputs = params_part(params, false);
-	char *sizes = params_text(inputs), *text = params_text(params), *details = check_details(c);
+	char *details = check_details(c);
 	struct hash seed_hash = hash_bytes(&seed, sizeof seed);
 	struct validation row = {
-		.checkpoint = to->checkpoint,
 		.validator = "outputs",
-		.device = to->facts->uuid,
-		.sizes = sizes,
-		.params = text,
 		.size_kind = size_kind,
 		.seed_hash = seed_hash.hex,
 		.verdict = c->passed          ? VALIDATION_PASSED
@@ -440,19 +438,16 @@ int check_record(const struct evidence *to, const struct params *params, const c
 		.tolerance = c->tolerance,
 		.details = c->passed ? c->log : details,
 		.took_ns = c->device_ns ? (int64_t)c->device_ns : -1,
-		.job = to->job,
 	};
-	int rc = validation_add(to->db, &row, e);
+	int rc = check_evidence(to, params, &row, e);
 	if (rc >= 0 && ret_row)
 		*ret_row = row.id;
 	if (rc >= 0 && refutes(c)) {
-		char *why = mem_fmt("%s: %s", text, c->reason);
+		char *text = params_text(params), *why = mem_fmt("%s: %s", text, c->reason);
 		rc = checkpoint_refute(to->db, to->checkpoint, why, e);
+		free(text);
 		free(why);
 	}
-	params_free(inputs);
-	free(sizes);
-	free(text);
 	free(details);
 	return rc < 0 ? rc : 0;
 }

@@ -229,38 +229,19 @@ out:
 	return rc;
 }
 
-/* Reads what is there now, up to `max` bytes in *to; false when there was more. Closes at the end of the file. */
-static bool drain(int *fd, struct buf *to, size_t max)
+/* Reads what is there now. Closes at the end of the file. */
+static void drain(int *fd, struct buf *to, size_t max)
 {
 	char chunk[4096];
-	while (*fd >= 0) {
+	while (*fd >= 0 && to->len <= max) {
 		ssize_t n = read(*fd, chunk, sizeof chunk);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n == 0 || (n < 0 && errno != EAGAIN))
 			child_close(fd);
 		if (n <= 0)
-			return true;
-		if (to->len + (size_t)n > max)
-			return false;
-		buf_add(to, chunk, (size_t)n);
-	}
-	return true;
-}
-
-/* Complaints may have any length: their end is kept, and one call reads a bounded part of them. */
-static void drain_complaints(struct running *r)
-{
-	char chunk[4096];
-	for (int i = 0; r->complaints >= 0 && i < 16; i++) {
-		ssize_t n = read(r->complaints, chunk, sizeof chunk);
-		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-			child_close(&r->complaints);
-		if (n <= 0)
 			return;
-		buf_add(&r->said, chunk, (size_t)n);
-		if (r->said.len > CHILD_WORDS_MAX)
-			buf_drop(&r->said, r->said.len - CHILD_WORDS_MAX);
+		buf_add(to, chunk, (size_t)n);
 	}
 }
 
@@ -269,9 +250,13 @@ static int follow(struct running *r, int64_t deadline, const struct cancel *canc
 	for (;;) {
 		struct pollfd fds[2] = { { .fd = r->out, .events = POLLIN }, { .fd = r->complaints, .events = POLLIN } };
 		bool ended = child_has_ended(r->pid);
-		if (!drain(&r->out, out, ANSWER_MAX))
+		drain(&r->out, out, ANSWER_MAX);
+		if (out->len > ANSWER_MAX)
 			return err_set(e, ERR_CRASH, "it wrote more than %d bytes", ANSWER_MAX);
-		drain_complaints(r);
+		/* Complaints may have any length: their end is kept, and one round reads a bounded part of them. */
+		drain(&r->complaints, &r->said, 16 * CHILD_WORDS_MAX);
+		if (r->said.len > CHILD_WORDS_MAX)
+			buf_drop(&r->said, r->said.len - CHILD_WORDS_MAX);
 		if (ended)
 			return 0;
 		if (cancel_check(cancel, e) < 0)
@@ -319,54 +304,67 @@ static int run_program(const char *path, const char *input, int64_t deadline, co
 	return rc;
 }
 
-/* One program's answer in *out; a failure in *why is the program's own. Negative when cancelled. */
-static int call(const struct eval *ev, const char *path, const char *question, struct buf *out, struct err *why, struct err *e)
+/* What one program said, or how it failed itself. */
+struct reply {
+	const struct context *ctx;
+	char *name;
+	struct buf out;
+	struct err why; /* ERR_NONE: it ended well */
+	int64_t took_ns;
+};
+
+/* Asks every program of the list; `take` gets each reply, and may take its name. */
+static int ask_all(const struct eval *ev, const struct external_subject *s, const char *list, const char *what,
+		   void (*take)(void *all, struct reply *r), void *all, struct err *e)
 {
-	int64_t deadline = ev->external->deadline_ns > 0 ? ev->external->deadline_ns : DEADLINE_NS;
-	int rc = run_program(path, question, clock_now() + deadline, ev->cancel, out, why);
-	if (rc == 0 || why->code != ERR_CANCELLED)
-		return 0;
-	*e = *why;
+	struct programs programs = { .count = 0 };
+	int64_t deadline = ev->external && ev->external->deadline_ns > 0 ? ev->external->deadline_ns : DEADLINE_NS;
+	char *question = NULL;
+	int rc = 0;
+	list_programs(list, &programs);
+	if (programs.count)
+		rc = ask(s, what, &question, e);
+	for (size_t i = 0; rc == 0 && i < programs.count; i++) {
+		struct reply r = { .ctx = s->ctx, .name = name_of(programs.at[i]), .out = BUF_INIT };
+		int64_t start = clock_now();
+		if (run_program(programs.at[i], question, start + deadline, ev->cancel, &r.out, &r.why) == 0)
+			external_answer_name(r.name, &r.why);
+		r.took_ns = clock_now() - start;
+		if (r.why.code == ERR_CANCELLED) {
+			*e = r.why;
+			rc = -ERR_CANCELLED;
+		} else {
+			take(all, &r);
+		}
+		buf_fini(&r.out);
+		free(r.name);
+	}
+	programs_fini(&programs);
+	free(question);
 	return rc;
 }
 
-/* --- validators ------------------------------------------------------------------------------------------------------------------
- */
+/* --- validators -------------------------------------------------------------------------------------------------------------- */
 
-static int ask_validator(const struct eval *ev, const struct external_subject *s, const char *path, const char *question,
-			 struct external_answers *all, struct err *e)
+static void take_answer(void *arg, struct reply *r)
 {
-	struct buf out = BUF_INIT;
-	struct err why = ERR_INIT;
-	struct external_answer answer = { .name = name_of(path) };
-	int64_t start = clock_now();
-	int rc = call(ev, path, question, &out, &why, e);
-	if (rc == 0 && why.code == ERR_NONE && external_answer_name(answer.name, &why) == 0)
-		external_answer_read(out.data, out.len, s->ctx, &answer, &why);
-	if (rc == 0 && why.code != ERR_NONE) {
+	struct external_answers *all = arg;
+	struct external_answer answer = { .name = r->name, .took_ns = r->took_ns };
+	r->name = NULL;
+	if (r->why.code == ERR_NONE)
+		external_answer_read(r->out.data, r->out.len, r->ctx, &answer, &r->why);
+	if (r->why.code != ERR_NONE) {
 		answer.verdict = VALIDATION_SKIPPED;
 		answer.broken = true;
-		answer.reason = mem_fmt("the validator itself failed: %s", why.text);
+		answer.reason = mem_fmt("the validator itself failed: %s", r->why.text);
 	}
-	answer.took_ns = clock_now() - start;
 	*MEM_PUSH(all->at, all->count) = answer;
-	buf_fini(&out);
-	return rc;
 }
 
 int external_validate(const struct eval *ev, const struct external_subject *s, struct external_answers *ret_answers, struct err *e)
 {
-	struct programs programs = { .count = 0 };
 	struct external_answers all = { .count = 0 };
-	char *question = NULL;
-	int rc = 0;
-	list_programs(ev->external ? ev->external->validators : NULL, &programs);
-	if (programs.count)
-		rc = ask(s, "validate", &question, e);
-	for (size_t i = 0; rc == 0 && i < programs.count; i++)
-		rc = ask_validator(ev, s, programs.at[i], question, &all, e);
-	programs_fini(&programs);
-	free(question);
+	int rc = ask_all(ev, s, ev->external ? ev->external->validators : NULL, "validate", take_answer, &all, e);
 	if (rc < 0)
 		external_answers_fini(&all);
 	else
@@ -385,37 +383,21 @@ void external_answers_fini(struct external_answers *a)
 	*a = (struct external_answers){ .count = 0 };
 }
 
-/* --- evaluators ------------------------------------------------------------------------------------------------------------------
- */
+/* --- evaluators -------------------------------------------------------------------------------------------------------------- */
 
-static int ask_evaluator(const struct eval *ev, const char *path, const char *question, struct external_metrics *all, struct err *e)
+static void take_metrics(void *arg, struct reply *r)
 {
-	struct buf out = BUF_INIT;
-	struct err why = ERR_INIT;
-	char *name = name_of(path);
-	int rc = call(ev, path, question, &out, &why, e);
-	if (rc == 0 && why.code == ERR_NONE && external_answer_name(name, &why) == 0)
-		external_answer_metrics(out.data, out.len, name, all, &why);
-	if (rc == 0 && why.code != ERR_NONE)
-		*MEM_PUSH(all->skipped, all->skipped_count) = mem_fmt("%s: %s", name, why.text);
-	free(name);
-	buf_fini(&out);
-	return rc;
+	struct external_metrics *all = arg;
+	if (r->why.code == ERR_NONE)
+		external_answer_metrics(r->out.data, r->out.len, r->name, all, &r->why);
+	if (r->why.code != ERR_NONE)
+		*MEM_PUSH(all->skipped, all->skipped_count) = mem_fmt("%s: %s", r->name, r->why.text);
 }
 
 int external_evaluate(const struct eval *ev, const struct external_subject *s, struct external_metrics *ret_metrics, struct err *e)
 {
-	struct programs programs = { .count = 0 };
 	struct external_metrics all = { .count = 0 };
-	char *question = NULL;
-	int rc = 0;
-	list_programs(ev->external ? ev->external->evaluators : NULL, &programs);
-	if (programs.count)
-		rc = ask(s, "evaluate", &question, e);
-	for (size_t i = 0; rc == 0 && i < programs.count; i++)
-		rc = ask_evaluator(ev, programs.at[i], question, &all, e);
-	programs_fini(&programs);
-	free(question);
+	int rc = ask_all(ev, s, ev->external ? ev->external->evaluators : NULL, "evaluate", take_metrics, &all, e);
 	if (rc < 0)
 		external_metrics_fini(&all);
 	else

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "core/judge/sanitize.h"
 
-enum { NAME_MAX_LEN = 40, UNIT_MAX = 16, TEXT_MAX = 500, SHOWN = 16, METRICS_MAX = 32 };
+enum { NAME_MAX_LEN = 40, UNIT_MAX = 16, TEXT_MAX = 500, SHOWN = 16, METRICS_MAX = 32, SOURCE_MAX = 200 };
 
 static bool is_word(const char *text, size_t max, const char *also)
 {
@@ -64,38 +64,21 @@ static char *line_of(const json_t *object, const char *key)
 /* --- validators ------------------------------------------------------------------------------------------------------------------
  */
 
-/* The line's text without its indentation; NULL when the region has no such line. */
-static const char *source_line(const struct context *ctx, const char *region, json_int_t line, size_t *ret_len)
-{
-	int r = context_region_parse(region);
-	const char *text = r < 0 ? NULL : context_region(ctx, (enum region)r);
-	for (json_int_t i = 1; text && i < line; i++) {
-		text = strchr(text, '\n');
-		text = text ? text + 1 : NULL;
-	}
-	if (text == NULL || line < 1 || *text == '\0')
-		return NULL;
-	text += strspn(text, " \t");
-	*ret_len = strcspn(text, "\n");
-	return text;
-}
-
 static int add_finding(const json_t *finding, const struct context *ctx, struct buf *out, struct err *e)
 {
-	const char *region = json_string_value(json_object_get(finding, "region"));
+	const char *named = json_string_value(json_object_get(finding, "region")), *region = named ? named : "device";
 	json_int_t line = json_integer_value(json_object_get(finding, "line"));
-	char *message = line_of(finding, "message");
-	size_t len;
-	if (message == NULL)
-		return err_set(e, ERR_INPUT, "a finding of its answer has no message");
-	const char *source = source_line(ctx, region ? region : "device", line, &len);
-	if (source)
-		buf_addf(out, "%s:%lld: %s\n    %.*s\n", region ? region : "device", (long long)line, message,
-			 (int)(len < 200 ? utf8_fit(source, len) : utf8_fit(source, 200)), source);
-	else
+	char *message = line_of(finding, "message"), *source = context_line(ctx, region, (long)line);
+	if (source) {
+		utf8_cut(source, SOURCE_MAX);
+		buf_addf(out, "%s:%lld: %s\n    %s\n", region, (long long)line, message ? message : "", source);
+	} else if (message) {
 		buf_addf(out, "%s\n", message);
+	}
+	int rc = message ? 0 : err_set(e, ERR_INPUT, "a finding of its answer has no message");
 	free(message);
-	return 0;
+	free(source);
+	return rc;
 }
 
 static int read_findings(const json_t *findings, const struct context *ctx, struct external_answer *answer, struct err *e)

@@ -12,8 +12,7 @@
 #include "base/mem.h"
 #include "core/context/host.h"
 #include "core/context/space.h"
-#include "core/record/validation.h"
-#include "core/workers/trial.h"
+#include "core/judge/check.h"
 
 enum { SAMPLES = 2, OVERSAMPLE = 16, SHOWN = 3, LOG_MAX = 8 << 20, POISON = 0xFF, WORDS = 20 };
 #define EXECUTE_NS (6 * EVAL_EXECUTE_NS) /* a kernel under a sanitizer is slower by one or two orders of magnitude */
@@ -242,21 +241,6 @@ void sanitize_log_fini(struct sanitize_log *log)
 	*log = (struct sanitize_log){ .at = NULL };
 }
 
-/* The region's line, without the white space around it; NULL when there is none. free() */
-static char *source_line(const struct context *ctx, const struct sanitize_finding *f)
-{
-	int region = context_region_parse(f->region);
-	const char *text = region < 0 ? NULL : context_region(ctx, (enum region)region);
-	for (long i = 1; text && i < f->line; i++) {
-		text = strchr(text, '\n');
-		text = text ? text + 1 : NULL;
-	}
-	if (text == NULL || f->line < 1)
-		return NULL;
-	text += strspn(text, " \t");
-	return mem_strn(text, strcspn(text, "\n"));
-}
-
 static int more_often(const void *a, const void *b)
 {
 	const struct sanitize_finding *x = a, *y = b;
@@ -271,7 +255,7 @@ void sanitize_log_show(const struct sanitize_log *log, const struct context *ctx
 	qsort(sorted, log->count, sizeof *sorted, more_often);
 	for (size_t i = 0; i < log->count && i < max; i++) {
 		const struct sanitize_finding *f = &sorted[i];
-		char *source = source_line(ctx, f);
+		char *source = context_line(ctx, f->region, f->line);
 		buf_adds(out, f->what);
 		if (f->line)
 			buf_addf(out, " at %s:%ld", f->region, f->line);
@@ -393,18 +377,17 @@ static void offer_size(const struct sanitize_request *q, const struct space *spa
 
 static int pick(const struct sanitize_request *q, struct picked *ret_picks, struct err *e)
 {
-	struct space *space = NULL;
+	struct space *check = NULL, *declared = NULL;
 	*ret_picks = (struct picked){ .count = 0 };
-	int rc = space_new_check(q->ctx, q->facts, NULL, &space, e);
-	for (size_t s = 0; rc == 0 && s < space_size_count(space); s++)
-		offer_size(q, space, s, ret_picks);
-	space_free(space);
-	space = NULL;
+	int rc = space_new_check(q->ctx, q->facts, NULL, &check, e);
 	if (rc == 0)
-		rc = space_new(q->ctx, q->facts, NULL, &space, e);
-	for (size_t s = 0; rc == 0 && s < space_size_count(space); s++)
-		offer_size(q, space, s, ret_picks);
-	space_free(space);
+		rc = space_new(q->ctx, q->facts, NULL, &declared, e);
+	for (size_t s = 0; rc == 0 && s < space_size_count(check); s++)
+		offer_size(q, check, s, ret_picks);
+	for (size_t s = 0; rc == 0 && s < space_size_count(declared); s++)
+		offer_size(q, declared, s, ret_picks);
+	space_free(check);
+	space_free(declared);
 	return rc;
 }
 
@@ -460,9 +443,7 @@ struct course {
 	const struct eval *ev;
 	const struct sanitize_request *q;
 	const char *exe, *folder;
-	struct db *db; /* evidence goes there when checkpoint > 0 */
-	int64_t checkpoint;
-	const char *job;
+	struct evidence to;      /* goes there when it has a checkpoint */
 	struct sanitize_log all; /* of every configuration */
 	char *skipped;           /* NULL */
 };
@@ -516,15 +497,9 @@ static int try_one(struct course *c, const struct params *params, enum validatio
 static int record(const struct course *c, const struct params *params, enum validation_verdict verdict, const char *reason,
 		  struct err *e)
 {
-	struct params *inputs = params_part(params, false);
-	char *sizes = params_text(inputs), *text = params_text(params);
 	struct hash seed = hash_bytes(&c->q->seed, sizeof c->q->seed);
 	struct validation row = {
-		.checkpoint = c->checkpoint,
 		.validator = c->q->tool,
-		.device = c->q->facts->uuid,
-		.sizes = sizes,
-		.params = text,
 		.size_kind = "input",
 		.seed_hash = seed.hex,
 		.verdict = verdict,
@@ -532,13 +507,8 @@ static int record(const struct course *c, const struct params *params, enum vali
 		.error = NAN,
 		.tolerance = NAN,
 		.took_ns = -1,
-		.job = c->job,
 	};
-	int rc = c->db && c->checkpoint > 0 ? validation_add(c->db, &row, e) : 0;
-	params_free(inputs);
-	free(sizes);
-	free(text);
-	return rc < 0 ? rc : 0;
+	return c->to.db && c->to.checkpoint > 0 ? check_evidence(&c->to, params, &row, e) : 0;
 }
 
 static int try_all(struct course *c, const struct picked *picks, size_t count[VALIDATION_VERDICTS], struct err *e)
@@ -593,7 +563,11 @@ int sanitize_run(const struct eval *ev, const struct sanitize_request *q, struct
 	const char *tmp = getenv("TMPDIR"), *named = getenv("PEAKD_SANITIZER");
 	struct sanitize_result r = { 0 };
 	char *exe = find_tool(), *folder = mem_fmt("%s/peakd-sanitizer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	struct course c = { .ev = ev, .q = q, .exe = exe, .folder = folder, .db = db, .checkpoint = checkpoint, .job = job };
+	struct course c = { .ev = ev,
+			    .q = q,
+			    .exe = exe,
+			    .folder = folder,
+			    .to = { .db = db, .checkpoint = checkpoint, .facts = q->facts, .job = job } };
 	struct picked picks = { .count = 0 };
 	size_t count[VALIDATION_VERDICTS] = { 0 };
 	int rc = 0;

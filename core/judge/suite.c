@@ -19,10 +19,10 @@ enum {
 struct step {
 	const char *name; /* completes "wrong …" */
 	const char *why;  /* stands behind the name in messages: why such values are right to ask for, or what to declare; NULL */
-	bool full;        /* only in the full suite */
+	bool cheap;       /* not only in the full suite */
 	bool other_seed;
-	bool fresh_place; /* prepared again, at other addresses */
-	uint32_t poison;
+	bool fresh_place;   /* prepared again, at other addresses */
+	bool number_poison; /* buffers are poisoned with a number; else with NaN */
 	enum plan_values values;
 	uint32_t keep;
 	bool timed_before; /* after as many executions as timing makes */
@@ -33,58 +33,47 @@ struct step {
 #define OPEN "inputs may hold any number, not only those that are timed; a domain is closed as in `x: f32[n] = random(0, 1) closed`"
 
 static const struct step steps[] = {
-	{ .name = "with secret values", .poison = NAN_POISON },
+	{ .name = "with secret values", .cheap = true },
 	{ .name = "with other values, scratch and outputs left as they were",
+	  .cheap = true,
 	  .other_seed = true,
-	  .poison = NAN_POISON,
 	  .keep = WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS },
 	{ .name = "with the same values again, scratch left, outputs poisoned",
-	  .full = true,
 	  .other_seed = true,
-	  .poison = NUMBER_POISON,
+	  .number_poison = true,
 	  .keep = WIRE_KEEP_SCRATCH },
-	{ .name = "on exact integers", .full = true, .poison = NAN_POISON, .values = PLAN_EXACT },
-	{ .name = "on small exact integers", .full = true, .poison = NAN_POISON, .values = PLAN_EXACT_SMALL, .unless_exact = true },
-	{ .name = "with another poison", .full = true, .poison = NUMBER_POISON },
+	{ .name = "on exact integers", .values = PLAN_EXACT },
+	{ .name = "on small exact integers", .values = PLAN_EXACT_SMALL, .unless_exact = true },
+	{ .name = "with another poison", .number_poison = true },
 	{ .name = "with a few elements changed, scratch and outputs left as they were",
 	  .why = "every element of every input counts",
-	  .full = true,
-	  .poison = NAN_POISON,
 	  .values = PLAN_SPARSE,
 	  .keep = WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS },
-	{ .name = "on values far from zero", .why = OPEN, .full = true, .poison = NAN_POISON, .values = PLAN_OFFSET },
-	{ .name = "on values 32 times as large", .why = OPEN, .full = true, .poison = NAN_POISON, .values = PLAN_LARGER },
-	{ .name = "on values 1024 times smaller", .why = OPEN, .full = true, .poison = NAN_POISON, .values = PLAN_SMALLER },
-	{ .name = "on magnitudes from 2^-20 to 2^20", .why = OPEN, .full = true, .poison = NAN_POISON, .values = PLAN_WIDE },
+	{ .name = "on values far from zero", .why = OPEN, .values = PLAN_OFFSET },
+	{ .name = "on values 32 times as large", .why = OPEN, .values = PLAN_LARGER },
+	{ .name = "on values 1024 times smaller", .why = OPEN, .values = PLAN_SMALLER },
+	{ .name = "on magnitudes from 2^-20 to 2^20", .why = OPEN, .values = PLAN_WIDE },
 	{ .name = "on zeros, denormals, infinities and NaN",
 	  .why = "they must propagate as in the reference; a domain without them is declared as in `x: f32[n] = random closed`",
-	  .full = true,
-	  .poison = NUMBER_POISON,
+	  .number_poison = true,
 	  .values = PLAN_SPECIAL },
 	{ .name = "on rows of zeros",
 	  .why = "guards against them must stay; a domain without zero is declared as in `x: f32[n] > 0`",
-	  .full = true,
-	  .poison = NAN_POISON,
 	  .values = PLAN_ZERO_ROWS },
-	{ .name = "on constant and equal rows", .full = true, .poison = NAN_POISON, .values = PLAN_TIES },
+	{ .name = "on constant and equal rows", .values = PLAN_TIES },
 	{ .name = "on all integers of their range",
 	  .why = "without a range that is their whole type; an index declares its range, as in `index: i32[n] < m`",
-	  .full = true,
-	  .poison = NAN_POISON,
 	  .values = PLAN_INTEGERS },
 	{ .name = "on other constants",
 	  .why = "inputs declared zeros, ones or iota may hold other values; write `= ones closed` where they may not",
-	  .full = true,
-	  .poison = NAN_POISON,
 	  .values = PLAN_OTHER_CONSTANTS },
 	{ .name = CHECK_AS_LEFT,
-	  .full = true,
 	  .extra = true,
 	  .timed_before = true,
-	  .poison = NUMBER_POISON,
+	  .number_poison = true,
 	  .keep = WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS },
-	{ .name = CHECK_AFTER, .full = true, .extra = true, .poison = NUMBER_POISON, .keep = WIRE_KEEP_SCRATCH },
-	{ .name = "at other addresses", .full = true, .extra = true, .fresh_place = true, .poison = NAN_POISON },
+	{ .name = CHECK_AFTER, .extra = true, .number_poison = true, .keep = WIRE_KEEP_SCRATCH },
+	{ .name = "at other addresses", .extra = true, .fresh_place = true },
 };
 
 /* One suite while it runs. */
@@ -180,9 +169,10 @@ static bool in_parts(const struct spec *spec)
 
 static int run_step(struct running *r, const struct step *x, bool *ret_unfit, struct err *e)
 {
-	struct trial_input input = {
-		.seed = x->other_seed ? r->q->other_seed : r->q->seed, .poison = x->poison, .values = x->values, .keep = x->keep
-	};
+	struct trial_input input = { .seed = x->other_seed ? r->q->other_seed : r->q->seed,
+				     .poison = x->number_poison ? NUMBER_POISON : NAN_POISON,
+				     .values = x->values,
+				     .keep = x->keep };
 	char *unfit = NULL;
 	check_fini(&r->check);
 	if ((x->fresh_place && move(r, e) < 0) || (x->timed_before && repeat(r, e) < 0)) {
@@ -438,7 +428,7 @@ void suite_ahead(const struct suite_request *request, const struct plan *plan, c
 {
 	for (size_t i = 0; i < MEM_COUNT(steps); i++) {
 		const struct step *x = &steps[i];
-		bool new = !x->unless_exact && (request->full || !x->full) && (request->extras || !x->extra);
+		bool new = !x->unless_exact && (request->full || x->cheap) && (request->extras || !x->extra);
 		new = new &&applies(plan, x->values);
 		for (size_t k = 0; k < i && new; k++)
 			new = steps[k].other_seed != x->other_seed || steps[k].values != x->values;
@@ -465,7 +455,7 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 	}
 	for (size_t i = 0; rc == 0 && r.check.passed && i < MEM_COUNT(steps); i++) {
 		const struct step *x = &steps[i];
-		bool unasked = (x->full && !request->full) || (x->extra && !request->extras);
+		bool unasked = (!x->cheap && !request->full) || (x->extra && !request->extras);
 		if (unasked || (x->unless_exact && !unfit) || left_out(request, x->name))
 			continue;
 		r.needless = i + 1 < MEM_COUNT(steps) && steps[i + 1].unless_exact; /* the next step stands in for it */

@@ -383,31 +383,19 @@ static int compare_domain(const struct validate_request *q, struct validate_resu
 
 static int record_external(const struct evidence *to, const struct validate_finding *f, struct err *e)
 {
-	struct params *inputs = params_part(f->params, false);
-	char *sizes = params_text(inputs), *text = params_text(f->params);
-	bool skipped = f->excuse || check_skipped(&f->check);
 	struct validation row = {
-		.checkpoint = to->checkpoint,
 		.validator = f->validator,
-		.device = to->facts->uuid,
-		.sizes = sizes,
-		.params = text,
 		.size_kind = f->checked_size ? "check" : "input",
-		.verdict = skipped           ? VALIDATION_SKIPPED
-			   : f->check.passed ? VALIDATION_PASSED
-					     : VALIDATION_FAILED,
+		.verdict = f->excuse || check_skipped(&f->check) ? VALIDATION_SKIPPED
+			   : f->check.passed                     ? VALIDATION_PASSED
+								 : VALIDATION_FAILED,
 		.reason = f->excuse ? f->excuse : f->check.reason,
 		.error = NAN,
 		.tolerance = NAN,
 		.details = f->details,
 		.took_ns = (int64_t)f->check.device_ns,
-		.job = to->job,
 	};
-	int rc = validation_add(to->db, &row, e);
-	params_free(inputs);
-	free(sizes);
-	free(text);
-	return rc < 0 ? rc : 0;
+	return check_evidence(to, f->params, &row, e);
 }
 
 int validate_record(const struct evidence *to, const struct validate_result *r, struct err *e)
