@@ -15,7 +15,10 @@ struct lines {
 };
 
 /* One line of the result: ' ', '-' or '+', and where it stands in both texts. */
-struct edit { char sign; size_t a, b; };
+struct edit {
+	char sign;
+	size_t a, b;
+};
 
 struct edits {
 	struct edit *at;
@@ -55,7 +58,8 @@ static void compare(const struct lines *a, size_t a0, size_t a1, const struct li
 		for (size_t y = m; y-- > 0;) {
 			uint16_t down = best[(x + 1) * (m + 1) + y], right = best[x * (m + 1) + y + 1];
 			best[x * (m + 1) + y] = same(a, a0 + x, b, b0 + y) ? (uint16_t)(best[(x + 1) * (m + 1) + y + 1] + 1)
-			                                                   : down > right ? down : right;
+						: down > right             ? down
+									   : right;
 		}
 	while (i < n || j < m) {
 		if (small && i < n && j < m && same(a, a0 + i, b, b0 + j)) {
@@ -72,7 +76,7 @@ static void compare(const struct lines *a, size_t a0, size_t a1, const struct li
 }
 
 static void print_hunk(struct buf *out, const struct lines *a, const struct lines *b, const struct edit *from,
-                       const struct edit *to)
+		       const struct edit *to)
 {
 	size_t old = 0, new = 0;
 	for (const struct edit *x = from; x < to; x++) {
@@ -84,24 +88,6 @@ static void print_hunk(struct buf *out, const struct lines *a, const struct line
 		const struct lines *l = x->sign == '+' ? b : a;
 		size_t i = x->sign == '+' ? x->b : x->a;
 		buf_addf(out, "%c%.*s\n", x->sign, (int)l->len[i], l->at[i]);
-	}
-}
-
-static void print(struct buf *out, const struct lines *a, const struct lines *b, const struct edits *e, size_t around)
-{
-	for (size_t i = 0; i < e->count;) {
-		if (e->at[i].sign == ' ') {
-			i++;
-			continue;
-		}
-		/* A hunk ends where more than twice `around` lines in a row are equal. */
-		size_t first = i > around ? i - around : 0, last = i, end;
-		for (size_t k = i; k < e->count && k <= last + 2 * around; k++)
-			if (e->at[k].sign != ' ')
-				last = k;
-		end = last + 1 + around < e->count ? last + 1 + around : e->count;
-		print_hunk(out, a, b, &e->at[first], e->at + end);
-		i = end;
 	}
 }
 
@@ -120,7 +106,20 @@ void diff_unified(struct buf *out, const char *name_a, const char *text_a, const
 	for (; tail > 0; tail--)
 		add(&e, ' ', a.count - tail, b.count - tail);
 	buf_addf(out, "--- %s\n+++ %s\n", name_a, name_b);
-	print(out, &a, &b, &e, around);
+	for (size_t i = 0; i < e.count;) {
+		if (e.at[i].sign == ' ') {
+			i++;
+			continue;
+		}
+		/* A hunk ends where more than twice `around` lines in a row are equal. */
+		size_t first = i > around ? i - around : 0, last = i, end;
+		for (size_t k = i; k < e.count && k <= last + 2 * around; k++)
+			if (e.at[k].sign != ' ')
+				last = k;
+		end = last + 1 + around < e.count ? last + 1 + around : e.count;
+		print_hunk(out, &a, &b, &e.at[first], e.at + end);
+		i = end;
+	}
 	free(a.at);
 	free(a.len);
 	free(b.at);

@@ -43,63 +43,33 @@ static struct front_matter_line *add_line(struct reader *r, enum front_matter_ki
 	return l;
 }
 
-static int fail_unknown(struct reader *r, const char *key)
-{
-	struct suggest near;
-	struct buf all = BUF_INIT;
-	suggest_init(&near, key);
-	for (size_t k = 0; k < r->key_count; k++) {
-		suggest_offer(&near, r->keys[k].name);
-		buf_addf(&all, "%s%s", k ? ", " : "", r->keys[k].name);
-	}
-	const char *best = suggest_best(&near);
-	int rc = err_set(r->e, ERR_INPUT, "%s:%d: unknown field %s%s%s%s; expected one of %s", r->file, r->line, key,
-			 best ? " (did you mean " : "", best ? best : "", best ? "?)" : "", buf_text(&all));
-	buf_fini(&all);
-	return rc;
-}
-
-static int fail_item(struct reader *r, const char *text, size_t len)
-{
-	struct buf lists = BUF_INIT;
-	for (size_t k = 0; k < r->key_count; k++)
-		if (r->keys[k].shape == FRONT_MATTER_LIST)
-			buf_addf(&lists, "%s%s:", lists.len ? ", " : "", r->keys[k].name);
-	int rc = err_set(r->e, ERR_INPUT, "%s:%d: `%.*s`: a list item must be below one of %s, not below %s", r->file,
-			 r->line, (int)len, text, buf_text(&lists), r->key ? r->key->name : "nothing");
-	buf_fini(&lists);
-	return rc;
-}
-
-static int read_item(struct reader *r, const char *text, size_t len, char *take_comment)
-{
-	struct front_matter_line *l = add_line(r, FRONT_MATTER_ITEM);
-	l->value = front_matter_collapse(text + 1, len - 1);
-	l->comment = take_comment;
-	if (r->key == NULL || r->key->shape != FRONT_MATTER_LIST)
-		return fail_item(r, text, len);
-	if (l->value[0] == '\0')
-		return err_set(r->e, ERR_INPUT, "%s:%d: %s: expected a value after the dash", r->file, r->line,
-			       r->key->name);
-	return 0;
-}
-
 static int check_field(struct reader *r, const struct front_matter_line *l)
 {
 	int first = front_matter_find(r->m, l->key);
 	if (first != (int)r->m->count - 1)
-		return err_set(r->e, ERR_INPUT, "%s:%d: field %s is given twice; first on line %d", r->file, r->line,
-			       l->key, r->m->lines[first].line);
+		return err_set(r->e, ERR_INPUT, "%s:%d: field %s is given twice; first on line %d", r->file, r->line, l->key,
+			       r->m->lines[first].line);
 	r->key = NULL;
 	for (size_t k = 0; k < r->key_count; k++)
 		if (strcmp(r->keys[k].name, l->key) == 0)
 			r->key = &r->keys[k];
-	if (r->key == NULL)
-		return fail_unknown(r, l->key);
+	if (r->key == NULL) {
+		struct suggest near;
+		struct buf all = BUF_INIT;
+		suggest_init(&near, l->key);
+		for (size_t k = 0; k < r->key_count; k++) {
+			suggest_offer(&near, r->keys[k].name);
+			buf_addf(&all, "%s%s", k ? ", " : "", r->keys[k].name);
+		}
+		const char *best = suggest_best(&near);
+		int rc = err_set(r->e, ERR_INPUT, "%s:%d: unknown field %s%s%s%s; expected one of %s", r->file, r->line, l->key,
+				 best ? " (did you mean " : "", best ? best : "", best ? "?)" : "", buf_text(&all));
+		buf_fini(&all);
+		return rc;
+	}
 	if (r->key->shape == FRONT_MATTER_MAP && l->value[0])
-		return err_set(r->e, ERR_INPUT,
-			       "%s:%d: %s: expected entries on the next lines (`  NAME: VALUE`), found `%s`", r->file,
-			       r->line, l->key, l->value);
+		return err_set(r->e, ERR_INPUT, "%s:%d: %s: expected entries on the next lines (`  NAME: VALUE`), found `%s`",
+			       r->file, r->line, l->key, l->value);
 	if (r->key->shape == FRONT_MATTER_TEXT && l->value[0] == '\0')
 		return err_set(r->e, ERR_INPUT, "%s:%d: %s: expected a value on this line", r->file, r->line, l->key);
 	return 0;
@@ -108,17 +78,16 @@ static int check_field(struct reader *r, const struct front_matter_line *l)
 static int check_entry(struct reader *r, const struct front_matter_line *l)
 {
 	if (r->key == NULL || r->key->shape != FRONT_MATTER_MAP)
-		return err_set(r->e, ERR_INPUT,
-			       "%s:%d: `%s:` is indented but %s takes no entries; fields start at the left margin",
+		return err_set(r->e, ERR_INPUT, "%s:%d: `%s:` is indented but %s takes no entries; fields start at the left margin",
 			       r->file, r->line, l->key, r->key ? r->key->name : "the front matter");
 	if (l->value[0] == '\0')
-		return err_set(r->e, ERR_INPUT, "%s:%d: %s: %s: expected a value on this line", r->file, r->line,
-			       r->key->name, l->key);
+		return err_set(r->e, ERR_INPUT, "%s:%d: %s: %s: expected a value on this line", r->file, r->line, r->key->name,
+			       l->key);
 	int field = front_matter_find(r->m, r->key->name), here = (int)r->m->count - 1;
 	for (int k = front_matter_next(r->m, field, field); k < here; k = front_matter_next(r->m, field, k))
 		if (strcmp(r->m->lines[k].key, l->key) == 0)
-			return err_set(r->e, ERR_INPUT, "%s:%d: %s: %s is declared twice; first on line %d", r->file,
-				       r->line, r->key->name, l->key, r->m->lines[k].line);
+			return err_set(r->e, ERR_INPUT, "%s:%d: %s: %s is declared twice; first on line %d", r->file, r->line,
+				       r->key->name, l->key, r->m->lines[k].line);
 	return 0;
 }
 
@@ -147,14 +116,31 @@ static int read_line(struct reader *r, const char *s, size_t len)
 		l->comment = comment;
 		return 0;
 	}
-	if (s[0] == '-' && (len == 1 || isspace((unsigned char)s[1])))
-		return read_item(r, s, len, comment);
+	if (s[0] == '-' && (len == 1 || isspace((unsigned char)s[1]))) {
+		struct front_matter_line *l = add_line(r, FRONT_MATTER_ITEM);
+		l->value = front_matter_collapse(s + 1, len - 1);
+		l->comment = comment;
+		if (r->key == NULL || r->key->shape != FRONT_MATTER_LIST) {
+			struct buf lists = BUF_INIT;
+			for (size_t k = 0; k < r->key_count; k++)
+				if (r->keys[k].shape == FRONT_MATTER_LIST)
+					buf_addf(&lists, "%s%s:", lists.len ? ", " : "", r->keys[k].name);
+			int rc = err_set(r->e, ERR_INPUT, "%s:%d: `%.*s`: a list item must be below one of %s, not below %s",
+					 r->file, r->line, (int)len, s, buf_text(&lists), r->key ? r->key->name : "nothing");
+			buf_fini(&lists);
+			return rc;
+		}
+		if (l->value[0] == '\0')
+			return err_set(r->e, ERR_INPUT, "%s:%d: %s: expected a value after the dash", r->file, r->line,
+				       r->key->name);
+		return 0;
+	}
 	while (n < len && (isalnum((unsigned char)s[n]) || strchr("_.-", s[n])))
 		n++;
 	if (n == 0 || n == len || s[n] != ':') {
 		free(comment);
-		return err_set(r->e, ERR_INPUT, "%s:%d: `%.*s`: expected `NAME: VALUE`%s", r->file, r->line, (int)len,
-			       s, r->key && r->key->shape == FRONT_MATTER_LIST ? " or `- VALUE`" : "");
+		return err_set(r->e, ERR_INPUT, "%s:%d: `%.*s`: expected `NAME: VALUE`%s", r->file, r->line, (int)len, s,
+			       r->key && r->key->shape == FRONT_MATTER_LIST ? " or `- VALUE`" : "");
 	}
 	struct front_matter_line *l = add_line(r, indented ? FRONT_MATTER_ENTRY : FRONT_MATTER_FIELD);
 	l->key = mem_strn(s, n);
@@ -197,16 +183,15 @@ int front_matter_parse(const char *file, const char *text, const struct front_ma
 			return 0;
 		}
 		if (m.count == LINES_MAX || at + n - text > BYTES_MAX)
-			rc = err_set(e, ERR_INPUT, "%s:%d: the front matter has more than %d lines or %d KiB", file,
-				     r.line, LINES_MAX, BYTES_MAX >> 10);
+			rc = err_set(e, ERR_INPUT, "%s:%d: the front matter has more than %d lines or %d KiB", file, r.line,
+				     LINES_MAX, BYTES_MAX >> 10);
 		else
 			rc = read_line(&r, at, n);
 		at += n;
 	}
 	front_matter_fini(&m);
 	return rc < 0 ? rc
-		      : err_set(e, ERR_INPUT, "%s:%d: the front matter is never closed; expected a second `---`", file,
-				opened);
+		      : err_set(e, ERR_INPUT, "%s:%d: the front matter is never closed; expected a second `---`", file, opened);
 }
 
 void front_matter_line_fini(struct front_matter_line *l)

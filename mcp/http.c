@@ -57,29 +57,6 @@ static enum MHD_Result refuse_stream(struct http_exchange *x)
 				    "%d streams are open, which is the limit; close one", x->http->config.max_streams);
 }
 
-/* Hands the message to the server; the answer may be there when this returns, or come later. */
-static enum MHD_Result receive(struct http_exchange *x)
-{
-	struct mcp_headers headers = { .version = x->headers[HTTP_MCP_PROTOCOL_VERSION],
-				       .method = x->headers[HTTP_MCP_METHOD],
-				       .name = x->headers[HTTP_MCP_NAME],
-				       .get = get_header,
-				       .ctx = x };
-	struct mcp_stream *stream = x->session ? http_replay_begin(x->session, x) : mcp_stream_ref(&x->stream);
-	struct mcp_arrival a = {
-		.text = buf_text(&x->body), .n = x->body.len, .stream = stream, .session = x->session, .headers = &headers
-	};
-	struct mcp_receipt receipt;
-	mcp_server_receive(x->http->server, &a, &receipt);
-	mcp_stream_unref(stream);
-	http_exchange_drop_body(x);
-	x->opened = receipt.session;
-	x->call = receipt.call;
-	if (receipt.accepted && x->channel)
-		http_replay_forget(x->channel);
-	return receipt.accepted ? http_exchange_empty(x, MHD_HTTP_ACCEPTED) : http_exchange_respond(x);
-}
-
 static enum MHD_Result post(struct http_exchange *x)
 {
 	const char *version = x->headers[HTTP_MCP_PROTOCOL_VERSION], *method = x->headers[HTTP_MCP_METHOD];
@@ -105,7 +82,25 @@ static enum MHD_Result post(struct http_exchange *x)
 	if (x->session && version && !mcp_legacy_speaks(version))
 		return http_exchange_refuse(x, MHD_HTTP_BAD_REQUEST, NULL, NULL,
 					    "this session does not speak MCP-Protocol-Version \"%s\"", version);
-	return receive(x);
+	/* Hands the message to the server; the answer may be there when this returns, or come later. */
+	struct mcp_headers headers = { .version = x->headers[HTTP_MCP_PROTOCOL_VERSION],
+				       .method = x->headers[HTTP_MCP_METHOD],
+				       .name = x->headers[HTTP_MCP_NAME],
+				       .get = get_header,
+				       .ctx = x };
+	struct mcp_stream *stream = x->session ? http_replay_begin(x->session, x) : mcp_stream_ref(&x->stream);
+	struct mcp_arrival a = {
+		.text = buf_text(&x->body), .n = x->body.len, .stream = stream, .session = x->session, .headers = &headers
+	};
+	struct mcp_receipt receipt;
+	mcp_server_receive(x->http->server, &a, &receipt);
+	mcp_stream_unref(stream);
+	http_exchange_drop_body(x);
+	x->opened = receipt.session;
+	x->call = receipt.call;
+	if (receipt.accepted && x->channel)
+		http_replay_forget(x->channel);
+	return receipt.accepted ? http_exchange_empty(x, MHD_HTTP_ACCEPTED) : http_exchange_respond(x);
 }
 
 /* --- GET and DELETE --------------------------------------------------------------------------------------------- */

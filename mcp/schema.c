@@ -376,30 +376,6 @@ static int missing_member(const json_t *properties, const json_t *value, const c
 		     best ? "; did you mean it by \"" : "", best ? best : "", best ? "\"?" : "");
 }
 
-static int check_object(const json_t *schema, const json_t *value, const struct place *at)
-{
-	const json_t *properties = json_object_get(schema, "properties");
-	const json_t *others = json_object_get(schema, "additionalProperties");
-	size_t i;
-	const char *name;
-	json_t *one;
-	json_object_foreach(MCP_JSON(value), name, one)
-	{
-		struct place below = { .up = at, .name = name, .e = at->e };
-		const json_t *own = json_object_get(properties, name);
-		if (own == NULL && json_is_false(others))
-			return unknown_member(properties, name, at);
-		if ((own || others) && check(own ? own : others, one, &below) < 0)
-			return -ERR_INPUT;
-	}
-	json_array_foreach(json_object_get(schema, "required"), i, one)
-	{
-		if (json_object_get(value, json_string_value(one)) == NULL)
-			return missing_member(properties, value, json_string_value(one), at);
-	}
-	return 0;
-}
-
 static int check(const json_t *schema, const json_t *value, const struct place *at)
 {
 	const json_t *type = json_object_get(schema, "type"), *allowed = json_object_get(schema, "enum");
@@ -411,7 +387,28 @@ static int check(const json_t *schema, const json_t *value, const struct place *
 	if (rc < 0)
 		return rc;
 	switch (json_typeof(value)) {
-	case JSON_OBJECT: return check_object(schema, value, at);
+	case JSON_OBJECT: {
+		const json_t *properties = json_object_get(schema, "properties");
+		const json_t *others = json_object_get(schema, "additionalProperties");
+		size_t i;
+		const char *name;
+		json_t *one;
+		json_object_foreach(MCP_JSON(value), name, one)
+		{
+			struct place below = { .up = at, .name = name, .e = at->e };
+			const json_t *own = json_object_get(properties, name);
+			if (own == NULL && json_is_false(others))
+				return unknown_member(properties, name, at);
+			if ((own || others) && check(own ? own : others, one, &below) < 0)
+				return -ERR_INPUT;
+		}
+		json_array_foreach(json_object_get(schema, "required"), i, one)
+		{
+			if (json_object_get(value, json_string_value(one)) == NULL)
+				return missing_member(properties, value, json_string_value(one), at);
+		}
+		return 0;
+	}
 	case JSON_ARRAY: return check_array(schema, value, at);
 	case JSON_STRING:
 		return check_size(schema, count_characters(json_string_value(value)), "minLength", "maxLength", value, at);

@@ -219,20 +219,6 @@ struct mcp_session **mcp_server_sessions(struct mcp_server *server, size_t *ret_
 
 /* --- messages --------------------------------------------------------------------------------------------------- */
 
-/* The client does not want the answer to this request any more. `initialize` cannot be cancelled. */
-static void cancel_request(struct mcp_server *server, const struct mcp_session *session, const json_t *id)
-{
-	struct mcp_call *call;
-	lock_take(&server->lock);
-	call = server->calls;
-	while (call && (call->session != session || !json_equal(call->message.id, id) || !mcp_call_try_ref(call)))
-		call = call->next;
-	lock_release(&server->lock);
-	if (call && strcmp(call->message.method, "initialize") != 0)
-		mcp_call_cancel(call, MCP_CANCEL_ASKED);
-	mcp_call_unref(call);
-}
-
 void mcp_server_refuse(struct mcp_server *server, struct mcp_stream *stream, const json_t *id, int status, int code,
 		       const char *why)
 {
@@ -255,8 +241,19 @@ void mcp_server_receive(struct mcp_server *server, const struct mcp_arrival *a, 
 	} else if (m.kind == MCP_NOTIFICATION) {
 		ret_receipt->accepted = 1;
 		const json_t *id = json_object_get(m.params, "requestId");
-		if (a->session && id && strcmp(m.method, "notifications/cancelled") == 0)
-			cancel_request(server, a->session, id);
+		if (a->session && id && strcmp(m.method, "notifications/cancelled") == 0) {
+			/* The client does not want the answer to this request any more. `initialize` cannot be cancelled. */
+			struct mcp_call *call;
+			lock_take(&server->lock);
+			call = server->calls;
+			while (call &&
+			       (call->session != a->session || !json_equal(call->message.id, id) || !mcp_call_try_ref(call)))
+				call = call->next;
+			lock_release(&server->lock);
+			if (call && strcmp(call->message.method, "initialize") != 0)
+				mcp_call_cancel(call, MCP_CANCEL_ASKED);
+			mcp_call_unref(call);
+		}
 		/* notifications/initialized, roots/list_changed and whatever else may come need nothing */
 	} else if (m.kind == MCP_RESPONSE) {
 		ret_receipt->accepted = 1;

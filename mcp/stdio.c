@@ -182,27 +182,6 @@ static int read_all(struct mcp_server *server, struct mcp_session *session, stru
 
 /* --- one client ------------------------------------------------------------------------------------------------- */
 
-/* Reads to the end, gives the calls GRACE_S to finish by themselves, cancels the rest and waits for them. */
-static int serve(struct mcp_server *server, struct stdio *io, int in_fd, struct err *e)
-{
-	struct mcp_session *session = mcp_session_new(server, &io->stream, 0);
-	int rc = read_all(server, session, io, in_fd, e);
-	lock_take(&io->lock);
-	io->input_ended = 1;
-	lock_release(&io->lock);
-	int64_t deadline = clock_now() + GRACE_S * CLOCK_S;
-	while (mcp_server_running(server, session) > 0 && clock_now() < deadline) {
-		mcp_server_end_subscriptions(server, session);
-		mcp_session_cancel_asks(session); /* those wait for a client that says nothing any more */
-		clock_sleep(5 * CLOCK_MS);
-	}
-	mcp_server_end_session(server, session);
-	while (mcp_server_running(server, session) > 0)
-		clock_sleep(5 * CLOCK_MS);
-	mcp_session_unref(session);
-	return rc;
-}
-
 int mcp_stdio_run(struct mcp_server *server, int in_fd, int out_fd, struct err *e)
 {
 	struct stdio *io = MEM_NEW(struct stdio);
@@ -219,7 +198,22 @@ int mcp_stdio_run(struct mcp_server *server, int in_fd, int out_fd, struct err *
 	int rc = pthread_create(&io->writer, NULL, run_writer, io); /* inherits the mask */
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc == 0) {
-		rc = serve(server, io, in_fd, e);
+		/* Reads to the end, gives the calls GRACE_S to finish by themselves, cancels the rest and waits for them. */
+		struct mcp_session *session = mcp_session_new(server, &io->stream, 0);
+		rc = read_all(server, session, io, in_fd, e);
+		lock_take(&io->lock);
+		io->input_ended = 1;
+		lock_release(&io->lock);
+		int64_t deadline = clock_now() + GRACE_S * CLOCK_S;
+		while (mcp_server_running(server, session) > 0 && clock_now() < deadline) {
+			mcp_server_end_subscriptions(server, session);
+			mcp_session_cancel_asks(session); /* those wait for a client that says nothing any more */
+			clock_sleep(5 * CLOCK_MS);
+		}
+		mcp_server_end_session(server, session);
+		while (mcp_server_running(server, session) > 0)
+			clock_sleep(5 * CLOCK_MS);
+		mcp_session_unref(session);
 		lock_take(&io->lock);
 		io->ending = 1;
 		lock_bell_ring(&io->bell);

@@ -62,13 +62,6 @@ static bool is_arch_name(const char *arch)
 	return true;
 }
 
-static void describe_arch(const struct hip_arch *a, struct facts *f)
-{
-	f->warp_size = a->wave;
-	f->registers = a->vgprs * a->simds * a->wave;
-	f->shared_static = f->shared_optin = a->lds_block * 1024;
-}
-
 static int unknown(const char *arch, const struct buf *known, struct err *e)
 {
 	struct buf list = BUF_INIT;
@@ -97,7 +90,9 @@ int hip_facts_describe(const char *arch, struct facts *ret_facts, struct err *e)
 		buf_fini(&known);
 		return rc;
 	}
-	describe_arch(a, &f);
+	f.warp_size = a->wave;
+	f.registers = a->vgprs * a->simds * a->wave;
+	f.shared_static = f.shared_optin = a->lds_block * 1024;
 	snprintf(f.arch, sizeof f.arch, "%s", arch);
 	snprintf(f.id, sizeof f.id, "hip:%s", arch);
 	snprintf(f.name, sizeof f.name, "AMD %s (compile only)", arch);

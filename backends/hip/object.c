@@ -185,24 +185,6 @@ static void read_kernel_field(struct in *in, struct value key, struct gpu_kernel
 	}
 }
 
-static void read_metadata(struct in *in, struct gpu_module *module)
-{
-	for (uint64_t pairs = enter(in, KIND_MAP); pairs > 0 && !in->bad; pairs--) {
-		if (!is_text(next(in), "amdhsa.kernels")) {
-			skip(in, 0);
-			continue;
-		}
-		for (uint64_t n = enter(in, KIND_ARRAY); n > 0 && !in->bad; n--) {
-			struct gpu_kernel *k = MEM_PUSH(module->kernels, module->count);
-			*k = (struct gpu_kernel){ .params_known = true };
-			for (uint64_t fields = enter(in, KIND_MAP); fields > 0 && !in->bad; fields--)
-				read_kernel_field(in, next(in), k);
-			if (!k->name)
-				in->bad = true;
-		}
-	}
-}
-
 /* --- ELF -------------------------------------------------------------------------------------------------------------- */
 /* Finds the metadata among the notes of a segment. */
 static bool find_note(const uint8_t *at, uint64_t len, struct in *ret)
@@ -286,7 +268,20 @@ int hip_object_read(const void *bytes, size_t len, struct gpu_module *ret_module
 			       "the %zu bytes are not an AMD code object with kernel metadata (version 3 or newer): compile the "
 			       "context again",
 			       len);
-	read_metadata(&in, &module);
+	for (uint64_t pairs = enter(&in, KIND_MAP); pairs > 0 && !in.bad; pairs--) {
+		if (!is_text(next(&in), "amdhsa.kernels")) {
+			skip(&in, 0);
+			continue;
+		}
+		for (uint64_t n = enter(&in, KIND_ARRAY); n > 0 && !in.bad; n--) {
+			struct gpu_kernel *k = MEM_PUSH(module.kernels, module.count);
+			*k = (struct gpu_kernel){ .params_known = true };
+			for (uint64_t fields = enter(&in, KIND_MAP); fields > 0 && !in.bad; fields--)
+				read_kernel_field(&in, next(&in), k);
+			if (!k->name)
+				in.bad = true;
+		}
+	}
 	count_variables(bytes, len, &module);
 	if (in.bad) {
 		gpu_module_fini(&module);

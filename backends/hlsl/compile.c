@@ -107,20 +107,6 @@ static int probe_kernel(struct job *j, const struct plan_launch *launch, struct 
 	return rc < 0 ? rc : hlsl_spirv_validate(o->words, o->word_count, e);
 }
 
-/* glslang makes inclusive sums of WavePrefixSum and WavePrefixProduct, which are exclusive, and a floored remainder of fmod and %, which
- * truncate ("HLSL reference", learn.microsoft.com). HLSL has none of what it writes. */
-static void mend(uint32_t *words, size_t count)
-{
-	enum { FLOORED = 141, TRUNCATED = 140, FIRST_SCAN = 349, LAST_SCAN = 352, INCLUSIVE = 1, EXCLUSIVE = 2 };
-	for (size_t at = SPIRV_HEADER, n; (n = hlsl_spirv_length(words, count, at)) > 0; at += n) {
-		uint32_t op = words[at] & 0xFFFF;
-		if (op == FLOORED)
-			words[at] = (uint32_t)n << 16 | TRUNCATED;
-		else if (op >= FIRST_SCAN && op <= LAST_SCAN && n > 4 && words[at + 4] == INCLUSIVE)
-			words[at + 4] = EXCLUSIVE;
-	}
-}
-
 static int compile_kernel(struct job *j, const struct plan_launch *launch, struct err *e)
 {
 	const char *name = launch->kernel;
@@ -128,8 +114,18 @@ static int compile_kernel(struct job *j, const struct plan_launch *launch, struc
 	bool good = hlsl_glslang(buf_text(&j->source), name, j->half, &o);
 	int rc = 0;
 
-	if (good)
-		mend(o.words, o.word_count);
+	if (good) {
+		/* glslang makes inclusive sums of WavePrefixSum and WavePrefixProduct, which are exclusive, and a floored remainder of fmod and %, which
+		 * truncate ("HLSL reference", learn.microsoft.com). HLSL has none of what it writes. */
+		enum { FLOORED = 141, TRUNCATED = 140, FIRST_SCAN = 349, LAST_SCAN = 352, INCLUSIVE = 1, EXCLUSIVE = 2 };
+		for (size_t at = SPIRV_HEADER, n; (n = hlsl_spirv_length(o.words, o.word_count, at)) > 0; at += n) {
+			uint32_t op = o.words[at] & 0xFFFF;
+			if (op == FLOORED)
+				o.words[at] = (uint32_t)n << 16 | TRUNCATED;
+			else if (op >= FIRST_SCAN && op <= LAST_SCAN && n > 4 && o.words[at + 4] == INCLUSIVE)
+				o.words[at + 4] = EXCLUSIVE;
+		}
+	}
 	if (strstr(o.log, "Entry point not found"))
 		rc = err_set(
 			e, ERR_COMPILE,

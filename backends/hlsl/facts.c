@@ -9,15 +9,6 @@
 #include "backends/hlsl/library.h"
 #include "base/mem.h"
 
-static void write_uuid(const uint8_t uuid[VK_UUID_SIZE], uint32_t index, char to[FACTS_TEXT])
-{
-	size_t n = (size_t)snprintf(to, FACTS_TEXT, "vulkan-");
-	for (size_t i = 0; i < VK_UUID_SIZE; i++)
-		n += (size_t)snprintf(to + n, FACTS_TEXT - n, "%02x", uuid[i]);
-	/* Software devices of one driver share their UUID. */
-	snprintf(to + n, FACTS_TEXT - n, "-%u", index);
-}
-
 static uint64_t device_memory(const struct library *lib, VkPhysicalDevice device)
 {
 	VkPhysicalDeviceMemoryProperties memory;
@@ -62,7 +53,11 @@ static void describe_device(const struct library *lib, VkPhysicalDevice device, 
 	snprintf(f->name, sizeof f->name, "%.*s", FACTS_TEXT - 1, p->deviceName);
 	snprintf(f->driver, sizeof f->driver, "%.20s %.30s, %.30s%s", driver.driverName, driver.driverInfo, hlsl_glslang_name(),
 		 ends_loops(&driver) ? "; loops end after 65535 iterations" : "");
-	write_uuid(id.deviceUUID, index, f->uuid);
+	size_t n = (size_t)snprintf(f->uuid, FACTS_TEXT, "vulkan-");
+	for (size_t i = 0; i < VK_UUID_SIZE; i++)
+		n += (size_t)snprintf(f->uuid + n, FACTS_TEXT - n, "%02x", id.deviceUUID[i]);
+	/* Software devices of one driver share their UUID. */
+	snprintf(f->uuid + n, FACTS_TEXT - n, "-%u", index);
 	memcpy(f->max_block, p->limits.maxComputeWorkGroupSize, sizeof f->max_block);
 	memcpy(f->max_grid, p->limits.maxComputeWorkGroupCount, sizeof f->max_grid);
 }

@@ -132,25 +132,6 @@ static uint32_t capped(uint64_t n)
 	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
-static void add_struct(const struct spirv *s, struct spirv_type *t, const uint32_t *w)
-{
-	const struct spirv_id *x = &s->ids[w[1]];
-	t->count = (w[0] >> 16) - 2;
-	t->members = MEM_NEW_N(uint32_t, t->count + 1);
-	t->offsets = MEM_NEW_N(uint32_t, t->count + 1);
-	for (uint32_t i = 0; i < t->count; i++) {
-		const struct spirv_type *member = hlsl_spirv_type(s, w[2 + i]);
-		t->members[i] = w[2 + i];
-		t->offsets[i] = i < x->offset_count ? x->offsets[i] : 0;
-		if (member == NULL)
-			continue;
-		t->slots = capped((uint64_t)t->slots + member->slots);
-		t->align = member->align > t->align ? member->align : t->align;
-		t->bytes = capped(((uint64_t)t->bytes + member->align - 1) / member->align * member->align + member->bytes);
-	}
-	t->bytes = capped(((uint64_t)t->bytes + t->align - 1) / t->align * t->align);
-}
-
 static void add_type(struct spirv *s, const uint32_t *w)
 {
 	struct spirv_type *t = MEM_NEW(struct spirv_type);
@@ -169,7 +150,24 @@ static void add_type(struct spirv *s, const uint32_t *w)
 		t->is_signed = t->op == SPIRV_TYPE_INT && w[3];
 		t->bytes = t->align = t->bits >= 8 && t->bits <= 64 ? t->bits / 8 : 8;
 		break;
-	case SPIRV_TYPE_STRUCT: add_struct(s, t, w); break;
+	case SPIRV_TYPE_STRUCT: {
+		const struct spirv_id *x = &s->ids[w[1]];
+		t->count = (w[0] >> 16) - 2;
+		t->members = MEM_NEW_N(uint32_t, t->count + 1);
+		t->offsets = MEM_NEW_N(uint32_t, t->count + 1);
+		for (uint32_t i = 0; i < t->count; i++) {
+			const struct spirv_type *member = hlsl_spirv_type(s, w[2 + i]);
+			t->members[i] = w[2 + i];
+			t->offsets[i] = i < x->offset_count ? x->offsets[i] : 0;
+			if (member == NULL)
+				continue;
+			t->slots = capped((uint64_t)t->slots + member->slots);
+			t->align = member->align > t->align ? member->align : t->align;
+			t->bytes = capped(((uint64_t)t->bytes + member->align - 1) / member->align * member->align + member->bytes);
+		}
+		t->bytes = capped(((uint64_t)t->bytes + t->align - 1) / t->align * t->align);
+		break;
+	}
 	case SPIRV_TYPE_POINTER:
 		t->slots = SPIRV_POINTER_SLOTS;
 		t->storage = w[2];
@@ -187,19 +185,6 @@ static void add_type(struct spirv *s, const uint32_t *w)
 		t->align = element ? element->align : 4;
 		break;
 	}
-}
-
-/* Offsets come before the type is known. */
-static void decorate(struct spirv_id *x, uint32_t decoration, uint32_t value)
-{
-	uint32_t *to = decoration == DECORATION_ARRAY_STRIDE ? &x->stride
-		       : decoration == DECORATION_BUILTIN    ? &x->builtin
-		       : decoration == DECORATION_BINDING    ? &x->binding
-		       : decoration == DECORATION_SET        ? &x->set
-							     : NULL;
-	if (to)
-		*to = value;
-	x->buffer |= decoration == DECORATION_BUFFER_BLOCK;
 }
 
 static spv_result_t note(void *user, const spv_parsed_instruction_t *parsed)
@@ -220,7 +205,16 @@ static spv_result_t note(void *user, const spv_parsed_instruction_t *parsed)
 		free(s->ids[w[1]].name);
 		s->ids[w[1]].name = mem_str((const char *)(w + 2));
 	} else if (op == OP_DECORATE) {
-		decorate(&s->ids[w[1]], w[2], n > 3 ? w[3] : 0);
+		/* Offsets come before the type is known. */
+		struct spirv_id *x = &s->ids[w[1]];
+		uint32_t *to = w[2] == DECORATION_ARRAY_STRIDE ? &x->stride
+			       : w[2] == DECORATION_BUILTIN    ? &x->builtin
+			       : w[2] == DECORATION_BINDING    ? &x->binding
+			       : w[2] == DECORATION_SET        ? &x->set
+							       : NULL;
+		if (to)
+			*to = (n > 3 ? w[3] : 0);
+		x->buffer |= w[2] == DECORATION_BUFFER_BLOCK;
 	} else if (op == OP_MEMBER_DECORATE && w[3] == DECORATION_OFFSET) {
 		struct spirv_id *x = &s->ids[w[1]];
 		if (w[2] >= MEMBERS_MAX)

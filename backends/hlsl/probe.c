@@ -48,45 +48,6 @@ static bool is_meant(enum wire_probe probe, const struct plan_buffer *b)
 	return dtype_is_float(b->type) && b->role != PLAN_TABLE && output == (probe == WIRE_PROBE_STORES);
 }
 
-static void find_variables(struct rewriting *r, enum wire_probe probe, const struct plan *plan, const struct plan_launch *launch,
-			   const struct spirv *s)
-{
-	for (size_t at = SPIRV_HEADER, n; (n = hlsl_spirv_length(r->words, r->count, at)) > 0; at += n) {
-		const uint32_t *w = r->words + at;
-		if ((w[0] & 0xFFFF) != DECORATE || n < 4 || w[2] != BINDING || w[1] >= r->bound)
-			continue;
-		for (size_t i = 0; i < s->binding_count; i++) {
-			const struct plan_arg *a =
-				s->bindings[i].binding == w[3] ? hlsl_bind_find(plan, launch, s->bindings[i].name) : NULL;
-			if (a && a->kind == PLAN_ARG_BUFFER && is_meant(probe, &plan->buffers[a->index]))
-				r->windowed[w[1]] = true;
-		}
-	}
-}
-
-/* Values whose type is such an integer: only instructions with a result have a type in their second word. */
-static void find_types(struct rewriting *r)
-{
-	for (size_t at = SPIRV_HEADER, n; (n = hlsl_spirv_length(r->words, r->count, at)) > 0; at += n) {
-		const uint32_t *w = r->words + at;
-		if ((w[0] & 0xFFFF) == TYPE_INT && n >= 4 && w[1] < r->bound && w[2] == 32)
-			r->mask[w[1]] = r->next++;
-		else if (n >= 3 && w[1] < r->bound && w[2] < r->bound && r->mask[w[1]])
-			r->type[w[2]] = w[1];
-	}
-}
-
-static void put_masks(struct rewriting *r)
-{
-	for (uint32_t id = 0; id < r->bound; id++)
-		if (r->mask[id]) {
-			put(r, 4u << 16 | CONSTANT);
-			put(r, id);
-			put(r, r->mask[id]);
-			put(r, WINDOW - 1);
-		}
-}
-
 /* The chain again, with its last index within the window. */
 static bool put_windowed(struct rewriting *r, const uint32_t *w)
 {
@@ -116,7 +77,13 @@ static void rewrite(struct rewriting *r, enum wire_probe probe)
 		bool barrier = op == CONTROL_BARRIER || op == MEMORY_BARRIER,
 		     chain = op == ACCESS_CHAIN || op == IN_BOUNDS_ACCESS_CHAIN;
 		if (op == FUNCTION && !functions) {
-			put_masks(r);
+			for (uint32_t id = 0; id < r->bound; id++)
+				if (r->mask[id]) {
+					put(r, 4u << 16 | CONSTANT);
+					put(r, id);
+					put(r, r->mask[id]);
+					put(r, WINDOW - 1);
+				}
 			functions = true;
 		}
 		bool changed = probe == WIRE_PROBE_BARRIERS ? barrier : chain && put_windowed(r, w);
@@ -137,8 +104,25 @@ int hlsl_probe(enum wire_probe probe, const struct plan *plan, const struct plan
 	r.windowed = MEM_NEW_N(bool, r.bound + 1);
 	r.type = MEM_NEW_N(uint32_t, r.bound + 1);
 	r.mask = MEM_NEW_N(uint32_t, r.bound + 1);
-	find_variables(&r, probe, plan, launch, &s);
-	find_types(&r);
+	for (size_t at = SPIRV_HEADER, n; (n = hlsl_spirv_length(r.words, r.count, at)) > 0; at += n) {
+		const uint32_t *w = r.words + at;
+		if ((w[0] & 0xFFFF) != DECORATE || n < 4 || w[2] != BINDING || w[1] >= r.bound)
+			continue;
+		for (size_t i = 0; i < s.binding_count; i++) {
+			const struct plan_arg *a =
+				s.bindings[i].binding == w[3] ? hlsl_bind_find(plan, launch, s.bindings[i].name) : NULL;
+			if (a && a->kind == PLAN_ARG_BUFFER && is_meant(probe, &plan->buffers[a->index]))
+				r.windowed[w[1]] = true;
+		}
+	}
+	/* Values whose type is such an integer: only instructions with a result have a type in their second word. */
+	for (size_t at = SPIRV_HEADER, n; (n = hlsl_spirv_length(r.words, r.count, at)) > 0; at += n) {
+		const uint32_t *w = r.words + at;
+		if ((w[0] & 0xFFFF) == TYPE_INT && n >= 4 && w[1] < r.bound && w[2] == 32)
+			r.mask[w[1]] = r.next++;
+		else if (n >= 3 && w[1] < r.bound && w[2] < r.bound && r.mask[w[1]])
+			r.type[w[2]] = w[1];
+	}
 	rewrite(&r, probe);
 	hlsl_spirv_fini(&s);
 	free(r.windowed);

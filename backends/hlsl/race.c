@@ -133,29 +133,6 @@ static void bind(struct launch *x)
 			x->group.memory[id] = memory_of(x, id);
 }
 
-/* Pointers of all variables, initial values, and values that have none. */
-static void make_first(struct launch *x)
-{
-	const struct race_module *m = &x->m;
-	x->first = MEM_NEW_N(uint64_t, m->lane_slots + 1);
-	for (uint32_t id = 0; id < m->s.bound; id++) {
-		const struct race_id *v = &m->ids[id];
-		const struct spirv_type *t = v->undefined ? m->ids[v->type].type_def : NULL;
-		for (uint32_t i = 0; t && i < t->slots; i++)
-			x->first[v->slot + i] =
-				hlsl_race_undefined(&x->group, t->op == SPIRV_TYPE_VECTOR ? m->ids[t->element].type_def : t);
-		if (t && x->run->doubt == NULL)
-			x->run->doubt = mem_fmt("kernel %s: a variable is used before it has a value", x->l->kernel);
-		if (!v->variable)
-			continue;
-		x->first[v->slot] = id;
-		if (v->init && v->init < m->s.bound && m->ids[v->init].constant && v->place != SPIRV_UNSET &&
-		    m->ids[v->type].type_def->storage != SPIRV_STORAGE_WORKGROUP)
-			memcpy(x->first + v->place, m->constants + m->ids[v->init].slot,
-			       m->ids[m->ids[v->init].type].type_def->slots * sizeof *x->first);
-	}
-}
-
 /* --- a group ------------------------------------------------------------------------------------------------------ */
 
 static void set_builtins(const struct launch *x, uint64_t *slots, const uint32_t group[3], uint32_t index)
@@ -180,23 +157,6 @@ static void set_builtins(const struct launch *x, uint64_t *slots, const uint32_t
 		for (size_t i = 0; i < MEM_COUNT(known); i++)
 			for (uint32_t k = 0; known[i].number == x->m.s.ids[id].builtin && k < n && k < known[i].parts; k++)
 				slots[v->place + k] = known[i].value[k];
-	}
-}
-
-static void begin_group(struct launch *x, const uint32_t group[3])
-{
-	struct race_group *g = &x->group;
-	g->epoch++;
-	g->acquired = false;
-	g->number = x->groups++;
-	*MEM_PUSH(g->released, x->groups) = 0; /* numbers begin with 1 */
-	for (uint32_t i = 0; i < x->m.group_slots; i++)
-		g->shared[i] = g->undefined;
-	for (uint32_t i = 0; i < x->lane_count; i++) {
-		uint64_t *slots = x->lanes[i].slots;
-		x->lanes[i] = (struct race_lane){ .slots = slots, .at = x->m.ids[x->m.s.entry].at, .index = i };
-		memcpy(slots, x->first, x->m.lane_slots * sizeof *slots);
-		set_builtins(x, slots, group, i);
 	}
 }
 
@@ -236,7 +196,19 @@ static int run_group(struct launch *x, const uint32_t group[3], struct err *e)
 {
 	uint32_t wave = x->m.has_wave_ops ? x->run->wave : x->lane_count;
 	int rc = 0;
-	begin_group(x, group);
+	struct race_group *g = &x->group;
+	g->epoch++;
+	g->acquired = false;
+	g->number = x->groups++;
+	*MEM_PUSH(g->released, x->groups) = 0; /* numbers begin with 1 */
+	for (uint32_t i = 0; i < x->m.group_slots; i++)
+		g->shared[i] = g->undefined;
+	for (uint32_t i = 0; i < x->lane_count; i++) {
+		uint64_t *slots = x->lanes[i].slots;
+		x->lanes[i] = (struct race_lane){ .slots = slots, .at = x->m.ids[x->m.s.entry].at, .index = i };
+		memcpy(slots, x->first, x->m.lane_slots * sizeof *slots);
+		set_builtins(x, slots, group, i);
+	}
 	do
 		for (uint32_t i = 0; rc == 0 && i < x->lane_count; i += wave)
 			rc = hlsl_race_wave_run(&x->group, x->lanes + i, wave < x->lane_count - i ? wave : x->lane_count - i, e);
@@ -269,7 +241,25 @@ static int make_lanes(struct launch *x, struct err *e)
 	x->shadows = MEM_NEW_N(struct race_shadow *, x->run->plan->buffer_count + 1);
 	*MEM_PUSH(x->group.released, x->groups) = 0;
 	x->groups = 1;
-	make_first(x);
+	/* Pointers of all variables, initial values, and values that have none. */
+	const struct race_module *m = &x->m;
+	x->first = MEM_NEW_N(uint64_t, m->lane_slots + 1);
+	for (uint32_t id = 0; id < m->s.bound; id++) {
+		const struct race_id *v = &m->ids[id];
+		const struct spirv_type *t = v->undefined ? m->ids[v->type].type_def : NULL;
+		for (uint32_t i = 0; t && i < t->slots; i++)
+			x->first[v->slot + i] =
+				hlsl_race_undefined(&x->group, t->op == SPIRV_TYPE_VECTOR ? m->ids[t->element].type_def : t);
+		if (t && x->run->doubt == NULL)
+			x->run->doubt = mem_fmt("kernel %s: a variable is used before it has a value", x->l->kernel);
+		if (!v->variable)
+			continue;
+		x->first[v->slot] = id;
+		if (v->init && v->init < m->s.bound && m->ids[v->init].constant && v->place != SPIRV_UNSET &&
+		    m->ids[v->type].type_def->storage != SPIRV_STORAGE_WORKGROUP)
+			memcpy(x->first + v->place, m->constants + m->ids[v->init].slot,
+			       m->ids[m->ids[v->init].type].type_def->slots * sizeof *x->first);
+	}
 	return 0;
 }
 
@@ -291,16 +281,6 @@ static void launch_fini(struct launch *x)
 	hlsl_race_module_fini(&x->m);
 }
 
-static void begin_count(struct launch *x, uint64_t groups, struct race_counting *c)
-{
-	struct wire_counted *all = x->run->counts;
-	c->to = MEM_PUSH(all->at, all->count);
-	*c->to = (struct wire_launch_count){ .kernel = mem_str(x->l->kernel), .groups = groups, .threads = x->lane_count };
-	x->group.counting = c;
-	for (size_t i = 0; i < x->run->plan->buffer_count; i++)
-		memset(x->run->touched[i], 0, x->run->plan->buffers[i].bytes / RACE_SECTOR / 8 + 1);
-}
-
 static int run_launch(struct run *run, const struct plan_launch *l, struct err *e)
 {
 	const struct hlsl_kernel *k = hlsl_object_find(run->object, l->kernel);
@@ -319,8 +299,15 @@ static int run_launch(struct run *run, const struct plan_launch *l, struct err *
 		bind(&x);
 	uint64_t groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], before = x.group.budget;
 	struct race_counting counting = { .log = NULL };
-	if (rc == 0 && run->counts)
-		begin_count(&x, groups, &counting);
+	if (rc == 0 && run->counts) {
+		struct wire_counted *all = x.run->counts;
+		counting.to = MEM_PUSH(all->at, all->count);
+		*counting.to =
+			(struct wire_launch_count){ .kernel = mem_str(x.l->kernel), .groups = groups, .threads = x.lane_count };
+		x.group.counting = &counting;
+		for (size_t i = 0; i < x.run->plan->buffer_count; i++)
+			memset(x.run->touched[i], 0, x.run->plan->buffers[i].bytes / RACE_SECTOR / 8 + 1);
+	}
 	for (uint64_t i = 0; rc == 0 && i < groups && !x.group.finding && x.group.budget; i++) {
 		uint32_t at[3] = { (uint32_t)(i % l->grid[0]), (uint32_t)(i / l->grid[0] % l->grid[1]),
 				   (uint32_t)(i / l->grid[0] / l->grid[1]) };

@@ -47,20 +47,6 @@ static uint64_t cut(const struct spirv_type *t, uint64_t x)
 	return t->bits >= 64 ? x : x & (((uint64_t)1 << t->bits) - 1);
 }
 
-static bool compare(uint32_t op, double x, double y)
-{
-	if (isnan(x) || isnan(y))
-		return (op & 1) != 0; /* the odd ones are the unordered comparisons */
-	switch (op & ~1u) {
-	case 180: return x == y;
-	case 182: return x != y;
-	case 184: return x < y;
-	case 186: return x > y;
-	case 188: return x <= y;
-	default: return x >= y;
-	}
-}
-
 /* Arithmetic whose result is a float of the operands' type. */
 static double float_result(uint32_t op, double x, double y, bool *io_known)
 {
@@ -147,17 +133,20 @@ static uint64_t scalar_result(uint32_t op, const struct spirv_type *out, const s
 	case 169: return a ? b : v[2];
 	default: break;
 	}
-	if (op >= 180 && op <= 191)
-		return compare(op, x, y);
+	if (op >= 180 && op <= 191) {
+		if (isnan(x) || isnan(y))
+			return (op & 1) != 0; /* the odd ones are the unordered comparisons */
+		switch (op & ~1u) {
+		case 180: return x == y;
+		case 182: return x != y;
+		case 184: return x < y;
+		case 186: return x > y;
+		case 188: return x <= y;
+		default: return x >= y;
+		}
+	}
 	z = float_result(op, x, y, &is_float);
 	return is_float ? hlsl_race_bits(out, z) : cut(out, int_result(op, in, a, b, io_known));
-}
-
-/* The position of a bit: the lowest one that is set, or the highest that differs from the sign. */
-static uint64_t find_bit(uint32_t n, const struct spirv_type *t, uint64_t a)
-{
-	uint64_t u = cut(t, n == 74 && as_signed(t, a) < 0 ? ~a : a);
-	return u == 0 ? UINT32_MAX : n == 73 ? (uint64_t)__builtin_ctzll(u) : 63 - (uint64_t)__builtin_clzll(u);
 }
 
 /* An instruction of GLSL.std.450. */
@@ -203,7 +192,10 @@ static uint64_t ext_result(uint32_t n, const struct spirv_type *t, const uint64_
 	case 53: return hlsl_race_bits(t, ldexp(x, (int)(int32_t)(uint32_t)b));
 	case 73:
 	case 74:
-	case 75: return find_bit(n, t, a);
+	case 75: {
+		uint64_t u = cut(t, n == 74 && as_signed(t, a) < 0 ? ~a : a);
+		return u == 0 ? UINT32_MAX : n == 73 ? (uint64_t)__builtin_ctzll(u) : 63 - (uint64_t)__builtin_clzll(u);
+	}
 	default: *io_known = false; return 0;
 	}
 }

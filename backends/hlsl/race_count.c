@@ -37,14 +37,6 @@ void hlsl_race_count_op(struct race_group *g, uint32_t op, const uint32_t *w)
 	to->atomics += op >= 227 && op <= 242;
 }
 
-static void mark(struct race_memory *mem, struct wire_launch_count *to, uint64_t at, uint32_t bytes)
-{
-	for (uint64_t s = at / RACE_SECTOR; s * RACE_SECTOR < at + bytes && s * RACE_SECTOR < mem->len; s++) {
-		to->read_once += (mem->touched[s / 8] >> s % 8 & 1) ? 0 : RACE_SECTOR;
-		mem->touched[s / 8] |= (uint8_t)(1 << s % 8);
-	}
-}
-
 void hlsl_race_count_access(struct race_group *g, const struct race_lane *lane, uint64_t memory, uint64_t at, uint32_t bytes,
 			    bool shared, bool store)
 {
@@ -58,8 +50,13 @@ void hlsl_race_count_access(struct race_group *g, const struct race_lane *lane, 
 		to->loads++;
 	to->store_bytes += store && !shared ? bytes : 0;
 	to->load_bytes += store || shared ? 0 : bytes;
-	if (!shared && !store)
-		mark(&g->memory[memory], to, at, bytes);
+	if (!shared && !store) {
+		struct race_memory *mem = &g->memory[memory];
+		for (uint64_t s = at / RACE_SECTOR; s * RACE_SECTOR < at + bytes && s * RACE_SECTOR < mem->len; s++) {
+			to->read_once += (mem->touched[s / 8] >> s % 8 & 1) ? 0 : RACE_SECTOR;
+			mem->touched[s / 8] |= (uint8_t)(1 << s % 8);
+		}
+	}
 	if (c->count == LOG_MAX)
 		return;
 	*MEM_PUSH(c->log, c->count) = (struct race_access){ .at = lane->now,
@@ -97,17 +94,6 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sorts n units and drops repetitions. */
-static size_t distinct(uint64_t *units, size_t n)
-{
-	size_t kept = 0;
-	qsort(units, n, sizeof *units, by_number);
-	for (size_t i = 0; i < n; i++)
-		if (kept == 0 || units[i] != units[kept - 1])
-			units[kept++] = units[i];
-	return kept;
-}
-
 /* One request: n accesses of one wave. */
 static void count_request(struct wire_launch_count *to, const struct race_access *at, size_t n)
 {
@@ -118,7 +104,13 @@ static void count_request(struct wire_launch_count *to, const struct race_access
 	for (size_t i = 0; i < n; i++)
 		for (uint64_t u = at[i].address / unit; u * unit < at[i].address + at[i].bytes; u++)
 			*MEM_PUSH(units, count) = u;
-	count = distinct(units, count);
+	/* Sorts n units and drops repetitions. */
+	size_t kept = 0;
+	qsort(units, count, sizeof *units, by_number);
+	for (size_t i = 0; i < count; i++)
+		if (kept == 0 || units[i] != units[kept - 1])
+			units[kept++] = units[i];
+	count = kept;
 	for (size_t i = 0; i < count; i++)
 		most = ++busy[units[i] % BANKS] > most ? busy[units[i] % BANKS] : most;
 	free(units);

@@ -252,20 +252,6 @@ static int jump(struct race_group *g, struct race_lane *lane, uint32_t label, st
 	return 0;
 }
 
-static int call(struct race_group *g, struct race_lane *lane, const uint32_t *w, uint32_t n, struct err *e)
-{
-	if (lane->depth == RACE_DEPTH || w[3] >= g->m->s.bound || g->m->ids[w[3]].at == 0)
-		return hlsl_race_unknown(57, e);
-	lane->stack[lane->depth++] = (struct race_frame){ lane->at, w[2], lane->block, lane->previous, lane->loop_count };
-	lane->at = g->m->ids[w[3]].at;
-	for (uint32_t i = 4; i < n; i++, lane->at += g->m->s.words[lane->at] >> 16) {
-		uint32_t parameter = g->m->s.words[lane->at + 2];
-		memmove(race_value(g, lane, parameter), race_value(g, lane, w[i]),
-			race_value_type(g, parameter)->slots * sizeof(uint64_t));
-	}
-	return 0;
-}
-
 static void return_from(struct race_group *g, struct race_lane *lane, const uint64_t *result)
 {
 	if (lane->depth == 0) {
@@ -285,7 +271,18 @@ static int control(struct race_group *g, struct race_lane *lane, uint32_t op, co
 {
 	uint32_t to = w[n > 2 ? 2 : 1];
 	switch (op) {
-	case 57: return call(g, lane, w, n, e);
+	case 57: {
+		if (lane->depth == RACE_DEPTH || w[3] >= g->m->s.bound || g->m->ids[w[3]].at == 0)
+			return hlsl_race_unknown(57, e);
+		lane->stack[lane->depth++] = (struct race_frame){ lane->at, w[2], lane->block, lane->previous, lane->loop_count };
+		lane->at = g->m->ids[w[3]].at;
+		for (uint32_t i = 4; i < n; i++, lane->at += g->m->s.words[lane->at] >> 16) {
+			uint32_t parameter = g->m->s.words[lane->at + 2];
+			memmove(race_value(g, lane, parameter), race_value(g, lane, w[i]),
+				race_value_type(g, parameter)->slots * sizeof(uint64_t));
+		}
+		return 0;
+	}
 	case LABEL: lane->block = w[1]; return 0;
 	case 249: return jump(g, lane, w[1], e);
 	case 250: return jump(g, lane, *race_value(g, lane, w[1]) ? w[2] : w[3], e);

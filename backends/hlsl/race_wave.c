@@ -55,27 +55,6 @@ static uint64_t operand(const struct wave *x, const struct race_lane *lane, uint
 
 /* --- votes and ballots -------------------------------------------------------------------------------------------- */
 
-static uint64_t vote(const struct wave *x)
-{
-	const struct spirv_type *t = race_value_type(x->g, x->w[4]);
-	bool all = true, any = false, same = true;
-	for (uint32_t i = 0; i < x->count; i++) {
-		const uint64_t *v = race_value(x->g, x->lanes[i], x->w[4]);
-		all &= *v != 0;
-		any |= *v != 0;
-		same &= memcmp(v, race_value(x->g, x->lanes[0], x->w[4]), t->slots * sizeof *v) == 0;
-	}
-	return x->op == ALL ? all : x->op == ANY ? any : same;
-}
-
-static void ballot(const struct wave *x, uint64_t bits[4])
-{
-	for (uint32_t i = 0; i < x->count; i++) {
-		uint32_t n = number(x, x->lanes[i]);
-		bits[n / 32] |= (uint64_t)(operand(x, x->lanes[i], 4) != 0) << n % 32;
-	}
-}
-
 /* What a lane asks about a ballot that it has. */
 static uint64_t ask_ballot(const struct wave *x, const struct race_lane *lane)
 {
@@ -180,10 +159,23 @@ static int execute(const struct wave *x, struct err *e)
 	uint64_t bits[4] = { 0 }, voted = 0;
 	if (x->op >= ADD_FIRST && x->op <= LOGICAL_LAST)
 		return sum(x, e);
-	if (x->op >= ALL && x->op <= ALL_EQUAL)
-		voted = vote(x);
-	if (x->op == BALLOT)
-		ballot(x, bits);
+	if (x->op >= ALL && x->op <= ALL_EQUAL) {
+		const struct spirv_type *t = race_value_type(x->g, x->w[4]);
+		bool all = true, any = false, same = true;
+		for (uint32_t i = 0; i < x->count; i++) {
+			const uint64_t *v = race_value(x->g, x->lanes[i], x->w[4]);
+			all &= *v != 0;
+			any |= *v != 0;
+			same &= memcmp(v, race_value(x->g, x->lanes[0], x->w[4]), t->slots * sizeof *v) == 0;
+		}
+		voted = x->op == ALL ? all : x->op == ANY ? any : same;
+	}
+	if (x->op == BALLOT) {
+		for (uint32_t i = 0; i < x->count; i++) {
+			uint32_t n = number(x, x->lanes[i]);
+			bits[n / 32] |= (uint64_t)(operand(x, x->lanes[i], 4) != 0) << n % 32;
+		}
+	}
 	for (uint32_t i = 0; i < x->count; i++) {
 		uint64_t *to = race_value(x->g, x->lanes[i], x->w[2]);
 		if (x->op == ELECT)

@@ -77,8 +77,8 @@ void sandbox_files_allow(struct sandbox_files *f, const char *path, enum sandbox
 	static const uint64_t rights[] = {
 		[SANDBOX_FILES_READ] = READ_FILE | READ_DIR,
 		[SANDBOX_FILES_DEVICE] = READ_FILE | READ_DIR | WRITE_FILE | TRUNCATE | IOCTL_DEVICE,
-		[SANDBOX_FILES_SCRATCH] = READ_FILE | READ_DIR | WRITE_FILE | TRUNCATE | MAKE_REGULAR | REMOVE_FILE |
-					  MAKE_FOLDER | REMOVE_FOLDER | REFER,
+		[SANDBOX_FILES_SCRATCH] = READ_FILE | READ_DIR | WRITE_FILE | TRUNCATE | MAKE_REGULAR | REMOVE_FILE | MAKE_FOLDER |
+					  REMOVE_FOLDER | REFER,
 		[SANDBOX_FILES_EMPTY] = READ_DIR | REMOVE_FOLDER,
 	};
 	struct stat st;
@@ -173,37 +173,6 @@ static int deny(scmp_filter_ctx filter, const char *name)
 	return rc == -EDOM || rc == -EFAULT ? 0 : rc; /* not a call of this architecture */
 }
 
-static int deny_by_argument(scmp_filter_ctx filter)
-{
-	const uint32_t no = SCMP_ACT_ERRNO(EPERM);
-	const scmp_datum_t self = (scmp_datum_t)getpid();
-	const struct {
-		int call;
-		uint32_t action;
-		unsigned arguments;
-		struct scmp_arg_cmp argument;
-	} rules[] = {
-		{ SCMP_SYS(socket), no, 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX, 0) },
-		/* A process may aim these at itself. An id of 0 means the caller, but for kill its group, which
-		 * includes the launcher. */
-		{ SCMP_SYS(kill), no, 1, SCMP_A0(SCMP_CMP_NE, self, 0) },
-		{ SCMP_SYS(tgkill), no, 1, SCMP_A0(SCMP_CMP_NE, self, 0) },
-		{ SCMP_SYS(prlimit64), no, 1, SCMP_A0(SCMP_CMP_NE, 0, 0) },
-		/* Characters pushed into the terminal would count as typed by its user. */
-		{ SCMP_SYS(ioctl), no, 1, SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, 0x5412 /* TIOCSTI */) },
-		/* Threads, but no processes. clone3 hides its flags in memory, so it answers ENOSYS and libraries use
-		 * clone. */
-		{ SCMP_SYS(clone3), SCMP_ACT_ERRNO(ENOSYS), 0, { 0 } },
-		{ SCMP_SYS(clone), no, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0) },
-		{ SCMP_SYS(ptrace), no, 0, { 0 } },
-	};
-	int rc = 0;
-	for (size_t i = 0; i < MEM_COUNT(rules) - (SANITIZED ? 2 : 0) && rc == 0; i++)
-		rc = seccomp_rule_add_array(filter, rules[i].action, rules[i].call, rules[i].arguments,
-					    &rules[i].argument);
-	return rc;
-}
-
 int sandbox_calls_close(struct err *e)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -219,8 +188,32 @@ int sandbox_calls_close(struct err *e)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
 	for (size_t i = 0; i < MEM_COUNT(denied) && rc == 0; i++)
 		rc = deny(filter, denied[i]);
-	if (rc == 0)
-		rc = deny_by_argument(filter);
+	if (rc == 0) {
+		const uint32_t no = SCMP_ACT_ERRNO(EPERM);
+		const scmp_datum_t self = (scmp_datum_t)getpid();
+		const struct {
+			int call;
+			uint32_t action;
+			unsigned arguments;
+			struct scmp_arg_cmp argument;
+		} rules[] = {
+			{ SCMP_SYS(socket), no, 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX, 0) },
+			/* A process may aim these at itself. An id of 0 means the caller, but for kill its group, which
+			 * includes the launcher. */
+			{ SCMP_SYS(kill), no, 1, SCMP_A0(SCMP_CMP_NE, self, 0) },
+			{ SCMP_SYS(tgkill), no, 1, SCMP_A0(SCMP_CMP_NE, self, 0) },
+			{ SCMP_SYS(prlimit64), no, 1, SCMP_A0(SCMP_CMP_NE, 0, 0) },
+			/* Characters pushed into the terminal would count as typed by its user. */
+			{ SCMP_SYS(ioctl), no, 1, SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, 0x5412 /* TIOCSTI */) },
+			/* Threads, but no processes. clone3 hides its flags in memory, so it answers ENOSYS and libraries use
+			 * clone. */
+			{ SCMP_SYS(clone3), SCMP_ACT_ERRNO(ENOSYS), 0, { 0 } },
+			{ SCMP_SYS(clone), no, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0) },
+			{ SCMP_SYS(ptrace), no, 0, { 0 } },
+		};
+		for (size_t i = 0; i < MEM_COUNT(rules) - (SANITIZED ? 2 : 0) && rc == 0; i++)
+			rc = seccomp_rule_add_array(filter, rules[i].action, rules[i].call, rules[i].arguments, &rules[i].argument);
+	}
 	if (rc == 0)
 		rc = seccomp_load(filter);
 	if (filter)

@@ -43,22 +43,6 @@ struct block {
 	double got[BLOCK], want[BLOCK], bound[BLOCK];
 };
 
-static void load_block(const struct comparison *c, uint64_t at, struct block *b)
-{
-	const struct compare_wanted *w = c->want;
-	b->at = at;
-	b->n = c->elements - at < BLOCK ? (size_t)(c->elements - at) : BLOCK;
-	b->got_bytes = c->got + at * dtype_size(c->buffer->type);
-	b->want_bytes = (const uint8_t *)w->values + at * dtype_size(w->type);
-	dtype_load_all(c->buffer->type, b->got_bytes, b->got, b->n);
-	dtype_load_all(w->type, b->want_bytes, b->want, b->n);
-	if (w->bounds)
-		dtype_load_all(w->type == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32,
-			       (const uint8_t *)w->bounds + at * wire_bound_size(w->type), b->bound, b->n);
-	else
-		memset(b->bound, 0, b->n * sizeof *b->bound);
-}
-
 /* --- blocks without a fault --------------------------------------------------------------------------------------- */
 
 static bool has_poison(const uint8_t *got, size_t n, size_t size, uint8_t poison)
@@ -136,15 +120,6 @@ static double ratio_of(double got, double want, double difference, double bound)
 	return difference == 0 ? 0 : fabs(difference) / bound;
 }
 
-static void add_wrong(const struct comparison *c, struct found *f, const struct wire_mismatch *m)
-{
-	uint64_t index = (uint64_t)m->index;
-	f->mismatched++;
-	f->wrong[index / c->columns % c->rows * WIRE_MAP / c->rows][index % c->columns * WIRE_MAP / c->columns]++;
-	if (f->listed < WIRE_MISMATCHES)
-		f->list[f->listed++] = *m;
-}
-
 static void add_element(const struct comparison *c, const struct block *b, size_t i, bool poisoned, struct found *f)
 {
 	struct wire_mismatch m = { (int64_t)(b->at + i), b->got[i], b->want[i], b->bound[i] };
@@ -172,17 +147,13 @@ static void add_element(const struct comparison *c, const struct block *b, size_
 		f->worst_ratio = ratio;
 		f->worst = m;
 	}
-	if (wrong)
-		add_wrong(c, f, &m);
-}
-
-static void add_elements(const struct comparison *c, const struct block *b, struct found *f)
-{
-	size_t size = dtype_size(c->buffer->type);
-	uint8_t poison[8];
-	memset(poison, (int)c->want->poison, sizeof poison);
-	for (size_t i = 0; i < b->n; i++)
-		add_element(c, b, i, memcmp(b->got_bytes + i * size, poison, size) == 0, f);
+	if (wrong) {
+		uint64_t index = (uint64_t)m.index;
+		f->mismatched++;
+		f->wrong[index / c->columns % c->rows * WIRE_MAP / c->rows][index % c->columns * WIRE_MAP / c->columns]++;
+		if (f->listed < WIRE_MISMATCHES)
+			f->list[f->listed++] = m;
+	}
 }
 
 /* --- all ---------------------------------------------------------------------------------------------------------- */
@@ -196,12 +167,27 @@ static bool is_equal(const struct comparison *c, const struct block *b)
 static void compare_block(const struct comparison *c, uint64_t at, struct block *b, struct found *f)
 {
 	bool is_float = dtype_is_float(c->buffer->type);
-	load_block(c, at, b);
+	const struct compare_wanted *w = c->want;
+	b->at = at;
+	b->n = c->elements - at < BLOCK ? (size_t)(c->elements - at) : BLOCK;
+	b->got_bytes = c->got + at * dtype_size(c->buffer->type);
+	b->want_bytes = (const uint8_t *)w->values + at * dtype_size(w->type);
+	dtype_load_all(c->buffer->type, b->got_bytes, b->got, b->n);
+	dtype_load_all(w->type, b->want_bytes, b->want, b->n);
+	if (w->bounds)
+		dtype_load_all(w->type == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32,
+			       (const uint8_t *)w->bounds + at * wire_bound_size(w->type), b->bound, b->n);
+	else
+		memset(b->bound, 0, b->n * sizeof *b->bound);
 	/* A poison of NaN shows as a difference; of a finite one, an element that is within its bound needs no look. */
 	if (is_float && add_plain(b, f))
 		return;
 	if (is_float || !is_equal(c, b) || has_poison(b->got_bytes, b->n, dtype_size(c->buffer->type), (uint8_t)c->want->poison)) {
-		add_elements(c, b, f);
+		size_t size = dtype_size(c->buffer->type);
+		uint8_t poison[8];
+		memset(poison, (int)c->want->poison, sizeof poison);
+		for (size_t i = 0; i < b->n; i++)
+			add_element(c, b, i, memcmp(b->got_bytes + i * size, poison, size) == 0, f);
 		return;
 	}
 	for (size_t i = 0; i < b->n; i++) {
@@ -223,52 +209,6 @@ static void compare_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 		compare_block(c, at, &b, &c->parts[k]);
 }
 
-/* Parts are in the order of the elements. */
-static void add_up(struct comparison *c, struct wire_compared *to)
-{
-	double diff2 = 0, ref2 = 0, ratios = 0, signed_ratios = 0;
-	to->worst_ratio = -1;
-	to->first_untouched = -1;
-	for (unsigned k = 0; k < PARALLEL_FOR_PARTS; k++) {
-		const struct found *f = &c->parts[k];
-		diff2 += f->diff2;
-		ref2 += f->ref2;
-		ratios += f->ratios;
-		signed_ratios += f->signed_ratios;
-		to->max_abs = fmax(to->max_abs, f->max_abs);
-		to->judged += f->judged;
-		to->nan += f->nan;
-		to->spread += f->spread;
-		to->ref_nan += f->ref_nan;
-		to->first_untouched = to->untouched ? to->first_untouched : f->first_untouched;
-		to->untouched += f->untouched;
-		to->mismatched += f->mismatched;
-		if (f->worst_ratio > to->worst_ratio) {
-			to->worst_ratio = f->worst_ratio;
-			to->worst = f->worst;
-		}
-		for (uint32_t i = 0; i < f->listed && to->mismatch_count < WIRE_MISMATCHES; i++)
-			to->mismatch[to->mismatch_count++] = f->list[i];
-		for (unsigned i = 0; k > 0 && i < WIRE_MAP * WIRE_MAP; i++)
-			c->parts[0].wrong[i / WIRE_MAP][i % WIRE_MAP] += f->wrong[i / WIRE_MAP][i % WIRE_MAP];
-	}
-	to->ref_norm = sqrt(ref2);
-	to->error = ref2 > 0 ? sqrt(diff2) / sqrt(ref2) : sqrt(diff2);
-	to->worst_ratio = fmax(to->worst_ratio, 0);
-	to->mean_ratio = to->judged ? ratios / (double)to->judged : 0;
-	to->signed_mean = to->judged ? signed_ratios / (double)to->judged : 0;
-}
-
-static void draw_map(const struct comparison *c, struct wire_compared *to)
-{
-	uint64_t planes = c->elements / (c->rows * c->columns);
-	for (uint64_t y = 0; y < WIRE_MAP; y++)
-		for (uint64_t x = 0; x < WIRE_MAP; x++) {
-			uint64_t all = planes * compare_in_tile(c->rows, y) * compare_in_tile(c->columns, x);
-			to->map[y][x] = all ? (float)((double)c->parts[0].wrong[y][x] / (double)all) : 0;
-		}
-}
-
 void compare_outputs(const struct plan_buffer *b, const void *got, const struct compare_wanted *want,
 		     struct wire_compared *ret_compared)
 {
@@ -284,6 +224,42 @@ void compare_outputs(const struct plan_buffer *b, const void *got, const struct 
 		c.parts[k].worst_ratio = c.parts[k].first_untouched = -1;
 	*ret_compared = (struct wire_compared){ .elements = c.elements };
 	parallel_for(c.elements, compare_part, &c);
-	add_up(&c, ret_compared);
-	draw_map(&c, ret_compared);
+	/* Parts are in the order of the elements. */
+	double diff2 = 0, ref2 = 0, ratios = 0, signed_ratios = 0;
+	ret_compared->worst_ratio = -1;
+	ret_compared->first_untouched = -1;
+	for (unsigned k = 0; k < PARALLEL_FOR_PARTS; k++) {
+		const struct found *f = &c.parts[k];
+		diff2 += f->diff2;
+		ref2 += f->ref2;
+		ratios += f->ratios;
+		signed_ratios += f->signed_ratios;
+		ret_compared->max_abs = fmax(ret_compared->max_abs, f->max_abs);
+		ret_compared->judged += f->judged;
+		ret_compared->nan += f->nan;
+		ret_compared->spread += f->spread;
+		ret_compared->ref_nan += f->ref_nan;
+		ret_compared->first_untouched = ret_compared->untouched ? ret_compared->first_untouched : f->first_untouched;
+		ret_compared->untouched += f->untouched;
+		ret_compared->mismatched += f->mismatched;
+		if (f->worst_ratio > ret_compared->worst_ratio) {
+			ret_compared->worst_ratio = f->worst_ratio;
+			ret_compared->worst = f->worst;
+		}
+		for (uint32_t i = 0; i < f->listed && ret_compared->mismatch_count < WIRE_MISMATCHES; i++)
+			ret_compared->mismatch[ret_compared->mismatch_count++] = f->list[i];
+		for (unsigned i = 0; k > 0 && i < WIRE_MAP * WIRE_MAP; i++)
+			c.parts[0].wrong[i / WIRE_MAP][i % WIRE_MAP] += f->wrong[i / WIRE_MAP][i % WIRE_MAP];
+	}
+	ret_compared->ref_norm = sqrt(ref2);
+	ret_compared->error = ref2 > 0 ? sqrt(diff2) / sqrt(ref2) : sqrt(diff2);
+	ret_compared->worst_ratio = fmax(ret_compared->worst_ratio, 0);
+	ret_compared->mean_ratio = ret_compared->judged ? ratios / (double)ret_compared->judged : 0;
+	ret_compared->signed_mean = ret_compared->judged ? signed_ratios / (double)ret_compared->judged : 0;
+	uint64_t planes = c.elements / (c.rows * c.columns);
+	for (uint64_t y = 0; y < WIRE_MAP; y++)
+		for (uint64_t x = 0; x < WIRE_MAP; x++) {
+			uint64_t all = planes * compare_in_tile(c.rows, y) * compare_in_tile(c.columns, x);
+			ret_compared->map[y][x] = all ? (float)((double)c.parts[0].wrong[y][x] / (double)all) : 0;
+		}
 }

@@ -242,17 +242,6 @@ static bool differs(const struct rearranging *r, uint64_t row)
 	return false;
 }
 
-/* NaN has no place in an order, so kernels need not agree on rows that hold it: any index in range will do. */
-static void accept_row(struct rearranging *r, uint64_t row)
-{
-	size_t size = dtype_size(r->buffer->type);
-	for (uint64_t k = 0; k < r->rows.per_row; k++) {
-		uint64_t at = place(&r->rows, row, k, r->rows.per_row);
-		bool right = in_range(r, index_at(r->buffer->type, r->got, at));
-		memcpy(r->arranged + at * size, (right ? (const uint8_t *)r->want->values : r->got) + at * size, size);
-	}
-}
-
 /* Whether the reference's numbers look like argmax, argmin, top-k or a sort of rows that vary: each row begins at an extreme
  * and goes on in order. Flags and counts do not. Returns how many rows show it; 0: some row does not. */
 static uint64_t selects_extremes(const struct rearranging *r)
@@ -372,7 +361,14 @@ static void rearrange_indices(void *arg, unsigned part, uint64_t from, uint64_t 
 		int64_t twice = n > 1 ? repeated(r, t, r->got, row, seen) : -1;
 		bool repeats = twice >= 0 && repeated(r, t, r->want->values, row, seen) < 0;
 		if (r->sure && (repeats || differs(r, row)) && has_nan(r, row)) {
-			accept_row(r, row);
+			/* NaN has no place in an order, so kernels need not agree on rows that hold it: any index in range will do. */
+			size_t size = dtype_size(r->buffer->type);
+			for (uint64_t k = 0; k < r->rows.per_row; k++) {
+				uint64_t at = place(&r->rows, row, k, r->rows.per_row);
+				bool right = in_range(r, index_at(r->buffer->type, r->got, at));
+				memcpy(r->arranged + at * size, (right ? (const uint8_t *)r->want->values : r->got) + at * size,
+				       size);
+			}
 			continue;
 		}
 		if (!repeats)

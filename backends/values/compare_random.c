@@ -220,15 +220,6 @@ static void check_moments(const struct sample *g, const struct sample *w, char *
 			 w->variance, variance_off);
 }
 
-static void check_shape(const struct sample *g, const struct sample *w, char *finding)
-{
-	double at = 0, share_g = 0, share_w = 0, limit = KS * sqrt(2 / (double)w->n);
-	if (kolmogorov(g, w, &at, &share_g, &share_w) > limit)
-		snprintf(finding, WIRE_FINDING,
-			 "%.3g%% of the elements are at most %.6g, of the reference's %.3g%%, and chance explains %.2g%%",
-			 100 * share_g, at, 100 * share_w, 100 * limit);
-}
-
 static void check_neighbours(const struct plan_buffer *b, const struct sample *g, const struct sample *w, char *finding)
 {
 	const uint64_t lags[LAGS] = { 1, 2, 3, 4, 8, 16, 32, 64, (uint64_t)b->dims[b->rank - 1] };
@@ -256,28 +247,6 @@ static void check_repetitions(const struct sample *g, const struct sample *w, ch
 			 got, length, want);
 }
 
-static void check_all(const struct plan_buffer *b, struct sample *g, struct sample *w, char *finding)
-{
-	measure(g);
-	measure(w);
-	if (g->odd && w->odd == 0)
-		snprintf(finding, WIRE_FINDING, "%" PRIu64 " elements are not finite, the first at index %" PRIu64, g->odd,
-			 g->first_odd);
-	else if (w->n < LEAST || w->variance == 0)
-		snprintf(finding, WIRE_FINDING,
-			 "the reference has %" PRIu64
-			 " elements with variance %.3g, too few to compare distributions, and others here",
-			 w->n, w->variance);
-	if (*finding == '\0')
-		check_moments(g, w, finding);
-	if (*finding == '\0')
-		check_shape(g, w, finding);
-	if (*finding == '\0')
-		check_neighbours(b, g, w, finding);
-	if (*finding == '\0')
-		check_repetitions(g, w, finding);
-}
-
 void compare_random(const struct plan_buffer *b, const void *got, const struct compare_wanted *want,
 		    struct wire_compared *ret_compared)
 {
@@ -287,8 +256,32 @@ void compare_random(const struct plan_buffer *b, const void *got, const struct c
 	struct wire_compared c, figures = { .elements = n, .judged = n, .first_untouched = -1 };
 	compare_outputs(b, got, &exact, &c);
 	figures.ref_norm = c.ref_norm;
-	if (c.mismatched) /* the reference's own numbers are right in any case */
-		check_all(b, &g, &w, figures.finding);
+	if (c.mismatched) { /* the reference's own numbers are right in any case */
+		measure(&g);
+		measure(&w);
+		if (g.odd && w.odd == 0)
+			snprintf(figures.finding, WIRE_FINDING, "%" PRIu64 " elements are not finite, the first at index %" PRIu64,
+				 g.odd, g.first_odd);
+		else if (w.n < LEAST || w.variance == 0)
+			snprintf(figures.finding, WIRE_FINDING,
+				 "the reference has %" PRIu64
+				 " elements with variance %.3g, too few to compare distributions, and others here",
+				 w.n, w.variance);
+		if (*figures.finding == '\0')
+			check_moments(&g, &w, figures.finding);
+		if (*figures.finding == '\0') {
+			double at = 0, share_g = 0, share_w = 0, limit = KS * sqrt(2 / (double)w.n);
+			if (kolmogorov(&g, &w, &at, &share_g, &share_w) > limit)
+				snprintf(figures.finding, WIRE_FINDING,
+					 "%.3g%% of the elements are at most %.6g, of the reference's %.3g%%, and chance explains "
+					 "%.2g%%",
+					 100 * share_g, at, 100 * share_w, 100 * limit);
+		}
+		if (*figures.finding == '\0')
+			check_neighbours(b, &g, &w, figures.finding);
+		if (*figures.finding == '\0')
+			check_repetitions(&g, &w, figures.finding);
+	}
 	if (*figures.finding) {
 		figures.mismatched = n;
 		figures.worst_ratio = INFINITY;

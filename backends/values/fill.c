@@ -89,9 +89,23 @@ static void fill_blocks(const struct stream *s, uint64_t first, enum plan_values
 
 /* --- whole buffers ------------------------------------------------------------------------------------------------ */
 
-/* n elements of one row, as declared. */
-static void fill_row(const struct stream *s, uint64_t first, uint8_t *to, size_t n)
+struct filling {
+	struct stream stream;    /* its buffer has the type that values are rounded to first */
+	enum plan_values values; /* PLAN_DECLARED where others do not apply */
+	const struct plan_buffer *buffer;
+	uint64_t key;     /* of ξ */
+	double amplitude; /* 0: nothing moves */
+	uint8_t *to;
+};
+
+static void fill_plain(const struct filling *f, uint64_t first, uint8_t *to, size_t n)
 {
+	if (f->values != PLAN_DECLARED) {
+		fill_blocks(&f->stream, first, f->values, to, n);
+		return;
+	}
+	/* n elements of one row, as declared. */
+	const struct stream *s = &f->stream;
 	const struct plan_buffer *b = s->buffer;
 	size_t size = dtype_size(b->type);
 	bool random = b->fill == PLAN_RANDOM;
@@ -116,23 +130,6 @@ static void fill_row(const struct stream *s, uint64_t first, uint8_t *to, size_t
 	} else {
 		fill_blocks(s, first, PLAN_DECLARED, to, n);
 	}
-}
-
-struct filling {
-	struct stream stream; /* its buffer has the type that values are rounded to first */
-	enum plan_values values; /* PLAN_DECLARED where others do not apply */
-	const struct plan_buffer *buffer;
-	uint64_t key;     /* of ξ */
-	double amplitude; /* 0: nothing moves */
-	uint8_t *to;
-};
-
-static void fill_plain(const struct filling *f, uint64_t first, uint8_t *to, size_t n)
-{
-	if (f->values != PLAN_DECLARED)
-		fill_blocks(&f->stream, first, f->values, to, n);
-	else
-		fill_row(&f->stream, first, to, n);
 }
 
 /* Makes the plain values, rounded as they always are, and then moves or widens them. */

@@ -56,16 +56,11 @@ static void times_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 }
 
 /* A fresh vector. free() */
-static double *times(const struct plan_buffer *m, const void *bytes, int64_t ld, bool transposed, const double *in,
-		     double *squares)
+static double *times(const struct plan_buffer *m, const void *bytes, int64_t ld, bool transposed, const double *in, double *squares)
 {
-	struct times t = { .type = m->type,
-			   .bytes = bytes,
-			   .rows = m->dims[0],
-			   .columns = m->dims[1],
-			   .ld = ld,
-			   .in = in,
-			   .squares = squares };
+	struct times t = {
+		.type = m->type, .bytes = bytes, .rows = m->dims[0], .columns = m->dims[1], .ld = ld, .in = in, .squares = squares
+	};
 	size_t len = (size_t)(transposed ? t.columns : t.rows) * VECTORS;
 	t.out = MEM_NEW_N(double, len);
 	if (transposed)
@@ -91,25 +86,6 @@ static double *signs(int64_t n, uint64_t secret)
 	return x;
 }
 
-static void compare(const double *got, const double *want, const double *squares, int64_t rows, double tolerance,
-		    struct wire_product_found *f)
-{
-	double all = 0;
-	for (int64_t i = 0; i < rows; i++)
-		all += squares[i];
-	for (int64_t i = 0; i < rows; i++) {
-		double allowed = SLACK * tolerance * sqrt(fmax(squares[i], all / (double)rows));
-		bool off = false;
-		for (int v = 0; v < VECTORS && !off; v++) {
-			double d = fabs(got[i * VECTORS + v] - want[i * VECTORS + v]);
-			off = !(d <= allowed); /* NaN too */
-			if (off && f->rows == 0)
-				*f = (struct wire_product_found){ .row = (uint64_t)i, .off = d, .allowed = allowed };
-		}
-		f->rows += off;
-	}
-}
-
 void product_check(const struct product *p, double tolerance, uint64_t secret, struct wire_product_found *ret_found)
 {
 	int64_t m = p->c->dims[0], n = p->c->dims[1];
@@ -118,7 +94,20 @@ void product_check(const struct product *p, double tolerance, uint64_t secret, s
 	double *abx = times(p->a, p->a_bytes, p->a->ld, p->a_transposed, bx, NULL);
 	double *cx = times(p->c, p->c_bytes, n, false, x, squares);
 	*ret_found = (struct wire_product_found){ .rows = 0 };
-	compare(cx, abx, squares, m, tolerance, ret_found);
+	double all = 0;
+	for (int64_t i = 0; i < m; i++)
+		all += squares[i];
+	for (int64_t i = 0; i < m; i++) {
+		double allowed = SLACK * tolerance * sqrt(fmax(squares[i], all / (double)m));
+		bool off = false;
+		for (int v = 0; v < VECTORS && !off; v++) {
+			double d = fabs(cx[i * VECTORS + v] - abx[i * VECTORS + v]);
+			off = !(d <= allowed); /* NaN too */
+			if (off && ret_found->rows == 0)
+				*ret_found = (struct wire_product_found){ .row = (uint64_t)i, .off = d, .allowed = allowed };
+		}
+		ret_found->rows += off;
+	}
 	free(x);
 	free(squares);
 	free(bx);

@@ -27,6 +27,7 @@ static const struct reach {
 	int huge;        /* of PLAN_SPECIAL_HIGH and PLAN_SPECIAL_LOW */
 	double offset;   /* of PLAN_OFFSET */
 } reaches[DTYPE_COUNT] = {
+	/* clang-format off */
 	/* In the order of enum dtype, first eight kinds of integers: the judge's CUDA kernels are C++, which names no elements. */
 	{ 0, 0, 0, 0, 0 },
 	{ 0, 0, 0, 0, 0 },
@@ -42,6 +43,7 @@ static const struct reach {
 	{ -20, 20, 10, 520, 1024 }, /* f64 */
 	{ -6, 3, 3, 5, 2 },         /* e4m3 */
 	{ -14, 3, 3, 9, 2 },        /* e5m2 */
+	/* clang-format on */
 };
 
 static double power(int exponent)
@@ -132,13 +134,6 @@ static bool in_order(const struct stream *s, uint64_t i, double *ret_value)
 }
 
 /* --- single values ------------------------------------------------------------------------------------------------ */
-
-/* Which element of tile k is special. */
-static uint64_t tile_place(const struct stream *s, uint64_t k, uint64_t tile, uint64_t count)
-{
-	uint64_t begin = k * tile, len = count - begin < tile ? count - begin : tile;
-	return begin + salted(s, PLACE, k) % len;
-}
 
 static uint64_t tile_length(uint64_t count)
 {
@@ -241,7 +236,9 @@ static void special_places(const struct stream *s, uint64_t first, double *v, si
 	if (count < TILE_MIN)
 		return;
 	for (uint64_t k = first / tile; k * tile < first + n; k++) {
-		uint64_t at = tile_place(s, k, tile, count);
+		/* Which element of tile k is special. */
+		uint64_t begin = k * tile, len = count - begin < tile ? count - begin : tile;
+		uint64_t at = begin + salted(s, PLACE, k) % len;
 		if (at >= first && at < first + n)
 			v[at - first] = !whole ? special(s, k) : k & 1 ? s->buffer->most : s->buffer->least;
 	}

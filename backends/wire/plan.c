@@ -51,11 +51,11 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_WIDE: return floats && (varies || likely || (sorted && !b->closed));
 	case PLAN_LARGER: return floats && varies;
 	/* Devices flush small halves. A lifted array holds what the declared type does. */
-	case PLAN_SMALLER: return floats && varies && dtype_smallest_normal(dtype_is_float(b->rounded) ? b->rounded : b->type) < 0x1p-100;
+	case PLAN_SMALLER:
+		return floats && varies && dtype_smallest_normal(dtype_is_float(b->rounded) ? b->rounded : b->type) < 0x1p-100;
 	case PLAN_SPECIAL:
 	case PLAN_SPECIAL_HIGH:
-	case PLAN_SPECIAL_LOW:
-		return floats ? varies || likely : varies && b->closed && isfinite(b->least) && isfinite(b->most);
+	case PLAN_SPECIAL_LOW: return floats ? varies || likely : varies && b->closed && isfinite(b->least) && isfinite(b->most);
 	case PLAN_SPARSE: return varies;
 	case PLAN_ZERO_ROWS: return varies && !(b->closed && !(b->least <= 0 && b->most >= 0));
 	case PLAN_TIES: return varies || sorted;
@@ -86,17 +86,18 @@ static bool span(const struct plan_buffer *b, uint64_t *ret_span)
 	return true;
 }
 
-static int check_shape(const struct plan_buffer *b, struct err *e)
+static int check_buffer(const struct plan_buffer *b, struct err *e)
 {
+	if (!known_type(b->type) || (unsigned)b->role > PLAN_TABLE || (unsigned)b->fill > PLAN_PROBABILITIES)
+		return err_set(e, ERR_INPUT, "type %u, role %u or fill %u does not exist", b->type, b->role, b->fill);
 	if (b->rank < 1 || b->rank > PLAN_RANK_MAX)
 		return err_set(e, ERR_INPUT, "rank %u, allowed are 1 to %d", b->rank, PLAN_RANK_MAX);
 	for (unsigned i = 0; i < b->rank; i++)
 		if (b->dims[i] < 1)
-			return err_set(e, ERR_INPUT, "dimension %u is %lld, must be at least 1", i,
-				       (long long)b->dims[i]);
+			return err_set(e, ERR_INPUT, "dimension %u is %lld, must be at least 1", i, (long long)b->dims[i]);
 	if (b->ld < b->dims[b->rank - 1])
-		return err_set(e, ERR_INPUT, "the leading dimension %lld is smaller than a row of %lld",
-			       (long long)b->ld, (long long)b->dims[b->rank - 1]);
+		return err_set(e, ERR_INPUT, "the leading dimension %lld is smaller than a row of %lld", (long long)b->ld,
+			       (long long)b->dims[b->rank - 1]);
 	uint64_t elements;
 	if (!span(b, &elements))
 		return err_set(e, ERR_INPUT, "the shape has more than 2^44 elements");
@@ -105,15 +106,6 @@ static int check_shape(const struct plan_buffer *b, struct err *e)
 	if (elements * dtype_size(b->type) > b->bytes)
 		return err_set(e, ERR_INPUT, "%llu bytes do not hold its shape of %llu elements of %s",
 			       (unsigned long long)b->bytes, (unsigned long long)elements, dtype_name(b->type));
-	return 0;
-}
-
-static int check_buffer(const struct plan_buffer *b, struct err *e)
-{
-	if (!known_type(b->type) || (unsigned)b->role > PLAN_TABLE || (unsigned)b->fill > PLAN_PROBABILITIES)
-		return err_set(e, ERR_INPUT, "type %u, role %u or fill %u does not exist", b->type, b->role, b->fill);
-	if (check_shape(b, e) < 0)
-		return -(int)e->code;
 	bool filled = b->role == PLAN_IN || b->role == PLAN_INOUT;
 	bool ranged = b->fill == PLAN_RANDOM || b->fill == PLAN_SORTED;
 	if (filled && ranged && !(isfinite(b->lo) && isfinite(b->hi) && b->lo <= b->hi))
@@ -146,31 +138,6 @@ static int check_arg(const struct plan *plan, const struct plan_arg *a, struct e
 	return err_set(e, ERR_INPUT, "argument kind %u does not exist", a->kind);
 }
 
-static int check_launch(const struct plan *plan, const struct plan_launch *l, struct err *e)
-{
-	uint64_t threads = 1;
-	if (l->kernel == NULL || l->kernel[0] == '\0')
-		return err_set(e, ERR_INPUT, "a launch without a kernel name");
-	for (int i = 0; i < 3; i++) {
-		if (l->grid[i] < 1 || l->block[i] < 1 || l->cluster[i] < 1)
-			return err_set(e, ERR_INPUT, "launch of %s: grid, block or cluster %c is 0, must be at least 1",
-				       l->kernel, 'x' + i);
-		if (l->grid[i] % l->cluster[i])
-			return err_set(e, ERR_INPUT, "launch of %s: grid %c = %u is not a multiple of the cluster's %u",
-				       l->kernel, 'x' + i, l->grid[i], l->cluster[i]);
-		threads = l->block[i] > UINT32_MAX / threads ? UINT32_MAX : threads * l->block[i];
-	}
-	if (threads >= UINT32_MAX)
-		return err_set(e, ERR_INPUT, "launch of %s: more than 2^32 threads in a block", l->kernel);
-	if (l->arg_count > COUNT_MAX)
-		return err_set(e, ERR_INPUT, "launch of %s: %zu arguments, at most %d", l->kernel, l->arg_count,
-			       COUNT_MAX);
-	for (size_t i = 0; i < l->arg_count; i++)
-		if (check_arg(plan, &l->args[i], e) < 0)
-			return err_wrap(e, "launch of %s, argument %zu", l->kernel, i + 1);
-	return 0;
-}
-
 /* Are `bytes` bytes from offset on in the buffer? */
 static int check_range(const struct plan *plan, unsigned buffer, uint64_t offset, uint64_t bytes, struct err *e)
 {
@@ -178,35 +145,16 @@ static int check_range(const struct plan *plan, unsigned buffer, uint64_t offset
 		return err_set(e, ERR_INPUT, "buffer %u does not exist, there are %zu", buffer, plan->buffer_count);
 	const struct plan_buffer *b = &plan->buffers[buffer];
 	if (bytes < 1 || offset > b->bytes || bytes > b->bytes - offset)
-		return err_set(e, ERR_INPUT, "bytes %llu to %llu are outside of %s, which has %llu",
-			       (unsigned long long)offset, (unsigned long long)(offset + bytes), b->name,
-			       (unsigned long long)b->bytes);
+		return err_set(e, ERR_INPUT, "bytes %llu to %llu are outside of %s, which has %llu", (unsigned long long)offset,
+			       (unsigned long long)(offset + bytes), b->name, (unsigned long long)b->bytes);
 	return 0;
 }
 
 static int check_written(const struct plan_buffer *b, struct err *e)
 {
 	if (b->role == PLAN_IN || b->role == PLAN_TABLE)
-		return err_set(e, ERR_INPUT,
-			       "%s is an input and must not be written; declare it inout, or copy it to scratch",
+		return err_set(e, ERR_INPUT, "%s is an input and must not be written; declare it inout, or copy it to scratch",
 			       b->name);
-	return 0;
-}
-
-static int check_memset(const struct plan *plan, const struct plan_memset *m, struct err *e)
-{
-	if (check_range(plan, m->buffer, m->offset, m->bytes, e) < 0 || check_written(&plan->buffers[m->buffer], e) < 0)
-		return err_wrap(e, "memset");
-	return 0;
-}
-
-static int check_copy(const struct plan *plan, const struct plan_copy *c, struct err *e)
-{
-	if (check_range(plan, c->dst, c->dst_offset, c->bytes, e) < 0 ||
-	    check_range(plan, c->src, c->src_offset, c->bytes, e) < 0 || check_written(&plan->buffers[c->dst], e) < 0)
-		return err_wrap(e, "copy");
-	if (c->dst == c->src && c->dst_offset < c->src_offset + c->bytes && c->src_offset < c->dst_offset + c->bytes)
-		return err_set(e, ERR_INPUT, "copy: source and destination overlap in %s", plan->buffers[c->dst].name);
 	return 0;
 }
 
@@ -233,44 +181,60 @@ int plan_check_gemm(const struct plan *plan, const struct plan_gemm *g, struct e
 	if (check_written(c, e) < 0)
 		return err_wrap(e, "gemm");
 	if (a->type != b->type || g->c == g->a || g->c == g->b)
-		return err_set(e, ERR_INPUT, "gemm: %s and %s need the same type, and %s must be another buffer",
-			       a->name, b->name, c->name);
+		return err_set(e, ERR_INPUT, "gemm: %s and %s need the same type, and %s must be another buffer", a->name, b->name,
+			       c->name);
 	int64_t m = a->dims[g->a_transposed], k = a->dims[!g->a_transposed];
 	int64_t k2 = b->dims[g->b_transposed], n = b->dims[!g->b_transposed];
 	if (c->dims[0] != m || c->dims[1] != n || k != k2)
-		return err_set(e, ERR_INPUT, "gemm: %lld×%lld times %lld×%lld does not give %s, which is %lld×%lld",
-			       (long long)m, (long long)k, (long long)k2, (long long)n, c->name, (long long)c->dims[0],
-			       (long long)c->dims[1]);
+		return err_set(e, ERR_INPUT, "gemm: %lld×%lld times %lld×%lld does not give %s, which is %lld×%lld", (long long)m,
+			       (long long)k, (long long)k2, (long long)n, c->name, (long long)c->dims[0], (long long)c->dims[1]);
 	return 0;
 }
 
 static int check_op(const struct plan *plan, const struct plan_op *op, struct err *e)
 {
 	switch (op->kind) {
-	case PLAN_OP_LAUNCH: return check_launch(plan, &op->launch, e);
-	case PLAN_OP_MEMSET: return check_memset(plan, &op->memset, e);
-	case PLAN_OP_COPY: return check_copy(plan, &op->copy, e);
+	case PLAN_OP_LAUNCH: {
+		const struct plan_launch *l = &op->launch;
+		uint64_t threads = 1;
+		if (l->kernel == NULL || l->kernel[0] == '\0')
+			return err_set(e, ERR_INPUT, "a launch without a kernel name");
+		for (int i = 0; i < 3; i++) {
+			if (l->grid[i] < 1 || l->block[i] < 1 || l->cluster[i] < 1)
+				return err_set(e, ERR_INPUT, "launch of %s: grid, block or cluster %c is 0, must be at least 1",
+					       l->kernel, 'x' + i);
+			if (l->grid[i] % l->cluster[i])
+				return err_set(e, ERR_INPUT, "launch of %s: grid %c = %u is not a multiple of the cluster's %u",
+					       l->kernel, 'x' + i, l->grid[i], l->cluster[i]);
+			threads = l->block[i] > UINT32_MAX / threads ? UINT32_MAX : threads * l->block[i];
+		}
+		if (threads >= UINT32_MAX)
+			return err_set(e, ERR_INPUT, "launch of %s: more than 2^32 threads in a block", l->kernel);
+		if (l->arg_count > COUNT_MAX)
+			return err_set(e, ERR_INPUT, "launch of %s: %zu arguments, at most %d", l->kernel, l->arg_count, COUNT_MAX);
+		for (size_t i = 0; i < l->arg_count; i++)
+			if (check_arg(plan, &l->args[i], e) < 0)
+				return err_wrap(e, "launch of %s, argument %zu", l->kernel, i + 1);
+		return 0;
+	}
+	case PLAN_OP_MEMSET: {
+		const struct plan_memset *m = &op->memset;
+		if (check_range(plan, m->buffer, m->offset, m->bytes, e) < 0 || check_written(&plan->buffers[m->buffer], e) < 0)
+			return err_wrap(e, "memset");
+		return 0;
+	}
+	case PLAN_OP_COPY: {
+		const struct plan_copy *c = &op->copy;
+		if (check_range(plan, c->dst, c->dst_offset, c->bytes, e) < 0 ||
+		    check_range(plan, c->src, c->src_offset, c->bytes, e) < 0 || check_written(&plan->buffers[c->dst], e) < 0)
+			return err_wrap(e, "copy");
+		if (c->dst == c->src && c->dst_offset < c->src_offset + c->bytes && c->src_offset < c->dst_offset + c->bytes)
+			return err_set(e, ERR_INPUT, "copy: source and destination overlap in %s", plan->buffers[c->dst].name);
+		return 0;
+	}
 	case PLAN_OP_GEMM: return plan_check_gemm(plan, &op->gemm, e);
 	}
 	return err_set(e, ERR_INPUT, "kind %u does not exist", op->kind);
-}
-
-/* The rules for the innermost box row: CUDA driver API, cuTensorMapEncodeTiled, "boxDim" and "swizzle". */
-static int check_map_box(const struct plan_map *m, struct err *e)
-{
-	for (unsigned i = 0; i < m->rank; i++)
-		if (m->box[i] < 1 || m->box[i] > 256)
-			return err_set(e, ERR_INPUT, "box %u is %u, allowed are 1 to 256", i, m->box[i]);
-	uint64_t row = m->box[0] * dtype_size(m->type);
-	if (row % 16)
-		return err_set(e, ERR_INPUT, "a box row of %llu bytes is not a multiple of 16",
-			       (unsigned long long)row);
-	if (m->swizzle != 0 && m->swizzle != 32 && m->swizzle != 64 && m->swizzle != 128)
-		return err_set(e, ERR_INPUT, "swizzle %u, allowed are 0, 32, 64 and 128 bytes", m->swizzle);
-	if (m->swizzle && row > m->swizzle)
-		return err_set(e, ERR_INPUT, "a box row of %llu bytes is longer than the swizzle of %u; narrow the box",
-			       (unsigned long long)row, m->swizzle);
-	return 0;
 }
 
 /* Dimensions and strides: the same page; "globalStrides" must be multiples of 16 below 2^40. */
@@ -279,8 +243,7 @@ static int check_map(const struct plan *plan, const struct plan_map *m, struct e
 	if (m->buffer >= plan->buffer_count)
 		return err_set(e, ERR_INPUT, "buffer %u does not exist, there are %zu", m->buffer, plan->buffer_count);
 	if (!known_type(m->type) || m->rank < 1 || m->rank > PLAN_RANK_MAX)
-		return err_set(e, ERR_INPUT, "rank %u (1 to %d) or type %u does not exist", m->rank, PLAN_RANK_MAX,
-			       m->type);
+		return err_set(e, ERR_INPUT, "rank %u (1 to %d) or type %u does not exist", m->rank, PLAN_RANK_MAX, m->type);
 	uint64_t size = dtype_size(m->type), reach = size;
 	for (unsigned i = 0; i < m->rank; i++) {
 		uint64_t stride = i ? m->strides[i] : size, part;
@@ -290,16 +253,26 @@ static int check_map(const struct plan *plan, const struct plan_map *m, struct e
 		if (i && (stride % 16 || stride == 0 || stride >= UINT64_C(1) << 40))
 			return err_set(e, ERR_INPUT, "stride %u is %llu bytes, must be a multiple of 16 below 2^40", i,
 				       (unsigned long long)stride);
-		if (__builtin_mul_overflow(m->dims[i] - 1, stride, &part) ||
-		    __builtin_add_overflow(reach, part, &reach) || reach > plan->buffers[m->buffer].bytes)
+		if (__builtin_mul_overflow(m->dims[i] - 1, stride, &part) || __builtin_add_overflow(reach, part, &reach) ||
+		    reach > plan->buffers[m->buffer].bytes)
 			return err_set(e, ERR_INPUT, "dimension %u reaches beyond the %llu bytes of %s", i,
-				       (unsigned long long)plan->buffers[m->buffer].bytes,
-				       plan->buffers[m->buffer].name);
+				       (unsigned long long)plan->buffers[m->buffer].bytes, plan->buffers[m->buffer].name);
 	}
 	if (m->fill_nan && (!dtype_is_float(m->type) || size < 2))
-		return err_set(e, ERR_INPUT, "fill = nan needs a floating type of 16 bits or more, not %s",
-			       dtype_name(m->type));
-	return check_map_box(m, e);
+		return err_set(e, ERR_INPUT, "fill = nan needs a floating type of 16 bits or more, not %s", dtype_name(m->type));
+	/* The rules for the innermost box row: CUDA driver API, cuTensorMapEncodeTiled, "boxDim" and "swizzle". */
+	for (unsigned i = 0; i < m->rank; i++)
+		if (m->box[i] < 1 || m->box[i] > 256)
+			return err_set(e, ERR_INPUT, "box %u is %u, allowed are 1 to 256", i, m->box[i]);
+	uint64_t row = m->box[0] * dtype_size(m->type);
+	if (row % 16)
+		return err_set(e, ERR_INPUT, "a box row of %llu bytes is not a multiple of 16", (unsigned long long)row);
+	if (m->swizzle != 0 && m->swizzle != 32 && m->swizzle != 64 && m->swizzle != 128)
+		return err_set(e, ERR_INPUT, "swizzle %u, allowed are 0, 32, 64 and 128 bytes", m->swizzle);
+	if (m->swizzle && row > m->swizzle)
+		return err_set(e, ERR_INPUT, "a box row of %llu bytes is longer than the swizzle of %u; narrow the box",
+			       (unsigned long long)row, m->swizzle);
+	return 0;
 }
 
 static int check_buffers(const struct plan *plan, struct err *e)
@@ -341,8 +314,7 @@ int plan_check(const struct plan *plan, struct err *e)
 		launches += plan->ops[i].kind == PLAN_OP_LAUNCH || plan->ops[i].kind == PLAN_OP_GEMM;
 	}
 	if (launches == 0)
-		return err_set(e, ERR_INPUT,
-			       "plan: host code launched no kernel; call launch(kernel, grid, block, args)");
+		return err_set(e, ERR_INPUT, "plan: host code launched no kernel; call launch(kernel, grid, block, args)");
 	return 0;
 }
 
@@ -356,13 +328,9 @@ enum {
 /* Names, types and roles bind arguments; extents and values only matter to execution. */
 static struct plan_buffer buffer_form(const struct plan_buffer *b)
 {
-	struct plan_buffer form = { .name = mem_str(b->name),
-				    .type = b->type,
-				    .role = b->role,
-				    .rank = 1,
-				    .dims = { 1 },
-				    .ld = 1,
-				    .bytes = BUFFER_BYTES };
+	struct plan_buffer form = {
+		.name = mem_str(b->name), .type = b->type, .role = b->role, .rank = 1, .dims = { 1 }, .ld = 1, .bytes = BUFFER_BYTES
+	};
 	if (b->role == PLAN_TABLE)
 		form.table = mem_new(BUFFER_BYTES, 1);
 	return form;
@@ -413,8 +381,7 @@ struct plan *plan_form(const struct plan *plan, bool with_grids)
 	for (size_t i = 0; i < plan->op_count; i++)
 		if (plan->ops[i].kind == PLAN_OP_LAUNCH)
 			*MEM_PUSH(form->ops, form->op_count) =
-				(struct plan_op){ .kind = PLAN_OP_LAUNCH,
-						  .launch = launch_form(&plan->ops[i].launch, with_grids) };
+				(struct plan_op){ .kind = PLAN_OP_LAUNCH, .launch = launch_form(&plan->ops[i].launch, with_grids) };
 	return form;
 }
 

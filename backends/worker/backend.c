@@ -45,27 +45,22 @@ int backend_place(const struct plan *plan, unsigned buffer, int64_t offset, size
 	return 0;
 }
 
-/* NVRTC opens this library at its first compilation, by name alone: ld.so would look for it where the sandbox forbids.
- * A library of that name that is already loaded is used as it is. */
-static void open_builtins(const struct gpu_rtc *nvrtc)
-{
-	char real[PATH_MAX];
-	const char *end = realpath(nvrtc->path, real) ? strrchr(real, '/') : NULL;
-	char *name = mem_fmt("libnvrtc-builtins.so.%d.%d", nvrtc->version_major, nvrtc->version_minor);
-	char *file = mem_fmt("%.*s/%s", end ? (int)(end - real) : 0, end ? real : "", name);
-	if (end == NULL || dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) == NULL)
-		dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-	free(name);
-	free(file);
-}
-
 void backend_sandbox_needs(enum sandbox_role role, struct sandbox_needs *ret_needs)
 {
 	struct gpu_rtc rtc;
 	*ret_needs = (struct sandbox_needs){ .read_count = 0 };
 	/* NVRTC opens headers whenever code includes them; a device's facts name NVRTC's version. */
 	if (cuda_library_nvrtc(&rtc, NULL) == 0) {
-		open_builtins(&rtc);
+		/* NVRTC opens this library at its first compilation, by name alone: ld.so would look for it where the sandbox forbids.
+		 * A library of that name that is already loaded is used as it is. */
+		char real[PATH_MAX];
+		const char *end = realpath(rtc.path, real) ? strrchr(real, '/') : NULL;
+		char *name = mem_fmt("libnvrtc-builtins.so.%d.%d", rtc.version_major, rtc.version_minor);
+		char *file = mem_fmt("%.*s/%s", end ? (int)(end - real) : 0, end ? real : "", name);
+		if (end == NULL || dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) == NULL)
+			dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+		free(name);
+		free(file);
 		snprintf(ret_needs->read[ret_needs->read_count++], PATH_MAX, "%s", rtc.path);
 		for (unsigned i = 0; i < rtc.include_count; i++)
 			snprintf(ret_needs->read[ret_needs->read_count++], PATH_MAX, "%s", rtc.include[i]);

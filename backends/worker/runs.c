@@ -241,15 +241,6 @@ int runs_look_for_damage(struct runs *all, const struct run *r, const struct wir
 	return x->broken_zone == 0 && all->backend->strayed ? all->backend->strayed(r->on_device, &x->broken_zone, e) : 0;
 }
 
-static int set_up(struct runs *all, const struct run *r, const struct wire_execute *m, struct err *e)
-{
-	int rc = 0;
-	for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++)
-		if (runs_set_up(all, r, i, m, e) < 0)
-			rc = err_wrap(e, "buffer %s", r->plan->buffers[i].name);
-	return rc;
-}
-
 /* Fresh inputs into poisoned outputs. Executions of the same run before are forgotten. */
 static int start_execution(struct runs *all, struct run *r, const struct wire_execute *m, struct wire_executed *x, struct err *e)
 {
@@ -257,8 +248,11 @@ static int start_execution(struct runs *all, struct run *r, const struct wire_ex
 	int rc = 0;
 	timed_forget(all, r);
 	r->apart = m->keep & WIRE_LAUNCH;
-	if (!part || m->keep & WIRE_SET_UP)
-		rc = set_up(all, r, m, e);
+	if (!part || m->keep & WIRE_SET_UP) {
+		for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++)
+			if (runs_set_up(all, r, i, m, e) < 0)
+				rc = err_wrap(e, "buffer %s", r->plan->buffers[i].name);
+	}
 	if (rc == 0 && r->apart)
 		rc = timed_keep_inout(all, r, e);
 	if (rc == 0 && (!part || m->keep & WIRE_LAUNCH) && all->backend->scrub)

@@ -72,7 +72,7 @@ static bool timed(struct sample_worker *w, uint32_t run, enum wire_cache cache, 
 {
 	static uint64_t seeds[] = { 11, 22, 33 };
 	struct wire_execute m = { .run = run, .seed = 11, .poison = 0xFF };
-	struct wire_measure request = { .run = run, .min_samples = 6, .max_samples = 10, .rse = 1, .cap_ns = CLOCK_S, .cache = cache, .seeds = seeds,
+	struct wire_measure request = { .run = run, .min_samples = 6, .max_samples = 10, .rse = 1, .cap_ns = 60 * CLOCK_S, .cache = cache, .seeds = seeds,
 	                                .seed_count = 3 };
 	struct wire_executed x;
 	struct wire_measured t;
