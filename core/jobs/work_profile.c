@@ -298,6 +298,13 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 		rc = work_sizes_list(q->sizes, l.ctx, &facts, &sizes, e);
 	if (rc == 0)
 		rc = library_advisors(((const struct work *)job->user)->library, &advisors, e);
+	if (rc == 0) {
+		struct library_offers offers;
+		library_offers(((const struct work *)job->user)->library, l.ctx, &facts, (const char *const *)l.applied, l.applied_count,
+			       &offers);
+		library_offers_screen(&offers, &advisors);
+		library_offers_fini(&offers);
+	}
 	for (size_t i = 0; rc == 0 && i < sizes.count; i++)
 		rc = profile_size(job, q, &l, &facts, sizes.at[i], &advisors, result, e);
 	if (rc == 0)

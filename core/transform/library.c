@@ -337,6 +337,24 @@ int library_sequence(const struct library *lib, const char *name, char ***ret_na
 	return not_found(lib, "sequence", name, names, count, e);
 }
 
+void library_offers_screen(const struct library_offers *o, struct advisors *a)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		struct advisor *tool = &a->at[i];
+		size_t kept = 0;
+		for (size_t k = 0; k < tool->try_count; k++) {
+			bool offered = false;
+			for (size_t j = 0; j < o->offered; j++)
+				offered |= strcmp(o->at[j].t->name, tool->try[k]) == 0;
+			if (offered)
+				tool->try[kept++] = tool->try[k];
+			else
+				free(tool->try[k]);
+		}
+		tool->try_count = kept;
+	}
+}
+
 /* The folders' subfolder of that name, in search order; library_names_free. */
 static char **subfolders(const struct library *lib, const char *name)
 {

@@ -44,6 +44,8 @@ struct library_offers {
 void library_offers(const struct library *lib, const struct context *ctx, const struct facts *facts, const char *const *applied,
 		    size_t applied_count, struct library_offers *ret_offers);
 void library_offers_fini(struct library_offers *o);
+/* Takes from what micro-profiling tools suggest the transformations that may not be offered. */
+void library_offers_screen(const struct library_offers *o, struct advisors *io_advisors);
 /* sequences/NAME.txt or NAME.md: names of transformations in order. */
 int library_sequence(const struct library *lib, const char *name, char ***ret_names, size_t *ret_count, struct err *e);
 void library_sequence_names(const struct library *lib, char ***ret_names, size_t *ret_count);

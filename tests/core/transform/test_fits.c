@@ -202,6 +202,19 @@ static void test_shipped(void)
 	library_offers(lib, ctx, &h200, NULL, 0, &o);
 	for (size_t i = 0; i < MEM_COUNT(foreign); i++)
 		ok(!is_offered(&o, foreign[i]), "%s is not offered for a kernel of another kind", foreign[i]);
+	static const char *const general[] = { "unroll", "tile", "stage", "coarsen", "lane-reduce", "wide-loads", "fuse" };
+	for (size_t i = 0; i < MEM_COUNT(general); i++)
+		ok(is_offered(&o, general[i]), "%s is offered for a kernel of any kind that it fits", general[i]);
+	ok(!is_offered(&o, "async-copy") && !is_offered(&o, "matrix-units") && !is_offered(&o, "split-sum"),
+	   "general transformations are offered only where they fit, too");
+	struct advisors tools;
+	struct err e = ERR_INIT;
+	is_int(library_advisors(lib, &tools, &e), 0, "the micro-profiling tools are read: %s", e.text);
+	library_offers_screen(&o, &tools);
+	for (size_t i = 0; i < tools.count; i++)
+		for (size_t k = 0; k < tools.at[i].try_count; k++)
+			ok(is_offered(&o, tools.at[i].try[k]), "%s suggests only what may be offered: %s", tools.at[i].name, tools.at[i].try[k]);
+	advice_fini(&tools);
 	library_offers_fini(&o);
 	context_free(ctx);
 	library_free(lib);
