@@ -477,11 +477,26 @@ char *layout_time(double ns, char text[32])
 	return text;
 }
 
+char *layout_joules(double joules, char text[32])
+{
+	if (!isfinite(joules))
+		snprintf(text, 32, "-");
+	else if (joules < 1e-3)
+		snprintf(text, 32, "%.4g uJ", joules * 1e6);
+	else if (joules < 1)
+		snprintf(text, 32, "%.4g mJ", joules * 1e3);
+	else
+		snprintf(text, 32, "%.4g J", joules);
+	return text;
+}
+
 static void add_number(const char *unit, double value, struct buf *out)
 {
 	char text[32];
 	if (unit && strcmp(unit, "ns") == 0)
 		buf_adds(out, layout_time(value, text));
+	else if (unit && strcmp(unit, "J") == 0)
+		buf_adds(out, layout_joules(value, text));
 	else if (unit && strcmp(unit, "share") == 0)
 		buf_addf(out, "%.1f %%", 100 * value);
 	else if (unit && strcmp(unit, "%") == 0)

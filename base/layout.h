@@ -59,9 +59,10 @@ struct layout_field {
 	const char *column; /* in SQL, where it is not `name` */
 	const char *unit;   /* "ns", "s", "bytes", "share" (a fraction that is shown as percent) …; NULL: a plain number */
 	const char *about;  /* for the schema; NULL: the name says it */
-	const char *say;    /* words for a terminal, % being the value; NULL: not shown. Of a bool: shown when it is true. Of a LIST: what stands
+	const char *
+		say; /* words for a terminal, % being the value; NULL: not shown. Of a bool: shown when it is true. Of a LIST: what stands
 			     * before each element; NULL: each ends a line */
-	unsigned flags;     /* of enum layout_flags */
+	unsigned flags; /* of enum layout_flags */
 };
 
 struct layout {
@@ -108,6 +109,8 @@ void layout_text(const struct layout *l, const void *object, struct buf *out);
 
 /* "0.2714 ms", "13.2 us", "-" for what is not finite; returns text. */
 char *layout_time(double ns, char text[32]);
+/* "450 uJ", "12.3 mJ", "1.2 J", "-" where it is not known; returns text. */
+char *layout_joules(double joules, char text[32]);
 
 /* For those who walk a table: one value of a BOOL, INT, ID, COUNT or WORD; and its place in words. */
 int64_t layout_get_int(const struct layout_field *f, const void *object);

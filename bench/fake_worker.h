@@ -34,6 +34,8 @@ static unsigned fake_device, fake_prepares, fake_compares;
 /* True when its outputs are wrong from its first pair on. */
 static bool (*fake_spoilt)(const char *defines);
 static bool fake_was_paired[FAKE_RUNS];
+/* Watts of a configuration while it is weighed for the count-th time. NULL: one kilowatt; 0: the counter does not move. */
+static double (*fake_watts)(const char *defines, unsigned count);
 /* True when an energy request kills the worker, once it was timed alone. NULL: never. */
 static bool (*fake_breaks)(const char *defines);
 static bool fake_was_alone[FAKE_RUNS];
@@ -168,7 +170,6 @@ static void fake_measured(struct wire_in *in, uint32_t number, struct buf *out)
 	wire_measured_encode(&m, out);
 }
 
-/* One kilowatt. */
 static void fake_weighed(struct wire_in *in, struct buf *out)
 {
 	struct wire_energised x = { .executions = 1, .note = (char *)"" };
@@ -178,8 +179,12 @@ static void fake_weighed(struct wire_in *in, struct buf *out)
 	uint32_t run = request.run % FAKE_RUNS;
 	if (fake_breaks && fake_was_alone[run] && fake_runs[run] && fake_breaks(fake_runs[run]))
 		_exit(1);
-	x.seconds = (double)fake_time_of(run, FAKE_ALONE) / 1e9;
-	x.joules = x.seconds * 1000;
+	static unsigned counts[FAKE_RUNS];
+	uint64_t ns = fake_time_of(run, FAKE_ALONE);
+	x.executions = request.min_ns / ns + 1;
+	x.seconds = (double)(x.executions * ns) / 1e9;
+	x.joules = x.seconds * (fake_watts && fake_runs[run] ? fake_watts(fake_runs[run], ++counts[run]) : 1000);
+	x.note = (char *)(x.joules > 0 ? "" : "the device's energy counter does not move, or too seldom");
 	wire_energised_encode(&x, out);
 }
 

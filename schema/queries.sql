@@ -293,6 +293,9 @@ WHERE c.device = ?3 AND c.sizes = ?4 AND c.cold = ?5
       AND EXISTS (SELECT 1 FROM comparison_proven p WHERE p.id = c.id)
 ORDER BY c.id DESC LIMIT 1;
 
+-- name: weighing_of
+SELECT * FROM weighing WHERE comparison_id = ?1;
+
 -- A checkpoint against its parent, whichever of them was timed as A. Against the parameters that tuning starts with only where there are
 -- no others: a tuned checkpoint against an untuned parent says little of the transformation.
 -- name: application_pairs

@@ -6,12 +6,14 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/measure/compare.h"
+#include "core/record/metric.h"
 
 struct request {
 	int64_t a, b; /* checkpoints; b 0: a against its parent */
 	char *device;
 	char *sizes; /* one assignment; NULL: every declared size */
 	bool warm;
+	char *objective; /* "energy" or "edp": both are weighed as well; NULL or "time": only timed */
 };
 
 static const struct layout_field request_fields[] = {
@@ -20,11 +22,34 @@ static const struct layout_field request_fields[] = {
 	{ LAYOUT_AT(struct request, device, TEXT) },
 	{ LAYOUT_AT(struct request, sizes, TEXT) },
 	{ LAYOUT_AT(struct request, warm, BOOL), .flags = LAYOUT_OPTIONAL },
+	{ LAYOUT_AT(struct request, objective, TEXT) },
 	{ .name = NULL },
 };
 static const struct layout request_layout = { "compare request", sizeof(struct request), request_fields };
 
-/* At one input size: the verdict is on B relative to A. */
+/* The energy of both; see core/record/weighing.h. */
+struct weighed {
+	char *objective, *verdict;
+	double ratio, low, high;   /* A's joules (edp: joule-seconds) / B's: above 1 B needs less */
+	double a_joules, b_joules; /* also where they were weighed by another job */
+	char *matched;             /* whether times are, in words */
+};
+
+static const struct layout_field weighed_fields[] = {
+	{ LAYOUT_AS(struct weighed, b_joules, REAL, "b_joules"), .unit = "J", .say = "; %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AS(struct weighed, a_joules, REAL, "a_joules"), .unit = "J", .say = " against %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AS(struct weighed, objective, TEXT, "objective"), .say = "; by %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AS(struct weighed, verdict, TEXT, "energy_verdict"), .say = ": %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AS(struct weighed, ratio, REAL, "energy_ratio"), .unit = "ratio", .say = ", A needs % times as much as B",
+	  .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AS(struct weighed, low, REAL, "energy_low"), .unit = "ratio", .say = " (% to", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AS(struct weighed, high, REAL, "energy_high"), .unit = "ratio", .say = " %)", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AS(struct weighed, matched, TEXT, "energy_matched"), .say = "; %", .flags = LAYOUT_DETAIL },
+	{ .name = NULL },
+};
+static const struct layout weighed_layout = { "weighed", sizeof(struct weighed), weighed_fields };
+
+/* At one input size: the verdict is on B relative to A. More than 20 fields, since each is a figure of the answer. */
 struct size {
 	char *size, *verdict;
 	double ratio, low, high; /* A's time / B's, and its interval: above 1 B is faster */
@@ -36,6 +61,7 @@ struct size {
 	char *a_params, *b_params;
 	int64_t a_evidence, b_evidence; /* validations */
 	double seconds;
+	struct weighed weighed;
 };
 
 static const struct layout_field size_fields[] = {
@@ -46,6 +72,7 @@ static const struct layout_field size_fields[] = {
 	{ LAYOUT_AT(struct size, high, REAL), .unit = "ratio", .say = " %)" },
 	{ LAYOUT_AT(struct size, b_ns, REAL), .unit = "ns", .say = ": %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, a_ns, REAL), .unit = "ns", .say = " against %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, weighed, PART), .of = &weighed_layout },
 	{ LAYOUT_AT(struct size, pairs, INT), .say = ", % pairs", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, discarded, INT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, margin, REAL), .unit = "share", .say = "; same means within %", .flags = LAYOUT_DETAIL },
@@ -107,6 +134,32 @@ static void describe(const struct compare_request *q, const char *size, const st
 		s->note = mem_fmt("the device was throttled or used by others all the time (%s): compare again", p->cause);
 }
 
+/* What was weighed now, or else the joules of either side that are on record. */
+static int describe_energy(struct db *db, const struct compare_request *q, struct weighed *w, struct err *e)
+{
+	const struct weighing *x = &q->weighing;
+	char *a = params_text(q->a.params), *b = params_text(q->b.params);
+	int rc = metric_newest(db, q->a.checkpoint, q->facts->uuid, a, "energy", &w->a_joules, e);
+	if (rc == 0)
+		rc = metric_newest(db, q->b.checkpoint, q->facts->uuid, b, "energy", &w->b_joules, e);
+	free(a);
+	free(b);
+	if (rc < 0 || x->verdict == NULL)
+		return rc;
+	w->objective = mem_str(x->objective);
+	w->verdict = mem_str(x->verdict);
+	w->ratio = 1 / x->ratio;
+	w->low = 1 / x->high;
+	w->high = 1 / x->low;
+	w->matched =
+		x->matched
+			? mem_str("times match within 1 %")
+			: mem_fmt("times do not match within 1 %% (B takes %.3f times as long while it is weighed), so this is no "
+				  "saving at equal speed",
+				  x->time_ratio);
+	return 0;
+}
+
 static int compare_size(struct engine_job *job, const struct request *q, const struct lineage l[2], const struct facts *facts,
 			const struct params *size, struct result *result, struct err *e)
 {
@@ -115,7 +168,8 @@ static int compare_size(struct engine_job *job, const struct request *q, const s
 	struct trial_paired p;
 	int64_t start = clock_now();
 	char *text = params_text(size);
-	int rc = 0;
+	bool weighs = false;
+	int rc = energy_weighs(q->objective, &weighs, e);
 	for (int k = 0; k < 2 && rc == 0; k++)
 		rc = work_best(job->db, &l[k], facts, size, q->warm, &params[k], e);
 	if (rc == 0) {
@@ -124,14 +178,18 @@ static int compare_size(struct engine_job *job, const struct request *q, const s
 			.b = { .checkpoint = l[1].id, .ctx = l[1].ctx, .baseline = l[1].root, .params = params[1] },
 			.facts = facts,
 			.warm = q->warm,
+			.objective = weighs ? q->objective : NULL,
 		};
 		eval_progress(&ev, (double)result->count, 0, "comparing %lld with %lld at %s", (long long)l[1].id,
 			      (long long)l[0].id, text);
 		rc = compare_run(&ev, &r, job->db, job->id, &p, e);
 		if (rc == 0) {
-			describe(&r, text, &p, (double)(clock_now() - start) / 1e9, MEM_PUSH(result->sizes, result->count));
+			struct size *s = MEM_PUSH(result->sizes, result->count);
+			describe(&r, text, &p, (double)(clock_now() - start) / 1e9, s);
+			rc = describe_energy(job->db, &r, &s->weighed, e);
 			trial_paired_fini(&p);
 		}
+		weighing_fini(&r.weighing);
 	}
 	if (rc < 0)
 		err_wrap(e, "%s", text);

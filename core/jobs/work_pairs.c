@@ -1,6 +1,7 @@
 /* work_pairs: the comparisons at the end of a tune; see work_pairs.h. */
 #include "core/jobs/work_pairs.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "core/measure/compare.h"
 #include "core/record/comparison.h"
 #include "core/record/measurement.h"
+#include "core/record/metric.h"
 
 enum { STARTS_TRIED = 1000 };
 
@@ -109,6 +111,22 @@ static int compare(struct engine_job *job, const struct work_pairs_request *q, c
 	return why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED) : 0;
 }
 
+/* The joules that are shown beside the winner's time. Last, because a device that has worked for long may be slowed down for a while. */
+static int weigh(struct engine_job *job, const struct work_pairs_request *q, struct err *e)
+{
+	struct eval ev = work_eval(job);
+	struct energy_subject winner = { .checkpoint = q->l->id, .ctx = q->l->ctx, .params = q->winner, .facts = q->facts };
+	struct err why = ERR_INIT;
+	char *params = params_text(q->winner);
+	double joules;
+	int rc = metric_newest(job->db, q->l->id, q->facts->uuid, params, "energy", &joules, e);
+	free(params);
+	if (rc < 0 || isfinite(joules) || energy_record(&ev, &winner, job->db, job->id, &why) == 0)
+		return rc;
+	log_info("job %s: the winner was not weighed: %s", job->id, why.text);
+	return why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED) : 0;
+}
+
 int work_pairs(struct engine_job *job, const struct work_pairs_request *q, struct err *e)
 {
 	const struct lineage *l = q->l;
@@ -132,6 +150,8 @@ int work_pairs(struct engine_job *job, const struct work_pairs_request *q, struc
 		if (o->params && !itself && !(q->missing && is_recorded(job->db, q, o)))
 			rc = compare(job, q, o, seed, e);
 	}
+	if (rc == 0)
+		rc = weigh(job, q, e);
 	for (size_t i = 0; i < MEM_COUNT(others); i++)
 		params_free(others[i].params);
 	return rc;

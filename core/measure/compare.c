@@ -30,7 +30,8 @@ static const struct trial_pairing brief_pairing = { .min_pairs = 6,
 						    .cap_ns = 1500 * CLOCK_MS,
 						    .warm_up_ns = 20 * CLOCK_MS };
 
-int compare_record(const struct evidence *to, const struct compare_pair *pair, const struct trial_paired *p, struct err *e)
+int compare_record(const struct evidence *to, const struct compare_pair *pair, const struct trial_paired *p, int64_t *ret_row,
+		   struct err *e)
 {
 	const struct compare_side *a = pair->a, *b = pair->b;
 	struct params *inputs = params_part(a->params, false);
@@ -72,12 +73,24 @@ int compare_record(const struct evidence *to, const struct compare_pair *pair, c
 	int rc = knowledge_remember(to->db, to->facts, e);
 	if (rc == 0)
 		rc = comparison_add(to->db, &row, e);
+	if (rc >= 0 && ret_row)
+		*ret_row = row.id;
 	params_free(inputs);
 	free(sizes);
 	free(a_params);
 	free(b_params);
 	free(samples);
 	return rc;
+}
+
+/* The rows: of the times, and of the energy where both were weighed. */
+static int record(const struct evidence *to, struct compare_request *q, const struct trial_paired *paired, struct err *e)
+{
+	const struct compare_pair both = { .a = &q->a, .b = &q->b, .load = q->load, .warm = q->warm, .a_start = q->a_start };
+	const struct energy_subject a = { .checkpoint = q->a.checkpoint, .params = q->a.params, .facts = q->facts },
+				    b = { .checkpoint = q->b.checkpoint, .params = q->b.params, .facts = q->facts };
+	int rc = compare_record(to, &both, paired, &q->weighing.comparison, e);
+	return rc == 0 && q->weighing.verdict ? energy_keep(to, &a, &b, &q->weighing, e) : rc;
 }
 
 /* Checks both, times them in pairs, checks both again; what was found of each side becomes its evidence. */
@@ -91,6 +104,7 @@ static int pair(const struct eval *ev, struct compare_request *q, struct trial t
 	struct reference_source judge[2];
 	uint64_t seed = q->seed ? q->seed : check_seed();
 	struct load load;
+	struct err unweighed = ERR_INIT; /* the row of the times is kept all the same */
 	uint64_t seeds[TRIAL_SEEDS];
 	int rc = 0;
 	check_seeds(seed, seeds);
@@ -107,6 +121,8 @@ static int pair(const struct eval *ev, struct compare_request *q, struct trial t
 		if (q->facts->shares_cpu)
 			load_end(&load, q->load);
 	}
+	if (rc == 0 && right && q->objective)
+		energy_pair(&t[0], &t[1], q->objective, paired.ratio, &q->weighing, &unweighed);
 	for (int k = 0; k < 2 && rc == 0 && right; k++)
 		rc = check_after(&judge[k], &t[k], seed, &c[k], e);
 	for (int k = 0; k < 2 && rc == 0; k++) {
@@ -119,10 +135,11 @@ static int pair(const struct eval *ev, struct compare_request *q, struct trial t
 			rc = check_refuse(&c[k], what, e);
 	}
 	if (rc == 0)
-		rc = compare_record(
-			to,
-			&(struct compare_pair){ .a = &q->a, .b = &q->b, .load = q->load, .warm = q->warm, .a_start = q->a_start },
-			&paired, e);
+		rc = record(to, q, &paired, e);
+	if (rc == 0 && unweighed.code != ERR_NONE) {
+		*e = unweighed;
+		rc = -(int)unweighed.code;
+	}
 	for (int k = 0; k < 2; k++)
 		check_fini(&c[k]);
 	if (rc < 0)
@@ -139,7 +156,10 @@ int compare_run(const struct eval *ev, struct compare_request *q, struct db *db,
 	struct variant v[2] = { { .params = NULL } };
 	struct trial t[2] = { { .worker = NULL } };
 	struct pool_worker *device = NULL;
-	int rc = variant_build(ev, q->a.ctx, q->a.params, q->facts, &v[0], e);
+	int rc = q->objective ? energy_need(q->facts, "a comparison by energy", e) : 0;
+	q->weighing = (struct weighing){ .comparison = 0 };
+	if (rc == 0)
+		rc = variant_build(ev, q->a.ctx, q->a.params, q->facts, &v[0], e);
 	if (rc == 0)
 		rc = variant_build(ev, q->b.ctx, q->b.params, q->facts, &v[1], e);
 	if (rc == 0)

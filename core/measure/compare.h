@@ -5,6 +5,7 @@
 
 #include "core/context/context.h"
 #include "core/judge/check.h"
+#include "core/measure/energy.h"
 #include "core/measure/load.h"
 
 #define COMPARE_MARGIN 0.01 /* "same" is within this factor either way, */
@@ -26,13 +27,16 @@ struct compare_request {
 	struct compare_side a, b;
 	const struct facts *facts; /* a device that runs */
 	bool warm;
-	bool a_start;         /* a's parameters are those that its tuning starts with */
-	bool brief;           /* a few hundred milliseconds, for a ratio that is shown beside others */
-	uint64_t seed;        /* secret, of the values: requests that share it share references; 0: its own */
-	char load[LOAD_TEXT]; /* set by compare_run: what others did meanwhile on a CPU that is the device; "" */
+	bool a_start;             /* a's parameters are those that its tuning starts with */
+	bool brief;               /* a few hundred milliseconds, for a ratio that is shown beside others */
+	const char *objective;    /* "energy" or "edp": both are weighed as well (energy.h); NULL: not */
+	uint64_t seed;            /* secret, of the values: requests that share it share references; 0: its own */
+	char load[LOAD_TEXT];     /* set by compare_run: what others did meanwhile on a CPU that is the device; "" */
+	struct weighing weighing; /* set by compare_run, where it was asked for; weighing_fini it */
 };
 
-/* ret_paired owned by the caller (trial_paired_fini). -ERR_WRONG when either gives wrong outputs: there is no verdict then. */
+/* ret_paired owned by the caller (trial_paired_fini). -ERR_WRONG when either gives wrong outputs: there is no verdict then. -ERR_UNSUPPORTED
+ * when they are to be weighed and the device gives no joules; the row of their times is kept. */
 int compare_run(const struct eval *ev, struct compare_request *request, struct db *db, const char *job,
 		struct trial_paired *ret_paired, struct err *e);
 /* What one row compares; all borrowed. */
@@ -42,7 +46,8 @@ struct compare_pair {
 	const char *load;                 /* as above; NULL or "": nothing */
 	bool warm, a_start;
 };
-/* The row; to->checkpoint is not used. */
-int compare_record(const struct evidence *to, const struct compare_pair *pair, const struct trial_paired *p, struct err *e);
+/* Adds the row, whose number *ret_row (may be NULL) gets; to->checkpoint is not used. */
+int compare_record(const struct evidence *to, const struct compare_pair *pair, const struct trial_paired *p, int64_t *ret_row,
+		   struct err *e);
 
 #endif

@@ -150,5 +150,6 @@ int library_baseline_record(const struct evidence *to, const struct params *para
 {
 	struct compare_side ours = { .checkpoint = to->checkpoint, .params = params, .evidence = evidence };
 	return r->why ? 0
-		      : compare_record(to, &(struct compare_pair){ .a = &ours, .library = r->name, .warm = warm }, &r->paired, e);
+		      : compare_record(to, &(struct compare_pair){ .a = &ours, .library = r->name, .warm = warm }, &r->paired, NULL,
+				       e);
 }

@@ -1,6 +1,9 @@
 /* metric: rows of profilers; see metric.h. */
 #include "core/record/metric.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "core/record/query.h"
 
 static const struct layout_field fields[] = {
@@ -27,6 +30,21 @@ int metric_list(struct db *db, int64_t checkpoint, const char *device, const cha
 {
 	return query_all(db, "metric_list", QUERY(QUERY_INT(checkpoint), QUERY_TEXT(device), QUERY_TEXT(params)), &layout, ret_list,
 			 e);
+}
+
+int metric_newest(struct db *db, int64_t checkpoint, const char *device, const char *params, const char *name, double *ret_value,
+		  struct err *e)
+{
+	struct metric_list all;
+	*ret_value = NAN;
+	int rc = metric_list(db, checkpoint, device, params, &all, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < all.count; i++)
+		if (strcmp(all.at[i].name, name) == 0)
+			*ret_value = all.at[i].value;
+	metric_list_fini(&all);
+	return 0;
 }
 
 void metric_list_fini(struct metric_list *l)

@@ -32,6 +32,9 @@ int metric_add(struct db *db, struct metric *m, struct err *e);
 /* The newest value of each metric of these parameters on this device (either may be NULL: any), ordered by name. */
 int metric_list(struct db *db, int64_t checkpoint, const char *device, const char *params, struct metric_list *ret_list,
 		struct err *e);
+/* One of them; *ret_value is NAN where there is none. */
+int metric_newest(struct db *db, int64_t checkpoint, const char *device, const char *params, const char *name, double *ret_value,
+		  struct err *e);
 void metric_list_fini(struct metric_list *l);
 
 #endif

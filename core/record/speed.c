@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "core/record/comparison.h"
 #include "core/record/measurement.h"
+#include "core/record/metric.h"
 
 #define WIDE 1.5 /* high / low beyond which an interval says little */
 
@@ -25,6 +26,7 @@ static const struct layout_field fields[] = {
 	RATIO(baseline, "speedup", 0),
 	RATIO(start, "start_speedup", LAYOUT_DETAIL),
 	RATIO(parent, "step_speedup", LAYOUT_DETAIL),
+	{ LAYOUT_AT(struct speed, joules, REAL), .unit = "J", .say = "; % an execution" },
 	{ LAYOUT_AT(struct speed, load, TEXT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct speed, compared, TEXT), .say = "; %", .flags = LAYOUT_DETAIL },
 	{ .name = NULL },
@@ -93,7 +95,9 @@ static void add_words(const struct speed_ratio *r, const char *over, struct buf 
 void speed_of(struct db *db, const struct speed_query *q, struct speed *s)
 {
 	struct buf words = BUF_INIT;
+	struct err ignored = ERR_INIT;
 	layout_init(&speed_layout, s);
+	metric_newest(db, q->checkpoint, q->device, q->params, "energy", &s->joules, &ignored);
 	compare_best(db, q, q->root, s, &s->baseline);
 	compare(db, q, q->root, NULL, s, &s->start);
 	compare_best(db, q, q->parent, s, &s->parent);

@@ -21,6 +21,7 @@ struct speed {
 	struct speed_ratio baseline; /* over the baseline at its own best parameters */
 	struct speed_ratio start;    /* over the baseline with the parameters that its tuning starts with */
 	struct speed_ratio parent;   /* over the parent at its best */
+	double joules;               /* of one execution of this configuration, as weighed last; NAN: not weighed */
 	char *load;                  /* what others did meanwhile on a CPU that is the device; NULL */
 	char *compared;              /* all of it in words; NULL: nothing was compared */
 };

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "core/context/expr.h"
+#include "core/measure/energy.h"
 
 enum slot { SLOT_TIME, SLOT_ENERGY, SLOT_POWER, SLOT_REGISTERS, SLOT_SHARED, SLOT_SPILL, SLOTS };
 
@@ -53,11 +54,11 @@ int objective_new(const char *text, const struct context *ctx, const struct fact
 	if (rc < 0)
 		err_wrap(e, "objective: expected time, energy, edp or an expression over time, energy, power, "
 			    "registers, shared, spill and parameters");
-	else if (objective_weighs(o) && strcmp(facts->backend, "cuda") != 0)
-		rc = err_set(e, ERR_UNSUPPORTED,
-			     "objective %s needs energy, and %s (%s) has no energy counter that peakd can read: tune for "
-			     "time, or use an NVIDIA device",
-			     o->text, facts->id, facts->name);
+	else if (objective_weighs(o)) {
+		char *what = mem_fmt("objective %s", o->text);
+		rc = energy_need(facts, what, e);
+		free(what);
+	}
 	if (rc < 0)
 		objective_free(o);
 	else

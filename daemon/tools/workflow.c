@@ -71,6 +71,8 @@ static void log_line(const json_t *checkpoint, struct buf *out)
 		double gflops = number(best, "gflops");
 		buf_addf(out, "; %s: %s", json_string_value(json_object_get(best, "sizes")),
 			 layout_time(number(best, "median_ns"), time));
+		if (isfinite(number(best, "joules")))
+			buf_addf(out, ", %s", layout_joules(number(best, "joules"), time));
 		if (isfinite(gflops))
 			buf_addf(out, ", %.4g GFLOP/s", gflops);
 		if (compared || json_array_size(json_object_get(checkpoint, "parents")))

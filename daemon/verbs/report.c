@@ -154,6 +154,16 @@ static bool has_library(const struct report *r)
 	return false;
 }
 
+/* Whether any step was weighed. */
+static bool has_energy(const struct report *r)
+{
+	for (size_t i = 0; i < r->step_count; i++)
+		for (size_t k = 0; k < r->steps[i].time_count; k++)
+			if (isfinite(r->steps[i].times[k].speed.joules))
+				return true;
+	return false;
+}
+
 /* "97.2 (96.9-97.5)": percent of the library's speed. */
 static char *library_text(const struct report_time *t, char text[40])
 {
@@ -187,11 +197,12 @@ static int params_width(const struct report *r)
 
 static void table(const struct report *r, const char *size, FILE *out)
 {
-	char ms[32], gflops[32], base[32], start[32], previous[32], library[40];
-	int name = name_width(r), params = params_width(r), wide = has_library(r) ? 20 : 0;
+	char ms[32], joules[32], gflops[32], base[32], start[32], previous[32], library[40];
+	int name = name_width(r), params = params_width(r), wide = has_library(r) ? 20 : 0, energy = has_energy(r) ? 12 : 0;
 	fprintf(out, "\n%s on %s\n", *size ? size : r->stem, r->device);
-	fprintf(out, "%-*s  %12s  %8s  %12s  %12s  %12s  %*s%-*s  %s\n", name, "step", "median", "GFLOP/s", "baseline", "its start",
-		"previous", wide ? wide : 0, wide ? "% of library  " : "", params, "configuration", "validation");
+	fprintf(out, "%-*s  %12s  %*s%8s  %12s  %12s  %12s  %*s%-*s  %s\n", name, "step", "median", energy,
+		energy ? "energy  " : "", "GFLOP/s", "baseline", "its start", "previous", wide ? wide : 0,
+		wide ? "% of library  " : "", params, "configuration", "validation");
 	for (size_t i = 0; i < r->step_count; i++) {
 		const struct report_step *s = &r->steps[i];
 		const struct report_time *t = time_at(s, size);
@@ -199,9 +210,11 @@ static void table(const struct report *r, const char *size, FILE *out)
 		ratio_text(v ? &v->baseline : NULL, base);
 		ratio_text(v ? &v->start : NULL, start);
 		ratio_text(v ? &v->parent : NULL, previous);
-		fprintf(out, "%-*.*s  %12s  %8s  %*s  %*s  %*s  ", name, name, s->name, time_text(t ? t->median_ns : NAN, ms),
-			number_text(t ? t->gflops : NAN, gflops), ratio_width(base), i ? base : "1.00x", ratio_width(start), start,
-			ratio_width(previous), previous);
+		fprintf(out, "%-*.*s  %12s  ", name, name, s->name, time_text(t ? t->median_ns : NAN, ms));
+		if (energy)
+			fprintf(out, "%*s  ", energy - 2, layout_joules(t ? t->speed.joules : NAN, joules));
+		fprintf(out, "%8s  %*s  %*s  %*s  ", number_text(t ? t->gflops : NAN, gflops), ratio_width(base),
+			i ? base : "1.00x", ratio_width(start), start, ratio_width(previous), previous);
 		if (wide)
 			fprintf(out, "%*s  ", wide - 2, library_text(t, library));
 		fprintf(out, "%-*s  %s\n", params, t ? t->params : "-", s->validation ? s->validation : "-");

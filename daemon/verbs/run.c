@@ -188,8 +188,11 @@ static void keep_times(const struct run *r, struct report_step *step, const json
 		layout_init(&speed_layout, &t->speed);
 		layout_read(&speed_layout, size, &t->speed, &ignored);
 		t->params = tuning_part(run_setup_text(size, "best"), t->size);
-		run_setup_say(r, step->name, "%s: %.4g ms with %s, %lld of %lld configurations tried%s%s",
-			      *t->size ? t->size : "tuned", t->median_ns / 1e6, *t->params ? t->params : "no parameters",
+		char joules[32];
+		bool weighed = isfinite(t->speed.joules);
+		run_setup_say(r, step->name, "%s: %.4g ms%s%s with %s, %lld of %lld configurations tried%s%s",
+			      *t->size ? t->size : "tuned", t->median_ns / 1e6, weighed ? ", " : "",
+			      weighed ? layout_joules(t->speed.joules, joules) : "", *t->params ? t->params : "no parameters",
 			      (long long)run_setup_whole(size, "tried"), (long long)run_setup_whole(size, "space"),
 			      t->speed.compared ? "; " : "", t->speed.compared ? t->speed.compared : "");
 		if (*run_setup_text(size, "library") && !isfinite(t->library))

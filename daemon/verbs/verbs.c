@@ -282,7 +282,7 @@ static int compare_run(const struct verb_line *line)
 	json_t *arguments = json_pack("{s:s}", "a", line->words[0]);
 	if (line->word_count > 1)
 		json_object_set_new(arguments, "b", json_string(line->words[1]));
-	verbs_copy(line, arguments, "device", "sizes", NULL);
+	verbs_copy(line, arguments, "device", "sizes", "objective", NULL);
 	if (verb_get(line, "warm"))
 		json_object_set_new(arguments, "warm", json_true());
 	return verbs_call(line, "compare", arguments, NULL);
@@ -298,11 +298,16 @@ const struct verb verbs_compare = {
 		   "(cold also 0.2 us);\n"
 		   "unclear means that the interval of the ratio is too wide. Above 1, B is faster. `peakd workflow compare` "
 		   "shows what was\n"
-		   "compared before.\n",
+		   "compared before.\n\n"
+		   "--objective energy (or edp: energy x time) also weighs both: 10 alternations of windows of 2 s, the interval "
+		   "of the ratio by\n"
+		   "Student's t. Less energy counts at matched speed: times within 1 %. It takes about a minute and a device with "
+		   "a counter.\n",
 	.options =
 		(const struct verb_option[]){
 			DEVICE_OPTION,
 			{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
+			{ "objective", "WHAT", "time (default), energy or edp" },
 			{ "warm", NULL, "with warm caches (default: cold)" },
 			JSON_OPTION,
 			{ NULL, NULL, NULL },
