@@ -8,6 +8,7 @@
 #include "backends/cuda/api.h"
 #include "backends/cuda/ceilings.h"
 #include "backends/cuda/compile.h"
+#include "backends/cuda/counters.h"
 #include "backends/cuda/facts.h"
 #include "backends/cuda/gemm.h"
 #include "backends/cuda/library.h"
@@ -17,6 +18,7 @@
 #include "backends/gpu/judge.h"
 #include "backends/gpu/run.h"
 #include "backends/gpu/slack.h"
+#include "backends/gpu/submit.h"
 #include "base/mem.h"
 
 enum { FLUSH_MIN = 64 << 20 }; /* bytes; for drivers that do not tell the size of the L2 */
@@ -26,6 +28,13 @@ static bool has(const struct backend_device *d, int attribute)
 {
 	int value = 0;
 	return d->api.device_attribute(&value, attribute, d->handle) == GPU_SUCCESS && value;
+}
+
+static void close_device(struct backend_device *d)
+{
+	if (d)
+		cuda_counters_free(d);
+	gpu_device_close(d);
 }
 
 static int open_device(uint32_t index, struct backend_device **ret_device, struct err *e)
@@ -51,12 +60,13 @@ static int open_device(uint32_t index, struct backend_device **ret_device, struc
 	d->tensor_maps = d->api.tensor_map && has(d, CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED);
 	d->graphs = true;
 	d->cache_bytes = d->facts.l2_bytes;
+	cuda_counters_start(d);
 	if ((rc = gpu_device_start(d, FLUSH_MIN, e)))
 		goto out;
 	*ret_device = d;
 	return 0;
 out:
-	gpu_device_close(d);
+	close_device(d);
 	return rc;
 }
 
@@ -129,7 +139,7 @@ static int set_function(const struct backend_run *run, const struct plan_launch 
 					    .shared = l->shared,
 					    .stream = d->stream,
 					    .attrs = attrs,
-					    .attr_count = gpu_run_attributes(l, attrs) };
+					    .attr_count = gpu_submit_attributes(l, attrs) };
 	int threads = 0, shared = 0, clusters = 1;
 	gpu_result result = d->api.function_attribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f);
 
@@ -181,7 +191,7 @@ static int prepare(struct backend_device *device, const void *binary, size_t len
 	bool library = plan_is_library(plan);
 	int rc;
 
-	*run = (struct backend_run){ .device = device, .plan = plan };
+	*run = (struct backend_run){ .device = device, .plan = plan, .binary = library ? NULL : binary, .binary_len = len };
 	gpu_device_use(device);
 	if (library)
 		rc = cuda_gemm_new(device, plan, &run->gemm, e);
@@ -232,7 +242,7 @@ const struct backend backend_cuda = {
 	.describe = cuda_facts_describe,
 	.compile = cuda_compile,
 	.open = open_device,
-	.close = gpu_device_close,
+	.close = close_device,
 	.prepare = prepare,
 	.write = gpu_run_write,
 	.read = gpu_run_read,
@@ -245,6 +255,8 @@ const struct backend backend_cuda = {
 	.scrubs = gpu_run_scrubs,
 	.scrub = gpu_run_scrub,
 	.execute = execute,
+	.split = gpu_run_split,
+	.counters = cuda_counters_read,
 	.release = release,
 	.strayed = gpu_slack_check,
 };

@@ -8,6 +8,7 @@
 #include "backends/worker/backend.h"
 #include "base/err.h"
 
+struct cuda_cupti;
 struct cuda_gemm_known;
 struct gpu_judge;
 
@@ -32,6 +33,7 @@ struct backend_device {
 		uint32_t bytes;        /* of shared memory that a block can have */
 		bool tried;
 	} scrub;                 /* overwrites shared memory (scrub.c) */
+	struct cuda_cupti *cupti; /* CUDA: the profiler of a worker that reads counters (cuda/counters.h); else NULL */
 	struct gpu_judge *judge; /* CUDA: kernels that fill and compare; NULL until loaded */
 };
 

@@ -7,6 +7,7 @@
 #include "backends/gpu/check.h"
 #include "backends/gpu/scrub.h"
 #include "backends/gpu/slack.h"
+#include "backends/gpu/submit.h"
 #include "base/mem.h"
 
 enum { ALIGN = 1024 };    /* bytes, of every buffer's first element: 128-byte swizzled tiles need it, and allocators promise less */
@@ -210,109 +211,7 @@ void gpu_run_free(struct backend_run *run)
 	free(run);
 }
 
-/* --- submitting operations ------------------------------------------------------------------------------------------------ */
-/* One argument's value; the driver copies it when the launch is submitted. */
-union slot {
-	struct gpu_tensor_map map;
-	gpu_address address;
-	int64_t integer;
-	unsigned char scalar[16];
-};
-
-static void fill_slot(const struct gpu_set *set, const struct plan_arg *a, union slot *to)
-{
-	switch (a->kind) {
-	case PLAN_ARG_BUFFER: to->address = set->buffers[a->index]; break;
-	case PLAN_ARG_MAP: to->map = set->maps[a->index]; break;
-	case PLAN_ARG_SCALAR:
-		if (dtype_is_float(a->type))
-			dtype_store(a->type, to->scalar, a->f);
-		else
-			to->integer = a->i; /* little-endian: narrower types are its first bytes */
-		break;
-	}
-}
-
-unsigned gpu_run_attributes(const struct plan_launch *l, struct gpu_launch_attribute to[GPU_ATTRIBUTES])
-{
-	unsigned n = 0;
-
-	memset(to, 0, GPU_ATTRIBUTES * sizeof *to);
-	if (gpu_check_volume(l->cluster) > 1) {
-		to[n].id = GPU_ATTRIBUTE_CLUSTER;
-		to[n].value.cluster.x = l->cluster[0];
-		to[n].value.cluster.y = l->cluster[1];
-		to[n++].value.cluster.z = l->cluster[2];
-	}
-	if (l->cooperative) {
-		to[n].id = GPU_ATTRIBUTE_COOPERATIVE;
-		to[n++].value.cooperative = 1;
-	}
-	return n;
-}
-
-static gpu_result launch(const struct backend_device *d, const struct gpu_set *set, const struct plan_launch *l, gpu_function f)
-{
-	const uint32_t *grid = l->grid, *block = l->block;
-	union slot *slots = aligned_alloc(_Alignof(union slot), (l->arg_count + 1) * sizeof *slots);
-	void **args = MEM_NEW_N(void *, l->arg_count + 1);
-	struct gpu_launch_attribute attrs[GPU_ATTRIBUTES];
-	struct gpu_launch_config config = { .grid = { grid[0], grid[1], grid[2] },
-					    .block = { block[0], block[1], block[2] },
-					    .shared = l->shared,
-					    .stream = d->stream,
-					    .attrs = attrs,
-					    .attr_count = gpu_run_attributes(l, attrs) };
-	gpu_result result;
-
-	if (!slots)
-		abort();
-	for (size_t i = 0; i < l->arg_count; i++) {
-		fill_slot(set, &l->args[i], &slots[i]);
-		args[i] = &slots[i];
-	}
-	if (config.attr_count && d->api.launch_extended)
-		result = d->api.launch_extended(&config, f, args, NULL);
-	else if (l->cooperative)
-		result = d->api.launch_cooperative(f, grid[0], grid[1], grid[2], block[0], block[1], block[2], l->shared, d->stream,
-						   args);
-	else
-		result =
-			d->api.launch(f, grid[0], grid[1], grid[2], block[0], block[1], block[2], l->shared, d->stream, args, NULL);
-	free(args);
-	free(slots);
-	return result;
-}
-
-/* Submits every operation to the stream, in order; *ret_op: the number of the last one tried, from 1. */
-static gpu_result submit(const struct backend_run *run, const struct gpu_set *set, size_t *ret_op)
-{
-	const struct backend_device *d = run->device;
-	gpu_result result = GPU_SUCCESS;
-
-	*ret_op = 0;
-	for (size_t i = 0; i < run->plan->op_count && result == GPU_SUCCESS; i++) {
-		const struct plan_op *op = &run->plan->ops[i];
-
-		*ret_op = i + 1;
-		switch (op->kind) {
-		case PLAN_OP_LAUNCH: result = launch(d, set, &op->launch, run->functions[i]); break;
-		case PLAN_OP_MEMSET:
-			result = d->api.memory_set(set->buffers[op->memset.buffer] + op->memset.offset, op->memset.value,
-						   op->memset.bytes, d->stream);
-			break;
-		case PLAN_OP_COPY:
-			result = d->api.copy_within(set->buffers[op->copy.dst] + op->copy.dst_offset,
-						    set->buffers[op->copy.src] + op->copy.src_offset, op->copy.bytes, d->stream);
-			break;
-		case PLAN_OP_GEMM: /* a library plan has no other operations; cuda/gemm.c records it */
-			result = GPU_INVALID_VALUE;
-			break;
-		}
-	}
-	return result;
-}
-
+/* --- recording ------------------------------------------------------------------------------------------------------------ */
 static int fail_op(const struct backend_run *run, gpu_result result, size_t op, struct err *e)
 {
 	const struct plan_op *o = &run->plan->ops[op - 1];
@@ -378,7 +277,7 @@ int gpu_run_record(struct backend_run *run, struct err *e)
 	}
 	if ((result = gpu_run_capture_begin(run)) != GPU_SUCCESS)
 		return gpu_device_fail(d, result, "starting to record the plan", e);
-	submitted = submit(run, &run->sets[run->set_count], &op);
+	submitted = gpu_submit_plan(run, &run->sets[run->set_count], &op);
 	result = gpu_run_capture_end(run, submitted);
 	if (submitted != GPU_SUCCESS)
 		return fail_op(run, submitted, op, e);
@@ -465,7 +364,7 @@ static gpu_result window(const struct backend_run *run, const struct gpu_set *se
 	size_t op;
 
 	for (uint32_t i = 0; i < times && result == GPU_SUCCESS; i++)
-		result = set->graph ? d->api.graph_launch(set->graph, d->stream) : submit(run, set, &op);
+		result = set->graph ? d->api.graph_launch(set->graph, d->stream) : gpu_submit_plan(run, set, &op);
 	if (result == GPU_SUCCESS)
 		result = gpu_device_window_end(d, &ms);
 	*io_ns += (double)ms * 1e6;
@@ -548,7 +447,7 @@ static gpu_result execute_set(const struct backend_run *run, const struct gpu_se
 	const struct backend_device *d = run->device;
 	size_t op;
 
-	return set->graph ? d->api.graph_launch(set->graph, d->stream) : submit(run, set, &op);
+	return set->graph ? d->api.graph_launch(set->graph, d->stream) : gpu_submit_plan(run, set, &op);
 }
 
 /* Selects the next set and resets it. Where sets rotate, that was done a whole round ago, so that nothing of it is in the
@@ -573,8 +472,7 @@ static gpu_result next_set(struct backend_run *run, bool rotates)
 	return result == GPU_SUCCESS ? d->api.memory_set(d->flush, 0, wipe, d->stream) : result;
 }
 
-/* What precedes a window around one execution. */
-static gpu_result before_window(struct backend_run *run, enum wire_cache cache)
+gpu_result gpu_run_before_window(struct backend_run *run, enum wire_cache cache)
 {
 	struct gpu_set *set = &run->sets[run->current];
 	bool unreset = cache == WIRE_UNRESET;
@@ -588,6 +486,50 @@ static gpu_result before_window(struct backend_run *run, enum wire_cache cache)
 	if (result == GPU_SUCCESS)
 		result = unreset ? restore(run, set) : reset(run, set);
 	return result == GPU_SUCCESS && !unreset ? gpu_scrub(run->device, BACKEND_SCRUB_TIMED) : result;
+}
+
+/* Events around every operation: what lies between two of them on the stream counts for the later one. */
+static gpu_result split(const struct backend_run *run, const struct gpu_set *set, gpu_event *events, uint64_t *ret_ns)
+{
+	const struct backend_device *d = run->device;
+	size_t count = run->plan->op_count;
+	gpu_result result = d->api.event_record(events[0], d->stream);
+
+	for (size_t i = 0; i < count && result == GPU_SUCCESS; i++) {
+		result = gpu_submit_op(run, set, i);
+		if (result == GPU_SUCCESS)
+			result = d->api.event_record(events[i + 1], d->stream);
+	}
+	if (result == GPU_SUCCESS)
+		result = d->api.stream_wait(d->stream);
+	for (size_t i = 0; i < count && result == GPU_SUCCESS; i++) {
+		float ms = 0;
+		result = d->api.event_elapsed(&ms, events[i], events[i + 1]);
+		ret_ns[i] = (uint64_t)((double)ms * 1e6 + 0.5);
+	}
+	return result;
+}
+
+int gpu_run_split(struct backend_run *run, uint64_t *ret_ns, struct err *e)
+{
+	struct backend_device *d = run->device;
+	gpu_event *events = MEM_NEW_N(gpu_event, run->plan->op_count + 1);
+	gpu_result result = gpu_device_use(d);
+
+	for (size_t i = 0; i <= run->plan->op_count && result == GPU_SUCCESS; i++)
+		result = d->api.event_new(&events[i], GPU_EVENT_DEFAULT);
+	if (result == GPU_SUCCESS)
+		result = gpu_device_flush(d);
+	if (result == GPU_SUCCESS)
+		result = gpu_run_before_window(run, WIRE_FLUSHED);
+	if (result == GPU_SUCCESS)
+		result = split(run, &run->sets[run->current], events, ret_ns);
+	run->sets[run->current].reset = false;
+	for (size_t i = 0; i <= run->plan->op_count; i++)
+		if (events[i])
+			d->api.event_free(events[i]);
+	free(events);
+	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "timing the plan's operations", e);
 }
 
 int gpu_run_execute(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
@@ -605,7 +547,7 @@ int gpu_run_execute(struct backend_run *run, uint32_t times, enum wire_cache cac
 	if (cache == WIRE_WARM)
 		result = window(run, &run->sets[run->current], times, &ns);
 	for (uint32_t i = 0; cache != WIRE_WARM && i < times && result == GPU_SUCCESS; i++) {
-		result = before_window(run, cache);
+		result = gpu_run_before_window(run, cache);
 		if (result == GPU_SUCCESS)
 			result = window(run, &run->sets[run->current], 1, &ns);
 		run->sets[run->current].reset = false;

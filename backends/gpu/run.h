@@ -29,6 +29,8 @@ struct gpu_set {
 struct backend_run {
 	struct backend_device *device; /* borrowed */
 	const struct plan *plan;       /* borrowed */
+	const void *binary;        /* borrowed; NULL: a library plan, or adopted */
+	size_t binary_len;
 	gpu_library module;
 	gpu_function *functions;           /* per operation; NULL for those that are not launches */
 	struct cuda_gemm *gemm;            /* CUDA: of a library plan; else NULL */
@@ -53,8 +55,6 @@ int gpu_run_record(struct backend_run *run, struct err *e);
  * submitted. */
 gpu_result gpu_run_capture_begin(const struct backend_run *run);
 gpu_result gpu_run_capture_end(struct backend_run *run, gpu_result submitted);
-/* The attributes of an extensible launch (cooperative, cluster); returns their number. */
-unsigned gpu_run_attributes(const struct plan_launch *l, struct gpu_launch_attribute to[GPU_ATTRIBUTES]);
 /* How many sets this way of timing needs, and memory allows. *ret_rotates: so many that the cache need not be flushed. */
 unsigned gpu_run_sets_wanted(const struct backend_device *device, const struct plan *plan, enum wire_cache cache,
 			     bool *ret_rotates);
@@ -76,6 +76,11 @@ int gpu_run_read(struct backend_run *run, unsigned buffer, int64_t offset, void 
  * Something is always written just before a window, which hides the time that the CPU needs to submit. Times come from two events; CUDA documents their resolution
  * as about half a microsecond. */
 int gpu_run_execute(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e);
+/* Submits what precedes one timed execution: sets of buffers take turns and are reset, caches flushed. Not for WIRE_WARM. The flush's
+ * scratch must be there (gpu_device_flush). */
+gpu_result gpu_run_before_window(struct backend_run *run, enum wire_cache cache);
+/* backend.h: split. */
+int gpu_run_split(struct backend_run *run, uint64_t *ret_ns, struct err *e);
 /* Frees everything but the caller's gemm, and the run itself. NULL does nothing. */
 void gpu_run_free(struct backend_run *run);
 

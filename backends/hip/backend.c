@@ -100,6 +100,7 @@ const struct backend backend_hip = {
 	.copy_set = gpu_run_copy_set,
 	.scrubs = gpu_run_scrubs,
 	.execute = gpu_run_execute,
+	.split = gpu_run_split,
 	.release = gpu_run_free,
 	.strayed = gpu_slack_check,
 };

@@ -383,38 +383,41 @@ static bool scrubs(const struct backend_run *r)
 
 /* --- executing ---------------------------------------------------------------------------------------------------- */
 
-static void record_ops(struct backend_run *r, unsigned set)
+static void record_op(struct backend_run *r, unsigned set, size_t i)
 {
 	struct backend_device *d = r->device;
 	struct device_buffer **buffers = r->sets[set].buffers;
+	const struct plan_op *op = &r->plan->ops[i];
+	const struct kernel *k = r->kernels[i];
+	VkBufferCopy region;
 
-	for (size_t i = 0; i < r->plan->op_count; i++) {
-		const struct plan_op *op = &r->plan->ops[i];
-		const struct kernel *k = r->kernels[i];
-		VkBufferCopy region;
-
-		switch (op->kind) {
-		case PLAN_OP_LAUNCH:
-			hlsl_device_use(d, &k->pipeline, set);
-			if (k->scalar_bytes)
-				d->vk.CmdPushConstants(d->commands, k->pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-						       k->scalar_bytes, k->scalars);
-			d->vk.CmdDispatch(d->commands, k->grid[0], k->grid[1], k->grid[2]);
-			break;
-		case PLAN_OP_MEMSET:
-			d->vk.CmdFillBuffer(d->commands, buffers[op->memset.buffer]->handle, BACKEND_RED_ZONE + op->memset.offset,
-					    op->memset.bytes, op->memset.value * UINT32_C(0x01010101));
-			break;
-		case PLAN_OP_COPY:
-			region = (VkBufferCopy){ .srcOffset = BACKEND_RED_ZONE + op->copy.src_offset,
-						 .dstOffset = BACKEND_RED_ZONE + op->copy.dst_offset,
-						 .size = op->copy.bytes };
-			d->vk.CmdCopyBuffer(d->commands, buffers[op->copy.src]->handle, buffers[op->copy.dst]->handle, 1, &region);
-			break;
-		case PLAN_OP_GEMM: /* refused by prepare */ break;
-		}
-		hlsl_device_barrier(d);
+	switch (op->kind) {
+	case PLAN_OP_LAUNCH:
+		hlsl_device_use(d, &k->pipeline, set);
+		if (k->scalar_bytes)
+			d->vk.CmdPushConstants(d->commands, k->pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, k->scalar_bytes,
+					       k->scalars);
+		d->vk.CmdDispatch(d->commands, k->grid[0], k->grid[1], k->grid[2]);
+		break;
+	case PLAN_OP_MEMSET:
+		d->vk.CmdFillBuffer(d->commands, buffers[op->memset.buffer]->handle, BACKEND_RED_ZONE + op->memset.offset,
+				    op->memset.bytes, op->memset.value * UINT32_C(0x01010101));
+		break;
+	case PLAN_OP_COPY:
+		region = (VkBufferCopy){ .srcOffset = BACKEND_RED_ZONE + op->copy.src_offset,
+					 .dstOffset = BACKEND_RED_ZONE + op->copy.dst_offset,
+					 .size = op->copy.bytes };
+		d->vk.CmdCopyBuffer(d->commands, buffers[op->copy.src]->handle, buffers[op->copy.dst]->handle, 1, &region);
+		break;
+	case PLAN_OP_GEMM: /* refused by prepare */ break;
 	}
+	hlsl_device_barrier(d);
+}
+
+static void record_ops(struct backend_run *r, unsigned set)
+{
+	for (size_t i = 0; i < r->plan->op_count; i++)
+		record_op(r, set, i);
 }
 
 static void record_restore(struct backend_run *r, unsigned set)
@@ -541,6 +544,45 @@ static int execute(struct backend_run *r, uint32_t times, enum wire_cache cache,
 	return rc;
 }
 
+/* As many operations in a submission as there are timestamps for; flushed before the first. */
+static int split(struct backend_run *r, uint64_t *ret_ns, struct err *e)
+{
+	struct backend_device *d = r->device;
+	struct device_buffer *flush = NULL;
+	uint64_t ticks[DEVICE_QUERIES];
+	int rc = hlsl_scrub_prepare(d, e);
+
+	if (rc == 0)
+		rc = hlsl_device_flush_buffer(d, &flush, e);
+	if (rc == 0 && !d->queries)
+		rc = err_set(e, ERR_UNSUPPORTED, "this Vulkan device has no timestamps");
+	for (size_t from = 0; from < r->plan->op_count && rc == 0;) {
+		uint32_t n = 0;
+		rc = hlsl_device_begin(d, e);
+		if (rc < 0)
+			break;
+		d->vk.CmdResetQueryPool(d->commands, d->queries, 0, DEVICE_QUERIES);
+		if (from == 0)
+			record_before(r, WIRE_FLUSHED, flush, 0);
+		record_timestamp(d, n);
+		while (from + n < r->plan->op_count && n + 1 < DEVICE_QUERIES) {
+			record_op(r, r->used, from + n);
+			record_timestamp(d, ++n);
+		}
+		rc = hlsl_device_submit(d, e);
+		if (rc == 0)
+			rc = hlsl_library_check(d->vk.GetQueryPoolResults(d->handle, d->queries, 0, n + 1, sizeof ticks, ticks,
+									  sizeof ticks[0],
+									  VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
+						"vkGetQueryPoolResults", e);
+		for (uint32_t i = 0; i < n && rc == 0; i++)
+			ret_ns[from + i] = (uint64_t)((double)((ticks[i + 1] - ticks[i]) & d->tick_mask) *
+						      (double)d->limits.timestampPeriod);
+		from += n;
+	}
+	return rc;
+}
+
 static int races(const struct backend_device *d, const void *binary, size_t len, const struct plan *plan, uint64_t seed,
 		 char **ret_finding, struct err *e)
 {
@@ -569,6 +611,7 @@ const struct backend backend_hlsl = {
 	.used_set = used_set,
 	.keep_inout = keep_inout,
 	.execute = execute,
+	.split = split,
 	.scrubs = scrubs,
 	.scrub = scrub,
 	.release = release,

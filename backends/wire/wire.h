@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 14, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 15, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -50,7 +50,9 @@ enum wire_type {
 	WIRE_SOURCE,    /* struct wire_name, a backend ↔ struct wire_name, the source of the judge's kernels; "": it has none */
 	WIRE_ADOPT,     /* struct wire_adopt ↔ struct wire_prepared: a run of another process, whose buffers are shared */
 	WIRE_TRUTH,     /* struct wire_truth ↔ struct wire_truth_found */
-	WIRE_LAST = WIRE_TRUTH,
+	WIRE_SPLIT,     /* struct wire_release ↔ struct wire_split */
+	WIRE_COUNTERS,  /* struct wire_release ↔ struct wire_counters */
+	WIRE_LAST = WIRE_COUNTERS,
 };
 
 /* clang-format off: short structs stay on one line */
@@ -373,6 +375,21 @@ struct wire_launch_count {
 };
 struct wire_counted { struct wire_launch_count *at; size_t count; };
 
+/* Device time of each operation of the plan: medians over some cold executions. */
+struct wire_split { uint64_t *ns; size_t count; };
+
+/* What the vendor's profiler reads of the hardware; a closed view has no rows and says why. */
+struct wire_counter { char *kernel, *name; double value; }; /* of one launch; names: backends/cuda/counters.c */
+struct wire_stall { char *kernel, *region; uint32_t line; char *reason; uint64_t samples; }; /* line 0: not known */
+struct wire_counters {
+	struct wire_counter *counters;
+	size_t counter_count;
+	char *counters_closed;
+	struct wire_stall *stalls;
+	size_t stall_count;
+	char *stalls_closed;
+};
+
 /* Is the last execution's c = a·b (backends/values/product.h)? a, b, c: buffers of the plan. */
 struct wire_product { uint32_t run; struct plan_gemm gemm; double tolerance; uint64_t secret; };
 struct wire_product_found {
@@ -423,6 +440,8 @@ WIRE_MESSAGE(ceilings, wire_ceilings)
 WIRE_MESSAGE(races, wire_races)
 WIRE_MESSAGE(counted, wire_counted)
 WIRE_MESSAGE(raced, wire_raced)
+WIRE_MESSAGE(split, wire_split)
+WIRE_MESSAGE(counters, wire_counters)
 WIRE_MESSAGE(product, wire_product)
 WIRE_MESSAGE(product_found, wire_product_found)
 WIRE_MESSAGE(shared, wire_shared)

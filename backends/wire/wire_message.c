@@ -147,6 +147,24 @@ const struct wire_table wire_counted_table = WIRE_TABLE("counted", wire_counted,
 
 const struct wire_table wire_raced_table = WIRE_TABLE("raced", wire_raced, NULL, WIRE_STRING(wire_raced, finding));
 
+const struct wire_table wire_split_table = WIRE_TABLE("split", wire_split, NULL, WIRE_LIST(wire_split, ns, count, &wire_table_u64));
+
+static const struct wire_table counter_table = WIRE_TABLE("counter", wire_counter, NULL,
+	WIRE_STRING(wire_counter, kernel), WIRE_STRING(wire_counter, name), WIRE_ANY(wire_counter, value));
+
+static const struct wire_table stall_table = WIRE_TABLE("stall", wire_stall, NULL,
+	WIRE_STRING(wire_stall, kernel),
+	WIRE_STRING(wire_stall, region),
+	WIRE_ANY(wire_stall, line),
+	WIRE_STRING(wire_stall, reason),
+	WIRE_ANY(wire_stall, samples));
+
+const struct wire_table wire_counters_table = WIRE_TABLE("counters", wire_counters, NULL,
+	WIRE_LIST(wire_counters, counters, counter_count, &counter_table),
+	WIRE_STRING(wire_counters, counters_closed),
+	WIRE_LIST(wire_counters, stalls, stall_count, &stall_table),
+	WIRE_STRING(wire_counters, stalls_closed));
+
 /* --- judging on the device ---------------------------------------------------------------------------------------- */
 
 static const struct wire_table share_table = WIRE_TABLE("share", wire_share, NULL,
@@ -364,6 +382,8 @@ const struct wire_call wire_calls[WIRE_LAST + 1] = {
 	[WIRE_SOURCE] = { "source", &wire_name_table, &wire_name_table },
 	[WIRE_ADOPT] = { "adopt", &wire_adopt_table, &wire_prepared_table },
 	[WIRE_TRUTH] = { "truth", &wire_truth_table, &wire_truth_found_table },
+	[WIRE_SPLIT] = { "split", &wire_release_table, &wire_split_table },
+	[WIRE_COUNTERS] = { "counters", &wire_release_table, &wire_counters_table },
 };
 
 const char *wire_type_name(enum wire_type type)

@@ -96,6 +96,11 @@ struct backend {
 	 * that it holds nothing of the next. WIRE_UNRESET is WIRE_HOT where only inout is restored. ret_ns: device time
 	 * per execution (events, timestamps). */
 	int (*execute)(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e);
+	/* One cold execution; ret_ns gets the device time of each operation of the plan. NULL: operations cannot be timed alone. */
+	int (*split)(struct backend_run *run, uint64_t *ret_ns, struct err *e);
+	/* Hardware counters and stalls of each kernel, from the vendor's profiler. NULL: there is none. What the machine refuses is
+	 * no error: ret_counters says why a view is closed. */
+	int (*counters)(struct backend_run *run, struct wire_counters *ret_counters, struct err *e);
 	/* Whether shared memory is overwritten before timed executions. NULL: no. */
 	bool (*scrubs)(const struct backend_run *run);
 	/* Overwrites the shared memory of the whole device with one of the two words below, before the next execution.

@@ -513,6 +513,16 @@ static int serve_count(struct runs *all, struct run *r, const void *request, voi
 	return all->backend->count(all->device, r->binary, r->binary_len, r->plan, m->seed, answer, e);
 }
 
+static int serve_counters(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	(void)request;
+	if (all->backend->counters == NULL)
+		return err_set(e, ERR_UNSUPPORTED, "%s devices have no hardware counters that peakd can read", all->backend->name);
+	int rc = runs_need_executed(all, r, e);
+	r->executed = false;
+	return rc < 0 ? rc : all->backend->counters(r->on_device, answer, e);
+}
+
 /* --- judging on the device ---------------------------------------------------------------------------------------- */
 
 static int need_resident(const struct runs *all, const struct backend_resident **ret_resident, struct err *e)
@@ -596,6 +606,7 @@ static int (*const serve[WIRE_LAST + 1])(struct runs *all, struct run *r, const 
 	[WIRE_PRODUCT] = serve_product, [WIRE_RACES] = serve_races,   [WIRE_MEASURE] = timed_measure,
 	[WIRE_PAIR] = timed_pair,       [WIRE_ENERGY] = timed_energy, [WIRE_RELEASE] = serve_release,
 	[WIRE_SHARE] = serve_share,     [WIRE_COUNT] = serve_count,
+	[WIRE_SPLIT] = timed_split,     [WIRE_COUNTERS] = serve_counters,
 };
 
 bool runs_serves(enum wire_type type)

@@ -422,6 +422,39 @@ int timed_pair(struct runs *all, struct run *r, const void *request, void *answe
 	return rc;
 }
 
+static int ascending(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+int timed_split(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+{
+	enum { FEW = 3, MOST = 11 };
+	struct wire_split *out = answer;
+	size_t n = r->plan->op_count;
+	uint64_t *samples = MEM_NEW_N(uint64_t, MOST * n + 1), *one = MEM_NEW_N(uint64_t, MOST);
+	int64_t end = clock_now() + 300 * CLOCK_MS;
+	int rc = runs_need_executed(all, r, e), taken = 0;
+	(void)request;
+	if (rc == 0 && all->backend->split == NULL)
+		rc = err_set(e, ERR_UNSUPPORTED, "%s devices do not time the operations of a plan", all->backend->name);
+	while (rc == 0 && taken < MOST && (taken < FEW || clock_now() < end))
+		rc = all->backend->split(r->on_device, samples + (size_t)taken++ * n, e);
+	r->executed = false;
+	out->ns = MEM_NEW_N(uint64_t, n + 1);
+	out->count = n;
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		for (int k = 0; k < taken; k++)
+			one[k] = samples[(size_t)k * n + i];
+		qsort(one, (size_t)taken, sizeof *one, ascending);
+		out->ns[i] = one[taken / 2];
+	}
+	free(samples);
+	free(one);
+	return rc;
+}
+
 int timed_energy(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
 {
 	int rc = runs_need_executed(all, r, e);

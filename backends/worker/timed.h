@@ -11,6 +11,8 @@
 /* Requests and answers as in wire_calls. */
 int timed_measure(struct runs *all, struct run *r, const void *request, void *answer, struct err *e);
 int timed_pair(struct runs *all, struct run *r, const void *request, void *answer, struct err *e);
+/* WIRE_SPLIT: the time of each operation. What the last execution left is gone afterwards. */
+int timed_split(struct runs *all, struct run *r, const void *request, void *answer, struct err *e);
 int timed_energy(struct runs *all, struct run *r, const void *request, void *answer, struct err *e);
 /* Makes what a timed execution with these values left the run's outputs. False when none was kept. */
 bool timed_look(struct runs *all, struct run *r, const struct fill_choice *choice, struct wire_executed *ret_executed);

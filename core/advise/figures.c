@@ -52,6 +52,28 @@ const struct figure_kind figures_known[] = {
 	{ "barriers", "", "of a group" },
 	{ "instructions_per_barrier", "", "of a thread, between two barriers" },
 	{ "atomics_per_thread", "", "atomic operations" },
+	/* of the disassembler: instructions in the loops of the longest kernel, or in all of it */
+	{ "float_share", "share", "of instructions that compute with floats" },
+	{ "integer_share", "share", "of instructions on integers and addresses" },
+	{ "tensor_instructions", "", "matrix instructions" },
+	{ "async_copies", "", "copies to shared memory that pass no register" },
+	{ "spill_instructions", "", "loads and stores of local memory" },
+	/* hardware counters, of the longest kernel */
+	{ "dram_bytes", "bytes", "moved to and from memory" },
+	{ "dram_percent", "%", "of the time that memory is busy" },
+	{ "l2_traffic", "bytes", "through the L2" },
+	{ "l2_hit", "share", "of sectors found in the L2" },
+	{ "l1_traffic", "bytes", "through the L1" },
+	{ "l1_hit", "share", "of sectors found in the L1" },
+	{ "achieved_occupancy", "share", "of the warps that a unit can hold, while it works" },
+	{ "issue_percent", "%", "of the cycles in which an instruction is issued" },
+	{ "tensor_percent", "%", "of the cycles in which tensor cores work" },
+	{ "fma_percent", "%", "of the cycles in which the multiply-add pipe works" },
+	{ "lsu_percent", "%", "of the rate of the load/store pipe" },
+	{ "stalled_memory", "share", "of a warp's time, waiting for global memory" },
+	{ "stalled_shared", "share", "waiting for shared memory or its queue" },
+	{ "stalled_barrier", "share", "waiting at barriers" },
+	{ "stalled_arithmetic", "share", "waiting for a pipe, or for the last result" },
 };
 const size_t figures_known_count = MEM_COUNT(figures_known);
 

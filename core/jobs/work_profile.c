@@ -54,6 +54,30 @@ static const struct layout_field probe_fields[] = {
 };
 static const struct layout probe_layout = { "probe", sizeof(struct probe), probe_fields };
 
+/* A kernel of the plan; copies and memsets are rows, too. */
+struct kernel {
+	char *kernel;
+	int64_t launches;
+	double ns, percent; /* of one cold execution */
+	int64_t registers, shared_bytes, spill_bytes;
+	char *instructions, *traffic, *waits;
+};
+
+static const struct layout_field kernel_fields[] = {
+	{ LAYOUT_AT(struct kernel, kernel, TEXT), .say = "%: " },
+	{ LAYOUT_AT(struct kernel, ns, REAL), .unit = "ns", .say = "%" },
+	{ LAYOUT_AT(struct kernel, percent, REAL), .unit = "%", .say = " (%)" },
+	{ LAYOUT_AT(struct kernel, launches, INT), .say = " in % launches" },
+	{ LAYOUT_AT(struct kernel, registers, COUNT), .say = ", % registers", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct kernel, shared_bytes, COUNT), .say = ", % bytes of shared memory", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct kernel, spill_bytes, COUNT), .say = ", % spilled", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct kernel, instructions, TEXT), .say = "\n      %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct kernel, traffic, TEXT), .say = "\n      %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct kernel, waits, TEXT), .say = "\n      waits: %", .flags = LAYOUT_DETAIL },
+	{ .name = NULL },
+};
+static const struct layout kernel_layout = { "kernel", sizeof(struct kernel), kernel_fields };
+
 /* A figure that the tools ask about. */
 struct figure {
 	char *name, *unit;
@@ -92,6 +116,9 @@ struct size {
 	struct figure *figures;
 	size_t figure_count;
 	char *closed; /* which tools could not be asked */
+	struct kernel *kernels;
+	size_t kernel_count;
+	char *views; /* which views are closed, and why; NULL: none is */
 };
 
 static const struct layout_field size_fields[] = {
@@ -112,12 +139,14 @@ static const struct layout_field size_fields[] = {
 	{ LAYOUT_AT(struct size, metrics, TEXT), .say = "; %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, params, TEXT), .say = "; %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, evidence, ID), .say = "; evidence %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_MANY(struct size, kernels, kernel_count, LIST), .of = &kernel_layout, .say = "\n  " },
 	{ LAYOUT_AT(struct size, class, TEXT), .say = "\n  limited by %", .about = "memory, compute, latency or launch" },
 	{ LAYOUT_AT(struct size, why, TEXT), .say = " (%)", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AS(struct size, hints, LIST, "guidance"), .count = offsetof(struct size, hint_count), .of = &hint_layout,
 	  .say = "\n  - " },
 	{ LAYOUT_MANY(struct size, probes, probe_count, LIST), .of = &probe_layout, .say = "\n  " },
 	{ LAYOUT_AT(struct size, closed, TEXT), .say = "\n  not asked: %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, views, TEXT), .say = "\n  closed: %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_MANY(struct size, figures, figure_count, LIST), .of = &figure_layout, .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, rse, REAL), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, samples, INT), .flags = LAYOUT_DETAIL },
@@ -194,6 +223,32 @@ static void tell_guidance(const struct profile_result *r, struct size *s)
 										  .value = r->figures.values[i] };
 }
 
+static void tell_kernels(const struct profile_result *r, struct size *s)
+{
+	struct buf closed = BUF_INIT;
+	const char *const views[][2] = { { "instructions", r->no_sass }, { "counters", r->no_counters }, { "stalls", r->no_stalls } };
+	for (size_t i = 0; i < r->kernels.count; i++) {
+		const struct kernel_profile *k = &r->kernels.at[i];
+		*MEM_PUSH(s->kernels, s->kernel_count) = (struct kernel){ .kernel = mem_str(k->name),
+									  .launches = (int64_t)k->launches,
+									  .ns = k->ns,
+									  .percent = 100 * k->share,
+									  .registers = k->registers,
+									  .shared_bytes = k->shared,
+									  .spill_bytes = k->spill,
+									  .instructions = mem_str(k->instructions),
+									  .traffic = mem_str(k->traffic),
+									  .waits = mem_str(k->waits) };
+	}
+	for (size_t i = 0; i < MEM_COUNT(views); i++)
+		if (views[i][1]) {
+			bool goes_on = i + 1 < MEM_COUNT(views) && views[i + 1][1] && strcmp(views[i][1], views[i + 1][1]) == 0;
+			buf_addf(&closed, goes_on ? "%s, " : "%s (%s)%s", views[i][0], views[i][1], i + 1 < MEM_COUNT(views) && views[i + 1][1] ? "; " : "");
+		}
+	s->views = closed.len ? buf_steal(&closed) : NULL;
+	buf_fini(&closed);
+}
+
 static void describe(const struct profile_result *r, const char *size, const struct params *params, struct size *s)
 {
 	struct params *tuning = params_part(params, true);
@@ -223,6 +278,7 @@ static void describe(const struct profile_result *r, const char *size, const str
 	s->metrics = metrics_text(&r->more);
 	s->evidence = r->evidence;
 	tell_guidance(r, s);
+	tell_kernels(r, s);
 	params_free(tuning);
 }
 

@@ -13,6 +13,7 @@
 #include "core/context/host.h"
 #include "core/context/space.h"
 #include "core/judge/check.h"
+#include "core/workers/child.h"
 
 enum { SAMPLES = 2, OVERSAMPLE = 16, SHOWN = 3, LOG_MAX = 8 << 20, POISON = 0xFF, WORDS = 20 };
 #define EXECUTE_NS (6 * EVAL_EXECUTE_NS) /* a kernel under a sanitizer is slower by one or two orders of magnitude */
@@ -285,34 +286,6 @@ bool sanitize_known(const char *tool)
 	return false;
 }
 
-static char *in_folders(const char *list, const char *tail)
-{
-	while (list && *list) {
-		size_t n = strcspn(list, ":");
-		char *path = mem_fmt("%.*s/%s", (int)n, list, tail);
-		if (n && access(path, X_OK) == 0)
-			return path;
-		free(path);
-		list += n + (list[n] == ':');
-	}
-	return NULL;
-}
-
-/* Where the tool is; NULL when it is nowhere. free() */
-static char *find_tool(void)
-{
-	static const char *const variables[] = { "PEAKD_CUDA_TOOLKIT", "CUDA_HOME", "CUDA_PATH" };
-	const char *named = getenv("PEAKD_SANITIZER");
-	char *path = NULL;
-	if (named && *named)
-		return access(named, X_OK) == 0 ? mem_str(named) : NULL;
-	for (size_t i = 0; path == NULL && i < MEM_COUNT(variables); i++)
-		path = in_folders(getenv(variables[i]), "bin/compute-sanitizer");
-	if (path == NULL)
-		path = in_folders("/usr/local/cuda:/opt/cuda", "bin/compute-sanitizer");
-	return path ? path : in_folders(getenv("PATH"), "compute-sanitizer");
-}
-
 /* Words in front of the worker. The sandbox is off: the tool reaches into the worker through files and sockets that the sandbox
  * closes; what it compiles was compiled by another, sandboxed worker. */
 static void make_launcher(const char *exe, const char *tool, const char *log, const char *ret_words[WORDS])
@@ -562,7 +535,7 @@ int sanitize_run(const struct eval *ev, const struct sanitize_request *q, struct
 {
 	const char *tmp = getenv("TMPDIR"), *named = getenv("PEAKD_SANITIZER");
 	struct sanitize_result r = { 0 };
-	char *exe = find_tool(), *folder = mem_fmt("%s/peakd-sanitizer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	char *exe = child_find_tool("PEAKD_SANITIZER", "compute-sanitizer"), *folder = mem_fmt("%s/peakd-sanitizer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	struct course c = { .ev = ev,
 			    .q = q,
 			    .exe = exe,

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "core/judge/check.h"
 #include "core/measure/ceiling.h"
+#include "core/measure/counters.h"
 #include "core/measure/guidance.h"
 #include "core/record/metric.h"
 
@@ -27,6 +28,23 @@ static const char *pipe_of(const struct spec *spec)
 	if (strcmp(spec->precision_in, "tf32") == 0)
 		return "tensor.tf32";
 	return strcmp(spec->precision_in, "bf16") == 0 ? "tensor.bf16" : "tensor.f16";
+}
+
+/* For prompts, and for those who ask the database. */
+static int keep_kernels(struct db *db, struct metric *m, const struct kernel_profiles *k, struct err *e)
+{
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && i < k->count; i++) {
+		char *name = mem_fmt(GUIDANCE_KERNEL "%s", k->at[i].name);
+		m->name = name;
+		m->value = k->at[i].ns;
+		m->unit = "ns";
+		m->source = "events";
+		if (isfinite(m->value))
+			rc = metric_add(db, m, e);
+		free(name);
+	}
+	return rc < 0 ? rc : 0;
 }
 
 static int keep(const struct evidence *to, const struct profile_request *q, const struct profile_result *r, struct err *e)
@@ -65,6 +83,7 @@ static int keep(const struct evidence *to, const struct profile_request *q, cons
 			rc = metric_add(to->db, &m, e);
 		free(name);
 	}
+	rc = rc < 0 ? rc : keep_kernels(to->db, &m, &r->kernels, e);
 	m.source = "evaluator";
 	for (size_t i = 0; rc >= 0 && i < r->more.count; i++) {
 		m.name = r->more.at[i].name;
@@ -99,6 +118,41 @@ static int refuse_disturbed(const struct trial_times *times, struct err *e)
 				: 0;
 }
 
+/* What disassembler and counters say. A closed view is no failure. */
+static int look_inside(const struct eval *ev, const struct profile_request *q, const struct variant *v, struct profile_result *r, struct err *e)
+{
+	struct wire_counters counters = { .counters = NULL };
+	struct sass sass = { .at = NULL };
+	struct err why = ERR_INIT;
+	int rc = 0;
+	if (strcmp(q->facts->backend, "cuda") == 0 && !plan_is_library(v->plan)) {
+		struct eval lines = *ev;
+		struct variant with_lines = { .params = NULL };
+		lines.line_info = true;
+		rc = variant_build(&lines, q->ctx, q->params, q->facts, &with_lines, &why);
+		if (rc == 0)
+			rc = sass_disassemble(with_lines.compiled.binary, with_lines.compiled.binary_len, &sass, &why);
+		variant_fini(&with_lines);
+	} else {
+		rc = err_set(&why, ERR_UNSUPPORTED, "only NVIDIA's devices have this view");
+	}
+	r->no_sass = rc < 0 && isnan(figures_get(&r->figures, "instructions")) ? mem_str(why.text) : NULL;
+	if (rc < 0 && why.code == ERR_CANCELLED) {
+		*e = why;
+		return rc;
+	}
+	rc = counters_read(ev, q->ctx, q->params, q->facts, &counters, e);
+	if (rc == 0) {
+		kernels_add_counters(&r->kernels, &counters, &r->figures);
+		kernels_add_sass(&r->kernels, &sass, &r->figures);
+		r->no_counters = counters.counter_count ? NULL : mem_str(counters.counters_closed);
+		r->no_stalls = counters.stall_count ? NULL : mem_str(counters.stalls_closed);
+	}
+	wire_counters_fini(&counters);
+	sass_fini(&sass);
+	return rc;
+}
+
 /* seed: of the execution that was checked. What each timing left is checked before the next. */
 static int measure(const struct reference_source *j, const struct profile_request *q, struct trial *t, uint64_t seed,
 		   struct profile_result *r, struct check *io_check, struct err *e)
@@ -123,6 +177,8 @@ static int measure(const struct reference_source *j, const struct profile_reques
 		rc = check_left(j, t, io_check, e);
 	if (rc < 0 || !io_check->passed)
 		return rc;
+	if (q->brief)
+		return 0;
 	eval_progress(j->ev, 1, 3, "comparing with the library");
 	if (rc == 0 && context_spec(q->ctx)->gemm)
 		rc = library_baseline_compare(j, t, q->ctx, check_seed(), false, &r->library, e);
@@ -177,6 +233,8 @@ int profile_run(const struct eval *ev, const struct profile_request *q, struct d
 	if (rc == 0) {
 		rc = check_and_measure(&judge, q, &t, &to, &r, e);
 		if (rc == 0)
+			rc = kernels_time(&t, r.cold.median, &r.kernels, e);
+		if (rc == 0)
 			rc = count(&t, check_seed(), &counted, &uncounted, e);
 		for (enum wire_probe p = WIRE_PROBE_NONE + 1; rc == 0 && q->probes && p < WIRE_PROBES; p++) {
 			eval_progress(ev, p, WIRE_PROBES, "what if %s were free", probe_names[p]);
@@ -196,6 +254,7 @@ int profile_run(const struct eval *ev, const struct profile_request *q, struct d
 		r.bytes = spec_bytes(source.spec, q->params);
 		r.pipe = isfinite(ceiling_of(&list, pipe_of(source.spec))) ? pipe_of(source.spec) : NULL;
 		guidance_figures(&source, &r);
+		rc = q->brief ? 0 : look_inside(ev, q, &v, &r, e);
 		r.pipe_share = figures_get(&r.figures, "pipe_percent") / 100;
 		r.copy_share = figures_get(&r.figures, "copy_percent") / 100;
 		guidance_ask(q->advisors, &r);
@@ -231,4 +290,8 @@ void profile_result_fini(struct profile_result *r)
 		free(r->probes[p].why);
 	advice_free(r->advice, r->advice_count);
 	free(r->closed);
+	kernels_fini(&r->kernels);
+	free(r->no_sass);
+	free(r->no_counters);
+	free(r->no_stalls);
 }

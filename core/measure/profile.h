@@ -7,6 +7,7 @@
 #include "core/advise/advice.h"
 #include "core/context/context.h"
 #include "core/judge/external.h"
+#include "core/measure/kernels.h"
 #include "core/measure/library_baseline.h"
 #include "core/measure/probe.h"
 #include "core/workers/trial.h"
@@ -17,6 +18,7 @@ struct profile_request {
 	const struct context *ctx, *baseline;
 	const struct params *params; /* all execution parameters */
 	const struct facts *facts;   /* a device that runs */
+	bool brief;                      /* no energy, library, disassembly or counters: for a figure beside others */
 	bool probes;                     /* also what if loads, stores or barriers were free? */
 	const struct advisors *advisors; /* that are asked for guidance; NULL: none */
 };
@@ -38,6 +40,8 @@ struct profile_result {
 	size_t advice_count;
 	struct probe_result probes[WIRE_PROBES]; /* by enum wire_probe; where they were asked for */
 	char *closed; /* tools that lack a figure; NULL */
+	struct kernel_profiles kernels;
+	char *no_sass, *no_counters, *no_stalls; /* why these views are closed; NULL: they are open */
 };
 
 /* Checks the configuration with a fresh seed first: -ERR_WRONG when its outputs are wrong. Figures become metrics of the

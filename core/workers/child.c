@@ -2,14 +2,18 @@
 #include "core/workers/child.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -93,6 +97,96 @@ int child_start(char *const *argv, int in, int out, int complaints, pid_t *ret_p
 	free(environment);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
+	return rc;
+}
+
+/* --- other tools ---------------------------------------------------------------------------------------------------------- */
+
+static char *in_folders(const char *list, const char *tail)
+{
+	while (list && *list) {
+		size_t n = strcspn(list, ":");
+		char *path = mem_fmt("%.*s/%s", (int)n, list, tail);
+		if (n && access(path, X_OK) == 0)
+			return path;
+		free(path);
+		list += n + (list[n] == ':');
+	}
+	return NULL;
+}
+
+char *child_find_tool(const char *variable, const char *name)
+{
+	static const char *const variables[] = { "PEAKD_CUDA_TOOLKIT", "CUDA_HOME", "CUDA_PATH" };
+	const char *named = getenv(variable);
+	char *tail = mem_fmt("bin/%s", name), *path = NULL;
+	if (named && *named) {
+		path = access(named, X_OK) == 0 ? mem_str(named) : NULL;
+	} else {
+		for (size_t i = 0; path == NULL && i < MEM_COUNT(variables); i++)
+			path = in_folders(getenv(variables[i]), tail);
+		path = path ? path : in_folders("/usr/local/cuda:/opt/cuda", tail);
+		path = path ? path : in_folders(getenv("PATH"), name);
+	}
+	free(tail);
+	return path;
+}
+
+/* A file in memory with these bytes, at its beginning; -1. */
+static int memory_file(const void *bytes, size_t len)
+{
+	int fd = memfd_create("peakd-child", MFD_CLOEXEC);
+	const char *at = bytes;
+	while (fd >= 0 && len) {
+		ssize_t n = write(fd, at, len);
+		if (n < 0 && errno != EINTR)
+			child_close(&fd);
+		at += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static void read_back(int fd, struct buf *out)
+{
+	char piece[16384];
+	lseek(fd, 0, SEEK_SET);
+	for (ssize_t n; (n = read(fd, piece, sizeof piece)) > 0;)
+		buf_add(out, piece, (size_t)n);
+}
+
+/* Neither side waits for the other: input and output are files in memory. */
+int child_filter(char *const *argv, const struct child_input *input, int64_t timeout_ns, struct buf *out, struct err *e)
+{
+	int in = memory_file(input->bytes, input->len), to = memory_file("", 0), complaints = memory_file("", 0), rc = 0;
+	struct buf said = BUF_INIT;
+	pid_t pid = 0;
+	if (in < 0 || to < 0 || complaints < 0)
+		rc = err_set(e, ERR_IO, "cannot make the files of %s: %s", argv[0], strerror(errno));
+	else if ((rc = child_start(argv, in, to, complaints, &pid)) != 0)
+		rc = err_set(e, ERR_UNSUPPORTED, "cannot start %s: %s", argv[0], strerror(rc));
+	if (rc == 0) {
+		/* Its end makes this readable (pidfd_open(2)). */
+		struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+		bool late = poll(&ended, 1, (int)(timeout_ns / CLOCK_MS)) == 0;
+		int status = child_end(pid);
+		child_close(&ended.fd);
+		read_back(complaints, &said);
+		char *last = child_last_words(&said);
+		if (late)
+			rc = err_set(e, ERR_TIMEOUT, "%s did not end in time", argv[0]);
+		else if (!WIFEXITED(status) || WEXITSTATUS(status))
+			rc = err_set(e, ERR_UNSUPPORTED, "%s fails%s", argv[0], last);
+		else
+			read_back(to, out);
+		free(last);
+	}
+	buf_fini(&said);
+	child_close(&in);
+	child_close(&to);
+	child_close(&complaints);
 	return rc;
 }
 

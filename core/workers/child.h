@@ -4,15 +4,29 @@
 #define PEAKD_CORE_WORKERS_CHILD_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 
 enum { CHILD_WORDS_MAX = 400 };
 
 /* Starts argv[0] (searched in $PATH when it has no slash) with these three descriptors and no others, in a process group of its
  * own, with default signal handling and child_environment(). Returns 0 and *ret_pid, or an errno. */
 int child_start(char *const *argv, int in, int out, int complaints, pid_t *ret_pid);
+/* What a program reads from descriptor 0, a file in memory that it may also open as /dev/stdin. */
+struct child_input {
+	const void *bytes; /* borrowed */
+	size_t len;
+};
+/* Runs a program to its end and appends what it wrote to stdout. -ERR_TIMEOUT; -ERR_UNSUPPORTED when it cannot be started or fails,
+ * with its last words. */
+int child_filter(char *const *argv, const struct child_input *input, int64_t timeout_ns, struct buf *out, struct err *e);
+/* A tool of the CUDA toolkit: what `variable` names in the environment ("off": none), else in the toolkit's bin or $PATH. NULL: it is
+ * nowhere. free() */
+char *child_find_tool(const char *variable, const char *name);
 /* True when the process has ended. It is not reaped, so its number and its group's number still belong to it. */
 bool child_has_ended(pid_t pid);
 /* Kills the process and everything left in its group, then reaps it, in that order: the number of a reaped process and its group

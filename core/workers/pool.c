@@ -183,6 +183,8 @@ static const char *doing(enum wire_type type)
 		[WIRE_ENERGY] = "the kernel's energy was measured",
 		[WIRE_RACES] = "the kernel was interpreted to find races",
 		[WIRE_COUNT] = "the kernel was interpreted to count what it does",
+		[WIRE_SPLIT] = "the kernels of the plan were timed",
+		[WIRE_COUNTERS] = "hardware counters were read",
 	};
 	return words[type] ? words[type] : "a worker was asked";
 }

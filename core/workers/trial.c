@@ -155,6 +155,11 @@ int trial_count(struct trial *t, uint64_t seed, struct wire_counted *ret_counted
 	return ask(t, WIRE_COUNT, &(struct wire_races){ .run = t->run, .seed = seed }, EVAL_COMPARE_NS, ret_counted, e);
 }
 
+int trial_counters(struct trial *t, struct wire_counters *ret_counters, struct err *e)
+{
+	return ask(t, WIRE_COUNTERS, &(struct wire_release){ .run = t->run }, EVAL_COMPARE_NS, ret_counters, e);
+}
+
 int trial_product(struct trial *t, const struct plan_gemm *gemm, double tolerance, uint64_t secret, char **ret_finding,
 		  struct err *e)
 {
@@ -245,6 +250,19 @@ static int ask_quietly(struct trial *t, enum wire_type type, const void *request
 	t->rotated = true;
 	rc = ask(t, type, request, timeout_ns, ret_answer, e);
 	pool_quiet_end(t->worker);
+	return rc;
+}
+
+int trial_split(struct trial *t, struct wire_split *ret_split, struct err *e)
+{
+	struct wire_split split;
+	int rc = ask_quietly(t, WIRE_SPLIT, &(struct wire_release){ .run = t->run }, EVAL_EXECUTE_NS, &split, e);
+	if (rc == 0 && split.count != t->variant->plan->op_count) {
+		wire_split_fini(&split);
+		return err_set(e, ERR_NETWORK, "the worker timed %zu of %zu operations", split.count, t->variant->plan->op_count);
+	}
+	if (rc == 0)
+		*ret_split = split;
 	return rc;
 }
 

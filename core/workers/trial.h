@@ -111,6 +111,10 @@ struct trial_paired {
 };
 /* What the kernels do, by an interpreter: wire_counted_fini. -ERR_UNSUPPORTED where there is none for this code. */
 int trial_count(struct trial *t, uint64_t seed, struct wire_counted *ret_counted, struct err *e);
+/* Device time of each operation of the plan; what the last execution left is gone afterwards. wire_split_fini. */
+int trial_split(struct trial *t, struct wire_split *ret_split, struct err *e);
+/* Hardware counters and stalls, on a worker that was started for them (counters.h): wire_counters_fini. */
+int trial_counters(struct trial *t, struct wire_counters *ret_counters, struct err *e);
 /* Whether executions that find everything as the last one left it are faster than executions that find all of it reset:
  * *ret_ratio of their times, well below 1 only where three comparisons are sure; 1: not. execute_ns: of one execution.
  * -ERR_UNSUPPORTED where the device gives no times, or times that vary too much. */

@@ -91,7 +91,7 @@ static void profile(struct sample *s, struct eval *ev, const struct context *roo
 	for (size_t i = 0; i < figures_known_count; i++)
 		known += isfinite(r.figures.values[i]) != 0;
 	is_int(metric_list(s->db, checkpoint, s->facts.uuid, NULL, &metrics, &e), 0, "metrics");
-	is_int((long long)metrics.count, 4 + known, "of what is known: two times, two shares, and the figures");
+	is_int((long long)metrics.count, 5 + known, "of what is known: two times, two shares, the kernel and the figures");
 	metric_list_fini(&metrics);
 	profile_result_fini(&r);
 }

@@ -1,0 +1,31 @@
+/* kernels: a profile told kernel by kernel: time, resources, instructions, traffic and waits. Called by profile.c. */
+#ifndef PEAKD_CORE_MEASURE_KERNELS_H
+#define PEAKD_CORE_MEASURE_KERNELS_H
+
+#include "core/advise/figures.h"
+#include "core/measure/sass.h"
+#include "core/workers/trial.h"
+
+/* One kernel of the plan, or all its copies or fills. */
+struct kernel_profile {
+	char *name; /* "copy" and "memset" for those */
+	size_t launches;
+	double ns, share; /* of one cold execution, all its launches together; NAN not known */
+	int64_t registers, shared, spill; /* -1 not known */
+	char *instructions, *traffic, *waits; /* in words; NULL not known */
+};
+struct kernel_profiles {
+	struct kernel_profile *at; /* the longest first */
+	size_t count;
+};
+
+/* Times the operations of the plan where there are several; times[] get NAN where that cannot be done. cold_ns: of one execution. */
+int kernels_time(struct trial *t, double cold_ns, struct kernel_profiles *ret_kernels, struct err *e);
+void kernels_fini(struct kernel_profiles *k);
+/* The longest kernel's name; NULL: there is none. */
+const char *kernels_longest(const struct kernel_profiles *k);
+/* Adds what the disassembler and the counters say, and the figures of the longest kernel. */
+void kernels_add_sass(struct kernel_profiles *k, const struct sass *s, struct figures *io_figures);
+void kernels_add_counters(struct kernel_profiles *k, const struct wire_counters *c, struct figures *io_figures);
+
+#endif
