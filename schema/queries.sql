@@ -312,6 +312,22 @@ WHERE (c.a_start = 0 OR c.a_params = c.sizes)
       AND EXISTS (SELECT 1 FROM comparison_proven v WHERE v.id = c.id)
 ORDER BY k.id DESC, c.device, c.sizes, c.id DESC;
 
+-- What was made or given up from any checkpoint of a line.
+-- name: application_tried
+WITH RECURSIVE line (id) AS (
+	SELECT ?1
+	UNION
+	SELECT p.parent_id FROM checkpoint_parent p JOIN line ON p.checkpoint_id = line.id)
+SELECT checkpoint, parent, by, status, note, on_line FROM (
+	SELECT c.id AS checkpoint, p.parent_id AS parent, c.by_name AS by, c.status AS status, c.note AS note,
+	       c.id IN (SELECT id FROM line) AS on_line, c.created_ms AS at
+	FROM checkpoint c JOIN checkpoint_parent p ON p.checkpoint_id = c.id AND p.ord = 0
+	WHERE p.parent_id IN (SELECT id FROM line)
+	UNION ALL
+	SELECT 0, parent_id, transformation, 'given up', verdict, 0, updated_ms FROM pending
+	WHERE parent_id IN (SELECT id FROM line) AND state = 'given-up')
+ORDER BY at DESC, checkpoint DESC LIMIT ?2;
+
 -- name: measurement_condition_add
 INSERT INTO measurement_condition (measurement_id, conditions) VALUES (?1, ?2);
 

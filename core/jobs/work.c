@@ -6,8 +6,6 @@
 
 #include "base/mem.h"
 #include "core/context/space.h"
-#include "core/knowledge/knowledge.h"
-#include "core/measure/guidance.h"
 #include "core/record/checkpoint.h"
 #include "core/record/measurement.h"
 
@@ -184,54 +182,5 @@ int work_best(struct db *db, const struct lineage *l, const struct facts *facts,
 			     (long long)l->id, facts->id, text);
 	}
 	free(text);
-	return rc;
-}
-
-/* --- what a model is told ------------------------------------------------------------------------------------------------------ */
-
-enum { NOTES_TOLD = 3 };
-
-static int tell_profile(const struct work *w, struct db *db, const struct work_known *k, struct buf *out, struct err *e)
-{
-	struct advisors advisors;
-	char *text = NULL;
-	int rc = library_advisors(w->library, &advisors, e);
-	if (rc == 0)
-		rc = guidance_recall(db, k->l->id, k->facts->uuid, &advisors, &text, e);
-	if (text)
-		buf_addf(out, "## What a profile found\n\n%s", text);
-	advice_fini(&advisors);
-	free(text);
-	return rc;
-}
-
-static int tell_notes(const struct work *w, struct db *db, const struct work_known *k, struct buf *out, struct err *e)
-{
-	struct notes notes;
-	struct knowledge found = { .count = 0 };
-	int rc = library_notes(w->library, &notes, e);
-	if (rc < 0)
-		return rc;
-	const struct knowledge_query q = {
-		.notes = &notes, .facts = k->facts, .checkpoint = k->l->id, .ctx = k->l->ctx, .applying = k->applying
-	};
-	rc = knowledge_search(db, &q, &found, e);
-	if (found.count)
-		buf_addf(out, "%s## Notes that may fit, with what they brought on such devices here\n\n", out->len ? "\n" : "");
-	knowledge_write(&found, NOTES_TOLD, out);
-	knowledge_fini(&found);
-	note_fini(&notes);
-	return rc;
-}
-
-int work_known_text(const struct work *w, struct db *db, const struct work_known *k, char **ret_text, struct err *e)
-{
-	struct buf out = BUF_INIT;
-	const char *without = k->without ? k->without : "";
-	int rc = strstr(without, "profile") ? 0 : tell_profile(w, db, k, &out, e);
-	if (rc == 0 && !strstr(without, "knowledge"))
-		rc = tell_notes(w, db, k, &out, e);
-	*ret_text = rc == 0 && out.len ? buf_steal(&out) : NULL;
-	buf_fini(&out);
 	return rc;
 }

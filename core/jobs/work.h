@@ -81,9 +81,10 @@ struct work_known {
 	const struct lineage *l;
 	const struct facts *facts;
 	const char *applying; /* the transformation, whose notes come first; NULL */
-	const char *without;  /* names of what to leave out, "profile" and "knowledge"; NULL: nothing */
+	const char *without;  /* names of what to leave out, "profile", "history" and "knowledge"; NULL: nothing */
 };
-/* What the last profile found, and the notes that fit, as Markdown; free(), NULL: nothing is known. */
+/* The best times, what the last profile found, what was tried on this line and what came of it, and the notes that fit: a few lines of
+ * Markdown (work_known.c); free(), NULL: nothing is known. */
 int work_known_text(const struct work *w, struct db *db, const struct work_known *k, char **ret_text, struct err *e);
 
 #endif

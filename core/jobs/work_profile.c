@@ -356,8 +356,8 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 		rc = library_advisors(((const struct work *)job->user)->library, &advisors, e);
 	if (rc == 0) {
 		struct library_offers offers;
-		library_offers(((const struct work *)job->user)->library, l.ctx, &facts, (const char *const *)l.applied, l.applied_count,
-			       &offers);
+		library_offers(((const struct work *)job->user)->library, l.ctx, &facts, (const char *const *)l.applied,
+			       l.applied_count, &offers);
 		library_offers_screen(&offers, &advisors);
 		library_offers_fini(&offers);
 	}

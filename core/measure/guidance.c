@@ -85,8 +85,8 @@ static void of_plan(const struct guidance_source *s, const struct profile_result
 
 /* Sums over all launches of one execution, each scaled to all of its groups. */
 struct counts {
-	double threads, instructions, flops, barriers, groups, atomics, loads, load_bytes, load_fetched, read_once, store_bytes, store_fetched,
-		 shared, shared_requests, shared_passes;
+	double threads, instructions, flops, barriers, groups, atomics, loads, load_bytes, load_fetched, read_once, store_bytes,
+		store_fetched, shared, shared_requests, shared_passes;
 };
 
 static void add_counts(struct counts *to, const struct wire_launch_count *c)
@@ -203,7 +203,34 @@ static int add_kernels(struct db *db, int64_t checkpoint, const char *device, co
 	return 0;
 }
 
-int guidance_recall(struct db *db, int64_t checkpoint, const char *device, const struct advisors *advisors, char **ret_text, struct err *e)
+/* Registers, spills, shared memory and occupancy, those that are known, on one line. */
+static void add_resources(const struct figures *f, struct buf *out)
+{
+	static const struct {
+		const char *figure, *what;
+		double factor;
+	} rows[] = {
+		{ "registers", "registers a thread", 1 },
+		{ "spill_bytes", "bytes spilled a thread", 1 },
+		{ "shared_bytes", "bytes of shared memory a block", 1 },
+		{ "occupancy", "% occupancy", 100 },
+		{ "waves", "waves of blocks", 1 },
+		{ "gflops", "GFLOP/s", 1 },
+		{ "gbs", "GB/s", 1 },
+	};
+	bool first = true;
+	for (size_t i = 0; i < MEM_COUNT(rows); i++) {
+		double v = figures_get(f, rows[i].figure);
+		if (!isfinite(v))
+			continue;
+		buf_addf(out, "%s%.3g %s", first ? "- " : ", ", v * rows[i].factor, rows[i].what);
+		first = false;
+	}
+	buf_adds(out, first ? "" : "\n");
+}
+
+int guidance_recall(struct db *db, int64_t checkpoint, const char *device, const struct advisors *advisors, char **ret_text,
+		    struct err *e)
 {
 	struct profile_result r = { .class = NULL };
 	struct buf out = BUF_INIT;
@@ -217,6 +244,7 @@ int guidance_recall(struct db *db, int64_t checkpoint, const char *device, const
 			buf_addf(&out, "; limited by %s (%s)", r.class, r.why);
 		buf_addc(&out, '\n');
 		rc = add_kernels(db, checkpoint, device, params, &out, e);
+		add_resources(&r.figures, &out);
 		for (size_t i = 0; i < r.advice_count; i++)
 			buf_addf(&out, "- %s: %s. %s\n", r.advice[i].tool, r.advice[i].evidence, r.advice[i].text);
 		*ret_text = rc < 0 ? NULL : buf_steal(&out);

@@ -82,3 +82,24 @@ void application_list_fini(struct application_list *l)
 	free(l->at);
 	*l = (struct application_list){ .count = 0 };
 }
+
+static const struct layout_field tried_fields[] = {
+	{ LAYOUT_AT(struct application_tried, checkpoint, ID) },
+	{ LAYOUT_AT(struct application_tried, parent, ID) },
+	{ LAYOUT_AT(struct application_tried, by, TEXT) },
+	{ LAYOUT_AT(struct application_tried, status, TEXT) },
+	{ LAYOUT_AT(struct application_tried, note, TEXT) },
+	{ LAYOUT_AT(struct application_tried, on_line, BOOL) },
+	{ .name = NULL },
+};
+static const struct layout tried_layout = { "tried", sizeof(struct application_tried), tried_fields };
+
+int application_tried(struct db *db, int64_t checkpoint, int limit, struct application_tried_list *ret_list, struct err *e)
+{
+	return query_all(db, "application_tried", QUERY(QUERY_INT(checkpoint), QUERY_LIMIT(limit)), &tried_layout, ret_list, e);
+}
+
+void application_tried_fini(struct application_tried_list *l)
+{
+	query_list_fini(&tried_layout, l);
+}

@@ -1,8 +1,9 @@
 /* application: what each application of a transformation brought: a checkpoint against its parent, by the newest proven pairwise timings of
- * both. Nothing is stored here: comparisons are the evidence, and a later refutation takes it away. Read by core/knowledge. */
+ * both. Nothing is stored here: comparisons are the evidence, and a later refutation takes it away. Read by core/knowledge and core/jobs/work_known. */
 #ifndef PEAKD_CORE_RECORD_APPLICATION_H
 #define PEAKD_CORE_RECORD_APPLICATION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,5 +34,24 @@ struct application_list {
 int application_list(struct db *db, const char *device_class, const char *device, size_t limit, struct application_list *ret_list,
 		     struct err *e);
 void application_list_fini(struct application_list *l);
+
+/* One thing that was tried from a checkpoint of a line: a checkpoint made from it, or a transformation that was given up there. */
+struct application_tried {
+	int64_t checkpoint; /* what it became; 0: given up */
+	int64_t parent;     /* what it began with */
+	char *by;           /* name of the transformation, or "edit" */
+	char *status;       /* "accepted", "failed", "draft", "given up" */
+	char *note;         /* why it failed or was given up; may be NULL */
+	bool on_line;       /* the line goes on from it */
+};
+
+struct application_tried_list {
+	struct application_tried *at;
+	size_t count;
+};
+
+/* What was tried on the line that leads to a checkpoint, newest first, at most `limit` (0: all). application_tried_fini. */
+int application_tried(struct db *db, int64_t checkpoint, int limit, struct application_tried_list *ret_list, struct err *e);
+void application_tried_fini(struct application_tried_list *l);
 
 #endif

@@ -118,13 +118,29 @@ static void add_fact(struct buf *out, const char *what, uint64_t value, const ch
 		buf_addf(out, "- %s: %llu%s\n", what, (unsigned long long)value, unit);
 }
 
+/* What makes code fast on this kind of device, in a few lines. */
+static void add_device_rules(struct buf *out, const struct facts *f)
+{
+	int sm = strncmp(f->arch, "sm_", 3) == 0 ? atoi(f->arch + 3) : 0;
+	const struct {
+		bool here;
+		const char *file;
+	} rules[] = {
+		{ f->shares_cpu, "core/transform/rules/device_cpu.md" },
+		{ sm > 0, "core/transform/rules/device_nvidia.md" },
+		{ sm >= 80, "core/transform/rules/device_nvidia_80.md" },
+		{ sm == 90, "core/transform/rules/device_nvidia_90.md" },
+		{ strcmp(f->backend, "hip") == 0, "core/transform/rules/device_amd.md" },
+	};
+	for (size_t i = 0; i < MEM_COUNT(rules); i++)
+		if (rules[i].here)
+			buf_adds(out, embedded_file(rules[i].file));
+}
+
 static void add_facts(struct buf *out, const struct facts *f)
 {
-	buf_addf(out, "\n# Device\n\n- %s, target %s%s\n", f->name, f->arch,
-		 f->shares_cpu ? "; it runs on the CPU: threads of a block become SIMD lanes along x, shared memory is "
-				 "ordinary "
-				 "memory and saves nothing, barriers are expensive"
-			       : "");
+	buf_addf(out, "\n# Device\n\n- %s, target %s\n", f->name, f->arch);
+	add_device_rules(out, f);
 	add_fact(out, "threads per block (max_threads)", f->max_threads, "");
 	if (f->max_block[0])
 		buf_addf(out, "- block dimensions: at most %u x %u x %u\n", f->max_block[0], f->max_block[1], f->max_block[2]);
@@ -282,7 +298,8 @@ void prompt_start(struct prompt *p, const struct transformation *t, size_t pass,
 	add_context(&text, ctx, here->steps[step].region);
 	if (profile)
 		buf_addf(&text,
-			 "\n# What is known of this kernel\n\n%s\nThe transformation above decides what to do; this says where it must "
+			 "\n# What is known of this kernel\n\n%s\nThe transformation above decides what to do; this says where it "
+			 "must "
 			 "pay.\n",
 			 profile);
 	add_ask(&text, here, here->steps[step].region, ctx);

@@ -2,6 +2,7 @@
 #include "core/record/lineage.h"
 
 #include "core/sample.h"
+#include "core/record/application.h"
 #include "core/record/workflow.h"
 
 static int64_t add(struct sample *s, const struct context *ctx, int64_t parent, const char *by)
@@ -39,9 +40,32 @@ int main(int argc, char **argv)
 	ok(l.applied_count == 1 && strcmp(l.applied[0], "refactor") == 0, "edits are no transformations");
 	lineage_fini(&l);
 	is_int(lineage_load(s.db, 4711, &l, &e), -ERR_NOT_FOUND, "a checkpoint that does not exist has none");
+	/* What was tried on a line: children of its checkpoints, kept or not. */
+	struct application_tried_list tried;
+	struct context *d = sample_context("acc -= -A[row*n+k]*B[k*n+col];");
+	int64_t other = add(&s, d, root, "unroll");
+	is_int(checkpoint_set_status(s.db, other, CHECKPOINT_FAILED, "wrong results\nmore", &e), 0, "a version fails %s", e.text);
+	is_int(application_tried(s.db, second, 0, &tried, &e), 0, "a line tells what was tried on it %s", e.text);
+	is_int((long long)tried.count, 3, "its own steps and the one beside them");
+	bool kept = false, failed = false;
+	for (size_t i = 0; i < tried.count; i++) {
+		kept |= tried.at[i].checkpoint == first && tried.at[i].on_line && strcmp(tried.at[i].by, "refactor") == 0;
+		failed |= tried.at[i].checkpoint == other && !tried.at[i].on_line && strcmp(tried.at[i].status, "failed") == 0 &&
+			  strncmp(tried.at[i].note, "wrong", 5) == 0;
+	}
+	ok(kept, "a step that the line goes on from is kept");
+	ok(failed, "one that failed says why");
+	application_tried_fini(&tried);
+	is_int(application_tried(s.db, second, 1, &tried, &e), 0, "at most as many as are asked for %s", e.text);
+	ok(tried.count == 1, "the newest");
+	application_tried_fini(&tried);
+	is_int(application_tried(s.db, other, 0, &tried, &e), 0, "another line knows the steps beside it %s", e.text);
+	is_int((long long)tried.count, 2, "but nothing that was tried from a version that it does not hold");
+	application_tried_fini(&tried);
 	context_free(a);
 	context_free(b);
 	context_free(c);
+	context_free(d);
 	sample_fini(&s);
 	return tap_done();
 }

@@ -172,8 +172,38 @@ static void test_wrong_feedback(void)
 	context_free(ctx);
 }
 
+/* A few lines on what is fast there, chosen by the device. */
+static void test_device_rules(void)
+{
+	static const struct {
+		struct facts facts;
+		const char *has, *lacks;
+	} table[] = {
+		{ { .backend = "hlsl", .arch = "spirv1.3", .shares_cpu = true }, "a loop over the lanes", "tensor" },
+		{ { .backend = "cuda", .arch = "sm_75" }, "32 banks", "cp.async" },
+		{ { .backend = "cuda", .arch = "sm_86" }, "cp.async", "wgmma" },
+		{ { .backend = "cuda", .arch = "sm_90a" }, "wgmma", "It runs on the CPU" },
+		{ { .backend = "hip", .arch = "gfx90a", .warp_size = 64 }, "64 lanes", "cp.async" },
+	};
+	struct err e = ERR_INIT;
+	struct transformation *t = NULL;
+	struct context *ctx = sample_context();
+	is_int(transformation_of_text("unroll it", &t, &e), 0, "a sentence");
+	for (size_t i = 0; i < MEM_COUNT(table); i++) {
+		struct prompt p = PROMPT_INIT;
+		prompt_start(&p, t, 0, 0, ctx, &table[i].facts, NULL);
+		const char *device = strstr(p.turns[0].text, "# Device");
+		ok(device && strstr(device, table[i].has) && !strstr(device, table[i].lacks), "%s is told what is fast there", table[i].facts.arch);
+		ok(device && strlen(device) < 2000, "in a few lines: %zu bytes", device ? strlen(device) : 0);
+		prompt_fini(&p);
+	}
+	transformation_free(t);
+	context_free(ctx);
+}
+
 int main(void)
 {
+	test_device_rules();
 	test_first_turns();
 	test_quote();
 	test_compile_feedback();
