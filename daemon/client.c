@@ -297,6 +297,13 @@ static bool runs_still(const json_t *structured)
 	return state && (strcmp(state, "running") == 0 || strcmp(state, "queued") == 0);
 }
 
+/* What a tool answered as data; where it answered with a text alone, {"text": ...}. New reference. */
+static json_t *result_data(const json_t *result, const char *text)
+{
+	json_t *structured = json_object_get(result, "structuredContent");
+	return structured ? json_incref(structured) : json_pack("{s:s}", "text", text);
+}
+
 /* A refused call or a job that did not succeed, as an error; 0 otherwise. */
 static int verdict(const json_t *result, const char *text, struct err *e)
 {
@@ -444,7 +451,7 @@ int client_wait(struct client *c, const char *id, const struct client_watch *wat
 	if (rc == 0 && json_object_get(structured, "state") == NULL)
 		rc = verdict(result, text, e);
 	if (rc == 0 && ret_structured)
-		*ret_structured = structured ? json_incref(structured) : json_object();
+		*ret_structured = result_data(result, text);
 	free(text);
 	json_decref(result);
 	forget_job(c);
@@ -464,10 +471,8 @@ int client_call(struct client *c, const char *tool, json_t *take_arguments, cons
 	char *text = rc == 0 ? result_text(result) : NULL;
 	if (rc == 0)
 		rc = verdict(result, text, e);
-	if (rc == 0 && ret_structured) {
-		json_t *structured = json_object_get(result, "structuredContent");
-		*ret_structured = structured ? json_incref(structured) : json_object();
-	}
+	if (rc == 0 && ret_structured)
+		*ret_structured = result_data(result, text);
 	if (rc == 0 && ret_text) {
 		*ret_text = text;
 		text = NULL;

@@ -188,6 +188,16 @@ int context_with_region(const struct context *ctx, enum region region, const cha
 	return from_document(ctx->file, doc, ret_ctx, e);
 }
 
+int context_with_source(const struct context *ctx, const char *file_name, const char *text, struct context **ret_ctx, struct err *e)
+{
+	struct document *doc;
+	bool entire;
+	int rc = document_parse_part(file_name, text, ctx->doc, &doc, &entire, e);
+	if (rc < 0)
+		return rc;
+	return entire ? context_parse(file_name, text, ret_ctx, e) : from_document(file_name, doc, ret_ctx, e);
+}
+
 int context_as_reference(const struct context *ctx, struct context **ret_ctx, struct err *e)
 {
 	const char *text = context_reference(ctx);

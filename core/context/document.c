@@ -26,6 +26,7 @@ static const struct front_matter_key keys[] = {
 struct reader {
 	const char *file;
 	struct document *doc;
+	const struct document *whole; /* what the text is a part of; NULL: a whole file */
 	struct err *e;
 };
 
@@ -76,7 +77,7 @@ static const char *backend_of(const struct document *doc)
 
 static int check_info(struct reader *r, const char *info, int line, int *ret_part)
 {
-	const char *backend = backend_of(r->doc);
+	const char *backend = backend_of(r->whole ? r->whole : r->doc);
 	*ret_part = part_of(info);
 	if (*ret_part < 0)
 		return err_set(r->e, ERR_INPUT,
@@ -159,7 +160,7 @@ static int read_document(struct reader *r, const char *text)
 		return rc;
 	struct markdown m = { .at = doc->front.body, .line = doc->front.body_line };
 	doc->front.body = "";
-	if (!doc->front.found) {
+	if (!doc->front.found && r->whole == NULL) {
 		size_t blank = strspn(text, " \t\n"), n = strcspn(text + blank, "\n");
 		return err_set(r->e, ERR_INPUT, "%s:%d: expected `---` before the front matter, found `%.*s`", r->file,
 			       utf8_line(text, text + blank), (int)(n > 40 ? utf8_fit(text + blank, 40) : n), text + blank);
@@ -172,7 +173,7 @@ static int read_document(struct reader *r, const char *text)
 		prose = fence.end;
 	}
 	doc->after = trim_prose(prose, strlen(prose));
-	for (int p = 0; rc == 0 && p < DOCUMENT_PARTS; p++)
+	for (int p = 0; rc == 0 && r->whole == NULL && p < DOCUMENT_PARTS; p++)
 		if ((p == DOCUMENT_DEVICE || p == DOCUMENT_HOST) && !document_find(doc, (enum document_part)p))
 			rc = err_set(r->e, ERR_INPUT, "%s:%d: the file has no %s fence; expected one ```%s block", r->file, m.line,
 				     part_names[p],
@@ -182,7 +183,7 @@ static int read_document(struct reader *r, const char *text)
 	return rc;
 }
 
-int document_parse(const char *file, const char *text, struct document **ret_doc, struct err *e)
+static int parse(const char *file, const char *text, const struct document *whole, struct document **ret_doc, struct err *e)
 {
 	if (strlen(text) > FILE_MAX)
 		return err_set(e, ERR_INPUT, "%s: larger than %d MiB", file, FILE_MAX >> 20);
@@ -202,7 +203,7 @@ int document_parse(const char *file, const char *text, struct document **ret_doc
 		c += run;
 		buf_addc(&clean, *c);
 	}
-	struct reader r = { .file = file, .doc = MEM_NEW(struct document), .e = e };
+	struct reader r = { .file = file, .doc = MEM_NEW(struct document), .whole = whole, .e = e };
 	int rc = read_document(&r, buf_text(&clean));
 	buf_fini(&clean);
 	if (rc < 0)
@@ -210,6 +211,11 @@ int document_parse(const char *file, const char *text, struct document **ret_doc
 	else
 		*ret_doc = r.doc;
 	return rc;
+}
+
+int document_parse(const char *file, const char *text, struct document **ret_doc, struct err *e)
+{
+	return parse(file, text, NULL, ret_doc, e);
 }
 
 /* --- lifetime ----------------------------------------------------------------------------------------------------- */
@@ -359,6 +365,64 @@ void document_drop_line(struct document *doc, int index)
 	f->count--;
 	if (field != index && f->lines[field].value[0] == '\0' && front_matter_next(f, field, field) < 0)
 		document_drop_line(doc, field);
+}
+
+/* --- a part over the whole ---------------------------------------------------------------------------------------- */
+/* The lines of a field: the field's own, and the entries or items below it. */
+static size_t field_length(const struct front_matter *f, size_t field)
+{
+	size_t n = 1;
+	while (field + n < f->count && f->lines[field + n].kind != FRONT_MATTER_FIELD)
+		n++;
+	return n;
+}
+
+/* Puts the field at `from` of the part in place of the whole's; one with nothing in it only removes. */
+static void take_field(struct document *doc, struct front_matter *part, size_t from)
+{
+	struct front_matter *f = &doc->front;
+	size_t at = need_field(f, part->lines[from].key), n = field_length(f, at), count = field_length(part, from);
+	bool empty = part->lines[from].value[0] == '\0' && front_matter_next(part, (int)from, (int)from) < 0;
+	for (size_t k = 0; k < n; k++)
+		front_matter_line_fini(&f->lines[at + k]);
+	memmove(f->lines + at, f->lines + at + n, (f->count - at - n) * sizeof *f->lines);
+	f->count -= n;
+	for (size_t k = 0; !empty && k < count; k++) {
+		insert_line(f, at + k, part->lines[from + k]);
+		part->lines[from + k] = (struct front_matter_line){ .kind = FRONT_MATTER_BLANK };
+	}
+}
+
+static struct document *overlay(const struct document *whole, struct document *part)
+{
+	struct document *doc = document_copy(whole);
+	for (size_t k = 0, n; k < part->front.count; k += n) {
+		n = field_length(&part->front, k);
+		if (part->front.lines[k].kind == FRONT_MATTER_FIELD)
+			take_field(doc, &part->front, k);
+	}
+	for (size_t k = 0; k < part->block_count; k++)
+		document_set(doc, part->blocks[k].part, part->blocks[k].text);
+	return doc;
+}
+
+int document_parse_part(const char *file, const char *text, const struct document *whole, struct document **ret_doc,
+			bool *ret_entire, struct err *e)
+{
+	struct document *part;
+	int rc = parse(file, text, whole, &part, e);
+	if (rc < 0)
+		return rc;
+	*ret_entire = front_matter_find(&part->front, "kernel") >= 0;
+	if (!*ret_entire && part->front.count == 0 && part->block_count == 0)
+		rc = err_set(e, ERR_INPUT,
+			     "%s: the text holds neither a fenced region nor front matter; write the new region in a fence, such "
+			     "as ```%s",
+			     file, backend_of(whole));
+	if (rc == 0 && !*ret_entire)
+		*ret_doc = overlay(whole, part);
+	document_free(part);
+	return rc;
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */

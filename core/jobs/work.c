@@ -21,6 +21,11 @@ const struct engine_kind *work_kind(const char *name)
 	return NULL;
 }
 
+bool work_keep_faster(const char *keep)
+{
+	return keep && strcmp(keep, "faster") == 0;
+}
+
 static const struct layout_field subject_fields[] = {
 	{ LAYOUT_AT(struct work_subject, checkpoint, ID) },
 	{ LAYOUT_AT(struct work_subject, workflow, TEXT) },

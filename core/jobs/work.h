@@ -31,6 +31,28 @@ extern const struct engine_kind work_validate, work_tune, work_compare, work_pro
 /* The kind of that name; NULL when there is none. */
 const struct engine_kind *work_kind(const char *name);
 
+/* --- tuning, also as the end of another job --------------------------------------------------------------------------------- */
+
+struct tuned_size; /* work_tune.c */
+/* What a tune found, and what became of the workflow's head. */
+struct work_tuned {
+	struct tuned_size *sizes;
+	size_t count;
+	char *kept; /* "kept: ..." or "not kept: ...", with the figures in pairs; NULL: that was not asked */
+};
+extern const struct layout work_tuned_layout;
+
+struct work_tune_step {
+	int64_t checkpoint;
+	const char *workflow, *device; /* NULL or "" as in work_subject */
+	int64_t budget;                /* configurations; 0: the tune tool's default */
+};
+/* Tunes a checkpoint and times it in pairs with its parent. Where it is not faster and is the workflow's head, the head goes back to the
+ * parent. */
+int work_tune_step(struct engine_job *job, const struct work_tune_step *step, struct work_tuned *result, struct err *e);
+/* Whether a request's `keep` says so. */
+bool work_keep_faster(const char *keep);
+
 /* --- what kinds share ------------------------------------------------------------------------------------------------------- */
 
 enum { WORK_SAMPLES = 16 }; /* execution parameters that a validation samples where the request does not say */

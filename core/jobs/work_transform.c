@@ -19,7 +19,7 @@
 #include "core/record/store.h"
 #include "core/transform/saved.h"
 
-enum { WHY_MAX = ERR_TEXT_MAX - 640 };
+enum { WHY_MAX = ERR_TEXT_MAX - 640, EDIT_BUDGET = 32 };
 
 /* What all three are asked; each reads what it needs. */
 struct request {
@@ -32,7 +32,9 @@ struct request {
 	int64_t attempt;              /* which independent try this is, for recordings; 0: 1 */
 	char *without;                /* what the model is not told: "profile", "knowledge"; NULL: it is told all */
 	char *answer;                 /* submit */
-	char *region, *text, *source; /* edit: one region's new text, or a whole context */
+	char *region, *text, *source; /* edit: one region's new text, or a context file or some of its parts */
+	char *keep;     /* edit: "faster": tune it, and keep it as the head only if it is faster; NULL: if it is valid */
+	int64_t budget; /* edit: configurations of that tune; 0: EDIT_BUDGET */
 };
 
 static const struct layout_field request_fields[] = {
@@ -48,6 +50,8 @@ static const struct layout_field request_fields[] = {
 	{ LAYOUT_AT(struct request, region, TEXT) },
 	{ LAYOUT_AT(struct request, text, TEXT) },
 	{ LAYOUT_AT(struct request, source, TEXT) },
+	{ LAYOUT_AT(struct request, keep, TEXT) },
+	{ LAYOUT_AT(struct request, budget, ID) },
 	{ .name = NULL },
 };
 static const struct layout request_layout = { "transform request", sizeof(struct request), request_fields };
@@ -72,11 +76,11 @@ static const struct layout_field result_fields[] = {
 	{ LAYOUT_AT(struct result, limits, TEXT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, checkpoint, ID), .say = "checkpoint %\n" },
 	{ LAYOUT_AT(struct result, details, TEXT), .say = "%\n", .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct result, pending, TEXT) },
-	{ LAYOUT_AT(struct result, state, TEXT) },
+	{ LAYOUT_AT(struct result, state, TEXT), .say = "%" },
+	{ LAYOUT_AT(struct result, pending, TEXT), .say = ", pending %" },
+	{ LAYOUT_AT(struct result, region, TEXT), .say = ", region %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, outcome, TEXT), .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct result, prompt, TEXT), .say = "\n%\n" },
-	{ LAYOUT_AT(struct result, region, TEXT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct result, prompt, TEXT), .say = "\n%\n", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, asked, COUNT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, repairs, COUNT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, tokens_in, COUNT), .flags = LAYOUT_DETAIL },
@@ -87,12 +91,19 @@ static const struct layout_field result_fields[] = {
 };
 static const struct layout result_layout = { "transform result", sizeof(struct result), result_fields };
 
+/* An edit's answer, and the tune's behind it. */
+struct edit_result {
+	struct result verdict;
+	struct work_tuned tuned;
+};
+
 static const struct layout_field edit_fields[] = {
-	{ LAYOUT_AT(struct result, passed, BOOL) },
-	{ .name = "result", .type = LAYOUT_PART, .size = sizeof(struct result), .of = &result_layout },
+	{ LAYOUT_AS(struct edit_result, verdict.passed, BOOL, "passed") },
+	{ LAYOUT_AT(struct edit_result, verdict, PART), .of = &result_layout },
+	{ LAYOUT_AT(struct edit_result, tuned, PART), .of = &work_tuned_layout },
 	{ .name = NULL },
 };
-static const struct layout edit_layout = { "edit result", sizeof(struct result), edit_fields };
+static const struct layout edit_layout = { "edit result", sizeof(struct edit_result), edit_fields };
 
 /* A transformation and the job that works on it. */
 struct apply {
@@ -254,18 +265,12 @@ static int advise(const struct apply *a, struct err *why)
 		       why->text, id, id, id);
 }
 
-/* What to answer next: the whole prompt at the beginning of a step, else only what was added to it. */
+/* What to answer next: the last turn. The rules before it are those that the first prompt of the transformation gave. */
 static void show_question(const struct transform *x, struct result *result)
 {
 	const struct prompt *p = transform_prompt(x);
-	struct buf text = BUF_INIT;
-	if (p->count > 2)
-		buf_adds(&text, p->turns[p->count - 1].text);
-	else
-		prompt_render(p, &text);
-	result->prompt = buf_steal(&text);
+	result->prompt = mem_str(p->turns[p->count - 1].text);
 	result->region = mem_str(context_region_name(transform_region(x)));
-	buf_fini(&text);
 }
 
 /* The verdict on what became a checkpoint, and what it leaves open. */
@@ -504,11 +509,11 @@ static int run_submit(struct engine_job *job, const void *request, void *result,
 
 /* --- by hand ------------------------------------------------------------------------------------------------------------------ */
 
-/* A whole context may differ from its parent in the regions and in the tuning part of the front matter. */
+/* An edit may change the regions and the tuning part of the front matter. */
 static int parse_source(const struct context *parent, const char *source, struct context **ret_ctx, struct err *e)
 {
 	struct context *ctx;
-	int rc = context_parse("edit", source, &ctx, e);
+	int rc = context_with_source(parent, "edit", source, &ctx, e);
 	if (rc < 0)
 		return rc;
 	char *was = limits_contract(parent), *is = limits_contract(ctx);
@@ -598,19 +603,48 @@ static int edit_checkpoint(struct engine_job *job, const struct request *q, cons
 	return rc;
 }
 
-static int run_edit(struct engine_job *job, const void *request, void *result, struct err *e)
+/* Only what was timed can be compared with. */
+static int check_tuned(struct engine_job *job, const struct lineage *l, const struct facts *facts, struct err *e)
+{
+	struct work_sizes sizes = { .count = 0 };
+	struct params *best = NULL;
+	int rc = facts->runs ? work_sizes_list(NULL, l->ctx, facts, &sizes, e)
+			     : err_set(e, ERR_UNSUPPORTED, "keep: %s only compiles, so nothing can be timed on it", facts->id);
+	for (size_t i = 0; rc == 0 && i < sizes.count; i++) {
+		rc = work_best(job->db, l, facts, sizes.at[i], false, &best, e);
+		params_free(best);
+		best = NULL;
+	}
+	if (rc < 0)
+		err_wrap(e, "keep: the edit is to be timed against checkpoint %lld", (long long)l->id);
+	work_sizes_fini(&sizes);
+	return rc;
+}
+
+static int run_edit(struct engine_job *job, const void *request, void *ret_result, struct err *e)
 {
 	const struct request *q = request;
+	struct edit_result *result = ret_result;
 	struct lineage l;
 	struct facts facts;
+	bool faster = work_keep_faster(q->keep);
 	if (q->pending)
-		return edit_pass(job, q, result, e);
+		return edit_pass(job, q, &result->verdict, e);
 	int rc = lineage_load(job->db, q->subject.checkpoint, &l, e);
 	if (rc < 0)
 		return rc;
 	rc = work_device(job, q->subject.device, l.ctx, &facts, e);
+	if (rc == 0 && faster)
+		rc = check_tuned(job, &l, &facts, e);
 	if (rc == 0)
-		rc = edit_checkpoint(job, q, &l, &facts, result, e);
+		rc = edit_checkpoint(job, q, &l, &facts, &result->verdict, e);
+	if (rc == 0 && faster && result->verdict.passed) {
+		const struct work_tune_step step = { .checkpoint = result->verdict.checkpoint,
+						     .workflow = q->subject.workflow,
+						     .device = facts.id,
+						     .budget = q->budget ? q->budget : EDIT_BUDGET };
+		rc = work_tune_step(job, &step, &result->tuned, e);
+	}
 	lineage_fini(&l);
 	return rc;
 }

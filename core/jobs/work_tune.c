@@ -10,6 +10,7 @@
 #include "core/record/job.h"
 #include "core/record/measurement.h"
 #include "core/record/speed.h"
+#include "core/record/workflow.h"
 #include "core/tune/tune.h"
 
 /* Of a parent's best as many as PEAK takes over; the first few of them come before what is known of other sizes and devices. */
@@ -25,6 +26,7 @@ struct request {
 	double seconds, device_seconds; /* NAN: any */
 	int64_t seed;                   /* of the search; negative: 1 */
 	bool warm, resume;              /* resume: continues an earlier tune, or answers as it did */
+	char *keep; /* "faster": the workflow's head goes back to the parent unless this is faster; NULL: it stays */
 };
 
 static const struct layout_field request_fields[] = {
@@ -39,12 +41,13 @@ static const struct layout_field request_fields[] = {
 	{ LAYOUT_AT(struct request, seed, COUNT) },
 	{ LAYOUT_AT(struct request, warm, BOOL), .flags = LAYOUT_OPTIONAL },
 	{ LAYOUT_AT(struct request, resume, BOOL), .flags = LAYOUT_OPTIONAL },
+	{ LAYOUT_AT(struct request, keep, TEXT) },
 	{ .name = NULL },
 };
 static const struct layout request_layout = { "tune request", sizeof(struct request), request_fields };
 
 /* At one input size, or at several together. More than 20 fields, since each is a figure of the answer. */
-struct size {
+struct tuned_size {
 	char *size;
 	char *best; /* the winner's tuning parameters */
 	double median_ns;
@@ -65,45 +68,41 @@ struct size {
 };
 
 static const struct layout_field size_fields[] = {
-	{ LAYOUT_AT(struct size, size, TEXT), .say = "%: " },
-	{ LAYOUT_AT(struct size, median_ns, REAL), .unit = "ns", .say = "best %" },
-	{ LAYOUT_AT(struct size, gflops, REAL), .say = " (% GFLOP/s)" },
-	{ LAYOUT_AT(struct size, best, TEXT), .say = " with %;" },
-	{ LAYOUT_AT(struct size, value, REAL), .say = " objective %;", .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, unproven, TEXT), .say = " NOT VALIDATED (%);" },
-	{ LAYOUT_AT(struct size, evidence, ID), .say = " evidence %;" },
-	{ LAYOUT_AT(struct size, tried, INT), .say = " % tried", .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, space, INT), .say = " of % valid,", .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, pruned, INT), .say = " % pruned,", .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, refused, INT), .say = " % refused by the compiler,", .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, wrong, INT), .say = " % wrong,", .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, broken, INT), .say = " % broken", .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, speed, PART), .of = &speed_layout },
-	{ LAYOUT_AT(struct size, library, PART), .of = &work_library_layout },
-	{ LAYOUT_AT(struct size, timed, INT), .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, resumed, ID), .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, rse, REAL), .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, samples, COUNT), .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, run, ID), .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, device_seconds, REAL), .unit = "s", .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, seconds, REAL), .unit = "s", .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, estimated_seconds, REAL), .unit = "s", .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, why, TEXT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, size, TEXT), .say = "%: " },
+	{ LAYOUT_AT(struct tuned_size, median_ns, REAL), .unit = "ns", .say = "best %" },
+	{ LAYOUT_AT(struct tuned_size, gflops, REAL), .say = " (% GFLOP/s)" },
+	{ LAYOUT_AT(struct tuned_size, best, TEXT), .say = " with %;" },
+	{ LAYOUT_AT(struct tuned_size, value, REAL), .say = " objective %;", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, unproven, TEXT), .say = " NOT VALIDATED (%);" },
+	{ LAYOUT_AT(struct tuned_size, evidence, ID), .say = " evidence %;" },
+	{ LAYOUT_AT(struct tuned_size, tried, INT), .say = " % tried", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, space, INT), .say = " of % valid,", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, pruned, INT), .say = " % pruned,", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, refused, INT), .say = " % refused by the compiler,", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, wrong, INT), .say = " % wrong,", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, broken, INT), .say = " % broken", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, speed, PART), .of = &speed_layout },
+	{ LAYOUT_AT(struct tuned_size, library, PART), .of = &work_library_layout },
+	{ LAYOUT_AT(struct tuned_size, timed, INT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, resumed, ID), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, rse, REAL), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, samples, COUNT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, run, ID), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, device_seconds, REAL), .unit = "s", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, seconds, REAL), .unit = "s", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, estimated_seconds, REAL), .unit = "s", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct tuned_size, why, TEXT), .flags = LAYOUT_DETAIL },
 	{ .name = NULL },
 };
-static const struct layout size_layout = { "tuned size", sizeof(struct size), size_fields };
-
-struct result {
-	struct size *sizes;
-	size_t count;
-};
+static const struct layout size_layout = { "tuned size", sizeof(struct tuned_size), size_fields };
 
 static const struct layout_field result_fields[] = {
-	{ LAYOUT_MANY(struct result, sizes, count, LIST), .of = &size_layout },
-	{ LAYOUT_AT(struct result, count, ID), .flags = LAYOUT_DETAIL | LAYOUT_WRITTEN },
+	{ LAYOUT_MANY(struct work_tuned, sizes, count, LIST), .of = &size_layout },
+	{ LAYOUT_AT(struct work_tuned, count, ID), .flags = LAYOUT_DETAIL | LAYOUT_WRITTEN },
+	{ LAYOUT_AT(struct work_tuned, kept, TEXT), .say = "%\n", .about = "kept or restored, and why" },
 	{ .name = NULL },
 };
-static const struct layout result_layout = { "tune result", sizeof(struct result), result_fields };
+const struct layout work_tuned_layout = { "tune result", sizeof(struct work_tuned), result_fields };
 
 /* --- what is tried first ------------------------------------------------------------------------------------------------------ */
 
@@ -200,7 +199,7 @@ static bool is_top(const struct tune_result *t, const char *best)
 
 /* A run that had ended before is answered as the job did that made it, which knew more than the rows: the library's figure, what it
  * took. False when no such job is left; then the rows describe it. */
-static bool describe_known(struct db *db, const struct tune_result *t, struct size *s)
+static bool describe_known(struct db *db, const struct tune_result *t, struct tuned_size *s)
 {
 	struct job_list jobs;
 	struct err ignored = ERR_INIT;
@@ -208,12 +207,12 @@ static bool describe_known(struct db *db, const struct tune_result *t, struct si
 	if (job_list(db, "tune", false, 0, &jobs, &ignored) < 0)
 		return false;
 	for (size_t k = 0; k < jobs.count && !found; k++) {
-		struct result other;
-		layout_init(&result_layout, &other);
+		struct work_tuned other;
+		layout_init(&work_tuned_layout, &other);
 		if (jobs.at[k].state == JOB_DONE && jobs.at[k].result)
-			layout_read_text(&result_layout, jobs.at[k].result, &other, &ignored);
+			layout_read_text(&work_tuned_layout, jobs.at[k].result, &other, &ignored);
 		for (size_t i = 0; i < other.count && !found; i++) {
-			struct size *known = &other.sizes[i];
+			struct tuned_size *known = &other.sizes[i];
 			found = known->run == t->run && (known->unproven == NULL || *known->unproven == '\0') &&
 				is_top(t, known->best);
 			if (found) {
@@ -221,13 +220,13 @@ static bool describe_known(struct db *db, const struct tune_result *t, struct si
 				layout_init(&size_layout, known);
 			}
 		}
-		layout_fini(&result_layout, &other);
+		layout_fini(&work_tuned_layout, &other);
 	}
 	job_list_fini(&jobs);
 	return found;
 }
 
-static void describe(const struct context *ctx, const struct tune_result *t, const char *size, bool objective, struct size *s)
+static void describe(const struct context *ctx, const struct tune_result *t, const char *size, bool objective, struct tuned_size *s)
 {
 	const struct tune_top *best = &t->top[0];
 	struct buf why = BUF_INIT;
@@ -293,9 +292,48 @@ static int compare_winner(struct engine_job *job, const struct lineage *l, const
 
 /* --- the job ------------------------------------------------------------------------------------------------------------------ */
 
+/* Faster at one size at least and slower at none, in pairs with the parent. Appends the figures. */
+static bool is_faster(const struct work_tuned *t, struct buf *figures)
+{
+	bool faster = false, slower = false;
+	for (size_t i = 0; i < t->count; i++) {
+		const struct speed_ratio *r = &t->sizes[i].speed.parent;
+		char text[SPEED_TEXT];
+		const char *verdict = r->verdict ? r->verdict : "not compared";
+		buf_addf(figures, "%s%s %s", i ? ", " : "", t->sizes[i].unproven ? "not validated" : verdict, speed_text(r, text));
+		faster |= strcmp(verdict, "faster") == 0 && t->sizes[i].unproven == NULL;
+		slower |= strcmp(verdict, "slower") == 0 || t->sizes[i].unproven;
+	}
+	return faster && !slower;
+}
+
+/* Puts the head back on the parent when the checkpoint is not faster, unless somebody has moved it meanwhile. */
+static int settle(struct engine_job *job, const char *workflow, const struct lineage *l, struct work_tuned *result, struct err *e)
+{
+	struct workflow w = { .name = NULL };
+	struct err none = ERR_INIT;
+	struct buf figures = BUF_INIT;
+	int rc = 0;
+	bool faster = is_faster(result, &figures);
+	bool head = workflow && *workflow && workflow_get(job->db, workflow, &w, &none) == 0 && w.head == l->id;
+	if (!faster && head && l->parent_id)
+		rc = workflow_restore(job->db, workflow, l->parent_id, e);
+	if (rc == 0 && l->parent_id == 0)
+		result->kept = mem_fmt("checkpoint %lld is a baseline, so there is no parent to compare it with", (long long)l->id);
+	else if (rc == 0)
+		result->kept = mem_fmt("%s: %s against checkpoint %lld%s", faster ? "kept" : "not kept", buf_text(&figures),
+				       (long long)l->parent_id,
+				       faster ? ""
+				       : head ? ", which is the head again"
+					      : "; no workflow was moved");
+	workflow_fini(&w);
+	buf_fini(&figures);
+	return rc;
+}
+
 /* One tune: of size number `first`, or of all sizes together. */
 static int tune_sizes(struct engine_job *job, const struct request *r, const struct lineage *l, const struct facts *facts,
-		      size_t devices, const struct work_sizes *sizes, struct result *result, struct err *e)
+		      size_t devices, const struct work_sizes *sizes, struct work_tuned *result, struct err *e)
 {
 	struct eval ev = work_eval(job);
 	struct seeds seeds = { .count = 0 };
@@ -327,7 +365,7 @@ static int tune_sizes(struct engine_job *job, const struct request *r, const str
 	};
 	int rc = tune_run(&ev, &q, job->db, l->id, job->id, &t, e);
 	if (t.top_count) {
-		struct size *s = MEM_PUSH(result->sizes, result->count);
+		struct tuned_size *s = MEM_PUSH(result->sizes, result->count);
 		if (!t.known || !describe_known(job->db, &t, s))
 			describe(l->ctx, &t, shown, r->objective && *r->objective, s);
 		char *refuted = why_refuted(job->db, l->id);
@@ -351,9 +389,10 @@ static int tune_sizes(struct engine_job *job, const struct request *r, const str
 	return rc;
 }
 
-static int run(struct engine_job *job, const void *request, void *result, struct err *e)
+static int run(struct engine_job *job, const void *request, void *ret_result, struct err *e)
 {
 	const struct request *q = request;
+	struct work_tuned *result = ret_result;
 	struct lineage l;
 	struct facts *facts = NULL;
 	size_t devices = 0;
@@ -371,10 +410,24 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 		rc = work_sizes_list(q->sizes, l.ctx, facts, &sizes, e);
 	for (size_t i = 0; rc == 0 && i < (each ? sizes.count : 1); i++)
 		rc = tune_sizes(job, q, &l, facts, devices, &sizes, result, e);
+	if (rc == 0 && work_keep_faster(q->keep))
+		rc = settle(job, q->subject.workflow, &l, result, e);
 	free(facts);
 	work_sizes_fini(&sizes);
 	lineage_fini(&l);
 	return rc;
 }
 
-const struct engine_kind work_tune = { "tune", &request_layout, &result_layout, run };
+int work_tune_step(struct engine_job *job, const struct work_tune_step *step, struct work_tuned *result, struct err *e)
+{
+	struct request q;
+	layout_init(&request_layout, &q);
+	q.subject.checkpoint = step->checkpoint;
+	q.subject.workflow = (char *)step->workflow;
+	q.subject.device = (char *)step->device;
+	q.budget = step->budget;
+	q.keep = (char *)"faster";
+	return run(job, &q, result, e);
+}
+
+const struct engine_kind work_tune = { "tune", &request_layout, &work_tuned_layout, run };

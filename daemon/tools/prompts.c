@@ -32,54 +32,87 @@ static const struct mcp_done *start_from_kernel(struct mcp_call *call)
 			"with odd and small "
 			"sizes, flops), the device code as it is, and the launch as Lua host code. Change no arithmetic.\n"
 			"3. Call context_create with it; correct what it complains of.\n"
-			"4. Call devices, then validate, then tune, on the device that fits; follow jobs with job (action wait).\n"
-			"5. Call transformations and say which one you would try first, and why. Report the baseline's time and "
+			"4. Call tune on the device that fits (devices lists them): it validates what it times. Follow jobs with "
+			"job (action wait).\n"
+			"5. Go on with the prompt optimize-step. Report the baseline's time and "
 			"GFLOP/s as "
 			"`workflow log` shows them, never from memory.\n\nThe kernel (its source, or where it is):\n\n%s\n",
 			or_else(call, "backend", "the one that the source is written for"), or_else(call, "kernel", "")),
 		"From a kernel's source to a validated, tuned baseline");
 }
 
+/* What the compilers of CPU devices make of a kernel is unlike any GPU, so agents that know GPUs need it in words. */
+static const char on_a_cpu[] = "On a device that shares the CPU (`devices`: shares_cpu; hlsl:0 is often lavapipe) other rules hold "
+			       "than on a GPU. A wave is some 8 "
+			       "threads in one vector register, and groups run on the cores. Arithmetic in registers is nearly "
+			       "free; each load or store costs some 20 "
+			       "instructions a lane, and twice that for four numbers. So: (1) load and store NAME_float4 "
+			       "(NAME_int4, NAME_uint4); (2) let each thread "
+			       "make many results, a run or a tile, from values in registers, with [unroll] and fixed bounds; (3) "
+			       "never load in an inner loop what does "
+			       "not change, nor the same value in all lanes: WaveReadLaneAt passes it on; (4) no groupshared "
+			       "tiles, no barriers: one thread or one wave "
+			       "does what a group did, WaveActiveSum and WavePrefixSum join lanes; (5) no atomics where private "
+			       "counters and a second kernel do; (6) no "
+			       "branch in the inner loop: treat borders apart; (7) fewer passes over the data; (8) leave enough "
+			       "groups for all cores, and tune T = {8, 16, "
+			       "32}.\n";
+
 static const struct mcp_done *optimize_step(struct mcp_call *call)
 {
-	return say(
-		call,
-		mem_fmt("Make workflow \"%s\" faster with peakd, one step at a time. Goal: %s. Device: %s.\n\n"
-			"1. `workflow` with action log shows what was done and what it brought; action show with what: source "
-			"shows the head.\n"
-			"2. Call profile with probes: true. `class` says what limits the kernel, `guidance` what to try, the most "
-			"promising first; `probes` measure what free loads, stores or barriers would bring. Where they disagree, the "
-			"probes are right. Near a roof (over 80 %%) only less work helps.\n"
-			"3. Choose one change that attacks this, and say why. Either edit the head yourself (edit, with region and text), or "
-			"have a transformation applied: a name from guidance or transformations, or a sentence of your own (transform; "
-			"transform_begin and transform_submit when no model is configured).\n"
-			"4. When the new checkpoint is valid, tune it: the answer's `compared` says how many times as fast it is, "
-			"timed in pairs, with the interval. Divide no times yourself. Where it says unclear, call compare with a: the "
-			"parent and b: the new one.\n"
-			"5. Slower or no faster: `workflow` with action restore puts the head back. Say what was learned, and go on with the "
-			"next guidance until the goal is met or nothing is left. Quote only times that tune measured and validate "
-			"passed.\n",
-			or_else(call, "workflow", ""), or_else(call, "goal", "the lowest median time at the declared sizes"),
-			or_else(call, "device", "the first that runs the workflow's backend, as `devices` lists it")),
-		"Profile, choose, change, compare, keep or restore");
+	const char *workflow = or_else(call, "workflow", "");
+	return say(call,
+		   mem_fmt("Make workflow \"%s\" faster with peakd, one step at a time. Goal: %s. Device: %s.\n\n"
+			   "0. Once: tune the baseline, if `workflow` {action: log, name: \"%s\"} shows no best time. {action: "
+			   "show, at: \"%s\", what: "
+			   "source} shows the head, if you have not written it yourself.\n"
+			   "1. profile {at: \"%s\"}: `class` says what limits the head, `guidance` what to try, the most promising "
+			   "first. Near a "
+			   "roof (over 80 %%) only less work helps. probes: true measures what free loads, stores or barriers "
+			   "would bring; where "
+			   "it disagrees with the guidance, it is right.\n"
+			   "2. Choose one change that attacks this, and say why. Take a large one first: what a thread does, what "
+			   "is loaded how "
+			   "often, how many passes and barriers there are.\n"
+			   "3. edit {at: \"%s\", keep: \"faster\", source: ...} with only what changes: a device fence, a ```lua "
+			   "host fence when "
+			   "the launch changes, front matter (--- lines) with tune: or where: when parameters change. This one "
+			   "call validates, "
+			   "tunes, times the winner in pairs with the head, and keeps it as the head or takes it back. A running "
+			   "job's id: job "
+			   "{action: wait}. A named transformation is applied by transform (or transform_begin and "
+			   "transform_submit), and then "
+			   "tune {keep: \"faster\"} does the same.\n"
+			   "4. Read the answer: an error names the line and what to do; `wrong` shows elements; `kept` says how "
+			   "many times as fast "
+			   "it is, with the interval. Divide no times yourself.\n"
+			   "5. Kept: go on with 1 or with the next idea. Not kept: say what was learned, take the next guidance. "
+			   "Stop at the goal, "
+			   "near a roof, or when three ideas in a row bring nothing. Quote only what tune measured.\n\n%s",
+			   workflow, or_else(call, "goal", "the lowest median time at the declared sizes"),
+			   or_else(call, "device", "the first that runs the workflow's backend, as `devices` lists it"), workflow,
+			   workflow, workflow, workflow, on_a_cpu),
+		   "Profile, choose, edit, compare in pairs, keep or take back");
 }
 
 static const struct mcp_done *be_the_model(struct mcp_call *call)
 {
-	return say(call,
-		   mem_fmt("Carry out the transformation \"%s\" on workflow \"%s\" yourself: you are the model.\n\n"
-			   "1. Call transform_begin with at: \"%s\". It answers with `pending` and `prompt`: rules, the "
-			   "transformation, and the region.\n"
-			   "2. Follow that prompt to the letter and call transform_submit with `pending` and `answer`: the WHOLE "
-			   "new region in one fenced "
-			   "block, nothing left out.\n"
-			   "3. result.state says what is next: waiting (result.prompt is the next step, or the repair of an error: "
-			   "answer it the same "
-			   "way), accepted (result.checkpoint is the new, validated checkpoint), given-up (say why it failed and "
-			   "stop).\n"
-			   "4. When accepted, tune the workflow and show `workflow` log.\n",
-			   or_else(call, "transformation", ""), or_else(call, "workflow", ""), or_else(call, "workflow", "")),
-		   "transform_begin and transform_submit, step by step");
+	return say(
+		call,
+		mem_fmt("Carry out the transformation \"%s\" on workflow \"%s\" yourself: you are the model.\n\n"
+			"1. Call transform_begin with at: \"%s\". It answers with the id (`pending`) and the prompt: rules, "
+			"transformation and region.\n"
+			"2. Follow that prompt to the letter and call transform_submit with `pending` and `answer`: the WHOLE "
+			"new region in one fenced "
+			"block, nothing left out.\n"
+			"3. state says what is next: waiting (the text of the answer is the next step, or the repair of an error; "
+			"answer it the same "
+			"way; the rules stay those of the first prompt), accepted (checkpoint is the new, validated one), given-up "
+			"(say why it failed and "
+			"stop).\n"
+			"4. When accepted, tune {keep: \"faster\"}: it goes back to the parent when it is not faster.\n",
+			or_else(call, "transformation", ""), or_else(call, "workflow", ""), or_else(call, "workflow", "")),
+		"transform_begin and transform_submit, step by step");
 }
 
 static const struct mcp_prompt_argument kernel_arguments[] = {
@@ -104,8 +137,8 @@ static const struct mcp_prompt_argument model_arguments[] = {
 const struct mcp_prompt prompts_table[] = {
 	{ "start-from-kernel", "Start from a kernel", "Turns a kernel into a context, proves it and times it as the baseline",
 	  kernel_arguments, start_from_kernel },
-	{ "optimize-step", "One step faster", "Profiles, chooses a change by what limits the kernel, applies, tunes and compares it",
-	  step_arguments, optimize_step },
+	{ "optimize-step", "One step faster",
+	  "Profiles, chooses a change by what limits the kernel, applies, tunes and compares it", step_arguments, optimize_step },
 	{ "be-the-model", "Be the model", "Carries a transformation out without a configured model: you write the regions",
 	  model_arguments, be_the_model },
 	{ NULL, NULL, NULL, NULL, NULL },

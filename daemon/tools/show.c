@@ -91,6 +91,28 @@ static char *refuted_since(struct db *db, const struct job *job, const json_t *r
 	return refuted;
 }
 
+/* A figure is worth six digits, and an empty text or list says nothing. A prompt is in the words alone. */
+static void shorten(json_t *json)
+{
+	const char *key;
+	json_t *value;
+	void *next;
+	size_t i;
+	json_array_foreach(json, i, value) shorten(value);
+	json_object_foreach_safe(json, next, key, value)
+	{
+		shorten(value);
+		if (json_is_real(value)) {
+			char digits[32];
+			snprintf(digits, sizeof digits, "%.6g", json_real_value(value));
+			json_real_set(value, strtod(digits, NULL));
+		} else if (strcmp(key, "figures") == 0 || strcmp(key, "prompt") == 0 ||
+			   (json_is_string(value) && json_string_length(value) == 0)) {
+			json_object_del(json, key);
+		}
+	}
+}
+
 /* The result as JSON and its words; an answer stays small whatever the number of input sizes. */
 static json_t *show_result(struct db *db, const struct job *job, struct buf *text)
 {
@@ -107,6 +129,11 @@ static json_t *show_result(struct db *db, const struct job *job, struct buf *tex
 	layout_text(kind->result, result, text);
 	layout_free(kind->result, result);
 	layout_free(&engine_spent_layout, spent);
+	if (json_object_get(json, "prompt"))
+		json_object_set_new(
+			json, "next",
+			json_string("the prompt is the text of this answer; transform_begin with `pending` shows it as well"));
+	shorten(json);
 	json_t *sizes = json_object_get(json, "sizes");
 	size_t all = json_array_size(sizes);
 	if (all > SIZES_MAX) {

@@ -12,7 +12,7 @@
 #include "core/record/workflow.h"
 #include "core/workers/pool.h"
 
-enum { WAIT_S = 20, WAIT_MAX_S = 45 };
+enum { WAIT_S = 45, WAIT_MAX_S = 300 };
 
 /* --- what tools share --------------------------------------------------------------------------------------------------------- */
 
@@ -37,6 +37,11 @@ json_int_t tools_int(const struct mcp_call *call, const char *key, json_int_t or
 int tools_flag(const struct mcp_call *call, const char *key)
 {
 	return json_is_true(json_object_get(mcp_call_arguments(call), key));
+}
+
+const struct mcp_done *tools_say(struct mcp_call *call, const char *text)
+{
+	return mcp_call_reply(call, NULL, "%s", text);
 }
 
 const struct mcp_done *tools_refuse(struct mcp_call *call, const struct err *e)
@@ -243,8 +248,8 @@ static const struct tool tool_tune = {
 	.title = "Tune a checkpoint",
 	.kind = "tune",
 	.description = "Find a checkpoint's fastest tuning parameters: checks every variant that it times, validates the "
-		       "winner. Answers with best time and configuration, or a job id (then: job wait). Next: workflow log, "
-		       "or transform.",
+		       "winner, times it in pairs with baseline and parent. Answers with best time, configuration and speed-up, or a job "
+		       "id (then: job wait). Next: profile.",
 	.flags = MCP_TOOL_IDEMPOTENT,
 	.handler = start_named,
 };
@@ -263,8 +268,8 @@ static const struct tool tool_profile = {
 	.name = "profile",
 	.title = "Profile a checkpoint",
 	.kind = "profile",
-	.description = "What limits its best configuration? Answers with times, energy, percent of the device's ceilings and "
-		       "of the library, and guidance. Next: transform, or compare.",
+	.description = "What limits its best configuration, and what to try? Answers with the class, guidance (most promising "
+		       "first), times, percent of ceilings and library. Next: edit (keep: faster), or transform.",
 	.flags = MCP_TOOL_IDEMPOTENT,
 	.handler = start_named,
 };
@@ -290,15 +295,19 @@ static const struct tool *const table[] = {
 	&tool_devices,
 };
 
-static const char instructions[] =
-	"peakd makes GPU kernels faster step by step, and proves each step. Begin with context_create (a kernel with its launch "
-	"code, "
-	"input sizes and tuning parameters as one Markdown text), then validate and tune it as the baseline. `transformations` "
-	"lists what "
-	"can be done to it; transform lets a configured model do one, transform_begin and transform_submit let you do it yourself. "
-	"Every accepted step is a checkpoint of a workflow: workflow log shows times and speed-ups. Work that takes longer than a "
-	"call may "
-	"wait answers with a job id: call job with action wait. No figure is quoted that was not validated.";
+static const char instructions[] = "peakd makes GPU kernels faster step by step, and proves each step. Begin with context_create "
+				   "(a kernel with its launch code, input sizes "
+				   "and tuning parameters as one Markdown text) and tune it as the baseline. Then loop: profile "
+				   "says what limits the head and what to try; "
+				   "edit with keep: faster does a change of yours in one call (validated, tuned, timed in pairs "
+				   "with the head, kept or taken back). Send only "
+				   "what changes. The prompt optimize-step is this loop in full. `transformations` lists changes "
+				   "that others wrote: transform lets a "
+				   "configured model apply one, transform_begin and transform_submit let you. Every accepted step "
+				   "is a checkpoint: workflow log shows times "
+				   "and speed-ups, workflow restore goes back. Work that takes longer than a call may wait answers "
+				   "with a job id: job with action wait. No "
+				   "figure is quoted that was not validated.";
 
 enum { TOOLS = MEM_COUNT(table) };
 

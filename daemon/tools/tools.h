@@ -15,7 +15,8 @@
 enum { TOOLS_TEXT_MAX = 6000 };
 
 /* One entry; its schemas are schema/NAME.input.json and schema/NAME.output.json. A tool whose answer is a job's has `kind` instead
- * of the latter: its output schema is made from the layout of the kind's result. */
+ * of the latter: its output schema is made from the layout of the kind's result. One that answers some calls with a text alone has
+ * neither. */
 struct tool {
 	const char *name, *title, *description;
 	const char *kind; /* of its job; NULL: it answers by itself */
@@ -38,6 +39,8 @@ struct app *tools_app(const struct mcp_call *call);
 const char *tools_text(const struct mcp_call *call, const char *key);
 json_int_t tools_int(const struct mcp_call *call, const char *key, json_int_t or_else);
 int tools_flag(const struct mcp_call *call, const char *key);
+/* A long text as the whole answer. It travels once: clients that are given a structure as well show the model nothing else. */
+const struct mcp_done *tools_say(struct mcp_call *call, const char *text);
 /* The error as a result that the model reads. */
 const struct mcp_done *tools_refuse(struct mcp_call *call, const struct err *e);
 /* The checkpoint that argument `at` names; *ret_workflow (may be NULL) is the workflow to advance when `at` is one's plain name,

@@ -84,21 +84,19 @@ static int take_over(struct mcp_call *call, struct db *db, const char *id, struc
 	return rc;
 }
 
+/* Text alone: the prompt is for whoever answers it, and travels once. */
 static const struct mcp_done *show(struct mcp_call *call, const struct transform *x)
 {
-	struct buf prompt = BUF_INIT;
-	if (x->state == TRANSFORM_ASK)
-		prompt_render(transform_prompt(x), &prompt);
-	json_t *shown = json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s}", "pending", x->id, "region",
-				  context_region_name(transform_region(x)), "transformation", x->t->name, "pass", (int)x->pass + 1,
-				  "passes", (int)x->t->pass_count, "step", (int)x->step + 1, "prompt", buf_text(&prompt));
-	const struct mcp_done *done =
-		x->state == TRANSFORM_ASK
-			? mcp_call_reply(call, shown, "%s\n\n(Answer with transform_submit, pending \"%s\".)", buf_text(&prompt),
-					 x->id)
-			: mcp_call_reply(call, shown, "There is nothing to answer: transform with pending=%s has it judged.",
-					 x->id);
-	buf_fini(&prompt);
+	struct buf text = BUF_INIT;
+	if (x->state == TRANSFORM_ASK) {
+		buf_addf(&text, "pending %s: %s, pass %u of %zu, step %u, region %s. Answer with transform_submit.\n\n", x->id,
+			 x->t->name, x->pass + 1, x->t->pass_count, x->step + 1, context_region_name(transform_region(x)));
+		prompt_render(transform_prompt(x), &text);
+	} else {
+		buf_addf(&text, "pending %s: there is nothing to answer. transform with pending=%s has it judged.", x->id, x->id);
+	}
+	const struct mcp_done *done = tools_say(call, buf_text(&text));
+	buf_fini(&text);
 	return done;
 }
 

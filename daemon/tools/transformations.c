@@ -137,8 +137,7 @@ static const struct mcp_done *show_sequence(struct mcp_call *call, const struct 
 	for (size_t i = 0; i < count; i++)
 		buf_addf(&text, "%s\n", names[i]);
 	library_names_free(names, count);
-	json_t *shown = json_pack("{s:s, s:s}", "name", name, "text", buf_text(&text));
-	const struct mcp_done *done = mcp_call_reply(call, shown, "%s", buf_text(&text));
+	const struct mcp_done *done = tools_say(call, buf_text(&text));
 	buf_fini(&text);
 	return done;
 }
@@ -155,8 +154,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 		return show_sequence(call, library, name + 9);
 	if (library_find(library, name, &t, &e) < 0)
 		return tools_refuse(call, &e);
-	json_t *shown = json_pack("{s:s, s:s}", "name", t->name, "text", t->source);
-	const struct mcp_done *done = mcp_call_reply(call, shown, "%s", t->source);
+	const struct mcp_done *done = tools_say(call, t->source);
 	transformation_free(t);
 	return done;
 }

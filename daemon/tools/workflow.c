@@ -143,8 +143,7 @@ static const struct mcp_done *show(struct mcp_call *call, struct db *db, int64_t
 	if (part_text(db, id, what, &text, &e) < 0)
 		return tools_refuse(call, &e);
 	char *page = tools_page(call, text);
-	const struct mcp_done *done =
-		mcp_call_reply(call, json_pack("{s:I, s:s}", "checkpoint", (json_int_t)id, "text", page), "%s", page);
+	const struct mcp_done *done = tools_say(call, page);
 	free(page);
 	free(text);
 	return done;
@@ -183,8 +182,7 @@ static const struct mcp_done *diff(struct mcp_call *call, struct db *db, int64_t
 		snprintf(name_b, sizeof name_b, "%lld", (long long)id);
 		diff_unified(&out, name_a, a, name_b, b, 3);
 		char *page = tools_page(call, buf_text(&out));
-		done = mcp_call_reply(call, json_pack("{s:I, s:s}", "checkpoint", (json_int_t)id, "text", page), "%s",
-				      *page ? page : "the same text");
+		done = tools_say(call, *page ? page : "the same text");
 		free(page);
 	}
 	free(a);

@@ -78,6 +78,13 @@ def call(tool, title, limit=8000, **arguments):
     ok(not problem and size <= limit, "%s: %s (%d characters)" % (tool, title, size), problem, text)
     return shown
 
+def text_of(tool, **arguments):
+    """The text of a call that must succeed with a text alone."""
+    called.add(tool)
+    result = request("tools/call", {"name": tool, "arguments": arguments}).get("result", {})
+    ok(not result.get("isError") and "structuredContent" not in result, "%s answers with a text alone" % tool, result)
+    return "".join(c.get("text", "") for c in result.get("content", []))
+
 def refused(tool, part, title, **arguments):
     result = request("tools/call", {"name": tool, "arguments": arguments}).get("result", {})
     text = "".join(c.get("text", "") for c in result.get("content", []))
@@ -85,7 +92,7 @@ def refused(tool, part, title, **arguments):
 
 request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
 for tool in request("tools/list", {})["result"]["tools"]:
-    schemas[tool["name"]] = tool["outputSchema"]
+    schemas[tool["name"]] = tool.get("outputSchema", {})
 big, small = open(folder + "/big.peak.md").read(), open(folder + "/small.peak.md").read()
 call("devices", "list the devices")
 call("context_create", "a large context", source=big, name="big")
@@ -100,19 +107,18 @@ call("transformations", "show one", name="refactor", limit=20000)
 refused("transformations", "no transformation", "a model in place of a transformation", name="model:replay:matmul-fp32-hlsl")
 refused("transform_begin", "no transformation", "a model in place of a transformation", at="small", transformation="model:replay:matmul-fp32-hlsl")
 call("workflow", "list", action="list")
-page = call("workflow", "show the source of a large context", action="show", at="big", what="source")["text"]
+page = text_of("workflow", action="show", at="big", what="source")
 ok("from=" in page, "workflow: a page of a large source says how to read on", page[-200:])
 whole, at = "", 0
 while True:
-    page = request("tools/call", {"name": "workflow", "arguments": {"action": "show", "at": "big", "what": "device", "from": at}})
-    page = page["result"]["structuredContent"]["text"]
+    page = text_of("workflow", action="show", at="big", what="device", **{"from": at})
     body, mark, rest = page.partition("\n[bytes ")
     whole += body
     if not mark:
         break
     at = int(rest.split("from=")[1].split(",")[0])
 ok(whole == big.split("```hlsl\n")[1].split("```\n")[0], "workflow: the pages together are the whole region", len(whole))
-call("transform_begin", "a first prompt", at="small", transformation="Say what it does.", limit=60000)
+ok("Say what it does." in text_of("transform_begin", at="small", transformation="Say what it does."), "transform_begin: a first prompt")
 refused("context_create", "backend", "a context without a backend", source=small.replace("backend: hlsl\n", ""))
 refused("validate", "did you mean", "a misspelt workflow", at="smal")
 refused("tune", "strategy", "an unknown strategy", at="small", strategy="clever", wait_s=45) if ready else None
@@ -120,8 +126,7 @@ refused("job", "id", "a wait without a job", action="wait")
 if ready:
     call("validate", "a baseline", at="small", samples=2, wait_s=45)
     call("tune", "a baseline", at="small", budget=2, wait_s=45)
-    pending = request("tools/call", {"name": "transform_begin", "arguments": {"at": "small", "transformation": "Say what it does."}})
-    pending = pending["result"]["structuredContent"]["pending"]
+    pending = text_of("transform_begin", at="small", transformation="Say what it does.").split()[1].rstrip(":")
     region = small.split("```hlsl\n")[1].split("```\n")[0]
     call("transform_submit", "an answer by hand", pending=pending, answer="```hlsl\n// doubles\n" + region + "```\n", samples=2, wait_s=45, limit=60000)
     for i in range(14):

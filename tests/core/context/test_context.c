@@ -248,6 +248,33 @@ static const struct bad {
 	{ HEAD "---\n```cuda\n```\n", "f:9: device code: the region is empty" },
 };
 
+/* What a text that is not a whole file leaves out stays. */
+static void test_parts(void)
+{
+	struct err e = ERR_INIT;
+	struct context *ctx = sample_context("cuda", SAMPLE_TUNE "where:\n  - BX > 1\n  - BX < 64\n", SAMPLE_HOST), *with = NULL;
+	is_int(context_with_source(ctx, "part", "```cuda\nextern \"C\" __global__ void k() { }\n```\n", &with, &e), 0, "a fence alone %s", e.text);
+	has_str(context_region(with, REGION_DEVICE), "void k() { }", "a fence replaces its region");
+	is_str(context_region(with, REGION_HOST), SAMPLE_HOST, "the regions that a part leaves out stay");
+	has_str(context_render(with), "BX > 1", "and so does the front matter");
+	context_free(with);
+	is_int(context_with_source(ctx, "part", "---\ntune:\n  BX: {8}\nwhere:\n---\n", &with, &e), 0, "front matter alone %s", e.text);
+	has_str(context_render(with), "BX: {8}", "a field replaces the whole field");
+	ok(strstr(context_render(with), "where") == NULL, "a field with nothing in it is removed");
+	is_str(context_region(with, REGION_DEVICE), context_region(ctx, REGION_DEVICE), "the code stays");
+	round_trip("a part over the whole", context_render(with));
+	context_free(with);
+	is_int(context_with_source(ctx, "part", context_render(ctx), &with, &e), 0, "a whole file is read as one %s", e.text);
+	is_str(context_hash(with)->hex, context_hash(ctx)->hex, "as it is");
+	context_free(with);
+	is_int(context_with_source(ctx, "part", "only words\n", &with, &e), -ERR_INPUT, "a text with neither is refused");
+	has_str(e.text, "write the new region in a fence, such as ```cuda", "the message says what to write");
+	is_int(context_with_source(ctx, "part", "---\ntune:\n  BX: {8\n---\n", &with, &e), -ERR_INPUT, "a part with a mistake is refused");
+	has_str(e.text, "part:3: tune:", "the message names the line of the part");
+	is_int(context_with_source(ctx, "part", "```hlsl\nvoid k() {}\n```\n", &with, &e), -ERR_INPUT, "a fence of another backend is refused");
+	context_free(ctx);
+}
+
 static void test_bad(void)
 {
 	for (size_t k = 0; k < MEM_COUNT(bad); k++) {
@@ -374,6 +401,7 @@ int main(void)
 	test_identity();
 	test_regions();
 	test_edits();
+	test_parts();
 	test_bad();
 	test_size_spelling();
 	test_defines();

@@ -62,6 +62,15 @@ static const struct {
 	  ROWS("float s = 0; for (uint i = 0; i < w; i++) s += A[id.y * w + i] * B[i * w + id.x]; C[id.y * w + id.x] = s;"), REGISTERS },
 	{ "cpu-shared-memory", TILED,
 	  ROWS("float s = 0; for (uint i = 0; i < w; i++) s += A[id.y * w + i] * B[i * w + id.x]; C[id.y * w + id.x] = s;") },
+	{ "cpu-loads", ROWS("C[id.y * w + id.x] = A[id.y * w + id.x] * 2 + 1;"),
+	  ROWS("if (id.x < w / 4) C_float4[id.y * w / 4 + id.x] = A_float4[id.y * w / 4 + id.x] * 2 + 1;") },
+	{ "cpu-reuse", ROWS("float s = 0; for (uint i = 0; i < w; i++) s += A[id.y * w + i] * B[i * w + id.x]; C[id.y * w + id.x] = s;"),
+	  ROWS("C[id.y * w + id.x] = A[id.y * w + id.x] * 2;") },
+	{ "cpu-lanes", ROWS("C[id.y * w + id.x] = A[id.x * w + id.y] * 2;"), ROWS("C[id.y * w + id.x] = A[id.y * w + id.x] * 2;") },
+	{ "cpu-atomics", ROWS("int old; InterlockedAdd(H[0], int(A[id.y * w + id.x] * 100), old);"),
+	  TILES("groupshared int s;\n",
+		"if (t.x == 0 && t.y == 0) { int sum = 0, old; for (uint i = 0; i < w; i++) sum += int(A[g.y * w + i] * 100); InterlockedAdd(H[0], sum, "
+		"old); }") },
 	{ "cpu-barrier", TILED, ROWS("C[id.y * w + id.x] = A[id.y * w + id.x] * 2;") },
 	{ "grid-fill", FRONT "```hlsl\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID) { for (int i = 0; i < n; i++) C[i * n + id.x] = "
 			     "A[i * n + id.x]; }\n```\n" HOST("1", "64"),
