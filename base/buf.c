@@ -23,15 +23,6 @@ void buf_clear(struct buf *b)
 		b->data[0] = '\0';
 }
 
-void buf_reserve(struct buf *b, size_t n)
-{
-	if (n >= b->cap) {
-		b->data = mem_resize(b->data, n + 1, 1);
-		b->cap = n + 1;
-		b->data[b->len] = '\0';
-	}
-}
-
 void *buf_room(struct buf *b, size_t n)
 {
 	size_t need;

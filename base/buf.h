@@ -38,8 +38,6 @@ void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf,
 void buf_addv(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 /* n bytes of room at the end, to be written by the caller; they count as used. Valid until the next call. */
 void *buf_room(struct buf *b, size_t n);
-/* Makes room for n bytes in all without adding any: what is known to come needs no growing. */
-void buf_reserve(struct buf *b, size_t n);
 /* Appends a text file of at most `max` bytes. -ERR_NOT_FOUND when there is no such file, -ERR_INPUT when it is larger or holds a NUL
  * byte, -ERR_IO. */
 int buf_add_file(struct buf *b, const char *path, size_t max, struct err *e);

@@ -441,12 +441,12 @@ static json_t *field_schema(const struct layout_field *f)
 	return schema;
 }
 
-void layout_add_schema(const struct layout *l, json_t *into)
+static void add_schema(const struct layout *l, json_t *into)
 {
 	json_t *properties = json_object_get(into, "properties"), *required = json_object_get(into, "required");
 	for (const struct layout_field *f = l->fields; f->name; f++) {
 		if (f->type == LAYOUT_PART)
-			layout_add_schema(f->of, into);
+			add_schema(f->of, into);
 		else if (!(f->flags & LAYOUT_DETAIL))
 			json_object_set_new(properties, f->name, field_schema(f));
 		if (f->flags & LAYOUT_REQUIRED) {
@@ -460,7 +460,7 @@ void layout_add_schema(const struct layout *l, json_t *into)
 json_t *layout_schema(const struct layout *l)
 {
 	json_t *schema = json_pack("{s:s, s:{}}", "type", "object", "properties");
-	layout_add_schema(l, schema);
+	add_schema(l, schema);
 	return schema;
 }
 

@@ -100,9 +100,8 @@ int layout_read(const struct layout *l, const json_t *json, void *object, struct
 int layout_read_text(const struct layout *l, const char *text, void *object, struct err *e);
 char *layout_write(const struct layout *l, const void *object);
 
-/* The JSON Schema of layout_json's object: a new reference. layout_add_schema adds properties to one that is there. */
+/* The JSON Schema of layout_json's object: a new reference. */
 json_t *layout_schema(const struct layout *l);
-void layout_add_schema(const struct layout *l, json_t *into);
 
 /* Appends what the fields' `say` gives; of a list the first eight elements, each on a line of its own. */
 void layout_text(const struct layout *l, const void *object, struct buf *out);

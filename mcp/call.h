@@ -21,8 +21,6 @@
 #define PEAKD_MCP_CALL_H
 
 #include <jansson.h>
-#include <stdarg.h>
-#include <stddef.h>
 
 #include "base/err.h"
 

@@ -2,7 +2,6 @@
 
 #include "mcp/inner.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #define PEAKD_MCP_REGISTRY_H
 
 #include <jansson.h>
-#include <stddef.h>
 
 #include "base/err.h"
 

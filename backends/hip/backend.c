@@ -2,8 +2,6 @@
  * rest. */
 #include "backends/hip/backend.h"
 
-#include <stdlib.h>
-
 #include "backends/gpu/run.h"
 #include "backends/gpu/slack.h"
 #include "backends/hip/api.h"
@@ -24,7 +22,6 @@ static int open_device(uint32_t index, struct backend_device **ret_device, struc
 	const struct gpu_driver *api = &d->api;
 	gpu_result result;
 	int value = 0, rc = hip_library_runtime(&d->api, e);
-
 	if (!rc)
 		rc = hip_facts_device(api, index, &d->facts, e);
 	if (rc)
@@ -54,7 +51,6 @@ static int prepare(struct backend_device *device, const void *binary, size_t len
 	struct backend_run *run = MEM_NEW(struct backend_run);
 	struct gpu_module module = { .kernels = NULL };
 	int rc;
-
 	*run = (struct backend_run){ .device = device, .plan = plan };
 	if (plan_is_library(plan))
 		rc = err_set(e, ERR_UNSUPPORTED,

@@ -69,7 +69,6 @@ static void add_assembler(const struct gpu_rtc *rtc, const char *source, const s
 	struct gpu_attempt again;
 	char text[4096];
 	ssize_t n;
-
 	if (aside >= 0 && kept >= 0) {
 		fflush(stderr);
 		dup2(aside, STDERR_FILENO);
@@ -91,10 +90,7 @@ static int fail(const struct gpu_rtc *rtc, const char *arch, const char *source,
 		const struct gpu_attempt *a, struct err *e)
 {
 	struct buf text = BUF_INIT;
-	char *header;
 	unsigned asked, allowed;
-	int rc;
-
 	if (strstr(a->log, "unsupported option") || strstr(a->log, "unknown argument") || a->result == GPU_RTC_INVALID_OPTION)
 		return err_set(e, ERR_INPUT, "the HIP compiler (hiprtc %d.%d) refuses an option of the context's `options`: %.*s",
 			       rtc->version_major, rtc->version_minor, (int)strcspn(a->log, "\n"), a->log);
@@ -106,13 +102,13 @@ static int fail(const struct gpu_rtc *rtc, const char *arch, const char *source,
 	if (!text.len)
 		buf_addf(&text, "hiprtc %d.%d fails with result %d and says: %s\n", rtc->version_major, rtc->version_minor,
 			 a->result, a->log[0] ? a->log : "nothing");
-	header = hip_diagnostic_header(a->log);
+	char *header = hip_diagnostic_header(a->log);
 	if (header)
 		buf_addf(&text,
 			 "Device code is compiled alone, without the host's headers: leave <%.100s> out; <stdint.h>, <math.h>, "
 			 "<hip/hip_runtime.h> and <hip/hip_fp16.h> are there",
 			 header);
-	rc = err_set(e, ERR_COMPILE, "%s", buf_text(&text));
+	int rc = err_set(e, ERR_COMPILE, "%s", buf_text(&text));
 	free(header);
 	buf_fini(&text);
 	return rc;
@@ -123,7 +119,6 @@ static int check_arch(const struct gpu_rtc *rtc, const char *arch, struct err *e
 {
 	struct buf known = BUF_INIT;
 	int rc = 0;
-
 	if (!hip_library_knows(rtc, arch, &known))
 		rc = err_set(e, ERR_UNSUPPORTED,
 			     "the HIP compiler (hiprtc %d.%d, %s) cannot compile for \"%.40s\": it knows %s. Install a ROCm that "
@@ -139,12 +134,10 @@ static void log_kernels(const struct wire_compile *request, const struct gpu_mod
 {
 	const struct hip_arch *arch = hip_facts_arch(request->arch);
 	const struct plan *plan = request->plan;
-
 	for (size_t i = 0; i < to->kernel_count; i++) {
 		const struct gpu_kernel *k = gpu_module_find(module, to->kernels[i].name);
 		uint64_t threads = k->bound;
 		uint32_t shared = 0;
-
 		for (size_t n = 0; plan && n < plan->op_count; n++) {
 			const struct plan_launch *l = &plan->ops[n].launch;
 			if (plan->ops[n].kind == PLAN_OP_LAUNCH && strcmp(l->kernel, k->name) == 0) {
@@ -175,7 +168,6 @@ int hip_compile(const struct wire_compile *request, struct wire_compiled *ret_co
 	struct facts limits;
 	struct gpu_rtc rtc;
 	int rc = hip_library_rtc(&rtc, e);
-
 	if (rc)
 		return rc;
 	buf_adds(&source, hip_compile_begin);

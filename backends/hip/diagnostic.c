@@ -27,13 +27,11 @@ void hip_diagnostic_clean(const char *log, bool errors_only, struct buf *out)
 {
 	struct gpu_messages messages = { .list = NULL };
 	char *line;
-
 	while ((line = gpu_diagnostic_line(&log))) {
 		enum gpu_severity severity = severity_of(line);
 		unsigned number, column;
 		char file[200];
 		int at = 0;
-
 		/* "3 errors generated when compiling for gfx90a." and "1 warning and 1 error generated." */
 		if (!*line || starts(line, "In file included from ") ||
 		    (isdigit((unsigned char)*line) && strstr(line, " generated"))) {
@@ -67,7 +65,6 @@ bool hip_diagnostic_shared(const char *log, unsigned *ret_asked, unsigned *ret_a
 char *hip_diagnostic_header(const char *log)
 {
 	const char *end = strstr(log, "' file not found"), *at = end;
-
 	if (!end)
 		return NULL;
 	while (at > log && at[-1] != '\'' && at[-1] != '\n')

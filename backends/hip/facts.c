@@ -65,12 +65,10 @@ static bool is_arch_name(const char *arch)
 static int unknown(const char *arch, const struct buf *known, struct err *e)
 {
 	struct buf list = BUF_INIT;
-	int rc;
-
 	for (size_t i = 0; i < MEM_COUNT(archs); i++)
 		buf_addf(&list, " %s", archs[i].name);
-	rc = err_set(e, ERR_NOT_FOUND, "unknown AMD architecture \"%.40s\": expected one of%s%s%s", arch, buf_text(&list),
-		     known->len ? "; this compiler knows " : "", buf_text(known));
+	int rc = err_set(e, ERR_NOT_FOUND, "unknown AMD architecture \"%.40s\": expected one of%s%s%s", arch, buf_text(&list),
+			 known->len ? "; this compiler knows " : "", buf_text(known));
 	buf_fini(&list);
 	return rc;
 }
@@ -81,7 +79,6 @@ int hip_facts_describe(const char *arch, struct facts *ret_facts, struct err *e)
 	struct facts f = common();
 	struct buf known = BUF_INIT;
 	struct gpu_rtc rtc;
-
 	if (!a) {
 		int rc;
 		if (hip_library_rtc(&rtc, NULL) == 0)
@@ -136,7 +133,6 @@ static void ask_uuid(const struct gpu_driver *rt, int device, struct facts *f)
 {
 	char bus[32] = "";
 	gpu_uuid u;
-
 	if (rt->device_uuid && rt->device_uuid(&u, device) == GPU_SUCCESS) {
 		int n = snprintf(f->uuid, sizeof f->uuid, "GPU-");
 		for (int i = 0; i < 16; i++)
@@ -150,7 +146,6 @@ static void ask_limits(const struct gpu_driver *rt, int device, struct facts *f)
 {
 	size_t bytes = 0;
 	uint32_t value;
-
 	f->warp_size = ask(rt, device, hipDeviceAttributeWarpSize);
 	f->max_threads = ask(rt, device, hipDeviceAttributeMaxThreadsPerBlock);
 	for (int i = 0; i < 3; i++) {
@@ -174,7 +169,6 @@ static void ask_peaks(const struct gpu_driver *rt, int device, struct facts *f)
 {
 	const struct hip_arch *a = hip_facts_arch(f->arch);
 	double cycles = (double)f->units * f->clock_khz * 1e3;
-
 	f->peak_bytes =
 		2e3 * ask(rt, device, hipDeviceAttributeMemoryClockRate) * ask(rt, device, hipDeviceAttributeMemoryBusWidth) / 8;
 	if (!a)
@@ -189,7 +183,6 @@ int hip_facts_device(const struct gpu_driver *rt, uint32_t index, struct facts *
 	struct facts f = common();
 	struct gpu_rtc rtc;
 	int count = 0, version = 0, n;
-
 	rt->device_count(&count);
 	if (index >= (uint32_t)count)
 		return err_set(e, ERR_NOT_FOUND, "there is no device hip:%u: the runtime sees %d (hip:0 to hip:%d)", index, count,
@@ -225,7 +218,6 @@ int hip_facts_devices(struct facts **ret_facts, size_t *ret_count, struct err *e
 	struct gpu_driver rt;
 	struct facts *list = NULL;
 	int count = 0, rc = hip_library_runtime(&rt, e);
-
 	if (rc)
 		return rc;
 	rt.device_count(&count);

@@ -14,7 +14,6 @@ enum { MAJOR_NEWEST = 7, MAJOR_OLDEST = 5, RTC_IN_RUNTIME = 6 };
 static struct gpu_places places_new(void)
 {
 	struct gpu_places p = { .list = NULL, .count = 0 };
-
 	if (gpu_library_setting("PEAKD_ROCM")) {
 		gpu_places_add(&p, gpu_library_setting("PEAKD_ROCM"));
 		return p;
@@ -31,7 +30,6 @@ static void *open_numbered(const struct gpu_places *places, const char *name, in
 {
 	char file[64];
 	const char *names[] = { file };
-
 	snprintf(file, sizeof file, "%s.so.%d", name, number);
 	return gpu_library_search(places, names, 1, !gpu_library_setting("PEAKD_ROCM"), tried);
 }
@@ -68,7 +66,6 @@ int hip_library_runtime(struct gpu_driver *ret_runtime, struct err *e)
 	void *handle = file ? gpu_library_open(file, &tried) : NULL;
 	gpu_result result;
 	int count = 0, rc = 0;
-
 	for (int major = MAJOR_NEWEST; !file && !handle && major >= MAJOR_OLDEST; major--) {
 		handle = open_numbered(&places, "libamdhip64", major, &tried);
 		rt.major = major;
@@ -116,7 +113,6 @@ static void *open_comgr(const struct gpu_places *places, int major, struct buf *
 	const int *numbers = major >= MAJOR_NEWEST ? newer : older;
 	char name[32];
 	void *handle = NULL;
-
 	for (int i = 0; i < 2 && !handle; i++) {
 		snprintf(name, sizeof name, "libamd_comgr.so.%d", numbers[i]);
 		handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
@@ -134,7 +130,6 @@ int hip_library_rtc(struct gpu_rtc *ret_rtc, struct err *e)
 	void *handle = NULL, *comgr = NULL;
 	const char *missing;
 	int rc = 0;
-
 	for (int major = MAJOR_NEWEST; !handle && major >= MAJOR_OLDEST; major--) {
 		handle = open_numbered(&places, "libhiprtc", major, &tried);
 		if (!handle && major <= RTC_IN_RUNTIME)
@@ -171,7 +166,6 @@ bool hip_library_knows(const struct gpu_rtc *rtc, const char *arch, struct buf *
 {
 	size_t count = 0;
 	bool found = false;
-
 	if (rtc->isa_count(&count))
 		return false;
 	for (size_t i = 0; i < count; i++) {

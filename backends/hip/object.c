@@ -58,7 +58,6 @@ static struct value text_of(struct in *in, uint64_t n, enum kind kind)
 static struct value next_long(struct in *in, uint8_t head)
 {
 	unsigned log;
-
 	if (head <= 0xc3) /* nil, false, true */
 		return (struct value){ .kind = KIND_INT, .n = head == 0xc3 };
 	if (head <= 0xc6)
@@ -80,7 +79,6 @@ static struct value next_long(struct in *in, uint8_t head)
 static struct value next(struct in *in)
 {
 	const uint8_t *head = take(in, 1);
-
 	if (!head)
 		return (struct value){ .kind = KIND_NONE };
 	if (*head <= 0x7f)
@@ -100,7 +98,6 @@ static void skip(struct in *in, int depth)
 {
 	struct value v = next(in);
 	uint64_t n = v.kind == KIND_MAP ? 2 * v.n : v.kind == KIND_ARRAY ? v.n : 0;
-
 	if (n && depth >= DEPTH_MAX)
 		in->bad = true;
 	for (uint64_t i = 0; i < n && !in->bad; i++)
@@ -126,7 +123,6 @@ static void read_param(struct in *in, struct gpu_kernel *k)
 {
 	struct gpu_param p = { .bytes = 0 };
 	bool hidden = false;
-
 	for (uint64_t n = enter(in, KIND_MAP); n > 0 && !in->bad; n--) {
 		struct value key = next(in);
 		if (is_text(key, ".offset"))
@@ -190,7 +186,6 @@ static void read_kernel_field(struct in *in, struct value key, struct gpu_kernel
 static bool find_note(const uint8_t *at, uint64_t len, struct in *ret)
 {
 	Elf64_Nhdr h;
-
 	while (len >= sizeof h) {
 		uint64_t name, content;
 		memcpy(&h, at, sizeof h);
@@ -214,7 +209,6 @@ static bool find_metadata(const uint8_t *bytes, size_t len, struct in *ret)
 {
 	Elf64_Ehdr head;
 	Elf64_Phdr segment;
-
 	if (len < sizeof head)
 		return false;
 	memcpy(&head, bytes, sizeof head);
@@ -235,7 +229,6 @@ static void count_variables(const uint8_t *bytes, size_t len, struct gpu_module 
 {
 	Elf64_Ehdr head;
 	Elf64_Shdr names, s;
-
 	memcpy(&head, bytes, sizeof head);
 	if (head.e_shentsize != sizeof s || head.e_shoff > len || head.e_shnum > (len - head.e_shoff) / sizeof s ||
 	    head.e_shstrndx >= head.e_shnum)
@@ -262,7 +255,6 @@ int hip_object_read(const void *bytes, size_t len, struct gpu_module *ret_module
 {
 	struct gpu_module module = { .kernels = NULL };
 	struct in in = { .at = NULL };
-
 	if (!find_metadata(bytes, len, &in))
 		return err_set(e, ERR_INTERNAL,
 			       "the %zu bytes are not an AMD code object with kernel metadata (version 3 or newer): compile the "

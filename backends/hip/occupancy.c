@@ -17,7 +17,6 @@ static uint32_t waves_by_vgprs(const struct hip_arch *a, const struct gpu_kernel
 {
 	uint32_t n = !a->unified && k->agprs > k->registers ? k->agprs : k->registers;
 	uint32_t file = k->wave > a->wave ? a->vgprs / 2 : a->vgprs, step = k->wave > a->wave ? a->vgpr_step / 2 : a->vgpr_step;
-
 	n = (n + step - 1) / step * step;
 	return n ? file / n : a->waves;
 }
@@ -35,7 +34,6 @@ struct hip_occupancy hip_occupancy(const struct gpu_kernel *k, const struct hip_
 	uint32_t wave = k->wave ? k->wave : a->wave, waves = a->waves, per_block = (uint32_t)((threads + wave - 1) / wave);
 	uint32_t lds = k->shared + shared, by_lds;
 	struct hip_occupancy o = { .max = a->waves, .limit = "the architecture" };
-
 	per_block = per_block ? per_block : 1;
 	lower(waves_by_vgprs(a, k), "vector registers", &waves, &o.limit);
 	lower(waves_by_sgprs(a, k->sgprs), "scalar registers", &waves, &o.limit);

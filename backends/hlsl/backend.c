@@ -102,11 +102,9 @@ static int fill_scalars(const struct backend_run *r, struct kernel *k, const str
 			struct err *e)
 {
 	uint32_t allowed = r->device->limits.maxPushConstantsSize;
-
 	for (size_t i = 0; i < s->member_count; i++) {
 		const struct spirv_member *m = &s->members[i];
 		uint64_t end = (uint64_t)m->offset + m->bits / 8;
-
 		if (end > allowed)
 			return over(launch->kernel, "the size of all scalar arguments in bytes", end, allowed, e);
 		k->scalar_bytes = end > k->scalar_bytes ? (uint32_t)(end + 3) / 4 * 4 : k->scalar_bytes;
@@ -115,7 +113,6 @@ static int fill_scalars(const struct backend_run *r, struct kernel *k, const str
 	for (size_t i = 0; i < s->member_count; i++) {
 		const struct plan_arg *a = hlsl_bind_find(r->plan, launch, s->members[i].name);
 		bool fits = true;
-
 		if (!s->members[i].used || a == NULL)
 			continue;
 		if (!dtype_is_float(a->type))
@@ -166,15 +163,12 @@ static void kernel_free(struct backend_device *d, struct kernel *k)
 static int kernel_new(const struct backend_run *r, const struct hlsl_kernel *code, const struct plan_launch *launch,
 		      struct kernel **ret_kernel, struct err *e)
 {
-	struct kernel *k;
 	struct spirv s;
-	int rc;
-
 	if (hlsl_spirv_read(code->words, code->count, &s, e) < 0)
 		return -(int)e->code;
-	k = MEM_NEW(struct kernel);
+	struct kernel *k = MEM_NEW(struct kernel);
 	memcpy(k->grid, launch->grid, sizeof k->grid);
-	rc = hlsl_bind_check(r->plan, launch, &s, e);
+	int rc = hlsl_bind_check(r->plan, launch, &s, e);
 	if (rc == 0)
 		rc = check_device(r->device, launch, &s, e);
 	if (rc == 0)
@@ -209,14 +203,12 @@ static void set_fini(const struct backend_run *r, struct set *s)
 static int set_init(const struct backend_run *r, struct set *s, struct err *e)
 {
 	int rc = 0;
-
 	s->buffers = MEM_NEW_N(struct device_buffer *, r->plan->buffer_count);
 	s->kept = MEM_NEW_N(struct device_buffer *, r->plan->buffer_count);
 	for (size_t i = 0; i < r->plan->buffer_count && rc == 0; i++) {
 		const struct plan_buffer *b = &r->plan->buffers[i];
 		/* The red zone follows a buffer's last byte at once; the whole is rounded up for the widest view. */
 		uint64_t bytes = (BACKEND_RED_ZONE + b->bytes + BACKEND_RED_ZONE + 15) / 16 * 16;
-
 		if (hlsl_device_buffer_new(r->device, bytes, r->device->shares_cpu, &s->buffers[i], e) < 0)
 			rc = err_wrap(e, "buffer %s (%llu bytes)", b->name, (unsigned long long)b->bytes);
 	}
@@ -239,9 +231,7 @@ static int prepare(struct backend_device *d, const void *binary, size_t len, con
 		   struct err *e)
 {
 	struct hlsl_object object;
-	struct backend_run *r;
 	int rc = 0;
-
 	if (plan_is_library(plan))
 		return err_set(e, ERR_UNSUPPORTED, "Vulkan devices have no vendor library to compare with");
 	for (size_t i = 0; i < plan->op_count; i++) {
@@ -252,14 +242,13 @@ static int prepare(struct backend_device *d, const void *binary, size_t len, con
 	}
 	if (hlsl_object_decode(binary, len, &object, e) < 0)
 		return -(int)e->code;
-	r = MEM_NEW(struct backend_run);
+	struct backend_run *r = MEM_NEW(struct backend_run);
 	*r = (struct backend_run){ .device = d, .plan = plan, .set_count = 1 };
 	r->kernels = MEM_NEW_N(struct kernel *, plan->op_count);
 	rc = set_init(r, &r->sets[0], e);
 	for (size_t i = 0; i < plan->op_count && rc == 0; i++) {
 		const struct plan_launch *l = &plan->ops[i].launch;
 		const struct hlsl_kernel *code;
-
 		if (plan->ops[i].kind != PLAN_OP_LAUNCH)
 			continue;
 		code = hlsl_object_find(&object, l->kernel);
@@ -280,7 +269,6 @@ static int prepare(struct backend_device *d, const void *binary, size_t len, con
 static uint64_t place(const struct backend_run *r, unsigned buffer, int64_t offset, size_t bytes)
 {
 	uint64_t at = (uint64_t)(offset + BACKEND_RED_ZONE);
-
 	assert(buffer < r->plan->buffer_count && offset >= -BACKEND_RED_ZONE &&
 	       at + bytes <= r->sets[r->used].buffers[buffer]->bytes);
 	return at;
@@ -302,7 +290,6 @@ static int read_buffer(struct backend_run *r, unsigned buffer, int64_t offset, v
 static uint64_t memory_bytes(const struct backend_device *d)
 {
 	uint64_t most = 0;
-
 	for (uint32_t i = 0; i < d->memory.memoryHeapCount; i++)
 		if (d->memory.memoryHeaps[i].size > most)
 			most = d->memory.memoryHeaps[i].size;
@@ -322,7 +309,6 @@ static int make_sets(struct backend_run *r, enum wire_cache cache, unsigned *ret
 	while (r->set_count < BACKEND_SETS && r->set_count * bytes <= room) {
 		struct err why = ERR_INIT;
 		struct set *s = &r->sets[r->set_count];
-
 		rc = set_init(r, s, &why);
 		if (rc < 0) {
 			/* Fewer sets will do. */
@@ -355,7 +341,6 @@ static int keep_inout(struct backend_run *r, struct err *e)
 	struct set *s = &r->sets[r->used];
 	struct backend_device *d = r->device;
 	int rc = 0;
-
 	for (size_t i = 0; i < r->plan->buffer_count && rc == 0; i++) {
 		const struct plan_buffer *b = &r->plan->buffers[i];
 		if (b->role != PLAN_INOUT)
@@ -390,7 +375,6 @@ static void record_op(struct backend_run *r, unsigned set, size_t i)
 	const struct plan_op *op = &r->plan->ops[i];
 	const struct kernel *k = r->kernels[i];
 	VkBufferCopy region;
-
 	switch (op->kind) {
 	case PLAN_OP_LAUNCH:
 		hlsl_device_use(d, &k->pipeline, set);
@@ -424,7 +408,6 @@ static void record_restore(struct backend_run *r, unsigned set)
 {
 	struct backend_device *d = r->device;
 	const struct set *s = &r->sets[set];
-
 	for (size_t i = 0; i < r->plan->buffer_count; i++) {
 		VkBufferCopy region = { .dstOffset = BACKEND_RED_ZONE, .size = r->plan->buffers[i].bytes };
 		if (s->kept[i])
@@ -437,7 +420,6 @@ static void record_restore(struct backend_run *r, unsigned set)
 static void record_reset(struct backend_run *r, unsigned set)
 {
 	struct backend_device *d = r->device;
-
 	for (size_t i = 0; i < r->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &r->plan->buffers[i];
 		VkBuffer buffer = r->sets[set].buffers[i]->handle;
@@ -469,7 +451,6 @@ static void record_timestamp(struct backend_device *d, uint32_t query)
 static void record_before(struct backend_run *r, enum wire_cache cache, struct device_buffer *flush, uint32_t value)
 {
 	struct backend_device *d = r->device;
-
 	switch (cache) {
 	case WIRE_WARM: break;
 	case WIRE_HOT:
@@ -497,7 +478,6 @@ static int submit(struct backend_run *r, uint32_t windows, uint32_t times, enum 
 {
 	struct backend_device *d = r->device;
 	uint64_t ticks[DEVICE_QUERIES];
-
 	if (hlsl_device_begin(d, e) < 0)
 		return -(int)e->code;
 	if (d->queries)
@@ -527,7 +507,6 @@ static int execute(struct backend_run *r, uint32_t times, enum wire_cache cache,
 	struct device_buffer *flush = NULL;
 	double ns = 0;
 	int rc = 0;
-
 	if (cache == WIRE_WARM)
 		rc = submit(r, 1, times, cache, NULL, &ns, e);
 	else if (cache != WIRE_UNRESET)

@@ -81,7 +81,6 @@ int hlsl_bind_check(const struct plan *plan, const struct plan_launch *l, const 
 	for (size_t i = 0; i < s->binding_count; i++) {
 		const struct spirv_binding *b = &s->bindings[i];
 		const struct plan_arg *a = hlsl_bind_find(plan, l, b->name);
-
 		if (!b->storage || b->set != 0)
 			return err_set(e, ERR_INPUT,
 				       "kernel %s has a resource %s that is not a buffer of the plan; only buffers and scalars "
@@ -96,7 +95,6 @@ int hlsl_bind_check(const struct plan *plan, const struct plan_launch *l, const 
 	for (size_t i = 0; i < s->member_count; i++) {
 		const struct spirv_member *m = &s->members[i];
 		const struct plan_arg *a = hlsl_bind_find(plan, l, m->name);
-
 		if (m->used && (a == NULL || a->kind != PLAN_ARG_SCALAR || m->bits < 32))
 			return err_set(
 				e, ERR_INPUT,
@@ -112,7 +110,6 @@ void hlsl_bind_store(const struct spirv_member *m, const struct plan_arg *a, uin
 	double f = given_float ? a->f : (double)a->i;
 	float single = (float)f;
 	int64_t i = given_float ? (int64_t)a->f : a->i;
-
 	if (!m->floating)
 		memcpy(to, &i, m->bits / 8);
 	else if (m->bits == 64)
@@ -219,7 +216,6 @@ int hlsl_bind_declare(const struct wire_compile *request, struct buf *out, bool 
 	unsigned binding = 0;
 	bool half = false, any = false;
 	int rc = 0;
-
 	for (size_t i = 0; i < plan->op_count && rc == 0; i++)
 		if (plan->ops[i].kind == PLAN_OP_LAUNCH)
 			rc = add_launch(plan, &plan->ops[i].launch, &names, e);

@@ -50,7 +50,6 @@ static void add_once(struct buf *out, const struct wire_compile *request, const 
 {
 	char *whole = mem_fmt("\n%s", line), *source = NULL, file[16];
 	unsigned number;
-
 	if (line[0] && strstr(buf_text(out), whole) == NULL && !starts(buf_text(out), line)) {
 		if (sscanf(line, "%15[a-z]:%u:", file, &number) == 2)
 			source = gpu_diagnostic_source(request, file, number);
@@ -66,7 +65,6 @@ static void add_once(struct buf *out, const struct wire_compile *request, const 
 static void add_lines(struct buf *out, const struct wire_compile *request, const char *log, bool errors, bool noise)
 {
 	char *line;
-
 	while ((line = gpu_diagnostic_line(&log))) {
 		bool prefixed = starts(line, "ERROR: ") || starts(line, "WARNING: ");
 		if (starts(line, "ERROR:") == errors && (noise || !is_noise(line)))
@@ -78,8 +76,6 @@ static void add_lines(struct buf *out, const struct wire_compile *request, const
 static int refused(const struct wire_compile *request, const char *kernel, const char *log, struct err *e)
 {
 	struct buf text = BUF_INIT;
-	int rc;
-
 	add_lines(&text, request, log, true, false);
 	if (text.len == 0) /* nothing but what is usually noise */
 		add_lines(&text, request, log, true, true);
@@ -87,7 +83,7 @@ static int refused(const struct wire_compile *request, const char *kernel, const
 	if (strstr(log, "unknown variable"))
 		add_once(&text, request,
 			 "a kernel sees, by their names, the buffers and scalars that host code passes to its launch");
-	rc = err_set(e, ERR_COMPILE, "kernel %s:\n%s", kernel, buf_text(&text));
+	int rc = err_set(e, ERR_COMPILE, "kernel %s:\n%s", kernel, buf_text(&text));
 	buf_fini(&text);
 	return rc;
 }
@@ -113,7 +109,6 @@ static int compile_kernel(struct job *j, const struct plan_launch *launch, struc
 	struct glslang_output o;
 	bool good = hlsl_glslang(buf_text(&j->source), name, j->half, &o);
 	int rc = 0;
-
 	if (good) {
 		/* glslang makes inclusive sums of WavePrefixSum and WavePrefixProduct, which are exclusive, and a floored remainder of fmod and %, which
 		 * truncate ("HLSL reference", learn.microsoft.com). HLSL has none of what it writes. */
@@ -154,8 +149,6 @@ static int compile_launch(struct job *j, const struct plan_launch *launch, struc
 	const struct hlsl_kernel *k = hlsl_object_find(&j->object, launch->kernel);
 	bool fresh = k == NULL;
 	struct spirv s;
-	int rc;
-
 	if (fresh && compile_kernel(j, launch, e) < 0)
 		return -(int)e->code;
 	k = hlsl_object_find(&j->object, launch->kernel);
@@ -170,7 +163,7 @@ static int compile_launch(struct job *j, const struct plan_launch *launch, struc
 			.max_threads = s.block[0] * s.block[1] * s.block[2],
 			.block = { s.block[0], s.block[1], s.block[2] },
 		};
-	rc = hlsl_bind_check(j->request->plan, launch, &s, e);
+	int rc = hlsl_bind_check(j->request->plan, launch, &s, e);
 	hlsl_spirv_fini(&s);
 	return rc;
 }
@@ -181,7 +174,6 @@ int hlsl_compile(const struct wire_compile *request, struct wire_compiled *ret_c
 	struct buf binary = BUF_INIT;
 	int64_t start = clock_now();
 	int rc = 0;
-
 	if (strcmp(request->arch, FACTS_ARCH) != 0)
 		return err_set(e, ERR_UNSUPPORTED, "hlsl compiles for %s only, not for \"%s\"", FACTS_ARCH, request->arch);
 	if (request->option_count)

@@ -18,7 +18,6 @@ static int pick_physical(struct backend_device *d, uint32_t index, struct err *e
 	VkPhysicalDeviceProperties2 p = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup };
 	VkPhysicalDevice *devices;
 	uint32_t count;
-
 	if (hlsl_library_devices(&d->vk, &devices, &count, e) < 0)
 		return -(int)e->code;
 	if (index < count)
@@ -37,11 +36,9 @@ static int pick_physical(struct backend_device *d, uint32_t index, struct err *e
 /* The first queue family that computes, and how many bits its timestamps have. */
 static int find_family(struct backend_device *d, uint32_t *ret_family, uint32_t *ret_bits, struct err *e)
 {
-	VkQueueFamilyProperties *families;
 	uint32_t count = 0, found = 0;
-
 	d->vk.GetPhysicalDeviceQueueFamilyProperties(d->physical, &count, NULL);
-	families = MEM_NEW_N(VkQueueFamilyProperties, count);
+	VkQueueFamilyProperties *families = MEM_NEW_N(VkQueueFamilyProperties, count);
 	d->vk.GetPhysicalDeviceQueueFamilyProperties(d->physical, &count, families);
 	while (found < count && !(families[found].queueFlags & VK_QUEUE_COMPUTE_BIT))
 		found++;
@@ -56,13 +53,11 @@ static int find_family(struct backend_device *d, uint32_t *ret_family, uint32_t 
 
 static bool has_extension(struct backend_device *d, const char *name)
 {
-	VkExtensionProperties *list;
 	uint32_t count = 0;
 	bool found = false;
-
 	if (d->vk.EnumerateDeviceExtensionProperties(d->physical, NULL, &count, NULL) != VK_SUCCESS)
 		return false;
-	list = MEM_NEW_N(VkExtensionProperties, count);
+	VkExtensionProperties *list = MEM_NEW_N(VkExtensionProperties, count);
 	if (d->vk.EnumerateDeviceExtensionProperties(d->physical, NULL, &count, list) == VK_SUCCESS)
 		for (uint32_t i = 0; i < count; i++)
 			found |= strcmp(list[i].extensionName, name) == 0;
@@ -122,7 +117,6 @@ static int make_objects(struct backend_device *d, uint32_t family, uint32_t bits
 	VkCommandBufferAllocateInfo commands = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
 						 .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
 						 .commandBufferCount = 1 };
-
 	if (DEVICE_CALL(d, e, CreateCommandPool, d->handle, &pool, NULL, &d->pool) < 0)
 		return -(int)e->code;
 	commands.commandPool = d->pool;
@@ -139,7 +133,6 @@ int hlsl_device_open(uint32_t index, struct backend_device **ret_device, struct 
 {
 	struct backend_device *d = MEM_NEW(struct backend_device);
 	uint32_t family = 0, bits = 0;
-
 	if (hlsl_library_init(&d->vk, e) < 0 || pick_physical(d, index, e) < 0 || find_family(d, &family, &bits, e) < 0 ||
 	    make_device(d, family, e) < 0 || make_objects(d, family, bits, e) < 0) {
 		hlsl_device_close(d);
@@ -173,7 +166,6 @@ int hlsl_device_begin(struct backend_device *d, struct err *e)
 {
 	VkCommandBufferBeginInfo info = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
 					  .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT };
-
 	return DEVICE_CALL(d, e, BeginCommandBuffer, d->commands, &info);
 }
 
@@ -183,7 +175,6 @@ int hlsl_device_submit(struct backend_device *d, struct err *e)
 {
 	VkSubmitInfo info = { .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &d->commands };
 	int rc = DEVICE_CALL(d, e, EndCommandBuffer, d->commands);
-
 	if (rc == 0)
 		rc = DEVICE_CALL(d, e, QueueSubmit, d->queue, 1, &info, d->fence);
 	if (rc == 0)
@@ -197,7 +188,6 @@ void hlsl_device_barrier(struct backend_device *d)
 				.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_WRITE_BIT,
 				.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_READ_BIT };
 	VkPipelineStageFlags stages = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT;
-
 	d->vk.CmdPipelineBarrier(d->commands, stages, stages, 0, 1, &all, 0, NULL, 0, NULL);
 }
 
@@ -220,13 +210,11 @@ static int allocate(struct backend_device *d, struct device_buffer *b, bool visi
 					     VK_BUFFER_USAGE_TRANSFER_DST_BIT };
 	VkMemoryAllocateInfo memory = { .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO };
 	VkMemoryRequirements need;
-	int type;
-
 	if (DEVICE_CALL(d, e, CreateBuffer, d->handle, &info, NULL, &b->handle) < 0)
 		return -(int)e->code;
 	d->vk.GetBufferMemoryRequirements(d->handle, b->handle, &need);
-	type = find_type(d, need.memoryTypeBits,
-			 visible ? host_memory | VK_MEMORY_PROPERTY_HOST_CACHED_BIT : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+	int type = find_type(d, need.memoryTypeBits,
+			     visible ? host_memory | VK_MEMORY_PROPERTY_HOST_CACHED_BIT : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
 	if (visible && type < 0)
 		type = find_type(d, need.memoryTypeBits, host_memory);
 	if (type < 0)
@@ -245,10 +233,8 @@ static int allocate(struct backend_device *d, struct device_buffer *b, bool visi
 int hlsl_device_buffer_new(struct backend_device *d, uint64_t bytes, bool visible, struct device_buffer **ret_buffer, struct err *e)
 {
 	struct device_buffer *b = MEM_NEW(struct device_buffer);
-	int rc;
-
 	b->bytes = bytes;
-	rc = allocate(d, b, visible, e);
+	int rc = allocate(d, b, visible, e);
 	if (rc < 0)
 		hlsl_device_buffer_free(d, b);
 	else
@@ -269,7 +255,6 @@ int hlsl_device_copy(struct backend_device *d, struct device_buffer *to, uint64_
 		     uint64_t from_offset, uint64_t bytes, struct err *e)
 {
 	VkBufferCopy region = { .srcOffset = from_offset, .dstOffset = to_offset, .size = bytes };
-
 	if (hlsl_device_begin(d, e) < 0)
 		return -(int)e->code;
 	hlsl_device_barrier(d);
@@ -282,7 +267,6 @@ int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_
 		      struct err *e)
 {
 	int rc = b->host || d->staging ? 0 : hlsl_device_buffer_new(d, STAGING, true, &d->staging, e);
-
 	if (b->host) {
 		memcpy(b->host + offset, from, bytes);
 		return 0;
@@ -298,7 +282,6 @@ int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_
 int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *to, size_t bytes, struct err *e)
 {
 	int rc = b->host || d->staging ? 0 : hlsl_device_buffer_new(d, STAGING, true, &d->staging, e);
-
 	if (b->host) {
 		memcpy(to, b->host + offset, bytes);
 		return 0;
@@ -406,7 +389,6 @@ int hlsl_device_flush_buffer(struct backend_device *d, struct device_buffer **re
 {
 	uint64_t bytes = UINT64_C(1) << (d->shares_cpu ? 26 : 28);
 	int rc = d->flush ? 0 : hlsl_device_buffer_new(d, bytes, false, &d->flush, e);
-
 	if (rc == 0)
 		*ret_buffer = d->flush;
 	return rc;

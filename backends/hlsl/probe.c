@@ -2,7 +2,6 @@
 #include "backends/hlsl/probe.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "backends/hlsl/bind.h"
 #include "backends/hlsl/object.h"

@@ -124,7 +124,6 @@ static void bind(struct launch *x)
 	for (size_t i = 0; i < x->m.s.member_count; i++) {
 		const struct spirv_member *m = &x->m.s.members[i];
 		const struct plan_arg *a = hlsl_bind_find(x->run->plan, x->l, m->name);
-
 		if (a && a->kind == PLAN_ARG_SCALAR && m->bits >= 32 && m->offset + m->bits / 8 <= PUSH_MAX)
 			hlsl_bind_store(m, a, x->push + m->offset);
 	}

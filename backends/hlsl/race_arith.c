@@ -26,7 +26,6 @@ uint64_t hlsl_race_bits(const struct spirv_type *t, double value)
 	uint32_t u;
 	uint16_t h = 0;
 	float f = (float)value;
-
 	memcpy(&bits, &value, sizeof bits);
 	memcpy(&u, &f, sizeof u);
 	if (t->bits == 16)
@@ -67,7 +66,6 @@ static uint64_t int_result(uint32_t op, const struct spirv_type *in, uint64_t a,
 	int64_t x = as_signed(in, a), y = as_signed(in, b);
 	uint64_t u = cut(in, a), v = cut(in, b), shift = v & (in->bits - 1), reversed = 0;
 	bool bad = y == 0 || y == -1; /* the hardware's division by zero, and overflow */
-
 	switch (op) {
 	case 126: return 0 - u;
 	case 128: return u + v;
@@ -112,7 +110,6 @@ static uint64_t scalar_result(uint32_t op, const struct spirv_type *out, const s
 	uint64_t a = v[0], b = v[1];
 	double x = hlsl_race_float(in, a), y = hlsl_race_float(in, b), z;
 	bool is_float = true;
-
 	switch (op) {
 	case 83:
 	case 124: return a;

@@ -2,7 +2,6 @@
 #include "backends/hlsl/race_lane.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -65,7 +64,6 @@ static int elementwise(struct race_group *g, struct race_lane *lane, uint32_t op
 	for (uint32_t i = 0; i < out->slots; i++) {
 		uint64_t v[3] = { 0 };
 		bool known = true;
-
 		for (int k = 0; k < 3; k++)
 			v[k] = from[k] ? from[k][i * step[k]] : 0;
 		to[i] = hlsl_race_compute(op, ext, one, in, v, &known);

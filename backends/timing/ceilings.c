@@ -1,7 +1,6 @@
 /* ceilings: see ceilings.h. */
 #include "backends/timing/ceilings.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -11,9 +10,7 @@
 static struct plan *make_plan(const struct ceilings_kernel *k, uint32_t grid)
 {
 	int64_t elements = strcmp(k->unit, "byte") == 0 ? k->steps : (int64_t)grid * k->threads;
-	struct plan_buffer b = {
-		.type = DTYPE_F32, .rank = 1, .dims = { elements }, .ld = elements, .lo = -1, .hi = 1
-	};
+	struct plan_buffer b = { .type = DTYPE_F32, .rank = 1, .dims = { elements }, .ld = elements, .lo = -1, .hi = 1 };
 	struct plan_arg arg = { .kind = PLAN_ARG_BUFFER };
 	struct plan_launch l = { .grid = { grid, 1, 1 }, .block = { k->threads, 1, 1 }, .cluster = { 1, 1, 1 } };
 	struct plan *p = plan_new();

@@ -4,7 +4,6 @@
 #include "backends/values/compare.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

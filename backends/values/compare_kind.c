@@ -18,11 +18,10 @@
  * which devices may flush to zero. */
 static double spacing(enum dtype t, double x)
 {
-	static const double smallest[DTYPE_COUNT] = { [DTYPE_F16] = 0x1p-14,   [DTYPE_BF16] = 0x1p-126, [DTYPE_F32] = 0x1p-126,
-						      [DTYPE_F64] = 0x1p-1022, [DTYPE_E4M3] = 0x1p-6,   [DTYPE_E5M2] = 0x1p-14 };
+	double smallest = dtype_smallest_normal(t);
 	int exponent;
 	(void)frexp(x, &exponent);
-	return x == 0 ? smallest[t] : fmax(ldexp(dtype_roundoff(t), exponent), smallest[t]);
+	return x == 0 ? smallest : fmax(ldexp(dtype_roundoff(t), exponent), smallest);
 }
 
 /* The same values, rounded to the output's type and without bounds. */

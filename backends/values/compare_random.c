@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/values/stream.h"
 #include "base/mem.h"
 
 enum {
@@ -159,13 +160,6 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static uint64_t scramble(uint64_t z)
-{
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
 /* Of the stretches of `length` elements, how many equal another one. They are compared by a polynomial hash that rolls. */
 static uint64_t repetitions(const struct sample *s, uint64_t length)
 {
@@ -174,13 +168,13 @@ static uint64_t repetitions(const struct sample *s, uint64_t length)
 	for (uint64_t i = 0; i < most + length - 1; i++) {
 		double x = element(s, i);
 		memcpy(&bits, &x, sizeof bits);
-		hash = hash * base + scramble(bits + 1);
+		hash = hash * base + stream_mix(bits + 1);
 		if (i < length)
 			power *= base;
 		if (i >= length) {
 			x = element(s, i - length);
 			memcpy(&bits, &x, sizeof bits);
-			hash -= power * scramble(bits + 1);
+			hash -= power * stream_mix(bits + 1);
 		}
 		if (i + 1 >= length)
 			hashes[i + 1 - length] = hash;

@@ -200,12 +200,7 @@ void fill_chosen(const struct plan_buffer *b, const struct fill_choice *choice, 
 	parallel_for(plan_buffer_logical(b), fill_part, &f);
 }
 
-void fill_special(const struct plan_buffer *b, uint64_t seed, enum plan_values values, void *to)
-{
-	fill_chosen(b, &(struct fill_choice){ .seed = seed, .values = values }, to);
-}
-
 void fill_buffer(const struct plan_buffer *b, uint64_t seed, void *to)
 {
-	fill_special(b, seed, PLAN_DECLARED, to);
+	fill_chosen(b, &(struct fill_choice){ .seed = seed }, to);
 }

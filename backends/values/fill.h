@@ -22,9 +22,7 @@ struct fill_choice {
 	uint32_t perturbation; /* 0: the values themselves; else which stream of ξ, uniform in [-1,1), */
 	double amplitude;      /* moves every floating value x to x·(1 + amplitude·ξ), which is rounded to b->type */
 };
-/* The same for any choice. Integers, zeros, infinities, NaN and padding are never moved. */
+/* The same for any choice, with its values where they apply (plan.h), else as by fill_buffer. Integers, zeros, infinities, NaN and padding are never moved. */
 void fill_chosen(const struct plan_buffer *b, const struct fill_choice *choice, void *to);
-/* The same with other values where they apply (plan.h); other buffers are filled as by fill_buffer. */
-void fill_special(const struct plan_buffer *b, uint64_t seed, enum plan_values values, void *to);
 
 #endif

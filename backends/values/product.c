@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/values/stream.h"
 #include "base/mem.h"
 #include "base/parallel_for.h"
 
@@ -73,16 +74,12 @@ static double *times(const struct plan_buffer *m, const void *bytes, int64_t ld,
 	return t.out;
 }
 
-/* Sebastiano Vigna's splitmix64 (prng.di.unimi.it); one bit makes a sign. */
+/* One random bit makes a sign. */
 static double *signs(int64_t n, uint64_t secret)
 {
 	double *x = MEM_NEW_N(double, (size_t)n *VECTORS);
-	for (size_t i = 0; i < (size_t)n * VECTORS; i++) {
-		uint64_t z = secret += UINT64_C(0x9e3779b97f4a7c15);
-		z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-		z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-		x[i] = (z ^ (z >> 31)) & 1 ? 1 : -1;
-	}
+	for (size_t i = 0; i < (size_t)n * VECTORS; i++)
+		x[i] = stream_random(secret, i) & 1 ? 1 : -1;
 	return x;
 }
 

@@ -4,7 +4,6 @@
 #define PEAKD_BACKENDS_WIRE_BOUND_ELEMENT_H
 
 #include <math.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 

@@ -1,9 +1,6 @@
 /* judgement: defaults, texts and shapes of what contexts declare about their outputs; see judgement.h. */
 #include "backends/wire/judgement.h"
 
-#include <float.h>
-#include <string.h>
-
 const struct wire_table judgement_table = WIRE_TABLE("judgement", judgement, NULL, WIRE_UP_TO(judgement, kind, JUDGE_KINDS - 1),
 						     WIRE_UP_TO(judgement, order, JUDGE_DESCENDING), WIRE_ANY(judgement, of),
 						     WIRE_UP_TO(judgement, axis, PLAN_RANK_MAX - 1), WIRE_AMOUNT(judgement, amount),

@@ -32,11 +32,6 @@ uint64_t plan_buffer_logical(const struct plan_buffer *b)
 	return n;
 }
 
-uint64_t plan_buffer_elements(const struct plan_buffer *b)
-{
-	return b->bytes / dtype_size(b->type);
-}
-
 bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 {
 	bool floats = dtype_is_float(b->type), sorted = b->fill == PLAN_SORTED, likely = b->fill == PLAN_PROBABILITIES;

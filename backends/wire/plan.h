@@ -110,8 +110,7 @@ bool plan_is_library(const struct plan *plan);
 int plan_check_gemm(const struct plan *plan, const struct plan_gemm *g, struct err *e);
 /* Whether such values differ from the declared ones at all in this buffer, by its type, fill and domain. */
 bool plan_values_apply(const struct plan_buffer *b, enum plan_values values);
-/* Elements of the shape (product of dims), and of the allocation (bytes / element size). */
+/* Elements of the shape (product of dims). */
 uint64_t plan_buffer_logical(const struct plan_buffer *b);
-uint64_t plan_buffer_elements(const struct plan_buffer *b);
 
 #endif

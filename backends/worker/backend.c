@@ -33,7 +33,6 @@ const struct backend *backend_find(const char *name)
 int backend_place(const struct plan *plan, unsigned buffer, int64_t offset, size_t bytes, uint64_t *ret_at, struct err *e)
 {
 	uint64_t from = (uint64_t)offset + BACKEND_RED_ZONE, whole; /* what lies before the red zone wraps to a huge number */
-
 	if (buffer >= plan->buffer_count)
 		return err_set(e, ERR_INPUT, "there is no buffer %u: the plan has %zu", buffer, plan->buffer_count);
 	whole = plan->buffers[buffer].bytes + 2 * BACKEND_RED_ZONE;

@@ -65,8 +65,8 @@ static void test_lifted(void)
 			lifted.rounded = types[t];
 			void *v = mem_new(narrow.bytes, 1), *w = mem_new(lifted.bytes, 1);
 			int same = 0;
-			fill_special(&narrow, 5, (enum plan_values)values, v);
-			fill_special(&lifted, 5, (enum plan_values)values, w);
+			fill_chosen(&narrow, &(struct fill_choice){ .seed = 5, .values = (enum plan_values)values }, v);
+			fill_chosen(&lifted, &(struct fill_choice){ .seed = 5, .values = (enum plan_values)values }, w);
 			for (int64_t i = 0; i < 1000; i++)
 				same += same_number(at(&narrow, v, i), at(&lifted, w, i));
 			is_int(same, 1000, "value kind %d of %s is the same when lifted", values, dtype_name(types[t]));
@@ -177,7 +177,7 @@ static void test_speed(void)
 	printf("# f16 random at %.0f M elements/s\n", 4194304e3 / (double)(clock_now() - start));
 	for (int values = PLAN_EXACT; values < PLAN_VALUES; values++) {
 		start = clock_now();
-		fill_special(&b, 2, (enum plan_values)values, v);
+		fill_chosen(&b, &(struct fill_choice){ .seed = 2, .values = (enum plan_values)values }, v);
 		printf("# special values %d at %.0f M elements/s\n", values, 4194304e3 / (double)(clock_now() - start));
 	}
 	free(v);
@@ -189,22 +189,22 @@ static void test_special(void)
 	uint16_t *v = mem_new(b.bytes, 1), *declared = mem_new(b.bytes, 1);
 	int integers = 0, far = 0, padding = 0;
 	fill_buffer(&b, 4, declared);
-	fill_special(&b, 4, PLAN_DECLARED, v);
+	fill_chosen(&b, &(struct fill_choice){ .seed = 4, .values = PLAN_DECLARED }, v);
 	ok(memcmp(v, declared, b.bytes) == 0, "declared values are those of fill_buffer");
-	fill_special(&b, 4, PLAN_EXACT, v);
+	fill_chosen(&b, &(struct fill_choice){ .seed = 4, .values = PLAN_EXACT }, v);
 	for (int i = 0; i < 40 * 28; i++) {
 		double x = at(&b, v, i);
 		integers += x >= -8 && x <= 15 && x == floor(x);
 		padding += v[i] == 0xFFFF;
 	}
 	ok(integers == 1000 && padding == 120, "exact values are integers -8…15, the padding stays NaN");
-	fill_special(&b, 4, PLAN_OFFSET, v);
+	fill_chosen(&b, &(struct fill_choice){ .seed = 4, .values = PLAN_OFFSET }, v);
 	for (int i = 0; i < 40 * 28; i++)
 		far += at(&b, v, i) >= 3 && at(&b, v, i) <= 9;
 	is_int(far, 1000, "offset values are far from zero");
 	int32_t *whole = mem_new(table.bytes, 1), *same = mem_new(table.bytes, 1);
 	fill_buffer(&table, 4, whole);
-	fill_special(&table, 4, PLAN_WIDE, same);
+	fill_chosen(&table, &(struct fill_choice){ .seed = 4, .values = PLAN_WIDE }, same);
 	ok(memcmp(whole, same, table.bytes) == 0, "integers stay as declared: they may be indices");
 	free(v);
 	free(declared);
@@ -245,7 +245,7 @@ static void test_for_good(void)
 			b.lo = dtype_is_signed(t) ? -3 : 0;
 			b.hi = 5.5;
 			void *v = mem_new(b.bytes, 1);
-			fill_special(&b, 11, (enum plan_values)values, v);
+			fill_chosen(&b, &(struct fill_choice){ .seed = 11, .values = (enum plan_values)values }, v);
 			hash_add(all, v, b.bytes);
 			free(v);
 		}
@@ -266,7 +266,7 @@ static void test_perturbed(void)
 			};
 			void *plain = mem_new(b.bytes, 1), *moved = mem_new(b.bytes, 1);
 			size_t size = dtype_size(t), padding = (LD - COLUMNS) * size, off = 0, differ = 0;
-			fill_special(&b, 5, c.values, plain);
+			fill_chosen(&b, &(struct fill_choice){ .seed = 5, .values = c.values }, plain);
 			fill_chosen(&b, &c, moved);
 			for (int y = 0; y < ROWS; y++) {
 				off += memcmp((uint8_t *)moved + (size_t)(y * LD + COLUMNS) * size,
@@ -328,8 +328,8 @@ static void test_rounded(void)
 			float *n = mem_new(narrow.bytes, 1);
 			int same = 0;
 			wide.rounded = DTYPE_F32;
-			fill_special(&wide, 9, (enum plan_values)values, w);
-			fill_special(&narrow, 9, (enum plan_values)values, n);
+			fill_chosen(&wide, &(struct fill_choice){ .seed = 9, .values = (enum plan_values)values }, w);
+			fill_chosen(&narrow, &(struct fill_choice){ .seed = 9, .values = (enum plan_values)values }, n);
 			for (int i = 0; i < 7 * 303; i++)
 				same += w[i] == (double)n[i] || (isnan(w[i]) && isnanf(n[i]));
 			if (same != 7 * 303)

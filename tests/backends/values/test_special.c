@@ -27,7 +27,7 @@ static double *values_of(const struct plan_buffer *b, enum plan_values values)
 	uint64_t n = plan_buffer_logical(b);
 	void *bytes = mem_new(b->bytes, 1);
 	double *v = MEM_NEW_N(double, n);
-	fill_special(b, 7, values, bytes);
+	fill_chosen(b, &(struct fill_choice){ .seed = 7, .values = values }, bytes);
 	dtype_load_all(b->type, bytes, v, n);
 	free(bytes);
 	return v;

@@ -139,7 +139,7 @@ static void test_rounding(void)
 		uint8_t bytes[64 * 8];
 		double v[64];
 		int inside = 0;
-		fill_special(&plan->buffers[0], 5, PLAN_DECLARED, bytes);
+		fill_chosen(&plan->buffers[0], &(struct fill_choice){ .seed = 5, .values = PLAN_DECLARED }, bytes);
 		dtype_load_all(plan->buffers[0].type, bytes, v, 64);
 		for (int i = 0; i < 64; i++)
 			inside += v[i] >= 0.1 && v[i] <= 0.3;
