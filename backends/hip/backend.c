@@ -1,14 +1,10 @@
 /* backend: the HIP backend's table, and what only HIP does when it opens a device and prepares a plan. gpu/run.c does the
  * rest. */
-#include "backends/hip/backend.h"
+#include "backends/hip/hip.h"
 
 #include "backends/gpu/run.h"
 #include "backends/gpu/slack.h"
 #include "backends/hip/api.h"
-#include "backends/hip/compile.h"
-#include "backends/hip/facts.h"
-#include "backends/hip/library.h"
-#include "backends/hip/object.h"
 #include "base/mem.h"
 
 /* Bytes. The memory-side cache behind the L2 (256 MiB on MI300X, up to 128 MiB on RDNA) has no attribute, so it is always

@@ -1,5 +1,5 @@
-/* compile: see compile.h. */
-#include "backends/hip/compile.h"
+/* compile: see hip.h. */
+#include "backends/hip/hip.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,11 +8,6 @@
 #include <unistd.h>
 
 #include "backends/gpu/compile.h"
-#include "backends/hip/diagnostic.h"
-#include "backends/hip/facts.h"
-#include "backends/hip/library.h"
-#include "backends/hip/object.h"
-#include "backends/hip/occupancy.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

@@ -1,6 +1,6 @@
-/* diagnostic: see diagnostic.h. A message of clang is "FILE:LINE:COLUMN: error: TEXT" or, from behind the front end, "error:
+/* diagnostic: see hip.h. A message of clang is "FILE:LINE:COLUMN: error: TEXT" or, from behind the front end, "error:
  * TEXT"; the lines behind it quote the source. */
-#include "backends/hip/diagnostic.h"
+#include "backends/hip/hip.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* facts: see facts.h. */
-#include "backends/hip/facts.h"
+/* facts: see hip.h. */
+#include "backends/hip/hip.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "backends/hip/api.h"
-#include "backends/hip/library.h"
 #include "base/mem.h"
 
 /* Registers, waves and SIMDs: LLVM, llvm/lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp (getTotalNumVGPRs: 256 before gfx90a,

@@ -1,5 +1,5 @@
-/* library: see library.h. */
-#include "backends/hip/library.h"
+/* library: see hip.h. */
+#include "backends/hip/hip.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* object: see object.h. Nothing here trusts the bytes: every read is bounded, and nesting is too. */
-#include "backends/hip/object.h"
+/* object: see hip.h. Nothing here trusts the bytes: every read is bounded, and nesting is too. */
+#include "backends/hip/hip.h"
 
 #include <elf.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* occupancy: see occupancy.h. */
-#include "backends/hip/occupancy.h"
+/* occupancy: see hip.h. */
+#include "backends/hip/hip.h"
 
 enum { LDS_STEP = 512, SGPRS_PLENTY = 10 };
 

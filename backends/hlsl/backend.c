@@ -3,20 +3,13 @@
  * of buffers is reset (backends/hlsl/scrub.c overwrites shared memory), and cold timing fills a buffer larger than the
  * caches. On a CPU device the same cores do the filling, so their own caches are cold afterwards; a server's last-level
  * cache of hundreds of megabytes is not. */
-#include "backends/hlsl/backend.h"
+#include "backends/hlsl/hlsl.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/hlsl/bind.h"
-#include "backends/hlsl/ceilings.h"
-#include "backends/hlsl/compile.h"
 #include "backends/hlsl/device.h"
-#include "backends/hlsl/facts.h"
-#include "backends/hlsl/object.h"
-#include "backends/hlsl/race.h"
-#include "backends/hlsl/scrub.h"
 #include "base/mem.h"
 
 /* One launch, ready to be recorded. */

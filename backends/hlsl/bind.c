@@ -1,5 +1,5 @@
-/* bind: see bind.h. */
-#include "backends/hlsl/bind.h"
+/* bind: see hlsl.h. */
+#include "backends/hlsl/hlsl.h"
 
 #include <ctype.h>
 #include <stdlib.h>

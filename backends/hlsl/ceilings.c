@@ -1,6 +1,6 @@
-/* ceilings: see ceilings.h. Vulkan does not tell how many units a device has, so grids are large enough for the largest. A CPU gets
+/* ceilings: see hlsl.h. Vulkan does not tell how many units a device has, so grids are large enough for the largest. A CPU gets
  * less of the same, so that an execution lasts milliseconds, and little memory. 128 threads are allowed on every device. */
-#include "backends/hlsl/ceilings.h"
+#include "backends/hlsl/hlsl.h"
 
 #include <stddef.h>
 

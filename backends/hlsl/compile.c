@@ -1,17 +1,13 @@
-/* compile: see compile.h. Every kernel is compiled from the same text with another entry point; glslang drops what that
+/* compile: see hlsl.h. Every kernel is compiled from the same text with another entry point; glslang drops what that
  * entry point does not reach, so its module holds only what it uses. */
-#include "backends/hlsl/compile.h"
+#include "backends/hlsl/hlsl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/gpu/diagnostic.h"
-#include "backends/hlsl/bind.h"
-#include "backends/hlsl/facts.h"
 #include "backends/hlsl/glslang.h"
-#include "backends/hlsl/object.h"
-#include "backends/hlsl/probe.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/hlsl/scrub.h"
 #include "base/mem.h"
 
 enum { STAGING = 16 << 20 };

@@ -5,10 +5,54 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "backends/hlsl/library.h"
+#define VK_NO_PROTOTYPES
+#include <vulkan/vulkan_core.h>
+
 #include "backends/hlsl/object.h"
 #include "backends/worker/backend.h"
 #include "base/err.h"
+
+/* --- library.c: Vulkan's loader, opened at run time, and every function of it that peakd calls, in one list ----------- */
+
+/* Functions of an instance and of its devices; vkGetInstanceProcAddr finds both. */
+#define LIBRARY_FUNCTIONS(F)                                                                                                       \
+	F(DestroyInstance)                                                                                                         \
+	F(EnumeratePhysicalDevices)                                                                                                \
+	F(GetPhysicalDeviceProperties2)                                                                                            \
+	F(GetPhysicalDeviceFeatures2)                                                                                              \
+	F(GetPhysicalDeviceMemoryProperties)                                                                                       \
+	F(GetPhysicalDeviceQueueFamilyProperties) F(EnumerateDeviceExtensionProperties) F(CreateDevice) F(DestroyDevice) F(        \
+		GetDeviceQueue) F(DeviceWaitIdle) F(QueueSubmit) F(CreateFence) F(DestroyFence) F(WaitForFences) F(ResetFences)    \
+		F(CreateBuffer) F(DestroyBuffer) F(GetBufferMemoryRequirements) F(AllocateMemory) F(FreeMemory) F(                 \
+			BindBufferMemory) F(MapMemory) F(CreateShaderModule) F(DestroyShaderModule) F(CreateDescriptorSetLayout)   \
+			F(DestroyDescriptorSetLayout) F(CreatePipelineLayout) F(DestroyPipelineLayout) F(CreateComputePipelines)   \
+				F(DestroyPipeline) F(CreateDescriptorPool) F(DestroyDescriptorPool) F(AllocateDescriptorSets)      \
+					F(UpdateDescriptorSets) F(CreateCommandPool) F(DestroyCommandPool)                         \
+						F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer)                \
+							F(CmdBindPipeline) F(CmdBindDescriptorSets) F(CmdPushConstants)            \
+								F(CmdDispatch) F(CmdPipelineBarrier) F(CmdCopyBuffer)              \
+									F(CmdFillBuffer) F(CmdUpdateBuffer) F(CmdResetQueryPool)   \
+										F(CmdWriteTimestamp) F(CreateQueryPool)            \
+											F(DestroyQueryPool) F(GetQueryPoolResults)
+
+struct library {
+	void *handle; /* of dlopen */
+	VkInstance instance;
+#define F(name) PFN_vk##name name;
+	LIBRARY_FUNCTIONS(F)
+#undef F
+};
+
+/* Opens libvulkan.so.1 and makes an instance (Vulkan 1.1). -ERR_UNSUPPORTED names what to install. */
+int hlsl_library_init(struct library *lib, struct err *e);
+void hlsl_library_fini(struct library *lib);
+/* Physical devices in the loader's order; the array is the caller's (free()). */
+int hlsl_library_devices(const struct library *lib, VkPhysicalDevice **ret_devices, uint32_t *ret_count, struct err *e);
+/* 0 for VK_SUCCESS; else the failed call as an error: -ERR_CRASH for a lost device, -ERR_PRUNED for exhausted memory,
+ * -ERR_INTERNAL. */
+int hlsl_library_check(VkResult result, const char *call, struct err *e);
+
+/* --- device.c ------------------------------------------------------------------------------------------------------ */
 
 enum { DEVICE_QUERIES = 128 };
 
@@ -83,5 +127,15 @@ void hlsl_device_bind(struct backend_device *d, const struct device_pipeline *p,
 void hlsl_device_use(struct backend_device *d, const struct device_pipeline *p, unsigned set);
 /* The buffer that empties the caches when it is filled: 64 MiB beside a CPU, 256 MiB on a GPU. */
 int hlsl_device_flush_buffer(struct backend_device *d, struct device_buffer **ret_buffer, struct err *e);
+
+/* --- scrub.c: a kernel of ours that overwrites the shared memory of every unit, which keeps what the last launch left. Called by
+ * backend.c, before executions that are judged or timed and outside of their windows. */
+
+/* Makes the kernel, once for each device; hlsl_device_close calls fini. */
+int hlsl_scrub_prepare(struct backend_device *d, struct err *e);
+void hlsl_scrub_fini(struct backend_device *d);
+bool hlsl_scrub_works(const struct backend_device *d);
+/* Records a launch that writes one of backend.h's two words, and is over before what follows, into the device's commands. */
+void hlsl_scrub_record(struct backend_device *d, uint32_t word);
 
 #endif

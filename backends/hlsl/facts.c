@@ -1,12 +1,12 @@
-/* facts: see facts.h. Vulkan reports no clocks, caches or units, so those stay unknown (0). */
-#include "backends/hlsl/facts.h"
+/* facts: see hlsl.h. Vulkan reports no clocks, caches or units, so those stay unknown (0). */
+#include "backends/hlsl/hlsl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/hlsl/device.h"
 #include "backends/hlsl/glslang.h"
-#include "backends/hlsl/library.h"
 #include "base/mem.h"
 
 static uint64_t device_memory(const struct library *lib, VkPhysicalDevice device)

@@ -1,5 +1,5 @@
-/* library: see library.h. */
-#include "backends/hlsl/library.h"
+/* library: see device.h. */
+#include "backends/hlsl/device.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,10 +1,8 @@
-/* probe: see probe.h. Numbers of operations are those of SPIR-V 1.6. */
-#include "backends/hlsl/probe.h"
+/* probe: see hlsl.h. Numbers of operations are those of SPIR-V 1.6. */
+#include "backends/hlsl/hlsl.h"
 
 #include <stdlib.h>
 
-#include "backends/hlsl/bind.h"
-#include "backends/hlsl/object.h"
 #include "base/mem.h"
 
 enum { BOUND = 3, WINDOW = 64 /* elements, a power of two */ };

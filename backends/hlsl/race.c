@@ -1,12 +1,10 @@
-/* race: see race.h. Threads of a group run one after the other from barrier to barrier, groups one after the other: any order
+/* race: see hlsl.h. Threads of a group run one after the other from barrier to barrier, groups one after the other: any order
  * shows the same conflicts, because all that counts is who touched what between which barriers. */
-#include "backends/hlsl/race.h"
+#include "backends/hlsl/hlsl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/hlsl/bind.h"
-#include "backends/hlsl/object.h"
 #include "backends/hlsl/race_lane.h"
 #include "backends/values/fill.h"
 #include "base/mem.h"

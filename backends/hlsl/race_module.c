@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/hlsl/object.h"
 #include "backends/hlsl/race_lane.h"
 #include "base/mem.h"
 

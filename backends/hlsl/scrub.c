@@ -1,10 +1,10 @@
-/* scrub: see scrub.h.
+/* scrub: see device.h.
  *
  * On a GPU there are enough groups for every unit to run some, because each group takes the whole memory of a unit. The
  * threads of a software driver are units, too, and one that wakes up early could run all groups. So there are as many
  * groups as threads, and they wait for each other: a thread that waits in one group cannot begin another. PATIENCE ends
  * the wait where a busy machine does not let the others run, or where there are fewer threads than processors. */
-#include "backends/hlsl/scrub.h"
+#include "backends/hlsl/device.h"
 
 #include <stdlib.h>
 #include <unistd.h>

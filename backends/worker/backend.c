@@ -10,9 +10,8 @@
 
 #include "backends/cuda/backend.h"
 #include "backends/cuda/library.h"
-#include "backends/hip/backend.h"
-#include "backends/hip/library.h"
-#include "backends/hlsl/backend.h"
+#include "backends/hip/hip.h"
+#include "backends/hlsl/hlsl.h"
 #include "base/mem.h"
 
 const struct backend *const backend_table[] = {

@@ -1,7 +1,7 @@
 /* SPIR-V words as somebody else's database could hand them over, interpreted by the race check as the kernel of a small matmul: for
  * any input it ends with a finding, without one, or with an error that gives the reason. */
 #include "backends/hlsl/object.h"
-#include "backends/hlsl/race.h"
+#include "backends/hlsl/hlsl.h"
 #include "backends/sample_plan.h"
 #include "fuzz/fuzz.h"
 

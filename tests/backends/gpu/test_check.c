@@ -5,7 +5,7 @@
 #include "backends/plans.h"
 
 #include "backends/gpu/check.h"
-#include "backends/hip/backend.h"
+#include "backends/hip/hip.h"
 #include "tap.h"
 
 static struct gpu_kernel kernel(uint32_t registers)

@@ -1,9 +1,8 @@
 /* The installed HIP compiler library: the result for a good kernel, and the message for a bad one. */
-#include "backends/hip/backend.h"
+#include "backends/hip/hip.h"
 #define PLANS_BACKEND backend_hip
 #include "backends/plans.h"
 
-#include "backends/hip/library.h"
 #include "tap.h"
 
 #define ARCH "gfx90a"

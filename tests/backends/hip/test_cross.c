@@ -6,10 +6,7 @@
 #include <unistd.h>
 
 #include "backends/gpu/check.h"
-#include "backends/hip/compile.h"
-#include "backends/hip/object.h"
-#include "backends/hip/occupancy.h"
-#include "backends/hip/backend.h"
+#include "backends/hip/hip.h"
 #define PLANS_BACKEND backend_hip
 #include "backends/plans.h"
 #include "tap.h"

@@ -4,12 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backends/hip/backend.h"
+#include "backends/hip/hip.h"
 #define PLANS_BACKEND backend_hip
 #include "backends/plans.h"
 
-#include "backends/hip/facts.h"
-#include "backends/hip/library.h"
 #include "backends/gpu/run.h"
 #include "tap.h"
 

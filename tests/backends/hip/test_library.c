@@ -5,8 +5,7 @@
 #include <unistd.h>
 
 #include "backends/hip/image.h"
-#include "backends/hip/library.h"
-#include "backends/hip/backend.h"
+#include "backends/hip/hip.h"
 #define PLANS_BACKEND backend_hip
 #include "backends/plans.h"
 #include "tap.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "backends/hip/image.h"
-#include "backends/hip/object.h"
+#include "backends/hip/hip.h"
 #include "base/mem.h"
 #include "tap.h"
 

@@ -1,5 +1,5 @@
 /* Computed occupancy against values worked out by hand. */
-#include "backends/hip/occupancy.h"
+#include "backends/hip/hip.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * Shows without a GPU that nothing leaks, that addresses stay inside allocations, and that every failure has its
  * kind. */
 #include "backends/hip/image.h"
-#include "backends/hip/backend.h"
+#include "backends/hip/hip.h"
 #define PLANS_BACKEND backend_hip
 #include "backends/plans.h"
 

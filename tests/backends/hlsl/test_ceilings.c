@@ -1,7 +1,6 @@
 /* The kernels behind the ceilings compile, for a CPU and for other devices, and their plans are consistent. Needs no device. */
-#include "backends/hlsl/ceilings.h"
+#include "backends/hlsl/hlsl.h"
 
-#include "backends/hlsl/backend.h"
 #define PLANS_BACKEND backend_hlsl
 #include "backends/plans.h"
 #include "tap.h"

@@ -1,5 +1,5 @@
 /* Compiling HLSL: what is refused although the front end accepts it, and how errors read. Needs no device. */
-#include "backends/hlsl/compile.h"
+#include "backends/hlsl/hlsl.h"
 
 #include "backends/hlsl/object.h"
 #include "backends/sample_plan.h"

@@ -1,8 +1,7 @@
 /* Counts of interpreted kernels, worked out by hand: instructions on floats, requests of a wave of 32, sectors, bank conflicts. Needs no
  * device. */
-#include "backends/hlsl/race.h"
+#include "backends/hlsl/hlsl.h"
 
-#include "backends/hlsl/compile.h"
 #include "backends/sample_plan.h"
 #include "tap.h"
 

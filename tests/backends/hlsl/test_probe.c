@@ -1,8 +1,7 @@
 /* Kernels that are rewritten so that loads, stores or barriers are nearly free: they stay valid SPIR-V, and what they do is counted. Needs
  * no device. */
-#include "backends/hlsl/race.h"
+#include "backends/hlsl/hlsl.h"
 
-#include "backends/hlsl/compile.h"
 #include "backends/sample_plan.h"
 #include "tap.h"
 

@@ -1,8 +1,7 @@
 /* The race check: the tiled matmul that the tb-tiling transformation makes has no race, and has one without either
  * barrier. Other kernels show what counts as a race and what does not. Needs no device. */
-#include "backends/hlsl/race.h"
+#include "backends/hlsl/hlsl.h"
 
-#include "backends/hlsl/compile.h"
 #include "backends/hlsl/glslang.h"
 #include "backends/hlsl/object.h"
 #include "backends/sample_plan.h"

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backends/hip/library.h"
+#include "backends/hip/hip.h"
 #include "backends/worker/backend.h"
 #include "base/mem.h"
 #include "tap.h"

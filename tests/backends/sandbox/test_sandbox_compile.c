@@ -7,7 +7,7 @@
 
 #include "backends/sandbox/sandbox.h"
 #include "backends/cuda/library.h"
-#include "backends/hip/library.h"
+#include "backends/hip/hip.h"
 #include "backends/sample_plan.h"
 #include "backends/sample_worker.h"
 #include "tap.h"

@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "backends/hip/api.h"
-#include "backends/hip/object.h"
+#include "backends/hip/hip.h"
 
 /* The HIP runtime's own types and results, as far as this library exports functions with them. */
 typedef int hipError_t;

@@ -1,9 +1,0 @@
-/* backend: the HIP backend's entry in backends/worker/backend.c. */
-#ifndef PEAKD_BACKENDS_HIP_BACKEND_H
-#define PEAKD_BACKENDS_HIP_BACKEND_H
-
-#include "backends/worker/backend.h"
-
-extern const struct backend backend_hip;
-
-#endif
