@@ -27,7 +27,7 @@ static const struct verb worker_verb = {
 static const struct verb *const verbs[] = {
 	&serve_verb,      &relay_verb,    &run_verb,      &study_verb,     &verbs_tune,  &verbs_validate,
 	&verbs_transform, &verbs_compare, &verbs_profile, &verbs_workflow, &verbs_draft, &verbs_devices,
-	&verbs_jobs,      &drain_verb,    &knowledge_verb, &vacuum_verb,   &selftest_verb,  &worker_verb,
+	&verbs_jobs,      &drain_verb,    &knowledge_verb, &trajectories_verb, &vacuum_verb,   &selftest_verb,  &worker_verb,
 };
 
 static int help(void)
@@ -35,8 +35,8 @@ static int help(void)
 	printf("peakd %s makes GPU kernels faster, together with a language model.\n\nusage: peakd VERB … [options]\n\n",
 	       PEAKD_VERSION);
 	for (size_t i = 0; i < MEM_COUNT(verbs); i++)
-		printf("  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
-	printf("  %-10s %s\n  %-10s %s\n\n", "version", "the version", "help", "this text");
+		printf("  %-12s %s\n", verbs[i]->name, verbs[i]->summary);
+	printf("  %-12s %s\n  %-12s %s\n\n", "version", "the version", "help", "this text");
 	printf("`peakd VERB --help` says more. Exit status: 0 success, 1 failure, 2 wrong command line, 3 only compiled (run, "
 	       "study),\n"
 	       "130 and 143 interrupted by Ctrl-C or SIGTERM, which cancels the job.\n");

@@ -249,6 +249,45 @@ FROM exchange x JOIN blob p ON p.hash = x.prompt LEFT JOIN blob r ON r.hash = x.
 WHERE (?1 IS NULL OR job_id = ?1) AND (?2 IS NULL OR transformation = ?2)
 ORDER BY x.id LIMIT ?3;
 
+-- Each exchange with the transformation that it was a part of: that of its job, or the one that the job's request continued.
+-- name: trajectory_list
+SELECT x.id AS id, x.created_ms AS created_ms, x.context AS context_hash, c.data AS context, x.transformation AS transformation,
+       t.data AS transformation_text, x.pass AS pass, x.step AS step, x.attempt AS attempt, x.model AS model, x.provider AS provider,
+       p.data AS prompt, r.data AS reply, x.finish AS finish, x.outcome AS outcome, x.tokens_in AS tokens_in, x.tokens_out AS tokens_out,
+       x.tokens_cached AS tokens_cached, x.latency_ms AS latency_ms, w.state AS state, w.verdict AS verdict, w.checkpoint_id AS checkpoint,
+       a.hash AS parent_hash, k.hash AS checkpoint_hash, k.status AS status, d.data AS result
+FROM exchange x JOIN blob p ON p.hash = x.prompt LEFT JOIN blob r ON r.hash = x.reply
+LEFT JOIN blob c ON c.hash = x.context LEFT JOIN blob t ON t.hash = x.text_hash
+LEFT JOIN pending w ON w.id = coalesce(
+	(SELECT id FROM pending WHERE job_id = x.job_id ORDER BY created_ms DESC LIMIT 1),
+	(SELECT json_extract(request, '$.pending') FROM job WHERE id = x.job_id))
+LEFT JOIN checkpoint a ON a.id = w.parent_id LEFT JOIN checkpoint k ON k.id = w.checkpoint_id LEFT JOIN blob d ON d.hash = k.context
+WHERE ?1 IS NULL OR x.transformation = ?1
+ORDER BY x.id;
+
+-- A checkpoint against its parents, whichever was timed as A; devices by their class.
+-- name: trajectory_speed
+SELECT coalesce(f.value, 'unknown') AS device, c.sizes AS sizes, c.cold AS cold,
+       EXISTS (SELECT 1 FROM comparison_proven v WHERE v.id = c.id) AS quotable,
+       CASE WHEN c.b_id = ?1 THEN c.b_params ELSE c.a_params END AS params,
+       CASE WHEN c.b_id = ?1 THEN c.a_params ELSE c.b_params END AS parent_params, c.a_start AS parent_start,
+       CASE WHEN c.b_id = ?1 THEN 1 / c.ratio ELSE c.ratio END AS speedup,
+       CASE WHEN c.b_id = ?1 THEN 1 / c.high ELSE c.low END AS low,
+       CASE WHEN c.b_id = ?1 THEN 1 / c.low ELSE c.high END AS high,
+       CASE WHEN c.b_id = ?1 OR c.verdict NOT IN ('faster', 'slower') THEN c.verdict
+            WHEN c.verdict = 'faster' THEN 'slower' ELSE 'faster' END AS verdict
+FROM comparison c JOIN checkpoint_parent p ON p.checkpoint_id = ?1 AND p.parent_id IN (c.a_id, c.b_id)
+LEFT JOIN fact f ON f.device = c.device AND f.key = 'class'
+WHERE ?1 IN (c.a_id, c.b_id) AND c.b_id IS NOT NULL
+ORDER BY c.id;
+
+-- name: trajectory_evidence
+SELECT v.validator AS validator, coalesce(f.value, 'unknown') AS device, v.sizes AS sizes, v.params AS params, v.verdict AS verdict,
+       v.reason AS reason, v.error AS error, v.tolerance AS tolerance
+FROM validation v LEFT JOIN fact f ON f.device = v.device AND f.key = 'class'
+WHERE v.checkpoint_id = ?1
+ORDER BY v.id;
+
 -- name: pending_save
 UPDATE pending SET pass = :pass, step = :step, attempt = :attempt, context = :context, state = :state, verdict = :verdict,
        data = :data, checkpoint_id = :checkpoint_id, updated_ms = :updated_ms

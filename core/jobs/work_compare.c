@@ -27,7 +27,7 @@ static const struct layout_field request_fields[] = {
 };
 static const struct layout request_layout = { "compare request", sizeof(struct request), request_fields };
 
-/* The energy of both; see core/record/weighing.h. */
+/* The energy of both; see core/record/comparison.h. */
 struct weighed {
 	char *objective, *verdict;
 	double ratio, low, high;   /* A's joules (edp: joule-seconds) / B's: above 1 B needs less */
@@ -189,7 +189,7 @@ static int compare_size(struct engine_job *job, const struct request *q, const s
 			rc = describe_energy(job->db, &r, &s->weighed, e);
 			trial_paired_fini(&p);
 		}
-		weighing_fini(&r.weighing);
+		comparison_weighing_fini(&r.weighing);
 	}
 	if (rc < 0)
 		err_wrap(e, "%s", text);

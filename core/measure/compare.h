@@ -32,7 +32,7 @@ struct compare_request {
 	const char *objective;    /* "energy" or "edp": both are weighed as well (energy.h); NULL: not */
 	uint64_t seed;            /* secret, of the values: requests that share it share references; 0: its own */
 	char load[LOAD_TEXT];     /* set by compare_run: what others did meanwhile on a CPU that is the device; "" */
-	struct weighing weighing; /* set by compare_run, where it was asked for; weighing_fini it */
+	struct weighing weighing; /* set by compare_run, where it was asked for; comparison_weighing_fini it */
 };
 
 /* ret_paired owned by the caller (trial_paired_fini). -ERR_WRONG when either gives wrong outputs: there is no verdict then. -ERR_UNSUPPORTED

@@ -183,7 +183,7 @@ int energy_pair(struct trial *a, struct trial *b, const char *objective, double 
 int energy_keep(const struct evidence *to, const struct energy_subject *a, const struct energy_subject *b, struct weighing *w,
 		struct err *e)
 {
-	int rc = weighing_add(to->db, w, e);
+	int rc = comparison_weighing_add(to->db, w, e);
 	if (rc >= 0)
 		rc = add_metric(to->db, a, to->job, w->a_joules, e);
 	if (rc >= 0)

@@ -6,7 +6,7 @@
 
 #include "core/context/context.h"
 #include "core/judge/check.h"
-#include "core/record/weighing.h"
+#include "core/record/comparison.h"
 #include "core/workers/trial.h"
 
 struct db;
@@ -35,7 +35,7 @@ int energy_record(const struct eval *ev, const struct energy_subject *s, struct 
 enum { ENERGY_ALTERNATIONS = 10 };
 
 /* Weighs two trials of one worker alternately, B relative to A; both were prepared and executed. times: B's time / A's of timed pairs. A window
- * that is too short or has no joules is -ERR_UNSUPPORTED. weighing_fini. */
+ * that is too short or has no joules is -ERR_UNSUPPORTED. comparison_weighing_fini. */
 int energy_pair(struct trial *a, struct trial *b, const char *objective, double times, struct weighing *ret_weighing,
 		struct err *e);
 /* Ratio, its 95 % interval (Student's t) and the verdict from the natural logarithms of n >= 2 ratios. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "core/record/query.h"
 
 static const struct layout_field fields[] = {
@@ -96,4 +97,39 @@ int comparison_pair(struct db *db, const struct comparison_query *q, struct comp
 void comparison_fini(struct comparison *c)
 {
 	layout_fini(&layout, c);
+}
+
+/* --- by energy -------------------------------------------------------------------------------------------------------- */
+
+static const struct layout_field weighing_fields[] = {
+	{ LAYOUT_AS(struct weighing, comparison, ID, "comparison_id") },
+	{ LAYOUT_AT(struct weighing, objective, TEXT) },
+	{ LAYOUT_AT(struct weighing, verdict, TEXT) },
+	{ LAYOUT_AT(struct weighing, ratio, REAL) },
+	{ LAYOUT_AT(struct weighing, low, REAL) },
+	{ LAYOUT_AT(struct weighing, high, REAL) },
+	{ LAYOUT_AT(struct weighing, a_joules, REAL) },
+	{ LAYOUT_AT(struct weighing, b_joules, REAL) },
+	{ LAYOUT_AT(struct weighing, time_ratio, REAL) },
+	{ LAYOUT_AT(struct weighing, matched, BOOL) },
+	{ LAYOUT_AT(struct weighing, window_s, REAL) },
+	{ LAYOUT_MANY(struct weighing, samples, sample_count, REALS) },
+	{ LAYOUT_AT(struct weighing, created_ms, INT) },
+	{ .name = NULL },
+};
+static const struct layout weighing_layout = { "weighing", sizeof(struct weighing), weighing_fields };
+
+int comparison_weighing_add(struct db *db, struct weighing *w, struct err *e)
+{
+	return query_insert(db, "weighing", &weighing_layout, w, e);
+}
+
+int comparison_weighing(struct db *db, int64_t comparison, struct weighing *ret_weighing, struct err *e)
+{
+	return query_one(db, "weighing_of", QUERY(QUERY_INT(comparison)), &weighing_layout, ret_weighing, e);
+}
+
+void comparison_weighing_fini(struct weighing *w)
+{
+	layout_fini(&weighing_layout, w);
 }

@@ -85,24 +85,24 @@ static void test_compare(void)
 	ok(q.weighing.matched, "the times match");
 	ok(fabs(q.weighing.a_joules - 0.5) < 0.01 && fabs(q.weighing.b_joules - 0.45) < 0.01, "the joules are those of one execution: %.4f and %.4f",
 	   q.weighing.a_joules, q.weighing.b_joules);
-	is_int(weighing_of(s.db, q.weighing.comparison, &w, &e), 1, "the row stands beside the comparison's %s", e.text);
+	is_int(comparison_weighing(s.db, q.weighing.comparison, &w, &e), 1, "the row stands beside the comparison's %s", e.text);
 	is_int((long long)w.sample_count, 2 * ENERGY_ALTERNATIONS, "with every window");
 	ok(w.window_s >= 2 && ENERGY_ALTERNATIONS >= 10 && ENERGY_MATCHED <= 0.01, "ten alternations of two seconds at least, and times within 1 %%");
-	weighing_fini(&w);
-	weighing_fini(&q.weighing);
+	comparison_weighing_fini(&w);
+	comparison_weighing_fini(&q.weighing);
 	is_int(metric_newest(s.db, checkpoint, s.facts.uuid, "n=64 X=2", "energy", &joules, &e), 0, "the joules are a metric, too %s", e.text);
 	ok(fabs(joules - 0.45) < 0.01, "of each side");
 
 	is_int(weighed(&s, ctx, checkpoint, 3, "energy", &q, &e), 0, "one that takes 3 %% longer %s", e.text);
 	ok(!q.weighing.matched && strcmp(q.weighing.verdict, "more") == 0, "is not at matched speed");
-	weighing_fini(&q.weighing);
+	comparison_weighing_fini(&q.weighing);
 	is_int(weighed(&s, ctx, checkpoint, 3, "edp", &q, &e), 0, "by energy times time %s", e.text);
 	ok(fabs(q.weighing.ratio - 1.03 * 1.03) < 1e-3, "the delay counts twice: %.4f", q.weighing.ratio);
-	weighing_fini(&q.weighing);
+	comparison_weighing_fini(&q.weighing);
 	is_int(weighed(&s, ctx, checkpoint, 4, "energy", &q, &e), 0, "one with noise %s", e.text);
 	ok(q.weighing.low < 1 && q.weighing.high > 1 && strcmp(q.weighing.verdict, "unclear") == 0, "an interval that includes 1 is unclear (%.2f to %.2f)", q.weighing.low,
 	   q.weighing.high);
-	weighing_fini(&q.weighing);
+	comparison_weighing_fini(&q.weighing);
 
 	is_int(weighed(&s, ctx, checkpoint, 5, "energy", &q, &e), -ERR_UNSUPPORTED, "a counter that does not move gives no verdict");
 	has_str(e.text, "counter does not move", "the reason is said");
@@ -128,7 +128,7 @@ static void test_statistics(void)
 		logs[i] = 0;
 	energy_conclude(logs, 10, &w);
 	is_str(w.verdict, "unclear", "equal energies are no saving");
-	weighing_fini(&w);
+	comparison_weighing_fini(&w);
 }
 
 static void test_score(void)
