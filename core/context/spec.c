@@ -236,14 +236,19 @@ double spec_roundoff_sums(const struct spec *s)
 	return u;
 }
 
-double spec_roundoff_inputs(const struct spec *s)
+double spec_roundoff_operand(const struct spec *s, enum dtype type)
 {
 	double u = s->precision == SPEC_STRICT ? 0 : roundoff_named(s->precision_in);
-	bool finer = false;
+	return dtype_is_float(type) && dtype_roundoff(type) < u ? u : 0;
+}
+
+double spec_roundoff_inputs(const struct spec *s)
+{
+	double u = 0;
 	for (size_t k = 0; k < s->array_count; k++)
-		finer |=
-			s->arrays[k].role != PLAN_OUT && dtype_is_float(s->arrays[k].type) && dtype_roundoff(s->arrays[k].type) < u;
-	return finer ? u : 0;
+		if (s->arrays[k].role != PLAN_OUT)
+			u = fmax(u, spec_roundoff_operand(s, s->arrays[k].type));
+	return u;
 }
 
 static bool rules_hold(const struct spec *s, bool device, const struct value *env, char **ret_why)

@@ -43,6 +43,7 @@ struct making {
 	struct truth truth;
 	struct reference *r;
 	struct raw *raw; /* one an output */
+	double operands; /* roundoff to which `precision:` lets kernels round operands of products; 0: no coarser than the arrays are */
 	double amplitude;
 };
 
@@ -101,7 +102,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 {
 	bool exact = is_exact_round(m->q->values);
 	return (struct bound_rules){ .sums = spec_roundoff_sums(m->spec) * far_factor(m->q->values),
-				     .inputs = spec_roundoff_inputs(m->spec),
+				     .inputs = m->operands,
 				     .terms = exact ? 1 : spec_reduction(m->spec, m->q->params),
 				     .flushed = flushed_inputs(m->spec),
 				     .rough = m->truth.kind == TRUTH_BASELINE && !exact,
@@ -168,7 +169,7 @@ static int fetch_truth(struct making *m, struct trial *t, struct err *e)
 static double amplitude_of(const struct making *m, const struct plan *plan)
 {
 	bool lifted = m->truth.kind == TRUTH_BLOCK_LIFTED || m->truth.kind == TRUTH_BASELINE_LIFTED;
-	double amplitude = fmax(lifted ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN, 2 * spec_roundoff_inputs(m->spec));
+	double amplitude = fmax(lifted ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN, 2 * m->operands);
 	bool any = false, exact = is_exact_round(m->q->values);
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
@@ -503,8 +504,18 @@ static void making_fini(struct making *m)
 	truth_fini(&m->truth);
 }
 
-/* Whether the arrays of these sizes should stay on the device. */
-static int choose_place(struct making *m, struct err *e)
+/* Operands of products are inputs, and what the baseline keeps between its kernels: a matrix unit takes these in IN, too. */
+static double roundoff_operands(const struct spec *spec, const struct plan *plan)
+{
+	double u = spec_roundoff_inputs(spec);
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		if (plan->buffers[i].role == PLAN_SCRATCH)
+			u = fmax(u, spec_roundoff_operand(spec, plan->buffers[i].type));
+	return u;
+}
+
+/* What the baseline's plan says: whether the arrays of these sizes should stay on the device, and what products may round. */
+static int look_at_plan(struct making *m, struct err *e)
 {
 	const struct reference_making *q = m->q;
 	struct plan *plan = NULL;
@@ -515,6 +526,7 @@ static int choose_place(struct making *m, struct err *e)
 	for (size_t i = 0; i < m->spec->array_count; i++)
 		if (m->spec->arrays[i].role != PLAN_IN && m->spec->arrays[i].judged.kind != JUDGE_CLOSE)
 			m->r->resident = false;
+	m->operands = roundoff_operands(m->spec, plan);
 	plan_free(plan);
 	return m->r->resident ? resident_prepare(q->j->ev, q->j->facts, q->process, e) : 0;
 }
@@ -522,7 +534,7 @@ static int choose_place(struct making *m, struct err *e)
 static int make(struct making *m, struct err *e)
 {
 	const struct reference_making *q = m->q;
-	int rc = choose_place(m, e);
+	int rc = look_at_plan(m, e);
 	if (rc < 0)
 		return rc;
 	rc = truth_choose(references_truths(q->j->ev->references), q->j, q->process, q->params, &m->truth, e);
