@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "core/context/host.h"
@@ -18,7 +19,8 @@
  * more than rounding in f32 does where a context can judge at all, far less than a wrong lift. Decisions that rounding turns over
  * (a quantised value, an index) may differ in a few elements. */
 #define GROSS 0.05
-enum { REMEMBERED = 512, SAMPLES = 64, TRIES = 6, SMALL_BLOCK = 64, FLOATS_OFF = 1000 /* one of so many */, WHOLE_OFF = 50 };
+enum { REMEMBERED = 512, SAMPLES = 64, TRIES = 6, FASTER = 8, SMALL_BLOCK = 64, FLOATS_OFF = 1000 /* one of so many */, WHOLE_OFF = 50 };
+#define SLOW_NS (5 * CLOCK_MS) /* the truth runs some 80 times in a validation: above, a faster configuration is looked for */
 
 void truth_fini(struct truth *t)
 {
@@ -239,16 +241,14 @@ static int by_distance(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Doubles take twice the shared memory, so a smaller block may run where the given one does not. */
-static int run_otherwise(const struct choosing *c, const struct context *lifted, struct params **ret_params,
-			 struct outputs *ret_outputs, struct err *e)
+/* Other tuning parameters of these sizes that the lifted code can be launched with, in an order drawn by chance. To be freed with
+ * params_free. */
+static size_t sample_others(const struct choosing *c, const struct context *lifted, struct other others[SAMPLES])
 {
 	struct params *inputs = params_part(c->params, false);
-	struct other others[SAMPLES];
-	size_t index[SAMPLES], count = 0, tried = 0;
+	size_t index[SAMPLES], count = 0;
 	struct space *space;
 	struct err ignored = ERR_INIT;
-	int rc = -(int)e->code;
 	if (space_new(c->j->baseline, c->j->facts, inputs, &space, &ignored) == 0) {
 		size_t n = space_sample(space, 1, SAMPLES, index);
 		for (size_t i = 0; i < n; i++) {
@@ -264,6 +264,17 @@ static int run_otherwise(const struct choosing *c, const struct context *lifted,
 		}
 		space_free(space);
 	}
+	params_free(inputs);
+	return count;
+}
+
+/* Doubles take twice the shared memory, so a smaller block may run where the given one does not. */
+static int run_otherwise(const struct choosing *c, const struct context *lifted, struct params **ret_params,
+			 struct outputs *ret_outputs, struct err *e)
+{
+	struct other others[SAMPLES];
+	size_t count = sample_others(c, lifted, others), tried = 0;
+	int rc = -(int)e->code;
 	qsort(others, count, sizeof *others, by_distance);
 	for (size_t i = 0; i < count; i++) {
 		if (rc == -ERR_PRUNED && tried++ < TRIES) {
@@ -276,15 +287,23 @@ static int run_otherwise(const struct choosing *c, const struct context *lifted,
 		}
 		params_free(others[i].params);
 	}
-	params_free(inputs);
 	return rc;
 }
 
 /* --- arrays that stay on the device ------------------------------------------------------------------------------------------ */
 
-/* Runs it where truths are kept; which: what is made of its outputs. hashes: one an output. */
-static int run_resident(const struct choosing *c, const struct context *ctx, enum wire_truth_step which, struct hash *hashes,
-			const struct plan *plain, struct err *e)
+/* A run where truths are kept. */
+struct resident_run {
+	const struct context *ctx;
+	const struct params *params;
+	enum wire_truth_step which; /* what is made of its outputs */
+	bool exact;                 /* they are the kept ones but for the rounding of doubles */
+	uint64_t ns;                /* of its execution */
+};
+
+/* hashes: one an output. */
+static int run_resident(const struct choosing *c, struct resident_run *r, const struct hash *hashes, const struct plan *plain,
+			struct err *e)
 {
 	struct trial_input input = { .seed = 1, .poison = 0xFF, .keep = WIRE_RESIDENT };
 	struct bound_rules rules = { .sums = 0x1p-24, .terms = 1 };
@@ -292,18 +311,19 @@ static int run_resident(const struct choosing *c, const struct context *ctx, enu
 	struct variant v;
 	struct trial t;
 	uint32_t k = 0;
-	int rc = variant_build(c->j->ev, ctx, c->params, c->j->facts, &v, e);
+	int rc = variant_build(c->j->ev, r->ctx, r->params, c->j->facts, &v, e);
 	if (rc < 0)
 		return rc;
 	rc = trial_begin(&t, c->process, &v, e);
 	if (rc == 0)
-		rc = trial_execute(&t, &input, EVAL_EXECUTE_NS, NULL, e);
+		rc = trial_execute(&t, &input, EVAL_EXECUTE_NS, &r->ns, e);
+	r->exact = rc == 0;
 	for (size_t i = 0; rc == 0 && i < plain->buffer_count; i++) {
 		const struct plan_buffer *b = &plain->buffers[i];
 		if (b->role != PLAN_OUT && b->role != PLAN_INOUT)
 			continue;
 		struct wire_truth step = {
-			.run = t.run, .output = k, .step = which, .limits = bound_limits_of(b->type, &rules, 1, true)
+			.run = t.run, .output = k, .step = r->which, .limits = bound_limits_of(b->type, &rules, 1, true)
 		};
 		bound_limits_reach(&step.limits, ldexp(1, 64)); /* the scale of neighbours matters here, not the largest element */
 		memcpy(step.hash, hashes[k].hex, sizeof step.hash);
@@ -311,6 +331,11 @@ static int run_resident(const struct choosing *c, const struct context *ctx, enu
 		if (rc == 0 && found.tally.gross > found.elements / FLOATS_OFF)
 			rc = err_set(e, ERR_UNSUPPORTED, "in double %s differs from what it is in float in %llu of %llu elements",
 				     b->name, (unsigned long long)found.tally.gross, (unsigned long long)found.elements);
+		if (rc == 0 && r->which == WIRE_TRUTH_BOUND) {
+			struct bound_summary summary;
+			bound_summarise(&found.tally, 1, found.elements, &summary);
+			r->exact &= summary.gross == 0 && summary.baseline_ratio <= 1;
+		}
 		k++;
 	}
 	if (rc == 0 || e->code != ERR_CRASH)
@@ -319,8 +344,28 @@ static int run_resident(const struct choosing *c, const struct context *ctx, enu
 	return rc;
 }
 
+/* The fastest of some configurations that compute what the given one does: a naive kernel's first may be ten times slower than
+ * its best. ns: of the given one. */
+static void choose_faster(const struct choosing *c, const struct context *lifted, uint64_t ns, const struct hash *hashes,
+			  const struct plan *plain, struct params **io_params)
+{
+	struct other others[SAMPLES];
+	size_t count = sample_others(c, lifted, others);
+	for (size_t i = 0; i < count; i++) {
+		struct resident_run r = { lifted, others[i].params, WIRE_TRUTH_BOUND, false, 0 };
+		struct err ignored = ERR_INIT;
+		if (i < FASTER && run_resident(c, &r, hashes, plain, &ignored) == 0 && r.exact && r.ns < ns) {
+			params_free(*io_params);
+			*io_params = params_copy(others[i].params);
+			ns = r.ns;
+		}
+		params_free(others[i].params);
+	}
+}
+
+/* *io_params: those that the truth runs with. */
 static int compare_resident(const struct choosing *c, const struct context *lifted, const struct context *plain,
-			    const struct plan *plan, struct err *e)
+			    const struct plan *plan, struct params **io_params, struct err *e)
 {
 	struct hash *hashes = MEM_NEW_N(struct hash, plan->buffer_count + 1);
 	uint8_t name[16];
@@ -328,9 +373,13 @@ static int compare_resident(const struct choosing *c, const struct context *lift
 		hash_random(name, sizeof name);
 		hashes[i] = hash_bytes(name, sizeof name);
 	}
-	int rc = run_resident(c, lifted, WIRE_TRUTH_KEEP, hashes, plan, e);
+	struct resident_run in_double = { lifted, c->params, WIRE_TRUTH_KEEP, false, 0 };
+	struct resident_run in_float = { plain, c->params, WIRE_TRUTH_BOUND, false, 0 };
+	int rc = run_resident(c, &in_double, hashes, plan, e);
 	if (rc == 0)
-		rc = run_resident(c, plain, WIRE_TRUTH_BOUND, hashes, plan, e);
+		rc = run_resident(c, &in_float, hashes, plan, e);
+	if (rc == 0 && in_double.ns > SLOW_NS)
+		choose_faster(c, lifted, in_double.ns, hashes, plan, io_params);
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		struct wire_truth drop = { .step = WIRE_TRUTH_DROP };
 		struct wire_truth_found found;
@@ -366,9 +415,12 @@ static int lift(const struct choosing *c, const struct context *plain, bool narr
 		return rc;
 	rc = host_run(plain, c->params, c->j->facts, &plan, e);
 	if (rc == 0 && resident_suits(c->j->facts, plan)) {
-		rc = compare_resident(c, lifted, plain, plan, e);
+		params = params_copy(c->params);
+		rc = compare_resident(c, lifted, plain, plan, &params, e);
 		plan_free(plan);
-		return finish_lift(c->params, rc, lifted, t);
+		rc = finish_lift(params, rc, lifted, t);
+		params_free(params);
+		return rc;
 	}
 	plan_free(plan);
 	if (rc == 0)
